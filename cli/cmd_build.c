@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay build: the ONNX graph beside its weights. It draws and writes; no engine, no database and no child are involved, so that
+// assay build: the ONNX graph beside its weights. It builds and writes; no engine, no database and no child are involved, so that
 // the whole process takes milliseconds.
 #include <stdio.h>
 #include <string.h>
@@ -44,12 +44,12 @@ static const char *why_form(const struct graph_form *f, const struct graph_form 
 	return f->linear != before->linear ? "another form of the linear layers" : "the same";
 }
 
-static void explain_variants(const struct platform *p, size_t drawn, struct arena *a)
+static void explain_variants(const struct platform *p, size_t built, struct arena *a)
 {
 	emit("variants of platform %s, the next one where an operator, a type or a shape of the one before is refused:\n",
 		p->name);
 	for (size_t i = 0; i < p->form_count; i++)
-		emit("  %zu %c %-50s %s\n", i + 1, i == drawn ? '*' : ' ', graph_form_text(a, &p->forms[i]),
+		emit("  %zu %c %-50s %s\n", i + 1, i == built ? '*' : ' ', graph_form_text(a, &p->forms[i]),
 			i ? why_form(&p->forms[i], &p->forms[i - 1]) : "tried first");
 }
 
@@ -79,7 +79,7 @@ static void explain(const struct platform *p, const struct graph_form *f, const 
 			"LayerNormalization fused (taken apart it overflows in float16); RMS norm taken apart in float32",
 		[NORM_FUSED_RMS] = "LayerNormalization fused; RMS norm as SimplifiedLayerNormalization, one kernel",
 	};
-	emit("choices in the one that was drawn (%s):\n", p->summary);
+	emit("choices in the one that was built (%s):\n", p->summary);
 	emit("  linear       %s\n", linear[f->linear]);
 	emit("  attention    %s\n", attention[f->attention]);
 	emit("  gelu         %s\n", gelu[f->gelu]);
@@ -139,7 +139,7 @@ static struct graph *new_graph(const struct build *b, const struct graph_form *f
 	return g;
 }
 
-static enum status draw_all(const struct build *b, struct checkpoint *c, const struct spec *spec, const struct graph_form *form,
+static enum status build_all(const struct build *b, struct checkpoint *c, const struct spec *spec, const struct graph_form *form,
 	const enum arch_graph *which, size_t count, struct artifact *arts, struct conversion *made, struct arena *a,
 	struct error *err)
 {
@@ -174,7 +174,7 @@ static enum status usual_sequence(const struct build *b, const struct spec *spec
 	return s;
 }
 
-static enum status draw(const struct build *b, struct checkpoint *c, const struct hub_model *hub, const struct platform *p,
+static enum status build_into(const struct build *b, struct checkpoint *c, const struct hub_model *hub, const struct platform *p,
 	struct arena *a, struct error *err)
 {
 	struct graph_form form;
@@ -218,7 +218,7 @@ static enum status draw(const struct build *b, struct checkpoint *c, const struc
 	if (s == STATUS_OK)
 		checkpoint_plain_locations(c);
 	if (s == STATUS_OK)
-		s = draw_all(&sized, c, spec, &form, which, count, arts, &made, a, err);
+		s = build_all(&sized, c, spec, &form, which, count, arts, &made, a, err);
 	if (s == STATUS_OK && b->folder)
 		s = artifact_export(arts, count, c, b->folder, b->link, &placed_by, err);
 	if (s == STATUS_OK && b->explain) {
@@ -253,7 +253,7 @@ static enum status build(const struct build *b, const char *model, struct arena 
 		return s;
 	s = plan_checkpoint(&c, &hub, err);
 	if (s == STATUS_OK)
-		s = draw(b, &c, &hub, p, a, err);
+		s = build_into(b, &c, &hub, p, a, err);
 	checkpoint_close(&c);
 	return s;
 }
@@ -278,7 +278,7 @@ static int run(int argc, char **argv)
 			"only this one of the model's graphs: model, encoder_model, ...; default: all" },
 		{ "explain", CLI_FLAG, &b.explain, NULL, "say which form of each operation was chosen and why" },
 		{ "text", CLI_FLAG, &b.text, NULL, "print the graph as text, one line a value; -o may then be left out" },
-		{ "platform", CLI_TEXT, &b.platform, "NAME", "whose forms to draw: cpu, openvino, ...; default cpu" },
+		{ "platform", CLI_TEXT, &b.platform, "NAME", "whose forms to build: cpu, openvino, ...; default cpu" },
 		{ "form", CLI_INTEGER, &b.form, "N", "which of the platform's variants, as --explain counts them; default 1", 1,
 			16 },
 		{ "precision", CLI_TEXT, &b.precision, "P",
@@ -292,7 +292,7 @@ static int run(int argc, char **argv)
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay build MODEL -o DIR [--link] [--explain] [--text] [--platform NAME] [--static]",
-		.text = "Draws the model's graph from config.json and the header of its safetensors files. DIR gets\n"
+		.text = "Builds the model's graph from config.json and the header of its safetensors files. DIR gets\n"
 			"model.onnx (some kB) and, beside it, the weights it points into. An encoder-decoder has\n"
 			"encoder_model.onnx, decoder_model.onnx, decoder_with_past_model.onnx and, both in one,\n"
 			"decoder_model_merged.onnx too, and DIR its\n"
@@ -327,4 +327,4 @@ static int run(int argc, char **argv)
 	return s == STATUS_OK ? EXIT_GOOD : s == STATUS_UNSUPPORTED ? EXIT_VERDICT : EXIT_USE;
 }
 
-const struct command command_build = { "build", "draw a model's ONNX graph beside its weights, in milliseconds", run };
+const struct command command_build = { "build", "build a model's ONNX graph beside its weights, in milliseconds", run };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay platforms: the table of platforms as the program has it: what serves each, in which form its graphs are drawn, what
+// assay platforms: the table of platforms as the program has it: what serves each, in which form its graphs are built, what
 // judges it, where it falls back to. Looks at no machine: that is `assay detect`.
 #include <stdio.h>
 
@@ -76,7 +76,7 @@ static int run(int argc, char **argv)
 	const struct cli_usage usage = {
 		.synopsis = "assay platforms [--options | --json]",
 		.text = "What can be asked for with --on: the engines that serve each platform, its devices, the forms in which\n"
-			"its graphs are drawn (the next where an operator of one is refused), what judges it where there are no\n"
+			"its graphs are built (the next where an operator of one is refused), what judges it where there are no\n"
 			"golden outputs, and where it falls back to. No machine is looked at: `assay detect` says what is "
 			"here.\n",
 		.options = table,

@@ -28,7 +28,7 @@ static bool features_on(void *context, const char *platform, const char *precisi
 	struct question q = {
 		.batch = x->ask.batch > 0 ? x->ask.batch : 1, .sequence = x->ask.sequence, .variant.precision = precision
 	};
-	struct error ignored = { 0 }; // a model that cannot be drawn there has no prediction
+	struct error ignored = { 0 }; // a model that cannot be built there has no prediction
 	struct target t;
 
 	return x->is_known && platform_target(&t, &x->arena, platform, &ignored) == STATUS_OK &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay types: the model types that assay draws, and which of the cases it carries pass on a platform here and now.
+// assay types: the model types that assay builds, and which of the cases it carries pass on a platform here and now.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -102,7 +102,7 @@ static int run(int argc, char **argv)
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay types [--on PLATFORM] [--json | --markdown]",
-		.text = "The model types that assay draws. Behind each: the family that draws it, how many of the conformance\n"
+		.text = "The model types that assay builds. Behind each: the family that builds it, how many of the conformance\n"
 			"cases that assay carries pass on the platform, and the heads that a passed case has. The cases are run\n"
 			"(a few seconds the first time) and the answer is kept until the program, the engine or a case changes.\n"
 			"0/0 is a type that is a part of others and has no case of its own.\n\n"
@@ -123,4 +123,4 @@ static int run(int argc, char **argv)
 	return code;
 }
 
-const struct command command_types = { "types", "the model types that assay draws, and which conformance cases pass here", run };
+const struct command command_types = { "types", "the model types that assay builds, and which conformance cases pass here", run };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// features.h. The graph is drawn twice: as it would be run, for its nodes, and with every dimension a number, for what it costs.
+// features.h. The graph is built twice: as it would be run, for its nodes, and with every dimension a number, for what it costs.
 #include "analysis/features.h"
 
 #include "artifact/artifact.h"
 #include "cell/predict.h"
 #include "onnx/cost.h"
 
-static enum status draw(struct graph **out, const struct spec *s, const struct checkpoint *c, const struct graph_form *form,
+static enum status build(struct graph **out, const struct spec *s, const struct checkpoint *c, const struct graph_form *form,
 	const struct input_shape *shape, struct error *err)
 {
 	struct graph *g = graph_new(form);
@@ -16,7 +16,7 @@ static enum status draw(struct graph **out, const struct spec *s, const struct c
 	arch_input_hints(s, &hints);
 	if (form->is_static)
 		inputs_bind(g, &hints, shape);
-	st = arch_draw(s, c, ARCH_WHOLE, g, err);
+	st = arch_build(s, c, ARCH_WHOLE, g, err);
 	*out = g;
 	return st;
 }
@@ -25,7 +25,7 @@ static enum status features(struct forecast_point *out, struct arena *a, const s
 	const struct target *t, const struct question *q, struct error *err)
 {
 	struct graph_form form = t->platform->forms[0];
-	struct graph *drawn = NULL, *bound = NULL;
+	struct graph *built = NULL, *bound = NULL;
 	struct graph_summary summary;
 	struct graph_cost cost;
 	struct input_hints hints;
@@ -38,12 +38,12 @@ static enum status features(struct forecast_point *out, struct arena *a, const s
 	if (!st)
 		st = inputs_shape(&shape, &hints, q->batch, q->sequence, err);
 	if (!st)
-		st = draw(&drawn, s, c, &form, &shape, err);
+		st = build(&built, s, c, &form, &shape, err);
 	form.is_static = true;
 	if (!st)
-		st = draw(&bound, s, c, &form, &shape, err);
+		st = build(&bound, s, c, &form, &shape, err);
 	if (!st) {
-		graph_summarise(drawn, &summary);
+		graph_summarise(built, &summary);
 		graph_cost(bound, a, &cost);
 		*out = (struct forecast_point){
 			.flops = (double)cost.flops, .nbytes = (double)cost.nbytes, .nodes = (double)summary.node_count
@@ -54,7 +54,7 @@ static enum status features(struct forecast_point *out, struct arena *a, const s
 		if (cost.unknown)
 			st = error_set(err, STATUS_UNSUPPORTED, "a dimension of its graph is known to a run only");
 	}
-	graph_free(drawn);
+	graph_free(built);
 	graph_free(bound);
 	return st;
 }

@@ -6,8 +6,8 @@
 #include "plan/plan.h"
 #include "stats/forecast.h"
 
-// One forward pass of the question's batch and lengths, drawn as the target's platform draws it first. UNSUPPORTED where the
-// model cannot be drawn or shaped, or some dimension is known to a run only.
+// One forward pass of the question's batch and lengths, built as the target's platform builds it first. UNSUPPORTED where the
+// model cannot be built or shaped, or some dimension is known to a run only.
 enum status plan_features(struct forecast_point *out, const struct plan_model *m, const struct target *t,
 	const struct question *q, struct error *err);
 

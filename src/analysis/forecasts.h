@@ -12,7 +12,7 @@ struct forecast_group {
 	const char *precision;            // as asked; NULL: as stored
 	int64_t threads;                  // ROW_NONE: the engine's default
 	const char *words;                // "openvino, int4-weights, 2 threads"
-	struct forecast_point *points;    // timed forward passes of models that assay drew, newest last, at most FORECAST_ROWS
+	struct forecast_point *points;    // timed forward passes of models that assay built, newest last, at most FORECAST_ROWS
 	const struct report_cell **cells; // the cell of each
 	size_t count;
 	struct forecast *proven; // of each point the prediction that had not seen its model; NULL: too few models

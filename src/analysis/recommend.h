@@ -76,7 +76,7 @@ struct recommend_predictions {
 	struct forecast_proof proof; // of all groups of this database
 	const char *proof_words;     // NULL: nothing could be proven
 };
-// `features` gives what the graph of the model computes and moves on a platform; false: it cannot be drawn or shaped there.
+// `features` gives what the graph of the model computes and moves on a platform; false: it cannot be built or shaped there.
 typedef bool recommend_features(void *context, const char *platform, const char *precision, struct forecast_point *out);
 void recommend_unmeasured(const struct summary *s, const struct recommend_ask *ask, recommend_features *features, void *context,
 	struct arena *a, struct recommend_predictions *out);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the rest of the program needs of model architectures: recognise a configuration, print what was understood, list
-// the weights it wants, draw its graph. spec.h holds the inside.
+// the weights it wants, build its graph. spec.h holds the inside.
 #ifndef ASSAY_ARCH_ARCH_H
 #define ASSAY_ARCH_ARCH_H
 
@@ -11,7 +11,7 @@
 
 struct spec;
 
-// A model is one graph or several: ARCH_WHOLE is one forward pass of the whole model, and what `run` and `conform` draw. The
+// A model is one graph or several: ARCH_WHOLE is one forward pass of the whole model, and what `run` and `conform` build. The
 // others, where a family has them, are what generation runs; names and inputs are those of optimum-onnx and transformers.js:
 // block/seq2seq.h has them for encoder-decoders.
 enum arch_graph {
@@ -28,7 +28,7 @@ enum arch_graph {
 const char *arch_graph_file(enum arch_graph which); // "encoder_model.onnx"
 bool arch_has_graph(const struct spec *s, enum arch_graph which);
 
-// Why this model's cache cannot have the form CACHE_SHARED, a sentence; NULL: it can. Drawn with that form it is plain then.
+// Why this model's cache cannot have the form CACHE_SHARED, a sentence; NULL: it can. Built with that form it is plain then.
 const char *arch_unshared(const struct spec *s);
 
 // Merges family defaults <- table row <- config.json <- which tensors exist. The spec lives in `a`.
@@ -59,7 +59,7 @@ struct input_hints {
 	int64_t cache_ends;
 	bool predicts_next;    // logits at a place are about the token behind it: a causal language model
 	int64_t image_size[2]; // height and width that image_sizes tells
-	// Of a graph that assay did not draw: how many rows the table has that an input indexes; 0: not found. In the order of
+	// Of a graph that assay did not build: how many rows the table has that an input indexes; 0: not found. In the order of
 	// its inputs.
 	const struct input_table {
 		const char *name;
@@ -81,10 +81,10 @@ void arch_input_hints(const struct spec *s, struct input_hints *out);
 enum status arch_plan_weights(
 	const struct spec *s, struct arena *a, enum dtype t, struct weight **out, size_t *count, struct error *err);
 
-// Draws `which` into g and finishes it; every weight is external data in the checkpoint's shards. After ARCH_WHOLE,
+// Builds `which` into g and finishes it; every weight is external data in the checkpoint's shards. After ARCH_WHOLE,
 // weights that nobody read and that no dialect lists as ignorable are an error. A graph that does not fit together is a gap of
 // the builder's, and UNSUPPORTED.
-enum status arch_draw(
+enum status arch_build(
 	const struct spec *s, const struct checkpoint *c, enum arch_graph which, struct graph *g, struct error *err);
 
 size_t arch_type_count(void);

@@ -104,7 +104,7 @@ int64_t config_count(struct config *c, const char *key, int64_t fallback)
 	int64_t n = config_size(c, key, fallback);
 	if (n <= CONFIG_COUNT_MOST)
 		return n;
-	config_fail(c, STATUS_UNSUPPORTED, "%s: %lld; at most %d are drawn", config_key(c, key), (long long)n, CONFIG_COUNT_MOST);
+	config_fail(c, STATUS_UNSUPPORTED, "%s: %lld; at most %d are built", config_key(c, key), (long long)n, CONFIG_COUNT_MOST);
 	return CONFIG_COUNT_MOST;
 }
 
@@ -156,7 +156,7 @@ const char *config_text(struct config *c, const char *key)
 	return json_string_value(v);
 }
 
-// transformers' names of activations (activations.py, ACT2FN) that are drawn here.
+// transformers' names of activations (activations.py, ACT2FN) that are built here.
 static const struct {
 	const char *name;
 	enum activation act;
@@ -258,7 +258,7 @@ void config_check_unread(struct config *c)
 		for (size_t i = 0; !known && i < sizeof inert / sizeof inert[0]; i++)
 			known = fnmatch(inert[i], key, 0) == 0;
 		if (!known)
-			config_fail(c, STATUS_UNSUPPORTED, "%s: assay does not know this key, so it cannot draw what it changes",
+			config_fail(c, STATUS_UNSUPPORTED, "%s: assay does not know this key, so it cannot build what it changes",
 				key);
 	}
 }

@@ -2,8 +2,8 @@
 // Heads: what stands on a body, chosen by the suffix of architectures[0]. hidden is the body's last state [batch, seq, hidden].
 #include "arch/block/block.h"
 
-// A head that some families draw themselves
-static void draw_own(struct build *b, value hidden)
+// A head that some families build themselves
+static void build_own(struct build *b, value hidden)
 {
 	(void)hidden;
 	graph_fail(b->g, STATUS_UNSUPPORTED, "%s: the head of %s on a model of type %s is not supported yet", b->c->path,
@@ -17,7 +17,7 @@ static value pooled(struct build *b, const char *stem, value hidden, enum activa
 	return activate(b, act, linear(b, stem, first_token(b, hidden), b->s->hidden_size, out, true));
 }
 
-static void draw_model(struct build *b, value hidden)
+static void build_model(struct build *b, value hidden)
 {
 	graph_output(b->g, "last_hidden_state", hidden);
 	if (b->s->row->family != &decoder && weight_named(b, "pooler") && weight_exists(b, "pooler", "weight"))
@@ -40,7 +40,7 @@ static value masked_lm(struct build *b, value hidden)
 	return op_linear_output(b->g, x, w, WEIGHT(b, loose ? "head.lm.loose" : "head.lm.out", "bias", s->vocab_size));
 }
 
-static void draw_masked_lm(struct build *b, value hidden)
+static void build_masked_lm(struct build *b, value hidden)
 {
 	graph_enter(b->g, "head");
 	value logits = masked_lm(b, hidden);
@@ -49,7 +49,7 @@ static void draw_masked_lm(struct build *b, value hidden)
 }
 
 // What encoders are trained with: ELECTRA's finds exchanged tokens, the others fill gaps and compare two sentences.
-static void draw_pretraining(struct build *b, value hidden)
+static void build_pretraining(struct build *b, value hidden)
 {
 	const struct spec *s = b->s;
 	struct graph *g = b->g;
@@ -60,7 +60,7 @@ static void draw_pretraining(struct build *b, value hidden)
 		return;
 	}
 	if (!weight_named(b, "head.next") && !weight_named(b, "head.order")) {
-		draw_own(b, hidden);
+		build_own(b, hidden);
 		return;
 	}
 	graph_enter(g, "head");
@@ -73,20 +73,20 @@ static void draw_pretraining(struct build *b, value hidden)
 		graph_output(g, "seq_relationship_logits", linear(b, "head.next", first, s->hidden_size, 2, true));
 }
 
-static void draw_next_sentence(struct build *b, value hidden)
+static void build_next_sentence(struct build *b, value hidden)
 {
 	if (weight_named(b, "head.next"))
 		graph_output(b->g, "logits",
 			linear(b, "head.next", pooled(b, "pooler", hidden, ACT_TANH), b->s->hidden_size, 2, true));
 	else
-		draw_own(b, hidden);
+		build_own(b, hidden);
 }
 
-static void draw_causal_lm(struct build *b, value hidden)
+static void build_causal_lm(struct build *b, value hidden)
 {
 	const struct spec *s = b->s;
 	if (s->row->family == &encoder) {
-		draw_masked_lm(b, hidden);
+		build_masked_lm(b, hidden);
 		return;
 	}
 	graph_enter(b->g, "head");
@@ -102,7 +102,7 @@ static void draw_causal_lm(struct build *b, value hidden)
 }
 
 // Decoders score the last token that is not padding; encoders the first, through a dense layer.
-static void draw_sequence(struct build *b, value hidden)
+static void build_sequence(struct build *b, value hidden)
 {
 	const struct spec *s = b->s;
 	struct graph *g = b->g;
@@ -126,57 +126,57 @@ static void draw_sequence(struct build *b, value hidden)
 	graph_output(g, "logits", logits); // [batch, labels]
 }
 
-static void draw_token(struct build *b, value hidden)
+static void build_token(struct build *b, value hidden)
 {
 	graph_output(
 		b->g, "logits", linear(b, "head.token", hidden, b->s->hidden_size, b->s->labels, true)); // [batch, seq, labels]
 }
 
 // Two logits a token, apart: where the answer begins and where it ends.
-static void draw_span(struct build *b, value hidden)
+static void build_span(struct build *b, value hidden)
 {
 	value both = linear(b, "head.span", hidden, b->s->hidden_size, 2, true); // [batch, seq, 2]
 	graph_output(b->g, "start_logits", op_squeeze(b->g, op_slice(b->g, both, 2, 0, 1), 2));
 	graph_output(b->g, "end_logits", op_squeeze(b->g, op_slice(b->g, both, 2, 1, 2), 2));
 }
 
-static void draw_encoder(struct build *b, value hidden)
+static void build_encoder(struct build *b, value hidden)
 {
 	graph_output(b->g, "last_hidden_state", hidden);
 }
 
 const struct head head_rows[] = {
-	{ "ForConditionalGeneration", "conditional-generation", draw_own, true },
-	{ "MTModel", "conditional-generation", draw_own, true },
-	{ "ForMaskedLM", "masked-lm", draw_masked_lm },
-	{ "ForPreTraining", "pretraining", draw_pretraining },
-	{ "QuestionEncoder", "embedding", draw_own },
-	{ "ContextEncoder", "embedding", draw_own },
-	{ "Reader", "reader", draw_own },
-	{ "GenerationDecoder", "causal-lm", draw_causal_lm },
-	{ "ForNextSentencePrediction", "next-sentence", draw_next_sentence },
-	{ "ForMultipleChoice", "multiple-choice", draw_own },
-	{ "ForCausalLM", "causal-lm", draw_causal_lm },
-	{ "LMHeadModel", "causal-lm", draw_causal_lm },
-	{ "ForSequenceClassification", "sequence-classification", draw_sequence },
-	{ "ForTokenClassification", "token-classification", draw_token },
-	{ "ForQuestionAnswering", "question-answering", draw_span },
-	{ "ForImageClassificationWithTeacher", "image-classification-teacher", draw_own },
-	{ "ForImageClassification", "image-classification", draw_own },
-	{ "ForMaskedImageModeling", "masked-image", draw_own },
-	{ "ForObjectDetection", "object-detection", draw_own },
-	{ "ForVideoClassification", "video-classification", draw_own },
-	{ "ForSemanticSegmentation", "semantic-segmentation", draw_own },
-	{ "ForSegmentation", "segmentation", draw_own },
-	{ "Backbone", "backbone", draw_own },
-	{ "ForAudioClassification", "audio-classification", draw_own, false },
-	{ "ForCTC", "ctc", draw_own, false },
-	{ "HifiGan", "vocoder", draw_own, false },
-	{ "Encoder", "encoder", draw_encoder, false },
-	{ "ForAudioFrameClassification", "audio-frame-classification", draw_own, false },
-	{ "ForXVector", "x-vector", draw_own, false },
-	{ "EncoderModel", "encoder", draw_encoder },
-	{ "ModelWithProjection", "projection", draw_own },
-	{ "Model", "model", draw_model, true },
+	{ "ForConditionalGeneration", "conditional-generation", build_own, true },
+	{ "MTModel", "conditional-generation", build_own, true },
+	{ "ForMaskedLM", "masked-lm", build_masked_lm },
+	{ "ForPreTraining", "pretraining", build_pretraining },
+	{ "QuestionEncoder", "embedding", build_own },
+	{ "ContextEncoder", "embedding", build_own },
+	{ "Reader", "reader", build_own },
+	{ "GenerationDecoder", "causal-lm", build_causal_lm },
+	{ "ForNextSentencePrediction", "next-sentence", build_next_sentence },
+	{ "ForMultipleChoice", "multiple-choice", build_own },
+	{ "ForCausalLM", "causal-lm", build_causal_lm },
+	{ "LMHeadModel", "causal-lm", build_causal_lm },
+	{ "ForSequenceClassification", "sequence-classification", build_sequence },
+	{ "ForTokenClassification", "token-classification", build_token },
+	{ "ForQuestionAnswering", "question-answering", build_span },
+	{ "ForImageClassificationWithTeacher", "image-classification-teacher", build_own },
+	{ "ForImageClassification", "image-classification", build_own },
+	{ "ForMaskedImageModeling", "masked-image", build_own },
+	{ "ForObjectDetection", "object-detection", build_own },
+	{ "ForVideoClassification", "video-classification", build_own },
+	{ "ForSemanticSegmentation", "semantic-segmentation", build_own },
+	{ "ForSegmentation", "segmentation", build_own },
+	{ "Backbone", "backbone", build_own },
+	{ "ForAudioClassification", "audio-classification", build_own, false },
+	{ "ForCTC", "ctc", build_own, false },
+	{ "HifiGan", "vocoder", build_own, false },
+	{ "Encoder", "encoder", build_encoder, false },
+	{ "ForAudioFrameClassification", "audio-frame-classification", build_own, false },
+	{ "ForXVector", "x-vector", build_own, false },
+	{ "EncoderModel", "encoder", build_encoder },
+	{ "ModelWithProjection", "projection", build_own },
+	{ "Model", "model", build_model, true },
 	{ NULL, NULL, NULL, false },
 };

@@ -2,7 +2,7 @@
 // Heads of models whose states are maps [batch, channels, height, width].
 #include "arch/block/image.h"
 
-void draw_map_head(struct build *b, const struct body *io)
+void build_map_head(struct build *b, const struct body *io)
 {
 	const struct spec *s = b->s;
 	struct graph *g = b->g;
@@ -23,5 +23,5 @@ void draw_map_head(struct build *b, const struct body *io)
 		graph_output(g, "logits",
 			linear(b, "head.image", op_reshape(g, pooled, 2, (int64_t[]){ 0, width }), width, s->labels, true));
 	} else
-		s->head->draw(b, io->last);
+		s->head->build(b, io->last);
 }

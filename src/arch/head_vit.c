@@ -15,7 +15,7 @@ value vit_map(struct build *b, const struct body *io, value patches)
 	return map_of_grid(b, patches, rows, op_div(g, op_dim(g, io->pixels, 3), graph_i64s(g, 1, &b->s->patch_width)));
 }
 
-static void draw_features(struct build *b, const struct body *io)
+static void build_features(struct build *b, const struct body *io)
 {
 	for (int64_t i = 0; i < b->s->out_count; i++) {
 		value x = vit_state(b, io, b->s->out_indices[i]);
@@ -25,7 +25,7 @@ static void draw_features(struct build *b, const struct body *io)
 	}
 }
 
-static void draw_bare(struct build *b, value hidden)
+static void build_bare(struct build *b, value hidden)
 {
 	const struct spec *s = b->s;
 	int64_t classes = vit_of(b)->classes, h = s->hidden_size;
@@ -39,7 +39,7 @@ static void draw_bare(struct build *b, value hidden)
 			activate(b, s->pooler_act, linear(b, "pooler", first_token(b, hidden), h, s->pooler_size, true)));
 }
 
-static void draw_classes(struct build *b, value hidden)
+static void build_classes(struct build *b, value hidden)
 {
 	const struct spec *s = b->s;
 	struct graph *g = b->g;
@@ -52,7 +52,7 @@ static void draw_classes(struct build *b, value hidden)
 	graph_output(g, "logits", linear(b, "head.image", x, width, s->labels, true));
 }
 
-static void draw_teacher(struct build *b, value hidden)
+static void build_teacher(struct build *b, value hidden)
 {
 	const struct spec *s = b->s;
 	struct graph *g = b->g;
@@ -65,7 +65,7 @@ static void draw_teacher(struct build *b, value hidden)
 }
 
 // A 1x1 convolution to stride^2 times the channels, whose groups of stride^2 then lie side by side as pixels.
-static void draw_masked(struct build *b, const struct body *io)
+static void build_masked(struct build *b, const struct body *io)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -79,19 +79,19 @@ static void draw_masked(struct build *b, const struct body *io)
 	graph_output(g, "reconstruction", op_reshape(g, map, 4, (int64_t[]){ 0, c, height * r, width * r }));
 }
 
-void draw_vit_head(struct build *b, const struct body *io)
+void build_vit_head(struct build *b, const struct body *io)
 {
 	const char *head = b->s->head->name;
 	if (text_is(head, "backbone"))
-		draw_features(b, io);
+		build_features(b, io);
 	else if (text_is(head, "model"))
-		draw_bare(b, io->last);
+		build_bare(b, io->last);
 	else if (text_is(head, "image-classification"))
-		draw_classes(b, io->last);
+		build_classes(b, io->last);
 	else if (text_is(head, "image-classification-teacher"))
-		draw_teacher(b, io->last);
+		build_teacher(b, io->last);
 	else if (text_is(head, "masked-image"))
-		draw_masked(b, io);
+		build_masked(b, io);
 	else
-		b->s->head->draw(b, io->last);
+		b->s->head->build(b, io->last);
 }

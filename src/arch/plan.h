@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The weights that a drawing asks for, when there is no checkpoint yet.
+// The weights that a graph asks for, when there is no checkpoint yet.
 #ifndef ASSAY_ARCH_PLAN_H
 #define ASSAY_ARCH_PLAN_H
 

@@ -48,7 +48,7 @@ void resolve_experts(struct config *c, struct spec *s, int64_t experts, int64_t 
 	s->expert_layers = experts * layers; // neither is above 2^31
 	if (s->expert_layers > EXPERT_LAYERS_MOST)
 		config_fail(c, STATUS_UNSUPPORTED,
-			"%lld layers of %lld experts; at most %d experts are drawn in all layers together", (long long)layers,
+			"%lld layers of %lld experts; at most %d experts are built in all layers together", (long long)layers,
 			(long long)experts, EXPERT_LAYERS_MOST);
 }
 

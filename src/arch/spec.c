@@ -8,7 +8,7 @@
 
 #include "base/visible.h"
 
-// Settings of encoders and decoders that would draw another graph: only their usual value is drawn.
+// Settings of encoders and decoders that would build another graph: only their usual value is built.
 void resolve_refusals(struct config *c, bool may_decode)
 {
 	static const char *const must_be_false[] = { "add_cross_attention", "is_encoder_decoder", "is_decoder" };
@@ -62,7 +62,7 @@ void resolve_transformer(struct config *c, struct spec *s, bool is_image)
 	s->logit_softcap = config_real(c, "final_logit_softcapping", 0);
 }
 
-// What every class may say, whatever draws it.
+// What every class may say, whatever builds it.
 static void resolve_common(struct config *c, struct spec *s)
 {
 	const json_t *pad = config_get(c, "pad_token_id");

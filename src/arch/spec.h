@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model type is a row: family (who draws), dialect (what this checkpoint calls things), traits (how it differs).
+// A model type is a row: family (who builds), dialect (what this checkpoint calls things), traits (how it differs).
 //
 //	{ "mistral", &decoder, &llama_names },                               an alias costs one line
 //	{ "qwen2",   &decoder, &llama_names, .traits.qkv_bias = true },
@@ -248,7 +248,7 @@ struct family {
 	const char *name, *architecture; // "encoder"; its row of the compatibility matrix
 	// From config.json to the spec: resolve_transformer and its like, then what is the family's own.
 	void (*resolve)(struct config *c, struct spec *s, struct arena *a);
-	void (*draw)(struct build *b); // the graph b->which: inputs, body, head, outputs
+	void (*build)(struct build *b); // the graph b->which: inputs, body, head, outputs
 	// The body alone, for models that have it as a part; NULL: it cannot be one.
 	void (*body)(struct build *b, struct body *io);
 	const enum arch_graph *graphs;                      // beside ARCH_WHOLE, ends with ARCH_WHOLE; NULL: none
@@ -284,8 +284,8 @@ struct dialect {
 // The second table: chosen by the suffix of architectures[0].
 struct head {
 	const char *suffix, *name;
-	void (*draw)(struct build *b, value hidden); // hidden: [batch, seq, hidden]
-	bool generates;                              // of an encoder-decoder: may be run one token after another
+	void (*build)(struct build *b, value hidden); // hidden: [batch, seq, hidden]
+	bool generates;                               // of an encoder-decoder: may be run one token after another
 };
 extern const struct head head_rows[];
 
@@ -311,7 +311,7 @@ const json_t *config_get(struct config *c, const char *key);   // NULL when abse
 const json_t *config_given(struct config *c, const char *key); // the same, without the class's defaults
 bool config_knows(const struct config *c, const char *key);    // has the class such a key at all? Others have no effect on it
 int64_t config_size(struct config *c, const char *key, int64_t fallback); // 0 .. 2^31; fallback -1: the key is needed
-// A number of things that are drawn one by one (layers, blocks, experts): at most CONFIG_COUNT_MOST. A caller that loops over a
+// A number of things that are built one by one (layers, blocks, experts): at most CONFIG_COUNT_MOST. A caller that loops over a
 // number of config.json or makes an array of that length reads it here.
 enum { CONFIG_COUNT_MOST = 1024 };
 int64_t config_count(struct config *c, const char *key, int64_t fallback);
@@ -337,7 +337,7 @@ void resolve_outputs(struct config *c, struct spec *s, struct arena *a,
 void resolve_rope(struct config *c, struct spec *s, struct arena *a);
 void resolve_window(struct config *c, struct spec *s, struct arena *a);
 void resolve_moe(struct config *c, struct spec *s, struct arena *a);
-// Every expert of every layer is drawn: DeepSeek-V3 has 14848 of them, Kimi-K2 23040.
+// Every expert of every layer is built: DeepSeek-V3 has 14848 of them, Kimi-K2 23040.
 enum { EXPERT_LAYERS_MOST = 1 << 15 };
 void resolve_experts(struct config *c, struct spec *s, int64_t experts, int64_t layers);
 void resolve_latent(struct config *c, struct spec *s); // before resolve_rope

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph and where its weights lie: drawn, keyed by content, given a folder. What lies in the cache under a key is used when it
+// A graph and where its weights lie: built, keyed by content, given a folder. What lies in the cache under a key is used when it
 // is what this run would write.
 #include "artifact/artifact.h"
 
@@ -40,7 +40,7 @@ static bool is_used(const struct artifact *art, const struct shard *s)
 	return memmem(art->graph, art->graph_nbytes, s->location, strlen(s->location)) != NULL;
 }
 
-static enum status hash_drawn(struct hash *h, const struct artifact *art, const struct checkpoint *c, struct error *err)
+static enum status hash_built(struct hash *h, const struct artifact *art, const struct checkpoint *c, struct error *err)
 {
 	enum status s = STATUS_OK;
 	hash_add_text(h, "artifact 2");
@@ -69,7 +69,7 @@ enum status artifact_identify(struct artifact *art, struct arena *a, const struc
 		hash_add_text(&h, "onnx file 2");
 		hash_add_text(&h, s ? "" : identity);
 	} else {
-		s = hash_drawn(&h, art, c, err);
+		s = hash_built(&h, art, c, err);
 	}
 	hash_hex(&h, hex);
 	if (!s)
@@ -120,7 +120,7 @@ static const struct tensor_type *copy_types(struct arena *a, const struct tensor
 	return copy;
 }
 
-static enum status write_drawn(struct artifact *out, struct arena *a, const struct checkpoint *c, enum arch_graph which,
+static enum status write_built(struct artifact *out, struct arena *a, const struct checkpoint *c, enum arch_graph which,
 	struct graph *g, struct error *err)
 {
 	const void *bytes;
@@ -147,11 +147,11 @@ enum status artifact_build(struct artifact *out, struct arena *a, const struct c
 	enum arch_graph which, struct graph *g, struct error *err)
 {
 	const struct recipe *const *recipes;
-	enum status status = arch_draw(s, c, which, g, err);
+	enum status status = arch_build(s, c, which, g, err);
 	if (!status && graph_recipes(g, &recipes))
 		status = error_set(err, STATUS_UNSUPPORTED, "%s: assay does not convert weights where it builds this graph",
 			arch_graph_file(which));
-	return status ? status : write_drawn(out, a, c, which, g, err);
+	return status ? status : write_built(out, a, c, which, g, err);
 }
 
 enum status artifact_build_all(struct artifact *out, struct arena *a, struct checkpoint *c, const struct spec *s,
@@ -159,12 +159,12 @@ enum status artifact_build_all(struct artifact *out, struct arena *a, struct che
 {
 	enum status status = STATUS_OK;
 	for (size_t i = 0; i < count && !status; i++)
-		if ((status = arch_draw(s, c, which[i], graphs[i], err)) && count > 1)
+		if ((status = arch_build(s, c, which[i], graphs[i], err)) && count > 1)
 			error_prefix(err, "%s", arch_graph_file(which[i]));
 	if (!status)
 		status = convert_weights(conversion, a, c, graphs, count, err);
 	for (size_t i = 0; i < count && !status; i++)
-		if ((status = write_drawn(&out[i], a, c, which[i], graphs[i], err)) && count > 1)
+		if ((status = write_built(&out[i], a, c, which[i], graphs[i], err)) && count > 1)
 			error_prefix(err, "%s", arch_graph_file(which[i]));
 	return status;
 }

@@ -35,7 +35,7 @@ struct artifact {
 	enum dtype weights_dtype;           // the dtype of most weight bytes
 };
 
-// Draws (arch_draw, graph_write) and fills everything but graph_path. Memory in `a`; the checkpoint must outlive it.
+// Builds (arch_build, graph_write) and fills everything but graph_path. Memory in `a`; the checkpoint must outlive it.
 // A graph that needs converted weights is refused here.
 enum status artifact_build(struct artifact *out, struct arena *a, const struct checkpoint *c, const struct spec *s,
 	enum arch_graph which, struct graph *g, struct error *err);

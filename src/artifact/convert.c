@@ -534,7 +534,7 @@ enum status convert_weights(struct conversion *out, struct arena *a, struct chec
 		out->path = file_in(a, folder, &list);
 		location = strrchr(out->path, '/') + 1;
 		bool is_open = false;
-		for (size_t i = 0; i < c->shard_count; i++) // the same model drawn again
+		for (size_t i = 0; i < c->shard_count; i++) // the same model built again
 			is_open |= text_is(c->shards[i].location, location);
 		if (!is_open)
 			s = add_shard(c, out->path, err);

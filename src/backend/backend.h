@@ -71,7 +71,7 @@ struct placed_node {
 };
 struct placement {
 	struct arena *arena;
-	struct placed_node *nodes; // of the graph as drawn; joined by node name
+	struct placed_node *nodes; // of the graph as built; joined by node name
 	size_t count;
 	int64_t on_platform; // nodes that ran on the asked device; -1: cannot be known
 	int64_t elsewhere;   // nodes that ran on another: 0 is what a row wants; -1: cannot be known

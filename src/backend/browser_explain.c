@@ -128,12 +128,12 @@ enum status browser_explain(
 	struct browser_session *b = s->state;
 	json_t *command = json_pack("{s:s, s:I}", "op", "explain", "id", (json_int_t)b->id), *head = NULL;
 	struct text reply = { 0 };
-	struct outline drawn;
+	struct outline built;
 	size_t at;
 	enum status st;
 
 	(void)in;
-	if (!(st = outline_read(&drawn, out->arena, a->graph, a->graph_nbytes, err)) &&
+	if (!(st = outline_read(&built, out->arena, a->graph, a->graph_nbytes, err)) &&
 		!(st = page_ask(page_host_of(b->generation), command, NULL, 0, &head, &reply, &at, err))) {
 		const json_t *list = json_object_get(head, "lines");
 		size_t n = json_array_size(list);
@@ -144,10 +144,10 @@ enum status browser_explain(
 
 			lines[i] = arena_strdup(out->arena, line ? line : "");
 		}
-		out->nodes = ARENA_ARRAY(out->arena, drawn.node_count + 1, struct placed_node);
-		out->count = drawn.node_count;
-		for (size_t i = 0; i < drawn.node_count; i++)
-			out->nodes[i] = (struct placed_node){ .name = drawn.nodes[i].name, .op = drawn.nodes[i].op };
+		out->nodes = ARENA_ARRAY(out->arena, built.node_count + 1, struct placed_node);
+		out->count = built.node_count;
+		for (size_t i = 0; i < built.node_count; i++)
+			out->nodes[i] = (struct placed_node){ .name = built.nodes[i].name, .op = built.nodes[i].op };
 		browser_assign(lines, n, session_option(s, "provider"), out);
 	}
 	text_done(&reply);

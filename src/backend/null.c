@@ -281,12 +281,12 @@ static enum status wrong_of(struct session *s, enum wrong *out, struct error *er
 // As real engines say it: operator, type, node.
 static enum status refuse(const struct artifact *a, struct arena *arena, const char *op, struct error *err)
 {
-	struct outline drawn;
-	enum status st = a->graph ? outline_read(&drawn, arena, a->graph, a->graph_nbytes, err) : STATUS_OK;
+	struct outline built;
+	enum status st = a->graph ? outline_read(&built, arena, a->graph, a->graph_nbytes, err) : STATUS_OK;
 
-	for (size_t i = 0; a->graph && !st && i < drawn.node_count; i++)
-		if (text_is(drawn.nodes[i].op, op))
-			return error_set(err, STATUS_UNSUPPORTED, "%s is refused, as asked: node %s", op, drawn.nodes[i].name);
+	for (size_t i = 0; a->graph && !st && i < built.node_count; i++)
+		if (text_is(built.nodes[i].op, op))
+			return error_set(err, STATUS_UNSUPPORTED, "%s is refused, as asked: node %s", op, built.nodes[i].name);
 	return st;
 }
 
@@ -382,7 +382,7 @@ static enum status null_open(struct session *s, const struct artifact *a, struct
 		return st;
 	if (!a->outputs || !a->output_count)
 		return error_set(
-			err, STATUS_UNSUPPORTED, "needs a graph that assay drew: of this one it does not know the outputs");
+			err, STATUS_UNSUPPORTED, "needs a graph that assay built: of this one it does not know the outputs");
 	for (size_t i = 0; i < a->output_count; i++)
 		if (!dtype_size(a->outputs[i].dtype))
 			return error_set(err, STATUS_UNSUPPORTED, "output %s has no element type", a->outputs[i].name);
@@ -544,7 +544,7 @@ static enum status null_explain(
 {
 	const struct null *n = s->state;
 	const char *leave = session_option(s, "leave");
-	struct outline drawn = { 0 };
+	struct outline built = { 0 };
 	bool before = false;
 
 	(void)in;
@@ -552,17 +552,17 @@ static enum status null_explain(
 		out->note = "it keeps quiet, as asked";
 		return STATUS_OK;
 	}
-	enum status st = outline_read(&drawn, out->arena, a->graph, a->graph_nbytes, err);
+	enum status st = outline_read(&built, out->arena, a->graph, a->graph_nbytes, err);
 	if (st)
 		return st;
-	out->nodes = ARENA_ARRAY(out->arena, drawn.node_count + 1, struct placed_node);
-	out->count = drawn.node_count;
+	out->nodes = ARENA_ARRAY(out->arena, built.node_count + 1, struct placed_node);
+	out->count = built.node_count;
 	out->on_platform = out->elsewhere = out->partitions = out->copies = 0;
-	for (size_t i = 0; i < drawn.node_count; i++) {
-		bool left = leave && (text_is(leave, "all") || text_is(leave, drawn.nodes[i].op));
+	for (size_t i = 0; i < built.node_count; i++) {
+		bool left = leave && (text_is(leave, "all") || text_is(leave, built.nodes[i].op));
 
-		out->nodes[i] = (struct placed_node){ .name = drawn.nodes[i].name,
-			.op = drawn.nodes[i].op,
+		out->nodes[i] = (struct placed_node){ .name = built.nodes[i].name,
+			.op = built.nodes[i].op,
 			.where = left ? "cpu" : "null",
 			.reason = left ? "left, as asked" : NULL };
 		*(left ? &out->elsewhere : &out->on_platform) += 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where OpenVINO ran each node of the graph as drawn. The C API cannot walk a compiled model, so a second, untimed one with
+// Where OpenVINO ran each node of the graph as built. The C API cannot walk a compiled model, so a second, untimed one with
 // performance counters runs once and its counters are joined to our node names. What the counters of 2026.4 say (bert-base):
 //   - an operation that stayed itself keeps our name and has a kernel: "jit_avx512_f32", or "unknown_f32" for a view of memory;
 //   - one that was merged shows under the name of what it was merged into (scale, mask, Softmax and both products of attention
@@ -56,22 +56,22 @@ static struct counter *sort_counters(struct arena *a, const ov_profiling_info_li
 	return out;
 }
 
-static void join(const struct outline *drawn, const struct counter *counters, size_t count, const char *devices,
+static void join(const struct outline *built, const struct counter *counters, size_t count, const char *devices,
 	int64_t submodels, struct placement *p)
 {
 	bool one = !strpbrk(devices, " ,"); // device
 	size_t joined = 0, unnamed = 0;
 	int64_t placed = 0;
 
-	p->nodes = ARENA_ARRAY(p->arena, drawn->node_count + 1, struct placed_node);
-	p->count = drawn->node_count;
-	for (size_t i = 0; i < drawn->node_count; i++) {
-		struct counter key = { .name = drawn->nodes[i].name };
+	p->nodes = ARENA_ARRAY(p->arena, built->node_count + 1, struct placed_node);
+	p->count = built->node_count;
+	for (size_t i = 0; i < built->node_count; i++) {
+		struct counter key = { .name = built->nodes[i].name };
 		const struct counter *hit = *key.name ? bsearch(&key, counters, count, sizeof *counters, by_name) : NULL;
 
 		unnamed += !*key.name;
 		joined += hit != NULL;
-		p->nodes[i] = (struct placed_node){ .name = drawn->nodes[i].name, .op = drawn->nodes[i].op };
+		p->nodes[i] = (struct placed_node){ .name = built->nodes[i].name, .op = built->nodes[i].op };
 		if (!hit || text_starts(hit->kernel, "undef")) {
 			p->nodes[i].fused_away = true;
 			p->fused++;
@@ -86,7 +86,7 @@ static void join(const struct outline *drawn, const struct counter *counters, si
 	}
 	if (unnamed) {
 		p->note = arena_printf(
-			p->arena, "cannot be joined: %zu of %zu nodes of the file have no name", unnamed, drawn->node_count);
+			p->arena, "cannot be joined: %zu of %zu nodes of the file have no name", unnamed, built->node_count);
 		return;
 	}
 	p->partitions = submodels;
@@ -95,7 +95,7 @@ static void join(const struct outline *drawn, const struct counter *counters, si
 	p->copies = one && submodels == 1 ? 0 : -1;
 	p->note = arena_printf(p->arena,
 		"performance counters of a second compile, %s%s: %zu of %zu nodes by name, %zu of OpenVINO's own%s",
-		one ? "all on " : "on ", devices, joined, drawn->node_count, count - joined,
+		one ? "all on " : "on ", devices, joined, built->node_count, count - joined,
 		one ? "" : "; which submodel is on which device it does not tell");
 }
 
@@ -158,7 +158,7 @@ enum status ov_explain(
 	ov_compiled_model_t *model = NULL;
 	ov_infer_request_t *request = NULL;
 	const char *devices = session_option(s, "EXECUTION_DEVICES");
-	struct outline drawn;
+	struct outline built;
 	enum status st;
 
 	if (!devices || !*devices) {
@@ -175,7 +175,7 @@ enum status ov_explain(
 			: arena_printf(out->arena, "compiled for %s; which node is on which shows only when it runs", devices);
 		return STATUS_OK;
 	}
-	st = outline_read(&drawn, out->arena, a->graph, a->graph_nbytes, err);
+	st = outline_read(&built, out->arena, a->graph, a->graph_nbytes, err);
 	if (!st && !(st = ov_open_counted(s, a, devices, in, &request, &model, held, err)) &&
 		!(st = ov_check(l, l->ov_infer_request_infer(request), "running", err)) &&
 		!(st = ov_check(
@@ -183,7 +183,7 @@ enum status ov_explain(
 		int64_t submodels;
 		struct counter *sorted = sort_counters(out->arena, &counters, &submodels);
 
-		join(&drawn, sorted, counters.size, devices, submodels, out);
+		join(&built, sorted, counters.size, devices, submodels, out);
 		l->ov_profiling_info_list_free(&counters);
 	}
 	ov_close_counted(s, request, model, held);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where ONNX Runtime put each node of the graph as drawn.
+// Where ONNX Runtime put each node of the graph as built.
 // The record is made right behind the basic rewrites: a node of ours that it does not name was folded or merged into another one
 // there. Fusions of the higher levels come later and do not show.
 // Of the processor a second session records it, so that the measured one has nothing beside its work; without prepacking it loads
@@ -85,21 +85,21 @@ static int64_t count_stretches(const struct placement *p, const char *provider)
 
 // False: nodes of the file have no name, and only numbers are known.
 static bool join(
-	const struct outline *drawn, const struct assigned *nodes, size_t count, const char *provider, struct placement *p)
+	const struct outline *built, const struct assigned *nodes, size_t count, const char *provider, struct placement *p)
 {
 	size_t elsewhere = 0, unnamed = 0, taken = 0;
 
-	p->nodes = ARENA_ARRAY(p->arena, drawn->node_count + 1, struct placed_node);
-	p->count = drawn->node_count;
+	p->nodes = ARENA_ARRAY(p->arena, built->node_count + 1, struct placed_node);
+	p->count = built->node_count;
 	p->on_platform = 0;
-	for (size_t i = 0; i < drawn->node_count; i++) {
-		struct assigned key = { .name = drawn->nodes[i].name };
+	for (size_t i = 0; i < built->node_count; i++) {
+		struct assigned key = { .name = built->nodes[i].name };
 		const struct assigned *hit = *key.name ? bsearch(&key, nodes, count, sizeof *nodes, by_name) : NULL;
 
 		unnamed += !*key.name;
-		p->nodes[i] = (struct placed_node){ .name = key.name, .op = drawn->nodes[i].op, .fused_away = !hit };
-		if (drawn->nodes[i].dtype)
-			p->nodes[i].dtype = dtype_word(drawn->nodes[i].dtype);
+		p->nodes[i] = (struct placed_node){ .name = key.name, .op = built->nodes[i].op, .fused_away = !hit };
+		if (built->nodes[i].dtype)
+			p->nodes[i].dtype = dtype_word(built->nodes[i].dtype);
 		if (!hit) {
 			p->fused++;
 			continue;
@@ -118,7 +118,7 @@ static bool join(
 		p->on_platform = count && !taken ? 0 : -1;
 		p->fused = -1;
 		p->note = arena_printf(p->arena, "%scannot be joined: %zu of %zu nodes of the file have no name",
-			p->on_platform < 0 ? "" : "none on the provider; ", unnamed, drawn->node_count);
+			p->on_platform < 0 ? "" : "none on the provider; ", unnamed, built->node_count);
 	}
 	return !unnamed;
 }
@@ -162,16 +162,16 @@ static void read_log(struct arena *a, struct assigned **out, size_t *count, int6
 }
 
 // All that run are on one provider, `by`, and they are not listed: the others were folded or merged, whichever they are.
-static void all_on(const struct outline *drawn, const char *provider, const char *by, int64_t every, struct placement *p)
+static void all_on(const struct outline *built, const char *provider, const char *by, int64_t every, struct placement *p)
 {
-	int64_t run = every < (int64_t)drawn->node_count ? every : (int64_t)drawn->node_count;
+	int64_t run = every < (int64_t)built->node_count ? every : (int64_t)built->node_count;
 
-	p->nodes = ARENA_ARRAY(p->arena, drawn->node_count + 1, struct placed_node);
-	p->count = drawn->node_count;
+	p->nodes = ARENA_ARRAY(p->arena, built->node_count + 1, struct placed_node);
+	p->count = built->node_count;
 	for (size_t i = 0; i < p->count; i++) {
-		p->nodes[i] = (struct placed_node){ .name = drawn->nodes[i].name, .op = drawn->nodes[i].op, .where = by };
-		if (drawn->nodes[i].dtype)
-			p->nodes[i].dtype = dtype_word(drawn->nodes[i].dtype);
+		p->nodes[i] = (struct placed_node){ .name = built->nodes[i].name, .op = built->nodes[i].op, .where = by };
+		if (built->nodes[i].dtype)
+			p->nodes[i].dtype = dtype_word(built->nodes[i].dtype);
 	}
 	p->on_platform = text_is(by, provider) ? run : 0;
 	p->elsewhere = text_is(by, provider) ? 0 : every;
@@ -226,7 +226,7 @@ static void describe_context(const struct assigned *nodes, size_t count, const c
 		(long long)p->partitions, provider, (long long)p->elsewhere);
 }
 
-static void place(struct session *s, const struct artifact *a, const struct outline *drawn, struct assigned *nodes, size_t count,
+static void place(struct session *s, const struct artifact *a, const struct outline *built, struct assigned *nodes, size_t count,
 	struct placement *p)
 {
 	struct ort *o = s->state;
@@ -242,8 +242,8 @@ static void place(struct session *s, const struct artifact *a, const struct outl
 	for (size_t i = 0; listened && i < count; i++)
 		p->copies += text_starts(nodes[i].op, "Memcpy");
 	if (every) {
-		all_on(drawn, own->ep, by, every, p);
-	} else if (!join(drawn, nodes, count, own->ep, p)) {
+		all_on(built, own->ep, by, every, p);
+	} else if (!join(built, nodes, count, own->ep, p)) {
 		p->partitions = -1;
 		return;
 	}
@@ -266,7 +266,7 @@ enum status ort_explain(
 	const struct ort_provider *own = s->provider->detail;
 	const OrtApi *api = o->library.api;
 	OrtSession *session = o->session;
-	struct outline drawn = { 0 };
+	struct outline built = { 0 };
 	struct assigned *nodes;
 	size_t count;
 	enum status st;
@@ -277,7 +277,7 @@ enum status ort_explain(
 			out->arena, "ONNX Runtime %s does not tell where nodes run; 1.24 and later do", o->library.text);
 		return STATUS_OK;
 	}
-	if ((!o->from_context && (st = outline_read(&drawn, out->arena, a->graph, a->graph_nbytes, err))) ||
+	if ((!o->from_context && (st = outline_read(&built, out->arena, a->graph, a->graph_nbytes, err))) ||
 		(!o->recorded && (st = ort_create_session(s, a, ORT_PLACE, &session, err))))
 		return st;
 	if (!(st = read_record(api, session, out->arena, own->ep, &nodes, &count, &out->partitions, err))) {
@@ -285,8 +285,8 @@ enum status ort_explain(
 		if (o->from_context) {
 			describe_context(nodes, count, own->ep, out);
 		} else {
-			outline_types(&drawn, out->arena, a->graph, a->graph_nbytes);
-			place(s, a, &drawn, nodes, count, out);
+			outline_types(&built, out->arena, a->graph, a->graph_nbytes);
+			place(s, a, &built, nodes, count, out);
 		}
 	}
 	if (!o->recorded)

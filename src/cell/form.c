@@ -44,11 +44,11 @@ bool forms_refused(struct arena *a, const struct target *t, bool is_resolved, co
 
 	if (cause_find(&cause, a, t->route->engine, t->route->provider, err->text))
 		return cause.of_form;
-	// What the family itself cannot draw is as little there in the next form, but for shapes.
+	// What the family itself cannot build is as little there in the next form, but for shapes.
 	return err->status == STATUS_UNSUPPORTED && is_resolved;
 }
 
-bool forms_next(struct forms *f, struct arena *a, const struct target *t, const char *drawn, const struct error *err)
+bool forms_next(struct forms *f, struct arena *a, const struct target *t, const char *built, const struct error *err)
 {
 	struct cause cause;
 	const char *reason = err->text;
@@ -57,7 +57,7 @@ bool forms_next(struct forms *f, struct arena *a, const struct target *t, const 
 		return false;
 	if (cause_find(&cause, a, t->route->engine, t->route->provider, err->text) && cause.text)
 		reason = cause.text;
-	f->why = arena_printf(a, "%s%s%s: %s", f->why ? f->why : "", f->why ? "; " : "", drawn, reason);
+	f->why = arena_printf(a, "%s%s%s: %s", f->why ? f->why : "", f->why ? "; " : "", built, reason);
 	f->at++;
 	return true;
 }

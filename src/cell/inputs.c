@@ -126,16 +126,16 @@ static bool says_nothing(const char *symbol)
 				strcasestr(symbol, "dynamic") || strcasestr(symbol, "dim")));
 }
 
-int64_t inputs_batch(const struct tensor_type *types, const struct tensor *drawn, size_t count, int64_t asked)
+int64_t inputs_batch(const struct tensor_type *types, const struct tensor *built, size_t count, int64_t asked)
 {
 	bool all = count > 0 && asked > 1;
 
 	for (size_t i = 0; i < count; i++)
-		for (int k = 0; k < types[i].rank && k < drawn[i].rank; k++)
+		for (int k = 0; k < types[i].rank && k < built[i].rank; k++)
 			if (inputs_names_batch(types[i].symbol[k], k))
-				return drawn[i].dim[k];
+				return built[i].dim[k];
 	for (size_t i = 0; i < count; i++)
-		all &= drawn[i].rank > 0 && drawn[i].dim[0] == asked && says_nothing(types[i].symbol[0]);
+		all &= built[i].rank > 0 && built[i].dim[0] == asked && says_nothing(types[i].symbol[0]);
 	return all ? asked : -1;
 }
 

@@ -28,7 +28,7 @@ enum status inputs_shape(
 // (inputs_names_batch); else `asked`, where it is above 1, every input begins with so many, and none of these dimensions has a
 // name that says something else than a batch. -1: not known. That some input begins with a 2 says nothing: it may be the layers
 // of a state.
-int64_t inputs_batch(const struct tensor_type *types, const struct tensor *drawn, size_t count, int64_t asked);
+int64_t inputs_batch(const struct tensor_type *types, const struct tensor *built, size_t count, int64_t asked);
 // "batch", "batch_size", ... on any axis; "N", "B" and "bs" on the first only.
 bool inputs_names_batch(const char *symbol, int axis);
 // Does a name say that a dimension is a length or a number of things in one input: time, sequence, frames, points, num_boxes?
@@ -46,12 +46,12 @@ uint64_t inputs_file_nbytes(const char *path);
 // The numbers that the symbols of a graph's inputs have in a file, each the largest one; [*n] of them, in `a`.
 enum status inputs_file_symbols(struct arena *a, const struct tensor_type *types, size_t count, const char *path,
 	struct input_symbol **out, size_t *n, struct error *err);
-// Binds them all in a graph that is about to be drawn static.
+// Binds them all in a graph that is about to be built static.
 void inputs_bind(struct graph *g, const struct input_hints *hints, const struct input_shape *shape);
-// In any form: a size of images that was asked for is a number before the first node is drawn, because learned positions depend
+// In any form: a size of images that was asked for is a number before the first node is built, because learned positions depend
 // on it.
 void inputs_bind_image(struct graph *g, const struct input_shape *shape);
-// Whether the inputs of a drawn graph have that size; UNSUPPORTED says which it has, or that there are no images.
+// Whether the inputs of a built graph have that size; UNSUPPORTED says which it has, or that there are no images.
 enum status inputs_check_image(const struct tensor_type *types, size_t count, const struct input_shape *shape, struct error *err);
 
 // One tensor for each declared input, by its name:
@@ -68,8 +68,8 @@ enum status inputs_check_image(const struct tensor_type *types, size_t count, co
 enum status inputs_synthetic(struct arena *a, const struct tensor_type *types, size_t count, const struct input_hints *hints,
 	const struct input_shape *shape, uint64_t seed, struct tensor *out, struct error *err);
 // Gives some rows of a text padding at the end, in place, as a batch of texts of different lengths has it: without it nothing
-// would notice a graph that ignores its mask. `in`: what inputs_synthetic made for a graph that assay draws. Only where there are
-// input_ids and an attention_mask of the same shape [batch, seq], both of integers, and at least 8 tokens beside those of an
+// would notice a graph that ignores its mask. `in`: what inputs_synthetic made for a graph that assay builds. Only where there
+// are input_ids and an attention_mask of the same shape [batch, seq], both of integers, and at least 8 tokens beside those of an
 // image; other masks stay full.
 //   length   the last row loses a quarter of its tokens beside those of an image, and 0 to 2 more by the seed; the rows before it
 //   less and
@@ -82,7 +82,7 @@ void inputs_pad(const struct tensor *in, size_t count, const struct input_hints 
 // The share of tokens where that mask is 0; NaN where there are no such ids and mask.
 double inputs_padding(const struct tensor *in, size_t count);
 // What integers a user's .onnx is given, input by input, in `a`: "input_ids: below 30522, the rows of the table that it indexes",
-// or "input_ids: 0 and 1, vocabulary not found". NULL: it has none, or assay drew the graph.
+// or "input_ids: 0 and 1, vocabulary not found". NULL: it has none, or assay built the graph.
 const char *inputs_note(struct arena *a, const struct tensor_type *types, size_t count, const struct input_hints *hints);
 // How many positions the position_ids of a user's .onnx may count, by the smallest table that they index; 0: no limit is known.
 int64_t inputs_positions(const struct input_hints *hints);

@@ -98,7 +98,7 @@ static enum status symbols_of_file(struct arena *a, struct input_symbol **out, s
 {
 	const struct tensor_type *types;
 	struct graph *g = graph_new(NULL);
-	enum status st = arch_draw(s, c, which, g, err);
+	enum status st = arch_build(s, c, which, g, err);
 
 	if (!st) {
 		size_t n = graph_inputs(g, &types);
@@ -130,7 +130,7 @@ static enum status add_graph(struct graph_memory *sum, const struct spec *s, con
 		graph_bind(g, symbols[i].name, symbols[i].number);
 	arena_done(&a);
 	if (!st)
-		st = arch_draw(s, c, which, g, err);
+		st = arch_build(s, c, which, g, err);
 	if (!st) {
 		graph_memory(g, &m);
 		sum->peak_nbytes += m.peak_nbytes; // an engine keeps for the next run what it needed

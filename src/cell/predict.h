@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How much memory a cell needs, before anything of it is loaded and before a byte of synthetic weights is written: from the
-// headers (or the plan) of the weights, the graph drawn with its shapes bound, and what each engine is known to do with weights
+// headers (or the plan) of the weights, the graph built with its shapes bound, and what each engine is known to do with weights
 // (platform/memory.c). What does not fit is not tried: a machine that swaps or kills answers nobody's question.
 #ifndef ASSAY_CELL_PREDICT_H
 #define ASSAY_CELL_PREDICT_H
@@ -20,13 +20,13 @@ struct prediction {
 // From what the graph asks for. Of the target: form, engine and options.
 void predict_engine(struct prediction *out, const struct graph_memory *graph, const struct target *t);
 
-// Draws the graph, or those of generation, with weights of that size: `precise` NULL is as they are stored. `c` has weights:
+// Builds the graph, or those of generation, with weights of that size: `precise` NULL is as they are stored. `c` has weights:
 // those of files, or planned ones (predict_plan).
 enum status predict_cell(struct prediction *out, const struct spec *s, const struct checkpoint *c, const struct target *t,
 	const struct precise *precise, const struct input_shape *shape, bool generates, struct error *err);
 
 // A configuration with the weights that it asks for, in `t` (DTYPE_NONE: as the configuration says), none of them anywhere:
-// enough to draw. Lives in `a`; not to be closed; `config` must outlive it.
+// enough to build. Lives in `a`; not to be closed; `config` must outlive it.
 enum status predict_plan(struct checkpoint *out, struct arena *a, const struct checkpoint *config, const struct spec *s,
 	enum dtype t, struct error *err);
 

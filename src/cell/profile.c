@@ -40,9 +40,9 @@ static bool same_scope(const char *a, const char *b)
 
 struct names {
 	struct arena *arena;
-	const struct outline *drawn;
-	const size_t *sorted; // numbers of drawn nodes, by name
-	size_t *owner;        // of each drawn node: the engine's node that it belongs to; NOBODY
+	const struct outline *built;
+	const size_t *sorted; // numbers of built nodes, by name
+	size_t *owner;        // of each built node: the engine's node that it belongs to; NOBODY
 	const struct profile *ran;
 	struct mapped_node *out;
 };
@@ -88,8 +88,8 @@ static void find_parts(struct names *n, size_t engine, const char *name)
 	for (const char *at = name; *at;) {
 		size_t longest = 0, which = NOBODY;
 
-		for (size_t i = 0; i < n->drawn->node_count && (at == name || ends_word(at[-1])); i++) {
-			const char *ours = n->drawn->nodes[i].name;
+		for (size_t i = 0; i < n->built->node_count && (at == name || ends_word(at[-1])); i++) {
+			const char *ours = n->built->nodes[i].name;
 			size_t length = strlen(ours);
 
 			// A bare operator ("Gelu") is no name: engines call their own nodes so.
@@ -110,7 +110,7 @@ static void find_names(struct names *n)
 {
 	for (size_t i = 0; i < n->ran->count; i++) {
 		const char *name = n->ran->nodes[i].name;
-		const size_t *hit = *name ? bsearch(name, n->sorted, n->drawn->node_count, sizeof *n->sorted, name_is) : NULL;
+		const size_t *hit = *name ? bsearch(name, n->sorted, n->built->node_count, sizeof *n->sorted, name_is) : NULL;
 
 		n->out[i].ran = &n->ran->nodes[i];
 		if (hit && n->owner[*hit] == NOBODY) {
@@ -142,20 +142,20 @@ static size_t neighbour(const struct names *n, size_t from, int step)
 	for (size_t i = from + (size_t)step; i < n->ran->count; i += (size_t)step)
 		for (size_t k = 0; k < n->out[i].member_count && (n->out[i].how == MAPPED_NAME || n->out[i].how == MAPPED_PART);
 			k++)
-			if (is_work(n->drawn->nodes[n->out[i].members[k]].op))
+			if (is_work(n->built->nodes[n->out[i].members[k]].op))
 				return step > 0 ? n->out[i].members[k] : n->out[i].members[n->out[i].member_count - 1];
 	return NOBODY;
 }
 
-// What was drawn between the two neighbours and ran under no name, up to the first change of scope behind the first of them that
+// What was built between the two neighbours and ran under no name, up to the first change of scope behind the first of them that
 // does work.
 static void find_place(struct names *n, size_t engine)
 {
 	size_t before = neighbour(n, engine, -1), after = neighbour(n, engine, 1), first = NOBODY;
-	size_t begin = before == NOBODY ? 0 : before + 1, end = after == NOBODY ? n->drawn->node_count : after;
+	size_t begin = before == NOBODY ? 0 : before + 1, end = after == NOBODY ? n->built->node_count : after;
 
 	for (size_t i = begin; i < end; i++) {
-		const struct outline_node *node = &n->drawn->nodes[i];
+		const struct outline_node *node = &n->built->nodes[i];
 
 		if (n->owner[i] != NOBODY)
 			continue;
@@ -163,7 +163,7 @@ static void find_place(struct names *n, size_t engine)
 			continue;
 		if (first == NOBODY)
 			first = i;
-		if (!same_scope(node->name, n->drawn->nodes[first].name))
+		if (!same_scope(node->name, n->built->nodes[first].name))
 			break;
 		add_member(n, engine, i);
 		n->out[engine].how = MAPPED_PLACE;
@@ -173,9 +173,9 @@ static void find_place(struct names *n, size_t engine)
 		n->out[engine].how = MAPPED_PLACE;
 		n->out[engine].scope = n->out[engine - 1].scope;
 	} else if (!n->out[engine].how && before != NOBODY && after != NOBODY &&
-		same_scope(n->drawn->nodes[before].name, n->drawn->nodes[after].name)) {
+		same_scope(n->built->nodes[before].name, n->built->nodes[after].name)) {
 		n->out[engine].how = MAPPED_PLACE;
-		n->out[engine].scope = profile_scope(n->arena, n->drawn->nodes[before].name);
+		n->out[engine].scope = profile_scope(n->arena, n->built->nodes[before].name);
 	}
 }
 
@@ -194,15 +194,15 @@ static bool ends_chain(const struct names *n, size_t node)
 {
 	size_t by = n->owner[node];
 
-	return by != NOBODY && mapped_moves(n->drawn->nodes[node].op) && n->out[by].how == MAPPED_NAME &&
+	return by != NOBODY && mapped_moves(n->built->nodes[node].op) && n->out[by].how == MAPPED_NAME &&
 		!mapped_moves(n->out[by].ran->op);
 }
 
-// Drawn nodes that nobody ran: with the chain that ends behind them, before anything else that ran and works; else with the
-// nearest of their scope that was drawn before them, ran and works, else behind them; of any scope where nothing of theirs ran.
+// Built nodes that nobody ran: with the chain that ends behind them, before anything else that ran and works; else with the
+// nearest of their scope that was built before them, ran and works, else behind them; of any scope where nothing of theirs ran.
 static void give_rest(struct names *n)
 {
-	const struct outline *d = n->drawn;
+	const struct outline *d = n->built;
 	size_t *found = ARENA_ARRAY(n->arena, d->node_count + 1, size_t);
 
 	for (size_t i = 0; i < d->node_count; i++) {
@@ -253,29 +253,29 @@ static void add_costs(struct arena *a, struct mapped_node *m, const struct graph
 	m->nbytes = graph_cost_fused(cost, costed, count);
 }
 
-struct mapped_node *profile_map(struct arena *a, const struct outline *drawn, const struct graph_cost *cost,
+struct mapped_node *profile_map(struct arena *a, const struct outline *built, const struct graph_cost *cost,
 	const size_t *cost_of, const struct profile *p)
 {
-	size_t *sorted = ARENA_ARRAY(a, drawn->node_count + 1, size_t);
+	size_t *sorted = ARENA_ARRAY(a, built->node_count + 1, size_t);
 	struct names n = { .arena = a,
-		.drawn = drawn,
+		.built = built,
 		.sorted = sorted,
-		.owner = ARENA_ARRAY(a, drawn->node_count + 1, size_t),
+		.owner = ARENA_ARRAY(a, built->node_count + 1, size_t),
 		.ran = p,
 		.out = ARENA_ARRAY(a, p->count + 1, struct mapped_node) };
 
-	for (size_t i = 0; i < drawn->node_count; i++) {
+	for (size_t i = 0; i < built->node_count; i++) {
 		sorted[i] = i;
 		n.owner[i] = NOBODY;
 	}
-	sorting = drawn;
-	qsort(sorted, drawn->node_count, sizeof *sorted, by_name);
+	sorting = built;
+	qsort(sorted, built->node_count, sizeof *sorted, by_name);
 	find_names(&n);
 	for (size_t i = 0; i < p->count; i++) {
 		if (!n.out[i].how)
 			find_place(&n, i);
 		if (n.out[i].member_count)
-			n.out[i].scope = profile_scope(a, drawn->nodes[n.out[i].members[0]].name);
+			n.out[i].scope = profile_scope(a, built->nodes[n.out[i].members[0]].name);
 	}
 	give_rest(&n);
 	for (size_t i = 0; i < p->count && cost; i++)
@@ -283,7 +283,7 @@ struct mapped_node *profile_map(struct arena *a, const struct outline *drawn, co
 	return n.out;
 }
 
-// ---- two drawings of one graph ------------------------------------------------------------------------------------------
+// ---- two builds of one graph ------------------------------------------------------------------------------------------
 
 static bool alike(const struct node_cost *a, const struct node_cost *b)
 {
@@ -304,13 +304,13 @@ static size_t count_alike(const struct graph_cost *g, const struct node_cost *n,
 	return before;
 }
 
-size_t *profile_pair(struct arena *a, const struct graph_cost *drawn, const struct graph_cost *bound)
+size_t *profile_pair(struct arena *a, const struct graph_cost *built, const struct graph_cost *bound)
 {
-	size_t *out = ARENA_ARRAY(a, drawn->node_count + 1, size_t);
+	size_t *out = ARENA_ARRAY(a, built->node_count + 1, size_t);
 
-	for (size_t i = 0; i < drawn->node_count; i++) {
-		const struct node_cost *n = &drawn->nodes[i];
-		size_t all, others, ordinal = count_alike(drawn, n, i, &all), seen = 0;
+	for (size_t i = 0; i < built->node_count; i++) {
+		const struct node_cost *n = &built->nodes[i];
+		size_t all, others, ordinal = count_alike(built, n, i, &all), seen = 0;
 
 		out[i] = COST_NONE;
 		if (!n->of_floats || (count_alike(bound, n, 0, &others), all != others))

@@ -42,11 +42,11 @@ void say_row(json_t *fields)
 
 // ---- inputs -------------------------------------------------------------------------------------------------------------
 
-// A graph that assay drew has the batch of the question, or the one that its golden inputs have. Of a user's file only a
+// A graph that assay built has the batch of the question, or the one that its golden inputs have. Of a user's file only a
 // dimension's name tells, or a batch that was asked for and that every input took.
 static int64_t batch_of(const struct work *w, const struct tensor_type *types, size_t count)
 {
-	int64_t batch = inputs_batch(types, w->drawn, count, w->spec ? 0 : w->ask.batch);
+	int64_t batch = inputs_batch(types, w->made, count, w->spec ? 0 : w->ask.batch);
 
 	// A batch that cannot come out again is none: N points of one cloud.
 	if (!w->spec && !inputs_batch_leaves(w->outline.outputs, w->outline.output_count, batch) &&
@@ -74,14 +74,14 @@ static const struct tensor_type *with_batch_names(struct work *w, const struct t
 	return named;
 }
 
-static enum status draw_inputs(struct work *w, struct error *err)
+static enum status make_inputs(struct work *w, struct error *err)
 {
 	const struct tensor_type *types = w->part->artifact.inputs ? w->part->artifact.inputs : w->part->session.inputs;
 	size_t count = w->part->artifact.inputs ? w->part->artifact.input_count : w->part->session.input_count;
 	enum status st;
 
-	w->drawn = ARENA_ARRAY(&w->arena, count ? count : 1, struct tensor);
-	w->drawn_count = count;
+	w->made = ARENA_ARRAY(&w->arena, count ? count : 1, struct tensor);
+	w->made_count = count;
 	types = with_batch_names(w, types, count);
 	// A reference is given the shape that the cell had.
 	if (!w->spec && !w->ask.golden && !w->ask.reference_name &&
@@ -90,17 +90,17 @@ static enum status draw_inputs(struct work *w, struct error *err)
 	if (w->ask.golden) {
 		const char *lacks = NULL;
 
-		st = inputs_file(&w->arena, types, count, w->ask.golden, w->drawn, &lacks, err);
+		st = inputs_file(&w->arena, types, count, w->ask.golden, w->made, &lacks, err);
 		say_row(json_pack("{s:s?}", "inputs_note", lacks));
 	} else {
-		st = inputs_synthetic(&w->arena, types, count, &w->hints, &w->shape, (uint64_t)w->ask.seed, w->drawn, err);
+		st = inputs_synthetic(&w->arena, types, count, &w->hints, &w->shape, (uint64_t)w->ask.seed, w->made, err);
 	}
 	if (st)
 		return st;
 	if (w->spec && !w->ask.golden) // whether a user's .onnx heeds its mask is not known
-		inputs_pad(w->drawn, count, &w->hints, (uint64_t)w->ask.seed);
+		inputs_pad(w->made, count, &w->hints, (uint64_t)w->ask.seed);
 	for (size_t i = 0; i < count; i++) {
-		bool is_ids = w->drawn[i].rank == 2 && text_ends(w->drawn[i].name, "ids");
+		bool is_ids = w->made[i].rank == 2 && text_ends(w->made[i].name, "ids");
 
 		// A user's .onnx may have a length of its own: then that is the question, whatever is usual.
 		if (is_ids && !w->shaped_by_sequence && !w->spec && !w->ask.golden && types[i].dim[1] > 0) {
@@ -110,8 +110,8 @@ static enum status draw_inputs(struct work *w, struct error *err)
 		w->shaped_by_sequence |= is_ids;
 	}
 	w->batch = batch_of(w, types, count);
-	inputs_hash(w->drawn, count, w->inputs_hash);
-	double padding = inputs_padding(w->drawn, count);
+	inputs_hash(w->made, count, w->inputs_hash);
+	double padding = inputs_padding(w->made, count);
 	json_t *asked = w->shaped_by_sequence && w->asked_sequence > 0 ? json_integer(w->asked_sequence) : json_null();
 	say_row(json_pack("{s:s, s:o, s:o, s:o, s:o}", "inputs_hash", w->inputs_hash, "padding",
 		isnan(padding) ? json_null() : json_real(padding), "batch", w->batch > 0 ? json_integer(w->batch) : json_null(),
@@ -127,12 +127,12 @@ enum status work_order_inputs(struct work *w, struct error *err)
 	for (size_t i = 0; i < w->part->session.input_count; i++) {
 		size_t k = 0;
 
-		while (k < w->drawn_count && !text_is(w->drawn[k].name, w->part->session.inputs[i].name))
+		while (k < w->made_count && !text_is(w->made[k].name, w->part->session.inputs[i].name))
 			k++;
-		if (k == w->drawn_count)
+		if (k == w->made_count)
 			return error_set(err, STATUS_FAILED, "the engine asks for an input %s, which the graph does not declare",
 				w->part->session.inputs[i].name);
-		w->in[i] = w->drawn[k];
+		w->in[i] = w->made[k];
 	}
 	return STATUS_OK;
 }
@@ -292,11 +292,11 @@ static enum status write_outputs(struct work *w, const char *path, struct error 
 {
 	struct answer answer = { .tensors = w->out, .count = w->part->session.output_count };
 
-	for (size_t i = 0; i < w->drawn_count; i++) {
-		if (text_is(w->drawn[i].name, "attention_mask"))
-			answer.mask = &w->drawn[i];
-		if (text_is(w->drawn[i].name, "input_ids") && w->hints.predicts_next)
-			answer.tokens = &w->drawn[i];
+	for (size_t i = 0; i < w->made_count; i++) {
+		if (text_is(w->made[i].name, "attention_mask"))
+			answer.mask = &w->made[i];
+		if (text_is(w->made[i].name, "input_ids") && w->hints.predicts_next)
+			answer.tokens = &w->made[i];
 	}
 	return outputs_write(&w->arena, path, w->made_from, &answer, err);
 }
@@ -369,7 +369,7 @@ static enum status measure(struct work *w, struct error *err)
 	if (work_compiles_only(w))
 		return say_compiled(w);
 	say_phase("inputs");
-	if ((st = draw_inputs(w, err)) || (st = work_order_inputs(w, err)) || (st = first_runs(w, err)) ||
+	if ((st = make_inputs(w, err)) || (st = work_order_inputs(w, err)) || (st = first_runs(w, err)) ||
 		(!w->is_quick && (st = warm_runs(w, err))) || (st = give_outputs(w, err)))
 		return st;
 	// Before "explain", in which a browser opens another session: a cold one would be slow for reasons of its own.
@@ -452,7 +452,7 @@ static enum status make_reference(struct work *w, struct error *err)
 		return make_generated(w, err);
 	if (!w->part->artifact.inputs && (st = work_load(w, err))) // a user's .onnx: only the engine knows the inputs
 		return st;
-	if ((st = draw_inputs(w, err)) || (st = reference_stem(w, &stem, err)))
+	if ((st = make_inputs(w, err)) || (st = reference_stem(w, &stem, err)))
 		return st;
 	path = arena_printf(&w->arena, "%s.safetensors", stem);
 	cached = is_kept(path);

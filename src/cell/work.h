@@ -23,8 +23,8 @@ struct work {
 	const struct linear_range *ranges; // of int8-static
 	size_t range_count;
 	json_t *calibration;          // how they were measured; NULL: there are none
-	struct forms forms;           // of the platform; which is drawn, and why not those before
-	struct graph_form drawn_form; // it, with what the question adds
+	struct forms forms;           // of the platform; which is built, and why not those before
+	struct graph_form built_form; // it, with what the question adds
 	bool is_quick; // an emulated device, and nobody asked for runs, a scenario, an effort or cycles: one judged run is all
 	// One graph, but for the generation of encoder-decoders: encoder, the decoder's first step, its further steps.
 	struct part {
@@ -33,7 +33,7 @@ struct work {
 		struct session session;
 	} part[3];
 	size_t part_count;
-	bool shares_cache; // part[0] is drawn with CACHE_SHARED
+	bool shares_cache; // part[0] is built with CACHE_SHARED
 	struct input_hints hints;
 	struct input_shape shape;
 	int64_t batch;          // inputs that one run answers; -1: nothing names it
@@ -42,8 +42,8 @@ struct work {
 	struct device_list devices;
 	const struct device *device; // NULL: the engine does not list it
 	bool is_open, shaped_by_sequence, threads_asked;
-	struct tensor *drawn; // as the graph declares them: order of part->artifact.inputs
-	size_t drawn_count;
+	struct tensor *made; // as the graph declares them: order of part->artifact.inputs
+	size_t made_count;
 	struct tensor *in, *out; // order of part->session.inputs and .outputs
 	char inputs_hash[65];
 	const char *made_from;           // of a reference: what its file says of itself (base/sealed.h); NULL: a measurement
@@ -71,7 +71,7 @@ enum status work_check_precision(
 const char *work_confirmed_dtype(const struct work *w);
 // Of int8-dynamic and int8-static: what products ran in, as the placed nodes tell. NULL: another precision, or they do not tell.
 const char *work_products(const struct work *w, const struct placement *p);
-// Columns of what was drawn and converted. UNSUPPORTED: integers were asked for and nothing became one.
+// Columns of what was built and converted. UNSUPPORTED: integers were asked for and nothing became one.
 enum status work_say_precision(struct work *w, struct graph *const *graphs, const struct conversion *made, struct error *err);
 
 // work_calibrate.c
@@ -82,7 +82,7 @@ enum status work_read_ranges(struct work *w, const char *path, struct error *err
 enum status work_order_inputs(struct work *w, struct error *err);
 
 // work_open.c
-enum status work_build(struct work *w, struct error *err);        // graph or graphs, drawn and placed
+enum status work_build(struct work *w, struct error *err);        // graph or graphs, built and placed
 enum status work_check_memory(struct work *w, struct error *err); // for references: NO_MEMORY when it does not fit
 enum status work_open_engine(struct work *w, struct error *err);
 enum status work_load(struct work *w, struct error *err);
@@ -90,14 +90,14 @@ enum status work_load(struct work *w, struct error *err);
 enum status work_open(struct work *w, struct error *err);
 bool work_compiles_only(const struct work *w);
 
-// work_cost.c: what one pass over inputs of that shape computes and moves, of the form that was drawn. The names in *out live as
+// work_cost.c: what one pass over inputs of that shape computes and moves, of the form that was built. The names in *out live as
 // long as *graph, which the caller frees. The row's flops, moved_bytes and op_mix, where they can be known.
 struct graph_cost;
 enum status work_cost(struct work *w, const struct input_shape *shape, struct arena *a, struct graph_cost *out,
 	struct graph **graph, struct error *err);
 void work_say_cost(struct work *w);
 
-// work_profile.c: times of the engine's nodes, mapped to what was drawn, and the roofs of this machine. After everything else.
+// work_profile.c: times of the engine's nodes, mapped to what was built, and the roofs of this machine. After everything else.
 enum status work_profile(struct work *w, struct error *err);
 
 // work_place.c: where the nodes of all open graphs are, summed into the row. `in`: inputs of the one graph, NULL: none. `ran`:
@@ -107,7 +107,7 @@ void work_explain(struct work *w, const struct tensor *in, bool ran);
 void work_place(struct work *w, const struct tensor *in);
 // UNSUPPORTED when a node of any graph is elsewhere, or when that cannot be known; *of_form: another form may be better.
 enum status work_check_fallback(struct work *w, bool *of_form, struct error *err);
-// What a shared cache is held against: the same model drawn with a plain one, opened in the place of what is open, with its
+// What a shared cache is held against: the same model built with a plain one, opened in the place of what is open, with its
 // weights read where they lie. Two open at once would need the memory twice.
 enum status work_reopen_plain(struct work *w, struct error *err);
 

@@ -44,7 +44,7 @@ static bool other_shape(struct work *w, struct input_shape *other)
 	if (w->shape.batch > 1)
 		return other->batch--, true;
 	other->batch = 2;
-	if (!w->spec || w->drawn_form.is_static ||
+	if (!w->spec || w->built_form.is_static ||
 		predict_cell(&p, w->spec, &w->checkpoint, &w->target, &w->precise, other, false, &err))
 		return false;
 	machine_detect(&m, &w->arena);
@@ -55,19 +55,19 @@ void work_new_shape(struct work *w)
 {
 	const struct tensor_type *types = w->part->artifact.inputs ? w->part->artifact.inputs : w->part->session.inputs;
 	size_t count = w->part->artifact.inputs ? w->part->artifact.input_count : w->part->session.input_count;
-	struct tensor *drawn = ARENA_ARRAY(&w->arena, count + 1, struct tensor),
+	struct tensor *built = ARENA_ARRAY(&w->arena, count + 1, struct tensor),
 		      *in = ARENA_ARRAY(&w->arena, w->part->session.input_count + 1, struct tensor);
 	struct input_shape shape;
 	struct error err = { 0 };
 
 	// A user's inputs come from a file: others would have to be made up beside them.
-	if (w->is_quick || w->ask.golden || w->drawn_form.is_static || !other_shape(w, &shape) ||
-		inputs_synthetic(&w->arena, types, count, &w->hints, &shape, (uint64_t)w->ask.seed, drawn, &err))
+	if (w->is_quick || w->ask.golden || w->built_form.is_static || !other_shape(w, &shape) ||
+		inputs_synthetic(&w->arena, types, count, &w->hints, &shape, (uint64_t)w->ask.seed, built, &err))
 		return;
 	for (size_t i = 0; i < w->part->session.input_count; i++)
 		for (size_t k = 0; k < count; k++)
-			if (text_is(drawn[k].name, w->part->session.inputs[i].name))
-				in[i] = drawn[k];
+			if (text_is(built[k].name, w->part->session.inputs[i].name))
+				in[i] = built[k];
 	say_phase("shape");
 	int64_t before = clock_ns();
 	if (session_run(&w->part->session, in, w->part->session.input_count, w->out, w->part->session.output_count, &err))

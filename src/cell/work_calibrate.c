@@ -82,10 +82,10 @@ static enum status run_all(struct work *w, struct linear_range *ranges, size_t *
 		// The seed itself is that of the inputs that are judged.
 		uint64_t seed = (uint64_t)w->ask.seed + 1 + (uint64_t)i;
 
-		w->drawn_count = w->part->artifact.input_count;
-		w->drawn = ARENA_ARRAY(&w->arena, w->drawn_count + 1, struct tensor);
+		w->made_count = w->part->artifact.input_count;
+		w->made = ARENA_ARRAY(&w->arena, w->made_count + 1, struct tensor);
 		st = inputs_synthetic(
-			&w->arena, w->part->artifact.inputs, w->drawn_count, &w->hints, &w->shape, seed, w->drawn, err);
+			&w->arena, w->part->artifact.inputs, w->made_count, &w->hints, &w->shape, seed, w->made, err);
 		if (st || (st = work_order_inputs(w, err)) ||
 			(st = session_run(&w->part->session, w->in, w->part->session.input_count, w->out,
 				 w->part->session.output_count, err)))

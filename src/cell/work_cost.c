@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run of a cell's graph computes and moves, for its row. The graph is drawn once more with every dimension a number
+// What a run of a cell's graph computes and moves, for its row. The graph is built once more with every dimension a number
 // (milliseconds); a generation is one pass over the prompt and one pass a further token, of which all cost as much as the middle
 // one, because what attention does grows by the same amount with each. A user's .onnx and encoder-decoders that generate: not
 // known, null.
 #include "cell/work.h"
 #include "onnx/cost.h"
 
-static enum status draw_bound(struct work *w, struct graph *g, const struct input_shape *shape, struct error *err)
+static enum status build_bound(struct work *w, struct graph *g, const struct input_shape *shape, struct error *err)
 {
 	inputs_bind(g, &w->hints, shape);
-	return arch_draw(w->spec, &w->checkpoint, ARCH_WHOLE, g, err);
+	return arch_build(w->spec, &w->checkpoint, ARCH_WHOLE, g, err);
 }
 
 enum status work_cost(struct work *w, const struct input_shape *shape, struct arena *a, struct graph_cost *out,
 	struct graph **graph, struct error *err)
 {
-	struct graph_form form = w->drawn_form;
+	struct graph_form form = w->built_form;
 	struct graph *g;
 	enum status st;
 
 	form.is_static = true;
 	form.cache = CACHE_PLAIN;
 	g = graph_new(&form);
-	if ((st = draw_bound(w, g, shape, err))) {
+	if ((st = build_bound(w, g, shape, err))) {
 		graph_free(g);
 		return st;
 	}

@@ -18,7 +18,7 @@
 
 enum { GENERATIONS_LEAST = 3, GENERATIONS_MOST = 16 };
 
-static enum status drawn_for(struct work *w, const struct part *p, int64_t sequence, struct tensor **out, struct error *err)
+static enum status built_for(struct work *w, const struct part *p, int64_t sequence, struct tensor **out, struct error *err)
 {
 	struct input_shape shape = w->shape;
 
@@ -35,7 +35,7 @@ static enum status make_prompt(struct work *w, struct prompt *p, struct error *e
 	bool parted = w->part_count > 1;
 	struct tensor *in, *encoder;
 	const struct part *decoder = parted ? &w->part[1] : &w->part[0];
-	enum status st = drawn_for(w, decoder, parted ? 1 : w->ask.prompt_tokens, &in, err);
+	enum status st = built_for(w, decoder, parted ? 1 : w->ask.prompt_tokens, &in, err);
 
 	*p = (struct prompt){ .batch = w->shape.batch };
 	for (size_t i = 0; !st && i < decoder->artifact.input_count; i++)
@@ -45,7 +45,7 @@ static enum status make_prompt(struct work *w, struct prompt *p, struct error *e
 		}
 	if (!st && !p->ids)
 		st = error_set(err, STATUS_UNSUPPORTED, "the graph has no input_ids to generate from");
-	if (!st && parted && !(st = drawn_for(w, &w->part[0], w->ask.prompt_tokens, &encoder, err))) {
+	if (!st && parted && !(st = built_for(w, &w->part[0], w->ask.prompt_tokens, &encoder, err))) {
 		p->inputs = encoder;
 		p->input_count = w->part[0].artifact.input_count;
 	}

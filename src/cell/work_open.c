@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a request to open sessions: the graphs are drawn and placed, the memory of a reference is predicted, the engine is loaded.
+// From a request to open sessions: the graphs are built and placed, the memory of a reference is predicted, the engine is loaded.
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -67,7 +67,7 @@ static enum status choose_parts(struct work *w, const struct spec *spec, struct 
 	return STATUS_OK;
 }
 
-// References are plain: what is judged by one that was drawn alike is not judged.
+// References are plain: what is judged by one that was built alike is not judged.
 static void choose_cache(struct work *w, const struct spec *spec, struct graph_form *form)
 {
 	const char *why;
@@ -86,7 +86,7 @@ static void choose_cache(struct work *w, const struct spec *spec, struct graph_f
 }
 
 // The graphs of all parts, their weights converted together where a precision asks for it.
-static enum status draw_parts(struct work *w, const struct graph_form *form, struct error *err)
+static enum status build_parts(struct work *w, const struct graph_form *form, struct error *err)
 {
 	enum { MOST = sizeof w->part / sizeof w->part[0] };
 	struct artifact artifacts[MOST] = { { 0 } };
@@ -160,7 +160,7 @@ static struct graph_form form_now(const struct work *w)
 	return form;
 }
 
-// What a user's file holds: assay did not draw it.
+// What a user's file holds: assay did not build it.
 static enum status weigh(struct work *w, struct error *err)
 {
 	struct artifact *art = &w->part->artifact;
@@ -178,7 +178,7 @@ static enum status weigh(struct work *w, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status draw(struct work *w, struct error *err)
+static enum status build_form(struct work *w, struct error *err)
 {
 	struct graph_form form = form_now(w);
 	enum status st = w->spec ? STATUS_OK : resolve(w, err);
@@ -186,13 +186,13 @@ static enum status draw(struct work *w, struct error *err)
 
 	if (st)
 		return st;
-	w->drawn_form = form;
+	w->built_form = form;
 	if (form.is_static && w->ask.new_tokens > 0)
 		return error_set(err, STATUS_UNSUPPORTED,
 			"--task generate: in this form of the graph every shape is a number, and a cache grows with each token");
 	choose_cache(w, w->spec, &form);
-	w->drawn_form = form;
-	if ((st = draw_parts(w, &form, err)))
+	w->built_form = form;
+	if ((st = build_parts(w, &form, err)))
 		return st;
 	for (size_t i = 0; i < w->part_count; i++)
 		nodes += (json_int_t)w->part[i].artifact.summary.node_count;
@@ -250,7 +250,7 @@ static enum status build(struct work *w, struct error *err)
 		st = open_onnx(w, err);
 		if (!st && w->ask.variant.image_size > 0)
 			st = error_set(
-				err, STATUS_UNSUPPORTED, "--image-size: assay did not draw this graph and does not change it");
+				err, STATUS_UNSUPPORTED, "--image-size: assay did not build this graph and does not change it");
 		if (!st)
 			st = weigh(w, err);
 		if (!st)
@@ -259,7 +259,7 @@ static enum status build(struct work *w, struct error *err)
 			st = backend_prepare(w->backend, &w->part->artifact, &w->arena, NULL, err);
 		say_row(json_pack("{s:s, s:s?}", "form", "as given", "cache_form", w->ask.new_tokens > 0 ? "plain" : NULL));
 	} else {
-		st = draw(w, err);
+		st = build_form(w, err);
 	}
 	if (st)
 		return st;
@@ -450,7 +450,7 @@ enum status work_open(struct work *w, struct error *err)
 		}
 		// A user's .onnx has the form that it has.
 		if (!of_form || !w->spec ||
-			!forms_next(&w->forms, &w->arena, &w->target, graph_form_text(&w->arena, &w->drawn_form), &why))
+			!forms_next(&w->forms, &w->arena, &w->target, graph_form_text(&w->arena, &w->built_form), &why))
 			return error_set(err, st, "%s", why.text);
 		say_row(json_pack("{s:s, s:n, s:n, s:n, s:n, s:n, s:n, s:n}", "form_why", w->forms.why, "actual",
 			"nodes_on_platform", "nodes_elsewhere", "partitions", "copies", "refused", "fallback_reason"));
@@ -473,7 +473,7 @@ enum status work_reopen_plain(struct work *w, struct error *err)
 	if (!backend_check_options(w->backend, w->provider, as_they_lie, &unknown))
 		options = options && *options ? arena_printf(&w->arena, "%s,%s", options, as_they_lie) : as_they_lie;
 	session_close(&p->session);
-	if ((st = draw_parts(w, &form, err)))
+	if ((st = build_parts(w, &form, err)))
 		return st;
 	return session_open(&p->session, w->backend, w->provider, w->target.device, options, &p->artifact, err);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The precision of a cell: who makes it, and what the row says of it. What is converted is decided where the graph is drawn
+// The precision of a cell: who makes it, and what the row says of it. What is converted is decided where the graph is built
 // (onnx/reduced.c), how a platform comes to a precision by its row (platform/precision.c).
 #include "cell/work.h"
 
@@ -19,7 +19,7 @@ enum status work_choose_precision(struct work *w, struct error *err)
 	bool is_given = text_ends(w->ask.path, ".onnx");
 	if (asked.precision && way->by == PRECISION_BY_GRAPH && is_given)
 		return error_set(err, STATUS_UNSUPPORTED,
-			"--precision %s: an .onnx file is run as it is; assay converts the models that it draws",
+			"--precision %s: an .onnx file is run as it is; assay converts the models that it builds",
 			precision_word(asked.precision));
 	if (asked.precision)
 		say_row(json_pack("{s:s}", "precision_by", way->by == PRECISION_BY_ENGINE ? "engine" : "graph"));
@@ -174,7 +174,7 @@ enum status work_say_precision(struct work *w, struct graph *const *graphs, cons
 	}
 	say_row(json_pack("{s:o, s:o}", "quantization", how, "converted_bytes",
 		made->nbytes ? json_integer((json_int_t)made->nbytes) : json_null()));
-	if (isfinite(made->ms)) { // the same model drawn again finds it in the cache
+	if (isfinite(made->ms)) { // the same model built again finds it in the cache
 		w->convert_ms += made->ms;
 		say_row(json_pack("{s:f}", "convert_ms", w->convert_ms));
 	}

@@ -48,7 +48,7 @@ struct roofs {
 
 // ---- roofs --------------------------------------------------------------------------------------------------------------
 
-static enum status draw_product(struct artifact *art, struct arena *a, const char *folder, int64_t side, struct error *err)
+static enum status build_product(struct artifact *art, struct arena *a, const char *folder, int64_t side, struct error *err)
 {
 	struct graph *g = graph_new(&(struct graph_form){ .is_static = true });
 	const int64_t dim[] = { side, side };
@@ -116,7 +116,7 @@ static enum status measure_product(struct work *w, const char *folder, int64_t s
 	const size_t count = (size_t)(side * side);
 	struct product p = { &s,
 		{ .name = "x", .dtype = DTYPE_F32, .rank = 2, .dim = { side, side }, .nbytes = count * sizeof(float) }, side };
-	enum status st = draw_product(&art, &a, folder, side, err);
+	enum status st = build_product(&art, &a, folder, side, err);
 
 	if (!st)
 		st = session_open(&s, w->backend, w->provider, w->target.device, w->ask.options, &art, err);
@@ -235,11 +235,11 @@ static double allowed_ms(const struct roofs *r, const struct mapped_node *n, boo
 	return !n->is_costed || isnan(memory) || isnan(compute) ? (double)NAN : memory > compute ? memory : compute;
 }
 
-// ---- costs of the nodes as they were drawn ------------------------------------------------------------------------------
+// ---- costs of the nodes as they were built ------------------------------------------------------------------------------
 
 struct costs {
-	struct graph *drawn, *bound;
-	struct graph_cost of_drawn, of_bound;
+	struct graph *built, *bound;
+	struct graph_cost of_built, of_bound;
 	size_t *cost_of; // of each node of the outline; NULL: nothing is known
 };
 
@@ -253,22 +253,22 @@ static enum status find_costs(struct work *w, const struct outline *outline, str
 		return STATUS_OK;
 	if ((st = work_cost(w, &w->shape, a, &c->of_bound, &c->bound, err)))
 		return st;
-	c->drawn = graph_new(&w->drawn_form);
-	if (w->drawn_form.is_static)
-		inputs_bind(c->drawn, &w->hints, &w->shape);
-	if ((st = arch_draw(w->spec, &w->checkpoint, ARCH_WHOLE, c->drawn, err)))
+	c->built = graph_new(&w->built_form);
+	if (w->built_form.is_static)
+		inputs_bind(c->built, &w->hints, &w->shape);
+	if ((st = arch_build(w->spec, &w->checkpoint, ARCH_WHOLE, c->built, err)))
 		return st;
-	graph_cost(c->drawn, a, &c->of_drawn);
-	pair = profile_pair(a, &c->of_drawn, &c->of_bound);
+	graph_cost(c->built, a, &c->of_built);
+	pair = profile_pair(a, &c->of_built, &c->of_bound);
 	c->cost_of = ARENA_ARRAY(a, outline->node_count + 1, size_t);
 	for (size_t i = 0; i < outline->node_count; i++) {
-		size_t k = i < c->of_drawn.node_count ? i : 0;
+		size_t k = i < c->of_built.node_count ? i : 0;
 
-		// The file has the order of drawing, unless somebody worked on it.
+		// The file has the order of building, unless somebody worked on it.
 		for (size_t tries = 0;
-			tries < c->of_drawn.node_count && !text_is(c->of_drawn.nodes[k].name, outline->nodes[i].name); tries++)
-			k = (k + 1) % c->of_drawn.node_count;
-		c->cost_of[i] = c->of_drawn.node_count && text_is(c->of_drawn.nodes[k].name, outline->nodes[i].name) ? pair[k]
+			tries < c->of_built.node_count && !text_is(c->of_built.nodes[k].name, outline->nodes[i].name); tries++)
+			k = (k + 1) % c->of_built.node_count;
+		c->cost_of[i] = c->of_built.node_count && text_is(c->of_built.nodes[k].name, outline->nodes[i].name) ? pair[k]
 														     : COST_NONE;
 	}
 	return STATUS_OK;
@@ -358,7 +358,7 @@ enum status work_profile(struct work *w, struct error *err)
 	measure_memory(w, &roofs);
 	find_peak(&roofs, nodes, p.count, &w->arena);
 	say_profile(&p, nodes, &roofs, &costs);
-	graph_free(costs.drawn);
+	graph_free(costs.built);
 	graph_free(costs.bound);
 	return STATUS_OK;
 }

@@ -23,7 +23,7 @@ enum status conform_run_told(const struct target *t, struct conform_case *cases,
 // wrong; only then is a failure no fault of the engine or of the case's files.
 enum status conform_batch(struct session *s, const struct tensor *in, int64_t rows, struct arena *a, double *max_abs_error,
 	double *nmse, bool *differs, struct error *err);
-// gen.json in a case's folder: `whole` is the open session of the model's one graph, drawn in `form`.
+// gen.json in a case's folder: `whole` is the open session of the model's one graph, built in `form`.
 enum status conform_generate(const char *folder, const struct spec *spec, const struct checkpoint *c, const struct target *t,
 	const struct graph_form *form, struct session *whole, struct arena *a, bool *differs, struct error *err);
 

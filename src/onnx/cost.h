@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one run of a drawn graph computes and moves, node by node, after graph_finish. Every dimension must be a number
-// (graph_bind before drawing); where one is not, it counts as 1 and the node is marked. Nothing here knows an engine: what is
+// What one run of a built graph computes and moves, node by node, after graph_finish. Every dimension must be a number
+// (graph_bind before building); where one is not, it counts as 1 and the node is marked. Nothing here knows an engine: what is
 // fused moves less.
 //
 // Operations: an addition, a multiplication, a division, a comparison and an elementary function (exp, tanh, erf, sqrt) of floats
@@ -36,7 +36,7 @@ struct op_cost {
 struct graph_cost {
 	uint64_t flops, nbytes, weight_nbytes; // nbytes: all three kinds of bytes, of all nodes
 	uint64_t boundary_nbytes;              // the least that any engine moves: each weight once, inputs, outputs
-	struct node_cost *nodes;               // live ones, in the order of drawing
+	struct node_cost *nodes;               // live ones, in the order of building
 	size_t node_count;
 	struct op_cost *ops; // by kind of node, most operations first
 	size_t op_count;

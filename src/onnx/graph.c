@@ -705,8 +705,8 @@ static struct tensor_type *types_of(struct graph *g, const int *ids, int count)
 	return types;
 }
 
-// The axes of these reductions are an attribute up to opset 17 and an input from 18 on. They are drawn as an attribute and moved
-// here, when the opset is known: any operation may raise it, also one drawn later, and a family need not know which.
+// The axes of these reductions are an attribute up to opset 17 and an input from 18 on. They are built as an attribute and moved
+// here, when the opset is known: any operation may raise it, also one built later, and a family need not know which.
 static void settle_reductions(struct graph *g)
 {
 	for (int i = 0; g->opset >= 18 && i < g->node_count && !g->failed; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph builder: draws an ONNX graph and has never heard of a model.
+// The graph builder: builds an ONNX graph and has never heard of a model.
 //
 //     struct graph *g = graph_new(&options);
 //     value ids = graph_input(g, "input_ids", DTYPE_I64, 2, (int64_t[]){graph_symbol(g, "batch"), graph_symbol(g, "sequence")});
@@ -10,8 +10,8 @@
 //     graph_finish(g, &err);                            // the first error of all, with its scope path
 //
 // A value is a small number passed and returned; there is no current state but the scope. Shape and type are inferred at
-// once, so a wrong shape is reported where it was drawn. The error is sticky: the first is kept, later calls do nothing and
-// return a dead value. Constants that come from shapes are folded while drawing: a static graph has no Shape nodes.
+// once, so a wrong shape is reported where it was built. The error is sticky: the first is kept, later calls do nothing and
+// return a dead value. Constants that come from shapes are folded while building: a static graph has no Shape nodes.
 #ifndef ASSAY_ONNX_GRAPH_H
 #define ASSAY_ONNX_GRAPH_H
 
@@ -69,11 +69,11 @@ void graph_free(struct graph *g); // NULL is fine
 struct arena *graph_arena(struct graph *g);
 const struct graph_form *graph_get_form(const struct graph *g);
 
-// A graph is drawn by loops over counts that a file named. Limits, all sticky errors: `values` of it (0: no limit, the state of a
+// A graph is built by loops over counts that a file named. Limits, all sticky errors: `values` of it (0: no limit, the state of a
 // new graph), and GRAPH_NUMBERS_MOST bytes of tables and constants.
 #define GRAPH_NUMBERS_MOST ((size_t)64 << 20)
 void graph_limit(struct graph *g, int64_t values);
-// Room for rows x columns numbers that a drawing computes, zeroed, in `a` or, for NULL, in the graph's arena. NULL when it is
+// Room for rows x columns numbers that a builder computes, zeroed, in `a` or, for NULL, in the graph's arena. NULL when it is
 // more than a graph may have, and after any error; graph_constant takes that NULL.
 void *graph_table(struct graph *g, struct arena *a, int64_t rows, int64_t columns, size_t size);
 #define GRAPH_TABLE(g, a, rows, columns, type) ((type *)graph_table((g), (a), (rows), (columns), sizeof(type)))
@@ -127,7 +127,7 @@ value graph_derived(
 	struct graph *g, value source, const char *suffix, const struct recipe *how, enum dtype t, int rank, const int64_t *dim);
 // The stored weight that v is, or is a float32 copy of; NO_VALUE: neither.
 value graph_stored(const struct graph *g, value v);
-// After graph_finish: recipes of what is read, in the order of drawing; they live as long as the graph.
+// After graph_finish: recipes of what is read, in the order of building; they live as long as the graph.
 size_t graph_recipes(const struct graph *g, const struct recipe *const **out);
 void graph_place(struct graph *g, const struct recipe *r, const char *location, uint64_t offset);
 // Weights of linear layers that stayed as they are though a smaller form was asked for, and why.
@@ -173,7 +173,7 @@ size_t graph_outputs(const struct graph *g, const struct tensor_type **out);
 // memory.c: what running the graph asks for, after graph_finish. Bytes of values count with the numbers that symbols are bound
 // to.
 struct graph_memory {
-	uint64_t peak_nbytes; // of what nodes make: the most that is alive at one time, in the order of drawing
+	uint64_t peak_nbytes; // of what nodes make: the most that is alive at one time, in the order of building
 	uint64_t input_nbytes, output_nbytes;
 	uint64_t stored_nbytes;     // weights as they lie in their files, each once
 	uint64_t in_place_nbytes;   // of them: read as they lie by nodes that run (norms, biases, a table that is multiplied with

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph that was drawn in float32, brought to float16 or bfloat16 when it is finished: families and blocks know of no other
+// A graph that was built in float32, brought to float16 or bfloat16 when it is finished: families and blocks know of no other
 // type.
 //
 //   low    MatMul, Gemm, Conv, attention, norms, softmax, gelu; what is elementwise or moves, where an input of it is low

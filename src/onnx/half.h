@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bringing a drawn graph to arithmetic in 16 bits. Private to onnx/.
+// Bringing a built graph to arithmetic in 16 bits. Private to onnx/.
 #ifndef ASSAY_ONNX_HALF_H
 #define ASSAY_ONNX_HALF_H
 

@@ -19,7 +19,7 @@ struct value_info {
 	uint64_t offset, nbytes;
 	struct recipe *recipe; // VALUE_EXTERNAL whose bytes are to be made; NULL: they lie at `location`
 	int uses;              // of a weight, by linear layers that are quantised
-	value rows;            // the same elements as [all but the last dimension, last]; NO_VALUE: not drawn yet
+	value rows;            // the same elements as [all but the last dimension, last]; NO_VALUE: not built yet
 	bool live;             // set by graph_finish
 };
 
@@ -40,7 +40,7 @@ struct attribute {
 #define ATTR_S(n, x) ((struct attribute){ .name = (n), .kind = ATTRIBUTE_TEXT, .text = (x) })
 #define ATTR_IS(n, k, x) ((struct attribute){ .name = (n), .kind = ATTRIBUTE_INTS, .count = (k), .ints = (x) })
 
-enum { NODE_OUTPUTS = 3 }; // the most that an operation drawn here has
+enum { NODE_OUTPUTS = 3 }; // the most that an operation built here has
 
 struct node {
 	const char *name, *op, *domain; // domain "" is ONNX's own
@@ -87,7 +87,7 @@ struct graph {
 	const struct recipe **recipes; // of live values, set when they are asked for
 	struct left_out *left_out;
 	int left_out_count, left_out_capacity;
-	bool is_head; // the last layer is being drawn
+	bool is_head; // the last layer is being built
 	struct tensor_type *input_types, *output_types;
 
 	uint32_t *name_slots; // open addressing over node and value names: index into `names`
@@ -100,16 +100,16 @@ struct graph {
 	size_t node_slot_count;
 };
 
-// Tensors of rank 3 and more that go through Gemm, which takes rank 2: what is elementwise or works on the last axis is drawn
+// Tensors of rank 3 and more that go through Gemm, which takes rank 2: what is elementwise or works on the last axis is built
 // on the rows, so that an engine sees Gemm, Add and Gelu side by side and fuses them. The way back is a Reshape that nobody
 // may need; graph_finish drops it then.
-value graph_rows(struct graph *g, value x); // drawn when it is not there; x itself when its rank is 2
+value graph_rows(struct graph *g, value x); // built when it is not there; x itself when its rank is 2
 value graph_from_rows(struct graph *g, value rows, int rank, const int64_t *dim);
 bool graph_has_rows(const struct graph *g, value x);
 
 #define VALUE(g, v) (&(g)->values[(v).id])
 
-// A new node of one output, or the value of an equal node drawn before. Attribute arrays and text are copied.
+// A new node of one output, or the value of an equal node built before. Attribute arrays and text are copied.
 value graph_node(struct graph *g, const char *op, const char *domain, const value *inputs, int input_count,
 	const struct attribute *attributes, int attribute_count, enum dtype t, int rank, const int64_t *dim);
 // The same for an operation of several outputs; `word` makes the names of all but the first, NODE/WORD. False after an error.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory running a built graph takes: what its nodes make, alive at one time in the order they were drawn,
+// How much memory running a built graph takes: what its nodes make, alive at one time in the order they were built,
 // and its weights by what is done with them. Symbols count with the numbers they are bound to (graph_bind).
 //
 //   make x      x |

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations that move data or speak of shapes. What is known while drawing is folded: op_dim of a numbered dimension is a
+// Operations that move data or speak of shapes. What is known while building is folded: op_dim of a numbered dimension is a
 // constant, Concat, Slice and Unsqueeze of small integer constants are constants, so a static graph has no Shape nodes.
 #include "onnx/op.h"
 #include "onnx/inside.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Precisions that can be asked for, and how the words are read. What a graph stores and computes in is drawn by the builder
+// Precisions that can be asked for, and how the words are read. What a graph stores and computes in is built by the builder
 // (graph_form.precise) or done by the engine (an option of the platform's row, platform/precision.c); the row of a cell says
 // which, and what the engine confirmed.
 #ifndef ASSAY_ONNX_PRECISION_H

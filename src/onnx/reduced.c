@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// reduced.h: which weights are drawn in fewer bits, and as what.
+// reduced.h: which weights are built in fewer bits, and as what.
 //
 //     int8-weights, int4-weights    x --com.microsoft.MatMulNBits(values, scales[, zeros])--> Add(bias)
 //     .., to judge it               x times the weight as dequantised.c makes it in float32: precise.dequantised

@@ -33,7 +33,7 @@ void fallback_begin(struct fallback *f, struct arena *a, const struct plan_model
 	set_key(f);
 }
 
-// The engine was there and the graph was not: assay could not draw, shape or place it, and could not elsewhere.
+// The engine was there and the graph was not: assay could not build, shape or place it, and could not elsewhere.
 static bool is_refused(const struct fallback *f, enum verdict v, const struct row *r)
 {
 	return f->model->refused || ((v == VERDICT_UNSUPPORTED || v == VERDICT_FAILED) && r->engine && isnan(r->build_ms));

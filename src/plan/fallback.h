@@ -6,7 +6,7 @@
 //   of it first fell_back: no node of it on the platform of the try          -> the next try: what ran there was not asked for
 //   right unjudged compiles wrong interrupted                    -> the end
 //
-// What assay itself refuses (a model that it cannot draw, a batch that it cannot shape) has the same answer everywhere: the end
+// What assay itself refuses (a model that it cannot build, a batch that it cannot shape) has the same answer everywhere: the end
 // too. Each platform begins with the batch that was asked for. Nothing is run here.
 #ifndef ASSAY_PLAN_FALLBACK_H
 #define ASSAY_PLAN_FALLBACK_H

@@ -143,11 +143,11 @@ void plan_memory(
 	if (m->refused || t->absent)
 		return;
 	x.golden = golden_of(&x.arena, m, t, q);
-	bool drawn = m->hub.kind != HUB_ONNX_FILE && plan_checkpoint(&c, &m->hub, NULL) == STATUS_OK;
+	bool built = m->hub.kind != HUB_ONNX_FILE && plan_checkpoint(&c, &m->hub, NULL) == STATUS_OK;
 	x.c = &c;
 	machine_detect(&x.machine, &x.arena);
-	// What cannot be drawn or shaped is told by the cell itself; what its inputs take is known without that.
-	if (drawn && predict(&p, &x, q->layers, t->options, NULL) == STATUS_OK) {
+	// What cannot be built or shaped is told by the cell itself; what its inputs take is known without that.
+	if (built && predict(&p, &x, q->layers, t->options, NULL) == STATUS_OK) {
 		out->predicted_bytes = p.resident_bytes;
 		out->anonymous_bytes = p.anonymous_bytes;
 	} else if (x.golden) {

@@ -188,7 +188,7 @@ enum status plan_model(struct plan_model *out, struct arena *a, const char *mode
 	if (m.hub.kind == HUB_ONNX_FILE) {
 		if (q->layers > 0)
 			return error_set(
-				err, STATUS_BAD_INPUT, "%s: --layers cuts models that assay draws, not an .onnx file", model);
+				err, STATUS_BAD_INPUT, "%s: --layers cuts models that assay builds, not an .onnx file", model);
 		if (model_check_places(m.hub.path, &why) != STATUS_OK) {
 			refuse(&m, a, &why);
 		} else {

@@ -83,7 +83,7 @@ struct plan_memory {
 	enum verdict refused_as;
 	double took_ms; // of the cell's timeout
 };
-// Within the question's timeout; a single drawing, which takes some seconds at most, is not interrupted.
+// Within the question's timeout; building one graph, which takes some seconds at most, is not interrupted.
 void plan_memory(
 	struct plan_memory *out, struct arena *a, const struct plan_model *m, const struct target *t, const struct question *q);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A platform is what a person asks for; an engine is what runs. Each platform is a row: the routes by which it can be served
-// (engine, provider, devices), the forms the builder should draw, the reference its outputs are judged by, the fallback chain.
+// (engine, provider, devices), the forms the builder should build, the reference its outputs are judged by, the fallback chain.
 #ifndef ASSAY_PLATFORM_PLATFORM_H
 #define ASSAY_PLATFORM_PLATFORM_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How each route comes to a precision, as data: drawn into the graph (weights converted beforehand) unless a row here says that
+// How each route comes to a precision, as data: built into the graph (weights converted beforehand) unless a row here says that
 // an option of the engine makes it, or that nobody can. What an engine thinks of such a graph it says itself when it opens it.
 #include "platform/platform.h"
 
@@ -18,7 +18,7 @@ static const struct precision_way ways[] = {
 	{ "openvino", NULL, PRECISION_INT8_WEIGHTS, PRECISION_BY_GRAPH, NULL, false, true, NULL },
 	{ "openvino", NULL, PRECISION_INT4_WEIGHTS, PRECISION_BY_GRAPH, NULL, false, true, NULL },
 };
-static const struct precision_way drawn = { .by = PRECISION_BY_GRAPH };
+static const struct precision_way built = { .by = PRECISION_BY_GRAPH };
 
 const struct precision_way *platform_precision(const struct route *r, enum precision p)
 {
@@ -29,7 +29,7 @@ const struct precision_way *platform_precision(const struct route *r, enum preci
 			(!w->provider || text_is(w->provider, r->provider)))
 			return w;
 	}
-	return &drawn;
+	return &built;
 }
 
 const char *platform_precision_options(struct arena *a, const struct route *r, enum precision p, const char *options)

@@ -76,7 +76,7 @@
 		"what the engine computes in: what its provider or its nodes say, else the type of the graph's outputs; of an " \
 		".onnx file that holds quantised operators it says so; 'f32 and int8': products of integers, the rest in f32; " \
 		"null: of a reduced precision nobody says it") \
-	X(TEXT, precision_by, "who makes the precision: graph (as drawn), engine (an option); null: nothing was asked") \
+	X(TEXT, precision_by, "who makes the precision: graph (as built), engine (an option); null: nothing was asked") \
 	X(JSON, quantization, "block, symmetric or not, accuracy level, what was left in float and why, calibration") \
 	X(INTEGER, converted_bytes, "of weights converted for it, in the cache") \
 	X(REAL, convert_ms, "time of that conversion; null: it lay in the cache") \
@@ -120,7 +120,7 @@
 	X(TEXT, form_why, "why an earlier variant was not taken; null: it is the first") \
 	X(JSON, options, "every effective option of the engine") \
 	X(INTEGER, attempts, "how many times the cell was tried for this row") \
-	X(REAL, build_ms, "drawing the graph and placing it") \
+	X(REAL, build_ms, "building the graph and placing it") \
 	X(REAL, load_ms, "opening it in the engine") \
 	X(REAL, first_ms, "first run") \
 	X(REAL, new_shape_ms, \
@@ -176,7 +176,7 @@
 	X(REAL, predicted_mib, "peak_resident_mib as predicted before anything was loaded; null where it cannot be") \
 	X(TEXT, memory_sampling, "how memory was sampled") \
 	X(INTEGER, weights_bytes, "bytes of the weights that the graph uses; of an .onnx file of all that it holds or names") \
-	X(INTEGER, nodes, "nodes in the graph as drawn") \
+	X(INTEGER, nodes, "nodes in the graph as built") \
 	X(INTEGER, nodes_on_platform, "nodes that ran on the requested platform; null when it cannot be known") \
 	X(INTEGER, nodes_elsewhere, "nodes that ran on something else; null when it cannot be known") \
 	X(INTEGER, partitions, "stretches of the graph that the platform took; null when it cannot be known") \
@@ -184,7 +184,7 @@
 	X(JSON, refused, "what was left to others: objects of op, dtype, count, first node, reason") \
 	X(INTEGER, compiled_bytes, "size of what was compiled for the device, where it is kept in a file") \
 	X(INTEGER, nodes_fused, "nodes folded into others by the engine") \
-	X(INTEGER, flops, "floating-point operations of one run as drawn, a multiplication and an addition are two") \
+	X(INTEGER, flops, "floating-point operations of one run as built, a multiplication and an addition are two") \
 	X(INTEGER, moved_bytes, "bytes that one run must at least move: weights read, values made and read") \
 	X(JSON, op_mix, "share of the operations by kind of node") \
 	X(REAL, peak_gflops, \
@@ -217,7 +217,7 @@
 	X(TEXT, inputs_hash, "SHA-256 of the inputs") \
 	X(TEXT, inputs_note, \
 		"which integers an .onnx file's inputs were given, and whether the table that they index was found; null: " \
-		"assay drew the graph, or inputs come from a file") \
+		"assay built the graph, or inputs come from a file") \
 	X(TEXT, source, "null: measured by assay; else the tool whose result was imported, which assay did not measure") \
 	X(TEXT, cell_key, "hash of the question: the same question has the same key") \
 	X(TEXT, stderr_tail, "the end of what the child wrote to standard error") \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parent's side of a cell: ask, listen, decide how it ended, judge. It never opens an engine and never draws a graph.
+// The parent's side of a cell: ask, listen, decide how it ended, judge. It never opens an engine and never builds a graph.
 // Outputs come in a file under CACHE/run, which is removed at the end; those of programs that were killed go at the next
 // cell's beginning.
 #include "question/cell.h"

@@ -177,7 +177,7 @@ static void limit_loss(const struct judging *j, struct arena *a, struct cell_res
 		loss_parse(&limits, j->cell->variant.max_loss, NULL))
 		return;
 	beyond = j->draws ? arena_printf(a, "--max-loss: cannot be applied: %s",
-				    out->row.cause ? out->row.cause : "the outputs are drawn anew in each run")
+				    out->row.cause ? out->row.cause : "the outputs are built anew in each run")
 			  : loss_beyond(&limits, &out->row, a, &known);
 	if (beyond) {
 		out->row.cause = beyond;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Golden outputs first: they alone know what the model's authors meant. Two engines that run our graph can agree on a wrong
 // one, so the row always says which reference it was.
-// An engine's reference runs in a child of its own, from the graph drawn in that engine's form, in float32, once; its outputs
+// An engine's reference runs in a child of its own, from the graph built in that engine's form, in float32, once; its outputs
 // stay in CACHE/reference under the hash of graph, weights, inputs, reference and engine version, and say so themselves
 // (base/sealed.h).
 #include "run/reference.h"

@@ -207,7 +207,7 @@ refused whisper-decoder 'decoder_layers: 2147483647; at most 1024'
 refused experts '1000 layers of 100000 experts'
 refused window 'tables of more than 64 MiB'
 bounded 0 20 400 "$ASSAY" $run --synthetic distances          # 200 layers share one table of 8 MiB
-# Planning is inside the timeout: a thousand layers of experts are drawn, and drawn again for what would fit.
+# Planning is inside the timeout: a thousand layers of experts are built, and built again for what would fit.
 bounded 2 60 1000 "$ASSAY" $run --synthetic deep --timeout 0.1 --memory 0.01 --json
 json 'd[0]["verdict"] == "timeout" and d[0]["cause"].startswith("plan: ")'
 

@@ -62,7 +62,7 @@ clear_cache
 code 0 "$ASSAY" run org/bert --synthetic --on null --runs 1 --no-conform
 [ "$(files_of org/bert)" = "config.json " ] || fail "--synthetic fetched: $(files_of org/bert)"
 
-# A model that assay cannot draw gets its answer without its weights.
+# A model that assay cannot build gets its answer without its weights.
 code 2 "$ASSAY" run org/strange --on null
 has out 'unsupported'
 [ "$(files_of org/strange)" = "config.json " ] || fail "fetched for a refusal: $(files_of org/strange)"

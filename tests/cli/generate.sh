@@ -33,7 +33,7 @@ code 0 "$ASSAY" run "$cases/llama" --synthetic --task generate --new-tokens 4 --
 has out 'tokens +all 4 as without a cache'
 has out 'then [0-9.]+ tokens a second'
 
-# What the one operator cannot say is drawn in the plain form, and the row says why.
+# What the one operator cannot say is built in the plain form, and the row says why.
 if has_platform cpu; then
 	code 0 "$ASSAY" run "$cases/bloom" "$cases/llama" --synthetic --task generate --prompt-tokens 5 --new-tokens 4 --runs 1 --on cpu --no-conform --json
 	json '[r["cache_form"] for r in d] == ["plain", "shared"] and "bias by position" in d[0]["cache_why"]'

@@ -34,7 +34,7 @@ zero = tensor("zero", FLOAT, [], struct.pack("<f", 0))
 same = node("Add", ["x", "nothing"], "y")
 write("plain.onnx", node("Mul", ["x", "zero"], "nothing") + same + zero, ["y"])
 write("quantised.onnx", node("DequantizeLinear", ["q", "zero"], "d") + node("Mul", ["x", "d"], "nothing") + same + zero + tensor("q", INT8, [], b"\1"), ["y"])
-write("drawn.onnx", node("RandomNormalLike", ["x"], "r") + node("Mul", ["r", "zero"], "nothing") + same + zero, ["y"])
+write("built.onnx", node("RandomNormalLike", ["x"], "r") + node("Mul", ["r", "zero"], "nothing") + same + zero, ["y"])
 write("random.onnx", node("RandomNormalLike", ["x"], "nothing") + same, ["y"])
 write("named.onnx", node("Identity", ["x"], "y") + node("Sub", ["x", "x"], "o") + node("Div", ["o", "o"], "in.bad"), ["y", "in.bad"])
 write("hash.onnx", node("Mul", ["x", "k"], "y") + tensor("k", INT64, [], struct.pack("<q", 6364136223846793005)), ["y"], INT64)
@@ -49,8 +49,8 @@ code 2 "$ASSAY" run quantised.onnx --golden golden.safetensors $quick --max-loss
 json 'd[0]["verdict"] == "lossy" and d[0]["cause"].startswith("--max-loss: normalised mean squared error")'
 code 0 "$ASSAY" run quantised.onnx --golden right.safetensors $quick
 
-# What is drawn excuses only what it changes.
-code 3 "$ASSAY" run drawn.onnx --golden golden.safetensors $quick
+# What is built excuses only what it changes.
+code 3 "$ASSAY" run built.onnx --golden golden.safetensors $quick
 code 0 "$ASSAY" run random.onnx --golden golden.safetensors $quick
 json 'd[0]["verdict"] == "unjudged" and "draws random numbers (RandomNormalLike)" in d[0]["cause"]'
 code 2 "$ASSAY" run random.onnx --golden golden.safetensors $quick --max-loss cosine=1

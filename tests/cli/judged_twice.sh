@@ -48,7 +48,7 @@ for file in 'int8-weights:f32, quantised (MatMulNBits):integer weights' 'float16
 	json "('own arithmetic ($bound)' in d[0]['bound']) == ('$bound' != '') and d[0]['bound'].startswith('max abs 0.0001 x') == ('$bound' == '')"
 done
 
-# What is judged once has limits too: a file, and what was drawn in float32.
+# What is judged once has limits too: a file, and what was built in float32.
 code 0 "$ASSAY" run "$work/float32/model.onnx" --seq 16 $quick --max-loss cosine=1%,nmse=1 --json
 json 'd[0]["verdict"] == "right" and d[0]["graph_verdict"] is None'
 code 2 "$ASSAY" run "$work/int8-weights/model.onnx" --seq 16 $quick --max-loss nmse=0 --json

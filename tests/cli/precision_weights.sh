@@ -48,7 +48,7 @@ code 0 "$ASSAY" build "$work/llama" -o "$work/plain"
 code 2 "$ASSAY" run "$work/plain/model.onnx" --on null --precision int4-weights $quick --json
 json 'd[0]["verdict"] == "unsupported" and "an .onnx file is run as it is" in d[0]["cause"]'
 
-# The graph beside weights of its own; the same graphs that a run draws.
+# The graph beside weights of its own; the same graphs that a run builds.
 code 0 "$ASSAY" build "$work/bart" -o "$work/bart-int4" --precision int4-weights --text
 has out 'MatMulNBits\(.*\) K=[0-9]+ N=[0-9]+ bits=4 block_size=32 accuracy_level=4'
 has out 'int4-weights: .* of weights converted'

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mutants of the architecture table: every trait of a row that is not zero is set to zero, one at a time, and at least one
-// conformance case with that type in it must break, in drawing or in its numbers. A trait that nobody misses is a defect.
+// conformance case with that type in it must break, in building or in its numbers. A trait that nobody misses is a defect.
 //
 //	mutate [TYPE...]      exit code 0: none lives
 //
@@ -72,20 +72,20 @@ struct tally {
 	size_t *owner, case_count, case_capacity;
 };
 
-// Is the case drawn at all? A mutant that cannot be drawn is dead and needs no engine.
-static bool is_drawn(const char *folder)
+// Is the case built at all? A mutant that cannot be built is dead and needs no engine.
+static bool is_built(const char *folder)
 {
 	struct arena a = { 0 };
 	struct checkpoint c = { 0 };
 	struct spec *s;
 	const char *made;
 	struct graph *g = graph_new(NULL);
-	bool drawn = !__real_conform_materialise(&made, &a, folder, NULL) && !checkpoint_open(&c, made, NULL) &&
-		!arch_resolve(&s, &a, &c, NULL) && !arch_draw(s, &c, ARCH_WHOLE, g, NULL) && !graph_finish(g, NULL);
+	bool built = !__real_conform_materialise(&made, &a, folder, NULL) && !checkpoint_open(&c, made, NULL) &&
+		!arch_resolve(&s, &a, &c, NULL) && !arch_build(s, &c, ARCH_WHOLE, g, NULL) && !graph_finish(g, NULL);
 	graph_free(g);
 	checkpoint_close(&c);
 	arena_done(&a);
-	return drawn;
+	return built;
 }
 
 static bool mentions(struct arena *a, const struct conform_case *c, const char *type)
@@ -111,7 +111,7 @@ static void add_mutant(struct tally *t, struct arena *a, const char *work, const
 	for (size_t i = 0; i < count && !m->killed; i++) {
 		if (!mentions(a, &cases[i], type))
 			continue;
-		m->killed = !is_drawn(cases[i].folder);
+		m->killed = !is_built(cases[i].folder);
 		struct conform_case *c = &t->cases[t->case_count];
 		*c = cases[i];
 		c->folder = arena_printf(a, "%s/%s", folder, cases[i].name);
@@ -165,7 +165,7 @@ int main(int argc, char **argv)
 		TRAIT_LIST(X)
 #undef X
 	}
-	printf("%zu mutants; those that can be drawn make %zu cases\n", t.count, t.case_count);
+	printf("%zu mutants; those that can be built make %zu cases\n", t.count, t.case_count);
 	fflush(stdout);
 	enum status s = conform_run(&target, t.cases, t.case_count, NULL, NULL, &a, &err);
 	file_remove_tree(work, NULL);

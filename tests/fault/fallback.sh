@@ -152,7 +152,7 @@ is actual cuda
 # Without --fallback nothing is tried.
 ASSAY_NULL="cuda:fail=open openvino" code 2 "$ASSAY" run "$model" --on cuda --runs 3 --json
 is verdict failed
-# A model that assay cannot draw has the same answer everywhere.
+# A model that assay cannot build has the same answer everywhere.
 mkdir "$work/strange"
 echo '{"model_type": "not_a_type", "architectures": ["NotAModel"]}' >"$work/strange/config.json"
 ASSAY_NULL="cuda openvino cpu" code 2 "$ASSAY" run "$work/strange" --synthetic --on cuda --fallback --json

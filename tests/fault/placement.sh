@@ -18,7 +18,7 @@ sql()
 	[ "$got" = "$2" ] || fail "$1 gives '$got', not '$2'"
 }
 
-# An operator that is refused when the graph is opened: the next form is drawn, and the row says both.
+# An operator that is refused when the graph is opened: the next form is built, and the row says both.
 run 0 --on null:refuse=Erf --runs 3
 is verdict right
 is form 'dynamic gemm plain gelu-op rms-plain'
@@ -167,7 +167,7 @@ code 1 "$ASSAY" explain 4711
 grep -q 'there is no row 4711' "$work/err" || fail "it does not say which row is missing"
 code 1 "$ASSAY" explain 1 --db "$work/none.duckdb"
 
-# build --explain: the variants of a platform, in their order; one of them drawn.
+# build --explain: the variants of a platform, in their order; one of them built.
 code 0 "$ASSAY" build "$model" --platform qnn --explain --static --seq 16
 grep -Eq '^  1 \* static .* tried first$' "$work/out" || fail "no first variant"
 grep -Eq '^  2   static .*gelu-op .*Erf is refused$' "$work/out" || fail "no second variant with its reason"

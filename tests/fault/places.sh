@@ -19,7 +19,7 @@ code 0 "$ASSAY" build "$latin" -o "$latin/built"
 cp "$latin"/built/* "$work"
 mv "$work/model.onnx" "$work/"$'caf\xe9.onnx'
 code 2 "$ASSAY" run "$work/"$'caf\xe9.onnx' --on null --runs 3 --no-conform --json
-says cause 'needs a graph that assay drew'
+says cause 'needs a graph that assay built'
 
 # A child that is another program altogether: its output is no events.
 printf '#!/bin/sh\necho hello >&3\nread line\necho said on standard output\n' >"$work/liar"

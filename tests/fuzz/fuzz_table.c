@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any configuration through the architecture table: resolved, its weights planned, its graph drawn from a checkpoint that has
+// Any configuration through the architecture table: resolved, its weights planned, its graph built from a checkpoint that has
 // exactly those, and written. Every refusal is a sentence. Layer counts are bounded here: time, not memory, is what they cost.
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum { MOST_LAYERS = 16 };
 
-static void draw(const struct spec *spec, struct checkpoint *c)
+static void build(const struct spec *spec, struct checkpoint *c)
 {
 	struct error e = { 0 };
 	struct graph_form form = { 0 };
@@ -36,7 +36,7 @@ static void draw(const struct spec *spec, struct checkpoint *c)
 	// Which tensors exist is a part of what is resolved.
 	struct spec *full;
 	struct graph *g = graph_new(&form);
-	if ((s = arch_resolve(&full, &c->arena, c, &e)) || (s = arch_draw(full, c, ARCH_WHOLE, g, &e)) ||
+	if ((s = arch_resolve(&full, &c->arena, c, &e)) || (s = arch_build(full, c, ARCH_WHOLE, g, &e)) ||
 		(s = graph_finish(g, &e)) || (s = graph_write(g, &bytes, &nbytes, &e)))
 		fuzz_refused(s, &e, NULL);
 	else if (!nbytes)
@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct text t = { 0 };
 		arch_print(spec, &t);
 		text_done(&t);
-		draw(spec, &c);
+		build(spec, &c);
 	}
 	checkpoint_close(&c);
 	return 0;

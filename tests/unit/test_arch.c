@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The architecture table: sorted and unique, every type has its class's defaults and is drawn from its defaults alone; the
+// The architecture table: sorted and unique, every type has its class's defaults and is built from its defaults alone; the
 // graph of one small configuration of each type as text (tests/graph/NAME.txt; ASSAY_UPDATE=1 writes them); no Transpose ever
 // meets a weight; what must be refused is refused with the place in words.
 #include <setjmp.h>
@@ -35,7 +35,7 @@ static void fill(struct checkpoint *c, const char *name, const char *config, con
 	if (arch_resolve(&s, &c->arena, c, &err))
 		fail_msg("%s", err.text);
 	*g = graph_new(form);
-	if (arch_draw(s, c, ARCH_WHOLE, *g, &err))
+	if (arch_build(s, c, ARCH_WHOLE, *g, &err))
 		fail_msg("%s", err.text);
 }
 
@@ -55,7 +55,7 @@ static void table_is_sorted(void **state)
 		assert_true(strcmp(arch_type_name(i - 1), arch_type_name(i)) < 0);
 }
 
-static void every_type_is_drawn_from_its_defaults(void **state)
+static void every_type_is_built_from_its_defaults(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < arch_type_count(); i++) {
@@ -133,7 +133,7 @@ static void graphs_are_as_stored(void **state)
 	}
 }
 
-// What GroupQueryAttention can say is drawn with it, layer by layer; any other model as if nobody had asked.
+// What GroupQueryAttention can say is built with it, layer by layer; any other model as if nobody had asked.
 static void a_cache_is_shared_where_it_can_be(void **state)
 {
 	(void)state;
@@ -296,7 +296,7 @@ static void shapes_are_checked_against_the_file(void **state)
 		else
 			c.weights[c.weight_count - 1].name = "zzz.unheard_of.weight";
 		assert_int_equal(arch_resolve(&s, &c.arena, &c, &err), STATUS_OK);
-		assert_int_not_equal(arch_draw(s, &c, ARCH_WHOLE, g, &err), STATUS_OK);
+		assert_int_not_equal(arch_build(s, &c, ARCH_WHOLE, g, &err), STATUS_OK);
 		assert_non_null(strstr(err.text, i < 2 ? saved.name : "zzz.unheard_of.weight was not read"));
 		c.weights[c.weight_count - 1] = saved;
 		graph_free(g);
@@ -304,11 +304,11 @@ static void shapes_are_checked_against_the_file(void **state)
 	checkpoint_close(&c);
 }
 
-// Whatever head a type is asked with, it is drawn, or refused in words of our own: no gap of a dialect, a family or a head is a
+// Whatever head a type is asked with, it is built, or refused in words of our own: no gap of a dialect, a family or a head is a
 // failure, for which an engine would be blamed. One layer: what is missing there is missing in all.
-static void every_head_is_drawn_or_refused(void **state)
+static void every_head_is_built_or_refused(void **state)
 {
-	size_t drawn = 0, refused = 0, gaps = 0;
+	size_t built = 0, refused = 0, gaps = 0;
 	(void)state;
 	for (size_t i = 0; i < arch_type_count(); i++)
 		for (const struct head *h = head_rows; h->suffix; h++) {
@@ -335,18 +335,18 @@ static void every_head_is_drawn_or_refused(void **state)
 				assert_non_null(strstr(err.text, says));
 				gaps++;
 			}
-			*(st ? &refused : &drawn) += 1;
+			*(st ? &refused : &built) += 1;
 			checkpoint_close(&c);
 		}
-	assert_true(drawn > arch_type_count() && refused > 0 && gaps > 0);
+	assert_true(built > arch_type_count() && refused > 0 && gaps > 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_head_is_drawn_or_refused),
+		cmocka_unit_test(every_head_is_built_or_refused),
 		cmocka_unit_test(table_is_sorted),
-		cmocka_unit_test(every_type_is_drawn_from_its_defaults),
+		cmocka_unit_test(every_type_is_built_from_its_defaults),
 		cmocka_unit_test(graphs_are_as_stored),
 		cmocka_unit_test(a_cache_is_shared_where_it_can_be),
 		cmocka_unit_test(no_transpose_meets_a_weight),

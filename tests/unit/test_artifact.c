@@ -32,7 +32,7 @@ static void use_cache(const char *name)
 	setenv("ASSAY_CACHE", path(name), 1);
 }
 
-// A tiny bert: enough to draw.
+// A tiny bert: enough to build.
 static const char config_text[] = "{\"model_type\": \"bert\", \"architectures\": [\"BertModel\"], \"hidden_size\": 32, "
 				  "\"num_hidden_layers\": 2, \"num_attention_heads\": 2,"
 				  "\"intermediate_size\": 37, \"vocab_size\": 99, \"max_position_embeddings\": 64, "

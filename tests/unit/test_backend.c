@@ -102,7 +102,7 @@ static void test_checks(void **state)
 // y = relu(x w^T + b), w [3, 4] and b [3] in a file; "scaled" = 2 y. Names: "net/..." by the builder.
 static const float w[12] = { 1, 0, 0, 0, 0, 1, 0, 0, -1, -1, -1, -1 }, b[3] = { 0.5f, -100, 10 };
 
-static struct graph *draw(void)
+static struct graph *build(void)
 {
 	struct graph_form form = { .linear = LINEAR_GEMM };
 	struct graph *g = graph_new(&form);
@@ -138,7 +138,7 @@ static void make_artifact(struct artifact *art, struct graph *g)
 static void test_outline(void **state)
 {
 	struct arena a = { 0 };
-	struct graph *g = draw();
+	struct graph *g = build();
 	struct outline_weights weights;
 	struct outline o;
 	const void *bytes;
@@ -562,7 +562,7 @@ static const char *run_graph(const struct backend *engine)
 	struct arena a = { 0 };
 	struct error err = { 0 };
 	struct artifact art;
-	struct graph *g = draw();
+	struct graph *g = build();
 	struct session s;
 	struct tensor out[2];
 	struct placement p = { .arena = &a };
@@ -612,7 +612,7 @@ static const char *run_bad(const struct backend *engine)
 	struct arena a = { 0 };
 	struct error err = { 0 };
 	struct artifact art, broken;
-	struct graph *g = draw();
+	struct graph *g = build();
 	struct session s;
 
 	make_artifact(&art, g);
@@ -649,7 +649,7 @@ static const char *run_effective(const struct backend *engine)
 	struct arena a = { 0 };
 	struct error err = { 0 };
 	struct artifact art;
-	struct graph *g = draw();
+	struct graph *g = build();
 	struct session s;
 
 	make_artifact(&art, g);
@@ -667,7 +667,7 @@ static const char *run_effective(const struct backend *engine)
 }
 
 // y, present.key, present.value = GroupQueryAttention: one head 8 wide over a buffer.
-static struct graph *draw_cached(void)
+static struct graph *build_cached(void)
 {
 	struct graph *g = graph_new(NULL);
 	int64_t token[3] = { graph_symbol(g, "batch"), graph_symbol(g, "sequence"), 8 },
@@ -696,7 +696,7 @@ static const char *run_shared(const struct backend *engine)
 	struct arena a = { 0 };
 	struct error err = { 0 };
 	struct artifact art, small;
-	struct graph *g = draw_cached(), *uncached = draw();
+	struct graph *g = build_cached(), *uncached = build();
 	struct session s;
 	struct tensor in[7], out[3];
 	float q[TOKENS * WIDTH], k[TOKENS * WIDTH], v[TOKENS * WIDTH], keys[ROOM * WIDTH], values[ROOM * WIDTH], whole[WIDTH];

@@ -184,7 +184,7 @@ static const char *make_checkpoint(struct layer *l, const char *name)
 	return folder;
 }
 
-static struct graph *draw(const struct layer *l, const char *precision)
+static struct graph *build(const struct layer *l, const char *precision)
 {
 	struct graph_form form = { 0 };
 	const struct weight *w = &l->c.weights[0];
@@ -325,7 +325,7 @@ static void products(void **state)
 			struct error e = { 0 };
 			if (checkpoint_open(&l.c, make_checkpoint(&l, arena_printf(&arena, "m%zu.%zu", f, k)), &e))
 				fail_msg("%s", e.text);
-			l.g = draw(&l, forms[f].precision);
+			l.g = build(&l, forms[f].precision);
 			if (convert_weights(&l.made, &held, &l.c, &l.g, 1, &e))
 				fail_msg("%s", e.text);
 			assert_true(l.made.ms >= 0 && l.made.nbytes > 0 && l.c.shard_count == 2);
@@ -400,7 +400,7 @@ static void integers(void **state)
 		for (size_t p = 0; p < 2; p++) {
 			if (checkpoint_open(&l.c, folder, &e))
 				fail_msg("%s", e.text);
-			l.g = draw(&l, precisions[p]);
+			l.g = build(&l, precisions[p]);
 			if (convert_weights(&l.made, &held, &l.c, &l.g, 1, &e))
 				fail_msg("%s", e.text);
 			// Far from what float32 gives: a product that was not made of integers would be seen.
@@ -424,7 +424,7 @@ static struct layer open_layer(const char *folder, const struct layer *like, con
 	l.c = (struct checkpoint){ 0 };
 	if (checkpoint_open(&l.c, folder, &e))
 		fail_msg("%s", e.text);
-	l.g = draw(&l, precision);
+	l.g = build(&l, precision);
 	return l;
 }
 

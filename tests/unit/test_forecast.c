@@ -15,12 +15,12 @@
 enum { MOST = 120 };
 
 static struct {
-	uint64_t seed, drawn;
+	uint64_t seed, built;
 } noise;
 
 static double uniform(void)
 {
-	return ((double)(splitmix64(noise.seed, noise.drawn++) >> 11) + 0.5) * 0x1p-53;
+	return ((double)(splitmix64(noise.seed, noise.built++) >> 11) + 0.5) * 0x1p-53;
 }
 
 static double normal(void)
@@ -29,7 +29,7 @@ static double normal(void)
 }
 
 // Models of very different size; some are convolution networks, which this machine does at half the rate.
-static struct forecast_point draw(int model, double scatter)
+static struct forecast_point build(int model, double scatter)
 {
 	struct forecast_point p = { .model = model, .flops = 1e8 * pow(10, 3 * uniform()), .nodes = 100 + 900 * uniform() };
 	int convolves = uniform() < 0.3;
@@ -42,10 +42,10 @@ static struct forecast_point draw(int model, double scatter)
 	return p;
 }
 
-static size_t draw_all(struct forecast_point *out, size_t models, size_t rows, double scatter)
+static size_t build_all(struct forecast_point *out, size_t models, size_t rows, double scatter)
 {
 	for (size_t i = 0; i < models * rows; i++)
-		out[i] = draw((int)(i / rows), scatter);
+		out[i] = build((int)(i / rows), scatter);
 	return models * rows;
 }
 
@@ -59,7 +59,7 @@ static void the_law_is_found(void **state)
 	(void)state;
 	noise.seed = 1;
 	for (int i = 0; i < 20; i++) {
-		p[i] = draw(i, 0);
+		p[i] = build(i, 0);
 		p[i].mix[MIX_PRODUCT] = 1;
 		p[i].mix[MIX_CONVOLUTION] = p[i].mix[MIX_SOFTMAX] = p[i].mix[MIX_REST] = 0;
 		p[i].ms = p[i].flops / 1e8 + p[i].nbytes / 2e7 + p[i].nodes * 5e-3;
@@ -81,7 +81,7 @@ static void nothing_is_negative(void **state)
 	(void)state;
 	noise.seed = 2;
 	for (int i = 0; i < 12; i++) {
-		p[i] = draw(i, 0);
+		p[i] = build(i, 0);
 		p[i].ms = p[i].flops / 1e8 * pow(p[i].nbytes, -0.2);
 	}
 	more = p[3];
@@ -112,8 +112,8 @@ static void intervals_cover(void **state)
 			double ms[MOST];
 
 			noise.seed = 100 + seed;
-			noise.drawn = 1000 * k;
-			size_t n = draw_all(p, of[k].models, of[k].rows, of[k].scatter);
+			noise.built = 1000 * k;
+			size_t n = build_all(p, of[k].models, of[k].rows, of[k].scatter);
 			assert_int_equal(forecast_prove(p, n, made, &err), STATUS_OK);
 			for (size_t i = 0; i < n; i++) {
 				ms[i] = p[i].ms;
@@ -147,7 +147,7 @@ static void what_is_left_out_is_not_seen(void **state)
 
 	(void)state;
 	noise.seed = 3;
-	draw_all(p, 12, 2, 0.2);
+	build_all(p, 12, 2, 0.2);
 	assert_int_equal(forecast_prove(p, 24, before, &err), STATUS_OK);
 	p[6].ms *= 50;
 	p[7].ms *= 50;
@@ -167,10 +167,10 @@ static void too_little_is_refused(void **state)
 
 	(void)state;
 	noise.seed = 4;
-	draw_all(p, 9, 2, 0.1);
+	build_all(p, 9, 2, 0.1);
 	assert_int_equal(forecast_make(p, 18, &p[0], f, &err), STATUS_UNSUPPORTED);
 	assert_non_null(strstr(err.text, "9 have a time here, and 10 are needed"));
-	draw_all(p, 10, 1, 0.1);
+	build_all(p, 10, 1, 0.1);
 	assert_int_equal(forecast_make(p, 10, &p[0], f, &err), STATUS_OK);
 	err = (struct error){ 0 };
 	assert_int_equal(forecast_prove(p, 10, f, &err), STATUS_UNSUPPORTED);

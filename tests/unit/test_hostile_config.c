@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Configurations that say what no model is: of one case of each type every whole number in turn is 2^31 - 1, 100000, 1000, 0, -1,
-// 10^18 or a list. Whatever it says, it is drawn or refused with a sentence: nothing aborts, hangs or takes gigabytes. All of
+// 10^18 or a list. Whatever it says, it is built or refused with a sentence: nothing aborts, hangs or takes gigabytes. All of
 // them take half an hour with sanitizers (ASSAY_LONG does it); a share of them, chosen by hash, and every number of layers are
 // tried each time.
 #include <dirent.h>
@@ -23,7 +23,7 @@
 
 enum { SHARE = 100, SECONDS_MOST = 120, MIB_MOST = 700 };
 
-static size_t tried, drawn;
+static size_t tried, built;
 static bool all;
 
 // The kernel's high-water mark of this process, begun anew.
@@ -68,13 +68,13 @@ static void try(const char *what, const json_t *config, bool must_refuse)
 	alarm(0);
 	long took = peak_mib() - before;
 	tried++;
-	drawn += s == STATUS_OK;
+	built += s == STATUS_OK;
 	if (s ? e.status != s || !e.text[0] : !count)
 		fail_msg("%s: %s '%s', %zu weights", what, status_word(s), e.text, count);
 	if (took > MIB_MOST)
 		fail_msg("%s: %ld MiB", what, took);
 	if (must_refuse && !s)
-		fail_msg("%s: drawn", what);
+		fail_msg("%s: built", what);
 	free(text);
 }
 
@@ -174,8 +174,8 @@ static void every_number_in_turn(void **state)
 		json_decref(config);
 	}
 	free(names);
-	print_message("%zu configurations of %zu types, %zu drawn\n", tried, json_object_size(seen), drawn);
-	assert_true(tried > 500 && drawn > 50);
+	print_message("%zu configurations of %zu types, %zu built\n", tried, json_object_size(seen), built);
+	assert_true(tried > 500 && built > 50);
 	json_decref(seen);
 }
 

@@ -246,7 +246,7 @@ static void files(void **state)
 	arena_done(&a);
 }
 
-// Of a graph that assay did not draw: ids of the whole table, and what was fed in words where none was found.
+// Of a graph that assay did not build: ids of the whole table, and what was fed in words where none was found.
 static void tables_of_a_users_graph(void **state)
 {
 	const struct tensor_type types[] = { { "input_ids", DTYPE_I64, 2, { -1, -1 } }, { "tokens", DTYPE_I32, 2, { -1, -1 } },
@@ -410,7 +410,7 @@ static size_t length_of(const struct tensor *mask, size_t row)
 	return length;
 }
 
-static void drawn_padded(
+static void built_padded(
 	struct arena *a, const struct input_hints *h, struct input_shape shape, uint64_t seed, struct tensor in[5])
 {
 	assert_int_equal(inputs_synthetic(a, text_types, 5, h, &shape, seed, in, NULL), STATUS_OK);
@@ -427,8 +427,8 @@ static void padding_at_the_ends_of_rows(void **state)
 
 	(void)state;
 	for (uint64_t seed = 0; seed < 8; seed++) {
-		drawn_padded(&a, &hints, (struct input_shape){ 3, 64 }, seed, in);
-		drawn_padded(&a, &hints, (struct input_shape){ 3, 64 }, seed, again);
+		built_padded(&a, &hints, (struct input_shape){ 3, 64 }, seed, in);
+		built_padded(&a, &hints, (struct input_shape){ 3, 64 }, seed, again);
 		assert_int_equal(
 			inputs_synthetic(&a, text_types, 5, &hints, &(struct input_shape){ 3, 64 }, seed, full, NULL), STATUS_OK);
 		size_t length[] = { length_of(&in[1], 0), length_of(&in[1], 1), length_of(&in[1], 2) };
@@ -445,9 +445,9 @@ static void padding_at_the_ends_of_rows(void **state)
 			inputs_padding(in, 5) * 192 == (double)(192 - length[0] - length[1] - length[2]));
 	}
 	assert_true(unlike); // the seed decides too
-	drawn_padded(&a, &hints, (struct input_shape){ 1, 8 }, 0, in);
+	built_padded(&a, &hints, (struct input_shape){ 1, 8 }, 0, in);
 	assert_true(length_of(&in[1], 0) >= 4 && length_of(&in[1], 0) <= 6);
-	drawn_padded(&a, &hints, (struct input_shape){ 1, 7 }, 0, in);
+	built_padded(&a, &hints, (struct input_shape){ 1, 7 }, 0, in);
 	assert_int_equal(length_of(&in[1], 0), 7);
 	arena_done(&a);
 }
@@ -467,7 +467,7 @@ static void padding_keeps_what_means_something(void **state)
 	struct tensor in[5];
 
 	(void)state;
-	drawn_padded(&a, &h, (struct input_shape){ 2, 15 }, 1, in);
+	built_padded(&a, &h, (struct input_shape){ 2, 15 }, 1, in);
 	for (size_t row = 0; row < 2; row++) {
 		const int64_t *ids = (int64_t *)in[0].data + row * 15;
 		size_t length = length_of(&in[1], row);
@@ -477,9 +477,9 @@ static void padding_keeps_what_means_something(void **state)
 			assert_int_equal(ids[i] == 4, i >= 1 && i <= 6);
 		assert_true(ids[length - 1] == 2 && !has(ids, length - 1, 2) && !has(ids + length, 15 - length, 2));
 	}
-	drawn_padded(&a, &h, (struct input_shape){ 1, 14 }, 1, in); // 7 tokens beside those of the image
+	built_padded(&a, &h, (struct input_shape){ 1, 14 }, 1, in); // 7 tokens beside those of the image
 	assert_int_equal(length_of(&in[1], 0), 14);
-	drawn_padded(&a, &no_pad, (struct input_shape){ 1, 16 }, 1, in);
+	built_padded(&a, &no_pad, (struct input_shape){ 1, 16 }, 1, in);
 	for (size_t i = 0; i < 16; i++) {
 		int64_t id = ((int64_t *)in[0].data)[i];
 

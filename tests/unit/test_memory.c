@@ -84,7 +84,7 @@ static void views_cost_nothing(void **state)
 	}
 }
 
-// Symbols count with the numbers they are bound to, before or after drawing.
+// Symbols count with the numbers they are bound to, before or after building.
 static void symbols_are_numbers(void **state)
 {
 	struct graph *g = graph_new(NULL);

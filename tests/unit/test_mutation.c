@@ -213,7 +213,7 @@ static void configurations(void **state)
 		}
 	}
 	print_message(
-		"not JSON %zu, not understood %zu, not drawn %zu, drawn %zu\n", reached[0], reached[1], reached[2], reached[3]);
+		"not JSON %zu, not understood %zu, not built %zu, built %zu\n", reached[0], reached[1], reached[2], reached[3]);
 	assert_int_equal(unnamed, 0);
 	for (int i = 0; i < 4; i++)
 		assert_true(reached[i] > 5);

@@ -100,7 +100,7 @@ enum kind { SOFTMAX, ERF }; // QNN has no Erf by itself
 // y = softmax(x w^T) w^T, or with erf in the middle.
 static float w[WIDTH * WIDTH];
 
-static struct graph *draw(enum kind kind)
+static struct graph *build(enum kind kind)
 {
 	struct graph_form form = { .linear = LINEAR_GEMM, .is_static = true };
 	struct graph *g = graph_new(&form);
@@ -176,7 +176,7 @@ static const char *compare(const struct run *r, struct session *s, struct artifa
 	struct tensor out[1];
 	double worst = 0, y[WIDTH];
 
-	make_artifact(art, draw(r->kind));
+	make_artifact(art, build(r->kind));
 	CHECK(session_open(s, &backend_ort, backend_provider(&backend_ort, r->provider), r->device, r->options, art, &err) ==
 		STATUS_OK);
 	CHECK(session_explain(s, art, NULL, 0, p, &err) == STATUS_OK);
@@ -360,7 +360,7 @@ static const char *bad_options(void)
 	struct artifact art;
 	struct session s;
 
-	make_artifact(&art, draw(SOFTMAX));
+	make_artifact(&art, build(SOFTMAX));
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		err.text[0] = 0;
 		CHECK(session_open(&s, &backend_ort, backend_provider(&backend_ort, "qnn"), bad[i].device, bad[i].options, &art,
@@ -380,7 +380,7 @@ static const char *half_installed(void)
 	const char *plugin, *core, *own = path("engines/onnxruntime-qnn");
 	const char *file = arena_printf(&a, "%s/libonnxruntime_providers_qnn.so", own);
 
-	make_artifact(&art, draw(SOFTMAX));
+	make_artifact(&art, build(SOFTMAX));
 	CHECK(library_find(&a, "onnxruntime", "libonnxruntime.so*", &core, &err) == STATUS_OK);
 	CHECK(library_find(&a, "onnxruntime-qnn", "libonnxruntime_providers_qnn.so", &plugin, &err) == STATUS_OK);
 	CHECK(file_mkdirs(own, &err) == STATUS_OK && symlink(plugin, file) == 0);
@@ -399,7 +399,7 @@ static const char *broken_plugin(void)
 	struct session s;
 	const char *own = path("broken/onnxruntime-qnn");
 
-	make_artifact(&art, draw(SOFTMAX));
+	make_artifact(&art, build(SOFTMAX));
 	CHECK(file_mkdirs(own, &err) == STATUS_OK &&
 		file_write(arena_printf(&a, "%s/libonnxruntime_providers_qnn.so", own), "text", 4, &err) == STATUS_OK);
 	setenv("ASSAY_ENGINE_PATH", path("broken"), 1);
@@ -427,7 +427,7 @@ static const char *no_plugin(void)
 			return arena_printf(&a, "skip: the plugin is installed, and nothing can be laid over its folder: %s",
 				strerror(errno));
 	}
-	make_artifact(&art, draw(SOFTMAX));
+	make_artifact(&art, build(SOFTMAX));
 	CHECK(session_open(&s, &backend_ort, backend_provider(&backend_ort, "qnn"), "57", NULL, &art, &err) ==
 		STATUS_UNAVAILABLE);
 	CHECK(strstr(err.text, "libonnxruntime_providers_qnn.so") && strstr(err.text, "assay setup qnn"));

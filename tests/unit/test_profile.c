@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engines' names brought back to drawn nodes, two drawings of one graph, and what a profile adds up to.
+// Engines' names brought back to built nodes, two builds of one graph, and what a profile adds up to.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,10 +15,10 @@
 #include "onnx/op.h"
 #include "report/profile/profile.h"
 
-static const char *const drawn_names[] = { "embed/Gather", "layers.0/attn/Gemm", "layers.0/attn/MatMul", "layers.0/attn/Mul",
+static const char *const built_names[] = { "embed/Gather", "layers.0/attn/Gemm", "layers.0/attn/MatMul", "layers.0/attn/Mul",
 	"layers.0/attn/Add", "layers.0/attn/LayerNormalization", "layers.0/ffn/Gemm", "layers.0/ffn/Div", "layers.0/ffn/Erf",
 	"layers.0/ffn/Mul", "layers.0/ffn/Gemm_1", "layers.0/ffn/Gemm_10" };
-enum { DRAWN = sizeof drawn_names / sizeof *drawn_names };
+enum { DRAWN = sizeof built_names / sizeof *built_names };
 
 static struct mapped_node *map(
 	struct arena *a, const char *const *names, size_t count, const struct graph_cost *cost, const size_t *cost_of)
@@ -27,7 +27,7 @@ static struct mapped_node *map(
 	struct profile p = { .arena = a, .nodes = ARENA_ARRAY(a, count, struct profiled_node), .count = count };
 
 	for (size_t i = 0; i < DRAWN; i++)
-		o.nodes[i] = (struct outline_node){ .name = drawn_names[i], .op = strrchr(drawn_names[i], '/') + 1 };
+		o.nodes[i] = (struct outline_node){ .name = built_names[i], .op = strrchr(built_names[i], '/') + 1 };
 	for (size_t i = 0; i < count; i++)
 		p.nodes[i] = (struct profiled_node){ .name = names[i], .op = "x", .ms = 1 };
 	struct outline *kept = ARENA_NEW(a, struct outline);
@@ -60,7 +60,7 @@ static void names_and_parts(void **state)
 	arena_done(&a);
 }
 
-// "Gelu" ran between the two products of ffn: it is what was drawn there. A norm in two nodes, behind the last node that is named
+// "Gelu" ran between the two products of ffn: it is what was built there. A norm in two nodes, behind the last node that is named
 // of attn.
 static void places(void **state)
 {
@@ -91,7 +91,7 @@ static void a_chain(void **state)
 {
 	static const struct {
 		const char *name, *op;
-	} drawn[] = { { "l/Gemm", "Gemm" }, { "l/Reshape", "Reshape" }, { "l/MatMul", "MatMul" }, { "l/Softmax", "Softmax" },
+	} built[] = { { "l/Gemm", "Gemm" }, { "l/Reshape", "Reshape" }, { "l/MatMul", "MatMul" }, { "l/Softmax", "Softmax" },
 		{ "l/MatMul_1", "MatMul" }, { "l/Transpose", "Transpose" }, { "l/Gemm_1", "Gemm" }, { "l/Erf", "Erf" } },
 	  ran[] = { { "l/Gemm", "FullyConnected" }, { "l/Reshape", "Reshape" }, { "l/Transpose", "Subgraph" },
 		  { "l/Gemm_1", "FullyConnected" } };
@@ -103,7 +103,7 @@ static void a_chain(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 8; i++)
-		nodes[i] = (struct outline_node){ .name = drawn[i].name, .op = drawn[i].op };
+		nodes[i] = (struct outline_node){ .name = built[i].name, .op = built[i].op };
 	for (size_t i = 0; i < 4; i++)
 		engine[i] = (struct profiled_node){ .name = ran[i].name, .op = ran[i].op, .ms = 1 };
 	struct mapped_node *m = profile_map(&a, &o, NULL, NULL, &p);
@@ -123,10 +123,10 @@ static void what_cannot_be_named(void **state)
 	struct mapped_node *m = map(&a, ran, 4, NULL, NULL);
 
 	(void)state;
-	assert_int_equal(m[0].how, MAPPED_NOT); // before it nothing is drawn that works
+	assert_int_equal(m[0].how, MAPPED_NOT); // before it nothing is built that works
 	assert_null(m[0].scope);
 	m = map(&a, all, 8, NULL, NULL);
-	assert_int_equal(m[6].how, MAPPED_NOT); // between two scopes, and all that was drawn there ran
+	assert_int_equal(m[6].how, MAPPED_NOT); // between two scopes, and all that was built there ran
 	assert_null(m[6].scope);
 	arena_done(&a);
 }
@@ -146,7 +146,7 @@ static void costs_are_kept(void **state)
 	for (size_t i = 0; i < DRAWN; i++) {
 		of[i] = i;
 		cost.nodes[i] =
-			(struct node_cost){ .name = drawn_names[i], .op = "x", .flops = 1ull << i, .weight_nbytes = 1ull << i };
+			(struct node_cost){ .name = built_names[i], .op = "x", .flops = 1ull << i, .weight_nbytes = 1ull << i };
 	}
 	struct mapped_node *m = map(&a, ran, 4, &cost, of);
 	for (size_t i = 0; i < 4; i++) {
@@ -158,8 +158,8 @@ static void costs_are_kept(void **state)
 	arena_done(&a);
 }
 
-// A layer drawn with open dimensions computes shapes; its floats are those of the one with numbers, in the same order.
-static void two_drawings(void **state)
+// A layer built with open dimensions computes shapes; its floats are those of the one with numbers, in the same order.
+static void two_builds(void **state)
 {
 	struct graph_cost cost[2];
 	struct graph *g[2];
@@ -297,7 +297,7 @@ int main(void)
 		cmocka_unit_test(a_chain),
 		cmocka_unit_test(what_cannot_be_named),
 		cmocka_unit_test(costs_are_kept),
-		cmocka_unit_test(two_drawings),
+		cmocka_unit_test(two_builds),
 		cmocka_unit_test(the_middle_half),
 		cmocka_unit_test(the_view),
 	};

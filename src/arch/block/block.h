@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What families are made of. A stem names a weight in the family's own words ("layers.attn.q"); the dialect says what the
-// file calls it. Everything is drawn in float32: a weight stored in 16 bits is cast where it is read.
+// file calls it. Everything is built in float32: a weight stored in 16 bits is cast where it is read.
 #ifndef ASSAY_ARCH_BLOCK_BLOCK_H
 #define ASSAY_ARCH_BLOCK_BLOCK_H
 
@@ -9,7 +9,7 @@
 
 struct build {
 	struct graph *g;
-	const struct spec *s; // of the part that is drawn now
+	const struct spec *s; // of the part that is built now
 	const struct checkpoint *c;
 	enum arch_graph which;
 	value ids;                  // input_ids [batch, seq], for heads that look at them; NO_VALUE for images
@@ -40,7 +40,7 @@ struct body {
 	int64_t state_count;
 };
 
-// Draws another part of the model: b->s is that part in between.
+// Builds another part of the model: b->s is that part in between.
 //	const struct spec *outer = part_enter(b, PART_VISION);  ...  part_leave(b, outer);
 const struct spec *part_enter(struct build *b, enum part part);
 void part_leave(struct build *b, const struct spec *outer);

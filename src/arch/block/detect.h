@@ -18,7 +18,7 @@ struct detect {
 
 // From config.json, both spellings of the backbone; s->hidden_size is the width of the transformer.
 void resolve_detector(struct config *c, struct spec *s, struct arena *a, struct detect *d);
-// The second way to call d's layers: those that are drawn when the model is shortened.
+// The second way to call d's layers: those that are built when the model is shortened.
 int64_t detect_layers(const struct spec *s, int64_t layers);
 
 struct detect_inputs {

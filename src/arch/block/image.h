@@ -44,6 +44,6 @@ value grid_positions(struct build *b, value table, int64_t special, int64_t rows
 value each_image(struct build *b, value vector, value pixels);
 
 // head_image.c: the heads of maps: model, image-classification, backbone.
-void draw_map_head(struct build *b, const struct body *io);
+void build_map_head(struct build *b, const struct body *io);
 
 #endif

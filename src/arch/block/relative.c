@@ -27,7 +27,7 @@ value distance_bias_of(struct build *b, const char *stem, value query, value key
 			(long long)farthest);
 		return NO_VALUE;
 	}
-	struct arena passing = { 0 }; // drawn anew by every layer
+	struct arena passing = { 0 }; // built anew by every layer
 	int64_t *table = GRAPH_TABLE(g, &passing, farthest + 1, 1, int64_t);
 	for (int64_t i = 0; table && i <= farthest; i++)
 		table[i] = bucket_of(i, side, farthest);

@@ -182,7 +182,7 @@ static value classify(struct build *b, const struct seq2seq *f, value hidden)
 }
 
 // A class that is only the decoder, of another model's states
-static void draw_alone(struct build *b, const struct seq2seq *f)
+static void build_alone(struct build *b, const struct seq2seq *f)
 {
 	struct graph *g = b->g;
 	int64_t batch = graph_symbol(g, "batch"), shape[] = { batch, graph_symbol(g, "sequence") };
@@ -194,7 +194,7 @@ static void draw_alone(struct build *b, const struct seq2seq *f)
 	graph_output(g, "logits", logits(b, f, io.last));
 }
 
-static void draw_whole(struct build *b, const struct seq2seq *f)
+static void build_whole(struct build *b, const struct seq2seq *f)
 {
 	struct graph *g = b->g;
 	const char *head = b->s->head->name;
@@ -211,7 +211,7 @@ static void draw_whole(struct build *b, const struct seq2seq *f)
 		if (f->classify)
 			f->classify(b, &enc);
 		else
-			b->s->head->draw(b, enc.last);
+			b->s->head->build(b, enc.last);
 		return;
 	}
 	if (twice)
@@ -226,7 +226,7 @@ static void draw_whole(struct build *b, const struct seq2seq *f)
 	else if (text_is(head, "model"))
 		graph_output(g, "last_hidden_state", dec.last);
 	else
-		b->s->head->draw(b, dec.last);
+		b->s->head->build(b, dec.last);
 	graph_output(g, "encoder_last_hidden_state", enc.last);
 }
 
@@ -247,7 +247,7 @@ static void merge(struct build *b, struct body *io, int64_t layers)
 	io->memory = op_slice_to(g, io->memory, 1, done, all);
 }
 
-static void draw_decoder(struct build *b, const struct seq2seq *f)
+static void build_decoder(struct build *b, const struct seq2seq *f)
 {
 	struct graph *g = b->g;
 	const struct spec *half = b->s->part[PART_DECODER];
@@ -284,7 +284,7 @@ static void draw_decoder(struct build *b, const struct seq2seq *f)
 		cache_outputs(b, io.cross);
 }
 
-void seq2seq_draw(struct build *b, const struct seq2seq *f)
+void seq2seq_build(struct build *b, const struct seq2seq *f)
 {
 	struct body io = { 0 };
 	if (graph_get_form(b->g)->is_static) { // what has no number yet is as long as the text
@@ -303,9 +303,9 @@ void seq2seq_draw(struct build *b, const struct seq2seq *f)
 	case ARCH_DECODER:
 	case ARCH_DECODER_WITH_PAST:
 	case ARCH_DECODER_MERGED:
-		draw_decoder(b, f);
+		build_decoder(b, f);
 		break;
 	default:
-		(b->s->part[PART_ENCODER] ? draw_whole : draw_alone)(b, f);
+		(b->s->part[PART_ENCODER] ? build_whole : build_alone)(b, f);
 	}
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoder-decoders: what their graphs take and give, whichever way the two halves are drawn. A half is a part of the model
+// Encoder-decoders: what their graphs take and give, whichever way the two halves are built. A half is a part of the model
 // (PART_ENCODER, PART_DECODER) that shares row and dialect with the whole; its "@" leads into "encoder." or "decoder.".
 //
 // The graphs, names and layout as optimum-onnx and transformers.js know them; B batch, S tokens of the encoder, N new tokens of
@@ -31,7 +31,7 @@
 
 #include "arch/block/block.h"
 
-// How a family draws its halves. The functions run with b->s at the half; they find embeds (tokens, scaled) or features and the
+// How a family builds its halves. The functions run with b->s at the half; they find embeds (tokens, scaled) or features and the
 // mask in io, the decoder also memory, memory_mask and caches, and leave `last` (and `states`).
 struct seq2seq {
 	void (*inputs)(struct build *b, struct body *io); // declares the encoder's; NULL: input_ids and attention_mask
@@ -48,7 +48,7 @@ struct seq2seq {
 	int64_t source_size; // of a decoder by itself: the width of the states it looks at
 	int64_t eos, start;  // for heads on a text that is read twice: where it ends, what its shifted copy begins with
 };
-void seq2seq_draw(struct build *b, const struct seq2seq *f);
+void seq2seq_build(struct build *b, const struct seq2seq *f);
 extern const enum arch_graph seq2seq_graphs[];
 
 // seq2seq_resolve.c. Makes a half of s: a copy to be filled with its own sizes; `within` is "encoder." or "decoder.".

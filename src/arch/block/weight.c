@@ -222,7 +222,7 @@ value activate(struct build *b, enum activation act, value x)
 	case ACT_RELU6:
 		return op_min(b->g, op_relu(b->g, x), graph_f32(b->g, 6));
 	case ACT_XIELU:
-		graph_fail(b->g, STATUS_UNSUPPORTED, "the activation xielu is drawn in feed-forward layers only");
+		graph_fail(b->g, STATUS_UNSUPPORTED, "the activation xielu is built in feed-forward layers only");
 		break;
 	case ACT_QUICK_GELU:
 		return op_mul(b->g, x, op_sigmoid(b->g, op_scale(b->g, x, 1.702f)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What checkpoints of BART and its kin call things. Behind @ lies "encoder." or "decoder." where a half is drawn.
+// What checkpoints of BART and its kin call things. Behind @ lies "encoder." or "decoder." where a half is built.
 #include "arch/dialect.h"
 
 #define SEQ2SEQ_KEYS \

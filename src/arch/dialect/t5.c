@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What checkpoints of the T5 family call things. Behind @ lies "encoder." or "decoder." where a half is drawn.
+// What checkpoints of the T5 family call things. Behind @ lies "encoder." or "decoder." where a half is built.
 #include "arch/dialect.h"
 
 #define T5_KEYS \

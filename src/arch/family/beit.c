@@ -94,7 +94,7 @@ static void body(struct build *b, struct body *io)
 		io->pooled = layer_norm(b, "pooler.norm", op_reduce_mean(g, op_slice(g, x, 1, 1, INT64_MAX), 1, false), h);
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	const struct spec *s = b->s;
 	struct body io = { .pixels = pixel_input(b, s->channels, s->image_size, s->image_width) };
@@ -111,13 +111,13 @@ static void draw(struct build *b)
 	} else if (text_is(s->head->name, "image-classification"))
 		graph_output(b->g, "logits", linear(b, "head.image", io.pooled, s->hidden_size, s->labels, true));
 	else
-		s->head->draw(b, io.last);
+		s->head->build(b, io.last);
 }
 
 const struct family beit = {
 	.name = "beit",
 	.architecture = "vision",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 	.body = body,
 };

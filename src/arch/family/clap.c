@@ -239,7 +239,7 @@ static value projected(struct build *b, const char *first, const char *second, v
 	return linear(b, second, x, size, size, true);
 }
 
-static void audio_draw(struct build *b)
+static void audio_build(struct build *b)
 {
 	const struct clap_audio *o = b->s->own;
 	struct graph *g = b->g;
@@ -248,7 +248,7 @@ static void audio_draw(struct build *b)
 	audio_body(b, &io);
 	bool projection = text_is(b->s->head->name, "projection");
 	if (!projection && !text_is(b->s->head->name, "model"))
-		b->s->head->draw(b, io.last);
+		b->s->head->build(b, io.last);
 	if (!io.last.id)
 		graph_fail(g, STATUS_UNSUPPORTED, "the last stage's bins do not divide into pieces of time");
 	if (projection)
@@ -303,12 +303,12 @@ static void text_body(struct build *b, struct body *io)
 	io->pooled = op_tanh(g, linear(b, "pooler", first_token(b, io->last), h, h, true));
 }
 
-static void text_draw(struct build *b)
+static void text_build(struct build *b)
 {
 	const struct clap_text *o = b->s->own;
 	struct body io = { 0 };
 	if (!text_is(b->s->head->name, "projection")) {
-		encoder.draw(b);
+		encoder.build(b);
 		return;
 	}
 	text_tower_inputs(b, &io);
@@ -355,12 +355,12 @@ static value tower(struct build *b, enum part part, struct body *io, const char 
 	return unit_length(b, x);
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	struct graph *g = b->g;
 	struct body text = { 0 }, audio = { 0 };
 	if (!text_is(b->s->head->name, "model")) {
-		b->s->head->draw(b, NO_VALUE);
+		b->s->head->build(b, NO_VALUE);
 		return;
 	}
 	text_tower_inputs(b, &text);
@@ -382,7 +382,7 @@ const struct family clap_audio = {
 	.name = "clap-audio",
 	.architecture = "audio",
 	.resolve = resolve_audio,
-	.draw = audio_draw,
+	.build = audio_build,
 	.body = audio_body,
 	.sizes = audio_sizes,
 	.hints = audio_hints,
@@ -391,12 +391,12 @@ const struct family clap_text = {
 	.name = "clap-text",
 	.architecture = "encoder-only",
 	.resolve = resolve_text,
-	.draw = text_draw,
+	.build = text_build,
 	.body = text_body,
 };
 const struct family clap = {
 	.name = "clap",
 	.architecture = "multimodal",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 };

@@ -87,14 +87,14 @@ static void project(struct build *b, const char *name, struct body *io)
 	graph_output(b->g, "last_hidden_state", io->last);
 }
 
-static void draw_model(struct build *b, struct body *io)
+static void build_model(struct build *b, struct body *io)
 {
 	graph_output(b->g, "last_hidden_state", io->last);
 	if (io->pooled.id)
 		graph_output(b->g, "pooler_output", io->pooled);
 }
 
-static void draw_text(struct build *b)
+static void build_text(struct build *b)
 {
 	struct body io = { 0 };
 	text_tower_inputs(b, &io);
@@ -102,9 +102,9 @@ static void draw_text(struct build *b)
 	if (text_is(b->s->head->name, "projection"))
 		project(b, "text_embeds", &io);
 	else if (text_is(b->s->head->name, "model"))
-		draw_model(b, &io);
+		build_model(b, &io);
 	else
-		b->s->head->draw(b, io.last);
+		b->s->head->build(b, io.last);
 }
 
 // ---- AltCLIP's text tower -------------------------------------------------------------------------------------------------
@@ -124,22 +124,22 @@ static void body_alt(struct build *b, struct body *io)
 	io->pooled = first_token(b, io->last);
 }
 
-static void draw_alt(struct build *b)
+static void build_alt(struct build *b)
 {
 	struct body io = { 0 };
 	text_tower_inputs(b, &io);
 	body_alt(b, &io);
 	if (text_is(b->s->head->name, "model"))
-		draw_model(b, &io);
+		build_model(b, &io);
 	else
-		b->s->head->draw(b, io.last);
+		b->s->head->build(b, io.last);
 }
 
 const struct family alt_text = {
 	.name = "text-tower-projected",
 	.architecture = "encoder-only",
 	.resolve = resolve_alt,
-	.draw = draw_alt,
+	.build = build_alt,
 	.body = body_alt,
 };
 
@@ -233,7 +233,7 @@ void vision_tower_inputs(struct build *b, struct body *io, const char *batch)
 	io->pixels = graph_input(b->g, "pixel_values", DTYPE_F32, 4, shape);
 }
 
-static void draw_vision(struct build *b)
+static void build_vision(struct build *b)
 {
 	struct body io = { 0 };
 	vision_tower_inputs(b, &io, "batch");
@@ -241,16 +241,16 @@ static void draw_vision(struct build *b)
 	if (text_is(b->s->head->name, "projection") && io.pooled.id)
 		project(b, "image_embeds", &io);
 	else if (text_is(b->s->head->name, "model"))
-		draw_model(b, &io);
+		build_model(b, &io);
 	else
-		b->s->head->draw(b, io.last);
+		b->s->head->build(b, io.last);
 }
 
 const struct family clip_text = {
 	.name = "text-tower",
 	.architecture = "encoder-only",
 	.resolve = resolve_text,
-	.draw = draw_text,
+	.build = build_text,
 	.body = body_text,
 	.hints = hints_text,
 };
@@ -258,6 +258,6 @@ const struct family clip_vision = {
 	.name = "vision-tower",
 	.architecture = "vision",
 	.resolve = resolve_vision,
-	.draw = draw_vision,
+	.build = build_vision,
 	.body = body_vision,
 };

@@ -68,7 +68,7 @@ static value inverse_sigmoid(struct graph *g, value x)
 	return op_log(g, op_div(g, op_max(g, x, least), op_max(g, op_sub(g, graph_f32(g, 1), x), least)));
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -103,7 +103,7 @@ static void draw(struct build *b)
 	x = layer_norm(b, "decoder.norm", x, h);
 	bool boxes = text_is(s->head->name, "object-detection") || text_is(s->head->name, "segmentation");
 	if (!boxes && !text_is(s->head->name, "model")) {
-		s->head->draw(b, x);
+		s->head->build(b, x);
 		return;
 	}
 	if (boxes) {
@@ -135,6 +135,6 @@ const struct family conditional_detr = {
 	.name = "conditional-detr",
 	.architecture = "vision",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 	.hints = hints,
 };

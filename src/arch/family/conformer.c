@@ -242,7 +242,7 @@ static void inputs(struct build *b, struct body *io)
 	io->mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape);
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	struct body io = { 0 };
 	inputs(b, &io);
@@ -259,12 +259,12 @@ static void resolve_ctc(struct config *c, struct spec *s, struct arena *a)
 	resolve_refusals(c, false);
 }
 
-static void draw_ctc(struct build *b)
+static void build_ctc(struct build *b)
 {
 	struct graph *g = b->g;
 	struct body io = { 0 };
 	if (!text_is(b->s->head->name, "ctc") && !text_is(b->s->head->name, "model")) { // there is no class without the head
-		b->s->head->draw(b, NO_VALUE);
+		b->s->head->build(b, NO_VALUE);
 		return;
 	}
 	const struct spec *outer = part_enter(b, PART_ENCODER);
@@ -280,12 +280,12 @@ const struct family conformer = {
 	.name = "conformer",
 	.architecture = "encoder-only",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 	.body = body,
 };
 const struct family conformer_ctc = {
 	.name = "conformer-ctc",
 	.architecture = "encoder-only",
 	.resolve = resolve_ctc,
-	.draw = draw_ctc,
+	.build = build_ctc,
 };

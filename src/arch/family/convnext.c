@@ -159,11 +159,11 @@ static void body_dino(struct build *b, struct body *io)
 	io->pooled = first_token(b, io->last);
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	struct body io = { .pixels = pixel_input(b, b->s->channels, 0, 0) };
 	b->s->row->family->body(b, &io);
-	draw_map_head(b, &io);
+	build_map_head(b, &io);
 }
 
 static void hints(const struct spec *s, struct input_hints *out)
@@ -176,7 +176,7 @@ const struct family convnext = {
 	.name = "convnext",
 	.architecture = "vision",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 	.body = body,
 	.hints = hints,
 };
@@ -184,7 +184,7 @@ const struct family convnext_dino = {
 	.name = "convnext",
 	.architecture = "vision",
 	.resolve = resolve_dino,
-	.draw = draw,
+	.build = build,
 	.body = body_dino,
 	.hints = hints,
 };

@@ -243,7 +243,7 @@ static void body(struct build *b, struct body *io)
 	io->last = x;
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -263,13 +263,13 @@ static void draw(struct build *b)
 		value w = WEIGHT(b, "embed.word", "weight", s->vocab_size, n);
 		graph_output(g, "logits", op_linear_output(g, x, w, WEIGHT(b, "head.newer", "bias", s->vocab_size)));
 	} else
-		s->head->draw(b, io.last);
+		s->head->build(b, io.last);
 }
 
 const struct family deberta = {
 	.name = "deberta",
 	.architecture = "encoder-only",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 	.body = body,
 };

@@ -354,12 +354,12 @@ static void body(struct build *b, struct body *io)
 		io->last = linear(b, "project", io->last, s->hidden_size, s->embedding_size, false);
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	struct body io = { 0 };
 	decoder_inputs(b, &io);
 	body(b, &io);
-	b->s->head->draw(b, io.last);
+	b->s->head->build(b, io.last);
 	if (io.cache)
 		cache_outputs(b, io.cache);
 }
@@ -368,6 +368,6 @@ const struct family decoder = {
 	.name = "decoder",
 	.architecture = "decoder-only",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 	.body = body,
 };

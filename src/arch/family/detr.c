@@ -36,7 +36,7 @@ static value decoder_layer(struct build *b, value x, value queries, value memory
 	return first ? x : layer_norm(b, "decoder.ffn.norm", x, s->hidden_size);
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -70,7 +70,7 @@ static void draw(struct build *b)
 		return;
 	}
 	if (!text_is(s->head->name, "object-detection") && !text_is(s->head->name, "segmentation")) {
-		s->head->draw(b, x);
+		s->head->build(b, x);
 		return;
 	}
 	graph_output(g, "logits", linear(b, "head.classes", x, h, s->labels + 1, true)); // one more: no object
@@ -92,6 +92,6 @@ const struct family detr = {
 	.name = "detr",
 	.architecture = "vision",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 	.hints = hints,
 };

@@ -129,7 +129,7 @@ static void body(struct build *b, struct body *io)
 }
 
 // Every state a backbone gives is patches only, and the last one is always normed.
-static void draw_features(struct build *b, const struct body *io)
+static void build_features(struct build *b, const struct body *io)
 {
 	for (int64_t i = 0; i < b->s->out_count; i++) {
 		int64_t at = b->s->out_indices[i];
@@ -139,7 +139,7 @@ static void draw_features(struct build *b, const struct body *io)
 	}
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	struct body io = { .pixels = pixel_input(b, b->s->channels, 0, 0) };
 	body(b, &io);
@@ -147,9 +147,9 @@ static void draw(struct build *b)
 		graph_output(b->g, "last_hidden_state", io.last);
 		graph_output(b->g, "pooler_output", first_token(b, io.last));
 	} else if (text_is(b->s->head->name, "backbone"))
-		draw_features(b, &io);
+		build_features(b, &io);
 	else
-		b->s->head->draw(b, io.last);
+		b->s->head->build(b, io.last);
 }
 
 static void hints(const struct spec *s, struct input_hints *out)
@@ -161,7 +161,7 @@ const struct family dinov3 = {
 	.name = "dinov3",
 	.architecture = "vision",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 	.body = body,
 	.hints = hints,
 };

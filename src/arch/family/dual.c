@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two towers and how alike what they see is (Radford et al. 2021, https://arxiv.org/abs/2103.00020; SigLIP,
-// https://arxiv.org/abs/2303.15343). Any text type with any image type: the parts' own families draw them (clip.c and others).
+// https://arxiv.org/abs/2303.15343). Any text type with any image type: the parts' own families build them (clip.c and others).
 //
 //   ids    -> text tower   -> pooled (-> projection) -> / length -+
 //                                                                 x * exp(scale) (+ bias) -> logits
@@ -50,7 +50,7 @@ value unit_length(struct build *b, value x)
 	return op_div(g, x, op_sqrt(g, op_reduce_sum(g, op_mul(g, x, x), -1, true)));
 }
 
-static value draw_tower(struct build *b, enum part part, struct body *io, const char *stem)
+static value build_tower(struct build *b, enum part part, struct body *io, const char *stem)
 {
 	const struct spec *tower = b->s->part[part];
 	const struct spec *outer = part_enter(b, part);
@@ -71,7 +71,7 @@ static value draw_tower(struct build *b, enum part part, struct body *io, const 
 }
 
 // The classifier of the picture alone: the mean of its patches.
-static void draw_classifier(struct build *b, struct body *io)
+static void build_classifier(struct build *b, struct body *io)
 {
 	const struct spec *s = b->s, *tower = s->part[PART_VISION], *outer = part_enter(b, PART_VISION);
 	graph_enter(b->g, "vision");
@@ -83,7 +83,7 @@ static void draw_classifier(struct build *b, struct body *io)
 		linear(b, "head.image", op_reduce_mean(b->g, patches, 1, false), tower->hidden_size, s->labels, true));
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -92,7 +92,7 @@ static void draw(struct build *b)
 	vision_tower_inputs(b, &vision, text_is(s->head->name, "image-classification") ? "batch" : "image_batch");
 	part_leave(b, outer);
 	if (text_is(s->head->name, "image-classification")) {
-		draw_classifier(b, &vision);
+		build_classifier(b, &vision);
 		return;
 	}
 	if (!text_is(s->head->name, "model") && !s->traits.rooted_towers) {
@@ -103,8 +103,8 @@ static void draw(struct build *b)
 	outer = part_enter(b, PART_TEXT);
 	text_tower_inputs(b, &text);
 	part_leave(b, outer);
-	value images = draw_tower(b, PART_VISION, &vision, "head.vision"); // [image_batch, projection]
-	value texts = draw_tower(b, PART_TEXT, &text, "head.text");        // [batch, projection]
+	value images = build_tower(b, PART_VISION, &vision, "head.vision"); // [image_batch, projection]
+	value texts = build_tower(b, PART_TEXT, &text, "head.text");        // [batch, projection]
 	graph_enter(g, "head");
 	int64_t scale_rank = s->traits.compared_as_pooled, one = 1;
 	value scale = op_exp(g, weight(b, "head.logit_scale", "", (int)scale_rank, &one));
@@ -122,5 +122,5 @@ const struct family dual = {
 	.name = "dual",
 	.architecture = "multimodal",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 };

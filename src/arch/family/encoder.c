@@ -127,7 +127,7 @@ static void resolve_summary(struct config *c, struct encoder *e)
 	e->summary_act = config_activation(c, "summary_activation", ACT_NONE);
 }
 
-// One language's adapters are drawn: default_language's, which the class takes too where nobody names another.
+// One language's adapters are built: default_language's, which the class takes too where nobody names another.
 static void resolve_adapter(struct config *c, struct spec *s, struct encoder *e, struct arena *a)
 {
 	const json_t *languages = config_get(c, "languages");
@@ -143,7 +143,7 @@ static void resolve_adapter(struct config *c, struct spec *s, struct encoder *e,
 	if (e->adapter < 1)
 		config_fail(c, STATUS_BAD_INPUT, "adapter_reduction_factor %lld", (long long)factor);
 	if (!language && json_array_size(languages) > 1)
-		config_fail(c, STATUS_UNSUPPORTED, "default_language is missing: which of the languages should be drawn?");
+		config_fail(c, STATUS_UNSUPPORTED, "default_language is missing: which of the languages should be built?");
 }
 
 static void resolve_spans(struct config *c, struct spec *s, struct encoder *e)
@@ -310,7 +310,7 @@ static value one_text_a_row(struct build *b, value x, bool choices)
 	return rows;
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -351,17 +351,17 @@ static void draw(struct build *b)
 	}
 	encode(b, &io, &in);
 	if (choices)
-		encoder_draw_choices(b, ids, io.last);
+		encoder_build_choices(b, ids, io.last);
 	else if (text_is(s->head->name, "question-answering") && weight_named(b, "head.asked.start.out"))
-		encoder_draw_asked(b, &io);
+		encoder_build_asked(b, &io);
 	else if (weight_named(b, "head.relevance") && !text_is(s->head->name, "model"))
-		encoder_draw_retrieval(b, io.last);
+		encoder_build_retrieval(b, io.last);
 	else if (text_is(s->head->name, "model")) {
 		graph_output(g, "last_hidden_state", io.last);
 		if (io.pooled.id)
 			graph_output(g, "pooler_output", io.pooled);
 	} else
-		s->head->draw(b, io.last);
+		s->head->build(b, io.last);
 }
 
 static void hints(const struct spec *s, struct input_hints *out)
@@ -379,7 +379,7 @@ const struct family encoder = {
 	.name = "encoder",
 	.architecture = "encoder-only",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 	.body = body,
 	.hints = hints,
 };

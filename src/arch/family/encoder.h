@@ -52,9 +52,9 @@ struct text_inputs {
 
 void encoder_resolve_embedding(struct config *c, struct spec *s, struct encoder *e, struct arena *a);
 // encoder_head.c: each declares the graph's outputs. choices: input_ids [batch, choices, seq]
-void encoder_draw_choices(struct build *b, value choices, value hidden);
-void encoder_draw_asked(struct build *b, const struct body *io);
-void encoder_draw_retrieval(struct build *b, value hidden);
+void encoder_build_choices(struct build *b, value choices, value hidden);
+void encoder_build_asked(struct build *b, const struct body *io);
+void encoder_build_retrieval(struct build *b, value hidden);
 // encoder_attention.c
 value encoder_span_attention(struct build *b, value x, value bias);
 value encoder_distance_attention(struct build *b, value x, value bias);

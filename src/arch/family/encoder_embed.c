@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-// Of losses, of question answering over tables (which is not drawn) and of another class of the type.
+// Of losses, of question answering over tables (which is not built) and of another class of the type.
 static void read_without_effect(struct config *c)
 {
 	static const char *const keys[] = { "esmfold_config", "vocab_list", "tag_pad_id", "subs_pad_id",

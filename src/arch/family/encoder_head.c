@@ -5,7 +5,7 @@
 #include <float.h>
 
 // One score for each of several texts: a dense layer over what the pooler gives, or a summary of the states.
-void encoder_draw_choices(struct build *b, value choices, value hidden)
+void encoder_build_choices(struct build *b, value choices, value hidden)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -50,7 +50,7 @@ static value asked_span(struct build *b, const char *word, value asked, value hi
 	return op_squeeze(g, op_matmul(g, scores, op_transpose(g, side[1], 3, (int[]){ 0, 2, 1 })), 1); // [batch, seq]
 }
 
-void encoder_draw_asked(struct build *b, const struct body *io)
+void encoder_build_asked(struct build *b, const struct body *io)
 {
 	struct graph *g = b->g;
 	const struct encoder *e = b->s->own;
@@ -69,7 +69,7 @@ void encoder_draw_asked(struct build *b, const struct body *io)
 
 // Dense retrieval (Karpukhin et al. 2020, https://arxiv.org/abs/2004.04906): a text is its first token's state; the reader says
 // where an answer is and whether there is one.
-void encoder_draw_retrieval(struct build *b, value hidden)
+void encoder_build_retrieval(struct build *b, value hidden)
 {
 	struct graph *g = b->g;
 	const struct encoder *e = b->s->own;

@@ -169,7 +169,7 @@ static value pooled(struct build *b, value x)
 	return m->pooler_dense ? op_tanh(b->g, linear(b, "pooler", x, n, n, true)) : x;
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -196,13 +196,13 @@ static void draw(struct build *b)
 	else if (text_is(name, "sequence-classification"))
 		graph_output(g, "logits", linear(b, "head.token", pooled(b, io.last), s->hidden_size, s->labels, true));
 	else
-		s->head->draw(b, io.last);
+		s->head->build(b, io.last);
 }
 
 const struct family mobilebert = {
 	.name = "mobilebert",
 	.architecture = "encoder-only",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 	.body = body,
 };

@@ -151,11 +151,11 @@ static void body_v2(struct build *b, struct body *io)
 	finish(b, io, step(b, "last", x, (struct conv){ .out = m->last, .kernel = 1 }, true));
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	struct body io = { .pixels = pixel_input(b, b->s->channels, 0, 0) };
 	b->s->row->family->body(b, &io);
-	draw_map_head(b, &io);
+	build_map_head(b, &io);
 }
 
 static void hints(const struct spec *s, struct input_hints *out)
@@ -168,7 +168,7 @@ const struct family mobilenet_v1 = {
 	.name = "mobilenet",
 	.architecture = "vision",
 	.resolve = resolve_v1,
-	.draw = draw,
+	.build = build,
 	.body = body_v1,
 	.hints = hints,
 };
@@ -176,7 +176,7 @@ const struct family mobilenet_v2 = {
 	.name = "mobilenet",
 	.architecture = "vision",
 	.resolve = resolve_v2,
-	.draw = draw,
+	.build = build,
 	.body = body_v2,
 	.hints = hints,
 };

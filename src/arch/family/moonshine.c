@@ -208,10 +208,10 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		config_fail(c, STATUS_BAD_INPUT, "partial_rotary_factor %g of heads of %lld", share, (long long)s->head_width);
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	struct seq2seq f = { .inputs = inputs, .encode = encode, .decode = decode, .masks_frames = true };
-	seq2seq_draw(b, &f);
+	seq2seq_build(b, &f);
 }
 
 static void hints(const struct spec *s, struct input_hints *out)
@@ -224,7 +224,7 @@ const struct family moonshine = {
 	.name = "moonshine",
 	.architecture = "encoder-decoder",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 	.graphs = seq2seq_graphs,
 	.hints = hints,
 };

@@ -104,7 +104,7 @@ static void body(struct build *b, struct body *io)
 	io->last = x;
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	struct body io = { .pixels = pixel_input(b, b->s->channels, 0, 0) };
 	body(b, &io);
@@ -113,7 +113,7 @@ static void draw(struct build *b)
 	if (text_is(b->s->head->name, "model"))
 		graph_output(b->g, "last_hidden_state", io.last);
 	else
-		draw_map_head(b, &io);
+		build_map_head(b, &io);
 }
 
 static void hints(const struct spec *s, struct input_hints *out)
@@ -126,7 +126,7 @@ const struct family poolformer = {
 	.name = "poolformer",
 	.architecture = "vision",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 	.body = body,
 	.hints = hints,
 };

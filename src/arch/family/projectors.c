@@ -30,16 +30,16 @@ static value see_aligned(struct build *b, value ids)
 	return vlm_see(b, ids, align);
 }
 
-static void draw_aligned(struct build *b)
+static void build_aligned(struct build *b)
 {
-	vlm_draw(b, see_aligned);
+	vlm_build(b, see_aligned);
 }
 
 const struct family vlm_aligned = {
 	.name = "vision-language-aligned",
 	.architecture = "multimodal",
 	.resolve = resolve_aligned,
-	.draw = draw_aligned,
+	.build = build_aligned,
 	.graphs = vlm_graphs,
 	.hints = vlm_hints,
 };
@@ -68,16 +68,16 @@ static value see_linear(struct build *b, value ids)
 	return vlm_see(b, ids, join_linear);
 }
 
-static void draw_linear(struct build *b)
+static void build_linear(struct build *b)
 {
-	vlm_draw(b, see_linear);
+	vlm_build(b, see_linear);
 }
 
 const struct family vlm_linear = {
 	.name = "vision-language-linear",
 	.architecture = "multimodal",
 	.resolve = resolve_linear,
-	.draw = draw_linear,
+	.build = build_linear,
 	.graphs = vlm_graphs,
 	.hints = vlm_hints,
 };
@@ -130,9 +130,9 @@ static value see_shuffled(struct build *b, value ids)
 	return vlm_see(b, ids, shuffle);
 }
 
-static void draw_shuffled(struct build *b)
+static void build_shuffled(struct build *b)
 {
-	vlm_draw(b, see_shuffled);
+	vlm_build(b, see_shuffled);
 }
 
 static void hints_shuffled(const struct spec *s, struct input_hints *out)
@@ -146,7 +146,7 @@ const struct family vlm_shuffled = {
 	.name = "vision-language-shuffled",
 	.architecture = "multimodal",
 	.resolve = resolve_shuffled,
-	.draw = draw_shuffled,
+	.build = build_shuffled,
 	.graphs = vlm_graphs,
 	.hints = hints_shuffled,
 };

@@ -216,11 +216,11 @@ static void body(struct build *b, struct body *io)
 	io->last = x;
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	struct body io = { .pixels = pixel_input(b, b->s->channels, 0, 0) };
 	body(b, &io);
-	draw_map_head(b, &io);
+	build_map_head(b, &io);
 }
 
 static void hints(const struct spec *s, struct input_hints *out)
@@ -233,7 +233,7 @@ const struct family resnet = {
 	.name = "resnet",
 	.architecture = "vision",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 	.body = body,
 	.hints = hints,
 };
@@ -241,7 +241,7 @@ const struct family resnet_timm = {
 	.name = "resnet",
 	.architecture = "vision",
 	.resolve = resolve_timm,
-	.draw = draw,
+	.build = build,
 	.body = body,
 	.hints = hints,
 };

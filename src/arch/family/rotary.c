@@ -172,7 +172,7 @@ static value classified(struct build *b, const struct body *io)
 	return r->pooling == POOL_LATE ? mean_of(b, x, io->mask) : x;
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -194,15 +194,15 @@ static void draw(struct build *b)
 	} else if (own && text_is(name, "sequence-classification"))
 		graph_output(g, "logits", classified(b, &io));
 	else if (own && (text_is(name, "token-classification") || text_is(name, "question-answering")))
-		s->head->draw(b, head(b, io.last));
+		s->head->build(b, head(b, io.last));
 	else
-		s->head->draw(b, io.last);
+		s->head->build(b, io.last);
 }
 
 const struct family rotary_encoder = {
 	.name = "rotary-encoder",
 	.architecture = "encoder-only",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 	.body = body,
 };

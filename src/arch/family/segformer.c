@@ -113,7 +113,7 @@ static void body(struct build *b, struct body *io)
 	}
 }
 
-static void draw_segments(struct build *b, const struct body *io)
+static void build_segments(struct build *b, const struct body *io)
 {
 	struct graph *g = b->g;
 	const struct segformer *n = b->s->own;
@@ -132,7 +132,7 @@ static void draw_segments(struct build *b, const struct body *io)
 	graph_output(g, "logits", x); // [batch, labels, height, width]
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	struct graph *g = b->g;
 	const struct segformer *n = b->s->own;
@@ -141,14 +141,14 @@ static void draw(struct build *b)
 	if (graph_failed(g))
 		return;
 	if (text_is(b->s->head->name, "semantic-segmentation"))
-		draw_segments(b, &io);
+		build_segments(b, &io);
 	else if (text_is(b->s->head->name, "image-classification"))
 		graph_output(g, "logits",
 			linear(b, "head.image", op_reduce_mean(g, io.last, 1, false), b->s->hidden_size, b->s->labels, true));
 	else if (text_is(b->s->head->name, "model"))
 		graph_output(g, "last_hidden_state", n->last_is_map ? io.states[io.state_count - 1] : io.last);
 	else
-		b->s->head->draw(b, io.last);
+		b->s->head->build(b, io.last);
 }
 
 static void hints(const struct spec *s, struct input_hints *out)
@@ -161,7 +161,7 @@ const struct family segformer = {
 	.name = "segformer",
 	.architecture = "vision",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 	.body = body,
 	.hints = hints,
 };

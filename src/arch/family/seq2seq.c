@@ -111,7 +111,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		s->max_positions = o->longest; // what may be asked of it
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	const struct seq2seq_own *o = b->s->own;
 	struct seq2seq f = { .encode = encode,
@@ -124,13 +124,13 @@ static void draw(struct build *b)
 		.start = o->start };
 	if (o->scaled)
 		f.embed_scale = (float)sqrt((double)b->s->hidden_size);
-	seq2seq_draw(b, &f);
+	seq2seq_build(b, &f);
 }
 
 const struct family seq2seq = {
 	.name = "seq2seq",
 	.architecture = "encoder-decoder",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 	.graphs = seq2seq_graphs,
 };

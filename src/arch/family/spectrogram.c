@@ -66,7 +66,7 @@ static void body(struct build *b, struct body *io)
 	io->pooled = op_scale(g, pair, 0.5f); // [batch, hidden]
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	const struct spectrogram *o = b->s->own;
 	struct graph *g = b->g;
@@ -81,13 +81,13 @@ static void draw(struct build *b)
 		graph_output(g, "logits",
 			linear(b, "head.audio", layer_norm(b, "head.audio.norm", io.pooled, h), h, b->s->labels, true));
 	else
-		b->s->head->draw(b, io.last);
+		b->s->head->build(b, io.last);
 }
 
 const struct family spectrogram = {
 	.name = "spectrogram",
 	.architecture = "audio",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 	.body = body,
 };

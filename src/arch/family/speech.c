@@ -368,7 +368,7 @@ static void speech_body(struct build *b, struct body *io)
 	}
 }
 
-static void speech_draw(struct build *b)
+static void speech_build(struct build *b)
 {
 	const struct sound *o = sound_of(b);
 	struct graph *g = b->g;
@@ -384,6 +384,6 @@ const struct family speech = {
 	.name = "speech",
 	.architecture = "encoder-only",
 	.resolve = resolve,
-	.draw = speech_draw,
+	.build = speech_build,
 	.body = speech_body,
 };

@@ -100,19 +100,19 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_halves(s, a, &h);
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	const struct speech_to_text *o = b->s->own;
 	struct seq2seq f = { .inputs = inputs, .encode = encode, .decode = decode, .masks_frames = true };
 	if (o->scaled)
 		f.embed_scale = (float)sqrt((double)b->s->hidden_size);
-	seq2seq_draw(b, &f);
+	seq2seq_build(b, &f);
 }
 
 const struct family speech_to_text = {
 	.name = "speech-to-text",
 	.architecture = "encoder-decoder",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 	.graphs = seq2seq_graphs,
 };

@@ -103,7 +103,7 @@ static void swin_body(struct build *b, struct body *io)
 }
 
 // A 1x1 convolution to stride^2 times the channels, whose groups of stride^2 then lie side by side as pixels. Nothing is masked.
-static void draw_masked(struct build *b, const struct body *io)
+static void build_masked(struct build *b, const struct body *io)
 {
 	const struct spec *s = b->s;
 	struct graph *g = b->g;
@@ -119,23 +119,23 @@ static void draw_masked(struct build *b, const struct body *io)
 	graph_output(g, "reconstruction", op_reshape(g, map, 4, (int64_t[]){ 0, c, side * r, side * r }));
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	const struct spec *s = b->s;
 	struct graph *g = b->g;
 	struct body io = { .pixels = pixel_input(b, s->channels, s->image_size, s->image_width) };
 	swin_body(b, &io);
 	if (text_is(s->head->name, "backbone")) {
-		draw_map_head(b, &io);
+		build_map_head(b, &io);
 	} else if (text_is(s->head->name, "model")) {
 		graph_output(g, "last_hidden_state", io.last);
 		graph_output(g, "pooler_output", io.pooled);
 	} else if (text_is(s->head->name, "image-classification"))
 		graph_output(g, "logits", linear(b, "head.image", io.pooled, s->hidden_size, s->labels, true));
 	else if (text_is(s->head->name, "masked-image") && weight_named(b, "head.pixels"))
-		draw_masked(b, &io);
+		build_masked(b, &io);
 	else
-		s->head->draw(b, io.last);
+		s->head->build(b, io.last);
 }
 
 // Not layers: a model of fewer stages would be another model.
@@ -150,7 +150,7 @@ const struct family swin = {
 	.name = "swin",
 	.architecture = "vision",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 	.body = swin_body,
 	.sizes = sizes,
 };

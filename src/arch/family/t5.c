@@ -228,19 +228,19 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	second->own = of_decoder;
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	const struct t5 *t = b->s->own;
 	struct seq2seq f = { .encode = stack, .decode = stack, .one_table = true, .eos = t->eos, .start = t->start };
 	if (t->scaled_head)
 		f.head_scale = (float)(1 / sqrt((double)b->s->hidden_size));
-	seq2seq_draw(b, &f);
+	seq2seq_build(b, &f);
 }
 
 const struct family t5 = {
 	.name = "t5",
 	.architecture = "encoder-decoder",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 	.graphs = seq2seq_graphs,
 };

@@ -70,7 +70,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	v->bias = config_bool(c, "multimodal_projector_bias", true);
 	s->act = config_activation(c, "projector_hidden_act", ACT_GELU);
 	static const char *const others[] = { "use_image_newline_parameter", "spatial_pool_mode", "spatial_pool_stride",
-		"video_token_index", "video_token_id", "video_seq_length" }; // of videos, which are not drawn
+		"video_token_index", "video_token_id", "video_seq_length" }; // of videos, which are not built
 	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
 		config_get(c, others[i]);
 	resolve_resolutions(c, s, a);
@@ -173,7 +173,7 @@ static value row_of(struct build *b, const struct grid *grid, value number, valu
 	return op_where(g, op_and(g, is_newline, op_less_or_equal(g, an_area, at)), newline, row);
 }
 
-// ---- drawing ------------------------------------------------------------------------------------------------------------
+// ---- building ------------------------------------------------------------------------------------------------------------
 
 static value see(struct build *b, value ids)
 {
@@ -205,9 +205,9 @@ static value see(struct build *b, value ids)
 	return out;
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
-	vlm_draw(b, see);
+	vlm_build(b, see);
 }
 
 // A picture of one tile's size: what grid_of makes of it.
@@ -229,7 +229,7 @@ const struct family vlm_tiles = {
 	.name = "vision-language-tiles",
 	.architecture = "multimodal",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 	.graphs = vlm_graphs,
 	.hints = hints,
 };

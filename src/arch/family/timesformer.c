@@ -76,7 +76,7 @@ static value layer(struct build *b, value x)
 	return op_add(g, x, linear(b, "layers.ffn.down", y, s->ffn_size, h, true));
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -110,12 +110,12 @@ static void draw(struct build *b)
 	else if (text_is(s->head->name, "video-classification"))
 		graph_output(g, "logits", linear(b, "head.image", first_token(b, x), h, s->labels, true));
 	else
-		s->head->draw(b, x);
+		s->head->build(b, x);
 }
 
 const struct family timesformer = {
 	.name = "timesformer",
 	.architecture = "vision",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 };

@@ -125,7 +125,7 @@ static void body(struct build *b, struct body *io)
 	io->last = v->mean ? x : layer_norm(b, "norm", x, h);
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -143,20 +143,20 @@ static void draw(struct build *b)
 		value x = v->mean ? layer_norm(b, "head.norm", op_reduce_mean(g, io.last, 1, false), h) : first_token(b, io.last);
 		graph_output(g, "logits", linear(b, "head.image", x, h, s->labels, true));
 	} else
-		s->head->draw(b, io.last);
+		s->head->build(b, io.last);
 }
 
 const struct family videomae = {
 	.name = "video",
 	.architecture = "vision",
 	.resolve = resolve_mae,
-	.draw = draw,
+	.build = build,
 	.body = body,
 };
 const struct family vivit = {
 	.name = "video",
 	.architecture = "vision",
 	.resolve = resolve_vivit,
-	.draw = draw,
+	.build = build,
 	.body = body,
 };

@@ -164,13 +164,13 @@ static void body(struct build *b, struct body *io)
 	io->last = b->s->head && text_is(b->s->head->name, "backbone") ? x : layer_norm(b, "norm", x, b->s->hidden_size);
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	const struct spec *s = b->s;
 	bool any = s->traits.any_size;
 	struct body io = { .pixels = pixel_input(b, s->channels, any ? 0 : s->image_size, any ? 0 : s->image_width) };
 	body(b, &io);
-	draw_vit_head(b, &io);
+	build_vit_head(b, &io);
 }
 
 static void hints(const struct spec *s, struct input_hints *out)
@@ -183,7 +183,7 @@ const struct family vit = {
 	.name = "vit",
 	.architecture = "vision",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 	.body = body,
 	.hints = hints,
 };

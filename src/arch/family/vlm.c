@@ -90,7 +90,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->norm_eps = config_real(c, "projector_layernorm_eps", 1e-5);
 }
 
-// ---- drawing ------------------------------------------------------------------------------------------------------------
+// ---- building ------------------------------------------------------------------------------------------------------------
 
 int64_t vlm_vision_width(const struct spec *s)
 {
@@ -169,14 +169,14 @@ value vlm_merge(struct build *b, value ids, value is_image, value row, value fea
 	return op_where(g, op_unsqueeze(g, is_image, 2), op_gather(g, features, row, 0), tokens);
 }
 
-static void draw_text(struct build *b, struct body *io)
+static void build_text(struct build *b, struct body *io)
 {
 	const struct spec *outer = part_enter(b, PART_TEXT);
 	graph_enter(b->g, "text");
 	b->s->row->family->body(b, io);
 	graph_leave(b->g);
 	if (b->s->head)
-		b->s->head->draw(b, io->last);
+		b->s->head->build(b, io->last);
 	else
 		graph_output(b->g, "last_hidden_state", io->last);
 	if (io->cache)
@@ -184,7 +184,7 @@ static void draw_text(struct build *b, struct body *io)
 	part_leave(b, outer);
 }
 
-void vlm_draw(struct build *b, value (*see)(struct build *b, value ids))
+void vlm_build(struct build *b, value (*see)(struct build *b, value ids))
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s, *text = s->part[PART_TEXT];
@@ -207,13 +207,13 @@ void vlm_draw(struct build *b, value (*see)(struct build *b, value ids))
 		io.mask = graph_input(g, "attention_mask", DTYPE_I64, 2, (int64_t[]){ batch, cache_total(b) });
 		io.positions = graph_input(g, "position_ids", DTYPE_I64, 2, shape);
 		io.cache = cache_new(b, text->layers, "");
-		draw_text(b, &io);
+		build_text(b, &io);
 		return;
 	default:
 		io.ids = b->ids = graph_input(g, "input_ids", DTYPE_I64, 2, shape);
 		io.mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape);
 		io.embeds = see(b, io.ids);
-		draw_text(b, &io);
+		build_text(b, &io);
 	}
 }
 
@@ -246,9 +246,9 @@ static value see(struct build *b, value ids)
 	return vlm_see(b, ids, join);
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
-	vlm_draw(b, see);
+	vlm_build(b, see);
 }
 
 void vlm_hints(const struct spec *s, struct input_hints *out)
@@ -261,7 +261,7 @@ const struct family vlm = {
 	.name = "vision-language",
 	.architecture = "multimodal",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 	.graphs = vlm_graphs,
 	.hints = vlm_hints,
 };

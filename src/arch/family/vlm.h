@@ -46,7 +46,7 @@ value vlm_merge(struct build *b, value ids, value is_image, value row, value fea
 
 // The graphs. `see` declares the inputs of the pictures and gives their features; with ids [batch, seq] those of the whole
 // model, merged: [batch, seq, text]; with NO_VALUE what vision_encoder.onnx gives.
-void vlm_draw(struct build *b, value (*see)(struct build *b, value ids));
+void vlm_build(struct build *b, value (*see)(struct build *b, value ids));
 extern const enum arch_graph vlm_graphs[];
 // For one tensor of pixels a picture: pixel_values -> vlm_look -> join, [.., tokens, text].
 value vlm_see(struct build *b, value ids, value (*join)(struct build *b, value x));

@@ -93,12 +93,12 @@ static value stack(struct build *b, value x, int64_t width, int64_t which)
 	return x;
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	const struct vocoder *v = b->s->own;
 	struct graph *g = b->g;
 	if (!text_is(b->s->head->name, "vocoder") && !text_is(b->s->head->name, "model")) {
-		b->s->head->draw(b, NO_VALUE);
+		b->s->head->build(b, NO_VALUE);
 		return;
 	}
 	value x = graph_input(
@@ -131,5 +131,5 @@ const struct family vocoder = {
 	.name = "vocoder",
 	.architecture = "audio",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 };

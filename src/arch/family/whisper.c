@@ -101,16 +101,16 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	}
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	struct seq2seq f = { .inputs = inputs, .encode = encode, .decode = decode, .sees_all = true, .classify = classify };
-	seq2seq_draw(b, &f);
+	seq2seq_build(b, &f);
 }
 
 const struct family whisper = {
 	.name = "whisper",
 	.architecture = "encoder-decoder",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 	.graphs = seq2seq_graphs,
 };

@@ -105,13 +105,13 @@ static void body_vision(struct build *b, struct body *io)
 	io->pooled = layer_norm(b, "norm", first_token(b, x), s->hidden_size);
 }
 
-static void draw_vision(struct build *b)
+static void build_vision(struct build *b)
 {
 	struct body io = { 0 };
 	vision_tower_inputs(b, &io, "batch");
 	body_vision(b, &io);
 	if (!text_is(b->s->head->name, "model")) {
-		b->s->head->draw(b, io.last);
+		b->s->head->build(b, io.last);
 		return;
 	}
 	graph_output(b->g, "last_hidden_state", io.last);
@@ -122,7 +122,7 @@ const struct family xclip_vision = {
 	.name = "video-tower",
 	.architecture = "vision",
 	.resolve = resolve_vision,
-	.draw = draw_vision,
+	.build = build_vision,
 	.body = body_vision,
 };
 
@@ -187,7 +187,7 @@ static value prompt(struct build *b, value text, value seen)
 	return op_add(g, text, op_mul(g, x, WEIGHT(b, "prompt.scale", "", h)));
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s, *tower = s->part[PART_VISION];
@@ -242,5 +242,5 @@ const struct family xclip = {
 	.name = "dual-video",
 	.architecture = "multimodal",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 };

@@ -40,7 +40,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->own = y;
 }
 
-static void draw(struct build *b)
+static void build(struct build *b)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -76,7 +76,7 @@ static void draw(struct build *b)
 		graph_output(g, "pred_boxes", op_sigmoid(g, detect_mlp(b, "head.boxes", found, 3, h, 4)));
 		graph_output(g, "last_hidden_state", x);
 	} else
-		s->head->draw(b, x);
+		s->head->build(b, x);
 }
 
 static void hints(const struct spec *s, struct input_hints *out)
@@ -88,6 +88,6 @@ const struct family yolos = {
 	.name = "yolos",
 	.architecture = "vision",
 	.resolve = resolve,
-	.draw = draw,
+	.build = build,
 	.hints = hints,
 };

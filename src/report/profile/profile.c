@@ -53,7 +53,7 @@ static void read_node(struct profile_node *out, struct arena *a, const json_t *n
 		.op = op && *op ? op : "?",
 		.kernel = text_of(a, n, "kernel"),
 		.scope = text_of(a, n, "scope"),
-		.drawn = (int)json_integer_value(json_object_get(n, "drawn_nodes")) };
+		.built = (int)json_integer_value(json_object_get(n, "drawn_nodes")) };
 	while (out->scope && *out->scope == '/') // exporters of others begin their names so
 		out->scope++;
 	out->sum = (struct profile_sum){
@@ -401,7 +401,7 @@ json_t *profile_view_json(const struct profile_view *v)
 		with(one, "scope", n->scope ? json_string(n->scope) : json_null());
 		json_array_append_new(nodes,
 			with(with(one, "kernel", n->kernel ? json_string(n->kernel) : json_null()), "drawn_nodes",
-				json_integer(n->drawn)));
+				json_integer(n->built)));
 	}
 	for (size_t i = 0; i < v->sentence_count; i++)
 		json_array_append_new(sentences, json_string(v->sentences[i]));

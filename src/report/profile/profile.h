@@ -19,7 +19,7 @@ struct profile_sum {
 
 struct profile_node {
 	const char *name, *op, *kernel, *scope;
-	int drawn;
+	int built;
 	struct profile_sum sum;
 };
 

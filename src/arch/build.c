@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drawing a spec, for real or to learn which weights it wants; afterwards every tensor of the checkpoint has been read or is
+// Building a spec, for real or to learn which weights it wants; afterwards every tensor of the checkpoint has been read or is
 // known to be of no use to this class.
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -69,7 +69,7 @@ static enum status finish(struct graph *g, const struct spec *s, struct error *e
 	return STATUS_UNSUPPORTED;
 }
 
-// The most values that a graph of this model may have. The deepest that is drawn has some thousand; every expert brings some of
+// The most values that a graph of this model may have. The deepest that is built has some thousand; every expert brings some of
 // its own.
 static int64_t values_most(const struct spec *s)
 {
@@ -88,7 +88,7 @@ enum status arch_plan_weights(
 	struct graph *g = graph_new(NULL);
 	struct build b = { .g = g, .s = s, .c = &empty, .plan = &plan, .which = ARCH_WHOLE };
 	graph_limit(g, values_most(s));
-	s->row->family->draw(&b);
+	s->row->family->build(&b);
 	enum status status = finish(g, s, err);
 	graph_free(g);
 	if (status)
@@ -207,7 +207,8 @@ bool arch_has_graph(const struct spec *s, enum arch_graph which)
 	return which == ARCH_WHOLE || (g && *g == which);
 }
 
-enum status arch_draw(const struct spec *s, const struct checkpoint *c, enum arch_graph which, struct graph *g, struct error *err)
+enum status arch_build(
+	const struct spec *s, const struct checkpoint *c, enum arch_graph which, struct graph *g, struct error *err)
 {
 	struct build b = {
 		.g = g, .s = s, .c = c, .which = which, .read = ARENA_ARRAY(graph_arena(g), c->weight_count + 1, bool)
@@ -218,7 +219,7 @@ enum status arch_draw(const struct spec *s, const struct checkpoint *c, enum arc
 		return error_set(err, STATUS_BAD_INPUT, "%s: a model of type %s has no %s", c->path, s->row->model_type,
 			graph_files[which]);
 	graph_limit(g, values_most(s));
-	s->row->family->draw(&b);
+	s->row->family->build(&b);
 	graph_set_layers(g, arch_shortened_to(s));
 	graph_limit(g, 0); // what brings it to 16 bits may add as it needs
 	if (graph_failed(g))
@@ -226,7 +227,7 @@ enum status arch_draw(const struct spec *s, const struct checkpoint *c, enum arc
 	for (size_t i = 0; which == ARCH_WHOLE && i < c->weight_count; i++)
 		if (!b.read[i] && !may_stay_unread(s, c->weights[i].name))
 			return error_set(err, STATUS_UNSUPPORTED,
-				"%s: the tensor %s was not read: %s as drawn here does not use it", c->weights[i].shard->path,
+				"%s: the tensor %s was not read: %s as built here does not use it", c->weights[i].shard->path,
 				c->weights[i].name, s->class_name);
 	return finish(g, s, err);
 }
