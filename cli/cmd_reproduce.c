@@ -136,6 +136,8 @@ static int run(int argc, char **argv)
 	} else if (command_only) {
 		emit("%s\n", reproduce_command(&c.arena, &r));
 		code = EXIT_GOOD;
+	} else if (reproduce_check(&r, &err)) {
+		code = cli_error(&err);
 	} else if ((code = cli_cache_ready()) < 0) {
 		machine_detect(&machine, &c.arena);
 		cli_catch_stop();

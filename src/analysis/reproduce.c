@@ -86,6 +86,29 @@ enum status reproduce_read(struct store *s, struct arena *a, int64_t row, struct
 	return STATUS_OK;
 }
 
+// "a=1, name=x"
+static bool has_option(const char *options, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = options; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+		at += strspn(at, " ");
+		if (!strncmp(at, name, length) && at[length + strspn(at + length, " ")] == '=')
+			return true;
+	}
+	return false;
+}
+
+enum status reproduce_check(const struct reproduce *r, struct error *err)
+{
+	if (!has_option(r->options, "listen") && !has_option(r->options, "host"))
+		return STATUS_OK;
+	return error_set(err, STATUS_BAD_INPUT,
+		"this row was asked with options that serve to a network (%s): --command prints the question, to be asked by "
+		"hand",
+		r->options);
+}
+
 const char *reproduce_command(struct arena *a, const struct reproduce *r)
 {
 	struct store_question now = r->old.question;

@@ -11,6 +11,9 @@
 #include "cell/generate.h"
 #include "run/judge.h"
 
+// A case is a stranger's file, and what is computed of it grows with these.
+enum { ROWS_MOST = 64, TOKENS_MOST = 4096 };
+
 static enum status integers(
 	int64_t **out, int64_t *rows, int64_t *columns, const json_t *list, const char *what, struct arena *a, struct error *err)
 {
@@ -43,6 +46,8 @@ static enum status take_rows(
 	each = from->rank && from->dim[0] > 0 ? from->nbytes / (size_t)from->dim[0] : 0;
 	if (!rows)
 		count = from->rank ? (size_t)from->dim[0] : 0;
+	if (count > ROWS_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "gen.json: %zu rows of %s; at most %d", count, from->name, ROWS_MOST);
 	out->dim[0] = (int64_t)count;
 	out->nbytes = count * each;
 	if (!(out->data = arena_try(a, out->nbytes)))
@@ -71,6 +76,9 @@ static enum status read_prompt(struct prompt *p, const json_t *run, const char *
 	if (st || (st = integers(&data, &p->batch, &p->length, ids, "the prompt", a, err)))
 		return st;
 	p->ids = data;
+	if (p->batch > ROWS_MOST || p->length > TOKENS_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "gen.json: a prompt of %lld by %lld tokens; at most %d by %d",
+			(long long)p->batch, (long long)p->length, ROWS_MOST, TOKENS_MOST);
 	if (!decoder && json_object_get(run, "attention_mask")) {
 		if ((st = integers(&data, &rows, &columns, json_object_get(run, "attention_mask"), "attention_mask", a, err)))
 			return st;

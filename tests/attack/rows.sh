@@ -87,6 +87,16 @@ if [ -n "${ASSAY_LONG:-}" ]; then
 	within 60 600 0 "$ASSAY" import "$base" --db million.duckdb
 fi
 
+# ---- a log beside it, and a row that opens a port --------------------------------------------------------------------
+
+# Its expressions were computed before anything was looked at: 12 s and 2.4 GB of 67 KB.
+cp "$base" log.duckdb
+echo changes >log.duckdb.wal
+refused 'a log of changes beside it' "$ASSAY" import log.duckdb --db new.duckdb
+forge listens "UPDATE cell SET question = json_merge_patch(question::JSON, '{\"own_options\": \"a=1, listen=0.0.0.0:1\"}')"
+refused 'serve to a network' "$ASSAY" reproduce 1 --db listens.duckdb
+code 0 "$ASSAY" reproduce 1 --command --db listens.duckdb
+
 # ---- the file of locks ----------------------------------------------------------------------------------------------
 
 # A pipe in its place was waited for by a program that asked whether the run of an open cell lives. A run of number 10^12 made it 8 TB.

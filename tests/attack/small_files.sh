@@ -247,6 +247,31 @@ has err '200001 tensors; at most 10000'
 bounded 2 8 400 "$ASSAY" $run bert --golden long.safetensors --json
 json 'd[0]["verdict"] == "unsupported" and "a sequence of 5000000 tokens: this model takes at most" in d[0]["cause"]'
 
+# A folder's link to a file of the user's: build copied what it led to, for everybody to read. In a Hub cache links lead to blobs.
+echo "a line of this machine" >private
+"$ASSAY" synth "$SOURCE/tests/conform/cases/mt5" -o hubbed/snapshots/1 >/dev/null || fail "no weights of mt5"
+mkdir hubbed/blobs && echo '{}' >hubbed/blobs/0 && ln -s ../../blobs/0 hubbed/snapshots/1/tokenizer.json
+bounded 0 20 400 "$ASSAY" build hubbed/snapshots/1 -o built
+[ "$(cat built/tokenizer.json)" = '{}' ] || fail "a file of the Hub cache is not copied"
+ln -sf "$work/private" hubbed/snapshots/1/tokenizer.json
+bounded 1 20 400 "$ASSAY" build hubbed/snapshots/1 -o built-2
+has err 'leads outside of the model'
+[ ! -e built-2/tokenizer.json ] || fail "a link's file was copied"
+
+# A case whose gen.json repeats a row: 122 KB of it took 7.6 GB.
+cp -r "$SOURCE/tests/conform/cases/llama" case-rows
+python3 - case-rows/gen.json <<'PY'
+import json, sys
+d = json.load(open(sys.argv[1]))
+for run in d if isinstance(d, list) else d.get("runs", [d]):
+    run["input_ids"] = [run["input_ids"][0]] * 65
+json.dump(d, open(sys.argv[1], "w"))
+PY
+if has_platform cpu; then
+	bounded 2 20 600 "$ASSAY" conform --on cpu case-rows
+	grep -q 'at most 64 by 4096' "$work/out" "$work/err" || fail "a prompt of 65 rows: $(cat "$work/out" "$work/err")"
+fi
+
 # Graphs.
 bounded 0,1,2 20 400 "$ASSAY" $run pairs.onnx
 bounded 0,1,2 20 400 "$ASSAY" $run empties.onnx
