@@ -357,24 +357,6 @@ static bool same_file(const char *a, const char *b)
 	return same;
 }
 
-// A stranger's folder may link to a file of the user's, which a copy would hand on. Links of a Hub cache lead to the blobs of its
-// model:
-// .../snapshots/REVISION/NAME to .../blobs/DIGEST.
-static bool is_of_the_model(const char *folder, const char *file)
-{
-	char at[PATH_MAX], leads[PATH_MAX], *revision;
-	size_t length;
-	if (!realpath(folder, at) || !realpath(file, leads))
-		return false;
-	length = strlen(at);
-	if (!strncmp(leads, at, length) && leads[length] == '/')
-		return true;
-	if (!(revision = strrchr(at, '/')) || !(*revision = 0, text_ends(at, "/snapshots")))
-		return false;
-	length = strlen(at) - strlen("snapshots");
-	return !strncmp(leads, at, length) && !strncmp(leads + length, "blobs/", 6);
-}
-
 // What programs that run a model of several graphs read beside them.
 static enum status copy_small_files(const struct checkpoint *c, const char *folder, struct error *err)
 {
@@ -388,7 +370,7 @@ static enum status copy_small_files(const struct checkpoint *c, const char *fold
 		snprintf(from, sizeof from, "%s/%s", c->path, names[i]);
 		if ((size_t)snprintf(to, sizeof to, "%s/%s", folder, names[i]) >= sizeof to)
 			return error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", folder);
-		if (file_exists(from) && !is_of_the_model(c->path, from))
+		if (file_exists(from) && !model_has_inside(c->path, from))
 			return error_set(err, STATUS_BAD_INPUT,
 				"%s is a link that leads outside of the model's folder: it is not copied", from);
 		if (file_exists(from) && !same_file(from, to) &&

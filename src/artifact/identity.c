@@ -46,6 +46,13 @@ static bool is_within(const char *root, const char *path)
 	return !strncmp(real, root, n) && (!real[n] || real[n] == '/' || (n && root[n - 1] == '/'));
 }
 
+bool model_has_inside(const char *folder, const char *path)
+{
+	char root[PATH_MAX];
+
+	return root_of(root, folder) && is_within(root, path);
+}
+
 // Without what changes nothing: "a//./b" is "a/b". NULL: absolute, or with a "..".
 static const char *plain_location(struct arena *a, const char *location)
 {

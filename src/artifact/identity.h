@@ -10,6 +10,7 @@
 #ifndef ASSAY_ARTIFACT_IDENTITY_H
 #define ASSAY_ARTIFACT_IDENTITY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"
@@ -23,6 +24,9 @@ struct model_file {
 
 // In a fixed order. A file that cannot be read is in the list when its name is known. Memory in `a`.
 void model_files(const char *path, struct arena *a, struct model_file **out, size_t *count);
+
+// Does a path below the folder end within the model, links followed? What a link leads to outside is neither read nor copied.
+bool model_has_inside(const char *folder, const char *path);
 
 // BAD_INPUT with a sentence for an .onnx file that names a file outside of its folder, more files than are read, or that is
 // nested deeper than it is looked through: of such a model nobody can say what it is.

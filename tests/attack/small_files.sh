@@ -249,12 +249,12 @@ json 'd[0]["verdict"] == "unsupported" and "a sequence of 5000000 tokens: this m
 
 # A folder's link to a file of the user's: build copied what it led to, for everybody to read. In a Hub cache links lead to blobs.
 echo "a line of this machine" >private
-"$ASSAY" synth "$SOURCE/tests/conform/cases/mt5" -o hubbed/snapshots/1 >/dev/null || fail "no weights of mt5"
-mkdir hubbed/blobs && echo '{}' >hubbed/blobs/0 && ln -s ../../blobs/0 hubbed/snapshots/1/tokenizer.json
-bounded 0 20 400 "$ASSAY" build hubbed/snapshots/1 -o built
+"$ASSAY" synth "$SOURCE/tests/conform/cases/mt5" -o models--a--hubbed/snapshots/1 >/dev/null || fail "no weights of mt5"
+mkdir models--a--hubbed/blobs && echo '{}' >models--a--hubbed/blobs/0 && ln -s ../../blobs/0 models--a--hubbed/snapshots/1/tokenizer.json
+bounded 0 20 400 "$ASSAY" build models--a--hubbed/snapshots/1 -o built
 [ "$(cat built/tokenizer.json)" = '{}' ] || fail "a file of the Hub cache is not copied"
-ln -sf "$work/private" hubbed/snapshots/1/tokenizer.json
-bounded 1 20 400 "$ASSAY" build hubbed/snapshots/1 -o built-2
+ln -sf "$work/private" models--a--hubbed/snapshots/1/tokenizer.json
+bounded 1 20 400 "$ASSAY" build models--a--hubbed/snapshots/1 -o built-2
 has err 'leads outside of the model'
 [ ! -e built-2/tokenizer.json ] || fail "a link's file was copied"
 
