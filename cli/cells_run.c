@@ -5,7 +5,8 @@
 //   begin     the next cell, the next try of its chain; --resume may find its row                 here
 //   prepare   predict the memory, write synthetic weights                                          a thread, on the processor
 //   measure   child, judge, conformance                                                            a thread, on the target's
-//   device take      the row into the store; is there another try? is a larger batch worth asking?        here
+//             device
+//   take      the row into the store; is there another try? is a larger batch worth asking?        here
 //
 // Threads, store and screen: only this thread writes to any of the latter two. With one worker it is one cell after the other.
 #include "cells.h"

@@ -54,9 +54,8 @@ static enum status read_all(struct store *s, struct explained *x, struct error *
 			(long long)x->row);
 	if (!st)
 		st = ask(s, x,
-			"SELECT place, op, dtype, count(*) AS nodes, sum(ms) AS ms, arg_min(node, number) AS first, min(reason) "
-			"AS reason, "
-			"bool_or(coalesce(elsewhere, FALSE)) AS elsewhere " NODES
+			"SELECT place, op, dtype, count(*) AS nodes, sum(ms) AS ms, arg_min(node, number) AS first, "
+			"min(reason) AS reason, bool_or(coalesce(elsewhere, FALSE)) AS elsewhere " NODES
 			"AND NOT fused GROUP BY place, op, dtype ORDER BY elsewhere DESC, place, nodes DESC, op, dtype",
 			&x->kinds, err);
 	if (!st)
@@ -70,8 +69,7 @@ static enum status read_all(struct store *s, struct explained *x, struct error *
 	if (!st)
 		st = ask(s, x,
 			"SELECT id, attempt, requested, actual, verdict, cause, fallback_reason, fallback_factor FROM result "
-			"WHERE "
-			"coalesce(fallback_of, id) = (SELECT coalesce(fallback_of, id) FROM result WHERE id = $) ORDER BY "
+			"WHERE coalesce(fallback_of, id) = (SELECT coalesce(fallback_of, id) FROM result WHERE id = $) ORDER BY "
 			"attempt, id",
 			&x->chain, err);
 	return st;

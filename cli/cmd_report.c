@@ -17,8 +17,7 @@ static int run(int argc, char **argv)
 		{ "db", CLI_TEXT, &db, "FILE", "the database; default $ASSAY_DB, else assay.duckdb" },
 		{ "format", CLI_TEXT, &format, "FORMAT",
 			"md, html (one file, needs no network), json, yaml, junit, matrix or matrix-yaml; default by the ending "
-			"of -o "
-			"(.md .html .json .yaml .xml), else md" },
+			"of -o (.md .html .json .yaml .xml), else md" },
 		{ "price", CLI_LIST, &prices, "PLATFORM=PRICE,...",
 			"what an hour costs, with a currency or without (cpu=0.20EUR): adds the cost of a million inferences" },
 		{ "o", CLI_TEXT, &output, "FILE", "where to write it; default standard output" },

@@ -104,8 +104,8 @@ enum status reproduce_check(const struct reproduce *r, struct error *err)
 	if (!has_option(r->options, "listen") && !has_option(r->options, "host"))
 		return STATUS_OK;
 	return error_set(err, STATUS_BAD_INPUT,
-		"this row was asked with options that serve to a network (%s): --command prints the question, to be asked by "
-		"hand",
+		"this row was asked with options that serve to a network (%s): "
+		"--command prints the question, to be asked by hand",
 		r->options);
 }
 

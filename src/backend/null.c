@@ -15,7 +15,7 @@
 //   refuse=Erf               does not open a graph with that operator       leave=Erf  leaves such nodes to the CPU (leave=all)
 //   keeps_quiet=1            does not tell where nodes ran       threads=4            says so, up to 64
 //   alone=FILE               does not open while another process has it open      meet=FOLDER@2        waits in the first run for
-//   a second cell
+//                            a second cell
 //
 // Its devices: NULL; EMULATED, which says that it is a stand-in for other hardware; VIRTUAL, for which it only compiles.
 // Rows of it say engine null: nobody can take them for a measurement.

@@ -46,7 +46,7 @@ static void refuse(const char *node, size_t node_length, const char *reason, siz
 }
 
 // QNN:    "Validation FAILED for 1 nodes in OrtNodeUnit (Erf) :\n\tOperator type: Erf Node name: erf Node index: 2\n\tREASON :
-// Operators of
+//         Operators of
 //          type `Erf` are not supported by QNN EP.Erf node `erf` will not be assigned to QNN EP."
 // WebGPU: "webgpu kernel not found in registries for Op type: Erf node name: erf"
 static void hear_refusal(const char *message)

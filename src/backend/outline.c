@@ -4,9 +4,11 @@
 //
 //   ModelProto.graph = 7
 //   GraphProto.node = 1 (NodeProto: input = 1, output = 2, name = 3, op_type = 4, attribute = 5 (AttributeProto: name = 1, i = 3,
-//   t = 5)) .initializer = 5 (TensorProto: data_type = 2, name = 8)   .input = 11   .output = 12 TensorProto: dims = 1, data_type
-//   = 2, raw_data = 9.   AttributeProto: g = 6, graphs = 11 ValueInfoProto: name = 1, type = 2 (TypeProto: tensor_type = 1
-//   (elem_type = 1, shape = 2 (dim = 1 (dim_value = 1, dim_param = 2))))
+//   t = 5))
+//   .initializer = 5 (TensorProto: data_type = 2, name = 8)   .input = 11   .output = 12
+//   TensorProto: dims = 1, data_type = 2, raw_data = 9.   AttributeProto: g = 6, graphs = 11
+//   ValueInfoProto: name = 1, type = 2 (TypeProto: tensor_type = 1 (elem_type = 1, shape = 2 (dim = 1 (dim_value = 1, dim_param =
+//   2))))
 #include "backend/outline.h"
 
 #include <string.h>

@@ -104,8 +104,7 @@ static enum status check_above(const char *path, struct error *err)
 		if (!stat(real, &st) && (st.st_mode & S_IWOTH) && !(st.st_mode & S_ISVTX))
 			return error_set(err, STATUS_FAILED,
 				"%s: everybody may write into %s (mode %04o), above %s, and could exchange it; name another "
-				"folder in "
-				"ASSAY_CACHE, or `chmod o-w` that one",
+				"folder in ASSAY_CACHE, or `chmod o-w` that one",
 				prefix, real, (unsigned)(st.st_mode & 07777), path);
 		if (!real[1])
 			return STATUS_OK;

@@ -72,11 +72,11 @@ enum status inputs_synthetic(struct arena *a, const struct tensor_type *types, s
 // are input_ids and an attention_mask of the same shape [batch, seq], both of integers, and at least 8 tokens beside those of an
 // image; other masks stay full.
 //   length   the last row loses a quarter of its tokens beside those of an image, and 0 to 2 more by the seed; the rows before it
-//   less and
+//            less and
 //            less, in proportion, down to none in the first: every place is a token's in some row. The only row of a batch of 1
 //            is its last.
 //   ids      the pad token, or the row's first where the model has none in its vocabulary; the end token, where hints say so, is
-//   the last
+//            the last
 //            real one
 void inputs_pad(const struct tensor *in, size_t count, const struct input_hints *hints, uint64_t seed);
 // The share of tokens where that mask is 0; NaN where there are no such ids and mask.

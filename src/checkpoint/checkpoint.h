@@ -31,8 +31,8 @@ struct shard {
 	bool copied; // no file yet: the image of one in memory, with the views that had to be copied; artifact/ writes it
 	const char **ignored;               // of a pickle: names of what is no tensor
 	size_t ignored_count, ignored_more; // [ignored_count]; and how many there are beside them
-	const char *identity; // for people: the Hub's etag (name of the blob) inside its cache, else "dev:inode:size:mtime_ns";
-			      // proves nothing
+	// For people, and no proof: the Hub's etag (name of the blob) inside its cache, else "dev:inode:size:mtime_ns".
+	const char *identity;
 	char digest[65]; // SHA-256 of its content; "" until checkpoint_digest
 };
 

@@ -255,9 +255,9 @@ value op_softcap(struct graph *g, value x, float cap)
 // repeated.
 //
 //   q [b, s, h*d] -Reshape-> [b, s, h, d] -Transpose-> [b, h, s, d] (-Reshape-> [b, kv, group*s, d]) * scale -+
-//   k [b, t, kv*d] -> [b, t, kv, d] -> [b, kv, d, t] ---------------------------------------------------MatMul-+-> + bias ->
-//   Softmax -+ v [b, t, kv*e] -> [b, t, kv, e] -> [b, kv, t, e]
-//   --------------------------------------------------------------------------MatMul-+-> [b, s, h*e]
+//   k [b, t, kv*d] -> [b, t, kv, d] -> [b, kv, d, t] ---------------------------------------------------MatMul-+-> scores
+//   scores + bias -> Softmax ------------------------+
+//   v [b, t, kv*e] -> [b, t, kv, e] -> [b, kv, t, e] -+-MatMul-> [b, s, h*e]
 //
 // A sink is one more score a head, which takes its share of the softmax and attends to nothing.
 value op_attention(

@@ -4,9 +4,10 @@
 //
 //   low    MatMul, Gemm, Conv, attention, norms, softmax, gelu; what is elementwise or moves, where an input of it is low
 //   high   what overflows or loses its meaning in 16 bits: angles (Sin, Cos, Range), sums of squares and their roots (an RMS norm
-//   taken
+//          taken
 //          apart is float32 up to the product with x; a fused LayerNormalization sums in float32 inside), Exp, Log; what is made
-//          of integers: positions, masks
+//          of
+//          integers: positions, masks
 //
 // Where a high value meets a low node it is cast once, and the other way round; a mask's lowest number becomes the lowest finite
 // one of the type first, so that a row with nothing allowed still has a softmax. Weights are converted in their file

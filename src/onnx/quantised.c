@@ -3,7 +3,7 @@
 // with one scale and zero point for the tensor.
 //
 //     int8-dynamic            DynamicQuantizeLinear(x) -> MatMulInteger(q, w) -> Cast -> Mul(scale of x * scales of w) ->
-//     Add(bias)
+//                             Add(bias)
 //     .., by the engine       Gemm(x, DequantizeLinear(w)), and the engine quantises x as it comes
 //     .., to judge it         Gemm(DequantizeLinear(DynamicQuantizeLinear(x)), DequantizeLinear(w)): precise.dequantised
 //     int8-static             Gemm(DequantizeLinear(QuantizeLinear(x, range)), DequantizeLinear(w, zeros)) -> Add(bias): QDQ

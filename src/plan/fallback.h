@@ -3,7 +3,8 @@
 // after the other, each try a cell and a row of its own with `requested` as it was asked and `actual` as it ran.
 //
 //   unavailable unsupported no_memory timeout crashed failed not_asked     -> the next try; no_memory with a batch above 1: half
-//   of it first fell_back: no node of it on the platform of the try          -> the next try: what ran there was not asked for
+//   of it first
+//   fell_back: no node of it on the platform of the try          -> the next try: what ran there was not asked for
 //   right unjudged compiles wrong interrupted                    -> the end
 //
 // What assay itself refuses (a model that it cannot build, a batch that it cannot shape) has the same answer everywhere: the end

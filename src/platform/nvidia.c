@@ -310,8 +310,7 @@ json_t *facts_nvidia(const struct facts_source *source)
 	facts_add(out, "libraries",
 		facts_libraries(s,
 			"libcuda.so libnvidia-ml.so libcudart.so libcublas.so libcublasLt.so libcufft.so libcurand.so "
-			"libcudnn.so "
-			"libnvinfer.so libnvonnxparser.so",
+			"libcudnn.so libnvinfer.so libnvonnxparser.so",
 			"/usr/local/cuda/lib64\n/usr/local/cuda/targets/*/lib\n/usr/lib/wsl/lib"));
 	facts_add(out, "nvml", nvml);
 	if (count && hidden == count)

@@ -287,8 +287,7 @@ static void check_placement(const struct cell *c, struct cell_result *out, struc
 		r->fallback_reason ? r->fallback_reason : arena_printf(a, "%s took none of the graph", c->platform),
 		unjudged ? "; " : "", unjudged ? unjudged : "");
 	r->hint = "`--allow-fallback` takes the answer from wherever it was computed, `--fallback` asks the next platform of the "
-		  "chain, "
-		  "`assay doctor` looks for what the platform lacks";
+		  "chain, `assay doctor` looks for what the platform lacks";
 }
 
 // An engine maps the weights and reads them when it likes, and a reference reads them again: of files that were written to

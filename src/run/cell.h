@@ -7,7 +7,7 @@
 //   object a line; sample /proc in the      {"event":"row", ...fields of struct row...}      (may come in pieces; later wins)
 //   untimed phases; kill the group at the   {"event":"samples","ms":[...]}
 //   time or memory limit                    {"event":"placement","nodes":[...]}
-//   {"event":"error","status":"unsupported","text":"..."}
+//                                           {"event":"error","status":"unsupported","text":"..."}
 //                                           {"event":"profile","nodes":[...]}: the engine's own nodes with their times
 //                                           {"event":"shape","sequence":16}: of the inputs; the reference gets the same
 //                                           {"event":"form","index":0}: of the platform's graph forms; the float32 graph is

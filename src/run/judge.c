@@ -63,9 +63,12 @@ struct bound bound_for(enum dtype compute)
 //   float16                      1.2e-6 (0.0005), 3.0e-6 (0.0008)
 //   bfloat16                     4.3e-5 (0.003); bert-base 1.3e-4
 //   int8-dynamic                 4.2e-3 (0.03), 1.1e-2 (0.04) on WebGPU: an activation that rounds to the next integer moves all
-//   that follow int8-dynamic, by the engine  2.5e-3 (0.025) int8-static                  7e-14 on 32 tokens, where nothing rounds
-//   otherwise; on 128 of six seeds 1.8e-2 (0.09), 2.4e-2 (0.09) int8-weights, int4-weights   7.1e-4, 7.8e-4 (0.012), gemma2 with
-//   its soft caps 1.8e-3 (0.1) where activations may become int8 (accuracy level 4); 1.2e-12 (4e-7) where they stay float32
+//                                that follow
+//   int8-dynamic, by the engine  2.5e-3 (0.025)
+//   int8-static                  7e-14 on 32 tokens, where nothing rounds otherwise; on 128 of six seeds 1.8e-2 (0.09), 2.4e-2
+//                                (0.09)
+//   int8-weights, int4-weights   7.1e-4, 7.8e-4 (0.012), gemma2 with its soft caps 1.8e-3 (0.1) where activations may become int8
+//                                (accuracy level 4); 1.2e-12 (4e-7) where they stay float32
 // Where several were seen the bound is five times the worst, where activations are integers twice: more would be the loss of the
 // precision itself.
 static struct bound bound_of_precision(enum precision p, enum activations how)

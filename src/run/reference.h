@@ -4,8 +4,8 @@
 // float32           against golden outputs, else against another engine in float32.
 // reduced           its rounding would hide a wrong graph, so it is judged twice (cell_judge.c):
 //                     the graph        the same form of it in float32 on the processor, by float32's bound, against golden
-//                     outputs or a second engine the arithmetic   the cell's outputs against the same weights, dequantised, in
-//                     float32
+//                                      outputs or a second engine
+//                     the arithmetic   the cell's outputs against the same weights, dequantised, in float32
 //                   Its distance from float32 is a figure and no verdict (loss.h).
 #ifndef ASSAY_RUN_REFERENCE_H
 #define ASSAY_RUN_REFERENCE_H

@@ -14,8 +14,8 @@
 // narrow, since it knows neither that n - 1 are free nor how the tails of few look. So both ends are moved away from the estimate
 // by Student's quantile over the normal one, times sqrt(n / (n - 1)). Of two sides the degrees of freedom are Welch and
 // Satterthwaite's, each side's part of the variance from a bootstrap of that side alone: with those of both sides together, a + b
-// - 2, the 99 % interval of 6 processes against 60 left out the truth in 3.3 to 4.5 % of 600 to 1500 comparisons, with these
-// in 1.4 % of 3000; of six kinds of unlike sides in 0.6 to 1.4 %.
+// - 2, the 99 % interval of 6 processes against 60 left out the truth in 3.3 to 4.5 % of 600 to 1500 comparisons, with these in
+// 1.4 % of 3000; of six kinds of unlike sides in 0.6 to 1.4 %.
 #include "stats/compare.h"
 
 #include <math.h>

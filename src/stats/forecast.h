@@ -4,8 +4,9 @@
 //
 //   law          ms = a flops + b bytes + c nodes, none below 0: least squares of the relative error over what was measured
 //   neighbours   what the law leaves (log of measured over law) is averaged over the measured models that are alike, the nearer
-//   the more interval     how far the same procedure was off for each model when all rows of it were left out: 9 of 10 such
-//   errors lie within
+//                the more
+//   interval     how far the same procedure was off for each model when all rows of it were left out: 9 of 10 such errors lie
+//                within
 //                (split conformal prediction with leave-one-out scores: Vovk, Gammerman, Shafer 2005; Barber et al. 2021)
 //
 // What it does not know: what an engine fuses, caches, threads. That is why the interval is as wide as it is.

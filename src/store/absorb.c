@@ -380,9 +380,8 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 	} else if (file_exists(arena_printf(&a, "%s.wal", path))) {
 		// DuckDB replays it, and computes what its expressions say, before anything can be looked at or limited.
 		status = error_set(err, STATUS_BAD_INPUT,
-			"it has a log of changes beside it (.wal), which is not imported: who wrote the file opens it once, so "
-			"that "
-			"they are taken over");
+			"it has a log of changes beside it (.wal), which is not imported: "
+			"who wrote the file opens it once, so that they are taken over");
 	} else {
 		how.source = path;
 	}

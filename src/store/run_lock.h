@@ -3,7 +3,7 @@
 // program ends, however it ends, and that is seen from every PID namespace on the same file system. Private to store/.
 //
 //   DATABASE.lock    at 8 x RUN eight bytes, under an exclusive lock (OFD) while the run goes on: a hash of its process number,
-//   start
+//                    start
 //                    time, PID namespace and boot, as the table run has them; eight bytes at 0 are for makers of a new database
 //
 // The bytes say which run the lock was for: another database under the same name has other runs. A file without them (an older

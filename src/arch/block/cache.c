@@ -3,7 +3,7 @@
 //
 //   plain      the past comes in, the past and the new come out: right for every batch and padding
 //   shared     buffers with room for all tokens come in, and one operator writes the new ones behind the past
-//   (op_group_query_attention):
+//              (op_group_query_attention):
 //              nothing else is moved. Rows must begin with a token; what that operator cannot say is built in the plain form.
 #include "arch/block/block.h"
 

@@ -221,9 +221,9 @@ value detect_ffn(struct build *b, const char *stem, value x, int64_t inner)
 	return linear(b, word(b, stem, "down"), y, inner, b->s->hidden_size, true);
 }
 
-// Norms behind:  x -+- attention -(+)- norm -+- up - act - down -(+)- norm       Norms first:  the norm stands before each
-// branch,
-//                   +--------------+         +------------------+                              and one behind the last layer
+// Norms after:  x -+- attention -(+)- norm -+- up - act - down -(+)- norm
+//                  +--------------+         +------------------+
+// Norms first:  the norm stands before each branch, and one after the last layer.
 // Queries and keys have the positions added, values have not.
 value detect_encoder(struct build *b, value x, value positions, value bias)
 {

@@ -7,16 +7,17 @@
 // [B,S] for text, input_features f32 (and attention_mask where the class takes one) for sound.
 //
 //   model.onnx                     SOURCE, decoder_input_ids [B,N]  ->  logits [B,N,vocab], encoder_last_hidden_state
-//   [B,S,hidden] encoder_model.onnx             SOURCE  ->  last_hidden_state [B,S,hidden] decoder_model.onnx input_ids [B,N],
-//   encoder_hidden_states [B,S,hidden], encoder_attention_mask [B,S]
+//                                  [B,S,hidden]
+//   encoder_model.onnx             SOURCE  ->  last_hidden_state [B,S,hidden]
+//   decoder_model.onnx             input_ids [B,N], encoder_hidden_states [B,S,hidden], encoder_attention_mask [B,S]
 //                                  ->  logits [B,N,vocab], present.L.decoder.{key,value} [B,H,N,E], present.L.encoder.{key,value}
 //                                  [B,H,S,E]
 //   decoder_with_past_model.onnx   input_ids [B,N], encoder_attention_mask [B,S], past_key_values.L.decoder.{key,value}
-//   [B,H,P,E],
+//                                  [B,H,P,E],
 //                                  past_key_values.L.encoder.{key,value} [B,H,S,E]
 //                                  ->  logits [B,N,vocab], present.L.decoder.{key,value} [B,H,P+N,E]
 //   decoder_model_merged.onnx      what decoder_with_past_model takes, encoder_hidden_states [B,S,hidden] and use_cache_branch
-//   bool [1]
+//                                  bool [1]
 //                                  ->  what decoder_model gives. False: the past is not looked at and may have any length.
 //   A decoder by itself has model.onnx alone, without a cache: input_ids and attention_mask [B,N], encoder_hidden_states
 //   [B,S,source]  ->  logits.

@@ -5,8 +5,8 @@
 // three details.
 //
 //   mel [batch, 1 or 4, frames, bins] - batch norm over bins - to spec_size * ratio frames - square - patches (+ details) -
-//   stages - norm - mean each tower: pooled - linear - act - linear - / length            logits = products * exp(scale), one
-//   scale each way
+//   stages - norm - mean
+//   each tower: pooled - linear - act - linear - / length            logits = products * exp(scale), one scale each way
 #include "arch/block/image.h"
 #include "arch/block/window.h"
 #include "arch/family/encoder.h"

@@ -2,8 +2,8 @@
 // Vision-language models that differ from LLaVA in what joins the vision tower to the text.
 //
 //   aligned:   the tower's last result - linear - GELU - linear                      (DeepSeek-VL,
-//   https://arxiv.org/abs/2403.05525) linear:    the tower's last result - linear          (PaliGemma,
-//   https://arxiv.org/abs/2407.07726; every token looks back
+//              https://arxiv.org/abs/2403.05525)
+//   linear:    the tower's last result - linear          (PaliGemma, https://arxiv.org/abs/2407.07726; every token looks back
 //              only, as the class does without token_type_ids)
 //   shuffled:  squares of features become one, wide - (norm) - linear - x * silu(gate) - linear
 //                                                    (Aya Vision, https://arxiv.org/abs/2505.08751; Command A Vision)

@@ -3,7 +3,8 @@
 // convolutions that lengthen and, behind each, the mean of several stacks of dilated convolutions.
 //
 //   mel [batch, frames, bins] - (- mean) / scale - conv - [leaky - lengthened - mean of stacks] - leaky - conv - tanh -> [batch,
-//   samples] stack:  x -+- leaky - conv, dilated - leaky - conv -(+)-  ..
+//   samples]
+//   stack:  x -+- leaky - conv, dilated - leaky - conv -(+)-  ..
 #include "arch/block/block.h"
 
 struct vocoder {
