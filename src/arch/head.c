@@ -1,11 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heads: what stands on a body, chosen by the suffix of architectures[0]. hidden is the body's last state [batch, seq, hidden].
+// The usual way of each head, and the table of classes.
 #include "arch/block/block.h"
 
-// A head that some families build themselves
-static void build_own(struct build *b, value hidden)
+const struct family_head *head_row(const struct spec *s)
 {
-	(void)hidden;
+	const struct family_head *row = s->head ? s->row->family->heads : NULL;
+	while (row && row->head && row->head != s->head)
+		row++;
+	return row && row->head ? row : NULL;
+}
+
+unsigned head_how(const struct spec *s)
+{
+	const struct family_head *row = head_row(s);
+	return row ? row->how : 0;
+}
+
+void head_build(struct build *b, const struct body *io)
+{
+	const struct family_head *row = head_row(b->s);
+	(row && row->build ? row->build : b->s->head->build)(b, io);
+}
+
+void head_unsupported(struct build *b)
+{
 	graph_fail(b->g, STATUS_UNSUPPORTED, "%s: the head of %s on a model of type %s is not supported yet", b->c->path,
 		b->s->class_name, b->s->row->model_type);
 }
@@ -17,11 +35,35 @@ static value pooled(struct build *b, const char *stem, value hidden, enum activa
 	return activate(b, act, linear(b, stem, first_token(b, hidden), b->s->hidden_size, out, true));
 }
 
-static void build_model(struct build *b, value hidden)
+void head_give_last(struct build *b, const struct body *io)
 {
-	graph_output(b->g, "last_hidden_state", hidden);
-	if (b->s->row->family != &decoder && weight_named(b, "pooler") && weight_exists(b, "pooler", "weight"))
-		graph_output(b->g, "pooler_output", pooled(b, "pooler", hidden, ACT_TANH));
+	graph_output(b->g, "last_hidden_state", io->last);
+}
+
+void head_give_states(struct build *b, const struct body *io)
+{
+	graph_output(b->g, "last_hidden_state", io->last);
+	if (io->pooled.id)
+		graph_output(b->g, "pooler_output", io->pooled);
+}
+
+void head_give_pooled(struct build *b, const struct body *io)
+{
+	graph_output(b->g, "last_hidden_state", io->last);
+	if (weight_named(b, "pooler") && weight_exists(b, "pooler", "weight"))
+		graph_output(b->g, "pooler_output", pooled(b, "pooler", io->last, ACT_TANH));
+}
+
+void head_classify_pooled(struct build *b, const struct body *io)
+{
+	graph_output(b->g, "logits", linear(b, "head.image", io->pooled, b->s->hidden_size, b->s->labels, true));
+}
+
+// A head that is built by families only
+static void build_own(struct build *b, const struct body *io)
+{
+	(void)io;
+	head_unsupported(b);
 }
 
 // dense, activation, norm, then the token embedding turned round and a bias of its own
@@ -40,17 +82,18 @@ static value masked_lm(struct build *b, value hidden)
 	return op_linear_output(b->g, x, w, WEIGHT(b, loose ? "head.lm.loose" : "head.lm.out", "bias", s->vocab_size));
 }
 
-static void build_masked_lm(struct build *b, value hidden)
+void head_lm(struct build *b, const struct body *io)
 {
 	graph_enter(b->g, "head");
-	value logits = masked_lm(b, hidden);
+	value logits = masked_lm(b, io->last);
 	graph_leave(b->g);
 	graph_output(b->g, "logits", logits); // [batch, seq, vocab]
 }
 
 // What encoders are trained with: ELECTRA's finds exchanged tokens, the others fill gaps and compare two sentences.
-static void build_pretraining(struct build *b, value hidden)
+static void build_pretraining(struct build *b, const struct body *io)
 {
+	value hidden = io->last;
 	const struct spec *s = b->s;
 	struct graph *g = b->g;
 	if (weight_named(b, "head.found.dense")) {
@@ -60,7 +103,7 @@ static void build_pretraining(struct build *b, value hidden)
 		return;
 	}
 	if (!weight_named(b, "head.next") && !weight_named(b, "head.order")) {
-		build_own(b, hidden);
+		head_unsupported(b);
 		return;
 	}
 	graph_enter(g, "head");
@@ -73,27 +116,23 @@ static void build_pretraining(struct build *b, value hidden)
 		graph_output(g, "seq_relationship_logits", linear(b, "head.next", first, s->hidden_size, 2, true));
 }
 
-static void build_next_sentence(struct build *b, value hidden)
+static void build_next_sentence(struct build *b, const struct body *io)
 {
 	if (weight_named(b, "head.next"))
 		graph_output(b->g, "logits",
-			linear(b, "head.next", pooled(b, "pooler", hidden, ACT_TANH), b->s->hidden_size, 2, true));
+			linear(b, "head.next", pooled(b, "pooler", io->last, ACT_TANH), b->s->hidden_size, 2, true));
 	else
-		build_own(b, hidden);
+		head_unsupported(b);
 }
 
-static void build_causal_lm(struct build *b, value hidden)
+static void build_causal_lm(struct build *b, const struct body *io)
 {
 	const struct spec *s = b->s;
-	if (s->row->family == &encoder) {
-		build_masked_lm(b, hidden);
-		return;
-	}
 	graph_enter(b->g, "head");
 	int64_t width = s->embedding_size > 0 ? s->embedding_size : s->hidden_size;
 	value w = WEIGHT(b, s->tied ? "embed.word" : "head.lm.out", "weight", s->vocab_size, width);
 	value bias = s->traits.lm_bias ? WEIGHT(b, "head.lm.out", "bias", s->vocab_size) : NO_VALUE;
-	value logits = op_linear_last(b->g, hidden, w, bias);
+	value logits = op_linear_last(b->g, io->last, w, bias);
 	if (s->logit_scale > 0)
 		logits = op_scale(b->g, logits, (float)s->logit_scale);
 	logits = op_softcap(b->g, logits, (float)s->logit_softcap);
@@ -101,82 +140,111 @@ static void build_causal_lm(struct build *b, value hidden)
 	graph_output(b->g, "logits", logits); // [batch, seq, vocab]
 }
 
-// Decoders score the last token that is not padding; encoders the first, through a dense layer.
-static void build_sequence(struct build *b, value hidden)
+void head_score_last(struct build *b, const struct body *io)
 {
 	const struct spec *s = b->s;
 	struct graph *g = b->g;
 	graph_enter(g, "head");
-	value logits;
-	if (s->row->family == &decoder) {
-		value scores = linear(b, "head.score", hidden, s->hidden_size, s->labels, false); // [batch, seq, labels]
-		value last = graph_i64(g, -1);
-		if (s->pad_token_id >= 0) {
-			value is_token = op_cast(g, op_not(g, op_equal(g, b->ids, graph_i64(g, s->pad_token_id))), DTYPE_I64);
-			value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, b->ids, 1), 0), graph_i64(g, 1));
-			last = op_argmax(g, op_mul(g, is_token, at), 1, true); // [batch, 1]
-			logits = op_gather_nd(g, scores, last, 1);             // [batch, labels]
-		} else
-			logits = op_gather(g, scores, last, 1);
-	} else {
-		value x = pooled(b, "head.sequence.dense", hidden, s->traits.head_hidden_act ? s->act : s->traits.head_act);
-		logits = linear(b, "head.sequence.out", x, s->hidden_size, s->labels, true);
-	}
+	value scores = linear(b, "head.score", io->last, s->hidden_size, s->labels, false); // [batch, seq, labels]
+	value last = graph_i64(g, -1), logits;
+	if (s->pad_token_id >= 0) {
+		value is_token = op_cast(g, op_not(g, op_equal(g, b->ids, graph_i64(g, s->pad_token_id))), DTYPE_I64);
+		value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, b->ids, 1), 0), graph_i64(g, 1));
+		last = op_argmax(g, op_mul(g, is_token, at), 1, true); // [batch, 1]
+		logits = op_gather_nd(g, scores, last, 1);             // [batch, labels]
+	} else
+		logits = op_gather(g, scores, last, 1);
 	graph_leave(g);
 	graph_output(g, "logits", logits); // [batch, labels]
 }
 
-static void build_token(struct build *b, value hidden)
+// By the first token, through a dense layer
+static void build_sequence(struct build *b, const struct body *io)
+{
+	const struct spec *s = b->s;
+	struct graph *g = b->g;
+	graph_enter(g, "head");
+	value x = pooled(b, "head.sequence.dense", io->last, s->traits.head_hidden_act ? s->act : s->traits.head_act);
+	value logits = linear(b, "head.sequence.out", x, s->hidden_size, s->labels, true);
+	graph_leave(g);
+	graph_output(g, "logits", logits); // [batch, labels]
+}
+
+static void build_token(struct build *b, const struct body *io)
 {
 	graph_output(
-		b->g, "logits", linear(b, "head.token", hidden, b->s->hidden_size, b->s->labels, true)); // [batch, seq, labels]
+		b->g, "logits", linear(b, "head.token", io->last, b->s->hidden_size, b->s->labels, true)); // [batch, seq, labels]
 }
 
 // Two logits a token, apart: where the answer begins and where it ends.
-static void build_span(struct build *b, value hidden)
+static void build_span(struct build *b, const struct body *io)
 {
-	value both = linear(b, "head.span", hidden, b->s->hidden_size, 2, true); // [batch, seq, 2]
+	value both = linear(b, "head.span", io->last, b->s->hidden_size, 2, true); // [batch, seq, 2]
 	graph_output(b->g, "start_logits", op_squeeze(b->g, op_slice(b->g, both, 2, 0, 1), 2));
 	graph_output(b->g, "end_logits", op_squeeze(b->g, op_slice(b->g, both, 2, 1, 2), 2));
 }
 
-static void build_encoder(struct build *b, value hidden)
-{
-	graph_output(b->g, "last_hidden_state", hidden);
-}
+const struct head head_audio = { "audio-classification", build_own };
+const struct head head_audio_frames = { "audio-frame-classification", build_own };
+const struct head head_backbone = { "backbone", build_own, .gives_states = true };
+const struct head head_causal_lm = { "causal-lm", build_causal_lm, .predicts_next = true };
+const struct head head_conditional = { "conditional-generation", build_own, .generates = true };
+const struct head head_ctc = { "ctc", build_own };
+const struct head head_embedding = { "embedding", build_own };
+const struct head head_encoder = { "encoder", head_give_last };
+const struct head head_image = { "image-classification", build_own };
+const struct head head_image_teacher = { "image-classification-teacher", build_own };
+const struct head head_masked_image = { "masked-image", build_own };
+const struct head head_masked_lm = { "masked-lm", head_lm };
+const struct head head_model = { "model", head_give_states, .bare = true, .generates = true };
+const struct head head_multiple_choice = { "multiple-choice", build_own, .choices = true };
+const struct head head_next_sentence = { "next-sentence", build_next_sentence };
+const struct head head_objects = { "object-detection", build_own };
+const struct head head_pretraining = { "pretraining", build_pretraining };
+const struct head head_projection = { "projection", build_own };
+const struct head head_reader = { "reader", build_own };
+const struct head head_segmentation = { "segmentation", build_own };
+const struct head head_segments = { "semantic-segmentation", build_own };
+const struct head head_sequence = { "sequence-classification", build_sequence };
+const struct head head_span = { "question-answering", build_span,
+	.other_prefix = "transformer." }; // where other classes say "model."
+const struct head head_token = { "token-classification", build_token };
+const struct head head_video = { "video-classification", build_own };
+const struct head head_vocoder = { "vocoder", build_own };
+const struct head head_x_vector = { "x-vector", build_own };
 
-const struct head head_rows[] = {
-	{ "ForConditionalGeneration", "conditional-generation", build_own, true },
-	{ "MTModel", "conditional-generation", build_own, true },
-	{ "ForMaskedLM", "masked-lm", build_masked_lm },
-	{ "ForPreTraining", "pretraining", build_pretraining },
-	{ "QuestionEncoder", "embedding", build_own },
-	{ "ContextEncoder", "embedding", build_own },
-	{ "Reader", "reader", build_own },
-	{ "GenerationDecoder", "causal-lm", build_causal_lm },
-	{ "ForNextSentencePrediction", "next-sentence", build_next_sentence },
-	{ "ForMultipleChoice", "multiple-choice", build_own },
-	{ "ForCausalLM", "causal-lm", build_causal_lm },
-	{ "LMHeadModel", "causal-lm", build_causal_lm },
-	{ "ForSequenceClassification", "sequence-classification", build_sequence },
-	{ "ForTokenClassification", "token-classification", build_token },
-	{ "ForQuestionAnswering", "question-answering", build_span },
-	{ "ForImageClassificationWithTeacher", "image-classification-teacher", build_own },
-	{ "ForImageClassification", "image-classification", build_own },
-	{ "ForMaskedImageModeling", "masked-image", build_own },
-	{ "ForObjectDetection", "object-detection", build_own },
-	{ "ForVideoClassification", "video-classification", build_own },
-	{ "ForSemanticSegmentation", "semantic-segmentation", build_own },
-	{ "ForSegmentation", "segmentation", build_own },
-	{ "Backbone", "backbone", build_own },
-	{ "ForAudioClassification", "audio-classification", build_own, false },
-	{ "ForCTC", "ctc", build_own, false },
-	{ "HifiGan", "vocoder", build_own, false },
-	{ "Encoder", "encoder", build_encoder, false },
-	{ "ForAudioFrameClassification", "audio-frame-classification", build_own, false },
-	{ "ForXVector", "x-vector", build_own, false },
-	{ "EncoderModel", "encoder", build_encoder },
-	{ "ModelWithProjection", "projection", build_own },
-	{ "Model", "model", build_model, true },
-	{ NULL, NULL, NULL, false },
+const struct head_class head_classes[] = {
+	{ "ForConditionalGeneration", &head_conditional },
+	{ "MTModel", &head_conditional },
+	{ "ForMaskedLM", &head_masked_lm },
+	{ "ForPreTraining", &head_pretraining },
+	{ "QuestionEncoder", &head_embedding },
+	{ "ContextEncoder", &head_embedding },
+	{ "Reader", &head_reader },
+	{ "GenerationDecoder", &head_causal_lm },
+	{ "ForNextSentencePrediction", &head_next_sentence },
+	{ "ForMultipleChoice", &head_multiple_choice },
+	{ "ForCausalLM", &head_causal_lm },
+	{ "LMHeadModel", &head_causal_lm },
+	{ "ForSequenceClassification", &head_sequence },
+	{ "ForTokenClassification", &head_token },
+	{ "ForQuestionAnswering", &head_span },
+	{ "ForImageClassificationWithTeacher", &head_image_teacher },
+	{ "ForImageClassification", &head_image },
+	{ "ForMaskedImageModeling", &head_masked_image },
+	{ "ForObjectDetection", &head_objects },
+	{ "ForVideoClassification", &head_video },
+	{ "ForSemanticSegmentation", &head_segments },
+	{ "ForSegmentation", &head_segmentation },
+	{ "Backbone", &head_backbone },
+	{ "ForAudioClassification", &head_audio },
+	{ "ForCTC", &head_ctc },
+	{ "HifiGan", &head_vocoder },
+	{ "Encoder", &head_encoder },
+	{ "ForAudioFrameClassification", &head_audio_frames },
+	{ "ForXVector", &head_x_vector },
+	{ "EncoderModel", &head_encoder },
+	{ "ModelWithProjection", &head_projection },
+	{ "Model", &head_model },
+	{ NULL, NULL },
 };

@@ -25,9 +25,10 @@ static void build_features(struct build *b, const struct body *io)
 	}
 }
 
-static void build_bare(struct build *b, value hidden)
+static void build_bare(struct build *b, const struct body *io)
 {
 	const struct spec *s = b->s;
+	value hidden = io->last;
 	int64_t classes = vit_of(b)->classes, h = s->hidden_size;
 	graph_output(b->g, "last_hidden_state", hidden);
 	if (s->traits.pool_is_norm)
@@ -39,9 +40,10 @@ static void build_bare(struct build *b, value hidden)
 			activate(b, s->pooler_act, linear(b, "pooler", first_token(b, hidden), h, s->pooler_size, true)));
 }
 
-static void build_classes(struct build *b, value hidden)
+static void build_classes(struct build *b, const struct body *io)
 {
 	const struct spec *s = b->s;
+	value hidden = io->last;
 	struct graph *g = b->g;
 	int64_t width = s->hidden_size;
 	value x = vit_of(b)->classes ? first_token(b, hidden) : op_reduce_mean(g, hidden, 1, false);
@@ -52,9 +54,10 @@ static void build_classes(struct build *b, value hidden)
 	graph_output(g, "logits", linear(b, "head.image", x, width, s->labels, true));
 }
 
-static void build_teacher(struct build *b, value hidden)
+static void build_teacher(struct build *b, const struct body *io)
 {
 	const struct spec *s = b->s;
+	value hidden = io->last;
 	struct graph *g = b->g;
 	value c = linear(b, "head.image.class", first_token(b, hidden), s->hidden_size, s->labels, true);
 	value d = linear(
@@ -79,19 +82,11 @@ static void build_masked(struct build *b, const struct body *io)
 	graph_output(g, "reconstruction", op_reshape(g, map, 4, (int64_t[]){ 0, c, height * r, width * r }));
 }
 
-void build_vit_head(struct build *b, const struct body *io)
-{
-	const char *head = b->s->head->name;
-	if (text_is(head, "backbone"))
-		build_features(b, io);
-	else if (text_is(head, "model"))
-		build_bare(b, io->last);
-	else if (text_is(head, "image-classification"))
-		build_classes(b, io->last);
-	else if (text_is(head, "image-classification-teacher"))
-		build_teacher(b, io->last);
-	else if (text_is(head, "masked-image"))
-		build_masked(b, io);
-	else
-		b->s->head->build(b, io->last);
-}
+const struct family_head vit_heads[] = {
+	{ &head_backbone, build_features },
+	{ &head_model, build_bare },
+	{ &head_image, build_classes },
+	{ &head_image_teacher, build_teacher },
+	{ &head_masked_image, build_masked },
+	{ 0 },
+};

@@ -26,7 +26,7 @@ void resolve_refusals(struct config *c, bool may_decode)
 
 void resolve_transformer(struct config *c, struct spec *s, bool is_image)
 {
-	resolve_refusals(c, s->row->family == &encoder);
+	resolve_refusals(c, s->row->family->may_decode);
 	s->hidden_size = config_size(c, "hidden_size", -1);
 	s->layers = s->layers_in_config = config_count(c, "num_hidden_layers", -1);
 	s->heads = config_size(c, "num_attention_heads", s->traits.fourier ? 1 : -1);
@@ -40,7 +40,7 @@ void resolve_transformer(struct config *c, struct spec *s, bool is_image)
 	}
 	s->head_width = config_size(c, "head_dim", 0);
 	// Decoders round down, as transformers does; the others join their heads to hidden_size again.
-	if (!s->head_width && s->hidden_size % s->heads && s->row->family != &decoder)
+	if (!s->head_width && s->hidden_size % s->heads && !s->row->family->any_heads)
 		config_fail(c, STATUS_BAD_INPUT, "hidden size %lld does not divide into %lld heads", (long long)s->hidden_size,
 			(long long)s->heads);
 	if (!s->head_width)
@@ -85,22 +85,21 @@ static bool any_starts(const struct checkpoint *c, const char *start)
 static const char *prefix_of(const struct spec *s, const struct checkpoint *c)
 {
 	const char *prefix = s->row->dialect->prefix;
-	static const char other[] = "transformer."; // question answering's word in classes whose others say "model."
 	if (any_starts(c, prefix))
 		return prefix;
 	for (const char *const *p = s->row->dialect->other_prefixes; p && *p; p++)
 		if (any_starts(c, *p))
 			return *p;
-	if (s->head && text_is(s->head->name, "question-answering") && any_starts(c, other))
-		return other;
-	return c->weight_count || (s->head && text_is(s->head->name, "model")) ? "" : prefix;
+	if (s->head->other_prefix && any_starts(c, s->head->other_prefix))
+		return s->head->other_prefix;
+	return c->weight_count || s->head->bare ? "" : prefix;
 }
 
 static const struct head *head_of_class(const char *class_name)
 {
-	for (const struct head *h = head_rows; h->suffix; h++)
+	for (const struct head_class *h = head_classes; h->suffix; h++)
 		if (text_ends(class_name, h->suffix))
-			return h;
+			return h->head;
 	return NULL;
 }
 
@@ -110,16 +109,8 @@ const char *arch_class_head(const char *class_name)
 	return h ? h->name : NULL;
 }
 
-static const struct head *head_find(const char *name)
-{
-	for (const struct head *h = head_rows; h->suffix && name; h++)
-		if (text_is(h->name, name))
-			return h;
-	return NULL;
-}
-
 static struct spec *part_of_type(struct config *c, struct spec *s, struct arena *a, enum part which, const char *key,
-	const char *type, const char *head, const char *const *roots)
+	const char *type, const struct head *head, const char *const *roots)
 {
 	const json_t *given = config_get(c, key);
 	const struct arch *row = arch_find(type);
@@ -130,7 +121,7 @@ static struct spec *part_of_type(struct config *c, struct spec *s, struct arena 
 		return NULL;
 	struct spec *p = ARENA_NEW(a, struct spec);
 	*p = (struct spec){ .row = row,
-		.head = head_find(head),
+		.head = head,
 		.class_name = s->class_name,
 		.key = arena_strdup(a, key),
 		.root = roots[0],
@@ -165,7 +156,7 @@ static struct spec *part_of_type(struct config *c, struct spec *s, struct arena 
 }
 
 struct spec *resolve_part_fixed(struct config *c, struct spec *s, struct arena *a, enum part which, const char *key,
-	const char *type, const char *head, const char *const *roots)
+	const char *type, const struct head *head, const char *const *roots)
 {
 	const json_t *given = config_get(c, key);
 	if (given && !json_is_object(given))
@@ -174,7 +165,7 @@ struct spec *resolve_part_fixed(struct config *c, struct spec *s, struct arena *
 }
 
 struct spec *resolve_part(struct config *c, struct spec *s, struct arena *a, enum part which, const char *key, const char *type,
-	const char *head, const char *const *roots)
+	const struct head *head, const char *const *roots)
 {
 	const char *own_type = json_string_value(json_object_get(config_get(c, key), "model_type"));
 	return resolve_part_fixed(c, s, a, which, key, own_type ? own_type : type, head, roots);
@@ -294,7 +285,7 @@ void arch_input_hints(const struct spec *whole, struct input_hints *out)
 		.type_vocab_size = s->type_vocab_size,
 		.max_sequence = s->max_positions > reserved ? s->max_positions - reserved : 0,
 		.cache_ends = s->rope.theta > 0 && s->rope.kind == ROPE_LONGROPE ? s->rope.original_max_positions + 1 : 0,
-		.predicts_next = text_is(whole->head->name, "causal-lm") };
+		.predicts_next = whole->head->predicts_next };
 	for (int i = 0; i < PART_COUNT; i++)
 		if (whole->part[i] && whole->part[i]->row->family->hints)
 			whole->part[i]->row->family->hints(whole->part[i], out);

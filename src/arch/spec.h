@@ -10,6 +10,7 @@
 #define ASSAY_ARCH_SPEC_H
 
 #include "arch/arch.h"
+#include "arch/head.h"
 
 enum activation {
 	ACT_GELU,
@@ -113,7 +114,6 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(FLAG, relative_each_layer, "every layer has its own bias by distance, not the first for all (t5)") \
 	X(FLAG, unscaled_head, "a tied head reads the state as it is, not divided by sqrt(hidden) (t5)") \
 	X(FLAG, shared_layers, "all layers of a group use the same weights") \
-	X(FLAG, no_pooler, "the bare model has no pooler output") \
 	X(FLAG, pool_is_norm, "the pooler output is the normalised class token itself") \
 	X(FLAG, mean_patches, "the classifier reads class token and mean of the patches") \
 	X(FLAG, causal_convolution, "the conformer's convolution sees the past only and is layer-normed (speech)") \
@@ -186,7 +186,6 @@ struct latent {
 
 struct family;
 struct dialect;
-struct head;
 
 // A model made of models has parts: each is a spec of its own, with its own row, dialect and place among the file's names.
 enum part { PART_TEXT, PART_VISION, PART_AUDIO, PART_ENCODER, PART_DECODER, PART_BACKBONE, PART_COUNT };
@@ -251,10 +250,14 @@ struct family {
 	void (*build)(struct build *b); // the graph b->which: inputs, body, head, outputs
 	// The body alone, for models that have it as a part; NULL: it cannot be one.
 	void (*body)(struct build *b, struct body *io);
+	const struct family_head *heads;                    // heads that are its own; ends with NULL; NULL: none
 	const enum arch_graph *graphs;                      // beside ARCH_WHOLE, ends with ARCH_WHOLE; NULL: none
 	void (*sizes)(const struct spec *s, json_t *sizes); // adds what is the family's own, for printing; may be NULL
 	// Adds what is the family's own to the hints that its text part, or else the model itself, gives; may be NULL.
 	void (*hints)(const struct spec *s, struct input_hints *out);
+	bool may_decode;   // is_decoder may be true: the same layers, seeing what is before only
+	bool any_heads;    // heads need not fill hidden_size: their width is rounded down
+	bool shares_cache; // a causal language model's cache may have the form CACHE_SHARED
 };
 extern const struct family deberta, mobilebert, rotary_encoder;
 extern const struct family clip_text, clip_vision, decoder, dual, encoder, seq2seq, moonshine, speech_to_text, t5, vit, whisper,
@@ -280,14 +283,6 @@ struct dialect {
 	const char *const *ignored;        // globs of tensors that may lie in the file unread; ends with NULL
 	const char *const *other_prefixes; // of other classes of the type; ends with NULL, or NULL: none
 };
-
-// The second table: chosen by the suffix of architectures[0].
-struct head {
-	const char *suffix, *name;
-	void (*build)(struct build *b, value hidden); // hidden: [batch, seq, hidden]
-	bool generates;                               // of an encoder-decoder: may be run one token after another
-};
-extern const struct head head_rows[];
 
 extern const struct arch arch_rows[];
 extern const size_t arch_row_count;
@@ -344,11 +339,11 @@ void resolve_latent(struct config *c, struct spec *s); // before resolve_rope
 void resolve_latent_scale(struct spec *s);             // behind it
 // A part: the object under `key` as a model of its own (model_type `type` where it says none; the class's whole default where
 // the key is absent). `roots`: what its names may begin with in the file, first the one for a new file; ends with NULL.
-// `type` NULL: what the row says. It has the head called `head`, or none for NULL. NULL after an error.
+// `type` NULL: what the row says. It has this head, or none for NULL. NULL after an error.
 struct spec *resolve_part(struct config *c, struct spec *s, struct arena *a, enum part part, const char *key, const char *type,
-	const char *head, const char *const *roots);
+	const struct head *head, const char *const *roots);
 // The same for classes whose part is of one type whatever model_type says there.
 struct spec *resolve_part_fixed(struct config *c, struct spec *s, struct arena *a, enum part part, const char *key,
-	const char *type, const char *head, const char *const *roots);
+	const char *type, const struct head *head, const char *const *roots);
 
 #endif

@@ -311,7 +311,7 @@ static void every_head_is_built_or_refused(void **state)
 	size_t built = 0, refused = 0, gaps = 0;
 	(void)state;
 	for (size_t i = 0; i < arch_type_count(); i++)
-		for (const struct head *h = head_rows; h->suffix; h++) {
+		for (const struct head_class *h = head_classes; h->suffix; h++) {
 			char config[384], type[256];
 			struct checkpoint c;
 			struct spec *s;
@@ -329,8 +329,8 @@ static void every_head_is_built_or_refused(void **state)
 				fail_msg("%s gave %s: %s", config, status_word(st), err.text);
 			if (strstr(err.text, "its dialect")) {
 				char says[160];
-				snprintf(
-					says, sizeof says, "the head %s of type %s is not built yet", h->name, arch_type_name(i));
+				snprintf(says, sizeof says, "the head %s of type %s is not built yet", h->head->name,
+					arch_type_name(i));
 				assert_int_equal(st, STATUS_UNSUPPORTED);
 				assert_non_null(strstr(err.text, says));
 				gaps++;

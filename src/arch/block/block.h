@@ -38,6 +38,7 @@ struct body {
 	value pooled;  // [batch, hidden] where the body itself pools
 	value *states; // transformers' hidden_states: after the embedding and after each layer, [state_count] of them
 	int64_t state_count;
+	const void *own; // what only the family's own heads know of
 };
 
 // Builds another part of the model: b->s is that part in between.

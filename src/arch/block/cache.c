@@ -72,7 +72,7 @@ void cache_extend(struct build *b, struct cache *c, value *k, value *v, int64_t 
 const char *arch_unshared(const struct spec *s)
 {
 	const struct traits *t = &s->traits;
-	if (s->row->family != &decoder || !text_is(s->head->name, "causal-lm"))
+	if (!s->row->family->shares_cache || !s->head->predicts_next)
 		return "it is not a decoder by itself";
 	if (t->alibi)
 		return "its scores have a bias by position";
@@ -117,7 +117,7 @@ void decoder_inputs(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
 	int64_t batch = graph_symbol(g, "batch"), shape[] = { batch, graph_symbol(g, "sequence") };
-	bool cached = text_is(b->s->head->name, "causal-lm");
+	bool cached = b->s->head->predicts_next;
 	io->ids = b->ids = graph_input(g, "input_ids", DTYPE_I64, 2, shape);
 	io->mask = graph_input(g, "attention_mask", DTYPE_I64, 2, (int64_t[]){ batch, cached ? cache_total(b) : shape[1] });
 	if (!cached)

@@ -46,7 +46,7 @@ static void resolve_backbone(struct config *c, struct spec *s, struct arena *a)
 			json_object_set_new(made, "output_stride", json_integer(16));
 	} else if (!given)
 		made = json_pack("{s:s, s:[s]}", "model_type", s->row->part_type[PART_VISION], "out_features", "stage4");
-	bool bare = s->head && text_is(s->head->name, "model");
+	bool bare = s->head && s->head->bare;
 	const char *const roots[] = { arena_printf(a, "%sbackbone.conv_encoder.model.", bare ? "" : "model."),
 		"model.backbone.conv_encoder.model.", "backbone.conv_encoder.model.", NULL };
 	struct config said = *c; // as if config.json had said it

@@ -21,6 +21,15 @@ void resolve_detector(struct config *c, struct spec *s, struct arena *a, struct 
 // The second way to call d's layers: those that are built when the model is shortened.
 int64_t detect_layers(const struct spec *s, int64_t layers);
 
+// What the heads of detectors read beside io->last, as io->own.
+struct detected {
+	value memory, mask, map, point; // point: where a query looks [batch, queries, 2]; NO_VALUE in DETR
+	const value *maps, *states;     // the backbone's maps [map_count], the decoder's states [state_count]
+	int64_t map_count;
+	int state_count;
+};
+enum { DETECT_WITHIN = 1 }; // a head's flag: in that class the detector is a part, with all its names
+
 struct detect_inputs {
 	value pixels, mask;
 }; // mask i64 [batch, height, width], 1 where there is an image

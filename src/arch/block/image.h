@@ -43,7 +43,4 @@ value grid_positions(struct build *b, value table, int64_t special, int64_t rows
 // A learned vector [1, n, width] for each image: [batch, n, width].
 value each_image(struct build *b, value vector, value pixels);
 
-// head_image.c: the heads of maps: model, image-classification, backbone.
-void build_map_head(struct build *b, const struct body *io);
-
 #endif

@@ -181,6 +181,24 @@ static value classify(struct build *b, const struct seq2seq *f, value hidden)
 	return x; // [batch, labels]
 }
 
+void seq2seq_logits(struct build *b, const struct body *io)
+{
+	graph_output(b->g, "logits", logits(b, io->own, io->last));
+}
+
+void seq2seq_classify(struct build *b, const struct body *io)
+{
+	graph_output(b->g, "logits", classify(b, io->own, io->last));
+}
+
+const struct family_head seq2seq_heads[] = {
+	{ &head_conditional, seq2seq_logits },
+	{ &head_model, head_give_last },
+	{ &head_sequence, seq2seq_classify, SEQ2SEQ_TWICE },
+	{ &head_span, NULL, SEQ2SEQ_TWICE },
+	{ 0 },
+};
+
 // A class that is only the decoder, of another model's states
 static void build_alone(struct build *b, const struct seq2seq *f)
 {
@@ -191,27 +209,23 @@ static void build_alone(struct build *b, const struct seq2seq *f)
 	io.memory = graph_input(g, "encoder_hidden_states", DTYPE_F32, 3,
 		(int64_t[]){ batch, graph_symbol(g, "encoder_sequence"), f->source_size });
 	run_half(b, f, PART_DECODER, &io);
-	graph_output(g, "logits", logits(b, f, io.last));
+	io.own = f;
+	seq2seq_logits(b, &io);
 }
 
 static void build_whole(struct build *b, const struct seq2seq *f)
 {
 	struct graph *g = b->g;
-	const char *head = b->s->head->name;
-	struct body enc = { 0 }, dec = { 0 };
+	struct body enc = { .own = f }, dec = { .own = f };
 	source(b, f, &enc);
-	bool twice =
-		text_is(head, "sequence-classification") || text_is(head, "question-answering"); // the text goes into both halves
+	bool twice = head_how(b->s) & SEQ2SEQ_TWICE;
 	if (b->s->part[PART_DECODER] && !twice)
 		dec.ids = graph_input(g, "decoder_input_ids", DTYPE_I64, 2,
 			(int64_t[]){ graph_symbol(g, "batch"), graph_symbol(g, "decoder_sequence") });
 	value frames = enc.mask; // as given: an encoder may count it over
 	run_half(b, f, PART_ENCODER, &enc);
 	if (!b->s->part[PART_DECODER]) {
-		if (f->classify)
-			f->classify(b, &enc);
-		else
-			b->s->head->build(b, enc.last);
+		head_build(b, &enc);
 		return;
 	}
 	if (twice)
@@ -219,14 +233,7 @@ static void build_whole(struct build *b, const struct seq2seq *f)
 	dec.memory = enc.last;
 	dec.memory_mask = f->sees_all ? NO_VALUE : frames;
 	run_half(b, f, PART_DECODER, &dec);
-	if (text_is(head, "conditional-generation"))
-		graph_output(g, "logits", logits(b, f, dec.last));
-	else if (text_is(head, "sequence-classification"))
-		graph_output(g, "logits", classify(b, f, dec.last));
-	else if (text_is(head, "model"))
-		graph_output(g, "last_hidden_state", dec.last);
-	else
-		b->s->head->build(b, dec.last);
+	head_build(b, &dec);
 	graph_output(g, "encoder_last_hidden_state", enc.last);
 }
 
@@ -275,10 +282,8 @@ static void build_decoder(struct build *b, const struct seq2seq *f)
 	if (merged)
 		merge(b, &io, half->layers);
 	run_half(b, f, PART_DECODER, &io);
-	if (text_is(b->s->head->name, "conditional-generation"))
-		graph_output(g, "logits", logits(b, f, io.last));
-	else
-		graph_output(g, "last_hidden_state", io.last);
+	io.own = f;
+	head_build(b, &io);
 	cache_outputs(b, io.cache);
 	if (first || merged)
 		cache_outputs(b, io.cross);

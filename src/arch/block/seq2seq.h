@@ -38,7 +38,6 @@ struct seq2seq {
 	void (*inputs)(struct build *b, struct body *io); // declares the encoder's; NULL: input_ids and attention_mask
 	void (*encode)(struct build *b, struct body *io);
 	void (*decode)(struct build *b, struct body *io);
-	void (*classify)(struct build *b, const struct body *io); // the head of a class without decoder; NULL: the usual one
 	bool one_table;      // a new checkpoint has one table of tokens, "embed.shared", for both halves
 	bool head_bias;      // "head.lm.bias", [1, vocab]
 	bool masks_frames;   // masks are of what the encoder reads, not of its states: the decoder counts them over
@@ -51,6 +50,16 @@ struct seq2seq {
 };
 void seq2seq_build(struct build *b, const struct seq2seq *f);
 extern const enum arch_graph seq2seq_graphs[];
+enum {
+	SEQ2SEQ_TWICE = 1,
+	SEQ2SEQ_ENCODER_ONLY = 2,
+	SEQ2SEQ_WRAPPED = 4
+};      // flags of heads: the text goes into both halves; the
+	// class has no decoder; its names begin with the prefix
+// Ways of building: io->own is the struct seq2seq. The rows are those of most families.
+void seq2seq_logits(struct build *b, const struct body *io);
+void seq2seq_classify(struct build *b, const struct body *io);
+extern const struct family_head seq2seq_heads[];
 
 // seq2seq_resolve.c. Makes a half of s: a copy to be filled with its own sizes; `within` is "encoder." or "decoder.".
 struct spec *resolve_half(struct spec *s, struct arena *a, enum part part, const char *within);

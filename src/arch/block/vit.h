@@ -24,6 +24,5 @@ value vit_patches(struct build *b, value tokens);      // without them
 // State `index` of a body as a backbone gives it: normed where the model does, [batch, tokens, hidden].
 value vit_state(struct build *b, const struct body *io, int64_t index);
 value vit_map(struct build *b, const struct body *io, value patches); // [batch, hidden, rows, cols] of the image's grid
-void build_vit_head(struct build *b, const struct body *io);
 
 #endif

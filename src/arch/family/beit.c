@@ -104,15 +104,13 @@ static void build(struct build *b)
 		return;
 	}
 	body(b, &io);
-	if (text_is(s->head->name, "model")) {
-		graph_output(b->g, "last_hidden_state", io.last);
-		if (io.pooled.id)
-			graph_output(b->g, "pooler_output", io.pooled);
-	} else if (text_is(s->head->name, "image-classification"))
-		graph_output(b->g, "logits", linear(b, "head.image", io.pooled, s->hidden_size, s->labels, true));
-	else
-		s->head->build(b, io.last);
+	head_build(b, &io);
 }
+
+static const struct family_head heads[] = {
+	{ &head_image, head_classify_pooled },
+	{ 0 },
+};
 
 const struct family beit = {
 	.name = "beit",
@@ -120,4 +118,5 @@ const struct family beit = {
 	.resolve = resolve,
 	.build = build,
 	.body = body,
+	.heads = heads,
 };

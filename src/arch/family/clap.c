@@ -239,24 +239,23 @@ static value projected(struct build *b, const char *first, const char *second, v
 	return linear(b, second, x, size, size, true);
 }
 
-static void audio_build(struct build *b)
+static void project_audio(struct build *b, const struct body *io)
 {
 	const struct clap_audio *o = b->s->own;
-	struct graph *g = b->g;
+	graph_output(b->g, "audio_embeds",
+		projected(b, "head.linear1", "head.linear2", io->pooled, o->projection_size, o->projection_act));
+	graph_output(b->g, "last_hidden_state", io->last);
+}
+
+static void audio_build(struct build *b)
+{
 	struct body io = { 0 };
 	audio_inputs(b, &io, "batch");
 	audio_body(b, &io);
-	bool projection = text_is(b->s->head->name, "projection");
-	if (!projection && !text_is(b->s->head->name, "model"))
-		b->s->head->build(b, io.last);
-	if (!io.last.id)
-		graph_fail(g, STATUS_UNSUPPORTED, "the last stage's bins do not divide into pieces of time");
-	if (projection)
-		graph_output(g, "audio_embeds",
-			projected(b, "head.linear1", "head.linear2", io.pooled, o->projection_size, o->projection_act));
-	graph_output(g, "last_hidden_state", io.last);
-	if (!projection)
-		graph_output(g, "pooler_output", io.pooled);
+	if (io.last.id)
+		head_build(b, &io);
+	else
+		graph_fail(b->g, STATUS_UNSUPPORTED, "the last stage's bins do not divide into pieces of time");
 }
 
 static void audio_sizes(const struct spec *s, json_t *out)
@@ -303,19 +302,24 @@ static void text_body(struct build *b, struct body *io)
 	io->pooled = op_tanh(g, linear(b, "pooler", first_token(b, io->last), h, h, true));
 }
 
-static void text_build(struct build *b)
+static void project_text(struct build *b, const struct body *io)
 {
 	const struct clap_text *o = b->s->own;
+	graph_output(b->g, "text_embeds",
+		projected(b, "head.linear1", "head.linear2", io->pooled, o->projection_size, o->projection_act));
+	graph_output(b->g, "last_hidden_state", io->last);
+}
+
+static void text_build(struct build *b)
+{
 	struct body io = { 0 };
-	if (!text_is(b->s->head->name, "projection")) {
+	if (!head_row(b->s)) {
 		encoder.build(b);
 		return;
 	}
 	text_tower_inputs(b, &io);
 	text_body(b, &io);
-	graph_output(b->g, "text_embeds",
-		projected(b, "head.linear1", "head.linear2", io.pooled, o->projection_size, o->projection_act));
-	graph_output(b->g, "last_hidden_state", io.last);
+	head_build(b, &io);
 }
 
 // ---- both ---------------------------------------------------------------------------------------------------------------
@@ -359,8 +363,8 @@ static void build(struct build *b)
 {
 	struct graph *g = b->g;
 	struct body text = { 0 }, audio = { 0 };
-	if (!text_is(b->s->head->name, "model")) {
-		b->s->head->build(b, NO_VALUE);
+	if (!head_row(b->s)) {
+		head_unsupported(b);
 		return;
 	}
 	text_tower_inputs(b, &text);
@@ -378,6 +382,10 @@ static void build(struct build *b)
 	graph_output(g, "audio_embeds", sounds);
 }
 
+static const struct family_head heads[] = { { &head_model }, { 0 } };
+static const struct family_head audio_heads[] = { { &head_projection, project_audio }, { 0 } };
+static const struct family_head text_heads[] = { { &head_projection, project_text }, { 0 } };
+
 const struct family clap_audio = {
 	.name = "clap-audio",
 	.architecture = "audio",
@@ -386,6 +394,7 @@ const struct family clap_audio = {
 	.body = audio_body,
 	.sizes = audio_sizes,
 	.hints = audio_hints,
+	.heads = audio_heads,
 };
 const struct family clap_text = {
 	.name = "clap-text",
@@ -393,10 +402,12 @@ const struct family clap_text = {
 	.resolve = resolve_text,
 	.build = text_build,
 	.body = text_body,
+	.heads = text_heads,
 };
 const struct family clap = {
 	.name = "clap",
 	.architecture = "multimodal",
 	.resolve = resolve,
 	.build = build,
+	.heads = heads,
 };

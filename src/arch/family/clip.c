@@ -80,31 +80,35 @@ void text_tower_inputs(struct build *b, struct body *io)
 	io->types = b->s->type_vocab_size > 1 ? graph_input(b->g, "token_type_ids", DTYPE_I64, 2, shape) : NO_VALUE;
 }
 
-static void project(struct build *b, const char *name, struct body *io)
+static void project(struct build *b, const char *name, const struct body *io)
 {
 	const struct spec *s = b->s;
 	graph_output(b->g, name, linear(b, "head.projection", io->pooled, s->hidden_size, own(s)->projection_size, false));
 	graph_output(b->g, "last_hidden_state", io->last);
 }
 
-static void build_model(struct build *b, struct body *io)
+static void project_text(struct build *b, const struct body *io)
 {
-	graph_output(b->g, "last_hidden_state", io->last);
-	if (io->pooled.id)
-		graph_output(b->g, "pooler_output", io->pooled);
+	project(b, "text_embeds", io);
 }
+
+static void project_image(struct build *b, const struct body *io)
+{
+	if (io->pooled.id)
+		project(b, "image_embeds", io);
+	else
+		head_unsupported(b);
+}
+
+static const struct family_head text_heads[] = { { &head_projection, project_text }, { 0 } };
+static const struct family_head vision_heads[] = { { &head_projection, project_image }, { 0 } };
 
 static void build_text(struct build *b)
 {
 	struct body io = { 0 };
 	text_tower_inputs(b, &io);
 	body_text(b, &io);
-	if (text_is(b->s->head->name, "projection"))
-		project(b, "text_embeds", &io);
-	else if (text_is(b->s->head->name, "model"))
-		build_model(b, &io);
-	else
-		b->s->head->build(b, io.last);
+	head_build(b, &io);
 }
 
 // ---- AltCLIP's text tower -------------------------------------------------------------------------------------------------
@@ -129,10 +133,7 @@ static void build_alt(struct build *b)
 	struct body io = { 0 };
 	text_tower_inputs(b, &io);
 	body_alt(b, &io);
-	if (text_is(b->s->head->name, "model"))
-		build_model(b, &io);
-	else
-		b->s->head->build(b, io.last);
+	head_build(b, &io);
 }
 
 const struct family alt_text = {
@@ -238,12 +239,7 @@ static void build_vision(struct build *b)
 	struct body io = { 0 };
 	vision_tower_inputs(b, &io, "batch");
 	body_vision(b, &io);
-	if (text_is(b->s->head->name, "projection") && io.pooled.id)
-		project(b, "image_embeds", &io);
-	else if (text_is(b->s->head->name, "model"))
-		build_model(b, &io);
-	else
-		b->s->head->build(b, io.last);
+	head_build(b, &io);
 }
 
 const struct family clip_text = {
@@ -253,6 +249,7 @@ const struct family clip_text = {
 	.build = build_text,
 	.body = body_text,
 	.hints = hints_text,
+	.heads = text_heads,
 };
 const struct family clip_vision = {
 	.name = "vision-tower",
@@ -260,4 +257,5 @@ const struct family clip_vision = {
 	.resolve = resolve_vision,
 	.build = build_vision,
 	.body = body_vision,
+	.heads = vision_heads,
 };

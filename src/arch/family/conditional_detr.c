@@ -13,7 +13,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct detect *d = ARENA_NEW(a, struct detect);
 	*d = (struct detect){ 0 };
-	if (text_is(s->head->name, "segmentation")) {
+	if (head_how(s) & DETECT_WITHIN) {
 		s->root = "conditional_detr.";
 		s->prefix = "model.";
 	}
@@ -101,28 +101,50 @@ static void build(struct build *b)
 			states[states_count++] = op_unsqueeze(g, x = layer_norm(b, "decoder.norm", x, h), 0);
 	}
 	x = layer_norm(b, "decoder.norm", x, h);
-	bool boxes = text_is(s->head->name, "object-detection") || text_is(s->head->name, "segmentation");
-	if (!boxes && !text_is(s->head->name, "model")) {
-		s->head->build(b, x);
-		return;
-	}
-	if (boxes) {
-		graph_output(g, "logits", linear(b, "head.classes", x, h, s->labels, true));
-		value box = detect_mlp(b, "head.boxes", x, 3, h, 4);
-		if (text_is(s->head->name, "object-detection")) { // the other head has them where they are
-			value centre = op_add(g, op_slice(g, box, 2, 0, 2), inverse_sigmoid(g, point));
-			box = op_concat(g, 2, (value[]){ centre, op_slice(g, box, 2, 2, 4) }, 2);
-		}
-		graph_output(g, "pred_boxes", op_sigmoid(g, box));
-	}
-	if (text_is(s->head->name, "segmentation"))
-		graph_output(g, "pred_masks", detect_segments(b, x, memory, mask, map, maps, count));
-	graph_output(g, "last_hidden_state", x);
-	graph_output(g, "encoder_last_hidden_state", memory);
-	if (!boxes)
-		graph_output(g, "reference_points", op_transpose(g, point, 3, (int[]){ 1, 0, 2 })); // [queries, batch, 2]
-	if (!boxes && d->auxiliary)
-		graph_output(g, "intermediate_hidden_states", op_concat(g, states_count, states, 0));
+	struct detected found = { .memory = memory, .mask = mask, .map = map, .point = point, .maps = maps, .map_count = count };
+	found.states = states;
+	found.state_count = states_count;
+	head_build(b, &(struct body){ .last = x, .own = &found });
+}
+
+static void build_bare(struct build *b, const struct body *io)
+{
+	struct graph *g = b->g;
+	const struct detected *found = io->own;
+	graph_output(g, "last_hidden_state", io->last);
+	graph_output(g, "encoder_last_hidden_state", found->memory);
+	graph_output(g, "reference_points", op_transpose(g, found->point, 3, (int[]){ 1, 0, 2 })); // [queries, batch, 2]
+	if (found->state_count)
+		graph_output(g, "intermediate_hidden_states", op_concat(g, found->state_count, found->states, 0));
+}
+
+static value classes(struct build *b, const struct body *io)
+{
+	graph_output(b->g, "logits", linear(b, "head.classes", io->last, b->s->hidden_size, b->s->labels, true));
+	return detect_mlp(b, "head.boxes", io->last, 3, b->s->hidden_size, 4);
+}
+
+static void build_objects(struct build *b, const struct body *io)
+{
+	struct graph *g = b->g;
+	const struct detected *found = io->own;
+	value box = classes(b, io), centre = op_add(g, op_slice(g, box, 2, 0, 2), inverse_sigmoid(g, found->point));
+	box = op_concat(g, 2, (value[]){ centre, op_slice(g, box, 2, 2, 4) }, 2);
+	graph_output(g, "pred_boxes", op_sigmoid(g, box));
+	graph_output(g, "last_hidden_state", io->last);
+	graph_output(g, "encoder_last_hidden_state", found->memory);
+}
+
+// This one has the boxes where they are, whatever the point.
+static void build_segments(struct build *b, const struct body *io)
+{
+	struct graph *g = b->g;
+	const struct detected *found = io->own;
+	graph_output(g, "pred_boxes", op_sigmoid(g, classes(b, io)));
+	graph_output(g, "pred_masks",
+		detect_segments(b, io->last, found->memory, found->mask, found->map, found->maps, found->map_count));
+	graph_output(g, "last_hidden_state", io->last);
+	graph_output(g, "encoder_last_hidden_state", found->memory);
 }
 
 static void hints(const struct spec *s, struct input_hints *out)
@@ -131,10 +153,18 @@ static void hints(const struct spec *s, struct input_hints *out)
 	image_hints(out, 800, 1066);
 }
 
+static const struct family_head heads[] = {
+	{ &head_model, build_bare },
+	{ &head_objects, build_objects },
+	{ &head_segmentation, build_segments, DETECT_WITHIN },
+	{ 0 },
+};
+
 const struct family conditional_detr = {
 	.name = "conditional-detr",
 	.architecture = "vision",
 	.resolve = resolve,
 	.build = build,
 	.hints = hints,
+	.heads = heads,
 };

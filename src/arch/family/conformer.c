@@ -263,8 +263,8 @@ static void build_ctc(struct build *b)
 {
 	struct graph *g = b->g;
 	struct body io = { 0 };
-	if (!text_is(b->s->head->name, "ctc") && !text_is(b->s->head->name, "model")) { // there is no class without the head
-		b->s->head->build(b, NO_VALUE);
+	if (!head_row(b->s)) {
+		head_unsupported(b);
 		return;
 	}
 	const struct spec *outer = part_enter(b, PART_ENCODER);
@@ -275,6 +275,8 @@ static void build_ctc(struct build *b)
 	value w = op_reshape(g, WEIGHT(b, "head.ctc", "weight", n, h, 1), 2, (int64_t[]){ n, h });
 	graph_output(g, "logits", op_linear_output(g, io.last, w, WEIGHT(b, "head.ctc", "bias", n))); // [batch, frames, vocab]
 }
+
+static const struct family_head ctc_heads[] = { { &head_ctc }, { &head_model }, { 0 } }; // there is no class without the head
 
 const struct family conformer = {
 	.name = "conformer",
@@ -288,4 +290,5 @@ const struct family conformer_ctc = {
 	.architecture = "encoder-only",
 	.resolve = resolve_ctc,
 	.build = build_ctc,
+	.heads = ctc_heads,
 };

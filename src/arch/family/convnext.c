@@ -128,7 +128,7 @@ static void body(struct build *b, struct body *io)
 	graph_leave(b->g);
 	states_begin(b, io, x);
 	io->last = stages(b, io, x);
-	bool backbone = !b->s->head || text_is(b->s->head->name, "backbone");
+	bool backbone = !b->s->head || b->s->head->gives_states;
 	for (int64_t i = 0; backbone && i < b->s->out_count && !graph_failed(b->g); i++) { // its results are normed
 		int64_t at = b->s->out_indices[i];
 		b->layer = at;
@@ -152,7 +152,7 @@ static void body_dino(struct build *b, struct body *io)
 	graph_leave(g);
 	states_begin(b, io, io->pixels);
 	x = stages(b, io, x);
-	if (!b->s->head || text_is(b->s->head->name, "backbone"))
+	if (!b->s->head || b->s->head->gives_states)
 		return;
 	value tokens = op_concat(g, 2, (value[]){ op_unsqueeze(g, mean(b, x), 1), tokens_of(b, x) }, 1);
 	io->last = layer_norm(b, "norm", tokens, b->s->hidden_size);
@@ -163,7 +163,7 @@ static void build(struct build *b)
 {
 	struct body io = { .pixels = pixel_input(b, b->s->channels, 0, 0) };
 	b->s->row->family->body(b, &io);
-	build_map_head(b, &io);
+	head_build(b, &io);
 }
 
 static void hints(const struct spec *s, struct input_hints *out)
@@ -179,6 +179,7 @@ const struct family convnext = {
 	.build = build,
 	.body = body,
 	.hints = hints,
+	.heads = map_heads,
 };
 const struct family convnext_dino = {
 	.name = "convnext",
@@ -187,4 +188,5 @@ const struct family convnext_dino = {
 	.build = build,
 	.body = body_dino,
 	.hints = hints,
+	.heads = map_heads,
 };

@@ -243,27 +243,45 @@ static void body(struct build *b, struct body *io)
 	io->last = x;
 }
 
+static void build_sequence(struct build *b, const struct body *io)
+{
+	const struct deberta *d = b->s->own;
+	int64_t n = b->s->hidden_size;
+	value x = activate(b, d->pooler_act, linear(b, "head.pooler", first_token(b, io->last), n, n, true));
+	graph_output(b->g, "logits", linear(b, "head.token", x, n, b->s->labels, true));
+}
+
+static void build_lm(struct build *b, const struct body *io)
+{
+	const struct spec *s = b->s;
+	const struct deberta *d = s->own;
+	int64_t n = s->hidden_size;
+	if (d->legacy) {
+		head_lm(b, io);
+		return;
+	}
+	value x = layer_norm(b, "head.newer.norm", activate(b, s->act, linear(b, "head.newer.dense", io->last, n, n, true)), n);
+	value w = WEIGHT(b, "embed.word", "weight", s->vocab_size, n);
+	graph_output(b->g, "logits", op_linear_output(b->g, x, w, WEIGHT(b, "head.newer", "bias", s->vocab_size)));
+}
+
+static const struct family_head heads[] = {
+	{ &head_sequence, build_sequence },
+	{ &head_masked_lm, build_lm },
+	{ 0 },
+};
+
 static void build(struct build *b)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
-	const struct deberta *d = s->own;
 	struct body io = { 0 };
-	int64_t shape[] = { graph_symbol(g, "batch"), graph_symbol(g, "sequence") }, n = s->hidden_size;
+	int64_t shape[] = { graph_symbol(g, "batch"), graph_symbol(g, "sequence") };
 	io.ids = b->ids = graph_input(g, "input_ids", DTYPE_I64, 2, shape);
 	io.mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape);
 	io.types = s->type_vocab_size > 1 ? graph_input(g, "token_type_ids", DTYPE_I64, 2, shape) : NO_VALUE;
 	body(b, &io);
-	if (text_is(s->head->name, "sequence-classification")) {
-		value x = activate(b, d->pooler_act, linear(b, "head.pooler", first_token(b, io.last), n, n, true));
-		graph_output(g, "logits", linear(b, "head.token", x, n, s->labels, true));
-	} else if (text_is(s->head->name, "masked-lm") && !d->legacy) {
-		value x = layer_norm(
-			b, "head.newer.norm", activate(b, s->act, linear(b, "head.newer.dense", io.last, n, n, true)), n);
-		value w = WEIGHT(b, "embed.word", "weight", s->vocab_size, n);
-		graph_output(g, "logits", op_linear_output(g, x, w, WEIGHT(b, "head.newer", "bias", s->vocab_size)));
-	} else
-		s->head->build(b, io.last);
+	head_build(b, &io);
 }
 
 const struct family deberta = {
@@ -272,4 +290,5 @@ const struct family deberta = {
 	.resolve = resolve,
 	.build = build,
 	.body = body,
+	.heads = heads,
 };

@@ -359,10 +359,12 @@ static void build(struct build *b)
 	struct body io = { 0 };
 	decoder_inputs(b, &io);
 	body(b, &io);
-	b->s->head->build(b, io.last);
+	head_build(b, &io);
 	if (io.cache)
 		cache_outputs(b, io.cache);
 }
+
+static const struct family_head heads[] = { { &head_sequence, head_score_last }, { 0 } };
 
 const struct family decoder = {
 	.name = "decoder",
@@ -370,4 +372,7 @@ const struct family decoder = {
 	.resolve = resolve,
 	.build = build,
 	.body = body,
+	.heads = heads,
+	.any_heads = true,
+	.shares_cache = true,
 };

@@ -12,7 +12,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct detect *d = ARENA_NEW(a, struct detect);
 	*d = (struct detect){ 0 };
-	if (text_is(s->head->name, "segmentation")) { // the detector is a part of that class, with all its names
+	if (head_how(s) & DETECT_WITHIN) {
 		s->root = "detr.";
 		s->prefix = "model.";
 	}
@@ -61,24 +61,44 @@ static void build(struct build *b)
 			states[states_count++] = op_unsqueeze(g, x = layer_norm(b, "decoder.norm", x, h), 0);
 	}
 	x = layer_norm(b, "decoder.norm", x, h); // [batch, queries, hidden]
-	if (text_is(s->head->name, "model")) {
-		graph_output(g, "last_hidden_state", x);
-		graph_output(g, "encoder_last_hidden_state", memory);
-		if (d->auxiliary)
-			graph_output(g, "intermediate_hidden_states",
-				op_concat(g, states_count, states, 0)); // [layers, batch, queries, hidden]
-		return;
-	}
-	if (!text_is(s->head->name, "object-detection") && !text_is(s->head->name, "segmentation")) {
-		s->head->build(b, x);
-		return;
-	}
-	graph_output(g, "logits", linear(b, "head.classes", x, h, s->labels + 1, true)); // one more: no object
-	graph_output(g, "pred_boxes", op_sigmoid(g, detect_mlp(b, "head.boxes", x, 3, h, 4)));
-	if (text_is(s->head->name, "segmentation"))
-		graph_output(g, "pred_masks", detect_segments(b, x, memory, mask, map, maps, count));
-	graph_output(g, "last_hidden_state", x);
-	graph_output(g, "encoder_last_hidden_state", memory);
+	struct detected found = { .memory = memory, .mask = mask, .map = map, .maps = maps, .map_count = count };
+	found.states = states;
+	found.state_count = states_count;
+	head_build(b, &(struct body){ .last = x, .own = &found });
+}
+
+static void build_bare(struct build *b, const struct body *io)
+{
+	const struct detected *found = io->own;
+	graph_output(b->g, "last_hidden_state", io->last);
+	graph_output(b->g, "encoder_last_hidden_state", found->memory);
+	if (found->state_count)
+		graph_output(b->g, "intermediate_hidden_states",
+			op_concat(b->g, found->state_count, found->states, 0)); // [layers, batch, queries, hidden]
+}
+
+static void give_boxes(struct build *b, const struct body *io, bool segments)
+{
+	struct graph *g = b->g;
+	const struct detected *found = io->own;
+	int64_t h = b->s->hidden_size;
+	graph_output(g, "logits", linear(b, "head.classes", io->last, h, b->s->labels + 1, true)); // one more: no object
+	graph_output(g, "pred_boxes", op_sigmoid(g, detect_mlp(b, "head.boxes", io->last, 3, h, 4)));
+	if (segments)
+		graph_output(g, "pred_masks",
+			detect_segments(b, io->last, found->memory, found->mask, found->map, found->maps, found->map_count));
+	graph_output(g, "last_hidden_state", io->last);
+	graph_output(g, "encoder_last_hidden_state", found->memory);
+}
+
+static void build_objects(struct build *b, const struct body *io)
+{
+	give_boxes(b, io, false);
+}
+
+static void build_segments(struct build *b, const struct body *io)
+{
+	give_boxes(b, io, true);
 }
 
 // What the published preprocessor makes of a photograph of 640 by 480.
@@ -88,10 +108,18 @@ static void hints(const struct spec *s, struct input_hints *out)
 	image_hints(out, 800, 1066);
 }
 
+static const struct family_head heads[] = {
+	{ &head_model, build_bare },
+	{ &head_objects, build_objects },
+	{ &head_segmentation, build_segments, DETECT_WITHIN },
+	{ 0 },
+};
+
 const struct family detr = {
 	.name = "detr",
 	.architecture = "vision",
 	.resolve = resolve,
 	.build = build,
 	.hints = hints,
+	.heads = heads,
 };

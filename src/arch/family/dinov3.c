@@ -139,23 +139,29 @@ static void build_features(struct build *b, const struct body *io)
 	}
 }
 
+static void build_bare(struct build *b, const struct body *io)
+{
+	graph_output(b->g, "last_hidden_state", io->last);
+	graph_output(b->g, "pooler_output", first_token(b, io->last));
+}
+
 static void build(struct build *b)
 {
 	struct body io = { .pixels = pixel_input(b, b->s->channels, 0, 0) };
 	body(b, &io);
-	if (text_is(b->s->head->name, "model")) {
-		graph_output(b->g, "last_hidden_state", io.last);
-		graph_output(b->g, "pooler_output", first_token(b, io.last));
-	} else if (text_is(b->s->head->name, "backbone"))
-		build_features(b, &io);
-	else
-		b->s->head->build(b, io.last);
+	head_build(b, &io);
 }
 
 static void hints(const struct spec *s, struct input_hints *out)
 {
 	image_hints(out, s->image_size, s->image_width);
 }
+
+static const struct family_head heads[] = {
+	{ &head_model, build_bare },
+	{ &head_backbone, build_features },
+	{ 0 },
+};
 
 const struct family dinov3 = {
 	.name = "dinov3",
@@ -164,4 +170,5 @@ const struct family dinov3 = {
 	.build = build,
 	.body = body,
 	.hints = hints,
+	.heads = heads,
 };

@@ -71,8 +71,9 @@ static value build_tower(struct build *b, enum part part, struct body *io, const
 }
 
 // The classifier of the picture alone: the mean of its patches.
-static void build_classifier(struct build *b, struct body *io)
+static void build_classifier(struct build *b, const struct body *given)
 {
+	struct body vision = *given, *io = &vision;
 	const struct spec *s = b->s, *tower = s->part[PART_VISION], *outer = part_enter(b, PART_VISION);
 	graph_enter(b->g, "vision");
 	tower->row->family->body(b, io);
@@ -83,21 +84,23 @@ static void build_classifier(struct build *b, struct body *io)
 		linear(b, "head.image", op_reduce_mean(b->g, patches, 1, false), tower->hidden_size, s->labels, true));
 }
 
+enum { DUAL_PICTURE_ONLY = 1 };
+static const struct family_head heads[] = { { &head_model }, { &head_image, build_classifier, DUAL_PICTURE_ONLY }, { 0 } };
+
 static void build(struct build *b)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	struct body text = { 0 }, vision = { 0 };
 	const struct spec *outer = part_enter(b, PART_VISION);
-	vision_tower_inputs(b, &vision, text_is(s->head->name, "image-classification") ? "batch" : "image_batch");
+	vision_tower_inputs(b, &vision, head_how(s) & DUAL_PICTURE_ONLY ? "batch" : "image_batch");
 	part_leave(b, outer);
-	if (text_is(s->head->name, "image-classification")) {
-		build_classifier(b, &vision);
+	if (head_how(s) & DUAL_PICTURE_ONLY) {
+		head_build(b, &vision);
 		return;
 	}
-	if (!text_is(s->head->name, "model") && !s->traits.rooted_towers) {
-		graph_fail(b->g, STATUS_UNSUPPORTED, "%s on a model of type %s is not supported yet", s->class_name,
-			s->row->model_type);
+	if (!head_row(s) && !s->traits.rooted_towers) {
+		head_unsupported(b);
 		return;
 	}
 	outer = part_enter(b, PART_TEXT);
@@ -123,4 +126,5 @@ const struct family dual = {
 	.architecture = "multimodal",
 	.resolve = resolve,
 	.build = build,
+	.heads = heads,
 };

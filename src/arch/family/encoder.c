@@ -206,7 +206,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_spans(c, s, e);
 	resolve_adapter(c, s, e, a);
 	encoder_resolve_embedding(c, s, e, a);
-	if (s->head && text_is(s->head->name, "multiple-choice"))
+	if (s->head && s->head->choices)
 		resolve_summary(c, e);
 }
 
@@ -275,7 +275,7 @@ static void encode(struct build *b, struct body *io, const struct text_inputs *i
 	if (weight_named(b, "out.project"))
 		x = linear(b, "out.project", layer_norm(b, "out.norm", x, s->hidden_size), s->hidden_size, e->out_size, true);
 	io->last = x;
-	if (s->head && !text_is(s->head->name, "model"))
+	if (s->head && !s->head->bare)
 		return;
 	if (s->traits.pool_is_norm)
 		io->pooled = first_token(b, x);
@@ -318,7 +318,7 @@ static void build(struct build *b)
 	struct body io = { 0 };
 	struct text_inputs in = { 0 };
 	int64_t shape[] = { graph_symbol(g, "batch"), graph_symbol(g, "sequence"), 4 };
-	bool choices = text_is(s->head->name, "multiple-choice");
+	bool choices = s->head->choices;
 	value ids = token_input(b, "input_ids", choices);
 	io.ids = b->ids = one_text_a_row(b, ids, choices);
 	if (!s->traits.fourier)
@@ -350,24 +350,14 @@ static void build(struct build *b)
 		in.seen_types = graph_input(g, "visual_token_type_ids", DTYPE_I64, 2, regions);
 	}
 	encode(b, &io, &in);
-	if (choices)
-		encoder_build_choices(b, ids, io.last);
-	else if (text_is(s->head->name, "question-answering") && weight_named(b, "head.asked.start.out"))
-		encoder_build_asked(b, &io);
-	else if (weight_named(b, "head.relevance") && !text_is(s->head->name, "model"))
-		encoder_build_retrieval(b, io.last);
-	else if (text_is(s->head->name, "model")) {
-		graph_output(g, "last_hidden_state", io.last);
-		if (io.pooled.id)
-			graph_output(g, "pooler_output", io.pooled);
-	} else
-		s->head->build(b, io.last);
+	io.own = &ids;
+	head_build(b, &io);
 }
 
 static void hints(const struct spec *s, struct input_hints *out)
 {
 	const struct encoder *e = s->own;
-	if (s->head && text_is(s->head->name, "multiple-choice"))
+	if (s->head && s->head->choices)
 		out->symbols[0] = (struct input_symbol){ "choices", 2 };
 	if (e->seen_size)
 		out->symbols[0] = (struct input_symbol){ "regions", 36 };
@@ -382,4 +372,6 @@ const struct family encoder = {
 	.build = build,
 	.body = body,
 	.hints = hints,
+	.heads = encoder_heads,
+	.may_decode = true,
 };

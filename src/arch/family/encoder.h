@@ -51,10 +51,8 @@ struct text_inputs {
 };
 
 void encoder_resolve_embedding(struct config *c, struct spec *s, struct encoder *e, struct arena *a);
-// encoder_head.c: each declares the graph's outputs. choices: input_ids [batch, choices, seq]
-void encoder_build_choices(struct build *b, value choices, value hidden);
-void encoder_build_asked(struct build *b, const struct body *io);
-void encoder_build_retrieval(struct build *b, value hidden);
+// encoder_head.c. io->own: the value input_ids as it came in, [batch, seq] or [batch, choices, seq]
+extern const struct family_head encoder_heads[];
 // encoder_attention.c
 value encoder_span_attention(struct build *b, value x, value bias);
 value encoder_distance_attention(struct build *b, value x, value bias);

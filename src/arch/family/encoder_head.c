@@ -5,8 +5,9 @@
 #include <float.h>
 
 // One score for each of several texts: a dense layer over what the pooler gives, or a summary of the states.
-void encoder_build_choices(struct build *b, value choices, value hidden)
+static void build_choices(struct build *b, const struct body *io)
 {
+	value choices = *(const value *)io->own, hidden = io->last;
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct encoder *e = s->own;
@@ -50,8 +51,12 @@ static value asked_span(struct build *b, const char *word, value asked, value hi
 	return op_squeeze(g, op_matmul(g, scores, op_transpose(g, side[1], 3, (int[]){ 0, 2, 1 })), 1); // [batch, seq]
 }
 
-void encoder_build_asked(struct build *b, const struct body *io)
+static void build_span(struct build *b, const struct body *io)
 {
+	if (!weight_named(b, "head.asked.start.out")) {
+		b->s->head->build(b, io);
+		return;
+	}
 	struct graph *g = b->g;
 	const struct encoder *e = b->s->own;
 	graph_enter(g, "head");
@@ -69,18 +74,36 @@ void encoder_build_asked(struct build *b, const struct body *io)
 
 // Dense retrieval (Karpukhin et al. 2020, https://arxiv.org/abs/2004.04906): a text is its first token's state; the reader says
 // where an answer is and whether there is one.
-void encoder_build_retrieval(struct build *b, value hidden)
+static void build_embedding(struct build *b, const struct body *io)
 {
-	struct graph *g = b->g;
 	const struct encoder *e = b->s->own;
-	value first = first_token(b, hidden);
-	if (text_is(b->s->head->name, "embedding")) {
-		graph_output(g, "pooler_output",
-			e->out_size ? linear(b, "head.embed", first, b->s->hidden_size, e->out_size, true) : first);
+	if (!weight_named(b, "head.relevance")) {
+		head_unsupported(b);
 		return;
 	}
-	value both = linear(b, "head.span", hidden, b->s->hidden_size, 2, true);
-	graph_output(g, "start_logits", op_squeeze(g, op_slice(g, both, 2, 0, 1), 2));
-	graph_output(g, "end_logits", op_squeeze(g, op_slice(g, both, 2, 1, 2), 2));
-	graph_output(g, "relevance_logits", op_squeeze(g, linear(b, "head.relevance", first, b->s->hidden_size, 1, true), 1));
+	value first = first_token(b, io->last);
+	graph_output(b->g, "pooler_output",
+		e->out_size ? linear(b, "head.embed", first, b->s->hidden_size, e->out_size, true) : first);
 }
+
+static void build_reader(struct build *b, const struct body *io)
+{
+	struct graph *g = b->g;
+	if (!weight_named(b, "head.relevance")) {
+		head_unsupported(b);
+		return;
+	}
+	value first = first_token(b, io->last);
+	head_span.build(b, io);
+	value relevance = linear(b, "head.relevance", first, b->s->hidden_size, 1, true);
+	graph_output(g, "relevance_logits", op_squeeze(g, relevance, 1));
+}
+
+const struct family_head encoder_heads[] = {
+	{ &head_multiple_choice, build_choices },
+	{ &head_span, build_span },
+	{ &head_embedding, build_embedding },
+	{ &head_reader, build_reader },
+	{ &head_causal_lm, head_lm },
+	{ 0 },
+};

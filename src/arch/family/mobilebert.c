@@ -169,34 +169,60 @@ static value pooled(struct build *b, value x)
 	return m->pooler_dense ? op_tanh(b->g, linear(b, "pooler", x, n, n, true)) : x;
 }
 
+static void build_bare(struct build *b, const struct body *io)
+{
+	const struct mobilebert *m = b->s->own;
+	graph_output(b->g, "last_hidden_state", io->last);
+	if (!m->pooler_dense || weight_exists(b, "pooler", "weight"))
+		graph_output(b->g, "pooler_output", pooled(b, io->last));
+}
+
+static value next_sentence(struct build *b, const struct body *io)
+{
+	return linear(b, "head.next", pooled(b, io->last), b->s->hidden_size, 2, true);
+}
+
+static void build_lm(struct build *b, const struct body *io)
+{
+	graph_output(b->g, "logits", language_head(b, io->last));
+}
+
+static void build_pretraining(struct build *b, const struct body *io)
+{
+	graph_output(b->g, "prediction_logits", language_head(b, io->last));
+	graph_output(b->g, "seq_relationship_logits", next_sentence(b, io));
+}
+
+static void build_next(struct build *b, const struct body *io)
+{
+	graph_output(b->g, "logits", next_sentence(b, io));
+}
+
+static void build_sequence(struct build *b, const struct body *io)
+{
+	graph_output(b->g, "logits", linear(b, "head.token", pooled(b, io->last), b->s->hidden_size, b->s->labels, true));
+}
+
+static const struct family_head heads[] = {
+	{ &head_model, build_bare },
+	{ &head_masked_lm, build_lm },
+	{ &head_pretraining, build_pretraining },
+	{ &head_next_sentence, build_next },
+	{ &head_sequence, build_sequence },
+	{ 0 },
+};
+
 static void build(struct build *b)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
-	const struct mobilebert *m = s->own;
 	struct body io = { 0 };
 	int64_t shape[] = { graph_symbol(g, "batch"), graph_symbol(g, "sequence") };
 	io.ids = b->ids = graph_input(g, "input_ids", DTYPE_I64, 2, shape);
 	io.mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape);
 	io.types = s->type_vocab_size > 1 ? graph_input(g, "token_type_ids", DTYPE_I64, 2, shape) : NO_VALUE;
 	body(b, &io);
-	const char *name = s->head->name;
-	if (text_is(name, "model")) {
-		graph_output(g, "last_hidden_state", io.last);
-		if (!m->pooler_dense || weight_exists(b, "pooler", "weight"))
-			graph_output(g, "pooler_output", pooled(b, io.last));
-	} else if (text_is(name, "masked-lm") || text_is(name, "pretraining")) {
-		bool alone = text_is(name, "masked-lm");
-		graph_output(g, alone ? "logits" : "prediction_logits", language_head(b, io.last));
-		if (!alone)
-			graph_output(g, "seq_relationship_logits",
-				linear(b, "head.next", pooled(b, io.last), s->hidden_size, 2, true));
-	} else if (text_is(name, "next-sentence"))
-		graph_output(g, "logits", linear(b, "head.next", pooled(b, io.last), s->hidden_size, 2, true));
-	else if (text_is(name, "sequence-classification"))
-		graph_output(g, "logits", linear(b, "head.token", pooled(b, io.last), s->hidden_size, s->labels, true));
-	else
-		s->head->build(b, io.last);
+	head_build(b, &io);
 }
 
 const struct family mobilebert = {
@@ -205,4 +231,5 @@ const struct family mobilebert = {
 	.resolve = resolve,
 	.build = build,
 	.body = body,
+	.heads = heads,
 };

@@ -155,7 +155,7 @@ static void build(struct build *b)
 {
 	struct body io = { .pixels = pixel_input(b, b->s->channels, 0, 0) };
 	b->s->row->family->body(b, &io);
-	build_map_head(b, &io);
+	head_build(b, &io);
 }
 
 static void hints(const struct spec *s, struct input_hints *out)
@@ -171,6 +171,7 @@ const struct family mobilenet_v1 = {
 	.build = build,
 	.body = body_v1,
 	.hints = hints,
+	.heads = map_heads,
 };
 const struct family mobilenet_v2 = {
 	.name = "mobilenet",
@@ -179,4 +180,5 @@ const struct family mobilenet_v2 = {
 	.build = build,
 	.body = body_v2,
 	.hints = hints,
+	.heads = map_heads,
 };

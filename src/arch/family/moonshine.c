@@ -227,4 +227,5 @@ const struct family moonshine = {
 	.build = build,
 	.graphs = seq2seq_graphs,
 	.hints = hints,
+	.heads = seq2seq_heads,
 };

@@ -104,16 +104,18 @@ static void body(struct build *b, struct body *io)
 	io->last = x;
 }
 
+static void build_classes(struct build *b, const struct body *io)
+{
+	struct body normed = *io;
+	normed.last = whole_norm(b, "head.norm", io->last, b->s->hidden_size);
+	map_classify(b, &normed);
+}
+
 static void build(struct build *b)
 {
 	struct body io = { .pixels = pixel_input(b, b->s->channels, 0, 0) };
 	body(b, &io);
-	if (text_is(b->s->head->name, "image-classification"))
-		io.last = whole_norm(b, "head.norm", io.last, b->s->hidden_size);
-	if (text_is(b->s->head->name, "model"))
-		graph_output(b->g, "last_hidden_state", io.last);
-	else
-		build_map_head(b, &io);
+	head_build(b, &io);
 }
 
 static void hints(const struct spec *s, struct input_hints *out)
@@ -122,6 +124,13 @@ static void hints(const struct spec *s, struct input_hints *out)
 	image_hints(out, 224, 224);
 }
 
+static const struct family_head heads[] = {
+	{ &head_model, head_give_last },
+	{ &head_image, build_classes },
+	{ &head_backbone, map_features },
+	{ 0 },
+};
+
 const struct family poolformer = {
 	.name = "poolformer",
 	.architecture = "vision",
@@ -129,4 +138,5 @@ const struct family poolformer = {
 	.build = build,
 	.body = body,
 	.hints = hints,
+	.heads = heads,
 };

@@ -42,6 +42,7 @@ const struct family vlm_aligned = {
 	.build = build_aligned,
 	.graphs = vlm_graphs,
 	.hints = vlm_hints,
+	.heads = vlm_heads,
 };
 
 // ---- linear -------------------------------------------------------------------------------------------------------------
@@ -80,6 +81,7 @@ const struct family vlm_linear = {
 	.build = build_linear,
 	.graphs = vlm_graphs,
 	.hints = vlm_hints,
+	.heads = vlm_heads,
 };
 
 // ---- shuffled -----------------------------------------------------------------------------------------------------------
@@ -149,4 +151,5 @@ const struct family vlm_shuffled = {
 	.build = build_shuffled,
 	.graphs = vlm_graphs,
 	.hints = hints_shuffled,
+	.heads = vlm_heads,
 };

@@ -220,7 +220,7 @@ static void build(struct build *b)
 {
 	struct body io = { .pixels = pixel_input(b, b->s->channels, 0, 0) };
 	body(b, &io);
-	build_map_head(b, &io);
+	head_build(b, &io);
 }
 
 static void hints(const struct spec *s, struct input_hints *out)
@@ -236,6 +236,7 @@ const struct family resnet = {
 	.build = build,
 	.body = body,
 	.hints = hints,
+	.heads = map_heads,
 };
 const struct family resnet_timm = {
 	.name = "resnet",
@@ -244,4 +245,5 @@ const struct family resnet_timm = {
 	.build = build,
 	.body = body,
 	.hints = hints,
+	.heads = map_heads,
 };

@@ -137,7 +137,7 @@ static void body(struct build *b, struct body *io)
 	io->last = weight_named(b, "norm") ? norm(b, "norm", x, s->hidden_size) : x;
 }
 
-// dense, activation, norm (ModernBERT); or two linear layers, each with its activation (UltraBERT's language model); or nothing
+// dense, activation, norm (ModernBERT), or nothing
 static value head(struct build *b, value x)
 {
 	const struct spec *s = b->s;
@@ -145,10 +145,7 @@ static value head(struct build *b, value x)
 	int64_t n = s->hidden_size;
 	if (weight_named(b, "head.dense"))
 		return norm(b, "head.norm", activate(b, r->head_act, linear(b, "head.dense", x, n, n, r->classifier_bias)), n);
-	if (!r->head_size || !text_is(s->head->name, "masked-lm"))
-		return x;
-	x = op_gelu_tanh(b->g, linear(b, "head.up", x, n, r->head_size, false));
-	return op_gelu_tanh(b->g, linear(b, "head.down", x, r->head_size, n, false));
+	return x;
 }
 
 static value mean_of(struct build *b, value x, value mask)
@@ -172,31 +169,68 @@ static value classified(struct build *b, const struct body *io)
 	return r->pooling == POOL_LATE ? mean_of(b, x, io->mask) : x;
 }
 
+// Those with a dense layer of that name have BERT's and RoBERTa's heads, the others their own.
+static bool has_own(const struct build *b)
+{
+	return !weight_named(b, "head.lm.dense");
+}
+
+// UltraBERT's language model has two linear layers, each with its activation.
+static void build_lm(struct build *b, const struct body *io)
+{
+	const struct spec *s = b->s;
+	const struct rotary *r = s->own;
+	int64_t n = s->hidden_size;
+	if (!has_own(b)) {
+		head_lm(b, io);
+		return;
+	}
+	value w = WEIGHT(b, s->tied ? "embed.word" : "head.lm.out", "weight", s->vocab_size, n);
+	bool dense = weight_named(b, "head.dense"), bias = dense ? r->decoder_bias : s->traits.ffn_bias && !r->head_size;
+	value added = bias ? WEIGHT(b, "head.lm.out", "bias", s->vocab_size) : NO_VALUE, x = head(b, io->last);
+	if (!dense && r->head_size) {
+		x = op_gelu_tanh(b->g, linear(b, "head.up", x, n, r->head_size, false));
+		x = op_gelu_tanh(b->g, linear(b, "head.down", x, r->head_size, n, false));
+	}
+	graph_output(b->g, "logits", op_linear_output(b->g, x, w, added));
+}
+
+static void build_sequence(struct build *b, const struct body *io)
+{
+	if (has_own(b))
+		graph_output(b->g, "logits", classified(b, io));
+	else
+		b->s->head->build(b, io);
+}
+
+static void build_each(struct build *b, const struct body *io)
+{
+	struct body read = *io;
+	if (has_own(b))
+		read.last = head(b, io->last);
+	b->s->head->build(b, &read);
+}
+
+static const struct family_head heads[] = {
+	{ &head_model, head_give_pooled },
+	{ &head_masked_lm, build_lm },
+	{ &head_sequence, build_sequence },
+	{ &head_token, build_each },
+	{ &head_span, build_each },
+	{ 0 },
+};
+
 static void build(struct build *b)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
-	const struct rotary *r = s->own;
 	struct body io = { 0 };
-	int64_t shape[] = { graph_symbol(g, "batch"), graph_symbol(g, "sequence") }, n = s->hidden_size;
+	int64_t shape[] = { graph_symbol(g, "batch"), graph_symbol(g, "sequence") };
 	io.ids = b->ids = graph_input(g, "input_ids", DTYPE_I64, 2, shape);
 	io.mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape);
 	io.types = s->type_vocab_size > 1 ? graph_input(g, "token_type_ids", DTYPE_I64, 2, shape) : NO_VALUE;
 	body(b, &io);
-	const char *name = s->head->name;
-	bool own = !weight_named(b, "head.lm.dense"); // the others have BERT's and RoBERTa's heads
-	if (own && text_is(name, "masked-lm")) {
-		value w = WEIGHT(b, s->tied ? "embed.word" : "head.lm.out", "weight", s->vocab_size, n);
-		bool bias = weight_named(b, "head.dense") ? r->decoder_bias : s->traits.ffn_bias && !r->head_size;
-		graph_output(g, "logits",
-			op_linear_output(
-				g, head(b, io.last), w, bias ? WEIGHT(b, "head.lm.out", "bias", s->vocab_size) : NO_VALUE));
-	} else if (own && text_is(name, "sequence-classification"))
-		graph_output(g, "logits", classified(b, &io));
-	else if (own && (text_is(name, "token-classification") || text_is(name, "question-answering")))
-		s->head->build(b, head(b, io.last));
-	else
-		s->head->build(b, io.last);
+	head_build(b, &io);
 }
 
 const struct family rotary_encoder = {
@@ -205,4 +239,5 @@ const struct family rotary_encoder = {
 	.resolve = resolve,
 	.build = build,
 	.body = body,
+	.heads = heads,
 };

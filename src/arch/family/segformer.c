@@ -132,23 +132,26 @@ static void build_segments(struct build *b, const struct body *io)
 	graph_output(g, "logits", x); // [batch, labels, height, width]
 }
 
+static void build_classes(struct build *b, const struct body *io)
+{
+	const struct spec *s = b->s;
+	value x = op_reduce_mean(b->g, io->last, 1, false);
+	graph_output(b->g, "logits", linear(b, "head.image", x, s->hidden_size, s->labels, true));
+}
+
+static void build_bare(struct build *b, const struct body *io)
+{
+	const struct segformer *n = b->s->own;
+	graph_output(b->g, "last_hidden_state", n->last_is_map ? io->states[io->state_count - 1] : io->last);
+}
+
 static void build(struct build *b)
 {
-	struct graph *g = b->g;
-	const struct segformer *n = b->s->own;
 	struct body io = { .pixels = pixel_input(b, b->s->channels, 0, 0) };
 	body(b, &io);
-	if (graph_failed(g))
+	if (graph_failed(b->g))
 		return;
-	if (text_is(b->s->head->name, "semantic-segmentation"))
-		build_segments(b, &io);
-	else if (text_is(b->s->head->name, "image-classification"))
-		graph_output(g, "logits",
-			linear(b, "head.image", op_reduce_mean(g, io.last, 1, false), b->s->hidden_size, b->s->labels, true));
-	else if (text_is(b->s->head->name, "model"))
-		graph_output(g, "last_hidden_state", n->last_is_map ? io.states[io.state_count - 1] : io.last);
-	else
-		b->s->head->build(b, io.last);
+	head_build(b, &io);
 }
 
 static void hints(const struct spec *s, struct input_hints *out)
@@ -157,6 +160,13 @@ static void hints(const struct spec *s, struct input_hints *out)
 	image_hints(out, 512, 512);
 }
 
+static const struct family_head heads[] = {
+	{ &head_segments, build_segments },
+	{ &head_image, build_classes },
+	{ &head_model, build_bare },
+	{ 0 },
+};
+
 const struct family segformer = {
 	.name = "segformer",
 	.architecture = "vision",
@@ -164,4 +174,5 @@ const struct family segformer = {
 	.build = build,
 	.body = body,
 	.hints = hints,
+	.heads = heads,
 };

@@ -133,4 +133,5 @@ const struct family seq2seq = {
 	.resolve = resolve,
 	.build = build,
 	.graphs = seq2seq_graphs,
+	.heads = seq2seq_heads,
 };

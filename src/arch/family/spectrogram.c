@@ -66,23 +66,27 @@ static void body(struct build *b, struct body *io)
 	io->pooled = op_scale(g, pair, 0.5f); // [batch, hidden]
 }
 
+static void build_classes(struct build *b, const struct body *io)
+{
+	int64_t h = b->s->hidden_size;
+	value x = layer_norm(b, "head.audio.norm", io->pooled, h);
+	graph_output(b->g, "logits", linear(b, "head.audio", x, h, b->s->labels, true));
+}
+
 static void build(struct build *b)
 {
 	const struct spectrogram *o = b->s->own;
 	struct graph *g = b->g;
-	int64_t h = b->s->hidden_size;
 	struct body io = { .features = graph_input(g, "input_values", DTYPE_F32, 3,
 				   (int64_t[]){ graph_symbol(g, "batch"), o->frames, o->bins }) };
 	body(b, &io);
-	if (text_is(b->s->head->name, "model")) {
-		graph_output(g, "last_hidden_state", io.last);
-		graph_output(g, "pooler_output", io.pooled);
-	} else if (text_is(b->s->head->name, "audio-classification"))
-		graph_output(g, "logits",
-			linear(b, "head.audio", layer_norm(b, "head.audio.norm", io.pooled, h), h, b->s->labels, true));
-	else
-		b->s->head->build(b, io.last);
+	head_build(b, &io);
 }
+
+static const struct family_head heads[] = {
+	{ &head_audio, build_classes },
+	{ 0 },
+};
 
 const struct family spectrogram = {
 	.name = "spectrogram",
@@ -90,4 +94,5 @@ const struct family spectrogram = {
 	.resolve = resolve,
 	.build = build,
 	.body = body,
+	.heads = heads,
 };

@@ -95,8 +95,7 @@ static void resolve_adapter(struct config *c, struct spec *s, struct sound *o)
 	if (add && (o->adapter_kernel < 1 || o->adapter_stride < 1 || layers < 1 || layers > 4096 || size < 1 || size % s->heads))
 		config_fail(c, STATUS_UNSUPPORTED, "an adapter of %lld layers with a kernel of %lld in steps of %lld to %lld",
 			(long long)layers, (long long)o->adapter_kernel, (long long)o->adapter_stride, (long long)size);
-	if (o->adapter_layers && s->head && !text_is(s->head->name, "model") && !text_is(s->head->name, "ctc") &&
-		!text_is(s->head->name, "x-vector") && !text_is(s->head->name, "pretraining"))
+	if (o->adapter_layers && s->head && !(head_how(s) & SPEECH_ADAPTED))
 		config_fail(c, STATUS_UNSUPPORTED, "this class has no adapter (add_adapter)");
 }
 
@@ -109,19 +108,19 @@ static void resolve_head(struct config *c, struct spec *s, struct sound *o, stru
 	o->tdnn_dim = config_sizes(c, "tdnn_dim", a, 0, &o->tdnn_count);
 	o->tdnn_kernel = config_sizes(c, "tdnn_kernel", a, 0, &kernels);
 	o->tdnn_dilation = config_sizes(c, "tdnn_dilation", a, 0, &dilations);
-	if (s->head && text_is(s->head->name, "x-vector") &&
+	if (head_how(s) & SPEECH_VOICE &&
 		(!o->tdnn_count || o->tdnn_count > kernels || o->tdnn_count > dilations || !o->xvector_size))
 		config_fail(c, STATUS_BAD_INPUT, "tdnn_dim, tdnn_kernel and tdnn_dilation should be lists of one length");
 	o->code_groups = config_size(c, "num_codevector_groups", 1);
 	o->codes = config_size(c, "num_codevectors_per_group", 1);
 	o->code_size = config_size(c, "codevector_dim", 1);
 	o->code_out = config_size(c, "proj_codevector_dim", 1);
-	if (s->head && text_is(s->head->name, "pretraining") &&
+	if (head_how(s) & SPEECH_CODES &&
 		(o->code_groups < 1 || o->codes < 1 || o->code_size < 1 || o->code_size % o->code_groups ||
 			o->code_groups * o->codes > 1 << 24))
 		config_fail(c, STATUS_BAD_INPUT, "%lld groups of %lld code vectors of %lld", (long long)o->code_groups,
 			(long long)o->codes, (long long)o->code_size);
-	if (s->head && text_is(s->head->name, "ctc") && !s->vocab_size)
+	if (head_how(s) & SPEECH_LETTERS && !s->vocab_size)
 		config_fail(c, STATUS_BAD_INPUT, "vocab_size is missing");
 }
 
@@ -377,7 +376,10 @@ static void speech_build(struct build *b)
 	io.features = graph_input(g, o->conv_count ? "input_values" : "input_features", DTYPE_F32, o->conv_count ? 2 : 3, shape);
 	io.mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape);
 	speech_body(b, &io);
-	speech_head(b, &io);
+	if (head_row(b->s))
+		head_build(b, &io);
+	else
+		head_unsupported(b);
 }
 
 const struct family speech = {
@@ -386,4 +388,5 @@ const struct family speech = {
 	.resolve = resolve,
 	.build = speech_build,
 	.body = speech_body,
+	.heads = speech_heads,
 };

@@ -5,6 +5,8 @@
 
 #include "arch/block/block.h"
 
-void speech_head(struct build *b, struct body *io);
+// What resolve asks of a head: whether its class has the adapter, and which keys it cannot be without.
+enum { SPEECH_ADAPTED = 1, SPEECH_LETTERS = 2, SPEECH_CODES = 4, SPEECH_VOICE = 8 };
+extern const struct family_head speech_heads[];
 
 #endif

@@ -25,7 +25,7 @@ static value lengths_of(struct build *b, const struct body *io) // f32 [batch]: 
 	return n;
 }
 
-static value head_sequence(struct build *b, struct body *io, value x)
+static value sequence_of(struct build *b, const struct body *io, value x)
 {
 	const struct spec *s = b->s;
 	const struct sound *o = sound_of(b);
@@ -39,7 +39,7 @@ static value head_sequence(struct build *b, struct body *io, value x)
 }
 
 // Layers over kernels of frames, as linear layers over frames side by side; then mean and deviation of what no padding reached.
-static void head_xvector(struct build *b, struct body *io, value x)
+static void voice_of(struct build *b, const struct body *io, value x)
 {
 	const struct sound *o = sound_of(b);
 	struct graph *g = b->g;
@@ -68,7 +68,7 @@ static void head_xvector(struct build *b, struct body *io, value x)
 
 // What pre-training compares: the states, and the code vectors nearest to what the stem extracted, one of each group; how many
 // code vectors are in use is the exponential of their entropy.
-static void head_pretraining(struct build *b, struct body *io)
+static void compare_codes(struct build *b, const struct body *io)
 {
 	const struct sound *o = sound_of(b);
 	struct graph *g = b->g;
@@ -95,38 +95,64 @@ static void head_pretraining(struct build *b, struct body *io)
 		op_reduce_sum(g, op_exp(g, op_neg(g, op_reduce_sum(g, entropy, 1, false))), 0, false));
 }
 
-void speech_head(struct build *b, struct body *io)
+static void build_bare(struct build *b, const struct body *io)
 {
-	const struct spec *s = b->s;
-	const struct sound *o = sound_of(b);
-	struct graph *g = b->g;
-	const char *name = s->head->name;
-	if (text_is(name, "model")) {
-		graph_output(g, "last_hidden_state", io->last);
-		if (o->gives_features)
-			graph_output(g, "extract_features", io->pooled); // [batch, frames, feature]
-		return;
-	}
-	graph_enter(g, "head");
-	if (text_is(name, "ctc")) {
-		value logits = linear(b, "head.ctc", io->last, o->out_size, s->vocab_size, true);
-		graph_leave(g);
-		graph_output(g, "logits", logits); // [batch, frames, vocab]
-		return;
-	}
-	if (text_is(name, "pretraining") && weight_named(b, "head.quantizer")) {
-		head_pretraining(b, io);
-		graph_leave(g);
-		return;
-	}
-	value x = o->weighted_sum ? weighed(b, io) : io->last;
-	if (text_is(name, "sequence-classification"))
-		graph_output(g, "logits", head_sequence(b, io, x)); // [batch, labels]
-	else if (text_is(name, "audio-frame-classification"))
-		graph_output(g, "logits", linear(b, "head.classifier", x, s->hidden_size, s->labels, true));
-	else if (text_is(name, "x-vector"))
-		head_xvector(b, io, x);
-	else
-		graph_fail(g, STATUS_UNSUPPORTED, "%s: speech encoders have no such head here yet", s->class_name);
-	graph_leave(g);
+	graph_output(b->g, "last_hidden_state", io->last);
+	if (sound_of(b)->gives_features)
+		graph_output(b->g, "extract_features", io->pooled); // [batch, frames, feature]
 }
+
+static void build_ctc(struct build *b, const struct body *io)
+{
+	graph_enter(b->g, "head");
+	value logits = linear(b, "head.ctc", io->last, sound_of(b)->out_size, b->s->vocab_size, true);
+	graph_leave(b->g);
+	graph_output(b->g, "logits", logits); // [batch, frames, vocab]
+}
+
+static void build_pretraining(struct build *b, const struct body *io)
+{
+	if (!weight_named(b, "head.quantizer")) {
+		head_unsupported(b);
+		return;
+	}
+	graph_enter(b->g, "head");
+	compare_codes(b, io);
+	graph_leave(b->g);
+}
+
+static value heard(struct build *b, const struct body *io)
+{
+	return sound_of(b)->weighted_sum ? weighed(b, io) : io->last;
+}
+
+static void build_sequence(struct build *b, const struct body *io)
+{
+	graph_enter(b->g, "head");
+	graph_output(b->g, "logits", sequence_of(b, io, heard(b, io))); // [batch, labels]
+	graph_leave(b->g);
+}
+
+static void build_frames(struct build *b, const struct body *io)
+{
+	graph_enter(b->g, "head");
+	graph_output(b->g, "logits", linear(b, "head.classifier", heard(b, io), b->s->hidden_size, b->s->labels, true));
+	graph_leave(b->g);
+}
+
+static void build_voice(struct build *b, const struct body *io)
+{
+	graph_enter(b->g, "head");
+	voice_of(b, io, heard(b, io));
+	graph_leave(b->g);
+}
+
+const struct family_head speech_heads[] = {
+	{ &head_model, build_bare, SPEECH_ADAPTED },
+	{ &head_ctc, build_ctc, SPEECH_ADAPTED | SPEECH_LETTERS },
+	{ &head_pretraining, build_pretraining, SPEECH_ADAPTED | SPEECH_CODES },
+	{ &head_sequence, build_sequence },
+	{ &head_audio_frames, build_frames },
+	{ &head_x_vector, build_voice, SPEECH_ADAPTED | SPEECH_VOICE },
+	{ 0 },
+};

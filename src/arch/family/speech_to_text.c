@@ -115,4 +115,5 @@ const struct family speech_to_text = {
 	.resolve = resolve,
 	.build = build,
 	.graphs = seq2seq_graphs,
+	.heads = seq2seq_heads,
 };

@@ -33,7 +33,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 			config_fail(c, STATUS_BAD_INPUT, "pretrained_window_sizes should have a number for each of %lld stages",
 				(long long)w->stages);
 	}
-	w->always = s->traits.windows_always || (s->head && text_is(s->head->name, "backbone"));
+	w->always = s->traits.windows_always || (s->head && s->head->gives_states);
 	if (c->error.status)
 		return;
 	w->grid[0] = s->image_size / s->patch_size;
@@ -91,7 +91,7 @@ static void swin_body(struct build *b, struct body *io)
 	if (graph_failed(g))
 		return;
 	int64_t height = value_dim(g, io->pixels, 2), width = value_dim(g, io->pixels, 3);
-	bool backbone = s->head && text_is(s->head->name, "backbone");
+	bool backbone = s->head && s->head->gives_states;
 	value x = embed(b, io->pixels, &height, &width);
 	if (graph_failed(g))
 		return;
@@ -108,6 +108,10 @@ static void build_masked(struct build *b, const struct body *io)
 	const struct spec *s = b->s;
 	struct graph *g = b->g;
 	int64_t r = ((const struct windows *)s->own)->encoder_stride, c = s->channels;
+	if (!weight_named(b, "head.pixels")) {
+		head_unsupported(b);
+		return;
+	}
 	if (graph_failed(g) || r < 1) {
 		graph_fail(g, STATUS_BAD_INPUT, "encoder_stride should be above 0");
 		return;
@@ -121,21 +125,9 @@ static void build_masked(struct build *b, const struct body *io)
 
 static void build(struct build *b)
 {
-	const struct spec *s = b->s;
-	struct graph *g = b->g;
-	struct body io = { .pixels = pixel_input(b, s->channels, s->image_size, s->image_width) };
+	struct body io = { .pixels = pixel_input(b, b->s->channels, b->s->image_size, b->s->image_width) };
 	swin_body(b, &io);
-	if (text_is(s->head->name, "backbone")) {
-		build_map_head(b, &io);
-	} else if (text_is(s->head->name, "model")) {
-		graph_output(g, "last_hidden_state", io.last);
-		graph_output(g, "pooler_output", io.pooled);
-	} else if (text_is(s->head->name, "image-classification"))
-		graph_output(g, "logits", linear(b, "head.image", io.pooled, s->hidden_size, s->labels, true));
-	else if (text_is(s->head->name, "masked-image") && weight_named(b, "head.pixels"))
-		build_masked(b, &io);
-	else
-		s->head->build(b, io.last);
+	head_build(b, &io);
 }
 
 // Not layers: a model of fewer stages would be another model.
@@ -146,6 +138,13 @@ static void sizes(const struct spec *s, json_t *out)
 	json_object_set_new(out, "window", json_integer(w->window));
 }
 
+static const struct family_head heads[] = {
+	{ &head_backbone, map_features },
+	{ &head_image, head_classify_pooled },
+	{ &head_masked_image, build_masked },
+	{ 0 },
+};
+
 const struct family swin = {
 	.name = "swin",
 	.architecture = "vision",
@@ -153,4 +152,5 @@ const struct family swin = {
 	.build = build,
 	.body = swin_body,
 	.sizes = sizes,
+	.heads = heads,
 };

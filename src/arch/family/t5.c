@@ -209,12 +209,10 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		config_fail(c, STATUS_BAD_INPUT, "a size is 0");
 		return;
 	}
-	bool encoder_only = text_is(s->head->name, "encoder") || text_is(s->head->name, "token-classification");
-	bool wrapped = text_is(s->head->name, "sequence-classification") || text_is(s->head->name, "token-classification");
-	if (!c->checkpoint->weight_count && !wrapped)
+	if (!c->checkpoint->weight_count && !(head_how(s) & SEQ2SEQ_WRAPPED))
 		s->prefix = "";
 	resolve_half(s, a, PART_ENCODER, "encoder.");
-	if (encoder_only) {
+	if (head_how(s) & SEQ2SEQ_ENCODER_ONLY) {
 		static const char *const decoder_names[] = { "*decoder.*", NULL };
 		s->unused = decoder_names;
 		return;
@@ -237,10 +235,21 @@ static void build(struct build *b)
 	seq2seq_build(b, &f);
 }
 
+static const struct family_head heads[] = {
+	{ &head_conditional, seq2seq_logits },
+	{ &head_model, head_give_last },
+	{ &head_encoder, NULL, SEQ2SEQ_ENCODER_ONLY },
+	{ &head_sequence, seq2seq_classify, SEQ2SEQ_TWICE | SEQ2SEQ_WRAPPED },
+	{ &head_token, NULL, SEQ2SEQ_ENCODER_ONLY | SEQ2SEQ_WRAPPED },
+	{ &head_span, NULL, SEQ2SEQ_TWICE },
+	{ 0 },
+};
+
 const struct family t5 = {
 	.name = "t5",
 	.architecture = "encoder-decoder",
 	.resolve = resolve,
 	.build = build,
 	.graphs = seq2seq_graphs,
+	.heads = heads,
 };

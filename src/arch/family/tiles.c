@@ -190,7 +190,7 @@ static value see(struct build *b, value ids)
 	graph_enter(g, "tiles");
 	struct grid grid = grid_of(b, sizes);
 	value is_image, number, tiles = op_dim(g, pixels, 1), out = NO_VALUE;
-	if (!ids.id || text_is(s->head->name, "model")) {
+	if (!ids.id || head_how(s) & VLM_GIVES_FEATURES) {
 		value all = op_squeeze(g, op_slice(g, grid.end, 0, -1, INT64_MAX), 0);
 		number = op_range(g, graph_i64(g, 0), all, graph_i64(g, 1));
 		out = op_gather(g, features, row_of(b, &grid, number, tiles), 0); // [tokens, text]
@@ -232,4 +232,5 @@ const struct family vlm_tiles = {
 	.build = build,
 	.graphs = vlm_graphs,
 	.hints = hints,
+	.heads = vlm_heads,
 };

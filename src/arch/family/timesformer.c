@@ -105,17 +105,24 @@ static void build(struct build *b)
 	}
 	x = layer_norm(b, "norm", x, h);
 	graph_assume(g, x, 0, value_dim(g, pixels, 0));
-	if (text_is(s->head->name, "model"))
-		graph_output(g, "last_hidden_state", x);
-	else if (text_is(s->head->name, "video-classification"))
-		graph_output(g, "logits", linear(b, "head.image", first_token(b, x), h, s->labels, true));
-	else
-		s->head->build(b, x);
+	head_build(b, &(struct body){ .last = x });
 }
+
+static void build_classes(struct build *b, const struct body *io)
+{
+	const struct spec *s = b->s;
+	graph_output(b->g, "logits", linear(b, "head.image", first_token(b, io->last), s->hidden_size, s->labels, true));
+}
+
+static const struct family_head heads[] = {
+	{ &head_video, build_classes },
+	{ 0 },
+};
 
 const struct family timesformer = {
 	.name = "timesformer",
 	.architecture = "vision",
 	.resolve = resolve,
 	.build = build,
+	.heads = heads,
 };

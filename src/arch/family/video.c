@@ -125,26 +125,41 @@ static void body(struct build *b, struct body *io)
 	io->last = v->mean ? x : layer_norm(b, "norm", x, h);
 }
 
+static void build_bare(struct build *b, const struct body *io)
+{
+	const struct spec *s = b->s;
+	graph_output(b->g, "last_hidden_state", io->last);
+	if (!weight_named(b, "pooler") || !weight_exists(b, "pooler", "weight"))
+		return;
+	value x = linear(b, "pooler", first_token(b, io->last), s->hidden_size, s->pooler_size, true);
+	graph_output(b->g, "pooler_output", activate(b, s->pooler_act, x));
+}
+
+static void build_classes(struct build *b, const struct body *io)
+{
+	const struct spec *s = b->s;
+	const struct video *v = s->own;
+	int64_t h = s->hidden_size;
+	value x = v->mean ? layer_norm(b, "head.norm", op_reduce_mean(b->g, io->last, 1, false), h) : first_token(b, io->last);
+	graph_output(b->g, "logits", linear(b, "head.image", x, h, s->labels, true));
+}
+
 static void build(struct build *b)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct video *v = s->own;
-	int64_t h = s->hidden_size, shape[] = { graph_symbol(g, "batch"), v->frames, s->channels, s->image_size, s->image_width };
+	int64_t shape[] = { graph_symbol(g, "batch"), v->frames, s->channels, s->image_size, s->image_width };
 	struct body io = { .pixels = graph_input(g, "pixel_values", DTYPE_F32, 5, shape) };
 	body(b, &io);
-	if (text_is(s->head->name, "model")) {
-		graph_output(g, "last_hidden_state", io.last);
-		if (weight_named(b, "pooler") && weight_exists(b, "pooler", "weight"))
-			graph_output(g, "pooler_output",
-				activate(
-					b, s->pooler_act, linear(b, "pooler", first_token(b, io.last), h, s->pooler_size, true)));
-	} else if (text_is(s->head->name, "video-classification")) {
-		value x = v->mean ? layer_norm(b, "head.norm", op_reduce_mean(g, io.last, 1, false), h) : first_token(b, io.last);
-		graph_output(g, "logits", linear(b, "head.image", x, h, s->labels, true));
-	} else
-		s->head->build(b, io.last);
+	head_build(b, &io);
 }
+
+static const struct family_head heads[] = {
+	{ &head_model, build_bare },
+	{ &head_video, build_classes },
+	{ 0 },
+};
 
 const struct family videomae = {
 	.name = "video",
@@ -152,6 +167,7 @@ const struct family videomae = {
 	.resolve = resolve_mae,
 	.build = build,
 	.body = body,
+	.heads = heads,
 };
 const struct family vivit = {
 	.name = "video",
@@ -159,4 +175,5 @@ const struct family vivit = {
 	.resolve = resolve_vivit,
 	.build = build,
 	.body = body,
+	.heads = heads,
 };

@@ -143,7 +143,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		.map_outputs = config_bool(c, "reshape_hidden_states", false) };
 	s->own = v;
 	static const char *const norm[] = { "*layernorm.weight", "*layernorm.bias", NULL };
-	if (!v->norm_outputs && s->head && text_is(s->head->name, "backbone"))
+	if (!v->norm_outputs && s->head && s->head->gives_states)
 		s->unused = norm;
 	config_get(c, "part_features"); // of experts, which there may be only one of
 	if (config_size(c, "num_experts", 1) > 1)
@@ -161,7 +161,7 @@ static void body(struct build *b, struct body *io)
 		graph_leave(g);
 		states_add(io, x);
 	}
-	io->last = b->s->head && text_is(b->s->head->name, "backbone") ? x : layer_norm(b, "norm", x, b->s->hidden_size);
+	io->last = b->s->head && b->s->head->gives_states ? x : layer_norm(b, "norm", x, b->s->hidden_size);
 }
 
 static void build(struct build *b)
@@ -170,7 +170,7 @@ static void build(struct build *b)
 	bool any = s->traits.any_size;
 	struct body io = { .pixels = pixel_input(b, s->channels, any ? 0 : s->image_size, any ? 0 : s->image_width) };
 	body(b, &io);
-	build_vit_head(b, &io);
+	head_build(b, &io);
 }
 
 static void hints(const struct spec *s, struct input_hints *out)
@@ -186,4 +186,5 @@ const struct family vit = {
 	.build = build,
 	.body = body,
 	.hints = hints,
+	.heads = vit_heads,
 };

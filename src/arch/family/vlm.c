@@ -12,10 +12,10 @@
 static bool resolve_parts(struct config *c, struct spec *s, struct arena *a, bool or_text, const char *const *text_roots,
 	const char *const *vision_roots)
 {
-	bool generates = text_is(s->head->name, "conditional-generation");
+	bool generates = head_how(s) & VLM_GENERATES;
 	struct vlm *v = ARENA_NEW(a, struct vlm);
 	s->own = v;
-	struct spec *text = resolve_part(c, s, a, PART_TEXT, "text_config", NULL, generates ? "causal-lm" : NULL, text_roots);
+	struct spec *text = resolve_part(c, s, a, PART_TEXT, "text_config", NULL, generates ? &head_causal_lm : NULL, text_roots);
 	resolve_part(c, s, a, PART_VISION, "vision_config", NULL, NULL, vision_roots);
 	const json_t *token = config_given(c, "image_token_index");
 	const json_t *newer = config_given(c, "image_token_id");
@@ -175,10 +175,7 @@ static void build_text(struct build *b, struct body *io)
 	graph_enter(b->g, "text");
 	b->s->row->family->body(b, io);
 	graph_leave(b->g);
-	if (b->s->head)
-		b->s->head->build(b, io->last);
-	else
-		graph_output(b->g, "last_hidden_state", io->last);
+	(b->s->head ? head_build : head_give_last)(b, io);
 	if (io->cache)
 		cache_outputs(b, io->cache);
 	part_leave(b, outer);
@@ -190,9 +187,8 @@ void vlm_build(struct build *b, value (*see)(struct build *b, value ids))
 	const struct spec *s = b->s, *text = s->part[PART_TEXT];
 	int64_t batch = graph_symbol(g, "batch"), shape[] = { batch, graph_symbol(g, "sequence"), text->hidden_size };
 	struct body io = { 0 };
-	if (!text_is(s->head->name, "model") && !text_is(s->head->name, "conditional-generation")) {
-		graph_fail(b->g, STATUS_UNSUPPORTED, "%s on a model of type %s is not supported yet", s->class_name,
-			s->row->model_type);
+	if (!head_row(s)) {
+		head_unsupported(b);
 		return;
 	}
 	switch (b->which) {
@@ -218,6 +214,12 @@ void vlm_build(struct build *b, value (*see)(struct build *b, value ids))
 }
 
 const enum arch_graph vlm_graphs[] = { ARCH_VISION_ENCODER, ARCH_EMBED_TOKENS, ARCH_DECODER_EMBEDS, ARCH_WHOLE };
+// What is built is the text part's head, or its last state.
+const struct family_head vlm_heads[] = {
+	{ &head_model, NULL, VLM_GIVES_FEATURES },
+	{ &head_conditional, NULL, VLM_GENERATES },
+	{ 0 },
+};
 
 value vlm_see(struct build *b, value ids, value (*join)(struct build *b, value x))
 {
@@ -231,7 +233,7 @@ value vlm_see(struct build *b, value ids, value (*join)(struct build *b, value x
 	value is_image, number;
 	vlm_places(b, ids, &is_image, &number);
 	value rows = op_reshape(g, features, 2, (int64_t[]){ -1, s->part[PART_TEXT]->hidden_size });
-	if (text_is(s->head->name, "model"))
+	if (head_how(s) & VLM_GIVES_FEATURES)
 		graph_output(g, "image_hidden_states", s->traits.projector_norm ? features : rows);
 	return vlm_merge(b, ids, is_image, number, rows);
 }
@@ -264,4 +266,5 @@ const struct family vlm = {
 	.build = build,
 	.graphs = vlm_graphs,
 	.hints = vlm_hints,
+	.heads = vlm_heads,
 };

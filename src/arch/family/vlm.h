@@ -48,6 +48,8 @@ value vlm_merge(struct build *b, value ids, value is_image, value row, value fea
 // model, merged: [batch, seq, text]; with NO_VALUE what vision_encoder.onnx gives.
 void vlm_build(struct build *b, value (*see)(struct build *b, value ids));
 extern const enum arch_graph vlm_graphs[];
+enum { VLM_GENERATES = 1, VLM_GIVES_FEATURES = 2 }; // flags of heads: the text part has a language model's; image_hidden_states
+extern const struct family_head vlm_heads[];
 // For one tensor of pixels a picture: pixel_values -> vlm_look -> join, [.., tokens, text].
 value vlm_see(struct build *b, value ids, value (*join)(struct build *b, value x));
 void vlm_hints(const struct spec *s, struct input_hints *out);

@@ -98,8 +98,8 @@ static void build(struct build *b)
 {
 	const struct vocoder *v = b->s->own;
 	struct graph *g = b->g;
-	if (!text_is(b->s->head->name, "vocoder") && !text_is(b->s->head->name, "model")) {
-		b->s->head->build(b, NO_VALUE);
+	if (!head_row(b->s)) {
+		head_unsupported(b);
 		return;
 	}
 	value x = graph_input(
@@ -128,9 +128,16 @@ static void build(struct build *b)
 	graph_output(g, "waveform", op_squeeze(g, x, 1)); // [batch, samples]
 }
 
+static const struct family_head heads[] = {
+	{ &head_vocoder },
+	{ &head_model },
+	{ 0 },
+};
+
 const struct family vocoder = {
 	.name = "vocoder",
 	.architecture = "audio",
 	.resolve = resolve,
 	.build = build,
+	.heads = heads,
 };

@@ -90,7 +90,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	if (c->error.status)
 		return;
 	s->traits.norm_first = true;
-	bool classifies = text_is(s->head->name, "audio-classification");
+	bool classifies = head_how(s) & SEQ2SEQ_ENCODER_ONLY;
 	if (classifies && !c->checkpoint->weight_count)
 		s->prefix = "";
 	resolve_halves(s, a, &h);
@@ -103,9 +103,18 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 
 static void build(struct build *b)
 {
-	struct seq2seq f = { .inputs = inputs, .encode = encode, .decode = decode, .sees_all = true, .classify = classify };
+	struct seq2seq f = { .inputs = inputs, .encode = encode, .decode = decode, .sees_all = true };
 	seq2seq_build(b, &f);
 }
+
+static const struct family_head heads[] = {
+	{ &head_conditional, seq2seq_logits },
+	{ &head_model, head_give_last },
+	{ &head_sequence, seq2seq_classify, SEQ2SEQ_TWICE },
+	{ &head_span, NULL, SEQ2SEQ_TWICE },
+	{ &head_audio, classify, SEQ2SEQ_ENCODER_ONLY },
+	{ 0 },
+};
 
 const struct family whisper = {
 	.name = "whisper",
@@ -113,4 +122,5 @@ const struct family whisper = {
 	.resolve = resolve,
 	.build = build,
 	.graphs = seq2seq_graphs,
+	.heads = heads,
 };

@@ -110,12 +110,7 @@ static void build_vision(struct build *b)
 	struct body io = { 0 };
 	vision_tower_inputs(b, &io, "batch");
 	body_vision(b, &io);
-	if (!text_is(b->s->head->name, "model")) {
-		b->s->head->build(b, io.last);
-		return;
-	}
-	graph_output(b->g, "last_hidden_state", io.last);
-	graph_output(b->g, "pooler_output", io.pooled);
+	head_build(b, &io);
 }
 
 const struct family xclip_vision = {
@@ -192,9 +187,8 @@ static void build(struct build *b)
 	struct graph *g = b->g;
 	const struct spec *s = b->s, *tower = s->part[PART_VISION];
 	int64_t frames = frame_count(tower), h = s->hidden_size, wide = tower->hidden_size, size = tower->image_size;
-	if (!text_is(s->head->name, "model")) {
-		graph_fail(b->g, STATUS_UNSUPPORTED, "%s on a model of type %s is not supported yet", s->class_name,
-			s->row->model_type);
+	if (!head_row(s)) {
+		head_unsupported(b);
 		return;
 	}
 	struct body text = { 0 }, vision = { 0 };
@@ -238,9 +232,12 @@ static void build(struct build *b)
 	graph_output(g, "video_embeds", video);
 }
 
+static const struct family_head heads[] = { { &head_model }, { 0 } };
+
 const struct family xclip = {
 	.name = "dual-video",
 	.architecture = "multimodal",
 	.resolve = resolve,
 	.build = build,
+	.heads = heads,
 };

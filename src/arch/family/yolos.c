@@ -66,17 +66,28 @@ static void build(struct build *b)
 		graph_leave(g);
 	}
 	x = layer_norm(b, "norm", x, h);
-	if (text_is(s->head->name, "model")) {
-		graph_output(g, "last_hidden_state", x);
-		if (weight_exists(b, "pooler", "weight"))
-			graph_output(g, "pooler_output", op_tanh(g, linear(b, "pooler", first_token(b, x), h, h, true)));
-	} else if (text_is(s->head->name, "object-detection")) {
-		value found = op_slice(g, x, 1, -y->tokens, INT64_MAX); // [batch, tokens, hidden]
-		graph_output(g, "logits", detect_mlp(b, "head.classes", found, 3, h, s->labels + 1));
-		graph_output(g, "pred_boxes", op_sigmoid(g, detect_mlp(b, "head.boxes", found, 3, h, 4)));
-		graph_output(g, "last_hidden_state", x);
-	} else
-		s->head->build(b, x);
+	head_build(b, &(struct body){ .last = x });
+}
+
+static void build_bare(struct build *b, const struct body *io)
+{
+	struct graph *g = b->g;
+	int64_t h = b->s->hidden_size;
+	graph_output(g, "last_hidden_state", io->last);
+	if (weight_exists(b, "pooler", "weight"))
+		graph_output(g, "pooler_output", op_tanh(g, linear(b, "pooler", first_token(b, io->last), h, h, true)));
+}
+
+static void build_objects(struct build *b, const struct body *io)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct yolos *y = s->own;
+	int64_t h = s->hidden_size;
+	value found = op_slice(g, io->last, 1, -y->tokens, INT64_MAX); // [batch, tokens, hidden]
+	graph_output(g, "logits", detect_mlp(b, "head.classes", found, 3, h, s->labels + 1));
+	graph_output(g, "pred_boxes", op_sigmoid(g, detect_mlp(b, "head.boxes", found, 3, h, 4)));
+	graph_output(g, "last_hidden_state", io->last);
 }
 
 static void hints(const struct spec *s, struct input_hints *out)
@@ -84,10 +95,17 @@ static void hints(const struct spec *s, struct input_hints *out)
 	image_hints(out, s->image_size, s->image_width);
 }
 
+static const struct family_head heads[] = {
+	{ &head_model, build_bare },
+	{ &head_objects, build_objects },
+	{ 0 },
+};
+
 const struct family yolos = {
 	.name = "yolos",
 	.architecture = "vision",
 	.resolve = resolve,
 	.build = build,
 	.hints = hints,
+	.heads = heads,
 };
