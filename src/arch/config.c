@@ -54,12 +54,21 @@ void config_fail(struct config *c, enum status s, const char *format, ...)
 	error_set(&c->error, s, "config.json: %s%s", c->within, text);
 }
 
+// A key may have several words: the first that config.json has, else the first that the class has, else the first.
 static const char *config_key(const struct config *c, const char *canonical)
 {
-	for (const struct key_name *k = c->dialect->keys; k->canonical; k++)
-		if (text_is(k->canonical, canonical))
+	const char *first = NULL, *of_class = NULL;
+	for (const struct key_name *k = c->dialect->keys; k->canonical; k++) {
+		if (!text_is(k->canonical, canonical))
+			continue;
+		if (json_object_get(c->given, k->config))
 			return k->config;
-	return canonical;
+		if (!of_class && json_object_get(c->defaults, k->config))
+			of_class = k->config;
+		if (!first)
+			first = k->config;
+	}
+	return of_class ? of_class : first ? first : canonical;
 }
 
 const json_t *config_given(struct config *c, const char *key)
@@ -67,6 +76,9 @@ const json_t *config_given(struct config *c, const char *key)
 	const char *name = config_key(c, key);
 	json_object_set_new(c->read, name, json_true());
 	const json_t *v = json_object_get(c->given, name);
+	for (const struct key_name *k = c->dialect->keys; v && k->canonical; k++) // said twice and alike: both are read
+		if (text_is(k->canonical, key) && json_equal(json_object_get(c->given, k->config), (json_t *)v))
+			json_object_set_new(c->read, k->config, json_true());
 	return json_is_null(v) ? NULL : v;
 }
 
@@ -81,7 +93,12 @@ const json_t *config_get(struct config *c, const char *key)
 
 bool config_knows(const struct config *c, const char *key)
 {
-	return !c->defaults || json_object_get(c->defaults, config_key(c, key));
+	if (!c->defaults || json_object_get(c->defaults, config_key(c, key)))
+		return true;
+	for (const struct key_name *k = c->dialect->keys; k->canonical; k++)
+		if (text_is(k->canonical, key) && json_object_get(c->defaults, k->config))
+			return true;
+	return false;
 }
 
 int64_t config_size(struct config *c, const char *key, int64_t fallback)
@@ -250,15 +267,25 @@ static const char *const inert[] = {
 
 void config_check_unread(struct config *c)
 {
+	enum { LISTED = 16 };
 	const char *key;
 	json_t *v;
+	size_t count = 0;
+	struct text unread = { 0 };
 	json_object_foreach((json_t *)c->given, key, v)
 	{
 		bool known = json_object_get(c->read, key) != NULL;
 		for (size_t i = 0; !known && i < sizeof inert / sizeof inert[0]; i++)
 			known = fnmatch(inert[i], key, 0) == 0;
-		if (!known)
-			config_fail(c, STATUS_UNSUPPORTED, "%s: assay does not know this key, so it cannot build what it changes",
-				key);
+		if (!known && count++ < LISTED)
+			text_addf(&unread, "%s%.48s", count > 1 ? ", " : "", key);
 	}
+	if (count > LISTED)
+		text_addf(&unread, " and %zu more", count - LISTED);
+	if (count)
+		config_fail(c, STATUS_UNSUPPORTED,
+			count > 1 ? "%s: assay does not know these keys, so it cannot build what they change"
+				  : "%s: assay does not know this key, so it cannot build what it changes",
+			text_get(&unread));
+	text_done(&unread);
 }

@@ -259,6 +259,10 @@ static void refusals_say_what_and_where(void **state)
 		{ "{\"model_type\": \"llama\", \"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 0}}", "rotary",
 			STATUS_BAD_INPUT },
 		{ "{\"model_type\": \"llama\", \"quantization_config\": {}}", "quantization_config", STATUS_UNSUPPORTED },
+		{ "{\"model_type\": \"llama\", \"unheard_of\": 1, \"nor_of_this\": 2}",
+			"unheard_of, nor_of_this: assay does not know these keys", STATUS_UNSUPPORTED },
+		{ "{\"model_type\": \"llava\", \"image_token_index\": 5, \"image_token_id\": 6}",
+			"image_token_id: assay does not know this key", STATUS_UNSUPPORTED },
 		{ "{\"model_type\": \"qwen2\", \"num_hidden_layers\": 2, \"layer_types\": [\"full_attention\"]}", "layer_types",
 			STATUS_BAD_INPUT },
 		{ "{\"model_type\": \"vit\", \"patch_size\": 0}", "patches", STATUS_BAD_INPUT },
@@ -301,6 +305,19 @@ static void shapes_are_checked_against_the_file(void **state)
 		c.weights[c.weight_count - 1] = saved;
 		graph_free(g);
 	}
+	// One of that shape by another name is named too.
+	struct error err = { 0 };
+	struct spec *s;
+	for (size_t i = 0; i < c.weight_count; i++)
+		if (!strcmp(c.weights[i].name, "embeddings.word_embeddings.weight"))
+			c.weights[i].name = "embeddings.word_embeddingz.weight";
+	g = graph_new(NULL);
+	assert_int_equal(arch_resolve(&s, &c.arena, &c, &err), STATUS_OK);
+	assert_int_equal(arch_build(s, &c, ARCH_WHOLE, g, &err), STATUS_BAD_INPUT);
+	assert_non_null(strstr(err.text,
+		"word_embeddings.weight[30522,768] is missing; unread with that shape: "
+		"embeddings.word_embeddingz.weight"));
+	graph_free(g);
 	checkpoint_close(&c);
 }
 

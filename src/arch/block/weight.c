@@ -91,6 +91,22 @@ bool weight_exists(const struct build *b, const char *stem, const char *suffix)
 	return b->plan || find(b, stem, suffix, &name);
 }
 
+// "; unread with that shape: NAME, .." for a message; "" where there are none, or so many that they say nothing.
+static const char *unread_alike(const struct build *b, int rank, const int64_t *dim)
+{
+	enum { FEW = 3 };
+	const char *names = "";
+	size_t count = 0;
+	for (size_t i = 0; i < b->c->weight_count && count <= FEW; i++) {
+		const struct weight *w = &b->c->weights[i];
+		if (b->read[i] || w->rank != rank || (rank && memcmp(w->dim, dim, (size_t)rank * sizeof *dim)))
+			continue;
+		names = arena_printf(
+			graph_arena(b->g), "%s%s%.128s", names, count++ ? ", " : "; unread with that shape: ", w->name);
+	}
+	return count <= FEW ? names : "";
+}
+
 // As stored, not cast.
 static value stored(struct build *b, const char *stem, const char *suffix, int rank, const int64_t *dim)
 {
@@ -111,8 +127,8 @@ static value stored(struct build *b, const char *stem, const char *suffix, int r
 		return graph_external(g, name, DTYPE_F32, rank, dim, "plan", 0, 0);
 	}
 	if (!w) {
-		graph_fail(g, STATUS_BAD_INPUT, "%s: the tensor %s%s is missing", b->c->path, name,
-			tensor_shape_text(rank, dim, wanted, sizeof wanted));
+		graph_fail(g, STATUS_BAD_INPUT, "%s: the tensor %s%s is missing%s", b->c->path, name,
+			tensor_shape_text(rank, dim, wanted, sizeof wanted), unread_alike(b, rank, dim));
 		return NO_VALUE;
 	}
 	if (w->rank != rank || (rank && memcmp(w->dim, dim, (size_t)rank * sizeof *dim))) {

@@ -3,10 +3,12 @@
 // behind "model.".
 #include "arch/dialect.h"
 
+#define IMAGE_TOKEN KEYS({ "image_token", "image_token_index" }, { "image_token", "image_token_id" })
+
 const struct dialect llava_names = {
 	.name = "llava",
 	.prefix = "model.",
-	.keys = NO_KEYS,
+	.keys = IMAGE_TOKEN,
 	.weights = WEIGHTS({ "projector.norm", "@multi_modal_projector.projector_layernorm" },
 		{ "projector.1", "@multi_modal_projector.linear_1" }, { "projector.2", "@multi_modal_projector.linear_2" },
 		{ "newline", "@image_newline" }, { "head.lm.out", "lm_head" }),
@@ -16,7 +18,7 @@ const struct dialect llava_names = {
 const struct dialect aya_vision_names = {
 	.name = "aya-vision",
 	.prefix = "model.",
-	.keys = NO_KEYS,
+	.keys = IMAGE_TOKEN,
 	.weights = WEIGHTS({ "projector.norm", "@multi_modal_projector.layernorm" },
 		{ "projector.1", "@multi_modal_projector.linear_1" }, { "projector.2", "@multi_modal_projector.linear_2" },
 		{ "head.lm.out", "lm_head" }),
@@ -26,7 +28,7 @@ const struct dialect aya_vision_names = {
 const struct dialect deepseek_vl_names = {
 	.name = "deepseek-vl",
 	.prefix = "model.",
-	.keys = NO_KEYS,
+	.keys = IMAGE_TOKEN,
 	.weights = WEIGHTS(
 		{ "projector.1", "@aligner.linear1" }, { "projector.2", "@aligner.linear2" }, { "head.lm.out", "lm_head" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
@@ -35,7 +37,7 @@ const struct dialect deepseek_vl_names = {
 const struct dialect paligemma_names = {
 	.name = "paligemma",
 	.prefix = "model.",
-	.keys = NO_KEYS,
+	.keys = IMAGE_TOKEN,
 	.weights = WEIGHTS({ "projector", "@multi_modal_projector.linear" }, { "head.lm.out", "lm_head" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
 };

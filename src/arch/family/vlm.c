@@ -17,10 +17,7 @@ static bool resolve_parts(struct config *c, struct spec *s, struct arena *a, boo
 	s->own = v;
 	struct spec *text = resolve_part(c, s, a, PART_TEXT, "text_config", NULL, generates ? &head_causal_lm : NULL, text_roots);
 	resolve_part(c, s, a, PART_VISION, "vision_config", NULL, NULL, vision_roots);
-	const json_t *token = config_given(c, "image_token_index");
-	const json_t *newer = config_given(c, "image_token_id");
-	token = token ? token : newer ? newer : config_get(c, "image_token_index");
-	token = token ? token : config_get(c, "image_token_id");
+	const json_t *token = config_get(c, "image_token");
 	v->image_token_id = json_integer_value(token);
 	if (!json_is_integer(token))
 		config_fail(c, STATUS_BAD_INPUT, "image_token_index should be a number");
