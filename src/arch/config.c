@@ -227,39 +227,32 @@ enum activation config_activation_word(struct config *c, const char *key, const 
 	return ACT_NONE;
 }
 
-// Keys that cannot change what the graph computes: training, generation, tokenizers, book-keeping. Globs.
+// Keys that cannot change what any graph computes: training, generation, tokenizers, book-keeping. Globs. What changes the
+// graph of some family stands in the lists of the dialects for which it does not.
 // clang-format off
 static const char *const inert[] = {
-	"_*", "architectures", "model_type", "transformers*", "torch_dtype", "dtype", "auto_map", "*dropout*", "*drop_path*",
-	"drop_out*",
-	"*initializer_*", "use_cache", "bos_token_id", "eos_token_id", "sep_token_id", "cls_token_id", "mask_token_id",
-	"unk_token_id", "decoder_start_token_id",
-	"forced_*", "id2label", "label2id", "problem_type", "return_dict", "output_attentions", "output_hidden_states",
-	"output_past", "torchscript",
-	"gradient_checkpointing", "chunk_size_feed_forward", "pretraining_tp", "encoder_stride", "summary_*",
-	"attn_implementation", "layerscale_value",
-	"apply_layernorm", "reshape_hidden_states", "out_features", "out_indices", "stage_names", "use_mask_token",
-	"finetuning_task", "tokenizer_class",
-	"language", "model_max_length", "sinusoidal_pos_embds", "tie_weights_", "directionality", "pooler_fc_size",
-	"pooler_num_attention_heads", "pooler_num_fc_layers",
-	"pooler_size_per_head", "pooler_type", "down_scale_factor", "net_structure_type", "num_memory_blocks", "gap_size",
-	"task_specific_params", "prefix",
+	"_*", "architectures", "model_type", "transformers*", "torch_dtype", "dtype", "auto_map", "*dropout*",
+	"*drop_path*", "drop_out*", "*initializer_*", "use_cache", "bos_token_id", "eos_token_id", "sep_token_id",
+	"cls_token_id", "mask_token_id", "unk_token_id", "decoder_start_token_id", "forced_*", "id2label", "label2id",
+	"problem_type", "return_dict", "output_attentions", "output_hidden_states", "output_past", "torchscript",
+	"gradient_checkpointing", "chunk_size_feed_forward", "pretraining_tp", "attn_implementation", "finetuning_task",
+	"tokenizer_class", "language", "model_max_length", "sinusoidal_pos_embds", "tie_weights_", "directionality",
+	"pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head", "pooler_type",
+	"down_scale_factor", "net_structure_type", "num_memory_blocks", "gap_size", "task_specific_params", "prefix",
 	"max_length", "min_length", "do_sample", "early_stopping", "num_beams", "num_beam_groups", "diversity_penalty",
-	"temperature", "top_k", "top_p", "typical_p",
-	"repetition_penalty", "length_penalty", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "bad_words_ids",
-	"num_return_sequences", "output_scores",
+	"temperature", "top_k", "top_p", "typical_p", "repetition_penalty", "length_penalty", "no_repeat_ngram_size",
+	"encoder_no_repeat_ngram_size", "bad_words_ids", "num_return_sequences", "output_scores",
 	"return_dict_in_generate", "suppress_tokens", "begin_suppress_tokens", "exponential_decay_length_penalty",
 	"remove_invalid_values", "use_bfloat16", "tf_legacy_loss",
 	// speech: masks while training, quantizers, losses
-	"*layerdrop", "apply_spec_augment", "mask_time_*", "mask_feature_*", "ctc_*", "num_codevector*", "codevector_dim",
-	"contrastive_*", "diversity_loss_*",
-	"num_negatives", "proj_codevector_dim", "mask_channel_*", "no_mask_*", "freeze_feat_extract_train", "num_ctc_classes",
+	"*layerdrop", "apply_spec_augment", "mask_time_*", "mask_feature_*", "ctc_*", "contrastive_*", "diversity_loss_*",
+	"num_negatives", "mask_channel_*", "no_mask_*", "freeze_feat_extract_train", "num_ctc_classes",
 	"num_clusters", "replace_prob",
 	// of Swin and CLAP, in older files: their classes never read them
 	"path_norm", "fusion_num_hidden_layers", "fusion_hidden_size",
 	"max_new_tokens", "hidden_act_fn", "cache_implementation", "unsloth_*", "use_return_dict", "vocab_file", "name_or_path",
 	"num_image_tokens",
-	"*pdrop", "eod_token_id", "*_jitter*", "output_router_logits", "router_*_coef", "*layerdrop", "init_std", "init_device",
+	"*pdrop", "eod_token_id", "output_router_logits", "router_*_coef", "*layerdrop", "init_std", "init_device",
 	"slow_but_exact", "n_ctx", "lambda_std_dev",
 	"reorder_and_upcast_attn", "*softmax_in_fp32", "emb_*_drop", "scale_attention_softmax_in_fp32", "validate_runner_input",
 };
@@ -275,8 +268,13 @@ void config_check_unread(struct config *c)
 	json_object_foreach((json_t *)c->given, key, v)
 	{
 		bool known = json_object_get(c->read, key) != NULL;
-		for (size_t i = 0; !known && i < sizeof inert / sizeof inert[0]; i++)
+		bool named = false; // a key that the dialect has a word for does something, whatever it means elsewhere
+		for (const struct key_name *k = c->dialect->keys; !named && k->canonical; k++)
+			named = text_is(k->config, key);
+		for (size_t i = 0; !known && !named && i < sizeof inert / sizeof inert[0]; i++)
 			known = fnmatch(inert[i], key, 0) == 0;
+		for (const char *const *glob = c->dialect->inert; !known && glob && *glob; glob++)
+			known = fnmatch(*glob, key, 0) == 0;
 		if (!known && count++ < LISTED)
 			text_addf(&unread, "%s%.48s", count > 1 ? ", " : "", key);
 	}

@@ -93,12 +93,6 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 	const char *method = config_text(c, "topk_method");
 	if (method && text_is(method, "greedy"))
 		m->groups = 0;
-	static const char *const without_effect[] = { "num_nextn_predict_layers", "mtp_layer_types", "mtp_mlp_layer_types",
-		"enable_moe_fp32_combine", "scoring_func", "seq_aux", "aux_loss_alpha", "ep_size", "moe_dropout_prob",
-		"score_func", "num_expert_groups", "num_limited_groups", "load_balance_coeff", "experts_implementation",
-		"moe_capacity", "moe_use_aux_free" };
-	for (size_t i = 0; i < sizeof without_effect / sizeof without_effect[0]; i++)
-		config_get(c, without_effect[i]);
 	if (c->error.status)
 		return;
 	if (m->experts < 1) { // a configuration may have none

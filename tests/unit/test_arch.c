@@ -261,6 +261,8 @@ static void refusals_say_what_and_where(void **state)
 		{ "{\"model_type\": \"llama\", \"quantization_config\": {}}", "quantization_config", STATUS_UNSUPPORTED },
 		{ "{\"model_type\": \"llama\", \"unheard_of\": 1, \"nor_of_this\": 2}",
 			"unheard_of, nor_of_this: assay does not know these keys", STATUS_UNSUPPORTED },
+		{ "{\"model_type\": \"bert\", \"encoder_stride\": 32}", "encoder_stride: assay does not know this key",
+			STATUS_UNSUPPORTED },
 		{ "{\"model_type\": \"llava\", \"image_token_index\": 5, \"image_token_id\": 6}",
 			"image_token_id: assay does not know this key", STATUS_UNSUPPORTED },
 		{ "{\"model_type\": \"qwen2\", \"num_hidden_layers\": 2, \"layer_types\": [\"full_attention\"]}", "layer_types",

@@ -60,13 +60,6 @@ static void resolve_backbone(struct config *c, struct spec *s, struct arena *a)
 
 void resolve_detector(struct config *c, struct spec *s, struct arena *a, struct detect *d)
 {
-	static const char *const without_effect[] = { "num_hidden_layers", "max_position_embeddings", "scale_embedding",
-		"classifier_dropout", "normalize_before", "is_encoder_decoder", "init_std", "init_xavier_std",
-		"encoder_layerdrop", "decoder_layerdrop", "class_cost", "bbox_cost", "giou_cost", "mask_loss_coefficient",
-		"dice_loss_coefficient", "bbox_loss_coefficient", "giou_loss_coefficient", "cls_loss_coefficient",
-		"eos_coefficient", "focal_alpha" };
-	for (size_t i = 0; i < sizeof without_effect / sizeof without_effect[0]; i++)
-		config_get(c, without_effect[i]);
 	s->channels = config_size(c, "num_channels", 3);
 	s->hidden_size = config_size(c, "d_model", 256);
 	s->act = config_activation(c, "activation_function", ACT_RELU);

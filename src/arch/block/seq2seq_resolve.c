@@ -16,20 +16,6 @@ struct spec *resolve_half(struct spec *s, struct arena *a, enum part part, const
 	return half;
 }
 
-// Of no effect in the classes as they are; num_hidden_layers is a second spelling of encoder_layers.
-static void read_inert(struct config *c)
-{
-	static const char *const keys[] = { "add_bias_logits", "add_final_layer_norm", "alignment_heads", "apply_spec_augment",
-		"decoder_layerdrop", "do_blenderbot_90_layernorm", "encoder_layerdrop", "extra_layer_norm",
-		"extra_pos_embeddings", "force_bos_token_to_be_generated", "init_std", "is_multilingual", "lang_to_id",
-		"layernorm_variant", "mask_feature_length", "mask_feature_min_masks", "mask_feature_prob", "mask_time_length",
-		"mask_time_min_masks", "mask_time_prob", "max_length_generation", "median_filter_width", "no_timestamps_token_id",
-		"normalize_before", "normalize_embedding", "smoothing", "static_position_embeddings", "task_to_id", "variant" };
-	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-		config_get(c, keys[i]);
-	json_object_set_new(c->read, "num_hidden_layers", json_true());
-}
-
 void resolve_halves_sizes(struct config *c, struct spec *s, struct halves_sizes *d)
 {
 	s->hidden_size = s->embedding_size = config_size(c, "hidden_size", -1);
@@ -43,8 +29,8 @@ void resolve_halves_sizes(struct config *c, struct spec *s, struct halves_sizes 
 	d->heads = config_size(c, "decoder_attention_heads", -1);
 	d->ffn_size = config_size(c, "decoder_ffn_dim", -1);
 	d->vocab_size = s->vocab_size;
-	read_inert(c);
-	if (d->alone) { // the decoder is all there is
+	json_object_set_new(c->read, "num_hidden_layers", json_true()); // a second spelling of encoder_layers
+	if (d->alone) {                                                 // the decoder is all there is
 		config_bool(c, "is_decoder", true);
 		config_bool(c, "is_encoder_decoder", false);
 	} else if (!config_bool(c, "is_encoder_decoder", true) || config_bool(c, "is_decoder", false) ||

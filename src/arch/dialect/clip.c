@@ -138,4 +138,5 @@ const struct dialect xclip_names = {
 		{ "layers.ffn.up", "prompts_generator.decoder.#.mlp.0" },
 		{ "layers.ffn.down", "prompts_generator.decoder.#.mlp.3" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
+	.inert = IGNORED("prompt_alpha"),
 };

@@ -48,6 +48,9 @@ const struct dialect resnet_timm_names = {
 	.ignored = IGNORED("*.num_batches_tracked", "fc.*"),
 };
 
+// The lengths of other keys, and the size of images, which may be any.
+#define OTHER_COUNTS "num_stages", "num_hidden_layers", "image_size"
+
 #define CONVNEXT(word, start) \
 	const struct dialect word##_names = { \
 		.name = #word, \
@@ -65,6 +68,7 @@ const struct dialect resnet_timm_names = {
 			{ "features.norm", "hidden_states_norms.stage#" }, { "features.norm.stem", "hidden_states_norms.stem" }, \
 			{ "head.image", "classifier" }), \
 		.ignored = IGNORED("*.num_batches_tracked"), \
+		.inert = IGNORED(OTHER_COUNTS), \
 	}
 CONVNEXT(convnext, "convnext.");
 CONVNEXT(convnextv2, "convnextv2.");
@@ -79,6 +83,7 @@ const struct dialect dinov3_convnext_names = {
 		{ "layers.up", "@stages.#.layers.#.pointwise_conv1" }, { "layers.down", "@stages.#.layers.#.pointwise_conv2" },
 		{ "layers.scale", "@stages.#.layers.#.gamma" }, { "norm", "layer_norm" }),
 	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED(OTHER_COUNTS),
 };
 
 #define STEP(canonical, file) \
@@ -93,6 +98,7 @@ const struct dialect mobilenet_v1_names = {
 	.keys = NO_KEYS,
 	.weights = WEIGHTS(STEP("stem", "@conv_stem"), STEP("layers", "@layer.#"), { "head.image", "classifier" }),
 	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED("image_size", "semantic_loss_ignore_index"),
 };
 
 const struct dialect mobilenet_v2_names = {
@@ -104,6 +110,7 @@ const struct dialect mobilenet_v2_names = {
 		STEP("layers.wide", "@layer.#.expand_1x1"), STEP("layers.middle", "@layer.#.conv_3x3"),
 		STEP("layers.narrow", "@layer.#.reduce_1x1"), STEP("last", "@conv_1x1"), { "head.image", "classifier" }),
 	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED("image_size", "semantic_loss_ignore_index"),
 };
 
 const struct dialect segformer_names = {
@@ -126,6 +133,7 @@ const struct dialect segformer_names = {
 		{ "head.norm", "decode_head.batch_norm" }, { "head.classes", "decode_head.classifier" },
 		{ "head.image", "classifier" }),
 	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED("image_size", "semantic_loss_ignore_index", "layer_norm_eps", "downsampling_rates"),
 };
 
 const struct dialect poolformer_names = {
@@ -140,4 +148,5 @@ const struct dialect poolformer_names = {
 		{ "layers.ffn.scale", "@encoder.block.#.#.layer_scale_2" }, { "head.norm", "norm" },
 		{ "head.image", "classifier" }),
 	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED("image_size", "patch_size", "stride", "layer_scale_init_value"),
 };

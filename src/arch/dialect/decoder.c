@@ -2,6 +2,9 @@
 // What checkpoints of the decoder family call things. A word for layers.attn.qkv or layers.ffn.gate_up says that the file has
 // those weights in one tensor; one for embed.position, that positions are learned.
 #include "arch/dialect.h"
+
+// Of a head that no class here has.
+#define SUMMARIES "summary_*"
 #include "arch/dialect/llama.h"
 
 const struct dialect llama_names = {
@@ -12,6 +15,7 @@ const struct dialect llama_names = {
 		{ "layers.attn.inner", "@layers.#.self_attn.attn_sub_norm" },
 		{ "layers.ffn.inner", "@layers.#.mlp.ffn_sub_norm" }),
 	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED("hidden_activation"),
 };
 
 // Logits are multiplied by logits_scaling, which Granite divides by.
@@ -168,6 +172,7 @@ const struct dialect gpt2_names = {
 		{ "layers.attn.qkv", "@h.#.attn.c_attn" }, { "layers.attn.o", "@h.#.attn.c_proj" },
 		{ "layers.ffn.up", "@h.#.mlp.c_fc" }, { "layers.ffn.down", "@h.#.mlp.c_proj" }),
 	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(SUMMARIES),
 };
 
 const struct dialect openai_gpt_names = {
@@ -180,6 +185,7 @@ const struct dialect openai_gpt_names = {
 		{ "layers.attn.qkv", "@h.#.attn.c_attn" }, { "layers.attn.o", "@h.#.attn.c_proj" },
 		{ "layers.ffn.up", "@h.#.mlp.c_fc" }, { "layers.ffn.down", "@h.#.mlp.c_proj" }),
 	.ignored = IGNORED(BUFFERS, "*position_ids"),
+	.inert = IGNORED(SUMMARIES),
 };
 
 const struct dialect gpt_neo_names = {
@@ -193,6 +199,7 @@ const struct dialect gpt_neo_names = {
 		{ "layers.attn.v", "@h.#.attn.attention.v_proj" }, { "layers.attn.o", "@h.#.attn.attention.out_proj" },
 		{ "layers.ffn.up", "@h.#.mlp.c_fc" }, { "layers.ffn.down", "@h.#.mlp.c_proj" }),
 	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(SUMMARIES),
 };
 
 const struct dialect gptj_names = {
@@ -204,6 +211,7 @@ const struct dialect gptj_names = {
 		{ "layers.attn.o", "@h.#.attn.out_proj" }, { "layers.ffn.up", "@h.#.mlp.fc_in" },
 		{ "layers.ffn.down", "@h.#.mlp.fc_out" }),
 	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(SUMMARIES),
 };
 
 const struct dialect codegen_names = {
@@ -214,6 +222,7 @@ const struct dialect codegen_names = {
 		{ "layers.attn.o", "@h.#.attn.out_proj" }, { "layers.ffn.up", "@h.#.mlp.fc_in" },
 		{ "layers.ffn.down", "@h.#.mlp.fc_out" }),
 	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(SUMMARIES),
 };
 
 #define NEOX_FFN \
@@ -271,6 +280,7 @@ const struct dialect bloom_names = {
 		{ "layer_norm_eps", "layer_norm_epsilon" }),
 	.weights = WEIGHTS(BLOOM_BODY, GPT_HEADS),
 	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED("seq_length", "n_embed"),
 };
 
 const struct dialect falcon_names = {
@@ -281,6 +291,7 @@ const struct dialect falcon_names = {
 	.weights = WEIGHTS(
 		BLOOM_BODY, GPT_HEADS, { "layers.attn.norm_apart", "@h.#.ln_attn" }, { "layers.ffn.norm_apart", "@h.#.ln_mlp" }),
 	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED("seq_length", "n_embed"),
 };
 
 const struct dialect mpt_names = {
@@ -293,6 +304,8 @@ const struct dialect mpt_names = {
 		{ "layers.ffn.norm", "@blocks.#.norm_2" }, { "layers.ffn.up", "@blocks.#.ffn.up_proj" },
 		{ "layers.ffn.down", "@blocks.#.ffn.down_proj" }, { "norm", "@norm_f" }),
 	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED("expansion_ratio", "no_bias", "learned_pos_emb", "norm_type", "embedding_fraction", "seq_length",
+		"n_embed", "embed_dropout", "resid_dropout", "num_key_value_heads", "use_alibi", "hidden_activation"),
 };
 
 #define FAIRSEQ_LAYERS \
@@ -317,11 +330,12 @@ const struct dialect opt_names = {
 const struct dialect biogpt_names = {
 	.name = "biogpt",
 	.prefix = "biogpt.",
-	.keys = KEYS({ "layer_norm_eps", "layer_norm_epsilon" }, { "without_effect", "layer_norm_eps" }),
+	.keys = KEYS({ "layer_norm_eps", "layer_norm_epsilon" }),
 	.weights = WEIGHTS(FAIRSEQ_LAYERS, { "embed.word", "@embed_tokens" }, { "embed.position", "@embed_positions" },
 		{ "norm", "@layer_norm" }, { "head.lm.out", "output_projection" }, { "head.score", "score" },
 		{ "head.token", "classifier" }),
 	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED("layer_norm_eps"),
 };
 
 const struct dialect xglm_names = {

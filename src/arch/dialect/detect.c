@@ -2,6 +2,12 @@
 // What checkpoints of detection transformers call things.
 #include "arch/dialect.h"
 
+// Costs and losses of training; counts that the class has under other names.
+#define OF_TRAINING \
+	"num_hidden_layers", "max_position_embeddings", "scale_embedding", "normalize_before", "is_encoder_decoder", \
+		"init_xavier_std", "class_cost", "bbox_cost", "giou_cost", "mask_loss_coefficient", "dice_loss_coefficient", \
+		"bbox_loss_coefficient", "giou_loss_coefficient", "cls_loss_coefficient", "eos_coefficient", "focal_alpha"
+
 #define ATTENTION(canonical, file) \
 	{ canonical ".q", file ".q_proj" }, { canonical ".k", file ".k_proj" }, { canonical ".v", file ".v_proj" }, \
 	{ \
@@ -37,6 +43,7 @@ const struct dialect detr_names = {
 	.weights = WEIGHTS(DETR_BODY, ATTENTION("decoder.attn", "@decoder.layers.#.self_attn"),
 		ATTENTION("decoder.cross", "@decoder.layers.#.encoder_attn")),
 	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED(OF_TRAINING),
 };
 
 const struct dialect conditional_detr_names = {
@@ -57,4 +64,5 @@ const struct dialect conditional_detr_names = {
 		{ "decoder.cross.v", "@decoder.layers.#.ca_v_proj" },
 		{ "decoder.cross.o", "@decoder.layers.#.encoder_attn.out_proj" }),
 	.ignored = IGNORED("*.num_batches_tracked", "*decoder.layers.*.ca_qpos_proj.*"),
+	.inert = IGNORED(OF_TRAINING),
 };

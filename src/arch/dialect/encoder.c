@@ -95,6 +95,7 @@ const struct dialect electra_names = {
 		{ "head.choice.dense", "sequence_summary.summary" }, { "head.sequence.dense", "classifier.dense" },
 		{ "head.sequence.out", "classifier.out_proj" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
+	.inert = IGNORED("summary_*"),
 };
 
 const struct dialect mpnet_names = {
@@ -248,6 +249,7 @@ const struct dialect roformer_names = {
 		{ "head.choice.dense", "sequence_summary.summary" }, BERT_EMBED_NORM, BERT_LAYERS, BERT_NORMS, BERT_LM,
 		ROBERTA_SEQUENCE),
 	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED("summary_*"),
 };
 
 const struct dialect bert_generation_names = {
@@ -427,6 +429,7 @@ const struct dialect mobilebert_names = {
 		{ "layers.widen.norm", "@encoder.layer.#.output.bottleneck.LayerNorm" },
 		{ "head.lm.rest", "cls.predictions.dense" }, BERT_BODY, BERT_HEADS),
 	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED("true_hidden_size"),
 };
 
 const struct dialect nezha_names = {
@@ -451,4 +454,5 @@ const struct dialect convbert_names = {
 		{ "head.lm.out", "generator_lm_head" }, { "head.lm.loose", "generator_lm_head" },
 		{ "head.choice.dense", "sequence_summary.summary" }, ROBERTA_SEQUENCE),
 	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED("summary_*"),
 };

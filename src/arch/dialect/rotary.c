@@ -14,6 +14,8 @@ const struct dialect modernbert_names = {
 		{ "norm", "@final_norm" }, { "head.dense", "head.dense" }, { "head.norm", "head.norm" },
 		{ "head.lm.out", "decoder" }, { "head.token", "classifier" }, { "head.span", "classifier" }),
 	.ignored = IGNORED("*rotary_emb.inv_freq"),
+	.inert = IGNORED("sparse_prediction", "sparse_pred_ignore_index", "deterministic_flash_attn", "reference_compile",
+		"repad_logits_with_grad"),
 };
 
 #define LLAMA_LAYERS \
@@ -42,6 +44,8 @@ const struct dialect ultrabert_names = {
 	.weights = WEIGHTS(LLAMA_LAYERS, { "head.up", "head.linear1" }, { "head.down", "head.linear2" }, { "head.lm.out", "cls" },
 		{ "head.token", "classifier" }, { "head.span", "qa_outputs" }),
 	.ignored = IGNORED("*rotary_emb.inv_freq"),
+	.inert = IGNORED("sparse_prediction", "sparse_pred_ignore_index", "deterministic_flash_attn", "reference_compile",
+		"repad_logits_with_grad"),
 };
 
 const struct dialect esmc_names = {

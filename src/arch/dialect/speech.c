@@ -211,4 +211,5 @@ const struct dialect hifigan_names = {
 		{ "stacks.dilated", "resblocks.#.convs1.#" }, { "stacks.plain", "resblocks.#.convs2.#" },
 		{ "last", "conv_post" }),
 	.ignored = IGNORED("mean", "scale"),
+	.inert = IGNORED("sampling_rate"),
 };

@@ -2,6 +2,11 @@
 // What checkpoints of the T5 family call things. Behind @ lies "encoder." or "decoder." where a half is built.
 #include "arch/dialect.h"
 
+// There are no learned positions; what a router does while it is trained.
+#define INERT \
+	"add_cross_attention", "add_router_probs", "router_dtype", "router_ignore_padding_tokens", "router_jitter_noise", \
+		"router_type", "batch_prioritized_routing", "n_positions"
+
 #define T5_KEYS \
 	{ "hidden_size", "d_model" }, { "num_hidden_layers", "num_layers" }, { "num_attention_heads", "num_heads" }, \
 		{ "head_dim", "d_kv" }, \
@@ -49,6 +54,7 @@ const struct dialect t5_names = {
 	// Older files keep every copy of the one token table, and a bias of cross attention that the class never had.
 	.ignored = IGNORED(
 		"*EncDecAttention.relative_attention_bias.weight", "*shared.weight", "*embed_tokens.weight", "mel_conditioner.*"),
+	.inert = IGNORED(INERT, "composer_vocab_size"),
 };
 
 const struct dialect switch_names = {
@@ -65,6 +71,7 @@ const struct dialect switch_names = {
 		{ "layers.last.expert.up", "@block.#.layer.2.mlp.experts.expert_#.wi" },
 		{ "layers.last.expert.down", "@block.#.layer.2.mlp.experts.expert_#.wo" }),
 	.ignored = IGNORED("*EncDecAttention.relative_attention_bias.weight", "*shared.weight", "*embed_tokens.weight"),
+	.inert = IGNORED(INERT),
 };
 
 const struct dialect longt5_names = {
@@ -77,4 +84,5 @@ const struct dialect longt5_names = {
 		{ "layers.source.o", "@block.#.layer.0.LocalSelfAttention.o" },
 		{ "layers.source.relative", "@block.#.layer.0.LocalSelfAttention.relative_attention_bias" }),
 	.ignored = IGNORED("*EncDecAttention.relative_attention_bias.weight", "*shared.weight", "*embed_tokens.weight"),
+	.inert = IGNORED(INERT, "global_block_size"),
 };

@@ -59,24 +59,31 @@
 		"layers.ffn.scale", "@encoder.layer.#.layer_scale2.lambda1" \
 	}
 
-#define DIALECT(word, start, ...) \
+// Of masks while training, and what a learned vector begins with.
+#define MASKS IGNORED("layerscale_value", "use_mask_token")
+
+#define DIALECT(word, start, nothing, ...) \
 	const struct dialect word##_names = { .name = #word, \
 		.prefix = start, \
 		.keys = NO_KEYS, \
 		.weights = WEIGHTS(VIT_BODY, __VA_ARGS__), \
-		.ignored = IGNORED("*embeddings.mask_token", "*.relative_position_index") }
+		.ignored = IGNORED("*embeddings.mask_token", "*.relative_position_index"), \
+		.inert = nothing }
 
-DIALECT(vit, "vit.", BEFORE_AND_AFTER, DENSE, POOLED);
-DIALECT(vit_msn, "vit.", BEFORE_AND_AFTER, DENSE);
-DIALECT(deit, "deit.", BEFORE_AND_AFTER, DENSE, POOLED, TEACHER);
-DIALECT(ijepa, "ijepa.", BEFORE_AND_AFTER, DENSE);
-DIALECT(dinov2, "dinov2.", NORM_1_AND_2, MLP, SCALED);
-DIALECT(dinov2_with_registers, "dinov2_with_registers.", NORM_1_AND_2, MLP, SCALED);
-DIALECT(pixio, "pixio.", NORM_1_AND_2, DENSE);
-DIALECT(vitpose_backbone, "backbone.", BEFORE_AND_AFTER, MLP);
-DIALECT(yolos, "vit.", BEFORE_AND_AFTER, DENSE, { "pooler", "@pooler.dense" },
-	{ "embed.detection", "@embeddings.detection_tokens" }, { "layers.position", "@encoder.mid_position_embeddings" },
-	{ "head.classes", "class_labels_classifier.layers.#" }, { "head.boxes", "bbox_predictor.layers.#" });
+DIALECT(vit, "vit.", MASKS, BEFORE_AND_AFTER, DENSE, POOLED);
+DIALECT(vit_msn, "vit.", MASKS, BEFORE_AND_AFTER, DENSE);
+DIALECT(deit, "deit.", MASKS, BEFORE_AND_AFTER, DENSE, POOLED, TEACHER);
+DIALECT(ijepa, "ijepa.", MASKS, BEFORE_AND_AFTER, DENSE);
+DIALECT(dinov2, "dinov2.", MASKS, NORM_1_AND_2, MLP, SCALED);
+DIALECT(dinov2_with_registers, "dinov2_with_registers.", MASKS, NORM_1_AND_2, MLP, SCALED);
+DIALECT(pixio, "pixio.", MASKS, NORM_1_AND_2, DENSE);
+DIALECT(vitpose_backbone, "backbone.", MASKS, BEFORE_AND_AFTER, MLP);
+DIALECT(yolos, "vit.",
+	IGNORED("auxiliary_loss", "class_cost", "bbox_cost", "giou_cost", "bbox_loss_coefficient", "giou_loss_coefficient",
+		"eos_coefficient"),
+	BEFORE_AND_AFTER, DENSE, { "pooler", "@pooler.dense" }, { "embed.detection", "@embeddings.detection_tokens" },
+	{ "layers.position", "@encoder.mid_position_embeddings" }, { "head.classes", "class_labels_classifier.layers.#" },
+	{ "head.boxes", "bbox_predictor.layers.#" });
 
 #define BEIT \
 	{ "layers.attn.scale", "@encoder.layer.#.lambda_1" }, { "layers.ffn.scale", "@encoder.layer.#.lambda_2" }, \
@@ -87,10 +94,18 @@ DIALECT(yolos, "vit.", BEFORE_AND_AFTER, DENSE, { "pooler", "@pooler.dense" },
 		"pooler.norm", "@pooler.layernorm" \
 	}
 
-DIALECT(beit, "beit.", BEFORE_AND_AFTER, DENSE, BEIT);
-DIALECT(data2vec_vision, "data2vec_vision.", BEFORE_AND_AFTER, DENSE, BEIT);
-DIALECT(vivit, "vivit.", BEFORE_AND_AFTER, DENSE, POOLED);
-DIALECT(videomae, "videomae.", BEFORE_AND_AFTER, DENSE, { "head.norm", "fc_norm" },
+DIALECT(beit, "beit.",
+	IGNORED("out_indices", "out_features", "stage_names", "reshape_hidden_states", "add_fpn", "pool_scales",
+		"use_auxiliary_head", "auxiliary_loss_weight", "auxiliary_channels", "auxiliary_num_convs",
+		"auxiliary_concat_input", "semantic_loss_ignore_index", "use_mask_token"),
+	BEFORE_AND_AFTER, DENSE, BEIT);
+DIALECT(data2vec_vision, "data2vec_vision.",
+	IGNORED("out_indices", "out_features", "stage_names", "reshape_hidden_states", "add_fpn", "pool_scales",
+		"use_auxiliary_head", "auxiliary_loss_weight", "auxiliary_channels", "auxiliary_num_convs",
+		"auxiliary_concat_input", "semantic_loss_ignore_index", "use_mask_token"),
+	BEFORE_AND_AFTER, DENSE, BEIT);
+DIALECT(vivit, "vivit.", MASKS, BEFORE_AND_AFTER, DENSE, POOLED);
+DIALECT(videomae, "videomae.", MASKS, BEFORE_AND_AFTER, DENSE, { "head.norm", "fc_norm" },
 	{ "layers.attn.q.loose", "@encoder.layer.#.attention.attention.q_bias" },
 	{ "layers.attn.v.loose", "@encoder.layer.#.attention.attention.v_bias" });
 
@@ -107,9 +122,10 @@ const struct dialect dinov3_vit_names = {
 		{ "layers.ffn.down", "@layer.#.mlp.down_proj" }, { "layers.ffn.scale", "@layer.#.layer_scale2.lambda1" },
 		{ "norm", "norm" }),
 	.ignored = IGNORED("embeddings.mask_token", "embeddings.register_tokens"),
+	.inert = IGNORED("pos_embed_shift", "pos_embed_jitter", "pos_embed_rescale", "layerscale_value"),
 };
 
-DIALECT(timesformer, "timesformer.", BEFORE_AND_AFTER, DENSE, { "embed.time", "@embeddings.time_embeddings" },
+DIALECT(timesformer, "timesformer.", MASKS, BEFORE_AND_AFTER, DENSE, { "embed.time", "@embeddings.time_embeddings" },
 	{ "layers.attn.qkv", "@encoder.layer.#.attention.attention.qkv" },
 	{ "layers.time.norm", "@encoder.layer.#.temporal_layernorm" },
 	{ "layers.time.qkv", "@encoder.layer.#.temporal_attention.attention.qkv" },

@@ -12,11 +12,6 @@ struct beit {
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
-	static const char *const of_other_classes[] = { "out_indices", "out_features", "stage_names", "reshape_hidden_states",
-		"add_fpn", "pool_scales", "use_auxiliary_head", "auxiliary_loss_weight", "auxiliary_channels",
-		"auxiliary_num_convs", "auxiliary_concat_input", "semantic_loss_ignore_index", "use_mask_token" };
-	for (size_t i = 0; i < sizeof of_other_classes / sizeof of_other_classes[0]; i++)
-		config_get(c, of_other_classes[i]);
 	struct beit *t = ARENA_NEW(a, struct beit);
 	resolve_transformer(c, s, true);
 	resolve_image(c, s);

@@ -20,9 +20,6 @@ static void resolve_sizes(struct config *c, struct spec *s, struct arena *a, str
 	int64_t sizes = 0;
 	n->depths = config_sizes(c, "depths", a, 0, &n->stages);
 	n->widths = config_sizes(c, "hidden_sizes", a, 0, &sizes);
-	config_get(c, "num_stages"); // depths tells
-	config_get(c, "num_hidden_layers");
-	config_get(c, "image_size"); // any
 	n->patch = config_size(c, "patch_size", 4);
 	n->scaled = config_real(c, "layer_scale_init_value", 0) > 0;
 	s->channels = config_size(c, "num_channels", 3);

@@ -218,11 +218,6 @@ static void resolve_older(struct config *c, struct spec *s, struct arena *a)
 	s->attention_scale = json_is_number(scale) ? json_number_value(scale) : s->attention_scale;
 	s->clip_qkv = json_is_number(clip) ? json_number_value(clip) : s->clip_qkv;
 	s->ffn_size = config_get(c, "ffn_multiple") ? config_size(c, "ffn_multiple", 4) * s->hidden_size : s->ffn_size;
-	static const char *const without_effect[] = { "without_effect", "expansion_ratio", "no_bias", "learned_pos_emb",
-		"norm_type", "embedding_fraction", "seq_length", "n_embed", "embed_dropout", "resid_dropout",
-		"num_key_value_heads", "use_alibi", "hidden_activation" };
-	for (size_t i = 0; i < sizeof without_effect / sizeof without_effect[0]; i++)
-		config_get(c, without_effect[i]);
 	// opt, biogpt, xglm
 	bool before = config_bool(c, "do_layer_norm_before", true);
 	t->norm_behind |= !before;

@@ -19,10 +19,6 @@ struct dino {
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
-	static const char *const of_training[] = { "pos_embed_shift", "pos_embed_jitter", "pos_embed_rescale",
-		"layerscale_value" };
-	for (size_t i = 0; i < sizeof of_training / sizeof of_training[0]; i++)
-		config_get(c, of_training[i]);
 	struct dino *d = ARENA_NEW(a, struct dino);
 	resolve_transformer(c, s, true);
 	resolve_image(c, s);

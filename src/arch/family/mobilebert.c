@@ -25,7 +25,6 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	m->width = m->bottleneck ? m->narrow : s->hidden_size;
 	static const char *const unused[] = { "*bottleneck.attention.*", NULL };
 	s->unused = config_bool(c, "use_bottleneck_attention", false) ? unused : NULL;
-	config_get(c, "true_hidden_size"); // follows from these
 	m->blocks = config_count(c, "num_feedforward_networks", 4);
 	m->trigram = config_bool(c, "trigram_input", true);
 	m->attention_narrow = config_bool(c, "use_bottleneck_attention", false);

@@ -22,8 +22,6 @@ struct mobilenet {
 
 static void resolve_common(struct config *c, struct spec *s, struct mobilenet *m)
 {
-	config_get(c, "image_size");
-	config_get(c, "semantic_loss_ignore_index");
 	s->channels = config_size(c, "num_channels", 3);
 	s->act = config_activation(c, "hidden_act", ACT_RELU6);
 	s->norm_eps = config_real(c, "layer_norm_eps", 1e-3);

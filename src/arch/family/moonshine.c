@@ -171,7 +171,6 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	bool grouped = config_size(c, "encoder_num_key_value_heads", s->heads) != s->heads ||
 		config_size(c, "decoder_num_key_value_heads", d.heads) != d.heads;
 	m->bias = config_bool(c, "attention_bias", false);
-	config_get(c, "pad_head_dim_to_multiple_of"); // zeros beside each head: nothing that comes out depends on it
 	config_bool(c, "is_encoder_decoder", true);
 	if (c->error.status)
 		return;

@@ -39,10 +39,6 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	n->patches = list(c, a, "patch_sizes", n->stages);
 	n->strides = list(c, a, "strides", n->stages);
 	n->pads = list(c, a, "padding", n->stages);
-	config_get(c, "image_size"); // the class reads none of these
-	config_get(c, "patch_size");
-	config_get(c, "stride");
-	config_get(c, "layer_scale_init_value");
 	s->channels = config_size(c, "num_channels", 3);
 	s->act = config_activation(c, "hidden_act", ACT_GELU);
 	if (!c->error.status &&

@@ -100,10 +100,6 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	r->classifier_bias = config_bool(c, "classifier_bias", false);
 	r->decoder_bias = config_bool(c, "decoder_bias", true);
 	r->head_size = config_size(c, "prediction_head_size", 0);
-	static const char *const without_effect[] = { "sparse_prediction", "sparse_pred_ignore_index", "deterministic_flash_attn",
-		"reference_compile", "repad_logits_with_grad" };
-	for (size_t i = 0; i < sizeof without_effect / sizeof without_effect[0]; i++)
-		config_get(c, without_effect[i]);
 }
 
 static void body(struct build *b, struct body *io)

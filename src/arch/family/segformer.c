@@ -43,10 +43,6 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	n->ratios = list(c, a, "mlp_ratios", n->stages);
 	n->reduced = list(c, a, "sr_ratios", n->stages);
 	n->last_is_map = config_bool(c, "reshape_last_stage", true);
-	config_get(c, "image_size"); // any
-	config_get(c, "semantic_loss_ignore_index");
-	config_get(c, "layer_norm_eps"); // the class has a number of its own
-	config_get(c, "downsampling_rates");
 	s->channels = config_size(c, "num_channels", 3);
 	s->act = config_activation(c, "hidden_act", ACT_GELU);
 	if (!c->error.status && (n->stages < 1 || n->stages > 64))

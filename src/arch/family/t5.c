@@ -193,13 +193,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_experts(c, s, t->experts,
 		(t->sparse_step > 0 ? s->layers / t->sparse_step + 1 : 0) +
 			(decoder_step > 0 ? decoder_layers / decoder_step + 1 : 0));
-	static const char *const inert[] = { "add_cross_attention", "add_router_probs", "router_aux_loss_coef", "router_dtype",
-		"router_ignore_padding_tokens", "router_jitter_noise", "router_z_loss_coef", "router_type",
-		"batch_prioritized_routing", "composer_vocab_size", "global_block_size" };
-	for (size_t i = 0; i < sizeof inert / sizeof inert[0]; i++)
-		config_get(c, inert[i]);
 	config_bool(c, "is_encoder_decoder", true);
-	config_get(c, "n_positions"); // of no effect: there are no positions
 	if (config_bool(c, "is_decoder", false) || config_bool(c, "tie_encoder_decoder", false))
 		config_fail(c, STATUS_UNSUPPORTED, "a decoder by itself or halves of one set of weights are not supported yet");
 	if (c->error.status)

@@ -52,7 +52,6 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	v->stack_kernels = config_sizes(c, "resblock_kernel_sizes", a, 0, &v->stacks);
 	v->slope = config_real(c, "leaky_relu_slope", 0.1);
 	v->normalised = config_bool(c, "normalize_before", true);
-	config_get(c, "sampling_rate"); // of what comes out; changes nothing
 	resolve_dilations(c, v, a);
 	if (c->error.status)
 		return;

@@ -134,8 +134,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->heads = s->kv_heads = config_size(c, "prompt_num_attention_heads", -1);
 	s->act = config_activation(c, "prompt_hidden_act", ACT_QUICK_GELU);
 	s->ffn_size = 4 * s->hidden_size;
-	s->norm_eps = text->norm_eps;  // the prompt layers'
-	config_get(c, "prompt_alpha"); // the file has it
+	s->norm_eps = text->norm_eps; // the prompt layers'
 	if (c->error.status)
 		return;
 	if (s->heads < 1 || s->hidden_size < 1 || s->hidden_size % s->heads || s->hidden_size != mit->hidden_size) {

@@ -27,10 +27,6 @@ static value placed(struct build *b, value table, value pixels)
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
-	static const char *const without_effect[] = { "auxiliary_loss", "class_cost", "bbox_cost", "giou_cost",
-		"bbox_loss_coefficient", "giou_loss_coefficient", "eos_coefficient" };
-	for (size_t i = 0; i < sizeof without_effect / sizeof without_effect[0]; i++)
-		config_get(c, without_effect[i]);
 	struct yolos *y = ARENA_NEW(a, struct yolos);
 	resolve_transformer(c, s, true);
 	resolve_image(c, s);
