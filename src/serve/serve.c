@@ -57,7 +57,7 @@ struct page {
 	size_t command_nbytes;
 	uint64_t number; // of the last command
 	bool asked, replied, gone, alone;
-	double beat; // when its worker was last heard, ms; 0: never
+	double beat; // when it, or its worker, was last heard, ms; 0: it has not joined
 	char url[512];
 };
 
@@ -353,6 +353,7 @@ static enum MHD_Result take(struct serve *s, struct page *p, struct MHD_Connecti
 	if (!strcmp(what, "hello") && !p->hello.length) {
 		p->hello = r->body;
 		r->body = (struct text){ 0 };
+		p->beat = clock_ms(); // its process may die before its worker has said anything
 		taken = true;
 	} else if (!strcmp(what, "beat")) {
 		p->beat = clock_ms();

@@ -7,25 +7,44 @@ start()
 {
 	"$ASSAY" run "$model" --on "$on" --runs 1000000 --timeout 200 --json "$@" >"$work/out" 2>"$work/err" </dev/null &
 	parent=$!
+	ticks=
 	started="$started $parent"
 	until_true a_page_is_there "$parent"
 	all=$(below "$parent")
 	started="$started $all"
 }
 
-# The page is at work: waiting for it takes the cell next to no processor time, one run after the other does. The page's own process may
-# be any of those that show pages.
+# Those processes of the browser that show pages; which of them shows ours cannot be seen from outside.
+pages()
+{
+	for p in $(below "$browser"); do
+		{ tr '\0' ' ' <"/proc/$p/cmdline"; } 2>/dev/null | grep -Eq -e '--type=renderer|-contentproc.* tab' && echo "$p"
+	done
+}
+
+# The page is at work: waiting for it takes the cell next to no processor time, one run after the other does. What it took before there
+# was any page is not counted.
 a_page_is_there()
 {
 	a_browser_runs "$1" || return 1
+	[ -n "$(pages)" ] || return 1
 	{ read -r line <"/proc/$cell/stat"; } 2>/dev/null || return 1
 	# shellcheck disable=SC2086
 	set -- ${line##*) }
-	[ $((${12} + ${13})) -ge 40 ] || return 1
-	page=$(for p in $(below "$browser"); do
-		{ tr '\0' ' ' <"/proc/$p/cmdline"; } 2>/dev/null | grep -Eq -e '--type=renderer|-contentproc.* tab' && echo "$p"
-	done)
-	[ -n "$page" ]
+	: "${ticks:=$((${12} + ${13}))}"
+	[ $((${12} + ${13} - ticks)) -ge 40 ]
+}
+
+# Each process that shows pages is killed, for a while: Firefox starts some in advance, and one that is just taking the page over from
+# another would go on with it.
+pages_die()
+{
+	for _ in $(seq 30); do
+		for p in $(pages); do
+			kill -9 "$p" 2>/dev/null || true
+		done
+		sleep 0.1
+	done
 }
 
 # ended VERDICT CAUSE: the run comes to its end with this row, and nothing is left.
@@ -57,9 +76,7 @@ for kind in chromium firefox; do
 	echo "$kind: The process of the page dies"
 	# The process of the page dies, the browser lives.
 	start
-	for p in $page; do
-		kill -9 "$p" 2>/dev/null || true
-	done
+	pages_die
 	ended failed 'page was closed or reloaded, or its process died|died of signal|ended with exit code'
 
 	echo "$kind: It is closed in order"
