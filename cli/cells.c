@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cells.h: from options to the cells of the plan, and the sums behind them. Running them is cells_run.c's; what is decided about
-// a cell is decided in plan/plan.c.
+// cells.h: from options to the cells of the plan, and what is counted of them. Running them is cells_run.c's; what is decided
+// about a cell is decided in plan/plan.c.
 #include "cells.h"
 
 #include <math.h>
@@ -154,8 +154,8 @@ double cells_guess_s(const struct plan_model *m, const struct target *t, bool fi
 	return guess_s_per_cell + guess_s_per_gib * gib + (first && m->makes_weights ? guess_s_per_written_gib * gib : 0);
 }
 
-// Brings what the models lack: first configurations, then the weights of those that assay can build. Nobody waits for gigabytes
-// of a model that gets a refusal. In a dry run the ones that are not here are taken out of the list.
+// Brings what the models lack: first configurations, then the weights of those that assay can build. Gigabytes are not fetched
+// for a model that gets a refusal. In a dry run the ones that are not here are taken out of the list.
 static int bring(struct cells *c, const char **models, size_t *count)
 {
 	struct fetching x = { .offline = c->offline, .dry_run = c->fetch_nothing };

@@ -14,7 +14,7 @@ struct planned { // a cell of the plan
 	const struct target *target;
 	const struct question *question;
 	const char *label; // of the axes: "batch 8"; "": there are none
-	size_t line;       // cells that differ in nothing but the batch lie behind each other and have the same one
+	size_t line;       // cells that differ in nothing but the batch follow each other and have the same one
 	size_t variant;    // the same on every platform: of the axes but the batch
 	// The outcome.
 	json_t *results;                    // every try of its chain; NULL: not run

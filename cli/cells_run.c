@@ -38,7 +38,7 @@ struct outcome {
 struct line {
 	struct loop *loop;
 	size_t number;
-	size_t at, end; // of the plan: the cell at hand, and behind the last
+	size_t at, end; // of the plan: the cell at hand, and after the last
 	struct sweep_series series;
 	enum { LINE_NEXT_CELL, LINE_NEXT_TRY, LINE_PREPARED, LINE_OVER } state; // what begins when it is its turn
 	bool again; // prepared once, refused for memory while others ran: now alone
@@ -303,12 +303,12 @@ static void release_model(struct loop *l, struct plan_model *m, size_t cells)
 	w->cells_left -= cells;
 	if (w->cells_left)
 		return;
-	arena_done(&w->arena); // nobody is at it: these were the last cells
+	arena_done(&w->arena); // not in use: these were the last cells
 	if (m->makes_weights)
 		m->path = NULL;
 }
 
-// The rest of a line's batches, which nobody asks.
+// The rest of a line's batches, which are not asked.
 static void end_sweep(struct line *n, const char *why)
 {
 	struct cells *c = n->loop->cells;
@@ -497,7 +497,7 @@ static void step_done(struct line *n)
 
 // ---- all lines -----------------------------------------------------------------------------------------------------------
 
-// Starts every cell that may start now. False: nobody works and nobody can.
+// Starts every cell that may start now. False: no cell runs and none can start.
 static bool begin_steps(struct loop *l)
 {
 	for (;;) {

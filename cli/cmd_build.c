@@ -128,7 +128,7 @@ static enum status choose(
 static struct graph *new_graph(const struct build *b, const struct graph_form *form, enum arch_graph which)
 {
 	struct graph *g = graph_new(form);
-	bool goes_on = which == ARCH_DECODER_WITH_PAST; // one token behind as many as --seq says
+	bool goes_on = which == ARCH_DECODER_WITH_PAST; // one token after as many as --seq says
 
 	if (form->is_static) {
 		graph_bind(g, "batch", b->batch);

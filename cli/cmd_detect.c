@@ -145,7 +145,7 @@ static void print_device_facts(const json_t *facts, struct arena *a)
 	json_decref(shown);
 }
 
-// `text` behind `used` columns, broken between words; further lines begin at column `indent`.
+// `text` after `used` columns, broken between words; further lines begin at column `indent`.
 static void print_wrapped(const char *text, int used, int indent)
 {
 	for (const char *at = text; *at;) {

@@ -111,7 +111,7 @@ static enum status choose_groups(struct setup *s, const char *const *words, size
 	return STATUS_OK;
 }
 
-// Runs the script with `more` behind what is always said; its standard output goes to fd. Returns its exit code, -1: not started.
+// Runs the script with `more` after what is always said; its standard output goes to fd. Returns its exit code, -1: not started.
 static int run_script(struct setup *s, const char *const *more, int fd, struct error *err)
 {
 	const char *argv[16] = { "bash", s->script, "--group", s->groups, "--into", s->into };

@@ -39,7 +39,7 @@ struct cli_integers {
 
 struct cli_usage {
 	const char *synopsis;             // "assay run MODEL... [options]"
-	const char *text;                 // paragraphs and examples behind the options; may be NULL
+	const char *text;                 // paragraphs and examples after the options; may be NULL
 	const struct cli_option *options; // ends with CLI_END
 	int min_words, max_words;         // positional arguments; max -1: any number
 };
@@ -50,12 +50,12 @@ enum { EXIT_GOOD = 0, EXIT_USE = 1, EXIT_VERDICT = 2, EXIT_WRONG = 3 };
 // on, else the exit code to return at once (0 after --help, 1 after a message about bad use on standard error). In a command that
 // takes no words a list may also be typed with spaces: --models a b.
 int cli_parse(const struct cli_usage *usage, int argc, char **argv, int *words);
-// The name nearest to `word` if it is near enough for "did you mean", else NULL; name() gives NULL behind the last.
+// The name nearest to `word` if it is near enough for "did you mean", else NULL; name() gives NULL after the last.
 const char *cli_nearest(const char *word, const char *(*name)(size_t i, const void *table), const void *table);
 // "assay: TEXT" on standard error; returns EXIT_USE.
 int cli_error(const struct error *err);
 int cli_bad_use(const char *format, ...) __attribute__((format(printf, 1, 2)));
-// For commands that work in the cache, once, behind their options. -1: go on, perhaps after a sentence about what is not cleaned
+// For commands that work in the cache, once, after their options. -1: go on, perhaps after a sentence about what is not cleaned
 // up; else the exit code: another user could have put something into it (base/cache.h).
 int cli_cache_ready(void);
 // $ASSAY_DB, else "assay.duckdb".

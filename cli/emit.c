@@ -119,5 +119,5 @@ void emit_in_handler(const char *const *parts)
 			line[n++] = (unsigned char)*p < 32 || *p == 127 ? '?' : *p;
 	line[n++] = '\n';
 	if (write(2, line, n) < 0)
-		return; // there is nobody to tell
+		return; // there is no way to report it
 }

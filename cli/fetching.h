@@ -7,7 +7,7 @@
 #include "hub/fetch.h"
 
 struct fetching {     // zero but for `offline` and `dry_run` at first
-	bool offline; // ask nobody
+	bool offline; // send no request
 	bool dry_run; // say what would be fetched
 	struct arena arena;
 	struct fetch_watch watch;

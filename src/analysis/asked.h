@@ -22,7 +22,7 @@
 	X(BATCH, "batch") \
 	X(SEQUENCE, "tokens")
 
-// The fields of VARIANT_LIST follow behind these.
+// The fields of VARIANT_LIST follow these.
 enum asked_field {
 #define X(code, name) ASKED_##code,
 	ASKED_LIST(X)

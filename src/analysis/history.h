@@ -17,7 +17,7 @@ struct history_point {
 };
 
 struct history_change {
-	size_t at;           // index of the first point behind it
+	size_t at;           // index of the first point after it
 	double p;            // as good by chance in this share of orders
 	struct comparison c; // of the points' rows before and behind, up to the changes beside it; B is behind
 	const char *verdict; // faster, slower, less, more, same, cannot tell

@@ -32,7 +32,7 @@ bool arch_has_graph(const struct spec *s, enum arch_graph which);
 const char *arch_unshared(const struct spec *s);
 
 // Merges family defaults <- table row <- config.json <- which tensors exist. The spec lives in `a`.
-// UNSUPPORTED names what is missing (type, head, activation, config key, a weight nobody reads).
+// UNSUPPORTED names what is missing (type, head, activation, config key, an unread weight).
 enum status arch_resolve(struct spec **out, struct arena *a, const struct checkpoint *c, struct error *err);
 // Cuts the model to its first `layers` layers; false when it has fewer.
 bool arch_shorten(struct spec *s, int64_t layers);
@@ -50,14 +50,14 @@ const char *arch_head(const struct spec *s); // "masked-lm", ..., "model"
 struct input_hints {
 	int64_t vocab_size, pad_token_id, type_vocab_size; // 0, -1, 0 where they do not apply
 	int64_t max_sequence;                              // 0: no limit
-	// Rows of input_ids hold this token this often, behind the first one: an image's features take its place.
+	// Rows of input_ids hold this token this often, after the first one: an image's features take its place.
 	int64_t image_token_id, image_tokens;
 	// Rows of input_ids end with this token and have it nowhere else: what pools there finds it.
 	bool ends_with_eos;
 	int64_t eos_token_id;
 	// From this many tokens on, a cache that fewer made is of no use: the rotary frequencies are others (longrope). 0: never.
 	int64_t cache_ends;
-	bool predicts_next;    // logits at a place are about the token behind it: a causal language model
+	bool predicts_next;    // logits at a place are about the token after it: a causal language model
 	int64_t image_size[2]; // height and width that image_sizes tells
 	// Of a graph that assay did not build: how many rows the table has that an input indexes; 0: not found. In the order of
 	// its inputs.
@@ -82,7 +82,7 @@ enum status arch_plan_weights(
 	const struct spec *s, struct arena *a, enum dtype t, struct weight **out, size_t *count, struct error *err);
 
 // Builds `which` into g and finishes it; every weight is external data in the checkpoint's shards. After ARCH_WHOLE,
-// weights that nobody read and that no dialect lists as ignorable are an error. A graph that does not fit together is a gap of
+// unread weights that no dialect lists as ignorable are an error. A graph that does not fit together is a gap of
 // the builder's, and UNSUPPORTED.
 enum status arch_build(
 	const struct spec *s, const struct checkpoint *c, enum arch_graph which, struct graph *g, struct error *err);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // config.json over its class's default configuration (defaults.jsonl, carried inside the program: one line a model type, what
 // CLASS().to_dict() says in transformers; keys that a class derives from others are null there). A key left out has the
-// default; a key that is null is null. Keys that nobody read and that are not known to be inert are an error.
+// default; a key that is null is null. Unread keys that are not known to be inert are an error.
 #include "arch/spec.h"
 
 #include <fnmatch.h>

@@ -66,7 +66,7 @@ static void build_own(struct build *b, const struct body *io)
 	head_unsupported(b);
 }
 
-// dense, activation, norm, then the token embedding turned round and a bias of its own
+// dense, activation, norm, then the token embedding, transposed, and a bias of its own
 static value masked_lm(struct build *b, value hidden)
 {
 	const struct spec *s = b->s;

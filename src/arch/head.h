@@ -19,8 +19,8 @@ struct head {
 		other_prefix; // besides the dialect's, what names of the base model may begin with in such a class; NULL: nothing
 	bool bare;            // the model's own results: there are no weights of a head
 	bool generates;       // of an encoder-decoder: may be run one token after another
-	bool predicts_next;   // logits at a place are about the token behind it: a decoder has a cache
-	bool gives_states;    // the results are states on the way, not what stands behind the last
+	bool predicts_next;   // logits at a place are about the token after it: a decoder has a cache
+	bool gives_states;    // the results are states on the way, not what stands after the last
 	bool choices;         // reads several texts a row
 };
 extern const struct head head_audio, head_audio_frames, head_backbone, head_causal_lm, head_conditional, head_ctc, head_embedding,

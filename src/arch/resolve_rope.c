@@ -82,7 +82,7 @@ static void read_rope(struct config *c, struct spec *s, struct arena *a, const j
 	}
 	r->position_beta = number(o, "llama_4_scaling_beta", 0);
 	double partial = number(o, "partial_rotary_factor", 1);
-	if (r->kind == ROPE_PROPORTIONAL) { // turns a whole head, most of it by nothing
+	if (r->kind == ROPE_PROPORTIONAL) { // rotates a whole head, most of it by nothing
 		r->factor = number(o, "factor", 1);
 		r->partial = partial;
 	} else if (!r->dim && partial != 1 && heeds_partial) {

@@ -279,7 +279,7 @@ bool arch_takes_tokens(const struct spec *s)
 void arch_input_hints(const struct spec *whole, struct input_hints *out)
 {
 	const struct spec *s = whole->part[PART_TEXT] ? whole->part[PART_TEXT] : whole;
-	int64_t reserved = s->traits.positions_from_pad ? s->pad_token_id + 1 : 0; // positions start behind the pad's
+	int64_t reserved = s->traits.positions_from_pad ? s->pad_token_id + 1 : 0; // positions start after the pad's
 	*out = (struct input_hints){ .vocab_size = s->vocab_size,
 		.pad_token_id = s->pad_token_id,
 		.type_vocab_size = s->type_vocab_size,

@@ -162,9 +162,9 @@ struct rope {
 	const double *short_factors, *long_factors; // longrope, [factor_count]
 	int64_t factor_count;
 	int64_t original_max_positions;
-	bool sections;        // turned by time, row and column: three positions a token
-	double partial;       // proportional: the share of the head that is turned
-	int64_t dim;          // how much of a head is turned; 0: all of it
+	bool sections;        // angles by time, row and column: three positions a token
+	double partial;       // proportional: the share of the head that is rotated
+	int64_t dim;          // how much of a head is rotated; 0: all of it
 	int64_t steps;        // frequencies are theta^(-2i/steps); 0: dim
 	double position_beta; // > 0: queries times 1 + beta * log(1 + position / original_max_positions)
 };
@@ -204,7 +204,7 @@ struct spec {
 	const char *class_name;              // architectures[0]
 	const char *key;                     // of a part: the object in config.json that it is in
 	const char *root;                    // what every name of this part begins with: "" or "vision_tower."
-	const char *prefix;                  // base-model prefix that this checkpoint's names have behind it: "bert." or ""
+	const char *prefix;                  // base-model prefix that this checkpoint's names have after it: "bert." or ""
 	const struct spec *part[PART_COUNT]; // NULL: there is none
 	const char *const *unused;           // globs of what files may hold of halves that this class has not; NULL: none
 	void *own;                           // what only the family knows of; its resolve makes it
@@ -230,7 +230,7 @@ struct spec {
 	const bool *sparse;                      // [layers_in_config]: has this layer experts
 	int64_t expert_layers;                   // experts times layers that have some: what a graph may grow with
 	struct latent latent;
-	const bool *unturned;          // [layers_in_config]: this layer has no rotary positions; NULL: all have
+	const bool *nope;              // [layers_in_config]: a NoPE layer: without rotary embedding; NULL: none is
 	struct rope rope, window_rope; // of layers without and with a window
 	double embedding_scale, residual_scale, logit_scale; // 0: there is none
 	bool scale_by_layer;                                 // scores of layer n, from 1, are divided by n
@@ -338,7 +338,7 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a);
 enum { EXPERT_LAYERS_MOST = 1 << 15 };
 void resolve_experts(struct config *c, struct spec *s, int64_t experts, int64_t layers);
 void resolve_latent(struct config *c, struct spec *s); // before resolve_rope
-void resolve_latent_scale(struct spec *s);             // behind it
+void resolve_latent_scale(struct spec *s);             // after it
 // A part: the object under `key` as a model of its own (model_type `type` where it says none; the class's whole default where
 // the key is absent). `roots`: what its names may begin with in the file, first the one for a new file; ends with NULL.
 // `type` NULL: what the row says. It has this head, or none for NULL. NULL after an error.

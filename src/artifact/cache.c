@@ -280,7 +280,7 @@ static void remove_stale(const char *parent)
 	arena_done(&a);
 }
 
-// Weights whose maker died: KEY.tmp, and nobody holds KEY.make.
+// Weights whose maker died: KEY.tmp, and KEY.make is not locked.
 static void remove_unfinished(const char *parent)
 {
 	struct arena a = { 0 };

@@ -29,7 +29,7 @@ static enum status make(const char *folder, const char *temporary, const struct 
 	return rename(temporary, folder) ? error_errno(err, "%s: cannot be made", folder) : STATUS_OK;
 }
 
-// Users hold KEY.lock shared, so that nobody trims it away; who makes it holds KEY.make alone. They do not exclude each other:
+// Users hold KEY.lock shared, so that it is not trimmed away; who makes it holds KEY.make alone. They do not exclude each other:
 // a damaged folder is made again while an older process still maps what was in it.
 static enum status find_or_make(struct arena *a, const char *folder, struct cached *how, struct error *err)
 {

@@ -29,7 +29,7 @@ void model_files(const char *path, struct arena *a, struct model_file **out, siz
 bool model_has_inside(const char *folder, const char *path);
 
 // BAD_INPUT with a sentence for an .onnx file that names a file outside of its folder, more files than are read, or that is
-// nested deeper than it is looked through: of such a model nobody can say what it is.
+// nested deeper than it is looked through: the identity of such a model is not known.
 enum status model_check_places(const char *path, struct error *err);
 
 // SHA-256 over the names and digests of all of them, as 64 hexadecimal digits. A file that is absent or cannot be read counts as

@@ -290,7 +290,7 @@ size_t artifact_part_read(const struct artifact_part *p, uint64_t at, void *out,
 		return 0;
 	if (nbytes > p->nbytes - at)
 		nbytes = (size_t)(p->nbytes - at);
-	while (low < high) { // the first segment that ends behind `at`
+	while (low < high) { // the first segment that ends after `at`
 		size_t middle = low + (high - low) / 2;
 		if (p->segments[middle].at + p->segments[middle].nbytes <= at)
 			low = middle + 1;

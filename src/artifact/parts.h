@@ -41,7 +41,7 @@ struct artifact_parts {
 // external data is looked for beside it. `limit`: bytes of a part (PART_NBYTES); a tensor larger than that is a part by itself.
 enum status artifact_cut(struct artifact_parts *out, struct arena *a, const struct artifact *art, const struct checkpoint *c,
 	uint64_t limit, struct error *err);
-// Bytes [at, at + nbytes) of a part into `out`; what lies behind its end is not written. How many were written.
+// Bytes [at, at + nbytes) of a part into `out`; what lies after its end is not written. How many were written.
 size_t artifact_part_read(const struct artifact_part *p, uint64_t at, void *out, size_t nbytes);
 
 #endif

@@ -24,7 +24,7 @@ struct block_scale {
 
 // Of one block of n numbers.
 struct block_scale quantize_block_scale(const float *x, size_t n, int bits, bool asymmetric);
-// The block's integers into block * bits / 8 bytes; what lies behind n is 0, that is `zero`.
+// The block's integers into block * bits / 8 bytes; what lies after n is 0, that is `zero`.
 void quantize_block(const float *x, size_t n, int bits, int block, struct block_scale s, uint8_t *out);
 
 float quantize_row_scale(const float *x, size_t n);

@@ -142,7 +142,7 @@ done:
 
 // ---- writing ------------------------------------------------------------------------------------------------------------
 
-// Shared by the writing threads; everything behind `lock`.
+// Shared by the writing threads; `lock` guards everything.
 struct writer {
 	pthread_mutex_t lock;
 	const struct plan *plan;

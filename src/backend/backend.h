@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An engine: ONNX Runtime, OpenVINO, a browser, null. Data first, then few functions; one `const struct backend` a file, one list
-// in backend.c. Nobody calls the pointers: session_open/run/close/explain below hold checks, defaults, timing and fault injection
-// once. Runtimes are opened with dlopen by full path, RTLD_LOCAL, and only ever in a child process.
+// in backend.c. The pointers are not called directly: session_open/run/close/explain below hold checks, defaults, timing and
+// fault injection once. Runtimes are opened with dlopen by full path, RTLD_LOCAL, and only ever in a child process.
 #ifndef ASSAY_BACKEND_BACKEND_H
 #define ASSAY_BACKEND_BACKEND_H
 
@@ -39,7 +39,7 @@ struct provider {
 
 struct device {
 	const char *provider;
-	const char *name;        // "CPU", "GPU.0", "57": what stands behind the colon of --on
+	const char *name;        // "CPU", "GPU.0", "57": what stands after the colon of --on
 	const char *description; // "AMD EPYC ..."
 	bool emulated;           // a software stand-in for other hardware
 	bool compiles_only;      // it is not here: a session can be opened on it and not run
@@ -189,7 +189,7 @@ enum status backend_prepare(
 bool backend_memory(int64_t *pss_kib, int64_t *anonymous_kib);
 // Before a process ends: what engines kept running ends.
 void backend_end(void);
-// Words for the person that waits ("open this address ..."), from an engine to the listener that was set; NULL: to nobody.
+// Words for the person that waits ("open this address ..."), from an engine to the listener that was set; NULL: they are dropped.
 void backend_set_notice(void (*listener)(const char *text));
 void backend_notice(const char *text);
 

@@ -27,7 +27,7 @@ static bool is_copy(const char *op)
 	return text_is(op, "MemcpyToHost") || text_is(op, "MemcpyFromHost");
 }
 
-// "  Gather (embeddings/Gather)" behind the log's own prefix.
+// "  Gather (embeddings/Gather)" after the log's own prefix.
 static bool read_node(struct arena *a, const char *line, struct assigned *out)
 {
 	const char *close = strrchr(line, ')'), *open = close ? strstr(line, " (") : NULL, *op;

@@ -33,7 +33,7 @@ void page_host_end(void)
 	if (!h)
 		return;
 	running = NULL;
-	launch_end(&h->launch); // first: its connections close, and nobody waits for them
+	launch_end(&h->launch); // first: its connections close, and are not waited for
 	serve_close(h->serve);
 	json_decref(h->hello);
 	free(h->key);

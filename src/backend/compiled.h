@@ -15,7 +15,7 @@ struct compiled {
 	const char *state;  // "found", "new", "stale, made again: driver was 1, is 2"
 	const char *what, *graph;
 	json_t *target, *makers;
-	int lock; // nobody else compiles the same
+	int lock; // no other process compiles the same
 };
 
 // Both objects hold strings only and are taken over. What is stale is removed here. Ends with the arena.

@@ -147,7 +147,7 @@ static double memory_stat(const char *root, const char *folder, const char *key)
 	return (double)n;
 }
 
-// What the limit still allows: file pages that nobody has touched lately are taken back when they are needed.
+// What the limit still allows: file pages not touched lately are taken back when they are needed.
 static double left_at(const char *root, const char *folder, bool v2)
 {
 	double limit = memory_at(root, folder, v2), left;

@@ -18,7 +18,7 @@
 //                            a second cell
 //
 // Its devices: NULL; EMULATED, which says that it is a stand-in for other hardware; VIRTUAL, for which it only compiles.
-// Rows of it say engine null: nobody can take them for a measurement.
+// Rows of it say engine null, so that they cannot be taken for a measurement.
 #include "backend/backend.h"
 
 #include <dirent.h>
@@ -103,7 +103,7 @@ struct null {
 	double sleep_ms, item_ms, noise_ms, leak_mib;
 	enum wrong wrong;
 	bool tells, keeps_quiet;
-	const char *meet; // NULL: nobody
+	const char *meet; // NULL: none
 	void **data;      // of the outputs
 	size_t *capacity;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long each node of OpenVINO's own graph takes, from the performance counters of a second compiled model. The counters of the
 // CPU plugin (2026.4) hold the mean over every run of the model so far, in whole microseconds, also through a new request; the
-// time of run n is n times the mean behind it less n - 1 times the mean before it, right to n us. Plugins that keep the last run
+// time of run n is n times the mean after it less n - 1 times the mean before it, right to n us. Plugins that keep the last run
 // alone are told by a sum that does not follow: both readings are compared with the clock, and the nearer one is taken.
 #include "backend/openvino.h"
 
@@ -36,7 +36,7 @@ static void list_nodes(struct profile *out, const ov_profiling_info_list_t *list
 	}
 }
 
-// The counters behind a run, in the order of out->nodes.
+// The counters after a run, in the order of out->nodes.
 static enum status read_counters(const struct ov_library *l, ov_infer_request_t *request, struct profile *out,
 	const char *devices, size_t run, size_t runs, double **means, struct error *err)
 {
@@ -62,7 +62,7 @@ static enum status read_counters(const struct ov_library *l, ov_infer_request_t 
 	return st;
 }
 
-// means: behind each run, the warm ones too. Which reading is the plugin's shows in how far each is from the clock.
+// means: after each run, the warm ones too. Which reading is the plugin's shows in how far each is from the clock.
 static void read_runs(const struct profile *out, const double *means, const double *whole_ms, size_t runs, double *ms)
 {
 	double off_mean = 0, off_last = 0;

@@ -32,7 +32,7 @@ struct ort {
 	struct ort_binding *binding;                   // of that memory
 	bool recorded;                                 // the session itself kept where its nodes went
 	int64_t copies;                                // nodes that were added to copy between devices; -1: not asked
-	const char *trouble;                           // an error behind which it opened nevertheless; NULL: none
+	const char *trouble;                           // an error after which it opened nevertheless; NULL: none
 	const char *profile_prefix;                    // of the file that ORT_PROFILE writes
 	int purpose;                                   // enum ort_purpose of the session that is being made
 	const char *context; // set by append: the file in compiled.folder that takes the graph with what was compiled of it;
@@ -40,7 +40,7 @@ struct ort {
 	bool from_context;   // it was opened from a compiled context: nodes of the graph have no names in it
 };
 
-// What stands behind struct provider.detail: one execution provider.
+// What stands after struct provider.detail: one execution provider.
 struct ort_provider {
 	const char *ep; // "CPUExecutionProvider", as the assignment record names it
 	// What it could run on: device_add, or an error that says why there is nothing (UNAVAILABLE) and what brings it.

@@ -75,7 +75,7 @@ static enum status read_options(struct session *s, struct ep_options *o, int64_t
 	return st;
 }
 
-// Creates, fills, appends and releases; also behind TensorRT, for the nodes that it leaves.
+// Creates, fills, appends and releases; also after TensorRT, for the nodes that it leaves.
 enum status ort_cuda_put(struct session *s, OrtSessionOptions *so, const struct ep_options *o, struct error *err)
 {
 	struct ort *ort = s->state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where ONNX Runtime put each node of the graph as built.
-// The record is made right behind the basic rewrites: a node of ours that it does not name was folded or merged into another one
+// The record is made right after the basic rewrites: a node of ours that it does not name was folded or merged into another one
 // there. Fusions of the higher levels come later and do not show.
 // Of the processor a second session records it, so that the measured one has nothing beside its work; without prepacking it loads
 // in milliseconds. Other providers compile for long, so there the measured session keeps it, and only where nodes

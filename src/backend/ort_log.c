@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What ONNX Runtime says in its log and nowhere else: how many nodes it added to copy between devices, why a provider left a node
-// out, and errors behind which it goes on without the provider. Errors also go to standard error, where they went before.
+// out, and errors after which it goes on without the provider. Errors also go to standard error, where they went before.
 // One process has one environment and so one log; it is asked between sessions of one thread, but written by many.
 #include "backend/ort.h"
 
@@ -19,7 +19,7 @@ struct refusal {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int64_t copies;
 static char last_error[800];
-static struct arena *refusals_arena; // NULL: nobody listens
+static struct arena *refusals_arena; // NULL: they are not collected
 static struct refusal *refusals;
 static struct ort_logged *placed;
 static char *placed_on; // the provider whose nodes are being listed

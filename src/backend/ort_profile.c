@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long each node of ONNX Runtime's own graph takes: a second session over the same options writes its profile, a JSON array
 // with one event a line, which is read line by line and removed. Events come in the order in which they end, so a node that holds
-// a graph of its own comes behind the nodes in there: those lie within its time and are left out, or they would count twice.
+// a graph of its own comes after the nodes in there: those lie within its time and are left out, or they would count twice.
 //
 //   {"cat":"Node","dur":98,"ts":1369080,"name":"embed/Shape_kernel_time",
 //    "args":{"op_name":"Shape","provider":"CPUExecutionProvider",...}}
 //   {"cat":"Session","dur":439672,"ts":3857738,"name":"model_run","args":{}}
 //
 // Of a device it writes down there how long it took to hand the node over, not how long the device worked. WebGPU's provider
-// tells that too, by the adapter's own clock (timestamp-query), a line for each kernel, of all runs in their order, behind the
+// tells that too, by the adapter's own clock (timestamp-query), a line for each kernel, of all runs in their order, after the
 // last run. So there a node's time is that of its kernels, what was only handed over has none, and nodes left to the processor
 // have theirs as above. For other devices there is nothing.
 //

@@ -827,7 +827,7 @@ static void follow_graph(struct tables *t, struct wire graph, int depth)
 	struct wire at = graph;
 	struct wire_field f;
 
-	while (next(&at, &f, &t->reading)) // weights may stand behind the nodes that read them
+	while (next(&at, &f, &t->reading)) // weights may stand after the nodes that read them
 		if (f.number == 5 && f.kind == 2)
 			read_table(t, f.bytes, (struct wire){ 0 });
 	for (at = graph; next(&at, &f, &t->reading);)

@@ -153,7 +153,7 @@ struct instance_info {
 	uint32_t extension_count;
 	const char *const *extensions;
 };
-struct properties { // limits and more come behind; room is left for them
+struct properties { // limits and more come after; room is left for them
 	uint32_t api_version, driver_version, vendor_id, device_id, type;
 	char name[256];
 	uint64_t rest[512];

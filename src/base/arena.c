@@ -58,7 +58,7 @@ static struct arena_block *new_block(size_t size)
 	return b;
 }
 
-// A block that is one piece: behind the one that still has room, which stays the current one.
+// A block that is one piece: after the one that still has room, which stays the current one.
 static void *put_alone(struct arena *a, struct arena_block *alone)
 {
 	struct arena_block *b = a->blocks;

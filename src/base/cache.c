@@ -36,7 +36,7 @@ char *cache_dir(struct arena *a)
 	if (own && *own) {
 		size_t n = strlen(own);
 
-		while (n > 1 && own[n - 1] == '/') // behind a slash lstat follows a link
+		while (n > 1 && own[n - 1] == '/') // after a slash lstat follows a link
 			n--;
 		return arena_strndup(a, own, n);
 	}
@@ -68,7 +68,7 @@ static enum status refuse_owner(const char *path, uid_t owner, struct error *err
 		found ? found->pw_name : number);
 }
 
-// What is there is a folder that nobody else may write into.
+// What is there is a folder that no other user may write into.
 static enum status check_folder(const char *path, const struct stat *st, struct error *err)
 {
 	if (S_ISLNK(st->st_mode))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay's own cache: where it is, and whether it is used. What lies there is believed: outputs that decide verdicts, weights,
-// programs that a vendor's compiler made. So it is used only where nobody but this user and root can have put something there:
+// programs that a vendor's compiler made. So it is used only where no user but this one and root can have put something there:
 //
 //   - the folder and the parts of it that are used (CACHE/run, CACHE/reference, ...) belong to this user or to root;
 //   - neither their group nor others may write into them; they are made with mode 0700;

@@ -17,7 +17,8 @@
 // This process's token; its claim is made at the first call and held until the process ends. Never NULL, valid until then.
 const char *claim_token(void);
 
-// Calls `over` for every token whose holder is gone, then removes its claim. While it is called nobody else sweeps that token.
+// Calls `over` for every token whose holder is gone, then removes its claim. While it is called no other process sweeps that
+// token.
 void claim_sweep(void (*over)(void *context, const char *token), void *context);
 
 // NULL, or why files that killed programs left in the cache cannot be told from those in use (no locks, or no folder for the

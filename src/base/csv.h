@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cell of a CSV file that begins with one of these is a formula to a spreadsheet, and may start programs there. It gets a '
 // before it, which spreadsheets take as "this is text". So does a cell that has such quotes before such a character, so that
-// taking one away gives back what was. A minus with nothing but digits and points behind it computes nothing: a negative number,
+// taking one away gives back what was. A minus with nothing but digits and points after it computes nothing: a negative number,
 // and the lone "-" for "none", stay as they are.
 #ifndef ASSAY_BASE_CSV_H
 #define ASSAY_BASE_CSV_H

@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-// The whole file, NUL-terminated behind its last byte, in the arena. Larger than `limit` bytes is BAD_INPUT.
+// The whole file, NUL-terminated after its last byte, in the arena. Larger than `limit` bytes is BAD_INPUT.
 enum status file_read(struct arena *a, const char *path, size_t limit, char **out, size_t *nbytes, struct error *err);
 // Maps a regular file read-only; unmapped with the arena. BAD_INPUT for one of holes (file_check_holes). An empty file gives *out
 // = NULL, *nbytes = 0.

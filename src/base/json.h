@@ -21,7 +21,7 @@
 // JSON.
 size_t json_weight(const char *data, size_t nbytes, size_t most);
 
-// A JSON file of at most `limit` bytes: duplicates of a key are an error, and so is anything behind the value. BAD_INPUT too for
+// A JSON file of at most `limit` bytes: duplicates of a key are an error, and so is anything after the value. BAD_INPUT too for
 // a text that weighs more than JSON_MOST. Owned by the caller (json_decref).
 enum status json_file(const char *path, size_t limit, json_t **out, struct error *err);
 // The same from memory; `name` is used in errors.

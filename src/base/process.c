@@ -30,7 +30,7 @@ static bool read_small(const char *path, char *out, size_t size)
 	return true;
 }
 
-// State letter, parent and start time; the command in field 2 may hold anything, so fields are counted behind its last ')'.
+// State letter, parent and start time; the command in field 2 may hold anything, so fields are counted after its last ')'.
 static bool read_stat(int64_t pid, char *state, int64_t *parent, int64_t *start_ticks)
 {
 	char path[64], stat[1024], *p;

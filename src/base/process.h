@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Does a process still live? The one that wrote a run is named by pid, start time and boot, so that a pid used again
-// is not taken for the old one. From another pid namespace (a container) nobody can tell: then it is left alone.
+// is not taken for the old one. From another pid namespace (a container) that cannot be told: then it is left alone.
 // And the processes below one (process_tree.c): who they are, their end, what they share.
 #ifndef ASSAY_BASE_PROCESS_H
 #define ASSAY_BASE_PROCESS_H
@@ -31,7 +31,7 @@ size_t process_below(int64_t top, int64_t *out, size_t most);
 // SIGKILL for every process below `top`, and for those that they start meanwhile, until there are none. False: some still live
 // after `limit_ms`. Reaps nothing.
 bool process_end_below(int64_t top, double limit_ms);
-// The number behind "KEY:" in a file of such lines of /proc, KiB; -1: there is none.
+// The number after "KEY:" in a file of such lines of /proc, KiB; -1: there is none.
 int64_t process_kib(const char *path, const char *key);
 // KiB of the shared memory that a process maps and that no file keeps: anonymous, memfd, System V; of files in memory (tmpfs)
 // only what is mapped for writing. Of what several processes map, its share. -1: it cannot be read.

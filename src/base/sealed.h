@@ -44,7 +44,7 @@ enum status sealed_check(
 enum status sealed_json_write(const char *path, json_t *object, const char *made_from, struct error *err);
 enum status sealed_json_read(const char *path, size_t limit, json_t **out, struct error *err);
 
-// FOLDER/made.json, behind FOLDER/NAME. The file is read, once: digests are remembered (base/digest.h).
+// FOLDER/made.json, after FOLDER/NAME. The file is read, once: digests are remembered (base/digest.h).
 enum status sealed_folder_write(const char *folder, const char *name, const char *key, struct error *err);
 // What made.json says, in `a`; false: there is none that says both.
 bool sealed_folder_note(const char *folder, struct arena *a, const char **key, const char **sha256);

@@ -253,7 +253,7 @@ void visible_addv(struct text *t, const char *format, va_list ap)
 			add_number(t, &c, &args);
 		} else {
 			fprintf(stderr, "assay: visible_addf has no conversion %%%c\n", c.kind);
-			abort(); // of a type that is not known, so nothing behind it can be read
+			abort(); // of a type that is not known, so nothing after it can be read
 		}
 	}
 	va_end(args.list);

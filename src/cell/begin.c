@@ -52,7 +52,7 @@ static _Noreturn void end_as(int how)
 static _Noreturn void guard(pid_t work, const sigset_t *waiting)
 {
 	struct pollfd parent = { .fd = STDIN_FILENO, .events = POLLRDHUP };
-	int how = SIGKILL, status; // a wait status: what it died of if nobody knows better
+	int how = SIGKILL, status; // a wait status: what it died of unless something else is known
 	bool ended = false;
 	pid_t pid;
 
@@ -144,7 +144,7 @@ void child_say(const char *line, size_t length)
 	const char *part[2] = { line, "\n" };
 	size_t left[2] = { length, 1 };
 
-	signal(SIGPIPE, SIG_IGN); // ours is a process of its own: nobody else's choice is touched
+	signal(SIGPIPE, SIG_IGN); // ours is a process of its own: no other program's choice is touched
 	for (int i = 0; i < 2; i++) {
 		while (left[i]) {
 			ssize_t n = write(3, part[i], left[i]);

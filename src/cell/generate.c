@@ -74,7 +74,7 @@ static void make_buffers(struct state *s, const struct session *session, int64_t
 	s->past_capacity = s->past_count;
 }
 
-// Of a run over `length` columns: the place of the last token of a row that the prompt may have padded behind.
+// Of a run over `length` columns: the place of the last token of a row, which the prompt may have padded.
 static int64_t last_place(const struct prompt *p, int64_t row, int64_t length)
 {
 	int64_t at = length - 1;

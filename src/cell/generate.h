@@ -5,7 +5,7 @@
 //   encoder-decoder    encoder once; `first` takes the decoder's prompt and the encoder's states, `next` every further token
 //
 // A session without past_key_values.* is run on the whole text at each step. What present.* gives goes back in by its pointer:
-// nothing is copied here. What the engine copies is counted: it lays the past and the new token's entries one behind the other.
+// nothing is copied here. What the engine copies is counted: it lays the past and the new token's entries one after the other.
 // With `shared` (CACHE_SHARED, session_share_cache) the past is a buffer with room for all tokens, and only the new entries are
 // written into it.
 #ifndef ASSAY_CELL_GENERATE_H

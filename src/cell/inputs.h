@@ -18,7 +18,7 @@ struct input_shape {
 };
 
 // The number that a symbol stands for: batch, image_batch (a picture a text), *sequence* (sequence, decoder_sequence, ...), past*
-// and total* lengths, samples (one second of 16 kHz), and what the hints say; -1 where nobody knows. `hints` may be NULL.
+// and total* lengths, samples (one second of 16 kHz), and what the hints say; -1 where that is not known. `hints` may be NULL.
 int64_t inputs_symbol(const char *name, const struct input_hints *hints, const struct input_shape *shape);
 // What is asked for, or the usual: batch 1, 128 tokens beside those of an image, or what the model takes if less. UNSUPPORTED for
 // an asked sequence that is longer than that. Zero: not asked.

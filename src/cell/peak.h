@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The largest rate that something reaches: windows of it are repeated until the best one no longer rises. One window is what a
-// machine did in those milliseconds: right behind a pause its clock is still low, and beside other processes it has fewer CPUs.
+// machine did in those milliseconds: right after a pause its clock is still low, and beside other processes it has fewer CPUs.
 #ifndef ASSAY_CELL_PEAK_H
 #define ASSAY_CELL_PEAK_H
 
@@ -17,7 +17,7 @@ enum {
 #define PEAK_RISE 1.01 // what is less is no rise
 
 struct peak {
-	double best, lowest; // rate of the best window, and of the lowest behind the first one, which warms up; NaN: none
+	double best, lowest; // rate of the best window, and of the lowest after the first one, which warms up; NaN: none
 	size_t windows;      // the first one too
 	bool settled;        // PEAK_QUIET windows did not raise it; else a limit ended it, and it may be higher
 };

@@ -27,7 +27,7 @@ static bool asks(const char *options, const char *key, const char *word)
 struct weights {
 	double held, loading; // anonymous: while it runs; at most while it opens
 	double read;          // mapped, and read by every run
-	double mapped;        // mapped in all, pages that nobody reads again among them
+	double mapped;        // mapped in all, pages that are not read again among them
 };
 
 static struct weights copies(const struct graph_memory *g, const struct platform_memory *e, const char *options)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How much memory a cell needs, before anything of it is loaded and before a byte of synthetic weights is written: from the
 // headers (or the plan) of the weights, the graph built with its shapes bound, and what each engine is known to do with weights
-// (platform/memory.c). What does not fit is not tried: a machine that swaps or kills answers nobody's question.
+// (platform/memory.c). What does not fit is not tried: a machine that swaps or kills answers no question.
 #ifndef ASSAY_CELL_PREDICT_H
 #define ASSAY_CELL_PREDICT_H
 

@@ -147,7 +147,7 @@ static size_t neighbour(const struct names *n, size_t from, int step)
 	return NOBODY;
 }
 
-// What was built between the two neighbours and ran under no name, up to the first change of scope behind the first of them that
+// What was built between the two neighbours and ran under no name, up to the first change of scope after the first of them that
 // does work.
 static void find_place(struct names *n, size_t engine)
 {
@@ -198,8 +198,9 @@ static bool ends_chain(const struct names *n, size_t node)
 		!mapped_moves(n->out[by].ran->op);
 }
 
-// Built nodes that nobody ran: with the chain that ends behind them, before anything else that ran and works; else with the
-// nearest of their scope that was built before them, ran and works, else behind them; of any scope where nothing of theirs ran.
+// Built nodes that no node of the engine ran: with the chain that ends after them, before anything else that ran and works;
+// else with the nearest of their scope that was built before them, ran and works, else after them; of any scope where nothing
+// of theirs ran.
 static void give_rest(struct names *n)
 {
 	const struct outline *d = n->built;

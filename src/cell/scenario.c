@@ -171,7 +171,7 @@ enum status scenario_run(const struct protocol_run *r, const struct scenario_ask
 		out->latency_ns[out->count++] = waited + took;
 		now = r->now(r->context);
 	}
-	// Those that came before the end and nobody had time for; `arrival` is of the last one looked at, answered or not.
+	// Those that came before the end and were not answered in time; `arrival` is of the last one looked at, answered or not.
 	for (arrival = begin, i = 0; is_server && i < ask->queries; i++) {
 		arrival += gap_ns(ask, i);
 		out->unanswered += i >= out->count && arrival <= now;

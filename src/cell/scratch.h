@@ -5,7 +5,7 @@
 #ifndef ASSAY_CELL_SCRATCH_H
 #define ASSAY_CELL_SCRATCH_H
 
-// Removes those of processes that are gone; what cannot be removed stays, and so does what nobody can tell the owner of.
+// Removes those of processes that are gone; what cannot be removed stays, and so does what has no known owner.
 void scratch_sweep(void);
 
 #endif

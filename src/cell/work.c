@@ -6,9 +6,9 @@
 //   an emulated device, unless runs were asked for:       first -> outputs -> explain -> done
 //   a device that is not here:       build -> load -> explain -> done
 //
-// "memory" is one more run with the parent sampling; in "warm" (protocol.h: warm-up, then the sample) nobody samples, and between
-// two runs there is nothing but looks at the clock. What comes behind "outputs" may fail or die without harm: the answer is out
-// by then.
+// "memory" is one more run with the parent sampling; in "warm" (protocol.h: warm-up, then the sample) nothing is sampled, and
+// between two runs there is nothing but looks at the clock. What comes after "outputs" may fail or die without harm: the
+// answer is out by then.
 #include "cell/work.h"
 
 #include <math.h>

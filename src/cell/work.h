@@ -19,13 +19,13 @@ struct work {
 	struct spec *spec;                 // NULL for a user's .onnx
 	struct precise precise;            // as asked; zero where the engine makes it
 	double convert_ms;                 // of weights, by this process so far; no part of build_ms
-	double identify_ms;                // hashing what nobody has hashed before; likewise
+	double identify_ms;                // hashing what was not hashed before; likewise
 	const struct linear_range *ranges; // of int8-static
 	size_t range_count;
 	json_t *calibration;          // how they were measured; NULL: there are none
 	struct forms forms;           // of the platform; which is built, and why not those before
 	struct graph_form built_form; // it, with what the question adds
-	bool is_quick; // an emulated device, and nobody asked for runs, a scenario, an effort or cycles: one judged run is all
+	bool is_quick; // an emulated device, without an option for runs, a scenario, an effort or cycles: one judged run is all
 	// One graph, but for the generation of encoder-decoders: encoder, the decoder's first step, its further steps.
 	struct part {
 		enum arch_graph which;
@@ -53,7 +53,7 @@ struct work {
 	int64_t told_ns;
 	double first_ms; // of a generation
 	int64_t device_bytes_before,
-		device_bytes; // in use on the device before the load, and the most more since; -1: nobody counts
+		device_bytes; // in use on the device before the load, and the most more since; -1: not counted
 };
 
 // The fields of a row event; steals them.
@@ -66,8 +66,8 @@ void say_samples(const double *ms, size_t count); // none: nothing is said
 const char *work_computes_in(struct work *w, const struct session *s, const char *confirmed);
 enum status work_choose_precision(struct work *w, struct error *err); // graph or engine: as the platform's row says
 enum status work_check_precision(
-	struct work *w, struct error *err); // behind the load: does the engine compute in what it was asked to?
-// The column compute_dtype, behind the load. NULL: nobody has confirmed what a graph of a reduced precision is computed in.
+	struct work *w, struct error *err); // after the load: does the engine compute in what it was asked to?
+// The column compute_dtype, after the load. NULL: it is not confirmed what a graph of a reduced precision is computed in.
 const char *work_confirmed_dtype(const struct work *w);
 // Of int8-dynamic and int8-static: what products ran in, as the placed nodes tell. NULL: another precision, or they do not tell.
 const char *work_products(const struct work *w, const struct placement *p);
@@ -115,7 +115,7 @@ enum status work_reopen_plain(struct work *w, struct error *err);
 void work_device_memory_begin(struct work *w);
 void work_memory(struct work *w, const char *phase);
 
-// work_after.c: behind the outputs; what goes wrong there is no error of the cell.
+// work_after.c: after the outputs; what goes wrong there is no error of the cell.
 void work_new_shape(struct work *w);
 void work_cycles(struct work *w);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a cell's child does when its answer is out: the first run of another shape, and opening, running and closing again for the
-// leak slope. Neither can harm the answer: an engine that refuses or dies here leaves a null. Both come behind the sample, so
+// leak slope. Neither can harm the answer: an engine that refuses or dies here leaves a null. Both come after the sample, so
 // that they warm nothing that is timed and add nothing to the peak of memory.
 #include <malloc.h>
 #include <math.h>

@@ -9,7 +9,7 @@
 #include "cell/say.h"
 #include "platform/facts.h"
 
-// Bytes; -1: nobody counts them.
+// Bytes; -1: they are not counted.
 static int64_t in_use(const char *platform)
 {
 	const char *driver = driver_counting(platform);

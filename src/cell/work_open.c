@@ -14,7 +14,7 @@ enum { SEQUENCE_EMULATED = 16 };
 
 // ---- build --------------------------------------------------------------------------------------------------------------
 
-// An emulator takes seconds for what the hardware does in milliseconds: nobody asked for a length, so a short one is enough.
+// An emulator takes seconds for what the hardware does in milliseconds: where no length was asked for, a short one is enough.
 static int64_t usual_sequence(const struct work *w)
 {
 	int64_t most = w->hints.max_sequence, n = SEQUENCE_EMULATED + w->hints.image_tokens;
@@ -281,7 +281,7 @@ enum status work_build(struct work *w, struct error *err)
 
 // ---- engine and load ----------------------------------------------------------------------------------------------------
 
-// Nobody has asked yet whether a reference fits: it may need more than the cell that it judges.
+// Whether a reference fits is not known yet: it may need more than the cell that it judges.
 enum status work_check_memory(struct work *w, struct error *err)
 {
 	struct prediction p;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cell that is profiled: behind its timed runs the model is opened a second time with the engine's own profile, and in the same
+// A cell that is profiled: after its timed runs the model is opened a second time with the engine's own profile, and in the same
 // process the two roofs of the roofline (Williams, Waterman, Patterson 2009) are measured: the rate of products of square
 // matrices of several sizes by the same engine with the same options (peak.h), and how fast memory is read. A third figure is the
 // bandwidth of what fits into the caches of level 2: what one node writes and the next reads seldom leaves them, so it is not

@@ -13,7 +13,7 @@ enum status shard_open(struct shard *out, struct arena *a, const char *path, str
 // BAD_INPUT for the few bytes that Git LFS leaves where a large file should be.
 enum status shard_check_pointer(const struct shard *shard, struct error *err);
 
-// views.c. Copies the weights that have strides into a shard of their own, which must fit behind the others.
+// views.c. Copies the weights that have strides into a shard of their own, which must fit after the others.
 enum status views_copy(struct checkpoint *c, struct error *err);
 
 #endif

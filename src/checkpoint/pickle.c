@@ -186,7 +186,7 @@ static enum status take_number(struct machine *m, int nbytes, uint64_t *out)
 	return STATUS_OK;
 }
 
-// Bytes behind their length, which takes `width` bytes itself.
+// Bytes after their length, which takes `width` bytes itself.
 static enum status take_bytes(struct machine *m, int width, struct pickle_bytes *out)
 {
 	uint64_t n = 0;

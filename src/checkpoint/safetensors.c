@@ -15,7 +15,7 @@
 // nonsense. A tensor's entry weighs about 1600 bytes as a tree.
 enum { FORMAT_LIMIT = 100000000, HEADER_LIMIT = 24 << 20, ENTRY_LIMIT = 64 << 10, ENTRY_WEIGHT = 4096, LENGTH_NBYTES = 8 };
 
-// A tensor's name comes from the file and may be a megabyte long; the reason behind it must stay readable.
+// A tensor's name comes from the file and may be a megabyte long; the reason after it must stay readable.
 #define TENSOR "tensor \"%.200s\""
 #define METADATA "__metadata__"
 

@@ -390,7 +390,7 @@ static enum status read_zip(struct shard *shard, struct source *f, struct weight
 	return read_dict(shard, f, result.value, out, count, err);
 }
 
-// The types of the storages that the pickle named: without them nobody knows how long each one is.
+// The types of the storages that the pickle named: without them the length of each is not known.
 static enum status list_stored(struct source *f, const struct pickle_storage *storages, struct error *err)
 {
 	size_t n = 0, kept = 0;

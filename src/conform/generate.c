@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gen.json of a conformance case: what transformers' generate() gave, greedily, token by token. The same tokens must come out
 // here, with logits within the bound, and each must be what a run without a cache gives. All of it again with the cache in its
-// shared form, where the platform has it and the model can, its padding moved behind the prompt.
+// shared form, where the platform has it and the model can, its padding moved after the prompt.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +135,7 @@ static enum status compare(const struct generation *g, const struct prompt *p, c
 	return STATUS_OK;
 }
 
-// The same prompt with each row's padding behind it.
+// The same prompt with each row's padding after it.
 static void pad_behind(struct prompt *p, struct arena *a)
 {
 	size_t nbytes = (size_t)(p->batch * p->length) * sizeof *p->ids;

@@ -176,7 +176,7 @@ struct sink {
 	const char *path;
 	uint64_t at; // where the next byte goes; what lies before it is in the hash
 	struct hash sha;
-	uint64_t most; // of a file whose size nobody lists
+	uint64_t most; // of a file whose size is not listed
 	bool refused;
 };
 
@@ -244,7 +244,7 @@ static enum status sink_take(void *context, const void *data, size_t nbytes, str
 	return STATUS_OK;
 }
 
-// Of a file whose size nobody lists: a text is small, and weights leave room on the disk.
+// Of a file whose size is not listed: a text is small, and weights leave room on the disk.
 static uint64_t most_of(const struct fetch_file *file, const char *path)
 {
 	static const uint64_t text = 64 << 20, room = 1 << 30;

@@ -31,7 +31,7 @@ struct http {
 	const struct http_request *request;
 	struct http_answer *answer;
 	bool begun;
-	size_t passed;  // bytes of a page that nobody reads
+	size_t passed;  // bytes of a page that is not read
 	size_t headers; // bytes of headers, interim answers and trailers: libcurl keeps each, and older ones without a limit
 	struct error failure; // of begin or take
 };

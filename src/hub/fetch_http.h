@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests to the Hub, and to wherever it redirects. Redirects are followed here, one hop at a time: the token goes to the Hub's
-// own scheme, host and port and to nobody else, and never from https to http. What may pass (no answer, a cut connection, 408,
+// own scheme, host and port and nowhere else, and never from https to http. What may pass (no answer, a cut connection, 408,
 // 429, 5xx) is tried again with back-off or after as long as the server says; what arrived in between is not asked for again.
 #ifndef ASSAY_HUB_FETCH_HTTP_H
 #define ASSAY_HUB_FETCH_HTTP_H
@@ -44,7 +44,7 @@ enum status http_do(struct http *h, const struct http_request *request, struct h
 // A whole text of at most `limit` bytes; the answer may be of any status, the text is that of a 2xx one.
 enum status http_text(struct http *h, struct arena *a, const char *url, size_t limit, char **out, size_t *nbytes,
 	struct http_answer *answer, struct error *err);
-// One line of an answer's header, as it came and without a NUL behind it; what it says, if anything that is wanted, goes into
+// One line of an answer's header, as it came and without a NUL after it; what it says, if anything that is wanted, goes into
 // `x`.
 void http_header(struct http_answer *x, const char *line, size_t length);
 const char *http_host(const struct http *h); // of the endpoint, for messages: "localhost:8000"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the Hub lists, and which of it is wanted. The list comes from outside: names become paths on this disk, so that every one
-// is checked, also those that nobody will fetch.
+// is checked, also those that will not be fetched.
 #include <stdlib.h>
 #include <string.h>
 

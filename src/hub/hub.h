@@ -28,7 +28,7 @@ struct hub_model {
 };
 
 // Order: an existing path, the cache (an exact name, then a known short name), a published name or short name.
-// NAME@REVISION asks for a branch, tag or commit of the cache ("main" otherwise). A short name is the part behind the "/".
+// NAME@REVISION asks for a branch, tag or commit of the cache ("main" otherwise). A short name is the part after the "/".
 // BAD_INPUT with the nearest known names when there is no such model.
 enum status hub_find(struct hub_model *out, struct arena *a, const char *asked, struct error *err);
 

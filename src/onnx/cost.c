@@ -106,8 +106,8 @@ static bool stands_for_float(const char *op)
 
 static uint64_t product(struct count *c, const struct node *n)
 {
-	bool turned = attribute_of(n, "transA", 0) != 0;
-	uint64_t made = elements(c, n->outputs[0]), flops = 2 * made * axis_of(c, input_of(n, 0), turned ? -2 : -1);
+	bool transposed = attribute_of(n, "transA", 0) != 0;
+	uint64_t made = elements(c, n->outputs[0]), flops = 2 * made * axis_of(c, input_of(n, 0), transposed ? -2 : -1);
 
 	return flops + (text_is(n->op, "Gemm") && input_of(n, 2) ? made : 0);
 }

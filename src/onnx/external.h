@@ -9,7 +9,7 @@
 #include "base/arena.h"
 
 // Locations of external data, each once, sorted, as the file writes them (relative to its folder, or anything else that it says).
-// Left out are what lies behind something damaged, names of more than 4096 bytes, which no file can have, what follows 262144
+// Left out are what lies after something damaged, names of more than 4096 bytes, which no file can have, what follows 262144
 // changes of name, and what lies below 64 messages: then the answer is why the list lacks some, otherwise NULL. Memory in `a`.
 const char *onnx_external_locations(const uint8_t *onnx, size_t nbytes, struct arena *a, const char *const **out, size_t *count);
 

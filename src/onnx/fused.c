@@ -153,7 +153,7 @@ value op_linear_last(struct graph *g, value x, value w, value b)
 }
 
 // The last layer of a graph. Engines let a Reshape share its input's memory, but not where the result leaves the graph: there
-// ONNX Runtime copies (bert-base 1x128: 15 MB of logits on one thread, 1.3 of 117 ms). So the bias comes behind the way back,
+// ONNX Runtime copies (bert-base 1x128: 15 MB of logits on one thread, 1.3 of 117 ms). So the bias comes after the way back,
 // as the operation that writes the output; op_add would build it on the rows.
 value op_linear_output(struct graph *g, value x, value w, value b)
 {

@@ -34,7 +34,7 @@ enum linear_form { LINEAR_GEMM, LINEAR_FUSED_MATMUL, LINEAR_MATMUL_TRANSPOSED };
 enum attention_form { ATTENTION_PLAIN, ATTENTION_MHA }; // MatMul/Softmax/MatMul; com.microsoft.MultiHeadAttention
 enum gelu_form { GELU_ERF, GELU_OP, GELU_MICROSOFT };   // taken apart; Gelu of opset 20; com.microsoft.Gelu
 enum norm_form { NORM_PLAIN_RMS, NORM_FUSED_RMS };      // RMS norm taken apart; ONNX Runtime's SimplifiedLayerNormalization
-// The past and the new behind each other, by Concat; com.microsoft.GroupQueryAttention, which writes into a buffer of fixed
+// The past and the new concatenated, by Concat; com.microsoft.GroupQueryAttention, which writes into a buffer of fixed
 // length.
 enum cache_form { CACHE_PLAIN, CACHE_SHARED };
 
@@ -156,7 +156,7 @@ void graph_assume(struct graph *g, value v, int axis, int64_t dim);
 void graph_fail(struct graph *g, enum status s, const char *format, ...) __attribute__((format(printf, 3, 4)));
 bool graph_failed(const struct graph *g);
 
-// Checks that there are outputs, drops nodes and initializers nobody needs, fixes opset and IR version.
+// Checks that there are outputs, drops unused nodes and initializers, fixes opset and IR version.
 enum status graph_finish(struct graph *g, struct error *err);
 
 struct graph_summary {

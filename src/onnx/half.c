@@ -174,7 +174,7 @@ static value raised(struct pass *p, value v)
 
 // ---- node after node ----------------------------------------------------------------------------------------------------
 
-// A node as it is, behind those of the new list.
+// A node as it is, after those of the new list.
 static void keep(struct pass *p, const struct node *n)
 {
 	struct graph *g = p->g;

@@ -108,7 +108,7 @@ static void find_constants(struct walk *w)
 	}
 }
 
-// x * constant, or a batch norm, behind a convolution: the weight of that convolution.
+// x * constant, or a batch norm, after a convolution: the weight of that convolution.
 static uint64_t rescaled(struct walk *w, const struct node *n)
 {
 	const struct graph *g = w->g;
@@ -213,7 +213,7 @@ static void run_nodes(struct walk *w)
 				alive += nbytes_of(w, n->outputs[k]);
 		if (alive > w->m.peak_nbytes)
 			w->m.peak_nbytes = alive;
-		for (int k = 1; k < n->output_count; k++) // that nobody reads
+		for (int k = 1; k < n->output_count; k++) // that are not read
 			if (w->root[n->outputs[k]] == n->outputs[k] && w->last[n->outputs[k]] < 0)
 				alive -= nbytes_of(w, n->outputs[k]);
 		for (int k = 0; k < n->input_count; k++) {

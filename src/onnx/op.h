@@ -109,7 +109,7 @@ value op_attention(
 value op_attention_sink(struct graph *g, value q, value k, value v, value bias, value sink, int64_t heads, int64_t kv_heads,
 	float scale, float softcap);
 // com.microsoft.GroupQueryAttention: causal attention over a buffer that holds keys and values of at most `room` tokens. Those of
-// the new tokens are written into it behind each row's past, in place where the engine is given the same memory for past and
+// the new tokens are written into it after each row's past, in place where the engine is given the same memory for past and
 // present. Rows may be of different lengths; their new tokens are the last ones, and nothing stands before the first.
 struct shared_attention {
 	value q, k, v;              // [batch, seq, heads*width], [batch, seq, kv_heads*width] twice: of the new tokens

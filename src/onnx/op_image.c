@@ -34,7 +34,7 @@ static bool bias_fits(const struct graph *g, value b, int64_t channels)
 	return !b.id || (value_rank(g, b) == 1 && (value_dim(g, b, 0) == channels || value_dim(g, b, 0) < 0 || channels < 0));
 }
 
-// Dimensions of x behind a window: conv and pools. `at` gets strides, kernel_shape, and pads or auto_pad: 3 attributes.
+// Dimensions of x after a window: conv and pools. `at` gets strides, kernel_shape, and pads or auto_pad: 3 attributes.
 static bool slide(struct graph *g, const char *op, value x, int spatial, const int64_t *kernel, const int64_t *stride,
 	const int64_t *pad, const int64_t *dilation, bool up, int64_t *dim, struct attribute *at)
 {
@@ -54,7 +54,7 @@ static bool slide(struct graph *g, const char *op, value x, int spatial, const i
 				op, graph_value_text(g, x), (long long)reach, i + 2);
 			return false;
 		}
-		// torch drops a last window that would begin in the padding behind.
+		// torch drops a last window that would begin in the padding at the end.
 		if (up && pad && v->dim[i + 2] >= 0 && (dim[i + 2] - 1) * stride[i] >= v->dim[i + 2] + pad[i])
 			dim[i + 2]--;
 	}

@@ -32,7 +32,7 @@ enum precision {
 const char *precision_word(enum precision p);
 const char *precision_what(enum precision p);
 enum precision precision_find(
-	const char *word); // NULL is STORED; PRECISION_COUNT: there is none; what stands behind a colon is not looked at
+	const char *word); // NULL is STORED; PRECISION_COUNT: there is none; what stands after a colon is not looked at
 bool precision_is_reduced(enum precision p); // less than float32 was asked for: it is judged against float32, and so is its time
 
 // A precision and what goes with it, as it is written: WORD[:KEY=VALUE]...

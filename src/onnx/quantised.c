@@ -11,7 +11,7 @@
 // Standard operators of opset 17, which ONNX Runtime finds and fuses as it does its own: three layers of
 // bert-base's size, 128 rows: 53.7 ms with com.microsoft.DynamicQuantizeMatMul, 55.4 with these, 175 in float32 (version 1.31).
 // Products of two activations (attention's) stay float32. Of QDQ ONNX Runtime makes a QGemm only where the weight lies [out, in]
-// with zero points, all 0; behind a Transpose, or without them, it multiplies in float32 (bert-base: slower than without), and so
+// with zero points, all 0; after a Transpose, or without them, it multiplies in float32 (bert-base: slower than without), and so
 // does OpenVINO.
 #include "onnx/reduced.h"
 
@@ -40,7 +40,7 @@ static value dequantise(struct graph *g, value x, value scale, value zero, int64
 		(struct attribute[]){ ATTR_I("axis", axis) }, axis >= 0, DTYPE_F32, v.rank, v.dim);
 }
 
-// x times the transposed w [out, in], which lies as ONNX Runtime finds integers behind it.
+// x times the transposed w [out, in], which lies as ONNX Runtime finds integers after it.
 static value float_product(struct graph *g, value x, value w)
 {
 	if (g->failed)

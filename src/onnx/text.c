@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The graph as text: one line an input, initializer, node and output. For golden tests and `assay build --text`.
-//   node  NAME = Op(inputs) {attribute=value} : dtype[shape]           several outputs: each that somebody reads, behind the
+//   node  NAME = Op(inputs) {attribute=value} : dtype[shape]           several outputs: each that somebody reads, after the
 //   first
 #include "onnx/inside.h"
 

@@ -25,7 +25,7 @@ struct wire_field {
 enum wire_got { WIRE_END, WIRE_FIELD, WIRE_DAMAGED };
 
 bool wire_varint(struct wire *w, uint64_t *out);
-// The next field, and behind it. What protobuf's own readers refuse is damaged: a key of more than 32 bits or with the number 0,
+// The next field, and after it. What protobuf's own readers refuse is damaged: a key of more than 32 bits or with the number 0,
 // a value beyond the end, a group that does not end, or one in 100 others.
 enum wire_got wire_next(struct wire *w, struct wire_field *out);
 

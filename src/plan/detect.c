@@ -35,7 +35,8 @@ struct probes {
 };
 
 // Which platforms are wanted: all, those named, or what some targets and their fallbacks need. For targets a route is asked only
-// where it could serve: the chosen one, else the first that has a device. Nobody waits for browsers who asked for the processor.
+// where it could serve: the chosen one, else the first that has a device. A question about the processor does not wait for
+// browsers.
 struct wanted {
 	const char *const *names;
 	size_t count;
@@ -102,7 +103,7 @@ static struct probe *find_probe(struct probes *all, const struct route *r)
 
 static size_t add_devices(json_t *devices, const struct platform *p, const struct route *r, const json_t *probe);
 
-// Whether some route that was asked has a device. Before any was asked, nobody knows: then only first routes are wanted.
+// Whether some route that was asked has a device. Before any was asked, that is not known: then only first routes are wanted.
 static bool is_served(struct probes *all, const struct platform *p, bool first_wave)
 {
 	json_t *devices = json_array();
@@ -263,7 +264,7 @@ static json_t *platform_json(const struct platform *p, struct probes *probes, co
 	for (const struct route *r = p->routes; r->engine; r++) {
 		const struct probe *probe = find_probe(probes, r);
 		if (!probe)
-			continue; // nobody asked, or too many builds
+			continue; // not asked, or too many builds
 		if (add_devices(devices, p, r, probe->answer)) {
 			first = first ? first : r;
 			put_absent_words(absent, &a, r, probe->answer);

@@ -53,7 +53,7 @@ struct plan_model {
 	const char *fingerprint;  // of its files then
 	const char *config_hash;  // of the configuration; NULL for an .onnx file and for a damaged one
 	const char *model_type, *architecture, *head; // NULL where unknown
-	bool takes_images, takes_tokens; // what a size or a length means something to; of an .onnx file nobody knows: both
+	bool takes_images, takes_tokens; // what a size or a length means something to; of an .onnx file that is not known: both
 	enum status refused;             // STATUS_OK: the cells can run
 	const char *cause;               // of the refusal
 };
@@ -65,10 +65,10 @@ enum status plan_checkpoint(struct checkpoint *out, const struct hub_model *hub,
 // unsupported or damaged model is a refusal in *out, not an error. Memory in `a`.
 enum status plan_model(struct plan_model *out, struct arena *a, const char *model, const struct question *q, struct error *err);
 
-// What the model is, by the contents of its files: reads those that nobody has read since they changed; asked again, only what
+// What the model is, by the contents of its files: reads those that were not read since they changed; asked again, only what
 // has changed since then. Nothing to do where weights are still to be made: what they are made from says it. A refused model has
 // what the file system says of its files. `progress` and `context` as in struct digest_watch; INTERRUPTED when it stops. On
-// failure nobody knows what it is, and no key of its cells equals another.
+// failure its identity is not known, and no key of its cells equals another.
 enum status plan_identify(struct plan_model *m, struct arena *a, int (*progress)(void *context, uint64_t done, uint64_t total),
 	void *context, struct error *err);
 

@@ -21,7 +21,7 @@ enum schedule_kind {
 	SCHEDULE_PROCESSOR,
 	SCHEDULE_GPU,
 	SCHEDULE_OTHER, // an NPU, a browser on another machine, a null device
-	SCHEDULE_ANY,   // nobody knows: alone on the machine
+	SCHEDULE_ANY,   // not known: alone on the machine
 };
 
 struct schedule_device {
@@ -34,7 +34,7 @@ void schedule_device_of(struct schedule_device *out, const struct target *t, con
 bool schedule_is_same(const struct schedule_device *x, const struct schedule_device *y); // or may be
 
 enum schedule_state { SCHEDULE_IDLE, SCHEDULE_READY, SCHEDULE_RUNS };
-// A line of cells, one behind the other, each in steps.
+// A line of cells, one after the other, each in steps.
 struct schedule_line {
 	enum schedule_state state;
 	struct schedule_device device;       // of the step that is ready or runs

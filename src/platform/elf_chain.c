@@ -59,7 +59,7 @@ struct cache_entry {
 	uint64_t hwcap;
 };
 
-// The i-th entry's name and path, strings ended within the file; false behind the last.
+// The i-th entry's name and path, strings ended within the file; false after the last.
 static bool cache_get(const struct walk *w, size_t i, const char **name, const char **path)
 {
 	static const char magic[] = "glibc-ld.so.cache1.1";
@@ -157,7 +157,7 @@ static const char *in_folders(struct walk *w, const char *root, const char *cons
 	return NULL;
 }
 
-// owner: index of who needs it; SIZE_MAX: nobody, it is opened by its name.
+// owner: index of who needs it; SIZE_MAX: none, it is opened by its name.
 static const char *look(struct walk *w, size_t owner, const char *soname, struct elf *out)
 {
 	const char *path = in_folders(w, "", w->folders, soname, out);

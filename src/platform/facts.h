@@ -28,13 +28,13 @@ json_t *facts_qualcomm(const struct facts_source *source);
 json_t *facts_webgpu(const struct facts_source *source);
 json_t *facts_webnn(const struct facts_source *source);
 
-// Vendors' libraries that can be asked, by name; NULL behind the last.
+// Vendors' libraries that can be asked, by name; NULL after the last.
 const char *driver_name(size_t i);
 const char *driver_platform(size_t i); // whose facts it is for
 // Loads the library and asks it. Only ever in a child. {"error": "..."} when it cannot be loaded or does not answer; NULL: no
 // such driver.
 json_t *driver_ask(const char *name);
-// The driver that counts the memory in use on the platform's devices ("gpus" of its answer); NULL: nobody does.
+// The driver that counts the memory in use on the platform's devices ("gpus" of its answer); NULL: none does.
 const char *driver_counting(const char *platform);
 json_t *ask_nvml(void);
 json_t *ask_hip(void);

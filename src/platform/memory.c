@@ -32,7 +32,7 @@
 // and, one after the other, of what it had folded (a float32 copy of 16-bit weights), so that the largest of them exists twice
 // for a moment; OpenVINO keeps the mapped pages, and the folded copies beside the packed ones. ONNX Runtime's arena keeps the
 // pieces of the first run beside the one block that it plans for the second: up to twice what is alive at one time, but for the
-// outputs. Both keep a convolution's weight beside the one that they make by folding the scale behind it in (90 MiB of detr's).
+// outputs. Both keep a convolution's weight beside the one that they make by folding the scale after it in (90 MiB of detr's).
 #include "platform/platform.h"
 
 #include "base/text.h"

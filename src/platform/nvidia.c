@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVIDIA cards: on the PCI bus, in the kernel's driver (/proc/driver/nvidia), as device files, through NVML; the CUDA libraries
-// that lie here; and what hides a card. NVML needs no CUDA context, so asking it disturbs nobody; it is loaded in a probe child
-// all the same.
+// that lie here; and what hides a card. NVML needs no CUDA context, so asking it disturbs no other program; it is loaded in a
+// probe child all the same.
 #include "platform/facts.h"
 
 #include <dlfcn.h>

@@ -79,10 +79,10 @@ struct precision_way {
 	const char *why;        // by nobody: a sentence
 };
 const struct precision_way *platform_precision(const struct route *r, enum precision p); // never NULL
-// The options of a target with those that the precision takes behind them; `options` itself where the graph makes it.
+// The options of a target with those that the precision takes after them; `options` itself where the graph makes it.
 const char *platform_precision_options(struct arena *a, const struct route *r, enum precision p, const char *options);
 
-// memory.c: what an engine does with memory; MiB. NULL for one that nobody has measured.
+// memory.c: what an engine does with memory; MiB. NULL for one that was not measured.
 struct platform_memory {
 	const char *engine, *provider;
 	double opened_mib, mapped_mib; // before any weight: anonymous; of libraries

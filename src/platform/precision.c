@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How each route comes to a precision, as data: built into the graph (weights converted beforehand) unless a row here says that
-// an option of the engine makes it, or that nobody can. What an engine thinks of such a graph it says itself when it opens it.
+// an option of the engine makes it, or that neither can. What an engine thinks of such a graph it says itself when it opens it.
 #include "platform/platform.h"
 
 #include "base/text.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stand-ins: $ASSAY_NULL names platforms that the null engine is to serve, each with its options behind a colon, apart by spaces:
+// Stand-ins: $ASSAY_NULL names platforms that the null engine is to serve, each with its options after a colon, apart by spaces:
 //
 //   ASSAY_NULL='cuda:fail=open,status=unavailable openvino:fail=run@1 cpu' assay run MODEL --on cuda --fallback
 //

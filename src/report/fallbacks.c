@@ -67,7 +67,7 @@ static struct report_fallback *add(struct summary *out, struct arena *a, struct 
 	return f;
 }
 
-// Rows of one question stand behind each other.
+// Rows of one question follow each other.
 static size_t tries_of(const struct table *t, size_t first)
 {
 	size_t n = 1;

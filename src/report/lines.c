@@ -231,7 +231,7 @@ static const char *warning_of(struct arena *a, const struct report_line *l)
 	return row_qualifiers(a, &r, QUALIFY_ALL);
 }
 
-// A device that nobody has to name: that of the platform's first route, of a stand-in's, or what another tool calls its own.
+// A device that need not be named: that of the platform's first route, of a stand-in's, or what another tool calls its own.
 static bool is_usual_device(const struct report_cell *c)
 {
 	const struct platform *p = c->row.requested != NULL ? platform_find(c->row.requested) : NULL;

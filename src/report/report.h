@@ -38,7 +38,7 @@ struct report_options {
 	size_t price_count;
 	const char *currency; // "EUR"; "": none was named
 };
-// "cpu=0.20,openvino:GPU=0.5EUR" in items; the word behind a number is the currency, one for all. BAD_INPUT says what is wrong.
+// "cpu=0.20,openvino:GPU=0.5EUR" in items; the word after a number is the currency, one for all. BAD_INPUT says what is wrong.
 enum status report_prices(struct arena *a, const char *const *items, size_t count, struct report_options *out, struct error *err);
 
 // A text as part of a line or of a table's cell in Markdown (as GitHub shows it): what has a meaning there is escaped, control

@@ -53,7 +53,7 @@ static void begin_line(int depth, struct text *out)
 		text_add(out, "  ");
 }
 
-// What stands behind "key:" or "-": on the same line where it is one word, else below, one step in.
+// What stands after "key:" or "-": on the same line where it is one word, else below, one step in.
 static void nested(const json_t *v, int depth, struct text *out)
 {
 	bool is_block = (json_is_object(v) && json_object_size(v) > 0) || (json_is_array(v) && json_array_size(v) > 0);

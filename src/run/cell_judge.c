@@ -9,7 +9,7 @@
 //     loss         the cell's outputs, compared with golden outputs, else with that graph: figures; only --max-loss makes a
 //                  verdict of them. Of what is judged once, they are the figures of that judgement
 //
-// A user's .onnx that rounds to 16 bits or to integers is its own graph, and nobody has it in float32. Another engine judges it
+// A user's .onnx that rounds to 16 bits or to integers is its own graph, and there is none in float32. Another engine judges it
 // by the bound of the arithmetic that the file itself holds. Golden outputs are of float32, and a bound that reduced arithmetic
 // can keep would hide what else is wrong with the file: what is beyond float32's is a loss, and no verdict. A file of float32
 // alone is held to float32's.

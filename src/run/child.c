@@ -55,7 +55,7 @@ struct runner {
 	int pidfd, request_fd, events_fd, output_fd;
 	const char *request;
 	size_t request_left;
-	char *line; // what came behind the last newline
+	char *line; // what came after the last newline
 	size_t line_length, line_capacity;
 	struct text output;
 	enum child_watch watch;

@@ -58,7 +58,7 @@ static void look_below(struct child_memory *m)
 	}
 }
 
-// The bytes behind "\nKEY:" in a text of such lines; NaN.
+// The bytes after "\nKEY:" in a text of such lines; NaN.
 static double bytes_of(const char *text, const char *key)
 {
 	const char *at = strstr(text, key);

@@ -24,7 +24,7 @@ struct child_memory {
 };
 
 void child_memory_begin(struct child_memory *m, int64_t top);
-// Bytes at `now_ms` (clock_ms); NaN: there is nobody to ask.
+// Bytes at `now_ms` (clock_ms); NaN: there is no process to ask.
 double child_memory_read(struct child_memory *m, double now_ms);
 void child_memory_end(struct child_memory *m);
 

@@ -48,7 +48,7 @@ struct check {
 				// "integers", "mask", "not finite", "shape"
 	double of_bound;        // that figure over its bound; above 1: wrong. NaN where there is no such figure
 	const char *cause;      // NULL when right; in the arena
-	// Nothing is wrong, and that says nothing: why; NULL: it was judged. Its figures are nobody's.
+	// Nothing is wrong, and that says nothing: why; NULL: it was judged. Its figures do not count.
 	const char *not_judged;
 };
 

@@ -46,7 +46,7 @@ static bool exists(const char *folder, const char *name)
 	return access(path, F_OK) == 0;
 }
 
-// The number behind `key` in a file of "key number" lines; -1 when there is none.
+// The number after `key` in a file of "key number" lines; -1 when there is none.
 static int64_t read_count(const char *path, const char *key)
 {
 	char line[256];
@@ -135,7 +135,7 @@ static int lock_group(const char *path)
 	return fd;
 }
 
-// Groups of programs that were killed before they could remove them: nobody holds their lock, and rmdir removes only empty ones.
+// Groups of programs that were killed before they could remove them: their lock is free, and rmdir removes only empty ones.
 static void sweep(const char *folder)
 {
 	DIR *d = opendir(folder);

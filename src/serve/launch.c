@@ -212,8 +212,8 @@ static void firefox_arguments(struct command *c, const char *profile)
 }
 
 // Every user of the machine can read the arguments of a process, and the URL has the key to the page in it. So the browser is
-// given a file that nobody else can read, and that sends it there; as its address, with what a path may hold that an address may
-// not.
+// given a file that no other user can read, and that sends it there; as its address, with what a path may hold that an address
+// may not.
 static enum status add_start(struct command *c, const char *profile, const char *url, struct error *err)
 {
 	const char *path = arena_printf(c->arena, "%s/start.html", profile);

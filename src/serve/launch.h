@@ -22,7 +22,7 @@ struct browser {
 	const char *identity; // of the file behind the path: it changes with an update
 };
 
-// ASSAY_BROWSER_PATH=none: nobody looks for browsers, which takes seconds for each that is there.
+// ASSAY_BROWSER_PATH=none: browsers are not looked for, which takes seconds for each that is there.
 bool browser_unwanted(void);
 // Those of ASSAY_BROWSER_PATH (programs or folders, colon separated), of PATH, and `more`: programs found elsewhere (NULL ends;
 // may be NULL). No file twice. `*out` in `a`.

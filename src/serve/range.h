@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 // RANGE_ALL: no range, several, or one that cannot be read: the whole file is the answer (RFC 9110 allows it).
-// RANGE_PART: bytes [*begin, *begin + *count). RANGE_NONE: it lies behind the end: 416.
+// RANGE_PART: bytes [*begin, *begin + *count). RANGE_NONE: it lies after the end: 416.
 enum range { RANGE_ALL, RANGE_PART, RANGE_NONE };
 enum range range_parse(const char *header, uint64_t nbytes, uint64_t *begin, uint64_t *count);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// change.h. For a part X before and a part Y behind it, of m and n points:
+// change.h. For a part X before and a part Y after it, of m and n points:
 //   E(X, Y) = 2/(mn) sum |x - y| - 1/C(m,2) sum |x - x'| - 1/C(n,2) sum |y - y'|,   Q = mn/(m+n) E
 // (equations 5 and 6 of the paper, exponent 1). A change in a segment is where Q is largest over the ends of X and of Y (equation
 // 7). The test permutes the points within the segments that were found so far and asks how often the best change of those is as

@@ -20,7 +20,7 @@ enum {
 #define CHANGE_LEVEL 0.01 // a series that does not change is said to have changed in at most this share of cases
 
 struct change {
-	size_t at; // index of the first point behind the change
+	size_t at; // index of the first point after the change
 	double p;  // share of permutations whose best change is as good
 };
 

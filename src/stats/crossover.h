@@ -27,10 +27,9 @@ struct crossover_stretch {
 	int64_t first, last;
 }; // lower: 0 or 1
 struct crossover {
-	size_t common;       // batches that both have
-	int64_t first, last; // of these
-	struct crossover_stretch
-		*stretches; // one behind the other; batches at which it cannot be told lie between or within them
+	size_t common;                       // batches that both have
+	int64_t first, last;                 // of these
+	struct crossover_stretch *stretches; // one after the other; batches at which it cannot be told lie between or within them
 	size_t count;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a run would take that nobody has measured: from what its graph computes and moves, and from rows of other models on
+// How long a run would take that was not measured: from what its graph computes and moves, and from rows of other models on
 // the same platform of the same machine. Always called a prediction.
 //
 //   law          ms = a flops + b bytes + c nodes, none below 0: least squares of the relative error over what was measured

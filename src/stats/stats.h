@@ -28,7 +28,7 @@ bool stats_median_interval(const double *samples, size_t count, double *low, dou
 // Were the runs of one kind? Stable is what keeps all three: the medians of the last three equal windows agree within 5 %, the
 // middle half of the runs (interquartile range) spans at most 20 % of the median, and the coefficient of variation is at most 25
 // %, which a single outlier breaks: of 11 equal runs one that takes twice as long, of 662 one that takes 7.6 times as long.
-#define STATS_STABLE_LEAST 9 // samples below which nobody can say
+#define STATS_STABLE_LEAST 9 // samples below which it cannot be said
 #define STATS_STABLE_WITHIN 1.05
 #define STATS_STABLE_SPREAD 0.20
 #define STATS_STABLE_CV 0.25

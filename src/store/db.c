@@ -321,7 +321,7 @@ static enum status names_of_columns(
 	return status;
 }
 
-// A result that nobody asked to bound is not made whole first: it stands within a statement that takes only so many rows of it.
+// A result without a limit is not made whole first: it stands within a statement that takes only so many rows of it.
 // DuckDB's function `query` takes a text that is one SELECT and nothing else, so no bracket in it can end that statement.
 enum status db_select(struct db *d, struct arena *a, const char *sql, int64_t most, struct table *out, struct error *err)
 {

@@ -141,7 +141,7 @@ static const char *llama_ran_on(struct arena *a, const json_t *test)
 	return integer_of(test, "n_gpu_layers") == 0 ? "cpu" : llama_platform(text_of(a, test, "backends"));
 }
 
-// "Q4_K - Medium" of "llama 7B Q4_K - Medium": behind the size; NULL: it has no such words.
+// "Q4_K - Medium" of "llama 7B Q4_K - Medium": after the size; NULL: it has no such words.
 static const char *llama_quantisation(struct arena *a, const char *model_type)
 {
 	static const char *const begins[] = { "Q", "IQ", "TQ", "F16", "F32", "BF16", "all F32", "MXFP", "NVFP" };
@@ -153,7 +153,7 @@ static const char *llama_quantisation(struct arena *a, const char *model_type)
 	return NULL;
 }
 
-// Tokens a second and the time of them are one measurement: where they contradict each other, nobody knows which is wrong.
+// Tokens a second and the time of them are one measurement: where they contradict each other, it is not known which is wrong.
 static bool contradicts(double per_s, double avg_ns, int64_t tokens)
 {
 	double told = per_s * avg_ns / 1e9 / (double)tokens;
@@ -411,7 +411,7 @@ static enum status read_perf_test_printed(struct foreign_result *out, const char
 	return STATUS_OK;
 }
 
-// Lines "model,seconds,peak bytes,CPU %,number", by DuckDB's reader; behind them there may be statistics.
+// Lines "model,seconds,peak bytes,CPU %,number", by DuckDB's reader; after them there may be statistics.
 static enum status read_perf_test_file(struct foreign_result *out, const char *path, struct table *t, struct error *err)
 {
 	struct arena *a = &out->arena;

@@ -9,14 +9,14 @@
 struct store_question {
 	const char *name;
 	const char *answers; // in a sentence, for `assay query --list`
-	const char *sql;     // behind the relations of store_question_relations; ends with its ORDER BY
+	const char *sql;     // after the relations of store_question_relations; ends with its ORDER BY
 	bool timed_only;     // rows whose time is no hardware's are left out, and are counted in `left_out`
 };
 extern const struct store_question store_questions[];               // ends with a name of NULL
 const struct store_question *store_question_find(const char *name); // NULL: there is none
 
 struct store_asking {
-	const char *model, *platform; // NULL: all; a model by its whole name or what is behind its last '/'
+	const char *model, *platform; // NULL: all; a model by its whole name or what is after its last '/'
 	int64_t limit;                // rows at most; 0: all
 };
 // BAD_INPUT: no row is of the model, or no row of the platform, which assay does not know either. For an answer that is empty.

@@ -25,8 +25,8 @@ enum run_life { RUN_UNKNOWN, RUN_LIVES, RUN_OVER };
 int run_lock_take(const char *database, int64_t run, const struct process *p);
 enum run_life run_lock_ask(const char *database, int64_t run, const struct process *p);
 
-// Makers of a new database share the lock at 0. *alone: nobody else is making one, so that what lies there was left. Waits for a
-// sweeper. -1 where there are no locks.
+// Makers of a new database share the lock at 0. *alone: no other process is making one, so that what lies there was left.
+// Waits for a sweeper. -1 where there are no locks.
 int run_lock_make(const char *database, bool *alone);
 // Others may begin to make one.
 void run_lock_share(int fd);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file, open for the length of one transaction. Between store.c and record.c; nobody else writes.
+// The file, open for the length of one transaction. Between store.c and record.c; nothing else writes.
 #ifndef ASSAY_STORE_TRANSACTION_H
 #define ASSAY_STORE_TRANSACTION_H
 

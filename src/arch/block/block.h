@@ -34,7 +34,7 @@ struct body {
 	struct cache *cache;       // NULL: none
 	struct cache *cross;       // of the keys and values of `memory`; NULL: none
 	// out
-	value last;    // [batch, seq, hidden], behind the last norm
+	value last;    // [batch, seq, hidden], after the last norm
 	value pooled;  // [batch, hidden] where the body itself pools
 	value *states; // transformers' hidden_states: after the embedding and after each layer, [state_count] of them
 	int64_t state_count;
@@ -74,7 +74,7 @@ int64_t cache_total(struct build *b); // past and new tokens together: a symbol,
 void cache_extend(struct build *b, struct cache *cache, value *k, value *v, int64_t kv_heads, int64_t width, int64_t value_width);
 // Attention over a cache in its shared form, with everything that was added to the scores said in other words (arch_unshared).
 value cache_attend(struct build *b, struct cache *cache, value q, value k, value v, value sink, float scale);
-void cache_outputs(struct build *b, const struct cache *cache); // declares present.*, behind the model's own outputs
+void cache_outputs(struct build *b, const struct cache *cache); // declares present.*, after the model's own outputs
 
 // weight.c
 // STEM.SUFFIX of this shape, as float32; suffix "" for a tensor that has none. Fails when absent or of another shape.
@@ -116,7 +116,7 @@ struct attention_extras {
 	value bias;        // added to the scores
 	value cos, sin;    // rotary tables
 	value query_scale; // [batch or 1, seq, 1]
-	bool turn_value;   // the rotation turns values too
+	bool turn_value;   // values are rotated too
 };
 value self_attention_with(
 	struct build *b, value x, const struct attention_extras *e, bool qkv_bias, bool out_bias, struct cache *cache);
@@ -136,7 +136,7 @@ value ones_of(struct build *b, int64_t width);
 value ffn_of(struct build *b, const char *stem, value x, int64_t width, bool bias);
 
 // rope.c: cos and sin [batch or 1, seq, 1, dim / 2], and x [batch, seq, heads * width] whose heads' first dim elements are
-// turned by them. positions [batch, seq], or NO_VALUE: 0, 1, .. for each of x [batch, seq, ..].
+// rotated by them. positions [batch, seq], or NO_VALUE: 0, 1, .. for each of x [batch, seq, ..].
 void rope_tables(struct build *b, value x, value positions, value *cos, value *sin); // of b->s->rope
 void rope_tables_of(struct build *b, const struct rope *r, int64_t dim, value x, value positions, value *cos, value *sin);
 value rope_query_scale(struct build *b, const struct rope *r, value x, value positions); // by position_beta: [batch or 1, seq, 1]

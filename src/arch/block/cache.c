@@ -2,7 +2,7 @@
 // The key-value cache. Names and layout are those of optimum-onnx and transformers.js.
 //
 //   plain      the past comes in, the past and the new come out: right for every batch and padding
-//   shared     buffers with room for all tokens come in, and one operator writes the new ones behind the past
+//   shared     buffers with room for all tokens come in, and one operator writes the new ones after the past
 //              (op_group_query_attention):
 //              nothing else is moved. Rows must begin with a token; what that operator cannot say is built in the plain form.
 #include "arch/block/block.h"

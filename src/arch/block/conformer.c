@@ -37,7 +37,7 @@ value conformer_positions(struct build *b, value x)
 	return table;
 }
 
-// Row i of scores [batch, heads, frames, 2*frames-1] begins with the key farthest behind any query; shifted by i, its first
+// Row i of scores [batch, heads, frames, 2*frames-1] begins with the earliest key of any query; shifted by i, its first
 // `frames` columns are the keys. Padding each row by one and cutting the whole anew shifts them all.
 static value shifted(struct build *b, value scores, value x)
 {
@@ -93,7 +93,7 @@ static value attention(struct build *b, value x, value mask, value positions, va
 	struct graph *g = b->g;
 	int64_t h = s->hidden_size;
 	value at = o->positions == POSITIONS_ROTARY ? rope_turn(b, x, cos, sin, s->heads)
-						    : x; // turned before q and k, which share it
+						    : x; // rotated before q and k, which share it
 	value q = linear(b, "layers.attn.q", at, h, h, true), k = linear(b, "layers.attn.k", at, h, h, true),
 	      v = linear(b, "layers.attn.v", x, h, h, true);
 	value bias = NO_VALUE;

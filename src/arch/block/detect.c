@@ -146,8 +146,8 @@ value detect_sines(struct build *b, value x, int64_t width, double temperature)
 		length[i] = powf((float)temperature, (float)(2 * (i / 2)) / (float)width);
 		phase[i] = i % 2 ? (float)M_PI_2 : 0; // cos x = sin(x + pi / 2)
 	}
-	value turned = op_div(g, x, graph_constant(g, DTYPE_F32, 1, &width, length));
-	return op_sin(g, op_add(g, turned, graph_constant(g, DTYPE_F32, 1, &width, phase)));
+	value angle = op_div(g, x, graph_constant(g, DTYPE_F32, 1, &width, length));
+	return op_sin(g, op_add(g, angle, graph_constant(g, DTYPE_F32, 1, &width, phase)));
 }
 
 // Counted over what the mask leaves, from 0 to 2 pi (Carion et al. 2020, https://arxiv.org/abs/2005.12872, appendix A.4).

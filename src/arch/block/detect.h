@@ -12,7 +12,7 @@ struct detect {
 	int64_t encoder_layers, encoder_heads, encoder_ffn;
 	int64_t decoder_layers, decoder_heads, decoder_ffn;
 	bool learned_positions;
-	bool auxiliary;      // auxiliary_loss: the last norm stands behind every decoder layer
+	bool auxiliary;      // auxiliary_loss: the last norm stands after every decoder layer
 	int64_t temperature; // of sine positions
 };
 
@@ -45,7 +45,7 @@ value detect_sines(struct build *b, value x, int64_t width, double temperature);
 // STEM.q, .k, .v, .o; hidden x hidden each.
 value detect_attention(struct build *b, const char *stem, value q, value k, value v, value bias, int64_t heads);
 value detect_ffn(struct build *b, const char *stem, value x, int64_t inner); // STEM.up, .down
-// x + y, normed as the model does: behind (STEM.norm over the sum) or, where norms come first, not at all.
+// x + y, normed as the model does: after (STEM.norm over the sum) or, where norms come first, not at all.
 value detect_encoder(struct build *b, value x, value positions, value bias);
 // STEM with # for the number of each of `layers` linear layers, relu between them.
 value detect_mlp(struct build *b, const char *stem, value x, int64_t layers, int64_t inner, int64_t out);

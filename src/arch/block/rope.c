@@ -218,7 +218,7 @@ value rope_query_scale(struct build *b, const struct rope *r, value x, value pos
 }
 
 //   x [batch, seq, heads, dim] = (a, b), halves of the last axis      ->      (a cos - b sin, b cos + a sin)
-//   interleaved: a and b are the even and the odd elements. What lies behind dim of a head stays as it is.
+//   interleaved: a and b are the even and the odd elements. What lies after dim of a head stays as it is.
 value rope_turn(struct build *b, value x, value cos, value sin, int64_t heads)
 {
 	struct graph *g = b->g;
@@ -238,16 +238,16 @@ value rope_turn(struct build *b, value x, value cos, value sin, int64_t heads)
 		cos = op_unsqueeze(g, cos, 4), sin = op_unsqueeze(g, sin, 4);
 	} else
 		low = op_slice(g, x, 3, 0, dim / 2), high = op_slice(g, x, 3, dim / 2, dim);
-	value turned[] = {
+	value rotated[] = {
 		op_sub(g, op_mul(g, low, cos), op_mul(g, high, sin)),
 		op_add(g, op_mul(g, high, cos), op_mul(g, low, sin)),
 		rest,
 	};
 	if (interleaved) {
-		turned[0] = op_reshape(g, op_concat(g, 2, turned, 4), 4, (int64_t[]){ 0, 0, heads, dim });
-		turned[1] = rest;
+		rotated[0] = op_reshape(g, op_concat(g, 2, rotated, 4), 4, (int64_t[]){ 0, 0, heads, dim });
+		rotated[1] = rest;
 	}
 	int parts = (interleaved ? 1 : 2) + (rest.id != 0);
-	x = parts > 1 ? op_concat(g, parts, turned, 3) : turned[0];
+	x = parts > 1 ? op_concat(g, parts, rotated, 3) : rotated[0];
 	return op_reshape(g, x, 3, (int64_t[]){ 0, 0, all });
 }

@@ -126,7 +126,7 @@ static void source(struct build *b, const struct seq2seq *f, struct body *io)
 	io->mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape);
 }
 
-// ids one place to the right, behind the start token
+// ids one place to the right, after the start token
 static value shifted(struct build *b, const struct seq2seq *f, value ids)
 {
 	struct graph *g = b->g;

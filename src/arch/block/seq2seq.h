@@ -85,7 +85,7 @@ value causal_bias(struct build *b, value query, value key);
 void seq2seq_layers(struct build *b, struct body *io, value x, bool is_decoder, unsigned biases);
 // Sines, then cosines, of positions times 10000^(-i / steps), i from 0: [.., width]; width is even.
 value sines(struct build *b, value positions, int64_t width, int64_t steps);
-// The same where tokens (bool [batch, seq]) are counted from pad_token_id + 1, behind the past; elsewhere 0: [batch, seq,
+// The same where tokens (bool [batch, seq]) are counted from pad_token_id + 1, after the past; elsewhere 0: [batch, seq,
 // hidden].
 value sines_of_tokens(struct build *b, const struct body *io, value is_token);
 

@@ -20,12 +20,12 @@ value sound_glu(struct graph *g, value x, int axis, int64_t width)
 	return op_mul(g, op_slice(g, x, axis, 0, width), op_sigmoid(g, op_slice(g, x, axis, width, 2 * width)));
 }
 
-static value turned(struct graph *g, value x) // [batch, a, b] -> [batch, b, a]
+static value transposed(struct graph *g, value x) // [batch, a, b] -> [batch, b, a]
 {
 	return op_transpose(g, x, 3, (int[]){ 0, 2, 1 });
 }
 
-//   samples [batch, 1, n] - conv - norm - act - conv (- norm) - act - .. -> [batch, channels, frames] -> turned round
+//   samples [batch, 1, n] - conv - norm - act - conv (- norm) - act - .. -> [batch, channels, frames] -> transposed
 value sound_stem(struct build *b, value samples)
 {
 	const struct sound *o = sound_of(b);
@@ -42,13 +42,13 @@ value sound_stem(struct build *b, value samples)
 			w = WEIGHT(b, "stem.norm", "weight", out);
 			x = op_instance_norm(g, x, w, WEIGHT(b, "stem.norm", "bias", out), 1e-5f);
 		} else if (!o->conv_first_norm)
-			x = turned(g, sound_norm(b, "stem.norm", turned(g, x), out, 1e-5));
+			x = transposed(g, sound_norm(b, "stem.norm", transposed(g, x), out, 1e-5));
 		x = activate(b, o->conv_act, x);
 		in = out;
 	}
 	b->layer = layer;
 	graph_leave(g);
-	return turned(g, x); // [batch, frames, channels]
+	return transposed(g, x); // [batch, frames, channels]
 }
 
 // floor((n - kernel) / stride) + 1. In float32 and half a sample off whole numbers: OpenVINO 2026 computes a chain of integer
@@ -134,10 +134,10 @@ value sound_positions(struct build *b, value x)
 	struct graph *g = b->g;
 	int64_t h = b->s->hidden_size, in = h / o->position_groups, layer = b->layer;
 	graph_enter(g, "positions");
-	x = turned(g, x); // [batch, hidden, frames]
+	x = transposed(g, x); // [batch, hidden, frames]
 	for (b->layer = 0; b->layer < o->position_layers && !graph_failed(b->g); b->layer++) {
 		x = position_conv(b, "positions.layer", x, WEIGHT(b, "positions.layer", "weight", h, in, o->position_kernel));
-		x = activate(b, o->conv_act, turned(g, sound_norm(b, NULL, turned(g, x), h, 1e-5)));
+		x = activate(b, o->conv_act, transposed(g, sound_norm(b, NULL, transposed(g, x), h, 1e-5)));
 	}
 	b->layer = layer;
 	if (o->position_batch_norm) {
@@ -149,7 +149,7 @@ value sound_positions(struct build *b, value x)
 	} else if (!o->position_layers)
 		x = activate(b, o->conv_act, position_conv(b, "positions", x, normed_kernel(b, h, in, o->position_kernel)));
 	graph_leave(g);
-	return turned(g, x);
+	return transposed(g, x);
 }
 
 // Exact below a quarter of the buckets, then by logarithm; the other half is for keys ahead.

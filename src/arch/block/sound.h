@@ -14,7 +14,7 @@ struct sound {
 	int64_t conv_count; // 0: features
 	const int64_t *conv_dim, *conv_kernel, *conv_stride;
 	bool conv_bias,
-		conv_first_norm; // conv_first_norm: one norm behind the first, over time; else one behind each, over channels
+		conv_first_norm; // conv_first_norm: one norm after the first, over time; else one after each, over channels
 	enum activation conv_act;
 	int64_t feature_size; // what the stem gives
 	bool feature_norm, feature_projection;
@@ -27,7 +27,7 @@ struct sound {
 	double inner_eps;     // of norms that are not given layer_norm_eps
 	int64_t squeeze;      // 0: none; the layers see means of so many frames
 	int64_t buckets, far; // 0: none; a gated bias by bucket of distance
-	int64_t bottleneck;   // 0: none; a narrow residual behind each layer
+	int64_t bottleneck;   // 0: none; a narrow residual after each layer
 	// conformer layers
 	int64_t conformer_kernel; // 0: these are not
 	enum sound_positions positions;

@@ -8,7 +8,7 @@
 // spec.own of the family.
 struct vit {
 	int64_t classes;                // tokens before the patches that have positions
-	int64_t registers;              // tokens behind those that have none
+	int64_t registers;              // tokens after those that have none
 	int64_t encoder_stride;         // of the head for masked images
 	bool norm_outputs, map_outputs; // of a backbone: normed, and as maps
 };

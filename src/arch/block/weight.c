@@ -14,7 +14,7 @@ static const char *stem_in_file(const struct build *b, const char *stem)
 	return NULL;
 }
 
-// "@encoder.layer.#.x" + "weight" -> "bert.encoder.layer.3.x.weight", behind `root`
+// "@encoder.layer.#.x" + "weight" -> "bert.encoder.layer.3.x.weight", after `root`
 static const char *file_name(const struct build *b, const char *root, const char *pattern, const char *suffix)
 {
 	const int64_t numbers[][3] = { { b->layer }, { b->stage, b->layer }, { b->stage, b->layer, b->item } };

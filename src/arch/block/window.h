@@ -15,7 +15,7 @@ struct windows {
 	bool qkv_bias;
 	bool positions;            // a learned vector for each patch
 	bool always;               // windows are cut and shifted even where one is as large as the grid
-	bool second;               // version 2: cosine attention, a bias by an MLP, norms behind the branches
+	bool second;               // version 2: cosine attention, a bias by an MLP, norms after the branches
 	const int64_t *pretrained; // [stages], version 2: windows that the MLP was trained with; 0: these
 	int64_t encoder_stride;    // of masked images: pixels a patch of the last stage stands for
 	int64_t grid[2];           // version 2: the grid of the configuration, which decides the windows
@@ -26,7 +26,7 @@ struct windows *resolve_windows(struct config *c, struct arena *a, const char *h
 int64_t windows_width(const struct windows *w); // of the last stage
 
 // x [batch, height*width, embed]; *height and *width become those of the result. io->states gets the maps [batch, width, rows,
-// cols] of the embedding and of each stage: before the grid is halved if `before`, behind that otherwise.
+// cols] of the embedding and of each stage: before the grid is halved if `before`, after that otherwise.
 value window_stages(
 	struct build *b, const struct windows *w, struct body *io, value x, int64_t *height, int64_t *width, bool before);
 

@@ -39,7 +39,7 @@ const struct dialect gemma2_names = {
 	.ignored = IGNORED(BUFFERS),
 };
 
-// Norms behind attention and feed-forward only.
+// Norms after attention and feed-forward only.
 const struct dialect olmo2_names = {
 	.name = "olmo2",
 	.prefix = "model.",

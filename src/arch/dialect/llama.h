@@ -47,7 +47,7 @@
 
 #define LLAMA_BODY LLAMA_EMBED, LLAMA_ATTENTION, LLAMA_FFN
 
-// Tensors that older files carry and nobody needs.
+// Tensors that older files carry and that are not needed.
 #define BUFFERS \
 	"*rotary_emb.inv_freq", "*.attn.bias", "*.attn.masked_bias", "*.attention.bias", "*.attention.masked_bias", \
 		"*attn.attention.bias", "*attn.attention.masked_bias", "*.attn.causal_mask", "*embed_positions.weights"

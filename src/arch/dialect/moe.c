@@ -39,7 +39,7 @@ const struct dialect flex_olmo_names = {
 	.inert = IGNORED(INERT),
 };
 
-// With the bias that decides the choice only; the layers behind the last are for predicting several tokens.
+// With the bias that decides the choice only; the layers after the last are for predicting several tokens.
 const struct dialect dots1_names = {
 	.name = "dots1",
 	.prefix = "model.",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What checkpoints of vision-language models call what lies between their parts. Newer files have everything but the head
-// behind "model.".
+// after "model.".
 #include "arch/dialect.h"
 
 #define IMAGE_TOKEN KEYS({ "image_token", "image_token_index" }, { "image_token", "image_token_id" })

@@ -211,7 +211,7 @@ static void audio_body(struct build *b, struct body *io)
 	graph_leave(g);
 	x = layer_norm_eps(b, "norm", window_stages(b, &o->w, io, x, &rows, &cols, false), 1e-5);
 	io->pooled = op_reduce_mean(g, x, 1, false); // [batch, hidden]
-	// The pieces of time behind each other again: [batch, hidden, high, pieces * cols]
+	// The pieces of time concatenated again: [batch, hidden, high, pieces * cols]
 	int64_t h = b->s->hidden_size, high = rows / o->ratio, pieces = high ? rows / high : 0;
 	if (!high || rows % high) {
 		io->last = NO_VALUE;

@@ -190,7 +190,7 @@ value clip_patches(struct build *b, value pixels)
 	return x; // [batch, tokens, hidden]
 }
 
-// A learned query attends to all patches; behind it a feed-forward with its residual: [batch, hidden].
+// A learned query attends to all patches; after it a feed-forward with its residual: [batch, hidden].
 static value pool_by_attention(struct build *b, value x)
 {
 	struct graph *g = b->g;

@@ -85,9 +85,9 @@ static void build(struct build *b)
 	value queries = op_add(g, detect_queries(b, "queries", d->queries, h), like); // [batch, queries, hidden]
 	graph_enter(g, "reference");
 	value point = op_sigmoid(g, detect_mlp(b, "decoder.reference", queries, 2, h, 2)); // [batch, queries, 2]: x, y
-	value turned = op_mul(g, point, graph_f32(g, (float)(2 * M_PI)));
-	value y_sines = detect_sines(b, op_slice(g, turned, 2, 1, 2), h / 2, 10000),
-	      x_sines = detect_sines(b, op_slice(g, turned, 2, 0, 1), h / 2, 10000);
+	value angle = op_mul(g, point, graph_f32(g, (float)(2 * M_PI)));
+	value y_sines = detect_sines(b, op_slice(g, angle, 2, 1, 2), h / 2, 10000),
+	      x_sines = detect_sines(b, op_slice(g, angle, 2, 0, 1), h / 2, 10000);
 	value sines = op_concat(g, 2, (value[]){ y_sines, x_sines }, 2);
 	graph_leave(g);
 	value x = like, *states = ARENA_ARRAY(graph_arena(g), (size_t)d->decoder_layers + 1, value);

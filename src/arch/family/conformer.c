@@ -70,7 +70,7 @@ static value masked_map(struct build *b, value x, value lengths) // x [batch, ch
 	return op_where(g, op_unsqueeze(g, op_unsqueeze(g, frames, 1), 3), x, graph_f32(g, 0));
 }
 
-// Over time and bins: a convolution, then depthwise and pointwise ones; what is padding is cleared behind each.
+// Over time and bins: a convolution, then depthwise and pointwise ones; what is padding is cleared after each.
 static value shortened_map(struct build *b, value x, value *lengths)
 {
 	const struct conformer *o = b->s->own;

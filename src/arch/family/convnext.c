@@ -2,7 +2,7 @@
 // ConvNeXt: a convolution network with the transformer's habits (Liu et al. 2022, https://arxiv.org/abs/2201.03545; V2 with
 // global response normalization: Woo et al. 2023, https://arxiv.org/abs/2301.00808; DINOv3's, https://arxiv.org/abs/2508.10104).
 //
-//   pixels -> patch conv - norm -> stages, from the second on behind norm - 2x2 conv /2 -> mean over places - norm -> head
+//   pixels -> patch conv - norm -> stages, from the second on after norm - 2x2 conv /2 -> mean over places - norm -> head
 //   layer:  x -+- 7x7 conv by channel - norm - up - act (- response norm) - down (* scale) -(+)-
 //              +---------------------------------------------------------------------------+
 #include "arch/block/image.h"

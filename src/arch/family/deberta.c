@@ -3,7 +3,7 @@
 // what a token says and where it stands are attended to apart.
 //
 //   score[i, j] = (q_i k_j + q_i K[d] + k_j Q[d]) / sqrt(3 width),  d = bucket(i - j): a row of the table of distances
-//   ids -> word (+ position) (+ type) (- project) - norm -> layers; behind the first layer (+ convolution of the embedding)
+//   ids -> word (+ position) (+ type) (- project) - norm -> layers; after the first layer (+ convolution of the embedding)
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -144,10 +144,10 @@ static value attention(struct build *b, value x, const struct shared *p)
 	}
 	if (d->relative && d->position_to_content) {
 		value queries = linear(b, d->shared_keys ? "layers.attn.q" : "layers.attn.table_q", p->table, n, n, true);
-		value turned = against_table(
+		value swapped = against_table(
 			b, by_head(b, k), queries, op_transpose(g, p->rows, 2, (int[]){ 1, 0 })); // [.., key, query]
-		turned = op_transpose(g, turned, 4, (int[]){ 0, 1, 3, 2 });
-		bias = bias.id ? op_add(g, bias, turned) : turned;
+		swapped = op_transpose(g, swapped, 4, (int[]){ 0, 1, 3, 2 });
+		bias = bias.id ? op_add(g, bias, swapped) : swapped;
 	}
 	bias = bias.id ? op_add(g, op_scale(g, bias, (float)s->attention_scale), p->mask) : p->mask;
 	value y = op_attention(g, q, k, v, bias, s->heads, s->heads, (float)s->attention_scale, 0);

@@ -25,9 +25,9 @@ static value attention(struct build *b, value x, const struct shared *p, struct 
 {
 	const struct spec *s = b->s;
 	int window = s->sliding[b->layer];
-	bool turned = !s->unturned || !s->unturned[b->layer];
+	bool rotary = !s->nope || !s->nope[b->layer];
 	struct attention_extras e = { .bias = p->mask[window], .query_scale = p->query_scale };
-	if (turned)
+	if (rotary)
 		e.cos = p->cos[window], e.sin = p->sin[window];
 	if (s->latent.key_rank)
 		return latent_attention(b, x, &e, cache);
@@ -118,17 +118,17 @@ static void resolve_unturned(struct config *c, struct spec *s, struct arena *a)
 	int64_t interval = config_size(c, "no_rope_layer_interval", 0);
 	if (!s->traits.window_rope && !interval && !json_array_size(list))
 		return;
-	bool *unturned = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
+	bool *nope = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
 	if (json_array_size(list) && json_array_size(list) != (size_t)s->layers)
 		config_fail(
 			c, STATUS_BAD_INPUT, "no_rope_layers should have a number for each of %lld layers", (long long)s->layers);
 	for (int64_t i = 0; i < s->layers; i++)
-		unturned[i] = s->traits.window_rope ? s->sliding_window > 0 && !s->sliding[i]
-			: json_array_size(list)     ? json_integer_value(json_array_get(list, (size_t)i)) == 0
-						    : (i + 1) % interval == 0;
-	s->unturned = unturned;
+		nope[i] = s->traits.window_rope ? s->sliding_window > 0 && !s->sliding[i]
+			: json_array_size(list) ? json_integer_value(json_array_get(list, (size_t)i)) == 0
+						: (i + 1) % interval == 0;
+	s->nope = nope;
 	if (interval && !config_get(c, "layer_types")) // there the layers without rotary positions are those with the window
-		s->sliding = s->sliding_window > 0 ? unturned : s->sliding;
+		s->sliding = s->sliding_window > 0 ? nope : s->sliding;
 }
 
 // Rotary bases layer by layer: those of the layers without a window are one, and those with one.
@@ -241,7 +241,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		resolve_latent(c, s);
 	resolve_rope(c, s, a);
 	if (s->latent.key_rank) {
-		s->rope.dim = s->window_rope.dim = s->rope.steps = s->window_rope.steps = 0; // what is turned lies apart already
+		s->rope.dim = s->window_rope.dim = s->rope.steps = s->window_rope.steps =
+			0; // what the embedding rotates lies apart already
 		resolve_latent_scale(s);
 	}
 	if (has_word(s, "layers.moe.router"))

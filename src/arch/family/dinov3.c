@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DINOv3's vision transformer: patches are turned by where they lie, so images may have any size (Siméoni et al. 2025,
+// DINOv3's vision transformer: a rotary embedding of where patches lie, so images may have any size (Siméoni et al. 2025,
 // https://arxiv.org/abs/2508.10104).
 //
 //   pixels -> [class, registers, patches] -> layers -> norm -> head
@@ -57,7 +57,7 @@ static value angles(struct build *b, value n)
 	return op_mul(g, op_unsqueeze(g, at, 1), graph_constant(g, DTYPE_F32, 1, &count, wave));
 }
 
-// cos and sin [1, special + patches, 1, head_width / 2]; class token and registers are not turned.
+// cos and sin [1, special + patches, 1, head_width / 2]; class token and registers are not rotated.
 static void tables(struct build *b, value map, value *cos, value *sin)
 {
 	struct graph *g = b->g;

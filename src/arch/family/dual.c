@@ -32,7 +32,7 @@ void dual_resolve_towers(struct config *c, struct spec *s, struct arena *a)
 	resolve_tower(c, s, a, PART_TEXT, "text_config");
 	resolve_tower(c, s, a, PART_VISION, "vision_config");
 	config_get(c, "logit_scale_init_value"); // the file has the scale itself
-	config_get(c, "is_encoder_decoder");     // nobody asks
+	config_get(c, "is_encoder_decoder");     // without effect
 }
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// BERT and its kin: a bidirectional transformer, normalised behind each residual or before each branch (Devlin et al. 2018,
+// BERT and its kin: a bidirectional transformer, normalised after each residual or before each branch (Devlin et al. 2018,
 // https://arxiv.org/abs/1810.04805; RoBERTa, https://arxiv.org/abs/1907.11692; ALBERT, https://arxiv.org/abs/1909.11942;
 // ELECTRA, https://arxiv.org/abs/2003.10555; MPNet, https://arxiv.org/abs/2004.09297; RoFormer, https://arxiv.org/abs/2104.09864;
 // X-MOD, https://arxiv.org/abs/2205.06266; SqueezeBERT, https://arxiv.org/abs/2006.11316). encoder_embed.c has the embeddings.
@@ -76,7 +76,7 @@ static value feed_forward(struct build *b, value x)
 }
 
 //   x (- norm) -+- down - act - up -(+)-      of the one language that is spoken here
-//               +--------------------+        the residual begins before or behind the norm
+//               +--------------------+        the residual begins before or after the norm
 static value adapter(struct build *b, value x)
 {
 	const struct spec *s = b->s;
@@ -127,7 +127,7 @@ static void resolve_summary(struct config *c, struct encoder *e)
 	e->summary_act = config_activation(c, "summary_activation", ACT_NONE);
 }
 
-// One language's adapters are built: default_language's, which the class takes too where nobody names another.
+// One language's adapters are built: default_language's, which the class takes too where no other is named.
 static void resolve_adapter(struct config *c, struct spec *s, struct encoder *e, struct arena *a)
 {
 	const json_t *languages = config_get(c, "languages");

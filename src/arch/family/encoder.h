@@ -9,7 +9,7 @@ enum summary { SUMMARY_FIRST, SUMMARY_LAST, SUMMARY_MEAN };
 
 struct encoder {
 	bool causal;     // every token sees those before it only
-	bool norm_first; // norms before each branch and behind the last layer
+	bool norm_first; // norms before each branch and after the last layer
 	bool qkv_bias;
 	int64_t inner;        // layers in a group that shares its weights
 	enum summary summary; // how a text becomes one vector where alternatives are compared and there is no pooler

@@ -82,10 +82,10 @@ value encoder_distance_attention(struct build *b, value x, value bias)
 	far = op_max(g, op_min(g, far, graph_i64(g, most)), graph_i64(g, -most));
 	value d = op_gather(
 		g, waves_of_distance(b, most, s->head_width), op_add(g, far, graph_i64(g, most)), 0); // [seq, seq, head_width]
-	value turned = op_transpose(g, side[0], 4, (int[]){ 2, 0, 1, 3 });            // [seq, batch, heads, head_width]
+	value swapped = op_transpose(g, side[0], 4, (int[]){ 2, 0, 1, 3 });           // [seq, batch, heads, head_width]
 	value across = op_unsqueeze(g, op_transpose(g, d, 3, (int[]){ 0, 2, 1 }), 1); // [seq, 1, head_width, seq]
 	value scores = op_add(
-		g, op_matmul(g, side[0], side[1]), op_transpose(g, op_matmul(g, turned, across), 4, (int[]){ 1, 2, 0, 3 }));
+		g, op_matmul(g, side[0], side[1]), op_transpose(g, op_matmul(g, swapped, across), 4, (int[]){ 1, 2, 0, 3 }));
 	value p = op_softmax(g, op_add(g, op_scale(g, scores, (float)s->attention_scale), bias), 3); // [batch, heads, seq, seq]
 	value more = op_matmul(
 		g, op_transpose(g, p, 4, (int[]){ 2, 0, 1, 3 }), op_unsqueeze(g, d, 1)); // [seq, batch, heads, head_width]

@@ -145,7 +145,7 @@ static value in_the_tree(struct build *b, value tags, value numbers)
 	return linear(b, "embed.tree_out", x, 4 * n, n, true);
 }
 
-// What a picture's regions look like, behind the text: [batch, seq + regions, hidden]
+// What a picture's regions look like, after the text: [batch, seq + regions, hidden]
 static value with_regions(struct build *b, value x, const struct text_inputs *in)
 {
 	struct graph *g = b->g;

@@ -140,7 +140,7 @@ static void body(struct build *b, struct body *io)
 	io->last = x;
 }
 
-// The word embedding turned round is narrower than the states: a matrix of its own reads the rest of them.
+// The word embedding, transposed, is narrower than the states: a matrix of its own reads the rest of them.
 static value language_head(struct build *b, value x)
 {
 	struct graph *g = b->g;

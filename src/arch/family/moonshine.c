@@ -3,7 +3,7 @@
 // gated feed-forward in the decoder (Jeffries et al. 2024, https://arxiv.org/abs/2410.15608). Masks are those of the samples.
 //
 //   sound [batch, samples] -> conv / 64, tanh, norm -> conv / 3, gelu -> conv / 2, gelu -> layers -> norm
-//   ids -> tokens -> layers -> norm -> tokens turned round
+//   ids -> tokens -> layers -> norm -> tokens, transposed
 //   layer:  x -+- norm - attention -(+)-[+- norm - attention to the encoder -(+)-]+- norm - fc2(act(fc1)) -(+)-
 //              +---------------------+   +------------------------------------+   +-----------------------+
 #include <math.h>
@@ -14,7 +14,7 @@ enum { STRIDES = 64 * 3 * 2 };
 
 struct moonshine { // of the whole and of both halves
 	double theta;
-	int64_t turned; // this many of a head's elements set the frequencies; an odd number turns one more
+	int64_t rotary_dim; // this many of a head's elements set the frequencies; an odd number rotates one more
 	bool bias, is_decoder;
 };
 
@@ -46,15 +46,15 @@ static value convolve(
 		(int64_t[]){ 1 }, 1);
 }
 
-// cos and sin [1, seq, 1, turned / 2] of places [seq, 1]
+// cos and sin [1, seq, 1, rotary_dim / 2] of places [seq, 1]
 static void turns(struct build *b, value places, value *cos, value *sin)
 {
 	struct graph *g = b->g;
 	const struct moonshine *m = b->s->own;
-	int64_t half = (m->turned + 1) / 2;
+	int64_t half = (m->rotary_dim + 1) / 2;
 	float *f = GRAPH_TABLE(g, NULL, half, 1, float);
 	for (int64_t i = 0; f && i < half; i++)
-		f[i] = (float)(1 / pow(m->theta, (double)(2 * i) / (double)m->turned));
+		f[i] = (float)(1 / pow(m->theta, (double)(2 * i) / (double)m->rotary_dim));
 	value angle = op_mul(g, op_cast(g, places, DTYPE_F32), graph_constant(g, DTYPE_F32, 1, (int64_t[]){ half }, f));
 	angle = op_unsqueeze(g, op_unsqueeze(g, angle, 1), 0);
 	*cos = op_cos(g, angle);
@@ -192,17 +192,17 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		config_fail(c, STATUS_UNSUPPORTED, "scaled rotary positions are not supported here yet");
 	s->head_width = s->hidden_size / s->heads;
 	s->attention_scale = 1 / sqrt((double)s->head_width);
-	m->turned = (int64_t)((double)s->head_width * share);
+	m->rotary_dim = (int64_t)((double)s->head_width * share);
 	s->traits.interleaved_rope = true;
 	resolve_halves(s, a, &d);
 	struct spec *second = (struct spec *)(uintptr_t)s->part[PART_DECODER];
 	*of_decoder = *m;
 	of_decoder->is_decoder = true;
-	of_decoder->turned = (int64_t)((double)second->head_width * share);
+	of_decoder->rotary_dim = (int64_t)((double)second->head_width * share);
 	second->own = of_decoder;
 	second->act = decoder_act;
-	bool bad = m->turned < 1 || of_decoder->turned < 1 || (m->turned + 1) / 2 * 2 > s->head_width ||
-		(of_decoder->turned + 1) / 2 * 2 > second->head_width;
+	bool bad = m->rotary_dim < 1 || of_decoder->rotary_dim < 1 || (m->rotary_dim + 1) / 2 * 2 > s->head_width ||
+		(of_decoder->rotary_dim + 1) / 2 * 2 > second->head_width;
 	if (bad)
 		config_fail(c, STATUS_BAD_INPUT, "partial_rotary_factor %g of heads of %lld", share, (long long)s->head_width);
 }

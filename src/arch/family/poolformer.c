@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PoolFormer: a transformer's frame around a mean over neighbours (Yu et al. 2021, https://arxiv.org/abs/2111.11418).
 //
-//   pixels -> stages, each behind a patch conv -> norm -> mean over places -> classes
+//   pixels -> stages, each after a patch conv -> norm -> mean over places -> classes
 //   layer:  x -+- norm - (mean of neighbours - itself) (* scale) -(+)-+- norm - 1x1 - act - 1x1 (* scale) -(+)-
 //              +--------------------------------------------------+  +--------------------------------------+
 //   norm: over all channels and places of an image

@@ -88,7 +88,7 @@ static void resolve_timm(struct config *c, struct spec *s, struct arena *a)
 	};
 	static const int64_t narrow[] = { 64, 128, 256, 512 }, wide[] = { 256, 512, 1024, 2048 };
 	const char *name = config_text(c, "backbone");
-	size_t length = name ? strcspn(name, ".") : 0, i = 0; // "resnet50.a1_in1k": behind the dot, how it was trained
+	size_t length = name ? strcspn(name, ".") : 0, i = 0; // "resnet50.a1_in1k": after the dot, how it was trained
 	while (i < sizeof known / sizeof known[0] &&
 		(!name || strlen(known[i].name) != length || memcmp(known[i].name, name, length)))
 		i++;

@@ -4,7 +4,7 @@
 // GTE, https://arxiv.org/abs/2407.19669; Jina Embeddings v3, https://arxiv.org/abs/2409.10173).
 //
 //   ids -> word (+ type) (- norm) -> layers (- norm) -> head
-//   layer:  x -+- norm - attention -(+)-+- norm - gated feed-forward -(+)-        or both norms behind the sums
+//   layer:  x -+- norm - attention -(+)-+- norm - gated feed-forward -(+)-        or both norms after the sums
 //              +---------------------+  +---------------------------+
 #include <math.h>
 

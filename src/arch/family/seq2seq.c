@@ -24,7 +24,7 @@ static value positions(struct build *b, const struct body *io)
 	const struct seq2seq_own *o = s->own;
 	value query, key;
 	decoder_places(b, io, &query, &key);
-	value at = op_squeeze(g, query, 1); // [seq]: 0, 1, .. behind the past
+	value at = op_squeeze(g, query, 1); // [seq]: 0, 1, .. after the past
 	bool stored = !s->traits.sine_positions ||
 		(!b->plan && weight_exists(b, "embed.position", "weight")); // some files keep the sines
 	if (stored && !s->traits.positions_from_pad) {

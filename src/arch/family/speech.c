@@ -159,7 +159,7 @@ static value ffn(struct build *b, value x)
 	return linear(b, "layers.ffn.down", y, s->ffn_size, s->hidden_size, true);
 }
 
-//   behind:  x -(+ attention)- norm -(+ ffn)- norm        first:  x -(+ attention(norm))-(+ ffn(norm))-(+ bottleneck)
+//   after:  x -(+ attention)- norm -(+ ffn)- norm        first:  x -(+ attention(norm))-(+ ffn(norm))-(+ bottleneck)
 static value layer(struct build *b, value x, value mask, value bias)
 {
 	const struct sound *o = sound_of(b);

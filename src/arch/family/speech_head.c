@@ -17,7 +17,7 @@ static value weighed(struct build *b, const struct body *io)
 	return sum;
 }
 
-static value lengths_of(struct build *b, const struct body *io) // f32 [batch]: frames behind stem and adapter
+static value lengths_of(struct build *b, const struct body *io) // f32 [batch]: frames after stem and adapter
 {
 	value n = sound_lengths(b, io->mask);
 	for (int64_t i = 0; i < sound_of(b)->adapter_layers; i++)

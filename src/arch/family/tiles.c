@@ -3,7 +3,7 @@
 // once as a whole (Liu et al. 2024, https://llava-vl.github.io/blog/2024-01-30-llava-next/). What the padding became is cut
 // away again, a learned vector ends each line.
 //
-//   pixels [pictures, tiles, ..] -> vision tower -> projector -> rows [pictures * tiles * features, text], newline behind
+//   pixels [pictures, tiles, ..] -> vision tower -> projector -> rows [pictures * tiles * features, text], newline after
 //
 //   tokens of one picture:  the first tile, whole | line 0: x0 x1 .. newline | line 1: ..
 //                                                   of the grid of the other tiles, rows * columns of side * side features each
@@ -169,7 +169,7 @@ static value row_of(struct build *b, const struct grid *grid, value number, valu
 	value inside_y = op_sub(g, y, op_mul(g, tile_y, a_side)), inside_x = op_sub(g, x, op_mul(g, tile_x, a_side));
 	value in_grid = op_add(g, op_mul(g, tile, an_area), op_add(g, op_mul(g, inside_y, a_side), inside_x));
 	value row = op_add(g, base, op_where(g, op_less(g, at, an_area), at, in_grid));
-	value newline = op_mul(g, op_mul(g, op_dim(g, grid->end, 0), tiles), an_area); // behind all features
+	value newline = op_mul(g, op_mul(g, op_dim(g, grid->end, 0), tiles), an_area); // after all features
 	return op_where(g, op_and(g, is_newline, op_less_or_equal(g, an_area, at)), newline, row);
 }
 

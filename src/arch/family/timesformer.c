@@ -44,7 +44,7 @@ static value attention(struct build *b, const char *qkv, const char *out, value 
 
 // [.., first*second, hidden] with first and second changed: [.., second*first, hidden], and leading dimensions as they go with
 // it.
-static value turned(struct build *b, value x, int64_t first, int64_t second, int64_t tokens)
+static value transposed(struct build *b, value x, int64_t first, int64_t second, int64_t tokens)
 {
 	struct graph *g = b->g;
 	int64_t h = b->s->hidden_size;
@@ -65,10 +65,10 @@ static value layer(struct build *b, value x)
 		rest = op_add(g, rest, linear(b, "layers.time.dense", y, h, h, true));
 		value shape = op_concat(g, 2, (value[]){ op_dim(g, x, 0), graph_i64s(g, 2, (int64_t[]){ f, h }) }, 0);
 		value tokens = op_reshape(g, op_expand(g, token, shape), 3, (int64_t[]){ -1, 1, h }); // [batch*frames, 1, hidden]
-		y = op_concat(g, 2, (value[]){ tokens, turned(b, rest, p, f, p) }, 1); // [batch*frames, 1 + places, hidden]
+		y = op_concat(g, 2, (value[]){ tokens, transposed(b, rest, p, f, p) }, 1); // [batch*frames, 1 + places, hidden]
 		y = attention(b, "layers.attn.qkv", "layers.attn.o", layer_norm(b, "layers.attn.norm", y, h));
 		value mean = op_reduce_mean(g, op_reshape(g, op_slice(g, y, 1, 0, 1), 3, (int64_t[]){ -1, f, h }), 1, true);
-		y = op_concat(g, 2, (value[]){ mean, turned(b, op_slice(g, y, 1, 1, INT64_MAX), f, p, p * f) }, 1);
+		y = op_concat(g, 2, (value[]){ mean, transposed(b, op_slice(g, y, 1, 1, INT64_MAX), f, p, p * f) }, 1);
 		x = op_add(g, op_concat(g, 2, (value[]){ token, rest }, 1), y);
 	} else
 		x = op_add(g, x, attention(b, "layers.attn.qkv", "layers.attn.o", layer_norm(b, "layers.attn.norm", x, h)));
@@ -91,7 +91,7 @@ static void build(struct build *b)
 		op_conv(g, frames, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, none, one,
 			1)); // [batch*frames, places, hidden]
 	value positions = WEIGHT(b, "embed.position", "", 1, 1 + t->places, h);
-	x = turned(b, op_add(g, x, op_slice(g, positions, 1, 1, INT64_MAX)), t->frames, t->places,
+	x = transposed(b, op_add(g, x, op_slice(g, positions, 1, 1, INT64_MAX)), t->frames, t->places,
 		t->frames); // [batch*places, frames, hidden]
 	x = op_reshape(
 		g, op_add(g, x, WEIGHT(b, "embed.time", "", 1, t->frames, h)), 3, (int64_t[]){ -1, t->places * t->frames, h });

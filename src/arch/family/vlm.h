@@ -11,7 +11,7 @@ struct vlm {
 	int64_t layer_count;
 	const int64_t *layers;    // [layer_count] of the vision tower's states, from the front
 	bool drops_first;         // the first token of each picture, its class token, is left out
-	bool looks_last;          // the tower's result behind its last norm, not a state
+	bool looks_last;          // the tower's result after its last norm, not a state
 	bool bias;                // of the projector
 	int64_t downsample, wide; // pixel shuffle: so many features each way become one; width of the gated layer
 	// llava_next: pictures come in tiles; the resolutions that a picture may be brought to, smallest area first
@@ -26,7 +26,7 @@ static inline const struct vlm *vlm_of(const struct spec *s)
 // The parts under text_config and vision_config, the token that stands for a picture; tied when either configuration says so
 // (or_text) or this one does. Makes s->own. False after an error.
 bool vlm_resolve(struct config *c, struct spec *s, struct arena *a, bool or_text);
-// vlm_resolve for classes that have everything behind "model." and the vision part there at `vision_root`, or, for files of
+// vlm_resolve for classes that have everything after "model." and the vision part there at `vision_root`, or, for files of
 // another time, without "model.".
 bool vlm_resolve_below(struct config *c, struct spec *s, struct arena *a, const char *vision_root);
 // vision_feature_layer and, unless it is always so, vision_feature_select_strategy.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // HiFi-GAN's generator (Kong et al. 2020, https://arxiv.org/abs/2010.05646): a spectrogram becomes samples, through transposed
-// convolutions that lengthen and, behind each, the mean of several stacks of dilated convolutions.
+// convolutions that lengthen and, after each, the mean of several stacks of dilated convolutions.
 //
 //   mel [batch, frames, bins] - (- mean) / scale - conv - [leaky - lengthened - mean of stacks] - leaky - conv - tanh -> [batch,
 //   samples]

@@ -3,7 +3,7 @@
 // 2022, https://arxiv.org/abs/2212.04356). The decoder looks at all of the encoder's states; keys have no bias.
 //
 //   mel [batch, bins, frames] -> conv, gelu -> conv / 2, gelu -> + positions -> layers -> norm
-//   ids -> tokens + positions -> layers -> norm -> tokens turned round
+//   ids -> tokens + positions -> layers -> norm -> tokens, transposed
 #include "arch/block/seq2seq.h"
 
 enum { BIASES = BIAS_Q | BIAS_V | BIAS_O };
@@ -51,7 +51,7 @@ static void decode(struct build *b, struct body *io)
 	seq2seq_layers(b, io, op_add(g, io->embeds, x), true, BIASES);
 }
 
-// softmax(w) over the states before, between and behind the layers, then the mean over time of a linear layer
+// softmax(w) over the states before, between and after the layers, then the mean over time of a linear layer
 static void classify(struct build *b, const struct body *io)
 {
 	struct graph *g = b->g;

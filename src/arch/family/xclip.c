@@ -52,7 +52,7 @@ static void resolve_vision(struct config *c, struct spec *s, struct arena *a)
 	s->part[PART_ENCODER] = mit;
 }
 
-// [batch * frames, tokens, hidden] -> the same with one message behind each frame's tokens
+// [batch * frames, tokens, hidden] -> the same with one message after each frame's tokens
 static value with_message(struct build *b, value x)
 {
 	struct graph *g = b->g;

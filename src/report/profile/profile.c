@@ -156,7 +156,7 @@ static int by_place(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-// Parts of `of` (NULL: the top) in the order in which their time lies in the run, each with its own parts behind it.
+// Parts of `of` (NULL: the top) in the order in which their time lies in the run, each with its own parts after it.
 static void order_scopes(const struct profile_scope *from, size_t count, const struct profile_scope *of, struct arena *a,
 	struct profile_scope **to)
 {

@@ -36,7 +36,7 @@ window.addEventListener("unhandledrejection", e => { said.push(describe(e.reason
 
 // ---- messages -----------------------------------------------------------------------------------------------------------
 
-// Spaces behind the JSON put the bytes at a multiple of 16.
+// Spaces after the JSON put the bytes at a multiple of 16.
 function pack(head, blobs) {
 	let text = JSON.stringify(head);
 	text += " ".repeat((28 - new TextEncoder().encode(text).length % 16) % 16);
