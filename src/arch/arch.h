@@ -11,22 +11,19 @@
 
 struct spec;
 
-// A model is one graph or several: ARCH_WHOLE is one forward pass of the whole model, and what `run` and `conform` build. The
-// others, where a family has them, are what generation runs; names and inputs are those of optimum-onnx and transformers.js:
-// block/seq2seq.h has them for encoder-decoders.
-enum arch_graph {
-	ARCH_WHOLE,             // model.onnx; causal models: with past_key_values.* and present.*
-	ARCH_ENCODER,           // encoder_model.onnx
-	ARCH_DECODER,           // decoder_model.onnx: encoder_hidden_states and a first run of decoder input_ids
-	ARCH_DECODER_WITH_PAST, // decoder_with_past_model.onnx
-	ARCH_VISION_ENCODER,    // vision_encoder.onnx: pixels to image features
-	ARCH_EMBED_TOKENS,      // embed_tokens.onnx: input_ids to inputs_embeds
-	ARCH_DECODER_EMBEDS,    // decoder_model_merged.onnx: inputs_embeds and a cache
-	ARCH_DECODER_MERGED,    // decoder_model_merged.onnx: the first and every further run in one
-	ARCH_GRAPH_COUNT
+// A model is one graph or several. Every model has arch_whole, one forward pass of all of it, which is what `run` and `conform`
+// build. A family declares the others beside what builds them (block/seq2seq.h, family/vlm.h); names and inputs are those of
+// optimum-onnx and transformers.js.
+struct arch_graph {
+	const char *file; // "encoder_model.onnx"
+	// What the loop of an encoder-decoder's generation runs it for: once for the source, once for the first tokens, then for
+	// each further one, which goes on after a past.
+	enum arch_step { STEP_NONE, STEP_ENCODE, STEP_FIRST, STEP_NEXT } step;
+	bool (*there)(const struct spec *s); // NULL: in every model of the family
 };
-const char *arch_graph_file(enum arch_graph which); // "encoder_model.onnx"
-bool arch_has_graph(const struct spec *s, enum arch_graph which);
+extern const struct arch_graph arch_whole; // model.onnx; causal models: past_key_values.* and present.*
+const struct arch_graph *arch_graph_at(const struct spec *s, size_t i); // 0: arch_whole; NULL after the last that is there
+const struct arch_graph *arch_graph_of(const struct spec *s, enum arch_step step); // NULL: there is none
 
 // Why this model's cache cannot have the form CACHE_SHARED, a sentence; NULL: it can. Built with that form it is plain then.
 const char *arch_unshared(const struct spec *s);
@@ -81,11 +78,11 @@ void arch_input_hints(const struct spec *s, struct input_hints *out);
 enum status arch_plan_weights(
 	const struct spec *s, struct arena *a, enum dtype t, struct weight **out, size_t *count, struct error *err);
 
-// Builds `which` into g and finishes it; every weight is external data in the checkpoint's shards. After ARCH_WHOLE,
+// Builds `which` into g and finishes it; every weight is external data in the checkpoint's shards. After arch_whole,
 // unread weights that no dialect lists as ignorable are an error. A graph that does not fit together is a gap of
 // the builder's, and UNSUPPORTED.
 enum status arch_build(
-	const struct spec *s, const struct checkpoint *c, enum arch_graph which, struct graph *g, struct error *err);
+	const struct spec *s, const struct checkpoint *c, const struct arch_graph *which, struct graph *g, struct error *err);
 
 size_t arch_type_count(void);
 const char *arch_type_name(size_t i); // sorted

@@ -75,8 +75,8 @@ static int64_t values_most(const struct spec *s)
 {
 	enum { USUAL = 1 << 16, AN_EXPERT = 40 };
 	int64_t experts = s->expert_layers;
-	for (int i = 0; i < PART_COUNT; i++)
-		experts += s->part[i] ? s->part[i]->expert_layers : 0;
+	for (int i = 0; i < PARTS_MOST; i++)
+		experts += s->parts[i].spec ? s->parts[i].spec->expert_layers : 0;
 	return USUAL + AN_EXPERT * experts;
 }
 
@@ -86,7 +86,7 @@ enum status arch_plan_weights(
 	struct checkpoint empty = { .path = s->row->model_type };
 	struct plan plan = { .arena = a };
 	struct graph *g = graph_new(NULL);
-	struct build b = { .g = g, .s = s, .c = &empty, .plan = &plan, .which = ARCH_WHOLE };
+	struct build b = { .g = g, .s = s, .c = &empty, .plan = &plan, .which = &arch_whole };
 	graph_limit(g, values_most(s));
 	s->row->family->build(&b);
 	enum status status = finish(g, s, err);
@@ -139,8 +139,8 @@ static bool stem_names(const struct spec *s, const char *pattern, const char *na
 // what the dialect lists.
 static bool may_stay_unread(const struct spec *s, const char *name)
 {
-	for (int i = 0; i < PART_COUNT; i++)
-		if (s->part[i] && may_stay_unread(s->part[i], name))
+	for (int i = 0; i < PARTS_MOST; i++)
+		if (s->parts[i].spec && may_stay_unread(s->parts[i].spec, name))
 			return true;
 	if (!text_starts(name, s->root))
 		return false;
@@ -163,11 +163,11 @@ static bool may_stay_unread(const struct spec *s, const char *name)
 	return false;
 }
 
-const struct spec *part_enter(struct build *b, enum part part)
+const struct spec *part_enter(struct build *b, const char *part)
 {
 	const struct spec *outer = b->s;
-	if (outer->part[part])
-		b->s = outer->part[part];
+	if (part_of(outer, part))
+		b->s = part_of(outer, part);
 	else
 		graph_fail(b->g, STATUS_UNSUPPORTED, "the head %s of type %s is not built yet: it has no such part",
 			outer->head->name, outer->row->model_type);
@@ -179,52 +179,55 @@ void part_leave(struct build *b, const struct spec *outer)
 	b->s = outer;
 }
 
-static const char *const graph_files[ARCH_GRAPH_COUNT] = {
-	"model.onnx",
-	"encoder_model.onnx",
-	"decoder_model.onnx",
-	"decoder_with_past_model.onnx",
-	"vision_encoder.onnx",
-	"embed_tokens.onnx",
-	"decoder_model_merged.onnx",
-	"decoder_model_merged.onnx",
-};
+const struct arch_graph arch_whole = { .file = "model.onnx" };
 
-const char *arch_graph_file(enum arch_graph which)
+const struct arch_graph *arch_graph_at(const struct spec *s, size_t i)
 {
-	return graph_files[which];
+	const struct arch_graph *const *g = s->row->family->graphs;
+	if (!i)
+		return &arch_whole;
+	for (; g && *g; g++)
+		if ((!(*g)->there || (*g)->there(s)) && --i == 0)
+			return *g;
+	return NULL;
 }
 
-bool arch_has_graph(const struct spec *s, enum arch_graph which)
+const struct arch_graph *arch_graph_of(const struct spec *s, enum arch_step step)
 {
-	const enum arch_graph *g = s->row->family->graphs;
-	bool of_halves =
-		which == ARCH_ENCODER || which == ARCH_DECODER || which == ARCH_DECODER_WITH_PAST || which == ARCH_DECODER_MERGED;
-	if (of_halves && !(s->part[PART_ENCODER] && s->part[PART_DECODER] && s->head->generates))
-		return false;
-	while (g && *g != ARCH_WHOLE && *g != which)
-		g++;
-	return which == ARCH_WHOLE || (g && *g == which);
+	const struct arch_graph *g;
+	for (size_t i = 0; (g = arch_graph_at(s, i)); i++)
+		if (g->step == step)
+			return g;
+	return NULL;
+}
+
+static bool has_graph(const struct spec *s, const struct arch_graph *which)
+{
+	const struct arch_graph *g;
+	for (size_t i = 0; (g = arch_graph_at(s, i)); i++)
+		if (g == which)
+			return true;
+	return false;
 }
 
 enum status arch_build(
-	const struct spec *s, const struct checkpoint *c, enum arch_graph which, struct graph *g, struct error *err)
+	const struct spec *s, const struct checkpoint *c, const struct arch_graph *which, struct graph *g, struct error *err)
 {
 	struct build b = {
 		.g = g, .s = s, .c = c, .which = which, .read = ARENA_ARRAY(graph_arena(g), c->weight_count + 1, bool)
 	};
 	if (!c->weight_count)
 		return error_set(err, STATUS_BAD_INPUT, "%s: there are no weights here", c->path);
-	if (!arch_has_graph(s, which))
-		return error_set(err, STATUS_BAD_INPUT, "%s: a model of type %s has no %s", c->path, s->row->model_type,
-			graph_files[which]);
+	if (!has_graph(s, which))
+		return error_set(
+			err, STATUS_BAD_INPUT, "%s: a model of type %s has no %s", c->path, s->row->model_type, which->file);
 	graph_limit(g, values_most(s));
 	s->row->family->build(&b);
 	graph_set_layers(g, arch_shortened_to(s));
 	graph_limit(g, 0); // what brings it to 16 bits may add as it needs
 	if (graph_failed(g))
 		return finish(g, s, err);
-	for (size_t i = 0; which == ARCH_WHOLE && i < c->weight_count; i++)
+	for (size_t i = 0; which == &arch_whole && i < c->weight_count; i++)
 		if (!b.read[i] && !may_stay_unread(s, c->weights[i].name))
 			return error_set(err, STATUS_UNSUPPORTED,
 				"%s: the tensor %s was not read: %s as built here does not use it", c->weights[i].shard->path,

@@ -16,6 +16,16 @@ unsigned head_how(const struct spec *s)
 	return row ? row->how : 0;
 }
 
+void head_refused(struct config *c, const struct spec *s)
+{
+	struct text has = { 0 };
+	for (const struct family_head *row = s->row->family->heads; row && row->head; row++)
+		text_addf(&has, "%s%s", has.length ? ", " : "", row->head->name);
+	config_fail(c, STATUS_UNSUPPORTED, "the head of %s on a model of type %s is not supported yet; its family, %s, has: %s",
+		s->class_name, s->row->model_type, s->row->family->name, text_get(&has));
+	text_done(&has);
+}
+
 void head_build(struct build *b, const struct body *io)
 {
 	const struct family_head *row = head_row(b->s);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Heads: what a class makes of a body's results. The suffix of architectures[0] says which head; what the rest of the program
-// asks of a head is a member here, never its name. A head has a usual way of building; a family that has another one, or whose
-// resolve or body depends on the head, has a row for it.
+// asks of a head is a member here, never its name. A head has a usual way of building; a family lists the heads that it has, with
+// another way of building where it has one, and what its resolve or body depends on.
 #ifndef ASSAY_ARCH_HEAD_H
 #define ASSAY_ARCH_HEAD_H
 
@@ -9,6 +9,7 @@
 
 struct build;
 struct body;
+struct config;
 struct spec;
 
 struct head {
@@ -35,7 +36,7 @@ struct head_class {
 };
 extern const struct head_class head_classes[]; // ends with NULL
 
-// How a family builds a head. A head without a row is built in its usual way.
+// A head that a family has, and how it builds it; a model with another head is refused (head_refused).
 struct family_head {
 	const struct head *head;
 	void (*build)(struct build *b, const struct body *io); // NULL: in the usual way
@@ -43,7 +44,9 @@ struct family_head {
 };
 
 const struct family_head *head_row(const struct spec *s); // the family's row for this model's head; NULL: there is none
-unsigned head_how(const struct spec *s);                  // its flags; 0: no row, or a part without a head
+unsigned head_how(const struct spec *s);                  // its flags; 0 for a part without a head
+// Refuses a head that the family, or this type of it, does not have.
+void head_refused(struct config *c, const struct spec *s);
 
 // Builds the model's head. io->last and what else the head reads are there.
 void head_build(struct build *b, const struct body *io);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Heads of the vision transformer: the bare model and its poolers, classes, features as a backbone, masked images.
 #include "arch/block/vit.h"
+#include "arch/family/vit.h"
 
 value vit_state(struct build *b, const struct body *io, int64_t index)
 {
@@ -31,7 +32,7 @@ static void build_bare(struct build *b, const struct body *io)
 	value hidden = io->last;
 	int64_t classes = vit_of(b)->classes, h = s->hidden_size;
 	graph_output(b->g, "last_hidden_state", hidden);
-	if (s->traits.pool_is_norm)
+	if (TRAITS_OF(s, vit)->pool_is_norm)
 		graph_output(b->g, "pooler_output",
 			classes == 1 ? first_token(b, hidden)
 				     : op_reduce_mean(b->g, op_slice(b->g, hidden, 1, 0, classes), 1, false));
@@ -47,7 +48,7 @@ static void build_classes(struct build *b, const struct body *io)
 	struct graph *g = b->g;
 	int64_t width = s->hidden_size;
 	value x = vit_of(b)->classes ? first_token(b, hidden) : op_reduce_mean(g, hidden, 1, false);
-	if (s->traits.mean_patches) {
+	if (TRAITS_OF(s, vit)->mean_patches) {
 		x = op_concat(g, 2, (value[]){ x, op_reduce_mean(g, vit_patches(b, hidden), 1, false) }, 1); // [batch, 2*hidden]
 		width *= 2;
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What config.json says of experts and of latent attention, in the words of several classes.
-#include "arch/spec.h"
+#include "arch/family/decoder.h"
 
 #include <math.h>
 
@@ -55,16 +55,17 @@ void resolve_experts(struct config *c, struct spec *s, int64_t experts, int64_t 
 void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 {
 	struct moe *m = ARENA_NEW(a, struct moe);
+	struct decoder_traits *t = TRAITS_OF(s, decoder);
 	m->experts = SIZE(c, 0, "num_local_experts", "n_routed_experts", "num_experts", "moe_num_experts");
 	m->top_k = SIZE(c, 1, "num_experts_per_tok", "moe_topk", "moe_k", "num_experts_per_token", "moe_top_k");
 	m->width = SIZE(c, s->ffn_size, "moe_intermediate_size");
-	int64_t shared = SIZE(c, s->traits.one_shared_expert, "n_shared_experts", "num_shared_experts", "moe_num_shared_experts",
-		"num_shared_expert");
+	int64_t shared = SIZE(
+		c, t->one_shared_expert, "n_shared_experts", "num_shared_experts", "moe_num_shared_experts", "num_shared_expert");
 	m->shared_width = SIZE(c, shared * m->width, "shared_expert_intermediate_size", "shared_intermediate_size");
 	m->groups = SIZE(c, 0, "n_group");
 	m->top_groups = SIZE(c, 1, "topk_group");
-	m->group_of_two = !s->traits.group_of_one;
-	m->normalise = config_bool(c, "norm_topk_prob", false) || s->traits.normalised_experts;
+	m->group_of_two = !t->group_of_one;
+	m->normalise = config_bool(c, "norm_topk_prob", false) || t->normalised_experts;
 	m->scale = config_real(
 		c, "routed_scaling_factor", config_real(c, "router_scaling_factor", config_real(c, "route_scale", 1)));
 	m->jitter = config_real(c, "router_jitter_noise", 0);
@@ -72,13 +73,19 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 	m->limit = config_real(c, "swiglu_limit", 7);
 	const char *by = config_text(c, "expert_selection_fn"), *with = config_text(c, "shared_expert_combination_strategy");
 	if (by && text_is(by, "sigmoid"))
-		s->traits.sigmoid_router = true;
+		t->sigmoid_router = true;
 	else if (by) // a softmax over the chosen ones
 		m->normalise = true;
+	m->sigmoid = t->sigmoid_router;
+	m->by_logits = t->choice_of_logits;
+	m->sparse_mixer = t->sparse_mixer;
+	m->router_bias = t->router_linear_bias;
+	m->choice_bias_row = t->choice_bias_row;
+	m->in_out = t->experts_in_out;
+	m->clamped_swiglu = t->clamped_swiglu;
 	m->shared_average = with && text_is(with, "average");
 	if (config_get(c, "prefix_dense_intermediate_size"))
 		config_fail(c, STATUS_UNSUPPORTED, "prefix_dense_intermediate_size is not supported yet");
-	config_get(c, "prefix_dense_sliding_window_pattern");
 	if (config_real(c, "moe_router_logit_softcapping", 0) > 0 || config_bool(c, "moe_apply_router_weight_on_input", false))
 		config_fail(c, STATUS_UNSUPPORTED,
 			"router logits that are capped, or weights on an expert's input, are not supported yet");
@@ -89,7 +96,6 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 				c, STATUS_UNSUPPORTED, "numbers of heads that differ from layer to layer are not supported yet");
 	if (gating && !json_is_true(gating) && !text_is(json_string_value(gating), "per-head"))
 		config_fail(c, STATUS_UNSUPPORTED, "gating other than per-head is not supported yet");
-	config_real(c, "moe_norm_min", 0); // keeps a sum of probabilities from being 0
 	const char *method = config_text(c, "topk_method");
 	if (method && text_is(method, "greedy"))
 		m->groups = 0;
@@ -122,7 +128,6 @@ void resolve_latent(struct config *c, struct spec *s)
 	l->rope = config_size(c, "qk_rope_head_dim", -1);
 	l->value = config_size(c, "v_head_dim", -1);
 	l->eps = 1e-6; // whatever the other norms have
-	config_get(c, "qk_head_dim");
 	if (!c->error.status && (l->key_rank < 1 || l->nope < 1 || l->rope < 2 || l->rope % 2 || l->value < 1))
 		config_fail(c, STATUS_BAD_INPUT, "the sizes of latent attention do not go together");
 	s->kv_heads = s->heads;

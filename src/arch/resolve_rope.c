@@ -148,15 +148,16 @@ void resolve_rope(struct config *c, struct spec *s, struct arena *a)
 // Which layers see a window only: a list, or a rule: all, or all from one on, or all but every Nth (the first for -N).
 void resolve_window(struct config *c, struct spec *s, struct arena *a)
 {
-	const json_t *types =
-		config_knows(c, "layer_types") ? config_get(c, "layer_types") : (config_get(c, "layer_types"), NULL);
+	const json_t *types = config_get(c, "layer_types");
+	types = config_knows(c, "layer_types") ? types : NULL; // others do not look at it
 	bool switched = config_bool(c, "use_sliding_window", true);
 	const json_t *rule = config_get(c, "sliding_window_pattern"); // a number, or a word like "LLLG" whose length it is
 	int64_t from = config_size(c, "max_window_layers", 0);
 	int64_t pattern = json_is_string(rule) ? (int64_t)json_string_length(rule)
 		: rule                         ? config_size(c, "sliding_window_pattern", 0)
 					       : s->traits.window_pattern;
-	s->sliding_window = switched ? config_size(c, "sliding_window", 0) : (config_get(c, "sliding_window"), 0);
+	int64_t window = config_size(c, "sliding_window", 0);
+	s->sliding_window = switched ? window : 0;
 	bool *sliding = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
 	s->sliding = sliding;
 	if (types && (!json_is_array(types) || json_array_size(types) != (size_t)s->layers)) {

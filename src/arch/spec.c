@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/visible.h"
@@ -29,7 +30,7 @@ void resolve_transformer(struct config *c, struct spec *s, bool is_image)
 	resolve_refusals(c, s->row->family->may_decode);
 	s->hidden_size = config_size(c, "hidden_size", -1);
 	s->layers = s->layers_in_config = config_count(c, "num_hidden_layers", -1);
-	s->heads = config_size(c, "num_attention_heads", s->traits.fourier ? 1 : -1);
+	s->heads = config_size(c, "num_attention_heads", config_knows(c, "num_attention_heads") ? -1 : 1);
 	s->kv_heads = config_size(c, "num_key_value_heads", s->heads);
 	if (c->error.status)
 		return;
@@ -68,8 +69,8 @@ static void resolve_common(struct config *c, struct spec *s)
 	const json_t *pad = config_get(c, "pad_token_id");
 	s->pad_token_id = json_is_integer(pad) && json_integer_value(pad) >= 0 ? json_integer_value(pad) : -1;
 	const json_t *labels = config_given(c, "id2label");
-	s->labels = labels ? (int64_t)json_object_size(labels) : config_size(c, "num_labels", 2);
-	config_get(c, "num_labels");
+	int64_t label_count = config_size(c, "num_labels", 2);
+	s->labels = labels ? (int64_t)json_object_size(labels) : label_count;
 	s->tied = config_bool(c, "tie_word_embeddings", true);
 }
 
@@ -109,7 +110,33 @@ const char *arch_class_head(const char *class_name)
 	return h ? h->name : NULL;
 }
 
-static struct spec *part_of_type(struct config *c, struct spec *s, struct arena *a, enum part which, const char *key,
+struct spec *part_of(const struct spec *s, const char *name)
+{
+	for (int i = 0; i < PARTS_MOST; i++)
+		if (s->parts[i].spec && text_is(s->parts[i].name, name))
+			return s->parts[i].spec;
+	return NULL;
+}
+
+void part_set(struct spec *s, const char *name, struct spec *part)
+{
+	size_t i = 0;
+	while (i < PARTS_MOST && s->parts[i].name && !text_is(s->parts[i].name, name))
+		i++;
+	if (i == PARTS_MOST)
+		abort(); // a family that names more: PARTS_MOST is too small
+	s->parts[i] = (struct spec_part){ name, part };
+}
+
+const char *part_type(const struct arch *row, const char *name)
+{
+	for (size_t i = 0; i < PARTS_MOST && row->part_types[i].part; i++)
+		if (text_is(row->part_types[i].part, name))
+			return row->part_types[i].type;
+	return NULL;
+}
+
+static struct spec *part_of_type(struct config *c, struct spec *s, struct arena *a, const char *which, const char *key,
 	const char *type, const struct head *head, const char *const *roots)
 {
 	const json_t *given = config_get(c, key);
@@ -125,8 +152,8 @@ static struct spec *part_of_type(struct config *c, struct spec *s, struct arena 
 		.class_name = s->class_name,
 		.key = arena_strdup(a, key),
 		.root = roots[0],
-		.dtype = s->dtype,
-		.traits = row->traits };
+		.dtype = s->dtype };
+	traits_of_row(p, a);
 	for (const char *const *root = roots; *root; root++)
 		if (any_starts(c->checkpoint, arena_printf(a, "%s%s", s->root, *root))) {
 			p->root = *root;
@@ -134,37 +161,38 @@ static struct spec *part_of_type(struct config *c, struct spec *s, struct arena 
 		}
 	p->root = arena_printf(a, "%s%s", s->root, p->root);
 	const char *prefix = row->dialect->prefix;
-	p->prefix = (!c->checkpoint->weight_count && which != PART_BACKBONE) ||
-			any_starts(c->checkpoint, arena_printf(a, "%s%s", p->root, prefix))
-		? prefix
-		: "";
+	p->prefix =
+		!c->checkpoint->weight_count || any_starts(c->checkpoint, arena_printf(a, "%s%s", p->root, prefix)) ? prefix : "";
 	json_t *empty = json_object();
 	struct config sub;
 	config_open(&sub, given ? given : empty, row->model_type, row->dialect);
 	sub.checkpoint = c->checkpoint;
 	sub.within = arena_printf(a, "%s%s.", c->within, key);
 	resolve_common(&sub, p);
-	row->family->resolve(&sub, p, a);
+	if (head && !head_row(p))
+		head_refused(&sub, p);
+	else
+		row->family->resolve(&sub, p, a);
 	if (!sub.error.status)
 		config_check_unread(&sub);
 	if (sub.error.status && !c->error.status)
 		c->error = sub.error;
 	config_close(&sub);
 	json_decref(empty);
-	s->part[which] = p;
+	part_set(s, which, p);
 	return c->error.status ? NULL : p;
 }
 
-struct spec *resolve_part_fixed(struct config *c, struct spec *s, struct arena *a, enum part which, const char *key,
+struct spec *resolve_part_fixed(struct config *c, struct spec *s, struct arena *a, const char *which, const char *key,
 	const char *type, const struct head *head, const char *const *roots)
 {
 	const json_t *given = config_get(c, key);
 	if (given && !json_is_object(given))
 		config_fail(c, STATUS_BAD_INPUT, "%s should be an object", key);
-	return part_of_type(c, s, a, which, key, type ? type : s->row->part_type[which], head, roots);
+	return part_of_type(c, s, a, which, key, type ? type : part_type(s->row, which), head, roots);
 }
 
-struct spec *resolve_part(struct config *c, struct spec *s, struct arena *a, enum part which, const char *key, const char *type,
+struct spec *resolve_part(struct config *c, struct spec *s, struct arena *a, const char *which, const char *key, const char *type,
 	const struct head *head, const char *const *roots)
 {
 	const char *own_type = json_string_value(json_object_get(config_get(c, key), "model_type"));
@@ -185,7 +213,7 @@ enum status arch_resolve(struct spec **out, struct arena *a, const struct checkp
 		class_name = "Model";
 	struct spec *s = ARENA_NEW(a, struct spec);
 	s->row = row;
-	s->traits = row->traits;
+	traits_of_row(s, a);
 	s->class_name = arena_strdup(a, class_name);
 	s->head = head_of_class(class_name);
 	if (!s->head)
@@ -200,7 +228,10 @@ enum status arch_resolve(struct spec **out, struct arena *a, const struct checkp
 	config_open(&config, c->config, type, row->dialect);
 	config.checkpoint = c;
 	resolve_common(&config, s);
-	row->family->resolve(&config, s, a);
+	if (!head_row(s))
+		head_refused(&config, s);
+	else
+		row->family->resolve(&config, s, a);
 	if (!config.error.status)
 		config_check_unread(&config);
 	struct error bad = config.error;
@@ -214,7 +245,7 @@ enum status arch_resolve(struct spec **out, struct arena *a, const struct checkp
 // Whose layers count: of a model made of models its text part's.
 static const struct spec *layered(const struct spec *s)
 {
-	return s->part[PART_TEXT] ? s->part[PART_TEXT] : s;
+	return part_of(s, "text") ? part_of(s, "text") : s;
 }
 
 bool arch_shorten(struct spec *s, int64_t layers)
@@ -223,8 +254,8 @@ bool arch_shorten(struct spec *s, int64_t layers)
 	if (layers < 1 || layers > own->layers)
 		return false;
 	own->layers = layers;
-	for (int i = PART_ENCODER; i <= PART_DECODER; i++) { // halves that share the row
-		struct spec *half = (struct spec *)(uintptr_t)own->part[i];
+	for (int i = 0; i < PARTS_MOST; i++) { // halves share the row
+		struct spec *half = own->parts[i].spec;
 		if (half && half->row == own->row && half->layers > layers)
 			half->layers = layers;
 	}
@@ -259,8 +290,10 @@ const char *arch_head(const struct spec *s)
 bool arch_takes_images(const struct spec *s)
 {
 	bool takes = s->channels > 0;
-	for (int i = 0; i < PART_COUNT; i++) // a spectrogram has channels too
-		takes |= s->part[i] && i != PART_AUDIO && s->part[i]->channels > 0;
+	for (int i = 0; i < PARTS_MOST; i++) { // a spectrogram has channels too
+		const struct spec *part = s->parts[i].spec;
+		takes |= part && !text_is(arch_architecture(part), "audio") && part->channels > 0;
+	}
 	return takes;
 }
 
@@ -271,14 +304,13 @@ bool arch_takes_tokens(const struct spec *s)
 	const char *architecture = arch_architecture(s);
 	bool reads = text->vocab_size > 0 && !text_is(architecture, "vision") &&
 		!(text_is(architecture, "audio") && text->max_positions <= 0);
-	for (int i = 0; i < PART_COUNT; i++)
-		reads |= s->part[i] && i == PART_DECODER && s->part[i]->vocab_size > 0;
+	reads |= part_of(s, "decoder") && part_of(s, "decoder")->vocab_size > 0;
 	return reads;
 }
 
 void arch_input_hints(const struct spec *whole, struct input_hints *out)
 {
-	const struct spec *s = whole->part[PART_TEXT] ? whole->part[PART_TEXT] : whole;
+	const struct spec *s = part_of(whole, "text") ? part_of(whole, "text") : whole;
 	int64_t reserved = s->traits.positions_from_pad ? s->pad_token_id + 1 : 0; // positions start after the pad's
 	*out = (struct input_hints){ .vocab_size = s->vocab_size,
 		.pad_token_id = s->pad_token_id,
@@ -286,14 +318,12 @@ void arch_input_hints(const struct spec *whole, struct input_hints *out)
 		.max_sequence = s->max_positions > reserved ? s->max_positions - reserved : 0,
 		.cache_ends = s->rope.theta > 0 && s->rope.kind == ROPE_LONGROPE ? s->rope.original_max_positions + 1 : 0,
 		.predicts_next = whole->head->predicts_next };
-	for (int i = 0; i < PART_COUNT; i++)
-		if (whole->part[i] && whole->part[i]->row->family->hints)
-			whole->part[i]->row->family->hints(whole->part[i], out);
+	for (int i = 0; i < PARTS_MOST; i++)
+		if (whole->parts[i].spec && whole->parts[i].spec->row->family->hints)
+			whole->parts[i].spec->row->family->hints(whole->parts[i].spec, out);
 	if (whole->row->family->hints)
 		whole->row->family->hints(whole, out);
 }
-
-static const char *const part_words[PART_COUNT] = { "text", "vision", "audio", "encoder", "decoder", "backbone" };
 
 // "qkv_bias" -> "qkv-bias"
 static void add_trait(json_t *traits, const char *name)
@@ -304,6 +334,17 @@ static void add_trait(json_t *traits, const char *name)
 		word[n] = name[n] == '_' ? '-' : name[n];
 	word[n] = 0;
 	json_array_append_new(traits, json_string(word));
+}
+
+static void add_traits(json_t *words, const struct trait *list, const void *traits)
+{
+	for (; list && list->name; list++) {
+		int n = list->kind == TRAIT_ACT ? 0 : trait_get(list, traits); // an activation is told below
+		char text[64];
+		snprintf(text, sizeof text, list->kind == TRAIT_COUNT ? "%s %d" : "%s", list->name, n);
+		if (n)
+			add_trait(words, text);
+	}
 }
 
 json_t *arch_json(const struct spec *s)
@@ -343,25 +384,15 @@ json_t *arch_json(const struct spec *s)
 		"rope-proportional" };
 	if (s->rope.theta > 0)
 		add_trait(traits, ropes[s->rope.kind]);
-	const struct traits *t = &s->traits;
-#define ADD_FLAG(name) \
-	if (t->name) \
-		add_trait(traits, #name);
-#define ADD_ACT(name)
-#define ADD_COUNT(name) \
-	if (t->name) { \
-		char text[64]; \
-		snprintf(text, sizeof text, #name " %d", t->name); \
-		add_trait(traits, text); \
-	}
-#define X(kind, name, meaning) ADD_##kind(name)
-	TRAIT_LIST(X)
-#undef X
+	add_traits(traits, shared_traits, &s->traits);
+	add_traits(traits, s->row->family->traits.traits, s->own_traits);
 	const struct {
 		bool is;
 		const char *name;
 	} words[] = {
 		{ s->tied, "tied-head" },
+		{ s->qk_norm_heads, "qk-norm-heads" },
+		{ s->bidirectional, "bidirectional" },
 		{ s->kv_heads != s->heads, "grouped-keys" },
 		{ s->swiglu, "swiglu" },
 		{ s->attention_softcap > 0, "softcap" },
@@ -372,9 +403,9 @@ json_t *arch_json(const struct spec *s)
 	add_trait(traits, activation_word(s->act));
 	json_object_set_new(o, "traits", traits);
 	json_object_set_new(o, "sizes", sizes);
-	for (int i = 0; i < PART_COUNT; i++)
-		if (s->part[i])
-			json_object_set_new(parts, part_words[i], arch_json(s->part[i]));
+	for (int i = 0; i < PARTS_MOST; i++)
+		if (s->parts[i].spec)
+			json_object_set_new(parts, s->parts[i].name, arch_json(s->parts[i].spec));
 	json_object_set_new(o, "parts", parts);
 	return o;
 }

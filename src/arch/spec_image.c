@@ -41,8 +41,7 @@ void resolve_image(struct config *c, struct spec *s)
 		config_fail(c, STATUS_BAD_INPUT, "images of %lld by %lld in patches of %lld by %lld", (long long)s->image_size,
 			(long long)s->image_width, (long long)s->patch_size, (long long)s->patch_width);
 	if (!c->error.status)
-		s->image_tokens =
-			(s->image_size / s->patch_size) * (s->image_width / s->patch_width) + 1 + s->traits.distillation_token;
+		s->image_tokens = (s->image_size / s->patch_size) * (s->image_width / s->patch_width) + 1;
 }
 
 // "stem", "stage1", .. in transformers; "act1", "layer1", .. in timm: the first has no number that counts.
@@ -60,8 +59,6 @@ static int64_t stage_of(const char *name)
 void resolve_outputs(struct config *c, struct spec *s, struct arena *a, int64_t stages)
 {
 	const json_t *names = config_get(c, "out_features"), *numbers = config_get(c, "out_indices");
-	config_get(c, "stage_names");
-	config_get(c, "is_encoder_decoder"); // every configuration saved inside another has it
 	const json_t *list = json_is_array(names) ? names : numbers;
 	size_t n = json_is_array(list) ? json_array_size(list) : 1;
 	int64_t *out = ARENA_ARRAY(a, n + 1, int64_t);

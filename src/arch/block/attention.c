@@ -168,7 +168,7 @@ static value query_key_norm(struct build *b, const char *stem, value x, int64_t 
 	if (s->traits.qk_norm_whole)
 		return norm(b, stem, x, heads * d);
 	x = op_reshape(g, x, 4, (int64_t[]){ 0, 0, heads, d });
-	if (s->traits.qk_norm_heads) {
+	if (s->qk_norm_heads) {
 		x = op_layer_norm(g, x, ones_of(b, d), NO_VALUE, (float)s->norm_eps);
 		value w = weight_named(b, stem) ? WEIGHT(b, stem, "weight", heads, d)
 						: weights_of_heads(b, arena_printf(graph_arena(g), "%ss", stem), heads, d);
@@ -195,7 +195,7 @@ value self_attention_with(
 	const struct spec *s = b->s;
 	const struct traits *t = &s->traits;
 	int64_t width = s->heads * s->head_width;
-	bool normed = t->qk_norm || t->qk_norm_whole || t->qk_norm_heads;
+	bool normed = t->qk_norm || t->qk_norm_whole || s->qk_norm_heads;
 	value q, k, v;
 	project(b, x, qkv_bias, &q, &k, &v);
 	if (normed && !t->qk_norm_late) {
@@ -226,7 +226,7 @@ value self_attention_with(
 		y = norm(b, "layers.attn.inner", y, width);
 	if (t->attention_gate == GATE_SIGMOID)
 		y = op_mul(g, y, op_sigmoid(g, linear(b, "layers.attn.gate", x, s->hidden_size, width, false)));
-	if (t->attention_gate == GATE_HEADS_SOFTPLUS) {
+	if (t->attention_gate == GATE_HEADS) {
 		value gate =
 			op_softplus(g, linear(b, "layers.attn.gate", x, s->hidden_size, s->heads, false)); // [batch, seq, heads]
 		y = op_mul(g, op_reshape(g, y, 4, (int64_t[]){ 0, 0, s->heads, s->head_width }), op_unsqueeze(g, gate, 3));

@@ -11,7 +11,7 @@ struct build {
 	struct graph *g;
 	const struct spec *s; // of the part that is built now
 	const struct checkpoint *c;
-	enum arch_graph which;
+	const struct arch_graph *which;
 	value ids;                  // input_ids [batch, seq], for heads that look at them; NO_VALUE for images
 	int64_t layer, stage, item; // what # in a dialect's name stands for: one # layer; two: stage, layer; three: with item
 	const char *item_name;      // what $ in a dialect's name stands for
@@ -42,8 +42,8 @@ struct body {
 };
 
 // Builds another part of the model: b->s is that part in between.
-//	const struct spec *outer = part_enter(b, PART_VISION);  ...  part_leave(b, outer);
-const struct spec *part_enter(struct build *b, enum part part);
+//	const struct spec *outer = part_enter(b, "vision");  ...  part_leave(b, outer);
+const struct spec *part_enter(struct build *b, const char *part);
 void part_leave(struct build *b, const struct spec *outer);
 
 // For the loop over b->s->layers: io->states gets what each layer begins with, then what the last one gives.

@@ -76,7 +76,7 @@ const char *arch_unshared(const struct spec *s)
 		return "it is not a decoder by itself";
 	if (t->alibi)
 		return "its scores have a bias by position";
-	if (t->may_look_ahead)
+	if (s->bidirectional)
 		return "its tokens see those ahead";
 	if (s->latent.key_rank)
 		return "its keys and values come out of a latent and may differ in width";

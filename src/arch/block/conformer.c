@@ -115,7 +115,7 @@ static value convolution(struct build *b, value x, value frames)
 	const struct sound *o = sound_of(b);
 	struct graph *g = b->g;
 	int64_t h = b->s->hidden_size, k = o->conformer_kernel, one[] = { 1 }, pad = (k - 1) / 2;
-	bool causal = b->s->traits.causal_convolution;
+	bool causal = o->causal_convolution;
 	x = sound_norm(b, "layers.conv.norm", x, h, o->inner_eps);
 	if (causal)
 		x = sound_zeroed(b, x, frames);

@@ -23,14 +23,13 @@ static bool usual_kwargs(const json_t *kwargs, int64_t channels, bool dilation)
 	return true;
 }
 
-// The row says what a backbone is called: as PART_BACKBONE that of timm, as PART_VISION the class's own.
+// The row says what a backbone is called: as "backbone" that of timm, as "vision" the class's own.
 // Either backbone_config says it all, or `backbone` names one of timm's, or the class's default backbone is meant.
 static void resolve_backbone(struct config *c, struct spec *s, struct arena *a)
 {
 	const char *name = config_text(c, "backbone");
 	const json_t *given = config_given(c, "backbone_config");
 	bool timm = config_bool(c, "use_timm_backbone", true), dilation = config_bool(c, "dilation", false);
-	config_get(c, "use_pretrained_backbone");
 	if (json_object_size(config_get(c, "backbone_kwargs")) &&
 		!usual_kwargs(config_get(c, "backbone_kwargs"), s->channels, dilation))
 		config_fail(c, STATUS_UNSUPPORTED, "backbone_kwargs other than those of the class are not supported yet");
@@ -40,12 +39,12 @@ static void resolve_backbone(struct config *c, struct spec *s, struct arena *a)
 		return;
 	json_t *made = NULL;
 	if (!given && timm) {
-		made = json_pack("{s:s, s:s, s:I, s:[i,i,i,i]}", "model_type", s->row->part_type[PART_BACKBONE], "backbone",
+		made = json_pack("{s:s, s:s, s:I, s:[i,i,i,i]}", "model_type", part_type(s->row, "backbone"), "backbone",
 			name ? name : "resnet50", "num_channels", (json_int_t)s->channels, "out_indices", 1, 2, 3, 4);
 		if (dilation)
 			json_object_set_new(made, "output_stride", json_integer(16));
 	} else if (!given)
-		made = json_pack("{s:s, s:[s]}", "model_type", s->row->part_type[PART_VISION], "out_features", "stage4");
+		made = json_pack("{s:s, s:[s]}", "model_type", part_type(s->row, "vision"), "out_features", "stage4");
 	bool bare = s->head && s->head->bare;
 	const char *const roots[] = { arena_printf(a, "%sbackbone.conv_encoder.model.", bare ? "" : "model."),
 		"model.backbone.conv_encoder.model.", "backbone.conv_encoder.model.", NULL };
@@ -53,7 +52,9 @@ static void resolve_backbone(struct config *c, struct spec *s, struct arena *a)
 	json_t *holder = made ? json_pack("{s:o}", "backbone_config", made) : NULL;
 	if (holder)
 		said.given = holder;
-	resolve_part(&said, s, a, PART_BACKBONE, "backbone_config", NULL, NULL, roots);
+	struct spec *backbone = resolve_part(&said, s, a, "backbone", "backbone_config", NULL, NULL, roots);
+	if (backbone && !c->checkpoint->weight_count)
+		backbone->prefix = "";
 	c->error = said.error;
 	json_decref(holder);
 }
@@ -110,7 +111,7 @@ const value *detect_maps(struct build *b, value pixels, int64_t *count)
 	if (graph_failed(b->g))
 		return NULL;
 	graph_enter(b->g, "backbone");
-	const struct spec *outer = part_enter(b, PART_BACKBONE), *s = b->s;
+	const struct spec *outer = part_enter(b, "backbone"), *s = b->s;
 	s->row->family->body(b, &io);
 	part_leave(b, outer);
 	graph_leave(b->g);

@@ -52,15 +52,15 @@ static value route(struct build *b, value x)
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct moe *m = s->moe;
-	value logits = linear(b, "layers.moe.router", x, s->hidden_size, m->experts, s->traits.router_linear_bias);
-	if (s->traits.sparse_mixer) {
+	value logits = linear(b, "layers.moe.router", x, s->hidden_size, m->experts, m->router_bias);
+	if (m->sparse_mixer) {
 		value first, second, weights = mix_best(b, logits, NO_VALUE, &first);
 		return op_add(g, weights, mix_best(b, logits, first, &second));
 	}
-	value scores = s->traits.sigmoid_router ? op_sigmoid(g, logits) : op_softmax(g, logits, -1);
-	value choice = s->traits.choice_of_logits ? logits : scores;
+	value scores = m->sigmoid ? op_sigmoid(g, logits) : op_softmax(g, logits, -1);
+	value choice = m->by_logits ? logits : scores;
 	if (weight_named(b, "layers.moe.choice_bias")) {
-		bool flat = !s->traits.choice_bias_row;
+		bool flat = !m->choice_bias_row;
 		value bias = flat ? WEIGHT(b, "layers.moe.choice_bias", "", m->experts)
 				  : WEIGHT(b, "layers.moe.choice_bias", "", 1, m->experts);
 		choice = op_add(g, choice, flat ? bias : op_reshape(g, bias, 1, &m->experts));
@@ -79,18 +79,19 @@ static value expert_of_stack(struct build *b, value x)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
-	int64_t e = s->moe->experts, h = s->hidden_size, f = s->moe->width;
-	bool in_out = s->traits.experts_in_out, bias = s->traits.clamped_swiglu;
+	const struct moe *m = s->moe;
+	int64_t e = m->experts, h = s->hidden_size, f = m->width;
+	bool in_out = m->in_out, bias = m->clamped_swiglu;
 	value (*multiply)(struct graph *, value, value, value) = in_out ? op_linear_in_out : op_linear;
 	value w = weight_item(b, "layers.moe.experts.gate_up", 3, (int64_t[]){ e, in_out ? h : 2 * f, in_out ? 2 * f : h });
 	value both = multiply(
 		g, x, w, bias ? weight_item(b, "layers.moe.experts.gate_up_bias", 2, (int64_t[]){ e, 2 * f }) : NO_VALUE);
 	value y;
-	if (s->traits.clamped_swiglu) {
-		value pairs = op_reshape(g, both, 4, (int64_t[]){ 0, 0, f, 2 }), limit = graph_f32(g, (float)s->moe->limit);
+	if (m->clamped_swiglu) {
+		value pairs = op_reshape(g, both, 4, (int64_t[]){ 0, 0, f, 2 }), limit = graph_f32(g, (float)m->limit);
 		value gate = op_min(g, op_squeeze(g, op_slice(g, pairs, 3, 0, 1), 3), limit);
 		value up = op_max(g, op_min(g, op_squeeze(g, op_slice(g, pairs, 3, 1, 2), 3), limit), op_neg(g, limit));
-		value glu = op_mul(g, gate, op_sigmoid(g, op_scale(g, gate, (float)s->moe->alpha)));
+		value glu = op_mul(g, gate, op_sigmoid(g, op_scale(g, gate, (float)m->alpha)));
 		y = op_mul(g, op_add(g, up, graph_f32(g, 1)), glu);
 	} else
 		y = op_mul(g, activate(b, s->act, op_slice(g, both, 2, 0, f)), op_slice(g, both, 2, f, 2 * f));

@@ -6,7 +6,16 @@
 #include <float.h>
 #include <math.h>
 
-const enum arch_graph seq2seq_graphs[] = { ARCH_ENCODER, ARCH_DECODER, ARCH_DECODER_WITH_PAST, ARCH_DECODER_MERGED, ARCH_WHOLE };
+static bool generates(const struct spec *s)
+{
+	return part_of(s, "encoder") && part_of(s, "decoder") && s->head->generates;
+}
+
+static const struct arch_graph encoder_graph = { "encoder_model.onnx", STEP_ENCODE, generates },
+			       decoder_graph = { "decoder_model.onnx", STEP_FIRST, generates },
+			       past_graph = { "decoder_with_past_model.onnx", STEP_NEXT, generates };
+const struct arch_graph seq2seq_merged = { "decoder_model_merged.onnx", STEP_NONE, generates };
+const struct arch_graph *const seq2seq_graphs[] = { &encoder_graph, &decoder_graph, &past_graph, &seq2seq_merged, NULL };
 
 static const char *join(struct build *b, const char *stem, const char *word)
 {
@@ -73,10 +82,10 @@ value causal_bias(struct build *b, value query, value key)
 
 // The part whose token table the half `part` reads, and the table's stem there: its own, or the one they share, or the
 // other's: files differ in which of equal tables they keep.
-static const struct spec *table_of(struct build *b, const struct seq2seq *f, enum part part, const char **stem)
+static const struct spec *table_of(struct build *b, const struct seq2seq *f, const char *part, const char **stem)
 {
-	const struct spec *whole = b->s, *own = whole->part[part], *found = NULL;
-	const struct spec *const places[] = { own, whole, whole->part[part == PART_ENCODER ? PART_DECODER : PART_ENCODER] };
+	const struct spec *whole = b->s, *own = part_of(whole, part), *found = NULL;
+	const struct spec *const places[] = { own, whole, part_of(whole, text_is(part, "encoder") ? "decoder" : "encoder") };
 	*stem = "embed.word";
 	if (b->plan) {
 		*stem = f->one_table ? "embed.shared" : *stem;
@@ -94,14 +103,14 @@ static const struct spec *table_of(struct build *b, const struct seq2seq *f, enu
 }
 
 // Runs a half; a dimension that only one graph knows has its own name, so that a static graph can give it a number.
-static void run_half(struct build *b, const struct seq2seq *f, enum part part, struct body *io)
+static void run_half(struct build *b, const struct seq2seq *f, const char *part, struct body *io)
 {
 	struct graph *g = b->g;
 	const struct spec *whole = b->s;
-	graph_enter(g, "%s", part == PART_ENCODER ? "encoder" : "decoder");
+	graph_enter(g, "%s", part);
 	if (io->ids.id && !io->embeds.id) {
 		const char *stem;
-		const struct spec *half = whole->part[part];
+		const struct spec *half = part_of(whole, part);
 		b->s = table_of(b, f, part, &stem);
 		io->embeds = embedding(b, stem, io->ids, half->vocab_size, half->embedding_size); // [batch, seq, embedding]
 		if (f->embed_scale > 0)
@@ -109,7 +118,7 @@ static void run_half(struct build *b, const struct seq2seq *f, enum part part, s
 		b->s = whole;
 	}
 	part_enter(b, part);
-	(part == PART_ENCODER ? f->encode : f->decode)(b, io);
+	(text_is(part, "encoder") ? f->encode : f->decode)(b, io);
 	part_leave(b, whole);
 	graph_leave(g);
 }
@@ -148,13 +157,13 @@ static value shifted(struct build *b, const struct seq2seq *f, value ids)
 static value logits(struct build *b, const struct seq2seq *f, value hidden)
 {
 	struct graph *g = b->g;
-	const struct spec *whole = b->s, *half = whole->part[PART_DECODER];
+	const struct spec *whole = b->s, *half = part_of(whole, "decoder");
 	graph_enter(g, "head");
 	if (f->head_scale > 0)
 		hidden = op_scale(g, hidden, f->head_scale);
 	const char *stem = "head.lm.out";
 	if (b->plan ? whole->tied : !weight_exists(b, stem, "weight"))
-		b->s = table_of(b, f, PART_DECODER, &stem);
+		b->s = table_of(b, f, "decoder", &stem);
 	value w = WEIGHT(b, stem, "weight", half->vocab_size, half->embedding_size);
 	b->s = whole;
 	value bias = NO_VALUE;
@@ -196,6 +205,12 @@ const struct family_head seq2seq_heads[] = {
 	{ &head_model, head_give_last },
 	{ &head_sequence, seq2seq_classify, SEQ2SEQ_TWICE },
 	{ &head_span, NULL, SEQ2SEQ_TWICE },
+	{ &head_causal_lm, seq2seq_logits },
+	{ 0 },
+};
+const struct family_head seq2seq_speech_heads[] = {
+	{ &head_conditional, seq2seq_logits },
+	{ &head_model, head_give_last },
 	{ 0 },
 };
 
@@ -208,7 +223,7 @@ static void build_alone(struct build *b, const struct seq2seq *f)
 	io.mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape);
 	io.memory = graph_input(g, "encoder_hidden_states", DTYPE_F32, 3,
 		(int64_t[]){ batch, graph_symbol(g, "encoder_sequence"), f->source_size });
-	run_half(b, f, PART_DECODER, &io);
+	run_half(b, f, "decoder", &io);
 	io.own = f;
 	seq2seq_logits(b, &io);
 }
@@ -219,12 +234,12 @@ static void build_whole(struct build *b, const struct seq2seq *f)
 	struct body enc = { .own = f }, dec = { .own = f };
 	source(b, f, &enc);
 	bool twice = head_how(b->s) & SEQ2SEQ_TWICE;
-	if (b->s->part[PART_DECODER] && !twice)
+	if (part_of(b->s, "decoder") && !twice)
 		dec.ids = graph_input(g, "decoder_input_ids", DTYPE_I64, 2,
 			(int64_t[]){ graph_symbol(g, "batch"), graph_symbol(g, "decoder_sequence") });
 	value frames = enc.mask; // as given: an encoder may count it over
-	run_half(b, f, PART_ENCODER, &enc);
-	if (!b->s->part[PART_DECODER]) {
+	run_half(b, f, "encoder", &enc);
+	if (!part_of(b->s, "decoder")) {
 		head_build(b, &enc);
 		return;
 	}
@@ -232,7 +247,7 @@ static void build_whole(struct build *b, const struct seq2seq *f)
 		dec.ids = shifted(b, f, b->ids);
 	dec.memory = enc.last;
 	dec.memory_mask = f->sees_all ? NO_VALUE : frames;
-	run_half(b, f, PART_DECODER, &dec);
+	run_half(b, f, "decoder", &dec);
 	head_build(b, &dec);
 	graph_output(g, "encoder_last_hidden_state", enc.last);
 }
@@ -257,12 +272,12 @@ static void merge(struct build *b, struct body *io, int64_t layers)
 static void build_decoder(struct build *b, const struct seq2seq *f)
 {
 	struct graph *g = b->g;
-	const struct spec *half = b->s->part[PART_DECODER];
+	const struct spec *half = part_of(b->s, "decoder");
 	int64_t batch = graph_symbol(g, "batch"),
-		source_shape[] = { batch, graph_symbol(g, "encoder_sequence"), b->s->part[PART_ENCODER]->hidden_size };
+		source_shape[] = { batch, graph_symbol(g, "encoder_sequence"), part_of(b->s, "encoder")->hidden_size };
 	int64_t frames_shape[] = { batch, graph_symbol(g, "frames") };
 	struct body io = { .cache = cache_new(b, half->layers, "decoder."), .cross = cache_new(b, half->layers, "encoder.") };
-	bool first = b->which == ARCH_DECODER, merged = b->which == ARCH_DECODER_MERGED;
+	bool first = b->which == &decoder_graph, merged = b->which == &seq2seq_merged;
 	if (first)
 		graph_bind(g, "past_sequence_length", 0);
 	io.ids = b->ids = graph_input(g, "input_ids", DTYPE_I64, 2, (int64_t[]){ batch, graph_symbol(g, "sequence") });
@@ -271,7 +286,7 @@ static void build_decoder(struct build *b, const struct seq2seq *f)
 	if (!f->sees_all)
 		io.memory_mask =
 			graph_input(g, "encoder_attention_mask", DTYPE_I64, 2, f->masks_frames ? frames_shape : source_shape);
-	const struct spec *outer = part_enter(b, PART_DECODER);
+	const struct spec *outer = part_enter(b, "decoder");
 	for (b->layer = 0; !first && b->layer < half->layers && !graph_failed(b->g); b->layer++) {
 		cache_past(b, io.cache, "key", half->kv_heads, half->head_width, "past_sequence_length");
 		cache_past(b, io.cache, "value", half->kv_heads, half->head_width, "past_sequence_length");
@@ -281,7 +296,7 @@ static void build_decoder(struct build *b, const struct seq2seq *f)
 	part_leave(b, outer);
 	if (merged)
 		merge(b, &io, half->layers);
-	run_half(b, f, PART_DECODER, &io);
+	run_half(b, f, "decoder", &io);
 	io.own = f;
 	head_build(b, &io);
 	cache_outputs(b, io.cache);
@@ -299,18 +314,12 @@ void seq2seq_build(struct build *b, const struct seq2seq *f)
 			if (graph_symbol(b->g, others[i]) < 0)
 				graph_bind(b->g, others[i], n);
 	}
-	switch (b->which) {
-	case ARCH_ENCODER:
+	if (b->which == &encoder_graph) {
 		source(b, f, &io);
-		run_half(b, f, PART_ENCODER, &io);
+		run_half(b, f, "encoder", &io);
 		graph_output(b->g, "last_hidden_state", io.last);
-		break;
-	case ARCH_DECODER:
-	case ARCH_DECODER_WITH_PAST:
-	case ARCH_DECODER_MERGED:
+	} else if (b->which == &arch_whole)
+		(part_of(b->s, "encoder") ? build_whole : build_alone)(b, f);
+	else
 		build_decoder(b, f);
-		break;
-	default:
-		(b->s->part[PART_ENCODER] ? build_whole : build_alone)(b, f);
-	}
 }

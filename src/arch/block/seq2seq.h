@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Encoder-decoders: what their graphs take and give, whichever way the two halves are built. A half is a part of the model
-// (PART_ENCODER, PART_DECODER) that shares row and dialect with the whole; its "@" leads into "encoder." or "decoder.".
+// ("encoder", "decoder") that shares row and dialect with the whole; its "@" leads into "encoder." or "decoder.".
 //
 // The graphs, names and layout as optimum-onnx and transformers.js know them; B batch, S tokens of the encoder, N new tokens of
 // the decoder, P tokens before them, H heads of the decoder, E their width. SOURCE is input_ids i64 [B,S] and attention_mask i64
@@ -49,7 +49,9 @@ struct seq2seq {
 	int64_t eos, start;  // for heads on a text that is read twice: where it ends, what its shifted copy begins with
 };
 void seq2seq_build(struct build *b, const struct seq2seq *f);
-extern const enum arch_graph seq2seq_graphs[];
+// encoder_model.onnx; decoder_model.onnx: encoder_hidden_states and a first run of decoder input_ids;
+// decoder_with_past_model.onnx; decoder_model_merged.onnx: the first and every further run in one.
+extern const struct arch_graph *const seq2seq_graphs[], seq2seq_merged;
 enum {
 	SEQ2SEQ_TWICE = 1,
 	SEQ2SEQ_ENCODER_ONLY = 2,
@@ -59,10 +61,10 @@ enum {
 // Ways of building: io->own is the struct seq2seq. The rows are those of most families.
 void seq2seq_logits(struct build *b, const struct body *io);
 void seq2seq_classify(struct build *b, const struct body *io);
-extern const struct family_head seq2seq_heads[];
+extern const struct family_head seq2seq_heads[], seq2seq_speech_heads[];
 
 // seq2seq_resolve.c. Makes a half of s: a copy to be filled with its own sizes; `within` is "encoder." or "decoder.".
-struct spec *resolve_half(struct spec *s, struct arena *a, enum part part, const char *within);
+struct spec *resolve_half(struct spec *s, struct arena *a, const char *part, const char *within);
 // What BART's kin say: s gets the whole's and the encoder's sizes, d the decoder's; then both halves.
 // alone: the class is a decoder by itself, and all sizes are its.
 struct halves_sizes {

@@ -6,13 +6,13 @@
 
 #include <string.h>
 
-struct spec *resolve_half(struct spec *s, struct arena *a, enum part part, const char *within)
+struct spec *resolve_half(struct spec *s, struct arena *a, const char *part, const char *within)
 {
 	struct spec *half = ARENA_NEW(a, struct spec);
 	*half = *s;
 	half->prefix = arena_printf(a, "%s%s", s->prefix, within);
-	memset(half->part, 0, sizeof half->part);
-	s->part[part] = half;
+	memset(half->parts, 0, sizeof half->parts);
+	part_set(s, part, half);
 	return half;
 }
 
@@ -29,12 +29,9 @@ void resolve_halves_sizes(struct config *c, struct spec *s, struct halves_sizes 
 	d->heads = config_size(c, "decoder_attention_heads", -1);
 	d->ffn_size = config_size(c, "decoder_ffn_dim", -1);
 	d->vocab_size = s->vocab_size;
-	json_object_set_new(c->read, "num_hidden_layers", json_true()); // a second spelling of encoder_layers
-	if (d->alone) {                                                 // the decoder is all there is
-		config_bool(c, "is_decoder", true);
-		config_bool(c, "is_encoder_decoder", false);
-	} else if (!config_bool(c, "is_encoder_decoder", true) || config_bool(c, "is_decoder", false) ||
-		config_bool(c, "tie_encoder_decoder", false))
+	if (!d->alone &&
+		(!config_bool(c, "is_encoder_decoder", true) || config_bool(c, "is_decoder", false) ||
+			config_bool(c, "tie_encoder_decoder", false)))
 		config_fail(c, STATUS_UNSUPPORTED, "a decoder by itself or halves of one set of weights are not supported yet");
 	if (c->error.status)
 		return;
@@ -51,8 +48,8 @@ void resolve_halves_sizes(struct config *c, struct spec *s, struct halves_sizes 
 void resolve_halves(struct spec *s, struct arena *a, const struct halves_sizes *d)
 {
 	if (!d->alone)
-		resolve_half(s, a, PART_ENCODER, "encoder.");
-	struct spec *second = resolve_half(s, a, PART_DECODER, "decoder.");
+		resolve_half(s, a, "encoder", "encoder.");
+	struct spec *second = resolve_half(s, a, "decoder", "decoder.");
 	second->layers = second->layers_in_config = d->layers;
 	second->heads = second->kv_heads = d->heads;
 	second->ffn_size = d->ffn_size;

@@ -30,6 +30,7 @@ struct sound {
 	int64_t bottleneck;   // 0: none; a narrow residual after each layer
 	// conformer layers
 	int64_t conformer_kernel; // 0: these are not
+	bool causal_convolution;  // theirs sees the past only and is layer-normed
 	enum sound_positions positions;
 	int64_t key_left, key_right; // of POSITIONS_RELATIVE_KEY
 	// what shortens the result

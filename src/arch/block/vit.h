@@ -18,9 +18,11 @@ static inline const struct vit *vit_of(const struct build *b)
 	return b->s->own;
 }
 
-value vit_layer(struct build *b, value x, value bias); // layer b->layer; bias: added to the scores, or NO_VALUE
-int64_t vit_special(const struct build *b);            // all tokens before the patches
-value vit_patches(struct build *b, value tokens);      // without them
+enum { VIT_NO_KEY_BIAS = 1, VIT_LAYER_SCALE = 2 }; // each branch times a learned vector
+// Layer b->layer; bias: added to the scores, or NO_VALUE.
+value vit_layer(struct build *b, value x, value bias, unsigned how);
+int64_t vit_special(const struct build *b);       // all tokens before the patches
+value vit_patches(struct build *b, value tokens); // without them
 // State `index` of a body as a backbone gives it: normed where the model does, [batch, tokens, hidden].
 value vit_state(struct build *b, const struct body *io, int64_t index);
 value vit_map(struct build *b, const struct body *io, value patches); // [batch, hidden, rows, cols] of the image's grid

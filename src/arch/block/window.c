@@ -19,7 +19,6 @@ struct windows *resolve_windows(struct config *c, struct arena *a, const char *h
 	w->window = config_size(c, "window_size", -1);
 	w->mlp_ratio = config_real(c, "mlp_ratio", 4);
 	w->qkv_bias = config_bool(c, "qkv_bias", true);
-	config_get(c, "num_layers"); // the class counts depths
 	if (c->error.status)
 		return w;
 	bool bad = w->stages < 1 || w->stages > 16 || heads < w->stages || w->embed < 1 || w->embed > 1 << 16 || w->window < 1 ||

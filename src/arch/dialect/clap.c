@@ -29,6 +29,7 @@ const struct dialect clap_audio_names = {
 		{ "windows.merge.norm", "@audio_encoder.layers.#.downsample.norm" }, { "norm", "@audio_encoder.norm" },
 		{ "head.linear1", "audio_projection.linear1" }, { "head.linear2", "audio_projection.linear2" }),
 	.ignored = IGNORED("*relative_position_index", "*num_batches_tracked"),
+	.inert = IGNORED("num_layers", "num_hidden_layers", "num_classes"),
 };
 
 const struct dialect clap_text_names = {
@@ -55,4 +56,5 @@ const struct dialect clap_names = {
 	.keys = NO_KEYS,
 	.weights = WEIGHTS({ "head.scale_audio", "logit_scale_a" }, { "head.scale_text", "logit_scale_t" }),
 	.ignored = IGNORED("*num_batches_tracked"),
+	.inert = IGNORED("logit_scale_init_value", "hidden_size", "num_hidden_layers"),
 };

@@ -97,6 +97,7 @@ const struct dialect siglip_vision_names = {
 		{ "pooler.attn.o", "@head.attention.out_proj" }, { "pooler.norm", "@head.layernorm" },
 		{ "pooler.up", "@head.mlp.fc1" }, { "pooler.down", "@head.mlp.fc2" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
+	.inert = IGNORED("projection_dim"),
 };
 
 // The two towers together
@@ -107,6 +108,7 @@ const struct dialect dual_names = {
 	.weights = WEIGHTS({ "head.text", "text_projection" }, { "head.vision", "visual_projection" },
 		{ "head.logit_scale", "logit_scale" }, { "head.logit_bias", "logit_bias" }, { "head.image", "classifier" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
+	.inert = IGNORED("text_config", "vision_config", "logit_scale_init_value", "is_encoder_decoder"),
 };
 
 const struct dialect xclip_vision_names = {
@@ -138,5 +140,5 @@ const struct dialect xclip_names = {
 		{ "layers.ffn.up", "prompts_generator.decoder.#.mlp.0" },
 		{ "layers.ffn.down", "prompts_generator.decoder.#.mlp.3" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
-	.inert = IGNORED("prompt_alpha"),
+	.inert = IGNORED("prompt_alpha", "text_config", "vision_config", "logit_scale_init_value", "is_encoder_decoder"),
 };

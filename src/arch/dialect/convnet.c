@@ -16,12 +16,14 @@ const struct dialect resnet_names = { .name = "resnet",
 	.prefix = "resnet.",
 	.keys = NO_KEYS,
 	.weights = RESNET_WEIGHTS,
-	.ignored = IGNORED("*.num_batches_tracked") };
+	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED("image_size", "stage_names", "is_encoder_decoder") };
 const struct dialect regnet_names = { .name = "regnet",
 	.prefix = "regnet.",
 	.keys = NO_KEYS,
 	.weights = RESNET_WEIGHTS,
-	.ignored = IGNORED("*.num_batches_tracked") };
+	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED("image_size", "stage_names", "is_encoder_decoder") };
 
 const struct dialect rt_detr_resnet_names = {
 	.name = "rt_detr_resnet",
@@ -36,6 +38,7 @@ const struct dialect rt_detr_resnet_names = {
 			{ "layers.shortcut.mean", "encoder.stages.#.layers.#.shortcut.1.convolution" },
 			{ "layers.shortcut.mean.norm", "encoder.stages.#.layers.#.shortcut.1.normalization" }),
 	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED("image_size", "stage_names", "is_encoder_decoder"),
 };
 
 const struct dialect resnet_timm_names = {
@@ -46,10 +49,11 @@ const struct dialect resnet_timm_names = {
 		{ "layers.norm", "layer#.#.bn#" }, { "layers.shortcut", "layer#.#.downsample.0" },
 		{ "layers.shortcut.norm", "layer#.#.downsample.1" }),
 	.ignored = IGNORED("*.num_batches_tracked", "fc.*"),
+	.inert = IGNORED("use_pretrained_backbone", "freeze_batch_norm_2d", "stage_names", "is_encoder_decoder"),
 };
 
-// The lengths of other keys, and the size of images, which may be any.
-#define OTHER_COUNTS "num_stages", "num_hidden_layers", "image_size"
+// The lengths and names of other keys, and the size of images, which may be any.
+#define OTHER_COUNTS "num_stages", "num_hidden_layers", "image_size", "stage_names", "is_encoder_decoder"
 
 #define CONVNEXT(word, start) \
 	const struct dialect word##_names = { \

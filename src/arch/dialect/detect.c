@@ -2,11 +2,12 @@
 // What checkpoints of detection transformers call things.
 #include "arch/dialect.h"
 
-// Costs and losses of training; counts that the class has under other names.
+// Costs and losses of training, what a backbone begins with; counts that the class has under other names.
 #define OF_TRAINING \
-	"num_hidden_layers", "max_position_embeddings", "scale_embedding", "normalize_before", "is_encoder_decoder", \
-		"init_xavier_std", "class_cost", "bbox_cost", "giou_cost", "mask_loss_coefficient", "dice_loss_coefficient", \
-		"bbox_loss_coefficient", "giou_loss_coefficient", "cls_loss_coefficient", "eos_coefficient", "focal_alpha"
+	"use_pretrained_backbone", "num_hidden_layers", "max_position_embeddings", "scale_embedding", "normalize_before", \
+		"is_encoder_decoder", "init_xavier_std", "class_cost", "bbox_cost", "giou_cost", "mask_loss_coefficient", \
+		"dice_loss_coefficient", "bbox_loss_coefficient", "giou_loss_coefficient", "cls_loss_coefficient", \
+		"eos_coefficient", "focal_alpha"
 
 #define ATTENTION(canonical, file) \
 	{ canonical ".q", file ".q_proj" }, { canonical ".k", file ".k_proj" }, { canonical ".v", file ".v_proj" }, \

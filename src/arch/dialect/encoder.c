@@ -192,6 +192,12 @@ const struct dialect tapas_names = {
 	.keys = NO_KEYS,
 	.weights = WEIGHTS({ "embed.types", "@embeddings.token_type_embeddings_*" }, BERT_BODY, BERT_HEADS),
 	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED("aggregation_labels", "aggregation_loss_weight", "aggregation_temperature",
+		"allow_empty_column_selection", "answer_loss_cutoff", "answer_loss_importance", "average_approximation_function",
+		"average_logits_per_cell", "cell_selection_preference", "disable_per_token_loss", "huber_loss_delta",
+		"init_cell_selection_weights_to_zero", "max_num_columns", "max_num_rows", "no_aggregation_label_index",
+		"num_aggregation_labels", "positive_label_weight", "select_one_column", "use_answer_as_supervision",
+		"use_gumbel_for_aggregation", "use_gumbel_for_cells", "use_normalized_answer_loss"),
 };
 
 const struct dialect roc_bert_names = {
@@ -324,6 +330,7 @@ const struct dialect esm_names = {
 		{ "embed.frequencies", "@encoder.layer.$.attention.self.rotary_embeddings" }, BERT_EMBED, BERT_LAYERS,
 		ROBERTA_HEADS),
 	.ignored = IGNORED(BUFFERS, "*contact_head.*", "*rotary_embeddings.inv_freq"),
+	.inert = IGNORED("esmfold_config", "vocab_list"),
 };
 
 const struct dialect flava_text_names = {
@@ -356,6 +363,7 @@ const struct dialect ibert_names = {
 	.keys = NO_KEYS,
 	.weights = WEIGHTS(BERT_BODY, ROBERTA_HEADS),
 	.ignored = IGNORED(BUFFERS, "*_scaling_factor", "*_integer", "*.x_min", "*.x_max", "*LayerNorm.shift"),
+	.inert = IGNORED("force_dequant"),
 };
 
 const struct dialect xmod_names = {
@@ -390,7 +398,8 @@ const struct dialect markuplm_names = {
 		{ "embed.number", "@embeddings.xpath_embeddings.xpath_subs_sub_embeddings.*" },
 		{ "embed.tree", "@embeddings.xpath_embeddings.xpath_unitseq2_inner" },
 		{ "embed.tree_out", "@embeddings.xpath_embeddings.inner2emb" }),
-	.ignored = IGNORED(BUFFERS, "*xpath_unitseq2_embeddings.*"), // the class never uses them
+	.ignored = IGNORED(BUFFERS, "*xpath_unitseq2_embeddings.*"), // the class never uses them,
+	.inert = IGNORED("tag_pad_id", "subs_pad_id"),
 };
 
 const struct dialect visual_bert_names = {
@@ -402,6 +411,7 @@ const struct dialect visual_bert_names = {
 		{ "embed.seen_type", "@embeddings.visual_token_type_embeddings" },
 		{ "embed.seen_position", "@embeddings.visual_position_embeddings" }),
 	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED("special_visual_initialize"),
 };
 
 const struct dialect fnet_names = {
@@ -411,6 +421,7 @@ const struct dialect fnet_names = {
 	.weights = WEIGHTS({ "embed.project", "@embeddings.projection" },
 		{ "layers.attn.norm", "@encoder.layer.#.fourier.output.LayerNorm" }, BERT_BODY, BERT_HEADS),
 	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED("use_tpu_fourier_optimizations", "tpu_short_seq_length"),
 };
 
 const struct dialect mobilebert_names = {

@@ -70,7 +70,7 @@ const struct dialect ernie4_5_moe_names = {
 		{ "layers.moe.router", "@layers.#.mlp.gate" },
 		{ "layers.moe.choice_bias", "@layers.#.mlp.moe_statics.e_score_correction_bias" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(INERT, "moe_norm_min"),
 };
 
 #define MIXTRAL_EXPERTS \
@@ -209,7 +209,7 @@ const struct dialect minicpm3_names = {
 	.keys = NO_KEYS,
 	.weights = WEIGHTS(LLAMA_EMBED, LATENT_ATTENTION, LLAMA_FFN, TWO_NORMS, HEADS),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(INERT, "qk_head_dim"),
 };
 
 const struct dialect deepseek_v2_names = {
@@ -219,7 +219,7 @@ const struct dialect deepseek_v2_names = {
 	.weights = WEIGHTS(LLAMA_EMBED, LATENT_ATTENTION, LLAMA_FFN, TWO_NORMS, HEADS, EXPERTS,
 		FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"), { "layers.moe.router", "@layers.#.mlp.gate" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(INERT, "qk_head_dim"),
 };
 
 const struct dialect deepseek_v3_names = {
@@ -230,7 +230,7 @@ const struct dialect deepseek_v3_names = {
 		FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"), { "layers.moe.router", "@layers.#.mlp.gate" },
 		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(INERT, "qk_head_dim"),
 };
 
 // Shared experts, and no bias of the choice.
@@ -241,7 +241,7 @@ const struct dialect cohere2_moe_names = {
 	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
 		{ "layers.moe.router", "@layers.#.mlp.gate" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(INERT, "prefix_dense_sliding_window_pattern"),
 };
 
 const struct dialect axk1_names = {
@@ -253,7 +253,7 @@ const struct dialect axk1_names = {
 		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" },
 		{ "layers.moe.norm", "@layers.#.post_mlp_layernorm" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(INERT, "qk_head_dim"),
 };
 
 const struct dialect mistral4_names = {
@@ -265,7 +265,7 @@ const struct dialect mistral4_names = {
 		{ "layers.moe.experts.gate_up", "@layers.#.mlp.experts.gate_up_proj" },
 		{ "layers.moe.experts.down", "@layers.#.mlp.experts.down_proj" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(INERT, "qk_head_dim"),
 };
 
 #define STACKED_EXPERTS \

@@ -2,12 +2,12 @@
 // What checkpoints of BART and its kin call things. Behind @ lies "encoder." or "decoder." where a half is built.
 #include "arch/dialect.h"
 
-// Of no effect in the classes as they are.
+// Of no effect in the classes as they are; a second spelling of encoder_layers.
 #define INERT \
-	"add_bias_logits", "add_final_layer_norm", "alignment_heads", "do_blenderbot_90_layernorm", "extra_layer_norm", \
-		"extra_pos_embeddings", "force_bos_token_to_be_generated", "is_multilingual", "lang_to_id", "layernorm_variant", \
-		"max_length_generation", "median_filter_width", "no_timestamps_token_id", "normalize_before", \
-		"normalize_embedding", "smoothing", "static_position_embeddings", "task_to_id", "variant"
+	"num_hidden_layers", "add_bias_logits", "add_final_layer_norm", "alignment_heads", "do_blenderbot_90_layernorm", \
+		"extra_layer_norm", "extra_pos_embeddings", "force_bos_token_to_be_generated", "is_multilingual", "lang_to_id", \
+		"layernorm_variant", "max_length_generation", "median_filter_width", "no_timestamps_token_id", \
+		"normalize_before", "normalize_embedding", "smoothing", "static_position_embeddings", "task_to_id", "variant"
 
 #define SEQ2SEQ_KEYS \
 	{ "hidden_size", "d_model" }, { "num_hidden_layers", "encoder_layers" }, \
@@ -58,7 +58,7 @@ const struct dialect trocr_names = {
 	.keys = KEYS({ "hidden_size", "d_model" }, { "num_hidden_layers", "decoder_layers" }),
 	.weights = WEIGHTS(SEQ2SEQ_BODY, { "embed.norm", "@layernorm_embedding" }, { "head.lm.out", "output_projection" }),
 	.ignored = IGNORED("*embed_positions._float_tensor"),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(INERT, "is_decoder", "is_encoder_decoder"),
 };
 
 const struct dialect m2m_names = {
@@ -89,7 +89,7 @@ const struct dialect speech_to_text_names = {
 	.ignored = IGNORED("*embed_positions.*"),
 	.weights = WEIGHTS(
 		SEQ2SEQ_BODY, { "stem.conv", "@conv.conv_layers.#" }, { "norm", "@layer_norm" }, { "head.lm.out", "lm_head" }),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(INERT, "max_source_positions"),
 };
 
 const struct dialect whisper_names = {
@@ -100,7 +100,7 @@ const struct dialect whisper_names = {
 	.weights = WEIGHTS(SEQ2SEQ_BODY, { "stem.first", "@conv1" }, { "stem.second", "@conv2" }, { "norm", "@layer_norm" },
 		{ "head.lm.out", "proj_out" }, { "head.audio.weights", "layer_weights" }, { "head.audio.project", "projector" },
 		{ "head.audio.out", "classifier" }),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(INERT, "scale_embedding"),
 };
 
 // The second norm of a layer stands before the feed-forward in the encoder, before the attention to the encoder in the decoder.
@@ -119,5 +119,5 @@ const struct dialect moonshine_names = {
 		{ "layers.last.norm", "@layers.#.final_layernorm" }, { "layers.ffn.up", "@layers.#.mlp.fc1" },
 		{ "layers.ffn.down", "@layers.#.mlp.fc2" }, { "norm", "@norm" }, { "norm.encoder", "@layer_norm" },
 		{ "head.lm.out", "proj_out" }),
-	.inert = IGNORED("pad_head_dim_to_multiple_of"),
+	.inert = IGNORED("pad_head_dim_to_multiple_of", "is_encoder_decoder"),
 };

@@ -55,7 +55,7 @@
 	{ \
 		.name = NAME, .prefix = PREFIX, .keys = NO_KEYS, \
 		.weights = WEIGHTS(STEM, FEATURES, LAYERS, ADAPTER, HEADS __VA_OPT__(, ) __VA_ARGS__), \
-		.ignored = IGNORED(TRAINED) \
+		.ignored = IGNORED(TRAINED), .inert = IGNORED("num_feat_extract_layers") \
 	}
 
 const struct dialect wav2vec2_names =
@@ -85,6 +85,7 @@ const struct dialect sew_names = {
 	.weights = WEIGHTS(STEM, LAYERS, HEADS, { "features.norm", "@layer_norm" }, { "features.project", "@feature_projection" },
 		{ "upsample", "@encoder.upsample.projection" }),
 	.ignored = IGNORED(TRAINED),
+	.inert = IGNORED("num_feat_extract_layers"),
 };
 
 #define CONFORMER \
@@ -120,6 +121,8 @@ const struct dialect wav2vec2_conformer_names = {
 	.keys = NO_KEYS,
 	.weights = WEIGHTS(STEM, FEATURES, CONFORMER, ADAPTER, HEADS, CODES),
 	.ignored = IGNORED(TRAINED, "*pos_conv_embed.*", "*inv_freq"),
+	.inert = IGNORED(
+		"num_feat_extract_layers", "max_source_positions", "num_conv_pos_embeddings", "num_conv_pos_embedding_groups"),
 };
 
 const struct dialect wav2vec2_bert_names = {
@@ -141,6 +144,8 @@ const struct dialect wav2vec2_bert_names = {
 		{ "adapter.ffn.up", "@adapter.layers.#.ffn.intermediate_dense" },
 		{ "adapter.ffn.down", "@adapter.layers.#.ffn.output_dense" }),
 	.ignored = IGNORED(TRAINED),
+	.inert = IGNORED(
+		"num_feat_extract_layers", "max_source_positions", "num_conv_pos_embeddings", "num_conv_pos_embedding_groups"),
 };
 
 const struct dialect spectrogram_names = {
@@ -184,6 +189,7 @@ const struct dialect parakeet_names = {
 		{ "layers.attn.positions", "@layers.#.self_attn.relative_k_proj" },
 		{ "layers.attn.u_bias", "@layers.#.self_attn.bias_u" }, { "layers.attn.v_bias", "@layers.#.self_attn.bias_v" }),
 	.ignored = IGNORED("*num_batches_tracked"),
+	.inert = IGNORED("batch_norm_momentum"),
 };
 
 const struct dialect lasr_names = {
@@ -193,6 +199,7 @@ const struct dialect lasr_names = {
 	.weights = WEIGHTS(SHORT_CONFORMER, { "short.in", "@subsampler.dense_0" }, { "short.layer", "@subsampler.conv_#" },
 		{ "short.out", "@subsampler.dense_1" }, { "norm", "@out_norm" }),
 	.ignored = IGNORED("*num_batches_tracked"),
+	.inert = IGNORED("batch_norm_momentum"),
 };
 
 const struct dialect ctc_names = {

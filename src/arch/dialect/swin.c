@@ -29,10 +29,16 @@ const struct dialect swin_names = {
 	.weights = WEIGHTS(SWIN_BODY, { "head.pixels", "decoder.0" }, { "windows.out_stem", "hidden_states_norms.stem" },
 		{ "windows.out", "hidden_states_norms.stage#" }),
 	.ignored = IGNORED(SWIN_LEFT, "hidden_states_norms.*", "*layernorm.*"),
+	.inert = IGNORED("num_layers", "hidden_size", "stage_names"),
 };
 
 const struct dialect donut_swin_names = {
-	.name = "donut-swin", .prefix = "donut.", .keys = NO_KEYS, .weights = WEIGHTS(SWIN_BODY), .ignored = IGNORED(SWIN_LEFT)
+	.name = "donut-swin",
+	.prefix = "donut.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(SWIN_BODY),
+	.ignored = IGNORED(SWIN_LEFT),
+	.inert = IGNORED("num_layers", "hidden_size", "stage_names"),
 };
 
 const struct dialect maskformer_swin_names = {
@@ -41,6 +47,7 @@ const struct dialect maskformer_swin_names = {
 	.keys = NO_KEYS,
 	.weights = WEIGHTS(SWIN_BODY, { "windows.out", "hidden_states_norms.#" }),
 	.ignored = IGNORED(SWIN_LEFT, "hidden_states_norms.*", "*layernorm.*"),
+	.inert = IGNORED("num_layers", "hidden_size", "stage_names"),
 };
 
 const struct dialect swinv2_names = {
@@ -52,4 +59,5 @@ const struct dialect swinv2_names = {
 		{ "windows.attn.mlp.0", "@encoder.layers.#.blocks.#.attention.self.continuous_position_bias_mlp.0" },
 		{ "windows.attn.mlp.2", "@encoder.layers.#.blocks.#.attention.self.continuous_position_bias_mlp.2" }),
 	.ignored = IGNORED(SWIN_LEFT),
+	.inert = IGNORED("num_layers", "hidden_size", "stage_names"),
 };

@@ -4,8 +4,8 @@
 
 // There are no learned positions; what a router does while it is trained.
 #define INERT \
-	"add_cross_attention", "add_router_probs", "router_dtype", "router_ignore_padding_tokens", "router_jitter_noise", \
-		"router_type", "batch_prioritized_routing", "n_positions"
+	"is_encoder_decoder", "add_cross_attention", "add_router_probs", "router_dtype", "router_ignore_padding_tokens", \
+		"router_jitter_noise", "router_type", "batch_prioritized_routing", "n_positions"
 
 #define T5_KEYS \
 	{ "hidden_size", "d_model" }, { "num_hidden_layers", "num_layers" }, { "num_attention_heads", "num_heads" }, \

@@ -59,8 +59,9 @@
 		"layers.ffn.scale", "@encoder.layer.#.layer_scale2.lambda1" \
 	}
 
-// Of masks while training, and what a learned vector begins with.
-#define MASKS IGNORED("layerscale_value", "use_mask_token")
+// Of masks while training, and what a learned vector begins with; the names of a backbone's states.
+#define MASKS "layerscale_value", "use_mask_token"
+#define BACKBONE IGNORED(MASKS, "stage_names")
 
 #define DIALECT(word, start, nothing, ...) \
 	const struct dialect word##_names = { .name = #word, \
@@ -70,14 +71,14 @@
 		.ignored = IGNORED("*embeddings.mask_token", "*.relative_position_index"), \
 		.inert = nothing }
 
-DIALECT(vit, "vit.", MASKS, BEFORE_AND_AFTER, DENSE, POOLED);
-DIALECT(vit_msn, "vit.", MASKS, BEFORE_AND_AFTER, DENSE);
-DIALECT(deit, "deit.", MASKS, BEFORE_AND_AFTER, DENSE, POOLED, TEACHER);
-DIALECT(ijepa, "ijepa.", MASKS, BEFORE_AND_AFTER, DENSE);
-DIALECT(dinov2, "dinov2.", MASKS, NORM_1_AND_2, MLP, SCALED);
-DIALECT(dinov2_with_registers, "dinov2_with_registers.", MASKS, NORM_1_AND_2, MLP, SCALED);
-DIALECT(pixio, "pixio.", MASKS, NORM_1_AND_2, DENSE);
-DIALECT(vitpose_backbone, "backbone.", MASKS, BEFORE_AND_AFTER, MLP);
+DIALECT(vit, "vit.", BACKBONE, BEFORE_AND_AFTER, DENSE, POOLED);
+DIALECT(vit_msn, "vit.", BACKBONE, BEFORE_AND_AFTER, DENSE);
+DIALECT(deit, "deit.", BACKBONE, BEFORE_AND_AFTER, DENSE, POOLED, TEACHER);
+DIALECT(ijepa, "ijepa.", BACKBONE, BEFORE_AND_AFTER, DENSE);
+DIALECT(dinov2, "dinov2.", BACKBONE, NORM_1_AND_2, MLP, SCALED);
+DIALECT(dinov2_with_registers, "dinov2_with_registers.", BACKBONE, NORM_1_AND_2, MLP, SCALED);
+DIALECT(pixio, "pixio.", BACKBONE, NORM_1_AND_2, DENSE);
+DIALECT(vitpose_backbone, "backbone.", IGNORED(MASKS, "stage_names", "part_features"), BEFORE_AND_AFTER, MLP);
 DIALECT(yolos, "vit.",
 	IGNORED("auxiliary_loss", "class_cost", "bbox_cost", "giou_cost", "bbox_loss_coefficient", "giou_loss_coefficient",
 		"eos_coefficient"),
@@ -104,8 +105,11 @@ DIALECT(data2vec_vision, "data2vec_vision.",
 		"use_auxiliary_head", "auxiliary_loss_weight", "auxiliary_channels", "auxiliary_num_convs",
 		"auxiliary_concat_input", "semantic_loss_ignore_index", "use_mask_token"),
 	BEFORE_AND_AFTER, DENSE, BEIT);
-DIALECT(vivit, "vivit.", MASKS, BEFORE_AND_AFTER, DENSE, POOLED);
-DIALECT(videomae, "videomae.", MASKS, BEFORE_AND_AFTER, DENSE, { "head.norm", "fc_norm" },
+DIALECT(vivit, "vivit.", IGNORED(MASKS), BEFORE_AND_AFTER, DENSE, POOLED);
+DIALECT(videomae, "videomae.",
+	IGNORED(MASKS, "decoder_hidden_size", "decoder_intermediate_size", "decoder_num_attention_heads",
+		"decoder_num_hidden_layers", "norm_pix_loss"),
+	BEFORE_AND_AFTER, DENSE, { "head.norm", "fc_norm" },
 	{ "layers.attn.q.loose", "@encoder.layer.#.attention.attention.q_bias" },
 	{ "layers.attn.v.loose", "@encoder.layer.#.attention.attention.v_bias" });
 
@@ -122,10 +126,10 @@ const struct dialect dinov3_vit_names = {
 		{ "layers.ffn.down", "@layer.#.mlp.down_proj" }, { "layers.ffn.scale", "@layer.#.layer_scale2.lambda1" },
 		{ "norm", "norm" }),
 	.ignored = IGNORED("embeddings.mask_token", "embeddings.register_tokens"),
-	.inert = IGNORED("pos_embed_shift", "pos_embed_jitter", "pos_embed_rescale", "layerscale_value"),
+	.inert = IGNORED("pos_embed_shift", "pos_embed_jitter", "pos_embed_rescale", "layerscale_value", "stage_names"),
 };
 
-DIALECT(timesformer, "timesformer.", MASKS, BEFORE_AND_AFTER, DENSE, { "embed.time", "@embeddings.time_embeddings" },
+DIALECT(timesformer, "timesformer.", IGNORED(MASKS), BEFORE_AND_AFTER, DENSE, { "embed.time", "@embeddings.time_embeddings" },
 	{ "layers.attn.qkv", "@encoder.layer.#.attention.attention.qkv" },
 	{ "layers.time.norm", "@encoder.layer.#.temporal_layernorm" },
 	{ "layers.time.qkv", "@encoder.layer.#.temporal_attention.attention.qkv" },

@@ -13,6 +13,8 @@ const struct dialect llava_names = {
 		{ "projector.1", "@multi_modal_projector.linear_1" }, { "projector.2", "@multi_modal_projector.linear_2" },
 		{ "newline", "@image_newline" }, { "head.lm.out", "lm_head" }),
 	.ignored = IGNORED("*embeddings.position_ids", "*rotary_emb.inv_freq"),
+	.inert = IGNORED("is_encoder_decoder", "image_seq_length", "ignore_index", "use_image_newline_parameter",
+		"spatial_pool_mode", "spatial_pool_stride", "video_token_index", "video_token_id", "video_seq_length"),
 };
 
 const struct dialect aya_vision_names = {
@@ -23,6 +25,7 @@ const struct dialect aya_vision_names = {
 		{ "projector.1", "@multi_modal_projector.linear_1" }, { "projector.2", "@multi_modal_projector.linear_2" },
 		{ "head.lm.out", "lm_head" }),
 	.ignored = IGNORED("*embeddings.position_ids", "*vision_tower.*head.*"),
+	.inert = IGNORED("is_encoder_decoder", "image_seq_length", "ignore_index"),
 };
 
 const struct dialect deepseek_vl_names = {
@@ -32,6 +35,7 @@ const struct dialect deepseek_vl_names = {
 	.weights = WEIGHTS(
 		{ "projector.1", "@aligner.linear1" }, { "projector.2", "@aligner.linear2" }, { "head.lm.out", "lm_head" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
+	.inert = IGNORED("is_encoder_decoder", "image_seq_length", "ignore_index"),
 };
 
 const struct dialect paligemma_names = {
@@ -40,4 +44,6 @@ const struct dialect paligemma_names = {
 	.keys = IMAGE_TOKEN,
 	.weights = WEIGHTS({ "projector", "@multi_modal_projector.linear" }, { "head.lm.out", "lm_head" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
+	.inert = IGNORED("is_encoder_decoder", "image_seq_length", "ignore_index", "hidden_size", "vocab_size", "projection_dim",
+		"num_hidden_layers"),
 };

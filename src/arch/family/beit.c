@@ -7,7 +7,7 @@
 
 // spec.own of the family.
 struct beit {
-	bool absolute, relative, shared, mean;
+	bool absolute, relative, shared, mean, scaled;
 };
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
@@ -16,10 +16,9 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_transformer(c, s, true);
 	resolve_image(c, s);
 	s->traits.qkv_bias = true;
-	s->traits.layer_scale = config_real(c, "layer_scale_init_value", 0.1) > 0;
 	*t = (struct beit){ config_bool(c, "use_absolute_position_embeddings", false),
 		config_bool(c, "use_relative_position_bias", false), config_bool(c, "use_shared_relative_position_bias", false),
-		config_bool(c, "use_mean_pooling", true) };
+		config_bool(c, "use_mean_pooling", true), config_real(c, "layer_scale_init_value", 0.1) > 0 };
 	s->own = t;
 }
 
@@ -78,7 +77,7 @@ static void body(struct build *b, struct body *io)
 		value bias = t->relative ? relative(b, "layers.relative", pairs, rows, cols) : shared;
 		if (t->relative && t->shared)
 			bias = op_add(g, bias, shared);
-		x = vit_layer(b, x, bias);
+		x = vit_layer(b, x, bias, VIT_NO_KEY_BIAS | (t->scaled ? VIT_LAYER_SCALE : 0));
 		graph_leave(g);
 		states_add(io, x);
 	}
@@ -103,6 +102,7 @@ static void build(struct build *b)
 }
 
 static const struct family_head heads[] = {
+	{ &head_model },
 	{ &head_image, head_classify_pooled },
 	{ 0 },
 };

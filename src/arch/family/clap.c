@@ -46,8 +46,6 @@ static void resolve_audio(struct config *c, struct spec *s, struct arena *a)
 	if (c->error.status)
 		return;
 	resolve_refusals(c, false);
-	config_get(c, "num_hidden_layers");
-	config_get(c, "num_classes");
 	s->hidden_size = config_size(c, "hidden_size", windows_width(&o->w));
 	s->heads = s->kv_heads = o->w.heads[0];
 	s->norm_eps = config_real(c, "layer_norm_eps", 1e-5);
@@ -310,10 +308,12 @@ static void project_text(struct build *b, const struct body *io)
 	graph_output(b->g, "last_hidden_state", io->last);
 }
 
+enum { PROJECTED = 1 }; // flag of heads
+
 static void text_build(struct build *b)
 {
 	struct body io = { 0 };
-	if (!head_row(b->s)) {
+	if (!(head_how(b->s) & PROJECTED)) {
 		encoder.build(b);
 		return;
 	}
@@ -334,23 +334,20 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	struct clap *o = ARENA_NEW(a, struct clap);
 	static const char *const roots[] = { "", NULL };
 	s->own = o;
-	resolve_part_fixed(c, s, a, PART_TEXT, "text_config", NULL, NULL, roots);
-	resolve_part_fixed(c, s, a, PART_AUDIO, "audio_config", NULL, NULL, roots);
+	resolve_part_fixed(c, s, a, "text", "text_config", NULL, NULL, roots);
+	resolve_part_fixed(c, s, a, "audio", "audio_config", NULL, NULL, roots);
 	resolve_projection(c, &o->projection_size, &o->projection_act); // these count, not the parts'
 	resolve_refusals(c, false);
 	if (config_get(c, "text_config_dict") || config_get(c, "audio_config_dict"))
 		config_fail(c, STATUS_UNSUPPORTED,
 			"text_config_dict and audio_config_dict beside the parts' own configurations are not supported yet");
-	config_get(c, "logit_scale_init_value"); // the file has the scales themselves
-	config_get(c, "hidden_size");            // the text part's
-	config_get(c, "num_hidden_layers");
 }
 
-static value tower(struct build *b, enum part part, struct body *io, const char *first, const char *second)
+static value tower(struct build *b, const char *part, struct body *io, const char *first, const char *second)
 {
 	const struct clap *o = b->s->own;
 	const struct spec *outer = part_enter(b, part);
-	graph_enter(b->g, part == PART_TEXT ? "text" : "audio");
+	graph_enter(b->g, "%s", part);
 	b->s->row->family->body(b, io);
 	value x = linear(b, first, io->pooled, b->s->hidden_size, o->projection_size, true);
 	x = linear(b, second, activate(b, o->projection_act, x), o->projection_size, o->projection_size, true);
@@ -363,16 +360,12 @@ static void build(struct build *b)
 {
 	struct graph *g = b->g;
 	struct body text = { 0 }, audio = { 0 };
-	if (!head_row(b->s)) {
-		head_unsupported(b);
-		return;
-	}
 	text_tower_inputs(b, &text);
-	const struct spec *outer = part_enter(b, PART_AUDIO);
+	const struct spec *outer = part_enter(b, "audio");
 	audio_inputs(b, &audio, "audio_batch");
 	part_leave(b, outer);
-	value texts = tower(b, PART_TEXT, &text, "head.linear1", "head.linear2");          // [batch, projection]
-	value sounds = tower(b, PART_AUDIO, &audio, "head.linear1", "head.linear2");       // [audio_batch, projection]
+	value texts = tower(b, "text", &text, "head.linear1", "head.linear2");             // [batch, projection]
+	value sounds = tower(b, "audio", &audio, "head.linear1", "head.linear2");          // [audio_batch, projection]
 	value products = op_matmul(g, sounds, op_transpose(g, texts, 2, (int[]){ 1, 0 })); // [audio_batch, batch]
 	value to_text = op_exp(g, weight(b, "head.scale_text", "", 0, NULL)),
 	      to_audio = op_exp(g, weight(b, "head.scale_audio", "", 0, NULL));
@@ -383,8 +376,8 @@ static void build(struct build *b)
 }
 
 static const struct family_head heads[] = { { &head_model }, { 0 } };
-static const struct family_head audio_heads[] = { { &head_projection, project_audio }, { 0 } };
-static const struct family_head text_heads[] = { { &head_projection, project_text }, { 0 } };
+static const struct family_head audio_heads[] = { { &head_model }, { &head_projection, project_audio }, { 0 } };
+static const struct family_head text_heads[] = { { &head_model }, { &head_projection, project_text, PROJECTED }, { 0 } };
 
 const struct family clap_audio = {
 	.name = "clap-audio",

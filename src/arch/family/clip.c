@@ -6,6 +6,8 @@
 //   vision: pixels -> [class, patches] + positions -> norm -> layers -> class token -> norm
 //   SigLIP: attention both ways, the last token through a linear layer; patches without class token, pooled by attention
 #include "arch/block/block.h"
+#include "arch/family/clip.h"
+#include "arch/family/encoder.h"
 
 struct tower {
 	int64_t projection_size; // 0: config.json names none
@@ -26,15 +28,15 @@ static void resolve_text(struct config *c, struct spec *s, struct arena *a)
 	struct tower *t = ARENA_NEW(a, struct tower);
 	s->own = t;
 	const json_t *eos = config_get(c, "eos_token_id");
-	if (s->traits.last_token)
+	if (TRAITS_OF(s, clip_text)->last_token)
 		t->projection_size = config_size(c, "projection_size", s->hidden_size);
 	else {
 		t->projection_size = config_size(c, "projection_dim", 0);
 		t->eos_token_id = json_integer_value(eos);
-		if (!json_is_integer(eos) && !s->traits.ends_highest)
+		if (!json_is_integer(eos) && !TRAITS_OF(s, clip_text)->ends_highest)
 			config_fail(c, STATUS_UNSUPPORTED, "eos_token_id should be one number: the text is pooled there");
-		if ((t->eos_token_id == 2 && !s->traits.eos_as_said) ||
-			s->traits.ends_highest) // 2 was written by mistake in old files
+		if ((t->eos_token_id == 2 && !TRAITS_OF(s, clip_text)->eos_as_said) ||
+			TRAITS_OF(s, clip_text)->ends_highest) // 2 was written by mistake in old files
 			t->eos_token_id = -1;
 	}
 }
@@ -61,10 +63,11 @@ static void body_text(struct build *b, struct body *io)
 	value table = WEIGHT(b, "embed.position", "weight", s->max_positions, h);
 	x = op_add(g, x, op_slice_to(g, table, 0, graph_i64s(g, 1, (int64_t[]){ 0 }), op_dim(g, io->ids, 1)));
 	graph_leave(g);
-	prenorm_layers(b, io, x, s->traits.last_token ? mask_bidirectional(b, io->mask) : mask_causal(b, io->mask, x, 0));
+	prenorm_layers(
+		b, io, x, TRAITS_OF(s, clip_text)->last_token ? mask_bidirectional(b, io->mask) : mask_causal(b, io->mask, x, 0));
 	io->last = layer_norm(b, "norm", io->last, h);
 	graph_enter(g, "pool");
-	if (s->traits.last_token)
+	if (TRAITS_OF(s, clip_text)->last_token)
 		io->pooled = linear(
 			b, "pooler", op_squeeze(g, op_slice(g, io->last, 1, -1, INT64_MAX), 1), h, own(s)->projection_size, true);
 	else
@@ -100,8 +103,8 @@ static void project_image(struct build *b, const struct body *io)
 		head_unsupported(b);
 }
 
-static const struct family_head text_heads[] = { { &head_projection, project_text }, { 0 } };
-static const struct family_head vision_heads[] = { { &head_projection, project_image }, { 0 } };
+static const struct family_head text_heads[] = { { &head_model }, { &head_projection, project_text }, { 0 } };
+static const struct family_head vision_heads[] = { { &head_model }, { &head_projection, project_image }, { 0 } };
 
 static void build_text(struct build *b)
 {
@@ -136,18 +139,21 @@ static void build_alt(struct build *b)
 	head_build(b, &io);
 }
 
+static const struct family_head alt_heads[] = { { &head_model }, { 0 } };
+
 const struct family alt_text = {
 	.name = "text-tower-projected",
 	.architecture = "encoder-only",
 	.resolve = resolve_alt,
 	.build = build_alt,
 	.body = body_alt,
+	.heads = alt_heads,
 };
 
 static void hints_text(const struct spec *s, struct input_hints *out)
 {
 	int64_t eos = own(s)->eos_token_id;
-	out->ends_with_eos = !s->traits.last_token && s->vocab_size > 1;
+	out->ends_with_eos = !TRAITS_OF(s, clip_text)->last_token && s->vocab_size > 1;
 	out->eos_token_id = eos < 0 ? s->vocab_size - 1 : eos;
 }
 
@@ -161,10 +167,9 @@ static void resolve_vision(struct config *c, struct spec *s, struct arena *a)
 		config_fail(c, STATUS_UNSUPPORTED, "pictures and patches should be square");
 	struct tower *t = ARENA_NEW(a, struct tower);
 	s->own = t;
-	if (s->traits.attention_pool) {
+	if (TRAITS_OF(s, clip_vision)->attention_pool) {
 		t->has_head = config_bool(c, "vision_use_head", true);
-		s->image_tokens--;               // no class token
-		config_get(c, "projection_dim"); // of models around it
+		s->image_tokens--; // no class token
 	} else
 		t->projection_size = config_size(c, "projection_dim", 0);
 }
@@ -174,7 +179,7 @@ value clip_patches(struct build *b, value pixels)
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t p = s->patch_size, side = s->image_size / p, h = s->hidden_size;
-	bool has_class = !s->traits.attention_pool;
+	bool has_class = !TRAITS_OF(s, clip_vision)->attention_pool;
 	graph_enter(g, "embed");
 	value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, p, p),
 	      bias = has_class ? NO_VALUE : WEIGHT(b, "embed.patch", "bias", h);
@@ -213,7 +218,7 @@ static void body_vision(struct build *b, struct body *io)
 {
 	const struct spec *s = b->s;
 	value x = clip_patches(b, io->pixels);
-	if (s->traits.attention_pool) {
+	if (TRAITS_OF(s, clip_vision)->attention_pool) {
 		prenorm_layers(b, io, x, NO_VALUE);
 		io->last = layer_norm(b, "norm", io->last, s->hidden_size);
 		graph_enter(b->g, "pool");
@@ -250,6 +255,7 @@ const struct family clip_text = {
 	.body = body_text,
 	.hints = hints_text,
 	.heads = text_heads,
+	.traits = FAMILY_TRAIT_LIST(clip_text, CLIP_TEXT_TRAITS),
 };
 const struct family clip_vision = {
 	.name = "vision-tower",
@@ -258,4 +264,5 @@ const struct family clip_vision = {
 	.build = build_vision,
 	.body = body_vision,
 	.heads = vision_heads,
+	.traits = FAMILY_TRAIT_LIST(clip_vision, CLIP_VISION_TRAITS),
 };

@@ -45,7 +45,6 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	o->scale = config_bool(c, "scale_input", false) ? sqrt((double)s->hidden_size) : 1;
 	two_reals(c, "feed_forward_residual_weights", o->ffn_weights);
 	two_reals(c, "conv_residual_weights", o->conv_weights);
-	config_get(c, "batch_norm_momentum"); // of training
 	o->rotary = config_get(c, "rope_parameters") != NULL;
 	if (o->rotary)
 		resolve_rope(c, s, a);
@@ -254,7 +253,7 @@ static void build(struct build *b)
 
 static void resolve_ctc(struct config *c, struct spec *s, struct arena *a)
 {
-	resolve_part(c, s, a, PART_ENCODER, "encoder_config", NULL, NULL, (const char *const[]){ "", NULL });
+	resolve_part(c, s, a, "encoder", "encoder_config", NULL, NULL, (const char *const[]){ "", NULL });
 	s->vocab_size = config_size(c, "vocab_size", -1);
 	resolve_refusals(c, false);
 }
@@ -263,11 +262,7 @@ static void build_ctc(struct build *b)
 {
 	struct graph *g = b->g;
 	struct body io = { 0 };
-	if (!head_row(b->s)) {
-		head_unsupported(b);
-		return;
-	}
-	const struct spec *outer = part_enter(b, PART_ENCODER);
+	const struct spec *outer = part_enter(b, "encoder");
 	inputs(b, &io);
 	b->s->row->family->body(b, &io);
 	int64_t h = b->s->hidden_size, n = outer->vocab_size;
@@ -276,6 +271,7 @@ static void build_ctc(struct build *b)
 	graph_output(g, "logits", op_linear_output(g, io.last, w, WEIGHT(b, "head.ctc", "bias", n))); // [batch, frames, vocab]
 }
 
+static const struct family_head heads[] = { { &head_model }, { &head_encoder }, { 0 } };
 static const struct family_head ctc_heads[] = { { &head_ctc }, { &head_model }, { 0 } }; // there is no class without the head
 
 const struct family conformer = {
@@ -284,6 +280,7 @@ const struct family conformer = {
 	.resolve = resolve,
 	.build = build,
 	.body = body,
+	.heads = heads,
 };
 const struct family conformer_ctc = {
 	.name = "conformer-ctc",

@@ -6,6 +6,7 @@
 //   layer:  x -+- 7x7 conv by channel - norm - up - act (- response norm) - down (* scale) -(+)-
 //              +---------------------------------------------------------------------------+
 #include "arch/block/image.h"
+#include "arch/family/convnext.h"
 
 // spec.own of these families.
 struct convnext {
@@ -44,7 +45,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	struct convnext *n = ARENA_NEW(a, struct convnext);
 	*n = (struct convnext){ .inner_eps = 1e-6 };
 	resolve_sizes(c, s, a, n);
-	n->response_norm = s->traits.response_norm;
+	n->response_norm = TRAITS_OF(s, convnext)->response_norm;
 	n->scaled &= !n->response_norm;
 }
 
@@ -177,6 +178,7 @@ const struct family convnext = {
 	.body = body,
 	.hints = hints,
 	.heads = map_heads,
+	.traits = FAMILY_TRAIT_LIST(convnext, CONVNEXT_TRAITS),
 };
 const struct family convnext_dino = {
 	.name = "convnext",

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "arch/block/block.h"
+#include "arch/family/deberta.h"
 
 struct deberta {
 	bool relative, content_to_position, position_to_content;
@@ -41,13 +42,13 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	d->relative = config_bool(c, "relative_attention", false);
 	d->content_to_position = listed(kinds, "c2p");
 	d->position_to_content = listed(kinds, "p2c");
-	d->shared_keys = config_bool(c, "share_att_key", false) && !s->traits.joined_by_head;
+	d->shared_keys = config_bool(c, "share_att_key", false) && !TRAITS_OF(s, deberta)->joined_by_head;
 	d->table_normed = norm && strstr(norm, "layer_norm");
 	d->positions = config_bool(c, "position_biased_input", true);
 	d->legacy = config_bool(c, "legacy", true);
 	double farthest = config_real(c, "max_relative_positions", -1), buckets = config_real(c, "position_buckets", -1);
 	d->farthest = farthest < 1 ? s->max_positions : (int64_t)farthest;
-	d->buckets = buckets > 0 && !s->traits.joined_by_head ? (int64_t)buckets : 0;
+	d->buckets = buckets > 0 && !TRAITS_OF(s, deberta)->joined_by_head ? (int64_t)buckets : 0;
 	d->kernel = config_size(c, "conv_kernel_size", 0);
 	d->groups = config_size(c, "conv_groups", 1);
 	d->kernel_act = config_activation(c, "conv_act", ACT_TANH);
@@ -124,7 +125,7 @@ static value attention(struct build *b, value x, const struct shared *p)
 	const struct deberta *d = s->own;
 	int64_t n = s->hidden_size, w = s->head_width;
 	value q, k, v, bias = NO_VALUE;
-	if (s->traits.joined_by_head) { // by head: query, key, value; the key has no bias
+	if (TRAITS_OF(s, deberta)->joined_by_head) { // by head: query, key, value; the key has no bias
 		value all =
 			op_reshape(g, linear(b, "layers.attn.qkv", x, n, 3 * n, false), 4, (int64_t[]){ 0, 0, s->heads, 3 * w });
 		q = op_reshape(g, op_slice(g, all, 3, 0, w), 3, (int64_t[]){ 0, 0, n });
@@ -138,8 +139,8 @@ static value attention(struct build *b, value x, const struct shared *p)
 		v = linear(b, "layers.attn.v", x, n, n, true);
 	}
 	if (d->relative && d->content_to_position) {
-		value keys = linear(
-			b, d->shared_keys ? "layers.attn.k" : "layers.attn.table_k", p->table, n, n, !s->traits.joined_by_head);
+		value keys = linear(b, d->shared_keys ? "layers.attn.k" : "layers.attn.table_k", p->table, n, n,
+			!TRAITS_OF(s, deberta)->joined_by_head);
 		bias = against_table(b, by_head(b, q), keys, p->rows);
 	}
 	if (d->relative && d->position_to_content) {
@@ -266,7 +267,10 @@ static void build_lm(struct build *b, const struct body *io)
 }
 
 static const struct family_head heads[] = {
+	{ &head_model },
 	{ &head_sequence, build_sequence },
+	{ &head_token },
+	{ &head_span },
 	{ &head_masked_lm, build_lm },
 	{ 0 },
 };
@@ -291,4 +295,5 @@ const struct family deberta = {
 	.build = build,
 	.body = body,
 	.heads = heads,
+	.traits = FAMILY_TRAIT_LIST(deberta, DEBERTA_TRAITS),
 };

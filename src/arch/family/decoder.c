@@ -7,14 +7,17 @@
 //   ids -> tokens (+ positions) -> layers -> norm -> head
 //   usual:     x -+- norm - attention -(norm)-(+)-+- norm - feed-forward -(norm)-(+)-
 //                 +----------------------------+  +---------------------------+
-//   post norm: x -+- attention - norm -(+)-+- feed-forward - norm -(+)-
+//   reordered: x -+- attention - norm -(+)-+- feed-forward - norm -(+)-
 //                 +---------------------+  +-----------------------+
+//   post-norm: x -+- attention -(+)- norm -+- feed-forward -(+)- norm -
+//                 +--------------+         +-----------------+
 //   parallel:  x -+- norm -+- attention ----+
 //                 |        +- feed-forward -+
 //                 +------------------------(+)-
 #include <math.h>
 
 #include "arch/block/block.h"
+#include "arch/family/decoder.h"
 
 // What all layers share: for layers without a window [0] and with one [1]. NO_VALUE where no layer needs it.
 struct shared {
@@ -53,7 +56,7 @@ static value parallel_layer(struct build *b, value x, const struct shared *p, st
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	graph_enter(g, "attn");
-	bool two = s->traits.parallel_norms, apart = two && weight_named(b, "layers.attn.norm_apart");
+	bool two = TRAITS_OF(s, decoder)->parallel_norms, apart = two && weight_named(b, "layers.attn.norm_apart");
 	value normed = norm(b, apart ? "layers.attn.norm_apart" : "layers.attn.norm", x, s->hidden_size);
 	value y = attention(b, normed, p, cache);
 	graph_leave(g);
@@ -67,20 +70,21 @@ static value layer(struct build *b, value x, const struct shared *p, struct cach
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
-	const struct traits *t = &s->traits;
+	const struct decoder_traits *t = TRAITS_OF(s, decoder);
+	bool post = s->traits.post_norm;
 	if (t->parallel || t->parallel_norms)
 		return parallel_layer(b, x, p, cache);
-	bool before = !t->post_norm && !t->norm_behind, after = t->post_norm || t->sandwich_norm;
+	bool before = !t->reordered_norm && !post, after = t->reordered_norm || t->sandwich_norm;
 	graph_enter(g, "attn");
 	value y = before ? norm(b, "layers.attn.norm", x, s->hidden_size) : x;
 	y = attention(b, y, p, cache);
 	x = residual(b, x, after ? norm(b, "layers.attn.after", y, s->hidden_size) : y);
-	x = t->norm_behind ? norm(b, "layers.attn.norm", x, s->hidden_size) : x;
+	x = post ? norm(b, "layers.attn.norm", x, s->hidden_size) : x;
 	graph_leave(g);
 	graph_enter(g, "ffn");
 	y = feed(b, before ? norm(b, "layers.ffn.norm", x, s->hidden_size) : x);
 	x = residual(b, x, after ? norm(b, "layers.ffn.after", y, s->hidden_size) : y);
-	x = t->norm_behind ? norm(b, "layers.ffn.norm", x, s->hidden_size) : x;
+	x = post ? norm(b, "layers.ffn.norm", x, s->hidden_size) : x;
 	graph_leave(g);
 	return x;
 }
@@ -104,11 +108,12 @@ static bool says(struct config *c, const char *key)
 static void resolve_biases(struct config *c, struct spec *s)
 {
 	struct traits *t = &s->traits;
+	const struct decoder_traits *own = TRAITS_OF(s, decoder);
 	bool attention = says(c, "attention_bias"), all = says(c, "use_bias");
 	t->qkv_bias |= attention || all || says(c, "use_qkv_bias") || says(c, "qkv_bias");
-	t->out_bias |= (attention && !t->qkv_bias_only) || all || says(c, "attention_out_bias");
+	t->out_bias |= (attention && !own->qkv_bias_only) || all || says(c, "attention_out_bias");
 	t->ffn_bias |= says(c, "mlp_bias") || all;
-	t->lm_bias |= says(c, "lm_head_bias") || (t->lm_bias_too && all);
+	t->lm_bias |= says(c, "lm_head_bias") || (own->lm_bias_too && all);
 }
 
 // Layers without rotary positions: a list of 0 and 1, or every Nth, or those without a window.
@@ -116,16 +121,16 @@ static void resolve_unturned(struct config *c, struct spec *s, struct arena *a)
 {
 	const json_t *list = config_get(c, "no_rope_layers");
 	int64_t interval = config_size(c, "no_rope_layer_interval", 0);
-	if (!s->traits.window_rope && !interval && !json_array_size(list))
+	if (!TRAITS_OF(s, decoder)->window_rope && !interval && !json_array_size(list))
 		return;
 	bool *nope = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
 	if (json_array_size(list) && json_array_size(list) != (size_t)s->layers)
 		config_fail(
 			c, STATUS_BAD_INPUT, "no_rope_layers should have a number for each of %lld layers", (long long)s->layers);
 	for (int64_t i = 0; i < s->layers; i++)
-		nope[i] = s->traits.window_rope ? s->sliding_window > 0 && !s->sliding[i]
-			: json_array_size(list) ? json_integer_value(json_array_get(list, (size_t)i)) == 0
-						: (i + 1) % interval == 0;
+		nope[i] = TRAITS_OF(s, decoder)->window_rope ? s->sliding_window > 0 && !s->sliding[i]
+			: json_array_size(list)              ? json_integer_value(json_array_get(list, (size_t)i)) == 0
+							     : (i + 1) % interval == 0;
 	s->nope = nope;
 	if (interval && !config_get(c, "layer_types")) // there the layers without rotary positions are those with the window
 		s->sliding = s->sliding_window > 0 ? nope : s->sliding;
@@ -151,8 +156,8 @@ static void resolve_layer_thetas(struct config *c, struct spec *s)
 
 static void resolve_scales(struct config *c, struct spec *s)
 {
-	s->embedding_scale =
-		config_real(c, "embedding_multiplier", s->traits.scaled_embedding ? sqrt((double)s->hidden_size) : 0);
+	s->embedding_scale = config_real(
+		c, "embedding_multiplier", TRAITS_OF(s, decoder)->scaled_embedding ? sqrt((double)s->hidden_size) : 0);
 	s->residual_scale = config_real(c, "residual_multiplier", 0);
 	s->attention_scale = config_real(c, "attention_multiplier", s->attention_scale);
 	double divisor = config_real(c, "logits_scaling", 1), base = config_real(c, "dim_model_base", 0),
@@ -170,7 +175,7 @@ static void resolve_scales(struct config *c, struct spec *s)
 // What the older classes say in words of their own.
 static void resolve_older(struct config *c, struct spec *s, struct arena *a)
 {
-	struct traits *t = &s->traits;
+	struct decoder_traits *t = TRAITS_OF(s, decoder);
 	if (!config_get(c, "hidden_act"))
 		s->act = t->usual_act;
 	if (t->gelu_by_tanh && s->act == ACT_GELU)
@@ -188,7 +193,7 @@ static void resolve_older(struct config *c, struct spec *s, struct arena *a)
 	if (config_bool(c, "parallel_attn", false) || newer)
 		*(norms == 2 && newer ? &t->parallel_norms : &t->parallel) = true;
 	if (config_bool(c, "alibi", false))
-		t->alibi = ALIBI_BFLOAT16;
+		s->traits.alibi = ALIBI_BFLOAT16;
 	// gpt2, gpt_neo
 	if (!config_bool(c, "scale_attn_weights", true) || t->unscaled_attention)
 		s->attention_scale = 1;
@@ -220,16 +225,16 @@ static void resolve_older(struct config *c, struct spec *s, struct arena *a)
 	s->ffn_size = config_get(c, "ffn_multiple") ? config_size(c, "ffn_multiple", 4) * s->hidden_size : s->ffn_size;
 	// opt, biogpt, xglm
 	bool before = config_bool(c, "do_layer_norm_before", true);
-	t->norm_behind |= !before;
+	s->traits.post_norm |= !before;
 	t->no_last_norm |= config_bool(c, "_remove_final_layer_norm", false) || !before;
-	t->norm_no_weight |= !config_bool(c, "layer_norm_elementwise_affine", true);
+	s->traits.norm_no_weight |= !config_bool(c, "layer_norm_elementwise_affine", true);
 	if (config_bool(c, "scale_embedding", false))
 		s->embedding_scale = sqrt((double)s->hidden_size);
 }
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
-	struct traits *t = &s->traits;
+	struct decoder_traits *t = TRAITS_OF(s, decoder);
 	resolve_transformer(c, s, false);
 	if (c->error.status)
 		return;
@@ -255,13 +260,13 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_older(c, s, a);
 	s->attention_softcap = t->uncapped_scores ? 0 : s->attention_softcap;
 	bool ahead = config_bool(c, "use_bidirectional_attention", false);
-	t->may_look_ahead = t->may_look_ahead && ahead;
-	if (t->may_look_ahead)
+	s->bidirectional = t->may_be_bidirectional && ahead;
+	if (s->bidirectional)
 		s->sliding_window = s->sliding_window / 2 + 1; // half of it on each side
 	if (says(c, "use_qk_norm"))
-		*(t->layer_norm ? &t->qk_norm_heads : &t->qk_norm) = true;
+		*(s->traits.layer_norm ? &s->qk_norm_heads : &s->traits.qk_norm) = true;
 	if (config_bool(c, "qk_layernorm", false))
-		*(has_word(s, "layers.attn.q_norms") ? &t->qk_norm_heads : &t->qk_norm) = true;
+		*(has_word(s, "layers.attn.q_norms") ? &s->qk_norm_heads : &s->traits.qk_norm) = true;
 	t->sandwich_norm |= config_bool(c, "use_post_norm", false);
 	bool parallel = config_bool(c, "use_parallel_residual", t->parallel || t->parallel_norms);
 	t->parallel_norms &= parallel;
@@ -279,10 +284,10 @@ static void make_shared(struct build *b, struct body *io, value x, struct shared
 		if (!needed[w])
 			continue;
 		const struct rope *r = w ? &s->window_rope : &s->rope;
-		if (!s->traits.alibi && !s->traits.sinusoids && !weight_named(b, "embed.position"))
+		if (!s->traits.alibi && !TRAITS_OF(s, decoder)->sinusoids && !weight_named(b, "embed.position"))
 			rope_tables_of(b, r, r->dim ? r->dim : s->head_width, x, io->positions, &p->cos[w], &p->sin[w]);
 		int64_t window = w ? s->sliding_window : 0;
-		if (!s->traits.may_look_ahead)
+		if (!s->bidirectional)
 			p->mask[w] = mask_causal(b, io->mask, x, window);
 		else
 			p->mask[w] = w ? mask_window_both(b, io->mask, x, window) : mask_bidirectional(b, io->mask);
@@ -319,7 +324,8 @@ static value add_positions(struct build *b, struct body *io, value x)
 		at = op_unsqueeze(g, op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1)), 0);
 	if (s->traits.position_offset)
 		at = op_add(g, at, graph_i64(g, s->traits.position_offset));
-	return op_add(g, x, s->traits.sinusoids ? sines(b, at) : embedding(b, "embed.position", at, rows, s->hidden_size));
+	return op_add(
+		g, x, TRAITS_OF(s, decoder)->sinusoids ? sines(b, at) : embedding(b, "embed.position", at, rows, s->hidden_size));
 }
 
 static void body(struct build *b, struct body *io)
@@ -330,9 +336,10 @@ static void body(struct build *b, struct body *io)
 				: embedding(b, "embed.word", io->ids, s->vocab_size, s->embedding_size); // [batch, seq, hidden]
 	if (s->embedding_size != s->hidden_size && !io->embeds.id)
 		x = linear(b, "embed.project", x, s->embedding_size, s->hidden_size, false);
-	if (s->embedding_scale > 0 && !(io->embeds.id && s->traits.scaled_embedding)) // then the scale is the embedding's own
+	if (s->embedding_scale > 0 &&
+		!(io->embeds.id && TRAITS_OF(s, decoder)->scaled_embedding)) // then the scale is the embedding's own
 		x = op_scale(g, x, (float)s->embedding_scale);
-	if (s->traits.sinusoids || weight_named(b, "embed.position"))
+	if (TRAITS_OF(s, decoder)->sinusoids || weight_named(b, "embed.position"))
 		x = add_positions(b, io, x);
 	if (s->traits.embedding_norm)
 		x = norm(b, "embed.norm", x, s->hidden_size);
@@ -345,7 +352,7 @@ static void body(struct build *b, struct body *io)
 		graph_leave(g);
 		states_add(io, x);
 	}
-	io->last = s->traits.no_last_norm ? x : norm(b, "norm", x, s->hidden_size);
+	io->last = TRAITS_OF(s, decoder)->no_last_norm ? x : norm(b, "norm", x, s->hidden_size);
 	if (s->embedding_size != s->hidden_size)
 		io->last = linear(b, "project", io->last, s->hidden_size, s->embedding_size, false);
 }
@@ -360,7 +367,14 @@ static void build(struct build *b)
 		cache_outputs(b, io.cache);
 }
 
-static const struct family_head heads[] = { { &head_sequence, head_score_last }, { 0 } };
+static const struct family_head heads[] = {
+	{ &head_model },
+	{ &head_causal_lm },
+	{ &head_sequence, head_score_last },
+	{ &head_token },
+	{ &head_span },
+	{ 0 },
+};
 
 const struct family decoder = {
 	.name = "decoder",
@@ -371,4 +385,5 @@ const struct family decoder = {
 	.heads = heads,
 	.any_heads = true,
 	.shares_cache = true,
+	.traits = FAMILY_TRAIT_LIST(decoder, DECODER_TRAITS),
 };

@@ -6,40 +6,44 @@
 //                                                                 x * exp(scale) (+ bias) -> logits
 //   pixels -> vision tower -> pooled (-> projection) -> / length -+
 #include "arch/block/block.h"
+#include "arch/family/clip.h"
+#include "arch/family/dual.h"
+
+// Flags of heads: the picture alone is classified; there is such a class where towers are rooted only.
+enum { DUAL_PICTURE_ONLY = 1, DUAL_ROOTED = 2 };
 
 struct dual {
 	int64_t projection_size;
 };
 
 // Files of before 2023 may hold the part's configuration a second time under KEY_dict; that one counts.
-static void resolve_tower(struct config *c, struct spec *s, struct arena *a, enum part part, const char *key)
+static void resolve_tower(struct config *c, struct spec *s, struct arena *a, const char *part, const char *key)
 {
 	const char *older = arena_printf(a, "%s_dict", key);
-	config_get(c, key);
-	if (!s->traits.rooted_towers) {
+	if (!TRAITS_OF(s, dual)->rooted_towers) {
 		resolve_part_fixed(
 			c, s, a, part, config_get(c, older) ? older : key, NULL, NULL, (const char *const[]){ "", NULL });
 		return;
 	}
 	struct spec *tower = resolve_part(c, s, a, part, key, NULL, NULL,
-		(const char *const[]){ part == PART_TEXT ? "text_model." : "vision_model.", NULL });
+		(const char *const[]){ text_is(part, "text") ? "text_model." : "vision_model.", NULL });
 	if (tower && !c->checkpoint->weight_count)
 		tower->prefix = "";
 }
 
 void dual_resolve_towers(struct config *c, struct spec *s, struct arena *a)
 {
-	resolve_tower(c, s, a, PART_TEXT, "text_config");
-	resolve_tower(c, s, a, PART_VISION, "vision_config");
-	config_get(c, "logit_scale_init_value"); // the file has the scale itself
-	config_get(c, "is_encoder_decoder");     // without effect
+	resolve_tower(c, s, a, "text", "text_config");
+	resolve_tower(c, s, a, "vision", "vision_config");
 }
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
+	if (head_how(s) & DUAL_ROOTED && !TRAITS_OF(s, dual)->rooted_towers)
+		head_refused(c, s);
 	dual_resolve_towers(c, s, a);
 	struct dual *d = ARENA_NEW(a, struct dual);
-	d->projection_size = s->traits.compared_as_pooled ? 0 : config_size(c, "projection_dim", -1);
+	d->projection_size = TRAITS_OF(s, dual)->compared_as_pooled ? 0 : config_size(c, "projection_dim", -1);
 	s->own = d;
 }
 
@@ -50,21 +54,21 @@ value unit_length(struct build *b, value x)
 	return op_div(g, x, op_sqrt(g, op_reduce_sum(g, op_mul(g, x, x), -1, true)));
 }
 
-static value build_tower(struct build *b, enum part part, struct body *io, const char *stem)
+static value build_tower(struct build *b, const char *part, struct body *io, const char *stem)
 {
-	const struct spec *tower = b->s->part[part];
+	const struct spec *tower = part_of(b->s, part);
 	const struct spec *outer = part_enter(b, part);
-	graph_enter(b->g, part == PART_TEXT ? "text" : "vision");
+	graph_enter(b->g, "%s", part);
 	tower->row->family->body(b, io);
 	value x = io->pooled;
-	if (part == PART_TEXT && outer->traits.compares_first)
+	if (text_is(part, "text") && TRAITS_OF(outer, dual)->compares_first)
 		x = first_token(b, io->last);
 	else if (!x.id) // a type that pools in its bare model only
-		x = activate(b, part == PART_TEXT ? ACT_TANH : tower->pooler_act,
+		x = activate(b, text_is(part, "text") ? ACT_TANH : tower->pooler_act,
 			linear(b, "pooler", first_token(b, io->last), tower->hidden_size, tower->hidden_size, true));
 	graph_leave(b->g);
 	part_leave(b, outer);
-	if (b->s->traits.compared_as_pooled)
+	if (TRAITS_OF(b->s, dual)->compared_as_pooled)
 		return unit_length(b, x);
 	return unit_length(
 		b, linear(b, stem, x, value_dim(b->g, x, -1), ((const struct dual *)b->s->own)->projection_size, false));
@@ -74,45 +78,38 @@ static value build_tower(struct build *b, enum part part, struct body *io, const
 static void build_classifier(struct build *b, const struct body *given)
 {
 	struct body vision = *given, *io = &vision;
-	const struct spec *s = b->s, *tower = s->part[PART_VISION], *outer = part_enter(b, PART_VISION);
+	const struct spec *s = b->s, *tower = part_of(s, "vision"), *outer = part_enter(b, "vision");
 	graph_enter(b->g, "vision");
 	tower->row->family->body(b, io);
 	graph_leave(b->g);
 	part_leave(b, outer);
-	value patches = tower->traits.attention_pool ? io->last : op_slice(b->g, io->last, 1, 1, INT64_MAX);
+	value patches = TRAITS_OF(tower, clip_vision)->attention_pool ? io->last : op_slice(b->g, io->last, 1, 1, INT64_MAX);
 	graph_output(b->g, "logits",
 		linear(b, "head.image", op_reduce_mean(b->g, patches, 1, false), tower->hidden_size, s->labels, true));
 }
-
-enum { DUAL_PICTURE_ONLY = 1 };
-static const struct family_head heads[] = { { &head_model }, { &head_image, build_classifier, DUAL_PICTURE_ONLY }, { 0 } };
 
 static void build(struct build *b)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	struct body text = { 0 }, vision = { 0 };
-	const struct spec *outer = part_enter(b, PART_VISION);
+	const struct spec *outer = part_enter(b, "vision");
 	vision_tower_inputs(b, &vision, head_how(s) & DUAL_PICTURE_ONLY ? "batch" : "image_batch");
 	part_leave(b, outer);
 	if (head_how(s) & DUAL_PICTURE_ONLY) {
 		head_build(b, &vision);
 		return;
 	}
-	if (!head_row(s) && !s->traits.rooted_towers) {
-		head_unsupported(b);
-		return;
-	}
-	outer = part_enter(b, PART_TEXT);
+	outer = part_enter(b, "text");
 	text_tower_inputs(b, &text);
 	part_leave(b, outer);
-	value images = build_tower(b, PART_VISION, &vision, "head.vision"); // [image_batch, projection]
-	value texts = build_tower(b, PART_TEXT, &text, "head.text");        // [batch, projection]
+	value images = build_tower(b, "vision", &vision, "head.vision"); // [image_batch, projection]
+	value texts = build_tower(b, "text", &text, "head.text");        // [batch, projection]
 	graph_enter(g, "head");
-	int64_t scale_rank = s->traits.compared_as_pooled, one = 1;
+	int64_t scale_rank = TRAITS_OF(s, dual)->compared_as_pooled, one = 1;
 	value scale = op_exp(g, weight(b, "head.logit_scale", "", (int)scale_rank, &one));
 	value logits = op_mul(g, op_matmul(g, texts, op_transpose(g, images, 2, (int[]){ 1, 0 })), scale);
-	if (s->traits.compared_as_pooled)
+	if (TRAITS_OF(s, dual)->compared_as_pooled)
 		logits = op_add(g, logits, WEIGHT(b, "head.logit_bias", "", 1));
 	graph_leave(g);
 	graph_output(g, "logits_per_image", op_transpose(g, logits, 2, (int[]){ 1, 0 }));
@@ -121,10 +118,18 @@ static void build(struct build *b)
 	graph_output(g, "image_embeds", images);
 }
 
+static const struct family_head heads[] = {
+	{ &head_model },
+	{ &head_encoder, NULL, DUAL_ROOTED },
+	{ &head_image, build_classifier, DUAL_PICTURE_ONLY },
+	{ 0 },
+};
+
 const struct family dual = {
 	.name = "dual",
 	.architecture = "multimodal",
 	.resolve = resolve,
 	.build = build,
 	.heads = heads,
+	.traits = FAMILY_TRAIT_LIST(dual, DUAL_TRAITS),
 };

@@ -100,7 +100,7 @@ static value layer(struct build *b, value x, const struct attention_extras *extr
 	int64_t n = s->hidden_size;
 	graph_enter(g, "attn");
 	value y = e->norm_first ? layer_norm(b, "layers.attn.norm", x, n) : x;
-	y = s->traits.fourier ? fourier(b, y) : attention(b, y, extras);
+	y = TRAITS_OF(s, encoder)->fourier ? fourier(b, y) : attention(b, y, extras);
 	x = op_add(g, y, x);
 	x = e->norm_first ? x : layer_norm(b, "layers.attn.norm", x, n);
 	graph_leave(g);
@@ -178,11 +178,11 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	e->causal = config_knows(c, "is_decoder") && config_bool(c, "is_decoder", false);
 	e->norm_first = s->traits.norm_first || config_bool(c, "pre_norm", false);
 	e->qkv_bias = config_bool(c, "qkv_bias", config_bool(c, "use_bias", true));
-	e->inner = s->traits.shared_layers ? config_count(c, "inner_group_num", 1) : 1;
+	e->inner = TRAITS_OF(s, encoder)->shared_layers ? config_count(c, "inner_group_num", 1) : 1;
 	e->question_token = config_size(c, "question_token_id", 0);
 	e->out_size = config_size(c, "out_size", 0);
 	s->lm_size = config_size(c, "lm_size", 0);
-	if (s->traits.relative_buckets && s->relative_buckets < 32)
+	if (TRAITS_OF(s, encoder)->relative_buckets && s->relative_buckets < 32)
 		config_fail(c, STATUS_BAD_INPUT, "%lld buckets of distances: the class needs 32 or more",
 			(long long)s->relative_buckets);
 	if (e->inner < 1)
@@ -202,7 +202,6 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		config_fail(c, STATUS_UNSUPPORTED, "attention_type %s is not supported yet", attention_type);
 	if (config_bool(c, "quant_mode", false))
 		config_fail(c, STATUS_UNSUPPORTED, "quant_mode: true is not supported yet");
-	config_get(c, "force_dequant"); // of what quant_mode does
 	resolve_spans(c, s, e);
 	resolve_adapter(c, s, e, a);
 	encoder_resolve_embedding(c, s, e, a);
@@ -247,10 +246,10 @@ static void encode(struct build *b, struct body *io, const struct text_inputs *i
 	const struct encoder *e = s->own;
 	value x = encoder_embed(b, io, in);
 	struct attention_extras extras = { 0 };
-	if (!s->traits.fourier)
+	if (!TRAITS_OF(s, encoder)->fourier)
 		extras.bias = e->causal ? mask_causal(b, io->mask, io->ids, 0)
 					: mask_bidirectional(b, io->mask); // [batch, 1, 1 or seq, seq]
-	if (s->traits.relative_buckets)
+	if (TRAITS_OF(s, encoder)->relative_buckets)
 		extras.bias = mask_relative(b, extras.bias, io->ids);
 	if (e->rotary)
 		rotation(b, x, &extras);
@@ -264,7 +263,7 @@ static void encode(struct build *b, struct body *io, const struct text_inputs *i
 		b->stage = (int64_t)((double)i / layers_a_group);
 		b->item_name = e->language;
 		for (int64_t k = 0; k < e->inner && !graph_failed(g); k++) {
-			b->layer = s->traits.shared_layers ? k : i;
+			b->layer = TRAITS_OF(s, encoder)->shared_layers ? k : i;
 			x = layer(b, x, &extras);
 		}
 		graph_leave(g);
@@ -277,9 +276,7 @@ static void encode(struct build *b, struct body *io, const struct text_inputs *i
 	io->last = x;
 	if (s->head && !s->head->bare)
 		return;
-	if (s->traits.pool_is_norm)
-		io->pooled = first_token(b, x);
-	else if (weight_named(b, "pooler") && weight_exists(b, "pooler", "weight"))
+	if (weight_named(b, "pooler") && weight_exists(b, "pooler", "weight"))
 		io->pooled = op_tanh(g, linear(b, "pooler", first_token(b, x), s->hidden_size, s->hidden_size, true));
 }
 
@@ -321,7 +318,7 @@ static void build(struct build *b)
 	bool choices = s->head->choices;
 	value ids = token_input(b, "input_ids", choices);
 	io.ids = b->ids = one_text_a_row(b, ids, choices);
-	if (!s->traits.fourier)
+	if (!TRAITS_OF(s, encoder)->fourier)
 		io.mask = one_text_a_row(b, token_input(b, "attention_mask", choices), choices);
 	if (s->type_vocab_size > 1)
 		io.types = one_text_a_row(b, token_input(b, "token_type_ids", choices), choices);
@@ -374,4 +371,5 @@ const struct family encoder = {
 	.hints = hints,
 	.heads = encoder_heads,
 	.may_decode = true,
+	.traits = FAMILY_TRAIT_LIST(encoder, ENCODER_TRAITS),
 };

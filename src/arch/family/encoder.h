@@ -5,6 +5,16 @@
 
 #include "arch/block/block.h"
 
+// What rows may set: traits.h.
+#define ENCODER_TRAITS(X, T) \
+	X(T, FLAG, always_projected, "from embedding_size to hidden_size even where they are equal") \
+	X(T, FLAG, padding_zeroed, "the embedding of padding is zero") \
+	X(T, FLAG, pad_is_zero, "the padding token's embedding is zero, whatever the file has") \
+	X(T, FLAG, shared_layers, "all layers of a group use the same weights") \
+	X(T, FLAG, relative_buckets, "a learned bias by bucket of distance, shared by the layers") \
+	X(T, FLAG, fourier, "tokens are mixed by a Fourier transform instead of attention")
+FAMILY_TRAITS(encoder, ENCODER_TRAITS);
+
 enum summary { SUMMARY_FIRST, SUMMARY_LAST, SUMMARY_MEAN };
 
 struct encoder {

@@ -6,27 +6,17 @@
 
 #include <math.h>
 
-// Of losses, of question answering over tables (which is not built) and of another class of the type.
-static void read_without_effect(struct config *c)
+// A size that counts only where a switch is on, and is needed there.
+static int64_t size_if(struct config *c, bool on, const char *key)
 {
-	static const char *const keys[] = { "esmfold_config", "vocab_list", "tag_pad_id", "subs_pad_id",
-		"special_visual_initialize", "tpu_short_seq_length", "aggregation_labels", "aggregation_loss_weight",
-		"aggregation_temperature", "allow_empty_column_selection", "answer_loss_cutoff", "answer_loss_importance",
-		"average_approximation_function", "average_logits_per_cell", "cell_selection_preference",
-		"disable_per_token_loss", "huber_loss_delta", "init_cell_selection_weights_to_zero", "max_num_columns",
-		"max_num_rows", "no_aggregation_label_index", "num_aggregation_labels", "positive_label_weight",
-		"select_one_column", "use_answer_as_supervision", "use_gumbel_for_aggregation", "use_gumbel_for_cells",
-		"use_normalized_answer_loss" };
-	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-		if (config_knows(c, keys[i]))
-			config_get(c, keys[i]);
-	if (config_bool(c, "is_folding_model", false))
-		config_fail(c, STATUS_UNSUPPORTED, "is_folding_model: true is not supported yet");
+	int64_t n = config_size(c, key, on ? -1 : 0);
+	return on ? n : 0;
 }
 
 void encoder_resolve_embedding(struct config *c, struct spec *s, struct encoder *e, struct arena *a)
 {
-	read_without_effect(c);
+	if (config_bool(c, "is_folding_model", false))
+		config_fail(c, STATUS_UNSUPPORTED, "is_folding_model: true is not supported yet");
 	const char *kind = config_knows(c, "position_embedding_type") ? config_text(c, "position_embedding_type") : NULL;
 	e->rotary = kind && text_is(kind, "rotary");
 	e->positions = !e->rotary;
@@ -34,16 +24,14 @@ void encoder_resolve_embedding(struct config *c, struct spec *s, struct encoder 
 	e->normed = config_bool(c, "emb_layer_norm_before", true);
 	e->mask_ratio = config_bool(c, "token_dropout", false);
 	e->mask_token = e->mask_ratio ? config_size(c, "mask_token_id", -1) : 0;
-	e->task_types = config_bool(c, "use_task_id", false) ? config_size(c, "task_type_vocab_size", -1) : 0;
-	config_get(c, "task_type_vocab_size");
+	e->task_types = size_if(c, config_bool(c, "use_task_id", false), "task_type_vocab_size");
 	e->boxes = config_size(c, "max_2d_position_embeddings", 0);
 	e->types = config_sizes(c, "type_vocab_sizes", a, 0, &e->type_count);
 	e->cell_positions = config_bool(c, "reset_position_index_per_cell", false);
-	e->shapes = config_bool(c, "enable_shape", false) ? config_size(c, "shape_vocab_size", -1) : 0;
-	e->sounds = config_bool(c, "enable_pronunciation", false) ? config_size(c, "pronunciation_vocab_size", -1) : 0;
+	e->shapes = size_if(c, config_bool(c, "enable_shape", false), "shape_vocab_size");
+	e->sounds = size_if(c, config_bool(c, "enable_pronunciation", false), "pronunciation_vocab_size");
 	e->shape_width = config_size(c, "shape_embed_dim", 0);
 	e->sound_width = config_size(c, "pronunciation_embed_dim", 0);
-	config_get(c, "shape_vocab_size"), config_get(c, "pronunciation_vocab_size");
 	e->depth = config_count(c, "max_depth", 0);
 	e->tags = config_size(c, "max_xpath_tag_unit_embeddings", 0);
 	e->numbers = config_size(c, "max_xpath_subs_unit_embeddings", 0);
@@ -53,8 +41,6 @@ void encoder_resolve_embedding(struct config *c, struct spec *s, struct encoder 
 		config_fail(c, STATUS_BAD_INPUT, "max_depth %lld", (long long)e->depth);
 	if (config_bool(c, "bypass_transformer", false))
 		config_fail(c, STATUS_UNSUPPORTED, "bypass_transformer: true is not supported yet");
-	if (config_bool(c, "use_tpu_fourier_optimizations", false))
-		config_get(c, "tpu_short_seq_length");
 	e->joined = config_bool(c, "concat_input", false);
 	if (config_bool(c, "rescale_embeddings", false))
 		s->embedding_scale = sqrt((double)s->hidden_size);
@@ -179,7 +165,7 @@ value encoder_embed(struct build *b, const struct body *io, const struct text_in
 	const struct encoder *e = s->own;
 	graph_enter(g, "embed");
 	value x = embedding(b, "embed.word", io->ids, s->vocab_size, s->embedding_size); // [batch, seq, embedding]
-	if (s->traits.pad_is_zero && s->pad_token_id >= 0)
+	if (TRAITS_OF(s, encoder)->pad_is_zero && s->pad_token_id >= 0)
 		x = op_where(g, op_unsqueeze(g, op_equal(g, io->ids, graph_i64(g, s->pad_token_id)), 2), graph_f32(g, 0), x);
 	if (s->embedding_scale > 0)
 		x = op_scale(g, x, (float)s->embedding_scale);
@@ -211,9 +197,9 @@ value encoder_embed(struct build *b, const struct body *io, const struct text_in
 		x = heard.id ? op_add(g, x, heard) : x;
 		x = op_scale(g, x, 1 / (float)(1 + (seen.id != 0) + (heard.id != 0)));
 	}
-	if (s->traits.padding_zeroed)
+	if (TRAITS_OF(s, encoder)->padding_zeroed)
 		x = op_mul(g, x, op_unsqueeze(g, op_cast(g, io->mask, DTYPE_F32), 2));
-	if (weight_named(b, "embed.project") && (s->embedding_size != s->hidden_size || s->traits.always_projected))
+	if (weight_named(b, "embed.project") && (s->embedding_size != s->hidden_size || TRAITS_OF(s, encoder)->always_projected))
 		x = linear(b, "embed.project", x, s->embedding_size, s->hidden_size, true);
 	graph_leave(g);
 	return x; // [batch, seq, hidden]

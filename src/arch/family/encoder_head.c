@@ -100,6 +100,13 @@ static void build_reader(struct build *b, const struct body *io)
 }
 
 const struct family_head encoder_heads[] = {
+	{ &head_model },
+	{ &head_encoder },
+	{ &head_masked_lm },
+	{ &head_pretraining },
+	{ &head_next_sentence },
+	{ &head_sequence },
+	{ &head_token },
 	{ &head_multiple_choice, build_choices },
 	{ &head_span, build_span },
 	{ &head_embedding, build_embedding },

@@ -208,6 +208,8 @@ static const struct family_head heads[] = {
 	{ &head_pretraining, build_pretraining },
 	{ &head_next_sentence, build_next },
 	{ &head_sequence, build_sequence },
+	{ &head_token },
+	{ &head_span },
 	{ 0 },
 };
 

@@ -147,7 +147,7 @@ static void decode(struct build *b, struct body *io)
 	if (graph_failed(g)) // the encoder's states may be missing, and there may be no cache instead
 		return;
 	value steps = io->memory.id ? op_dim(g, io->memory, 1) : op_dim(g, io->cross->past_key[0], 2);
-	if (b->which == ARCH_DECODER_MERGED) // the states are cut to nothing when the past has their keys
+	if (b->which == &seq2seq_merged) // the states are cut to nothing when the past has their keys
 		steps = op_add(g, steps, op_dim(g, io->cross->past_key[0], 2));
 	io->memory_mask = fewer(b, io->memory_mask, steps);
 	stack(b, io);
@@ -171,7 +171,6 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	bool grouped = config_size(c, "encoder_num_key_value_heads", s->heads) != s->heads ||
 		config_size(c, "decoder_num_key_value_heads", d.heads) != d.heads;
 	m->bias = config_bool(c, "attention_bias", false);
-	config_bool(c, "is_encoder_decoder", true);
 	if (c->error.status)
 		return;
 	if (grouped || s->heads < 1 || d.heads < 1 || s->hidden_size % s->heads || s->hidden_size % d.heads || s->layers < 1 ||
@@ -195,7 +194,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	m->rotary_dim = (int64_t)((double)s->head_width * share);
 	s->traits.interleaved_rope = true;
 	resolve_halves(s, a, &d);
-	struct spec *second = (struct spec *)(uintptr_t)s->part[PART_DECODER];
+	struct spec *second = part_of(s, "decoder");
 	*of_decoder = *m;
 	of_decoder->is_decoder = true;
 	of_decoder->rotary_dim = (int64_t)((double)second->head_width * share);
@@ -226,5 +225,5 @@ const struct family moonshine = {
 	.build = build,
 	.graphs = seq2seq_graphs,
 	.hints = hints,
-	.heads = seq2seq_heads,
+	.heads = seq2seq_speech_heads,
 };

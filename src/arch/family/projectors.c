@@ -53,15 +53,11 @@ static void resolve_linear(struct config *c, struct spec *s, struct arena *a)
 		return;
 	struct vlm *v = s->own;
 	v->looks_last = true;
-	static const char *const unused[] = { "hidden_size", "vocab_size", "projection_dim",
-		"num_hidden_layers" }; // the parts say it
-	for (size_t i = 0; i < sizeof unused / sizeof unused[0]; i++)
-		config_get(c, unused[i]);
 }
 
 static value join_linear(struct build *b, value x)
 {
-	return linear(b, "projector", x, vlm_vision_width(b->s), b->s->part[PART_TEXT]->hidden_size, true);
+	return linear(b, "projector", x, vlm_vision_width(b->s), part_of(b->s, "text")->hidden_size, true);
 }
 
 static value see_linear(struct build *b, value ids)
@@ -88,17 +84,18 @@ const struct family vlm_linear = {
 
 static void resolve_shuffled(struct config *c, struct spec *s, struct arena *a)
 {
-	bool has_norm = s->traits.projector_norm;
+	bool has_norm = TRAITS_OF(s, vlm_shuffled)->projector_norm;
 	if (!(has_norm ? vlm_resolve(c, s, a, true) : vlm_resolve_below(c, s, a, "vision_tower.")))
 		return;
 	struct vlm *v = s->own;
 	if (has_norm)
 		vlm_resolve_layers(c, s, a, false);
+	v->norm = has_norm;
 	v->looks_last = !has_norm;
 	v->downsample = config_size(c, "downsample_factor", -1);
-	v->wide = config_size(c, "alignment_intermediate_size", s->part[PART_TEXT]->hidden_size);
+	v->wide = config_size(c, "alignment_intermediate_size", part_of(s, "text")->hidden_size);
 	s->norm_eps = config_real(c, "adapter_layer_norm_eps", 1e-6);
-	const struct spec *tower = s->part[PART_VISION];
+	const struct spec *tower = part_of(s, "vision");
 	int64_t side = tower->image_size / tower->patch_size;
 	if (!c->error.status && (v->downsample < 1 || side % v->downsample || vlm_picture_tokens(s) != side * side))
 		config_fail(c, STATUS_BAD_INPUT, "downsample_factor %lld: %lld features are not %lld lines that divide by it",
@@ -111,18 +108,18 @@ static void resolve_shuffled(struct config *c, struct spec *s, struct arena *a)
 static value shuffle(struct build *b, value x)
 {
 	struct graph *g = b->g;
-	const struct spec *s = b->s, *tower = s->part[PART_VISION];
+	const struct spec *s = b->s, *tower = part_of(s, "vision");
 	const struct vlm *v = vlm_of(s);
 	int64_t f = v->downsample, side = tower->image_size / tower->patch_size, few = side / f, wide = vlm_vision_width(s);
 	x = op_reshape(g, x, 4, (int64_t[]){ -1, side, few, wide * f });
 	x = op_reshape(g, op_transpose(g, x, 4, (int[]){ 0, 2, 1, 3 }), 4, (int64_t[]){ -1, few, few, wide * f * f });
 	x = op_reshape(g, op_transpose(g, x, 4, (int[]){ 0, 2, 1, 3 }), 3, (int64_t[]){ -1, few * few, wide * f * f });
 	graph_enter(g, "projector");
-	if (s->traits.projector_norm)
+	if (v->norm)
 		x = layer_norm(b, "projector.norm", x, wide * f * f);
 	x = linear(b, "projector.1", x, wide * f * f, v->wide, true);
 	x = op_mul(g, op_silu(g, op_slice(g, x, 2, v->wide / 2, v->wide)), op_slice(g, x, 2, 0, v->wide / 2));
-	x = linear(b, "projector.2", x, v->wide / 2, s->part[PART_TEXT]->hidden_size, true);
+	x = linear(b, "projector.2", x, v->wide / 2, part_of(s, "text")->hidden_size, true);
 	graph_leave(g);
 	return x;
 }
@@ -152,4 +149,5 @@ const struct family vlm_shuffled = {
 	.graphs = vlm_graphs,
 	.hints = hints_shuffled,
 	.heads = vlm_heads,
+	.traits = FAMILY_TRAIT_LIST(vlm_shuffled, VLM_SHUFFLED_TRAITS),
 };

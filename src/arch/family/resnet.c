@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "arch/block/image.h"
+#include "arch/family/resnet.h"
 
 enum { EXPANSION = 4 };
 enum kind { BOTTLENECK, BASIC, REGNET_X, REGNET_Y };
@@ -56,7 +57,6 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	r->widths = config_sizes(c, "hidden_sizes", a, 0, &sizes);
 	s->channels = config_size(c, "num_channels", 3);
 	s->act = config_activation(c, "hidden_act", ACT_RELU);
-	config_get(c, "image_size"); // the class knows of none: it takes images of any size
 	const char *kind = config_text(c, "layer_type");
 	static const char *const kinds[] = { "bottleneck", "basic", "x", "y" };
 	r->group_width = config_size(c, "groups_width", 0);
@@ -112,8 +112,6 @@ static void resolve_timm(struct config *c, struct spec *s, struct arena *a)
 	s->act = ACT_RELU;
 	if (!config_bool(c, "features_only", true))
 		config_fail(c, STATUS_UNSUPPORTED, "a timm backbone with its classifier is not supported yet");
-	config_get(c, "freeze_batch_norm_2d");
-	config_get(c, "use_pretrained_backbone");
 	resolve_outputs(c, s, a, r->stages);
 	check(c, s, r, r->stages);
 }
@@ -165,7 +163,7 @@ static value layer(struct build *b, value x, int64_t out, int64_t stride, int64_
 			y = gated(b, y, (in + 1 + (in % 8 == 6)) / 4); // in / 4, halves to the even number
 		y = part(b, r->kind == REGNET_Y ? 3 : 2, y, (struct conv){ .out = out, .kernel = 1 }, ACT_NONE);
 	}
-	bool deep = b->s->traits.deep_stem, mean = deep && (r->kind == BASIC ? in != out : stride == 2);
+	bool deep = TRAITS_OF(b->s, resnet)->deep_stem, mean = deep && (r->kind == BASIC ? in != out : stride == 2);
 	if (mean) {
 		const int64_t two[] = { 2, 2 }, none[4] = { 0 };
 		x = op_average_pool(g, x, 2, two, two, none, true, false);
@@ -185,10 +183,10 @@ static void body(struct build *b, struct body *io)
 	graph_enter(g, "stem");
 	bool pool = r->kind < REGNET_X;
 	value stem = io->pixels;
-	if (!s->traits.deep_stem)
+	if (!TRAITS_OF(s, resnet)->deep_stem)
 		stem = conv_norm(b, "stem.conv", "stem.norm", stem,
 			(struct conv){ .out = r->stem, .kernel = pool ? 7 : 3, .stride = 2 }, 1e-5, s->act);
-	for (b->layer = 0; s->traits.deep_stem && b->layer < 3; b->layer++) {
+	for (b->layer = 0; TRAITS_OF(s, resnet)->deep_stem && b->layer < 3; b->layer++) {
 		struct conv c = { .out = b->layer < 2 ? r->stem / 2 : r->stem, .kernel = 3, .stride = b->layer ? 1 : 2 };
 		stem = conv_norm(b, "stem.conv", "stem.norm", stem, c, 1e-5, s->act);
 	}
@@ -237,6 +235,7 @@ const struct family resnet = {
 	.body = body,
 	.hints = hints,
 	.heads = map_heads,
+	.traits = FAMILY_TRAIT_LIST(resnet, RESNET_TRAITS),
 };
 const struct family resnet_timm = {
 	.name = "resnet",

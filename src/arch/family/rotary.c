@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "arch/block/block.h"
+#include "arch/family/rotary.h"
 
 enum pooling { POOL_FIRST, POOL_MEAN, POOL_LATE };
 
@@ -21,7 +22,8 @@ struct rotary {
 
 static value branch_norm(struct build *b, const char *stem, value x)
 {
-	return b->s->traits.branch_norm_bias ? layer_norm(b, stem, x, b->s->hidden_size) : norm(b, stem, x, b->s->hidden_size);
+	return TRAITS_OF(b->s, rotary_encoder)->branch_norm_bias ? layer_norm(b, stem, x, b->s->hidden_size)
+								 : norm(b, stem, x, b->s->hidden_size);
 }
 
 // down(act(gate) * up), gate and up in one tensor or in two, or down(act(up))
@@ -30,20 +32,21 @@ static value feed_forward(struct build *b, value x)
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct traits *t = &s->traits;
+	const struct rotary_encoder_traits *own = TRAITS_OF(s, rotary_encoder);
 	int64_t n = s->ffn_size;
 	value gate, up = NO_VALUE;
 	if (t->plain_ffn)
 		gate = linear(b, "layers.ffn.up", x, s->hidden_size, n, t->ffn_bias);
 	else if (weight_named(b, "layers.ffn.gate_up")) {
 		value both = linear(b, "layers.ffn.gate_up", x, s->hidden_size, 2 * n, t->ffn_bias);
-		gate = op_slice(g, both, 2, t->up_first ? n : 0, t->up_first ? 2 * n : n);
-		up = op_slice(g, both, 2, t->up_first ? 0 : n, t->up_first ? n : 2 * n);
+		gate = op_slice(g, both, 2, own->up_first ? n : 0, own->up_first ? 2 * n : n);
+		up = op_slice(g, both, 2, own->up_first ? 0 : n, own->up_first ? n : 2 * n);
 	} else {
 		gate = linear(b, "layers.ffn.gate", x, s->hidden_size, n, t->ffn_bias);
 		up = linear(b, "layers.ffn.up", x, s->hidden_size, n, t->ffn_bias);
 	}
 	x = activate(b, s->act, gate);
-	return linear(b, "layers.ffn.down", up.id ? op_mul(g, x, up) : x, n, s->hidden_size, t->ffn_bias || t->down_bias);
+	return linear(b, "layers.ffn.down", up.id ? op_mul(g, x, up) : x, n, s->hidden_size, t->ffn_bias || own->down_bias);
 }
 
 static value layer(struct build *b, value x, const struct attention_extras *e)
@@ -53,14 +56,16 @@ static value layer(struct build *b, value x, const struct attention_extras *e)
 	const struct traits *t = &s->traits;
 	float scale = s->residual_scale > 0 ? (float)s->residual_scale : 1;
 	graph_enter(g, "attn");
-	value y = t->norm_behind || (t->first_unnormed && !b->layer) ? x : branch_norm(b, "layers.attn.norm", x);
+	value y = t->post_norm || (TRAITS_OF(s, rotary_encoder)->first_unnormed && !b->layer)
+		? x
+		: branch_norm(b, "layers.attn.norm", x);
 	x = op_add(g, op_scale(g, self_attention_with(b, y, e, t->qkv_bias, t->out_bias, NULL), scale), x);
-	x = t->norm_behind ? branch_norm(b, "layers.attn.norm", x) : x;
+	x = t->post_norm ? branch_norm(b, "layers.attn.norm", x) : x;
 	graph_leave(g);
 	graph_enter(g, "ffn");
-	y = t->norm_behind ? x : branch_norm(b, "layers.ffn.norm", x);
+	y = t->post_norm ? x : branch_norm(b, "layers.ffn.norm", x);
 	x = op_add(g, op_scale(g, feed_forward(b, y), scale), x);
-	x = t->norm_behind ? branch_norm(b, "layers.ffn.norm", x) : x;
+	x = t->post_norm ? branch_norm(b, "layers.ffn.norm", x) : x;
 	graph_leave(g);
 	return x;
 }
@@ -93,7 +98,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_window(c, s, a);
 	if (config_knows(c, "local_attention")) // both sides together
 		s->sliding_window /= 2;
-	if (t->depth_scaled)
+	if (TRAITS_OF(s, rotary_encoder)->depth_scaled)
 		s->residual_scale = 1 / sqrt((double)s->layers / 36);
 	r->pooling = pooling_of(c);
 	r->head_act = config_activation(c, "classifier_activation", ACT_GELU);
@@ -236,4 +241,5 @@ const struct family rotary_encoder = {
 	.build = build,
 	.body = body,
 	.heads = heads,
+	.traits = FAMILY_TRAIT_LIST(rotary_encoder, ROTARY_ENCODER_TRAITS),
 };

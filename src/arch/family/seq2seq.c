@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "arch/block/seq2seq.h"
+#include "arch/family/seq2seq.h"
 
 struct seq2seq_own { // of the whole and of both halves
 	bool one_table, scaled, bias;
@@ -25,7 +26,7 @@ static value positions(struct build *b, const struct body *io)
 	value query, key;
 	decoder_places(b, io, &query, &key);
 	value at = op_squeeze(g, query, 1); // [seq]: 0, 1, .. after the past
-	bool stored = !s->traits.sine_positions ||
+	bool stored = !TRAITS_OF(s, seq2seq)->sine_positions ||
 		(!b->plan && weight_exists(b, "embed.position", "weight")); // some files keep the sines
 	if (stored && !s->traits.positions_from_pad) {
 		if (o->longest && !io->cache && !io->memory.id) { // a longer text has no position
@@ -46,7 +47,7 @@ static value embed(struct build *b, const struct body *io, bool is_decoder)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
-	bool has_norm = s->traits.embedding_norm, early = has_norm && is_decoder && s->traits.tokens_normed;
+	bool has_norm = s->traits.embedding_norm, early = has_norm && is_decoder && TRAITS_OF(s, seq2seq)->tokens_normed;
 	graph_enter(g, "embed");
 	value x = early ? layer_norm(b, "embed.norm", io->embeds, s->hidden_size) : io->embeds;
 	x = op_add(g, x, positions(b, io)); // [batch, seq, hidden]
@@ -74,8 +75,11 @@ static void decode(struct build *b, struct body *io)
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct seq2seq_own *o = ARENA_NEW(a, struct seq2seq_own);
-	struct halves_sizes h = { .alone = s->traits.decoder_alone };
+	struct halves_sizes h = { .alone = TRAITS_OF(s, seq2seq)->decoder_alone };
 	s->own = o;
+	if (h.alone ? !s->head->predicts_next && !s->head->bare
+		    : s->head->predicts_next) // alone: there is no class without the head
+		head_refused(c, s);
 	resolve_halves_sizes(c, s, &h);
 	s->max_positions = config_size(c, "max_position_embeddings", -1);
 	o->scaled = config_bool(c, "scale_embedding", false);
@@ -119,7 +123,7 @@ static void build(struct build *b)
 		.one_table = o->one_table && b->s->tied,
 		.head_bias = weight_named(b, "head.lm.bias"),
 		.source_size = o->source,
-		.start_wraps = b->s->traits.start_wraps,
+		.start_wraps = TRAITS_OF(b->s, seq2seq)->start_wraps,
 		.eos = o->eos,
 		.start = o->start };
 	if (o->scaled)
@@ -134,4 +138,5 @@ const struct family seq2seq = {
 	.build = build,
 	.graphs = seq2seq_graphs,
 	.heads = seq2seq_heads,
+	.traits = FAMILY_TRAIT_LIST(seq2seq, SEQ2SEQ_TRAITS),
 };

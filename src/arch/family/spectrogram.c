@@ -84,6 +84,7 @@ static void build(struct build *b)
 }
 
 static const struct family_head heads[] = {
+	{ &head_model },
 	{ &head_audio, build_classes },
 	{ 0 },
 };

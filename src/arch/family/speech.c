@@ -24,7 +24,6 @@ static void resolve_stem(struct config *c, struct sound *o, struct arena *a)
 	o->conv_dim = config_sizes(c, "conv_dim", a, 0, &o->conv_count);
 	o->conv_kernel = config_sizes(c, "conv_kernel", a, 0, &kernels);
 	o->conv_stride = config_sizes(c, "conv_stride", a, 0, &strides);
-	config_get(c, "num_feat_extract_layers"); // the class counts conv_dim
 	o->conv_bias = config_bool(c, "conv_bias", false);
 	o->conv_act = config_activation(c, "feat_extract_activation", ACT_GELU);
 	const char *norm = config_text(c, "feat_extract_norm");
@@ -55,13 +54,10 @@ static void resolve_positions(struct config *c, struct spec *s, struct sound *o)
 		for (size_t i = POSITIONS_ROTARY; word && i < sizeof words / sizeof words[0]; i++)
 			if (text_is(words[i], word))
 				o->positions = (enum sound_positions)i;
-		config_get(c, "max_source_positions"); // tables grow with the input
 		o->key_left = config_size(c, "left_max_position_embeddings", 0);
 		o->key_right = config_size(c, "right_max_position_embeddings", 0);
 		s->rope.theta = config_real(c, "rotary_embedding_base", 10000);
 		s->rope.factor = 1;
-		config_get(c, "num_conv_pos_embeddings"); // the class has such a convolution and does not use it
-		config_get(c, "num_conv_pos_embedding_groups");
 		if (o->conformer_kernel % 2 == 0 || s->hidden_size % 2)
 			config_fail(c, STATUS_BAD_INPUT, "a depthwise kernel of %lld over %lld", (long long)o->conformer_kernel,
 				(long long)s->hidden_size);
@@ -139,7 +135,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	o->feature_projection = !o->squeeze || o->feature_size != s->hidden_size;
 	resolve_positions(c, s, o);
 	o->norm_first = config_bool(c, "do_stable_layer_norm", false);
-	o->inner_eps = s->traits.causal_convolution ? s->norm_eps : 1e-5;
+	o->causal_convolution = TRAITS_OF(s, speech)->causal_convolution;
+	o->inner_eps = o->causal_convolution ? s->norm_eps : 1e-5;
 	o->buckets = config_size(c, "num_buckets", 0);
 	o->far = config_size(c, "max_bucket_distance", 0);
 	if (o->buckets && (o->buckets < 4 || o->buckets > 1 << 16 || o->far <= o->buckets / 4 || o->far > 1 << 16))
@@ -376,10 +373,7 @@ static void speech_build(struct build *b)
 	io.features = graph_input(g, o->conv_count ? "input_values" : "input_features", DTYPE_F32, o->conv_count ? 2 : 3, shape);
 	io.mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape);
 	speech_body(b, &io);
-	if (head_row(b->s))
-		head_build(b, &io);
-	else
-		head_unsupported(b);
+	head_build(b, &io);
 }
 
 const struct family speech = {
@@ -389,4 +383,5 @@ const struct family speech = {
 	.build = speech_build,
 	.body = speech_body,
 	.heads = speech_heads,
+	.traits = FAMILY_TRAIT_LIST(speech, SPEECH_TRAITS),
 };

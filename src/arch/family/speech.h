@@ -5,6 +5,10 @@
 
 #include "arch/block/block.h"
 
+// What rows may set: traits.h.
+#define SPEECH_TRAITS(X, T) X(T, FLAG, causal_convolution, "the conformer's convolution sees the past only and is layer-normed")
+FAMILY_TRAITS(speech, SPEECH_TRAITS);
+
 // What resolve asks of a head: whether its class has the adapter, and which keys it cannot be without.
 enum { SPEECH_ADAPTED = 1, SPEECH_LETTERS = 2, SPEECH_CODES = 4, SPEECH_VOICE = 8 };
 extern const struct family_head speech_heads[];

@@ -65,7 +65,7 @@ static void decode(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
 	value steps = io->memory.id ? op_dim(g, io->memory, 1) : op_dim(g, io->cross->past_key[0], 2);
-	if (b->which == ARCH_DECODER_MERGED) // the states are cut to nothing when the past has their keys
+	if (b->which == &seq2seq_merged) // the states are cut to nothing when the past has their keys
 		steps = op_add(g, steps, op_dim(g, io->cross->past_key[0], 2));
 	io->memory_mask = fewer(b, io->memory_mask, steps);
 	value is_token = op_not(g, op_equal(g, io->ids, graph_i64(g, b->s->pad_token_id)));
@@ -84,7 +84,6 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	o->bins = config_size(c, "input_feat_per_channel", -1) * config_size(c, "input_channels", 1);
 	const json_t *kernels = config_get(c, "conv_kernel_sizes");
 	o->convolutions = (int)json_array_size(kernels);
-	config_get(c, "max_source_positions");
 	bool bad = o->convolutions < 1 || o->convolutions > 8 ||
 		o->convolutions != config_size(c, "num_conv_layers", o->convolutions) || o->channels < 2 || o->channels % 2 ||
 		o->bins < 1 || s->pad_token_id < 0;
@@ -115,5 +114,5 @@ const struct family speech_to_text = {
 	.resolve = resolve,
 	.build = build,
 	.graphs = seq2seq_graphs,
-	.heads = seq2seq_heads,
+	.heads = seq2seq_speech_heads,
 };

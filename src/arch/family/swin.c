@@ -5,6 +5,7 @@
 //   pixels -> patches - norm (+ positions) -> stages of windows -> norm -> mean -> head
 //   as a backbone: maps of the stages, before the grid is halved, each with a norm of its own
 #include "arch/block/image.h"
+#include "arch/family/swin.h"
 #include "arch/block/window.h"
 
 #include <math.h>
@@ -16,7 +17,6 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	if (c->error.status)
 		return;
 	resolve_refusals(c, false);
-	config_get(c, "hidden_size"); // derived from embed_dim
 	s->hidden_size = windows_width(w);
 	s->heads = s->kv_heads = w->heads[0];
 	s->norm_eps = config_real(c, "layer_norm_eps", 1e-5);
@@ -25,7 +25,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_outputs(c, s, a, w->stages);
 	w->encoder_stride = config_size(c, "encoder_stride", 32);
 	w->positions = config_bool(c, "use_absolute_embeddings", false);
-	w->second = s->traits.cosine_windows;
+	w->second = TRAITS_OF(s, swin)->cosine_windows;
 	if (w->second) {
 		int64_t count = 0;
 		w->pretrained = config_sizes(c, "pretrained_window_sizes", a, w->stages, &count);
@@ -33,7 +33,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 			config_fail(c, STATUS_BAD_INPUT, "pretrained_window_sizes should have a number for each of %lld stages",
 				(long long)w->stages);
 	}
-	w->always = s->traits.windows_always || (s->head && s->head->gives_states);
+	w->always = TRAITS_OF(s, swin)->windows_always || (s->head && s->head->gives_states);
 	if (c->error.status)
 		return;
 	w->grid[0] = s->image_size / s->patch_size;
@@ -68,7 +68,7 @@ static void norm_maps(struct build *b, struct body *io)
 {
 	const struct spec *s = b->s;
 	struct graph *g = b->g;
-	bool all = s->traits.windows_always;
+	bool all = TRAITS_OF(s, swin)->windows_always;
 	for (int64_t i = 0; i < s->out_count; i++) {
 		int64_t at = s->out_indices[i];
 		b->layer = all ? at - 1 : at;
@@ -98,7 +98,7 @@ static void swin_body(struct build *b, struct body *io)
 	x = window_stages(b, w, io, x, &height, &width, backbone);
 	if (backbone && !w->second)
 		norm_maps(b, io);
-	io->last = s->traits.no_final_norm || backbone ? x : layer_norm(b, "norm", x, s->hidden_size);
+	io->last = TRAITS_OF(s, swin)->no_final_norm || backbone ? x : layer_norm(b, "norm", x, s->hidden_size);
 	io->pooled = op_reduce_mean(g, io->last, 1, false); // [batch, hidden]
 }
 
@@ -139,6 +139,7 @@ static void sizes(const struct spec *s, json_t *out)
 }
 
 static const struct family_head heads[] = {
+	{ &head_model },
 	{ &head_backbone, map_features },
 	{ &head_image, head_classify_pooled },
 	{ &head_masked_image, build_masked },
@@ -153,4 +154,5 @@ const struct family swin = {
 	.body = swin_body,
 	.sizes = sizes,
 	.heads = heads,
+	.traits = FAMILY_TRAIT_LIST(swin, SWIN_TRAITS),
 };

@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "arch/block/seq2seq.h"
+#include "arch/family/t5.h"
 
 struct t5 { // of the whole and of both halves
 	int64_t farthest;
@@ -109,7 +110,7 @@ static void stack(struct build *b, struct body *io)
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		graph_enter(g, "attn");
-		if (b->layer == 0 || s->traits.relative_each_layer) // [batch or 1, heads, seq, keys]
+		if (b->layer == 0 || TRAITS_OF(s, t5)->relative_each_layer) // [batch or 1, heads, seq, keys]
 			bias = distance_bias(b, local ? "layers.source.relative" : "layers.attn.relative", query, key,
 				s->relative_buckets, t->farthest, !t->is_decoder);
 		value y = rms_norm(b, "layers.attn.norm", x, s->hidden_size);
@@ -176,7 +177,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	t->start = config_get(c, "decoder_start_token_id") ? config_size(c, "decoder_start_token_id", 0) : -1;
 	// An untied head was the sign of an unscaled one before there was a key for it.
 	const json_t *scaled = config_given(c, "scale_decoder_outputs"), *tied = config_given(c, "tie_word_embeddings");
-	t->scaled_head = !s->traits.unscaled_head && (scaled ? json_is_true(scaled) : !json_is_false(tied));
+	t->scaled_head = !TRAITS_OF(s, t5)->unscaled_head && (scaled ? json_is_true(scaled) : !json_is_false(tied));
 	const char *kind = config_text(c, "encoder_attention_type");
 	t->radius = config_size(c, "local_radius", 0);
 	if (kind && !text_is(kind, "local"))
@@ -193,7 +194,6 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_experts(c, s, t->experts,
 		(t->sparse_step > 0 ? s->layers / t->sparse_step + 1 : 0) +
 			(decoder_step > 0 ? decoder_layers / decoder_step + 1 : 0));
-	config_bool(c, "is_encoder_decoder", true);
 	if (config_bool(c, "is_decoder", false) || config_bool(c, "tie_encoder_decoder", false))
 		config_fail(c, STATUS_UNSUPPORTED, "a decoder by itself or halves of one set of weights are not supported yet");
 	if (c->error.status)
@@ -205,7 +205,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	}
 	if (!c->checkpoint->weight_count && !(head_how(s) & SEQ2SEQ_WRAPPED))
 		s->prefix = "";
-	resolve_half(s, a, PART_ENCODER, "encoder.");
+	resolve_half(s, a, "encoder", "encoder.");
 	if (head_how(s) & SEQ2SEQ_ENCODER_ONLY) {
 		static const char *const decoder_names[] = { "*decoder.*", NULL };
 		s->unused = decoder_names;
@@ -215,7 +215,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	*of_decoder = *t;
 	of_decoder->is_decoder = true;
 	of_decoder->sparse_step = decoder_step;
-	struct spec *second = resolve_half(s, a, PART_DECODER, "decoder.");
+	struct spec *second = resolve_half(s, a, "decoder", "decoder.");
 	second->layers = second->layers_in_config = decoder_layers;
 	second->own = of_decoder;
 }
@@ -246,4 +246,5 @@ const struct family t5 = {
 	.build = build,
 	.graphs = seq2seq_graphs,
 	.heads = heads,
+	.traits = FAMILY_TRAIT_LIST(t5, T5_TRAITS),
 };

@@ -33,7 +33,7 @@ static void resolve_resolutions(struct config *c, struct spec *s, struct arena *
 	struct vlm *v = s->own;
 	const json_t *list = config_get(c, "image_grid_pinpoints");
 	size_t n = json_array_size(list);
-	int64_t tile = s->part[PART_VISION]->image_size;
+	int64_t tile = part_of(s, "vision")->image_size;
 	struct resolution *r = ARENA_ARRAY(a, n + 1, struct resolution);
 	int64_t *heights = ARENA_ARRAY(a, n + 1, int64_t), *widths = ARENA_ARRAY(a, n + 1, int64_t);
 	bool good = n > 0 && n <= 4096;
@@ -69,12 +69,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	struct vlm *v = s->own;
 	v->bias = config_bool(c, "multimodal_projector_bias", true);
 	s->act = config_activation(c, "projector_hidden_act", ACT_GELU);
-	static const char *const others[] = { "use_image_newline_parameter", "spatial_pool_mode", "spatial_pool_stride",
-		"video_token_index", "video_token_id", "video_seq_length" }; // of videos, which are not built
-	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-		config_get(c, others[i]);
 	resolve_resolutions(c, s, a);
-	int64_t side = side_of(s->part[PART_VISION]);
+	int64_t side = side_of(part_of(s, "vision"));
 	if (!c->error.status && vlm_picture_tokens(s) != side * side)
 		config_fail(c, STATUS_BAD_INPUT,
 			"with this vision_feature_select_strategy a tile has %lld features, not %lld lines of %lld",
@@ -131,7 +127,7 @@ static struct grid grid_of(struct build *b, value sizes)
 {
 	struct graph *g = b->g;
 	const struct vlm *v = vlm_of(b->s);
-	const struct spec *tower = b->s->part[PART_VISION];
+	const struct spec *tower = part_of(b->s, "vision");
 	int64_t n = v->resolution_count, side = side_of(tower), tile = tower->image_size;
 	value height = op_gather(g, sizes, graph_i64(g, 0), 1), width = op_gather(g, sizes, graph_i64(g, 1), 1);
 	value best = best_resolution(b, height, width), one = graph_i64(g, 1), two = graph_i64(g, 2), zero = graph_i64(g, 0);
@@ -152,7 +148,7 @@ static struct grid grid_of(struct build *b, value sizes)
 static value row_of(struct build *b, const struct grid *grid, value number, value tiles)
 {
 	struct graph *g = b->g;
-	int64_t side = side_of(b->s->part[PART_VISION]), area = side * side;
+	int64_t side = side_of(part_of(b->s, "vision")), area = side * side;
 	value one = graph_i64(g, 1), a_side = graph_i64(g, side), an_area = graph_i64(g, area);
 	value behind = op_less_or_equal(g, grid->end, op_unsqueeze(g, number, -1)); // [.., pictures]
 	value picture = op_reduce_sum(g, op_cast(g, behind, DTYPE_I64), -1, false);
@@ -178,8 +174,8 @@ static value row_of(struct build *b, const struct grid *grid, value number, valu
 static value see(struct build *b, value ids)
 {
 	struct graph *g = b->g;
-	const struct spec *s = b->s, *tower = s->part[PART_VISION];
-	int64_t pictures = graph_symbol(g, "image_batch"), size = tower->image_size, wide = s->part[PART_TEXT]->hidden_size;
+	const struct spec *s = b->s, *tower = part_of(s, "vision");
+	int64_t pictures = graph_symbol(g, "image_batch"), size = tower->image_size, wide = part_of(s, "text")->hidden_size;
 	value pixels = graph_input(
 		g, "pixel_values", DTYPE_F32, 5, (int64_t[]){ pictures, graph_symbol(g, "tiles"), tower->channels, size, size });
 	value sizes = graph_input(g, "image_sizes", DTYPE_I64, 2, (int64_t[]){ pictures, 2 }); // height, width
@@ -214,7 +210,7 @@ static void build(struct build *b)
 static void hints(const struct spec *s, struct input_hints *out)
 {
 	const struct vlm *v = vlm_of(s);
-	const struct spec *tower = s->part[PART_VISION];
+	const struct spec *tower = part_of(s, "vision");
 	int64_t size = tower->image_size, side = side_of(tower), tall = v->heights[0] / size * side,
 		wide = v->widths[0] / size * side;
 	int64_t top = tall > wide ? (tall - wide) / 2 : 0,

@@ -115,6 +115,7 @@ static void build_classes(struct build *b, const struct body *io)
 }
 
 static const struct family_head heads[] = {
+	{ &head_model },
 	{ &head_video, build_classes },
 	{ 0 },
 };

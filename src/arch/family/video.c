@@ -10,7 +10,7 @@
 // spec.own of the family.
 struct video {
 	int64_t frames, depth, blocks;
-	bool mean, sines;
+	bool mean, sines, no_key_bias;
 };
 
 static void resolve_common(struct config *c, struct spec *s, struct arena *a, struct video *v)
@@ -26,17 +26,14 @@ static void resolve_common(struct config *c, struct spec *s, struct arena *a, st
 
 static void resolve_mae(struct config *c, struct spec *s, struct arena *a)
 {
-	static const char *const of_the_decoder[] = { "decoder_hidden_size", "decoder_intermediate_size",
-		"decoder_num_attention_heads", "decoder_num_hidden_layers", "norm_pix_loss" };
-	for (size_t i = 0; i < sizeof of_the_decoder / sizeof of_the_decoder[0]; i++)
-		config_get(c, of_the_decoder[i]);
 	struct video *v = ARENA_NEW(a, struct video);
 	resolve_transformer(c, s, true);
 	resolve_image(c, s);
 	s->traits.qkv_bias = config_bool(c, "qkv_bias", config_bool(c, "qv_bias", true));
-	*v = (struct video){
-		.depth = config_size(c, "tubelet_size", 2), .mean = config_bool(c, "use_mean_pooling", true), .sines = true
-	};
+	*v = (struct video){ .depth = config_size(c, "tubelet_size", 2),
+		.mean = config_bool(c, "use_mean_pooling", true),
+		.sines = true,
+		.no_key_bias = true };
 	resolve_common(c, s, a, v);
 }
 
@@ -118,7 +115,7 @@ static void body(struct build *b, struct body *io)
 	states_begin(b, io, x);
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
-		x = vit_layer(b, x, NO_VALUE);
+		x = vit_layer(b, x, NO_VALUE, v->no_key_bias ? VIT_NO_KEY_BIAS : 0);
 		graph_leave(g);
 		states_add(io, x);
 	}

@@ -9,10 +9,11 @@
 #include <math.h>
 
 #include "arch/block/vit.h"
+#include "arch/family/vit.h"
 
 int64_t vit_special(const struct build *b)
 {
-	return vit_of(b)->classes + b->s->traits.distillation_token + vit_of(b)->registers;
+	return vit_of(b)->classes + TRAITS_OF(b->s, vit)->distillation_token + vit_of(b)->registers;
 }
 
 value vit_patches(struct build *b, value tokens)
@@ -33,7 +34,8 @@ static value positions(struct build *b, value pixels, int64_t special)
 		return table;
 	value rows = op_div(g, op_dim(g, pixels, 2), graph_i64s(g, 1, &s->patch_size)),
 	      cols = op_div(g, op_dim(g, pixels, 3), graph_i64s(g, 1, &s->patch_width));
-	return grid_positions(b, table, special, side, side, rows, cols, s->traits.smooth_positions ? "smooth" : "cubic");
+	return grid_positions(
+		b, table, special, side, side, rows, cols, TRAITS_OF(s, vit)->smooth_positions ? "smooth" : "cubic");
 }
 
 static value embed(struct build *b, value pixels)
@@ -41,12 +43,12 @@ static value embed(struct build *b, value pixels)
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct vit *v = vit_of(b);
-	int64_t h = s->hidden_size, count = 0, placed = v->classes + s->traits.distillation_token;
+	int64_t h = s->hidden_size, count = 0, placed = v->classes + TRAITS_OF(s, vit)->distillation_token;
 	if (graph_failed(g))
 		return NO_VALUE;
 	graph_enter(g, "embed");
 	value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, s->patch_size, s->patch_width);
-	int64_t edge = s->traits.class_position ? 2 : 0; // of zeros: such models were trained so
+	int64_t edge = TRAITS_OF(s, vit)->class_position ? 2 : 0; // of zeros: such models were trained so
 	const int64_t stride[] = { s->patch_size, s->patch_width }, pad[] = { edge, edge, edge, edge }, one[] = { 1, 1 };
 	value x = tokens_of(b,
 		op_conv(g, pixels, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, pad, one, 1)); // [batch, patches, hidden]
@@ -54,11 +56,11 @@ static value embed(struct build *b, value pixels)
 	if (v->classes)
 		tokens[count++] =
 			each_image(b, WEIGHT(b, "embed.class", "", 1, v->classes, h), pixels); // [batch, classes, hidden]
-	if (s->traits.distillation_token)
+	if (TRAITS_OF(s, vit)->distillation_token)
 		tokens[count++] = each_image(b, WEIGHT(b, "embed.distillation", "", 1, 1, h), pixels);
 	tokens[count++] = x;
 	x = op_concat(g, (int)count, tokens, 1); // [batch, special + patches, hidden]
-	if (s->traits.class_position) {          // of a class token that is not there
+	if (TRAITS_OF(s, vit)->class_position) { // of a class token that is not there
 		value table = positions(b, pixels, 1);
 		x = op_add(g, op_add(g, x, op_slice(g, table, 1, 1, INT64_MAX)), op_slice(g, table, 1, 0, 1));
 	} else
@@ -72,9 +74,9 @@ static value embed(struct build *b, value pixels)
 	return x;
 }
 
-static value scaled(struct build *b, const char *stem, value y)
+static value scaled(struct build *b, const char *stem, value y, unsigned how)
 {
-	return b->s->traits.layer_scale ? op_mul(b->g, y, WEIGHT(b, stem, "", b->s->hidden_size)) : y;
+	return how & VIT_LAYER_SCALE ? op_mul(b->g, y, WEIGHT(b, stem, "", b->s->hidden_size)) : y;
 }
 
 static value ffn(struct build *b, value x)
@@ -111,19 +113,19 @@ static value attention_no_key_bias(struct build *b, value x, value bias)
 	return linear(b, "layers.attn.o", y, width, h, true);
 }
 
-value vit_layer(struct build *b, value x, value bias)
+value vit_layer(struct build *b, value x, value bias, unsigned how)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	graph_enter(g, "attn");
 	value y = layer_norm(b, "layers.attn.norm", x, s->hidden_size);
-	y = s->traits.no_key_bias ? attention_no_key_bias(b, y, bias)
+	y = how & VIT_NO_KEY_BIAS ? attention_no_key_bias(b, y, bias)
 				  : self_attention(b, y, bias, NO_VALUE, NO_VALUE, s->traits.qkv_bias, true, NULL);
-	x = op_add(g, scaled(b, "layers.attn.scale", y), x);
+	x = op_add(g, scaled(b, "layers.attn.scale", y, how), x);
 	graph_leave(g);
 	graph_enter(g, "ffn");
 	y = ffn(b, layer_norm(b, "layers.ffn.norm", x, s->hidden_size));
-	x = op_add(g, scaled(b, "layers.ffn.scale", y), x);
+	x = op_add(g, scaled(b, "layers.ffn.scale", y, how), x);
 	graph_leave(g);
 	return x;
 }
@@ -133,9 +135,10 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	struct vit *v = ARENA_NEW(a, struct vit);
 	resolve_transformer(c, s, true);
 	resolve_image(c, s);
+	s->image_tokens += TRAITS_OF(s, vit)->distillation_token;
 	resolve_outputs(c, s, a, s->layers);
 	s->traits.qkv_bias = config_bool(c, "qkv_bias", true);
-	bool none = s->traits.no_class_token || s->traits.class_position;
+	bool none = TRAITS_OF(s, vit)->no_class_token || TRAITS_OF(s, vit)->class_position;
 	*v = (struct vit){ .classes = none ? 0 : config_size(c, "n_cls_tokens", 1),
 		.registers = config_size(c, "num_register_tokens", 0),
 		.encoder_stride = config_size(c, "encoder_stride", 16),
@@ -145,7 +148,6 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	static const char *const norm[] = { "*layernorm.weight", "*layernorm.bias", NULL };
 	if (!v->norm_outputs && s->head && s->head->gives_states)
 		s->unused = norm;
-	config_get(c, "part_features"); // of experts, which there may be only one of
 	if (config_size(c, "num_experts", 1) > 1)
 		config_fail(c, STATUS_UNSUPPORTED, "num_experts above 1 is not supported yet");
 }
@@ -153,11 +155,12 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 static void body(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
+	unsigned how = TRAITS_OF(b->s, vit)->layer_scale ? VIT_LAYER_SCALE : 0;
 	value x = embed(b, io->pixels);
 	states_begin(b, io, x);
 	for (b->layer = 0; b->layer < b->s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
-		x = vit_layer(b, x, NO_VALUE);
+		x = vit_layer(b, x, NO_VALUE, how);
 		graph_leave(g);
 		states_add(io, x);
 	}
@@ -167,7 +170,7 @@ static void body(struct build *b, struct body *io)
 static void build(struct build *b)
 {
 	const struct spec *s = b->s;
-	bool any = s->traits.any_size;
+	bool any = TRAITS_OF(s, vit)->any_size;
 	struct body io = { .pixels = pixel_input(b, s->channels, any ? 0 : s->image_size, any ? 0 : s->image_width) };
 	body(b, &io);
 	head_build(b, &io);
@@ -175,7 +178,7 @@ static void build(struct build *b)
 
 static void hints(const struct spec *s, struct input_hints *out)
 {
-	if (s->traits.any_size)
+	if (TRAITS_OF(s, vit)->any_size)
 		image_hints(out, s->image_size, s->image_width);
 }
 
@@ -187,4 +190,5 @@ const struct family vit = {
 	.body = body,
 	.hints = hints,
 	.heads = vit_heads,
+	.traits = FAMILY_TRAIT_LIST(vit, VIT_TRAITS),
 };

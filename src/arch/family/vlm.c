@@ -6,6 +6,7 @@
 //                                                                                                                |
 //   ids -> token embedding -------------------------------------------> where a token is the image token: <------+-> text -> head
 #include "arch/family/vlm.h"
+#include "arch/family/decoder.h"
 
 // ---- from config.json ---------------------------------------------------------------------------------------------------
 
@@ -15,15 +16,12 @@ static bool resolve_parts(struct config *c, struct spec *s, struct arena *a, boo
 	bool generates = head_how(s) & VLM_GENERATES;
 	struct vlm *v = ARENA_NEW(a, struct vlm);
 	s->own = v;
-	struct spec *text = resolve_part(c, s, a, PART_TEXT, "text_config", NULL, generates ? &head_causal_lm : NULL, text_roots);
-	resolve_part(c, s, a, PART_VISION, "vision_config", NULL, NULL, vision_roots);
+	struct spec *text = resolve_part(c, s, a, "text", "text_config", NULL, generates ? &head_causal_lm : NULL, text_roots);
+	resolve_part(c, s, a, "vision", "vision_config", NULL, NULL, vision_roots);
 	const json_t *token = config_get(c, "image_token");
 	v->image_token_id = json_integer_value(token);
 	if (!json_is_integer(token))
 		config_fail(c, STATUS_BAD_INPUT, "image_token_index should be a number");
-	config_get(c, "is_encoder_decoder");
-	config_get(c, "image_seq_length"); // the processor's
-	config_get(c, "ignore_index");     // of the loss
 	if (c->error.status)
 		return false;
 	// The head is this class's own: a plain linear layer, whatever the text type's has.
@@ -50,7 +48,7 @@ bool vlm_resolve_below(struct config *c, struct spec *s, struct arena *a, const 
 void vlm_resolve_layers(struct config *c, struct spec *s, struct arena *a, bool drops_first)
 {
 	struct vlm *v = s->own;
-	int64_t states = s->part[PART_VISION]->layers + 1;
+	int64_t states = part_of(s, "vision")->layers + 1;
 	const json_t *older = config_given(c, "vision_feature_layers"), *given = config_get(c, "vision_feature_layer");
 	given = older && !config_given(c, "vision_feature_layer") ? older : given;
 	size_t n = json_is_array(given) ? json_array_size(given) : 1;
@@ -78,11 +76,13 @@ void vlm_resolve_layers(struct config *c, struct spec *s, struct arena *a, bool 
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
-	if (!vlm_resolve(c, s, a, !s->traits.projector_norm))
+	bool norm = TRAITS_OF(s, vlm)->projector_norm;
+	if (!vlm_resolve(c, s, a, !norm))
 		return;
-	vlm_resolve_layers(c, s, a, s->traits.projector_norm);
+	vlm_resolve_layers(c, s, a, norm);
 	struct vlm *v = s->own;
-	v->bias = s->traits.projector_norm || config_bool(c, "multimodal_projector_bias", true);
+	v->norm = norm;
+	v->bias = norm || config_bool(c, "multimodal_projector_bias", true);
 	s->act = config_activation(c, "projector_hidden_act", ACT_GELU);
 	s->norm_eps = config_real(c, "projector_layernorm_eps", 1e-5);
 }
@@ -91,12 +91,12 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 
 int64_t vlm_vision_width(const struct spec *s)
 {
-	return s->part[PART_VISION]->hidden_size * (vlm_of(s)->looks_last ? 1 : vlm_of(s)->layer_count);
+	return part_of(s, "vision")->hidden_size * (vlm_of(s)->looks_last ? 1 : vlm_of(s)->layer_count);
 }
 
 int64_t vlm_picture_tokens(const struct spec *s)
 {
-	return s->part[PART_VISION]->image_tokens - vlm_of(s)->drops_first;
+	return part_of(s, "vision")->image_tokens - vlm_of(s)->drops_first;
 }
 
 value vlm_look(struct build *b, value pixels)
@@ -105,7 +105,7 @@ value vlm_look(struct build *b, value pixels)
 	const struct vlm *v = vlm_of(b->s);
 	struct body io = { .pixels = pixels };
 	value x[64];
-	const struct spec *outer = part_enter(b, PART_VISION);
+	const struct spec *outer = part_enter(b, "vision");
 	graph_enter(g, "vision");
 	b->s->row->family->body(b, &io);
 	for (int64_t i = 0; i < v->layer_count; i++) {
@@ -126,10 +126,10 @@ value vlm_look(struct build *b, value pixels)
 value vlm_project(struct build *b, value x, int64_t in)
 {
 	const struct spec *s = b->s;
-	int64_t out = s->part[PART_TEXT]->hidden_size;
+	int64_t out = part_of(s, "text")->hidden_size;
 	bool bias = vlm_of(s)->bias;
 	graph_enter(b->g, "projector");
-	if (s->traits.projector_norm)
+	if (vlm_of(s)->norm)
 		x = layer_norm(b, "projector.norm", x, in);
 	x = linear(b, "projector.2", activate(b, s->act, linear(b, "projector.1", x, in, out, bias)), out, out, bias);
 	graph_leave(b->g);
@@ -149,9 +149,9 @@ void vlm_places(struct build *b, value ids, value *is_image, value *number)
 
 static value embed_tokens(struct build *b, value ids)
 {
-	const struct spec *outer = part_enter(b, PART_TEXT), *s = b->s;
+	const struct spec *outer = part_enter(b, "text"), *s = b->s;
 	value x = embedding(b, "embed.word", ids, s->vocab_size, s->hidden_size);
-	if (s->traits.scaled_embedding)
+	if (TRAITS_OF(s, decoder)->scaled_embedding)
 		x = op_scale(b->g, x, (float)s->embedding_scale);
 	part_leave(b, outer);
 	return x; // [batch, seq, text]
@@ -160,7 +160,7 @@ static value embed_tokens(struct build *b, value ids)
 value vlm_merge(struct build *b, value ids, value is_image, value row, value features)
 {
 	struct graph *g = b->g;
-	if (vlm_of(b->s)->image_token_id >= b->s->part[PART_TEXT]->vocab_size) // the table has no such row
+	if (vlm_of(b->s)->image_token_id >= part_of(b->s, "text")->vocab_size) // the table has no such row
 		ids = op_where(g, is_image, graph_i64(g, 0), ids);
 	value tokens = embed_tokens(b, ids);
 	return op_where(g, op_unsqueeze(g, is_image, 2), op_gather(g, features, row, 0), tokens);
@@ -168,7 +168,7 @@ value vlm_merge(struct build *b, value ids, value is_image, value row, value fea
 
 static void build_text(struct build *b, struct body *io)
 {
-	const struct spec *outer = part_enter(b, PART_TEXT);
+	const struct spec *outer = part_enter(b, "text");
 	graph_enter(b->g, "text");
 	b->s->row->family->body(b, io);
 	graph_leave(b->g);
@@ -178,39 +178,38 @@ static void build_text(struct build *b, struct body *io)
 	part_leave(b, outer);
 }
 
+static const struct arch_graph vision_graph = { "vision_encoder.onnx" }, // pixels to image features
+	embed_graph = { "embed_tokens.onnx" },                           // input_ids to inputs_embeds
+	embeds_graph = { "decoder_model_merged.onnx" };                  // inputs_embeds and a cache
+const struct arch_graph *const vlm_graphs[] = { &vision_graph, &embed_graph, &embeds_graph, NULL };
+
 void vlm_build(struct build *b, value (*see)(struct build *b, value ids))
 {
 	struct graph *g = b->g;
-	const struct spec *s = b->s, *text = s->part[PART_TEXT];
+	const struct spec *s = b->s, *text = part_of(s, "text");
 	int64_t batch = graph_symbol(g, "batch"), shape[] = { batch, graph_symbol(g, "sequence"), text->hidden_size };
 	struct body io = { 0 };
-	if (!head_row(s)) {
-		head_unsupported(b);
-		return;
-	}
-	switch (b->which) {
-	case ARCH_VISION_ENCODER:
+	if (b->which == &vision_graph) {
 		graph_output(g, "image_features", see(b, NO_VALUE));
 		return;
-	case ARCH_EMBED_TOKENS:
+	}
+	if (b->which == &embed_graph) {
 		graph_output(g, "inputs_embeds", embed_tokens(b, graph_input(g, "input_ids", DTYPE_I64, 2, shape)));
 		return;
-	case ARCH_DECODER_EMBEDS:
+	}
+	if (b->which == &embeds_graph) {
 		io.embeds = graph_input(g, "inputs_embeds", DTYPE_F32, 3, shape);
 		io.mask = graph_input(g, "attention_mask", DTYPE_I64, 2, (int64_t[]){ batch, cache_total(b) });
 		io.positions = graph_input(g, "position_ids", DTYPE_I64, 2, shape);
 		io.cache = cache_new(b, text->layers, "");
-		build_text(b, &io);
-		return;
-	default:
+	} else {
 		io.ids = b->ids = graph_input(g, "input_ids", DTYPE_I64, 2, shape);
 		io.mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape);
 		io.embeds = see(b, io.ids);
-		build_text(b, &io);
 	}
+	build_text(b, &io);
 }
 
-const enum arch_graph vlm_graphs[] = { ARCH_VISION_ENCODER, ARCH_EMBED_TOKENS, ARCH_DECODER_EMBEDS, ARCH_WHOLE };
 // What is built is the text part's head, or its last state.
 const struct family_head vlm_heads[] = {
 	{ &head_model, NULL, VLM_GIVES_FEATURES },
@@ -221,7 +220,7 @@ const struct family_head vlm_heads[] = {
 value vlm_see(struct build *b, value ids, value (*join)(struct build *b, value x))
 {
 	struct graph *g = b->g;
-	const struct spec *s = b->s, *tower = s->part[PART_VISION];
+	const struct spec *s = b->s, *tower = part_of(s, "vision");
 	int64_t shape[] = { graph_symbol(g, "image_batch"), tower->channels, tower->image_size, tower->image_width };
 	value pixels = graph_input(g, "pixel_values", DTYPE_F32, 4, shape);
 	value features = join(b, vlm_look(b, pixels)); // [pictures, tokens, text]
@@ -229,9 +228,9 @@ value vlm_see(struct build *b, value ids, value (*join)(struct build *b, value x
 		return features;
 	value is_image, number;
 	vlm_places(b, ids, &is_image, &number);
-	value rows = op_reshape(g, features, 2, (int64_t[]){ -1, s->part[PART_TEXT]->hidden_size });
+	value rows = op_reshape(g, features, 2, (int64_t[]){ -1, part_of(s, "text")->hidden_size });
 	if (head_how(s) & VLM_GIVES_FEATURES)
-		graph_output(g, "image_hidden_states", s->traits.projector_norm ? features : rows);
+		graph_output(g, "image_hidden_states", vlm_of(s)->norm ? features : rows);
 	return vlm_merge(b, ids, is_image, number, rows);
 }
 
@@ -264,4 +263,5 @@ const struct family vlm = {
 	.graphs = vlm_graphs,
 	.hints = vlm_hints,
 	.heads = vlm_heads,
+	.traits = FAMILY_TRAIT_LIST(vlm, VLM_TRAITS),
 };

@@ -6,13 +6,19 @@
 
 #include "arch/block/block.h"
 
+// What rows may set: traits.h.
+#define VLM_TRAITS(X, T) X(T, FLAG, projector_norm, "a norm before the projector, which always has biases and no class token")
+FAMILY_TRAITS(vlm, VLM_TRAITS);
+#define VLM_SHUFFLED_TRAITS(X, T) X(T, FLAG, projector_norm, "a norm before the projector; its states are chosen by layer")
+FAMILY_TRAITS(vlm_shuffled, VLM_SHUFFLED_TRAITS);
+
 struct vlm {
 	int64_t image_token_id;
 	int64_t layer_count;
 	const int64_t *layers;    // [layer_count] of the vision tower's states, from the front
 	bool drops_first;         // the first token of each picture, its class token, is left out
 	bool looks_last;          // the tower's result after its last norm, not a state
-	bool bias;                // of the projector
+	bool bias, norm;          // of the projector: its linear layers have biases; a norm before it
 	int64_t downsample, wide; // pixel shuffle: so many features each way become one; width of the gated layer
 	// llava_next: pictures come in tiles; the resolutions that a picture may be brought to, smallest area first
 	int64_t resolution_count;
@@ -47,7 +53,7 @@ value vlm_merge(struct build *b, value ids, value is_image, value row, value fea
 // The graphs. `see` declares the inputs of the pictures and gives their features; with ids [batch, seq] those of the whole
 // model, merged: [batch, seq, text]; with NO_VALUE what vision_encoder.onnx gives.
 void vlm_build(struct build *b, value (*see)(struct build *b, value ids));
-extern const enum arch_graph vlm_graphs[];
+extern const struct arch_graph *const vlm_graphs[];
 enum { VLM_GENERATES = 1, VLM_GIVES_FEATURES = 2 }; // flags of heads: the text part has a language model's; image_hidden_states
 extern const struct family_head vlm_heads[];
 // For one tensor of pixels a picture: pixel_values -> vlm_look -> join, [.., tokens, text].

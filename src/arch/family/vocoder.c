@@ -97,10 +97,6 @@ static void build(struct build *b)
 {
 	const struct vocoder *v = b->s->own;
 	struct graph *g = b->g;
-	if (!head_row(b->s)) {
-		head_unsupported(b);
-		return;
-	}
 	value x = graph_input(
 		g, "spectrogram", DTYPE_F32, 3, (int64_t[]){ graph_symbol(g, "batch"), graph_symbol(g, "sequence"), v->bins });
 	if (v->normalised)

@@ -79,7 +79,6 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->own = w;
 	resolve_halves_sizes(c, s, &h);
 	s->max_positions = config_size(c, "max_target_positions", -1);
-	config_get(c, "scale_embedding"); // the class does not scale
 	w->bins = config_size(c, "num_mel_bins", -1);
 	w->source_positions = config_size(c, "max_source_positions", -1);
 	w->project_size = config_size(c, "classifier_proj_size", 256);
@@ -96,7 +95,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_halves(s, a, &h);
 	if (classifies) {
 		static const char *const decoder_names[] = { "*decoder.*", NULL };
-		s->part[PART_DECODER] = NULL;
+		part_set(s, "decoder", NULL);
 		s->unused = decoder_names;
 	}
 }
@@ -110,8 +109,6 @@ static void build(struct build *b)
 static const struct family_head heads[] = {
 	{ &head_conditional, seq2seq_logits },
 	{ &head_model, head_give_last },
-	{ &head_sequence, seq2seq_classify, SEQ2SEQ_TWICE },
-	{ &head_span, NULL, SEQ2SEQ_TWICE },
 	{ &head_audio, classify, SEQ2SEQ_ENCODER_ONLY },
 	{ 0 },
 };

@@ -49,7 +49,7 @@ static void resolve_vision(struct config *c, struct spec *s, struct arena *a)
 	}
 	mit->head_width = mit->hidden_size / mit->heads;
 	mit->attention_scale = 1 / sqrt((double)mit->head_width);
-	s->part[PART_ENCODER] = mit;
+	part_set(s, "encoder", mit);
 }
 
 // [batch * frames, tokens, hidden] -> the same with one message after each frame's tokens
@@ -113,12 +113,15 @@ static void build_vision(struct build *b)
 	head_build(b, &io);
 }
 
+static const struct family_head vision_heads[] = { { &head_model }, { 0 } };
+
 const struct family xclip_vision = {
 	.name = "video-tower",
 	.architecture = "vision",
 	.resolve = resolve_vision,
 	.build = build_vision,
 	.body = body_vision,
+	.heads = vision_heads,
 };
 
 // ---- the whole ----------------------------------------------------------------------------------------------------------
@@ -128,7 +131,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	dual_resolve_towers(c, s, a);
 	if (c->error.status)
 		return;
-	const struct spec *text = s->part[PART_TEXT], *mit = s->part[PART_VISION]->part[PART_ENCODER];
+	const struct spec *text = part_of(s, "text"), *mit = part_of(part_of(s, "vision"), "encoder");
 	s->hidden_size = config_size(c, "projection_dim", -1);
 	s->layers = s->layers_in_config = config_count(c, "prompt_layers", -1);
 	s->heads = s->kv_heads = config_size(c, "prompt_num_attention_heads", -1);
@@ -150,7 +153,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 static value integrate(struct build *b, value frames)
 {
 	struct graph *g = b->g;
-	const struct spec *outer = part_enter(b, PART_VISION), *vision = part_enter(b, PART_ENCODER), *mit = b->s;
+	const struct spec *outer = part_enter(b, "vision"), *vision = part_enter(b, "encoder"), *mit = b->s;
 	struct body io = { 0 };
 	graph_enter(g, "mit");
 	value x = op_add(g, frames, WEIGHT(b, "mit.position", "", 1, frame_count(mit), mit->hidden_size));
@@ -184,24 +187,20 @@ static value prompt(struct build *b, value text, value seen)
 static void build(struct build *b)
 {
 	struct graph *g = b->g;
-	const struct spec *s = b->s, *tower = s->part[PART_VISION];
+	const struct spec *s = b->s, *tower = part_of(s, "vision");
 	int64_t frames = frame_count(tower), h = s->hidden_size, wide = tower->hidden_size, size = tower->image_size;
-	if (!head_row(s)) {
-		head_unsupported(b);
-		return;
-	}
 	struct body text = { 0 }, vision = { 0 };
 	text_tower_inputs(b, &text);
 	value pixels = graph_input(g, "pixel_values", DTYPE_F32, 5,
 		(int64_t[]){ graph_symbol(g, "image_batch"), frames, tower->channels, size, size });
 	vision.pixels = op_reshape(g, pixels, 4, (int64_t[]){ -1, tower->channels, size, size });
 	graph_enter(g, "vision");
-	const struct spec *outer = part_enter(b, PART_VISION);
+	const struct spec *outer = part_enter(b, "vision");
 	tower->row->family->body(b, &vision); // [batch * frames, tokens, wide]
 	part_leave(b, outer);
 	graph_leave(g);
 	graph_enter(g, "text");
-	outer = part_enter(b, PART_TEXT);
+	outer = part_enter(b, "text");
 	b->s->row->family->body(b, &text); // [texts, seq, hidden]
 	part_leave(b, outer);
 	graph_leave(g);
@@ -216,7 +215,7 @@ static void build(struct build *b)
 	seen = op_layer_norm(
 		g, seen, WEIGHT(b, "prompt.norm", "weight", h), WEIGHT(b, "prompt.norm", "bias", h), (float)tower->norm_eps);
 	value texts = op_unsqueeze(
-		g, linear(b, "head.text", text.pooled, s->part[PART_TEXT]->hidden_size, h, false), 0); // [1, texts, width]
+		g, linear(b, "head.text", text.pooled, part_of(s, "text")->hidden_size, h, false), 0); // [1, texts, width]
 	value shape =
 		op_concat(g, 3, (value[]){ op_dim(g, pixels, 0), op_dim(g, text.ids, 0), graph_i64s(g, 1, (int64_t[]){ h }) }, 0);
 	texts = prompt(b, op_expand(g, texts, shape), seen); // [batch, texts, width]

@@ -56,7 +56,7 @@ static void build(struct build *b)
 		: NO_VALUE;
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
-		x = vit_layer(b, x, NO_VALUE);
+		x = vit_layer(b, x, NO_VALUE, 0);
 		if (middle.id && b->layer < s->layers_in_config - 1)
 			x = op_add(g, x, placed(b, op_squeeze(g, op_slice(g, middle, 0, b->layer, b->layer + 1), 0), pixels));
 		graph_leave(g);

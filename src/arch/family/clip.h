@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rows of text and vision towers may set: traits.h.
+#ifndef ASSAY_ARCH_FAMILY_CLIP_H
+#define ASSAY_ARCH_FAMILY_CLIP_H
+
+#include "arch/spec.h"
+
+#define CLIP_TEXT_TRAITS(X, T) \
+	X(T, FLAG, ends_highest, "a text is pooled at its greatest token id, whatever eos_token_id is") \
+	X(T, FLAG, eos_as_said, "an eos_token_id of 2 is no mistake") \
+	X(T, FLAG, last_token, "attention both ways; pooled is a linear layer over the last token")
+FAMILY_TRAITS(clip_text, CLIP_TEXT_TRAITS);
+
+#define CLIP_VISION_TRAITS(X, T) X(T, FLAG, attention_pool, "patches without class token, pooled by attention")
+FAMILY_TRAITS(clip_vision, CLIP_VISION_TRAITS);
+
+#endif

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rows of decoders may set: traits.h.
+#ifndef ASSAY_ARCH_FAMILY_DECODER_H
+#define ASSAY_ARCH_FAMILY_DECODER_H
+
+#include "arch/spec.h"
+
+#define DECODER_TRAITS(X, T) \
+	X(T, FLAG, sandwich_norm, "a norm after attention and feed-forward too, inside the residual") \
+	X(T, FLAG, reordered_norm, "the norms stand after attention and feed-forward only, inside the residual") \
+	X(T, FLAG, no_last_norm, "no norm after the last layer") \
+	X(T, FLAG, parallel, "attention and feed-forward side by side, from one norm") \
+	X(T, FLAG, parallel_norms, "attention and feed-forward side by side, each from a norm of its own") \
+	X(T, FLAG, scaled_embedding, "token embeddings times sqrt(hidden)") \
+	X(T, FLAG, sinusoids, "sines and cosines of the position are added to the embedding") \
+	X(T, FLAG, window_rope, "only layers with a window have rotary positions") \
+	X(T, FLAG, may_be_bidirectional, "use_bidirectional_attention takes the causal mask away") \
+	X(T, FLAG, uncapped_scores, "attn_logit_softcapping has no effect") \
+	X(T, FLAG, unscaled_attention, "scores are not divided by the root of the head's width") \
+	X(T, FLAG, qkv_bias_only, "attention_bias does not mean the output projection") \
+	X(T, FLAG, lm_bias_too, "use_bias means the language model's head too") \
+	X(T, FLAG, gelu_by_tanh, "gelu means its tanh approximation") \
+	X(T, ACT, usual_act, "the activation where the configuration names none") \
+	X(T, FLAG, sigmoid_router, "experts are weighed by the sigmoid of their scores, not by their softmax") \
+	X(T, FLAG, normalised_experts, "the chosen experts' weights sum to 1, whatever the configuration says") \
+	X(T, FLAG, router_linear_bias, "the router has a bias") \
+	X(T, FLAG, choice_of_logits, "experts are chosen by their scores before the sigmoid") \
+	X(T, FLAG, choice_bias_row, "the bias of the experts' choice lies as [1, experts]") \
+	X(T, FLAG, sparse_mixer, "experts are chosen one by one, each weighed against those near it") \
+	X(T, FLAG, group_of_one, "a group of experts is worth its best one") \
+	X(T, COUNT, one_shared_expert, "shared experts where the configuration does not say how many") \
+	X(T, FLAG, experts_in_out, "the experts' weights lie as [experts, in, out]") \
+	X(T, FLAG, clamped_swiglu, \
+		"experts: (up + 1) * gate * sigmoid(alpha * gate), clamped, gate and up side by side, with biases")
+FAMILY_TRAITS(decoder, DECODER_TRAITS);
+
+#endif

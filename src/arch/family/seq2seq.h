@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rows of BART and its kin may set: traits.h.
+#ifndef ASSAY_ARCH_FAMILY_SEQ2SEQ_H
+#define ASSAY_ARCH_FAMILY_SEQ2SEQ_H
+
+#include "arch/spec.h"
+
+#define SEQ2SEQ_TRAITS(X, T) \
+	X(T, FLAG, sine_positions, "positions are sines, not a table") \
+	X(T, FLAG, tokens_normed, "the decoder's embedding norm stands before the positions are added") \
+	X(T, FLAG, decoder_alone, "the class is a decoder by itself that looks at given states") \
+	X(T, FLAG, start_wraps, "a text read by both halves is shifted round, its last token to the front")
+FAMILY_TRAITS(seq2seq, SEQ2SEQ_TRAITS);
+
+#endif
