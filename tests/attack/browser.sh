@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # A browser works for assay; others on the machine, and pages elsewhere, want its job or want it to starve. The browser is a stand-in that
 # waits until they have tried (browser.py).
 . "$SOURCE/tests/cli/lib.sh" || exit 1

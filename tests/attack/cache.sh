@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # The cache: folders that others own or may write into, links in it, files planted under the right name, and what fills it.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 . "$SOURCE/tests/attack/lib.sh" || exit 1

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # An engine that means ill, and a machine that gives nothing: daemons end with their cell, memory that is shared counts, and what could not be
 # asked is not said to be absent. The null engine plays the engine.
 . "$SOURCE/tests/fault/lib.sh"
@@ -55,9 +56,22 @@ is verdict no_memory
 says cause 'went over the limit of 358 MiB'
 # shellcheck disable=SC2086
 code 0 "$ASSAY" run "$model" --on null:share=0.25 $quick
+# Where nobody gave a limit there is one all the same, and the row says which.
+says memory_sampling 'limit by .*: [0-9.]+ [GM]iB, since [0-9.]+ [GM]iB were available'
 peak=$(all peak_anonymous_mib)
 [ "${peak%.*}" -ge 250 ] || fail "256 MiB of shared memory, and the peak is $peak MiB"
 unset ASSAY_CGROUP
+for kind in share=2 eat=2; do
+	# shellcheck disable=SC2086
+	ASSAY_MEMORY=0.35 code 2 "$ASSAY" run "$model" --on null:$kind $quick
+	is verdict no_memory
+	says cause 'limit of 358 MiB.* as ASSAY_MEMORY says'
+done
+code 2 "$ASSAY" conform --on null:eat=2 --memory 0.35 "$SOURCE/tests/conform/cases/bert"
+grep -q 'limit of 358 MiB' "$work/out" || fail "conform goes over its limit"
+# shellcheck disable=SC2086
+ASSAY_MEMORY=much code 1 "$ASSAY" run "$model" --on null $quick
+grep -q 'ASSAY_MEMORY=much: a number of GiB' "$work/err" || fail "a limit that is no number"
 
 # ---- a machine that gives nothing: no descriptors, no stack, no processes
 

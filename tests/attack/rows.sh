@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # How much a stranger's small database can take, rows that stand twice, its file of locks, and what crashes the database library.
 . "$SOURCE/tests/attack/lib_database.sh" || exit 1
 
@@ -16,6 +17,39 @@ has err 'hold more than 5000000 rows'
 rm folder/sample.parquet
 ln -s "$work/secret" folder/sample.csv
 refused 'sample.csv is no regular file' "$ASSAY" import folder --db new.duckdb
+# Texts: one that is long, many that are less, of a file of 12 KB, and what is no text at all.
+"$ASSAY" export -o texts --db "$base" >/dev/null || fail "no export"
+forge text "UPDATE run SET pid = 2; UPDATE cell SET model = repeat('x', 20000000)"
+within 60 500 1 "$ASSAY" import text.duckdb --db new.duckdb
+has err 'its table cell holds a text of 20000000 bytes; assay writes none above 1048576'
+"$shell" text.duckdb "COPY (FROM cell) TO 'texts/cell.parquet'" >forged || fail "no Parquet"
+within 60 500 1 "$ASSAY" import texts --db new.duckdb
+has err 'its table cell holds a text of 20000000 bytes'
+"$shell" text.duckdb "COPY (SELECT c.* REPLACE (i AS id, repeat('x', 900000) AS model) FROM cell c, range(600) r(i)) TO 'texts/cell.parquet' (COMPRESSION zstd)" >forged || fail "no Parquet"
+within 60 500 1 "$ASSAY" import texts --db new.duckdb
+has err 'its texts take more than 500000000 bytes .*; --rows allows more'
+"$shell" "$base" "COPY (SELECT * REPLACE ([model] AS model) FROM cell) TO 'texts/cell.parquet'" >forged || fail "no Parquet"
+within 60 500 1 "$ASSAY" import texts --db new.duckdb
+has err 'the column model of its table cell is of type LIST'
+# Lines without end: of names of columns, which took 300 MB, and of nothing, which took 22 s.
+"$ASSAY" export --format csv -o lines --db "$base" >/dev/null || fail "no export"
+seq -s, 2000000 >lines/cell.csv
+within 20 300 1 "$ASSAY" import lines --db new.duckdb
+has err 'its cell.csv has more names of columns'
+head -c 30000000 /dev/zero | tr '\0' '\n' >lines/cell.csv
+within 20 300 1 "$ASSAY" import lines --db new.duckdb
+has err 'its cell.csv has too many lines'
+mv lines/cell.csv lines/cell.json
+within 20 300 1 "$ASSAY" import lines --db new.duckdb
+has err 'its cell.json has too many lines'
+{ echo -n build_commit,; seq -s, 2000000; } >names.csv
+within 20 200 1 "$ASSAY" import names.csv --db new.duckdb
+has err 'a line of [0-9]* bytes'
+# A text of another tool is stored as its beginning.
+awk 'BEGIN { printf "[{\"avg_ns\":1000,\"n_prompt\":1,\"n_gen\":0,\"model_filename\":\""; for (i = 0; i < 200000; i++) printf "0123456789"; print "\"}]" }' >long.json
+within 60 500 0 "$ASSAY" import long.json --db long.duckdb
+code 0 "$ASSAY" query --format csv --db long.duckdb 'SELECT max(strlen(model)) < 70000 AS short, max(model[-31:]) FROM result'
+has out '^true,.*\(cut: it had 2000000 bytes\)$'
 # A report of very many cells.
 forge cells "INSERT INTO cell SELECT c.* REPLACE (i AS id) FROM cell c, range(2, 80001) r(i);
 	INSERT INTO event SELECT e.* REPLACE (e.id + 10 * i AS id, i AS cell) FROM event e, range(2, 80001) r(i) WHERE e.cell = 1;
@@ -52,6 +86,16 @@ cp "$base" small/there.duckdb
 has err 'ulimit -f'
 code 0 "$ASSAY" query --format csv --db small/there.duckdb 'SELECT count(*), min(id) FROM result'
 has out '^1,1$'
+# A transaction that is durable was told as failed where there was no room for putting a long log into the file.
+forge texts "UPDATE run SET pid = 3; INSERT INTO cell SELECT c.* REPLACE (i AS id, repeat(md5(i::VARCHAR), 20000) AS model) FROM cell c, range(2, 36) r(i)"
+cp "$base" small/log.duckdb
+(failures=0; ulimit -f 23000; code 0 "$ASSAY" import texts.duckdb --db small/log.duckdb
+	[ "$(stat -c %s small/log.duckdb.wal)" -gt 16777216 ] || fail "no long log: $(ls -l small)"
+	code 0 "$ASSAY" import "$SOURCE/tests/store/foreign/llama.json" --db small/log.duckdb; exit $failures) || fail "a log that stays"
+code 0 "$ASSAY" query --format csv --db small/log.duckdb 'SELECT count(*) FROM result'
+has out '^38$'
+code 0 "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on null --runs 3 --no-conform --db small/log.duckdb
+[ ! -e small/log.duckdb.wal ] || fail "the log stays where there is room"
 # ---- rows that stand twice ------------------------------------------------------------------------------------------
 
 # One database with a model or a run twice was taken in, and after it no honest one that had them: "More than one row returned by a subquery".
@@ -96,6 +140,12 @@ refused 'a log of changes beside it' "$ASSAY" import log.duckdb --db new.duckdb
 forge listens "UPDATE cell SET question = json_merge_patch(question::JSON, '{\"own_options\": \"a=1, listen=0.0.0.0:1\"}')"
 refused 'serve to a network' "$ASSAY" reproduce 1 --db listens.duckdb
 code 0 "$ASSAY" reproduce 1 --command --db listens.duckdb
+
+# A log of another database beside it was told with a stack trace.
+cp "$base" log2.duckdb
+printf '%b' '\0144\0000\0142\0145\0000\0002\0377\0377\0020\0000\0000\0000\0000\0000\0000\0000\0240\0037\0067\0011\0214\0200\0106\0216\0144\0000\0031\0145\0000\0004\0155\0141\0151\0156\0146\0000\0001\0164\0377\0377\0041\0040\0000\0000\0000\0000\0000\0000\0207\0302\0072\0125\0132\0256\0306\0341\0144\0000\0032\0145\0000\0144\0000\0200\0020\0145\0000' >log2.duckdb.wal
+refused 'its log of changes log2.duckdb.wal is damaged' "$ASSAY" query --db log2.duckdb 'SELECT 1'
+lacks err 'assertion|INTERNAL|Stack'
 
 # ---- the file of locks ----------------------------------------------------------------------------------------------
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # Small files that need much: each refusal is quick and small, whatever the file. The commands are those that a person gives a stranger's
 # model.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
@@ -116,6 +117,7 @@ read = lambda name: json.load(open(cases + name + "/config.json"))
 folder("layers", dict(BERT, num_hidden_layers=100000))
 folder("whisper", dict(read("whisper"), encoder_layers=2147483647))
 folder("whisper-decoder", dict(read("whisper"), decoder_layers=2147483647))
+folder("type", dict(BERT, model_type="\x1b[31m" * 400000))
 folder("experts", dict(read("mixtral"), num_local_experts=100000, num_hidden_layers=1000))
 folder("window", dict(read("swin-pad"), window_size=1000, image_size=65536))
 folder("distances", dict(read("t5"), relative_attention_max_distance=1 << 20, num_layers=200))
@@ -152,6 +154,14 @@ write("spelled.onnx", field(7, b"".join(weight(spelled(i)) for i in range(20000)
 write("places.onnx", field(7, b"".join(weight(b"%x" % i) for i in range(20000))))
 write("fields.onnx", field(7, field(5, field(8, b"")) * (24 * MIB)))
 write("empties.onnx", field(7, b"\x0a\0" * (8 * MIB) + b"\x5a\0" * (8 * MIB)))
+# A number of a few bytes is multiplied by the shape of the input: 3 GB of ones. The engine knows that when it is too late.
+text, varint = (lambda key, s: field(key, s.encode())), (lambda key, n: bytes([key << 3]) + number(n))
+node = lambda kind, takes, gives: field(1, b"".join(text(1, t) for t in takes) + text(2, gives) + text(4, kind))
+dims = lambda *names: field(2, field(1, varint(1, 1) + field(2, b"".join(field(1, text(2, d) if d else varint(1, 1)) for d in names))))
+graph = (node("Shape", ["x"], "s") + node("Mul", ["s", "n"], "m") + node("ConstantOfShape", ["m"], "ones") + node("ReduceSum", ["ones"], "y") +
+         text(2, "g") + field(5, varint(1, 1) + varint(2, 7) + text(8, "n") + field(9, struct.pack("<q", 750000000))) +
+         field(11, text(1, "x") + dims("batch")) + field(12, text(1, "y") + dims("")))
+write("computed.onnx", varint(1, 8), field(8, varint(2, 17)), field(7, graph))
 PY
 run="run --on null --runs 1 --no-conform"
 
@@ -201,6 +211,13 @@ refused()
 	bounded 2 20 400 "$ASSAY" $run --synthetic "$1" --json
 	json "d[0][\"verdict\"] == \"unsupported\" and \"$2\" in d[0][\"cause\"]"
 }
+# A name of 2 MB, of control characters, was printed.
+for option in '' --json; do
+	# shellcheck disable=SC2086
+	bounded 2 20 400 "$ASSAY" inspect type $option
+	[ "$(wc -c <"$work/out")" -lt 8000 ] || fail "inspect $option prints $(wc -c <"$work/out") bytes"
+	has out '\(2000000 bytes\)'
+done
 refused layers 'num_hidden_layers: 100000; at most 1024'
 refused whisper 'encoder_layers: 2147483647; at most 1024'
 refused whisper-decoder 'decoder_layers: 2147483647; at most 1024'
@@ -278,6 +295,10 @@ bounded 0,1,2 20 400 "$ASSAY" $run empties.onnx
 # Fields without end, 96 MiB of them: counted at each of the passes before the child is started.
 bounded 2 8 300 "$ASSAY" $run fields.onnx --json
 json '"more than 8388608 fields" in d[0]["cause"]'
+if has_platform cpu; then
+	ASSAY_MEMORY=0.5 bounded 2 60 2000 "$ASSAY" run --on cpu --runs 1 --no-conform computed.onnx --json
+	json 'd[0]["verdict"] == "no_memory" and "limit of 512 MiB" in d[0]["cause"] and d[0]["cause"].endswith("as ASSAY_MEMORY says")'
+fi
 # Where their weights lie: nothing outside of the folder is opened, one file is read once, and a model that is refused is a row.
 bounded 2 8 300 "$ASSAY" $run endless.onnx away.onnx places.onnx spelled.onnx --json
 json '[("outside of the model" in r["cause"], "20000 files" in r["cause"]) for r in d] == [(True, False), (True, False), (False, True), (False, False)]'

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: fast
 # Bad use: exit code 1, one sentence on standard error that helps, nothing on standard output.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # A run leaves nothing in the home folder but assay's own cache: no engine's telemetry, no device id.
 . "$(dirname "$0")/lib.sh" || exit 1
 unset ASSAY_CACHE XDG_CACHE_HOME

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # compare: rows that are there against rows that are there. The null engine tells its times (clock=told), so what is found depends
 # on nothing that this machine does besides.
 . "$SOURCE/tests/cli/lib.sh" || exit 1

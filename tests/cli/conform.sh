@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # conform: every case given counts; a refusal is a failure; a case with outputs that are not its own fails.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 need_python

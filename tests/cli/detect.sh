@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # detect: all eight platforms, each with devices or the reason it is absent; the parent loads no engine.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 need_python

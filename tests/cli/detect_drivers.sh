@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # Vendors' libraries are asked in children: what NVML, HIP, amdsmi and Vulkan answer (stand-ins, unit/fake/driver.c), that they fail, that
 # they crash; and the real Vulkan loader with the software adapter that Chromium brings, where it is installed.
 . "$SOURCE/tests/cli/lib.sh" || exit 1

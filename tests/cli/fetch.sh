@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # assay fetch against a server that behaves like the Hub (tests/hub/server.py): what is fetched, where it lies, what is checked, what is
 # taken up again, who gets the token, what is refused and how that reads.
 . "$SOURCE/tests/cli/lib.sh" || exit 1

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # Commands that fetch on their own what is not here, against tests/hub/server.py: run, matrix, inspect, build, synth; what they do not
 # fetch; and what they say without a Hub.
 . "$SOURCE/tests/cli/lib.sh" || exit 1

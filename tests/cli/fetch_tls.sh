@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # assay fetch over https: a certificate that nobody vouches for, one that a file vouches for, and a way from https to http.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 . "$SOURCE/tests/hub/lib.sh"

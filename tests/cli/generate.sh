@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # run --task generate: tokens, times apart, the check against a run without a cache; causal models and encoder-decoders; what
 # does not generate is refused.
 . "$SOURCE/tests/cli/lib.sh" || exit 1

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # history: the command. Series with changes in them are tests/unit/test_side.c's, where changes are found at all tests/unit/test_change.c's.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 need_python

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # Names, files and rows from a stranger: no command lets a control character of theirs reach the terminal or a report. What is looked
 # for is every byte of output: valid UTF-8, no C0 but newline and tab, no DEL, no C1, nothing of bidirectional text, and no line that
 # begins as a name wanted it to (but within the quotes of CSV and in HTML, where a line end is part of a value).

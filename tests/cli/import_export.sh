@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # import of other tools' results (tests/store/foreign: their forms, made-up numbers) and export: units, marks, twice, hostile and cut-off files.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 need_python

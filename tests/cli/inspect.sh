@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: fast
 # inspect: a folder with nothing but a configuration, a published name, a checkpoint, and what is not supported.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 need_python

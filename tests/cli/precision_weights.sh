@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # --precision: what the row says of it, weights converted once and shared, what is refused and why, a full disk, `build`.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 quick="--runs 3 --no-conform"

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # query: the named questions, what a word and what SQL is, the formats, bad use. The answers themselves: tests/unit/test_query.c.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 need_python

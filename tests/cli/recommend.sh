@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # assay recommend: rows that there are, one that is not chosen, nothing to choose from, bad use.
 . "$SOURCE/tests/cli/lib.sh"
 need_python

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # reproduce: a row's question again. The null engine tells its times, and what a stand-in does is not what was asked, so an answer can be made to
 # hold or not.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
@@ -9,7 +10,7 @@ cd "$work" || exit 1
 export ASSAY_NULL="cpu:clock=told,sleep_ms=10,noise_ms=0.5"
 code 0 "$ASSAY" run bert --no-conform --runs 9 --seq 8 --batch 2 --seed 3 --static --on cpu --options keeps_quiet=on
 code 0 "$ASSAY" reproduce 1 --command
-has out '^assay run bert --on cpu:[A-Z]+ --options keeps_quiet=on --seq 8 --batch 2 --runs 9 --seed 3 --synthetic --static --no-conform$'
+has out '^assay run bert --on cpu:[A-Z]+ --options keeps_quiet=on --batch 2 --seq 8 --runs 9 --synthetic --seed 3 --static --no-conform$'
 asked=$(<"$work/out")
 command=$(sed "s|^assay|$ASSAY|" "$work/out")
 code 0 bash -c "$command"

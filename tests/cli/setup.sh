@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: fast
 # assay setup and the tools/deps behind it, on a lock and packages of the test's own: what it says first, what it refuses, and that
 # nothing half stays behind an interruption, a wrong archive, a full disk. No registry is asked.
 . "$SOURCE/tests/cli/lib.sh" || exit 1

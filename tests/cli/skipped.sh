@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: fast
 # What is skipped is told: a part of a unit test (tests/unit/skips.h) or of a script (lib.sh) makes the whole one skipped, and tools/skipped
 # says how many and why before ctest's closing lines.
 . "$SOURCE/tests/cli/lib.sh" || exit 1

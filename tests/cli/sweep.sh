@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # Axes as lists: the product, where a sweep over batches ends, the same end after --resume, crossovers, threads, sizes of images.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 need_python
@@ -16,7 +17,7 @@ code 1 "$ASSAY" run "$work/bert" --batch 1,x
 has err "^assay: --batch wants a whole number from 1 to 65536, not 'x'$"
 code 1 "$ASSAY" run "$work/bert" --batch 1,,2
 code 1 "$ASSAY" ab "$work/bert" --on cpu --batch 1,2
-has err 'take one value here'
+has err 'takes one value here'
 
 # 3 ms a run and 1 an item: 0.25, 0.40, 0.57, 0.73, 0.84, 0.91, 0.96 items a ms. The gain falls below 5 % at 64.
 sweep="$work/bert --on null:clock=told,sleep_ms=3,item_ms=1 --batch 1,2,4,8,16,32,64,128,256 --seq 4 $quick --db $work/s.db"

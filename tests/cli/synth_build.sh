@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # synth and build on a tiny model: the same seed gives the same bytes, the graph lies beside its weights, text and explain.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 case=$SOURCE/tests/conform/cases/bert

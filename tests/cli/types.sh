@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: fast
 # types: the table with what passes here; the answer is kept, and made anew when a case changes.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 need_python

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mutants of the architecture table: every trait of a row that is not zero is set to zero, one at a time, and at least one
-// conformance case with that type in it must break, in building or in its numbers. A trait that nobody misses is a defect.
+// Mutants of the architecture table: every trait of a row that is not zero, shared or the family's own, is set to zero, one at a
+// time, and at least one conformance case with that type in it must break, in building or in its numbers. A trait that no case
+// misses is a defect, and so is one that no row sets.
 //
-//	mutate [TYPE...]      exit code 0: none lives
+//	mutate [TYPE...]      exit code 0: none lives, and every trait of the lists is set by a row
 //
 // The program is linked so that arch_find gives the mutant. It is its own child too: the name of the folder that a case lies
 // in says which mutant to be.
@@ -25,27 +26,73 @@ const struct arch *__wrap_arch_find(const char *model_type);
 enum status __real_conform_materialise(const char **folder, struct arena *a, const char *case_folder, struct error *err);
 enum status __wrap_conform_materialise(const char **folder, struct arena *a, const char *case_folder, struct error *err);
 
-// Sets one trait of a copy to zero; false when it is zero already or is not called so.
-static bool drop(struct traits *t, const char *name)
+// The traits that a row of this family may set: the shared ones, then its own. NULL after the last.
+static const struct trait *trait_at(const struct family *f, size_t i, bool *is_own)
 {
-#define X(kind, field, meaning) \
-	if (strcmp(name, #field) == 0 && t->field) { \
-		t->field = 0; \
-		return true; \
+	size_t shared = 0;
+	while (shared_traits[shared].name)
+		shared++;
+	*is_own = i >= shared;
+	const struct trait *t = *is_own ? (f->traits.traits ? &f->traits.traits[i - shared] : NULL) : &shared_traits[i];
+	return t && t->name ? t : NULL;
+}
+
+// Sets one trait of a copy of a row's traits to zero; false when it is zero already or is not called so.
+static bool drop(const struct family *f, char *traits, const char *name)
+{
+	bool is_own;
+	const struct trait *t;
+	for (size_t i = 0; (t = trait_at(f, i, &is_own)); i++) {
+		void *at = traits + (is_own ? sizeof(struct traits) : 0);
+		if (strcmp(t->name, name) != 0 || !trait_get(t, at))
+			continue;
+		trait_clear(t, at);
+		return true;
 	}
-	TRAIT_LIST(X)
-#undef X
 	return false;
+}
+
+static bool row_sets(const struct arch *row, const struct trait *t, bool is_own)
+{
+	return row->traits && trait_get(t, (const char *)row->traits + (is_own ? sizeof(struct traits) : 0));
+}
+
+// A trait that no row sets: of the shared ones no row at all, of a family's own none of that family.
+static size_t unset_traits(void)
+{
+	size_t unset = 0;
+	for (size_t r = 0; r < arch_row_count; r++) {
+		const struct family *f = arch_rows[r].family;
+		bool is_own, known = false;
+		for (size_t before = 0; before < r; before++)
+			known |= arch_rows[before].family == f;
+		const struct trait *t;
+		for (size_t i = 0; !known && (t = trait_at(f, i, &is_own)); i++) {
+			bool set = !is_own && r > 0; // the shared ones were looked at with the first family
+			for (size_t k = 0; k < arch_row_count && !set; k++)
+				set = (!is_own || arch_rows[k].family == f) && row_sets(&arch_rows[k], t, is_own);
+			if (set)
+				continue;
+			printf("set by no row: %s%s%s\n", t->name, is_own ? " of the family " : "", is_own ? f->name : "");
+			unset++;
+		}
+	}
+	return unset;
 }
 
 const struct arch *__wrap_arch_find(const char *model_type)
 {
 	static struct arch copy;
+	static _Alignas(8) char traits[sizeof(struct traits) + TRAITS_MOST];
 	const struct arch *row = __real_arch_find(model_type);
 	if (!row || strcmp(row->model_type, mutated_type) != 0)
 		return row;
 	copy = *row;
-	if (!drop(&copy.traits, mutated_trait))
+	if (!row->traits)
+		abort();
+	memcpy(traits, row->traits, sizeof(struct traits) + row->family->traits.size);
+	copy.traits = traits;
+	if (!drop(row->family, traits, mutated_trait))
 		abort();
 	return &copy;
 }
@@ -81,7 +128,7 @@ static bool is_built(const char *folder)
 	const char *made;
 	struct graph *g = graph_new(NULL);
 	bool built = !__real_conform_materialise(&made, &a, folder, NULL) && !checkpoint_open(&c, made, NULL) &&
-		!arch_resolve(&s, &a, &c, NULL) && !arch_build(s, &c, ARCH_WHOLE, g, NULL) && !graph_finish(g, NULL);
+		!arch_resolve(&s, &a, &c, NULL) && !arch_build(s, &c, &arch_whole, g, NULL) && !graph_finish(g, NULL);
 	graph_free(g);
 	checkpoint_close(&c);
 	arena_done(&a);
@@ -144,7 +191,7 @@ int main(int argc, char **argv)
 	const char *folder = conform_folder(&a);
 	char work[] = "/tmp/assay-mutate-XXXXXX", self[4096];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-	size_t count, living = 0;
+	size_t count, living = unset_traits();
 	if (!folder || !mkdtemp(work) || n < 0)
 		return 1;
 	self[n] = 0;
@@ -159,11 +206,11 @@ int main(int argc, char **argv)
 		const struct arch *row = &arch_rows[i];
 		if (!wanted(row->model_type, argc, argv))
 			continue;
-#define X(kind, field, meaning) \
-	if (row->traits.field) \
-		add_mutant(&t, &a, work, row->model_type, #field, cases, count);
-		TRAIT_LIST(X)
-#undef X
+		bool is_own;
+		const struct trait *trait;
+		for (size_t k = 0; (trait = trait_at(row->family, k, &is_own)); k++)
+			if (row_sets(row, trait, is_own))
+				add_mutant(&t, &a, work, row->model_type, trait->name, cases, count);
 	}
 	printf("%zu mutants; those that can be built make %zu cases\n", t.count, t.case_count);
 	fflush(stdout);
@@ -175,12 +222,15 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < t.case_count; i++)
 		t.mutants[t.owner[i]].killed |= !t.cases[i].passed;
+	size_t killed = 0;
 	for (size_t i = 0; i < t.count; i++)
-		if (!t.mutants[i].killed) {
+		if (t.mutants[i].killed)
+			killed++;
+		else {
 			printf("lives: %s without %s\n", t.mutants[i].type, t.mutants[i].trait);
 			living++;
 		}
-	printf("%zu of %zu mutants killed\n", t.count - living, t.count);
+	printf("%zu of %zu mutants killed\n", killed, t.count);
 	arena_done(&a);
 	return living ? 1 : 0;
 }

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # A conformance run answers for every case, whatever happens in its child.
 . "$SOURCE/tests/fault/lib.sh"
 cases=$SOURCE/tests/conform/cases

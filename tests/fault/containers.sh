@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # Two PID namespaces (two containers) with one cache and one database: neither removes what the other uses, and the cell of a killed
 # one is known to be over from the other.
 . "$SOURCE/tests/cli/lib.sh" || exit 1

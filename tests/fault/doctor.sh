@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # Set-ups that this test breaks, one at a time: `assay doctor` names what is wrong and what to do, and never says that it works.
 # What needs root, a mount namespace or a control group is a skipped part where that cannot be had, with its reason.
 . "$SOURCE/tests/fault/lib.sh"

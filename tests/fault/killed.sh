@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # Whatever ends the parent, its child goes too; a stop is a row.
 . "$SOURCE/tests/fault/lib.sh"
 

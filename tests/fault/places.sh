@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # Where nothing can be written, and a program that is not there: a sentence that says which place, and what to do.
 . "$SOURCE/tests/fault/lib.sh"
 : >"$work/file"

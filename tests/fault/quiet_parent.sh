@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # While a cell is timed the parent sleeps: it is not scheduled once between two looks. And it never loads an engine.
 . "$SOURCE/tests/fault/lib.sh"
 

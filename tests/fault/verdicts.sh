@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # Every way in which an engine goes wrong is a row with its verdict and its cause, and the run goes on to the next cell.
 . "$SOURCE/tests/fault/lib.sh"
 

@@ -36,7 +36,7 @@ static void build(const struct spec *spec, struct checkpoint *c)
 	// Which tensors exist is a part of what is resolved.
 	struct spec *full;
 	struct graph *g = graph_new(&form);
-	if ((s = arch_resolve(&full, &c->arena, c, &e)) || (s = arch_build(full, c, ARCH_WHOLE, g, &e)) ||
+	if ((s = arch_resolve(&full, &c->arena, c, &e)) || (s = arch_build(full, c, &arch_whole, g, &e)) ||
 		(s = graph_finish(g, &e)) || (s = graph_write(g, &bytes, &nbytes, &e)))
 		fuzz_refused(s, &e, NULL);
 	else if (!nbytes)

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # assay import of assay's own rows: as a file, as Parquet, CSV and JSON; the same rows behind it, new numbers where there were some, nothing twice, and
 # nothing at all of what is cut or does not belong together.
 . "$SOURCE/tests/cli/lib.sh"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # docs/PLATFORMS.md and docs/TYPES.md are of this program and of these conformance cases (docs/SCHEMA.md: schema_doc.sh), the tools that make
 # them say so when they are not, and one that dies leaves the file as it was.
 set -euo pipefail

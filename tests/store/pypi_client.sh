@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # The three published queries of the original system, unchanged, on a database that was made just now, with the `duckdb` client of PyPI
 # (group client of deps.lock: pinned, unpacked, imported by this machine's Python). Its module is for CPython 3.11 on x86_64 Linux.
 set -euo pipefail

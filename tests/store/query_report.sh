@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # `assay query` and `assay report` on a database made by the null engine: formats, refusals, and both while a run goes on.
 set -euo pipefail
 skipped=0

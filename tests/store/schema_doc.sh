@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# Tier: engine
 # docs/SCHEMA.md is what tools/schema makes of a fresh database, and every table and column has a comment.
 set -euo pipefail
 command -v python3 >/dev/null || { echo "skip: tools/schema needs python3"; exit 77; }

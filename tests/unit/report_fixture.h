@@ -62,8 +62,8 @@ static inline void add_asked(struct fixture *f, struct cell c, struct cell_resul
 	c.synthetic = true;
 	c.layers = r.row.layers == ROW_NONE ? 0 : r.row.layers;
 	c.batch = r.row.batch == ROW_NONE ? 0 : r.row.batch;
-	c.variant.precision = r.row.precision;
-	c.variant.threads = r.row.threads == ROW_NONE ? 0 : r.row.threads;
+	c.precision = r.row.precision;
+	c.threads = r.row.threads == ROW_NONE ? 0 : r.row.threads;
 	c.sequence = row_is_brief(&r.row) ? 0 : c.sequence; // no length was asked for
 	if (store_started(&f->store, &c, "k", &row, &f->err))
 		fail_msg("%s", f->err.text);

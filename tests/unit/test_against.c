@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: engine
 // A reduced precision against float32: a ratio of two rows claims nothing; six processes a side, each a row, may. The figures are
 // made up.
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // src/artifact: placing in the cache, exporting, keys, builders side by side, and what the cache says of itself.
 #include <fcntl.h>
 #include <setjmp.h>
@@ -66,7 +67,7 @@ static void build(struct built *b, const char *folder, bool plain)
 	if (plain)
 		checkpoint_plain_locations(&b->c);
 	b->g = graph_new(&form);
-	if (arch_resolve(&s, &b->arena, &b->c, &e) || artifact_build(&b->art, &b->arena, &b->c, s, ARCH_WHOLE, b->g, &e) ||
+	if (arch_resolve(&s, &b->arena, &b->c, &e) || artifact_build(&b->art, &b->arena, &b->c, s, &arch_whole, b->g, &e) ||
 		artifact_identify(&b->art, &b->arena, &b->c, &e))
 		fail_msg("%s", e.text);
 }
@@ -93,7 +94,7 @@ static void gaps_are_our_own(void **state)
 	assert_int_equal(arch_resolve(&s, &b.arena, &b.c, &e), STATUS_OK);
 	b.g = graph_new(NULL);
 	graph_enter(b.g, "left open");
-	assert_int_equal(artifact_build(&b.art, &b.arena, &b.c, s, ARCH_WHOLE, b.g, &e), STATUS_UNSUPPORTED);
+	assert_int_equal(artifact_build(&b.art, &b.arena, &b.c, s, &arch_whole, b.g, &e), STATUS_UNSUPPORTED);
 	assert_non_null(strstr(e.text, "the head model of type bert is not built yet"));
 	assert_int_equal(graph_write(b.g, &bytes, &nbytes, &e), STATUS_UNSUPPORTED);
 	assert_non_null(strstr(e.text, "assay did not finish it"));

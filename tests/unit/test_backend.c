@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: engine
 // The way into an engine: options, checks, the reader of graph outlines, the search for libraries, and one small graph on
 // each real engine that is here. Engines run only in a child, as in the program: their threads and exit handlers stay there.
 #include <dlfcn.h>

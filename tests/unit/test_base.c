@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // src/base: words, errors, arena, text, numbers in 16 bits, tensors, files, JSON, hashes.
 #include <errno.h>
 #include <fcntl.h>

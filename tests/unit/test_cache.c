@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // The cache is used where nobody but this user and root could have put something there, and nowhere else. tests/attack/cache.sh
 // asks the program the same.
 #include <fcntl.h>

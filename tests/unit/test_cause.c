@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // The causes table: messages as engines, drivers and browsers give them (provoked here, or from their issue trackers and
 // sources), each with what it has to become; and every row of the table is the first match of at least one of them.
 #include <setjmp.h>

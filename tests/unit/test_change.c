@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // Change points in series whose truth is known: found where they are, and not found where there are none. All seeded.
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // A child with limits. The children are this program itself: `test_child child WHAT`. No test waits for a time to pass but
 // those whose subject is a time limit, and none of them asks how long it took.
 #include <errno.h>
@@ -19,6 +20,7 @@
 #include <cmocka.h>
 
 #include "run/child.h"
+#include "run/child_memory.h"
 #include "base/visible.h"
 #include "cell/say.h"
 
@@ -253,7 +255,14 @@ static void a_request_comes_back(void **state)
 	assert_int_equal(r.end, CHILD_EXITED);
 	assert_int_equal(r.code, 0);
 	assert_string_equal(lines.last, "{\"hello\":1}");
+	// A child to which nobody gave a limit of memory has one; one that shall have none has none.
+	assert_non_null(r.memory_limit_by);
+	assert_true(r.memory_bytes > 0);
+	assert_non_null(strstr(r.memory_from, "available"));
+	child_report_done(&r);
+	r = run("echo", "{}", &(struct child_limits){ .memory_bytes = CHILD_UNLIMITED }, &lines);
 	assert_null(r.memory_limit_by);
+	assert_int_equal(r.memory_bytes, 0);
 	child_report_done(&r);
 }
 
@@ -387,6 +396,47 @@ static void memory_is_limited(void **state)
 }
 
 // Without a control group: the sampler and RLIMIT_DATA.
+// What is said of it is the same for the group's limit and for the sampler's.
+static void memory_is_limited_where_nobody_said_so(void **state)
+{
+	struct child_limits limits = { .timeout_s = 60 };
+	struct lines lines = { .answer = CHILD_WATCH };
+
+	(void)state;
+	setenv("ASSAY_MEMORY", "0.2", 1);
+	struct child_report r = run("memory", "", &limits, &lines);
+	unsetenv("ASSAY_MEMORY");
+	assert_int_equal(r.memory_bytes, (int64_t)(0.2 * 0x1p30));
+	assert_non_null(strstr(r.memory_from, "ASSAY_MEMORY"));
+	assert_true(r.end == CHILD_MEMORY || r.end == CHILD_OOM || strstr(text_get(&r.output), "bad_alloc"));
+	assert_int_not_equal(r.end, CHILD_TIMEOUT);
+	assert_true(r.end != CHILD_OOM || r.limit_killed);
+	child_report_done(&r);
+}
+
+// In a container the container's limit counts, what it uses and what of that can be had back; some stays free.
+static void the_default_is_what_is_available(void **state)
+{
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	int64_t bytes;
+	const char *from;
+
+	(void)state;
+	assert_int_equal(
+		child_memory_default(&bytes, &from, &a, TEST_SOURCE "/tests/unit/data/machines/container-v2", &err), STATUS_OK);
+	assert_int_equal(bytes, 2147483648 - 1000000000 + 50000000 - (256 << 20));
+	assert_non_null(strstr(from, "1.1 GiB were available"));
+	assert_int_equal(child_memory_default(&bytes, &from, &a, "/nonexistent", &err), STATUS_OK);
+	assert_int_equal(bytes, 0);
+	for (size_t i = 0; i < 4; i++) {
+		setenv("ASSAY_MEMORY", (const char *[]){ "x", "-1", "nan", "1 GiB" }[i], 1);
+		assert_int_equal(child_memory_default(&bytes, &from, &a, "", &err), STATUS_BAD_INPUT);
+	}
+	unsetenv("ASSAY_MEMORY");
+	arena_done(&a);
+}
+
 static void memory_is_limited_without_a_group(void **state)
 {
 	setenv("ASSAY_CGROUP", "off", 1);
@@ -570,6 +620,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(grandchildren_go_too),
 		cmocka_unit_test(daemons_go_too),
 		cmocka_unit_test(memory_is_limited),
+		cmocka_unit_test(memory_is_limited_where_nobody_said_so),
+		cmocka_unit_test(the_default_is_what_is_available),
 		cmocka_unit_test(memory_is_limited_without_a_group),
 		cmocka_unit_test(memory_is_limited_while_timed),
 		cmocka_unit_test(memory_is_sampled),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // Whose files and runs are these, and does he live: locks that end with their holder, whatever process numbers say.
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: engine
 // Comparisons on made-up noise whose truth is known, and on noise recorded from an engine. Everything is seeded: the counts below
 // are the same on every machine.
 #include <math.h>

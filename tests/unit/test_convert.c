@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: engine
 // Weights in another precision: the words, the blocks, the file in the cache (whole or not at all, shared, made again when
 // damaged), the graph in 16 bits, and the product that ONNX Runtime's own MatMulNBits makes of what was written.
 #include <dlfcn.h>

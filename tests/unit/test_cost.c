@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // Operations and bytes of graphs that can be counted by hand, and of models whose figures are published.
 #include <setjmp.h>
 #include <stdarg.h>
@@ -213,7 +214,7 @@ static uint64_t published(const char *name, const char *text, size_t length, con
 	arch_input_hints(spec, &hints);
 	assert_int_equal(inputs_shape(&shape, &hints, 0, 0, &err), STATUS_OK);
 	inputs_bind(g, &hints, &shape);
-	if (arch_build(spec, &planned, ARCH_WHOLE, g, &err))
+	if (arch_build(spec, &planned, &arch_whole, g, &err))
 		fail_msg("%s", err.text);
 	c = finish(g, &a);
 	assert_false(c.unknown);

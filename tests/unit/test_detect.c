@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // What is read of machines made of files (data/machines/README.md): processors, cards, drivers, what hides them, what holds a
 // process.
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // Libraries read as data: this program and its C library, copies of them that are broken in every way, and a system made of
 // files.
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // src/hub/fetch*: what the Hub lists, as it comes from outside: whole, cut, damaged and hostile; names and paths; the
 // environment. The rest is tests/cli/fetch.sh, against a server.
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // Predictions of made-up machines whose law is known. Everything is seeded: the counts below are the same on every machine.
 #include <math.h>
 #include <setjmp.h>

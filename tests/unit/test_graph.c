@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // The builder: inference, folding, one node for equal nodes, the sticky error with its place, and what graph_finish drops.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // Configurations that say what no model is: of one case of each type every whole number in turn is 2^31 - 1, 100000, 1000, 0, -1,
 // 10^18 or a list. Whatever it says, it is built or refused with a sentence: nothing aborts, hangs or takes gigabytes. All of
 // them take half an hour with sanitizers (ASSAY_LONG does it); a share of them, chosen by hash, and every number of layers are

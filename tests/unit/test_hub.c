@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // src/hub: which model a name means.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // What a file contains and what a model is: digests that are remembered, the files that a model is read from, locations in .onnx
 // files.
 #include <fcntl.h>

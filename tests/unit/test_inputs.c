@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // Synthetic inputs, inputs from a file, and their hash.
 #include <math.h>
 #include <setjmp.h>

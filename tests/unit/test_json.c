@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // What a text of JSON weighs is never less than what jansson takes for it; the walk over an object says of every text what
 // jansson says.
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // Verdicts on outputs, and the golden outputs that follow from others.
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // --max-loss: how it is written, and what exceeds it.
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // What running a graph needs: graphs whose liveness can be counted by hand, what becomes of weights, and what fits a machine.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // 1,000 damaged safetensors files and 1,000 damaged configurations, the same ones every time: opened whole or refused with a
 // sentence that names the file; never a crash, and under the sanitizers never a byte beyond the file.
 #include <inttypes.h>
@@ -178,7 +179,7 @@ static enum status use(const char *folder, size_t *stage, struct error *err)
 	}
 	if (!s && spec->layers <= MOST_LAYERS) {
 		*stage = 2;
-		s = artifact_build(&art, &a, &c, spec, ARCH_WHOLE, g, err);
+		s = artifact_build(&art, &a, &c, spec, &arch_whole, g, err);
 		if (!s)
 			*stage = 3;
 	}

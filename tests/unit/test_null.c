@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // The null engine goes wrong exactly as it is told. Whatever may end a process runs in a child.
 #include <setjmp.h>
 #include <signal.h>

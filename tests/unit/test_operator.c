@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // What the builder refuses: types, ranks, axes and bounds that the operator specification does not have, each by a sentence with
 // the operator and the shapes; and the opset, which any operation may raise at any time.
 #include <setjmp.h>

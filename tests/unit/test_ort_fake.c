@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // Providers of ONNX Runtime whose hardware is not here (CUDA, TensorRT, MIGraphX, Core ML, XNNPACK, MLX), against a library that
 // records the calls (fake/ort.c) and vendors' libraries that claim to have GPUs (fake/vendor.c): options and their values, choice
 // of the device, order of the calls, I/O binding, kept compilations, release of every object. Then the real libraries, up to what

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: engine
 // QNN's emulator and native WebGPU for real: small graphs with fixed shapes, against the same sums in double; where their nodes
 // ran and why not; what is said where a library is missing. Skipped, with the reason, where the engines' folders are not there.
 // Engines run only in a child, as in the program.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // A graph's weights as parts: cut at the borders of tensors, no byte twice, the same bytes for every tensor wherever it lies;
 // files that name what is not there are refused. And Range headers and paths as anybody may send them.
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // A peak is one: windows that still rise are not the end, and what a limit cut off says so.
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // Who may ask a server of ours: names, origins, and connections that have not said who they are. tests/attack/browser.sh asks a
 // real one.
 #include <setjmp.h>

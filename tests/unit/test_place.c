@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // src/artifact/file_place.c: link, share or copy, and what happens when each of them fails. Faults come from this program's own
 // linkat, ioctl, copy_file_range and statvfs, which stand before the C library's; and from real file systems where one can be
 // had.

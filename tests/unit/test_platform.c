@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // The platform table and the words of --on.
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // Engines' names brought back to built nodes, two builds of one graph, and what a profile adds up to.
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // The rules of warm-up and sample, with runs and a clock that are made up.
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: engine
 // What may be recommended, from made-up rows: the mistakes that recommenders are known for are asked for here one by one.
 #include <math.h>
 #include <setjmp.h>
@@ -52,7 +53,7 @@ static void add(struct fixture *f, struct cell_result r)
 	c.batch = r.row.batch;
 	c.sequence = r.row.sequence;
 	c.layers = r.row.layers == ROW_NONE ? 0 : r.row.layers;
-	c.variant.precision = r.row.precision;
+	c.precision = r.row.precision;
 	if (store_started(&f->store, &c, "k", &r.row.row, &f->err) || store_finished(&f->store, &r, &f->err))
 		fail_msg("%s", f->err.text);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // Which outputs an attention mask says something about, where another engine's are the reference.
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: engine
 // Reports from made-up rows: what they conclude, how they escape, what they refuse to say. Their tables are in
 // test_report_tables.c.
 #include "report_fixture.h"
@@ -508,7 +509,7 @@ static void test_what_to_know(void **state)
 	says(&f->md, "some nodes ran elsewhere");
 	says(&f->md, "7 of 10 nodes on the platform, 2 more fused away");
 	says(&f->html, "<span class=\"tag warn\">emulated</span>");
-	says(&f->html, "assay run m --on qnn --seq 128 --layers 2 --synthetic --no-conform");
+	says(&f->html, "assay run m --on qnn --seq 128 --synthetic --layers 2");
 }
 
 // Options, fixed shapes and a device that was named are a part of the question: of what is shown, of what stands together, of the
@@ -536,8 +537,8 @@ static void test_what_was_asked(void **state)
 	says(&f->md, "128 tokens, f32, fixed shapes");
 	says(&f->md, "128 tokens, f32, open shapes");
 	says(&f->html, "--options prepacking=off --seq 128");
-	says(&f->html, "--synthetic --static --no-conform");
-	says(&f->html, "--synthetic --dynamic --no-conform");
+	says(&f->html, "--synthetic --static");
+	says(&f->html, "--synthetic --dynamic");
 	says(&f->html, "assay run m --on qnn:30 ");
 	says(&f->md, "| qnn:30 |");
 	assert_true(json_is_null(json_object_get(cell(f, 3, "openvino"), "times_cpu"))); // nobody asked cpu just that

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: engine
 // The tables of a report and its other formats, from made-up rows: speed-ups and what may be claimed of them, precision, sweeps,
 // memory, prices, YAML, JUnit XML, the compatibility matrix, the first screen.
 #include "report_fixture.h"
@@ -135,7 +136,7 @@ static void test_what_keeps_lines_apart(void **state)
 	says(&f->md, "measured by llama-bench, not by assay");
 	says(&f->md, "1 of 7 cells were measured by another tool");
 	assert_int_equal(json_array_size(json_object_get(f->root, "best_latency")), 6); // the foreign one is in no ranking
-	says(&f->html, "--on openvino --seq 128 --synthetic --no-conform --threads 2");
+	says(&f->html, "--on openvino --seq 128 --threads 2 --synthetic");
 }
 
 // Files that changed under one name: two lines, told apart, without a ratio, whatever was asked; processes and comparisons of the

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // A row to JSON and back: every field, absent and present.
 #include <math.h>
 #include <setjmp.h>

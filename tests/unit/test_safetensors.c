@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // src/checkpoint: reading and writing safetensors, config.json as Python writes it, shards, weights by formula.
 #include <inttypes.h>
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // Scenarios with runs and a clock that are made up; early stopping against binomial sums and against figures that LoadGen
 // published.
 #include <math.h>
@@ -114,10 +115,13 @@ static void fake_wait(void *context, int64_t until)
 }
 
 static struct scenario_result run(
-	struct fake *f, const struct variant *v, const char *effort, int64_t runs, int64_t batch, struct arena *a)
+	struct fake *f, const struct question *v, const char *effort, int64_t runs, int64_t batch, struct arena *a)
 {
 	struct protocol_run r = { .context = f, .now = fake_now, .run = fake_run, .wait = fake_wait };
-	struct scenario_ask ask = scenario_plan(v, effort_find(effort), runs, batch, 1);
+	struct question asked = *v;
+	asked.runs = runs;
+	asked.seed = 1;
+	struct scenario_ask ask = scenario_plan(&asked, effort_find(effort), batch);
 	struct scenario_result out;
 	struct error err = { 0 };
 
@@ -143,7 +147,7 @@ static void words(void **state)
 
 static void single_stream(void **state)
 {
-	struct variant v = { .scenario = "single-stream" };
+	struct question v = { .scenario = "single-stream" };
 	struct arena a = { 0 };
 	struct fake f = { .takes = 2 * ms, .slow_every = 20, .slow = 9 * ms };
 	struct scenario_result r = run(&f, &v, "rapid", 0, 1, &a);
@@ -168,7 +172,7 @@ static void single_stream(void **state)
 
 static void multi_stream(void **state)
 {
-	struct variant v = { .scenario = "multi-stream" };
+	struct question v = { .scenario = "multi-stream" };
 	struct arena a = { 0 };
 	struct fake f = { .takes = 1 * ms };
 	struct scenario_result r = run(&f, &v, "rapid", 0, 4, &a);
@@ -192,7 +196,7 @@ static void multi_stream(void **state)
 
 static void offline(void **state)
 {
-	struct variant v = { .scenario = "offline" };
+	struct question v = { .scenario = "offline" };
 	struct arena a = { 0 };
 	struct fake f = { .takes = 100 * ms };
 	struct scenario_result r = run(&f, &v, NULL, 0, 8, &a);
@@ -207,7 +211,7 @@ static void offline(void **state)
 
 static void server(void **state)
 {
-	struct variant v = { .scenario = "server", .rate_per_s = 100, .latency_bound_ms = 60 };
+	struct question v = { .scenario = "server", .rate_per_s = 100, .latency_bound_ms = 60 };
 	struct arena a = { 0 };
 	struct fake f = { .takes = 5 * ms };
 	struct scenario_result r = run(&f, &v, NULL, 0, 1, &a);
@@ -229,19 +233,19 @@ static void server(void **state)
 	r = run(&f, &v, NULL, 0, 1, &a);
 	assert_true(!r.is_valid && r.late > 1000 && strstr(r.why, "took longer than 5.5 ms"));
 	// More than the machine can do: it ends, says no and how much it can.
-	v = (struct variant){ .scenario = "server", .rate_per_s = 1000, .latency_bound_ms = 60 };
+	v = (struct question){ .scenario = "server", .rate_per_s = 1000, .latency_bound_ms = 60 };
 	f = (struct fake){ .takes = 50 * ms };
 	r = run(&f, &v, NULL, 0, 1, &a);
 	assert_true(f.now <= 61000 * ms && !r.is_valid && r.unanswered > 1000 && r.late >= r.unanswered);
 	assert_true(fabs(r.throughput_per_s - 20) < 0.5 && strstr(r.why, "it answered 20 a second of the 1000"));
 	// A rate at which there is no time for enough queries: it ends at the limit, and not as a success.
-	v = (struct variant){ .scenario = "server", .rate_per_s = 2, .latency_bound_ms = 60 };
+	v = (struct question){ .scenario = "server", .rate_per_s = 2, .latency_bound_ms = 60 };
 	f = (struct fake){ .takes = 5 * ms };
 	r = run(&f, &v, NULL, 0, 1, &a);
 	assert_true(f.now <= 61000 * ms && !r.is_valid && !r.late && !r.unanswered && r.count > 80 && r.count < 160 &&
 		strstr(r.why, "more, none of them late"));
 	// So many queries and no more; twice their time is enough.
-	v = (struct variant){ .scenario = "server", .rate_per_s = 100, .latency_bound_ms = 60 };
+	v = (struct question){ .scenario = "server", .rate_per_s = 100, .latency_bound_ms = 60 };
 	f = (struct fake){ .takes = 5 * ms };
 	assert_int_equal(run(&f, &v, NULL, 500, 1, &a).count, 500);
 	f = (struct fake){ .takes = 500 * ms };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // Files of the cache that are believed only where they are what their name says and hold what was written into them.
 #include <setjmp.h>
 #include <stdarg.h>

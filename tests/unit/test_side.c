@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: engine
 // Questions through the database and back, rows chosen by words, which rows are held against each other, and series of them: what
 // was asked in another precision, with other threads or as another scenario is another question.
 #include <math.h>
@@ -13,6 +14,7 @@
 #include "analysis/asked.h"
 #include "analysis/contrast.h"
 #include "analysis/history.h"
+#include "analysis/reproduce.h"
 #include "assay.h"
 #include "base/text.h"
 #include "question/standing.h"
@@ -63,12 +65,7 @@ static int64_t add(const struct cell *c, double latency_ms, enum verdict v)
 		ms[i] = latency_ms * (1 + 0.001 * (double)i);
 	r.sample_ms = ms;
 	r.row.latency_ms = latency_ms;
-#define SET_TEXT(x) (x)
-#define SET_INTEGER(x) ((x) ? (x) : ROW_NONE)
-#define SET_REAL(x) ((x) > 0 ? (x) : (double)NAN)
-#define X(kind, name, meaning) r.row.name = SET_##kind(c->variant.name);
-	VARIANT_LIST(X)
-#undef X
+	row_set_asked(&r.row, &c->question);
 	OK(store_finished(&store, &r, &err));
 	return row;
 }
@@ -81,14 +78,14 @@ static void questions_come_back(void **state)
 	(void)state;
 #define FILL_TEXT(name) "it's \"" #name "\" \xc3\xa9"
 #define FILL_INTEGER(name) (INT64_C(4611686018427387904) + (int64_t)sizeof #name)
-#define FILL_SEED(name) UINT64_C(18446744073709551557)
 #define FILL_REAL(name) (0.1 + (double)sizeof #name)
-#define FILL_BOOLEAN(name) true
-#define X(kind, name) c.name = FILL_##kind(name);
-	QUESTION_LIST(X)
+#define FILL_FLAG(name) true
+#define FILL_GIB FILL_INTEGER
+#define X(name) c.name = FILL_TEXT(name);
+	QUESTION_WHERE_LIST(X)
 #undef X
-#define X(kind, name, meaning) c.variant.name = FILL_##kind(name);
-	VARIANT_LIST(X)
+#define X(kind, name, ...) c.name = FILL_##kind(name);
+	QUESTION_LIST(X)
 #undef X
 	c.platform = "openvino";
 	c.device = "CPU";
@@ -97,17 +94,40 @@ static void questions_come_back(void **state)
 	assert_false(q.is_rebuilt);
 #define SAME_TEXT(name) assert_string_equal(q.cell.name, c.name)
 #define SAME_INTEGER(name) assert_true(q.cell.name == c.name)
-#define SAME_SEED SAME_INTEGER
-#define SAME_BOOLEAN SAME_INTEGER
+#define SAME_FLAG SAME_INTEGER
+#define SAME_GIB SAME_INTEGER
 #define SAME_REAL(name) assert_true(fabs(q.cell.name - c.name) < 1e-12)
-#define X(kind, name) SAME_##kind(name);
-	QUESTION_LIST(X)
+#define X(name) SAME_TEXT(name);
+	QUESTION_WHERE_LIST(X)
 #undef X
-#define X(kind, name, meaning) SAME_##kind(variant.name);
-	VARIANT_LIST(X)
+#define X(kind, name, ...) SAME_##kind(name);
+	QUESTION_LIST(X)
 #undef X
 	assert_int_equal(store_question(&store, &arena, 99, &q, &err), STATUS_BAD_INPUT);
 	assert_non_null(strstr(err.text, "no row 99"));
+}
+
+// Limits that a stranger's row says it had are not taken as they are.
+static void a_row_asks_for_so_much(void **state)
+{
+	static const int64_t memory[] = { 1 << 30, 0, 1 << 20 };
+	static const double seconds[][3] = { { 1e18, 3600, 600 }, { -1, 0, 0 }, { 20, 20, 20 } };
+	struct reproduce r;
+
+	(void)state;
+	setenv("ASSAY_MEMORY", "1", 1);
+	for (size_t i = 0; i < sizeof seconds / sizeof seconds[0]; i++) {
+		struct cell c = test_cell("m", "cpu");
+		c.timeout_s = c.quiet_wait_s = seconds[i][0];
+		c.memory_bytes = i == 2 ? 1 << 20 : (int64_t)seconds[i][0];
+		c.force = true;
+		OK(reproduce_read(&store, &arena, add(&c, 10, VERDICT_RIGHT), &r, &err));
+		assert_true(r.question.timeout_s == seconds[i][1]);
+		assert_true(r.question.quiet_wait_s == seconds[i][2]);
+		assert_int_equal(r.question.memory_bytes, memory[i]);
+		assert_false(r.question.force);
+	}
+	unsetenv("ASSAY_MEMORY");
 }
 
 // Options that the platform's row brings are not what somebody asked for.
@@ -145,18 +165,19 @@ static void only_one_question_is_held_against(void **state)
 #define CHANGE_TEXT "word"
 #define CHANGE_INTEGER 3
 #define CHANGE_REAL 2.5
-	// Each member alone makes another question. How long it was looked at is no part of it, and neither is what it is held
-	// against: the bound of a scenario's percentile, the loss that is accepted.
-#define X(kind, name, meaning) \
-	if (strcmp(#name, "effort") && strcmp(#name, "cycles") && strcmp(#name, "latency_bound_ms") && \
-		strcmp(#name, "max_loss")) { \
+#define CHANGE_FLAG true
+#define CHANGE_GIB CHANGE_INTEGER
+	// Each column of the row that tells questions apart does it alone. How long it was looked at does not, and neither does
+	// the loss that is accepted.
+#define X(kind, name, ...) \
+	if (question_place(QUESTION_AT_##name) == QUESTION_ROW) { \
 		struct cell other = c; \
-		other.variant.name = CHANGE_##kind; \
+		other.name = CHANGE_##kind; \
 		OK(store_row(&store, &arena, add(&other, 20, VERDICT_RIGHT), &like, &err)); \
 		OK(store_last_measured(&store, &arena, &like, &last, &err)); \
 		assert_true(last.row == ROW_NONE); \
 	}
-	VARIANT_LIST(X)
+	QUESTION_LIST(X)
 #undef X
 	OK(store_row(&store, &arena, add(&c, 11, VERDICT_RIGHT), &like, &err));
 	OK(store_last_measured(&store, &arena, &like, &last, &err));
@@ -357,7 +378,7 @@ static void a_series_changes(void **state)
 	size_t count;
 
 	(void)state;
-	other.variant.threads = 3;
+	other.threads = 3;
 	for (int i = 1; i <= 15; i++) {
 		make(&m, &c, i, (i < 9 ? 10 : 11) + 0.01 * (i * 7 % 5))->row.engine_version = i < 9 ? "1.0" : "2.0";
 		if (i == 3)
@@ -396,6 +417,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(questions_come_back),
 		TEST(own_options),
+		TEST(a_row_asks_for_so_much),
 		TEST(only_one_question_is_held_against),
 		TEST(words_choose_rows),
 		cmocka_unit_test(metrics_and_directions),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // Which rows count, in C and in SQL alike, and what stands beside their numbers.
 #include <setjmp.h>
 #include <stdarg.h>

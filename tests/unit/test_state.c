@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // The state of a machine before and after a cell: machines made of files, and this one.
 #include <setjmp.h>
 #include <stdarg.h>

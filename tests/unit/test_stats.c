@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: engine
 // The store in one process: rows come back as they went in, the views of the original system, migrations, queries.
 #include <math.h>
 #include <setjmp.h>
@@ -11,6 +12,7 @@
 
 #include "base/text.h"
 #include "run/cell.h"
+#include "store/db.h"
 #include "store/comparison.h"
 #include "store/schema.h"
 #include "store/transfer.h"
@@ -353,6 +355,34 @@ static void test_file_of_the_original(void **state)
 }
 
 // A file whose `measurement` was made before some fields of ROW_LIST existed.
+// DuckDB's words name a limit of its own in both cases, and go on with advice or a stack trace.
+static void test_words_of_the_library(void **state)
+{
+	static const struct {
+		const char *said, *wanted;
+		enum status status;
+	} cases[] = {
+		{ "Out of Memory Error: Allocation failure", "a: the machine, or a limit of this process (ulimit -d",
+			STATUS_NO_MEMORY },
+		{ "Out of Memory Error: Failed to allocate block of 262144 bytes (bad allocation)\n\nPossible solutions:",
+			"a: the machine, or a limit of this process (ulimit -d", STATUS_NO_MEMORY },
+		{ "Out of Memory Error: could not allocate block of size 256.0 KiB (9.3 MiB/9.5 MiB used)\n\nPossible",
+			"a: the database takes more than 1GiB", STATUS_NO_MEMORY },
+		{ "INTERNAL Error: Failure while replaying WAL file \"a.wal\": Calling\nThis error signals an assertion failure",
+			"a: its log of changes a.wal is damaged", STATUS_BAD_INPUT },
+		{ "INTERNAL Error: Attempted to access index 1\nThis error signals\n\nStack Trace:\n0x1",
+			"a: INTERNAL Error: Attempted to access index 1", STATUS_FAILED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct error err = { 0 };
+		assert_int_equal(db_error(&err, "a", cases[i].said), cases[i].status);
+		assert_ptr_equal(strstr(err.text, cases[i].wanted), err.text);
+		assert_null(strstr(err.text, "signals"));
+	}
+}
+
 static void test_columns_are_added(void **state)
 {
 	struct fixture *f = *state;
@@ -873,6 +903,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_words_of_the_library),
 		TEST(test_every_field),
 		TEST(test_broken_text),
 		TEST(test_details),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: engine
 // The store between processes: two writers and a reader on one file, a held lock, runs that died, a full disk, a folder
 // that cannot be written.
 #include <sched.h>
@@ -181,8 +182,9 @@ static void test_two_writers_and_a_reader(void **state)
 static int notices;
 static char last_notice[512];
 static pid_t lock_holder;
-static void on_notice(const char *sentence)
+static void on_notice(void *context, const char *sentence)
 {
+	(void)context;
 	notices++;
 	kill(lock_holder, SIGKILL); // only now does the lock come free
 	snprintf(last_notice, sizeof last_notice, "%s", sentence);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // Sweeps: the product and its order, where a series of batches ends, which cells may run beside each other, crossovers.
 #include <math.h>
 #include <setjmp.h>
@@ -14,9 +15,9 @@
 
 static void product(void **state)
 {
-	const int64_t batches[] = { 8, 1, 8, 4 }, sorted[] = { 1, 4, 8 }, sequences[] = { 32, 16 };
-	const struct sweep_axes axes = { .batch = { batches, 4 }, .sequence = { sequences, 2 } };
-	const struct question base = { .runs = 5, .variant.threads = 3 };
+	const int64_t sorted[] = { 1, 4, 8 }, sequences[] = { 32, 16 };
+	struct sweep_axes axes = { 0 };
+	const struct question base = { .runs = 5, .threads = 3 };
 	struct plan_model m = { .takes_images = true, .takes_tokens = true };
 	struct arena a = { 0 };
 	struct sweep_cell *cells;
@@ -24,12 +25,17 @@ static void product(void **state)
 	size_t count;
 
 	(void)state;
+	assert_int_equal(sweep_add(&axes, &a, QUESTION_AT_sequence, "32,16", NULL), STATUS_OK);
+	assert_int_equal(sweep_add(&axes, &a, QUESTION_AT_batch, "8,1", NULL), STATUS_OK);
+	assert_int_equal(sweep_add(&axes, &a, QUESTION_AT_batch, "8,4", NULL), STATUS_OK); // a second --batch
+	assert_int_equal(sweep_add(&axes, &a, QUESTION_AT_batch, "x,2", NULL), STATUS_BAD_INPUT);
+	assert_true(text_is(sweep_words(&axes, &a), "seq 32,16, batch 8,1,4"));
 	sweep_cells(&cells, &count, &left_out, &a, &axes, &base, &m);
-	assert_true(count == 6 && !left_out && sweep_most(&axes) == 4);
+	assert_true(count == 6 && !left_out && sweep_most(&axes) == 3);
 	for (size_t i = 0; i < count; i++) {
 		assert_int_equal(cells[i].question.batch, sorted[i % 3]);
 		assert_int_equal(cells[i].question.sequence, sequences[i / 3]);
-		assert_true(cells[i].series == i / 3 && cells[i].question.runs == 5 && cells[i].question.variant.threads == 3);
+		assert_true(cells[i].series == i / 3 && cells[i].question.runs == 5 && cells[i].question.threads == 3);
 	}
 	assert_true(text_is(cells[4].label, "seq 16, batch 4"));
 	m.takes_tokens = false;

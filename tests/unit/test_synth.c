@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // src/artifact/synth.c and the trimming of what it makes: the right bytes, whole or not at all, shared, least recently used
 // first.
 #include <dlfcn.h>
@@ -328,7 +329,7 @@ static void trims(void **state)
 	struct spec *s;
 	struct graph *g = graph_new(&(struct graph_form){ 0 });
 	if (checkpoint_open(&w, folder[2], &e) || arch_resolve(&s, &arena, &w, &e) ||
-		artifact_build(&art, &arena, &w, s, ARCH_WHOLE, g, &e) || artifact_place(&art, &arena, &w, &e))
+		artifact_build(&art, &arena, &w, s, &arch_whole, g, &e) || artifact_place(&art, &arena, &w, &e))
 		fail_msg("%s", e.text);
 	assert_int_equal(cache_usage(&u, &e), STATUS_OK);
 	assert_int_equal(u.dead_links, 0);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // Files of torch.save, made by torch itself (data/torch/make.py), whole, damaged, and in a checkpoint's folder.
 #include <inttypes.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tier: fast
 // Text from outside: what UTF-8 is, what is escaped, printf with it, JSON with it.
 #include "base/visible.h"
 

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Graphs from a configuration alone, with weights that are pretended. Included after cmocka.h.
+#ifndef ASSAY_TESTS_PRETENDED_H
+#define ASSAY_TESTS_PRETENDED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "arch/spec.h"
+
+static struct shard pretended = {
+	.path = "model.safetensors", .real_path = "model.safetensors", .location = "model.safetensors"
+};
+
+// As many experts as the choice among them needs: the others are built like them.
+static inline void leave_experts_out(struct spec *s)
+{
+	for (int i = 0; i < PARTS_MOST; i++)
+		if (s->parts[i].spec)
+			leave_experts_out(s->parts[i].spec);
+	if (!s->moe)
+		return;
+	struct moe *m = (struct moe *)(uintptr_t)s->moe; // the spec is the test's own
+	int64_t groups = m->groups > 1 ? m->groups : 1, few = 2 * groups;
+	while (few < m->top_k)
+		few += groups;
+	if (few < m->experts)
+		m->experts = few;
+}
+
+// A checkpoint that has exactly the weights its configuration wants.
+static inline struct spec *open_full(struct checkpoint *c, const char *name, const char *config, bool all_experts)
+{
+	struct error err = { 0 };
+	struct spec *s;
+	if (checkpoint_open_config(c, name, config, strlen(config), &err) || arch_resolve(&s, &c->arena, c, &err))
+		fail_msg("%s", err.text);
+	if (!all_experts)
+		leave_experts_out(s);
+	if (arch_plan_weights(s, &c->arena, DTYPE_F32, &c->weights, &c->weight_count, &err))
+		fail_msg("%s", err.text);
+	uint64_t offset = 4096;
+	for (size_t i = 0; i < c->weight_count; i++) {
+		c->weights[i].shard = &pretended;
+		c->weights[i].offset = offset;
+		offset += c->weights[i].nbytes;
+	}
+	if (arch_resolve(&s, &c->arena, c, &err))
+		fail_msg("%s", err.text);
+	if (!all_experts)
+		leave_experts_out(s);
+	return s;
+}
+
+static inline struct graph *build_whole(const struct spec *s, const struct checkpoint *c, const struct graph_form *form)
+{
+	struct error err = { 0 };
+	struct graph *g = graph_new(form);
+	if (arch_build(s, c, &arch_whole, g, &err))
+		fail_msg("%s", err.text);
+	return g;
+}
+
+// A configuration that says nothing but the type, and what its class has no default for.
+static inline void type_config(char *out, size_t size, const char *type)
+{
+	const char *needed = !strcmp(type, "esm") ? ", \"vocab_size\": 33, \"pad_token_id\": 1"
+		: !strcmp(type, "timm_backbone")  ? ", \"backbone\": \"resnet50\""
+						  : "";
+	snprintf(out, size, "{\"model_type\": \"%s\"%s}", type, needed);
+}
+
+#endif
