@@ -55,18 +55,18 @@ static int take_words(struct command_line *l, const char *flag, const char *text
 		} else if (n == 7 && strncmp(at, "dynamic", n) == 0) {
 			q->is_static = false, q->is_dynamic = true;
 		} else if (n) {
-			const char *word = arena_printf(&l->cells.arena, "%.*s", (int)n, at);
+			const char *word = arena_printf(&l->cells.matrix.arena, "%.*s", (int)n, at);
 			struct precise precise;
 			struct error ignored = { 0 };
 			if (precision_parse(&precise, word, &ignored) == STATUS_OK)
-				q->variant.precision = word;
+				q->precision = word;
 			else
 				code = cli_bad_use(
 					"%s: '%s' is no option: NAME=VALUE, static, dynamic, or a precision", flag, word);
 		}
 		at += n + (at[n] == ',');
 	}
-	*options = t.length ? arena_strdup(&l->cells.arena, text_get(&t)) : NULL;
+	*options = t.length ? arena_strdup(&l->cells.matrix.arena, text_get(&t)) : NULL;
 	text_done(&t);
 	return code;
 }
@@ -79,10 +79,10 @@ static const char *both(struct arena *a, const char *x, const char *y)
 static enum status make_side(struct command_line *l, struct ab_side *side, const char *const *words, size_t count,
 	const char *options, struct error *err)
 {
-	struct arena *a = &l->cells.arena;
+	struct arena *a = &l->cells.matrix.arena;
 	struct target *targets;
 	size_t n;
-	enum status st = plan_targets(&targets, &n, a, words, count, both(a, l->cells.options, options), err);
+	enum status st = plan_targets(&targets, &n, a, words, count, both(a, l->cells.matrix.options, options), err);
 
 	if (st)
 		return st;
@@ -94,7 +94,7 @@ static enum status make_side(struct command_line *l, struct ab_side *side, const
 
 static struct question common_question(const struct command_line *l)
 {
-	struct question q = l->cells.question;
+	struct question q = l->cells.matrix.question;
 
 	q.no_conform = true; // the cases of the type say nothing about time
 	return q;
@@ -123,18 +123,18 @@ static int typed_job(struct command_line *l, struct job *j)
 static void preset_side(struct command_line *l, struct job *j, int k, const struct preset_side *s)
 {
 	struct ab_side *side = &j->ab.side[k];
-	const char *on = preset_on(&l->cells.arena, s, j->browser);
+	const char *on = preset_on(&l->cells.matrix.arena, s, j->browser);
 	struct error err = { 0 };
 
 	side->question = common_question(l);
 	side->question.is_static = s->is_static || side->question.is_static;
 	side->question.is_dynamic = s->is_dynamic || side->question.is_dynamic;
 	if (s->precision)
-		side->question.variant.precision = s->precision;
+		side->question.precision = s->precision;
 	if (!j->refused && make_side(l, side, &on, 1, s->options, &err))
-		j->refused = arena_strdup(&l->cells.arena, err.text);
+		j->refused = arena_strdup(&l->cells.matrix.arena, err.text);
 	if (!side->target.platform)
-		side->name = both(&l->cells.arena, on, s->options);
+		side->name = both(&l->cells.matrix.arena, on, s->options);
 }
 
 static void preset_job(struct command_line *l, struct job *j, const struct preset *p, const char *browser)
@@ -142,7 +142,7 @@ static void preset_job(struct command_line *l, struct job *j, const struct prese
 	j->preset = p;
 	j->browser = browser;
 	j->refused = p->why_not;
-	j->what = browser ? arena_printf(&l->cells.arena, "%s in %s", p->name, browser) : p->name;
+	j->what = browser ? arena_printf(&l->cells.matrix.arena, "%s in %s", p->name, browser) : p->name;
 	j->ab.preset = p->name;
 	j->ab.what = p->what;
 	j->ab.claim = p->claim;
@@ -159,7 +159,7 @@ static int make_jobs(struct command_line *l, struct job **out, size_t *count)
 	size_t browser_count = l->browsers.count ? (size_t)l->browsers.count : 2, most = preset_count() * browser_count + 1;
 	size_t n = l->web ? preset_count() : (size_t)l->preset_words.count;
 
-	*out = ARENA_ARRAY(&l->cells.arena, most * (n + 1), struct job);
+	*out = ARENA_ARRAY(&l->cells.matrix.arena, most * (n + 1), struct job);
 	*count = 0;
 	if (n == 0) {
 		*count = 1;
@@ -315,6 +315,12 @@ static void show_phase(void *context, const char *phase)
 	progress_line("%s: %s, pair %zu of %zu: %s", now.model, now.what, now.pair, now.pairs, phase);
 }
 
+static void show_notice(void *context, const char *sentence)
+{
+	(void)context;
+	progress_notice(sentence);
+}
+
 static void show_cell(void *context, size_t pair, size_t pairs, int side, const struct cell_result *r)
 {
 	(void)context;
@@ -371,13 +377,13 @@ static enum status run_job(struct command_line *l, struct job *j, const struct p
 static enum status run_model(struct command_line *l, struct job *jobs, size_t count, struct plan_model *m, struct error *err)
 {
 	struct arena weights = { 0 }; // while it lives the model's synthetic weights stay in the cache
-	const char *what = arena_printf(&l->cells.arena, "%s: writing synthetic weights", m->model);
-	const char *reading = arena_printf(&l->cells.arena, "%s: reading its files, to know what it is", m->model);
-	uint64_t limit = l->cells.cache_limit_gib >= 0 ? (uint64_t)(l->cells.cache_limit_gib * 1073741824.0) : plan_cache_limit();
-	enum status st = plan_identify_or_refuse(m, &l->cells.arena, progress_bytes, (void *)(uintptr_t)reading, err);
+	const char *what = arena_printf(&l->cells.matrix.arena, "%s: writing synthetic weights", m->model);
+	const char *reading = arena_printf(&l->cells.matrix.arena, "%s: reading its files, to know what it is", m->model);
+	uint64_t limit = matrix_cache_limit(&l->cells.matrix);
+	enum status st = plan_identify_or_refuse(m, &l->cells.matrix.arena, progress_bytes, (void *)(uintptr_t)reading, err);
 
 	if (!st)
-		st = plan_weights(m, &weights, &l->cells.question, limit, progress_bytes, (void *)what, err);
+		st = plan_weights(m, &weights, &l->cells.matrix.question, limit, progress_bytes, (void *)what, err);
 
 	for (size_t i = 0; i < count && !st && !cli_stop; i++) {
 		if (l->web && !preset_is_for(jobs[i].preset, m->architecture))
@@ -393,12 +399,12 @@ static enum status begin(struct command_line *l, struct job *jobs, size_t count,
 	struct machine machine;
 	enum status st;
 
-	machine_detect(&machine, &l->cells.arena);
+	machine_detect(&machine, &l->cells.matrix.arena);
 	if ((st = store_open(&l->store, l->cells.db, false, err)) ||
-		(st = store_begin_run(&l->store, &machine, l->cells.command, err)))
+		(st = store_begin_run(&l->store, &machine, l->cells.matrix.command, err)))
 		return st;
 	progress_line("looking at the engines");
-	struct target *targets = ARENA_ARRAY(&l->cells.arena, 2 * count + 1, struct target);
+	struct target *targets = ARENA_ARRAY(&l->cells.matrix.arena, 2 * count + 1, struct target);
 	size_t target_count = 0;
 	for (size_t i = 0; i < count; i++)
 		for (int k = 0; k < 2; k++)
@@ -408,7 +414,7 @@ static enum status begin(struct command_line *l, struct job *jobs, size_t count,
 	for (size_t i = 0; i < count; i++)
 		for (int k = 0; k < 2; k++)
 			if (jobs[i].ab.side[k].target.platform)
-				plan_choose(&jobs[i].ab.side[k].target, 1, platforms, &l->cells.arena);
+				plan_choose(&jobs[i].ab.side[k].target, 1, platforms, &l->cells.matrix.arena);
 	st = store_detection(&l->store, platforms, err);
 	json_decref(platforms);
 	progress_clear();
@@ -420,12 +426,12 @@ static int run_all(struct command_line *l, struct job *jobs, size_t count)
 	struct error err = { 0 };
 	enum status st;
 
-	l->store.notice = progress_notice;
+	l->store.notice = show_notice;
 	l->results = json_array();
 	cli_catch_stop();
 	st = begin(l, jobs, count, &err);
-	for (size_t i = 0; i < l->cells.model_count && !st && !cli_stop; i++)
-		st = run_model(l, jobs, count, &l->cells.models[i], &err);
+	for (size_t i = 0; i < l->cells.matrix.model_count && !st && !cli_stop; i++)
+		st = run_model(l, jobs, count, &l->cells.matrix.models[i], &err);
 	progress_clear();
 	if (!st)
 		st = store_end_run(&l->store, &err);
@@ -464,24 +470,21 @@ static int check_use(struct command_line *l, int words)
 		return cli_bad_use("no model was named; usage: assay ab MODEL... [options]");
 	if (l->web && l->preset_words.count)
 		return cli_bad_use("--web is all presets, --preset some of them");
-	const struct cli_integers *axes[] = { &l->cells.batch, &l->cells.sequence, &l->cells.image_size, &l->cells.threads };
-	for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
-		if (axes[i]->count > 1)
+	for (size_t i = 0; i < QUESTION_COUNT; i++)
+		if (l->cells.axes[i].count > 1 || (l->cells.axes[i].count && strchr(l->cells.axes[i].items[0], ',')))
 			return cli_bad_use(
-				"two sides answer one question: --batch, --seq, --image-size and --threads take one value here");
-	if (l->cells.precision.count > 1)
-		return cli_bad_use("two sides answer one question: --precision takes one value here");
+				"two sides answer one question: --%s takes one value here", question_members[i].option);
 	if (named && (l->a || l->b || l->against.count || l->cells.on.count))
 		return cli_bad_use("a preset names its sides: --on, --against, --a and --b are for sides of your own");
-	if (l->cells.question.fallback)
+	if (l->cells.matrix.fallback)
 		return cli_bad_use("--fallback: a side that ran on another platform would be compared under the wrong name");
 	return take_metrics(l);
 }
 
 static int run(int argc, char **argv)
 {
-	struct command_line l = { .cells = { .db = cli_default_db(), .cache_limit_gib = -1 } };
-	const struct cli_option options[] = {
+	struct command_line l = { .cells = { CELLS_INIT, .db = cli_default_db() } };
+	const struct cli_option first[] = {
 		{ "a", CLI_TEXT, &l.a, "K=V,...",
 			"options of side A; static or dynamic: shapes of its graph; a precision, as --precision has them" },
 		{ "b", CLI_TEXT, &l.b, "K=V,...", "the same of side B" },
@@ -494,7 +497,9 @@ static int run(int argc, char **argv)
 		{ "web", CLI_FLAG, &l.web, NULL, "all presets that fit the model" },
 		{ "browser", CLI_LIST, &l.browsers, "NAME,...", "of presets; default chromium,firefox" },
 		{ "list", CLI_FLAG, &l.list, NULL, "the presets" },
-		CELLS_OPTIONS(l.cells),
+		{ .kind = CLI_END },
+	};
+	const struct cli_option last[] = {
 		{ "db", CLI_TEXT, &l.cells.db, "FILE", "DuckDB file that gets the rows; default $ASSAY_DB, else assay.duckdb" },
 		{ .kind = CLI_END },
 	};
@@ -515,14 +520,14 @@ static int run(int argc, char **argv)
 			"Exit codes: 0 every comparison was made and outputs are not wrong; 1 bad use or an error of assay's "
 			"own;\n"
 			"2 a side did not run, or it was stopped; 3 a side's outputs are wrong.\n",
-		.options = options,
+		.options = cells_options(&l.cells, first, last),
 		.max_words = -1,
 	};
 	struct job *jobs = NULL;
 	size_t count = 0;
 	int words, code;
 
-	l.cells.command = cells_command(&l.cells.arena, argc, argv);
+	l.cells.matrix.command = cells_command(&l.cells.matrix.arena, argc, argv);
 	code = cli_parse(&usage, argc, argv, &words);
 	if (code < 0 && (code = check_use(&l, words)) < 0 &&
 		(code = cells_plan(&l.cells, (const char *const *)argv + 1, (size_t)words)) < 0 &&

@@ -102,21 +102,20 @@ static void explain(const struct platform *p, const struct graph_form *f, const 
 }
 
 // The graphs that were asked for: the one by name, or all that the model has, the whole one first.
-static enum status choose(
-	const struct build *b, const struct spec *spec, const char *asked, enum arch_graph *out, size_t *count, struct error *err)
+static enum status choose(const struct build *b, const struct spec *spec, const char *asked, const struct arch_graph **out,
+	size_t *count, struct error *err)
 {
 	struct text there = { 0 };
 
 	*count = 0;
-	for (int i = 0; i < ARCH_GRAPH_COUNT; i++) {
-		const char *file = arch_graph_file((enum arch_graph)i);
+	const struct arch_graph *g;
+	for (size_t i = 0; (g = arch_graph_at(spec, i)); i++) {
+		const char *file = g->file;
 		size_t stem = strlen(file) - strlen(".onnx");
 
-		if (!arch_has_graph(spec, (enum arch_graph)i))
-			continue;
 		text_addf(&there, "%s%.*s", there.length ? ", " : "", (int)stem, file);
 		if (!b->graph || (strlen(b->graph) == stem && !memcmp(b->graph, file, stem)) || !strcmp(b->graph, file))
-			out[(*count)++] = (enum arch_graph)i;
+			out[(*count)++] = g;
 	}
 	enum status s = *count
 		? STATUS_OK
@@ -125,10 +124,10 @@ static enum status choose(
 	return s;
 }
 
-static struct graph *new_graph(const struct build *b, const struct graph_form *form, enum arch_graph which)
+static struct graph *new_graph(const struct build *b, const struct graph_form *form, const struct arch_graph *which)
 {
 	struct graph *g = graph_new(form);
-	bool goes_on = which == ARCH_DECODER_WITH_PAST; // one token after as many as --seq says
+	bool goes_on = which->step == STEP_NEXT; // one token after as many as --seq says
 
 	if (form->is_static) {
 		graph_bind(g, "batch", b->batch);
@@ -140,10 +139,10 @@ static struct graph *new_graph(const struct build *b, const struct graph_form *f
 }
 
 static enum status build_all(const struct build *b, struct checkpoint *c, const struct spec *spec, const struct graph_form *form,
-	const enum arch_graph *which, size_t count, struct artifact *arts, struct conversion *made, struct arena *a,
+	const struct arch_graph *const *which, size_t count, struct artifact *arts, struct conversion *made, struct arena *a,
 	struct error *err)
 {
-	struct graph *graphs[ARCH_GRAPH_COUNT];
+	struct graph **graphs = ARENA_ARRAY(a, count + 1, struct graph *);
 
 	for (size_t i = 0; i < count; i++)
 		graphs[i] = new_graph(b, form, which[i]);
@@ -179,8 +178,8 @@ static enum status build_into(const struct build *b, struct checkpoint *c, const
 {
 	struct graph_form form;
 	struct build sized;
-	struct artifact arts[ARCH_GRAPH_COUNT];
-	enum arch_graph which[ARCH_GRAPH_COUNT];
+	struct artifact *arts = NULL;
+	const struct arch_graph **which = NULL;
 	size_t count = 0;
 	struct spec *spec;
 	struct conversion made = { 0 };
@@ -210,8 +209,13 @@ static enum status build_into(const struct build *b, struct checkpoint *c, const
 	if (b->layers > 0 && !arch_shorten(spec, b->layers))
 		return error_set(err, STATUS_BAD_INPUT, "%s has fewer than %lld layers", hub->asked, (long long)b->layers);
 	s = usual_sequence(b, spec, &sized, err);
-	if (s == STATUS_OK)
+	if (s == STATUS_OK) {
+		while (arch_graph_at(spec, count))
+			count++;
+		which = ARENA_ARRAY(a, count, const struct arch_graph *);
+		arts = ARENA_ARRAY(a, count, struct artifact);
 		s = choose(b, spec, hub->asked, which, &count, err);
+	}
 	form.is_static = form.is_static || b->is_static;
 	form.precise = b->precise;
 	form.precise.by_engine = way->quantises;

@@ -81,7 +81,7 @@ static const char *base_name(struct arena *a, const char *path)
 	return arena_strndup(a, path + begin, length - begin);
 }
 
-static int conform(const char *on, int64_t rows, bool json, char **folders, size_t count, struct arena *a)
+static int conform(const char *on, int64_t rows, double memory_gib, bool json, char **folders, size_t count, struct arena *a)
 {
 	struct error err = { 0 };
 	struct target *target;
@@ -101,7 +101,7 @@ static int conform(const char *on, int64_t rows, bool json, char **folders, size
 		cases[i].model_type = model_type(a, folders[i]);
 		cases[i].max_abs_error = cases[i].nmse = NAN;
 	}
-	enum status s = conform_run_rows(target, cases, count, rows, each, &watch, a, &err);
+	enum status s = conform_run_rows(target, cases, count, rows, (int64_t)(memory_gib * 0x1p30), each, &watch, a, &err);
 	progress_clear();
 	if (s != STATUS_OK)
 		return cli_error(&err);
@@ -127,15 +127,18 @@ static int run(int argc, char **argv)
 {
 	const char *on = "cpu";
 	int64_t rows = 0;
+	double memory_gib = 0;
 	bool json = false;
 	const struct cli_option options[] = {
 		{ "on", CLI_TEXT, &on, "PLATFORM", "cpu, openvino, openvino:GPU, ...; default cpu" },
 		{ "batch", CLI_INTEGER, &rows, "N", "N rows of each case at once against the same rows one by one", 1, 4096 },
+		{ "memory", CLI_REAL, &memory_gib, "GIB", "limit of anonymous memory; default what is available, less a reserve",
+			0.01, 1e6 },
 		{ "json", CLI_FLAG, &json, NULL, "an array on standard output, one object a case with the reason" },
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
-		.synopsis = "assay conform [--on PLATFORM] [--batch N] [--json] CASE-DIR...",
+		.synopsis = "assay conform [--on PLATFORM] [--batch N] [--memory GIB] [--json] CASE-DIR...",
 		.text = "A case is a folder with config.json, weights.tsv, case.json and io.safetensors: a tiny model, and\n"
 			"what transformers computed with it. A case that is refused, cannot run or is none has failed. The\n"
 			"last line is 'N passed, M failed' (on standard error with --json), and N + M is the number of cases\n"
@@ -154,7 +157,7 @@ static int run(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	code = conform(on, rows, json, argv + 1, (size_t)words, &arena);
+	code = conform(on, rows, memory_gib, json, argv + 1, (size_t)words, &arena);
 	arena_done(&arena);
 	return code;
 }

@@ -132,7 +132,9 @@ static int run_import(int argc, char **argv)
 	int64_t most = 5000000;
 	const struct cli_option options[] = {
 		{ "rows", CLI_INTEGER, &most, "N",
-			"of a database of assay: one whose tables hold more rows is refused; default 5000000", 1, 1e12 },
+			"of a database of assay: one whose tables hold more rows, or 100 bytes of texts for each, is refused; "
+			"default 5000000",
+			1, 1e12 },
 		{ "db", CLI_TEXT, &db, "FILE", "the database, made where it is not there; default $ASSAY_DB, else assay.duckdb" },
 		{ .kind = CLI_END },
 	};

@@ -174,7 +174,7 @@ static void print_text(const struct inspection *x, struct arena *a)
 		emit_lines(text_get(&t));
 		text_done(&t);
 	} else {
-		const char *type = json_string_value(json_object_get(x->checkpoint.config, "model_type"));
+		const char *type = visible_short(a, json_string_value(json_object_get(x->checkpoint.config, "model_type")));
 		emit("type: %s\n", type ? type : "not given in config.json");
 	}
 	if (x->weight_count > 0) {
@@ -204,7 +204,7 @@ static json_t *bytes_json(const struct inspection *x)
 	return out;
 }
 
-static void print_json(const struct inspection *x)
+static void print_json(const struct inspection *x, struct arena *a)
 {
 	json_t *out = json_pack("{s:o, s:o, s:s?, s:b, s:s?}", "model", visible_json_string(x->hub.name), "path",
 		visible_json_string(x->hub.path), "revision", x->hub.revision, "supported", x->spec != NULL, "reason",
@@ -214,8 +214,8 @@ static void print_json(const struct inspection *x)
 		json_object_update_missing(out, spec);
 		json_decref(spec);
 	} else {
-		json_object_set_new(
-			out, "type", json_string(json_string_value(json_object_get(x->checkpoint.config, "model_type"))));
+		json_object_set_new(out, "type",
+			json_string(visible_short(a, json_string_value(json_object_get(x->checkpoint.config, "model_type")))));
 		if (!json_object_get(out, "type"))
 			json_object_set_new(out, "type", json_null());
 	}
@@ -270,7 +270,7 @@ static int run(int argc, char **argv)
 		code = cli_error(&err);
 	} else {
 		if (json)
-			print_json(&x);
+			print_json(&x, &arena);
 		else
 			print_text(&x, &arena);
 		code = x.spec ? EXIT_GOOD : EXIT_VERDICT;

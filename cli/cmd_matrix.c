@@ -13,7 +13,7 @@
 #include "report/report.h"
 #include "show.h"
 
-struct matrix {
+struct matrix_command {
 	struct cells cells;
 	struct cli_list models, architectures;
 	const char *folder;
@@ -49,7 +49,7 @@ static const char *architecture_name(size_t i, const void *table)
 }
 
 // Those that stand for each architecture; of the carried ones with --key or --all those that are of it.
-static int add_architecture(const struct matrix *x, const char *word, const char **models, size_t *count)
+static int add_architecture(const struct matrix_command *x, const char *word, const char **models, size_t *count)
 {
 	struct arena a = { 0 };
 	size_t i = 0, before = *count;
@@ -81,7 +81,7 @@ static int add_architecture(const struct matrix *x, const char *word, const char
 }
 
 // -1, or an exit code.
-static int choose_models(const struct matrix *x, struct arena *a, const char ***out, size_t *count)
+static int choose_models(const struct matrix_command *x, struct arena *a, const char ***out, size_t *count)
 {
 	const size_t named = (size_t)x->models.count, words = (size_t)x->architectures.count;
 	const char **models = ARENA_ARRAY(a, named + (words + 1) * (hub_published_count() + 3), const char *);
@@ -99,7 +99,7 @@ static int choose_models(const struct matrix *x, struct arena *a, const char ***
 }
 
 // As `assay detect` does it, into the matrix' database.
-static int detect_only(const struct matrix *x)
+static int detect_only(const struct matrix_command *x)
 {
 	struct arena a = { 0 };
 	const char **argv = ARENA_ARRAY(&a, (size_t)x->cells.on.count + 5, const char *);
@@ -129,14 +129,14 @@ struct estimate {
 	struct plan_memory *memory; // of the plan's cells: as it is now; it is asked again before each cell
 };
 
-static void estimate(const struct cells *c, struct arena *a, struct estimate *out)
+static void estimate(const struct matrix *c, struct arena *a, struct estimate *out)
 {
 	const struct plan_model *model = NULL;
 	bool tried = false;
 
-	*out = (struct estimate){ .cells = c->planned_count, .memory = ARENA_ARRAY(a, c->planned_count + 1, struct plan_memory) };
-	for (size_t i = 0; i < c->planned_count; i++) {
-		const struct planned *p = &c->planned[i];
+	*out = (struct estimate){ .cells = c->cell_count, .memory = ARENA_ARRAY(a, c->cell_count + 1, struct plan_memory) };
+	for (size_t i = 0; i < c->cell_count; i++) {
+		const struct matrix_cell *p = &c->cells[i];
 		const struct plan_model *m = p->model;
 
 		tried &= m == model;
@@ -147,7 +147,7 @@ static void estimate(const struct cells *c, struct arena *a, struct estimate *ou
 		out->refused += !runs;
 		if (!runs)
 			continue;
-		out->seconds += cells_guess_s(m, p->target, !tried);
+		out->seconds += matrix_guess_s(m, p->target, !tried);
 		if (m->makes_weights && !tried) {
 			out->synthetic_bytes += m->synthetic_bytes;
 			out->largest_bytes = m->synthetic_bytes > out->largest_bytes ? m->synthetic_bytes : out->largest_bytes;
@@ -156,20 +156,20 @@ static void estimate(const struct cells *c, struct arena *a, struct estimate *ou
 	}
 }
 
-static void print_plan(const struct matrix *x, FILE *out, struct arena *a)
+static void print_plan(const struct matrix_command *x, FILE *out, struct arena *a)
 {
-	const struct cells *c = &x->cells;
+	const struct matrix *c = &x->cells.matrix;
 	const char *cache = cache_dir(a);
-	uint64_t limit = c->cache_limit_gib >= 0 ? (uint64_t)(c->cache_limit_gib * 1073741824.0) : plan_cache_limit();
+	uint64_t limit = matrix_cache_limit(c);
 	uint64_t free_bytes = file_free_bytes(cache);
 	struct estimate e;
 
 	estimate(c, a, &e);
-	const char *axes = cells_axes(c, a);
+	const char *axes = sweep_words(&c->axes, a);
 	emit_to(out, "Plan: %zu %s = %zu %s x %zu %s%s%s; database %s\n", e.cells, cells_plural(e.cells, "cell", "cells"),
 		c->model_count, cells_plural(c->model_count, "model", "models"), c->target_count,
 		cells_plural(c->target_count, "platform", "platforms"), *axes ? " x " : "", axes, c->db);
-	if (c->batch.count > 1 && !c->no_sweep_stop)
+	if (c->axes.of[QUESTION_AT_batch].count > 1 && !c->no_sweep_stop)
 		emit_to(out,
 			"  batches from small to large; a larger one is not asked when the last gained less than 5 %% "
 			"throughput\n");
@@ -185,12 +185,12 @@ static void print_plan(const struct matrix *x, FILE *out, struct arena *a)
 					: m->hub.kind == HUB_ONNX_FILE ? "as in the file:"
 								       : "real",
 				m->weight_bytes ? ", " : "", m->weight_bytes ? show_size(a, m->weight_bytes) : "");
-		for (size_t k = 0; k < c->planned_count; k++)
-			if (c->planned[k].model == m && e.memory[k].refused)
+		for (size_t k = 0; k < c->cell_count; k++)
+			if (c->cells[k].model == m && e.memory[k].refused)
 				emit_to(out, "    on %-35s no_memory: %s\n",
-					*c->planned[k].label ? arena_printf(a, "%s, %s", c->planned[k].target->platform->name,
-								       c->planned[k].label)
-							     : c->planned[k].target->platform->name,
+					*c->cells[k].label
+						? arena_printf(a, "%s, %s", c->cells[k].target->platform->name, c->cells[k].label)
+						: c->cells[k].target->platform->name,
 					e.memory[k].refused);
 	}
 	for (size_t k = 0; k < c->target_count; k++)
@@ -208,14 +208,14 @@ static void print_plan(const struct matrix *x, FILE *out, struct arena *a)
 				"with --layers\n",
 				show_size(a, e.largest_bytes));
 	}
-	emit_to(out, "Time: about %s. A guess: %s; %zu %s without running\n\n", progress_duration(e.seconds), cells_guess_words,
+	emit_to(out, "Time: about %s. A guess: %s; %zu %s without running\n\n", progress_duration(e.seconds), matrix_guess_words,
 		e.refused, cells_plural(e.refused, "cell is answered", "cells are answered"));
 	fflush(out);
 }
 
 // ---- the end -----------------------------------------------------------------------------------------------------
 
-static enum status write_reports(const struct matrix *x, struct arena *a, struct error *err)
+static enum status write_reports(const struct matrix_command *x, struct arena *a, struct error *err)
 {
 	static const struct {
 		enum report_format format;
@@ -239,10 +239,10 @@ static enum status write_reports(const struct matrix *x, struct arena *a, struct
 	return s;
 }
 
-static int matrix(struct matrix *x)
+static int matrix(struct matrix_command *x)
 {
 	struct cells *c = &x->cells;
-	struct arena *a = &c->arena;
+	struct arena *a = &c->matrix.arena;
 	struct error err = { 0 };
 	const char **models;
 	size_t count;
@@ -270,20 +270,20 @@ static int matrix(struct matrix *x)
 	c->quiet = true;
 	code = cells_run(c);
 	if (c->json) {
-		show_json(c->results);
+		show_json(c->matrix.results);
 	} else {
 		cells_print_counts(c);
 	}
 	cells_print_crossovers(c, c->json ? stderr : stdout);
-	if (c->done > 0 && write_reports(x, a, &err) != STATUS_OK)
+	if (c->matrix.done > 0 && write_reports(x, a, &err) != STATUS_OK)
 		return cli_error(&err);
 	return code;
 }
 
 static int run(int argc, char **argv)
 {
-	struct matrix x = { .cells = { .cache_limit_gib = -1 }, .folder = "assay-out" };
-	const struct cli_option options[] = {
+	struct matrix_command x = { .cells = { CELLS_INIT }, .folder = "assay-out" };
+	const struct cli_option first[] = {
 		{ "models", CLI_LIST, &x.models, "MODEL,...",
 			"models; default: the key set. A list may also be typed with spaces: --models a b" },
 		{ "architectures", CLI_LIST, &x.architectures, "WORD,...",
@@ -296,17 +296,15 @@ static int run(int argc, char **argv)
 		{ "hardware", CLI_LIST, &x.cells.on, "PLATFORM,...", "the same as --on; all: the eight platforms" },
 		{ "detect-only", CLI_FLAG, &x.detect_only, NULL,
 			"look at the machine, write what was found into the database, print it and stop" },
-		{ "workers", CLI_INTEGER, &x.cells.workers, "N",
-			"cells side by side on different devices, never two on one; default 1", 1, 64 },
+		{ "workers", CLI_INTEGER, &x.cells.matrix.workers, "N", MATRIX_WORKERS_HELP, 1, 64 },
 		{ "output-dir", CLI_TEXT, &x.folder, "DIR",
 			"gets assay.duckdb, report.html, report.md, matrix.json and matrix.yaml; default assay-out" },
 		{ "db", CLI_TEXT, &x.cells.db, "FILE", "another DuckDB file" },
-		{ "resume", CLI_FLAG, &x.cells.resume, NULL,
+		{ "resume", CLI_FLAG, &x.cells.matrix.resume, NULL,
 			"leave out what is finished in the database; run what was interrupted again" },
 		{ "dry-run", CLI_FLAG, &x.dry_run, NULL, "print the plan and stop; nothing is fetched" },
-		CELLS_OPTIONS(x.cells),
 		{ .kind = CLI_END },
-	};
+	}, none[] = { { .kind = CLI_END } };
 	const struct cli_usage usage = {
 		.synopsis = "assay matrix [--models MODEL,...] [--on PLATFORM,...] [options]",
 		.text = "Every model on every platform and with every value of --batch, --seq and the other lists, one cell\n"
@@ -318,11 +316,11 @@ static int run(int argc, char **argv)
 			"  assay matrix --key --synthetic --on cpu,openvino --output-dir out --resume\n\n"
 			"Exit codes: 0 every cell is right, unjudged or compiles; 1 bad use or an error of assay's own; 2 a\n"
 			"cell has another verdict; 3 a cell is wrong (wins). With --fallback a cell's last try counts.\n",
-		.options = options,
+		.options = cells_options(&x.cells, first, none),
 	};
 	int words, code;
 
-	x.cells.command = cells_command(&x.cells.arena, argc, argv);
+	x.cells.matrix.command = cells_command(&x.cells.matrix.arena, argc, argv);
 	if ((code = cli_parse(&usage, argc, argv, &words)) < 0)
 		code = matrix(&x);
 	cells_done(&x.cells);

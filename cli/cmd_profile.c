@@ -65,17 +65,19 @@ static int print_row(const char *db, int64_t number, const char *html, bool as_j
 
 static int run(int argc, char **argv)
 {
-	struct cells c = { .db = cli_default_db(), .cache_limit_gib = -1, .question.profile = true };
+	struct cells c = { CELLS_INIT, .db = cli_default_db() };
 	int64_t row = 0, top = 12;
 	const char *html = NULL;
-	const struct cli_option options[] = {
-		CELLS_OPTIONS(c),
-		{ "db", CLI_TEXT, &c.db, "FILE", "DuckDB file that gets the row; default $ASSAY_DB, else assay.duckdb" },
-		{ "o", CLI_TEXT, &html, "FILE", "also a flame graph as one HTML file" },
-		{ "top", CLI_INTEGER, &top, "N", "how many single nodes to list; default 12", 0, 100000 },
-		{ "row", CLI_INTEGER, &row, "N", "print the profile of row N again; nothing runs, MODEL is left out", 1, 9e15 },
-		{ .kind = CLI_END },
-	};
+	const struct cli_option none[] = { { .kind = CLI_END } },
+				last[] = {
+					{ "db", CLI_TEXT, &c.db, "FILE",
+						"DuckDB file that gets the row; default $ASSAY_DB, else assay.duckdb" },
+					{ "o", CLI_TEXT, &html, "FILE", "also a flame graph as one HTML file" },
+					{ "top", CLI_INTEGER, &top, "N", "how many single nodes to list; default 12", 0, 100000 },
+					{ "row", CLI_INTEGER, &row, "N",
+						"print the profile of row N again; nothing runs, MODEL is left out", 1, 9e15 },
+					{ .kind = CLI_END },
+				};
 	const struct cli_usage usage = {
 		.synopsis = "assay profile MODEL [options]  |  assay profile --row N",
 		.text = "Runs the cell, then runs it again with the engine's own profile (ONNX Runtime's, OpenVINO's\n"
@@ -89,20 +91,21 @@ static int run(int argc, char **argv)
 			"  assay profile --row 7 --json\n\n"
 			"Exit codes: 0 the cell is right or unjudged; 1 bad use or an error of assay's own; 2 it has another\n"
 			"verdict (a platform that has no profile: unsupported); 3 it is wrong.\n",
-		.options = options,
+		.options = cells_options(&c, none, last),
 		.min_words = 0,
 		.max_words = 1,
 	};
 	int words, code;
 
-	c.command = cells_command(&c.arena, argc, argv);
+	c.matrix.question.profile = true;
+	c.matrix.command = cells_command(&c.matrix.arena, argc, argv);
 	code = cli_parse(&usage, argc, argv, &words);
 	if (code < 0 && (words == 0) == (row == 0))
 		code = cli_bad_use(
 			row ? "--row N prints a row that is there: MODEL is left out" : "MODEL is missing (or --row N)");
 	if (code < 0 && c.on.count > 1)
 		code = cli_bad_use("--on names %d platforms: a profile is of one", c.on.count);
-	if (code < 0 && c.task)
+	if (code < 0 && c.matrix.question.task)
 		code = cli_bad_use("--task: one forward pass is profiled");
 	if (code < 0 && row) {
 		code = print_row(c.db, row, html, c.json, (size_t)top);
@@ -111,16 +114,16 @@ static int run(int argc, char **argv)
 		code = cells_plan(&c, (const char *const *)argv + 1, (size_t)words);
 		if (code < 0) {
 			code = cells_run(&c);
-			int64_t made = json_integer_value(json_object_get(json_array_get(c.results, 0), "row"));
-			bool whole = json_is_real(
-				json_object_get(json_object_get(json_array_get(c.results, 0), "profile"), "whole_ms"));
+			const json_t *first = json_array_get(c.matrix.results, 0);
+			int64_t made = json_integer_value(json_object_get(first, "row"));
+			bool whole = json_is_real(json_object_get(json_object_get(first, "profile"), "whole_ms"));
 			if (whole) {
 				if (!c.json)
 					emit("\n");
 				int printed = print_row(c.db, made, html, c.json, (size_t)top);
 				code = printed == EXIT_GOOD ? code : printed;
 			} else if (c.json) {
-				show_json(c.results);
+				show_json(c.matrix.results);
 			}
 		}
 	}

@@ -25,9 +25,7 @@ struct recommend {
 static bool features_on(void *context, const char *platform, const char *precision, struct forecast_point *out)
 {
 	struct recommend *x = context;
-	struct question q = {
-		.batch = x->ask.batch > 0 ? x->ask.batch : 1, .sequence = x->ask.sequence, .variant.precision = precision
-	};
+	struct question q = { .batch = x->ask.batch > 0 ? x->ask.batch : 1, .sequence = x->ask.sequence, .precision = precision };
 	struct error ignored = { 0 }; // a model that cannot be built there has no prediction
 	struct target t;
 
@@ -51,8 +49,8 @@ static const char *command_of(const struct recommend *x, struct arena *a, const 
 
 	row_init(&r);
 	r.type_conformance = ""; // conformance cases are asked as always
-	q.cell.variant.precision = p->precision;
-	q.cell.variant.threads = p->threads > 0 ? p->threads : 0;
+	q.cell.precision = p->precision;
+	q.cell.threads = p->threads > 0 ? p->threads : 0;
 	return question_command(a, &q, &r);
 }
 

@@ -4,23 +4,11 @@
 
 #include "analysis/reproduce.h"
 #include "base/text.h"
-#include "run/cell.h"
 #include "cells.h"
 #include "emit.h"
 #include "progress.h"
 #include "reading.h"
 #include "show.h"
-
-static void show_phase(void *context, const char *phase)
-{
-	progress_line("row %lld again: %s", (long long)*(const int64_t *)context, phase);
-}
-
-static void show_notice(void *context, const char *text)
-{
-	(void)context;
-	progress_notice(text);
-}
 
 static void print_answer(
 	const struct reproduce *r, const struct cell_result *now, const struct reproduce_answer *answer, const char *command)
@@ -37,56 +25,90 @@ static void print_answer(
 	emit("%s\n", answer->holds ? "holds" : "does not hold");
 }
 
-// The row is read first and the file closed: asking opens it for writing.
-static enum status ask(
-	struct cells *c, struct reproduce *r, const struct machine *machine, struct cell_result *now, struct error *err)
-{
-	struct arena *a = &c->arena;
-	struct store store = { .notice = progress_notice };
-	struct cell_watch watch = { .phase = show_phase, .notice = show_notice, .context = &r->old.row.row, .stop = &cli_stop };
-	struct plan_memory memory;
-	struct plan_model *m = ARENA_NEW(a, struct plan_model);
-	struct target *t;
-	size_t count;
-	enum status st;
+// What the matrix is asked, and what becomes of its answer.
+struct again {
+	struct reproduce r;
+	struct machine machine;
+	struct matrix matrix;
+	bool json, has_answer, holds;
+};
 
-	if ((st = plan_targets(&t, &count, a, &r->on, 1, r->options, err)) ||
-		(st = plan_model(m, a, r->model, &r->question, err)))
-		return st;
-	progress_line("looking at the engines");
-	json_t *platforms = detect_platforms(t, count, false);
-	plan_choose(t, count, platforms, a);
+// The result lasts for the event: the answer is held against the old one, and shown, here.
+static void answer(struct again *x, const struct cell_result *now)
+{
+	struct arena a = { 0 };
+	struct reproduce_answer answer;
+
+	reproduce_judge(&x->r, now, &x->machine, &a, &answer);
+	x->has_answer = true;
+	x->holds = answer.holds;
+	if (x->json) {
+		json_t *out = reproduce_json(&x->r, now, &answer);
+
+		show_json(out);
+		json_decref(out);
+	} else {
+		print_answer(&x->r, now, &answer, reproduce_command(&a, &x->r));
+	}
+	arena_done(&a);
+}
+
+static void show(void *context, const struct matrix_event *e)
+{
+	struct again *x = context;
+
+	if (e->kind == MATRIX_PROGRESS) {
+		progress_line("row %lld again: %s", (long long)x->r.old.row.row, e->text);
+	} else if (e->kind == MATRIX_READING) {
+		progress_bytes((void *)(uintptr_t) "reading the model's files, to know what it is", e->done, e->total);
+	} else if (e->kind == MATRIX_NOTICE) {
+		progress_notice(e->text);
+	} else if (e->kind == MATRIX_RESULT) {
+		progress_clear();
+		answer(x, e->result);
+	}
+}
+
+// The row is read first and the file closed: asking opens it for writing.
+static int ask(struct again *x, const char *db)
+{
+	struct matrix *m = &x->matrix;
+	struct error err = { 0 };
+	enum status s;
+
+	machine_detect(&x->machine, &m->arena);
+	cli_catch_stop();
+	m->question = x->r.question;
+	m->options = x->r.options;
+	m->on = &x->r.on;
+	m->on_count = 1;
+	m->db = db;
+	m->stop = &cli_stop;
+	m->event = show;
+	m->context = x;
+	s = matrix_check(m, 1, &err);
+	if (!s)
+		s = matrix_plan(m, &x->r.model, 1, &err);
 	progress_clear();
-	st = store_open(&store, c->db, false, err);
-	if (!st)
-		st = store_begin_run(&store, machine, c->command, err);
-	if (!st)
-		st = store_detection(&store, platforms, err);
-	json_decref(platforms);
-	if (!st)
-		st = plan_identify_or_refuse(
-			m, a, progress_bytes, (void *)(uintptr_t) "reading the model's files, to know what it is", err);
-	plan_memory(&memory, a, m, t, &r->question);
-	if (!st && !t->absent && !memory.refused)
-		st = plan_weights(
-			m, a, &r->question, plan_cache_limit(), progress_bytes, (void *)"writing synthetic weights", err);
-	if (!st)
-		st = plan_run(m, t, &r->question, &memory, NULL, &store, &watch, a, now, err);
+	if (!s)
+		s = matrix_run(m, &err);
 	progress_clear();
-	if (!st)
-		st = store_end_run(&store, err);
-	store_close(&store);
-	return st;
+	if (s)
+		return cli_error(&err);
+	if (!x->has_answer)
+		emit_error("assay: stopped before it was asked\n");
+	return x->has_answer && x->holds ? EXIT_GOOD : EXIT_VERDICT;
 }
 
 static int run(int argc, char **argv)
 {
-	struct cells c = { .db = cli_default_db() };
+	struct again x = { .matrix = MATRIX_INIT };
+	const char *db = cli_default_db();
 	bool command_only = false;
 	const struct cli_option options[] = {
 		{ "command", CLI_FLAG, &command_only, NULL, "only print the line that asks the row's question" },
-		{ "json", CLI_FLAG, &c.json, NULL, "an object on standard output" },
-		{ "db", CLI_TEXT, &c.db, "FILE", "the database; default $ASSAY_DB, else assay.duckdb" },
+		{ "json", CLI_FLAG, &x.json, NULL, "an object on standard output" },
+		{ "db", CLI_TEXT, &db, "FILE", "the database; default $ASSAY_DB, else assay.duckdb" },
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
@@ -111,51 +133,33 @@ static int run(int argc, char **argv)
 		.max_words = 1,
 	};
 	struct store store = cli_reading();
-	struct machine machine;
-	struct reproduce r;
-	struct cell_result now;
-	struct reproduce_answer answer;
+	struct arena *a = &x.matrix.arena;
 	struct error err = { 0 };
 	int64_t row;
 	int words, code;
 
-	c.command = cells_command(&c.arena, argc, argv);
+	x.matrix.command = cells_command(a, argc, argv);
 	code = cli_parse(&usage, argc, argv, &words);
 	if (code < 0 && !text_to_int(argv[1], 1, INT64_MAX - 1, &row))
 		code = cli_bad_use("'%s' is no number of a row", argv[1]);
-	if (code >= 0) {
-		cells_done(&c);
-		return code;
-	}
-	enum status st = store_open_settled(&store, c.db, &err);
-	if (!st)
-		st = reproduce_read(&store, &c.arena, row, &r, &err);
-	store_close(&store);
-	if (st) {
-		code = cli_error(&err);
-	} else if (command_only) {
-		emit("%s\n", reproduce_command(&c.arena, &r));
-		code = EXIT_GOOD;
-	} else if (reproduce_check(&r, &err)) {
-		code = cli_error(&err);
-	} else if ((code = cli_cache_ready()) < 0) {
-		machine_detect(&machine, &c.arena);
-		cli_catch_stop();
-		if (ask(&c, &r, &machine, &now, &err)) {
+	if (code < 0) {
+		enum status s = store_open_settled(&store, db, &err);
+
+		if (!s)
+			s = reproduce_read(&store, a, row, &x.r, &err);
+		store_close(&store);
+		if (!s && command_only)
+			emit("%s\n", reproduce_command(a, &x.r));
+		else if (!s)
+			s = reproduce_check(&x.r, &err);
+		if (s)
 			code = cli_error(&err);
-		} else {
-			reproduce_judge(&r, &now, &machine, &c.arena, &answer);
-			if (c.json) {
-				json_t *out = reproduce_json(&r, &now, &answer);
-				show_json(out);
-				json_decref(out);
-			} else {
-				print_answer(&r, &now, &answer, reproduce_command(&c.arena, &r));
-			}
-			code = answer.holds ? EXIT_GOOD : EXIT_VERDICT;
-		}
+		else if (command_only)
+			code = EXIT_GOOD;
+		else if ((code = cli_cache_ready()) < 0)
+			code = ask(&x, db);
 	}
-	cells_done(&c);
+	matrix_done(&x.matrix);
 	return code;
 }
 

@@ -7,12 +7,13 @@
 
 static int run(int argc, char **argv)
 {
-	struct cells c = { .db = cli_default_db(), .cache_limit_gib = -1 };
-	const struct cli_option options[] = {
-		CELLS_OPTIONS(c),
-		{ "db", CLI_TEXT, &c.db, "FILE", "DuckDB file that gets the rows; default $ASSAY_DB, else assay.duckdb" },
-		{ .kind = CLI_END },
-	};
+	struct cells c = { CELLS_INIT, .db = cli_default_db() };
+	const struct cli_option none[] = { { .kind = CLI_END } },
+				last[] = {
+					{ "db", CLI_TEXT, &c.db, "FILE",
+						"DuckDB file that gets the rows; default $ASSAY_DB, else assay.duckdb" },
+					{ .kind = CLI_END },
+				};
 	const struct cli_usage usage = {
 		.synopsis = "assay run MODEL... [options]",
 		.text = "MODEL is a folder with config.json and safetensors files, an .onnx file, a name in the Hub's cache,\n"
@@ -23,20 +24,20 @@ static int run(int argc, char **argv)
 			"  assay run ./my-checkpoint --on openvino --batch 8 --seq 256 --json\n\n"
 			"Exit codes: 0 every cell is right, unjudged or compiles; 1 bad use or an error of assay's own; 2 a\n"
 			"cell has another verdict; 3 a cell is wrong (wins). With --fallback a cell's last try counts.\n",
-		.options = options,
+		.options = cells_options(&c, none, last),
 		.min_words = 1,
 		.max_words = -1,
 	};
 	int words, code;
 
-	c.command = cells_command(&c.arena, argc, argv);
+	c.matrix.command = cells_command(&c.matrix.arena, argc, argv);
 	code = cli_parse(&usage, argc, argv, &words);
 	c.quiet = c.json;
 	if (code < 0 && (code = cells_plan(&c, (const char *const *)argv + 1, (size_t)words)) < 0) {
 		code = cells_run(&c);
 		if (c.json)
-			show_json(c.results);
-		else if (json_array_size(c.results) > 1)
+			show_json(c.matrix.results);
+		else if (json_array_size(c.matrix.results) > 1)
 			cells_print_counts(&c);
 		cells_print_crossovers(&c, c.json ? stderr : stdout);
 	}

@@ -17,12 +17,12 @@ struct command {
 	int (*run)(int argc, char **argv); // argv[0] is the command's name; returns the exit code
 };
 
-enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_INTEGER, CLI_REAL, CLI_LIST, CLI_INTEGERS, CLI_END };
+enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_INTEGER, CLI_REAL, CLI_LIST, CLI_VALUES, CLI_GIB, CLI_END };
 
 struct cli_option {
 	const char *name; // "batch" for --batch N and --batch=N; one letter, "o", for -o N and --o N
 	enum cli_kind kind;
-	void *out;            // bool *, const char **, int64_t *, double *, struct cli_list *, struct cli_integers *
+	void *out; // bool *, const char **, int64_t *, double *, struct cli_list * (LIST, VALUES), int64_t * of bytes (GIB)
 	const char *argument; // "N" in the help; NULL for a flag
 	const char *help;     // NULL: not listed (another spelling of the option above)
 	double min, max;      // of a number; both 0: any
@@ -31,11 +31,7 @@ struct cli_option {
 struct cli_list {
 	const char **items;
 	int count;
-}; // "a,b,c" and repeated options add up; lives till exit
-struct cli_integers {
-	int64_t *items;
-	int count;
-}; // "1,2,4": likewise
+}; // of LIST: "a,b,c" and repeated options add up; of VALUES: each as typed, "1,2,4" is one; lives till exit
 
 struct cli_usage {
 	const char *synopsis;             // "assay run MODEL... [options]"

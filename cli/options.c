@@ -149,36 +149,23 @@ static struct arena lists; // what lists hold lives till exit
 
 static void list_add(struct cli_list *list, const char *text)
 {
-	while (*text) {
-		size_t length = strcspn(text, ",");
-		if (length) {
-			const char **items = ARENA_ARRAY(&lists, (size_t)list->count + 1, const char *);
-			if (list->count)
-				memcpy(items, list->items, (size_t)list->count * sizeof *items);
-			items[list->count++] = arena_strndup(&lists, text, length);
-			list->items = items;
-		}
-		text += length + (text[length] == ',');
-	}
+	const char **items = ARENA_ARRAY(&lists, (size_t)list->count + 1, const char *);
+
+	if (list->count)
+		memcpy(items, list->items, (size_t)list->count * sizeof *items);
+	items[list->count++] = text;
+	list->items = items;
 }
 
-static int integers_add(struct cli_integers *list, const struct cli_option *o, const char *shown, const char *text)
+static void list_split(struct cli_list *list, const char *text)
 {
 	while (*text) {
 		size_t length = strcspn(text, ",");
-		const char *word = arena_strndup(&lists, text, length);
-		int64_t integer;
 
-		if (!text_to_int(word, (int64_t)o->min, (int64_t)o->max, &integer))
-			return cli_bad_use("%s wants a whole number from %.0f to %.0f, not '%s'", shown, o->min, o->max, word);
-		int64_t *items = ARENA_ARRAY(&lists, (size_t)list->count + 1, int64_t);
-		if (list->count)
-			memcpy(items, list->items, (size_t)list->count * sizeof *items);
-		items[list->count++] = integer;
-		list->items = items;
+		if (length)
+			list_add(list, arena_strndup(&lists, text, length));
 		text += length + (text[length] == ',');
 	}
-	return 0;
 }
 
 static int set_value(const struct cli_option *o, const char *shown, const char *value)
@@ -192,10 +179,11 @@ static int set_value(const struct cli_option *o, const char *shown, const char *
 		*(const char **)o->out = value;
 		return 0;
 	case CLI_LIST:
+		list_split(o->out, value);
+		return 0;
+	case CLI_VALUES:
 		list_add(o->out, value);
 		return 0;
-	case CLI_INTEGERS:
-		return integers_add(o->out, o, shown, value);
 	case CLI_INTEGER:
 		if (!text_to_int(value, limited ? (int64_t)o->min : INT64_MIN, limited ? (int64_t)o->max : INT64_MAX, &integer))
 			return limited
@@ -204,10 +192,14 @@ static int set_value(const struct cli_option *o, const char *shown, const char *
 		*(int64_t *)o->out = integer;
 		return 0;
 	case CLI_REAL:
+	case CLI_GIB:
 		if (!text_to_double(value, limited ? o->min : -1e300, limited ? o->max : 1e300, &real))
 			return limited ? cli_bad_use("%s wants a number from %g to %g, not '%s'", shown, o->min, o->max, value)
 				       : cli_bad_use("%s wants a number, not '%s'", shown, value);
-		*(double *)o->out = real;
+		if (o->kind == CLI_GIB)
+			*(int64_t *)o->out = (int64_t)(real * 1073741824.0);
+		else
+			*(double *)o->out = real;
 		return 0;
 	case CLI_FLAG:
 	case CLI_END:
@@ -272,7 +264,7 @@ static int parse_option(const struct cli_usage *usage, int argc, char **argv, in
 	if (o->kind != CLI_TEXT && *value == '\0')
 		return cli_bad_use("%s wants a value: %s", shown, o->argument ? o->argument : "VALUE");
 	int code = set_value(o, shown, value);
-	while (code == 0 && usage->max_words == 0 && (o->kind == CLI_LIST || o->kind == CLI_INTEGERS) && *i + 1 < argc &&
+	while (code == 0 && usage->max_words == 0 && (o->kind == CLI_LIST || o->kind == CLI_VALUES) && *i + 1 < argc &&
 		argv[*i + 1][0] != '-' && argv[*i + 1][0])
 		code = set_value(o, shown, argv[++*i]);
 	return code;

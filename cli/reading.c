@@ -15,7 +15,13 @@ static void give_up(const char *sentence)
 	_exit(EXIT_USE);
 }
 
+static void notice(void *context, const char *sentence)
+{
+	(void)context;
+	progress_notice(sentence);
+}
+
 struct store cli_reading(void)
 {
-	return (struct store){ .notice = progress_notice, .limits = { .memory_bytes = READING_MEMORY, .give_up = give_up } };
+	return (struct store){ .notice = notice, .limits = { .memory_bytes = READING_MEMORY, .give_up = give_up } };
 }

@@ -39,17 +39,16 @@ enum ab_metric ab_metric_find(const char *word)
 const char *ab_side_name(struct arena *a, const struct target *t, const struct question *q)
 {
 	const char *own = t->options ? t->options : "";
-	const struct variant *v = &q->variant;
 	const char *out = arena_printf(a, "%s%s%s%s%s%s%s%s", t->platform->name, t->device && *t->device ? ":" : "",
 		t->device ? t->device : "", *own ? " " : "", own,
 		q->is_static            ? " static"
 			: q->is_dynamic ? " dynamic"
 					: "",
-		v->precision ? " " : "", v->precision ? v->precision : "");
+		q->precision ? " " : "", q->precision ? q->precision : "");
 
-	if (v->threads > 0)
-		out = arena_printf(a, "%s %lld thread%s", out, (long long)v->threads, v->threads == 1 ? "" : "s");
-	return v->image_size > 0 ? arena_printf(a, "%s images of %lld", out, (long long)v->image_size) : out;
+	if (q->threads > 0)
+		out = arena_printf(a, "%s %lld thread%s", out, (long long)q->threads, q->threads == 1 ? "" : "s");
+	return q->image_size > 0 ? arena_printf(a, "%s images of %lld", out, (long long)q->image_size) : out;
 }
 
 // ---- the cells -----------------------------------------------------------------------------------------------------------

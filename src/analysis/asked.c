@@ -14,12 +14,9 @@ const char *asked_name(enum asked_field f)
 #define X(code, name) [ASKED_##code] = name,
 		ASKED_LIST(X)
 #undef X
-#define X(kind, name, meaning) [ASKED_variant_##name] = #name,
-			VARIANT_LIST(X)
-#undef X
 	};
 
-	return names[f];
+	return f < ASKED_QUESTION ? names[f] : question_members[f - ASKED_QUESTION].name;
 }
 
 static const char *number(struct arena *a, int64_t n)
@@ -27,27 +24,16 @@ static const char *number(struct arena *a, int64_t n)
 	return n > 0 ? arena_printf(a, "%lld", (long long)n) : NULL;
 }
 
-static const char *word_TEXT(struct arena *a, const char *text)
+static const char *word(const char *text)
 {
-	(void)a;
 	return text && *text ? text : NULL;
-}
-
-static const char *word_INTEGER(struct arena *a, int64_t n)
-{
-	return number(a, n);
-}
-
-static const char *word_REAL(struct arena *a, double x)
-{
-	return x > 0 ? arena_printf(a, "%g", x) : NULL;
 }
 
 // Two cells that were asked the same but for the length, which both left to the default.
 static bool same_but_length(const struct cell *x, const struct cell *y)
 {
 	return text_is(x->model, y->model) && x->sequence == 0 && y->sequence == 0 && x->batch == y->batch &&
-		x->layers == y->layers && x->new_tokens == y->new_tokens && x->variant.image_size == y->variant.image_size;
+		x->layers == y->layers && x->new_tokens == y->new_tokens && x->image_size == y->image_size;
 }
 
 static int64_t length_of(const struct side_row *r, const struct side *const *sides, size_t side_count)
@@ -81,20 +67,18 @@ void asked_of(struct asked *out, struct arena *a, const struct side_row *r, cons
 	out->field[ASKED_PROMPT] = number(a, prompt);
 	out->field[ASKED_NEW] = number(a, fresh);
 	out->field[ASKED_PLATFORM] = c->requested ? c->requested : c->platform;
-	out->field[ASKED_DEVICE] = word_TEXT(a, c->device);
-	out->field[ASKED_OPTIONS] = word_TEXT(a, r->question.own_options);
+	out->field[ASKED_DEVICE] = word(c->device);
+	out->field[ASKED_OPTIONS] = word(r->question.own_options);
 	out->field[ASKED_SHAPES] = c->is_static ? "static" : c->is_dynamic ? "dynamic" : NULL;
 	out->field[ASKED_SEED] = number(a, (int64_t)c->seed);
-	out->field[ASKED_GOLDEN] = word_TEXT(a, c->golden);
+	out->field[ASKED_GOLDEN] = word(c->golden);
 	// Inputs from a file have its shapes, whatever the defaults are.
 	bool has_shapes = c->golden == NULL && row->golden_file == NULL;
 	out->field[ASKED_BATCH] = has_shapes ? number(a, c->batch > 0 ? c->batch : 1) : NULL;
 	out->field[ASKED_SEQUENCE] = has_shapes && fresh <= 0 ? number(a, length_of(r, sides, side_count)) : NULL;
-#define X(kind, name, meaning) out->field[ASKED_variant_##name] = word_##kind(a, c->variant.name);
-	VARIANT_LIST(X)
-#undef X
-	// How long it was looked at is no part of what was asked.
-	out->field[ASKED_variant_effort] = out->field[ASKED_variant_cycles] = NULL;
+	for (size_t i = 0; i < QUESTION_COUNT; i++)
+		if (question_place((enum question_at)i) == QUESTION_ROW || question_place((enum question_at)i) == QUESTION_JUDGED)
+			out->field[ASKED_QUESTION + i] = member_word(&question_members[i], a, &c->question);
 }
 
 bool asked_same(const struct asked *x, const struct asked *y, uint64_t leave)
@@ -174,7 +158,7 @@ const char *asked_qualifiers(
 	} said[] = {
 		{ ASKED_WEIGHTS, QUALIFY_WEIGHTS },
 		{ ASKED_LAYERS, QUALIFY_LAYERS },
-		{ ASKED_variant_precision, QUALIFY_PRECISION },
+		{ ASKED_QUESTION + QUESTION_AT_precision, QUALIFY_PRECISION },
 	};
 	const char **words = ARENA_ARRAY(a, count + 1, const char *);
 	unsigned which = QUALIFY_ALL;

@@ -22,15 +22,13 @@
 	X(BATCH, "batch") \
 	X(SEQUENCE, "tokens")
 
-// The fields of VARIANT_LIST follow these.
+// The members of struct question follow these; those that tell questions apart and are not above have values.
 enum asked_field {
 #define X(code, name) ASKED_##code,
 	ASKED_LIST(X)
 #undef X
-#define X(kind, name, meaning) ASKED_variant_##name,
-		VARIANT_LIST(X)
-#undef X
-			ASKED_COUNT
+		ASKED_QUESTION,
+	ASKED_COUNT = ASKED_QUESTION + QUESTION_COUNT
 };
 const char *asked_name(enum asked_field f);
 

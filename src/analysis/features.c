@@ -16,7 +16,7 @@ static enum status build(struct graph **out, const struct spec *s, const struct 
 	arch_input_hints(s, &hints);
 	if (form->is_static)
 		inputs_bind(g, &hints, shape);
-	st = arch_build(s, c, ARCH_WHOLE, g, err);
+	st = arch_build(s, c, &arch_whole, g, err);
 	*out = g;
 	return st;
 }
@@ -30,7 +30,7 @@ static enum status features(struct forecast_point *out, struct arena *a, const s
 	struct graph_cost cost;
 	struct input_hints hints;
 	struct input_shape shape;
-	enum status st = precision_parse(&form.precise, q->variant.precision, err);
+	enum status st = precision_parse(&form.precise, q->precision, err);
 
 	if (!st && platform_precision(t->route, form.precise.precision)->by != PRECISION_BY_GRAPH)
 		form.precise = (struct precise){ 0 };

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "run/child_memory.h"
 #include "stats/stats.h"
 #include "store/store.h"
 
@@ -16,6 +17,13 @@ static const double between_processes = 0.10;
 static const double widest_interval = 0.25; // over the median: what is wider holds against everything
 static const double same_error = 2;         // times as large: sums in another order make that much
 static const double no_error = 1e-6;        // below it a difference is rounding
+static const double timeout_most_s = 3600, quiet_most_s = 600;
+
+// 0, the default, for what is no time.
+static double within(double seconds, double most)
+{
+	return seconds > 0 ? fmin(seconds, most) : 0;
+}
 
 static const char *model_now(struct arena *a, const struct store_question *q, const char **moved)
 {
@@ -45,7 +53,11 @@ enum status reproduce_read(struct store *s, struct arena *a, int64_t row, struct
 	const struct store_question *q = &out->old.question;
 	const struct cell *c = &q->cell;
 	const struct row *r = &out->old.row;
+	const char *from;
+	int64_t available = 0;
 
+	if ((st = child_memory_default(&available, &from, a, "", err)))
+		return st;
 	if (r->source)
 		return error_set(err, STATUS_BAD_INPUT, "row %lld was measured by %s: assay was not asked for it", (long long)row,
 			r->source);
@@ -55,31 +67,20 @@ enum status reproduce_read(struct store *s, struct arena *a, int64_t row, struct
 	out->model = model_now(a, q, &out->moved);
 	out->on = question_target(a, q);
 	out->options = q->own_options;
-	out->question = (struct question){
-		.batch = c->batch,
-		.sequence = c->sequence,
-		.runs = c->runs,
-		.layers = c->layers,
-		.prompt_tokens = c->prompt_tokens,
-		.new_tokens = c->new_tokens,
-		.seed = c->seed,
-		.synthetic = c->synthetic,
-		.is_static = c->is_static,
-		.is_dynamic = c->is_dynamic,
-		.no_fallback = c->no_fallback,
-		.allow_fallback = c->allow_fallback,
-		.no_explain = c->no_explain,
-		.no_conform = r->type_conformance == NULL,
-		.timeout_s = c->timeout_s,
-		.quiet_wait_s = c->quiet_wait_s,
-		.memory_bytes = c->memory_bytes,
-		.force = c->force,
-		.golden = c->golden,
-		.variant = c->variant,
-	};
+	out->question = c->question;
+	out->question.profile = false; // its cells have no profile to hold against each other
+	if (!q->knows_conform)
+		out->question.no_conform = r->type_conformance == NULL;
+	// A row may be a stranger's: what it asks for has limits here. The default of memory holds, which --force lifts.
+	out->question.timeout_s = within(c->timeout_s, timeout_most_s);
+	out->question.quiet_wait_s = within(c->quiet_wait_s, quiet_most_s);
+	if (c->memory_bytes < 0 || (available > 0 && c->memory_bytes > available))
+		out->question.memory_bytes = c->memory_bytes < 0 ? 0 : available;
+	out->question.force = false;
 	if (q->is_rebuilt && r->new_tokens != ROW_NONE) {
 		out->question.prompt_tokens = r->prompt_tokens;
 		out->question.new_tokens = r->new_tokens;
+		out->question.task = "generate";
 	}
 	if (c->golden && !file_exists(c->golden) && q->golden_file && file_exists(q->golden_file))
 		out->question.golden = q->golden_file;

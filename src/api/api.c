@@ -1,30 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public functions of include/assay.h, on top of plan.h. Nothing is decided here: the command line goes the same way.
+// The public functions of include/assay.h, on top of plan/matrix.h. Nothing is decided here: the command line goes the same way.
 #include "assay.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/plan.h"
+#include "base/text.h"
 #include "base/visible.h"
-#include "cell/protocol.h"
+#include "hub/fetch.h"
+#include "hub/hub.h"
+#include "plan/matrix.h"
 #include "report/report.h"
-#include "run/cell.h"
 
-struct owned_row {
-	struct assay_row row; // first: assay_row_free gets its address
-	struct arena arena;
-	char *json;
-};
+#define X(code, word, exit, sentence) \
+	_Static_assert((int)ASSAY_VERDICT_##code == (int)VERDICT_##code, "verdicts have the same numbers inside and outside");
+VERDICT_LIST(X)
+#undef X
 
-static int fail(struct assay_error *out, const struct error *err)
+static enum assay_status fail(struct assay_error *out, enum status s, const struct error *err)
 {
 	if (out) {
 		size_t length = strnlen(err->text, sizeof out->text - 1);
+
 		memcpy(out->text, err->text, length);
 		out->text[length] = '\0';
 	}
-	return 1;
+	return s == STATUS_BAD_INPUT ? ASSAY_BAD_INPUT : ASSAY_FAILED;
 }
 
 const char *assay_version(void)
@@ -32,128 +34,52 @@ const char *assay_version(void)
 	return ASSAY_VERSION;
 }
 
-static int is_stopped(void *context, uint64_t done, uint64_t total)
+// ---- rows ------------------------------------------------------------------------------------------------------------
+
+struct owned_row {
+	struct assay_row row; // first: assay_row_free gets its address
+	struct arena arena;
+	char *json;
+};
+
+static struct owned_row *make_row(const struct cell_result *result)
 {
-	const struct assay_cell *cell = context;
-
-	(void)done;
-	(void)total;
-	return cell->stop && *cell->stop;
-}
-
-// After a stop the cell still begins, to end as interrupted; its key is no model's.
-static enum status identify(struct plan_model *m, struct arena *a, const struct assay_cell *cell, struct error *err)
-{
-	struct error why = { 0 };
-	enum status s = plan_identify(m, a, is_stopped, (void *)(uintptr_t)cell, &why);
-
-	return s == STATUS_OK || s == STATUS_INTERRUPTED ? STATUS_OK : error_set(err, s, "%s", why.text);
-}
-
-static enum status run(const struct assay_cell *cell, struct arena *a, struct cell_result *result, struct error *err)
-{
-	struct question q = {
-		.batch = cell->batch,
-		.sequence = cell->sequence,
-		.runs = cell->runs,
-		.layers = cell->layers,
-		.seed = cell->seed,
-		.synthetic = cell->synthetic != 0,
-		.is_static = cell->static_shapes != 0,
-		.timeout_s = cell->timeout_s,
-		.memory_bytes = cell->memory_bytes,
-		.force = cell->force != 0,
-		.golden = cell->golden,
-		.allow_fallback = cell->allow_fallback != 0,
-		.variant = { .precision = cell->precision, .threads = cell->threads, .effort = cell->effort },
-	};
-	struct precise precise;
-	struct cell_watch watch = { .phase = cell->phase, .context = cell->context, .stop = (volatile sig_atomic_t *)cell->stop };
-	const char *platform = cell->platform ? cell->platform : "cpu";
-	struct plan_model model;
-	struct plan_memory memory = { 0 };
-	struct target *target;
-	struct store store = { 0 };
-	struct machine machine;
-	size_t count;
-
-	if (!cell->model)
-		return error_set(err, STATUS_BAD_INPUT, "assay_cell.model is NULL: name a folder or a model");
-	if (!effort_find(cell->effort))
-		return error_set(
-			err, STATUS_BAD_INPUT, "assay_cell.effort \"%s\": there are rapid, quick and normal", cell->effort);
-	enum status s = precision_parse(&precise, cell->precision, err);
-	if (s == STATUS_OK)
-		s = plan_targets(&target, &count, a, &platform, 1, cell->options, err);
-	if (s == STATUS_OK)
-		s = plan_model(&model, a, cell->model, &q, err);
-	if (s == STATUS_OK)
-		s = identify(&model, a, cell, err);
-	if (s == STATUS_OK)
-		plan_memory(&memory, a, &model, target, &q);
-	if (s == STATUS_OK && !memory.refused)
-		s = plan_weights(&model, a, &q, plan_cache_limit(), NULL, NULL, err);
-	if (s != STATUS_OK || !cell->db)
-		return s != STATUS_OK ? s : plan_run(&model, target, &q, &memory, NULL, NULL, &watch, a, result, err);
-	machine_detect(&machine, a);
-	s = store_open(&store, cell->db, false, err);
-	if (s == STATUS_OK)
-		s = store_begin_run(&store, &machine, "assay_run", err);
-	if (s == STATUS_OK) {
-		json_t *platforms = detect_platforms(target, 1, false);
-		s = store_detection(&store, platforms, err);
-		json_decref(platforms);
-	}
-	if (s == STATUS_OK)
-		s = plan_run(&model, target, &q, &memory, NULL, &store, &watch, a, result, err);
-	if (s == STATUS_OK)
-		s = store_end_run(&store, err);
-	store_close(&store);
-	return s;
-}
-
-int assay_run(const struct assay_cell *cell, struct assay_row **row, struct assay_error *error)
-{
-	struct error err = { 0 };
-	struct cell_result result = { 0 };
 	struct owned_row *out = calloc(1, sizeof *out);
 
 	if (!out)
 		abort();
-	if (run(cell, &out->arena, &result, &err) != STATUS_OK) {
-		assay_row_free(&out->row);
-		return fail(error, &err);
-	}
-	json_t *json = plan_json(&result);
-	const struct row *r = &result.row;
+	struct arena *a = &out->arena;
+	const struct row *r = &result->row;
+	json_t *json = plan_json(result);
 	out->json = visible_json(json, JSON_INDENT(2));
 	json_decref(json);
-	// The texts die with the arena; the model's name may be the caller's, so it is copied.
 	out->row = (struct assay_row){
-		.model = arena_strdup(&out->arena, r->model),
-		.requested = arena_strdup(&out->arena, r->requested),
-		.actual = r->actual,
-		.device = arena_strdup(&out->arena, r->device),
-		.verdict = verdict_word(result.verdict),
-		.sentence = verdict_sentence(result.verdict),
-		.cause = r->cause,
-		.reference = r->reference,
+		.model = arena_strdup(a, r->model),
+		.requested = arena_strdup(a, r->requested),
+		.actual = arena_strdup(a, r->actual),
+		.device = arena_strdup(a, r->device),
+		.verdict = (enum assay_verdict)result->verdict,
+		.verdict_word = verdict_word(result->verdict),
+		.sentence = verdict_sentence(result->verdict),
+		.cause = arena_strdup(a, r->cause),
+		.reference = arena_strdup(a, r->reference),
 		.load_ms = r->load_ms,
 		.first_ms = r->first_ms,
 		.latency_ms = r->latency_ms,
 		.peak_anonymous_mib = r->peak_anonymous_mib,
 		.max_abs_error = r->max_abs_error,
 		.cosine = r->cosine,
-		.exit_code = verdict_exit_code(result.verdict),
+		.exit_code = verdict_exit_code(result->verdict),
+		.number = r->row == ROW_NONE ? 0 : r->row,
 		.json = out->json,
 	};
-	*row = &out->row;
-	return 0;
+	return out;
 }
 
 void assay_row_free(struct assay_row *row)
 {
 	struct owned_row *owned = (struct owned_row *)row;
+
 	if (!owned)
 		return;
 	arena_done(&owned->arena);
@@ -161,16 +87,205 @@ void assay_row_free(struct assay_row *row)
 	free(owned);
 }
 
-int assay_detect_json(char **json, struct assay_error *error)
+// ---- a matrix --------------------------------------------------------------------------------------------------------
+
+static void tell(const struct assay_matrix *to, enum assay_event_kind kind, const struct matrix_event *e, const char *text)
+{
+	if (to->event)
+		to->event(to->context,
+			&(struct assay_event){ .kind = kind,
+				.cell = e->label,
+				.text = text,
+				.number = e->row,
+				.seconds_left = e->kind == MATRIX_PROGRESS ? e->seconds_left : (double)NAN });
+}
+
+static void tell_row(const struct assay_matrix *to, const struct matrix_event *e)
+{
+	struct owned_row *row = make_row(e->result);
+
+	if (to->event)
+		to->event(to->context,
+			&(struct assay_event){ .kind = ASSAY_EVENT_ROW,
+				.cell = e->label,
+				.text = e->text,
+				.row = &row->row,
+				.number = row->row.number,
+				.seconds_left = (double)NAN });
+	assay_row_free(&row->row);
+}
+
+static void on_event(void *context, const struct matrix_event *e)
+{
+	const struct assay_matrix *to = context;
+	struct arena a = { 0 };
+
+	switch (e->kind) {
+	case MATRIX_READING:
+		tell(to, ASSAY_EVENT_PROGRESS, e, arena_printf(&a, "%s: reading its files", e->text));
+		break;
+	case MATRIX_PROGRESS:
+		tell(to, ASSAY_EVENT_PROGRESS, e, e->text);
+		break;
+	case MATRIX_NOTICE:
+		tell(to, ASSAY_EVENT_NOTICE, e, e->text);
+		break;
+	case MATRIX_RESULT:
+		tell_row(to, e);
+		break;
+	case MATRIX_FOUND:
+		tell(to, ASSAY_EVENT_FOUND, e, e->text);
+		break;
+	case MATRIX_TAKEN:
+		tell(to, ASSAY_EVENT_TAKEN, e, NULL);
+		break;
+	case MATRIX_SWEEP_ENDED:
+		tell(to, ASSAY_EVENT_SWEEP_ENDED, e, e->text);
+		break;
+	case MATRIX_CHAIN: // each of its tries was a row
+		break;
+	}
+	arena_done(&a);
+}
+
+static size_t count_of(const char *const *words)
+{
+	size_t n = 0;
+
+	while (words && words[n])
+		n++;
+	return n;
+}
+
+static enum status add_options(struct matrix *m, const char *const *options, struct error *err)
+{
+	enum status s = STATUS_OK;
+
+	for (size_t i = 0; i < count_of(options) && s == STATUS_OK; i++)
+		s = matrix_option(m, options[i], err);
+	return s;
+}
+
+static enum status plan(struct matrix *m, const struct assay_matrix *x, struct error *err)
+{
+	const size_t models = count_of(x->models);
+	enum status s;
+
+	if (models == 0)
+		return error_set(err, STATUS_BAD_INPUT, "no model is named");
+	m->on = x->platforms;
+	m->on_count = count_of(x->platforms);
+	m->db = x->db;
+	m->resume = x->resume != 0;
+	m->is_numbered = true;
+	m->command = "assay_matrix_run";
+	m->stop = (volatile sig_atomic_t *)(uintptr_t)x->stop;
+	m->polls_stop = x->stop != NULL;
+	if ((s = add_options(m, x->options, err)) || (s = matrix_check(m, models, err)))
+		return s;
+	return matrix_plan(m, x->models, models, err);
+}
+
+enum assay_status assay_matrix_run(const struct assay_matrix *matrix, struct assay_error *error)
+{
+	struct matrix m = MATRIX_INIT;
+	struct assay_matrix x = { 0 };
+	struct error err = { 0 };
+
+	if (matrix->size == 0 || matrix->size > sizeof x) {
+		error_set(&err, STATUS_BAD_INPUT,
+			"assay_matrix.size is %zu: it is sizeof(struct assay_matrix), %zu in this version", matrix->size,
+			sizeof x);
+		return fail(error, STATUS_BAD_INPUT, &err);
+	}
+	memcpy(&x, matrix, matrix->size);
+	m.event = on_event;
+	m.context = &x;
+	enum status s = plan(&m, &x, &err);
+	if (s == STATUS_OK)
+		s = matrix_run(&m, &err);
+	matrix_done(&m);
+	return s == STATUS_OK ? ASSAY_OK : fail(error, s, &err);
+}
+
+// ---- one cell --------------------------------------------------------------------------------------------------------
+
+static void keep_last(void *context, const struct matrix_event *e)
+{
+	struct owned_row **kept = context;
+
+	if (e->kind != MATRIX_RESULT)
+		return;
+	if (*kept)
+		assay_row_free(&(*kept)->row);
+	*kept = make_row(e->result);
+}
+
+enum assay_status assay_run(
+	const char *model, const char *platform, const char *const *options, struct assay_row **row, struct assay_error *error)
+{
+	const char *const models[] = { model, NULL }, *const platforms[] = { platform, NULL };
+	const struct assay_matrix one = { .models = models, .platforms = platforms, .options = options };
+	struct matrix m = MATRIX_INIT;
+	struct owned_row *kept = NULL;
+	struct error err = { 0 };
+
+	m.event = keep_last;
+	m.context = &kept;
+	enum status s = plan(&m, &one, &err);
+	if (s == STATUS_OK && m.cell_count != 1)
+		s = error_set(
+			&err, STATUS_BAD_INPUT, "these options make %zu cells: assay_matrix_run runs several", m.cell_count);
+	if (s == STATUS_OK)
+		s = matrix_run(&m, &err);
+	matrix_done(&m);
+	if (s == STATUS_OK) {
+		*row = &kept->row;
+		return ASSAY_OK;
+	}
+	assay_row_free(kept ? &kept->row : NULL);
+	return fail(error, s, &err);
+}
+
+// ---- the rest --------------------------------------------------------------------------------------------------------
+
+enum assay_status assay_fetch(const char *model, const volatile sig_atomic_t *stop, struct assay_error *error)
+{
+	const struct fetch_options options = { .want = FETCH_MODEL };
+	const struct fetch_watch watch = { .stop = stop };
+	const char *name, *revision;
+	struct hub_model hub;
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	enum status s = STATUS_OK;
+	struct fetch *f;
+
+	if (hub_find(&hub, &a, model, NULL) != STATUS_OK || hub.kind != HUB_CACHED || !hub_weights_are_whole(hub.path)) {
+		if (fetch_is_offline())
+			s = error_set(&err, STATUS_UNAVAILABLE,
+				"%s: not whole in the Hub's cache, and nothing is fetched offline", model);
+		else if (!hub_remote_name(&name, &revision, &a, model))
+			s = error_set(&err, STATUS_BAD_INPUT,
+				"%s cannot be the name of a model on the Hub, which is like ORG/NAME or ORG/NAME@REVISION",
+				model);
+		else if ((s = fetch_plan(&f, &a, name, revision, &options, &watch, &err)) == STATUS_OK)
+			s = fetch_run(f, &err);
+	}
+	arena_done(&a);
+	return s == STATUS_OK ? ASSAY_OK : fail(error, s, &err);
+}
+
+enum assay_status assay_detect_json(char **json, struct assay_error *error)
 {
 	json_t *all = detect_all();
+
 	*json = visible_json(all, JSON_INDENT(2));
 	json_decref(all);
 	(void)error;
-	return 0;
+	return ASSAY_OK;
 }
 
-int assay_report(const char *db, const char *format, char **text, struct assay_error *error)
+enum assay_status assay_report(const char *db, const char *format, char **text, struct assay_error *error)
 {
 	enum report_format f = report_format_find(format);
 	struct store store = { 0 };
@@ -180,7 +295,7 @@ int assay_report(const char *db, const char *format, char **text, struct assay_e
 	if (f == REPORT_FORMAT_COUNT) {
 		error_set(&err, STATUS_BAD_INPUT, "unknown report format '%s': one of %s", format ? format : "",
 			report_format_words());
-		return fail(error, &err);
+		return fail(error, STATUS_BAD_INPUT, &err);
 	}
 	enum status s = store_open(&store, db, true, &err);
 	if (s == STATUS_OK)
@@ -189,7 +304,7 @@ int assay_report(const char *db, const char *format, char **text, struct assay_e
 	if (s == STATUS_OK && (*text = strdup(text_get(&out))) == NULL)
 		abort();
 	text_done(&out);
-	return s == STATUS_OK ? 0 : fail(error, &err);
+	return s == STATUS_OK ? ASSAY_OK : fail(error, s, &err);
 }
 
 void assay_free(char *text)

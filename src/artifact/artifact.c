@@ -120,11 +120,11 @@ static const struct tensor_type *copy_types(struct arena *a, const struct tensor
 	return copy;
 }
 
-static enum status write_built(struct artifact *out, struct arena *a, const struct checkpoint *c, enum arch_graph which,
+static enum status write_built(struct artifact *out, struct arena *a, const struct checkpoint *c, const struct arch_graph *which,
 	struct graph *g, struct error *err)
 {
 	const void *bytes;
-	struct artifact art = { .placed_by = "memory", .file = arch_graph_file(which) };
+	struct artifact art = { .placed_by = "memory", .file = which->file };
 	enum status status = graph_write(g, &bytes, &art.graph_nbytes, err);
 	if (status)
 		return status;
@@ -144,28 +144,29 @@ static enum status write_built(struct artifact *out, struct arena *a, const stru
 }
 
 enum status artifact_build(struct artifact *out, struct arena *a, const struct checkpoint *c, const struct spec *s,
-	enum arch_graph which, struct graph *g, struct error *err)
+	const struct arch_graph *which, struct graph *g, struct error *err)
 {
 	const struct recipe *const *recipes;
 	enum status status = arch_build(s, c, which, g, err);
 	if (!status && graph_recipes(g, &recipes))
-		status = error_set(err, STATUS_UNSUPPORTED, "%s: assay does not convert weights where it builds this graph",
-			arch_graph_file(which));
+		status = error_set(
+			err, STATUS_UNSUPPORTED, "%s: assay does not convert weights where it builds this graph", which->file);
 	return status ? status : write_built(out, a, c, which, g, err);
 }
 
 enum status artifact_build_all(struct artifact *out, struct arena *a, struct checkpoint *c, const struct spec *s,
-	const enum arch_graph *which, struct graph *const *graphs, size_t count, struct conversion *conversion, struct error *err)
+	const struct arch_graph *const *which, struct graph *const *graphs, size_t count, struct conversion *conversion,
+	struct error *err)
 {
 	enum status status = STATUS_OK;
 	for (size_t i = 0; i < count && !status; i++)
 		if ((status = arch_build(s, c, which[i], graphs[i], err)) && count > 1)
-			error_prefix(err, "%s", arch_graph_file(which[i]));
+			error_prefix(err, "%s", which[i]->file);
 	if (!status)
 		status = convert_weights(conversion, a, c, graphs, count, err);
 	for (size_t i = 0; i < count && !status; i++)
 		if ((status = write_built(&out[i], a, c, which[i], graphs[i], err)) && count > 1)
-			error_prefix(err, "%s", arch_graph_file(which[i]));
+			error_prefix(err, "%s", which[i]->file);
 	return status;
 }
 

@@ -38,11 +38,11 @@ struct artifact {
 // Builds (arch_build, graph_write) and fills everything but graph_path. Memory in `a`; the checkpoint must outlive it.
 // A graph that needs converted weights is refused here.
 enum status artifact_build(struct artifact *out, struct arena *a, const struct checkpoint *c, const struct spec *s,
-	enum arch_graph which, struct graph *g, struct error *err);
+	const struct arch_graph *which, struct graph *g, struct error *err);
 // The graphs of one model together: what they need in another form is converted once, for all of them (convert.h). `which` and
 // `graphs` have `count`; *conversion says what was made.
 enum status artifact_build_all(struct artifact *out, struct arena *a, struct checkpoint *c, const struct spec *s,
-	const enum arch_graph *which, struct graph *const *graphs, size_t count, struct conversion *conversion,
+	const struct arch_graph *const *which, struct graph *const *graphs, size_t count, struct conversion *conversion,
 	struct error *err);
 // A user's .onnx file as it is.
 enum status artifact_open_onnx(struct artifact *out, struct arena *a, const char *path, struct error *err);

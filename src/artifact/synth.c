@@ -65,8 +65,8 @@ static json_t *new_config(const json_t *config, const struct spec *s, enum dtype
 	json_object_set_new(c, json_object_get(c, "dtype") ? "dtype" : "torch_dtype", json_string(dtype_for_config(t)));
 	if (layers > 0) {
 		const struct spec *own =
-			s->part[PART_TEXT] && s->part[PART_TEXT]->key ? s->part[PART_TEXT] : s; // whose layers count
-		const struct spec *half = own->part[PART_DECODER]; // of an encoder-decoder, already cut
+			part_of(s, "text") && part_of(s, "text")->key ? part_of(s, "text") : s; // whose layers count
+		const struct spec *half = part_of(own, "decoder"); // of an encoder-decoder, already cut
 		json_t *at = own == s ? c : json_object_get(c, own->key);
 		if (!at)
 			json_object_set_new(c, own->key, at = json_pack("{s:s}", "model_type", own->row->model_type));

@@ -202,10 +202,10 @@ enum status session_option_word(
 	const struct session *s, const char *name, const char *const *words, size_t count, size_t *out, struct error *err);
 
 // library.c: finding and opening an engine's shared library.
-// Order: ASSAY_ENGINE_PATH (colon separated), PREFIX/lib/assay/engines, XDG_DATA_HOME/assay/engines, the build tree's
-// dependency folder, the system loader. In each, FOLDER/BUILD/ goes first; a build without a dash in its name is also found in
-// FOLDER itself ("onnxruntime" is the plain one, "onnxruntime-gpu" is not to be taken for it). `pattern` is a glob of the file
-// name, "libonnxruntime.so.*"; the newest match wins. `path` is in `a`.
+// Order: ASSAY_ENGINE_PATH (colon separated), PREFIX/lib/assay/engines (of this program, of ASSAY_PROGRAM, of this library),
+// XDG_DATA_HOME/assay/engines, the build tree's dependency folder, the system loader. In each, FOLDER/BUILD/ goes first; a build
+// without a dash in its name is also found in FOLDER itself ("onnxruntime" is the plain one, "onnxruntime-gpu" is not to be
+// taken for it). `pattern` is a glob of the file name, "libonnxruntime.so.*"; the newest match wins. `path` is in `a`.
 enum status library_find(struct arena *a, const char *build, const char *pattern, const char **path, struct error *err);
 enum status library_open(
 	struct arena *a, const char *build, const char *pattern, void **handle, const char **path, struct error *err);

@@ -147,7 +147,7 @@ static double memory_stat(const char *root, const char *folder, const char *key)
 	return (double)n;
 }
 
-// What the limit still allows: file pages not touched lately are taken back when they are needed.
+// What the limit still allows: file pages are taken back when they are needed.
 static double left_at(const char *root, const char *folder, bool v2)
 {
 	double limit = memory_at(root, folder, v2), left;
@@ -155,7 +155,8 @@ static double left_at(const char *root, const char *folder, bool v2)
 
 	if (limit <= 0 || !read_line(root, folder, v2 ? "memory.current" : "memory.usage_in_bytes", line, sizeof line))
 		return limit;
-	left = limit - strtod(line, NULL) + memory_stat(root, folder, v2 ? "inactive_file" : "total_inactive_file");
+	left = limit - strtod(line, NULL) + memory_stat(root, folder, v2 ? "inactive_file" : "total_inactive_file") +
+		memory_stat(root, folder, v2 ? "active_file" : "total_active_file");
 	return left < 1 ? 1 : left < limit ? left : limit;
 }
 

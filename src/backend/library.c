@@ -67,6 +67,7 @@ static void find_places(struct places *p)
 
 	add_list(p, getenv("ASSAY_ENGINE_PATH"), false);
 	add_prefix_of(p, "/proc/self/exe");
+	add_prefix_of(p, getenv("ASSAY_PROGRAM")); // of a program that libassay.a is linked into
 	if (dladdr((void *)(uintptr_t)library_open, &here) && here.dli_fname)
 		add_prefix_of(p, here.dli_fname);
 #ifdef ASSAY_PREFIX

@@ -86,7 +86,7 @@ void text_done(struct text *t)
 
 bool text_is(const char *a, const char *b)
 {
-	return a && b ? !strcmp(a, b) : a == b;
+	return a == b || (a && b && !strcmp(a, b));
 }
 
 bool text_agree(const char *a, const char *b)

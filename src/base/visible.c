@@ -114,6 +114,16 @@ void visible_add_lines(struct text *t, const char *s)
 	add(t, s, strlen(s), "\n\t");
 }
 
+const char *visible_short(struct arena *a, const char *s)
+{
+	enum { SHOWN = 200 };
+	size_t n = s ? strlen(s) : 0;
+
+	if (n <= SHOWN)
+		return s;
+	return arena_printf(a, "%.*s... (%zu bytes)", (int)visible_fit(s, n, SHOWN), s, n);
+}
+
 const char *visible_copy(struct arena *a, const char *s)
 {
 	struct text t = { 0 };

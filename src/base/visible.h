@@ -32,6 +32,9 @@ void visible_add(struct text *t, const char *s, size_t nbytes);
 void visible_add_lines(struct text *t, const char *s);
 // Foreign bytes as UTF-8 without control characters but tab and line feed; what is neither becomes '?'.
 void visible_clean(struct text *t, const char *bytes, size_t nbytes);
+// Of a name from outside at most 200 bytes, and then how many it had: for a line, which a name must not flood. Its control
+// characters are as they were; NULL stays NULL.
+const char *visible_short(struct arena *a, const char *s);
 // A copy in the arena; NULL stays NULL.
 const char *visible_copy(struct arena *a, const char *s);
 // As printf, but every %s is added like visible_add, and its width counts characters; what stands in the format itself is not

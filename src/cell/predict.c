@@ -94,7 +94,7 @@ void predict_engine(struct prediction *out, const struct graph_memory *g, const 
 
 // The inputs of the graph with its dimensions open, to learn what their symbols are in a file of inputs.
 static enum status symbols_of_file(struct arena *a, struct input_symbol **out, size_t *count, const struct spec *s,
-	const struct checkpoint *c, enum arch_graph which, const char *file, struct error *err)
+	const struct checkpoint *c, const struct arch_graph *which, const char *file, struct error *err)
 {
 	const struct tensor_type *types;
 	struct graph *g = graph_new(NULL);
@@ -109,8 +109,9 @@ static enum status symbols_of_file(struct arena *a, struct input_symbol **out, s
 	return st;
 }
 
-static enum status add_graph(struct graph_memory *sum, const struct spec *s, const struct checkpoint *c, enum arch_graph which,
-	const struct target *t, const struct precise *precise, const struct input_shape *shape, struct error *err)
+static enum status add_graph(struct graph_memory *sum, const struct spec *s, const struct checkpoint *c,
+	const struct arch_graph *which, const struct target *t, const struct precise *precise, const struct input_shape *shape,
+	struct error *err)
 {
 	struct graph_form form = t->platform->forms[0];
 	struct input_symbol *symbols = NULL;
@@ -155,13 +156,12 @@ static enum status add_graph(struct graph_memory *sum, const struct spec *s, con
 enum status predict_cell(struct prediction *out, const struct spec *s, const struct checkpoint *c, const struct target *t,
 	const struct precise *precise, const struct input_shape *shape, bool generates, struct error *err)
 {
-	static const enum arch_graph whole[] = { ARCH_WHOLE }, seq2seq[] = { ARCH_ENCODER, ARCH_DECODER, ARCH_DECODER_WITH_PAST };
-	bool parts = generates && arch_has_graph(s, ARCH_DECODER_WITH_PAST);
+	bool parts = generates && arch_graph_of(s, STEP_NEXT);
 	struct graph_memory sum = { 0 };
 	enum status st = STATUS_OK;
 
-	for (size_t i = 0; i < (parts ? 3 : 1) && !st; i++)
-		st = add_graph(&sum, s, c, parts ? seq2seq[i] : whole[i], t, precise, shape, err);
+	for (int step = parts ? STEP_ENCODE : STEP_NONE; step <= (parts ? STEP_NEXT : STEP_NONE) && !st; step++)
+		st = add_graph(&sum, s, c, arch_graph_of(s, (enum arch_step)step), t, precise, shape, err);
 	if (!st)
 		predict_engine(out, &sum, t);
 	return st;
@@ -192,7 +192,8 @@ enum status predict_plan(struct checkpoint *out, struct arena *a, const struct c
 
 uint64_t predict_margin(const struct machine *m)
 {
-	uint64_t least = (uint64_t)256 << 20, part = (uint64_t)m->memory_bytes / 32;
+	uint64_t least = (uint64_t)256 << 20,
+		 part = (uint64_t)(m->memory_limit_bytes > 0 ? m->memory_limit_bytes : m->memory_bytes) / 32;
 
 	return part > least ? part : least;
 }

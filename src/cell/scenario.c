@@ -30,18 +30,18 @@ enum scenario scenario_find(const char *word)
 	return (enum scenario)i;
 }
 
-struct scenario_ask scenario_plan(const struct variant *v, const struct effort *e, int64_t runs, int64_t batch, uint64_t seed)
+struct scenario_ask scenario_plan(const struct question *q, const struct effort *e, int64_t batch)
 {
-	struct scenario_ask ask = { .kind = scenario_find(v->scenario),
+	struct scenario_ask ask = { .kind = scenario_find(q->scenario),
 		.batch = batch,
-		.rate_per_s = v->rate_per_s,
-		.bound_ms = v->latency_bound_ms,
-		.seed = seed,
+		.rate_per_s = q->rate_per_s,
+		.bound_ms = q->latency_bound_ms,
+		.seed = (uint64_t)q->seed,
 		.least = 1,
 		.limit_ns = (int64_t)(e->scenario_s * 1e9) };
 	double p = kinds[ask.kind].percentile;
 
-	ask.streams = ask.kind != SCENARIO_MULTI_STREAM ? batch : v->streams > 0 ? v->streams : SCENARIO_STREAMS;
+	ask.streams = ask.kind != SCENARIO_MULTI_STREAM ? batch : q->streams > 0 ? q->streams : SCENARIO_STREAMS;
 	if (ask.kind == SCENARIO_OFFLINE) {
 		ask.least = e->least;
 		ask.queries = e->most;
@@ -49,10 +49,11 @@ struct scenario_ask scenario_plan(const struct variant *v, const struct effort *
 	} else {
 		ask.queries = (size_t)early_stop_queries(1, p) * e->scenario_times;
 	}
-	if (runs > 0) {
-		ask.queries = (size_t)runs;
-		ask.limit_ns =
-			ask.kind == SCENARIO_SERVER ? (int64_t)fmin(9e18, 2e9 * (double)runs / ask.rate_per_s) + ask.limit_ns : 0;
+	if (q->runs > 0) {
+		ask.queries = (size_t)q->runs;
+		ask.limit_ns = ask.kind == SCENARIO_SERVER
+			? (int64_t)fmin(9e18, 2e9 * (double)q->runs / ask.rate_per_s) + ask.limit_ns
+			: 0;
 	}
 	return ask;
 }

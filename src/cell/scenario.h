@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 #include "cell/protocol.h"
-#include "question/variant.h"
+#include "question/question.h"
 
 // code, word, percentile that is claimed (0: none), meaning
 #define SCENARIO_LIST(X) \
@@ -37,7 +37,7 @@ struct scenario_ask {
 	uint64_t seed;               // of the arrivals
 };
 // What a question comes to. `runs` > 0: exactly so many queries, but server gives up at twice the time that they should take.
-struct scenario_ask scenario_plan(const struct variant *v, const struct effort *e, int64_t runs, int64_t batch, uint64_t seed);
+struct scenario_ask scenario_plan(const struct question *q, const struct effort *e, int64_t batch);
 
 struct scenario_result {
 	int64_t *latency_ns;      // of the answered queries, in order; server: from when it was to arrive

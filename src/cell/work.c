@@ -231,8 +231,7 @@ static void say_samples_ns(struct work *w, const int64_t *ns, size_t count)
 
 static enum status scenario(struct work *w, const struct protocol_run *r, struct error *err)
 {
-	struct scenario_ask ask = scenario_plan(&w->ask.variant, effort_find(w->ask.variant.effort), w->ask.runs,
-		w->batch > 0 ? w->batch : 1, (uint64_t)w->ask.seed);
+	struct scenario_ask ask = scenario_plan(&w->ask.question, effort_find(w->ask.effort), w->batch > 0 ? w->batch : 1);
 	struct scenario_result result;
 	enum status st = scenario_run(r, &ask, &w->arena, &result, err);
 
@@ -264,14 +263,14 @@ static double check_us(struct work *w)
 static enum status warm_runs(struct work *w, struct error *err)
 {
 	struct protocol_run r = runner(w);
-	struct protocol_limits limits = protocol_limits(effort_find(w->ask.variant.effort), w->ask.runs);
+	struct protocol_limits limits = protocol_limits(effort_find(w->ask.effort), w->ask.runs);
 	struct protocol_warmup warm_up;
 	struct protocol_sample sample;
 	enum status st;
 
 	say_phase("warm");
 	if ((st = protocol_warm_up(&r, &limits, &w->arena, &warm_up, err)) ||
-		(st = w->ask.variant.scenario ? scenario(w, &r, err) : protocol_sample(&r, &limits, &w->arena, &sample, err)))
+		(st = w->ask.scenario ? scenario(w, &r, err) : protocol_sample(&r, &limits, &w->arena, &sample, err)))
 		return st;
 	say_phase("outputs");
 	json_t *each = json_array();
@@ -279,7 +278,7 @@ static enum status warm_runs(struct work *w, struct error *err)
 		json_array_append_new(each, json_real((double)warm_up.each[i] / 1e6));
 	say_row(json_pack("{s:I, s:f, s:o, s:s}", "warmup_runs", (json_int_t)warm_up.runs, "warmup_ms", (double)warm_up.ns / 1e6,
 		"warmup_samples_ms", each, "warmup_end", warm_up.end));
-	if (w->ask.variant.scenario)
+	if (w->ask.scenario)
 		return STATUS_OK;
 	say_row(json_pack(
 		"{s:f, s:f}", "clock_overhead_us", sample.clock_us, "harness_overhead_us", sample.harness_us + check_us(w)));
@@ -399,10 +398,9 @@ static enum status reference_stem(struct work *w, const char **stem, struct erro
 	json_t *facts = json_pack("{s:s, s:s?, s:s, s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:I, s:s?, s:I, s:I, s:I, s:I, s:I}", "of",
 		"reference 3", "graph_and_weights", w->part->artifact.key, "inputs", w->inputs_hash, "reference",
 		ask->reference_name, "engine", w->backend->name, "engine_version", w->devices.version, "device", w->target.device,
-		"options", w->target.options, "precision", ask->variant.precision, "dequantised", (json_int_t)ask->dequantised,
-		"tokens", ask->reference_tokens, "new_tokens", (json_int_t)ask->new_tokens, "prompt_tokens",
-		(json_int_t)ask->prompt_tokens, "batch", (json_int_t)w->shape.batch, "sequence", (json_int_t)w->shape.sequence,
-		"seed", (json_int_t)ask->seed);
+		"options", w->target.options, "precision", ask->precision, "dequantised", (json_int_t)ask->dequantised, "tokens",
+		ask->reference_tokens, "new_tokens", (json_int_t)ask->new_tokens, "prompt_tokens", (json_int_t)ask->prompt_tokens,
+		"batch", (json_int_t)w->shape.batch, "sequence", (json_int_t)w->shape.sequence, "seed", (json_int_t)ask->seed);
 	enum status st = sealed_key(&key, &w->made_from, &w->arena, facts, err);
 
 	if (!st && !(st = cache_part(&folder, &w->arena, "reference", err)))
@@ -496,7 +494,7 @@ int cell_child(void)
 		} else {
 			w.target.device = w.ask.device && *w.ask.device ? w.ask.device : w.target.route->device;
 			struct precise asked = { 0 };
-			if (!precision_parse(&asked, w.ask.variant.precision, NULL))
+			if (!precision_parse(&asked, w.ask.precision, NULL))
 				w.ask.options =
 					platform_precision_options(&w.arena, w.target.route, asked.precision, w.ask.options);
 			w.target.options = w.ask.options;
@@ -507,10 +505,10 @@ int cell_child(void)
 			w.backend = route_backend(w.target.route);
 			w.provider = route_provider(w.target.route);
 		}
-		if (!st && !effort_find(w.ask.variant.effort))
-			st = error_set(&err, STATUS_BAD_INPUT, "no effort is called \"%s\"", w.ask.variant.effort);
-		if (!st && scenario_find(w.ask.variant.scenario) == SCENARIO_COUNT)
-			st = error_set(&err, STATUS_BAD_INPUT, "no scenario is called \"%s\"", w.ask.variant.scenario);
+		if (!st && !effort_find(w.ask.effort))
+			st = error_set(&err, STATUS_BAD_INPUT, "no effort is called \"%s\"", w.ask.effort);
+		if (!st && scenario_find(w.ask.scenario) == SCENARIO_COUNT)
+			st = error_set(&err, STATUS_BAD_INPUT, "no scenario is called \"%s\"", w.ask.scenario);
 		if (!st)
 			st = w.ask.calibrate > 0       ? work_calibrate(&w, &err)
 				: w.ask.reference_name ? make_reference(&w, &err)

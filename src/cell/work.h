@@ -28,7 +28,7 @@ struct work {
 	bool is_quick; // an emulated device, without an option for runs, a scenario, an effort or cycles: one judged run is all
 	// One graph, but for the generation of encoder-decoders: encoder, the decoder's first step, its further steps.
 	struct part {
-		enum arch_graph which;
+		const struct arch_graph *which;
 		struct artifact artifact;
 		struct session session;
 	} part[3];

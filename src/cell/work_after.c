@@ -109,7 +109,7 @@ static enum status cycle(struct work *w, struct error *err)
 // The first close, of the session that was measured, is no value: it gives back more than a cycle takes.
 void work_cycles(struct work *w)
 {
-	size_t cycles = (size_t)w->ask.variant.cycles, count = 0;
+	size_t cycles = (size_t)w->ask.cycles, count = 0;
 	double *mib = ARENA_ARRAY(&w->arena, cycles + 1, double), slope, low, high;
 	struct error err = { 0 };
 	enum status st = STATUS_OK;

@@ -29,7 +29,7 @@ static enum status path_of(struct work *w, const char **path, struct error *err)
 	json_t *facts = json_pack("{s:s, s:s?, s:s, s:s?, s:I, s:I, s:I, s:I, s:I}", "of", "ranges 2", "graph_and_weights",
 		w->part->artifact.key, "engine", w->backend->name, "engine_version", w->devices.version, "seed",
 		(json_int_t)w->ask.seed, "inputs", (json_int_t)w->ask.calibrate, "batch", (json_int_t)w->shape.batch, "sequence",
-		(json_int_t)w->shape.sequence, "image_size", (json_int_t)w->ask.variant.image_size);
+		(json_int_t)w->shape.sequence, "image_size", (json_int_t)w->ask.image_size);
 	enum status st = sealed_key(&key, &w->made_from, &w->arena, facts, err);
 
 	if (!st && !(st = cache_part(&folder, &w->arena, "reference", err)))

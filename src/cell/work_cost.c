@@ -9,7 +9,7 @@
 static enum status build_bound(struct work *w, struct graph *g, const struct input_shape *shape, struct error *err)
 {
 	inputs_bind(g, &w->hints, shape);
-	return arch_build(w->spec, &w->checkpoint, ARCH_WHOLE, g, err);
+	return arch_build(w->spec, &w->checkpoint, &arch_whole, g, err);
 }
 
 enum status work_cost(struct work *w, const struct input_shape *shape, struct arena *a, struct graph_cost *out,

@@ -214,7 +214,7 @@ static enum status generate_again(void *context, int64_t *ns, struct error *err)
 // A generation is some hundred runs: the first one warms up, and few are a sample.
 static struct protocol_limits generation_limits(const struct work *w)
 {
-	const struct effort *e = effort_find(w->ask.variant.effort);
+	const struct effort *e = effort_find(w->ask.effort);
 	struct protocol_limits l = protocol_limits(e, w->is_quick ? 1 : w->ask.runs);
 
 	if (!w->is_quick && w->ask.runs <= 0) {

@@ -36,7 +36,7 @@ static enum status decide_shape(struct work *w, struct error *err)
 		st = inputs_file_shape(&w->shape, w->ask.golden, err);
 	if (!st && w->ask.golden) // longer than the model has positions for: before memory is taken for it
 		st = inputs_shape(&usual, &w->hints, 0, w->shape.sequence, err);
-	w->shape.image_size = w->ask.variant.image_size;
+	w->shape.image_size = w->ask.image_size;
 	if (!st)
 		say(json_pack("{s:s, s:I}", "event", "shape", "sequence", (json_int_t)w->shape.sequence));
 	return st;
@@ -54,13 +54,11 @@ static void close_checkpoint(void *checkpoint)
 
 static enum status choose_parts(struct work *w, const struct spec *spec, struct error *err)
 {
-	static const enum arch_graph seq2seq[] = { ARCH_ENCODER, ARCH_DECODER, ARCH_DECODER_WITH_PAST };
-
-	w->part[0].which = ARCH_WHOLE;
-	if (w->ask.new_tokens > 0 && arch_has_graph(spec, ARCH_DECODER_WITH_PAST)) {
+	w->part[0].which = &arch_whole;
+	if (w->ask.new_tokens > 0 && arch_graph_of(spec, STEP_NEXT)) {
 		w->part_count = 3;
 		for (size_t i = 0; i < 3; i++)
-			w->part[i].which = seq2seq[i];
+			w->part[i].which = arch_graph_of(spec, (enum arch_step)(STEP_ENCODE + i));
 	} else if (w->ask.new_tokens > 0 && !text_is(arch_head(spec), "causal-lm"))
 		return error_set(err, STATUS_UNSUPPORTED, "--task generate: %s with the head %s does not generate",
 			arch_model_type(spec), arch_head(spec));
@@ -90,7 +88,7 @@ static enum status build_parts(struct work *w, const struct graph_form *form, st
 {
 	enum { MOST = sizeof w->part / sizeof w->part[0] };
 	struct artifact artifacts[MOST] = { { 0 } };
-	enum arch_graph which[MOST];
+	const struct arch_graph *which[MOST];
 	struct graph *graphs[MOST];
 	struct conversion made;
 	enum status st;
@@ -110,11 +108,11 @@ static enum status build_parts(struct work *w, const struct graph_form *form, st
 		return st;
 	for (size_t i = 0; i < w->part_count; i++) {
 		w->part[i].artifact = artifacts[i];
-		if (which[i] == ARCH_WHOLE &&
+		if (which[i] == &arch_whole &&
 			(st = inputs_check_image(artifacts[i].inputs, artifacts[i].input_count, &w->shape, err)))
 			return st;
 		if ((st = backend_prepare(w->backend, &w->part[i].artifact, &w->arena, &w->checkpoint, err)))
-			return w->part_count > 1 ? error_prefix(err, "%s", arch_graph_file(which[i])) : st;
+			return w->part_count > 1 ? error_prefix(err, "%s", which[i]->file) : st;
 	}
 	return STATUS_OK;
 }
@@ -248,7 +246,7 @@ static enum status build(struct work *w, struct error *err)
 		return st;
 	if (text_ends(w->ask.path, ".onnx")) {
 		st = open_onnx(w, err);
-		if (!st && w->ask.variant.image_size > 0)
+		if (!st && w->ask.image_size > 0)
 			st = error_set(
 				err, STATUS_UNSUPPORTED, "--image-size: assay did not build this graph and does not change it");
 		if (!st)
@@ -351,7 +349,7 @@ static double load_took(const struct work *w, double ms)
 // --threads, as an option of the engine over all others.
 static enum status ask_threads(struct work *w, struct error *err)
 {
-	const long long n = w->ask.variant.threads;
+	const long long n = w->ask.threads;
 	const char *others = w->ask.options && *w->ask.options ? arena_printf(&w->arena, "%s,", w->ask.options) : "";
 
 	if (n <= 0 || w->threads_asked)
@@ -367,7 +365,7 @@ static enum status ask_threads(struct work *w, struct error *err)
 // What the engine says it runs on, in the row; another number than was asked for is no answer to the question.
 static enum status check_threads(struct work *w, struct error *err)
 {
-	const long long n = w->ask.variant.threads;
+	const long long n = w->ask.threads;
 	const char *name = w->provider->threads_told ? w->provider->threads_told : w->provider->threads;
 	const char *told = n > 0 ? session_option(&w->part->session, name) : NULL;
 	int64_t confirmed;
@@ -386,7 +384,7 @@ static enum status check_threads(struct work *w, struct error *err)
 // Runs, a scenario, an effort or cycles that are named are wanted, of an emulator too.
 static bool asks_for_time(const struct request *r)
 {
-	return r->runs > 0 || r->variant.scenario || r->variant.effort || r->variant.cycles > 0;
+	return r->runs > 0 || r->scenario || r->effort || r->cycles > 0;
 }
 
 enum status work_load(struct work *w, struct error *err)
@@ -403,7 +401,7 @@ enum status work_load(struct work *w, struct error *err)
 	for (size_t i = 0; i < w->part_count; i++)
 		if ((st = session_open(&w->part[i].session, w->backend, w->provider, w->target.device, w->ask.options,
 			     &w->part[i].artifact, err)))
-			return w->part_count > 1 ? error_prefix(err, "%s", arch_graph_file(w->part[i].which)) : st;
+			return w->part_count > 1 ? error_prefix(err, "%s", w->part[i].which->file) : st;
 	w->is_open = true;
 	w->is_quick = w->device && w->device->emulated && !asks_for_time(&w->ask);
 	compute = work_confirmed_dtype(w);

@@ -198,7 +198,7 @@ void work_explain(struct work *w, const struct tensor *in, bool ran)
 		if (w->part_count == 1)
 			all = p;
 		else
-			add_part(&w->arena, &all, &p, arch_graph_file(w->part[i].which));
+			add_part(&w->arena, &all, &p, w->part[i].which->file);
 	}
 	say_placement(w, &w->part[w->part_count - 1].session, &all, ran);
 }

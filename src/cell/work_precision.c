@@ -9,7 +9,7 @@
 enum status work_choose_precision(struct work *w, struct error *err)
 {
 	struct precise asked;
-	enum status st = precision_parse(&asked, w->ask.variant.precision, err);
+	enum status st = precision_parse(&asked, w->ask.precision, err);
 
 	if (st)
 		return st;
@@ -88,7 +88,7 @@ const char *work_computes_in(struct work *w, const struct session *s, const char
 
 enum status work_check_precision(struct work *w, struct error *err)
 {
-	enum precision asked = precision_find(w->ask.variant.precision);
+	enum precision asked = precision_find(w->ask.precision);
 	const char *says = session_option(&w->part->session, "compute_dtype"),
 		   *wanted = asked == PRECISION_FLOAT16 ? "f16"
 		: asked == PRECISION_BFLOAT16           ? "bf16"

@@ -256,7 +256,7 @@ static enum status find_costs(struct work *w, const struct outline *outline, str
 	c->built = graph_new(&w->built_form);
 	if (w->built_form.is_static)
 		inputs_bind(c->built, &w->hints, &w->shape);
-	if ((st = arch_build(w->spec, &w->checkpoint, ARCH_WHOLE, c->built, err)))
+	if ((st = arch_build(w->spec, &w->checkpoint, &arch_whole, c->built, err)))
 		return st;
 	graph_cost(c->built, a, &c->of_built);
 	pair = profile_pair(a, &c->of_built, &c->of_bound);

@@ -15,7 +15,7 @@ struct conform_case *conform_cases(struct arena *a, const char *folder, const ch
 struct conform_engine {
 	const char *version, *library;
 };
-enum status conform_run_told(const struct target *t, struct conform_case *cases, size_t count, int64_t rows,
+enum status conform_run_told(const struct target *t, struct conform_case *cases, size_t count, int64_t rows, int64_t memory_bytes,
 	void (*each)(void *, const struct conform_case *), void *context, struct arena *a, struct conform_engine *engine,
 	struct error *err);
 

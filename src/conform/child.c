@@ -46,7 +46,7 @@ static enum status bind(struct case_work *w, struct graph *g, const struct graph
 
 	open.is_static = false;
 	shaped = graph_new(&open);
-	if (!(st = artifact_build(&dynamic, &w->arena, &w->checkpoint, spec, ARCH_WHOLE, shaped, err))) {
+	if (!(st = artifact_build(&dynamic, &w->arena, &w->checkpoint, spec, &arch_whole, shaped, err))) {
 		in = ARENA_ARRAY(&w->arena, dynamic.input_count + 1, struct tensor);
 		st = inputs_file(&w->arena, dynamic.inputs, dynamic.input_count, io, in, NULL, err);
 		for (size_t i = 0; i < dynamic.input_count && !st; i++)
@@ -96,7 +96,7 @@ static enum status open_form(struct case_work *w, const struct target *t, const 
 		return named_for_case(st, made, folder, err);
 	w->graph = graph_new(form);
 	if ((form->is_static && (st = bind(w, w->graph, form, w->spec, io, err))) ||
-		(st = artifact_build(&w->artifact, &w->arena, &w->checkpoint, w->spec, ARCH_WHOLE, w->graph, err)))
+		(st = artifact_build(&w->artifact, &w->arena, &w->checkpoint, w->spec, &arch_whole, w->graph, err)))
 		return named_for_case(st, made, folder, err);
 	if ((st = backend_prepare(b, &w->artifact, &w->arena, &w->checkpoint, err)) ||
 		(st = session_open(&w->session, b, route_provider(t->route), t->device, t->options, &w->artifact, err)))

@@ -89,13 +89,13 @@ static char *request_for(struct arena *a, const struct target *t, const struct c
 	return text;
 }
 
-enum status conform_run_told(const struct target *t, struct conform_case *cases, size_t count, int64_t rows,
+enum status conform_run_told(const struct target *t, struct conform_case *cases, size_t count, int64_t rows, int64_t memory_bytes,
 	void (*each)(void *, const struct conform_case *), void *context, struct arena *a, struct conform_engine *engine,
 	struct error *err)
 {
 	const char *program = cell_program(a);
 	char *argv[] = { (char *)(uintptr_t)program, "cell", "--conform", NULL };
-	struct child_limits limits = { .silence_s = CASE_LIMIT_S };
+	struct child_limits limits = { .silence_s = CASE_LIMIT_S, .memory_bytes = memory_bytes };
 
 	if (!program)
 		return error_set(err, STATUS_FAILED,
@@ -131,18 +131,18 @@ enum status conform_run_told(const struct target *t, struct conform_case *cases,
 	return STATUS_OK;
 }
 
-enum status conform_run_rows(const struct target *t, struct conform_case *cases, size_t count, int64_t rows,
+enum status conform_run_rows(const struct target *t, struct conform_case *cases, size_t count, int64_t rows, int64_t memory_bytes,
 	void (*each)(void *, const struct conform_case *), void *context, struct arena *a, struct error *err)
 {
 	struct conform_engine engine = { 0 };
 
 	for (size_t i = 0; i < count; i++)
 		cases[i].max_abs_error = cases[i].nmse = (double)NAN;
-	return conform_run_told(t, cases, count, rows, each, context, a, &engine, err);
+	return conform_run_told(t, cases, count, rows, memory_bytes, each, context, a, &engine, err);
 }
 
 enum status conform_run(const struct target *t, struct conform_case *cases, size_t count,
 	void (*each)(void *, const struct conform_case *), void *context, struct arena *a, struct error *err)
 {
-	return conform_run_rows(t, cases, count, 0, each, context, a, err);
+	return conform_run_rows(t, cases, count, 0, 0, each, context, a, err);
 }

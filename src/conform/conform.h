@@ -26,8 +26,9 @@ enum status conform_materialise(const char **folder, struct arena *a, const char
 // Every case gets an answer. `each` is called as answers come; may be NULL.
 enum status conform_run(const struct target *t, struct conform_case *cases, size_t count,
 	void (*each)(void *, const struct conform_case *), void *context, struct arena *a, struct error *err);
-// Not against transformers: `rows` of a case's rows at once against each of them alone; outputs without an axis are left out.
-enum status conform_run_rows(const struct target *t, struct conform_case *cases, size_t count, int64_t rows,
+// Not against transformers where `rows` is above 0: that many of a case's rows at once against each of them alone; outputs
+// without an axis are left out. `memory_bytes` as in child_limits.
+enum status conform_run_rows(const struct target *t, struct conform_case *cases, size_t count, int64_t rows, int64_t memory_bytes,
 	void (*each)(void *, const struct conform_case *), void *context, struct arena *a, struct error *err);
 int conform_child(void); // `assay cell --conform`
 

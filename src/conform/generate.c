@@ -193,13 +193,14 @@ static enum status one_run(struct generation *g, struct session *plain, const js
 enum status conform_generate(const char *folder, const struct spec *spec, const struct checkpoint *c, const struct target *t,
 	const struct graph_form *form, struct session *whole, struct arena *a, bool *differs, struct error *err)
 {
-	static const enum arch_graph which[] = { ARCH_ENCODER, ARCH_DECODER, ARCH_DECODER_WITH_PAST };
+	const struct arch_graph *which[] = { arch_graph_of(spec, STEP_ENCODE), arch_graph_of(spec, STEP_FIRST),
+		arch_graph_of(spec, STEP_NEXT) };
 	const struct backend *b = route_backend(t->route);
 	struct session sessions[3] = { 0 };
 	struct artifact artifacts[3];
 	struct graph *graphs[3] = { 0 };
 	struct generation g = { .first = whole, .next = whole };
-	bool parted = arch_has_graph(spec, ARCH_ENCODER);
+	bool parted = which[0];
 	json_t *json;
 	enum status st = json_file(arena_printf(a, "%s/gen.json", folder), 1 << 20, &json, err);
 
@@ -213,8 +214,8 @@ enum status conform_generate(const char *folder, const struct spec *spec, const 
 		if (!st)
 			st = session_open(&sessions[i], b, route_provider(t->route), t->device, t->options, &artifacts[i], err);
 		if (st)
-			error_prefix(err, "%s", arch_graph_file(which[i]));
-		sessions[i].keeps_outputs = which[i] != ARCH_ENCODER;
+			error_prefix(err, "%s", which[i]->file);
+		sessions[i].keeps_outputs = which[i]->step != STEP_ENCODE;
 	}
 	if (parted)
 		g = (struct generation){ .encoder = &sessions[0], .first = &sessions[1], .next = &sessions[2] };
@@ -230,7 +231,7 @@ enum status conform_generate(const char *folder, const struct spec *spec, const 
 		struct graph_form shared = *form;
 		shared.cache = CACHE_SHARED;
 		graphs[0] = graph_new(&shared);
-		st = artifact_build(&artifacts[0], a, c, spec, ARCH_WHOLE, graphs[0], err);
+		st = artifact_build(&artifacts[0], a, c, spec, &arch_whole, graphs[0], err);
 		if (!st)
 			st = backend_prepare(b, &artifacts[0], a, c, err);
 		if (!st &&

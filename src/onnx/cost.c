@@ -156,7 +156,7 @@ static uint64_t resize(struct count *c, const struct node *n)
 // The formula of the operator's row. One that has no row is not known.
 static uint64_t flops_of(struct count *c, const struct node *n)
 {
-	const struct operator* o = operator_find(n->op, n->domain);
+	const struct operator* o = n->row;
 	int first = input_of(n, 0), made = n->outputs[0];
 	bool floats = is_float(c->g->values[first].dtype) || is_float(c->g->values[made].dtype) || stands_for_float(n->op);
 

@@ -51,8 +51,6 @@ void graph_free(struct graph *g)
 	free(g->left_out);
 	free(g->name_slots);
 	free(g->names);
-	free(g->name_uses);
-	free(g->name_values);
 	free(g->constant_slots);
 	free(g->node_slots);
 	text_done(&g->scope);
@@ -179,63 +177,78 @@ void graph_leave(struct graph *g)
 
 // ---------------------------------------------------------------------------------------------------- names
 
-// Index of `name` in g->names, added when it is new.
-static size_t name_index(struct graph *g, const char *name)
+// The table of slots, twice as large once it is half full. A slot keeps its hash: growing and passing by look at nothing else.
+static void slots_grow(struct slot **slots, size_t *slot_count, size_t count)
 {
-	if (g->name_count * 2 >= g->name_slot_count) {
-		size_t wanted = g->name_slot_count ? g->name_slot_count * 2 : 1024;
-		uint32_t *slots = calloc(wanted, sizeof *slots);
-		if (!slots)
-			abort();
-		for (size_t i = 0; i < g->name_count; i++) {
-			size_t at = fnv1a64(g->names[i], strlen(g->names[i])) & (wanted - 1);
-			while (slots[at])
-				at = (at + 1) & (wanted - 1);
-			slots[at] = (uint32_t)i + 1;
-		}
-		free(g->name_slots);
-		g->name_slots = slots;
-		g->name_slot_count = wanted;
+	if (count * 2 < *slot_count)
+		return;
+	size_t wanted = *slot_count ? *slot_count * 2 : 1024;
+	struct slot *more = calloc(wanted, sizeof *more);
+	if (!more)
+		abort();
+	for (size_t i = 0; i < *slot_count; i++) {
+		size_t at = (*slots)[i].hash & (wanted - 1);
+		if (!(*slots)[i].index)
+			continue;
+		while (more[at].index)
+			at = (at + 1) & (wanted - 1);
+		more[at] = (*slots)[i];
 	}
-	size_t at = fnv1a64(name, strlen(name)) & (g->name_slot_count - 1);
-	for (; g->name_slots[at]; at = (at + 1) & (g->name_slot_count - 1))
-		if (text_is(g->names[g->name_slots[at] - 1], name))
-			return g->name_slots[at] - 1;
+	free(*slots);
+	*slots = more;
+	*slot_count = wanted;
+}
+
+// Index of `name` in g->names, added when it is new.
+static size_t name_index(struct graph *g, const char *name, size_t length)
+{
+	slots_grow(&g->name_slots, &g->name_slot_count, g->name_count);
+	uint32_t hash = (uint32_t)splitmix64(fnv1a64(name, length), 0);
+	size_t at = hash & (g->name_slot_count - 1);
+	for (; g->name_slots[at].index; at = (at + 1) & (g->name_slot_count - 1)) {
+		const struct name *n = &g->names[g->name_slots[at].index - 1];
+		if (g->name_slots[at].hash == hash && n->length == length && !memcmp(n->text, name, length))
+			return g->name_slots[at].index - 1;
+	}
 	if (g->name_count == g->name_capacity) {
 		g->name_capacity = g->name_capacity ? g->name_capacity * 2 : 512;
 		g->names = realloc(g->names, g->name_capacity * sizeof *g->names);
-		g->name_uses = realloc(g->name_uses, g->name_capacity * sizeof *g->name_uses);
-		g->name_values = realloc(g->name_values, g->name_capacity * sizeof *g->name_values);
-		if (!g->names || !g->name_uses || !g->name_values)
+		if (!g->names)
 			abort();
 	}
-	g->names[g->name_count] = arena_strdup(&g->arena, name);
-	g->name_uses[g->name_count] = g->name_values[g->name_count] = 0;
-	g->name_slots[at] = (uint32_t)g->name_count + 1;
+	g->names[g->name_count] = (struct name){ .text = arena_strndup(&g->arena, name, length), .length = length };
+	g->name_slots[at] = (struct slot){ hash, (uint32_t)g->name_count + 1 };
 	return g->name_count++;
 }
 
-// "SCOPE/WORD", then "SCOPE/WORD_1", ...
+// "SCOPE/WORD", then "SCOPE/WORD_1", ...; put together in g->scope, which is as before afterwards.
 static const char *name_unique(struct graph *g, const char *word)
 {
-	char *wanted =
-		g->scope.length ? arena_printf(&g->arena, "%s/%s", text_get(&g->scope), word) : arena_strdup(&g->arena, word);
-	size_t first = name_index(g, wanted), i = first;
-	for (int number = g->name_uses[first]; g->name_uses[i]; number++)
-		i = name_index(g, arena_printf(&g->arena, "%s_%d", wanted, number));
-	g->name_uses[i]++;
+	size_t scope = g->scope.length;
+	if (scope)
+		text_add(&g->scope, "/");
+	text_add(&g->scope, word);
+	size_t wanted = g->scope.length, first = name_index(g, g->scope.data, wanted), i = first;
+	for (int number = g->names[first].uses; g->names[i].uses; number++) {
+		g->scope.length = wanted;
+		text_addf(&g->scope, "_%d", number);
+		i = name_index(g, g->scope.data, g->scope.length);
+	}
+	g->scope.length = scope;
+	g->scope.data[scope] = 0;
+	g->names[i].uses++;
 	if (i != first)
-		g->name_uses[first]++;
-	return g->names[i];
+		g->names[first].uses++;
+	return g->names[i].text;
 }
 
 // A name that must be exactly this.
 static const char *name_take(struct graph *g, const char *name)
 {
-	size_t i = name_index(g, name);
-	if (g->name_uses[i]++)
+	size_t i = name_index(g, name, strlen(name));
+	if (g->names[i].uses++)
 		graph_fail(g, STATUS_FAILED, "the name %s is used twice", name);
-	return g->names[i];
+	return g->names[i].text;
 }
 
 // ---------------------------------------------------------------------------------------------------- symbols
@@ -341,13 +354,16 @@ value graph_external(struct graph *g, const char *name, enum dtype t, int rank, 
 	if (g->failed)
 		return NO_VALUE;
 	// The same tensor may be read twice (tied weights): it is one initializer.
-	size_t i = name_index(g, name);
-	if (g->name_values[i])
-		return external_again(g, (value){ g->name_values[i] }, t, rank, dim);
-	value v = value_add(g, VALUE_EXTERNAL, name_take(g, name), t, rank, dim);
+	size_t i = name_index(g, name, strlen(name));
+	struct name *n = &g->names[i];
+	if (n->value)
+		return external_again(g, (value){ n->value }, t, rank, dim);
+	if (n->uses++)
+		graph_fail(g, STATUS_FAILED, "the name %s is used twice", name);
+	value v = value_add(g, VALUE_EXTERNAL, n->text, t, rank, dim);
 	if (g->failed)
 		return NO_VALUE;
-	g->name_values[i] = v.id;
+	n->value = v.id;
 	VALUE(g, v)->location = arena_strdup(&g->arena, location);
 	VALUE(g, v)->offset = offset;
 	VALUE(g, v)->nbytes = nbytes;
@@ -502,11 +518,10 @@ static bool attribute_equal(const struct attribute *a, const struct attribute *b
 	return false;
 }
 
-static bool node_equal(const struct node *n, const char *op, const char *domain, const value *in, int in_count,
+static bool node_equal(const struct node *n, const struct operator* row, const value *in, int in_count,
 	const struct attribute *at, int at_count, int out_count)
 {
-	if (n->input_count != in_count || n->attribute_count != at_count || n->output_count != out_count || !text_is(n->op, op) ||
-		!text_is(n->domain, domain))
+	if (n->row != row || n->input_count != in_count || n->attribute_count != at_count || n->output_count != out_count)
 		return false;
 	if (memcmp(n->inputs, in, (size_t)in_count * sizeof *in))
 		return false;
@@ -516,28 +531,24 @@ static bool node_equal(const struct node *n, const char *op, const char *domain,
 	return true;
 }
 
-static uint64_t node_hash(const char *op, const value *in, int in_count)
+static uint32_t node_hash(const struct operator* row, const value *in, int in_count)
 {
-	return splitmix64(fnv1a64(op, strlen(op)), fnv1a64(in, (size_t)in_count * sizeof *in));
+	uint64_t hash = (uint64_t)(row - operators);
+	for (int i = 0; i < in_count; i++)
+		hash = splitmix64(hash, (uint64_t)in[i].id);
+	return (uint32_t)hash;
 }
 
-static void node_slots_grow(struct graph *g)
+// The operator's row; NULL: the builder has none. The last one found is kept by the letters that set operators apart.
+static const struct operator* row_of(struct graph *g, const char *op, const char *domain)
 {
-	if ((size_t)g->node_count * 2 < g->node_slot_count)
-		return;
-	size_t wanted = g->node_slot_count ? g->node_slot_count * 2 : 1024;
-	uint32_t *slots = calloc(wanted, sizeof *slots);
-	if (!slots)
-		abort();
-	for (int i = 0; i < g->node_count; i++) {
-		size_t at = node_hash(g->nodes[i].op, g->nodes[i].inputs, g->nodes[i].input_count) & (wanted - 1);
-		while (slots[at])
-			at = (at + 1) & (wanted - 1);
-		slots[at] = (uint32_t)i + 1;
-	}
-	free(g->node_slots);
-	g->node_slots = slots;
-	g->node_slot_count = wanted;
+	size_t length = strlen(op);
+	unsigned mixed =
+		7u * (unsigned char)op[0] + 31u * (unsigned char)op[length / 2] + (unsigned char)op[length - (length > 0)];
+	const struct operator** kept = & g->rows[(mixed + length) % (sizeof g->rows / sizeof *g->rows)];
+	if (!*kept || !text_is((*kept)->name, op) || !text_is((*kept)->domain, domain))
+		*kept = operator_find(op, domain);
+	return *kept;
 }
 
 void graph_need_opset(struct graph *g, int opset)
@@ -600,21 +611,23 @@ bool graph_node_of(struct graph *g, const char *op, const char *domain, const va
 		out[i] = NO_VALUE;
 	if (g->failed)
 		return false;
-	node_slots_grow(g);
-	size_t at = node_hash(op, inputs, input_count) & (g->node_slot_count - 1);
-	for (; g->node_slots[at]; at = (at + 1) & (g->node_slot_count - 1)) {
-		const struct node *n = &g->nodes[g->node_slots[at] - 1];
-		if (!node_equal(n, op, domain, inputs, input_count, attributes, attribute_count, output_count))
-			continue;
-		for (int i = 0; i < output_count; i++)
-			out[i] = (value){ n->outputs[i] };
-		return true;
-	}
-	const struct operator* row = operator_find(op, domain);
+	const struct operator* row = row_of(g, op, domain);
 	if (!row || output_count > NODE_OUTPUTS) {
 		graph_fail(g, STATUS_FAILED,
 			row ? "%s has too many outputs" : "%s is not in the builder's list of operators (onnx/operator.h)", op);
 		return false;
+	}
+	slots_grow(&g->node_slots, &g->node_slot_count, (size_t)g->node_count);
+	uint32_t hash = node_hash(row, inputs, input_count);
+	size_t at = hash & (g->node_slot_count - 1);
+	for (; g->node_slots[at].index; at = (at + 1) & (g->node_slot_count - 1)) {
+		const struct node *n = &g->nodes[g->node_slots[at].index - 1];
+		if (g->node_slots[at].hash != hash ||
+			!node_equal(n, row, inputs, input_count, attributes, attribute_count, output_count))
+			continue;
+		for (int i = 0; i < output_count; i++)
+			out[i] = (value){ n->outputs[i] };
+		return true;
 	}
 	if (!types_fit(g, row, inputs, input_count))
 		return false;
@@ -631,6 +644,7 @@ bool graph_node_of(struct graph *g, const char *op, const char *domain, const va
 	g->nodes = grow(g->nodes, g->node_count, &g->node_capacity, sizeof *g->nodes);
 	struct node *n = &g->nodes[g->node_count];
 	*n = (struct node){ .name = name,
+		.row = row,
 		.op = op,
 		.domain = domain,
 		.input_count = input_count,
@@ -638,7 +652,8 @@ bool graph_node_of(struct graph *g, const char *op, const char *domain, const va
 		.output_count = output_count };
 	n->inputs = ARENA_ARRAY(&g->arena, (size_t)input_count + 1, value);
 	memcpy(n->inputs, inputs, (size_t)input_count * sizeof *inputs);
-	n->attributes = ARENA_ARRAY(&g->arena, (size_t)attribute_count + 1, struct attribute);
+	if (attribute_count)
+		n->attributes = ARENA_ARRAY(&g->arena, (size_t)attribute_count, struct attribute);
 	for (int i = 0; i < attribute_count; i++) {
 		n->attributes[i] = attributes[i];
 		n->attributes[i].text = arena_strdup(&g->arena, attributes[i].text);
@@ -652,7 +667,7 @@ bool graph_node_of(struct graph *g, const char *op, const char *domain, const va
 		n->outputs[i] = out[i].id;
 		VALUE(g, out[i])->node = g->node_count;
 	}
-	g->node_slots[at] = (uint32_t)++g->node_count;
+	g->node_slots[at] = (struct slot){ hash, (uint32_t)++g->node_count };
 	return true;
 }
 
@@ -734,7 +749,7 @@ static void check_types(struct graph *g)
 	for (int i = 0; i < g->node_count && !g->failed; i++) {
 		const struct node *n = &g->nodes[i];
 
-		if (!types_fit(g, operator_find(n->op, n->domain), n->inputs, n->input_count))
+		if (!types_fit(g, n->row, n->inputs, n->input_count))
 			error_prefix(&g->error, "%s", n->name);
 	}
 }

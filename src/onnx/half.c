@@ -73,8 +73,7 @@ static bool runs_low(const struct pass *p, const struct node *n)
 	bool any = false, weights = false;
 
 	// In opset 17 convolutions and pools take no bfloat16, for example.
-	if (!operator_takes(operator_find(n->op, n->domain), 0, p->half) &&
-		operator_takes(operator_find(n->op, n->domain), 0, DTYPE_F32))
+	if (!operator_takes(n->row, 0, p->half) && operator_takes(n->row, 0, DTYPE_F32))
 		return false;
 	if (one_of(n->op, always_low))
 		return true;

@@ -5,6 +5,8 @@
 
 #include "onnx/graph.h"
 
+struct operator;
+
 enum value_kind { VALUE_INPUT, VALUE_NODE, VALUE_EXTERNAL, VALUE_CONSTANT };
 
 struct value_info {
@@ -43,6 +45,7 @@ struct attribute {
 enum { NODE_OUTPUTS = 3 }; // the most that an operation built here has
 
 struct node {
+	const struct operator* row;
 	const char *name, *op, *domain; // domain "" is ONNX's own
 	int input_count, attribute_count;
 	value *inputs; // NO_VALUE: an optional input left out
@@ -50,6 +53,17 @@ struct node {
 	int outputs[NODE_OUTPUTS]; // value ids, [output_count]
 	int output_count;
 	bool live; // one of its outputs is
+};
+
+// Of a hash table with open addressing.
+struct slot {
+	uint32_t hash, index; // index + 1; 0: free
+};
+
+struct name {
+	const char *text;
+	size_t length;
+	int uses, value; // value: the one of that name that lies in a file, 0: none
 };
 
 struct named {
@@ -90,13 +104,13 @@ struct graph {
 	bool is_head; // the last layer is being built
 	struct tensor_type *input_types, *output_types;
 
-	uint32_t *name_slots; // open addressing over node and value names: index into `names`
+	struct slot *name_slots; // node and value names: into `names`
 	size_t name_slot_count;
-	const char **names;
-	int *name_uses, *name_values; // name_values: the value of that name that lies in a file, 0: none
+	struct name *names;
 	size_t name_count, name_capacity;
 
-	uint32_t *node_slots; // open addressing over nodes: equal nodes are one
+	const struct operator* rows[64]; // found lately
+	struct slot *node_slots;         // equal nodes are one
 	size_t node_slot_count;
 };
 

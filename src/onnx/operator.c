@@ -2,7 +2,6 @@
 // operator.h: rows of the list, and the sets of types that its letters stand for.
 #include "onnx/operator.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "onnx/inside.h"
@@ -25,31 +24,30 @@ enum {
 };
 
 static const struct {
-	char letter;
 	unsigned types;
 	const char *words;
-} sets[] = {
-	{ 'a', FLOATS | INTEGERS | BIT(BOOL), "any type but 8-bit floats" },
-	{ 'b', BIT(BOOL), "bool" },
-	{ 'd', BIT(I8) | BIT(U8) | BIT(I32), "i8, u8 or i32" },
-	{ 'e', BIT(F32), "f32" },
-	{ 'f', FLOATS, "f16, f32, f64 or bf16" },
-	{ 'g', BIT(F32) | BIT(F64) | BIT(I16) | BIT(I32) | BIT(I64), "f32, f64, i16, i32 or i64" },
-	{ 'h', HALF_TO_DOUBLE, "f16, f32 or f64" },
-	{ 'i', INTEGERS, "integers" },
-	{ 'k', HALF_TO_DOUBLE | BIT(I8) | BIT(U8), "f16, f32, f64, i8 or u8" },
-	{ 'l', BIT(I64), "i64" },
-	{ 'm', FLOATS | LONG_INTEGERS, "floats and integers of 32 and 64 bits" },
-	{ 'n', FLOATS | INTEGERS, "numbers" },
-	{ 'p', FLOATS | BIT(I32) | BIT(I64), "floats, i32 or i64" },
-	{ 'q', BIT(I8) | BIT(U8), "i8 or u8" },
-	{ 'r', FLOATS | LONG_INTEGERS | BIT(I8) | BIT(U8), "floats and integers of 8, 32 and 64 bits" },
-	{ 's', FLOATS | SIGNED, "floats and signed integers" },
-	{ 't', HALF_TO_DOUBLE | INTEGERS, "numbers but bf16" },
-	{ 'u', BIT(U8), "u8" },
-	{ 'w', BIT(I32), "i32" },
-	{ 'z', FLOATS | BIT(U8), "u8 or floats" },
-	{ 'x', BIT(I32) | BIT(I64), "i32 or i64" },
+} sets['z' - 'a' + 1] = {
+	['a' - 'a'] = { FLOATS | INTEGERS | BIT(BOOL), "any type but 8-bit floats" },
+	['b' - 'a'] = { BIT(BOOL), "bool" },
+	['d' - 'a'] = { BIT(I8) | BIT(U8) | BIT(I32), "i8, u8 or i32" },
+	['e' - 'a'] = { BIT(F32), "f32" },
+	['f' - 'a'] = { FLOATS, "f16, f32, f64 or bf16" },
+	['g' - 'a'] = { BIT(F32) | BIT(F64) | BIT(I16) | BIT(I32) | BIT(I64), "f32, f64, i16, i32 or i64" },
+	['h' - 'a'] = { HALF_TO_DOUBLE, "f16, f32 or f64" },
+	['i' - 'a'] = { INTEGERS, "integers" },
+	['k' - 'a'] = { HALF_TO_DOUBLE | BIT(I8) | BIT(U8), "f16, f32, f64, i8 or u8" },
+	['l' - 'a'] = { BIT(I64), "i64" },
+	['m' - 'a'] = { FLOATS | LONG_INTEGERS, "floats and integers of 32 and 64 bits" },
+	['n' - 'a'] = { FLOATS | INTEGERS, "numbers" },
+	['p' - 'a'] = { FLOATS | BIT(I32) | BIT(I64), "floats, i32 or i64" },
+	['q' - 'a'] = { BIT(I8) | BIT(U8), "i8 or u8" },
+	['r' - 'a'] = { FLOATS | LONG_INTEGERS | BIT(I8) | BIT(U8), "floats and integers of 8, 32 and 64 bits" },
+	['s' - 'a'] = { FLOATS | SIGNED, "floats and signed integers" },
+	['t' - 'a'] = { HALF_TO_DOUBLE | INTEGERS, "numbers but bf16" },
+	['u' - 'a'] = { BIT(U8), "u8" },
+	['w' - 'a'] = { BIT(I32), "i32" },
+	['z' - 'a'] = { FLOATS | BIT(U8), "u8 or floats" },
+	['x' - 'a'] = { BIT(I32) | BIT(I64), "i32 or i64" },
 };
 
 // The list is in the order of names, then of domains.
@@ -72,12 +70,17 @@ const struct operator* operator_find(const char *name, const char *domain)
 	return NULL;
 }
 
+static bool is_letter(char c)
+{
+	return c != '?' && c != '*';
+}
+
 int operator_inputs(const struct operator* o)
 {
 	int count = 0;
 
 	for (const char *at = o->inputs; *at; at++)
-		count += isalpha((unsigned char)*at) != 0;
+		count += is_letter(*at);
 	return count;
 }
 
@@ -89,10 +92,10 @@ bool operator_input(const struct operator* o, int i, struct operator_input *out)
 		at += at[1] == '?' ? 2 : 1;
 	if (i < 0 || !*at)
 		return false;
-	for (size_t k = 0; k < sizeof sets / sizeof *sets; k++)
-		if (sets[k].letter == tolower((unsigned char)*at))
-			*out = (struct operator_input){ sets[k].types, at[1] == '?', isupper((unsigned char)*at) != 0,
-				sets[k].words };
+	bool shared = *at < 'a';
+	int letter = *at - (shared ? 'A' : 'a');
+
+	*out = (struct operator_input){ sets[letter].types, at[1] == '?', shared, sets[letter].words };
 	return true;
 }
 

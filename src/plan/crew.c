@@ -31,7 +31,8 @@ struct crew {
 	size_t count;
 	struct queued *first, **last;
 	int wake;
-	volatile sig_atomic_t *stop;   // the caller's
+	volatile sig_atomic_t *stop; // the caller's
+	bool polls_stop;
 	volatile sig_atomic_t stopped; // the steps'
 };
 
@@ -40,7 +41,7 @@ static void on_wake(int signal_number)
 	(void)signal_number; // it is enough that a sleep ends
 }
 
-enum status crew_open(struct crew **out, size_t lines, volatile sig_atomic_t *stop, struct error *err)
+enum status crew_open(struct crew **out, size_t lines, volatile sig_atomic_t *stop, bool polls_stop, struct error *err)
 {
 	struct sigaction action = { .sa_handler = on_wake };
 	int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -55,6 +56,7 @@ enum status crew_open(struct crew **out, size_t lines, volatile sig_atomic_t *st
 	c->last = &c->first;
 	c->wake = wake;
 	c->stop = stop;
+	c->polls_stop = polls_stop;
 	c->count = lines;
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGURG, &action, NULL); // without SA_RESTART
@@ -185,6 +187,7 @@ static bool take(struct crew *c, struct crew_event *out)
 
 bool crew_hear(struct crew *c, struct crew_event *out)
 {
+	static const struct timespec pause = { .tv_nsec = 100000000 };
 	sigset_t all, before;
 	eventfd_t ignored;
 	bool stops;
@@ -194,7 +197,8 @@ bool crew_hear(struct crew *c, struct crew_event *out)
 		// With signals held between the look at the flag and the sleep, none is missed.
 		pthread_sigmask(SIG_SETMASK, &all, &before);
 		stops = *c->stop && !c->stopped;
-		if (!stops && ppoll(&(struct pollfd){ .fd = c->wake, .events = POLLIN }, 1, NULL, &before) > 0)
+		if (!stops &&
+			ppoll(&(struct pollfd){ .fd = c->wake, .events = POLLIN }, 1, c->polls_stop ? &pause : NULL, &before) > 0)
 			eventfd_read(c->wake, &ignored);
 		pthread_sigmask(SIG_SETMASK, &before, NULL);
 		if (stops)

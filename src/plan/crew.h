@@ -24,8 +24,9 @@ struct crew_event {
 };
 
 struct crew;
-// `stop`: of the caller's signal handler. `lines`: numbers that steps are known by, from 0.
-enum status crew_open(struct crew **out, size_t lines, volatile sig_atomic_t *stop, struct error *err);
+// `stop`: of the caller's signal handler; `polls_stop`: somebody sets it of whom this thread gets no signal, so that it is looked
+// at ten times a second. `lines`: numbers that steps are known by, from 0. SIGURG gets a handler that does nothing, and keeps it.
+enum status crew_open(struct crew **out, size_t lines, volatile sig_atomic_t *stop, bool polls_stop, struct error *err);
 void crew_close(struct crew *c); // after every step was heard to be done; NULL is fine
 
 enum status crew_start(struct crew *c, size_t line, void (*work)(void *), void *context, struct error *err);

@@ -31,7 +31,7 @@ static enum status predict(struct prediction *out, struct asking *x, int64_t lay
 	struct target t = *x->target;
 	struct precise precise = { 0 };
 	const char *golden = layers > 0 && !x->q->golden ? NULL : x->golden;
-	enum status s = precision_parse(&precise, x->q->variant.precision, err);
+	enum status s = precision_parse(&precise, x->q->precision, err);
 
 	if (s == STATUS_OK)
 		s = arch_resolve(&spec, &a, x->c, err);
@@ -50,7 +50,7 @@ static enum status predict(struct prediction *out, struct asking *x, int64_t lay
 					 : x->q->sequence,
 			err);
 	}
-	shape.image_size = x->q->variant.image_size;
+	shape.image_size = x->q->image_size;
 	shape.file = golden;
 	if (s == STATUS_OK && golden)
 		s = inputs_file_shape(&shape, golden, err);

@@ -175,7 +175,7 @@ enum status plan_model(struct plan_model *out, struct arena *a, const char *mode
 
 	if (q->golden && q->layers > 0)
 		return error_set(err, STATUS_BAD_INPUT, "--golden and --layers: golden outputs are those of the whole model");
-	if (q->golden && (q->batch > 1 || q->sequence > 0 || q->variant.image_size > 0))
+	if (q->golden && (q->batch > 1 || q->sequence > 0 || q->image_size > 0))
 		return error_set(err, STATUS_BAD_INPUT,
 			"--golden has the shapes of the file: no batch, length or size of images can be asked for");
 	// One that cannot be read is the caller's mistake, told before anything is a row.
@@ -286,29 +286,14 @@ void plan_cell(struct cell *out, const struct plan_model *m, const struct target
 		.platform = t->platform->name,
 		.device = t->device,
 		.options = t->options,
-		.batch = q->batch > 0 ? q->batch : 1,
-		.sequence = q->sequence,
-		.runs = q->runs,
-		.layers = q->layers,
-		.prompt_tokens = q->prompt_tokens,
-		.new_tokens = q->new_tokens,
 		.shortened = m->shortened,
-		.seed = q->seed,
-		.synthetic = m->synthetic,
-		.is_static = q->is_static,
-		.is_dynamic = q->is_dynamic,
-		.no_fallback = q->no_fallback,
-		.allow_fallback = q->allow_fallback,
-		.no_explain = q->no_explain,
-		.profile = q->profile,
-		.timeout_s = plan_timeout_s(q),
-		.quiet_wait_s = q->quiet_wait_s,
-		.memory_bytes = q->memory_bytes,
-		.force = q->force,
-		.golden = q->golden,
 		.identity = m->identity,
-		.variant = q->variant,
+		.question = *q,
 	};
+	out->batch = q->batch > 0 ? q->batch : 1;
+	out->timeout_s = plan_timeout_s(q);
+	out->synthetic = m->synthetic;
+	out->task = q->new_tokens > 0 ? "generate" : NULL;
 }
 
 // What lies there may be another damaged model the next time.
@@ -327,30 +312,12 @@ const char *plan_key(const struct plan_model *m, const struct cell *c, struct ar
 	if (m->path && !m->makes_weights)
 		return cell_key(c, a);
 	hash_init(&h);
-	hash_add_text(&h, "plan 2");
+	hash_add_text(&h, "plan 3");
 	hash_add_text(&h, m->config_hash ? m->config_hash : m->model);
 	hash_add_text(&h, refused_identity(m, a));
 	hash_add_text(&h, c->golden ? file_digest_key(a, c->golden) : "");
 	hash_add_text(&h, arena_printf(a, "%s|%s|%s", c->platform, c->device ? c->device : "", c->options ? c->options : ""));
-	hash_add_text(&h,
-		arena_printf(a, "batch %lld sequence %lld runs %lld layers %lld seed %llu static %d memory %lld",
-			(long long)c->batch, (long long)c->sequence, (long long)c->runs, (long long)m->layers,
-			(unsigned long long)c->seed, c->is_static, (long long)c->memory_bytes));
-	if (c->new_tokens > 0)
-		hash_add_text(&h, arena_printf(a, "prompt %lld new %lld", (long long)c->prompt_tokens, (long long)c->new_tokens));
-	if (c->is_dynamic)
-		hash_add_text(&h, "dynamic");
-	if (c->force)
-		hash_add_text(&h, "force");
-	if (c->profile)
-		hash_add_text(&h, "profile");
-	if (c->no_explain)
-		hash_add_text(&h, "no-explain");
-	if (c->no_fallback)
-		hash_add_text(&h, "no fallback");
-	if (c->allow_fallback)
-		hash_add_text(&h, "allow fallback");
-	variant_hash(&h, &c->variant);
+	question_hash(&h, &c->question);
 	hash_hex(&h, hex);
 	return hex;
 }
@@ -501,6 +468,7 @@ static void refused_row(const struct cell *c, enum verdict refused, const char *
 	out->row.cause = cause;
 	out->row.device = c->device;
 	out->row.batch = c->batch;
+	row_set_asked(&out->row, &c->question);
 	if (c->sequence > 0)
 		out->row.sequence = c->sequence;
 	out->row.attempts = 0;

@@ -18,27 +18,6 @@
 #include "run/cell.h"
 #include "store/store.h"
 
-struct question { // zero is the default of every member
-	int64_t batch, sequence, runs, layers;
-	int64_t prompt_tokens, new_tokens; // generate; new_tokens 0: one forward pass
-	uint64_t seed;                     // of inputs and of synthetic weights
-	bool synthetic;                    // random weights where there are none
-	bool is_static;
-	bool is_dynamic;     // none of the platform's forms with fixed shapes
-	bool no_fallback;    // a node that runs elsewhere makes the cell unsupported
-	bool allow_fallback; // the platform may take no node at all
-	bool no_explain;     // leave placement out: a cell before has told it
-	bool no_conform;     // leave type_conformance empty
-	double timeout_s;    // 0: 600; of a cell, planning included
-	double quiet_wait_s; // 0: do not wait for a calm machine
-	int64_t memory_bytes;
-	bool force;    // try what does not fit
-	bool fallback; // what gives nothing goes to the next platform: fallback.h
-	const char *golden;
-	bool profile;           // how long each node takes; roofline of the machine
-	struct variant variant; // precision, threads, scenario, ...
-};
-
 struct plan_model {
 	struct hub_model hub;
 	const char *model;        // as asked

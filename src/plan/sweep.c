@@ -8,125 +8,143 @@
 
 static const double least_gain = 0.05; // less throughput than this above the batch before is not worth a larger batch
 
-static size_t without_doubles(int64_t *out, const struct sweep_numbers *list)
+enum status sweep_add(struct sweep_axes *axes, struct arena *a, enum question_at at, const char *words, struct error *err)
 {
-	size_t n = 0;
+	const struct member *m = &question_members[at];
+	struct sweep_axis *axis = &axes->of[at];
 
-	for (size_t i = 0; i < list->count; i++) {
-		size_t k = 0;
+	while (words) {
+		const char *comma = strchr(words, ',');
+		struct question *values = ARENA_ARRAY(a, axis->count + 1, struct question), *last = &values[axis->count];
+		size_t i = 0;
 
-		while (k < n && out[k] != list->items[i])
-			k++;
-		if (k == n)
-			out[n++] = list->items[i];
+		if (axis->count)
+			memcpy(values, axis->values, axis->count * sizeof *values);
+		enum status s = member_set(m, last, comma ? arena_strndup(a, words, (size_t)(comma - words)) : words, err);
+		if (s != STATUS_OK)
+			return s;
+		while (!member_is_same(m, &values[i], last))
+			i++;
+		axis->count += i == axis->count;
+		axis->values = values;
+		words = comma && comma[1] ? comma + 1 : NULL;
 	}
-	return n;
+	return STATUS_OK;
 }
 
-// The values of an axis, its base value where nothing was typed.
-static struct sweep_numbers numbers(struct arena *a, const struct sweep_numbers *list, int64_t base, bool means_something)
+static bool means_something(enum question_at at, const struct plan_model *m)
 {
-	int64_t *items = ARENA_ARRAY(a, list->count + 1, int64_t);
-	size_t n = means_something ? without_doubles(items, list) : 0;
-
-	if (n == 0)
-		items[n++] = means_something ? base : 0;
-	return (struct sweep_numbers){ items, n };
+	return at == QUESTION_AT_image_size ? m->takes_images : at == QUESTION_AT_sequence ? m->takes_tokens : true;
 }
 
-static struct sweep_words words(struct arena *a, const struct sweep_words *list, const char *base)
+static int by_batch(const void *a, const void *b)
 {
-	const char **items = ARENA_ARRAY(a, list->count + 1, const char *);
-	size_t n = 0;
+	const struct question *x = a, *y = b;
 
-	for (size_t i = 0; i < list->count; i++) {
-		size_t k = 0;
-
-		while (k < n && !text_is(items[k], list->items[i]))
-			k++;
-		if (k == n)
-			items[n++] = list->items[i];
-	}
-	if (n == 0)
-		items[n++] = base;
-	return (struct sweep_words){ items, n };
+	return x->batch < y->batch ? -1 : x->batch > y->batch;
 }
 
-static int by_size(const void *a, const void *b)
+// "image size" of --image-size; of a text the value says what it is.
+static const char *name_of(struct arena *a, const struct member *m)
 {
-	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	char *name = arena_strdup(a, m->option);
 
-	return x < y ? -1 : x > y;
+	for (char *p = name; *p; p++)
+		*p = *p == '-' ? ' ' : *p;
+	return m->kind == MEMBER_TEXT ? "" : arena_printf(a, "%s ", name);
 }
 
 static const char *label_of(struct arena *a, const struct sweep_axes *all, const struct question *q)
 {
 	const char *out = "";
 
-	if (all->precision.count > 1)
-		out = arena_printf(a, "%s", q->variant.precision);
-	if (all->threads.count > 1)
-		out = arena_printf(a, "%s%s%lld thread%s", out, *out ? ", " : "", (long long)q->variant.threads,
-			q->variant.threads == 1 ? "" : "s");
-	if (all->image_size.count > 1)
-		out = arena_printf(a, "%s%simage %lld", out, *out ? ", " : "", (long long)q->variant.image_size);
-	if (all->sequence.count > 1)
-		out = arena_printf(a, "%s%sseq %lld", out, *out ? ", " : "", (long long)q->sequence);
-	if (all->batch.count > 1)
-		out = arena_printf(a, "%s%sbatch %lld", out, *out ? ", " : "", (long long)q->batch);
+	for (size_t i = QUESTION_COUNT; i-- > 0;) {
+		const struct member *m = &question_members[i];
+		const char *word = all->of[i].count > 1 ? member_word(m, a, q) : NULL;
+
+		if (word)
+			out = arena_printf(a, "%s%s%s%s", out, *out ? ", " : "", name_of(a, m), word);
+	}
 	return out;
+}
+
+// Each axis with at least one value: what was typed, or the base's; none at all where it means nothing to the model.
+static void complete(struct sweep_axes *all, const char **left_out, struct arena *a, const struct sweep_axes *axes,
+	const struct question *base, const struct plan_model *m)
+{
+	*left_out = NULL;
+	for (size_t i = 0; i < QUESTION_COUNT; i++) {
+		const struct sweep_axis *axis = &axes->of[i];
+		const bool has_meaning = means_something((enum question_at)i, m);
+		struct question *values = ARENA_ARRAY(a, axis->count + 1, struct question);
+
+		all->of[i] = (struct sweep_axis){ values, has_meaning && axis->count ? axis->count : 1 };
+		if (has_meaning && axis->count)
+			memcpy(values, axis->values, axis->count * sizeof *values);
+		else if (has_meaning)
+			values[0] = *base;
+		else if (axis->count)
+			*left_out = arena_printf(
+				a, "%s%s--%s", *left_out ? *left_out : "", *left_out ? " and " : "", question_members[i].option);
+	}
 }
 
 void sweep_cells(struct sweep_cell **out, size_t *count, const char **left_out, struct arena *a, const struct sweep_axes *axes,
 	const struct question *base, const struct plan_model *m)
 {
-	const struct sweep_axes all = {
-		.precision = words(a, &axes->precision, base->variant.precision),
-		.threads = numbers(a, &axes->threads, base->variant.threads, true),
-		.image_size = numbers(a, &axes->image_size, base->variant.image_size, m->takes_images),
-		.sequence = numbers(a, &axes->sequence, base->sequence, m->takes_tokens),
-		.batch = numbers(a, &axes->batch, base->batch, true),
-	};
-	const size_t series = all.precision.count * all.threads.count * all.image_size.count * all.sequence.count;
-	struct sweep_cell *cells = ARENA_ARRAY(a, series * all.batch.count, struct sweep_cell);
-	int64_t *batches = (int64_t *)(uintptr_t)all.batch.items;
-	size_t n = 0;
+	const struct sweep_axis *batches;
+	struct sweep_axes all;
+	size_t n = 1;
 
-	*left_out = NULL;
-	if (!m->takes_tokens && axes->sequence.count)
-		*left_out = "--seq";
-	if (!m->takes_images && axes->image_size.count)
-		*left_out = *left_out ? "--seq and --image-size" : "--image-size";
-	qsort(batches, all.batch.count, sizeof *batches, by_size);
-	for (size_t s = 0; s < series; s++)
-		for (size_t b = 0; b < all.batch.count; b++, n++) {
-			struct question *q = &cells[n].question;
-			size_t rest = s;
-
-			*q = *base;
-			q->batch = batches[b];
-			q->sequence = all.sequence.items[rest % all.sequence.count];
-			rest /= all.sequence.count;
-			q->variant.image_size = all.image_size.items[rest % all.image_size.count];
-			rest /= all.image_size.count;
-			q->variant.threads = all.threads.items[rest % all.threads.count];
-			q->variant.precision = all.precision.items[rest / all.threads.count];
-			cells[n].series = s;
-			cells[n].label = label_of(a, &all, q);
-		}
-	*out = cells;
+	complete(&all, left_out, a, axes, base, m);
+	batches = &all.of[QUESTION_AT_batch];
+	qsort(batches->values, batches->count, sizeof *batches->values, by_batch);
+	for (size_t i = 0; i < QUESTION_COUNT; i++)
+		n *= all.of[i].count;
+	*out = ARENA_ARRAY(a, n, struct sweep_cell);
 	*count = n;
+	for (size_t k = 0; k < n; k++) {
+		struct question *q = &(*out)[k].question;
+		size_t rest = k;
+
+		*q = *base;
+		for (size_t i = 0; i < QUESTION_COUNT; i++) {
+			member_copy(&question_members[i], q, &all.of[i].values[rest % all.of[i].count]);
+			rest /= all.of[i].count;
+		}
+		(*out)[k].series = k / batches->count;
+		(*out)[k].label = label_of(a, &all, q);
+	}
 }
 
 size_t sweep_most(const struct sweep_axes *axes)
 {
-	const size_t counts[] = { axes->precision.count, axes->threads.count, axes->image_size.count, axes->sequence.count,
-		axes->batch.count };
 	size_t most = 0;
 
-	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-		most = counts[i] > most ? counts[i] : most;
+	for (size_t i = 0; i < QUESTION_COUNT; i++)
+		most = axes->of[i].count > most ? axes->of[i].count : most;
 	return most;
+}
+
+const char *sweep_words(const struct sweep_axes *axes, struct arena *a)
+{
+	const char *out = "";
+
+	for (size_t i = QUESTION_COUNT; i-- > 0;) {
+		const struct member *m = &question_members[i];
+		const struct sweep_axis *axis = &axes->of[i];
+
+		for (size_t k = 0; k < axis->count && axis->count > 1; k++)
+			out = arena_printf(a, "%s%s%s%s", out,
+				k              ? ","
+					: *out ? ", "
+					       : "",
+				k                                ? ""
+					: m->kind == MEMBER_TEXT ? arena_printf(a, "%s ", m->option)
+								 : name_of(a, m),
+				member_word(m, a, &axis->values[k]));
+	}
+	return out;
 }
 
 // By the median and not by the mean that throughput_per_s is: one run that took long says nothing of a batch. What generates, and

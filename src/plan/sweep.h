@@ -6,34 +6,33 @@
 
 #include "plan/plan.h"
 
-struct sweep_numbers {
-	const int64_t *items;
+// The values of each axis, questions with one member set, by its place in question_members. As typed; none leaves what the base
+// question says. Doubles count once.
+struct sweep_axis {
+	struct question *values;
 	size_t count;
 };
-struct sweep_words {
-	const char *const *items;
-	size_t count;
-};
-
-// As typed; an empty list leaves what the base question says. Doubles count once.
 struct sweep_axes {
-	struct sweep_words precision;
-	struct sweep_numbers threads, image_size, sequence, batch;
+	struct sweep_axis of[QUESTION_COUNT];
 };
 
 struct sweep_cell {
 	struct question question;
 	size_t series;     // cells that differ in nothing but the batch have the same one
-	const char *label; // of the axes with several values: "8 threads, batch 4"; "" where there are none
+	const char *label; // of the axes with several values: "threads 8, batch 4"; "" where there are none
 };
 
-// The product, in this order: precision, threads, image size, sequence, and innermost the batch, from small to large. The others
-// keep the order in which they were typed. An axis that means nothing to the model (images to one that takes none) is left out:
-// *left_out names it, else NULL.
+// "1,2,4" onto an axis; `words` must outlive it. BAD_INPUT as member_set.
+enum status sweep_add(struct sweep_axes *axes, struct arena *a, enum question_at at, const char *words, struct error *err);
+// The product: the first axis of QUESTION_LIST, the batch, changes fastest, and from small to large. The others keep the order in
+// which they were typed. An axis that means nothing to the model (images to one that takes none) is left out: *left_out names it,
+// else NULL.
 void sweep_cells(struct sweep_cell **out, size_t *count, const char **left_out, struct arena *a, const struct sweep_axes *axes,
 	const struct question *base, const struct plan_model *m);
 // How many values the axis with the most has: above 1 it is a sweep.
 size_t sweep_most(const struct sweep_axes *axes);
+// "threads 1,2, batch 1,4": the axes with several values; "" where there are none.
+const char *sweep_words(const struct sweep_axes *axes, struct arena *a);
 
 // A series of batches while it is run, smallest first; all zero before the first.
 struct sweep_series {

@@ -210,7 +210,7 @@ static const char *ask_hypervisor(struct arena *a)
 
 // ---- the rest -----------------------------------------------------------------------------------------------------------
 
-static void find_memory(struct machine *m, struct arena *a, const char *root)
+void machine_memory_at(struct machine *m, struct arena *a, const char *root)
 {
 	char line[256];
 	FILE *f = fopen(arena_printf(a, "%s/proc/meminfo", root), "re");
@@ -307,7 +307,7 @@ void machine_detect_at(struct machine *out, struct arena *a, const char *root)
 	if (has_word(flags, "hypervisor"))
 		m.hypervisor = *root ? "unknown" : ask_hypervisor(a);
 	m.usable_cpus = host_cpus(root);
-	find_memory(&m, a, root);
+	machine_memory_at(&m, a, root);
 	m.boot_id = read_text(a, root, "/proc/sys/kernel/random/boot_id");
 	m.id = make_id(&m, a);
 	*out = m;

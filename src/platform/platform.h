@@ -108,6 +108,8 @@ struct machine {
 void machine_detect(struct machine *out, struct arena *a);
 // For tests: `root` goes before every path under /proc, /sys and /etc.
 void machine_detect_at(struct machine *out, struct arena *a, const char *root);
+// Its three sizes of memory alone: quick enough to be asked for each child.
+void machine_memory_at(struct machine *out, struct arena *a, const char *root);
 json_t *machine_json(const struct machine *m);
 
 #endif

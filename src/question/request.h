@@ -9,20 +9,19 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "question/variant.h"
+#include "question/question.h"
 
-// Text may be NULL. `reference_name`: not a measurement but a reference for another cell; the outputs go to
-// CACHE/reference/KEY.safetensors unless they lie there already. new_tokens > 0: the task is to generate that many.
-// `reference_tokens`: of a reduced precision, those that float32 generates, which it is asked about. `calibrate`: no measurement
-// but ranges for int8-static, over so many inputs, into CACHE/reference; `calibration`: the file that holds them. `form_of`,
-// `form`: of a reference, the platform whose graph form of that index is built; NULL: the platform's own first. `dequantised`: of
-// a reference, the precision's weights in float32 arithmetic (enum dequantise).
+// What a request has beside the question. Text may be NULL. `reference_name`: not a measurement but a reference for another cell;
+// the outputs go to CACHE/reference/KEY.safetensors unless they lie there already. `reference_tokens`: of a reduced precision,
+// those that float32 generates, which it is asked about. `calibrate`: no measurement but ranges for int8-static, over so many
+// inputs, into CACHE/reference; `calibration`: the file that holds them. `form_of`, `form`: of a reference, the platform whose
+// graph form of that index is built; NULL: the platform's own first. `dequantised`: of a reference, the precision's weights in
+// float32 arithmetic (enum dequantise).
 #define REQUEST_LIST(X) \
 	X(TEXT, path) \
 	X(TEXT, platform) \
 	X(TEXT, device) \
 	X(TEXT, options) \
-	X(TEXT, golden) \
 	X(TEXT, outputs_path) \
 	X(TEXT, reference_name) \
 	X(TEXT, reference_tokens) \
@@ -31,21 +30,7 @@
 	X(INTEGER, dequantised) \
 	X(TEXT, calibration) \
 	X(INTEGER, calibrate) \
-	X(INTEGER, batch) \
-	X(INTEGER, sequence) \
-	X(INTEGER, runs) \
-	X(INTEGER, prompt_tokens) \
-	X(INTEGER, new_tokens) \
-	X(INTEGER, layers) \
-	X(INTEGER, seed) \
-	X(INTEGER, second_bytes) \
-	X(INTEGER, force) \
-	X(INTEGER, memory_bytes) \
-	X(INTEGER, is_dynamic) \
-	X(INTEGER, is_static) \
-	X(INTEGER, no_fallback) \
-	X(INTEGER, no_explain) \
-	X(INTEGER, profile)
+	X(INTEGER, second_bytes)
 
 enum dequantise {
 	DEQUANTISE_NOTHING,
@@ -59,7 +44,7 @@ struct request {
 #define X(kind, name) REQUEST_##kind name;
 	REQUEST_LIST(X)
 #undef X
-	struct variant variant;
+	QUESTION_INSIDE;
 };
 
 char *request_text(struct arena *a, const struct request *r); // one line

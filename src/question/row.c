@@ -24,6 +24,54 @@ void row_init(struct row *r)
 #undef X
 }
 
+static const char *asked_TEXT(const char *text)
+{
+	return text;
+}
+
+static int64_t asked_INTEGER(int64_t n)
+{
+	return n != 0 ? n : ROW_NONE;
+}
+
+static double asked_REAL(double x)
+{
+	return x > 0 ? x : (double)NAN;
+}
+
+void row_set_asked(struct row *r, const struct question *q)
+{
+#define X(kind, name, meaning) r->name = asked_##kind(q->name);
+	QUESTION_COLUMN_LIST(X)
+#undef X
+}
+
+static const char *given_TEXT(const char *text)
+{
+	return text;
+}
+
+static int64_t given_INTEGER(int64_t n)
+{
+	return n != ROW_NONE ? n : 0;
+}
+
+static double given_REAL(double x)
+{
+	return x > 0 ? x : 0;
+}
+
+void row_asked(struct question *q, const struct row *r)
+{
+	*q = (struct question){ 0 };
+#define X(kind, name, meaning) q->name = given_##kind(r->name);
+	QUESTION_COLUMN_LIST(X)
+#undef X
+	for (size_t i = 0; i < QUESTION_COUNT; i++) // "stored" is what nobody asked for
+		if (member_is_default(&question_members[i], q))
+			member_clear(&question_members[i], q);
+}
+
 bool row_left_none(const struct row *r)
 {
 	return r->nodes_on_platform == 0 && r->nodes_elsewhere == 0 && r->partitions == 0 && r->requested &&

@@ -11,7 +11,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "question/variant.h"
+#include "question/question.h"
 
 #define ROW_NONE INT64_MIN
 
@@ -101,8 +101,7 @@
 	X(REAL, padding, \
 		"share of the tokens of the judged run that are padding, which its attention mask says; null: it takes no such " \
 		"mask") \
-	VARIANT_LIST(X) \
-	X(TEXT, task, "generate; null: one forward pass") \
+	QUESTION_COLUMN_LIST(X) \
 	X(INTEGER, prompt_tokens, "tokens that go in before the first new one; of an encoder-decoder the source's") \
 	X(INTEGER, new_tokens, "tokens generated, greedily") \
 	X(REAL, encoder_ms, "median time of the encoder") \
@@ -239,6 +238,9 @@ struct row {
 };
 
 void row_init(struct row *r); // every field absent
+// The columns that hold what was asked: from a question, and back.
+void row_set_asked(struct row *r, const struct question *q);
+void row_asked(struct question *q, const struct row *r); // every other member is the default
 // The engine had folded every node into constants on the processor before the platform was asked for any: nothing was left that
 // it could have computed. Of `cpu` that is an answer like any other.
 bool row_left_none(const struct row *r);

@@ -23,81 +23,22 @@ static void count_cell(struct report_counts *n, const struct report_cell *c)
 		n->of[c->verdict]++;
 }
 
-static const char *precision_of(const char *word)
-{
-	return text_is(word, precision_word(PRECISION_STORED)) ? NULL : word;
-}
-
-static const char *scenario_of(const char *word)
-{
-	return text_is(word, "single-stream") ? NULL : word;
-}
-
-static bool same_real(double x, double y)
-{
-	return x == y || (!(x > 0) && !(y > 0)); // 0 and NaN: not asked
-}
-
-static bool same_number(int64_t x, int64_t y)
-{
-	return x == y || (x <= 0 && y <= 0);
-}
-
-static bool same_precision(const char *x, const char *y)
-{
-	return text_is(precision_of(x), precision_of(y));
-}
-
-static bool same_scenario(const char *x, const char *y)
-{
-	return text_is(scenario_of(x), scenario_of(y));
-}
-
-static bool same_text(const char *x, const char *y)
-{
-	return text_is(x, y);
-}
-
-static bool same_value(uint64_t x, uint64_t y)
-{
-	return x == y;
-}
-
-// What was asked of every cell of a line alike.
-static struct variant variant_of_row(const struct row *r)
-{
-#define X(how, member, sql) .member = r->member,
-	struct variant v = { SAME_VARIANT_LIST(X) };
-#undef X
-
-	v.precision = precision_of(v.precision);
-	v.scenario = scenario_of(v.scenario);
-	return v;
-}
-
-static bool same_asked(const struct variant *v, const struct row *r)
-{
-#define X(how, member, sql) &&same_##how(v->member, r->member)
-	return true SAME_VARIANT_LIST(X);
-#undef X
-}
-
 const char *report_computed_in(const struct row *r)
 {
 	return text_is(r->compute_dtype, "none") ? NULL : r->compute_dtype;
 }
 
-#define X(how, member, sql) &&same_##how(x->member, y->member)
 static bool same_graph_and_options(const struct store_question *x, const struct store_question *y)
 {
-	return true SAME_GRAPH_LIST(X);
+	return text_is(x->own_options, y->own_options) && x->cell.is_static == y->cell.is_static &&
+		x->cell.is_dynamic == y->cell.is_dynamic;
 }
 
-static bool same_judged(const struct store_question *x, const struct store_question *y)
+// What was fed and what judged, too: a later answer about other inputs, or by another measure, takes nothing back.
+static bool same_question(const struct store_question *x, const struct store_question *y)
 {
-	return true SAME_JUDGED_LIST(X);
+	return text_is(x->own_options, y->own_options) && question_agrees(&x->cell.question, &y->cell.question, QUESTION_ASKED);
 }
-#undef X
 
 const char *report_asked_beside(struct arena *a, const struct store_question *q)
 {
@@ -107,9 +48,9 @@ const char *report_asked_beside(struct arena *a, const struct store_question *q)
 			: q->cell.is_dynamic ? "open shapes"
 					     : NULL,
 		q->own_options,
-		q->cell.seed != 0 ? arena_printf(a, "seed %llu", (unsigned long long)q->cell.seed) : NULL,
+		q->cell.seed != 0 ? arena_printf(a, "seed %lld", (long long)q->cell.seed) : NULL,
 		golden != NULL ? arena_printf(a, "golden file %s", name != NULL ? name + 1 : golden) : NULL,
-		q->cell.variant.max_loss != NULL ? arena_printf(a, "may lose %s", q->cell.variant.max_loss) : NULL,
+		q->cell.max_loss != NULL ? arena_printf(a, "may lose %s", q->cell.max_loss) : NULL,
 	};
 	const char *out = NULL;
 
@@ -128,9 +69,9 @@ static bool fits_line(const struct report_line *l, const struct report_cell *c)
 	return (l->batch == r->batch || l->batch == ROW_NONE || r->batch == ROW_NONE) &&
 		(l->sequence == sequence || l->sequence == ROW_NONE || sequence == ROW_NONE) && l->layers == r->layers &&
 		l->new_tokens == r->new_tokens && text_is(l->model, r->model) && text_is(l->machine, c->machine) &&
-		text_agree(l->weights, r->weights) && text_agree(l->model_sha256, r->model_sha256) && same_asked(&l->asked, r) &&
-		text_is(l->source, r->source) && same_graph_and_options(l->question, &c->question) &&
-		same_judged(l->question, &c->question);
+		text_agree(l->weights, r->weights) && text_agree(l->model_sha256, r->model_sha256) &&
+		question_agrees(&l->asked, &c->asked, QUESTION_ROW) && question_agrees(&l->asked, &c->asked, QUESTION_JUDGED) &&
+		text_is(l->source, r->source) && same_question(l->question, &c->question);
 }
 
 static void add_to_line(struct report_line *l, const struct report_cell *c)
@@ -144,7 +85,7 @@ static void add_to_line(struct report_line *l, const struct report_cell *c)
 	l->layers = r->layers;
 	l->new_tokens = r->new_tokens;
 	l->source = r->source;
-	l->asked = variant_of_row(r);
+	l->asked = c->asked;
 	l->model_type = l->model_type != NULL ? l->model_type : r->model_type;
 	l->architecture = l->architecture != NULL ? l->architecture : r->architecture;
 	l->weights = l->weights != NULL ? l->weights : r->weights;
@@ -348,7 +289,7 @@ bool report_computes_nothing(const struct report_cell *c)
 
 bool report_is_plain(const struct report_cell *c)
 {
-	return scenario_of(c->row.scenario) == NULL && c->row.new_tokens == ROW_NONE;
+	return member_is_default(&question_members[QUESTION_AT_scenario], &c->asked) && c->row.new_tokens == ROW_NONE;
 }
 
 bool report_same_length(const struct report_cell *x, const struct report_cell *y)
@@ -365,11 +306,12 @@ bool report_alike(const struct report_cell *x, const struct report_cell *y, unsi
 		!text_is(x->machine, y->machine) || !text_is(r->weights, q->weights) || !text_is(r->source, q->source) ||
 		!text_agree(r->model_sha256, q->model_sha256))
 		return false;
-	struct variant v = variant_of_row(r);
-	v.precision = but & BUT_PRECISION ? q->precision : v.precision;
-	v.threads = but & BUT_THREADS ? q->threads : v.threads;
-	v.image_size = but & BUT_IMAGE ? q->image_size : v.image_size;
-	return same_asked(&v, q) && (but & BUT_OPTIONS || same_graph_and_options(&x->question, &y->question)) &&
+	struct question asked = x->asked;
+	asked.precision = but & BUT_PRECISION ? y->asked.precision : asked.precision;
+	asked.threads = but & BUT_THREADS ? y->asked.threads : asked.threads;
+	asked.image_size = but & BUT_IMAGE ? y->asked.image_size : asked.image_size;
+	return question_agrees(&asked, &y->asked, QUESTION_ROW) &&
+		(but & BUT_OPTIONS || same_graph_and_options(&x->question, &y->question)) &&
 		(but & BUT_PLATFORM || text_is(x->platform, y->platform));
 }
 

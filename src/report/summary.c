@@ -101,8 +101,9 @@ static enum status choose(struct store *s, struct summary *out, struct error *er
 	out->questions = table_integer(&t, 0, "questions");
 	out->rows = table_integer(&t, 0, "cells");
 	if (out->questions > REPORT_QUESTIONS && s->notice != NULL)
-		s->notice(arena_printf(&s->arena, "%s has answers to %lld questions; the report has the newest %d", s->path,
-			(long long)out->questions, REPORT_QUESTIONS));
+		s->notice(s->context,
+			arena_printf(&s->arena, "%s has answers to %lld questions; the report has the newest %d", s->path,
+				(long long)out->questions, REPORT_QUESTIONS));
 	return STATUS_OK;
 }
 
@@ -164,6 +165,7 @@ static enum status take_cells(struct store *s, struct summary *out, struct error
 	for (size_t i = 0; i < t.row_count; i++) {
 		struct report_cell *c = &out->cells[i];
 		table_row(&t, i, &c->row);
+		row_asked(&c->asked, &c->row);
 		status = question_of(&c->question, a, &asked, i, err);
 		if (status != STATUS_OK)
 			return status;

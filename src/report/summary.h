@@ -25,6 +25,7 @@ struct report_speed {
 struct report_cell {
 	struct row row;
 	struct store_question question; // as it was asked
+	struct question asked;          // what the row says of that: row_asked
 	const char *name;               // row.model in full: hub_full_name
 	// "openvino"; "openvino:GPU" where that is not the device that it takes unasked, or cells asked for several.
 	const char *platform;
@@ -89,7 +90,7 @@ struct report_line {
 	int64_t batch, sequence, layers;       // ROW_NONE unknown, none, all; sequence: as asked, row_question_sequence
 	int64_t new_tokens;                    // ROW_NONE: one forward pass
 	const struct store_question *question; // of one of its cells: options and shapes are those of all
-	struct variant asked;                  // precision, threads, image size, scenario: as asked, of every cell alike
+	struct question asked;                 // of its columns in the row: precision, threads, ...; of every cell alike
 	const char *source;                    // NULL: measured by assay
 	const char *variant;                   // "batch 1, 128 tokens, f32, prepacking=off"
 	const char *variant_but_options;       // "batch 1, 128 tokens": nor the precision

@@ -4,7 +4,6 @@
 // cell's beginning.
 #include "question/cell.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -26,17 +25,14 @@
 #include "base/text.h"
 #include "run/cell.h"
 #include "run/cell_judge.h"
+#include "run/child_memory.h"
 #include "run/golden.h"
 #include "run/hear.h"
 #include "question/request.h"
+#include "cell/predict.h"
 #include "cell/scratch.h"
 #include "stats/stats.h"
 #include "platform/state.h"
-
-static void hash_number(struct hash *h, double x)
-{
-	hash_add(h, &x, sizeof x);
-}
 
 // A file that is written to all the time, or cannot be read to its end, has no content that could be named.
 static const char *identity_of(const struct cell *c, struct arena *a)
@@ -53,7 +49,7 @@ static const char *identity_of(const struct cell *c, struct arena *a)
 const char *cell_key(const struct cell *c, struct arena *a)
 {
 	const char *golden = reference_golden(c, a),
-		   *texts[] = { "cell 2", c->model, c->revision, c->platform, c->device, c->options, identity_of(c, a),
+		   *texts[] = { "cell 3", c->model, c->revision, c->platform, c->device, c->options, identity_of(c, a),
 			   golden ? file_digest_key(a, golden) : "" };
 	struct hash h;
 	char *hex = arena_alloc(a, 65);
@@ -61,31 +57,8 @@ const char *cell_key(const struct cell *c, struct arena *a)
 	hash_init(&h);
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		hash_add_text(&h, texts[i] ? texts[i] : "");
-	hash_number(&h, (double)c->batch);
-	hash_number(&h, (double)c->sequence);
-	hash_number(&h, (double)c->runs);
-	hash_number(&h, (double)c->layers);
-	if (c->new_tokens > 0) {
-		hash_number(&h, (double)c->prompt_tokens);
-		hash_number(&h, (double)c->new_tokens);
-	}
-	hash_add(&h, &c->seed, sizeof c->seed);
-	hash_number(&h, c->synthetic);
-	hash_number(&h, c->is_static);
-	hash_number(&h, (double)c->memory_bytes);
-	if (c->force)
-		hash_add_text(&h, "force");
-	if (c->is_dynamic)
-		hash_add_text(&h, "dynamic");
-	if (c->no_explain)
-		hash_add_text(&h, "no-explain");
-	if (c->no_fallback)
-		hash_add_text(&h, "no fallback");
-	if (c->allow_fallback)
-		hash_add_text(&h, "allow fallback");
-	if (c->profile)
-		hash_add_text(&h, "profile");
-	variant_hash(&h, &c->variant);
+	hash_add_text(&h, c->synthetic ? "synthetic" : "");
+	question_hash(&h, &c->question);
 	hash_hex(&h, hex);
 	return hex;
 }
@@ -108,24 +81,6 @@ static enum status outputs_place(struct arena *a, const char **out, struct error
 }
 
 // ---- what the parent adds to the row ------------------------------------------------------------------------------------
-
-// Files that an engine may map privately: everything beside the model.
-static int64_t mapped_bytes(struct arena *a, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	const char *folder = file_is_dir(path) ? path : slash ? arena_strndup(a, path, (size_t)(slash - path) + 1) : ".";
-	DIR *d = opendir(folder);
-	struct dirent *e;
-	struct stat st;
-	int64_t sum = 0;
-
-	while (d && (e = readdir(d)))
-		if (fstatat(dirfd(d), e->d_name, &st, 0) == 0 && S_ISREG(st.st_mode))
-			sum += st.st_size;
-	if (d)
-		closedir(d);
-	return sum;
-}
 
 static bool generates(const struct row *r)
 {
@@ -206,9 +161,11 @@ static void take_memory(struct row *r, const struct heard *h, const struct child
 		return;
 	}
 	r->memory_sampling = arena_printf(a,
-		"RssAnon and shared memory at 100 Hz in load, first%s run, smaps_rollup and VmHWM at their ends%s%s%s",
+		"RssAnon and shared memory at 100 Hz in load, first%s run, smaps_rollup and VmHWM at their ends%s%s",
 		h->sample_count ? " and one extra" : "", h->sample_count ? ", nothing in timed runs" : "",
-		report->memory_limit_by ? "; limit by " : "", report->memory_limit_by ? report->memory_limit_by : "");
+		report->memory_limit_by ? arena_printf(a, "; limit by %s: %s%s", report->memory_limit_by,
+						  predict_amount(a, (uint64_t)report->memory_bytes), report->memory_from)
+					: "");
 }
 
 const char *cell_weights_word(const struct cell *c)
@@ -227,17 +184,11 @@ static void ask_about(struct row *r, const struct cell *c, struct arena *a)
 	r->fallback_allowed = c->allow_fallback;
 	r->layers = c->layers > 0 ? c->layers : ROW_NONE;
 	if (c->new_tokens > 0) {
-		r->task = "generate";
 		r->prompt_tokens = c->prompt_tokens;
 		r->new_tokens = c->new_tokens;
 	}
 	r->batch = c->batch;
-#define SET_TEXT(x) (x)
-#define SET_INTEGER(x) ((x) ? (x) : ROW_NONE)
-#define SET_REAL(x) ((x) > 0 ? (x) : (double)NAN)
-#define X(kind, name, meaning) r->name = SET_##kind(c->variant.name);
-	VARIANT_LIST(X)
-#undef X
+	row_set_asked(r, &c->question);
 	r->attempts = 1;
 	r->started_at = arena_strdup(a, clock_utc((char[32]){ 0 }));
 	r->cell_key = c->key ? c->key : cell_key(c, a);
@@ -411,8 +362,8 @@ enum status cell_run(
 	const char *golden = c->new_tokens > 0 ? NULL : reference_golden(c, a), *outputs_path = NULL, *cause = NULL, *note;
 	struct child_limits limits = { .timeout_s = c->timeout_s,
 		.spent_s = c->planned_s,
-		.memory_bytes = c->memory_bytes,
-		.mapped_bytes = mapped_bytes(a, c->path),
+		.memory_bytes = c->memory_bytes > 0 || !c->force ? c->memory_bytes : CHILD_UNLIMITED,
+		.mapped_bytes = child_mapped_bytes(a, c->path),
 		.stop = watch ? watch->stop : NULL };
 	struct cell_result result = { .verdict = VERDICT_FAILED };
 	struct reference ref = { 0 };
@@ -436,26 +387,12 @@ enum status cell_run(
 		.platform = c->platform,
 		.device = c->device,
 		.options = c->options,
-		.golden = golden,
 		.outputs_path = outputs_path,
-		.batch = c->batch,
-		.sequence = c->sequence,
-		.runs = c->runs,
-		.layers = c->layers,
-		.seed = (int64_t)c->seed,
-		.prompt_tokens = c->prompt_tokens,
-		.new_tokens = c->new_tokens,
-		.memory_bytes = c->memory_bytes,
 		.second_bytes = c->second_bytes,
-		.force = c->force,
-		.is_static = c->is_static,
-		.is_dynamic = c->is_dynamic,
-		.no_fallback = c->no_fallback,
-		.no_explain = c->no_explain,
-		.profile = c->profile,
-		.variant = c->variant };
+		.question = c->question };
 
-	if (precision_find(c->variant.precision) == PRECISION_INT8_STATIC && !text_ends(c->path, ".onnx")) {
+	ask.golden = golden;
+	if (precision_find(c->precision) == PRECISION_INT8_STATIC && !text_ends(c->path, ".onnx")) {
 		if (watch && watch->phase)
 			watch->phase(watch->context, "calibrate");
 		if ((st = reference_calibrate(c, watch, a, &ask.calibration, &cause, &why)))
@@ -470,7 +407,7 @@ enum status cell_run(
 	}
 	// A reduced precision is asked about the tokens of float32, so that one other choice does not make all that follows
 	// another text.
-	if (c->new_tokens > 0 && precision_is_reduced(precision_find(c->variant.precision))) {
+	if (c->new_tokens > 0 && precision_is_reduced(precision_find(c->precision))) {
 		if (watch && watch->phase)
 			watch->phase(watch->context, "reference");
 		// Before the child has chosen a form: its platform's first, with the plain cache that every reference has.

@@ -72,7 +72,7 @@ static bool quantises(enum precision p)
 
 static enum activations activations_of(const struct cell *c, const struct route *route)
 {
-	enum precision p = precision_find(c->variant.precision);
+	enum precision p = precision_find(c->precision);
 	const struct precision_way *way = route ? platform_precision(route, p) : NULL;
 	struct precise asked;
 	struct error err = { 0 };
@@ -81,7 +81,7 @@ static enum activations activations_of(const struct cell *c, const struct route 
 		return ACTIVATIONS_BY_ENGINE;
 	if (p != PRECISION_INT8_WEIGHTS && p != PRECISION_INT4_WEIGHTS)
 		return ACTIVATIONS_AS_BUILT;
-	if ((way && way->float_activations) || (!precision_parse(&asked, c->variant.precision, &err) && asked.accuracy == 1))
+	if ((way && way->float_activations) || (!precision_parse(&asked, c->precision, &err) && asked.accuracy == 1))
 		return ACTIVATIONS_FLOAT;
 	return ACTIVATIONS_AS_BUILT;
 }
@@ -173,8 +173,7 @@ static void limit_loss(const struct judging *j, struct arena *a, struct cell_res
 	struct loss_limits limits;
 	const char *beyond;
 
-	if (!j->cell->variant.max_loss || (!judged && out->verdict != VERDICT_UNJUDGED) ||
-		loss_parse(&limits, j->cell->variant.max_loss, NULL))
+	if (!j->cell->max_loss || (!judged && out->verdict != VERDICT_UNJUDGED) || loss_parse(&limits, j->cell->max_loss, NULL))
 		return;
 	beyond = j->draws ? arena_printf(a, "--max-loss: cannot be applied: %s",
 				    out->row.cause ? out->row.cause : "the outputs are built anew in each run")
@@ -199,7 +198,7 @@ static enum status judge_twice(const struct judging *j, const struct reference *
 	if (graph.name && !golden.name && !stopped(j) && (st = ask(j, REFERENCE_SECOND, NULL, a, &second, err)))
 		return st;
 	arithmetic = graph;
-	if (quantises(precision_find(j->cell->variant.precision)) && !stopped(j) &&
+	if (quantises(precision_find(j->cell->precision)) && !stopped(j) &&
 		(st = ask(j, REFERENCE_ARITHMETIC, tokens, a, &arithmetic, err)))
 		return st;
 	if (stopped(j)) {
@@ -336,7 +335,7 @@ enum status cell_judge(
 	const struct judging *j, struct reference *ref, struct arena *a, struct cell_result *out, struct error *err)
 {
 	struct row *r = &out->row;
-	enum precision p = precision_find(j->cell->variant.precision);
+	enum precision p = precision_find(j->cell->precision);
 	enum dtype compute = compute_of(r->compute_dtype);
 	const struct platform *platform = platform_find(j->cell->platform);
 	const struct route *route = platform ? platform_route(platform, j->cell->device) : NULL;

@@ -134,7 +134,7 @@ static int spawn(pid_t *pid, char *const argv[], int in, int out, int events)
 static void limit_memory(struct runner *r)
 {
 	struct rlimit none = { 0, 0 };
-	int64_t bytes = r->limits->memory_bytes;
+	int64_t bytes = r->report->memory_bytes;
 	bool grouped = memory_group_make(&r->group, bytes);
 
 	prlimit(r->pid, RLIMIT_CORE, &none, NULL); // a crash is a row, not gigabytes of core file
@@ -148,9 +148,13 @@ static void limit_memory(struct runner *r)
 	if (grouped)
 		return;
 #ifndef CHILD_SANITIZED
+	int64_t mapped = r->limits->mapped_bytes;
 	struct rlimit data;
 
-	data.rlim_cur = data.rlim_max = (rlim_t)(bytes + RLIMIT_SLACK + r->limits->mapped_bytes);
+	// What is made from weights lies in the cache and is mapped too. A limit that nobody asked for must not count that.
+	if (r->report->memory_from[0])
+		mapped *= 4;
+	data.rlim_cur = data.rlim_max = (rlim_t)(bytes + RLIMIT_SLACK + mapped);
 	if (prlimit(r->pid, RLIMIT_DATA, &data, NULL) == 0)
 		r->report->memory_limit_by = "rlimit_data+sampler";
 #endif
@@ -304,7 +308,7 @@ static void sample(struct runner *r)
 		return;
 	if (r->watch == CHILD_SAMPLE && !(r->report->peak_anonymous_mib >= bytes / 1048576))
 		r->report->peak_anonymous_mib = bytes / 1048576;
-	if (r->limits->memory_bytes > 0 && bytes > (double)r->limits->memory_bytes)
+	if (r->report->memory_bytes > 0 && bytes > (double)r->report->memory_bytes)
 		end_child(r, CHILD_MEMORY);
 }
 
@@ -343,7 +347,7 @@ static void loop(struct runner *r)
 			end_child(r, CHILD_TIMEOUT);
 		if (!r->killed && now >= r->silence)
 			end_child(r, CHILD_SILENT);
-		samples = r->watch == CHILD_SAMPLE || (r->watch == CHILD_WATCH && r->limits->memory_bytes > 0);
+		samples = r->watch == CHILD_SAMPLE || (r->watch == CHILD_WATCH && r->report->memory_bytes > 0);
 		if (!r->killed) {
 			wake = earlier(r->deadline, r->silence);
 			if (samples && now >= r->next_sample) {
@@ -399,6 +403,7 @@ static void finish(struct runner *r, int64_t oom_kills)
 		r->report->end = info.si_code == CLD_EXITED ? CHILD_EXITED : CHILD_SIGNALLED;
 		if (info.si_code != CLD_EXITED && info.si_status == SIGKILL && (oom || memory_oom_kills() > oom_kills))
 			r->report->end = CHILD_OOM;
+		r->report->limit_killed = oom;
 	}
 	if (r->output.length > OUTPUT_KEPT)
 		visible_clean(&r->report->output, r->output.data + r->output.length - OUTPUT_KEPT, OUTPUT_KEPT);
@@ -412,6 +417,20 @@ static void finish(struct runner *r, int64_t oom_kills)
 	close_fd(&r->pidfd);
 	text_done(&r->output);
 	free(r->line);
+}
+
+static enum status choose_memory(struct child_report *out, const struct child_limits *limits, struct error *err)
+{
+	struct arena a = { 0 };
+	const char *from = "";
+	enum status st = STATUS_OK;
+
+	out->memory_bytes = limits->memory_bytes > 0 ? limits->memory_bytes : 0;
+	if (limits->memory_bytes == 0)
+		st = child_memory_default(&out->memory_bytes, &from, &a, "", err);
+	snprintf(out->memory_from, sizeof out->memory_from, "%s", from);
+	arena_done(&a);
+	return st;
 }
 
 enum status child_run(char *const argv[], const char *request, const struct child_limits *limits,
@@ -443,7 +462,8 @@ enum status child_run(char *const argv[], const char *request, const struct chil
 		r.deadline = r.started + (limits->timeout_s - limits->spent_s) * 1000;
 	if (limits->silence_s > 0)
 		r.silence = r.started + limits->silence_s * 1000;
-	st = start(&r, argv, err);
+	st = choose_memory(out, limits, err);
+	st = st ? st : start(&r, argv, err);
 	if (!st) {
 		loop(&r);
 		finish(&r, oom_kills);

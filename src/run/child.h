@@ -27,12 +27,14 @@ enum child_end {
 	CHILD_REFUSED
 };
 
+enum { CHILD_UNLIMITED = -1 };
+
 struct child_limits {
 	double timeout_s; // 0: none
 	double spent_s;   // of it, before the child was started
 	double silence_s; // longest time without a line; 0: none
 	// Of all its processes, private and shared; cgroup where one can be made, else RLIMIT_DATA (private memory alone) and
-	// the sampler; 0: none.
+	// the sampler; 0: child_memory_default. A child may have read a stranger's graph, so that none is a choice.
 	int64_t memory_bytes;
 	int64_t mapped_bytes;        // files that the engine may map privately: RLIMIT_DATA counts them, so it is raised by them
 	volatile sig_atomic_t *stop; // may be NULL
@@ -53,6 +55,9 @@ struct child_report {
 	double peak_anonymous_mib;
 	double wall_ms;
 	const char *memory_limit_by; // "cgroup", "rlimit_data+sampler", "sampler", NULL
+	int64_t memory_bytes;        // the limit that it had; 0: none
+	bool limit_killed;           // CHILD_OOM: at that limit, and not because the machine was out of memory
+	char memory_from[128];       // what follows it in a sentence: where it is from; "": from limits.memory_bytes
 };
 
 // Runs argv (argv[0] the path of a program that calls child_begin first) with `request` on its fd 0, which stays open until the

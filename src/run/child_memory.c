@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/child_memory.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/process.h"
+#include "cell/predict.h"
+#include "platform/platform.h"
 
 #define MEMBERS_MS 250.0            // between two looks at who is below
 #define SHARED_MS 50.0              // between two looks at what is shared, which is counted page by page
@@ -106,4 +111,54 @@ void child_memory_end(struct child_memory *m)
 {
 	while (m->count)
 		drop(m, m->count - 1);
+}
+
+// Far from where a child starts at all: a machine that has less is told by what fails.
+#define DEFAULT_LEAST ((int64_t)64 << 20)
+
+enum status child_memory_default(int64_t *bytes, const char **from, struct arena *a, const char *root, struct error *err)
+{
+	const char *given = getenv("ASSAY_MEMORY");
+	struct machine m = { 0 };
+	char *end;
+
+	*bytes = 0;
+	*from = "";
+	if (given && *given) {
+		double gib = strtod(given, &end);
+
+		if (*end || !(gib >= 0.01 && gib <= 1e6))
+			return error_set(
+				err, STATUS_BAD_INPUT, "ASSAY_MEMORY=%s: a number of GiB from 0.01 to 1000000 is wanted", given);
+		*bytes = (int64_t)(gib * 0x1p30);
+		*from = ", as ASSAY_MEMORY says";
+		return STATUS_OK;
+	}
+	machine_memory_at(&m, a, root);
+	if (m.memory_available_bytes <= 0)
+		return STATUS_OK;
+	int64_t available = m.memory_available_bytes, margin = (int64_t)predict_margin(&m), half = available / 2;
+	*bytes = available - margin > half ? available - margin : half;
+	if (*bytes < DEFAULT_LEAST)
+		*bytes = DEFAULT_LEAST;
+	*from = arena_printf(a, ", since %s were available when it began (--memory gives another limit)",
+		predict_amount(a, (uint64_t)available));
+	return STATUS_OK;
+}
+
+int64_t child_mapped_bytes(struct arena *a, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *folder = file_is_dir(path) ? path : slash ? arena_strndup(a, path, (size_t)(slash - path) + 1) : ".";
+	DIR *d = opendir(folder);
+	struct dirent *e;
+	struct stat st;
+	int64_t sum = 0;
+
+	while (d && (e = readdir(d)))
+		if (fstatat(dirfd(d), e->d_name, &st, 0) == 0 && S_ISREG(st.st_mode))
+			sum += st.st_size;
+	if (d)
+		closedir(d);
+	return sum;
 }

@@ -245,12 +245,13 @@ static enum verdict end_of(const struct heard *h, const struct child_report *r, 
 			r->end == CHILD_TIMEOUT ? l->timeout_s : l->silence_s, words);
 		return VERDICT_TIMEOUT;
 	case CHILD_MEMORY:
-		*cause = arena_printf(a, "%s: anonymous memory went over the limit of %s", h->phase, gib(a, l->memory_bytes));
+		*cause = arena_printf(
+			a, "%s: anonymous memory went over the limit of %s%s", h->phase, gib(a, r->memory_bytes), r->memory_from);
 		return VERDICT_NO_MEMORY;
 	case CHILD_OOM:
-		*cause = l->memory_bytes > 0
-			? arena_printf(a, "%s: the kernel ended it at the limit of %s (%s)", h->phase, gib(a, l->memory_bytes),
-				  r->memory_limit_by)
+		*cause = r->limit_killed
+			? arena_printf(a, "%s: the kernel ended it at the limit of %s (%s)%s", h->phase, gib(a, r->memory_bytes),
+				  r->memory_limit_by, r->memory_from)
 			: arena_printf(a, "%s: the kernel ended it because the machine was out of memory", h->phase);
 		return VERDICT_NO_MEMORY;
 	case CHILD_REFUSED:
@@ -267,7 +268,9 @@ static enum verdict end_of(const struct heard *h, const struct child_report *r, 
 	}
 	if (lacked_memory(r) && (r->end == CHILD_SIGNALLED || !h->done)) {
 		*cause = arena_printf(a, "%s: an allocation failed%s%s", h->phase,
-			l->memory_bytes > 0 ? arena_printf(a, " under the limit of %s", gib(a, l->memory_bytes)) : "", words);
+			r->memory_bytes > 0 ? arena_printf(a, " under the limit of %s%s", gib(a, r->memory_bytes), r->memory_from)
+					    : "",
+			words);
 		return VERDICT_NO_MEMORY;
 	}
 	if (!h->done) {

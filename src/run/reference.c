@@ -18,6 +18,7 @@
 #include "hub/hub.h"
 #include "cell/derive.h"
 #include "run/cell.h"
+#include "run/child_memory.h"
 #include "run/golden.h"
 #include "run/hear.h"
 #include "question/request.h"
@@ -93,12 +94,12 @@ static bool engine_quantises(const struct cell *c)
 	const struct platform *p = platform_find(c->platform);
 	const struct route *route = p ? platform_route(p, c->device) : NULL;
 
-	return route && platform_precision(route, precision_find(c->variant.precision))->quantises;
+	return route && platform_precision(route, precision_find(c->precision))->quantises;
 }
 
 static bool rounds_activations(const struct cell *c)
 {
-	enum precision p = precision_find(c->variant.precision);
+	enum precision p = precision_find(c->precision);
 
 	return (p == PRECISION_INT8_DYNAMIC || p == PRECISION_INT8_STATIC) && !engine_quantises(c);
 }
@@ -108,21 +109,24 @@ static enum status ask_engine(struct reference *out, const struct asked *x, cons
 	const struct cell *c, const struct cell_watch *watch, struct arena *a, const char **why, struct error *err)
 {
 	struct cell_watch quiet = { .stop = watch ? watch->stop : NULL };
-	struct child_limits limits = { .timeout_s = c->timeout_s, .stop = quiet.stop };
+	struct child_limits limits = { .timeout_s = c->timeout_s,
+		.memory_bytes = c->force ? CHILD_UNLIMITED : 0,
+		.mapped_bytes = child_mapped_bytes(a, c->path),
+		.stop = quiet.stop };
 	struct request ask = { .path = c->path,
 		.platform = x->target.platform->name,
 		.device = x->target.device,
 		.options = x->target.options,
 		.reference_name = x->name,
-		.golden = q->golden,
-		.batch = c->batch,
-		.sequence = c->sequence,
-		.layers = c->layers,
-		.prompt_tokens = c->prompt_tokens,
-		.new_tokens = c->new_tokens,
 		.reference_tokens = q->tokens,
-		.seed = (int64_t)c->seed,
-		.variant = { .image_size = c->variant.image_size } }; // no precision: a reference computes in float32
+		.question = { .golden = q->golden, // no precision: a reference computes in float32
+			.batch = c->batch,
+			.sequence = c->sequence,
+			.layers = c->layers,
+			.prompt_tokens = c->prompt_tokens,
+			.new_tokens = c->new_tokens,
+			.seed = c->seed,
+			.image_size = c->image_size } };
 	struct error read_error = { 0 };
 	struct child_report report;
 	struct heard heard;
@@ -135,7 +139,7 @@ static enum status ask_engine(struct reference *out, const struct asked *x, cons
 		ask.is_static = c->is_static;
 	}
 	if (q->kind == REFERENCE_ARITHMETIC) {
-		ask.variant.precision = c->variant.precision;
+		ask.precision = c->precision;
 		ask.calibration = q->calibration;
 		ask.dequantised = engine_quantises(c) ? DEQUANTISE_WEIGHTS : DEQUANTISE_ALL;
 	}
@@ -167,16 +171,19 @@ enum status reference_calibrate(const struct cell *c, const struct cell_watch *w
 {
 	enum { INPUTS = 8 };
 	struct cell_watch quiet = { .stop = watch ? watch->stop : NULL };
-	struct child_limits limits = { .timeout_s = c->timeout_s, .stop = quiet.stop };
+	struct child_limits limits = { .timeout_s = c->timeout_s,
+		.memory_bytes = c->force ? CHILD_UNLIMITED : 0,
+		.mapped_bytes = child_mapped_bytes(a, c->path),
+		.stop = quiet.stop };
 	struct request ask = { .path = c->path,
 		.platform = "cpu",
 		.device = "CPU",
-		.batch = c->batch,
-		.sequence = c->sequence,
-		.layers = c->layers,
-		.seed = (int64_t)c->seed,
 		.calibrate = INPUTS,
-		.variant = { .image_size = c->variant.image_size } };
+		.question = { .batch = c->batch,
+			.sequence = c->sequence,
+			.layers = c->layers,
+			.seed = c->seed,
+			.image_size = c->image_size } };
 	const char *cause = NULL, *note;
 	struct child_report report;
 	struct heard heard;

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "store/guard.h"
+#include "store/lines.h"
 #include "store/sql_name.h"
 #include "store/transaction.h"
 #include "store/transfer.h"
@@ -142,7 +143,7 @@ static enum status as_texts(struct db *d, struct arena *a, const char *table, st
 
 // The files of a folder that `assay export` wrote, one a table. A link could lead to any file of this machine, and a pipe
 // nowhere.
-static enum status find_exported(struct arena *a, const char *folder, struct source *sources, struct error *err)
+static enum status find_exported(struct arena *a, const char *folder, struct source *sources, int64_t most, struct error *err)
 {
 	static const char *const endings[] = { "parquet", "csv", "json" };
 	struct stat st;
@@ -159,6 +160,8 @@ static enum status find_exported(struct arena *a, const char *folder, struct sou
 		if (!S_ISREG(st.st_mode))
 			return error_set(
 				err, STATUS_BAD_INPUT, "its %s is no regular file", sources[i].file + strlen(folder) + 1);
+		if (!text_ends(sources[i].file, ".parquet") && lines_look(sources[i].file, most, err) != STATUS_OK)
+			return STATUS_BAD_INPUT;
 		if (st.st_size == 0 && text_ends(sources[i].file, ".json"))
 			sources[i].file = ""; // no lines of JSON are a table without rows
 	}
@@ -178,7 +181,7 @@ static enum status exported_rows(struct db *d, struct arena *a, const char *tabl
 						     : "read_json(");
 	sql_add_text(&from, s->file);
 	if (text_ends(s->file, ".csv"))
-		text_add(&from, ", header = true, all_varchar = true");
+		text_add(&from, ", header = true, all_varchar = true, delim = ',', quote = '\"', escape = '\"'");
 	if (text_ends(s->file, ".json"))
 		status = as_texts(d, a, table, &from, err);
 	text_add(&from, ")");
@@ -223,6 +226,80 @@ static enum status count_rows(struct db *d, struct arena *a, const struct source
 	return STATUS_OK;
 }
 
+// A text of 150 MB is one row. Bytes are counted before anything is made of them: BYTES_A_ROW for each row that is allowed, and
+// no text is longer than those that assay writes.
+enum { BYTES_A_ROW = 100 };
+
+static bool has_bytes(const char *type)
+{
+	return text_is(type, "VARCHAR");
+}
+
+// What Parquet may hold besides numbers, texts and times: lists, structures and bytes, which assay does not write.
+static bool is_plain(const char *type)
+{
+	static const char *const odd[] = { "BLOB", "ENUM", "LIST", "STRUCT", "MAP", "ARRAY", "UNION", "BIT", "OTHER" };
+
+	for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+		if (text_is(type, odd[i]))
+			return false;
+	}
+	return true;
+}
+
+static enum status count_texts_of(
+	struct db *d, struct arena *a, const char *table, const char *from, int64_t most, int64_t *sum, struct error *err)
+{
+	struct text total = { 0 }, longest = { 0 };
+	struct table columns, t = { 0 };
+	enum status status = db_query(d, a, arena_printf(a, "SELECT * FROM %s LIMIT 0", from), NULL, 0, &columns, err);
+
+	for (size_t i = 0; status == STATUS_OK && i < columns.column_count; i++) {
+		struct text name = { 0 };
+		sql_add_name(&name, columns.columns[i]);
+		if (has_bytes(columns.types[i])) {
+			text_addf(&total, " + COALESCE(sum(strlen(%s)), 0)", text_get(&name));
+			text_addf(&longest, ", max(strlen(%s))", text_get(&name));
+		} else if (!is_plain(columns.types[i])) {
+			status = error_set(err, STATUS_BAD_INPUT,
+				"the column %.100s of its table %s is of type %s: assay writes numbers, texts and times",
+				columns.columns[i], table, columns.types[i]);
+		}
+		text_done(&name);
+	}
+	if (status == STATUS_OK && total.length > 0)
+		status = db_query(d, a,
+			arena_printf(a, "SELECT CAST(least(0%s, %lld) AS BIGINT) AS total, greatest(0%s) AS longest FROM %s",
+				text_get(&total), (long long)1 << 60, text_get(&longest), from),
+			NULL, 0, &t, err);
+	text_done(&total);
+	text_done(&longest);
+	if (status != STATUS_OK || t.row_count == 0)
+		return status;
+	int64_t bytes = table_integer(&t, 0, "total"), one = table_integer(&t, 0, "longest");
+	if (one > DB_TEXT_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "its table %s holds a text of %lld bytes; assay writes none above %d",
+			table, (long long)one, DB_TEXT_MOST);
+	if (bytes > most - *sum)
+		return error_set(err, STATUS_BAD_INPUT,
+			"its texts take more than %lld bytes (those of %s %lld); --rows allows more, %d for each row",
+			(long long)most, table, (long long)bytes, BYTES_A_ROW);
+	*sum += bytes;
+	return status;
+}
+
+static enum status count_texts(struct db *d, struct arena *a, const struct source *sources, int64_t rows, struct error *err)
+{
+	int64_t sum = 0;
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++) {
+		if (sources[i].from != NULL)
+			status = count_texts_of(d, a, tables[i].table, sources[i].from, rows * BYTES_A_ROW, &sum, err);
+	}
+	return status;
+}
+
 // source_TABLE, with the columns and types that the table has here. What has types is read where it lies, texts are made tables
 // once.
 static enum status name_source(struct db *d, const char *table, const struct source *s, struct error *err)
@@ -254,6 +331,8 @@ static enum status name_sources(struct db *d, struct arena *a, struct source *so
 						 : attached_rows(d, a, tables[i].table, &sources[i], err);
 	if (status == STATUS_OK)
 		status = count_rows(d, a, sources, most, err);
+	if (status == STATUS_OK)
+		status = count_texts(d, a, sources, most, err);
 	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++)
 		status = name_source(d, tables[i].table, &sources[i], err);
 	return status;
@@ -373,7 +452,7 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 	enum status status = STATUS_OK;
 
 	if (file_is_dir(path)) {
-		status = find_exported(&a, path, sources, err);
+		status = find_exported(&a, path, sources, most, err);
 		for (size_t i = 0; i < TABLE_COUNT; i++)
 			files[i] = sources[i].file;
 		how.files = files;

@@ -29,8 +29,18 @@ enum status db_error(struct error *err, const char *what, const char *message)
 		if (strstr(message, known[i].words) != NULL)
 			status = known[i].status;
 	}
-	if (status == STATUS_NO_MEMORY) // DuckDB's words are a paragraph about settings, which are locked
+	if (status == STATUS_NO_MEMORY &&
+		(strstr(message, "bad allocation") != NULL || strstr(message, "Allocation failure") != NULL))
+		message = "the machine, or a limit of this process (ulimit -d, ulimit -v), gives no memory for it";
+	else if (status == STATUS_NO_MEMORY) // DuckDB's words are a paragraph about settings, which are locked
 		message = "the database takes more than " DB_MEMORY " of memory for it: ask for less at once";
+	if (message != NULL && strstr(message, "Failure while replaying WAL file") != NULL)
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s: its log of changes %s.wal is damaged, or another database's; moved away, it is not taken over", what,
+			what);
+	if (message != NULL && strstr(message, "INTERNAL Error") != NULL) // its words go on with a stack trace
+		return error_set(
+			err, STATUS_FAILED, "%s%s%.*s", what, *what != '\0' ? ": " : "", (int)strcspn(message, "\n"), message);
 	return error_set(
 		err, status, "%s%s%s", what, *what != '\0' ? ": " : "", message != NULL ? message : "DuckDB gave no reason");
 }
@@ -64,6 +74,19 @@ static void add_clean(struct text *out, const char *s)
 		text_add(out, "\xef\xbf\xbd");
 	}
 	text_add_bytes(out, s, n);
+}
+
+// A text that is longer than any that is looked at: its beginning, and how long it was.
+static void add_cut(struct text *out, const char *s)
+{
+	enum { KEPT = 1 << 16 };
+	char *begin = strndup(s, KEPT);
+
+	if (begin == NULL)
+		abort(); // as an arena does
+	add_clean(out, begin);
+	text_addf(out, "... (cut: it had %zu bytes)", strlen(s));
+	free(begin);
 }
 
 static const char *type_name(struct db *d, struct arena *a, duckdb_result *result, idx_t column)
@@ -362,7 +385,10 @@ static duckdb_state append_text(const struct db_api *api, duckdb_appender append
 {
 	struct text clean = { 0 };
 
-	add_clean(&clean, s);
+	if (strlen(s) <= DB_TEXT_MOST)
+		add_clean(&clean, s);
+	else
+		add_cut(&clean, s);
 	duckdb_state state = api->append_varchar_length(appender, text_get(&clean), clean.length);
 	text_done(&clean);
 	return state;

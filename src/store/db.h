@@ -16,6 +16,8 @@
 
 #define DB_MEMORY "1GiB" // of buffers, hash tables, sorted rows: DuckDB's own limit
 
+enum { DB_TEXT_MOST = 1 << 20 }; // bytes of a text; what is longer is stored cut
+
 // clang-format off
 #define DB_FUNCTIONS(X) \
 	X(library_version) \

@@ -158,6 +158,8 @@ static enum status configure(const struct db_api *api, duckdb_config config, con
 		{ "default_block_size", "16384" },
 		{ "memory_limit", DB_MEMORY },
 		{ "temp_directory", "" },
+		// Only closing checkpoints: a COMMIT that has made all durable and then finds no room for that is told as failed.
+		{ "wal_autocheckpoint", "1TB" },
 		{ "autoinstall_known_extensions", "false" },
 		{ "autoload_known_extensions", "false" },
 		{ "allow_community_extensions", "false" },

@@ -14,6 +14,7 @@
 #include "stats/order.h"
 #include "base/text.h"
 #include "store/db.h"
+#include "store/lines.h"
 #include "store/transfer.h"
 
 enum { RESULTS_MOST = 10000, LINES_MOST = 1 << 18, CELLS_MOST = 1 << 21 };
@@ -444,9 +445,12 @@ static enum status read_perf_test_file(struct foreign_result *out, const char *p
 // Lines and cells, before anything is made of them: a line of four bytes is a hundred in a table.
 static enum status check_lines(const char *path, const char *text, size_t lines_most, struct error *err)
 {
-	size_t lines = 1, cells = 0, columns = 1;
+	size_t lines = 1, cells = 0, columns = 1, length = 0, longest = 0, first = 0;
 
 	for (const char *p = text; *p != '\0'; p++) {
+		length = p > text && p[-1] == '\n' ? 1 : length + 1;
+		longest = length > longest ? length : longest;
+		first = lines == 1 ? length : first;
 		bool ends = *p == '\n' || (*p == '\r' && p[1] != '\n');
 		cells += ends || *p == ',' || *p == ';';
 		columns += lines == 1 && (*p == ',' || *p == ';');
@@ -458,6 +462,9 @@ static enum status check_lines(const char *path, const char *text, size_t lines_
 	if (cells > CELLS_MOST || columns > CELLS_MOST / lines) // a short line is as wide as the first
 		return error_set(err, STATUS_BAD_INPUT, "%s: more than %d cells; no result of a tool that is known has so many",
 			path, CELLS_MOST);
+	if (first > HEADER_MOST || longest > LINE_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "%s: a line of %zu bytes; no tool that is known writes one as long", path,
+			longest);
 	return STATUS_OK;
 }
 

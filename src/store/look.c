@@ -68,11 +68,34 @@ static const char same_question[] =
 		      "COALESCE(o.emulated, FALSE))"
 		      " AND COALESCE(o.weights, '') = ? AND COALESCE(o.layers, 0) = ? AND COALESCE(o.sequence, 0) = ? AND "
 		      "COALESCE(o.prompt_tokens, 0) = ?"
-		      " AND COALESCE(o.new_tokens, 0) = ? AND COALESCE(o.threads, 0) = ? AND COALESCE(o.image_size, 0) = ? AND "
-		      "COALESCE(o.scenario, '') = ?"
-		      " AND COALESCE(o.streams, 0) = ? AND COALESCE(o.rate_per_s, 0) = CAST(? AS DOUBLE)"
+		      " AND COALESCE(o.new_tokens, 0) = ?"
 		      " AND (COALESCE(o.model_sha256, '') IN ('', ?) OR ? = '')";
-enum { SAME_QUESTION = 16, PARAMETERS_MOST = 20 };
+enum { SAME_FIXED = 11, PARAMETERS_MOST = SAME_FIXED + QUESTION_COUNT + 4 };
+
+// And of the question every column that tells questions apart, but the precision, which each caller holds against its own: as
+// conditions with a parameter each, their values in `p`.
+static const char *asked_sql(struct arena *a, const struct row *like, struct db_parameter *p, size_t *count)
+{
+	struct question q;
+	struct text t = { 0 };
+
+	row_asked(&q, like);
+	for (size_t i = 0; i < QUESTION_COUNT; i++) {
+		const struct member *m = &question_members[i];
+		const char *word = member_word(m, a, &q);
+
+		if (question_place((enum question_at)i) != QUESTION_ROW || i == QUESTION_AT_precision)
+			continue;
+		text_addf(&t,
+			m->kind == MEMBER_TEXT ? " AND COALESCE(nullif(o.%s, '%s'), '') = ?"
+					       : " AND COALESCE(o.%s, 0) = CAST(? AS DOUBLE)",
+			m->name, m->standard);
+		p[(*count)++] = (struct db_parameter){ .text = word ? word : m->kind == MEMBER_TEXT ? "" : "0" };
+	}
+	const char *out = arena_strdup(a, text_get(&t));
+	text_done(&t);
+	return out;
+}
 
 static const char *given(const char *text)
 {
@@ -84,9 +107,10 @@ static int64_t counted(int64_t n)
 	return n != ROW_NONE ? n : 0;
 }
 
-static void ask_same(struct db_parameter *p, struct arena *a, const struct row *like)
+// The conditions; their values, and how many, in `p`.
+static const char *ask_same(struct db_parameter *p, size_t *count, struct arena *a, const struct row *like)
 {
-	const struct db_parameter same[SAME_QUESTION] = {
+	const struct db_parameter fixed[SAME_FIXED] = {
 		{ .integer = like->row },
 		{ .text = given(like->requested) },
 		{ .text = given(like->model) },
@@ -96,19 +120,16 @@ static void ask_same(struct db_parameter *p, struct arena *a, const struct row *
 		{ .integer = counted(like->sequence) },
 		{ .integer = counted(like->prompt_tokens) },
 		{ .integer = counted(like->new_tokens) },
-		{ .integer = counted(like->threads) },
-		{ .integer = counted(like->image_size) },
-		{ .text = given(like->scenario) },
-		{ .integer = counted(like->streams) },
-		{ .text = arena_printf(a, "%.17g", like->rate_per_s > 0 ? like->rate_per_s : 0.0) },
 		{ .text = given(like->model_sha256) },
 		{ .text = given(like->model_sha256) },
 	};
 
-	memcpy(p, same, sizeof same);
+	memcpy(p, fixed, sizeof fixed);
+	*count = SAME_FIXED;
+	return arena_printf(a, "%s%s", same_question, asked_sql(a, like, p, count));
 }
 
-static enum status last_of(struct store *s, struct arena *a, const char *more, const struct db_parameter *p, size_t count,
+static enum status last_of(struct store *s, struct arena *a, const char *sql, const struct db_parameter *p, size_t count,
 	struct store_measured *out, struct error *err)
 {
 	struct table t = { 0 };
@@ -118,7 +139,7 @@ static enum status last_of(struct store *s, struct arena *a, const char *more, c
 	*out = (struct store_measured){ .row = ROW_NONE, .latency_ms = (double)NAN };
 	if (status != STATUS_OK)
 		return status;
-	status = db_query(&d, a, arena_printf(a, "%s%s ORDER BY o.id DESC LIMIT 1", same_question, more), p, count, &t, err);
+	status = db_query(&d, a, arena_printf(a, "%s ORDER BY o.id DESC LIMIT 1", sql), p, count, &t, err);
 	db_close(&d);
 	if (status == STATUS_OK && t.row_count > 0)
 		*out = (struct store_measured){ table_integer(&t, 0, "id"), table_real(&t, 0, "latency_ms"),
@@ -129,15 +150,16 @@ static enum status last_of(struct store *s, struct arena *a, const char *more, c
 enum status store_last_measured(
 	struct store *s, struct arena *a, const struct row *like, struct store_measured *out, struct error *err)
 {
+	static const char as_computed[] =
+		" AND COALESCE(o.weights_dtype, '') = ? AND COALESCE(o.compute_dtype, '') = ? AND COALESCE(o.precision, '') = ?";
 	struct db_parameter what[PARAMETERS_MOST];
+	size_t n;
+	const char *sql = ask_same(what, &n, a, like);
 
-	ask_same(what, a, like);
-	what[SAME_QUESTION] = (struct db_parameter){ .text = given(like->weights_dtype) };
-	what[SAME_QUESTION + 1] = (struct db_parameter){ .text = given(like->compute_dtype) };
-	what[SAME_QUESTION + 2] = (struct db_parameter){ .text = given(like->precision) };
-	return last_of(s, a,
-		" AND COALESCE(o.weights_dtype, '') = ? AND COALESCE(o.compute_dtype, '') = ? AND COALESCE(o.precision, '') = ?",
-		what, SAME_QUESTION + 3, out, err);
+	what[n++] = (struct db_parameter){ .text = given(like->weights_dtype) };
+	what[n++] = (struct db_parameter){ .text = given(like->compute_dtype) };
+	what[n++] = (struct db_parameter){ .text = given(like->precision) };
+	return last_of(s, a, arena_printf(a, "%s%s", sql, as_computed), what, n, out, err);
 }
 
 static const char float32_alike[] =
@@ -150,9 +172,10 @@ enum status store_last_float32(
 	struct store *s, struct arena *a, const struct row *like, struct store_measured *out, struct error *err)
 {
 	struct db_parameter what[PARAMETERS_MOST];
+	size_t n;
+	const char *sql = ask_same(what, &n, a, like);
 
-	ask_same(what, a, like);
-	return last_of(s, a, float32_alike, what, SAME_QUESTION, out, err);
+	return last_of(s, a, arena_printf(a, "%s%s", sql, float32_alike), what, n, out, err);
 }
 
 // One process a row: the times of its last event.
@@ -179,7 +202,8 @@ enum status store_processes(struct store *s, struct arena *a, const struct row *
 		" AND COALESCE(oc.asked_options, '') = COALESCE(rc.asked_options, '') AND oc.static_shapes IS NOT DISTINCT FROM "
 		"rc.static_shapes";
 	struct db_parameter what[PARAMETERS_MOST];
-	size_t n = SAME_QUESTION;
+	size_t n;
+	const char *sql = ask_same(what, &n, a, like);
 	struct table t = { 0 };
 	struct db d = { 0 };
 	enum status status = transaction_begin(s, false, &d, err);
@@ -187,7 +211,6 @@ enum status store_processes(struct store *s, struct arena *a, const struct row *
 	*count = 0;
 	if (status != STATUS_OK)
 		return status;
-	ask_same(what, a, like);
 	if (!in_float32)
 		what[n++] = (struct db_parameter){ .text = given(like->precision) };
 	what[n++] = (struct db_parameter){ .text = given(like->engine_version) };
@@ -196,7 +219,7 @@ enum status store_processes(struct store *s, struct arena *a, const struct row *
 			"SELECT s.cell, s.ms FROM sample s JOIN (%s%s AND COALESCE(o.engine_version, '') = ? ORDER BY o.id DESC "
 			"LIMIT %d) q ON q.id = s.cell"
 			" WHERE s.ms > 0 QUALIFY s.event = max(s.event) OVER (PARTITION BY s.cell) ORDER BY s.cell, s.number",
-			same_question, in_float32 ? float32_alike : same_precision, STORE_PROCESSES_MOST),
+			sql, in_float32 ? float32_alike : same_precision, STORE_PROCESSES_MOST),
 		what, n, &t, err);
 	db_close(&d);
 	if (status == STATUS_OK)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// question.h: struct cell to one line of JSON and back.
+// question.h: what was asked of a cell to one line of JSON and back.
 #include "store/question.h"
 
 #include <math.h>
@@ -10,37 +10,10 @@
 #include "base/text.h"
 #include "store/transaction.h"
 
-static json_t *put_TEXT(const char *text)
-{
-	json_t *v = text ? json_string(text) : NULL; // NULL for what is no UTF-8, too
-
-	return v ? v : json_null();
-}
-
-static json_t *put_INTEGER(int64_t n)
-{
-	return json_integer(n);
-}
-
-static json_t *put_SEED(uint64_t n)
-{
-	return json_integer((json_int_t)n);
-}
-
-static json_t *put_BOOLEAN(bool b)
-{
-	return json_boolean(b);
-}
-
-static json_t *put_REAL(double x)
-{
-	return json_real(x);
-}
-
 static json_t *absolute(const char *path)
 {
 	char *full = path && *path ? realpath(path, NULL) : NULL;
-	json_t *out = put_TEXT(full);
+	json_t *out = question_text_put(full);
 
 	free(full);
 	return out;
@@ -62,47 +35,18 @@ const char *question_text(struct arena *a, const struct cell *c)
 {
 	json_t *object = json_object();
 
-#define X(kind, name) json_object_set_new(object, #name, put_##kind(c->name));
-	QUESTION_LIST(X)
+#define X(name) json_object_set_new(object, #name, question_text_put(c->name));
+	QUESTION_WHERE_LIST(X)
 #undef X
+	question_put(object, &c->question);
 	json_object_set_new(object, "model_file", absolute(c->model));
 	json_object_set_new(object, "golden_file", absolute(c->golden));
-	json_object_set_new(object, "own_options", put_TEXT(own_options(c)));
-	variant_put(object, &c->variant);
+	json_object_set_new(object, "own_options", question_text_put(own_options(c)));
 	char *dumped = json_dumps(object, JSON_COMPACT);
 	const char *out = arena_strdup(a, dumped);
 	free(dumped);
 	json_decref(object);
 	return out;
-}
-
-static const char *take_TEXT(struct arena *a, const json_t *v)
-{
-	return arena_strdup(a, json_string_value(v));
-}
-
-static int64_t take_INTEGER(struct arena *a, const json_t *v)
-{
-	(void)a;
-	return json_integer_value(v);
-}
-
-static uint64_t take_SEED(struct arena *a, const json_t *v)
-{
-	(void)a;
-	return (uint64_t)json_integer_value(v);
-}
-
-static bool take_BOOLEAN(struct arena *a, const json_t *v)
-{
-	(void)a;
-	return json_is_true(v);
-}
-
-static double take_REAL(struct arena *a, const json_t *v)
-{
-	(void)a;
-	return json_number_value(v);
 }
 
 static int64_t integer_or_0(const struct table *t, size_t i, const char *column)
@@ -126,16 +70,18 @@ static void rebuild(struct store_question *q, const struct table *t, size_t i)
 		.platform = table_get(t, i, "requested"),
 		.device = table_get(t, i, "device"),
 		.options = table_get(t, i, "asked_options"),
-		.batch = integer_or_0(t, i, "batch"),
-		.sequence = integer_or_0(t, i, "sequence"),
-		.runs = integer_or_0(t, i, "runs"),
-		.layers = integer_or_0(t, i, "layers"),
-		.seed = (uint64_t)integer_or_0(t, i, "seed"),
-		.synthetic = table_boolean(t, i, "synthetic") == 1,
-		.is_static = table_boolean(t, i, "static_shapes") == 1,
-		.timeout_s = isnan(timeout) ? 0 : timeout,
-		.memory_bytes = integer_or_0(t, i, "memory_limit_bytes"),
-		.golden = table_get(t, i, "golden"),
+		.question = {
+			.batch = integer_or_0(t, i, "batch"),
+			.sequence = integer_or_0(t, i, "sequence"),
+			.runs = integer_or_0(t, i, "runs"),
+			.layers = integer_or_0(t, i, "layers"),
+			.seed = integer_or_0(t, i, "seed"),
+			.synthetic = table_boolean(t, i, "synthetic") == 1,
+			.is_static = table_boolean(t, i, "static_shapes") == 1,
+			.timeout_s = isnan(timeout) ? 0 : timeout,
+			.memory_bytes = integer_or_0(t, i, "memory_limit_bytes"),
+			.golden = table_get(t, i, "golden"),
+		},
 	};
 }
 
@@ -152,14 +98,18 @@ enum status question_of(struct store_question *out, struct arena *a, const struc
 			return error_set(
 				err, STATUS_BAD_INPUT, "row %s: its column `question` is no JSON object", table_get(t, i, "id"));
 		}
-#define X(kind, name) out->cell.name = take_##kind(a, json_object_get(object, #name));
-		QUESTION_LIST(X)
+#define X(name) out->cell.name = question_text_take(a, json_object_get(object, #name));
+		QUESTION_WHERE_LIST(X)
 #undef X
-		variant_take(&out->cell.variant, a, object);
-		out->model_file = take_TEXT(a, json_object_get(object, "model_file"));
-		out->golden_file = take_TEXT(a, json_object_get(object, "golden_file"));
-		out->own_options = json_object_get(object, "own_options") ? take_TEXT(a, json_object_get(object, "own_options"))
-									  : own_options(&out->cell);
+		question_take(&out->cell.question, a, object);
+		if (out->cell.new_tokens > 0 && !out->cell.task) // a record older than the member
+			out->cell.task = "generate";
+		out->knows_conform = json_object_get(object, "no_conform") != NULL;
+		out->model_file = question_text_take(a, json_object_get(object, "model_file"));
+		out->golden_file = question_text_take(a, json_object_get(object, "golden_file"));
+		out->own_options = json_object_get(object, "own_options")
+			? question_text_take(a, json_object_get(object, "own_options"))
+			: own_options(&out->cell);
 		json_decref(object);
 	} else {
 		rebuild(out, t, i);

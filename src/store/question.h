@@ -7,34 +7,14 @@
 
 #include "store/store.h"
 
-// Members of struct cell that somebody asked for; the variant's come from VARIANT_LIST. What is left out was found, not asked:
-// whether layers shorten the model, memory for a second session, the place in a chain of fallbacks.
-#define QUESTION_LIST(X) \
-	X(TEXT, model) \
-	X(TEXT, path) \
-	X(TEXT, revision) \
-	X(TEXT, platform) \
-	X(TEXT, device) \
-	X(TEXT, options) \
-	X(INTEGER, batch) \
-	X(INTEGER, sequence) \
-	X(INTEGER, runs) \
-	X(INTEGER, prompt_tokens) \
-	X(INTEGER, new_tokens) \
-	X(INTEGER, layers) \
-	X(SEED, seed) \
-	X(BOOLEAN, synthetic) \
-	X(BOOLEAN, is_static) \
-	X(BOOLEAN, is_dynamic) \
-	X(BOOLEAN, no_explain) \
-	X(BOOLEAN, no_fallback) \
-	X(BOOLEAN, allow_fallback) \
-	X(REAL, timeout_s) \
-	X(REAL, quiet_wait_s) \
-	X(INTEGER, memory_bytes) \
-	X(BOOLEAN, force) \
-	X(TEXT, golden) \
-	X(BOOLEAN, profile)
+// Where a question was asked: members of struct cell. The rest is struct question.
+#define QUESTION_WHERE_LIST(X) \
+	X(model) \
+	X(path) \
+	X(revision) \
+	X(platform) \
+	X(device) \
+	X(options)
 
 // One line; files of the model and of golden outputs also as absolute paths, `model_file` and `golden_file`; `own_options` are
 // those that the platform's row did not bring: its defaults may be others in another version, or where something stands in for
@@ -47,6 +27,7 @@ struct store_question {
 	const char *golden_file;
 	const char *own_options; // of cell.options those that were asked for over the platform's own; NULL: none
 	bool is_rebuilt;         // from columns: the row is older than the column
+	bool knows_conform;      // whether --no-conform was asked: older records do not say it
 	const char *missing;     // of a rebuilt one: names of what is not known; NULL otherwise
 };
 // Of one row. `text`: its column `question`, NULL for an older row; `t`, `i`: a row of "SELECT * FROM cell".

@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "store/question.h"
 
+static const double default_timeout_s = 600;
+
 static void add_word(struct text *t, const char *flag, const char *word)
 {
 	if (!word || !*word)
@@ -21,32 +23,19 @@ static void add_word(struct text *t, const char *flag, const char *word)
 	text_add(t, "'");
 }
 
-static void add_number(struct text *t, const char *flag, int64_t n)
+// Is it said by a default, or by another option?
+static bool is_left_out(enum question_at at, const struct question *q)
 {
-	if (n > 0)
-		text_addf(t, " %s %lld", flag, (long long)n);
-}
-
-static void add_real(struct text *t, const char *flag, double x)
-{
-	if (x > 0)
-		text_addf(t, " %s %.17g", flag, x);
-}
-
-static void add_flag(struct text *t, const char *flag, bool is)
-{
-	text_addf(t, is ? " %s" : "", flag);
-}
-
-// "latency_bound_ms" is --latency-bound.
-static const char *flag_of(struct arena *a, const char *name)
-{
-	size_t n = strlen(name) - (text_ends(name, "_per_s") ? 6 : text_ends(name, "_ms") ? 3 : 0);
-	char *out = arena_printf(a, "--%.*s", (int)n, name);
-
-	for (char *p = out; *p; p++)
-		*p = *p == '_' ? '-' : *p;
-	return out;
+	switch (at) {
+	case QUESTION_AT_sequence: // of a generation the prompt's
+		return q->new_tokens > 0;
+	case QUESTION_AT_batch:
+		return q->batch <= 1;
+	case QUESTION_AT_timeout_s:
+		return fabs(q->timeout_s - default_timeout_s) < 1e-9;
+	default:
+		return question_members[at].option == NULL;
+	}
 }
 
 const char *question_target(struct arena *a, const struct store_question *q)
@@ -56,44 +45,30 @@ const char *question_target(struct arena *a, const struct store_question *q)
 
 const char *question_command(struct arena *a, const struct store_question *q, const struct row *r)
 {
-	const struct cell *c = &q->cell;
-	bool from_row = q->is_rebuilt && r->new_tokens != ROW_NONE; // the question is older than its record
-	int64_t new_tokens = from_row ? r->new_tokens : c->new_tokens;
+	struct question asked = q->cell.question;
 	struct text t = { 0 };
 
+	if (q->is_rebuilt && r->new_tokens != ROW_NONE) { // the question is older than its record
+		asked.new_tokens = r->new_tokens;
+		asked.prompt_tokens = r->prompt_tokens;
+		asked.task = "generate";
+	}
+	if (!q->knows_conform)
+		asked.no_conform = r->type_conformance == NULL;
 	text_add(&t, "assay run");
-	add_word(&t, "", c->model ? c->model : "?");
+	add_word(&t, "", q->cell.model ? q->cell.model : "?");
 	add_word(&t, "--on", question_target(a, q));
 	add_word(&t, "--options", q->own_options);
-	if (new_tokens > 0) {
-		text_add(&t, " --task generate");
-		add_number(&t, "--prompt-tokens", from_row ? r->prompt_tokens : c->prompt_tokens);
-		add_number(&t, "--new-tokens", new_tokens);
-	} else {
-		add_number(&t, "--seq", c->sequence);
+	for (unsigned i = 0; i < QUESTION_COUNT; i++) {
+		const struct member *m = &question_members[i];
+
+		if (member_is_default(m, &asked) || is_left_out((enum question_at)i, &asked))
+			continue;
+		if (m->kind == MEMBER_FLAG)
+			text_addf(&t, " --%s", m->option);
+		else
+			add_word(&t, arena_printf(a, "--%s", m->option), member_word(m, a, &asked));
 	}
-	add_number(&t, "--batch", c->batch > 1 ? c->batch : 0);
-	add_number(&t, "--runs", c->runs);
-	add_number(&t, "--layers", c->layers);
-	add_number(&t, "--seed", (int64_t)c->seed);
-	add_flag(&t, "--synthetic", c->synthetic);
-	add_flag(&t, "--static", c->is_static);
-	add_flag(&t, "--dynamic", c->is_dynamic);
-	add_flag(&t, "--no-fallback", c->no_fallback);
-	add_flag(&t, "--allow-fallback", c->allow_fallback);
-	add_flag(&t, "--no-conform", r->type_conformance == NULL);
-	add_flag(&t, "--force", c->force);
-	add_real(&t, "--timeout", fabs(c->timeout_s - 600) < 1e-9 ? 0 : c->timeout_s);
-	add_real(&t, "--quiet-wait", c->quiet_wait_s);
-	add_real(&t, "--memory", (double)c->memory_bytes / 1073741824.0);
-	add_word(&t, "--golden", c->golden);
-	// The options of VARIANT_LIST have its names without their units, with - for _.
-#define ADD_TEXT add_word
-#define ADD_INTEGER add_number
-#define ADD_REAL add_real
-#define X(kind, name, meaning) ADD_##kind(&t, flag_of(a, #name), c->variant.name);
-	VARIANT_LIST(X)
-#undef X
 	const char *out = arena_strdup(a, text_get(&t));
 	text_done(&t);
 	return out;

@@ -127,8 +127,9 @@ enum status store_begin_run(struct store *s, const struct machine *m, const char
 	s->run = id;
 	s->lock = lock;
 	if (lock < 0 && s->notice != NULL)
-		s->notice("no lock can be had beside the database: whether this run still lives can be told on this machine and "
-			  "in this container only");
+		s->notice(s->context,
+			"no lock can be had beside the database: whether this run still lives can be told on this machine and "
+			"in this container only");
 	return STATUS_OK;
 }
 

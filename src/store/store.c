@@ -75,8 +75,9 @@ static enum status open_waiting_with(struct store *s, const struct db_opening *h
 				"file",
 				path, lock_holder(&attempt, holder), waited_ms / 1e3);
 		if (!noticed && waited_ms >= NOTICE_AFTER_MS && s->notice != NULL) {
-			s->notice(arena_printf(&s->arena, "%s is in use by another program%s; waiting up to %.0f s for it", path,
-				lock_holder(&attempt, holder), wait_ms / 1e3));
+			s->notice(s->context,
+				arena_printf(&s->arena, "%s is in use by another program%s; waiting up to %.0f s for it", path,
+					lock_holder(&attempt, holder), wait_ms / 1e3));
 			noticed = true;
 		}
 		double ms = pause_ms * (0.5 + (double)rand_r(&seed) / RAND_MAX);
@@ -390,7 +391,8 @@ enum status store_open_settled(struct store *s, const char *path, struct error *
 
 void store_close(struct store *s)
 {
-	void (*notice)(const char *) = s->notice;
+	void (*notice)(void *, const char *) = s->notice;
+	void *context = s->context;
 	struct store_limits limits = s->limits;
 	double lock_wait_s = s->lock_wait_s;
 
@@ -398,7 +400,7 @@ void store_close(struct store *s)
 	if (s->lock > 0)
 		close(s->lock);
 	arena_done(&s->arena);
-	*s = (struct store){ .notice = notice, .limits = limits, .lock_wait_s = lock_wait_s };
+	*s = (struct store){ .notice = notice, .context = context, .limits = limits, .lock_wait_s = lock_wait_s };
 }
 
 enum status store_read_begin(struct store *s, struct error *err)

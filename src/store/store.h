@@ -19,13 +19,14 @@ struct store_limits {
 	void (*give_up)(const char *sentence);
 };
 
-struct store { // all zero but for `notice`, `limits` and `lock_wait_s` before store_open
+struct store { // all zero but for `notice`, `context`, `limits` and `lock_wait_s` before store_open
 	struct arena arena;
 	const char *path;
 	struct store_limits limits;
-	void (*notice)(const char *sentence); // may be NULL
-	int64_t run;                          // id after store_begin_run, else 0
-	const void *duckdb;                   // table of functions
+	void (*notice)(void *context, const char *sentence); // may be NULL
+	void *context;                                       // of notice
+	int64_t run;                                         // id after store_begin_run, else 0
+	const void *duckdb;                                  // table of functions
 	bool read_only;
 	double lock_wait_s; // how long a held lock is waited for; 0: 60 s
 	void *reading;      // between store_read_begin and _end: the open file

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cells.h: the cells of the plan, run. A line of cells (one model, one platform, the batches from small to large) goes on step by
-// step:
+// matrix.h: the cells of the plan, run. A line of cells (one model, one platform, the batches from small to large) goes on step
+// by step:
 //
 //   begin     the next cell, the next try of its chain; --resume may find its row                 here
 //   prepare   predict the memory, write synthetic weights                                          a thread, on the processor
@@ -8,24 +8,21 @@
 //             device
 //   take      the row into the store; is there another try? is a larger batch worth asking?        here
 //
-// Threads, store and screen: only this thread writes to any of the latter two. With one worker it is one cell after the other.
-#include "cells.h"
+// Threads, store and events: only this thread has to do with the latter two. With one worker it is one cell after the other.
+#include "plan/matrix.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/crew.h"
-#include "plan/schedule.h"
 #include "artifact/artifact.h"
 #include "base/clock.h"
 #include "base/visible.h"
-#include "emit.h"
+#include "plan/crew.h"
+#include "plan/schedule.h"
 #include "question/standing.h"
 #include "run/cell.h"
-#include "progress.h"
-#include "show.h"
 
 // One try, whichever way its outcome was come by.
 struct outcome {
@@ -68,7 +65,7 @@ struct weights {
 };
 
 struct loop {
-	struct cells *cells;
+	struct matrix *matrix;
 	struct store store;
 	struct crew *crew;
 	struct schedule schedule;
@@ -81,71 +78,88 @@ struct loop {
 	double measured_s, guessed_s; // of the cells that were run: wall clock, and what was guessed for them
 	double left_s;                // what was guessed for the cells that are not done
 	bool failed;
+	struct error err;
 };
 
-static int fail(struct loop *l, const struct error *err)
+// Of the first one that failed; then everything that runs is stopped.
+static void fail(struct loop *l, const struct error *err)
 {
-	progress_clear();
+	if (!l->failed)
+		l->err = *err;
 	l->failed = true;
-	l->cells->exit_code = EXIT_USE;
-	return cli_error(err);
 }
 
-static struct planned *cell_of(const struct line *n)
+// NULL: rows are not stored.
+static struct store *store_of(struct loop *l)
 {
-	return &n->loop->cells->planned[n->at];
+	return l->matrix->db ? &l->store : NULL;
 }
 
-// ---- what is seen while they run ---------------------------------------------------------------------------------------
+static bool is_asked_to_stop(const struct matrix *m)
+{
+	return m->stop && *m->stop;
+}
+
+static struct matrix_cell *cell_of(const struct line *n)
+{
+	return &n->loop->matrix->cells[n->at];
+}
+
+// ---- what is told while they run ---------------------------------------------------------------------------------------
+
+static void tell(const struct loop *l, const struct matrix_event *e)
+{
+	if (l->matrix->event)
+		l->matrix->event(l->matrix->context, e);
+}
+
+static void tell_text(const struct line *n, enum matrix_event_kind kind, const char *text)
+{
+	tell(n->loop, &(struct matrix_event){ .kind = kind, .cell = cell_of(n), .label = n->label, .text = text });
+}
 
 // The guesses, corrected by how wrong they have been so far; half a minute of trust in them, so that one small cell does not
 // decide.
 static double seconds_left(const struct loop *l)
 {
 	const double trust_s = 30;
-	return l->left_s * (l->measured_s + trust_s) / (l->guessed_s + trust_s);
+
+	return l->guessed_s > 0 ? l->left_s * (l->measured_s + trust_s) / (l->guessed_s + trust_s) : (double)NAN;
 }
 
-static void show_phases(const struct loop *l)
+static void tell_progress(const struct loop *l)
 {
 	struct text t = { 0 };
 
 	for (size_t i = 0; i < l->schedule.count; i++)
 		if (l->schedule.lines[i].state == SCHEDULE_RUNS && l->lines[i].label)
 			text_addf(&t, "%s%s: %s", t.length ? "; " : "", l->lines[i].label, l->lines[i].phase);
-	if (t.length && l->cells->counted && l->guessed_s > 0)
-		progress_line("%s, about %s left", text_get(&t), progress_duration(seconds_left(l)));
-	else if (t.length)
-		progress_line("%s", text_get(&t));
+	if (t.length)
+		tell(l, &(struct matrix_event){ .kind = MATRIX_PROGRESS, .text = text_get(&t), .seconds_left = seconds_left(l) });
 	text_done(&t);
+}
+
+static void tell_sentence(void *context, const char *sentence)
+{
+	tell(context, &(struct matrix_event){ .kind = MATRIX_NOTICE, .text = sentence });
 }
 
 // Of a chain every try is told; what counts is the last.
 static void take_result(struct line *n)
 {
-	struct cells *c = n->loop->cells;
-	struct planned *p = cell_of(n);
+	struct matrix_cell *p = cell_of(n);
 	const struct fallback *f = &n->chain;
 	struct cell_result *r = &n->result;
 
-	progress_clear();
 	p->results = p->results ? p->results : json_array();
 	json_array_append_new(p->results, plan_json(r));
-	if (c->counted)
-		emit_error("%s: %s\n", n->label,
-			f->attempt.number > 1 ? fallback_line(&n->arena, f->target.platform->name, r->verdict, &r->row)
-					      : show_short(&n->arena, r));
-	if (!c->quiet)
-		show_result(r, c->db);
-}
-
-// Behind the summaries of a chain: one line a try.
-static void tell_chain(const struct cells *c, const char *lines)
-{
-	if (!c->quiet && !c->counted) {
-		emit_lines(lines);
-		emit("\n");
-	}
+	tell(n->loop,
+		&(struct matrix_event){ .kind = MATRIX_RESULT,
+			.cell = p,
+			.label = n->label,
+			.result = r,
+			.text = f->attempt.number > 1 ? fallback_line(&n->arena, f->target.platform->name, r->verdict, &r->row)
+						      : NULL });
 }
 
 // ---- in threads --------------------------------------------------------------------------------------------------------
@@ -184,7 +198,7 @@ static void prepare(void *context)
 	n->runs = !n->chain.target.absent && !n->memory.refused && !n->model.refused;
 	n->status = STATUS_OK;
 	if (n->runs)
-		n->status = plan_weights(&n->model, &l->weights[m - l->cells->models].arena, &n->chain.now, l->cache_limit,
+		n->status = plan_weights(&n->model, &l->weights[m - l->matrix->models].arena, &n->chain.now, l->cache_limit,
 			tell_bytes, n, &n->err);
 	copy_model(l, m, &n->model);
 	pthread_mutex_unlock(&l->writing);
@@ -227,32 +241,36 @@ static enum status look_up(struct line *n, struct outcome *out, struct error *er
 	enum store_cell_state state;
 	int64_t row = ROW_NONE;
 
-	if (!l->cells->resume)
+	if (!l->matrix->resume || !l->matrix->db)
 		return STATUS_OK;
 	enum status s = store_cell_state(&l->store, f->attempt.key, &state, &row, err);
 	if (s != STATUS_OK || state == STORE_NEVER)
 		return s;
 	out->is_settled = true;
-	progress_clear();
 	if (state == STORE_TAKEN) {
 		out->is_left = true;
-		l->cells->taken += f->attempt.number == 1;
-		emit_error("%s: another run is at it, left alone\n", n->label);
+		l->matrix->taken += f->attempt.number == 1;
+		tell_text(n, MATRIX_TAKEN, NULL);
 		return STATUS_OK;
 	}
-	l->cells->skipped += f->attempt.number == 1;
+	l->matrix->skipped += f->attempt.number == 1;
 	s = store_row(&l->store, &n->arena, row, &out->row, err);
 	if (s != STATUS_OK)
 		return s;
 	out->verdict = verdict_find(out->row.verdict);
-	emit_error("%s: finished before, row %lld: %s\n", n->label, (long long)row,
-		f->attempt.number > 1      ? fallback_line(&n->arena, f->target.platform->name, out->verdict, &out->row)
-			: out->row.verdict ? out->row.verdict
-					   : "no verdict");
+	tell(l,
+		&(struct matrix_event){ .kind = MATRIX_FOUND,
+			.cell = cell_of(n),
+			.label = n->label,
+			.row = row,
+			.text = f->attempt.number > 1
+				? fallback_line(&n->arena, f->target.platform->name, out->verdict, &out->row)
+				: out->row.verdict ? out->row.verdict
+						   : "no verdict" });
 	return STATUS_OK;
 }
 
-static void count_qualified(struct cells *c, const struct outcome *o)
+static void count_qualified(struct matrix *c, const struct outcome *o)
 {
 	const char *words = row_qualifiers(&c->arena, &o->row, QUALIFY_ALL);
 	json_t **of = &c->qualified[o->verdict];
@@ -264,14 +282,15 @@ static void count_qualified(struct cells *c, const struct outcome *o)
 	json_object_set_new(*of, words, json_integer(json_integer_value(json_object_get(*of, words)) + 1));
 }
 
-static void count(struct cells *c, const struct fallback *f, const struct outcome *o)
+static void count(struct matrix *c, const struct fallback *f, const struct outcome *o)
 {
 	if (o->is_left || o->verdict == VERDICT_COUNT)
 		return;
 	c->by_verdict[o->verdict]++;
 	count_qualified(c, o);
 	c->fell_back += f->attempt.number > 1 && verdict_exit_code(o->verdict) == 0;
-	c->exit_code = cells_worse(c->exit_code, verdict_exit_code(o->verdict));
+	const int code = verdict_exit_code(o->verdict);
+	c->exit_code = code > c->exit_code ? code : c->exit_code;
 }
 
 static void ready(struct line *n)
@@ -285,12 +304,12 @@ static void ready(struct line *n)
 	if (n->state == LINE_PREPARED && !n->runs) {
 		device.kind = SCHEDULE_NOTHING;
 	} else if (n->state == LINE_PREPARED) {
-		schedule_device_of(&device, &n->chain.target, l->cells->platforms);
+		schedule_device_of(&device, &n->chain.target, l->matrix->platforms);
 		bytes = n->memory.predicted_bytes;
 	} else if (n->again) {
 		device.kind = SCHEDULE_ANY;
 	} else if (n->state == LINE_NEXT_CELL &&
-		(cell_of(n)->target->absent || l->weights[cell_of(n)->model - l->cells->models].refused)) {
+		(cell_of(n)->target->absent || l->weights[cell_of(n)->model - l->matrix->models].refused)) {
 		device.kind = SCHEDULE_NOTHING;
 	}
 	schedule_ready(&l->schedule, n->number, &device, bytes);
@@ -298,7 +317,7 @@ static void ready(struct line *n)
 
 static void release_model(struct loop *l, struct plan_model *m, size_t cells)
 {
-	struct weights *w = &l->weights[m - l->cells->models];
+	struct weights *w = &l->weights[m - l->matrix->models];
 
 	w->cells_left -= cells;
 	if (w->cells_left)
@@ -311,12 +330,13 @@ static void release_model(struct loop *l, struct plan_model *m, size_t cells)
 // The rest of a line's batches, which are not asked.
 static void end_sweep(struct line *n, const char *why)
 {
-	struct cells *c = n->loop->cells;
+	struct matrix *c = n->loop->matrix;
 	const size_t rest = n->end - n->at - 1;
 	json_t *last = json_array_get(cell_of(n)->results, json_array_size(cell_of(n)->results) - 1);
 
-	progress_clear();
-	emit_error("%s: %s; %zu larger %s not asked\n", n->label, why, rest, cells_plural(rest, "batch is", "batches are"));
+	tell(n->loop,
+		&(struct matrix_event){
+			.kind = MATRIX_SWEEP_ENDED, .cell = cell_of(n), .label = n->label, .text = why, .count = rest });
 	if (last)
 		json_object_set_new(last, "sweep_stop", json_string(why));
 	for (size_t i = n->at + 1; i < n->end; i++)
@@ -328,7 +348,7 @@ static void end_sweep(struct line *n, const char *why)
 
 static void keep_times(struct line *n, const struct outcome *o)
 {
-	struct planned *p = cell_of(n);
+	struct matrix_cell *p = cell_of(n);
 	const struct row *r = &o->row;
 
 	if (n->chain.attempt.number > 1 || (o->verdict != VERDICT_RIGHT && o->verdict != VERDICT_UNJUDGED) ||
@@ -342,11 +362,11 @@ static void keep_times(struct line *n, const struct outcome *o)
 static void end_cell(struct line *n, const struct outcome *o)
 {
 	struct loop *l = n->loop;
-	struct cells *c = l->cells;
-	const struct planned *p = cell_of(n);
+	struct matrix *c = l->matrix;
+	const struct matrix_cell *p = cell_of(n);
 
 	if (n->chain.attempt.number > 1)
-		tell_chain(c, n->tries);
+		tell_text(n, MATRIX_CHAIN, n->tries);
 	count(c, &n->chain, o);
 	if (!o->is_left && o->verdict != VERDICT_COUNT) {
 		keep_times(n, o);
@@ -366,19 +386,19 @@ static void end_cell(struct line *n, const struct outcome *o)
 
 static const char *label_of(struct line *n)
 {
-	const struct cells *c = n->loop->cells;
-	const struct planned *p = cell_of(n);
+	const struct matrix *c = n->loop->matrix;
+	const struct matrix_cell *p = cell_of(n);
 	const char *axes = *p->label ? arena_printf(&n->arena, ", %s", p->label) : "";
 
-	return c->counted ? arena_printf(&n->arena, "[%zu/%zu] %s on %s%s", n->at + 1, c->planned_count, p->model->model,
-				    p->target->platform->name, axes)
-			  : arena_printf(&n->arena, "%s on %s%s", p->model->model, p->target->platform->name, axes);
+	return c->is_numbered ? arena_printf(&n->arena, "[%zu/%zu] %s on %s%s", n->at + 1, c->cell_count, p->model->model,
+					p->target->platform->name, axes)
+			      : arena_printf(&n->arena, "%s on %s%s", p->model->model, p->target->platform->name, axes);
 }
 
 // A try has its outcome, from the store or just now. The line is then at its next try, its next cell or its end.
 static enum status after_try(struct line *n, const struct outcome *o, struct error *err)
 {
-	struct cells *c = n->loop->cells;
+	struct matrix *c = n->loop->matrix;
 	bool more = false;
 
 	n->tight |= !o->is_left && o->verdict == VERDICT_NO_MEMORY;
@@ -386,7 +406,7 @@ static enum status after_try(struct line *n, const struct outcome *o, struct err
 		n->chain.attempt.fallback_of = o->row.row;
 		c->done -= o->is_left && !o->is_settled;
 	}
-	if (!o->is_left && c->question.fallback && !*crew_stop_flag(n->loop->crew)) {
+	if (!o->is_left && c->fallback && !*crew_stop_flag(n->loop->crew)) {
 		n->tries = arena_printf(&n->arena, "%s  %s\n", n->tries,
 			visible_copy(&n->arena, fallback_line(&n->arena, n->chain.target.platform->name, o->verdict, &o->row)));
 		enum status s = fallback_next(&n->chain, o->verdict, &o->row, &more, err);
@@ -402,8 +422,8 @@ static enum status after_try(struct line *n, const struct outcome *o, struct err
 
 static void begin_cell(struct line *n)
 {
-	struct cells *c = n->loop->cells;
-	const struct planned *p = cell_of(n);
+	struct matrix *c = n->loop->matrix;
+	const struct matrix_cell *p = cell_of(n);
 
 	c->done++;
 	n->label = label_of(n);
@@ -423,7 +443,7 @@ static enum status take_turn(struct line *n, struct error *err)
 	enum status s = STATUS_OK;
 
 	if (n->state == LINE_PREPARED) {
-		s = plan_begin(&n->task, &n->model, &n->chain.target, &n->chain.now, &n->memory, &n->chain.attempt, &l->store,
+		s = plan_begin(&n->task, &n->model, &n->chain.target, &n->chain.now, &n->memory, &n->chain.attempt, store_of(l),
 			&n->arena, err);
 		n->begun_ms = clock_ms();
 		snprintf(n->phase, sizeof n->phase, "start");
@@ -465,7 +485,7 @@ static enum status measured(struct line *n, struct error *err)
 {
 	struct loop *l = n->loop;
 	struct outcome o;
-	enum status s = plan_finish(&n->task, &l->store, &n->arena, &n->result, err);
+	enum status s = plan_finish(&n->task, store_of(l), &n->arena, &n->result, err);
 
 	if (s != STATUS_OK)
 		return s;
@@ -506,7 +526,7 @@ static bool begin_steps(struct loop *l)
 
 		while ((i = schedule_grant(&l->schedule)) != SIZE_MAX)
 			crew_grant(l->crew, i);
-		if (l->failed || cli_stop || (i = schedule_next(&l->schedule)) == SIZE_MAX)
+		if (l->failed || is_asked_to_stop(l->matrix) || (i = schedule_next(&l->schedule)) == SIZE_MAX)
 			return schedule_running(&l->schedule) > 0;
 		l->lines[i].err = err;
 		if (take_turn(&l->lines[i], &err) != STATUS_OK) {
@@ -523,10 +543,10 @@ static void hear(struct loop *l, const struct crew_event *e)
 	switch (e->kind) {
 	case CREW_PHASE:
 		snprintf(n->phase, sizeof n->phase, "%s", e->text);
-		show_phases(l);
+		tell_progress(l);
 		break;
 	case CREW_NOTICE:
-		progress_notice(e->text);
+		tell_text(n, MATRIX_NOTICE, e->text);
 		break;
 	case CREW_WANT:
 		schedule_want(&l->schedule, e->line);
@@ -542,7 +562,7 @@ static void run_all(struct loop *l)
 	struct crew_event event;
 
 	while (begin_steps(l)) {
-		if (l->failed || cli_stop)
+		if (l->failed || is_asked_to_stop(l->matrix))
 			crew_stop(l->crew);
 		if (crew_hear(l->crew, &event))
 			hear(l, &event);
@@ -551,19 +571,19 @@ static void run_all(struct loop *l)
 
 static void make_lines(struct loop *l)
 {
-	struct cells *c = l->cells;
+	struct matrix *c = l->matrix;
 	struct machine machine;
 
 	machine_detect(&machine, &c->arena);
 	l->weights = ARENA_ARRAY(&c->arena, c->model_count + 1, struct weights);
-	l->guess_s = ARENA_ARRAY(&c->arena, c->planned_count + 1, double);
+	l->guess_s = ARENA_ARRAY(&c->arena, c->cell_count + 1, double);
 	l->lines = ARENA_ARRAY(&c->arena, c->line_count + 1, struct line);
 	l->schedule = (struct schedule){ .lines = ARENA_ARRAY(&c->arena, c->line_count + 1, struct schedule_line),
 		.count = c->line_count,
 		.workers = c->workers > 1 ? (size_t)c->workers : 1,
 		.room_bytes = machine.memory_available_bytes > 0 ? (uint64_t)machine.memory_available_bytes : 0 };
-	for (size_t i = 0; i < c->planned_count; i++) {
-		const struct planned *p = &c->planned[i];
+	for (size_t i = 0; i < c->cell_count; i++) {
+		const struct matrix_cell *p = &c->cells[i];
 		struct line *n = &l->lines[p->line];
 
 		if (i == 0 || p[-1].line != p->line)
@@ -571,7 +591,7 @@ static void make_lines(struct loop *l)
 		n->end = i + 1;
 		l->weights[p->model - c->models].cells_left++;
 		l->weights[p->model - c->models].refused = p->model->refused != STATUS_OK;
-		l->guess_s[i] = cells_guess_s(p->model, p->target, i == 0 || p[-1].model != p->model);
+		l->guess_s[i] = matrix_guess_s(p->model, p->target, i == 0 || p[-1].model != p->model);
 		l->left_s += l->guess_s[i];
 	}
 	for (size_t i = 0; i < c->line_count; i++)
@@ -580,9 +600,11 @@ static void make_lines(struct loop *l)
 
 static enum status begin(struct loop *l, struct error *err)
 {
-	struct cells *c = l->cells;
+	struct matrix *c = l->matrix;
 	struct machine machine;
 
+	if (!c->db)
+		return STATUS_OK;
 	machine_detect(&machine, &c->arena);
 	enum status s = store_open(&l->store, c->db, false, err);
 	if (s == STATUS_OK)
@@ -592,63 +614,76 @@ static enum status begin(struct loop *l, struct error *err)
 	return store_detection(&l->store, c->platforms, err);
 }
 
-// A stop is no error: then no cell begins.
-static enum status identify(struct cells *c, struct error *err)
+struct reading {
+	const struct loop *loop;
+	const char *model;
+};
+
+static int tell_reading(void *context, uint64_t done, uint64_t total)
 {
+	const struct reading *r = context;
+
+	tell(r->loop, &(struct matrix_event){ .kind = MATRIX_READING, .text = r->model, .done = done, .total = total });
+	return is_asked_to_stop(r->loop->matrix);
+}
+
+// A stop is no error: then no cell begins.
+static enum status identify(struct loop *l, struct error *err)
+{
+	struct matrix *c = l->matrix;
 	enum status s = STATUS_OK;
 
 	for (size_t i = 0; i < c->model_count && s == STATUS_OK; i++) {
-		const char *what = arena_printf(&c->arena, "%s: reading its files, to know what it is", c->models[i].model);
+		struct reading r = { l, c->models[i].model };
 
-		s = plan_identify_or_refuse(&c->models[i], &c->arena, progress_bytes, (void *)(uintptr_t)what, err);
+		s = plan_identify_or_refuse(&c->models[i], &c->arena, tell_reading, &r, err);
 	}
-	progress_clear();
 	return s == STATUS_INTERRUPTED ? STATUS_OK : s;
 }
 
-static void gather_results(struct cells *c)
+static void end(struct loop *l)
 {
-	for (size_t i = 0; i < c->planned_count; i++)
-		json_array_extend(c->results, c->planned[i].results);
-}
-
-int cells_run(struct cells *c)
-{
-	struct loop l = { .cells = c,
-		.store.notice = progress_notice,
-		.writing = PTHREAD_MUTEX_INITIALIZER,
-		.models = PTHREAD_MUTEX_INITIALIZER };
+	struct matrix *c = l->matrix;
 	struct error err = { 0 };
 
-	l.cache_limit = c->cache_limit_gib >= 0 ? (uint64_t)(c->cache_limit_gib * 1073741824.0) : plan_cache_limit();
-	cli_catch_stop();
-	c->results = json_array();
-	c->exit_code = EXIT_GOOD;
-	if (identify(c, &err) != STATUS_OK)
-		return fail(&l, &err);
-	if (begin(&l, &err) != STATUS_OK || crew_open(&l.crew, c->line_count, &cli_stop, &err) != STATUS_OK) {
-		store_close(&l.store);
-		return fail(&l, &err);
-	}
-	make_lines(&l);
-	run_all(&l);
-	progress_clear();
-	crew_close(l.crew);
 	for (size_t i = 0; i < c->model_count; i++)
-		arena_done(&l.weights[i].arena);
+		arena_done(&l->weights[i].arena);
 	for (size_t i = 0; i < c->line_count; i++) {
 		// Prepared, and then came the stop.
-		c->done -= l.lines[i].label && l.lines[i].chain.attempt.number == 1;
-		arena_done(&l.lines[i].arena);
+		c->done -= l->lines[i].label && l->lines[i].chain.attempt.number == 1;
+		arena_done(&l->lines[i].arena);
 	}
-	gather_results(c);
-	if (!l.failed && store_end_run(&l.store, &err) != STATUS_OK)
-		fail(&l, &err);
+	for (size_t i = 0; i < c->cell_count; i++)
+		json_array_extend(c->results, c->cells[i].results);
+	if (!l->failed && c->db && store_end_run(&l->store, &err) != STATUS_OK)
+		fail(l, &err);
+}
+
+enum status matrix_run(struct matrix *c, struct error *err)
+{
+	static volatile sig_atomic_t never;
+	struct loop l = { .matrix = c,
+		.store = { .notice = tell_sentence },
+		.cache_limit = matrix_cache_limit(c),
+		.writing = PTHREAD_MUTEX_INITIALIZER,
+		.models = PTHREAD_MUTEX_INITIALIZER };
+
+	l.store.context = &l;
+	c->results = json_array();
+	enum status s = identify(&l, err);
+	if (s == STATUS_OK)
+		s = begin(&l, err);
+	if (s == STATUS_OK)
+		s = crew_open(&l.crew, c->line_count, c->stop ? c->stop : &never, c->polls_stop, err);
+	if (s == STATUS_OK) {
+		make_lines(&l);
+		run_all(&l);
+		crew_close(l.crew);
+		end(&l);
+	}
 	store_close(&l.store);
-	if (cli_stop) {
-		size_t left = c->planned_count - c->done - c->left_out;
-		emit_error("assay: stopped; %zu %s not started\n", left, cells_plural(left, "cell was", "cells were"));
-		c->exit_code = cells_worse(c->exit_code, EXIT_VERDICT);
-	}
-	return c->exit_code;
+	pthread_mutex_destroy(&l.writing);
+	pthread_mutex_destroy(&l.models);
+	c->was_stopped = is_asked_to_stop(c);
+	return l.failed ? error_set(err, STATUS_FAILED, "%s", l.err.text) : s;
 }

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions into keys and JSON, made from QUESTION_LIST: a new member needs nothing here.
+#include "question/question.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "base/visible.h"
+
+const struct member question_members[QUESTION_COUNT] = {
+#define X(kind, name, use, place, where, standard, option, argument, least, most, help) \
+	{ #name, option, argument, help, standard, MEMBER_##kind, offsetof(struct question, name), least, most },
+	QUESTION_LIST(X)
+#undef X
+};
+
+static const struct {
+	enum question_use use;
+	enum question_place place;
+} ways[QUESTION_COUNT] = {
+#define X(kind, name, use, place, ...) { QUESTION_##use, QUESTION_##place },
+	QUESTION_LIST(X)
+#undef X
+};
+
+enum question_use question_use(enum question_at at)
+{
+	return ways[at].use;
+}
+
+enum question_place question_place(enum question_at at)
+{
+	return ways[at].place;
+}
+
+bool question_agrees(const struct question *x, const struct question *y, enum question_place place)
+{
+	for (size_t i = 0; i < QUESTION_COUNT; i++)
+		if (ways[i].place == place && !member_is_same(&question_members[i], x, y))
+			return false;
+	return true;
+}
+
+void question_hash(struct hash *h, const struct question *q)
+{
+	for (size_t i = 0; i < QUESTION_COUNT; i++) {
+		const struct member *m = &question_members[i];
+		struct arena a = { 0 };
+
+		if (ways[i].use != QUESTION_NO_KEY && !member_is_default(m, q)) {
+			hash_add_text(h, m->name);
+			hash_add_text(h, member_word(m, &a, q));
+		}
+		arena_done(&a);
+	}
+}
+
+static const char bytes[] = "bytes";
+
+json_t *question_text_put(const char *text)
+{
+	json_t *given = text ? json_string(text) : json_null();
+	struct text codes = { 0 };
+
+	if (given)
+		return given;
+	for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+		text_addf(&codes, *p < 0x80 ? "%c" : "%c%c", *p < 0x80 ? *p : 0xC0 | *p >> 6, 0x80 | (*p & 0x3F));
+	given = json_pack("{s:s}", bytes, text_get(&codes));
+	text_done(&codes);
+	return given ? given : json_null();
+}
+
+const char *question_text_take(struct arena *a, const json_t *given)
+{
+	const char *codes = json_string_value(json_object_get(given, bytes));
+	struct text t = { 0 };
+	uint32_t code;
+
+	if (!codes)
+		return arena_strdup(a, json_string_value(given));
+	for (size_t n, left = strlen(codes); left && (n = visible_utf8(codes, left, &code)) != 0; codes += n, left -= n)
+		text_add_bytes(&t, &(char){ (char)code }, 1);
+	const char *copy = arena_strdup(a, text_get(&t));
+	text_done(&t);
+	return copy;
+}
+
+static json_t *put_TEXT(const char *text)
+{
+	return question_text_put(text);
+}
+
+static json_t *put_INTEGER(int64_t n)
+{
+	return json_integer(n);
+}
+#define put_GIB put_INTEGER
+
+static json_t *put_REAL(double x)
+{
+	json_t *given = json_real(x);
+
+	return given ? given : json_null();
+}
+
+static json_t *put_FLAG(bool b)
+{
+	return json_boolean(b);
+}
+
+void question_put(json_t *object, const struct question *q)
+{
+#define X(kind, name, ...) json_object_set_new(object, #name, put_##kind(q->name));
+	QUESTION_LIST(X)
+#undef X
+}
+
+static const char *take_TEXT(struct arena *a, const json_t *given)
+{
+	return question_text_take(a, given);
+}
+
+static int64_t take_INTEGER(struct arena *a, const json_t *given)
+{
+	(void)a;
+	return json_integer_value(given);
+}
+#define take_GIB take_INTEGER
+
+static double take_REAL(struct arena *a, const json_t *given)
+{
+	(void)a;
+	return json_number_value(given);
+}
+
+static bool take_FLAG(struct arena *a, const json_t *given)
+{
+	(void)a;
+	return json_is_true(given);
+}
+
+void question_take(struct question *q, struct arena *a, const json_t *object)
+{
+#define X(kind, name, ...) q->name = take_##kind(a, json_object_get(object, #name));
+	QUESTION_LIST(X)
+#undef X
+}
