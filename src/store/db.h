@@ -53,6 +53,7 @@ struct db { // all zero is closed
 	duckdb_connection connection;
 	struct db_watch *watch; // db_watch.h
 	bool counted;           // among those of opened.h
+	bool shared;            // db_share: closing leaves the database open
 };
 
 struct db_opening {
@@ -83,7 +84,9 @@ enum status db_query(struct db *d, struct arena *a, const char *sql, const struc
 // What a person typed: one SELECT, which changes nothing by itself and in what it calls. More than `most` rows is BAD_INPUT, as
 // is any other statement; nothing of such a one is executed.
 enum status db_select(struct db *d, struct arena *a, const char *sql, int64_t most, struct table *out, struct error *err);
-void db_close(struct db *d); // rolls back what was not committed
+// A connection of its own to the database that `open` has open, which outlives it.
+enum status db_share(struct db *d, const struct db *open, struct error *err);
+void db_close(struct db *d); // rolls back what was not committed; accepts a closed one
 
 // DuckDB's message as an error: a full disk, a limit of file sizes and too much memory are told apart from everything else.
 // Inside src/store.

@@ -290,12 +290,24 @@ enum status db_open(struct db *d, const struct db_api *api, const struct db_open
 	return status;
 }
 
+enum status db_share(struct db *d, const struct db *open, struct error *err)
+{
+	*d = (struct db){ .api = open->api, .database = open->database, .watch = open->watch, .shared = true };
+	if (d->api->connect(d->database, &d->connection) == DuckDBError)
+		return error_set(err, STATUS_FAILED, "DuckDB gives no second connection");
+	db_watch_connection(d->watch, d->connection);
+	return STATUS_OK;
+}
+
 void db_close(struct db *d)
 {
-	db_watch_end(d->watch);
+	if (d->shared)
+		db_watch_connection(d->watch, NULL);
+	else
+		db_watch_end(d->watch);
 	if (d->connection != NULL)
 		d->api->disconnect(&d->connection);
-	if (d->database != NULL)
+	if (d->database != NULL && !d->shared)
 		d->api->close(&d->database);
 	if (d->counted)
 		count_closed();

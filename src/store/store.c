@@ -135,6 +135,18 @@ enum status transaction_begin(struct store *s, bool write, struct db *d, struct 
 	return transaction_begin_with(s, write, (struct db_opening){ 0 }, d, err);
 }
 
+// On the file that the store keeps open, which is opened by the first who asks: its limits count from there.
+static enum status share(struct store *s, struct db *d, struct error *err)
+{
+	struct db *kept = s->kept ? s->kept : ARENA_NEW(&s->arena, struct db);
+	enum status status = s->kept ? STATUS_OK : open_waiting(s, s->path, !s->read_only, kept, err);
+
+	if (status != STATUS_OK)
+		return status;
+	s->kept = kept;
+	return db_share(d, kept, err);
+}
+
 enum status transaction_begin_with(struct store *s, bool write, struct db_opening how, struct db *d, struct error *err)
 {
 	enum status status = STATUS_OK;
@@ -147,7 +159,7 @@ enum status transaction_begin_with(struct store *s, bool write, struct db_openin
 	how.write = write;
 	how.limits = s->limits;
 	if (status == STATUS_OK)
-		status = open_waiting_with(s, &how, d, err);
+		status = s->keeps_open && !how.source && !how.files ? share(s, d, err) : open_waiting_with(s, &how, d, err);
 	if (status == STATUS_OK && (write || s->views != NULL)) {
 		status = db_exec(d, write ? "BEGIN" : s->views, err);
 		if (status != STATUS_OK)
@@ -397,6 +409,8 @@ void store_close(struct store *s)
 	double lock_wait_s = s->lock_wait_s;
 
 	store_read_end(s);
+	if (s->kept != NULL)
+		db_close(s->kept);
 	if (s->lock > 0)
 		close(s->lock);
 	arena_done(&s->arena);

@@ -100,4 +100,27 @@ static inline void test_folder_done(char *folder)
 	free(folder);
 }
 
+// Opens the database at `path` for many rows: a new one's tables are a copy of those that the program's first call made, and the file
+// stays open until store_close. STATUS_OK, or what store_open says.
+static inline enum status test_store_open(struct store *s, const char *path, struct error *err)
+{
+	static struct arena kept; // of the process
+	static char *empty;
+	static size_t nbytes;
+	enum status status = STATUS_OK;
+
+	if (empty == NULL) {
+		status = store_open(s, path, false, err);
+		store_close(s);
+		if (status == STATUS_OK)
+			status = file_read(&kept, path, 1 << 24, &empty, &nbytes, err);
+	} else if (!file_exists(path)) {
+		status = file_put(path, empty, nbytes, err);
+	}
+	if (status == STATUS_OK)
+		status = store_open(s, path, false, err);
+	s->keeps_open = status == STATUS_OK;
+	return status;
+}
+
 #endif

@@ -79,7 +79,7 @@ static void claims(void **state)
 	(void)state;
 	folder = test_folder();
 	snprintf(path, sizeof path, "%s/a.duckdb", folder);
-	ok(&err, store_open(&s, path, false, &err));
+	ok(&err, test_store_open(&s, path, &err));
 	ok(&err, store_begin_run(&s, &m, "test", &err));
 	struct cell_result r = against(&s, 20);
 	assert_true(isnan(r.row.against_float32) && !r.row.against_float32_claim); // nothing to be held against

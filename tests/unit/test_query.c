@@ -105,7 +105,7 @@ static int make(void **state)
 	(void)state;
 	folder = test_folder();
 	snprintf(path, sizeof path, "%s/a.duckdb", folder);
-	ok(&err, store_open(&s, path, false, &err));
+	ok(&err, test_store_open(&s, path, &err));
 	ok(&err, store_begin_run(&s, &m, "test", &err));
 	ok(&err, store_detection(&s, found, &err));
 	json_decref(found);
@@ -229,7 +229,7 @@ static void begin(struct store *s, const char *name)
 	struct machine m = test_machine();
 
 	snprintf(path, sizeof path, "%s/%s.duckdb", folder, name);
-	ok(&err, store_open(s, path, false, &err));
+	ok(&err, test_store_open(s, path, &err));
 	ok(&err, store_begin_run(s, &m, "test", &err));
 }
 

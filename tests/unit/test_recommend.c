@@ -29,7 +29,7 @@ static int setup(void **state)
 
 	f->folder = test_folder();
 	snprintf(f->path, sizeof f->path, "%s/a.duckdb", f->folder);
-	if (store_open(&f->store, f->path, false, &f->err) || store_begin_run(&f->store, &m, "assay run", &f->err))
+	if (test_store_open(&f->store, f->path, &f->err) || store_begin_run(&f->store, &m, "assay run", &f->err))
 		fail_msg("%s", f->err.text);
 	*state = f;
 	return 0;

@@ -38,7 +38,7 @@ static int setup(void **state)
 	(void)state;
 	folder = test_folder();
 	snprintf(path, sizeof path, "%s/a.duckdb", folder);
-	OK(store_open(&store, path, false, &err));
+	OK(test_store_open(&store, path, &err));
 	OK(store_begin_run(&store, &m, "test", &err));
 	return 0;
 }
