@@ -20,23 +20,18 @@ enum { DB_TEXT_MOST = 1 << 20 }; // bytes of a text; what is longer is stored cu
 
 // clang-format off
 #define DB_FUNCTIONS(X) \
-	X(library_version) \
-	X(create_config) \
-	X(set_config) \
-	X(destroy_config) X(open_ext) X(close) X(connect) X(disconnect) X(query) X(destroy_result) X(result_error) \
-		X(column_count) X(column_name) X(column_type) X(column_logical_type) X(destroy_logical_type) X(decimal_width) X( \
-			decimal_scale) X(fetch_chunk) X(destroy_data_chunk) X(data_chunk_get_size) X(data_chunk_get_vector) \
-			X(vector_get_data) X(vector_get_validity) X(free) X(result_return_type) X(extract_statements) X( \
-				extract_statements_error) X(prepare_extracted_statement) X(destroy_extracted) X(destroy_prepare) \
-				X(prepare_error) X(bind_varchar_length) X(bind_int64) X(prepared_statement_type) X( \
-					prepared_statement_column_count) X(prepared_statement_column_name) X(interrupt) \
-					X(execute_prepared) X(appender_create) X(appender_create_query) X(appender_add_column) \
-						X(appender_begin_row) X(appender_end_row) X(appender_close) X(appender_destroy) \
-							X(appender_error) X(append_null) X(append_bool) X(append_int64) \
-								X(append_double) X(append_timestamp) X(append_varchar_length) \
-									X(append_data_chunk) X(create_logical_type) \
-										X(create_data_chunk) X(data_chunk_set_size) \
-											X(data_chunk_reset) X(vector_size)
+	X(library_version) X(create_config) X(set_config) X(destroy_config) X(open_ext) X(close) X(connect) \
+	X(disconnect) X(query) X(destroy_result) X(result_error) X(column_count) X(column_name) X(column_type) \
+	X(column_logical_type) X(destroy_logical_type) X(decimal_width) X(decimal_scale) X(fetch_chunk) \
+	X(destroy_data_chunk) X(data_chunk_get_size) X(data_chunk_get_vector) X(vector_get_data) \
+	X(vector_get_validity) X(free) X(result_return_type) X(extract_statements) X(extract_statements_error) \
+	X(prepare_extracted_statement) X(destroy_extracted) X(destroy_prepare) X(prepare_error) X(bind_varchar_length) \
+	X(bind_int64) X(prepared_statement_type) X(prepared_statement_column_count) X(prepared_statement_column_name) \
+	X(interrupt) X(execute_prepared) X(appender_create) X(appender_create_query) X(appender_add_column) \
+	X(appender_begin_row) X(appender_end_row) X(appender_close) X(appender_destroy) X(appender_error) \
+	X(append_null) X(append_bool) X(append_int64) X(append_double) X(append_timestamp) X(append_varchar_length) \
+	X(append_data_chunk) X(create_logical_type) X(create_data_chunk) X(data_chunk_set_size) X(data_chunk_reset) \
+	X(vector_size)
 // clang-format on
 
 // The functions, each with the type of duckdb.h's own prototype.

@@ -30,8 +30,8 @@ struct store { // all zero but for `notice`, `context`, `limits` and `lock_wait_
 	bool read_only;
 	double lock_wait_s; // how long a held lock is waited for; 0: 60 s
 	void *reading;      // between store_read_begin and _end: the open file
-	// May be set after store_open: the file stays open from the next transaction until store_close, and others wait that long.
-	// For many rows at once, while nothing is timed: opening is most of the time that a row takes.
+	// May be set after store_open: the file stays open from the next transaction until store_close, and others wait that
+	// long. For many rows at once, while nothing is timed: opening is most of the time that a row takes.
 	bool keeps_open;
 	void *kept;
 	// SQL that puts assay's views in the place of the file's; NULL: the file's are those.

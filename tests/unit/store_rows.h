@@ -100,8 +100,8 @@ static inline void test_folder_done(char *folder)
 	free(folder);
 }
 
-// Opens the database at `path` for many rows: a new one's tables are a copy of those that the program's first call made, and the file
-// stays open until store_close. STATUS_OK, or what store_open says.
+// Opens the database at `path` for many rows: a new one's tables are a copy of those that the program's first call made, and
+// the file stays open until store_close. STATUS_OK, or what store_open says.
 static inline enum status test_store_open(struct store *s, const char *path, struct error *err)
 {
 	static struct arena kept; // of the process
