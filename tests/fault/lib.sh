@@ -104,12 +104,28 @@ in_cell()
 	return 1
 }
 
+# Where assay makes control groups: below the one that this test is in, or beside it. What stands elsewhere is not of this machine's tests.
+group_places()
+{
+	local controllers path
+	while IFS=: read -r _ controllers path; do
+		case ,$controllers, in
+		*,memory,*) echo "/sys/fs/cgroup/memory$path" ;;
+		,,) printf '%s\n' "/sys/fs/cgroup$path" "/sys/fs/cgroup${path%/*}" ;;
+		esac
+	done </proc/self/cgroup
+}
+
 # left_over PID|*: outputs, half-made references, control groups. A group whose lock is held belongs to a test that runs beside this one.
 left_over()
 {
+	local place
 	find "$ASSAY_CACHE/run" -type f 2>/dev/null
 	find "$ASSAY_CACHE" -name '*.part' 2>/dev/null
-	find /sys/fs/cgroup -type d -name "assay-$1-*" -exec flock -n '{}' true \; -print 2>/dev/null || true
+	group_places | sort -u | while IFS= read -r place; do
+		find "$place" -maxdepth 1 -type d -name "assay-$1-*" -exec flock -n '{}' true \; -print \
+			-exec sh -c 'while read -r p; do grep -E "^(Name|State|PPid)" "/proc/$p/status"; done <"$1/cgroup.procs"' sh '{}' \; 2>/dev/null || true
+	done
 }
 
 # Nothing of a run is left. Tests beside this one kill assay, and what they leave goes with the next run of theirs: so some seconds are given.
