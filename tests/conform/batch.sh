@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
+# Program: plain
 # Every key class at batch 3 says of each row what it says of it alone, on every engine that is here.
 set -eu
 : "${ASSAY:?the program}" "${SOURCE:?the source folder}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}malloc_context_size=2:quarantine_size_mb=16          # lib_cases.sh
 export ASSAY_BROWSER_PATH=none ASSAY_CACHE=$work/cache LC_ALL=C
 cd "$SOURCE/tests/conform/cases"
 cases=

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Program: plain
 # Every case that the program carries, on ONNX Runtime; and a changed golden output, which must not pass.
 on=cpu
 . "$SOURCE/tests/conform/lib_cases.sh"

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Program: plain
 # Damaged copies of a trained checkpoint (tools/mutants): the short list on the processor in float32, a few in reduced
 # precisions; with ASSAY_LONG everything that is here.
 set -eu
@@ -13,7 +14,6 @@ if ! ASSAY_BROWSER_PATH=none "$ASSAY" detect | grep -Eq '^  cpu +yes'; then
 fi
 command -v python3 >/dev/null || { echo "skip: python3 is not there to run tools/mutants"; exit 77; }
 export ASSAY ASSAY_BUILD=$BUILD
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}malloc_context_size=2:quarantine_size_mb=16
 if [ -n "${ASSAY_LONG:-}" ]; then
 	exec python3 "$SOURCE/tools/mutants" --all --out "$BUILD/MUTANTS.md"
 fi
