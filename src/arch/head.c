@@ -39,7 +39,7 @@ void head_unsupported(struct build *b)
 }
 
 // The dense layer that reads the first token; its activation is a trait.
-static value pooled(struct build *b, const char *stem, value hidden, enum activation act)
+static graph_value pooled(struct build *b, const char *stem, graph_value hidden, enum activation act)
 {
 	int64_t out = b->s->pooler_size ? b->s->pooler_size : b->s->hidden_size;
 	return activate(b, act, linear(b, stem, first_token(b, hidden), b->s->hidden_size, out, true));
@@ -77,16 +77,16 @@ static void build_own(struct build *b, const struct body *io)
 }
 
 // dense, activation, norm, then the token embedding, transposed, and a bias of its own
-static value masked_lm(struct build *b, value hidden)
+static graph_value masked_lm(struct build *b, graph_value hidden)
 {
 	const struct spec *s = b->s;
 	int64_t width = s->lm_size ? s->lm_size : s->embedding_size;
-	value x = hidden;
+	graph_value x = hidden;
 	if (weight_named(b, "head.lm.dense")) {
 		x = linear(b, "head.lm.dense", x, s->hidden_size, width, true);
 		x = layer_norm(b, "head.lm.norm", activate(b, s->traits.lm_gelu ? ACT_GELU : s->act, x), width);
 	}
-	value w = WEIGHT(b, s->tied ? "embed.word" : "head.lm.out", "weight", s->vocab_size, width);
+	graph_value w = WEIGHT(b, s->tied ? "embed.word" : "head.lm.out", "weight", s->vocab_size, width);
 	// A tied output's bias lies beside it; one of its own has its own, but older files have the one beside it then too.
 	bool loose = weight_exists(b, "head.lm.loose", "bias") && (s->tied || !weight_exists(b, "head.lm.out", "bias"));
 	return op_linear_output(b->g, x, w, WEIGHT(b, loose ? "head.lm.loose" : "head.lm.out", "bias", s->vocab_size));
@@ -95,7 +95,7 @@ static value masked_lm(struct build *b, value hidden)
 void head_lm(struct build *b, const struct body *io)
 {
 	graph_enter(b->g, "head");
-	value logits = masked_lm(b, io->last);
+	graph_value logits = masked_lm(b, io->last);
 	graph_leave(b->g);
 	graph_output(b->g, "logits", logits); // [batch, seq, vocab]
 }
@@ -103,11 +103,11 @@ void head_lm(struct build *b, const struct body *io)
 // What encoders are trained with: ELECTRA's finds exchanged tokens, the others fill gaps and compare two sentences.
 static void build_pretraining(struct build *b, const struct body *io)
 {
-	value hidden = io->last;
+	graph_value hidden = io->last;
 	const struct spec *s = b->s;
 	struct graph *g = b->g;
 	if (weight_named(b, "head.found.dense")) {
-		value x = activate(b, s->act, linear(b, "head.found.dense", hidden, s->hidden_size, s->hidden_size, true));
+		graph_value x = activate(b, s->act, linear(b, "head.found.dense", hidden, s->hidden_size, s->hidden_size, true));
 		graph_output(
 			g, "logits", op_squeeze(g, linear(b, "head.found.out", x, s->hidden_size, 1, true), 2)); // [batch, seq]
 		return;
@@ -117,7 +117,7 @@ static void build_pretraining(struct build *b, const struct body *io)
 		return;
 	}
 	graph_enter(g, "head");
-	value logits = masked_lm(b, hidden), first = pooled(b, "pooler", hidden, ACT_TANH);
+	graph_value logits = masked_lm(b, hidden), first = pooled(b, "pooler", hidden, ACT_TANH);
 	graph_leave(g);
 	graph_output(g, "prediction_logits", logits);
 	if (weight_named(b, "head.order"))
@@ -140,9 +140,9 @@ static void build_causal_lm(struct build *b, const struct body *io)
 	const struct spec *s = b->s;
 	graph_enter(b->g, "head");
 	int64_t width = s->embedding_size > 0 ? s->embedding_size : s->hidden_size;
-	value w = WEIGHT(b, s->tied ? "embed.word" : "head.lm.out", "weight", s->vocab_size, width);
-	value bias = s->traits.lm_bias ? WEIGHT(b, "head.lm.out", "bias", s->vocab_size) : NO_VALUE;
-	value logits = op_linear_last(b->g, io->last, w, bias);
+	graph_value w = WEIGHT(b, s->tied ? "embed.word" : "head.lm.out", "weight", s->vocab_size, width);
+	graph_value bias = s->traits.lm_bias ? WEIGHT(b, "head.lm.out", "bias", s->vocab_size) : NO_VALUE;
+	graph_value logits = op_linear_last(b->g, io->last, w, bias);
 	if (s->logit_scale > 0)
 		logits = op_scale(b->g, logits, (float)s->logit_scale);
 	logits = op_softcap(b->g, logits, (float)s->logit_softcap);
@@ -155,11 +155,11 @@ void head_score_last(struct build *b, const struct body *io)
 	const struct spec *s = b->s;
 	struct graph *g = b->g;
 	graph_enter(g, "head");
-	value scores = linear(b, "head.score", io->last, s->hidden_size, s->labels, false); // [batch, seq, labels]
-	value last = graph_i64(g, -1), logits;
+	graph_value scores = linear(b, "head.score", io->last, s->hidden_size, s->labels, false); // [batch, seq, labels]
+	graph_value last = graph_i64(g, -1), logits;
 	if (s->pad_token_id >= 0) {
-		value is_token = op_cast(g, op_not(g, op_equal(g, b->ids, graph_i64(g, s->pad_token_id))), DTYPE_I64);
-		value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, b->ids, 1), 0), graph_i64(g, 1));
+		graph_value is_token = op_cast(g, op_not(g, op_equal(g, b->ids, graph_i64(g, s->pad_token_id))), DTYPE_I64);
+		graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, b->ids, 1), 0), graph_i64(g, 1));
 		last = op_argmax(g, op_mul(g, is_token, at), 1, true); // [batch, 1]
 		logits = op_gather_nd(g, scores, last, 1);             // [batch, labels]
 	} else
@@ -174,8 +174,8 @@ static void build_sequence(struct build *b, const struct body *io)
 	const struct spec *s = b->s;
 	struct graph *g = b->g;
 	graph_enter(g, "head");
-	value x = pooled(b, "head.sequence.dense", io->last, s->traits.head_hidden_act ? s->act : s->traits.head_act);
-	value logits = linear(b, "head.sequence.out", x, s->hidden_size, s->labels, true);
+	graph_value x = pooled(b, "head.sequence.dense", io->last, s->traits.head_hidden_act ? s->act : s->traits.head_act);
+	graph_value logits = linear(b, "head.sequence.out", x, s->hidden_size, s->labels, true);
 	graph_leave(g);
 	graph_output(g, "logits", logits); // [batch, labels]
 }
@@ -189,7 +189,7 @@ static void build_token(struct build *b, const struct body *io)
 // Two logits a token, apart: where the answer begins and where it ends.
 static void build_span(struct build *b, const struct body *io)
 {
-	value both = linear(b, "head.span", io->last, b->s->hidden_size, 2, true); // [batch, seq, 2]
+	graph_value both = linear(b, "head.span", io->last, b->s->hidden_size, 2, true); // [batch, seq, 2]
 	graph_output(b->g, "start_logits", op_squeeze(b->g, op_slice(b->g, both, 2, 0, 1), 2));
 	graph_output(b->g, "end_logits", op_squeeze(b->g, op_slice(b->g, both, 2, 1, 2), 2));
 }

@@ -10,14 +10,14 @@ void map_features(struct build *b, const struct body *io)
 		graph_output(g, arena_printf(graph_arena(g), "feature_maps.%lld", (long long)i), io->states[s->out_indices[i]]);
 }
 
-static value pooled(struct build *b, const struct body *io)
+static graph_value pooled(struct build *b, const struct body *io)
 {
 	return io->pooled.id ? io->pooled : op_global_average_pool(b->g, io->last);
 }
 
 void map_states(struct build *b, const struct body *io)
 {
-	value x = pooled(b, io);
+	graph_value x = pooled(b, io);
 	graph_output(b->g, "last_hidden_state", io->last);
 	graph_output(b->g, "pooler_output", x);
 }
@@ -26,7 +26,7 @@ void map_classify(struct build *b, const struct body *io)
 {
 	const struct spec *s = b->s;
 	struct graph *g = b->g;
-	value x = pooled(b, io);
+	graph_value x = pooled(b, io);
 	if (graph_failed(g))
 		return;
 	int64_t width = value_dim(g, x, 1);

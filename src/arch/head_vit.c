@@ -3,23 +3,23 @@
 #include "arch/block/vit.h"
 #include "arch/family/vit.h"
 
-value vit_state(struct build *b, const struct body *io, int64_t index)
+graph_value vit_state(struct build *b, const struct body *io, int64_t index)
 {
-	value x = index < io->state_count ? io->states[index] : io->last;
+	graph_value x = index < io->state_count ? io->states[index] : io->last;
 	return vit_of(b)->norm_outputs ? layer_norm(b, "norm", x, b->s->hidden_size) : x;
 }
 
-value vit_map(struct build *b, const struct body *io, value patches)
+graph_value vit_map(struct build *b, const struct body *io, graph_value patches)
 {
 	struct graph *g = b->g;
-	value rows = op_div(g, op_dim(g, io->pixels, 2), graph_i64s(g, 1, &b->s->patch_size));
+	graph_value rows = op_div(g, op_dim(g, io->pixels, 2), graph_i64s(g, 1, &b->s->patch_size));
 	return map_of_grid(b, patches, rows, op_div(g, op_dim(g, io->pixels, 3), graph_i64s(g, 1, &b->s->patch_width)));
 }
 
 static void build_features(struct build *b, const struct body *io)
 {
 	for (int64_t i = 0; i < b->s->out_count; i++) {
-		value x = vit_state(b, io, b->s->out_indices[i]);
+		graph_value x = vit_state(b, io, b->s->out_indices[i]);
 		if (vit_of(b)->map_outputs)
 			x = vit_map(b, io, vit_patches(b, x));
 		graph_output(b->g, arena_printf(graph_arena(b->g), "feature_maps.%lld", (long long)i), x);
@@ -29,7 +29,7 @@ static void build_features(struct build *b, const struct body *io)
 static void build_bare(struct build *b, const struct body *io)
 {
 	const struct spec *s = b->s;
-	value hidden = io->last;
+	graph_value hidden = io->last;
 	int64_t classes = vit_of(b)->classes, h = s->hidden_size;
 	graph_output(b->g, "last_hidden_state", hidden);
 	if (TRAITS_OF(s, vit)->pool_is_norm)
@@ -44,12 +44,13 @@ static void build_bare(struct build *b, const struct body *io)
 static void build_classes(struct build *b, const struct body *io)
 {
 	const struct spec *s = b->s;
-	value hidden = io->last;
+	graph_value hidden = io->last;
 	struct graph *g = b->g;
 	int64_t width = s->hidden_size;
-	value x = vit_of(b)->classes ? first_token(b, hidden) : op_reduce_mean(g, hidden, 1, false);
+	graph_value x = vit_of(b)->classes ? first_token(b, hidden) : op_reduce_mean(g, hidden, 1, false);
 	if (TRAITS_OF(s, vit)->mean_patches) {
-		x = op_concat(g, 2, (value[]){ x, op_reduce_mean(g, vit_patches(b, hidden), 1, false) }, 1); // [batch, 2*hidden]
+		x = op_concat(
+			g, 2, (graph_value[]){ x, op_reduce_mean(g, vit_patches(b, hidden), 1, false) }, 1); // [batch, 2*hidden]
 		width *= 2;
 	}
 	graph_output(g, "logits", linear(b, "head.image", x, width, s->labels, true));
@@ -58,10 +59,10 @@ static void build_classes(struct build *b, const struct body *io)
 static void build_teacher(struct build *b, const struct body *io)
 {
 	const struct spec *s = b->s;
-	value hidden = io->last;
+	graph_value hidden = io->last;
 	struct graph *g = b->g;
-	value c = linear(b, "head.image.class", first_token(b, hidden), s->hidden_size, s->labels, true);
-	value d = linear(
+	graph_value c = linear(b, "head.image.class", first_token(b, hidden), s->hidden_size, s->labels, true);
+	graph_value d = linear(
 		b, "head.image.distillation", op_squeeze(g, op_slice(g, hidden, 1, 1, 2), 1), s->hidden_size, s->labels, true);
 	graph_output(g, "logits", op_mul(g, op_add(g, c, d), graph_f32(g, 0.5f)));
 	graph_output(g, "cls_logits", c);
@@ -74,7 +75,7 @@ static void build_masked(struct build *b, const struct body *io)
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t r = vit_of(b)->encoder_stride, c = s->channels;
-	value map = conv(b, "head.pixels", vit_map(b, io, vit_patches(b, io->last)),
+	graph_value map = conv(b, "head.pixels", vit_map(b, io, vit_patches(b, io->last)),
 		(struct conv){ .out = r * r * c, .kernel = 1, .bias = true });
 	if (graph_failed(g))
 		return;

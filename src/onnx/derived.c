@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-value graph_stored(const struct graph *g, value v)
+graph_value graph_stored(const struct graph *g, graph_value v)
 {
 	const struct value_info *i = &g->values[v.id];
 
@@ -15,8 +15,8 @@ value graph_stored(const struct graph *g, value v)
 	return v.id && i->kind == VALUE_EXTERNAL && !i->recipe ? v : NO_VALUE;
 }
 
-value graph_derived(
-	struct graph *g, value source, const char *suffix, const struct recipe *how, enum dtype t, int rank, const int64_t *dim)
+graph_value graph_derived(struct graph *g, graph_value source, const char *suffix, const struct recipe *how, enum dtype t,
+	int rank, const int64_t *dim)
 {
 	if (!graph_alive(g, source))
 		return NO_VALUE;
@@ -42,7 +42,7 @@ value graph_derived(
 	if (rank)
 		memcpy(r->dim, dim, (size_t)rank * sizeof *dim);
 	r->nbytes = (uint64_t)count * dtype_size(t);
-	value v = graph_external(g, r->name, t, rank, dim, "", 0, r->nbytes);
+	graph_value v = graph_external(g, r->name, t, rank, dim, "", 0, r->nbytes);
 	if (g->failed)
 		return NO_VALUE;
 	if (!VALUE(g, v)->recipe) {

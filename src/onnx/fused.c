@@ -8,17 +8,17 @@
 #include <math.h>
 #include <string.h>
 
-bool graph_has_rows(const struct graph *g, value x)
+bool graph_has_rows(const struct graph *g, graph_value x)
 {
 	return x.id && g->values[x.id].rows.id;
 }
 
-value graph_rows(struct graph *g, value x)
+graph_value graph_rows(struct graph *g, graph_value x)
 {
 	if (!graph_alive(g, x) || value_rank(g, x) == 2)
 		return x;
 	if (!graph_has_rows(g, x)) {
-		value rows = op_reshape(g, x, 2, (int64_t[]){ -1, value_dim(g, x, -1) });
+		graph_value rows = op_reshape(g, x, 2, (int64_t[]){ -1, value_dim(g, x, -1) });
 		if (g->failed)
 			return NO_VALUE;
 		VALUE(g, x)->rows = rows;
@@ -27,13 +27,13 @@ value graph_rows(struct graph *g, value x)
 }
 
 // With one unknown dimension Reshape finds it; more are read off where they came from (op_dim).
-value graph_from_rows(struct graph *g, value rows, int rank, const int64_t *dim)
+graph_value graph_from_rows(struct graph *g, graph_value rows, int rank, const int64_t *dim)
 {
 	if (!graph_alive(g, rows) || rank == 2)
 		return rows;
 	int unknown = 0;
 	int64_t shape[TENSOR_MAX_RANK];
-	value parts[TENSOR_MAX_RANK], x;
+	graph_value parts[TENSOR_MAX_RANK], x;
 	for (int i = 0; i < rank; i++)
 		unknown += dim[i] < 0, shape[i] = dim[i] < 0 ? -1 : dim[i];
 	if (unknown <= 1) {
@@ -48,8 +48,8 @@ value graph_from_rows(struct graph *g, value rows, int rank, const int64_t *dim)
 			may_be_empty |= dim[i] < 0 && !graph_symbol_name(g, dim[i]);
 		for (int i = 0; i < rank; i++)
 			parts[i] = dim[i] < 0 ? g->symbol_values[-1 - dim[i]] : graph_i64s(g, 1, &dim[i]);
-		value to = op_concat(g, rank, parts, 0);
-		x = graph_node(g, "Reshape", "", (value[]){ rows, to }, 2, (struct attribute[]){ ATTR_I("allowzero", 1) },
+		graph_value to = op_concat(g, rank, parts, 0);
+		x = graph_node(g, "Reshape", "", (graph_value[]){ rows, to }, 2, (struct attribute[]){ ATTR_I("allowzero", 1) },
 			may_be_empty, value_dtype(g, rows), rank, dim);
 	}
 	if (!g->failed)
@@ -58,13 +58,13 @@ value graph_from_rows(struct graph *g, value rows, int rank, const int64_t *dim)
 }
 
 // Is this absent, or one number for each of `length`?
-static bool vector_fits(const struct graph *g, value v, int64_t length)
+static bool vector_fits(const struct graph *g, graph_value v, int64_t length)
 {
 	return !v.id || (value_rank(g, v) == 1 && (value_dim(g, v, 0) == length || value_dim(g, v, 0) < 0 || length < 0));
 }
 
 // x [.., in], w with `in` at dimension in_at, b [out] or NO_VALUE; false after a refusal.
-static bool linear_fits(struct graph *g, value x, value w, value b, int in_at)
+static bool linear_fits(struct graph *g, graph_value x, graph_value w, graph_value b, int in_at)
 {
 	const struct value_info v = *VALUE(g, x), k = *VALUE(g, w);
 	bool fits = k.rank == 2 && v.rank >= 2 && (v.dim[v.rank - 1] < 0 || v.dim[v.rank - 1] == k.dim[in_at]) &&
@@ -84,14 +84,14 @@ static bool linear_fits(struct graph *g, value x, value w, value b, int in_at)
 //     LINEAR_MATMUL_TRANSPOSED    x --MatMul(Transpose(w))--> Add(bias)
 //
 // The last makes ONNX Runtime fold a copy of every weight at load: it is for engines that map it onto one kernel anyway.
-value op_linear(struct graph *g, value x, value w, value b)
+graph_value op_linear(struct graph *g, graph_value x, graph_value w, graph_value b)
 {
 	if (!graph_alive(g, x) || !graph_alive(g, w))
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x), k = *VALUE(g, w);
 	if (!linear_fits(g, x, w, b, 1))
 		return NO_VALUE;
-	value y;
+	graph_value y;
 	if (linear_reduced(g, x, w, b, false, &y))
 		return y;
 	int64_t dim[TENSOR_MAX_RANK];
@@ -100,16 +100,16 @@ value op_linear(struct graph *g, value x, value w, value b)
 	if (g->form.linear == LINEAR_GEMM || (v.rank == 2 && g->form.linear == LINEAR_FUSED_MATMUL)) {
 		for (int i = 0; i < v.rank - 1; i++)
 			op_dim(g, x, i); // so that the way back is known
-		value rows = graph_rows(g, x);
+		graph_value rows = graph_rows(g, x);
 		if (g->failed)
 			return NO_VALUE;
 		int64_t shape[2] = { value_dim(g, rows, 0), k.dim[0] };
-		y = graph_node(g, "Gemm", "", (value[]){ rows, w, b }, b.id ? 3 : 2, (struct attribute[]){ ATTR_I("transB", 1) },
-			1, v.dtype, 2, shape);
+		y = graph_node(g, "Gemm", "", (graph_value[]){ rows, w, b }, b.id ? 3 : 2,
+			(struct attribute[]){ ATTR_I("transB", 1) }, 1, v.dtype, 2, shape);
 		return graph_from_rows(g, y, v.rank, dim);
 	}
 	if (g->form.linear == LINEAR_FUSED_MATMUL)
-		y = graph_node(g, "FusedMatMul", DOMAIN_MICROSOFT, (value[]){ x, w }, 2,
+		y = graph_node(g, "FusedMatMul", DOMAIN_MICROSOFT, (graph_value[]){ x, w }, 2,
 			(struct attribute[]){ ATTR_I("transB", 1) }, 1, v.dtype, v.rank, dim);
 	else
 		y = op_matmul(g, x, op_transpose(g, w, 2, (int[]){ 1, 0 }));
@@ -117,14 +117,14 @@ value op_linear(struct graph *g, value x, value w, value b)
 }
 
 // The same for a weight that lies as [in, out]: Gemm without transB, or MatMul.
-value op_linear_in_out(struct graph *g, value x, value w, value b)
+graph_value op_linear_in_out(struct graph *g, graph_value x, graph_value w, graph_value b)
 {
 	if (!graph_alive(g, x) || !graph_alive(g, w))
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x), k = *VALUE(g, w);
 	if (!linear_fits(g, x, w, b, 0))
 		return NO_VALUE;
-	value y;
+	graph_value y;
 	if (linear_reduced(g, x, w, b, true, &y))
 		return y;
 	if (g->form.linear != LINEAR_GEMM) {
@@ -136,18 +136,18 @@ value op_linear_in_out(struct graph *g, value x, value w, value b)
 	dim[v.rank - 1] = k.dim[1];
 	for (int i = 0; i < v.rank - 1; i++)
 		op_dim(g, x, i); // so that the way back is known
-	value rows = graph_rows(g, x);
+	graph_value rows = graph_rows(g, x);
 	if (g->failed)
 		return NO_VALUE;
 	int64_t shape[2] = { value_dim(g, rows, 0), k.dim[1] };
-	y = graph_node(g, "Gemm", "", (value[]){ rows, w, b }, b.id ? 3 : 2, NULL, 0, v.dtype, 2, shape);
+	y = graph_node(g, "Gemm", "", (graph_value[]){ rows, w, b }, b.id ? 3 : 2, NULL, 0, v.dtype, 2, shape);
 	return graph_from_rows(g, y, v.rank, dim);
 }
 
-value op_linear_last(struct graph *g, value x, value w, value b)
+graph_value op_linear_last(struct graph *g, graph_value x, graph_value w, graph_value b)
 {
 	g->is_head = true;
-	value y = op_linear(g, x, w, b);
+	graph_value y = op_linear(g, x, w, b);
 	g->is_head = false;
 	return y;
 }
@@ -155,16 +155,16 @@ value op_linear_last(struct graph *g, value x, value w, value b)
 // The last layer of a graph. Engines let a Reshape share its input's memory, but not where the result leaves the graph: there
 // ONNX Runtime copies (bert-base 1x128: 15 MB of logits on one thread, 1.3 of 117 ms). So the bias comes after the way back,
 // as the operation that writes the output; op_add would build it on the rows.
-value op_linear_output(struct graph *g, value x, value w, value b)
+graph_value op_linear_output(struct graph *g, graph_value x, graph_value w, graph_value b)
 {
-	value y = op_linear_last(g, x, w, g->form.linear == LINEAR_GEMM ? NO_VALUE : b);
+	graph_value y = op_linear_last(g, x, w, g->form.linear == LINEAR_GEMM ? NO_VALUE : b);
 	if (!b.id || g->form.linear != LINEAR_GEMM || !graph_alive(g, y))
 		return y;
 	const struct value_info v = *VALUE(g, y);
-	return graph_node(g, "Add", "", (value[]){ y, b }, 2, NULL, 0, v.dtype, v.rank, v.dim);
+	return graph_node(g, "Add", "", (graph_value[]){ y, b }, 2, NULL, 0, v.dtype, v.rank, v.dim);
 }
 
-value op_layer_norm(struct graph *g, value x, value weight, value bias, float epsilon)
+graph_value op_layer_norm(struct graph *g, graph_value x, graph_value weight, graph_value bias, float epsilon)
 {
 	if (!graph_alive(g, x) || !graph_alive(g, weight))
 		return NO_VALUE;
@@ -172,25 +172,25 @@ value op_layer_norm(struct graph *g, value x, value weight, value bias, float ep
 	int64_t last = value_dim(g, x, -1);
 	if (v.rank < 1 || !vector_fits(g, weight, last) || !vector_fits(g, bias, last)) {
 		graph_fail(g, STATUS_FAILED, "LayerNormalization of %s: one number for each place of the last axis is needed",
-			graph_values_text(g, (value[]){ x, weight, bias }, 3));
+			graph_values_text(g, (graph_value[]){ x, weight, bias }, 3));
 		return NO_VALUE;
 	}
 	if (graph_has_rows(g, x))
 		return graph_from_rows(g, op_layer_norm(g, v.rows, weight, bias, epsilon), v.rank, v.dim);
 	struct attribute at[] = { ATTR_I("axis", -1), ATTR_F("epsilon", epsilon) };
 	return graph_node(
-		g, "LayerNormalization", "", (value[]){ x, weight, bias }, bias.id ? 3 : 2, at, 2, v.dtype, v.rank, v.dim);
+		g, "LayerNormalization", "", (graph_value[]){ x, weight, bias }, bias.id ? 3 : 2, at, 2, v.dtype, v.rank, v.dim);
 }
 
 // x * rsqrt(mean(x^2) + epsilon) * weight (Zhang and Sennrich 2019, https://arxiv.org/abs/1910.07467)
-value op_rms_norm(struct graph *g, value x, value weight, float epsilon)
+graph_value op_rms_norm(struct graph *g, graph_value x, graph_value weight, float epsilon)
 {
 	if (!graph_alive(g, x) || !graph_alive(g, weight))
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x);
 	if (v.rank < 1 || !vector_fits(g, weight, value_dim(g, x, -1))) {
 		graph_fail(g, STATUS_FAILED, "an RMS norm of %s: one number for each place of the last axis is needed",
-			graph_values_text(g, (value[]){ x, weight }, 2));
+			graph_values_text(g, (graph_value[]){ x, weight }, 2));
 		return NO_VALUE;
 	}
 	if (graph_has_rows(g, x))
@@ -198,16 +198,16 @@ value op_rms_norm(struct graph *g, value x, value weight, float epsilon)
 	if (g->form.norm == NORM_FUSED_RMS) {
 		struct attribute at[] = { ATTR_I("axis", -1), ATTR_F("epsilon", epsilon), ATTR_I("stash_type", 1) };
 		return graph_node(
-			g, "SimplifiedLayerNormalization", "", (value[]){ x, weight }, 2, at, 3, v.dtype, v.rank, v.dim);
+			g, "SimplifiedLayerNormalization", "", (graph_value[]){ x, weight }, 2, at, 3, v.dtype, v.rank, v.dim);
 	}
 	// ONNX Runtime knows Pow .. Sqrt, 1/x, Mul as one operation; it does not know x / Sqrt.
-	value mean = op_reduce_mean(g, op_pow(g, x, graph_f32(g, 2)), -1, true);
-	value root = op_sqrt(g, op_add(g, mean, graph_f32(g, epsilon)));
+	graph_value mean = op_reduce_mean(g, op_pow(g, x, graph_f32(g, 2)), -1, true);
+	graph_value root = op_sqrt(g, op_add(g, mean, graph_f32(g, epsilon)));
 	return op_mul(g, op_mul(g, x, op_div(g, graph_f32(g, 1), root)), weight);
 }
 
 // x * (1 + erf(x / sqrt 2)) / 2 (Hendrycks and Gimpel 2016, https://arxiv.org/abs/1606.08415)
-value op_gelu(struct graph *g, value x)
+graph_value op_gelu(struct graph *g, graph_value x)
 {
 	if (!graph_alive(g, x))
 		return NO_VALUE;
@@ -218,12 +218,12 @@ value op_gelu(struct graph *g, value x)
 		return graph_node(g, "Gelu", "", &x, 1, NULL, 0, v.dtype, v.rank, v.dim);
 	if (g->form.gelu == GELU_MICROSOFT)
 		return graph_node(g, "Gelu", DOMAIN_MICROSOFT, &x, 1, NULL, 0, v.dtype, v.rank, v.dim);
-	value erf = op_erf(g, op_div(g, x, graph_f32(g, (float)M_SQRT2)));
+	graph_value erf = op_erf(g, op_div(g, x, graph_f32(g, (float)M_SQRT2)));
 	return op_mul(g, op_mul(g, x, op_add(g, erf, graph_f32(g, 1))), graph_f32(g, 0.5f));
 }
 
 // x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) / 2 (the same paper)
-value op_gelu_tanh(struct graph *g, value x)
+graph_value op_gelu_tanh(struct graph *g, graph_value x)
 {
 	if (!graph_alive(g, x))
 		return NO_VALUE;
@@ -233,18 +233,18 @@ value op_gelu_tanh(struct graph *g, value x)
 	if (g->form.gelu == GELU_OP)
 		return graph_node(
 			g, "Gelu", "", &x, 1, (struct attribute[]){ ATTR_S("approximate", "tanh") }, 1, v.dtype, v.rank, v.dim);
-	value cube = op_mul(g, op_mul(g, op_mul(g, x, x), x), graph_f32(g, 0.044715f));
-	value inner = op_mul(g, op_add(g, x, cube), graph_f32(g, (float)sqrt(2 / M_PI)));
+	graph_value cube = op_mul(g, op_mul(g, op_mul(g, x, x), x), graph_f32(g, 0.044715f));
+	graph_value inner = op_mul(g, op_add(g, x, cube), graph_f32(g, (float)sqrt(2 / M_PI)));
 	return op_mul(g, op_mul(g, x, graph_f32(g, 0.5f)), op_add(g, op_tanh(g, inner), graph_f32(g, 1)));
 }
 
-value op_silu(struct graph *g, value x)
+graph_value op_silu(struct graph *g, graph_value x)
 {
 	return op_mul(g, x, op_sigmoid(g, x));
 }
 
 // cap * tanh(x / cap) (Gemma 2 technical report, https://arxiv.org/abs/2408.00118)
-value op_softcap(struct graph *g, value x, float cap)
+graph_value op_softcap(struct graph *g, graph_value x, float cap)
 {
 	return cap > 0 ? op_mul(g, op_tanh(g, op_div(g, x, graph_f32(g, cap))), graph_f32(g, cap)) : x;
 }
@@ -260,14 +260,14 @@ value op_softcap(struct graph *g, value x, float cap)
 //   v [b, t, kv*e] -> [b, t, kv, e] -> [b, kv, t, e] -+-MatMul-> [b, s, h*e]
 //
 // A sink is one more score a head, which takes its share of the softmax and attends to nothing.
-value op_attention(
-	struct graph *g, value q, value k, value v, value bias, int64_t heads, int64_t kv_heads, float scale, float softcap)
+graph_value op_attention(struct graph *g, graph_value q, graph_value k, graph_value v, graph_value bias, int64_t heads,
+	int64_t kv_heads, float scale, float softcap)
 {
 	return op_attention_sink(g, q, k, v, bias, NO_VALUE, heads, kv_heads, scale, softcap);
 }
 
-value op_attention_sink(struct graph *g, value q, value k, value v, value bias, value sink, int64_t heads, int64_t kv_heads,
-	float scale, float softcap)
+graph_value op_attention_sink(struct graph *g, graph_value q, graph_value k, graph_value v, graph_value bias, graph_value sink,
+	int64_t heads, int64_t kv_heads, float scale, float softcap)
 {
 	if (!graph_alive(g, q) || !graph_alive(g, k) || !graph_alive(g, v))
 		return NO_VALUE;
@@ -275,7 +275,7 @@ value op_attention_sink(struct graph *g, value q, value k, value v, value bias, 
 	if (value_rank(g, q) != 3 || (!split && value_rank(g, k) != 3) || value_rank(g, v) != value_rank(g, k) ||
 		(split && (value_dim(g, k, 1) != kv_heads || value_dim(g, v, 1) != kv_heads)) || !vector_fits(g, sink, heads)) {
 		graph_fail(g, STATUS_BAD_INPUT, "attention of %s, %lld heads and %lld key heads: ranks or heads do not fit",
-			graph_values_text(g, (value[]){ q, k, v, sink }, 4), (long long)heads, (long long)kv_heads);
+			graph_values_text(g, (graph_value[]){ q, k, v, sink }, 4), (long long)heads, (long long)kv_heads);
 		return NO_VALUE;
 	}
 	int64_t width = value_dim(g, q, -1), keys = value_dim(g, k, -1) * (split ? kv_heads : 1),
@@ -285,41 +285,42 @@ value op_attention_sink(struct graph *g, value q, value k, value v, value bias, 
 		width / heads != keys / kv_heads) {
 		graph_fail(g, STATUS_BAD_INPUT, "attention of %lld heads over %lld and %lld key heads over %lld: %s",
 			(long long)heads, (long long)width, (long long)kv_heads, (long long)keys,
-			graph_values_text(g, (value[]){ q, k, v }, 3));
+			graph_values_text(g, (graph_value[]){ q, k, v }, 3));
 		return NO_VALUE;
 	}
 	int64_t d = width / heads, e = values / kv_heads, group = heads / kv_heads;
 	if (g->form.attention == ATTENTION_MHA && group == 1 && softcap == 0 && !split && !sink.id) {
 		const struct value_info i = *VALUE(g, q);
 		int64_t dim[3] = { i.dim[0], i.dim[1], values };
-		value in[] = { q, k, v, NO_VALUE, NO_VALUE, bias };
+		graph_value in[] = { q, k, v, NO_VALUE, NO_VALUE, bias };
 		struct attribute at[] = { ATTR_I("num_heads", heads), ATTR_F("scale", scale) };
 		return graph_node(g, "MultiHeadAttention", DOMAIN_MICROSOFT, in, bias.id ? 6 : 3, at, 2, i.dtype, 3, dim);
 	}
-	value qh = op_transpose(g, op_reshape(g, q, 4, (int64_t[]){ 0, 0, heads, d }), 4, (int[]){ 0, 2, 1, 3 });
-	value kh = split ? op_transpose(g, k, 4, (int[]){ 0, 1, 3, 2 })
-			 : op_transpose(g, op_reshape(g, k, 4, (int64_t[]){ 0, 0, kv_heads, d }), 4, (int[]){ 0, 2, 3, 1 });
-	value vh = split ? v : op_transpose(g, op_reshape(g, v, 4, (int64_t[]){ 0, 0, kv_heads, e }), 4, (int[]){ 0, 2, 1, 3 });
+	graph_value qh = op_transpose(g, op_reshape(g, q, 4, (int64_t[]){ 0, 0, heads, d }), 4, (int[]){ 0, 2, 1, 3 });
+	graph_value kh = split ? op_transpose(g, k, 4, (int[]){ 0, 1, 3, 2 })
+			       : op_transpose(g, op_reshape(g, k, 4, (int64_t[]){ 0, 0, kv_heads, d }), 4, (int[]){ 0, 2, 3, 1 });
+	graph_value vh =
+		split ? v : op_transpose(g, op_reshape(g, v, 4, (int64_t[]){ 0, 0, kv_heads, e }), 4, (int[]){ 0, 2, 1, 3 });
 	if (group > 1)
 		qh = op_reshape(g, qh, 4, (int64_t[]){ 0, kv_heads, -1, d });
-	value scores = op_softcap(g, op_matmul(g, op_scale(g, qh, scale), kh), softcap);
+	graph_value scores = op_softcap(g, op_matmul(g, op_scale(g, qh, scale), kh), softcap);
 	if (group > 1)
 		scores = op_reshape(g, scores, 4, (int64_t[]){ 0, heads, -1, 0 });
 	if (bias.id)
 		scores = op_add(g, scores, bias);
-	value weights;
+	graph_value weights;
 	if (sink.id) {
-		value shape[] = { op_dim(g, scores, 0), graph_i64s(g, 1, &heads), op_dim(g, scores, 2),
+		graph_value shape[] = { op_dim(g, scores, 0), graph_i64s(g, 1, &heads), op_dim(g, scores, 2),
 			graph_i64s(g, 1, (int64_t[]){ 1 }) };
-		value column = op_expand(
+		graph_value column = op_expand(
 			g, op_reshape(g, sink, 4, (int64_t[]){ 1, heads, 1, 1 }), op_concat(g, 4, shape, 0)); // [b, h, s, 1]
-		weights = op_softmax(g, op_concat(g, 2, (value[]){ column, scores }, 3), -1);
+		weights = op_softmax(g, op_concat(g, 2, (graph_value[]){ column, scores }, 3), -1);
 		weights = op_slice(g, weights, 3, 1, INT64_MAX);
 	} else
 		weights = op_softmax(g, scores, -1);
 	if (group > 1)
 		weights = op_reshape(g, weights, 4, (int64_t[]){ 0, kv_heads, -1, 0 });
-	value y = op_matmul(g, weights, vh);
+	graph_value y = op_matmul(g, weights, vh);
 	if (group > 1)
 		y = op_reshape(g, y, 4, (int64_t[]){ 0, heads, -1, e });
 	y = op_reshape(g, op_transpose(g, y, 4, (int[]){ 0, 2, 1, 3 }), 3, (int64_t[]){ 0, 0, heads * e });
@@ -329,10 +330,11 @@ value op_attention_sink(struct graph *g, value q, value k, value v, value bias, 
 	return y;
 }
 
-value op_group_query_attention(struct graph *g, const struct shared_attention *a, value *present_key, value *present_value)
+graph_value op_group_query_attention(
+	struct graph *g, const struct shared_attention *a, graph_value *present_key, graph_value *present_value)
 {
 	*present_key = *present_value = NO_VALUE;
-	const value needed[] = { a->q, a->k, a->v, a->past_key, a->past_value, a->last, a->total };
+	const graph_value needed[] = { a->q, a->k, a->v, a->past_key, a->past_value, a->last, a->total };
 	for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
 		if (!graph_alive(g, needed[i]))
 			return NO_VALUE;
@@ -350,9 +352,9 @@ value op_group_query_attention(struct graph *g, const struct shared_attention *a
 			graph_values_text(g, needed, 7));
 		return NO_VALUE;
 	}
-	value in[] = { a->q, a->k, a->v, a->past_key, a->past_value, a->last, a->total, NO_VALUE, NO_VALUE, NO_VALUE, NO_VALUE,
-		a->sink },
-	      out[3];
+	graph_value in[] = { a->q, a->k, a->v, a->past_key, a->past_value, a->last, a->total, NO_VALUE, NO_VALUE, NO_VALUE,
+		NO_VALUE, a->sink },
+		    out[3];
 	struct attribute at[5] = { ATTR_I("num_heads", a->heads), ATTR_I("kv_num_heads", a->kv_heads),
 		ATTR_F("scale", a->scale) };
 	int count = 3;

@@ -122,7 +122,7 @@ void *graph_table(struct graph *g, struct arena *a, int64_t rows, int64_t column
 	return arena_alloc(a ? a : &g->arena, nbytes);
 }
 
-void graph_assume(struct graph *g, value v, int axis, int64_t dim)
+void graph_assume(struct graph *g, graph_value v, int axis, int64_t dim)
 {
 	if (!graph_alive(g, v))
 		return;
@@ -138,7 +138,7 @@ bool graph_failed(const struct graph *g)
 	return g->failed;
 }
 
-bool graph_alive(struct graph *g, value v)
+bool graph_alive(struct graph *g, graph_value v)
 {
 	if (g->failed)
 		return false;
@@ -300,7 +300,7 @@ int64_t graph_unknown(struct graph *g)
 
 // ---------------------------------------------------------------------------------------------------- values
 
-static value value_add(struct graph *g, enum value_kind kind, const char *name, enum dtype t, int rank, const int64_t *dim)
+static graph_value value_add(struct graph *g, enum value_kind kind, const char *name, enum dtype t, int rank, const int64_t *dim)
 {
 	if (rank < 0 || rank > TENSOR_MAX_RANK) {
 		graph_fail(g, STATUS_FAILED, "%s: rank %d", name, rank);
@@ -322,14 +322,14 @@ static value value_add(struct graph *g, enum value_kind kind, const char *name, 
 	*v = (struct value_info){ .kind = kind, .name = name, .dtype = t, .rank = rank };
 	if (rank)
 		memcpy(v->dim, dim, (size_t)rank * sizeof *dim);
-	return (value){ g->value_count++ };
+	return (graph_value){ g->value_count++ };
 }
 
-value graph_input(struct graph *g, const char *name, enum dtype t, int rank, const int64_t *dim)
+graph_value graph_input(struct graph *g, const char *name, enum dtype t, int rank, const int64_t *dim)
 {
 	if (g->failed)
 		return NO_VALUE;
-	value v = value_add(g, VALUE_INPUT, name_take(g, name), t, rank, dim);
+	graph_value v = value_add(g, VALUE_INPUT, name_take(g, name), t, rank, dim);
 	if (g->failed)
 		return NO_VALUE;
 	g->inputs = grow(g->inputs, g->input_count, &g->input_capacity, sizeof *g->inputs);
@@ -337,7 +337,7 @@ value graph_input(struct graph *g, const char *name, enum dtype t, int rank, con
 	return v;
 }
 
-static value external_again(struct graph *g, value v, enum dtype t, int rank, const int64_t *dim)
+static graph_value external_again(struct graph *g, graph_value v, enum dtype t, int rank, const int64_t *dim)
 {
 	const struct value_info *i = VALUE(g, v);
 
@@ -348,7 +348,7 @@ static value external_again(struct graph *g, value v, enum dtype t, int rank, co
 	return NO_VALUE;
 }
 
-value graph_external(struct graph *g, const char *name, enum dtype t, int rank, const int64_t *dim, const char *location,
+graph_value graph_external(struct graph *g, const char *name, enum dtype t, int rank, const int64_t *dim, const char *location,
 	uint64_t offset, uint64_t nbytes)
 {
 	if (g->failed)
@@ -357,10 +357,10 @@ value graph_external(struct graph *g, const char *name, enum dtype t, int rank, 
 	size_t i = name_index(g, name, strlen(name));
 	struct name *n = &g->names[i];
 	if (n->value)
-		return external_again(g, (value){ n->value }, t, rank, dim);
+		return external_again(g, (graph_value){ n->value }, t, rank, dim);
 	if (n->uses++)
 		graph_fail(g, STATUS_FAILED, "the name %s is used twice", name);
-	value v = value_add(g, VALUE_EXTERNAL, n->text, t, rank, dim);
+	graph_value v = value_add(g, VALUE_EXTERNAL, n->text, t, rank, dim);
 	if (g->failed)
 		return NO_VALUE;
 	n->value = v.id;
@@ -405,7 +405,7 @@ static uint32_t *constant_slot(struct graph *g, const struct tensor *c)
 	return &g->constant_slots[at];
 }
 
-value graph_constant(struct graph *g, enum dtype t, int rank, const int64_t *dim, const void *data)
+graph_value graph_constant(struct graph *g, enum dtype t, int rank, const int64_t *dim, const void *data)
 {
 	if (g->failed)
 		return NO_VALUE;
@@ -420,10 +420,11 @@ value graph_constant(struct graph *g, enum dtype t, int rank, const int64_t *dim
 		memcpy(wanted.dim, dim, (size_t)rank * sizeof *dim);
 	uint32_t *slot = constant_slot(g, &wanted);
 	if (*slot)
-		return (value){ g->constants[*slot - 1] };
+		return (graph_value){ g->constants[*slot - 1] };
 	char word[64];
 	snprintf(word, sizeof word, "constant.%d", g->constant_count);
-	value v = take_numbers(g, wanted.nbytes) ? value_add(g, VALUE_CONSTANT, name_take(g, word), t, rank, dim) : NO_VALUE;
+	graph_value v =
+		take_numbers(g, wanted.nbytes) ? value_add(g, VALUE_CONSTANT, name_take(g, word), t, rank, dim) : NO_VALUE;
 	if (g->failed)
 		return NO_VALUE;
 	struct tensor *c = ARENA_NEW(&g->arena, struct tensor);
@@ -438,32 +439,32 @@ value graph_constant(struct graph *g, enum dtype t, int rank, const int64_t *dim
 	return v;
 }
 
-value graph_f32(struct graph *g, float x)
+graph_value graph_f32(struct graph *g, float x)
 {
 	return graph_constant(g, DTYPE_F32, 0, (int64_t[]){ 0 }, &x);
 }
 
-value graph_i64(struct graph *g, int64_t x)
+graph_value graph_i64(struct graph *g, int64_t x)
 {
 	return graph_constant(g, DTYPE_I64, 0, (int64_t[]){ 0 }, &x);
 }
 
-value graph_i64s(struct graph *g, int count, const int64_t *x)
+graph_value graph_i64s(struct graph *g, int count, const int64_t *x)
 {
 	return graph_constant(g, DTYPE_I64, 1, (int64_t[]){ count }, x);
 }
 
-enum dtype value_dtype(const struct graph *g, value v)
+enum dtype value_dtype(const struct graph *g, graph_value v)
 {
 	return g->values[v.id].dtype;
 }
 
-int value_rank(const struct graph *g, value v)
+int value_rank(const struct graph *g, graph_value v)
 {
 	return g->values[v.id].rank;
 }
 
-int64_t value_dim(const struct graph *g, value v, int axis)
+int64_t value_dim(const struct graph *g, graph_value v, int axis)
 {
 	const struct value_info *i = &g->values[v.id];
 	if (axis < 0)
@@ -471,12 +472,12 @@ int64_t value_dim(const struct graph *g, value v, int axis)
 	return axis >= 0 && axis < i->rank ? i->dim[axis] : 0;
 }
 
-const struct tensor *value_constant(const struct graph *g, value v)
+const struct tensor *value_constant(const struct graph *g, graph_value v)
 {
 	return v.id ? g->values[v.id].constant : NULL;
 }
 
-int graph_axis(struct graph *g, value v, int axis)
+int graph_axis(struct graph *g, graph_value v, int axis)
 {
 	int rank = value_rank(g, v), at = axis < 0 ? axis + rank : axis;
 	if (at < 0 || at >= rank) {
@@ -486,7 +487,7 @@ int graph_axis(struct graph *g, value v, int axis)
 	return at;
 }
 
-bool graph_ints(const struct graph *g, value v, int64_t *out, int max, int *count)
+bool graph_ints(const struct graph *g, graph_value v, int64_t *out, int max, int *count)
 {
 	const struct tensor *c = value_constant(g, v);
 	if (!c || c->dtype != DTYPE_I64 || c->rank > 1)
@@ -518,7 +519,7 @@ static bool attribute_equal(const struct attribute *a, const struct attribute *b
 	return false;
 }
 
-static bool node_equal(const struct node *n, const struct operator* row, const value *in, int in_count,
+static bool node_equal(const struct node *n, const struct operator* row, const graph_value *in, int in_count,
 	const struct attribute *at, int at_count, int out_count)
 {
 	if (n->row != row || n->input_count != in_count || n->attribute_count != at_count || n->output_count != out_count)
@@ -531,7 +532,7 @@ static bool node_equal(const struct node *n, const struct operator* row, const v
 	return true;
 }
 
-static uint32_t node_hash(const struct operator* row, const value *in, int in_count)
+static uint32_t node_hash(const struct operator* row, const graph_value *in, int in_count)
 {
 	uint64_t hash = (uint64_t)(row - operators);
 	for (int i = 0; i < in_count; i++)
@@ -563,7 +564,7 @@ void graph_need_opset(struct graph *g, int opset)
 }
 
 // May the operator have this value as its input number i? `shared`: the type of those before that have one type together.
-static bool input_fits(struct graph *g, const struct operator* o, const value *inputs, int count, int i, enum dtype *shared)
+static bool input_fits(struct graph *g, const struct operator* o, const graph_value *inputs, int count, int i, enum dtype *shared)
 {
 	struct operator_input takes;
 
@@ -593,7 +594,7 @@ static bool input_fits(struct graph *g, const struct operator* o, const value *i
 	return true;
 }
 
-static bool types_fit(struct graph *g, const struct operator* o, const value *inputs, int count)
+static bool types_fit(struct graph *g, const struct operator* o, const graph_value *inputs, int count)
 {
 	enum dtype shared = DTYPE_NONE;
 	int all = operator_inputs(o) > count ? operator_inputs(o) : count;
@@ -604,8 +605,9 @@ static bool types_fit(struct graph *g, const struct operator* o, const value *in
 	return true;
 }
 
-bool graph_node_of(struct graph *g, const char *op, const char *domain, const value *inputs, int input_count,
-	const struct attribute *attributes, int attribute_count, const struct node_output *outputs, int output_count, value *out)
+bool graph_node_of(struct graph *g, const char *op, const char *domain, const graph_value *inputs, int input_count,
+	const struct attribute *attributes, int attribute_count, const struct node_output *outputs, int output_count,
+	graph_value *out)
 {
 	for (int i = 0; i < output_count; i++)
 		out[i] = NO_VALUE;
@@ -626,7 +628,7 @@ bool graph_node_of(struct graph *g, const char *op, const char *domain, const va
 			!node_equal(n, row, inputs, input_count, attributes, attribute_count, output_count))
 			continue;
 		for (int i = 0; i < output_count; i++)
-			out[i] = (value){ n->outputs[i] };
+			out[i] = (graph_value){ n->outputs[i] };
 		return true;
 	}
 	if (!types_fit(g, row, inputs, input_count))
@@ -650,7 +652,7 @@ bool graph_node_of(struct graph *g, const char *op, const char *domain, const va
 		.input_count = input_count,
 		.attribute_count = attribute_count,
 		.output_count = output_count };
-	n->inputs = ARENA_ARRAY(&g->arena, (size_t)input_count + 1, value);
+	n->inputs = ARENA_ARRAY(&g->arena, (size_t)input_count + 1, graph_value);
 	memcpy(n->inputs, inputs, (size_t)input_count * sizeof *inputs);
 	if (attribute_count)
 		n->attributes = ARENA_ARRAY(&g->arena, (size_t)attribute_count, struct attribute);
@@ -671,10 +673,10 @@ bool graph_node_of(struct graph *g, const char *op, const char *domain, const va
 	return true;
 }
 
-value graph_node(struct graph *g, const char *op, const char *domain, const value *inputs, int input_count,
+graph_value graph_node(struct graph *g, const char *op, const char *domain, const graph_value *inputs, int input_count,
 	const struct attribute *attributes, int attribute_count, enum dtype t, int rank, const int64_t *dim)
 {
-	value v;
+	graph_value v;
 	graph_node_of(g, op, domain, inputs, input_count, attributes, attribute_count,
 		&(struct node_output){ NULL, t, rank, dim }, 1, &v);
 	return v;
@@ -682,7 +684,7 @@ value graph_node(struct graph *g, const char *op, const char *domain, const valu
 
 // ---------------------------------------------------------------------------------------------------- the end
 
-void graph_output(struct graph *g, const char *name, value v)
+void graph_output(struct graph *g, const char *name, graph_value v)
 {
 	if (!graph_alive(g, v))
 		return;
@@ -732,7 +734,7 @@ static void settle_reductions(struct graph *g)
 		for (int k = 0; k < n->attribute_count; k++) {
 			if (!text_is(n->attributes[k].name, "axes"))
 				continue;
-			value *inputs = ARENA_ARRAY(&g->arena, 2, value);
+			graph_value *inputs = ARENA_ARRAY(&g->arena, 2, graph_value);
 			inputs[0] = n->inputs[0];
 			inputs[1] = graph_i64s(g, n->attributes[k].count, n->attributes[k].ints);
 			n->inputs = inputs;
@@ -796,7 +798,7 @@ size_t graph_inputs(const struct graph *g, const struct tensor_type **out)
 
 const char *graph_input_symbol(const struct graph *g, size_t input, int axis)
 {
-	return graph_symbol_name(g, value_dim(g, (value){ g->inputs[input] }, axis));
+	return graph_symbol_name(g, value_dim(g, (graph_value){ g->inputs[input] }, axis));
 }
 
 size_t graph_outputs(const struct graph *g, const struct tensor_type **out)

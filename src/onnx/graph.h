@@ -26,8 +26,8 @@
 
 typedef struct {
 	int id;
-} value; // 0: no value (an absent optional input, or the result after an error)
-#define NO_VALUE ((value){ 0 })
+} graph_value; // 0: no value (an absent optional input, or the result after an error)
+#define NO_VALUE ((graph_value){ 0 })
 
 // Which form of an operation an engine is known to run best. The platform table chooses, `assay build --explain` prints.
 enum linear_form { LINEAR_GEMM, LINEAR_FUSED_MATMUL, LINEAR_MATMUL_TRANSPOSED };
@@ -91,10 +91,10 @@ int64_t graph_symbol(struct graph *g, const char *name);
 void graph_bind(struct graph *g, const char *name, int64_t n);
 const char *graph_symbol_name(const struct graph *g, int64_t dim); // NULL for a number
 
-value graph_input(struct graph *g, const char *name, enum dtype t, int rank, const int64_t *dim);
-void graph_output(struct graph *g, const char *name, value v);
+graph_value graph_input(struct graph *g, const char *name, enum dtype t, int rank, const int64_t *dim);
+void graph_output(struct graph *g, const char *name, graph_value v);
 // Data in another file: `location` is its name beside the graph. Nothing is read.
-value graph_external(struct graph *g, const char *name, enum dtype t, int rank, const int64_t *dim, const char *location,
+graph_value graph_external(struct graph *g, const char *name, enum dtype t, int rank, const int64_t *dim, const char *location,
 	uint64_t offset, uint64_t nbytes);
 
 // A weight in another form, whose bytes do not exist yet: how they are made from one that lies in a file (artifact/convert.h).
@@ -123,10 +123,10 @@ struct recipe {
 	int value; // its id
 };
 // SOURCE.SUFFIX of this type and shape; `source`: a value of graph_external. The same name is the same value.
-value graph_derived(
-	struct graph *g, value source, const char *suffix, const struct recipe *how, enum dtype t, int rank, const int64_t *dim);
+graph_value graph_derived(struct graph *g, graph_value source, const char *suffix, const struct recipe *how, enum dtype t,
+	int rank, const int64_t *dim);
 // The stored weight that v is, or is a float32 copy of; NO_VALUE: neither.
-value graph_stored(const struct graph *g, value v);
+graph_value graph_stored(const struct graph *g, graph_value v);
 // After graph_finish: recipes of what is read, in the order of building; they live as long as the graph.
 size_t graph_recipes(const struct graph *g, const struct recipe *const **out);
 void graph_place(struct graph *g, const struct recipe *r, const char *location, uint64_t offset);
@@ -138,19 +138,19 @@ void graph_leave_out(struct graph *g, const char *name, const char *why);
 size_t graph_left_out(const struct graph *g, const struct left_out **out);
 
 // Small tensors inside the graph; equal constants are one initializer.
-value graph_constant(struct graph *g, enum dtype t, int rank, const int64_t *dim, const void *data);
-value graph_f32(struct graph *g, float x); // scalars
-value graph_i64(struct graph *g, int64_t x);
-value graph_i64s(struct graph *g, int count, const int64_t *x);
+graph_value graph_constant(struct graph *g, enum dtype t, int rank, const int64_t *dim, const void *data);
+graph_value graph_f32(struct graph *g, float x); // scalars
+graph_value graph_i64(struct graph *g, int64_t x);
+graph_value graph_i64s(struct graph *g, int count, const int64_t *x);
 
 // What is known of a value. Dims: >= 0 a number, < 0 a symbol.
-enum dtype value_dtype(const struct graph *g, value v);
-int value_rank(const struct graph *g, value v);
-int64_t value_dim(const struct graph *g, value v, int axis);         // negative axis counts from the end
-const struct tensor *value_constant(const struct graph *g, value v); // NULL when not a constant held in the graph
+enum dtype value_dtype(const struct graph *g, graph_value v);
+int value_rank(const struct graph *g, graph_value v);
+int64_t value_dim(const struct graph *g, graph_value v, int axis);         // negative axis counts from the end
+const struct tensor *value_constant(const struct graph *g, graph_value v); // NULL when not a constant held in the graph
 
 // What only the drawer knows: this dimension of v, unknown so far, is that symbol or number.
-void graph_assume(struct graph *g, value v, int axis, int64_t dim);
+void graph_assume(struct graph *g, graph_value v, int axis, int64_t dim);
 
 // Family code refuses here: the first refusal or shape error stays. Later calls have no effect.
 void graph_fail(struct graph *g, enum status s, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -50,18 +50,18 @@ static const char *const always_high[] = { "Sin", "Cos", "Range", "Pow", "Sqrt",
 static const char *const moves[] = { "Reshape", "Transpose", "Slice", "Gather", "GatherND", "GatherElements", "Concat", "Squeeze",
 	"Unsqueeze", "Expand", "Identity", NULL };
 
-static bool is_float(const struct pass *p, value v)
+static bool is_float(const struct pass *p, graph_value v)
 {
 	return v.id && VALUE(p->g, v)->dtype == DTYPE_F32;
 }
 
 // A weight, or a float32 copy of one: there in either type.
-static bool is_weight(const struct pass *p, value v)
+static bool is_weight(const struct pass *p, graph_value v)
 {
 	return v.id && graph_stored(p->g, v).id;
 }
 
-static bool is_low(const struct pass *p, value v)
+static bool is_low(const struct pass *p, graph_value v)
 {
 	return v.id && VALUE(p->g, v)->dtype == p->half && !is_weight(p, v);
 }
@@ -102,18 +102,18 @@ static void find_squares(struct pass *p)
 
 // ---- values of the other type -------------------------------------------------------------------------------------------
 
-static value beside(struct pass *p, value v, enum dtype t)
+static graph_value beside(struct pass *p, graph_value v, enum dtype t)
 {
 	const struct value_info i = *VALUE(p->g, v);
 
 	graph_enter(p->g, "%s", i.name);
-	value made =
+	graph_value made =
 		graph_node(p->g, "Cast", "", &v, 1, (struct attribute[]){ ATTR_I("to", dtype_onnx(t)) }, 1, t, i.rank, i.dim);
 	graph_leave(p->g);
 	return made;
 }
 
-static value low_constant(struct pass *p, value v)
+static graph_value low_constant(struct pass *p, graph_value v)
 {
 	const struct tensor *c = VALUE(p->g, v)->constant;
 	size_t count = c->nbytes / sizeof(float);
@@ -128,9 +128,9 @@ static value low_constant(struct pass *p, value v)
 	return graph_constant(p->g, p->half, c->rank, c->dim, numbers);
 }
 
-static value low_weight(struct pass *p, value v)
+static graph_value low_weight(struct pass *p, graph_value v)
 {
-	value stored = graph_stored(p->g, v);
+	graph_value stored = graph_stored(p->g, v);
 	const struct value_info i = *VALUE(p->g, stored);
 
 	return i.dtype == p->half ? stored
@@ -138,19 +138,19 @@ static value low_weight(struct pass *p, value v)
 					    p->half, i.rank, i.dim);
 }
 
-static value lowered(struct pass *p, value v)
+static graph_value lowered(struct pass *p, graph_value v)
 {
 	if (v.id >= p->capacity || p->g->failed)
 		return v;
 	if (!p->low[v.id]) {
-		value made;
+		graph_value made;
 
 		if (VALUE(p->g, v)->constant) {
 			made = low_constant(p, v);
 		} else if (is_weight(p, v)) {
 			made = low_weight(p, v);
 		} else {
-			value x = v;
+			graph_value x = v;
 			graph_enter(p->g, "%s", VALUE(p->g, v)->name);
 			if (p->far[v.id])
 				x = op_max(p->g, v, graph_f32(p->g, -p->most));
@@ -159,16 +159,16 @@ static value lowered(struct pass *p, value v)
 		}
 		p->low[v.id] = made.id;
 	}
-	return (value){ p->low[v.id] };
+	return (graph_value){ p->low[v.id] };
 }
 
-static value raised(struct pass *p, value v)
+static graph_value raised(struct pass *p, graph_value v)
 {
 	if (v.id >= p->capacity || p->g->failed)
 		return v;
 	if (!p->high[v.id])
 		p->high[v.id] = beside(p, v, DTYPE_F32).id;
-	return (value){ p->high[v.id] };
+	return (graph_value){ p->high[v.id] };
 }
 
 // ---- node after node ----------------------------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ static void convert(struct pass *p, const struct node *n)
 	}
 	bool low = runs_low(p, n);
 	for (int k = 0; k < parameters(n) && !g->failed; k++) {
-		value v = n->inputs[k];
+		graph_value v = n->inputs[k];
 
 		if (low && is_float(p, v))
 			n->inputs[k] = lowered(p, v);
@@ -258,7 +258,7 @@ static bool is_cache(const char *name)
 static void give(struct pass *p, int *output)
 {
 	struct graph *g = p->g;
-	value v = { *output };
+	graph_value v = { *output };
 	struct value_info i = *VALUE(g, v);
 	bool wants_low = is_cache(i.name);
 
@@ -266,7 +266,7 @@ static void give(struct pass *p, int *output)
 		i.kind != VALUE_NODE)
 		return;
 	g->values[v.id].name = arena_printf(&g->arena, "%s/%s", i.name, dtype_word(i.dtype));
-	value given = wants_low ? lowered(p, v) : beside(p, v, DTYPE_F32);
+	graph_value given = wants_low ? lowered(p, v) : beside(p, v, DTYPE_F32);
 	if (g->failed)
 		return;
 	g->values[given.id].name = i.name;

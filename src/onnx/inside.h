@@ -21,7 +21,7 @@ struct value_info {
 	uint64_t offset, nbytes;
 	struct recipe *recipe; // VALUE_EXTERNAL whose bytes are to be made; NULL: they lie at `location`
 	int uses;              // of a weight, by linear layers that are quantised
-	value rows;            // the same elements as [all but the last dimension, last]; NO_VALUE: not built yet
+	graph_value rows;      // the same elements as [all but the last dimension, last]; NO_VALUE: not built yet
 	bool live;             // set by graph_finish
 };
 
@@ -48,7 +48,7 @@ struct node {
 	const struct operator* row;
 	const char *name, *op, *domain; // domain "" is ONNX's own
 	int input_count, attribute_count;
-	value *inputs; // NO_VALUE: an optional input left out
+	graph_value *inputs; // NO_VALUE: an optional input left out
 	struct attribute *attributes;
 	int outputs[NODE_OUTPUTS]; // value ids, [output_count]
 	int output_count;
@@ -85,8 +85,8 @@ struct graph {
 	int value_count, value_capacity;
 	struct node *nodes;
 	int node_count, node_capacity;
-	struct named *symbols; // dim -1-i; number >= 0 when bound, name NULL for an unknown dimension
-	value *symbol_values;  // i64 [1] holding that dimension at run time, NO_VALUE until asked for
+	struct named *symbols;      // dim -1-i; number >= 0 when bound, name NULL for an unknown dimension
+	graph_value *symbol_values; // i64 [1] holding that dimension at run time, NO_VALUE until asked for
 	int symbol_count, symbol_capacity;
 
 	struct text scope;
@@ -117,14 +117,14 @@ struct graph {
 // Tensors of rank 3 and more that go through Gemm, which takes rank 2: what is elementwise or works on the last axis is built
 // on the rows, so that an engine sees Gemm, Add and Gelu side by side and fuses them. The way back is a Reshape that nobody
 // may need; graph_finish drops it then.
-value graph_rows(struct graph *g, value x); // built when it is not there; x itself when its rank is 2
-value graph_from_rows(struct graph *g, value rows, int rank, const int64_t *dim);
-bool graph_has_rows(const struct graph *g, value x);
+graph_value graph_rows(struct graph *g, graph_value x); // built when it is not there; x itself when its rank is 2
+graph_value graph_from_rows(struct graph *g, graph_value rows, int rank, const int64_t *dim);
+bool graph_has_rows(const struct graph *g, graph_value x);
 
 #define VALUE(g, v) (&(g)->values[(v).id])
 
 // A new node of one output, or the value of an equal node built before. Attribute arrays and text are copied.
-value graph_node(struct graph *g, const char *op, const char *domain, const value *inputs, int input_count,
+graph_value graph_node(struct graph *g, const char *op, const char *domain, const graph_value *inputs, int input_count,
 	const struct attribute *attributes, int attribute_count, enum dtype t, int rank, const int64_t *dim);
 // The same for an operation of several outputs; `word` makes the names of all but the first, NODE/WORD. False after an error.
 struct node_output {
@@ -133,22 +133,24 @@ struct node_output {
 	int rank;
 	const int64_t *dim;
 };
-bool graph_node_of(struct graph *g, const char *op, const char *domain, const value *inputs, int input_count,
-	const struct attribute *attributes, int attribute_count, const struct node_output *outputs, int output_count, value *out);
+bool graph_node_of(struct graph *g, const char *op, const char *domain, const graph_value *inputs, int input_count,
+	const struct attribute *attributes, int attribute_count, const struct node_output *outputs, int output_count,
+	graph_value *out);
 // The graph needs at least this opset. May be called at any time before graph_finish, which picks the forms of operators that
 // differ between opsets; graph_node calls it with the opset of the operator's row.
 void graph_need_opset(struct graph *g, int opset);
 // For refusals, in the graph's arena: "f32[batch,sequence,8]" is a type and a shape; an unknown dimension is "?".
 const char *graph_shape_text(struct graph *g, int rank, const int64_t *dim);  // "[batch,sequence,8]"
 const char *graph_numbers_text(struct graph *g, int count, const int64_t *x); // "[0,-1]"
-const char *graph_value_text(struct graph *g, value v);                       // "layers.0/Add f32[batch,sequence,8]"
-const char *graph_values_text(struct graph *g, const value *v, int count); // "x f32[2,3] and y i64[3]"; absent ones are left out
-int64_t graph_unknown(struct graph *g);                                    // a dimension that only the run knows
-bool graph_alive(struct graph *g, value v);                                // false after an error; NO_VALUE is an error here
-int graph_axis(struct graph *g, value v, int axis);                        // 0..rank-1; fails otherwise
+const char *graph_value_text(struct graph *g, graph_value v);                 // "layers.0/Add f32[batch,sequence,8]"
+const char *graph_values_text(
+	struct graph *g, const graph_value *v, int count); // "x f32[2,3] and y i64[3]"; absent ones are left out
+int64_t graph_unknown(struct graph *g);                    // a dimension that only the run knows
+bool graph_alive(struct graph *g, graph_value v);          // false after an error; NO_VALUE is an error here
+int graph_axis(struct graph *g, graph_value v, int axis);  // 0..rank-1; fails otherwise
 void graph_shape_parts(
-	struct graph *g, value shape, int n, int64_t *out); // what is known of the n numbers in a shape: numbers, symbols
-bool graph_ints(const struct graph *g, value v, int64_t *out, int max, int *count); // contents of a small i64 constant
+	struct graph *g, graph_value shape, int n, int64_t *out); // what is known of the n numbers in a shape: numbers, symbols
+bool graph_ints(const struct graph *g, graph_value v, int64_t *out, int max, int *count); // contents of a small i64 constant
 
 bool graph_is_view(const char *op); // memory.c: its result is its input's memory
 

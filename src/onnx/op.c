@@ -8,7 +8,7 @@
 
 // numpy's broadcast of one shape into another, `out` of *rank, which may become longer. False: they do not fit. Unequal symbols
 // give an unknown dimension: only the run can tell.
-static bool broadcast_into(struct graph *g, int *rank, int64_t *out, value v)
+static bool broadcast_into(struct graph *g, int *rank, int64_t *out, graph_value v)
 {
 	int rv = value_rank(g, v), all = *rank > rv ? *rank : rv;
 	int64_t wide[TENSOR_MAX_RANK];
@@ -30,7 +30,7 @@ static bool broadcast_into(struct graph *g, int *rank, int64_t *out, value v)
 }
 
 // The shape of all of them together; false after a refusal.
-static bool broadcast(struct graph *g, const char *op, int count, const value *v, int *rank, int64_t *out)
+static bool broadcast(struct graph *g, const char *op, int count, const graph_value *v, int *rank, int64_t *out)
 {
 	*rank = 0;
 	for (int i = 0; i < count; i++)
@@ -58,7 +58,7 @@ static bool fold(const char *op, int64_t a, int64_t b, int64_t *out)
 }
 
 // Can b be given to the rows of a: a number, one for each column, or something of the same shape, which then gets rows too?
-static bool goes_with_rows(const struct graph *g, value a, value b)
+static bool goes_with_rows(const struct graph *g, graph_value a, graph_value b)
 {
 	const struct value_info *x = VALUE(g, a), *y = VALUE(g, b);
 	if (!x->rows.id)
@@ -68,16 +68,16 @@ static bool goes_with_rows(const struct graph *g, value a, value b)
 	return x->rank == y->rank && !memcmp(x->dim, y->dim, (size_t)x->rank * sizeof *x->dim);
 }
 
-static value arithmetic(struct graph *g, const char *op, value a, value b, enum dtype result)
+static graph_value arithmetic(struct graph *g, const char *op, graph_value a, graph_value b, enum dtype result)
 {
 	if (!graph_alive(g, a) || !graph_alive(g, b))
 		return NO_VALUE;
 	if (goes_with_rows(g, a, b) || goes_with_rows(g, b, a)) {
 		const struct value_info x = *VALUE(g, graph_has_rows(g, a) ? a : b);
-		value ra = value_rank(g, a) < 2 ? a : graph_rows(g, a), rb = value_rank(g, b) < 2 ? b : graph_rows(g, b);
+		graph_value ra = value_rank(g, a) < 2 ? a : graph_rows(g, a), rb = value_rank(g, b) < 2 ? b : graph_rows(g, b);
 		return graph_from_rows(g, arithmetic(g, op, ra, rb, result), x.rank, x.dim);
 	}
-	const value both[] = { a, b };
+	const graph_value both[] = { a, b };
 	if (value_dtype(g, a) != value_dtype(g, b)) {
 		graph_fail(g, STATUS_FAILED, "%s of %s: types differ", op, graph_values_text(g, both, 2));
 		return NO_VALUE;
@@ -98,64 +98,64 @@ static value arithmetic(struct graph *g, const char *op, value a, value b, enum 
 	return graph_node(g, op, "", both, 2, NULL, 0, result ? result : value_dtype(g, a), rank, dim);
 }
 
-value op_add(struct graph *g, value a, value b)
+graph_value op_add(struct graph *g, graph_value a, graph_value b)
 {
 	return arithmetic(g, "Add", a, b, DTYPE_NONE);
 }
-value op_sub(struct graph *g, value a, value b)
+graph_value op_sub(struct graph *g, graph_value a, graph_value b)
 {
 	return arithmetic(g, "Sub", a, b, DTYPE_NONE);
 }
-value op_mul(struct graph *g, value a, value b)
+graph_value op_mul(struct graph *g, graph_value a, graph_value b)
 {
 	return arithmetic(g, "Mul", a, b, DTYPE_NONE);
 }
-value op_div(struct graph *g, value a, value b)
+graph_value op_div(struct graph *g, graph_value a, graph_value b)
 {
 	return arithmetic(g, "Div", a, b, DTYPE_NONE);
 }
-value op_pow(struct graph *g, value a, value b)
+graph_value op_pow(struct graph *g, graph_value a, graph_value b)
 {
 	return arithmetic(g, "Pow", a, b, DTYPE_NONE);
 }
-value op_max(struct graph *g, value a, value b)
+graph_value op_max(struct graph *g, graph_value a, graph_value b)
 {
 	return arithmetic(g, "Max", a, b, DTYPE_NONE);
 }
-value op_min(struct graph *g, value a, value b)
+graph_value op_min(struct graph *g, graph_value a, graph_value b)
 {
 	return arithmetic(g, "Min", a, b, DTYPE_NONE);
 }
-value op_mod(struct graph *g, value a, value b)
+graph_value op_mod(struct graph *g, graph_value a, graph_value b)
 {
 	return arithmetic(g, "Mod", a, b, DTYPE_NONE);
 }
-value op_and(struct graph *g, value a, value b)
+graph_value op_and(struct graph *g, graph_value a, graph_value b)
 {
 	return arithmetic(g, "And", a, b, DTYPE_NONE);
 }
-value op_or(struct graph *g, value a, value b)
+graph_value op_or(struct graph *g, graph_value a, graph_value b)
 {
 	return arithmetic(g, "Or", a, b, DTYPE_NONE);
 }
-value op_equal(struct graph *g, value a, value b)
+graph_value op_equal(struct graph *g, graph_value a, graph_value b)
 {
 	return arithmetic(g, "Equal", a, b, DTYPE_BOOL);
 }
-value op_less(struct graph *g, value a, value b)
+graph_value op_less(struct graph *g, graph_value a, graph_value b)
 {
 	return arithmetic(g, "Less", a, b, DTYPE_BOOL);
 }
-value op_less_or_equal(struct graph *g, value a, value b)
+graph_value op_less_or_equal(struct graph *g, graph_value a, graph_value b)
 {
 	return arithmetic(g, "LessOrEqual", a, b, DTYPE_BOOL);
 }
-value op_greater(struct graph *g, value a, value b)
+graph_value op_greater(struct graph *g, graph_value a, graph_value b)
 {
 	return arithmetic(g, "Greater", a, b, DTYPE_BOOL);
 }
 
-static value unary(struct graph *g, const char *op, value x)
+static graph_value unary(struct graph *g, const char *op, graph_value x)
 {
 	if (!graph_alive(g, x))
 		return NO_VALUE;
@@ -165,73 +165,73 @@ static value unary(struct graph *g, const char *op, value x)
 	return graph_node(g, op, "", &x, 1, NULL, 0, v.dtype, v.rank, v.dim);
 }
 
-value op_neg(struct graph *g, value x)
+graph_value op_neg(struct graph *g, graph_value x)
 {
 	return unary(g, "Neg", x);
 }
-value op_abs(struct graph *g, value x)
+graph_value op_abs(struct graph *g, graph_value x)
 {
 	return unary(g, "Abs", x);
 }
-value op_sqrt(struct graph *g, value x)
+graph_value op_sqrt(struct graph *g, graph_value x)
 {
 	return unary(g, "Sqrt", x);
 }
-value op_exp(struct graph *g, value x)
+graph_value op_exp(struct graph *g, graph_value x)
 {
 	return unary(g, "Exp", x);
 }
-value op_log(struct graph *g, value x)
+graph_value op_log(struct graph *g, graph_value x)
 {
 	return unary(g, "Log", x);
 }
-value op_floor(struct graph *g, value x)
+graph_value op_floor(struct graph *g, graph_value x)
 {
 	return unary(g, "Floor", x);
 }
-value op_sin(struct graph *g, value x)
+graph_value op_sin(struct graph *g, graph_value x)
 {
 	return unary(g, "Sin", x);
 }
-value op_cos(struct graph *g, value x)
+graph_value op_cos(struct graph *g, graph_value x)
 {
 	return unary(g, "Cos", x);
 }
-value op_tanh(struct graph *g, value x)
+graph_value op_tanh(struct graph *g, graph_value x)
 {
 	return unary(g, "Tanh", x);
 }
-value op_sigmoid(struct graph *g, value x)
+graph_value op_sigmoid(struct graph *g, graph_value x)
 {
 	return unary(g, "Sigmoid", x);
 }
-value op_erf(struct graph *g, value x)
+graph_value op_erf(struct graph *g, graph_value x)
 {
 	return unary(g, "Erf", x);
 }
-value op_relu(struct graph *g, value x)
+graph_value op_relu(struct graph *g, graph_value x)
 {
 	return unary(g, "Relu", x);
 }
-value op_softplus(struct graph *g, value x)
+graph_value op_softplus(struct graph *g, graph_value x)
 {
 	return unary(g, "Softplus", x);
 }
-value op_not(struct graph *g, value x)
+graph_value op_not(struct graph *g, graph_value x)
 {
 	return unary(g, "Not", x);
 }
 
-value op_scale(struct graph *g, value x, float factor)
+graph_value op_scale(struct graph *g, graph_value x, float factor)
 {
 	return factor == 1 ? x : op_mul(g, x, graph_f32(g, factor));
 }
 
-value op_where(struct graph *g, value condition, value a, value b)
+graph_value op_where(struct graph *g, graph_value condition, graph_value a, graph_value b)
 {
 	if (!graph_alive(g, condition) || !graph_alive(g, a) || !graph_alive(g, b))
 		return NO_VALUE;
-	const value all[] = { condition, a, b };
+	const graph_value all[] = { condition, a, b };
 	int64_t dim[TENSOR_MAX_RANK];
 	int rank;
 	if (!broadcast(g, "Where", 3, all, &rank, dim))
@@ -239,7 +239,7 @@ value op_where(struct graph *g, value condition, value a, value b)
 	return graph_node(g, "Where", "", all, 3, NULL, 0, value_dtype(g, a), rank, dim);
 }
 
-value op_cast(struct graph *g, value x, enum dtype t)
+graph_value op_cast(struct graph *g, graph_value x, enum dtype t)
 {
 	if (!graph_alive(g, x) || value_dtype(g, x) == t)
 		return x;
@@ -261,11 +261,11 @@ value op_cast(struct graph *g, value x, enum dtype t)
 	return graph_node(g, "Cast", "", &x, 1, (struct attribute[]){ ATTR_I("to", dtype_onnx(t)) }, 1, t, v.rank, v.dim);
 }
 
-value op_matmul(struct graph *g, value a, value b)
+graph_value op_matmul(struct graph *g, graph_value a, graph_value b)
 {
 	if (!graph_alive(g, a) || !graph_alive(g, b))
 		return NO_VALUE;
-	const value both[] = { a, b };
+	const graph_value both[] = { a, b };
 	int ra = value_rank(g, a), rb = value_rank(g, b), rank = ra > rb ? ra : rb;
 	int64_t ka = ra < 2 ? 0 : value_dim(g, a, -1), kb = rb < 2 ? 0 : value_dim(g, b, -2), dim[TENSOR_MAX_RANK];
 	bool fits = ra >= 2 && rb >= 2 && (ka == kb || ka < 0 || kb < 0);
@@ -284,7 +284,7 @@ value op_matmul(struct graph *g, value a, value b)
 	return graph_node(g, "MatMul", "", both, 2, NULL, 0, value_dtype(g, a), rank, dim);
 }
 
-value op_softmax(struct graph *g, value x, int axis)
+graph_value op_softmax(struct graph *g, graph_value x, int axis)
 {
 	if (!graph_alive(g, x))
 		return NO_VALUE;
@@ -294,7 +294,7 @@ value op_softmax(struct graph *g, value x, int axis)
 }
 
 // ReduceSum takes its axes as an input since opset 13; of the others graph_finish makes what the opset asks for.
-static value reduce(struct graph *g, const char *op, value x, int axis, bool keep)
+static graph_value reduce(struct graph *g, const char *op, graph_value x, int axis, bool keep)
 {
 	if (!graph_alive(g, x))
 		return NO_VALUE;
@@ -305,26 +305,26 @@ static value reduce(struct graph *g, const char *op, value x, int axis, bool kee
 		if (i != at || keep)
 			dim[rank++] = i == at ? 1 : v.dim[i];
 	if (text_is(op, "ReduceSum"))
-		return graph_node(g, op, "", (value[]){ x, graph_i64s(g, 1, &axes) }, 2,
+		return graph_node(g, op, "", (graph_value[]){ x, graph_i64s(g, 1, &axes) }, 2,
 			(struct attribute[]){ ATTR_I("keepdims", keep) }, 1, v.dtype, rank, dim);
 	return graph_node(g, op, "", &x, 1, (struct attribute[]){ ATTR_IS("axes", 1, &axes), ATTR_I("keepdims", keep) }, 2,
 		v.dtype, rank, dim);
 }
 
-value op_reduce_mean(struct graph *g, value x, int axis, bool keep)
+graph_value op_reduce_mean(struct graph *g, graph_value x, int axis, bool keep)
 {
 	return reduce(g, "ReduceMean", x, axis, keep);
 }
-value op_reduce_sum(struct graph *g, value x, int axis, bool keep)
+graph_value op_reduce_sum(struct graph *g, graph_value x, int axis, bool keep)
 {
 	return reduce(g, "ReduceSum", x, axis, keep);
 }
-value op_reduce_max(struct graph *g, value x, int axis, bool keep)
+graph_value op_reduce_max(struct graph *g, graph_value x, int axis, bool keep)
 {
 	return reduce(g, "ReduceMax", x, axis, keep);
 }
 
-value op_argmax(struct graph *g, value x, int axis, bool keep)
+graph_value op_argmax(struct graph *g, graph_value x, int axis, bool keep)
 {
 	if (!graph_alive(g, x))
 		return NO_VALUE;
@@ -339,7 +339,7 @@ value op_argmax(struct graph *g, value x, int axis, bool keep)
 }
 
 // TopK's other output, the indices, is left out: what is among the k greatest is what is not less than the last of them.
-value op_topk(struct graph *g, value x, int64_t k)
+graph_value op_topk(struct graph *g, graph_value x, int64_t k)
 {
 	if (!graph_alive(g, x))
 		return NO_VALUE;
@@ -353,17 +353,17 @@ value op_topk(struct graph *g, value x, int64_t k)
 	memcpy(dim, v.dim, sizeof dim);
 	dim[v.rank - 1] = k;
 	struct node_output outputs[] = { { NULL, v.dtype, v.rank, dim }, { "indices", DTYPE_I64, v.rank, dim } };
-	value out[2];
-	graph_node_of(g, "TopK", "", (value[]){ x, graph_i64s(g, 1, &k) }, 2, (struct attribute[]){ ATTR_I("axis", v.rank - 1) },
-		1, outputs, 2, out);
+	graph_value out[2];
+	graph_node_of(g, "TopK", "", (graph_value[]){ x, graph_i64s(g, 1, &k) }, 2,
+		(struct attribute[]){ ATTR_I("axis", v.rank - 1) }, 1, outputs, 2, out);
 	return out[0];
 }
 
-value op_cumsum(struct graph *g, value x, int axis)
+graph_value op_cumsum(struct graph *g, graph_value x, int axis)
 {
 	if (!graph_alive(g, x))
 		return NO_VALUE;
-	value at = graph_i64(g, graph_axis(g, x, axis));
+	graph_value at = graph_i64(g, graph_axis(g, x, axis));
 	const struct value_info v = *VALUE(g, x);
-	return graph_node(g, "CumSum", "", (value[]){ x, at }, 2, NULL, 0, v.dtype, v.rank, v.dim);
+	return graph_node(g, "CumSum", "", (graph_value[]){ x, at }, 2, NULL, 0, v.dtype, v.rank, v.dim);
 }

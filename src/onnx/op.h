@@ -6,121 +6,125 @@
 
 #include "onnx/graph.h"
 
-value op_add(struct graph *g, value a, value b);
-value op_sub(struct graph *g, value a, value b);
-value op_mul(struct graph *g, value a, value b);
-value op_div(struct graph *g, value a, value b);
-value op_pow(struct graph *g, value a, value b);
-value op_max(struct graph *g, value a, value b);
-value op_min(struct graph *g, value a, value b);
-value op_mod(struct graph *g, value a, value b);
-value op_scale(struct graph *g, value x, float factor); // x itself when factor is 1
-value op_neg(struct graph *g, value x);
-value op_abs(struct graph *g, value x);
-value op_sqrt(struct graph *g, value x);
-value op_exp(struct graph *g, value x);
-value op_log(struct graph *g, value x);
-value op_floor(struct graph *g, value x);
-value op_sin(struct graph *g, value x);
-value op_cos(struct graph *g, value x);
-value op_tanh(struct graph *g, value x);
-value op_sigmoid(struct graph *g, value x);
-value op_erf(struct graph *g, value x);
-value op_relu(struct graph *g, value x);
-value op_softplus(struct graph *g, value x);
-value op_not(struct graph *g, value x);
-value op_and(struct graph *g, value a, value b);
-value op_or(struct graph *g, value a, value b);
-value op_equal(struct graph *g, value a, value b);
-value op_less(struct graph *g, value a, value b);
-value op_less_or_equal(struct graph *g, value a, value b);
-value op_greater(struct graph *g, value a, value b);
-value op_where(struct graph *g, value condition, value a, value b);
-value op_cast(struct graph *g, value x, enum dtype t); // x itself when it has that type
+graph_value op_add(struct graph *g, graph_value a, graph_value b);
+graph_value op_sub(struct graph *g, graph_value a, graph_value b);
+graph_value op_mul(struct graph *g, graph_value a, graph_value b);
+graph_value op_div(struct graph *g, graph_value a, graph_value b);
+graph_value op_pow(struct graph *g, graph_value a, graph_value b);
+graph_value op_max(struct graph *g, graph_value a, graph_value b);
+graph_value op_min(struct graph *g, graph_value a, graph_value b);
+graph_value op_mod(struct graph *g, graph_value a, graph_value b);
+graph_value op_scale(struct graph *g, graph_value x, float factor); // x itself when factor is 1
+graph_value op_neg(struct graph *g, graph_value x);
+graph_value op_abs(struct graph *g, graph_value x);
+graph_value op_sqrt(struct graph *g, graph_value x);
+graph_value op_exp(struct graph *g, graph_value x);
+graph_value op_log(struct graph *g, graph_value x);
+graph_value op_floor(struct graph *g, graph_value x);
+graph_value op_sin(struct graph *g, graph_value x);
+graph_value op_cos(struct graph *g, graph_value x);
+graph_value op_tanh(struct graph *g, graph_value x);
+graph_value op_sigmoid(struct graph *g, graph_value x);
+graph_value op_erf(struct graph *g, graph_value x);
+graph_value op_relu(struct graph *g, graph_value x);
+graph_value op_softplus(struct graph *g, graph_value x);
+graph_value op_not(struct graph *g, graph_value x);
+graph_value op_and(struct graph *g, graph_value a, graph_value b);
+graph_value op_or(struct graph *g, graph_value a, graph_value b);
+graph_value op_equal(struct graph *g, graph_value a, graph_value b);
+graph_value op_less(struct graph *g, graph_value a, graph_value b);
+graph_value op_less_or_equal(struct graph *g, graph_value a, graph_value b);
+graph_value op_greater(struct graph *g, graph_value a, graph_value b);
+graph_value op_where(struct graph *g, graph_value condition, graph_value a, graph_value b);
+graph_value op_cast(struct graph *g, graph_value x, enum dtype t); // x itself when it has that type
 
-value op_matmul(struct graph *g, value a, value b); // [.., m, k] x [.., k, n]
-value op_softmax(struct graph *g, value x, int axis);
-value op_reduce_mean(struct graph *g, value x, int axis, bool keep);
-value op_reduce_sum(struct graph *g, value x, int axis, bool keep);
-value op_reduce_max(struct graph *g, value x, int axis, bool keep);
-value op_cumsum(struct graph *g, value x, int axis);
-value op_argmax(struct graph *g, value x, int axis, bool keep);
-value op_topk(struct graph *g, value x, int64_t k); // the k greatest of the last axis, falling: [.., k]
+graph_value op_matmul(struct graph *g, graph_value a, graph_value b); // [.., m, k] x [.., k, n]
+graph_value op_softmax(struct graph *g, graph_value x, int axis);
+graph_value op_reduce_mean(struct graph *g, graph_value x, int axis, bool keep);
+graph_value op_reduce_sum(struct graph *g, graph_value x, int axis, bool keep);
+graph_value op_reduce_max(struct graph *g, graph_value x, int axis, bool keep);
+graph_value op_cumsum(struct graph *g, graph_value x, int axis);
+graph_value op_argmax(struct graph *g, graph_value x, int axis, bool keep);
+graph_value op_topk(struct graph *g, graph_value x, int64_t k); // the k greatest of the last axis, falling: [.., k]
 
-value op_reshape(struct graph *g, value x, int count, const int64_t *dim); // 0 keeps a dimension, -1 is the rest
-value op_reshape_to(struct graph *g, value x, value shape);                // shape: i64 [r], r known
-value op_transpose(struct graph *g, value x, int rank, const int *perm);
-value op_unsqueeze(struct graph *g, value x, int axis);
-value op_squeeze(struct graph *g, value x, int axis);
-value op_concat(struct graph *g, int count, const value *x, int axis);
-value op_slice(struct graph *g, value x, int axis, int64_t begin, int64_t end); // INT64_MAX: to the end
-value op_slice_to(struct graph *g, value x, int axis, value begin, value end);  // i64 [1] each
-value op_gather(struct graph *g, value table, value indices, int axis);
-value op_gather_nd(struct graph *g, value x, value indices, int batch_dims);
-value op_gather_elements(
-	struct graph *g, value x, value indices, int axis); // of the same rank; the result has the shape of indices
-value op_expand(struct graph *g, value x, value shape);
-value op_shape(struct graph *g, value x);                            // i64 [rank]; folded when static
-value op_dim(struct graph *g, value x, int axis);                    // i64 [1]; folded when static
-value op_range(struct graph *g, value begin, value end, value step); // i64 scalars; [n]
-value op_trilu(struct graph *g, value x, bool upper, int64_t k);
+graph_value op_reshape(struct graph *g, graph_value x, int count, const int64_t *dim); // 0 keeps a dimension, -1 is the rest
+graph_value op_reshape_to(struct graph *g, graph_value x, graph_value shape);          // shape: i64 [r], r known
+graph_value op_transpose(struct graph *g, graph_value x, int rank, const int *perm);
+graph_value op_unsqueeze(struct graph *g, graph_value x, int axis);
+graph_value op_squeeze(struct graph *g, graph_value x, int axis);
+graph_value op_concat(struct graph *g, int count, const graph_value *x, int axis);
+graph_value op_slice(struct graph *g, graph_value x, int axis, int64_t begin, int64_t end);            // INT64_MAX: to the end
+graph_value op_slice_to(struct graph *g, graph_value x, int axis, graph_value begin, graph_value end); // i64 [1] each
+graph_value op_gather(struct graph *g, graph_value table, graph_value indices, int axis);
+graph_value op_gather_nd(struct graph *g, graph_value x, graph_value indices, int batch_dims);
+graph_value op_gather_elements(
+	struct graph *g, graph_value x, graph_value indices, int axis); // of the same rank; the result has the shape of indices
+graph_value op_expand(struct graph *g, graph_value x, graph_value shape);
+graph_value op_shape(struct graph *g, graph_value x);                                        // i64 [rank]; folded when static
+graph_value op_dim(struct graph *g, graph_value x, int axis);                                // i64 [1]; folded when static
+graph_value op_range(struct graph *g, graph_value begin, graph_value end, graph_value step); // i64 scalars; [n]
+graph_value op_trilu(struct graph *g, graph_value x, bool upper, int64_t k);
 
 // op_image.c: convolutions, pools and norms over [batch, channels, spatial..]. pad: begin.., end..; NULL: as much as makes the
 // result ceil(n / stride) long, half of it before (TensorFlow's SAME). A symbol's name becomes a formula: "(height-1)/2+1".
-value op_conv(struct graph *g, value x, value w, value b, int spatial, const int64_t *stride, const int64_t *pad,
-	const int64_t *dilation, int64_t group);
-value op_conv_transpose(struct graph *g, value x, value w, value b, int spatial, const int64_t *stride, const int64_t *pad,
+graph_value op_conv(struct graph *g, graph_value x, graph_value w, graph_value b, int spatial, const int64_t *stride,
+	const int64_t *pad, const int64_t *dilation, int64_t group);
+graph_value op_conv_transpose(struct graph *g, graph_value x, graph_value w, graph_value b, int spatial, const int64_t *stride,
+	const int64_t *pad,
 	int64_t group); // w [in, out/group, ..]
-value op_max_pool(
-	struct graph *g, value x, int spatial, const int64_t *kernel, const int64_t *stride, const int64_t *pad, bool ceil_mode);
-value op_average_pool(struct graph *g, value x, int spatial, const int64_t *kernel, const int64_t *stride, const int64_t *pad,
-	bool ceil_mode, bool count_pad);
-value op_global_average_pool(struct graph *g, value x); // [batch, channels, 1..]
-value op_batch_norm(
-	struct graph *g, value x, value weight, value bias, value mean, value variance, float epsilon); // by stored statistics
-value op_group_norm(struct graph *g, value x, int64_t groups, value weight, value bias, float epsilon);
-value op_instance_norm(
-	struct graph *g, value x, value weight, value bias, float epsilon);      // [batch, channels, ..]: each channel of each
-value op_pad(struct graph *g, value x, int axis, int64_t before, int64_t after); // zeros; less than 0 takes away
+graph_value op_max_pool(struct graph *g, graph_value x, int spatial, const int64_t *kernel, const int64_t *stride,
+	const int64_t *pad, bool ceil_mode);
+graph_value op_average_pool(struct graph *g, graph_value x, int spatial, const int64_t *kernel, const int64_t *stride,
+	const int64_t *pad, bool ceil_mode, bool count_pad);
+graph_value op_global_average_pool(struct graph *g, graph_value x); // [batch, channels, 1..]
+graph_value op_batch_norm(struct graph *g, graph_value x, graph_value weight, graph_value bias, graph_value mean,
+	graph_value variance, float epsilon); // by stored statistics
+graph_value op_group_norm(struct graph *g, graph_value x, int64_t groups, graph_value weight, graph_value bias, float epsilon);
+graph_value op_instance_norm(struct graph *g, graph_value x, graph_value weight, graph_value bias,
+	float epsilon); // [batch, channels, ..]: each channel of each
+graph_value op_pad(struct graph *g, graph_value x, int axis, int64_t before, int64_t after); // zeros; less than 0 takes away
 // mode: nearest, linear, cubic, as torch's interpolate(align_corners=False); sizes i64 [rank].
-value op_resize(struct graph *g, value x, value sizes, const char *mode);
-value op_resize_corners(struct graph *g, value x, value sizes, const char *mode); // align_corners=True
+graph_value op_resize(struct graph *g, graph_value x, graph_value sizes, const char *mode);
+graph_value op_resize_corners(struct graph *g, graph_value x, graph_value sizes, const char *mode); // align_corners=True
 
 // fused.c: operations with more than one form; graph_form decides.
 // y[.., out] = x[.., in] w^T + b, w as checkpoints hold it: [out, in]. b may be NO_VALUE. Owns how a stored weight meets an
 // activation: no other code writes Transpose next to a weight, because engines then fold a full copy (docs/ARCHITECTURE.md).
-value op_linear(struct graph *g, value x, value w, value b);
-value op_linear_in_out(struct graph *g, value x, value w, value b); // for a weight that lies as [in, out]
-value op_linear_last(
-	struct graph *g, value x, value w, value b); // the model's last layer: precisions may leave it as it is stored
-value op_linear_output(struct graph *g, value x, value w, value b); // the same, for what becomes an output of the graph at once
-value op_layer_norm(struct graph *g, value x, value weight, value bias, float epsilon); // over the last axis
-value op_rms_norm(struct graph *g, value x, value weight, float epsilon);               // over the last axis
-value op_gelu(struct graph *g, value x);                                                // exact, by erf
-value op_gelu_tanh(struct graph *g, value x);                                           // the tanh approximation
-value op_silu(struct graph *g, value x);
+graph_value op_linear(struct graph *g, graph_value x, graph_value w, graph_value b);
+graph_value op_linear_in_out(struct graph *g, graph_value x, graph_value w, graph_value b); // for a weight that lies as [in, out]
+graph_value op_linear_last(struct graph *g, graph_value x, graph_value w,
+	graph_value b); // the model's last layer: precisions may leave it as it is stored
+graph_value op_linear_output(struct graph *g, graph_value x, graph_value w,
+	graph_value b); // the same, for what becomes an output of the graph at once
+graph_value op_layer_norm(
+	struct graph *g, graph_value x, graph_value weight, graph_value bias, float epsilon); // over the last axis
+graph_value op_rms_norm(struct graph *g, graph_value x, graph_value weight, float epsilon);   // over the last axis
+graph_value op_gelu(struct graph *g, graph_value x);                                          // exact, by erf
+graph_value op_gelu_tanh(struct graph *g, graph_value x);                                     // the tanh approximation
+graph_value op_silu(struct graph *g, graph_value x);
 // Scaled dot-product attention: q [batch, seq, heads*width], k and v [batch, keys, kv_heads*width] or, as a cache holds them,
 // [batch, kv_heads, keys, width]; bias is added to the
 // scores, broadcastable to [batch, heads, seq, keys], or NO_VALUE; softcap c > 0 makes the scores c*tanh(scores/c) before.
 // Result [batch, seq, heads*width].
-value op_attention(
-	struct graph *g, value q, value k, value v, value bias, int64_t heads, int64_t kv_heads, float scale, float softcap);
+graph_value op_attention(struct graph *g, graph_value q, graph_value k, graph_value v, graph_value bias, int64_t heads,
+	int64_t kv_heads, float scale, float softcap);
 // The same with one more score a head, sink [heads], that attends to nothing; NO_VALUE: none.
-value op_attention_sink(struct graph *g, value q, value k, value v, value bias, value sink, int64_t heads, int64_t kv_heads,
-	float scale, float softcap);
+graph_value op_attention_sink(struct graph *g, graph_value q, graph_value k, graph_value v, graph_value bias, graph_value sink,
+	int64_t heads, int64_t kv_heads, float scale, float softcap);
 // com.microsoft.GroupQueryAttention: causal attention over a buffer that holds keys and values of at most `room` tokens. Those of
 // the new tokens are written into it after each row's past, in place where the engine is given the same memory for past and
 // present. Rows may be of different lengths; their new tokens are the last ones, and nothing stands before the first.
 struct shared_attention {
-	value q, k, v;              // [batch, seq, heads*width], [batch, seq, kv_heads*width] twice: of the new tokens
-	value past_key, past_value; // [batch, kv_heads, room, width]
-	value last, total;          // i32 [batch]: the place of each row's last token; i32 scalar: how long the longest row is
-	value sink;                 // [heads], as above; NO_VALUE: none
+	graph_value q, k, v;              // [batch, seq, heads*width], [batch, seq, kv_heads*width] twice: of the new tokens
+	graph_value past_key, past_value; // [batch, kv_heads, room, width]
+	graph_value last, total; // i32 [batch]: the place of each row's last token; i32 scalar: how long the longest row is
+	graph_value sink;        // [heads], as above; NO_VALUE: none
 	int64_t heads, kv_heads, window; // window 0: none; else a query sees itself and the window - 1 before it
 	float scale, softcap;
 };
 // Result [batch, seq, heads*width]; the widths are multiples of 8.
-value op_group_query_attention(struct graph *g, const struct shared_attention *a, value *present_key, value *present_value);
-value op_softcap(struct graph *g, value x, float cap); // x itself when cap is 0
+graph_value op_group_query_attention(
+	struct graph *g, const struct shared_attention *a, graph_value *present_key, graph_value *present_value);
+graph_value op_softcap(struct graph *g, graph_value x, float cap); // x itself when cap is 0
 
 #endif

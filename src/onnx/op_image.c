@@ -29,13 +29,13 @@ static int64_t windows(struct graph *g, int64_t n, int64_t extra, int64_t stride
 }
 
 // Is this bias absent, or one number for each of `channels`?
-static bool bias_fits(const struct graph *g, value b, int64_t channels)
+static bool bias_fits(const struct graph *g, graph_value b, int64_t channels)
 {
 	return !b.id || (value_rank(g, b) == 1 && (value_dim(g, b, 0) == channels || value_dim(g, b, 0) < 0 || channels < 0));
 }
 
 // Dimensions of x after a window: conv and pools. `at` gets strides, kernel_shape, and pads or auto_pad: 3 attributes.
-static bool slide(struct graph *g, const char *op, value x, int spatial, const int64_t *kernel, const int64_t *stride,
+static bool slide(struct graph *g, const char *op, graph_value x, int spatial, const int64_t *kernel, const int64_t *stride,
 	const int64_t *pad, const int64_t *dilation, bool up, int64_t *dim, struct attribute *at)
 {
 	const struct value_info info = *VALUE(g, x), *v = &info;
@@ -64,8 +64,8 @@ static bool slide(struct graph *g, const char *op, value x, int spatial, const i
 	return true;
 }
 
-value op_conv(struct graph *g, value x, value w, value b, int spatial, const int64_t *stride, const int64_t *pad,
-	const int64_t *dilation, int64_t group)
+graph_value op_conv(struct graph *g, graph_value x, graph_value w, graph_value b, int spatial, const int64_t *stride,
+	const int64_t *pad, const int64_t *dilation, int64_t group)
 {
 	if (!graph_alive(g, x) || !graph_alive(g, w))
 		return NO_VALUE;
@@ -73,7 +73,7 @@ value op_conv(struct graph *g, value x, value w, value b, int spatial, const int
 	bool fits = spatial > 0 && v.rank == spatial + 2 && k.rank == spatial + 2 && group > 0 && k.dim[0] % group == 0;
 	if (!fits || (v.dim[1] >= 0 && v.dim[1] != k.dim[1] * group) || !bias_fits(g, b, k.dim[0])) {
 		graph_fail(g, STATUS_FAILED, "Conv of %s in %lld groups over %d dimensions: the shapes do not fit",
-			graph_values_text(g, (value[]){ x, w, b }, 3), (long long)group, spatial);
+			graph_values_text(g, (graph_value[]){ x, w, b }, 3), (long long)group, spatial);
 		return NO_VALUE;
 	}
 	int64_t dim[TENSOR_MAX_RANK] = { v.dim[0], k.dim[0] };
@@ -81,11 +81,11 @@ value op_conv(struct graph *g, value x, value w, value b, int spatial, const int
 	if (!slide(g, "Conv", x, spatial, k.dim + 2, stride, pad, dilation, false, dim, at))
 		return NO_VALUE;
 	convolution_left_out(g, w);
-	return graph_node(g, "Conv", "", (value[]){ x, w, b }, b.id ? 3 : 2, at, 5, v.dtype, v.rank, dim);
+	return graph_node(g, "Conv", "", (graph_value[]){ x, w, b }, b.id ? 3 : 2, at, 5, v.dtype, v.rank, dim);
 }
 
-value op_conv_transpose(
-	struct graph *g, value x, value w, value b, int spatial, const int64_t *stride, const int64_t *pad, int64_t group)
+graph_value op_conv_transpose(struct graph *g, graph_value x, graph_value w, graph_value b, int spatial, const int64_t *stride,
+	const int64_t *pad, int64_t group)
 {
 	if (!graph_alive(g, x) || !graph_alive(g, w))
 		return NO_VALUE;
@@ -95,7 +95,7 @@ value op_conv_transpose(
 		fits = stride[i] > 0 && pad[i] >= 0 && pad[i + spatial] >= 0 && k.dim[i + 2] > 0;
 	if (!fits || (v.dim[1] >= 0 && v.dim[1] != k.dim[0]) || !bias_fits(g, b, k.dim[1] * group)) {
 		graph_fail(g, STATUS_FAILED, "ConvTranspose of %s in %lld groups over %d dimensions: the shapes do not fit",
-			graph_values_text(g, (value[]){ x, w, b }, 3), (long long)group, spatial);
+			graph_values_text(g, (graph_value[]){ x, w, b }, 3), (long long)group, spatial);
 		return NO_VALUE;
 	}
 	int64_t dim[TENSOR_MAX_RANK] = { v.dim[0], k.dim[1] * group };
@@ -111,14 +111,14 @@ value op_conv_transpose(
 						     : graph_unknown(g);
 		if (n >= 0 && dim[i + 2] < 1)
 			graph_fail(g, STATUS_BAD_INPUT, "ConvTranspose of %s: nothing is left of dimension %d",
-				graph_values_text(g, (value[]){ x, w }, 2), i + 2);
+				graph_values_text(g, (graph_value[]){ x, w }, 2), i + 2);
 	}
 	struct attribute at[] = { ATTR_IS("strides", spatial, stride), ATTR_IS("kernel_shape", spatial, k.dim + 2),
 		ATTR_IS("pads", 2 * spatial, pad), ATTR_I("group", group) };
-	return graph_node(g, "ConvTranspose", "", (value[]){ x, w, b }, b.id ? 3 : 2, at, 4, v.dtype, v.rank, dim);
+	return graph_node(g, "ConvTranspose", "", (graph_value[]){ x, w, b }, b.id ? 3 : 2, at, 4, v.dtype, v.rank, dim);
 }
 
-static value pool(struct graph *g, const char *op, value x, int spatial, const int64_t *kernel, const int64_t *stride,
+static graph_value pool(struct graph *g, const char *op, graph_value x, int spatial, const int64_t *kernel, const int64_t *stride,
 	const int64_t *pad, bool up, int count_pad)
 {
 	if (!graph_alive(g, x))
@@ -135,19 +135,19 @@ static value pool(struct graph *g, const char *op, value x, int spatial, const i
 	return graph_node(g, op, "", &x, 1, at, count_pad >= 0 ? 5 : 4, v.dtype, v.rank, dim);
 }
 
-value op_max_pool(
-	struct graph *g, value x, int spatial, const int64_t *kernel, const int64_t *stride, const int64_t *pad, bool ceil_mode)
+graph_value op_max_pool(struct graph *g, graph_value x, int spatial, const int64_t *kernel, const int64_t *stride,
+	const int64_t *pad, bool ceil_mode)
 {
 	return pool(g, "MaxPool", x, spatial, kernel, stride, pad, ceil_mode, -1);
 }
 
-value op_average_pool(struct graph *g, value x, int spatial, const int64_t *kernel, const int64_t *stride, const int64_t *pad,
-	bool ceil_mode, bool count_pad)
+graph_value op_average_pool(struct graph *g, graph_value x, int spatial, const int64_t *kernel, const int64_t *stride,
+	const int64_t *pad, bool ceil_mode, bool count_pad)
 {
 	return pool(g, "AveragePool", x, spatial, kernel, stride, pad, ceil_mode, count_pad);
 }
 
-value op_global_average_pool(struct graph *g, value x)
+graph_value op_global_average_pool(struct graph *g, graph_value x)
 {
 	if (!graph_alive(g, x))
 		return NO_VALUE;
@@ -164,9 +164,10 @@ value op_global_average_pool(struct graph *g, value x)
 
 // (x - mean) / sqrt(variance + epsilon) * weight + bias, a number of each for each channel (Ioffe and Szegedy 2015,
 // https://arxiv.org/abs/1502.03167)
-value op_batch_norm(struct graph *g, value x, value weight, value bias, value mean, value variance, float epsilon)
+graph_value op_batch_norm(struct graph *g, graph_value x, graph_value weight, graph_value bias, graph_value mean,
+	graph_value variance, float epsilon)
 {
-	const value in[] = { x, weight, bias, mean, variance };
+	const graph_value in[] = { x, weight, bias, mean, variance };
 	for (int i = 0; i < 5; i++)
 		if (!graph_alive(g, in[i]))
 			return NO_VALUE;
@@ -181,24 +182,24 @@ value op_batch_norm(struct graph *g, value x, value weight, value bias, value me
 		v.rank, v.dim);
 }
 
-value op_instance_norm(struct graph *g, value x, value weight, value bias, float epsilon)
+graph_value op_instance_norm(struct graph *g, graph_value x, graph_value weight, graph_value bias, float epsilon)
 {
 	if (!graph_alive(g, x) || !graph_alive(g, weight) || !graph_alive(g, bias))
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x);
 	if (v.rank < 3 || value_rank(g, weight) != 1 || !bias_fits(g, weight, v.dim[1]) || !bias_fits(g, bias, v.dim[1])) {
 		graph_fail(g, STATUS_FAILED, "InstanceNormalization of %s: one number for each channel is needed",
-			graph_values_text(g, (value[]){ x, weight, bias }, 3));
+			graph_values_text(g, (graph_value[]){ x, weight, bias }, 3));
 		return NO_VALUE;
 	}
-	return graph_node(g, "InstanceNormalization", "", (value[]){ x, weight, bias }, 3,
+	return graph_node(g, "InstanceNormalization", "", (graph_value[]){ x, weight, bias }, 3,
 		(struct attribute[]){ ATTR_F("epsilon", epsilon) }, 1, v.dtype, v.rank, v.dim);
 }
 
 // Over a group of channels and all places at once (Wu and He 2018, https://arxiv.org/abs/1803.08494). GroupNormalization needs
 // opset 21 and engines know it less well: it is an InstanceNormalization of the groups.
 //   x [b, c, ..] -Reshape-> [b, groups, rest] -InstanceNormalization-> -Reshape-> [b, c, ..] * weight + bias
-value op_group_norm(struct graph *g, value x, int64_t groups, value weight, value bias, float epsilon)
+graph_value op_group_norm(struct graph *g, graph_value x, int64_t groups, graph_value weight, graph_value bias, float epsilon)
 {
 	if (!graph_alive(g, x))
 		return NO_VALUE;
@@ -214,8 +215,8 @@ value op_group_norm(struct graph *g, value x, int64_t groups, value weight, valu
 		return NO_VALUE;
 	for (int64_t i = 0; i < groups; i++)
 		one[i] = 1;
-	value shape = op_shape(g, x);
-	value y = op_reshape(g, x, 3, (int64_t[]){ 0, groups, -1 });
+	graph_value shape = op_shape(g, x);
+	graph_value y = op_reshape(g, x, 3, (int64_t[]){ 0, groups, -1 });
 	if (!graph_alive(g, y))
 		return NO_VALUE;
 	y = op_instance_norm(
@@ -229,7 +230,7 @@ value op_group_norm(struct graph *g, value x, int64_t groups, value weight, valu
 	return bias.id ? op_add(g, y, op_reshape(g, bias, v.rank - 1, each)) : y;
 }
 
-value op_pad(struct graph *g, value x, int axis, int64_t before, int64_t after)
+graph_value op_pad(struct graph *g, graph_value x, int axis, int64_t before, int64_t after)
 {
 	if (!graph_alive(g, x) || (before == 0 && after == 0))
 		return x;
@@ -244,10 +245,10 @@ value op_pad(struct graph *g, value x, int axis, int64_t before, int64_t after)
 			axis, (long long)before, (long long)after);
 		return NO_VALUE;
 	}
-	return graph_node(g, "Pad", "", (value[]){ x, graph_i64s(g, 2 * v.rank, pads) }, 2, NULL, 0, v.dtype, v.rank, dim);
+	return graph_node(g, "Pad", "", (graph_value[]){ x, graph_i64s(g, 2 * v.rank, pads) }, 2, NULL, 0, v.dtype, v.rank, dim);
 }
 
-static value resize(struct graph *g, value x, value sizes, const char *mode, const char *places)
+static graph_value resize(struct graph *g, graph_value x, graph_value sizes, const char *mode, const char *places)
 {
 	if (!graph_alive(g, x) || !graph_alive(g, sizes))
 		return NO_VALUE;
@@ -268,15 +269,15 @@ static value resize(struct graph *g, value x, value sizes, const char *mode, con
 		return x;
 	struct attribute at[] = { ATTR_S("mode", mode), ATTR_S("coordinate_transformation_mode", places),
 		ATTR_F("cubic_coeff_a", -0.75f), ATTR_S("nearest_mode", "floor") };
-	return graph_node(g, "Resize", "", (value[]){ x, NO_VALUE, NO_VALUE, sizes }, 4, at, 4, v.dtype, v.rank, dim);
+	return graph_node(g, "Resize", "", (graph_value[]){ x, NO_VALUE, NO_VALUE, sizes }, 4, at, 4, v.dtype, v.rank, dim);
 }
 
-value op_resize(struct graph *g, value x, value sizes, const char *mode)
+graph_value op_resize(struct graph *g, graph_value x, graph_value sizes, const char *mode)
 {
 	return resize(g, x, sizes, mode, text_is(mode, "nearest") ? "asymmetric" : "half_pixel");
 }
 
-value op_resize_corners(struct graph *g, value x, value sizes, const char *mode)
+graph_value op_resize_corners(struct graph *g, graph_value x, graph_value sizes, const char *mode)
 {
 	return resize(g, x, sizes, mode, "align_corners");
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 // i64[1] constant or an equal-ranked one: what a shape calculation is made of.
-static value ints_value(struct graph *g, int rank, int count, const int64_t *x)
+static graph_value ints_value(struct graph *g, int rank, int count, const int64_t *x)
 {
 	return graph_constant(g, DTYPE_I64, rank, (int64_t[]){ count }, x);
 }
@@ -65,14 +65,14 @@ static struct reshape_sides reshape_compare(const struct value_info *v, int coun
 	return s;
 }
 
-static value reshape_refused(struct graph *g, value x, int count, const int64_t *dim)
+static graph_value reshape_refused(struct graph *g, graph_value x, int count, const int64_t *dim)
 {
 	graph_fail(g, STATUS_FAILED, "Reshape of %s to %s: it does not fit", graph_value_text(g, x),
 		graph_numbers_text(g, count, dim));
 	return NO_VALUE;
 }
 
-value op_reshape(struct graph *g, value x, int count, const int64_t *dim)
+graph_value op_reshape(struct graph *g, graph_value x, int count, const int64_t *dim)
 {
 	if (!graph_alive(g, x))
 		return NO_VALUE;
@@ -99,10 +99,11 @@ value op_reshape(struct graph *g, value x, int count, const int64_t *dim)
 	for (int i = 0; i < count; i++) // all that is known goes in as numbers
 		given[i] = symbols == 0 || (i == rest && out[i] >= 0 && symbols) ? out[i] : dim[i];
 	return same ? x
-		    : graph_node(g, "Reshape", "", (value[]){ x, graph_i64s(g, count, given) }, 2, NULL, 0, v.dtype, count, out);
+		    : graph_node(g, "Reshape", "", (graph_value[]){ x, graph_i64s(g, count, given) }, 2, NULL, 0, v.dtype, count,
+			      out);
 }
 
-value op_reshape_to(struct graph *g, value x, value shape)
+graph_value op_reshape_to(struct graph *g, graph_value x, graph_value shape)
 {
 	if (!graph_alive(g, x) || !graph_alive(g, shape))
 		return NO_VALUE;
@@ -116,10 +117,10 @@ value op_reshape_to(struct graph *g, value x, value shape)
 		return NO_VALUE;
 	}
 	graph_shape_parts(g, shape, (int)rank, known);
-	return graph_node(g, "Reshape", "", (value[]){ x, shape }, 2, NULL, 0, value_dtype(g, x), (int)rank, known);
+	return graph_node(g, "Reshape", "", (graph_value[]){ x, shape }, 2, NULL, 0, value_dtype(g, x), (int)rank, known);
 }
 
-value op_transpose(struct graph *g, value x, int rank, const int *perm)
+graph_value op_transpose(struct graph *g, graph_value x, int rank, const int *perm)
 {
 	if (!graph_alive(g, x))
 		return NO_VALUE;
@@ -140,7 +141,7 @@ value op_transpose(struct graph *g, value x, int rank, const int *perm)
 	return graph_node(g, "Transpose", "", &x, 1, (struct attribute[]){ ATTR_IS("perm", rank, ints) }, 1, v.dtype, rank, dim);
 }
 
-value op_unsqueeze(struct graph *g, value x, int axis)
+graph_value op_unsqueeze(struct graph *g, graph_value x, int axis)
 {
 	if (!graph_alive(g, x))
 		return NO_VALUE;
@@ -154,10 +155,10 @@ value op_unsqueeze(struct graph *g, value x, int axis)
 		return graph_constant(g, v.dtype, 1, (int64_t[]){ 1 }, v.constant->data);
 	for (int i = 0; i <= v.rank; i++)
 		dim[i] = i < at ? v.dim[i] : i == at ? 1 : v.dim[i - 1];
-	return graph_node(g, "Unsqueeze", "", (value[]){ x, graph_i64s(g, 1, &at) }, 2, NULL, 0, v.dtype, v.rank + 1, dim);
+	return graph_node(g, "Unsqueeze", "", (graph_value[]){ x, graph_i64s(g, 1, &at) }, 2, NULL, 0, v.dtype, v.rank + 1, dim);
 }
 
-value op_squeeze(struct graph *g, value x, int axis)
+graph_value op_squeeze(struct graph *g, graph_value x, int axis)
 {
 	if (!graph_alive(g, x))
 		return NO_VALUE;
@@ -172,10 +173,10 @@ value op_squeeze(struct graph *g, value x, int axis)
 	for (int i = 0, k = 0; i < v.rank; i++)
 		if (i != at)
 			dim[k++] = v.dim[i];
-	return graph_node(g, "Squeeze", "", (value[]){ x, graph_i64s(g, 1, &at) }, 2, NULL, 0, v.dtype, v.rank - 1, dim);
+	return graph_node(g, "Squeeze", "", (graph_value[]){ x, graph_i64s(g, 1, &at) }, 2, NULL, 0, v.dtype, v.rank - 1, dim);
 }
 
-value op_concat(struct graph *g, int count, const value *x, int axis)
+graph_value op_concat(struct graph *g, int count, const graph_value *x, int axis)
 {
 	if (count < 1)
 		graph_fail(g, STATUS_FAILED, "Concat of nothing");
@@ -215,16 +216,17 @@ value op_concat(struct graph *g, int count, const value *x, int axis)
 	return graph_node(g, "Concat", "", x, count, (struct attribute[]){ ATTR_I("axis", at) }, 1, first.dtype, first.rank, dim);
 }
 
-static value slice(struct graph *g, value x, int at, value begin, value end, int64_t dim_at)
+static graph_value slice(struct graph *g, graph_value x, int at, graph_value begin, graph_value end, int64_t dim_at)
 {
 	const struct value_info v = *VALUE(g, x);
 	int64_t dim[TENSOR_MAX_RANK], axis = at;
 	memcpy(dim, v.dim, sizeof dim);
 	dim[at] = dim_at;
-	return graph_node(g, "Slice", "", (value[]){ x, begin, end, graph_i64s(g, 1, &axis) }, 4, NULL, 0, v.dtype, v.rank, dim);
+	return graph_node(
+		g, "Slice", "", (graph_value[]){ x, begin, end, graph_i64s(g, 1, &axis) }, 4, NULL, 0, v.dtype, v.rank, dim);
 }
 
-value op_slice(struct graph *g, value x, int axis, int64_t begin, int64_t end)
+graph_value op_slice(struct graph *g, graph_value x, int axis, int64_t begin, int64_t end)
 {
 	if (!graph_alive(g, x))
 		return NO_VALUE;
@@ -253,7 +255,7 @@ value op_slice(struct graph *g, value x, int axis, int64_t begin, int64_t end)
 	return slice(g, x, at, graph_i64s(g, 1, &begin), graph_i64s(g, 1, &end), dim);
 }
 
-value op_slice_to(struct graph *g, value x, int axis, value begin, value end)
+graph_value op_slice_to(struct graph *g, graph_value x, int axis, graph_value begin, graph_value end)
 {
 	if (!graph_alive(g, x) || !graph_alive(g, begin) || !graph_alive(g, end))
 		return NO_VALUE;
@@ -278,7 +280,7 @@ value op_slice_to(struct graph *g, value x, int axis, value begin, value end)
 
 // With graph_form.index32: what is gathered by int64 is gathered by the same numbers in int32. Sizes read off a shape stay as
 // they are.
-static value narrow_indices(struct graph *g, value table, value indices)
+static graph_value narrow_indices(struct graph *g, graph_value table, graph_value indices)
 {
 	const struct value_info i = *VALUE(g, indices), t = *VALUE(g, table);
 	int32_t *small;
@@ -299,7 +301,7 @@ static value narrow_indices(struct graph *g, value table, value indices)
 }
 
 // Is an index that is known outside a length that is known?
-static bool index_outside(struct graph *g, value indices, int64_t length)
+static bool index_outside(struct graph *g, graph_value indices, int64_t length)
 {
 	const struct tensor *c = value_constant(g, indices);
 
@@ -313,7 +315,7 @@ static bool index_outside(struct graph *g, value indices, int64_t length)
 	return false;
 }
 
-value op_gather(struct graph *g, value table, value indices, int axis)
+graph_value op_gather(struct graph *g, graph_value table, graph_value indices, int axis)
 {
 	if (!graph_alive(g, table) || !graph_alive(g, indices))
 		return NO_VALUE;
@@ -340,11 +342,11 @@ value op_gather(struct graph *g, value table, value indices, int axis)
 	indices = narrow_indices(g, table, indices);
 	if (!graph_alive(g, indices))
 		return NO_VALUE;
-	return graph_node(g, "Gather", "", (value[]){ table, indices }, 2, (struct attribute[]){ ATTR_I("axis", at) }, 1, t.dtype,
-		rank, dim);
+	return graph_node(g, "Gather", "", (graph_value[]){ table, indices }, 2, (struct attribute[]){ ATTR_I("axis", at) }, 1,
+		t.dtype, rank, dim);
 }
 
-value op_gather_nd(struct graph *g, value x, value indices, int batch_dims)
+graph_value op_gather_nd(struct graph *g, graph_value x, graph_value indices, int batch_dims)
 {
 	if (!graph_alive(g, x) || !graph_alive(g, indices))
 		return NO_VALUE;
@@ -363,11 +365,11 @@ value op_gather_nd(struct graph *g, value x, value indices, int batch_dims)
 		dim[rank++] = i.dim[k];
 	for (int k = batch_dims + (int)depth; k < t.rank; k++)
 		dim[rank++] = t.dim[k];
-	return graph_node(g, "GatherND", "", (value[]){ x, indices }, 2, (struct attribute[]){ ATTR_I("batch_dims", batch_dims) },
-		1, t.dtype, rank, dim);
+	return graph_node(g, "GatherND", "", (graph_value[]){ x, indices }, 2,
+		(struct attribute[]){ ATTR_I("batch_dims", batch_dims) }, 1, t.dtype, rank, dim);
 }
 
-value op_gather_elements(struct graph *g, value x, value indices, int axis)
+graph_value op_gather_elements(struct graph *g, graph_value x, graph_value indices, int axis)
 {
 	if (!graph_alive(g, x) || !graph_alive(g, indices))
 		return NO_VALUE;
@@ -381,12 +383,12 @@ value op_gather_elements(struct graph *g, value x, value indices, int axis)
 			graph_value_text(g, x), graph_value_text(g, indices), axis);
 		return NO_VALUE;
 	}
-	return graph_node(g, "GatherElements", "", (value[]){ x, indices }, 2, (struct attribute[]){ ATTR_I("axis", at) }, 1,
-		t.dtype, i.rank, i.dim);
+	return graph_node(g, "GatherElements", "", (graph_value[]){ x, indices }, 2, (struct attribute[]){ ATTR_I("axis", at) },
+		1, t.dtype, i.rank, i.dim);
 }
 
 // What is known of the n numbers in a shape: constants, and the parts of a Concat that are numbers or read-off dimensions.
-void graph_shape_parts(struct graph *g, value shape, int n, int64_t *out)
+void graph_shape_parts(struct graph *g, graph_value shape, int n, int64_t *out)
 {
 	const struct value_info s = *VALUE(g, shape);
 	const struct node *concat = s.kind == VALUE_NODE && text_is(g->nodes[s.node].op, "Concat") ? &g->nodes[s.node] : NULL;
@@ -394,7 +396,7 @@ void graph_shape_parts(struct graph *g, value shape, int n, int64_t *out)
 	if (graph_ints(g, shape, out, n, &count))
 		return;
 	for (int i = 0; concat && i < concat->input_count && at < n; i++) {
-		value part = concat->inputs[i];
+		graph_value part = concat->inputs[i];
 		if (graph_ints(g, part, out + at, n - at, &count)) {
 			at += count;
 			continue;
@@ -413,7 +415,7 @@ void graph_shape_parts(struct graph *g, value shape, int n, int64_t *out)
 		out[at] = graph_unknown(g);
 }
 
-value op_expand(struct graph *g, value x, value shape)
+graph_value op_expand(struct graph *g, graph_value x, graph_value shape)
 {
 	if (!graph_alive(g, x) || !graph_alive(g, shape))
 		return NO_VALUE;
@@ -441,11 +443,11 @@ value op_expand(struct graph *g, value x, value shape)
 	}
 	if (rank == v.rank && !memcmp(dim, v.dim, (size_t)rank * sizeof *dim) && known)
 		return x;
-	return graph_node(g, "Expand", "", (value[]){ x, shape }, 2, NULL, 0, v.dtype, rank, dim);
+	return graph_node(g, "Expand", "", (graph_value[]){ x, shape }, 2, NULL, 0, v.dtype, rank, dim);
 }
 
 // The same symbol is the same number wherever it stands: it is read once, from the first value that has it.
-value op_dim(struct graph *g, value x, int axis)
+graph_value op_dim(struct graph *g, graph_value x, int axis)
 {
 	if (!graph_alive(g, x))
 		return NO_VALUE;
@@ -453,22 +455,22 @@ value op_dim(struct graph *g, value x, int axis)
 	int64_t n = value_dim(g, x, at), index = at;
 	if (n >= 0)
 		return graph_i64s(g, 1, &n);
-	value *known = &g->symbol_values[-1 - n];
+	graph_value *known = &g->symbol_values[-1 - n];
 	if (!known->id) {
 		int64_t rank = value_rank(g, x);
-		value shape = graph_node(g, "Shape", "", &x, 1, NULL, 0, DTYPE_I64, 1, &rank);
-		value dim = op_gather(g, shape, graph_i64s(g, 1, &index), 0);
+		graph_value shape = graph_node(g, "Shape", "", &x, 1, NULL, 0, DTYPE_I64, 1, &rank);
+		graph_value dim = op_gather(g, shape, graph_i64s(g, 1, &index), 0);
 		known = &g->symbol_values[-1 - n];
 		*known = dim;
 	}
 	return *known;
 }
 
-value op_shape(struct graph *g, value x)
+graph_value op_shape(struct graph *g, graph_value x)
 {
 	if (!graph_alive(g, x))
 		return NO_VALUE;
-	value dim[TENSOR_MAX_RANK];
+	graph_value dim[TENSOR_MAX_RANK];
 	int rank = value_rank(g, x);
 	if (!rank)
 		return graph_constant(g, DTYPE_I64, 1, (int64_t[]){ 0 }, "");
@@ -477,11 +479,11 @@ value op_shape(struct graph *g, value x)
 	return op_concat(g, rank, dim, 0);
 }
 
-value op_range(struct graph *g, value begin, value end, value step)
+graph_value op_range(struct graph *g, graph_value begin, graph_value end, graph_value step)
 {
 	if (!graph_alive(g, begin) || !graph_alive(g, end) || !graph_alive(g, step))
 		return NO_VALUE;
-	const value parts[] = { begin, end, step };
+	const graph_value parts[] = { begin, end, step };
 	int64_t b, e, s, n, *ints;
 	int count;
 	for (int i = 0; i < 3; i++)
@@ -509,16 +511,16 @@ value op_range(struct graph *g, value begin, value end, value step)
 	return graph_node(g, "Range", "", parts, 3, NULL, 0, value_dtype(g, begin), 1, &n);
 }
 
-value op_trilu(struct graph *g, value x, bool upper, int64_t k)
+graph_value op_trilu(struct graph *g, graph_value x, bool upper, int64_t k)
 {
 	if (!graph_alive(g, x))
 		return NO_VALUE;
-	value by = graph_i64(g, k);
+	graph_value by = graph_i64(g, k);
 	const struct value_info v = *VALUE(g, x);
 	if (v.rank < 2) {
 		graph_fail(g, STATUS_FAILED, "Trilu of %s: it takes matrices", graph_value_text(g, x));
 		return NO_VALUE;
 	}
-	return graph_node(
-		g, "Trilu", "", (value[]){ x, by }, 2, (struct attribute[]){ ATTR_I("upper", upper) }, 1, v.dtype, v.rank, v.dim);
+	return graph_node(g, "Trilu", "", (graph_value[]){ x, by }, 2, (struct attribute[]){ ATTR_I("upper", upper) }, 1, v.dtype,
+		v.rank, v.dim);
 }

@@ -22,7 +22,8 @@
 static const char is_unknown[] = "its input was not seen when ranges were measured";
 
 // i8 [out, in] and its scales [out], however the weight lies.
-static void quantised_weight(struct graph *g, value stored, int64_t in, int64_t out, bool in_out, value *values, value *scales)
+static void quantised_weight(
+	struct graph *g, graph_value stored, int64_t in, int64_t out, bool in_out, graph_value *values, graph_value *scales)
 {
 	struct recipe how = { .kind = RECIPE_ROW_VALUES, .bits = 8, .in_out = in_out };
 
@@ -32,47 +33,48 @@ static void quantised_weight(struct graph *g, value stored, int64_t in, int64_t 
 		g, stored, in_out ? "int8.transposed.scales" : "int8.scales", &how, DTYPE_F32, 1, (int64_t[]){ out });
 }
 
-static value dequantise(struct graph *g, value x, value scale, value zero, int64_t axis)
+static graph_value dequantise(struct graph *g, graph_value x, graph_value scale, graph_value zero, int64_t axis)
 {
 	const struct value_info v = *VALUE(g, x);
 
-	return graph_node(g, "DequantizeLinear", "", (value[]){ x, scale, zero }, zero.id ? 3 : 2,
+	return graph_node(g, "DequantizeLinear", "", (graph_value[]){ x, scale, zero }, zero.id ? 3 : 2,
 		(struct attribute[]){ ATTR_I("axis", axis) }, axis >= 0, DTYPE_F32, v.rank, v.dim);
 }
 
 // x times the transposed w [out, in], which lies as ONNX Runtime finds integers after it.
-static value float_product(struct graph *g, value x, value w)
+static graph_value float_product(struct graph *g, graph_value x, graph_value w)
 {
 	if (g->failed)
 		return NO_VALUE;
 	const int64_t dim[2] = { value_dim(g, x, 0), value_dim(g, w, 0) };
 
 	if (value_rank(g, x) == 2)
-		return graph_node(
-			g, "Gemm", "", (value[]){ x, w }, 2, (struct attribute[]){ ATTR_I("transB", 1) }, 1, DTYPE_F32, 2, dim);
+		return graph_node(g, "Gemm", "", (graph_value[]){ x, w }, 2, (struct attribute[]){ ATTR_I("transB", 1) }, 1,
+			DTYPE_F32, 2, dim);
 	return op_matmul(g, x, op_transpose(g, w, 2, (int[]){ 1, 0 }));
 }
 
-static value dynamic(struct graph *g, value x, value values, value scales)
+static graph_value dynamic(struct graph *g, graph_value x, graph_value values, graph_value scales)
 {
 	const struct value_info v = *VALUE(g, x);
 	const int64_t none[1] = { 0 };
 	struct node_output outputs[] = { { NULL, DTYPE_U8, v.rank, v.dim }, { "scale", DTYPE_F32, 0, none },
 		{ "zero", DTYPE_U8, 0, none } };
-	value q[3];
+	graph_value q[3];
 
 	if (!graph_node_of(g, "DynamicQuantizeLinear", "", &x, 1, NULL, 0, outputs, 3, q))
 		return NO_VALUE;
 	if (g->form.precise.dequantised)
 		return float_product(g, dequantise(g, q[0], q[1], q[2], -1), dequantise(g, values, scales, NO_VALUE, 0));
-	value w = op_transpose(g, values, 2, (int[]){ 1, 0 });
+	graph_value w = op_transpose(g, values, 2, (int[]){ 1, 0 });
 	if (g->failed)
 		return NO_VALUE;
 	int64_t dim[TENSOR_MAX_RANK];
 	for (int i = 0; i < v.rank; i++)
 		dim[i] = v.dim[i];
 	dim[v.rank - 1] = value_dim(g, w, -1);
-	value sum = graph_node(g, "MatMulInteger", "", (value[]){ q[0], w, q[2] }, 3, NULL, 0, DTYPE_I32, v.rank, dim);
+	graph_value sum =
+		graph_node(g, "MatMulInteger", "", (graph_value[]){ q[0], w, q[2] }, 3, NULL, 0, DTYPE_I32, v.rank, dim);
 	return op_mul(g, op_cast(g, sum, DTYPE_F32), op_mul(g, q[1], scales));
 }
 
@@ -88,7 +90,8 @@ void quantised_range(float low, float high, float *scale, uint8_t *zero)
 	*zero = (uint8_t)(at >= 255 ? 255 : at + 0.5f);
 }
 
-static value with_range(struct graph *g, value x, value values, value scales, const struct linear_range *range)
+static graph_value with_range(
+	struct graph *g, graph_value x, graph_value values, graph_value scales, const struct linear_range *range)
 {
 	const struct value_info v = *VALUE(g, x);
 	const int64_t none[1] = { 0 };
@@ -96,17 +99,17 @@ static value with_range(struct graph *g, value x, value values, value scales, co
 	uint8_t zero = 0;
 
 	quantised_range(range->low, range->high, &scale, &zero);
-	value s = graph_f32(g, scale), z = graph_constant(g, DTYPE_U8, 0, none, &zero);
-	value q = graph_node(g, "QuantizeLinear", "", (value[]){ x, s, z }, 3, NULL, 0, DTYPE_U8, v.rank, v.dim);
+	graph_value s = graph_f32(g, scale), z = graph_constant(g, DTYPE_U8, 0, none, &zero);
+	graph_value q = graph_node(g, "QuantizeLinear", "", (graph_value[]){ x, s, z }, 3, NULL, 0, DTYPE_U8, v.rank, v.dim);
 	if (g->failed)
 		return NO_VALUE;
 	int64_t out = value_dim(g, values, 0);
-	value zeros = graph_constant(g, DTYPE_I8, 1, &out, GRAPH_TABLE(g, NULL, out, 1, int8_t));
+	graph_value zeros = graph_constant(g, DTYPE_I8, 1, &out, GRAPH_TABLE(g, NULL, out, 1, int8_t));
 	return float_product(g, dequantise(g, q, s, z, -1), dequantise(g, values, scales, zeros, 0));
 }
 
 // A weight may be used more than once (albert's layers share theirs): the n-th use has a name of its own.
-const char *quantised_name(struct graph *g, value stored)
+const char *quantised_name(struct graph *g, graph_value stored)
 {
 	struct value_info *w = VALUE(g, stored);
 
@@ -127,11 +130,12 @@ const char *quantised_why_not(struct graph *g, const char *name)
 	return g->form.precise.precision == PRECISION_INT8_STATIC && g->form.ranges && !find_range(g, name) ? is_unknown : NULL;
 }
 
-value quantised_linear(struct graph *g, value x, value stored, const char *name, int64_t in, int64_t out, bool in_out)
+graph_value quantised_linear(
+	struct graph *g, graph_value x, graph_value stored, const char *name, int64_t in, int64_t out, bool in_out)
 {
 	static const struct linear_range some = { NULL, -1, 1 }; // nothing but the graph's size is wanted
 	const struct linear_range *range = g->form.ranges ? find_range(g, name) : &some;
-	value values, scales;
+	graph_value values, scales;
 
 	quantised_weight(g, stored, in, out, in_out, &values, &scales);
 	if (g->failed)
@@ -144,7 +148,7 @@ value quantised_linear(struct graph *g, value x, value stored, const char *name,
 }
 
 // The smallest and largest number that goes into a linear layer, as outputs "low NAME" and "high NAME".
-void quantised_watch(struct graph *g, value x, value stored)
+void quantised_watch(struct graph *g, graph_value x, graph_value stored)
 {
 	const char *name = quantised_name(g, stored);
 	const int64_t none[1] = { 0 };

@@ -19,7 +19,7 @@ static const char is_short[] = "fewer than 16 outputs: nothing to gain";
 enum { OUTPUTS_LEAST = 16 };
 static const char is_integer[] = "not stored as float32, float16 or bfloat16";
 
-static const char *why_not(const struct graph *g, value stored, int64_t inputs, int64_t outputs)
+static const char *why_not(const struct graph *g, graph_value stored, int64_t inputs, int64_t outputs)
 {
 	const struct value_info *i = &g->values[stored.id];
 
@@ -32,7 +32,7 @@ static const char *why_not(const struct graph *g, value stored, int64_t inputs, 
 	return inputs < g->form.precise.block ? is_narrow : outputs < OUTPUTS_LEAST ? is_short : NULL;
 }
 
-static value matmul_bits(struct graph *g, value x, value stored, int bits, int64_t in, int64_t out, bool in_out)
+static graph_value matmul_bits(struct graph *g, graph_value x, graph_value stored, int bits, int64_t in, int64_t out, bool in_out)
 {
 	const struct precise *p = &g->form.precise;
 	const struct value_info v = *VALUE(g, x);
@@ -41,7 +41,7 @@ static value matmul_bits(struct graph *g, value x, value stored, int bits, int64
 	};
 	int64_t blocks = (in + p->block - 1) / p->block, row = (blocks * bits + 7) / 8;
 	struct text word = { 0 };
-	value w[4] = { x, NO_VALUE, NO_VALUE, NO_VALUE };
+	graph_value w[4] = { x, NO_VALUE, NO_VALUE, NO_VALUE };
 	int count = 3;
 
 	text_addf(&word, "int%d", bits);
@@ -69,7 +69,7 @@ static value matmul_bits(struct graph *g, value x, value stored, int bits, int64
 	return graph_node(g, "MatMulNBits", DOMAIN_MICROSOFT, w, count, at, 5, v.dtype, v.rank, dim);
 }
 
-bool linear_reduced(struct graph *g, value x, value w, value b, bool in_out, value *y)
+bool linear_reduced(struct graph *g, graph_value x, graph_value w, graph_value b, bool in_out, graph_value *y)
 {
 	enum precision asked = g->form.precise.precision;
 	bool quantised = asked == PRECISION_INT8_DYNAMIC || asked == PRECISION_INT8_STATIC;
@@ -82,7 +82,7 @@ bool linear_reduced(struct graph *g, value x, value w, value b, bool in_out, val
 		return false;
 	const struct value_info v = *VALUE(g, x);
 	int64_t in = value_dim(g, w, in_out ? 0 : 1), out = value_dim(g, w, in_out ? 1 : 0);
-	value stored = graph_stored(g, w);
+	graph_value stored = graph_stored(g, w);
 	const char *why = why_not(g, stored, in, out), *name = !why && quantised ? quantised_name(g, stored) : NULL;
 	if (name)
 		why = quantised_why_not(g, name);
@@ -96,7 +96,7 @@ bool linear_reduced(struct graph *g, value x, value w, value b, bool in_out, val
 	dim[v.rank - 1] = out;
 	for (int i = 0; i < v.rank - 1; i++)
 		op_dim(g, x, i); // so that the way back is known
-	value rows = g->form.linear == LINEAR_GEMM ? graph_rows(g, x) : x;
+	graph_value rows = g->form.linear == LINEAR_GEMM ? graph_rows(g, x) : x;
 	if (!graph_alive(g, rows))
 		return true;
 	*y = quantised ? quantised_linear(g, rows, stored, name, in, out, in_out)
@@ -108,10 +108,10 @@ bool linear_reduced(struct graph *g, value x, value w, value b, bool in_out, val
 	return true;
 }
 
-void convolution_left_out(struct graph *g, value w)
+void convolution_left_out(struct graph *g, graph_value w)
 {
 	enum precision p = g->form.precise.precision;
-	value stored = graph_stored(g, w);
+	graph_value stored = graph_stored(g, w);
 
 	if (p == PRECISION_INT8_DYNAMIC || p == PRECISION_INT8_STATIC || p == PRECISION_INT8_WEIGHTS ||
 		p == PRECISION_INT4_WEIGHTS)

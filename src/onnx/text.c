@@ -73,7 +73,7 @@ const char *graph_numbers_text(struct graph *g, int count, const int64_t *x)
 	return in_arena(g, &t);
 }
 
-const char *graph_value_text(struct graph *g, value v)
+const char *graph_value_text(struct graph *g, graph_value v)
 {
 	struct text t = { 0 };
 
@@ -82,7 +82,7 @@ const char *graph_value_text(struct graph *g, value v)
 	return in_arena(g, &t);
 }
 
-const char *graph_values_text(struct graph *g, const value *v, int count)
+const char *graph_values_text(struct graph *g, const graph_value *v, int count)
 {
 	struct text t = { 0 };
 	int left = 0;

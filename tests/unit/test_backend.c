@@ -107,7 +107,7 @@ static struct graph *build(void)
 {
 	struct graph_form form = { .linear = LINEAR_GEMM };
 	struct graph *g = graph_new(&form);
-	value x = graph_input(g, "x", DTYPE_F32, 2, (int64_t[]){ graph_symbol(g, "batch"), 4 }), y;
+	graph_value x = graph_input(g, "x", DTYPE_F32, 2, (int64_t[]){ graph_symbol(g, "batch"), 4 }), y;
 
 	graph_enter(g, "net");
 	y = op_linear(g, x, graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 3, 4 }, "weights.bin", 8, sizeof w),
@@ -223,7 +223,7 @@ static void test_outline_groups(void **state)
 }
 
 // A table of so many rows and 4 columns.
-static value table(struct graph *g, const char *name, int64_t rows)
+static graph_value table(struct graph *g, const char *name, int64_t rows)
 {
 	return graph_external(g, name, DTYPE_F32, 2, (int64_t[]){ rows, 4 }, "weights.bin", 0, (uint64_t)rows * 16);
 }
@@ -237,7 +237,7 @@ static void test_outline_tables(void **state)
 	struct graph *g = graph_new(NULL);
 	struct arena a = { 0 };
 	struct outline o;
-	value in[5], y;
+	graph_value in[5], y;
 	const void *bytes;
 	size_t n;
 
@@ -674,7 +674,7 @@ static struct graph *build_cached(void)
 	int64_t token[3] = { graph_symbol(g, "batch"), graph_symbol(g, "sequence"), 8 },
 		past[4] = { graph_symbol(g, "batch"), 1, graph_symbol(g, "room"), 8 };
 	struct shared_attention a = { .heads = 1, .kv_heads = 1, .scale = 0.3f };
-	value present[2];
+	graph_value present[2];
 
 	a.q = graph_input(g, "q", DTYPE_F32, 3, token);
 	a.k = graph_input(g, "k", DTYPE_F32, 3, token);

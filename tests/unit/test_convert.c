@@ -196,8 +196,9 @@ static struct graph *build(const struct layer *l, const char *precision)
 	form.ranges = &range;
 	form.range_count = 1;
 	struct graph *g = graph_new(&form);
-	value x = graph_input(g, "x", DTYPE_F32, 2, (int64_t[]){ ROWS, l->in });
-	value v = op_cast(g, graph_external(g, "w", w->dtype, 2, w->dim, w->shard->location, w->offset, w->nbytes), DTYPE_F32);
+	graph_value x = graph_input(g, "x", DTYPE_F32, 2, (int64_t[]){ ROWS, l->in });
+	graph_value v =
+		op_cast(g, graph_external(g, "w", w->dtype, 2, w->dim, w->shard->location, w->offset, w->nbytes), DTYPE_F32);
 	graph_output(g, "y", l->in_out ? op_linear_in_out(g, x, v, NO_VALUE) : op_linear(g, x, v, NO_VALUE));
 	if (graph_finish(g, &e))
 		fail_msg("%s", e.text);
@@ -586,18 +587,18 @@ static void halves(void **state)
 	const struct recipe *const *recipes;
 
 	(void)state;
-	value x = graph_input(g, "x", DTYPE_F32, 2, x_dim), ids = graph_input(g, "ids", DTYPE_I64, 1, x_dim),
-	      past = graph_input(g, "past_key_values.0.key", DTYPE_F32, 4, past_dim);
-	value w = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 8, 8 }, "f", 0, 256),
-	      n = graph_external(g, "n", DTYPE_F32, 1, (int64_t[]){ 8 }, "f", 256, 32);
-	value h = graph_external(g, "h", DTYPE_F16, 2, (int64_t[]){ 8, 8 }, "f", 288, 128);
-	value y = op_rms_norm(g, op_linear(g, x, w, NO_VALUE), n, 1e-6f);
-	value mask = op_mul(g, op_cast(g, ids, DTYPE_F32), graph_f32(g, -3.4e38f));
+	graph_value x = graph_input(g, "x", DTYPE_F32, 2, x_dim), ids = graph_input(g, "ids", DTYPE_I64, 1, x_dim),
+		    past = graph_input(g, "past_key_values.0.key", DTYPE_F32, 4, past_dim);
+	graph_value w = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 8, 8 }, "f", 0, 256),
+		    n = graph_external(g, "n", DTYPE_F32, 1, (int64_t[]){ 8 }, "f", 256, 32);
+	graph_value h = graph_external(g, "h", DTYPE_F16, 2, (int64_t[]){ 8, 8 }, "f", 288, 128);
+	graph_value y = op_rms_norm(g, op_linear(g, x, w, NO_VALUE), n, 1e-6f);
+	graph_value mask = op_mul(g, op_cast(g, ids, DTYPE_F32), graph_f32(g, -3.4e38f));
 	y = op_softmax(g, op_add(g, y, op_unsqueeze(g, mask, 1)), -1);
 	y = op_linear(g, y, op_cast(g, h, DTYPE_F32), NO_VALUE);
 	y = op_mul(g, y, op_unsqueeze(g, op_sin(g, op_cast(g, ids, DTYPE_F32)), 1));
 	graph_output(g, "y", y);
-	graph_output(g, "present.0.key", op_concat(g, 2, (value[]){ past, past }, 2));
+	graph_output(g, "present.0.key", op_concat(g, 2, (graph_value[]){ past, past }, 2));
 	assert_int_equal(graph_finish(g, &e), STATUS_OK);
 	has(g, "input  x : f32[4,8]", true);
 	has(g, "input  past_key_values.0.key : f16[1,2,3,4]", true);

@@ -42,8 +42,8 @@ static void a_product(void **state)
 {
 	struct graph *g = graph_new(NULL);
 	struct arena a = { 0 };
-	value x = graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ 2, 5, 3 });
-	value w = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 3, 4 }, "w", 0, 48);
+	graph_value x = graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ 2, 5, 3 });
+	graph_value w = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 3, 4 }, "w", 0, 48);
 
 	(void)state;
 	graph_output(g, "y", op_tanh(g, op_matmul(g, x, w)));
@@ -68,9 +68,9 @@ static void a_linear_layer(void **state)
 {
 	struct graph *g = graph_new(&(struct graph_form){ .linear = LINEAR_GEMM, .is_static = true });
 	struct arena a = { 0 };
-	value x = graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ 2, 5, 3 });
-	value w = op_cast(g, graph_external(g, "w", DTYPE_F16, 2, (int64_t[]){ 4, 3 }, "w", 0, 24), DTYPE_F32);
-	value b = graph_external(g, "b", DTYPE_F32, 1, (int64_t[]){ 4 }, "w", 24, 16);
+	graph_value x = graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ 2, 5, 3 });
+	graph_value w = op_cast(g, graph_external(g, "w", DTYPE_F16, 2, (int64_t[]){ 4, 3 }, "w", 0, 24), DTYPE_F32);
+	graph_value b = graph_external(g, "b", DTYPE_F32, 1, (int64_t[]){ 4 }, "w", 24, 16);
 
 	(void)state;
 	graph_output(g, "y", op_linear(g, x, w, b));
@@ -90,11 +90,11 @@ static void convolutions(void **state)
 {
 	struct graph *g = graph_new(NULL);
 	struct arena a = { 0 };
-	value x = graph_input(g, "x", DTYPE_F32, 4, (int64_t[]){ 1, 4, 8, 8 });
-	value w = graph_external(g, "w", DTYPE_F32, 4, (int64_t[]){ 6, 2, 3, 3 }, "w", 0, 432),
-	      b = graph_external(g, "b", DTYPE_F32, 1, (int64_t[]){ 6 }, "w", 432, 24);
-	value t = graph_external(g, "t", DTYPE_F32, 4, (int64_t[]){ 6, 4, 2, 2 }, "w", 456, 384);
-	value y = op_conv(g, x, w, b, 2, (int64_t[]){ 1, 1 }, (int64_t[]){ 1, 1, 1, 1 }, (int64_t[]){ 1, 1 }, 2);
+	graph_value x = graph_input(g, "x", DTYPE_F32, 4, (int64_t[]){ 1, 4, 8, 8 });
+	graph_value w = graph_external(g, "w", DTYPE_F32, 4, (int64_t[]){ 6, 2, 3, 3 }, "w", 0, 432),
+		    b = graph_external(g, "b", DTYPE_F32, 1, (int64_t[]){ 6 }, "w", 432, 24);
+	graph_value t = graph_external(g, "t", DTYPE_F32, 4, (int64_t[]){ 6, 4, 2, 2 }, "w", 456, 384);
+	graph_value y = op_conv(g, x, w, b, 2, (int64_t[]){ 1, 1 }, (int64_t[]){ 1, 1, 1, 1 }, (int64_t[]){ 1, 1 }, 2);
 
 	(void)state;
 	graph_output(g, "y", op_conv_transpose(g, y, t, NO_VALUE, 2, (int64_t[]){ 2, 2 }, (int64_t[]){ 0, 0, 0, 0 }, 1));
@@ -112,9 +112,9 @@ static void attention_in_both_forms(void **state)
 		struct graph *g = graph_new(
 			&(struct graph_form){ .attention = fused ? ATTENTION_MHA : ATTENTION_PLAIN, .is_static = true });
 		struct arena a = { 0 };
-		value q = graph_input(g, "q", DTYPE_F32, 3, (int64_t[]){ 1, 5, 8 }),
-		      k = graph_input(g, "k", DTYPE_F32, 3, (int64_t[]){ 1, 5, 8 }),
-		      v = graph_input(g, "v", DTYPE_F32, 3, (int64_t[]){ 1, 5, 8 });
+		graph_value q = graph_input(g, "q", DTYPE_F32, 3, (int64_t[]){ 1, 5, 8 }),
+			    k = graph_input(g, "k", DTYPE_F32, 3, (int64_t[]){ 1, 5, 8 }),
+			    v = graph_input(g, "v", DTYPE_F32, 3, (int64_t[]){ 1, 5, 8 });
 
 		(void)state;
 		graph_output(g, "y", op_attention(g, q, k, v, NO_VALUE, 2, 2, 0.5f, 0));
@@ -138,8 +138,8 @@ static void what_only_moves(void **state)
 {
 	struct graph *g = graph_new(NULL);
 	struct arena a = { 0 };
-	value ids = graph_input(g, "ids", DTYPE_I64, 1, (int64_t[]){ 3 });
-	value table = graph_external(g, "table", DTYPE_F32, 2, (int64_t[]){ 1000, 10 }, "w", 0, 40000);
+	graph_value ids = graph_input(g, "ids", DTYPE_I64, 1, (int64_t[]){ 3 });
+	graph_value table = graph_external(g, "table", DTYPE_F32, 2, (int64_t[]){ 1000, 10 }, "w", 0, 40000);
 
 	(void)state;
 	graph_output(g, "y", op_gather(g, table, op_add(g, ids, graph_i64(g, 1)), 0));
@@ -157,7 +157,7 @@ static void a_symbol_without_a_number(void **state)
 {
 	struct graph *g = graph_new(NULL);
 	struct arena a = { 0 };
-	value x = graph_input(g, "x", DTYPE_F32, 2, (int64_t[]){ graph_symbol(g, "batch"), 3 });
+	graph_value x = graph_input(g, "x", DTYPE_F32, 2, (int64_t[]){ graph_symbol(g, "batch"), 3 });
 
 	(void)state;
 	graph_output(g, "y", op_tanh(g, x));
@@ -174,7 +174,7 @@ static void nodes_in_one(void **state)
 	for (int given = 0; given < 2; given++) {
 		struct graph *g = graph_new(NULL);
 		struct arena a = { 0 };
-		value x = graph_input(g, "x", DTYPE_F32, 1, (int64_t[]){ 100 }), e = op_exp(g, op_neg(g, x));
+		graph_value x = graph_input(g, "x", DTYPE_F32, 1, (int64_t[]){ 100 }), e = op_exp(g, op_neg(g, x));
 
 		(void)state;
 		graph_output(g, "y",

@@ -20,7 +20,7 @@ static struct graph_summary finish(struct graph *g)
 	return s;
 }
 
-static value tokens(struct graph *g)
+static graph_value tokens(struct graph *g)
 {
 	return graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ graph_symbol(g, "batch"), graph_symbol(g, "sequence"), 8 });
 }
@@ -29,24 +29,24 @@ static void shapes_are_inferred(void **state)
 {
 	(void)state;
 	struct graph *g = graph_new(NULL);
-	value x = tokens(g);
-	value w = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 12, 8 }, "f", 0, 384);
-	value y = op_linear(g, x, w, NO_VALUE); // [batch, sequence, 12]
+	graph_value x = tokens(g);
+	graph_value w = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 12, 8 }, "f", 0, 384);
+	graph_value y = op_linear(g, x, w, NO_VALUE); // [batch, sequence, 12]
 	assert_int_equal(value_rank(g, y), 3);
 	assert_int_equal(value_dim(g, y, 0), graph_symbol(g, "batch"));
 	assert_int_equal(value_dim(g, y, 1), graph_symbol(g, "sequence"));
 	assert_int_equal(value_dim(g, y, -1), 12);
-	value h = op_reshape(g, y, 4, (int64_t[]){ 0, 0, 3, -1 });
+	graph_value h = op_reshape(g, y, 4, (int64_t[]){ 0, 0, 3, -1 });
 	assert_int_equal(value_dim(g, h, 3), 4);
-	value t = op_transpose(g, h, 4, (int[]){ 0, 2, 1, 3 });
+	graph_value t = op_transpose(g, h, 4, (int[]){ 0, 2, 1, 3 });
 	assert_int_equal(value_dim(g, t, 2), graph_symbol(g, "sequence"));
-	value s = op_matmul(g, t, op_transpose(g, t, 4, (int[]){ 0, 1, 3, 2 })); // [batch, 3, sequence, sequence]
+	graph_value s = op_matmul(g, t, op_transpose(g, t, 4, (int[]){ 0, 1, 3, 2 })); // [batch, 3, sequence, sequence]
 	assert_int_equal(value_dim(g, s, 3), graph_symbol(g, "sequence"));
-	value flat = op_reshape(g, s, 2, (int64_t[]){ -1, 3 });
+	graph_value flat = op_reshape(g, s, 2, (int64_t[]){ -1, 3 });
 	assert_true(value_dim(g, flat, 0) < 0);
-	value m = op_reduce_mean(g, x, 1, false);
+	graph_value m = op_reduce_mean(g, x, 1, false);
 	assert_int_equal(value_rank(g, m), 2);
-	value c = op_less(g, m, graph_f32(g, 0));
+	graph_value c = op_less(g, m, graph_f32(g, 0));
 	assert_int_equal(value_dtype(g, c), DTYPE_BOOL);
 	assert_int_equal(value_dim(g, op_where(g, c, m, graph_f32(g, 1)), 1), 8);
 	graph_output(g, "y", flat);
@@ -58,15 +58,15 @@ static void what_convnets_need(void **state)
 {
 	(void)state;
 	struct graph *g = graph_new(NULL);
-	value x = graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ graph_symbol(g, "batch"), 4, graph_symbol(g, "samples") });
-	value w = graph_external(g, "w", DTYPE_F32, 1, (int64_t[]){ 4 }, "f", 0, 16);
-	value y = op_instance_norm(g, op_batch_norm(g, x, w, w, w, w, 1e-5f), w, w, 1e-5f);
+	graph_value x = graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ graph_symbol(g, "batch"), 4, graph_symbol(g, "samples") });
+	graph_value w = graph_external(g, "w", DTYPE_F32, 1, (int64_t[]){ 4 }, "f", 0, 16);
+	graph_value y = op_instance_norm(g, op_batch_norm(g, x, w, w, w, w, 1e-5f), w, w, 1e-5f);
 	assert_int_equal(value_dim(g, y, 2), graph_symbol(g, "samples"));
 	assert_int_equal(value_dim(g, op_pad(g, y, 1, 2, 1), 1), 7);
 	assert_int_not_equal(value_dim(g, op_pad(g, y, 2, 2, 1), 2), graph_symbol(g, "samples"));
 	assert_int_equal(op_pad(g, y, 1, 0, 0).id, y.id);
 	assert_false(graph_failed(g));
-	value wrong = graph_external(g, "wrong", DTYPE_F32, 1, (int64_t[]){ 5 }, "f", 16, 20);
+	graph_value wrong = graph_external(g, "wrong", DTYPE_F32, 1, (int64_t[]){ 5 }, "f", 16, 20);
 	op_instance_norm(g, x, wrong, wrong, 1e-5f);
 	assert_true(graph_failed(g));
 	graph_free(g);
@@ -80,15 +80,15 @@ static void indices_may_be_int32(void **state)
 		struct graph_form form = { .index32 = narrow };
 		struct graph *g = graph_new(&form);
 		struct text t = { 0 };
-		value table = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 12, 8 }, "f", 0, 384);
-		value ids =
+		graph_value table = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 12, 8 }, "f", 0, 384);
+		graph_value ids =
 			graph_input(g, "ids", DTYPE_I64, 2, (int64_t[]){ graph_symbol(g, "batch"), graph_symbol(g, "sequence") });
 		int64_t fixed[] = { 3, 1 };
-		value a = op_gather(g, table, ids, 0);
-		value b = op_gather(g, table, graph_i64s(g, 2, fixed), 0);
-		value long_table = graph_input(g, "long", DTYPE_F32, 1, (int64_t[]){ graph_symbol(g, "length") });
-		value huge = op_gather(g, long_table, graph_i64s(g, 1, (int64_t[]){ (int64_t)1 << 40 }), 0);
-		value size = op_gather(g, op_shape(g, ids), graph_i64s(g, 1, (int64_t[]){ 0 }), 0);
+		graph_value a = op_gather(g, table, ids, 0);
+		graph_value b = op_gather(g, table, graph_i64s(g, 2, fixed), 0);
+		graph_value long_table = graph_input(g, "long", DTYPE_F32, 1, (int64_t[]){ graph_symbol(g, "length") });
+		graph_value huge = op_gather(g, long_table, graph_i64s(g, 1, (int64_t[]){ (int64_t)1 << 40 }), 0);
+		graph_value size = op_gather(g, op_shape(g, ids), graph_i64s(g, 1, (int64_t[]){ 0 }), 0);
 
 		assert_int_equal(value_dim(g, a, 2), 8);
 		assert_int_equal(value_dim(g, b, 0), 2);
@@ -117,13 +117,13 @@ static void a_static_graph_has_no_shape_nodes(void **state)
 			graph_bind(g, "batch", 2);
 			graph_bind(g, "sequence", 5);
 		}
-		value x = tokens(g);
-		value shape = op_concat(g, 2, (value[]){ op_dim(g, x, 0), graph_i64s(g, 2, (int64_t[]){ 1, 8 }) }, 0);
-		value row = graph_external(g, "row", DTYPE_F32, 3, (int64_t[]){ 1, 1, 8 }, "f", 0, 32);
-		value e = op_expand(g, row, shape); // [batch, 1, 8]
+		graph_value x = tokens(g);
+		graph_value shape = op_concat(g, 2, (graph_value[]){ op_dim(g, x, 0), graph_i64s(g, 2, (int64_t[]){ 1, 8 }) }, 0);
+		graph_value row = graph_external(g, "row", DTYPE_F32, 3, (int64_t[]){ 1, 1, 8 }, "f", 0, 32);
+		graph_value e = op_expand(g, row, shape); // [batch, 1, 8]
 		assert_int_equal(value_dim(g, e, 0), graph_symbol(g, "batch"));
 		assert_int_equal(value_dim(g, e, 2), 8);
-		graph_output(g, "y", op_concat(g, 2, (value[]){ e, x }, 1));
+		graph_output(g, "y", op_concat(g, 2, (graph_value[]){ e, x }, 1));
 		finish(g);
 		struct text t = { 0 };
 		graph_text(g, &t);
@@ -137,7 +137,7 @@ static void integers_are_folded(void **state)
 {
 	(void)state;
 	struct graph *g = graph_new(NULL);
-	value a = graph_i64s(g, 2, (int64_t[]){ 6, 8 }), b = graph_i64s(g, 1, (int64_t[]){ 2 });
+	graph_value a = graph_i64s(g, 2, (int64_t[]){ 6, 8 }), b = graph_i64s(g, 1, (int64_t[]){ 2 });
 	const struct tensor *sum = value_constant(g, op_add(g, a, b)), *quotient = value_constant(g, op_div(g, a, b));
 	assert_non_null(sum);
 	assert_non_null(quotient);
@@ -153,7 +153,7 @@ static void equal_nodes_are_one(void **state)
 {
 	(void)state;
 	struct graph *g = graph_new(NULL);
-	value x = tokens(g), y = op_tanh(g, x);
+	graph_value x = tokens(g), y = op_tanh(g, x);
 	assert_int_equal(op_tanh(g, x).id, y.id);
 	assert_int_not_equal(op_softmax(g, x, 1).id, op_softmax(g, x, 2).id);
 	graph_output(g, "a", y);
@@ -167,10 +167,10 @@ static void the_first_error_is_kept_with_its_place(void **state)
 {
 	(void)state;
 	struct graph *g = graph_new(NULL);
-	value x = tokens(g);
+	graph_value x = tokens(g);
 	graph_enter(g, "layers.%d", 3);
 	graph_enter(g, "attn");
-	value y = op_linear(g, x, graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 4, 9 }, "f", 0, 144), NO_VALUE);
+	graph_value y = op_linear(g, x, graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 4, 9 }, "f", 0, 144), NO_VALUE);
 	assert_int_equal(y.id, 0);
 	y = op_add(g, op_reshape(g, y, 2, (int64_t[]){ -1, 77 }), x);
 	graph_leave(g);
@@ -191,34 +191,35 @@ static void windows_know_their_lengths(void **state)
 		struct graph *g = graph_new(NULL);
 		if (is_static)
 			graph_bind(g, "height", 9);
-		value x = graph_input(
+		graph_value x = graph_input(
 			g, "x", DTYPE_F32, 4, (int64_t[]){ graph_symbol(g, "batch"), 6, graph_symbol(g, "height"), 11 });
-		value w3 = graph_external(g, "w3", DTYPE_F32, 4, (int64_t[]){ 4, 6, 3, 3 }, "f", 0, 864);
-		value w1 = graph_external(g, "w1", DTYPE_F32, 4, (int64_t[]){ 4, 6, 1, 1 }, "f", 864, 96);
+		graph_value w3 = graph_external(g, "w3", DTYPE_F32, 4, (int64_t[]){ 4, 6, 3, 3 }, "f", 0, 864);
+		graph_value w1 = graph_external(g, "w1", DTYPE_F32, 4, (int64_t[]){ 4, 6, 1, 1 }, "f", 864, 96);
 		int64_t one[] = { 1, 1 }, two[] = { 2, 2 }, pad1[] = { 1, 1, 1, 1 }, pad0[4] = { 0 };
-		value a = op_conv(g, x, w3, NO_VALUE, 2, two, pad1, one, 1),
-		      b = op_conv(g, x, w1, NO_VALUE, 2, two, pad0, one, 1);
+		graph_value a = op_conv(g, x, w3, NO_VALUE, 2, two, pad1, one, 1),
+			    b = op_conv(g, x, w1, NO_VALUE, 2, two, pad0, one, 1);
 		assert_int_equal(value_dim(g, a, 2), value_dim(g, b, 2));
 		assert_int_equal(value_dim(g, op_add(g, a, b), 2), value_dim(g, a, 2));
 		assert_int_equal(value_dim(g, op_conv(g, x, w3, NO_VALUE, 2, one, pad1, one, 1), 2), value_dim(g, x, 2));
 		if (is_static)
 			assert_int_equal(value_dim(g, a, 2), 5);
 		assert_int_equal(value_dim(g, a, 3), 6);
-		value same = op_conv(g, x, w3, NO_VALUE, 2, two, NULL, one, 1); // ceil(n / 2)
+		graph_value same = op_conv(g, x, w3, NO_VALUE, 2, two, NULL, one, 1); // ceil(n / 2)
 		assert_int_equal(value_dim(g, same, 3), 6);
-		value pooled = op_max_pool(g, a, 2, (int64_t[]){ 3, 3 }, two, pad1, false);
+		graph_value pooled = op_max_pool(g, a, 2, (int64_t[]){ 3, 3 }, two, pad1, false);
 		assert_int_equal(value_dim(g, pooled, 3), 3);
 		assert_int_equal(value_dim(g, op_max_pool(g, a, 2, two, two, pad0, true), 3), 3);
 		assert_int_equal(value_dim(g, op_average_pool(g, x, 2, two, two, pad0, false, true), 3), 5);
 		assert_int_equal(value_dim(g, op_global_average_pool(g, a), 3), 1);
-		value n4 = graph_external(g, "n4", DTYPE_F32, 1, (int64_t[]){ 4 }, "f", 960, 16);
-		value norm = op_group_norm(g, op_batch_norm(g, a, n4, n4, n4, n4, 1e-5f), 2, n4, n4, 1e-5f);
+		graph_value n4 = graph_external(g, "n4", DTYPE_F32, 1, (int64_t[]){ 4 }, "f", 960, 16);
+		graph_value norm = op_group_norm(g, op_batch_norm(g, a, n4, n4, n4, n4, 1e-5f), 2, n4, n4, 1e-5f);
 		assert_int_equal(value_dim(g, norm, 2), value_dim(g, a, 2));
-		value up = op_conv_transpose(g, a, graph_external(g, "t", DTYPE_F32, 4, (int64_t[]){ 4, 3, 2, 2 }, "f", 976, 192),
-			NO_VALUE, 2, two, pad0, 1);
+		graph_value up =
+			op_conv_transpose(g, a, graph_external(g, "t", DTYPE_F32, 4, (int64_t[]){ 4, 3, 2, 2 }, "f", 976, 192),
+				NO_VALUE, 2, two, pad0, 1);
 		assert_int_equal(value_dim(g, up, 1), 3);
 		assert_int_equal(value_dim(g, up, 3), 12);
-		value big = op_resize(g, a, op_shape(g, up), "linear"); // 3 channels of 4: only to see the shape
+		graph_value big = op_resize(g, a, op_shape(g, up), "linear"); // 3 channels of 4: only to see the shape
 		assert_int_equal(value_dim(g, big, 2), value_dim(g, up, 2));
 		graph_output(g, "y", norm);
 		graph_output(g, "z", big);
@@ -237,19 +238,19 @@ static void what_decoders_need(void **state)
 				: i == 1                    ? LINEAR_FUSED_MATMUL
 							    : LINEAR_MATMUL_TRANSPOSED };
 		struct graph *g = graph_new(&form);
-		value x = graph_input(
+		graph_value x = graph_input(
 			g, "x", DTYPE_F32, 3, (int64_t[]){ graph_symbol(g, "batch"), graph_symbol(g, "sequence"), 8 });
-		value w = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 8, 12 }, "f", 0, 384); // [in, out]
-		value b = graph_external(g, "b", DTYPE_F32, 1, (int64_t[]){ 12 }, "f", 384, 48);
-		value y = op_linear_in_out(g, x, w, b);
+		graph_value w = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 8, 12 }, "f", 0, 384); // [in, out]
+		graph_value b = graph_external(g, "b", DTYPE_F32, 1, (int64_t[]){ 12 }, "f", 384, 48);
+		graph_value y = op_linear_in_out(g, x, w, b);
 		assert_int_equal(value_rank(g, y), 3);
 		assert_int_equal(value_dim(g, y, 1), value_dim(g, x, 1));
 		assert_int_equal(value_dim(g, y, 2), 12);
-		value top = op_topk(g, y, 5);
+		graph_value top = op_topk(g, y, 5);
 		assert_int_equal(value_dim(g, top, 0), value_dim(g, x, 0));
 		assert_int_equal(value_dim(g, top, 2), 5);
-		value sink = graph_external(g, "sink", DTYPE_F32, 1, (int64_t[]){ 4 }, "f", 432, 16);
-		value q =
+		graph_value sink = graph_external(g, "sink", DTYPE_F32, 1, (int64_t[]){ 4 }, "f", 432, 16);
+		graph_value q =
 			op_attention_sink(g, y, op_slice(g, y, 2, 0, 6), op_slice(g, y, 2, 6, 12), NO_VALUE, sink, 4, 2, 0.5f, 0);
 		assert_int_equal(value_dim(g, q, 1), value_dim(g, x, 1));
 		assert_int_equal(value_dim(g, q, 2), 12);
@@ -269,7 +270,7 @@ static void what_decoders_need(void **state)
 }
 
 // Two rows of four query and two key heads; a buffer of `room` tokens. Static: 2 rows of 3 tokens.
-static value cached(struct graph *g, int64_t width, enum dtype counts, value present[2])
+static graph_value cached(struct graph *g, int64_t width, enum dtype counts, graph_value present[2])
 {
 	int64_t batch = graph_symbol(g, "batch"), seq = graph_symbol(g, "sequence"), room = graph_symbol(g, "room");
 	struct shared_attention a = { .heads = 4, .kv_heads = 2, .window = 5, .scale = 0.25f };
@@ -286,7 +287,7 @@ static value cached(struct graph *g, int64_t width, enum dtype counts, value pre
 static void a_node_may_have_several_outputs(void **state)
 {
 	(void)state;
-	value present[2], y;
+	graph_value present[2], y;
 	struct text t = { 0 };
 	struct graph *g = graph_new(NULL);
 	struct error err = { 0 };
@@ -347,13 +348,13 @@ static void impossible_shapes_are_errors(void **state)
 	(void)state;
 	for (int i = 0; i < 6; i++) {
 		struct graph *g = graph_new(NULL);
-		value x = graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ 2, 3, 8 });
-		value y = i == 0 ? op_reshape(g, x, 2, (int64_t[]){ 5, -1 })
-			: i == 1 ? op_matmul(g, x, x)
-			: i == 2 ? op_add(g, x, graph_i64(g, 1))
-			: i == 3 ? op_transpose(g, x, 2, (int[]){ 1, 0 })
-			: i == 4 ? op_attention(g, x, x, x, NO_VALUE, 3, 3, 1, 0)
-				 : op_gather(g, x, x, 0);
+		graph_value x = graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ 2, 3, 8 });
+		graph_value y = i == 0 ? op_reshape(g, x, 2, (int64_t[]){ 5, -1 })
+			: i == 1       ? op_matmul(g, x, x)
+			: i == 2       ? op_add(g, x, graph_i64(g, 1))
+			: i == 3       ? op_transpose(g, x, 2, (int[]){ 1, 0 })
+			: i == 4       ? op_attention(g, x, x, x, NO_VALUE, 3, 3, 1, 0)
+				       : op_gather(g, x, x, 0);
 		assert_int_equal(y.id, 0);
 		assert_true(graph_failed(g));
 		graph_free(g);

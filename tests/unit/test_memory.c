@@ -17,7 +17,7 @@
 
 enum { ROW = 1000, KIB4 = 4 * ROW }; // one float32 row
 
-static value row_input(struct graph *g, const char *name, int64_t rows)
+static graph_value row_input(struct graph *g, const char *name, int64_t rows)
 {
 	return graph_input(g, name, DTYPE_F32, 2, (int64_t[]){ rows, ROW });
 }
@@ -38,7 +38,7 @@ static struct graph_memory finish(struct graph *g)
 static void a_chain_needs_two(void **state)
 {
 	struct graph *g = graph_new(NULL);
-	value x = row_input(g, "x", 1);
+	graph_value x = row_input(g, "x", 1);
 
 	(void)state;
 	graph_output(g, "y", op_tanh(g, op_exp(g, op_neg(g, x))));
@@ -53,7 +53,7 @@ static void a_chain_needs_two(void **state)
 static void a_branch_keeps_its_fork(void **state)
 {
 	struct graph *g = graph_new(NULL);
-	value a = op_neg(g, row_input(g, "x", 1)), c = op_tanh(g, op_exp(g, a));
+	graph_value a = op_neg(g, row_input(g, "x", 1)), c = op_tanh(g, op_exp(g, a));
 
 	(void)state;
 	graph_output(g, "y", op_add(g, a, c));
@@ -64,7 +64,7 @@ static void a_branch_keeps_its_fork(void **state)
 static void outputs_live_to_the_end(void **state)
 {
 	struct graph *g = graph_new(NULL);
-	value a = op_neg(g, row_input(g, "x", 1)), b = op_exp(g, a), c = op_mul(g, b, b), d = op_tanh(g, c);
+	graph_value a = op_neg(g, row_input(g, "x", 1)), b = op_exp(g, a), c = op_mul(g, b, b), d = op_tanh(g, c);
 
 	(void)state;
 	graph_output(g, "first", a);
@@ -77,7 +77,7 @@ static void views_cost_nothing(void **state)
 {
 	for (int view_is_output = 0; view_is_output < 2; view_is_output++) {
 		struct graph *g = graph_new(NULL);
-		value a = op_neg(g, row_input(g, "x", 1)), v = op_reshape(g, a, 1, (int64_t[]){ ROW });
+		graph_value a = op_neg(g, row_input(g, "x", 1)), v = op_reshape(g, a, 1, (int64_t[]){ ROW });
 
 		(void)state;
 		graph_output(g, "y", view_is_output ? v : op_exp(g, v));
@@ -89,7 +89,7 @@ static void views_cost_nothing(void **state)
 static void symbols_are_numbers(void **state)
 {
 	struct graph *g = graph_new(NULL);
-	value x = row_input(g, "x", graph_symbol(g, "batch"));
+	graph_value x = row_input(g, "x", graph_symbol(g, "batch"));
 
 	(void)state;
 	graph_output(g, "y", op_exp(g, op_neg(g, x)));
@@ -105,7 +105,7 @@ static void symbols_are_numbers(void **state)
 	assert_true(m.unknown);
 }
 
-static value stored(struct graph *g, const char *name, enum dtype t, int64_t rows, int64_t columns)
+static graph_value stored(struct graph *g, const char *name, enum dtype t, int64_t rows, int64_t columns)
 {
 	return graph_external(g, name, t, 2, (int64_t[]){ rows, columns }, "w", 0, (uint64_t)(rows * columns) * dtype_size(t));
 }
@@ -114,10 +114,11 @@ static value stored(struct graph *g, const char *name, enum dtype t, int64_t row
 static void weights_by_use(void **state)
 {
 	struct graph *g = graph_new(NULL);
-	value ids = graph_input(g, "ids", DTYPE_I64, 1, (int64_t[]){ 3 });
-	value table = stored(g, "table", DTYPE_F32, 2000, 500), square = stored(g, "square", DTYPE_F32, 500, 500),
-	      half = op_cast(g, stored(g, "half", DTYPE_BF16, 500, 500), DTYPE_F32), bias = stored(g, "bias", DTYPE_F32, 1, 500);
-	value x = op_gather(g, table, ids, 0);
+	graph_value ids = graph_input(g, "ids", DTYPE_I64, 1, (int64_t[]){ 3 });
+	graph_value table = stored(g, "table", DTYPE_F32, 2000, 500), square = stored(g, "square", DTYPE_F32, 500, 500),
+		    half = op_cast(g, stored(g, "half", DTYPE_BF16, 500, 500), DTYPE_F32),
+		    bias = stored(g, "bias", DTYPE_F32, 1, 500);
+	graph_value x = op_gather(g, table, ids, 0);
 
 	(void)state;
 	graph_output(g, "y", op_add(g, op_matmul(g, op_matmul(g, x, square), half), bias));
@@ -137,9 +138,10 @@ static void scales_behind_convolutions(void **state)
 {
 	for (int kind = 0; kind < 3; kind++) {
 		struct graph *g = graph_new(NULL);
-		value x = graph_input(g, "x", DTYPE_F32, 4, (int64_t[]){ 1, 2, 8, 8 });
-		value w = graph_external(g, "w", DTYPE_F32, 4, (int64_t[]){ 2, 2, 3, 3 }, "w", 0, 144);
-		value y = op_conv(g, x, w, NO_VALUE, 2, (int64_t[]){ 1, 1 }, (int64_t[]){ 1, 1, 1, 1 }, (int64_t[]){ 1, 1 }, 1);
+		graph_value x = graph_input(g, "x", DTYPE_F32, 4, (int64_t[]){ 1, 2, 8, 8 });
+		graph_value w = graph_external(g, "w", DTYPE_F32, 4, (int64_t[]){ 2, 2, 3, 3 }, "w", 0, 144);
+		graph_value y =
+			op_conv(g, x, w, NO_VALUE, 2, (int64_t[]){ 1, 1 }, (int64_t[]){ 1, 1, 1, 1 }, (int64_t[]){ 1, 1 }, 1);
 
 		(void)state;
 		graph_output(g, "y", kind == 0 ? op_scale(g, y, 3) : kind == 1 ? op_scale(g, op_tanh(g, y), 3) : op_mul(g, y, x));

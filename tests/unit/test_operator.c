@@ -40,7 +40,7 @@ static void an_operator_without_a_row_is_refused(void **state)
 	(void)state;
 	struct graph *g = graph_new(NULL);
 	struct error err = { 0 };
-	value x = graph_input(g, "x", DTYPE_F32, 1, (int64_t[]){ 4 });
+	graph_value x = graph_input(g, "x", DTYPE_F32, 1, (int64_t[]){ 4 });
 
 	assert_int_equal(graph_node(g, "HardSwish", "", &x, 1, NULL, 0, DTYPE_F32, 1, (int64_t[]){ 4 }).id, 0);
 	assert_int_equal(graph_finish(g, &err), STATUS_FAILED);
@@ -82,7 +82,7 @@ static void the_opset_may_be_raised_at_any_time(void **state)
 	for (int order = 0; order < 4; order++) {
 		bool raised = order & 1, first = order & 2;
 		struct graph *g = graph_new(&forms[raised]);
-		value x = graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ 2, 3, 8 });
+		graph_value x = graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ 2, 3, 8 });
 		struct graph_summary s;
 		struct graph_cost c;
 		struct arena a = { 0 };
@@ -123,7 +123,7 @@ static void the_opset_may_be_raised_at_any_time(void **state)
 // Values to be refused with.
 struct given {
 	struct graph *g;
-	value x, row, i, b, h, ids, one, mark, w, w2, image, kernel, dynamic;
+	graph_value x, row, i, b, h, ids, one, mark, w, w2, image, kernel, dynamic;
 };
 
 #define REFUSALS(X) \
@@ -156,8 +156,9 @@ struct given {
 	X("Squeeze of x f32[2,3] at axis 1, which is not of length 1", op_squeeze(v->g, v->x, 1)) \
 	X("Unsqueeze of x f32[2,3] at axis 4", op_unsqueeze(v->g, v->x, 4)) \
 	X("Concat of x f32[2,3] and row f32[4] at axis 0: ranks or types differ", \
-		op_concat(v->g, 2, (value[]){ v->x, v->row }, 0)) \
-	X("Concat of x f32[2,3] and w f32[5,4] at axis 0: dimension 1 differs", op_concat(v->g, 2, (value[]){ v->x, v->w }, 0)) \
+		op_concat(v->g, 2, (graph_value[]){ v->x, v->row }, 0)) \
+	X("Concat of x f32[2,3] and w f32[5,4] at axis 0: dimension 1 differs", \
+		op_concat(v->g, 2, (graph_value[]){ v->x, v->w }, 0)) \
 	X("Slice of x f32[2,3] at axis 1 from 1 to 4", op_slice(v->g, v->x, 1, 1, 4)) \
 	X("Slice of x f32[2,3] at axis 1 from 4 to", op_slice(v->g, v->x, 1, 4, INT64_MAX)) \
 	X("Slice of x f32[2,3] at axis 1 from -4 to", op_slice(v->g, v->x, 1, -4, INT64_MAX)) \
@@ -205,13 +206,13 @@ struct given {
 
 static const int64_t ones[] = { 1, 1 }, none[4] = { 0 }, less[] = { -1, 0, 0, 0 };
 
-static value kernel_of(struct given *v, int64_t channels)
+static graph_value kernel_of(struct given *v, int64_t channels)
 {
 	return graph_external(
 		v->g, "good_kernel", DTYPE_F32, 4, (int64_t[]){ 6, channels, 3, 3 }, "f", 0, (uint64_t)(6 * channels * 9 * 4));
 }
 
-static value rows_of(struct given *v)
+static graph_value rows_of(struct given *v)
 {
 	return graph_input(v->g, "i64rows", DTYPE_I64, 2, (int64_t[]){ 2, 4 });
 }
@@ -246,7 +247,7 @@ static const char *refuse(int which, struct given *v)
 	int at = 0;
 #define X(sentence, call) \
 	if (which == at++) { \
-		value y = call; \
+		graph_value y = call; \
 		assert_int_equal(y.id, 0); \
 		return sentence; \
 	}
@@ -297,10 +298,10 @@ static void halves_keep_to_what_operators_take(void **state)
 	for (int b = 0; b < 2; b++) {
 		struct graph_form form = { .precise.precision = b ? PRECISION_BFLOAT16 : PRECISION_FLOAT16 };
 		struct graph *g = graph_new(&form);
-		value x = graph_input(g, "x", DTYPE_F32, 4, (int64_t[]){ 1, 4, 9, 9 });
-		value w = graph_external(g, "w", DTYPE_F32, 4, (int64_t[]){ 6, 4, 3, 3 }, "f", 0, 864);
-		value y = op_conv(g, x, w, NO_VALUE, 2, ones, none, ones, 1);
-		value k = graph_external(g, "k", DTYPE_F32, 2, (int64_t[]){ 5, 7 }, "f", 864, 140);
+		graph_value x = graph_input(g, "x", DTYPE_F32, 4, (int64_t[]){ 1, 4, 9, 9 });
+		graph_value w = graph_external(g, "w", DTYPE_F32, 4, (int64_t[]){ 6, 4, 3, 3 }, "f", 0, 864);
+		graph_value y = op_conv(g, x, w, NO_VALUE, 2, ones, none, ones, 1);
+		graph_value k = graph_external(g, "k", DTYPE_F32, 2, (int64_t[]){ 5, 7 }, "f", 864, 140);
 		struct error err = { 0 };
 		struct text t = { 0 };
 

@@ -105,7 +105,7 @@ static struct graph *build(enum kind kind)
 {
 	struct graph_form form = { .linear = LINEAR_GEMM, .is_static = true };
 	struct graph *g = graph_new(&form);
-	value x = graph_input(g, "x", DTYPE_F32, 2, (int64_t[]){ ROWS, WIDTH }), weight;
+	graph_value x = graph_input(g, "x", DTYPE_F32, 2, (int64_t[]){ ROWS, WIDTH }), weight;
 
 	for (size_t i = 0; i < WIDTH * WIDTH; i++)
 		w[i] = (float)((i * 37 + i / 64 * 11) % 101) / 404 - 0.125f;

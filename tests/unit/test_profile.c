@@ -174,16 +174,16 @@ static void two_builds(void **state)
 			graph_bind(g[bound], "batch", 2);
 			graph_bind(g[bound], "sequence", 5);
 		}
-		value x = graph_input(g[bound], "x", DTYPE_F32, 3,
+		graph_value x = graph_input(g[bound], "x", DTYPE_F32, 3,
 			(int64_t[]){ graph_symbol(g[bound], "batch"), graph_symbol(g[bound], "sequence"), 8 });
 		for (int layer = 0; layer < 2; layer++) {
 			char name[8];
 
 			snprintf(name, sizeof name, "w%d", layer);
 			graph_enter(g[bound], "layers.%d", layer);
-			value w = graph_external(
+			graph_value w = graph_external(
 				g[bound], name, DTYPE_F32, 2, (int64_t[]){ 8, 8 }, "w", 256 * (unsigned)layer, 256);
-			value shape = op_shape(g[bound], x);
+			graph_value shape = op_shape(g[bound], x);
 			x = op_linear(g[bound], op_mul(g[bound], x, x), w, NO_VALUE);
 			x = op_reshape_to(g[bound], op_tanh(g[bound], x), shape);
 			graph_leave(g[bound]);

@@ -5,75 +5,75 @@
 
 #include "arch/block/block.h"
 
-static value where_allowed(struct build *b, value allowed)
+static graph_value where_allowed(struct build *b, graph_value allowed)
 {
 	struct graph *g = b->g;
 	return op_where(g, allowed, graph_f32(g, 0), graph_f32(g, -FLT_MAX));
 }
 
 // [batch, 1, 1, seq] as a condition
-static value key_mask(struct build *b, value attention_mask)
+static graph_value key_mask(struct build *b, graph_value attention_mask)
 {
 	struct graph *g = b->g;
 	return op_unsqueeze(g, op_unsqueeze(g, op_cast(g, attention_mask, DTYPE_BOOL), 1), 1);
 }
 
-value mask_bidirectional(struct build *b, value attention_mask)
+graph_value mask_bidirectional(struct build *b, graph_value attention_mask)
 {
 	struct graph *g = b->g;
-	value allowed = key_mask(b, attention_mask);
+	graph_value allowed = key_mask(b, attention_mask);
 	if (graph_get_form(g)->attention == ATTENTION_MHA) { // its bias has a row for each query
-		value shape[] = { op_dim(g, attention_mask, 0), graph_i64s(g, 1, (int64_t[]){ 1 }), op_dim(g, attention_mask, 1),
-			op_dim(g, attention_mask, 1) };
+		graph_value shape[] = { op_dim(g, attention_mask, 0), graph_i64s(g, 1, (int64_t[]){ 1 }),
+			op_dim(g, attention_mask, 1), op_dim(g, attention_mask, 1) };
 		allowed = op_expand(g, allowed, op_concat(g, 4, shape, 0));
 	}
 	return where_allowed(b, allowed);
 }
 
 // 0, 1, .. seq-1 as [seq, 1] and [1, seq]
-static void counted(struct build *b, value ids, value *query, value *key)
+static void counted(struct build *b, graph_value ids, graph_value *query, graph_value *key)
 {
 	struct graph *g = b->g;
-	value n = op_squeeze(g, op_dim(g, ids, 1), 0);
-	value at = op_range(g, graph_i64(g, 0), n, graph_i64(g, 1));
+	graph_value n = op_squeeze(g, op_dim(g, ids, 1), 0);
+	graph_value at = op_range(g, graph_i64(g, 0), n, graph_i64(g, 1));
 	*query = op_unsqueeze(g, at, 1);
 	*key = op_unsqueeze(g, at, 0);
 }
 
-value mask_causal(struct build *b, value attention_mask, value x, int64_t window)
+graph_value mask_causal(struct build *b, graph_value attention_mask, graph_value x, int64_t window)
 {
 	struct graph *g = b->g;
-	value seq = op_squeeze(g, op_dim(g, x, 1), 0), keys = op_squeeze(g, op_dim(g, attention_mask, 1), 0),
-	      zero = graph_i64(g, 0), one = graph_i64(g, 1);
-	value key = op_unsqueeze(g, op_range(g, zero, keys, one), 0);                   // [1, keys]
-	value query = op_unsqueeze(g, op_range(g, op_sub(g, keys, seq), keys, one), 1); // [seq, 1]: the last columns
+	graph_value seq = op_squeeze(g, op_dim(g, x, 1), 0), keys = op_squeeze(g, op_dim(g, attention_mask, 1), 0),
+		    zero = graph_i64(g, 0), one = graph_i64(g, 1);
+	graph_value key = op_unsqueeze(g, op_range(g, zero, keys, one), 0);                   // [1, keys]
+	graph_value query = op_unsqueeze(g, op_range(g, op_sub(g, keys, seq), keys, one), 1); // [seq, 1]: the last columns
 	graph_assume(g, query, 0, value_dim(g, x, 1));
-	value allowed = op_less_or_equal(g, key, query); // [seq, keys]
+	graph_value allowed = op_less_or_equal(g, key, query); // [seq, keys]
 	if (window > 0)
 		allowed = op_and(g, allowed, op_greater(g, key, op_sub(g, query, graph_i64(g, window))));
 	allowed = op_and(g, key_mask(b, attention_mask), allowed); // [batch, 1, seq, keys]
 	return where_allowed(b, allowed);
 }
 
-value mask_relative(struct build *b, value mask, value ids)
+graph_value mask_relative(struct build *b, graph_value mask, graph_value ids)
 {
-	value query, key;
+	graph_value query, key;
 	counted(b, ids, &query, &key);
 	// The class counts in 32 buckets, however many rows its table has.
-	value bias = distance_bias_of(b, "attn.relative", query, key, b->s->relative_buckets, 32, 128, true);
+	graph_value bias = distance_bias_of(b, "attn.relative", query, key, b->s->relative_buckets, 32, 128, true);
 	return op_add(b->g, bias, mask);
 }
 
-value mask_window_both(struct build *b, value attention_mask, value x, int64_t window)
+graph_value mask_window_both(struct build *b, graph_value attention_mask, graph_value x, int64_t window)
 {
 	struct graph *g = b->g;
-	value n = op_squeeze(g, op_dim(g, x, 1), 0);
-	value at = op_range(g, graph_i64(g, 0), n, graph_i64(g, 1));
-	value near = op_less(g, op_abs(g, op_sub(g, op_unsqueeze(g, at, 1), op_unsqueeze(g, at, 0))), graph_i64(g, window));
+	graph_value n = op_squeeze(g, op_dim(g, x, 1), 0);
+	graph_value at = op_range(g, graph_i64(g, 0), n, graph_i64(g, 1));
+	graph_value near = op_less(g, op_abs(g, op_sub(g, op_unsqueeze(g, at, 1), op_unsqueeze(g, at, 0))), graph_i64(g, window));
 	return where_allowed(b, op_and(g, key_mask(b, attention_mask), near));
 }
 
-static value in_bfloat16(struct graph *g, value x)
+static graph_value in_bfloat16(struct graph *g, graph_value x)
 {
 	return op_cast(g, op_cast(g, x, DTYPE_BF16), DTYPE_F32);
 }
@@ -81,7 +81,7 @@ static value in_bfloat16(struct graph *g, value x)
 // Slopes 2^(-8/n), 2^(-16/n), .. for n heads, a power of two; for other numbers every second of 2n's follows those of the
 // power below (Press et al. 2021, https://arxiv.org/abs/2108.12409, appendix) - or, MPT's way, n's are those of the power above,
 // every second first. The bias grows with the key's position; a softmax does not see where it begins.
-value mask_alibi(struct build *b, value attention_mask)
+graph_value mask_alibi(struct build *b, graph_value attention_mask)
 {
 	bool of_tokens = b->s->traits.alibi != ALIBI_COLUMNS;
 	struct graph *g = b->g;
@@ -100,26 +100,26 @@ value mask_alibi(struct build *b, value attention_mask)
 			int64_t at = power == heads ? h : h < odd ? 2 * h + 1 : 2 * (h - odd);
 			slopes[h] = (float)pow(2, -b->s->alibi_max * (double)(at + 1) / (double)above);
 		}
-	value position;
+	graph_value position;
 	if (of_tokens) {
-		value count = op_cumsum(g, attention_mask, 1);
+		graph_value count = op_cumsum(g, attention_mask, 1);
 		position = op_mul(g, op_sub(g, count, graph_i64(g, 1)), attention_mask); // [batch, keys]
 		position = op_unsqueeze(g, op_unsqueeze(g, position, 1), 1);
 	} else
 		position = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, attention_mask, 1), 0), graph_i64(g, 1));
 	if (b->s->traits.alibi != ALIBI_BFLOAT16) {
-		value slope = graph_constant(g, DTYPE_F32, 3, (int64_t[]){ heads, 1, 1 }, slopes);
+		graph_value slope = graph_constant(g, DTYPE_F32, 3, (int64_t[]){ heads, 1, 1 }, slopes);
 		return op_mul(g, op_cast(g, position, DTYPE_F32), slope); // [batch or -, heads, 1, keys]
 	}
 	// Falcon's is computed in bfloat16, whatever the model's type, and then scaled as the scores are.
-	value slope = in_bfloat16(g, graph_constant(g, DTYPE_F32, 3, (int64_t[]){ heads, 1, 1 }, slopes));
-	value bias = in_bfloat16(g, op_mul(g, in_bfloat16(g, op_cast(g, position, DTYPE_F32)), slope));
+	graph_value slope = in_bfloat16(g, graph_constant(g, DTYPE_F32, 3, (int64_t[]){ heads, 1, 1 }, slopes));
+	graph_value bias = in_bfloat16(g, op_mul(g, in_bfloat16(g, op_cast(g, position, DTYPE_F32)), slope));
 	return op_scale(g, bias, (float)b->s->attention_scale);
 }
 
 // Query, key and value of x: three weights, or one where the dialect has a word for it, which is multiplied once:
 //   rows [q, k, v]; by key head, each with its queries: [kv_heads, group + 2, head_width]; or codegen's four parts of [q, v, k].
-static void project(struct build *b, value x, bool bias, value *q, value *k, value *v)
+static void project(struct build *b, graph_value x, bool bias, graph_value *q, graph_value *k, graph_value *v)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -131,7 +131,7 @@ static void project(struct build *b, value x, bool bias, value *q, value *k, val
 		*v = linear(b, "layers.attn.v", x, s->hidden_size, kv_width, bias);
 		return;
 	}
-	value all = linear(b, "layers.attn.qkv", x, s->hidden_size, width + 2 * kv_width, bias);
+	graph_value all = linear(b, "layers.attn.qkv", x, s->hidden_size, width + 2 * kv_width, bias);
 	switch (s->traits.qkv_layout) {
 	case QKV_ROWS:
 		*q = op_slice(g, all, 2, 0, width);
@@ -153,14 +153,14 @@ static void project(struct build *b, value x, bool bias, value *q, value *k, val
 	}
 }
 
-static value clipped(struct build *b, value x, double c)
+static graph_value clipped(struct build *b, graph_value x, double c)
 {
 	struct graph *g = b->g;
 	return c > 0 ? op_max(g, op_min(g, x, graph_f32(g, (float)c)), graph_f32(g, (float)-c)) : x;
 }
 
 // Over each head, with one weight for all heads or (qk_norm_heads) one each; or over all heads together.
-static value query_key_norm(struct build *b, const char *stem, value x, int64_t heads)
+static graph_value query_key_norm(struct build *b, const char *stem, graph_value x, int64_t heads)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -170,8 +170,8 @@ static value query_key_norm(struct build *b, const char *stem, value x, int64_t 
 	x = op_reshape(g, x, 4, (int64_t[]){ 0, 0, heads, d });
 	if (s->qk_norm_heads) {
 		x = op_layer_norm(g, x, ones_of(b, d), NO_VALUE, (float)s->norm_eps);
-		value w = weight_named(b, stem) ? WEIGHT(b, stem, "weight", heads, d)
-						: weights_of_heads(b, arena_printf(graph_arena(g), "%ss", stem), heads, d);
+		graph_value w = weight_named(b, stem) ? WEIGHT(b, stem, "weight", heads, d)
+						      : weights_of_heads(b, arena_printf(graph_arena(g), "%ss", stem), heads, d);
 		x = op_mul(g, x, w);
 	} else
 		x = norm(b, stem, x, d);
@@ -181,22 +181,22 @@ static value query_key_norm(struct build *b, const char *stem, value x, int64_t 
 //   x -+- q -(norm)-(rope)-+
 //      +- k -(norm)-(rope)-+- softmax(q k^T * scale + bias) v - o
 //      +- v ---------------+
-value self_attention(
-	struct build *b, value x, value bias, value cos, value sin, bool qkv_bias, bool out_bias, struct cache *cache)
+graph_value self_attention(struct build *b, graph_value x, graph_value bias, graph_value cos, graph_value sin, bool qkv_bias,
+	bool out_bias, struct cache *cache)
 {
 	return self_attention_with(
 		b, x, &(struct attention_extras){ .bias = bias, .cos = cos, .sin = sin }, qkv_bias, out_bias, cache);
 }
 
-value self_attention_with(
-	struct build *b, value x, const struct attention_extras *e, bool qkv_bias, bool out_bias, struct cache *cache)
+graph_value self_attention_with(
+	struct build *b, graph_value x, const struct attention_extras *e, bool qkv_bias, bool out_bias, struct cache *cache)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct traits *t = &s->traits;
 	int64_t width = s->heads * s->head_width;
 	bool normed = t->qk_norm || t->qk_norm_whole || s->qk_norm_heads;
-	value q, k, v;
+	graph_value q, k, v;
 	project(b, x, qkv_bias, &q, &k, &v);
 	if (normed && !t->qk_norm_late) {
 		q = query_key_norm(b, "layers.attn.q_norm", q, s->heads);
@@ -217,9 +217,9 @@ value self_attention_with(
 	bool shared = cache && cache->row_last.id;
 	if (cache && !shared)
 		cache_extend(b, cache, &k, &v, s->kv_heads, s->head_width, s->head_width);
-	value sink = t->attention_sinks ? WEIGHT(b, "layers.attn.sinks", "", s->heads) : NO_VALUE;
+	graph_value sink = t->attention_sinks ? WEIGHT(b, "layers.attn.sinks", "", s->heads) : NO_VALUE;
 	double scale = s->attention_scale / (s->scale_by_layer ? (double)(b->layer + 1) : 1);
-	value y = shared
+	graph_value y = shared
 		? cache_attend(b, cache, q, k, v, sink, (float)scale)
 		: op_attention_sink(g, q, k, v, e->bias, sink, s->heads, s->kv_heads, (float)scale, (float)s->attention_softcap);
 	if (t->inner_norm)
@@ -227,7 +227,7 @@ value self_attention_with(
 	if (t->attention_gate == GATE_SIGMOID)
 		y = op_mul(g, y, op_sigmoid(g, linear(b, "layers.attn.gate", x, s->hidden_size, width, false)));
 	if (t->attention_gate == GATE_HEADS) {
-		value gate =
+		graph_value gate =
 			op_softplus(g, linear(b, "layers.attn.gate", x, s->hidden_size, s->heads, false)); // [batch, seq, heads]
 		y = op_mul(g, op_reshape(g, y, 4, (int64_t[]){ 0, 0, s->heads, s->head_width }), op_unsqueeze(g, gate, 3));
 		y = op_reshape(g, y, 3, (int64_t[]){ 0, 0, width });

@@ -12,7 +12,7 @@ struct build {
 	const struct spec *s; // of the part that is built now
 	const struct checkpoint *c;
 	const struct arch_graph *which;
-	value ids;                  // input_ids [batch, seq], for heads that look at them; NO_VALUE for images
+	graph_value ids;            // input_ids [batch, seq], for heads that look at them; NO_VALUE for images
 	int64_t layer, stage, item; // what # in a dialect's name stands for: one # layer; two: stage, layer; three: with item
 	const char *item_name;      // what $ in a dialect's name stands for
 	bool *read;                 // [c->weight_count]
@@ -23,20 +23,20 @@ struct build {
 // What a body reads and what it gives. A member that does not apply is NO_VALUE.
 struct body {
 	// in: one of ids, embeds, pixels, features
-	value ids;                 // i64 [batch, seq]
-	value embeds;              // [batch, seq, hidden] instead of ids, for models that put images among the tokens
-	value types;               // i64 [batch, seq]
-	value pixels;              // [batch, channels, height, width]
-	value features;            // of sound, as the family says
-	value mask;                // i64 [batch, keys], 1 where there is a token
-	value positions;           // i64 [batch, seq]; NO_VALUE: counted from 0
-	value memory, memory_mask; // a decoder's encoder states [batch, source, hidden] and their mask
-	struct cache *cache;       // NULL: none
-	struct cache *cross;       // of the keys and values of `memory`; NULL: none
+	graph_value ids;                 // i64 [batch, seq]
+	graph_value embeds;              // [batch, seq, hidden] instead of ids, for models that put images among the tokens
+	graph_value types;               // i64 [batch, seq]
+	graph_value pixels;              // [batch, channels, height, width]
+	graph_value features;            // of sound, as the family says
+	graph_value mask;                // i64 [batch, keys], 1 where there is a token
+	graph_value positions;           // i64 [batch, seq]; NO_VALUE: counted from 0
+	graph_value memory, memory_mask; // a decoder's encoder states [batch, source, hidden] and their mask
+	struct cache *cache;             // NULL: none
+	struct cache *cross;             // of the keys and values of `memory`; NULL: none
 	// out
-	value last;    // [batch, seq, hidden], after the last norm
-	value pooled;  // [batch, hidden] where the body itself pools
-	value *states; // transformers' hidden_states: after the embedding and after each layer, [state_count] of them
+	graph_value last;    // [batch, seq, hidden], after the last norm
+	graph_value pooled;  // [batch, hidden] where the body itself pools
+	graph_value *states; // transformers' hidden_states: after the embedding and after each layer, [state_count] of them
 	int64_t state_count;
 	const void *own; // what only the family's own heads know of
 };
@@ -47,8 +47,8 @@ const struct spec *part_enter(struct build *b, const char *part);
 void part_leave(struct build *b, const struct spec *outer);
 
 // For the loop over b->s->layers: io->states gets what each layer begins with, then what the last one gives.
-void states_begin(struct build *b, struct body *io, value x);
-void states_add(struct body *io, value x);
+void states_begin(struct build *b, struct body *io, graph_value x);
+void states_add(struct body *io, graph_value x);
 
 // The inputs of a decoder by itself: input_ids, attention_mask; for a causal language model position_ids and a cache too.
 void decoder_inputs(struct build *b, struct body *io);
@@ -58,105 +58,113 @@ void decoder_inputs(struct build *b, struct body *io);
 // 0 there are no past inputs.
 struct cache {
 	const char *kind;
-	value *key, *value;           // [count]: what present.N will be
-	value *past_key, *past_value; // [count]: the inputs declared so far
+	graph_value *key, *value;           // [count]: what present.N will be
+	graph_value *past_key, *past_value; // [count]: the inputs declared so far
 	// CACHE_SHARED: the inputs are buffers with room for all tokens. From the mask, whose rows must not begin with padding:
 	// the place of each row's last token, i32 [batch], and how many columns there are, i32. NO_VALUE: the plain form.
-	value row_last, row_most;
+	graph_value row_last, row_most;
 	int64_t count;
 };
 struct cache *cache_new(struct build *b, int64_t layers, const char *kind);
 // The input past_key_values.LAYER.KIND+word [batch, heads, LENGTH, width], declared when it is first asked for; word is "key" or
 // "value", LENGTH a symbol's name.
-value cache_past(struct build *b, const struct cache *cache, const char *word, int64_t heads, int64_t width, const char *length);
+graph_value cache_past(
+	struct build *b, const struct cache *cache, const char *word, int64_t heads, int64_t width, const char *length);
 int64_t cache_total(struct build *b); // past and new tokens together: a symbol, or a number where both are bound
 // k and v of the new tokens [batch, seq, kv_heads * width] become those of all, [batch, kv_heads, total_sequence_length, width].
-void cache_extend(struct build *b, struct cache *cache, value *k, value *v, int64_t kv_heads, int64_t width, int64_t value_width);
+void cache_extend(struct build *b, struct cache *cache, graph_value *k, graph_value *v, int64_t kv_heads, int64_t width,
+	int64_t value_width);
 // Attention over a cache in its shared form, with everything that was added to the scores said in other words (arch_unshared).
-value cache_attend(struct build *b, struct cache *cache, value q, value k, value v, value sink, float scale);
+graph_value cache_attend(
+	struct build *b, struct cache *cache, graph_value q, graph_value k, graph_value v, graph_value sink, float scale);
 void cache_outputs(struct build *b, const struct cache *cache); // declares present.*, after the model's own outputs
 
 // weight.c
 // STEM.SUFFIX of this shape, as float32; suffix "" for a tensor that has none. Fails when absent or of another shape.
-value weight(struct build *b, const char *stem, const char *suffix, int rank, const int64_t *dim);
+graph_value weight(struct build *b, const char *stem, const char *suffix, int rank, const int64_t *dim);
 #define WEIGHT(b, stem, suffix, ...) \
 	weight((b), (stem), (suffix), (int)(sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), (int64_t[]){ __VA_ARGS__ })
 bool weight_exists(const struct build *b, const char *stem, const char *suffix); // true in a plan
 bool weight_named(const struct build *b, const char *stem);                      // does the dialect have a word for it?
 // One row a head, each a tensor of its own (STEM.ITEM.weight [width]), as [heads, width].
-value weights_of_heads(struct build *b, const char *stem, int64_t heads, int64_t width);
+graph_value weights_of_heads(struct build *b, const char *stem, int64_t heads, int64_t width);
 // Part b->item of a tensor [items, ..] that lies in the file as one: [..], read from its place, nothing is copied.
-value weight_item(struct build *b, const char *stem, int rank, const int64_t *dim);
+graph_value weight_item(struct build *b, const char *stem, int rank, const int64_t *dim);
 // Rows of a table [rows, width] by ids [batch, seq]: [batch, seq, width].
-value embedding(struct build *b, const char *stem, value ids, int64_t rows, int64_t width);
+graph_value embedding(struct build *b, const char *stem, graph_value ids, int64_t rows, int64_t width);
 
 // x [.., in] -> [.., out]
-value linear(struct build *b, const char *stem, value x, int64_t in, int64_t out, bool bias);
-value layer_norm(struct build *b, const char *stem, value x, int64_t width);
-value rms_norm(struct build *b, const char *stem, value x, int64_t width);
-value activate(struct build *b, enum activation act, value x);
+graph_value linear(struct build *b, const char *stem, graph_value x, int64_t in, int64_t out, bool bias);
+graph_value layer_norm(struct build *b, const char *stem, graph_value x, int64_t width);
+graph_value rms_norm(struct build *b, const char *stem, graph_value x, int64_t width);
+graph_value activate(struct build *b, enum activation act, graph_value x);
 
 // attention.c
 // What is added to the scores [batch, heads, query, key]: 0 where attending is allowed, the lowest float32 elsewhere (as
 // transformers does: a row with nothing allowed then attends to everything equally).
-value mask_bidirectional(struct build *b, value attention_mask); // [batch, seq] -> [batch, 1, 1, seq]
+graph_value mask_bidirectional(struct build *b, graph_value attention_mask); // [batch, seq] -> [batch, 1, 1, seq]
 // For the last `seq` of the mask's columns: [batch, keys] -> [batch, 1, seq, keys]; window 0: none. x [batch, seq, ..]: the
 // queries.
-value mask_causal(struct build *b, value attention_mask, value x, int64_t window);
-value mask_relative(struct build *b, value mask, value ids); // + learned bias by distance: [batch, heads, seq, seq]
+graph_value mask_causal(struct build *b, graph_value attention_mask, graph_value x, int64_t window);
+graph_value mask_relative(
+	struct build *b, graph_value mask, graph_value ids); // + learned bias by distance: [batch, heads, seq, seq]
 // relative.c: STEM.weight [buckets, heads] by bucket of distance, for places [seq, 1] and [1, keys]: [1, heads, seq, keys].
 // Without both_ways keys ahead count as none away.
-value distance_bias_of(struct build *b, const char *stem, value query, value key, int64_t rows, int64_t buckets, int64_t farthest,
+graph_value distance_bias_of(struct build *b, const char *stem, graph_value query, graph_value key, int64_t rows, int64_t buckets,
+	int64_t farthest,
 	bool both_ways); // of a table of more rows
-value distance_bias(struct build *b, const char *stem, value query, value key, int64_t buckets, int64_t farthest, bool both_ways);
-value self_attention(
-	struct build *b, value x, value bias, value cos, value sin, bool qkv_bias, bool out_bias, struct cache *cache);
+graph_value distance_bias(
+	struct build *b, const char *stem, graph_value query, graph_value key, int64_t buckets, int64_t farthest, bool both_ways);
+graph_value self_attention(struct build *b, graph_value x, graph_value bias, graph_value cos, graph_value sin, bool qkv_bias,
+	bool out_bias, struct cache *cache);
 // What attention takes beside its input; each may be NO_VALUE.
 struct attention_extras {
-	value bias;        // added to the scores
-	value cos, sin;    // rotary tables
-	value query_scale; // [batch or 1, seq, 1]
-	bool turn_value;   // values are rotated too
+	graph_value bias;        // added to the scores
+	graph_value cos, sin;    // rotary tables
+	graph_value query_scale; // [batch or 1, seq, 1]
+	bool turn_value;         // values are rotated too
 };
-value self_attention_with(
-	struct build *b, value x, const struct attention_extras *e, bool qkv_bias, bool out_bias, struct cache *cache);
+graph_value self_attention_with(
+	struct build *b, graph_value x, const struct attention_extras *e, bool qkv_bias, bool out_bias, struct cache *cache);
 // Linear bias by position (ALiBi), a slope for each head, in the way that the trait alibi says: [batch or 1, heads, 1, keys].
-value mask_alibi(struct build *b, value attention_mask);
-value mask_window_both(
-	struct build *b, value attention_mask, value x, int64_t window); // |query - key| < window: [batch, 1, seq, seq]
+graph_value mask_alibi(struct build *b, graph_value attention_mask);
+graph_value mask_window_both(struct build *b, graph_value attention_mask, graph_value x,
+	int64_t window); // |query - key| < window: [batch, 1, seq, seq]
 
 // latent.c, moe.c: instead of self-attention and feed-forward
-value latent_attention(struct build *b, value x, const struct attention_extras *e, struct cache *cache);
-value mixture(struct build *b, value x);
+graph_value latent_attention(struct build *b, graph_value x, const struct attention_extras *e, struct cache *cache);
+graph_value mixture(struct build *b, graph_value x);
 
 // norm.c: the norm of the row's traits. ffn.c: STEM.gate, STEM.up, STEM.down from hidden to width and back.
-value norm(struct build *b, const char *stem, value x, int64_t width);
+graph_value norm(struct build *b, const char *stem, graph_value x, int64_t width);
 // A constant: what a norm without a weight multiplies by.
-value ones_of(struct build *b, int64_t width);
-value ffn_of(struct build *b, const char *stem, value x, int64_t width, bool bias);
+graph_value ones_of(struct build *b, int64_t width);
+graph_value ffn_of(struct build *b, const char *stem, graph_value x, int64_t width, bool bias);
 
 // rope.c: cos and sin [batch or 1, seq, 1, dim / 2], and x [batch, seq, heads * width] whose heads' first dim elements are
 // rotated by them. positions [batch, seq], or NO_VALUE: 0, 1, .. for each of x [batch, seq, ..].
-void rope_tables(struct build *b, value x, value positions, value *cos, value *sin); // of b->s->rope
-void rope_tables_of(struct build *b, const struct rope *r, int64_t dim, value x, value positions, value *cos, value *sin);
-value rope_query_scale(struct build *b, const struct rope *r, value x, value positions); // by position_beta: [batch or 1, seq, 1]
-value rope_turn(struct build *b, value x, value cos, value sin, int64_t heads);
+void rope_tables(struct build *b, graph_value x, graph_value positions, graph_value *cos, graph_value *sin); // of b->s->rope
+void rope_tables_of(struct build *b, const struct rope *r, int64_t dim, graph_value x, graph_value positions, graph_value *cos,
+	graph_value *sin);
+graph_value rope_query_scale(
+	struct build *b, const struct rope *r, graph_value x, graph_value positions); // by position_beta: [batch or 1, seq, 1]
+graph_value rope_turn(struct build *b, graph_value x, graph_value cos, graph_value sin, int64_t heads);
 
 // prenorm.c: layers that norm before each branch, without a cache; all biases there. Over all of b->s->layers into io->states and
 // io->last.
-value prenorm_layer(struct build *b, value x, value bias);
-void prenorm_layers(struct build *b, struct body *io, value x, value bias);
-value prenorm_ffn(struct build *b, const char *up, const char *down, value x);
+graph_value prenorm_layer(struct build *b, graph_value x, graph_value bias);
+void prenorm_layers(struct build *b, struct body *io, graph_value x, graph_value bias);
+graph_value prenorm_ffn(struct build *b, const char *up, const char *down, graph_value x);
 // The inputs of the two towers of dual models: input_ids and attention_mask; pixel_values [BATCH, channels, size, size].
 void text_tower_inputs(struct build *b, struct body *io);
 void vision_tower_inputs(struct build *b, struct body *io, const char *batch);
-value clip_patches(struct build *b, value pixels); // (class token and) patches + positions: [batch, tokens, hidden]
-value unit_length(struct build *b, value x);       // x / |x| over the last axis
+graph_value clip_patches(struct build *b, graph_value pixels); // (class token and) patches + positions: [batch, tokens, hidden]
+graph_value unit_length(struct build *b, graph_value x);       // x / |x| over the last axis
 // What dual models' resolve begins with: both towers and the keys beside them.
 void dual_resolve_towers(struct config *c, struct spec *s, struct arena *a);
 
 // Position ids that count tokens which are not padding, from pad_token_id + 1 (roberta and its kin): [batch, seq].
-value positions_from_pad(struct build *b, value ids);
-value first_token(struct build *b, value hidden); // [batch, seq, width] -> [batch, width]
+graph_value positions_from_pad(struct build *b, graph_value ids);
+graph_value first_token(struct build *b, graph_value hidden); // [batch, seq, width] -> [batch, width]
 
 #endif

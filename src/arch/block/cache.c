@@ -11,7 +11,7 @@ struct cache *cache_new(struct build *b, int64_t layers, const char *kind)
 {
 	struct arena *a = graph_arena(b->g);
 	struct cache *c = ARENA_NEW(a, struct cache);
-	value *values = ARENA_ARRAY(a, 4 * ((size_t)layers + 1), value);
+	graph_value *values = ARENA_ARRAY(a, 4 * ((size_t)layers + 1), graph_value);
 	*c = (struct cache){ .kind = kind,
 		.count = layers,
 		.key = values,
@@ -22,19 +22,19 @@ struct cache *cache_new(struct build *b, int64_t layers, const char *kind)
 }
 
 // [batch, seq, heads * width] -> [batch, heads, seq, width]
-static value by_head(struct graph *g, value x, int64_t heads, int64_t width)
+static graph_value by_head(struct graph *g, graph_value x, int64_t heads, int64_t width)
 {
 	return op_transpose(g, op_reshape(g, x, 4, (int64_t[]){ 0, 0, heads, width }), 4, (int[]){ 0, 2, 1, 3 });
 }
 
-value cache_past(struct build *b, const struct cache *c, const char *word, int64_t heads, int64_t width, const char *length)
+graph_value cache_past(struct build *b, const struct cache *c, const char *word, int64_t heads, int64_t width, const char *length)
 {
 	int64_t shape[] = { graph_symbol(b->g, "batch"), heads, graph_symbol(b->g, length), width };
-	value *past =
+	graph_value *past =
 		b->layer >= 0 && b->layer < c->count ? &(text_is(word, "key") ? c->past_key : c->past_value)[b->layer] : NULL;
 	if (past && past->id)
 		return *past;
-	value v = graph_input(b->g,
+	graph_value v = graph_input(b->g,
 		arena_printf(graph_arena(b->g), "past_key_values.%lld.%s%s", (long long)b->layer, c->kind, word), DTYPE_F32, 4,
 		shape);
 	if (past)
@@ -49,16 +49,17 @@ int64_t cache_total(struct build *b)
 	return past == 0 ? seq : past > 0 && seq > 0 ? past + seq : graph_symbol(g, "total_sequence_length");
 }
 
-void cache_extend(struct build *b, struct cache *c, value *k, value *v, int64_t kv_heads, int64_t width, int64_t value_width)
+void cache_extend(
+	struct build *b, struct cache *c, graph_value *k, graph_value *v, int64_t kv_heads, int64_t width, int64_t value_width)
 {
 	struct graph *g = b->g;
 	int64_t total = cache_total(b);
 	*k = by_head(g, *k, kv_heads, width);
 	*v = by_head(g, *v, kv_heads, value_width);
 	if (graph_symbol(g, "past_sequence_length") != 0) {
-		*k = op_concat(g, 2, (value[]){ cache_past(b, c, "key", kv_heads, width, "past_sequence_length"), *k }, 2);
+		*k = op_concat(g, 2, (graph_value[]){ cache_past(b, c, "key", kv_heads, width, "past_sequence_length"), *k }, 2);
 		*v = op_concat(
-			g, 2, (value[]){ cache_past(b, c, "value", kv_heads, value_width, "past_sequence_length"), *v }, 2);
+			g, 2, (graph_value[]){ cache_past(b, c, "value", kv_heads, value_width, "past_sequence_length"), *v }, 2);
 		graph_assume(g, *k, 2, total);
 		graph_assume(g, *v, 2, total);
 	}
@@ -85,7 +86,8 @@ const char *arch_unshared(const struct spec *s)
 	return NULL;
 }
 
-value cache_attend(struct build *b, struct cache *c, value q, value k, value v, value sink, float scale)
+graph_value cache_attend(
+	struct build *b, struct cache *c, graph_value q, graph_value k, graph_value v, graph_value sink, float scale)
 {
 	const struct spec *s = b->s;
 	struct shared_attention a = { .q = q,
@@ -127,19 +129,19 @@ void decoder_inputs(struct build *b, struct body *io)
 	io->cache = cache_new(b, b->s->layers, "");
 	if (graph_get_form(g)->cache != CACHE_SHARED || graph_symbol(g, "past_sequence_length") == 0 || arch_unshared(b->s))
 		return;
-	value tokens = op_sub(g, op_reduce_sum(g, io->mask, 1, false), graph_i64(g, 1));
+	graph_value tokens = op_sub(g, op_reduce_sum(g, io->mask, 1, false), graph_i64(g, 1));
 	io->cache->row_last = op_cast(g, tokens, DTYPE_I32); // [batch]
 	io->cache->row_most = op_cast(g, op_squeeze(g, op_dim(g, io->mask, 1), 0), DTYPE_I32);
 }
 
-void states_begin(struct build *b, struct body *io, value x)
+void states_begin(struct build *b, struct body *io, graph_value x)
 {
-	io->states = ARENA_ARRAY(graph_arena(b->g), (size_t)b->s->layers + 1, value);
+	io->states = ARENA_ARRAY(graph_arena(b->g), (size_t)b->s->layers + 1, graph_value);
 	io->state_count = 0;
 	states_add(io, x);
 }
 
-void states_add(struct body *io, value x)
+void states_add(struct body *io, graph_value x)
 {
 	io->states[io->state_count++] = x;
 }

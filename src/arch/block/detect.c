@@ -99,12 +99,12 @@ int64_t detect_layers(const struct spec *s, int64_t layers)
 struct detect_inputs detect_inputs(struct build *b)
 {
 	struct graph *g = b->g;
-	value pixels = pixel_input(b, b->s->channels, 0, 0);
+	graph_value pixels = pixel_input(b, b->s->channels, 0, 0);
 	int64_t shape[] = { graph_symbol(g, "batch"), graph_symbol(g, "height"), graph_symbol(g, "width") };
 	return (struct detect_inputs){ pixels, graph_input(g, "pixel_mask", DTYPE_I64, 3, shape) };
 }
 
-const value *detect_maps(struct build *b, value pixels, int64_t *count)
+const graph_value *detect_maps(struct build *b, graph_value pixels, int64_t *count)
 {
 	struct body io = { .pixels = pixels };
 	*count = 0;
@@ -115,29 +115,29 @@ const value *detect_maps(struct build *b, value pixels, int64_t *count)
 	s->row->family->body(b, &io);
 	part_leave(b, outer);
 	graph_leave(b->g);
-	value *maps = ARENA_ARRAY(graph_arena(b->g), (size_t)s->out_count + 1, value);
+	graph_value *maps = ARENA_ARRAY(graph_arena(b->g), (size_t)s->out_count + 1, graph_value);
 	for (int64_t i = 0; i < s->out_count && !graph_failed(b->g); i++)
 		maps[i] = io.states[s->out_indices[i] < io.state_count ? s->out_indices[i] : io.state_count - 1];
 	*count = s->out_count;
 	return maps;
 }
 
-value detect_mask(struct build *b, value mask, value map)
+graph_value detect_mask(struct build *b, graph_value mask, graph_value map)
 {
 	struct graph *g = b->g;
-	value x = op_unsqueeze(g, op_cast(g, mask, DTYPE_F32), 0); // [1, batch, height, width]
-	value sizes[] = { graph_i64s(g, 1, (int64_t[]){ 1 }), op_dim(g, mask, 0), op_dim(g, map, 2), op_dim(g, map, 3) };
+	graph_value x = op_unsqueeze(g, op_cast(g, mask, DTYPE_F32), 0); // [1, batch, height, width]
+	graph_value sizes[] = { graph_i64s(g, 1, (int64_t[]){ 1 }), op_dim(g, mask, 0), op_dim(g, map, 2), op_dim(g, map, 3) };
 	return op_squeeze(g, op_resize(g, x, op_concat(g, 4, sizes, 0), "nearest"), 0);
 }
 
-value detect_mask_bias(struct build *b, value mask)
+graph_value detect_mask_bias(struct build *b, graph_value mask)
 {
 	struct graph *g = b->g;
-	value flat = op_reshape(g, op_cast(g, mask, DTYPE_I64), 2, (int64_t[]){ 0, -1 });
+	graph_value flat = op_reshape(g, op_cast(g, mask, DTYPE_I64), 2, (int64_t[]){ 0, -1 });
 	return mask_bidirectional(b, flat);
 }
 
-value detect_sines(struct build *b, value x, int64_t width, double temperature)
+graph_value detect_sines(struct build *b, graph_value x, int64_t width, double temperature)
 {
 	struct graph *g = b->g;
 	float *length = GRAPH_TABLE(g, NULL, width, 1, float), *phase = GRAPH_TABLE(g, NULL, width, 1, float);
@@ -147,48 +147,49 @@ value detect_sines(struct build *b, value x, int64_t width, double temperature)
 		length[i] = powf((float)temperature, (float)(2 * (i / 2)) / (float)width);
 		phase[i] = i % 2 ? (float)M_PI_2 : 0; // cos x = sin(x + pi / 2)
 	}
-	value angle = op_div(g, x, graph_constant(g, DTYPE_F32, 1, &width, length));
+	graph_value angle = op_div(g, x, graph_constant(g, DTYPE_F32, 1, &width, length));
 	return op_sin(g, op_add(g, angle, graph_constant(g, DTYPE_F32, 1, &width, phase)));
 }
 
 // Counted over what the mask leaves, from 0 to 2 pi (Carion et al. 2020, https://arxiv.org/abs/2005.12872, appendix A.4).
-static value along(struct build *b, value mask, int axis)
+static graph_value along(struct build *b, graph_value mask, int axis)
 {
 	struct graph *g = b->g;
-	value count = op_cumsum(g, mask, axis); // [batch, height, width]
-	value all = op_add(g, op_slice(g, count, axis, -1, INT64_MAX), graph_f32(g, 1e-6f));
+	graph_value count = op_cumsum(g, mask, axis); // [batch, height, width]
+	graph_value all = op_add(g, op_slice(g, count, axis, -1, INT64_MAX), graph_f32(g, 1e-6f));
 	return op_unsqueeze(g, op_mul(g, op_div(g, count, all), graph_f32(g, (float)(2 * M_PI))), 3);
 }
 
-static value learned(struct build *b, const char *stem, value map, int axis)
+static graph_value learned(struct build *b, const char *stem, graph_value map, int axis)
 {
 	struct graph *g = b->g;
 	enum { ROWS = 50 };
-	value table = WEIGHT(b, stem, "weight", ROWS, b->s->hidden_size / 2);
+	graph_value table = WEIGHT(b, stem, "weight", ROWS, b->s->hidden_size / 2);
 	return op_slice_to(g, table, 0, graph_i64s(g, 1, (int64_t[]){ 0 }), op_dim(g, map, axis));
 }
 
-value detect_positions(struct build *b, value mask, value map)
+graph_value detect_positions(struct build *b, graph_value mask, graph_value map)
 {
 	struct graph *g = b->g;
 	const struct detect *d = b->s->own;
 	int64_t half = b->s->hidden_size / 2;
 	graph_enter(g, "positions");
-	value both;
+	graph_value both;
 	if (d->learned_positions) { // first the column's, then the row's
 		bool old = !weight_exists(b, "positions.row", "weight");
-		value x = learned(b, old ? "positions.column.old" : "positions.column", map, 3),
-		      y = learned(b, old ? "positions.row.old" : "positions.row", map, 2);
-		value each[] = { op_dim(g, map, 2), op_dim(g, map, 3), graph_i64s(g, 1, &half) };
-		value shape = op_concat(g, 3, each, 0);
+		graph_value x = learned(b, old ? "positions.column.old" : "positions.column", map, 3),
+			    y = learned(b, old ? "positions.row.old" : "positions.row", map, 2);
+		graph_value each[] = { op_dim(g, map, 2), op_dim(g, map, 3), graph_i64s(g, 1, &half) };
+		graph_value shape = op_concat(g, 3, each, 0);
 		both = op_concat(g, 2,
-			(value[]){ op_expand(g, op_unsqueeze(g, x, 0), shape), op_expand(g, op_unsqueeze(g, y, 1), shape) }, 2);
-		value all[] = { op_dim(g, map, 0), each[0], each[1], graph_i64s(g, 1, (int64_t[]){ 2 * half }) };
+			(graph_value[]){ op_expand(g, op_unsqueeze(g, x, 0), shape), op_expand(g, op_unsqueeze(g, y, 1), shape) },
+			2);
+		graph_value all[] = { op_dim(g, map, 0), each[0], each[1], graph_i64s(g, 1, (int64_t[]){ 2 * half }) };
 		both = op_expand(g, op_unsqueeze(g, both, 0), op_concat(g, 4, all, 0)); // [batch, height, width, hidden]
 	} else {
-		value y = detect_sines(b, along(b, mask, 1), half, (double)d->temperature),
-		      x = detect_sines(b, along(b, mask, 2), half, (double)d->temperature);
-		both = op_concat(g, 2, (value[]){ y, x }, 3); // [batch, height, width, hidden]
+		graph_value y = detect_sines(b, along(b, mask, 1), half, (double)d->temperature),
+			    x = detect_sines(b, along(b, mask, 2), half, (double)d->temperature);
+		both = op_concat(g, 2, (graph_value[]){ y, x }, 3); // [batch, height, width, hidden]
 	}
 	graph_leave(g);
 	return op_reshape(g, both, 3, (int64_t[]){ 0, -1, 2 * half });
@@ -199,19 +200,20 @@ static const char *word(struct build *b, const char *stem, const char *end)
 	return arena_printf(graph_arena(b->g), "%s.%s", stem, end);
 }
 
-value detect_attention(struct build *b, const char *stem, value q, value k, value v, value bias, int64_t heads)
+graph_value detect_attention(
+	struct build *b, const char *stem, graph_value q, graph_value k, graph_value v, graph_value bias, int64_t heads)
 {
 	int64_t h = b->s->hidden_size;
 	q = linear(b, word(b, stem, "q"), q, h, h, true);
 	k = linear(b, word(b, stem, "k"), k, h, h, true);
 	v = linear(b, word(b, stem, "v"), v, h, h, true);
-	value y = op_attention(b->g, q, k, v, bias, heads, heads, (float)(1 / sqrt((double)h / (double)heads)), 0);
+	graph_value y = op_attention(b->g, q, k, v, bias, heads, heads, (float)(1 / sqrt((double)h / (double)heads)), 0);
 	return linear(b, word(b, stem, "o"), y, h, h, true);
 }
 
-value detect_ffn(struct build *b, const char *stem, value x, int64_t inner)
+graph_value detect_ffn(struct build *b, const char *stem, graph_value x, int64_t inner)
 {
-	value y = activate(b, b->s->act, linear(b, word(b, stem, "up"), x, b->s->hidden_size, inner, true));
+	graph_value y = activate(b, b->s->act, linear(b, word(b, stem, "up"), x, b->s->hidden_size, inner, true));
 	return linear(b, word(b, stem, "down"), y, inner, b->s->hidden_size, true);
 }
 
@@ -219,7 +221,7 @@ value detect_ffn(struct build *b, const char *stem, value x, int64_t inner)
 //                  +--------------+         +------------------+
 // Norms first:  the norm stands before each branch, and one after the last layer.
 // Queries and keys have the positions added, values have not.
-value detect_encoder(struct build *b, value x, value positions, value bias)
+graph_value detect_encoder(struct build *b, graph_value x, graph_value positions, graph_value bias)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -227,7 +229,8 @@ value detect_encoder(struct build *b, value x, value positions, value bias)
 	bool first = s->traits.norm_first;
 	for (b->layer = 0; b->layer < detect_layers(s, d->encoder_layers) && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "encoder.%lld", (long long)b->layer);
-		value y = first ? layer_norm(b, "encoder.attn.norm", x, s->hidden_size) : x, placed = op_add(g, y, positions);
+		graph_value y = first ? layer_norm(b, "encoder.attn.norm", x, s->hidden_size) : x,
+			    placed = op_add(g, y, positions);
 		x = op_add(g, x, detect_attention(b, "encoder.attn", placed, placed, y, bias, d->encoder_heads));
 		x = first ? x : layer_norm(b, "encoder.attn.norm", x, s->hidden_size);
 		y = first ? layer_norm(b, "encoder.ffn.norm", x, s->hidden_size) : x;
@@ -238,7 +241,7 @@ value detect_encoder(struct build *b, value x, value positions, value bias)
 	return first ? layer_norm(b, "encoder.norm", x, s->hidden_size) : x;
 }
 
-value detect_mlp(struct build *b, const char *stem, value x, int64_t layers, int64_t inner, int64_t out)
+graph_value detect_mlp(struct build *b, const char *stem, graph_value x, int64_t layers, int64_t inner, int64_t out)
 {
 	int64_t layer = b->layer;
 	for (b->layer = 0; b->layer < layers && !graph_failed(b->g); b->layer++) {
@@ -250,15 +253,15 @@ value detect_mlp(struct build *b, const char *stem, value x, int64_t layers, int
 	return x;
 }
 
-value detect_queries(struct build *b, const char *stem, int64_t count, int64_t width)
+graph_value detect_queries(struct build *b, const char *stem, int64_t count, int64_t width)
 {
 	return op_unsqueeze(b->g, WEIGHT(b, stem, "weight", count, width), 0);
 }
 
-value detect_zeros(struct build *b, value like_batch, int64_t count, int64_t width)
+graph_value detect_zeros(struct build *b, graph_value like_batch, int64_t count, int64_t width)
 {
 	struct graph *g = b->g;
-	value zero = graph_constant(g, DTYPE_F32, 3, (int64_t[]){ 1, 1, 1 }, &(float){ 0 });
+	graph_value zero = graph_constant(g, DTYPE_F32, 3, (int64_t[]){ 1, 1, 1 }, &(float){ 0 });
 	return op_expand(g, zero,
-		op_concat(g, 2, (value[]){ op_dim(g, like_batch, 0), graph_i64s(g, 2, (int64_t[]){ count, width }) }, 0));
+		op_concat(g, 2, (graph_value[]){ op_dim(g, like_batch, 0), graph_i64s(g, 2, (int64_t[]){ count, width }) }, 0));
 }

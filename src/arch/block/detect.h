@@ -23,37 +23,39 @@ int64_t detect_layers(const struct spec *s, int64_t layers);
 
 // What the heads of detectors read beside io->last, as io->own.
 struct detected {
-	value memory, mask, map, point; // point: where a query looks [batch, queries, 2]; NO_VALUE in DETR
-	const value *maps, *states;     // the backbone's maps [map_count], the decoder's states [state_count]
+	graph_value memory, mask, map, point; // point: where a query looks [batch, queries, 2]; NO_VALUE in DETR
+	const graph_value *maps, *states;     // the backbone's maps [map_count], the decoder's states [state_count]
 	int64_t map_count;
 	int state_count;
 };
 enum { DETECT_WITHIN = 1 }; // a head's flag: in that class the detector is a part, with all its names
 
 struct detect_inputs {
-	value pixels, mask;
+	graph_value pixels, mask;
 }; // mask i64 [batch, height, width], 1 where there is an image
 struct detect_inputs detect_inputs(struct build *b);
 // The feature maps that the backbone was asked for, [*count].
-const value *detect_maps(struct build *b, value pixels, int64_t *count);
-value detect_mask(struct build *b, value mask, value map);      // the mask on the map's grid: f32 [batch, height, width]
-value detect_mask_bias(struct build *b, value mask);            // -> [batch, 1, 1, height*width], for op_attention
-value detect_positions(struct build *b, value mask, value map); // [batch, height*width, hidden]
+const graph_value *detect_maps(struct build *b, graph_value pixels, int64_t *count);
+graph_value detect_mask(
+	struct build *b, graph_value mask, graph_value map);     // the mask on the map's grid: f32 [batch, height, width]
+graph_value detect_mask_bias(struct build *b, graph_value mask); // -> [batch, 1, 1, height*width], for op_attention
+graph_value detect_positions(struct build *b, graph_value mask, graph_value map); // [batch, height*width, hidden]
 // Sines of x [.., 1] times 2 pi (when not yet) in `width` wave lengths: [.., width], sine and cosine side by side.
-value detect_sines(struct build *b, value x, int64_t width, double temperature);
+graph_value detect_sines(struct build *b, graph_value x, int64_t width, double temperature);
 
 // STEM.q, .k, .v, .o; hidden x hidden each.
-value detect_attention(struct build *b, const char *stem, value q, value k, value v, value bias, int64_t heads);
-value detect_ffn(struct build *b, const char *stem, value x, int64_t inner); // STEM.up, .down
+graph_value detect_attention(
+	struct build *b, const char *stem, graph_value q, graph_value k, graph_value v, graph_value bias, int64_t heads);
+graph_value detect_ffn(struct build *b, const char *stem, graph_value x, int64_t inner); // STEM.up, .down
 // x + y, normed as the model does: after (STEM.norm over the sum) or, where norms come first, not at all.
-value detect_encoder(struct build *b, value x, value positions, value bias);
+graph_value detect_encoder(struct build *b, graph_value x, graph_value positions, graph_value bias);
 // STEM with # for the number of each of `layers` linear layers, relu between them.
-value detect_mlp(struct build *b, const char *stem, value x, int64_t layers, int64_t inner, int64_t out);
-value detect_queries(struct build *b, const char *stem, int64_t count, int64_t width); // a table as [1, count, width]
-value detect_zeros(struct build *b, value like_batch, int64_t count, int64_t width);   // [batch, count, width] of 0
+graph_value detect_mlp(struct build *b, const char *stem, graph_value x, int64_t layers, int64_t inner, int64_t out);
+graph_value detect_queries(struct build *b, const char *stem, int64_t count, int64_t width);     // a table as [1, count, width]
+graph_value detect_zeros(struct build *b, graph_value like_batch, int64_t count, int64_t width); // [batch, count, width] of 0
 
 // mask_head.c: masks [batch, queries, height, width] of the queries' states.
-value detect_segments(
-	struct build *b, value states, value memory, value mask, value projected, const value *maps, int64_t map_count);
+graph_value detect_segments(struct build *b, graph_value states, graph_value memory, graph_value mask, graph_value projected,
+	const graph_value *maps, int64_t map_count);
 
 #endif

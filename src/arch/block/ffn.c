@@ -8,39 +8,39 @@
 
 // A learned curve (Huang and Schlag 2024, https://arxiv.org/abs/2411.13010): above 0: ap x^2 + beta x; below:
 // an (expm1(min(x, eps)) - x) + beta x, with ap = softplus(alpha_p), an = beta + softplus(alpha_n).
-static value xielu(struct build *b, const char *stem, value x)
+static graph_value xielu(struct build *b, const char *stem, graph_value x)
 {
 	struct graph *g = b->g;
-	value beta = weight(b, stem, "beta", 0, NULL), eps = weight(b, stem, "eps", 0, NULL);
-	value ap = op_softplus(g, WEIGHT(b, stem, "alpha_p", 1)),
-	      an = op_add(g, beta, op_softplus(g, WEIGHT(b, stem, "alpha_n", 1)));
-	value straight = op_mul(g, x, beta);
-	value above = op_add(g, op_mul(g, op_mul(g, x, x), ap), straight);
-	value curve = op_sub(g, op_sub(g, op_exp(g, op_min(g, x, eps)), graph_f32(g, 1)), x);
-	value below = op_add(g, op_mul(g, curve, an), straight);
+	graph_value beta = weight(b, stem, "beta", 0, NULL), eps = weight(b, stem, "eps", 0, NULL);
+	graph_value ap = op_softplus(g, WEIGHT(b, stem, "alpha_p", 1)),
+		    an = op_add(g, beta, op_softplus(g, WEIGHT(b, stem, "alpha_n", 1)));
+	graph_value straight = op_mul(g, x, beta);
+	graph_value above = op_add(g, op_mul(g, op_mul(g, x, x), ap), straight);
+	graph_value curve = op_sub(g, op_sub(g, op_exp(g, op_min(g, x, eps)), graph_f32(g, 1)), x);
+	graph_value below = op_add(g, op_mul(g, curve, an), straight);
 	return op_where(g, op_greater(g, x, graph_f32(g, 0)), above, below);
 }
 
-value ffn_of(struct build *b, const char *stem, value x, int64_t width, bool bias)
+graph_value ffn_of(struct build *b, const char *stem, graph_value x, int64_t width, bool bias)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	struct arena *a = graph_arena(g);
 	const char *gate_up = arena_printf(a, "%s.gate_up", stem), *down = arena_printf(a, "%s.down", stem);
-	value gate, up;
+	graph_value gate, up;
 	if (s->traits.plain_ffn) {
 		gate = linear(b, arena_printf(a, "%s.up", stem), x, s->hidden_size, width, bias);
 		up = NO_VALUE;
 	} else if (weight_named(b, gate_up)) {
-		value both = linear(b, gate_up, x, s->hidden_size, 2 * width, bias);
+		graph_value both = linear(b, gate_up, x, s->hidden_size, 2 * width, bias);
 		gate = op_slice(g, both, -1, 0, width);
 		up = op_slice(g, both, -1, width, 2 * width);
 	} else {
 		gate = linear(b, arena_printf(a, "%s.gate", stem), x, s->hidden_size, width, bias);
 		up = linear(b, arena_printf(a, "%s.up", stem), x, s->hidden_size, width, bias);
 	}
-	value y = s->act == ACT_XIELU ? xielu(b, arena_printf(a, "%s.act", stem), gate)
-				      : activate(b, s->act, gate); // [batch, seq, width]
+	graph_value y = s->act == ACT_XIELU ? xielu(b, arena_printf(a, "%s.act", stem), gate)
+					    : activate(b, s->act, gate); // [batch, seq, width]
 	if (up.id)
 		y = op_mul(g, y, up);
 	if (s->traits.inner_norm)

@@ -2,7 +2,7 @@
 // Blocks of models that look at images (image.h). What a model is made of them is the families' business.
 #include "arch/block/image.h"
 
-value pixel_input(struct build *b, int64_t channels, int64_t height, int64_t width)
+graph_value pixel_input(struct build *b, int64_t channels, int64_t height, int64_t width)
 {
 	struct graph *g = b->g;
 	int64_t h = graph_symbol(g, "height"), w = graph_symbol(g, "width");
@@ -25,7 +25,7 @@ void image_hints(struct input_hints *out, int64_t height, int64_t width)
 	hint(out, "width", width);
 }
 
-value conv(struct build *b, const char *stem, value x, struct conv c)
+graph_value conv(struct build *b, const char *stem, graph_value x, struct conv c)
 {
 	struct graph *g = b->g;
 	int64_t stride = c.stride ? c.stride : 1, dilation = c.dilation ? c.dilation : 1, group = c.group ? c.group : 1;
@@ -38,44 +38,44 @@ value conv(struct build *b, const char *stem, value x, struct conv c)
 			(long long)c.out, (long long)group);
 		return NO_VALUE;
 	}
-	value w = WEIGHT(b, stem, "weight", c.out, in / group, c.kernel, c.kernel);
-	value bias = c.bias ? WEIGHT(b, stem, "bias", c.out) : NO_VALUE;
+	graph_value w = WEIGHT(b, stem, "weight", c.out, in / group, c.kernel, c.kernel);
+	graph_value bias = c.bias ? WEIGHT(b, stem, "bias", c.out) : NO_VALUE;
 	const int64_t strides[] = { stride, stride }, pads[] = { pad, pad, pad, pad }, dilations[] = { dilation, dilation };
 	return op_conv(g, x, w, bias, 2, strides, c.pad == PAD_SAME ? NULL : pads, dilations, group);
 }
 
-value batch_norm(struct build *b, const char *stem, value x, double epsilon)
+graph_value batch_norm(struct build *b, const char *stem, graph_value x, double epsilon)
 {
 	if (graph_failed(b->g))
 		return NO_VALUE;
 	int64_t n = value_dim(b->g, x, 1);
-	value w = WEIGHT(b, stem, "weight", n), bias = WEIGHT(b, stem, "bias", n);
-	value mean = WEIGHT(b, stem, "running_mean", n), variance = WEIGHT(b, stem, "running_var", n);
+	graph_value w = WEIGHT(b, stem, "weight", n), bias = WEIGHT(b, stem, "bias", n);
+	graph_value mean = WEIGHT(b, stem, "running_mean", n), variance = WEIGHT(b, stem, "running_var", n);
 	return op_batch_norm(b->g, x, w, bias, mean, variance, (float)epsilon);
 }
 
-value conv_norm(struct build *b, const char *conv_stem, const char *norm_stem, value x, struct conv c, double epsilon,
+graph_value conv_norm(struct build *b, const char *conv_stem, const char *norm_stem, graph_value x, struct conv c, double epsilon,
 	enum activation act)
 {
 	return activate(b, act, batch_norm(b, norm_stem, conv(b, conv_stem, x, c), epsilon));
 }
 
-value layer_norm_eps(struct build *b, const char *stem, value x, double epsilon)
+graph_value layer_norm_eps(struct build *b, const char *stem, graph_value x, double epsilon)
 {
 	if (graph_failed(b->g))
 		return NO_VALUE;
 	int64_t n = value_dim(b->g, x, -1);
-	value w = WEIGHT(b, stem, "weight", n);
+	graph_value w = WEIGHT(b, stem, "weight", n);
 	return op_layer_norm(b->g, x, w, WEIGHT(b, stem, "bias", n), (float)epsilon);
 }
 
-value map_norm(struct build *b, const char *stem, value x, double epsilon)
+graph_value map_norm(struct build *b, const char *stem, graph_value x, double epsilon)
 {
-	value y = layer_norm_eps(b, stem, op_transpose(b->g, x, 4, (int[]){ 0, 2, 3, 1 }), epsilon);
+	graph_value y = layer_norm_eps(b, stem, op_transpose(b->g, x, 4, (int[]){ 0, 2, 3, 1 }), epsilon);
 	return op_transpose(b->g, y, 4, (int[]){ 0, 3, 1, 2 });
 }
 
-value tokens_of(struct build *b, value map)
+graph_value tokens_of(struct build *b, graph_value map)
 {
 	struct graph *g = b->g;
 	if (graph_failed(g))
@@ -83,40 +83,40 @@ value tokens_of(struct build *b, value map)
 	return op_transpose(g, op_reshape(g, map, 3, (int64_t[]){ 0, value_dim(g, map, 1), -1 }), 3, (int[]){ 0, 2, 1 });
 }
 
-value map_of(struct build *b, value tokens, value like)
+graph_value map_of(struct build *b, graph_value tokens, graph_value like)
 {
 	struct graph *g = b->g;
 	if (graph_failed(g))
 		return NO_VALUE;
 	int64_t width = value_dim(g, tokens, 2);
-	value shape[] = { op_dim(g, like, 0), graph_i64s(g, 1, &width), op_dim(g, like, 2), op_dim(g, like, 3) };
+	graph_value shape[] = { op_dim(g, like, 0), graph_i64s(g, 1, &width), op_dim(g, like, 2), op_dim(g, like, 3) };
 	return op_reshape_to(g, op_transpose(g, tokens, 3, (int[]){ 0, 2, 1 }), op_concat(g, 4, shape, 0));
 }
 
-value map_of_grid(struct build *b, value tokens, value height, value width)
+graph_value map_of_grid(struct build *b, graph_value tokens, graph_value height, graph_value width)
 {
 	struct graph *g = b->g;
 	if (graph_failed(g))
 		return NO_VALUE;
-	value shape[] = { op_dim(g, tokens, 0), graph_i64s(g, 1, (int64_t[]){ value_dim(g, tokens, 2) }), height, width };
+	graph_value shape[] = { op_dim(g, tokens, 0), graph_i64s(g, 1, (int64_t[]){ value_dim(g, tokens, 2) }), height, width };
 	return op_reshape_to(g, op_transpose(g, tokens, 3, (int[]){ 0, 2, 1 }), op_concat(g, 4, shape, 0));
 }
 
-value map_of_size(struct build *b, value tokens, int64_t height, int64_t width)
+graph_value map_of_size(struct build *b, graph_value tokens, int64_t height, int64_t width)
 {
 	return map_of_grid(b, tokens, graph_i64s(b->g, 1, &height), graph_i64s(b->g, 1, &width));
 }
 
-value resized_like(struct build *b, value x, value like, const char *mode)
+graph_value resized_like(struct build *b, graph_value x, graph_value like, const char *mode)
 {
 	struct graph *g = b->g;
-	value sizes[] = { op_dim(g, x, 0), op_dim(g, x, 1), op_dim(g, like, 2), op_dim(g, like, 3) };
+	graph_value sizes[] = { op_dim(g, x, 0), op_dim(g, x, 1), op_dim(g, like, 2), op_dim(g, like, 3) };
 	return op_resize(g, x, op_concat(g, 4, sizes, 0), mode);
 }
 
 // How much each of `from` old places counts for each of `to` new ones, f32 [to, from]: cubic with a = -1/2, stretched where the
 // result is smaller (torch's interpolate with antialias=True; Keys 1981).
-static value smooth_weights(struct build *b, int64_t from, value to)
+static graph_value smooth_weights(struct build *b, int64_t from, graph_value to)
 {
 	struct graph *g = b->g;
 	float *place = GRAPH_TABLE(g, NULL, from, 1, float);
@@ -124,28 +124,29 @@ static value smooth_weights(struct build *b, int64_t from, value to)
 		return NO_VALUE;
 	for (int64_t i = 0; i < from; i++)
 		place[i] = (float)i + 0.5f;
-	value old = graph_constant(g, DTYPE_F32, 2, (int64_t[]){ 1, from }, place), half = graph_f32(g, 0.5f);
-	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, to, 0), graph_i64(g, 1));
-	value scale = op_div(g, graph_f32(g, (float)from), op_cast(g, op_squeeze(g, to, 0), DTYPE_F32));
-	value centre = op_unsqueeze(g, op_mul(g, op_add(g, op_cast(g, at, DTYPE_F32), half), scale), 1); // [to, 1]
-	value x = op_div(g, op_abs(g, op_sub(g, old, centre)), op_max(g, scale, graph_f32(g, 1)));       // [to, from]
-	value near = op_add(
+	graph_value old = graph_constant(g, DTYPE_F32, 2, (int64_t[]){ 1, from }, place), half = graph_f32(g, 0.5f);
+	graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, to, 0), graph_i64(g, 1));
+	graph_value scale = op_div(g, graph_f32(g, (float)from), op_cast(g, op_squeeze(g, to, 0), DTYPE_F32));
+	graph_value centre = op_unsqueeze(g, op_mul(g, op_add(g, op_cast(g, at, DTYPE_F32), half), scale), 1); // [to, 1]
+	graph_value x = op_div(g, op_abs(g, op_sub(g, old, centre)), op_max(g, scale, graph_f32(g, 1)));       // [to, from]
+	graph_value near = op_add(
 		g, op_mul(g, op_mul(g, op_sub(g, op_mul(g, x, graph_f32(g, 1.5f)), graph_f32(g, 2.5f)), x), x), graph_f32(g, 1));
-	value far = op_mul(g, op_add(g, op_mul(g, op_sub(g, graph_f32(g, 2.5f), op_mul(g, x, half)), x), graph_f32(g, -4)), x);
+	graph_value far =
+		op_mul(g, op_add(g, op_mul(g, op_sub(g, graph_f32(g, 2.5f), op_mul(g, x, half)), x), graph_f32(g, -4)), x);
 	far = op_where(g, op_less(g, x, graph_f32(g, 2)), op_add(g, far, graph_f32(g, 2)), graph_f32(g, 0));
-	value w = op_where(g, op_less(g, x, graph_f32(g, 1)), near, far);
+	graph_value w = op_where(g, op_less(g, x, graph_f32(g, 1)), near, far);
 	return op_div(g, w, op_reduce_sum(g, w, 1, true));
 }
 
-static value smooth(struct build *b, value grid, int64_t rows, int64_t cols, value to_rows, value to_cols)
+static graph_value smooth(struct build *b, graph_value grid, int64_t rows, int64_t cols, graph_value to_rows, graph_value to_cols)
 {
 	struct graph *g = b->g;
-	value y = op_matmul(g, smooth_weights(b, rows, to_rows), grid); // [1, width, to_rows, cols]
+	graph_value y = op_matmul(g, smooth_weights(b, rows, to_rows), grid); // [1, width, to_rows, cols]
 	return op_matmul(g, y, op_transpose(g, smooth_weights(b, cols, to_cols), 2, (int[]){ 1, 0 }));
 }
 
-value grid_positions(
-	struct build *b, value table, int64_t special, int64_t rows, int64_t cols, value to_rows, value to_cols, const char *mode)
+graph_value grid_positions(struct build *b, graph_value table, int64_t special, int64_t rows, int64_t cols, graph_value to_rows,
+	graph_value to_cols, const char *mode)
 {
 	struct graph *g = b->g;
 	if (graph_failed(g))
@@ -156,25 +157,25 @@ value grid_positions(
 			(long long)(value_dim(g, table, 1) - special), (long long)rows, (long long)cols);
 		return table;
 	}
-	value grid = op_reshape(g, op_slice(g, table, 1, special, INT64_MAX), 4, (int64_t[]){ 1, rows, cols, width });
+	graph_value grid = op_reshape(g, op_slice(g, table, 1, special, INT64_MAX), 4, (int64_t[]){ 1, rows, cols, width });
 	grid = op_transpose(g, grid, 4, (int[]){ 0, 3, 1, 2 });
 	bool is_smooth = text_is(mode, "smooth");
-	value other =
-		op_resize(g, grid, op_concat(g, 3, (value[]){ graph_i64s(g, 2, (int64_t[]){ 1, width }), to_rows, to_cols }, 0),
-			is_smooth ? "cubic" : mode);
+	graph_value other = op_resize(g, grid,
+		op_concat(g, 3, (graph_value[]){ graph_i64s(g, 2, (int64_t[]){ 1, width }), to_rows, to_cols }, 0),
+		is_smooth ? "cubic" : mode);
 	if (other.id == grid.id)
 		return table;
 	if (is_smooth)
 		other = smooth(b, grid, rows, cols, to_rows, to_cols);
 	grid = op_reshape(g, op_transpose(g, other, 4, (int[]){ 0, 2, 3, 1 }), 3, (int64_t[]){ 1, -1, width });
-	return special ? op_concat(g, 2, (value[]){ op_slice(g, table, 1, 0, special), grid }, 1) : grid;
+	return special ? op_concat(g, 2, (graph_value[]){ op_slice(g, table, 1, 0, special), grid }, 1) : grid;
 }
 
-value each_image(struct build *b, value vector, value pixels)
+graph_value each_image(struct build *b, graph_value vector, graph_value pixels)
 {
 	struct graph *g = b->g;
 	if (graph_failed(g))
 		return NO_VALUE;
-	value rest = graph_i64s(g, 2, (int64_t[]){ value_dim(g, vector, 1), value_dim(g, vector, 2) });
-	return op_expand(g, vector, op_concat(g, 2, (value[]){ op_dim(g, pixels, 0), rest }, 0));
+	graph_value rest = graph_i64s(g, 2, (int64_t[]){ value_dim(g, vector, 1), value_dim(g, vector, 2) });
+	return op_expand(g, vector, op_concat(g, 2, (graph_value[]){ op_dim(g, pixels, 0), rest }, 0));
 }

@@ -8,7 +8,7 @@
 
 // pixel_values [batch, channels, height, width]. The symbols "height" and "width" come first where they are bound to numbers;
 // else the size is as given, and open where that is 0.
-value pixel_input(struct build *b, int64_t channels, int64_t height, int64_t width);
+graph_value pixel_input(struct build *b, int64_t channels, int64_t height, int64_t width);
 
 // For a family that takes images of any size: the size of synthetic ones.
 void image_hints(struct input_hints *out, int64_t height, int64_t width);
@@ -22,25 +22,25 @@ struct conv {
 	bool bias;
 };
 enum { PAD_NONE = -1, PAD_SAME = -2 };
-value conv(struct build *b, const char *stem, value x, struct conv c);
-value batch_norm(struct build *b, const char *stem, value x, double epsilon);
-value conv_norm(struct build *b, const char *conv_stem, const char *norm_stem, value x, struct conv c, double epsilon,
+graph_value conv(struct build *b, const char *stem, graph_value x, struct conv c);
+graph_value batch_norm(struct build *b, const char *stem, graph_value x, double epsilon);
+graph_value conv_norm(struct build *b, const char *conv_stem, const char *norm_stem, graph_value x, struct conv c, double epsilon,
 	enum activation act);
-value map_norm(struct build *b, const char *stem, value x, double epsilon);       // layer norm over a map's channels
-value layer_norm_eps(struct build *b, const char *stem, value x, double epsilon); // over the last axis
+graph_value map_norm(struct build *b, const char *stem, graph_value x, double epsilon);       // layer norm over a map's channels
+graph_value layer_norm_eps(struct build *b, const char *stem, graph_value x, double epsilon); // over the last axis
 
-value tokens_of(struct build *b, value map);             // [batch, height*width, channels]
-value map_of(struct build *b, value tokens, value like); // back to the height and width of `like`
-value map_of_size(struct build *b, value tokens, int64_t height, int64_t width);
-value map_of_grid(struct build *b, value tokens, value height, value width); // i64 [1] each
+graph_value tokens_of(struct build *b, graph_value map);                   // [batch, height*width, channels]
+graph_value map_of(struct build *b, graph_value tokens, graph_value like); // back to the height and width of `like`
+graph_value map_of_size(struct build *b, graph_value tokens, int64_t height, int64_t width);
+graph_value map_of_grid(struct build *b, graph_value tokens, graph_value height, graph_value width); // i64 [1] each
 // x resized to height and width of `like`; mode as op_resize.
-value resized_like(struct build *b, value x, value like, const char *mode);
+graph_value resized_like(struct build *b, graph_value x, graph_value like, const char *mode);
 
 // Learned positions [1, special + rows*cols, width], on a grid of another size when the image has it; to_rows, to_cols: i64 [1].
 // mode: as op_resize, or "smooth" for torch's bicubic with antialias.
-value grid_positions(struct build *b, value table, int64_t special, int64_t rows, int64_t cols, value to_rows, value to_cols,
-	const char *mode);
+graph_value grid_positions(struct build *b, graph_value table, int64_t special, int64_t rows, int64_t cols, graph_value to_rows,
+	graph_value to_cols, const char *mode);
 // A learned vector [1, n, width] for each image: [batch, n, width].
-value each_image(struct build *b, value vector, value pixels);
+graph_value each_image(struct build *b, graph_value vector, graph_value pixels);
 
 #endif

@@ -12,48 +12,48 @@
 #include "arch/block/detect.h"
 
 // Scores of all heads and places of a query together make one softmax.
-static value attention(struct build *b, value states, value memory, value mask)
+static graph_value attention(struct build *b, graph_value states, graph_value memory, graph_value mask)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct detect *d = s->own;
 	int64_t h = s->hidden_size, heads = d->encoder_heads, width = h / heads;
-	value q = linear(b, "masks.q", states, h, h, true),
-	      k = linear(b, "masks.k", memory, h, h, true); // [batch, places, hidden]
+	graph_value q = linear(b, "masks.q", states, h, h, true),
+		    k = linear(b, "masks.k", memory, h, h, true); // [batch, places, hidden]
 	q = op_transpose(g, op_reshape(g, q, 4, (int64_t[]){ 0, 0, heads, width }), 4, (int[]){ 0, 2, 1, 3 });
 	k = op_transpose(g, op_reshape(g, k, 4, (int64_t[]){ 0, 0, heads, width }), 4, (int[]){ 0, 2, 3, 1 });
-	value scores = op_matmul(g, op_scale(g, q, (float)(1 / sqrt((double)width))), k); // [batch, heads, queries, places]
+	graph_value scores = op_matmul(g, op_scale(g, q, (float)(1 / sqrt((double)width))), k); // [batch, heads, queries, places]
 	scores = op_add(g, op_transpose(g, scores, 4, (int[]){ 0, 2, 1, 3 }), detect_mask_bias(b, mask));
-	value whole = op_softmax(g, op_reshape(g, scores, 3, (int64_t[]){ 0, d->queries, -1 }), -1);
-	value shape[] = { op_dim(g, states, 0), graph_i64s(g, 2, (int64_t[]){ d->queries, heads }), op_dim(g, mask, 1),
+	graph_value whole = op_softmax(g, op_reshape(g, scores, 3, (int64_t[]){ 0, d->queries, -1 }), -1);
+	graph_value shape[] = { op_dim(g, states, 0), graph_i64s(g, 2, (int64_t[]){ d->queries, heads }), op_dim(g, mask, 1),
 		op_dim(g, mask, 2) };
 	return op_reshape_to(g, whole, op_concat(g, 4, shape, 0));
 }
 
 // [batch, channels, height, width] -> [batch*queries, channels, height, width]
-static value each_query(struct build *b, value map)
+static graph_value each_query(struct build *b, graph_value map)
 {
 	struct graph *g = b->g;
 	if (graph_failed(g))
 		return NO_VALUE;
 	int64_t queries = ((const struct detect *)b->s->own)->queries, channels = value_dim(g, map, 1);
-	value shape[] = { op_dim(g, map, 0), graph_i64s(g, 2, (int64_t[]){ queries, channels }), op_dim(g, map, 2),
+	graph_value shape[] = { op_dim(g, map, 0), graph_i64s(g, 2, (int64_t[]){ queries, channels }), op_dim(g, map, 2),
 		op_dim(g, map, 3) };
-	value all = op_expand(g, op_unsqueeze(g, map, 1), op_concat(g, 4, shape, 0));
-	value flat[] = { graph_i64s(g, 2, (int64_t[]){ -1, channels }), op_dim(g, map, 2), op_dim(g, map, 3) };
+	graph_value all = op_expand(g, op_unsqueeze(g, map, 1), op_concat(g, 4, shape, 0));
+	graph_value flat[] = { graph_i64s(g, 2, (int64_t[]){ -1, channels }), op_dim(g, map, 2), op_dim(g, map, 3) };
 	return op_reshape_to(g, all, op_concat(g, 3, flat, 0));
 }
 
-static value block(struct build *b, int64_t number, value x, int64_t out)
+static graph_value block(struct build *b, int64_t number, graph_value x, int64_t out)
 {
 	b->layer = number;
-	value y = conv(b, "masks.conv", x, (struct conv){ .out = out, .kernel = 3, .bias = true });
-	value w = WEIGHT(b, "masks.norm", "weight", out), bias = WEIGHT(b, "masks.norm", "bias", out);
+	graph_value y = conv(b, "masks.conv", x, (struct conv){ .out = out, .kernel = 3, .bias = true });
+	graph_value w = WEIGHT(b, "masks.norm", "weight", out), bias = WEIGHT(b, "masks.norm", "bias", out);
 	return activate(b, b->s->act, op_group_norm(b->g, y, out < 8 ? out : 8, w, bias, 1e-5f));
 }
 
-value detect_segments(
-	struct build *b, value states, value memory, value mask, value projected, const value *maps, int64_t map_count)
+graph_value detect_segments(struct build *b, graph_value states, graph_value memory, graph_value mask, graph_value projected,
+	const graph_value *maps, int64_t map_count)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -66,23 +66,23 @@ value detect_segments(
 		return NO_VALUE;
 	}
 	graph_enter(g, "masks");
-	value look = attention(b, states, memory, mask);
-	value flat[] = { graph_i64s(g, 2, (int64_t[]){ -1, heads }), op_dim(g, mask, 1), op_dim(g, mask, 2) };
+	graph_value look = attention(b, states, memory, mask);
+	graph_value flat[] = { graph_i64s(g, 2, (int64_t[]){ -1, heads }), op_dim(g, mask, 1), op_dim(g, mask, 2) };
 	look = op_reshape_to(g, look, op_concat(g, 3, flat, 0)); // [batch*queries, heads, height, width]
-	value both = op_concat(g, 2, (value[]){ each_query(b, projected), look }, 1);
-	value x = block(b, 1, both, h + heads);
+	graph_value both = op_concat(g, 2, (graph_value[]){ each_query(b, projected), look }, 1);
+	graph_value x = block(b, 1, both, h + heads);
 	x = block(b, 2, x, h / 2);
 	for (int64_t i = 0; i < 3; i++) {
 		b->layer = i + 1;
-		value finer =
+		graph_value finer =
 			conv(b, "masks.adapter", maps[2 - i], (struct conv){ .out = h >> (i + 1), .kernel = 1, .bias = true });
 		x = op_add(g, each_query(b, finer), resized_like(b, x, finer, "nearest"));
 		x = block(b, i + 3, x, h >> (i + 2));
 	}
 	x = conv(b, "masks.out", x, (struct conv){ .out = 1, .kernel = 3, .bias = true }); // [batch*queries, 1, height, width]
 	b->layer = layer;
-	value shape[] = { graph_i64s(g, 2, (int64_t[]){ -1, ((const struct detect *)s->own)->queries }), op_dim(g, maps[0], 2),
-		op_dim(g, maps[0], 3) };
+	graph_value shape[] = { graph_i64s(g, 2, (int64_t[]){ -1, ((const struct detect *)s->own)->queries }),
+		op_dim(g, maps[0], 2), op_dim(g, maps[0], 3) };
 	graph_leave(g);
 	return op_reshape_to(g, x, op_concat(g, 3, shape, 0));
 }

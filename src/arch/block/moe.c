@@ -12,62 +12,62 @@
 #include "arch/block/block.h"
 
 // The greatest k along the last axis: the kth of them, [.., 1].
-static value kth_greatest(struct graph *g, value x, int64_t k)
+static graph_value kth_greatest(struct graph *g, graph_value x, int64_t k)
 {
 	return op_slice(g, op_topk(g, x, k), -1, k - 1, k);
 }
 
 // Experts outside the top_groups best groups cannot be chosen. A group is worth its two best experts, or its best.
-static value within_groups(struct build *b, value choice)
+static graph_value within_groups(struct build *b, graph_value choice)
 {
 	struct graph *g = b->g;
 	const struct moe *m = b->s->moe;
 	if (m->groups <= 1)
 		return choice;
 	int64_t each = m->experts / m->groups, best = m->group_of_two ? 2 : 1;
-	value grouped = op_reshape(g, choice, 4, (int64_t[]){ 0, 0, m->groups, each });
-	value worth = op_reduce_sum(g, op_topk(g, grouped, best), -1, false); // [batch, seq, groups]
-	value in = op_less_or_equal(g, kth_greatest(g, worth, m->top_groups), worth);
-	value kept = op_where(g, op_unsqueeze(g, in, 3), grouped, graph_f32(g, -FLT_MAX));
+	graph_value grouped = op_reshape(g, choice, 4, (int64_t[]){ 0, 0, m->groups, each });
+	graph_value worth = op_reduce_sum(g, op_topk(g, grouped, best), -1, false); // [batch, seq, groups]
+	graph_value in = op_less_or_equal(g, kth_greatest(g, worth, m->top_groups), worth);
+	graph_value kept = op_where(g, op_unsqueeze(g, in, 3), grouped, graph_f32(g, -FLT_MAX));
 	return op_reshape(g, kept, 3, (int64_t[]){ 0, 0, m->experts });
 }
 
 // One step of the sparse mixer (Liu et al. 2024, https://arxiv.org/abs/2409.12136): the best of `scores`, weighed against those
 // within 2 * jitter of it only. taken: what an earlier step chose, or NO_VALUE. *best: what this step chose.
-static value mix_best(struct build *b, value scores, value taken, value *best)
+static graph_value mix_best(struct build *b, graph_value scores, graph_value taken, graph_value *best)
 {
 	struct graph *g = b->g;
-	value low = graph_f32(g, -FLT_MAX);
-	value left = taken.id ? op_where(g, taken, low, scores) : scores;
-	value max = op_reduce_max(g, left, -1, true);
-	value ratio = op_div(g, op_sub(g, max, scores), op_max(g, op_abs(g, scores), max));
-	value far = op_greater(g, ratio, graph_f32(g, (float)(2 * b->s->moe->jitter)));
+	graph_value low = graph_f32(g, -FLT_MAX);
+	graph_value left = taken.id ? op_where(g, taken, low, scores) : scores;
+	graph_value max = op_reduce_max(g, left, -1, true);
+	graph_value ratio = op_div(g, op_sub(g, max, scores), op_max(g, op_abs(g, scores), max));
+	graph_value far = op_greater(g, ratio, graph_f32(g, (float)(2 * b->s->moe->jitter)));
 	*best = op_less_or_equal(g, max, left);
 	return op_where(g, *best, op_softmax(g, op_where(g, far, low, left), -1), graph_f32(g, 0));
 }
 
 // How much of each expert's result a token gets: [batch, seq, experts].
-static value route(struct build *b, value x)
+static graph_value route(struct build *b, graph_value x)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct moe *m = s->moe;
-	value logits = linear(b, "layers.moe.router", x, s->hidden_size, m->experts, m->router_bias);
+	graph_value logits = linear(b, "layers.moe.router", x, s->hidden_size, m->experts, m->router_bias);
 	if (m->sparse_mixer) {
-		value first, second, weights = mix_best(b, logits, NO_VALUE, &first);
+		graph_value first, second, weights = mix_best(b, logits, NO_VALUE, &first);
 		return op_add(g, weights, mix_best(b, logits, first, &second));
 	}
-	value scores = m->sigmoid ? op_sigmoid(g, logits) : op_softmax(g, logits, -1);
-	value choice = m->by_logits ? logits : scores;
+	graph_value scores = m->sigmoid ? op_sigmoid(g, logits) : op_softmax(g, logits, -1);
+	graph_value choice = m->by_logits ? logits : scores;
 	if (weight_named(b, "layers.moe.choice_bias")) {
 		bool flat = !m->choice_bias_row;
-		value bias = flat ? WEIGHT(b, "layers.moe.choice_bias", "", m->experts)
-				  : WEIGHT(b, "layers.moe.choice_bias", "", 1, m->experts);
+		graph_value bias = flat ? WEIGHT(b, "layers.moe.choice_bias", "", m->experts)
+					: WEIGHT(b, "layers.moe.choice_bias", "", 1, m->experts);
 		choice = op_add(g, choice, flat ? bias : op_reshape(g, bias, 1, &m->experts));
 	}
 	choice = within_groups(b, choice);
-	value chosen = op_less_or_equal(g, kth_greatest(g, choice, m->top_k), choice);
-	value weights = op_where(g, chosen, scores, graph_f32(g, 0));
+	graph_value chosen = op_less_or_equal(g, kth_greatest(g, choice, m->top_k), choice);
+	graph_value weights = op_where(g, chosen, scores, graph_f32(g, 0));
 	if (m->normalise)
 		weights = op_div(g, weights, op_add(g, op_reduce_sum(g, weights, -1, true), graph_f32(g, 1e-20f)));
 	return op_scale(g, weights, (float)m->scale);
@@ -75,23 +75,23 @@ static value route(struct build *b, value x)
 
 // gate and up of one tensor, halves or (clamped_swiglu) side by side; all experts' tensors in one, [experts, out, in] or
 // [experts, in, out].
-static value expert_of_stack(struct build *b, value x)
+static graph_value expert_of_stack(struct build *b, graph_value x)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct moe *m = s->moe;
 	int64_t e = m->experts, h = s->hidden_size, f = m->width;
 	bool in_out = m->in_out, bias = m->clamped_swiglu;
-	value (*multiply)(struct graph *, value, value, value) = in_out ? op_linear_in_out : op_linear;
-	value w = weight_item(b, "layers.moe.experts.gate_up", 3, (int64_t[]){ e, in_out ? h : 2 * f, in_out ? 2 * f : h });
-	value both = multiply(
+	graph_value (*multiply)(struct graph *, graph_value, graph_value, graph_value) = in_out ? op_linear_in_out : op_linear;
+	graph_value w = weight_item(b, "layers.moe.experts.gate_up", 3, (int64_t[]){ e, in_out ? h : 2 * f, in_out ? 2 * f : h });
+	graph_value both = multiply(
 		g, x, w, bias ? weight_item(b, "layers.moe.experts.gate_up_bias", 2, (int64_t[]){ e, 2 * f }) : NO_VALUE);
-	value y;
+	graph_value y;
 	if (m->clamped_swiglu) {
-		value pairs = op_reshape(g, both, 4, (int64_t[]){ 0, 0, f, 2 }), limit = graph_f32(g, (float)m->limit);
-		value gate = op_min(g, op_squeeze(g, op_slice(g, pairs, 3, 0, 1), 3), limit);
-		value up = op_max(g, op_min(g, op_squeeze(g, op_slice(g, pairs, 3, 1, 2), 3), limit), op_neg(g, limit));
-		value glu = op_mul(g, gate, op_sigmoid(g, op_scale(g, gate, (float)m->alpha)));
+		graph_value pairs = op_reshape(g, both, 4, (int64_t[]){ 0, 0, f, 2 }), limit = graph_f32(g, (float)m->limit);
+		graph_value gate = op_min(g, op_squeeze(g, op_slice(g, pairs, 3, 0, 1), 3), limit);
+		graph_value up = op_max(g, op_min(g, op_squeeze(g, op_slice(g, pairs, 3, 1, 2), 3), limit), op_neg(g, limit));
+		graph_value glu = op_mul(g, gate, op_sigmoid(g, op_scale(g, gate, (float)m->alpha)));
 		y = op_mul(g, op_add(g, up, graph_f32(g, 1)), glu);
 	} else
 		y = op_mul(g, activate(b, s->act, op_slice(g, both, 2, 0, f)), op_slice(g, both, 2, f, 2 * f));
@@ -99,24 +99,24 @@ static value expert_of_stack(struct build *b, value x)
 	return multiply(g, y, w, bias ? weight_item(b, "layers.moe.experts.down_bias", 2, (int64_t[]){ e, h }) : NO_VALUE);
 }
 
-value mixture(struct build *b, value x)
+graph_value mixture(struct build *b, graph_value x)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct moe *m = s->moe;
 	bool stacked = weight_named(b, "layers.moe.experts.gate_up");
 	graph_enter(g, "moe");
-	value weights = route(b, x), sum = NO_VALUE;
+	graph_value weights = route(b, x), sum = NO_VALUE;
 	for (b->item = 0; b->item < m->experts && !graph_failed(b->g); b->item++) {
 		graph_enter(g, "expert.%lld", (long long)b->item);
-		value y = stacked ? expert_of_stack(b, x) : ffn_of(b, "layers.moe.expert", x, m->width, false);
+		graph_value y = stacked ? expert_of_stack(b, x) : ffn_of(b, "layers.moe.expert", x, m->width, false);
 		y = op_mul(g, y, op_slice(g, weights, 2, b->item, b->item + 1));
 		sum = sum.id ? op_add(g, sum, y) : y;
 		graph_leave(g);
 	}
 	if (m->shared_width) {
 		graph_enter(g, "shared");
-		value y = ffn_of(b, "layers.moe.shared", x, m->shared_width, s->traits.ffn_bias);
+		graph_value y = ffn_of(b, "layers.moe.shared", x, m->shared_width, s->traits.ffn_bias);
 		if (weight_named(b, "layers.moe.shared_gate"))
 			y = op_mul(g, y, op_sigmoid(g, linear(b, "layers.moe.shared_gate", x, s->hidden_size, 1, false)));
 		sum = op_add(g, sum, y);

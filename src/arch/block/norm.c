@@ -2,23 +2,23 @@
 // The norm that a row's traits name: RMS norm or layer norm, with a weight, 1 + weight, no bias, or nothing learned at all.
 #include "arch/block/block.h"
 
-value ones_of(struct build *b, int64_t width)
+graph_value ones_of(struct build *b, int64_t width)
 {
 	struct graph *g = b->g;
 	struct arena passing = { 0 }; // every layer asks for it again
 	float *ones = GRAPH_TABLE(g, &passing, width, 1, float);
 	for (int64_t i = 0; ones && i < width; i++)
 		ones[i] = 1;
-	value all = graph_constant(g, DTYPE_F32, 1, &width, ones);
+	graph_value all = graph_constant(g, DTYPE_F32, 1, &width, ones);
 	arena_done(&passing);
 	return all;
 }
 
-value norm(struct build *b, const char *stem, value x, int64_t width)
+graph_value norm(struct build *b, const char *stem, graph_value x, int64_t width)
 {
 	struct graph *g = b->g;
 	const struct traits *t = &b->s->traits;
-	value w;
+	graph_value w;
 	if (t->norm_no_weight) {
 		w = ones_of(b, width);
 	} else {
@@ -27,6 +27,6 @@ value norm(struct build *b, const char *stem, value x, int64_t width)
 	}
 	if (!t->layer_norm)
 		return op_rms_norm(g, x, w, (float)b->s->norm_eps);
-	value bias = t->norm_no_weight || t->norm_no_bias ? NO_VALUE : WEIGHT(b, stem, "bias", width);
+	graph_value bias = t->norm_no_weight || t->norm_no_bias ? NO_VALUE : WEIGHT(b, stem, "bias", width);
 	return op_layer_norm(g, x, w, bias, (float)b->s->norm_eps);
 }

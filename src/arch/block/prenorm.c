@@ -5,19 +5,19 @@
 //      +---------------------+  +---------------------------+
 #include "arch/block/block.h"
 
-value prenorm_ffn(struct build *b, const char *up, const char *down, value x)
+graph_value prenorm_ffn(struct build *b, const char *up, const char *down, graph_value x)
 {
 	const struct spec *s = b->s;
-	value y = activate(b, s->act, linear(b, up, x, s->hidden_size, s->ffn_size, true)); // [.., ffn]
+	graph_value y = activate(b, s->act, linear(b, up, x, s->hidden_size, s->ffn_size, true)); // [.., ffn]
 	return linear(b, down, y, s->ffn_size, s->hidden_size, true);
 }
 
-value prenorm_layer(struct build *b, value x, value bias)
+graph_value prenorm_layer(struct build *b, graph_value x, graph_value bias)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	graph_enter(g, "attn");
-	value y = layer_norm(b, "layers.attn.norm", x, s->hidden_size);
+	graph_value y = layer_norm(b, "layers.attn.norm", x, s->hidden_size);
 	x = op_add(g, self_attention(b, y, bias, NO_VALUE, NO_VALUE, true, true, NULL), x);
 	graph_leave(g);
 	graph_enter(g, "ffn");
@@ -27,7 +27,7 @@ value prenorm_layer(struct build *b, value x, value bias)
 	return x;
 }
 
-void prenorm_layers(struct build *b, struct body *io, value x, value bias)
+void prenorm_layers(struct build *b, struct body *io, graph_value x, graph_value bias)
 {
 	states_begin(b, io, x);
 	for (b->layer = 0; b->layer < b->s->layers && !graph_failed(b->g); b->layer++) {

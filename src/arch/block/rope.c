@@ -68,7 +68,8 @@ static double frequencies(const struct rope *r, int64_t dim, float *out)
 
 // Theta grows with the length beyond max_position_embeddings: theta * r^(dim/(dim-2)), r = factor*n/max - (factor-1), so each
 // inverse frequency is multiplied by r^(-2i/(dim-2)); r is 1 up to max_position_embeddings. length: f32 [1].
-static value dynamic_frequencies(struct build *b, const struct rope *rope, int64_t dim, value inverse, value length)
+static graph_value dynamic_frequencies(
+	struct build *b, const struct rope *rope, int64_t dim, graph_value inverse, graph_value length)
 {
 	struct graph *g = b->g;
 	double max = (double)b->s->max_positions;
@@ -78,13 +79,13 @@ static value dynamic_frequencies(struct build *b, const struct rope *rope, int64
 	for (int64_t i = 0; i < dim / 2; i++)
 		power[i] = (float)(-2.0 * (double)i / (double)(dim - 2));
 	length = op_max(g, length, graph_f32(g, (float)max));
-	value r =
+	graph_value r =
 		op_sub(g, op_mul(g, length, graph_f32(g, (float)(rope->factor / max))), graph_f32(g, (float)(rope->factor - 1)));
 	return op_mul(g, inverse, op_pow(g, r, graph_constant(g, DTYPE_F32, 1, (int64_t[]){ dim / 2 }, power)));
 }
 
 // The short factors up to original_max_position_embeddings, the long ones for every position of a longer text.
-static value longrope_frequencies(struct build *b, const struct rope *rope, int64_t dim, const float *f, value length)
+static graph_value longrope_frequencies(struct build *b, const struct rope *rope, int64_t dim, const float *f, graph_value length)
 {
 	struct graph *g = b->g;
 	float *table = GRAPH_TABLE(g, NULL, dim, 1, float);
@@ -94,12 +95,12 @@ static value longrope_frequencies(struct build *b, const struct rope *rope, int6
 		table[i] = (float)(f[i] / (float)rope->short_factors[i]);
 		table[dim / 2 + i] = (float)(f[i] / (float)rope->long_factors[i]);
 	}
-	value is_long = op_greater(g, length, graph_f32(g, (float)rope->original_max_positions)); // [1]
-	value rows = graph_constant(g, DTYPE_F32, 2, (int64_t[]){ 2, dim / 2 }, table);
+	graph_value is_long = op_greater(g, length, graph_f32(g, (float)rope->original_max_positions)); // [1]
+	graph_value rows = graph_constant(g, DTYPE_F32, 2, (int64_t[]){ 2, dim / 2 }, table);
 	return op_where(g, is_long, op_gather(g, rows, graph_i64(g, 1), 0), op_gather(g, rows, graph_i64(g, 0), 0));
 }
 
-static value counted_from_zero(struct build *b, value x)
+static graph_value counted_from_zero(struct build *b, graph_value x)
 {
 	struct graph *g = b->g;
 	return op_unsqueeze(g, op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1)), 0);
@@ -108,7 +109,8 @@ static value counted_from_zero(struct build *b, value x)
 enum { NEAR = 64 };
 
 // Rows [count, dim/2] of cos and sin at 0, step, 2 step ...
-static void turns(struct graph *g, const float *f, int64_t half, int64_t count, int64_t step, value *cos_rows, value *sin_rows)
+static void turns(
+	struct graph *g, const float *f, int64_t half, int64_t count, int64_t step, graph_value *cos_rows, graph_value *sin_rows)
 {
 	float *c = GRAPH_TABLE(g, NULL, count, half, float), *s = GRAPH_TABLE(g, NULL, count, half, float);
 	*cos_rows = *sin_rows = NO_VALUE;
@@ -126,14 +128,14 @@ static void turns(struct graph *g, const float *f, int64_t half, int64_t count, 
 
 // graph_form.sine_tables. A position is NEAR * far + near; the angles of both parts are looked up and added by the addition
 // theorems, so that the tables have max / NEAR + NEAR rows. at: f32 [batch or 1, seq, 1]; cos, sin: [batch or 1, seq, 1, dim/2].
-static void looked_up(struct build *b, const float *f, int64_t half, value at, value *cos, value *sin)
+static void looked_up(struct build *b, const float *f, int64_t half, graph_value at, graph_value *cos, graph_value *sin)
 {
 	struct graph *g = b->g;
 	int64_t reach = value_dim(g, at, 1), most = b->s->max_positions > reach ? b->s->max_positions : reach;
-	value far = op_floor(g, op_scale(g, at, 1.0f / NEAR)), near = op_sub(g, at, op_scale(g, far, NEAR));
-	value part[2] = { far, near }, c[2], s[2];
+	graph_value far = op_floor(g, op_scale(g, at, 1.0f / NEAR)), near = op_sub(g, at, op_scale(g, far, NEAR));
+	graph_value part[2] = { far, near }, c[2], s[2];
 	for (int i = 0; i < 2; i++) {
-		value rows = op_cast(g, part[i], DTYPE_I64); // [batch or 1, seq, 1]
+		graph_value rows = op_cast(g, part[i], DTYPE_I64); // [batch or 1, seq, 1]
 		turns(g, f, half, i ? NEAR : most / NEAR + 1, i ? 1 : NEAR, &c[i], &s[i]);
 		c[i] = op_gather(g, c[i], rows, 0), s[i] = op_gather(g, s[i], rows, 0); // [batch or 1, seq, 1, dim/2]
 	}
@@ -141,11 +143,11 @@ static void looked_up(struct build *b, const float *f, int64_t half, value at, v
 	*sin = op_add(g, op_mul(g, s[0], c[1]), op_mul(g, c[0], s[1]));
 }
 
-static void longrope_looked_up(
-	struct build *b, const struct rope *rope, int64_t dim, const float *f, value at, value length, value *cos, value *sin)
+static void longrope_looked_up(struct build *b, const struct rope *rope, int64_t dim, const float *f, graph_value at,
+	graph_value length, graph_value *cos, graph_value *sin)
 {
 	struct graph *g = b->g;
-	value is_long = op_greater(g, length, graph_f32(g, (float)rope->original_max_positions)), c[2], s[2]; // [1]
+	graph_value is_long = op_greater(g, length, graph_f32(g, (float)rope->original_max_positions)), c[2], s[2]; // [1]
 	float *own = GRAPH_TABLE(g, NULL, dim, 1, float);
 	*cos = *sin = NO_VALUE;
 	if (!own)
@@ -159,7 +161,8 @@ static void longrope_looked_up(
 	*sin = op_where(g, is_long, s[1], s[0]);
 }
 
-void rope_tables_of(struct build *b, const struct rope *rope, int64_t dim, value x, value positions, value *cos, value *sin)
+void rope_tables_of(struct build *b, const struct rope *rope, int64_t dim, graph_value x, graph_value positions, graph_value *cos,
+	graph_value *sin)
 {
 	struct graph *g = b->g;
 	float *f = GRAPH_TABLE(g, NULL, dim, 1, float);
@@ -170,14 +173,14 @@ void rope_tables_of(struct build *b, const struct rope *rope, int64_t dim, value
 	float scale = (float)frequencies(rope, dim, f);
 	if (!positions.id)
 		positions = counted_from_zero(b, x);
-	value at = op_unsqueeze(g, op_cast(g, positions, DTYPE_F32), 2); // [batch or 1, seq, 1]
-	value inverse = graph_constant(g, DTYPE_F32, 1, (int64_t[]){ dim / 2 }, f);
+	graph_value at = op_unsqueeze(g, op_cast(g, positions, DTYPE_F32), 2); // [batch or 1, seq, 1]
+	graph_value inverse = graph_constant(g, DTYPE_F32, 1, (int64_t[]){ dim / 2 }, f);
 	// Dynamic frequencies follow the length: no table holds them. Above a million positions tables would outgrow the graph.
 	bool tables = graph_get_form(g)->sine_tables && rope->kind != ROPE_DYNAMIC && b->s->max_positions <= 1 << 20;
 	if (rope->kind == ROPE_DYNAMIC || rope->kind == ROPE_LONGROPE) {
-		value last =
+		graph_value last =
 			op_reduce_max(g, op_reshape(g, op_cast(g, positions, DTYPE_F32), 1, (int64_t[]){ -1 }), 0, true); // [1]
-		value length = op_add(g, last, graph_f32(g, 1));
+		graph_value length = op_add(g, last, graph_f32(g, 1));
 		if (tables)
 			longrope_looked_up(b, rope, dim, f, at, length, cos, sin);
 		else
@@ -189,7 +192,7 @@ void rope_tables_of(struct build *b, const struct rope *rope, int64_t dim, value
 	if (tables)
 		inverse = NO_VALUE;
 	if (inverse.id) {
-		value angle = op_unsqueeze(g, op_mul(g, at, inverse), 2); // [batch or 1, seq, 1, dim/2]
+		graph_value angle = op_unsqueeze(g, op_mul(g, at, inverse), 2); // [batch or 1, seq, 1, dim/2]
 		*cos = op_cos(g, angle), *sin = op_sin(g, angle);
 	}
 	*cos = op_scale(g, *cos, scale);
@@ -197,48 +200,48 @@ void rope_tables_of(struct build *b, const struct rope *rope, int64_t dim, value
 	graph_leave(g);
 }
 
-void rope_tables(struct build *b, value x, value positions, value *cos, value *sin)
+void rope_tables(struct build *b, graph_value x, graph_value positions, graph_value *cos, graph_value *sin)
 {
 	const struct rope *r = &b->s->rope;
 	rope_tables_of(b, r, r->dim ? r->dim : b->s->head_width, x, positions, cos, sin);
 }
 
 // 1 + beta * log(1 + floor(position / original_max_positions)): [batch or 1, seq, 1]
-value rope_query_scale(struct build *b, const struct rope *r, value x, value positions)
+graph_value rope_query_scale(struct build *b, const struct rope *r, graph_value x, graph_value positions)
 {
 	struct graph *g = b->g;
 	graph_enter(g, "rope");
 	if (!positions.id)
 		positions = counted_from_zero(b, x);
-	value times = op_cast(g, op_div(g, positions, graph_i64(g, r->original_max_positions)), DTYPE_F32);
-	value log = op_log(g, op_add(g, times, graph_f32(g, 1)));
-	value scale = op_add(g, op_mul(g, log, graph_f32(g, (float)r->position_beta)), graph_f32(g, 1));
+	graph_value times = op_cast(g, op_div(g, positions, graph_i64(g, r->original_max_positions)), DTYPE_F32);
+	graph_value log = op_log(g, op_add(g, times, graph_f32(g, 1)));
+	graph_value scale = op_add(g, op_mul(g, log, graph_f32(g, (float)r->position_beta)), graph_f32(g, 1));
 	graph_leave(g);
 	return op_unsqueeze(g, scale, 2);
 }
 
 //   x [batch, seq, heads, dim] = (a, b), halves of the last axis      ->      (a cos - b sin, b cos + a sin)
 //   interleaved: a and b are the even and the odd elements. What lies after dim of a head stays as it is.
-value rope_turn(struct build *b, value x, value cos, value sin, int64_t heads)
+graph_value rope_turn(struct build *b, graph_value x, graph_value cos, graph_value sin, int64_t heads)
 {
 	struct graph *g = b->g;
 	if (graph_failed(g))
 		return NO_VALUE;
 	int64_t all = value_dim(g, x, -1), width = all / heads, dim = 2 * value_dim(g, cos, -1);
 	x = op_reshape(g, x, 4, (int64_t[]){ 0, 0, heads, width });
-	value low, high, rest = NO_VALUE;
+	graph_value low, high, rest = NO_VALUE;
 	bool interleaved = b->s->traits.interleaved_rope;
 	if (dim < width) {
 		rest = op_slice(g, x, 3, dim, width);
 		x = interleaved ? op_slice(g, x, 3, 0, dim) : x;
 	}
 	if (interleaved) {
-		value pairs = op_reshape(g, x, 5, (int64_t[]){ 0, 0, heads, dim / 2, 2 });
+		graph_value pairs = op_reshape(g, x, 5, (int64_t[]){ 0, 0, heads, dim / 2, 2 });
 		low = op_slice(g, pairs, 4, 0, 1), high = op_slice(g, pairs, 4, 1, 2); // [batch, seq, heads, dim/2, 1]
 		cos = op_unsqueeze(g, cos, 4), sin = op_unsqueeze(g, sin, 4);
 	} else
 		low = op_slice(g, x, 3, 0, dim / 2), high = op_slice(g, x, 3, dim / 2, dim);
-	value rotated[] = {
+	graph_value rotated[] = {
 		op_sub(g, op_mul(g, low, cos), op_mul(g, high, sin)),
 		op_add(g, op_mul(g, high, cos), op_mul(g, low, sin)),
 		rest,

@@ -23,19 +23,20 @@ static const char *join(struct build *b, const char *stem, const char *word)
 }
 
 // [batch, seq, heads * width] -> [batch, heads, seq, width]
-static value by_head(struct graph *g, value x, int64_t heads, int64_t width)
+static graph_value by_head(struct graph *g, graph_value x, int64_t heads, int64_t width)
 {
 	return op_transpose(g, op_reshape(g, x, 4, (int64_t[]){ 0, 0, heads, width }), 4, (int[]){ 0, 2, 1, 3 });
 }
 
-value attend(struct build *b, const char *stem, value x, value from, value bias, struct cache *cache, unsigned biases)
+graph_value attend(struct build *b, const char *stem, graph_value x, graph_value from, graph_value bias, struct cache *cache,
+	unsigned biases)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t e = s->head_width, width = s->heads * e, kv_width = s->kv_heads * e;
 	// Scores that nothing divides: such models are initialised with smaller queries instead (T5's init by d_kv^-0.5).
 	b->gain = s->attention_scale == 1 ? 1 / sqrt((double)e) : 0;
-	value q = linear(b, join(b, stem, "q"), x, s->hidden_size, width, biases & BIAS_Q), k, v; // [batch, seq, heads*e]
+	graph_value q = linear(b, join(b, stem, "q"), x, s->hidden_size, width, biases & BIAS_Q), k, v; // [batch, seq, heads*e]
 	b->gain = 0;
 	if (from.id || !cache) { // without either there was an error before
 		k = linear(
@@ -47,8 +48,8 @@ value attend(struct build *b, const char *stem, value x, value from, value bias,
 			k = by_head(g, k, s->kv_heads, e);
 			v = by_head(g, v, s->kv_heads, e);
 			if (cache->past_key[b->layer].id) { // one of the two is empty
-				k = op_concat(g, 2, (value[]){ cache->past_key[b->layer], k }, 2);
-				v = op_concat(g, 2, (value[]){ cache->past_value[b->layer], v }, 2);
+				k = op_concat(g, 2, (graph_value[]){ cache->past_key[b->layer], k }, 2);
+				v = op_concat(g, 2, (graph_value[]){ cache->past_value[b->layer], v }, 2);
 			}
 			cache->key[b->layer] = k;
 			cache->value[b->layer] = v;
@@ -57,25 +58,26 @@ value attend(struct build *b, const char *stem, value x, value from, value bias,
 		k = cache_past(b, cache, "key", s->kv_heads, e, "encoder_sequence");
 		v = cache_past(b, cache, "value", s->kv_heads, e, "encoder_sequence");
 	}
-	value y = op_attention(g, q, k, v, bias, s->heads, s->kv_heads, (float)s->attention_scale, (float)s->attention_softcap);
+	graph_value y =
+		op_attention(g, q, k, v, bias, s->heads, s->kv_heads, (float)s->attention_scale, (float)s->attention_softcap);
 	return linear(b, join(b, stem, "o"), y, width, s->hidden_size, biases & BIAS_O);
 }
 
-void decoder_places(struct build *b, const struct body *io, value *query, value *key)
+void decoder_places(struct build *b, const struct body *io, graph_value *query, graph_value *key)
 {
 	struct graph *g = b->g;
-	value zero = graph_i64(g, 0), one = graph_i64(g, 1), seq = op_squeeze(g, op_dim(g, io->embeds, 1), 0);
+	graph_value zero = graph_i64(g, 0), one = graph_i64(g, 1), seq = op_squeeze(g, op_dim(g, io->embeds, 1), 0);
 	bool has_past = io->cache && io->cache->past_key[0].id;
-	value past = has_past ? op_squeeze(g, op_dim(g, io->cache->past_key[0], 2), 0) : zero,
-	      all = has_past ? op_add(g, past, seq) : seq;
-	value at = op_range(g, past, all, one), every = op_range(g, zero, all, one);
+	graph_value past = has_past ? op_squeeze(g, op_dim(g, io->cache->past_key[0], 2), 0) : zero,
+		    all = has_past ? op_add(g, past, seq) : seq;
+	graph_value at = op_range(g, past, all, one), every = op_range(g, zero, all, one);
 	graph_assume(g, at, 0, value_dim(g, io->embeds, 1));
 	graph_assume(g, every, 0, has_past ? cache_total(b) : value_dim(g, io->embeds, 1));
 	*query = op_unsqueeze(g, at, 1);
 	*key = op_unsqueeze(g, every, 0);
 }
 
-value causal_bias(struct build *b, value query, value key)
+graph_value causal_bias(struct build *b, graph_value query, graph_value key)
 {
 	return op_where(b->g, op_less_or_equal(b->g, key, query), graph_f32(b->g, 0), graph_f32(b->g, -FLT_MAX));
 }
@@ -136,25 +138,25 @@ static void source(struct build *b, const struct seq2seq *f, struct body *io)
 }
 
 // ids one place to the right, after the start token
-static value shifted(struct build *b, const struct seq2seq *f, value ids)
+static graph_value shifted(struct build *b, const struct seq2seq *f, graph_value ids)
 {
 	struct graph *g = b->g;
 	if (f->start < 0 && !f->start_wraps)
 		graph_fail(g, STATUS_BAD_INPUT,
 			"config.json: decoder_start_token_id is missing: the decoder reads the text behind it");
-	value start; // [batch, 1]
+	graph_value start; // [batch, 1]
 	if (f->start_wraps) {
-		value is_token = op_cast(g, op_not(g, op_equal(g, ids, graph_i64(g, b->s->pad_token_id))), DTYPE_I64);
+		graph_value is_token = op_cast(g, op_not(g, op_equal(g, ids, graph_i64(g, b->s->pad_token_id))), DTYPE_I64);
 		start = op_gather_nd(g, ids, op_sub(g, op_reduce_sum(g, is_token, 1, true), graph_i64(g, 1)), 1);
 		start = op_unsqueeze(g, start, 1);
 	} else
 		start = op_add(g, op_mul(g, op_slice(g, ids, 1, 0, 1), graph_i64(g, 0)), graph_i64(g, f->start));
-	value both = op_concat(g, 2, (value[]){ start, op_slice(g, ids, 1, 0, -1) }, 1);
+	graph_value both = op_concat(g, 2, (graph_value[]){ start, op_slice(g, ids, 1, 0, -1) }, 1);
 	graph_assume(g, both, 1, value_dim(g, ids, 1));
 	return both;
 }
 
-static value logits(struct build *b, const struct seq2seq *f, value hidden)
+static graph_value logits(struct build *b, const struct seq2seq *f, graph_value hidden)
 {
 	struct graph *g = b->g;
 	const struct spec *whole = b->s, *half = part_of(whole, "decoder");
@@ -164,26 +166,26 @@ static value logits(struct build *b, const struct seq2seq *f, value hidden)
 	const char *stem = "head.lm.out";
 	if (b->plan ? whole->tied : !weight_exists(b, stem, "weight"))
 		b->s = table_of(b, f, "decoder", &stem);
-	value w = WEIGHT(b, stem, "weight", half->vocab_size, half->embedding_size);
+	graph_value w = WEIGHT(b, stem, "weight", half->vocab_size, half->embedding_size);
 	b->s = whole;
-	value bias = NO_VALUE;
+	graph_value bias = NO_VALUE;
 	if (f->head_bias && weight_exists(b, "head.lm.bias", "")) // a buffer that some files leave out: zeros
 		bias = op_reshape(g, WEIGHT(b, "head.lm.bias", "", 1, half->vocab_size), 1, (int64_t[]){ half->vocab_size });
-	value y = op_linear_output(g, hidden, w, bias);
+	graph_value y = op_linear_output(g, hidden, w, bias);
 	graph_leave(g);
 	return y; // [batch, seq, vocab]
 }
 
 // The state at the last end of sequence, through a dense layer
-static value classify(struct build *b, const struct seq2seq *f, value hidden)
+static graph_value classify(struct build *b, const struct seq2seq *f, graph_value hidden)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	graph_enter(g, "head");
-	value is_end = op_cast(g, op_equal(g, b->ids, graph_i64(g, f->eos)), DTYPE_I64);
-	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, b->ids, 1), 0), graph_i64(g, 1));
-	value last = op_argmax(g, op_mul(g, is_end, at), 1, true); // [batch, 1]
-	value x = op_gather_nd(g, hidden, last, 1);                // [batch, hidden]
+	graph_value is_end = op_cast(g, op_equal(g, b->ids, graph_i64(g, f->eos)), DTYPE_I64);
+	graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, b->ids, 1), 0), graph_i64(g, 1));
+	graph_value last = op_argmax(g, op_mul(g, is_end, at), 1, true); // [batch, 1]
+	graph_value x = op_gather_nd(g, hidden, last, 1);                // [batch, hidden]
 	x = op_tanh(g, linear(b, "head.sequence.dense", x, s->hidden_size, s->hidden_size, true));
 	x = linear(b, "head.sequence.out", x, s->hidden_size, s->labels, true);
 	graph_leave(g);
@@ -237,7 +239,7 @@ static void build_whole(struct build *b, const struct seq2seq *f)
 	if (part_of(b->s, "decoder") && !twice)
 		dec.ids = graph_input(g, "decoder_input_ids", DTYPE_I64, 2,
 			(int64_t[]){ graph_symbol(g, "batch"), graph_symbol(g, "decoder_sequence") });
-	value frames = enc.mask; // as given: an encoder may count it over
+	graph_value frames = enc.mask; // as given: an encoder may count it over
 	run_half(b, f, "encoder", &enc);
 	if (!part_of(b->s, "decoder")) {
 		head_build(b, &enc);
@@ -257,15 +259,15 @@ static void build_whole(struct build *b, const struct seq2seq *f)
 static void merge(struct build *b, struct body *io, int64_t layers)
 {
 	struct graph *g = b->g;
-	value use = op_cast(g, graph_input(g, "use_cache_branch", DTYPE_BOOL, 1, (int64_t[]){ 1 }), DTYPE_I64),
-	      zero = graph_i64s(g, 1, (int64_t[]){ 0 });
+	graph_value use = op_cast(g, graph_input(g, "use_cache_branch", DTYPE_BOOL, 1, (int64_t[]){ 1 }), DTYPE_I64),
+		    zero = graph_i64s(g, 1, (int64_t[]){ 0 });
 	for (int64_t i = 0; i < layers; i++) {
-		value *const past[] = { &io->cache->past_key[i], &io->cache->past_value[i], &io->cross->past_key[i],
+		graph_value *const past[] = { &io->cache->past_key[i], &io->cache->past_value[i], &io->cross->past_key[i],
 			&io->cross->past_value[i] };
 		for (int k = 0; k < 4; k++)
 			*past[k] = op_slice_to(g, *past[k], 2, zero, op_mul(g, op_dim(g, *past[k], 2), use));
 	}
-	value done = op_mul(g, op_dim(g, io->memory, 1), use), all = graph_i64s(g, 1, (int64_t[]){ INT64_MAX });
+	graph_value done = op_mul(g, op_dim(g, io->memory, 1), use), all = graph_i64s(g, 1, (int64_t[]){ INT64_MAX });
 	io->memory = op_slice_to(g, io->memory, 1, done, all);
 }
 

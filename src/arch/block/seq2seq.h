@@ -77,18 +77,19 @@ void resolve_halves(struct spec *s, struct arena *a, const struct halves_sizes *
 // STEM.q of x, STEM.k and STEM.v of `from`, STEM.o of what they give. `from` is x itself: self-attention, whose cache grows; else
 // the encoder's states, or NO_VALUE when the cache has their keys and values already.
 enum { BIAS_Q = 1, BIAS_K = 2, BIAS_V = 4, BIAS_O = 8, BIAS_ALL = 15 };
-value attend(struct build *b, const char *stem, value x, value from, value bias, struct cache *cache, unsigned biases);
+graph_value attend(struct build *b, const char *stem, graph_value x, graph_value from, graph_value bias, struct cache *cache,
+	unsigned biases);
 
 // Where the new tokens stand among all: i64 [seq, 1] and [1, keys]; and what keeps each from looking ahead, [seq, keys].
-void decoder_places(struct build *b, const struct body *io, value *query, value *key);
-value causal_bias(struct build *b, value query, value key);
+void decoder_places(struct build *b, const struct body *io, graph_value *query, graph_value *key);
+graph_value causal_bias(struct build *b, graph_value query, graph_value key);
 
 // seq2seq_layers.c: io->mask, cache, cross, memory and memory_mask -> last, states; x [batch, seq, hidden] is the embedding.
-void seq2seq_layers(struct build *b, struct body *io, value x, bool is_decoder, unsigned biases);
+void seq2seq_layers(struct build *b, struct body *io, graph_value x, bool is_decoder, unsigned biases);
 // Sines, then cosines, of positions times 10000^(-i / steps), i from 0: [.., width]; width is even.
-value sines(struct build *b, value positions, int64_t width, int64_t steps);
+graph_value sines(struct build *b, graph_value positions, int64_t width, int64_t steps);
 // The same where tokens (bool [batch, seq]) are counted from pad_token_id + 1, after the past; elsewhere 0: [batch, seq,
 // hidden].
-value sines_of_tokens(struct build *b, const struct body *io, value is_token);
+graph_value sines_of_tokens(struct build *b, const struct body *io, graph_value is_token);
 
 #endif

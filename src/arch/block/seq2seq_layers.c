@@ -9,33 +9,34 @@
 
 #include "arch/block/seq2seq.h"
 
-static value attention(struct build *b, const char *stem, value x, value from, value bias, struct cache *cache, unsigned biases)
+static graph_value attention(struct build *b, const char *stem, graph_value x, graph_value from, graph_value bias,
+	struct cache *cache, unsigned biases)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const char *norm = arena_printf(graph_arena(g), "%s.norm", stem);
 	bool first = s->traits.norm_first, alone = from.id == x.id;
-	value y = first ? layer_norm(b, norm, x, s->hidden_size) : x;
+	graph_value y = first ? layer_norm(b, norm, x, s->hidden_size) : x;
 	y = attend(b, stem, y, alone ? y : from, bias, cache, biases);
 	x = op_add(g, x, y);
 	return first ? x : layer_norm(b, norm, x, s->hidden_size);
 }
 
-static value feed_forward(struct build *b, value x)
+static graph_value feed_forward(struct build *b, graph_value x)
 {
 	const struct spec *s = b->s;
 	bool first = s->traits.norm_first;
-	value y = first ? layer_norm(b, "layers.ffn.norm", x, s->hidden_size) : x;
+	graph_value y = first ? layer_norm(b, "layers.ffn.norm", x, s->hidden_size) : x;
 	y = activate(b, s->act, linear(b, "layers.ffn.up", y, s->hidden_size, s->ffn_size, true)); // [batch, seq, ffn]
 	x = op_add(b->g, x, linear(b, "layers.ffn.down", y, s->ffn_size, s->hidden_size, true));
 	return first ? x : layer_norm(b, "layers.ffn.norm", x, s->hidden_size);
 }
 
-void seq2seq_layers(struct build *b, struct body *io, value x, bool is_decoder, unsigned biases)
+void seq2seq_layers(struct build *b, struct body *io, graph_value x, bool is_decoder, unsigned biases)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
-	value own = NO_VALUE, cross = NO_VALUE, query, key;
+	graph_value own = NO_VALUE, cross = NO_VALUE, query, key;
 	// One type has other words for the attention of its encoder.
 	const char *stem = !is_decoder && weight_named(b, "layers.source.q") ? "layers.source" : "layers.attn";
 	if (is_decoder) {
@@ -66,18 +67,18 @@ void seq2seq_layers(struct build *b, struct body *io, value x, bool is_decoder, 
 	io->states[io->state_count - 1] = io->last;
 }
 
-value sines_of_tokens(struct build *b, const struct body *io, value is_token)
+graph_value sines_of_tokens(struct build *b, const struct body *io, graph_value is_token)
 {
 	struct graph *g = b->g;
 	int64_t width = b->s->hidden_size;
-	value count = op_cumsum(g, op_cast(g, is_token, DTYPE_I64), 1); // [batch, seq]
+	graph_value count = op_cumsum(g, op_cast(g, is_token, DTYPE_I64), 1); // [batch, seq]
 	if (io->cache && io->cache->past_key[0].id)
 		count = op_add(g, count, op_squeeze(g, op_dim(g, io->cache->past_key[0], 2), 0));
-	value y = sines(b, op_add(g, count, graph_i64(g, b->s->pad_token_id)), width, width / 2 - 1);
+	graph_value y = sines(b, op_add(g, count, graph_i64(g, b->s->pad_token_id)), width, width / 2 - 1);
 	return op_mul(g, y, op_unsqueeze(g, op_cast(g, is_token, DTYPE_F32), 2));
 }
 
-value sines(struct build *b, value positions, int64_t width, int64_t steps)
+graph_value sines(struct build *b, graph_value positions, int64_t width, int64_t steps)
 {
 	struct graph *g = b->g;
 	int64_t half = width / 2;
@@ -86,7 +87,7 @@ value sines(struct build *b, value positions, int64_t width, int64_t steps)
 		return NO_VALUE;
 	for (int64_t i = 0; i < half; i++)
 		f[i] = (float)pow(10000, -(double)i / (double)(steps > 0 ? steps : 1));
-	value at = op_unsqueeze(g, op_cast(g, positions, DTYPE_F32), -1);
-	value angle = op_mul(g, at, graph_constant(g, DTYPE_F32, 1, (int64_t[]){ half }, f));
-	return op_concat(g, 2, (value[]){ op_sin(g, angle), op_cos(g, angle) }, -1); // [.., width]
+	graph_value at = op_unsqueeze(g, op_cast(g, positions, DTYPE_F32), -1);
+	graph_value angle = op_mul(g, at, graph_constant(g, DTYPE_F32, 1, (int64_t[]){ half }, f));
+	return op_concat(g, 2, (graph_value[]){ op_sin(g, angle), op_cos(g, angle) }, -1); // [.., width]
 }

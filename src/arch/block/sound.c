@@ -5,38 +5,38 @@
 
 #include <math.h>
 
-value sound_norm(struct build *b, const char *stem, value x, int64_t width, double epsilon)
+graph_value sound_norm(struct build *b, const char *stem, graph_value x, int64_t width, double epsilon)
 {
 	struct graph *g = b->g;
 	if (stem) {
-		value w = WEIGHT(b, stem, "weight", width);
+		graph_value w = WEIGHT(b, stem, "weight", width);
 		return op_layer_norm(g, x, w, WEIGHT(b, stem, "bias", width), (float)epsilon);
 	}
 	return op_layer_norm(g, x, ones_of(b, width), NO_VALUE, (float)epsilon);
 }
 
-value sound_glu(struct graph *g, value x, int axis, int64_t width)
+graph_value sound_glu(struct graph *g, graph_value x, int axis, int64_t width)
 {
 	return op_mul(g, op_slice(g, x, axis, 0, width), op_sigmoid(g, op_slice(g, x, axis, width, 2 * width)));
 }
 
-static value transposed(struct graph *g, value x) // [batch, a, b] -> [batch, b, a]
+static graph_value transposed(struct graph *g, graph_value x) // [batch, a, b] -> [batch, b, a]
 {
 	return op_transpose(g, x, 3, (int[]){ 0, 2, 1 });
 }
 
 //   samples [batch, 1, n] - conv - norm - act - conv (- norm) - act - .. -> [batch, channels, frames] -> transposed
-value sound_stem(struct build *b, value samples)
+graph_value sound_stem(struct build *b, graph_value samples)
 {
 	const struct sound *o = sound_of(b);
 	struct graph *g = b->g;
-	value x = op_unsqueeze(g, samples, 1);
+	graph_value x = op_unsqueeze(g, samples, 1);
 	int64_t in = 1, layer = b->layer;
 	graph_enter(g, "stem");
 	for (b->layer = 0; b->layer < o->conv_count && !graph_failed(b->g); b->layer++) {
 		int64_t i = b->layer, out = o->conv_dim[i];
-		value w = WEIGHT(b, "stem.conv", "weight", out, in, o->conv_kernel[i]);
-		value bias = o->conv_bias ? WEIGHT(b, "stem.conv", "bias", out) : NO_VALUE;
+		graph_value w = WEIGHT(b, "stem.conv", "weight", out, in, o->conv_kernel[i]);
+		graph_value bias = o->conv_bias ? WEIGHT(b, "stem.conv", "bias", out) : NO_VALUE;
 		x = op_conv(g, x, w, bias, 1, &o->conv_stride[i], (int64_t[]){ 0, 0 }, (int64_t[]){ 1 }, 1);
 		if (o->conv_first_norm && i == 0) {
 			w = WEIGHT(b, "stem.norm", "weight", out);
@@ -53,22 +53,22 @@ value sound_stem(struct build *b, value samples)
 
 // floor((n - kernel) / stride) + 1. In float32 and half a sample off whole numbers: OpenVINO 2026 computes a chain of integer
 // operations in float32 without rounding between them (seen: 7 / 2 * .. as 3.5 * ..).
-value sound_conv_length(struct graph *g, value n, int64_t kernel, int64_t stride)
+graph_value sound_conv_length(struct graph *g, graph_value n, int64_t kernel, int64_t stride)
 {
-	value steps = op_div(g, op_add(g, n, graph_f32(g, 0.5f - (float)kernel)), graph_f32(g, (float)stride));
+	graph_value steps = op_div(g, op_add(g, n, graph_f32(g, 0.5f - (float)kernel)), graph_f32(g, (float)stride));
 	return op_add(g, op_floor(g, steps), graph_f32(g, 1));
 }
 
-value sound_lengths(struct build *b, value mask)
+graph_value sound_lengths(struct build *b, graph_value mask)
 {
 	const struct sound *o = sound_of(b);
-	value n = op_cast(b->g, op_reduce_sum(b->g, mask, 1, false), DTYPE_F32);
+	graph_value n = op_cast(b->g, op_reduce_sum(b->g, mask, 1, false), DTYPE_F32);
 	for (int64_t i = 0; i < o->conv_count; i++)
 		n = sound_conv_length(b->g, n, o->conv_kernel[i], o->conv_stride[i]);
 	return n;
 }
 
-value sound_adapter_length(struct build *b, value n)
+graph_value sound_adapter_length(struct build *b, graph_value n)
 {
 	const struct sound *o = sound_of(b);
 	if (o->conv_count)
@@ -76,59 +76,59 @@ value sound_adapter_length(struct build *b, value n)
 	return sound_conv_length(b->g, n, o->adapter_kernel - 2 * (o->adapter_kernel / 2), o->adapter_stride);
 }
 
-static value counted(struct build *b, value x, int64_t step) // f32 [1, frames]: 0, step, 2*step, ..
+static graph_value counted(struct build *b, graph_value x, int64_t step) // f32 [1, frames]: 0, step, 2*step, ..
 {
 	struct graph *g = b->g;
-	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1));
+	graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1));
 	graph_assume(g, at, 0, value_dim(g, x, 1));
 	return op_unsqueeze(g, op_scale(g, op_cast(g, at, DTYPE_F32), (float)step), 0);
 }
 
-value sound_frames(struct build *b, value x, value lengths, int64_t step)
+graph_value sound_frames(struct build *b, graph_value x, graph_value lengths, int64_t step)
 {
 	return op_less(b->g, counted(b, x, step), op_unsqueeze(b->g, lengths, 1));
 }
 
-value sound_frames_to_last(struct build *b, value x, value lengths)
+graph_value sound_frames_to_last(struct build *b, graph_value x, graph_value lengths)
 {
 	struct graph *g = b->g;
-	value count = op_cast(g, op_dim(g, x, 1), DTYPE_F32); // [1]
-	value n = op_where(g, op_greater(g, lengths, graph_f32(g, 0)), lengths, op_add(g, lengths, count));
+	graph_value count = op_cast(g, op_dim(g, x, 1), DTYPE_F32); // [1]
+	graph_value n = op_where(g, op_greater(g, lengths, graph_f32(g, 0)), lengths, op_add(g, lengths, count));
 	return op_less(g, counted(b, x, 1), op_unsqueeze(g, n, 1));
 }
 
-value sound_zeroed(struct build *b, value x, value frames)
+graph_value sound_zeroed(struct build *b, graph_value x, graph_value frames)
 {
 	return frames.id ? op_where(b->g, op_unsqueeze(b->g, frames, 2), x, graph_f32(b->g, 0)) : x;
 }
 
 // A kernel of weight norm (Salimans and Kingma 2016, https://arxiv.org/abs/1602.07868) over all but its last axis: direction v
 // times length g / |v|, which engines fold. Older files say weight_g, weight_v.
-static value normed_kernel(struct build *b, int64_t out, int64_t in, int64_t kernel)
+static graph_value normed_kernel(struct build *b, int64_t out, int64_t in, int64_t kernel)
 {
 	struct graph *g = b->g;
 	bool newer = weight_exists(b, "positions", "parametrizations.weight.original0");
-	value length = WEIGHT(b, "positions", newer ? "parametrizations.weight.original0" : "weight_g", 1, 1, kernel);
-	value v = WEIGHT(b, "positions", newer ? "parametrizations.weight.original1" : "weight_v", out, in, kernel);
-	value norm = op_sqrt(g, op_reduce_sum(g, op_reduce_sum(g, op_mul(g, v, v), 0, true), 1, true)); // [1, 1, kernel]
+	graph_value length = WEIGHT(b, "positions", newer ? "parametrizations.weight.original0" : "weight_g", 1, 1, kernel);
+	graph_value v = WEIGHT(b, "positions", newer ? "parametrizations.weight.original1" : "weight_v", out, in, kernel);
+	graph_value norm = op_sqrt(g, op_reduce_sum(g, op_reduce_sum(g, op_mul(g, v, v), 0, true), 1, true)); // [1, 1, kernel]
 	return op_mul(g, v, op_div(g, length, norm));
 }
 
 // One grouped convolution over time, as long as its input: an even kernel's last frame is dropped.
-static value position_conv(struct build *b, const char *stem, value x, value w)
+static graph_value position_conv(struct build *b, const char *stem, graph_value x, graph_value w)
 {
 	const struct sound *o = sound_of(b);
 	struct graph *g = b->g;
 	int64_t h = b->s->hidden_size, k = o->position_kernel, before = k / 2, after = k / 2 - (k % 2 == 0),
 		stride = o->squeeze ? o->squeeze : 1;
-	value y = op_conv(g, x, w, WEIGHT(b, stem, "bias", h), 1, &stride, (int64_t[]){ before, stride == 1 ? after : before },
-		(int64_t[]){ 1 }, o->position_groups);
+	graph_value y = op_conv(g, x, w, WEIGHT(b, stem, "bias", h), 1, &stride,
+		(int64_t[]){ before, stride == 1 ? after : before }, (int64_t[]){ 1 }, o->position_groups);
 	if (stride == 1)
 		graph_assume(g, y, 2, value_dim(g, x, 2));
 	return y;
 }
 
-value sound_positions(struct build *b, value x)
+graph_value sound_positions(struct build *b, graph_value x)
 {
 	const struct sound *o = sound_of(b);
 	struct graph *g = b->g;
@@ -141,8 +141,8 @@ value sound_positions(struct build *b, value x)
 	}
 	b->layer = layer;
 	if (o->position_batch_norm) {
-		value w = WEIGHT(b, "positions.norm", "weight", h), bias = WEIGHT(b, "positions.norm", "bias", h);
-		value mean = WEIGHT(b, "positions.norm", "running_mean", h);
+		graph_value w = WEIGHT(b, "positions.norm", "weight", h), bias = WEIGHT(b, "positions.norm", "bias", h);
+		graph_value mean = WEIGHT(b, "positions.norm", "running_mean", h);
 		x = op_batch_norm(g, x, w, bias, mean, WEIGHT(b, "positions.norm", "running_var", h), 1e-5f);
 		x = activate(b, o->conv_act,
 			position_conv(b, "positions", x, WEIGHT(b, "positions", "weight", h, in, o->position_kernel)));
@@ -163,7 +163,7 @@ static int64_t bucket_of(int64_t distance, int64_t half, int64_t far)
 	return bucket < half - 1 ? bucket : half - 1;
 }
 
-value sound_bias(struct build *b, value x)
+graph_value sound_bias(struct build *b, graph_value x)
 {
 	const struct sound *o = sound_of(b);
 	struct graph *g = b->g;
@@ -173,27 +173,28 @@ value sound_bias(struct build *b, value x)
 	for (int64_t i = 0; i <= o->far; i++)
 		table[i] = bucket_of(i, half, o->far);
 	graph_enter(g, "relative");
-	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1));
-	value ahead = op_sub(g, op_unsqueeze(g, at, 0), op_unsqueeze(g, at, 1)); // [frames, frames]
-	value bucket = op_gather(g, graph_i64s(g, (int)o->far + 1, table), op_min(g, op_abs(g, ahead), graph_i64(g, o->far)), 0);
+	graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1));
+	graph_value ahead = op_sub(g, op_unsqueeze(g, at, 0), op_unsqueeze(g, at, 1)); // [frames, frames]
+	graph_value bucket =
+		op_gather(g, graph_i64s(g, (int)o->far + 1, table), op_min(g, op_abs(g, ahead), graph_i64(g, o->far)), 0);
 	bucket = op_add(g, bucket, op_where(g, op_greater(g, ahead, graph_i64(g, 0)), graph_i64(g, half), graph_i64(g, 0)));
-	value bias = op_gather(g, WEIGHT(b, "attn.relative", "weight", o->buckets, b->s->heads), bucket, 0);
+	graph_value bias = op_gather(g, WEIGHT(b, "attn.relative", "weight", o->buckets, b->s->heads), bucket, 0);
 	bias = op_unsqueeze(g, op_transpose(g, bias, 3, (int[]){ 2, 0, 1 }), 0); // [1, heads, frames, frames]
 	graph_leave(g);
 	return bias;
 }
 
 //   x by heads - linear to 8 - sums of 4 - sigmoid -> a, c      gate = a * (c * constant - 1) + 2      (GRU-like)
-value sound_gated(struct build *b, value x, value bias, value mask)
+graph_value sound_gated(struct build *b, graph_value x, graph_value bias, graph_value mask)
 {
 	struct graph *g = b->g;
 	int64_t heads = b->s->heads, width = b->s->head_width;
-	value y = linear(b, "layers.attn.gate", op_reshape(g, x, 4, (int64_t[]){ 0, 0, heads, width }), width, 8, true);
+	graph_value y = linear(b, "layers.attn.gate", op_reshape(g, x, 4, (int64_t[]){ 0, 0, heads, width }), width, 8, true);
 	y = op_sigmoid(g,
 		op_reduce_sum(g, op_reshape(g, y, 5, (int64_t[]){ 0, 0, heads, 2, 4 }), 4, false)); // [batch, frames, heads, 2]
 	y = op_transpose(g, y, 4, (int[]){ 0, 2, 1, 3 });                                           // [batch, heads, frames, 2]
-	value a = op_slice(g, y, 3, 0, 1), c = op_slice(g, y, 3, 1, 2);
+	graph_value a = op_slice(g, y, 3, 0, 1), c = op_slice(g, y, 3, 1, 2);
 	c = op_sub(g, op_mul(g, c, WEIGHT(b, "layers.attn.gate_constant", "", 1, heads, 1, 1)), graph_f32(g, 1));
-	value gated = op_mul(g, op_add(g, op_mul(g, a, c), graph_f32(g, 2)), bias);
+	graph_value gated = op_mul(g, op_add(g, op_mul(g, a, c), graph_f32(g, 2)), bias);
 	return mask.id ? op_add(g, gated, mask) : gated;
 }

@@ -50,31 +50,32 @@ static inline const struct sound *sound_of(const struct build *b)
 }
 
 // Layer norm with an epsilon of its own; without stem, without weights.
-value sound_norm(struct build *b, const char *stem, value x, int64_t width, double epsilon);
-value sound_glu(struct graph *g, value x, int axis, int64_t width); // halves of 2*width: first * sigmoid(second)
+graph_value sound_norm(struct build *b, const char *stem, graph_value x, int64_t width, double epsilon);
+graph_value sound_glu(struct graph *g, graph_value x, int axis, int64_t width); // halves of 2*width: first * sigmoid(second)
 
 // [batch, samples] -> [batch, frames, feature_size]
-value sound_stem(struct build *b, value samples);
+graph_value sound_stem(struct build *b, graph_value samples);
 // A mask [batch, samples] -> f32 [batch]: how many frames the stem gives for so many; then what one adapter layer leaves.
-value sound_lengths(struct build *b, value mask);
-value sound_adapter_length(struct build *b, value lengths);
-value sound_conv_length(struct graph *g, value lengths, int64_t kernel, int64_t stride);
+graph_value sound_lengths(struct build *b, graph_value mask);
+graph_value sound_adapter_length(struct build *b, graph_value lengths);
+graph_value sound_conv_length(struct graph *g, graph_value lengths, int64_t kernel, int64_t stride);
 // Is frame t * step of x [batch, frames, ..] one of `lengths`: bool [batch, frames]
-value sound_frames(struct build *b, value x, value lengths, int64_t step);
+graph_value sound_frames(struct build *b, graph_value x, graph_value lengths, int64_t step);
 // The same for classes that mark the last frame, at lengths - 1, and all before it: what is 0 or less counts from the end.
-value sound_frames_to_last(struct build *b, value x, value lengths);
-value sound_zeroed(struct build *b, value x, value frames); // 0 where frames [batch, frames] is false
+graph_value sound_frames_to_last(struct build *b, graph_value x, graph_value lengths);
+graph_value sound_zeroed(struct build *b, graph_value x, graph_value frames); // 0 where frames [batch, frames] is false
 // What the convolutional positions of x [batch, frames, hidden] are.
-value sound_positions(struct build *b, value x);
+graph_value sound_positions(struct build *b, graph_value x);
 // The gated bias: buckets of distance, the same for all layers [1, heads, frames, frames]; for x it is gated and gets the mask.
-value sound_bias(struct build *b, value x);
-value sound_gated(struct build *b, value x, value bias, value mask);
+graph_value sound_bias(struct build *b, graph_value x);
+graph_value sound_gated(struct build *b, graph_value x, graph_value bias, graph_value mask);
 
 // conformer.c: [batch, frames, hidden]; mask [batch, 1, 1 or frames, frames], frames [batch, frames] or NO_VALUE where padding is
 // not cleared.
-value conformer_positions(struct build *b, value x); // POSITIONS_RELATIVE: sines [2*frames-1, hidden]
+graph_value conformer_positions(struct build *b, graph_value x); // POSITIONS_RELATIVE: sines [2*frames-1, hidden]
 // (q + v) positions^T by relative distance, not scaled: [batch, heads, frames, frames]. q [batch, frames, heads * head_width].
-value conformer_relative(struct build *b, value q, value positions, value x);
-value conformer_layer(struct build *b, value x, value mask, value frames, value positions, value cos, value sin);
+graph_value conformer_relative(struct build *b, graph_value q, graph_value positions, graph_value x);
+graph_value conformer_layer(struct build *b, graph_value x, graph_value mask, graph_value frames, graph_value positions,
+	graph_value cos, graph_value sin);
 
 #endif

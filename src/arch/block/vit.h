@@ -20,11 +20,12 @@ static inline const struct vit *vit_of(const struct build *b)
 
 enum { VIT_NO_KEY_BIAS = 1, VIT_LAYER_SCALE = 2 }; // each branch times a learned vector
 // Layer b->layer; bias: added to the scores, or NO_VALUE.
-value vit_layer(struct build *b, value x, value bias, unsigned how);
-int64_t vit_special(const struct build *b);       // all tokens before the patches
-value vit_patches(struct build *b, value tokens); // without them
+graph_value vit_layer(struct build *b, graph_value x, graph_value bias, unsigned how);
+int64_t vit_special(const struct build *b);                   // all tokens before the patches
+graph_value vit_patches(struct build *b, graph_value tokens); // without them
 // State `index` of a body as a backbone gives it: normed where the model does, [batch, tokens, hidden].
-value vit_state(struct build *b, const struct body *io, int64_t index);
-value vit_map(struct build *b, const struct body *io, value patches); // [batch, hidden, rows, cols] of the image's grid
+graph_value vit_state(struct build *b, const struct body *io, int64_t index);
+graph_value vit_map(
+	struct build *b, const struct body *io, graph_value patches); // [batch, hidden, rows, cols] of the image's grid
 
 #endif

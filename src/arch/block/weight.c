@@ -108,7 +108,7 @@ static const char *unread_alike(const struct build *b, int rank, const int64_t *
 }
 
 // As stored, not cast.
-static value stored(struct build *b, const char *stem, const char *suffix, int rank, const int64_t *dim)
+static graph_value stored(struct build *b, const char *stem, const char *suffix, int rank, const int64_t *dim)
 {
 	struct graph *g = b->g;
 	if (graph_failed(g))
@@ -146,15 +146,15 @@ static value stored(struct build *b, const char *stem, const char *suffix, int r
 	return graph_external(g, w->name, w->dtype, rank, dim, w->shard->location, w->offset, w->nbytes);
 }
 
-value weight(struct build *b, const char *stem, const char *suffix, int rank, const int64_t *dim)
+graph_value weight(struct build *b, const char *stem, const char *suffix, int rank, const int64_t *dim)
 {
 	return op_cast(b->g, stored(b, stem, suffix, rank, dim), DTYPE_F32);
 }
 
-value weights_of_heads(struct build *b, const char *stem, int64_t heads, int64_t width)
+graph_value weights_of_heads(struct build *b, const char *stem, int64_t heads, int64_t width)
 {
 	struct graph *g = b->g;
-	value *rows = GRAPH_TABLE(g, NULL, heads + 1, 1, value);
+	graph_value *rows = GRAPH_TABLE(g, NULL, heads + 1, 1, graph_value);
 	if (!rows)
 		return NO_VALUE;
 	for (b->item = 0; b->item < heads && !graph_failed(b->g); b->item++)
@@ -162,7 +162,7 @@ value weights_of_heads(struct build *b, const char *stem, int64_t heads, int64_t
 	return op_concat(g, (int)heads, rows, 0);
 }
 
-value weight_item(struct build *b, const char *stem, int rank, const int64_t *dim)
+graph_value weight_item(struct build *b, const char *stem, int rank, const int64_t *dim)
 {
 	struct graph *g = b->g;
 	const char *name = "";
@@ -177,42 +177,42 @@ value weight_item(struct build *b, const char *stem, int rank, const int64_t *di
 			arena_printf(graph_arena(g), "%s.%lld.%lld", stem, (long long)b->layer, (long long)b->item), DTYPE_F32,
 			rank - 1, dim + 1, "plan", 0, 0);
 	uint64_t each = w->nbytes / (uint64_t)dim[0];
-	value part = graph_external(g, arena_printf(graph_arena(g), "%s.%lld", w->name, (long long)b->item), w->dtype, rank - 1,
-		dim + 1, w->shard->location, w->offset + (uint64_t)b->item * each, each);
+	graph_value part = graph_external(g, arena_printf(graph_arena(g), "%s.%lld", w->name, (long long)b->item), w->dtype,
+		rank - 1, dim + 1, w->shard->location, w->offset + (uint64_t)b->item * each, each);
 	return op_cast(g, part, DTYPE_F32);
 }
 
-value embedding(struct build *b, const char *stem, value ids, int64_t rows, int64_t width)
+graph_value embedding(struct build *b, const char *stem, graph_value ids, int64_t rows, int64_t width)
 {
-	value table = stored(b, stem, "weight", 2, (int64_t[]){ rows, width });
+	graph_value table = stored(b, stem, "weight", 2, (int64_t[]){ rows, width });
 	return op_cast(b->g, op_gather(b->g, table, ids, 0), DTYPE_F32); // only the rows that were read are cast
 }
 
-value linear(struct build *b, const char *stem, value x, int64_t in, int64_t out, bool bias)
+graph_value linear(struct build *b, const char *stem, graph_value x, int64_t in, int64_t out, bool bias)
 {
 	if (b->s->traits.transposed_weights && text_starts(stem, "layers.")) {
-		value w = WEIGHT(b, stem, "weight", in, out);
+		graph_value w = WEIGHT(b, stem, "weight", in, out);
 		return op_linear_in_out(b->g, x, w, bias ? WEIGHT(b, stem, "bias", out) : NO_VALUE);
 	}
-	value w = WEIGHT(b, stem, "weight", out, in);
+	graph_value w = WEIGHT(b, stem, "weight", out, in);
 	return op_linear(b->g, x, w, bias ? WEIGHT(b, stem, "bias", out) : NO_VALUE);
 }
 
-value layer_norm(struct build *b, const char *stem, value x, int64_t width)
+graph_value layer_norm(struct build *b, const char *stem, graph_value x, int64_t width)
 {
-	value w = WEIGHT(b, stem, "weight", width);
+	graph_value w = WEIGHT(b, stem, "weight", width);
 	return op_layer_norm(b->g, x, w, WEIGHT(b, stem, "bias", width), (float)b->s->norm_eps);
 }
 
-value rms_norm(struct build *b, const char *stem, value x, int64_t width)
+graph_value rms_norm(struct build *b, const char *stem, graph_value x, int64_t width)
 {
-	value w = WEIGHT(b, stem, "weight", width);
+	graph_value w = WEIGHT(b, stem, "weight", width);
 	if (b->s->traits.norm_plus_one)
 		w = op_add(b->g, w, graph_f32(b->g, 1));
 	return op_rms_norm(b->g, x, w, (float)b->s->norm_eps);
 }
 
-value activate(struct build *b, enum activation act, value x)
+graph_value activate(struct build *b, enum activation act, graph_value x)
 {
 	switch (act) {
 	case ACT_GELU:
@@ -224,7 +224,7 @@ value activate(struct build *b, enum activation act, value x)
 	case ACT_SILU:
 		return op_silu(b->g, x);
 	case ACT_RELU2: {
-		value r = op_relu(b->g, x);
+		graph_value r = op_relu(b->g, x);
 		return op_mul(b->g, r, r);
 	}
 	case ACT_TANH:
@@ -243,13 +243,13 @@ value activate(struct build *b, enum activation act, value x)
 	case ACT_QUICK_GELU:
 		return op_mul(b->g, x, op_sigmoid(b->g, op_scale(b->g, x, 1.702f)));
 	case ACT_HARD_SWISH: {
-		value gate = op_min(b->g, op_relu(b->g, op_add(b->g, x, graph_f32(b->g, 3))), graph_f32(b->g, 6));
+		graph_value gate = op_min(b->g, op_relu(b->g, op_add(b->g, x, graph_f32(b->g, 3))), graph_f32(b->g, 6));
 		return op_mul(b->g, x, op_scale(b->g, gate, 1.0f / 6));
 	}
 	case ACT_GELU_10:
 		return op_max(b->g, op_min(b->g, op_gelu(b->g, x), graph_f32(b->g, 10)), graph_f32(b->g, -10));
 	case ACT_LAPLACE: {
-		value away = op_scale(b->g, op_sub(b->g, x, graph_f32(b->g, 0.707107f)), 1 / (0.282095f * 1.41421356f));
+		graph_value away = op_scale(b->g, op_sub(b->g, x, graph_f32(b->g, 0.707107f)), 1 / (0.282095f * 1.41421356f));
 		return op_scale(b->g, op_add(b->g, op_erf(b->g, away), graph_f32(b->g, 1)), 0.5f);
 	}
 	case ACT_SQRT_SOFTPLUS:
@@ -260,15 +260,15 @@ value activate(struct build *b, enum activation act, value x)
 	return x;
 }
 
-value positions_from_pad(struct build *b, value ids)
+graph_value positions_from_pad(struct build *b, graph_value ids)
 {
 	struct graph *g = b->g;
-	value pad = graph_i64(g, b->s->pad_token_id);
-	value is_token = op_cast(g, op_not(g, op_equal(g, ids, pad)), DTYPE_I64);
+	graph_value pad = graph_i64(g, b->s->pad_token_id);
+	graph_value is_token = op_cast(g, op_not(g, op_equal(g, ids, pad)), DTYPE_I64);
 	return op_add(g, op_mul(g, op_cumsum(g, is_token, 1), is_token), pad);
 }
 
-value first_token(struct build *b, value hidden)
+graph_value first_token(struct build *b, graph_value hidden)
 {
 	return op_squeeze(b->g, op_slice(b->g, hidden, 1, 0, 1), 1);
 }

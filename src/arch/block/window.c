@@ -37,39 +37,39 @@ int64_t windows_width(const struct windows *w)
 }
 
 // Along one axis: what stood at `by` comes first.
-static value rolled(struct graph *g, value x, int axis, int64_t by)
+static graph_value rolled(struct graph *g, graph_value x, int axis, int64_t by)
 {
-	return op_concat(g, 2, (value[]){ op_slice(g, x, axis, by, INT64_MAX), op_slice(g, x, axis, 0, by) }, axis);
+	return op_concat(g, 2, (graph_value[]){ op_slice(g, x, axis, by, INT64_MAX), op_slice(g, x, axis, 0, by) }, axis);
 }
 
 // [batch, h, w, dim] -> [batch * windows, n*n, dim] and back
-static value partitioned(struct graph *g, value x, int64_t h, int64_t w, int64_t n, int64_t dim)
+static graph_value partitioned(struct graph *g, graph_value x, int64_t h, int64_t w, int64_t n, int64_t dim)
 {
 	x = op_reshape(g, x, 6, (int64_t[]){ 0, h / n, n, w / n, n, dim });
 	return op_reshape(g, op_transpose(g, x, 6, (int[]){ 0, 1, 3, 2, 4, 5 }), 3, (int64_t[]){ -1, n * n, dim });
 }
 
-static value joined(struct graph *g, value x, int64_t h, int64_t w, int64_t n, int64_t dim)
+static graph_value joined(struct graph *g, graph_value x, int64_t h, int64_t w, int64_t n, int64_t dim)
 {
 	x = op_reshape(g, x, 6, (int64_t[]){ -1, h / n, w / n, n, n, dim });
 	return op_reshape(g, op_transpose(g, x, 6, (int[]){ 0, 1, 3, 2, 4, 5 }), 4, (int64_t[]){ -1, h, w, dim });
 }
 
 // For two places of a window, which row of the table of (2n-1)^2 distances: [n^4]
-static value distance_index(struct graph *g, int64_t n)
+static graph_value distance_index(struct graph *g, int64_t n)
 {
 	struct arena passing = { 0 }; // every layer asks for it again
 	int64_t area = n * n, *index = GRAPH_TABLE(g, &passing, area, area, int64_t);
 	for (int64_t q = 0; index && q < area; q++)
 		for (int64_t k = 0; k < area; k++)
 			index[q * area + k] = (q / n - k / n + n - 1) * (2 * n - 1) + q % n - k % n + n - 1;
-	value all = graph_i64s(g, (int)(area * area), index);
+	graph_value all = graph_i64s(g, (int)(area * area), index);
 	arena_done(&passing);
 	return all;
 }
 
 // Version 2's table of distances, logarithmic in them: [(2n-1)^2, 2], up to what a window of `of` has at its ends.
-static value distances(struct graph *g, int64_t n, int64_t of)
+static graph_value distances(struct graph *g, int64_t n, int64_t of)
 {
 	int64_t side = 2 * n - 1, dim[] = { side * side, 2 };
 	struct arena passing = { 0 };
@@ -81,32 +81,32 @@ static value distances(struct graph *g, int64_t n, int64_t of)
 		d *= 8;
 		at[i] = copysignf(log2f(fabsf(d) + 1) / 3, d) * (d != 0);
 	}
-	value all = graph_constant(g, DTYPE_F32, 2, dim, at);
+	graph_value all = graph_constant(g, DTYPE_F32, 2, dim, at);
 	arena_done(&passing);
 	return all;
 }
 
 // Bias by distance within a window: [1, heads, n^2, n^2]
-static value bias_of(struct build *b, const struct windows *w, int64_t n, int64_t heads)
+static graph_value bias_of(struct build *b, const struct windows *w, int64_t n, int64_t heads)
 {
 	struct graph *g = b->g;
 	int64_t rows = (2 * n - 1) * (2 * n - 1);
-	value table;
+	graph_value table;
 	if (w->second) {
 		enum { MLP = 512 };
-		value x = op_relu(g,
+		graph_value x = op_relu(g,
 			linear(b, "windows.attn.mlp.0", distances(g, n, w->pretrained ? w->pretrained[b->stage] : 0), 2, MLP,
 				true));
 		table = linear(b, "windows.attn.mlp.2", x, MLP, heads, false);
 	} else
 		table = WEIGHT(b, "windows.attn.table", "", rows, heads);
-	value bias = op_reshape(g, op_gather(g, table, distance_index(g, n), 0), 3, (int64_t[]){ n * n, n * n, heads });
+	graph_value bias = op_reshape(g, op_gather(g, table, distance_index(g, n), 0), 3, (int64_t[]){ n * n, n * n, heads });
 	bias = op_unsqueeze(g, op_transpose(g, bias, 3, (int[]){ 2, 0, 1 }), 0);
 	return w->second ? op_scale(g, op_sigmoid(g, bias), 16) : bias;
 }
 
 // Rolling brings together what is far apart: such places do not attend to each other. [windows, 1, n^2, n^2]
-static value region_mask(struct graph *g, int64_t h, int64_t w, int64_t n, int64_t shift, float apart)
+static graph_value region_mask(struct graph *g, int64_t h, int64_t w, int64_t n, int64_t shift, float apart)
 {
 	int64_t area = n * n, count = h / n * (w / n), dim[] = { count, 1, area };
 	struct arena passing = { 0 };
@@ -115,32 +115,34 @@ static value region_mask(struct graph *g, int64_t h, int64_t w, int64_t n, int64
 		int64_t y = i / area / (w / n) * n + i % area / n, x = i / area % (w / n) * n + i % n;
 		region[i] = (float)(((y >= h - n) + (y >= h - shift)) * 3 + (x >= w - n) + (x >= w - shift));
 	}
-	value r = graph_constant(g, DTYPE_F32, 3, dim, region);
+	graph_value r = graph_constant(g, DTYPE_F32, 3, dim, region);
 	arena_done(&passing);
-	value same = op_equal(g, op_unsqueeze(g, r, 2), op_unsqueeze(g, r, 3));
+	graph_value same = op_equal(g, op_unsqueeze(g, r, 2), op_unsqueeze(g, r, 3));
 	return op_where(g, same, graph_f32(g, 0), graph_f32(g, apart));
 }
 
 // x / max(|x|, 1e-12) over each head
-static value unit_heads(struct build *b, value x, int64_t heads, int64_t width)
+static graph_value unit_heads(struct build *b, graph_value x, int64_t heads, int64_t width)
 {
 	struct graph *g = b->g;
 	x = op_reshape(g, x, 4, (int64_t[]){ 0, 0, heads, width });
-	value length = op_sqrt(g, op_reduce_sum(g, op_mul(g, x, x), -1, true));
+	graph_value length = op_sqrt(g, op_reduce_sum(g, op_mul(g, x, x), -1, true));
 	return op_div(g, x, op_max(g, length, graph_f32(g, 1e-12f)));
 }
 
 // x [batch * windows, n^2, dim]
-static value attention(struct build *b, const struct windows *w, value x, value bias, int64_t dim, int64_t heads)
+static graph_value attention(
+	struct build *b, const struct windows *w, graph_value x, graph_value bias, int64_t dim, int64_t heads)
 {
 	struct graph *g = b->g;
 	int64_t width = dim / heads;
-	value q = linear(b, "windows.attn.q", x, dim, dim, w->qkv_bias),
-	      k = linear(b, "windows.attn.k", x, dim, dim, w->qkv_bias && !w->second);
-	value v = linear(b, "windows.attn.v", x, dim, dim, w->qkv_bias);
+	graph_value q = linear(b, "windows.attn.q", x, dim, dim, w->qkv_bias),
+		    k = linear(b, "windows.attn.k", x, dim, dim, w->qkv_bias && !w->second);
+	graph_value v = linear(b, "windows.attn.v", x, dim, dim, w->qkv_bias);
 	float scale = (float)(1 / sqrt((double)width));
 	if (w->second) {
-		value by = op_exp(g, op_min(g, WEIGHT(b, "windows.attn.scale", "", heads, 1, 1), graph_f32(g, (float)log(100))));
+		graph_value by =
+			op_exp(g, op_min(g, WEIGHT(b, "windows.attn.scale", "", heads, 1, 1), graph_f32(g, (float)log(100))));
 		q = op_mul(g, unit_heads(b, q, heads, width), op_reshape(g, by, 2, (int64_t[]){ heads, 1 }));
 		q = op_reshape(g, q, 3, (int64_t[]){ 0, 0, dim });
 		k = op_reshape(g, unit_heads(b, k, heads, width), 3, (int64_t[]){ 0, 0, dim });
@@ -168,7 +170,8 @@ static void window_of(struct build *b, const struct windows *w, int64_t h, int64
 			(long long)h, (long long)wide);
 }
 
-value window_layer(struct build *b, const struct windows *w, value x, int64_t h, int64_t wide, int64_t dim, int64_t heads)
+graph_value window_layer(
+	struct build *b, const struct windows *w, graph_value x, int64_t h, int64_t wide, int64_t dim, int64_t heads)
 {
 	struct graph *g = b->g;
 	int64_t n, shift, inner = (int64_t)(w->mlp_ratio * (double)dim);
@@ -177,16 +180,17 @@ value window_layer(struct build *b, const struct windows *w, value x, int64_t h,
 		return NO_VALUE;
 	int64_t rows = (h + n - 1) / n * n, cols = (wide + n - 1) / n * n;
 	graph_enter(g, "attn");
-	value y = w->second ? x : layer_norm(b, "windows.attn.norm", x, dim);
+	graph_value y = w->second ? x : layer_norm(b, "windows.attn.norm", x, dim);
 	y = op_reshape(g, y, 4, (int64_t[]){ 0, h, wide, dim });
 	y = op_pad(g, op_pad(g, y, 1, 0, rows - h), 2, 0, cols - wide);
 	if (shift)
 		y = rolled(g, rolled(g, y, 1, shift), 2, shift);
 	y = partitioned(g, y, rows, cols, n, dim);
-	value bias = bias_of(b, w, n, heads);
+	graph_value bias = bias_of(b, w, n, heads);
 	if (shift) { // the windows of each image follow each other
 		bias = op_add(g, bias, region_mask(g, rows, cols, n, shift, w->second ? -200 : -100));
-		value shape = op_concat(g, 2, (value[]){ op_dim(g, x, 0), graph_i64s(g, 4, (int64_t[]){ 1, 1, 1, 1 }) }, 0);
+		graph_value shape =
+			op_concat(g, 2, (graph_value[]){ op_dim(g, x, 0), graph_i64s(g, 4, (int64_t[]){ 1, 1, 1, 1 }) }, 0);
 		bias = op_reshape(g, op_expand(g, op_unsqueeze(g, bias, 0), shape), 4, (int64_t[]){ -1, heads, n * n, n * n });
 		graph_assume(g, bias, 0, value_dim(g, y, 0));
 	}
@@ -206,7 +210,7 @@ value window_layer(struct build *b, const struct windows *w, value x, int64_t h,
 	return x;
 }
 
-static value merged(struct build *b, const struct windows *w, value x, int64_t h, int64_t wide, int64_t dim)
+static graph_value merged(struct build *b, const struct windows *w, graph_value x, int64_t h, int64_t wide, int64_t dim)
 {
 	struct graph *g = b->g;
 	int64_t rows = (h + 1) / 2, cols = (wide + 1) / 2;
@@ -220,11 +224,11 @@ static value merged(struct build *b, const struct windows *w, value x, int64_t h
 	return w->second ? layer_norm_eps(b, "windows.merge.norm", x, 1e-5) : x;
 }
 
-value window_stages(
-	struct build *b, const struct windows *w, struct body *io, value x, int64_t *height, int64_t *width, bool before)
+graph_value window_stages(
+	struct build *b, const struct windows *w, struct body *io, graph_value x, int64_t *height, int64_t *width, bool before)
 {
 	struct graph *g = b->g;
-	io->states = ARENA_ARRAY(graph_arena(g), (size_t)w->stages + 1, value);
+	io->states = ARENA_ARRAY(graph_arena(g), (size_t)w->stages + 1, graph_value);
 	io->state_count = 0;
 	states_add(io, map_of_size(b, x, *height, *width));
 	for (b->stage = 0; b->stage < w->stages && !graph_failed(b->g); b->stage++) {

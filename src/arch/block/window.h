@@ -27,10 +27,11 @@ int64_t windows_width(const struct windows *w); // of the last stage
 
 // x [batch, height*width, embed]; *height and *width become those of the result. io->states gets the maps [batch, width, rows,
 // cols] of the embedding and of each stage: before the grid is halved if `before`, after that otherwise.
-value window_stages(
-	struct build *b, const struct windows *w, struct body *io, value x, int64_t *height, int64_t *width, bool before);
+graph_value window_stages(
+	struct build *b, const struct windows *w, struct body *io, graph_value x, int64_t *height, int64_t *width, bool before);
 
 // A layer of a stage for b->stage, b->layer: x [batch, height*width, dim].
-value window_layer(struct build *b, const struct windows *w, value x, int64_t height, int64_t width, int64_t dim, int64_t heads);
+graph_value window_layer(
+	struct build *b, const struct windows *w, graph_value x, int64_t height, int64_t width, int64_t dim, int64_t heads);
 
 #endif

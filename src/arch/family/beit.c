@@ -24,7 +24,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 
 // Which row of the table belongs to a pair of places: by the patches' distance, row after row; the last three are for the class
 // token looking at patches, patches looking at it, and it looking at itself.
-static value pair_rows(struct build *b, int64_t rows, int64_t cols)
+static graph_value pair_rows(struct build *b, int64_t rows, int64_t cols)
 {
 	int64_t n = rows * cols + 1, all = (2 * rows - 1) * (2 * cols - 1) + 3;
 	int64_t *at = GRAPH_TABLE(b->g, NULL, n, n, int64_t);
@@ -39,18 +39,18 @@ static value pair_rows(struct build *b, int64_t rows, int64_t cols)
 
 // [1, heads, tokens, tokens]. The original takes the table's rows for its columns before it resizes it: without effect where an
 // image is square.
-static value relative(struct build *b, const char *stem, value pairs, int64_t rows, int64_t cols)
+static graph_value relative(struct build *b, const char *stem, graph_value pairs, int64_t rows, int64_t cols)
 {
 	struct graph *g = b->g;
 	int64_t high = 2 * rows - 1, wide = 2 * cols - 1, heads = b->s->heads;
-	value table = WEIGHT(b, stem, "", high * wide + 3, heads);
+	graph_value table = WEIGHT(b, stem, "", high * wide + 3, heads);
 	if (high != wide) {
-		value grid = op_transpose(g,
+		graph_value grid = op_transpose(g,
 			op_reshape(g, op_slice(g, table, 0, 0, high * wide), 4, (int64_t[]){ 1, wide, high, heads }), 4,
 			(int[]){ 0, 3, 1, 2 });
 		grid = op_resize(g, grid, graph_i64s(g, 4, (int64_t[]){ 1, heads, high, wide }), "linear");
 		grid = op_reshape(g, op_transpose(g, grid, 4, (int[]){ 0, 2, 3, 1 }), 2, (int64_t[]){ high * wide, heads });
-		table = op_concat(g, 2, (value[]){ grid, op_slice(g, table, 0, high * wide, INT64_MAX) }, 0);
+		table = op_concat(g, 2, (graph_value[]){ grid, op_slice(g, table, 0, high * wide, INT64_MAX) }, 0);
 	}
 	return op_unsqueeze(g, op_transpose(g, op_gather(g, table, pairs, 0), 3, (int[]){ 2, 0, 1 }), 0);
 }
@@ -62,19 +62,21 @@ static void body(struct build *b, struct body *io)
 	const struct beit *t = s->own;
 	int64_t h = s->hidden_size, rows = s->image_size / s->patch_size, cols = s->image_width / s->patch_width;
 	graph_enter(g, "embed");
-	value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, s->patch_size, s->patch_width);
+	graph_value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, s->patch_size, s->patch_width);
 	const int64_t stride[] = { s->patch_size, s->patch_width }, none[4] = { 0 }, one[] = { 1, 1 };
-	value patches = tokens_of(b, op_conv(g, io->pixels, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, none, one, 1));
-	value x = op_concat(g, 2, (value[]){ each_image(b, WEIGHT(b, "embed.class", "", 1, 1, h), io->pixels), patches }, 1);
+	graph_value patches =
+		tokens_of(b, op_conv(g, io->pixels, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, none, one, 1));
+	graph_value x =
+		op_concat(g, 2, (graph_value[]){ each_image(b, WEIGHT(b, "embed.class", "", 1, 1, h), io->pixels), patches }, 1);
 	if (t->absolute)
 		x = op_add(g, x, WEIGHT(b, "embed.position", "", 1, 1 + rows * cols, h));
 	graph_leave(g);
-	value pairs = t->relative || t->shared ? pair_rows(b, rows, cols) : NO_VALUE;
-	value shared = t->shared ? relative(b, "relative", pairs, rows, cols) : NO_VALUE;
+	graph_value pairs = t->relative || t->shared ? pair_rows(b, rows, cols) : NO_VALUE;
+	graph_value shared = t->shared ? relative(b, "relative", pairs, rows, cols) : NO_VALUE;
 	states_begin(b, io, x);
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
-		value bias = t->relative ? relative(b, "layers.relative", pairs, rows, cols) : shared;
+		graph_value bias = t->relative ? relative(b, "layers.relative", pairs, rows, cols) : shared;
 		if (t->relative && t->shared)
 			bias = op_add(g, bias, shared);
 		x = vit_layer(b, x, bias, VIT_NO_KEY_BIAS | (t->scaled ? VIT_LAYER_SCALE : 0));

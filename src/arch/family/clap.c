@@ -86,28 +86,28 @@ static void resolve_audio(struct config *c, struct spec *s, struct arena *a)
 // ---- the sound tower ----------------------------------------------------------------------------------------------------
 
 // x [batch, channels, frames, bins] by the statistics of each bin, which engines fold to one factor and one summand.
-static value norm_bins(struct build *b, value x, int64_t bins)
+static graph_value norm_bins(struct build *b, graph_value x, int64_t bins)
 {
 	struct graph *g = b->g;
-	value w = WEIGHT(b, "bins.norm", "weight", bins), mean = WEIGHT(b, "bins.norm", "running_mean", bins),
-	      variance = WEIGHT(b, "bins.norm", "running_var", bins);
-	value factor = op_div(g, w, op_sqrt(g, op_add(g, variance, graph_f32(g, 1e-5f))));
+	graph_value w = WEIGHT(b, "bins.norm", "weight", bins), mean = WEIGHT(b, "bins.norm", "running_mean", bins),
+		    variance = WEIGHT(b, "bins.norm", "running_var", bins);
+	graph_value factor = op_div(g, w, op_sqrt(g, op_add(g, variance, graph_f32(g, 1e-5f))));
 	return op_add(g, op_mul(g, x, factor), op_sub(g, WEIGHT(b, "bins.norm", "bias", bins), op_mul(g, mean, factor)));
 }
 
 // Keys' cubic (a = -0.75, as torch has it) at distance t, 0 .. 1 for `near`, 1 .. 2 otherwise
-static value cubic(struct graph *g, value t, bool near)
+static graph_value cubic(struct graph *g, graph_value t, bool near)
 {
 	static const float from_one[] = { -0.75f, 3.75f, -6, 3 }, from_zero[] = { 1.25f, -2.25f, 0, 1 };
 	const float *k = near ? from_zero : from_one;
-	value y = op_add(g, op_scale(g, t, k[0]), graph_f32(g, k[1]));
+	graph_value y = op_add(g, op_scale(g, t, k[0]), graph_f32(g, k[1]));
 	y = op_add(g, op_mul(g, y, t), graph_f32(g, k[2]));
 	return op_add(g, op_mul(g, y, t), graph_f32(g, k[3]));
 }
 
 // x [batch, channels, frames, bins] resized along one axis so that both ends stay where they are. By hand: ONNX Runtime's Resize
 // rounds places otherwise than torch does, which is seen in the fourth digit of a logit (OpenVINO's does not).
-static value stretched(struct build *b, value x, int axis, int64_t to)
+static graph_value stretched(struct build *b, graph_value x, int axis, int64_t to)
 {
 	struct graph *g = b->g;
 	if (graph_failed(g) || value_dim(g, x, axis) == to || to < 2)
@@ -115,26 +115,26 @@ static value stretched(struct build *b, value x, int axis, int64_t to)
 	float *count = GRAPH_TABLE(g, NULL, to, 1, float);
 	for (int64_t i = 0; count && i < to; i++)
 		count[i] = (float)i;
-	value last = op_sub(g, op_dim(g, x, axis), graph_i64(g, 1)); // [1]
+	graph_value last = op_sub(g, op_dim(g, x, axis), graph_i64(g, 1)); // [1]
 	// x is never longer than `to`. Max keeps the divisor from being a constant, which OpenVINO would turn into a factor.
-	value step = op_cast(g, last, DTYPE_F32);
+	graph_value step = op_cast(g, last, DTYPE_F32);
 	step = op_div(g, step, op_max(g, step, graph_f32(g, (float)(to - 1))));
-	value at = op_mul(g, graph_constant(g, DTYPE_F32, 1, &to, count), step); // [to]
-	value whole = op_floor(g, at), t = op_sub(g, at, whole), rest = op_sub(g, graph_f32(g, 1), t), one = graph_f32(g, 1),
-	      sum = NO_VALUE;
-	value weight[] = { cubic(g, op_add(g, t, one), false), cubic(g, t, true), cubic(g, rest, true),
+	graph_value at = op_mul(g, graph_constant(g, DTYPE_F32, 1, &to, count), step); // [to]
+	graph_value whole = op_floor(g, at), t = op_sub(g, at, whole), rest = op_sub(g, graph_f32(g, 1), t),
+		    one = graph_f32(g, 1), sum = NO_VALUE;
+	graph_value weight[] = { cubic(g, op_add(g, t, one), false), cubic(g, t, true), cubic(g, rest, true),
 		cubic(g, op_add(g, rest, one), false) };
 	for (int i = 0; i < 4; i++) {
-		value from = op_add(g, op_cast(g, whole, DTYPE_I64), graph_i64(g, i - 1));
+		graph_value from = op_add(g, op_cast(g, whole, DTYPE_I64), graph_i64(g, i - 1));
 		from = op_max(g, op_min(g, from, last), graph_i64(g, 0));
-		value part = op_mul(g, op_gather(g, x, from, axis), axis == 2 ? op_unsqueeze(g, weight[i], 1) : weight[i]);
+		graph_value part = op_mul(g, op_gather(g, x, from, axis), axis == 2 ? op_unsqueeze(g, weight[i], 1) : weight[i]);
 		sum = sum.id ? op_add(g, sum, part) : part;
 	}
 	return sum;
 }
 
 // [batch, channels, ratio * n, bins] -> [batch, channels, ratio * bins, n]: the pieces above each other, bins downwards
-static value squared(struct build *b, value x, int64_t channels)
+static graph_value squared(struct build *b, graph_value x, int64_t channels)
 {
 	const struct clap_audio *o = b->s->own;
 	struct graph *g = b->g;
@@ -145,39 +145,40 @@ static value squared(struct build *b, value x, int64_t channels)
 		g, op_transpose(g, x, 4, (int[]){ 0, 1, 3, 2 }), 4, (int64_t[]){ 0, channels, high * o->ratio, wide / o->ratio });
 }
 
-static value attend(struct build *b, const char *conv1, const char *norm1, const char *conv2, const char *norm2, value x)
+static graph_value attend(
+	struct build *b, const char *conv1, const char *norm1, const char *conv2, const char *norm2, graph_value x)
 {
 	const struct clap_audio *o = b->s->own;
-	value y = conv(b, conv1, x, (struct conv){ .out = o->reduced, .kernel = 1, .bias = true });
+	graph_value y = conv(b, conv1, x, (struct conv){ .out = o->reduced, .kernel = 1, .bias = true });
 	y = op_relu(b->g, batch_norm(b, norm1, y, 1e-5));
 	return batch_norm(b, norm2, conv(b, conv2, y, (struct conv){ .out = o->w.embed, .kernel = 1, .bias = true }), 1e-5);
 }
 
 // Attentional fusion (Dai et al. 2020, https://arxiv.org/abs/2009.14082): a weight for each place from both inputs and their
 // mean.
-static value fused(struct build *b, value whole, value detail)
+static graph_value fused(struct build *b, graph_value whole, graph_value detail)
 {
 	struct graph *g = b->g;
 	graph_enter(g, "fusion");
-	value both = op_add(g, whole, detail);
-	value near = attend(b, "fusion.local.0", "fusion.local.1", "fusion.local.3", "fusion.local.4", both);
-	value far = attend(
+	graph_value both = op_add(g, whole, detail);
+	graph_value near = attend(b, "fusion.local.0", "fusion.local.1", "fusion.local.3", "fusion.local.4", both);
+	graph_value far = attend(
 		b, "fusion.global.1", "fusion.global.2", "fusion.global.4", "fusion.global.5", op_global_average_pool(g, both));
-	value share = op_sigmoid(g, op_add(g, near, far));
-	value y = op_add(g, op_mul(g, whole, share), op_mul(g, detail, op_sub(g, graph_f32(g, 1), share)));
+	graph_value share = op_sigmoid(g, op_add(g, near, far));
+	graph_value y = op_add(g, op_mul(g, whole, share), op_mul(g, detail, op_sub(g, graph_f32(g, 1), share)));
 	graph_leave(g);
 	return op_scale(g, y, 2);
 }
 
 // The three details side by side, as wide as the whole: [batch, embed, rows, cols]
-static value details(struct build *b, value x, int64_t cols)
+static graph_value details(struct build *b, graph_value x, int64_t cols)
 {
 	const struct clap_audio *o = b->s->own;
 	struct graph *g = b->g;
 	int64_t size = o->spec_size, e = o->w.embed, pad = (o->patch - o->stride) / 2, stride[] = { o->stride, 3 * o->stride },
 		one[] = { 1, 1 };
 	x = op_reshape(g, op_slice(g, x, 1, 1, 4), 4, (int64_t[]){ -1, 1, size, size });
-	value w = WEIGHT(b, "fusion.patch", "weight", e, 1, o->patch, 3 * o->patch);
+	graph_value w = WEIGHT(b, "fusion.patch", "weight", e, 1, o->patch, 3 * o->patch);
 	x = op_conv(g, x, w, WEIGHT(b, "fusion.patch", "bias", e), 2, stride, (int64_t[]){ pad, pad, pad, pad }, one, 1);
 	if (graph_failed(g))
 		return NO_VALUE;
@@ -193,13 +194,14 @@ static void audio_body(struct build *b, struct body *io)
 	int64_t pad = (o->patch - o->stride) / 2, e = o->w.embed, stride[] = { o->stride, o->stride }, one[] = { 1, 1 };
 	int64_t channels = o->reduced ? 4 : b->s->channels;
 	graph_enter(g, "embed");
-	value x = squared(b, norm_bins(b, io->features, o->bins), channels), square = x;
-	value w = WEIGHT(b, "embed.patch", "weight", e, b->s->channels, o->patch, o->patch);
+	graph_value x = squared(b, norm_bins(b, io->features, o->bins), channels), square = x;
+	graph_value w = WEIGHT(b, "embed.patch", "weight", e, b->s->channels, o->patch, o->patch);
 	x = op_conv(g, op_slice(g, x, 1, 0, b->s->channels), w, WEIGHT(b, "embed.patch", "bias", e), 2, stride,
 		(int64_t[]){ pad, pad, pad, pad }, one, 1);
 	int64_t rows = o->spec_size / o->stride, cols = rows;
 	if (o->reduced) { // io->mask: is this clip longer than the window
-		value longer = op_reshape(g, io->mask, 4, (int64_t[]){ -1, 1, 1, 1 }), y = fused(b, x, details(b, square, cols));
+		graph_value longer = op_reshape(g, io->mask, 4, (int64_t[]){ -1, 1, 1, 1 }),
+			    y = fused(b, x, details(b, square, cols));
 		graph_assume(g, longer, 0, value_dim(g, x, 0));
 		x = op_where(g, longer, y, x);
 	}
@@ -231,9 +233,10 @@ static void audio_inputs(struct build *b, struct body *io, const char *batch)
 		io->mask = graph_input(g, "is_longer", DTYPE_BOOL, 2, (int64_t[]){ shape[0], 1 });
 }
 
-static value projected(struct build *b, const char *first, const char *second, value pooled, int64_t size, enum activation act)
+static graph_value projected(
+	struct build *b, const char *first, const char *second, graph_value pooled, int64_t size, enum activation act)
 {
-	value x = activate(b, act, linear(b, first, pooled, b->s->hidden_size, size, true));
+	graph_value x = activate(b, act, linear(b, first, pooled, b->s->hidden_size, size, true));
 	return linear(b, second, x, size, size, true);
 }
 
@@ -343,13 +346,13 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 			"text_config_dict and audio_config_dict beside the parts' own configurations are not supported yet");
 }
 
-static value tower(struct build *b, const char *part, struct body *io, const char *first, const char *second)
+static graph_value tower(struct build *b, const char *part, struct body *io, const char *first, const char *second)
 {
 	const struct clap *o = b->s->own;
 	const struct spec *outer = part_enter(b, part);
 	graph_enter(b->g, "%s", part);
 	b->s->row->family->body(b, io);
-	value x = linear(b, first, io->pooled, b->s->hidden_size, o->projection_size, true);
+	graph_value x = linear(b, first, io->pooled, b->s->hidden_size, o->projection_size, true);
 	x = linear(b, second, activate(b, o->projection_act, x), o->projection_size, o->projection_size, true);
 	graph_leave(b->g);
 	part_leave(b, outer);
@@ -364,11 +367,11 @@ static void build(struct build *b)
 	const struct spec *outer = part_enter(b, "audio");
 	audio_inputs(b, &audio, "audio_batch");
 	part_leave(b, outer);
-	value texts = tower(b, "text", &text, "head.linear1", "head.linear2");             // [batch, projection]
-	value sounds = tower(b, "audio", &audio, "head.linear1", "head.linear2");          // [audio_batch, projection]
-	value products = op_matmul(g, sounds, op_transpose(g, texts, 2, (int[]){ 1, 0 })); // [audio_batch, batch]
-	value to_text = op_exp(g, weight(b, "head.scale_text", "", 0, NULL)),
-	      to_audio = op_exp(g, weight(b, "head.scale_audio", "", 0, NULL));
+	graph_value texts = tower(b, "text", &text, "head.linear1", "head.linear2");             // [batch, projection]
+	graph_value sounds = tower(b, "audio", &audio, "head.linear1", "head.linear2");          // [audio_batch, projection]
+	graph_value products = op_matmul(g, sounds, op_transpose(g, texts, 2, (int[]){ 1, 0 })); // [audio_batch, batch]
+	graph_value to_text = op_exp(g, weight(b, "head.scale_text", "", 0, NULL)),
+		    to_audio = op_exp(g, weight(b, "head.scale_audio", "", 0, NULL));
 	graph_output(g, "logits_per_audio", op_mul(g, products, to_audio));
 	graph_output(g, "logits_per_text", op_mul(g, op_transpose(g, products, 2, (int[]){ 1, 0 }), to_text));
 	graph_output(g, "text_embeds", texts);

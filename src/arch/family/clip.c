@@ -42,14 +42,14 @@ static void resolve_text(struct config *c, struct spec *s, struct arena *a)
 }
 
 // The first place of the end token or of the greatest id: [batch, width]. A later place counts less, so there is no tie.
-static value at_end(struct build *b, value ids, value hidden)
+static graph_value at_end(struct build *b, graph_value ids, graph_value hidden)
 {
 	struct graph *g = b->g;
 	int64_t eos = own(b->s)->eos_token_id;
-	value seq = op_squeeze(g, op_dim(g, ids, 1), 0);
-	value later = op_range(g, graph_i64(g, 0), seq, graph_i64(g, 1)); // [seq]
-	value rank = eos < 0 ? ids : op_cast(g, op_equal(g, ids, graph_i64(g, eos)), DTYPE_I64);
-	value place = op_argmax(g, op_sub(g, op_mul(g, rank, seq), later), 1, true); // [batch, 1]
+	graph_value seq = op_squeeze(g, op_dim(g, ids, 1), 0);
+	graph_value later = op_range(g, graph_i64(g, 0), seq, graph_i64(g, 1)); // [seq]
+	graph_value rank = eos < 0 ? ids : op_cast(g, op_equal(g, ids, graph_i64(g, eos)), DTYPE_I64);
+	graph_value place = op_argmax(g, op_sub(g, op_mul(g, rank, seq), later), 1, true); // [batch, 1]
 	return op_gather_nd(g, hidden, place, 1);
 }
 
@@ -59,8 +59,8 @@ static void body_text(struct build *b, struct body *io)
 	const struct spec *s = b->s;
 	int64_t h = s->hidden_size;
 	graph_enter(g, "embed");
-	value x = embedding(b, "embed.word", io->ids, s->vocab_size, h); // [batch, seq, hidden]
-	value table = WEIGHT(b, "embed.position", "weight", s->max_positions, h);
+	graph_value x = embedding(b, "embed.word", io->ids, s->vocab_size, h); // [batch, seq, hidden]
+	graph_value table = WEIGHT(b, "embed.position", "weight", s->max_positions, h);
 	x = op_add(g, x, op_slice_to(g, table, 0, graph_i64s(g, 1, (int64_t[]){ 0 }), op_dim(g, io->ids, 1)));
 	graph_leave(g);
 	prenorm_layers(
@@ -174,21 +174,22 @@ static void resolve_vision(struct config *c, struct spec *s, struct arena *a)
 		t->projection_size = config_size(c, "projection_dim", 0);
 }
 
-value clip_patches(struct build *b, value pixels)
+graph_value clip_patches(struct build *b, graph_value pixels)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t p = s->patch_size, side = s->image_size / p, h = s->hidden_size;
 	bool has_class = !TRAITS_OF(s, clip_vision)->attention_pool;
 	graph_enter(g, "embed");
-	value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, p, p),
-	      bias = has_class ? NO_VALUE : WEIGHT(b, "embed.patch", "bias", h);
-	value x = op_conv(g, pixels, w, bias, 2, (int64_t[]){ p, p }, (int64_t[]){ 0, 0, 0, 0 }, (int64_t[]){ 1, 1 }, 1);
+	graph_value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, p, p),
+		    bias = has_class ? NO_VALUE : WEIGHT(b, "embed.patch", "bias", h);
+	graph_value x = op_conv(g, pixels, w, bias, 2, (int64_t[]){ p, p }, (int64_t[]){ 0, 0, 0, 0 }, (int64_t[]){ 1, 1 }, 1);
 	x = op_transpose(
 		g, op_reshape(g, x, 3, (int64_t[]){ 0, h, side * side }), 3, (int[]){ 0, 2, 1 }); // [batch, patches, hidden]
 	if (has_class) {
-		value shape = op_concat(g, 2, (value[]){ op_dim(g, pixels, 0), graph_i64s(g, 2, (int64_t[]){ 1, h }) }, 0);
-		x = op_concat(g, 2, (value[]){ op_expand(g, WEIGHT(b, "embed.class", "", h), shape), x }, 1);
+		graph_value shape =
+			op_concat(g, 2, (graph_value[]){ op_dim(g, pixels, 0), graph_i64s(g, 2, (int64_t[]){ 1, h }) }, 0);
+		x = op_concat(g, 2, (graph_value[]){ op_expand(g, WEIGHT(b, "embed.class", "", h), shape), x }, 1);
 	}
 	x = op_add(g, x, WEIGHT(b, "embed.position", "weight", side * side + has_class, h));
 	graph_leave(g);
@@ -196,19 +197,19 @@ value clip_patches(struct build *b, value pixels)
 }
 
 // A learned query attends to all patches; after it a feed-forward with its residual: [batch, hidden].
-static value pool_by_attention(struct build *b, value x)
+static graph_value pool_by_attention(struct build *b, graph_value x)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t h = s->hidden_size;
-	value w = WEIGHT(b, "pooler.attn", "in_proj_weight", 3 * h, h), bias = WEIGHT(b, "pooler.attn", "in_proj_bias", 3 * h),
-	      y[3];
-	value shape = op_concat(g, 2, (value[]){ op_dim(g, x, 0), graph_i64s(g, 2, (int64_t[]){ 1, h }) }, 0);
-	value probe = op_expand(g, WEIGHT(b, "pooler.probe", "", 1, 1, h), shape); // [batch, 1, hidden]
-	for (int i = 0; i < 3; i++)                                                // query, key, value lie in one tensor
+	graph_value w = WEIGHT(b, "pooler.attn", "in_proj_weight", 3 * h, h),
+		    bias = WEIGHT(b, "pooler.attn", "in_proj_bias", 3 * h), y[3];
+	graph_value shape = op_concat(g, 2, (graph_value[]){ op_dim(g, x, 0), graph_i64s(g, 2, (int64_t[]){ 1, h }) }, 0);
+	graph_value probe = op_expand(g, WEIGHT(b, "pooler.probe", "", 1, 1, h), shape); // [batch, 1, hidden]
+	for (int i = 0; i < 3; i++)                                                      // query, key, value lie in one tensor
 		y[i] = op_linear(
 			g, i ? x : probe, op_slice(g, w, 0, i * h, (i + 1) * h), op_slice(g, bias, 0, i * h, (i + 1) * h));
-	value z = op_attention(g, y[0], y[1], y[2], NO_VALUE, s->heads, s->heads, (float)s->attention_scale, 0);
+	graph_value z = op_attention(g, y[0], y[1], y[2], NO_VALUE, s->heads, s->heads, (float)s->attention_scale, 0);
 	z = linear(b, "pooler.attn.o", z, h, h, true);
 	z = op_add(g, z, prenorm_ffn(b, "pooler.up", "pooler.down", layer_norm(b, "pooler.norm", z, h)));
 	return op_squeeze(g, z, 1);
@@ -217,7 +218,7 @@ static value pool_by_attention(struct build *b, value x)
 static void body_vision(struct build *b, struct body *io)
 {
 	const struct spec *s = b->s;
-	value x = clip_patches(b, io->pixels);
+	graph_value x = clip_patches(b, io->pixels);
 	if (TRAITS_OF(s, clip_vision)->attention_pool) {
 		prenorm_layers(b, io, x, NO_VALUE);
 		io->last = layer_norm(b, "norm", io->last, s->hidden_size);

@@ -20,34 +20,35 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_detector(c, s, a, d);
 }
 
-static value square(struct build *b, const char *stem, value x)
+static graph_value square(struct build *b, const char *stem, graph_value x)
 {
 	return linear(b, stem, x, b->s->hidden_size, b->s->hidden_size, true);
 }
 
 // a and b [batch, n, hidden] side by side within each head: [batch, n, 2*hidden]
-static value by_heads(struct build *b, value x, value y, int64_t heads)
+static graph_value by_heads(struct build *b, graph_value x, graph_value y, int64_t heads)
 {
 	struct graph *g = b->g;
 	int64_t h = b->s->hidden_size;
 	const int64_t split[] = { 0, 0, heads, h / heads };
-	return op_reshape(g, op_concat(g, 2, (value[]){ op_reshape(g, x, 4, split), op_reshape(g, y, 4, split) }, 3), 3,
+	return op_reshape(g, op_concat(g, 2, (graph_value[]){ op_reshape(g, x, 4, split), op_reshape(g, y, 4, split) }, 3), 3,
 		(int64_t[]){ 0, 0, 2 * h });
 }
 
-static value decoder_layer(struct build *b, value x, value queries, value sines, value memory, value positions, value bias)
+static graph_value decoder_layer(struct build *b, graph_value x, graph_value queries, graph_value sines, graph_value memory,
+	graph_value positions, graph_value bias)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct detect *d = s->own;
 	int64_t h = s->hidden_size, heads = d->decoder_heads;
 	float scale = (float)sqrt((double)heads / (double)h);
-	value q = op_add(g, square(b, "decoder.attn.q", x), square(b, "decoder.attn.q.position", queries));
-	value k = op_add(g, square(b, "decoder.attn.k", x), square(b, "decoder.attn.k.position", queries));
-	value y = op_attention(g, q, k, square(b, "decoder.attn.v", x), NO_VALUE, heads, heads, scale, 0);
+	graph_value q = op_add(g, square(b, "decoder.attn.q", x), square(b, "decoder.attn.q.position", queries));
+	graph_value k = op_add(g, square(b, "decoder.attn.k", x), square(b, "decoder.attn.k.position", queries));
+	graph_value y = op_attention(g, q, k, square(b, "decoder.attn.v", x), NO_VALUE, heads, heads, scale, 0);
 	x = layer_norm(b, "decoder.attn.norm", op_add(g, x, square(b, "decoder.attn.o", y)), h);
 
-	value place = square(b, "decoder.cross.k.position", positions);
+	graph_value place = square(b, "decoder.cross.k.position", positions);
 	q = square(b, "decoder.cross.q", x);
 	k = square(b, "decoder.cross.k", memory);
 	if (!b->layer) {
@@ -62,9 +63,9 @@ static value decoder_layer(struct build *b, value x, value queries, value sines,
 }
 
 // From 0..1 back to all numbers, as torch does: log(max(x, e) / max(1 - x, e))
-static value inverse_sigmoid(struct graph *g, value x)
+static graph_value inverse_sigmoid(struct graph *g, graph_value x)
 {
-	value least = graph_f32(g, 1e-5f);
+	graph_value least = graph_f32(g, 1e-5f);
 	return op_log(g, op_div(g, op_max(g, x, least), op_max(g, op_sub(g, graph_f32(g, 1), x), least)));
 }
 
@@ -75,26 +76,27 @@ static void build(struct build *b)
 	const struct detect *d = s->own;
 	int64_t h = s->hidden_size, count;
 	struct detect_inputs in = detect_inputs(b);
-	const value *maps = detect_maps(b, in.pixels, &count);
+	const graph_value *maps = detect_maps(b, in.pixels, &count);
 	if (graph_failed(g))
 		return;
-	value map = conv(b, "project", maps[count - 1], (struct conv){ .out = h, .kernel = 1, .bias = true });
-	value mask = detect_mask(b, in.mask, map), positions = detect_positions(b, mask, map), bias = detect_mask_bias(b, mask);
-	value memory = detect_encoder(b, tokens_of(b, map), positions, bias); // [batch, height*width, hidden]
-	value like = detect_zeros(b, in.pixels, d->queries, h);
-	value queries = op_add(g, detect_queries(b, "queries", d->queries, h), like); // [batch, queries, hidden]
+	graph_value map = conv(b, "project", maps[count - 1], (struct conv){ .out = h, .kernel = 1, .bias = true });
+	graph_value mask = detect_mask(b, in.mask, map), positions = detect_positions(b, mask, map),
+		    bias = detect_mask_bias(b, mask);
+	graph_value memory = detect_encoder(b, tokens_of(b, map), positions, bias); // [batch, height*width, hidden]
+	graph_value like = detect_zeros(b, in.pixels, d->queries, h);
+	graph_value queries = op_add(g, detect_queries(b, "queries", d->queries, h), like); // [batch, queries, hidden]
 	graph_enter(g, "reference");
-	value point = op_sigmoid(g, detect_mlp(b, "decoder.reference", queries, 2, h, 2)); // [batch, queries, 2]: x, y
-	value angle = op_mul(g, point, graph_f32(g, (float)(2 * M_PI)));
-	value y_sines = detect_sines(b, op_slice(g, angle, 2, 1, 2), h / 2, 10000),
-	      x_sines = detect_sines(b, op_slice(g, angle, 2, 0, 1), h / 2, 10000);
-	value sines = op_concat(g, 2, (value[]){ y_sines, x_sines }, 2);
+	graph_value point = op_sigmoid(g, detect_mlp(b, "decoder.reference", queries, 2, h, 2)); // [batch, queries, 2]: x, y
+	graph_value angle = op_mul(g, point, graph_f32(g, (float)(2 * M_PI)));
+	graph_value y_sines = detect_sines(b, op_slice(g, angle, 2, 1, 2), h / 2, 10000),
+		    x_sines = detect_sines(b, op_slice(g, angle, 2, 0, 1), h / 2, 10000);
+	graph_value sines = op_concat(g, 2, (graph_value[]){ y_sines, x_sines }, 2);
 	graph_leave(g);
-	value x = like, *states = ARENA_ARRAY(graph_arena(g), (size_t)d->decoder_layers + 1, value);
+	graph_value x = like, *states = ARENA_ARRAY(graph_arena(g), (size_t)d->decoder_layers + 1, graph_value);
 	int states_count = 0;
 	for (b->layer = 0; b->layer < detect_layers(s, d->decoder_layers) && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "decoder.%lld", (long long)b->layer);
-		value scaled = b->layer ? op_mul(g, sines, detect_mlp(b, "decoder.scale", x, 2, h, h)) : sines;
+		graph_value scaled = b->layer ? op_mul(g, sines, detect_mlp(b, "decoder.scale", x, 2, h, h)) : sines;
 		x = decoder_layer(b, x, queries, scaled, memory, positions, bias);
 		graph_leave(g);
 		if (d->auxiliary)
@@ -118,7 +120,7 @@ static void build_bare(struct build *b, const struct body *io)
 		graph_output(g, "intermediate_hidden_states", op_concat(g, found->state_count, found->states, 0));
 }
 
-static value classes(struct build *b, const struct body *io)
+static graph_value classes(struct build *b, const struct body *io)
 {
 	graph_output(b->g, "logits", linear(b, "head.classes", io->last, b->s->hidden_size, b->s->labels, true));
 	return detect_mlp(b, "head.boxes", io->last, 3, b->s->hidden_size, 4);
@@ -128,8 +130,8 @@ static void build_objects(struct build *b, const struct body *io)
 {
 	struct graph *g = b->g;
 	const struct detected *found = io->own;
-	value box = classes(b, io), centre = op_add(g, op_slice(g, box, 2, 0, 2), inverse_sigmoid(g, found->point));
-	box = op_concat(g, 2, (value[]){ centre, op_slice(g, box, 2, 2, 4) }, 2);
+	graph_value box = classes(b, io), centre = op_add(g, op_slice(g, box, 2, 0, 2), inverse_sigmoid(g, found->point));
+	box = op_concat(g, 2, (graph_value[]){ centre, op_slice(g, box, 2, 2, 4) }, 2);
 	graph_output(g, "pred_boxes", op_sigmoid(g, box));
 	graph_output(g, "last_hidden_state", io->last);
 	graph_output(g, "encoder_last_hidden_state", found->memory);

@@ -60,17 +60,17 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 
 // ---- what shortens ------------------------------------------------------------------------------------------------------
 
-static value masked_map(struct build *b, value x, value lengths) // x [batch, channels, frames, bins]
+static graph_value masked_map(struct build *b, graph_value x, graph_value lengths) // x [batch, channels, frames, bins]
 {
 	struct graph *g = b->g;
 	if (!lengths.id)
 		return x;
-	value frames = sound_frames(b, op_transpose(g, x, 4, (int[]){ 0, 2, 1, 3 }), lengths, 1); // [batch, frames]
+	graph_value frames = sound_frames(b, op_transpose(g, x, 4, (int[]){ 0, 2, 1, 3 }), lengths, 1); // [batch, frames]
 	return op_where(g, op_unsqueeze(g, op_unsqueeze(g, frames, 1), 3), x, graph_f32(g, 0));
 }
 
 // Over time and bins: a convolution, then depthwise and pointwise ones; what is padding is cleared after each.
-static value shortened_map(struct build *b, value x, value *lengths)
+static graph_value shortened_map(struct build *b, graph_value x, graph_value *lengths)
 {
 	const struct conformer *o = b->s->own;
 	struct graph *g = b->g;
@@ -80,7 +80,7 @@ static value shortened_map(struct build *b, value x, value *lengths)
 		b->layer = i ? 3 * i - 1 : 0;
 		int64_t stride[] = { o->stride, o->stride }, pads[] = { pad, pad, pad, pad }, none[] = { 0, 0, 0, 0 },
 			one[] = { 1, 1 };
-		value w = WEIGHT(b, "short.layer", "weight", ch, 1, o->kernel, o->kernel);
+		graph_value w = WEIGHT(b, "short.layer", "weight", ch, 1, o->kernel, o->kernel);
 		x = op_conv(g, x, w, WEIGHT(b, "short.layer", "bias", ch), 2, stride, pads, one, i ? ch : 1);
 		if (lengths->id)
 			*lengths = sound_conv_length(g, *lengths, o->kernel - 2 * pad, o->stride);
@@ -100,7 +100,7 @@ static value shortened_map(struct build *b, value x, value *lengths)
 }
 
 // Over time alone: linear, two convolutions, linear.
-static value shortened_sequence(struct build *b, value x, value *lengths)
+static graph_value shortened_sequence(struct build *b, graph_value x, graph_value *lengths)
 {
 	const struct conformer *o = b->s->own;
 	struct graph *g = b->g;
@@ -108,7 +108,7 @@ static value shortened_sequence(struct build *b, value x, value *lengths)
 	x = op_transpose(g, op_relu(g, linear(b, "short.in", x, o->bins, h, true)), 3, (int[]){ 0, 2, 1 });
 	for (b->layer = 0; b->layer < 2 && !graph_failed(b->g); b->layer++) {
 		int64_t out = b->layer ? o->channels : h;
-		value w = WEIGHT(b, "short.layer", "weight", out, h, o->kernel);
+		graph_value w = WEIGHT(b, "short.layer", "weight", out, h, o->kernel);
 		x = op_relu(g, op_conv(g, x, w, WEIGHT(b, "short.layer", "bias", out), 1, &o->stride, none, &one, 1));
 		if (lengths->id)
 			*lengths = sound_conv_length(g, *lengths, o->kernel, o->stride);
@@ -118,24 +118,25 @@ static value shortened_sequence(struct build *b, value x, value *lengths)
 
 // ---- layers -------------------------------------------------------------------------------------------------------------
 
-static value weighed(struct build *b, value x, const double w[2], value y)
+static graph_value weighed(struct build *b, graph_value x, const double w[2], graph_value y)
 {
 	return op_add(b->g, op_scale(b->g, x, (float)w[0]), op_scale(b->g, y, (float)w[1]));
 }
 
-static value half_ffn(struct build *b, const char *norm_stem, const char *up, const char *down, value x)
+static graph_value half_ffn(struct build *b, const char *norm_stem, const char *up, const char *down, graph_value x)
 {
 	const struct spec *s = b->s;
 	const struct conformer *o = s->own;
-	value y = activate(b, s->act, linear(b, up, norm(b, norm_stem, x, s->hidden_size), s->hidden_size, s->ffn_size, o->bias));
+	graph_value y =
+		activate(b, s->act, linear(b, up, norm(b, norm_stem, x, s->hidden_size), s->hidden_size, s->ffn_size, o->bias));
 	return weighed(b, x, o->ffn_weights, linear(b, down, y, s->ffn_size, s->hidden_size, o->bias));
 }
 
 struct around {
-	value mask, frames, positions, cos, sin;
+	graph_value mask, frames, positions, cos, sin;
 };
 
-static value attention(struct build *b, value x, const struct around *e)
+static graph_value attention(struct build *b, graph_value x, const struct around *e)
 {
 	const struct spec *s = b->s;
 	const struct conformer *o = s->own;
@@ -143,9 +144,9 @@ static value attention(struct build *b, value x, const struct around *e)
 	if (o->rotary)
 		return self_attention(b, x, e->mask, e->cos, e->sin, o->bias, o->bias, NULL);
 	int64_t h = s->hidden_size, width = s->heads * s->head_width, kv = s->kv_heads * s->head_width;
-	value q = linear(b, "layers.attn.q", x, h, width, o->bias), k = linear(b, "layers.attn.k", x, h, kv, o->bias),
-	      v = linear(b, "layers.attn.v", x, h, kv, o->bias);
-	value bias = op_scale(g, conformer_relative(b, q, e->positions, x), (float)s->attention_scale);
+	graph_value q = linear(b, "layers.attn.q", x, h, width, o->bias), k = linear(b, "layers.attn.k", x, h, kv, o->bias),
+		    v = linear(b, "layers.attn.v", x, h, kv, o->bias);
+	graph_value bias = op_scale(g, conformer_relative(b, q, e->positions, x), (float)s->attention_scale);
 	if (e->mask.id)
 		bias = op_add(g, bias, e->mask);
 	q = op_add(g, q, op_reshape(g, WEIGHT(b, "layers.attn.u_bias", "", s->heads, s->head_width), 1, (int64_t[]){ width }));
@@ -153,16 +154,16 @@ static value attention(struct build *b, value x, const struct around *e)
 		width, h, o->bias);
 }
 
-static value convolution(struct build *b, value x, value frames)
+static graph_value convolution(struct build *b, graph_value x, graph_value frames)
 {
 	const struct conformer *o = b->s->own;
 	struct graph *g = b->g;
 	int64_t h = b->s->hidden_size, k = o->depth_kernel, one = 1, none[] = { 0, 0 }, before = (k - 1) / 2;
 	int64_t pads[] = { before, o->rotary ? k - 1 - before : before };
-	value frames_of = x;
+	graph_value frames_of = x;
 	x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 });
-	value w = WEIGHT(b, "layers.conv.in", "weight", 2 * h, h, 1),
-	      bias = o->conv_bias ? WEIGHT(b, "layers.conv.in", "bias", 2 * h) : NO_VALUE;
+	graph_value w = WEIGHT(b, "layers.conv.in", "weight", 2 * h, h, 1),
+		    bias = o->conv_bias ? WEIGHT(b, "layers.conv.in", "bias", 2 * h) : NO_VALUE;
 	x = sound_glu(g, op_conv(g, x, w, bias, 1, &one, none, &one, 1), 1, h);
 	if (frames.id)
 		x = op_where(g, op_unsqueeze(g, frames, 1), x, graph_f32(g, 0));
@@ -176,7 +177,7 @@ static value convolution(struct build *b, value x, value frames)
 	return x;
 }
 
-static value layer(struct build *b, value x, const struct around *e)
+static graph_value layer(struct build *b, graph_value x, const struct around *e)
 {
 	const struct conformer *o = b->s->own;
 	struct graph *g = b->g;
@@ -203,14 +204,14 @@ static void body(struct build *b, struct body *io)
 	struct graph *g = b->g;
 	bool rotary = o->rotary;
 	struct around e = { 0 };
-	value lengths = io->mask.id ? op_cast(g, op_reduce_sum(g, io->mask, 1, false), DTYPE_F32) : NO_VALUE;
+	graph_value lengths = io->mask.id ? op_cast(g, op_reduce_sum(g, io->mask, 1, false), DTYPE_F32) : NO_VALUE;
 	graph_enter(g, "short");
-	value x = rotary ? shortened_sequence(b, io->features, &lengths) : shortened_map(b, io->features, &lengths);
+	graph_value x = rotary ? shortened_sequence(b, io->features, &lengths) : shortened_map(b, io->features, &lengths);
 	x = op_scale(g, x, (float)o->scale); // [batch, frames, hidden]
 	graph_leave(g);
 	if (lengths.id) {
 		e.frames = sound_frames(b, x, lengths, 1);
-		value pairs = op_unsqueeze(g, e.frames, 1); // [batch, 1, frames]
+		graph_value pairs = op_unsqueeze(g, e.frames, 1); // [batch, 1, frames]
 		if (rotary)
 			e.mask = mask_bidirectional(b, e.frames);
 		else { // padding attends to nothing, that is, to everything alike
@@ -267,7 +268,7 @@ static void build_ctc(struct build *b)
 	b->s->row->family->body(b, &io);
 	int64_t h = b->s->hidden_size, n = outer->vocab_size;
 	part_leave(b, outer);
-	value w = op_reshape(g, WEIGHT(b, "head.ctc", "weight", n, h, 1), 2, (int64_t[]){ n, h });
+	graph_value w = op_reshape(g, WEIGHT(b, "head.ctc", "weight", n, h, 1), 2, (int64_t[]){ n, h });
 	graph_output(g, "logits", op_linear_output(g, io.last, w, WEIGHT(b, "head.ctc", "bias", n))); // [batch, frames, vocab]
 }
 

@@ -59,21 +59,22 @@ static void resolve_dino(struct config *c, struct spec *s, struct arena *a)
 }
 
 // Each channel by how much of it the whole map has, compared with the other channels: x [batch, height, width, channels].
-static value response_norm(struct build *b, value x)
+static graph_value response_norm(struct build *b, graph_value x)
 {
 	struct graph *g = b->g;
 	int64_t width = value_dim(g, x, 3);
-	value all = op_sqrt(g, op_reduce_sum(g, op_reduce_sum(g, op_mul(g, x, x), 1, true), 2, true)); // [batch, 1, 1, channels]
-	value share = op_div(g, all, op_add(g, op_reduce_mean(g, all, 3, true), graph_f32(g, 1e-6f)));
-	value y = op_mul(g, WEIGHT(b, "layers.response", "weight", 1, 1, 1, width), op_mul(g, x, share));
+	graph_value all =
+		op_sqrt(g, op_reduce_sum(g, op_reduce_sum(g, op_mul(g, x, x), 1, true), 2, true)); // [batch, 1, 1, channels]
+	graph_value share = op_div(g, all, op_add(g, op_reduce_mean(g, all, 3, true), graph_f32(g, 1e-6f)));
+	graph_value y = op_mul(g, WEIGHT(b, "layers.response", "weight", 1, 1, 1, width), op_mul(g, x, share));
 	return op_add(g, op_add(g, y, WEIGHT(b, "layers.response", "bias", 1, 1, 1, width)), x);
 }
 
-static value layer(struct build *b, value x, int64_t width)
+static graph_value layer(struct build *b, graph_value x, int64_t width)
 {
 	struct graph *g = b->g;
 	const struct convnext *n = b->s->own;
-	value y = conv(b, "layers.conv", x, (struct conv){ .out = width, .kernel = 7, .group = width, .bias = true });
+	graph_value y = conv(b, "layers.conv", x, (struct conv){ .out = width, .kernel = 7, .group = width, .bias = true });
 	y = layer_norm_eps(
 		b, "layers.norm", op_transpose(g, y, 4, (int[]){ 0, 2, 3, 1 }), n->inner_eps); // [batch, height, width, channels]
 	y = activate(b, b->s->act, linear(b, "layers.up", y, width, 4 * width, true));
@@ -85,7 +86,7 @@ static value layer(struct build *b, value x, int64_t width)
 	return op_add(g, x, op_transpose(g, y, 4, (int[]){ 0, 3, 1, 2 }));
 }
 
-static value stages(struct build *b, struct body *io, value x)
+static graph_value stages(struct build *b, struct body *io, graph_value x)
 {
 	struct graph *g = b->g;
 	const struct convnext *n = b->s->own;
@@ -109,7 +110,7 @@ static value stages(struct build *b, struct body *io, value x)
 	return x;
 }
 
-static value mean(struct build *b, value x)
+static graph_value mean(struct build *b, graph_value x)
 {
 	if (graph_failed(b->g))
 		return NO_VALUE;
@@ -120,7 +121,7 @@ static void body(struct build *b, struct body *io)
 {
 	const struct convnext *n = b->s->own;
 	graph_enter(b->g, "stem");
-	value x = conv(b, "stem.conv", io->pixels,
+	graph_value x = conv(b, "stem.conv", io->pixels,
 		(struct conv){ .out = n->widths[0], .kernel = n->patch, .stride = n->patch, .pad = PAD_NONE, .bias = true });
 	x = map_norm(b, "stem.norm", x, 1e-6);
 	graph_leave(b->g);
@@ -144,7 +145,7 @@ static void body_dino(struct build *b, struct body *io)
 	const struct convnext *n = b->s->own;
 	graph_enter(g, "stem");
 	b->stage = 0;
-	value x = conv(b, "stem.conv", io->pixels,
+	graph_value x = conv(b, "stem.conv", io->pixels,
 		(struct conv){ .out = n->widths[0], .kernel = 4, .stride = 4, .pad = PAD_NONE, .bias = true });
 	x = map_norm(b, "stem.norm", x, n->inner_eps);
 	graph_leave(g);
@@ -152,7 +153,7 @@ static void body_dino(struct build *b, struct body *io)
 	x = stages(b, io, x);
 	if (!b->s->head || b->s->head->gives_states)
 		return;
-	value tokens = op_concat(g, 2, (value[]){ op_unsqueeze(g, mean(b, x), 1), tokens_of(b, x) }, 1);
+	graph_value tokens = op_concat(g, 2, (graph_value[]){ op_unsqueeze(g, mean(b, x), 1), tokens_of(b, x) }, 1);
 	io->last = layer_norm(b, "norm", tokens, b->s->hidden_size);
 	io->pooled = first_token(b, io->last);
 }

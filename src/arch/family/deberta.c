@@ -80,7 +80,7 @@ static int64_t bucket_of(const struct deberta *d, int64_t distance)
 }
 
 // The row of the table for query i and key j: i64 [seq, seq]
-static value rows_by_distance(struct build *b, value x)
+static graph_value rows_by_distance(struct build *b, graph_value x)
 {
 	struct graph *g = b->g;
 	const struct deberta *d = b->s->own;
@@ -89,14 +89,14 @@ static value rows_by_distance(struct build *b, value x)
 		int64_t bucket = bucket_of(d, i < 0 ? -i : i), row = (i < 0 ? -bucket : bucket) + rows;
 		table[i + n] = row < 0 ? 0 : row > 2 * rows - 1 ? 2 * rows - 1 : row;
 	}
-	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1));
-	value far = op_sub(g, op_unsqueeze(g, at, 1), op_unsqueeze(g, at, 0));
+	graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1));
+	graph_value far = op_sub(g, op_unsqueeze(g, at, 1), op_unsqueeze(g, at, 0));
 	far = op_max(g, op_min(g, far, graph_i64(g, n)), graph_i64(g, -n));
 	return op_gather(g, graph_constant(g, DTYPE_I64, 1, (int64_t[]){ 2 * n + 1 }, table), op_add(g, far, graph_i64(g, n)), 0);
 }
 
 // [batch, seq, heads*width] -> [batch, heads, seq, width]
-static value by_head(struct build *b, value x)
+static graph_value by_head(struct build *b, graph_value x)
 {
 	const struct spec *s = b->s;
 	return op_transpose(b->g, op_reshape(b->g, x, 4, (int64_t[]){ 0, 0, s->heads, s->head_width }), 4, (int[]){ 0, 2, 1, 3 });
@@ -104,29 +104,29 @@ static value by_head(struct build *b, value x)
 
 // x [batch, heads, seq, width] with each row of the table [rows, hidden], then of each pair the one of its distance:
 // [batch, heads, seq, seq]
-static value against_table(struct build *b, value x, value table, value rows)
+static graph_value against_table(struct build *b, graph_value x, graph_value table, graph_value rows)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
-	value t = op_reshape(g, table, 3, (int64_t[]){ value_dim(g, table, 0), s->heads, s->head_width });
-	value scores = op_matmul(g, x, op_transpose(g, t, 3, (int[]){ 1, 2, 0 })); // [batch, heads, seq, rows]
-	value shape[] = { op_dim(g, x, 0), graph_i64s(g, 1, (int64_t[]){ s->heads }), op_dim(g, x, 2), op_dim(g, x, 2) };
+	graph_value t = op_reshape(g, table, 3, (int64_t[]){ value_dim(g, table, 0), s->heads, s->head_width });
+	graph_value scores = op_matmul(g, x, op_transpose(g, t, 3, (int[]){ 1, 2, 0 })); // [batch, heads, seq, rows]
+	graph_value shape[] = { op_dim(g, x, 0), graph_i64s(g, 1, (int64_t[]){ s->heads }), op_dim(g, x, 2), op_dim(g, x, 2) };
 	return op_gather_elements(g, scores, op_expand(g, rows, op_concat(g, 4, shape, 0)), 3);
 }
 
 struct shared {
-	value mask, table, rows;
+	graph_value mask, table, rows;
 };
 
-static value attention(struct build *b, value x, const struct shared *p)
+static graph_value attention(struct build *b, graph_value x, const struct shared *p)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct deberta *d = s->own;
 	int64_t n = s->hidden_size, w = s->head_width;
-	value q, k, v, bias = NO_VALUE;
+	graph_value q, k, v, bias = NO_VALUE;
 	if (TRAITS_OF(s, deberta)->joined_by_head) { // by head: query, key, value; the key has no bias
-		value all =
+		graph_value all =
 			op_reshape(g, linear(b, "layers.attn.qkv", x, n, 3 * n, false), 4, (int64_t[]){ 0, 0, s->heads, 3 * w });
 		q = op_reshape(g, op_slice(g, all, 3, 0, w), 3, (int64_t[]){ 0, 0, n });
 		k = op_reshape(g, op_slice(g, all, 3, w, 2 * w), 3, (int64_t[]){ 0, 0, n });
@@ -139,23 +139,23 @@ static value attention(struct build *b, value x, const struct shared *p)
 		v = linear(b, "layers.attn.v", x, n, n, true);
 	}
 	if (d->relative && d->content_to_position) {
-		value keys = linear(b, d->shared_keys ? "layers.attn.k" : "layers.attn.table_k", p->table, n, n,
+		graph_value keys = linear(b, d->shared_keys ? "layers.attn.k" : "layers.attn.table_k", p->table, n, n,
 			!TRAITS_OF(s, deberta)->joined_by_head);
 		bias = against_table(b, by_head(b, q), keys, p->rows);
 	}
 	if (d->relative && d->position_to_content) {
-		value queries = linear(b, d->shared_keys ? "layers.attn.q" : "layers.attn.table_q", p->table, n, n, true);
-		value swapped = against_table(
+		graph_value queries = linear(b, d->shared_keys ? "layers.attn.q" : "layers.attn.table_q", p->table, n, n, true);
+		graph_value swapped = against_table(
 			b, by_head(b, k), queries, op_transpose(g, p->rows, 2, (int[]){ 1, 0 })); // [.., key, query]
 		swapped = op_transpose(g, swapped, 4, (int[]){ 0, 1, 3, 2 });
 		bias = bias.id ? op_add(g, bias, swapped) : swapped;
 	}
 	bias = bias.id ? op_add(g, op_scale(g, bias, (float)s->attention_scale), p->mask) : p->mask;
-	value y = op_attention(g, q, k, v, bias, s->heads, s->heads, (float)s->attention_scale, 0);
+	graph_value y = op_attention(g, q, k, v, bias, s->heads, s->heads, (float)s->attention_scale, 0);
 	return linear(b, "layers.attn.o", y, n, n, true);
 }
 
-static value layer(struct build *b, value x, const struct shared *p)
+static graph_value layer(struct build *b, graph_value x, const struct shared *p)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -163,27 +163,27 @@ static value layer(struct build *b, value x, const struct shared *p)
 	x = layer_norm(b, "layers.attn.norm", op_add(g, attention(b, x, p), x), s->hidden_size);
 	graph_leave(g);
 	graph_enter(g, "ffn");
-	value y = activate(b, s->act, linear(b, "layers.ffn.up", x, s->hidden_size, s->ffn_size, true));
+	graph_value y = activate(b, s->act, linear(b, "layers.ffn.up", x, s->hidden_size, s->ffn_size, true));
 	x = layer_norm(b, "layers.ffn.norm", op_add(g, linear(b, "layers.ffn.down", y, s->ffn_size, s->hidden_size, true), x),
 		s->hidden_size);
 	graph_leave(g);
 	return x;
 }
 
-static value padding_zeroed(struct build *b, value x, value mask)
+static graph_value padding_zeroed(struct build *b, graph_value x, graph_value mask)
 {
 	return op_mul(b->g, x, op_unsqueeze(b->g, op_cast(b->g, mask, DTYPE_F32), 2));
 }
 
-static value embed(struct build *b, const struct body *io)
+static graph_value embed(struct build *b, const struct body *io)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct deberta *d = s->own;
 	graph_enter(g, "embed");
-	value x = embedding(b, "embed.word", io->ids, s->vocab_size, s->embedding_size);
+	graph_value x = embedding(b, "embed.word", io->ids, s->vocab_size, s->embedding_size);
 	if (d->positions) {
-		value table = WEIGHT(b, "embed.position", "weight", s->max_positions, s->embedding_size);
+		graph_value table = WEIGHT(b, "embed.position", "weight", s->max_positions, s->embedding_size);
 		x = op_add(g, x, op_slice_to(g, table, 0, graph_i64s(g, 1, (int64_t[]){ 0 }), op_dim(g, io->ids, 1)));
 	}
 	if (s->type_vocab_size > 1)
@@ -199,14 +199,14 @@ static value embed(struct build *b, const struct body *io)
 
 //   embedding - convolution - (zero at padding) - act -(+)- norm - (zero at padding)
 //   first layer's result ------------------------------+
-static value convolved(struct build *b, value embedded, value x, value mask)
+static graph_value convolved(struct build *b, graph_value embedded, graph_value x, graph_value mask)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct deberta *d = s->own;
 	int64_t one = 1, pad[] = { d->kernel / 2, d->kernel / 2 }, n = s->hidden_size;
 	graph_enter(g, "conv");
-	value y = op_conv(g, op_transpose(g, embedded, 3, (int[]){ 0, 2, 1 }),
+	graph_value y = op_conv(g, op_transpose(g, embedded, 3, (int[]){ 0, 2, 1 }),
 		WEIGHT(b, "conv", "weight", n, n / d->groups, d->kernel), WEIGHT(b, "conv", "bias", n), 1, &one, pad, &one,
 		d->groups);
 	y = activate(b, d->kernel_act, padding_zeroed(b, op_transpose(g, y, 3, (int[]){ 0, 2, 1 }), mask));
@@ -221,10 +221,10 @@ static void body(struct build *b, struct body *io)
 	const struct spec *s = b->s;
 	const struct deberta *d = s->own;
 	struct shared p = { 0 };
-	value embedded = embed(b, io), x = embedded;
+	graph_value embedded = embed(b, io), x = embedded;
 	// Padding sees nothing either.
-	value sees = op_cast(g, io->mask, DTYPE_BOOL);
-	value both = op_and(g, op_unsqueeze(g, sees, 1), op_unsqueeze(g, sees, 2));
+	graph_value sees = op_cast(g, io->mask, DTYPE_BOOL);
+	graph_value both = op_and(g, op_unsqueeze(g, sees, 1), op_unsqueeze(g, sees, 2));
 	p.mask = op_unsqueeze(g, op_where(g, both, graph_f32(g, 0), graph_f32(g, -FLT_MAX)), 1); // [batch, 1, seq, seq]
 	if (d->relative) {
 		graph_enter(g, "relative");
@@ -248,7 +248,7 @@ static void build_sequence(struct build *b, const struct body *io)
 {
 	const struct deberta *d = b->s->own;
 	int64_t n = b->s->hidden_size;
-	value x = activate(b, d->pooler_act, linear(b, "head.pooler", first_token(b, io->last), n, n, true));
+	graph_value x = activate(b, d->pooler_act, linear(b, "head.pooler", first_token(b, io->last), n, n, true));
 	graph_output(b->g, "logits", linear(b, "head.token", x, n, b->s->labels, true));
 }
 
@@ -261,8 +261,9 @@ static void build_lm(struct build *b, const struct body *io)
 		head_lm(b, io);
 		return;
 	}
-	value x = layer_norm(b, "head.newer.norm", activate(b, s->act, linear(b, "head.newer.dense", io->last, n, n, true)), n);
-	value w = WEIGHT(b, "embed.word", "weight", s->vocab_size, n);
+	graph_value x =
+		layer_norm(b, "head.newer.norm", activate(b, s->act, linear(b, "head.newer.dense", io->last, n, n, true)), n);
+	graph_value w = WEIGHT(b, "embed.word", "weight", s->vocab_size, n);
 	graph_output(b->g, "logits", op_linear_output(b->g, x, w, WEIGHT(b, "head.newer", "bias", s->vocab_size)));
 }
 

@@ -21,10 +21,10 @@
 
 // What all layers share: for layers without a window [0] and with one [1]. NO_VALUE where no layer needs it.
 struct shared {
-	value mask[2], cos[2], sin[2], query_scale;
+	graph_value mask[2], cos[2], sin[2], query_scale;
 };
 
-static value attention(struct build *b, value x, const struct shared *p, struct cache *cache)
+static graph_value attention(struct build *b, graph_value x, const struct shared *p, struct cache *cache)
 {
 	const struct spec *s = b->s;
 	int window = s->sliding[b->layer];
@@ -37,7 +37,7 @@ static value attention(struct build *b, value x, const struct shared *p, struct 
 	return self_attention_with(b, x, &e, s->traits.qkv_bias, s->traits.out_bias, cache);
 }
 
-static value feed(struct build *b, value x)
+static graph_value feed(struct build *b, graph_value x)
 {
 	if (b->s->moe && b->s->sparse[b->layer])
 		return mixture(b, x);
@@ -45,28 +45,28 @@ static value feed(struct build *b, value x)
 }
 
 // x + residual_scale * y
-static value residual(struct build *b, value x, value y)
+static graph_value residual(struct build *b, graph_value x, graph_value y)
 {
 	const struct spec *s = b->s;
 	return op_add(b->g, x, s->residual_scale > 0 ? op_scale(b->g, y, (float)s->residual_scale) : y);
 }
 
-static value parallel_layer(struct build *b, value x, const struct shared *p, struct cache *cache)
+static graph_value parallel_layer(struct build *b, graph_value x, const struct shared *p, struct cache *cache)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	graph_enter(g, "attn");
 	bool two = TRAITS_OF(s, decoder)->parallel_norms, apart = two && weight_named(b, "layers.attn.norm_apart");
-	value normed = norm(b, apart ? "layers.attn.norm_apart" : "layers.attn.norm", x, s->hidden_size);
-	value y = attention(b, normed, p, cache);
+	graph_value normed = norm(b, apart ? "layers.attn.norm_apart" : "layers.attn.norm", x, s->hidden_size);
+	graph_value y = attention(b, normed, p, cache);
 	graph_leave(g);
 	graph_enter(g, "ffn");
-	value z = feed(b, two ? norm(b, apart ? "layers.ffn.norm_apart" : "layers.ffn.norm", x, s->hidden_size) : normed);
+	graph_value z = feed(b, two ? norm(b, apart ? "layers.ffn.norm_apart" : "layers.ffn.norm", x, s->hidden_size) : normed);
 	graph_leave(g);
 	return residual(b, residual(b, x, y), z);
 }
 
-static value layer(struct build *b, value x, const struct shared *p, struct cache *cache)
+static graph_value layer(struct build *b, graph_value x, const struct shared *p, struct cache *cache)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -76,7 +76,7 @@ static value layer(struct build *b, value x, const struct shared *p, struct cach
 		return parallel_layer(b, x, p, cache);
 	bool before = !t->reordered_norm && !post, after = t->reordered_norm || t->sandwich_norm;
 	graph_enter(g, "attn");
-	value y = before ? norm(b, "layers.attn.norm", x, s->hidden_size) : x;
+	graph_value y = before ? norm(b, "layers.attn.norm", x, s->hidden_size) : x;
 	y = attention(b, y, p, cache);
 	x = residual(b, x, after ? norm(b, "layers.attn.after", y, s->hidden_size) : y);
 	x = post ? norm(b, "layers.attn.norm", x, s->hidden_size) : x;
@@ -273,7 +273,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	t->parallel |= parallel && !t->parallel_norms;
 }
 
-static void make_shared(struct build *b, struct body *io, value x, struct shared *p)
+static void make_shared(struct build *b, struct body *io, graph_value x, struct shared *p)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -299,26 +299,27 @@ static void make_shared(struct build *b, struct body *io, value x, struct shared
 }
 
 // sin(p f_i) .. cos(p f_i) .. with f_i = 10000^(-i / (half - 1)): [batch, seq, hidden]
-static value sines(struct build *b, value positions)
+static graph_value sines(struct build *b, graph_value positions)
 {
 	struct graph *g = b->g;
 	int64_t half = b->s->hidden_size / 2;
 	float *f = GRAPH_TABLE(g, NULL, half, 1, float);
 	for (int64_t i = 0; f && i < half; i++)
 		f[i] = (float)exp(-log(10000) / (double)(half - 1) * (double)i);
-	value angle = op_mul(g, op_unsqueeze(g, op_cast(g, positions, DTYPE_F32), 2), graph_constant(g, DTYPE_F32, 1, &half, f));
-	return op_concat(g, 2, (value[]){ op_sin(g, angle), op_cos(g, angle) }, 2);
+	graph_value angle =
+		op_mul(g, op_unsqueeze(g, op_cast(g, positions, DTYPE_F32), 2), graph_constant(g, DTYPE_F32, 1, &half, f));
+	return op_concat(g, 2, (graph_value[]){ op_sin(g, angle), op_cos(g, angle) }, 2);
 }
 
 // Learned positions: rows from position_offset on.
-static value add_positions(struct build *b, struct body *io, value x)
+static graph_value add_positions(struct build *b, struct body *io, graph_value x)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t rows = s->max_positions + s->traits.position_offset;
-	value at = io->positions;
+	graph_value at = io->positions;
 	if (s->traits.positions_of_mask) {
-		value count = op_sub(g, op_mul(g, op_cumsum(g, io->mask, 1), io->mask), graph_i64(g, 1)); // [batch, keys]
+		graph_value count = op_sub(g, op_mul(g, op_cumsum(g, io->mask, 1), io->mask), graph_i64(g, 1)); // [batch, keys]
 		at = op_slice_to(g, count, 1, op_sub(g, op_dim(g, io->mask, 1), op_dim(g, x, 1)), op_dim(g, io->mask, 1));
 	} else if (!at.id)
 		at = op_unsqueeze(g, op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1)), 0);
@@ -332,8 +333,9 @@ static void body(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
-	value x = io->embeds.id ? io->embeds
-				: embedding(b, "embed.word", io->ids, s->vocab_size, s->embedding_size); // [batch, seq, hidden]
+	graph_value x = io->embeds.id
+		? io->embeds
+		: embedding(b, "embed.word", io->ids, s->vocab_size, s->embedding_size); // [batch, seq, hidden]
 	if (s->embedding_size != s->hidden_size && !io->embeds.id)
 		x = linear(b, "embed.project", x, s->embedding_size, s->hidden_size, false);
 	if (s->embedding_scale > 0 &&

@@ -19,13 +19,14 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_detector(c, s, a, d);
 }
 
-static value decoder_layer(struct build *b, value x, value queries, value memory, value placed, value bias)
+static graph_value decoder_layer(
+	struct build *b, graph_value x, graph_value queries, graph_value memory, graph_value placed, graph_value bias)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct detect *d = s->own;
 	bool first = s->traits.norm_first;
-	value y = first ? layer_norm(b, "decoder.attn.norm", x, s->hidden_size) : x, q = op_add(g, y, queries);
+	graph_value y = first ? layer_norm(b, "decoder.attn.norm", x, s->hidden_size) : x, q = op_add(g, y, queries);
 	x = op_add(g, x, detect_attention(b, "decoder.attn", q, q, y, NO_VALUE, d->decoder_heads));
 	x = first ? x : layer_norm(b, "decoder.attn.norm", x, s->hidden_size);
 	y = first ? layer_norm(b, "decoder.cross.norm", x, s->hidden_size) : x;
@@ -43,15 +44,16 @@ static void build(struct build *b)
 	const struct detect *d = s->own;
 	int64_t h = s->hidden_size, count;
 	struct detect_inputs in = detect_inputs(b);
-	const value *maps = detect_maps(b, in.pixels, &count);
+	const graph_value *maps = detect_maps(b, in.pixels, &count);
 	if (graph_failed(g))
 		return;
-	value map = conv(b, "project", maps[count - 1], (struct conv){ .out = h, .kernel = 1, .bias = true });
-	value mask = detect_mask(b, in.mask, map), positions = detect_positions(b, mask, map), bias = detect_mask_bias(b, mask);
-	value memory = detect_encoder(b, tokens_of(b, map), positions, bias); // [batch, height*width, hidden]
-	value queries = detect_queries(b, "queries", d->queries, h), placed = op_add(g, memory, positions);
-	value x = detect_zeros(b, in.pixels, d->queries, h),
-	      *states = ARENA_ARRAY(graph_arena(g), (size_t)d->decoder_layers + 1, value);
+	graph_value map = conv(b, "project", maps[count - 1], (struct conv){ .out = h, .kernel = 1, .bias = true });
+	graph_value mask = detect_mask(b, in.mask, map), positions = detect_positions(b, mask, map),
+		    bias = detect_mask_bias(b, mask);
+	graph_value memory = detect_encoder(b, tokens_of(b, map), positions, bias); // [batch, height*width, hidden]
+	graph_value queries = detect_queries(b, "queries", d->queries, h), placed = op_add(g, memory, positions);
+	graph_value x = detect_zeros(b, in.pixels, d->queries, h),
+		    *states = ARENA_ARRAY(graph_arena(g), (size_t)d->decoder_layers + 1, graph_value);
 	int states_count = 0;
 	for (b->layer = 0; b->layer < detect_layers(s, d->decoder_layers) && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "decoder.%lld", (long long)b->layer);

@@ -44,53 +44,55 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 }
 
 // Centres of n patches between -1 and 1, times 2 pi and each wave's frequency: [n, head_width / 4]
-static value angles(struct build *b, value n)
+static graph_value angles(struct build *b, graph_value n)
 {
 	struct graph *g = b->g;
 	int64_t count = b->s->head_width / 4;
 	float *wave = GRAPH_TABLE(g, NULL, count, 1, float);
 	for (int64_t i = 0; wave && i < count; i++)
 		wave[i] = (float)(1 / pow(((const struct dino *)b->s->own)->theta, (double)i * 4 / (double)b->s->head_width));
-	value number = op_squeeze(g, n, 0), at = op_cast(g, op_range(g, graph_i64(g, 0), number, graph_i64(g, 1)), DTYPE_F32);
+	graph_value number = op_squeeze(g, n, 0),
+		    at = op_cast(g, op_range(g, graph_i64(g, 0), number, graph_i64(g, 1)), DTYPE_F32);
 	at = op_div(g, op_add(g, at, graph_f32(g, 0.5f)), op_cast(g, number, DTYPE_F32));
 	at = op_mul(g, op_sub(g, op_mul(g, at, graph_f32(g, 2)), graph_f32(g, 1)), graph_f32(g, (float)(2 * M_PI)));
 	return op_mul(g, op_unsqueeze(g, at, 1), graph_constant(g, DTYPE_F32, 1, &count, wave));
 }
 
 // cos and sin [1, special + patches, 1, head_width / 2]; class token and registers are not rotated.
-static void tables(struct build *b, value map, value *cos, value *sin)
+static void tables(struct build *b, graph_value map, graph_value *cos, graph_value *sin)
 {
 	struct graph *g = b->g;
 	int64_t quarter = b->s->head_width / 4, special = vit_special(b);
 	graph_enter(g, "rope");
-	value rows = op_dim(g, map, 2), cols = op_dim(g, map, 3), each[] = { rows, cols, graph_i64s(g, 1, &quarter) };
-	value shape = op_concat(g, 3, each, 0);
-	value down = op_expand(g, op_unsqueeze(g, angles(b, rows), 1), shape),
-	      right = op_expand(g, op_unsqueeze(g, angles(b, cols), 0), shape);
-	value all = op_reshape(g, op_concat(g, 2, (value[]){ down, right }, 2), 4, (int64_t[]){ 1, -1, 1, 2 * quarter });
+	graph_value rows = op_dim(g, map, 2), cols = op_dim(g, map, 3), each[] = { rows, cols, graph_i64s(g, 1, &quarter) };
+	graph_value shape = op_concat(g, 3, each, 0);
+	graph_value down = op_expand(g, op_unsqueeze(g, angles(b, rows), 1), shape),
+		    right = op_expand(g, op_unsqueeze(g, angles(b, cols), 0), shape);
+	graph_value all =
+		op_reshape(g, op_concat(g, 2, (graph_value[]){ down, right }, 2), 4, (int64_t[]){ 1, -1, 1, 2 * quarter });
 	float *zero = GRAPH_TABLE(g, NULL, special, 2 * quarter, float);
-	all = op_concat(
-		g, 2, (value[]){ graph_constant(g, DTYPE_F32, 4, (int64_t[]){ 1, special, 1, 2 * quarter }, zero), all }, 1);
+	all = op_concat(g, 2,
+		(graph_value[]){ graph_constant(g, DTYPE_F32, 4, (int64_t[]){ 1, special, 1, 2 * quarter }, zero), all }, 1);
 	*cos = op_cos(g, all);
 	*sin = op_sin(g, all);
 	graph_leave(g);
 }
 
-static value layer(struct build *b, value x, value cos, value sin)
+static graph_value layer(struct build *b, graph_value x, graph_value cos, graph_value sin)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct dino *d = s->own;
 	int64_t h = s->hidden_size, f = s->ffn_size;
-	value y = layer_norm(b, "layers.attn.norm", x, h);
-	value q = rope_turn(b, linear(b, "layers.attn.q", y, h, h, d->query_bias), cos, sin, s->heads);
-	value k = rope_turn(b, linear(b, "layers.attn.k", y, h, h, d->key_bias), cos, sin, s->heads);
+	graph_value y = layer_norm(b, "layers.attn.norm", x, h);
+	graph_value q = rope_turn(b, linear(b, "layers.attn.q", y, h, h, d->query_bias), cos, sin, s->heads);
+	graph_value k = rope_turn(b, linear(b, "layers.attn.k", y, h, h, d->key_bias), cos, sin, s->heads);
 	y = op_attention(g, q, k, linear(b, "layers.attn.v", y, h, h, d->value_bias), NO_VALUE, s->heads, s->heads,
 		(float)s->attention_scale, 0);
 	y = linear(b, "layers.attn.o", y, h, h, d->out_bias);
 	x = op_add(g, x, op_mul(g, y, WEIGHT(b, "layers.attn.scale", "", h)));
 	y = layer_norm(b, "layers.ffn.norm", x, h);
-	value up = linear(b, "layers.ffn.up", y, h, f, d->ffn_bias);
+	graph_value up = linear(b, "layers.ffn.up", y, h, f, d->ffn_bias);
 	up = d->gated ? op_mul(g, activate(b, s->act, linear(b, "layers.ffn.gate", y, h, f, d->ffn_bias)), up)
 		      : activate(b, s->act, up);
 	y = linear(b, "layers.ffn.down", up, f, h, d->ffn_bias);
@@ -103,15 +105,15 @@ static void body(struct build *b, struct body *io)
 	const struct spec *s = b->s;
 	int64_t h = s->hidden_size, registers = vit_of(b)->registers;
 	graph_enter(g, "embed");
-	value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, s->patch_size, s->patch_width);
+	graph_value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, s->patch_size, s->patch_width);
 	const int64_t stride[] = { s->patch_size, s->patch_width }, none[4] = { 0 }, one[] = { 1, 1 };
-	value map = op_conv(g, io->pixels, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, none, one, 1), tokens[3];
+	graph_value map = op_conv(g, io->pixels, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, none, one, 1), tokens[3];
 	int count = 0;
 	tokens[count++] = each_image(b, WEIGHT(b, "embed.class", "", 1, 1, h), io->pixels);
 	if (registers)
 		tokens[count++] = each_image(b, WEIGHT(b, "embed.registers", "", 1, registers, h), io->pixels);
 	tokens[count++] = tokens_of(b, map);
-	value x = op_concat(g, count, tokens, 1), cos, sin;
+	graph_value x = op_concat(g, count, tokens, 1), cos, sin;
 	graph_leave(g);
 	tables(b, map, &cos, &sin);
 	states_begin(b, io, x);
@@ -129,7 +131,7 @@ static void build_features(struct build *b, const struct body *io)
 {
 	for (int64_t i = 0; i < b->s->out_count; i++) {
 		int64_t at = b->s->out_indices[i];
-		value x = vit_patches(b, at >= b->s->layers ? io->last : vit_state(b, io, at));
+		graph_value x = vit_patches(b, at >= b->s->layers ? io->last : vit_state(b, io, at));
 		graph_output(b->g, arena_printf(graph_arena(b->g), "feature_maps.%lld", (long long)i),
 			vit_of(b)->map_outputs ? vit_map(b, io, x) : x);
 	}

@@ -48,19 +48,19 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 }
 
 // x / |x| over the last axis
-value unit_length(struct build *b, value x)
+graph_value unit_length(struct build *b, graph_value x)
 {
 	struct graph *g = b->g;
 	return op_div(g, x, op_sqrt(g, op_reduce_sum(g, op_mul(g, x, x), -1, true)));
 }
 
-static value build_tower(struct build *b, const char *part, struct body *io, const char *stem)
+static graph_value build_tower(struct build *b, const char *part, struct body *io, const char *stem)
 {
 	const struct spec *tower = part_of(b->s, part);
 	const struct spec *outer = part_enter(b, part);
 	graph_enter(b->g, "%s", part);
 	tower->row->family->body(b, io);
-	value x = io->pooled;
+	graph_value x = io->pooled;
 	if (text_is(part, "text") && TRAITS_OF(outer, dual)->compares_first)
 		x = first_token(b, io->last);
 	else if (!x.id) // a type that pools in its bare model only
@@ -83,7 +83,8 @@ static void build_classifier(struct build *b, const struct body *given)
 	tower->row->family->body(b, io);
 	graph_leave(b->g);
 	part_leave(b, outer);
-	value patches = TRAITS_OF(tower, clip_vision)->attention_pool ? io->last : op_slice(b->g, io->last, 1, 1, INT64_MAX);
+	graph_value patches =
+		TRAITS_OF(tower, clip_vision)->attention_pool ? io->last : op_slice(b->g, io->last, 1, 1, INT64_MAX);
 	graph_output(b->g, "logits",
 		linear(b, "head.image", op_reduce_mean(b->g, patches, 1, false), tower->hidden_size, s->labels, true));
 }
@@ -103,12 +104,12 @@ static void build(struct build *b)
 	outer = part_enter(b, "text");
 	text_tower_inputs(b, &text);
 	part_leave(b, outer);
-	value images = build_tower(b, "vision", &vision, "head.vision"); // [image_batch, projection]
-	value texts = build_tower(b, "text", &text, "head.text");        // [batch, projection]
+	graph_value images = build_tower(b, "vision", &vision, "head.vision"); // [image_batch, projection]
+	graph_value texts = build_tower(b, "text", &text, "head.text");        // [batch, projection]
 	graph_enter(g, "head");
 	int64_t scale_rank = TRAITS_OF(s, dual)->compared_as_pooled, one = 1;
-	value scale = op_exp(g, weight(b, "head.logit_scale", "", (int)scale_rank, &one));
-	value logits = op_mul(g, op_matmul(g, texts, op_transpose(g, images, 2, (int[]){ 1, 0 })), scale);
+	graph_value scale = op_exp(g, weight(b, "head.logit_scale", "", (int)scale_rank, &one));
+	graph_value logits = op_mul(g, op_matmul(g, texts, op_transpose(g, images, 2, (int[]){ 1, 0 })), scale);
 	if (TRAITS_OF(s, dual)->compared_as_pooled)
 		logits = op_add(g, logits, WEIGHT(b, "head.logit_bias", "", 1));
 	graph_leave(g);

@@ -14,7 +14,7 @@
 enum { Q, K, V, O, UP, DOWN };
 
 // A linear layer, or a convolution over single tokens whose channels lie in groups.
-static value mix(struct build *b, const char *stem, value x, int64_t in, int64_t out, int which)
+static graph_value mix(struct build *b, const char *stem, graph_value x, int64_t in, int64_t out, int which)
 {
 	struct graph *g = b->g;
 	int64_t groups = ((const struct encoder *)b->s->own)->groups[which], one = 1, pad[] = { 0, 0 };
@@ -23,13 +23,13 @@ static value mix(struct build *b, const char *stem, value x, int64_t in, int64_t
 		return encoder_grouped_linear(b, stem, x, in, out, matrices);
 	if (!groups)
 		return linear(b, stem, x, in, out, true);
-	value w = WEIGHT(b, stem, "weight", out, in / groups, 1);
-	value y = op_conv(
+	graph_value w = WEIGHT(b, stem, "weight", out, in / groups, 1);
+	graph_value y = op_conv(
 		g, op_transpose(g, x, 3, (int[]){ 0, 2, 1 }), w, WEIGHT(b, stem, "bias", out), 1, &one, pad, &one, groups);
 	return op_transpose(g, y, 3, (int[]){ 0, 2, 1 });
 }
 
-static value attention(struct build *b, value x, const struct attention_extras *extras)
+static graph_value attention(struct build *b, graph_value x, const struct attention_extras *extras)
 {
 	const struct spec *s = b->s;
 	const struct encoder *e = s->own;
@@ -40,48 +40,48 @@ static value attention(struct build *b, value x, const struct attention_extras *
 		return encoder_distance_attention(b, x, extras->bias);
 	if (!e->groups[Q])
 		return self_attention_with(b, x, extras, e->qkv_bias, true, NULL);
-	value q = mix(b, "layers.attn.q", x, n, n, Q), k = mix(b, "layers.attn.k", x, n, n, K),
-	      v = mix(b, "layers.attn.v", x, n, n, V);
-	value y = op_attention(b->g, q, k, v, extras->bias, s->heads, s->heads, (float)s->attention_scale, 0);
+	graph_value q = mix(b, "layers.attn.q", x, n, n, Q), k = mix(b, "layers.attn.k", x, n, n, K),
+		    v = mix(b, "layers.attn.v", x, n, n, V);
+	graph_value y = op_attention(b->g, q, k, v, extras->bias, s->heads, s->heads, (float)s->attention_scale, 0);
 	return mix(b, "layers.attn.o", y, n, n, O);
 }
 
 // cos and sin of 2 pi j k / n for all j and k below n [1]: [n, n] each
-static void waves(struct build *b, value n, value *cos, value *sin)
+static void waves(struct build *b, graph_value n, graph_value *cos, graph_value *sin)
 {
 	struct graph *g = b->g;
-	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, n, 0), graph_i64(g, 1));
-	value turns = op_mod(g, op_mul(g, op_unsqueeze(g, at, 1), op_unsqueeze(g, at, 0)), n);
-	value angle = op_div(g, op_scale(g, op_cast(g, turns, DTYPE_F32), (float)(2 * M_PI)), op_cast(g, n, DTYPE_F32));
+	graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, n, 0), graph_i64(g, 1));
+	graph_value turns = op_mod(g, op_mul(g, op_unsqueeze(g, at, 1), op_unsqueeze(g, at, 0)), n);
+	graph_value angle = op_div(g, op_scale(g, op_cast(g, turns, DTYPE_F32), (float)(2 * M_PI)), op_cast(g, n, DTYPE_F32));
 	*cos = op_cos(g, angle), *sin = op_sin(g, angle);
 }
 
 // The real part of the Fourier transform over tokens and channels (FNet: Lee-Thorp et al. 2021,
 // https://arxiv.org/abs/2105.03824): C x C' - S x S', C and S of the tokens, C' and S' of the channels
-static value fourier(struct build *b, value x)
+static graph_value fourier(struct build *b, graph_value x)
 {
 	struct graph *g = b->g;
-	value cos[2], sin[2];
+	graph_value cos[2], sin[2];
 	waves(b, op_dim(g, x, 1), &cos[0], &sin[0]);
 	waves(b, op_dim(g, x, 2), &cos[1], &sin[1]);
-	value real = op_matmul(g, op_matmul(g, cos[0], x), cos[1]); // [batch, seq, hidden]
+	graph_value real = op_matmul(g, op_matmul(g, cos[0], x), cos[1]); // [batch, seq, hidden]
 	return op_sub(g, real, op_matmul(g, op_matmul(g, sin[0], x), sin[1]));
 }
 
-static value feed_forward(struct build *b, value x)
+static graph_value feed_forward(struct build *b, graph_value x)
 {
 	const struct spec *s = b->s;
-	value y = activate(b, s->act, mix(b, "layers.ffn.up", x, s->hidden_size, s->ffn_size, UP)); // [batch, seq, ffn]
+	graph_value y = activate(b, s->act, mix(b, "layers.ffn.up", x, s->hidden_size, s->ffn_size, UP)); // [batch, seq, ffn]
 	return mix(b, "layers.ffn.down", y, s->ffn_size, s->hidden_size, DOWN);
 }
 
 //   x (- norm) -+- down - act - up -(+)-      of the one language that is spoken here
 //               +--------------------+        the residual begins before or after the norm
-static value adapter(struct build *b, value x)
+static graph_value adapter(struct build *b, graph_value x)
 {
 	const struct spec *s = b->s;
 	const struct encoder *e = s->own;
-	value before = x;
+	graph_value before = x;
 	if (e->adapter_norm)
 		x = layer_norm(b, "layers.adapter.norm", x, s->hidden_size);
 	else if (e->adapter_reuses_norm)
@@ -92,14 +92,14 @@ static value adapter(struct build *b, value x)
 	return op_add(b->g, linear(b, "layers.adapter.up", x, e->adapter, s->hidden_size, true), before);
 }
 
-static value layer(struct build *b, value x, const struct attention_extras *extras)
+static graph_value layer(struct build *b, graph_value x, const struct attention_extras *extras)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct encoder *e = s->own;
 	int64_t n = s->hidden_size;
 	graph_enter(g, "attn");
-	value y = e->norm_first ? layer_norm(b, "layers.attn.norm", x, n) : x;
+	graph_value y = e->norm_first ? layer_norm(b, "layers.attn.norm", x, n) : x;
 	y = TRAITS_OF(s, encoder)->fourier ? fourier(b, y) : attention(b, y, extras);
 	x = op_add(g, y, x);
 	x = e->norm_first ? x : layer_norm(b, "layers.attn.norm", x, n);
@@ -210,11 +210,11 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 }
 
 // cos and sin [1, seq, 1, head_width / 2] as they lie in the file: sines first
-static void stored_rotation(struct build *b, value ids, struct attention_extras *extras)
+static void stored_rotation(struct build *b, graph_value ids, struct attention_extras *extras)
 {
 	struct graph *g = b->g;
 	int64_t d = b->s->head_width;
-	value table = WEIGHT(b, "embed.rotary", "weight", b->s->max_positions, d);
+	graph_value table = WEIGHT(b, "embed.rotary", "weight", b->s->max_positions, d);
 	table = op_slice_to(g, table, 0, graph_i64s(g, 1, (int64_t[]){ 0 }), op_dim(g, ids, 1)); // [seq, d]
 	table = op_unsqueeze(g, op_unsqueeze(g, table, 1), 0);
 	extras->sin = op_slice(g, table, 3, 0, d / 2);
@@ -222,7 +222,7 @@ static void stored_rotation(struct build *b, value ids, struct attention_extras 
 }
 
 // By the frequencies in the file where it has them: transformers reads them from there. It writes them under a name with a star.
-static void rotation(struct build *b, value x, struct attention_extras *extras)
+static void rotation(struct build *b, graph_value x, struct attention_extras *extras)
 {
 	struct graph *g = b->g;
 	static const char *const names[] = { "*", "0" };
@@ -230,9 +230,10 @@ static void rotation(struct build *b, value x, struct attention_extras *extras)
 		b->item_name = names[i];
 		if (!weight_exists(b, "embed.frequencies", "inv_freq"))
 			continue;
-		value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1));
+		graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1));
 		at = op_unsqueeze(g, op_unsqueeze(g, op_cast(g, at, DTYPE_F32), 0), 2); // [1, seq, 1]
-		value angle = op_unsqueeze(g, op_mul(g, at, WEIGHT(b, "embed.frequencies", "inv_freq", b->s->head_width / 2)), 2);
+		graph_value angle =
+			op_unsqueeze(g, op_mul(g, at, WEIGHT(b, "embed.frequencies", "inv_freq", b->s->head_width / 2)), 2);
 		extras->cos = op_cos(g, angle), extras->sin = op_sin(g, angle);
 		return;
 	}
@@ -244,7 +245,7 @@ static void encode(struct build *b, struct body *io, const struct text_inputs *i
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct encoder *e = s->own;
-	value x = encoder_embed(b, io, in);
+	graph_value x = encoder_embed(b, io, in);
 	struct attention_extras extras = { 0 };
 	if (!TRAITS_OF(s, encoder)->fourier)
 		extras.bias = e->causal ? mask_causal(b, io->mask, io->ids, 0)
@@ -285,7 +286,7 @@ static void body(struct build *b, struct body *io)
 	encode(b, io, &(struct text_inputs){ 0 });
 }
 
-static value token_input(struct build *b, const char *name, bool choices)
+static graph_value token_input(struct build *b, const char *name, bool choices)
 {
 	struct graph *g = b->g;
 	int64_t shape[] = { graph_symbol(g, "batch"), graph_symbol(g, "choices"), graph_symbol(g, "sequence") };
@@ -296,12 +297,13 @@ static value token_input(struct build *b, const char *name, bool choices)
 }
 
 // [batch, choices, seq] -> [batch*choices, seq]
-static value one_text_a_row(struct build *b, value x, bool choices)
+static graph_value one_text_a_row(struct build *b, graph_value x, bool choices)
 {
 	struct graph *g = b->g;
 	if (!choices)
 		return x;
-	value rows = op_reshape_to(g, x, op_concat(g, 2, (value[]){ graph_i64s(g, 1, (int64_t[]){ -1 }), op_dim(g, x, 2) }, 0));
+	graph_value rows =
+		op_reshape_to(g, x, op_concat(g, 2, (graph_value[]){ graph_i64s(g, 1, (int64_t[]){ -1 }), op_dim(g, x, 2) }, 0));
 	graph_assume(g, rows, 0, graph_symbol(g, "batch*choices"));
 	graph_assume(g, rows, 1, value_dim(g, x, 2));
 	return rows;
@@ -316,7 +318,7 @@ static void build(struct build *b)
 	struct text_inputs in = { 0 };
 	int64_t shape[] = { graph_symbol(g, "batch"), graph_symbol(g, "sequence"), 4 };
 	bool choices = s->head->choices;
-	value ids = token_input(b, "input_ids", choices);
+	graph_value ids = token_input(b, "input_ids", choices);
 	io.ids = b->ids = one_text_a_row(b, ids, choices);
 	if (!TRAITS_OF(s, encoder)->fourier)
 		io.mask = one_text_a_row(b, token_input(b, "attention_mask", choices), choices);
@@ -342,7 +344,7 @@ static void build(struct build *b)
 	if (e->seen_size && !choices) {
 		int64_t regions[] = { shape[0], graph_symbol(g, "regions"), e->seen_size };
 		in.seen = graph_input(g, "visual_embeds", DTYPE_F32, 3, regions);
-		value mask[] = { io.mask, graph_input(g, "visual_attention_mask", DTYPE_I64, 2, regions) };
+		graph_value mask[] = { io.mask, graph_input(g, "visual_attention_mask", DTYPE_I64, 2, regions) };
 		io.mask = op_concat(g, 2, mask, 1);
 		in.seen_types = graph_input(g, "visual_token_type_ids", DTYPE_I64, 2, regions);
 	}

@@ -57,16 +57,16 @@ struct encoder {
 
 // Inputs of a text; a member that does not apply is NO_VALUE.
 struct text_inputs {
-	value task, boxes, shapes, sounds, tags, numbers, seen, seen_types;
+	graph_value task, boxes, shapes, sounds, tags, numbers, seen, seen_types;
 };
 
 void encoder_resolve_embedding(struct config *c, struct spec *s, struct encoder *e, struct arena *a);
 // encoder_head.c. io->own: the value input_ids as it came in, [batch, seq] or [batch, choices, seq]
 extern const struct family_head encoder_heads[];
 // encoder_attention.c
-value encoder_span_attention(struct build *b, value x, value bias);
-value encoder_distance_attention(struct build *b, value x, value bias);
-value encoder_grouped_linear(struct build *b, const char *stem, value x, int64_t in, int64_t out, int64_t groups);
-value encoder_embed(struct build *b, const struct body *io, const struct text_inputs *in);
+graph_value encoder_span_attention(struct build *b, graph_value x, graph_value bias);
+graph_value encoder_distance_attention(struct build *b, graph_value x, graph_value bias);
+graph_value encoder_grouped_linear(struct build *b, const char *stem, graph_value x, int64_t in, int64_t out, int64_t groups);
+graph_value encoder_embed(struct build *b, const struct body *io, const struct text_inputs *in);
 
 #endif

@@ -7,10 +7,10 @@
 #include <math.h>
 
 // x [batch, seq, in] by groups of channels, each with a matrix of its own in a weight [groups, in/groups, out/groups]
-value encoder_grouped_linear(struct build *b, const char *stem, value x, int64_t in, int64_t out, int64_t groups)
+graph_value encoder_grouped_linear(struct build *b, const char *stem, graph_value x, int64_t in, int64_t out, int64_t groups)
 {
 	struct graph *g = b->g;
-	value w = WEIGHT(b, stem, "weight", groups, in / groups, out / groups);
+	graph_value w = WEIGHT(b, stem, "weight", groups, in / groups, out / groups);
 	x = op_reshape(g, x, 5, (int64_t[]){ 0, 0, groups, 1, in / groups });
 	x = op_reshape(g, op_matmul(g, x, w), 3, (int64_t[]){ 0, 0, out });
 	return op_add(g, x, WEIGHT(b, stem, "bias", out));
@@ -21,39 +21,40 @@ value encoder_grouped_linear(struct build *b, const char *stem, value x, int64_t
 //      +- convolution -(*)- linear - softmax: a kernel for each token and head -(over)----+
 //      |               q                                                        |
 //      +- linear ---------------------------------------------------------------+
-value encoder_span_attention(struct build *b, value x, value bias)
+graph_value encoder_span_attention(struct build *b, graph_value x, graph_value bias)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t n = s->hidden_size, width = s->heads * s->head_width, kernel = ((const struct encoder *)s->own)->kernel, one = 1;
 	int64_t pad[] = { kernel / 2, kernel / 2 }, none[] = { 0, 0 };
-	value q = linear(b, "layers.attn.q", x, n, width, true);
-	value k = linear(b, "layers.attn.k", x, n, width, true), v = linear(b, "layers.attn.v", x, n, width, true);
-	value seen = op_attention(g, q, k, v, bias, s->heads, s->heads, (float)s->attention_scale, 0); // [batch, seq, width]
+	graph_value q = linear(b, "layers.attn.q", x, n, width, true);
+	graph_value k = linear(b, "layers.attn.k", x, n, width, true), v = linear(b, "layers.attn.v", x, n, width, true);
+	graph_value seen =
+		op_attention(g, q, k, v, bias, s->heads, s->heads, (float)s->attention_scale, 0); // [batch, seq, width]
 
-	value y = op_conv(g, op_transpose(g, x, 3, (int[]){ 0, 2, 1 }), WEIGHT(b, "layers.conv.each", "weight", n, 1, kernel),
-		NO_VALUE, 1, &one, pad, &one, n);
+	graph_value y = op_conv(g, op_transpose(g, x, 3, (int[]){ 0, 2, 1 }),
+		WEIGHT(b, "layers.conv.each", "weight", n, 1, kernel), NO_VALUE, 1, &one, pad, &one, n);
 	y = op_conv(g, y, WEIGHT(b, "layers.conv.mix", "weight", width, n, 1), NO_VALUE, 1, &one, none, &one, 1);
 	y = op_transpose(g, op_add(g, y, WEIGHT(b, "layers.conv", "bias", width, 1)), 3, (int[]){ 0, 2, 1 });
-	value kernels = linear(b, "layers.conv.kernel", op_mul(g, y, q), width, s->heads * kernel, true);
+	graph_value kernels = linear(b, "layers.conv.kernel", op_mul(g, y, q), width, s->heads * kernel, true);
 	kernels = op_softmax(g, op_reshape(g, kernels, 4, (int64_t[]){ 0, 0, s->heads, kernel }), 3);
-	value near =
+	graph_value near =
 		op_reshape(g, linear(b, "layers.conv.value", x, n, width, true), 4, (int64_t[]){ 0, 0, s->heads, s->head_width });
 	near = op_pad(g, near, 1, kernel / 2, kernel / 2);
-	value length = op_dim(g, x, 1), sum = NO_VALUE;
+	graph_value length = op_dim(g, x, 1), sum = NO_VALUE;
 	for (int64_t i = 0; i < kernel && !graph_failed(g); i++) {
-		value begin = graph_i64s(g, 1, (int64_t[]){ i });
-		value part = op_slice_to(g, near, 1, begin, op_add(g, length, begin));
+		graph_value begin = graph_i64s(g, 1, (int64_t[]){ i });
+		graph_value part = op_slice_to(g, near, 1, begin, op_add(g, length, begin));
 		graph_assume(g, part, 1, value_dim(g, x, 1));
 		part = op_mul(g, part, op_slice(g, kernels, 3, i, i + 1)); // [batch, seq, heads, head_width]
 		sum = sum.id ? op_add(g, sum, part) : part;
 	}
 	sum = op_reshape(g, sum, 3, (int64_t[]){ 0, 0, width });
-	return linear(b, "layers.attn.o", op_concat(g, 2, (value[]){ seen, sum }, 2), 2 * width, n, true);
+	return linear(b, "layers.attn.o", op_concat(g, 2, (graph_value[]){ seen, sum }, 2), 2 * width, n, true);
 }
 
 // Sines and cosines of each distance from -farthest to farthest: [2 farthest + 1, width]
-static value waves_of_distance(struct build *b, int64_t farthest, int64_t width)
+static graph_value waves_of_distance(struct build *b, int64_t farthest, int64_t width)
 {
 	int64_t rows = 2 * farthest + 1;
 	float *table = GRAPH_TABLE(b->g, NULL, rows, width, float);
@@ -66,30 +67,31 @@ static value waves_of_distance(struct build *b, int64_t farthest, int64_t width)
 }
 
 // softmax(q (k + d)^T * scale + bias) (v + d), d [query, key, head_width] by the distance of key from query
-value encoder_distance_attention(struct build *b, value x, value bias)
+graph_value encoder_distance_attention(struct build *b, graph_value x, graph_value bias)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t n = s->hidden_size, most = ((const struct encoder *)s->own)->farthest;
-	value side[3];
+	graph_value side[3];
 	static const char *const stems[] = { "layers.attn.q", "layers.attn.k", "layers.attn.v" };
 	for (int i = 0; i < 3; i++) {
 		side[i] = op_reshape(g, linear(b, stems[i], x, n, n, true), 4, (int64_t[]){ 0, 0, s->heads, s->head_width });
 		side[i] = op_transpose(g, side[i], 4, i == 1 ? (int[]){ 0, 2, 3, 1 } : (int[]){ 0, 2, 1, 3 });
 	}
-	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1));
-	value far = op_sub(g, op_unsqueeze(g, at, 0), op_unsqueeze(g, at, 1));
+	graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1));
+	graph_value far = op_sub(g, op_unsqueeze(g, at, 0), op_unsqueeze(g, at, 1));
 	far = op_max(g, op_min(g, far, graph_i64(g, most)), graph_i64(g, -most));
-	value d = op_gather(
+	graph_value d = op_gather(
 		g, waves_of_distance(b, most, s->head_width), op_add(g, far, graph_i64(g, most)), 0); // [seq, seq, head_width]
-	value swapped = op_transpose(g, side[0], 4, (int[]){ 2, 0, 1, 3 });           // [seq, batch, heads, head_width]
-	value across = op_unsqueeze(g, op_transpose(g, d, 3, (int[]){ 0, 2, 1 }), 1); // [seq, 1, head_width, seq]
-	value scores = op_add(
+	graph_value swapped = op_transpose(g, side[0], 4, (int[]){ 2, 0, 1, 3 });           // [seq, batch, heads, head_width]
+	graph_value across = op_unsqueeze(g, op_transpose(g, d, 3, (int[]){ 0, 2, 1 }), 1); // [seq, 1, head_width, seq]
+	graph_value scores = op_add(
 		g, op_matmul(g, side[0], side[1]), op_transpose(g, op_matmul(g, swapped, across), 4, (int[]){ 1, 2, 0, 3 }));
-	value p = op_softmax(g, op_add(g, op_scale(g, scores, (float)s->attention_scale), bias), 3); // [batch, heads, seq, seq]
-	value more = op_matmul(
+	graph_value p =
+		op_softmax(g, op_add(g, op_scale(g, scores, (float)s->attention_scale), bias), 3); // [batch, heads, seq, seq]
+	graph_value more = op_matmul(
 		g, op_transpose(g, p, 4, (int[]){ 2, 0, 1, 3 }), op_unsqueeze(g, d, 1)); // [seq, batch, heads, head_width]
-	value y = op_add(g, op_transpose(g, op_matmul(g, p, side[2]), 4, (int[]){ 0, 2, 1, 3 }),
+	graph_value y = op_add(g, op_transpose(g, op_matmul(g, p, side[2]), 4, (int[]){ 0, 2, 1, 3 }),
 		op_transpose(g, more, 4, (int[]){ 1, 0, 2, 3 }));
 	return linear(b, "layers.attn.o", op_reshape(g, y, 3, (int64_t[]){ 0, 0, n }), n, n, true);
 }

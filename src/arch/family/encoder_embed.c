@@ -51,30 +51,30 @@ void encoder_resolve_embedding(struct config *c, struct spec *s, struct encoder 
 }
 
 // (1 - 0.12) / (1 - share of masked tokens), which are zeros: as if 15 % had been chosen and 80 % of those masked
-static value without_masked(struct build *b, const struct body *io, value x)
+static graph_value without_masked(struct build *b, const struct body *io, graph_value x)
 {
 	struct graph *g = b->g;
 	const struct encoder *e = b->s->own;
-	value masked = op_equal(g, io->ids, graph_i64(g, e->mask_token)); // [batch, seq]
+	graph_value masked = op_equal(g, io->ids, graph_i64(g, e->mask_token)); // [batch, seq]
 	x = op_where(g, op_unsqueeze(g, masked, 2), graph_f32(g, 0), x);
-	value count = op_cast(g, op_reduce_sum(g, op_cast(g, masked, DTYPE_I64), 1, true), DTYPE_F32); // [batch, 1]
-	value share = op_div(g, count, op_cast(g, op_reduce_sum(g, io->mask, 1, true), DTYPE_F32));
-	value grow = op_div(g, graph_f32(g, (float)(1 - 0.15 * 0.8)), op_sub(g, graph_f32(g, 1), share));
+	graph_value count = op_cast(g, op_reduce_sum(g, op_cast(g, masked, DTYPE_I64), 1, true), DTYPE_F32); // [batch, 1]
+	graph_value share = op_div(g, count, op_cast(g, op_reduce_sum(g, io->mask, 1, true), DTYPE_F32));
+	graph_value grow = op_div(g, graph_f32(g, (float)(1 - 0.15 * 0.8)), op_sub(g, graph_f32(g, 1), share));
 	return op_mul(g, x, op_unsqueeze(g, grow, 2));
 }
 
 // Number `i` of the last axis of x [batch, seq, n]: [batch, seq]
-static value numbered(struct build *b, value x, int64_t i)
+static graph_value numbered(struct build *b, graph_value x, int64_t i)
 {
 	return op_squeeze(b->g, op_slice(b->g, x, 2, i, i + 1), 2);
 }
 
 // The four sides of a token's box on the page, its height and its width: six tables, [batch, seq, embedding].
-static value on_the_page(struct build *b, value x, value boxes)
+static graph_value on_the_page(struct build *b, graph_value x, graph_value boxes)
 {
 	struct graph *g = b->g;
 	int64_t rows = ((const struct encoder *)b->s->own)->boxes, width = b->s->embedding_size;
-	value side[4];
+	graph_value side[4];
 	for (int i = 0; i < 4; i++) {
 		side[i] = numbered(b, boxes, i);
 		x = op_add(g, x, embedding(b, i % 2 ? "embed.y" : "embed.x", side[i], rows, width));
@@ -84,23 +84,23 @@ static value on_the_page(struct build *b, value x, value boxes)
 }
 
 // Counted from the first token of the same cell (column and row are types 1 and 2): [batch, seq]
-static value within_cells(struct build *b, value types)
+static graph_value within_cells(struct build *b, graph_value types)
 {
 	struct graph *g = b->g;
-	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, types, 1), 0), graph_i64(g, 1)); // [seq]
-	value same = NO_VALUE;
+	graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, types, 1), 0), graph_i64(g, 1)); // [seq]
+	graph_value same = NO_VALUE;
 	for (int64_t i = 1; i <= 2; i++) {
-		value id = numbered(b, types, i);
-		value equal = op_equal(g, op_unsqueeze(g, id, 2), op_unsqueeze(g, id, 1)); // [batch, seq, seq]
+		graph_value id = numbered(b, types, i);
+		graph_value equal = op_equal(g, op_unsqueeze(g, id, 2), op_unsqueeze(g, id, 1)); // [batch, seq, seq]
 		same = same.id ? op_and(g, same, equal) : equal;
 	}
-	value before = op_where(g, same, op_neg(g, at), graph_i64(g, -b->s->max_positions)); // the first has the greatest
-	value first = op_neg(g, op_reduce_max(g, op_cast(g, before, DTYPE_F32), 2, false));
-	value position = op_sub(g, at, op_cast(g, first, DTYPE_I64));
+	graph_value before = op_where(g, same, op_neg(g, at), graph_i64(g, -b->s->max_positions)); // the first has the greatest
+	graph_value first = op_neg(g, op_reduce_max(g, op_cast(g, before, DTYPE_F32), 2, false));
+	graph_value position = op_sub(g, at, op_cast(g, first, DTYPE_I64));
 	return op_min(g, position, graph_i64(g, b->s->max_positions - 1));
 }
 
-static value positions(struct build *b, const struct body *io)
+static graph_value positions(struct build *b, const struct body *io)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -109,41 +109,42 @@ static value positions(struct build *b, const struct body *io)
 		return embedding(b, "embed.position", positions_from_pad(b, io->ids), s->max_positions, s->embedding_size);
 	if (e->cell_positions)
 		return embedding(b, "embed.position", within_cells(b, io->types), s->max_positions, s->embedding_size);
-	value table = WEIGHT(b, "embed.position", "weight", s->max_positions, s->embedding_size);
+	graph_value table = WEIGHT(b, "embed.position", "weight", s->max_positions, s->embedding_size);
 	return op_slice_to(g, table, 0, graph_i64s(g, 1, (int64_t[]){ 0 }), op_dim(g, io->ids, 1)); // [seq, embedding]
 }
 
 // Where in a document's tree a token stands: at each level a tag and which of its kind it is, a row of a table each
 // (MarkupLM: Li et al. 2021, https://arxiv.org/abs/2110.08518).
-static value in_the_tree(struct build *b, value tags, value numbers)
+static graph_value in_the_tree(struct build *b, graph_value tags, graph_value numbers)
 {
 	struct graph *g = b->g;
 	const struct encoder *e = b->s->own;
 	int64_t n = b->s->hidden_size;
-	value *parts = GRAPH_TABLE(g, NULL, e->depth + 1, 1, value);
+	graph_value *parts = GRAPH_TABLE(g, NULL, e->depth + 1, 1, graph_value);
 	if (!parts)
 		return NO_VALUE;
 	for (b->item = 0; b->item < e->depth && !graph_failed(b->g); b->item++)
 		parts[b->item] = op_add(g, embedding(b, "embed.tag", numbered(b, tags, b->item), e->tags, e->unit),
 			embedding(b, "embed.number", numbered(b, numbers, b->item), e->numbers, e->unit)); // [batch, seq, unit]
-	value x = e->depth > 1 ? op_concat(g, (int)e->depth, parts, 2) : parts[0];
+	graph_value x = e->depth > 1 ? op_concat(g, (int)e->depth, parts, 2) : parts[0];
 	x = op_relu(g, linear(b, "embed.tree", x, e->depth * e->unit, 4 * n, true));
 	return linear(b, "embed.tree_out", x, 4 * n, n, true);
 }
 
 // What a picture's regions look like, after the text: [batch, seq + regions, hidden]
-static value with_regions(struct build *b, value x, const struct text_inputs *in)
+static graph_value with_regions(struct build *b, graph_value x, const struct text_inputs *in)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct encoder *e = s->own;
-	value y = linear(b, "embed.seen", in->seen, e->seen_size, s->hidden_size, true); // [batch, regions, hidden]
+	graph_value y = linear(b, "embed.seen", in->seen, e->seen_size, s->hidden_size, true); // [batch, regions, hidden]
 	y = op_add(g, y, embedding(b, "embed.seen_type", in->seen_types, s->type_vocab_size, s->hidden_size));
-	value first = embedding(b, "embed.seen_position", graph_i64s(g, 1, (int64_t[]){ 0 }), s->max_positions, s->hidden_size);
-	return op_concat(g, 2, (value[]){ x, op_add(g, y, first) }, 1);
+	graph_value first =
+		embedding(b, "embed.seen_position", graph_i64s(g, 1, (int64_t[]){ 0 }), s->max_positions, s->hidden_size);
+	return op_concat(g, 2, (graph_value[]){ x, op_add(g, y, first) }, 1);
 }
 
-static value types(struct build *b, const struct body *io, value x)
+static graph_value types(struct build *b, const struct body *io, graph_value x)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -158,23 +159,23 @@ static value types(struct build *b, const struct body *io, value x)
 	return x;
 }
 
-value encoder_embed(struct build *b, const struct body *io, const struct text_inputs *in)
+graph_value encoder_embed(struct build *b, const struct body *io, const struct text_inputs *in)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct encoder *e = s->own;
 	graph_enter(g, "embed");
-	value x = embedding(b, "embed.word", io->ids, s->vocab_size, s->embedding_size); // [batch, seq, embedding]
+	graph_value x = embedding(b, "embed.word", io->ids, s->vocab_size, s->embedding_size); // [batch, seq, embedding]
 	if (TRAITS_OF(s, encoder)->pad_is_zero && s->pad_token_id >= 0)
 		x = op_where(g, op_unsqueeze(g, op_equal(g, io->ids, graph_i64(g, s->pad_token_id)), 2), graph_f32(g, 0), x);
 	if (s->embedding_scale > 0)
 		x = op_scale(g, x, (float)s->embedding_scale);
 	if (e->mask_ratio)
 		x = without_masked(b, io, x);
-	value seen = in->shapes.id ? embedding(b, "embed.shape", in->shapes, e->shapes, e->shape_width) : NO_VALUE;
-	value heard = in->sounds.id ? embedding(b, "embed.sound", in->sounds, e->sounds, e->sound_width) : NO_VALUE;
+	graph_value seen = in->shapes.id ? embedding(b, "embed.shape", in->shapes, e->shapes, e->shape_width) : NO_VALUE;
+	graph_value heard = in->sounds.id ? embedding(b, "embed.sound", in->sounds, e->sounds, e->sound_width) : NO_VALUE;
 	if (e->joined) {
-		value all[] = { x, seen.id ? seen : heard, heard };
+		graph_value all[] = { x, seen.id ? seen : heard, heard };
 		int64_t width = s->embedding_size + (seen.id ? e->shape_width : 0) + (heard.id ? e->sound_width : 0);
 		int count = 1 + (seen.id != 0) + (heard.id != 0);
 		x = linear(b, "embed.join", count > 1 ? op_concat(g, count, all, 2) : x, width, s->embedding_size, true);

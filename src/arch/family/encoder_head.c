@@ -7,11 +7,11 @@
 // One score for each of several texts: a dense layer over what the pooler gives, or a summary of the states.
 static void build_choices(struct build *b, const struct body *io)
 {
-	value choices = *(const value *)io->own, hidden = io->last;
+	graph_value choices = *(const graph_value *)io->own, hidden = io->last;
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct encoder *e = s->own;
-	value x;
+	graph_value x;
 	graph_enter(g, "head");
 	if (weight_named(b, "pooler"))
 		x = op_tanh(g, linear(b, "pooler", first_token(b, hidden), s->hidden_size, s->hidden_size, true));
@@ -27,7 +27,7 @@ static void build_choices(struct build *b, const struct body *io)
 		x = activate(b, e->summary_act, x);
 	}
 	x = linear(b, "head.choice.out", x, s->hidden_size, 1, true); // [batch*choices, 1]
-	x = op_reshape_to(g, x, op_concat(g, 2, (value[]){ op_dim(g, choices, 0), op_dim(g, choices, 1) }, 0));
+	x = op_reshape_to(g, x, op_concat(g, 2, (graph_value[]){ op_dim(g, choices, 0), op_dim(g, choices, 1) }, 0));
 	graph_leave(g);
 	for (int i = 0; i < 2; i++)
 		graph_assume(g, x, i, value_dim(g, choices, i));
@@ -36,19 +36,19 @@ static void build_choices(struct build *b, const struct body *io)
 
 // The span that a question's token asks for, found by what the states at that token say of each place (Splinter: Ram et al.
 // 2021, https://arxiv.org/abs/2101.00438): query' W states', of the start and of the end.
-static value asked_span(struct build *b, const char *word, value asked, value hidden)
+static graph_value asked_span(struct build *b, const char *word, graph_value asked, graph_value hidden)
 {
 	struct graph *g = b->g;
 	int64_t n = b->s->hidden_size;
 	struct arena *a = graph_arena(g);
-	value side[2] = { asked, hidden };
+	graph_value side[2] = { asked, hidden };
 	for (int i = 0; i < 2; i++) {
 		const char *stem = arena_printf(a, "head.asked.%s%s", i ? "" : "query_", word);
-		value x = activate(b, b->s->act, linear(b, arena_printf(a, "%s.dense", stem), side[i], n, n, true));
+		graph_value x = activate(b, b->s->act, linear(b, arena_printf(a, "%s.dense", stem), side[i], n, n, true));
 		side[i] = layer_norm(b, arena_printf(a, "%s.norm", stem), x, n);
 	}
-	value scores = linear(b, arena_printf(a, "head.asked.%s.out", word), side[0], n, n, false);     // [batch, 1, hidden]
-	return op_squeeze(g, op_matmul(g, scores, op_transpose(g, side[1], 3, (int[]){ 0, 2, 1 })), 1); // [batch, seq]
+	graph_value scores = linear(b, arena_printf(a, "head.asked.%s.out", word), side[0], n, n, false); // [batch, 1, hidden]
+	return op_squeeze(g, op_matmul(g, scores, op_transpose(g, side[1], 3, (int[]){ 0, 2, 1 })), 1);   // [batch, seq]
 }
 
 static void build_span(struct build *b, const struct body *io)
@@ -60,13 +60,13 @@ static void build_span(struct build *b, const struct body *io)
 	struct graph *g = b->g;
 	const struct encoder *e = b->s->own;
 	graph_enter(g, "head");
-	value question = op_cast(g, op_equal(g, io->ids, graph_i64(g, e->question_token)), DTYPE_I64);
-	value asked = op_gather_nd(g, io->last, op_argmax(g, question, 1, true), 1); // [batch, hidden]
+	graph_value question = op_cast(g, op_equal(g, io->ids, graph_i64(g, e->question_token)), DTYPE_I64);
+	graph_value asked = op_gather_nd(g, io->last, op_argmax(g, question, 1, true), 1); // [batch, hidden]
 	asked = op_unsqueeze(g, asked, 1);
-	value away = op_sub(g, graph_f32(g, 1), op_cast(g, io->mask, DTYPE_F32));
+	graph_value away = op_sub(g, graph_f32(g, 1), op_cast(g, io->mask, DTYPE_F32));
 	away = op_mul(g, away, graph_f32(g, -FLT_MAX));
-	value start = op_add(g, asked_span(b, "start", asked, io->last), away),
-	      end = op_add(g, asked_span(b, "end", asked, io->last), away);
+	graph_value start = op_add(g, asked_span(b, "start", asked, io->last), away),
+		    end = op_add(g, asked_span(b, "end", asked, io->last), away);
 	graph_leave(g);
 	graph_output(g, "start_logits", start);
 	graph_output(g, "end_logits", end);
@@ -81,7 +81,7 @@ static void build_embedding(struct build *b, const struct body *io)
 		head_unsupported(b);
 		return;
 	}
-	value first = first_token(b, io->last);
+	graph_value first = first_token(b, io->last);
 	graph_output(b->g, "pooler_output",
 		e->out_size ? linear(b, "head.embed", first, b->s->hidden_size, e->out_size, true) : first);
 }
@@ -93,9 +93,9 @@ static void build_reader(struct build *b, const struct body *io)
 		head_unsupported(b);
 		return;
 	}
-	value first = first_token(b, io->last);
+	graph_value first = first_token(b, io->last);
 	head_span.build(b, io);
-	value relevance = linear(b, "head.relevance", first, b->s->hidden_size, 1, true);
+	graph_value relevance = linear(b, "head.relevance", first, b->s->hidden_size, 1, true);
 	graph_output(g, "relevance_logits", op_squeeze(g, relevance, 1));
 }
 

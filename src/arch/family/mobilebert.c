@@ -47,35 +47,36 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 }
 
 // A norm, or only its weight and bias. Some norms have torch's own epsilon, whatever the configuration says.
-static value scaled_by(struct build *b, const char *stem, value x, int64_t width, double epsilon)
+static graph_value scaled_by(struct build *b, const char *stem, graph_value x, int64_t width, double epsilon)
 {
 	struct graph *g = b->g;
-	value w = WEIGHT(b, stem, "weight", width), bias = WEIGHT(b, stem, "bias", width);
+	graph_value w = WEIGHT(b, stem, "weight", width), bias = WEIGHT(b, stem, "bias", width);
 	if (!((const struct mobilebert *)b->s->own)->no_norm)
 		return op_layer_norm(g, x, w, bias, (float)epsilon);
 	return op_add(g, op_mul(g, x, w), bias);
 }
 
-static value scaled(struct build *b, const char *stem, value x, int64_t width)
+static graph_value scaled(struct build *b, const char *stem, graph_value x, int64_t width)
 {
 	return scaled_by(b, stem, x, width, b->s->norm_eps);
 }
 
-static value feed_forward(struct build *b, const char *up, const char *down, const char *norm, double epsilon, value x)
+static graph_value feed_forward(
+	struct build *b, const char *up, const char *down, const char *norm, double epsilon, graph_value x)
 {
 	const struct spec *s = b->s;
 	int64_t n = ((const struct mobilebert *)s->own)->width;
-	value y = activate(b, s->act, linear(b, up, x, n, s->ffn_size, true));
+	graph_value y = activate(b, s->act, linear(b, up, x, n, s->ffn_size, true));
 	return scaled_by(b, norm, op_add(b->g, linear(b, down, y, s->ffn_size, n, true), x), n, epsilon);
 }
 
-static value layer(struct build *b, value x, value mask)
+static graph_value layer(struct build *b, graph_value x, graph_value mask)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct mobilebert *m = s->own;
 	int64_t n = m->width, wide = s->hidden_size;
-	value in = x, asked = x, seen = x;
+	graph_value in = x, asked = x, seen = x;
 	graph_enter(g, "attn");
 	if (m->bottleneck) {
 		in = scaled(b, "layers.narrow.norm", linear(b, "layers.narrow", x, wide, n, true), n);
@@ -84,9 +85,9 @@ static value layer(struct build *b, value x, value mask)
 		else if (m->shared_narrow)
 			asked = scaled(b, "layers.narrow_qk.norm", linear(b, "layers.narrow_qk", x, wide, n, true), n);
 	}
-	value q = linear(b, "layers.attn.q", asked, n, n, true), k = linear(b, "layers.attn.k", asked, n, n, true);
-	value v = linear(b, "layers.attn.v", seen, m->attention_narrow ? n : wide, n, true);
-	value y = op_attention(g, q, k, v, mask, s->heads, s->heads, (float)s->attention_scale, 0);
+	graph_value q = linear(b, "layers.attn.q", asked, n, n, true), k = linear(b, "layers.attn.k", asked, n, n, true);
+	graph_value v = linear(b, "layers.attn.v", seen, m->attention_narrow ? n : wide, n, true);
+	graph_value y = op_attention(g, q, k, v, mask, s->heads, s->heads, (float)s->attention_scale, 0);
 	y = scaled(b, "layers.attn.norm", op_add(g, linear(b, "layers.attn.o", y, n, n, true), in), n);
 	graph_leave(g);
 	graph_enter(g, "ffn");
@@ -99,27 +100,28 @@ static value layer(struct build *b, value x, value mask)
 	return y;
 }
 
-static value embed(struct build *b, const struct body *io)
+static graph_value embed(struct build *b, const struct body *io)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct mobilebert *m = s->own;
 	int64_t n = s->embedding_size;
 	graph_enter(g, "embed");
-	value x = embedding(b, "embed.word", io->ids, s->vocab_size, n); // [batch, seq, embedding]
-	if (m->trigram) {                                                // the next one, this one, the one before
-		value padded = op_pad(g, x, 1, 1, 1), length = op_dim(g, io->ids, 1), two = graph_i64s(g, 1, (int64_t[]){ 2 });
-		value next = op_slice_to(g, padded, 1, two, op_add(g, length, two));
-		value before = op_slice_to(g, padded, 1, graph_i64s(g, 1, (int64_t[]){ 0 }), length);
+	graph_value x = embedding(b, "embed.word", io->ids, s->vocab_size, n); // [batch, seq, embedding]
+	if (m->trigram) {                                                      // the next one, this one, the one before
+		graph_value padded = op_pad(g, x, 1, 1, 1), length = op_dim(g, io->ids, 1),
+			    two = graph_i64s(g, 1, (int64_t[]){ 2 });
+		graph_value next = op_slice_to(g, padded, 1, two, op_add(g, length, two));
+		graph_value before = op_slice_to(g, padded, 1, graph_i64s(g, 1, (int64_t[]){ 0 }), length);
 		graph_assume(g, next, 1, value_dim(g, x, 1));
 		graph_assume(g, before, 1, value_dim(g, x, 1));
-		x = op_concat(g, 3, (value[]){ next, x, before }, 2);
+		x = op_concat(g, 3, (graph_value[]){ next, x, before }, 2);
 	}
 	if (m->trigram || n != s->hidden_size)
 		x = linear(b, "embed.project", x, m->trigram ? 3 * n : n, s->hidden_size, true);
-	value table = WEIGHT(b, "embed.position", "weight", s->max_positions, s->hidden_size);
+	graph_value table = WEIGHT(b, "embed.position", "weight", s->max_positions, s->hidden_size);
 	x = op_add(g, x, op_slice_to(g, table, 0, graph_i64s(g, 1, (int64_t[]){ 0 }), op_dim(g, io->ids, 1)));
-	value types = s->type_vocab_size > 1 ? io->types : graph_i64s(g, 1, (int64_t[]){ 0 });
+	graph_value types = s->type_vocab_size > 1 ? io->types : graph_i64s(g, 1, (int64_t[]){ 0 });
 	x = op_add(g, x, embedding(b, "embed.type", types, s->type_vocab_size, s->hidden_size));
 	x = scaled_by(b, "embed.norm", x, s->hidden_size, 1e-5);
 	graph_leave(g);
@@ -129,7 +131,7 @@ static value embed(struct build *b, const struct body *io)
 static void body(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
-	value x = embed(b, io), mask = mask_bidirectional(b, io->mask);
+	graph_value x = embed(b, io), mask = mask_bidirectional(b, io->mask);
 	states_begin(b, io, x);
 	for (b->layer = 0; b->layer < b->s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
@@ -141,26 +143,26 @@ static void body(struct build *b, struct body *io)
 }
 
 // The word embedding, transposed, is narrower than the states: a matrix of its own reads the rest of them.
-static value language_head(struct build *b, value x)
+static graph_value language_head(struct build *b, graph_value x)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t n = s->embedding_size, wide = s->hidden_size;
 	graph_enter(g, "head");
 	x = layer_norm(b, "head.lm.norm", activate(b, s->act, linear(b, "head.lm.dense", x, wide, wide, true)), wide);
-	value w = WEIGHT(b, s->tied ? "embed.word" : "head.lm.out", "weight", s->vocab_size, n);
+	graph_value w = WEIGHT(b, s->tied ? "embed.word" : "head.lm.out", "weight", s->vocab_size, n);
 	bool loose = weight_exists(b, "head.lm.loose", "bias") && (s->tied || !weight_exists(b, "head.lm.out", "bias"));
-	value bias = WEIGHT(b, loose ? "head.lm.loose" : "head.lm.out", "bias", s->vocab_size);
-	value logits = op_linear(g, op_slice(g, x, 2, 0, n), w, bias);
+	graph_value bias = WEIGHT(b, loose ? "head.lm.loose" : "head.lm.out", "bias", s->vocab_size);
+	graph_value logits = op_linear(g, op_slice(g, x, 2, 0, n), w, bias);
 	if (wide > n) {
-		value rest = WEIGHT(b, "head.lm.rest", "weight", wide - n, s->vocab_size);
+		graph_value rest = WEIGHT(b, "head.lm.rest", "weight", wide - n, s->vocab_size);
 		logits = op_add(g, logits, op_linear_in_out(g, op_slice(g, x, 2, n, wide), rest, NO_VALUE));
 	}
 	graph_leave(g);
 	return logits;
 }
 
-static value pooled(struct build *b, value x)
+static graph_value pooled(struct build *b, graph_value x)
 {
 	const struct mobilebert *m = b->s->own;
 	int64_t n = b->s->hidden_size;
@@ -176,7 +178,7 @@ static void build_bare(struct build *b, const struct body *io)
 		graph_output(b->g, "pooler_output", pooled(b, io->last));
 }
 
-static value next_sentence(struct build *b, const struct body *io)
+static graph_value next_sentence(struct build *b, const struct body *io)
 {
 	return linear(b, "head.next", pooled(b, io->last), b->s->hidden_size, 2, true);
 }

@@ -91,7 +91,7 @@ static void resolve_v2(struct config *c, struct spec *s, struct arena *a)
 }
 
 // STEM.conv - STEM.norm (- act)
-static value step(struct build *b, const char *stem, value x, struct conv c, bool act)
+static graph_value step(struct build *b, const char *stem, graph_value x, struct conv c, bool act)
 {
 	struct arena *a = graph_arena(b->g);
 	c.pad = ((const struct mobilenet *)b->s->own)->same ? PAD_SAME : c.pad;
@@ -99,7 +99,7 @@ static value step(struct build *b, const char *stem, value x, struct conv c, boo
 		act ? b->s->act : ACT_NONE);
 }
 
-static void finish(struct build *b, struct body *io, value x)
+static void finish(struct build *b, struct body *io, graph_value x)
 {
 	if (graph_failed(b->g))
 		return;
@@ -110,7 +110,7 @@ static void finish(struct build *b, struct body *io, value x)
 static void body_v1(struct build *b, struct body *io)
 {
 	const struct mobilenet *m = b->s->own;
-	value x = step(b, "stem", io->pixels, (struct conv){ .out = m->stem, .kernel = 3, .stride = 2 }, true);
+	graph_value x = step(b, "stem", io->pixels, (struct conv){ .out = m->stem, .kernel = 3, .stride = 2 }, true);
 	for (int64_t i = 0; i < V1_LAYERS; i++) {
 		int64_t in = i ? m->width[i - 1] : m->stem;
 		graph_enter(b->g, "layers.%lld", (long long)i);
@@ -128,7 +128,7 @@ static void body_v2(struct build *b, struct body *io)
 	struct graph *g = b->g;
 	const struct mobilenet *m = b->s->own;
 	graph_enter(g, "stem");
-	value x = step(b, "stem.first", io->pixels, (struct conv){ .out = m->inner, .kernel = 3, .stride = 2 }, true);
+	graph_value x = step(b, "stem.first", io->pixels, (struct conv){ .out = m->inner, .kernel = 3, .stride = 2 }, true);
 	if (!m->plain_stem)
 		x = step(b, "stem.wide", x, (struct conv){ .out = m->inner, .kernel = 1 }, true);
 	x = step(b, "stem.middle", x, (struct conv){ .out = m->inner, .kernel = 3, .group = m->inner }, true);
@@ -137,7 +137,7 @@ static void body_v2(struct build *b, struct body *io)
 	for (b->layer = 0; b->layer < V2_LAYERS && !graph_failed(b->g); b->layer++) {
 		int64_t i = b->layer, wide = m->expanded[i];
 		graph_enter(g, "layers.%lld", (long long)i);
-		value y = step(b, "layers.wide", x, (struct conv){ .out = wide, .kernel = 1 }, true);
+		graph_value y = step(b, "layers.wide", x, (struct conv){ .out = wide, .kernel = 1 }, true);
 		y = step(b, "layers.middle", y,
 			(struct conv){
 				.out = wide, .kernel = 3, .stride = m->stride[i], .group = wide, .dilation = m->dilation[i] },

@@ -18,7 +18,7 @@ struct moonshine { // of the whole and of both halves
 	bool bias, is_decoder;
 };
 
-static value plain_norm(struct build *b, const char *stem, value x)
+static graph_value plain_norm(struct build *b, const char *stem, graph_value x)
 {
 	return op_layer_norm(b->g, x, WEIGHT(b, stem, "weight", b->s->hidden_size), NO_VALUE, (float)b->s->norm_eps);
 }
@@ -31,23 +31,23 @@ static void inputs(struct build *b, struct body *io)
 }
 
 // [batch, samples] -> [batch, steps]: the mask of every 384th sample. steps: i64 [1].
-static value fewer(struct build *b, value mask, value steps)
+static graph_value fewer(struct build *b, graph_value mask, graph_value steps)
 {
 	struct graph *g = b->g;
-	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, steps, 0), graph_i64(g, 1));
+	graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, steps, 0), graph_i64(g, 1));
 	return op_gather(g, mask, op_mul(g, at, graph_i64(g, STRIDES)), 1);
 }
 
-static value convolve(
-	struct build *b, const char *stem, value x, int64_t in, int64_t out, int64_t kernel, int64_t stride, bool bias)
+static graph_value convolve(
+	struct build *b, const char *stem, graph_value x, int64_t in, int64_t out, int64_t kernel, int64_t stride, bool bias)
 {
-	value w = WEIGHT(b, stem, "weight", out, in, kernel);
+	graph_value w = WEIGHT(b, stem, "weight", out, in, kernel);
 	return op_conv(b->g, x, w, bias ? WEIGHT(b, stem, "bias", out) : NO_VALUE, 1, (int64_t[]){ stride }, (int64_t[]){ 0, 0 },
 		(int64_t[]){ 1 }, 1);
 }
 
 // cos and sin [1, seq, 1, rotary_dim / 2] of places [seq, 1]
-static void turns(struct build *b, value places, value *cos, value *sin)
+static void turns(struct build *b, graph_value places, graph_value *cos, graph_value *sin)
 {
 	struct graph *g = b->g;
 	const struct moonshine *m = b->s->own;
@@ -55,27 +55,27 @@ static void turns(struct build *b, value places, value *cos, value *sin)
 	float *f = GRAPH_TABLE(g, NULL, half, 1, float);
 	for (int64_t i = 0; f && i < half; i++)
 		f[i] = (float)(1 / pow(m->theta, (double)(2 * i) / (double)m->rotary_dim));
-	value angle = op_mul(g, op_cast(g, places, DTYPE_F32), graph_constant(g, DTYPE_F32, 1, (int64_t[]){ half }, f));
+	graph_value angle = op_mul(g, op_cast(g, places, DTYPE_F32), graph_constant(g, DTYPE_F32, 1, (int64_t[]){ half }, f));
 	angle = op_unsqueeze(g, op_unsqueeze(g, angle, 1), 0);
 	*cos = op_cos(g, angle);
 	*sin = op_sin(g, angle);
 }
 
-static value self(struct build *b, value x, value bias, value cos, value sin, struct cache *cache)
+static graph_value self(struct build *b, graph_value x, graph_value bias, graph_value cos, graph_value sin, struct cache *cache)
 {
 	const struct spec *s = b->s;
 	const struct moonshine *m = s->own;
 	int64_t width = s->heads * s->head_width;
-	value q = rope_turn(b, linear(b, "layers.attn.q", x, s->hidden_size, width, m->bias), cos, sin, s->heads);
-	value k = rope_turn(b, linear(b, "layers.attn.k", x, s->hidden_size, width, m->bias), cos, sin, s->heads);
-	value v = linear(b, "layers.attn.v", x, s->hidden_size, width, m->bias);
+	graph_value q = rope_turn(b, linear(b, "layers.attn.q", x, s->hidden_size, width, m->bias), cos, sin, s->heads);
+	graph_value k = rope_turn(b, linear(b, "layers.attn.k", x, s->hidden_size, width, m->bias), cos, sin, s->heads);
+	graph_value v = linear(b, "layers.attn.v", x, s->hidden_size, width, m->bias);
 	if (cache)
 		cache_extend(b, cache, &k, &v, s->heads, s->head_width, s->head_width);
-	value y = op_attention(b->g, q, k, v, bias, s->heads, s->heads, (float)s->attention_scale, 0);
+	graph_value y = op_attention(b->g, q, k, v, bias, s->heads, s->heads, (float)s->attention_scale, 0);
 	return linear(b, "layers.attn.o", y, width, s->hidden_size, false);
 }
 
-static value feed_forward(struct build *b, value x)
+static graph_value feed_forward(struct build *b, graph_value x)
 {
 	const struct spec *s = b->s;
 	struct graph *g = b->g;
@@ -83,7 +83,7 @@ static value feed_forward(struct build *b, value x)
 		x = activate(b, s->act, linear(b, "layers.ffn.up", x, s->hidden_size, s->ffn_size, true));
 	else {
 		x = linear(b, "layers.ffn.up", x, s->hidden_size, 2 * s->ffn_size, true); // [batch, seq, values and gates]
-		value gate = activate(b, s->act, op_slice(g, x, 2, s->ffn_size, 2 * s->ffn_size));
+		graph_value gate = activate(b, s->act, op_slice(g, x, 2, s->ffn_size, 2 * s->ffn_size));
 		x = op_mul(g, gate, op_slice(g, x, 2, 0, s->ffn_size));
 	}
 	return linear(b, "layers.ffn.down", x, s->ffn_size, s->hidden_size, true);
@@ -95,7 +95,7 @@ static void stack(struct build *b, struct body *io)
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct moonshine *m = s->own;
-	value x = io->embeds, query, key, cos, sin, own = NO_VALUE, cross = NO_VALUE;
+	graph_value x = io->embeds, query, key, cos, sin, own = NO_VALUE, cross = NO_VALUE;
 	decoder_places(b, io, &query, &key);
 	turns(b, query, &cos, &sin);
 	own = m->is_decoder ? causal_bias(b, query, key) : mask_bidirectional(b, io->mask);
@@ -109,7 +109,7 @@ static void stack(struct build *b, struct body *io)
 		graph_leave(g);
 		if (m->is_decoder) {
 			graph_enter(g, "cross");
-			value y = plain_norm(b, "layers.cross.norm", x);
+			graph_value y = plain_norm(b, "layers.cross.norm", x);
 			x = op_add(g, x,
 				attend(b, "layers.cross", y, io->memory, cross, io->cross,
 					m->bias ? BIAS_Q | BIAS_K | BIAS_V : 0));
@@ -129,9 +129,9 @@ static void encode(struct build *b, struct body *io)
 	struct graph *g = b->g;
 	int64_t h = b->s->hidden_size;
 	graph_enter(g, "stem");
-	value x = op_tanh(
+	graph_value x = op_tanh(
 		g, convolve(b, "stem.first", op_unsqueeze(g, io->features, 1), 1, h, 127, 64, false)); // [batch, hidden, steps]
-	value w = WEIGHT(b, "stem.norm", "weight", h);
+	graph_value w = WEIGHT(b, "stem.norm", "weight", h);
 	x = op_group_norm(g, x, 1, w, WEIGHT(b, "stem.norm", "bias", h), 1e-5f);
 	x = op_gelu(g, convolve(b, "stem.second", x, h, 2 * h, 7, 3, true));
 	x = op_gelu(g, convolve(b, "stem.third", x, 2 * h, h, 3, 2, true));
@@ -146,7 +146,7 @@ static void decode(struct build *b, struct body *io)
 	struct graph *g = b->g;
 	if (graph_failed(g)) // the encoder's states may be missing, and there may be no cache instead
 		return;
-	value steps = io->memory.id ? op_dim(g, io->memory, 1) : op_dim(g, io->cross->past_key[0], 2);
+	graph_value steps = io->memory.id ? op_dim(g, io->memory, 1) : op_dim(g, io->cross->past_key[0], 2);
 	if (b->which == &seq2seq_merged) // the states are cut to nothing when the past has their keys
 		steps = op_add(g, steps, op_dim(g, io->cross->past_key[0], 2));
 	io->memory_mask = fewer(b, io->memory_mask, steps);

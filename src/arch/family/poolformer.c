@@ -52,13 +52,13 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->own = n;
 }
 
-static value whole_norm(struct build *b, const char *stem, value x, int64_t width)
+static graph_value whole_norm(struct build *b, const char *stem, graph_value x, int64_t width)
 {
-	value w = WEIGHT(b, stem, "weight", width);
+	graph_value w = WEIGHT(b, stem, "weight", width);
 	return op_group_norm(b->g, x, 1, w, WEIGHT(b, stem, "bias", width), 1e-5f);
 }
 
-static value scaled(struct build *b, const char *stem, value y, int64_t width)
+static graph_value scaled(struct build *b, const char *stem, graph_value y, int64_t width)
 {
 	const struct poolformer *n = b->s->own;
 	return n->scaled ? op_mul(b->g, y, op_reshape(b->g, WEIGHT(b, stem, "", width), 3, (int64_t[]){ width, 1, 1 })) : y;
@@ -70,7 +70,7 @@ static void body(struct build *b, struct body *io)
 	const struct poolformer *n = b->s->own;
 	int64_t k = n->pool, edge = k / 2;
 	const int64_t kernel[] = { k, k }, one[] = { 1, 1 }, pad[] = { edge, edge, edge, edge };
-	value x = io->pixels;
+	graph_value x = io->pixels;
 	states_begin(b, io, x);
 	for (b->stage = 0; b->stage < b->s->layers && !graph_failed(b->g); b->stage++) {
 		int64_t i = b->stage, w = n->widths[i], inner = (int64_t)((double)w * n->ratio);
@@ -84,7 +84,7 @@ static void body(struct build *b, struct body *io)
 				.bias = true });
 		for (b->layer = 0; b->layer < n->depths[i] && !graph_failed(b->g); b->layer++) {
 			graph_enter(g, "%lld", (long long)b->layer);
-			value y = whole_norm(b, "layers.pool.norm", x, w);
+			graph_value y = whole_norm(b, "layers.pool.norm", x, w);
 			y = op_sub(g, op_average_pool(g, y, 2, kernel, one, pad, false, false), y);
 			x = op_add(g, x, scaled(b, "layers.pool.scale", y, w));
 			y = conv(b, "layers.ffn.up", whole_norm(b, "layers.ffn.norm", x, w),

@@ -20,12 +20,12 @@ static void resolve_aligned(struct config *c, struct spec *s, struct arena *a)
 	s->act = ACT_GELU;
 }
 
-static value align(struct build *b, value x)
+static graph_value align(struct build *b, graph_value x)
 {
 	return vlm_project(b, x, vlm_vision_width(b->s));
 }
 
-static value see_aligned(struct build *b, value ids)
+static graph_value see_aligned(struct build *b, graph_value ids)
 {
 	return vlm_see(b, ids, align);
 }
@@ -55,12 +55,12 @@ static void resolve_linear(struct config *c, struct spec *s, struct arena *a)
 	v->looks_last = true;
 }
 
-static value join_linear(struct build *b, value x)
+static graph_value join_linear(struct build *b, graph_value x)
 {
 	return linear(b, "projector", x, vlm_vision_width(b->s), part_of(b->s, "text")->hidden_size, true);
 }
 
-static value see_linear(struct build *b, value ids)
+static graph_value see_linear(struct build *b, graph_value ids)
 {
 	return vlm_see(b, ids, join_linear);
 }
@@ -105,7 +105,7 @@ static void resolve_shuffled(struct config *c, struct spec *s, struct arena *a)
 }
 
 // x [pictures, side * side, width] -> [pictures, (side / f)^2, width * f * f]
-static value shuffle(struct build *b, value x)
+static graph_value shuffle(struct build *b, graph_value x)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s, *tower = part_of(s, "vision");
@@ -124,7 +124,7 @@ static value shuffle(struct build *b, value x)
 	return x;
 }
 
-static value see_shuffled(struct build *b, value ids)
+static graph_value see_shuffled(struct build *b, graph_value ids)
 {
 	return vlm_see(b, ids, shuffle);
 }

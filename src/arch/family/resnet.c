@@ -116,7 +116,7 @@ static void resolve_timm(struct config *c, struct spec *s, struct arena *a)
 	check(c, s, r, r->stages);
 }
 
-static value part(struct build *b, int64_t item, value x, struct conv c, enum activation act)
+static graph_value part(struct build *b, int64_t item, graph_value x, struct conv c, enum activation act)
 {
 	b->item = item + ((const struct resnet *)b->s->own)->first;
 	return conv_norm(b, "layers.conv", "layers.norm", x, c, 1e-5, act);
@@ -124,11 +124,11 @@ static value part(struct build *b, int64_t item, value x, struct conv c, enum ac
 
 // Which channels matter here: x * sigmoid(1x1(relu(1x1(mean of x over places)))) (Hu et al. 2017,
 // https://arxiv.org/abs/1709.01507)
-static value gated(struct build *b, value x, int64_t inner)
+static graph_value gated(struct build *b, graph_value x, int64_t inner)
 {
 	struct graph *g = b->g;
 	int64_t width = value_dim(g, x, 1);
-	value y = conv(
+	graph_value y = conv(
 		b, "layers.gate.down", op_global_average_pool(g, x), (struct conv){ .out = inner, .kernel = 1, .bias = true });
 	y = conv(b, "layers.gate.up", op_relu(g, y), (struct conv){ .out = width, .kernel = 1, .bias = true });
 	return op_mul(g, x, op_sigmoid(g, y));
@@ -136,12 +136,12 @@ static value gated(struct build *b, value x, int64_t inner)
 
 // `before`: the dilation of the layer before; the first layer of a stage still has it in its first wide convolution. Only
 // RegNet has the configuration's activation inside a layer.
-static value layer(struct build *b, value x, int64_t out, int64_t stride, int64_t before, int64_t dilation)
+static graph_value layer(struct build *b, graph_value x, int64_t out, int64_t stride, int64_t before, int64_t dilation)
 {
 	struct graph *g = b->g;
 	const struct resnet *r = b->s->own;
 	enum activation act = b->s->act;
-	value y, shortcut = x;
+	graph_value y, shortcut = x;
 	if (graph_failed(g))
 		return NO_VALUE;
 	int64_t in = value_dim(g, x, 1);
@@ -182,7 +182,7 @@ static void body(struct build *b, struct body *io)
 	const struct resnet *r = s->own;
 	graph_enter(g, "stem");
 	bool pool = r->kind < REGNET_X;
-	value stem = io->pixels;
+	graph_value stem = io->pixels;
 	if (!TRAITS_OF(s, resnet)->deep_stem)
 		stem = conv_norm(b, "stem.conv", "stem.norm", stem,
 			(struct conv){ .out = r->stem, .kernel = pool ? 7 : 3, .stride = 2 }, 1e-5, s->act);
@@ -190,8 +190,9 @@ static void body(struct build *b, struct body *io)
 		struct conv c = { .out = b->layer < 2 ? r->stem / 2 : r->stem, .kernel = 3, .stride = b->layer ? 1 : 2 };
 		stem = conv_norm(b, "stem.conv", "stem.norm", stem, c, 1e-5, s->act);
 	}
-	value x = !pool ? stem
-			: op_max_pool(g, stem, 2, (int64_t[]){ 3, 3 }, (int64_t[]){ 2, 2 }, (int64_t[]){ 1, 1, 1, 1 }, false);
+	graph_value x = !pool
+		? stem
+		: op_max_pool(g, stem, 2, (int64_t[]){ 3, 3 }, (int64_t[]){ 2, 2 }, (int64_t[]){ 1, 1, 1, 1 }, false);
 	graph_leave(g);
 	states_begin(b, io, r->stem_is_state ? stem : x);
 	int64_t reached = 4, dilation = 1, before = 1;

@@ -20,25 +20,25 @@ struct rotary {
 	int64_t head_size; // UltraBERT's head
 };
 
-static value branch_norm(struct build *b, const char *stem, value x)
+static graph_value branch_norm(struct build *b, const char *stem, graph_value x)
 {
 	return TRAITS_OF(b->s, rotary_encoder)->branch_norm_bias ? layer_norm(b, stem, x, b->s->hidden_size)
 								 : norm(b, stem, x, b->s->hidden_size);
 }
 
 // down(act(gate) * up), gate and up in one tensor or in two, or down(act(up))
-static value feed_forward(struct build *b, value x)
+static graph_value feed_forward(struct build *b, graph_value x)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct traits *t = &s->traits;
 	const struct rotary_encoder_traits *own = TRAITS_OF(s, rotary_encoder);
 	int64_t n = s->ffn_size;
-	value gate, up = NO_VALUE;
+	graph_value gate, up = NO_VALUE;
 	if (t->plain_ffn)
 		gate = linear(b, "layers.ffn.up", x, s->hidden_size, n, t->ffn_bias);
 	else if (weight_named(b, "layers.ffn.gate_up")) {
-		value both = linear(b, "layers.ffn.gate_up", x, s->hidden_size, 2 * n, t->ffn_bias);
+		graph_value both = linear(b, "layers.ffn.gate_up", x, s->hidden_size, 2 * n, t->ffn_bias);
 		gate = op_slice(g, both, 2, own->up_first ? n : 0, own->up_first ? 2 * n : n);
 		up = op_slice(g, both, 2, own->up_first ? 0 : n, own->up_first ? n : 2 * n);
 	} else {
@@ -49,14 +49,14 @@ static value feed_forward(struct build *b, value x)
 	return linear(b, "layers.ffn.down", up.id ? op_mul(g, x, up) : x, n, s->hidden_size, t->ffn_bias || own->down_bias);
 }
 
-static value layer(struct build *b, value x, const struct attention_extras *e)
+static graph_value layer(struct build *b, graph_value x, const struct attention_extras *e)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct traits *t = &s->traits;
 	float scale = s->residual_scale > 0 ? (float)s->residual_scale : 1;
 	graph_enter(g, "attn");
-	value y = t->post_norm || (TRAITS_OF(s, rotary_encoder)->first_unnormed && !b->layer)
+	graph_value y = t->post_norm || (TRAITS_OF(s, rotary_encoder)->first_unnormed && !b->layer)
 		? x
 		: branch_norm(b, "layers.attn.norm", x);
 	x = op_add(g, op_scale(g, self_attention_with(b, y, e, t->qkv_bias, t->out_bias, NULL), scale), x);
@@ -112,7 +112,7 @@ static void body(struct build *b, struct body *io)
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	graph_enter(g, "embed");
-	value x = embedding(b, "embed.word", io->ids, s->vocab_size, s->hidden_size); // [batch, seq, hidden]
+	graph_value x = embedding(b, "embed.word", io->ids, s->vocab_size, s->hidden_size); // [batch, seq, hidden]
 	if (s->type_vocab_size > 1)
 		x = op_add(g, x, embedding(b, "embed.type", io->types, s->type_vocab_size, s->hidden_size));
 	else if (s->type_vocab_size == 1)
@@ -139,7 +139,7 @@ static void body(struct build *b, struct body *io)
 }
 
 // dense, activation, norm (ModernBERT), or nothing
-static value head(struct build *b, value x)
+static graph_value head(struct build *b, graph_value x)
 {
 	const struct spec *s = b->s;
 	const struct rotary *r = s->own;
@@ -149,22 +149,22 @@ static value head(struct build *b, value x)
 	return x;
 }
 
-static value mean_of(struct build *b, value x, value mask)
+static graph_value mean_of(struct build *b, graph_value x, graph_value mask)
 {
 	struct graph *g = b->g;
-	value weights = op_cast(g, mask, DTYPE_F32);                                       // [batch, seq]
-	value sum = op_reduce_sum(g, op_mul(g, x, op_unsqueeze(g, weights, 2)), 1, false); // [batch, width]
+	graph_value weights = op_cast(g, mask, DTYPE_F32);                                       // [batch, seq]
+	graph_value sum = op_reduce_sum(g, op_mul(g, x, op_unsqueeze(g, weights, 2)), 1, false); // [batch, width]
 	return op_div(g, sum, op_reduce_sum(g, weights, 1, true));
 }
 
-static value classified(struct build *b, const struct body *io)
+static graph_value classified(struct build *b, const struct body *io)
 {
 	const struct spec *s = b->s;
 	const struct rotary *r = s->own;
 	int64_t n = s->hidden_size;
-	value x = r->pooling == POOL_MEAN  ? mean_of(b, io->last, io->mask)
-		: r->pooling == POOL_FIRST ? first_token(b, io->last)
-					   : io->last;
+	graph_value x = r->pooling == POOL_MEAN ? mean_of(b, io->last, io->mask)
+		: r->pooling == POOL_FIRST      ? first_token(b, io->last)
+						: io->last;
 	x = weight_named(b, "head.late") ? activate(b, ACT_GELU, linear(b, "head.late", x, n, n, true)) : head(b, x);
 	x = linear(b, "head.token", x, n, s->labels, true);
 	return r->pooling == POOL_LATE ? mean_of(b, x, io->mask) : x;
@@ -186,9 +186,9 @@ static void build_lm(struct build *b, const struct body *io)
 		head_lm(b, io);
 		return;
 	}
-	value w = WEIGHT(b, s->tied ? "embed.word" : "head.lm.out", "weight", s->vocab_size, n);
+	graph_value w = WEIGHT(b, s->tied ? "embed.word" : "head.lm.out", "weight", s->vocab_size, n);
 	bool dense = weight_named(b, "head.dense"), bias = dense ? r->decoder_bias : s->traits.ffn_bias && !r->head_size;
-	value added = bias ? WEIGHT(b, "head.lm.out", "bias", s->vocab_size) : NO_VALUE, x = head(b, io->last);
+	graph_value added = bias ? WEIGHT(b, "head.lm.out", "bias", s->vocab_size) : NO_VALUE, x = head(b, io->last);
 	if (!dense && r->head_size) {
 		x = op_gelu_tanh(b->g, linear(b, "head.up", x, n, r->head_size, false));
 		x = op_gelu_tanh(b->g, linear(b, "head.down", x, r->head_size, n, false));

@@ -58,19 +58,19 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->own = n;
 }
 
-static value attention(struct build *b, value x, value map)
+static graph_value attention(struct build *b, graph_value x, graph_value map)
 {
 	const struct segformer *n = b->s->own;
 	int64_t w = n->widths[b->stage], k = n->reduced[b->stage], heads = n->heads[b->stage];
-	value seen = x;
+	graph_value seen = x;
 	if (k > 1) {
-		value smaller = conv(b, "layers.reduce", map_of(b, x, map),
+		graph_value smaller = conv(b, "layers.reduce", map_of(b, x, map),
 			(struct conv){ .out = w, .kernel = k, .stride = k, .pad = PAD_NONE, .bias = true });
 		seen = layer_norm_eps(b, "layers.reduce.norm", tokens_of(b, smaller), 1e-5);
 	}
-	value q = linear(b, "layers.attn.q", x, w, w, true), key = linear(b, "layers.attn.k", seen, w, w, true),
-	      v = linear(b, "layers.attn.v", seen, w, w, true);
-	value y = op_attention(b->g, q, key, v, NO_VALUE, heads, heads, (float)sqrt((double)heads / (double)w), 0);
+	graph_value q = linear(b, "layers.attn.q", x, w, w, true), key = linear(b, "layers.attn.k", seen, w, w, true),
+		    v = linear(b, "layers.attn.v", seen, w, w, true);
+	graph_value y = op_attention(b->g, q, key, v, NO_VALUE, heads, heads, (float)sqrt((double)heads / (double)w), 0);
 	return linear(b, "layers.attn.o", y, w, w, true);
 }
 
@@ -78,7 +78,7 @@ static void body(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
 	const struct segformer *n = b->s->own;
-	value map = io->pixels;
+	graph_value map = io->pixels;
 	states_begin(b, io, map);
 	for (b->stage = 0; b->stage < b->s->layers && !graph_failed(g); b->stage++) {
 		int64_t w = n->widths[b->stage], inner = w * n->ratios[b->stage], p = n->patches[b->stage];
@@ -90,11 +90,11 @@ static void body(struct build *b, struct body *io)
 				.stride = n->strides[b->stage],
 				.pad = p / 2 ? p / 2 : PAD_NONE,
 				.bias = true });
-		value x = layer_norm_eps(b, "patch.norm", tokens_of(b, map), 1e-5);
+		graph_value x = layer_norm_eps(b, "patch.norm", tokens_of(b, map), 1e-5);
 		for (b->layer = 0; b->layer < n->depths[b->stage] && !graph_failed(b->g); b->layer++) {
 			graph_enter(g, "%lld", (long long)b->layer);
 			x = op_add(g, x, attention(b, layer_norm_eps(b, "layers.attn.norm", x, 1e-5), map));
-			value y = linear(b, "layers.ffn.up", layer_norm_eps(b, "layers.ffn.norm", x, 1e-5), w, inner, true);
+			graph_value y = linear(b, "layers.ffn.up", layer_norm_eps(b, "layers.ffn.norm", x, 1e-5), w, inner, true);
 			y = conv(b, "layers.ffn.conv", map_of(b, y, map),
 				(struct conv){ .out = inner, .kernel = 3, .group = inner, .bias = true });
 			x = op_add(g, x, linear(b, "layers.ffn.down", activate(b, b->s->act, tokens_of(b, y)), inner, w, true));
@@ -113,14 +113,14 @@ static void build_segments(struct build *b, const struct body *io)
 {
 	struct graph *g = b->g;
 	const struct segformer *n = b->s->own;
-	value *parts = ARENA_ARRAY(graph_arena(g), (size_t)n->stages, value), first = io->states[1];
+	graph_value *parts = ARENA_ARRAY(graph_arena(g), (size_t)n->stages, graph_value), first = io->states[1];
 	graph_enter(g, "head");
 	for (b->layer = 0; b->layer < b->s->layers && !graph_failed(b->g); b->layer++) {
-		value map = io->states[b->layer + 1],
-		      x = linear(b, "head.each", tokens_of(b, map), n->widths[b->layer], n->decoder, true);
+		graph_value map = io->states[b->layer + 1],
+			    x = linear(b, "head.each", tokens_of(b, map), n->widths[b->layer], n->decoder, true);
 		parts[b->s->layers - 1 - b->layer] = resized_like(b, map_of(b, x, map), first, "linear");
 	}
-	value x =
+	graph_value x =
 		conv(b, "head.fuse", op_concat(g, (int)b->s->layers, parts, 1), (struct conv){ .out = n->decoder, .kernel = 1 });
 	x = op_relu(g, batch_norm(b, "head.norm", x, 1e-5));
 	x = conv(b, "head.classes", x, (struct conv){ .out = b->s->labels, .kernel = 1, .bias = true });
@@ -131,7 +131,7 @@ static void build_segments(struct build *b, const struct body *io)
 static void build_classes(struct build *b, const struct body *io)
 {
 	const struct spec *s = b->s;
-	value x = op_reduce_mean(b->g, io->last, 1, false);
+	graph_value x = op_reduce_mean(b->g, io->last, 1, false);
 	graph_output(b->g, "logits", linear(b, "head.image", x, s->hidden_size, s->labels, true));
 }
 

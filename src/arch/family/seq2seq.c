@@ -18,19 +18,19 @@ struct seq2seq_own { // of the whole and of both halves
 };
 
 // [seq, hidden], or [batch, seq, hidden] where padding does not count
-static value positions(struct build *b, const struct body *io)
+static graph_value positions(struct build *b, const struct body *io)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct seq2seq_own *o = s->own;
-	value query, key;
+	graph_value query, key;
 	decoder_places(b, io, &query, &key);
-	value at = op_squeeze(g, query, 1); // [seq]: 0, 1, .. after the past
+	graph_value at = op_squeeze(g, query, 1); // [seq]: 0, 1, .. after the past
 	bool stored = !TRAITS_OF(s, seq2seq)->sine_positions ||
 		(!b->plan && weight_exists(b, "embed.position", "weight")); // some files keep the sines
 	if (stored && !s->traits.positions_from_pad) {
 		if (o->longest && !io->cache && !io->memory.id) { // a longer text has no position
-			value table = WEIGHT(
+			graph_value table = WEIGHT(
 				b, "embed.position", "weight", s->max_positions + s->traits.position_offset, s->hidden_size);
 			return op_gather(g, op_slice(g, table, 0, 0, o->longest), at, 0);
 		}
@@ -43,13 +43,13 @@ static value positions(struct build *b, const struct body *io)
 	return sines_of_tokens(b, io, op_not(g, op_equal(g, io->ids, graph_i64(g, s->pad_token_id))));
 }
 
-static value embed(struct build *b, const struct body *io, bool is_decoder)
+static graph_value embed(struct build *b, const struct body *io, bool is_decoder)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	bool has_norm = s->traits.embedding_norm, early = has_norm && is_decoder && TRAITS_OF(s, seq2seq)->tokens_normed;
 	graph_enter(g, "embed");
-	value x = early ? layer_norm(b, "embed.norm", io->embeds, s->hidden_size) : io->embeds;
+	graph_value x = early ? layer_norm(b, "embed.norm", io->embeds, s->hidden_size) : io->embeds;
 	x = op_add(g, x, positions(b, io)); // [batch, seq, hidden]
 	if (has_norm && !early)
 		x = layer_norm(b, "embed.norm", x, s->hidden_size);

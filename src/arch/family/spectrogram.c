@@ -24,12 +24,12 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 			(long long)o->frames, (long long)o->bins, (long long)o->patch);
 }
 
-static value layer(struct build *b, value x)
+static graph_value layer(struct build *b, graph_value x)
 {
 	struct graph *g = b->g;
 	int64_t h = b->s->hidden_size;
 	graph_enter(g, "attn");
-	value y = self_attention(
+	graph_value y = self_attention(
 		b, layer_norm(b, "layers.attn.norm", x, h), NO_VALUE, NO_VALUE, NO_VALUE, b->s->traits.qkv_bias, true, NULL);
 	x = op_add(g, y, x);
 	graph_leave(g);
@@ -47,10 +47,10 @@ static void body(struct build *b, struct body *io)
 		cols = (o->frames - o->patch) / o->time_stride + 1;
 	int64_t stride[] = { o->frequency_stride, o->time_stride }, none[] = { 0, 0, 0, 0 }, one[] = { 1, 1 };
 	graph_enter(g, "embed");
-	value x = op_unsqueeze(g, op_transpose(g, io->features, 3, (int[]){ 0, 2, 1 }), 1); // [batch, 1, bins, frames]
-	value w = WEIGHT(b, "embed.patch", "weight", h, 1, o->patch, o->patch);
+	graph_value x = op_unsqueeze(g, op_transpose(g, io->features, 3, (int[]){ 0, 2, 1 }), 1); // [batch, 1, bins, frames]
+	graph_value w = WEIGHT(b, "embed.patch", "weight", h, 1, o->patch, o->patch);
 	x = tokens_of(b, op_conv(g, x, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, none, one, 1));
-	value special[] = { each_image(b, WEIGHT(b, "embed.class", "", 1, 1, h), x),
+	graph_value special[] = { each_image(b, WEIGHT(b, "embed.class", "", 1, 1, h), x),
 		each_image(b, WEIGHT(b, "embed.distillation", "", 1, 1, h), x), x };
 	x = op_add(g, op_concat(g, 3, special, 1), WEIGHT(b, "embed.position", "", 1, rows * cols + 2, h));
 	graph_leave(g);
@@ -62,14 +62,14 @@ static void body(struct build *b, struct body *io)
 		states_add(io, x);
 	}
 	io->last = layer_norm(b, "norm", x, h);
-	value pair = op_add(g, first_token(b, io->last), op_squeeze(g, op_slice(g, io->last, 1, 1, 2), 1));
+	graph_value pair = op_add(g, first_token(b, io->last), op_squeeze(g, op_slice(g, io->last, 1, 1, 2), 1));
 	io->pooled = op_scale(g, pair, 0.5f); // [batch, hidden]
 }
 
 static void build_classes(struct build *b, const struct body *io)
 {
 	int64_t h = b->s->hidden_size;
-	value x = layer_norm(b, "head.audio.norm", io->pooled, h);
+	graph_value x = layer_norm(b, "head.audio.norm", io->pooled, h);
 	graph_output(b->g, "logits", linear(b, "head.audio", x, h, b->s->labels, true));
 }
 

@@ -149,21 +149,21 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 
 // ---- body ---------------------------------------------------------------------------------------------------------------
 
-static value ffn(struct build *b, value x)
+static graph_value ffn(struct build *b, graph_value x)
 {
 	const struct spec *s = b->s;
-	value y = activate(b, s->act, linear(b, "layers.ffn.up", x, s->hidden_size, s->ffn_size, true));
+	graph_value y = activate(b, s->act, linear(b, "layers.ffn.up", x, s->hidden_size, s->ffn_size, true));
 	return linear(b, "layers.ffn.down", y, s->ffn_size, s->hidden_size, true);
 }
 
 //   after:  x -(+ attention)- norm -(+ ffn)- norm        first:  x -(+ attention(norm))-(+ ffn(norm))-(+ bottleneck)
-static value layer(struct build *b, value x, value mask, value bias)
+static graph_value layer(struct build *b, graph_value x, graph_value mask, graph_value bias)
 {
 	const struct sound *o = sound_of(b);
 	struct graph *g = b->g;
 	int64_t h = b->s->hidden_size;
 	graph_enter(g, "attn");
-	value y = o->norm_first ? layer_norm(b, "layers.attn.norm", x, h) : x;
+	graph_value y = o->norm_first ? layer_norm(b, "layers.attn.norm", x, h) : x;
 	x = op_add(
 		g, self_attention(b, y, bias.id ? sound_gated(b, y, bias, mask) : mask, NO_VALUE, NO_VALUE, true, true, NULL), x);
 	if (!o->norm_first)
@@ -184,17 +184,17 @@ static value layer(struct build *b, value x, value mask, value bias)
 }
 
 // Means of `squeeze` frames each; what is left over at the end is dropped. [batch, frames / squeeze, hidden]
-static value squeezed(struct build *b, value x)
+static graph_value squeezed(struct build *b, graph_value x)
 {
 	struct graph *g = b->g;
 	int64_t h = b->s->hidden_size, n = sound_of(b)->squeeze;
-	value whole = op_mul(g, op_div(g, op_dim(g, x, 1), graph_i64(g, n)), graph_i64(g, n));
+	graph_value whole = op_mul(g, op_div(g, op_dim(g, x, 1), graph_i64(g, n)), graph_i64(g, n));
 	x = op_slice_to(g, x, 1, graph_i64s(g, 1, (int64_t[]){ 0 }), whole);
 	return op_reduce_mean(g, op_reshape(g, x, 4, (int64_t[]){ 0, -1, n, h }), 2, false);
 }
 
 // Back to as many frames as x has; the dropped ones are 0.
-static value widened(struct build *b, value y, value x)
+static graph_value widened(struct build *b, graph_value y, graph_value x)
 {
 	const struct sound *o = sound_of(b);
 	struct graph *g = b->g;
@@ -207,14 +207,14 @@ static value widened(struct build *b, value y, value x)
 }
 
 // wav2vec 2.0: (project - norm) - [convolution to 2n - glu]
-static value adapter(struct build *b, value x)
+static graph_value adapter(struct build *b, graph_value x)
 {
 	const struct sound *o = sound_of(b);
 	struct graph *g = b->g;
 	int64_t n = o->out_size, stride = o->adapter_stride;
 	x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 });
 	for (b->layer = 0; b->layer < o->adapter_layers && !graph_failed(b->g); b->layer++) {
-		value w = WEIGHT(b, "adapter.conv", "weight", 2 * n, n, o->adapter_kernel);
+		graph_value w = WEIGHT(b, "adapter.conv", "weight", 2 * n, n, o->adapter_kernel);
 		x = op_conv(
 			g, x, w, WEIGHT(b, "adapter.conv", "bias", 2 * n), 1, &stride, (int64_t[]){ 1, 1 }, (int64_t[]){ 1 }, 1);
 		x = sound_glu(g, x, 1, n);
@@ -222,19 +222,19 @@ static value adapter(struct build *b, value x)
 	return op_transpose(g, x, 3, (int[]){ 0, 2, 1 });
 }
 
-static value shortened(struct build *b, const char *stem, value x)
+static graph_value shortened(struct build *b, const char *stem, graph_value x)
 {
 	const struct sound *o = sound_of(b);
 	struct graph *g = b->g;
 	int64_t n = o->out_size, stride = o->adapter_stride, pad = stride / 2;
-	value w = WEIGHT(b, stem, "weight", 2 * n, n, o->adapter_kernel);
+	graph_value w = WEIGHT(b, stem, "weight", 2 * n, n, o->adapter_kernel);
 	x = op_conv(g, op_transpose(g, x, 3, (int[]){ 0, 2, 1 }), w, WEIGHT(b, stem, "bias", 2 * n), 1, &stride,
 		(int64_t[]){ pad, pad }, (int64_t[]){ 1 }, 1);
 	return op_transpose(g, sound_glu(g, x, 1, n), 3, (int[]){ 0, 2, 1 });
 }
 
 // w2v-BERT: a transformer layer over shortened frames, the residual shortened by a convolution of its own.
-static value attending_adapter(struct build *b, value x, value lengths)
+static graph_value attending_adapter(struct build *b, graph_value x, graph_value lengths)
 {
 	const struct spec *s = b->s;
 	const struct sound *o = sound_of(b);
@@ -243,16 +243,16 @@ static value attending_adapter(struct build *b, value x, value lengths)
 	float scale = (float)(1 / sqrt((double)n / (double)s->heads));
 	for (b->layer = 0; b->layer < o->adapter_layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "adapter.%lld", (long long)b->layer);
-		value residual = shortened(b, "adapter.residual_conv", layer_norm(b, "adapter.residual_norm", x, n));
+		graph_value residual = shortened(b, "adapter.residual_conv", layer_norm(b, "adapter.residual_norm", x, n));
 		x = shortened(b, "adapter.attn.conv", layer_norm(b, "adapter.attn.norm", x, n));
-		value mask = NO_VALUE;
+		graph_value mask = NO_VALUE;
 		if (lengths.id) {
 			lengths = sound_adapter_length(b, lengths);
 			mask = mask_bidirectional(b, sound_frames(b, x, lengths, 1));
 		}
-		value q = linear(b, "adapter.attn.q", x, n, n, true), k = linear(b, "adapter.attn.k", x, n, n, true),
-		      v = linear(b, "adapter.attn.v", x, n, n, true);
-		value y = op_attention(g, q, k, v, mask, s->heads, s->heads, scale, 0);
+		graph_value q = linear(b, "adapter.attn.q", x, n, n, true), k = linear(b, "adapter.attn.k", x, n, n, true),
+			    v = linear(b, "adapter.attn.v", x, n, n, true);
+		graph_value y = op_attention(g, q, k, v, mask, s->heads, s->heads, scale, 0);
 		x = op_add(g, linear(b, "adapter.attn.o", y, n, n, true), residual);
 		y = activate(b, o->adapter_act,
 			linear(b, "adapter.ffn.up", layer_norm(b, "adapter.ffn.norm", x, n), n, s->ffn_size, true));
@@ -262,7 +262,7 @@ static value attending_adapter(struct build *b, value x, value lengths)
 	return x;
 }
 
-static void rotary(struct build *b, value x, value *cos, value *sin)
+static void rotary(struct build *b, graph_value x, graph_value *cos, graph_value *sin)
 {
 	struct graph *g = b->g;
 	int64_t half = b->s->head_width / 2;
@@ -270,18 +270,18 @@ static void rotary(struct build *b, value x, value *cos, value *sin)
 		rope_tables(b, x, NO_VALUE, cos, sin);
 		return;
 	}
-	value at =
+	graph_value at =
 		op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1)); // the file's frequencies count
-	value angle = op_mul(g, op_unsqueeze(g, op_cast(g, at, DTYPE_F32), 1), WEIGHT(b, "rope.frequencies", "", half));
+	graph_value angle = op_mul(g, op_unsqueeze(g, op_cast(g, at, DTYPE_F32), 1), WEIGHT(b, "rope.frequencies", "", half));
 	angle = op_unsqueeze(g, op_unsqueeze(g, angle, 0), 2); // [1, frames, 1, width/2]
 	*cos = op_cos(g, angle), *sin = op_sin(g, angle);
 }
 
-static void conformer_body(struct build *b, struct body *io, value x, value mask, value frames)
+static void conformer_body(struct build *b, struct body *io, graph_value x, graph_value mask, graph_value frames)
 {
 	const struct sound *o = sound_of(b);
-	value positions = o->positions == POSITIONS_RELATIVE ? conformer_positions(b, x) : NO_VALUE, cos = NO_VALUE,
-	      sin = NO_VALUE;
+	graph_value positions = o->positions == POSITIONS_RELATIVE ? conformer_positions(b, x) : NO_VALUE, cos = NO_VALUE,
+		    sin = NO_VALUE;
 	if (o->positions == POSITIONS_ROTARY)
 		rotary(b, x, &cos, &sin);
 	states_begin(b, io, x);
@@ -294,12 +294,12 @@ static void conformer_body(struct build *b, struct body *io, value x, value mask
 	io->last = o->conv_count ? layer_norm(b, "norm", x, b->s->hidden_size) : x;
 }
 
-static void transformer_body(struct build *b, struct body *io, value x, value mask)
+static void transformer_body(struct build *b, struct body *io, graph_value x, graph_value mask)
 {
 	const struct sound *o = sound_of(b);
 	struct graph *g = b->g;
 	int64_t h = b->s->hidden_size;
-	value positions = sound_positions(b, x), wide = x;
+	graph_value positions = sound_positions(b, x), wide = x;
 	if (o->squeeze) {
 		x = squeezed(b, x);
 		positions = op_transpose(g, op_slice_to(g, positions, 1, graph_i64s(g, 1, (int64_t[]){ 0 }), op_dim(g, x, 1)), 3,
@@ -309,7 +309,7 @@ static void transformer_body(struct build *b, struct body *io, value x, value ma
 	x = op_add(g, x, positions);
 	if (!o->norm_first)
 		x = layer_norm(b, "norm", x, h);
-	value bias = o->buckets ? sound_bias(b, x) : NO_VALUE;
+	graph_value bias = o->buckets ? sound_bias(b, x) : NO_VALUE;
 	states_begin(b, io, x);
 	for (b->layer = 0; b->layer < b->s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
@@ -328,8 +328,8 @@ static void speech_body(struct build *b, struct body *io)
 	const struct sound *o = sound_of(b);
 	struct graph *g = b->g;
 	int64_t h = s->hidden_size;
-	value x = o->conv_count ? sound_stem(b, io->features) : io->features; // [batch, frames, feature]
-	value lengths = io->mask.id ? sound_lengths(b, io->mask) : NO_VALUE, frames = NO_VALUE, mask = NO_VALUE;
+	graph_value x = o->conv_count ? sound_stem(b, io->features) : io->features; // [batch, frames, feature]
+	graph_value lengths = io->mask.id ? sound_lengths(b, io->mask) : NO_VALUE, frames = NO_VALUE, mask = NO_VALUE;
 	if (io->mask.id)
 		frames = !o->conv_count ? op_cast(g, io->mask, DTYPE_BOOL)
 			: o->squeeze    ? sound_frames(b, x, lengths, 1)
@@ -343,7 +343,7 @@ static void speech_body(struct build *b, struct body *io)
 	x = sound_zeroed(b, x, frames);
 	graph_leave(g);
 	if (frames.id && o->squeeze) {
-		value fewer = squeezed(b, x); // for its length
+		graph_value fewer = squeezed(b, x); // for its length
 		mask = mask_bidirectional(b, sound_frames(b, fewer, lengths, o->squeeze));
 	} else if (frames.id)
 		mask = mask_bidirectional(b, frames);
@@ -352,7 +352,7 @@ static void speech_body(struct build *b, struct body *io)
 	else
 		transformer_body(b, io, x, mask);
 	if (o->adapter_ffn) {
-		value y = op_relu(g, linear(b, "adapter.before.up", io->last, h, s->ffn_size, true));
+		graph_value y = op_relu(g, linear(b, "adapter.before.up", io->last, h, s->ffn_size, true));
 		io->last = op_add(g, io->last, op_scale(g, linear(b, "adapter.before.down", y, s->ffn_size, h, true), 0.5f));
 	}
 	if (o->adapter_layers) {

@@ -23,15 +23,15 @@ static void inputs(struct build *b, struct body *io)
 
 // [batch, frames] of the sound becomes [batch, steps] of the states: each convolution leaves (n - 1) / 2 + 1 of n. steps: i64
 // [1].
-static value fewer(struct build *b, value mask, value steps)
+static graph_value fewer(struct build *b, graph_value mask, graph_value steps)
 {
 	struct graph *g = b->g;
 	const struct speech_to_text *o = b->s->own;
-	value one = graph_f32(g, 1), n = op_cast(g, op_reduce_sum(g, mask, 1, true), DTYPE_F32); // [batch, 1]
+	graph_value one = graph_f32(g, 1), n = op_cast(g, op_reduce_sum(g, mask, 1, true), DTYPE_F32); // [batch, 1]
 	// In floats with a floor: OpenVINO keeps the halves of a chain of integer divisions (seen with three of them in 2026.4).
 	for (int i = 0; i < o->convolutions; i++)
 		n = op_add(g, op_floor(g, op_scale(g, op_sub(g, n, one), 0.5f)), one);
-	value at = op_range(g, graph_i64(g, 0), op_squeeze(g, steps, 0), graph_i64(g, 1));
+	graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, steps, 0), graph_i64(g, 1));
 	return op_cast(g, op_less(g, op_unsqueeze(g, op_cast(g, at, DTYPE_F32), 0), n), DTYPE_I64); // [batch, steps]
 }
 
@@ -41,11 +41,11 @@ static void encode(struct build *b, struct body *io)
 	const struct spec *s = b->s;
 	const struct speech_to_text *o = s->own;
 	graph_enter(g, "stem");
-	value x = op_transpose(g, io->features, 3, (int[]){ 0, 2, 1 }); // [batch, bins, frames]
+	graph_value x = op_transpose(g, io->features, 3, (int[]){ 0, 2, 1 }); // [batch, bins, frames]
 	for (b->layer = 0; b->layer < o->convolutions && !graph_failed(b->g); b->layer++) {
 		int64_t in = b->layer ? o->channels / 2 : o->bins,
 			out = b->layer < o->convolutions - 1 ? o->channels : 2 * s->hidden_size, k = o->kernel[b->layer];
-		value w = WEIGHT(b, "stem.conv", "weight", out, in, k);
+		graph_value w = WEIGHT(b, "stem.conv", "weight", out, in, k);
 		x = op_conv(g, x, w, WEIGHT(b, "stem.conv", "bias", out), 1, (int64_t[]){ 2 }, (int64_t[]){ k / 2, k / 2 },
 			(int64_t[]){ 1 }, 1);
 		x = op_mul(g, op_slice(g, x, 1, 0, out / 2), op_sigmoid(g, op_slice(g, x, 1, out / 2, out)));
@@ -54,8 +54,8 @@ static void encode(struct build *b, struct body *io)
 	x = op_scale(g, x, o->scaled ? (float)sqrt((double)s->hidden_size) : 1);
 	io->mask = fewer(b, io->mask, op_dim(g, x, 1));
 	// The class looks for padding where it is 1 and a state 0, whatever the padding token is.
-	value is_padding = op_equal(g, io->mask, graph_i64(g, 0));
-	value is_token = op_not(g, op_equal(g, op_cast(g, is_padding, DTYPE_I64), graph_i64(g, s->pad_token_id)));
+	graph_value is_padding = op_equal(g, io->mask, graph_i64(g, 0));
+	graph_value is_token = op_not(g, op_equal(g, op_cast(g, is_padding, DTYPE_I64), graph_i64(g, s->pad_token_id)));
 	x = op_add(g, x, sines_of_tokens(b, io, is_token));
 	graph_leave(g);
 	seq2seq_layers(b, io, x, false, BIAS_ALL);
@@ -64,11 +64,11 @@ static void encode(struct build *b, struct body *io)
 static void decode(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
-	value steps = io->memory.id ? op_dim(g, io->memory, 1) : op_dim(g, io->cross->past_key[0], 2);
+	graph_value steps = io->memory.id ? op_dim(g, io->memory, 1) : op_dim(g, io->cross->past_key[0], 2);
 	if (b->which == &seq2seq_merged) // the states are cut to nothing when the past has their keys
 		steps = op_add(g, steps, op_dim(g, io->cross->past_key[0], 2));
 	io->memory_mask = fewer(b, io->memory_mask, steps);
-	value is_token = op_not(g, op_equal(g, io->ids, graph_i64(g, b->s->pad_token_id)));
+	graph_value is_token = op_not(g, op_equal(g, io->ids, graph_i64(g, b->s->pad_token_id)));
 	seq2seq_layers(b, io, op_add(g, io->embeds, sines_of_tokens(b, io, is_token)), true, BIAS_ALL);
 }
 

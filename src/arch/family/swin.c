@@ -40,7 +40,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	w->grid[1] = s->image_width / s->patch_width;
 }
 
-static value embed(struct build *b, value pixels, int64_t *height, int64_t *width)
+static graph_value embed(struct build *b, graph_value pixels, int64_t *height, int64_t *width)
 {
 	const struct spec *s = b->s;
 	const struct windows *w = s->own;
@@ -53,8 +53,9 @@ static value embed(struct build *b, value pixels, int64_t *height, int64_t *widt
 	graph_enter(g, "embed");
 	int64_t rows = (*height + stride[0] - 1) / stride[0], cols = (*width + stride[1] - 1) / stride[1];
 	pixels = op_pad(g, op_pad(g, pixels, 2, 0, rows * stride[0] - *height), 3, 0, cols * stride[1] - *width);
-	value kernel = WEIGHT(b, "embed.patch", "weight", w->embed, s->channels, stride[0], stride[1]);
-	value x = tokens_of(b, op_conv(g, pixels, kernel, WEIGHT(b, "embed.patch", "bias", w->embed), 2, stride, none, one, 1));
+	graph_value kernel = WEIGHT(b, "embed.patch", "weight", w->embed, s->channels, stride[0], stride[1]);
+	graph_value x =
+		tokens_of(b, op_conv(g, pixels, kernel, WEIGHT(b, "embed.patch", "bias", w->embed), 2, stride, none, one, 1));
 	x = layer_norm_eps(b, "embed.norm", x, 1e-5);
 	if (w->positions)
 		x = op_add(g, x, WEIGHT(b, "embed.position", "", 1, w->grid[0] * w->grid[1], w->embed));
@@ -77,7 +78,7 @@ static void norm_maps(struct build *b, struct body *io)
 			graph_fail(g, STATUS_UNSUPPORTED, "this backbone does not give its stem");
 			return;
 		}
-		value map = io->states[at];
+		graph_value map = io->states[at];
 		io->states[at] = op_transpose(g, layer_norm_eps(b, stem, op_transpose(g, map, 4, (int[]){ 0, 2, 3, 1 }), 1e-5), 4,
 			(int[]){ 0, 3, 1, 2 });
 	}
@@ -92,7 +93,7 @@ static void swin_body(struct build *b, struct body *io)
 		return;
 	int64_t height = value_dim(g, io->pixels, 2), width = value_dim(g, io->pixels, 3);
 	bool backbone = s->head && s->head->gives_states;
-	value x = embed(b, io->pixels, &height, &width);
+	graph_value x = embed(b, io->pixels, &height, &width);
 	if (graph_failed(g))
 		return;
 	x = window_stages(b, w, io, x, &height, &width, backbone);
@@ -117,7 +118,7 @@ static void build_masked(struct build *b, const struct body *io)
 		return;
 	}
 	int64_t side = (int64_t)sqrt((double)value_dim(g, io->last, 1));
-	value map = conv(b, "head.pixels", map_of_size(b, io->last, side, side),
+	graph_value map = conv(b, "head.pixels", map_of_size(b, io->last, side, side),
 		(struct conv){ .out = r * r * c, .kernel = 1, .bias = true });
 	map = op_transpose(g, op_reshape(g, map, 6, (int64_t[]){ 0, c, r, r, side, side }), 6, (int[]){ 0, 1, 4, 2, 5, 3 });
 	graph_output(g, "reconstruction", op_reshape(g, map, 4, (int64_t[]){ 0, c, side * r, side * r }));

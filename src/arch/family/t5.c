@@ -24,24 +24,24 @@ struct t5 { // of the whole and of both halves
 
 // Each token goes to the expert it scores highest, whose result is weighed by that score; an expert takes the first `capacity`
 // tokens of a text, and what comes later passes by.
-static value experts(struct build *b, value x, const char *place)
+static graph_value experts(struct build *b, graph_value x, const char *place)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct t5 *t = s->own;
 	graph_enter(g, "experts");
-	value scores = op_softmax(g,
+	graph_value scores = op_softmax(g,
 		linear(b, arena_printf(graph_arena(g), "%s.router", place), x, s->hidden_size, t->experts, t->router_bias), -1);
 	int64_t *every = ARENA_ARRAY(graph_arena(g), (size_t)t->experts, int64_t), layer = b->layer, stage = b->stage;
 	for (int64_t i = 0; i < t->experts; i++)
 		every[i] = i;
-	value chosen =
+	graph_value chosen =
 		op_equal(g, op_argmax(g, scores, -1, true), graph_i64s(g, (int)t->experts, every)); // [batch, seq, experts]
-	value count = op_cumsum(g, op_cast(g, chosen, DTYPE_I64), 1);
+	graph_value count = op_cumsum(g, op_cast(g, chosen, DTYPE_I64), 1);
 	chosen = op_and(g, chosen, op_less_or_equal(g, count, graph_i64(g, t->capacity)));
-	value share = op_mul(g, op_cast(g, chosen, DTYPE_F32), op_reduce_max(g, scores, -1, true)), sum = NO_VALUE;
+	graph_value share = op_mul(g, op_cast(g, chosen, DTYPE_F32), op_reduce_max(g, scores, -1, true)), sum = NO_VALUE;
 	for (b->stage = layer, b->layer = 0; b->layer < t->experts; b->layer++) { // names: layer, expert
-		value y = activate(b, s->act,
+		graph_value y = activate(b, s->act,
 			linear(b, arena_printf(graph_arena(g), "%s.expert.up", place), x, s->hidden_size, s->ffn_size, false));
 		y = linear(b, arena_printf(graph_arena(g), "%s.expert.down", place), y, s->ffn_size, s->hidden_size, false);
 		y = op_mul(g, y, op_slice(g, share, 2, b->layer, b->layer + 1));
@@ -53,17 +53,18 @@ static value experts(struct build *b, value x, const char *place)
 	return sum;
 }
 
-static value feed_forward(struct build *b, value x)
+static graph_value feed_forward(struct build *b, graph_value x)
 {
 	const struct spec *s = b->s;
 	const struct t5 *t = s->own;
 	struct graph *g = b->g;
 	const char *place = t->is_decoder ? "layers.last" : "layers.ffn"; // its number in the layer differs
 #define STEM(word) arena_printf(graph_arena(g), "%s.%s", place, word)
-	value y = rms_norm(b, STEM("norm"), x, s->hidden_size);
+	graph_value y = rms_norm(b, STEM("norm"), x, s->hidden_size);
 	if (t->sparse_step > 0 && (t->sparse_step == 1 || b->layer % t->sparse_step == 1))
 		return op_add(g, x, experts(b, y, place));
-	value up = activate(b, s->act, linear(b, STEM(t->gated ? "gate" : "up_alone"), y, s->hidden_size, s->ffn_size, false));
+	graph_value up =
+		activate(b, s->act, linear(b, STEM(t->gated ? "gate" : "up_alone"), y, s->hidden_size, s->ffn_size, false));
 	if (t->gated)
 		up = op_mul(g, up, linear(b, STEM("up"), y, s->hidden_size, s->ffn_size, false)); // [batch, seq, ffn]
 	return op_add(g, x, linear(b, STEM("down"), up, s->ffn_size, s->hidden_size, false));
@@ -72,24 +73,25 @@ static value feed_forward(struct build *b, value x)
 
 // LongT5's encoder: tokens at most `radius` away. The class works on blocks of radius + 1 and lets a padded token take the plain
 // mean over its own block and both neighbours, zeros included; nothing real depends on that, but the padding's states do.
-static value local_attention(struct build *b, value x, value mask, value query, value key, value relative)
+static graph_value local_attention(
+	struct build *b, graph_value x, graph_value mask, graph_value query, graph_value key, graph_value relative)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t radius = ((const struct t5 *)s->own)->radius, width = s->heads * s->head_width;
-	value q = linear(b, "layers.source.q", x, s->hidden_size, width, false),
-	      k = linear(b, "layers.source.k", x, s->hidden_size, width, false);
-	value v = linear(b, "layers.source.v", x, s->hidden_size, width, false);
-	value zero = graph_f32(g, 0), lowest = graph_f32(g, -FLT_MAX);
-	value near = op_less_or_equal(g, op_abs(g, op_sub(g, query, key)), graph_i64(g, radius)); // [seq, keys]
-	value bias = op_add(g, relative, op_add(g, op_where(g, near, zero, lowest), mask_bidirectional(b, mask)));
-	value y = op_attention(g, q, k, v, op_max(g, bias, lowest), s->heads, s->heads, 1, 0);
+	graph_value q = linear(b, "layers.source.q", x, s->hidden_size, width, false),
+		    k = linear(b, "layers.source.k", x, s->hidden_size, width, false);
+	graph_value v = linear(b, "layers.source.v", x, s->hidden_size, width, false);
+	graph_value zero = graph_f32(g, 0), lowest = graph_f32(g, -FLT_MAX);
+	graph_value near = op_less_or_equal(g, op_abs(g, op_sub(g, query, key)), graph_i64(g, radius)); // [seq, keys]
+	graph_value bias = op_add(g, relative, op_add(g, op_where(g, near, zero, lowest), mask_bidirectional(b, mask)));
+	graph_value y = op_attention(g, q, k, v, op_max(g, bias, lowest), s->heads, s->heads, 1, 0);
 	float block = (float)(radius + 1);
-	value half = graph_f32(g, 0.5f); // block of a place: floor((place + 1/2) / size), safe in floats
-	value of_query = op_floor(g, op_scale(g, op_add(g, op_cast(g, query, DTYPE_F32), half), 1 / block));
-	value of_key = op_floor(g, op_scale(g, op_add(g, op_cast(g, key, DTYPE_F32), half), 1 / block));
-	value beside = op_less_or_equal(g, op_abs(g, op_sub(g, of_query, of_key)), graph_f32(g, 1));
-	value mean = op_matmul(g, op_where(g, beside, graph_f32(g, 1 / (3 * block)), zero), v); // [batch, seq, heads*width]
+	graph_value half = graph_f32(g, 0.5f); // block of a place: floor((place + 1/2) / size), safe in floats
+	graph_value of_query = op_floor(g, op_scale(g, op_add(g, op_cast(g, query, DTYPE_F32), half), 1 / block));
+	graph_value of_key = op_floor(g, op_scale(g, op_add(g, op_cast(g, key, DTYPE_F32), half), 1 / block));
+	graph_value beside = op_less_or_equal(g, op_abs(g, op_sub(g, of_query, of_key)), graph_f32(g, 1));
+	graph_value mean = op_matmul(g, op_where(g, beside, graph_f32(g, 1 / (3 * block)), zero), v); // [batch, seq, heads*width]
 	y = op_where(g, op_unsqueeze(g, op_cast(g, mask, DTYPE_BOOL), 2), y, mean);
 	return linear(b, "layers.source.o", y, width, s->hidden_size, false);
 }
@@ -100,10 +102,10 @@ static void stack(struct build *b, struct body *io)
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct t5 *t = s->own;
-	value x = io->embeds, query, key, memory = io->memory, cross = NO_VALUE, bias = NO_VALUE;
+	graph_value x = io->embeds, query, key, memory = io->memory, cross = NO_VALUE, bias = NO_VALUE;
 	decoder_places(b, io, &query, &key);
 	bool local = !t->is_decoder && t->radius > 0;
-	value allowed = t->is_decoder ? causal_bias(b, query, key) : mask_bidirectional(b, io->mask);
+	graph_value allowed = t->is_decoder ? causal_bias(b, query, key) : mask_bidirectional(b, io->mask);
 	if (io->memory_mask.id)
 		cross = mask_bidirectional(b, io->memory_mask); // [batch, 1, 1, source]
 	states_begin(b, io, x);
@@ -113,7 +115,7 @@ static void stack(struct build *b, struct body *io)
 		if (b->layer == 0 || TRAITS_OF(s, t5)->relative_each_layer) // [batch or 1, heads, seq, keys]
 			bias = distance_bias(b, local ? "layers.source.relative" : "layers.attn.relative", query, key,
 				s->relative_buckets, t->farthest, !t->is_decoder);
-		value y = rms_norm(b, "layers.attn.norm", x, s->hidden_size);
+		graph_value y = rms_norm(b, "layers.attn.norm", x, s->hidden_size);
 		y = local ? local_attention(b, y, io->mask, query, key, bias)
 			  : attend(b, "layers.attn", y, y, op_add(g, bias, allowed), io->cache, 0);
 		x = op_add(g, x, y);

@@ -79,24 +79,24 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 
 // ---- which feature is which token ---------------------------------------------------------------------------------------
 
-struct grid {            // of each picture: i64 [pictures]
-	value columns;   // tiles beside each other
-	value top, left; // features that are padding, and as many below and on the right
-	value line;      // features that are seen in a line, and the newline
-	value end;       // tokens of this picture and all before it
-	value count;     // tokens of this picture
+struct grid {                  // of each picture: i64 [pictures]
+	graph_value columns;   // tiles beside each other
+	graph_value top, left; // features that are padding, and as many below and on the right
+	graph_value line;      // features that are seen in a line, and the newline
+	graph_value end;       // tokens of this picture and all before it
+	graph_value count;     // tokens of this picture
 };
 
 // a / b of whole numbers, rounded down. An engine that divides them as 32-bit floats is one off where the quotient is nearly
 // whole (OpenVINO 2026.4, from 2^24 on); the remainder tells.
-static value whole_quotient(struct graph *g, value a, value b)
+static graph_value whole_quotient(struct graph *g, graph_value a, graph_value b)
 {
-	value q = op_div(g, a, b), rest = op_sub(g, a, op_mul(g, q, b)), one = graph_i64(g, 1);
-	value up = op_where(g, op_less_or_equal(g, b, rest), op_add(g, q, one), q);
+	graph_value q = op_div(g, a, b), rest = op_sub(g, a, op_mul(g, q, b)), one = graph_i64(g, 1);
+	graph_value up = op_where(g, op_less_or_equal(g, b, rest), op_add(g, q, one), q);
 	return op_where(g, op_less(g, rest, graph_i64(g, 0)), op_sub(g, q, one), up);
 }
 
-static value ints(struct build *b, const int64_t *x, int64_t n, int64_t divisor)
+static graph_value ints(struct build *b, const int64_t *x, int64_t n, int64_t divisor)
 {
 	int64_t *y = ARENA_ARRAY(graph_arena(b->g), (size_t)n + 1, int64_t);
 	for (int64_t i = 0; i < n; i++)
@@ -105,89 +105,91 @@ static value ints(struct build *b, const int64_t *x, int64_t n, int64_t divisor)
 }
 
 // The resolution that shows most of a picture of this size; of those that show as much the smallest: its place, [pictures]
-static value best_resolution(struct build *b, value height, value width)
+static graph_value best_resolution(struct build *b, graph_value height, graph_value width)
 {
 	struct graph *g = b->g;
 	const struct vlm *v = vlm_of(b->s);
 	int64_t n = v->resolution_count, *earlier = ARENA_ARRAY(graph_arena(g), (size_t)n + 1, int64_t);
-	value h = op_unsqueeze(g, height, 1), w = op_unsqueeze(g, width, 1);     // [pictures, 1]
-	value to_h = ints(b, v->heights, n, 1), to_w = ints(b, v->widths, n, 1); // [resolutions]
-	value h_to_w = op_mul(g, h, to_w), w_to_h = op_mul(g, w, to_h);
-	value width_limits = op_less_or_equal(g, h_to_w, w_to_h);
-	value shown_w = op_where(g, width_limits, to_w, whole_quotient(g, w_to_h, h));
-	value shown_h = op_where(g, width_limits, whole_quotient(g, h_to_w, w), to_h);
-	value shown = op_min(g, op_mul(g, shown_w, shown_h), op_mul(g, w, h)); // [pictures, resolutions]
-	value is_best = op_equal(g, shown, op_reduce_max(g, shown, 1, true));
+	graph_value h = op_unsqueeze(g, height, 1), w = op_unsqueeze(g, width, 1);     // [pictures, 1]
+	graph_value to_h = ints(b, v->heights, n, 1), to_w = ints(b, v->widths, n, 1); // [resolutions]
+	graph_value h_to_w = op_mul(g, h, to_w), w_to_h = op_mul(g, w, to_h);
+	graph_value width_limits = op_less_or_equal(g, h_to_w, w_to_h);
+	graph_value shown_w = op_where(g, width_limits, to_w, whole_quotient(g, w_to_h, h));
+	graph_value shown_h = op_where(g, width_limits, whole_quotient(g, h_to_w, w), to_h);
+	graph_value shown = op_min(g, op_mul(g, shown_w, shown_h), op_mul(g, w, h)); // [pictures, resolutions]
+	graph_value is_best = op_equal(g, shown, op_reduce_max(g, shown, 1, true));
 	for (int64_t i = 0; i < n; i++)
 		earlier[i] = n - i;
 	return op_argmax(g, op_mul(g, op_cast(g, is_best, DTYPE_I64), graph_i64s(g, (int)n, earlier)), 1, false);
 }
 
-static struct grid grid_of(struct build *b, value sizes)
+static struct grid grid_of(struct build *b, graph_value sizes)
 {
 	struct graph *g = b->g;
 	const struct vlm *v = vlm_of(b->s);
 	const struct spec *tower = part_of(b->s, "vision");
 	int64_t n = v->resolution_count, side = side_of(tower), tile = tower->image_size;
-	value height = op_gather(g, sizes, graph_i64(g, 0), 1), width = op_gather(g, sizes, graph_i64(g, 1), 1);
-	value best = best_resolution(b, height, width), one = graph_i64(g, 1), two = graph_i64(g, 2), zero = graph_i64(g, 0);
-	value columns = op_gather(g, ints(b, v->widths, n, tile), best, 0);
-	value tall = op_mul(g, op_gather(g, ints(b, v->heights, n, tile), best, 0), graph_i64(g, side)); // features of the grid
-	value wide = op_mul(g, columns, graph_i64(g, side));
-	value h_wide = op_mul(g, height, wide), w_tall = op_mul(g, width, tall);
-	value padded_above = op_less(g, h_wide, w_tall); // the picture is wider than the grid
-	value top = op_where(g, padded_above, op_div(g, op_sub(g, tall, whole_quotient(g, h_wide, width)), two), zero);
-	value left = op_where(g, padded_above, zero, op_div(g, op_sub(g, wide, whole_quotient(g, w_tall, height)), two));
-	value line = op_add(g, op_sub(g, wide, op_mul(g, left, two)), one);
-	value lines = op_sub(g, tall, op_mul(g, top, two));
-	value count = op_add(g, op_mul(g, lines, line), graph_i64(g, side * side));
+	graph_value height = op_gather(g, sizes, graph_i64(g, 0), 1), width = op_gather(g, sizes, graph_i64(g, 1), 1);
+	graph_value best = best_resolution(b, height, width), one = graph_i64(g, 1), two = graph_i64(g, 2),
+		    zero = graph_i64(g, 0);
+	graph_value columns = op_gather(g, ints(b, v->widths, n, tile), best, 0);
+	graph_value tall =
+		op_mul(g, op_gather(g, ints(b, v->heights, n, tile), best, 0), graph_i64(g, side)); // features of the grid
+	graph_value wide = op_mul(g, columns, graph_i64(g, side));
+	graph_value h_wide = op_mul(g, height, wide), w_tall = op_mul(g, width, tall);
+	graph_value padded_above = op_less(g, h_wide, w_tall); // the picture is wider than the grid
+	graph_value top = op_where(g, padded_above, op_div(g, op_sub(g, tall, whole_quotient(g, h_wide, width)), two), zero);
+	graph_value left = op_where(g, padded_above, zero, op_div(g, op_sub(g, wide, whole_quotient(g, w_tall, height)), two));
+	graph_value line = op_add(g, op_sub(g, wide, op_mul(g, left, two)), one);
+	graph_value lines = op_sub(g, tall, op_mul(g, top, two));
+	graph_value count = op_add(g, op_mul(g, lines, line), graph_i64(g, side * side));
 	return (struct grid){ columns, top, left, line, op_cumsum(g, count, 0), count };
 }
 
 // number: i64, of image tokens over all pictures -> the row of the features that each stands for, of the same shape
-static value row_of(struct build *b, const struct grid *grid, value number, value tiles)
+static graph_value row_of(struct build *b, const struct grid *grid, graph_value number, graph_value tiles)
 {
 	struct graph *g = b->g;
 	int64_t side = side_of(part_of(b->s, "vision")), area = side * side;
-	value one = graph_i64(g, 1), a_side = graph_i64(g, side), an_area = graph_i64(g, area);
-	value behind = op_less_or_equal(g, grid->end, op_unsqueeze(g, number, -1)); // [.., pictures]
-	value picture = op_reduce_sum(g, op_cast(g, behind, DTYPE_I64), -1, false);
-	value first = op_gather(g, op_sub(g, grid->end, grid->count), picture, 0);
-	value at = op_sub(g, number, first);                        // within its picture
-	value base = op_mul(g, op_mul(g, picture, tiles), an_area); // where its first tile begins
-	value rest = op_max(g, op_sub(g, at, an_area), graph_i64(g, 0)), line = op_gather(g, grid->line, picture, 0);
-	value y = op_div(g, rest, line), x = op_sub(g, rest, op_mul(g, y, line));
-	value is_newline = op_equal(g, x, op_sub(g, line, one));
+	graph_value one = graph_i64(g, 1), a_side = graph_i64(g, side), an_area = graph_i64(g, area);
+	graph_value behind = op_less_or_equal(g, grid->end, op_unsqueeze(g, number, -1)); // [.., pictures]
+	graph_value picture = op_reduce_sum(g, op_cast(g, behind, DTYPE_I64), -1, false);
+	graph_value first = op_gather(g, op_sub(g, grid->end, grid->count), picture, 0);
+	graph_value at = op_sub(g, number, first);                        // within its picture
+	graph_value base = op_mul(g, op_mul(g, picture, tiles), an_area); // where its first tile begins
+	graph_value rest = op_max(g, op_sub(g, at, an_area), graph_i64(g, 0)), line = op_gather(g, grid->line, picture, 0);
+	graph_value y = op_div(g, rest, line), x = op_sub(g, rest, op_mul(g, y, line));
+	graph_value is_newline = op_equal(g, x, op_sub(g, line, one));
 	y = op_add(g, y, op_gather(g, grid->top, picture, 0));
 	x = op_add(g, x, op_gather(g, grid->left, picture, 0));
-	value tile_y = op_div(g, y, a_side), tile_x = op_div(g, x, a_side);
-	value tile = op_add(g, op_add(g, op_mul(g, tile_y, op_gather(g, grid->columns, picture, 0)), tile_x), one);
-	value inside_y = op_sub(g, y, op_mul(g, tile_y, a_side)), inside_x = op_sub(g, x, op_mul(g, tile_x, a_side));
-	value in_grid = op_add(g, op_mul(g, tile, an_area), op_add(g, op_mul(g, inside_y, a_side), inside_x));
-	value row = op_add(g, base, op_where(g, op_less(g, at, an_area), at, in_grid));
-	value newline = op_mul(g, op_mul(g, op_dim(g, grid->end, 0), tiles), an_area); // after all features
+	graph_value tile_y = op_div(g, y, a_side), tile_x = op_div(g, x, a_side);
+	graph_value tile = op_add(g, op_add(g, op_mul(g, tile_y, op_gather(g, grid->columns, picture, 0)), tile_x), one);
+	graph_value inside_y = op_sub(g, y, op_mul(g, tile_y, a_side)), inside_x = op_sub(g, x, op_mul(g, tile_x, a_side));
+	graph_value in_grid = op_add(g, op_mul(g, tile, an_area), op_add(g, op_mul(g, inside_y, a_side), inside_x));
+	graph_value row = op_add(g, base, op_where(g, op_less(g, at, an_area), at, in_grid));
+	graph_value newline = op_mul(g, op_mul(g, op_dim(g, grid->end, 0), tiles), an_area); // after all features
 	return op_where(g, op_and(g, is_newline, op_less_or_equal(g, an_area, at)), newline, row);
 }
 
 // ---- building ------------------------------------------------------------------------------------------------------------
 
-static value see(struct build *b, value ids)
+static graph_value see(struct build *b, graph_value ids)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s, *tower = part_of(s, "vision");
 	int64_t pictures = graph_symbol(g, "image_batch"), size = tower->image_size, wide = part_of(s, "text")->hidden_size;
-	value pixels = graph_input(
+	graph_value pixels = graph_input(
 		g, "pixel_values", DTYPE_F32, 5, (int64_t[]){ pictures, graph_symbol(g, "tiles"), tower->channels, size, size });
-	value sizes = graph_input(g, "image_sizes", DTYPE_I64, 2, (int64_t[]){ pictures, 2 }); // height, width
-	value features = vlm_look(b, op_reshape(g, pixels, 4, (int64_t[]){ -1, tower->channels, size, size }));
+	graph_value sizes = graph_input(g, "image_sizes", DTYPE_I64, 2, (int64_t[]){ pictures, 2 }); // height, width
+	graph_value features = vlm_look(b, op_reshape(g, pixels, 4, (int64_t[]){ -1, tower->channels, size, size }));
 	features = op_reshape(g, vlm_project(b, features, vlm_vision_width(s)), 2, (int64_t[]){ -1, wide });
-	value newline = op_reshape(g, WEIGHT(b, "newline", "", wide), 2, (int64_t[]){ 1, wide });
-	features = op_concat(g, 2, (value[]){ features, newline }, 0); // [rows + 1, text]
+	graph_value newline = op_reshape(g, WEIGHT(b, "newline", "", wide), 2, (int64_t[]){ 1, wide });
+	features = op_concat(g, 2, (graph_value[]){ features, newline }, 0); // [rows + 1, text]
 	graph_enter(g, "tiles");
 	struct grid grid = grid_of(b, sizes);
-	value is_image, number, tiles = op_dim(g, pixels, 1), out = NO_VALUE;
+	graph_value is_image, number, tiles = op_dim(g, pixels, 1), out = NO_VALUE;
 	if (!ids.id || head_how(s) & VLM_GIVES_FEATURES) {
-		value all = op_squeeze(g, op_slice(g, grid.end, 0, -1, INT64_MAX), 0);
+		graph_value all = op_squeeze(g, op_slice(g, grid.end, 0, -1, INT64_MAX), 0);
 		number = op_range(g, graph_i64(g, 0), all, graph_i64(g, 1));
 		out = op_gather(g, features, row_of(b, &grid, number, tiles), 0); // [tokens, text]
 		if (ids.id)

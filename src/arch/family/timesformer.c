@@ -32,47 +32,51 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->own = t;
 }
 
-static value attention(struct build *b, const char *qkv, const char *out, value x)
+static graph_value attention(struct build *b, const char *qkv, const char *out, graph_value x)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t h = s->hidden_size;
-	value all = linear(b, qkv, x, h, 3 * h, s->traits.qkv_bias);
-	value q = op_slice(g, all, 2, 0, h), k = op_slice(g, all, 2, h, 2 * h), v = op_slice(g, all, 2, 2 * h, 3 * h);
+	graph_value all = linear(b, qkv, x, h, 3 * h, s->traits.qkv_bias);
+	graph_value q = op_slice(g, all, 2, 0, h), k = op_slice(g, all, 2, h, 2 * h), v = op_slice(g, all, 2, 2 * h, 3 * h);
 	return linear(b, out, op_attention(g, q, k, v, NO_VALUE, s->heads, s->heads, (float)s->attention_scale, 0), h, h, true);
 }
 
 // [.., first*second, hidden] with first and second changed: [.., second*first, hidden], and leading dimensions as they go with
 // it.
-static value transposed(struct build *b, value x, int64_t first, int64_t second, int64_t tokens)
+static graph_value transposed(struct build *b, graph_value x, int64_t first, int64_t second, int64_t tokens)
 {
 	struct graph *g = b->g;
 	int64_t h = b->s->hidden_size;
-	value y = op_transpose(g, op_reshape(g, x, 4, (int64_t[]){ -1, first, second, h }), 4, (int[]){ 0, 2, 1, 3 });
+	graph_value y = op_transpose(g, op_reshape(g, x, 4, (int64_t[]){ -1, first, second, h }), 4, (int[]){ 0, 2, 1, 3 });
 	return op_reshape(g, y, 3, (int64_t[]){ -1, tokens, h });
 }
 
-static value layer(struct build *b, value x)
+static graph_value layer(struct build *b, graph_value x)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct timesformer *t = s->own;
 	int64_t h = s->hidden_size, f = t->frames, p = t->places;
 	if (t->divided) {
-		value token = op_slice(g, x, 1, 0, 1), rest = op_slice(g, x, 1, 1, INT64_MAX); // [batch, places*frames, hidden]
-		value y = layer_norm(b, "layers.time.norm", op_reshape(g, rest, 3, (int64_t[]){ -1, f, h }), h);
+		graph_value token = op_slice(g, x, 1, 0, 1),
+			    rest = op_slice(g, x, 1, 1, INT64_MAX); // [batch, places*frames, hidden]
+		graph_value y = layer_norm(b, "layers.time.norm", op_reshape(g, rest, 3, (int64_t[]){ -1, f, h }), h);
 		y = op_reshape(g, attention(b, "layers.time.qkv", "layers.time.o", y), 3, (int64_t[]){ -1, p * f, h });
 		rest = op_add(g, rest, linear(b, "layers.time.dense", y, h, h, true));
-		value shape = op_concat(g, 2, (value[]){ op_dim(g, x, 0), graph_i64s(g, 2, (int64_t[]){ f, h }) }, 0);
-		value tokens = op_reshape(g, op_expand(g, token, shape), 3, (int64_t[]){ -1, 1, h }); // [batch*frames, 1, hidden]
-		y = op_concat(g, 2, (value[]){ tokens, transposed(b, rest, p, f, p) }, 1); // [batch*frames, 1 + places, hidden]
+		graph_value shape = op_concat(g, 2, (graph_value[]){ op_dim(g, x, 0), graph_i64s(g, 2, (int64_t[]){ f, h }) }, 0);
+		graph_value tokens =
+			op_reshape(g, op_expand(g, token, shape), 3, (int64_t[]){ -1, 1, h }); // [batch*frames, 1, hidden]
+		y = op_concat(
+			g, 2, (graph_value[]){ tokens, transposed(b, rest, p, f, p) }, 1); // [batch*frames, 1 + places, hidden]
 		y = attention(b, "layers.attn.qkv", "layers.attn.o", layer_norm(b, "layers.attn.norm", y, h));
-		value mean = op_reduce_mean(g, op_reshape(g, op_slice(g, y, 1, 0, 1), 3, (int64_t[]){ -1, f, h }), 1, true);
-		y = op_concat(g, 2, (value[]){ mean, transposed(b, op_slice(g, y, 1, 1, INT64_MAX), f, p, p * f) }, 1);
-		x = op_add(g, op_concat(g, 2, (value[]){ token, rest }, 1), y);
+		graph_value mean = op_reduce_mean(g, op_reshape(g, op_slice(g, y, 1, 0, 1), 3, (int64_t[]){ -1, f, h }), 1, true);
+		y = op_concat(g, 2, (graph_value[]){ mean, transposed(b, op_slice(g, y, 1, 1, INT64_MAX), f, p, p * f) }, 1);
+		x = op_add(g, op_concat(g, 2, (graph_value[]){ token, rest }, 1), y);
 	} else
 		x = op_add(g, x, attention(b, "layers.attn.qkv", "layers.attn.o", layer_norm(b, "layers.attn.norm", x, h)));
-	value y = activate(b, s->act, linear(b, "layers.ffn.up", layer_norm(b, "layers.ffn.norm", x, h), h, s->ffn_size, true));
+	graph_value y =
+		activate(b, s->act, linear(b, "layers.ffn.up", layer_norm(b, "layers.ffn.norm", x, h), h, s->ffn_size, true));
 	return op_add(g, x, linear(b, "layers.ffn.down", y, s->ffn_size, h, true));
 }
 
@@ -82,21 +86,21 @@ static void build(struct build *b)
 	const struct spec *s = b->s;
 	const struct timesformer *t = s->own;
 	int64_t h = s->hidden_size, shape[] = { graph_symbol(g, "batch"), t->frames, s->channels, s->image_size, s->image_width };
-	value pixels = graph_input(g, "pixel_values", DTYPE_F32, 5, shape);
+	graph_value pixels = graph_input(g, "pixel_values", DTYPE_F32, 5, shape);
 	graph_enter(g, "embed");
-	value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, s->patch_size, s->patch_width);
+	graph_value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, s->patch_size, s->patch_width);
 	const int64_t stride[] = { s->patch_size, s->patch_width }, none[4] = { 0 }, one[] = { 1, 1 };
-	value frames = op_reshape(g, pixels, 4, (int64_t[]){ -1, s->channels, s->image_size, s->image_width });
-	value x = tokens_of(b,
+	graph_value frames = op_reshape(g, pixels, 4, (int64_t[]){ -1, s->channels, s->image_size, s->image_width });
+	graph_value x = tokens_of(b,
 		op_conv(g, frames, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, none, one,
 			1)); // [batch*frames, places, hidden]
-	value positions = WEIGHT(b, "embed.position", "", 1, 1 + t->places, h);
+	graph_value positions = WEIGHT(b, "embed.position", "", 1, 1 + t->places, h);
 	x = transposed(b, op_add(g, x, op_slice(g, positions, 1, 1, INT64_MAX)), t->frames, t->places,
 		t->frames); // [batch*places, frames, hidden]
 	x = op_reshape(
 		g, op_add(g, x, WEIGHT(b, "embed.time", "", 1, t->frames, h)), 3, (int64_t[]){ -1, t->places * t->frames, h });
-	value token = op_add(g, WEIGHT(b, "embed.class", "", 1, 1, h), op_slice(g, positions, 1, 0, 1));
-	x = op_concat(g, 2, (value[]){ each_image(b, token, pixels), x }, 1);
+	graph_value token = op_add(g, WEIGHT(b, "embed.class", "", 1, 1, h), op_slice(g, positions, 1, 0, 1));
+	x = op_concat(g, 2, (graph_value[]){ each_image(b, token, pixels), x }, 1);
 	graph_leave(g);
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);

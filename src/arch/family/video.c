@@ -64,7 +64,7 @@ static void resolve_vivit(struct config *c, struct spec *s, struct arena *a)
 
 // sin and cos of position / 10000^(2i / width), side by side: [1, count, width]. The angle of 64 a + b by those of 64 a and of
 // b, which are computed in double precision: the tables stay small and the sines of large angles right.
-static value sines(struct build *b, int64_t count)
+static graph_value sines(struct build *b, int64_t count)
 {
 	struct graph *g = b->g;
 	enum { STEP = 64 };
@@ -87,9 +87,9 @@ static value sines(struct build *b, int64_t count)
 			}
 		}
 	const int64_t outer[] = { far, 1, width }, inner[] = { 1, STEP, width };
-	value a = op_mul(g, graph_constant(g, DTYPE_F32, 3, outer, t[0]), graph_constant(g, DTYPE_F32, 3, inner, t[3]));
-	value c = op_mul(g, graph_constant(g, DTYPE_F32, 3, outer, t[1]), graph_constant(g, DTYPE_F32, 3, inner, t[2]));
-	value all = op_reshape(g, op_add(g, a, c), 3, (int64_t[]){ 1, far * STEP, width });
+	graph_value a = op_mul(g, graph_constant(g, DTYPE_F32, 3, outer, t[0]), graph_constant(g, DTYPE_F32, 3, inner, t[3]));
+	graph_value c = op_mul(g, graph_constant(g, DTYPE_F32, 3, outer, t[1]), graph_constant(g, DTYPE_F32, 3, inner, t[2]));
+	graph_value all = op_reshape(g, op_add(g, a, c), 3, (int64_t[]){ 1, far * STEP, width });
 	return op_slice(g, all, 1, 0, count);
 }
 
@@ -100,15 +100,15 @@ static void body(struct build *b, struct body *io)
 	const struct video *v = s->own;
 	int64_t h = s->hidden_size;
 	graph_enter(g, "embed");
-	value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, v->depth, s->patch_size, s->patch_width),
-	      bias = WEIGHT(b, "embed.patch", "bias", h);
+	graph_value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, v->depth, s->patch_size, s->patch_width),
+		    bias = WEIGHT(b, "embed.patch", "bias", h);
 	const int64_t stride[] = { v->depth, s->patch_size, s->patch_width }, none[6] = { 0 }, one[] = { 1, 1, 1 };
-	value x = op_conv(g, op_transpose(g, io->pixels, 5, (int[]){ 0, 2, 1, 3, 4 }), w, bias, 3, stride, none, one, 1);
+	graph_value x = op_conv(g, op_transpose(g, io->pixels, 5, (int[]){ 0, 2, 1, 3, 4 }), w, bias, 3, stride, none, one, 1);
 	x = tokens_of(b, x); // [batch, blocks, hidden]
 	if (v->sines)
 		x = op_add(g, x, sines(b, v->blocks));
 	else {
-		x = op_concat(g, 2, (value[]){ each_image(b, WEIGHT(b, "embed.class", "", 1, 1, h), io->pixels), x }, 1);
+		x = op_concat(g, 2, (graph_value[]){ each_image(b, WEIGHT(b, "embed.class", "", 1, 1, h), io->pixels), x }, 1);
 		x = op_add(g, x, WEIGHT(b, "embed.position", "", 1, 1 + v->blocks, h));
 	}
 	graph_leave(g);
@@ -128,7 +128,7 @@ static void build_bare(struct build *b, const struct body *io)
 	graph_output(b->g, "last_hidden_state", io->last);
 	if (!weight_named(b, "pooler") || !weight_exists(b, "pooler", "weight"))
 		return;
-	value x = linear(b, "pooler", first_token(b, io->last), s->hidden_size, s->pooler_size, true);
+	graph_value x = linear(b, "pooler", first_token(b, io->last), s->hidden_size, s->pooler_size, true);
 	graph_output(b->g, "pooler_output", activate(b, s->pooler_act, x));
 }
 
@@ -137,7 +137,8 @@ static void build_classes(struct build *b, const struct body *io)
 	const struct spec *s = b->s;
 	const struct video *v = s->own;
 	int64_t h = s->hidden_size;
-	value x = v->mean ? layer_norm(b, "head.norm", op_reduce_mean(b->g, io->last, 1, false), h) : first_token(b, io->last);
+	graph_value x =
+		v->mean ? layer_norm(b, "head.norm", op_reduce_mean(b->g, io->last, 1, false), h) : first_token(b, io->last);
 	graph_output(b->g, "logits", linear(b, "head.image", x, h, s->labels, true));
 }
 

@@ -16,29 +16,29 @@ int64_t vit_special(const struct build *b)
 	return vit_of(b)->classes + TRAITS_OF(b->s, vit)->distillation_token + vit_of(b)->registers;
 }
 
-value vit_patches(struct build *b, value tokens)
+graph_value vit_patches(struct build *b, graph_value tokens)
 {
 	return op_slice(b->g, tokens, 1, vit_special(b), INT64_MAX);
 }
 
 // Positions were learned for the configuration's image. For another one (of a type that takes any, or because the symbols
 // "height" and "width" are bound) they are resized as transformers does, which takes the learned grid for a square.
-static value positions(struct build *b, value pixels, int64_t special)
+static graph_value positions(struct build *b, graph_value pixels, int64_t special)
 {
 	const struct spec *s = b->s;
 	struct graph *g = b->g;
 	int64_t height = value_dim(g, pixels, 2), width = value_dim(g, pixels, 3);
 	int64_t count = (s->image_size / s->patch_size) * (s->image_width / s->patch_width), side = (int64_t)sqrt((double)count);
-	value table = WEIGHT(b, "embed.position", "", 1, special + count, s->hidden_size);
+	graph_value table = WEIGHT(b, "embed.position", "", 1, special + count, s->hidden_size);
 	if (height == s->image_size && width == s->image_width)
 		return table;
-	value rows = op_div(g, op_dim(g, pixels, 2), graph_i64s(g, 1, &s->patch_size)),
-	      cols = op_div(g, op_dim(g, pixels, 3), graph_i64s(g, 1, &s->patch_width));
+	graph_value rows = op_div(g, op_dim(g, pixels, 2), graph_i64s(g, 1, &s->patch_size)),
+		    cols = op_div(g, op_dim(g, pixels, 3), graph_i64s(g, 1, &s->patch_width));
 	return grid_positions(
 		b, table, special, side, side, rows, cols, TRAITS_OF(s, vit)->smooth_positions ? "smooth" : "cubic");
 }
 
-static value embed(struct build *b, value pixels)
+static graph_value embed(struct build *b, graph_value pixels)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -47,12 +47,12 @@ static value embed(struct build *b, value pixels)
 	if (graph_failed(g))
 		return NO_VALUE;
 	graph_enter(g, "embed");
-	value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, s->patch_size, s->patch_width);
+	graph_value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, s->patch_size, s->patch_width);
 	int64_t edge = TRAITS_OF(s, vit)->class_position ? 2 : 0; // of zeros: such models were trained so
 	const int64_t stride[] = { s->patch_size, s->patch_width }, pad[] = { edge, edge, edge, edge }, one[] = { 1, 1 };
-	value x = tokens_of(b,
+	graph_value x = tokens_of(b,
 		op_conv(g, pixels, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, pad, one, 1)); // [batch, patches, hidden]
-	value tokens[3];
+	graph_value tokens[3];
 	if (v->classes)
 		tokens[count++] =
 			each_image(b, WEIGHT(b, "embed.class", "", 1, v->classes, h), pixels); // [batch, classes, hidden]
@@ -61,64 +61,64 @@ static value embed(struct build *b, value pixels)
 	tokens[count++] = x;
 	x = op_concat(g, (int)count, tokens, 1); // [batch, special + patches, hidden]
 	if (TRAITS_OF(s, vit)->class_position) { // of a class token that is not there
-		value table = positions(b, pixels, 1);
+		graph_value table = positions(b, pixels, 1);
 		x = op_add(g, op_add(g, x, op_slice(g, table, 1, 1, INT64_MAX)), op_slice(g, table, 1, 0, 1));
 	} else
 		x = op_add(g, x, positions(b, pixels, placed));
 	if (v->registers) {
-		value registers = each_image(b, WEIGHT(b, "embed.registers", "", 1, v->registers, h), pixels);
-		x = op_concat(
-			g, 3, (value[]){ op_slice(g, x, 1, 0, placed), registers, op_slice(g, x, 1, placed, INT64_MAX) }, 1);
+		graph_value registers = each_image(b, WEIGHT(b, "embed.registers", "", 1, v->registers, h), pixels);
+		x = op_concat(g, 3,
+			(graph_value[]){ op_slice(g, x, 1, 0, placed), registers, op_slice(g, x, 1, placed, INT64_MAX) }, 1);
 	}
 	graph_leave(g);
 	return x;
 }
 
-static value scaled(struct build *b, const char *stem, value y, unsigned how)
+static graph_value scaled(struct build *b, const char *stem, graph_value y, unsigned how)
 {
 	return how & VIT_LAYER_SCALE ? op_mul(b->g, y, WEIGHT(b, stem, "", b->s->hidden_size)) : y;
 }
 
-static value ffn(struct build *b, value x)
+static graph_value ffn(struct build *b, graph_value x)
 {
 	const struct spec *s = b->s;
 	struct graph *g = b->g;
 	if (!s->swiglu) {
-		value y = activate(b, s->act, linear(b, "layers.ffn.up", x, s->hidden_size, s->ffn_size, true));
+		graph_value y = activate(b, s->act, linear(b, "layers.ffn.up", x, s->hidden_size, s->ffn_size, true));
 		return linear(b, "layers.ffn.down", y, s->ffn_size, s->hidden_size, true);
 	}
 	int64_t width = (s->ffn_size * 2 / 3 + 7) / 8 * 8;
-	value both = linear(b, "layers.ffn.gate_up", x, s->hidden_size, 2 * width, true);
-	value gate = op_silu(g, op_slice(g, both, 2, 0, width));
+	graph_value both = linear(b, "layers.ffn.gate_up", x, s->hidden_size, 2 * width, true);
+	graph_value gate = op_silu(g, op_slice(g, both, 2, 0, width));
 	return linear(
 		b, "layers.ffn.gate_down", op_mul(g, gate, op_slice(g, both, 2, width, 2 * width)), width, s->hidden_size, true);
 }
 
 // Query and value with a bias, which may have a name of its own in the file; the key without.
-static value attention_no_key_bias(struct build *b, value x, value bias)
+static graph_value attention_no_key_bias(struct build *b, graph_value x, graph_value bias)
 {
 	const struct spec *s = b->s;
 	int64_t h = s->hidden_size, width = s->heads * s->head_width;
 	bool loose = weight_named(b, "layers.attn.q.loose"), has = s->traits.qkv_bias;
-	value qb = !has ? NO_VALUE
-		: loose ? WEIGHT(b, "layers.attn.q.loose", "", width)
-			: WEIGHT(b, "layers.attn.q", "bias", width);
-	value vb = !has ? NO_VALUE
-		: loose ? WEIGHT(b, "layers.attn.v.loose", "", width)
-			: WEIGHT(b, "layers.attn.v", "bias", width);
-	value q = op_linear(b->g, x, WEIGHT(b, "layers.attn.q", "weight", width, h), qb),
-	      v = op_linear(b->g, x, WEIGHT(b, "layers.attn.v", "weight", width, h), vb);
-	value k = linear(b, "layers.attn.k", x, h, width, false);
-	value y = op_attention(b->g, q, k, v, bias, s->heads, s->heads, (float)s->attention_scale, 0);
+	graph_value qb = !has ? NO_VALUE
+		: loose       ? WEIGHT(b, "layers.attn.q.loose", "", width)
+			      : WEIGHT(b, "layers.attn.q", "bias", width);
+	graph_value vb = !has ? NO_VALUE
+		: loose       ? WEIGHT(b, "layers.attn.v.loose", "", width)
+			      : WEIGHT(b, "layers.attn.v", "bias", width);
+	graph_value q = op_linear(b->g, x, WEIGHT(b, "layers.attn.q", "weight", width, h), qb),
+		    v = op_linear(b->g, x, WEIGHT(b, "layers.attn.v", "weight", width, h), vb);
+	graph_value k = linear(b, "layers.attn.k", x, h, width, false);
+	graph_value y = op_attention(b->g, q, k, v, bias, s->heads, s->heads, (float)s->attention_scale, 0);
 	return linear(b, "layers.attn.o", y, width, h, true);
 }
 
-value vit_layer(struct build *b, value x, value bias, unsigned how)
+graph_value vit_layer(struct build *b, graph_value x, graph_value bias, unsigned how)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	graph_enter(g, "attn");
-	value y = layer_norm(b, "layers.attn.norm", x, s->hidden_size);
+	graph_value y = layer_norm(b, "layers.attn.norm", x, s->hidden_size);
 	y = how & VIT_NO_KEY_BIAS ? attention_no_key_bias(b, y, bias)
 				  : self_attention(b, y, bias, NO_VALUE, NO_VALUE, s->traits.qkv_bias, true, NULL);
 	x = op_add(g, scaled(b, "layers.attn.scale", y, how), x);
@@ -156,7 +156,7 @@ static void body(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
 	unsigned how = TRAITS_OF(b->s, vit)->layer_scale ? VIT_LAYER_SCALE : 0;
-	value x = embed(b, io->pixels);
+	graph_value x = embed(b, io->pixels);
 	states_begin(b, io, x);
 	for (b->layer = 0; b->layer < b->s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);

@@ -99,12 +99,12 @@ int64_t vlm_picture_tokens(const struct spec *s)
 	return part_of(s, "vision")->image_tokens - vlm_of(s)->drops_first;
 }
 
-value vlm_look(struct build *b, value pixels)
+graph_value vlm_look(struct build *b, graph_value pixels)
 {
 	struct graph *g = b->g;
 	const struct vlm *v = vlm_of(b->s);
 	struct body io = { .pixels = pixels };
-	value x[64];
+	graph_value x[64];
 	const struct spec *outer = part_enter(b, "vision");
 	graph_enter(g, "vision");
 	b->s->row->family->body(b, &io);
@@ -117,13 +117,13 @@ value vlm_look(struct build *b, value pixels)
 		}
 		x[i] = v->drops_first ? op_slice(g, io.states[v->layers[i]], 1, 1, INT64_MAX) : io.states[v->layers[i]];
 	}
-	value y = graph_failed(g) ? NO_VALUE : v->looks_last ? io.last : op_concat(g, (int)v->layer_count, x, 2);
+	graph_value y = graph_failed(g) ? NO_VALUE : v->looks_last ? io.last : op_concat(g, (int)v->layer_count, x, 2);
 	graph_leave(g);
 	part_leave(b, outer);
 	return y;
 }
 
-value vlm_project(struct build *b, value x, int64_t in)
+graph_value vlm_project(struct build *b, graph_value x, int64_t in)
 {
 	const struct spec *s = b->s;
 	int64_t out = part_of(s, "text")->hidden_size;
@@ -136,33 +136,33 @@ value vlm_project(struct build *b, value x, int64_t in)
 	return x;
 }
 
-void vlm_places(struct build *b, value ids, value *is_image, value *number)
+void vlm_places(struct build *b, graph_value ids, graph_value *is_image, graph_value *number)
 {
 	struct graph *g = b->g;
 	*is_image = op_equal(g, ids, graph_i64(g, vlm_of(b->s)->image_token_id));
-	value one = op_cast(g, *is_image, DTYPE_I64);        // [batch, seq]
-	value row = op_reduce_sum(g, one, 1, true);          // [batch, 1]: how many this text has
-	value before = op_sub(g, op_cumsum(g, row, 0), row); // and those before it
-	value at = op_sub(g, op_add(g, op_cumsum(g, one, 1), before), graph_i64(g, 1));
+	graph_value one = op_cast(g, *is_image, DTYPE_I64);        // [batch, seq]
+	graph_value row = op_reduce_sum(g, one, 1, true);          // [batch, 1]: how many this text has
+	graph_value before = op_sub(g, op_cumsum(g, row, 0), row); // and those before it
+	graph_value at = op_sub(g, op_add(g, op_cumsum(g, one, 1), before), graph_i64(g, 1));
 	*number = op_max(g, at, graph_i64(g, 0)); // a token before the first picture: any place will do
 }
 
-static value embed_tokens(struct build *b, value ids)
+static graph_value embed_tokens(struct build *b, graph_value ids)
 {
 	const struct spec *outer = part_enter(b, "text"), *s = b->s;
-	value x = embedding(b, "embed.word", ids, s->vocab_size, s->hidden_size);
+	graph_value x = embedding(b, "embed.word", ids, s->vocab_size, s->hidden_size);
 	if (TRAITS_OF(s, decoder)->scaled_embedding)
 		x = op_scale(b->g, x, (float)s->embedding_scale);
 	part_leave(b, outer);
 	return x; // [batch, seq, text]
 }
 
-value vlm_merge(struct build *b, value ids, value is_image, value row, value features)
+graph_value vlm_merge(struct build *b, graph_value ids, graph_value is_image, graph_value row, graph_value features)
 {
 	struct graph *g = b->g;
 	if (vlm_of(b->s)->image_token_id >= part_of(b->s, "text")->vocab_size) // the table has no such row
 		ids = op_where(g, is_image, graph_i64(g, 0), ids);
-	value tokens = embed_tokens(b, ids);
+	graph_value tokens = embed_tokens(b, ids);
 	return op_where(g, op_unsqueeze(g, is_image, 2), op_gather(g, features, row, 0), tokens);
 }
 
@@ -183,7 +183,7 @@ static const struct arch_graph vision_graph = { "vision_encoder.onnx" }, // pixe
 	embeds_graph = { "decoder_model_merged.onnx" };                  // inputs_embeds and a cache
 const struct arch_graph *const vlm_graphs[] = { &vision_graph, &embed_graph, &embeds_graph, NULL };
 
-void vlm_build(struct build *b, value (*see)(struct build *b, value ids))
+void vlm_build(struct build *b, graph_value (*see)(struct build *b, graph_value ids))
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s, *text = part_of(s, "text");
@@ -217,29 +217,29 @@ const struct family_head vlm_heads[] = {
 	{ 0 },
 };
 
-value vlm_see(struct build *b, value ids, value (*join)(struct build *b, value x))
+graph_value vlm_see(struct build *b, graph_value ids, graph_value (*join)(struct build *b, graph_value x))
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s, *tower = part_of(s, "vision");
 	int64_t shape[] = { graph_symbol(g, "image_batch"), tower->channels, tower->image_size, tower->image_width };
-	value pixels = graph_input(g, "pixel_values", DTYPE_F32, 4, shape);
-	value features = join(b, vlm_look(b, pixels)); // [pictures, tokens, text]
+	graph_value pixels = graph_input(g, "pixel_values", DTYPE_F32, 4, shape);
+	graph_value features = join(b, vlm_look(b, pixels)); // [pictures, tokens, text]
 	if (!ids.id)
 		return features;
-	value is_image, number;
+	graph_value is_image, number;
 	vlm_places(b, ids, &is_image, &number);
-	value rows = op_reshape(g, features, 2, (int64_t[]){ -1, part_of(s, "text")->hidden_size });
+	graph_value rows = op_reshape(g, features, 2, (int64_t[]){ -1, part_of(s, "text")->hidden_size });
 	if (head_how(s) & VLM_GIVES_FEATURES)
 		graph_output(g, "image_hidden_states", vlm_of(s)->norm ? features : rows);
 	return vlm_merge(b, ids, is_image, number, rows);
 }
 
-static value join(struct build *b, value x)
+static graph_value join(struct build *b, graph_value x)
 {
 	return vlm_project(b, x, vlm_vision_width(b->s));
 }
 
-static value see(struct build *b, value ids)
+static graph_value see(struct build *b, graph_value ids)
 {
 	return vlm_see(b, ids, join);
 }

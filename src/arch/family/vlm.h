@@ -39,25 +39,25 @@ bool vlm_resolve_below(struct config *c, struct spec *s, struct arena *a, const 
 void vlm_resolve_layers(struct config *c, struct spec *s, struct arena *a, bool drops_first);
 
 // pixels [pictures, channels, height, width] -> the chosen states side by side [pictures, tokens, width]
-value vlm_look(struct build *b, value pixels);
+graph_value vlm_look(struct build *b, graph_value pixels);
 int64_t vlm_vision_width(const struct spec *s);
 int64_t vlm_picture_tokens(const struct spec *s); // of one picture in vlm_look's result
 // two linear layers with an activation between: [.., in] -> [.., text]
-value vlm_project(struct build *b, value x, int64_t in);
+graph_value vlm_project(struct build *b, graph_value x, int64_t in);
 
 // Where there is an image token, and its number among all image tokens of the batch: bool and i64 [batch, seq].
-void vlm_places(struct build *b, value ids, value *is_image, value *number);
+void vlm_places(struct build *b, graph_value ids, graph_value *is_image, graph_value *number);
 // Rows of `features` [rows, text] in the places of the image tokens, the tokens' own embeddings elsewhere: [batch, seq, text].
-value vlm_merge(struct build *b, value ids, value is_image, value row, value features);
+graph_value vlm_merge(struct build *b, graph_value ids, graph_value is_image, graph_value row, graph_value features);
 
 // The graphs. `see` declares the inputs of the pictures and gives their features; with ids [batch, seq] those of the whole
 // model, merged: [batch, seq, text]; with NO_VALUE what vision_encoder.onnx gives.
-void vlm_build(struct build *b, value (*see)(struct build *b, value ids));
+void vlm_build(struct build *b, graph_value (*see)(struct build *b, graph_value ids));
 extern const struct arch_graph *const vlm_graphs[];
 enum { VLM_GENERATES = 1, VLM_GIVES_FEATURES = 2 }; // flags of heads: the text part has a language model's; image_hidden_states
 extern const struct family_head vlm_heads[];
 // For one tensor of pixels a picture: pixel_values -> vlm_look -> join, [.., tokens, text].
-value vlm_see(struct build *b, value ids, value (*join)(struct build *b, value x));
+graph_value vlm_see(struct build *b, graph_value ids, graph_value (*join)(struct build *b, graph_value x));
 void vlm_hints(const struct spec *s, struct input_hints *out);
 
 #endif

@@ -66,28 +66,30 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 			"upsample_rates, upsample_kernel_sizes and upsample_initial_channel do not go together");
 }
 
-static value leaky(struct graph *g, value x, double slope) // slope is at most 1
+static graph_value leaky(struct graph *g, graph_value x, double slope) // slope is at most 1
 {
 	return op_max(g, x, op_scale(g, x, (float)slope));
 }
 
-static value conv1(struct build *b, const char *stem, value x, int64_t in, int64_t out, int64_t kernel, int64_t dilation)
+static graph_value conv1(
+	struct build *b, const char *stem, graph_value x, int64_t in, int64_t out, int64_t kernel, int64_t dilation)
 {
 	int64_t one = 1, pad = (kernel * dilation - dilation) / 2;
-	value w = WEIGHT(b, stem, "weight", out, in, kernel);
-	value y = op_conv(b->g, x, w, WEIGHT(b, stem, "bias", out), 1, &one, (int64_t[]){ pad, pad }, &dilation, 1);
+	graph_value w = WEIGHT(b, stem, "weight", out, in, kernel);
+	graph_value y = op_conv(b->g, x, w, WEIGHT(b, stem, "bias", out), 1, &one, (int64_t[]){ pad, pad }, &dilation, 1);
 	if (kernel % 2)
 		graph_assume(b->g, y, 2, value_dim(b->g, x, 2));
 	return y;
 }
 
-static value stack(struct build *b, value x, int64_t width, int64_t which)
+static graph_value stack(struct build *b, graph_value x, int64_t width, int64_t which)
 {
 	const struct vocoder *v = b->s->own;
 	struct graph *g = b->g;
 	int64_t kernel = v->stack_kernels[which];
 	for (b->layer = 0; b->layer < v->dilation_count[which] && !graph_failed(b->g); b->layer++) {
-		value y = conv1(b, "stacks.dilated", leaky(g, x, v->slope), width, width, kernel, v->dilations[which][b->layer]);
+		graph_value y =
+			conv1(b, "stacks.dilated", leaky(g, x, v->slope), width, width, kernel, v->dilations[which][b->layer]);
 		x = op_add(g, conv1(b, "stacks.plain", leaky(g, y, v->slope), width, width, kernel, 1), x);
 	}
 	return x;
@@ -97,7 +99,7 @@ static void build(struct build *b)
 {
 	const struct vocoder *v = b->s->own;
 	struct graph *g = b->g;
-	value x = graph_input(
+	graph_value x = graph_input(
 		g, "spectrogram", DTYPE_F32, 3, (int64_t[]){ graph_symbol(g, "batch"), graph_symbol(g, "sequence"), v->bins });
 	if (v->normalised)
 		x = op_div(g, op_sub(g, x, WEIGHT(b, "mean", "", v->bins)), WEIGHT(b, "scale", "", v->bins));
@@ -107,13 +109,13 @@ static void build(struct build *b)
 		int64_t pad = (v->kernels[i] - v->rates[i]) / 2;
 		graph_enter(g, "steps.%lld", (long long)i);
 		b->layer = i;
-		value w = WEIGHT(b, "longer", "weight", width, width / 2, v->kernels[i]),
-		      bias = WEIGHT(b, "longer", "bias", width / 2);
+		graph_value w = WEIGHT(b, "longer", "weight", width, width / 2, v->kernels[i]),
+			    bias = WEIGHT(b, "longer", "bias", width / 2);
 		x = op_conv_transpose(g, leaky(g, x, v->slope), w, bias, 1, &v->rates[i], (int64_t[]){ pad, pad }, 1);
-		value sum = NO_VALUE;
+		graph_value sum = NO_VALUE;
 		for (int64_t k = 0; k < v->stacks && !graph_failed(g); k++) {
 			b->stage = i * v->stacks + k;
-			value y = stack(b, x, width / 2, k);
+			graph_value y = stack(b, x, width / 2, k);
 			sum = sum.id ? op_add(g, sum, y) : y;
 		}
 		x = op_scale(g, sum, (float)(1 / (double)v->stacks));

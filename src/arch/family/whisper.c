@@ -20,10 +20,10 @@ static void inputs(struct build *b, struct body *io)
 	io->features = graph_input(b->g, "input_features", DTYPE_F32, 3, shape);
 }
 
-static value convolve(struct build *b, const char *stem, value x, int64_t in, int64_t stride)
+static graph_value convolve(struct build *b, const char *stem, graph_value x, int64_t in, int64_t stride)
 {
 	int64_t h = b->s->hidden_size;
-	value w = WEIGHT(b, stem, "weight", h, in, 3);
+	graph_value w = WEIGHT(b, stem, "weight", h, in, 3);
 	x = op_conv(b->g, x, w, WEIGHT(b, stem, "bias", h), 1, (int64_t[]){ stride }, (int64_t[]){ 1, 1 }, (int64_t[]){ 1 }, 1);
 	return op_gelu(b->g, x);
 }
@@ -33,8 +33,8 @@ static void encode(struct build *b, struct body *io)
 	struct graph *g = b->g;
 	const struct whisper *w = b->s->own;
 	graph_enter(g, "stem");
-	value x = convolve(b, "stem.first", io->features, w->bins, 1); // [batch, hidden, frames]
-	x = convolve(b, "stem.second", x, b->s->hidden_size, 2);       // [batch, hidden, source]
+	graph_value x = convolve(b, "stem.first", io->features, w->bins, 1); // [batch, hidden, frames]
+	x = convolve(b, "stem.second", x, b->s->hidden_size, 2);             // [batch, hidden, source]
 	x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 });
 	x = op_add(g, x, WEIGHT(b, "embed.position", "weight", w->source_positions, b->s->hidden_size));
 	graph_leave(g);
@@ -44,9 +44,9 @@ static void encode(struct build *b, struct body *io)
 static void decode(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
-	value query, key;
+	graph_value query, key;
 	decoder_places(b, io, &query, &key);
-	value x =
+	graph_value x =
 		embedding(b, "embed.position", op_squeeze(g, query, 1), b->s->max_positions, b->s->hidden_size); // [seq, hidden]
 	seq2seq_layers(b, io, op_add(g, io->embeds, x), true, BIASES);
 }
@@ -57,12 +57,12 @@ static void classify(struct build *b, const struct body *io)
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct whisper *w = s->own;
-	value x = io->last;
+	graph_value x = io->last;
 	graph_enter(g, "head");
 	if (w->weighted) {
-		value share = op_softmax(g, WEIGHT(b, "head.audio.weights", "", s->layers_in_config + 1), 0);
+		graph_value share = op_softmax(g, WEIGHT(b, "head.audio.weights", "", s->layers_in_config + 1), 0);
 		for (int64_t i = 0; i < io->state_count; i++) {
-			value part = op_mul(g, io->states[i], op_slice(g, share, 0, i, i + 1));
+			graph_value part = op_mul(g, io->states[i], op_slice(g, share, 0, i, i + 1));
 			x = i ? op_add(g, x, part) : part;
 		}
 	}

@@ -53,29 +53,29 @@ static void resolve_vision(struct config *c, struct spec *s, struct arena *a)
 }
 
 // [batch * frames, tokens, hidden] -> the same with one message after each frame's tokens
-static value with_message(struct build *b, value x)
+static graph_value with_message(struct build *b, graph_value x)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t h = s->hidden_size;
 	graph_enter(g, "message");
-	value m = linear(b, "layers.message", first_token(b, x), h, h, true); // [batch * frames, hidden]
+	graph_value m = linear(b, "layers.message", first_token(b, x), h, h, true); // [batch * frames, hidden]
 	m = op_reshape(g, m, 3, (int64_t[]){ -1, frame_count(s), h });
-	value y = layer_norm(b, "layers.message.norm", m, h);
-	value q = linear(b, "layers.message.q", y, h, h, true), k = linear(b, "layers.message.k", y, h, h, true),
-	      v = linear(b, "layers.message.v", y, h, h, true);
+	graph_value y = layer_norm(b, "layers.message.norm", m, h);
+	graph_value q = linear(b, "layers.message.q", y, h, h, true), k = linear(b, "layers.message.k", y, h, h, true),
+		    v = linear(b, "layers.message.v", y, h, h, true);
 	y = op_attention(g, q, k, v, NO_VALUE, s->heads, s->heads, (float)s->attention_scale, 0);
 	m = op_add(g, m, linear(b, "layers.message.o", y, h, h, true)); // [batch, frames, hidden]
 	graph_leave(g);
-	return op_concat(g, 2, (value[]){ x, op_reshape(g, m, 3, (int64_t[]){ -1, 1, h }) }, 1);
+	return op_concat(g, 2, (graph_value[]){ x, op_reshape(g, m, 3, (int64_t[]){ -1, 1, h }) }, 1);
 }
 
-static value vision_layer(struct build *b, value x)
+static graph_value vision_layer(struct build *b, graph_value x)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t tokens = value_dim(g, x, 1);
-	value y = with_message(b, x);
+	graph_value y = with_message(b, x);
 	graph_enter(g, "attn");
 	y = layer_norm(b, "layers.attn.norm", y, s->hidden_size);
 	y = self_attention(b, y, NO_VALUE, NO_VALUE, NO_VALUE, true, true, NULL);
@@ -93,7 +93,7 @@ static void body_vision(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
-	value x = layer_norm(b, "embed.norm", clip_patches(b, io->pixels), s->hidden_size);
+	graph_value x = layer_norm(b, "embed.norm", clip_patches(b, io->pixels), s->hidden_size);
 	states_begin(b, io, x);
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
@@ -150,13 +150,13 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 }
 
 // What the frames are together: frames [batch, frames, projection] -> [batch, projection]
-static value integrate(struct build *b, value frames)
+static graph_value integrate(struct build *b, graph_value frames)
 {
 	struct graph *g = b->g;
 	const struct spec *outer = part_enter(b, "vision"), *vision = part_enter(b, "encoder"), *mit = b->s;
 	struct body io = { 0 };
 	graph_enter(g, "mit");
-	value x = op_add(g, frames, WEIGHT(b, "mit.position", "", 1, frame_count(mit), mit->hidden_size));
+	graph_value x = op_add(g, frames, WEIGHT(b, "mit.position", "", 1, frame_count(mit), mit->hidden_size));
 	prenorm_layers(b, &io, x, NO_VALUE);
 	x = op_reduce_mean(g, op_add(g, io.last, frames), 1, false);
 	graph_leave(g);
@@ -166,17 +166,17 @@ static value integrate(struct build *b, value frames)
 }
 
 // text [batch, texts, width], seen [batch, patches, width] -> [batch, texts, width]
-static value prompt(struct build *b, value text, value seen)
+static graph_value prompt(struct build *b, graph_value text, graph_value seen)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t h = s->hidden_size;
-	value x = text;
+	graph_value x = text;
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "prompt.%lld", (long long)b->layer);
-		value q = linear(b, "layers.attn.q", layer_norm(b, "layers.attn.norm", x, h), h, h, false);
-		value k = linear(b, "layers.attn.k", seen, h, h, false), v = linear(b, "layers.attn.v", seen, h, h, false);
-		value y = op_attention(g, q, k, v, NO_VALUE, s->heads, s->heads, (float)s->attention_scale, 0);
+		graph_value q = linear(b, "layers.attn.q", layer_norm(b, "layers.attn.norm", x, h), h, h, false);
+		graph_value k = linear(b, "layers.attn.k", seen, h, h, false), v = linear(b, "layers.attn.v", seen, h, h, false);
+		graph_value y = op_attention(g, q, k, v, NO_VALUE, s->heads, s->heads, (float)s->attention_scale, 0);
 		x = op_add(g, x, linear(b, "layers.attn.o", y, h, h, true));
 		x = op_add(g, x, prenorm_ffn(b, "layers.ffn.up", "layers.ffn.down", layer_norm(b, "layers.ffn.norm", x, h)));
 		graph_leave(g);
@@ -191,7 +191,7 @@ static void build(struct build *b)
 	int64_t frames = frame_count(tower), h = s->hidden_size, wide = tower->hidden_size, size = tower->image_size;
 	struct body text = { 0 }, vision = { 0 };
 	text_tower_inputs(b, &text);
-	value pixels = graph_input(g, "pixel_values", DTYPE_F32, 5,
+	graph_value pixels = graph_input(g, "pixel_values", DTYPE_F32, 5,
 		(int64_t[]){ graph_symbol(g, "image_batch"), frames, tower->channels, size, size });
 	vision.pixels = op_reshape(g, pixels, 4, (int64_t[]){ -1, tower->channels, size, size });
 	graph_enter(g, "vision");
@@ -206,23 +206,25 @@ static void build(struct build *b)
 	graph_leave(g);
 
 	graph_enter(g, "head");
-	value video = op_reshape(g, linear(b, "head.vision", vision.pooled, wide, h, false), 3, (int64_t[]){ -1, frames, h });
+	graph_value video =
+		op_reshape(g, linear(b, "head.vision", vision.pooled, wide, h, false), 3, (int64_t[]){ -1, frames, h });
 	video = integrate(b, video); // [batch, width]
-	value seen = op_layer_norm(g, op_slice(g, vision.last, 1, 1, INT64_MAX), WEIGHT(b, "prompt.visual.norm", "weight", wide),
-		WEIGHT(b, "prompt.visual.norm", "bias", wide), (float)tower->norm_eps);
+	graph_value seen =
+		op_layer_norm(g, op_slice(g, vision.last, 1, 1, INT64_MAX), WEIGHT(b, "prompt.visual.norm", "weight", wide),
+			WEIGHT(b, "prompt.visual.norm", "bias", wide), (float)tower->norm_eps);
 	seen = op_matmul(g, seen, WEIGHT(b, "prompt.visual", "", wide, h)); // [batch * frames, patches, width]
 	seen = op_reduce_mean(g, op_reshape(g, seen, 4, (int64_t[]){ -1, frames, value_dim(g, seen, 1), h }), 1, false);
 	seen = op_layer_norm(
 		g, seen, WEIGHT(b, "prompt.norm", "weight", h), WEIGHT(b, "prompt.norm", "bias", h), (float)tower->norm_eps);
-	value texts = op_unsqueeze(
+	graph_value texts = op_unsqueeze(
 		g, linear(b, "head.text", text.pooled, part_of(s, "text")->hidden_size, h, false), 0); // [1, texts, width]
-	value shape =
-		op_concat(g, 3, (value[]){ op_dim(g, pixels, 0), op_dim(g, text.ids, 0), graph_i64s(g, 1, (int64_t[]){ h }) }, 0);
+	graph_value shape = op_concat(
+		g, 3, (graph_value[]){ op_dim(g, pixels, 0), op_dim(g, text.ids, 0), graph_i64s(g, 1, (int64_t[]){ h }) }, 0);
 	texts = prompt(b, op_expand(g, texts, shape), seen); // [batch, texts, width]
 	video = unit_length(b, video);
 	texts = unit_length(b, texts);
-	value scale = op_exp(g, weight(b, "head.logit_scale", "", 0, (int64_t[]){ 0 }));
-	value logits = op_squeeze(g, op_matmul(g, op_mul(g, texts, scale), op_unsqueeze(g, video, 2)), 2); // [batch, texts]
+	graph_value scale = op_exp(g, weight(b, "head.logit_scale", "", 0, (int64_t[]){ 0 }));
+	graph_value logits = op_squeeze(g, op_matmul(g, op_mul(g, texts, scale), op_unsqueeze(g, video, 2)), 2); // [batch, texts]
 	graph_leave(g);
 	graph_output(g, "logits_per_video", logits);
 	graph_output(g, "logits_per_text", op_transpose(g, logits, 2, (int[]){ 1, 0 }));

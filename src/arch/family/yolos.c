@@ -13,16 +13,16 @@ struct yolos {
 };
 
 // [1, 1 + patches + tokens, hidden], learned on the configuration's grid: resized to the image's.
-static value placed(struct build *b, value table, value pixels)
+static graph_value placed(struct build *b, graph_value table, graph_value pixels)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct yolos *y = s->own;
 	int64_t rows = s->image_size / s->patch_size, cols = s->image_width / s->patch_width, patches = 1 + rows * cols;
-	value to_rows = op_div(g, op_dim(g, pixels, 2), graph_i64s(g, 1, &s->patch_size)),
-	      to_cols = op_div(g, op_dim(g, pixels, 3), graph_i64s(g, 1, &s->patch_width));
-	value grid = grid_positions(b, op_slice(g, table, 1, 0, patches), 1, rows, cols, to_rows, to_cols, "cubic");
-	return op_concat(g, 2, (value[]){ grid, op_slice(g, table, 1, patches, patches + y->tokens) }, 1);
+	graph_value to_rows = op_div(g, op_dim(g, pixels, 2), graph_i64s(g, 1, &s->patch_size)),
+		    to_cols = op_div(g, op_dim(g, pixels, 3), graph_i64s(g, 1, &s->patch_width));
+	graph_value grid = grid_positions(b, op_slice(g, table, 1, 0, patches), 1, rows, cols, to_rows, to_cols, "cubic");
+	return op_concat(g, 2, (graph_value[]){ grid, op_slice(g, table, 1, patches, patches + y->tokens) }, 1);
 }
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
@@ -42,16 +42,16 @@ static void build(struct build *b)
 	const struct spec *s = b->s;
 	const struct yolos *y = s->own;
 	int64_t h = s->hidden_size, count = 1 + (s->image_size / s->patch_size) * (s->image_width / s->patch_width) + y->tokens;
-	value pixels = pixel_input(b, s->channels, 0, 0);
+	graph_value pixels = pixel_input(b, s->channels, 0, 0);
 	graph_enter(g, "embed");
-	value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, s->patch_size, s->patch_width);
+	graph_value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, s->patch_size, s->patch_width);
 	const int64_t stride[] = { s->patch_size, s->patch_width }, none[4] = { 0 }, one[] = { 1, 1 };
-	value patches = tokens_of(b, op_conv(g, pixels, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, none, one, 1));
-	value tokens[] = { each_image(b, WEIGHT(b, "embed.class", "", 1, 1, h), pixels), patches,
+	graph_value patches = tokens_of(b, op_conv(g, pixels, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, none, one, 1));
+	graph_value tokens[] = { each_image(b, WEIGHT(b, "embed.class", "", 1, 1, h), pixels), patches,
 		each_image(b, WEIGHT(b, "embed.detection", "", 1, y->tokens, h), pixels) };
-	value x = op_add(g, op_concat(g, 3, tokens, 1), placed(b, WEIGHT(b, "embed.position", "", 1, count, h), pixels));
+	graph_value x = op_add(g, op_concat(g, 3, tokens, 1), placed(b, WEIGHT(b, "embed.position", "", 1, count, h), pixels));
 	graph_leave(g);
-	value middle = y->middle && s->layers_in_config > 1
+	graph_value middle = y->middle && s->layers_in_config > 1
 		? WEIGHT(b, "layers.position", "", s->layers_in_config - 1, 1, count, h)
 		: NO_VALUE;
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
@@ -80,7 +80,7 @@ static void build_objects(struct build *b, const struct body *io)
 	const struct spec *s = b->s;
 	const struct yolos *y = s->own;
 	int64_t h = s->hidden_size;
-	value found = op_slice(g, io->last, 1, -y->tokens, INT64_MAX); // [batch, tokens, hidden]
+	graph_value found = op_slice(g, io->last, 1, -y->tokens, INT64_MAX); // [batch, tokens, hidden]
 	graph_output(g, "logits", detect_mlp(b, "head.classes", found, 3, h, s->labels + 1));
 	graph_output(g, "pred_boxes", op_sigmoid(g, detect_mlp(b, "head.boxes", found, 3, h, 4)));
 	graph_output(g, "last_hidden_state", io->last);
