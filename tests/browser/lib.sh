@@ -3,7 +3,6 @@
 # is there and does not work has failed.
 . "$SOURCE/tests/fault/lib.sh"
 unset ASSAY_BROWSER_PATH
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}malloc_context_size=2:quarantine_size_mb=16
 
 # needs PROVIDER DEVICE: a browser of that kind has wasm, webgpu or webnn, or the test is skipped with the reason.
 # Is its program on this machine at all?

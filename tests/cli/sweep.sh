@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # Axes as lists: the product, where a sweep over batches ends, the same end after --resume, crossovers, threads, sizes of images.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 need_python

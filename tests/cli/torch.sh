@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # Models published as pytorch_model.bin, from both layouts of torch.save: what transformers computed with those weights is what
 # comes out, on every engine that is here; inspect says what was copied; a pickle that wants more than tensors is refused by name.
 . "$SOURCE/tests/cli/lib.sh" || exit 1

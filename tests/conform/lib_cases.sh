@@ -6,9 +6,6 @@ set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export ASSAY_BROWSER_PATH=none ASSAY_CACHE=$work/cache LC_ALL=C
-# Engines allocate a great deal while they compile: short stacks and a small quarantine, or the sanitizers, where there are any, take most
-# of the time.
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}malloc_context_size=2:quarantine_size_mb=16
 "$ASSAY" detect >"$work/detect"
 if ! grep -Eq "^  $on +yes" "$work/detect"; then
 	echo "skip: $on is not here: $(grep -E "^  $on +no" "$work/detect" || true)"

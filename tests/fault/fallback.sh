@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # Every platform's fallback chain, with the null engine in the place of each platform (ASSAY_NULL): what was asked for against what
 # ran, in the answer, in the database and in the report.
 . "$SOURCE/tests/fault/lib.sh"

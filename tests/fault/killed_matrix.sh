@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # kill -9 at 80 moments of a matrix (MOMENTS=200 takes three minutes), each taken up again with --resume: no row is lost, none is doubled, and the database opens every time.
 # A third of the kills come some time after the start, a third behind a line of progress, a third while a cell's process is there, so that slow
 # machines meet all moments too. Four matrices go on side by side, each with its own database. SEED=N repeats the dice (not the moments: those are the

@@ -441,7 +441,7 @@ static json_t *from_library(const char *const *models, const char *const *platfo
 static json_t *from_program(struct arena *a, const char *const *models, const char *const *platforms, const char *const *options)
 {
 	const char *line = arena_printf(
-		a, "%s/assay matrix --json --output-dir '%s' --db '%s'", TEST_BUILD, path("program"), path("program.duckdb"));
+		a, "%s matrix --json --output-dir '%s' --db '%s'", PROGRAM, path("program"), path("program.duckdb"));
 	struct text out = { 0 };
 	json_t *rows = NULL;
 	char part[4096];
@@ -530,7 +530,7 @@ static int set_up(void **state)
 		return -1;
 	setenv("ASSAY_CACHE", scratch, 1);
 	setenv("HF_HUB_CACHE", scratch, 1);
-	setenv("ASSAY_PROGRAM", TEST_BUILD "/assay", 1);
+	setenv("ASSAY_PROGRAM", PROGRAM, 1);
 	return 0;
 }
 
