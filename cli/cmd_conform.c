@@ -101,7 +101,14 @@ static int conform(const char *on, int64_t rows, double memory_gib, bool json, c
 		cases[i].model_type = model_type(a, folders[i]);
 		cases[i].max_abs_error = cases[i].nmse = NAN;
 	}
-	enum status s = conform_run_rows(target, cases, count, rows, (int64_t)(memory_gib * 0x1p30), each, &watch, a, &err);
+	enum status s = conform_run(&(struct conform_asked){ .target = target,
+					    .cases = cases,
+					    .count = count,
+					    .rows = rows,
+					    .memory_bytes = (int64_t)(memory_gib * 0x1p30),
+					    .each = each,
+					    .context = &watch },
+		a, &err);
 	progress_clear();
 	if (s != STATUS_OK)
 		return cli_error(&err);

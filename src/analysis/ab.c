@@ -127,8 +127,10 @@ static enum status run_cell(struct run *r, int side, size_t pair, struct error *
 	struct question q = ab->side[side].question;
 
 	q.no_explain = pair > 0 && !s->took_none; // a second compilation, untimed; once is enough
-	enum status st =
-		plan_run(ab->model, &ab->side[side].target, &q, &r->memory[side], NULL, ab->store, ab->watch, &a, &result, err);
+	enum status st = plan_run(
+		&(struct plan_asked){
+			.model = ab->model, .target = &ab->side[side].target, .question = &q, .memory = &r->memory[side] },
+		ab->store, ab->watch, &a, &result, err);
 
 	if (st) {
 		arena_done(&a);

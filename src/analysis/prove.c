@@ -165,7 +165,8 @@ static enum status run_model(
 	if (q->force)
 		memory.refused = NULL;
 	if ((st = plan_weights(&model, c->arena, q, plan_cache_limit(), NULL, NULL, err)) ||
-		(st = plan_run(&model, t, q, &memory, NULL, NULL, watch, c->arena, &got, err)))
+		(st = plan_run(&(struct plan_asked){ .model = &model, .target = t, .question = q, .memory = &memory }, NULL,
+			 watch, c->arena, &got, err)))
 		return st;
 	judge(c, t, &got);
 	return STATUS_OK;

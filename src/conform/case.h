@@ -15,9 +15,8 @@ struct conform_case *conform_cases(struct arena *a, const char *folder, const ch
 struct conform_engine {
 	const char *version, *library;
 };
-enum status conform_run_told(const struct target *t, struct conform_case *cases, size_t count, int64_t rows, int64_t memory_bytes,
-	void (*each)(void *, const struct conform_case *), void *context, struct arena *a, struct conform_engine *engine,
-	struct error *err);
+enum status conform_run_told(
+	const struct conform_asked *which, struct arena *a, struct conform_engine *engine, struct error *err);
 
 // batch.c: the session's model, `in` in the order of its inputs. *differs, here and below: it ran, and what it gave is
 // wrong; only then is a failure no fault of the engine or of the case's files.

@@ -89,27 +89,28 @@ static char *request_for(struct arena *a, const struct target *t, const struct c
 	return text;
 }
 
-enum status conform_run_told(const struct target *t, struct conform_case *cases, size_t count, int64_t rows, int64_t memory_bytes,
-	void (*each)(void *, const struct conform_case *), void *context, struct arena *a, struct conform_engine *engine,
-	struct error *err)
+enum status conform_run_told(const struct conform_asked *which, struct arena *a, struct conform_engine *engine, struct error *err)
 {
 	const char *program = cell_program(a);
 	char *argv[] = { (char *)(uintptr_t)program, "cell", "--conform", NULL };
-	struct child_limits limits = { .silence_s = CASE_LIMIT_S, .memory_bytes = memory_bytes };
+	struct child_limits limits = { .silence_s = CASE_LIMIT_S, .memory_bytes = which->memory_bytes };
 
 	if (!program)
 		return error_set(err, STATUS_FAILED,
 			"the program assay, which children are started from, was not found; set ASSAY_PROGRAM to it");
-	for (size_t done = 0; done < count;) {
-		struct listening l = {
-			.cases = cases + done, .count = count - done, .engine = engine, .each = each, .context = context
-		};
+	for (size_t done = 0; done < which->count;) {
+		struct listening l = { .cases = which->cases + done,
+			.count = which->count - done,
+			.engine = engine,
+			.each = which->each,
+			.context = which->context };
 		struct child_report report;
 		const char *cause, *note;
 		enum status st;
 
 		heard_init(&l.heard, a, NULL);
-		st = child_run(argv, request_for(a, t, l.cases, l.count, rows), &limits, on_line, &l, &report, err);
+		st = child_run(
+			argv, request_for(a, which->target, l.cases, l.count, which->rows), &limits, on_line, &l, &report, err);
 		if (st)
 			return st;
 		enum verdict v = heard_verdict(&l.heard, &report, &limits, &cause, &note);
@@ -131,18 +132,11 @@ enum status conform_run_told(const struct target *t, struct conform_case *cases,
 	return STATUS_OK;
 }
 
-enum status conform_run_rows(const struct target *t, struct conform_case *cases, size_t count, int64_t rows, int64_t memory_bytes,
-	void (*each)(void *, const struct conform_case *), void *context, struct arena *a, struct error *err)
+enum status conform_run(const struct conform_asked *which, struct arena *a, struct error *err)
 {
 	struct conform_engine engine = { 0 };
 
-	for (size_t i = 0; i < count; i++)
-		cases[i].max_abs_error = cases[i].nmse = (double)NAN;
-	return conform_run_told(t, cases, count, rows, memory_bytes, each, context, a, &engine, err);
-}
-
-enum status conform_run(const struct target *t, struct conform_case *cases, size_t count,
-	void (*each)(void *, const struct conform_case *), void *context, struct arena *a, struct error *err)
-{
-	return conform_run_rows(t, cases, count, 0, 0, each, context, a, err);
+	for (size_t i = 0; i < which->count; i++)
+		which->cases[i].max_abs_error = which->cases[i].nmse = (double)NAN;
+	return conform_run_told(which, a, &engine, err);
 }

@@ -22,14 +22,20 @@ struct conform_case {
 // A checkpoint folder made from a case, in the cache (CACHE/conform/KEY): config.json and model.safetensors.
 enum status conform_materialise(const char **folder, struct arena *a, const char *case_folder, struct error *err);
 
-// Runs the cases on a platform, many in one child; a child that dies fails the case it was at and the next starts anew.
-// Every case gets an answer. `each` is called as answers come; may be NULL.
-enum status conform_run(const struct target *t, struct conform_case *cases, size_t count,
-	void (*each)(void *, const struct conform_case *), void *context, struct arena *a, struct error *err);
-// Not against transformers where `rows` is above 0: that many of a case's rows at once against each of them alone; outputs
-// without an axis are left out. `memory_bytes` as in child_limits.
-enum status conform_run_rows(const struct target *t, struct conform_case *cases, size_t count, int64_t rows, int64_t memory_bytes,
-	void (*each)(void *, const struct conform_case *), void *context, struct arena *a, struct error *err);
+struct conform_asked {
+	const struct target *target;
+	struct conform_case *cases;
+	size_t count;
+	// Above 0: not against transformers, but that many of a case's rows at once against each of them alone; outputs without
+	// an axis are left out.
+	int64_t rows;
+	int64_t memory_bytes;                              // as in child_limits
+	void (*each)(void *, const struct conform_case *); // called as answers come; may be NULL
+	void *context;
+};
+// Runs the cases, many in one child; a child that dies fails the case it was at and the next starts anew. Every case gets an
+// answer.
+enum status conform_run(const struct conform_asked *which, struct arena *a, struct error *err);
 int conform_child(void); // `assay cell --conform`
 
 // types.c: the cases that the program carries (PREFIX/share/assay/conform, or the build's), run once a program, engine

@@ -147,7 +147,10 @@ static enum status settle(struct conform_type *types, size_t count, const struct
 	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; !kept[i].known && k < types[i].count; k++)
 			run[n++] = types[i].cases[k];
-	if (n && (st = conform_run_told(t, run, n, 0, 0, each, context, a, &engine, err)))
+	if (n &&
+		(st = conform_run_told(
+			 &(struct conform_asked){ .target = t, .cases = run, .count = n, .each = each, .context = context }, a,
+			 &engine, err)))
 		return st;
 	n = 0;
 	for (size_t i = 0; i < count; i++) {

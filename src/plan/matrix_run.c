@@ -443,8 +443,9 @@ static enum status take_turn(struct line *n, struct error *err)
 	enum status s = STATUS_OK;
 
 	if (n->state == LINE_PREPARED) {
-		s = plan_begin(&n->task, &n->model, &n->chain.target, &n->chain.now, &n->memory, &n->chain.attempt, store_of(l),
-			&n->arena, err);
+		s = plan_begin(&n->task,
+			&(struct plan_asked){ &n->model, &n->chain.target, &n->chain.now, &n->memory, &n->chain.attempt },
+			store_of(l), &n->arena, err);
 		n->begun_ms = clock_ms();
 		snprintf(n->phase, sizeof n->phase, "start");
 		return s != STATUS_OK ? s : crew_start(l->crew, n->number, measure, n, err);

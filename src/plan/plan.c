@@ -514,24 +514,24 @@ static enum status hold_against(struct row *r, struct store *store, struct arena
 	return s;
 }
 
-enum status plan_begin(struct plan_task *task, const struct plan_model *m, const struct target *t, const struct question *q,
-	const struct plan_memory *memory, const struct plan_try *try, struct store *store, struct arena *a, struct error *err)
+enum status plan_begin(
+	struct plan_task *task, const struct plan_asked *asked, struct store *store, struct arena *a, struct error *err)
 {
-	*task = (struct plan_task){ .model = m, .target = t, .question = q, .memory = memory, .row = ROW_NONE };
-	plan_cell(&task->cell, m, t, q);
-	plan_try_cell(&task->cell, try);
-	task->key = try ? try->key : plan_key(m, &task->cell, a);
+	*task = (struct plan_task){ .asked = *asked, .row = ROW_NONE };
+	plan_cell(&task->cell, asked->model, asked->target, asked->question);
+	plan_try_cell(&task->cell, asked->try);
+	task->key = asked->try ? asked->try->key : plan_key(asked->model, &task->cell, a);
 	task->cell.key = task->key;
-	task->cell.second_bytes = memory ? (int64_t)memory->anonymous_bytes : 0;
+	task->cell.second_bytes = asked->memory ? (int64_t)asked->memory->anonymous_bytes : 0;
 	return store ? store_started(store, &task->cell, task->key, &task->row, err) : STATUS_OK;
 }
 
 enum status plan_measure(
 	const struct plan_task *task, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err)
 {
-	const struct plan_model *m = task->model;
-	const struct target *t = task->target;
-	const struct plan_memory *memory = task->memory;
+	const struct plan_model *m = task->asked.model;
+	const struct target *t = task->asked.target;
+	const struct plan_memory *memory = task->asked.memory;
 	const struct cell *c = &task->cell;
 	struct cell planned = *c; // with the time that planning took
 	enum status s = STATUS_OK;
@@ -550,7 +550,7 @@ enum status plan_measure(
 		s = cell_run(&planned, watch, a, out, err);
 	if (s != STATUS_OK)
 		return s;
-	fill_row(&out->row, m, c, task->question, out->verdict, task->key);
+	fill_row(&out->row, m, c, task->asked.question, out->verdict, task->key);
 	if (out->verdict == VERDICT_UNAVAILABLE && !out->row.hint && !platform_is_software(t->platform))
 		out->row.hint = arena_printf(a,
 			"`assay doctor %s` walks what it needs and names the package that brings what is missing", c->platform);
@@ -559,7 +559,7 @@ enum status plan_measure(
 	out->row.row = task->row;
 	// On an emulated device the cases of a type would take longer than the cell.
 	bool ran = verdict_ran(out->verdict) && !row_took_none(&out->row) && out->row.emulated != 1;
-	if (ran && !task->question->no_conform && !out->row.type_conformance && m->model_type)
+	if (ran && !task->asked.question->no_conform && !out->row.type_conformance && m->model_type)
 		out->row.type_conformance = conform_of_type(m->model_type, t, a);
 	return STATUS_OK;
 }
@@ -576,12 +576,11 @@ enum status plan_finish(
 	return s == STATUS_OK && store ? store_finished(store, out, err) : s;
 }
 
-enum status plan_run(const struct plan_model *m, const struct target *t, const struct question *q,
-	const struct plan_memory *memory, const struct plan_try *try, struct store *store, const struct cell_watch *watch,
-	struct arena *a, struct cell_result *out, struct error *err)
+enum status plan_run(const struct plan_asked *asked, struct store *store, const struct cell_watch *watch, struct arena *a,
+	struct cell_result *out, struct error *err)
 {
 	struct plan_task task;
-	enum status s = plan_begin(&task, m, t, q, memory, try, store, a, err);
+	enum status s = plan_begin(&task, asked, store, a, err);
 
 	if (s == STATUS_OK)
 		s = plan_measure(&task, watch, a, out, err);

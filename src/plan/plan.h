@@ -87,25 +87,28 @@ struct plan_try {
 void plan_try_cell(struct cell *c, const struct plan_try *t);
 const char *plan_try_key(const struct plan_model *m, const struct cell *c, const struct plan_try *t, struct arena *a);
 
-// One cell to the end. `memory` may be NULL: nothing was predicted. `try` may be NULL: the first. `store` may be NULL. An error
-// is assay's own (the store, a lost program), not the cell's.
-enum status plan_run(const struct plan_model *m, const struct target *t, const struct question *q,
-	const struct plan_memory *memory, const struct plan_try *try, struct store *store, const struct cell_watch *watch,
-	struct arena *a, struct cell_result *out, struct error *err);
-
-// The same in three steps, for callers that run cells side by side: the first and the last write to the store, the one between
-// does not know it and may run in a thread of its own. What was given to plan_begin is kept by its address.
-struct plan_task {
+// What a cell is made of, kept by their addresses.
+struct plan_asked {
 	const struct plan_model *model;
 	const struct target *target;
 	const struct question *question;
-	const struct plan_memory *memory;
+	const struct plan_memory *memory; // NULL: nothing was predicted
+	const struct plan_try *try;       // NULL: the first
+};
+// One cell to the end. `store` may be NULL. An error is assay's own (the store, a lost program), not the cell's.
+enum status plan_run(const struct plan_asked *asked, struct store *store, const struct cell_watch *watch, struct arena *a,
+	struct cell_result *out, struct error *err);
+
+// The same in three steps, for callers that run cells side by side: the first and the last write to the store, the one between
+// does not know it and may run in a thread of its own.
+struct plan_task {
+	struct plan_asked asked;
 	struct cell cell;
 	const char *key;
 	int64_t row;
 };
-enum status plan_begin(struct plan_task *task, const struct plan_model *m, const struct target *t, const struct question *q,
-	const struct plan_memory *memory, const struct plan_try *try, struct store *store, struct arena *a, struct error *err);
+enum status plan_begin(
+	struct plan_task *task, const struct plan_asked *asked, struct store *store, struct arena *a, struct error *err);
 enum status plan_measure(const struct plan_task *task, const struct cell_watch *watch, struct arena *a, struct cell_result *out,
 	struct error *err);
 enum status plan_finish(

@@ -355,120 +355,191 @@ static enum status not_started(const struct cell *c, const char *golden, const c
 	return STATUS_OK;
 }
 
-enum status cell_run(
-	const struct cell *c, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err)
-{
-	// A golden file holds the outputs of one forward pass.
-	const char *golden = c->new_tokens > 0 ? NULL : reference_golden(c, a), *outputs_path = NULL, *cause = NULL, *note;
-	struct child_limits limits = { .timeout_s = c->timeout_s,
-		.spent_s = c->planned_s,
-		.memory_bytes = c->memory_bytes > 0 || !c->force ? c->memory_bytes : CHILD_UNLIMITED,
-		.mapped_bytes = child_mapped_bytes(a, c->path),
-		.stop = watch ? watch->stop : NULL };
-	struct cell_result result = { .verdict = VERDICT_FAILED };
-	struct reference ref = { 0 };
-	struct child_report report;
-	struct error why = { 0 };
+// ---- a cell -------------------------------------------------------------------------------------------------------------
+
+// One run of a cell: what was asked, what is known before the child is started, and what came back.
+struct running {
+	const struct cell *cell;
+	const struct cell_watch *watch; // may be NULL
+	struct arena *a;
+	const char *golden, *outputs_path; // golden: NULL: there is none
+	const char *identity, *stamp;      // of the model's files and of the golden file, before
+	char fingerprint[65];              // likewise
+	struct request ask;
+	struct reference ref;
 	struct heard heard;
 	struct state_sample before, after;
-	struct calm calm = { 0 };
-	double begin = clock_ms();
-	const char *identity = identity_of(c, a), *stamp = stamp_of(a, golden);
-	char fingerprint[65];
+	struct calm calm;
+	double begin;
+};
+
+static void tell_phase(const struct running *r, const char *phase)
+{
+	if (r->watch && r->watch->phase)
+		r->watch->phase(r->watch->context, phase);
+}
+
+static bool is_stopped(const struct running *r)
+{
+	return r->watch && r->watch->stop && *r->watch->stop;
+}
+
+// What must be read before anything runs. A golden file that cannot be read is the caller's mistake.
+static enum status begin_running(struct running *r, struct error *err)
+{
+	const struct cell *c = r->cell;
 	enum status st;
 
-	model_fingerprint(fingerprint, c->path);
+	// A golden file holds the outputs of one forward pass.
+	r->golden = c->new_tokens > 0 ? NULL : reference_golden(c, r->a);
+	r->begin = clock_ms();
+	r->identity = identity_of(c, r->a);
+	r->stamp = stamp_of(r->a, r->golden);
+	model_fingerprint(r->fingerprint, c->path);
 	if (c->golden && c->layers > 0)
 		return error_set(err, STATUS_BAD_INPUT, "--golden and --layers: golden outputs are of the whole model");
-	// A golden file that cannot be read is the caller's mistake, told before anything runs.
-	if ((golden && (st = reference_read_golden(&ref, golden, a, err))) || (st = outputs_place(a, &outputs_path, err)))
+	if ((r->golden && (st = reference_read_golden(&r->ref, r->golden, r->a, err))) ||
+		(st = outputs_place(r->a, &r->outputs_path, err)))
 		return st;
-	struct request ask = { .path = c->path,
+	r->ask = (struct request){ .path = c->path,
 		.platform = c->platform,
 		.device = c->device,
 		.options = c->options,
-		.outputs_path = outputs_path,
+		.outputs_path = r->outputs_path,
 		.second_bytes = c->second_bytes,
 		.question = c->question };
+	r->ask.golden = r->golden;
+	return STATUS_OK;
+}
 
-	ask.golden = golden;
-	if (precision_find(c->precision) == PRECISION_INT8_STATIC && !text_ends(c->path, ".onnx")) {
-		if (watch && watch->phase)
-			watch->phase(watch->context, "calibrate");
-		if ((st = reference_calibrate(c, watch, a, &ask.calibration, &cause, &why)))
-			return not_started(c, golden, identity, &why, a, out, err);
-		if (!ask.calibration) {
-			cause = arena_printf(a, "int8-static: the ranges of activations could not be measured: %s", cause);
-			end_childless(out, c, golden, identity,
-				watch && watch->stop && *watch->stop ? VERDICT_INTERRUPTED : VERDICT_UNSUPPORTED, cause, a);
-			out->row.wall_ms = clock_ms() - begin;
+// What other children find out first: ranges of activations, and the tokens that float32 chooses. *ended: the cell has its result.
+static enum status ask_before(struct running *r, struct cell_result *out, bool *ended, struct error *err)
+{
+	const struct cell *c = r->cell;
+	enum precision precision = precision_find(c->precision);
+	const char *cause = NULL;
+	struct error why = { 0 };
+	enum status st;
+
+	if (precision == PRECISION_INT8_STATIC && !text_ends(c->path, ".onnx")) {
+		tell_phase(r, "calibrate");
+		st = reference_calibrate(c, r->watch, r->a, &r->ask.calibration, &cause, &why);
+		*ended = st || !r->ask.calibration;
+		if (st)
+			return not_started(c, r->golden, r->identity, &why, r->a, out, err);
+		if (*ended) {
+			cause = arena_printf(r->a, "int8-static: the ranges of activations could not be measured: %s", cause);
+			end_childless(out, c, r->golden, r->identity, is_stopped(r) ? VERDICT_INTERRUPTED : VERDICT_UNSUPPORTED,
+				cause, r->a);
+			out->row.wall_ms = clock_ms() - r->begin;
 			return STATUS_OK;
 		}
 	}
 	// A reduced precision is asked about the tokens of float32, so that one other choice does not make all that follows
 	// another text.
-	if (c->new_tokens > 0 && precision_is_reduced(precision_find(c->precision))) {
-		if (watch && watch->phase)
-			watch->phase(watch->context, "reference");
+	if (c->new_tokens > 0 && precision_is_reduced(precision)) {
+		tell_phase(r, "reference");
 		// Before the child has chosen a form: its platform's first, with the plain cache that every reference has.
-		if ((st = reference_ask(&ref, &(struct reference_question){ .kind = REFERENCE_GRAPH }, c, watch, a, err)))
+		if ((st = reference_ask(
+			     &r->ref, &(struct reference_question){ .kind = REFERENCE_GRAPH }, c, r->watch, r->a, err)))
 			return st;
-		ask.reference_tokens = reference_tokens(&ref, a);
+		r->ask.reference_tokens = reference_tokens(&r->ref, r->a);
 	}
-	heard_init(&heard, a, watch);
-	begin_row(&heard.row, c, golden, identity, a);
+	return STATUS_OK;
+}
+
+// The child's life, and the row of what it said and how it ended.
+static enum status run_child(struct running *r, struct cell_result *out, bool *ended, struct error *err)
+{
+	const struct cell *c = r->cell;
+	struct child_limits limits = { .timeout_s = c->timeout_s,
+		.spent_s = c->planned_s,
+		.memory_bytes = c->memory_bytes > 0 || !c->force ? c->memory_bytes : CHILD_UNLIMITED,
+		.mapped_bytes = child_mapped_bytes(r->a, c->path),
+		.stop = r->watch ? r->watch->stop : NULL };
+	struct child_report report;
+	struct error why = { 0 };
+	const char *cause = NULL, *note;
+	struct row *row = &out->row;
+
+	heard_init(&r->heard, r->a, r->watch);
+	begin_row(&r->heard.row, c, r->golden, r->identity, r->a);
 	if (c->quiet_wait_s > 0) {
-		if (watch && watch->phase)
-			watch->phase(watch->context, "quiet");
-		state_wait(&calm, c->quiet_wait_s, watch ? watch->stop : NULL);
+		tell_phase(r, "quiet");
+		state_wait(&r->calm, c->quiet_wait_s, limits.stop);
 	}
-	state_read(&before, a, "");
-	if ((st = hear_child(&heard, NULL, request_text(a, &ask), &limits, &report, &why)))
-		return not_started(c, golden, identity, &why, a, out, err);
-	state_read(&after, a, "");
+	state_read(&r->before, r->a, "");
+	if (hear_child(&r->heard, NULL, request_text(r->a, &r->ask), &limits, &report, &why)) {
+		*ended = true;
+		return not_started(c, r->golden, r->identity, &why, r->a, out, err);
+	}
+	state_read(&r->after, r->a, "");
 	scratch_sweep(); // a browser's profile, where the child could not remove it
-	result.row = heard.row;
-	result.row.machine_state = state_text(a, &before, &after, &calm);
-	result.sample_ms = heard.sample_ms;
-	result.sample_count = heard.sample_count;
-	result.placement = heard.placement;
-	result.profile = heard.profile;
-	result.verdict = heard_verdict(&heard, &report, &limits, &cause, &note);
+	*out = (struct cell_result){ .row = r->heard.row,
+		.verdict = heard_verdict(&r->heard, &report, &limits, &cause, &note),
+		.sample_ms = r->heard.sample_ms,
+		.sample_count = r->heard.sample_count,
+		.placement = r->heard.placement,
+		.profile = r->heard.profile };
+	row->machine_state = state_text(r->a, &r->before, &r->after, &r->calm);
 	if (cause)
-		result.row.cause = cause;
+		row->cause = cause;
 	if (note)
-		result.row.placement_note = note;
+		row->placement_note = note;
 	if (text_get(&report.output)[0])
-		result.row.stderr_tail = arena_strdup(a, text_get(&report.output));
-	take_times(&result.row, &heard, state_others(&before, &after), a);
-	take_memory(&result.row, &heard, &report, a);
+		row->stderr_tail = arena_strdup(r->a, text_get(&report.output));
+	take_times(row, &r->heard, state_others(&r->before, &r->after), r->a);
+	take_memory(row, &r->heard, &report, r->a);
 	child_report_done(&report);
-	explain_cause(c, a, &result);
-	if (result.verdict == VERDICT_COMPILES)
-		check_compiled(&result, a);
-	struct cell judged = *c;
-	if (result.row.emulated == 1 && judged.sequence <= 0)
-		judged.sequence = heard.sequence; // a short one was taken: the reference gets the same
-	if (result.verdict == VERDICT_RIGHT)
-		st = cell_judge(&(struct judging){ .cell = &judged,
-					.outputs_path = outputs_path,
-					.golden = golden,
-					.calibration = ask.calibration,
-					.form = heard.form,
-					.given = (unsigned)heard.given,
-					.draws = heard.draws,
-					.watch = watch },
-			&ref, a, &result, err);
-	unlink(outputs_path);
-	if (st)
+	explain_cause(c, r->a, out);
+	return STATUS_OK;
+}
+
+static enum status judge_outputs(struct running *r, struct cell_result *out, struct error *err)
+{
+	struct cell judged = *r->cell;
+
+	if (out->verdict == VERDICT_COMPILES)
+		check_compiled(out, r->a);
+	if (out->row.emulated == 1 && judged.sequence <= 0)
+		judged.sequence = r->heard.sequence; // a short one was taken: the reference gets the same
+	if (out->verdict != VERDICT_RIGHT)
+		return STATUS_OK;
+	return cell_judge(&(struct judging){ .cell = &judged,
+				  .outputs_path = r->outputs_path,
+				  .golden = r->golden,
+				  .calibration = r->ask.calibration,
+				  .form = r->heard.form,
+				  .given = (unsigned)r->heard.given,
+				  .draws = r->heard.draws,
+				  .watch = r->watch },
+		&r->ref, r->a, out, err);
+}
+
+enum status cell_run(
+	const struct cell *c, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err)
+{
+	struct running r = { .cell = c, .watch = watch, .a = a };
+	struct cell_result result = { .verdict = VERDICT_FAILED };
+	bool ended = false; // without a child
+	enum status st;
+
+	if ((st = begin_running(&r, err)) || (st = ask_before(&r, &result, &ended, err)) ||
+		(!ended && (st = run_child(&r, &result, &ended, err))))
 		return st;
-	check_placement(c, &result, a);
-	check_files(c, fingerprint, identity, &result, a);
-	check_golden(golden, stamp, &result, a);
-	if (result.checks)
-		arena_defer(a, drop_json, result.checks);
-	result.row.verdict = verdict_word(result.verdict);
-	result.row.wall_ms = clock_ms() - begin - calm.waited_s * 1000;
+	if (!ended) {
+		st = judge_outputs(&r, &result, err);
+		unlink(r.outputs_path);
+		if (st)
+			return st;
+		check_placement(c, &result, a);
+		check_files(c, r.fingerprint, r.identity, &result, a);
+		check_golden(r.golden, r.stamp, &result, a);
+		if (result.checks)
+			arena_defer(a, drop_json, result.checks);
+		result.row.verdict = verdict_word(result.verdict);
+		result.row.wall_ms = clock_ms() - r.begin - r.calm.waited_s * 1000;
+	}
 	*out = result;
 	return STATUS_OK;
 }

@@ -214,7 +214,8 @@ int main(int argc, char **argv)
 	}
 	printf("%zu mutants; those that can be built make %zu cases\n", t.count, t.case_count);
 	fflush(stdout);
-	enum status s = conform_run(&target, t.cases, t.case_count, NULL, NULL, &a, &err);
+	enum status s =
+		conform_run(&(struct conform_asked){ .target = &target, .cases = t.cases, .count = t.case_count }, &a, &err);
 	file_remove_tree(work, NULL);
 	if (s) {
 		fprintf(stderr, "%s\n", err.text);
