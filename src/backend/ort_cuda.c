@@ -151,4 +151,4 @@ static enum status cuda_append(struct session *s, OrtSessionOptions *so, struct 
 	return ort_cuda_put(s, so, &o, err);
 }
 
-const struct ort_provider ort_cuda = { "CUDAExecutionProvider", cuda_devices, cuda_append };
+const struct ort_provider ort_cuda = { .ep = "CUDAExecutionProvider", .devices = cuda_devices, .append = cuda_append };

@@ -187,4 +187,6 @@ static enum status migraphx_append(struct session *s, OrtSessionOptions *so, str
 	return ep_append(s, so, "MIGraphX", &o, err);
 }
 
-const struct ort_provider ort_migraphx = { "MIGraphXExecutionProvider", migraphx_devices, migraphx_append, .compiles = true };
+const struct ort_provider ort_migraphx = {
+	.ep = "MIGraphXExecutionProvider", .devices = migraphx_devices, .append = migraphx_append, .compiles = true
+};

@@ -61,4 +61,4 @@ static enum status mlx_append(struct session *s, OrtSessionOptions *o, struct er
 	return ort_plugin_append(s, o, found, 1, &none, err);
 }
 
-const struct ort_provider ort_mlx = { "MLXExecutionProvider", mlx_devices, mlx_append };
+const struct ort_provider ort_mlx = { .ep = "MLXExecutionProvider", .devices = mlx_devices, .append = mlx_append };

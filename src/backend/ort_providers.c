@@ -35,19 +35,26 @@ static enum status cpu_append(struct session *s, OrtSessionOptions *o, struct er
 	return STATUS_OK;
 }
 
-static const struct ort_provider cpu = { "CPUExecutionProvider", cpu_devices, cpu_append };
+static const struct ort_provider cpu = { .ep = "CPUExecutionProvider", .devices = cpu_devices, .append = cpu_append };
 
 const struct provider ort_providers[] = {
-	{ "cpu", "onnxruntime", NULL, &cpu, "threads", NULL },
-	{ "cuda", "onnxruntime-gpu", ort_cuda_options, &ort_cuda, NULL, NULL },
-	{ "tensorrt", "onnxruntime-gpu", ort_tensorrt_options, &ort_tensorrt, NULL, NULL },
-	{ "tensorrt-rtx", "onnxruntime-gpu", ort_tensorrt_rtx_options, &ort_tensorrt_rtx, NULL, NULL },
-	{ "migraphx", "onnxruntime-migraphx", ort_migraphx_options, &ort_migraphx, NULL, NULL },
-	{ "coreml", "onnxruntime", ort_coreml_options, &ort_coreml, NULL, NULL },
-	{ "xnnpack", "onnxruntime", ort_xnnpack_options, &ort_xnnpack, "xnnpack_threads", NULL },
-	{ "mlx", "onnxruntime", NULL, &ort_mlx, NULL, NULL },
-	{ "qnn", "onnxruntime", ort_qnn_options, &ort_qnn, NULL, NULL },
-	{ "webgpu", "onnxruntime-webgpu", ort_webgpu_options, &ort_webgpu, NULL, NULL },
-	{ "webgpu-virtual", "onnxruntime", ort_webgpu_virtual_options, &ort_webgpu_virtual, NULL, NULL },
-	{ NULL, NULL, NULL, NULL, NULL, NULL },
+	{ .name = "cpu", .build = "onnxruntime", .detail = &cpu, .threads = "threads" },
+	{ .name = "cuda", .build = "onnxruntime-gpu", .options = ort_cuda_options, .detail = &ort_cuda },
+	{ .name = "tensorrt", .build = "onnxruntime-gpu", .options = ort_tensorrt_options, .detail = &ort_tensorrt },
+	{ .name = "tensorrt-rtx", .build = "onnxruntime-gpu", .options = ort_tensorrt_rtx_options, .detail = &ort_tensorrt_rtx },
+	{ .name = "migraphx", .build = "onnxruntime-migraphx", .options = ort_migraphx_options, .detail = &ort_migraphx },
+	{ .name = "coreml", .build = "onnxruntime", .options = ort_coreml_options, .detail = &ort_coreml },
+	{ .name = "xnnpack",
+		.build = "onnxruntime",
+		.options = ort_xnnpack_options,
+		.detail = &ort_xnnpack,
+		.threads = "xnnpack_threads" },
+	{ .name = "mlx", .build = "onnxruntime", .detail = &ort_mlx },
+	{ .name = "qnn", .build = "onnxruntime", .options = ort_qnn_options, .detail = &ort_qnn },
+	{ .name = "webgpu", .build = "onnxruntime-webgpu", .options = ort_webgpu_options, .detail = &ort_webgpu },
+	{ .name = "webgpu-virtual",
+		.build = "onnxruntime",
+		.options = ort_webgpu_virtual_options,
+		.detail = &ort_webgpu_virtual },
+	{ .name = NULL },
 };

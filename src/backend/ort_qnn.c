@@ -238,4 +238,4 @@ static enum status qnn_append(struct session *s, OrtSessionOptions *o, struct er
 	return ort_plugin_append(s, o, devices, count, &pairs, err);
 }
 
-const struct ort_provider ort_qnn = { REGISTERED, qnn_devices, qnn_append, .compiles = true };
+const struct ort_provider ort_qnn = { .ep = REGISTERED, .devices = qnn_devices, .append = qnn_append, .compiles = true };

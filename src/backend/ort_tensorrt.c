@@ -207,7 +207,9 @@ static enum status tensorrt_append(struct session *s, OrtSessionOptions *so, str
 	return ort_cuda_put(s, so, &cuda, err);
 }
 
-const struct ort_provider ort_tensorrt = { "TensorrtExecutionProvider", tensorrt_devices, tensorrt_append, .compiles = true };
+const struct ort_provider ort_tensorrt = {
+	.ep = "TensorrtExecutionProvider", .devices = tensorrt_devices, .append = tensorrt_append, .compiles = true
+};
 
 // ---- TensorRT for RTX -----------------------------------------------------------------------------------------------------
 
@@ -264,4 +266,4 @@ static enum status rtx_append(struct session *s, OrtSessionOptions *so, struct e
 	return ep_append(s, so, "NvTensorRtRtx", &o, err);
 }
 
-const struct ort_provider ort_tensorrt_rtx = { RTX, rtx_devices, rtx_append, .compiles = true };
+const struct ort_provider ort_tensorrt_rtx = { .ep = RTX, .devices = rtx_devices, .append = rtx_append, .compiles = true };

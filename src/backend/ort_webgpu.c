@@ -173,7 +173,7 @@ static enum status native_append(struct session *s, OrtSessionOptions *o, struct
 		"giving the session its provider", err);
 }
 
-const struct ort_provider ort_webgpu = { EP, native_devices, native_append, .unrecorded = true };
+const struct ort_provider ort_webgpu = { .ep = EP, .devices = native_devices, .append = native_append, .unrecorded = true };
 
 // ---- a GPU that is not here ---------------------------------------------------------------------------------------------
 
@@ -224,4 +224,4 @@ static enum status virtual_append(struct session *s, OrtSessionOptions *o, struc
 	return ort_plugin_append(s, o, devices, count, &(struct ort_pairs){ 0 }, err);
 }
 
-const struct ort_provider ort_webgpu_virtual = { EP, virtual_devices, virtual_append };
+const struct ort_provider ort_webgpu_virtual = { .ep = EP, .devices = virtual_devices, .append = virtual_append };

@@ -412,7 +412,8 @@ static enum status begin_running(struct running *r, struct error *err)
 	return STATUS_OK;
 }
 
-// What other children find out first: ranges of activations, and the tokens that float32 chooses. *ended: the cell has its result.
+// What other children find out first: ranges of activations, and the tokens that float32 chooses. *ended: the cell has its
+// result.
 static enum status ask_before(struct running *r, struct cell_result *out, bool *ended, struct error *err)
 {
 	const struct cell *c = r->cell;

@@ -440,8 +440,8 @@ static json_t *from_library(const char *const *models, const char *const *platfo
 // The same words on a command line.
 static json_t *from_program(struct arena *a, const char *const *models, const char *const *platforms, const char *const *options)
 {
-	const char *line = arena_printf(
-		a, "%s matrix --json --output-dir '%s' --db '%s'", PROGRAM, path("program"), path("program.duckdb"));
+	const char *line =
+		arena_printf(a, "%s matrix --json --output-dir '%s' --db '%s'", PROGRAM, path("program"), path("program.duckdb"));
 	struct text out = { 0 };
 	json_t *rows = NULL;
 	char part[4096];
