@@ -58,6 +58,9 @@ extern const struct dialect longt5_names, switch_names, t5_names;
 extern const struct dialect bart_names, bigbird_pegasus_names, m2m_names, moonshine_names, speech_to_text_names, trocr_names,
 	whisper_names;
 
+// mamba.c
+extern const struct dialect mamba_names;
+
 // clip.c
 extern const struct dialect altclip_text_names, altclip_vision_names, chinese_clip_text_names, clip_text_names, clip_vision_names,
 	dual_names, siglip_text_names, siglip_vision_names, xclip_names, xclip_vision_names;

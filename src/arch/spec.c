@@ -48,7 +48,8 @@ void resolve_transformer(struct config *c, struct spec *s, bool is_image)
 		s->head_width = s->hidden_size / s->heads;
 	s->ffn_size = config_size(c, "intermediate_size", 0);
 	s->vocab_size = config_size(c, "vocab_size", is_image ? 0 : -1);
-	s->max_positions = config_size(c, "max_position_embeddings", is_image || s->traits.alibi ? 0 : -1);
+	s->max_positions = config_size(c, "max_position_embeddings",
+		is_image || s->traits.alibi || !config_knows(c, "max_position_embeddings") ? 0 : -1);
 	s->type_vocab_size = config_knows(c, "type_vocab_size") ? config_size(c, "type_vocab_size", 0) : 0;
 	s->embedding_size = config_size(c, "embedding_size", s->hidden_size);
 	s->layer_groups = config_count(c, "layer_groups", 1);

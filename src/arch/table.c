@@ -8,6 +8,7 @@
 #include "arch/family/decoder.h"
 #include "arch/family/dual.h"
 #include "arch/family/encoder.h"
+#include "arch/family/mamba.h"
 #include "arch/family/resnet.h"
 #include "arch/family/rotary.h"
 #include "arch/family/seq2seq.h"
@@ -135,6 +136,7 @@ const struct arch arch_rows[] = {
 	{ "exaone4", OF(decoder, olmo2_names, EXAONE, .reordered_norm = true) },
 	{ "exaone_moe", OF(decoder, exaone_moe_names, EXAONE, .sigmoid_router = true) },
 	{ "falcon", OF(decoder, falcon_names, LN_MLP, .qkv_layout = QKV_BY_HEAD) },
+	{ "falcon_mamba", OF(mamba, mamba_names, .normed_selection = true) },
 	{ "flava_text_model", OF(encoder, flava_text_names, .norm_first = true) },
 	{ "flex_olmo", OF(decoder, flex_olmo_names, .reordered_norm = true, .qk_norm_whole = true) },
 	{ "fnet", OF(encoder, fnet_names, TANH_HEAD, .fourier = true, .always_projected = true) },
@@ -187,6 +189,7 @@ const struct arch arch_rows[] = {
 	{ "llava_next_video", &vlm_tiles, &llava_names, PARTS("llama", "clip_vision_model") },
 	{ "longt5", &t5, &longt5_names },
 	{ "m2m_100", OF(seq2seq, m2m_names, .norm_first = true, .positions_from_pad = true) },
+	{ "mamba", &mamba, &mamba_names },
 	{ "marian", OF(seq2seq, bart_names, .sine_positions = true) },
 	{ "markuplm", OF(encoder, markuplm_names, TANH_HEAD, .positions_from_pad = true) },
 	{ "maskformer-swin", OF(swin, maskformer_swin_names, .windows_always = true) },

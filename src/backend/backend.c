@@ -10,6 +10,7 @@
 
 #include "artifact/parts.h"
 #include "base/text.h"
+#include "onnx/flow.h"
 
 static const struct backend *const backends[] = { &backend_ort, &backend_openvino, &backend_browser, &backend_null };
 
@@ -300,12 +301,12 @@ enum status session_share_cache(struct session *s, struct error *err)
 	if (!(s->backend->caps & BACKEND_WRITES_IN_PLACE))
 		return error_set(err, STATUS_UNSUPPORTED, "%s cannot write a cache in place", s->backend->name);
 	for (size_t i = 0; i < s->output_count; i++) {
-		const char *name = s->outputs[i].name;
+		const char *next =
+			flow_output(s->outputs[i].name) == FLOW_CACHE ? flow_next(&s->arena, s->outputs[i].name) : NULL;
 
 		past_of[i] = -1;
-		for (size_t k = 0; text_starts(name, "present.") && k < s->input_count; k++)
-			if (text_starts(s->inputs[k].name, "past_key_values.") &&
-				!strcmp(name + strlen("present."), s->inputs[k].name + strlen("past_key_values."))) {
+		for (size_t k = 0; next && k < s->input_count; k++)
+			if (text_is(s->inputs[k].name, next)) {
 				past_of[i] = (int)k;
 				pairs++;
 			}

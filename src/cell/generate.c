@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "onnx/flow.h"
 
 struct state {
 	struct arena *a;
@@ -22,10 +23,18 @@ struct state {
 	int64_t capacity;
 };
 
+// Does it take what the step before gave: a cache or a state?
+static bool is_past(const char *input)
+{
+	enum flow_kind kind = flow_input(input);
+
+	return kind == FLOW_CACHE || kind == FLOW_STATE;
+}
+
 static bool takes_past(const struct session *s)
 {
 	for (size_t i = 0; i < s->input_count; i++)
-		if (text_starts(s->inputs[i].name, "past_key_values."))
+		if (is_past(s->inputs[i].name))
 			return true;
 	return false;
 }
@@ -48,12 +57,16 @@ static struct tensor integers(const char *name, int64_t rows, int64_t columns, c
 		.nbytes = (size_t)(rows * columns) * sizeof *data };
 }
 
-// Nothing said yet: a length of 0 on the axis that grows.
-static struct tensor empty_past(const struct tensor_type *t, int64_t batch)
+// Before the first step: a length of 0 on the axis that grows, and zeros where none does.
+static struct tensor empty_past(struct arena *a, const struct tensor_type *t, int64_t batch)
 {
-	struct tensor x = { .name = t->name, .dtype = t->dtype, .rank = t->rank };
-	for (int i = 0; i < t->rank; i++)
+	struct tensor x = { .name = t->name, .dtype = t->dtype, .rank = t->rank, .nbytes = dtype_size(t->dtype) };
+	for (int i = 0; i < t->rank; i++) {
 		x.dim[i] = t->dim[i] >= 0 ? t->dim[i] : i == 0 ? batch : 0;
+		x.nbytes *= (size_t)x.dim[i];
+	}
+	if (x.nbytes)
+		x.data = arena_alloc(a, x.nbytes);
 	return x;
 }
 
@@ -63,9 +76,9 @@ static void make_buffers(struct state *s, const struct session *session, int64_t
 	s->shared = true;
 	s->past = ARENA_ARRAY(s->a, session->input_count + 1, struct tensor);
 	for (size_t i = 0; i < session->input_count; i++) {
-		struct tensor x = empty_past(&session->inputs[i], s->prompt->batch);
-		if (!text_starts(x.name, "past_key_values.") || x.rank != 4)
+		if (flow_input(session->inputs[i].name) != FLOW_CACHE || session->inputs[i].rank != 4)
 			continue;
+		struct tensor x = empty_past(s->a, &session->inputs[i], s->prompt->batch);
 		x.dim[2] = length;
 		x.nbytes = (size_t)(x.dim[0] * x.dim[1] * x.dim[2] * x.dim[3]) * dtype_size(x.dtype);
 		x.data = arena_alloc(s->a, x.nbytes);
@@ -125,9 +138,9 @@ static enum status give(struct state *s, const struct session *session, const in
 			in[i] = integers(name, p->batch, count, positions);
 		else if (past)
 			in[i] = *past;
-		else if (text_starts(name, "past_key_values."))
-			in[i] = empty_past(&session->inputs[i], p->batch);
-		else if (text_is(name, "encoder_hidden_states") && s->encoded.name)
+		else if (is_past(name))
+			in[i] = empty_past(s->a, &session->inputs[i], p->batch);
+		else if (flow_input(name) == FLOW_ENCODED && s->encoded.name)
 			in[i] = s->encoded;
 		else if (other)
 			in[i] = *other;
@@ -155,14 +168,13 @@ static const struct tensor *logits_of(const struct session *session, const struc
 	return NULL;
 }
 
-// What present.X gives is past_key_values.X of the next step.
+// What a step gives the next one.
 static void keep(struct state *s, const struct session *session, const struct tensor *out)
 {
 	for (size_t i = 0; !s->shared && i < session->output_count; i++) {
-		const char *name = session->outputs[i].name;
-		if (!text_starts(name, "present."))
+		const char *as = flow_next(s->a, session->outputs[i].name);
+		if (!as || !is_past(as))
 			continue;
-		const char *as = arena_printf(s->a, "past_key_values.%s", name + strlen("present."));
 		struct tensor *slot = (struct tensor *)(uintptr_t)find(s->past, s->past_count, as);
 		if (!slot) {
 			if (s->past_count == s->past_capacity) {
@@ -222,22 +234,24 @@ static enum status encode(struct generation *g, struct state *s, struct error *e
 	if (st)
 		return error_prefix(err, "encoder");
 	for (size_t i = 0; i < e->output_count; i++)
-		if (text_is(e->outputs[i].name, "last_hidden_state"))
+		if (flow_output(e->outputs[i].name) == FLOW_ENCODED) {
 			s->encoded = out[i];
-	s->encoded.name = "encoder_hidden_states";
+			s->encoded.name = flow_next(s->a, e->outputs[i].name);
+		}
 	g->encoder_ms = clock_ms() - begin;
 	return s->encoded.rank == 3
 		? STATUS_OK
 		: error_set(err, STATUS_UNSUPPORTED, "the encoder gives no last_hidden_state [batch, sequence, hidden]");
 }
 
-// What the engine wrote of the cache in a step of `count` tokens: all of present.*, unless it stands where the past was given.
+// What the engine wrote of cache and states in a step of `count` tokens: all of it, unless it stands where the past was given.
 static uint64_t written(const struct session *session, const struct tensor *in, const struct tensor *out, int64_t count)
 {
 	uint64_t sum = 0;
 	for (size_t i = 0; i < session->output_count; i++) {
 		int past = session->past_of ? session->past_of[i] : -1;
-		if (!text_starts(session->outputs[i].name, "present."))
+		enum flow_kind kind = flow_output(session->outputs[i].name);
+		if (kind != FLOW_CACHE && kind != FLOW_STATE)
 			continue;
 		bool in_place = past >= 0 && out[i].data == in[past].data && out[i].dim[2] > 0;
 		sum += in_place ? out[i].nbytes / (size_t)out[i].dim[2] * (size_t)count : out[i].nbytes;

@@ -12,12 +12,13 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
+#include "onnx/flow.h"
 
 #define INPUT_LIMIT ((size_t)8 << 30) // of one tensor: a wrong --batch is told, not tried
 
 enum { SEQUENCE_USUAL = 128, PADDING_LEAST = 8 };
 
-enum role { ROLE_IDS, ROLE_MASK, ROLE_TYPE_IDS, ROLE_POSITIONS, ROLE_NUMBERS, ROLE_INTEGERS, ROLE_SIZES, ROLE_BOXES };
+enum role { ROLE_IDS, ROLE_MASK, ROLE_TYPE_IDS, ROLE_POSITIONS, ROLE_NUMBERS, ROLE_INTEGERS, ROLE_SIZES, ROLE_BOXES, ROLE_STATE };
 
 static bool is_float(enum dtype t)
 {
@@ -26,6 +27,8 @@ static bool is_float(enum dtype t)
 
 static enum role role_of(const struct tensor_type *t)
 {
+	if (flow_input(t->name) == FLOW_STATE)
+		return ROLE_STATE;
 	if (text_ends(t->name, "token_type_ids"))
 		return ROLE_TYPE_IDS;
 	if (text_ends(t->name, "position_ids") || text_is(t->name, "cache_position"))
@@ -305,7 +308,7 @@ enum status inputs_check_image(const struct tensor_type *types, size_t count, co
 // The keys and values of an encoder's states, as optimum and transformers.js name them.
 static bool is_encoder_cache(const char *name)
 {
-	return text_starts(name, "past_key_values.") && strstr(name, ".encoder.");
+	return flow_input(name) == FLOW_CACHE && strstr(name, ".encoder.");
 }
 
 // Is this dimension how many states of an encoder there are?
@@ -347,7 +350,7 @@ static int64_t decide(const struct tensor_type *t, int axis, const struct input_
 		return shape->encoder;
 	if (named >= 0)
 		return named;
-	if (axis == 2 && text_starts(t->name, "past_key_values."))
+	if (axis == 2 && flow_input(t->name) == FLOW_CACHE)
 		return is_encoder_cache(t->name) ? shape->sequence : shape->past;
 	bool is_length = axis == 0 && inputs_names_length(t->symbol[0]);
 	if (axis == batch_axis(t) || (axis == 0 && batch_axis(t) < 0 && !is_length))
@@ -486,6 +489,7 @@ static void fill(
 			n = (int64_t)(i % width) + shape->past;
 			break;
 		case ROLE_TYPE_IDS:
+		case ROLE_STATE:
 			break;
 		case ROLE_SIZES:
 			n = hints ? hints->image_size[i % 2] : 0;
@@ -669,7 +673,8 @@ static bool has_neutral(const struct tensor_type *t, const struct weight *tensor
 
 	if (is_encoder_cache(t->name))
 		return uses && uses->nbytes && !(read_number(uses, 0) > 0);
-	return role == ROLE_MASK || role == ROLE_TYPE_IDS || role == ROLE_POSITIONS || text_starts(t->name, "past_key_values.");
+	return role == ROLE_MASK || role == ROLE_TYPE_IDS || role == ROLE_POSITIONS || role == ROLE_STATE ||
+		flow_input(t->name) == FLOW_CACHE;
 }
 
 // As the graph declares it: the file may hold int32 ids for an int64 input, or the other way round.
@@ -722,7 +727,10 @@ static enum status check_filled(const struct weight *w, const char *path, struct
 // How the row says what a role's neutral value is.
 static const char *neutral_word(enum role role)
 {
-	return role == ROLE_MASK ? "1" : role == ROLE_TYPE_IDS ? "0" : role == ROLE_POSITIONS ? "0, 1, 2, ..." : NULL;
+	return role == ROLE_MASK                              ? "1"
+		: role == ROLE_TYPE_IDS || role == ROLE_STATE ? "0"
+		: role == ROLE_POSITIONS                      ? "0, 1, 2, ..."
+							      : NULL;
 }
 
 enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t count, const char *path, struct tensor *out,

@@ -153,6 +153,26 @@ static uint64_t resize(struct count *c, const struct node *n)
 	return each ? 2 * taps * made : 0;
 }
 
+static uint64_t flops_of(struct count *c, const struct node *n);
+
+// A run of the body for each slice of the first value that it goes over.
+static uint64_t bodies(struct count *c, const struct node *n)
+{
+	const struct node *all = c->g->nodes;
+	int64_t body = 0, axis = 0, over = n->input_count - attribute_of(n, "num_scan_inputs", 1);
+	uint64_t each = 0;
+
+	for (int i = 0; i < n->attribute_count; i++) {
+		if (n->attributes[i].kind == ATTRIBUTE_BODY)
+			body = n->attributes[i].i;
+		if (text_is(n->attributes[i].name, "scan_input_axes"))
+			axis = n->attributes[i].ints[0];
+	}
+	for (int i = 0; i < c->g->node_count; i++)
+		each += all[i].live && all[i].body == body ? flops_of(c, &all[i]) : 0;
+	return each * axis_of(c, input_of(n, (int)over), (int)axis);
+}
+
 // The formula of the operator's row. One that has no row is not known.
 static uint64_t flops_of(struct count *c, const struct node *n)
 {
@@ -180,6 +200,8 @@ static uint64_t flops_of(struct count *c, const struct node *n)
 		return window_of(n) * elements(c, made);
 	case COST_GELU:
 		return (text_is(text_of(n, "approximate"), "tanh") ? 8 : 5) * elements(c, made);
+	case COST_BODY:
+		return bodies(c, n);
 	case COST_EACH:
 		return floats ? (uint64_t)o->of_result * elements(c, made) + (uint64_t)o->of_input * elements(c, first) : 0;
 	}
@@ -320,7 +342,7 @@ void graph_cost(const struct graph *g, struct arena *a, struct graph_cost *out)
 			constant[n->outputs[k]] = all;
 		if (graph_is_view(n->op))
 			root[n->outputs[0]] = root[n->inputs[0].id];
-		if (!n->live)
+		if (!n->live || n->body) // a body counts with the node that has it
 			continue;
 		c.node = &out->nodes[out->node_count++];
 		*c.node = (struct node_cost){ .name = n->name,

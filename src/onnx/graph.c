@@ -45,6 +45,7 @@ void graph_free(struct graph *g)
 	free(g->nodes);
 	free(g->symbols);
 	free(g->symbol_values);
+	free(g->bodies);
 	free(g->inputs);
 	free(g->outputs);
 	free(g->constants);
@@ -320,6 +321,8 @@ static graph_value value_add(struct graph *g, enum value_kind kind, const char *
 	g->values = grow(g->values, g->value_count, &g->value_capacity, sizeof *g->values);
 	struct value_info *v = &g->values[g->value_count];
 	*v = (struct value_info){ .kind = kind, .name = name, .dtype = t, .rank = rank };
+	if (kind == VALUE_NODE || kind == VALUE_BODY)
+		v->body = g->in_body;
 	if (rank)
 		memcpy(v->dim, dim, (size_t)rank * sizeof *dim);
 	return (graph_value){ g->value_count++ };
@@ -508,6 +511,7 @@ static bool attribute_equal(const struct attribute *a, const struct attribute *b
 		return false;
 	switch (a->kind) {
 	case ATTRIBUTE_INT:
+	case ATTRIBUTE_BODY:
 		return a->i == b->i;
 	case ATTRIBUTE_FLOAT:
 		return !memcmp(&a->f, &b->f, sizeof a->f);
@@ -519,10 +523,11 @@ static bool attribute_equal(const struct attribute *a, const struct attribute *b
 	return false;
 }
 
-static bool node_equal(const struct node *n, const struct operator* row, const graph_value *in, int in_count,
+static bool node_equal(const struct node *n, int in_body, const struct operator* row, const graph_value *in, int in_count,
 	const struct attribute *at, int at_count, int out_count)
 {
-	if (n->row != row || n->input_count != in_count || n->attribute_count != at_count || n->output_count != out_count)
+	if (n->row != row || n->body != in_body || n->input_count != in_count || n->attribute_count != at_count ||
+		n->output_count != out_count)
 		return false;
 	if (memcmp(n->inputs, in, (size_t)in_count * sizeof *in))
 		return false;
@@ -625,7 +630,7 @@ bool graph_node_of(struct graph *g, const char *op, const char *domain, const gr
 	for (; g->node_slots[at].index; at = (at + 1) & (g->node_slot_count - 1)) {
 		const struct node *n = &g->nodes[g->node_slots[at].index - 1];
 		if (g->node_slots[at].hash != hash ||
-			!node_equal(n, row, inputs, input_count, attributes, attribute_count, output_count))
+			!node_equal(n, g->in_body, row, inputs, input_count, attributes, attribute_count, output_count))
 			continue;
 		for (int i = 0; i < output_count; i++)
 			out[i] = (graph_value){ n->outputs[i] };
@@ -651,7 +656,8 @@ bool graph_node_of(struct graph *g, const char *op, const char *domain, const gr
 		.domain = domain,
 		.input_count = input_count,
 		.attribute_count = attribute_count,
-		.output_count = output_count };
+		.output_count = output_count,
+		.body = g->in_body };
 	n->inputs = ARENA_ARRAY(&g->arena, (size_t)input_count + 1, graph_value);
 	memcpy(n->inputs, inputs, (size_t)input_count * sizeof *inputs);
 	if (attribute_count)
@@ -680,6 +686,55 @@ graph_value graph_node(struct graph *g, const char *op, const char *domain, cons
 	graph_node_of(g, op, domain, inputs, input_count, attributes, attribute_count,
 		&(struct node_output){ NULL, t, rank, dim }, 1, &v);
 	return v;
+}
+
+// ---------------------------------------------------------------------------------------------------- bodies
+
+int graph_body_begin(struct graph *g)
+{
+	if (g->in_body)
+		graph_fail(g, STATUS_FAILED, "a body within a body");
+	if (!g->body_count)
+		g->body_count = 1;
+	g->bodies = grow(g->bodies, g->body_count, &g->body_capacity, sizeof *g->bodies);
+	g->bodies[g->body_count] = (struct body){ 0 };
+	g->in_body = g->body_count++;
+	return g->in_body;
+}
+
+graph_value graph_body_input(struct graph *g, const char *word, enum dtype t, int rank, const int64_t *dim)
+{
+	struct body *b = &g->bodies[g->in_body];
+
+	if (g->failed || b->input_count == BODY_VALUES) {
+		graph_fail(g, STATUS_FAILED, "a body takes at most %d values", BODY_VALUES);
+		return NO_VALUE;
+	}
+	graph_value v = value_add(g, VALUE_BODY, name_unique(g, word), t, rank, dim);
+	b->inputs[b->input_count++] = v.id;
+	return v;
+}
+
+void graph_body_end(struct graph *g, const graph_value *outputs, int count)
+{
+	struct body *b = &g->bodies[g->in_body];
+
+	for (int i = 0; i < count && !g->failed; i++) {
+		graph_value v = outputs[i];
+		const struct value_info o = *VALUE(g, v);
+		bool is_own = o.kind == VALUE_NODE && o.body == g->in_body && b->output_count < BODY_VALUES;
+
+		for (int k = 0; k < b->output_count; k++)
+			is_own &= b->outputs[k] != v.id;
+		if (!is_own) // as graph_output keeps two of one value apart
+			v = graph_node(g, "Identity", "", &v, 1,
+				(struct attribute[]){ ATTR_S("", arena_printf(&g->arena, "%d", i)) }, 1, o.dtype, o.rank, o.dim);
+		if (b->output_count == BODY_VALUES)
+			graph_fail(g, STATUS_FAILED, "a body gives at most %d values", BODY_VALUES);
+		else if (!g->failed)
+			b->outputs[b->output_count++] = v.id;
+	}
+	g->in_body = 0;
 }
 
 // ---------------------------------------------------------------------------------------------------- the end
@@ -756,6 +811,30 @@ static void check_types(struct graph *g)
 	}
 }
 
+// Engines differ in what a body may read of the graph around it: ours reads what it is given. And nothing outside reads its
+// values.
+static void check_bodies(struct graph *g)
+{
+	for (int i = 0; i < g->node_count && !g->failed; i++) {
+		const struct node *n = &g->nodes[i];
+
+		for (int k = 0; k < n->input_count && !g->failed; k++) {
+			const struct value_info *v = VALUE(g, n->inputs[k]);
+
+			if (n->inputs[k].id && v->body != n->body && v->kind != VALUE_CONSTANT && v->kind != VALUE_EXTERNAL)
+				graph_fail(g, STATUS_FAILED, "%s reads %s, which is %s", n->name,
+					graph_value_text(g, n->inputs[k]),
+					n->body ? "outside of its body and not given to it" : "in a body");
+		}
+	}
+}
+
+static void keep_body(struct graph *g, const struct body *b)
+{
+	for (int i = 0; i < b->output_count; i++)
+		g->values[b->outputs[i]].live = true;
+}
+
 enum status graph_finish(struct graph *g, struct error *err)
 {
 	if (g->finished)
@@ -770,6 +849,8 @@ enum status graph_finish(struct graph *g, struct error *err)
 		settle_reductions(g);
 	if (!g->failed)
 		check_types(g);
+	if (!g->failed)
+		check_bodies(g);
 	if (g->failed) {
 		if (err)
 			*err = g->error;
@@ -781,6 +862,9 @@ enum status graph_finish(struct graph *g, struct error *err)
 		struct node *n = &g->nodes[i];
 		for (int k = 0; k < n->output_count; k++)
 			n->live |= g->values[n->outputs[k]].live;
+		for (int k = 0; n->live && k < n->attribute_count; k++)
+			if (n->attributes[k].kind == ATTRIBUTE_BODY)
+				keep_body(g, &g->bodies[n->attributes[k].i]);
 		for (int k = 0; n->live && k < n->input_count; k++)
 			g->values[n->inputs[k].id].live = n->inputs[k].id != 0;
 	}
@@ -811,7 +895,7 @@ void graph_summarise(const struct graph *g, struct graph_summary *out)
 {
 	*out = (struct graph_summary){ .opset = g->opset, .ir_version = g->ir_version };
 	for (int i = 0; i < g->node_count; i++)
-		if (g->nodes[i].live) {
+		if (g->nodes[i].live && !g->nodes[i].body) {
 			out->node_count++;
 			out->uses_microsoft |= text_is(g->nodes[i].domain, DOMAIN_MICROSOFT);
 		}

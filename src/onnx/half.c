@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "onnx/flow.h"
 #include "onnx/inside.h"
 #include "onnx/op.h"
 #include "onnx/operator.h"
@@ -46,7 +47,7 @@ static const char *const always_low[] = { "MatMul", "Gemm", "FusedMatMul", "MatM
 	"MultiHeadAttention", "GroupQueryAttention", "LayerNormalization", "SimplifiedLayerNormalization", "BatchNormalization",
 	"Softmax", "Gelu", NULL };
 static const char *const always_high[] = { "Sin", "Cos", "Range", "Pow", "Sqrt", "Exp", "Log", "Softplus", "CumSum", "ReduceMean",
-	"ReduceSum", "InstanceNormalization", "Floor", "Mod", "Resize", NULL };
+	"ReduceSum", "InstanceNormalization", "Floor", "Mod", "Resize", "Scan", NULL };
 static const char *const moves[] = { "Reshape", "Transpose", "Slice", "Gather", "GatherND", "GatherElements", "Concat", "Squeeze",
 	"Unsqueeze", "Expand", "Identity", NULL };
 
@@ -72,6 +73,8 @@ static bool runs_low(const struct pass *p, const struct node *n)
 {
 	bool any = false, weights = false;
 
+	if (n->body) // float32, as what flows into it and out of it
+		return false;
 	// In opset 17 convolutions and pools take no bfloat16, for example.
 	if (!operator_takes(n->row, 0, p->half) && operator_takes(n->row, 0, DTYPE_F32))
 		return false;
@@ -251,7 +254,7 @@ static void convert(struct pass *p, const struct node *n)
 
 static bool is_cache(const char *name)
 {
-	return text_starts(name, "past_key_values.") || text_starts(name, "present.");
+	return flow_input(name) == FLOW_CACHE || flow_output(name) == FLOW_CACHE;
 }
 
 // What leaves the graph has the type that it had, or as the cache has it the low one.

@@ -7,7 +7,8 @@
 
 struct operator;
 
-enum value_kind { VALUE_INPUT, VALUE_NODE, VALUE_EXTERNAL, VALUE_CONSTANT };
+// VALUE_BODY: what a body is given at each of its runs.
+enum value_kind { VALUE_INPUT, VALUE_NODE, VALUE_EXTERNAL, VALUE_CONSTANT, VALUE_BODY };
 
 struct value_info {
 	enum value_kind kind;
@@ -16,6 +17,7 @@ struct value_info {
 	int rank;
 	int64_t dim[TENSOR_MAX_RANK];
 	int node;                // VALUE_NODE: who makes it
+	int body;                // VALUE_NODE, VALUE_BODY: the body that it is in; 0: the graph itself
 	struct tensor *constant; // VALUE_CONSTANT
 	const char *location;    // VALUE_EXTERNAL
 	uint64_t offset, nbytes;
@@ -25,7 +27,7 @@ struct value_info {
 	bool live;             // set by graph_finish
 };
 
-enum attribute_kind { ATTRIBUTE_INT, ATTRIBUTE_FLOAT, ATTRIBUTE_INTS, ATTRIBUTE_TEXT };
+enum attribute_kind { ATTRIBUTE_INT, ATTRIBUTE_FLOAT, ATTRIBUTE_INTS, ATTRIBUTE_TEXT, ATTRIBUTE_BODY }; // body: number i
 
 struct attribute {
 	const char *name;
@@ -40,6 +42,7 @@ struct attribute {
 #define ATTR_I(n, x) ((struct attribute){ .name = (n), .kind = ATTRIBUTE_INT, .i = (x) })
 #define ATTR_F(n, x) ((struct attribute){ .name = (n), .kind = ATTRIBUTE_FLOAT, .f = (x) })
 #define ATTR_S(n, x) ((struct attribute){ .name = (n), .kind = ATTRIBUTE_TEXT, .text = (x) })
+#define ATTR_BODY(n, x) ((struct attribute){ .name = (n), .kind = ATTRIBUTE_BODY, .i = (x) })
 #define ATTR_IS(n, k, x) ((struct attribute){ .name = (n), .kind = ATTRIBUTE_INTS, .count = (k), .ints = (x) })
 
 enum { NODE_OUTPUTS = 3 }; // the most that an operation built here has
@@ -52,7 +55,16 @@ struct node {
 	struct attribute *attributes;
 	int outputs[NODE_OUTPUTS]; // value ids, [output_count]
 	int output_count;
+	int body;  // the body that it is in; 0: the graph itself
 	bool live; // one of its outputs is
+};
+
+// A graph within a node: nodes that run as often as that one says. Its nodes stand before that node. It reads what it is given,
+// its own values, weights and constants.
+enum { BODY_VALUES = 8 };
+struct body {
+	int inputs[BODY_VALUES], input_count;
+	int outputs[BODY_VALUES], output_count;
 };
 
 // Of a hash table with open addressing.
@@ -101,7 +113,10 @@ struct graph {
 	const struct recipe **recipes; // of live values, set when they are asked for
 	struct left_out *left_out;
 	int left_out_count, left_out_capacity;
-	bool is_head; // the last layer is being built
+	bool is_head;        // the last layer is being built
+	struct body *bodies; // [0] is none
+	int body_count, body_capacity;
+	int in_body; // the one that is being built; 0: none
 	struct tensor_type *input_types, *output_types;
 
 	struct slot *name_slots; // node and value names: into `names`
@@ -136,6 +151,10 @@ struct node_output {
 bool graph_node_of(struct graph *g, const char *op, const char *domain, const graph_value *inputs, int input_count,
 	const struct attribute *attributes, int attribute_count, const struct node_output *outputs, int output_count,
 	graph_value *out);
+// A body begins, and everything that is built until graph_body_end is in it. Returns its number.
+int graph_body_begin(struct graph *g);
+graph_value graph_body_input(struct graph *g, const char *word, enum dtype t, int rank, const int64_t *dim);
+void graph_body_end(struct graph *g, const graph_value *outputs, int count);
 // The graph needs at least this opset. May be called at any time before graph_finish, which picks the forms of operators that
 // differ between opsets; graph_node calls it with the opset of the operator's row.
 void graph_need_opset(struct graph *g, int opset);

@@ -132,7 +132,7 @@ static void find_uses(struct walk *w)
 	for (int i = 0; i < g->node_count; i++) {
 		const struct node *n = &g->nodes[i];
 
-		if (!n->live || w->constant[n->outputs[0]])
+		if (!n->live || n->body || w->constant[n->outputs[0]]) // a body's values are those of one of its runs: small
 			continue;
 		w->m.rescaled_nbytes += rescaled(w, n);
 		for (int k = 0; k < n->input_count; k++) {
@@ -206,7 +206,7 @@ static void run_nodes(struct walk *w)
 	for (int i = 0; i < g->node_count; i++) {
 		const struct node *n = &g->nodes[i];
 
-		if (!n->live || w->constant[n->outputs[0]])
+		if (!n->live || n->body || w->constant[n->outputs[0]])
 			continue;
 		for (int k = 0; k < n->output_count; k++)
 			if (w->root[n->outputs[k]] == n->outputs[k])

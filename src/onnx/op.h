@@ -87,6 +87,26 @@ graph_value op_pad(struct graph *g, graph_value x, int axis, int64_t before, int
 graph_value op_resize(struct graph *g, graph_value x, graph_value sizes, const char *mode);
 graph_value op_resize_corners(struct graph *g, graph_value x, graph_value sizes, const char *mode); // align_corners=True
 
+// scan.c: a loop over one axis, whose body is what is built between begin and end. It reads what it is given, its own values,
+// weights and constants, and nothing else.
+//
+//	struct scan s = { .state_count = 1, .first = { h0 }, .over_count = 2, .over = { a, b }, .axis = 1 };
+//	op_scan_begin(g, &s);
+//	graph_value h = op_add(g, op_mul(g, s.item[0], s.state[0]), s.item[1]);
+//	op_scan_end(g, &s, &h, 1, &h);                    s.last[0]: the last h; s.all[0]: every h, on axis 1
+enum { SCAN_MOST = 4 };
+struct scan {
+	int state_count, over_count, axis;             // axis: of `over` and of `all`
+	graph_value first[SCAN_MOST];                  // states before the first run
+	graph_value over[SCAN_MOST];                   // all of one length on the axis
+	graph_value state[SCAN_MOST], item[SCAN_MOST]; // in the body; an item is without the axis
+	graph_value last[SCAN_MOST], all[SCAN_MOST];   // what comes out; NO_VALUE after an error
+	int body;
+};
+void op_scan_begin(struct graph *g, struct scan *s);
+// next: [state_count], of the states' types and shapes; `given` of each run become `all`. At most 3 values together.
+void op_scan_end(struct graph *g, struct scan *s, const graph_value *next, int given_count, const graph_value *given);
+
 // fused.c: operations with more than one form; graph_form decides.
 // y[.., out] = x[.., in] w^T + b, w as checkpoints hold it: [out, in]. b may be NO_VALUE. Owns how a stored weight meets an
 // activation: no other code writes Transpose next to a weight, because engines then fold a full copy (docs/ARCHITECTURE.md).

@@ -25,7 +25,8 @@ enum cost_kind {
 	COST_ATTENTION,
 	COST_RESIZE,
 	COST_POOL,
-	COST_GELU
+	COST_GELU,
+	COST_BODY
 };
 
 enum { OPSET_LEAST = 17, OPSET_MOST = 20 };
@@ -91,6 +92,7 @@ enum { OPSET_LEAST = 17, OPSET_MOST = 20 };
 	X("Relu", "", 14, "S", EACH, 1, 0) \
 	X("Reshape", "", 14, "al", NONE, 0, 0) \
 	X("Resize", "", 13, "ah?e?l?", RESIZE, 0, 0) \
+	X("Scan", "", 16, "a*", BODY, 0, 0) \
 	X("Shape", "", 15, "a", NONE, 0, 0) \
 	X("Sigmoid", "", 13, "F", EACH, 1, 0) \
 	X("SimplifiedLayerNormalization", "", 1, "FF", EACH, 0, 4) \

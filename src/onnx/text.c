@@ -2,6 +2,7 @@
 // The graph as text: one line an input, initializer, node and output. For golden tests and `assay build --text`.
 //   node  NAME = Op(inputs) {attribute=value} : dtype[shape]           several outputs: each that somebody reads, after the
 //   first
+//   body N NAME = ...                                                  the same, in body N: an attribute of a node after it
 #include "onnx/inside.h"
 
 const char *graph_form_text(struct arena *a, const struct graph_form *f)
@@ -110,6 +111,18 @@ static void constant_text(const struct tensor *c, struct text *out)
 	text_add(out, "}");
 }
 
+// "1(a,b)->c,d"
+static void body_text(const struct graph *g, int number, struct text *out)
+{
+	const struct body *b = &g->bodies[number];
+
+	text_addf(out, "%d(", number);
+	for (int i = 0; i < b->input_count; i++)
+		text_addf(out, i ? ",%s" : "%s", g->values[b->inputs[i]].name);
+	for (int i = 0; i < b->output_count; i++)
+		text_addf(out, i ? ",%s" : ")->%s", g->values[b->outputs[i]].name);
+}
+
 void graph_text(const struct graph *g, struct text *out)
 {
 	text_addf(out, "opset %d ir %d\n", g->opset, g->ir_version);
@@ -133,7 +146,10 @@ void graph_text(const struct graph *g, struct text *out)
 		const struct node *n = &g->nodes[i];
 		if (!n->live)
 			continue;
-		text_addf(out, "node   %s", n->name);
+		if (n->body)
+			text_addf(out, "body %d %s", n->body, n->name);
+		else
+			text_addf(out, "node   %s", n->name);
 		for (int k = 1; k < n->output_count; k++)
 			if (g->values[n->outputs[k]].live)
 				text_addf(out, ", %s", g->values[n->outputs[k]].name);
@@ -152,6 +168,8 @@ void graph_text(const struct graph *g, struct text *out)
 				text_addf(out, "%.9g", (double)a->f);
 			else if (a->kind == ATTRIBUTE_TEXT)
 				text_add(out, a->text);
+			else if (a->kind == ATTRIBUTE_BODY)
+				body_text(g, (int)a->i, out);
 			for (int j = 0; a->kind == ATTRIBUTE_INTS && j < a->count; j++)
 				text_addf(out, j ? ",%lld" : "%lld", (long long)a->ints[j]);
 		}

@@ -88,6 +88,32 @@ static Onnx__TensorProto *tensor_proto(struct writer *w, const struct value_info
 	return t;
 }
 
+static Onnx__NodeProto *node_proto(struct writer *w, const struct node *n);
+
+static Onnx__GraphProto *body_proto(struct writer *w, int number)
+{
+	const struct graph *g = w->g;
+	const struct body *b = &g->bodies[number];
+	Onnx__GraphProto *p = ARENA_NEW(w->a, Onnx__GraphProto);
+	size_t nodes = 0;
+
+	onnx__graph_proto__init(p);
+	p->name = arena_printf(w->a, "body.%d", number);
+	p->input = ARENA_ARRAY(w->a, BODY_VALUES, Onnx__ValueInfoProto *);
+	p->output = ARENA_ARRAY(w->a, BODY_VALUES, Onnx__ValueInfoProto *);
+	for (int i = 0; i < b->input_count; i++)
+		p->input[p->n_input++] = value_info(w, b->inputs[i]);
+	for (int i = 0; i < b->output_count; i++)
+		p->output[p->n_output++] = value_info(w, b->outputs[i]);
+	for (int i = 0; i < g->node_count; i++)
+		nodes += g->nodes[i].body == number;
+	p->node = ARENA_ARRAY(w->a, nodes + 1, Onnx__NodeProto *);
+	for (int i = 0; i < g->node_count; i++)
+		if (g->nodes[i].live && g->nodes[i].body == number)
+			p->node[p->n_node++] = node_proto(w, &g->nodes[i]);
+	return p;
+}
+
 static Onnx__AttributeProto *attribute_proto(struct writer *w, const struct attribute *a)
 {
 	Onnx__AttributeProto *p = ARENA_NEW(w->a, Onnx__AttributeProto);
@@ -109,6 +135,10 @@ static Onnx__AttributeProto *attribute_proto(struct writer *w, const struct attr
 		p->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS;
 		p->n_ints = (size_t)a->count;
 		p->ints = (int64_t *)a->ints;
+		break;
+	case ATTRIBUTE_BODY:
+		p->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH;
+		p->g = body_proto(w, (int)a->i);
 		break;
 	case ATTRIBUTE_TEXT:
 		p->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING;
@@ -176,7 +206,7 @@ enum status graph_write(struct graph *g, const void **out, size_t *nbytes, struc
 			graph.initializer[graph.n_initializer++] = tensor_proto(&w, &g->values[i]);
 	graph.node = ARENA_ARRAY(w.a, summary.node_count + 1, Onnx__NodeProto *);
 	for (int i = 0; i < g->node_count; i++)
-		if (g->nodes[i].live)
+		if (g->nodes[i].live && !g->nodes[i].body)
 			graph.node[graph.n_node++] = node_proto(&w, &g->nodes[i]);
 
 	Onnx__ModelProto model;

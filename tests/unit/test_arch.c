@@ -92,6 +92,7 @@ static const char *const golden[] = {
 	"mistral",
 	"mpnet",
 	"qwen2-sliding",
+	"mamba",
 	"qwen3",
 	"roberta-question-answering",
 	"swin-pad",

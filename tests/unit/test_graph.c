@@ -361,6 +361,91 @@ static void impossible_shapes_are_errors(void **state)
 	}
 }
 
+// A scan over axis 1 of [batch, sequence, 3], with a state [batch, 3].
+static struct scan begin_scan(struct graph *g)
+{
+	int64_t batch = graph_symbol(g, "batch"), sequence = graph_symbol(g, "sequence");
+	struct scan s = { .state_count = 1,
+		.first = { graph_input(g, "h", DTYPE_F32, 2, (int64_t[]){ batch, 3 }) },
+		.over_count = 1,
+		.over = { graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ batch, sequence, 3 }) },
+		.axis = 1 };
+	op_scan_begin(g, &s);
+	return s;
+}
+
+static void refuses(struct graph *g, const char *words)
+{
+	struct error err = { 0 };
+
+	assert_int_not_equal(graph_finish(g, &err), STATUS_OK);
+	if (!strstr(err.text, words))
+		fail_msg("\"%s\" does not say \"%s\"", err.text, words);
+	graph_free(g);
+}
+
+static void a_scan_has_a_body(void **state)
+{
+	(void)state;
+	struct graph *g = graph_new(NULL);
+	struct scan s = begin_scan(g);
+	assert_int_equal(value_rank(g, s.item[0]), 2); // without the axis
+	graph_value h = op_add(g, op_mul(g, s.state[0], graph_f32(g, 0.5f)), s.item[0]);
+	op_scan_end(g, &s, &h, 1, (graph_value[]){ op_unsqueeze(g, h, 2) });
+	assert_int_equal(value_rank(g, s.last[0]), 2);
+	assert_int_equal(value_rank(g, s.all[0]), 4); // [batch, sequence, 3, 1]
+	assert_int_equal(value_dim(g, s.all[0], 1), graph_symbol(g, "sequence"));
+	assert_int_equal(value_dim(g, s.all[0], 3), 1);
+	// The same operation outside is another node: nothing outside reads a value of the body.
+	graph_value again = op_mul(g, s.last[0], graph_f32(g, 0.5f));
+	graph_output(g, "y", s.all[0]);
+	graph_output(g, "z", again);
+	assert_int_equal(finish(g).node_count, 2); // Scan and Mul; the body counts with its node
+	graph_free(g);
+}
+
+static void what_a_body_may_not_do(void **state)
+{
+	(void)state;
+	graph_value out;
+	struct graph *g = graph_new(NULL);
+	graph_value outside = op_neg(g, graph_input(g, "w", DTYPE_F32, 1, (int64_t[]){ 3 }));
+	struct scan s = begin_scan(g);
+	graph_value h = op_add(g, s.state[0], outside);
+	op_scan_end(g, &s, &h, 0, NULL);
+	graph_output(g, "y", s.last[0]);
+	refuses(g, "outside of its body and not given to it");
+
+	g = graph_new(NULL);
+	s = begin_scan(g);
+	h = op_neg(g, s.state[0]);
+	op_scan_end(g, &s, &h, 0, NULL);
+	graph_output(g, "y", op_abs(g, h));
+	refuses(g, "which is in a body");
+
+	g = graph_new(NULL);
+	s = begin_scan(g);
+	h = op_unsqueeze(g, s.item[0], 0);
+	op_scan_end(g, &s, &h, 0, NULL);
+	refuses(g, "is not like the state");
+
+	g = graph_new(NULL);
+	s = begin_scan(g);
+	struct scan within = { .state_count = 1, .first = { s.state[0] }, .over_count = 1, .over = { s.item[0] }, .axis = 0 };
+	op_scan_begin(g, &within);
+	refuses(g, "a body within a body");
+
+	g = graph_new(NULL);
+	s = (struct scan){ .state_count = 1,
+		.over_count = 2,
+		.first = { graph_input(g, "h", DTYPE_F32, 1, (int64_t[]){ 3 }) },
+		.over = { graph_input(g, "a", DTYPE_F32, 2, (int64_t[]){ 4, 3 }),
+			graph_input(g, "b", DTYPE_F32, 2, (int64_t[]){ 5, 3 }) } };
+	op_scan_begin(g, &s);
+	op_scan_end(g, &s, s.state, 0, &out);
+	refuses(g, "all of one length on that axis");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -375,6 +460,8 @@ int main(void)
 		cmocka_unit_test(what_decoders_need),
 		cmocka_unit_test(a_node_may_have_several_outputs),
 		cmocka_unit_test(impossible_shapes_are_errors),
+		cmocka_unit_test(a_scan_has_a_body),
+		cmocka_unit_test(what_a_body_may_not_do),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

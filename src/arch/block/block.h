@@ -33,12 +33,14 @@ struct body {
 	graph_value memory, memory_mask; // a decoder's encoder states [batch, source, hidden] and their mask
 	struct cache *cache;             // NULL: none
 	struct cache *cross;             // of the keys and values of `memory`; NULL: none
+	bool has_states;                 // recurrent states come in and go out
 	// out
 	graph_value last;    // [batch, seq, hidden], after the last norm
 	graph_value pooled;  // [batch, hidden] where the body itself pools
 	graph_value *states; // transformers' hidden_states: after the embedding and after each layer, [state_count] of them
 	int64_t state_count;
-	const void *own; // what only the family's own heads know of
+	graph_value *conv_states, *ssm_states; // [layers], of those that have them: present_conv.N, present_ssm.N
+	const void *own;                       // what only the family's own heads know of
 };
 
 // Builds another part of the model: b->s is that part in between.

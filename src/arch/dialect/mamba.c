@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What checkpoints of state space models call things.
+#include "arch/dialect.h"
+
+const struct dialect mamba_names = {
+	.name = "mamba",
+	.prefix = "backbone.",
+	.keys = KEYS({ "rms_norm_eps", "layer_norm_epsilon" }),
+	.weights = WEIGHTS({ "embed.word", "@embeddings" }, { "norm", "@norm_f" }, { "head.lm.out", "lm_head" },
+		{ "layers.norm", "@layers.#.norm" }, { "layers.in", "@layers.#.mixer.in_proj" },
+		{ "layers.conv", "@layers.#.mixer.conv1d" }, { "layers.select", "@layers.#.mixer.x_proj" },
+		{ "layers.time", "@layers.#.mixer.dt_proj" }, { "layers.decay", "@layers.#.mixer.A_log" },
+		{ "layers.skip", "@layers.#.mixer.D" }, { "layers.out", "@layers.#.mixer.out_proj" }),
+	.ignored = IGNORED(NULL),
+	// What decides how weights are made, or which of several ways of computing the same is taken; and the words of the
+	// original implementation, which transformers keeps and does not read.
+	.inert = IGNORED("d_inner", "d_model", "fused_add_norm", "n_layer", "pad_vocab_size_multiple", "rms_norm", "ssm_cfg",
+		"rescale_prenorm_residual", "residual_in_fp32", "time_step_floor", "time_step_init_scheme", "time_step_max",
+		"time_step_min", "time_step_scale", "use_associative_scan", "use_mambapy"),
+};
