@@ -59,7 +59,7 @@ extern const struct dialect bart_names, bigbird_pegasus_names, m2m_names, moonsh
 	whisper_names;
 
 // mamba.c
-extern const struct dialect mamba_names;
+extern const struct dialect mamba_names, mamba2_names;
 
 // clip.c
 extern const struct dialect altclip_text_names, altclip_vision_names, chinese_clip_text_names, clip_text_names, clip_vision_names,

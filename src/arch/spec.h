@@ -151,6 +151,7 @@ FAMILY(conformer_ctc);
 FAMILY(convnext_dino);
 FAMILY(detr);
 FAMILY(dinov3);
+FAMILY(mamba2);
 FAMILY(mobilebert);
 FAMILY(mobilenet_v1);
 FAMILY(mobilenet_v2);

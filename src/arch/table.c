@@ -190,6 +190,7 @@ const struct arch arch_rows[] = {
 	{ "longt5", &t5, &longt5_names },
 	{ "m2m_100", OF(seq2seq, m2m_names, .norm_first = true, .positions_from_pad = true) },
 	{ "mamba", &mamba, &mamba_names },
+	{ "mamba2", &mamba2, &mamba2_names },
 	{ "marian", OF(seq2seq, bart_names, .sine_positions = true) },
 	{ "markuplm", OF(encoder, markuplm_names, TANH_HEAD, .positions_from_pad = true) },
 	{ "maskformer-swin", OF(swin, maskformer_swin_names, .windows_always = true) },

@@ -93,6 +93,7 @@ static const char *const golden[] = {
 	"mpnet",
 	"qwen2-sliding",
 	"mamba",
+	"mamba2",
 	"qwen3",
 	"roberta-question-answering",
 	"swin-pad",

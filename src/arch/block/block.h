@@ -33,14 +33,13 @@ struct body {
 	graph_value memory, memory_mask; // a decoder's encoder states [batch, source, hidden] and their mask
 	struct cache *cache;             // NULL: none
 	struct cache *cross;             // of the keys and values of `memory`; NULL: none
-	bool has_states;                 // recurrent states come in and go out
+	struct recurrent *states_after; // recurrent states, which come in and go out; NULL: they begin as zeros and are not given
 	// out
 	graph_value last;    // [batch, seq, hidden], after the last norm
 	graph_value pooled;  // [batch, hidden] where the body itself pools
 	graph_value *states; // transformers' hidden_states: after the embedding and after each layer, [state_count] of them
 	int64_t state_count;
-	graph_value *conv_states, *ssm_states; // [layers], of those that have them: present_conv.N, present_ssm.N
-	const void *own;                       // what only the family's own heads know of
+	const void *own; // what only the family's own heads know of
 };
 
 // Builds another part of the model: b->s is that part in between.
@@ -80,6 +79,20 @@ void cache_extend(struct build *b, struct cache *cache, graph_value *k, graph_va
 graph_value cache_attend(
 	struct build *b, struct cache *cache, graph_value q, graph_value k, graph_value v, graph_value sink, float scale);
 void cache_outputs(struct build *b, const struct cache *cache); // declares present.*, after the model's own outputs
+
+// recurrent.c: states of fixed size that one run of a language model hands to the next, and what state spaces share.
+// input_ids [batch, seq], attention_mask [batch, total]; io->states_after where the head predicts the next token.
+void recurrent_inputs(struct build *b, struct body *io);
+// past_KIND.LAYER [batch, dim..] of f32, or zeros for each row of x [batch, ..] where there is no past. KIND is one of flow.c.
+graph_value state_before(struct build *b, const struct body *io, const char *kind, graph_value x, int rank, const int64_t *dim);
+void state_after(struct build *b, struct body *io, const char *kind, graph_value state);
+void state_outputs(struct build *b, const struct body *io); // declares present_KIND.LAYER, after the model's own outputs
+// Of the new tokens, which are the last of the mask's columns, as a factor: f32 [batch, seq, 1]. x [batch, seq, ..]
+graph_value mask_of_new(struct build *b, const struct body *io, graph_value x);
+// Each channel by itself over the last `kernel` tokens, then hidden_act: x [batch, seq, channels] -> the same. Its state "conv":
+// the last kernel - 1 inputs, [batch, channels, kernel - 1].
+graph_value causal_convolution(
+	struct build *b, struct body *io, const char *stem, graph_value x, int64_t channels, int64_t kernel, bool bias);
 
 // weight.c
 // STEM.SUFFIX of this shape, as float32; suffix "" for a tensor that has none. Fails when absent or of another shape.

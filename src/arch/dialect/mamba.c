@@ -18,3 +18,17 @@ const struct dialect mamba_names = {
 		"rescale_prenorm_residual", "residual_in_fp32", "time_step_floor", "time_step_init_scheme", "time_step_max",
 		"time_step_min", "time_step_scale", "use_associative_scan", "use_mambapy"),
 };
+
+const struct dialect mamba2_names = {
+	.name = "mamba2",
+	.prefix = "backbone.",
+	.keys = KEYS({ "rms_norm_eps", "layer_norm_epsilon" }, { "num_attention_heads", "num_heads" }),
+	.weights = WEIGHTS({ "embed.word", "@embeddings" }, { "norm", "@norm_f" }, { "head.lm.out", "lm_head" },
+		{ "layers.norm", "@layers.#.norm" }, { "layers.in", "@layers.#.mixer.in_proj" },
+		{ "layers.conv", "@layers.#.mixer.conv1d" }, { "layers.time", "@layers.#.mixer.dt_bias" },
+		{ "layers.decay", "@layers.#.mixer.A_log" }, { "layers.skip", "@layers.#.mixer.D" },
+		{ "layers.gated_norm", "@layers.#.mixer.norm" }, { "layers.out", "@layers.#.mixer.out_proj" }),
+	.ignored = IGNORED(NULL),
+	.inert = IGNORED("chunk_size", "rescale_prenorm_residual", "residual_in_fp32", "time_step_floor", "time_step_max",
+		"time_step_min", "time_step_rank"),
+};

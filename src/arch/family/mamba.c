@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mamba (Gu, Dao 2023, https://arxiv.org/abs/2312.00752), Falcon Mamba (https://arxiv.org/abs/2410.05355): selective state spaces.
+// Mamba (Gu, Dao 2023, https://arxiv.org/abs/2312.00752) and Falcon Mamba (https://arxiv.org/abs/2410.05355): a selective state
+// space.
 //
 //   x -- norm - in -+- convolution - silu -+- dt, B, C -> recurrence -(*)- out -(+)-
 //    |              +- gate - silu ----------------------------------+           |
@@ -8,8 +9,8 @@
 //   h_t = exp(dt_t A) h_(t-1) + dt_t B_t x_t        [channels, state]        algorithm 2 of the paper; B as its code has it
 //   y_t = C_t h_t + D x_t                           [channels]
 //
-// The recurrence is a Scan over the sequence, for a prompt and for one token alike: what it multiplies with is made for all tokens
-// at once before it. A language model has two states a layer: the convolution's last kernel - 1 inputs, and h.
+// The recurrence is a Scan over the sequence, for a prompt and for one token alike: what it multiplies with is made for all
+// tokens at once before it. A language model has two states a layer: the convolution's last kernel - 1 inputs, and h.
 #include "arch/family/mamba.h"
 
 #include <math.h>
@@ -41,49 +42,6 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 			(long long)m->state, (long long)m->kernel, (long long)m->rank, (long long)s->ffn_size);
 }
 
-// [channels, state] of zeros for each row of x [batch, ..].
-static graph_value zeros(struct build *b, graph_value x, int64_t channels, int64_t columns)
-{
-	graph_value shape[] = { op_dim(b->g, x, 0), graph_i64s(b->g, 2, (int64_t[]){ channels, columns }) };
-
-	return op_expand(b->g, graph_f32(b->g, 0), op_concat(b->g, 2, shape, 0));
-}
-
-// What the tokens before have left of the kind "conv" or "ssm": [batch, channels, columns]; zeros where nothing goes in.
-static graph_value state_before(struct build *b, const struct body *io, const char *kind, graph_value x, int64_t columns)
-{
-	struct graph *g = b->g;
-	const char *name = arena_printf(graph_arena(g), "past_%s.%lld", kind, (long long)b->layer);
-	int64_t channels = b->s->ffn_size;
-
-	if (!io->has_states || graph_symbol(g, "past_sequence_length") == 0)
-		return zeros(b, x, channels, columns);
-	return graph_input(g, name, DTYPE_F32, 3, (int64_t[]){ graph_symbol(g, "batch"), channels, columns });
-}
-
-// Each channel by itself over the last `kernel` tokens: [batch, seq, channels] -> the same.
-static graph_value convolution(struct build *b, struct body *io, graph_value x)
-{
-	struct graph *g = b->g;
-	const struct mamba *m = b->s->own;
-	int64_t channels = b->s->ffn_size, one[] = { 1 }, none[] = { 0, 0 };
-	graph_value w = WEIGHT(b, "layers.conv", "weight", channels, 1, m->kernel);
-	graph_value bias = m->conv_bias ? WEIGHT(b, "layers.conv", "bias", channels) : NO_VALUE;
-
-	x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 }); // [batch, channels, seq]
-	if (m->kernel > 1) {
-		graph_value before = state_before(b, io, "conv", x, m->kernel - 1);
-		int64_t seq = value_dim(g, x, 2);
-		x = op_concat(g, 2, (graph_value[]){ before, x }, 2);
-		io->conv_states[b->layer] = op_slice(g, x, 2, -(m->kernel - 1), INT64_MAX);
-		graph_assume(g, io->conv_states[b->layer], 2, m->kernel - 1);
-		x = op_conv(g, x, w, bias, 1, one, none, one, channels);
-		graph_assume(g, x, 2, seq);
-	} else
-		x = op_conv(g, x, w, bias, 1, one, none, one, channels);
-	return activate(b, b->s->act, op_transpose(g, x, 3, (int[]){ 0, 2, 1 }));
-}
-
 static graph_value selected(struct build *b, graph_value x, int64_t from, int64_t width)
 {
 	const struct mamba *m = b->s->own;
@@ -107,7 +65,7 @@ static graph_value recurrence(struct build *b, struct body *io, graph_value x)
 	graph_value decay = op_exp(g, op_mul(g, op_unsqueeze(g, dt, 3), a));     // [batch, seq, channels, state]
 	graph_value drive = op_mul(g, op_unsqueeze(g, op_mul(g, dt, x), 3), in); // likewise
 	struct scan s = { .state_count = 1,
-		.first = { state_before(b, io, "ssm", x, n) }, // [batch, channels, state]
+		.first = { state_before(b, io, "ssm", x, 2, (int64_t[]){ channels, n }) }, // [batch, channels, state]
 		.over_count = 3,
 		.over = { decay, drive, out },
 		.axis = 1 };
@@ -116,7 +74,7 @@ static graph_value recurrence(struct build *b, struct body *io, graph_value x)
 	graph_value h = op_add(g, op_mul(g, s.item[0], s.state[0]), s.item[1]);
 	graph_value y = op_matmul(g, h, s.item[2]); // [batch, channels, 1]
 	op_scan_end(g, &s, &h, 1, &y);
-	io->ssm_states[b->layer] = s.last[0];
+	state_after(b, io, "ssm", s.last[0]);
 	return op_add(g, op_squeeze(g, s.all[0], 3), op_mul(g, x, WEIGHT(b, "layers.skip", "", channels)));
 }
 
@@ -128,19 +86,10 @@ static graph_value mixer(struct build *b, struct body *io, graph_value x, graph_
 	graph_value both = linear(b, "layers.in", op_mul(g, x, mask), hidden, 2 * channels, m->bias);
 	graph_value gate = op_slice(g, both, 2, channels, 2 * channels);
 
-	x = op_mul(g, convolution(b, io, op_slice(g, both, 2, 0, channels)), mask);
+	x = op_slice(g, both, 2, 0, channels);
+	x = op_mul(g, causal_convolution(b, io, "layers.conv", x, channels, m->kernel, m->conv_bias), mask);
 	x = op_mul(g, recurrence(b, io, x), op_silu(g, gate));
 	return linear(b, "layers.out", x, channels, hidden, m->bias);
-}
-
-// Of the new tokens, the last of the mask's columns: [batch, seq, 1]
-static graph_value mask_of_new(struct build *b, const struct body *io, graph_value x)
-{
-	struct graph *g = b->g;
-	graph_value end = op_dim(g, io->mask, 1), mask = op_slice_to(g, io->mask, 1, op_sub(g, end, op_dim(g, x, 1)), end);
-
-	graph_assume(g, mask, 1, value_dim(g, x, 1));
-	return op_unsqueeze(g, op_cast(g, mask, DTYPE_F32), 2);
 }
 
 static void body(struct build *b, struct body *io)
@@ -150,8 +99,6 @@ static void body(struct build *b, struct body *io)
 	graph_value x = io->embeds.id ? io->embeds : embedding(b, "embed.word", io->ids, s->vocab_size, s->hidden_size);
 	graph_value mask = mask_of_new(b, io, x);
 
-	io->conv_states = ARENA_ARRAY(graph_arena(g), (size_t)s->layers + 1, graph_value);
-	io->ssm_states = ARENA_ARRAY(graph_arena(g), (size_t)s->layers + 1, graph_value);
 	states_begin(b, io, x);
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
@@ -164,19 +111,11 @@ static void body(struct build *b, struct body *io)
 
 static void build(struct build *b)
 {
-	struct graph *g = b->g;
-	int64_t batch = graph_symbol(g, "batch"), seq = graph_symbol(g, "sequence");
-	struct body io = { .has_states = b->s->head->predicts_next };
-
-	io.ids = b->ids = graph_input(g, "input_ids", DTYPE_I64, 2, (int64_t[]){ batch, seq });
-	io.mask = graph_input(g, "attention_mask", DTYPE_I64, 2, (int64_t[]){ batch, io.has_states ? cache_total(b) : seq });
+	struct body io = { 0 };
+	recurrent_inputs(b, &io);
 	body(b, &io);
 	head_build(b, &io);
-	for (int64_t i = 0; io.has_states && i < b->s->layers && !graph_failed(g); i++) {
-		if (io.conv_states[i].id)
-			graph_output(g, arena_printf(graph_arena(g), "present_conv.%lld", (long long)i), io.conv_states[i]);
-		graph_output(g, arena_printf(graph_arena(g), "present_ssm.%lld", (long long)i), io.ssm_states[i]);
-	}
+	state_outputs(b, &io);
 }
 
 static void sizes(const struct spec *s, json_t *out)
