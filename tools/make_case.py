@@ -246,6 +246,10 @@ class Inputs:
             return self.sound(batch, channels, height, width)
         return self.sound(batch, channels, *self.like.get("pixel_values", (0, 0, 64, 64))[2:])
 
+    # Of a masked autoencoder: the patches with the least are kept.
+    def noise(self):
+        return self.rng.random(self.like["noise"]).astype(np.float32)
+
     def pixel_mask(self):
         x = self.get("pixel_values")
         m = np.ones((x.shape[0],) + x.shape[2:], np.int64)

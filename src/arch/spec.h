@@ -140,8 +140,10 @@ struct family {
 	struct trait_list traits; // its own, by FAMILY_TRAIT_LIST; zero: none
 };
 // Families without traits of their own; the others are in family/*.h.
+FAMILY(aimv2);
 FAMILY(alt_text);
 FAMILY(beit);
+FAMILY(bit);
 FAMILY(clap);
 FAMILY(clap_audio);
 FAMILY(clap_text);
@@ -151,19 +153,23 @@ FAMILY(conformer_ctc);
 FAMILY(convnext_dino);
 FAMILY(detr);
 FAMILY(dinov3);
+FAMILY(hgnet);
 FAMILY(mamba2);
 FAMILY(mobilebert);
 FAMILY(mobilenet_v1);
 FAMILY(mobilenet_v2);
 FAMILY(moonshine);
 FAMILY(poolformer);
+FAMILY(radio);
 FAMILY(resnet_timm);
-FAMILY(segformer);
 FAMILY(spectrogram);
 FAMILY(speech_to_text);
+FAMILY(textnet);
 FAMILY(timesformer);
+FAMILY(van);
 FAMILY(videomae);
 FAMILY(vivit);
+FAMILY(vit_mae);
 FAMILY(vlm_aligned);
 FAMILY(vlm_linear);
 FAMILY(vlm_tiles);
@@ -245,6 +251,10 @@ void resolve_refusals(struct config *c, bool may_decode); // a part of resolve_t
 void resolve_image(struct config *c, struct spec *s);     // image_size, patch_size, channels, pooler
 void resolve_outputs(struct config *c, struct spec *s, struct arena *a,
 	int64_t stages); // out_indices, from out_features or out_indices; the last stage where neither is given
+// The same where the first result is that of stage `first`, not what comes before the stages.
+void resolve_outputs_from(struct config *c, struct spec *s, struct arena *a, int64_t first, int64_t stages);
+// A list with a number for each stage, `least` or more; a longer list is read from its beginning.
+const int64_t *resolve_stages(struct config *c, const char *key, struct arena *a, int64_t stages, int64_t least);
 void resolve_rope(struct config *c, struct spec *s, struct arena *a);
 void resolve_window(struct config *c, struct spec *s, struct arena *a);
 void resolve_moe(struct config *c, struct spec *s, struct arena *a);

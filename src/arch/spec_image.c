@@ -56,7 +56,7 @@ static int64_t stage_of(const char *name)
 	return digits < n && text_to_int(name + digits, 0, 1 << 16, &number) ? number : -1;
 }
 
-void resolve_outputs(struct config *c, struct spec *s, struct arena *a, int64_t stages)
+void resolve_outputs_from(struct config *c, struct spec *s, struct arena *a, int64_t first, int64_t stages)
 {
 	const json_t *names = config_get(c, "out_features"), *numbers = config_get(c, "out_indices");
 	const json_t *list = json_is_array(names) ? names : numbers;
@@ -68,10 +68,27 @@ void resolve_outputs(struct config *c, struct spec *s, struct arena *a, int64_t 
 		int64_t at = json_is_string(v) ? stage_of(json_string_value(v))
 			: json_is_integer(v)   ? json_integer_value(v)
 					       : INT64_MAX;
-		out[i] = !json_is_string(v) && at < 0 ? at + stages + 1 : at;
-		if (out[i] < 0 || out[i] > stages)
+		out[i] = json_is_string(v) ? at : at < 0 ? at + stages + 1 : at == INT64_MAX ? at : at + first;
+		if (out[i] < first || out[i] > stages)
 			config_fail(c, STATUS_BAD_INPUT, "out_features or out_indices name a stage that is not there");
 	}
 	s->out_indices = out;
 	s->out_count = (int64_t)n;
+}
+
+void resolve_outputs(struct config *c, struct spec *s, struct arena *a, int64_t stages)
+{
+	resolve_outputs_from(c, s, a, 0, stages);
+}
+
+const int64_t *resolve_stages(struct config *c, const char *key, struct arena *a, int64_t stages, int64_t least)
+{
+	int64_t n = 0;
+	const int64_t *x = config_sizes(c, key, a, 0, &n);
+	if (!c->error.status && n < stages)
+		config_fail(c, STATUS_BAD_INPUT, "%s should have a number for each of %lld stages", key, (long long)stages);
+	for (int64_t i = 0; !c->error.status && i < stages; i++)
+		if (x[i] < least || x[i] > 1 << 20)
+			config_fail(c, STATUS_BAD_INPUT, "%s has a number that cannot be", key);
+	return x;
 }

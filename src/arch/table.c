@@ -11,6 +11,7 @@
 #include "arch/family/mamba.h"
 #include "arch/family/resnet.h"
 #include "arch/family/rotary.h"
+#include "arch/family/segformer.h"
 #include "arch/family/seq2seq.h"
 #include "arch/family/speech.h"
 #include "arch/family/swin.h"
@@ -62,6 +63,7 @@
 
 const struct arch arch_rows[] = {
 	{ "afmoe", OF(decoder, afmoe_names, EXAONE, SIGMOID_MOE, .sandwich_norm = true, .attention_gate = GATE_SIGMOID) },
+	{ "aimv2_vision_model", &aimv2, &aimv2_vision_names },
 	{ "albert", OF(encoder, albert_names, TANH_HEAD, .always_projected = true, .shared_layers = true) },
 	{ "align_text_model", &encoder, &bert_names },
 	{ "altclip", &dual, &dual_names, TOWERS("altclip") },
@@ -80,6 +82,7 @@ const struct arch arch_rows[] = {
 	{ "big_bird", OF(encoder, big_bird_names, .head_hidden_act = true) },
 	{ "bigbird_pegasus", OF(seq2seq, bigbird_pegasus_names, .norm_first = true) },
 	{ "biogpt", OF(decoder, biogpt_names, GPT, .position_offset = 2) },
+	{ "bit", &bit, &bit_names },
 	{ "bitnet", OF(decoder, llama_names, .inner_norm = true) },
 	{ "blenderbot", OF(seq2seq, bart_names, .norm_first = true) },
 	{ "blenderbot-small", OF(seq2seq, bart_names, .embedding_norm = true, .tokens_normed = true) },
@@ -166,6 +169,7 @@ const struct arch arch_rows[] = {
 	{ "groupvit_text_model", &clip_text, &clip_text_names },
 	{ "gte", OF(rotary_encoder, gte_names, POST_LN, ATTENTION_BIAS, GELU_TANH_HEADS, .down_bias = true, .up_first = true) },
 	{ "helium", OF(decoder, llama_names, .interleaved_rope = true, .qkv_bias_only = true) },
+	{ "hgnet_v2", &hgnet, &hgnet_names },
 	{ "hubert", &speech, &hubert_names },
 	{ "hunyuan_v1_dense", OF(decoder, hunyuan_names, HUNYUAN) },
 	{ "hunyuan_v1_moe", OF(decoder, hunyuan_moe_names, HUNYUAN, .normalised_experts = true, .one_shared_expert = 1) },
@@ -207,6 +211,7 @@ const struct arch arch_rows[] = {
 	{ "mistral", &decoder, &llama_names },
 	{ "mistral4", &decoder, &mistral4_names },
 	{ "mixtral", OF(decoder, mixtral_names, .normalised_experts = true) },
+	{ "mlcd_vision_model", OF(clip_vision, mlcd_vision_names, .grid_rope = true) },
 	{ "mobilebert", &mobilebert, &mobilebert_names },
 	{ "mobilenet_v1", &mobilenet_v1, &mobilenet_v1_names },
 	{ "mobilenet_v2", &mobilenet_v2, &mobilenet_v2_names },
@@ -240,6 +245,8 @@ const struct arch arch_rows[] = {
 	{ "plbart", OF(seq2seq, bart_names, BART, .start_wraps = true) },
 	{ "poolformer", &poolformer, &poolformer_names },
 	{ "pop2piano", &t5, &t5_names },
+	{ "pvt", OF(segformer, pvt_names, .disjoint_patches = true) },
+	{ "pvt_v2", &segformer, &pvt_v2_names },
 	{ "qwen2", OF(decoder, llama_names, .qkv_bias = true) },
 	{ "qwen2_5_vl_text", OF(decoder, llama_names, .qkv_bias = true) },
 	{ "qwen2_moe", OF(decoder, qwen_moe_names, .window_pattern = 2, .window_until = true) },
@@ -248,6 +255,7 @@ const struct arch arch_rows[] = {
 	{ "qwen3_moe", OF(decoder, qwen_moe_names, .qk_norm = true) },
 	{ "qwen3_vl_moe_text", OF(decoder, qwen3_vl_moe_names, .qk_norm = true, .normalised_experts = true) },
 	{ "qwen3_vl_text", OF(decoder, llama_names, .qk_norm = true) },
+	{ "radio", &radio, &radio_names },
 	{ "regnet", &resnet, &regnet_names },
 	{ "rembert", OF(encoder, rembert_names, TANH_HEAD, .always_projected = true) },
 	{ "resnet", &resnet, &resnet_names },
@@ -276,6 +284,7 @@ const struct arch arch_rows[] = {
 	{ "t5", &t5, &t5_names },
 	{ "table-transformer", OF(detr, detr_names, .norm_first = true), BACKBONE("timm_backbone", "resnet") },
 	{ "tapas", OF(encoder, tapas_names, TANH_HEAD) },
+	{ "textnet", &textnet, &textnet_names },
 	{ "timesformer", &timesformer, &timesformer_names },
 	{ "timm_backbone", &resnet_timm, &resnet_timm_names },
 	{ "trocr", OF(seq2seq, trocr_names, .decoder_alone = true, .position_offset = 2) },
@@ -283,12 +292,14 @@ const struct arch arch_rows[] = {
 	{ "umt5", OF(t5, t5_names, .relative_each_layer = true) },
 	{ "unispeech", &speech, &unispeech_names },
 	{ "unispeech-sat", &speech, &unispeech_sat_names },
+	{ "van", &van, &van_names },
 	{ "vaultgemma", OF(decoder, gemma2_names, GEMMA, .window_pattern = 2) },
 	{ "videomae", &videomae, &videomae_names },
 	{ "vipllava", OF(vlm, llava_names, .projector_norm = true), PARTS("llama", "clip_vision_model") },
 	{ "vision-text-dual-encoder", OF(dual, dual_names, .rooted_towers = true), PARTS("bert", "vit") },
 	{ "visual_bert", &encoder, &visual_bert_names },
 	{ "vit", &vit, &vit_names },
+	{ "vit_mae", &vit_mae, &vit_mae_names },
 	{ "vit_msn", &vit, &vit_msn_names },
 	{ "vitpose_backbone", OF(vit, vitpose_backbone_names, .class_position = true) },
 	{ "vivit", &vivit, &vivit_names },

@@ -145,6 +145,28 @@ static graph_value smooth(struct build *b, graph_value grid, int64_t rows, int64
 	return op_matmul(g, y, op_transpose(g, smooth_weights(b, cols, to_cols), 2, (int[]){ 1, 0 }));
 }
 
+// How much each of the places along `axis` counts for each of `to` cells, f32 [to, places]: cell i begins at floor(i n / to) and
+// ends before ceil((i + 1) n / to).
+static graph_value cell_weights(struct build *b, graph_value x, int axis, int64_t to)
+{
+	struct graph *g = b->g;
+	graph_value n = op_squeeze(g, op_dim(g, x, axis), 0), zero = graph_i64(g, 0), one = graph_i64(g, 1),
+		    cells = graph_i64(g, to);
+	graph_value cell = op_unsqueeze(g, op_range(g, zero, cells, one), 1); // [to, 1]
+	graph_value place = op_unsqueeze(g, op_range(g, zero, n, one), 0);    // [1, places]
+	graph_value begin = op_div(g, op_mul(g, cell, n), cells);
+	graph_value end = op_div(g, op_add(g, op_mul(g, op_add(g, cell, one), n), graph_i64(g, to - 1)), cells);
+	graph_value within = op_and(g, op_less_or_equal(g, begin, place), op_less(g, place, end)); // [to, places]
+	return op_div(g, op_cast(g, within, DTYPE_F32), op_cast(g, op_sub(g, end, begin), DTYPE_F32));
+}
+
+graph_value adaptive_pool(struct build *b, graph_value x, int64_t rows, int64_t cols)
+{
+	struct graph *g = b->g;
+	graph_value y = op_matmul(g, cell_weights(b, x, 2, rows), x); // [batch, channels, rows, width]
+	return op_matmul(g, y, op_transpose(g, cell_weights(b, x, 3, cols), 2, (int[]){ 1, 0 }));
+}
+
 graph_value grid_positions(struct build *b, graph_value table, int64_t special, int64_t rows, int64_t cols, graph_value to_rows,
 	graph_value to_cols, const char *mode)
 {

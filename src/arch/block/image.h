@@ -36,6 +36,10 @@ graph_value map_of_grid(struct build *b, graph_value tokens, graph_value height,
 // x resized to height and width of `like`; mode as op_resize.
 graph_value resized_like(struct build *b, graph_value x, graph_value like, const char *mode);
 
+// The mean of each cell of a grid of rows by cols that covers the map, as torch's adaptive_avg_pool2d cuts it:
+// [batch, channels, rows, cols].
+graph_value adaptive_pool(struct build *b, graph_value x, int64_t rows, int64_t cols);
+
 // Learned positions [1, special + rows*cols, width], on a grid of another size when the image has it; to_rows, to_cols: i64 [1].
 // mode: as op_resize, or "smooth" for torch's bicubic with antialias.
 graph_value grid_positions(struct build *b, graph_value table, int64_t special, int64_t rows, int64_t cols, graph_value to_rows,

@@ -12,13 +12,13 @@ graph_value prenorm_ffn(struct build *b, const char *up, const char *down, graph
 	return linear(b, down, y, s->ffn_size, s->hidden_size, true);
 }
 
-graph_value prenorm_layer(struct build *b, graph_value x, graph_value bias)
+static graph_value layer(struct build *b, graph_value x, graph_value bias, graph_value cos, graph_value sin)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	graph_enter(g, "attn");
 	graph_value y = layer_norm(b, "layers.attn.norm", x, s->hidden_size);
-	x = op_add(g, self_attention(b, y, bias, NO_VALUE, NO_VALUE, true, true, NULL), x);
+	x = op_add(g, self_attention(b, y, bias, cos, sin, true, true, NULL), x);
 	graph_leave(g);
 	graph_enter(g, "ffn");
 	y = prenorm_ffn(b, "layers.ffn.up", "layers.ffn.down", layer_norm(b, "layers.ffn.norm", x, s->hidden_size));
@@ -27,14 +27,24 @@ graph_value prenorm_layer(struct build *b, graph_value x, graph_value bias)
 	return x;
 }
 
-void prenorm_layers(struct build *b, struct body *io, graph_value x, graph_value bias)
+graph_value prenorm_layer(struct build *b, graph_value x, graph_value bias)
+{
+	return layer(b, x, bias, NO_VALUE, NO_VALUE);
+}
+
+void prenorm_layers_turned(struct build *b, struct body *io, graph_value x, graph_value bias, graph_value cos, graph_value sin)
 {
 	states_begin(b, io, x);
 	for (b->layer = 0; b->layer < b->s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(b->g, "layers.%lld", (long long)b->layer);
-		x = prenorm_layer(b, x, bias);
+		x = layer(b, x, bias, cos, sin);
 		graph_leave(b->g);
 		states_add(io, x);
 	}
 	io->last = x;
+}
+
+void prenorm_layers(struct build *b, struct body *io, graph_value x, graph_value bias)
+{
+	prenorm_layers_turned(b, io, x, bias, NO_VALUE, NO_VALUE);
 }

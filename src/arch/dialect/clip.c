@@ -43,6 +43,33 @@ const struct dialect clip_vision_names = {
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
+const struct dialect mlcd_vision_names = {
+	.name = "mlcd-vision",
+	.prefix = "vision_model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(VISION_TOWER, { "embed.class", "@embeddings.class_embedding" }, { "embed.norm", "@pre_layrnorm" },
+		{ "rope.class", "@class_pos_emb" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+	.inert = IGNORED("initializer_factor"),
+};
+
+const struct dialect aimv2_vision_names = {
+	.name = "aimv2-vision",
+	.prefix = "vision_model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.patch", "@embeddings.patch_embed" }, { "embed.norm", "@embeddings.rms_norm" },
+		{ "embed.position", "@embeddings.position_embedding" }, { "layers.attn.norm", "@encoder.layers.#.rms_norm1" },
+		{ "layers.attn.q", "@encoder.layers.#.attention.q_proj" },
+		{ "layers.attn.k", "@encoder.layers.#.attention.k_proj" },
+		{ "layers.attn.v", "@encoder.layers.#.attention.v_proj" },
+		{ "layers.attn.o", "@encoder.layers.#.attention.out_proj" }, { "layers.ffn.norm", "@encoder.layers.#.rms_norm2" },
+		{ "layers.ffn.gate", "@encoder.layers.#.ffn.gate_proj" }, { "layers.ffn.up", "@encoder.layers.#.ffn.up_proj" },
+		{ "layers.ffn.down", "@encoder.layers.#.ffn.down_proj" }, { "norm", "@rms_norm" },
+		{ "pooler.query", "@head.cls_token" }, { "pooler.k", "@head.k_proj" }, { "pooler.v", "@head.v_proj" },
+		{ "pooler.o", "@head.output_proj" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+};
+
 // The same; transformers 5 writes "layer" where published files have "layers".
 const struct dialect altclip_vision_names = {
 	.name = "altclip-vision",

@@ -154,3 +154,117 @@ const struct dialect poolformer_names = {
 	.ignored = IGNORED("*.num_batches_tracked"),
 	.inert = IGNORED("image_size", "patch_size", "stride", "layer_scale_init_value"),
 };
+
+#define PVT_LAYER(at, attention) \
+	{ "layers.attn.norm", at "layer_norm_1" }, { "layers.attn.q", attention "query" }, { "layers.attn.k", attention "key" }, \
+		{ "layers.attn.v", attention "value" }, { "layers.reduce.norm", attention "layer_norm" }, \
+		{ "layers.ffn.norm", at "layer_norm_2" }, { "layers.ffn.up", at "mlp.dense1" }, \
+	{ \
+		"layers.ffn.down", at "mlp.dense2" \
+	}
+
+const struct dialect pvt_names = {
+	.name = "pvt",
+	.prefix = "pvt.",
+	.keys = KEYS({ "sr_ratios", "sequence_reduction_ratios" }, { "norm_eps", "layer_norm_eps" }),
+	.weights = WEIGHTS(PVT_LAYER("@encoder.block.#.#.", "@encoder.block.#.#.attention.self."),
+		{ "patch", "@encoder.patch_embeddings.#.projection" }, { "patch.norm", "@encoder.patch_embeddings.#.layer_norm" },
+		{ "patch.position", "@encoder.patch_embeddings.#.position_embeddings" },
+		{ "patch.class", "@encoder.patch_embeddings.#.cls_token" },
+		{ "layers.attn.o", "@encoder.block.#.#.attention.output.dense" },
+		{ "layers.reduce", "@encoder.block.#.#.attention.self.sequence_reduction" }, { "norm", "@encoder.layer_norm" },
+		{ "head.image", "classifier" }),
+	.ignored = IGNORED("*.num_batches_tracked"),
+};
+
+const struct dialect pvt_v2_names = {
+	.name = "pvt_v2",
+	.prefix = "pvt_v2.",
+	.keys = KEYS({ "norm_eps", "layer_norm_eps" }),
+	.weights = WEIGHTS(PVT_LAYER("@encoder.layers.#.blocks.#.", "@encoder.layers.#.blocks.#.attention."),
+		{ "patch", "@encoder.layers.#.patch_embedding.proj" },
+		{ "patch.norm", "@encoder.layers.#.patch_embedding.layer_norm" },
+		{ "layers.attn.o", "@encoder.layers.#.blocks.#.attention.proj" },
+		{ "layers.reduce", "@encoder.layers.#.blocks.#.attention.spatial_reduction" },
+		{ "layers.ffn.conv", "@encoder.layers.#.blocks.#.mlp.dwconv.dwconv" }, { "norm", "@encoder.layers.#.layer_norm" },
+		{ "head.image", "classifier" }),
+	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED("image_size", "stage_names"),
+};
+
+const struct dialect van_names = {
+	.name = "van",
+	.prefix = "van.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "patch", "@encoder.stages.#.embeddings.convolution" },
+		{ "patch.norm", "@encoder.stages.#.embeddings.normalization" },
+		{ "layers.attn.norm", "@encoder.stages.#.layers.#.pre_normomalization" }, // so written in every file
+		{ "layers.attn.in", "@encoder.stages.#.layers.#.attention.pre_projection.conv" },
+		{ "layers.attn.near", "@encoder.stages.#.layers.#.attention.attention_layer.attention.depth_wise" },
+		{ "layers.attn.far", "@encoder.stages.#.layers.#.attention.attention_layer.attention.depth_wise_dilated" },
+		{ "layers.attn.map", "@encoder.stages.#.layers.#.attention.attention_layer.attention.point_wise" },
+		{ "layers.attn.out", "@encoder.stages.#.layers.#.attention.post_projection" },
+		{ "layers.attn.scale", "@encoder.stages.#.layers.#.attention_scaling" },
+		{ "layers.ffn.norm", "@encoder.stages.#.layers.#.post_normalization" },
+		{ "layers.ffn.up", "@encoder.stages.#.layers.#.mlp.in_dense" },
+		{ "layers.ffn.conv", "@encoder.stages.#.layers.#.mlp.depth_wise" },
+		{ "layers.ffn.down", "@encoder.stages.#.layers.#.mlp.out_dense" },
+		{ "layers.ffn.scale", "@encoder.stages.#.layers.#.mlp_scaling" }, { "norm", "@encoder.stages.#.normalization" },
+		{ "head.image", "classifier" }),
+	.ignored =
+		IGNORED("*.num_batches_tracked", "*layernorm.weight", "*layernorm.bias"), // the class has it and does not use it
+	.inert = IGNORED("image_size", "layer_scale_init_value"),
+};
+
+#define HGNET_STEP(canonical, file) \
+	STEP(canonical, file), \
+	{ \
+		canonical ".affine", file ".lab" \
+	}
+
+const struct dialect hgnet_names = {
+	.name = "hgnet",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(HGNET_STEP("stem.1", "embedder.stem1"), HGNET_STEP("stem.2a", "embedder.stem2a"),
+		HGNET_STEP("stem.2b", "embedder.stem2b"), HGNET_STEP("stem.3", "embedder.stem3"),
+		HGNET_STEP("stem.4", "embedder.stem4"), HGNET_STEP("down", "encoder.stages.#.downsample"),
+		HGNET_STEP("layers.conv", "encoder.stages.#.blocks.#.layers.#"),
+		HGNET_STEP("layers.point", "encoder.stages.#.blocks.#.layers.#.conv1"),
+		HGNET_STEP("layers.channel", "encoder.stages.#.blocks.#.layers.#.conv2"),
+		HGNET_STEP("layers.squeeze", "encoder.stages.#.blocks.#.aggregation.0"),
+		HGNET_STEP("layers.excite", "encoder.stages.#.blocks.#.aggregation.1"), { "head.image", "fc" }),
+	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED("image_size", "stage_names", "num_channels", "embedding_size", "hidden_sizes"), // other keys say it
+};
+
+const struct dialect textnet_names = {
+	.name = "textnet",
+	.prefix = "textnet.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "stem.conv", "@stem.conv" }, { "stem.norm", "@stem.batch_norm" },
+		{ "layers.main", "@encoder.stages.#.stage.#.main_conv" },
+		{ "layers.main.norm", "@encoder.stages.#.stage.#.main_batch_norm" },
+		{ "layers.vertical", "@encoder.stages.#.stage.#.vertical_conv" },
+		{ "layers.vertical.norm", "@encoder.stages.#.stage.#.vertical_batch_norm" },
+		{ "layers.horizontal", "@encoder.stages.#.stage.#.horizontal_conv" },
+		{ "layers.horizontal.norm", "@encoder.stages.#.stage.#.horizontal_batch_norm" },
+		{ "layers.identity.norm", "@encoder.stages.#.stage.#.rbr_identity" }, { "head.image", "fc" }),
+	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED("image_size", "stage_names", "depths"),
+};
+
+const struct dialect bit_names = {
+	.name = "bit",
+	.prefix = "bit.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "stem.conv", "@embedder.convolution" }, { "stem.norm", "@embedder.norm" },
+		{ "layers.conv.1", "@encoder.stages.#.layers.#.conv1" }, { "layers.norm.1", "@encoder.stages.#.layers.#.norm1" },
+		{ "layers.conv.2", "@encoder.stages.#.layers.#.conv2" }, { "layers.norm.2", "@encoder.stages.#.layers.#.norm2" },
+		{ "layers.conv.3", "@encoder.stages.#.layers.#.conv3" }, { "layers.norm.3", "@encoder.stages.#.layers.#.norm3" },
+		{ "layers.shortcut", "@encoder.stages.#.layers.#.downsample.conv" },
+		{ "layers.shortcut.norm", "@encoder.stages.#.layers.#.downsample.norm" }, { "norm", "@norm" },
+		{ "head.image", "classifier.1" }),
+	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED("image_size", "stage_names"),
+};

@@ -135,3 +135,26 @@ DIALECT(timesformer, "timesformer.", IGNORED(MASKS), BEFORE_AND_AFTER, DENSE, { 
 	{ "layers.time.qkv", "@encoder.layer.#.temporal_attention.attention.qkv" },
 	{ "layers.time.o", "@encoder.layer.#.temporal_attention.output.dense" },
 	{ "layers.time.dense", "@encoder.layer.#.temporal_dense" });
+
+DIALECT(vit_mae, "vit.", IGNORED("norm_pix_loss"), BEFORE_AND_AFTER, DENSE, { "decoder.embed", "decoder.decoder_embed" },
+	{ "decoder.mask", "decoder.mask_token" }, { "decoder.position", "decoder.decoder_pos_embed" },
+	{ "decoder.norm", "decoder.decoder_norm" }, { "decoder.pixels", "decoder.decoder_pred" });
+
+const struct dialect radio_names = {
+	.name = "radio",
+	.prefix = "radio_model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.mean", "@input_conditioner.norm_mean" }, { "embed.deviation", "@input_conditioner.norm_std" },
+		{ "embed.patch", "@model.patch_generator.embedder" }, { "embed.position", "@model.patch_generator.pos_embed" },
+		{ "embed.special", "@model.patch_generator.cls_token.token" }, { "layers.attn.norm", "@model.blocks.#.norm1" },
+		{ "layers.attn.qkv", "@model.blocks.#.attn.qkv" }, { "layers.attn.o", "@model.blocks.#.attn.proj" },
+		{ "layers.attn.scale", "@model.blocks.#.layer_scale1.lambda1" }, { "layers.ffn.norm", "@model.blocks.#.norm2" },
+		{ "layers.ffn.up", "@model.blocks.#.mlp.fc1" }, { "layers.ffn.down", "@model.blocks.#.mlp.fc2" },
+		{ "layers.ffn.gate", "@model.blocks.#.mlp.gate_proj" }, { "layers.ffn.up", "@model.blocks.#.mlp.up_proj" },
+		{ "layers.ffn.down", "@model.blocks.#.mlp.down_proj" },
+		{ "layers.ffn.scale", "@model.blocks.#.layer_scale2.lambda1" }),
+	.ignored = IGNORED("*summary_idxs", "*patch_generator.video_embedder.*"),
+	// The numbers that pixels are normed by lie among the weights; of videos.
+	.inert =
+		IGNORED("norm_mean", "norm_std", "layerscale_value", "patch_dim", "video_patch_dim", "video_temporal_patch_size"),
+};

@@ -5,6 +5,8 @@
 //   text:   ids -> tokens + positions -> layers -> norm -> the token that ends the text
 //   vision: pixels -> [class, patches] + positions -> norm -> layers -> class token -> norm
 //   SigLIP: attention both ways, the last token through a linear layer; patches without class token, pooled by attention
+#include <math.h>
+
 #include "arch/block/block.h"
 #include "arch/family/clip.h"
 #include "arch/family/encoder.h"
@@ -159,6 +161,20 @@ static void hints_text(const struct spec *s, struct input_hints *out)
 
 // ---- vision -------------------------------------------------------------------------------------------------------------
 
+static void resolve_grid_rope(struct config *c, struct spec *s)
+{
+	const json_t *rope = config_get(c, "rope_parameters"), *theta = json_object_get(rope, "rope_theta");
+	const char *kind = json_string_value(json_object_get(rope, "rope_type"));
+	s->rope.theta = json_is_number(theta) ? json_number_value(theta) : config_real(c, "rope_theta", 10000);
+	if (kind && !text_is(kind, "axial"))
+		config_fail(c, STATUS_UNSUPPORTED, "rope_type %s is not axial", kind);
+	if (config_size(c, "num_key_value_groups", 1) != 1)
+		config_fail(c, STATUS_BAD_INPUT, "num_key_value_groups should be 1: there are as many keys as queries");
+	if (!c->error.status && (!(s->rope.theta > 0) || s->head_width % 4))
+		config_fail(c, STATUS_BAD_INPUT, "heads of %lld do not divide into angles of rows and columns",
+			(long long)s->head_width);
+}
+
 static void resolve_vision(struct config *c, struct spec *s, struct arena *a)
 {
 	resolve_transformer(c, s, true);
@@ -172,6 +188,8 @@ static void resolve_vision(struct config *c, struct spec *s, struct arena *a)
 		s->image_tokens--; // no class token
 	} else
 		t->projection_size = config_size(c, "projection_dim", 0);
+	if (TRAITS_OF(s, clip_vision)->grid_rope)
+		resolve_grid_rope(c, s);
 }
 
 graph_value clip_patches(struct build *b, graph_value pixels)
@@ -191,9 +209,28 @@ graph_value clip_patches(struct build *b, graph_value pixels)
 			op_concat(g, 2, (graph_value[]){ op_dim(g, pixels, 0), graph_i64s(g, 2, (int64_t[]){ 1, h }) }, 0);
 		x = op_concat(g, 2, (graph_value[]){ op_expand(g, WEIGHT(b, "embed.class", "", h), shape), x }, 1);
 	}
-	x = op_add(g, x, WEIGHT(b, "embed.position", "weight", side * side + has_class, h));
+	if (!TRAITS_OF(s, clip_vision)->grid_rope)
+		x = op_add(g, x, WEIGHT(b, "embed.position", "weight", side * side + has_class, h));
 	graph_leave(g);
 	return x; // [batch, tokens, hidden]
+}
+
+// Cosines and sines [1, tokens, 1, head_width / 2]: half of the angles by a patch's row, half by its column.
+static void grid_rope(struct build *b, graph_value *cos, graph_value *sin)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	int64_t side = s->image_size / s->patch_size, half = s->head_width / 2, waves = half / 2;
+	float *angle = GRAPH_TABLE(g, NULL, side * side, half, float);
+	for (int64_t i = 0; angle && i < side * side; i++)
+		for (int64_t k = 0; k < half; k++)
+			angle[i * half + k] = (float)(k < waves ? i / side : i % side) *
+				(float)pow(s->rope.theta, -(double)(k % waves) / (double)waves);
+	graph_value patches = graph_constant(g, DTYPE_F32, 2, (int64_t[]){ side * side, half }, angle);
+	graph_value all = op_concat(g, 2, (graph_value[]){ WEIGHT(b, "rope.class", "", 1, half), patches }, 0);
+	all = op_reshape(g, all, 4, (int64_t[]){ 1, side * side + 1, 1, half });
+	*cos = op_cos(g, all);
+	*sin = op_sin(g, all);
 }
 
 // A learned query attends to all patches; after it a feed-forward with its residual: [batch, hidden].
@@ -229,7 +266,10 @@ static void body_vision(struct build *b, struct body *io)
 		graph_leave(b->g);
 		return;
 	}
-	prenorm_layers(b, io, layer_norm(b, "embed.norm", x, s->hidden_size), NO_VALUE);
+	graph_value cos = NO_VALUE, sin = NO_VALUE;
+	if (TRAITS_OF(s, clip_vision)->grid_rope)
+		grid_rope(b, &cos, &sin);
+	prenorm_layers_turned(b, io, layer_norm(b, "embed.norm", x, s->hidden_size), NO_VALUE, cos, sin);
 	io->pooled = layer_norm(b, "norm", first_token(b, io->last), s->hidden_size);
 }
 

@@ -11,7 +11,9 @@
 	X(T, FLAG, last_token, "attention both ways; pooled is a linear layer over the last token")
 FAMILY_TRAITS(clip_text, CLIP_TEXT_TRAITS);
 
-#define CLIP_VISION_TRAITS(X, T) X(T, FLAG, attention_pool, "patches without class token, pooled by attention")
+#define CLIP_VISION_TRAITS(X, T) \
+	X(T, FLAG, attention_pool, "patches without class token, pooled by attention") \
+	X(T, FLAG, grid_rope, "queries and keys are turned by row and column, the class token's by learned angles; no positions")
 FAMILY_TRAITS(clip_vision, CLIP_VISION_TRAITS);
 
 #endif

@@ -15,18 +15,6 @@ struct poolformer {
 	bool scaled;
 };
 
-static const int64_t *list(struct config *c, struct arena *a, const char *key, int64_t stages)
-{
-	int64_t n = 0;
-	const int64_t *x = config_sizes(c, key, a, 0, &n);
-	if (!c->error.status && n < stages)
-		config_fail(c, STATUS_BAD_INPUT, "%s should have a number for each of %lld stages", key, (long long)stages);
-	for (int64_t i = 0; !c->error.status && i < stages; i++)
-		if (x[i] > 1 << 20 || (x[i] < 1 && !text_is(key, "padding")))
-			config_fail(c, STATUS_BAD_INPUT, "%s has a number that cannot be", key);
-	return x;
-}
-
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct poolformer *n = ARENA_NEW(a, struct poolformer);
@@ -34,11 +22,11 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		.pool = config_size(c, "pool_size", 3),
 		.ratio = config_real(c, "mlp_ratio", 4),
 		.scaled = config_bool(c, "use_layer_scale", true) };
-	n->depths = list(c, a, "depths", n->stages);
-	n->widths = list(c, a, "hidden_sizes", n->stages);
-	n->patches = list(c, a, "patch_sizes", n->stages);
-	n->strides = list(c, a, "strides", n->stages);
-	n->pads = list(c, a, "padding", n->stages);
+	n->depths = resolve_stages(c, "depths", a, n->stages, 1);
+	n->widths = resolve_stages(c, "hidden_sizes", a, n->stages, 1);
+	n->patches = resolve_stages(c, "patch_sizes", a, n->stages, 1);
+	n->strides = resolve_stages(c, "strides", a, n->stages, 1);
+	n->pads = resolve_stages(c, "padding", a, n->stages, 0);
 	s->channels = config_size(c, "num_channels", 3);
 	s->act = config_activation(c, "hidden_act", ACT_GELU);
 	if (!c->error.status &&

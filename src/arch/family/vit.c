@@ -88,10 +88,13 @@ static graph_value ffn(struct build *b, graph_value x)
 		return linear(b, "layers.ffn.down", y, s->ffn_size, s->hidden_size, true);
 	}
 	int64_t width = (s->ffn_size * 2 / 3 + 7) / 8 * 8;
-	graph_value both = linear(b, "layers.ffn.gate_up", x, s->hidden_size, 2 * width, true);
-	graph_value gate = op_silu(g, op_slice(g, both, 2, 0, width));
-	return linear(
-		b, "layers.ffn.gate_down", op_mul(g, gate, op_slice(g, both, 2, width, 2 * width)), width, s->hidden_size, true);
+	bool joined = weight_named(b, "layers.ffn.gate_up");
+	graph_value both = joined ? linear(b, "layers.ffn.gate_up", x, s->hidden_size, 2 * width, true) : NO_VALUE;
+	graph_value gate = joined ? op_slice(g, both, 2, 0, width) : linear(b, "layers.ffn.gate", x, s->hidden_size, width, true);
+	graph_value up =
+		joined ? op_slice(g, both, 2, width, 2 * width) : linear(b, "layers.ffn.up", x, s->hidden_size, width, true);
+	return linear(b, joined ? "layers.ffn.gate_down" : "layers.ffn.down", op_mul(g, op_silu(g, gate), up), width,
+		s->hidden_size, true);
 }
 
 // Query and value with a bias, which may have a name of its own in the file; the key without.
