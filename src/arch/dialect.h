@@ -27,7 +27,7 @@ extern const struct dialect esmc_names, eurobert_names, gte_names, jina_v3_names
 // vit.c
 extern const struct dialect deit_names, dinov2_names, dinov2_with_registers_names, ijepa_names, pixio_names, vit_names,
 	vit_msn_names, vitpose_backbone_names, yolos_names, beit_names, data2vec_vision_names, videomae_names, vivit_names,
-	dinov3_vit_names, timesformer_names, vit_mae_names, radio_names;
+	dinov3_vit_names, timesformer_names, vit_mae_names, radio_names, vitpose_names;
 // speech.c
 extern const struct dialect wav2vec2_names, hubert_names, unispeech_names, unispeech_sat_names, data2vec_audio_names, wavlm_names,
 	sew_names, wav2vec2_conformer_names, wav2vec2_bert_names, spectrogram_names, parakeet_names, lasr_names, ctc_names,
@@ -41,7 +41,9 @@ extern const struct dialect conditional_detr_names, detr_names;
 // convnet.c
 extern const struct dialect regnet_names, resnet_names, rt_detr_resnet_names, resnet_timm_names, convnext_names, convnextv2_names,
 	dinov3_convnext_names, mobilenet_v1_names, mobilenet_v2_names, poolformer_names, segformer_names;
-extern const struct dialect bit_names, hgnet_names, pvt_names, pvt_v2_names, textnet_names, van_names;
+extern const struct dialect bit_names, hgnet_names, pvt_names, pvt_v2_names, textnet_names, upernet_names, van_names, glpn_names;
+// depth.c
+extern const struct dialect depth_anything_names, dpt_names, prompt_depth_anything_names;
 // decoder.c
 extern const struct dialect apertus_names, gemma2_names, glm_names, hunyuan_names, hyperclovax_names, llama_names, nanochat_names,
 	nemotron_names, olmo2_names, phi3_names, phi_names, stablelm_names, starcoder2_names;

@@ -200,6 +200,7 @@ const struct head head_backbone = { "backbone", build_own, .gives_states = true 
 const struct head head_causal_lm = { "causal-lm", build_causal_lm, .predicts_next = true };
 const struct head head_conditional = { "conditional-generation", build_own, .generates = true };
 const struct head head_ctc = { "ctc", build_own };
+const struct head head_depth = { "depth-estimation", build_own };
 const struct head head_embedding = { "embedding", build_own };
 const struct head head_encoder = { "encoder", head_give_last };
 const struct head head_image = { "image-classification", build_own };
@@ -210,6 +211,7 @@ const struct head head_model = { "model", head_give_states, .bare = true, .gener
 const struct head head_multiple_choice = { "multiple-choice", build_own, .choices = true };
 const struct head head_next_sentence = { "next-sentence", build_next_sentence };
 const struct head head_objects = { "object-detection", build_own };
+const struct head head_pose = { "pose-estimation", build_own };
 const struct head head_pretraining = { "pretraining", build_pretraining };
 const struct head head_projection = { "projection", build_own };
 const struct head head_reader = { "reader", build_own };
@@ -243,6 +245,8 @@ const struct head_class head_classes[] = {
 	{ "ForImageClassification", &head_image },
 	{ "ForMaskedImageModeling", &head_masked_image },
 	{ "ForObjectDetection", &head_objects },
+	{ "ForDepthEstimation", &head_depth },
+	{ "ForPoseEstimation", &head_pose },
 	{ "ForVideoClassification", &head_video },
 	{ "ForSemanticSegmentation", &head_segments },
 	{ "ForSegmentation", &head_segmentation },

@@ -6,8 +6,11 @@ void map_features(struct build *b, const struct body *io)
 {
 	const struct spec *s = b->s;
 	struct graph *g = b->g;
-	for (int64_t i = 0; i < s->out_count && s->out_indices[i] < io->state_count; i++)
-		graph_output(g, arena_printf(graph_arena(g), "feature_maps.%lld", (long long)i), io->states[s->out_indices[i]]);
+	for (int64_t i = 0; i < s->out_count && s->out_indices[i] < io->state_count; i++) {
+		int64_t at = s->out_indices[i];
+		graph_value x = s->row->family->feature ? s->row->family->feature(b, io, at) : io->states[at];
+		graph_output(g, arena_printf(graph_arena(g), "feature_maps.%lld", (long long)i), x);
+	}
 }
 
 static graph_value pooled(struct build *b, const struct body *io)

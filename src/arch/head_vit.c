@@ -16,14 +16,10 @@ graph_value vit_map(struct build *b, const struct body *io, graph_value patches)
 	return map_of_grid(b, patches, rows, op_div(g, op_dim(g, io->pixels, 3), graph_i64s(g, 1, &b->s->patch_width)));
 }
 
-static void build_features(struct build *b, const struct body *io)
+graph_value vit_feature(struct build *b, const struct body *io, int64_t index)
 {
-	for (int64_t i = 0; i < b->s->out_count; i++) {
-		graph_value x = vit_state(b, io, b->s->out_indices[i]);
-		if (vit_of(b)->map_outputs)
-			x = vit_map(b, io, vit_patches(b, x));
-		graph_output(b->g, arena_printf(graph_arena(b->g), "feature_maps.%lld", (long long)i), x);
-	}
+	graph_value x = vit_state(b, io, index);
+	return vit_of(b)->map_outputs ? vit_map(b, io, vit_patches(b, x)) : x;
 }
 
 static void build_bare(struct build *b, const struct body *io)
@@ -85,7 +81,7 @@ static void build_masked(struct build *b, const struct body *io)
 }
 
 const struct family_head vit_heads[] = {
-	{ &head_backbone, build_features },
+	{ &head_backbone, map_features },
 	{ &head_model, build_bare },
 	{ &head_image, build_classes },
 	{ &head_image_teacher, build_teacher },

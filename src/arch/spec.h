@@ -129,6 +129,8 @@ struct family {
 	void (*build)(struct build *b); // the graph b->which: inputs, body, head, outputs
 	// The body alone, for models that have it as a part; NULL: it cannot be one.
 	void (*body)(struct build *b, struct body *io);
+	// What a backbone gives of state `index`; NULL: the state itself.
+	graph_value (*feature)(struct build *b, const struct body *io, int64_t index);
 	const struct family_head *heads;                    // heads that are its own; ends with NULL; NULL: none
 	const struct arch_graph *const *graphs;             // beside arch_whole; ends with NULL; NULL: none
 	void (*sizes)(const struct spec *s, json_t *sizes); // adds what is the family's own, for printing; may be NULL
@@ -152,6 +154,7 @@ FAMILY(conformer);
 FAMILY(conformer_ctc);
 FAMILY(convnext_dino);
 FAMILY(detr);
+FAMILY(dpt);
 FAMILY(dinov3);
 FAMILY(hgnet);
 FAMILY(mamba2);
@@ -166,8 +169,10 @@ FAMILY(spectrogram);
 FAMILY(speech_to_text);
 FAMILY(textnet);
 FAMILY(timesformer);
+FAMILY(upernet);
 FAMILY(van);
 FAMILY(videomae);
+FAMILY(vitpose);
 FAMILY(vivit);
 FAMILY(vit_mae);
 FAMILY(vlm_aligned);
@@ -247,6 +252,8 @@ void traits_of_row(struct spec *s, struct arena *a);
 // spec.c: what families' resolve functions are made of. Errors go into c->error.
 // hidden_size, layers, heads, head_width, ffn_size, vocabulary and positions (needed unless is_image), activation, scale.
 void resolve_transformer(struct config *c, struct spec *s, bool is_image);
+// The size that pictures must have for this backbone; 0: they may have any, which its family then hints at.
+void resolve_backbone_image(struct spec *s, const struct spec *backbone);
 void resolve_refusals(struct config *c, bool may_decode); // a part of resolve_transformer: decoders, pruned heads
 void resolve_image(struct config *c, struct spec *s);     // image_size, patch_size, channels, pooler
 void resolve_outputs(struct config *c, struct spec *s, struct arena *a,

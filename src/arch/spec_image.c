@@ -92,3 +92,11 @@ const int64_t *resolve_stages(struct config *c, const char *key, struct arena *a
 			config_fail(c, STATUS_BAD_INPUT, "%s has a number that cannot be", key);
 	return x;
 }
+
+void resolve_backbone_image(struct spec *s, const struct spec *backbone)
+{
+	bool any = backbone->row->family->hints != NULL;
+	s->channels = backbone->channels;
+	s->image_size = any ? 0 : backbone->image_size;
+	s->image_width = any ? 0 : backbone->image_width;
+}

@@ -6,6 +6,7 @@
 #include "arch/family/convnext.h"
 #include "arch/family/deberta.h"
 #include "arch/family/decoder.h"
+#include "arch/family/depth_anything.h"
 #include "arch/family/dual.h"
 #include "arch/family/encoder.h"
 #include "arch/family/mamba.h"
@@ -119,6 +120,7 @@ const struct arch arch_rows[] = {
 	{ "deepseek_v3", OF(decoder, deepseek_v3_names, .sigmoid_router = true) },
 	{ "deepseek_vl", &vlm_aligned, &deepseek_vl_names, PARTS("llama", "siglip_vision_model") },
 	{ "deit", OF(vit, deit_names, .distillation_token = true) },
+	{ "depth_anything", &depth_anything, &depth_anything_names, .part_types = { { "backbone", "dinov2" } } },
 	{ "detr", &detr, &detr_names, BACKBONE("timm_backbone", "resnet") },
 	{ "dinov2", OF(vit, dinov2_names, DINOV2) },
 	{ "dinov2_with_registers", OF(vit, dinov2_with_registers_names, DINOV2, .smooth_positions = true) },
@@ -128,6 +130,7 @@ const struct arch arch_rows[] = {
 	{ "donut-swin", OF(swin, donut_swin_names, .no_final_norm = true) },
 	{ "dots1", OF(decoder, dots1_names, .qk_norm = true, .sigmoid_router = true) },
 	{ "dpr", &encoder, &dpr_names },
+	{ "dpt", &dpt, &dpt_names, .part_types = { { "backbone", "bit" } } },
 	{ "electra", OF(encoder, electra_names, .lm_gelu = true) },
 	{ "emu3_text_model", &decoder, &llama_names },
 	{ "ernie", OF(encoder, ernie_names, TANH_HEAD) },
@@ -153,6 +156,7 @@ const struct arch arch_rows[] = {
 	{ "glm4v_moe_text", OF(decoder, glm4v_moe_names, .qkv_bias_only = true, .sigmoid_router = true) },
 	{ "glm4v_text", OF(decoder, glm_names, .interleaved_rope = true, .qkv_bias = true, .sandwich_norm = true) },
 	{ "glm_ocr_text", OF(decoder, glm_names, .interleaved_rope = true, .sandwich_norm = true) },
+	{ "glpn", &segformer, &glpn_names },
 	{ "gpt2", OF(decoder, gpt2_names, GPT, .transposed_weights = true) },
 	{ "gpt_bigcode", OF(decoder, gpt2_names, GPT_QKV) },
 	{ "gpt_neo", OF(decoder, gpt_neo_names, LN_MLP, .out_bias = true, .ffn_bias = true, .unscaled_attention = true) },
@@ -245,6 +249,7 @@ const struct arch arch_rows[] = {
 	{ "plbart", OF(seq2seq, bart_names, BART, .start_wraps = true) },
 	{ "poolformer", &poolformer, &poolformer_names },
 	{ "pop2piano", &t5, &t5_names },
+	{ "prompt_depth_anything", OF(depth_anything, prompt_depth_anything_names, .prompted = true), .part_types = { { "backbone", "dinov2" } } },
 	{ "pvt", OF(segformer, pvt_names, .disjoint_patches = true) },
 	{ "pvt_v2", &segformer, &pvt_v2_names },
 	{ "qwen2", OF(decoder, llama_names, .qkv_bias = true) },
@@ -292,6 +297,7 @@ const struct arch arch_rows[] = {
 	{ "umt5", OF(t5, t5_names, .relative_each_layer = true) },
 	{ "unispeech", &speech, &unispeech_names },
 	{ "unispeech-sat", &speech, &unispeech_sat_names },
+	{ "upernet", &upernet, &upernet_names, .part_types = { { "backbone", "resnet" } } },
 	{ "van", &van, &van_names },
 	{ "vaultgemma", OF(decoder, gemma2_names, GEMMA, .window_pattern = 2) },
 	{ "videomae", &videomae, &videomae_names },
@@ -301,6 +307,7 @@ const struct arch arch_rows[] = {
 	{ "vit", &vit, &vit_names },
 	{ "vit_mae", &vit_mae, &vit_mae_names },
 	{ "vit_msn", &vit, &vit_msn_names },
+	{ "vitpose", &vitpose, &vitpose_names, .part_types = { { "backbone", "vitpose_backbone" } } },
 	{ "vitpose_backbone", OF(vit, vitpose_backbone_names, .class_position = true) },
 	{ "vivit", &vivit, &vivit_names },
 	{ "wav2vec2", &speech, &wav2vec2_names },

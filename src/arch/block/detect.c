@@ -104,24 +104,6 @@ struct detect_inputs detect_inputs(struct build *b)
 	return (struct detect_inputs){ pixels, graph_input(g, "pixel_mask", DTYPE_I64, 3, shape) };
 }
 
-const graph_value *detect_maps(struct build *b, graph_value pixels, int64_t *count)
-{
-	struct body io = { .pixels = pixels };
-	*count = 0;
-	if (graph_failed(b->g))
-		return NULL;
-	graph_enter(b->g, "backbone");
-	const struct spec *outer = part_enter(b, "backbone"), *s = b->s;
-	s->row->family->body(b, &io);
-	part_leave(b, outer);
-	graph_leave(b->g);
-	graph_value *maps = ARENA_ARRAY(graph_arena(b->g), (size_t)s->out_count + 1, graph_value);
-	for (int64_t i = 0; i < s->out_count && !graph_failed(b->g); i++)
-		maps[i] = io.states[s->out_indices[i] < io.state_count ? s->out_indices[i] : io.state_count - 1];
-	*count = s->out_count;
-	return maps;
-}
-
 graph_value detect_mask(struct build *b, graph_value mask, graph_value map)
 {
 	struct graph *g = b->g;

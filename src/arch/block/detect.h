@@ -34,8 +34,6 @@ struct detect_inputs {
 	graph_value pixels, mask;
 }; // mask i64 [batch, height, width], 1 where there is an image
 struct detect_inputs detect_inputs(struct build *b);
-// The feature maps that the backbone was asked for, [*count].
-const graph_value *detect_maps(struct build *b, graph_value pixels, int64_t *count);
 graph_value detect_mask(
 	struct build *b, graph_value mask, graph_value map);     // the mask on the map's grid: f32 [batch, height, width]
 graph_value detect_mask_bias(struct build *b, graph_value mask); // -> [batch, 1, 1, height*width], for op_attention

@@ -114,6 +114,14 @@ graph_value resized_like(struct build *b, graph_value x, graph_value like, const
 	return op_resize(g, x, op_concat(g, 4, sizes, 0), mode);
 }
 
+graph_value resized_by(struct build *b, graph_value x, int64_t factor)
+{
+	struct graph *g = b->g;
+	graph_value by = graph_i64s(g, 1, &factor), height = op_mul(g, op_dim(g, x, 2), by),
+		    width = op_mul(g, op_dim(g, x, 3), by);
+	return op_resize(g, x, op_concat(g, 4, (graph_value[]){ op_dim(g, x, 0), op_dim(g, x, 1), height, width }, 0), "linear");
+}
+
 // How much each of `from` old places counts for each of `to` new ones, f32 [to, from]: cubic with a = -1/2, stretched where the
 // result is smaller (torch's interpolate with antialias=True; Keys 1981).
 static graph_value smooth_weights(struct build *b, int64_t from, graph_value to)
@@ -200,4 +208,25 @@ graph_value each_image(struct build *b, graph_value vector, graph_value pixels)
 		return NO_VALUE;
 	graph_value rest = graph_i64s(g, 2, (int64_t[]){ value_dim(g, vector, 1), value_dim(g, vector, 2) });
 	return op_expand(g, vector, op_concat(g, 2, (graph_value[]){ op_dim(g, pixels, 0), rest }, 0));
+}
+
+const graph_value *backbone_features(struct build *b, const char *part, graph_value pixels, int64_t *count)
+{
+	struct body io = { .pixels = pixels };
+	*count = 0;
+	if (graph_failed(b->g))
+		return NULL;
+	graph_enter(b->g, "%s", part);
+	const struct spec *outer = part_enter(b, part), *s = b->s;
+	const struct family *f = s->row->family;
+	f->body(b, &io);
+	graph_value *out = ARENA_ARRAY(graph_arena(b->g), (size_t)s->out_count + 1, graph_value);
+	for (int64_t i = 0; i < s->out_count && !graph_failed(b->g); i++) {
+		int64_t at = s->out_indices[i] < io.state_count ? s->out_indices[i] : io.state_count - 1;
+		out[i] = f->feature ? f->feature(b, &io, at) : io.states[at];
+	}
+	part_leave(b, outer);
+	graph_leave(b->g);
+	*count = s->out_count;
+	return out;
 }

@@ -36,6 +36,7 @@ graph_value map_of_grid(struct build *b, graph_value tokens, graph_value height,
 // x resized to height and width of `like`; mode as op_resize.
 graph_value resized_like(struct build *b, graph_value x, graph_value like, const char *mode);
 
+graph_value resized_by(struct build *b, graph_value x, int64_t factor); // linear, corners apart
 // The mean of each cell of a grid of rows by cols that covers the map, as torch's adaptive_avg_pool2d cuts it:
 // [batch, channels, rows, cols].
 graph_value adaptive_pool(struct build *b, graph_value x, int64_t rows, int64_t cols);
@@ -44,6 +45,8 @@ graph_value adaptive_pool(struct build *b, graph_value x, int64_t rows, int64_t 
 // mode: as op_resize, or "smooth" for torch's bicubic with antialias.
 graph_value grid_positions(struct build *b, graph_value table, int64_t special, int64_t rows, int64_t cols, graph_value to_rows,
 	graph_value to_cols, const char *mode);
+// The part that is a backbone: its results for a picture, [*count], maps or tokens as its configuration says.
+const graph_value *backbone_features(struct build *b, const char *part, graph_value pixels, int64_t *count);
 // A learned vector [1, n, width] for each image: [batch, n, width].
 graph_value each_image(struct build *b, graph_value vector, graph_value pixels);
 

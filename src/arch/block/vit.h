@@ -25,6 +25,8 @@ int64_t vit_special(const struct build *b);                   // all tokens befo
 graph_value vit_patches(struct build *b, graph_value tokens); // without them
 // State `index` of a body as a backbone gives it: normed where the model does, [batch, tokens, hidden].
 graph_value vit_state(struct build *b, const struct body *io, int64_t index);
+graph_value vit_feature(
+	struct build *b, const struct body *io, int64_t index); // the same without special tokens where it is a map
 graph_value vit_map(
 	struct build *b, const struct body *io, graph_value patches); // [batch, hidden, rows, cols] of the image's grid
 

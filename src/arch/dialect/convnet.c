@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What checkpoints of convolution networks call things.
+#include "arch/block/uper.h"
 #include "arch/dialect.h"
 
 #define RESNET_WEIGHTS \
@@ -117,25 +118,29 @@ const struct dialect mobilenet_v2_names = {
 	.inert = IGNORED("image_size", "semantic_loss_ignore_index"),
 };
 
+#define SEGFORMER_BODY \
+	{ "patch", "@encoder.patch_embeddings.#.proj" }, { "patch.norm", "@encoder.patch_embeddings.#.layer_norm" }, \
+		{ "layers.attn.norm", "@encoder.block.#.#.layer_norm_1" }, \
+		{ "layers.attn.q", "@encoder.block.#.#.attention.self.query" }, \
+		{ "layers.attn.k", "@encoder.block.#.#.attention.self.key" }, \
+		{ "layers.attn.v", "@encoder.block.#.#.attention.self.value" }, \
+		{ "layers.attn.o", "@encoder.block.#.#.attention.output.dense" }, \
+		{ "layers.reduce", "@encoder.block.#.#.attention.self.sr" }, \
+		{ "layers.reduce.norm", "@encoder.block.#.#.attention.self.layer_norm" }, \
+		{ "layers.ffn.norm", "@encoder.block.#.#.layer_norm_2" }, { "layers.ffn.up", "@encoder.block.#.#.mlp.dense1" }, \
+		{ "layers.ffn.conv", "@encoder.block.#.#.mlp.dwconv.dwconv" }, \
+		{ "layers.ffn.down", "@encoder.block.#.#.mlp.dense2" }, \
+	{ \
+		"norm", "@encoder.layer_norm.#" \
+	}
+
 const struct dialect segformer_names = {
 	.name = "segformer",
 	.prefix = "segformer.",
 	.keys = NO_KEYS,
-	.weights = WEIGHTS({ "patch", "@encoder.patch_embeddings.#.proj" },
-		{ "patch.norm", "@encoder.patch_embeddings.#.layer_norm" },
-		{ "layers.attn.norm", "@encoder.block.#.#.layer_norm_1" },
-		{ "layers.attn.q", "@encoder.block.#.#.attention.self.query" },
-		{ "layers.attn.k", "@encoder.block.#.#.attention.self.key" },
-		{ "layers.attn.v", "@encoder.block.#.#.attention.self.value" },
-		{ "layers.attn.o", "@encoder.block.#.#.attention.output.dense" },
-		{ "layers.reduce", "@encoder.block.#.#.attention.self.sr" },
-		{ "layers.reduce.norm", "@encoder.block.#.#.attention.self.layer_norm" },
-		{ "layers.ffn.norm", "@encoder.block.#.#.layer_norm_2" }, { "layers.ffn.up", "@encoder.block.#.#.mlp.dense1" },
-		{ "layers.ffn.conv", "@encoder.block.#.#.mlp.dwconv.dwconv" },
-		{ "layers.ffn.down", "@encoder.block.#.#.mlp.dense2" }, { "norm", "@encoder.layer_norm.#" },
-		{ "head.each", "decode_head.linear_c.#.proj" }, { "head.fuse", "decode_head.linear_fuse" },
-		{ "head.norm", "decode_head.batch_norm" }, { "head.classes", "decode_head.classifier" },
-		{ "head.image", "classifier" }),
+	.weights = WEIGHTS(SEGFORMER_BODY, { "head.each", "decode_head.linear_c.#.proj" },
+		{ "head.fuse", "decode_head.linear_fuse" }, { "head.norm", "decode_head.batch_norm" },
+		{ "head.classes", "decode_head.classifier" }, { "head.image", "classifier" }),
 	.ignored = IGNORED("*.num_batches_tracked"),
 	.inert = IGNORED("image_size", "semantic_loss_ignore_index", "layer_norm_eps", "downsampling_rates"),
 };
@@ -189,7 +194,7 @@ const struct dialect pvt_v2_names = {
 		{ "layers.ffn.conv", "@encoder.layers.#.blocks.#.mlp.dwconv.dwconv" }, { "norm", "@encoder.layers.#.layer_norm" },
 		{ "head.image", "classifier" }),
 	.ignored = IGNORED("*.num_batches_tracked"),
-	.inert = IGNORED("image_size", "stage_names"),
+	.inert = IGNORED("image_size", "stage_names", "is_encoder_decoder"),
 };
 
 const struct dialect van_names = {
@@ -235,7 +240,8 @@ const struct dialect hgnet_names = {
 		HGNET_STEP("layers.squeeze", "encoder.stages.#.blocks.#.aggregation.0"),
 		HGNET_STEP("layers.excite", "encoder.stages.#.blocks.#.aggregation.1"), { "head.image", "fc" }),
 	.ignored = IGNORED("*.num_batches_tracked"),
-	.inert = IGNORED("image_size", "stage_names", "num_channels", "embedding_size", "hidden_sizes"), // other keys say it
+	.inert = IGNORED("image_size", "stage_names", "is_encoder_decoder", "num_channels", "embedding_size",
+		"hidden_sizes"), // other keys say it
 };
 
 const struct dialect textnet_names = {
@@ -251,7 +257,7 @@ const struct dialect textnet_names = {
 		{ "layers.horizontal.norm", "@encoder.stages.#.stage.#.horizontal_batch_norm" },
 		{ "layers.identity.norm", "@encoder.stages.#.stage.#.rbr_identity" }, { "head.image", "fc" }),
 	.ignored = IGNORED("*.num_batches_tracked"),
-	.inert = IGNORED("image_size", "stage_names", "depths"),
+	.inert = IGNORED("image_size", "stage_names", "is_encoder_decoder", "depths"),
 };
 
 const struct dialect bit_names = {
@@ -266,5 +272,28 @@ const struct dialect bit_names = {
 		{ "layers.shortcut.norm", "@encoder.stages.#.layers.#.downsample.norm" }, { "norm", "@norm" },
 		{ "head.image", "classifier.1" }),
 	.ignored = IGNORED("*.num_batches_tracked"),
-	.inert = IGNORED("image_size", "stage_names"),
+	.inert = IGNORED("image_size", "stage_names", "is_encoder_decoder"),
+};
+
+const struct dialect upernet_names = {
+	.name = "upernet",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(UPER_NAMES("batch_norm")),
+	.ignored = IGNORED("auxiliary_head.*", "*.num_batches_tracked"), // of training
+	.inert = IGNORED("use_auxiliary_head", "auxiliary_*", "loss_ignore_index", "use_pretrained_backbone", "use_timm_backbone",
+		"backbone_kwargs"),
+};
+
+#define FUSE(n) "decoder.stages.#.fusion.convolutional_layer" #n
+const struct dialect glpn_names = {
+	.name = "glpn",
+	.prefix = "glpn.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(SEGFORMER_BODY, { "decoder.narrow", "decoder.stages.#.convolution" },
+		{ "decoder.fuse.1", FUSE(1) ".0" }, { "decoder.fuse.1.norm", FUSE(1) ".1" }, { "decoder.fuse.2", FUSE(2) ".0" },
+		{ "decoder.fuse.2.norm", FUSE(2) ".1" }, { "decoder.fuse.3", FUSE(3) }, { "head.depth.1", "head.head.0" },
+		{ "head.depth.2", "head.head.2" }),
+	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED("image_size", "layer_norm_eps", "downsampling_rates", "max_depth", "head_in_index"),
 };

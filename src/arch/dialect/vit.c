@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What checkpoints of the vision transformer family call things.
+#include "arch/block/uper.h"
 #include "arch/dialect.h"
 
 #define VIT_BODY \
@@ -68,7 +69,8 @@
 		.prefix = start, \
 		.keys = NO_KEYS, \
 		.weights = WEIGHTS(VIT_BODY, __VA_ARGS__), \
-		.ignored = IGNORED("*embeddings.mask_token", "*.relative_position_index"), \
+		.ignored = IGNORED( \
+			"*embeddings.mask_token", "*.relative_position_index", "auxiliary_head.*", "*.num_batches_tracked"), \
 		.inert = nothing }
 
 DIALECT(vit, "vit.", BACKBONE, BEFORE_AND_AFTER, DENSE, POOLED);
@@ -90,7 +92,8 @@ DIALECT(yolos, "vit.",
 	{ "layers.attn.scale", "@encoder.layer.#.lambda_1" }, { "layers.ffn.scale", "@encoder.layer.#.lambda_2" }, \
 		{ "layers.relative", \
 			"@encoder.layer.#.attention.attention.relative_position_bias.relative_position_bias_table" }, \
-		{ "relative", "@encoder.relative_position_bias.relative_position_bias_table" }, \
+		{ "relative", "@encoder.relative_position_bias.relative_position_bias_table" }, UPER_NAMES("bn"), \
+		{ "fpn.1", "fpn1.0" }, { "fpn.1.norm", "fpn1.1" }, { "fpn.1.second", "fpn1.3" }, { "fpn.2", "fpn2.0" }, \
 	{ \
 		"pooler.norm", "@pooler.layernorm" \
 	}
@@ -157,4 +160,14 @@ const struct dialect radio_names = {
 	// The numbers that pixels are normed by lie among the weights; of videos.
 	.inert =
 		IGNORED("norm_mean", "norm_std", "layerscale_value", "patch_dim", "video_patch_dim", "video_temporal_patch_size"),
+};
+
+const struct dialect vitpose_names = {
+	.name = "vitpose",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "head.up.1", "head.deconv1" }, { "head.up.1.norm", "head.batchnorm1" },
+		{ "head.up.2", "head.deconv2" }, { "head.up.2.norm", "head.batchnorm2" }, { "head.joints", "head.conv" }),
+	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED("use_pretrained_backbone", "use_timm_backbone", "backbone_kwargs"),
 };

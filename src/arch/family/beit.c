@@ -3,11 +3,16 @@
 // https://arxiv.org/abs/2106.08254; data2vec: Baevski et al. 2022, https://arxiv.org/abs/2202.03555).
 //
 //   pixels -> [class, patches] (+ positions) -> layers -> norm of the patches' mean, or norm and class token -> head
+#include "arch/block/uper.h"
 #include "arch/block/vit.h"
+
+enum { READS_STATES = 1, FPN_MAPS = 4 }; // a head's flag; its maps
 
 // spec.own of the family.
 struct beit {
 	bool absolute, relative, shared, mean, scaled;
+	bool map_outputs; // of a backbone
+	struct uper uper; // of the head for segments
 };
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
@@ -20,6 +25,19 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		config_bool(c, "use_relative_position_bias", false), config_bool(c, "use_shared_relative_position_bias", false),
 		config_bool(c, "use_mean_pooling", true), config_real(c, "layer_scale_init_value", 0.1) > 0 };
 	s->own = t;
+	if (!s->head || !(s->head->gives_states || head_how(s) & READS_STATES))
+		return;
+	static const char *const norm[] = { "*layernorm.weight", "*layernorm.bias", NULL };
+	s->unused = norm;
+	resolve_outputs(c, s, a, s->layers);
+	t->map_outputs = config_bool(c, "reshape_hidden_states", true);
+	if (s->head->gives_states && config_bool(c, "add_fpn", false))
+		config_fail(c, STATUS_UNSUPPORTED, "add_fpn: true is not supported yet");
+	if (!(head_how(s) & READS_STATES))
+		return;
+	resolve_uper(c, a, &t->uper, s->hidden_size);
+	if (!c->error.status && (s->out_count != FPN_MAPS || s->out_indices[0] < 1))
+		config_fail(c, STATUS_BAD_INPUT, "out_indices should name four layers, from 1");
 }
 
 // Which row of the table belongs to a pair of places: by the patches' distance, row after row; the last three are for the class
@@ -83,11 +101,48 @@ static void body(struct build *b, struct body *io)
 		graph_leave(g);
 		states_add(io, x);
 	}
+	if (s->head && (s->head->gives_states || head_how(s) & READS_STATES)) {
+		io->last = x;
+		return;
+	}
 	io->last = t->mean ? x : layer_norm(b, "norm", x, h);
 	if (!t->mean)
 		io->pooled = first_token(b, io->last);
 	else if (weight_exists(b, "pooler.norm", "weight"))
 		io->pooled = layer_norm(b, "pooler.norm", op_reduce_mean(g, op_slice(g, x, 1, 1, INT64_MAX), 1, false), h);
+}
+
+static graph_value feature(struct build *b, const struct body *io, int64_t index)
+{
+	const struct spec *s = b->s;
+	graph_value x = io->states[index];
+	return ((const struct beit *)s->own)->map_outputs
+		? map_of_size(
+			  b, op_slice(b->g, x, 1, 1, INT64_MAX), s->image_size / s->patch_size, s->image_width / s->patch_width)
+		: x;
+}
+
+static graph_value twice(struct build *b, const char *stem, graph_value x)
+{
+	int64_t h = b->s->hidden_size;
+	graph_value w = WEIGHT(b, stem, "weight", h, h, 2, 2);
+	return op_conv_transpose(b->g, x, w, WEIGHT(b, stem, "bias", h), 2, (int64_t[]){ 2, 2 }, (int64_t[]){ 0, 0, 0, 0 }, 1);
+}
+
+// Four states, as maps of 4, 2, 1 and half times the grid of patches. Each is what the layer of that number begins with.
+static void build_segments(struct build *b, const struct body *io)
+{
+	const struct beit *t = b->s->own;
+	graph_value maps[FPN_MAPS];
+	for (int i = 0; i < FPN_MAPS; i++)
+		maps[i] = map_of_size(b, op_slice(b->g, io->states[b->s->out_indices[i] - 1], 1, 1, INT64_MAX),
+			b->s->image_size / b->s->patch_size, b->s->image_width / b->s->patch_width);
+	maps[0] = twice(b, "fpn.1", maps[0]);
+	maps[0] = twice(b, "fpn.1.second", op_gelu(b->g, batch_norm(b, "fpn.1.norm", maps[0], 1e-5)));
+	maps[1] = twice(b, "fpn.2", maps[1]);
+	const int64_t two[] = { 2, 2 }, none[4] = { 0 };
+	maps[3] = op_max_pool(b->g, maps[3], 2, two, two, none, false);
+	graph_output(b->g, "logits", uper_classes(b, &t->uper, maps, FPN_MAPS)); // [batch, labels, 4*rows, 4*cols]
 }
 
 static void build(struct build *b)
@@ -106,6 +161,8 @@ static void build(struct build *b)
 static const struct family_head heads[] = {
 	{ &head_model },
 	{ &head_image, head_classify_pooled },
+	{ &head_backbone, map_features },
+	{ &head_segments, build_segments, READS_STATES },
 	{ 0 },
 };
 
@@ -115,5 +172,6 @@ const struct family beit = {
 	.resolve = resolve,
 	.build = build,
 	.body = body,
+	.feature = feature,
 	.heads = heads,
 };

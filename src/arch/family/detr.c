@@ -44,7 +44,7 @@ static void build(struct build *b)
 	const struct detect *d = s->own;
 	int64_t h = s->hidden_size, count;
 	struct detect_inputs in = detect_inputs(b);
-	const graph_value *maps = detect_maps(b, in.pixels, &count);
+	const graph_value *maps = backbone_features(b, "backbone", in.pixels, &count);
 	if (graph_failed(g))
 		return;
 	graph_value map = conv(b, "project", maps[count - 1], (struct conv){ .out = h, .kernel = 1, .bias = true });

@@ -127,14 +127,10 @@ static void body(struct build *b, struct body *io)
 }
 
 // Every state a backbone gives is patches only, and the last one is always normed.
-static void build_features(struct build *b, const struct body *io)
+static graph_value feature(struct build *b, const struct body *io, int64_t index)
 {
-	for (int64_t i = 0; i < b->s->out_count; i++) {
-		int64_t at = b->s->out_indices[i];
-		graph_value x = vit_patches(b, at >= b->s->layers ? io->last : vit_state(b, io, at));
-		graph_output(b->g, arena_printf(graph_arena(b->g), "feature_maps.%lld", (long long)i),
-			vit_of(b)->map_outputs ? vit_map(b, io, x) : x);
-	}
+	graph_value x = vit_patches(b, index >= b->s->layers ? io->last : vit_state(b, io, index));
+	return vit_of(b)->map_outputs ? vit_map(b, io, x) : x;
 }
 
 static void build_bare(struct build *b, const struct body *io)
@@ -157,7 +153,7 @@ static void hints(const struct spec *s, struct input_hints *out)
 
 static const struct family_head heads[] = {
 	{ &head_model, build_bare },
-	{ &head_backbone, build_features },
+	{ &head_backbone, map_features },
 	{ 0 },
 };
 
@@ -167,6 +163,7 @@ const struct family dinov3 = {
 	.resolve = resolve,
 	.build = build,
 	.body = body,
+	.feature = feature,
 	.hints = hints,
 	.heads = heads,
 };

@@ -87,7 +87,8 @@ static void build_bare(struct build *b, const struct body *io)
 {
 	struct graph *g = b->g;
 	const struct radio *r = b->s->own;
-	graph_value chosen = op_gather(g, io->last, graph_i64s(g, r->summary_count, r->summary), 1); // [batch, count, hidden]
+	graph_value chosen =
+		op_gather(g, io->last, graph_i64s(g, (int)r->summary_count, r->summary), 1); // [batch, count, hidden]
 	graph_output(g, "summary", op_reshape(g, chosen, 2, (int64_t[]){ 0, r->summary_count * b->s->hidden_size }));
 	graph_output(g, "features", vit_patches(b, io->last)); // [batch, patches, hidden]
 	graph_output(g, "last_hidden_state", io->last);

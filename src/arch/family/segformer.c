@@ -19,6 +19,8 @@
 struct segformer {
 	int64_t stages, decoder;
 	const int64_t *depths, *widths, *heads, *patches, *strides, *ratios, *reduced;
+	int64_t chosen;  // of the decoder's maps, from the coarsest
+	double farthest; // depth
 	bool last_is_map, linear_attention, qkv_bias;
 };
 
@@ -55,6 +57,15 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		s->image_size = config_size(c, "image_size", 224);
 		if (n->reduced[n->stages - 1] > 1)
 			config_fail(c, STATUS_BAD_INPUT, "the last stage has a class token, so its map cannot be reduced");
+	}
+	if (s->head == &head_depth) {
+		const json_t *chosen = config_get(c, "head_in_index");
+		n->chosen = json_is_integer(chosen) ? json_integer_value(chosen) : -1;
+		n->chosen += n->chosen < 0 ? n->stages : 0;
+		n->farthest = config_real(c, "max_depth", 10);
+		if (n->chosen < 0 || n->chosen >= n->stages || n->decoder < 2)
+			config_fail(c, STATUS_BAD_INPUT, "head_in_index %lld of %lld, decoder_hidden_size %lld",
+				(long long)n->chosen, (long long)n->stages, (long long)n->decoder);
 	}
 	if (config_knows(c, "out_indices"))
 		resolve_outputs_from(c, s, a, 1, n->stages);
@@ -179,6 +190,41 @@ static void build_classes(struct build *b, const struct body *io)
 	graph_output(b->g, "logits", linear(b, "head.image", x, s->hidden_size, s->labels, true));
 }
 
+// Two maps by how much each place of either counts: [batch, width, height, width]
+static graph_value fuse(struct build *b, graph_value local, graph_value whole, int64_t w)
+{
+	struct graph *g = b->g;
+	const struct conv first = { .out = w, .kernel = 3, .bias = true }, second = { .out = w / 2, .kernel = 3, .bias = true };
+	graph_value x = op_concat(g, 2, (graph_value[]){ local, whole }, 1);
+	x = conv_norm(b, "decoder.fuse.1", "decoder.fuse.1.norm", x, first, 1e-5, ACT_RELU);
+	x = conv_norm(b, "decoder.fuse.2", "decoder.fuse.2.norm", x, second, 1e-5, ACT_RELU);
+	x = op_sigmoid(g, conv(b, "decoder.fuse.3", x, (struct conv){ .out = 2, .kernel = 3, .bias = true }));
+	return op_add(g, op_mul(g, local, op_slice(g, x, 1, 0, 1)), op_mul(g, whole, op_slice(g, x, 1, 1, 2)));
+}
+
+// Global and local paths (Kim et al. 2022, https://arxiv.org/abs/2201.07436): from the coarsest map on, each fused with what has
+// come before and resized to twice its size.
+static void build_depth(struct build *b, const struct body *io)
+{
+	struct graph *g = b->g;
+	const struct segformer *n = b->s->own;
+	int64_t w = n->decoder, stages = b->s->layers;
+	graph_value x = NO_VALUE, chosen = NO_VALUE;
+	graph_enter(g, "head");
+	for (b->layer = 0; b->layer < stages && !graph_failed(g); b->layer++) {
+		graph_value own = io->states[stages - b->layer];
+		if (n->widths[stages - 1 - b->layer] != w)
+			own = conv(b, "decoder.narrow", own, (struct conv){ .out = w, .kernel = 1, .bias = true });
+		x = resized_by(b, b->layer ? fuse(b, own, x, w) : own, 2);
+		chosen = b->layer == n->chosen ? x : chosen;
+	}
+	x = n->chosen == stages - 1 ? resized_by(b, chosen, 2) : chosen;
+	x = op_relu(g, conv(b, "head.depth.1", x, (struct conv){ .out = w, .kernel = 3, .bias = true }));
+	x = conv(b, "head.depth.2", x, (struct conv){ .out = 1, .kernel = 3, .bias = true });
+	graph_leave(g);
+	graph_output(g, "predicted_depth", op_squeeze(g, op_scale(g, op_sigmoid(g, x), (float)n->farthest), 1));
+}
+
 static void build_bare(struct build *b, const struct body *io)
 {
 	const struct segformer *n = b->s->own;
@@ -203,6 +249,7 @@ static void hints(const struct spec *s, struct input_hints *out)
 static const struct family_head heads[] = {
 	{ &head_segments, build_segments },
 	{ &head_image, build_classes },
+	{ &head_depth, build_depth },
 	{ &head_model, build_bare },
 	{ &head_backbone, map_features },
 	{ 0 },

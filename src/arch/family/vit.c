@@ -191,6 +191,7 @@ const struct family vit = {
 	.resolve = resolve,
 	.build = build,
 	.body = body,
+	.feature = vit_feature,
 	.hints = hints,
 	.heads = vit_heads,
 	.traits = FAMILY_TRAIT_LIST(vit, VIT_TRAITS),

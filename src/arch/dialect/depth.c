@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What checkpoints of models that tell depth call things.
+#include "arch/dialect.h"
+
+#define FUSION "neck.fusion_stage.layers.#."
+#define NECK \
+	{ "neck.project", "neck.reassemble_stage.layers.#.projection" }, \
+		{ "neck.resize", "neck.reassemble_stage.layers.#.resize" }, { "neck.conv", "neck.convs.#" }, \
+		{ "neck.first.1", FUSION "residual_layer1.convolution1" }, \
+		{ "neck.first.2", FUSION "residual_layer1.convolution2" }, \
+		{ "neck.second.1", FUSION "residual_layer2.convolution1" }, \
+		{ "neck.second.2", FUSION "residual_layer2.convolution2" }, \
+	{ \
+		"neck.fused", FUSION "projection" \
+	}
+
+// The first residual layer of the first fusion has nothing to add.
+#define UNUSED_RESIDUAL "neck.fusion_stage.layers.0.residual_layer1.*"
+
+const struct dialect dpt_names = {
+	.name = "dpt",
+	.prefix = "dpt.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(NECK, { "neck.first.1.norm", FUSION "residual_layer1.batch_norm1" },
+		{ "neck.first.2.norm", FUSION "residual_layer1.batch_norm2" },
+		{ "neck.second.1.norm", FUSION "residual_layer2.batch_norm1" },
+		{ "neck.second.2.norm", FUSION "residual_layer2.batch_norm2" },
+		{ "neck.readout", "neck.reassemble_stage.readout_projects.#.0" }, { "embed.class", "@embeddings.cls_token" },
+		{ "embed.patch", "@embeddings.patch_embeddings.projection" }, { "embed.patch", "@embeddings.projection" },
+		{ "embed.position", "@embeddings.position_embeddings" },
+		{ "layers.attn.norm", "@encoder.layer.#.layernorm_before" },
+		{ "layers.attn.q", "@encoder.layer.#.attention.attention.query" },
+		{ "layers.attn.k", "@encoder.layer.#.attention.attention.key" },
+		{ "layers.attn.v", "@encoder.layer.#.attention.attention.value" },
+		{ "layers.attn.o", "@encoder.layer.#.attention.output.dense" },
+		{ "layers.ffn.norm", "@encoder.layer.#.layernorm_after" },
+		{ "layers.ffn.up", "@encoder.layer.#.intermediate.dense" },
+		{ "layers.ffn.down", "@encoder.layer.#.output.dense" }, { "norm", "@layernorm" }, { "pooler", "@pooler.dense" },
+		{ "head.project", "head.projection" }, { "head.depth.1", "head.head.0" }, { "head.depth.2", "head.head.2" },
+		{ "head.depth.3", "head.head.4" }, { "head.classes.1", "head.head.0" }, { "head.classes.norm", "head.head.1" },
+		{ "head.classes.2", "head.head.4" }),
+	// Heads read states before the last norm; of training: the auxiliary head.
+	.ignored = IGNORED(
+		UNUSED_RESIDUAL, "auxiliary_head.*", "*.num_batches_tracked", "dpt.layernorm.*", "dpt.pooler.*", "layernorm.*"),
+	.inert = IGNORED("backbone_featmap_shape", "neck_ignore_stages", "use_auxiliary_head", "auxiliary_loss_weight",
+		"semantic_loss_ignore_index", "semantic_classifier_dropout", "use_timm_backbone", "use_pretrained_backbone",
+		"backbone_kwargs", "backbone_out_indices", "backbone_config", "stage_names"),
+};
+
+#define DEPTH_ANYTHING(word, nothing, ...) \
+	const struct dialect word##_names = { \
+		.name = #word, \
+		.prefix = "", \
+		.keys = NO_KEYS, \
+		.weights = WEIGHTS(NECK, { "head.depth.1", "head.conv1" }, { "head.depth.2", "head.conv2" }, \
+			{ "head.depth.3", "head.conv3" }, __VA_ARGS__), \
+		.ignored = IGNORED(UNUSED_RESIDUAL), \
+		.inert = nothing, \
+	}
+
+DEPTH_ANYTHING(depth_anything, IGNORED("use_pretrained_backbone", "backbone_kwargs"), { NULL, NULL });
+DEPTH_ANYTHING(prompt_depth_anything, IGNORED("use_pretrained_backbone", "backbone_kwargs", "max_depth"),
+	{ "neck.prompt.1", FUSION "prompt_depth_layer.convolution1" },
+	{ "neck.prompt.2", FUSION "prompt_depth_layer.convolution2" },
+	{ "neck.prompt.3", FUSION "prompt_depth_layer.convolution3" });
