@@ -60,6 +60,7 @@
 #define TOWERS(type) PARTS(type "_text_model", type "_vision_model")
 #define TEXT_AUDIO(text, audio) .part_types = { { "text", text }, { "audio", audio } }
 #define BACKBONE(backbone, vision) .part_types = { { "backbone", backbone }, { "vision", vision } }
+#define BACKBONE_PART(type) .part_types = { { "backbone", type } }
 #define ENCODER_PART(encoder) .part_types = { { "encoder", encoder } }
 
 const struct arch arch_rows[] = {
@@ -110,6 +111,7 @@ const struct arch arch_rows[] = {
 	{ "convnext", &convnext, &convnext_names },
 	{ "convnextv2", OF(convnext, convnextv2_names, .response_norm = true) },
 	{ "cosmos3_edge_text", OF(decoder, cosmos_names, .plain_ffn = true) },
+	{ "cvt", &cvt, &cvt_names },
 	{ "cwm", OF(decoder, llama_names, .window_pattern = -4) },
 	{ "data2vec-audio", &speech, &data2vec_audio_names },
 	{ "data2vec-text", OF(encoder, data2vec_text_names, ROBERTA) },
@@ -120,7 +122,7 @@ const struct arch arch_rows[] = {
 	{ "deepseek_v3", OF(decoder, deepseek_v3_names, .sigmoid_router = true) },
 	{ "deepseek_vl", &vlm_aligned, &deepseek_vl_names, PARTS("llama", "siglip_vision_model") },
 	{ "deit", OF(vit, deit_names, .distillation_token = true) },
-	{ "depth_anything", &depth_anything, &depth_anything_names, .part_types = { { "backbone", "dinov2" } } },
+	{ "depth_anything", &depth_anything, &depth_anything_names, BACKBONE_PART("dinov2") },
 	{ "detr", &detr, &detr_names, BACKBONE("timm_backbone", "resnet") },
 	{ "dinov2", OF(vit, dinov2_names, DINOV2) },
 	{ "dinov2_with_registers", OF(vit, dinov2_with_registers_names, DINOV2, .smooth_positions = true) },
@@ -130,7 +132,8 @@ const struct arch arch_rows[] = {
 	{ "donut-swin", OF(swin, donut_swin_names, .no_final_norm = true) },
 	{ "dots1", OF(decoder, dots1_names, .qk_norm = true, .sigmoid_router = true) },
 	{ "dpr", &encoder, &dpr_names },
-	{ "dpt", &dpt, &dpt_names, .part_types = { { "backbone", "bit" } } },
+	{ "dpt", &dpt, &dpt_names, BACKBONE_PART("bit") },
+	{ "efficientnet", &efficientnet, &efficientnet_names },
 	{ "electra", OF(encoder, electra_names, .lm_gelu = true) },
 	{ "emu3_text_model", &decoder, &llama_names },
 	{ "ernie", OF(encoder, ernie_names, TANH_HEAD) },
@@ -249,7 +252,7 @@ const struct arch arch_rows[] = {
 	{ "plbart", OF(seq2seq, bart_names, BART, .start_wraps = true) },
 	{ "poolformer", &poolformer, &poolformer_names },
 	{ "pop2piano", &t5, &t5_names },
-	{ "prompt_depth_anything", OF(depth_anything, prompt_depth_anything_names, .prompted = true), .part_types = { { "backbone", "dinov2" } } },
+	{ "prompt_depth_anything", OF(depth_anything, prompt_depth_anything_names, .prompted = true), BACKBONE_PART("dinov2") },
 	{ "pvt", OF(segformer, pvt_names, .disjoint_patches = true) },
 	{ "pvt_v2", &segformer, &pvt_v2_names },
 	{ "qwen2", OF(decoder, llama_names, .qkv_bias = true) },
@@ -283,6 +286,7 @@ const struct arch arch_rows[] = {
 	{ "squeezebert", OF(encoder, squeezebert_names, TANH_HEAD) },
 	{ "stablelm", OF(decoder, stablelm_names, .layer_norm = true) },
 	{ "starcoder2", OF(decoder, starcoder2_names, LN_MLP) },
+	{ "swiftformer", &swiftformer, &swiftformer_names },
 	{ "swin", &swin, &swin_names },
 	{ "swinv2", OF(swin, swinv2_names, .cosine_windows = true) },
 	{ "switch_transformers", &t5, &switch_names },
@@ -297,7 +301,7 @@ const struct arch arch_rows[] = {
 	{ "umt5", OF(t5, t5_names, .relative_each_layer = true) },
 	{ "unispeech", &speech, &unispeech_names },
 	{ "unispeech-sat", &speech, &unispeech_sat_names },
-	{ "upernet", &upernet, &upernet_names, .part_types = { { "backbone", "resnet" } } },
+	{ "upernet", &upernet, &upernet_names, BACKBONE_PART("resnet") },
 	{ "van", &van, &van_names },
 	{ "vaultgemma", OF(decoder, gemma2_names, GEMMA, .window_pattern = 2) },
 	{ "videomae", &videomae, &videomae_names },
@@ -307,7 +311,7 @@ const struct arch arch_rows[] = {
 	{ "vit", &vit, &vit_names },
 	{ "vit_mae", &vit_mae, &vit_mae_names },
 	{ "vit_msn", &vit, &vit_msn_names },
-	{ "vitpose", &vitpose, &vitpose_names, .part_types = { { "backbone", "vitpose_backbone" } } },
+	{ "vitpose", &vitpose, &vitpose_names, BACKBONE_PART("vitpose_backbone") },
 	{ "vitpose_backbone", OF(vit, vitpose_backbone_names, .class_position = true) },
 	{ "vivit", &vivit, &vivit_names },
 	{ "wav2vec2", &speech, &wav2vec2_names },

@@ -20,6 +20,17 @@
 	{ \
 		"uper.classes", "decode_head.classifier" \
 	}
+// The same as transformers 5 writes them.
+#define UPER_NEW_STEP(canonical, file) \
+	{ canonical ".conv", file ".convolution" }, \
+	{ \
+		canonical ".norm", file ".normalization" \
+	}
+#define UPER_NEW_NAMES \
+	UPER_NEW_STEP("uper.pool", "decode_head.psp_modules.blocks.#.conv"), \
+		UPER_NEW_STEP("uper.pooled", "decode_head.psp_bottleneck"), \
+		UPER_NEW_STEP("uper.lateral", "decode_head.lateral_convs.#"), \
+		UPER_NEW_STEP("uper.fpn", "decode_head.fpn_convs.#"), UPER_NEW_STEP("uper.fused", "decode_head.fpn_bottleneck")
 
 struct uper {
 	int64_t width;         // of all maps within the head

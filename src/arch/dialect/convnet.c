@@ -297,3 +297,72 @@ const struct dialect glpn_names = {
 	.ignored = IGNORED("*.num_batches_tracked"),
 	.inert = IGNORED("image_size", "layer_norm_eps", "downsampling_rates", "max_depth", "head_in_index"),
 };
+
+#define SWIFT_CONV(canonical, at) \
+	{ canonical "conv", at "depth_wise_conv" }, { canonical "norm", at "norm" }, { canonical "up", at "point_wise_conv1" }, \
+		{ canonical "down", at "point_wise_conv2" }, \
+	{ \
+		canonical "scale", at "layer_scale" \
+	}
+#define SWIFT_BLOCK "@encoder.network.#.blocks.#."
+
+const struct dialect swiftformer_names = {
+	.name = "swiftformer",
+	.prefix = "swiftformer.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "stem.1", "@patch_embed.patch_embedding.0" }, { "stem.1.norm", "@patch_embed.patch_embedding.1" },
+		{ "stem.2", "@patch_embed.patch_embedding.3" }, { "stem.2.norm", "@patch_embed.patch_embedding.4" },
+		{ "down", "@encoder.network.#.proj" }, { "down.norm", "@encoder.network.#.norm" },
+		SWIFT_CONV("layers.", SWIFT_BLOCK), SWIFT_CONV("layers.local.", SWIFT_BLOCK "local_representation."),
+		{ "layers.attn.q", SWIFT_BLOCK "attn.to_query" }, { "layers.attn.k", SWIFT_BLOCK "attn.to_key" },
+		{ "layers.attn.proj", SWIFT_BLOCK "attn.proj" }, { "layers.attn.final", SWIFT_BLOCK "attn.final" },
+		{ "layers.attn.scale", SWIFT_BLOCK "layer_scale_1" }, { "layers.ffn.norm", SWIFT_BLOCK "linear.norm1" },
+		{ "layers.ffn.up", SWIFT_BLOCK "linear.fc1" }, { "layers.ffn.down", SWIFT_BLOCK "linear.fc2" },
+		{ "layers.ffn.scale", SWIFT_BLOCK "layer_scale_2" }, { "head.norm", "norm" }, { "head.image", "head" },
+		{ "head.image.distillation", "dist_head" }),
+	.ignored = IGNORED("*.num_batches_tracked", "*.attn.w_g"), // weighs queries by a softmax over one number
+	.inert = IGNORED("image_size", "layer_scale_init_value", "drop_*"),
+};
+
+const struct dialect efficientnet_names = {
+	.name = "efficientnet",
+	.prefix = "efficientnet.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "stem.conv", "@embeddings.convolution" }, { "stem.norm", "@embeddings.batchnorm" },
+		{ "layers.wide", "@encoder.blocks.#.expansion.expand_conv" },
+		{ "layers.wide.norm", "@encoder.blocks.#.expansion.expand_bn" },
+		{ "layers.middle", "@encoder.blocks.#.depthwise_conv.depthwise_conv" },
+		{ "layers.middle.norm", "@encoder.blocks.#.depthwise_conv.depthwise_norm" },
+		{ "layers.gate.down", "@encoder.blocks.#.squeeze_excite.reduce" },
+		{ "layers.gate.up", "@encoder.blocks.#.squeeze_excite.expand" },
+		{ "layers.narrow", "@encoder.blocks.#.projection.project_conv" },
+		{ "layers.narrow.norm", "@encoder.blocks.#.projection.project_bn" }, { "last", "@encoder.top_conv" },
+		{ "last.norm", "@encoder.top_bn" }, { "head.image", "classifier" }),
+	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED("image_size", "num_hidden_layers", "batch_norm_momentum", "drop_connect_rate"),
+};
+
+#define CVT_LAYER "@encoder.stages.#.layers.#."
+#define CVT_PROJECTION(which, word) \
+	{ "layers.attn." which, CVT_LAYER "attention.attention.projection_" word }, \
+		{ "layers.attn." which ".conv", \
+			CVT_LAYER "attention.attention.convolution_projection_" word ".convolution_projection.convolution" }, \
+	{ \
+		"layers.attn." which ".norm", \
+			CVT_LAYER "attention.attention.convolution_projection_" word ".convolution_projection.normalization" \
+	}
+
+const struct dialect cvt_names = {
+	.name = "cvt",
+	.prefix = "cvt.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "patch", "@encoder.stages.#.embedding.convolution_embeddings.projection" },
+		{ "patch.norm", "@encoder.stages.#.embedding.convolution_embeddings.normalization" },
+		{ "patch.class", "@encoder.stages.#.cls_token" }, { "layers.attn.norm", CVT_LAYER "layernorm_before" },
+		CVT_PROJECTION("q", "query"), CVT_PROJECTION("k", "key"), CVT_PROJECTION("v", "value"),
+		{ "layers.attn.o", CVT_LAYER "attention.output.dense" }, { "layers.ffn.norm", CVT_LAYER "layernorm_after" },
+		{ "layers.ffn.up", CVT_LAYER "intermediate.dense" }, { "layers.ffn.down", CVT_LAYER "output.dense" },
+		{ "head.norm", "layernorm" }, { "head.image", "classifier" }),
+	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED("image_size", "layer_norm_eps", "*drop_rate"),
+};

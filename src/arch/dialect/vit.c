@@ -93,7 +93,8 @@ DIALECT(yolos, "vit.",
 		{ "layers.relative", \
 			"@encoder.layer.#.attention.attention.relative_position_bias.relative_position_bias_table" }, \
 		{ "relative", "@encoder.relative_position_bias.relative_position_bias_table" }, UPER_NAMES("bn"), \
-		{ "fpn.1", "fpn1.0" }, { "fpn.1.norm", "fpn1.1" }, { "fpn.1.second", "fpn1.3" }, { "fpn.2", "fpn2.0" }, \
+		UPER_NEW_NAMES, { "fpn.1", "fpn1.0" }, { "fpn.1.norm", "fpn1.1" }, { "fpn.1.second", "fpn1.3" }, \
+		{ "fpn.2", "fpn2.0" }, \
 	{ \
 		"pooler.norm", "@pooler.layernorm" \
 	}
