@@ -366,3 +366,49 @@ const struct dialect cvt_names = {
 	.ignored = IGNORED("*.num_batches_tracked"),
 	.inert = IGNORED("image_size", "layer_norm_eps", "*drop_rate"),
 };
+
+#define FOCAL_LAYER "@encoder.stages.#.layers.#."
+
+const struct dialect focalnet_names = {
+	.name = "focalnet",
+	.prefix = "focalnet.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "patch", "@embeddings.patch_embeddings.projection" }, { "patch.norm", "@embeddings.norm" },
+		{ "down", "@encoder.stages.#.downsample.projection" }, { "down.norm", "@encoder.stages.#.downsample.norm" },
+		{ "layers.norm.1", FOCAL_LAYER "norm1" }, { "layers.norm.2", FOCAL_LAYER "norm2" },
+		{ "layers.scale.1", FOCAL_LAYER "gamma_1" }, { "layers.scale.2", FOCAL_LAYER "gamma_2" },
+		{ "layers.in", FOCAL_LAYER "modulation.projection_in" },
+		{ "layers.focal", FOCAL_LAYER "modulation.focal_layers.#.0" },
+		{ "layers.context", FOCAL_LAYER "modulation.projection_context" },
+		{ "layers.modulated.norm", FOCAL_LAYER "modulation.layernorm" },
+		{ "layers.out", FOCAL_LAYER "modulation.projection_out" }, { "layers.ffn.up", FOCAL_LAYER "mlp.fc1" },
+		{ "layers.ffn.down", FOCAL_LAYER "mlp.fc2" }, { "norm", "@layernorm" }, { "head.image", "classifier" }),
+	.ignored = IGNORED("*embeddings.mask_token"),
+	.inert = IGNORED("hidden_sizes", "encoder_stride", "layerscale_value", "stage_names", "is_encoder_decoder"),
+};
+
+#define LEVIT_LAYER "@encoder.stages.#.layers.#."
+#define LEVIT_NORMED(canonical, file) \
+	{ canonical ".linear", file ".linear" }, \
+	{ \
+		canonical ".norm", file ".batch_norm" \
+	}
+
+const struct dialect levit_names = {
+	.name = "levit",
+	.prefix = "levit.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "stem", "@patch_embeddings.embedding_layer_#.convolution" },
+		{ "stem.norm", "@patch_embeddings.embedding_layer_#.batch_norm" },
+		LEVIT_NORMED("layers.attn.qkv", LEVIT_LAYER "module.queries_keys_values"),
+		LEVIT_NORMED("layers.attn.o", LEVIT_LAYER "module.projection"),
+		{ "layers.attn.bias", LEVIT_LAYER "module.attention_biases" },
+		LEVIT_NORMED("layers.attn.kv", LEVIT_LAYER "keys_values"), LEVIT_NORMED("layers.attn.q", LEVIT_LAYER "queries"),
+		LEVIT_NORMED("layers.attn.o", LEVIT_LAYER "projection"), { "layers.attn.bias", LEVIT_LAYER "attention_biases" },
+		LEVIT_NORMED("layers.ffn.up", LEVIT_LAYER "module.linear_up"),
+		LEVIT_NORMED("layers.ffn.down", LEVIT_LAYER "module.linear_down"), { "head.norm", "classifier.batch_norm" },
+		{ "head.image", "classifier.linear" }, { "head.norm.distillation", "classifier_distill.batch_norm" },
+		{ "head.image.distillation", "classifier_distill.linear" }),
+	.ignored = IGNORED("*.num_batches_tracked", "*.attention_bias_idxs"),
+	.inert = IGNORED("down_ops"),
+};

@@ -2,7 +2,7 @@
 // CvT: a transformer in stages whose queries, keys and values come from convolutions (Wu et al. 2021,
 // https://arxiv.org/abs/2103.15808).
 //
-//   pixels -> stages: patch conv - norm (class token) -> layers -> norm of the class token or of the places, their mean -> classes
+//   pixels -> stages: patch conv - norm (class token) -> layers -> norm of the class token or of the places -> mean -> classes
 //   layer:  x -+- norm - attention -(+)-+- norm - up - gelu - down -(+)-
 //              +--------------------+  +---------------------------+
 //   query, key, value: linear(class token, norm(k x k by channel of the map))

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// LeViT: a vision transformer for fast inference, batch norms after every linear layer (Graham et al. 2021,
+// https://arxiv.org/abs/2104.01136). "normed" below: a linear layer without bias, then a batch norm.
+//
+//   pixels -> four 3x3 convs /2 -> stages -> mean over places -> norm - linear -> classes
+//   layer:      x + normed(hardswish(attention(x))), x + normed(hardswish(normed(x)))
+//   attention:  a learned bias for each distance of two places, by rows and columns
+//   between stages: queries of every second place of every second row attend to all places
+#include <math.h>
+
+#include "arch/block/image.h"
+
+enum { STAGES = 3, SHRINK_RATIO = 4, SHRINK_FFN = 2, SHRINK_STEP = 2 };
+
+// spec.own of the family. Lists have a number for each stage.
+struct levit {
+	const int64_t *depths, *widths, *heads, *key_widths, *value_ratios, *ffn_ratios;
+	int64_t kernel, stride, pad;
+};
+
+static void resolve(struct config *c, struct spec *s, struct arena *a)
+{
+	struct levit *n = ARENA_NEW(a, struct levit);
+	int64_t stages = 0;
+	if (!config_sizes(c, "depths", a, 0, &stages) || stages != STAGES)
+		config_fail(c, STATUS_UNSUPPORTED, "%lld stages; there are two steps between them, so three", (long long)stages);
+	*n = (struct levit){ .depths = resolve_stages(c, "depths", a, STAGES, 0),
+		.widths = resolve_stages(c, "hidden_sizes", a, STAGES, 8),
+		.heads = resolve_stages(c, "num_attention_heads", a, STAGES, 1),
+		.key_widths = resolve_stages(c, "key_dim", a, STAGES, 1),
+		.value_ratios = resolve_stages(c, "attention_ratio", a, STAGES, 1),
+		.ffn_ratios = resolve_stages(c, "mlp_ratio", a, STAGES, 0),
+		.kernel = config_size(c, "kernel_size", 3),
+		.stride = config_size(c, "stride", 2),
+		.pad = config_size(c, "padding", 1) };
+	s->channels = config_size(c, "num_channels", 3);
+	s->image_size = config_size(c, "image_size", 224);
+	s->patch_size = config_size(c, "patch_size", 16);
+	if (!c->error.status &&
+		(n->kernel < 1 || n->stride < 1 || s->patch_size < 1 || s->image_size < s->patch_size || s->image_size > 1 << 14))
+		config_fail(c, STATUS_BAD_INPUT, "images of %lld in patches of %lld, kernel_size %lld, stride %lld",
+			(long long)s->image_size, (long long)s->patch_size, (long long)n->kernel, (long long)n->stride);
+	for (int i = 0; i < 2 && !c->error.status; i++)
+		if (n->widths[i] / n->key_widths[0] < 1)
+			config_fail(c, STATUS_BAD_INPUT, "hidden_sizes %lld is less than key_dim", (long long)n->widths[i]);
+	if (c->error.status)
+		return;
+	s->image_width = s->image_size;
+	s->layers = s->layers_in_config = STAGES;
+	s->hidden_size = n->widths[STAGES - 1];
+	s->own = n;
+}
+
+// A batch norm over the last axis, by stored statistics.
+static graph_value last_norm(struct build *b, const char *stem, graph_value x, int64_t w)
+{
+	struct graph *g = b->g;
+	graph_value deviation = op_sqrt(g, op_add(g, WEIGHT(b, stem, "running_var", w), graph_f32(g, 1e-5f)));
+	graph_value scale = op_div(g, WEIGHT(b, stem, "weight", w), deviation);
+	x = op_mul(g, op_sub(g, x, WEIGHT(b, stem, "running_mean", w)), scale);
+	return op_add(g, x, WEIGHT(b, stem, "bias", w));
+}
+
+static graph_value normed(struct build *b, const char *stem, graph_value x, int64_t in, int64_t out)
+{
+	struct arena *a = graph_arena(b->g);
+	graph_value y = linear(b, arena_printf(a, "%s.linear", stem), x, in, out, false);
+	return last_norm(b, arena_printf(a, "%s.norm", stem), y, out);
+}
+
+// [1, heads, queries, keys]: the bias of each pair by the distance of rows and of columns. Distances are numbered in the order in
+// which pairs show them; a query of side `to` stands at every `step`th place of the keys' side `from`.
+static graph_value distances(struct build *b, int64_t heads, int64_t from, int64_t to, int64_t step)
+{
+	struct graph *g = b->g;
+	int64_t queries = to * to, keys = from * from, count = 0, reach = from > to ? from : to, side = step * reach + 1;
+	int64_t *at = GRAPH_TABLE(g, NULL, queries, keys, int64_t), *number = GRAPH_TABLE(g, NULL, side, side, int64_t);
+	if (!at || !number)
+		return NO_VALUE;
+	for (int64_t i = 0; i < side * side; i++)
+		number[i] = -1;
+	for (int64_t q = 0; q < queries; q++)
+		for (int64_t k = 0; k < keys; k++) {
+			int64_t down = q / to * step - k / from, right = q % to * step - k % from;
+			int64_t *n = &number[(down < 0 ? -down : down) * side + (right < 0 ? -right : right)];
+			*n = *n < 0 ? count++ : *n;
+			at[q * keys + k] = *n;
+		}
+	graph_value table = WEIGHT(b, "layers.attn.bias", "", heads, count);
+	return op_unsqueeze(g, op_gather(g, table, graph_constant(g, DTYPE_I64, 2, (int64_t[]){ queries, keys }, at), 1), 0);
+}
+
+// q [batch, queries, heads*d], k likewise of keys, v [batch, keys, heads*value]
+static graph_value attend(
+	struct build *b, graph_value q, graph_value k, graph_value v, graph_value bias, int64_t heads, int64_t d, int64_t out)
+{
+	graph_value y = op_attention(b->g, q, k, v, bias, heads, heads, (float)(1 / sqrt((double)d)), 0);
+	int64_t in = value_dim(b->g, y, 2);
+	return normed(b, "layers.attn.o", activate(b, ACT_HARD_SWISH, y), in, out);
+}
+
+// Part `begin` to `end` of each head of x [batch, places, heads*all]
+static graph_value of_heads(struct build *b, graph_value x, int64_t heads, int64_t all, int64_t begin, int64_t end)
+{
+	struct graph *g = b->g;
+	x = op_slice(g, op_reshape(g, x, 4, (int64_t[]){ 0, 0, heads, all }), 3, begin, end);
+	return op_reshape(g, x, 3, (int64_t[]){ 0, 0, heads * (end - begin) });
+}
+
+static graph_value attention(struct build *b, graph_value x, int64_t side)
+{
+	const struct levit *n = b->s->own;
+	int64_t i = b->stage, w = n->widths[i], heads = n->heads[i], d = n->key_widths[i], value = n->value_ratios[i] * d,
+		all = 2 * d + value;
+	graph_value qkv = normed(b, "layers.attn.qkv", x, w, heads * all);
+	return attend(b, of_heads(b, qkv, heads, all, 0, d), of_heads(b, qkv, heads, all, d, 2 * d),
+		of_heads(b, qkv, heads, all, 2 * d, all), distances(b, heads, side, side, 1), heads, d, w);
+}
+
+// Every second place of every second row asks: [batch, to*to, width of the next stage]
+static graph_value shrink(struct build *b, graph_value x, int64_t from, int64_t to)
+{
+	struct graph *g = b->g;
+	const struct levit *n = b->s->own;
+	int64_t w = n->widths[b->stage], d = n->key_widths[0], heads = w / d, all = (1 + SHRINK_RATIO) * d;
+	int64_t *kept = GRAPH_TABLE(g, NULL, to, to, int64_t);
+	for (int64_t i = 0; kept && i < to * to; i++)
+		kept[i] = i / to * SHRINK_STEP * from + i % to * SHRINK_STEP;
+	graph_value kv = normed(b, "layers.attn.kv", x, w, heads * all);
+	graph_value asking = op_gather(g, x, graph_constant(g, DTYPE_I64, 1, (int64_t[]){ to * to }, kept), 1);
+	graph_value q = normed(b, "layers.attn.q", asking, w, heads * d);
+	return attend(b, q, of_heads(b, kv, heads, all, 0, d), of_heads(b, kv, heads, all, d, all),
+		distances(b, heads, from, to, SHRINK_STEP), heads, d, n->widths[b->stage + 1]);
+}
+
+static graph_value ffn(struct build *b, graph_value x, int64_t w, int64_t ratio)
+{
+	graph_value y = activate(b, ACT_HARD_SWISH, normed(b, "layers.ffn.up", x, w, w * ratio));
+	return op_add(b->g, x, normed(b, "layers.ffn.down", y, w * ratio, w));
+}
+
+static void body(struct build *b, struct body *io)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct levit *n = s->own;
+	graph_value x = io->pixels;
+	for (b->layer = 1; b->layer <= 4 && !graph_failed(g); b->layer++) {
+		struct conv c = { .out = n->widths[0] >> (4 - b->layer), .kernel = n->kernel, .stride = n->stride };
+		c.pad = n->pad ? n->pad : PAD_NONE;
+		x = conv_norm(b, "stem", "stem.norm", x, c, 1e-5, b->layer < 4 ? ACT_HARD_SWISH : ACT_NONE);
+	}
+	x = tokens_of(b, x);
+	int64_t side = s->image_size / s->patch_size;
+	for (b->stage = 0; b->stage < s->layers && !graph_failed(g); b->stage++) {
+		int64_t i = b->stage;
+		b->layer = 0; // counts attention and feed-forward layers alike
+		graph_enter(g, "stages.%lld", (long long)i);
+		for (int64_t j = 0; j < n->depths[i] && !graph_failed(g); j++) {
+			x = op_add(g, x, attention(b, x, side));
+			b->layer++;
+			if (n->ffn_ratios[i]) {
+				x = ffn(b, x, n->widths[i], n->ffn_ratios[i]);
+				b->layer++;
+			}
+		}
+		if (i < STAGES - 1) {
+			int64_t to = (side - 1) / SHRINK_STEP + 1;
+			x = shrink(b, x, side, to);
+			b->layer++;
+			x = ffn(b, x, n->widths[i + 1], SHRINK_FFN);
+			side = to;
+		}
+		graph_leave(g);
+	}
+	io->last = x;
+	io->pooled = op_reduce_mean(g, x, 1, false);
+}
+
+static graph_value classes(struct build *b, const char *norm, const char *stem, graph_value x)
+{
+	return linear(b, stem, last_norm(b, norm, x, b->s->hidden_size), b->s->hidden_size, b->s->labels, true);
+}
+
+static void build_classes(struct build *b, const struct body *io)
+{
+	graph_output(b->g, "logits", classes(b, "head.norm", "head.image", io->pooled));
+}
+
+static void build_teacher(struct build *b, const struct body *io)
+{
+	struct graph *g = b->g;
+	graph_value own = classes(b, "head.norm", "head.image", io->pooled),
+		    taught = classes(b, "head.norm.distillation", "head.image.distillation", io->pooled);
+	graph_output(g, "logits", op_scale(g, op_add(g, own, taught), 0.5f));
+	graph_output(g, "cls_logits", own);
+	graph_output(g, "distillation_logits", taught);
+}
+
+static void build(struct build *b)
+{
+	struct body io = { .pixels = pixel_input(b, b->s->channels, b->s->image_size, b->s->image_width) };
+	body(b, &io);
+	head_build(b, &io);
+}
+
+static const struct family_head heads[] = {
+	{ &head_model },
+	{ &head_image, build_classes },
+	{ &head_image_teacher, build_teacher },
+	{ 0 },
+};
+
+const struct family levit = {
+	.name = "levit",
+	.architecture = "vision",
+	.resolve = resolve,
+	.build = build,
+	.heads = heads,
+};
