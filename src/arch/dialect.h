@@ -42,7 +42,7 @@ extern const struct dialect conditional_detr_names, detr_names;
 extern const struct dialect regnet_names, resnet_names, rt_detr_resnet_names, resnet_timm_names, convnext_names, convnextv2_names,
 	dinov3_convnext_names, mobilenet_v1_names, mobilenet_v2_names, poolformer_names, segformer_names;
 extern const struct dialect bit_names, hgnet_names, pvt_names, pvt_v2_names, textnet_names, upernet_names, van_names, glpn_names,
-	cvt_names, efficientnet_names, focalnet_names, levit_names, swiftformer_names;
+	cvt_names, efficientnet_names, focalnet_names, levit_names, mobilevit_names, mobilevitv2_names, swiftformer_names;
 // depth.c
 extern const struct dialect depth_anything_names, dpt_names, prompt_depth_anything_names;
 // decoder.c

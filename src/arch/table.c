@@ -10,6 +10,7 @@
 #include "arch/family/dual.h"
 #include "arch/family/encoder.h"
 #include "arch/family/mamba.h"
+#include "arch/family/mobilevit.h"
 #include "arch/family/resnet.h"
 #include "arch/family/rotary.h"
 #include "arch/family/segformer.h"
@@ -224,6 +225,8 @@ const struct arch arch_rows[] = {
 	{ "mobilebert", &mobilebert, &mobilebert_names },
 	{ "mobilenet_v1", &mobilenet_v1, &mobilenet_v1_names },
 	{ "mobilenet_v2", &mobilenet_v2, &mobilenet_v2_names },
+	{ "mobilevit", &mobilevit, &mobilevit_names },
+	{ "mobilevitv2", OF(mobilevit, mobilevitv2_names, .separable = true) },
 	{ "modernbert", OF(rotary_encoder, modernbert_names, .layer_norm = true, .first_unnormed = true, .window_pattern = -3) },
 	{ "moonshine", &moonshine, &moonshine_names },
 	{ "mpnet", OF(encoder, mpnet_names, ROBERTA, .relative_buckets = true) },

@@ -410,5 +410,49 @@ const struct dialect levit_names = {
 		{ "head.image", "classifier.linear" }, { "head.norm.distillation", "classifier_distill.batch_norm" },
 		{ "head.image.distillation", "classifier_distill.linear" }),
 	.ignored = IGNORED("*.num_batches_tracked", "*.attention_bias_idxs"),
-	.inert = IGNORED("down_ops"),
+};
+
+#define MOBILE_STAGE "@encoder.layer.#."
+#define MOBILE_LAYER "@encoder.layer.#.transformer.layer.#."
+#define MOBILE_PYRAMID "segmentation_head.aspp."
+#define MOBILEVIT_BODY \
+	STEP("stem", "@conv_stem"), STEP("layers.wide", MOBILE_STAGE "layer.#.expand_1x1"), \
+		STEP("layers.middle", MOBILE_STAGE "layer.#.conv_3x3"), \
+		STEP("layers.narrow", MOBILE_STAGE "layer.#.reduce_1x1"), \
+		STEP("down.wide", MOBILE_STAGE "downsampling_layer.expand_1x1"), \
+		STEP("down.middle", MOBILE_STAGE "downsampling_layer.conv_3x3"), \
+		STEP("down.narrow", MOBILE_STAGE "downsampling_layer.reduce_1x1"), STEP("near", MOBILE_STAGE "conv_kxk"), \
+		{ "in", MOBILE_STAGE "conv_1x1.convolution" }, { "norm", MOBILE_STAGE "layernorm" }, \
+		{ "layers.attn.norm", MOBILE_LAYER "layernorm_before" }, { "layers.ffn.norm", MOBILE_LAYER "layernorm_after" }, \
+		STEP("out", MOBILE_STAGE "conv_projection"), STEP("pyramid", MOBILE_PYRAMID "convs.#"), \
+		STEP("pyramid.mean", MOBILE_PYRAMID "convs.4.conv_1x1"), STEP("pyramid.joined", MOBILE_PYRAMID "project"), \
+		{ "head.classes", "segmentation_head.classifier.convolution" }, \
+	{ \
+		"head.image", "classifier" \
+	}
+
+const struct dialect mobilevit_names = {
+	.name = "mobilevit",
+	.prefix = "mobilevit.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(MOBILEVIT_BODY, { "layers.attn.q", MOBILE_LAYER "attention.attention.query" },
+		{ "layers.attn.k", MOBILE_LAYER "attention.attention.key" },
+		{ "layers.attn.v", MOBILE_LAYER "attention.attention.value" },
+		{ "layers.attn.o", MOBILE_LAYER "attention.output.dense" },
+		{ "layers.ffn.up", MOBILE_LAYER "intermediate.dense" }, { "layers.ffn.down", MOBILE_LAYER "output.dense" },
+		STEP("fused", MOBILE_STAGE "fusion"), STEP("last", "@conv_1x1_exp")),
+	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED("image_size", "semantic_loss_ignore_index"),
+};
+
+const struct dialect mobilevitv2_names = {
+	.name = "mobilevitv2",
+	.prefix = "mobilevitv2.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(MOBILEVIT_BODY, { "layers.attn.qkv", MOBILE_LAYER "attention.qkv_proj.convolution" },
+		{ "layers.attn.o", MOBILE_LAYER "attention.out_proj.convolution" },
+		{ "layers.ffn.up", MOBILE_LAYER "ffn.conv1.convolution" },
+		{ "layers.ffn.down", MOBILE_LAYER "ffn.conv2.convolution" }),
+	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED("image_size", "semantic_loss_ignore_index"),
 };

@@ -5,31 +5,58 @@
 //   pixels -> four 3x3 convs /2 -> stages -> mean over places -> norm - linear -> classes
 //   layer:      x + normed(hardswish(attention(x))), x + normed(hardswish(normed(x)))
 //   attention:  a learned bias for each distance of two places, by rows and columns
-//   between stages: queries of every second place of every second row attend to all places
+//   between stages: queries of every second place of every second row attend to all places, then a feed-forward
 #include <math.h>
 
 #include "arch/block/image.h"
 
-enum { STAGES = 3, SHRINK_RATIO = 4, SHRINK_FFN = 2, SHRINK_STEP = 2 };
+// What comes after a stage; heads 0: nothing.
+struct shrink {
+	int64_t key_width, heads, value_ratio, ffn_ratio, step;
+};
 
 // spec.own of the family. Lists have a number for each stage.
 struct levit {
 	const int64_t *depths, *widths, *heads, *key_widths, *value_ratios, *ffn_ratios;
+	const struct shrink *shrinks;
 	int64_t kernel, stride, pad;
 };
+
+// ["Subsample", key width, heads, value ratio, feed-forward ratio, step] of each stage but the last.
+static const struct shrink *shrinks(struct config *c, const struct levit *n, struct arena *a, int64_t stages)
+{
+	const json_t *given = config_given(c, "down_ops");
+	struct shrink *out = ARENA_ARRAY(a, (size_t)stages + 1, struct shrink);
+	for (int64_t i = 0; i < stages && !c->error.status; i++) {
+		const json_t *op = json_array_get(given, (size_t)i);
+		int64_t v[6] = { 0, n->key_widths[0], n->widths[i] / n->key_widths[0], 4, 2, 2 };
+		bool none = given ? !text_is(json_string_value(json_array_get(op, 0)), "Subsample") : i >= 2;
+		for (size_t k = 1; k < 6 && given; k++)
+			v[k] = json_integer_value(json_array_get(op, k));
+		if (none)
+			continue;
+		bool bad = i == stages - 1 || v[4] < 0 || v[4] > 4096;
+		for (size_t k = 1; k < 6; k++)
+			bad |= (v[k] < 1 && k != 4) || v[k] > 1 << 16;
+		if (bad)
+			config_fail(c, STATUS_BAD_INPUT, "down_ops has a step after stage %lld that cannot be", (long long)i);
+		out[i] = (struct shrink){ v[1], v[2], v[3], v[4], v[5] };
+	}
+	return out;
+}
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct levit *n = ARENA_NEW(a, struct levit);
 	int64_t stages = 0;
-	if (!config_sizes(c, "depths", a, 0, &stages) || stages != STAGES)
-		config_fail(c, STATUS_UNSUPPORTED, "%lld stages; there are two steps between them, so three", (long long)stages);
-	*n = (struct levit){ .depths = resolve_stages(c, "depths", a, STAGES, 0),
-		.widths = resolve_stages(c, "hidden_sizes", a, STAGES, 8),
-		.heads = resolve_stages(c, "num_attention_heads", a, STAGES, 1),
-		.key_widths = resolve_stages(c, "key_dim", a, STAGES, 1),
-		.value_ratios = resolve_stages(c, "attention_ratio", a, STAGES, 1),
-		.ffn_ratios = resolve_stages(c, "mlp_ratio", a, STAGES, 0),
+	if (!config_sizes(c, "depths", a, 0, &stages) || stages > CONFIG_COUNT_MOST)
+		config_fail(c, STATUS_BAD_INPUT, "depths should have a number for each stage");
+	*n = (struct levit){ .depths = resolve_stages(c, "depths", a, stages, 0),
+		.widths = resolve_stages(c, "hidden_sizes", a, stages, 8),
+		.heads = resolve_stages(c, "num_attention_heads", a, stages, 1),
+		.key_widths = resolve_stages(c, "key_dim", a, stages, 1),
+		.value_ratios = resolve_stages(c, "attention_ratio", a, stages, 1),
+		.ffn_ratios = resolve_stages(c, "mlp_ratio", a, stages, 0),
 		.kernel = config_size(c, "kernel_size", 3),
 		.stride = config_size(c, "stride", 2),
 		.pad = config_size(c, "padding", 1) };
@@ -40,14 +67,12 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		(n->kernel < 1 || n->stride < 1 || s->patch_size < 1 || s->image_size < s->patch_size || s->image_size > 1 << 14))
 		config_fail(c, STATUS_BAD_INPUT, "images of %lld in patches of %lld, kernel_size %lld, stride %lld",
 			(long long)s->image_size, (long long)s->patch_size, (long long)n->kernel, (long long)n->stride);
-	for (int i = 0; i < 2 && !c->error.status; i++)
-		if (n->widths[i] / n->key_widths[0] < 1)
-			config_fail(c, STATUS_BAD_INPUT, "hidden_sizes %lld is less than key_dim", (long long)n->widths[i]);
 	if (c->error.status)
 		return;
+	n->shrinks = shrinks(c, n, a, stages);
 	s->image_width = s->image_size;
-	s->layers = s->layers_in_config = STAGES;
-	s->hidden_size = n->widths[STAGES - 1];
+	s->layers = s->layers_in_config = stages;
+	s->hidden_size = n->widths[stages - 1];
 	s->own = n;
 }
 
@@ -122,15 +147,16 @@ static graph_value shrink(struct build *b, graph_value x, int64_t from, int64_t 
 {
 	struct graph *g = b->g;
 	const struct levit *n = b->s->own;
-	int64_t w = n->widths[b->stage], d = n->key_widths[0], heads = w / d, all = (1 + SHRINK_RATIO) * d;
+	const struct shrink *r = &n->shrinks[b->stage];
+	int64_t w = n->widths[b->stage], d = r->key_width, heads = r->heads, all = (1 + r->value_ratio) * d;
 	int64_t *kept = GRAPH_TABLE(g, NULL, to, to, int64_t);
 	for (int64_t i = 0; kept && i < to * to; i++)
-		kept[i] = i / to * SHRINK_STEP * from + i % to * SHRINK_STEP;
+		kept[i] = i / to * r->step * from + i % to * r->step;
 	graph_value kv = normed(b, "layers.attn.kv", x, w, heads * all);
 	graph_value asking = op_gather(g, x, graph_constant(g, DTYPE_I64, 1, (int64_t[]){ to * to }, kept), 1);
 	graph_value q = normed(b, "layers.attn.q", asking, w, heads * d);
 	return attend(b, q, of_heads(b, kv, heads, all, 0, d), of_heads(b, kv, heads, all, d, all),
-		distances(b, heads, from, to, SHRINK_STEP), heads, d, n->widths[b->stage + 1]);
+		distances(b, heads, from, to, r->step), heads, d, n->widths[b->stage + 1]);
 }
 
 static graph_value ffn(struct build *b, graph_value x, int64_t w, int64_t ratio)
@@ -164,11 +190,12 @@ static void body(struct build *b, struct body *io)
 				b->layer++;
 			}
 		}
-		if (i < STAGES - 1) {
-			int64_t to = (side - 1) / SHRINK_STEP + 1;
+		if (n->shrinks[i].heads) {
+			int64_t to = (side - 1) / n->shrinks[i].step + 1;
 			x = shrink(b, x, side, to);
 			b->layer++;
-			x = ffn(b, x, n->widths[i + 1], SHRINK_FFN);
+			if (n->shrinks[i].ffn_ratio)
+				x = ffn(b, x, n->widths[i + 1], n->shrinks[i].ffn_ratio);
 			side = to;
 		}
 		graph_leave(g);
