@@ -22,7 +22,7 @@ graph_value vit_feature(struct build *b, const struct body *io, int64_t index)
 	return vit_of(b)->map_outputs ? vit_map(b, io, vit_patches(b, x)) : x;
 }
 
-static void build_bare(struct build *b, const struct body *io)
+void vit_bare(struct build *b, const struct body *io)
 {
 	const struct spec *s = b->s;
 	graph_value hidden = io->last;
@@ -37,7 +37,7 @@ static void build_bare(struct build *b, const struct body *io)
 			activate(b, s->pooler_act, linear(b, "pooler", first_token(b, hidden), h, s->pooler_size, true)));
 }
 
-static void build_classes(struct build *b, const struct body *io)
+void vit_classes(struct build *b, const struct body *io)
 {
 	const struct spec *s = b->s;
 	graph_value hidden = io->last;
@@ -82,8 +82,8 @@ static void build_masked(struct build *b, const struct body *io)
 
 const struct family_head vit_heads[] = {
 	{ &head_backbone, map_features },
-	{ &head_model, build_bare },
-	{ &head_image, build_classes },
+	{ &head_model, vit_bare },
+	{ &head_image, vit_classes },
 	{ &head_image_teacher, build_teacher },
 	{ &head_masked_image, build_masked },
 	{ 0 },

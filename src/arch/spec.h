@@ -179,6 +179,7 @@ FAMILY(van);
 FAMILY(videomae);
 FAMILY(vitpose);
 FAMILY(vivit);
+FAMILY(vit_hybrid);
 FAMILY(vit_mae);
 FAMILY(vlm_aligned);
 FAMILY(vlm_linear);

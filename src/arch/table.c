@@ -314,6 +314,7 @@ const struct arch arch_rows[] = {
 	{ "vision-text-dual-encoder", OF(dual, dual_names, .rooted_towers = true), PARTS("bert", "vit") },
 	{ "visual_bert", &encoder, &visual_bert_names },
 	{ "vit", &vit, &vit_names },
+	{ "vit-hybrid", &vit_hybrid, &vit_hybrid_names, BACKBONE_PART("bit") },
 	{ "vit_mae", &vit_mae, &vit_mae_names },
 	{ "vit_msn", &vit, &vit_msn_names },
 	{ "vitpose", &vitpose, &vitpose_names, BACKBONE_PART("vitpose_backbone") },

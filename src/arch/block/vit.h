@@ -23,6 +23,9 @@ enum { VIT_NO_KEY_BIAS = 1, VIT_LAYER_SCALE = 2 }; // each branch times a learne
 graph_value vit_layer(struct build *b, graph_value x, graph_value bias, unsigned how);
 int64_t vit_special(const struct build *b);                   // all tokens before the patches
 graph_value vit_patches(struct build *b, graph_value tokens); // without them
+// Heads: last_hidden_state and what the model pools; classes by the class token.
+void vit_bare(struct build *b, const struct body *io);
+void vit_classes(struct build *b, const struct body *io);
 // State `index` of a body as a backbone gives it: normed where the model does, [batch, tokens, hidden].
 graph_value vit_state(struct build *b, const struct body *io, int64_t index);
 graph_value vit_feature(

@@ -140,6 +140,7 @@ DIALECT(timesformer, "timesformer.", IGNORED(MASKS), BEFORE_AND_AFTER, DENSE, { 
 	{ "layers.time.o", "@encoder.layer.#.temporal_attention.output.dense" },
 	{ "layers.time.dense", "@encoder.layer.#.temporal_dense" });
 
+DIALECT(vit_hybrid, "vit.", IGNORED("use_pretrained_backbone", "backbone_kwargs"), BEFORE_AND_AFTER, DENSE, POOLED);
 DIALECT(vit_mae, "vit.", IGNORED("norm_pix_loss"), BEFORE_AND_AFTER, DENSE, { "decoder.embed", "decoder.decoder_embed" },
 	{ "decoder.mask", "decoder.mask_token" }, { "decoder.position", "decoder.decoder_pos_embed" },
 	{ "decoder.norm", "decoder.decoder_norm" }, { "decoder.pixels", "decoder.decoder_pred" });

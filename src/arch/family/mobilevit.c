@@ -266,7 +266,7 @@ static void body(struct build *b, struct body *io)
 	io->pooled = op_reduce_mean(g, op_reduce_mean(g, x, 3, false), 2, false); // [batch, hidden]
 }
 
-// DeepLabV3's pyramid (Chen et al. 2017, https://arxiv.org/abs/1706.05587): convolutions that reach differently far, and the mean.
+// DeepLabV3's pyramid (Chen et al. 2017, https://arxiv.org/abs/1706.05587): convolutions of several reaches, and the mean.
 static void build_segments(struct build *b, const struct body *io)
 {
 	struct graph *g = b->g;
