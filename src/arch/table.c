@@ -19,6 +19,7 @@
 #include "arch/family/swin.h"
 #include "arch/family/t5.h"
 #include "arch/family/vit.h"
+#include "arch/family/vitdet.h"
 #include "arch/family/vlm.h"
 
 #include <stdlib.h>
@@ -277,6 +278,7 @@ const struct arch arch_rows[] = {
 	{ "roc_bert", OF(encoder, roc_bert_names, TANH_HEAD) },
 	{ "roformer", OF(encoder, roformer_names, .interleaved_rope = true, .head_hidden_act = true) },
 	{ "rt_detr_resnet", OF(resnet, rt_detr_resnet_names, .deep_stem = true) },
+	{ "sam_vision_model", OF(vitdet, sam_vision_names, .neck = true) },
 	{ "seed_oss", OF(decoder, llama_names, .qkv_bias_only = true) },
 	{ "segformer", &segformer, &segformer_names },
 	{ "sew", &speech, &sew_names },
@@ -317,6 +319,7 @@ const struct arch arch_rows[] = {
 	{ "vit-hybrid", &vit_hybrid, &vit_hybrid_names, BACKBONE_PART("bit") },
 	{ "vit_mae", &vit_mae, &vit_mae_names },
 	{ "vit_msn", &vit, &vit_msn_names },
+	{ "vitdet", &vitdet, &vitdet_names },
 	{ "vitpose", &vitpose, &vitpose_names, BACKBONE_PART("vitpose_backbone") },
 	{ "vitpose_backbone", OF(vit, vitpose_backbone_names, .class_position = true) },
 	{ "vivit", &vivit, &vivit_names },

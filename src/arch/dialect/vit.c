@@ -173,3 +173,39 @@ const struct dialect vitpose_names = {
 	.ignored = IGNORED("*.num_batches_tracked"),
 	.inert = IGNORED("use_pretrained_backbone", "use_timm_backbone", "backbone_kwargs"),
 };
+
+const struct dialect vitdet_names = {
+	.name = "vitdet",
+	.prefix = "",
+	.keys = KEYS({ "relative_positions", "use_relative_position_embeddings" },
+		{ "learned_positions", "use_absolute_position_embeddings" }),
+	.weights = WEIGHTS({ "embed.patch", "embeddings.projection" }, { "embed.position", "embeddings.position_embeddings" },
+		{ "layers.attn.norm", "encoder.layer.#.norm1" }, { "layers.attn.qkv", "encoder.layer.#.attention.qkv" },
+		{ "layers.attn.o", "encoder.layer.#.attention.proj" }, { "layers.rows", "encoder.layer.#.attention.rel_pos_h" },
+		{ "layers.cols", "encoder.layer.#.attention.rel_pos_w" }, { "layers.ffn.norm", "encoder.layer.#.norm2" },
+		{ "layers.ffn.up", "encoder.layer.#.mlp.fc1" }, { "layers.ffn.down", "encoder.layer.#.mlp.fc2" },
+		{ "layers.block.1", "encoder.layer.#.residual.conv1" },
+		{ "layers.block.1.norm", "encoder.layer.#.residual.norm1" },
+		{ "layers.block.2", "encoder.layer.#.residual.conv2" },
+		{ "layers.block.2.norm", "encoder.layer.#.residual.norm2" },
+		{ "layers.block.3", "encoder.layer.#.residual.conv3" },
+		{ "layers.block.3.norm", "encoder.layer.#.residual.norm3" }),
+	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED("stage_names", "is_encoder_decoder", "dropout_prob"),
+};
+
+const struct dialect sam_vision_names = {
+	.name = "sam-vision",
+	.prefix = "vision_encoder.",
+	.keys = KEYS({ "relative_positions", "use_rel_pos" }, { "learned_positions", "use_abs_pos" },
+		{ "intermediate_size", "mlp_dim" }),
+	.weights = WEIGHTS({ "embed.patch", "@patch_embed.projection" }, { "embed.position", "@pos_embed" },
+		{ "layers.attn.norm", "@layers.#.layer_norm1" }, { "layers.attn.qkv", "@layers.#.attn.qkv" },
+		{ "layers.attn.o", "@layers.#.attn.proj" }, { "layers.rows", "@layers.#.attn.rel_pos_h" },
+		{ "layers.cols", "@layers.#.attn.rel_pos_w" }, { "layers.ffn.norm", "@layers.#.layer_norm2" },
+		{ "layers.ffn.up", "@layers.#.mlp.lin1" }, { "layers.ffn.down", "@layers.#.mlp.lin2" },
+		{ "neck.1", "@neck.conv1" }, { "neck.1.norm", "@neck.layer_norm1" }, { "neck.2", "@neck.conv2" },
+		{ "neck.2.norm", "@neck.layer_norm2" }),
+	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED("num_pos_feats", "scale", "is_encoder_decoder", "mlp_ratio"),
+};

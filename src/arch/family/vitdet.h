@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rows of vision transformers with windows may set: traits.h.
+#ifndef ASSAY_ARCH_FAMILY_VITDET_H
+#define ASSAY_ARCH_FAMILY_VITDET_H
+
+#include "arch/spec.h"
+
+#define VITDET_TRAITS(X, T) X(T, FLAG, neck, "all layers but some have windows; two convolutions with norms behind the last")
+FAMILY_TRAITS(vitdet, VITDET_TRAITS);
+
+#endif
