@@ -259,6 +259,7 @@ const struct head_class head_classes[] = {
 	{ "ForXVector", &head_x_vector },
 	{ "EncoderModel", &head_encoder },
 	{ "ModelWithProjection", &head_projection },
+	{ "VisionTransformer", &head_model },
 	{ "Model", &head_model },
 	{ NULL, NULL },
 };

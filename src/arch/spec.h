@@ -95,6 +95,7 @@ struct spec {
 	enum activation act, pooler_act;
 	bool tied;                               // the output head is the token embedding
 	bool swiglu;                             // vit: gated feed-forward
+	bool rms_branches;                       // vit: RMS norms before the branches
 	bool qk_norm_heads;                      // layer norm over each head of query and key, each with its own weight
 	bool bidirectional;                      // of a decoder: without the causal mask
 	double attention_scale;                  // 1 / sqrt(head_width) unless the configuration says otherwise
@@ -182,7 +183,10 @@ FAMILY(vivit);
 FAMILY(vit_hybrid);
 FAMILY(vit_mae);
 FAMILY(vlm_aligned);
+FAMILY(vlm_connected);
 FAMILY(vlm_linear);
+FAMILY(vlm_pooled);
+FAMILY(vlm_squared);
 FAMILY(vlm_tiles);
 FAMILY(vocoder);
 FAMILY(whisper);

@@ -117,6 +117,16 @@ static void columns(struct state *s, int64_t length, int64_t count, int64_t *mas
 	}
 }
 
+// The prompt's token types over `length` columns: what is generated is text, type 0.
+static struct tensor types_over(struct state *s, const struct tensor *types, int64_t length)
+{
+	int64_t rows = types->dim[0], given = types->dim[1], *all = arena_alloc(s->a, (size_t)(rows * length) * sizeof *all);
+	const int64_t *from = types->data;
+	for (int64_t i = 0; i < rows * length; i++)
+		all[i] = i % length < given ? from[i / length * given + i % length] : 0;
+	return integers(types->name, rows, length, all);
+}
+
 static enum status give(struct state *s, const struct session *session, const int64_t *ids, int64_t count, int64_t length,
 	bool fresh, struct tensor *in, struct error *err)
 {
@@ -142,6 +152,8 @@ static enum status give(struct state *s, const struct session *session, const in
 			in[i] = empty_past(s->a, &session->inputs[i], p->batch);
 		else if (flow_input(name) == FLOW_ENCODED && s->encoded.name)
 			in[i] = s->encoded;
+		else if (other && text_ends(name, "token_type_ids") && other->rank == 2 && other->dtype == DTYPE_I64)
+			in[i] = types_over(s, other, count);
 		else if (other)
 			in[i] = *other;
 		else if (text_is(name, "encoder_attention_mask") && s->unmasked.name)

@@ -40,7 +40,21 @@ static void counted(struct build *b, graph_value ids, graph_value *query, graph_
 	*key = op_unsqueeze(g, at, 0);
 }
 
+// blocks i64 [batch, keys] -> bool [batch, 1, seq, keys]: are both in the same one? The queries are the last of the keys.
+static graph_value same_block(struct build *b, graph_value blocks, graph_value x)
+{
+	struct graph *g = b->g;
+	graph_value keys = op_dim(g, blocks, 1), own = op_slice_to(g, blocks, 1, op_sub(g, keys, op_dim(g, x, 1)), keys);
+	graph_value same = op_equal(g, op_unsqueeze(g, own, 2), op_unsqueeze(g, blocks, 1)); // [batch, seq, keys]
+	return op_unsqueeze(g, op_and(g, same, op_greater(g, op_unsqueeze(g, own, 2), graph_i64(g, 0))), 1);
+}
+
 graph_value mask_causal(struct build *b, graph_value attention_mask, graph_value x, int64_t window)
+{
+	return mask_causal_blocks(b, attention_mask, x, window, NO_VALUE);
+}
+
+graph_value mask_causal_blocks(struct build *b, graph_value attention_mask, graph_value x, int64_t window, graph_value blocks)
 {
 	struct graph *g = b->g;
 	graph_value seq = op_squeeze(g, op_dim(g, x, 1), 0), keys = op_squeeze(g, op_dim(g, attention_mask, 1), 0),
@@ -49,6 +63,8 @@ graph_value mask_causal(struct build *b, graph_value attention_mask, graph_value
 	graph_value query = op_unsqueeze(g, op_range(g, op_sub(g, keys, seq), keys, one), 1); // [seq, 1]: the last columns
 	graph_assume(g, query, 0, value_dim(g, x, 1));
 	graph_value allowed = op_less_or_equal(g, key, query); // [seq, keys]
+	if (blocks.id)
+		allowed = op_or(g, same_block(b, blocks, x), allowed); // [batch, 1, seq, keys]
 	if (window > 0)
 		allowed = op_and(g, allowed, op_greater(g, key, op_sub(g, query, graph_i64(g, window))));
 	allowed = op_and(g, key_mask(b, attention_mask), allowed); // [batch, 1, seq, keys]

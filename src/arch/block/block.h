@@ -23,13 +23,14 @@ struct build {
 // What a body reads and what it gives. A member that does not apply is NO_VALUE.
 struct body {
 	// in: one of ids, embeds, pixels, features
-	graph_value ids;                 // i64 [batch, seq]
-	graph_value embeds;              // [batch, seq, hidden] instead of ids, for models that put images among the tokens
-	graph_value types;               // i64 [batch, seq]
-	graph_value pixels;              // [batch, channels, height, width]
-	graph_value features;            // of sound, as the family says
-	graph_value mask;                // i64 [batch, keys], 1 where there is a token
-	graph_value positions;           // i64 [batch, seq]; NO_VALUE: counted from 0
+	graph_value ids;       // i64 [batch, seq]
+	graph_value embeds;    // [batch, seq, hidden] instead of ids, for models that put images among the tokens
+	graph_value types;     // i64 [batch, seq]
+	graph_value blocks;    // i64 [batch, keys]: tokens of the same block see each other; 0: of none; NO_VALUE: none is
+	graph_value pixels;    // [batch, channels, height, width]
+	graph_value features;  // of sound, as the family says
+	graph_value mask;      // i64 [batch, keys], 1 where there is a token
+	graph_value positions; // i64 [batch, seq]; NO_VALUE: counted from 0
 	graph_value memory, memory_mask; // a decoder's encoder states [batch, source, hidden] and their mask
 	struct cache *cache;             // NULL: none
 	struct cache *cross;             // of the keys and values of `memory`; NULL: none
@@ -121,6 +122,8 @@ graph_value mask_bidirectional(struct build *b, graph_value attention_mask); // 
 // For the last `seq` of the mask's columns: [batch, keys] -> [batch, 1, seq, keys]; window 0: none. x [batch, seq, ..]: the
 // queries.
 graph_value mask_causal(struct build *b, graph_value attention_mask, graph_value x, int64_t window);
+// The same, but tokens of one block [batch, keys] see each other, within the window too.
+graph_value mask_causal_blocks(struct build *b, graph_value attention_mask, graph_value x, int64_t window, graph_value blocks);
 graph_value mask_relative(
 	struct build *b, graph_value mask, graph_value ids); // + learned bias by distance: [batch, heads, seq, seq]
 // relative.c: STEM.weight [buckets, heads] by bucket of distance, for places [seq, 1] and [1, keys]: [1, heads, seq, keys].

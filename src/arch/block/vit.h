@@ -10,6 +10,8 @@ struct vit {
 	int64_t classes;                // tokens before the patches that have positions
 	int64_t registers;              // tokens after those that have none
 	int64_t encoder_stride;         // of the head for masked images
+	bool no_norm;                   // after the last layer
+	bool no_positions;              // nothing is added to the patches
 	bool norm_outputs, map_outputs; // of a backbone: normed, and as maps
 };
 

@@ -117,6 +117,24 @@ DIALECT(videomae, "videomae.",
 	{ "layers.attn.q.loose", "@encoder.layer.#.attention.attention.q_bias" },
 	{ "layers.attn.v.loose", "@encoder.layer.#.attention.attention.v_bias" });
 
+const struct dialect internvl_vision_names = {
+	.name = "internvl_vision",
+	.prefix = "",
+	.keys = KEYS({ "qkv_bias", "attention_bias" }),
+	.weights = WEIGHTS({ "embed.class", "@embeddings.cls_token" }, { "embed.position", "@embeddings.position_embeddings" },
+		{ "embed.patch", "@embeddings.patch_embeddings.projection" }, BEFORE_AND_AFTER, MLP,
+		{ "layers.attn.q", "@encoder.layer.#.attention.q_proj" },
+		{ "layers.attn.k", "@encoder.layer.#.attention.k_proj" },
+		{ "layers.attn.v", "@encoder.layer.#.attention.v_proj" },
+		{ "layers.attn.o", "@encoder.layer.#.attention.projection_layer" },
+		{ "layers.attn.q_norm", "@encoder.layer.#.attention.q_norm" },
+		{ "layers.attn.k_norm", "@encoder.layer.#.attention.k_norm" },
+		{ "layers.attn.scale", "@encoder.layer.#.lambda_1" }, { "layers.ffn.scale", "@encoder.layer.#.lambda_2" },
+		{ "norm", "@layernorm" }),
+	.ignored = IGNORED("*embeddings.mask_token"),
+	.inert = IGNORED("layer_scale_init_value", "use_mask_token"),
+};
+
 const struct dialect dinov3_vit_names = {
 	.name = "dinov3_vit",
 	.prefix = "model.",

@@ -47,3 +47,33 @@ const struct dialect paligemma_names = {
 	.inert = IGNORED("is_encoder_decoder", "image_seq_length", "ignore_index", "hidden_size", "vocab_size", "projection_dim",
 		"num_hidden_layers"),
 };
+
+const struct dialect gemma3_names = {
+	.name = "gemma3",
+	.prefix = "model.",
+	.keys = IMAGE_TOKEN,
+	.weights = WEIGHTS({ "projector", "@multi_modal_projector.mm_input_projection_weight" },
+		{ "projector.norm", "@multi_modal_projector.mm_soft_emb_norm" }, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*embeddings.position_ids", "*vision_tower.*head.*"),
+	.inert = IGNORED("is_encoder_decoder", "boi_token_index", "eoi_token_index", "boi_token_id", "eoi_token_id"),
+};
+
+const struct dialect idefics3_names = {
+	.name = "idefics3",
+	.prefix = "model.",
+	.keys = IMAGE_TOKEN,
+	.weights = WEIGHTS({ "projector", "@connector.modality_projection.proj" }, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+	.inert = IGNORED("is_encoder_decoder", "pad_token_id"),
+};
+
+const struct dialect internvl_names = {
+	.name = "internvl",
+	.prefix = "model.",
+	.keys = IMAGE_TOKEN,
+	.weights = WEIGHTS({ "projector.norm", "@multi_modal_projector.layer_norm" },
+		{ "projector.1", "@multi_modal_projector.linear_1" }, { "projector.2", "@multi_modal_projector.linear_2" },
+		{ "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*embeddings.mask_token"),
+	.inert = IGNORED("is_encoder_decoder", "image_seq_length"),
+};

@@ -7,7 +7,7 @@
 //   SigLIP: attention both ways, the last token through a linear layer; patches without class token, pooled by attention
 #include <math.h>
 
-#include "arch/block/block.h"
+#include "arch/block/image.h"
 #include "arch/family/clip.h"
 #include "arch/family/encoder.h"
 
@@ -179,12 +179,13 @@ static void resolve_vision(struct config *c, struct spec *s, struct arena *a)
 {
 	resolve_transformer(c, s, true);
 	resolve_image(c, s);
+	const struct clip_vision_traits *traits = TRAITS_OF(s, clip_vision);
 	if (!c->error.status && (s->image_size != s->image_width || s->patch_size != s->patch_width))
 		config_fail(c, STATUS_UNSUPPORTED, "pictures and patches should be square");
 	struct tower *t = ARENA_NEW(a, struct tower);
 	s->own = t;
-	if (TRAITS_OF(s, clip_vision)->attention_pool) {
-		t->has_head = config_bool(c, "vision_use_head", true);
+	if (traits->attention_pool || traits->any_size) {
+		t->has_head = traits->attention_pool && config_bool(c, "vision_use_head", true);
 		s->image_tokens--; // no class token
 	} else
 		t->projection_size = config_size(c, "projection_dim", 0);
@@ -192,25 +193,58 @@ static void resolve_vision(struct config *c, struct spec *s, struct arena *a)
 		resolve_grid_rope(c, s);
 }
 
+static bool has_class(const struct spec *s)
+{
+	return !TRAITS_OF(s, clip_vision)->attention_pool && !TRAITS_OF(s, clip_vision)->any_size;
+}
+
+// Of `count` patches, i64 [1], the place of each on a side of `side` learned positions: i64 [count]. Patch i has the position
+// below whose end i / count lies, in the original's arithmetic (Patch n' Pack, https://arxiv.org/abs/2307.06304).
+static graph_value shares(struct build *b, graph_value count, int64_t side)
+{
+	struct graph *g = b->g;
+	float *end = GRAPH_TABLE(g, NULL, side, 1, float);
+	if (!end || side < 2)
+		return op_range(g, graph_i64(g, 0), op_squeeze(g, count, 0), graph_i64(g, 1));
+	for (int64_t i = 0; i < side - 1; i++)
+		end[i] = (float)(1.0 / (double)side + (double)i * (1.0 / (double)side));
+	graph_value ends = graph_constant(g, DTYPE_F32, 2, (int64_t[]){ 1, side - 1 }, end);
+	graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, count, 0), graph_i64(g, 1));
+	graph_value step = op_div(g, graph_f32(g, 1), op_cast(g, count, DTYPE_F32));
+	graph_value share = op_unsqueeze(g, op_mul(g, op_cast(g, at, DTYPE_F32), step), 1); // [count, 1]
+	return op_reduce_sum(g, op_cast(g, op_less_or_equal(g, ends, share), DTYPE_I64), 1, false);
+}
+
+// Positions of the patches of images of this size: [1, rows * columns, hidden]
+static graph_value shared_positions(struct build *b, graph_value map, graph_value table, int64_t side)
+{
+	struct graph *g = b->g;
+	graph_value row = shares(b, op_dim(g, map, 2), side), column = shares(b, op_dim(g, map, 3), side);
+	row = op_mul(g, op_unsqueeze(g, row, 1), graph_i64(g, side)); // [rows, 1]
+	graph_value place = op_reshape(g, op_add(g, row, column), 2, (int64_t[]){ 1, -1 });
+	return op_gather(g, table, place, 0);
+}
+
 graph_value clip_patches(struct build *b, graph_value pixels)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t p = s->patch_size, side = s->image_size / p, h = s->hidden_size;
-	bool has_class = !TRAITS_OF(s, clip_vision)->attention_pool;
+	bool first = has_class(s);
 	graph_enter(g, "embed");
 	graph_value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, p, p),
-		    bias = has_class ? NO_VALUE : WEIGHT(b, "embed.patch", "bias", h);
-	graph_value x = op_conv(g, pixels, w, bias, 2, (int64_t[]){ p, p }, (int64_t[]){ 0, 0, 0, 0 }, (int64_t[]){ 1, 1 }, 1);
-	x = op_transpose(
-		g, op_reshape(g, x, 3, (int64_t[]){ 0, h, side * side }), 3, (int[]){ 0, 2, 1 }); // [batch, patches, hidden]
-	if (has_class) {
+		    bias = first ? NO_VALUE : WEIGHT(b, "embed.patch", "bias", h);
+	graph_value map = op_conv(g, pixels, w, bias, 2, (int64_t[]){ p, p }, (int64_t[]){ 0, 0, 0, 0 }, (int64_t[]){ 1, 1 }, 1);
+	graph_value x = tokens_of(b, map); // [batch, patches, hidden]
+	if (first) {
 		graph_value shape =
 			op_concat(g, 2, (graph_value[]){ op_dim(g, pixels, 0), graph_i64s(g, 2, (int64_t[]){ 1, h }) }, 0);
 		x = op_concat(g, 2, (graph_value[]){ op_expand(g, WEIGHT(b, "embed.class", "", h), shape), x }, 1);
 	}
-	if (!TRAITS_OF(s, clip_vision)->grid_rope)
-		x = op_add(g, x, WEIGHT(b, "embed.position", "weight", side * side + has_class, h));
+	if (!TRAITS_OF(s, clip_vision)->grid_rope) {
+		graph_value table = WEIGHT(b, "embed.position", "weight", side * side + first, h);
+		x = op_add(g, x, TRAITS_OF(s, clip_vision)->any_size ? shared_positions(b, map, table, side) : table);
+	}
 	graph_leave(g);
 	return x; // [batch, tokens, hidden]
 }
@@ -256,7 +290,7 @@ static void body_vision(struct build *b, struct body *io)
 {
 	const struct spec *s = b->s;
 	graph_value x = clip_patches(b, io->pixels);
-	if (TRAITS_OF(s, clip_vision)->attention_pool) {
+	if (!has_class(s)) {
 		prenorm_layers(b, io, x, NO_VALUE);
 		io->last = layer_norm(b, "norm", io->last, s->hidden_size);
 		graph_enter(b->g, "pool");
@@ -276,6 +310,10 @@ static void body_vision(struct build *b, struct body *io)
 void vision_tower_inputs(struct build *b, struct body *io, const char *batch)
 {
 	const struct spec *s = b->s;
+	if (TRAITS_OF(s, clip_vision)->any_size) {
+		io->pixels = pixel_input(b, s->channels, 0, 0);
+		return;
+	}
 	int64_t shape[] = { graph_symbol(b->g, batch), s->channels, s->image_size, s->image_size };
 	io->pixels = graph_input(b->g, "pixel_values", DTYPE_F32, 4, shape);
 }
@@ -286,6 +324,12 @@ static void build_vision(struct build *b)
 	vision_tower_inputs(b, &io, "batch");
 	body_vision(b, &io);
 	head_build(b, &io);
+}
+
+static void hints_vision(const struct spec *s, struct input_hints *out)
+{
+	if (TRAITS_OF(s, clip_vision)->any_size)
+		image_hints(out, s->image_size, s->image_width);
 }
 
 const struct family clip_text = {
@@ -304,6 +348,7 @@ const struct family clip_vision = {
 	.resolve = resolve_vision,
 	.build = build_vision,
 	.body = body_vision,
+	.hints = hints_vision,
 	.heads = vision_heads,
 	.traits = FAMILY_TRAIT_LIST(clip_vision, CLIP_VISION_TRAITS),
 };

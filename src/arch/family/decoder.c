@@ -288,7 +288,7 @@ static void make_shared(struct build *b, struct body *io, graph_value x, struct 
 			rope_tables_of(b, r, r->dim ? r->dim : s->head_width, x, io->positions, &p->cos[w], &p->sin[w]);
 		int64_t window = w ? s->sliding_window : 0;
 		if (!s->bidirectional)
-			p->mask[w] = mask_causal(b, io->mask, x, window);
+			p->mask[w] = mask_causal_blocks(b, io->mask, x, window, io->blocks);
 		else
 			p->mask[w] = w ? mask_window_both(b, io->mask, x, window) : mask_bidirectional(b, io->mask);
 		if (s->traits.alibi)

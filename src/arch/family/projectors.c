@@ -7,6 +7,12 @@
 //              only, as the class does without token_type_ids)
 //   shuffled:  squares of features become one, wide - (norm) - linear - x * silu(gate) - linear
 //                                                    (Aya Vision, https://arxiv.org/abs/2505.08751; Command A Vision)
+//   squared:   squares of features become one, norm - linear - act - linear         (InternVL3, https://arxiv.org/abs/2504.10479)
+//   pooled:    the tower's last result, the mean of squares, norm - linear; the tokens of a picture see each other
+//                                                                                   (Gemma 3, https://arxiv.org/abs/2503.19786)
+//   connected: rows of pictures, as many as the row with most has; squares of features become one - linear
+//                                                                                   (Idefics3, https://arxiv.org/abs/2408.12637)
+#include "arch/block/image.h"
 #include "arch/family/vlm.h"
 
 // ---- aligned ------------------------------------------------------------------------------------------------------------
@@ -90,7 +96,7 @@ static void resolve_shuffled(struct config *c, struct spec *s, struct arena *a)
 	struct vlm *v = s->own;
 	if (has_norm)
 		vlm_resolve_layers(c, s, a, false);
-	v->norm = has_norm;
+	v->norm = v->by_picture = has_norm;
 	v->looks_last = !has_norm;
 	v->downsample = config_size(c, "downsample_factor", -1);
 	v->wide = config_size(c, "alignment_intermediate_size", part_of(s, "text")->hidden_size);
@@ -105,15 +111,13 @@ static void resolve_shuffled(struct config *c, struct spec *s, struct arena *a)
 }
 
 // x [pictures, side * side, width] -> [pictures, (side / f)^2, width * f * f]
-static graph_value shuffle(struct build *b, graph_value x)
+static graph_value join_shuffled(struct build *b, graph_value x)
 {
 	struct graph *g = b->g;
-	const struct spec *s = b->s, *tower = part_of(s, "vision");
+	const struct spec *s = b->s;
 	const struct vlm *v = vlm_of(s);
-	int64_t f = v->downsample, side = tower->image_size / tower->patch_size, few = side / f, wide = vlm_vision_width(s);
-	x = op_reshape(g, x, 4, (int64_t[]){ -1, side, few, wide * f });
-	x = op_reshape(g, op_transpose(g, x, 4, (int[]){ 0, 2, 1, 3 }), 4, (int64_t[]){ -1, few, few, wide * f * f });
-	x = op_reshape(g, op_transpose(g, x, 4, (int[]){ 0, 2, 1, 3 }), 3, (int64_t[]){ -1, few * few, wide * f * f });
+	int64_t f = v->downsample, wide = vlm_vision_width(s);
+	x = vlm_shuffle(b, x, vlm_side(s), f, wide);
 	graph_enter(g, "projector");
 	if (v->norm)
 		x = layer_norm(b, "projector.norm", x, wide * f * f);
@@ -126,19 +130,12 @@ static graph_value shuffle(struct build *b, graph_value x)
 
 static graph_value see_shuffled(struct build *b, graph_value ids)
 {
-	return vlm_see(b, ids, shuffle);
+	return vlm_see(b, ids, join_shuffled);
 }
 
 static void build_shuffled(struct build *b)
 {
 	vlm_build(b, see_shuffled);
-}
-
-static void hints_shuffled(const struct spec *s, struct input_hints *out)
-{
-	const struct vlm *v = vlm_of(s);
-	out->image_token_id = v->image_token_id;
-	out->image_tokens = vlm_picture_tokens(s) / (v->downsample * v->downsample);
 }
 
 const struct family vlm_shuffled = {
@@ -147,7 +144,191 @@ const struct family vlm_shuffled = {
 	.resolve = resolve_shuffled,
 	.build = build_shuffled,
 	.graphs = vlm_graphs,
-	.hints = hints_shuffled,
+	.hints = vlm_hints,
 	.heads = vlm_heads,
 	.traits = FAMILY_TRAIT_LIST(vlm_shuffled, VLM_SHUFFLED_TRAITS),
+};
+
+// ---- squared ------------------------------------------------------------------------------------------------------------
+
+static void resolve_squared(struct config *c, struct spec *s, struct arena *a)
+{
+	if (!vlm_resolve(c, s, a, false))
+		return;
+	vlm_resolve_layers(c, s, a, false);
+	struct vlm *v = s->own;
+	const json_t *layer = config_get(c, "vision_feature_layer");
+	v->looks_last = json_is_integer(layer) && json_integer_value(layer) == -1;
+	v->bias = v->norm = v->by_picture = true;
+	s->act = config_activation(c, "projector_hidden_act", ACT_GELU);
+	s->norm_eps = 1e-5;
+	double ratio = config_real(c, "downsample_ratio", 0.5);
+	v->downsample = ratio > 0 && ratio <= 1 ? (int64_t)(1 / ratio) : 0;
+	int64_t side = vlm_side(s);
+	bool bad = v->downsample < 1 || (double)v->downsample * ratio != 1 || side % v->downsample ||
+		vlm_picture_tokens(s) != side * side;
+	if (!c->error.status && bad)
+		config_fail(c, STATUS_BAD_INPUT, "downsample_ratio %g: %lld features are no %lld lines that it divides", ratio,
+			(long long)vlm_picture_tokens(s), (long long)side);
+	if (!c->error.status && json_is_array(layer))
+		config_fail(c, STATUS_BAD_INPUT, "vision_feature_layer should be a number");
+}
+
+static graph_value join_squared(struct build *b, graph_value x)
+{
+	const struct vlm *v = vlm_of(b->s);
+	int64_t wide = part_of(b->s, "vision")->hidden_size;
+	if (v->looks_last && v->drops_first)
+		x = op_slice(b->g, x, 1, 1, INT64_MAX); // the class token
+	x = vlm_shuffle(b, x, vlm_side(b->s), v->downsample, wide);
+	return vlm_project(b, x, wide * v->downsample * v->downsample); // [pictures, tokens, text]
+}
+
+static graph_value see_squared(struct build *b, graph_value ids)
+{
+	return vlm_see(b, ids, join_squared);
+}
+
+static void build_squared(struct build *b)
+{
+	vlm_build(b, see_squared);
+}
+
+const struct family vlm_squared = {
+	.name = "vision-language-squared",
+	.architecture = "multimodal",
+	.resolve = resolve_squared,
+	.build = build_squared,
+	.graphs = vlm_graphs,
+	.hints = vlm_hints,
+	.heads = vlm_heads,
+};
+
+// ---- pooled -------------------------------------------------------------------------------------------------------------
+
+static void resolve_pooled(struct config *c, struct spec *s, struct arena *a)
+{
+	if (!vlm_resolve(c, s, a, false))
+		return;
+	struct vlm *v = s->own;
+	v->looks_last = v->by_picture = v->blocks = true;
+	int64_t side = vlm_side(s), tokens = config_size(c, "mm_tokens_per_image", 256), few = 0;
+	while ((few + 1) * (few + 1) <= tokens)
+		few++;
+	v->downsample = few ? side / few : 0;
+	s->norm_eps = part_of(s, "vision")->norm_eps;
+	if (!c->error.status && (v->downsample < 1 || side / v->downsample != few))
+		config_fail(c, STATUS_BAD_INPUT,
+			"mm_tokens_per_image %lld: a grid of %lld by %lld features is no so many squares", (long long)tokens,
+			(long long)side, (long long)side);
+}
+
+// x [pictures, side * side, width] -> [pictures, tokens, text]
+static graph_value join_pooled(struct build *b, graph_value x)
+{
+	struct graph *g = b->g;
+	int64_t k = vlm_of(b->s)->downsample, side = vlm_side(b->s), wide = vlm_vision_width(b->s);
+	graph_enter(g, "projector");
+	graph_value map = map_of_size(b, x, side, side); // [pictures, width, side, side]
+	map = op_average_pool(g, map, 2, (int64_t[]){ k, k }, (int64_t[]){ k, k }, (int64_t[]){ 0, 0, 0, 0 }, false, true);
+	graph_value w = WEIGHT(b, "projector", "", wide, part_of(b->s, "text")->hidden_size);
+	x = op_linear_in_out(g, rms_norm(b, "projector.norm", tokens_of(b, map), wide), w, NO_VALUE);
+	graph_leave(g);
+	return x;
+}
+
+static graph_value see_pooled(struct build *b, graph_value ids)
+{
+	return vlm_see(b, ids, join_pooled);
+}
+
+static void build_pooled(struct build *b)
+{
+	vlm_build(b, see_pooled);
+}
+
+const struct family vlm_pooled = {
+	.name = "vision-language-pooled",
+	.architecture = "multimodal",
+	.resolve = resolve_pooled,
+	.build = build_pooled,
+	.graphs = vlm_graphs,
+	.hints = vlm_hints,
+	.heads = vlm_heads,
+};
+
+// ---- connected ----------------------------------------------------------------------------------------------------------
+
+static void resolve_connected(struct config *c, struct spec *s, struct arena *a)
+{
+	if (!vlm_resolve_parts(c, s, a, false, (const char *const[]){ "model.text_model.", "text_model.", NULL },
+		    (const char *const[]){ "model.vision_model.", "vision_model.", NULL }))
+		return;
+	struct vlm *v = s->own;
+	v->looks_last = true;
+	v->downsample = config_size(c, "scale_factor", 2);
+	if (!c->error.status && (v->downsample < 1 || vlm_side(s) % v->downsample))
+		config_fail(c, STATUS_BAD_INPUT, "scale_factor %lld does not divide %lld lines of features",
+			(long long)v->downsample, (long long)vlm_side(s));
+}
+
+// Pictures that are all zero fill up rows and count for nothing. pixels [all, channels, size, size] -> i64 [all]: the places of
+// those that are not, in their order; what is after them repeats the first. count i64 [1]: how many are not.
+static graph_value real_pictures(struct build *b, graph_value pixels, graph_value *count)
+{
+	struct graph *g = b->g;
+	graph_value flat = op_reshape(g, op_abs(g, pixels), 2, (int64_t[]){ 0, -1 });
+	graph_value real = op_cast(g, op_greater(g, op_reduce_max(g, flat, 1, false), graph_f32(g, 0)), DTYPE_I64); // [all]
+	graph_value rank = op_mul(g, op_cumsum(g, real, 0), real);                                                  // from 1
+	*count = op_reduce_sum(g, real, 0, true);
+	graph_value all = op_squeeze(g, op_dim(g, pixels, 0), 0), one = graph_i64(g, 1);
+	graph_value wanted = op_unsqueeze(g, op_range(g, one, op_add(g, all, one), one), 1); // [all, 1]
+	return op_argmax(g, op_cast(g, op_equal(g, wanted, rank), DTYPE_I64), 1, false);
+}
+
+static graph_value see_connected(struct build *b, graph_value ids)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s, *tower = part_of(s, "vision");
+	int64_t f = vlm_of(s)->downsample, few = vlm_side(s) / f, wide = tower->hidden_size,
+		text = part_of(s, "text")->hidden_size;
+	int64_t shape[] = { graph_symbol(g, "image_batch"), graph_symbol(g, "images"), tower->channels, tower->image_size,
+		tower->image_width };
+	graph_value pixels = graph_input(g, "pixel_values", DTYPE_F32, 5, shape);
+	pixels = op_reshape(g, pixels, 4, (int64_t[]){ -1, shape[2], shape[3], shape[4] }); // [all, channels, size, size]
+	graph_value count, order = real_pictures(b, pixels, &count),
+			   x = vlm_shuffle(b, vlm_look(b, pixels), vlm_side(s), f, wide);
+	graph_enter(g, "projector");
+	x = op_gather(g, linear(b, "projector", x, wide * f * f, text, false), order, 0); // [all, few * few, text]
+	graph_leave(g);
+	if (!ids.id)
+		return x;
+	graph_value is_image, number, rows = op_reshape(g, x, 2, (int64_t[]){ -1, text });
+	vlm_places(b, ids, &is_image, &number);
+	if (head_how(s) & VLM_GIVES_FEATURES) {
+		graph_value tokens = op_mul(g, count, graph_i64(g, few * few)); // [1]
+		graph_output(g, "image_hidden_states", op_slice_to(g, rows, 0, graph_i64s(g, 1, (int64_t[]){ 0 }), tokens));
+	}
+	return vlm_merge(b, ids, is_image, number, rows);
+}
+
+static void build_connected(struct build *b)
+{
+	vlm_build(b, see_connected);
+}
+
+static void hints_connected(const struct spec *s, struct input_hints *out)
+{
+	vlm_hints(s, out);
+	out->symbols[0] = (struct input_symbol){ "images", 1 };
+}
+
+const struct family vlm_connected = {
+	.name = "vision-language-connected",
+	.architecture = "multimodal",
+	.resolve = resolve_connected,
+	.build = build_connected,
+	.graphs = vlm_graphs,
+	.hints = hints_connected,
+	.heads = vlm_heads,
 };

@@ -63,7 +63,7 @@ static graph_value embed(struct build *b, graph_value pixels)
 	if (TRAITS_OF(s, vit)->class_position) { // of a class token that is not there
 		graph_value table = positions(b, pixels, 1);
 		x = op_add(g, op_add(g, x, op_slice(g, table, 1, 1, INT64_MAX)), op_slice(g, table, 1, 0, 1));
-	} else
+	} else if (!v->no_positions)
 		x = op_add(g, x, positions(b, pixels, placed));
 	if (v->registers) {
 		graph_value registers = each_image(b, WEIGHT(b, "embed.registers", "", 1, v->registers, h), pixels);
@@ -116,21 +116,38 @@ static graph_value attention_no_key_bias(struct build *b, graph_value x, graph_v
 	return linear(b, "layers.attn.o", y, width, h, true);
 }
 
+static graph_value branch_norm(struct build *b, const char *stem, graph_value x)
+{
+	int64_t h = b->s->hidden_size;
+	return b->s->rms_branches ? rms_norm(b, stem, x, h) : layer_norm(b, stem, x, h);
+}
+
 graph_value vit_layer(struct build *b, graph_value x, graph_value bias, unsigned how)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	graph_enter(g, "attn");
-	graph_value y = layer_norm(b, "layers.attn.norm", x, s->hidden_size);
+	graph_value y = branch_norm(b, "layers.attn.norm", x);
 	y = how & VIT_NO_KEY_BIAS ? attention_no_key_bias(b, y, bias)
 				  : self_attention(b, y, bias, NO_VALUE, NO_VALUE, s->traits.qkv_bias, true, NULL);
 	x = op_add(g, scaled(b, "layers.attn.scale", y, how), x);
 	graph_leave(g);
 	graph_enter(g, "ffn");
-	y = ffn(b, layer_norm(b, "layers.ffn.norm", x, s->hidden_size));
+	y = ffn(b, branch_norm(b, "layers.ffn.norm", x));
 	x = op_add(g, scaled(b, "layers.ffn.scale", y, how), x);
 	graph_leave(g);
 	return x;
+}
+
+// Norms of the branches, and of query and key, where the class has a choice.
+static void resolve_branches(struct config *c, struct spec *s)
+{
+	const char *kind = config_knows(c, "norm_type") ? config_text(c, "norm_type") : NULL;
+	s->rms_branches = text_is(kind, "rms_norm");
+	if (kind && !s->rms_branches && !text_is(kind, "layer_norm"))
+		config_fail(c, STATUS_UNSUPPORTED, "the norm_type %s is not known", kind);
+	if (config_knows(c, "use_qk_norm"))
+		s->traits.qk_norm_whole |= config_bool(c, "use_qk_norm", false);
 }
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
@@ -148,6 +165,9 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		.norm_outputs = config_bool(c, "apply_layernorm", true),
 		.map_outputs = config_bool(c, "reshape_hidden_states", false) };
 	s->own = v;
+	v->no_norm = config_bool(c, "use_mean_pooling", false) && TRAITS_OF(s, vit)->norm_unless_mean;
+	v->no_positions = !config_bool(c, "use_absolute_position_embeddings", true) && TRAITS_OF(s, vit)->norm_unless_mean;
+	resolve_branches(c, s);
 	static const char *const norm[] = { "*layernorm.weight", "*layernorm.bias", NULL };
 	if (!v->norm_outputs && s->head && s->head->gives_states)
 		s->unused = norm;
@@ -167,7 +187,8 @@ static void body(struct build *b, struct body *io)
 		graph_leave(g);
 		states_add(io, x);
 	}
-	io->last = b->s->head && b->s->head->gives_states ? x : layer_norm(b, "norm", x, b->s->hidden_size);
+	bool bare = vit_of(b)->no_norm || (b->s->head && b->s->head->gives_states);
+	io->last = bare ? x : layer_norm(b, "norm", x, b->s->hidden_size);
 }
 
 static void build(struct build *b)

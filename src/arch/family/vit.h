@@ -12,6 +12,7 @@
 	X(T, FLAG, any_size, "takes images of any size; its learned positions are resized to them") \
 	X(T, FLAG, smooth_positions, "positions are resized with antialiasing") \
 	X(T, FLAG, layer_scale, "each branch times a learned vector") \
+	X(T, FLAG, norm_unless_mean, "no norm after the last layer where use_mean_pooling is true; nothing is pooled") \
 	X(T, FLAG, pool_is_norm, "the pooler output is the normalised class token itself") \
 	X(T, FLAG, mean_patches, "the classifier reads class token and mean of the patches")
 FAMILY_TRAITS(vit, VIT_TRAITS);

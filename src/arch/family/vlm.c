@@ -10,7 +10,7 @@
 
 // ---- from config.json ---------------------------------------------------------------------------------------------------
 
-static bool resolve_parts(struct config *c, struct spec *s, struct arena *a, bool or_text, const char *const *text_roots,
+bool vlm_resolve_parts(struct config *c, struct spec *s, struct arena *a, bool or_text, const char *const *text_roots,
 	const char *const *vision_roots)
 {
 	bool generates = head_how(s) & VLM_GENERATES;
@@ -35,14 +35,15 @@ bool vlm_resolve(struct config *c, struct spec *s, struct arena *a, bool or_text
 {
 	if (!c->checkpoint->weight_count)
 		s->prefix = ""; // a new file has each part's place first
-	return resolve_parts(c, s, a, or_text, (const char *const[]){ "language_model.", "model.language_model.", NULL },
+	return vlm_resolve_parts(c, s, a, or_text, (const char *const[]){ "language_model.", "model.language_model.", NULL },
 		(const char *const[]){ "vision_tower.", "model.vision_tower.", NULL });
 }
 
 bool vlm_resolve_below(struct config *c, struct spec *s, struct arena *a, const char *vision_root)
 {
 	const char *vision[] = { arena_printf(a, "model.%s", vision_root), vision_root, NULL };
-	return resolve_parts(c, s, a, false, (const char *const[]){ "model.language_model.", "language_model.", NULL }, vision);
+	return vlm_resolve_parts(
+		c, s, a, false, (const char *const[]){ "model.language_model.", "language_model.", NULL }, vision);
 }
 
 void vlm_resolve_layers(struct config *c, struct spec *s, struct arena *a, bool drops_first)
@@ -81,7 +82,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		return;
 	vlm_resolve_layers(c, s, a, norm);
 	struct vlm *v = s->own;
-	v->norm = norm;
+	v->norm = v->by_picture = norm;
 	v->bias = norm || config_bool(c, "multimodal_projector_bias", true);
 	s->act = config_activation(c, "projector_hidden_act", ACT_GELU);
 	s->norm_eps = config_real(c, "projector_layernorm_eps", 1e-5);
@@ -97,6 +98,20 @@ int64_t vlm_vision_width(const struct spec *s)
 int64_t vlm_picture_tokens(const struct spec *s)
 {
 	return part_of(s, "vision")->image_tokens - vlm_of(s)->drops_first;
+}
+
+int64_t vlm_side(const struct spec *s)
+{
+	return part_of(s, "vision")->image_size / part_of(s, "vision")->patch_size;
+}
+
+graph_value vlm_shuffle(struct build *b, graph_value x, int64_t side, int64_t f, int64_t width)
+{
+	struct graph *g = b->g;
+	int64_t few = side / f;
+	x = op_reshape(g, x, 4, (int64_t[]){ -1, side, few, width * f });
+	x = op_reshape(g, op_transpose(g, x, 4, (int[]){ 0, 2, 1, 3 }), 4, (int64_t[]){ -1, few, few, width * f * f });
+	return op_reshape(g, op_transpose(g, x, 4, (int[]){ 0, 2, 1, 3 }), 3, (int64_t[]){ -1, few * few, width * f * f });
 }
 
 graph_value vlm_look(struct build *b, graph_value pixels)
@@ -178,6 +193,25 @@ static void build_text(struct build *b, struct body *io)
 	part_leave(b, outer);
 }
 
+// types i64 [batch, keys], 1 where a token is a picture's -> each run of such tokens numbered from 1, 0 elsewhere
+static graph_value blocks_of(struct build *b, graph_value types)
+{
+	struct graph *g = b->g;
+	graph_value is = op_cast(g, op_equal(g, types, graph_i64(g, 1)), DTYPE_I64);
+	graph_value none = op_sub(g, op_slice(g, is, 1, 0, 1), op_slice(g, is, 1, 0, 1)); // [batch, 1] zeros
+	graph_value before = op_concat(g, 2, (graph_value[]){ none, op_slice(g, is, 1, 0, -1) }, 1);
+	graph_value begins = op_max(g, op_sub(g, is, before), graph_i64(g, 0));
+	return op_mul(g, op_cumsum(g, begins, 1), is);
+}
+
+static void types_input(struct build *b, struct body *io, int64_t length)
+{
+	if (!vlm_of(b->s)->blocks)
+		return;
+	int64_t shape[] = { graph_symbol(b->g, "batch"), length };
+	io->blocks = blocks_of(b, graph_input(b->g, "token_type_ids", DTYPE_I64, 2, shape));
+}
+
 static const struct arch_graph vision_graph = { "vision_encoder.onnx" }, // pixels to image features
 	embed_graph = { "embed_tokens.onnx" },                           // input_ids to inputs_embeds
 	embeds_graph = { "decoder_model_merged.onnx" };                  // inputs_embeds and a cache
@@ -201,10 +235,12 @@ void vlm_build(struct build *b, graph_value (*see)(struct build *b, graph_value 
 		io.embeds = graph_input(g, "inputs_embeds", DTYPE_F32, 3, shape);
 		io.mask = graph_input(g, "attention_mask", DTYPE_I64, 2, (int64_t[]){ batch, cache_total(b) });
 		io.positions = graph_input(g, "position_ids", DTYPE_I64, 2, shape);
+		types_input(b, &io, cache_total(b));
 		io.cache = cache_new(b, text->layers, "");
 	} else {
 		io.ids = b->ids = graph_input(g, "input_ids", DTYPE_I64, 2, shape);
 		io.mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape);
+		types_input(b, &io, shape[1]);
 		io.embeds = see(b, io.ids);
 	}
 	build_text(b, &io);
@@ -230,7 +266,7 @@ graph_value vlm_see(struct build *b, graph_value ids, graph_value (*join)(struct
 	vlm_places(b, ids, &is_image, &number);
 	graph_value rows = op_reshape(g, features, 2, (int64_t[]){ -1, part_of(s, "text")->hidden_size });
 	if (head_how(s) & VLM_GIVES_FEATURES)
-		graph_output(g, "image_hidden_states", vlm_of(s)->norm ? features : rows);
+		graph_output(g, "image_hidden_states", vlm_of(s)->by_picture ? features : rows);
 	return vlm_merge(b, ids, is_image, number, rows);
 }
 
@@ -253,6 +289,10 @@ void vlm_hints(const struct spec *s, struct input_hints *out)
 {
 	out->image_token_id = vlm_of(s)->image_token_id;
 	out->image_tokens = vlm_picture_tokens(s);
+	if (vlm_of(s)->downsample)
+		out->image_tokens /= vlm_of(s)->downsample * vlm_of(s)->downsample;
+	if (vlm_of(s)->blocks)
+		out->type_vocab_size = 1;
 }
 
 const struct family vlm = {

@@ -18,8 +18,10 @@ struct vlm {
 	const int64_t *layers;    // [layer_count] of the vision tower's states, from the front
 	bool drops_first;         // the first token of each picture, its class token, is left out
 	bool looks_last;          // the tower's result after its last norm, not a state
+	bool blocks;              // token_type_ids says which tokens are a picture's: those of one see each other
+	bool by_picture;          // image_hidden_states has a dimension for the pictures
 	bool bias, norm;          // of the projector: its linear layers have biases; a norm before it
-	int64_t downsample, wide; // pixel shuffle: so many features each way become one; width of the gated layer
+	int64_t downsample, wide; // squares of so many features each way become one; width of the gated layer
 	// llava_next: pictures come in tiles; the resolutions that a picture may be brought to, smallest area first
 	int64_t resolution_count;
 	const int64_t *heights, *widths;
@@ -35,12 +37,18 @@ bool vlm_resolve(struct config *c, struct spec *s, struct arena *a, bool or_text
 // vlm_resolve for classes that have everything after "model." and the vision part there at `vision_root`, or, for files of
 // another time, without "model.".
 bool vlm_resolve_below(struct config *c, struct spec *s, struct arena *a, const char *vision_root);
+// The same with what names of the parts may begin with.
+bool vlm_resolve_parts(struct config *c, struct spec *s, struct arena *a, bool or_text, const char *const *text_roots,
+	const char *const *vision_roots);
 // vision_feature_layer and, unless it is always so, vision_feature_select_strategy.
 void vlm_resolve_layers(struct config *c, struct spec *s, struct arena *a, bool drops_first);
 
 // pixels [pictures, channels, height, width] -> the chosen states side by side [pictures, tokens, width]
 graph_value vlm_look(struct build *b, graph_value pixels);
 int64_t vlm_vision_width(const struct spec *s);
+// Squares of f * f features become one (pixel shuffle): [pictures, side * side, width] -> [.., (side / f)^2, f * f * width]
+graph_value vlm_shuffle(struct build *b, graph_value x, int64_t side, int64_t f, int64_t width);
+int64_t vlm_side(const struct spec *s);           // of the tower's grid of features
 int64_t vlm_picture_tokens(const struct spec *s); // of one picture in vlm_look's result
 // two linear layers with an activation between: [.., in] -> [.., text]
 graph_value vlm_project(struct build *b, graph_value x, int64_t in);
