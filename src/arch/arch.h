@@ -56,6 +56,7 @@ struct input_hints {
 	int64_t cache_ends;
 	bool predicts_next;    // logits at a place are about the token after it: a causal language model
 	int64_t image_size[2]; // height and width that image_sizes tells
+	int64_t image_grid[3]; // time, height and width that image_grid_thw tells
 	// Of a graph that assay did not build: how many rows the table has that an input indexes; 0: not found. In the order of
 	// its inputs.
 	const struct input_table {
@@ -67,6 +68,7 @@ struct input_hints {
 	struct input_symbol {
 		const char *name;
 		int64_t number;
+		bool each; // of each text
 	} symbols[8];
 };
 // Does it look at images, and does it read tokens? What a size of images or a length of sequences means something to.

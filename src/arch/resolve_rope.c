@@ -28,6 +28,7 @@ static void read_rope(struct config *c, struct spec *s, struct arena *a, const j
 		enum rope_kind kind;
 	} kinds[] = {
 		{ "default", ROPE_DEFAULT },
+		{ "mrope", ROPE_DEFAULT },
 		{ "linear", ROPE_LINEAR },
 		{ "dynamic", ROPE_DYNAMIC },
 		{ "llama3", ROPE_LLAMA3 },
@@ -60,8 +61,13 @@ static void read_rope(struct config *c, struct spec *s, struct arena *a, const j
 		if (i == sizeof known / sizeof known[0] && !json_is_null(v))
 			config_fail(c, STATUS_UNSUPPORTED, "the rotary parameter %s is not supported yet", key);
 	}
-	// Sections turn by a token's time, row and column, which in a text are all its place.
-	r->sections = json_object_get(o, "mrope_section") != NULL;
+	// Sections rotate by a token's time, row and column, which in a text are all its place.
+	for (size_t i = 0; i < 3; i++) {
+		const json_t *n = json_array_get(json_object_get(o, "mrope_section"), i);
+		r->section[i] = json_is_integer(n) && json_integer_value(n) >= 0 && json_integer_value(n) <= 1 << 16
+			? json_integer_value(n)
+			: 0;
+	}
 	r->theta = number(o, "rope_theta", r->theta);
 	double original = number(o, "original_max_position_embeddings", (double)s->max_positions);
 	original = (double)config_size(c, "original_max_position_embeddings", (int64_t)fmin(fmax(original, 0), 1e9));

@@ -25,7 +25,8 @@ struct rope {
 	const double *short_factors, *long_factors; // longrope, [factor_count]
 	int64_t factor_count;
 	int64_t original_max_positions;
-	bool sections;        // angles by time, row and column: three positions a token
+	int64_t section[3]; // angles by time, row and column, for three positions a token; 0: one position
+	bool interleaved_sections;
 	double partial;       // proportional: the share of the head that is rotated
 	int64_t dim;          // how much of a head is rotated; 0: all of it
 	int64_t steps;        // frequencies are theta^(-2i/steps); 0: dim

@@ -11,6 +11,7 @@
 #include "arch/family/encoder.h"
 #include "arch/family/mamba.h"
 #include "arch/family/mobilevit.h"
+#include "arch/family/grid_vision.h"
 #include "arch/family/resnet.h"
 #include "arch/family/rotary.h"
 #include "arch/family/segformer.h"
@@ -267,14 +268,22 @@ const struct arch arch_rows[] = {
 	{ "pvt", OF(segformer, pvt_names, .disjoint_patches = true) },
 	{ "pvt_v2", &segformer, &pvt_v2_names },
 	{ "qwen2", OF(decoder, llama_names, .qkv_bias = true) },
+	{ "qwen2_5_vl", OF(vlm_grid, grid_names, .text_ties = true), PARTS("qwen2_5_vl_text", "qwen2_5_vl_vision") },
 	{ "qwen2_5_vl_text", OF(decoder, llama_names, .qkv_bias = true) },
+	{ "qwen2_5_vl_vision", OF(grid_vision, qwen2_5_vl_vision_names, .windows = true) },
 	{ "qwen2_moe", OF(decoder, qwen_moe_names, .window_pattern = 2, .window_until = true) },
+	{ "qwen2_vl", OF(vlm_grid, grid_names, .text_ties = true), PARTS("qwen2_vl_text", "qwen2_vl_vision") },
 	{ "qwen2_vl_text", OF(decoder, llama_names, .qkv_bias = true) },
+	{ "qwen2_vl_vision", OF(grid_vision, qwen2_vl_vision_names, LN_MLP) },
 	{ "qwen3", OF(decoder, llama_names, .qk_norm = true) },
 	{ "qwen3_moe", OF(decoder, qwen_moe_names, .qk_norm = true) },
+	{ "qwen3_vl", OF(vlm_grid, grid_names, .interleaved_sections = true), PARTS("qwen3_vl_text", "qwen3_vl_vision") },
+	{ "qwen3_vl_moe", OF(vlm_grid, grid_names, .interleaved_sections = true), PARTS("qwen3_vl_moe_text", "qwen3_vl_moe_vision") },
 	{ "qwen3_vl_moe_text", OF(decoder, qwen3_vl_moe_names, .qk_norm = true, .normalised_experts = true) },
+	{ "qwen3_vl_moe_vision", OF(grid_vision, qwen3_vl_vision_names, LN_MLP, .learned_positions = true) },
 	{ "qwen3_vl_text", OF(decoder, llama_names, .qk_norm = true) },
 	{ "radio", &radio, &radio_names },
+	{ "qwen3_vl_vision", OF(grid_vision, qwen3_vl_vision_names, LN_MLP, .learned_positions = true) },
 	{ "regnet", &resnet, &regnet_names },
 	{ "rembert", OF(encoder, rembert_names, TANH_HEAD, .always_projected = true) },
 	{ "resnet", &resnet, &resnet_names },

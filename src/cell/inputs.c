@@ -18,7 +18,18 @@
 
 enum { SEQUENCE_USUAL = 128, PADDING_LEAST = 8 };
 
-enum role { ROLE_IDS, ROLE_MASK, ROLE_TYPE_IDS, ROLE_POSITIONS, ROLE_NUMBERS, ROLE_INTEGERS, ROLE_SIZES, ROLE_BOXES, ROLE_STATE };
+enum role {
+	ROLE_IDS,
+	ROLE_MASK,
+	ROLE_TYPE_IDS,
+	ROLE_POSITIONS,
+	ROLE_NUMBERS,
+	ROLE_INTEGERS,
+	ROLE_SIZES,
+	ROLE_GRIDS,
+	ROLE_BOXES,
+	ROLE_STATE
+};
 
 static bool is_float(enum dtype t)
 {
@@ -37,6 +48,8 @@ static enum role role_of(const struct tensor_type *t)
 		return ROLE_MASK;
 	if (text_is(t->name, "image_sizes"))
 		return ROLE_SIZES;
+	if (text_is(t->name, "image_grid_thw"))
+		return ROLE_GRIDS;
 	if (text_is(t->name, "bbox"))
 		return ROLE_BOXES;
 	if (is_float(t->dtype))
@@ -52,7 +65,7 @@ int64_t inputs_symbol(const char *name, const struct input_hints *hints, const s
 		return shape->image_size;
 	for (size_t i = 0; hints && i < sizeof hints->symbols / sizeof *hints->symbols && hints->symbols[i].name; i++)
 		if (text_is(hints->symbols[i].name, name))
-			return hints->symbols[i].number;
+			return hints->symbols[i].number * (hints->symbols[i].each ? shape->batch : 1);
 	if (text_is(name, "batch") || text_is(name, "image_batch") || text_is(name, "audio_batch"))
 		return shape->batch;
 	if (text_is(name, "samples"))
@@ -493,6 +506,9 @@ static void fill(
 			break;
 		case ROLE_SIZES:
 			n = hints ? hints->image_size[i % 2] : 0;
+			break;
+		case ROLE_GRIDS:
+			n = hints ? hints->image_grid[i % 3] : 0;
 			break;
 		case ROLE_BOXES:
 			n = box_edge(i, z);

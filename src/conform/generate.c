@@ -46,8 +46,9 @@ static enum status take_rows(
 	each = from->rank && from->dim[0] > 0 ? from->nbytes / (size_t)from->dim[0] : 0;
 	if (!rows)
 		count = from->rank ? (size_t)from->dim[0] : 0;
-	if (count > ROWS_MOST)
-		return error_set(err, STATUS_BAD_INPUT, "gen.json: %zu rows of %s; at most %d", count, from->name, ROWS_MOST);
+	size_t most = rows ? ROWS_MOST : TOKENS_MOST; // all of a tensor may be patches
+	if (count > most)
+		return error_set(err, STATUS_BAD_INPUT, "gen.json: %zu rows of %s; at most %zu", count, from->name, most);
 	out->dim[0] = (int64_t)count;
 	out->nbytes = count * each;
 	if (!(out->data = arena_try(a, out->nbytes)))
@@ -86,7 +87,8 @@ static enum status read_prompt(struct prompt *p, const json_t *run, const char *
 			return error_set(err, STATUS_BAD_INPUT, "gen.json: attention_mask is not of the prompt's size");
 		p->mask = data;
 	}
-	if (json_object_get(run, "position_ids")) {
+	bool by_axis = json_is_array(json_array_get(json_array_get(json_object_get(run, "position_ids"), 0), 0));
+	if (json_object_get(run, "position_ids") && !by_axis) { // the graph makes those of three axes itself
 		if ((st = integers(&data, &rows, &columns, json_object_get(run, "position_ids"), "position_ids", a, err)))
 			return st;
 		if (rows != p->batch || columns != p->length)

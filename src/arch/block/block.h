@@ -31,6 +31,8 @@ struct body {
 	graph_value features;  // of sound, as the family says
 	graph_value mask;      // i64 [batch, keys], 1 where there is a token
 	graph_value positions; // i64 [batch, seq]; NO_VALUE: counted from 0
+	graph_value axes;      // i64 [3, batch, seq] instead: by time, row and column
+	graph_value grid;      // i64 [pictures, 3] of pixels that are patches: how many in time, height and width
 	graph_value memory, memory_mask; // a decoder's encoder states [batch, source, hidden] and their mask
 	struct cache *cache;             // NULL: none
 	struct cache *cross;             // of the keys and values of `memory`; NULL: none
@@ -40,6 +42,9 @@ struct body {
 	graph_value pooled;  // [batch, hidden] where the body itself pools
 	graph_value *states; // transformers' hidden_states: after the embedding and after each layer, [state_count] of them
 	int64_t state_count;
+	// out of a vision tower, into a decoder: [batch, seq, hidden], added after each of the first layers
+	graph_value *deep;
+	int64_t deep_count;
 	const void *own; // what only the family's own heads know of
 };
 
@@ -164,6 +169,9 @@ graph_value ffn_of(struct build *b, const char *stem, graph_value x, int64_t wid
 void rope_tables(struct build *b, graph_value x, graph_value positions, graph_value *cos, graph_value *sin); // of b->s->rope
 void rope_tables_of(struct build *b, const struct rope *r, int64_t dim, graph_value x, graph_value positions, graph_value *cos,
 	graph_value *sin);
+// By the three positions of axes i64 [3, batch, seq], each for its sections of the angles.
+void rope_tables_by_section(
+	struct build *b, const struct rope *r, int64_t dim, graph_value x, graph_value axes, graph_value *cos, graph_value *sin);
 graph_value rope_query_scale(
 	struct build *b, const struct rope *r, graph_value x, graph_value positions); // by position_beta: [batch or 1, seq, 1]
 graph_value rope_turn(struct build *b, graph_value x, graph_value cos, graph_value sin, int64_t heads);

@@ -200,6 +200,32 @@ void rope_tables_of(struct build *b, const struct rope *rope, int64_t dim, graph
 	graph_leave(g);
 }
 
+// Which of the three positions angle i goes by: section after section, or in turns while a section lasts.
+static int axis_of(const struct rope *r, int64_t i)
+{
+	if (r->interleaved_sections)
+		return i % 3 && i < 3 * r->section[i % 3] ? (int)(i % 3) : 0;
+	return i < r->section[0] ? 0 : i < r->section[0] + r->section[1] ? 1 : 2;
+}
+
+void rope_tables_by_section(
+	struct build *b, const struct rope *r, int64_t dim, graph_value x, graph_value axes, graph_value *cos, graph_value *sin)
+{
+	struct graph *g = b->g;
+	int64_t half = dim / 2;
+	for (int axis = 0; axis < 3; axis++) {
+		graph_value c, s, at = op_squeeze(g, op_slice(g, axes, 0, axis, axis + 1), 0); // [batch, seq]
+		rope_tables_of(b, r, dim, x, at, &c, &s);                                      // [batch, seq, 1, dim/2]
+		float *share = GRAPH_TABLE(g, NULL, half, 1, float);
+		for (int64_t i = 0; share && i < half; i++)
+			share[i] = axis_of(r, i) == axis;
+		graph_value mine = graph_constant(g, DTYPE_F32, 1, &half, share);
+		c = op_mul(g, c, mine), s = op_mul(g, s, mine);
+		*cos = axis ? op_add(g, *cos, c) : c;
+		*sin = axis ? op_add(g, *sin, s) : s;
+	}
+}
+
 void rope_tables(struct build *b, graph_value x, graph_value positions, graph_value *cos, graph_value *sin)
 {
 	const struct rope *r = &b->s->rope;

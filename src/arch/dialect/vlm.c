@@ -77,3 +77,58 @@ const struct dialect internvl_names = {
 	.ignored = IGNORED("*embeddings.mask_token"),
 	.inert = IGNORED("is_encoder_decoder", "image_seq_length"),
 };
+
+// Qwen's: older files have the text at "model." and the tower at "visual."
+#define GRID_TOWER \
+	{ "embed.patch", "@patch_embed.proj" }, { "layers.attn.norm", "@blocks.#.norm1" }, \
+		{ "layers.attn.qkv", "@blocks.#.attn.qkv" }, { "layers.attn.o", "@blocks.#.attn.proj" }, \
+	{ \
+		"layers.ffn.norm", "@blocks.#.norm2" \
+	}
+#define GRID_KEYS \
+	{ "num_hidden_layers", "depth" }, { "num_attention_heads", "num_heads" }, \
+	{ \
+		"num_channels", "in_channels" \
+	}
+#define GRID_INERT "in_chans", "spatial_patch_size", "tokens_per_second", "model_type"
+
+const struct dialect grid_names = {
+	.name = "grid",
+	.prefix = "",
+	.keys = IMAGE_TOKEN,
+	.weights = WEIGHTS({ "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq"),
+	.inert = IGNORED(
+		"is_encoder_decoder", "video_token_id", "vision_start_token_id", "vision_end_token_id", "vision_token_id"),
+};
+
+const struct dialect qwen2_vl_vision_names = {
+	.name = "qwen2-vl-vision",
+	.prefix = "",
+	.keys = KEYS(GRID_KEYS, { "hidden_size", "embed_dim" }, { "merged_size", "hidden_size" }),
+	.weights = WEIGHTS(GRID_TOWER, { "layers.ffn.up", "@blocks.#.mlp.fc1" }, { "layers.ffn.down", "@blocks.#.mlp.fc2" },
+		{ "merger.norm", "@merger.ln_q" }, { "merger.1", "@merger.mlp.0" }, { "merger.2", "@merger.mlp.2" }),
+	.inert = IGNORED(GRID_INERT),
+};
+
+const struct dialect qwen2_5_vl_vision_names = {
+	.name = "qwen2.5-vl-vision",
+	.prefix = "",
+	.keys = KEYS(GRID_KEYS, { "merged_size", "out_hidden_size" }),
+	.weights = WEIGHTS(GRID_TOWER, { "layers.ffn.gate", "@blocks.#.mlp.gate_proj" },
+		{ "layers.ffn.up", "@blocks.#.mlp.up_proj" }, { "layers.ffn.down", "@blocks.#.mlp.down_proj" },
+		{ "merger.norm", "@merger.ln_q" }, { "merger.1", "@merger.mlp.0" }, { "merger.2", "@merger.mlp.2" }),
+	.inert = IGNORED(GRID_INERT),
+};
+
+const struct dialect qwen3_vl_vision_names = {
+	.name = "qwen3-vl-vision",
+	.prefix = "",
+	.keys = KEYS(GRID_KEYS, { "merged_size", "out_hidden_size" }),
+	.weights = WEIGHTS(GRID_TOWER, { "embed.position", "@pos_embed" }, { "layers.ffn.up", "@blocks.#.mlp.linear_fc1" },
+		{ "layers.ffn.down", "@blocks.#.mlp.linear_fc2" }, { "merger.norm", "@merger.norm" },
+		{ "merger.1", "@merger.linear_fc1" }, { "merger.2", "@merger.linear_fc2" },
+		{ "deep.norm", "@deepstack_merger_list.#.norm" }, { "deep.1", "@deepstack_merger_list.#.linear_fc1" },
+		{ "deep.2", "@deepstack_merger_list.#.linear_fc2" }),
+	.inert = IGNORED(GRID_INERT),
+};

@@ -284,7 +284,9 @@ static void make_shared(struct build *b, struct body *io, graph_value x, struct 
 		if (!needed[w])
 			continue;
 		const struct rope *r = w ? &s->window_rope : &s->rope;
-		if (!s->traits.alibi && !TRAITS_OF(s, decoder)->sinusoids && !weight_named(b, "embed.position"))
+		if (io->axes.id)
+			rope_tables_by_section(b, r, r->dim ? r->dim : s->head_width, x, io->axes, &p->cos[w], &p->sin[w]);
+		else if (!s->traits.alibi && !TRAITS_OF(s, decoder)->sinusoids && !weight_named(b, "embed.position"))
 			rope_tables_of(b, r, r->dim ? r->dim : s->head_width, x, io->positions, &p->cos[w], &p->sin[w]);
 		int64_t window = w ? s->sliding_window : 0;
 		if (!s->bidirectional)
@@ -352,6 +354,8 @@ static void body(struct build *b, struct body *io)
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		x = layer(b, x, &p, io->cache);
 		graph_leave(g);
+		if (b->layer < io->deep_count)
+			x = op_add(g, x, io->deep[b->layer]);
 		states_add(io, x);
 	}
 	io->last = TRAITS_OF(s, decoder)->no_last_norm ? x : norm(b, "norm", x, s->hidden_size);

@@ -31,8 +31,9 @@ static graph_value align(struct build *b, graph_value x)
 	return vlm_project(b, x, vlm_vision_width(b->s));
 }
 
-static graph_value see_aligned(struct build *b, graph_value ids)
+static graph_value see_aligned(struct build *b, graph_value ids, struct body *text)
 {
+	(void)text;
 	return vlm_see(b, ids, align);
 }
 
@@ -66,8 +67,9 @@ static graph_value join_linear(struct build *b, graph_value x)
 	return linear(b, "projector", x, vlm_vision_width(b->s), part_of(b->s, "text")->hidden_size, true);
 }
 
-static graph_value see_linear(struct build *b, graph_value ids)
+static graph_value see_linear(struct build *b, graph_value ids, struct body *text)
 {
+	(void)text;
 	return vlm_see(b, ids, join_linear);
 }
 
@@ -128,8 +130,9 @@ static graph_value join_shuffled(struct build *b, graph_value x)
 	return x;
 }
 
-static graph_value see_shuffled(struct build *b, graph_value ids)
+static graph_value see_shuffled(struct build *b, graph_value ids, struct body *text)
 {
+	(void)text;
 	return vlm_see(b, ids, join_shuffled);
 }
 
@@ -184,8 +187,9 @@ static graph_value join_squared(struct build *b, graph_value x)
 	return vlm_project(b, x, wide * v->downsample * v->downsample); // [pictures, tokens, text]
 }
 
-static graph_value see_squared(struct build *b, graph_value ids)
+static graph_value see_squared(struct build *b, graph_value ids, struct body *text)
 {
+	(void)text;
 	return vlm_see(b, ids, join_squared);
 }
 
@@ -237,8 +241,9 @@ static graph_value join_pooled(struct build *b, graph_value x)
 	return x;
 }
 
-static graph_value see_pooled(struct build *b, graph_value ids)
+static graph_value see_pooled(struct build *b, graph_value ids, struct body *text)
 {
+	(void)text;
 	return vlm_see(b, ids, join_pooled);
 }
 
@@ -286,12 +291,13 @@ static graph_value real_pictures(struct build *b, graph_value pixels, graph_valu
 	return op_argmax(g, op_cast(g, op_equal(g, wanted, rank), DTYPE_I64), 1, false);
 }
 
-static graph_value see_connected(struct build *b, graph_value ids)
+static graph_value see_connected(struct build *b, graph_value ids, struct body *text)
 {
+	(void)text;
 	struct graph *g = b->g;
 	const struct spec *s = b->s, *tower = part_of(s, "vision");
 	int64_t f = vlm_of(s)->downsample, few = vlm_side(s) / f, wide = tower->hidden_size,
-		text = part_of(s, "text")->hidden_size;
+		out = part_of(s, "text")->hidden_size;
 	int64_t shape[] = { graph_symbol(g, "image_batch"), graph_symbol(g, "images"), tower->channels, tower->image_size,
 		tower->image_width };
 	graph_value pixels = graph_input(g, "pixel_values", DTYPE_F32, 5, shape);
@@ -299,11 +305,11 @@ static graph_value see_connected(struct build *b, graph_value ids)
 	graph_value count, order = real_pictures(b, pixels, &count),
 			   x = vlm_shuffle(b, vlm_look(b, pixels), vlm_side(s), f, wide);
 	graph_enter(g, "projector");
-	x = op_gather(g, linear(b, "projector", x, wide * f * f, text, false), order, 0); // [all, few * few, text]
+	x = op_gather(g, linear(b, "projector", x, wide * f * f, out, false), order, 0); // [all, few * few, text]
 	graph_leave(g);
 	if (!ids.id)
 		return x;
-	graph_value is_image, number, rows = op_reshape(g, x, 2, (int64_t[]){ -1, text });
+	graph_value is_image, number, rows = op_reshape(g, x, 2, (int64_t[]){ -1, out });
 	vlm_places(b, ids, &is_image, &number);
 	if (head_how(s) & VLM_GIVES_FEATURES) {
 		graph_value tokens = op_mul(g, count, graph_i64(g, few * few)); // [1]

@@ -173,8 +173,9 @@ static graph_value row_of(struct build *b, const struct grid *grid, graph_value 
 
 // ---- building ------------------------------------------------------------------------------------------------------------
 
-static graph_value see(struct build *b, graph_value ids)
+static graph_value see(struct build *b, graph_value ids, struct body *text)
 {
+	(void)text;
 	struct graph *g = b->g;
 	const struct spec *s = b->s, *tower = part_of(s, "vision");
 	int64_t pictures = graph_symbol(g, "image_batch"), size = tower->image_size, wide = part_of(s, "text")->hidden_size;

@@ -212,19 +212,24 @@ static void types_input(struct build *b, struct body *io, int64_t length)
 	io->blocks = blocks_of(b, graph_input(b->g, "token_type_ids", DTYPE_I64, 2, shape));
 }
 
-static const struct arch_graph vision_graph = { "vision_encoder.onnx" }, // pixels to image features
-	embed_graph = { "embed_tokens.onnx" },                           // input_ids to inputs_embeds
-	embeds_graph = { "decoder_model_merged.onnx" };                  // inputs_embeds and a cache
+static bool is_merged_only(const struct spec *s)
+{
+	return !vlm_of(s)->deep_count;
+}
+
+static const struct arch_graph vision_graph = { "vision_encoder.onnx" },         // pixels to image features
+	embed_graph = { "embed_tokens.onnx" },                                   // input_ids to inputs_embeds
+	embeds_graph = { "decoder_model_merged.onnx", .there = is_merged_only }; // inputs_embeds and a cache
 const struct arch_graph *const vlm_graphs[] = { &vision_graph, &embed_graph, &embeds_graph, NULL };
 
-void vlm_build(struct build *b, graph_value (*see)(struct build *b, graph_value ids))
+void vlm_build(struct build *b, graph_value (*see)(struct build *b, graph_value ids, struct body *text))
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s, *text = part_of(s, "text");
 	int64_t batch = graph_symbol(g, "batch"), shape[] = { batch, graph_symbol(g, "sequence"), text->hidden_size };
 	struct body io = { 0 };
 	if (b->which == &vision_graph) {
-		graph_output(g, "image_features", see(b, NO_VALUE));
+		graph_output(g, "image_features", see(b, NO_VALUE, NULL));
 		return;
 	}
 	if (b->which == &embed_graph) {
@@ -234,14 +239,17 @@ void vlm_build(struct build *b, graph_value (*see)(struct build *b, graph_value 
 	if (b->which == &embeds_graph) {
 		io.embeds = graph_input(g, "inputs_embeds", DTYPE_F32, 3, shape);
 		io.mask = graph_input(g, "attention_mask", DTYPE_I64, 2, (int64_t[]){ batch, cache_total(b) });
-		io.positions = graph_input(g, "position_ids", DTYPE_I64, 2, shape);
+		if (text->rope.section[0])
+			io.axes = graph_input(g, "position_ids", DTYPE_I64, 3, (int64_t[]){ 3, batch, shape[1] });
+		else
+			io.positions = graph_input(g, "position_ids", DTYPE_I64, 2, shape);
 		types_input(b, &io, cache_total(b));
 		io.cache = cache_new(b, text->layers, "");
 	} else {
 		io.ids = b->ids = graph_input(g, "input_ids", DTYPE_I64, 2, shape);
 		io.mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape);
 		types_input(b, &io, shape[1]);
-		io.embeds = see(b, io.ids);
+		io.embeds = see(b, io.ids, &io);
 	}
 	build_text(b, &io);
 }
@@ -275,8 +283,9 @@ static graph_value join(struct build *b, graph_value x)
 	return vlm_project(b, x, vlm_vision_width(b->s));
 }
 
-static graph_value see(struct build *b, graph_value ids)
+static graph_value see(struct build *b, graph_value ids, struct body *text)
 {
+	(void)text;
 	return vlm_see(b, ids, join);
 }
 

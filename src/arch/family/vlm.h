@@ -12,6 +12,11 @@ FAMILY_TRAITS(vlm, VLM_TRAITS);
 #define VLM_SHUFFLED_TRAITS(X, T) X(T, FLAG, projector_norm, "a norm before the projector; its states are chosen by layer")
 FAMILY_TRAITS(vlm_shuffled, VLM_SHUFFLED_TRAITS);
 
+#define VLM_GRID_TRAITS(X, T) \
+	X(T, FLAG, text_ties, "the head is tied where text_config says so, too") \
+	X(T, FLAG, interleaved_sections, "time, row and column take turns among the rotary angles; else they follow one another")
+FAMILY_TRAITS(vlm_grid, VLM_GRID_TRAITS);
+
 struct vlm {
 	int64_t image_token_id;
 	int64_t layer_count;
@@ -22,6 +27,7 @@ struct vlm {
 	bool by_picture;          // image_hidden_states has a dimension for the pictures
 	bool bias, norm;          // of the projector: its linear layers have biases; a norm before it
 	int64_t downsample, wide; // squares of so many features each way become one; width of the gated layer
+	int64_t deep_count;       // of the tower's features that are added between the text's layers
 	// llava_next: pictures come in tiles; the resolutions that a picture may be brought to, smallest area first
 	int64_t resolution_count;
 	const int64_t *heights, *widths;
@@ -59,8 +65,8 @@ void vlm_places(struct build *b, graph_value ids, graph_value *is_image, graph_v
 graph_value vlm_merge(struct build *b, graph_value ids, graph_value is_image, graph_value row, graph_value features);
 
 // The graphs. `see` declares the inputs of the pictures and gives their features; with ids [batch, seq] those of the whole
-// model, merged: [batch, seq, text]; with NO_VALUE what vision_encoder.onnx gives.
-void vlm_build(struct build *b, graph_value (*see)(struct build *b, graph_value ids));
+// model, merged: [batch, seq, text]; with NO_VALUE what vision_encoder.onnx gives. It may give the text part more than that.
+void vlm_build(struct build *b, graph_value (*see)(struct build *b, graph_value ids, struct body *text));
 extern const struct arch_graph *const vlm_graphs[];
 enum { VLM_GENERATES = 1, VLM_GIVES_FEATURES = 2 }; // flags of heads: the text part has a language model's; image_hidden_states
 extern const struct family_head vlm_heads[];

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vision towers for pictures of any size and number, whose patches lie one after another (Qwen2-VL, Wang et al. 2024,
+// https://arxiv.org/abs/2409.12191; Qwen2.5-VL, https://arxiv.org/abs/2502.13923; DeepStack, Meng et al. 2024,
+// https://arxiv.org/abs/2406.04334, in Qwen3-VL). image_grid_thw says how many patches each has in time, height and width. A patch
+// attends to those of its frame, or of its window; squares of merge * merge patches lie together and become one feature.
+//
+//   pixels [patches, channels * time * size * size] -> linear (+ positions) -> layers -> norm - join squares - linear - GELU - linear
+//   layer:  x -+- norm - attention, rotated by row and column -(+)-+- norm - feed-forward -(+)-
+//              +---------------------------------------------+  +------------------------+
+#include <float.h>
+#include <math.h>
+
+#include "arch/block/image.h"
+#include "arch/family/grid_vision.h"
+
+// ---- from config.json ---------------------------------------------------------------------------------------------------
+
+static void resolve_axial_rope(struct config *c, struct spec *s)
+{
+	const json_t *o = config_get(c, "rope_parameters"), *theta = json_object_get(o, "rope_theta");
+	const char *kind = json_string_value(json_object_get(o, "rope_type"));
+	s->rope.theta = json_is_number(theta) ? json_number_value(theta) : config_real(c, "rope_theta", 10000);
+	if (kind && !text_is(kind, "axial") && !text_is(kind, "default"))
+		config_fail(c, STATUS_UNSUPPORTED, "the rotary scaling %s is not supported yet", kind);
+	if (!c->error.status && (!(s->rope.theta > 1) || s->head_width % 4))
+		config_fail(c, STATUS_BAD_INPUT, "heads of %lld do not divide into rows and columns", (long long)s->head_width);
+}
+
+static const bool *marked(struct config *c, struct spec *s, struct arena *a, const char *key)
+{
+	int64_t count;
+	const int64_t *list = config_sizes(c, key, a, 1, &count);
+	bool *out = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
+	for (int64_t i = 0; i < count; i++)
+		if (list[i] < s->layers)
+			out[list[i]] = true;
+	return out;
+}
+
+static void resolve(struct config *c, struct spec *s, struct arena *a)
+{
+	struct grid_vision *v = ARENA_NEW(a, struct grid_vision);
+	s->own = v;
+	resolve_transformer(c, s, true);
+	if (c->error.status)
+		return;
+	s->norm_eps = 1e-6;
+	s->channels = config_size(c, "num_channels", 3);
+	s->patch_size = s->patch_width = config_size(c, "patch_size", -1);
+	if (!s->ffn_size)
+		s->ffn_size = (int64_t)((double)s->hidden_size * config_real(c, "mlp_ratio", 4));
+	v->frames = config_size(c, "temporal_patch_size", 2);
+	v->merge = config_size(c, "spatial_merge_size", 2);
+	v->out = config_size(c, "merged_size", -1);
+	resolve_axial_rope(c, s);
+	if (!c->error.status &&
+		(v->frames < 1 || v->frames > 64 || v->merge < 1 || v->merge > 64 || s->patch_size < 1 || s->patch_size > 4096 ||
+			s->channels < 1 || v->out < 1))
+		config_fail(c, STATUS_BAD_INPUT, "the patches' sizes do not go together");
+	if (c->error.status)
+		return;
+	if (TRAITS_OF(s, grid_vision)->windows) {
+		v->window = config_size(c, "window_size", 112) / v->merge / s->patch_size;
+		v->whole = marked(c, s, a, "fullatt_block_indexes");
+		if (v->window < 1)
+			config_fail(c, STATUS_BAD_INPUT, "window_size holds no feature");
+	}
+	if (TRAITS_OF(s, grid_vision)->learned_positions) {
+		int64_t places = config_size(c, "num_position_embeddings", -1);
+		while ((v->side + 1) * (v->side + 1) <= places)
+			v->side++;
+		v->places = places;
+		v->deep = config_sizes(c, "deepstack_visual_indexes", a, 1, &v->deep_count);
+		if (!c->error.status && (v->side < 1 || v->deep_count > CONFIG_COUNT_MOST))
+			config_fail(c, STATUS_BAD_INPUT, "num_position_embeddings should be more than 0");
+	}
+	// For synthetic pictures: a grid of few features.
+	s->image_size = s->image_width = s->patch_size * v->merge * 4;
+	s->image_tokens = 16;
+}
+
+// ---- where a patch is ---------------------------------------------------------------------------------------------------
+
+// a / b and a % b of whole numbers that are not negative
+static graph_value rest(struct graph *g, graph_value a, graph_value b)
+{
+	return op_sub(g, a, op_mul(g, op_div(g, a, b), b));
+}
+
+struct grid_places grid_places(struct build *b, graph_value grid, graph_value number, int64_t merge)
+{
+	struct graph *g = b->g;
+	graph_value t = op_gather(g, grid, graph_i64(g, 0), 1), h = op_gather(g, grid, graph_i64(g, 1), 1),
+		    w = op_gather(g, grid, graph_i64(g, 2), 1); // [pictures]
+	if (merge > 1)
+		h = op_div(g, h, graph_i64(g, merge)), w = op_div(g, w, graph_i64(g, merge));
+	graph_value count = op_mul(g, t, op_mul(g, h, w)), end = op_cumsum(g, count, 0);
+	graph_value behind = op_less_or_equal(g, end, op_unsqueeze(g, number, -1)); // [.., pictures]
+	graph_value picture = op_reduce_sum(g, op_cast(g, behind, DTYPE_I64), -1, false);
+	graph_value last = op_squeeze(g, op_sub(g, op_dim(g, grid, 0), graph_i64(g, 1)), 0);
+	picture = op_min(g, picture, last);
+	graph_value at = op_sub(g, number, op_gather(g, op_sub(g, end, count), picture, 0));
+	graph_value wide = op_gather(g, w, picture, 0), tall = op_gather(g, h, picture, 0), area = op_mul(g, tall, wide);
+	struct grid_places p = { .picture = picture, .frame = op_div(g, at, area), .rows = tall, .columns = wide };
+	p.within = rest(g, at, area);
+	return p;
+}
+
+// Squares of merge * merge patches lie together, in rows of squares.
+static void rows_and_columns(struct build *b, struct grid_places *p)
+{
+	struct graph *g = b->g;
+	const struct grid_vision *v = b->s->own;
+	graph_value m = graph_i64(g, v->merge), squares = op_div(g, p->columns, m);
+	graph_value square = op_div(g, p->within, graph_i64(g, v->merge * v->merge)),
+		    inside = rest(g, p->within, graph_i64(g, v->merge * v->merge));
+	p->row = op_add(g, op_mul(g, op_div(g, square, squares), m), op_div(g, inside, m));
+	p->column = op_add(g, op_mul(g, rest(g, square, squares), m), rest(g, inside, m));
+}
+
+// Pairs of patches that are in `same` (NO_VALUE: all) and have the same key, i64 [patches]: bool [patches, patches]
+static graph_value alike(struct build *b, graph_value same, graph_value key)
+{
+	struct graph *g = b->g;
+	graph_value equal = op_equal(g, op_unsqueeze(g, key, 1), op_unsqueeze(g, key, 0));
+	return same.id ? op_and(g, same, equal) : equal;
+}
+
+// What is added to scores: [1, 1, patches, patches]
+static graph_value bias_of(struct build *b, graph_value same)
+{
+	struct graph *g = b->g;
+	graph_value bias = op_where(g, same, graph_f32(g, 0), graph_f32(g, -FLT_MAX));
+	return op_unsqueeze(g, op_unsqueeze(g, bias, 0), 0);
+}
+
+// cos and sin [1, patches, 1, head / 2]: the first half of the angles by row, the second by column
+static void axial_tables(struct build *b, const struct grid_places *p, graph_value *cos, graph_value *sin)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	int64_t half = s->head_width / 2, few = half / 2;
+	float *f = GRAPH_TABLE(g, NULL, few, 1, float);
+	*cos = *sin = NO_VALUE;
+	if (!f)
+		return;
+	for (int64_t i = 0; i < few; i++)
+		f[i] = (float)(1 / pow(s->rope.theta, (double)(2 * i) / (double)half));
+	graph_value inverse = graph_constant(g, DTYPE_F32, 1, &few, f), angle[2];
+	for (int i = 0; i < 2; i++)
+		angle[i] = op_mul(g, op_unsqueeze(g, op_cast(g, i ? p->column : p->row, DTYPE_F32), 1), inverse);
+	graph_value both = op_unsqueeze(g, op_unsqueeze(g, op_concat(g, 2, angle, 1), 0), 2);
+	*cos = op_cos(g, both), *sin = op_sin(g, both);
+}
+
+// Learned positions [side * side, hidden], bilinear with the corners in place: [patches, hidden]
+static graph_value positions(struct build *b, const struct grid_places *p)
+{
+	struct graph *g = b->g;
+	const struct grid_vision *v = b->s->own;
+	graph_value table = WEIGHT(b, "embed.position", "weight", v->places, b->s->hidden_size), one = graph_i64(g, 1),
+		    sum = NO_VALUE;
+	graph_value tap[2][2], weight[2][2];
+	for (int axis = 0; axis < 2; axis++) {
+		graph_value size = op_max(g, op_sub(g, axis ? p->columns : p->rows, one), one);
+		graph_value at = op_mul(g, op_cast(g, axis ? p->column : p->row, DTYPE_F32), graph_f32(g, (float)(v->side - 1)));
+		at = op_div(g, at, op_cast(g, size, DTYPE_F32));
+		graph_value low = op_floor(g, at), far = op_sub(g, at, low);
+		tap[axis][0] = op_cast(g, low, DTYPE_I64);
+		tap[axis][1] = op_min(g, op_add(g, tap[axis][0], one), graph_i64(g, v->side - 1));
+		weight[axis][0] = op_sub(g, graph_f32(g, 1), far), weight[axis][1] = far;
+	}
+	for (int i = 0; i < 4; i++) {
+		graph_value place = op_add(g, op_mul(g, tap[0][i / 2], graph_i64(g, v->side)), tap[1][i % 2]);
+		graph_value part = op_mul(
+			g, op_gather(g, table, place, 0), op_unsqueeze(g, op_mul(g, weight[0][i / 2], weight[1][i % 2]), 1));
+		sum = i ? op_add(g, sum, part) : part;
+	}
+	return sum;
+}
+
+// ---- building -----------------------------------------------------------------------------------------------------------
+
+// x [1, patches, hidden] -> [patches / merge^2, out]; the norm before or after squares are joined
+static graph_value merged(struct build *b, const char *stem, graph_value x, bool joined_first)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct grid_vision *v = s->own;
+	struct arena *a = graph_arena(g);
+	int64_t wide = s->hidden_size * v->merge * v->merge, shape[] = { -1, wide };
+	const char *stem_norm = arena_printf(a, "%s.norm", stem);
+	if (joined_first)
+		x = layer_norm(b, stem_norm, op_reshape(g, x, 2, shape), wide);
+	else
+		x = op_reshape(g, norm(b, stem_norm, x, s->hidden_size), 2, shape);
+	x = op_gelu(g, linear(b, arena_printf(a, "%s.1", stem), x, wide, wide, true));
+	return linear(b, arena_printf(a, "%s.2", stem), x, wide, v->out, true);
+}
+
+static graph_value layer(struct build *b, graph_value x, graph_value bias, graph_value cos, graph_value sin)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	graph_enter(g, "attn");
+	graph_value y = norm(b, "layers.attn.norm", x, s->hidden_size);
+	x = op_add(g, x, self_attention(b, y, bias, cos, sin, true, true, NULL));
+	graph_leave(g);
+	graph_enter(g, "ffn");
+	y = norm(b, "layers.ffn.norm", x, s->hidden_size);
+	x = op_add(g, x, ffn_of(b, "layers.ffn", y, s->ffn_size, true));
+	graph_leave(g);
+	return x;
+}
+
+static void body(struct build *b, struct body *io)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct grid_vision *v = s->own;
+	const struct grid_vision_traits *t = TRAITS_OF(s, grid_vision);
+	int64_t h = s->hidden_size, size = s->patch_size;
+	graph_enter(g, "embed");
+	graph_value all = op_squeeze(g, op_dim(g, io->pixels, 0), 0);
+	graph_value number = op_range(g, graph_i64(g, 0), all, graph_i64(g, 1)); // [patches]
+	struct grid_places p = grid_places(b, io->grid, number, 1);
+	rows_and_columns(b, &p);
+	graph_value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, v->frames, size, size);
+	graph_value bias = t->learned_positions ? WEIGHT(b, "embed.patch", "bias", h) : NO_VALUE;
+	graph_value x = op_reshape(g, io->pixels, 5, (int64_t[]){ -1, s->channels, v->frames, size, size });
+	x = op_conv(g, x, w, bias, 3, (int64_t[]){ v->frames, size, size }, (int64_t[6]){ 0 }, (int64_t[]){ 1, 1, 1 }, 1);
+	x = op_reshape(g, x, 3, (int64_t[]){ 1, -1, h }); // [1, patches, hidden]
+	if (t->learned_positions)
+		x = op_add(g, x, op_unsqueeze(g, positions(b, &p), 0));
+	graph_value cos, sin, same = alike(b, alike(b, NO_VALUE, p.picture), p.frame), frames = bias_of(b, same),
+			      windows = frames;
+	axial_tables(b, &p, &cos, &sin);
+	if (t->windows) {
+		graph_value wide = graph_i64(g, v->window * v->merge);
+		windows = bias_of(b, alike(b, alike(b, same, op_div(g, p.row, wide)), op_div(g, p.column, wide)));
+	}
+	graph_leave(g);
+	io->deep = ARENA_ARRAY(graph_arena(g), (size_t)v->deep_count + 1, graph_value);
+	for (b->layer = 0; b->layer < s->layers && !graph_failed(g); b->layer++) {
+		graph_enter(g, "layers.%lld", (long long)b->layer);
+		x = layer(b, x, t->windows && !v->whole[b->layer] ? windows : frames, cos, sin);
+		graph_leave(g);
+		int64_t k = 0, at = b->layer;
+		while (k < v->deep_count && v->deep[k] != at)
+			k++;
+		if (k == v->deep_count)
+			continue;
+		graph_enter(g, "deep.%lld", (long long)k);
+		b->layer = k; // the number in the weights' names
+		io->deep[io->deep_count++] = merged(b, "deep", x, true);
+		b->layer = at;
+		graph_leave(g);
+	}
+	graph_enter(g, "merger");
+	io->last = merged(b, "merger", x, false);
+	graph_leave(g);
+}
+
+static void build(struct build *b)
+{
+	struct body io = { 0 };
+	body(b, &io);
+}
+
+const struct family grid_vision = {
+	.name = "grid-vision",
+	.architecture = "vision",
+	.resolve = resolve,
+	.build = build,
+	.body = body,
+	.traits = FAMILY_TRAIT_LIST(grid_vision, GRID_VISION_TRAITS),
+};

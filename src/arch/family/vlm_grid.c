@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vision-language models whose pictures are grids of any size and whose tokens have three positions: time, row and column
+// (M-RoPE: Qwen2-VL, https://arxiv.org/abs/2409.12191). A text's tokens have one number for all three. A picture's tokens count on
+// from the text before it; the text after it goes on behind the picture's longer side.
+//
+//   tokens    a b [p p p p p p] c d      of a picture of 1 x 2 x 3 features
+//   time      0 1  2 2 2 2 2 2  5 6
+//   row       0 1  2 2 2 3 3 3  5 6
+//   column    0 1  2 3 4 2 3 4  5 6
+#include "arch/family/grid_vision.h"
+#include "arch/family/vlm.h"
+
+// ---- from config.json ---------------------------------------------------------------------------------------------------
+
+// Older files have the text's keys beside the others: an object of them, as text_config would be.
+static json_t *flat_text(struct config *c)
+{
+	json_t *text = json_object(), *value;
+	const char *key;
+	json_object_foreach((json_t *)c->given, key, value)
+	{
+		bool own = json_object_get(c->defaults, key) || text_starts(key, "vision_") || text_is(key, "architectures") ||
+			text_is(key, "model_type");
+		if (own)
+			continue;
+		json_object_set(text, key, value);
+		json_object_set_new(c->read, key, json_true());
+	}
+	json_t *whole = json_copy((json_t *)c->given);
+	json_object_set_new(whole, "text_config", text);
+	return whole;
+}
+
+static void resolve(struct config *c, struct spec *s, struct arena *a)
+{
+	const struct vlm_grid_traits *t = TRAITS_OF(s, vlm_grid);
+	const json_t *given = c->given;
+	json_t *whole = config_given(c, "text_config") ? NULL : flat_text(c);
+	c->given = whole ? whole : given;
+	bool good =
+		vlm_resolve_parts(c, s, a, false, (const char *const[]){ "model.language_model.", "language_model.", "", NULL },
+			(const char *const[]){ "model.visual.", "visual.", NULL });
+	const json_t *tied = json_object_get(json_object_get(c->given, "text_config"), "tie_word_embeddings");
+	bool text_ties = t->text_ties && json_is_true(tied);
+	c->given = given;
+	json_decref(whole);
+	if (!good)
+		return;
+	struct vlm *v = s->own;
+	const struct grid_vision *tower = part_of(s, "vision")->own;
+	struct spec *text = part_of(s, "text");
+	v->downsample = tower->merge;
+	v->deep_count = tower->deep_count;
+	text->tied |= text_ties;
+	text->rope.interleaved_sections = t->interleaved_sections;
+	if (!text->rope.section[0] && !text->rope.section[1] && !text->rope.section[2])
+		for (int i = 0; i < 3; i++)
+			text->rope.section[i] = t->interleaved_sections ? (i ? 20 : 24) : i ? 24 : 16;
+	int64_t sum = text->rope.section[0] + text->rope.section[1] + text->rope.section[2];
+	int64_t dim = text->rope.dim ? text->rope.dim : text->head_width;
+	if (!t->interleaved_sections && sum != dim / 2)
+		config_fail(c, STATUS_BAD_INPUT, "mrope_section: %lld angles, not %lld", (long long)sum, (long long)dim / 2);
+	if (tower->out != text->hidden_size)
+		config_fail(c, STATUS_BAD_INPUT, "the vision tower's features are %lld wide, the text's %lld",
+			(long long)tower->out, (long long)text->hidden_size);
+}
+
+// ---- three positions a token ----------------------------------------------------------------------------------------------
+
+// types i64 [batch, seq]: 1 where a token is a picture's; mask i64 [batch, seq]; grid i64 [pictures, 3] -> i64 [3, batch, seq]
+static graph_value three_positions(struct build *b, graph_value types, graph_value mask, graph_value grid)
+{
+	struct graph *g = b->g;
+	int64_t merge = vlm_of(b->s)->downsample;
+	graph_value zero = graph_i64(g, 0), one = graph_i64(g, 1);
+	graph_value is = op_mul(g, op_cast(g, op_equal(g, types, one), DTYPE_I64), mask); // [batch, seq]
+	graph_value row = op_reduce_sum(g, is, 1, true);
+	graph_value earlier = op_sub(g, op_cumsum(g, row, 0), row); // pictures' tokens of the rows before
+	graph_value number = op_max(g, op_sub(g, op_add(g, op_cumsum(g, is, 1), earlier), one), zero);
+	struct grid_places p = grid_places(b, grid, number, merge);
+	graph_value line = op_div(g, p.within, p.columns);
+	graph_value column = op_sub(g, p.within, op_mul(g, line, p.columns));
+	graph_value first = op_cast(g, op_equal(g, op_add(g, op_add(g, p.frame, p.within), op_sub(g, one, is)), zero), DTYPE_I64);
+	graph_value advance = op_max(g, p.rows, p.columns), passed = op_cumsum(g, op_mul(g, first, advance), 1);
+	graph_value text = op_cumsum(g, op_sub(g, mask, is), 1);         // tokens of the text up to here
+	graph_value at = op_sub(g, op_add(g, text, passed), one);        // of a token of the text
+	graph_value begin = op_sub(g, op_add(g, text, passed), advance); // of a picture
+	graph_value offset[3] = { p.frame, line, column }, out[3];
+	graph_value is_image = op_cast(g, is, DTYPE_BOOL), is_token = op_cast(g, mask, DTYPE_BOOL);
+	for (int i = 0; i < 3; i++)
+		out[i] = op_unsqueeze(g, op_where(g, is_token, op_where(g, is_image, op_add(g, begin, offset[i]), at), zero), 0);
+	return op_concat(g, 3, out, 0);
+}
+
+// ---- building -----------------------------------------------------------------------------------------------------------
+
+// [batch, seq, text] with rows of `features` at the pictures' tokens and zeros elsewhere
+static graph_value spread(struct build *b, graph_value features, graph_value is_image, graph_value number)
+{
+	struct graph *g = b->g;
+	return op_where(g, op_unsqueeze(g, is_image, 2), op_gather(g, features, number, 0), graph_f32(g, 0));
+}
+
+static graph_value see(struct build *b, graph_value ids, struct body *text)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s, *tower = part_of(s, "vision");
+	const struct grid_vision *v = tower->own;
+	int64_t width = tower->channels * v->frames * tower->patch_size * tower->patch_size;
+	struct body io = { 0 };
+	io.pixels = graph_input(g, "pixel_values", DTYPE_F32, 2, (int64_t[]){ graph_symbol(g, "patches"), width });
+	io.grid = graph_input(g, "image_grid_thw", DTYPE_I64, 2, (int64_t[]){ graph_symbol(g, "image_batch"), 3 });
+	const struct spec *outer = part_enter(b, "vision");
+	graph_enter(g, "vision");
+	tower->row->family->body(b, &io); // io.last [features, text]
+	graph_leave(g);
+	part_leave(b, outer);
+	if (!ids.id)
+		return io.last;
+	graph_value is_image, number;
+	vlm_places(b, ids, &is_image, &number);
+	int64_t shape[] = { graph_symbol(g, "batch"), graph_symbol(g, "sequence") };
+	graph_value types = graph_input(g, "mm_token_type_ids", DTYPE_I64, 2, shape);
+	graph_enter(g, "positions");
+	text->axes = three_positions(b, types, text->mask, io.grid);
+	graph_leave(g);
+	text->deep_count = io.deep_count;
+	text->deep = io.deep;
+	for (int64_t i = 0; i < io.deep_count; i++)
+		io.deep[i] = spread(b, io.deep[i], is_image, number);
+	return vlm_merge(b, ids, is_image, number, io.last);
+}
+
+static void build(struct build *b)
+{
+	vlm_build(b, see);
+}
+
+static void hints(const struct spec *s, struct input_hints *out)
+{
+	const struct grid_vision *v = part_of(s, "vision")->own;
+	out->image_token_id = vlm_of(s)->image_token_id;
+	out->image_tokens = part_of(s, "vision")->image_tokens;
+	out->image_grid[0] = 1;
+	out->image_grid[1] = out->image_grid[2] = 4 * v->merge;
+	out->symbols[0] = (struct input_symbol){ "patches", 16 * v->merge * v->merge, true };
+}
+
+const struct family vlm_grid = {
+	.name = "vision-language-grid",
+	.architecture = "multimodal",
+	.resolve = resolve,
+	.build = build,
+	.graphs = vlm_graphs,
+	.hints = hints,
+	.heads = vlm_heads,
+	.traits = FAMILY_TRAIT_LIST(vlm_grid, VLM_GRID_TRAITS),
+};
