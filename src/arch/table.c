@@ -60,6 +60,7 @@
 
 // The types of parts whose configuration names none.
 #define PARTS(text, vision) .part_types = { { "text", text }, { "vision", vision } }
+#define TEXT_VISION(type) PARTS(type "_text", type "_vision")
 #define TOWERS(type) PARTS(type "_text_model", type "_vision_model")
 #define TEXT_AUDIO(text, audio) .part_types = { { "text", text }, { "audio", audio } }
 #define BACKBONE(backbone, vision) .part_types = { { "backbone", backbone }, { "vision", vision } }
@@ -268,17 +269,17 @@ const struct arch arch_rows[] = {
 	{ "pvt", OF(segformer, pvt_names, .disjoint_patches = true) },
 	{ "pvt_v2", &segformer, &pvt_v2_names },
 	{ "qwen2", OF(decoder, llama_names, .qkv_bias = true) },
-	{ "qwen2_5_vl", OF(vlm_grid, grid_names, .text_ties = true), PARTS("qwen2_5_vl_text", "qwen2_5_vl_vision") },
+	{ "qwen2_5_vl", OF(vlm_grid, grid_names, .text_ties = true), TEXT_VISION("qwen2_5_vl") },
 	{ "qwen2_5_vl_text", OF(decoder, llama_names, .qkv_bias = true) },
 	{ "qwen2_5_vl_vision", OF(grid_vision, qwen2_5_vl_vision_names, .windows = true) },
 	{ "qwen2_moe", OF(decoder, qwen_moe_names, .window_pattern = 2, .window_until = true) },
-	{ "qwen2_vl", OF(vlm_grid, grid_names, .text_ties = true), PARTS("qwen2_vl_text", "qwen2_vl_vision") },
+	{ "qwen2_vl", OF(vlm_grid, grid_names, .text_ties = true), TEXT_VISION("qwen2_vl") },
 	{ "qwen2_vl_text", OF(decoder, llama_names, .qkv_bias = true) },
 	{ "qwen2_vl_vision", OF(grid_vision, qwen2_vl_vision_names, LN_MLP) },
 	{ "qwen3", OF(decoder, llama_names, .qk_norm = true) },
 	{ "qwen3_moe", OF(decoder, qwen_moe_names, .qk_norm = true) },
-	{ "qwen3_vl", OF(vlm_grid, grid_names, .interleaved_sections = true), PARTS("qwen3_vl_text", "qwen3_vl_vision") },
-	{ "qwen3_vl_moe", OF(vlm_grid, grid_names, .interleaved_sections = true), PARTS("qwen3_vl_moe_text", "qwen3_vl_moe_vision") },
+	{ "qwen3_vl", OF(vlm_grid, grid_names, .interleaved_sections = true), TEXT_VISION("qwen3_vl") },
+	{ "qwen3_vl_moe", OF(vlm_grid, grid_names, .interleaved_sections = true), TEXT_VISION("qwen3_vl_moe") },
 	{ "qwen3_vl_moe_text", OF(decoder, qwen3_vl_moe_names, .qk_norm = true, .normalised_experts = true) },
 	{ "qwen3_vl_moe_vision", OF(grid_vision, qwen3_vl_vision_names, LN_MLP, .learned_positions = true) },
 	{ "qwen3_vl_text", OF(decoder, llama_names, .qk_norm = true) },

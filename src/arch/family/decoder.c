@@ -289,7 +289,7 @@ static void make_shared(struct build *b, struct body *io, graph_value x, struct 
 		else if (!s->traits.alibi && !TRAITS_OF(s, decoder)->sinusoids && !weight_named(b, "embed.position"))
 			rope_tables_of(b, r, r->dim ? r->dim : s->head_width, x, io->positions, &p->cos[w], &p->sin[w]);
 		int64_t window = w ? s->sliding_window : 0;
-		if (!s->bidirectional)
+		if (!s->bidirectional || io->blocks.id) // blocks say who looks ahead
 			p->mask[w] = mask_causal_blocks(b, io->mask, x, window, io->blocks);
 		else
 			p->mask[w] = w ? mask_window_both(b, io->mask, x, window) : mask_bidirectional(b, io->mask);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vision towers for pictures of any size and number, whose patches lie one after another (Qwen2-VL, Wang et al. 2024,
 // https://arxiv.org/abs/2409.12191; Qwen2.5-VL, https://arxiv.org/abs/2502.13923; DeepStack, Meng et al. 2024,
-// https://arxiv.org/abs/2406.04334, in Qwen3-VL). image_grid_thw says how many patches each has in time, height and width. A patch
-// attends to those of its frame, or of its window; squares of merge * merge patches lie together and become one feature.
+// https://arxiv.org/abs/2406.04334, in Qwen3-VL). image_grid_thw says how many patches each has in time, height and width. A
+// patch attends to those of its frame, or of its window; squares of merge * merge patches lie together and become one feature.
 //
-//   pixels [patches, channels * time * size * size] -> linear (+ positions) -> layers -> norm - join squares - linear - GELU - linear
+//   pixels [patches, channels * time * size * size] -> linear (+ positions) -> layers -> norm - squares joined - linear - GELU
+//   - linear
 //   layer:  x -+- norm - attention, rotated by row and column -(+)-+- norm - feed-forward -(+)-
 //              +---------------------------------------------+  +------------------------+
 #include <float.h>
@@ -26,10 +27,18 @@ static void resolve_axial_rope(struct config *c, struct spec *s)
 		config_fail(c, STATUS_BAD_INPUT, "heads of %lld do not divide into rows and columns", (long long)s->head_width);
 }
 
+// Numbers of layers; the list may be empty.
+static const int64_t *layers_of(struct config *c, struct arena *a, const char *key, int64_t *count)
+{
+	const json_t *list = config_get(c, key);
+	*count = 0;
+	return json_is_array(list) && !json_array_size(list) ? NULL : config_sizes(c, key, a, 1, count);
+}
+
 static const bool *marked(struct config *c, struct spec *s, struct arena *a, const char *key)
 {
 	int64_t count;
-	const int64_t *list = config_sizes(c, key, a, 1, &count);
+	const int64_t *list = layers_of(c, a, key, &count);
 	bool *out = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
 	for (int64_t i = 0; i < count; i++)
 		if (list[i] < s->layers)
@@ -70,7 +79,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		while ((v->side + 1) * (v->side + 1) <= places)
 			v->side++;
 		v->places = places;
-		v->deep = config_sizes(c, "deepstack_visual_indexes", a, 1, &v->deep_count);
+		v->deep = layers_of(c, a, "deepstack_visual_indexes", &v->deep_count);
 		if (!c->error.status && (v->side < 1 || v->deep_count > CONFIG_COUNT_MOST))
 			config_fail(c, STATUS_BAD_INPUT, "num_position_embeddings should be more than 0");
 	}
