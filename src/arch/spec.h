@@ -188,7 +188,6 @@ FAMILY(vlm_connected);
 FAMILY(vlm_linear);
 FAMILY(vlm_pooled);
 FAMILY(vlm_squared);
-FAMILY(vlm_tiles);
 FAMILY(vocoder);
 FAMILY(whisper);
 FAMILY(xclip);

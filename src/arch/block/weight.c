@@ -61,7 +61,7 @@ static const struct weight *find_as(const struct build *b, const char *pattern, 
 static void not_built(const struct build *b, const char *stem)
 {
 	graph_fail(b->g, STATUS_UNSUPPORTED, "the head %s of type %s is not built yet: its dialect %s names no tensor for %s",
-		b->s->head->name, b->s->row->model_type, b->s->row->dialect->name, stem);
+		b->s->head ? b->s->head->name : "of a part", b->s->row->model_type, b->s->row->dialect->name, stem);
 }
 
 // A dialect may have several words for a stem: the first is a new file's.

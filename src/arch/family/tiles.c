@@ -8,9 +8,13 @@
 //   tokens of one picture:  the first tile, whole | line 0: x0 x1 .. newline | line 1: ..
 //                                                   of the grid of the other tiles, rows * columns of side * side features each
 //
+// LLaVA-OneVision (https://arxiv.org/abs/2408.03326) shrinks a grid of too many features, bilinear.
+//
 // How many tokens that is depends on image_sizes at run time. Nothing is cut or looped over: each image token works out, from
 // its number and the sizes, which row of the features it stands for.
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "arch/family/vlm.h"
 
@@ -32,6 +36,7 @@ static void resolve_resolutions(struct config *c, struct spec *s, struct arena *
 {
 	struct vlm *v = s->own;
 	const json_t *list = config_get(c, "image_grid_pinpoints");
+	list = list ? list : json_object_get(c->defaults, "image_grid_pinpoints");
 	size_t n = json_array_size(list);
 	int64_t tile = part_of(s, "vision")->image_size;
 	struct resolution *r = ARENA_ARRAY(a, n + 1, struct resolution);
@@ -61,12 +66,26 @@ static int64_t side_of(const struct spec *tower)
 	return tower->image_size / tower->patch_size;
 }
 
+// "anyres_max_9": the features of so many tiles are kept.
+static void resolve_most(struct config *c, struct spec *s)
+{
+	static const char start[] = "anyres_max_";
+	const char *word = config_text(c, "vision_aspect_ratio");
+	struct vlm *v = s->own;
+	word = word ? word : "anyres_max_9";
+	if (!text_starts(word, start) || !text_to_int(word + strlen(start), 1, 4096, &v->most_tiles))
+		config_fail(c, STATUS_UNSUPPORTED, "the vision_aspect_ratio %s is not supported yet", word);
+}
+
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
-	if (!vlm_resolve(c, s, a, false))
+	bool shrinks = TRAITS_OF(s, vlm_tiles)->shrinks;
+	if (!vlm_resolve(c, s, a, shrinks))
 		return;
 	vlm_resolve_layers(c, s, a, false);
 	struct vlm *v = s->own;
+	if (shrinks)
+		resolve_most(c, s);
 	v->bias = config_bool(c, "multimodal_projector_bias", true);
 	s->act = config_activation(c, "projector_hidden_act", ACT_GELU);
 	resolve_resolutions(c, s, a);
@@ -79,12 +98,13 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 
 // ---- which feature is which token ---------------------------------------------------------------------------------------
 
-struct grid {                  // of each picture: i64 [pictures]
-	graph_value columns;   // tiles beside each other
-	graph_value top, left; // features that are padding, and as many below and on the right
-	graph_value line;      // features that are seen in a line, and the newline
-	graph_value end;       // tokens of this picture and all before it
-	graph_value count;     // tokens of this picture
+struct grid {                    // of each picture: i64 [pictures]
+	graph_value columns;     // tiles beside each other
+	graph_value top, left;   // features that are padding, and as many below and on the right
+	graph_value tall, wide;  // features that are no padding
+	graph_value lines, line; // lines that are kept, and features kept in each with the newline
+	graph_value end;         // tokens of this picture and all before it
+	graph_value count;       // tokens of this picture
 };
 
 // a / b of whole numbers, rounded down. An engine that divides them as 32-bit floats is one off where the quotient is nearly
@@ -123,6 +143,34 @@ static graph_value best_resolution(struct build *b, graph_value height, graph_va
 	return op_argmax(g, op_mul(g, op_cast(g, is_best, DTYPE_I64), graph_i64s(g, (int)n, earlier)), 1, false);
 }
 
+// a // b of Python: of the exact quotient, the whole part
+static double floor_quotient(double a, double b)
+{
+	double q = (a - fmod(a, b)) / b, whole = floor(q);
+	return q - whole > 0.5 ? whole + 1 : whole;
+}
+
+// The height, or width, that a grid of tall * wide features is shrunk to, from a table of all such grids: i64 [pictures]
+static graph_value kept(struct build *b, graph_value tall, graph_value wide, bool of_height)
+{
+	struct graph *g = b->g;
+	const struct vlm *v = vlm_of(b->s);
+	int64_t side = side_of(part_of(b->s, "vision")), size = part_of(b->s, "vision")->image_size, rows = 1, columns = 1;
+	for (int64_t i = 0; i < v->resolution_count; i++) {
+		rows = v->heights[i] / size * side + 1 > rows ? v->heights[i] / size * side + 1 : rows;
+		columns = v->widths[i] / size * side + 1 > columns ? v->widths[i] / size * side + 1 : columns;
+	}
+	int64_t *to = GRAPH_TABLE(g, NULL, rows, columns, int64_t);
+	for (int64_t y = 0; to && y < rows; y++)
+		for (int64_t x = 0; x < columns; x++) {
+			double ratio = sqrt((double)(y * x) / (double)(v->most_tiles * side * side));
+			int64_t n = of_height ? y : x;
+			to[y * columns + x] = ratio > 1.1 ? (int64_t)floor_quotient((double)n, ratio) : n;
+		}
+	graph_value table = graph_constant(g, DTYPE_I64, 1, (int64_t[]){ rows * columns }, to);
+	return op_gather(g, table, op_add(g, op_mul(g, tall, graph_i64(g, columns)), wide), 0);
+}
+
 static struct grid grid_of(struct build *b, graph_value sizes)
 {
 	struct graph *g = b->g;
@@ -140,14 +188,28 @@ static struct grid grid_of(struct build *b, graph_value sizes)
 	graph_value padded_above = op_less(g, h_wide, w_tall); // the picture is wider than the grid
 	graph_value top = op_where(g, padded_above, op_div(g, op_sub(g, tall, whole_quotient(g, h_wide, width)), two), zero);
 	graph_value left = op_where(g, padded_above, zero, op_div(g, op_sub(g, wide, whole_quotient(g, w_tall, height)), two));
-	graph_value line = op_add(g, op_sub(g, wide, op_mul(g, left, two)), one);
-	graph_value lines = op_sub(g, tall, op_mul(g, top, two));
+	tall = op_sub(g, tall, op_mul(g, top, two)), wide = op_sub(g, wide, op_mul(g, left, two));
+	graph_value lines = v->most_tiles ? kept(b, tall, wide, true) : tall;
+	graph_value line = op_add(g, v->most_tiles ? kept(b, tall, wide, false) : wide, one);
 	graph_value count = op_add(g, op_mul(g, lines, line), graph_i64(g, side * side));
-	return (struct grid){ columns, top, left, line, op_cumsum(g, count, 0), count };
+	return (struct grid){ columns, top, left, tall, wide, lines, line, op_cumsum(g, count, 0), count };
 }
 
-// number: i64, of image tokens over all pictures -> the row of the features that each stands for, of the same shape
-static graph_value row_of(struct build *b, const struct grid *grid, graph_value number, graph_value tiles)
+// Of place i of n that a line of m features is shrunk to: the features on both sides, i64, and how near it is to the second.
+static void between(
+	struct graph *g, graph_value i, graph_value n, graph_value m, graph_value *low, graph_value *high, graph_value *share)
+{
+	graph_value half = graph_f32(g, 0.5f), scale = op_div(g, op_cast(g, m, DTYPE_F32), op_cast(g, n, DTYPE_F32));
+	graph_value at = op_sub(g, op_mul(g, scale, op_add(g, op_cast(g, i, DTYPE_F32), half)), half);
+	at = op_max(g, at, graph_f32(g, 0));
+	*low = op_cast(g, op_floor(g, at), DTYPE_I64);
+	*high = op_min(g, op_add(g, *low, graph_i64(g, 1)), op_sub(g, m, graph_i64(g, 1)));
+	*share = op_sub(g, at, op_floor(g, at));
+}
+
+// number: i64, of image tokens over all pictures -> the feature that each stands for [.., text]; features [rows + 1, text]
+static graph_value feature_of(
+	struct build *b, const struct grid *grid, graph_value number, graph_value tiles, graph_value features)
 {
 	struct graph *g = b->g;
 	int64_t side = side_of(part_of(b->s, "vision")), area = side * side;
@@ -159,16 +221,33 @@ static graph_value row_of(struct build *b, const struct grid *grid, graph_value 
 	graph_value base = op_mul(g, op_mul(g, picture, tiles), an_area); // where its first tile begins
 	graph_value rest = op_max(g, op_sub(g, at, an_area), graph_i64(g, 0)), line = op_gather(g, grid->line, picture, 0);
 	graph_value y = op_div(g, rest, line), x = op_sub(g, rest, op_mul(g, y, line));
-	graph_value is_newline = op_equal(g, x, op_sub(g, line, one));
-	y = op_add(g, y, op_gather(g, grid->top, picture, 0));
-	x = op_add(g, x, op_gather(g, grid->left, picture, 0));
-	graph_value tile_y = op_div(g, y, a_side), tile_x = op_div(g, x, a_side);
-	graph_value tile = op_add(g, op_add(g, op_mul(g, tile_y, op_gather(g, grid->columns, picture, 0)), tile_x), one);
-	graph_value inside_y = op_sub(g, y, op_mul(g, tile_y, a_side)), inside_x = op_sub(g, x, op_mul(g, tile_x, a_side));
-	graph_value in_grid = op_add(g, op_mul(g, tile, an_area), op_add(g, op_mul(g, inside_y, a_side), inside_x));
-	graph_value row = op_add(g, base, op_where(g, op_less(g, at, an_area), at, in_grid));
+	graph_value is_newline = op_and(g, op_equal(g, x, op_sub(g, line, one)), op_less_or_equal(g, an_area, at));
 	graph_value newline = op_mul(g, op_mul(g, op_dim(g, grid->end, 0), tiles), an_area); // after all features
-	return op_where(g, op_and(g, is_newline, op_less_or_equal(g, an_area, at)), newline, row);
+	graph_value ys[2] = { y }, xs[2] = { x }, down, right, out = NO_VALUE;
+	int taps = vlm_of(b->s)->most_tiles ? 2 : 1;
+	if (taps > 1) {
+		x = op_min(g, x, op_sub(g, line, graph_i64(g, 2))); // of a newline: any place will do
+		between(g, y, op_gather(g, grid->lines, picture, 0), op_gather(g, grid->tall, picture, 0), &ys[0], &ys[1], &down);
+		between(g, x, op_sub(g, line, one), op_gather(g, grid->wide, picture, 0), &xs[0], &xs[1], &right);
+	}
+	for (int tap = 0; tap < taps * taps; tap++) {
+		y = op_add(g, ys[tap / 2], op_gather(g, grid->top, picture, 0));
+		x = op_add(g, xs[tap % 2], op_gather(g, grid->left, picture, 0));
+		graph_value tile_y = op_div(g, y, a_side), tile_x = op_div(g, x, a_side);
+		graph_value tile = op_add(g, op_add(g, op_mul(g, tile_y, op_gather(g, grid->columns, picture, 0)), tile_x), one);
+		graph_value inside_y = op_sub(g, y, op_mul(g, tile_y, a_side)),
+			    inside_x = op_sub(g, x, op_mul(g, tile_x, a_side));
+		graph_value in_grid = op_add(g, op_mul(g, tile, an_area), op_add(g, op_mul(g, inside_y, a_side), inside_x));
+		graph_value row = op_add(g, base, op_where(g, op_less(g, at, an_area), at, in_grid));
+		graph_value part = op_gather(g, features, op_where(g, is_newline, newline, row), 0);
+		if (taps > 1) {
+			graph_value near_y = tap / 2 ? down : op_sub(g, graph_f32(g, 1), down),
+				    near_x = tap % 2 ? right : op_sub(g, graph_f32(g, 1), right);
+			part = op_mul(g, part, op_unsqueeze(g, op_mul(g, near_y, near_x), -1));
+		}
+		out = tap ? op_add(g, out, part) : part;
+	}
+	return out;
 }
 
 // ---- building ------------------------------------------------------------------------------------------------------------
@@ -192,13 +271,13 @@ static graph_value see(struct build *b, graph_value ids, struct body *text)
 	if (!ids.id || head_how(s) & VLM_GIVES_FEATURES) {
 		graph_value all = op_squeeze(g, op_slice(g, grid.end, 0, -1, INT64_MAX), 0);
 		number = op_range(g, graph_i64(g, 0), all, graph_i64(g, 1));
-		out = op_gather(g, features, row_of(b, &grid, number, tiles), 0); // [tokens, text]
+		out = feature_of(b, &grid, number, tiles, features); // [tokens, text]
 		if (ids.id)
 			graph_output(g, "image_hidden_states", out);
 	}
 	if (ids.id) {
 		vlm_places(b, ids, &is_image, &number);
-		out = vlm_merge(b, ids, is_image, row_of(b, &grid, number, tiles), features);
+		out = vlm_merge_each(b, ids, is_image, feature_of(b, &grid, number, tiles, features));
 	}
 	graph_leave(g);
 	return out;
@@ -232,4 +311,5 @@ const struct family vlm_tiles = {
 	.graphs = vlm_graphs,
 	.hints = hints,
 	.heads = vlm_heads,
+	.traits = FAMILY_TRAIT_LIST(vlm_tiles, VLM_TILES_TRAITS),
 };

@@ -174,11 +174,16 @@ static graph_value embed_tokens(struct build *b, graph_value ids)
 
 graph_value vlm_merge(struct build *b, graph_value ids, graph_value is_image, graph_value row, graph_value features)
 {
+	return vlm_merge_each(b, ids, is_image, op_gather(b->g, features, row, 0));
+}
+
+graph_value vlm_merge_each(struct build *b, graph_value ids, graph_value is_image, graph_value each)
+{
 	struct graph *g = b->g;
 	if (vlm_of(b->s)->image_token_id >= part_of(b->s, "text")->vocab_size) // the table has no such row
 		ids = op_where(g, is_image, graph_i64(g, 0), ids);
 	graph_value tokens = embed_tokens(b, ids);
-	return op_where(g, op_unsqueeze(g, is_image, 2), op_gather(g, features, row, 0), tokens);
+	return op_where(g, op_unsqueeze(g, is_image, 2), each, tokens);
 }
 
 static void build_text(struct build *b, struct body *io)

@@ -17,6 +17,9 @@ FAMILY_TRAITS(vlm_shuffled, VLM_SHUFFLED_TRAITS);
 	X(T, FLAG, interleaved_sections, "time, row and column take turns among the rotary angles; else they follow one another")
 FAMILY_TRAITS(vlm_grid, VLM_GRID_TRAITS);
 
+#define VLM_TILES_TRAITS(X, T) X(T, FLAG, shrinks, "a grid of more features than vision_aspect_ratio says is shrunk")
+FAMILY_TRAITS(vlm_tiles, VLM_TILES_TRAITS);
+
 struct vlm {
 	int64_t image_token_id;
 	int64_t layer_count;
@@ -31,6 +34,7 @@ struct vlm {
 	// llava_next: pictures come in tiles; the resolutions that a picture may be brought to, smallest area first
 	int64_t resolution_count;
 	const int64_t *heights, *widths;
+	int64_t most_tiles; // a grid of more features than those of so many tiles is shrunk; 0: none is
 };
 static inline const struct vlm *vlm_of(const struct spec *s)
 {
@@ -63,6 +67,9 @@ graph_value vlm_project(struct build *b, graph_value x, int64_t in);
 void vlm_places(struct build *b, graph_value ids, graph_value *is_image, graph_value *number);
 // Rows of `features` [rows, text] in the places of the image tokens, the tokens' own embeddings elsewhere: [batch, seq, text].
 graph_value vlm_merge(struct build *b, graph_value ids, graph_value is_image, graph_value row, graph_value features);
+
+// The same with what stands in the place of each token: [batch, seq, text].
+graph_value vlm_merge_each(struct build *b, graph_value ids, graph_value is_image, graph_value each);
 
 // The graphs. `see` declares the inputs of the pictures and gives their features; with ids [batch, seq] those of the whole
 // model, merged: [batch, seq, text]; with NO_VALUE what vision_encoder.onnx gives. It may give the text part more than that.
