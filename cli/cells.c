@@ -270,6 +270,11 @@ static struct cli_option option_of(const struct member *m, void *of, struct cli_
 		several ? (void *)several : (char *)of + m->offset, m->argument, m->help, m->least, m->most };
 }
 
+static bool takes_several(enum question_at at)
+{
+	return question_use(at) == QUESTION_AXIS || question_use(at) == QUESTION_EACH;
+}
+
 static bool is_there(const struct cli_option *options, size_t count, const char *name)
 {
 	for (size_t i = 0; i < count; i++)
@@ -302,9 +307,8 @@ const struct cli_option *cells_options(struct cells *c, const struct cli_option 
 	for (size_t i = 0; i < QUESTION_COUNT; i++)
 		if (question_members[i].option)
 			add_options(out, &n,
-				(struct cli_option[]){
-					option_of(&question_members[i], &c->matrix.question,
-						question_use((enum question_at)i) == QUESTION_AXIS ? &c->axes[i] : NULL),
+				(struct cli_option[]){ option_of(&question_members[i], &c->matrix.question,
+							       takes_several((enum question_at)i) ? &c->axes[i] : NULL),
 					{ .kind = CLI_END } });
 	for (size_t i = 0; i < MATRIX_MEMBERS; i++)
 		if (!text_is(matrix_members[i].name, "workers")) // of `matrix`, which lists it itself

@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "cell/guess.h"
 #include "checkpoint/checkpoint.h"
 #include "onnx/flow.h"
 
@@ -28,10 +29,12 @@ enum role {
 	ROLE_SIZES,
 	ROLE_GRIDS,
 	ROLE_BOXES,
-	ROLE_STATE
+	ROLE_STATE,
+	ROLE_RATE, // of a user's .onnx, like the one below
+	ROLE_SCALE
 };
 
-static bool is_float(enum dtype t)
+bool inputs_is_float(enum dtype t)
 {
 	return t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16 || t == DTYPE_F64;
 }
@@ -52,9 +55,20 @@ static enum role role_of(const struct tensor_type *t)
 		return ROLE_GRIDS;
 	if (text_is(t->name, "bbox"))
 		return ROLE_BOXES;
-	if (is_float(t->dtype))
+	if (inputs_is_float(t->dtype))
 		return ROLE_NUMBERS;
 	return text_ends(t->name, "ids") ? ROLE_IDS : ROLE_INTEGERS;
+}
+
+// The same, and what only graphs have that assay did not build.
+static enum role role_in(const struct tensor_type *t, const struct input_hints *hints)
+{
+	const bool as_given = hints && hints->tables;
+
+	return as_given && guess_is_state(t)    ? ROLE_STATE
+		: as_given && guess_is_rate(t)  ? ROLE_RATE
+		: as_given && guess_is_scale(t) ? ROLE_SCALE
+						: role_of(t);
 }
 
 // ---- shapes -------------------------------------------------------------------------------------------------------------
@@ -388,8 +402,8 @@ static enum status shape_of(const struct tensor_type *t, const struct input_hint
 		out->dim[axis] = decide(t, axis, hints, shape);
 		if (out->dim[axis] < 0)
 			return error_set(err, STATUS_UNSUPPORTED,
-				"input %s is %s: no size is known for dimension %d; give inputs in a file (--golden)", t->name,
-				tensor_shape_text(t->rank, t->dim, text, sizeof text), axis);
+				"input %s is %s: no size is known for dimension %d; --shape %s:N,N,... says it", t->name,
+				tensor_shape_text(t->rank, t->dim, text, sizeof text), axis, t->name);
 	}
 	if (!dtype_size(t->dtype))
 		return error_set(err, STATUS_UNSUPPORTED, "input %s has an element type that assay cannot fill", t->name);
@@ -417,6 +431,12 @@ static void store_integer(enum dtype t, void *data, size_t i, int64_t n)
 	}
 }
 
+// Of a number from an option: what no integer holds becomes the nearest that 32 bits hold.
+static int64_t whole(double x)
+{
+	return x >= INT32_MAX ? INT32_MAX : x <= INT32_MIN ? INT32_MIN : isnan(x) ? 0 : (int64_t)x;
+}
+
 static void store_float(enum dtype t, void *data, size_t i, float x)
 {
 	switch (t) {
@@ -432,6 +452,14 @@ static void store_float(enum dtype t, void *data, size_t i, float x)
 	default:
 		((float *)data)[i] = x;
 	}
+}
+
+void inputs_store(const struct tensor *t, size_t i, double x)
+{
+	if (inputs_is_float(t->dtype))
+		store_float(t->dtype, t->data, i, (float)x);
+	else
+		store_integer(t->dtype, t->data, i, t->dtype == DTYPE_BOOL ? x > 0 || x < 0 : whole(x));
 }
 
 // What random tokens may not be: each of these means something.
@@ -513,11 +541,19 @@ static void fill(
 		case ROLE_BOXES:
 			n = box_edge(i, z);
 			break;
+		case ROLE_STATE:
+			break;
+		case ROLE_RATE:
+			n = GUESS_RATE;
+			break;
+		case ROLE_SCALE:
+			n = 1;
+			break;
 		case ROLE_INTEGERS:
 			n = (int64_t)(rows > 0 ? z % (uint64_t)rows : z & 1);
 			break;
 		}
-		if (is_float(t->dtype)) // a mask may be declared as floats
+		if (inputs_is_float(t->dtype)) // a mask may be declared as floats
 			store_float(t->dtype, t->data, i, (float)n);
 		else
 			store_integer(t->dtype, t->data, i, n);
@@ -543,7 +579,7 @@ static enum status check_states(const struct tensor_type *types, const struct te
 				return error_set(err, STATUS_UNSUPPORTED,
 					"inputs %s and %s are of %lld and %lld states of an encoder: what they would mean "
 					"together is not "
-					"known; give inputs in a file (--golden)",
+					"known; give inputs in a file (--golden), or their shapes (--shape)",
 					first->name, in[i].name, (long long)states, (long long)in[i].dim[axis]);
 			first = &in[i];
 			states = in[i].dim[axis];
@@ -574,7 +610,7 @@ enum status inputs_synthetic(struct arena *a, const struct tensor_type *types, s
 	for (size_t i = 0; i < count; i++) {
 		if (!(out[i].data = arena_try(a, out[i].nbytes)))
 			return no_memory(&out[i], err);
-		fill(&out[i], role_of(&types[i]), hints, shape, seed);
+		fill(&out[i], role_in(&types[i], hints), hints, shape, seed);
 	}
 	return STATUS_OK;
 }
@@ -584,7 +620,7 @@ static bool find_text(const struct tensor *in, size_t count, const struct tensor
 {
 	*ids = *mask = NULL;
 	for (size_t i = 0; i < count; i++) {
-		if (in[i].rank != 2 || is_float(in[i].dtype) || !in[i].nbytes)
+		if (in[i].rank != 2 || inputs_is_float(in[i].dtype) || !in[i].nbytes)
 			continue;
 		if (text_is(in[i].name, "input_ids"))
 			*ids = &in[i];
@@ -657,7 +693,7 @@ const char *inputs_note(struct arena *a, const struct tensor_type *types, size_t
 	const char *note = NULL;
 
 	for (size_t i = 0; i < count && hints->tables; i++) {
-		enum role role = role_of(&types[i]);
+		enum role role = role_in(&types[i], hints);
 		int64_t rows = table_rows(hints, types[i].name);
 
 		if ((role != ROLE_IDS && role != ROLE_INTEGERS) || types[i].dtype == DTYPE_BOOL)
@@ -694,7 +730,7 @@ static bool has_neutral(const struct tensor_type *t, const struct weight *tensor
 }
 
 // As the graph declares it: the file may hold int32 ids for an int64 input, or the other way round.
-static enum status take(struct arena *a, const struct tensor_type *type, const struct weight *w, const char *path,
+enum status inputs_take(struct arena *a, const struct tensor_type *type, const struct weight *w, const char *path,
 	struct tensor *out, struct error *err)
 {
 	char found[128], wanted[128];
@@ -704,12 +740,12 @@ static enum status take(struct arena *a, const struct tensor_type *type, const s
 	for (int k = 0; fits && k < type->rank; k++)
 		fits = type->dim[k] < 0 || type->dim[k] == w->dim[k];
 	if (!fits || !tensor_count(w->rank, w->dim, &count))
-		return error_set(err, STATUS_BAD_INPUT, "%s: in.%s is %s, the graph takes %s", path, type->name,
+		return error_set(err, STATUS_BAD_INPUT, "%s: %s is %s, the graph takes %s", path, w->name,
 			tensor_shape_text(w->rank, w->dim, found, sizeof found),
 			tensor_shape_text(type->rank, type->dim, wanted, sizeof wanted));
-	if (is_float(type->dtype) != is_float(w->dtype) || !dtype_size(type->dtype))
-		return error_set(err, STATUS_BAD_INPUT, "%s: in.%s is %s, the graph takes %s", path, type->name,
-			dtype_word(w->dtype), dtype_word(type->dtype));
+	if (inputs_is_float(type->dtype) != inputs_is_float(w->dtype) || !dtype_size(type->dtype))
+		return error_set(err, STATUS_BAD_INPUT, "%s: %s is %s, the graph takes %s", path, w->name, dtype_word(w->dtype),
+			dtype_word(type->dtype));
 	*out = (struct tensor){
 		.name = type->name, .dtype = type->dtype, .rank = w->rank, .nbytes = count * dtype_size(type->dtype)
 	};
@@ -721,7 +757,7 @@ static enum status take(struct arena *a, const struct tensor_type *type, const s
 		return STATUS_OK;
 	}
 	for (size_t i = 0; i < count; i++) {
-		if (is_float(type->dtype))
+		if (inputs_is_float(type->dtype))
 			store_float(type->dtype, out->data, i, (float)read_number(w, i));
 		else
 			store_integer(type->dtype, out->data, i, (int64_t)read_number(w, i));
@@ -772,7 +808,7 @@ enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t
 		enum role role = role_of(&types[i]);
 
 		if (w) {
-			st = take(a, &types[i], w, path, &out[i], err);
+			st = inputs_take(a, &types[i], w, path, &out[i], err);
 		} else if (has_neutral(&types[i], tensors, tensor_count_in_file)) {
 			struct tensor_type type = types[i];
 			const struct weight *pixels = text_starts(type.name, "pixel_") && type.rank == 3

@@ -59,6 +59,7 @@ enum status inputs_check_image(const struct tensor_type *types, size_t count, co
 //                       of a user's .onnx in [0, rows of the table that they index), 0 and 1 where none was found
 //   *mask, is_longer    1                       *token_type_ids  0
 //   position_ids        counted from the past   image_sizes      the hints' height and width
+//   of a user's .onnx: states 0, a sample rate 16000, factors of scale 1 (guess.h)
 //   bbox                left, top < right, bottom, below 1000
 //   floats              in [-1, 1)              other integers   0 and 1, or rows of the table that they index
 // What holds an encoder's states (encoder_attention_mask, encoder_hidden_states, past_key_values.*.encoder.*) is as long as any
@@ -92,6 +93,12 @@ int64_t inputs_positions(const struct input_hints *hints);
 // *lacks (may be NULL): "not in the golden file, and given their usual values: token_type_ids (0)"; NULL: none of the three is.
 enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t count, const char *path, struct tensor *out,
 	const char **lacks, struct error *err);
+// One input from one tensor of a file, converted where the graph declares another type of the same kind; memory in `a`.
+// BAD_INPUT: another shape, or numbers for integers.
+enum status inputs_take(struct arena *a, const struct tensor_type *type, const struct weight *w, const char *path,
+	struct tensor *out, struct error *err);
+bool inputs_is_float(enum dtype t);
+void inputs_store(const struct tensor *t, size_t i, double x); // element i, of any type that has a size
 // SHA-256 over names, types, shapes and bytes.
 void inputs_hash(const struct tensor *in, size_t count, char out[65]);
 

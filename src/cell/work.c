@@ -74,6 +74,70 @@ static const struct tensor_type *with_batch_names(struct work *w, const struct t
 	return named;
 }
 
+// With all names of dimensions, as the file has them.
+static struct tensor_type *with_names(struct work *w, const struct tensor_type *types, size_t count)
+{
+	const struct outline *file = &w->outline;
+	struct tensor_type *named = ARENA_ARRAY(&w->arena, count + 1, struct tensor_type);
+
+	for (size_t i = 0; i < count; i++) {
+		named[i] = types[i];
+		for (size_t k = 0; k < file->input_count; k++)
+			for (int axis = 0; text_is(file->inputs[k].name, named[i].name) && axis < named[i].rank; axis++)
+				named[i].symbol[axis] = file->inputs[k].symbol[axis];
+	}
+	return named;
+}
+
+// The shapes that were decided, as --shape has them: a reference gets the same.
+static void say_shapes(struct work *w)
+{
+	enum { TEXT_MOST = 1 << 16 };
+	struct text t = { 0 };
+
+	for (size_t i = 0; i < w->made_count && t.length < TEXT_MOST; i++) {
+		text_addf(&t, "%s%s:", i ? ";" : "", w->made[i].name);
+		for (int k = 0; k < w->made[i].rank; k++)
+			text_addf(&t, "%s%lld", k ? "," : "", (long long)w->made[i].dim[k]);
+	}
+	if (t.length && t.length < TEXT_MOST && !strpbrk(text_get(&t), "\n"))
+		say(json_pack("{s:s, s:s}", "event", "shapes", "shapes", text_get(&t)));
+	text_done(&t);
+}
+
+// What its inputs are, in words: integers and their tables, what was asked, what was guessed and which guesses were refused.
+static void say_inputs(struct work *w, const struct tensor_type *types, size_t count)
+{
+	struct arena *a = &w->arena;
+	const char *note = inputs_note(a, types, count, &w->hints);
+
+	note = arena_join(a, note, "; ", w->guess.words);
+	if (w->guess.words && w->refused_guess)
+		note = arena_printf(a, "%s; %zu other %s refused: %s", note, w->guess.number,
+			w->guess.number > 1 ? "guesses were" : "guess was", w->refused_guess);
+	say_row(json_pack("{s:s?}", "inputs_note", note));
+}
+
+// Of a user's .onnx: open dimensions get the numbers that were asked for, and guesses where those are better than what is usual
+// for texts. *types are then other ones, with names of batches as before.
+static enum status decide_shapes(struct work *w, const struct tensor_type **types, size_t count, struct error *err)
+{
+	struct tensor_type *decided = with_names(w, *types, count);
+	enum status st;
+
+	if ((st = asked_parse(&w->asked_of_inputs, &w->arena, &w->ask.question, err)) ||
+		(st = asked_apply(&w->asked_of_inputs, decided, count, &w->arena, err)))
+		return st;
+	w->guess.batch = w->shape.batch;
+	guess_dims(&w->guess, &w->arena, decided, count, w->outline.outputs, w->outline.output_count, w->ask.sequence > 0);
+	for (size_t i = 0; i < count; i++) {
+		w->shapes_decided = w->shapes_decided || memcmp(decided[i].dim, (*types)[i].dim, sizeof decided[i].dim) != 0;
+		memcpy(decided[i].symbol, (*types)[i].symbol, sizeof decided[i].symbol);
+	}
+	*types = decided;
+	return STATUS_OK;
+}
+
 static enum status make_inputs(struct work *w, struct error *err)
 {
 	const struct tensor_type *types = w->part->artifact.inputs ? w->part->artifact.inputs : w->part->session.inputs;
@@ -93,10 +157,18 @@ static enum status make_inputs(struct work *w, struct error *err)
 		st = inputs_file(&w->arena, types, count, w->ask.golden, w->made, &lacks, err);
 		say_row(json_pack("{s:s?}", "inputs_note", lacks));
 	} else {
+		if (!w->spec && (st = decide_shapes(w, &types, count, err)))
+			return st;
 		st = inputs_synthetic(&w->arena, types, count, &w->hints, &w->shape, (uint64_t)w->ask.seed, w->made, err);
+		if (!st)
+			st = asked_fill(&w->asked_of_inputs, &w->arena, types, w->made, count, (uint64_t)w->ask.seed, err);
 	}
 	if (st)
 		return st;
+	if (!w->spec && !w->ask.golden) {
+		say_inputs(w, types, count);
+		say_shapes(w);
+	}
 	if (w->spec && !w->ask.golden) // whether a user's .onnx heeds its mask is not known
 		inputs_pad(w->made, count, &w->hints, (uint64_t)w->ask.seed);
 	for (size_t i = 0; i < count; i++) {
@@ -195,6 +267,7 @@ static enum status first_runs(struct work *w, struct error *err)
 	say_phase("first");
 	if ((st = protocol_once(&r, &ns, err)))
 		return st;
+	w->shape_taken = true;
 	say_row(json_pack("{s:f}", "first_ms", (double)ns / 1e6));
 	work_memory(w, "first");
 	if (w->is_quick)
@@ -204,6 +277,28 @@ static enum status first_runs(struct work *w, struct error *err)
 		return st;
 	work_memory(w, "memory");
 	return STATUS_OK;
+}
+
+// Inputs whose shapes were guessed may be none that the graph takes: then the next guess is tried. The cause is that of the first
+// one when all are refused.
+static enum status first_taken(struct work *w, struct error *err)
+{
+	struct error first = { 0 };
+
+	for (;; w->guess.number++) {
+		struct error why = { 0 };
+		enum status st = make_inputs(w, &why);
+
+		if (!st)
+			st = work_order_inputs(w, &why);
+		if (!st && !(st = first_runs(w, &why)))
+			return STATUS_OK;
+		if (w->guess.number == 0)
+			first = why;
+		w->refused_guess = arena_strdup(&w->arena, first.text);
+		if (st != STATUS_FAILED || w->guess.number + 1 >= w->guess.count || w->shape_taken)
+			return error_set(err, w->guess.number ? first.status : st, "%s", w->guess.number ? first.text : why.text);
+	}
 }
 
 // A line is bounded (CHILD_LINE_LIMIT), the number of runs is the user's.
@@ -368,8 +463,7 @@ static enum status measure(struct work *w, struct error *err)
 	if (work_compiles_only(w))
 		return say_compiled(w);
 	say_phase("inputs");
-	if ((st = make_inputs(w, err)) || (st = work_order_inputs(w, err)) || (st = first_runs(w, err)) ||
-		(!w->is_quick && (st = warm_runs(w, err))) || (st = give_outputs(w, err)))
+	if ((st = first_taken(w, err)) || (!w->is_quick && (st = warm_runs(w, err))) || (st = give_outputs(w, err)))
 		return st;
 	// Before "explain", in which a browser opens another session: a cold one would be slow for reasons of its own.
 	if (!w->ask.profile)

@@ -7,6 +7,8 @@
 #include "question/cell.h"
 #include "cell/form.h"
 #include "question/request.h"
+#include "cell/asked.h"
+#include "cell/guess.h"
 #include "cell/inputs.h"
 
 struct work {
@@ -46,10 +48,15 @@ struct work {
 	size_t made_count;
 	struct tensor *in, *out; // order of part->session.inputs and .outputs
 	char inputs_hash[65];
-	const char *made_from;           // of a reference: what its file says of itself (base/sealed.h); NULL: a measurement
-	struct outline outline;          // of a user's .onnx that can be read
-	struct outline_arithmetic given; // the same
-	bool tells_only;                 // the null engine with clock=told: its time goes on by what it says
+	// Of a user's .onnx: what --shape, --dim and --input ask, what was guessed of the shapes, and whether either decided any.
+	struct asked_inputs asked_of_inputs;
+	struct guess guess;
+	bool shapes_decided, shape_taken; // shape_taken: a run went through
+	const char *refused_guess;        // what the engine said of the first; NULL: none was refused
+	const char *made_from;            // of a reference: what its file says of itself (base/sealed.h); NULL: a measurement
+	struct outline outline;           // of a user's .onnx that can be read
+	struct outline_arithmetic given;  // the same
+	bool tells_only;                  // the null engine with clock=told: its time goes on by what it says
 	int64_t told_ns;
 	double first_ms; // of a generation
 	int64_t device_bytes_before,

@@ -61,7 +61,8 @@ void work_new_shape(struct work *w)
 	struct error err = { 0 };
 
 	// A user's inputs come from a file: others would have to be made up beside them.
-	if (w->is_quick || w->ask.golden || w->built_form.is_static || !other_shape(w, &shape) ||
+	if (w->is_quick || w->ask.golden || w->shapes_decided || w->asked_of_inputs.input_count || w->built_form.is_static ||
+		!other_shape(w, &shape) ||
 		inputs_synthetic(&w->arena, types, count, &w->hints, &shape, (uint64_t)w->ask.seed, built, &err))
 		return;
 	for (size_t i = 0; i < w->part->session.input_count; i++)

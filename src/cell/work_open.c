@@ -219,8 +219,6 @@ static void find_tables(struct work *w)
 	w->hints.max_sequence = inputs_positions(&w->hints);
 	outline_arithmetic(&w->given, o, &w->arena, art->graph, art->graph_nbytes);
 	say(json_pack("{s:s, s:I}", "event", "given", "arithmetic", (json_int_t)w->given.of));
-	if (!w->ask.golden)
-		say_row(json_pack("{s:s?}", "inputs_note", inputs_note(&w->arena, o->inputs, o->input_count, &w->hints)));
 }
 
 static enum status open_onnx(struct work *w, struct error *err)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "cell/asked.h"
 #include "cell/protocol.h"
 #include "cell/scenario.h"
 #include "run/loss.h"
@@ -46,6 +47,12 @@ enum status matrix_set(struct matrix *m, const struct member *member, const char
 	if (!is_of_question(member))
 		return member_set(member, m, text, err);
 	enum question_at at = (enum question_at)(member - question_members);
+	if (question_use(at) == QUESTION_EACH) {
+		struct question before = m->question;
+
+		return member_set(
+			member, &m->question, arena_join(&m->arena, member_word(member, &m->arena, &before), ";", text), err);
+	}
 	if (question_use(at) != QUESTION_AXIS)
 		return member_set(member, &m->question, text, err);
 	return sweep_add(&m->axes, &m->arena, at, text, err);
@@ -152,6 +159,20 @@ static enum status check_golden(const struct matrix *m, size_t model_count, stru
 	return model_count > 1 ? error_set(err, STATUS_BAD_INPUT, "--golden judges one model, not %zu", model_count) : STATUS_OK;
 }
 
+static enum status check_inputs(struct matrix *m, struct error *err)
+{
+	const struct question *q = &m->question;
+
+	if (!q->shapes && !q->dims && !q->inputs)
+		return STATUS_OK;
+	if (q->golden)
+		return error_set(err, STATUS_BAD_INPUT,
+			"--golden has inputs and their shapes: --shape, --dim and --input do not go with it");
+	if (text_is(q->task, "generate"))
+		return error_set(err, STATUS_BAD_INPUT, "--task generate takes none of --shape, --dim and --input");
+	return asked_check(&m->question, &m->arena, err);
+}
+
 enum status matrix_check(struct matrix *m, size_t model_count, struct error *err)
 {
 	enum status s;
@@ -161,7 +182,7 @@ enum status matrix_check(struct matrix *m, size_t model_count, struct error *err
 		if (m->axes.of[i].count)
 			member_copy(&question_members[i], &m->question, m->axes.of[i].values);
 	if ((s = check_task(m, err)) || (s = check_protocol(&m->question, err)) || (s = check_words(m, err)) ||
-		(s = check_golden(m, model_count, err)))
+		(s = check_golden(m, model_count, err)) || (s = check_inputs(m, err)))
 		return s;
 	if ((s = plan_targets(&m->targets, &m->target_count, &m->arena, m->on, m->on_count, m->options, err)))
 		return s;

@@ -7,6 +7,7 @@
 
 #include "artifact/artifact.h"
 #include "base/clock.h"
+#include "cell/asked.h"
 #include "cell/predict.h"
 #include "run/reference.h"
 
@@ -152,6 +153,8 @@ void plan_memory(
 		out->anonymous_bytes = p.anonymous_bytes;
 	} else if (x.golden) {
 		p.anonymous_bytes = p.required_bytes = inputs_file_nbytes(x.golden);
+	} else if (q->inputs) {
+		p.anonymous_bytes = p.required_bytes = asked_nbytes(q);
 	}
 	if (!q->force && predict_fits(&p, &x.machine, q->memory_bytes, &why) != STATUS_OK)
 		refuse(out, VERDICT_NO_MEMORY,

@@ -17,6 +17,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "cell/asked.h"
 #include "conform/conform.h"
 #include "run/cell.h"
 #include "run/golden.h"
@@ -185,6 +186,12 @@ enum status plan_model(struct plan_model *out, struct arena *a, const char *mode
 	s = hub_find(&m.hub, a, model, err);
 	if (s != STATUS_OK)
 		return s;
+	if (m.hub.kind != HUB_ONNX_FILE && (q->shapes || q->dims || q->inputs))
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s: --shape, --dim and --input are about .onnx files; the shapes of a model that assay builds are "
+			"--batch, "
+			"--seq and --image-size, its inputs --golden",
+			model);
 	if (m.hub.kind == HUB_ONNX_FILE) {
 		if (q->layers > 0)
 			return error_set(
@@ -316,6 +323,8 @@ const char *plan_key(const struct plan_model *m, const struct cell *c, struct ar
 	hash_add_text(&h, m->config_hash ? m->config_hash : m->model);
 	hash_add_text(&h, refused_identity(m, a));
 	hash_add_text(&h, c->golden ? file_digest_key(a, c->golden) : "");
+	if (c->inputs)
+		hash_add_text(&h, asked_digests(a, &c->question));
 	hash_add_text(&h, arena_printf(a, "%s|%s|%s", c->platform, c->device ? c->device : "", c->options ? c->options : ""));
 	question_hash(&h, &c->question);
 	hash_hex(&h, hex);

@@ -15,6 +15,7 @@
 //   KEY      part of a cell's key: --resume measures a cell with another value again
 //   AXIS     the same, and `run` and `matrix` take several values, which make a sweep; of two axes the one that stands first in
 //            the list changes faster
+//   EACH     KEY, and its option may be given several times: one value for each input, or several in one text with ";" between
 //   NO_KEY   how long a cell may take, and when; or the key has it in another form: the contents of a file, weights
 // place: where rows have it, and whether two rows with unlike values answer different questions
 //   ROW      a column of the row, as asked; it tells questions apart
@@ -83,7 +84,14 @@
 	M(X, FLAG, allow_fallback, KEY, NONE, "", "", "allow-fallback", NULL, 0, 0, \
 		"the platform may take no node at all; default: such a cell is fell_back") \
 	M(X, TEXT, golden, NO_KEY, ASKED, "c.golden", "", "golden", "FILE", 0, 0, \
-		"safetensors: its in.NAME are the inputs, its out.NAME judge") \
+		"safetensors: its in.NAME are the inputs, its out.NAME judge; without an out.NAME another engine judges") \
+	M(X, TEXT, shapes, EACH, ROW, "r.shapes", "", "shape", "INPUT:N,N,...", 0, 0, \
+		"of an .onnx file: the shape of an input, once for each; default: guessed by names, ranks and what is fixed") \
+	M(X, TEXT, dims, EACH, ROW, "r.dims", "", "dim", "NAME=N,...", 0, 0, \
+		"of an .onnx file: the number of an open dimension by its name, in every input that has it") \
+	M(X, TEXT, inputs, EACH, ROW, "r.inputs", "", "input", "INPUT=WHAT", 0, 0, \
+		"of an .onnx file: INPUT=FILE.npy, =FILE.safetensors (its in.INPUT or INPUT), =random:LOW,HIGH, =ones or " \
+		"=zeros, once for each; default: random numbers by name and type") \
 	M(X, FLAG, no_conform, NO_KEY, NONE, "", "", "no-conform", NULL, 0, 0, \
 		"leave the type's conformance cases out; type_conformance is null") \
 	M(X, FLAG, no_explain, KEY, NONE, "", "", NULL, NULL, 0, 0, "where its nodes ran is known from a cell before") \
@@ -133,7 +141,7 @@ enum question_at {
 #undef X
 		QUESTION_COUNT
 };
-enum question_use { QUESTION_KEY, QUESTION_AXIS, QUESTION_NO_KEY };
+enum question_use { QUESTION_KEY, QUESTION_AXIS, QUESTION_EACH, QUESTION_NO_KEY };
 enum question_place { QUESTION_ROW, QUESTION_JUDGED, QUESTION_NOTED, QUESTION_ASKED, QUESTION_SIZE, QUESTION_NONE };
 
 extern const struct member question_members[QUESTION_COUNT];

@@ -215,8 +215,9 @@
 	X(TEXT, model_sha256, "of the names and contents of the model's files, the same on every platform; null: not known") \
 	X(TEXT, inputs_hash, "SHA-256 of the inputs") \
 	X(TEXT, inputs_note, \
-		"which integers an .onnx file's inputs were given, and whether the table that they index was found; null: " \
-		"assay built the graph, or inputs come from a file") \
+		"which integers an .onnx file's inputs were given, and whether the table that they index was found; which of " \
+		"their shapes were guessed, by what, and which guesses were refused; of a file what it lacks; null: nothing of " \
+		"this") \
 	X(TEXT, source, "null: measured by assay; else the tool whose result was imported, which assay did not measure") \
 	X(TEXT, cell_key, "hash of the question: the same question has the same key") \
 	X(TEXT, stderr_tail, "the end of what the child wrote to standard error") \

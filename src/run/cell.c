@@ -29,6 +29,7 @@
 #include "run/golden.h"
 #include "run/hear.h"
 #include "question/request.h"
+#include "cell/asked.h"
 #include "cell/predict.h"
 #include "cell/scratch.h"
 #include "stats/stats.h"
@@ -58,6 +59,8 @@ const char *cell_key(const struct cell *c, struct arena *a)
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		hash_add_text(&h, texts[i] ? texts[i] : "");
 	hash_add_text(&h, c->synthetic ? "synthetic" : "");
+	if (c->inputs)
+		hash_add_text(&h, asked_digests(a, &c->question));
 	question_hash(&h, &c->question);
 	hash_hex(&h, hex);
 	return hex;
@@ -280,18 +283,26 @@ static const char *stamp_of(struct arena *a, const char *path)
 		(intmax_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 }
 
-// The child reads the inputs from it, this process the outputs. `stamp` is of before either.
-static void check_golden(const char *golden, const char *stamp, struct cell_result *out, struct arena *a)
+// Of the files that inputs and golden outputs come from: what lies there, and what it contains. NULL: there is none.
+static const char *inputs_stamp(struct arena *a, const struct cell *c, const char *golden)
 {
-	char now[65];
+	const char *asked = asked_digests(a, &c->question);
 
-	if (!golden || !verdict_ran(out->verdict) ||
-		(text_is(stamp, stamp_of(a, golden)) && !file_digest(now, golden, NULL, NULL) &&
-			text_is(now, out->row.golden_sha256)))
+	if (!golden && !*asked)
+		return NULL;
+	return arena_printf(a, "%s %s %s", golden ? stamp_of(a, golden) : "", golden ? file_digest_key(a, golden) : "", asked);
+}
+
+// The child reads the inputs from them, that of a reference reads them again, and this process the outputs. `stamp` is of before.
+static void check_inputs(const struct cell *c, const char *golden, const char *stamp, struct cell_result *out, struct arena *a)
+{
+	if (!stamp || !verdict_ran(out->verdict) || text_is(stamp, inputs_stamp(a, c, golden)))
 		return;
 	not_asked(out,
-		"the golden file was changed while the model was measured: whether its inputs and outputs are of one content is "
-		"not known",
+		golden ? "the golden file was changed while the model was measured: whether its inputs and outputs are of one "
+			 "content is not known"
+		       : "a file of inputs was changed while the model was measured: which of its contents an answer would be of "
+			 "is not known",
 		a);
 }
 
@@ -363,7 +374,8 @@ struct running {
 	const struct cell_watch *watch; // may be NULL
 	struct arena *a;
 	const char *golden, *outputs_path; // golden: NULL: there is none
-	const char *identity, *stamp;      // of the model's files and of the golden file, before
+	const char *judging;               // golden, unless it holds no outputs and gives inputs alone
+	const char *identity, *stamp;      // of the model's files and of those of the inputs, before
 	char fingerprint[65];              // likewise
 	struct request ask;
 	struct reference ref;
@@ -394,13 +406,14 @@ static enum status begin_running(struct running *r, struct error *err)
 	r->golden = c->new_tokens > 0 ? NULL : reference_golden(c, r->a);
 	r->begin = clock_ms();
 	r->identity = identity_of(c, r->a);
-	r->stamp = stamp_of(r->a, r->golden);
+	r->stamp = inputs_stamp(r->a, c, r->golden);
 	model_fingerprint(r->fingerprint, c->path);
 	if (c->golden && c->layers > 0)
 		return error_set(err, STATUS_BAD_INPUT, "--golden and --layers: golden outputs are of the whole model");
 	if ((r->golden && (st = reference_read_golden(&r->ref, r->golden, r->a, err))) ||
 		(st = outputs_place(r->a, &r->outputs_path, err)))
 		return st;
+	r->judging = r->ref.name ? r->golden : NULL;
 	r->ask = (struct request){ .path = c->path,
 		.platform = c->platform,
 		.device = c->device,
@@ -427,10 +440,10 @@ static enum status ask_before(struct running *r, struct cell_result *out, bool *
 		st = reference_calibrate(c, r->watch, r->a, &r->ask.calibration, &cause, &why);
 		*ended = st || !r->ask.calibration;
 		if (st)
-			return not_started(c, r->golden, r->identity, &why, r->a, out, err);
+			return not_started(c, r->judging, r->identity, &why, r->a, out, err);
 		if (*ended) {
 			cause = arena_printf(r->a, "int8-static: the ranges of activations could not be measured: %s", cause);
-			end_childless(out, c, r->golden, r->identity, is_stopped(r) ? VERDICT_INTERRUPTED : VERDICT_UNSUPPORTED,
+			end_childless(out, c, r->judging, r->identity, is_stopped(r) ? VERDICT_INTERRUPTED : VERDICT_UNSUPPORTED,
 				cause, r->a);
 			out->row.wall_ms = clock_ms() - r->begin;
 			return STATUS_OK;
@@ -464,7 +477,7 @@ static enum status run_child(struct running *r, struct cell_result *out, bool *e
 	struct row *row = &out->row;
 
 	heard_init(&r->heard, r->a, r->watch);
-	begin_row(&r->heard.row, c, r->golden, r->identity, r->a);
+	begin_row(&r->heard.row, c, r->judging, r->identity, r->a);
 	if (c->quiet_wait_s > 0) {
 		tell_phase(r, "quiet");
 		state_wait(&r->calm, c->quiet_wait_s, limits.stop);
@@ -472,7 +485,7 @@ static enum status run_child(struct running *r, struct cell_result *out, bool *e
 	state_read(&r->before, r->a, "");
 	if (hear_child(&r->heard, NULL, request_text(r->a, &r->ask), &limits, &report, &why)) {
 		*ended = true;
-		return not_started(c, r->golden, r->identity, &why, r->a, out, err);
+		return not_started(c, r->judging, r->identity, &why, r->a, out, err);
 	}
 	state_read(&r->after, r->a, "");
 	scratch_sweep(); // a browser's profile, where the child could not remove it
@@ -482,6 +495,9 @@ static enum status run_child(struct running *r, struct cell_result *out, bool *e
 		.sample_count = r->heard.sample_count,
 		.placement = r->heard.placement,
 		.profile = r->heard.profile };
+	if (r->golden && !r->judging)
+		row->inputs_note =
+			arena_join(r->a, "inputs from a file that holds no outputs (--golden)", "; ", row->inputs_note);
 	row->machine_state = state_text(r->a, &r->before, &r->after, &r->calm);
 	if (cause)
 		row->cause = cause;
@@ -504,6 +520,8 @@ static enum status judge_outputs(struct running *r, struct cell_result *out, str
 		check_compiled(out, r->a);
 	if (out->row.emulated == 1 && judged.sequence <= 0)
 		judged.sequence = r->heard.sequence; // a short one was taken: the reference gets the same
+	if (r->heard.shapes)
+		judged.shapes = r->heard.shapes; // so with what was guessed, or the engine knows
 	if (out->verdict != VERDICT_RIGHT)
 		return STATUS_OK;
 	return cell_judge(&(struct judging){ .cell = &judged,
@@ -535,7 +553,7 @@ enum status cell_run(
 			return st;
 		check_placement(c, &result, a);
 		check_files(c, r.fingerprint, r.identity, &result, a);
-		check_golden(r.golden, r.stamp, &result, a);
+		check_inputs(c, r.golden, r.stamp, &result, a);
 		if (result.checks)
 			arena_defer(a, drop_json, result.checks);
 		result.row.verdict = verdict_word(result.verdict);

@@ -27,6 +27,7 @@ struct reference {
 // when there is none. A shortened model and one with synthetic weights has none but what the caller names.
 const char *reference_golden(const struct cell *c, struct arena *a);
 
+// Without a name: the file holds inputs alone, and an engine judges.
 enum status reference_read_golden(struct reference *out, const char *path, struct arena *a, struct error *err);
 
 // Another run of our graph, in a child or from the cache. What the null engine serves it also judges, for every kind.

@@ -91,6 +91,21 @@ has_platform()
 	return 1
 }
 
+# has_device PLATFORM:ROUTE, or PLATFORM: has this very route a device here? webgpu may be here by a browser alone. Where not, a part is skipped.
+has_device()
+{
+	"$ASSAY" detect "${1%%:*}" --json >"$work/detected" 2>"$work/detected.err"
+	python3 - "$work/detected" "$1" <<'PY' && return
+import json, sys
+platform, _, route = sys.argv[2].partition(":")
+d = json.load(open(sys.argv[1]))
+here = [x["name"] for p in (d if isinstance(d, list) else d["platforms"]) if p["name"] == platform for x in p["devices"] or []]
+sys.exit(not (route in here if route else here))
+PY
+	skip_part "$1 has no device here"
+	return 1
+}
+
 # small_disk SIZE: a file system of that size at $work/small, to be unmounted; where that cannot be had, a part is skipped.
 small_disk()
 {

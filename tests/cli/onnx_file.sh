@@ -16,10 +16,10 @@ made none none x:4,8 x:4,8
 for m in folded none; do
 	code 0 "$ASSAY" run "$work/$m.onnx" --on cpu $quick --json
 	json 'd[0]["actual"] == "cpu" and d[0]["verdict"] in ("right", "unjudged")'
-	for p in qnn webgpu; do
-		has_platform $p || continue
+	for p in qnn webgpu:native; do
+		has_device $p || continue
 		code 2 "$ASSAY" run "$work/$m.onnx" --on $p $quick --json
-		json 'd[0]["verdict"] == "fell_back" and d[0]["actual"] == "cpu" and d[0]["cause"].startswith("nothing was left to compute on '$p': ")'
+		json 'd[0]["verdict"] == "fell_back" and d[0]["actual"] == "cpu" and d[0]["cause"].startswith("nothing was left to compute on '${p%%:*}': ")'
 		code 2 "$ASSAY" run "$work/$m.onnx" --on $p $quick --no-fallback
 		code 0 "$ASSAY" run "$work/$m.onnx" --on $p $quick --allow-fallback --json
 		json 'd[0]["actual"] == "cpu" and d[0]["compute_dtype"] == "f32"'

@@ -81,7 +81,7 @@ PY
 done
 
 # WebGPU outside browsers: times are the adapter's, by its own clock, and a software one is called so. What the processor did is not among them.
-if has_platform webgpu; then
+if has_device webgpu:native; then
 	rm -f "$ASSAY_DB"
 	code 0 "$ASSAY" profile "$work/bert" --on webgpu:native --seq 8 --no-conform --json
 	json '0 < d["device_ms"] <= d["nodes_ms"] + 1e-9 and abs(sum(n["ms"] for n in d["nodes"]) - d["nodes_ms"]) < 1e-6'

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What --shape, --dim and --input ask of the inputs of an .onnx file that assay did not build. Each text is of one value or of
+// several with ";" between; names are the file's.
+//   shapes   INPUT:N,N,...        no number behind the colon: a scalar
+//   dims     NAME=N,NAME=N,...
+//   inputs   INPUT=FILE.npy | FILE.safetensors | random:LOW,HIGH | ones | zeros
+#ifndef ASSAY_CELL_ASKED_H
+#define ASSAY_CELL_ASKED_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/tensor.h"
+#include "question/question.h"
+
+enum asked_fill { ASKED_FILE, ASKED_RANDOM, ASKED_ONES, ASKED_ZEROS };
+struct asked_inputs {
+	struct asked_shape {
+		const char *input;
+		int rank;
+		int64_t dim[TENSOR_MAX_RANK];
+	} * shapes;
+	struct asked_dim {
+		const char *symbol;
+		int64_t number;
+	} * dims;
+	struct asked_input {
+		const char *input;
+		enum asked_fill fill;
+		const char *path; // of ASKED_FILE
+		double low, high; // of ASKED_RANDOM: from low, below high
+	} * inputs;
+	size_t shape_count, dim_count, input_count;
+};
+
+// Memory in `a`. BAD_INPUT in the words of the option. Files are not looked at.
+enum status asked_parse(struct asked_inputs *out, struct arena *a, const struct question *q, struct error *err);
+// Are the files there, and can they be read as what their names say? And, in q->inputs, their paths made absolute: a question
+// that is asked again from another folder is the same one.
+enum status asked_check(struct question *q, struct arena *a, struct error *err);
+// For keys: what the files contain, one line each; "" where there is none.
+const char *asked_digests(struct arena *a, const struct question *q);
+// How many bytes they take.
+uint64_t asked_nbytes(const struct question *q);
+
+// Puts the numbers that were asked for into `types`, whose symbols are the file's. A number that one dimension of a name gets is
+// that of all of this name. UNSUPPORTED: there is no such input or name, or the file has another number or rank there.
+enum status asked_apply(
+	const struct asked_inputs *asked, struct tensor_type *types, size_t count, struct arena *a, struct error *err);
+// Overwrites what was made for the inputs that --input names. BAD_INPUT: a file does not fit.
+enum status asked_fill(const struct asked_inputs *asked, struct arena *a, const struct tensor_type *types, struct tensor *made,
+	size_t count, uint64_t seed, struct error *err);
+
+#endif
