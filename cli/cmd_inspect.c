@@ -9,6 +9,7 @@
 #include "base/visible.h"
 #include "emit.h"
 #include "fetching.h"
+#include "inspect_onnx.h"
 #include "show.h"
 
 struct inspection {
@@ -250,7 +251,10 @@ static int run(int argc, char **argv)
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay inspect MODEL [--offline] [--json]",
-		.text = "Type, family, dialect, traits, parameter count, bytes by dtype and the memory needed to run (a\n"
+		.text = "Of an .onnx file: IR version, opsets and what the engines take of them, inputs, outputs, operators, "
+			"parameters,\n"
+			"files of weights, and what each platform would refuse as far as that is known without asking it.\n\n"
+			"Type, family, dialect, traits, parameter count, bytes by dtype and the memory needed to run (a\n"
 			"prediction), from config.json and the headers of the files of weights (safetensors, or\n"
 			"pytorch_model.bin) alone; or what is not supported yet. Of a model that is not here config.json alone\n"
 			"is fetched from the Hub.\n\n"
@@ -266,7 +270,9 @@ static int run(int argc, char **argv)
 
 	if (code >= 0 || (code = fetching_ensure(argv[1], FETCH_CONFIG, offline)) >= 0)
 		return code;
-	if (inspect(&x, &arena, argv[1], &err) != STATUS_OK) {
+	if (hub_find(&x.hub, &arena, argv[1], &err) == STATUS_OK && x.hub.kind == HUB_ONNX_FILE) {
+		code = inspect_onnx(&x.hub, json, &err) ? cli_error(&err) : EXIT_GOOD;
+	} else if (inspect(&x, &arena, argv[1], &err) != STATUS_OK) {
 		code = cli_error(&err);
 	} else {
 		if (json)

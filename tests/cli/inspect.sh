@@ -54,6 +54,40 @@ has err 'model\.safetensors'
 code 1 "$ASSAY" inspect "$work/none"
 has err 'none'
 
+# An .onnx file that assay did not build: what it holds, which versions the engines take, and who would refuse it.
+onnx()
+{
+	python3 "$SOURCE/tests/cli/tiny_onnx.py" "$work/$1.onnx" "$2" "$3" "$4" || fail "$1.onnx was not written"
+}
+onnx open MatMul,Relu,Relu x:batch,8 y:batch,8
+code 0 "$ASSAY" inspect "$work/open.onnx"
+has out '^format: ONNX, IR version 8 \(onnxruntime [0-9.]+ takes up to [0-9]+\)$'
+has out '^opset: 17 of ai.onnx \(onnxruntime [0-9.]+ takes [0-9]+ to [0-9]+\)$'
+has out '^input x: f32 \[batch,8\]$'
+has out '^nodes: 3, operators: 2$'
+has out '^ +2 Relu$'
+has out '^parameters: 64$'
+has out '^refused by qnn: takes fixed shapes only, and x is \[batch,8\]$'
+lacks out '^weights in'
+code 0 "$ASSAY" inspect "$work/open.onnx" --json
+json 'd["inputs"] == [{"name": "x", "dtype": "f32", "shape": ["batch", 8]}] and d["operators"][1] == {"domain": "", "operator": "Relu", "count": 2, "function": False}'
+json 'd["ir_version"] == 8 and d["opsets"] == [{"domain": "", "version": 17}] and d["bytes_by_dtype"] == {"f32": 256} and d["external"] == []'
+onnx fixed Gelu x:4,8 y:4,8
+code 0 "$ASSAY" inspect "$work/fixed.onnx" --json
+json 'd["refusals"] == [{"platform": None, "why": "Gelu is there since opset 20, the file imports 17"}]'
+# The tiny writer's last two bytes are the opset.
+onnx plain Relu x:4,8 y:4,8
+code 0 "$ASSAY" inspect "$work/plain.onnx"
+has out '^refused by: nobody, as far as the file alone tells$'
+(head -c -1 "$work/plain.onnx" && printf '\143') >"$work/new.onnx"
+code 0 "$ASSAY" inspect "$work/new.onnx"
+has out '^refused by cpu: ort [0-9.]+ takes opsets up to [0-9]+ of ai.onnx$'
+lacks out '^refused by openvino'
+head -c 30 "$work/open.onnx" >"$work/cut.onnx"
+code 1 "$ASSAY" inspect "$work/cut.onnx"
+empty out
+has err 'cut\.onnx: not a readable ONNX file'
+
 # No engine, no database: nothing was written and nothing foreign was loaded.
 [ -e "$ASSAY_DB" ] && fail "inspect made a database"
 finish

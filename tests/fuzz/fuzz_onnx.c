@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/contents.h"
 #include "backend/outline.h"
 #include "fuzz.h"
 #include "onnx/external.h"
@@ -41,6 +42,22 @@ static void look(const uint8_t *data, size_t size)
 		arena_done(&a);
 		return;
 	}
+	fuzz_memory_begin();
+	struct contents c = { 0 };
+	if (contents_read(&c, &a, data, size, &e)) {
+		fuzz_refused(STATUS_BAD_INPUT, &e, NULL);
+	} else {
+		size_t nodes = 0;
+
+		for (size_t i = 0; i < c.operator_count; i++) {
+			nodes += c.operators[i].count;
+			fuzz_touch(c.operators[i].op, strlen(c.operators[i].op));
+			contents_since(c.operators[i].op);
+		}
+		if (nodes != c.node_count || nodes < o.node_count)
+			abort();
+	}
+	fuzz_memory_end(size, FIXED, EACH);
 	fuzz_memory_begin();
 	outline_arithmetic(&(struct outline_arithmetic){ 0 }, &o, &a, data, size); // with outline_types
 	fuzz_memory_end(size, FIXED, EACH);
