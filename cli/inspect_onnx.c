@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// inspect_onnx.h: what an .onnx file is, from the file alone. No engine is asked: what one would refuse is said where it was measured
-// before.
+// inspect_onnx.h: what an .onnx file is, from the file alone. No engine is asked: what one would refuse is said where it was
+// measured before.
 #include "inspect_onnx.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an ONNX file holds, for a person who asks: versions, operators, parameters. Nothing of it is copied but names; no weight is
-// read. Its inputs and outputs: outline.h; the files that it names: onnx/external.h.
+// What an ONNX file holds, for a person who asks: versions, operators, parameters. Nothing of it is copied but names; no weight
+// is read. Its inputs and outputs: outline.h; the files that it names: onnx/external.h.
 #ifndef ASSAY_BACKEND_CONTENTS_H
 #define ASSAY_BACKEND_CONTENTS_H
 
