@@ -251,9 +251,8 @@ static int run(int argc, char **argv)
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay inspect MODEL [--offline] [--json]",
-		.text = "Of an .onnx file: IR version, opsets and what the engines take of them, inputs, outputs, operators, "
-			"parameters,\n"
-			"files of weights, and what each platform would refuse as far as that is known without asking it.\n\n"
+		.text = "Of an .onnx file: IR version, opsets and what the engines take of them, inputs, outputs, operators,\n"
+			"parameters, files of weights, and what each platform would refuse as far as the file alone tells.\n\n"
 			"Type, family, dialect, traits, parameter count, bytes by dtype and the memory needed to run (a\n"
 			"prediction), from config.json and the headers of the files of weights (safetensors, or\n"
 			"pytorch_model.bin) alone; or what is not supported yet. Of a model that is not here config.json alone\n"

@@ -450,6 +450,18 @@ static void add_device(struct text *t, const struct row *r)
 		text_add(t, " (EMULATED: its speed says nothing about the hardware)");
 }
 
+// As asked, then what was made up beside.
+static void add_inputs(struct text *t, struct arena *a, const struct row *r)
+{
+	const char *said = r->shapes ? arena_printf(a, "--shape %s", r->shapes) : NULL;
+
+	said = arena_join(a, said, "; ", r->dims ? arena_printf(a, "--dim %s", r->dims) : NULL);
+	said = arena_join(a, said, "; ", r->inputs ? arena_printf(a, "--input %s", r->inputs) : NULL);
+	said = arena_join(a, said, "; ", r->inputs_note);
+	if (said)
+		text_add(t, said);
+}
+
 void show_result(const struct cell_result *result, const char *db)
 {
 	const struct row *r = &result->row;
@@ -516,8 +528,7 @@ void show_result(const struct cell_result *result, const char *db)
 	add_leak(&t[LEAK], r);
 	add_weights(&t[WEIGHTS], &a, r);
 	add_shape(&t[SHAPE], r);
-	if (r->inputs_note)
-		text_add(&t[INPUTS], r->inputs_note);
+	add_inputs(&t[INPUTS], &a, r);
 	bool is_reduced = r->precision && precision_is_reduced(precision_find(r->precision));
 	if (r->type_conformance)
 		text_addf(&t[CONFORMANCE],

@@ -168,7 +168,7 @@ enum status asked_check(struct question *q, struct arena *a, struct error *err)
 			st = error_set(err, STATUS_BAD_INPUT, "--input %s: no such file", word);
 		else if (x->path)
 			st = open_file(&passing, x, &ignored, err);
-		if (x->path && *x->path != '/' && getcwd(folder, sizeof folder))
+		if (x->path && *x->path != '/' && getcwd(folder, sizeof folder) && !strchr(folder, ';'))
 			word = arena_printf(a, "%s=%s/%s", x->input, folder, x->path);
 		all = arena_join(a, all, ";", word);
 	}

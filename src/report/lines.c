@@ -51,6 +51,9 @@ const char *report_asked_beside(struct arena *a, const struct store_question *q)
 		q->cell.seed != 0 ? arena_printf(a, "seed %lld", (long long)q->cell.seed) : NULL,
 		golden != NULL ? arena_printf(a, "golden file %s", name != NULL ? name + 1 : golden) : NULL,
 		q->cell.max_loss != NULL ? arena_printf(a, "may lose %s", q->cell.max_loss) : NULL,
+		q->cell.shapes != NULL ? arena_printf(a, "shapes %s", q->cell.shapes) : NULL,
+		q->cell.dims != NULL ? arena_printf(a, "dimensions %s", q->cell.dims) : NULL,
+		q->cell.inputs != NULL ? arena_printf(a, "inputs %s", q->cell.inputs) : NULL,
 	};
 	const char *out = NULL;
 
