@@ -185,14 +185,18 @@ static void warn_stand_ins(void)
 
 // ---- events ----------------------------------------------------------------------------------------------------------
 
-static void show_try(const struct cells *c, const struct matrix_event *e)
+static void show_try(struct cells *c, const struct matrix_event *e)
 {
 	struct arena a = { 0 };
 
 	if (c->counted)
 		emit_error("%s: %s\n", e->label, e->text ? e->text : show_short(&a, e->result));
+	if (!c->quiet && c->verbose)
+		show_result(e->result, e->label, c->db);
+	else if (!c->quiet)
+		show_brief(e->result, e->label);
 	if (!c->quiet)
-		show_result(e->result, c->db);
+		show_table_add(&c->table, &c->matrix.arena, e->result, e->label);
 	arena_done(&a);
 }
 
@@ -223,7 +227,7 @@ static void show_reading(const struct matrix_event *e)
 
 static void show(void *context, const struct matrix_event *e)
 {
-	const struct cells *c = context;
+	struct cells *c = context;
 
 	if (e->kind != MATRIX_PROGRESS && e->kind != MATRIX_READING)
 		progress_clear();

@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "plan/matrix.h"
+#include "show.h"
 
 struct cells { // CELLS_INIT
 	struct matrix matrix;
@@ -16,10 +17,12 @@ struct cells { // CELLS_INIT
 	const char *db;
 	bool json, offline;
 	// Set by the caller.
-	bool fetch_nothing; // what is not here is named and left out of the plan
-	bool quiet;         // no summaries on standard output
-	bool counted;       // "[3/14]" and the time left on standard error
-	int exit_code;      // of cells_run
+	bool fetch_nothing;      // what is not here is named and left out of the plan
+	bool quiet;              // no summaries on standard output
+	bool verbose;            // summaries with every fact
+	bool counted;            // "[3/14]" and the time left on standard error
+	int exit_code;           // of cells_run
+	struct show_table table; // of the summaries
 };
 #define CELLS_INIT .matrix = MATRIX_INIT
 

@@ -3,13 +3,31 @@
 #include <stdio.h>
 
 #include "cells.h"
+#include "emit.h"
 #include "show.h"
+
+// What several cells come to, and where the rest is.
+static void print_end(const struct cells *c)
+{
+	struct arena a = { 0 };
+
+	if (c->table.first && c->table.first != c->table.last)
+		show_table_print(&c->table);
+	if (json_array_size(c->matrix.results) > 1)
+		cells_print_counts(c);
+	if (c->table.first && !c->verbose)
+		emit("%s in %s; -v prints every fact of a cell\n",
+			c->table.first == c->table.last ? arena_printf(&a, "row %s", c->table.first->of[0]) : "rows", c->db);
+	arena_done(&a);
+}
 
 static int run(int argc, char **argv)
 {
 	struct cells c = { CELLS_INIT, .db = cli_default_db() };
 	const struct cli_option none[] = { { .kind = CLI_END } },
 				last[] = {
+					{ "verbose", CLI_FLAG, &c.verbose, NULL, "every fact of a cell instead of four lines" },
+					{ "v", CLI_FLAG, &c.verbose, NULL, "the same" },
 					{ "db", CLI_TEXT, &c.db, "FILE",
 						"DuckDB file that gets the rows; default $ASSAY_DB, else assay.duckdb" },
 					{ .kind = CLI_END },
@@ -37,8 +55,8 @@ static int run(int argc, char **argv)
 		code = cells_run(&c);
 		if (c.json)
 			show_json(c.matrix.results);
-		else if (json_array_size(c.matrix.results) > 1)
-			cells_print_counts(&c);
+		else
+			print_end(&c);
 		cells_print_crossovers(&c, c.json ? stderr : stdout);
 	}
 	cells_done(&c);

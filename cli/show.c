@@ -27,14 +27,12 @@ void show_json(const json_t *json)
 	emit_json(json, JSON_INDENT(2) | JSON_REAL_PRECISION(9) | JSON_ENCODE_ANY);
 }
 
-// 0.123 -> "0.123", 12.3 -> "12.3", 1234 -> "1234": three or four digits that mean something.
-static const char *ms(struct arena *a, double x)
+const char *show_ms(struct arena *a, double x)
 {
 	return arena_printf(a, "%.*f", x < 1 ? 3 : x < 10 ? 2 : x < 1000 ? 1 : 0, x);
 }
 
-// With what qualifies the row, in parentheses.
-static const char *qualified(struct arena *a, const char *words, const struct row *r)
+const char *show_qualified(struct arena *a, const char *words, const struct row *r)
 {
 	const char *qualifiers = row_qualifiers(a, r, QUALIFY_ALL);
 
@@ -68,9 +66,8 @@ static void lines(struct arena *a, const char *label, const char *text)
 	}
 }
 
-// Who says that it is right. Of a golden file the program knows who made it only where it is its own; else the file's word is
-// quoted.
-static const char *agreement(struct arena *a, const struct row *r, enum verdict v)
+// Of a golden file the program knows who made it only where it is its own; else the file's word is quoted.
+const char *show_agreement(struct arena *a, const struct row *r, enum verdict v)
 {
 	if (!r->reference)
 		return NULL;
@@ -88,7 +85,7 @@ static void add_reference(struct text *t, struct arena *arena, const struct row 
 			text_add(t, "none: nothing on this machine could compute outputs to compare with");
 		return;
 	}
-	const char *a = v == VERDICT_RIGHT || v == VERDICT_WRONG ? agreement(arena, r, v) : NULL;
+	const char *a = v == VERDICT_RIGHT || v == VERDICT_WRONG ? show_agreement(arena, r, v) : NULL;
 	text_addf(t, "%s%s%s", r->reference, a ? ": " : "", a ? a : "");
 }
 
@@ -241,13 +238,13 @@ static void add_overheads(struct text *t, struct arena *a, const struct row *r)
 {
 	if (r->warmup_runs != ROW_NONE)
 		text_addf(t, "; %lld warm-up run%s in %s ms, until %s", (long long)r->warmup_runs, r->warmup_runs == 1 ? "" : "s",
-			ms(a, r->warmup_ms), r->warmup_end ? r->warmup_end : "?");
+			show_ms(a, r->warmup_ms), r->warmup_end ? r->warmup_end : "?");
 	if (!isnan(r->clock_overhead_us))
-		text_addf(t, "; reading the clock takes %.2g us", r->clock_overhead_us);
+		text_addf(t, "; timer overhead %.2g us", r->clock_overhead_us);
 	if (!isnan(r->harness_overhead_us))
 		text_addf(t,
-			text_is(r->task, "generate") ? "; assay's own work for a token, in its time, %.3g us"
-						     : ", assay's own work for a run %.2g us",
+			text_is(r->task, "generate") ? "; harness overhead %.3g us a token, in its time"
+						     : ", harness overhead %.2g us a run",
 			r->harness_overhead_us);
 }
 
@@ -260,9 +257,9 @@ static void add_time(struct text *t, struct arena *a, const struct cell_result *
 	} parts[] = { { "build", r->build_ms }, { "load", r->load_ms }, { "first run", r->first_ms } };
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		if (!isnan(parts[i].value))
-			text_addf(t, "%s%s %s ms", t->length ? ", " : "", parts[i].name, ms(a, parts[i].value));
+			text_addf(t, "%s%s %s ms", t->length ? ", " : "", parts[i].name, show_ms(a, parts[i].value));
 	if (!isnan(r->new_shape_ms))
-		text_addf(t, ", first run of another shape %s ms", ms(a, r->new_shape_ms));
+		text_addf(t, ", first run of another shape %s ms", show_ms(a, r->new_shape_ms));
 	add_overheads(t, a, r);
 }
 
@@ -276,31 +273,32 @@ static void add_latency(struct text *t, struct arena *a, const struct row *r)
 	if (isnan(r->latency_ms))
 		return;
 	if (r->task && strcmp(r->task, "generate") == 0) {
-		text_addf(t, "prompt of %lld: %s ms", (long long)r->prompt_tokens, ms(a, r->prefill_ms));
+		text_addf(t, "prompt of %lld: %s ms", (long long)r->prompt_tokens, show_ms(a, r->prefill_ms));
 		if (!isnan(r->encoder_ms))
-			text_addf(t, " behind the encoder's %s ms", ms(a, r->encoder_ms));
-		text_addf(t, "; then %.1f tokens a second, each ", r->tokens_per_s);
+			text_addf(t, " behind the encoder's %s ms", show_ms(a, r->encoder_ms));
+		text_addf(t, "; then %.1f tokens/s, each ", r->tokens_per_s);
 	}
-	text_addf(t, "%s, the median of %lld %s (%s to %s", qualified(a, arena_printf(a, "%s ms", ms(a, r->latency_ms)), r),
+	text_addf(t, "%s, the median of %lld %s (%s to %s",
+		show_qualified(a, arena_printf(a, "%s ms", show_ms(a, r->latency_ms)), r),
 		r->samples == ROW_NONE ? 0LL : (long long)r->samples,
 		r->task               ? "tokens"
 			: r->scenario ? "queries"
 				      : "runs",
-		ms(a, r->latency_min_ms), ms(a, r->latency_max_ms));
+		show_ms(a, r->latency_min_ms), show_ms(a, r->latency_max_ms));
 	text_addf(t, ", %s", r->stability ? r->stability : "too few to call stable or unstable");
 	text_add(t, ")");
 	for (size_t i = 0; i < sizeof within / sizeof *within; i++)
 		if (!isnan(within[i].value))
-			text_addf(t, ", %s %% within %s ms", within[i].name, ms(a, within[i].value));
+			text_addf(t, ", %s %% within %s ms", within[i].name, show_ms(a, within[i].value));
 	if (!isnan(r->latency_low_ms))
-		text_addf(t, "; 95 %% interval of the median, if runs are independent, %s to %s", ms(a, r->latency_low_ms),
-			ms(a, r->latency_high_ms));
+		text_addf(t, "; 95 %% interval of the median, if runs are independent, %s to %s", show_ms(a, r->latency_low_ms),
+			show_ms(a, r->latency_high_ms));
 	else if (r->samples != ROW_NONE && r->samples < STATS_INTERVAL_LEAST)
 		text_addf(t, "; no 95 %% interval of the median: n too small, %d runs are needed", STATS_INTERVAL_LEAST);
 	if (!isnan(r->throughput_per_s))
-		text_addf(t, "; %.4g inputs a second", r->throughput_per_s);
+		text_addf(t, "; %.4g samples/s", r->throughput_per_s);
 	else if (r->batch == ROW_NONE)
-		text_add(t, "; how many inputs a second is not known: no dimension of the graph is known to be a batch");
+		text_add(t, "; samples/s not known: no dimension of the graph is known to be a batch");
 	if (!isnan(r->latency_cv))
 		text_addf(t, "; coefficient of variation %.2g %%", 100 * r->latency_cv);
 }
@@ -334,7 +332,7 @@ static void add_precision(struct text *t, const struct row *r)
 		t, " (%s%s%.3f of the time of row %lld)", why ? why : "", why ? "; " : "", x, (long long)r->against_float32_row);
 }
 
-static void add_scenario(struct text *t, const struct row *r)
+void show_add_scenario(struct text *t, const struct row *r)
 {
 	json_t *said = json_parse(r->scenario_result);
 	const char *why = json_string_value(json_object_get(said, "why"));
@@ -347,7 +345,7 @@ static void add_scenario(struct text *t, const struct row *r)
 	json_decref(said);
 }
 
-static void add_leak(struct text *t, const struct row *r)
+void show_add_leak(struct text *t, const struct row *r)
 {
 	if (isnan(r->leak_mib_per_cycle))
 		return;
@@ -462,7 +460,7 @@ static void add_inputs(struct text *t, struct arena *a, const struct row *r)
 		text_add(t, said);
 }
 
-void show_result(const struct cell_result *result, const char *db)
+void show_result(const struct cell_result *result, const char *label, const char *db)
 {
 	const struct row *r = &result->row;
 	struct arena a = { 0 };
@@ -496,11 +494,8 @@ void show_result(const struct cell_result *result, const char *db)
 		"weights", "shape", "inputs", "conformance", "row" };
 	struct text t[LINES] = { 0 };
 
-	emit("%s on %s", r->model, r->requested);
-	if (r->actual && strcmp(r->actual, r->requested) != 0)
-		emit(" (ran on %s)", r->actual);
-	emit("\n");
-	line(verdict_word(result->verdict), qualified(&a, headline(result, &a), r));
+	emit("%s\n", show_title(&a, label, r));
+	line(verdict_word(result->verdict), show_qualified(&a, headline(result, &a), r));
 	if (result->verdict != VERDICT_RIGHT && r->cause)
 		line("cause", r->cause);
 	if (r->hint)
@@ -521,11 +516,11 @@ void show_result(const struct cell_result *result, const char *db)
 	add_latency(&t[LATENCY], &a, r);
 	if (r->stability_why)
 		text_add(&t[UNSTABLE], r->stability_why);
-	add_scenario(&t[SCENARIO], r);
+	show_add_scenario(&t[SCENARIO], r);
 	add_precision(&t[PRECISION], r);
 	add_tokens(&t[TOKENS], &a, r);
 	add_memory(&t[MEMORY], r);
-	add_leak(&t[LEAK], r);
+	show_add_leak(&t[LEAK], r);
 	add_weights(&t[WEIGHTS], &a, r);
 	add_shape(&t[SHAPE], r);
 	add_inputs(&t[INPUTS], &a, r);
@@ -554,7 +549,7 @@ const char *show_short(struct arena *a, const struct cell_result *r)
 	const char *word = verdict_word(r->verdict);
 	if (!isnan(r->row.latency_ms) && r->verdict != VERDICT_WRONG && r->verdict != VERDICT_UNSUPPORTED &&
 		r->verdict != VERDICT_FELL_BACK)
-		return qualified(a, arena_printf(a, "%s, %s ms", word, ms(a, r->row.latency_ms)), &r->row);
-	word = qualified(a, word, &r->row);
+		return show_qualified(a, arena_printf(a, "%s, %s ms", word, show_ms(a, r->row.latency_ms)), &r->row);
+	word = show_qualified(a, word, &r->row);
 	return r->row.cause ? arena_printf(a, "%s: %s", word, r->row.cause) : word;
 }

@@ -384,15 +384,24 @@ static void end_cell(struct line *n, const struct outcome *o)
 	n->state = n->at < n->end && !*crew_stop_flag(l->crew) ? LINE_NEXT_CELL : LINE_OVER;
 }
 
+// "cpu:chromium", "qnn:57 (EMULATED)": the platform and device that were asked for.
+static const char *asked_of(struct line *n)
+{
+	const struct target *t = cell_of(n)->target;
+	const bool is_named = t->chosen && t->device && *t->device;
+
+	return arena_printf(&n->arena, "%s%s%s%s", t->platform->name, is_named ? ":" : "", is_named ? t->device : "",
+		schedule_is_emulated(t, n->loop->matrix->platforms) ? " (EMULATED)" : "");
+}
+
 static const char *label_of(struct line *n)
 {
 	const struct matrix *c = n->loop->matrix;
 	const struct matrix_cell *p = cell_of(n);
 	const char *axes = *p->label ? arena_printf(&n->arena, ", %s", p->label) : "";
+	const char *number = c->is_numbered ? arena_printf(&n->arena, "[%zu/%zu] ", n->at + 1, c->cell_count) : "";
 
-	return c->is_numbered ? arena_printf(&n->arena, "[%zu/%zu] %s on %s%s", n->at + 1, c->cell_count, p->model->model,
-					p->target->platform->name, axes)
-			      : arena_printf(&n->arena, "%s on %s%s", p->model->model, p->target->platform->name, axes);
+	return arena_printf(&n->arena, "%s%s on %s%s", number, p->model->model, asked_of(n), axes);
 }
 
 // A try has its outcome, from the store or just now. The line is then at its next try, its next cell or its end.

@@ -98,6 +98,11 @@ void schedule_device_of(struct schedule_device *out, const struct target *t, con
 		set(out, SCHEDULE_ANY, "", NULL);
 }
 
+bool schedule_is_emulated(const struct target *t, const json_t *platforms)
+{
+	return !t->absent && json_is_true(json_object_get(device_facts(t, platforms), "emulated"));
+}
+
 bool schedule_is_same(const struct schedule_device *x, const struct schedule_device *y)
 {
 	if (x->kind == SCHEDULE_NOTHING || y->kind == SCHEDULE_NOTHING)

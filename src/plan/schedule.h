@@ -31,6 +31,8 @@ struct schedule_device {
 
 // What a target computes on. `platforms`: of detect_platforms, which knows what is emulated; NULL: not looked at.
 void schedule_device_of(struct schedule_device *out, const struct target *t, const json_t *platforms);
+// Software in the place of hardware, as detection says; false where it does not know.
+bool schedule_is_emulated(const struct target *t, const json_t *platforms);
 bool schedule_is_same(const struct schedule_device *x, const struct schedule_device *y); // or may be
 
 enum schedule_state { SCHEDULE_IDLE, SCHEDULE_READY, SCHEDULE_RUNS };

@@ -36,7 +36,7 @@ start_server
 code 0 "$ASSAY" inspect org/bert
 has err '^assay: fetching org/bert, commit [0-9a-f]{7} of main at http://127.0.0.1:[0-9]+: 1 of its 2 files, 0.7 KiB$'
 [ "$(files_of org/bert)" = "config.json " ] || fail "inspect fetched: $(files_of org/bert)"
-code 0 "$ASSAY" run org/bert --on null --runs 1 --no-conform
+code 0 "$ASSAY" run org/bert --on null --runs 1 --no-conform -v
 has err '^assay: fetching org/bert, commit [0-9a-f]{7} .*: 2 of its 2 files, 83.8 KiB, 0.7 KiB of it here$'
 has err 'model.safetensors: 83.1 KiB, sha256$'
 has out 'org/bert on null'

@@ -11,7 +11,7 @@ code 0 "$ASSAY" conform "$case"
 folder=$(find "$ASSAY_CACHE/conform" -mindepth 1 -maxdepth 1 -type d | head -1)
 quick="--on cpu --runs 1 --no-conform"
 
-code 0 "$ASSAY" run "$folder" $quick --golden "$case/io.safetensors"
+code 0 "$ASSAY" run "$folder" $quick --golden "$case/io.safetensors" -v
 has out "^ *reference +golden: agrees with transformers' outputs \(case bert that assay"
 code 0 "$ASSAY" run "$folder" $quick --golden "$case/io.safetensors" --json
 json 'd[0]["golden_file"] == "io.safetensors" and d[0]["golden_case"] == "bert" and len(d[0]["golden_sha256"]) == 64 and d[0]["golden_word"] == "transformers 5.23.0"'
@@ -26,7 +26,7 @@ header["__metadata__"] = {"made_by": "transformers \x1b[31m5.23" + "x" * 500}
 text = json.dumps(header).encode()
 open(sys.argv[2], "wb").write(struct.pack("<Q", len(text)) + text + data[8 + n:])
 PY
-code 0 "$ASSAY" run "$folder" $quick --golden "$work/mine.safetensors"
+code 0 "$ASSAY" run "$folder" $quick --golden "$work/mine.safetensors" -v
 has out '^ *reference +golden: agrees with the golden file mine.safetensors; the file'
 has out '^ +"transformers .x1b.31m5.23x+\.\.\."$'
 lacks out "$(printf '\033')"

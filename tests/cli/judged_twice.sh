@@ -25,7 +25,7 @@ json 'd[0]["graph_verdict"] is None and d[0]["arithmetic_verdict"] is None'
 # What a person accepts of the loss is theirs to say.
 code 0 "$ASSAY" run "$work/bert" $quick --precision int4-weights --max-loss cosine=50%,nmse=1 --json
 json 'd[0]["verdict"] == "right" and d[0]["max_loss"] == "cosine=50%,nmse=1"'
-code 2 "$ASSAY" run "$work/bert" $quick --precision int4-weights --max-loss cosine=0.0001
+code 2 "$ASSAY" run "$work/bert" $quick --precision int4-weights --max-loss cosine=0.0001 -v
 has out '^  lossy +computed as asked, and loses more against float32'
 has out '^  cause +--max-loss: 1 - cosine similarity is .* allowed 0.0001$'
 # The engine that computed the graph's side, and the one that judged it.
@@ -35,7 +35,7 @@ has out '^  arithmetic +right: '
 # A limit on a figure that the outputs do not have is not kept in silence.
 code 2 "$ASSAY" run "$work/bert" $quick --precision int4-weights --max-loss perplexity=5% --json
 json 'd[0]["verdict"] == "unsupported" and d[0]["cause"] == "--max-loss: the limit perplexity=0.05 cannot be applied: the outputs of this model have no perplexity"'
-code 2 "$ASSAY" run "$work/bert" $quick --precision int4-weights --max-loss perplexity=5%
+code 2 "$ASSAY" run "$work/bert" $quick --precision int4-weights --max-loss perplexity=5% -v
 has out '^  unsupported +computed as asked, but the limit of --max-loss cannot be applied'
 code 1 "$ASSAY" run "$work/bert" $quick --max-loss cos=1
 has err 'max-loss cos=1.*words: cosine, top1, perplexity, nmse'
@@ -58,7 +58,7 @@ for model in "$work/float32/model.onnx --seq 16" "$work/bert"; do
 	code 2 "$ASSAY" run $model $quick --max-loss perplexity=5% --json
 	json 'd[0]["verdict"] == "unsupported" and d[0]["cause"] == "--max-loss: the limit perplexity=0.05 cannot be applied: the outputs of this model have no perplexity"'
 done
-code 2 "$ASSAY" run "$work/bert" $quick --max-loss perplexity=5%
+code 2 "$ASSAY" run "$work/bert" $quick --max-loss perplexity=5% -v
 has out '^  unsupported +computed as asked, but the limit of --max-loss cannot be applied'
 
 # Both engines give NaN everywhere, which once was: max 0, NMSE 0, cosine 1.

@@ -86,7 +86,7 @@ cell 0 null:leak=1 --runs 1 --cycles 8
 json '0.9 < d[0]["leak_low_mib"] <= d[0]["leak_mib_per_cycle"] <= d[0]["leak_high_mib"] < 1.2 and d[0]["cycles"] == 8'
 cell 0 null --runs 1 --cycles 8
 json 'd[0]["leak_low_mib"] < 0.02 and d[0]["leak_mib_per_cycle"] < 0.05'
-code 0 "$ASSAY" run "$work/bert" --on null:leak=1 --no-conform --runs 1 --cycles 8
+code 0 "$ASSAY" run "$work/bert" --on null:leak=1 --no-conform --runs 1 --cycles 8 -v
 has out '^  leak +it leaks: 1\.0[0-9]* MiB'
 # Every figure of memory by its own name (the null engine has no prediction).
 tr -s ' \n' ' ' <"$work/out" >"$work/line"

@@ -21,11 +21,11 @@ code 0 "$ASSAY" run "$work/bert" --on "$null" $quick --json
 code 0 "$ASSAY" run "$work/bert" --on "$null" $quick --precision int8-weights --json
 json 'd[0]["precision"] == "int8-weights" and d[0]["precision_by"] == "graph" and d[0]["converted_bytes"] > 0'
 json 'd[0]["against_float32"] == 1 and d[0]["against_float32_row"] == 1'
-code 0 "$ASSAY" run "$work/bert" --on "$null" $quick --precision int8-weights
+code 0 "$ASSAY" run "$work/bert" --on "$null" $quick --precision int8-weights -v
 has out '^  precision +int8-weights, by the graph; whether it is faster than float32 here: cannot tell \(1 process'
 code 0 "$ASSAY" run "$work/bert" --on "$null" $quick --precision int8-weights --seq 17 --json
 json 'd[0]["against_float32"] is None and d[0]["against_float32_row"] is None'
-code 0 "$ASSAY" run "$work/bert" --on "$null" $quick --seq 18 --precision int8-weights
+code 0 "$ASSAY" run "$work/bert" --on "$null" $quick --seq 18 --precision int8-weights -v
 has out '^  precision +.*was not measured in float32 here'
 
 if ! has_platform cpu; then
@@ -62,7 +62,7 @@ code 0 "$ASSAY" run "$work/bert" --on cpu $quick --precision int8-static --json
 [ "$(ls "$work"/cache/reference/*.ranges.json | wc -l)" -eq 4 ] || fail "$(ls "$work/cache/reference")"
 
 # The type in the files is not the type of what was converted; in what a float16 graph is computed here nobody confirms.
-code 0 "$ASSAY" run "$work/bert" --on cpu $quick --precision float16
+code 0 "$ASSAY" run "$work/bert" --on cpu $quick --precision float16 -v
 has out '^  weights +SYNTHETIC .*, f32 in its files, '
 tr -s ' \n' ' ' <"$work/out" >"$work/flat"
 has flat 'in the graph, converted for float16, reached by [a-z]+ shape '
@@ -101,7 +101,7 @@ code 0 "$ASSAY" run "$work/llama" --golden "$cases/llama/io.safetensors" --on cp
 json 'abs(d[0]["perplexity_float32"] - 118.81691158533695) < 1e-3 and abs(d[0]["perplexity"] - 118.81691158533695) < 1e-2'
 code 0 "$ASSAY" run "$work/llama" --golden "$cases/llama/io.safetensors" --on cpu $quick --precision int4-weights --json
 json 'abs(d[0]["perplexity_float32"] - 118.81691158533695) < 1e-3 and abs(d[0]["perplexity"] - d[0]["perplexity_float32"]) > 0.1'
-code 0 "$ASSAY" run "$work/llama" --on cpu $quick
+code 0 "$ASSAY" run "$work/llama" --on cpu $quick -v
 has out 'perplexity [0-9.]+'
 code 0 "$ASSAY" run "$work/bert" --on cpu $quick --json
 json 'd[0]["perplexity"] is None'

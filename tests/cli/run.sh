@@ -41,7 +41,7 @@ json 'd[0]["actual"] is None and "no-such-type" in d[2]["cause"] and d[2]["model
 json 'd[0]["latency_ms"] is None and d[0]["nodes_on_platform"] is None'
 
 # For people: the verdict with its sentence, and no JSON.
-code 2 "$ASSAY" run "$work/bert" --on null:fail=open,cuda $quick
+code 2 "$ASSAY" run "$work/bert" --on null:fail=open,cuda $quick -v
 has out '^  failed +the engine, or what it was given, failed with an error \(synthetic weights, nothing computed\)$'
 has out '^  cause +.'
 has out '^  unavailable +the platform, its library or its device is not on this machine \(synthetic weights\)$'
@@ -102,7 +102,7 @@ json '"--options precision=bf16" not in d[0]["cause"] and d[1]["predicted_mib"] 
 "$ASSAY" report --format md | grep -q '| [0-9]* MiB | not tried |' || fail "the report does not say what was predicted"
 
 # In a chain of fallbacks the nodes of a try are counted of the platform that was tried.
-code 2 env ASSAY_NULL="cuda:leave=all openvino:leave=all cpu:fail=open" "$ASSAY" run "$work/bert" --on cuda --fallback $quick
+code 2 env ASSAY_NULL="cuda:leave=all openvino:leave=all cpu:fail=open" "$ASSAY" run "$work/bert" --on cuda --fallback $quick -v
 has out '^  nodes +0 of [0-9]+ on cuda '
 has out '^  nodes +0 of [0-9]+ on openvino '
 

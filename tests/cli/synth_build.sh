@@ -34,11 +34,11 @@ code 0 "$ASSAY" build "$work/a" -o "$work/linked" --link
 
 # A graph of the first layers says so itself (the null engine takes none from a file): its rows are not those of the whole model.
 code 0 "$ASSAY" build "$work/a" -o "$work/one" --layers 1
-code 2 "$ASSAY" run "$work/one/model.onnx" --on null --runs 1 --no-conform
+code 2 "$ASSAY" run "$work/one/model.onnx" --on null --runs 1 --no-conform -v
 has out 'SHORTENED to 1 layer$'
 code 0 "$ASSAY" query --format csv "SELECT shortened, layers FROM result ORDER BY id DESC LIMIT 1"
 has out '^true,1$'
-code 2 "$ASSAY" run "$work/onnx/model.onnx" --on null --runs 1 --no-conform
+code 2 "$ASSAY" run "$work/onnx/model.onnx" --on null --runs 1 --no-conform -v
 lacks out 'SHORTENED'
 
 # An encoder-decoder: several graphs, one copy of the weights, and what other programs look for beside them.

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tier: fast
+# What `run` prints: four lines a cell and a table at the end, the honest marks among them; everything with -v.
+. "$SOURCE/tests/cli/lib.sh" || exit 1
+cases=$SOURCE/tests/conform/cases
+quick="--synthetic --runs 7 --no-conform"
+
+# most N: standard output has at most N lines.
+most()
+{
+	local lines
+	lines=$(wc -l <"$work/out")
+	[ "$lines" -le "$1" ] || { fail "$lines lines, not $1"; cat "$work/out"; }
+}
+
+code 0 "$ASSAY" run "$cases/bert" --on null:sleep_ms=1 $quick
+has out '/bert on null: (right|unjudged) \(synthetic weights, nothing computed\): .'
+has out '^  latency  [0-9.]+ ms \(synthetic weights, nothing computed\), 95 % interval [0-9.]+ to [0-9.]+, 7 runs, .*; [0-9.]+ samples/s$'
+has out '^  memory   [0-9.]+ MiB peak resident, [0-9.]+ MiB peak anonymous$'
+has out "^row 1 in $ASSAY_DB; -v prints every fact of a cell$"
+lacks out '^  (device|time|shape|weights|nodes|reference) '
+most 5
+
+# Two models on two platforms, eight cells: what a terminal holds.
+code 2 "$ASSAY" run "$cases/bert" "$cases/gpt2" --on null,cuda $quick
+most 30
+has out '^row +model +on +verdict +latency +95 % interval +memory'
+has out '^[0-9]+ +.*/gpt2 +cuda +unavailable +synthetic weights$'
+has out '/bert on cuda: unavailable \(synthetic weights\): '
+has out '^  cause    .'
+code 2 "$ASSAY" run "$cases/bert" "$cases/gpt2" --on null,cuda,rocm,mps $quick
+most 50
+
+# What was asked stands in the title, and what it stands for in the marks.
+code 0 "$ASSAY" run "$cases/bert" --on null:NULL $quick --batch 1,2 --layers 1 --no-sweep-stop
+has out '/bert on null:NULL, batch 2: (right|unjudged) \(1 layer, synthetic weights, nothing computed\)'
+# A bad verdict says why in its line or below it, in four lines at most.
+code 2 "$ASSAY" run "$cases/bert" --on null:fail=open $quick
+has out ' on null: failed \('
+has out '^  cause    .'
+most 5
+code 2 "$ASSAY" run "$cases/bert" --on cpu --memory 0.01 $quick
+has out '^  cause    not tried: it needs .* \(predicted\)'
+has out '^  memory   predicted [0-9.]+ MiB, not measured$'
+
+# -v and --verbose: every fact.
+for v in -v --verbose; do
+	code 0 "$ASSAY" run "$cases/bert" --on null $quick "$v"
+	has out '^  device +null'
+	has out '^  shape +batch 1'
+	has out 'timer overhead'
+	has out '^  row +[0-9]+ in '
+	lacks out '-v prints'
+done
+finish
