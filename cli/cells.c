@@ -296,9 +296,11 @@ static void add_options(struct cli_option *out, size_t *count, const struct cli_
 
 const struct cli_option *cells_options(struct cells *c, const struct cli_option *first, const struct cli_option *last)
 {
-	const struct cli_option on[] = { { "on", CLI_LIST, &c->on, "PLATFORM,...",
-						 "platforms: cpu, openvino, openvino:GPU, null:fail=run@3, ...; default cpu" },
-		{ .kind = CLI_END } };
+	const struct cli_option on[] = {
+		{ "on", CLI_LIST, &c->on, "PLATFORM,...",
+			"cpu, openvino, openvino:GPU, cuda, ...; `assay platforms` lists them; default cpu" },
+		{ .kind = CLI_END }
+	};
 	const struct cli_option rest[] = { { "offline", CLI_FLAG, &c->offline, NULL,
 						   "fetch nothing from the Hub, as with HF_HUB_OFFLINE=1" },
 		{ "json", CLI_FLAG, &c->json, NULL, "an array on standard output, one object a cell" }, { .kind = CLI_END } };
@@ -370,7 +372,8 @@ int cells_run(struct cells *c)
 	if (cli_stop) {
 		size_t left = m->cell_count - m->done - m->left_out;
 
-		emit_error("assay: stopped; %zu %s not started\n", left, cells_plural(left, "cell was", "cells were"));
+		emit_error("assay: interrupted (%s); %zu %s not started\n", cli_stop_name(), left,
+			cells_plural(left, "cell was", "cells were"));
 		c->exit_code = c->exit_code > EXIT_VERDICT ? c->exit_code : EXIT_VERDICT;
 	}
 	return c->exit_code;

@@ -441,7 +441,7 @@ static int run_all(struct command_line *l, struct job *jobs, size_t count)
 	if (l->cells.json)
 		show_json(l->results);
 	if (cli_stop) {
-		emit_error("assay: stopped\n");
+		emit_error("assay: interrupted (%s)\n", cli_stop_name());
 		worse_code(l, EXIT_VERDICT);
 	}
 	return l->exit_code;

@@ -96,7 +96,7 @@ static int ask(struct again *x, const char *db)
 	if (s)
 		return cli_error(&err);
 	if (!x->has_answer)
-		emit_error("assay: stopped before it was asked\n");
+		emit_error("assay: interrupted (%s) before it was asked\n", cli_stop_name());
 	return x->has_answer && x->holds ? EXIT_GOOD : EXIT_VERDICT;
 }
 

@@ -273,7 +273,7 @@ static int fetch(struct setup *s)
 	if (code < 0)
 		return cli_error(&err);
 	if (cli_stop)
-		emit_error("assay: stopped; what was fetched whole is kept, nothing half is\n");
+		emit_error("assay: interrupted (%s); what was fetched whole is kept, nothing half is\n", cli_stop_name());
 	return code ? EXIT_USE : EXIT_GOOD;
 }
 

@@ -59,6 +59,7 @@ const char *cli_default_db(void);
 // Installs the Ctrl-C handler (SIGINT, SIGTERM) that sets the flag; a second one ends the program at once.
 extern volatile sig_atomic_t cli_stop;
 void cli_catch_stop(void);
+const char *cli_stop_name(void); // "SIGINT": the signal that came
 
 // A mapped page that cannot be read (SIGBUS) becomes a message and EXIT_USE; of a child, that message and the signal.
 void cli_watch_pages(bool is_child);

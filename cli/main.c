@@ -9,54 +9,39 @@
 #include "command.h"
 #include "emit.h"
 
-// In the order of `assay --help`. One line here is all that a new command needs besides its file.
-static const struct command *const commands[] = {
-	&command_detect,
-	&command_doctor,
-	&command_setup,
-	&command_platforms,
-	&command_inspect,
-	&command_run,
-	&command_matrix,
-	&command_profile,
-	&command_ab,
-	&command_compare,
-	&command_history,
-	&command_reproduce,
-	&command_report,
-	&command_recommend,
-	&command_query,
-	&command_export,
-	&command_import,
-	&command_explain,
-	&command_build,
-	&command_fetch,
-	&command_synth,
-	&command_conform,
-	&command_types,
-	&command_cache,
-	&command_cell,
-	NULL,
+// In the order of `assay --help`: what people do first, then what serves it. One line here is all that a new command needs
+// besides its file.
+static const struct {
+	const struct command *command;
+	const char *group; // begins here; NULL: the one before goes on
+} commands[] = {
+	{ &command_run, "Run a model" }, { &command_inspect, NULL }, { &command_report, NULL }, { &command_recommend, NULL },
+	{ &command_matrix, NULL }, { &command_profile, NULL }, { &command_ab, "Compare" }, { &command_compare, NULL },
+	{ &command_history, NULL }, { &command_reproduce, NULL }, { &command_explain, NULL }, { &command_detect, "This machine" },
+	{ &command_doctor, NULL }, { &command_setup, NULL }, { &command_platforms, NULL }, { &command_types, NULL },
+	{ &command_query, "Rows" }, { &command_export, NULL }, { &command_import, NULL }, { &command_fetch, "Models and files" },
+	{ &command_build, NULL }, { &command_synth, NULL }, { &command_cache, NULL }, { &command_conform, NULL },
+	{ &command_cell, NULL }, // hidden ones are at the end: "did you mean" stops before them
 };
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static const struct command *find_command(const char *name)
 {
-	for (const struct command *const *c = commands; *c; c++)
-		if (strcmp((*c)->name, name) == 0)
-			return *c;
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (strcmp(commands[i].command->name, name) == 0)
+			return commands[i].command;
 	return NULL;
 }
 
-// Hidden commands are at the end of the table: the list for "did you mean" stops before them.
 static const char *listed_name(size_t i, const void *table)
 {
-	const struct command *const *list = table;
-	return list[i] && list[i]->summary ? list[i]->name : NULL;
+	(void)table;
+	return i < COMMAND_COUNT && commands[i].command->summary ? commands[i].command->name : NULL;
 }
 
 static int unknown_command(const char *name)
 {
-	const char *near = cli_nearest(name, listed_name, commands);
+	const char *near = cli_nearest(name, listed_name, NULL);
 	if (near)
 		return cli_bad_use("unknown command '%s'; did you mean '%s'?", name, near);
 	return cli_bad_use("unknown command '%s'; `assay --help` lists them", name);
@@ -66,10 +51,12 @@ static void print_help(void)
 {
 	emit("usage: assay COMMAND [arguments]\n\n"
 	     "Does this model run on this hardware: where exactly, how right, how fast, in how much memory, and if not, "
-	     "why?\n\n");
-	for (const struct command *const *c = commands; *c; c++)
-		if ((*c)->summary)
-			emit("  %-10s %s\n", (*c)->name, (*c)->summary);
+	     "why?\n");
+	for (size_t i = 0; i < COMMAND_COUNT && commands[i].command->summary; i++) {
+		if (commands[i].group)
+			emit("\n%s\n", commands[i].group);
+		emit("  %-10s %s\n", commands[i].command->name, commands[i].command->summary);
+	}
 	emit("\n`assay COMMAND --help` says more about one of them, `man assay` about all. A first try:\n\n"
 	     "  assay run bert-base-uncased --synthetic --on cpu,openvino\n\n"
 	     "Exit codes: 0 every asked cell is right, unjudged or compiles; 1 bad use or an error of assay's own;\n"

@@ -94,6 +94,11 @@ void cli_catch_stop(void)
 	sigaction(SIGTERM, &action, NULL);
 }
 
+const char *cli_stop_name(void)
+{
+	return cli_stop == SIGTERM ? "SIGTERM" : "SIGINT";
+}
+
 // ---- help --------------------------------------------------------------------------------------------------------
 
 // Prints words wrapped between two columns; `column` is where the cursor stands.

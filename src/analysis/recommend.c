@@ -139,11 +139,11 @@ static const char *words_of(
 {
 	switch (ask->goal) {
 	case RECOMMEND_THROUGHPUT:
-		return arena_printf(a, "%.4g inputs a second; a run takes %s", figure, report_latency(a, &c->row));
+		return arena_printf(a, "%.4g samples/s; a run takes %s", figure, report_latency(a, &c->row));
 	case RECOMMEND_MEMORY:
 		return arena_printf(a, "%s at the peak; a run takes %s", report_mib(a, figure), report_latency(a, &c->row));
 	case RECOMMEND_COST:
-		return arena_printf(a, "%.4g%s%s a million inputs; %.4g a second", figure, *s->options.currency ? " " : "",
+		return arena_printf(a, "%.4g%s%s a million samples; %.4g samples/s", figure, *s->options.currency ? " " : "",
 			s->options.currency, row_per_s(&c->row));
 	default:
 		return report_latency(a, &c->row);

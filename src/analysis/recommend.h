@@ -13,9 +13,9 @@
 // code, word, what is best
 #define RECOMMEND_LIST(X) \
 	X(LATENCY, "latency", "the lowest median time of a run") \
-	X(THROUGHPUT, "throughput", "the most inputs in a second, at any batch") \
+	X(THROUGHPUT, "throughput", "the most samples/s, at any batch") \
 	X(MEMORY, "memory", "the smallest peak of memory") \
-	X(COST, "cost", "the lowest price of a million inputs, at any batch; needs prices")
+	X(COST, "cost", "the lowest price of a million samples, at any batch; needs prices")
 
 enum recommend_goal {
 #define X(code, word, what) RECOMMEND_##code,

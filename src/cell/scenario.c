@@ -105,7 +105,8 @@ static void claim_bound(const struct scenario_ask *ask, struct scenario_result *
 			out->unanswered ? arena_printf(a, ", and %zu were waiting when the time was over", out->unanswered) : "");
 	if (out->is_valid)
 		out->why = arena_printf(a,
-			"%zu of %zu queries took longer than %g ms: %g %% stay within it, with 99 %% confidence if queries are "
+			"%zu of %zu queries took longer than %g ms: %gth percentile within the bound, with 99 %% confidence if "
+			"queries are "
 			"independent",
 			out->late, all, ask->bound_ms, 100 * p);
 	else if (share > 1 - p)

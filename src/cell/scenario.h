@@ -16,7 +16,7 @@
 		"the next query when the one before is answered; the 90th percentile of its latency") \
 	X(MULTI_STREAM, "multi-stream", 0.99, "likewise with several samples in a query; the 99th percentile") \
 	X(OFFLINE, "offline", 0, "all samples are there at once; throughput") \
-	X(SERVER, "server", 0.99, "queries arrive at a rate (Poisson); do 99 % of them stay within the bound?")
+	X(SERVER, "server", 0.99, "queries arrive at a rate (Poisson); is the 99th percentile within the bound?")
 
 enum scenario {
 #define X(code, word, percentile, meaning) SCENARIO_##code,

@@ -58,9 +58,9 @@
 	M(X, INTEGER, streams, KEY, ROW, "r.streams", "", "streams", "N", 1, 65536, \
 		"of multi-stream: samples in a query, a multiple of --batch; default 8") \
 	M(X, REAL, rate_per_s, KEY, ROW, "r.rate_per_s", "", "rate", "R", 0.001, 1e6, \
-		"of server: queries that arrive in a second") \
+		"of server: arrival rate, queries/s") \
 	M(X, REAL, latency_bound_ms, KEY, ROW, "r.latency_bound_ms", "", "latency-bound", "MS", 0.001, 1e7, \
-		"of server, and of multi-stream if wished: what 99 % must stay within") \
+		"of server, and of multi-stream if wished: 99th percentile bound") \
 	M(X, INTEGER, cycles, KEY, NOTED, "", "", "cycles", "N", 5, 10000, \
 		"open, run and close so often at the end: does memory stay behind?") \
 	M(X, REAL, timeout_s, NO_KEY, NONE, "", "", "timeout", "S", 0.1, 1e7, "seconds for a whole cell; default 600") \

@@ -140,7 +140,7 @@
 	X(REAL, latency_p99_ms, "99th percentile; null below 662 samples") \
 	X(REAL, latency_cv, "coefficient of variation of the timed runs: standard deviation over mean; outliers show in it") \
 	X(REAL, throughput_per_s, \
-		"inputs answered in a second: batch times timed runs over the sum of their times, a mean that one slow run " \
+		"samples/s: batch times timed runs over the sum of their times, a mean that one slow run " \
 		"lowers, unlike batch over the median latency_ms; of a scenario as it defines it") \
 	X(REAL, device_ms, "time on the device of a profiled run, by its own clock; null: not profiled, or nobody tells") \
 	X(REAL, clock_overhead_us, \
@@ -200,7 +200,7 @@
 	X(REAL, max_rel_error, "largest relative error where the reference is not near zero") \
 	X(REAL, nmse, "normalised mean squared error, the worst output's") \
 	X(REAL, cosine, "cosine similarity, the worst output's") \
-	X(REAL, top1_agreement, "share of positions whose argmax agrees; null where it has no meaning") \
+	X(REAL, top1_agreement, "share of positions whose argmax agrees; null where there are no classes") \
 	X(INTEGER, non_finite, "NaN and infinite values in the outputs") \
 	X(TEXT, worst, "output and index of the worst element, with both values") \
 	X(INTEGER, left_out, "values that no figure is about: the reference masks them, or they are about padding") \

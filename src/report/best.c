@@ -104,7 +104,7 @@ static void best_throughput(struct summary *out, struct arena *a)
 {
 	const unsigned but = BUT_PLATFORM | BUT_BATCH | BUT_THREADS | BUT_PRECISION;
 	struct report_section *s = section_add(out, a, "best_throughput", "Best hardware for throughput",
-		"Inputs answered in a second (of generation: tokens), over every batch, number of threads and precision that was "
+		"Samples/s (of generation: tokens/s), over every batch, number of threads and precision that was "
 		"measured and found right.",
 		throughput_columns, sizeof throughput_columns / sizeof *throughput_columns, out->cell_count);
 

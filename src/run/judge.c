@@ -25,6 +25,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #define MASKED_AT_MOST (-9000.0)
 #define SMALL 0x1p-10
@@ -236,11 +237,18 @@ static bool is_padding(const struct padded *p, size_t i)
 	return p->mask && !(tensor_get(p->mask, i / p->inner) > 0);
 }
 
+// Scores of classes (labels, a vocabulary) are an output [.., classes] that its model calls logits; of hidden states, boxes and
+// maps the largest element means nothing.
+static bool has_classes(const struct tensor *t)
+{
+	return t->rank >= 1 && t->rank <= 3 && t->name && strstr(t->name, "logits") && !strstr(t->name, "mask");
+}
+
 static double top1(const struct tensor *output, const struct tensor *reference, const struct padded *padded, size_t count)
 {
 	size_t width = output->rank ? (size_t)output->dim[output->rank - 1] : 0, agree = 0, rows = 0;
 
-	if (width < 2 || count < width)
+	if (width < 2 || count < width || !has_classes(reference))
 		return (double)NAN;
 	for (size_t row = 0; row < count; row += width) {
 		size_t best = row, wanted = row;

@@ -37,7 +37,7 @@ struct check {
 	const char *name;
 	bool right;
 	double max_abs_error, max_rel_error, nmse, cosine;
-	double top1_agreement;      // NaN where the last axis has fewer than 2 elements; of integers the share that is equal
+	double top1_agreement;      // NaN where there are no classes; of integers the share that is equal
 	int64_t non_finite;         // in the output; padding and what masks are left out
 	int64_t compared, left_out; // elements; left out: masked by the reference (judge_tensor)
 	int64_t alike_not_finite;   // neither compared nor left out: not finite here and in the reference (BY_FILE)

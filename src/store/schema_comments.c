@@ -161,7 +161,7 @@ static const struct {
 	{ "output_check", "max_rel_error", "largest relative error where the reference is not near zero" },
 	{ "output_check", "nmse", "normalised mean squared error" },
 	{ "output_check", "cosine", "cosine similarity" },
-	{ "output_check", "top1_agreement", "share of positions whose argmax agrees; null where it has no meaning" },
+	{ "output_check", "top1_agreement", "share of positions whose argmax agrees; null where there are no classes" },
 	{ "output_check", "non_finite", "NaN and infinite values" },
 	{ "output_check", "reference_absmax", "largest value of the reference" },
 	{ "output_check", "cause", "why it does not agree" },

@@ -13,6 +13,11 @@ for name in detect doctor setup platforms inspect run matrix profile ab compare 
 	has out "^  $name +[A-Za-z]"
 done
 lacks out '^  cell '
+# What people do comes first.
+[ "$(echo $commands | cut -d' ' -f1-4)" = "run inspect report recommend" ] || fail "assay --help begins with $(echo $commands | cut -d' ' -f1-4)"
+has out '^Run a model$'
+# Engines for tests stand at the end of lists.
+[ "$("$ASSAY" platforms | grep -oE '^[a-z-]+' | tail -1)" = null ] || fail "null is not the last platform"
 
 for name in $commands cell; do
 	code 0 "$ASSAY" "$name" --help

@@ -57,7 +57,7 @@ kill -INT $pid
 wait $pid
 [ $? -eq 2 ] || fail "an interrupted matrix did not end with 2"
 has out "^1 interrupted \\($stopped\\)\$"
-has err 'stopped; 1 cell was not started'
+has err 'interrupted \((SIGINT|SIGTERM)\); 1 cell was not started'
 code 0 "$ASSAY" query --db "$work/stopped/assay.duckdb" "SELECT state, verdict FROM result"
 has out 'interrupted'
 code 2 "$ASSAY" matrix --models "$work/bert,$work/vit" --on null:hang=run --runs 3 --no-conform --output-dir "$work/stopped" --resume --timeout 1
@@ -114,6 +114,6 @@ wait $pid
 [ $? -eq 2 ] || fail "an interrupted matrix with two workers did not end with 2"
 stopped='synthetic weights(, 16 tokens of the usual 64, nothing computed|, nothing computed)?'
 has out "^2 interrupted \\(($stopped|1: $stopped; 1: $stopped)\\)\$"
-has err 'stopped; 2 cells were not started'
+has err 'interrupted \((SIGINT|SIGTERM)\); 2 cells were not started'
 unset ASSAY_NULL
 finish

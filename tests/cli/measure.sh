@@ -70,7 +70,7 @@ json '19 < d[0]["throughput_per_s"] <= 20 and d[0]["scenario_result"]["elapsed_s
 code 0 "$ASSAY" run "$work/bert" --on $steady --no-conform --scenario server --rate 300 --latency-bound 10
 has out '^  scenario +server, NOT VALID: .* queries took longer than 10 ms'
 code 0 "$ASSAY" run "$work/bert" --on $steady --no-conform --scenario server --rate 20 --latency-bound 60 --runs 500
-has out '^  scenario +server: 0 of 500 queries took longer than 60 ms: 99 % stay within it'
+has out '^  scenario +server: 0 of 500 queries took longer than 60 ms: 99th percentile within the bound'
 # A question of its own: another scenario is another cell.
 code 0 "$ASSAY" query --format csv "SELECT count(DISTINCT cell_key) AS n FROM result WHERE scenario = 'server'"
 has out '^4$'
@@ -87,7 +87,7 @@ json '0.9 < d[0]["leak_low_mib"] <= d[0]["leak_mib_per_cycle"] <= d[0]["leak_hig
 cell 0 null --runs 1 --cycles 8
 json 'd[0]["leak_low_mib"] < 0.02 and d[0]["leak_mib_per_cycle"] < 0.05'
 code 0 "$ASSAY" run "$work/bert" --on null:leak=1 --no-conform --runs 1 --cycles 8 -v
-has out '^  leak +it leaks: 1\.0[0-9]* MiB'
+has out '^  leak +it leaks: (0\.99|1\.0)[0-9]* MiB'
 # Every figure of memory by its own name (the null engine has no prediction).
 tr -s ' \n' ' ' <"$work/out" >"$work/line"
 has line ' memory peak anonymous [0-9.]+ MiB; largest PSS at the end of a phase [0-9.]+ MiB; high-water mark of the resident set [0-9.]+ MiB .*\[RssAnon and shared memory at 100 Hz'

@@ -28,7 +28,7 @@ code 0 "$ASSAY" recommend "$bert" --db "$work/batch.duckdb" --batch 4
 lacks out 'left out'
 
 code 0 "$ASSAY" recommend "$bert" --for cost --price cpu=0.10EUR
-has out 'EUR a million inputs'
+has out 'EUR a million samples'
 code 0 "$ASSAY" recommend "$bert" --for memory
 has out 'MiB at the peak'
 code 2 "$ASSAY" recommend "$bert" --max-memory 0.001

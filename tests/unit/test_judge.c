@@ -382,6 +382,26 @@ static void top1_counts_rows(void **state)
 	assert_true(fabs(c.top1_agreement - 0.5) < 1e-12);
 	c = judge(&a, x, r, 2, (int64_t[]){ 6, 1 });
 	assert_true(isnan(c.top1_agreement));
+	// Only of classes: the largest element of a hidden state, a mask or a map means nothing.
+	static const struct {
+		const char *name;
+		int rank;
+		bool has_classes;
+	} outputs[] = { { "logits", 2, true }, { "prediction_logits", 2, true }, { "last_hidden_state", 2, false },
+		{ "pooler_output", 2, false }, { "masks_queries_logits", 2, false }, { "logits", 4, false } };
+	for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+		struct tensor t = { .name = outputs[i].name,
+			.dtype = DTYPE_F32,
+			.rank = outputs[i].rank,
+			.dim = { 2, 3, 1, 1 },
+			.data = r,
+			.nbytes = sizeof r };
+		if (outputs[i].rank == 4)
+			t.dim[1] = 1, t.dim[3] = 3;
+		judge_tensor(&t, &t, NULL, bound_for(DTYPE_F32), BY_ENGINE, &a, &c);
+		assert_true(c.right);
+		assert_int_equal(!isnan(c.top1_agreement), outputs[i].has_classes);
+	}
 	arena_done(&a);
 }
 
