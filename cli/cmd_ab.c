@@ -38,8 +38,9 @@ struct job {
 
 // ---- sides ---------------------------------------------------------------------------------------------------------------
 
-// "static,layout=NHWC": options of the engine and words about the shapes.
-static int take_words(struct command_line *l, const char *flag, const char *text, struct question *q, const char **options)
+// "static,layout=NHWC": options of the engine, words about the shapes, a precision, and a platform, which *on then is.
+static int take_words(
+	struct command_line *l, const char *flag, const char *text, struct question *q, const char **options, const char **on)
 {
 	struct text t = { 0 };
 	int code = -1;
@@ -55,14 +56,19 @@ static int take_words(struct command_line *l, const char *flag, const char *text
 		} else if (n == 7 && strncmp(at, "dynamic", n) == 0) {
 			q->is_static = false, q->is_dynamic = true;
 		} else if (n) {
-			const char *word = arena_printf(&l->cells.matrix.arena, "%.*s", (int)n, at);
+			const char *typed = arena_strndup(&l->cells.matrix.arena, at, n);
+			const char *word =
+				precision_typed(&l->cells.matrix.arena, arena_printf(&l->cells.matrix.arena, "%.*s", (int)n, at));
 			struct precise precise;
 			struct error ignored = { 0 };
 			if (precision_parse(&precise, word, &ignored) == STATUS_OK)
 				q->precision = word;
+			else if (!*on && platform_named(arena_strndup(&l->cells.matrix.arena, at, strcspn(typed, ":"))))
+				*on = typed;
 			else
 				code = cli_bad_use(
-					"%s: '%s' is no option: NAME=VALUE, static, dynamic, or a precision", flag, word);
+					"%s: '%s' is no option: NAME=VALUE, static, dynamic, a precision or a platform", flag,
+					typed);
 		}
 		at += n + (at[n] == ',');
 	}
@@ -104,18 +110,21 @@ static int typed_job(struct command_line *l, struct job *j)
 {
 	struct ab_side *a = &j->ab.side[0], *b = &j->ab.side[1];
 	const struct cli_list *against = l->against.count ? &l->against : &l->cells.on;
-	const char *options_a, *options_b;
+	const char *options_a, *options_b, *on_a = NULL, *on_b = NULL;
 	struct error err = { 0 };
 
 	j->what = "A/B";
 	a->question = b->question = common_question(l);
-	int code = take_words(l, "--a", l->a, &a->question, &options_a);
+	int code = take_words(l, "--a", l->a, &a->question, &options_a, &on_a);
 	if (code < 0)
-		code = take_words(l, "--b", l->b, &b->question, &options_b);
+		code = take_words(l, "--b", l->b, &b->question, &options_b, &on_b);
 	if (code >= 0)
 		return code;
-	if (make_side(l, a, l->cells.on.items, (size_t)l->cells.on.count, options_a, &err) ||
-		make_side(l, b, against->items, (size_t)against->count, options_b, &err))
+	if ((on_a && l->cells.on.count) || (on_b && l->against.count))
+		return cli_bad_use("--%s names a platform, and so does --%s: one of them must go",
+			on_a && l->cells.on.count ? "a" : "b", on_a && l->cells.on.count ? "on" : "against");
+	if (make_side(l, a, on_a ? &on_a : l->cells.on.items, on_a ? 1 : (size_t)l->cells.on.count, options_a, &err) ||
+		make_side(l, b, on_b ? &on_b : against->items, on_b ? 1 : (size_t)against->count, options_b, &err))
 		return cli_error(&err);
 	return -1;
 }
@@ -486,7 +495,7 @@ static int run(int argc, char **argv)
 	struct command_line l = { .cells = { CELLS_INIT, .db = cli_default_db() } };
 	const struct cli_option first[] = {
 		{ "a", CLI_TEXT, &l.a, "K=V,...",
-			"options of side A; static or dynamic: shapes of its graph; a precision, as --precision has them" },
+			"options of side A; static or dynamic: shapes of its graph; a precision; a platform, as --on has it" },
 		{ "b", CLI_TEXT, &l.b, "K=V,...", "the same of side B" },
 		{ "against", CLI_LIST, &l.against, "PLATFORM", "side B's platform; default the one of --on" },
 		{ "pairs", CLI_INTEGER, &l.pairs, "N", "processes a side; default 6, below which nothing is called a difference",
@@ -514,7 +523,7 @@ static int run(int argc, char **argv)
 			"out 1 and the ratio is off by more than 2 %; same, the whole interval lies within 2 %; else cannot "
 			"tell.\n\n"
 			"  assay ab bert-base-uncased --synthetic --on cpu --a prepacking=on --b prepacking=off\n"
-			"  assay ab bert-base-uncased --synthetic --on cpu --against openvino\n"
+			"  assay ab bert-base-uncased --synthetic --a cpu --b openvino\n"
 			"  assay ab bert-base-uncased --synthetic --on cpu --b int8-dynamic\n"
 			"  assay ab bert-base-uncased --synthetic --layers 2 --preset browser,static-shapes\n\n"
 			"Exit codes: 0 every comparison was made and outputs are not wrong; 1 bad use or an error of assay's "

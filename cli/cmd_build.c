@@ -241,7 +241,7 @@ static enum status build_into(const struct build *b, struct checkpoint *c, const
 
 static enum status build(const struct build *b, const char *model, struct arena *a, struct error *err)
 {
-	const struct platform *p = platform_find(b->platform);
+	const struct platform *p = platform_named(b->platform);
 	struct hub_model hub;
 	struct checkpoint c = { 0 };
 
@@ -264,7 +264,7 @@ static enum status build(const struct build *b, const char *model, struct arena 
 
 static bool is_static_form(const struct build *b)
 {
-	const struct platform *p = platform_find(b->platform);
+	const struct platform *p = platform_named(b->platform);
 
 	return p && b->form <= (int64_t)p->form_count && p->forms[b->form - 1].is_static;
 }
@@ -313,6 +313,7 @@ static int run(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
+	b.precision = precision_typed(&arena, b.precision);
 	if (precision_parse(&b.precise, b.precision, &err) != STATUS_OK)
 		return cli_bad_use("--precision %s", err.text);
 	if (!b.folder && !b.text && !b.explain)

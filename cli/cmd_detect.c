@@ -280,7 +280,11 @@ static int run(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	for (int w = 1; w <= words; w++)
-		if (!platform_find(argv[w])) {
+		if (platform_named(argv[w])) {
+			argv[w] = (char *)(uintptr_t)platform_named(argv[w])->name;
+		} else if (platform_elsewhere(argv[w])) {
+			return cli_bad_use("%s: %s", argv[w], platform_elsewhere(argv[w]));
+		} else {
 			const char *near = cli_nearest(argv[w], platform_name, NULL);
 
 			return cli_bad_use("no platform is called %s%s%s%s", argv[w], near ? "; did you mean " : "",

@@ -108,6 +108,12 @@ static bool is_ours(const char *path)
 	return file_is_dir(path) || text_ends(path, ".duckdb") || text_ends(path, ".db");
 }
 
+// A table of ours alone: rows are spread over several.
+static bool is_one_table(const char *path)
+{
+	return !file_is_dir(path) && text_ends(path, ".parquet");
+}
+
 static enum status absorb(struct store *s, const char *db, const char *path, int64_t most, struct error *err)
 {
 	struct store_absorbed got;
@@ -168,6 +174,13 @@ static int run_import(int argc, char **argv)
 		if (is_ours(argv[i])) {
 			if (absorb(&s, db, argv[i], most, &err) != STATUS_OK)
 				code = cli_error(&err);
+			continue;
+		}
+		if (is_one_table(argv[i])) {
+			code = cli_bad_use(
+				"%s: one table, and rows are made of several: `assay export -o FOLDER` writes them all, and "
+				"`assay import FOLDER` reads them",
+				argv[i]);
 			continue;
 		}
 		if (foreign_read(&r, argv[i], &err)) {

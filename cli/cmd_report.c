@@ -54,6 +54,9 @@ static int run(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	enum report_format f = format != NULL ? report_format_find(format) : report_format_of_file(output);
+	if (f == REPORT_FORMAT_COUNT && format == NULL)
+		return cli_bad_use(
+			"-o %s: the ending says no format: .md, .html, .json, .yaml and .xml do, and so does --format", output);
 	if (f == REPORT_FORMAT_COUNT)
 		return cli_bad_use("unknown format '%s': one of %s", format, report_format_words());
 	enum status status = report_prices(&a, prices.items, (size_t)prices.count, &how, &err);

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "command.h"
+#include "platform/platform.h"
 #include "platform/doctor.h"
 #include "emit.h"
 #include "show.h"
@@ -75,11 +76,17 @@ static bool has_word(const char *list, const char *word, size_t n)
 }
 
 // The groups of these platforms, once each. An installed program has the base already, unless somebody left it out.
-static enum status choose_groups(struct setup *s, const char *const *words, size_t count, struct error *err)
+static enum status choose_groups(struct setup *s, const char **words, size_t count, struct error *err)
 {
 	struct text groups = { 0 };
 	struct error ignored = { 0 };
 	const char *path;
+	for (size_t i = 0; i < count; i++) {
+		const struct platform *p = platform_named(words[i]);
+
+		if (p)
+			words[i] = p->name;
+	}
 	bool has_base = s->installed && !library_find(&s->arena, "onnxruntime", "libonnxruntime.so*", &path, &ignored) &&
 		!library_find(&s->arena, "openvino", "libopenvino_c.so*", &path, &ignored) &&
 		!library_find(&s->arena, "duckdb", "libduckdb.so*", &path, &ignored);
@@ -306,7 +313,7 @@ static int run(int argc, char **argv)
 
 	if (code < 0) {
 		cli_catch_stop();
-		if (find_script(&s, &err) || choose_groups(&s, (const char *const *)argv + 1, (size_t)words, &err) ||
+		if (find_script(&s, &err) || choose_groups(&s, (const char **)argv + 1, (size_t)words, &err) ||
 			read_about(&s, &err)) {
 			code = cli_error(&err);
 		} else {

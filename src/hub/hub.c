@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -74,10 +75,33 @@ struct suggestion {
 	size_t distance;
 };
 
+// Letters before the first digit or mark: "gpt" of "gpt2-medium".
+static size_t stem(const char *name)
+{
+	size_t n = 0;
+
+	while (isalpha((unsigned char)name[n]))
+		n++;
+	return n;
+}
+
+// Of the same kind by its own word ("bert" and "bert-base-uncased"), or near enough to be a slip of the fingers.
+static bool is_like(const char *asked, const char *compared, size_t distance)
+{
+	const char *model = short_name(asked), *known = short_name(compared);
+	const size_t n = stem(model), word = strcspn(model, "-_.");
+
+	return (n > 2 && n == stem(known) && !strncasecmp(model, known, n)) ||
+		(word == strcspn(known, "-_.") && !strncasecmp(model, known, word)) || distance <= strlen(asked) / 3;
+}
+
 static void suggest(struct suggestion *best, const char *asked, const char *name)
 {
 	const char *compared = strchr(asked, '/') ? name : short_name(name);
 	size_t d = distance(asked, compared);
+
+	if (!is_like(asked, compared, d))
+		return;
 	for (int i = 0; i < SUGGESTIONS; i++)
 		if (best[i].name && !strcmp(best[i].name, name))
 			return;

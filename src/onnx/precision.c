@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 
@@ -42,6 +43,25 @@ enum precision precision_find(const char *word)
 	while (word && p < PRECISION_COUNT && !is(word, strcspn(word, ":"), words[p].word))
 		p++;
 	return p;
+}
+
+const char *precision_typed(struct arena *a, const char *text)
+{
+	static const struct {
+		const char *typed, *word;
+	} others[] = { { "fp32", "float32" }, { "f32", "float32" }, { "fp16", "float16" }, { "f16", "float16" },
+		{ "half", "float16" }, { "bf16", "bfloat16" }, { "int8", "int8-dynamic" }, { "int4", "int4-weights" },
+		{ "w4a16", "int4-weights" }, { "w8a16", "int8-weights" } };
+	const size_t n = text ? strcspn(text, ":") : 0;
+	const char *word = NULL;
+
+	for (size_t i = 0; text && i < PRECISION_COUNT && !word; i++)
+		if (strlen(words[i].word) == n && !strncasecmp(words[i].word, text, n))
+			word = words[i].word;
+	for (size_t i = 0; text && i < sizeof others / sizeof *others && !word; i++)
+		if (strlen(others[i].typed) == n && !strncasecmp(others[i].typed, text, n))
+			word = others[i].word;
+	return word ? arena_printf(a, "%s%s", word, text + n) : text;
 }
 
 // "KEY=VALUE" of the length n.

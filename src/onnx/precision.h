@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 
 // code, word, what it is
@@ -52,6 +53,9 @@ struct precise {
 	bool dequantised;
 };
 
+// As people type it: in any case, and fp32, fp16, bf16, int8, int4, w4a16 and their like, to the words of the table; what is none
+// of them, and what follows a colon, stays as it is. In the arena; NULL for NULL.
+const char *precision_typed(struct arena *a, const char *text);
 // NULL is STORED. BAD_INPUT names what there is.
 enum status precision_parse(struct precise *out, const char *text, struct error *err);
 

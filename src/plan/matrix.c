@@ -10,6 +10,7 @@
 #include "cell/asked.h"
 #include "cell/protocol.h"
 #include "cell/scenario.h"
+#include "onnx/precision.h"
 #include "run/loss.h"
 
 const struct member matrix_members[MATRIX_MEMBERS] = {
@@ -177,6 +178,11 @@ enum status matrix_check(struct matrix *m, size_t model_count, struct error *err
 {
 	enum status s;
 
+	for (size_t i = 0; i < m->axes.of[QUESTION_AT_precision].count; i++) {
+		struct question *q = &m->axes.of[QUESTION_AT_precision].values[i];
+
+		q->precision = precision_typed(&m->arena, q->precision);
+	}
 	// What has one value, or the first of several.
 	for (size_t i = 0; i < QUESTION_COUNT; i++)
 		if (m->axes.of[i].count)

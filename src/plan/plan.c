@@ -356,11 +356,15 @@ const char *plan_try_key(const struct plan_model *m, const struct cell *c, const
 	return hex;
 }
 
-// A comma separates platforms, and also what belongs to one: "openvino:HETERO:GPU", "CPU", "precision=f16". Platforms are in
-// lower case and an option has its "=" before any colon.
-static bool is_continuation(const char *word)
+// A comma separates platforms, and also what belongs to one: "openvino:HETERO:GPU", "CPU", "precision=f16". An option has its "="
+// before any colon; a word in upper case is a device of `before` unless that has none and the word is a platform.
+static bool is_continuation(const char *before, const char *word)
 {
-	return word[strcspn(word, ":=")] == '=' || (word[0] >= 'A' && word[0] <= 'Z');
+	char name[32];
+
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(word, ":"), word);
+	return word[strcspn(word, ":=")] == '=' ||
+		(word[0] >= 'A' && word[0] <= 'Z' && (strchr(before, ':') || !platform_named(name)));
 }
 
 // "all": the eight platforms, without their parts.
@@ -395,7 +399,7 @@ enum status plan_targets(struct target **out, size_t *count, struct arena *a, co
 	size_t n = 0;
 	for (size_t i = 0; i < word_count; n++) {
 		const char *text = words[i];
-		for (i++; i < word_count && is_continuation(words[i]); i++)
+		for (i++; i < word_count && is_continuation(text, words[i]); i++)
 			text = arena_printf(a, "%s%s%s", text, strchr(text, ':') ? "," : ":", words[i]);
 		enum status s = platform_target(&targets[n], a, text, err);
 		if (s != STATUS_OK)

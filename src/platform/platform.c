@@ -264,6 +264,8 @@ static enum status unknown(const char *name, struct error *err)
 	struct text known = { 0 };
 	enum status st;
 
+	if (platform_elsewhere(name))
+		return error_set(err, STATUS_BAD_INPUT, "%s: %s", name, platform_elsewhere(name));
 	for (size_t i = 0; i < platform_count(); i++)
 		if (!text_is(platforms[i].routes[0].engine, "null"))
 			text_addf(&known, "%s%s", known.length ? ", " : "", platforms[i].name);
@@ -297,7 +299,7 @@ enum status platform_target(struct target *out, struct arena *a, const char *tex
 {
 	size_t n = strcspn(text, ":");
 	const char *name = arena_strndup(a, text, n);
-	const struct platform *p = platform_find(name);
+	const struct platform *p = platform_named(name);
 	struct target t = { .platform = p };
 
 	if (!p)

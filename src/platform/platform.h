@@ -38,6 +38,9 @@ struct platform {
 size_t platform_count(void);
 const struct platform *platform_get(size_t i);
 const struct platform *platform_find(const char *name); // NULL if there is none
+// alias.c: as people type it: in any case, and nvidia, amd, trt, coreml, gpu (the one whose card is here).
+const struct platform *platform_named(const char *name);
+const char *platform_elsewhere(const char *name); // a sentence about a platform that assay cannot have; NULL
 
 // "openvino:GPU" -> platform row and device; "null:fail=run@3" -> the platform's device and these options over its own;
 // "openvino:GPU,precision=f16" -> both. BAD_INPUT lists the known names.

@@ -43,8 +43,8 @@
 	M(X, INTEGER, new_tokens, KEY, SIZE, "r.new_tokens", "", "new-tokens", "N", 2, 1 << 20, \
 		"of generate: tokens that come out; default 32") \
 	M(X, TEXT, precision, AXIS, ROW, "nullif(r.precision, 'stored')", "stored", "precision", "P,...", 0, 0, \
-		"float32, float16, bfloat16, int8-dynamic, int8-static, int8-weights, int4-weights[:head=float32]; default as " \
-		"stored") \
+		"float32, float16, bfloat16, int8-dynamic, int8-static, int8-weights, int4-weights[:head=float32]; fp16, bf16, " \
+		"int8 (dynamic), int4, w4a16 are the same; default as stored") \
 	M(X, TEXT, max_loss, KEY, JUDGED, "r.max_loss", "", "max-loss", "WORD=LIMIT,...", 0, 0, \
 		"what the outputs may lose against float32, or what else judges them: cosine=0.001 (1 - cosine), top1=2%, " \
 		"perplexity=5%, nmse=1e-3; more is `lossy`; default: the loss is reported and decides nothing") \

@@ -38,9 +38,12 @@ enum report_format report_format_of_file(const char *path)
 	for (size_t i = 0; path != NULL && i < REPORT_FORMAT_COUNT; i++)
 		if (formats[i].ending != NULL && text_ends(path, formats[i].ending))
 			return (enum report_format)i;
-	return path != NULL && text_ends(path, ".htm")    ? REPORT_HTML
-		: path != NULL && text_ends(path, ".yml") ? REPORT_YAML
-							  : REPORT_MD;
+	if (path != NULL && text_ends(path, ".htm"))
+		return REPORT_HTML;
+	if (path != NULL && text_ends(path, ".yml"))
+		return REPORT_YAML;
+	const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+	return path == NULL || strchr(slash != NULL ? slash + 1 : path, '.') == NULL ? REPORT_MD : REPORT_FORMAT_COUNT;
 }
 
 enum status report_prices(struct arena *a, const char *const *items, size_t count, struct report_options *out, struct error *err)

@@ -26,7 +26,7 @@ enum report_format {
 
 const char *report_format_words(void);                      // "md, html, json, ..."
 enum report_format report_format_find(const char *word);    // REPORT_FORMAT_COUNT: there is none
-enum report_format report_format_of_file(const char *path); // by its ending; REPORT_MD where that says nothing
+enum report_format report_format_of_file(const char *path); // by its ending; REPORT_MD without one, COUNT: unknown
 
 // What an hour of a platform costs.
 struct report_price {

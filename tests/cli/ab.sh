@@ -35,7 +35,7 @@ code 0 "$ASSAY" query --format csv "SELECT COALESCE(precision, '-') FROM result 
 has out '^-$'
 has out '^float16$'
 code 1 "$ASSAY" ab "$work/bert" --on null --b float17
-has err "'float17' is no option: NAME=VALUE, static, dynamic, or a precision"
+has err "'float17' is no option: NAME=VALUE, static, dynamic, a precision or a platform"
 
 # A side that does not run: said, stored, exit code 2. Wrong outputs: compared, said, exit code 3.
 code 2 "$ASSAY" ab "$work/bert" --on null --b fail=open --runs 3 --metric load_ms --json
@@ -63,7 +63,7 @@ done
 kill -INT $pid
 wait $pid
 [ $? -eq 2 ] || fail "a stopped comparison did not end with 2"
-has err 'stopped'
+has err 'interrupted \((SIGINT|SIGTERM)\)'
 has out 'the rows are stored, the comparison is not'
 code 0 "$ASSAY" query --db "$work/stopped.duckdb" --format csv "SELECT (SELECT count(*) FROM comparison) AS lines, count(*) AS rows, max(verdict) FILTER (verdict = 'interrupted') AS word FROM result"
 has out '^0,2,interrupted$'
