@@ -46,6 +46,9 @@ enum { EXIT_GOOD = 0, EXIT_USE = 1, EXIT_VERDICT = 2, EXIT_WRONG = 3 };
 // on, else the exit code to return at once (0 after --help, 1 after a message about bad use on standard error). In a command that
 // takes no words a list may also be typed with spaces: --models a b.
 int cli_parse(const struct cli_usage *usage, int argc, char **argv, int *words);
+// Shows `visit` the usage of a command, which then does nothing.
+void cli_list_options(const struct command *command, void (*visit)(void *context, const struct cli_usage *), void *context);
+const struct command *cli_command(size_t i); // of main.c, those that are listed; NULL after the last
 // The name nearest to `word` if it is near enough for "did you mean", else NULL; name() gives NULL after the last.
 const char *cli_nearest(const char *word, const char *(*name)(size_t i, const void *table), const void *table);
 // "assay: TEXT" on standard error; returns EXIT_USE.
@@ -71,6 +74,6 @@ extern const struct command command_doctor, command_setup, command_platforms;
 extern const struct command command_detect, command_inspect, command_synth, command_build, command_run, command_matrix;
 extern const struct command command_ab, command_compare, command_recommend, command_history, command_reproduce, command_profile,
 	command_report, command_query, command_explain, command_conform, command_types, command_cache, command_cell,
-	command_fetch;
+	command_fetch, command_completion;
 
 #endif

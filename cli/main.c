@@ -9,20 +9,41 @@
 #include "command.h"
 #include "emit.h"
 
+// clang-format off
 // In the order of `assay --help`: what people do first, then what serves it. One line here is all that a new command needs
 // besides its file.
 static const struct {
 	const struct command *command;
 	const char *group; // begins here; NULL: the one before goes on
 } commands[] = {
-	{ &command_run, "Run a model" }, { &command_inspect, NULL }, { &command_report, NULL }, { &command_recommend, NULL },
-	{ &command_matrix, NULL }, { &command_profile, NULL }, { &command_ab, "Compare" }, { &command_compare, NULL },
-	{ &command_history, NULL }, { &command_reproduce, NULL }, { &command_explain, NULL }, { &command_detect, "This machine" },
-	{ &command_doctor, NULL }, { &command_setup, NULL }, { &command_platforms, NULL }, { &command_types, NULL },
-	{ &command_query, "Rows" }, { &command_export, NULL }, { &command_import, NULL }, { &command_fetch, "Models and files" },
-	{ &command_build, NULL }, { &command_synth, NULL }, { &command_cache, NULL }, { &command_conform, NULL },
+	{ &command_run, "Run a model" },
+	{ &command_inspect, NULL },
+	{ &command_report, NULL },
+	{ &command_recommend, NULL },
+	{ &command_matrix, NULL },
+	{ &command_profile, NULL },
+	{ &command_ab, "Compare" },
+	{ &command_compare, NULL },
+	{ &command_history, NULL },
+	{ &command_reproduce, NULL },
+	{ &command_explain, NULL },
+	{ &command_detect, "This machine" },
+	{ &command_doctor, NULL },
+	{ &command_setup, NULL },
+	{ &command_platforms, NULL },
+	{ &command_types, NULL },
+	{ &command_query, "Rows" },
+	{ &command_export, NULL },
+	{ &command_import, NULL },
+	{ &command_fetch, "Models and files" },
+	{ &command_build, NULL },
+	{ &command_synth, NULL },
+	{ &command_cache, NULL },
+	{ &command_conform, NULL },
+	{ &command_completion, NULL },
 	{ &command_cell, NULL }, // hidden ones are at the end: "did you mean" stops before them
 };
+// clang-format on
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static const struct command *find_command(const char *name)
@@ -36,7 +57,12 @@ static const struct command *find_command(const char *name)
 static const char *listed_name(size_t i, const void *table)
 {
 	(void)table;
-	return i < COMMAND_COUNT && commands[i].command->summary ? commands[i].command->name : NULL;
+	return cli_command(i) ? cli_command(i)->name : NULL;
+}
+
+const struct command *cli_command(size_t i)
+{
+	return i < COMMAND_COUNT && commands[i].command->summary ? commands[i].command : NULL;
 }
 
 static int unknown_command(const char *name)
@@ -55,7 +81,7 @@ static void print_help(void)
 	for (size_t i = 0; i < COMMAND_COUNT && commands[i].command->summary; i++) {
 		if (commands[i].group)
 			emit("\n%s\n", commands[i].group);
-		emit("  %-10s %s\n", commands[i].command->name, commands[i].command->summary);
+		emit("  %-11s %s\n", commands[i].command->name, commands[i].command->summary);
 	}
 	emit("\n`assay COMMAND --help` says more about one of them, `man assay` about all. A first try:\n\n"
 	     "  assay run bert-base-uncased --synthetic --on cpu,openvino\n\n"

@@ -275,10 +275,30 @@ static int parse_option(const struct cli_usage *usage, int argc, char **argv, in
 	return code;
 }
 
+static struct {
+	void (*visit)(void *context, const struct cli_usage *usage);
+	void *context;
+} lister;
+
+void cli_list_options(const struct command *command, void (*visit)(void *context, const struct cli_usage *), void *context)
+{
+	char *argv[] = { (char *)(uintptr_t)command->name, NULL };
+
+	lister.visit = visit;
+	lister.context = context;
+	command->run(1, argv);
+	lister.visit = NULL;
+}
+
 int cli_parse(const struct cli_usage *usage, int argc, char **argv, int *words)
 {
 	int count = 0;
 	bool options_over = false;
+
+	if (lister.visit) {
+		lister.visit(lister.context, usage);
+		return EXIT_GOOD;
+	}
 
 	for (int i = 1; i < argc; i++) {
 		if (options_over || argv[i][0] != '-' || argv[i][1] == '\0') {
