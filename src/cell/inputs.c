@@ -541,8 +541,6 @@ static void fill(
 		case ROLE_BOXES:
 			n = box_edge(i, z);
 			break;
-		case ROLE_STATE:
-			break;
 		case ROLE_RATE:
 			n = GUESS_RATE;
 			break;
