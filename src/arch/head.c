@@ -207,6 +207,7 @@ const struct head head_image = { "image-classification", build_own };
 const struct head head_image_teacher = { "image-classification-teacher", build_own };
 const struct head head_masked_image = { "masked-image", build_own };
 const struct head head_masked_lm = { "masked-lm", head_lm };
+const struct head head_matting = { "image-matting", build_own };
 const struct head head_model = { "model", head_give_states, .bare = true, .generates = true };
 const struct head head_multiple_choice = { "multiple-choice", build_own, .choices = true };
 const struct head head_next_sentence = { "next-sentence", build_next_sentence };
@@ -247,6 +248,7 @@ const struct head_class head_classes[] = {
 	{ "ForObjectDetection", &head_objects },
 	{ "ForDepthEstimation", &head_depth },
 	{ "ForPoseEstimation", &head_pose },
+	{ "ForImageMatting", &head_matting },
 	{ "ForVideoClassification", &head_video },
 	{ "ForSemanticSegmentation", &head_segments },
 	{ "ForSegmentation", &head_segmentation },

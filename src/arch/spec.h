@@ -179,6 +179,7 @@ FAMILY(timesformer);
 FAMILY(upernet);
 FAMILY(van);
 FAMILY(videomae);
+FAMILY(vitmatte);
 FAMILY(vitpose);
 FAMILY(vivit);
 FAMILY(vit_hybrid);

@@ -338,6 +338,7 @@ const struct arch arch_rows[] = {
 	{ "vit_mae", &vit_mae, &vit_mae_names },
 	{ "vit_msn", &vit, &vit_msn_names },
 	{ "vitdet", &vitdet, &vitdet_names },
+	{ "vitmatte", &vitmatte, &vitmatte_names, BACKBONE_PART("vitdet") },
 	{ "vitpose", &vitpose, &vitpose_names, BACKBONE_PART("vitpose_backbone") },
 	{ "vitpose_backbone", OF(vit, vitpose_backbone_names, .class_position = true) },
 	{ "vivit", &vivit, &vivit_names },

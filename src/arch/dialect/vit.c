@@ -227,3 +227,15 @@ const struct dialect sam_vision_names = {
 	.ignored = IGNORED("*.num_batches_tracked"),
 	.inert = IGNORED("num_pos_feats", "scale", "is_encoder_decoder", "mlp_ratio"),
 };
+
+const struct dialect vitmatte_names = {
+	.name = "vitmatte",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "detail", "decoder.convstream.convs.#.conv" },
+		{ "detail.norm", "decoder.convstream.convs.#.batch_norm" }, { "fused", "decoder.fusion_blocks.#.conv.conv" },
+		{ "fused.norm", "decoder.fusion_blocks.#.conv.batch_norm" }, { "head.1", "decoder.matting_head.matting_convs.0" },
+		{ "head.1.norm", "decoder.matting_head.matting_convs.1" }, { "head.2", "decoder.matting_head.matting_convs.3" }),
+	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED("use_pretrained_backbone", "use_timm_backbone", "backbone_kwargs"),
+};
