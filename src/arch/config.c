@@ -250,6 +250,7 @@ static const char *const inert[] = {
 	"num_clusters", "replace_prob",
 	// of Swin and CLAP, in older files: their classes never read them
 	"path_norm", "fusion_num_hidden_layers", "fusion_hidden_size",
+	"cross_attention_hidden_size", "tie_encoder_decoder",
 	"max_new_tokens", "hidden_act_fn", "cache_implementation", "unsloth_*", "use_return_dict", "vocab_file", "name_or_path",
 	"num_image_tokens",
 	"*pdrop", "eod_token_id", "output_router_logits", "router_*_coef", "*layerdrop", "init_std", "init_device",

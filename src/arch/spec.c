@@ -210,13 +210,16 @@ enum status arch_resolve(struct spec **out, struct arena *a, const struct checkp
 	if (!row)
 		return error_set(
 			err, STATUS_UNSUPPORTED, "%s/config.json: the model type %s is not supported yet", c->path, type);
-	if (!class_name)
+	bool unsaid = !class_name; // then the bare model, or the first head of a family that has none
+	if (unsaid)
 		class_name = "Model";
 	struct spec *s = ARENA_NEW(a, struct spec);
 	s->row = row;
 	traits_of_row(s, a);
 	s->class_name = arena_strdup(a, class_name);
 	s->head = head_of_class(class_name);
+	if (unsaid && !head_row(s) && row->family->heads)
+		s->head = row->family->heads->head;
 	if (!s->head)
 		return error_set(err, STATUS_UNSUPPORTED, "%s/config.json: the class %s has a head that is not supported yet",
 			c->path, class_name);

@@ -3,6 +3,9 @@
 #include "arch/block/uper.h"
 #include "arch/dialect.h"
 
+// What older files say of every part, decoders or not: a convolution network has no use for it.
+#define OF_DECODERS "is_encoder_decoder", "is_decoder", "add_cross_attention", "pruned_heads"
+
 #define RESNET_WEIGHTS \
 	WEIGHTS({ "stem.conv", "@embedder.embedder.convolution" }, { "stem.norm", "@embedder.embedder.normalization" }, \
 		{ "layers.conv", "@encoder.stages.#.layers.#.layer.#.convolution" }, \
@@ -18,13 +21,13 @@ const struct dialect resnet_names = { .name = "resnet",
 	.keys = NO_KEYS,
 	.weights = RESNET_WEIGHTS,
 	.ignored = IGNORED("*.num_batches_tracked"),
-	.inert = IGNORED("image_size", "stage_names", "is_encoder_decoder") };
+	.inert = IGNORED("image_size", "stage_names", OF_DECODERS) };
 const struct dialect regnet_names = { .name = "regnet",
 	.prefix = "regnet.",
 	.keys = NO_KEYS,
 	.weights = RESNET_WEIGHTS,
 	.ignored = IGNORED("*.num_batches_tracked"),
-	.inert = IGNORED("image_size", "stage_names", "is_encoder_decoder") };
+	.inert = IGNORED("image_size", "stage_names", OF_DECODERS) };
 
 const struct dialect rt_detr_resnet_names = {
 	.name = "rt_detr_resnet",
@@ -39,7 +42,7 @@ const struct dialect rt_detr_resnet_names = {
 			{ "layers.shortcut.mean", "encoder.stages.#.layers.#.shortcut.1.convolution" },
 			{ "layers.shortcut.mean.norm", "encoder.stages.#.layers.#.shortcut.1.normalization" }),
 	.ignored = IGNORED("*.num_batches_tracked"),
-	.inert = IGNORED("image_size", "stage_names", "is_encoder_decoder"),
+	.inert = IGNORED("image_size", "stage_names", OF_DECODERS),
 };
 
 const struct dialect resnet_timm_names = {
@@ -50,11 +53,11 @@ const struct dialect resnet_timm_names = {
 		{ "layers.norm", "layer#.#.bn#" }, { "layers.shortcut", "layer#.#.downsample.0" },
 		{ "layers.shortcut.norm", "layer#.#.downsample.1" }),
 	.ignored = IGNORED("*.num_batches_tracked", "fc.*"),
-	.inert = IGNORED("use_pretrained_backbone", "freeze_batch_norm_2d", "stage_names", "is_encoder_decoder"),
+	.inert = IGNORED("use_pretrained_backbone", "freeze_batch_norm_2d", "stage_names", OF_DECODERS),
 };
 
 // The lengths and names of other keys, and the size of images, which may be any.
-#define OTHER_COUNTS "num_stages", "num_hidden_layers", "image_size", "stage_names", "is_encoder_decoder"
+#define OTHER_COUNTS "num_stages", "num_hidden_layers", "image_size", "stage_names", OF_DECODERS
 
 #define CONVNEXT(word, start) \
 	const struct dialect word##_names = { \
@@ -194,7 +197,7 @@ const struct dialect pvt_v2_names = {
 		{ "layers.ffn.conv", "@encoder.layers.#.blocks.#.mlp.dwconv.dwconv" }, { "norm", "@encoder.layers.#.layer_norm" },
 		{ "head.image", "classifier" }),
 	.ignored = IGNORED("*.num_batches_tracked"),
-	.inert = IGNORED("image_size", "stage_names", "is_encoder_decoder"),
+	.inert = IGNORED("image_size", "stage_names", OF_DECODERS),
 };
 
 const struct dialect van_names = {
@@ -240,7 +243,7 @@ const struct dialect hgnet_names = {
 		HGNET_STEP("layers.squeeze", "encoder.stages.#.blocks.#.aggregation.0"),
 		HGNET_STEP("layers.excite", "encoder.stages.#.blocks.#.aggregation.1"), { "head.image", "fc" }),
 	.ignored = IGNORED("*.num_batches_tracked"),
-	.inert = IGNORED("image_size", "stage_names", "is_encoder_decoder", "num_channels", "embedding_size",
+	.inert = IGNORED("image_size", "stage_names", OF_DECODERS, "num_channels", "embedding_size",
 		"hidden_sizes"), // other keys say it
 };
 
@@ -257,7 +260,7 @@ const struct dialect textnet_names = {
 		{ "layers.horizontal.norm", "@encoder.stages.#.stage.#.horizontal_batch_norm" },
 		{ "layers.identity.norm", "@encoder.stages.#.stage.#.rbr_identity" }, { "head.image", "fc" }),
 	.ignored = IGNORED("*.num_batches_tracked"),
-	.inert = IGNORED("image_size", "stage_names", "is_encoder_decoder", "depths"),
+	.inert = IGNORED("image_size", "stage_names", OF_DECODERS, "depths"),
 };
 
 const struct dialect bit_names = {
@@ -272,7 +275,7 @@ const struct dialect bit_names = {
 		{ "layers.shortcut.norm", "@encoder.stages.#.layers.#.downsample.norm" }, { "norm", "@norm" },
 		{ "head.image", "classifier.1" }),
 	.ignored = IGNORED("*.num_batches_tracked"),
-	.inert = IGNORED("image_size", "stage_names", "is_encoder_decoder"),
+	.inert = IGNORED("image_size", "stage_names", OF_DECODERS),
 };
 
 const struct dialect upernet_names = {
@@ -384,7 +387,7 @@ const struct dialect focalnet_names = {
 		{ "layers.out", FOCAL_LAYER "modulation.projection_out" }, { "layers.ffn.up", FOCAL_LAYER "mlp.fc1" },
 		{ "layers.ffn.down", FOCAL_LAYER "mlp.fc2" }, { "norm", "@layernorm" }, { "head.image", "classifier" }),
 	.ignored = IGNORED("*embeddings.mask_token"),
-	.inert = IGNORED("hidden_sizes", "encoder_stride", "layerscale_value", "stage_names", "is_encoder_decoder"),
+	.inert = IGNORED("hidden_sizes", "encoder_stride", "layerscale_value", "stage_names", OF_DECODERS),
 };
 
 #define LEVIT_LAYER "@encoder.stages.#.layers.#."

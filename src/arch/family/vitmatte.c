@@ -2,7 +2,7 @@
 // ViTMatte: how much of each pixel is foreground, from a vision transformer's map and a few convolutions over the picture, whose
 // fourth channel says what is known (Yao et al. 2023, https://arxiv.org/abs/2305.15272).
 //
-//   d_0 = pixels, d_i = step(d_i-1) /2;  f = backbone(pixels), then for each d from the smallest: f = step(d, twice the size of f)
+//   d_0 = pixels, d_i = step(d_i-1) /2;  f = backbone(pixels), then for each d from the smallest: f = step(d, twice f)
 //   alphas = sigmoid(1x1(relu(norm(3x3(f)))));  step: 3x3 conv - norm - relu
 #include "arch/block/image.h"
 
@@ -30,9 +30,6 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		return;
 	resolve_backbone_image(s, p);
 	s->layers = s->layers_in_config = p->layers;
-	if (p->hidden_size != s->hidden_size)
-		config_fail(c, STATUS_BAD_INPUT, "hidden_size %lld, but the backbone's is %lld", (long long)s->hidden_size,
-			(long long)p->hidden_size);
 }
 
 static graph_value step(struct build *b, const char *stem, const char *norm, graph_value x, int64_t out, int64_t stride)
