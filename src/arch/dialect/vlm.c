@@ -132,3 +132,31 @@ const struct dialect qwen3_vl_vision_names = {
 		{ "deep.2", "@deepstack_merger_list.#.linear_fc2" }),
 	.inert = IGNORED(GRID_INERT),
 };
+
+const struct dialect mistral3_names = {
+	.name = "mistral3",
+	.prefix = "model.",
+	.keys = IMAGE_TOKEN,
+	.weights = WEIGHTS({ "projector.norm", "@multi_modal_projector.norm" },
+		{ "projector.merge", "@multi_modal_projector.patch_merger.merging_layer" },
+		{ "projector.1", "@multi_modal_projector.linear_1" }, { "projector.2", "@multi_modal_projector.linear_2" },
+		{ "head.lm.out", "lm_head" }),
+	.inert = IGNORED("is_encoder_decoder"),
+};
+
+const struct dialect pixtral_names = {
+	.name = "pixtral",
+	.prefix = "vision_encoder.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.patch", "@patch_conv" }, { "embed.norm", "@ln_pre" },
+		{ "layers.attn.norm", "@transformer.layers.#.attention_norm" },
+		{ "layers.attn.q", "@transformer.layers.#.attention.q_proj" },
+		{ "layers.attn.k", "@transformer.layers.#.attention.k_proj" },
+		{ "layers.attn.v", "@transformer.layers.#.attention.v_proj" },
+		{ "layers.attn.o", "@transformer.layers.#.attention.o_proj" },
+		{ "layers.ffn.norm", "@transformer.layers.#.ffn_norm" },
+		{ "layers.ffn.gate", "@transformer.layers.#.feed_forward.gate_proj" },
+		{ "layers.ffn.up", "@transformer.layers.#.feed_forward.up_proj" },
+		{ "layers.ffn.down", "@transformer.layers.#.feed_forward.down_proj" }),
+	.inert = IGNORED("vocab_size", "head_dim"),
+};

@@ -143,21 +143,21 @@ static graph_value bias_of(struct build *b, graph_value same)
 	return op_unsqueeze(g, op_unsqueeze(g, bias, 0), 0);
 }
 
-// cos and sin [1, patches, 1, head / 2]: the first half of the angles by row, the second by column
-static void axial_tables(struct build *b, const struct grid_places *p, graph_value *cos, graph_value *sin)
+// cos and sin [1, patches, 1, head / 2]: the first half of the angles by row, the second by column, with
+// the same frequencies or with those between them
+static void axial_tables(struct build *b, const struct grid_places *p, bool lie_between, graph_value *cos, graph_value *sin)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t half = s->head_width / 2, few = half / 2;
-	float *f = GRAPH_TABLE(g, NULL, few, 1, float);
-	*cos = *sin = NO_VALUE;
-	if (!f)
-		return;
-	for (int64_t i = 0; i < few; i++)
-		f[i] = (float)(1 / pow(s->rope.theta, (double)(2 * i) / (double)half));
-	graph_value inverse = graph_constant(g, DTYPE_F32, 1, &few, f), angle[2];
-	for (int i = 0; i < 2; i++)
+	graph_value angle[2];
+	for (int i = 0; i < 2; i++) {
+		float *f = GRAPH_TABLE(g, NULL, few, 1, float);
+		for (int64_t k = 0; f && k < few; k++)
+			f[k] = (float)(1 / pow(s->rope.theta, (double)(2 * k + (lie_between ? i : 0)) / (double)half));
+		graph_value inverse = graph_constant(g, DTYPE_F32, 1, &few, f);
 		angle[i] = op_mul(g, op_unsqueeze(g, op_cast(g, i ? p->column : p->row, DTYPE_F32), 1), inverse);
+	}
 	graph_value both = op_unsqueeze(g, op_unsqueeze(g, op_concat(g, 2, angle, 1), 0), 2);
 	*cos = op_cos(g, both), *sin = op_sin(g, both);
 }
@@ -207,17 +207,17 @@ static graph_value merged(struct build *b, const char *stem, graph_value x, bool
 	return linear(b, arena_printf(a, "%s.2", stem), x, wide, v->out, true);
 }
 
-static graph_value layer(struct build *b, graph_value x, graph_value bias, graph_value cos, graph_value sin)
+static graph_value layer(struct build *b, graph_value x, graph_value bias, graph_value cos, graph_value sin, bool biased)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	graph_enter(g, "attn");
 	graph_value y = norm(b, "layers.attn.norm", x, s->hidden_size);
-	x = op_add(g, x, self_attention(b, y, bias, cos, sin, true, true, NULL));
+	x = op_add(g, x, self_attention(b, y, bias, cos, sin, biased, biased, NULL));
 	graph_leave(g);
 	graph_enter(g, "ffn");
 	y = norm(b, "layers.ffn.norm", x, s->hidden_size);
-	x = op_add(g, x, ffn_of(b, "layers.ffn", y, s->ffn_size, true));
+	x = op_add(g, x, ffn_of(b, "layers.ffn", y, s->ffn_size, biased));
 	graph_leave(g);
 	return x;
 }
@@ -243,7 +243,7 @@ static void body(struct build *b, struct body *io)
 		x = op_add(g, x, op_unsqueeze(g, positions(b, &p), 0));
 	graph_value cos, sin, same = alike(b, alike(b, NO_VALUE, p.picture), p.frame), frames = bias_of(b, same),
 			      windows = frames;
-	axial_tables(b, &p, &cos, &sin);
+	axial_tables(b, &p, false, &cos, &sin);
 	if (t->windows) {
 		graph_value wide = graph_i64(g, v->window * v->merge);
 		windows = bias_of(b, alike(b, alike(b, same, op_div(g, p.row, wide)), op_div(g, p.column, wide)));
@@ -252,7 +252,7 @@ static void body(struct build *b, struct body *io)
 	io->deep = ARENA_ARRAY(graph_arena(g), (size_t)v->deep_count + 1, graph_value);
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
-		x = layer(b, x, t->windows && !v->whole[b->layer] ? windows : frames, cos, sin);
+		x = layer(b, x, t->windows && !v->whole[b->layer] ? windows : frames, cos, sin, true);
 		graph_leave(g);
 		int64_t k = 0, at = b->layer;
 		while (k < v->deep_count && v->deep[k] != at)
@@ -283,4 +283,106 @@ const struct family grid_vision = {
 	.build = build,
 	.body = body,
 	.traits = FAMILY_TRAIT_LIST(grid_vision, GRID_VISION_TRAITS),
+};
+
+// ---- pictures of any size beside each other -----------------------------------------------------------------------------
+//
+// Pixtral (https://arxiv.org/abs/2410.07073): pictures come padded to one size, image_sizes says how much of each is one. Their
+// patches are packed one after another.
+//
+//   pixels [pictures, channels, height, width] -> patches -> norm -> layers
+
+static void resolve_packed(struct config *c, struct spec *s, struct arena *a)
+{
+	(void)a;
+	resolve_transformer(c, s, true);
+	resolve_image(c, s);
+	if (c->error.status)
+		return;
+	s->head_width = s->hidden_size / s->heads; // head_dim counts for nothing
+	s->attention_scale = 1 / sqrt((double)s->head_width);
+	s->norm_eps = 1e-5;
+	if (s->patch_size != s->patch_width)
+		config_fail(c, STATUS_UNSUPPORTED, "patches should be square");
+	resolve_axial_rope(c, s);
+	s->image_tokens--; // no class token
+}
+
+graph_value grid_of_sizes(struct build *b, graph_value sizes, int64_t patch)
+{
+	struct graph *g = b->g;
+	graph_value one = op_add(g, op_mul(g, op_slice(g, sizes, 1, 0, 1), graph_i64(g, 0)), graph_i64(g, 1)); // [pictures, 1]
+	return op_concat(g, 2, (graph_value[]){ one, op_div(g, sizes, graph_i64(g, patch)) }, 1);
+}
+
+graph_value grid_numbers(struct build *b, graph_value grid, int64_t merge)
+{
+	struct graph *g = b->g;
+	graph_value side[2], all = NO_VALUE;
+	for (int i = 0; i < 2; i++)
+		side[i] = op_div(g, op_gather(g, grid, graph_i64(g, i + 1), 1), graph_i64(g, merge));
+	all = op_mul(g, op_gather(g, grid, graph_i64(g, 0), 1), op_mul(g, side[0], side[1])); // [pictures]
+	return op_range(g, graph_i64(g, 0), op_reduce_sum(g, all, 0, false), graph_i64(g, 1));
+}
+
+static void body_packed(struct build *b, struct body *io)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	int64_t h = s->hidden_size;
+	graph_enter(g, "embed");
+	graph_value map = conv(b, "embed.patch", io->pixels,
+		(struct conv){ .out = h, .kernel = s->patch_size, .stride = s->patch_size, .pad = PAD_NONE });
+	graph_value grid = grid_of_sizes(b, io->grid, s->patch_size), high = op_dim(g, map, 2), wide = op_dim(g, map, 3);
+	struct grid_places p = grid_places(b, grid, grid_numbers(b, grid, 1), 1);
+	p.row = op_div(g, p.within, p.columns);
+	p.column = rest(g, p.within, p.columns);
+	graph_value line = op_add(g, op_mul(g, p.picture, high), p.row), place = op_add(g, op_mul(g, line, wide), p.column);
+	graph_value all = op_reshape(g, tokens_of(b, map), 2, (int64_t[]){ -1, h });
+	graph_value x = norm(b, "embed.norm", op_unsqueeze(g, op_gather(g, all, place, 0), 0), h); // [1, patches, hidden]
+	graph_value cos, sin, bias = bias_of(b, alike(b, NO_VALUE, p.picture));
+	axial_tables(b, &p, true, &cos, &sin);
+	graph_leave(g);
+	states_begin(b, io, x);
+	for (b->layer = 0; b->layer < s->layers && !graph_failed(g); b->layer++) {
+		graph_enter(g, "layers.%lld", (long long)b->layer);
+		x = layer(b, x, bias, cos, sin, false);
+		graph_leave(g);
+		states_add(io, x);
+	}
+	io->last = x;
+}
+
+void packed_inputs(struct build *b, struct body *io)
+{
+	struct graph *g = b->g;
+	io->pixels = pixel_input(b, b->s->channels, 0, 0);
+	io->grid = graph_input(g, "image_sizes", DTYPE_I64, 2, (int64_t[]){ graph_symbol(g, "batch"), 2 });
+}
+
+static void build_packed(struct build *b)
+{
+	struct body io = { 0 };
+	packed_inputs(b, &io);
+	body_packed(b, &io);
+	head_build(b, &io);
+}
+
+static void hints_packed(const struct spec *s, struct input_hints *out)
+{
+	image_hints(out, s->image_size, s->image_width);
+	out->image_size[0] = s->image_size;
+	out->image_size[1] = s->image_width;
+}
+
+static const struct family_head packed_heads[] = { { &head_model, head_give_last }, { 0 } };
+
+const struct family packed_vision = {
+	.name = "packed-vision",
+	.architecture = "vision",
+	.resolve = resolve_packed,
+	.build = build_packed,
+	.body = body_packed,
+	.hints = hints_packed,
+	.heads = packed_heads,
 };

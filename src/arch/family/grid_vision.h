@@ -29,4 +29,11 @@ struct grid_places {
 // All but row and column. grid i64 [pictures, 3]: time, height, width in patches.
 struct grid_places grid_places(struct build *b, graph_value grid, graph_value number, int64_t merge);
 
+// Of image_sizes i64 [pictures, 2], in pixels: a grid.
+graph_value grid_of_sizes(struct build *b, graph_value sizes, int64_t patch);
+// 0, 1, .. for each patch, or feature, of all pictures.
+graph_value grid_numbers(struct build *b, graph_value grid, int64_t merge);
+// pixel_values and image_sizes, as b->s has them.
+void packed_inputs(struct build *b, struct body *io);
+
 #endif

@@ -156,3 +156,101 @@ const struct family vlm_grid = {
 	.heads = vlm_heads,
 	.traits = FAMILY_TRAIT_LIST(vlm_grid, VLM_GRID_TRAITS),
 };
+
+// ---- packed ---------------------------------------------------------------------------------------------------------------
+//
+// Mistral Small 3.1 (https://mistral.ai/news/mistral-small-3-1): pictures of any size, packed; the text has one position a token.
+//
+//   patches of the tower -> norm -> squares joined, channel by channel - linear -> linear - act - linear
+
+static void resolve_packed(struct config *c, struct spec *s, struct arena *a)
+{
+	if (!vlm_resolve(c, s, a, false))
+		return;
+	vlm_resolve_layers(c, s, a, true);
+	struct vlm *v = s->own;
+	v->bias = config_bool(c, "multimodal_projector_bias", false);
+	v->downsample = config_size(c, "spatial_merge_size", 2);
+	s->act = config_activation(c, "projector_hidden_act", ACT_GELU);
+	s->norm_eps = part_of(s, "text")->norm_eps;
+	if (!c->error.status && (v->layer_count != 1 || v->downsample < 1 || v->downsample > 64))
+		config_fail(
+			c, STATUS_UNSUPPORTED, "one vision_feature_layer and a spatial_merge_size from 1 to 64 are supported");
+}
+
+// x [patches, width], the grid in patches -> [features, width * merge * merge], each channel's square together
+static graph_value squares(struct build *b, graph_value x, graph_value grid, int64_t width)
+{
+	struct graph *g = b->g;
+	int64_t m = vlm_of(b->s)->downsample, *down = GRAPH_TABLE(g, NULL, m, m, int64_t),
+		*right = GRAPH_TABLE(g, NULL, m, m, int64_t);
+	for (int64_t i = 0; down && right && i < m * m; i++)
+		down[i] = i / m, right[i] = i % m;
+	struct grid_places p = grid_places(b, grid, grid_numbers(b, grid, m), m);
+	graph_value high = op_gather(g, grid, graph_i64(g, 1), 1), wide = op_gather(g, grid, graph_i64(g, 2), 1);
+	graph_value count = op_mul(g, high, wide), begin = op_gather(g, op_sub(g, op_cumsum(g, count, 0), count), p.picture, 0);
+	graph_value row = op_div(g, p.within, p.columns), column = op_sub(g, p.within, op_mul(g, row, p.columns));
+	row = op_add(g, op_unsqueeze(g, op_mul(g, row, graph_i64(g, m)), 1),
+		graph_constant(g, DTYPE_I64, 1, (int64_t[]){ m * m }, down));
+	column = op_add(g, op_unsqueeze(g, op_mul(g, column, graph_i64(g, m)), 1),
+		graph_constant(g, DTYPE_I64, 1, (int64_t[]){ m * m }, right));
+	graph_value place = op_add(g, op_mul(g, row, op_unsqueeze(g, op_gather(g, wide, p.picture, 0), 1)), column);
+	place = op_add(g, place, op_unsqueeze(g, begin, 1));                                 // [features, m * m]
+	graph_value all = op_transpose(g, op_gather(g, x, place, 0), 3, (int[]){ 0, 2, 1 }); // [features, width, m * m]
+	return op_reshape(g, all, 2, (int64_t[]){ -1, width * m * m });
+}
+
+static graph_value see_packed(struct build *b, graph_value ids, struct body *text)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s, *tower = part_of(s, "vision");
+	int64_t m = vlm_of(s)->downsample, h = tower->hidden_size, patch = tower->patch_size;
+	int64_t pictures = graph_symbol(g, "image_batch");
+	struct body io = { 0 };
+	(void)text;
+	io.pixels = graph_input(g, "pixel_values", DTYPE_F32, 4,
+		(int64_t[]){ pictures, tower->channels, graph_symbol(g, "height"), graph_symbol(g, "width") });
+	io.grid = graph_input(g, "image_sizes", DTYPE_I64, 2, (int64_t[]){ pictures, 2 });
+	const struct spec *outer = part_enter(b, "vision");
+	graph_enter(g, "vision");
+	tower->row->family->body(b, &io);
+	graph_leave(g);
+	part_leave(b, outer);
+	if (graph_failed(g))
+		return NO_VALUE;
+	graph_value x = op_reshape(g, io.states[vlm_of(s)->layers[0]], 2, (int64_t[]){ -1, h }); // [patches, width]
+	graph_enter(g, "merger");
+	x = squares(b, rms_norm(b, "projector.norm", x, h), grid_of_sizes(b, io.grid, patch), h);
+	x = linear(b, "projector.merge", x, h * m * m, h, false);
+	graph_leave(g);
+	x = vlm_project(b, x, h); // [features, text]
+	if (!ids.id)
+		return x;
+	graph_value is_image, number;
+	vlm_places(b, ids, &is_image, &number);
+	if (head_how(s) & VLM_GIVES_FEATURES)
+		graph_output(g, "image_hidden_states", x);
+	return vlm_merge(b, ids, is_image, number, x);
+}
+
+static void build_packed(struct build *b)
+{
+	vlm_build(b, see_packed);
+}
+
+static void hints_packed(const struct spec *s, struct input_hints *out)
+{
+	int64_t side = vlm_side(s) / vlm_of(s)->downsample;
+	out->image_token_id = vlm_of(s)->image_token_id;
+	out->image_tokens = side * side;
+}
+
+const struct family vlm_packed = {
+	.name = "vision-language-packed",
+	.architecture = "multimodal",
+	.resolve = resolve_packed,
+	.build = build_packed,
+	.graphs = vlm_graphs,
+	.hints = hints_packed,
+	.heads = vlm_heads,
+};
