@@ -205,6 +205,7 @@ const struct arch arch_rows[] = {
 	{ "lasr_encoder", OF(conformer, lasr_names, LN_NO_BIAS) },
 	{ "layoutlm", OF(encoder, layoutlm_names, TANH_HEAD) },
 	{ "levit", &levit, &levit_names },
+	{ "lighton_ocr", &vlm_packed, &lighton_ocr_names, PARTS("qwen3", "pixtral") },
 	{ "llama", &decoder, &llama_names },
 	{ "llava", &vlm, &llava_names, PARTS("llama", "clip_vision_model") },
 	{ "llava_next", &vlm_tiles, &llava_names, PARTS("llama", "clip_vision_model") },

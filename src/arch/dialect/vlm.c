@@ -160,3 +160,14 @@ const struct dialect pixtral_names = {
 		{ "layers.ffn.down", "@transformer.layers.#.feed_forward.down_proj" }),
 	.inert = IGNORED("vocab_size", "head_dim"),
 };
+
+const struct dialect lighton_ocr_names = {
+	.name = "lighton-ocr",
+	.prefix = "model.",
+	.keys = IMAGE_TOKEN,
+	.weights = WEIGHTS({ "projector.norm", "@vision_projection.norm" },
+		{ "projector.merge", "@vision_projection.patch_merger.merging_layer" },
+		{ "projector.1", "@vision_projection.linear_1" }, { "projector.2", "@vision_projection.linear_2" },
+		{ "head.lm.out", "lm_head" }),
+	.inert = IGNORED("is_encoder_decoder"),
+};

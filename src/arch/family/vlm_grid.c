@@ -165,15 +165,19 @@ const struct family vlm_grid = {
 
 static void resolve_packed(struct config *c, struct spec *s, struct arena *a)
 {
-	if (!vlm_resolve(c, s, a, false))
+	if (!vlm_resolve_parts(c, s, a, false, (const char *const[]){ "language_model.", "model.language_model.", NULL },
+		    (const char *const[]){
+			    "vision_tower.", "model.vision_tower.", "model.vision_encoder.", "vision_encoder.", NULL }))
 		return;
-	vlm_resolve_layers(c, s, a, true);
 	struct vlm *v = s->own;
+	v->looks_last = !config_knows(c, "vision_feature_layer");
+	if (!v->looks_last)
+		vlm_resolve_layers(c, s, a, true);
 	v->bias = config_bool(c, "multimodal_projector_bias", false);
 	v->downsample = config_size(c, "spatial_merge_size", 2);
 	s->act = config_activation(c, "projector_hidden_act", ACT_GELU);
 	s->norm_eps = part_of(s, "text")->norm_eps;
-	if (!c->error.status && (v->layer_count != 1 || v->downsample < 1 || v->downsample > 64))
+	if (!c->error.status && ((v->layer_count != 1 && !v->looks_last) || v->downsample < 1 || v->downsample > 64))
 		config_fail(
 			c, STATUS_UNSUPPORTED, "one vision_feature_layer and a spatial_merge_size from 1 to 64 are supported");
 }
@@ -218,7 +222,8 @@ static graph_value see_packed(struct build *b, graph_value ids, struct body *tex
 	part_leave(b, outer);
 	if (graph_failed(g))
 		return NO_VALUE;
-	graph_value x = op_reshape(g, io.states[vlm_of(s)->layers[0]], 2, (int64_t[]){ -1, h }); // [patches, width]
+	graph_value x = op_reshape(g, vlm_of(s)->looks_last ? io.last : io.states[vlm_of(s)->layers[0]], 2,
+		(int64_t[]){ -1, h }); // [patches, width]
 	graph_enter(g, "merger");
 	x = squares(b, rms_norm(b, "projector.norm", x, h), grid_of_sizes(b, io.grid, patch), h);
 	x = linear(b, "projector.merge", x, h * m * m, h, false);
