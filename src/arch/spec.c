@@ -197,6 +197,8 @@ struct spec *resolve_part(struct config *c, struct spec *s, struct arena *a, con
 	const struct head *head, const char *const *roots)
 {
 	const char *own_type = json_string_value(json_object_get(config_get(c, key), "model_type"));
+	if (own_type && text_is(own_type, s->row->model_type)) // older files name the whole in its part
+		own_type = NULL;
 	return resolve_part_fixed(c, s, a, which, key, own_type ? own_type : type, head, roots);
 }
 

@@ -61,6 +61,8 @@
 // The types of parts whose configuration names none.
 #define PARTS(text, vision) .part_types = { { "text", text }, { "vision", vision } }
 #define TEXT_VISION(type) PARTS(type "_text", type "_vision")
+#define IDEFICS2_PARTS \
+	.part_types = { { "text", "mistral" }, { "vision", "idefics2_vision" }, { "resampler", "idefics2_perceiver" } }
 #define TOWERS(type) PARTS(type "_text_model", type "_vision_model")
 #define TEXT_AUDIO(text, audio) .part_types = { { "text", text }, { "audio", audio } }
 #define BACKBONE(backbone, vision) .part_types = { { "backbone", backbone }, { "vision", vision } }
@@ -190,6 +192,9 @@ const struct arch arch_rows[] = {
 	{ "hy_v3", OF(decoder, hy_v3_names, SIGMOID_MOE, .qk_norm = true) },
 	{ "hyperclovax", &decoder, &hyperclovax_names },
 	{ "ibert", OF(encoder, ibert_names, TANH_HEAD, .positions_from_pad = true) },
+	{ "idefics2", &vlm_perceived, &idefics2_names, IDEFICS2_PARTS },
+	{ "idefics2_perceiver", &resampler, &resampler_names },
+	{ "idefics2_vision", OF(clip_vision, siglip_vision_names, .any_size = true) },
 	{ "idefics3", &vlm_connected, &idefics3_names, PARTS("llama", "idefics3_vision") },
 	{ "idefics3_vision", OF(clip_vision, siglip_vision_names, .any_size = true) },
 	{ "ijepa", OF(vit, ijepa_names, .no_class_token = true) },

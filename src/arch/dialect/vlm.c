@@ -171,3 +171,26 @@ const struct dialect lighton_ocr_names = {
 		{ "head.lm.out", "lm_head" }),
 	.inert = IGNORED("is_encoder_decoder"),
 };
+
+const struct dialect idefics2_names = {
+	.name = "idefics2",
+	.prefix = "model.",
+	.keys = IMAGE_TOKEN,
+	.weights = WEIGHTS({ "projector.gate", "@connector.modality_projection.gate_proj" },
+		{ "projector.up", "@connector.modality_projection.up_proj" },
+		{ "projector.down", "@connector.modality_projection.down_proj" }, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+	.inert = IGNORED("is_encoder_decoder"),
+};
+
+const struct dialect resampler_names = {
+	.name = "resampler",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "latents", "@latents" }, { "norm", "@norm" }, { "layers.attn.norm", "@layers.#.input_latents_norm" },
+		{ "layers.attn.context", "@layers.#.input_context_norm" }, { "layers.attn.q", "@layers.#.self_attn.q_proj" },
+		{ "layers.attn.k", "@layers.#.self_attn.k_proj" }, { "layers.attn.v", "@layers.#.self_attn.v_proj" },
+		{ "layers.attn.o", "@layers.#.self_attn.o_proj" }, { "layers.ffn.norm", "@layers.#.post_attention_layernorm" },
+		{ "layers.ffn.gate", "@layers.#.mlp.gate_proj" }, { "layers.ffn.up", "@layers.#.mlp.up_proj" },
+		{ "layers.ffn.down", "@layers.#.mlp.down_proj" }),
+};

@@ -291,31 +291,44 @@ static graph_value real_pictures(struct build *b, graph_value pixels, graph_valu
 	return op_argmax(g, op_cast(g, op_equal(g, wanted, rank), DTYPE_I64), 1, false);
 }
 
-static graph_value see_connected(struct build *b, graph_value ids, struct body *text)
+graph_value vlm_see_rows(
+	struct build *b, graph_value ids, bool any_size, int64_t tokens, graph_value (*join)(struct build *b, graph_value x))
 {
-	(void)text;
 	struct graph *g = b->g;
 	const struct spec *s = b->s, *tower = part_of(s, "vision");
-	int64_t f = vlm_of(s)->downsample, few = vlm_side(s) / f, wide = tower->hidden_size,
-		out = part_of(s, "text")->hidden_size;
-	int64_t shape[] = { graph_symbol(g, "image_batch"), graph_symbol(g, "images"), tower->channels, tower->image_size,
-		tower->image_width };
+	int64_t shape[] = { graph_symbol(g, "image_batch"), graph_symbol(g, "images"), tower->channels,
+		any_size ? graph_symbol(g, "height") : tower->image_size,
+		any_size ? graph_symbol(g, "width") : tower->image_width };
 	graph_value pixels = graph_input(g, "pixel_values", DTYPE_F32, 5, shape);
-	pixels = op_reshape(g, pixels, 4, (int64_t[]){ -1, shape[2], shape[3], shape[4] }); // [all, channels, size, size]
-	graph_value count, order = real_pictures(b, pixels, &count),
-			   x = vlm_shuffle(b, vlm_look(b, pixels), vlm_side(s), f, wide);
-	graph_enter(g, "projector");
-	x = op_gather(g, linear(b, "projector", x, wide * f * f, out, false), order, 0); // [all, few * few, text]
-	graph_leave(g);
+	graph_value size[] = { op_mul(g, op_dim(g, pixels, 0), op_dim(g, pixels, 1)), op_slice(g, op_shape(g, pixels), 0, 2, 5) };
+	pixels = op_reshape_to(g, pixels, op_concat(g, 2, size, 0)); // [all, channels, height, width]
+	graph_value count, order = real_pictures(b, pixels, &count), x = op_gather(g, join(b, vlm_look(b, pixels)), order, 0);
 	if (!ids.id)
 		return x;
-	graph_value is_image, number, rows = op_reshape(g, x, 2, (int64_t[]){ -1, out });
+	graph_value is_image, number, rows = op_reshape(g, x, 2, (int64_t[]){ -1, part_of(s, "text")->hidden_size });
 	vlm_places(b, ids, &is_image, &number);
 	if (head_how(s) & VLM_GIVES_FEATURES) {
-		graph_value tokens = op_mul(g, count, graph_i64(g, few * few)); // [1]
-		graph_output(g, "image_hidden_states", op_slice_to(g, rows, 0, graph_i64s(g, 1, (int64_t[]){ 0 }), tokens));
+		graph_value all = op_mul(g, count, graph_i64(g, tokens)); // [1]
+		graph_output(g, "image_hidden_states", op_slice_to(g, rows, 0, graph_i64s(g, 1, (int64_t[]){ 0 }), all));
 	}
 	return vlm_merge(b, ids, is_image, number, rows);
+}
+
+static graph_value join_connected(struct build *b, graph_value x)
+{
+	int64_t f = vlm_of(b->s)->downsample, wide = vlm_vision_width(b->s);
+	graph_enter(b->g, "projector");
+	x = vlm_shuffle(b, x, vlm_side(b->s), f, wide);
+	x = linear(b, "projector", x, wide * f * f, part_of(b->s, "text")->hidden_size, false);
+	graph_leave(b->g);
+	return x; // [all, tokens, text]
+}
+
+static graph_value see_connected(struct build *b, graph_value ids, struct body *text)
+{
+	int64_t few = vlm_side(b->s) / vlm_of(b->s)->downsample;
+	(void)text;
+	return vlm_see_rows(b, ids, false, few * few, join_connected);
 }
 
 static void build_connected(struct build *b)

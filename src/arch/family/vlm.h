@@ -79,6 +79,9 @@ enum { VLM_GENERATES = 1, VLM_GIVES_FEATURES = 2 }; // flags of heads: the text 
 extern const struct family_head vlm_heads[];
 // For one tensor of pixels a picture: pixel_values -> vlm_look -> join, [.., tokens, text].
 graph_value vlm_see(struct build *b, graph_value ids, graph_value (*join)(struct build *b, graph_value x));
+// For pixels [rows, pictures, ..], where pictures of zeros fill up rows: join gives each `tokens` features.
+graph_value vlm_see_rows(
+	struct build *b, graph_value ids, bool any_size, int64_t tokens, graph_value (*join)(struct build *b, graph_value x));
 void vlm_hints(const struct spec *s, struct input_hints *out);
 
 #endif
