@@ -108,6 +108,7 @@ const struct dialect qwen2_vl_vision_names = {
 	.keys = KEYS(GRID_KEYS, { "hidden_size", "embed_dim" }, { "merged_size", "hidden_size" }),
 	.weights = WEIGHTS(GRID_TOWER, { "layers.ffn.up", "@blocks.#.mlp.fc1" }, { "layers.ffn.down", "@blocks.#.mlp.fc2" },
 		{ "merger.norm", "@merger.ln_q" }, { "merger.1", "@merger.mlp.0" }, { "merger.2", "@merger.mlp.2" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq"),
 	.inert = IGNORED(GRID_INERT),
 };
 
@@ -118,6 +119,7 @@ const struct dialect qwen2_5_vl_vision_names = {
 	.weights = WEIGHTS(GRID_TOWER, { "layers.ffn.gate", "@blocks.#.mlp.gate_proj" },
 		{ "layers.ffn.up", "@blocks.#.mlp.up_proj" }, { "layers.ffn.down", "@blocks.#.mlp.down_proj" },
 		{ "merger.norm", "@merger.ln_q" }, { "merger.1", "@merger.mlp.0" }, { "merger.2", "@merger.mlp.2" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq"),
 	.inert = IGNORED(GRID_INERT),
 };
 
@@ -130,6 +132,7 @@ const struct dialect qwen3_vl_vision_names = {
 		{ "merger.1", "@merger.linear_fc1" }, { "merger.2", "@merger.linear_fc2" },
 		{ "deep.norm", "@deepstack_merger_list.#.norm" }, { "deep.1", "@deepstack_merger_list.#.linear_fc1" },
 		{ "deep.2", "@deepstack_merger_list.#.linear_fc2" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq"),
 	.inert = IGNORED(GRID_INERT),
 };
 
@@ -141,6 +144,7 @@ const struct dialect mistral3_names = {
 		{ "projector.merge", "@multi_modal_projector.patch_merger.merging_layer" },
 		{ "projector.1", "@multi_modal_projector.linear_1" }, { "projector.2", "@multi_modal_projector.linear_2" },
 		{ "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq"),
 	.inert = IGNORED("is_encoder_decoder"),
 };
 
@@ -158,6 +162,7 @@ const struct dialect pixtral_names = {
 		{ "layers.ffn.gate", "@transformer.layers.#.feed_forward.gate_proj" },
 		{ "layers.ffn.up", "@transformer.layers.#.feed_forward.up_proj" },
 		{ "layers.ffn.down", "@transformer.layers.#.feed_forward.down_proj" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq"),
 	.inert = IGNORED("vocab_size", "head_dim"),
 };
 
@@ -169,6 +174,7 @@ const struct dialect lighton_ocr_names = {
 		{ "projector.merge", "@vision_projection.patch_merger.merging_layer" },
 		{ "projector.1", "@vision_projection.linear_1" }, { "projector.2", "@vision_projection.linear_2" },
 		{ "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq"),
 	.inert = IGNORED("is_encoder_decoder"),
 };
 
@@ -193,4 +199,5 @@ const struct dialect resampler_names = {
 		{ "layers.attn.o", "@layers.#.self_attn.o_proj" }, { "layers.ffn.norm", "@layers.#.post_attention_layernorm" },
 		{ "layers.ffn.gate", "@layers.#.mlp.gate_proj" }, { "layers.ffn.up", "@layers.#.mlp.up_proj" },
 		{ "layers.ffn.down", "@layers.#.mlp.down_proj" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq"),
 };
