@@ -49,7 +49,7 @@ static json_t *usage_json(const struct cache_usage *u, const char *folder, const
 		"other_bytes", (json_int_t)u->other_bytes, "dead_links", (json_int_t)u->dead_links);
 }
 
-static int cache(bool verify, bool trim, bool json, uint64_t limit, struct arena *a)
+static int cache(bool verify, bool trim, bool clear, bool json, uint64_t limit, struct arena *a)
 {
 	const char *folder = cache_dir(a), *problem;
 	struct cache_usage usage;
@@ -58,8 +58,9 @@ static int cache(bool verify, bool trim, bool json, uint64_t limit, struct arena
 	uint64_t removed = 0;
 	size_t bad = 0;
 
-	if (trim && cache_trim(limit, &removed, &err) != STATUS_OK)
+	if ((trim && cache_trim(limit, &removed, &err) != STATUS_OK) || (clear && cache_clear(&removed, &err) != STATUS_OK))
 		return cli_error(&err);
+	trim = trim || clear;
 	if (trim)
 		scratch_sweep();
 	problem = cache_check(&unused) ? unused.text : file_is_dir(folder) ? claim_problem() : NULL;
@@ -92,18 +93,19 @@ static int cache(bool verify, bool trim, bool json, uint64_t limit, struct arena
 
 static int run(int argc, char **argv)
 {
-	bool verify = false, trim = false, json = false;
+	bool verify = false, trim = false, clear = false, json = false;
 	double limit = -1;
 	const struct cli_option options[] = {
 		{ "verify", CLI_FLAG, &verify, NULL, "hash the files whose SHA-256 is known and say which do not match" },
 		{ "trim", CLI_FLAG, &trim, NULL, "remove what was used least recently and is not in use, down to the limit" },
+		{ "clear", CLI_FLAG, &clear, NULL, "remove everything that is not in use, graphs too; not while a cell runs" },
 		{ "cache-limit", CLI_REAL, &limit, "GIB", "of all that assay makes but graphs; default 20 or $ASSAY_CACHE_LIMIT",
 			0, 1e6 },
 		{ "json", CLI_FLAG, &json, NULL, "an object on standard output" },
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
-		.synopsis = "assay cache [--verify] [--trim] [--cache-limit GIB] [--json]",
+		.synopsis = "assay cache [--verify] [--trim] [--clear] [--cache-limit GIB] [--json]",
 		.text = "The cache is $ASSAY_CACHE, else $XDG_CACHE_HOME/assay, else ~/.cache/assay. It holds graphs (weights\n"
 			"are linked, not copied), synthetic and converted weights, reference outputs, what vendors' compilers "
 			"made\n"
@@ -119,7 +121,9 @@ static int run(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	code = cache(verify, trim, json, limit >= 0 ? (uint64_t)(limit * 1073741824.0) : plan_cache_limit(), &arena);
+	if (clear && (trim || limit >= 0))
+		return cli_bad_use("--clear leaves nothing: --trim and --cache-limit do not go with it");
+	code = cache(verify, trim, clear, json, limit >= 0 ? (uint64_t)(limit * 1073741824.0) : plan_cache_limit(), &arena);
 	arena_done(&arena);
 	return code;
 }

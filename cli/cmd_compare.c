@@ -219,9 +219,46 @@ static int take_metrics(const struct cli_list *words, unsigned *out)
 	return -1;
 }
 
+// Lines that are called slower (more memory, less throughput) by more than `limit`, a share.
+static size_t beyond(const struct contrast_result *r, double limit)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->count; i++)
+		for (size_t k = 0; k < r->items[i].line_count; k++) {
+			const struct contrast_line *l = &r->items[i].lines[k];
+
+			n += l->is_compared && l->is_worse && fmax(l->c.ratio, 1 / l->c.ratio) > 1 + limit;
+		}
+	return n;
+}
+
+static bool is_any_wrong(const struct contrast_result *r)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (r->items[i].verdict_b == VERDICT_WRONG)
+			return true;
+	return false;
+}
+
+// "5%" or 0.05, a share; -1: nonsense.
+static double share_of(const char *text)
+{
+	char number[32];
+	const size_t n = strlen(text), percent = n && text[n - 1] == '%';
+	double x;
+
+	if (n - percent >= sizeof number)
+		return -1;
+	snprintf(number, sizeof number, "%.*s", (int)(n - percent), text);
+	return text_to_double(number, 0, percent ? 1e4 : 100, &x) ? percent ? x / 100 : x : -1;
+}
+
 static int run(int argc, char **argv)
 {
-	const char *db = cli_default_db(), *format = "table";
+	const char *db = cli_default_db(), *format = "table", *slower = NULL;
+	bool fail_wrong = false;
+	double limit = 0;
 	struct cli_list metrics = { 0 };
 	int64_t seed = 0;
 	bool json = false;
@@ -230,16 +267,19 @@ static int run(int argc, char **argv)
 		{ "metric", CLI_LIST, &metrics, "NAME,...", "latency, load, first, memory, throughput; default all" },
 		{ "format", CLI_TEXT, &format, "FORMAT", "table (the default), json or md" },
 		{ "json", CLI_FLAG, &json, NULL, "the same as --format json" },
+		{ "fail-slower", CLI_TEXT, &slower, "P%",
+			"exit code 2 for what is called slower only where it is by more than this: 5%; default any" },
+		{ "fail-wrong", CLI_FLAG, &fail_wrong, NULL,
+			"exit code 3 where B's newest row of a question is wrong, whatever A's is" },
 		{ "seed", CLI_INTEGER, &seed, "N", "of the bootstrap; default 0", 0, 9e15 },
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay compare A B [options]",
-		.text = "A and B are rows that were measured: their numbers (12, 12..20, 12,13), run:3, version:0.1.0, "
-			"commit:1f2e3d,\n"
-			"machine:ID, on:PLATFORM[:DEVICE], model:NAME, several joined with + (run:3+on:cpu), or a database file "
-			"with or\n"
-			"without such words (other.duckdb:run:3). Questions that both sides answered are put together, those of\n"
+		.text = "A and B are rows that were measured: their numbers (12, 12..20, 12,13), run:3, run:last,\n"
+			"version:0.1.0, commit:1f2e3d, machine:ID, on:PLATFORM[:DEVICE], model:NAME, several joined with +\n"
+			"(run:3+on:cpu), or a database file with or without such words (other.duckdb:run:3). Questions that both "
+			"sides answered are put together, those of\n"
 			"one side only are listed; verdicts that changed come first. The figure is B over A with its intervals, "
 			"a\n"
 			"bootstrap over processes (a row is one). B is called faster or slower (of\n"
@@ -251,10 +291,12 @@ static int run(int argc, char **argv)
 			"so.\n\n"
 			"  assay compare run:3 run:7 --metric latency\n"
 			"  assay compare on:cpu on:openvino --format md\n"
-			"  assay compare yesterday.duckdb assay.duckdb\n\n"
+			"  assay compare yesterday.duckdb assay.duckdb\n"
+			"  assay compare baseline.duckdb run:last --fail-slower 5% --fail-wrong\n\n"
 			"Exit codes: 0 nothing is worse; 1 bad use or an error of assay's own; 2 something is called slower (or "
 			"more\n"
-			"memory, less throughput), or a verdict became worse, or the sides have no question in common.\n",
+			"memory, less throughput), or a verdict became worse, or the sides have no question in common; 3 with\n"
+			"--fail-wrong a row of B is wrong (wins).\n",
 		.options = options,
 		.min_words = 2,
 		.max_words = 2,
@@ -271,6 +313,8 @@ static int run(int argc, char **argv)
 	json = json || text_is(format, "json");
 	if (!json && !text_is(format, "table") && !text_is(format, "md"))
 		return cli_bad_use("unknown format '%s': table, json or md", format);
+	if (slower && (limit = share_of(slower)) < 0)
+		return cli_bad_use("--fail-slower wants a share, as 5%%, not '%s'", slower);
 	if (take_side(&sides[0], &a, argv[1], db, &err) || take_side(&sides[1], &a, argv[2], db, &err) ||
 		contrast_make(&sides[0], &sides[1], wanted, (uint64_t)seed, &a, &r, &err)) {
 		arena_done(&a);
@@ -283,7 +327,9 @@ static int run(int argc, char **argv)
 	} else {
 		(text_is(format, "md") ? print_md : print_text)(&a, &sides[0], &sides[1], &r);
 	}
-	code = r.slower || r.worse_verdicts || !r.count ? EXIT_VERDICT : EXIT_GOOD;
+	code = fail_wrong && is_any_wrong(&r)                       ? EXIT_WRONG
+		: beyond(&r, limit) || r.worse_verdicts || !r.count ? EXIT_VERDICT
+								    : EXIT_GOOD;
 	arena_done(&a);
 	return code;
 }

@@ -96,6 +96,8 @@ enum status cache_usage(struct cache_usage *out, struct error *err); // real dis
 // left, and artifacts unused for an hour whose weights live on nowhere else. A cache that is not to be used (base/cache.h) is
 // left alone: FAILED.
 enum status cache_trim(uint64_t limit, uint64_t *removed, struct error *err);
+// cache_trim to nothing, and every graph, also one that a cell is about to open: for when nothing runs.
+enum status cache_clear(uint64_t *removed, struct error *err);
 // Hashes what is known by its SHA-256 (blobs of weights and ONNX files of the Hub's cache, and links to them) and says which do
 // not match.
 enum status cache_verify(struct text *report, size_t *bad, struct error *err);

@@ -448,6 +448,22 @@ enum status cache_trim(uint64_t limit, uint64_t *removed, struct error *err)
 	return s;
 }
 
+enum status cache_clear(uint64_t *removed, struct error *err)
+{
+	struct arena a = { 0 };
+	struct walk w;
+	enum status s = cache_trim(0, removed, err);
+
+	walk_cache(&w, &a);
+	for (size_t i = 0; i < w.count && !s; i++)
+		if (w.entries[i].part == PART_ARTIFACT && is_key(base_name(w.entries[i].folder))) {
+			s = file_remove_tree(w.entries[i].folder, err);
+			*removed += s ? 0 : w.entries[i].disk_bytes;
+		}
+	arena_done(&a);
+	return s;
+}
+
 // ---- is it still what its name says -------------------------------------------------------------------------------------
 
 struct verify {

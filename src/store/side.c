@@ -75,6 +75,10 @@ static enum status add_term(struct condition *c, struct arena *a, const char *te
 		out->by_number = true;
 		return add_numbers(c, "r.id", term) ? STATUS_OK : nonsense(term, err);
 	}
+	if (text_is(term, "run:last")) {
+		text_add(&c->sql, "r.run = (SELECT max(run) FROM result)");
+		return STATUS_OK;
+	}
 	if (n == 3 && text_starts(term, "run"))
 		return add_numbers(c, "r.run", rest) ? STATUS_OK : nonsense(term, err);
 	if (n == 7 && text_starts(term, "version"))

@@ -90,6 +90,15 @@ code 0 "$ASSAY" cache --json
 json 'd["synthetics"] == 1 and d["synthetic_bytes"] > 1000'
 code 0 "$ASSAY" cache --trim --cache-limit 0 --json
 json 'd["synthetics"] == 0 and d["removed_bytes"] > 1000'
+# --clear leaves nothing, graphs neither; what is asked next is made again.
+code 0 "$ASSAY" run "$case" --synthetic --layers 1 --on null $quick --json
+code 0 "$ASSAY" cache --json
+json 'd["artifacts"] > 0'
+code 0 "$ASSAY" cache --clear --json
+json 'd["synthetics"] == d["artifacts"] == d["references"] == d["digests"] == 0 and d["removed_bytes"] > 1000'
+code 1 "$ASSAY" cache --clear --trim
+code 0 "$ASSAY" run "$case" --synthetic --layers 1 --on null $quick --json
+code 0 "$ASSAY" cache --clear
 
 # What does not fit is not tried: no engine is opened, no weights are written; the row has the prediction and what would fit.
 code 2 "$ASSAY" run "$work/bert" --on cpu --memory 0.01 $quick --json
