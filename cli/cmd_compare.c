@@ -278,8 +278,8 @@ static int run(int argc, char **argv)
 		.synopsis = "assay compare A B [options]",
 		.text = "A and B are rows that were measured: their numbers (12, 12..20, 12,13), run:3, run:last,\n"
 			"version:0.1.0, commit:1f2e3d, machine:ID, on:PLATFORM[:DEVICE], model:NAME, several joined with +\n"
-			"(run:3+on:cpu), or a database file with or without such words (other.duckdb:run:3). Questions that both "
-			"sides answered are put together, those of\n"
+			"(run:3+on:cpu), or a database file with or without such words (other.duckdb:run:3).\n"
+			"Questions that both sides answered are put together, those of\n"
 			"one side only are listed; verdicts that changed come first. The figure is B over A with its intervals, "
 			"a\n"
 			"bootstrap over processes (a row is one). B is called faster or slower (of\n"
