@@ -64,13 +64,27 @@ static inline struct graph *build_whole(const struct spec *s, const struct check
 	return g;
 }
 
-// A configuration that says nothing but the type, and what its class has no default for.
+// A configuration that says nothing but the type, what its class has no default for, and what does not fit together in its
+// defaults.
 static inline void type_config(char *out, size_t size, const char *type)
 {
-	const char *needed = !strcmp(type, "esm") ? ", \"vocab_size\": 33, \"pad_token_id\": 1"
-		: !strcmp(type, "timm_backbone")  ? ", \"backbone\": \"resnet50\""
-						  : "";
-	snprintf(out, size, "{\"model_type\": \"%s\"%s}", type, needed);
+	static const char *const needed[][2] = {
+		{ "esm", "\"vocab_size\": 33, \"pad_token_id\": 1" },
+		{ "gemma3", "\"mm_tokens_per_image\": 49" }, // 14 by 14 patches are not 256 tokens
+		{ "idefics3", "\"scale_factor\": 7" },       // 7 by 7
+		{ "qwen2_5_vl", "\"vision_config\": {\"out_hidden_size\": 8192}" },
+		{ "qwen2_vl", "\"vision_config\": {\"hidden_size\": 8192}" },
+		{ "qwen3_vl", "\"vision_config\": {\"out_hidden_size\": 4096}" },
+		{ "qwen3_vl_moe", "\"vision_config\": {\"out_hidden_size\": 2048}" },
+		{ "smolvlm", "\"scale_factor\": 7" },
+		{ "timm_backbone", "\"backbone\": \"resnet50\"" },
+	};
+	const char *more = NULL;
+
+	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+		if (!strcmp(type, needed[i][0]))
+			more = needed[i][1];
+	snprintf(out, size, "{\"model_type\": \"%s\"%s%s}", type, more ? ", " : "", more ? more : "");
 }
 
 #endif

@@ -59,6 +59,8 @@ static void every_type_is_built_from_its_defaults(void **state)
 	int moved = 0;
 	for (size_t i = 0; i < arch_type_count(); i++) {
 		char config[256];
+		if (!arch_find(arch_type_name(i))->family->heads) // a part of others only
+			continue;
 		type_config(config, sizeof config, arch_type_name(i));
 		struct checkpoint c;
 		struct spec *s = open_full(&c, arch_type_name(i), config, false);

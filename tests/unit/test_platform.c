@@ -63,6 +63,8 @@ static void test_target(void **state)
 		{ "null:fail=run@3", "null", "NULL", "fail=run@3" },
 		{ "null:sleep_ms=2,crash=run@3", "null", "NULL", "sleep_ms=2,crash=run@3" },
 		{ "cuda", "cuda", "0", NULL },
+		{ "Nvidia", "cuda", "0", NULL },
+		{ "OPENVINO:GPU", "openvino", "GPU", NULL },
 		{ "qnn:69", "qnn", "69", NULL },
 		{ "webgpu", "webgpu", "native", NULL },
 		{ "webgpu:chromium", "webgpu", "chromium", NULL },
@@ -86,7 +88,7 @@ static void test_target(void **state)
 
 static void test_unknown(void **state)
 {
-	static const char *const cases[] = { "", "gpu", "openvino,GPU", "cpu2", ":CPU", "=" };
+	static const char *const cases[] = { "", "gpux", "openvino,GPU", "cpu2", ":CPU", "=" };
 	struct arena a = { 0 };
 
 	(void)state;
