@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # The cache: folders that others own or may write into, links in it, files planted under the right name, and what fills it.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 . "$SOURCE/tests/attack/lib.sh" || exit 1

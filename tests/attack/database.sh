@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # A stranger's database stays data: what its views, macros and columns compute, what SQL and names of databases reach. Each part does to the
 # program of before what its first line says. More statements, altered tables and names: tests/unit/test_store.c, where each is a call and not
 # a process. How much a small file can take: rows.sh.

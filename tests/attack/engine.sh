@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # An engine that means ill, and a machine that gives nothing: daemons end with their cell, memory that is shared counts, and what could not be
 # asked is not said to be absent. The null engine plays the engine.
 . "$SOURCE/tests/fault/lib.sh"
@@ -87,7 +88,7 @@ not_asked()
 }
 limited() { (ulimit "$1" "$2" && shift 2 && "$@"); }
 not_asked 'ulimit -n' limited -n 14
-not_asked 'ulimit -s' limited -s "$([ "${SANITIZE:-0}" = 0 ] && echo 64 || echo 112)"    # a sanitizer's own frames need more
+not_asked 'ulimit -s' limited -s 64
 export SHIM_NO_PROCESS=1
 not_asked 'no process can be started for it: Resource temporarily unavailable' shim
 code 0 shim "$ASSAY" detect cpu

@@ -2,8 +2,8 @@
 # Sourced by the tests here, behind tests/cli/lib.sh: what an attack costs, and other users.
 
 # bounded CODE SECONDS MIB COMMAND...: as code, and it and its children take at most so much processor time, which others on the machine do
-# not lengthen, and no process of it more resident memory. After ten times these seconds it is killed. Limits are upper bounds, far from
-# what is usual: a build with sanitizers keeps them. CODE may be several, with commas between them.
+# not lengthen, and no process of it more resident memory. After ten times these seconds it is killed. Limits are upper bounds, of
+# the program without sanitizers. CODE may be several, with commas between them.
 bounded()
 {
 	python3 - "$work" "$@" <<'PY' || fail "${*/$ASSAY/assay}"
