@@ -2,15 +2,39 @@
 // DuckDB works in this process and trusts the blocks of a file once their checksums are right: a damaged file, or one that was
 // made to, ends it with a signal. That becomes a sentence that names the file. In the handler nothing but system calls, on a
 // stack of its own, since the other may be what is used up. While no database is open a signal does what it always does; a child
-// that runs an engine does not ask for this.
+// that runs an engine does not ask for this. It also aborts where a limit of the process gives it no descriptor or no memory, and
+// that is not the file's fault.
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "command.h"
 #include "emit.h"
 #include "store/opened.h"
+
+// A limit below what the database library may need; NULL: none is.
+static const char *tight_limit(void)
+{
+	static const struct {
+		int resource;
+		rlim_t enough;
+		const char *name;
+	} known[] = {
+		{ RLIMIT_NOFILE, 32, "ulimit -n" },
+		{ RLIMIT_STACK, 256 << 10, "ulimit -s" },
+		{ RLIMIT_DATA, 1 << 30, "ulimit -d" },
+		{ RLIMIT_AS, (rlim_t)2 << 30, "ulimit -v" },
+	};
+	struct rlimit limit;
+
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+		if (getrlimit(known[i].resource, &limit) == 0 && limit.rlim_cur < known[i].enough)
+			return known[i].name;
+	}
+	return NULL;
+}
 
 static void on_crash(int number)
 {
@@ -18,8 +42,12 @@ static void on_crash(int number)
 	const char *path = store_opened(&write);
 
 	if (path) {
+		const char *limit = tight_limit();
+
 		emit_in_handler((const char *const[]){ "assay: the database library crashed on ", path,
-			": the file is damaged, or made to do this", write ? "" : "; nothing was changed", NULL });
+			limit ? ": a limit of this process is too low for it (" : ": the file is damaged, or made to do this",
+			limit ? limit : "", limit ? "), or the file is damaged" : "", write ? "" : "; nothing was changed",
+			NULL });
 		_exit(EXIT_USE);
 	}
 	signal(number, SIG_DFL);

@@ -22,6 +22,8 @@ enum status db_error(struct error *err, const char *what, const char *message)
 		{ "Disk quota exceeded", STATUS_NO_SPACE },
 		{ "File too large", STATUS_NO_SPACE },
 		{ "Out of Memory Error", STATUS_NO_MEMORY },
+		// An appender's says "Failed to append" in the place of these words.
+		{ "could not allocate block", STATUS_NO_MEMORY },
 	};
 	enum status status = STATUS_FAILED;
 
@@ -38,6 +40,11 @@ enum status db_error(struct error *err, const char *what, const char *message)
 		return error_set(err, STATUS_BAD_INPUT,
 			"%s: its log of changes %s.wal is damaged, or another database's; moved away, it is not taken over", what,
 			what);
+	if (message != NULL && strstr(message, "More than one row returned by a subquery") != NULL) // goes on with a setting
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s%sa subquery has more than one row where one can be (in a question of assay's own: rows of the file "
+			"stand twice)",
+			what, *what != '\0' ? ": " : "");
 	if (message != NULL && strstr(message, "INTERNAL Error") != NULL) // its words go on with a stack trace
 		return error_set(
 			err, STATUS_FAILED, "%s%s%.*s", what, *what != '\0' ? ": " : "", (int)strcspn(message, "\n"), message);

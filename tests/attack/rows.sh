@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # How much a stranger's small database can take, rows that stand twice, its file of locks, and what crashes the database library.
 . "$SOURCE/tests/attack/lib_database.sh" || exit 1
 
@@ -177,4 +178,15 @@ crash()
 	has err 'the database library crashed on .*base\.duckdb: the file is damaged, or made to do this; nothing was changed'
 }
 for signal in SEGV ABRT; do crash "$signal"; done
+# Without descriptors or memory it aborts too, and the file was said to be damaged.
+refusals=0
+for files in 4 5 6 7 8 9; do                            # below the first that will do the loader already has too few: 127
+	prlimit --nofile=$files:$files "$ASSAY" query --db "$base" 'SELECT 1' >out 2>err </dev/null
+	case $? in
+	1) refusals=$((refusals + 1)) && has err 'ulimit -n|Too many open files' && lacks err ': the file is damaged' ;;
+	0 | 127) ;;
+	*) fail "with $files descriptors: $(tail -3 err)" ;;
+	esac
+done
+[ $refusals -gt 0 ] || fail "no number of descriptors is too small for the database alone"
 finish
