@@ -257,7 +257,7 @@ static void print_text(const struct seen *x, struct arena *a)
 		emit("refused by %s: %s\n", platform ? platform : "all", json_string_value(json_object_get(one, "why")));
 	}
 	if (!k)
-		emit("refused by: nobody, as far as the file alone tells\n");
+		emit("refused by: no platform, as far as the file alone tells\n");
 	json_decref(all);
 }
 

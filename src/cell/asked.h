@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What --shape, --dim and --input ask of the inputs of an .onnx file that assay did not build. Each text is of one value or of
 // several with ";" between; names are the file's.
-//   shapes   INPUT:N,N,...        no number behind the colon: a scalar
+//   shapes   INPUT:N,N,...        no number after the colon: a scalar
 //   dims     NAME=N,NAME=N,...
 //   inputs   INPUT=FILE.npy | FILE.safetensors | random:LOW,HIGH | ones | zeros
 #ifndef ASSAY_CELL_ASKED_H

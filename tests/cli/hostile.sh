@@ -86,7 +86,7 @@ clean profile "$evil" --on cpu --synthetic --runs 3 -o flame.html
 [ -s flame.html ] || { cat out err; fail "no flame graph"; }
 clean matrix --models "$evil" "strange $evil" --on null:clock=told --synthetic --runs 3 --no-conform --output-dir "matrix $evil"
 clean ab "$evil" --on null:clock=told --synthetic --rapid --a threads=1 --b threads=2
-for words in detect doctor setup platforms types; do clean "$words" "$evil"; clean "$words" "$broken"; done
+for words in detect doctor setup platforms types completion; do clean "$words" "$evil"; clean "$words" "$broken"; done
 clean "$evil"
 clean run "$evil" --on "$evil"
 clean run "$evil" "--$evil" 1

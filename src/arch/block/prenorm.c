@@ -32,7 +32,7 @@ graph_value prenorm_layer(struct build *b, graph_value x, graph_value bias)
 	return layer(b, x, bias, NO_VALUE, NO_VALUE);
 }
 
-void prenorm_layers_turned(struct build *b, struct body *io, graph_value x, graph_value bias, graph_value cos, graph_value sin)
+void prenorm_layers_rotary(struct build *b, struct body *io, graph_value x, graph_value bias, graph_value cos, graph_value sin)
 {
 	states_begin(b, io, x);
 	for (b->layer = 0; b->layer < b->s->layers && !graph_failed(b->g); b->layer++) {
@@ -46,5 +46,5 @@ void prenorm_layers_turned(struct build *b, struct body *io, graph_value x, grap
 
 void prenorm_layers(struct build *b, struct body *io, graph_value x, graph_value bias)
 {
-	prenorm_layers_turned(b, io, x, bias, NO_VALUE, NO_VALUE);
+	prenorm_layers_rotary(b, io, x, bias, NO_VALUE, NO_VALUE);
 }

@@ -6,7 +6,7 @@
 
 #include "arch/block/image.h"
 
-// Names, for a dialect: `norm` is what the norm behind a convolution is called.
+// Names, for a dialect: `norm` is what the norm after a convolution is called.
 #define UPER_STEP(canonical, file, norm) \
 	{ canonical ".conv", file ".conv" }, \
 	{ \

@@ -104,7 +104,7 @@ static graph_value norm_act(struct build *b, const char *stem, graph_value x, en
 }
 
 // A zero on both sides of an axis, or as windows of 3 by steps of 2 need them: only at the end where the length is even.
-// No Pad: ONNX Runtime makes it the padding of the max pool behind it, which is the lowest number, and channels may be negative.
+// No Pad: ONNX Runtime makes it the padding of the max pool after it, which is the lowest number, and channels may be negative.
 static graph_value zeros_around(struct build *b, graph_value x, int axis, bool as_needed)
 {
 	struct graph *g = b->g;

@@ -303,7 +303,7 @@ static void body_vision(struct build *b, struct body *io)
 	graph_value cos = NO_VALUE, sin = NO_VALUE;
 	if (TRAITS_OF(s, clip_vision)->grid_rope)
 		grid_rope(b, &cos, &sin);
-	prenorm_layers_turned(b, io, layer_norm(b, "embed.norm", x, s->hidden_size), NO_VALUE, cos, sin);
+	prenorm_layers_rotary(b, io, layer_norm(b, "embed.norm", x, s->hidden_size), NO_VALUE, cos, sin);
 	io->pooled = layer_norm(b, "norm", first_token(b, io->last), s->hidden_size);
 }
 

@@ -14,7 +14,7 @@ FAMILY_TRAITS(clip_text, CLIP_TEXT_TRAITS);
 #define CLIP_VISION_TRAITS(X, T) \
 	X(T, FLAG, attention_pool, "patches without class token, pooled by attention") \
 	X(T, FLAG, grid_rope, \
-		"queries and keys are turned by row and column, the class token's by learned angles; no positions") \
+		"queries and keys are rotated by row and column, the class token's by learned angles; no positions") \
 	X(T, FLAG, any_size, \
 		"patches without class token, of images of any size: a patch has the position of its share of the image")
 FAMILY_TRAITS(clip_vision, CLIP_VISION_TRAITS);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dense prediction transformers: depth and classes of every place from the states of a vision transformer (Ranftl et al. 2021,
-// https://arxiv.org/abs/2103.13413). The transformer is its own, its own behind a convolution network (hybrid), or a backbone.
+// https://arxiv.org/abs/2103.13413). The transformer is its own, its own after a convolution network (hybrid), or a backbone.
 //
 //   pixels -> [class, patches] + positions -> layers -> some states -> neck -> 3x3 - twice the size - 3x3 - relu - 1x1 - relu
 //   each state: act(linear(patch and class token side by side)) where the readout is a projection

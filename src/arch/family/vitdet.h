@@ -5,7 +5,7 @@
 
 #include "arch/spec.h"
 
-#define VITDET_TRAITS(X, T) X(T, FLAG, neck, "all layers but some have windows; two convolutions with norms behind the last")
+#define VITDET_TRAITS(X, T) X(T, FLAG, neck, "all layers but some have windows; two convolutions with norms after the last")
 FAMILY_TRAITS(vitdet, VITDET_TRAITS);
 
 #endif

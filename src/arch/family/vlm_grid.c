@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vision-language models whose pictures are grids of any size and whose tokens have three positions: time, row and column
 // (M-RoPE: Qwen2-VL, https://arxiv.org/abs/2409.12191). A text's tokens have one number for all three. A picture's tokens count
-// on from the text before it; the text after it goes on behind the picture's longer side.
+// on from the text before it; the text after it goes on after the picture's longer side.
 //
 //   tokens    a b [p p p p p p] c d      of a picture of 1 x 2 x 3 features
 //   time      0 1  2 2 2 2 2 2  5 6
