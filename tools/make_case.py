@@ -199,6 +199,9 @@ class Inputs:
             return np.stack([self.rng.integers(0, min(n, 4), ids.shape, dtype=np.int64) for n in self.text.type_vocab_sizes], -1)
         return self.rng.integers(0, self.text.type_vocab_size, ids.shape, dtype=np.int64)
 
+    def langs(self):
+        return self.rng.integers(0, self.text.n_langs, self.get("input_ids").shape, dtype=np.int64)
+
     def task_type_ids(self):
         return self.rng.integers(0, self.text.task_type_vocab_size, self.get("input_ids").shape, dtype=np.int64)
 

@@ -238,6 +238,7 @@ const struct head_class head_classes[] = {
 	{ "ForNextSentencePrediction", &head_next_sentence },
 	{ "ForMultipleChoice", &head_multiple_choice },
 	{ "ForCausalLM", &head_causal_lm },
+	{ "WithLMHeadModel", &head_masked_lm },
 	{ "LMHeadModel", &head_causal_lm },
 	{ "ForSequenceClassification", &head_sequence },
 	{ "ForTokenClassification", &head_token },

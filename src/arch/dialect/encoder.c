@@ -467,3 +467,36 @@ const struct dialect convbert_names = {
 	.ignored = IGNORED(BUFFERS),
 	.inert = IGNORED("summary_*"),
 };
+
+const struct dialect ernie_m_names = {
+	.name = "ernie-m",
+	.prefix = "ernie_m.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.word", "@embeddings.word_embeddings" },
+		{ "embed.position", "@embeddings.position_embeddings" }, { "embed.norm", "@embeddings.layer_norm" },
+		{ "layers.attn.q", "@encoder.layers.#.self_attn.self_attn.q_proj" },
+		{ "layers.attn.k", "@encoder.layers.#.self_attn.self_attn.k_proj" },
+		{ "layers.attn.v", "@encoder.layers.#.self_attn.self_attn.v_proj" },
+		{ "layers.attn.o", "@encoder.layers.#.self_attn.out_proj" }, { "layers.attn.norm", "@encoder.layers.#.norm1" },
+		{ "layers.ffn.up", "@encoder.layers.#.linear1" }, { "layers.ffn.down", "@encoder.layers.#.linear2" },
+		{ "layers.ffn.norm", "@encoder.layers.#.norm2" }, BERT_POOLER, BERT_SEQUENCE, { "head.token", "classifier" },
+		{ "head.choice.out", "classifier" }, { "head.span", "qa_outputs" }),
+};
+
+const struct dialect xlm_names = {
+	.name = "xlm",
+	.prefix = "transformer.",
+	.keys = KEYS({ "hidden_size", "emb_dim" }, { "num_hidden_layers", "n_layers" }, { "num_attention_heads", "n_heads" },
+		{ "vocab_size", "vocab_size" }, { "vocab_size", "n_words" }),
+	.weights = WEIGHTS({ "embed.word", "@embeddings" }, { "embed.position", "@position_embeddings" },
+		{ "embed.language", "@lang_embeddings" }, { "embed.norm", "@layer_norm_emb" },
+		{ "layers.attn.q", "@attentions.#.q_lin" }, { "layers.attn.k", "@attentions.#.k_lin" },
+		{ "layers.attn.v", "@attentions.#.v_lin" }, { "layers.attn.o", "@attentions.#.out_lin" },
+		{ "layers.attn.norm", "@layer_norm1.#" }, { "layers.ffn.up", "@ffns.#.lin1" },
+		{ "layers.ffn.down", "@ffns.#.lin2" }, { "layers.ffn.norm", "@layer_norm2.#" },
+		{ "head.lm.out", "pred_layer.proj" }, { "head.lm.loose", "pred_layer.proj" }, { "head.token", "classifier" }),
+	.ignored = IGNORED("*position_ids"),
+	// The positions' sines lie in the file.
+	.inert = IGNORED("bos_index", "embed_init_std", "end_n_top", "eos_index", "id2lang", "lang2id", "lang_id", "mask_index",
+		"pad_index", "sinusoidal_embeddings", "start_n_top", "summary_*", "unk_index"),
+};

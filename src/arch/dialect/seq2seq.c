@@ -7,7 +7,8 @@
 	"num_hidden_layers", "add_bias_logits", "add_final_layer_norm", "alignment_heads", "do_blenderbot_90_layernorm", \
 		"extra_layer_norm", "extra_pos_embeddings", "force_bos_token_to_be_generated", "is_multilingual", "lang_to_id", \
 		"layernorm_variant", "max_length_generation", "median_filter_width", "no_timestamps_token_id", \
-		"normalize_before", "normalize_embedding", "smoothing", "static_position_embeddings", "task_to_id", "variant"
+		"normalize_before", "normalize_embedding", "prompt_length", "prompt_mid_dim", "smoothing", \
+		"static_position_embeddings", "task_to_id", "variant"
 
 #define SEQ2SEQ_KEYS \
 	{ "hidden_size", "d_model" }, { "num_hidden_layers", "encoder_layers" }, \

@@ -175,7 +175,13 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_transformer(c, s, false);
 	if (!config_knows(c, "hidden_act"))
 		s->act = ACT_GELU;
+	if (config_knows(c, "gelu_activation"))
+		s->act = config_bool(c, "gelu_activation", true) ? ACT_GELU : ACT_RELU;
+	if (!s->ffn_size && !config_knows(c, "intermediate_size"))
+		s->ffn_size = 4 * s->hidden_size;
 	e->causal = config_knows(c, "is_decoder") && config_bool(c, "is_decoder", false);
+	e->sees_padding = config_bool(c, "causal", false);
+	e->causal |= e->sees_padding;
 	e->norm_first = s->traits.norm_first || config_bool(c, "pre_norm", false);
 	e->qkv_bias = config_bool(c, "qkv_bias", config_bool(c, "use_bias", true));
 	e->inner = TRAITS_OF(s, encoder)->shared_layers ? config_count(c, "inner_group_num", 1) : 1;
@@ -200,6 +206,13 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		e->longest = (5 + 2 * random) * block;
 	else if (attention_type && !text_is(attention_type, "original_full"))
 		config_fail(c, STATUS_UNSUPPORTED, "attention_type %s is not supported yet", attention_type);
+	if (config_bool(c, "asm", false))
+		config_fail(c, STATUS_UNSUPPORTED, "asm: true is not supported yet");
+	if (!config_bool(c, "is_encoder", true))
+		config_fail(c, STATUS_BAD_INPUT, "is_encoder: false: there is no such class");
+	if (s->traits.position_offset && s->max_positions <= s->traits.position_offset)
+		config_fail(c, STATUS_BAD_INPUT, "max_position_embeddings %lld: positions begin with row %d",
+			(long long)s->max_positions, s->traits.position_offset);
 	if (config_bool(c, "quant_mode", false))
 		config_fail(c, STATUS_UNSUPPORTED, "quant_mode: true is not supported yet");
 	resolve_spans(c, s, e);
@@ -248,8 +261,9 @@ static void encode(struct build *b, struct body *io, const struct text_inputs *i
 	graph_value x = encoder_embed(b, io, in);
 	struct attention_extras extras = { 0 };
 	if (!TRAITS_OF(s, encoder)->fourier)
-		extras.bias = e->causal ? mask_causal(b, io->mask, io->ids, 0)
-					: mask_bidirectional(b, io->mask); // [batch, 1, 1 or seq, seq]
+		extras.bias = e->causal
+			? mask_causal(b, e->sees_padding ? op_max(g, io->mask, graph_i64(g, 1)) : io->mask, io->ids, 0)
+			: mask_bidirectional(b, io->mask); // [batch, 1, 1 or seq, seq]
 	if (TRAITS_OF(s, encoder)->relative_buckets)
 		extras.bias = mask_relative(b, extras.bias, io->ids);
 	if (e->rotary)
@@ -258,6 +272,8 @@ static void encode(struct build *b, struct body *io, const struct text_inputs *i
 		stored_rotation(b, io->ids, &extras);
 	extras.turn_value = e->rotary_value;
 	double layers_a_group = (double)s->layers_in_config / (double)s->layer_groups;
+	graph_value kept = TRAITS_OF(s, encoder)->states_zeroed ? op_unsqueeze(g, op_cast(g, io->mask, DTYPE_F32), 2) : NO_VALUE;
+	x = kept.id ? op_mul(g, x, kept) : x;
 	states_begin(b, io, x);
 	for (int64_t i = 0; i < s->layers && !graph_failed(g); i++) {
 		graph_enter(g, "layers.%lld", (long long)i);
@@ -266,11 +282,12 @@ static void encode(struct build *b, struct body *io, const struct text_inputs *i
 		for (int64_t k = 0; k < e->inner && !graph_failed(g); k++) {
 			b->layer = TRAITS_OF(s, encoder)->shared_layers ? k : i;
 			x = layer(b, x, &extras);
+			x = kept.id ? op_mul(g, x, kept) : x;
 		}
 		graph_leave(g);
 		states_add(io, x);
 	}
-	if (e->norm_first)
+	if (e->norm_first && weight_named(b, "norm"))
 		x = layer_norm(b, "norm", x, s->hidden_size);
 	if (weight_named(b, "out.project"))
 		x = linear(b, "out.project", layer_norm(b, "out.norm", x, s->hidden_size), s->hidden_size, e->out_size, true);
@@ -328,6 +345,8 @@ static void build(struct build *b)
 		shape[2] = e->type_count;
 		io.types = graph_input(g, "token_type_ids", DTYPE_I64, 3, shape);
 	}
+	if (e->languages)
+		in.language = one_text_a_row(b, token_input(b, "langs", choices), choices);
 	if (e->task_types)
 		in.task = one_text_a_row(b, token_input(b, "task_type_ids", choices), choices);
 	if (e->boxes && !choices)
@@ -360,6 +379,7 @@ static void hints(const struct spec *s, struct input_hints *out)
 		out->symbols[0] = (struct input_symbol){ "choices", 2 };
 	if (e->seen_size)
 		out->symbols[0] = (struct input_symbol){ "regions", 36 };
+	out->max_sequence -= s->traits.position_offset;
 	if (e->longest && (!out->max_sequence || e->longest < out->max_sequence))
 		out->max_sequence = e->longest;
 }

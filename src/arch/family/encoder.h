@@ -10,6 +10,7 @@
 	X(T, FLAG, always_projected, "from embedding_size to hidden_size even where they are equal") \
 	X(T, FLAG, padding_zeroed, "the embedding of padding is zero") \
 	X(T, FLAG, pad_is_zero, "the padding token's embedding is zero, whatever the file has") \
+	X(T, FLAG, states_zeroed, "the states of padding are zero, the embedding and after every layer") \
 	X(T, FLAG, shared_layers, "all layers of a group use the same weights") \
 	X(T, FLAG, relative_buckets, "a learned bias by bucket of distance, shared by the layers") \
 	X(T, FLAG, fourier, "tokens are mixed by a Fourier transform instead of attention")
@@ -18,8 +19,9 @@ FAMILY_TRAITS(encoder, ENCODER_TRAITS);
 enum summary { SUMMARY_FIRST, SUMMARY_LAST, SUMMARY_MEAN };
 
 struct encoder {
-	bool causal;     // every token sees those before it only
-	bool norm_first; // norms before each branch and after the last layer
+	bool causal;       // every token sees those before it only
+	bool sees_padding; // then padding too, whose states are zero (XLM)
+	bool norm_first;   // norms before each branch and after the last layer
 	bool qkv_bias;
 	int64_t inner;        // layers in a group that shares its weights
 	enum summary summary; // how a text becomes one vector where alternatives are compared and there is no pooler
@@ -33,6 +35,7 @@ struct encoder {
 	bool rotary, rotary_value;
 	bool mask_ratio; // masked tokens are zeros, the others grow as if dropped out (ESM)
 	int64_t mask_token;
+	int64_t languages;    // rows of the table of languages; 0: none (XLM)
 	int64_t task_types;   // rows of the table of tasks; 0: none (ERNIE)
 	int64_t boxes;        // rows of the tables of places on the page; 0: none (LayoutLM)
 	const int64_t *types; // rows of each of several tables of types, [type_count] (TAPAS)
@@ -57,7 +60,7 @@ struct encoder {
 
 // Inputs of a text; a member that does not apply is NO_VALUE.
 struct text_inputs {
-	graph_value task, boxes, shapes, sounds, tags, numbers, seen, seen_types;
+	graph_value language, task, boxes, shapes, sounds, tags, numbers, seen, seen_types;
 };
 
 void encoder_resolve_embedding(struct config *c, struct spec *s, struct encoder *e, struct arena *a);

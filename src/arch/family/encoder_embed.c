@@ -24,6 +24,8 @@ void encoder_resolve_embedding(struct config *c, struct spec *s, struct encoder 
 	e->normed = config_bool(c, "emb_layer_norm_before", true);
 	e->mask_ratio = config_bool(c, "token_dropout", false);
 	e->mask_token = e->mask_ratio ? config_size(c, "mask_token_id", -1) : 0;
+	int64_t languages = size_if(c, config_bool(c, "use_lang_emb", false), "n_langs");
+	e->languages = languages > 1 ? languages : 0; // a single one has no table
 	e->task_types = size_if(c, config_bool(c, "use_task_id", false), "task_type_vocab_size");
 	e->boxes = config_size(c, "max_2d_position_embeddings", 0);
 	e->types = config_sizes(c, "type_vocab_sizes", a, 0, &e->type_count);
@@ -110,6 +112,8 @@ static graph_value positions(struct build *b, const struct body *io)
 	if (e->cell_positions)
 		return embedding(b, "embed.position", within_cells(b, io->types), s->max_positions, s->embedding_size);
 	graph_value table = WEIGHT(b, "embed.position", "weight", s->max_positions, s->embedding_size);
+	if (s->traits.position_offset)
+		table = op_slice(g, table, 0, s->traits.position_offset, s->max_positions);
 	return op_slice_to(g, table, 0, graph_i64s(g, 1, (int64_t[]){ 0 }), op_dim(g, io->ids, 1)); // [seq, embedding]
 }
 
@@ -183,6 +187,8 @@ graph_value encoder_embed(struct build *b, const struct body *io, const struct t
 	x = types(b, io, x);
 	if (e->positions && weight_named(b, "embed.position"))
 		x = op_add(g, x, positions(b, io));
+	if (e->languages)
+		x = op_add(g, x, embedding(b, "embed.language", in->language, e->languages, s->embedding_size));
 	if (e->task_types)
 		x = op_add(g, x, embedding(b, "embed.task", in->task, e->task_types, s->embedding_size));
 	if (in->tags.id)

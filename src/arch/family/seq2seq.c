@@ -98,6 +98,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		o->longest = reach;
 	else if (attention && !text_is(attention, "original_full") && !text_is(attention, "block_sparse"))
 		config_fail(c, STATUS_UNSUPPORTED, "attention_type %s is not supported yet", attention);
+	if (config_bool(c, "use_prompt", false))
+		config_fail(c, STATUS_UNSUPPORTED, "use_prompt: true is not supported yet");
 	if (s->traits.positions_from_pad && s->pad_token_id < 0)
 		config_fail(c, STATUS_BAD_INPUT, "pad_token_id is missing: positions count from it");
 	if (h.alone) {
