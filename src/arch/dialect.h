@@ -61,8 +61,8 @@ extern const struct dialect afmoe_names, aria_names, axk1_names, cohere2_moe_nam
 // t5.c
 extern const struct dialect longt5_names, switch_names, t5_names;
 // seq2seq.c
-extern const struct dialect bart_names, bigbird_pegasus_names, m2m_names, moonshine_names, speech_to_text_names, trocr_names,
-	whisper_names;
+extern const struct dialect bart_names, bigbird_pegasus_names, fsmt_names, m2m_names, moonshine_names, speech_to_text_names,
+	trocr_names, whisper_names;
 
 // mamba.c
 extern const struct dialect mamba_names, mamba2_names;

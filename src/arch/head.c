@@ -228,6 +228,7 @@ const struct head head_x_vector = { "x-vector", build_own };
 
 const struct head_class head_classes[] = {
 	{ "ForConditionalGeneration", &head_conditional },
+	{ "FSMTModel", &head_model },
 	{ "MTModel", &head_conditional },
 	{ "ForMaskedLM", &head_masked_lm },
 	{ "ForPreTraining", &head_pretraining },

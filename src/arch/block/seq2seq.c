@@ -197,6 +197,12 @@ void seq2seq_logits(struct build *b, const struct body *io)
 	graph_output(b->g, "logits", logits(b, io->own, io->last));
 }
 
+static void give_model(struct build *b, const struct body *io)
+{
+	const struct seq2seq *f = io->own;
+	graph_output(b->g, "last_hidden_state", f->head_in_body ? logits(b, f, io->last) : io->last);
+}
+
 void seq2seq_classify(struct build *b, const struct body *io)
 {
 	graph_output(b->g, "logits", classify(b, io->own, io->last));
@@ -204,7 +210,7 @@ void seq2seq_classify(struct build *b, const struct body *io)
 
 const struct family_head seq2seq_heads[] = {
 	{ &head_conditional, seq2seq_logits },
-	{ &head_model, head_give_last },
+	{ &head_model, give_model },
 	{ &head_sequence, seq2seq_classify, SEQ2SEQ_TWICE },
 	{ &head_span, NULL, SEQ2SEQ_TWICE },
 	{ &head_causal_lm, seq2seq_logits },

@@ -39,6 +39,7 @@ struct seq2seq {
 	void (*encode)(struct build *b, struct body *io);
 	void (*decode)(struct build *b, struct body *io);
 	bool one_table;      // a new checkpoint has one table of tokens, "embed.shared", for both halves
+	bool head_in_body;   // the bare model's states are logits
 	bool head_bias;      // "head.lm.bias", [1, vocab]
 	bool masks_frames;   // masks are of what the encoder reads, not of its states: the decoder counts them over
 	bool sees_all;       // the decoder looks at all of the encoder's states: no mask

@@ -71,6 +71,15 @@ const struct dialect m2m_names = {
 	.inert = IGNORED(INERT),
 };
 
+const struct dialect fsmt_names = {
+	.name = "fsmt",
+	.prefix = "model.",
+	.keys = KEYS(SEQ2SEQ_KEYS, { "vocab_size", "src_vocab_size" }, { "decoder_vocab_size", "tgt_vocab_size" }),
+	.weights = WEIGHTS(SEQ2SEQ_BODY, { "head.lm.out", "@decoder.output_projection" }),
+	.ignored = SEQ2SEQ_IGNORED,
+	.inert = IGNORED(INERT, "langs", "decoder"),
+};
+
 const struct dialect bigbird_pegasus_names = {
 	.name = "bigbird-pegasus",
 	.prefix = "model.",

@@ -13,6 +13,7 @@
 
 struct seq2seq_own { // of the whole and of both halves
 	bool one_table, scaled, bias;
+	bool pads_masked;            // the decoder does not look at padding
 	int64_t source;              // a decoder by itself: the width of what it looks at; 0: there is an encoder
 	int64_t eos, start, longest; // longest: 0, or how long a text the encoder may read
 };
@@ -37,6 +38,12 @@ static graph_value positions(struct build *b, const struct body *io)
 		if (s->traits.position_offset)
 			at = op_add(g, at, graph_i64(g, s->traits.position_offset));
 		return embedding(b, "embed.position", at, s->max_positions + s->traits.position_offset, s->hidden_size);
+	}
+	if (s->traits.positions_from_pad && !b->plan && weight_exists(b, "embed.position", "weight")) {
+		graph_value place = positions_from_pad(b, io->ids); // [batch, seq]
+		if (io->cache && io->cache->past_key[0].id)
+			place = op_add(g, place, op_squeeze(g, op_dim(g, io->cache->past_key[0], 2), 0));
+		return embedding(b, "embed.position", place, s->max_positions + s->pad_token_id + 1, s->hidden_size);
 	}
 	if (!s->traits.positions_from_pad)
 		return sines(b, at, s->hidden_size, s->hidden_size / 2);
@@ -69,6 +76,9 @@ static void encode(struct build *b, struct body *io)
 
 static void decode(struct build *b, struct body *io)
 {
+	struct graph *g = b->g;
+	if (((const struct seq2seq_own *)b->s->own)->pads_masked && !io->cache)
+		io->mask = op_cast(g, op_not(g, op_equal(g, io->ids, graph_i64(g, b->s->pad_token_id))), DTYPE_I64);
 	seq2seq_layers(b, io, embed(b, io, true), true, biases(b));
 }
 
@@ -83,7 +93,9 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_halves_sizes(c, s, &h);
 	s->max_positions = config_size(c, "max_position_embeddings", -1);
 	o->scaled = config_bool(c, "scale_embedding", false);
-	o->one_table = config_bool(c, "share_encoder_decoder_embeddings", true);
+	o->one_table = config_bool(c, "share_encoder_decoder_embeddings", !TRAITS_OF(s, seq2seq)->head_in_body);
+	// That class hides padding from a decoder without a cache only.
+	o->pads_masked = TRAITS_OF(s, seq2seq)->head_in_body && !config_bool(c, "use_cache", true);
 	int64_t decoder_vocab = config_size(c, "decoder_vocab_size", s->vocab_size);
 	h.vocab_size = o->one_table ? s->vocab_size : decoder_vocab;
 	o->bias = config_bool(c, "use_bias", true);
@@ -123,6 +135,7 @@ static void build(struct build *b)
 	struct seq2seq f = { .encode = encode,
 		.decode = decode,
 		.one_table = o->one_table && b->s->tied,
+		.head_in_body = TRAITS_OF(b->s, seq2seq)->head_in_body,
 		.head_bias = weight_named(b, "head.lm.bias"),
 		.source_size = o->source,
 		.start_wraps = TRAITS_OF(b->s, seq2seq)->start_wraps,

@@ -7,6 +7,7 @@
 
 #define SEQ2SEQ_TRAITS(X, T) \
 	X(T, FLAG, sine_positions, "positions are sines, not a table") \
+	X(T, FLAG, head_in_body, "the bare model has the language model's head: its last states are logits") \
 	X(T, FLAG, tokens_normed, "the decoder's embedding norm stands before the positions are added") \
 	X(T, FLAG, decoder_alone, "the class is a decoder by itself that looks at given states") \
 	X(T, FLAG, start_wraps, "a text read by both halves is shifted round, its last token to the front")
