@@ -19,7 +19,7 @@ extern const struct dialect convbert_names, nezha_names, fnet_names, markuplm_na
 extern const struct dialect bert_generation_names, big_bird_names, data2vec_text_names, dpr_names, ernie_names, esm_names,
 	flava_text_names, ibert_names, layoutlm_names, megatron_bert_names, rembert_names, roberta_prelayernorm_names,
 	roc_bert_names, roformer_names, splinter_names, squeezebert_names, tapas_names, xlm_roberta_xl_names, xmod_names,
-	ernie_m_names, xlm_names;
+	ernie_m_names, nystromformer_names, xlm_names;
 // deberta.c
 extern const struct dialect deberta_names, deberta_v2_names;
 // rotary.c

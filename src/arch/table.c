@@ -256,6 +256,7 @@ const struct arch arch_rows[] = {
 	{ "nemotron", OF(decoder, nemotron_names, LN_MLP, .norm_plus_one = true) },
 	{ "nezha", OF(encoder, nezha_names, TANH_HEAD) },
 	{ "nomic_bert", OF(rotary_encoder, nomic_bert_names, POST_LN, TANH_HEAD) },
+	{ "nystromformer", OF(encoder, nystromformer_names, .position_offset = 2, .rows_beyond = true, .head_hidden_act = true) },
 	{ "olmo", OF(decoder, llama_names, .layer_norm = true, .norm_no_weight = true) },
 	{ "olmo2", OF(decoder, olmo2_names, .reordered_norm = true, .qk_norm_whole = true) },
 	{ "olmo3", OF(decoder, olmo2_names, .reordered_norm = true, .qk_norm_whole = true, .window_pattern = 4) },

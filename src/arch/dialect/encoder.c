@@ -483,6 +483,14 @@ const struct dialect ernie_m_names = {
 		{ "head.choice.out", "classifier" }, { "head.span", "qa_outputs" }),
 };
 
+const struct dialect nystromformer_names = {
+	.name = "nystromformer",
+	.prefix = "nystromformer.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY, { "layers.attn.near", "@encoder.layer.#.attention.self.conv" }, BERT_LM, ROBERTA_SEQUENCE),
+	.ignored = IGNORED(BUFFERS),
+};
+
 const struct dialect xlm_names = {
 	.name = "xlm",
 	.prefix = "transformer.",

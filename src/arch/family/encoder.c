@@ -36,6 +36,8 @@ static graph_value attention(struct build *b, graph_value x, const struct attent
 	int64_t n = s->hidden_size;
 	if (e->kernel)
 		return encoder_span_attention(b, x, extras->bias);
+	if (e->value_kernel)
+		return encoder_convolved_attention(b, x, extras->bias);
 	if (e->farthest)
 		return encoder_distance_attention(b, x, extras->bias);
 	if (!e->groups[Q])
@@ -206,6 +208,15 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		e->longest = (5 + 2 * random) * block;
 	else if (attention_type && !text_is(attention_type, "original_full"))
 		config_fail(c, STATUS_UNSUPPORTED, "attention_type %s is not supported yet", attention_type);
+	int64_t landmarks = config_size(c, "num_landmarks", 0);
+	if (landmarks != config_size(c, "segment_means_seq_len", 0) || config_bool(c, "inv_coeff_init_option", false))
+		config_fail(c, STATUS_UNSUPPORTED, "attention through %lld landmarks is not supported yet", (long long)landmarks);
+	if (landmarks) // as many as there are tokens: all of them, by usual attention
+		e->value_kernel = config_size(c, "conv_kernel_size", 0);
+	if (e->value_kernel && (e->value_kernel % 2 == 0 || e->value_kernel > 1000))
+		config_fail(c, STATUS_BAD_INPUT, "conv_kernel_size %lld", (long long)e->value_kernel);
+	if (TRAITS_OF(s, encoder)->rows_beyond)
+		s->max_positions += s->traits.position_offset;
 	if (config_bool(c, "asm", false))
 		config_fail(c, STATUS_UNSUPPORTED, "asm: true is not supported yet");
 	if (!config_bool(c, "is_encoder", true))

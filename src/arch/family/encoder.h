@@ -10,6 +10,7 @@
 	X(T, FLAG, always_projected, "from embedding_size to hidden_size even where they are equal") \
 	X(T, FLAG, padding_zeroed, "the embedding of padding is zero") \
 	X(T, FLAG, pad_is_zero, "the padding token's embedding is zero, whatever the file has") \
+	X(T, FLAG, rows_beyond, "the rows before the first position are beyond max_position_embeddings") \
 	X(T, FLAG, states_zeroed, "the states of padding are zero, the embedding and after every layer") \
 	X(T, FLAG, shared_layers, "all layers of a group use the same weights") \
 	X(T, FLAG, relative_buckets, "a learned bias by bucket of distance, shared by the layers") \
@@ -53,6 +54,7 @@ struct encoder {
 	bool adapter_norm, adapter_reuses_norm, norm_before_adapter;
 	int64_t groups[6];      // of the convolutions q, k, v, o, up, down; 0: linear layers (SqueezeBERT)
 	int64_t kernel;         // of the convolution beside attention; 0: there is none (ConvBERT)
+	int64_t value_kernel;   // of the convolution over the values of each head; 0: there is none (Nystromformer)
 	int64_t farthest;       // distances, as vectors, beyond which they are all the same; 0: none (NEZHA)
 	int64_t matrix_groups;  // feed-forward layers with a matrix for each group of channels; 1: plain
 	int64_t question_token; // where it stands a span is asked for; -1: no such thing (Splinter)
@@ -69,6 +71,7 @@ extern const struct family_head encoder_heads[];
 // encoder_attention.c
 graph_value encoder_span_attention(struct build *b, graph_value x, graph_value bias);
 graph_value encoder_distance_attention(struct build *b, graph_value x, graph_value bias);
+graph_value encoder_convolved_attention(struct build *b, graph_value x, graph_value bias);
 graph_value encoder_grouped_linear(struct build *b, const char *stem, graph_value x, int64_t in, int64_t out, int64_t groups);
 graph_value encoder_embed(struct build *b, const struct body *io, const struct text_inputs *in);
 

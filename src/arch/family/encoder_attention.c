@@ -95,3 +95,22 @@ graph_value encoder_distance_attention(struct build *b, graph_value x, graph_val
 		op_transpose(g, more, 4, (int[]){ 1, 0, 2, 3 }));
 	return linear(b, "layers.attn.o", op_reshape(g, y, 3, (int64_t[]){ 0, 0, n }), n, n, true);
 }
+
+// Attention, and a convolution along the text over the values of each head (Nystromformer: Xiong et al. 2021,
+// https://arxiv.org/abs/2102.03902, where the landmarks are all tokens)
+graph_value encoder_convolved_attention(struct build *b, graph_value x, graph_value bias)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	int64_t n = s->hidden_size, kernel = ((const struct encoder *)s->own)->value_kernel, ones[] = { 1, 1 },
+		pad[] = { kernel / 2, 0, kernel / 2, 0 };
+	graph_value q = linear(b, "layers.attn.q", x, n, n, true), k = linear(b, "layers.attn.k", x, n, n, true),
+		    v = linear(b, "layers.attn.v", x, n, n, true);
+	graph_value y = op_attention(g, q, k, v, bias, s->heads, s->heads, (float)s->attention_scale, 0); // [batch, seq, hidden]
+	graph_value near = op_reshape(g, v, 4, (int64_t[]){ 0, 0, s->heads, s->head_width });
+	near = op_transpose(g, near, 4, (int[]){ 0, 2, 1, 3 }); // [batch, heads, seq, width]
+	near = op_conv(
+		g, near, WEIGHT(b, "layers.attn.near", "weight", s->heads, 1, kernel, 1), NO_VALUE, 2, ones, pad, ones, s->heads);
+	near = op_reshape(g, op_transpose(g, near, 4, (int[]){ 0, 2, 1, 3 }), 3, (int64_t[]){ 0, 0, n });
+	return linear(b, "layers.attn.o", op_add(g, y, near), n, n, true);
+}
