@@ -78,7 +78,7 @@ json 'd["refusals"] == [{"platform": None, "why": "Gelu is there since opset 20,
 # The tiny writer's last two bytes are the opset.
 onnx plain Relu x:4,8 y:4,8
 code 0 "$ASSAY" inspect "$work/plain.onnx"
-has out '^refused by: nobody, as far as the file alone tells$'
+has out '^refused by: no platform, as far as the file alone tells$'
 (head -c -1 "$work/plain.onnx" && printf '\143') >"$work/new.onnx"
 code 0 "$ASSAY" inspect "$work/new.onnx"
 has out '^refused by cpu: ort [0-9.]+ takes opsets up to [0-9]+ of ai.onnx$'

@@ -59,6 +59,8 @@ is nodes_elsewhere 14
 says place '^cpu$'
 sql "SELECT count(*) FROM placement WHERE cell = $row AND elsewhere AND reason IS NOT NULL" 14
 code 0 "$ASSAY" run "$model" --no-conform --on null:leave=Gemm --runs 3
+grep -q "; 14 of 91 nodes ran elsewhere$" "$work/out" || fail "the verdict does not say that some nodes ran elsewhere"
+code 0 "$ASSAY" run "$model" --no-conform --on null:leave=Gemm --runs 3 -v
 grep -Eq '^  elsewhere +14 of 91 nodes ran elsewhere, on cpu: 14 Gemm' "$work/out" || fail "people are not told what ran elsewhere"
 
 # The platform took nothing: a verdict of its own that no script takes for a success, in every way that a cell runs.

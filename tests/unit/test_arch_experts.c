@@ -35,6 +35,8 @@ static void every_mixture_is_built_with_all_experts(void **state)
 	size_t mixtures = 0, most = 0;
 	for (size_t i = 0; i < arch_type_count(); i++) {
 		char config[256];
+		if (!arch_find(arch_type_name(i))->family->heads) // a part of others only
+			continue;
 		type_config(config, sizeof config, arch_type_name(i));
 		if (!has_experts(arch_type_name(i), config))
 			continue;
