@@ -187,7 +187,8 @@ static void print(struct explained *x)
 {
 	const char *device = get(x, "device"), *version = get(x, "engine_version"), *description = get(x, "device_description");
 
-	emit("row %lld: %s on %s: %s\n", (long long)x->row, get(x, "model"), get(x, "requested"), or_dash(get(x, "verdict")));
+	emit("row %lld: %s on %s%s: %s\n", (long long)x->row, get(x, "model"), get(x, "requested"),
+		text_is(get(x, "emulated"), "true") ? " (EMULATED)" : "", or_dash(get(x, "verdict")));
 	label("cause", get(x, "cause"));
 	label("hint", get(x, "hint"));
 	label("it said", get(x, "raw_error"));

@@ -48,6 +48,8 @@ void resolve_transformer(struct config *c, struct spec *s, bool is_image)
 		s->head_width = s->hidden_size / s->heads;
 	s->ffn_size = config_size(c, "intermediate_size", 0);
 	s->vocab_size = config_size(c, "vocab_size", is_image ? 0 : -1);
+	if (!is_image && s->vocab_size < 1)
+		config_fail(c, STATUS_BAD_INPUT, "vocab_size %lld", (long long)s->vocab_size);
 	s->max_positions = config_size(c, "max_position_embeddings",
 		is_image || s->traits.alibi || !config_knows(c, "max_position_embeddings") ? 0 : -1);
 	s->type_vocab_size = config_knows(c, "type_vocab_size") ? config_size(c, "type_vocab_size", 0) : 0;
