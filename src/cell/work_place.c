@@ -69,6 +69,28 @@ static bool say_placed(const struct placement *p)
 	return say_nodes("placement", nodes);
 }
 
+// Did all that computes with floating point run elsewhere? Then the device's type is not what was computed in. False where a
+// node's type is not known.
+static bool floats_ran_elsewhere(const struct placement *p)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < p->count; i++) {
+		const struct placed_node *n = &p->nodes[i];
+
+		if (n->fused_away)
+			continue;
+		if (!n->dtype)
+			return false;
+		if (!text_starts(n->dtype, "f") && !text_starts(n->dtype, "bf"))
+			continue;
+		if (!n->elsewhere)
+			return false;
+		any = true;
+	}
+	return any;
+}
+
 // `session`: whose outputs have the type that the processor computes in.
 static void say_placement(struct work *w, const struct session *session, const struct placement *p, bool ran)
 {
@@ -124,7 +146,8 @@ static void say_placement(struct work *w, const struct session *session, const s
 		if (ran && text_is(place, "cpu"))
 			// The cell is judged by this type, not by the device's.
 			say_row(json_pack("{s:s}", "compute_dtype", work_computes_in(w, session, NULL)));
-	}
+	} else if (ran && floats_ran_elsewhere(p) && text_is(place_word(refused, count), "cpu"))
+		say_row(json_pack("{s:s}", "compute_dtype", work_computes_in(w, session, NULL)));
 }
 
 static enum status ask(struct work *w, struct part *part, const struct tensor *in, struct placement *p, struct error *err)
