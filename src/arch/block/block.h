@@ -100,6 +100,12 @@ graph_value mask_of_new(struct build *b, const struct body *io, graph_value x);
 graph_value causal_convolution(
 	struct build *b, struct body *io, const char *stem, graph_value x, int64_t channels, int64_t kernel, bool bias);
 
+// x [batch, seq, hidden], normed, and mask_of_new -> [batch, seq, hidden]
+typedef graph_value recurrent_mixer(struct build *b, struct body *io, graph_value x, graph_value mask);
+void recurrent_layers(struct build *b, struct body *io, recurrent_mixer *mixer); // x + mixer(norm(x)), and the last norm
+void recurrent_build(struct build *b); // the whole graph of a family whose body is made of such layers
+extern const struct family_head recurrent_heads[];
+
 // weight.c
 // STEM.SUFFIX of this shape, as float32; suffix "" for a tensor that has none. Fails when absent or of another shape.
 graph_value weight(struct build *b, const char *stem, const char *suffix, int rank, const int64_t *dim);

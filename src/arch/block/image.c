@@ -230,3 +230,16 @@ const graph_value *backbone_features(struct build *b, const char *part, graph_va
 	*count = s->out_count;
 	return out;
 }
+
+void map_build(struct build *b)
+{
+	struct body io = { .pixels = pixel_input(b, b->s->channels, 0, 0) };
+	b->s->row->family->body(b, &io);
+	head_build(b, &io);
+}
+
+void map_hints(const struct spec *s, struct input_hints *out)
+{
+	(void)s;
+	image_hints(out, 224, 224);
+}

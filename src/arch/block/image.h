@@ -50,4 +50,8 @@ const graph_value *backbone_features(struct build *b, const char *part, graph_va
 // A learned vector [1, n, width] for each image: [batch, n, width].
 graph_value each_image(struct build *b, graph_value vector, graph_value pixels);
 
+// The whole graph of a family whose body takes pictures of any size, and the size of made-up ones: 224 by 224.
+void map_build(struct build *b);
+void map_hints(const struct spec *s, struct input_hints *out);
+
 #endif

@@ -96,3 +96,36 @@ graph_value causal_convolution(
 	graph_assume(g, x, 2, seq);
 	return activate(b, b->s->act, op_transpose(g, x, 3, (int[]){ 0, 2, 1 }));
 }
+
+void recurrent_layers(struct build *b, struct body *io, recurrent_mixer *mixer)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	graph_value x = io->embeds.id ? io->embeds : embedding(b, "embed.word", io->ids, s->vocab_size, s->hidden_size);
+	graph_value mask = mask_of_new(b, io, x);
+
+	states_begin(b, io, x);
+	for (b->layer = 0; b->layer < s->layers && !graph_failed(g); b->layer++) {
+		graph_enter(g, "layers.%lld", (long long)b->layer);
+		x = op_add(g, x, mixer(b, io, rms_norm(b, "layers.norm", x, s->hidden_size), mask));
+		graph_leave(g);
+		states_add(io, x);
+	}
+	io->last = rms_norm(b, "norm", x, s->hidden_size);
+}
+
+void recurrent_build(struct build *b)
+{
+	struct body io = { 0 };
+
+	recurrent_inputs(b, &io);
+	b->s->row->family->body(b, &io);
+	head_build(b, &io);
+	state_outputs(b, &io);
+}
+
+const struct family_head recurrent_heads[] = {
+	{ &head_model, head_give_last },
+	{ &head_causal_lm },
+	{ 0 },
+};

@@ -185,25 +185,12 @@ static void body(struct build *b, struct body *io)
 	io->last = n->before && !(b->s->head && b->s->head->gives_states) ? norm_act(b, "norm", x, b->s->act) : x;
 }
 
-static void build(struct build *b)
-{
-	struct body io = { .pixels = pixel_input(b, b->s->channels, 0, 0) };
-	body(b, &io);
-	head_build(b, &io);
-}
-
-static void hints(const struct spec *s, struct input_hints *out)
-{
-	(void)s;
-	image_hints(out, 224, 224);
-}
-
 const struct family bit = {
 	.name = "bit",
 	.architecture = "vision",
 	.resolve = resolve,
-	.build = build,
+	.build = map_build,
 	.body = body,
-	.hints = hints,
+	.hints = map_hints,
 	.heads = map_heads,
 };

@@ -148,12 +148,6 @@ static void build(struct build *b)
 	head_build(b, &io);
 }
 
-static void hints(const struct spec *s, struct input_hints *out)
-{
-	(void)s;
-	image_hints(out, 224, 224);
-}
-
 static const struct family_head heads[] = {
 	{ &head_model, build_bare },
 	{ &head_image, build_classes },
@@ -165,6 +159,6 @@ const struct family cvt = {
 	.architecture = "vision",
 	.resolve = resolve,
 	.build = build,
-	.hints = hints,
+	.hints = map_hints,
 	.heads = heads,
 };

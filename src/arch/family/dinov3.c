@@ -139,13 +139,6 @@ static void build_bare(struct build *b, const struct body *io)
 	graph_output(b->g, "pooler_output", first_token(b, io->last));
 }
 
-static void build(struct build *b)
-{
-	struct body io = { .pixels = pixel_input(b, b->s->channels, 0, 0) };
-	body(b, &io);
-	head_build(b, &io);
-}
-
 static void hints(const struct spec *s, struct input_hints *out)
 {
 	image_hints(out, s->image_size, s->image_width);
@@ -161,7 +154,7 @@ const struct family dinov3 = {
 	.name = "dinov3",
 	.architecture = "vision",
 	.resolve = resolve,
-	.build = build,
+	.build = map_build,
 	.body = body,
 	.feature = feature,
 	.hints = hints,

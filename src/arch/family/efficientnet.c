@@ -134,12 +134,6 @@ static void build(struct build *b)
 	head_build(b, &io);
 }
 
-static void hints(const struct spec *s, struct input_hints *out)
-{
-	(void)s;
-	image_hints(out, 224, 224);
-}
-
 static const struct family_head heads[] = {
 	{ &head_model },
 	{ &head_image, head_classify_pooled },
@@ -151,6 +145,6 @@ const struct family efficientnet = {
 	.architecture = "vision",
 	.resolve = resolve,
 	.build = build,
-	.hints = hints,
+	.hints = map_hints,
 	.heads = heads,
 };

@@ -146,19 +146,6 @@ static void body(struct build *b, struct body *io)
 	io->last = x;
 }
 
-static void build(struct build *b)
-{
-	struct body io = { .pixels = pixel_input(b, b->s->channels, 0, 0) };
-	body(b, &io);
-	head_build(b, &io);
-}
-
-static void hints(const struct spec *s, struct input_hints *out)
-{
-	(void)s;
-	image_hints(out, 224, 224);
-}
-
 static const struct family_head heads[] = {
 	{ &head_backbone, map_features },
 	{ &head_image, map_classify },
@@ -169,8 +156,8 @@ const struct family hgnet = {
 	.name = "hgnet",
 	.architecture = "vision",
 	.resolve = resolve,
-	.build = build,
+	.build = map_build,
 	.body = body,
-	.hints = hints,
+	.hints = map_hints,
 	.heads = heads,
 };

@@ -123,28 +123,7 @@ static graph_value mixer(struct build *b, struct body *io, graph_value x, graph_
 
 static void body(struct build *b, struct body *io)
 {
-	struct graph *g = b->g;
-	const struct spec *s = b->s;
-	graph_value x = io->embeds.id ? io->embeds : embedding(b, "embed.word", io->ids, s->vocab_size, s->hidden_size);
-	graph_value mask = mask_of_new(b, io, x);
-
-	states_begin(b, io, x);
-	for (b->layer = 0; b->layer < s->layers && !graph_failed(g); b->layer++) {
-		graph_enter(g, "layers.%lld", (long long)b->layer);
-		x = op_add(g, x, mixer(b, io, rms_norm(b, "layers.norm", x, s->hidden_size), mask));
-		graph_leave(g);
-		states_add(io, x);
-	}
-	io->last = rms_norm(b, "norm", x, s->hidden_size);
-}
-
-static void build(struct build *b)
-{
-	struct body io = { 0 };
-	recurrent_inputs(b, &io);
-	body(b, &io);
-	head_build(b, &io);
-	state_outputs(b, &io);
+	recurrent_layers(b, io, mixer);
 }
 
 static void sizes(const struct spec *s, json_t *out)
@@ -156,18 +135,12 @@ static void sizes(const struct spec *s, json_t *out)
 	json_object_set_new(out, "groups", json_integer(m->groups));
 }
 
-static const struct family_head heads[] = {
-	{ &head_model, head_give_last },
-	{ &head_causal_lm },
-	{ 0 },
-};
-
 const struct family mamba2 = {
 	.name = "mamba2",
 	.architecture = "state-space",
 	.resolve = resolve,
-	.build = build,
+	.build = recurrent_build,
 	.body = body,
-	.heads = heads,
+	.heads = recurrent_heads,
 	.sizes = sizes,
 };

@@ -95,19 +95,6 @@ static void build_classes(struct build *b, const struct body *io)
 	map_classify(b, &normed);
 }
 
-static void build(struct build *b)
-{
-	struct body io = { .pixels = pixel_input(b, b->s->channels, 0, 0) };
-	body(b, &io);
-	head_build(b, &io);
-}
-
-static void hints(const struct spec *s, struct input_hints *out)
-{
-	(void)s;
-	image_hints(out, 224, 224);
-}
-
 static const struct family_head heads[] = {
 	{ &head_model, head_give_last },
 	{ &head_image, build_classes },
@@ -119,8 +106,8 @@ const struct family poolformer = {
 	.name = "poolformer",
 	.architecture = "vision",
 	.resolve = resolve,
-	.build = build,
+	.build = map_build,
 	.body = body,
-	.hints = hints,
+	.hints = map_hints,
 	.heads = heads,
 };

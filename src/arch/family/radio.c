@@ -94,13 +94,6 @@ static void build_bare(struct build *b, const struct body *io)
 	graph_output(g, "last_hidden_state", io->last);
 }
 
-static void build(struct build *b)
-{
-	struct body io = { .pixels = pixel_input(b, b->s->channels, 0, 0) };
-	body(b, &io);
-	head_build(b, &io);
-}
-
 static void hints(const struct spec *s, struct input_hints *out)
 {
 	image_hints(out, s->image_size, s->image_width);
@@ -112,7 +105,7 @@ const struct family radio = {
 	.name = "radio",
 	.architecture = "vision",
 	.resolve = resolve,
-	.build = build,
+	.build = map_build,
 	.body = body,
 	.hints = hints,
 	.heads = heads,

@@ -215,26 +215,13 @@ static void body(struct build *b, struct body *io)
 	io->last = x;
 }
 
-static void build(struct build *b)
-{
-	struct body io = { .pixels = pixel_input(b, b->s->channels, 0, 0) };
-	body(b, &io);
-	head_build(b, &io);
-}
-
-static void hints(const struct spec *s, struct input_hints *out)
-{
-	(void)s;
-	image_hints(out, 224, 224);
-}
-
 const struct family resnet = {
 	.name = "resnet",
 	.architecture = "vision",
 	.resolve = resolve,
-	.build = build,
+	.build = map_build,
 	.body = body,
-	.hints = hints,
+	.hints = map_hints,
 	.heads = map_heads,
 	.traits = FAMILY_TRAIT_LIST(resnet, RESNET_TRAITS),
 };
@@ -242,8 +229,8 @@ const struct family resnet_timm = {
 	.name = "resnet",
 	.architecture = "vision",
 	.resolve = resolve_timm,
-	.build = build,
+	.build = map_build,
 	.body = body,
-	.hints = hints,
+	.hints = map_hints,
 	.heads = map_heads,
 };

@@ -136,12 +136,6 @@ static void build(struct build *b)
 	head_build(b, &io);
 }
 
-static void hints(const struct spec *s, struct input_hints *out)
-{
-	(void)s;
-	image_hints(out, 224, 224);
-}
-
 static const struct family_head heads[] = {
 	{ &head_model, head_give_last },
 	{ &head_image, build_classes },
@@ -153,6 +147,6 @@ const struct family swiftformer = {
 	.architecture = "vision",
 	.resolve = resolve,
 	.build = build,
-	.hints = hints,
+	.hints = map_hints,
 	.heads = heads,
 };

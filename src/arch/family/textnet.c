@@ -135,13 +135,6 @@ static void build_bare(struct build *b, const struct body *io)
 	graph_output(b->g, "pooler_output", adaptive_pool(b, io->last, 2, 2)); // [batch, hidden, 2, 2]
 }
 
-static void build(struct build *b)
-{
-	struct body io = { .pixels = pixel_input(b, b->s->channels, 0, 0) };
-	body(b, &io);
-	head_build(b, &io);
-}
-
 static void hints(const struct spec *s, struct input_hints *out)
 {
 	(void)s;
@@ -159,7 +152,7 @@ const struct family textnet = {
 	.name = "textnet",
 	.architecture = "vision",
 	.resolve = resolve,
-	.build = build,
+	.build = map_build,
 	.body = body,
 	.hints = hints,
 	.heads = heads,

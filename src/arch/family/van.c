@@ -100,19 +100,6 @@ static void build_bare(struct build *b, const struct body *io)
 	graph_output(b->g, "pooler_output", mean); // [batch, hidden]
 }
 
-static void build(struct build *b)
-{
-	struct body io = { .pixels = pixel_input(b, b->s->channels, 0, 0) };
-	body(b, &io);
-	head_build(b, &io);
-}
-
-static void hints(const struct spec *s, struct input_hints *out)
-{
-	(void)s;
-	image_hints(out, 224, 224);
-}
-
 static const struct family_head heads[] = {
 	{ &head_model, build_bare },
 	{ &head_image, map_classify },
@@ -123,8 +110,8 @@ const struct family van = {
 	.name = "van",
 	.architecture = "vision",
 	.resolve = resolve,
-	.build = build,
+	.build = map_build,
 	.body = body,
-	.hints = hints,
+	.hints = map_hints,
 	.heads = heads,
 };
