@@ -138,16 +138,17 @@ static struct graph *new_graph(const struct build *b, const struct graph_form *f
 	return g;
 }
 
+// set: without graphs, which are made and freed here.
 static enum status build_all(const struct build *b, struct checkpoint *c, const struct spec *spec, const struct graph_form *form,
-	const struct arch_graph *const *which, size_t count, struct artifact *arts, struct conversion *made, struct arena *a,
-	struct error *err)
+	struct artifact_set *set, struct conversion *made, struct arena *a, struct error *err)
 {
-	struct graph **graphs = ARENA_ARRAY(a, count + 1, struct graph *);
+	struct graph **graphs = ARENA_ARRAY(a, set->count + 1, struct graph *);
 
-	for (size_t i = 0; i < count; i++)
-		graphs[i] = new_graph(b, form, which[i]);
-	enum status s = artifact_build_all(arts, a, c, spec, which, graphs, count, made, err);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < set->count; i++)
+		graphs[i] = new_graph(b, form, set->which[i]);
+	set->graphs = graphs;
+	enum status s = artifact_build_all(set, a, c, spec, made, err);
+	for (size_t i = 0; i < set->count; i++) {
 		struct text t = { 0 };
 		if (s == STATUS_OK && b->text) {
 			graph_text(graphs[i], &t);
@@ -222,7 +223,8 @@ static enum status build_into(const struct build *b, struct checkpoint *c, const
 	if (s == STATUS_OK)
 		checkpoint_plain_locations(c);
 	if (s == STATUS_OK)
-		s = build_all(&sized, c, spec, &form, which, count, arts, &made, a, err);
+		s = build_all(&sized, c, spec, &form, &(struct artifact_set){ .count = count, .which = which, .out = arts },
+			&made, a, err);
 	if (s == STATUS_OK && b->folder)
 		s = artifact_export(arts, count, c, b->folder, b->link, &placed_by, err);
 	if (s == STATUS_OK && b->explain) {

@@ -154,19 +154,18 @@ enum status artifact_build(struct artifact *out, struct arena *a, const struct c
 	return status ? status : write_built(out, a, c, which, g, err);
 }
 
-enum status artifact_build_all(struct artifact *out, struct arena *a, struct checkpoint *c, const struct spec *s,
-	const struct arch_graph *const *which, struct graph *const *graphs, size_t count, struct conversion *conversion,
-	struct error *err)
+enum status artifact_build_all(const struct artifact_set *set, struct arena *a, struct checkpoint *c, const struct spec *s,
+	struct conversion *conversion, struct error *err)
 {
 	enum status status = STATUS_OK;
-	for (size_t i = 0; i < count && !status; i++)
-		if ((status = arch_build(s, c, which[i], graphs[i], err)) && count > 1)
-			error_prefix(err, "%s", which[i]->file);
+	for (size_t i = 0; i < set->count && !status; i++)
+		if ((status = arch_build(s, c, set->which[i], set->graphs[i], err)) && set->count > 1)
+			error_prefix(err, "%s", set->which[i]->file);
 	if (!status)
-		status = convert_weights(conversion, a, c, graphs, count, err);
-	for (size_t i = 0; i < count && !status; i++)
-		if ((status = write_built(&out[i], a, c, which[i], graphs[i], err)) && count > 1)
-			error_prefix(err, "%s", which[i]->file);
+		status = convert_weights(conversion, a, c, set->graphs, set->count, err);
+	for (size_t i = 0; i < set->count && !status; i++)
+		if ((status = write_built(&set->out[i], a, c, set->which[i], set->graphs[i], err)) && set->count > 1)
+			error_prefix(err, "%s", set->which[i]->file);
 	return status;
 }
 

@@ -39,11 +39,16 @@ struct artifact {
 // A graph that needs converted weights is refused here.
 enum status artifact_build(struct artifact *out, struct arena *a, const struct checkpoint *c, const struct spec *s,
 	const struct arch_graph *which, struct graph *g, struct error *err);
-// The graphs of one model together: what they need in another form is converted once, for all of them (convert.h). `which` and
-// `graphs` have `count`; *conversion says what was made.
-enum status artifact_build_all(struct artifact *out, struct arena *a, struct checkpoint *c, const struct spec *s,
-	const struct arch_graph *const *which, struct graph *const *graphs, size_t count, struct conversion *conversion,
-	struct error *err);
+// The graphs of one model together: what they need in another form is converted once, for all of them (convert.h); *conversion
+// says what was made.
+struct artifact_set {
+	size_t count; // of each array
+	const struct arch_graph *const *which;
+	struct graph *const *graphs; // new ones, in the form that is wanted
+	struct artifact *out;
+};
+enum status artifact_build_all(const struct artifact_set *set, struct arena *a, struct checkpoint *c, const struct spec *s,
+	struct conversion *conversion, struct error *err);
 // A user's .onnx file as it is.
 enum status artifact_open_onnx(struct artifact *out, struct arena *a, const char *path, struct error *err);
 // Gives it its key: SHA-256 over the graph's bytes and the contents of every file that the graph names, so weights are read once

@@ -346,12 +346,19 @@ enum status generate_greedy(
 	return STATUS_OK;
 }
 
-// One run over the first `length` tokens; the tokens from `begin` on that it chooses are compared. answer: about g->ids; may be
-// NULL.
-static enum status check_part(const struct generation *g, const struct prompt *p, struct state *s, const int64_t *ids,
-	int64_t begin, int64_t length, int64_t *differing, double *max_error, const struct generate_answer *answer,
-	struct error *err)
+// What a check over all tokens at once compares.
+struct checked {
+	const int64_t *ids;                   // [batch, prompt and all generated tokens but the last]
+	const struct generate_answer *answer; // about g->ids; may be NULL
+	int64_t differing;
+	double max_error;
+};
+
+// One run over the first `length` tokens; the tokens from `begin` on that it chooses are compared.
+static enum status check_part(
+	const struct generation *g, struct state *s, struct checked *k, int64_t begin, int64_t length, struct error *err)
 {
+	const struct prompt *p = s->prompt;
 	struct session *first = g->first;
 	int64_t whole = p->length + g->new_tokens - 1, *cut = arena_alloc(s->a, (size_t)(p->batch * length) * sizeof *cut), id[2];
 	struct tensor *in = ARENA_ARRAY(s->a, first->input_count + 1, struct tensor),
@@ -360,7 +367,7 @@ static enum status check_part(const struct generation *g, const struct prompt *p
 	enum status st;
 
 	for (int64_t row = 0; row < p->batch; row++)
-		memcpy(cut + row * length, ids + row * whole, (size_t)length * sizeof *cut);
+		memcpy(cut + row * length, k->ids + row * whole, (size_t)length * sizeof *cut);
 	if ((st = give(s, first, cut, length, length, true, in, err)) ||
 		(st = session_run(first, in, first->input_count, out, first->output_count, err)))
 		return st;
@@ -374,18 +381,18 @@ static enum status check_part(const struct generation *g, const struct prompt *p
 		for (int64_t n = begin; p->length + n <= length; n++) {
 			int64_t at = row * g->new_tokens + n, place = n ? p->length - 1 + n : last_place(p, row, p->length);
 			best_two(logits, row, place, id, logit);
-			*differing += id[0] != g->ids[at];
-			if (answer && g->ids[at] >= logits->dim[2])
+			k->differing += id[0] != g->ids[at];
+			if (k->answer && g->ids[at] >= logits->dim[2])
 				return error_set(err, STATUS_BAD_INPUT, "token %lld is none of the %lld of the vocabulary",
 					(long long)g->ids[at], (long long)logits->dim[2]);
-			if (answer) {
-				answer->chosen[at] = id[0];
-				answer->logits[at] =
+			if (k->answer) {
+				k->answer->chosen[at] = id[0];
+				k->answer->logits[at] =
 					((const float *)logits->data)[(row * length + place) * logits->dim[2] + g->ids[at]];
 				continue;
 			}
 			double error = fabs((double)logit[0] - (double)g->best[at]);
-			*max_error = error > *max_error || !(error >= 0) ? error : *max_error;
+			k->max_error = error > k->max_error || !(error >= 0) ? error : k->max_error;
 		}
 	return STATUS_OK;
 }
@@ -397,10 +404,9 @@ static enum status check(const struct generation *g, const struct prompt *p, int
 	struct state s = { .a = a, .prompt = p };
 	int64_t length = p->length + g->new_tokens - 1, *ids = arena_alloc(a, (size_t)(p->batch * length) * sizeof *ids),
 		begin = 0;
+	struct checked k = { .ids = ids, .answer = answer };
 	enum status st;
 
-	*differing = 0;
-	*max_error = 0;
 	for (int64_t row = 0; row < p->batch; row++) {
 		memcpy(ids + row * length, p->ids + row * p->length, (size_t)p->length * sizeof *ids);
 		memcpy(ids + row * length + p->length, g->ids + row * g->new_tokens, (size_t)(g->new_tokens - 1) * sizeof *ids);
@@ -411,10 +417,13 @@ static enum status check(const struct generation *g, const struct prompt *p, int
 		make_buffers(&s, g->first, length);
 	if (g->cache_ends > p->length && g->cache_ends <= length) { // below it the frequencies are others
 		begin = g->cache_ends - p->length;
-		if ((st = check_part(g, p, &s, ids, 0, g->cache_ends - 1, differing, max_error, answer, err)))
+		if ((st = check_part(g, &s, &k, 0, g->cache_ends - 1, err)))
 			return st;
 	}
-	return check_part(g, p, &s, ids, begin, length, differing, max_error, answer, err);
+	st = check_part(g, &s, &k, begin, length, err);
+	*differing = k.differing;
+	*max_error = k.max_error;
+	return st;
 }
 
 enum status generate_check(const struct generation *g, const struct prompt *p, int64_t *differing, double *max_error,

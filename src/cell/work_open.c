@@ -102,7 +102,8 @@ static enum status build_parts(struct work *w, const struct graph_form *form, st
 		else
 			inputs_bind_image(graphs[i], &w->shape);
 	}
-	if ((st = artifact_build_all(artifacts, &w->arena, &w->checkpoint, w->spec, which, graphs, w->part_count, &made, err)))
+	const struct artifact_set set = { w->part_count, which, graphs, artifacts };
+	if ((st = artifact_build_all(&set, &w->arena, &w->checkpoint, w->spec, &made, err)))
 		return st;
 	if ((st = work_say_precision(w, graphs, &made, err)))
 		return st;

@@ -22,8 +22,15 @@ enum status conform_run_told(
 // wrong; only then is a failure no fault of the engine or of the case's files.
 enum status conform_batch(struct session *s, const struct tensor *in, int64_t rows, struct arena *a, double *max_abs_error,
 	double *nmse, bool *differs, struct error *err);
-// gen.json in a case's folder: `whole` is the open session of the model's one graph, built in `form`.
-enum status conform_generate(const char *folder, const struct spec *spec, const struct checkpoint *c, const struct target *t,
-	const struct graph_form *form, struct session *whole, struct arena *a, bool *differs, struct error *err);
+// gen.json in a case's folder.
+struct conform_model {
+	const char *folder;
+	const struct spec *spec;
+	const struct checkpoint *checkpoint;
+	const struct target *target;
+	const struct graph_form *form;
+	struct session *whole; // of the model's one graph, built in that form; open
+};
+enum status conform_generate(const struct conform_model *m, struct arena *a, bool *differs, struct error *err);
 
 #endif

@@ -152,7 +152,8 @@ static enum status judge_form(struct case_work *w, const struct target *t, const
 		return error_set(err, STATUS_FAILED, "%s", w->row.cause);
 	// A session with fixed shapes cannot generate: its cache does not grow.
 	if (!form->is_static && file_exists(arena_printf(&w->arena, "%s/gen.json", folder)))
-		return conform_generate(folder, w->spec, &w->checkpoint, t, form, &w->session, &w->arena, &w->differs, err);
+		return conform_generate(&(struct conform_model){ folder, w->spec, &w->checkpoint, t, form, &w->session },
+			&w->arena, &w->differs, err);
 	return STATUS_OK;
 }
 

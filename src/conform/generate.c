@@ -192,27 +192,28 @@ static enum status one_run(struct generation *g, struct session *plain, const js
 	return STATUS_OK;
 }
 
-enum status conform_generate(const char *folder, const struct spec *spec, const struct checkpoint *c, const struct target *t,
-	const struct graph_form *form, struct session *whole, struct arena *a, bool *differs, struct error *err)
+enum status conform_generate(const struct conform_model *m, struct arena *a, bool *differs, struct error *err)
 {
+	const struct spec *spec = m->spec;
+	const struct target *t = m->target;
 	const struct arch_graph *which[] = { arch_graph_of(spec, STEP_ENCODE), arch_graph_of(spec, STEP_FIRST),
 		arch_graph_of(spec, STEP_NEXT) };
 	const struct backend *b = route_backend(t->route);
 	struct session sessions[3] = { 0 };
 	struct artifact artifacts[3];
 	struct graph *graphs[3] = { 0 };
-	struct generation g = { .first = whole, .next = whole };
+	struct generation g = { .first = m->whole, .next = m->whole };
 	bool parted = which[0];
 	json_t *json;
-	enum status st = json_file(arena_printf(a, "%s/gen.json", folder), 1 << 20, &json, err);
+	enum status st = json_file(arena_printf(a, "%s/gen.json", m->folder), 1 << 20, &json, err);
 
 	if (st)
 		return st;
 	for (size_t i = 0; parted && i < 3 && !st; i++) {
-		graphs[i] = graph_new(form);
-		st = artifact_build(&artifacts[i], a, c, spec, which[i], graphs[i], err);
+		graphs[i] = graph_new(m->form);
+		st = artifact_build(&artifacts[i], a, m->checkpoint, spec, which[i], graphs[i], err);
 		if (!st)
-			st = backend_prepare(b, &artifacts[i], a, c, err);
+			st = backend_prepare(b, &artifacts[i], a, m->checkpoint, err);
 		if (!st)
 			st = session_open(&sessions[i], b, route_provider(t->route), t->device, t->options, &artifacts[i], err);
 		if (st)
@@ -224,25 +225,25 @@ enum status conform_generate(const char *folder, const struct spec *spec, const 
 	struct input_hints hints;
 	arch_input_hints(spec, &hints);
 	g.cache_ends = hints.cache_ends;
-	whole->keeps_outputs = true;
+	m->whole->keeps_outputs = true;
 	const json_t *runs = json_object_get(json, "runs"), *run;
 	size_t i;
-	json_array_foreach(runs, i, run) if (!st && (st = one_run(&g, g.first, run, folder, a, differs, err)))
+	json_array_foreach(runs, i, run) if (!st && (st = one_run(&g, g.first, run, m->folder, a, differs, err)))
 		error_prefix(err, "gen.json: %s", json_string_value(json_object_get(run, "name")));
 	if (!st && !parted && t->platform->cache == CACHE_SHARED && (b->caps & BACKEND_WRITES_IN_PLACE) && !arch_unshared(spec)) {
-		struct graph_form shared = *form;
+		struct graph_form shared = *m->form;
 		shared.cache = CACHE_SHARED;
 		graphs[0] = graph_new(&shared);
-		st = artifact_build(&artifacts[0], a, c, spec, &arch_whole, graphs[0], err);
+		st = artifact_build(&artifacts[0], a, m->checkpoint, spec, &arch_whole, graphs[0], err);
 		if (!st)
-			st = backend_prepare(b, &artifacts[0], a, c, err);
+			st = backend_prepare(b, &artifacts[0], a, m->checkpoint, err);
 		if (!st &&
 			!(st = session_open(
 				  &sessions[0], b, route_provider(t->route), t->device, t->options, &artifacts[0], err)))
 			st = session_share_cache(&sessions[0], err);
 		g.first = g.next = &sessions[0];
 		g.shared = true;
-		json_array_foreach(runs, i, run) if (!st) st = one_run(&g, whole, run, folder, a, differs, err);
+		json_array_foreach(runs, i, run) if (!st) st = one_run(&g, m->whole, run, m->folder, a, differs, err);
 		if (st)
 			error_prefix(err, "gen.json: the cache shared");
 	}

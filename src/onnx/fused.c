@@ -260,15 +260,11 @@ graph_value op_softcap(struct graph *g, graph_value x, float cap)
 //   v [b, t, kv*e] -> [b, t, kv, e] -> [b, kv, t, e] -+-MatMul-> [b, s, h*e]
 //
 // A sink is one more score a head, which takes its share of the softmax and attends to nothing.
-graph_value op_attention(struct graph *g, graph_value q, graph_value k, graph_value v, graph_value bias, int64_t heads,
-	int64_t kv_heads, float scale, float softcap)
+graph_value op_attention(struct graph *g, const struct attention *a)
 {
-	return op_attention_sink(g, q, k, v, bias, NO_VALUE, heads, kv_heads, scale, softcap);
-}
+	const graph_value q = a->q, k = a->k, v = a->v, bias = a->bias, sink = a->sink;
+	const int64_t heads = a->heads, kv_heads = a->kv_heads ? a->kv_heads : heads;
 
-graph_value op_attention_sink(struct graph *g, graph_value q, graph_value k, graph_value v, graph_value bias, graph_value sink,
-	int64_t heads, int64_t kv_heads, float scale, float softcap)
-{
 	if (!graph_alive(g, q) || !graph_alive(g, k) || !graph_alive(g, v))
 		return NO_VALUE;
 	bool split = value_rank(g, k) == 4;
@@ -289,11 +285,11 @@ graph_value op_attention_sink(struct graph *g, graph_value q, graph_value k, gra
 		return NO_VALUE;
 	}
 	int64_t d = width / heads, e = values / kv_heads, group = heads / kv_heads;
-	if (g->form.attention == ATTENTION_MHA && group == 1 && softcap == 0 && !split && !sink.id) {
+	if (g->form.attention == ATTENTION_MHA && group == 1 && a->softcap == 0 && !split && !sink.id) {
 		const struct value_info i = *VALUE(g, q);
 		int64_t dim[3] = { i.dim[0], i.dim[1], values };
 		graph_value in[] = { q, k, v, NO_VALUE, NO_VALUE, bias };
-		struct attribute at[] = { ATTR_I("num_heads", heads), ATTR_F("scale", scale) };
+		struct attribute at[] = { ATTR_I("num_heads", heads), ATTR_F("scale", a->scale) };
 		return graph_node(g, "MultiHeadAttention", DOMAIN_MICROSOFT, in, bias.id ? 6 : 3, at, 2, i.dtype, 3, dim);
 	}
 	graph_value qh = op_transpose(g, op_reshape(g, q, 4, (int64_t[]){ 0, 0, heads, d }), 4, (int[]){ 0, 2, 1, 3 });
@@ -303,7 +299,7 @@ graph_value op_attention_sink(struct graph *g, graph_value q, graph_value k, gra
 		split ? v : op_transpose(g, op_reshape(g, v, 4, (int64_t[]){ 0, 0, kv_heads, e }), 4, (int[]){ 0, 2, 1, 3 });
 	if (group > 1)
 		qh = op_reshape(g, qh, 4, (int64_t[]){ 0, kv_heads, -1, d });
-	graph_value scores = op_softcap(g, op_matmul(g, op_scale(g, qh, scale), kh), softcap);
+	graph_value scores = op_softcap(g, op_matmul(g, op_scale(g, qh, a->scale), kh), a->softcap);
 	if (group > 1)
 		scores = op_reshape(g, scores, 4, (int64_t[]){ 0, heads, -1, 0 });
 	if (bias.id)

@@ -67,8 +67,8 @@ graph_value op_trilu(struct graph *g, graph_value x, bool upper, int64_t k);
 
 // op_image.c: convolutions, pools and norms over [batch, channels, spatial..]. pad: begin.., end..; NULL: as much as makes the
 // result ceil(n / stride) long, half of it before (TensorFlow's SAME). A symbol's name becomes a formula: "(height-1)/2+1".
-graph_value op_conv(struct graph *g, graph_value x, graph_value w, graph_value b, int spatial, const int64_t *stride,
-	const int64_t *pad, const int64_t *dilation, int64_t group);
+graph_value op_conv(struct graph *g, graph_value x, graph_value w, graph_value b, const int64_t *stride, const int64_t *pad,
+	const int64_t *dilation, int64_t group); // w [out, in/group, kernel..]
 graph_value op_conv_transpose(struct graph *g, graph_value x, graph_value w, graph_value b, int spatial, const int64_t *stride,
 	const int64_t *pad,
 	int64_t group); // w [in, out/group, ..]
@@ -122,15 +122,16 @@ graph_value op_rms_norm(struct graph *g, graph_value x, graph_value weight, floa
 graph_value op_gelu(struct graph *g, graph_value x);                                          // exact, by erf
 graph_value op_gelu_tanh(struct graph *g, graph_value x);                                     // the tanh approximation
 graph_value op_silu(struct graph *g, graph_value x);
-// Scaled dot-product attention: q [batch, seq, heads*width], k and v [batch, keys, kv_heads*width] or, as a cache holds them,
-// [batch, kv_heads, keys, width]; bias is added to the
-// scores, broadcastable to [batch, heads, seq, keys], or NO_VALUE; softcap c > 0 makes the scores c*tanh(scores/c) before.
-// Result [batch, seq, heads*width].
-graph_value op_attention(struct graph *g, graph_value q, graph_value k, graph_value v, graph_value bias, int64_t heads,
-	int64_t kv_heads, float scale, float softcap);
-// The same with one more score a head, sink [heads], that attends to nothing; NO_VALUE: none.
-graph_value op_attention_sink(struct graph *g, graph_value q, graph_value k, graph_value v, graph_value bias, graph_value sink,
-	int64_t heads, int64_t kv_heads, float scale, float softcap);
+// Scaled dot-product attention, the result [batch, seq, heads*width].
+struct attention {
+	graph_value q, k, v; // [batch, seq, heads*width], k and v [batch, keys, kv_heads*width] or as a cache holds them, [batch,
+			     // kv_heads, keys, width]
+	graph_value bias;    // added to the scores, broadcastable to [batch, heads, seq, keys]; NO_VALUE: none
+	graph_value sink;    // [heads]: one more score a head, that attends to nothing; NO_VALUE: none
+	int64_t heads, kv_heads; // kv_heads 0: as many as heads
+	float scale, softcap;    // of the scores; softcap c > 0 makes them c*tanh(scores/c)
+};
+graph_value op_attention(struct graph *g, const struct attention *a);
 // com.microsoft.GroupQueryAttention: causal attention over a buffer that holds keys and values of at most `room` tokens. Those of
 // the new tokens are written into it after each row's past, in place where the engine is given the same memory for past and
 // present. Rows may be of different lengths; their new tokens are the last ones, and nothing stands before the first.

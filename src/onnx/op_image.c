@@ -34,11 +34,21 @@ static bool bias_fits(const struct graph *g, graph_value b, int64_t channels)
 	return !b.id || (value_rank(g, b) == 1 && (value_dim(g, b, 0) == channels || value_dim(g, b, 0) < 0 || channels < 0));
 }
 
+// How a window goes over the spatial dimensions of [batch, channels, spatial..]. pad and dilation may be NULL: SAME, and ones.
+struct sliding {
+	int spatial;
+	const int64_t *kernel, *stride, *pad, *dilation;
+	bool up; // a last window that is not full counts
+};
+
 // Dimensions of x after a window: conv and pools. `at` gets strides, kernel_shape, and pads or auto_pad: 3 attributes.
-static bool slide(struct graph *g, const char *op, graph_value x, int spatial, const int64_t *kernel, const int64_t *stride,
-	const int64_t *pad, const int64_t *dilation, bool up, int64_t *dim, struct attribute *at)
+static bool slide(
+	struct graph *g, const char *op, graph_value x, const struct sliding *window, int64_t *dim, struct attribute *at)
 {
 	const struct value_info info = *VALUE(g, x), *v = &info;
+	const int64_t *kernel = window->kernel, *stride = window->stride, *pad = window->pad, *dilation = window->dilation;
+	const int spatial = window->spatial;
+	const bool up = window->up;
 
 	for (int i = 0; i < spatial; i++) {
 		int64_t wide = dilation ? dilation[i] : 1, reach = wide * (kernel[i] - 1) + 1;
@@ -64,12 +74,13 @@ static bool slide(struct graph *g, const char *op, graph_value x, int spatial, c
 	return true;
 }
 
-graph_value op_conv(struct graph *g, graph_value x, graph_value w, graph_value b, int spatial, const int64_t *stride,
-	const int64_t *pad, const int64_t *dilation, int64_t group)
+graph_value op_conv(struct graph *g, graph_value x, graph_value w, graph_value b, const int64_t *stride, const int64_t *pad,
+	const int64_t *dilation, int64_t group)
 {
 	if (!graph_alive(g, x) || !graph_alive(g, w))
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x), k = *VALUE(g, w);
+	const int spatial = k.rank - 2;
 	bool fits = spatial > 0 && v.rank == spatial + 2 && k.rank == spatial + 2 && group > 0 && k.dim[0] % group == 0;
 	if (!fits || (v.dim[1] >= 0 && v.dim[1] != k.dim[1] * group) || !bias_fits(g, b, k.dim[0])) {
 		graph_fail(g, STATUS_FAILED, "Conv of %s in %lld groups over %d dimensions: the shapes do not fit",
@@ -78,7 +89,7 @@ graph_value op_conv(struct graph *g, graph_value x, graph_value w, graph_value b
 	}
 	int64_t dim[TENSOR_MAX_RANK] = { v.dim[0], k.dim[0] };
 	struct attribute at[5] = { [3] = ATTR_IS("dilations", spatial, dilation), [4] = ATTR_I("group", group) };
-	if (!slide(g, "Conv", x, spatial, k.dim + 2, stride, pad, dilation, false, dim, at))
+	if (!slide(g, "Conv", x, &(struct sliding){ spatial, k.dim + 2, stride, pad, dilation }, dim, at))
 		return NO_VALUE;
 	convolution_left_out(g, w);
 	return graph_node(g, "Conv", "", (graph_value[]){ x, w, b }, b.id ? 3 : 2, at, 5, v.dtype, v.rank, dim);
@@ -118,19 +129,19 @@ graph_value op_conv_transpose(struct graph *g, graph_value x, graph_value w, gra
 	return graph_node(g, "ConvTranspose", "", (graph_value[]){ x, w, b }, b.id ? 3 : 2, at, 4, v.dtype, v.rank, dim);
 }
 
-static graph_value pool(struct graph *g, const char *op, graph_value x, int spatial, const int64_t *kernel, const int64_t *stride,
-	const int64_t *pad, bool up, int count_pad)
+// count_pad -1: the operator has no such attribute.
+static graph_value pool(struct graph *g, const char *op, graph_value x, const struct sliding *window, int count_pad)
 {
 	if (!graph_alive(g, x))
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x);
 	int64_t dim[TENSOR_MAX_RANK] = { v.dim[0], v.dim[1] };
-	struct attribute at[5] = { [3] = ATTR_I("ceil_mode", up), [4] = ATTR_I("count_include_pad", count_pad) };
-	if (spatial < 1 || v.rank != spatial + 2) {
-		graph_fail(g, STATUS_FAILED, "%s of %s over %d dimensions", op, graph_value_text(g, x), spatial);
+	struct attribute at[5] = { [3] = ATTR_I("ceil_mode", window->up), [4] = ATTR_I("count_include_pad", count_pad) };
+	if (window->spatial < 1 || v.rank != window->spatial + 2) {
+		graph_fail(g, STATUS_FAILED, "%s of %s over %d dimensions", op, graph_value_text(g, x), window->spatial);
 		return NO_VALUE;
 	}
-	if (!slide(g, op, x, spatial, kernel, stride, pad, NULL, up, dim, at))
+	if (!slide(g, op, x, window, dim, at))
 		return NO_VALUE;
 	return graph_node(g, op, "", &x, 1, at, count_pad >= 0 ? 5 : 4, v.dtype, v.rank, dim);
 }
@@ -138,13 +149,13 @@ static graph_value pool(struct graph *g, const char *op, graph_value x, int spat
 graph_value op_max_pool(struct graph *g, graph_value x, int spatial, const int64_t *kernel, const int64_t *stride,
 	const int64_t *pad, bool ceil_mode)
 {
-	return pool(g, "MaxPool", x, spatial, kernel, stride, pad, ceil_mode, -1);
+	return pool(g, "MaxPool", x, &(struct sliding){ spatial, kernel, stride, pad, .up = ceil_mode }, -1);
 }
 
 graph_value op_average_pool(struct graph *g, graph_value x, int spatial, const int64_t *kernel, const int64_t *stride,
 	const int64_t *pad, bool ceil_mode, bool count_pad)
 {
-	return pool(g, "AveragePool", x, spatial, kernel, stride, pad, ceil_mode, count_pad);
+	return pool(g, "AveragePool", x, &(struct sliding){ spatial, kernel, stride, pad, .up = ceil_mode }, count_pad);
 }
 
 graph_value op_global_average_pool(struct graph *g, graph_value x)

@@ -94,7 +94,7 @@ static void convolutions(void **state)
 	graph_value w = graph_external(g, "w", DTYPE_F32, 4, (int64_t[]){ 6, 2, 3, 3 }, "w", 0, 432),
 		    b = graph_external(g, "b", DTYPE_F32, 1, (int64_t[]){ 6 }, "w", 432, 24);
 	graph_value t = graph_external(g, "t", DTYPE_F32, 4, (int64_t[]){ 6, 4, 2, 2 }, "w", 456, 384);
-	graph_value y = op_conv(g, x, w, b, 2, (int64_t[]){ 1, 1 }, (int64_t[]){ 1, 1, 1, 1 }, (int64_t[]){ 1, 1 }, 2);
+	graph_value y = op_conv(g, x, w, b, (int64_t[]){ 1, 1 }, (int64_t[]){ 1, 1, 1, 1 }, (int64_t[]){ 1, 1 }, 2);
 
 	(void)state;
 	graph_output(g, "y", op_conv_transpose(g, y, t, NO_VALUE, 2, (int64_t[]){ 2, 2 }, (int64_t[]){ 0, 0, 0, 0 }, 1));
@@ -117,7 +117,7 @@ static void attention_in_both_forms(void **state)
 			    v = graph_input(g, "v", DTYPE_F32, 3, (int64_t[]){ 1, 5, 8 });
 
 		(void)state;
-		graph_output(g, "y", op_attention(g, q, k, v, NO_VALUE, 2, 2, 0.5f, 0));
+		graph_output(g, "y", op_attention(g, &(struct attention){ q, k, v, .heads = 2, .scale = 0.5f }));
 		struct graph_cost c = finish(g, &a);
 		uint64_t products = 2 * (2 * 2 * 5 * 5 * 4), softmax = 5 * 2 * 5 * 5, mul = 0;
 

@@ -196,15 +196,15 @@ static void windows_know_their_lengths(void **state)
 		graph_value w3 = graph_external(g, "w3", DTYPE_F32, 4, (int64_t[]){ 4, 6, 3, 3 }, "f", 0, 864);
 		graph_value w1 = graph_external(g, "w1", DTYPE_F32, 4, (int64_t[]){ 4, 6, 1, 1 }, "f", 864, 96);
 		int64_t one[] = { 1, 1 }, two[] = { 2, 2 }, pad1[] = { 1, 1, 1, 1 }, pad0[4] = { 0 };
-		graph_value a = op_conv(g, x, w3, NO_VALUE, 2, two, pad1, one, 1),
-			    b = op_conv(g, x, w1, NO_VALUE, 2, two, pad0, one, 1);
+		graph_value a = op_conv(g, x, w3, NO_VALUE, two, pad1, one, 1),
+			    b = op_conv(g, x, w1, NO_VALUE, two, pad0, one, 1);
 		assert_int_equal(value_dim(g, a, 2), value_dim(g, b, 2));
 		assert_int_equal(value_dim(g, op_add(g, a, b), 2), value_dim(g, a, 2));
-		assert_int_equal(value_dim(g, op_conv(g, x, w3, NO_VALUE, 2, one, pad1, one, 1), 2), value_dim(g, x, 2));
+		assert_int_equal(value_dim(g, op_conv(g, x, w3, NO_VALUE, one, pad1, one, 1), 2), value_dim(g, x, 2));
 		if (is_static)
 			assert_int_equal(value_dim(g, a, 2), 5);
 		assert_int_equal(value_dim(g, a, 3), 6);
-		graph_value same = op_conv(g, x, w3, NO_VALUE, 2, two, NULL, one, 1); // ceil(n / 2)
+		graph_value same = op_conv(g, x, w3, NO_VALUE, two, NULL, one, 1); // ceil(n / 2)
 		assert_int_equal(value_dim(g, same, 3), 6);
 		graph_value pooled = op_max_pool(g, a, 2, (int64_t[]){ 3, 3 }, two, pad1, false);
 		assert_int_equal(value_dim(g, pooled, 3), 3);
@@ -224,7 +224,7 @@ static void windows_know_their_lengths(void **state)
 		graph_output(g, "y", norm);
 		graph_output(g, "z", big);
 		finish(g);
-		assert_int_equal(op_conv(g, up, w3, NO_VALUE, 2, one, pad1, one, 1).id, 0); // 3 channels meet a kernel for 6
+		assert_int_equal(op_conv(g, up, w3, NO_VALUE, one, pad1, one, 1).id, 0); // 3 channels meet a kernel for 6
 		assert_true(graph_failed(g));
 		graph_free(g);
 	}
@@ -250,8 +250,9 @@ static void what_decoders_need(void **state)
 		assert_int_equal(value_dim(g, top, 0), value_dim(g, x, 0));
 		assert_int_equal(value_dim(g, top, 2), 5);
 		graph_value sink = graph_external(g, "sink", DTYPE_F32, 1, (int64_t[]){ 4 }, "f", 432, 16);
-		graph_value q =
-			op_attention_sink(g, y, op_slice(g, y, 2, 0, 6), op_slice(g, y, 2, 6, 12), NO_VALUE, sink, 4, 2, 0.5f, 0);
+		graph_value q = op_attention(g,
+			&(struct attention){ y, op_slice(g, y, 2, 0, 6), op_slice(g, y, 2, 6, 12), .sink = sink, .heads = 4,
+				.kv_heads = 2, .scale = 0.5f });
 		assert_int_equal(value_dim(g, q, 1), value_dim(g, x, 1));
 		assert_int_equal(value_dim(g, q, 2), 12);
 		graph_output(g, "top", top);
@@ -353,7 +354,7 @@ static void impossible_shapes_are_errors(void **state)
 			: i == 1       ? op_matmul(g, x, x)
 			: i == 2       ? op_add(g, x, graph_i64(g, 1))
 			: i == 3       ? op_transpose(g, x, 2, (int[]){ 1, 0 })
-			: i == 4       ? op_attention(g, x, x, x, NO_VALUE, 3, 3, 1, 0)
+			: i == 4       ? op_attention(g, &(struct attention){ x, x, x, .heads = 3, .scale = 1 })
 				       : op_gather(g, x, x, 0);
 		assert_int_equal(y.id, 0);
 		assert_true(graph_failed(g));

@@ -141,7 +141,7 @@ static void scales_behind_convolutions(void **state)
 		graph_value x = graph_input(g, "x", DTYPE_F32, 4, (int64_t[]){ 1, 2, 8, 8 });
 		graph_value w = graph_external(g, "w", DTYPE_F32, 4, (int64_t[]){ 2, 2, 3, 3 }, "w", 0, 144);
 		graph_value y =
-			op_conv(g, x, w, NO_VALUE, 2, (int64_t[]){ 1, 1 }, (int64_t[]){ 1, 1, 1, 1 }, (int64_t[]){ 1, 1 }, 1);
+			op_conv(g, x, w, NO_VALUE, (int64_t[]){ 1, 1 }, (int64_t[]){ 1, 1, 1, 1 }, (int64_t[]){ 1, 1 }, 1);
 
 		(void)state;
 		graph_output(g, "y", kind == 0 ? op_scale(g, y, 3) : kind == 1 ? op_scale(g, op_tanh(g, y), 3) : op_mul(g, y, x));

@@ -174,12 +174,12 @@ struct given {
 	X("Range of one i64[1]", op_range(v->g, v->one, graph_i64(v->g, 3), graph_i64(v->g, 1))) \
 	X("Trilu of row f32[4]: it takes matrices", op_trilu(v->g, v->row, true, 0)) \
 	X("Conv of image f32[1,4,9,9] and kernel f32[6,3,3,3] in 1 groups", \
-		op_conv(v->g, v->image, v->kernel, NO_VALUE, 2, ones, none, ones, 1)) \
+		op_conv(v->g, v->image, v->kernel, NO_VALUE, ones, none, ones, 1)) \
 	X("Conv of image f32[1,4,9,9], good_kernel f32[6,4,3,3] and row f32[4]", \
-		op_conv(v->g, v->image, kernel_of(v, 4), v->row, 2, ones, none, ones, 1)) \
+		op_conv(v->g, v->image, kernel_of(v, 4), v->row, ones, none, ones, 1)) \
 	X("Conv of image f32[1,4,9,9]: a kernel [3,3] in steps [1,1], padding [-1,0,0,0]", \
-		op_conv(v->g, v->image, kernel_of(v, 4), NO_VALUE, 2, ones, less, ones, 1)) \
-	X("Conv of x f32[2,3] and kernel", op_conv(v->g, v->x, v->kernel, NO_VALUE, 2, ones, none, ones, 1)) \
+		op_conv(v->g, v->image, kernel_of(v, 4), NO_VALUE, ones, less, ones, 1)) \
+	X("Conv of x f32[2,3] and kernel", op_conv(v->g, v->x, v->kernel, NO_VALUE, ones, none, ones, 1)) \
 	X("ConvTranspose of image f32[1,4,9,9] and kernel f32[6,3,3,3]", \
 		op_conv_transpose(v->g, v->image, v->kernel, NO_VALUE, 2, ones, none, 1)) \
 	X("MaxPool of x f32[2,3] over 2 dimensions", op_max_pool(v->g, v->x, 2, ones, ones, none, false)) \
@@ -200,7 +200,7 @@ struct given {
 		op_layer_norm(v->g, v->dynamic, v->row, v->one, 0)) \
 	X("an RMS norm of x f32[2,3] and row f32[4]", op_rms_norm(v->g, v->x, v->row, 0)) \
 	X("attention of x f32[2,3], x f32[2,3] and x f32[2,3], 1 heads", \
-		op_attention(v->g, v->x, v->x, v->x, NO_VALUE, 1, 1, 1, 0)) \
+		op_attention(v->g, &(struct attention){ v->x, v->x, v->x, .heads = 1, .scale = 1 })) \
 	X("wrong: dimension 0 is -99", graph_input(v->g, "wrong", DTYPE_F32, 1, (int64_t[]){ -99 })) \
 	X("w f32[5,4] is taken for f32[4,5]", graph_external(v->g, "w", DTYPE_F32, 2, (int64_t[]){ 4, 5 }, "f", 0, 80))
 
@@ -300,7 +300,7 @@ static void halves_keep_to_what_operators_take(void **state)
 		struct graph *g = graph_new(&form);
 		graph_value x = graph_input(g, "x", DTYPE_F32, 4, (int64_t[]){ 1, 4, 9, 9 });
 		graph_value w = graph_external(g, "w", DTYPE_F32, 4, (int64_t[]){ 6, 4, 3, 3 }, "f", 0, 864);
-		graph_value y = op_conv(g, x, w, NO_VALUE, 2, ones, none, ones, 1);
+		graph_value y = op_conv(g, x, w, NO_VALUE, ones, none, ones, 1);
 		graph_value k = graph_external(g, "k", DTYPE_F32, 2, (int64_t[]){ 5, 7 }, "f", 864, 140);
 		struct error err = { 0 };
 		struct text t = { 0 };

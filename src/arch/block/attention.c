@@ -237,7 +237,9 @@ graph_value self_attention_with(
 	double scale = s->attention_scale / (s->scale_by_layer ? (double)(b->layer + 1) : 1);
 	graph_value y = shared
 		? cache_attend(b, cache, q, k, v, sink, (float)scale)
-		: op_attention_sink(g, q, k, v, e->bias, sink, s->heads, s->kv_heads, (float)scale, (float)s->attention_softcap);
+		: op_attention(g,
+			  &(struct attention){ q, k, v, .bias = e->bias, .sink = sink, .heads = s->heads, .kv_heads = s->kv_heads,
+				  .scale = (float)scale, .softcap = (float)s->attention_softcap });
 	if (t->inner_norm)
 		y = norm(b, "layers.attn.inner", y, width);
 	if (t->attention_gate == GATE_SIGMOID)

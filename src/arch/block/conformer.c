@@ -106,7 +106,8 @@ static graph_value attention(
 		bias = op_scale(g, key_bias(b, q, x), (float)s->attention_scale);
 	if (mask.id)
 		bias = bias.id ? op_add(g, bias, mask) : mask;
-	graph_value y = op_attention(g, q, k, v, bias, s->heads, s->heads, (float)s->attention_scale, 0);
+	graph_value y = op_attention(
+		g, &(struct attention){ q, k, v, .bias = bias, .heads = s->heads, .scale = (float)s->attention_scale });
 	return linear(b, "layers.attn.o", y, h, h, true);
 }
 
@@ -122,9 +123,9 @@ static graph_value convolution(struct build *b, graph_value x, graph_value frame
 		x = sound_zeroed(b, x, frames);
 	x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 }); // [batch, hidden, frames]
 	graph_value frames_dim = x;
-	x = op_conv(g, x, WEIGHT(b, "layers.conv.in", "weight", 2 * h, h, 1), NO_VALUE, 1, one, (int64_t[]){ 0, 0 }, one, 1);
+	x = op_conv(g, x, WEIGHT(b, "layers.conv.in", "weight", 2 * h, h, 1), NO_VALUE, one, (int64_t[]){ 0, 0 }, one, 1);
 	x = sound_glu(g, x, 1, h);
-	x = op_conv(g, x, WEIGHT(b, "layers.conv.depth", "weight", h, 1, k), NO_VALUE, 1, one,
+	x = op_conv(g, x, WEIGHT(b, "layers.conv.depth", "weight", h, 1, k), NO_VALUE, one,
 		causal ? (int64_t[]){ k - 1, 0 } : (int64_t[]){ pad, pad }, one, h);
 	if (causal) {
 		x = sound_norm(b, "layers.conv.depth_norm", op_transpose(g, x, 3, (int[]){ 0, 2, 1 }), h, o->inner_eps);
@@ -135,7 +136,7 @@ static graph_value convolution(struct build *b, graph_value x, graph_value frame
 		graph_value mean = WEIGHT(b, "layers.conv.batch_norm", "running_mean", h);
 		x = op_batch_norm(g, x, w, bias, mean, WEIGHT(b, "layers.conv.batch_norm", "running_var", h), 1e-5f);
 	}
-	x = op_conv(g, activate(b, b->s->act, x), WEIGHT(b, "layers.conv.out", "weight", h, h, 1), NO_VALUE, 1, one,
+	x = op_conv(g, activate(b, b->s->act, x), WEIGHT(b, "layers.conv.out", "weight", h, h, 1), NO_VALUE, one,
 		(int64_t[]){ 0, 0 }, one, 1);
 	graph_assume(g, x, 2, value_dim(g, frames_dim, 2));
 	return op_transpose(g, x, 3, (int[]){ 0, 2, 1 });

@@ -189,7 +189,9 @@ graph_value detect_attention(
 	q = linear(b, word(b, stem, "q"), q, h, h, true);
 	k = linear(b, word(b, stem, "k"), k, h, h, true);
 	v = linear(b, word(b, stem, "v"), v, h, h, true);
-	graph_value y = op_attention(b->g, q, k, v, bias, heads, heads, (float)(1 / sqrt((double)h / (double)heads)), 0);
+	graph_value y = op_attention(b->g,
+		&(struct attention){
+			q, k, v, .bias = bias, .heads = heads, .scale = (float)(1 / sqrt((double)h / (double)heads)) });
 	return linear(b, word(b, stem, "o"), y, h, h, true);
 }
 

@@ -41,7 +41,7 @@ graph_value conv(struct build *b, const char *stem, graph_value x, struct conv c
 	graph_value w = WEIGHT(b, stem, "weight", c.out, in / group, c.kernel, c.kernel);
 	graph_value bias = c.bias ? WEIGHT(b, stem, "bias", c.out) : NO_VALUE;
 	const int64_t strides[] = { stride, stride }, pads[] = { pad, pad, pad, pad }, dilations[] = { dilation, dilation };
-	return op_conv(g, x, w, bias, 2, strides, c.pad == PAD_SAME ? NULL : pads, dilations, group);
+	return op_conv(g, x, w, bias, strides, c.pad == PAD_SAME ? NULL : pads, dilations, group);
 }
 
 graph_value batch_norm(struct build *b, const char *stem, graph_value x, double epsilon)

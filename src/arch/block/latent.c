@@ -45,6 +45,7 @@ graph_value latent_attention(struct build *b, graph_value x, const struct attent
 		q = op_mul(g, q, e->query_scale);
 	if (cache)
 		cache_extend(b, cache, &k, &v, heads, width, l->value);
-	graph_value y = op_attention(g, q, k, v, e->bias, heads, heads, (float)s->attention_scale, 0);
+	graph_value y = op_attention(
+		g, &(struct attention){ q, k, v, .bias = e->bias, .heads = heads, .scale = (float)s->attention_scale });
 	return linear(b, "layers.attn.o", y, heads * l->value, h, s->traits.out_bias);
 }

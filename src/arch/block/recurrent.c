@@ -92,7 +92,7 @@ graph_value causal_convolution(
 		graph_assume(g, last, 2, kernel - 1);
 		state_after(b, io, "conv", last);
 	}
-	x = op_conv(g, x, w, offset, 1, one, none, one, channels);
+	x = op_conv(g, x, w, offset, one, none, one, channels);
 	graph_assume(g, x, 2, seq);
 	return activate(b, b->s->act, op_transpose(g, x, 3, (int[]){ 0, 2, 1 }));
 }

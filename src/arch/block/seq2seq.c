@@ -58,8 +58,9 @@ graph_value attend(struct build *b, const char *stem, graph_value x, graph_value
 		k = cache_past(b, cache, "key", s->kv_heads, e, "encoder_sequence");
 		v = cache_past(b, cache, "value", s->kv_heads, e, "encoder_sequence");
 	}
-	graph_value y =
-		op_attention(g, q, k, v, bias, s->heads, s->kv_heads, (float)s->attention_scale, (float)s->attention_softcap);
+	graph_value y = op_attention(g,
+		&(struct attention){ q, k, v, .bias = bias, .heads = s->heads, .kv_heads = s->kv_heads,
+			.scale = (float)s->attention_scale, .softcap = (float)s->attention_softcap });
 	return linear(b, join(b, stem, "o"), y, width, s->hidden_size, biases & BIAS_O);
 }
 

@@ -37,7 +37,7 @@ graph_value sound_stem(struct build *b, graph_value samples)
 		int64_t i = b->layer, out = o->conv_dim[i];
 		graph_value w = WEIGHT(b, "stem.conv", "weight", out, in, o->conv_kernel[i]);
 		graph_value bias = o->conv_bias ? WEIGHT(b, "stem.conv", "bias", out) : NO_VALUE;
-		x = op_conv(g, x, w, bias, 1, &o->conv_stride[i], (int64_t[]){ 0, 0 }, (int64_t[]){ 1 }, 1);
+		x = op_conv(g, x, w, bias, &o->conv_stride[i], (int64_t[]){ 0, 0 }, (int64_t[]){ 1 }, 1);
 		if (o->conv_first_norm && i == 0) {
 			w = WEIGHT(b, "stem.norm", "weight", out);
 			x = op_instance_norm(g, x, w, WEIGHT(b, "stem.norm", "bias", out), 1e-5f);
@@ -121,8 +121,8 @@ static graph_value position_conv(struct build *b, const char *stem, graph_value 
 	struct graph *g = b->g;
 	int64_t h = b->s->hidden_size, k = o->position_kernel, before = k / 2, after = k / 2 - (k % 2 == 0),
 		stride = o->squeeze ? o->squeeze : 1;
-	graph_value y = op_conv(g, x, w, WEIGHT(b, stem, "bias", h), 1, &stride,
-		(int64_t[]){ before, stride == 1 ? after : before }, (int64_t[]){ 1 }, o->position_groups);
+	graph_value y = op_conv(g, x, w, WEIGHT(b, stem, "bias", h), &stride, (int64_t[]){ before, stride == 1 ? after : before },
+		(int64_t[]){ 1 }, o->position_groups);
 	if (stride == 1)
 		graph_assume(g, y, 2, value_dim(g, x, 2));
 	return y;

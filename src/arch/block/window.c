@@ -148,7 +148,8 @@ static graph_value attention(
 		k = op_reshape(g, unit_heads(b, k, heads, width), 3, (int64_t[]){ 0, 0, dim });
 		scale = 1;
 	}
-	return linear(b, "windows.attn.o", op_attention(g, q, k, v, bias, heads, heads, scale, 0), dim, dim, true);
+	return linear(b, "windows.attn.o",
+		op_attention(g, &(struct attention){ q, k, v, .bias = bias, .heads = heads, .scale = scale }), dim, dim, true);
 }
 
 // How large the window of this layer is, and how far it is shifted.

@@ -85,7 +85,8 @@ static graph_value pool(struct build *b, graph_value x)
 	bool bias = s->traits.qkv_bias;
 	graph_value query = each_image(b, WEIGHT(b, "pooler.query", "", 1, 1, h), x); // [batch, 1, hidden]
 	graph_value k = linear(b, "pooler.k", x, h, h, bias), v = linear(b, "pooler.v", x, h, h, bias);
-	graph_value y = op_attention(g, query, k, v, NO_VALUE, s->heads, s->heads, (float)s->attention_scale, 0);
+	graph_value y =
+		op_attention(g, &(struct attention){ query, k, v, .heads = s->heads, .scale = (float)s->attention_scale });
 	return op_squeeze(g, linear(b, "pooler.o", y, h, h, true), 1);
 }
 

@@ -82,8 +82,7 @@ static void body(struct build *b, struct body *io)
 	graph_enter(g, "embed");
 	graph_value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, s->patch_size, s->patch_width);
 	const int64_t stride[] = { s->patch_size, s->patch_width }, none[4] = { 0 }, one[] = { 1, 1 };
-	graph_value patches =
-		tokens_of(b, op_conv(g, io->pixels, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, none, one, 1));
+	graph_value patches = tokens_of(b, op_conv(g, io->pixels, w, WEIGHT(b, "embed.patch", "bias", h), stride, none, one, 1));
 	graph_value x =
 		op_concat(g, 2, (graph_value[]){ each_image(b, WEIGHT(b, "embed.class", "", 1, 1, h), io->pixels), patches }, 1);
 	if (t->absolute)

@@ -89,7 +89,7 @@ static graph_value std_conv(struct build *b, const char *stem, graph_value x, st
 		return NO_VALUE;
 	graph_value w = standardised(b, WEIGHT(b, stem, "weight", c.out, value_dim(g, x, 1), c.kernel, c.kernel), 1e-8);
 	const int64_t strides[] = { stride, stride }, pads[] = { pad, pad, pad, pad }, dilations[] = { dilation, dilation };
-	return op_conv(g, x, w, NO_VALUE, 2, strides, same ? NULL : pads, dilations, 1);
+	return op_conv(g, x, w, NO_VALUE, strides, same ? NULL : pads, dilations, 1);
 }
 
 static graph_value norm_act(struct build *b, const char *stem, graph_value x, enum activation act)

@@ -179,7 +179,7 @@ static graph_value details(struct build *b, graph_value x, int64_t cols)
 		one[] = { 1, 1 };
 	x = op_reshape(g, op_slice(g, x, 1, 1, 4), 4, (int64_t[]){ -1, 1, size, size });
 	graph_value w = WEIGHT(b, "fusion.patch", "weight", e, 1, o->patch, 3 * o->patch);
-	x = op_conv(g, x, w, WEIGHT(b, "fusion.patch", "bias", e), 2, stride, (int64_t[]){ pad, pad, pad, pad }, one, 1);
+	x = op_conv(g, x, w, WEIGHT(b, "fusion.patch", "bias", e), stride, (int64_t[]){ pad, pad, pad, pad }, one, 1);
 	if (graph_failed(g))
 		return NO_VALUE;
 	int64_t rows = value_dim(g, x, 2), each = value_dim(g, x, 3);
@@ -196,7 +196,7 @@ static void audio_body(struct build *b, struct body *io)
 	graph_enter(g, "embed");
 	graph_value x = squared(b, norm_bins(b, io->features, o->bins), channels), square = x;
 	graph_value w = WEIGHT(b, "embed.patch", "weight", e, b->s->channels, o->patch, o->patch);
-	x = op_conv(g, op_slice(g, x, 1, 0, b->s->channels), w, WEIGHT(b, "embed.patch", "bias", e), 2, stride,
+	x = op_conv(g, op_slice(g, x, 1, 0, b->s->channels), w, WEIGHT(b, "embed.patch", "bias", e), stride,
 		(int64_t[]){ pad, pad, pad, pad }, one, 1);
 	int64_t rows = o->spec_size / o->stride, cols = rows;
 	if (o->reduced) { // io->mask: is this clip longer than the window

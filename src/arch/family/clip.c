@@ -234,7 +234,7 @@ graph_value clip_patches(struct build *b, graph_value pixels)
 	graph_enter(g, "embed");
 	graph_value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, p, p),
 		    bias = first ? NO_VALUE : WEIGHT(b, "embed.patch", "bias", h);
-	graph_value map = op_conv(g, pixels, w, bias, 2, (int64_t[]){ p, p }, (int64_t[]){ 0, 0, 0, 0 }, (int64_t[]){ 1, 1 }, 1);
+	graph_value map = op_conv(g, pixels, w, bias, (int64_t[]){ p, p }, (int64_t[]){ 0, 0, 0, 0 }, (int64_t[]){ 1, 1 }, 1);
 	graph_value x = tokens_of(b, map); // [batch, patches, hidden]
 	if (first) {
 		graph_value shape =
@@ -280,7 +280,8 @@ static graph_value pool_by_attention(struct build *b, graph_value x)
 	for (int i = 0; i < 3; i++)                                                      // query, key, value lie in one tensor
 		y[i] = op_linear(
 			g, i ? x : probe, op_slice(g, w, 0, i * h, (i + 1) * h), op_slice(g, bias, 0, i * h, (i + 1) * h));
-	graph_value z = op_attention(g, y[0], y[1], y[2], NO_VALUE, s->heads, s->heads, (float)s->attention_scale, 0);
+	graph_value z =
+		op_attention(g, &(struct attention){ y[0], y[1], y[2], .heads = s->heads, .scale = (float)s->attention_scale });
 	z = linear(b, "pooler.attn.o", z, h, h, true);
 	z = op_add(g, z, prenorm_ffn(b, "pooler.up", "pooler.down", layer_norm(b, "pooler.norm", z, h)));
 	return op_squeeze(g, z, 1);

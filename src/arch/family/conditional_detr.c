@@ -45,7 +45,8 @@ static graph_value decoder_layer(struct build *b, graph_value x, graph_value que
 	float scale = (float)sqrt((double)heads / (double)h);
 	graph_value q = op_add(g, square(b, "decoder.attn.q", x), square(b, "decoder.attn.q.position", queries));
 	graph_value k = op_add(g, square(b, "decoder.attn.k", x), square(b, "decoder.attn.k.position", queries));
-	graph_value y = op_attention(g, q, k, square(b, "decoder.attn.v", x), NO_VALUE, heads, heads, scale, 0);
+	graph_value y =
+		op_attention(g, &(struct attention){ q, k, square(b, "decoder.attn.v", x), .heads = heads, .scale = scale });
 	x = layer_norm(b, "decoder.attn.norm", op_add(g, x, square(b, "decoder.attn.o", y)), h);
 
 	graph_value place = square(b, "decoder.cross.k.position", positions);
@@ -56,8 +57,9 @@ static graph_value decoder_layer(struct build *b, graph_value x, graph_value que
 		k = op_add(g, k, place);
 	}
 	q = by_heads(b, q, square(b, "decoder.cross.q.sines", sines), heads);
-	y = op_attention(g, q, by_heads(b, k, place, heads), square(b, "decoder.cross.v", memory), bias, heads, heads,
-		scale * (float)M_SQRT1_2, 0);
+	y = op_attention(g,
+		&(struct attention){ q, by_heads(b, k, place, heads), square(b, "decoder.cross.v", memory), .bias = bias,
+			.heads = heads, .scale = scale * (float)M_SQRT1_2 });
 	x = layer_norm(b, "decoder.cross.norm", op_add(g, x, square(b, "decoder.cross.o", y)), h);
 	return layer_norm(b, "decoder.ffn.norm", op_add(g, x, detect_ffn(b, "decoder.ffn", x, d->decoder_ffn)), h);
 }

@@ -81,14 +81,14 @@ static graph_value shortened_map(struct build *b, graph_value x, graph_value *le
 		int64_t stride[] = { o->stride, o->stride }, pads[] = { pad, pad, pad, pad }, none[] = { 0, 0, 0, 0 },
 			one[] = { 1, 1 };
 		graph_value w = WEIGHT(b, "short.layer", "weight", ch, 1, o->kernel, o->kernel);
-		x = op_conv(g, x, w, WEIGHT(b, "short.layer", "bias", ch), 2, stride, pads, one, i ? ch : 1);
+		x = op_conv(g, x, w, WEIGHT(b, "short.layer", "bias", ch), stride, pads, one, i ? ch : 1);
 		if (lengths->id)
 			*lengths = sound_conv_length(g, *lengths, o->kernel - 2 * pad, o->stride);
 		x = masked_map(b, x, *lengths);
 		if (i) {
 			b->layer++;
 			w = WEIGHT(b, "short.layer", "weight", ch, ch, 1, 1);
-			x = masked_map(b, op_conv(g, x, w, WEIGHT(b, "short.layer", "bias", ch), 2, one, none, one, 1), *lengths);
+			x = masked_map(b, op_conv(g, x, w, WEIGHT(b, "short.layer", "bias", ch), one, none, one, 1), *lengths);
 		}
 		x = op_relu(g, x);
 	}
@@ -109,7 +109,7 @@ static graph_value shortened_sequence(struct build *b, graph_value x, graph_valu
 	for (b->layer = 0; b->layer < 2 && !graph_failed(b->g); b->layer++) {
 		int64_t out = b->layer ? o->channels : h;
 		graph_value w = WEIGHT(b, "short.layer", "weight", out, h, o->kernel);
-		x = op_relu(g, op_conv(g, x, w, WEIGHT(b, "short.layer", "bias", out), 1, &o->stride, none, &one, 1));
+		x = op_relu(g, op_conv(g, x, w, WEIGHT(b, "short.layer", "bias", out), &o->stride, none, &one, 1));
 		if (lengths->id)
 			*lengths = sound_conv_length(g, *lengths, o->kernel, o->stride);
 	}
@@ -150,7 +150,10 @@ static graph_value attention(struct build *b, graph_value x, const struct around
 	if (e->mask.id)
 		bias = op_add(g, bias, e->mask);
 	q = op_add(g, q, op_reshape(g, WEIGHT(b, "layers.attn.u_bias", "", s->heads, s->head_width), 1, (int64_t[]){ width }));
-	return linear(b, "layers.attn.o", op_attention(g, q, k, v, bias, s->heads, s->kv_heads, (float)s->attention_scale, 0),
+	return linear(b, "layers.attn.o",
+		op_attention(g,
+			&(struct attention){ q, k, v, .bias = bias, .heads = s->heads, .kv_heads = s->kv_heads,
+				.scale = (float)s->attention_scale }),
 		width, h, o->bias);
 }
 
@@ -164,15 +167,15 @@ static graph_value convolution(struct build *b, graph_value x, graph_value frame
 	x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 });
 	graph_value w = WEIGHT(b, "layers.conv.in", "weight", 2 * h, h, 1),
 		    bias = o->conv_bias ? WEIGHT(b, "layers.conv.in", "bias", 2 * h) : NO_VALUE;
-	x = sound_glu(g, op_conv(g, x, w, bias, 1, &one, none, &one, 1), 1, h);
+	x = sound_glu(g, op_conv(g, x, w, bias, &one, none, &one, 1), 1, h);
 	if (frames.id)
 		x = op_where(g, op_unsqueeze(g, frames, 1), x, graph_f32(g, 0));
 	w = WEIGHT(b, "layers.conv.depth", "weight", h, 1, k),
 	bias = o->conv_bias ? WEIGHT(b, "layers.conv.depth", "bias", h) : NO_VALUE;
-	x = activate(b, b->s->act, batch_norm(b, "layers.conv.batch_norm", op_conv(g, x, w, bias, 1, &one, pads, &one, h), 1e-5));
+	x = activate(b, b->s->act, batch_norm(b, "layers.conv.batch_norm", op_conv(g, x, w, bias, &one, pads, &one, h), 1e-5));
 	w = WEIGHT(b, "layers.conv.out", "weight", h, h, 1),
 	bias = o->conv_bias ? WEIGHT(b, "layers.conv.out", "bias", h) : NO_VALUE;
-	x = op_transpose(g, op_conv(g, x, w, bias, 1, &one, none, &one, 1), 3, (int[]){ 0, 2, 1 });
+	x = op_transpose(g, op_conv(g, x, w, bias, &one, none, &one, 1), 3, (int[]){ 0, 2, 1 });
 	graph_assume(g, x, 1, value_dim(g, frames_of, 1));
 	return x;
 }

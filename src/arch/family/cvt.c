@@ -92,7 +92,8 @@ static graph_value attention(struct build *b, graph_value x, graph_value like)
 	graph_value q = project(b, "q", map, first, n->query_stride[i], n->query_pad[i]),
 		    k = project(b, "k", map, first, n->key_stride[i], n->key_pad[i]),
 		    v = project(b, "v", map, first, n->key_stride[i], n->key_pad[i]);
-	graph_value y = op_attention(g, q, k, v, NO_VALUE, n->heads[i], n->heads[i], (float)(1 / sqrt((double)w)), 0);
+	graph_value y =
+		op_attention(g, &(struct attention){ q, k, v, .heads = n->heads[i], .scale = (float)(1 / sqrt((double)w)) });
 	return linear(b, "layers.attn.o", y, w, w, true);
 }
 

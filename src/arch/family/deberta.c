@@ -151,7 +151,8 @@ static graph_value attention(struct build *b, graph_value x, const struct shared
 		bias = bias.id ? op_add(g, bias, swapped) : swapped;
 	}
 	bias = bias.id ? op_add(g, op_scale(g, bias, (float)s->attention_scale), p->mask) : p->mask;
-	graph_value y = op_attention(g, q, k, v, bias, s->heads, s->heads, (float)s->attention_scale, 0);
+	graph_value y = op_attention(
+		g, &(struct attention){ q, k, v, .bias = bias, .heads = s->heads, .scale = (float)s->attention_scale });
 	return linear(b, "layers.attn.o", y, n, n, true);
 }
 
@@ -207,7 +208,7 @@ static graph_value convolved(struct build *b, graph_value embedded, graph_value 
 	int64_t one = 1, pad[] = { d->kernel / 2, d->kernel / 2 }, n = s->hidden_size;
 	graph_enter(g, "conv");
 	graph_value y = op_conv(g, op_transpose(g, embedded, 3, (int[]){ 0, 2, 1 }),
-		WEIGHT(b, "conv", "weight", n, n / d->groups, d->kernel), WEIGHT(b, "conv", "bias", n), 1, &one, pad, &one,
+		WEIGHT(b, "conv", "weight", n, n / d->groups, d->kernel), WEIGHT(b, "conv", "bias", n), &one, pad, &one,
 		d->groups);
 	y = activate(b, d->kernel_act, padding_zeroed(b, op_transpose(g, y, 3, (int[]){ 0, 2, 1 }), mask));
 	x = padding_zeroed(b, layer_norm(b, "conv.norm", op_add(g, x, y), n), mask);

@@ -87,8 +87,9 @@ static graph_value layer(struct build *b, graph_value x, graph_value cos, graph_
 	graph_value y = layer_norm(b, "layers.attn.norm", x, h);
 	graph_value q = rope_turn(b, linear(b, "layers.attn.q", y, h, h, d->query_bias), cos, sin, s->heads);
 	graph_value k = rope_turn(b, linear(b, "layers.attn.k", y, h, h, d->key_bias), cos, sin, s->heads);
-	y = op_attention(g, q, k, linear(b, "layers.attn.v", y, h, h, d->value_bias), NO_VALUE, s->heads, s->heads,
-		(float)s->attention_scale, 0);
+	y = op_attention(g,
+		&(struct attention){ q, k, linear(b, "layers.attn.v", y, h, h, d->value_bias), .heads = s->heads,
+			.scale = (float)s->attention_scale });
 	y = linear(b, "layers.attn.o", y, h, h, d->out_bias);
 	x = op_add(g, x, op_mul(g, y, WEIGHT(b, "layers.attn.scale", "", h)));
 	y = layer_norm(b, "layers.ffn.norm", x, h);
@@ -107,7 +108,7 @@ static void body(struct build *b, struct body *io)
 	graph_enter(g, "embed");
 	graph_value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, s->patch_size, s->patch_width);
 	const int64_t stride[] = { s->patch_size, s->patch_width }, none[4] = { 0 }, one[] = { 1, 1 };
-	graph_value map = op_conv(g, io->pixels, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, none, one, 1), tokens[3];
+	graph_value map = op_conv(g, io->pixels, w, WEIGHT(b, "embed.patch", "bias", h), stride, none, one, 1), tokens[3];
 	int count = 0;
 	tokens[count++] = each_image(b, WEIGHT(b, "embed.class", "", 1, 1, h), io->pixels);
 	if (registers)

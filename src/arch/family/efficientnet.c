@@ -86,7 +86,7 @@ static graph_value by_channel(struct build *b, graph_value x, const struct effic
 	int64_t k = e->kernel, after = k / 2, before = e->stride == 2 && e->even ? after - 1 : after;
 	const int64_t stride[] = { e->stride, e->stride }, pad[] = { before, before, after, after }, one[] = { 1, 1 };
 	graph_value w = WEIGHT(b, "layers.middle", "weight", e->wide, 1, k, k);
-	graph_value y = op_conv(b->g, x, w, NO_VALUE, 2, stride, pad, one, e->wide);
+	graph_value y = op_conv(b->g, x, w, NO_VALUE, stride, pad, one, e->wide);
 	return activate(b, b->s->act, batch_norm(b, "layers.middle.norm", y, b->s->norm_eps));
 }
 
@@ -114,7 +114,7 @@ static void body(struct build *b, struct body *io)
 	const struct efficientnet *n = s->own;
 	const int64_t two[] = { 2, 2 }, end[] = { 0, 0, 1, 1 }, one[] = { 1, 1 };
 	graph_value w = WEIGHT(b, "stem.conv", "weight", n->stem, s->channels, 3, 3);
-	graph_value x = op_conv(g, io->pixels, w, NO_VALUE, 2, two, end, one, 1);
+	graph_value x = op_conv(g, io->pixels, w, NO_VALUE, two, end, one, 1);
 	x = activate(b, s->act, batch_norm(b, "stem.norm", x, s->norm_eps));
 	for (b->layer = 0; b->layer < n->count && !graph_failed(g); b->layer++) {
 		graph_enter(g, "blocks.%lld", (long long)b->layer);

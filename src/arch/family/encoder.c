@@ -24,8 +24,8 @@ static graph_value mix(struct build *b, const char *stem, graph_value x, int64_t
 	if (!groups)
 		return linear(b, stem, x, in, out, true);
 	graph_value w = WEIGHT(b, stem, "weight", out, in / groups, 1);
-	graph_value y = op_conv(
-		g, op_transpose(g, x, 3, (int[]){ 0, 2, 1 }), w, WEIGHT(b, stem, "bias", out), 1, &one, pad, &one, groups);
+	graph_value y =
+		op_conv(g, op_transpose(g, x, 3, (int[]){ 0, 2, 1 }), w, WEIGHT(b, stem, "bias", out), &one, pad, &one, groups);
 	return op_transpose(g, y, 3, (int[]){ 0, 2, 1 });
 }
 
@@ -44,7 +44,8 @@ static graph_value attention(struct build *b, graph_value x, const struct attent
 		return self_attention_with(b, x, extras, e->qkv_bias, true, NULL);
 	graph_value q = mix(b, "layers.attn.q", x, n, n, Q), k = mix(b, "layers.attn.k", x, n, n, K),
 		    v = mix(b, "layers.attn.v", x, n, n, V);
-	graph_value y = op_attention(b->g, q, k, v, extras->bias, s->heads, s->heads, (float)s->attention_scale, 0);
+	graph_value y = op_attention(b->g,
+		&(struct attention){ q, k, v, .bias = extras->bias, .heads = s->heads, .scale = (float)s->attention_scale });
 	return mix(b, "layers.attn.o", y, n, n, O);
 }
 

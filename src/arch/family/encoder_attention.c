@@ -29,12 +29,13 @@ graph_value encoder_span_attention(struct build *b, graph_value x, graph_value b
 	int64_t pad[] = { kernel / 2, kernel / 2 }, none[] = { 0, 0 };
 	graph_value q = linear(b, "layers.attn.q", x, n, width, true);
 	graph_value k = linear(b, "layers.attn.k", x, n, width, true), v = linear(b, "layers.attn.v", x, n, width, true);
-	graph_value seen =
-		op_attention(g, q, k, v, bias, s->heads, s->heads, (float)s->attention_scale, 0); // [batch, seq, width]
+	graph_value seen = op_attention(g,
+		&(struct attention){
+			q, k, v, .bias = bias, .heads = s->heads, .scale = (float)s->attention_scale }); // [batch, seq, width]
 
 	graph_value y = op_conv(g, op_transpose(g, x, 3, (int[]){ 0, 2, 1 }),
-		WEIGHT(b, "layers.conv.each", "weight", n, 1, kernel), NO_VALUE, 1, &one, pad, &one, n);
-	y = op_conv(g, y, WEIGHT(b, "layers.conv.mix", "weight", width, n, 1), NO_VALUE, 1, &one, none, &one, 1);
+		WEIGHT(b, "layers.conv.each", "weight", n, 1, kernel), NO_VALUE, &one, pad, &one, n);
+	y = op_conv(g, y, WEIGHT(b, "layers.conv.mix", "weight", width, n, 1), NO_VALUE, &one, none, &one, 1);
 	y = op_transpose(g, op_add(g, y, WEIGHT(b, "layers.conv", "bias", width, 1)), 3, (int[]){ 0, 2, 1 });
 	graph_value kernels = linear(b, "layers.conv.kernel", op_mul(g, y, q), width, s->heads * kernel, true);
 	kernels = op_softmax(g, op_reshape(g, kernels, 4, (int64_t[]){ 0, 0, s->heads, kernel }), 3);
@@ -106,11 +107,13 @@ graph_value encoder_convolved_attention(struct build *b, graph_value x, graph_va
 		pad[] = { kernel / 2, 0, kernel / 2, 0 };
 	graph_value q = linear(b, "layers.attn.q", x, n, n, true), k = linear(b, "layers.attn.k", x, n, n, true),
 		    v = linear(b, "layers.attn.v", x, n, n, true);
-	graph_value y = op_attention(g, q, k, v, bias, s->heads, s->heads, (float)s->attention_scale, 0); // [batch, seq, hidden]
+	graph_value y = op_attention(g,
+		&(struct attention){
+			q, k, v, .bias = bias, .heads = s->heads, .scale = (float)s->attention_scale }); // [batch, seq, hidden]
 	graph_value near = op_reshape(g, v, 4, (int64_t[]){ 0, 0, s->heads, s->head_width });
 	near = op_transpose(g, near, 4, (int[]){ 0, 2, 1, 3 }); // [batch, heads, seq, width]
 	near = op_conv(
-		g, near, WEIGHT(b, "layers.attn.near", "weight", s->heads, 1, kernel, 1), NO_VALUE, 2, ones, pad, ones, s->heads);
+		g, near, WEIGHT(b, "layers.attn.near", "weight", s->heads, 1, kernel, 1), NO_VALUE, ones, pad, ones, s->heads);
 	near = op_reshape(g, op_transpose(g, near, 4, (int[]){ 0, 2, 1, 3 }), 3, (int64_t[]){ 0, 0, n });
 	return linear(b, "layers.attn.o", op_add(g, y, near), n, n, true);
 }

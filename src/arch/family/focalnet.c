@@ -71,7 +71,7 @@ static graph_value patches(struct build *b, const char *stem, graph_value x, int
 	}
 	const int64_t stride[] = { p, q }, none[4] = { 0 }, one[] = { 1, 1 };
 	graph_value w = WEIGHT(b, stem, "weight", out, value_dim(g, x, 1), p, q);
-	return op_conv(g, x, w, WEIGHT(b, stem, "bias", out), 2, stride, none, one, 1);
+	return op_conv(g, x, w, WEIGHT(b, stem, "bias", out), stride, none, one, 1);
 }
 
 // x [batch, places, w]

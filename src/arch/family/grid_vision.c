@@ -237,7 +237,7 @@ static void body(struct build *b, struct body *io)
 	graph_value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, v->frames, size, size);
 	graph_value bias = t->learned_positions ? WEIGHT(b, "embed.patch", "bias", h) : NO_VALUE;
 	graph_value x = op_reshape(g, io->pixels, 5, (int64_t[]){ -1, s->channels, v->frames, size, size });
-	x = op_conv(g, x, w, bias, 3, (int64_t[]){ v->frames, size, size }, (int64_t[6]){ 0 }, (int64_t[]){ 1, 1, 1 }, 1);
+	x = op_conv(g, x, w, bias, (int64_t[]){ v->frames, size, size }, (int64_t[6]){ 0 }, (int64_t[]){ 1, 1, 1 }, 1);
 	x = op_reshape(g, x, 3, (int64_t[]){ 1, -1, h }); // [1, patches, hidden]
 	if (t->learned_positions)
 		x = op_add(g, x, op_unsqueeze(g, positions(b, &p), 0));

@@ -119,7 +119,8 @@ static graph_value distances(struct build *b, int64_t heads, int64_t from, int64
 static graph_value attend(
 	struct build *b, graph_value q, graph_value k, graph_value v, graph_value bias, int64_t heads, int64_t d, int64_t out)
 {
-	graph_value y = op_attention(b->g, q, k, v, bias, heads, heads, (float)(1 / sqrt((double)d)), 0);
+	graph_value y = op_attention(
+		b->g, &(struct attention){ q, k, v, .bias = bias, .heads = heads, .scale = (float)(1 / sqrt((double)d)) });
 	int64_t in = value_dim(b->g, y, 2);
 	return normed(b, "layers.attn.o", activate(b, ACT_HARD_SWISH, y), in, out);
 }

@@ -87,7 +87,8 @@ static graph_value layer(struct build *b, graph_value x, graph_value mask)
 	}
 	graph_value q = linear(b, "layers.attn.q", asked, n, n, true), k = linear(b, "layers.attn.k", asked, n, n, true);
 	graph_value v = linear(b, "layers.attn.v", seen, m->attention_narrow ? n : wide, n, true);
-	graph_value y = op_attention(g, q, k, v, mask, s->heads, s->heads, (float)s->attention_scale, 0);
+	graph_value y = op_attention(
+		g, &(struct attention){ q, k, v, .bias = mask, .heads = s->heads, .scale = (float)s->attention_scale });
 	y = scaled(b, "layers.attn.norm", op_add(g, linear(b, "layers.attn.o", y, n, n, true), in), n);
 	graph_leave(g);
 	graph_enter(g, "ffn");

@@ -182,7 +182,8 @@ static graph_value transformer(struct build *b, graph_value x, int64_t w, int64_
 			    q = linear(b, "layers.attn.q", y, w, w, n->qkv_bias),
 			    k = linear(b, "layers.attn.k", y, w, w, n->qkv_bias),
 			    v = linear(b, "layers.attn.v", y, w, w, n->qkv_bias);
-		y = op_attention(g, q, k, v, NO_VALUE, n->heads, n->heads, (float)sqrt((double)n->heads / (double)w), 0);
+		y = op_attention(
+			g, &(struct attention){ q, k, v, .heads = n->heads, .scale = (float)sqrt((double)n->heads / (double)w) });
 		x = op_add(g, x, linear(b, "layers.attn.o", y, w, w, true));
 		y = linear(b, "layers.ffn.up", layer_norm_eps(b, "layers.ffn.norm", x, eps), w, inner, true);
 		x = op_add(g, x, linear(b, "layers.ffn.down", activate(b, b->s->act, y), inner, w, true));

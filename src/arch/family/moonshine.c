@@ -42,7 +42,7 @@ static graph_value convolve(
 	struct build *b, const char *stem, graph_value x, int64_t in, int64_t out, int64_t kernel, int64_t stride, bool bias)
 {
 	graph_value w = WEIGHT(b, stem, "weight", out, in, kernel);
-	return op_conv(b->g, x, w, bias ? WEIGHT(b, stem, "bias", out) : NO_VALUE, 1, (int64_t[]){ stride }, (int64_t[]){ 0, 0 },
+	return op_conv(b->g, x, w, bias ? WEIGHT(b, stem, "bias", out) : NO_VALUE, (int64_t[]){ stride }, (int64_t[]){ 0, 0 },
 		(int64_t[]){ 1 }, 1);
 }
 
@@ -71,7 +71,8 @@ static graph_value self(struct build *b, graph_value x, graph_value bias, graph_
 	graph_value v = linear(b, "layers.attn.v", x, s->hidden_size, width, m->bias);
 	if (cache)
 		cache_extend(b, cache, &k, &v, s->heads, s->head_width, s->head_width);
-	graph_value y = op_attention(b->g, q, k, v, bias, s->heads, s->heads, (float)s->attention_scale, 0);
+	graph_value y = op_attention(
+		b->g, &(struct attention){ q, k, v, .bias = bias, .heads = s->heads, .scale = (float)s->attention_scale });
 	return linear(b, "layers.attn.o", y, width, s->hidden_size, false);
 }
 

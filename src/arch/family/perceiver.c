@@ -47,7 +47,9 @@ static void body_resampler(struct build *b, struct body *io)
 		graph_value q = linear(b, "layers.attn.q", y, h, width, false),
 			    k = linear(b, "layers.attn.k", seen, h, kv_width, false),
 			    v = linear(b, "layers.attn.v", seen, h, kv_width, false);
-		y = op_attention(g, q, k, v, NO_VALUE, s->heads, s->kv_heads, (float)s->attention_scale, 0);
+		y = op_attention(g,
+			&(struct attention){
+				q, k, v, .heads = s->heads, .kv_heads = s->kv_heads, .scale = (float)s->attention_scale });
 		x = op_add(g, x, linear(b, "layers.attn.o", y, width, h, false));
 		x = op_add(g, x, ffn_of(b, "layers.ffn", rms_norm(b, "layers.ffn.norm", x, h), 4 * h, false));
 		graph_leave(g);

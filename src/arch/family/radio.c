@@ -62,7 +62,7 @@ static graph_value embed(struct build *b, graph_value pixels)
 	graph_value x = op_sub(g, pixels, WEIGHT(b, "embed.mean", "", c, 1, 1));
 	x = op_div(g, x, WEIGHT(b, "embed.deviation", "", c, 1, 1));
 	graph_value w = op_reshape(g, WEIGHT(b, "embed.patch", "weight", h, c * p * p), 4, (int64_t[]){ h, c, p, p });
-	graph_value map = op_conv(g, x, w, NO_VALUE, 2, stride, none, one, 1); // [batch, hidden, rows, cols]
+	graph_value map = op_conv(g, x, w, NO_VALUE, stride, none, one, 1); // [batch, hidden, rows, cols]
 	x = op_add(g, tokens_of(b, map), positions(b, map));
 	graph_value first = op_reshape(g, WEIGHT(b, "embed.special", "", special, h), 3, (int64_t[]){ 1, special, h });
 	x = op_concat(g, 2, (graph_value[]){ each_image(b, first, pixels), x }, 1);

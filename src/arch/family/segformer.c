@@ -88,7 +88,8 @@ static graph_value attention(struct build *b, graph_value x, graph_value map)
 	bool has = n->qkv_bias;
 	graph_value q = linear(b, "layers.attn.q", x, w, w, has), key = linear(b, "layers.attn.k", seen, w, w, has),
 		    v = linear(b, "layers.attn.v", seen, w, w, has);
-	graph_value y = op_attention(b->g, q, key, v, NO_VALUE, heads, heads, (float)sqrt((double)heads / (double)w), 0);
+	graph_value y = op_attention(
+		b->g, &(struct attention){ q, key, v, .heads = heads, .scale = (float)sqrt((double)heads / (double)w) });
 	return linear(b, "layers.attn.o", y, w, w, true);
 }
 

@@ -49,7 +49,7 @@ static void body(struct build *b, struct body *io)
 	graph_enter(g, "embed");
 	graph_value x = op_unsqueeze(g, op_transpose(g, io->features, 3, (int[]){ 0, 2, 1 }), 1); // [batch, 1, bins, frames]
 	graph_value w = WEIGHT(b, "embed.patch", "weight", h, 1, o->patch, o->patch);
-	x = tokens_of(b, op_conv(g, x, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, none, one, 1));
+	x = tokens_of(b, op_conv(g, x, w, WEIGHT(b, "embed.patch", "bias", h), stride, none, one, 1));
 	graph_value special[] = { each_image(b, WEIGHT(b, "embed.class", "", 1, 1, h), x),
 		each_image(b, WEIGHT(b, "embed.distillation", "", 1, 1, h), x), x };
 	x = op_add(g, op_concat(g, 3, special, 1), WEIGHT(b, "embed.position", "", 1, rows * cols + 2, h));

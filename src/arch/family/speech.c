@@ -215,8 +215,7 @@ static graph_value adapter(struct build *b, graph_value x)
 	x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 });
 	for (b->layer = 0; b->layer < o->adapter_layers && !graph_failed(b->g); b->layer++) {
 		graph_value w = WEIGHT(b, "adapter.conv", "weight", 2 * n, n, o->adapter_kernel);
-		x = op_conv(
-			g, x, w, WEIGHT(b, "adapter.conv", "bias", 2 * n), 1, &stride, (int64_t[]){ 1, 1 }, (int64_t[]){ 1 }, 1);
+		x = op_conv(g, x, w, WEIGHT(b, "adapter.conv", "bias", 2 * n), &stride, (int64_t[]){ 1, 1 }, (int64_t[]){ 1 }, 1);
 		x = sound_glu(g, x, 1, n);
 	}
 	return op_transpose(g, x, 3, (int[]){ 0, 2, 1 });
@@ -228,7 +227,7 @@ static graph_value shortened(struct build *b, const char *stem, graph_value x)
 	struct graph *g = b->g;
 	int64_t n = o->out_size, stride = o->adapter_stride, pad = stride / 2;
 	graph_value w = WEIGHT(b, stem, "weight", 2 * n, n, o->adapter_kernel);
-	x = op_conv(g, op_transpose(g, x, 3, (int[]){ 0, 2, 1 }), w, WEIGHT(b, stem, "bias", 2 * n), 1, &stride,
+	x = op_conv(g, op_transpose(g, x, 3, (int[]){ 0, 2, 1 }), w, WEIGHT(b, stem, "bias", 2 * n), &stride,
 		(int64_t[]){ pad, pad }, (int64_t[]){ 1 }, 1);
 	return op_transpose(g, sound_glu(g, x, 1, n), 3, (int[]){ 0, 2, 1 });
 }
@@ -252,7 +251,7 @@ static graph_value attending_adapter(struct build *b, graph_value x, graph_value
 		}
 		graph_value q = linear(b, "adapter.attn.q", x, n, n, true), k = linear(b, "adapter.attn.k", x, n, n, true),
 			    v = linear(b, "adapter.attn.v", x, n, n, true);
-		graph_value y = op_attention(g, q, k, v, mask, s->heads, s->heads, scale, 0);
+		graph_value y = op_attention(g, &(struct attention){ q, k, v, .bias = mask, .heads = s->heads, .scale = scale });
 		x = op_add(g, linear(b, "adapter.attn.o", y, n, n, true), residual);
 		y = activate(b, o->adapter_act,
 			linear(b, "adapter.ffn.up", layer_norm(b, "adapter.ffn.norm", x, n), n, s->ffn_size, true));

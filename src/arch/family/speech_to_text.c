@@ -46,7 +46,7 @@ static void encode(struct build *b, struct body *io)
 		int64_t in = b->layer ? o->channels / 2 : o->bins,
 			out = b->layer < o->convolutions - 1 ? o->channels : 2 * s->hidden_size, k = o->kernel[b->layer];
 		graph_value w = WEIGHT(b, "stem.conv", "weight", out, in, k);
-		x = op_conv(g, x, w, WEIGHT(b, "stem.conv", "bias", out), 1, (int64_t[]){ 2 }, (int64_t[]){ k / 2, k / 2 },
+		x = op_conv(g, x, w, WEIGHT(b, "stem.conv", "bias", out), (int64_t[]){ 2 }, (int64_t[]){ k / 2, k / 2 },
 			(int64_t[]){ 1 }, 1);
 		x = op_mul(g, op_slice(g, x, 1, 0, out / 2), op_sigmoid(g, op_slice(g, x, 1, out / 2, out)));
 	}

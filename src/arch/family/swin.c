@@ -55,7 +55,7 @@ static graph_value embed(struct build *b, graph_value pixels, int64_t *height, i
 	pixels = op_pad(g, op_pad(g, pixels, 2, 0, rows * stride[0] - *height), 3, 0, cols * stride[1] - *width);
 	graph_value kernel = WEIGHT(b, "embed.patch", "weight", w->embed, s->channels, stride[0], stride[1]);
 	graph_value x =
-		tokens_of(b, op_conv(g, pixels, kernel, WEIGHT(b, "embed.patch", "bias", w->embed), 2, stride, none, one, 1));
+		tokens_of(b, op_conv(g, pixels, kernel, WEIGHT(b, "embed.patch", "bias", w->embed), stride, none, one, 1));
 	x = layer_norm_eps(b, "embed.norm", x, 1e-5);
 	if (w->positions)
 		x = op_add(g, x, WEIGHT(b, "embed.position", "", 1, w->grid[0] * w->grid[1], w->embed));

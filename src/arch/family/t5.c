@@ -85,7 +85,8 @@ static graph_value local_attention(
 	graph_value zero = graph_f32(g, 0), lowest = graph_f32(g, -FLT_MAX);
 	graph_value near = op_less_or_equal(g, op_abs(g, op_sub(g, query, key)), graph_i64(g, radius)); // [seq, keys]
 	graph_value bias = op_add(g, relative, op_add(g, op_where(g, near, zero, lowest), mask_bidirectional(b, mask)));
-	graph_value y = op_attention(g, q, k, v, op_max(g, bias, lowest), s->heads, s->heads, 1, 0);
+	graph_value y =
+		op_attention(g, &(struct attention){ q, k, v, .bias = op_max(g, bias, lowest), .heads = s->heads, .scale = 1 });
 	float block = (float)(radius + 1);
 	graph_value half = graph_f32(g, 0.5f); // block of a place: floor((place + 1/2) / size), safe in floats
 	graph_value of_query = op_floor(g, op_scale(g, op_add(g, op_cast(g, query, DTYPE_F32), half), 1 / block));

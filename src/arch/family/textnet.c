@@ -88,8 +88,7 @@ static graph_value branch(struct build *b, const char *conv_stem, const char *no
 {
 	const int64_t up = (kernel[0] - 1) / 2, left = (kernel[1] - 1) / 2, one[] = { 1, 1 };
 	graph_value w = WEIGHT(b, conv_stem, "weight", out, value_dim(b->g, x, 1), kernel[0], kernel[1]);
-	graph_value y =
-		op_conv(b->g, x, w, NO_VALUE, 2, (int64_t[]){ stride, stride }, (int64_t[]){ up, left, up, left }, one, 1);
+	graph_value y = op_conv(b->g, x, w, NO_VALUE, (int64_t[]){ stride, stride }, (int64_t[]){ up, left, up, left }, one, 1);
 	return batch_norm(b, norm_stem, y, b->s->norm_eps);
 }
 

@@ -39,7 +39,9 @@ static graph_value attention(struct build *b, const char *qkv, const char *out, 
 	int64_t h = s->hidden_size;
 	graph_value all = linear(b, qkv, x, h, 3 * h, s->traits.qkv_bias);
 	graph_value q = op_slice(g, all, 2, 0, h), k = op_slice(g, all, 2, h, 2 * h), v = op_slice(g, all, 2, 2 * h, 3 * h);
-	return linear(b, out, op_attention(g, q, k, v, NO_VALUE, s->heads, s->heads, (float)s->attention_scale, 0), h, h, true);
+	return linear(b, out,
+		op_attention(g, &(struct attention){ q, k, v, .heads = s->heads, .scale = (float)s->attention_scale }), h, h,
+		true);
 }
 
 // [.., first*second, hidden] with first and second changed: [.., second*first, hidden], and leading dimensions as they go with
@@ -92,7 +94,7 @@ static void build(struct build *b)
 	const int64_t stride[] = { s->patch_size, s->patch_width }, none[4] = { 0 }, one[] = { 1, 1 };
 	graph_value frames = op_reshape(g, pixels, 4, (int64_t[]){ -1, s->channels, s->image_size, s->image_width });
 	graph_value x = tokens_of(b,
-		op_conv(g, frames, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, none, one,
+		op_conv(g, frames, w, WEIGHT(b, "embed.patch", "bias", h), stride, none, one,
 			1)); // [batch*frames, places, hidden]
 	graph_value positions = WEIGHT(b, "embed.position", "", 1, 1 + t->places, h);
 	x = transposed(b, op_add(g, x, op_slice(g, positions, 1, 1, INT64_MAX)), t->frames, t->places,

@@ -103,7 +103,7 @@ static void body(struct build *b, struct body *io)
 	graph_value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, v->depth, s->patch_size, s->patch_width),
 		    bias = WEIGHT(b, "embed.patch", "bias", h);
 	const int64_t stride[] = { v->depth, s->patch_size, s->patch_width }, none[6] = { 0 }, one[] = { 1, 1, 1 };
-	graph_value x = op_conv(g, op_transpose(g, io->pixels, 5, (int[]){ 0, 2, 1, 3, 4 }), w, bias, 3, stride, none, one, 1);
+	graph_value x = op_conv(g, op_transpose(g, io->pixels, 5, (int[]){ 0, 2, 1, 3, 4 }), w, bias, stride, none, one, 1);
 	x = tokens_of(b, x); // [batch, blocks, hidden]
 	if (v->sines)
 		x = op_add(g, x, sines(b, v->blocks));

@@ -50,8 +50,8 @@ static graph_value embed(struct build *b, graph_value pixels)
 	graph_value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, s->patch_size, s->patch_width);
 	int64_t edge = TRAITS_OF(s, vit)->class_position ? 2 : 0; // of zeros: such models were trained so
 	const int64_t stride[] = { s->patch_size, s->patch_width }, pad[] = { edge, edge, edge, edge }, one[] = { 1, 1 };
-	graph_value x = tokens_of(b,
-		op_conv(g, pixels, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, pad, one, 1)); // [batch, patches, hidden]
+	graph_value x = tokens_of(
+		b, op_conv(g, pixels, w, WEIGHT(b, "embed.patch", "bias", h), stride, pad, one, 1)); // [batch, patches, hidden]
 	graph_value tokens[3];
 	if (v->classes)
 		tokens[count++] =
@@ -112,7 +112,8 @@ static graph_value attention_no_key_bias(struct build *b, graph_value x, graph_v
 	graph_value q = op_linear(b->g, x, WEIGHT(b, "layers.attn.q", "weight", width, h), qb),
 		    v = op_linear(b->g, x, WEIGHT(b, "layers.attn.v", "weight", width, h), vb);
 	graph_value k = linear(b, "layers.attn.k", x, h, width, false);
-	graph_value y = op_attention(b->g, q, k, v, bias, s->heads, s->heads, (float)s->attention_scale, 0);
+	graph_value y = op_attention(
+		b->g, &(struct attention){ q, k, v, .bias = bias, .heads = s->heads, .scale = (float)s->attention_scale });
 	return linear(b, "layers.attn.o", y, width, h, true);
 }
 

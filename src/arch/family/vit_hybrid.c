@@ -48,7 +48,7 @@ static graph_value embed(struct build *b, graph_value pixels)
 	const int64_t stride[] = { s->patch_size, s->patch_width }, none[4] = { 0 }, one[] = { 1, 1 };
 	graph_value map = maps[count - 1];
 	graph_value w = WEIGHT(b, "embed.patch", "weight", h, value_dim(g, map, 1), s->patch_size, s->patch_width);
-	graph_value x = tokens_of(b, op_conv(g, map, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, none, one, 1));
+	graph_value x = tokens_of(b, op_conv(g, map, w, WEIGHT(b, "embed.patch", "bias", h), stride, none, one, 1));
 	x = op_concat(g, 2, (graph_value[]){ each_image(b, WEIGHT(b, "embed.class", "", 1, 1, h), pixels), x }, 1);
 	return op_add(g, x, WEIGHT(b, "embed.position", "", 1, 1 + p->rows * p->cols, h)); // [batch, 1 + patches, hidden]
 }

@@ -77,7 +77,7 @@ static graph_value encode(struct build *b, graph_value pixels, graph_value place
 	int64_t h = s->hidden_size;
 	const int64_t stride[] = { s->patch_size, s->patch_width }, none[4] = { 0 }, one[] = { 1, 1 };
 	graph_value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, s->patch_size, s->patch_width);
-	graph_value x = tokens_of(b, op_conv(g, pixels, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, none, one, 1));
+	graph_value x = tokens_of(b, op_conv(g, pixels, w, WEIGHT(b, "embed.patch", "bias", h), stride, none, one, 1));
 	graph_value positions = WEIGHT(b, "embed.position", "", 1, m->patches + 1, h);
 	x = op_add(g, x, op_slice(g, positions, 1, 1, INT64_MAX)); // [batch, patches, hidden]
 	graph_value rank = op_range(g, graph_i64(g, 0), graph_i64(g, m->kept), graph_i64(g, 1));

@@ -102,8 +102,9 @@ static graph_value attention(struct build *b, graph_value x, int64_t rows, int64
 	int64_t h = s->hidden_size;
 	graph_value qkv = linear(b, "layers.attn.qkv", x, h, 3 * h, s->traits.qkv_bias), q = op_slice(g, qkv, 2, 0, h);
 	graph_value bias = ((const struct vitdet *)s->own)->relative ? relative(b, q, rows, cols) : NO_VALUE;
-	graph_value y = op_attention(g, q, op_slice(g, qkv, 2, h, 2 * h), op_slice(g, qkv, 2, 2 * h, 3 * h), bias, s->heads,
-		s->heads, (float)s->attention_scale, 0);
+	graph_value y = op_attention(g,
+		&(struct attention){ q, op_slice(g, qkv, 2, h, 2 * h), op_slice(g, qkv, 2, 2 * h, 3 * h), .bias = bias,
+			.heads = s->heads, .scale = (float)s->attention_scale });
 	return linear(b, "layers.attn.o", y, h, h, true);
 }
 
@@ -166,7 +167,7 @@ static graph_value embed(struct build *b, graph_value pixels)
 	int64_t h = s->hidden_size, n = v->trained;
 	const int64_t stride[] = { s->patch_size, s->patch_width }, none[4] = { 0 }, one[] = { 1, 1 };
 	graph_value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, s->patch_size, s->patch_width);
-	graph_value x = op_conv(g, pixels, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, none, one, 1);
+	graph_value x = op_conv(g, pixels, w, WEIGHT(b, "embed.patch", "bias", h), stride, none, one, 1);
 	x = op_transpose(g, x, 4, (int[]){ 0, 2, 3, 1 });
 	if (!n)
 		return x;

@@ -76,7 +76,7 @@ static graph_value conv1(
 {
 	int64_t one = 1, pad = (kernel * dilation - dilation) / 2;
 	graph_value w = WEIGHT(b, stem, "weight", out, in, kernel);
-	graph_value y = op_conv(b->g, x, w, WEIGHT(b, stem, "bias", out), 1, &one, (int64_t[]){ pad, pad }, &dilation, 1);
+	graph_value y = op_conv(b->g, x, w, WEIGHT(b, stem, "bias", out), &one, (int64_t[]){ pad, pad }, &dilation, 1);
 	if (kernel % 2)
 		graph_assume(b->g, y, 2, value_dim(b->g, x, 2));
 	return y;

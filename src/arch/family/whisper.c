@@ -24,7 +24,7 @@ static graph_value convolve(struct build *b, const char *stem, graph_value x, in
 {
 	int64_t h = b->s->hidden_size;
 	graph_value w = WEIGHT(b, stem, "weight", h, in, 3);
-	x = op_conv(b->g, x, w, WEIGHT(b, stem, "bias", h), 1, (int64_t[]){ stride }, (int64_t[]){ 1, 1 }, (int64_t[]){ 1 }, 1);
+	x = op_conv(b->g, x, w, WEIGHT(b, stem, "bias", h), (int64_t[]){ stride }, (int64_t[]){ 1, 1 }, (int64_t[]){ 1 }, 1);
 	return op_gelu(b->g, x);
 }
 

@@ -64,7 +64,7 @@ static graph_value with_message(struct build *b, graph_value x)
 	graph_value y = layer_norm(b, "layers.message.norm", m, h);
 	graph_value q = linear(b, "layers.message.q", y, h, h, true), k = linear(b, "layers.message.k", y, h, h, true),
 		    v = linear(b, "layers.message.v", y, h, h, true);
-	y = op_attention(g, q, k, v, NO_VALUE, s->heads, s->heads, (float)s->attention_scale, 0);
+	y = op_attention(g, &(struct attention){ q, k, v, .heads = s->heads, .scale = (float)s->attention_scale });
 	m = op_add(g, m, linear(b, "layers.message.o", y, h, h, true)); // [batch, frames, hidden]
 	graph_leave(g);
 	return op_concat(g, 2, (graph_value[]){ x, op_reshape(g, m, 3, (int64_t[]){ -1, 1, h }) }, 1);
@@ -176,7 +176,8 @@ static graph_value prompt(struct build *b, graph_value text, graph_value seen)
 		graph_enter(g, "prompt.%lld", (long long)b->layer);
 		graph_value q = linear(b, "layers.attn.q", layer_norm(b, "layers.attn.norm", x, h), h, h, false);
 		graph_value k = linear(b, "layers.attn.k", seen, h, h, false), v = linear(b, "layers.attn.v", seen, h, h, false);
-		graph_value y = op_attention(g, q, k, v, NO_VALUE, s->heads, s->heads, (float)s->attention_scale, 0);
+		graph_value y =
+			op_attention(g, &(struct attention){ q, k, v, .heads = s->heads, .scale = (float)s->attention_scale });
 		x = op_add(g, x, linear(b, "layers.attn.o", y, h, h, true));
 		x = op_add(g, x, prenorm_ffn(b, "layers.ffn.up", "layers.ffn.down", layer_norm(b, "layers.ffn.norm", x, h)));
 		graph_leave(g);

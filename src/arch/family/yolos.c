@@ -46,7 +46,7 @@ static void build(struct build *b)
 	graph_enter(g, "embed");
 	graph_value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, s->patch_size, s->patch_width);
 	const int64_t stride[] = { s->patch_size, s->patch_width }, none[4] = { 0 }, one[] = { 1, 1 };
-	graph_value patches = tokens_of(b, op_conv(g, pixels, w, WEIGHT(b, "embed.patch", "bias", h), 2, stride, none, one, 1));
+	graph_value patches = tokens_of(b, op_conv(g, pixels, w, WEIGHT(b, "embed.patch", "bias", h), stride, none, one, 1));
 	graph_value tokens[] = { each_image(b, WEIGHT(b, "embed.class", "", 1, 1, h), pixels), patches,
 		each_image(b, WEIGHT(b, "embed.detection", "", 1, y->tokens, h), pixels) };
 	graph_value x = op_add(g, op_concat(g, 3, tokens, 1), placed(b, WEIGHT(b, "embed.position", "", 1, count, h), pixels));
