@@ -39,22 +39,32 @@ bool inputs_is_float(enum dtype t)
 	return t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16 || t == DTYPE_F64;
 }
 
+// What an input of this name is; a name that begins with '*' is the end of names, and the first row that fits counts. A new kind
+// of input is a row here, and what it looks like a case in `number`.
+static const struct known_input {
+	const char *name;
+	enum role role;
+} known_inputs[] = {
+	{ "*token_type_ids", ROLE_TYPE_IDS },
+	{ "*position_ids", ROLE_POSITIONS },
+	{ "cache_position", ROLE_POSITIONS },
+	{ "*mask", ROLE_MASK },
+	{ "is_longer", ROLE_MASK },
+	{ "image_sizes", ROLE_SIZES },
+	{ "image_grid_thw", ROLE_GRIDS },
+	{ "bbox", ROLE_BOXES },
+};
+
 static enum role role_of(const struct tensor_type *t)
 {
 	if (flow_input(t->name) == FLOW_STATE)
 		return ROLE_STATE;
-	if (text_ends(t->name, "token_type_ids"))
-		return ROLE_TYPE_IDS;
-	if (text_ends(t->name, "position_ids") || text_is(t->name, "cache_position"))
-		return ROLE_POSITIONS;
-	if (text_ends(t->name, "mask") || text_is(t->name, "is_longer"))
-		return ROLE_MASK;
-	if (text_is(t->name, "image_sizes"))
-		return ROLE_SIZES;
-	if (text_is(t->name, "image_grid_thw"))
-		return ROLE_GRIDS;
-	if (text_is(t->name, "bbox"))
-		return ROLE_BOXES;
+	for (size_t i = 0; i < sizeof known_inputs / sizeof *known_inputs; i++) {
+		const struct known_input *k = &known_inputs[i];
+
+		if (*k->name == '*' ? text_ends(t->name, k->name + 1) : text_is(t->name, k->name))
+			return k->role;
+	}
 	if (inputs_is_float(t->dtype))
 		return ROLE_NUMBERS;
 	return text_ends(t->name, "ids") ? ROLE_IDS : ROLE_INTEGERS;
@@ -503,58 +513,61 @@ static int64_t box_edge(size_t i, uint64_t random)
 	return (int64_t)(random % 499) + (i % 4 < 2 ? 0 : 500);
 }
 
+struct filling {
+	enum role role;
+	const struct input_hints *hints; // may be NULL
+	const struct input_shape *shape;
+	int64_t rows; // as table_rows says
+	size_t width; // of a row: the last dimension
+	bool is_prompt;
+};
+
+// Number i of an input that is not ROLE_NUMBERS.
+static int64_t number(const struct filling *f, size_t i, uint64_t random)
+{
+	switch (f->role) {
+	case ROLE_IDS:
+		return token(f->hints, f->rows, f->is_prompt, i % f->width, f->width, random);
+	case ROLE_INTEGERS:
+		return (int64_t)(f->rows > 0 ? random % (uint64_t)f->rows : random & 1);
+	case ROLE_POSITIONS:
+		return (int64_t)(i % f->width) + f->shape->past;
+	case ROLE_SIZES:
+		return f->hints ? f->hints->image_size[i % 2] : 0;
+	case ROLE_GRIDS:
+		return f->hints ? f->hints->image_grid[i % 3] : 0;
+	case ROLE_BOXES:
+		return box_edge(i, random);
+	case ROLE_RATE:
+		return GUESS_RATE;
+	case ROLE_MASK:
+	case ROLE_SCALE:
+		return 1;
+	case ROLE_NUMBERS:
+	case ROLE_TYPE_IDS:
+	case ROLE_STATE:
+		break;
+	}
+	return 0;
+}
+
 static void fill(
 	struct tensor *t, enum role role, const struct input_hints *hints, const struct input_shape *shape, uint64_t seed)
 {
-	uint64_t stream = fnv1a64(t->name, strlen(t->name)) ^ splitmix64(seed, 0);
-	size_t count = t->nbytes / dtype_size(t->dtype);
-	size_t width = t->rank ? (size_t)t->dim[t->rank - 1] : 1;
-	bool is_prompt = text_is(t->name, "input_ids");
-	int64_t rows = table_rows(hints, t->name);
+	const uint64_t stream = fnv1a64(t->name, strlen(t->name)) ^ splitmix64(seed, 0);
+	const size_t count = t->nbytes / dtype_size(t->dtype);
+	const struct filling f = { role, hints, shape, table_rows(hints, t->name), t->rank ? (size_t)t->dim[t->rank - 1] : 1,
+		text_is(t->name, "input_ids") };
 
 	for (size_t i = 0; i < count; i++) {
-		uint64_t z = splitmix64(stream, i);
-		int64_t n = 0;
+		const uint64_t z = splitmix64(stream, i);
 
-		switch (role) {
-		case ROLE_NUMBERS:
+		if (role == ROLE_NUMBERS)
 			store_float(t->dtype, t->data, i, (float)((double)(z >> 40) * 0x1p-23 - 1));
-			continue;
-		case ROLE_IDS:
-			n = token(hints, rows, is_prompt, i % width, width, z);
-			break;
-		case ROLE_MASK:
-			n = 1;
-			break;
-		case ROLE_POSITIONS:
-			n = (int64_t)(i % width) + shape->past;
-			break;
-		case ROLE_TYPE_IDS:
-		case ROLE_STATE:
-			break;
-		case ROLE_SIZES:
-			n = hints ? hints->image_size[i % 2] : 0;
-			break;
-		case ROLE_GRIDS:
-			n = hints ? hints->image_grid[i % 3] : 0;
-			break;
-		case ROLE_BOXES:
-			n = box_edge(i, z);
-			break;
-		case ROLE_RATE:
-			n = GUESS_RATE;
-			break;
-		case ROLE_SCALE:
-			n = 1;
-			break;
-		case ROLE_INTEGERS:
-			n = (int64_t)(rows > 0 ? z % (uint64_t)rows : z & 1);
-			break;
-		}
-		if (inputs_is_float(t->dtype)) // a mask may be declared as floats
-			store_float(t->dtype, t->data, i, (float)n);
+		else if (inputs_is_float(t->dtype)) // a mask may be declared as floats
+			store_float(t->dtype, t->data, i, (float)number(&f, i, z));
 		else
-			store_integer(t->dtype, t->data, i, n);
+			store_integer(t->dtype, t->data, i, number(&f, i, z));
 	}
 }
 
