@@ -267,6 +267,8 @@ static enum dtype gives(struct wire op, enum dtype first, enum dtype second, enu
 {
 	if (is(op, "Shape Size ArgMax ArgMin NonZero"))
 		return DTYPE_I64;
+	if (is(op, "If Loop")) // what their branches and bodies give
+		return DTYPE_NONE;
 	if (is(op, "Equal Less LessOrEqual Greater GreaterOrEqual And Or Xor Not IsNaN IsInf"))
 		return DTYPE_BOOL;
 	if (is(op, "Cast ConstantOfShape Constant RandomNormal EyeLike OneHot"))
@@ -275,7 +277,7 @@ static enum dtype gives(struct wire op, enum dtype first, enum dtype second, enu
 }
 
 static const char moves[] = "Constant Identity Reshape Flatten Squeeze Unsqueeze Transpose Slice Split Concat Expand Tile Gather "
-			    "GatherElements GatherND Shape Size";
+			    "GatherElements GatherND DepthToSpace SpaceToDepth Shape Size";
 
 static bool is_half(enum dtype t)
 {

@@ -9,6 +9,7 @@
 //   RMS norm                         4 an element: square, mean, product, scale
 //   stored batch norm                2 an element: engines fold mean, variance, weight and bias into one scale and one shift
 //   Gelu                             5 by erf, 8 by tanh
+//   scatter                          1 an update that is added or the like, 0 where it replaces
 #include "onnx/cost.h"
 
 #include <stdlib.h>
@@ -200,6 +201,8 @@ static uint64_t flops_of(struct count *c, const struct node *n)
 		return window_of(n) * elements(c, made);
 	case COST_GELU:
 		return (text_is(text_of(n, "approximate"), "tanh") ? 8 : 5) * elements(c, made);
+	case COST_SCATTER:
+		return *text_of(n, "reduction") ? elements(c, input_of(n, 2)) : 0;
 	case COST_BODY:
 		return bodies(c, n);
 	case COST_EACH:

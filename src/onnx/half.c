@@ -49,7 +49,7 @@ static const char *const always_low[] = { "MatMul", "Gemm", "FusedMatMul", "MatM
 static const char *const always_high[] = { "Sin", "Cos", "Range", "Pow", "Sqrt", "Exp", "Log", "Softplus", "CumSum", "ReduceMean",
 	"ReduceSum", "InstanceNormalization", "Floor", "Mod", "Resize", "Scan", NULL };
 static const char *const moves[] = { "Reshape", "Transpose", "Slice", "Gather", "GatherND", "GatherElements", "Concat", "Squeeze",
-	"Unsqueeze", "Expand", "Identity", NULL };
+	"Unsqueeze", "Expand", "Identity", "ScatterND", "ScatterElements", NULL };
 
 static bool is_float(const struct pass *p, graph_value v)
 {

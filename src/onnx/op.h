@@ -59,6 +59,14 @@ graph_value op_gather(struct graph *g, graph_value table, graph_value indices, i
 graph_value op_gather_nd(struct graph *g, graph_value x, graph_value indices, int batch_dims);
 graph_value op_gather_elements(
 	struct graph *g, graph_value x, graph_value indices, int axis); // of the same rank; the result has the shape of indices
+// What `updates` adds to is what stands at its indices; which of several updates of one place replaces it is not said.
+enum scatter_sum { SCATTER_REPLACE, SCATTER_ADD, SCATTER_MULTIPLY, SCATTER_MAX, SCATTER_MIN }; // the last two: opset 18
+// x with updates [i.., x after the depth] in the places that indices i64 [i.., depth] name.
+graph_value op_scatter_nd(struct graph *g, graph_value x, graph_value indices, graph_value updates, enum scatter_sum sum);
+// indices and updates: of one shape, and of the rank of x; along `axis` an index says where, elsewhere the place itself.
+graph_value op_scatter_elements(
+	struct graph *g, graph_value x, graph_value indices, graph_value updates, int axis, enum scatter_sum sum);
+graph_value op_nonzero(struct graph *g, graph_value x); // i64 [rank of x, count], in the order of the elements; rank 1 at least
 graph_value op_expand(struct graph *g, graph_value x, graph_value shape);
 graph_value op_shape(struct graph *g, graph_value x);                                        // i64 [rank]; folded when static
 graph_value op_dim(struct graph *g, graph_value x, int axis);                                // i64 [1]; folded when static

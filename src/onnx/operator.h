@@ -26,6 +26,7 @@ enum cost_kind {
 	COST_RESIZE,
 	COST_POOL,
 	COST_GELU,
+	COST_SCATTER,
 	COST_BODY
 };
 
@@ -79,6 +80,7 @@ enum { OPSET_LEAST = 17, OPSET_MOST = 20 };
 	X("Mul", "", 14, "NN", EACH, 1, 0) \
 	X("MultiHeadAttention", DOMAIN_MICROSOFT, 1, "FF?F?F?w?F?F?F?", ATTENTION, 0, 0) \
 	X("Neg", "", 13, "S", EACH, 1, 0) \
+	X("NonZero", "", 13, "a", NONE, 0, 0) \
 	X("Not", "", 1, "B", NONE, 0, 0) \
 	X("Or", "", 7, "BB", NONE, 0, 0) \
 	X("Pad", "", 13, "AlA?", NONE, 0, 0) \
@@ -93,6 +95,8 @@ enum { OPSET_LEAST = 17, OPSET_MOST = 20 };
 	X("Reshape", "", 14, "al", NONE, 0, 0) \
 	X("Resize", "", 13, "ah?e?l?", RESIZE, 0, 0) \
 	X("Scan", "", 16, "a*", BODY, 0, 0) \
+	X("ScatterElements", "", 16, "AxA", SCATTER, 0, 0) \
+	X("ScatterND", "", 16, "AlA", SCATTER, 0, 0) \
 	X("Shape", "", 15, "a", NONE, 0, 0) \
 	X("Sigmoid", "", 13, "F", EACH, 1, 0) \
 	X("SimplifiedLayerNormalization", "", 1, "FF", EACH, 0, 4) \

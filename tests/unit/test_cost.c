@@ -105,6 +105,24 @@ static void convolutions(void **state)
 	arena_done(&a);
 }
 
+// What is added at indices is an addition each; what replaces only moves.
+static void scattering(void **state)
+{
+	struct graph *g = graph_new(NULL);
+	struct arena a = { 0 };
+	graph_value x = graph_input(g, "x", DTYPE_F32, 2, (int64_t[]){ 9, 4 }),
+		    u = graph_input(g, "u", DTYPE_F32, 2, (int64_t[]){ 5, 4 });
+	graph_value i = graph_input(g, "i", DTYPE_I64, 2, (int64_t[]){ 5, 1 });
+
+	(void)state;
+	graph_output(g, "y", op_scatter_nd(g, op_scatter_nd(g, x, i, u, SCATTER_REPLACE), i, u, SCATTER_ADD));
+	struct graph_cost c = finish(g, &a);
+	assert_int_equal(c.flops, 5 * 4);
+	assert_false(c.unknown);
+	graph_free(g);
+	arena_done(&a);
+}
+
 // 2 heads of width 4 over 5 tokens: q k^T 2*2*5*5*4, p v as much, the scale, and the softmax. One operator that does it all, too.
 static void attention_in_both_forms(void **state)
 {
@@ -271,6 +289,7 @@ int main(void)
 		cmocka_unit_test(a_product),
 		cmocka_unit_test(a_linear_layer),
 		cmocka_unit_test(convolutions),
+		cmocka_unit_test(scattering),
 		cmocka_unit_test(attention_in_both_forms),
 		cmocka_unit_test(what_only_moves),
 		cmocka_unit_test(a_symbol_without_a_number),

@@ -170,6 +170,18 @@ struct given {
 	X("Gather from x f32[2,3] by constant.", op_gather(v->g, v->x, graph_i64(v->g, 2), 0)) \
 	X("GatherND from x f32[2,3] by i i64[2,3], 0 dimensions of a batch", op_gather_nd(v->g, v->x, v->i, 0)) \
 	X("GatherElements from x f32[2,3] by one i64[1] at axis 0", op_gather_elements(v->g, v->x, v->one, 0)) \
+	X("ScatterND into x f32[2,3] by i i64[2,3] of row f32[4]: the shapes do not fit", \
+		op_scatter_nd(v->g, v->x, v->i, v->row, SCATTER_REPLACE)) \
+	X("ScatterND into row f32[4] by lines i64[5,1] of row f32[4]: the shapes do not fit", \
+		op_scatter_nd(v->g, v->row, lines_of(v), v->row, SCATTER_REPLACE)) \
+	X("ScatterND of row f32[4], i32s i32[4,1] and row f32[4]: it takes i64 as input 2", \
+		op_scatter_nd(v->g, v->row, graph_input(v->g, "i32s", DTYPE_I32, 2, (int64_t[]){ 4, 1 }), v->row, SCATTER_ADD)) \
+	X("ScatterElements into x f32[2,3] by i i64[2,3] of row f32[4]: the shapes do not fit", \
+		op_scatter_elements(v->g, v->x, v->i, v->row, 0, SCATTER_ADD)) \
+	X("ScatterElements of x f32[2,3], i i64[2,3] and h bf16[2,3]: types differ", \
+		op_scatter_elements(v->g, v->x, v->i, v->h, 0, SCATTER_ADD)) \
+	X("x f32[2,3] has rank 2: there is no axis 2", op_scatter_elements(v->g, v->x, v->i, v->x, 2, SCATTER_MAX)) \
+	X("NonZero of constant.0 i64[]: a scalar has no indices", op_nonzero(v->g, graph_i64(v->g, 1))) \
 	X("Expand of x f32[2,3] to [2,5]: dimension 1 differs", op_expand(v->g, v->x, graph_i64s(v->g, 2, (int64_t[]){ 2, 5 }))) \
 	X("Range of one i64[1]", op_range(v->g, v->one, graph_i64(v->g, 3), graph_i64(v->g, 1))) \
 	X("Trilu of row f32[4]: it takes matrices", op_trilu(v->g, v->row, true, 0)) \
@@ -215,6 +227,11 @@ static graph_value kernel_of(struct given *v, int64_t channels)
 static graph_value rows_of(struct given *v)
 {
 	return graph_input(v->g, "i64rows", DTYPE_I64, 2, (int64_t[]){ 2, 4 });
+}
+
+static graph_value lines_of(struct given *v)
+{
+	return graph_input(v->g, "lines", DTYPE_I64, 2, (int64_t[]){ 5, 1 });
 }
 
 static struct given given_new(void)
@@ -291,6 +308,35 @@ static void what_fits_passes(void **state)
 	graph_free(v.g);
 }
 
+// What is written at indices has the shape of what it is written into, and only the greater of two updates needs opset 18.
+static void scattering_keeps_the_shape(void **state)
+{
+	(void)state;
+	for (int later = 0; later < 2; later++) {
+		struct given v = given_new();
+		int64_t batch = graph_symbol(v.g, "batch");
+		graph_value at = graph_input(v.g, "at", DTYPE_I64, 2, (int64_t[]){ graph_symbol(v.g, "count"), 1 });
+		graph_value by = graph_input(v.g, "by", DTYPE_F32, 2, (int64_t[]){ graph_symbol(v.g, "count"), 4 });
+		graph_value y = op_scatter_nd(v.g, v.dynamic, at, by, later ? SCATTER_MAX : SCATTER_ADD);
+		graph_value found = op_nonzero(v.g, y);
+		struct graph_summary s;
+		struct error err = { 0 };
+
+		assert_int_equal(value_dim(v.g, y, 0), batch);
+		assert_int_equal(value_dim(v.g, y, 1), 4);
+		assert_int_equal(value_dtype(v.g, found), DTYPE_I64);
+		assert_int_equal(value_dim(v.g, found, 0), 2);
+		assert_true(value_dim(v.g, found, 1) < 0 && value_dim(v.g, found, 1) != batch);
+		graph_output(v.g, "y", op_scatter_elements(v.g, v.x, v.i, v.x, -1, SCATTER_REPLACE));
+		graph_output(v.g, "found", found);
+		if (graph_finish(v.g, &err))
+			fail_msg("%s", err.text);
+		graph_summarise(v.g, &s);
+		assert_int_equal(s.opset, later ? 18 : 17);
+		graph_free(v.g);
+	}
+}
+
 // Convolutions of opset 17 take no bfloat16: brought to it, a graph has them in float32.
 static void halves_keep_to_what_operators_take(void **state)
 {
@@ -325,6 +371,7 @@ int main(void)
 		cmocka_unit_test(the_opset_may_be_raised_at_any_time),
 		cmocka_unit_test(what_does_not_fit_is_refused_by_a_sentence),
 		cmocka_unit_test(what_fits_passes),
+		cmocka_unit_test(scattering_keeps_the_shape),
 		cmocka_unit_test(halves_keep_to_what_operators_take),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

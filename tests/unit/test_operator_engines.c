@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tier: engine
+// One small call of each operation on every engine that is here, against figures that numpy and torch computed
+// (data/operators.py): with open lengths in the least opset that it needs, and with fixed ones in the latest. Engines run only in
+// a child, as in the program.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "scratch.h"
+#include "skips.h"
+
+#include "backend/backend.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "onnx/inside.h"
+#include "onnx/op.h"
+#include "onnx/operator.h"
+
+enum { VALUES_MOST = 12 };
+
+struct call {
+	struct graph *g;
+	const json_t *in, *out; // the case's figures
+	bool is_static;
+	struct tensor given[VALUES_MOST];
+	size_t given_count;
+};
+
+static struct tensor figure(const json_t *values, const char *name)
+{
+	const json_t *v = json_object_get(values, name), *data = json_object_get(v, "data"), *shape = json_object_get(v, "shape");
+	struct tensor t = { .name = arena_strdup(&arena, name), .rank = (int)json_array_size(shape) };
+	size_t count = json_array_size(data), wanted;
+
+	if (!v)
+		fail_msg("the figures have no %s", name);
+	t.dtype = dtype_find(json_string_value(json_object_get(v, "type")));
+	for (int i = 0; i < t.rank; i++)
+		t.dim[i] = json_integer_value(json_array_get(shape, (size_t)i));
+	assert_true(tensor_count(t.rank, t.dim, &wanted) && wanted == count);
+	t.nbytes = count * dtype_size(t.dtype);
+	t.data = arena_alloc(&arena, t.nbytes + 1);
+	for (size_t i = 0; i < count; i++) {
+		double x = json_number_value(json_array_get(data, i));
+
+		if (t.dtype == DTYPE_F32)
+			((float *)t.data)[i] = (float)x;
+		else if (t.dtype == DTYPE_I64)
+			((int64_t *)t.data)[i] = (int64_t)x;
+		else
+			((uint8_t *)t.data)[i] = x != 0;
+	}
+	return t;
+}
+
+// The input of this name. axes: for each axis a letter, which is its symbol, or a point: the graph has the number.
+static graph_value given(struct call *c, const char *name, const char *axes)
+{
+	struct tensor t = figure(c->in, name);
+	int64_t dim[TENSOR_MAX_RANK];
+
+	assert_int_equal(strlen(axes), t.rank);
+	for (int i = 0; i < t.rank; i++) {
+		const char symbol[] = { axes[i], 0 };
+
+		if (c->is_static && axes[i] != '.')
+			graph_bind(c->g, symbol, t.dim[i]);
+		dim[i] = axes[i] == '.' ? t.dim[i] : graph_symbol(c->g, symbol);
+	}
+	assert_true(c->given_count < VALUES_MOST);
+	c->given[c->given_count++] = t;
+	return graph_input(c->g, name, t.dtype, t.rank, dim);
+}
+
+static void gives(struct call *c, const char *name, graph_value y)
+{
+	graph_output(c->g, name, y);
+}
+
+// ---- the cases: data/operators.py has each under its name ---------------------------------------------------------------
+
+static void gather_nd(struct call *c)
+{
+	gives(c, "y", op_gather_nd(c->g, given(c, "x", "bnw"), given(c, "i", "bk."), 1));
+}
+
+static void gather_elements(struct call *c)
+{
+	gives(c, "y", op_gather_elements(c->g, given(c, "x", "bnw"), given(c, "i", "bkw"), 1));
+}
+
+static void scatter_nd(struct call *c)
+{
+	gives(c, "y", op_scatter_nd(c->g, given(c, "x", "nmw"), given(c, "i", "k."), given(c, "u", "kw"), SCATTER_REPLACE));
+}
+
+static const struct {
+	const char *word;
+	enum scatter_sum sum;
+} sums[] = { { "add", SCATTER_ADD }, { "mul", SCATTER_MULTIPLY }, { "max", SCATTER_MAX }, { "min", SCATTER_MIN } };
+
+static void scatter_nd_sums(struct call *c)
+{
+	graph_value x = given(c, "x", "nw"), i = given(c, "i", "k."), u = given(c, "u", "kw");
+
+	for (int k = 0; k < 4; k++)
+		gives(c, sums[k].word, op_scatter_nd(c->g, x, i, u, sums[k].sum));
+}
+
+static void scatter_elements(struct call *c)
+{
+	graph_value x = given(c, "x", "bn"), i = given(c, "i", "bk"), u = given(c, "u", "bk");
+
+	gives(c, "y", op_scatter_elements(c->g, x, i, u, -1, SCATTER_REPLACE));
+}
+
+static void scatter_elements_sums(struct call *c)
+{
+	graph_value x = given(c, "x", "n."), i = given(c, "i", "k."), u = given(c, "u", "k.");
+
+	for (int k = 0; k < 4; k++)
+		gives(c, sums[k].word, op_scatter_elements(c->g, x, i, u, 0, sums[k].sum));
+}
+
+static void nonzero(struct call *c)
+{
+	gives(c, "y", op_nonzero(c->g, given(c, "x", "n.")));
+	gives(c, "marked", op_nonzero(c->g, given(c, "mark", "n.")));
+}
+
+#define CASES(X) \
+	X(gather_nd) \
+	X(gather_elements) \
+	X(scatter_nd) \
+	X(scatter_nd_sums) \
+	X(scatter_elements) \
+	X(scatter_elements_sums) \
+	X(nonzero)
+
+static const struct test_case {
+	const char *name;
+	void (*build)(struct call *);
+} cases[] = {
+#define X(name) { #name, name },
+	CASES(X)
+#undef X
+};
+enum { CASE_COUNT = sizeof cases / sizeof *cases };
+
+// ---- running them -------------------------------------------------------------------------------------------------------
+
+static const char *differs(const struct tensor *got, const struct tensor *wanted)
+{
+	char a[80], b[80];
+
+	if (got->dtype != wanted->dtype || got->rank != wanted->rank ||
+		memcmp(got->dim, wanted->dim, (size_t)got->rank * sizeof *got->dim))
+		return arena_printf(&arena, "%s is %s%s and not %s%s", wanted->name, dtype_word(got->dtype),
+			tensor_shape_text(got->rank, got->dim, a, sizeof a), dtype_word(wanted->dtype),
+			tensor_shape_text(wanted->rank, wanted->dim, b, sizeof b));
+	for (size_t i = 0; i < wanted->nbytes / dtype_size(wanted->dtype); i++) {
+		double x = tensor_get(got, i), y = tensor_get(wanted, i);
+
+		if (!(fabs(x - y) <= 2e-5 * fmax(1, fabs(y))))
+			return arena_printf(&arena, "%s[%zu] is %.9g and not %.9g", wanted->name, i, x, y);
+	}
+	return NULL;
+}
+
+// NULL, or what is wrong.
+static const char *run_call(const struct backend *engine, struct call *c)
+{
+	struct artifact art = { .weights_dir = scratch, .graph_path = path("model.onnx") };
+	static struct error err;
+	struct tensor out[VALUES_MOST];
+	const char *wrong = NULL;
+	struct session s;
+
+	if (graph_finish(c->g, &err) || graph_write(c->g, &art.graph, &art.graph_nbytes, &err))
+		return err.text;
+	graph_summarise(c->g, &art.summary);
+	art.input_count = graph_inputs(c->g, &art.inputs);
+	art.output_count = graph_outputs(c->g, &art.outputs);
+	if (art.output_count != json_object_size(c->out) || art.input_count != json_object_size(c->in))
+		return "the graph does not have the inputs and outputs that the figures have";
+	if (file_write(art.graph_path, art.graph, art.graph_nbytes, &err) ||
+		session_open(&s, engine, NULL, "cpu", "threads=1", &art, &err))
+		return err.text;
+	if (session_run(&s, c->given, c->given_count, out, art.output_count, &err))
+		wrong = err.text;
+	for (size_t i = 0; i < art.output_count && !wrong; i++) {
+		struct tensor wanted = figure(c->out, art.outputs[i].name);
+
+		wrong = differs(&out[i], &wanted);
+		// What the builder inferred holds.
+		for (int k = 0; k < wanted.rank && !wrong; k++)
+			if (art.outputs[i].rank != wanted.rank || art.outputs[i].dtype != wanted.dtype ||
+				(art.outputs[i].dim[k] >= 0 && art.outputs[i].dim[k] != wanted.dim[k]))
+				wrong = arena_printf(&arena, "%s: the builder has another shape", wanted.name);
+	}
+	session_close(&s);
+	return wrong;
+}
+
+// In the child: every case, a line for each that is wrong.
+static void run_cases(const struct backend *engine, const json_t *figures, struct text *said)
+{
+	const char *only = getenv("ONLY"); // one case, while it is written
+
+	for (int i = 0; i < 2 * CASE_COUNT; i++) {
+		const struct test_case *k = &cases[i / 2];
+		const json_t *of = json_object_get(figures, k->name);
+		struct call c = { .is_static = i % 2, .in = json_object_get(of, "in"), .out = json_object_get(of, "out") };
+		const char *wrong;
+
+		if (only && !text_is(only, k->name))
+			continue;
+		c.g = graph_new(&(struct graph_form){ .is_static = c.is_static });
+		if (c.is_static)
+			graph_need_opset(c.g, OPSET_MOST);
+		k->build(&c);
+		wrong = run_call(engine, &c);
+		if (wrong)
+			text_addf(said, "%s, %s: %s\n", k->name, c.is_static ? "fixed lengths" : "open lengths", wrong);
+		graph_free(c.g);
+	}
+}
+
+static bool is_here(const struct backend *engine, struct error *err)
+{
+	const char *found;
+
+	return !library_find(&arena, engine->providers->build,
+		engine == &backend_ort ? "libonnxruntime.so.*" : "libopenvino_c.so.*", &found, err);
+}
+
+static void on_engine(const struct backend *engine)
+{
+	struct error err = { 0 };
+	json_t *figures;
+	struct text said = { 0 };
+	char buffer[4096];
+	int fds[2], status;
+	ssize_t got;
+	pid_t pid;
+
+	if (!is_here(engine, &err))
+		SKIP_PART("%s: %s", engine->name, err.text);
+	if (json_file(TEST_SOURCE "/tests/unit/data/operators.json", 1 << 20, &figures, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(json_object_size(figures), CASE_COUNT);
+	assert_int_equal(pipe(fds), 0);
+	fflush(NULL);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		run_cases(engine, figures, &said);
+		_exit(said.length && write(fds[1], text_get(&said), said.length) < 0 ? 2 : 0);
+	}
+	close(fds[1]);
+	while ((got = read(fds[0], buffer, sizeof buffer - 1)) > 0) {
+		buffer[got] = 0;
+		text_add(&said, buffer);
+	}
+	close(fds[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	json_decref(figures);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) || said.length)
+		fail_msg("%s ended with status %#x\n%s", engine->name, (unsigned)status, text_get(&said));
+	text_done(&said);
+}
+
+static void on_onnxruntime(void **state)
+{
+	(void)state;
+	on_engine(&backend_ort);
+}
+
+static void on_openvino(void **state)
+{
+	(void)state;
+	on_engine(&backend_openvino);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(on_onnxruntime),
+		cmocka_unit_test(on_openvino),
+	};
+	return exit_code(cmocka_run_group_tests(tests, scratch_make, scratch_remove));
+}
