@@ -9,6 +9,8 @@
 //   RMS norm                         4 an element: square, mean, product, scale
 //   stored batch norm                2 an element: engines fold mean, variance, weight and bias into one scale and one shift
 //   Gelu                             5 by erf, 8 by tanh
+//   resizing, grid sampling          2 for each place that goes into a result: 4 linear, 16 cubic in two dimensions
+//   region of interest               9 a sample: 4 places that go into it, and the mean
 //   scatter                          1 an update that is added or the like, 0 where it replaces
 #include "onnx/cost.h"
 
@@ -154,6 +156,23 @@ static uint64_t resize(struct count *c, const struct node *n)
 	return each ? 2 * taps * made : 0;
 }
 
+static uint64_t grid(struct count *c, const struct node *n)
+{
+	const char *mode = text_of(n, "mode");
+	uint64_t taps = text_ends(mode, "cubic") ? 16 : text_ends(mode, "linear") ? 4 : 0;
+
+	return 2 * taps * elements(c, n->outputs[0]);
+}
+
+// How many places a cell has that takes as many samples as places is only known from the regions.
+static uint64_t regions(struct count *c, const struct node *n)
+{
+	uint64_t samples = (uint64_t)attribute_of(n, "sampling_ratio", 0);
+
+	c->node->unknown |= !samples;
+	return 9 * samples * samples * elements(c, n->outputs[0]);
+}
+
 static uint64_t flops_of(struct count *c, const struct node *n);
 
 // A run of the body for each slice of the first value that it goes over.
@@ -203,6 +222,10 @@ static uint64_t flops_of(struct count *c, const struct node *n)
 		return (text_is(text_of(n, "approximate"), "tanh") ? 8 : 5) * elements(c, made);
 	case COST_SCATTER:
 		return *text_of(n, "reduction") ? elements(c, input_of(n, 2)) : 0;
+	case COST_GRID:
+		return grid(c, n);
+	case COST_ROI:
+		return regions(c, n);
 	case COST_BODY:
 		return bodies(c, n);
 	case COST_EACH:

@@ -777,25 +777,53 @@ static struct tensor_type *types_of(struct graph *g, const int *ids, int count)
 	return types;
 }
 
-// The axes of these reductions are an attribute up to opset 17 and an input from 18 on. They are built as an attribute and moved
-// here, when the opset is known: any operation may raise it, also one built later, and a family need not know which.
-static void settle_reductions(struct graph *g)
+static bool is_any(const char *op, const char *const *list)
 {
-	for (int i = 0; g->opset >= 18 && i < g->node_count && !g->failed; i++) {
+	while (*list && !text_is(op, *list))
+		list++;
+	return *list != NULL;
+}
+
+// An attribute of ints becomes input number `at`: what an operation is told in a later opset.
+static void attribute_to_input(struct graph *g, struct node *n, const char *name, int at)
+{
+	for (int k = 0; k < n->attribute_count; k++) {
+		if (!text_is(n->attributes[k].name, name))
+			continue;
+		graph_value *inputs = ARENA_ARRAY(&g->arena, (size_t)at + 1, graph_value);
+		memcpy(inputs, n->inputs, (size_t)n->input_count * sizeof *inputs);
+		inputs[at] = graph_i64s(g, n->attributes[k].count, n->attributes[k].ints);
+		n->inputs = inputs;
+		n->input_count = at + 1;
+		n->attributes[k--] = n->attributes[--n->attribute_count];
+	}
+}
+
+static void rename_mode(struct node *n)
+{
+	for (int k = 0; k < n->attribute_count; k++) {
+		struct attribute *a = &n->attributes[k];
+
+		if (text_is(a->name, "mode") && text_is(a->text, "bilinear"))
+			a->text = "linear";
+		else if (text_is(a->name, "mode") && text_is(a->text, "bicubic"))
+			a->text = "cubic";
+	}
+}
+
+// Operations that a later opset has in another form are built in that of OPSET_LEAST and changed here, when the opset is known:
+// any operation may raise it, also one built later, and a family need not know which.
+static void settle_forms(struct graph *g)
+{
+	static const char *const reductions[] = { "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL2", NULL };
+
+	for (int i = 0; i < g->node_count && !g->failed; i++) {
 		struct node *n = &g->nodes[i];
 
-		if (!text_is(n->op, "ReduceMean") && !text_is(n->op, "ReduceMax") && !text_is(n->op, "ReduceMin"))
-			continue;
-		for (int k = 0; k < n->attribute_count; k++) {
-			if (!text_is(n->attributes[k].name, "axes"))
-				continue;
-			graph_value *inputs = ARENA_ARRAY(&g->arena, 2, graph_value);
-			inputs[0] = n->inputs[0];
-			inputs[1] = graph_i64s(g, n->attributes[k].count, n->attributes[k].ints);
-			n->inputs = inputs;
-			n->input_count = 2;
-			n->attributes[k--] = n->attributes[--n->attribute_count];
-		}
+		if (g->opset >= 18 && is_any(n->op, reductions))
+			attribute_to_input(g, n, "axes", 1);
+		if (g->opset >= 20 && text_is(n->op, "GridSample"))
+			rename_mode(n);
 	}
 	g->ir_version = g->opset >= 19 ? 9 : 8; // onnx/onnx, docs/Versioning.md
 }
@@ -846,7 +874,7 @@ enum status graph_finish(struct graph *g, struct error *err)
 	if (!g->failed && (g->form.precise.precision == PRECISION_FLOAT16 || g->form.precise.precision == PRECISION_BFLOAT16))
 		graph_halve(g, g->form.precise.precision == PRECISION_FLOAT16 ? DTYPE_F16 : DTYPE_BF16);
 	if (!g->failed)
-		settle_reductions(g);
+		settle_forms(g);
 	if (!g->failed)
 		check_types(g);
 	if (!g->failed)

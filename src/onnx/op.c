@@ -323,6 +323,18 @@ graph_value op_reduce_max(struct graph *g, graph_value x, int axis, bool keep)
 {
 	return reduce(g, "ReduceMax", x, axis, keep);
 }
+graph_value op_reduce_min(struct graph *g, graph_value x, int axis, bool keep)
+{
+	return reduce(g, "ReduceMin", x, axis, keep);
+}
+graph_value op_reduce_prod(struct graph *g, graph_value x, int axis, bool keep)
+{
+	return reduce(g, "ReduceProd", x, axis, keep);
+}
+graph_value op_reduce_l2(struct graph *g, graph_value x, int axis, bool keep)
+{
+	return reduce(g, "ReduceL2", x, axis, keep);
+}
 
 graph_value op_argmax(struct graph *g, graph_value x, int axis, bool keep)
 {
@@ -338,32 +350,68 @@ graph_value op_argmax(struct graph *g, graph_value x, int axis, bool keep)
 		DTYPE_I64, rank, dim);
 }
 
-// TopK's other output, the indices, is left out: what is among the k greatest is what is not less than the last of them.
+static graph_value topk(struct graph *g, graph_value x, int64_t k, int at, bool least, graph_value *indices)
+{
+	const struct value_info v = *VALUE(g, x);
+	int64_t dim[TENSOR_MAX_RANK];
+
+	memcpy(dim, v.dim, sizeof dim);
+	dim[at] = k;
+	struct node_output outputs[] = { { NULL, v.dtype, v.rank, dim }, { "indices", DTYPE_I64, v.rank, dim } };
+	struct attribute attributes[] = { ATTR_I("axis", at), ATTR_I("largest", 0) };
+	graph_value out[2];
+	graph_node_of(g, "TopK", "", (graph_value[]){ x, graph_i64s(g, 1, &k) }, 2, attributes, least ? 2 : 1, outputs, 2, out);
+	*indices = out[1];
+	return out[0];
+}
+
+// The indices are left out: what is among the k greatest is what is not less than the last of them.
 graph_value op_topk(struct graph *g, graph_value x, int64_t k)
 {
 	if (!graph_alive(g, x))
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x);
-	int64_t dim[TENSOR_MAX_RANK], last = v.rank ? v.dim[v.rank - 1] : 0;
+	int64_t last = v.rank ? v.dim[v.rank - 1] : 0;
+	graph_value indices;
 	if (k < 1 || (last >= 0 && k > last)) {
 		graph_fail(g, STATUS_FAILED, "TopK of %s: the %lld greatest along the last axis", graph_value_text(g, x),
 			(long long)k);
 		return NO_VALUE;
 	}
-	memcpy(dim, v.dim, sizeof dim);
-	dim[v.rank - 1] = k;
-	struct node_output outputs[] = { { NULL, v.dtype, v.rank, dim }, { "indices", DTYPE_I64, v.rank, dim } };
-	graph_value out[2];
-	graph_node_of(g, "TopK", "", (graph_value[]){ x, graph_i64s(g, 1, &k) }, 2,
-		(struct attribute[]){ ATTR_I("axis", v.rank - 1) }, 1, outputs, 2, out);
-	return out[0];
+	return topk(g, x, k, v.rank - 1, false, &indices);
 }
 
-graph_value op_cumsum(struct graph *g, graph_value x, int axis)
+graph_value op_topk_indices(struct graph *g, graph_value x, int64_t k, int axis, bool least, graph_value *indices)
+{
+	*indices = NO_VALUE;
+	if (!graph_alive(g, x))
+		return NO_VALUE;
+	int at = graph_axis(g, x, axis);
+	int64_t length = value_dim(g, x, at);
+	if (g->failed || k < 1 || (length >= 0 && k > length)) {
+		graph_fail(g, STATUS_FAILED, "TopK of %s: the %lld %s along axis %d", graph_value_text(g, x), (long long)k,
+			least ? "least" : "greatest", axis);
+		return NO_VALUE;
+	}
+	return topk(g, x, k, at, least, indices);
+}
+
+graph_value op_cumsum_from(struct graph *g, graph_value x, int axis, bool exclusive, bool reverse)
 {
 	if (!graph_alive(g, x))
 		return NO_VALUE;
 	graph_value at = graph_i64(g, graph_axis(g, x, axis));
 	const struct value_info v = *VALUE(g, x);
-	return graph_node(g, "CumSum", "", (graph_value[]){ x, at }, 2, NULL, 0, v.dtype, v.rank, v.dim);
+	struct attribute attributes[2];
+	int count = 0;
+	if (exclusive)
+		attributes[count++] = ATTR_I("exclusive", 1);
+	if (reverse)
+		attributes[count++] = ATTR_I("reverse", 1);
+	return graph_node(g, "CumSum", "", (graph_value[]){ x, at }, 2, attributes, count, v.dtype, v.rank, v.dim);
+}
+
+graph_value op_cumsum(struct graph *g, graph_value x, int axis)
+{
+	return op_cumsum_from(g, x, axis, false, false);
 }

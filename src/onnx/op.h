@@ -43,9 +43,16 @@ graph_value op_softmax(struct graph *g, graph_value x, int axis);
 graph_value op_reduce_mean(struct graph *g, graph_value x, int axis, bool keep);
 graph_value op_reduce_sum(struct graph *g, graph_value x, int axis, bool keep);
 graph_value op_reduce_max(struct graph *g, graph_value x, int axis, bool keep);
+graph_value op_reduce_min(struct graph *g, graph_value x, int axis, bool keep);
+graph_value op_reduce_prod(struct graph *g, graph_value x, int axis, bool keep);
+graph_value op_reduce_l2(struct graph *g, graph_value x, int axis, bool keep); // the root of the sum of squares
 graph_value op_cumsum(struct graph *g, graph_value x, int axis);
+// exclusive: of what stands before each alone; reverse: from the end.
+graph_value op_cumsum_from(struct graph *g, graph_value x, int axis, bool exclusive, bool reverse);
 graph_value op_argmax(struct graph *g, graph_value x, int axis, bool keep);
 graph_value op_topk(struct graph *g, graph_value x, int64_t k); // the k greatest of the last axis, falling: [.., k]
+// The k greatest of an axis, falling, or the k least, rising; *indices: i64, where on the axis each stands. Of equals the first.
+graph_value op_topk_indices(struct graph *g, graph_value x, int64_t k, int axis, bool least, graph_value *indices);
 
 graph_value op_reshape(struct graph *g, graph_value x, int count, const int64_t *dim); // 0 keeps a dimension, -1 is the rest
 graph_value op_reshape_to(struct graph *g, graph_value x, graph_value shape);          // shape: i64 [r], r known
@@ -80,6 +87,14 @@ graph_value op_conv(struct graph *g, graph_value x, graph_value w, graph_value b
 graph_value op_conv_transpose(struct graph *g, graph_value x, graph_value w, graph_value b, int spatial, const int64_t *stride,
 	const int64_t *pad,
 	int64_t group); // w [in, out/group, ..]
+// The same with what torch's ConvTranspose has besides: n becomes (n-1)*stride + dilation*(kernel-1) + 1 + more - padding.
+struct conv_transpose {
+	const int64_t *stride, *pad;
+	const int64_t *dilation, *more; // NULL: ones; zeros. more: output_padding, less than the stride or the dilation
+	int64_t group;
+};
+graph_value op_conv_transpose_of(
+	struct graph *g, graph_value x, graph_value w, graph_value b, int spatial, const struct conv_transpose *how);
 graph_value op_max_pool(struct graph *g, graph_value x, int spatial, const int64_t *kernel, const int64_t *stride,
 	const int64_t *pad, bool ceil_mode);
 graph_value op_average_pool(struct graph *g, graph_value x, int spatial, const int64_t *kernel, const int64_t *stride,
@@ -94,6 +109,23 @@ graph_value op_pad(struct graph *g, graph_value x, int axis, int64_t before, int
 // mode: nearest, linear, cubic, as torch's interpolate(align_corners=False); sizes i64 [rank].
 graph_value op_resize(struct graph *g, graph_value x, graph_value sizes, const char *mode);
 graph_value op_resize_corners(struct graph *g, graph_value x, graph_value sizes, const char *mode); // align_corners=True
+
+// [n, c, h, w] read at grid [n, a, b, 2], places (x, y) between -1 and 1: [n, c, a, b], as torch's grid_sample. mode: bilinear,
+// nearest, bicubic, for which opset 20 has other words (graph_finish puts them); padding: zeros, border, reflection.
+graph_value op_grid_sample(
+	struct graph *g, graph_value x, graph_value grid, const char *mode, const char *padding, bool align_corners);
+// [n, c*block*block, h, w] to [n, c, h*block, w*block] and back. Of the many channels, those of one place in the block stand
+// together (DCR), or with column_row_depth those of one of c (CRD), as in torch's pixel_shuffle.
+graph_value op_depth_to_space(struct graph *g, graph_value x, int64_t block, bool column_row_depth);
+graph_value op_space_to_depth(struct graph *g, graph_value x, int64_t block); // DCR
+// Means over regions: rois [count, 4] of x1, y1, x2, y2 in the picture, batch i64 [count] says of which: [count, c, high, wide].
+// samples: of each cell of the result, along each side; 0: as many as it has places. As torchvision's roi_align.
+struct roi_align {
+	int64_t high, wide, samples;
+	float scale;  // of a picture's place to one of x
+	bool aligned; // half a place to the left and up: later versions
+};
+graph_value op_roi_align(struct graph *g, graph_value x, graph_value rois, graph_value batch, const struct roi_align *how);
 
 // scan.c: a loop over one axis, whose body is what is built between begin and end. It reads what it is given, its own values,
 // weights and constants, and nothing else.

@@ -95,38 +95,61 @@ graph_value op_conv(struct graph *g, graph_value x, graph_value w, graph_value b
 	return graph_node(g, "Conv", "", (graph_value[]){ x, w, b }, b.id ? 3 : 2, at, 5, v.dtype, v.rank, dim);
 }
 
-graph_value op_conv_transpose(struct graph *g, graph_value x, graph_value w, graph_value b, int spatial, const int64_t *stride,
-	const int64_t *pad, int64_t group)
+// n * factor + extra; for a symbol, the symbol of that formula.
+static int64_t stretched(struct graph *g, int64_t n, int64_t factor, int64_t extra)
+{
+	const char *name = n < 0 ? graph_symbol_name(g, n) : NULL;
+	char formula[320];
+
+	if (n >= 0 || (factor == 1 && !extra))
+		return n >= 0 ? n * factor + extra : n;
+	if (!name || strlen(name) >= 200)
+		return graph_unknown(g);
+	snprintf(formula, sizeof formula, extra ? "(%s*%lld%+lld)" : "(%s*%lld)", name, (long long)factor, (long long)extra);
+	return graph_symbol(g, formula);
+}
+
+graph_value op_conv_transpose_of(
+	struct graph *g, graph_value x, graph_value w, graph_value b, int spatial, const struct conv_transpose *how)
 {
 	if (!graph_alive(g, x) || !graph_alive(g, w))
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x), k = *VALUE(g, w);
-	bool fits = spatial > 0 && v.rank == spatial + 2 && k.rank == spatial + 2 && group > 0 && k.dim[0] % group == 0;
-	for (int i = 0; fits && i < spatial; i++)
-		fits = stride[i] > 0 && pad[i] >= 0 && pad[i + spatial] >= 0 && k.dim[i + 2] > 0;
-	if (!fits || (v.dim[1] >= 0 && v.dim[1] != k.dim[0]) || !bias_fits(g, b, k.dim[1] * group)) {
+	const int64_t *stride = how->stride, *pad = how->pad, *dilation = how->dilation, *more = how->more;
+	bool fits = spatial > 0 && v.rank == spatial + 2 && k.rank == spatial + 2 && how->group > 0 && k.dim[0] % how->group == 0;
+	for (int i = 0; fits && i < spatial; i++) {
+		int64_t wide = dilation ? dilation[i] : 1;
+		fits = stride[i] > 0 && pad[i] >= 0 && pad[i + spatial] >= 0 && k.dim[i + 2] > 0 && wide > 0 &&
+			(!more || (more[i] >= 0 && (more[i] < stride[i] || more[i] < wide)));
+	}
+	if (!fits || (v.dim[1] >= 0 && v.dim[1] != k.dim[0]) || !bias_fits(g, b, k.dim[1] * how->group)) {
 		graph_fail(g, STATUS_FAILED, "ConvTranspose of %s in %lld groups over %d dimensions: the shapes do not fit",
-			graph_values_text(g, (graph_value[]){ x, w, b }, 3), (long long)group, spatial);
+			graph_values_text(g, (graph_value[]){ x, w, b }, 3), (long long)how->group, spatial);
 		return NO_VALUE;
 	}
-	int64_t dim[TENSOR_MAX_RANK] = { v.dim[0], k.dim[1] * group };
+	int64_t dim[TENSOR_MAX_RANK] = { v.dim[0], k.dim[1] * how->group };
 	for (int i = 0; i < spatial; i++) {
-		int64_t n = v.dim[i + 2], extra = k.dim[i + 2] - stride[i] - pad[i] - pad[i + spatial];
-		char formula[320];
-		const char *name = n < 0 ? graph_symbol_name(g, n) : NULL;
-		if (name && strlen(name) < 200)
-			snprintf(formula, sizeof formula, extra ? "(%s*%lld%+lld)" : "(%s*%lld)", name, (long long)stride[i],
-				(long long)extra);
-		dim[i + 2] = n >= 0                  ? n * stride[i] + extra
-			: name && strlen(name) < 200 ? graph_symbol(g, formula)
-						     : graph_unknown(g);
-		if (n >= 0 && dim[i + 2] < 1)
+		int64_t reach = (dilation ? dilation[i] : 1) * (k.dim[i + 2] - 1) + 1 + (more ? more[i] : 0);
+		dim[i + 2] = stretched(g, v.dim[i + 2], stride[i], reach - stride[i] - pad[i] - pad[i + spatial]);
+		if (v.dim[i + 2] >= 0 && dim[i + 2] < 1)
 			graph_fail(g, STATUS_BAD_INPUT, "ConvTranspose of %s: nothing is left of dimension %d",
 				graph_values_text(g, (graph_value[]){ x, w }, 2), i + 2);
 	}
-	struct attribute at[] = { ATTR_IS("strides", spatial, stride), ATTR_IS("kernel_shape", spatial, k.dim + 2),
-		ATTR_IS("pads", 2 * spatial, pad), ATTR_I("group", group) };
-	return graph_node(g, "ConvTranspose", "", (graph_value[]){ x, w, b }, b.id ? 3 : 2, at, 4, v.dtype, v.rank, dim);
+	struct attribute at[6] = { ATTR_IS("strides", spatial, stride), ATTR_IS("kernel_shape", spatial, k.dim + 2),
+		ATTR_IS("pads", 2 * spatial, pad), ATTR_I("group", how->group) };
+	int count = 4;
+	if (dilation)
+		at[count++] = ATTR_IS("dilations", spatial, dilation);
+	if (more)
+		at[count++] = ATTR_IS("output_padding", spatial, more);
+	return graph_node(g, "ConvTranspose", "", (graph_value[]){ x, w, b }, b.id ? 3 : 2, at, count, v.dtype, v.rank, dim);
+}
+
+graph_value op_conv_transpose(struct graph *g, graph_value x, graph_value w, graph_value b, int spatial, const int64_t *stride,
+	const int64_t *pad, int64_t group)
+{
+	return op_conv_transpose_of(
+		g, x, w, b, spatial, &(struct conv_transpose){ .stride = stride, .pad = pad, .group = group });
 }
 
 // count_pad -1: the operator has no such attribute.
@@ -291,4 +314,79 @@ graph_value op_resize(struct graph *g, graph_value x, graph_value sizes, const c
 graph_value op_resize_corners(struct graph *g, graph_value x, graph_value sizes, const char *mode)
 {
 	return resize(g, x, sizes, mode, "align_corners");
+}
+
+graph_value op_grid_sample(
+	struct graph *g, graph_value x, graph_value grid, const char *mode, const char *padding, bool align_corners)
+{
+	if (!graph_alive(g, x) || !graph_alive(g, grid))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x), p = *VALUE(g, grid);
+	bool words = (text_is(mode, "bilinear") || text_is(mode, "nearest") || text_is(mode, "bicubic")) &&
+		(text_is(padding, "zeros") || text_is(padding, "border") || text_is(padding, "reflection"));
+	if (!words || v.rank != 4 || p.rank != 4 || p.dim[3] != 2 || (v.dim[0] != p.dim[0] && v.dim[0] >= 0 && p.dim[0] >= 0)) {
+		graph_fail(g, STATUS_FAILED, "GridSample of %s, %s, padded by %s: [n,c,h,w] by [n,a,b,2]",
+			graph_values_text(g, (graph_value[]){ x, grid }, 2), mode, padding);
+		return NO_VALUE;
+	}
+	struct attribute at[] = { ATTR_S("mode", mode), ATTR_S("padding_mode", padding), ATTR_I("align_corners", align_corners) };
+	return graph_node(g, "GridSample", "", (graph_value[]){ x, grid }, 2, at, 3, v.dtype, 4,
+		(int64_t[]){ v.dim[0] < 0 ? p.dim[0] : v.dim[0], v.dim[1], p.dim[1], p.dim[2] });
+}
+
+graph_value op_depth_to_space(struct graph *g, graph_value x, int64_t block, bool column_row_depth)
+{
+	if (!graph_alive(g, x))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x);
+	if (v.rank != 4 || block < 1 || block > 1 << 15 || v.dim[1] < 0 || v.dim[1] % (block * block)) {
+		graph_fail(g, STATUS_FAILED, "DepthToSpace of %s in blocks of %lld: the channels do not make such blocks",
+			graph_value_text(g, x), (long long)block);
+		return NO_VALUE;
+	}
+	return graph_node(g, "DepthToSpace", "", &x, 1,
+		(struct attribute[]){ ATTR_I("blocksize", block), ATTR_S("mode", column_row_depth ? "CRD" : "DCR") }, 2, v.dtype,
+		4,
+		(int64_t[]){ v.dim[0], v.dim[1] / (block * block), stretched(g, v.dim[2], block, 0),
+			stretched(g, v.dim[3], block, 0) });
+}
+
+graph_value op_space_to_depth(struct graph *g, graph_value x, int64_t block)
+{
+	if (!graph_alive(g, x))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x);
+	bool fits = v.rank == 4 && block >= 1 && block <= 1 << 15 && v.dim[1] >= 0;
+	for (int i = 2; fits && i < 4; i++)
+		fits = v.dim[i] < 0 || v.dim[i] % block == 0;
+	if (!fits) {
+		graph_fail(g, STATUS_FAILED, "SpaceToDepth of %s in blocks of %lld: they do not fill it", graph_value_text(g, x),
+			(long long)block);
+		return NO_VALUE;
+	}
+	int64_t dim[] = { v.dim[0], v.dim[1] * block * block, v.dim[2], v.dim[3] };
+	for (int i = 2; i < 4; i++) // n/block is a whole number: as many windows as fit side by side
+		dim[i] = block == 1 ? dim[i] : windows(g, dim[i], -block, block, false);
+	return graph_node(g, "SpaceToDepth", "", &x, 1, (struct attribute[]){ ATTR_I("blocksize", block) }, 1, v.dtype, 4, dim);
+}
+
+graph_value op_roi_align(struct graph *g, graph_value x, graph_value rois, graph_value batch, const struct roi_align *how)
+{
+	const graph_value in[] = { x, rois, batch };
+	for (int i = 0; i < 3; i++)
+		if (!graph_alive(g, in[i]))
+			return NO_VALUE;
+	const struct value_info v = *VALUE(g, x), r = *VALUE(g, rois), b = *VALUE(g, batch);
+	if (v.rank != 4 || r.rank != 2 || r.dim[1] != 4 || b.rank != 1 ||
+		(b.dim[0] != r.dim[0] && b.dim[0] >= 0 && r.dim[0] >= 0) || how->high < 1 || how->wide < 1 || how->samples < 0 ||
+		!(how->scale > 0)) {
+		graph_fail(g, STATUS_FAILED, "RoiAlign of %s to %lldx%lld: [n,c,h,w] by [count,4] and [count]",
+			graph_values_text(g, in, 3), (long long)how->high, (long long)how->wide);
+		return NO_VALUE;
+	}
+	struct attribute at[] = { ATTR_I("output_height", how->high), ATTR_I("output_width", how->wide),
+		ATTR_I("sampling_ratio", how->samples), ATTR_F("spatial_scale", how->scale),
+		ATTR_S("coordinate_transformation_mode", how->aligned ? "half_pixel" : "output_half_pixel") };
+	return graph_node(g, "RoiAlign", "", in, 3, at, 5, v.dtype, 4,
+		(int64_t[]){ r.dim[0] < 0 ? b.dim[0] : r.dim[0], v.dim[1], how->high, how->wide });
 }

@@ -27,6 +27,8 @@ enum cost_kind {
 	COST_POOL,
 	COST_GELU,
 	COST_SCATTER,
+	COST_GRID,
+	COST_ROI,
 	COST_BODY
 };
 
@@ -46,6 +48,7 @@ enum { OPSET_LEAST = 17, OPSET_MOST = 20 };
 	X("ConvTranspose", "", 11, "HHH?", CONVOLUTION, 0, 0) \
 	X("Cos", "", 7, "H", EACH, 1, 0) \
 	X("CumSum", "", 14, "Mx", EACH, 0, 1) \
+	X("DepthToSpace", "", 13, "a", NONE, 0, 0) \
 	X("DequantizeLinear", "", 13, "DeD?", EACH, 2, 0) \
 	X("Div", "", 14, "NN", EACH, 1, 0) \
 	X("DynamicQuantizeLinear", "", 11, "e", EACH, 0, 4) \
@@ -63,6 +66,7 @@ enum { OPSET_LEAST = 17, OPSET_MOST = 20 };
 	X("Gemm", "", 13, "MMM?", PRODUCT, 0, 0) \
 	X("GlobalAveragePool", "", 1, "H", EACH, 1, 1) \
 	X("Greater", "", 13, "NN", EACH, 1, 0) \
+	X("GridSample", "", 16, "ah", GRID, 0, 0) \
 	X("GroupQueryAttention", DOMAIN_MICROSOFT, 1, "FF?F?F?F?wwF?F?l?F?F?", ATTENTION, 0, 0) \
 	X("Identity", "", 16, "A", NONE, 0, 0) \
 	X("InstanceNormalization", "", 6, "HHH", EACH, 0, 7) \
@@ -87,13 +91,16 @@ enum { OPSET_LEAST = 17, OPSET_MOST = 20 };
 	X("Pow", "", 15, "pn", EACH, 1, 0) \
 	X("QuantizeLinear", "", 13, "eeq?", EACH, 2, 0) \
 	X("Range", "", 11, "GGG", NONE, 0, 0) \
+	X("ReduceL2", "", 13, "Ml?", EACH, 0, 2) \
 	X("ReduceMax", "", 13, "Rl?", EACH, 0, 1) \
 	X("ReduceMean", "", 13, "Ml?", EACH, 1, 1) \
 	X("ReduceMin", "", 13, "Rl?", EACH, 0, 1) \
+	X("ReduceProd", "", 13, "Ml?", EACH, 0, 1) \
 	X("ReduceSum", "", 13, "Ml?", EACH, 0, 1) \
 	X("Relu", "", 14, "S", EACH, 1, 0) \
 	X("Reshape", "", 14, "al", NONE, 0, 0) \
 	X("Resize", "", 13, "ah?e?l?", RESIZE, 0, 0) \
+	X("RoiAlign", "", 16, "HHl", ROI, 0, 0) \
 	X("Scan", "", 16, "a*", BODY, 0, 0) \
 	X("ScatterElements", "", 16, "AxA", SCATTER, 0, 0) \
 	X("ScatterND", "", 16, "AlA", SCATTER, 0, 0) \
@@ -104,6 +111,7 @@ enum { OPSET_LEAST = 17, OPSET_MOST = 20 };
 	X("Slice", "", 13, "aXXX?X?", NONE, 0, 0) \
 	X("Softmax", "", 13, "F", EACH, 0, 5) \
 	X("Softplus", "", 1, "H", EACH, 1, 0) \
+	X("SpaceToDepth", "", 13, "a", NONE, 0, 0) \
 	X("Sqrt", "", 13, "F", EACH, 1, 0) \
 	X("Squeeze", "", 13, "al?", NONE, 0, 0) \
 	X("Sub", "", 14, "NN", EACH, 1, 0) \

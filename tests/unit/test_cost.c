@@ -123,6 +123,26 @@ static void scattering(void **state)
 	arena_done(&a);
 }
 
+// 4 places go into each of 5 x 6 results of 3 channels; 4 samples of 9 operations into each cell of 2 x 2.
+static void sampling(void **state)
+{
+	struct graph *g = graph_new(NULL);
+	struct arena a = { 0 };
+	graph_value x = graph_input(g, "x", DTYPE_F32, 4, (int64_t[]){ 1, 3, 8, 8 });
+	graph_value grid = graph_input(g, "grid", DTYPE_F32, 4, (int64_t[]){ 1, 5, 6, 2 });
+	graph_value rois = graph_input(g, "rois", DTYPE_F32, 2, (int64_t[]){ 7, 4 }),
+		    of = graph_input(g, "of", DTYPE_I64, 1, (int64_t[]){ 7 });
+
+	(void)state;
+	graph_output(g, "y", op_grid_sample(g, x, grid, "bilinear", "zeros", false));
+	graph_output(g, "z", op_roi_align(g, x, rois, of, &(struct roi_align){ .high = 2, .wide = 2, .samples = 2, .scale = 1 }));
+	struct graph_cost c = finish(g, &a);
+	assert_int_equal(node(&c, "GridSample")->flops, 2 * 4 * 5 * 6 * 3);
+	assert_int_equal(node(&c, "RoiAlign")->flops, 9 * 4 * 7 * 3 * 2 * 2);
+	graph_free(g);
+	arena_done(&a);
+}
+
 // 2 heads of width 4 over 5 tokens: q k^T 2*2*5*5*4, p v as much, the scale, and the softmax. One operator that does it all, too.
 static void attention_in_both_forms(void **state)
 {
@@ -290,6 +310,7 @@ int main(void)
 		cmocka_unit_test(a_linear_layer),
 		cmocka_unit_test(convolutions),
 		cmocka_unit_test(scattering),
+		cmocka_unit_test(sampling),
 		cmocka_unit_test(attention_in_both_forms),
 		cmocka_unit_test(what_only_moves),
 		cmocka_unit_test(a_symbol_without_a_number),

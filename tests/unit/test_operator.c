@@ -94,6 +94,11 @@ static void the_opset_may_be_raised_at_any_time(void **state)
 		graph_output(g, "mean", op_reduce_mean(g, x, 1, true));
 		graph_output(g, "max", op_reduce_max(g, x, -1, false));
 		graph_output(g, "sum", op_reduce_sum(g, x, 0, false));
+		graph_output(g, "l2", op_reduce_l2(g, x, 0, false));
+		graph_value image = graph_input(g, "image", DTYPE_F32, 4, (int64_t[]){ 1, 4, 9, 9 });
+		graph_value grid = graph_input(g, "grid", DTYPE_F32, 4, (int64_t[]){ 1, 5, 6, 2 });
+		graph_output(g, "linear", op_grid_sample(g, image, grid, "bilinear", "zeros", false));
+		graph_output(g, "cubic", op_grid_sample(g, image, grid, "bicubic", "zeros", false));
 		if (!first)
 			graph_output(g, "gelu", op_gelu(g, x));
 		if (graph_finish(g, &err))
@@ -106,7 +111,10 @@ static void the_opset_may_be_raised_at_any_time(void **state)
 		assert_int_equal(strstr(text_get(&t), "ReduceMax(x) axes=2 keepdims=0") != NULL, !raised);
 		assert_int_equal(strstr(text_get(&t), "ReduceMean(x, constant.") != NULL, raised);
 		assert_int_equal(strstr(text_get(&t), "ReduceMax(x, constant.") != NULL, raised);
+		assert_int_equal(strstr(text_get(&t), "ReduceL2(x, constant.") != NULL, raised);
 		assert_int_equal(strstr(text_get(&t), " axes=") != NULL, !raised);
+		assert_non_null(strstr(text_get(&t), raised ? "(image, grid) mode=linear " : "(image, grid) mode=bilinear "));
+		assert_non_null(strstr(text_get(&t), raised ? "(image, grid) mode=cubic " : "(image, grid) mode=bicubic "));
 		assert_non_null(strstr(text_get(&t), "ReduceSum(x, constant."));
 		graph_cost(g, &a, &c);
 		assert_false(c.unknown);
@@ -123,7 +131,7 @@ static void the_opset_may_be_raised_at_any_time(void **state)
 // Values to be refused with.
 struct given {
 	struct graph *g;
-	graph_value x, row, i, b, h, ids, one, mark, w, w2, image, kernel, dynamic;
+	graph_value x, row, i, b, h, ids, one, mark, w, w2, image, kernel, dynamic, made;
 };
 
 #define REFUSALS(X) \
@@ -145,7 +153,11 @@ struct given {
 	X("ReduceMean of b bool[2,3]", op_reduce_mean(v->g, v->b, 0, true)) \
 	X("TopK of x f32[2,3]: the 4 greatest", op_topk(v->g, v->x, 4)) \
 	X("TopK of h bf16[2,3]", op_topk(v->g, v->h, 2)) \
+	X("TopK of x f32[2,3]: the 3 least along axis 0", op_topk_indices(v->g, v->x, 3, 0, true, &v->made)) \
 	X("CumSum of b bool[2,3]", op_cumsum(v->g, v->b, 0)) \
+	X("x f32[2,3] has rank 2: there is no axis -3", op_cumsum_from(v->g, v->x, -3, true, true)) \
+	X("ReduceProd of b bool[2,3]", op_reduce_prod(v->g, v->b, 0, true)) \
+	X("ReduceL2 of b bool[2,3]", op_reduce_l2(v->g, v->b, 0, true)) \
 	X("Cast of x f32[2,3] to f8e4m3", op_cast(v->g, v->x, DTYPE_F8_E4M3)) \
 	X("Reshape of x f32[2,3] to [4,-1]: it does not fit", op_reshape(v->g, v->x, 2, (int64_t[]){ 4, -1 })) \
 	X("Reshape of x f32[2,3] to [7]: it does not fit", op_reshape(v->g, v->x, 1, (int64_t[]){ 7 })) \
@@ -194,6 +206,19 @@ struct given {
 	X("Conv of x f32[2,3] and kernel", op_conv(v->g, v->x, v->kernel, NO_VALUE, ones, none, ones, 1)) \
 	X("ConvTranspose of image f32[1,4,9,9] and kernel f32[6,3,3,3]", \
 		op_conv_transpose(v->g, v->image, v->kernel, NO_VALUE, 2, ones, none, 1)) \
+	X("ConvTranspose of image f32[1,4,9,9] and up f32[4,3,2,2] in 1 groups over 2 dimensions: the shapes do not fit", \
+		op_conv_transpose_of(v->g, v->image, up_of(v), NO_VALUE, 2, \
+			&(struct conv_transpose){ .stride = ones, .pad = none, .more = ones, .group = 1 })) \
+	X("GridSample of image f32[1,4,9,9] and x f32[2,3], bilinear, padded by zeros", \
+		op_grid_sample(v->g, v->image, v->x, "bilinear", "zeros", false)) \
+	X("GridSample of image f32[1,4,9,9] and grid f32[1,5,6,2], linear", \
+		op_grid_sample(v->g, v->image, grid_of(v, 1), "linear", "zeros", false)) \
+	X("GridSample of image f32[1,4,9,9] and grid f32[2,5,6,2]", \
+		op_grid_sample(v->g, v->image, grid_of(v, 2), "nearest", "border", false)) \
+	X("DepthToSpace of image f32[1,4,9,9] in blocks of 3", op_depth_to_space(v->g, v->image, 3, true)) \
+	X("SpaceToDepth of image f32[1,4,9,9] in blocks of 2", op_space_to_depth(v->g, v->image, 2)) \
+	X("RoiAlign of image f32[1,4,9,9], x f32[2,3] and one i64[1] to 2x2", \
+		op_roi_align(v->g, v->image, v->x, v->one, &(struct roi_align){ .high = 2, .wide = 2, .scale = 1 })) \
 	X("MaxPool of x f32[2,3] over 2 dimensions", op_max_pool(v->g, v->x, 2, ones, ones, none, false)) \
 	X("GlobalAveragePool of x f32[2,3]", op_global_average_pool(v->g, v->x)) \
 	X("BatchNormalization of image f32[1,4,9,9], one i64[1]", \
@@ -227,6 +252,16 @@ static graph_value kernel_of(struct given *v, int64_t channels)
 static graph_value rows_of(struct given *v)
 {
 	return graph_input(v->g, "i64rows", DTYPE_I64, 2, (int64_t[]){ 2, 4 });
+}
+
+static graph_value up_of(struct given *v)
+{
+	return graph_external(v->g, "up", DTYPE_F32, 4, (int64_t[]){ 4, 3, 2, 2 }, "f", 0, 192);
+}
+
+static graph_value grid_of(struct given *v, int64_t batch)
+{
+	return graph_input(v->g, "grid", DTYPE_F32, 4, (int64_t[]){ batch, 5, 6, 2 });
 }
 
 static graph_value lines_of(struct given *v)
@@ -337,6 +372,45 @@ static void scattering_keeps_the_shape(void **state)
 	}
 }
 
+// Open lengths keep their names, or get that of their formula, which is the same from both sides.
+static void pictures_have_open_sizes(void **state)
+{
+	(void)state;
+	struct graph *g = graph_new(NULL);
+	int64_t batch = graph_symbol(g, "batch"), high = graph_symbol(g, "height"), wide = graph_symbol(g, "width");
+	graph_value x = graph_input(g, "x", DTYPE_F32, 4, (int64_t[]){ batch, 8, high, wide });
+	graph_value grid = graph_input(g, "grid", DTYPE_F32, 4, (int64_t[]){ batch, high, 5, 2 });
+	graph_value rois = graph_input(g, "rois", DTYPE_F32, 2, (int64_t[]){ graph_symbol(g, "count"), 4 });
+	graph_value of = graph_input(g, "of", DTYPE_I64, 1, (int64_t[]){ graph_symbol(g, "count") }), at;
+	graph_value up = op_depth_to_space(g, x, 2, true), down = op_space_to_depth(g, x, 2);
+	graph_value w = graph_external(g, "w", DTYPE_F32, 4, (int64_t[]){ 8, 3, 2, 2 }, "f", 0, 384);
+	static const int64_t two[] = { 2, 2 };
+	struct conv_transpose how = { .stride = two, .pad = none, .group = 1 };
+
+	assert_int_equal(value_dim(g, up, 1), 2);
+	assert_string_equal(graph_symbol_name(g, value_dim(g, up, 2)), "(height*2)");
+	assert_int_equal(value_dim(g, op_conv_transpose_of(g, x, w, NO_VALUE, 2, &how), 3), value_dim(g, up, 3));
+	how.more = ones;
+	assert_string_equal(
+		graph_symbol_name(g, value_dim(g, op_conv_transpose_of(g, x, w, NO_VALUE, 2, &how), 3)), "(width*2+1)");
+	assert_int_equal(value_dim(g, down, 1), 32);
+	assert_int_equal(value_dim(g, down, 2), value_dim(g, op_max_pool(g, x, 2, two, two, none, false), 2));
+	graph_value sampled = op_grid_sample(g, x, grid, "bilinear", "zeros", false);
+	assert_int_equal(value_dim(g, sampled, 0), batch);
+	assert_int_equal(value_dim(g, sampled, 1), 8);
+	assert_int_equal(value_dim(g, sampled, 2), high);
+	assert_int_equal(value_dim(g, sampled, 3), 5);
+	graph_value cells = op_roi_align(g, x, rois, of, &(struct roi_align){ .high = 2, .wide = 3, .scale = 1 });
+	assert_int_equal(value_dim(g, cells, 0), graph_symbol(g, "count"));
+	assert_int_equal(value_dim(g, cells, 3), 3);
+	graph_value most = op_topk_indices(g, x, 9, 2, false, &at);
+	assert_int_equal(value_dtype(g, at), DTYPE_I64);
+	assert_int_equal(value_dim(g, most, 2), 9);
+	assert_int_equal(value_dim(g, at, 3), wide);
+	assert_false(graph_failed(g));
+	graph_free(g);
+}
+
 // Convolutions of opset 17 take no bfloat16: brought to it, a graph has them in float32.
 static void halves_keep_to_what_operators_take(void **state)
 {
@@ -372,6 +446,7 @@ int main(void)
 		cmocka_unit_test(what_does_not_fit_is_refused_by_a_sentence),
 		cmocka_unit_test(what_fits_passes),
 		cmocka_unit_test(scattering_keeps_the_shape),
+		cmocka_unit_test(pictures_have_open_sizes),
 		cmocka_unit_test(halves_keep_to_what_operators_take),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,7 @@ enum { VALUES_MOST = 12 };
 
 struct call {
 	struct graph *g;
-	const json_t *in, *out; // the case's figures
+	const json_t *in, *out, *weights; // the case's figures
 	bool is_static;
 	struct tensor given[VALUES_MOST];
 	size_t given_count;
@@ -81,6 +81,13 @@ static graph_value given(struct call *c, const char *name, const char *axes)
 	assert_true(c->given_count < VALUES_MOST);
 	c->given[c->given_count++] = t;
 	return graph_input(c->g, name, t.dtype, t.rank, dim);
+}
+
+static graph_value weight(struct call *c, const char *name)
+{
+	struct tensor t = figure(c->weights, name);
+
+	return graph_constant(c->g, t.dtype, t.rank, t.dim, t.data);
 }
 
 static void gives(struct call *c, const char *name, graph_value y)
@@ -139,6 +146,74 @@ static void nonzero(struct call *c)
 	gives(c, "marked", op_nonzero(c->g, given(c, "mark", "n.")));
 }
 
+static void reductions(struct call *c)
+{
+	graph_value x = given(c, "x", "abc");
+
+	gives(c, "prod", op_reduce_prod(c->g, x, 1, false));
+	gives(c, "l2", op_reduce_l2(c->g, x, -1, true));
+	gives(c, "min", op_reduce_min(c->g, x, 0, false));
+}
+
+static void cumsum(struct call *c)
+{
+	graph_value x = given(c, "x", "ab");
+
+	gives(c, "exclusive", op_cumsum_from(c->g, x, 1, true, false));
+	gives(c, "reverse", op_cumsum_from(c->g, x, 0, false, true));
+	gives(c, "both", op_cumsum_from(c->g, x, 0, true, true));
+}
+
+static void topk(struct call *c)
+{
+	graph_value x = given(c, "x", "b.w"), at;
+
+	gives(c, "most", op_topk_indices(c->g, x, 2, 1, false, &at));
+	gives(c, "most_at", at);
+	gives(c, "least", op_topk_indices(c->g, x, 2, -1, true, &at));
+	gives(c, "least_at", at);
+}
+
+static void conv_transpose(struct call *c)
+{
+	static const int64_t three[] = { 3 }, one[] = { 1, 1 }, two[] = { 2, 2 }, none[4] = { 0 };
+	const struct conv_transpose all = { .stride = three, .pad = one, .dilation = two, .more = two, .group = 2 };
+	graph_value x = given(c, "x", "b.n"), image = given(c, "image", "i.hw");
+
+	gives(c, "y", op_conv_transpose_of(c->g, x, weight(c, "w"), weight(c, "b"), 1, &all));
+	gives(c, "up", op_conv_transpose(c->g, image, weight(c, "kernel"), NO_VALUE, 2, two, none, 1));
+}
+
+static void grid_sample(struct call *c)
+{
+	static const char *const modes[] = { "bilinear", "nearest", "bicubic" },
+				 *const pads[] = { "zeros", "border", "reflection" };
+	graph_value x = given(c, "x", "n.hw"), grid = given(c, "grid", "nab.");
+
+	for (int i = 0; i < 9; i++)
+		gives(c, arena_printf(&arena, "%s_%s", modes[i / 3], pads[i % 3]),
+			op_grid_sample(c->g, x, grid, modes[i / 3], pads[i % 3], i % 3 == 1));
+}
+
+static void depth_and_space(struct call *c)
+{
+	graph_value x = given(c, "x", "n.hw"), wide = given(c, "wide", "b.ij");
+
+	gives(c, "crd", op_depth_to_space(c->g, x, 2, true));
+	gives(c, "dcr", op_depth_to_space(c->g, x, 2, false));
+	gives(c, "depth", op_space_to_depth(c->g, wide, 2));
+}
+
+static void roi_align(struct call *c)
+{
+	graph_value x = given(c, "x", "b.hw"), rois = given(c, "rois", "r."), batch = given(c, "batch", "r");
+
+	for (int aligned = 0; aligned < 2; aligned++)
+		gives(c, aligned ? "aligned" : "plain",
+			op_roi_align(c->g, x, rois, batch,
+				&(struct roi_align){ .high = 2, .wide = 3, .samples = 2, .scale = 0.5f, .aligned = aligned }));
+}
+
 #define CASES(X) \
 	X(gather_nd) \
 	X(gather_elements) \
@@ -146,7 +221,14 @@ static void nonzero(struct call *c)
 	X(scatter_nd_sums) \
 	X(scatter_elements) \
 	X(scatter_elements_sums) \
-	X(nonzero)
+	X(nonzero) \
+	X(reductions) \
+	X(cumsum) \
+	X(topk) \
+	X(conv_transpose) \
+	X(grid_sample) \
+	X(depth_and_space) \
+	X(roi_align)
 
 static const struct test_case {
 	const char *name;
@@ -221,7 +303,10 @@ static void run_cases(const struct backend *engine, const json_t *figures, struc
 	for (int i = 0; i < 2 * CASE_COUNT; i++) {
 		const struct test_case *k = &cases[i / 2];
 		const json_t *of = json_object_get(figures, k->name);
-		struct call c = { .is_static = i % 2, .in = json_object_get(of, "in"), .out = json_object_get(of, "out") };
+		struct call c = { .is_static = i % 2,
+			.in = json_object_get(of, "in"),
+			.out = json_object_get(of, "out"),
+			.weights = json_object_get(of, "weights") };
 		const char *wrong;
 
 		if (only && !text_is(only, k->name))

@@ -4,8 +4,8 @@
 
     python3 tests/unit/data/operators.py > tests/unit/data/operators.json
 
-Each case is a function; its name is the case's. It returns what goes in and what comes out, by name. Numbers that go in are
-multiples of 1/8, so that both sides read the same ones.
+Each case is a function; its name is the case's. It returns what goes in, what comes out and, where there are any, the weights, by
+name.
 """
 import json
 import sys
@@ -84,6 +84,85 @@ def nonzero(rng):
     return {"x": x, "mark": x > 0}, {"y": np.stack(np.nonzero(x)).astype(np.int64), "marked": np.stack(np.nonzero(x > 0)).astype(np.int64)}
 
 
+@case
+def reductions(rng):
+    x = numbers(rng, 2, 3, 4)
+    return {"x": x}, {"prod": x.prod(1), "l2": np.sqrt((x * x).sum(-1, keepdims=True)), "min": x.min(0)}
+
+
+@case
+def cumsum(rng):
+    x = numbers(rng, 3, 4)
+    before, after = x.cumsum(1), x[::-1].cumsum(0)[::-1]
+    return {"x": x}, {"exclusive": before - x, "reverse": after, "both": after - x}
+
+
+@case
+def topk(rng):
+    """No two are equal."""
+    x = (rng.permutation(30).reshape(2, 5, 3) / 8).astype(np.float32)
+    most, least = np.argsort(-x, 1)[:, :2], np.argsort(x, -1)[:, :, :2]
+    return {"x": x}, {"most": np.take_along_axis(x, most, 1), "most_at": most, "least": np.take_along_axis(x, least, 2), "least_at": least}
+
+
+@case
+def conv_transpose(rng):
+    x, w, b = (torch.from_numpy(a) for a in (numbers(rng, 2, 4, 5), numbers(rng, 4, 3, 3), numbers(rng, 6)))
+    y = torch.nn.functional.conv_transpose1d(x, w, b, stride=3, padding=1, output_padding=2, groups=2, dilation=2)
+    image, kernel = torch.from_numpy(numbers(rng, 1, 2, 3, 4)), torch.from_numpy(numbers(rng, 2, 3, 2, 2))
+    return {"x": x, "image": image}, {"y": y, "up": torch.nn.functional.conv_transpose2d(image, kernel, stride=2)}, {"w": w, "b": b, "kernel": kernel}
+
+
+@case
+def grid_sample(rng):
+    """Some places lie outside."""
+    x, grid = (torch.from_numpy(a) for a in (numbers(rng, 2, 3, 4, 5), numbers(rng, 2, 3, 2, 2) / np.float32(1.625)))
+    out = {}
+    for mode in "bilinear", "nearest", "bicubic":
+        for padding in "zeros", "border", "reflection":
+            out[f"{mode}_{padding}"] = torch.nn.functional.grid_sample(x, grid, mode, padding, align_corners=padding == "border")
+    return {"x": x, "grid": grid}, out
+
+
+@case
+def depth_and_space(rng):
+    x, wide = torch.from_numpy(numbers(rng, 1, 8, 2, 3)), torch.from_numpy(numbers(rng, 2, 3, 4, 6))
+    # (n, c, h/2, a, w/2, b) -> (n, a, b, c, h/2, w/2)
+    depth = wide.reshape(2, 3, 2, 2, 3, 2).permute(0, 3, 5, 1, 2, 4).reshape(2, 12, 2, 3)
+    rows = x.reshape(1, 2, 2, 2, 2, 3).permute(0, 3, 4, 1, 5, 2).reshape(1, 2, 4, 6)
+    return {"x": x, "wide": wide}, {"crd": torch.nn.functional.pixel_shuffle(x, 2), "dcr": rows, "depth": depth}
+
+
+@case
+def roi_align(rng):
+    """As torchvision's: each cell is the mean of 2 x 2 samples, each of them bilinear."""
+    x, batch = numbers(rng, 2, 2, 7, 6), np.array([1, 0], np.int64)
+    rois = np.array([[0.5, 1, 8, 9.5], [2, 3, 10, 11]], np.float32)
+    out = {}
+    for name, shift in (("aligned", 0.5), ("plain", 0)):
+        y = np.zeros((2, 2, 2, 3), np.float64)
+        for r, (b, roi) in enumerate(zip(batch, rois * np.float64(0.5) - shift)):
+            high, wide = (roi[3] - roi[1]) / 2, (roi[2] - roi[0]) / 3
+            for i in range(2):
+                for j in range(3):
+                    for a in range(2):
+                        for c in range(2):
+                            at = roi[1] + (i + (a + 0.5) / 2) * high, roi[0] + (j + (c + 0.5) / 2) * wide
+                            y[r, :, i, j] += bilinear(x[b], *at) / 4
+        out[name] = y.astype(np.float32)
+    return {"x": x, "rois": rois, "batch": batch}, out
+
+
+def bilinear(x, top, left):
+    if not (-1 <= top <= x.shape[1] and -1 <= left <= x.shape[2]):
+        return 0
+    top, left = min(max(top, 0), x.shape[1] - 1), min(max(left, 0), x.shape[2] - 1)
+    i, j = int(top), int(left)
+    k, l = min(i + 1, x.shape[1] - 1), min(j + 1, x.shape[2] - 1)
+    p, q = top - i, left - j
+    return (1 - p) * ((1 - q) * x[:, i, j] + q * x[:, i, l]) + p * ((1 - q) * x[:, k, j] + q * x[:, k, l])
+
+
 TYPES = {"float32": "f32", "int64": "i64", "bool": "bool"}
 
 
@@ -99,8 +178,8 @@ def stored(values):
 def main():
     lines = []
     for number, function in enumerate(CASES):
-        given, gives = function(np.random.default_rng(number))
-        lines.append(f' "{function.__name__}": ' + json.dumps({"in": stored(given), "out": stored(gives)}))
+        given, gives, *weights = function(np.random.default_rng(number))
+        lines.append(f' "{function.__name__}": ' + json.dumps({"in": stored(given), "out": stored(gives), "weights": stored(*weights or [{}])}))
     sys.stdout.write("{\n" + ",\n".join(lines) + "\n}\n")
 
 
