@@ -11,6 +11,9 @@
 //   Gelu                             5 by erf, 8 by tanh
 //   resizing, grid sampling          2 for each place that goes into a result: 4 linear, 16 cubic in two dimensions
 //   region of interest               9 a sample: 4 places that go into it, and the mean
+//   LSTM                             2 a weight for each token; 21 an element of the state: 3 sums and an activation in each of 4
+//                                    gates, then 5; without biases 13
+//   GRU                              the same with 17 and 11
 //   scatter                          1 an update that is added or the like, 0 where it replaces
 #include "onnx/cost.h"
 
@@ -173,6 +176,20 @@ static uint64_t regions(struct count *c, const struct node *n)
 	return 9 * samples * samples * elements(c, n->outputs[0]);
 }
 
+// x [length, batch, in], weights [directions, gates*hidden, in] and [directions, gates*hidden, hidden].
+static uint64_t recurrence(struct count *c, const struct node *n)
+{
+	int x = input_of(n, 0);
+	bool lstm = text_is(n->op, "LSTM"), biased = input_of(n, 3) != 0;
+	uint64_t steps = axis_of(c, x, 0) * axis_of(c, x, 1);
+
+	return steps * 2 * (elements(c, input_of(n, 1)) + elements(c, input_of(n, 2))) +
+		elements(c, n->outputs[0]) *
+		(lstm                    ? (biased ? 21 : 13)
+				: biased ? 17
+					 : 11);
+}
+
 static uint64_t flops_of(struct count *c, const struct node *n);
 
 // A run of the body for each slice of the first value that it goes over.
@@ -226,6 +243,8 @@ static uint64_t flops_of(struct count *c, const struct node *n)
 		return grid(c, n);
 	case COST_ROI:
 		return regions(c, n);
+	case COST_RECURRENT:
+		return recurrence(c, n);
 	case COST_BODY:
 		return bodies(c, n);
 	case COST_EACH:

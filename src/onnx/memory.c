@@ -33,15 +33,16 @@ bool graph_is_view(const char *op)
 	return false;
 }
 
-static bool multiplies(const char *op)
+// Up to which input an operation multiplies; 0: it does not. LSTM and GRU have two weights.
+static int multiplies(const char *op)
 {
 	static const char *const kernels[] = { "MatMul", "Gemm", "FusedMatMul", "MatMulNBits", "MatMulInteger", "Conv",
-		"ConvTranspose" };
+		"ConvTranspose", "LSTM", "GRU" };
 
 	for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
 		if (text_is(op, kernels[i]))
-			return true;
-	return false;
+			return text_is(op, "LSTM") || text_is(op, "GRU") ? 3 : 2;
+	return 0;
 }
 
 static bool is_output(const struct graph *g, int id)
@@ -143,7 +144,7 @@ static void find_uses(struct walk *w)
 			w->last[w->root[id]] = i;
 			if (!w->constant[id])
 				continue;
-			if (multiplies(n->op) && k < 2) {
+			if (k < multiplies(n->op)) {
 				uint64_t nbytes = nbytes_of(w, id);
 
 				w->multiplied[id] = true;

@@ -127,6 +127,21 @@ struct roi_align {
 };
 graph_value op_roi_align(struct graph *g, graph_value x, graph_value rois, graph_value batch, const struct roi_align *how);
 
+// op_rnn.c: LSTM and GRU over x [length, batch, in], by weights as torch's checkpoints hold them, whose rows are the gates i, f,
+// g, o of an LSTM and r, z, n of a GRU. A second direction goes from the end to the beginning.
+struct rnn_weights {
+	graph_value input, hidden;           // [gates*hidden, in], [gates*hidden, hidden]
+	graph_value input_bias, hidden_bias; // [gates*hidden] each; NO_VALUE: all are without
+};
+struct rnn {
+	int directions; // 1 or 2
+	struct rnn_weights of[2];
+	graph_value h, c; // states before the first step, [directions, batch, hidden]; NO_VALUE: zeros. c: of an LSTM
+};
+// [length, batch, directions*hidden]; last: the states after the last step, h and c, [directions, batch, hidden].
+graph_value op_lstm(struct graph *g, graph_value x, const struct rnn *r, graph_value last[2]);
+graph_value op_gru(struct graph *g, graph_value x, const struct rnn *r, graph_value *last);
+
 // scan.c: a loop over one axis, whose body is what is built between begin and end. It reads what it is given, its own values,
 // weights and constants, and nothing else.
 //

@@ -29,6 +29,7 @@ enum cost_kind {
 	COST_SCATTER,
 	COST_GRID,
 	COST_ROI,
+	COST_RECURRENT,
 	COST_BODY
 };
 
@@ -58,6 +59,7 @@ enum { OPSET_LEAST = 17, OPSET_MOST = 20 };
 	X("Expand", "", 13, "al", NONE, 0, 0) \
 	X("Floor", "", 13, "F", EACH, 1, 0) \
 	X("FusedMatMul", DOMAIN_MICROSOFT, 1, "FF", PRODUCT, 0, 0) \
+	X("GRU", "", 14, "HHHH?w?H?", RECURRENT, 0, 0) \
 	X("Gather", "", 13, "ax", NONE, 0, 0) \
 	X("GatherElements", "", 13, "ax", NONE, 0, 0) \
 	X("GatherND", "", 13, "al", NONE, 0, 0) \
@@ -70,6 +72,7 @@ enum { OPSET_LEAST = 17, OPSET_MOST = 20 };
 	X("GroupQueryAttention", DOMAIN_MICROSOFT, 1, "FF?F?F?F?wwF?F?l?F?F?", ATTENTION, 0, 0) \
 	X("Identity", "", 16, "A", NONE, 0, 0) \
 	X("InstanceNormalization", "", 6, "HHH", EACH, 0, 7) \
+	X("LSTM", "", 14, "HHHH?w?H?H?H?", RECURRENT, 0, 0) \
 	X("LayerNormalization", "", 17, "FFF?", EACH, 0, 7) \
 	X("Less", "", 13, "NN", EACH, 1, 0) \
 	X("LessOrEqual", "", 16, "NN", EACH, 1, 0) \

@@ -143,6 +143,25 @@ static void sampling(void **state)
 	arena_done(&a);
 }
 
+// 5 tokens of 2 rows, 3 wide, by 16 x 3 and 16 x 4 weights; the weights are brought into another order once, before.
+static void recurrence(void **state)
+{
+	struct graph *g = graph_new(NULL);
+	struct arena a = { 0 };
+	graph_value x = graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ 5, 2, 3 }), last[2];
+	struct rnn r = { .directions = 1 };
+
+	(void)state;
+	r.of[0].input = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 16, 3 }, "f", 0, 192);
+	r.of[0].hidden = graph_external(g, "u", DTYPE_F32, 2, (int64_t[]){ 16, 4 }, "f", 192, 256);
+	graph_output(g, "y", op_lstm(g, x, &r, last));
+	struct graph_cost c = finish(g, &a);
+	assert_int_equal(c.flops, 5 * 2 * 2 * (16 * 3 + 16 * 4) + 13 * 5 * 2 * 4);
+	assert_int_equal(node(&c, "LSTM")->weight_nbytes, 192 + 256);
+	graph_free(g);
+	arena_done(&a);
+}
+
 // 2 heads of width 4 over 5 tokens: q k^T 2*2*5*5*4, p v as much, the scale, and the softmax. One operator that does it all, too.
 static void attention_in_both_forms(void **state)
 {
@@ -311,6 +330,7 @@ int main(void)
 		cmocka_unit_test(convolutions),
 		cmocka_unit_test(scattering),
 		cmocka_unit_test(sampling),
+		cmocka_unit_test(recurrence),
 		cmocka_unit_test(attention_in_both_forms),
 		cmocka_unit_test(what_only_moves),
 		cmocka_unit_test(a_symbol_without_a_number),

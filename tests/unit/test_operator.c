@@ -131,7 +131,7 @@ static void the_opset_may_be_raised_at_any_time(void **state)
 // Values to be refused with.
 struct given {
 	struct graph *g;
-	graph_value x, row, i, b, h, ids, one, mark, w, w2, image, kernel, dynamic, made;
+	graph_value x, row, i, b, h, ids, one, mark, w, w2, image, kernel, dynamic, made[2];
 };
 
 #define REFUSALS(X) \
@@ -153,7 +153,7 @@ struct given {
 	X("ReduceMean of b bool[2,3]", op_reduce_mean(v->g, v->b, 0, true)) \
 	X("TopK of x f32[2,3]: the 4 greatest", op_topk(v->g, v->x, 4)) \
 	X("TopK of h bf16[2,3]", op_topk(v->g, v->h, 2)) \
-	X("TopK of x f32[2,3]: the 3 least along axis 0", op_topk_indices(v->g, v->x, 3, 0, true, &v->made)) \
+	X("TopK of x f32[2,3]: the 3 least along axis 0", op_topk_indices(v->g, v->x, 3, 0, true, v->made)) \
 	X("CumSum of b bool[2,3]", op_cumsum(v->g, v->b, 0)) \
 	X("x f32[2,3] has rank 2: there is no axis -3", op_cumsum_from(v->g, v->x, -3, true, true)) \
 	X("ReduceProd of b bool[2,3]", op_reduce_prod(v->g, v->b, 0, true)) \
@@ -219,6 +219,12 @@ struct given {
 	X("SpaceToDepth of image f32[1,4,9,9] in blocks of 2", op_space_to_depth(v->g, v->image, 2)) \
 	X("RoiAlign of image f32[1,4,9,9], x f32[2,3] and one i64[1] to 2x2", \
 		op_roi_align(v->g, v->image, v->x, v->one, &(struct roi_align){ .high = 2, .wide = 2, .scale = 1 })) \
+	X("LSTM of x f32[2,3], gates f32[16,3] and state f32[16,4]: the shapes do not fit", rnn_of(v, v->x, 16, false)) \
+	X("LSTM of steps f32[length,2,3], gates f32[12,3] and state f32[12,4]: the shapes do not fit", \
+		rnn_of(v, steps_of(v), 12, false)) \
+	X("GRU of steps f32[length,2,3], gates f32[16,3] and state f32[16,4]: the shapes do not fit", \
+		rnn_of(v, steps_of(v), 16, true)) \
+	X("LSTM in 3 directions", op_lstm(v->g, v->x, &(struct rnn){ .directions = 3 }, v->made)) \
 	X("MaxPool of x f32[2,3] over 2 dimensions", op_max_pool(v->g, v->x, 2, ones, ones, none, false)) \
 	X("GlobalAveragePool of x f32[2,3]", op_global_average_pool(v->g, v->x)) \
 	X("BatchNormalization of image f32[1,4,9,9], one i64[1]", \
@@ -252,6 +258,22 @@ static graph_value kernel_of(struct given *v, int64_t channels)
 static graph_value rows_of(struct given *v)
 {
 	return graph_input(v->g, "i64rows", DTYPE_I64, 2, (int64_t[]){ 2, 4 });
+}
+
+// By weights of `rows` gates of 4 states.
+static graph_value rnn_of(struct given *v, graph_value x, int64_t rows, bool is_gru)
+{
+	struct rnn r = { .directions = 1 };
+	graph_value last[2];
+
+	r.of[0].input = graph_external(v->g, "gates", DTYPE_F32, 2, (int64_t[]){ rows, 3 }, "f", 0, (uint64_t)rows * 12);
+	r.of[0].hidden = graph_external(v->g, "state", DTYPE_F32, 2, (int64_t[]){ rows, 4 }, "f", 0, (uint64_t)rows * 16);
+	return is_gru ? op_gru(v->g, x, &r, last) : op_lstm(v->g, x, &r, last);
+}
+
+static graph_value steps_of(struct given *v)
+{
+	return graph_input(v->g, "steps", DTYPE_F32, 3, (int64_t[]){ graph_symbol(v->g, "length"), 2, 3 });
 }
 
 static graph_value up_of(struct given *v)
@@ -411,6 +433,57 @@ static void pictures_have_open_sizes(void **state)
 	graph_free(g);
 }
 
+static struct rnn_weights biased(struct graph *g, const char *name, int64_t rows)
+{
+	const uint64_t n = (uint64_t)rows * 4;
+
+	return (struct rnn_weights){
+		graph_external(
+			g, arena_printf(graph_arena(g), "%s.ih", name), DTYPE_F32, 2, (int64_t[]){ rows, 3 }, "f", 0, 3 * n),
+		graph_external(
+			g, arena_printf(graph_arena(g), "%s.hh", name), DTYPE_F32, 2, (int64_t[]){ rows, 4 }, "f", 0, 4 * n),
+		graph_external(g, arena_printf(graph_arena(g), "%s.bi", name), DTYPE_F32, 1, &rows, "f", 0, n),
+		graph_external(g, arena_printf(graph_arena(g), "%s.bh", name), DTYPE_F32, 1, &rows, "f", 0, n),
+	};
+}
+
+// Both directions side by side, a state for each; arithmetic in 16 bits leaves the recurrence in float32.
+static void recurrences_keep_their_lengths(void **state)
+{
+	(void)state;
+	for (int half = 0; half < 2; half++) {
+		struct graph *g =
+			graph_new(&(struct graph_form){ .precise.precision = half ? PRECISION_FLOAT16 : PRECISION_FLOAT32 });
+		int64_t length = graph_symbol(g, "length"), batch = graph_symbol(g, "batch");
+		graph_value x = graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ length, batch, 3 }), last[2];
+		struct rnn r = { .directions = 2, .of = { biased(g, "f", 16), biased(g, "b", 16) } };
+		graph_value y = op_lstm(g, x, &r, last);
+		struct rnn next = { .directions = 1, .of = { biased(g, "g", 12) }, .h = op_slice(g, last[0], 0, 0, 1) };
+		struct error err = { 0 };
+		struct text t = { 0 };
+
+		assert_int_equal(value_rank(g, y), 3);
+		assert_int_equal(value_dim(g, y, 0), length);
+		assert_int_equal(value_dim(g, y, 1), batch);
+		assert_int_equal(value_dim(g, y, 2), 8);
+		assert_int_equal(value_dim(g, last[1], 0), 2);
+		assert_int_equal(value_dim(g, last[1], 1), batch);
+		assert_int_equal(value_dim(g, last[1], 2), 4);
+		graph_output(g, "y", y);
+		graph_output(g, "z", op_gru(g, x, &next, last));
+		assert_int_equal(value_dim(g, last[0], 0), 1);
+		if (graph_finish(g, &err))
+			fail_msg("%s", err.text);
+		graph_text(g, &t);
+		assert_non_null(
+			strstr(text_get(&t), " hidden_size=4 direction=bidirectional : f32[length,2,batch,4], f32[2,batch,4]"));
+		assert_non_null(
+			strstr(text_get(&t), " hidden_size=4 direction=forward linear_before_reset=1 : f32[length,1,batch,4]"));
+		text_done(&t);
+		graph_free(g);
+	}
+}
+
 // Convolutions of opset 17 take no bfloat16: brought to it, a graph has them in float32.
 static void halves_keep_to_what_operators_take(void **state)
 {
@@ -447,6 +520,7 @@ int main(void)
 		cmocka_unit_test(what_fits_passes),
 		cmocka_unit_test(scattering_keeps_the_shape),
 		cmocka_unit_test(pictures_have_open_sizes),
+		cmocka_unit_test(recurrences_keep_their_lengths),
 		cmocka_unit_test(halves_keep_to_what_operators_take),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

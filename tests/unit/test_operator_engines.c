@@ -184,6 +184,51 @@ static void conv_transpose(struct call *c)
 	gives(c, "up", op_conv_transpose(c->g, image, weight(c, "kernel"), NO_VALUE, 2, two, none, 1));
 }
 
+static void recurrent(struct call *c, bool is_lstm, int directions, bool biased, bool stated)
+{
+	static const char *const suffix[] = { "", "_reverse" };
+	struct rnn r = { .directions = directions };
+	graph_value x = given(c, "x", "lb."), last[2];
+
+	for (int d = 0; d < directions; d++) {
+		r.of[d].input = weight(c, arena_printf(&arena, "weight_ih_l0%s", suffix[d]));
+		r.of[d].hidden = weight(c, arena_printf(&arena, "weight_hh_l0%s", suffix[d]));
+		r.of[d].input_bias = biased ? weight(c, arena_printf(&arena, "bias_ih_l0%s", suffix[d])) : NO_VALUE;
+		r.of[d].hidden_bias = biased ? weight(c, arena_printf(&arena, "bias_hh_l0%s", suffix[d])) : NO_VALUE;
+	}
+	r.h = stated ? given(c, "h0", ".b.") : NO_VALUE;
+	r.c = stated && is_lstm ? given(c, "c0", ".b.") : NO_VALUE;
+	gives(c, "y", is_lstm ? op_lstm(c->g, x, &r, last) : op_gru(c->g, x, &r, last));
+	gives(c, "h", last[0]);
+	if (is_lstm)
+		gives(c, "c", last[1]);
+}
+
+static void lstm(struct call *c)
+{
+	recurrent(c, true, 1, true, false);
+}
+
+static void lstm_both_ways(struct call *c)
+{
+	recurrent(c, true, 2, true, true);
+}
+
+static void lstm_unbiased(struct call *c)
+{
+	recurrent(c, true, 1, false, true);
+}
+
+static void gru(struct call *c)
+{
+	recurrent(c, false, 1, true, true);
+}
+
+static void gru_both_ways(struct call *c)
+{
+	recurrent(c, false, 2, false, false);
+}
+
 static void grid_sample(struct call *c)
 {
 	static const char *const modes[] = { "bilinear", "nearest", "bicubic" },
@@ -226,6 +271,11 @@ static void roi_align(struct call *c)
 	X(cumsum) \
 	X(topk) \
 	X(conv_transpose) \
+	X(lstm) \
+	X(lstm_both_ways) \
+	X(lstm_unbiased) \
+	X(gru) \
+	X(gru_both_ways) \
 	X(grid_sample) \
 	X(depth_and_space) \
 	X(roi_align)

@@ -113,6 +113,47 @@ def conv_transpose(rng):
     return {"x": x, "image": image}, {"y": y, "up": torch.nn.functional.conv_transpose2d(image, kernel, stride=2)}, {"w": w, "b": b, "kernel": kernel}
 
 
+def recurrent(rng, kind, directions, biased, stated):
+    """By torch's own layer, with names of weights as in its state_dict."""
+    layer = kind(5, 4, bias=biased, bidirectional=directions == 2)
+    weights = {name: torch.from_numpy(numbers(rng, *w.shape) / 4) for name, w in layer.state_dict().items()}
+    layer.load_state_dict(weights)
+    x = torch.from_numpy(numbers(rng, 6, 2, 5))
+    h, c = (torch.from_numpy(numbers(rng, directions, 2, 4)) for _ in "hc")
+    first = ((h, c) if kind is torch.nn.LSTM else h) if stated else None
+    y, last = layer(x, first)
+    last = dict(zip("hc", last)) if kind is torch.nn.LSTM else {"h": last}
+    given = {"x": x}
+    if stated:
+        given |= {"h0": h, "c0": c} if kind is torch.nn.LSTM else {"h0": h}
+    return given, {"y": y, **last}, weights
+
+
+@case
+def lstm(rng):
+    return recurrent(rng, torch.nn.LSTM, 1, True, False)
+
+
+@case
+def lstm_both_ways(rng):
+    return recurrent(rng, torch.nn.LSTM, 2, True, True)
+
+
+@case
+def lstm_unbiased(rng):
+    return recurrent(rng, torch.nn.LSTM, 1, False, True)
+
+
+@case
+def gru(rng):
+    return recurrent(rng, torch.nn.GRU, 1, True, True)
+
+
+@case
+def gru_both_ways(rng):
+    return recurrent(rng, torch.nn.GRU, 2, False, False)
+
+
 @case
 def grid_sample(rng):
     """Some places lie outside."""
