@@ -17,6 +17,7 @@ struct inspection {
 	struct checkpoint checkpoint;
 	struct spec *spec; // NULL: not supported
 	struct error refusal;
+	struct arch_likeness like;    // of what is not supported
 	const struct weight *weights; // of the file, else as the configuration wants them
 	size_t weight_count;
 	bool planned;
@@ -86,6 +87,7 @@ static enum status inspect(struct inspection *x, struct arena *a, const char *mo
 		// A configuration that cannot be read is an error; one that is read and not known is an answer.
 		if (x->refusal.status != STATUS_UNSUPPORTED)
 			return error_set(err, x->refusal.status, "%s", x->refusal.text);
+		arch_resemble(&x->like, a, &x->checkpoint);
 	} else if (x->weight_count == 0) {
 		x->planned = true;
 		s = arch_plan_weights(x->spec, a, config_dtype(x->checkpoint.config), &planned, &x->weight_count, err);
@@ -164,6 +166,28 @@ static json_t *ignored_json(const struct checkpoint *c)
 	return out;
 }
 
+static void print_likeness(const struct arch_likeness *l)
+{
+	if (l->type) {
+		emit("most like: %s, of family %s: %zu of the %zu keys that a graph may depend on are its keys%s%s\n", l->type,
+			l->family, l->shared, l->keys, l->unknown ? "; not " : "", l->unknown ? l->unknown : "");
+		if (l->kinds)
+			emit("tensors: %zu of %zu kinds are those of %s%s%s%s%s\n", l->kinds_shared, l->kinds, l->type,
+				l->kinds_unknown ? "; not " : "", l->kinds_unknown ? l->kinds_unknown : "",
+				l->kinds_missing ? "; it has besides " : "", l->kinds_missing ? l->kinds_missing : "");
+	}
+	if (l->parts)
+		emit("parts: %s\n", l->parts);
+}
+
+static json_t *likeness_json(const struct arch_likeness *l)
+{
+	return json_pack("{s:s?, s:s?, s:I, s:I, s:s?, s:I, s:I, s:s?, s:s?, s:s?}", "type", l->type, "family", l->family, "keys",
+		(json_int_t)l->keys, "keys_shared", (json_int_t)l->shared, "keys_unknown", l->unknown, "kinds",
+		(json_int_t)l->kinds, "kinds_shared", (json_int_t)l->kinds_shared, "kinds_unknown", l->kinds_unknown,
+		"kinds_missing", l->kinds_missing, "parts", l->parts);
+}
+
 static void print_text(const struct inspection *x, struct arena *a)
 {
 	struct text t = { 0 };
@@ -192,8 +216,10 @@ static void print_text(const struct inspection *x, struct arena *a)
 		emit("parameters: not known: no weights here, and the configuration alone does not tell for a model that is not "
 		     "supported\n");
 	}
-	if (!x->spec)
+	if (!x->spec) {
 		emit("not supported yet: %s\n", x->refusal.text);
+		print_likeness(&x->like);
+	}
 }
 
 static json_t *bytes_json(const struct inspection *x)
@@ -219,6 +245,7 @@ static void print_json(const struct inspection *x, struct arena *a)
 			json_string(visible_short(a, json_string_value(json_object_get(x->checkpoint.config, "model_type")))));
 		if (!json_object_get(out, "type"))
 			json_object_set_new(out, "type", json_null());
+		json_object_set_new(out, "like", likeness_json(&x->like));
 	}
 	if (x->weight_count > 0) {
 		struct memory_range m = predict_memory(x);

@@ -31,6 +31,19 @@ const char *arch_unshared(const struct spec *s);
 // Merges family defaults <- table row <- config.json <- which tensors exist. The spec lives in `a`.
 // UNSUPPORTED names what is missing (type, head, activation, config key, an unread weight).
 enum status arch_resolve(struct spec **out, struct arena *a, const struct checkpoint *c, struct error *err);
+// Of a configuration whose type has no row: the type whose configuration is most like it, and what is not that type's.
+struct arch_likeness {
+	const char *type, *family; // NULL: it has no telling key in common with any type
+	size_t keys, shared;       // of config.json, but those that no graph depends on; how many of them the type has, too
+	const char *unknown;       // the keys that it has not, "a, b, c and 3 more"; NULL: none
+	const char *parts;         // its parts that name a type: "text_config: llama, supported; ..."; NULL: none
+	// Kinds of tensors, a number in a name being any number. Zero, where there are no weights here.
+	size_t kinds, kinds_shared;
+	const char *kinds_unknown; // those that the type has not; NULL: none
+	const char *kinds_missing; // those that the type wants and the files lack; NULL: none
+};
+// Texts are in `a` and printable. Takes some milliseconds.
+void arch_resemble(struct arch_likeness *out, struct arena *a, const struct checkpoint *c);
 // Cuts the model to its first `layers` layers; false when it has fewer.
 bool arch_shorten(struct spec *s, int64_t layers);
 int64_t arch_shortened_to(const struct spec *s);         // how many layers, where the configuration says more; 0: all

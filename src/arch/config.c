@@ -11,7 +11,7 @@
 #include "arch/defaults.h"
 #include "base/json.h"
 
-static json_t *defaults_find(const char *model_type)
+json_t *config_defaults(const char *model_type)
 {
 	char start[128];
 	int length = snprintf(start, sizeof start, "{\"model_type\": \"%s\"", model_type);
@@ -32,7 +32,7 @@ static json_t *defaults_find(const char *model_type)
 void config_open(struct config *c, const json_t *given, const char *model_type, const struct dialect *d)
 {
 	*c = (struct config){
-		.given = given, .dialect = d, .defaults = defaults_find(model_type), .read = json_object(), .within = ""
+		.given = given, .dialect = d, .defaults = config_defaults(model_type), .read = json_object(), .within = ""
 	};
 }
 
@@ -259,6 +259,14 @@ static const char *const inert[] = {
 };
 // clang-format on
 
+bool config_is_inert(const char *key)
+{
+	for (size_t i = 0; i < sizeof inert / sizeof inert[0]; i++)
+		if (!fnmatch(inert[i], key, 0))
+			return true;
+	return false;
+}
+
 void config_check_unread(struct config *c)
 {
 	enum { LISTED = 16 };
@@ -272,8 +280,7 @@ void config_check_unread(struct config *c)
 		bool named = false; // a key that the dialect has a word for does something, whatever it means elsewhere
 		for (const struct key_name *k = c->dialect->keys; !named && k->canonical; k++)
 			named = text_is(k->config, key);
-		for (size_t i = 0; !known && !named && i < sizeof inert / sizeof inert[0]; i++)
-			known = fnmatch(inert[i], key, 0) == 0;
+		known = known || (!named && config_is_inert(key));
 		for (const char *const *glob = c->dialect->inert; !known && glob && *glob; glob++)
 			known = fnmatch(*glob, key, 0) == 0;
 		if (!known && count++ < LISTED)

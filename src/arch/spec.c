@@ -211,9 +211,14 @@ enum status arch_resolve(struct spec **out, struct arena *a, const struct checkp
 	if (!type)
 		return error_set(err, STATUS_BAD_INPUT, "%s/config.json: there is no model_type", c->path);
 	const struct arch *row = arch_find(type);
-	if (!row)
-		return error_set(
-			err, STATUS_UNSUPPORTED, "%s/config.json: the model type %s is not supported yet", c->path, type);
+	if (!row) {
+		struct arch_likeness like;
+		arch_resemble(&like, a, c);
+		const char *near = like.shared * 2 >= like.keys ? like.type : NULL;
+		return error_set(err, STATUS_UNSUPPORTED, "%s/config.json: the model type %s is not supported yet%s%s%s", c->path,
+			type, near ? "; its configuration is most like that of " : "", near ? near : "",
+			near ? " (assay inspect compares them)" : "");
+	}
 	bool unsaid = !class_name; // then the bare model, or the first head of a family that has none
 	if (unsaid)
 		class_name = "Model";

@@ -224,6 +224,8 @@ const struct arch *arch_find(const char *model_type); // NULL if there is none
 const char *activation_word(enum activation a);
 
 // config.c: reading config.json over its class's defaults, and remembering which keys were read.
+json_t *config_defaults(const char *model_type); // of its class, the caller's; NULL if none are known
+bool config_is_inert(const char *key);           // of training, generation, tokenizers: no graph depends on it in any type
 struct config {
 	const json_t *given; // config.json
 	json_t *defaults;    // of the class; NULL if none are known

@@ -41,6 +41,23 @@ has out '^not supported yet: .*perpetuum'
 code 2 "$ASSAY" inspect "$work/strange" --json
 json 'd["supported"] is False and "perpetuum" in d["reason"] and d["type"] == "perpetuum" and d["parameters"] is None'
 
+# What it is most like, and what is not that type's: keys, parts, tensors.
+python3 - "$SOURCE/tests/conform/cases/bert/config.json" "$work/strange/config.json" <<'END'
+import json, sys
+config = json.load(open(sys.argv[1]))
+config.update(model_type='perpetuum', flywheel_size=3, tower_config={'model_type': 'vit'}, motor_config={'model_type': 'steam'})
+json.dump(config, open(sys.argv[2], 'w'))
+END
+cp "$work/bert/model.safetensors" "$work/strange/"
+code 2 "$ASSAY" inspect "$work/strange"
+has out '^not supported yet: .* most like that of '
+has out '^most like: .*, of family encoder: .* not .*flywheel_size'
+has out '^tensors: '
+has out '^parts: tower_config: vit, supported; motor_config: steam, not supported$'
+code 2 "$ASSAY" inspect "$work/strange" --json
+json 'd["like"]["family"] == "encoder" and d["like"]["keys"] - d["like"]["keys_shared"] == 3 and d["like"]["kinds"] > 20'
+rm "$work/strange/model.safetensors"
+
 # Files that cannot be read: exit code 1, the sentence names the file.
 echo '{"model_type": ' >"$work/strange/config.json"
 code 1 "$ASSAY" inspect "$work/strange"

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
 # Program: plain
-# kill -9 at 80 moments of a matrix (MOMENTS=200 takes three minutes), each taken up again with --resume: no row is lost, none is doubled, and the database opens every time.
+# kill -9 at 40 moments of a matrix (200 in the tier "long"; MOMENTS=N: so many), each taken up again with --resume: no row is lost, none is doubled, and the database opens every time.
 # A third of the kills come some time after the start, a third behind a line of progress, a third while a cell's process is there, so that slow
 # machines meet all moments too. Four matrices go on side by side, each with its own database. SEED=N repeats the dice (not the moments: those are the
 # machine's), MOMENTS=N changes their number.
 . "$SOURCE/tests/fault/lib.sh"
 
-lanes=4 moments=$((${MOMENTS:-80} / 4)) seed=${SEED:-$((RANDOM * 32768 + RANDOM))}
+lanes=4 moments=$((${MOMENTS:-${ASSAY_LONG:+200}} / 4)) seed=${SEED:-$((RANDOM * 32768 + RANDOM))}
+[ $moments != 0 ] || moments=10
 models_of_round=3
 echo "seed $seed"
 mkdir "$work/models"
