@@ -192,22 +192,33 @@ static uint64_t recurrence(struct count *c, const struct node *n)
 
 static uint64_t flops_of(struct count *c, const struct node *n);
 
-// A run of the body for each slice of the first value that it goes over.
-static uint64_t bodies(struct count *c, const struct node *n)
+static uint64_t flops_of_body(struct count *c, int64_t body)
 {
 	const struct node *all = c->g->nodes;
-	int64_t body = 0, axis = 0, over = n->input_count - attribute_of(n, "num_scan_inputs", 1);
-	uint64_t each = 0;
+	uint64_t sum = 0;
+
+	for (int i = 0; i < c->g->node_count; i++)
+		sum += all[i].live && all[i].body == body ? flops_of(c, &all[i]) : 0;
+	return sum;
+}
+
+// Scan: a run of the body for each slice of the first value that it goes over. Loop: as many as it may have. If: the branch that
+// takes more.
+static uint64_t bodies(struct count *c, const struct node *n)
+{
+	int64_t axis = 0, over = n->input_count - attribute_of(n, "num_scan_inputs", 1);
+	uint64_t most = 0;
 
 	for (int i = 0; i < n->attribute_count; i++) {
-		if (n->attributes[i].kind == ATTRIBUTE_BODY)
-			body = n->attributes[i].i;
+		uint64_t each = n->attributes[i].kind == ATTRIBUTE_BODY ? flops_of_body(c, n->attributes[i].i) : 0;
+
+		most = each > most ? each : most;
 		if (text_is(n->attributes[i].name, "scan_input_axes"))
 			axis = n->attributes[i].ints[0];
 	}
-	for (int i = 0; i < c->g->node_count; i++)
-		each += all[i].live && all[i].body == body ? flops_of(c, &all[i]) : 0;
-	return each * axis_of(c, input_of(n, (int)over), (int)axis);
+	return text_is(n->op, "If")      ? most
+		: text_is(n->op, "Loop") ? most * dim_of(c, graph_scalar_dim(c->g, n->inputs[0]))
+					 : most * axis_of(c, input_of(n, (int)over), (int)axis);
 }
 
 // The formula of the operator's row. One that has no row is not known.
@@ -280,15 +291,17 @@ static void read_input(struct count *c, struct cost_value *reads, int id, uint64
 	reads[c->node->read_count++] = (struct cost_value){ c->root[id], nbytes };
 }
 
-// Of what is gathered or cut out, only that is read; of a shape, nothing.
+// Of what is gathered or cut out, only that is read; of a shape, nothing. What bodies read of the graph is read once.
 static void bytes_of(struct count *c, struct arena *a, const struct node *n)
 {
 	struct cost_value *reads, *writes;
+	int *around, around_count;
 	bool part = text_starts(n->op, "Gather") || text_is(n->op, "Slice") || text_is(n->op, "Trilu");
 
 	if (graph_is_view(n->op) || text_is(n->op, "Shape"))
 		return;
-	c->node->reads = reads = ARENA_ARRAY(a, (size_t)n->input_count + 1, struct cost_value);
+	around_count = graph_body_reads(c->g, n, a, &around);
+	c->node->reads = reads = ARENA_ARRAY(a, (size_t)(n->input_count + around_count) + 1, struct cost_value);
 	c->node->writes = writes = ARENA_ARRAY(a, (size_t)n->output_count + 1, struct cost_value);
 	for (int k = 0; k < n->output_count; k++) {
 		uint64_t nbytes = bytes(c, n->outputs[k]);
@@ -305,6 +318,8 @@ static void bytes_of(struct count *c, struct arena *a, const struct node *n)
 					: c->constant[id] ? weight_bytes(c, id)
 							  : bytes(c, id));
 	}
+	for (int k = 0; k < around_count; k++)
+		read_input(c, reads, around[k], bytes(c, around[k]));
 }
 
 // ---- the graph ----------------------------------------------------------------------------------------------------------
@@ -379,7 +394,7 @@ void graph_cost(const struct graph *g, struct arena *a, struct graph_cost *out)
 		constant[i] = g->values[i].kind == VALUE_EXTERNAL || g->values[i].kind == VALUE_CONSTANT;
 	for (int i = 0; i < g->node_count; i++) {
 		const struct node *n = &g->nodes[i];
-		bool all = n->input_count > 0;
+		bool all = n->input_count > 0 && !graph_has_bodies(n);
 
 		for (int k = 0; k < n->input_count; k++)
 			all &= !n->inputs[k].id || constant[n->inputs[k].id];

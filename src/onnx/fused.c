@@ -17,13 +17,14 @@ graph_value graph_rows(struct graph *g, graph_value x)
 {
 	if (!graph_alive(g, x) || value_rank(g, x) == 2)
 		return x;
-	if (!graph_has_rows(g, x)) {
-		graph_value rows = op_reshape(g, x, 2, (int64_t[]){ -1, value_dim(g, x, -1) });
-		if (g->failed)
-			return NO_VALUE;
+	if (graph_has_rows(g, x))
+		return VALUE(g, x)->rows;
+	graph_value rows = op_reshape(g, x, 2, (int64_t[]){ -1, value_dim(g, x, -1) });
+	if (g->failed)
+		return NO_VALUE;
+	if (VALUE(g, x)->body == g->in_body) // rows made in a body are no rows around it
 		VALUE(g, x)->rows = rows;
-	}
-	return VALUE(g, x)->rows;
+	return rows;
 }
 
 // With one unknown dimension Reshape finds it; more are read off where they came from (op_dim).

@@ -690,14 +690,21 @@ graph_value graph_node(struct graph *g, const char *op, const char *domain, cons
 
 // ---------------------------------------------------------------------------------------------------- bodies
 
-int graph_body_begin(struct graph *g)
+// Lengths that were read off in a body are that body's, and those around it are not for one that reads nothing there.
+int graph_body_begin(struct graph *g, bool reads_around)
 {
 	if (g->in_body)
 		graph_fail(g, STATUS_FAILED, "a body within a body");
+	g->symbols_around = ARENA_ARRAY(&g->arena, (size_t)g->symbol_count + 1, graph_value);
+	g->symbol_count_around = g->symbol_count;
+	for (int i = 0; i < g->symbol_count; i++) {
+		g->symbols_around[i] = g->symbol_values[i];
+		g->symbol_values[i] = reads_around ? g->symbol_values[i] : NO_VALUE;
+	}
 	if (!g->body_count)
 		g->body_count = 1;
 	g->bodies = grow(g->bodies, g->body_count, &g->body_capacity, sizeof *g->bodies);
-	g->bodies[g->body_count] = (struct body){ 0 };
+	g->bodies[g->body_count] = (struct body){ .reads_around = reads_around };
 	g->in_body = g->body_count++;
 	return g->in_body;
 }
@@ -735,6 +742,46 @@ void graph_body_end(struct graph *g, const graph_value *outputs, int count)
 			b->outputs[b->output_count++] = v.id;
 	}
 	g->in_body = 0;
+	for (int i = 0; i < g->symbol_count; i++)
+		g->symbol_values[i] = i < g->symbol_count_around ? g->symbols_around[i] : NO_VALUE;
+}
+
+static bool has_body(const struct node *n, int body)
+{
+	for (int k = 0; k < n->attribute_count; k++)
+		if (n->attributes[k].kind == ATTRIBUTE_BODY && n->attributes[k].i == body)
+			return true;
+	return false;
+}
+
+bool graph_has_bodies(const struct node *n)
+{
+	for (int k = 0; k < n->attribute_count; k++)
+		if (n->attributes[k].kind == ATTRIBUTE_BODY)
+			return true;
+	return false;
+}
+
+int graph_body_reads(const struct graph *g, const struct node *n, struct arena *a, int **out)
+{
+	bool *seen;
+	int count = 0;
+
+	*out = NULL;
+	if (!graph_has_bodies(n))
+		return 0;
+	*out = ARENA_ARRAY(a, (size_t)g->value_count, int);
+	seen = ARENA_ARRAY(a, (size_t)g->value_count, bool);
+	for (const struct node *of = g->nodes; of < n; of++)
+		for (int k = 0; of->live && of->body && has_body(n, of->body) && k < of->input_count; k++) {
+			int id = of->inputs[k].id;
+
+			if (!id || seen[id] || g->values[id].body == of->body || g->values[id].kind == VALUE_CONSTANT)
+				continue;
+			seen[id] = true;
+			(*out)[count++] = id;
+		}
+	return count;
 }
 
 // ---------------------------------------------------------------------------------------------------- the end
@@ -743,6 +790,10 @@ void graph_output(struct graph *g, const char *name, graph_value v)
 {
 	if (!graph_alive(g, v))
 		return;
+	if (VALUE(g, v)->body) {
+		graph_fail(g, STATUS_FAILED, "the output %s is %s, which is in a body", name, graph_value_text(g, v));
+		return;
+	}
 	bool taken = VALUE(g, v)->kind != VALUE_NODE;
 	for (int i = 0; i < g->output_count; i++)
 		taken |= g->outputs[i] == v.id;
@@ -839,8 +890,8 @@ static void check_types(struct graph *g)
 	}
 }
 
-// Engines differ in what a body may read of the graph around it: ours reads what it is given. And nothing outside reads its
-// values.
+// Engines differ in what the body of a Scan may read of the graph around it: ours reads what it is given. And nothing outside
+// reads a body's values.
 static void check_bodies(struct graph *g)
 {
 	for (int i = 0; i < g->node_count && !g->failed; i++) {
@@ -849,7 +900,8 @@ static void check_bodies(struct graph *g)
 		for (int k = 0; k < n->input_count && !g->failed; k++) {
 			const struct value_info *v = VALUE(g, n->inputs[k]);
 
-			if (n->inputs[k].id && v->body != n->body && v->kind != VALUE_CONSTANT && v->kind != VALUE_EXTERNAL)
+			if (n->inputs[k].id && v->body != n->body && v->kind != VALUE_CONSTANT && v->kind != VALUE_EXTERNAL &&
+				!(n->body && !v->body && g->bodies[n->body].reads_around))
 				graph_fail(g, STATUS_FAILED, "%s reads %s, which is %s", n->name,
 					graph_value_text(g, n->inputs[k]),
 					n->body ? "outside of its body and not given to it" : "in a body");

@@ -60,9 +60,10 @@ struct node {
 };
 
 // A graph within a node: nodes that run as often as that one says. Its nodes stand before that node. It reads what it is given,
-// its own values, weights and constants.
+// its own values, weights and constants; where it reads around, values of the graph that stand before it, too.
 enum { BODY_VALUES = 8 };
 struct body {
+	bool reads_around;
 	int inputs[BODY_VALUES], input_count;
 	int outputs[BODY_VALUES], output_count;
 };
@@ -116,7 +117,9 @@ struct graph {
 	bool is_head;        // the last layer is being built
 	struct body *bodies; // [0] is none
 	int body_count, body_capacity;
-	int in_body; // the one that is being built; 0: none
+	int in_body;                 // the one that is being built; 0: none
+	graph_value *symbols_around; // symbol_values before it began, [symbol_count_around]
+	int symbol_count_around;
 	struct tensor_type *input_types, *output_types;
 
 	struct slot *name_slots; // node and value names: into `names`
@@ -152,9 +155,12 @@ bool graph_node_of(struct graph *g, const char *op, const char *domain, const gr
 	const struct attribute *attributes, int attribute_count, const struct node_output *outputs, int output_count,
 	graph_value *out);
 // A body begins, and everything that is built until graph_body_end is in it. Returns its number.
-int graph_body_begin(struct graph *g);
+int graph_body_begin(struct graph *g, bool reads_around);
 graph_value graph_body_input(struct graph *g, const char *word, enum dtype t, int rank, const int64_t *dim);
 void graph_body_end(struct graph *g, const graph_value *outputs, int count);
+bool graph_has_bodies(const struct node *n);
+// What the bodies of a node read of the graph around them, each value once, small constants left out. How many; *out in `a`.
+int graph_body_reads(const struct graph *g, const struct node *n, struct arena *a, int **out);
 // The graph needs at least this opset. May be called at any time before graph_finish, which picks the forms of operators that
 // differ between opsets; graph_node calls it with the opset of the operator's row.
 void graph_need_opset(struct graph *g, int opset);
@@ -169,6 +175,8 @@ bool graph_alive(struct graph *g, graph_value v);          // false after an err
 int graph_axis(struct graph *g, graph_value v, int axis);  // 0..rank-1; fails otherwise
 void graph_shape_parts(
 	struct graph *g, graph_value shape, int n, int64_t *out); // what is known of the n numbers in a shape: numbers, symbols
+// What an i64 scalar holds where it is known while building: a length, or the symbol that it was read off from. Else INT64_MIN.
+int64_t graph_scalar_dim(const struct graph *g, graph_value v);
 bool graph_ints(const struct graph *g, graph_value v, int64_t *out, int max, int *count); // contents of a small i64 constant
 
 bool graph_is_view(const char *op); // memory.c: its result is its input's memory

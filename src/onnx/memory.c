@@ -21,6 +21,7 @@ struct walk {
 		*folds; // of each constant value: nodes that run multiply with it, read it otherwise; a folded node reads it
 	uint64_t *rows; // of each constant value: how many of its rows are gathered
 	struct graph_memory m;
+	struct arena *a;
 };
 
 bool graph_is_view(const char *op)
@@ -94,7 +95,7 @@ static void find_constants(struct walk *w)
 	}
 	for (int i = 0; i < g->node_count; i++) {
 		const struct node *n = &g->nodes[i];
-		bool all = n->live && n->input_count > 0;
+		bool all = n->live && n->input_count > 0 && !graph_has_bodies(n);
 
 		for (int k = 0; k < n->input_count; k++)
 			all &= !n->inputs[k].id || w->constant[n->inputs[k].id];
@@ -157,6 +158,11 @@ static void find_uses(struct walk *w)
 				w->other[id] = true;
 			}
 		}
+		int *around, count = graph_body_reads(g, n, w->a, &around);
+		for (int k = 0; k < count; k++) {
+			w->last[w->root[around[k]]] = i;
+			w->other[around[k]] |= w->constant[around[k]];
+		}
 	}
 	for (int i = 0; i < g->output_count; i++)
 		w->last[w->root[g->outputs[i]]] = INT32_MAX;
@@ -194,6 +200,17 @@ static void read_weights(struct walk *w)
 	}
 }
 
+// After node number `i`: what it was the last to read is gone.
+static void release(struct walk *w, int i, int id, uint64_t *alive)
+{
+	int root = w->root[id];
+
+	if (!root || w->last[root] != i || w->g->values[root].kind != VALUE_NODE || w->constant[root])
+		return;
+	*alive -= nbytes_of(w, root);
+	w->last[root] = -1; // a node may read it twice
+}
+
 static void run_nodes(struct walk *w)
 {
 	const struct graph *g = w->g;
@@ -217,14 +234,11 @@ static void run_nodes(struct walk *w)
 		for (int k = 1; k < n->output_count; k++) // that are not read
 			if (w->root[n->outputs[k]] == n->outputs[k] && w->last[n->outputs[k]] < 0)
 				alive -= nbytes_of(w, n->outputs[k]);
-		for (int k = 0; k < n->input_count; k++) {
-			int root = w->root[n->inputs[k].id];
-
-			if (!root || w->last[root] != i || g->values[root].kind != VALUE_NODE || w->constant[root])
-				continue;
-			alive -= nbytes_of(w, root);
-			w->last[root] = -1; // a node may read it twice
-		}
+		int *around, count = graph_body_reads(g, n, w->a, &around);
+		for (int k = 0; k < n->input_count; k++)
+			release(w, i, n->inputs[k].id, &alive);
+		for (int k = 0; k < count; k++)
+			release(w, i, around[k], &alive);
 	}
 }
 
@@ -239,7 +253,8 @@ void graph_memory(const struct graph *g, struct graph_memory *out)
 		.multiplied = ARENA_ARRAY(&a, count, bool),
 		.other = ARENA_ARRAY(&a, count, bool),
 		.folds = ARENA_ARRAY(&a, count, bool),
-		.rows = ARENA_ARRAY(&a, count, uint64_t) };
+		.rows = ARENA_ARRAY(&a, count, uint64_t),
+		.a = &a };
 
 	find_constants(&w);
 	find_uses(&w);

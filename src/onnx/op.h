@@ -162,6 +162,43 @@ void op_scan_begin(struct graph *g, struct scan *s);
 // next: [state_count], of the states' types and shapes; `given` of each run become `all`. At most 3 values together.
 void op_scan_end(struct graph *g, struct scan *s, const graph_value *next, int given_count, const graph_value *given);
 
+// control.c: what is built after begin is a branch, or the body of a loop, as in scan.c; it may read what stands around it, too.
+//
+//	struct branches b = { .condition = is_long };
+//	op_if_begin(g, &b);
+//	graph_value y = op_mul(g, x, half);
+//	op_if_else(g, &b, 1, &y);
+//	op_if_end(g, &b, &x);                             b.given[0]: x * half where the condition holds, else x
+struct branches {
+	graph_value condition; // one bool
+	graph_value given[3];  // a length that differs between the branches is not known; NO_VALUE after an error
+	int body[2], count;
+};
+void op_if_begin(struct graph *g, struct branches *b);
+void op_if_else(struct graph *g, struct branches *b, int count, const graph_value *then); // 1 to 3 values
+void op_if_end(struct graph *g, struct branches *b, const graph_value *otherwise);        // as many, of the same types and ranks
+
+//	struct loop l = { .runs = n, .state_count = 1, .first = { x } };
+//	op_loop_begin(g, &l);
+//	graph_value y = op_mul(g, l.state[0], half);
+//	op_loop_end(g, &l, NO_VALUE, &y, 1, &y);          l.last[0]: the last y; l.all[0]: every y, on a new first axis
+enum { LOOP_MOST = 3 };
+struct loop {
+	graph_value runs;   // i64 scalar, how often at most; NO_VALUE: until the condition ends it
+	graph_value begins; // bool scalar, whether there is a first run; NO_VALUE: yes
+	int state_count;
+	graph_value first[LOOP_MOST]; // states before the first run
+	graph_value number, again;    // in the body: i64 scalar, of the run, from 0; bool scalar, what it goes on by
+	graph_value state[LOOP_MOST];
+	graph_value last[LOOP_MOST], all[LOOP_MOST]; // what comes out; NO_VALUE after an error
+	int body;
+};
+void op_loop_begin(struct graph *g, struct loop *l);
+// again: bool scalar, whether another run follows; NO_VALUE: as often as `runs` says. next: [state_count], of the states' types
+// and shapes; `given` of each run become `all`. At most 3 values together.
+void op_loop_end(
+	struct graph *g, struct loop *l, graph_value again, const graph_value *next, int given_count, const graph_value *given);
+
 // fused.c: operations with more than one form; graph_form decides.
 // y[.., out] = x[.., in] w^T + b, w as checkpoints hold it: [out, in]. b may be NO_VALUE. Owns how a stored weight meets an
 // activation: no other code writes Transpose next to a weight, because engines then fold a full copy (docs/ARCHITECTURE.md).

@@ -370,6 +370,21 @@ graph_value op_shape(struct graph *g, graph_value x)
 	return op_concat(g, rank, dim, 0);
 }
 
+int64_t graph_scalar_dim(const struct graph *g, graph_value v)
+{
+	const struct value_info *i = &g->values[v.id];
+	const struct node *n = i->kind == VALUE_NODE ? &g->nodes[i->node] : NULL;
+	int64_t number;
+	int count;
+
+	if (graph_ints(g, v, &number, 1, &count))
+		return number >= 0 ? number : INT64_MIN;
+	for (int k = 0; n && text_is(n->op, "Squeeze") && k < g->symbol_count; k++)
+		if (g->symbol_values[k].id == n->inputs[0].id)
+			return -1 - k;
+	return INT64_MIN;
+}
+
 graph_value op_range(struct graph *g, graph_value begin, graph_value end, graph_value step)
 {
 	if (!graph_alive(g, begin) || !graph_alive(g, end) || !graph_alive(g, step))
@@ -391,14 +406,10 @@ graph_value op_range(struct graph *g, graph_value begin, graph_value end, graph_
 			ints[i] = b + i * s;
 		return graph_i64s(g, (int)n, ints);
 	}
-	n = graph_unknown(g);
 	// From 0 in steps of 1 to a dimension: as long as that dimension.
-	const struct value_info v = *VALUE(g, end);
-	if (v.kind == VALUE_NODE && text_is(g->nodes[v.node].op, "Squeeze"))
-		for (int i = 0; i < g->symbol_count; i++)
-			if (g->symbol_values[i].id == g->nodes[v.node].inputs[0].id && graph_ints(g, begin, &b, 1, &count) &&
-				!b && graph_ints(g, step, &s, 1, &count) && s == 1)
-				n = -1 - i;
+	n = graph_ints(g, begin, &b, 1, &count) && !b && graph_ints(g, step, &s, 1, &count) && s == 1 ? graph_scalar_dim(g, end)
+												      : INT64_MIN;
+	n = n == INT64_MIN ? graph_unknown(g) : n;
 	return graph_node(g, "Range", "", parts, 3, NULL, 0, value_dtype(g, begin), 1, &n);
 }
 

@@ -71,12 +71,14 @@ enum { OPSET_LEAST = 17, OPSET_MOST = 20 };
 	X("GridSample", "", 16, "ah", GRID, 0, 0) \
 	X("GroupQueryAttention", DOMAIN_MICROSOFT, 1, "FF?F?F?F?wwF?F?l?F?F?", ATTENTION, 0, 0) \
 	X("Identity", "", 16, "A", NONE, 0, 0) \
+	X("If", "", 16, "b", BODY, 0, 0) \
 	X("InstanceNormalization", "", 6, "HHH", EACH, 0, 7) \
 	X("LSTM", "", 14, "HHHH?w?H?H?H?", RECURRENT, 0, 0) \
 	X("LayerNormalization", "", 17, "FFF?", EACH, 0, 7) \
 	X("Less", "", 13, "NN", EACH, 1, 0) \
 	X("LessOrEqual", "", 16, "NN", EACH, 1, 0) \
 	X("Log", "", 13, "F", EACH, 1, 0) \
+	X("Loop", "", 16, "l?b?a*", BODY, 0, 0) \
 	X("MatMul", "", 13, "MM", PRODUCT, 0, 0) \
 	X("MatMulInteger", "", 10, "qqq?q?", PRODUCT, 0, 0) \
 	X("MatMulNBits", DOMAIN_MICROSOFT, 1, "fufz?", BLOCKS, 0, 0) \

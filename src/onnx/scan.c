@@ -42,7 +42,7 @@ void op_scan_begin(struct graph *g, struct scan *s)
 		return;
 	}
 	graph_enter(g, "scan");
-	s->body = graph_body_begin(g);
+	s->body = graph_body_begin(g, false);
 	for (int i = 0; i < s->state_count; i++)
 		s->state[i] = body_value(g, "state", s->first[i], -1);
 	for (int i = 0; i < s->over_count; i++)

@@ -162,6 +162,34 @@ static void recurrence(void **state)
 	arena_done(&a);
 }
 
+// 7 runs of a body of 2 x 6 operations, which reads x and what was made of it; the longer one of two branches.
+static void loops_and_branches(void **state)
+{
+	struct graph *g = graph_new(NULL);
+	struct arena a = { 0 };
+	graph_value x = graph_input(g, "x", DTYPE_F32, 1, (int64_t[]){ 6 }), made = op_tanh(g, x), y;
+	struct loop l = { .runs = graph_i64(g, 7), .state_count = 1, .first = { x } };
+	struct branches b = { .condition = graph_input(g, "is", DTYPE_BOOL, 0, NULL) };
+
+	(void)state;
+	op_loop_begin(g, &l);
+	y = op_mul(g, op_add(g, l.state[0], made), graph_f32(g, 0.5f));
+	op_loop_end(g, &l, NO_VALUE, &y, 0, NULL);
+	op_if_begin(g, &b);
+	y = op_softmax(g, x, 0);
+	op_if_else(g, &b, 1, &y);
+	op_if_end(g, &b, &x);
+	graph_output(g, "y", op_add(g, l.last[0], b.given[0]));
+	struct graph_cost c = finish(g, &a);
+	assert_int_equal(node(&c, "Loop")->flops, 7 * 2 * 6);
+	assert_int_equal(node(&c, "Loop")->read_nbytes, 2 * 6 * 4);
+	assert_int_equal(node(&c, "If")->flops, 5 * 6);
+	assert_int_equal(node(&c, "If")->read_nbytes, 6 * 4 + 1);
+	assert_false(c.unknown);
+	graph_free(g);
+	arena_done(&a);
+}
+
 // 2 heads of width 4 over 5 tokens: q k^T 2*2*5*5*4, p v as much, the scale, and the softmax. One operator that does it all, too.
 static void attention_in_both_forms(void **state)
 {
@@ -331,6 +359,7 @@ int main(void)
 		cmocka_unit_test(scattering),
 		cmocka_unit_test(sampling),
 		cmocka_unit_test(recurrence),
+		cmocka_unit_test(loops_and_branches),
 		cmocka_unit_test(attention_in_both_forms),
 		cmocka_unit_test(what_only_moves),
 		cmocka_unit_test(a_symbol_without_a_number),

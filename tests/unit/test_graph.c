@@ -447,6 +447,116 @@ static void what_a_body_may_not_do(void **state)
 	refuses(g, "all of one length on that axis");
 }
 
+// x [batch, sequence, 3] where the condition holds, else what is made of it, from values around the branches.
+static void branches_read_what_is_around_them(void **state)
+{
+	(void)state;
+	for (int half = 0; half < 2; half++) {
+		struct graph *g =
+			graph_new(&(struct graph_form){ .precise.precision = half ? PRECISION_FLOAT16 : PRECISION_FLOAT32 });
+		int64_t batch = graph_symbol(g, "batch"), sequence = graph_symbol(g, "sequence");
+		graph_value x = graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ batch, sequence, 3 });
+		graph_value w = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 3, 3 }, "f", 0, 36), made = op_matmul(g, x, w);
+		struct branches b = { .condition = graph_input(g, "is", DTYPE_BOOL, 0, NULL) };
+		struct text t = { 0 };
+		graph_value values[2];
+
+		op_if_begin(g, &b);
+		values[0] = op_linear(g, made, w, NO_VALUE); // reads lengths off in the branch, and makes rows there
+		values[1] = op_reshape_to(
+			g, x, op_concat(g, 2, (graph_value[]){ op_dim(g, x, 0), graph_i64s(g, 1, (int64_t[]){ -1 }) }, 0));
+		op_if_else(g, &b, 2, values);
+		values[0] = made;
+		values[1] = op_slice(g, op_reshape(g, x, 2, (int64_t[]){ 0, -1 }), 1, 0, 1);
+		op_if_end(g, &b, values);
+		assert_int_equal(value_dim(g, b.given[0], 1), sequence);
+		assert_int_equal(value_dim(g, b.given[1], 0), batch);
+		assert_true(value_dim(g, b.given[1], 1) < 0 && value_dim(g, b.given[1], 1) != sequence);
+		// Outside, lengths and rows are made again.
+		graph_output(g, "y", op_linear(g, op_add(g, made, b.given[0]), w, NO_VALUE));
+		graph_output(g, "z", b.given[1]);
+		finish(g);
+		graph_text(g, &t);
+		assert_non_null(strstr(text_get(&t), "body 1 then/"));
+		assert_non_null(strstr(text_get(&t), "body 2 else/Identity = Identity(MatMul"));
+		assert_non_null(strstr(text_get(&t), "= If(is) then_branch=1()->then/"));
+		assert_non_null(strstr(text_get(&t), " : f32[batch,sequence,3], f32[batch,?]\n"));
+		text_done(&t);
+		graph_free(g);
+	}
+}
+
+static void a_loop_runs_a_number_of_times(void **state)
+{
+	(void)state;
+	for (int known = 0; known < 4; known++) { // a number; a length that was read off; any number; until it ends itself
+		struct graph *g = graph_new(NULL);
+		int64_t sequence = graph_symbol(g, "sequence");
+		graph_value x = graph_input(g, "x", DTYPE_F32, 2, (int64_t[]){ sequence, 3 });
+		graph_value n = graph_input(g, "n", DTYPE_I64, 0, NULL);
+		struct loop l = { .state_count = 1, .first = { x } };
+
+		l.runs = known == 0  ? graph_i64(g, 5)
+			: known == 1 ? op_squeeze(g, op_dim(g, x, 0), 0)
+			: known == 2 ? n
+				     : NO_VALUE;
+		op_loop_begin(g, &l);
+		assert_int_equal(value_dtype(g, l.number), DTYPE_I64);
+		graph_value y = op_add(g, l.state[0], x), given = op_reduce_sum(g, y, 0, false);
+		graph_value again = known == 3 ? op_less(g, l.number, n) : NO_VALUE;
+		op_loop_end(g, &l, again, &y, 1, &given);
+		assert_int_equal(value_dim(g, l.last[0], 0), sequence);
+		assert_int_equal(value_rank(g, l.all[0]), 2);
+		assert_int_equal(value_dim(g, l.all[0], 1), 3);
+		int64_t runs = value_dim(g, l.all[0], 0);
+		assert_true(known == 0 ? runs == 5 : known == 1 ? runs == sequence : runs < 0 && runs != sequence);
+		graph_output(g, "last", l.last[0]);
+		graph_output(g, "all", l.all[0]);
+		finish(g);
+		graph_free(g);
+	}
+}
+
+// Each is refused by a sentence that has these words.
+static void what_branches_and_loops_may_not_do(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 9; i++) {
+		struct graph *g = graph_new(NULL);
+		graph_value x = graph_input(g, "x", DTYPE_F32, 1, (int64_t[]){ 3 }),
+			    is = graph_input(g, "is", DTYPE_BOOL, 0, NULL), y = x;
+		struct branches b = { .condition = i == 0 ? x : is };
+		struct loop l = { .runs = i == 4 ? x
+				: i == 5         ? NO_VALUE
+						 : graph_i64(g, 2),
+			.state_count = i == 8 ? 0 : 1,
+			.first = { x } };
+		static const char *const words[] = { "If of x f32[3]: one bool is needed",
+			"of one type and rank in both branches", "If gives 0 values", "which is in a body",
+			"Loop by x f32[3]: one i64 says how often", "Loop without an end", "is not like the state",
+			"Loop without an end: x f32[3]", "Loop of 0 states" };
+
+		if (i < 4) {
+			op_if_begin(g, &b);
+			y = op_neg(g, x);
+			op_if_else(g, &b, i != 2, &y);
+			op_if_end(g, &b, &(graph_value){ i == 1 ? is.id : x.id });
+			graph_output(g, "y", i == 3 ? y : b.given[0]);
+		} else {
+			op_loop_begin(g, &l);
+			y = i == 6 ? op_unsqueeze(g, x, 0) : op_neg(g, x);
+			op_loop_end(g, &l, i == 7 ? x : NO_VALUE, &y, 0, NULL);
+		}
+		refuses(g, words[i]);
+	}
+	struct graph *g = graph_new(NULL);
+	graph_value x = graph_input(g, "x", DTYPE_F32, 1, (int64_t[]){ 3 });
+	struct loop l = { .runs = graph_i64(g, 2), .state_count = 1, .first = { x } }, within = l;
+	op_loop_begin(g, &l);
+	op_loop_begin(g, &within);
+	refuses(g, "a body within a body");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -463,6 +573,9 @@ int main(void)
 		cmocka_unit_test(impossible_shapes_are_errors),
 		cmocka_unit_test(a_scan_has_a_body),
 		cmocka_unit_test(what_a_body_may_not_do),
+		cmocka_unit_test(branches_read_what_is_around_them),
+		cmocka_unit_test(a_loop_runs_a_number_of_times),
+		cmocka_unit_test(what_branches_and_loops_may_not_do),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,6 +49,22 @@ static void a_chain_needs_two(void **state)
 	assert_int_equal(m.stored_nbytes, 0);
 }
 
+// a is read by a branch alone: it lives until the node that has the branch, beside b and what the node gives.
+static void a_branch_is_a_reader(void **state)
+{
+	struct graph *g = graph_new(NULL);
+	graph_value x = row_input(g, "x", 1), a = op_neg(g, x), b = op_tanh(g, x), y;
+	struct branches is = { .condition = graph_input(g, "is", DTYPE_BOOL, 0, NULL) };
+
+	(void)state;
+	op_if_begin(g, &is);
+	y = op_exp(g, a);
+	op_if_else(g, &is, 1, &y);
+	op_if_end(g, &is, &x);
+	graph_output(g, "y", op_relu(g, op_relu(g, op_add(g, is.given[0], b))));
+	assert_int_equal(finish(g).peak_nbytes, 3 * KIB4);
+}
+
 // a lives until the end of the side way: a, b and c, then a and c with d.
 static void a_branch_keeps_its_fork(void **state)
 {
@@ -249,6 +265,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_chain_needs_two),
 		cmocka_unit_test(a_branch_keeps_its_fork),
+		cmocka_unit_test(a_branch_is_a_reader),
 		cmocka_unit_test(outputs_live_to_the_end),
 		cmocka_unit_test(views_cost_nothing),
 		cmocka_unit_test(symbols_are_numbers),

@@ -259,6 +259,65 @@ static void roi_align(struct call *c)
 				&(struct roi_align){ .high = 2, .wide = 3, .samples = 2, .scale = 0.5f, .aligned = aligned }));
 }
 
+static void branches(struct call *c)
+{
+	struct graph *g = c->g;
+	graph_value x = given(c, "x", "n."), w = weight(c, "w"), turned = op_tanh(g, x);
+	static const char *const words[] = { "yes", "no" };
+
+	for (int i = 0; i < 2; i++) {
+		struct branches b = { .condition = given(c, words[i], "") };
+		graph_value values[2];
+
+		op_if_begin(g, &b);
+		values[0] = op_mul(g, x, w);
+		values[1] = op_reduce_sum(g, values[0], 1, false);
+		op_if_else(g, &b, 2, values);
+		values[0] = op_slice(g, turned, 0, 0, 2);
+		values[1] = op_reduce_min(g, x, 1, false);
+		op_if_end(g, &b, values);
+		gives(c, arena_printf(&arena, "y_%s", words[i]), b.given[0]);
+		gives(c, arena_printf(&arena, "sum_%s", words[i]), b.given[1]);
+	}
+}
+
+static void loop(struct call *c)
+{
+	struct graph *g = c->g;
+	graph_value x = given(c, "x", "n."), w = weight(c, "w"), turned = op_tanh(g, x), runs = given(c, "runs", "");
+
+	for (int i = 0; i < 2; i++) {
+		struct loop l = { .runs = i ? runs : graph_i64(g, 4), .state_count = 1, .first = { x } };
+		graph_value y;
+
+		op_loop_begin(g, &l);
+		y = op_add(g, op_scale(g, op_mul(g, l.state[0], w), 0.5f), turned);
+		y = op_add(g, y, op_cast(g, l.number, DTYPE_F32));
+		op_loop_end(g, &l, NO_VALUE, &y, 1, &y);
+		gives(c, i ? "earlier" : "last", l.last[0]);
+		gives(c, i ? "some" : "all", l.all[0]);
+	}
+}
+
+static void loop_until(struct call *c)
+{
+	struct graph *g = c->g;
+	graph_value x = given(c, "x", "n"), never = given(c, "never", "");
+
+	for (int i = 0; i < 2; i++) {
+		struct loop l = { .begins = i ? never : NO_VALUE, .state_count = 1, .first = { x } };
+		graph_value y, most;
+
+		op_loop_begin(g, &l);
+		y = op_scale(g, l.state[0], 2);
+		most = op_reduce_max(g, y, 0, false);
+		op_loop_end(g, &l, op_less_or_equal(g, most, graph_f32(g, 40)), &y, 1, &y);
+		gives(c, i ? "untouched" : "y", l.last[0]);
+		if (!i)
+			gives(c, "all", l.all[0]);
+	}
+}
+
 #define CASES(X) \
 	X(gather_nd) \
 	X(gather_elements) \
@@ -278,7 +337,10 @@ static void roi_align(struct call *c)
 	X(gru_both_ways) \
 	X(grid_sample) \
 	X(depth_and_space) \
-	X(roi_align)
+	X(roi_align) \
+	X(branches) \
+	X(loop) \
+	X(loop_until)
 
 static const struct test_case {
 	const char *name;

@@ -204,6 +204,39 @@ def bilinear(x, top, left):
     return (1 - p) * ((1 - q) * x[:, i, j] + q * x[:, i, l]) + p * ((1 - q) * x[:, k, j] + q * x[:, k, l])
 
 
+@case
+def branches(rng):
+    """Each branch reads the graph around it; the lengths of what they give differ."""
+    x, w = numbers(rng, 4, 3), numbers(rng, 3)
+    then, other = x * w, np.tanh(x)[:2]
+    given = {"x": x, "yes": np.array(True), "no": np.array(False)}
+    return given, {"y_yes": then, "sum_yes": then.sum(1), "y_no": other, "sum_no": x.min(1)}, {"w": w}
+
+
+@case
+def loop(rng):
+    """A number of runs that is known, and one that is given."""
+    x, w = numbers(rng, 2, 3), numbers(rng, 3)
+    states = [x]
+    for number in range(4):
+        states.append((states[-1] * w / np.float32(2) + np.tanh(x) + np.float32(number)).astype(np.float32))
+    given = {"x": x, "runs": np.array(2, np.int64)}
+    return given, {"last": states[4], "all": np.stack(states[1:]), "earlier": states[2], "some": np.stack(states[1:3])}, {"w": w}
+
+
+@case
+def loop_until(rng):
+    """Doubled until a number of it exceeds 40; not at all where it shall not begin."""
+    x = numbers(rng, 5)
+    y, all_of = x, []
+    while True:
+        y = y * np.float32(2)
+        all_of.append(y)
+        if y.max() > 40:
+            break
+    return {"x": x, "never": np.array(False)}, {"y": y, "all": np.stack(all_of), "untouched": x}
+
+
 TYPES = {"float32": "f32", "int64": "i64", "bool": "bool"}
 
 
