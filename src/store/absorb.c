@@ -66,6 +66,7 @@ static const struct {
 	{ "cell", "run, COALESCE(origin_id, id)", "run and origin_id" },
 	{ "event", "id", "id" },
 	{ "event", "run, cell, kind, happened_at", "run, cell, kind and time" },
+	{ "measurement", "event", "event" },
 };
 
 static const struct absorbed tables[] = {

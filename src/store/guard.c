@@ -137,6 +137,42 @@ static enum status look_at_macros(struct db *d, struct arena *a, struct error *e
 	return status;
 }
 
+// Rows that are there once in a file of assay, and that its views join by their number: if all of a table had the same, every
+// question would make pairs of all rows, 10^10 of a file of 9 MB.
+static const struct {
+	const char *table, *column;
+} numbers[] = { { "run", "id" }, { "cell", "id" }, { "event", "id" }, { "measurement", "event" } };
+
+static enum status look_at_numbers(struct db *d, struct arena *a, const char *table, const char *column, struct error *err)
+{
+	struct table t;
+	enum status status = db_query(d, a,
+		"SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main' AND "
+		"table_name = ?",
+		&(struct db_parameter){ .text = table }, 1, &t, err);
+
+	if (status != STATUS_OK || t.row_count == 0)
+		return status;
+	status = db_query(d, a, arena_printf(a, "SELECT count(%s) - count(DISTINCT %s) AS n FROM main.%s", column, column, table),
+		NULL, 0, &t, err);
+	if (status == STATUS_OK && table_integer(&t, 0, "n") != 0)
+		status = error_set(err, STATUS_BAD_INPUT,
+			"%lld of the rows of its table %s stand twice, by %s: assay writes each once",
+			(long long)table_integer(&t, 0, "n"), table, column);
+	return status;
+}
+
+enum status guard_numbers(struct db *d, struct error *err)
+{
+	struct arena a = { 0 };
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0] && status == STATUS_OK; i++)
+		status = look_at_numbers(d, &a, numbers[i].table, numbers[i].column, err);
+	arena_done(&a);
+	return status;
+}
+
 enum status guard_look(struct db *d, struct error *err)
 {
 	struct arena a = { 0 };

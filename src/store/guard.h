@@ -11,5 +11,7 @@
 // Of all databases that are open in `d`, before any other statement. BAD_INPUT: the sentence says what is in the file, and how it
 // goes away.
 enum status guard_look(struct db *d, struct error *err);
+// Behind it, of the database that is asked: BAD_INPUT where a number by which rows are joined stands twice.
+enum status guard_numbers(struct db *d, struct error *err);
 
 #endif

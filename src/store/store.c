@@ -368,6 +368,8 @@ enum status store_open(struct store *s, const char *path, bool read_only, struct
 	if (status == STATUS_OK) {
 		status = guard_look(&d, err);
 		if (status == STATUS_OK)
+			status = guard_numbers(&d, err);
+		if (status == STATUS_OK)
 			status = schema_look(&d, schema_migrations, schema_migration_count, &state, &version, err);
 		if (status == STATUS_OK && read_only && state != SCHEMA_EMPTY)
 			status = schema_views(&d, &s->arena, state, &s->views, err);

@@ -121,6 +121,18 @@ forge import "INSERT INTO import SELECT i, 'x', 'same', 'llama-bench', NULL, NUL
 refused 'of its table import stand twice, by sha256' "$ASSAY" import import.duckdb --db new.duckdb
 forge zero "INSERT INTO run SELECT * REPLACE (0 AS id, 1 AS pid) FROM run"
 refused 'do not belong together' "$ASSAY" import zero.duckdb --db new.duckdb
+# Numbers that rows are joined by: 100,000 cells whose events had all the same took longer than anybody waited.
+forge numbers "INSERT INTO cell SELECT c.* REPLACE (i AS id) FROM cell c, range(2, 100001) r(i); INSERT INTO event SELECT e.* REPLACE (i AS cell) FROM event e, range(2, 100001) r(i)"
+for command in report 'history bert' 'recommend bert' 'query coverage' "run $SOURCE/tests/conform/cases/bert --synthetic --on null"; do
+	# shellcheck disable=SC2086
+	within 20 200 1 "$ASSAY" $command --db numbers.duckdb
+	has err 'numbers.duckdb: [0-9]* of the rows of its table event stand twice, by id'
+done
+for table in run cell measurement; do
+	forge numbers "INSERT INTO $table FROM $table"
+	refused "rows of its table $table stand twice, by (id|event)" "$ASSAY" query coverage --db numbers.duckdb
+done
+refused 'rows of its table measurement stand twice, by event' "$ASSAY" import numbers.duckdb --db new.duckdb
 # They are counted before they are looked up: 1.1 GB.
 forge million "INSERT INTO model SELECT m.* REPLACE (i AS id) FROM model m, range(2, 1000002) n(i)"
 within 60 500 1 "$ASSAY" import million.duckdb --db new.duckdb
