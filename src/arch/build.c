@@ -10,7 +10,7 @@
 #include "arch/plan.h"
 
 struct plan {
-	struct arena *arena;
+	struct arena *arena; // of the names
 	struct weight *weights;
 	size_t count, capacity;
 	uint32_t *slots; // open addressing by name: index + 1; always less than half full
@@ -28,12 +28,12 @@ static uint32_t *plan_slot(const struct plan *p, const char *name)
 static void plan_grow(struct plan *p)
 {
 	p->capacity = p->capacity ? p->capacity * 2 : 256;
-	struct weight *more = ARENA_ARRAY(p->arena, p->capacity, struct weight);
-	if (p->count)
-		memcpy(more, p->weights, p->count * sizeof *more);
-	p->weights = more;
 	p->slot_count = p->capacity * 4;
-	p->slots = ARENA_ARRAY(p->arena, p->slot_count, uint32_t);
+	free(p->slots);
+	p->slots = calloc(p->slot_count, sizeof *p->slots);
+	p->weights = realloc(p->weights, p->capacity * sizeof *p->weights);
+	if (!p->slots || !p->weights)
+		out_of_memory(p->capacity * sizeof *p->weights);
 	for (size_t i = 0; i < p->count; i++)
 		*plan_slot(p, p->weights[i].name) = (uint32_t)i + 1;
 }
@@ -80,6 +80,19 @@ static int64_t values_most(const struct spec *s)
 	return USUAL + AN_EXPERT * experts;
 }
 
+// The weights go over into the arena, by name.
+static struct weight *plan_done(struct plan *p)
+{
+	struct weight *out = ARENA_ARRAY(p->arena, p->count + 1, struct weight);
+	if (p->count) {
+		qsort(p->weights, p->count, sizeof *p->weights, by_name);
+		memcpy(out, p->weights, p->count * sizeof *out);
+	}
+	free(p->weights);
+	free(p->slots);
+	return out;
+}
+
 enum status arch_plan_weights(
 	const struct spec *s, struct arena *a, enum dtype t, struct weight **out, size_t *count, struct error *err)
 {
@@ -91,20 +104,18 @@ enum status arch_plan_weights(
 	s->row->family->build(&b);
 	enum status status = finish(g, s, err);
 	graph_free(g);
+	*out = plan_done(&plan);
+	*count = plan.count;
 	if (status)
 		return status;
-	for (size_t i = 0; i < plan.count; i++) {
-		struct weight *w = &plan.weights[i];
+	for (size_t i = 0; i < *count; i++) {
+		struct weight *w = &(*out)[i];
 		size_t elements;
 		if (!tensor_count(w->rank, w->dim, &elements) || elements > SIZE_MAX / 16)
 			return error_set(err, STATUS_BAD_INPUT, "%s: the tensor %s is too large", s->row->model_type, w->name);
 		w->dtype = t;
 		w->nbytes = elements * dtype_size(t);
 	}
-	if (plan.count)
-		qsort(plan.weights, plan.count, sizeof *plan.weights, by_name);
-	*out = plan.weights;
-	*count = plan.count;
 	return STATUS_OK;
 }
 

@@ -198,6 +198,19 @@ uint64_t predict_margin(const struct machine *m)
 	return part > least ? part : least;
 }
 
+bool predict_least(struct prediction *out, const struct checkpoint *plan, const struct target *t, const struct machine *m)
+{
+	enum { MANY = 1 << 14, PACKED = 8 }; // 4 bits for each of float32's 32
+	uint64_t nbytes = 0;
+
+	if (plan->weight_count < MANY || !platform_memory(t->route) || m->memory_available_bytes <= 0)
+		return false;
+	for (size_t i = 0; i < plan->weight_count; i++)
+		nbytes += plan->weights[i].nbytes < UINT64_MAX - nbytes ? plan->weights[i].nbytes : UINT64_MAX - nbytes;
+	*out = (struct prediction){ .required_bytes = nbytes / PACKED, .is_least = true };
+	return nbytes / PACKED + predict_margin(m) > (uint64_t)m->memory_available_bytes;
+}
+
 const char *predict_amount(struct arena *a, uint64_t nbytes)
 {
 	return nbytes < (uint64_t)1 << 30 ? arena_printf(a, "%.0f MiB", (double)nbytes / 0x1p20)
@@ -216,8 +229,9 @@ enum status predict_fits(const struct prediction *p, const struct machine *m, in
 			predict_amount(&a, p->anonymous_bytes), predict_amount(&a, (uint64_t)allowed));
 	else if (available > 0 && p->required_bytes + margin > available)
 		st = error_set(err, STATUS_NO_MEMORY,
-			"not tried: it needs %s (predicted), and of the %s that are available %s stay free for others",
-			predict_amount(&a, p->required_bytes), predict_amount(&a, available), predict_amount(&a, margin));
+			"not tried: it needs %s%s (predicted), and of the %s that are available %s stay free for others",
+			p->is_least ? "more than " : "", predict_amount(&a, p->required_bytes), predict_amount(&a, available),
+			predict_amount(&a, margin));
 	arena_done(&a);
 	return st;
 }

@@ -14,6 +14,7 @@ struct prediction {
 	uint64_t resident_bytes;
 	uint64_t anonymous_bytes; // of them, what no file stands behind: what --memory limits
 	uint64_t required_bytes;  // the same and the mapped weights that every run reads: what must be free
+	bool is_least;            // required_bytes is less than what is needed, and nothing else is known (predict_least)
 	struct graph_memory graph;
 };
 
@@ -29,6 +30,10 @@ enum status predict_cell(struct prediction *out, const struct spec *s, const str
 // enough to build. Lives in `a`; not to be closed; `config` must outlive it.
 enum status predict_plan(struct checkpoint *out, struct arena *a, const struct checkpoint *config, const struct spec *s,
 	enum dtype t, struct error *err);
+
+// Of a plan with so many weights that its graph takes seconds and 500 MB: true when they alone are more than this machine has
+// free, however an engine packs them, and then there is no need of the graph.
+bool predict_least(struct prediction *out, const struct checkpoint *plan, const struct target *t, const struct machine *m);
 
 // NO_MEMORY with a sentence: "not tried: it needs 27.1 GiB (predicted), and ...". `allowed`: anonymous bytes, 0 no limit.
 enum status predict_fits(const struct prediction *p, const struct machine *m, int64_t allowed, struct error *err);

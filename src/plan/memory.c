@@ -57,7 +57,8 @@ static enum status predict(struct prediction *out, struct asking *x, int64_t lay
 		s = inputs_file_shape(&shape, golden, err);
 	if (s == STATUS_OK && x->c->weight_count == 0)
 		s = predict_plan(&plan, &a, x->c, spec, synth_dtype(spec, DTYPE_NONE), err);
-	if (s == STATUS_OK)
+	bool too_much = s == STATUS_OK && x->c->weight_count == 0 && predict_least(out, &plan, &t, &x->machine);
+	if (s == STATUS_OK && !too_much)
 		s = predict_cell(out, spec, x->c->weight_count ? x->c : &plan, &t, &precise, &shape, x->q->new_tokens > 0, err);
 	arena_done(&a);
 	return s;
@@ -159,7 +160,8 @@ void plan_memory(
 	if (!q->force && predict_fits(&p, &x.machine, q->memory_bytes, &why) != STATUS_OK)
 		refuse(out, VERDICT_NO_MEMORY,
 			arena_printf(a, "%s%s", why.text,
-				out->predicted_bytes ? offer(&x, a, t->options) : "; --force tries it all the same"));
+				out->predicted_bytes || p.is_least ? offer(&x, a, t->options)
+								   : "; --force tries it all the same"));
 	out->took_ms = clock_ms() - begin;
 	if (clock_ms() >= x.deadline_ms)
 		refuse(out, VERDICT_TIMEOUT, arena_printf(a, "plan: not finished when the limit of %g s was over", timeout_s));

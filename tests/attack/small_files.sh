@@ -118,6 +118,7 @@ folder("whisper", dict(read("whisper"), encoder_layers=2147483647))
 folder("whisper-decoder", dict(read("whisper"), decoder_layers=2147483647))
 folder("type", dict(BERT, model_type="\x1b[31m" * 400000))
 folder("experts", dict(read("mixtral"), num_local_experts=100000, num_hidden_layers=1000))
+folder("experts-most", dict(read("mixtral"), num_local_experts=512, num_hidden_layers=64, hidden_size=4096, intermediate_size=4096))
 folder("window", dict(read("swin-pad"), window_size=1000, image_size=65536))
 folder("distances", dict(read("t5"), relative_attention_max_distance=1 << 20, num_layers=200))
 folder("deep", dict(read("deepseek_v3"), num_hidden_layers=1000))
@@ -221,6 +222,12 @@ refused layers 'num_hidden_layers: 100000; at most 1024'
 refused whisper 'encoder_layers: 2147483647; at most 1024'
 refused whisper-decoder 'decoder_layers: 2147483647; at most 1024'
 refused experts '1000 layers of 100000 experts'
+# As many experts as a graph may have, of which one layer alone is too large: the graph was built to learn that, 2 s and 350 MB of it.
+bounded 0 2 100 "$ASSAY" inspect experts-most
+if has_platform cpu; then
+	bounded 2 4 100 "$ASSAY" run --on cpu --runs 1 --no-conform --synthetic experts-most --json
+	json 'd[0]["verdict"] == "no_memory" and "it needs more than 770" in d[0]["cause"]'
+fi
 refused window 'tables of more than 64 MiB'
 bounded 0 20 400 "$ASSAY" $run --synthetic distances          # 200 layers share one table of 8 MiB
 # Planning is inside the timeout: a thousand layers of experts are built, and built again for what would fit.

@@ -99,6 +99,19 @@ static graph_value expert_of_stack(struct build *b, graph_value x)
 	return multiply(g, y, w, bias ? weight_item(b, "layers.moe.experts.down_bias", 2, (int64_t[]){ e, h }) : NO_VALUE);
 }
 
+// In a plan only the weights of an expert are wanted: its graph is one of its own and forgotten, since those of 32,768 take 300 MB.
+static void plan_expert(struct build *b)
+{
+	struct graph *whole = b->g;
+	const int64_t token[] = { 1, 1, b->s->hidden_size };
+	b->g = graph_new(graph_get_form(whole));
+	ffn_of(b, "layers.moe.expert", graph_input(b->g, "x", DTYPE_F32, 3, token), b->s->moe->width, false);
+	if (graph_failed(b->g))
+		graph_fail(whole, STATUS_FAILED, "expert %lld is not as the first", (long long)b->item);
+	graph_free(b->g);
+	b->g = whole;
+}
+
 graph_value mixture(struct build *b, graph_value x)
 {
 	struct graph *g = b->g;
@@ -108,6 +121,11 @@ graph_value mixture(struct build *b, graph_value x)
 	graph_enter(g, "moe");
 	graph_value weights = route(b, x), sum = NO_VALUE;
 	for (b->item = 0; b->item < m->experts && !graph_failed(b->g); b->item++) {
+		if (b->plan && b->item > 0) {
+			if (!stacked) // else the first has named the tensors of all
+				plan_expert(b);
+			continue;
+		}
 		graph_enter(g, "expert.%lld", (long long)b->item);
 		graph_value y = stacked ? expert_of_stack(b, x) : ffn_of(b, "layers.moe.expert", x, m->width, false);
 		y = op_mul(g, y, op_slice(g, weights, 2, b->item, b->item + 1));
