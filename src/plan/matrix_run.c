@@ -233,19 +233,17 @@ static void measure(void *context)
 
 // ---- a line, step by step ------------------------------------------------------------------------------------------------
 
-// Is the try to be left alone because --resume finds its row, or a live run has it?
-static enum status look_up(struct line *n, struct outcome *out, struct error *err)
+static bool resumes(const struct loop *l)
+{
+	return l->matrix->resume && l->matrix->db;
+}
+
+// The try has its row, or a live run is at it.
+static enum status settle(struct line *n, enum store_cell_state state, int64_t row, struct outcome *out, struct error *err)
 {
 	struct loop *l = n->loop;
 	const struct fallback *f = &n->chain;
-	enum store_cell_state state;
-	int64_t row = ROW_NONE;
 
-	if (!l->matrix->resume || !l->matrix->db)
-		return STATUS_OK;
-	enum status s = store_cell_state(&l->store, f->attempt.key, &state, &row, err);
-	if (s != STATUS_OK || state == STORE_NEVER)
-		return s;
 	out->is_settled = true;
 	if (state == STORE_TAKEN) {
 		out->is_left = true;
@@ -254,7 +252,7 @@ static enum status look_up(struct line *n, struct outcome *out, struct error *er
 		return STATUS_OK;
 	}
 	l->matrix->skipped += f->attempt.number == 1;
-	s = store_row(&l->store, &n->arena, row, &out->row, err);
+	enum status s = store_row(&l->store, &n->arena, row, &out->row, err);
 	if (s != STATUS_OK)
 		return s;
 	out->verdict = verdict_find(out->row.verdict);
@@ -268,6 +266,18 @@ static enum status look_up(struct line *n, struct outcome *out, struct error *er
 				: out->row.verdict ? out->row.verdict
 						   : "no verdict" });
 	return STATUS_OK;
+}
+
+// Is the try to be left alone because --resume finds its row, or a live run has it?
+static enum status look_up(struct line *n, struct outcome *out, struct error *err)
+{
+	enum store_cell_state state;
+	int64_t row = ROW_NONE;
+
+	if (!resumes(n->loop))
+		return STATUS_OK;
+	enum status s = store_cell_state(&n->loop->store, n->chain.attempt.key, plan_timeout_s(&n->chain.now), &state, &row, err);
+	return s != STATUS_OK || state == STORE_NEVER ? s : settle(n, state, row, out, err);
 }
 
 static void count_qualified(struct matrix *c, const struct outcome *o)
@@ -453,16 +463,22 @@ static enum status take_turn(struct line *n, struct error *err)
 
 	if (n->state == LINE_PREPARED) {
 		s = plan_begin(&n->task,
-			&(struct plan_asked){ &n->model, &n->chain.target, &n->chain.now, &n->memory, &n->chain.attempt },
+			&(struct plan_asked){
+				&n->model, &n->chain.target, &n->chain.now, &n->memory, &n->chain.attempt, resumes(l) },
 			store_of(l), &n->arena, err);
 		n->begun_ms = clock_ms();
 		snprintf(n->phase, sizeof n->phase, "start");
-		return s != STATUS_OK ? s : crew_start(l->crew, n->number, measure, n, err);
+		if (s == STATUS_OK && n->task.found == STORE_NEVER)
+			return crew_start(l->crew, n->number, measure, n, err);
+		// Another run took it while this one prepared.
+		if (s == STATUS_OK)
+			s = settle(n, n->task.found, n->task.row, &o, err);
+	} else {
+		if (n->state == LINE_NEXT_CELL)
+			begin_cell(n);
+		if (!n->again)
+			s = look_up(n, &o, err);
 	}
-	if (n->state == LINE_NEXT_CELL)
-		begin_cell(n);
-	if (!n->again)
-		s = look_up(n, &o, err);
 	if (s == STATUS_OK && !o.is_settled) {
 		snprintf(n->phase, sizeof n->phase, "prepare");
 		return crew_start(l->crew, n->number, prepare, n, err);

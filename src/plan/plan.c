@@ -536,7 +536,10 @@ enum status plan_begin(
 	task->key = asked->try ? asked->try->key : plan_key(asked->model, &task->cell, a);
 	task->cell.key = task->key;
 	task->cell.second_bytes = asked->memory ? (int64_t)asked->memory->anonymous_bytes : 0;
-	return store ? store_started(store, &task->cell, task->key, &task->row, err) : STATUS_OK;
+	if (!store)
+		return STATUS_OK;
+	return asked->resumes ? store_claim(store, &task->cell, task->key, &task->found, &task->row, err)
+			      : store_started(store, &task->cell, task->key, &task->row, err);
 }
 
 enum status plan_measure(

@@ -94,6 +94,7 @@ struct plan_asked {
 	const struct question *question;
 	const struct plan_memory *memory; // NULL: nothing was predicted
 	const struct plan_try *try;       // NULL: the first
+	bool resumes;                     // plan_begin begins nothing that has its answer or that another run is at
 };
 // One cell to the end. `store` may be NULL. An error is assay's own (the store, a lost program), not the cell's.
 enum status plan_run(const struct plan_asked *asked, struct store *store, const struct cell_watch *watch, struct arena *a,
@@ -106,6 +107,7 @@ struct plan_task {
 	struct cell cell;
 	const char *key;
 	int64_t row;
+	enum store_cell_state found; // not STORE_NEVER: with .resumes; nothing was begun, and `row` is what was found
 };
 enum status plan_begin(
 	struct plan_task *task, const struct plan_asked *asked, struct store *store, struct arena *a, struct error *err);

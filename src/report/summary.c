@@ -80,13 +80,11 @@ static const char *agreement_of(struct arena *a, const struct row *r)
 	return out;
 }
 
-// The latest row of every question, of the newest questions. Found by the few columns that tell questions apart: a row has 150.
+// The last word on every question, of the newest questions. Found by the few columns that tell questions apart: a row has 150.
 static enum status choose(struct store *s, struct summary *out, struct error *err)
 {
 	static const char sql[] =
-		"CREATE TEMP TABLE report_question AS SELECT max({'answers': NOT COALESCE(r.state = 'running' OR r.verdict "
-		"IN " VERDICT_NO_ANSWER_SQL ", FALSE), 'id': r.id}).id AS id" QUESTION_FROM_SQL
-		" WHERE r.fallback_of IS NULL GROUP BY " QUESTION_SQL ";"
+		"CREATE TEMP TABLE report_question AS %s;"
 		"CREATE TEMP TABLE " REPORT_CHOSEN " AS SELECT id FROM report_question ORDER BY id DESC LIMIT %d;"
 		"SELECT (SELECT count(*) FROM report_question) AS questions, (SELECT count(*) FROM cell) AS cells";
 	struct table t;
@@ -95,7 +93,8 @@ static enum status choose(struct store *s, struct summary *out, struct error *er
 	if (status != STATUS_OK)
 		return status;
 	out->open_shapes = question_open_sql(&t);
-	status = store_query(s, arena_printf(&s->arena, sql, out->open_shapes, REPORT_QUESTIONS), &t, err);
+	const char *words = question_word_sql(&s->arena, QUESTION_FROM_SQL " WHERE r.fallback_of IS NULL", "", out->open_shapes);
+	status = store_query(s, arena_printf(&s->arena, sql, words, REPORT_QUESTIONS), &t, err);
 	if (status != STATUS_OK)
 		return status;
 	out->questions = table_integer(&t, 0, "questions");

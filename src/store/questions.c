@@ -14,14 +14,12 @@
 #define EMULATED ROW_EMULATED_SQL("")
 // The null engine computes nothing: its times count only where it is asked for by name.
 #define TIMED ROW_COUNTS_SQL("") " AND NOT " EMULATED " AND latency_ms > 0 AND (COALESCE(engine, '') <> 'null' OR $2 = 'null')"
-// %s: question_open_sql.
+// %s: question_word_sql.
 static const char relations[] =
 	"WITH of_model AS (SELECT *, " QUESTION_FILES_SQL ","
 	"  count(DISTINCT model_sha256) OVER (PARTITION BY model) AS file_sets FROM result WHERE " OF_MODEL "),"
 	" asked AS (SELECT * FROM of_model WHERE $2 = '' OR requested = $2),"
-	" latest_anywhere AS (SELECT r.* FROM of_model r JOIN cell c ON c.id = r.id WHERE r.state = 'finished' AND r.verdict NOT "
-	"IN " VERDICT_NO_ANSWER_SQL "  QUALIFY row_number() OVER (PARTITION BY " QUESTION_SQL
-	", COALESCE(r.tried, r.requested) ORDER BY r.id DESC) = 1),"
+	" latest_anywhere AS (SELECT * FROM of_model WHERE id IN (%s)),"
 	" latest AS (SELECT * FROM latest_anywhere WHERE $2 = '' OR requested = $2),"
 	" timed_anywhere AS (SELECT * FROM latest_anywhere WHERE " TIMED "),"
 	" timed AS (SELECT * FROM latest WHERE " TIMED "),"
@@ -42,6 +40,25 @@ const char *question_open_sql(const struct table *columns)
 {
 	// Text in JSON has its quotes behind backslashes: this stands nowhere but where it means it.
 	return table_integer(columns, 0, "n") > 0 ? "COALESCE(contains(c.question, '\"is_dynamic\":true'), FALSE)" : "FALSE";
+}
+
+const char *question_word_sql(struct arena *a, const char *from, const char *also, const char *open)
+{
+	static const char sql[] =
+		"SELECT max({'answers': answers, 'proves': NOT (verdict = 'timeout' AND seconds < most_seconds) AND NOT (verdict "
+		"= "
+		"'no_memory' AND bytes < most_bytes), 'id': id}).id AS id FROM"
+		" (SELECT id, question, verdict, answers, seconds, bytes,"
+		"  COALESCE(max(seconds) FILTER (ran OR verdict = 'timeout') OVER q, 0) AS most_seconds,"
+		"  COALESCE(max(bytes) FILTER (ran OR verdict = 'no_memory') OVER q, 0) AS most_bytes FROM"
+		"   (SELECT r.id AS id, min(r.id) OVER (PARTITION BY %s%s) AS question, COALESCE(r.verdict, '') AS verdict,"
+		"    NOT COALESCE(r.state = 'running' OR r.verdict IN " VERDICT_NO_ANSWER_SQL ", FALSE) AS answers,"
+		"    COALESCE(r.verdict, '') IN ('right', 'wrong', 'lossy', 'unjudged', 'fell_back', 'compiles') AS ran,"
+		"    COALESCE(NULLIF(CAST(c.timeout_s AS DOUBLE), 0), CAST('inf' AS DOUBLE)) AS seconds,"
+		"    COALESCE(NULLIF(CAST(c.memory_limit_bytes AS DOUBLE), 0), CAST('inf' AS DOUBLE)) AS bytes%s)"
+		"  WINDOW q AS (PARTITION BY question)) GROUP BY question";
+
+	return arena_printf(a, sql, arena_printf(a, QUESTION_SQL, open), also, from);
 }
 
 const struct store_question *store_question_find(const char *name)
@@ -78,7 +95,11 @@ enum status store_ask(struct store *s, const struct store_question *q, const str
 	if (status != STATUS_OK)
 		return status;
 	status = db_query(&d, &s->arena, QUESTION_OPEN_ASK, NULL, 0, &t, err);
-	const char *with_relations = status == STATUS_OK ? arena_printf(&s->arena, relations, question_open_sql(&t)) : "";
+	const char *latest = question_word_sql(&s->arena,
+		" FROM of_model r JOIN cell c ON c.id = r.id WHERE r.state = 'finished' AND r.verdict NOT "
+		"IN " VERDICT_NO_ANSWER_SQL,
+		", COALESCE(r.tried, r.requested)", question_open_sql(&t));
+	const char *with_relations = arena_printf(&s->arena, relations, latest);
 	if (status == STATUS_OK)
 		status = db_query(
 			&d, &s->arena, arena_printf(&s->arena, "%s%s LIMIT $3", with_relations, q->sql), asked, 3, out, err);

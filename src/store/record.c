@@ -217,17 +217,12 @@ enum status store_detection(struct store *s, const json_t *platforms, struct err
 	return transaction_end(s, &d, status, err);
 }
 
-enum status store_started(struct store *s, const struct cell *c, const char *cell_key, int64_t *row, struct error *err)
+static enum status add_started(
+	struct store *s, struct db *d, const struct cell *c, const char *cell_key, int64_t *row, struct error *err)
 {
-	struct db d = { 0 };
 	int64_t id = 0, event;
-	enum status status = need_run(s, err);
+	enum status status = transaction_next_id(d, "cell", &id, err);
 
-	if (status == STATUS_OK)
-		status = transaction_begin(s, true, &d, err);
-	if (status != STATUS_OK)
-		return status;
-	status = transaction_next_id(&d, "cell", &id, err);
 	if (status == STATUS_OK) {
 		struct arena a = { 0 };
 		const struct db_value values[] = {
@@ -256,15 +251,49 @@ enum status store_started(struct store *s, const struct cell *c, const char *cel
 			V_TEXT("fallback_reason", c->fallback_reason),
 			V_TIME("started_at", clock_unix_us()),
 		};
-		status = INSERT_ONE(&d, "cell", values, err);
+		status = INSERT_ONE(d, "cell", values, err);
 		arena_done(&a);
 	}
 	if (status == STATUS_OK)
-		status = add_event(&d, s->run, id, "started", NULL, NULL, &event, err);
+		status = add_event(d, s->run, id, "started", NULL, NULL, &event, err);
+	if (status == STATUS_OK)
+		*row = id;
+	return status;
+}
+
+static enum status start(struct store *s, const struct cell *c, const char *cell_key, bool claims, enum store_cell_state *state,
+	int64_t *row, struct error *err)
+{
+	struct db d = { 0 };
+	int64_t id = ROW_NONE;
+	enum status status = need_run(s, err);
+
+	if (status == STATUS_OK)
+		status = transaction_begin(s, true, &d, err);
+	if (status != STATUS_OK)
+		return status;
+	*state = STORE_NEVER;
+	if (claims)
+		status = transaction_cell_state(s, &d, cell_key, c->timeout_s, state, &id, err);
+	if (status == STATUS_OK && *state == STORE_NEVER)
+		status = add_started(s, &d, c, cell_key, &id, err);
 	status = transaction_end(s, &d, status, err);
 	if (status == STATUS_OK)
 		*row = id;
 	return status;
+}
+
+enum status store_started(struct store *s, const struct cell *c, const char *cell_key, int64_t *row, struct error *err)
+{
+	enum store_cell_state state;
+
+	return start(s, c, cell_key, false, &state, row, err);
+}
+
+enum status store_claim(
+	struct store *s, const struct cell *c, const char *cell_key, enum store_cell_state *out, int64_t *row, struct error *err)
+{
+	return start(s, c, cell_key, true, out, row, err);
 }
 
 static void insert_measurement(struct insert *in, const struct cell_result *r, int64_t cell, int64_t event)

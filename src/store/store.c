@@ -462,34 +462,32 @@ enum status store_select(struct store *s, const char *sql, int64_t most, struct 
 	return status;
 }
 
-enum status store_cell_state(struct store *s, const char *cell_key, enum store_cell_state *out, int64_t *row, struct error *err)
+enum status transaction_cell_state(struct store *s, struct db *d, const char *cell_key, double timeout_s,
+	enum store_cell_state *out, int64_t *row, struct error *err)
 {
 	static const char sql[] =
 		// not the view: what is asked of a file at every cell of a long matrix is planned in no time
-		"SELECT c.id AS cell, e.verdict AS verdict, r.id AS run, r.pid AS pid, r.start_ticks AS start_ticks, r.boot_id "
-		"AS boot_id,"
+		"SELECT c.id AS cell, e.verdict AS verdict, c.timeout_s AS timeout_s, r.id AS run, r.pid AS pid, r.start_ticks "
+		"AS "
+		"start_ticks, r.boot_id AS boot_id,"
 		" r.pid_namespace AS pid_namespace FROM cell c JOIN run r ON r.id = c.run"
 		" LEFT JOIN (SELECT cell, arg_max(verdict, id) AS verdict FROM event WHERE kind IN ('verdict', 'interrupted') "
 		"GROUP BY cell) AS e ON e.cell = c.id"
 		" WHERE c.cell_key = ? ORDER BY c.id DESC";
 	struct arena a = { 0 };
 	struct table t = { 0 };
-	struct db d = { 0 };
-	enum status status = transaction_begin(s, false, &d, err);
+	enum status status = db_query(d, &a, sql, &(struct db_parameter){ .text = cell_key }, 1, &t, err);
 
-	if (status != STATUS_OK)
-		return status;
-	status = db_query(&d, &a, sql, &(struct db_parameter){ .text = cell_key }, 1, &t, err);
-	db_close(&d);
 	if (status == STATUS_OK) {
 		enum store_cell_state state = STORE_NEVER;
 		// A finished row wins over one that is being tried again; one without an answer counts as never run.
 		for (size_t i = 0; i < t.row_count && state != STORE_FINISHED; i++) {
-			bool finished = table_get(&t, i, "verdict") != NULL;
-			enum store_cell_state this = finished && verdict_answers(verdict_find(table_get(&t, i, "verdict")))
-				? STORE_FINISHED
-				: !finished && run_may_live(s, &t, i) ? STORE_TAKEN
-								      : STORE_NEVER;
+			const char *word = table_get(&t, i, "verdict");
+			enum verdict v = verdict_find(word);
+			bool proves = v != VERDICT_TIMEOUT || !(table_real(&t, i, "timeout_s") < timeout_s);
+			enum store_cell_state this = word && verdict_answers(v) && proves ? STORE_FINISHED
+				: !word && run_may_live(s, &t, i)                         ? STORE_TAKEN
+											  : STORE_NEVER;
 			if (this == STORE_FINISHED || (this == STORE_TAKEN && state == STORE_NEVER)) {
 				state = this;
 				if (row != NULL)
@@ -499,6 +497,19 @@ enum status store_cell_state(struct store *s, const char *cell_key, enum store_c
 		*out = state;
 	}
 	arena_done(&a);
+	return status;
+}
+
+enum status store_cell_state(
+	struct store *s, const char *cell_key, double timeout_s, enum store_cell_state *out, int64_t *row, struct error *err)
+{
+	struct db d = { 0 };
+	enum status status = transaction_begin(s, false, &d, err);
+
+	if (status != STATUS_OK)
+		return status;
+	status = transaction_cell_state(s, &d, cell_key, timeout_s, out, row, err);
+	db_close(&d);
 	return status;
 }
 

@@ -59,9 +59,15 @@ enum status store_started(struct store *s, const struct cell *c, const char *cel
 // The verdict with everything measured (r->row.row is the number), in one transaction.
 enum status store_finished(struct store *s, const struct cell_result *r, struct error *err);
 
-// For --resume: is there a finished row with this key (*row, verdict)? A live run's started cell counts as taken.
+// For --resume: is there a finished row with this key (*row, verdict)? A live run's started cell counts as taken. A row that ran
+// into less time than `timeout_s` is no answer; 0: it is one.
 enum store_cell_state { STORE_NEVER, STORE_FINISHED, STORE_TAKEN };
-enum status store_cell_state(struct store *s, const char *cell_key, enum store_cell_state *out, int64_t *row, struct error *err);
+enum status store_cell_state(
+	struct store *s, const char *cell_key, double timeout_s, enum store_cell_state *out, int64_t *row, struct error *err);
+// store_started where store_cell_state says STORE_NEVER, both in one transaction: of two programs that ask at once, one gets the
+// cell. Else nothing is written, and *row is the row that was found.
+enum status store_claim(
+	struct store *s, const struct cell *c, const char *cell_key, enum store_cell_state *out, int64_t *row, struct error *err);
 
 // A result as text, in the store's arena.
 struct table {

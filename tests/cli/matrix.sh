@@ -64,6 +64,15 @@ code 2 "$ASSAY" matrix --models "$work/bert,$work/vit" --on null:hang=run --runs
 lacks err 'finished before'
 has out "^2 timeout \\(($stopped|1: $stopped; 1: $stopped)\\)\$"
 
+# Two at once share the cells: each has one row, whoever ran it.
+for i in 1 2; do
+	"$ASSAY" matrix --models "$work/bert,$work/vit" --on null,cuda --runs 3 --seq 8,16,24 --no-conform --output-dir "$work/both" --resume >/dev/null 2>"$work/err$i" &
+	pids[i]=$!
+done
+wait "${pids[1]}" "${pids[2]}"
+code 0 "$ASSAY" query --format csv --db "$work/both/assay.duckdb" 'SELECT count(*) = count(DISTINCT cell_key) AS once, count(*) AS n FROM cell'
+has out '^true,8$'
+
 # The options of the original's generator. Lists with spaces as well as commas; --hardware is --on.
 code 2 "$ASSAY" matrix --models "$work/bert" "$work/vit" --hardware null cuda $quick --output-dir "$work/spaces"
 has out '^Plan: 4 cells = 2 models x 2 platforms; '

@@ -487,6 +487,52 @@ static void test_latest_answer(void **state)
 	says(&f->html, "… running");
 }
 
+// A limit that was reached proves less than an answer within a larger one; within the same limit, or a larger one, the newest counts.
+static void test_smaller_limits(void **state)
+{
+	static const struct {
+		const char *model, *word;
+		struct {
+			enum verdict verdict;
+			double timeout_s;
+			int64_t memory_bytes;
+		} rows[3];
+		size_t count;
+	} asked[] = {
+		{ "a", "right", { { VERDICT_RIGHT, 600 }, { VERDICT_TIMEOUT, 5 } }, 2 },
+		{ "b", "timeout", { { VERDICT_RIGHT, 600 }, { VERDICT_TIMEOUT, 600 } }, 2 },
+		{ "c", "timeout", { { VERDICT_RIGHT, 60 }, { VERDICT_TIMEOUT, 600 } }, 2 },
+		{ "d", "wrong", { { VERDICT_WRONG, 600 }, { VERDICT_TIMEOUT, 5 }, { VERDICT_TIMEOUT, 9 } }, 3 },
+		{ "e", "right", { { VERDICT_TIMEOUT, 600 }, { VERDICT_RIGHT, 5 } }, 2 },
+		{ "f", "crashed", { { VERDICT_RIGHT, 600 }, { VERDICT_TIMEOUT, 5 }, { VERDICT_CRASHED, 5 } }, 3 },
+		{ "g", "timeout", { { VERDICT_UNAVAILABLE, 600 }, { VERDICT_TIMEOUT, 5 } }, 2 },
+		{ "h", "right", { { VERDICT_RIGHT, 600 }, { VERDICT_NO_MEMORY, 600, 1 << 20 } }, 2 },
+		{ "i", "no_memory", { { VERDICT_RIGHT, 600 }, { VERDICT_NO_MEMORY, 600 } }, 2 },
+		{ "j", "no_memory", { { VERDICT_RIGHT, 600, 1 << 20 }, { VERDICT_NO_MEMORY, 600, 1 << 30 } }, 2 },
+	};
+	enum { ASKED = sizeof asked / sizeof asked[0] };
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ASKED; i++) {
+		for (size_t k = 0; k < asked[i].count; k++) {
+			struct cell c = test_cell(asked[i].model, "cpu");
+			struct cell_result r = test_result(0, asked[i].model, "cpu", asked[i].rows[k].verdict);
+
+			c.timeout_s = asked[i].rows[k].timeout_s;
+			c.memory_bytes = asked[i].rows[k].memory_bytes;
+			add_asked(f, c, r);
+		}
+	}
+	write_all(f);
+	assert_int_equal(line_count(f), ASKED);
+	for (size_t i = 0; i < ASKED; i++) {
+		json_t *c = cell(f, i, "cpu");
+
+		assert_string_equal(json_string_value(json_object_get(json_object_get(c, "row"), "model")), asked[i].model);
+		assert_string_equal(json_string_value(json_object_get(c, "verdict")), asked[i].word);
+	}
+}
+
 static void test_what_to_know(void **state)
 {
 	struct fixture *f = *state;
@@ -632,6 +678,7 @@ int main(void)
 		TEST(test_percentiles),
 		TEST(test_failures_are_grouped),
 		TEST(test_latest_answer),
+		TEST(test_smaller_limits),
 		TEST(test_what_to_know),
 		TEST(test_comparisons),
 	};

@@ -809,23 +809,32 @@ static void test_cell_state(void **state)
 	int64_t row = 0, found = 0;
 
 	open_with_run(f);
-	OK(f, store_cell_state(&f->store, "k'", &s, &found, &f->err));
+	OK(f, store_cell_state(&f->store, "k'", 0, &s, &found, &f->err));
 	assert_int_equal(s, STORE_NEVER);
 	OK(f, store_started(&f->store, &c, "k'", &row, &f->err));
-	OK(f, store_cell_state(&f->store, "k'", &s, &found, &f->err));
+	OK(f, store_cell_state(&f->store, "k'", 0, &s, &found, &f->err));
 	assert_int_equal(s, STORE_TAKEN); // this very process lives
 	assert_int_equal(found, row);
 	r.row.row = row;
 	OK(f, store_finished(&f->store, &r, &f->err));
-	OK(f, store_cell_state(&f->store, "k'", &s, &found, &f->err));
+	OK(f, store_cell_state(&f->store, "k'", 0, &s, &found, &f->err));
 	assert_int_equal(s, STORE_NEVER); // interrupted: to be run again
 	OK(f, store_started(&f->store, &c, "k'", &row, &f->err));
 	r = test_result(row, "m", "cpu", VERDICT_CRASHED);
 	OK(f, store_finished(&f->store, &r, &f->err));
-	OK(f, store_cell_state(&f->store, "k'", &s, &found, &f->err));
+	OK(f, store_cell_state(&f->store, "k'", 0, &s, &found, &f->err));
 	assert_int_equal(s, STORE_FINISHED);
 	assert_int_equal(found, row);
-	OK(f, store_cell_state(&f->store, "other", &s, &found, &f->err));
+	OK(f, store_cell_state(&f->store, "other", 0, &s, &found, &f->err));
+	assert_int_equal(s, STORE_NEVER);
+	// A row that ran into 600 s says nothing to who has more, and hides no answer that was there before.
+	OK(f, store_claim(&f->store, &c, "slow", &s, &row, &f->err));
+	assert_int_equal(s, STORE_NEVER);
+	r = test_result(row, "m", "cpu", VERDICT_TIMEOUT);
+	OK(f, store_finished(&f->store, &r, &f->err));
+	OK(f, store_cell_state(&f->store, "slow", 600, &s, &found, &f->err));
+	assert_int_equal(s, STORE_FINISHED);
+	OK(f, store_cell_state(&f->store, "slow", 601, &s, &found, &f->err));
 	assert_int_equal(s, STORE_NEVER);
 }
 

@@ -248,13 +248,13 @@ static void test_live_and_dead_runs(void **state)
 	assert_int_equal(store_begin_run(&s, &m, "mine", &err), STATUS_OK);
 	assert_int_equal(store_started(&s, &c, "mine", &row, &err), STATUS_OK);
 	expect(f->path, "SELECT string_agg(state, ' ') FROM result", "running running");
-	assert_int_equal(store_cell_state(&s, "theirs", &cell_state, &row, &err), STATUS_OK);
+	assert_int_equal(store_cell_state(&s, "theirs", 0, &cell_state, &row, &err), STATUS_OK);
 	assert_int_equal(cell_state, STORE_TAKEN);
 	kill(writer, SIGKILL);
 	// A zombie is dead, before anybody waits for it.
 	siginfo_t info;
 	assert_int_equal(waitid(P_PID, (id_t)writer, &info, WEXITED | WNOWAIT), 0);
-	assert_int_equal(store_cell_state(&s, "theirs", &cell_state, &row, &err), STATUS_OK);
+	assert_int_equal(store_cell_state(&s, "theirs", 0, &cell_state, &row, &err), STATUS_OK);
 	assert_int_equal(cell_state, STORE_NEVER);
 	expect(f->path, "SELECT string_agg(state, ' ') FROM result", "running running"); // reading settles nothing
 	for (int i = 0; i < 2; i++)
@@ -331,6 +331,81 @@ static int role_start_and_wait(const char *path, const char *argument)
 	return 0;
 }
 
+// Claims the same `argument` cells as its like does at this moment, and finishes what it gets. The last one it never finishes.
+static int role_claim(const char *path, const char *argument)
+{
+	struct store s = { 0 };
+	struct error err = { 0 };
+	struct machine m = test_machine();
+	int count = atoi(argument);
+
+	if (store_open(&s, path, false, &err) || store_begin_run(&s, &m, "claims", &err))
+		return complain(&err);
+	for (int i = 0; i < count; i++) {
+		struct cell c = test_cell("m", "cpu");
+		enum store_cell_state state;
+		char key[16];
+		int64_t row;
+
+		snprintf(key, sizeof key, "%d", i);
+		if (store_claim(&s, &c, key, &state, &row, &err))
+			return complain(&err);
+		if (state == STORE_NEVER)
+			dprintf(1, "%s\n", key);
+		struct cell_result r = test_result(row, "m", "cpu", VERDICT_RIGHT);
+		if (state == STORE_NEVER && i + 1 < count && store_finished(&s, &r, &err))
+			return complain(&err);
+	}
+	dprintf(1, ".");
+	sleep_ms(60000);
+	return 0;
+}
+
+static void until_done(int fd)
+{
+	char c = 0;
+
+	while (c != '.')
+		assert_int_equal(read(fd, &c, 1), 1);
+}
+
+// Of two programs that ask for the same cells at once each cell goes to one; what a killed one had is free again.
+static void test_claims(void **state)
+{
+	struct fixture *f = *state;
+	struct store s = { 0 };
+	struct error err = { 0 };
+	struct machine m = test_machine();
+	struct cell c = test_cell("m", "cpu");
+	enum store_cell_state found;
+	int64_t row;
+	int ends[2];
+	pid_t pids[2];
+
+	for (int i = 0; i < 2; i++)
+		pids[i] = start("claim", f->path, "24", &ends[i]);
+	for (int i = 0; i < 2; i++)
+		until_done(ends[i]);
+	expect(f->path, "SELECT count(*) FROM cell", "24");
+	expect(f->path, "SELECT count(DISTINCT cell_key) FROM cell", "24");
+	assert_int_equal(test_store_open(&s, f->path, &err), STATUS_OK);
+	assert_int_equal(store_begin_run(&s, &m, "after", &err), STATUS_OK);
+	assert_int_equal(store_claim(&s, &c, "23", &found, &row, &err), STATUS_OK);
+	assert_int_equal(found, STORE_TAKEN);
+	assert_int_equal(store_claim(&s, &c, "0", &found, &row, &err), STATUS_OK);
+	assert_int_equal(found, STORE_FINISHED);
+	for (int i = 0; i < 2; i++) {
+		kill(pids[i], SIGKILL);
+		finish(pids[i]);
+		close(ends[i]);
+	}
+	assert_int_equal(store_claim(&s, &c, "23", &found, &row, &err), STATUS_OK);
+	assert_int_equal(found, STORE_NEVER);
+	assert_int_equal(row, 25);
+	store_close(&s);
+	expect(f->path, "SELECT count(*) FROM cell", "25");
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -341,6 +416,7 @@ int main(int argc, char **argv)
 		{ "read", role_read },
 		{ "hold", role_hold },
 		{ "start-and-wait", role_start_and_wait },
+		{ "claim", role_claim },
 		{ "full-disk", role_full_disk },
 		{ "read-only", role_read_only },
 	};
@@ -349,6 +425,7 @@ int main(int argc, char **argv)
 		TEST(test_two_writers_and_a_reader),
 		TEST(test_held_lock),
 		TEST(test_live_and_dead_runs),
+		TEST(test_claims),
 		TEST(test_full_disk),
 		TEST(test_read_only_folder),
 		cmocka_unit_test(test_who_lives),
