@@ -22,6 +22,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "onnx/fix.h"
 #include "onnx/wire.h"
 
 // Every way there is; what the caller said to want comes first by itself.
@@ -189,6 +190,31 @@ enum status artifact_open_onnx(struct artifact *out, struct arena *a, const char
 	art.graph_path = arena_printf(a, "%s/%s", strcmp(real_folder, "/") ? real_folder : "", base);
 	free(real_folder);
 	*out = art;
+	return STATUS_OK;
+}
+
+enum status artifact_fix_shapes(
+	struct artifact *art, struct arena *a, const struct tensor *given, size_t count, struct error *err)
+{
+	char *key = arena_alloc(a, 65);
+	void *graph;
+	struct hash h;
+	enum status s = onnx_fix_shapes(&graph, &art->graph_nbytes, a, art->graph, art->graph_nbytes, given, count, err);
+
+	if (s)
+		return s;
+	art->graph = graph;
+	art->fixed = given;
+	art->fixed_count = count;
+	hash_init(&h);
+	hash_add_text(&h, "fixed shapes");
+	hash_add_text(&h, art->key);
+	for (size_t i = 0; i < count; i++) {
+		hash_add_text(&h, given[i].name);
+		hash_add(&h, given[i].dim, (size_t)given[i].rank * sizeof *given[i].dim);
+	}
+	hash_hex(&h, key);
+	art->key = key;
 	return STATUS_OK;
 }
 

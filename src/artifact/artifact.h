@@ -29,6 +29,9 @@ struct artifact {
 	const char *placed_by;   // "memory", "hardlink", "reflink", "copy", "file" (an .onnx given by the user)
 	const struct tensor_type *inputs, *outputs; // -1: decided at run time; NULL for a user's .onnx (the engine tells)
 	size_t input_count, output_count;
+	const struct tensor
+		*fixed; // of a user's .onnx whose shapes were fixed in `graph`, and not in the file at graph_path; or NULL
+	size_t fixed_count;
 	struct graph_summary summary;
 	uint64_t weights_nbytes;            // of the tensors the graph uses
 	const struct artifact_parts *parts; // the same as files that a browser can fetch; NULL until artifact_cut (parts.h)
@@ -51,6 +54,10 @@ enum status artifact_build_all(const struct artifact_set *set, struct arena *a, 
 	struct conversion *conversion, struct error *err);
 // A user's .onnx file as it is.
 enum status artifact_open_onnx(struct artifact *out, struct arena *a, const char *path, struct error *err);
+// The same with its inputs' shapes as `given` has them (onnx/fix.h), under another key; `given` must outlive it. After
+// artifact_identify.
+enum status artifact_fix_shapes(
+	struct artifact *art, struct arena *a, const struct tensor *given, size_t count, struct error *err);
 // Gives it its key: SHA-256 over the graph's bytes and the contents of every file that the graph names, so weights are read once
 // here (base/digest.h). `c`: as in artifact_build; NULL for a user's .onnx file. Nothing to do where there is a key.
 enum status artifact_identify(struct artifact *art, struct arena *a, const struct checkpoint *c, struct error *err);

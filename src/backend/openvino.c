@@ -168,6 +168,27 @@ static enum status configure(struct session *s, struct error *err)
 	return st;
 }
 
+// A file is read where it lies, so its shapes are fixed in the model.
+static enum status fix_shapes(struct session *s, const struct artifact *a, ov_model_t *model, struct error *err)
+{
+	const struct ov_library *l = &((struct openvino *)s->state)->library;
+	const char **names = ARENA_ARRAY(&s->arena, a->fixed_count + 1, const char *);
+	ov_partial_shape_t *shapes = ARENA_ARRAY(&s->arena, a->fixed_count + 1, ov_partial_shape_t);
+	enum status st = STATUS_OK;
+	size_t n = 0;
+
+	for (; n < a->fixed_count && !st; n++) {
+		names[n] = a->fixed[n].name;
+		st = ov_check(l, l->ov_partial_shape_create_static(a->fixed[n].rank, a->fixed[n].dim, &shapes[n]),
+			"making a shape", err);
+	}
+	if (!st && n)
+		st = ov_check(l, l->ov_model_reshape(model, names, shapes, n), "fixing its shapes", err);
+	for (size_t i = 0; i < n; i++)
+		l->ov_partial_shape_free(&shapes[i]);
+	return st;
+}
+
 enum status ov_compile(struct session *s, const struct artifact *a, ov_compiled_model_t **out, struct error *err)
 {
 	struct openvino *o = s->state;
@@ -175,6 +196,8 @@ enum status ov_compile(struct session *s, const struct artifact *a, ov_compiled_
 	ov_model_t *model = NULL;
 	enum status st = ov_check(l, l->ov_core_read_model(o->core, a->graph_path, NULL, &model), "reading", err);
 
+	if (!st)
+		st = fix_shapes(s, a, model, err);
 	if (!st)
 		st = ov_check(l, l->ov_core_compile_model(o->core, model, s->device, 0, out), "compiling", err);
 	if (model)

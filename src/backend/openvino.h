@@ -20,6 +20,7 @@
 	X(ov_core_get_property) \
 	X(ov_core_set_property) \
 	X(ov_core_read_model) \
+	X(ov_model_reshape) \
 	X(ov_core_compile_model) \
 	X(ov_model_free) \
 	X(ov_compiled_model_free) \
@@ -34,6 +35,7 @@
 	X(ov_port_get_any_name) \
 	X(ov_port_get_element_type) \
 	X(ov_port_get_partial_shape) \
+	X(ov_partial_shape_create_static) \
 	X(ov_partial_shape_free) \
 	X(ov_infer_request_free) \
 	X(ov_infer_request_infer) \

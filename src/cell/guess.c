@@ -93,11 +93,12 @@ static const struct size of_lines[] = {
 enum { LETTERS_LEAST = 90, IMAGES = sizeof of_images / sizeof *of_images, LINES = sizeof of_lines / sizeof *of_lines };
 
 static const int64_t of_sound[] = { GUESS_RATE, 512, 4 * GUESS_RATE, 400 }, of_stream[] = { 512, 576, 160, 480, GUESS_RATE },
-		     of_length[] = { 128, 512, 64, 16, 1 };
+		     of_length[] = { 128, 512, 64, 16, 1 }, of_text[] = { 128, 64, 16, 512 };
 enum {
 	SOUNDS = sizeof of_sound / sizeof *of_sound,
 	STREAMS = sizeof of_stream / sizeof *of_stream,
 	LENGTHS = sizeof of_length / sizeof *of_length,
+	TEXTS = sizeof of_text / sizeof *of_text,
 	FRAMES = 8,
 	CHANNELS = 3
 };
@@ -196,6 +197,20 @@ static void guess_length(struct guessing *x, struct tensor_type *t)
 	say(x, t, "a usual length");
 }
 
+// All inputs of a text are as long as its ids: one number, which the caller gives them. Learned positions are fewer in small
+// models.
+static void guess_text(struct guessing *x, const struct tensor_type *t)
+{
+	if (t->rank != 2 || t->dim[1] >= 0 || !text_ends(t->name, "ids") || x->keeps_length || x->g->sequence > 0)
+		return;
+	offers(x, TEXTS);
+	if (x->g->number == 0)
+		return;
+	x->g->sequence = of_text[at_most(x, TEXTS)];
+	x->g->words = arena_join(
+		x->a, x->g->words, "; ", arena_printf(x->a, "%.60s: guessed %lld tokens", t->name, (long long)x->g->sequence));
+}
+
 static void guess_state(struct guessing *x, struct tensor_type *t)
 {
 	bool any = false;
@@ -220,6 +235,7 @@ void guess_dims(struct guess *g, struct arena *a, struct tensor_type *types, siz
 
 	g->count = 1;
 	g->words = NULL;
+	g->sequence = 0;
 	for (size_t i = 0; i < count; i++) {
 		x.has_state = x.has_state || guess_is_state(&types[i]);
 		x.has_rate = x.has_rate || guess_is_rate(&types[i]);
@@ -238,5 +254,7 @@ void guess_dims(struct guess *g, struct arena *a, struct tensor_type *types, siz
 			guess_sound(&x, t);
 		else if (inputs_is_float(t->dtype) && t->rank <= 3)
 			guess_length(&x, t);
+		else if (!inputs_is_float(t->dtype))
+			guess_text(&x, t);
 	}
 }

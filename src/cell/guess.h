@@ -18,9 +18,10 @@ bool guess_is_rate(const struct tensor_type *t);
 bool guess_is_scale(const struct tensor_type *t);
 
 struct guess {
-	size_t number; // which is wanted, from 0
-	int64_t batch; // as asked, else 1
-	size_t count;  // how many there are for these inputs, at least 1
+	size_t number;    // which is wanted, from 0
+	int64_t batch;    // as asked, else 1
+	size_t count;     // how many there are for these inputs, at least 1
+	int64_t sequence; // tokens of a text that this one takes; 0: the usual number
 	// "images: 3 channels, 224 x 224, the usual size", or NULL: nothing had to be guessed. In the arena.
 	const char *words;
 };

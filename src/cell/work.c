@@ -130,6 +130,10 @@ static enum status decide_shapes(struct work *w, const struct tensor_type **type
 		return st;
 	w->guess.batch = w->shape.batch;
 	guess_dims(&w->guess, &w->arena, decided, count, w->outline.outputs, w->outline.output_count, w->ask.sequence > 0);
+	if (w->guess.sequence > 0) {
+		w->shape.sequence = w->guess.sequence;
+		w->asked_sequence = 0;
+	}
 	for (size_t i = 0; i < count; i++) {
 		w->shapes_decided = w->shapes_decided || memcmp(decided[i].dim, (*types)[i].dim, sizeof decided[i].dim) != 0;
 		memcpy(decided[i].symbol, (*types)[i].symbol, sizeof decided[i].symbol);
@@ -138,10 +142,8 @@ static enum status decide_shapes(struct work *w, const struct tensor_type **type
 	return STATUS_OK;
 }
 
-static enum status make_inputs(struct work *w, struct error *err)
+enum status work_make_tensors(struct work *w, const struct tensor_type *types, size_t count, struct error *err)
 {
-	const struct tensor_type *types = w->part->artifact.inputs ? w->part->artifact.inputs : w->part->session.inputs;
-	size_t count = w->part->artifact.inputs ? w->part->artifact.input_count : w->part->session.input_count;
 	enum status st;
 
 	w->made = ARENA_ARRAY(&w->arena, count ? count : 1, struct tensor);
@@ -163,8 +165,45 @@ static enum status make_inputs(struct work *w, struct error *err)
 		if (!st)
 			st = asked_fill(&w->asked_of_inputs, &w->arena, types, w->made, count, (uint64_t)w->ask.seed, err);
 	}
+	w->types = types;
+	return st;
+}
+
+void work_hint_shapes(struct work *w, bool failed)
+{
+	const struct outline *o = &w->outline;
+	const char *hint = NULL;
+
+	if (w->spec || w->ask.golden || w->asked_of_inputs.shape_count || w->asked_of_inputs.dim_count)
+		return;
+	for (size_t i = 0; i < o->input_count && failed && !hint; i++)
+		for (int k = 0; k < o->inputs[i].rank && !hint; k++) {
+			const char *symbol = o->inputs[i].symbol[k];
+
+			// A batch of 1 is taken everywhere.
+			if (o->inputs[i].dim[k] >= 0 || k == 0)
+				continue;
+			hint = arena_printf(&w->arena,
+				"the shapes of open dimensions were guessed: `--shape %.60s:N,...`%s gives others",
+				o->inputs[i].name,
+				symbol && *symbol ? arena_printf(&w->arena, " or `--dim %.60s=N`", symbol) : "");
+		}
+	say_row(json_pack("{s:s?}", "hint", hint));
+}
+
+static enum status make_inputs(struct work *w, struct error *err)
+{
+	const struct artifact *art = &w->part->artifact;
+	const struct session *s = &w->part->session;
+	enum status st = STATUS_OK;
+
+	if (!art->fixed) // else they were made before the load
+		st = work_make_tensors(
+			w, art->inputs ? art->inputs : s->inputs, art->inputs ? art->input_count : s->input_count, err);
 	if (st)
 		return st;
+	const struct tensor_type *types = w->types;
+	const size_t count = w->made_count;
 	if (!w->spec && !w->ask.golden) {
 		say_inputs(w, types, count);
 		say_shapes(w);
@@ -291,12 +330,15 @@ static enum status first_taken(struct work *w, struct error *err)
 
 		if (!st)
 			st = work_order_inputs(w, &why);
-		if (!st && !(st = first_runs(w, &why)))
+		if (!st && !(st = first_runs(w, &why))) {
+			work_hint_shapes(w, false);
 			return STATUS_OK;
+		}
 		if (w->guess.number == 0)
 			first = why;
 		w->refused_guess = arena_strdup(&w->arena, first.text);
-		if (st != STATUS_FAILED || w->guess.number + 1 >= w->guess.count || w->shape_taken)
+		work_hint_shapes(w, !w->shape_taken);
+		if (st != STATUS_FAILED || w->guess.number + 1 >= w->guess.count || w->shape_taken || w->part->artifact.fixed)
 			return error_set(err, w->guess.number ? first.status : st, "%s", w->guess.number ? first.text : why.text);
 	}
 }

@@ -46,7 +46,8 @@ struct work {
 	bool is_open, shaped_by_sequence, threads_asked;
 	struct tensor *made; // as the graph declares them: order of part->artifact.inputs
 	size_t made_count;
-	struct tensor *in, *out; // order of part->session.inputs and .outputs
+	const struct tensor_type *types; // of `made`, with what was decided of their open dimensions
+	struct tensor *in, *out;         // order of part->session.inputs and .outputs
 	char inputs_hash[65];
 	// Of a user's .onnx: what --shape, --dim and --input ask, what was guessed of the shapes, and whether either decided any.
 	struct asked_inputs asked_of_inputs;
@@ -66,6 +67,13 @@ struct work {
 // The fields of a row event; steals them.
 void say_row(json_t *fields);
 void say_samples(const double *ms, size_t count); // none: nothing is said
+
+// work.c
+// The inputs: w->made and w->types. `types`: what the graph declares.
+enum status work_make_tensors(struct work *w, const struct tensor_type *types, size_t count, struct error *err);
+// Of a user's .onnx that was refused or failed with shapes that were guessed: how others are given. `failed` false: takes it
+// back.
+void work_hint_shapes(struct work *w, bool failed);
 
 // work_precision.c
 // What is computed in, in words: as the engine confirmed, else by the types of the graph. Of a user's .onnx that computes in

@@ -14,18 +14,40 @@
 #include "cell/generate.h"
 #include "cell/output_file.h"
 #include "cell/protocol.h"
+#include "onnx/flow.h"
 #include "stats/stats.h"
 
-enum { GENERATIONS_LEAST = 3, GENERATIONS_MOST = 16 };
+enum { GENERATIONS_LEAST = 3, GENERATIONS_MOST = 16, NAMES_MOST = 12 };
 
 static enum status built_for(struct work *w, const struct part *p, int64_t sequence, struct tensor **out, struct error *err)
 {
+	const struct tensor_type *types = w->spec ? p->artifact.inputs : w->outline.inputs;
+	const size_t count = w->spec ? p->artifact.input_count : w->outline.input_count;
 	struct input_shape shape = w->shape;
 
 	shape.sequence = sequence;
-	*out = ARENA_ARRAY(&w->arena, p->artifact.input_count + 1, struct tensor);
-	return inputs_synthetic(
-		&w->arena, p->artifact.inputs, p->artifact.input_count, &w->hints, &shape, (uint64_t)w->ask.seed, *out, err);
+	*out = ARENA_ARRAY(&w->arena, count + 1, struct tensor);
+	return inputs_synthetic(&w->arena, types, count, &w->hints, &shape, (uint64_t)w->ask.seed, *out, err);
+}
+
+// What a user's file lacks to be generated with; NULL: nothing that can be told before it runs.
+static const char *lacks_of(struct work *w)
+{
+	const struct outline *o = &w->outline;
+	const char *names = NULL;
+	bool has_ids = false, has_past = false;
+
+	for (size_t i = 0; i < o->input_count; i++) {
+		has_ids = has_ids || text_is(o->inputs[i].name, "input_ids");
+		has_past = has_past || flow_input(o->inputs[i].name) != FLOW_NONE;
+		names = i < NAMES_MOST ? arena_join(&w->arena, names, ", ", arena_printf(&w->arena, "%.60s", o->inputs[i].name))
+				       : names;
+	}
+	return !o->input_count ? "the file cannot be read here, so its inputs are not known"
+		: !has_ids     ? arena_printf(&w->arena, "it has no input named input_ids; it has %s", names)
+		: !has_past
+		? "it takes no cache (past_key_values.*, present.*), so each token would be computed from all before it"
+		: NULL;
 }
 
 // --prompt-tokens are the tokens that go in: a causal model's prompt; of an encoder-decoder the source, and the decoder begins
@@ -35,16 +57,20 @@ static enum status make_prompt(struct work *w, struct prompt *p, struct error *e
 	bool parted = w->part_count > 1;
 	struct tensor *in, *encoder;
 	const struct part *decoder = parted ? &w->part[1] : &w->part[0];
-	enum status st = built_for(w, decoder, parted ? 1 : w->ask.prompt_tokens, &in, err);
+	const char *lacks = w->spec ? NULL : lacks_of(w);
+	enum status st;
 
 	*p = (struct prompt){ .batch = w->shape.batch };
-	for (size_t i = 0; !st && i < decoder->artifact.input_count; i++)
-		if (text_is(in[i].name, "input_ids")) {
+	if (lacks)
+		return error_set(err, STATUS_UNSUPPORTED, "--task generate of an .onnx file: %s", lacks);
+	st = built_for(w, decoder, parted ? 1 : w->ask.prompt_tokens, &in, err);
+	for (size_t i = 0; !st && i < (w->spec ? decoder->artifact.input_count : w->outline.input_count); i++)
+		if (text_is(in[i].name, "input_ids") && in[i].rank == 2 && in[i].dtype == DTYPE_I64) {
 			p->ids = in[i].data;
 			p->length = in[i].dim[1];
 		}
 	if (!st && !p->ids)
-		st = error_set(err, STATUS_UNSUPPORTED, "the graph has no input_ids to generate from");
+		st = error_set(err, STATUS_UNSUPPORTED, "the graph has no input_ids [batch, sequence] of i64 to generate from");
 	if (!st && parted && !(st = built_for(w, &w->part[0], w->ask.prompt_tokens, &encoder, err))) {
 		p->inputs = encoder;
 		p->input_count = w->part[0].artifact.input_count;

@@ -235,6 +235,21 @@ static enum status open_onnx(struct work *w, struct error *err)
 	return st;
 }
 
+// Of a user's .onnx where the form has fixed shapes: the inputs are made before the load, and the graph gets their shapes.
+static enum status fix_shapes(struct work *w, struct error *err)
+{
+	const struct graph_form form = w->forms.item[w->forms.at];
+	enum status st;
+
+	if (!form.is_static || w->ask.new_tokens > 0 || !w->outline.input_count)
+		return STATUS_OK;
+	if ((st = work_make_tensors(w, w->outline.inputs, w->outline.input_count, err)) ||
+		(st = artifact_fix_shapes(&w->part->artifact, &w->arena, w->made, w->made_count, err)))
+		return st;
+	w->built_form.is_static = true;
+	return STATUS_OK;
+}
+
 static enum status build(struct work *w, struct error *err)
 {
 	double begin = clock_ms(), apart = w->convert_ms + w->identify_ms;
@@ -253,8 +268,11 @@ static enum status build(struct work *w, struct error *err)
 		if (!st)
 			st = decide_shape(w, err);
 		if (!st)
+			st = fix_shapes(w, err);
+		if (!st)
 			st = backend_prepare(w->backend, &w->part->artifact, &w->arena, NULL, err);
-		say_row(json_pack("{s:s, s:s?}", "form", "as given", "cache_form", w->ask.new_tokens > 0 ? "plain" : NULL));
+		say_row(json_pack("{s:s, s:s?}", "form", w->part->artifact.fixed ? "as given, static" : "as given", "cache_form",
+			w->ask.new_tokens > 0 ? "plain" : NULL));
 	} else {
 		st = build_form(w, err);
 	}
@@ -434,6 +452,8 @@ static enum status try_form(struct work *w, bool *of_form, struct error *err)
 
 enum status work_open(struct work *w, struct error *err)
 {
+	struct error first = { 0 };
+
 	if (!w->forms.count)
 		return error_set(err, STATUS_UNSUPPORTED, "%s takes fixed shapes only", w->target.platform->name);
 	for (;;) {
@@ -445,12 +465,23 @@ enum status work_open(struct work *w, struct error *err)
 			say(json_pack("{s:s, s:I}", "event", "form", "index", (json_int_t)w->forms.index[w->forms.at]));
 			return STATUS_OK;
 		}
-		// A user's .onnx has the form that it has.
-		if (!of_form || !w->spec ||
-			!forms_next(&w->forms, &w->arena, &w->target, graph_form_text(&w->arena, &w->built_form), &why))
+		// A user's .onnx has the form that it has; fixed shapes that were guessed may be none that it takes.
+		if (!w->spec) {
+			if (w->guess.number == 0)
+				first = why;
+			if (w->part->artifact.fixed)
+				work_hint_shapes(w, true);
+			if (!w->part->artifact.fixed || st != STATUS_FAILED || w->guess.number + 1 >= w->guess.count)
+				return error_set(err, w->guess.number ? first.status : st, "%s", first.text);
+			w->refused_guess = arena_strdup(&w->arena, first.text);
+			w->guess.number++;
+		} else if (!of_form ||
+			!forms_next(&w->forms, &w->arena, &w->target, graph_form_text(&w->arena, &w->built_form), &why)) {
 			return error_set(err, st, "%s", why.text);
-		say_row(json_pack("{s:s, s:n, s:n, s:n, s:n, s:n, s:n, s:n}", "form_why", w->forms.why, "actual",
-			"nodes_on_platform", "nodes_elsewhere", "partitions", "copies", "refused", "fallback_reason"));
+		} else {
+			say_row(json_pack("{s:s, s:n, s:n, s:n, s:n, s:n, s:n, s:n}", "form_why", w->forms.why, "actual",
+				"nodes_on_platform", "nodes_elsewhere", "partitions", "copies", "refused", "fallback_reason"));
+		}
 		for (size_t i = 0; i < w->part_count; i++) {
 			session_close(&w->part[i].session);
 			w->part[i] = (struct part){ .which = w->part[i].which };

@@ -3,6 +3,7 @@
 #include "hub/hub.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <string.h>
 #include <strings.h>
 
@@ -113,7 +114,34 @@ static void suggest(struct suggestion *best, const char *asked, const char *name
 		}
 }
 
-static enum status unknown(const char *asked, const struct hub_names *cached, struct error *err)
+// A folder without config.json may be one of graphs, as `assay build` and exporters write it: "; name FOLDER/model.onnx to
+// run that file", or "". In `a`.
+static const char *graphs_in(struct arena *a, const char *folder)
+{
+	static const char *const names[] = { "model.onnx", "onnx/model.onnx", "decoder_model_merged.onnx", "decoder_model.onnx" };
+	const char *only = NULL;
+	size_t count = 0, length = strlen(folder);
+	struct dirent *entry;
+	DIR *dir;
+
+	while (length > 1 && folder[length - 1] == '/')
+		length--;
+	folder = arena_strndup(a, folder, length);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (file_exists(arena_printf(a, "%s/%s", folder, names[i])))
+			return arena_printf(a, "; `%s/%s` names the graph in it", folder, names[i]);
+	if (!(dir = opendir(folder)))
+		return "";
+	while ((entry = readdir(dir)) != NULL)
+		if (text_ends(entry->d_name, ".onnx") && !count++)
+			only = arena_strdup(a, entry->d_name);
+	closedir(dir);
+	return count == 1 ? arena_printf(a, "; `%s/%s` names the graph in it", folder, only)
+		: count   ? arena_printf(a, "; it has %zu .onnx files, each to be named as `%s/FILE.onnx`", count, folder)
+			  : "";
+}
+
+static enum status unknown(struct arena *a, const char *asked, const struct hub_names *cached, struct error *err)
 {
 	struct suggestion best[SUGGESTIONS] = { 0 };
 	for (size_t i = 0; i < hub_published_rows_count; i++)
@@ -123,9 +151,9 @@ static enum status unknown(const char *asked, const struct hub_names *cached, st
 	struct text names = { 0 };
 	for (int i = 0; i < SUGGESTIONS && best[i].name; i++)
 		text_addf(&names, "%s%s", i ? ", " : "; the nearest known names are ", best[i].name);
-	error_set(err, STATUS_BAD_INPUT,
-		"%s: no such folder, no model of this name in the Hub's cache and no known configuration%s%s", asked,
-		text_get(&names), fetch_is_offline() ? "; the Hub was not asked, because this is offline" : "");
+	error_set(err, STATUS_BAD_INPUT, "%s: %s, no model of this name in the Hub's cache and no known configuration%s%s%s",
+		asked, file_is_dir(asked) ? "the folder of that name has no config.json" : "no such folder", text_get(&names),
+		fetch_is_offline() ? "; the Hub was not asked, because this is offline" : "", graphs_in(a, asked));
 	text_done(&names);
 	return STATUS_BAD_INPUT;
 }
@@ -143,8 +171,8 @@ static enum status find_path(struct hub_model *out, struct arena *a, const char 
 				*known = false;
 				return STATUS_OK;
 			}
-			return error_set(
-				err, STATUS_BAD_INPUT, "%s: has no config.json, so it is not the folder of a model", asked);
+			return error_set(err, STATUS_BAD_INPUT, "%s: has no config.json, so it is not the folder of a model%s",
+				asked, graphs_in(a, asked));
 		}
 		out->kind = HUB_FOLDER;
 		out->path = out->name;
@@ -253,5 +281,5 @@ enum status hub_find(struct hub_model *out, struct arena *a, const char *asked, 
 		return error_set(err, STATUS_BAD_INPUT,
 			"%s: revision \"%s\" is not in the Hub's cache; without @%s the published configuration is used", name,
 			revision, revision);
-	return unknown(name, &cached, err);
+	return unknown(a, name, &cached, err);
 }

@@ -219,7 +219,8 @@ static void explain_cause(const struct cell *c, struct arena *a, struct cell_res
 		cause.text = arena_printf(a, "%s (%s)", cause.text, said);
 	if (!found)
 		return;
-	out->row.hint = cause.hint;
+	if (cause.hint)
+		out->row.hint = cause.hint;
 	if (cause.status != STATUS_OK)
 		out->verdict = verdict_of_status(cause.status);
 	if (cause.text) {

@@ -300,6 +300,10 @@ static bool is_special(size_t i, double x, double r, enum judged_by by, struct c
 		out->alike_not_finite++;
 		return true;
 	}
+	if (isfinite(x) && by == BY_GOLDEN) {
+		out->no_reference++;
+		return true;
+	}
 	sum->both_not_finite += same;
 	sum->output_not_finite += !isfinite(x);
 	if (!sum->not_finite++)

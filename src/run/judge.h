@@ -41,6 +41,7 @@ struct check {
 	int64_t non_finite;         // in the output; padding and what masks are left out
 	int64_t compared, left_out; // elements; left out: masked by the reference (judge_tensor)
 	int64_t alike_not_finite;   // neither compared nor left out: not finite here and in the reference (BY_FILE)
+	int64_t no_reference;       // neither: a number here and none in the reference (BY_GOLDEN)
 	double reference_absmax;
 	size_t worst; // flat index
 	double worst_value, worst_reference;
@@ -57,7 +58,9 @@ enum judged_by {
 	BY_ENGINE, // another run of a graph of ours: a value that is not finite is wrong even where both have it
 	// Another run of a user's file on made-up inputs: the same value that is not finite, in the same place, says nothing.
 	BY_FILE,
-	BY_GOLDEN, // outputs of the model's authors' library: the same value that is not finite, in the same place, is right
+	// Outputs of the model's authors' library: the same value that is not finite, in the same place, is right. NaN or
+	// +inf in the place of a number says nothing: the file was made with other inputs, or is damaged.
+	BY_GOLDEN,
 };
 
 // Sums in double, in the order of the elements. A different shape, a missing output or a value that is not finite is not right.

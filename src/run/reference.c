@@ -17,6 +17,7 @@
 #include "checkpoint/checkpoint.h"
 #include "hub/hub.h"
 #include "cell/derive.h"
+#include "cell/asked.h"
 #include "cell/inputs.h"
 #include "run/cell.h"
 #include "run/child_memory.h"
@@ -376,7 +377,7 @@ static int64_t trivial(const struct check *c, const struct tensor *output, const
 struct total {
 	int64_t compared, left_out;
 	double of_bound; // the largest
-	int64_t alike_not_finite;
+	int64_t alike_not_finite, no_reference;
 	const char *of_no_token; // outputs derived from no token
 	const char *idle;        // outputs whose comparison says nothing, each with why
 	const char *bound_by;
@@ -387,6 +388,7 @@ static void add_total(struct total *t, const struct check *c, struct arena *a)
 	t->compared += c->compared;
 	t->left_out += c->left_out;
 	t->alike_not_finite += c->alike_not_finite;
+	t->no_reference += c->no_reference;
 	if (t->bound_by && !(c->of_bound > t->of_bound) && !isnan(c->of_bound))
 		return;
 	t->of_bound = isnan(c->of_bound) ? INFINITY : c->of_bound;
@@ -402,10 +404,24 @@ static enum verdict conclude(struct row *row, const struct total *t, size_t wron
 	if (wrong > 1)
 		row->cause = arena_printf(a, "%s (and %zu more outputs are wrong)", row->cause, wrong - 1);
 	if (!wrong && t->alike_not_finite > 0) {
+		struct question asked;
+		const char *of, *instead;
+
+		row_asked(&asked, row);
+		const bool are_given = asked_nbytes(&asked) > 0;
+		of = are_given ? "the inputs of --input" : "made-up inputs";
+		instead = are_given ? "look at what the files hold, or judge by outputs that are right (--golden)"
+				    : "give real ones with their outputs (--golden)";
+		row->cause = arena_printf(a, "not judged: both engines give values that are not finite for %s, the same %lld: %s",
+			of, (long long)t->alike_not_finite, instead);
+		return VERDICT_UNJUDGED;
+	}
+	if (!wrong && t->no_reference > 0) {
 		row->cause = arena_printf(a,
-			"not judged: both engines give values that are not finite for made-up inputs, the same %lld: give real "
-			"ones with their outputs (--golden)",
-			(long long)t->alike_not_finite);
+			"not judged: the golden file holds %lld values that are no numbers (NaN or infinite) where the model "
+			"gives "
+			"numbers: it was made with other inputs, or is damaged",
+			(long long)t->no_reference);
 		return VERDICT_UNJUDGED;
 	}
 	if (!wrong && t->compared == 0) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The named questions: what each answers and its SQL. Each text stands behind these relations (questions.c):
 //     asked    finished and running rows of the model and platform that were asked for
-//     latest   the finished row that has the last word on each question on each machine (same_question.h: as a report has it, so a
-//              cell that `assay ab` or another effort timed answers the same question); an interrupted try hides nothing
+//     latest   the finished row that has the last word on each question on each machine (same_question.h: as a report has it,
+//              so a cell that `assay ab` or another effort timed answers the same question); an interrupted try hides nothing
 //     timed    of these, rows that count (question/standing.h) with a time that hardware took: no emulator
 //     processes  of each question, machine and version of the engine: how many rows took such a time, the least median and the
 //     largest

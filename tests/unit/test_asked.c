@@ -152,6 +152,29 @@ static void guess(struct tensor_type *t, size_t count, const struct tensor_type 
 	arena_done(&a);
 }
 
+// Of a text the first guess is the usual length; the next ones are the caller's to give to all its inputs.
+static void lengths(void **state)
+{
+	struct tensor_type t[] = { { "input_ids", DTYPE_I64, 2, { -1, -1 } }, { "attention_mask", DTYPE_I64, 2, { -1, -1 } } },
+			   fixed = { "input_ids", DTYPE_I64, 2, { -1, 8 } };
+	static const int64_t tokens[] = { 0, 64, 16, 512 };
+	struct arena a = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		struct guess g = { .number = i, .batch = 1 };
+
+		guess_dims(&g, &a, t, 2, NULL, 0, false);
+		assert_int_equal(g.count, 4);
+		assert_int_equal(g.sequence, tokens[i]);
+		assert_int_equal(t[0].dim[1], -1);
+		if (i == 1)
+			assert_string_equal(g.words, "input_ids: guessed 64 tokens");
+	}
+	guess(&fixed, 1, NULL, 0, 0, 1, NULL);
+	arena_done(&a);
+}
+
 static void images(void **state)
 {
 	const struct tensor_type boxes = { "boxes", DTYPE_F32, 3, { -1, 22, -1 } },
@@ -189,7 +212,7 @@ static void sound(void **state)
 	assert_true(stream[0].dim[1] == 512 && stream[1].dim[1] == 1);
 	guess(wave, 1, NULL, 0, 0, 4, "[1,16000]");
 	guess(length, 1, NULL, 0, 0, 5, "[1,80,128]");
-	guess(text, 1, NULL, 0, 0, 1, NULL); // inputs_synthetic knows the length of a text
+	guess(text, 1, NULL, 0, 0, 4, NULL); // inputs_synthetic knows the length of a text
 	assert_true(guess_is_rate(&stream[2]) && !guess_is_rate(&stream[0]) && guess_is_state(&stream[1]));
 	assert_false(guess_is_state(&(struct tensor_type){ "encoder_hidden_states", DTYPE_F32, 3, { -1, -1, 8 } }));
 }
@@ -216,7 +239,8 @@ static void roles(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(texts), cmocka_unit_test(bad_texts), cmocka_unit_test(shapes),
-		cmocka_unit_test(numbers), cmocka_unit_test(images), cmocka_unit_test(sound), cmocka_unit_test(roles) };
+		cmocka_unit_test(numbers), cmocka_unit_test(lengths), cmocka_unit_test(images), cmocka_unit_test(sound),
+		cmocka_unit_test(roles) };
 
 	return cmocka_run_group_tests_name("asked", tests, NULL, NULL);
 }

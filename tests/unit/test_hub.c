@@ -86,6 +86,9 @@ static void on_disk(void **state)
 	assert_string_equal(m.path, "graph.onnx");
 	assert_non_null(strstr(refused("graph.txt"), "not .onnx"));
 	assert_non_null(strstr(refused("./empty"), "no config.json"));
+	put("empty/a.onnx", "x");
+	assert_non_null(strstr(refused("./empty/"), "`./empty/a.onnx` names the graph in it"));
+	assert_non_null(strstr(refused("empty"), "the folder of that name has no config.json"));
 	assert_non_null(strstr(refused("/no/such/folder"), "no such file or folder"));
 	assert_non_null(strstr(refused("absent.onnx"), "no such file or folder"));
 	assert_non_null(strstr(refused(""), "no model"));

@@ -487,7 +487,8 @@ static void test_latest_answer(void **state)
 	says(&f->html, "… running");
 }
 
-// A limit that was reached proves less than an answer within a larger one; within the same limit, or a larger one, the newest counts.
+// A limit that was reached proves less than an answer within a larger one; within the same limit, or a larger one, the newest
+// counts.
 static void test_smaller_limits(void **state)
 {
 	static const struct {
