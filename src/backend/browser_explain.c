@@ -4,7 +4,10 @@
 //   ... All nodes placed on [WebGpuExecutionProvider]. Number of nodes: 12
 //   ...  Node(s) placed on [CPUExecutionProvider]. Number of nodes: 3
 //   ...   Gather (embeddings/word_embeddings/Gather)
-// Nodes are those of the rewritten graph: one of ours that is not named was folded into another.
+// Nodes are those of the rewritten graph: one of ours that is not named was folded into another. WebNN compiles a partition into one
+// node of its own name and says how many went in, not which:
+//   ... number of partitions supported by WebNN: 3 number of nodes in the graph: 150 number of nodes supported by WebNN: 146
+//   ...   WEBNN_11072777413068975310_3 (WebNNExecutionProvider_WEBNN_11072777413068975310_3_0)
 #include "backend/browser.h"
 
 #include <stdlib.h>
@@ -51,15 +54,18 @@ void browser_assign(const char *const *lines, size_t line_count, const char *ep,
 	struct assigned *all = ARENA_ARRAY(p->arena, line_count + 1, struct assigned);
 	const char *where = NULL, *alone = NULL;
 	size_t count = 0, on = 0, elsewhere = 0, own = 0;
-	int64_t copies = 0, partitions = -1;
-	bool told = false;
+	int64_t copies = 0, partitions = -1, compiled = -1;
+	bool told = false, compiles = false;
 
 	for (size_t i = 0; i < line_count; i++) {
 		const char *placed = strstr(lines[i], "placed on ["),
-			   *number = strstr(lines[i], "number of partitions supported by ");
+			   *number = strstr(lines[i], "number of partitions supported by "),
+			   *nodes = strstr(lines[i], "number of nodes supported by ");
 
 		if (number && (number = strstr(number, ": ")))
 			partitions = strtoll(number + 2, NULL, 10);
+		if (nodes && (nodes = strstr(nodes, ": ")))
+			compiled = strtoll(nodes + 2, NULL, 10);
 		if (placed) {
 			const char *begin = placed + strlen("placed on ["), *end = strchr(begin, ']');
 
@@ -70,6 +76,7 @@ void browser_assign(const char *const *lines, size_t line_count, const char *ep,
 		} else if (where && read_node(p->arena, lines[i], &all[count])) {
 			all[count].where = where;
 			copies += is_copy(all[count].op);
+			compiles |= text_is(where, ep) && text_starts(all[count].op, "WEBNN_");
 			count++;
 		}
 	}
@@ -77,6 +84,8 @@ void browser_assign(const char *const *lines, size_t line_count, const char *ep,
 		p->note = "onnxruntime-web's log does not tell where nodes run";
 		return;
 	}
+	compiles &= compiled >= 0;
+	const char *in_partitions = compiles ? "in a partition, or folded" : NULL;
 	qsort(all, count, sizeof *all, by_name);
 	for (size_t i = 0; i < p->count; i++) {
 		struct placed_node *n = &p->nodes[i];
@@ -90,9 +99,10 @@ void browser_assign(const char *const *lines, size_t line_count, const char *ep,
 			elsewhere += n->elsewhere;
 			continue;
 		}
-		n->fused_away = !hit;
 		if (!hit) {
 			p->fused++;
+			n->fused_away = !in_partitions;
+			n->where = in_partitions;
 			continue;
 		}
 		own++;
@@ -111,6 +121,13 @@ void browser_assign(const char *const *lines, size_t line_count, const char *ep,
 		if (!ours && !is_copy(all[i].op) && !text_is(all[i].where, ep))
 			elsewhere++;
 	}
+	// The rewrites fold more nodes than they make; what is left of ours is in the partitions.
+	if (compiles && !alone) {
+		const int64_t in = compiled < p->fused ? compiled : p->fused;
+
+		p->fused -= in;
+		on += (size_t)in;
+	}
 	p->on_platform = (int64_t)on;
 	p->elsewhere = (int64_t)elsewhere;
 	p->copies = copies;
@@ -118,8 +135,8 @@ void browser_assign(const char *const *lines, size_t line_count, const char *ep,
 	p->note = alone ? arena_printf(p->arena, "onnxruntime-web's log of a second session: all nodes on %s", alone)
 			: arena_printf(p->arena,
 				  "onnxruntime-web's log of a second session: %zu of %zu nodes by name, %zu nodes in all after "
-				  "its rewrites",
-				  own, p->count, count);
+				  "its rewrites%s",
+				  own, p->count, count, compiles ? "; how many are in partitions it says, and not which" : "");
 }
 
 enum status browser_explain(

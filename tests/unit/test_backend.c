@@ -20,6 +20,7 @@
 #include "skips.h"
 
 #include "backend/backend.h"
+#include "backend/browser.h"
 #include "backend/outline.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -771,6 +772,37 @@ static void test_ort(void **state)
 	on_engine(&backend_ort);
 }
 
+// WebNN's partitions are nodes of its own; every node of ours is counted once: in them, elsewhere, or folded before.
+static void test_browser_partitions(void **state)
+{
+	static const char *const lines[] = {
+		"[W:x] WebNNExecutionProvider::GetCapability, number of partitions supported by WebNN: 2 number of nodes in the "
+		"graph: 4 number of nodes supported by WebNN: 3",
+		"[V:x]  Node(s) placed on [WebNNExecutionProvider]. Number of nodes: 3",
+		"[V:x]   WEBNN_1_0 (WebNNExecutionProvider_WEBNN_1_0_0)",
+		"[V:x]   WEBNN_1_1 (WebNNExecutionProvider_WEBNN_1_1_1)",
+		"[V:x]   MemcpyToHost (Memcpy)",
+		"[V:x]  Node(s) placed on [CPUExecutionProvider]. Number of nodes: 1",
+		"[V:x]   Concat (join)",
+	};
+	struct placed_node nodes[] = { { .name = "a", .op = "Add" }, { .name = "join", .op = "Concat" },
+		{ .name = "b", .op = "Add" }, { .name = "c", .op = "Shape" }, { .name = "d", .op = "Mul" } };
+	struct arena a = { 0 };
+	struct placement p = { .arena = &a, .nodes = nodes, .count = 5 };
+
+	(void)state;
+	browser_assign(lines, sizeof lines / sizeof *lines, "WebNNExecutionProvider", &p);
+	assert_int_equal(p.on_platform, 3);
+	assert_int_equal(p.elsewhere, 1);
+	assert_int_equal(p.fused, 1);
+	assert_int_equal(p.partitions, 2);
+	assert_int_equal(p.copies, 1);
+	assert_string_equal(nodes[0].where, "in a partition, or folded");
+	assert_string_equal(nodes[1].where, "CPUExecutionProvider");
+	assert_false(nodes[0].fused_away || nodes[0].elsewhere || !nodes[1].elsewhere);
+	arena_done(&a);
+}
+
 static void test_openvino(void **state)
 {
 	(void)state;
@@ -790,6 +822,7 @@ int main(void)
 		cmocka_unit_test(test_outline_of_what_leads_nowhere),
 		cmocka_unit_test(test_outline_of_circles),
 		cmocka_unit_test(test_library),
+		cmocka_unit_test(test_browser_partitions),
 		cmocka_unit_test(test_ort),
 		cmocka_unit_test(test_openvino),
 	};
