@@ -64,6 +64,10 @@ extern const struct dialect longt5_names, switch_names, t5_names;
 extern const struct dialect bart_names, bigbird_pegasus_names, fsmt_names, m2m_names, moonshine_names, speech_to_text_names,
 	trocr_names, whisper_names;
 
+// hybrid.c
+extern const struct dialect bamba_names, falcon_h1_names, granitemoehybrid_names, jamba_names, lfm2_moe_names, lfm2_names,
+	qwen3_next_names;
+
 // mamba.c
 extern const struct dialect mamba_names, mamba2_names;
 

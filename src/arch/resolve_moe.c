@@ -32,12 +32,14 @@ static const bool *sparse_layers(struct config *c, struct spec *s, struct arena 
 	const json_t *words = config_get(c, "mlp_layer_types"), *dense = config_get(c, "mlp_only_layers");
 	int64_t step = SIZE(c, 1, "decoder_sparse_step", "moe_layer_interval", "moe_layer_freq");
 	int64_t first = SIZE(c, 0, "first_k_dense_replace", "moe_layer_start_index", "num_dense_layers");
+	int64_t period = SIZE(c, 0, "expert_layer_period"), offset = SIZE(c, 0, "expert_layer_offset"); // jamba
 	const json_t *end = config_get(c, "moe_layer_end_index");
 	int64_t last = json_is_integer(end) && json_integer_value(end) >= 0 ? json_integer_value(end) : s->layers - 1;
 	if (words && json_array_size(words) != (size_t)s->layers)
 		config_fail(c, STATUS_BAD_INPUT, "mlp_layer_types should name %lld layers", (long long)s->layers);
 	for (int64_t i = 0; i < s->layers; i++) {
 		bool by_rule = step > 0 && (i + 1) % step == 0 && i >= first && i <= last && !in_list(dense, i);
+		by_rule = period ? i % period == offset && s->moe->experts > 1 : by_rule;
 		sparse[i] = words ? text_is(json_string_value(json_array_get(words, (size_t)i)), "sparse") : by_rule;
 	}
 	return sparse;
@@ -68,6 +70,7 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 	m->normalise = config_bool(c, "norm_topk_prob", false) || t->normalised_experts;
 	m->scale = config_real(
 		c, "routed_scaling_factor", config_real(c, "router_scaling_factor", config_real(c, "route_scale", 1)));
+	m->unbiased_choice = !config_bool(c, "use_expert_bias", true);
 	m->jitter = config_real(c, "router_jitter_noise", 0);
 	m->alpha = config_real(c, "swiglu_alpha", 1.702);
 	m->limit = config_real(c, "swiglu_limit", 7);
@@ -102,6 +105,7 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 	if (c->error.status)
 		return;
 	if (m->experts < 1) { // a configuration may have none
+		s->ffn_size = config_size(c, "shared_intermediate_size", s->ffn_size);
 		s->sparse = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
 		return;
 	}

@@ -172,7 +172,7 @@ void resolve_window(struct config *c, struct spec *s, struct arena *a)
 	}
 	for (int64_t i = 0; i < s->layers; i++) {
 		const char *word = json_string_value(json_array_get(types, (size_t)i));
-		if (types && !text_is(word, "sliding_attention") && !text_is(word, "full_attention"))
+		if (types && !s->mixers && !text_is(word, "sliding_attention") && !text_is(word, "full_attention"))
 			config_fail(c, STATUS_UNSUPPORTED, "layers of type %s are not supported yet", word ? word : "?");
 		bool within = s->traits.window_until ? i < from : i >= from;
 		bool by_rule = within && (pattern > 0 ? (i + 1) % pattern != 0 : pattern == 0 || i % -pattern != 0);

@@ -10,15 +10,17 @@
 #include "base/visible.h"
 
 // Settings of encoders and decoders that would build another graph: only their usual value is built.
-void resolve_refusals(struct config *c, bool may_decode)
+void resolve_refusals(struct config *c, const struct family *f)
 {
+	bool may_decode = f->may_decode;
 	static const char *const must_be_false[] = { "add_cross_attention", "is_encoder_decoder", "is_decoder" };
 	for (size_t i = 0; i < sizeof must_be_false / sizeof must_be_false[0]; i++)
 		if (config_bool(c, must_be_false[i], false) && !(may_decode && text_is(must_be_false[i], "is_decoder")))
 			config_fail(c, STATUS_UNSUPPORTED, "%s: true is not supported yet", must_be_false[i]);
 	const char *kind = config_text(c, "position_embedding_type");
 	bool rotary = kind && may_decode && text_is(kind, "rotary") && config_knows(c, "position_embedding_type");
-	if (kind && !rotary && !text_is(kind, "absolute") && !text_is(kind, "rope"))
+	bool none = kind && f->may_unturn && text_is(kind, "nope");
+	if (kind && !rotary && !none && !text_is(kind, "absolute") && !text_is(kind, "rope"))
 		config_fail(c, STATUS_UNSUPPORTED, "position_embedding_type %s is not supported yet", kind);
 	const json_t *pruned = config_get(c, "pruned_heads");
 	if (json_object_size(pruned))
@@ -27,7 +29,7 @@ void resolve_refusals(struct config *c, bool may_decode)
 
 void resolve_transformer(struct config *c, struct spec *s, bool is_image)
 {
-	resolve_refusals(c, s->row->family->may_decode);
+	resolve_refusals(c, s->row->family);
 	s->hidden_size = config_size(c, "hidden_size", -1);
 	s->layers = s->layers_in_config = config_count(c, "num_hidden_layers", -1);
 	s->heads = config_size(c, "num_attention_heads", config_knows(c, "num_attention_heads") ? -1 : 1);

@@ -38,6 +38,7 @@ struct moe {
 	int64_t experts, top_k, width, shared_width; // shared_width 0: no shared experts
 	int64_t groups, top_groups;                  // groups 0 or 1: none
 	bool group_of_two, normalise;                // a group is worth its two best experts; weights sum to 1
+	bool unbiased_choice;                        // no bias of the choice, though the dialect has a word for it
 	bool shared_average;                         // the mean of chosen and shared experts, not their sum
 	// how the router weighs them, and how their weights lie: family/decoder.h
 	bool sigmoid, by_logits, sparse_mixer, router_bias, choice_bias_row, in_out, clamped_swiglu;
@@ -48,6 +49,29 @@ struct moe {
 struct latent {
 	int64_t query_rank, key_rank, nope, rope, value;
 	double eps;
+};
+
+// What mixes a layer's tokens: attention, or what has a state of fixed size (block/recurrent.h).
+enum mixer { MIX_ATTENTION, MIX_CONVOLUTION, MIX_MAMBA, MIX_MAMBA2, MIX_DELTA };
+
+// Recurrences and short convolutions. Mamba-2 and the delta rule have heads of channels / heads, and groups of heads, which share
+// what is written and read: B and C, or key and query, `state` wide.
+struct recurrence {
+	int64_t channels, state, kernel, heads, groups;
+	int64_t rank; // Mamba: of the time step
+	bool conv_bias, in_bias, out_bias;
+	bool normed_selection;        // Mamba: RMS norms over time step, B and C
+	bool no_gated_norm;           // Mamba-2: what comes out is gated, and not normed
+	bool gate_last;               // Mamba-2: the norm comes before the gate
+	enum activation act;          // after the convolution
+	double eps;                   // of the norms within
+	double least_step, most_step; // Mamba-2: of the time step
+	const double *part_scale;     // Mamba-2: [5], factors of gate, x, B, C and time step; NULL: none
+};
+
+// Factors at places of a layer (Falcon-H1).
+struct multipliers {
+	double attention_in, attention_out, mixer_in, mixer_out, ffn_gate, ffn_down;
 };
 
 struct family;
@@ -107,8 +131,11 @@ struct spec {
 	const bool *sparse;                      // [layers_in_config]: has this layer experts
 	int64_t expert_layers;                   // experts times layers that have some: what a graph may grow with
 	struct latent latent;
-	const bool *nope;              // [layers_in_config]: a NoPE layer: without rotary embedding; NULL: none is
-	struct rope rope, window_rope; // of layers without and with a window
+	const enum mixer *mixers;              // [layers_in_config]; NULL: attention in all layers
+	const struct recurrence *recurrence;   // of the layers without attention
+	const struct multipliers *multipliers; // NULL: none
+	const bool *nope;                      // [layers_in_config]: a NoPE layer: without rotary embedding; NULL: none is
+	struct rope rope, window_rope;         // of layers without and with a window
 	double embedding_scale, residual_scale, logit_scale; // 0: there is none
 	bool scale_by_layer;                                 // scores of layer n, from 1, are divided by n
 	double alibi_max;                                    // the largest exponent of ALiBi's slopes
@@ -140,6 +167,7 @@ struct family {
 	void (*hints)(const struct spec *s, struct input_hints *out);
 	bool may_decode;          // is_decoder may be true: the same layers, seeing what is before only
 	bool any_heads;           // heads need not fill hidden_size: their width is rounded down
+	bool may_unturn;          // position_embedding_type may be nope: no positions
 	bool shares_cache;        // a causal language model's cache may have the form CACHE_SHARED
 	struct trait_list traits; // its own, by FAMILY_TRAIT_LIST; zero: none
 };
@@ -271,8 +299,9 @@ void traits_of_row(struct spec *s, struct arena *a);
 void resolve_transformer(struct config *c, struct spec *s, bool is_image);
 // The size that pictures must have for this backbone; 0: they may have any, which its family then hints at.
 void resolve_backbone_image(struct spec *s, const struct spec *backbone);
-void resolve_refusals(struct config *c, bool may_decode); // a part of resolve_transformer: decoders, pruned heads
-void resolve_image(struct config *c, struct spec *s);     // image_size, patch_size, channels, pooler
+// A part of resolve_transformer: decoders, pruned heads, kinds of positions.
+void resolve_refusals(struct config *c, const struct family *f);
+void resolve_image(struct config *c, struct spec *s); // image_size, patch_size, channels, pooler
 void resolve_outputs(struct config *c, struct spec *s, struct arena *a,
 	int64_t stages); // out_indices, from out_features or out_indices; the last stage where neither is given
 // The same where the first result is that of stage `first`, not what comes before the stages.
@@ -285,8 +314,13 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a);
 // Every expert of every layer is built: DeepSeek-V3 has 14848 of them, Kimi-K2 23040.
 enum { EXPERT_LAYERS_MOST = 1 << 15 };
 void resolve_experts(struct config *c, struct spec *s, int64_t experts, int64_t layers);
-void resolve_latent(struct config *c, struct spec *s); // before resolve_rope
-void resolve_latent_scale(struct spec *s);             // after it
+// s->recurrence. Families of recurrences only, and after it resolve_mixers: s->mixers.
+struct recurrence *resolve_recurrence(struct config *c, struct spec *s, struct arena *a, enum mixer kind);
+// Which layers have attention, the others have `kind`. Where config.json says nothing it is every `usual`th; 0: none.
+void resolve_mixers(struct config *c, struct spec *s, struct arena *a, enum mixer kind, int64_t usual);
+void recurrence_sizes(const struct spec *s, json_t *sizes); // a family's `sizes`
+void resolve_latent(struct config *c, struct spec *s);      // before resolve_rope
+void resolve_latent_scale(struct spec *s);                  // after it
 // A part: the object under `key` as a model of its own (model_type `type` where it says none; the class's whole default where
 // the key is absent). `roots`: what its names may begin with in the file, first the one for a new file; ends with NULL.
 // `type` NULL: what the row says. It has this head, or none for NULL. NULL after an error.

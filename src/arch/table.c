@@ -50,6 +50,9 @@
 #define SIGMOID_MOE .sigmoid_router = true, .normalised_experts = true
 #define SIGMOID_BY_LOGITS .sigmoid_router = true, .choice_of_logits = true
 #define GPT_OSS_MOE .router_linear_bias = true, .experts_in_out = true, .clamped_swiglu = true, .normalised_experts = true
+#define LFM2 .qk_norm = true, .usual_act = ACT_SILU, .mixer = MIX_CONVOLUTION, .attention_every = 1
+#define QWEN3_NEXT \
+	.qk_norm = true, .norm_plus_one = true, .attention_gate = GATE_BESIDE_QUERY, .mixer = MIX_DELTA, .attention_every = 4
 #define ERNIE_BIASES .lm_bias_too = true, .choice_bias_row = true
 #define BRANCH_BIAS_LN LN_NO_BIAS, .branch_norm_bias = true
 #define BART .embedding_norm = true, .position_offset = 2
@@ -83,6 +86,7 @@ const struct arch arch_rows[] = {
 	{ "audio-spectrogram-transformer", &spectrogram, &spectrogram_names },
 	{ "axk1", OF(decoder, axk1_names, .sigmoid_router = true) },
 	{ "aya_vision", OF(vlm_shuffled, aya_vision_names, .projector_norm = true), PARTS("cohere2", "siglip_vision_model") },
+	{ "bamba", OF(decoder, bamba_names, .mixer = MIX_MAMBA2) },
 	{ "bart", OF(seq2seq, bart_names, BART) },
 	{ "beit", &beit, &beit_names },
 	{ "bert", OF(encoder, bert_names, TANH_HEAD) },
@@ -152,6 +156,7 @@ const struct arch arch_rows[] = {
 	{ "exaone4", OF(decoder, olmo2_names, EXAONE, .reordered_norm = true) },
 	{ "exaone_moe", OF(decoder, exaone_moe_names, EXAONE, .sigmoid_router = true) },
 	{ "falcon", OF(decoder, falcon_names, LN_MLP, .qkv_layout = QKV_BY_HEAD) },
+	{ "falcon_h1", OF(decoder, falcon_h1_names, .mixer = MIX_MAMBA2, .mixer_beside = true) },
 	{ "falcon_mamba", OF(mamba, mamba_names, .normed_selection = true) },
 	{ "flaubert", OF(encoder, xlm_names, .states_zeroed = true) },
 	{ "flava_text_model", OF(encoder, flava_text_names, .norm_first = true) },
@@ -183,6 +188,7 @@ const struct arch arch_rows[] = {
 	{ "granite_swa", OF(decoder, llama_names, GRANITE_SWA) },
 	{ "granitemoe", OF(decoder, granitemoe_names, .normalised_experts = true) },
 	{ "granitemoe_swa", OF(decoder, granitemoe_swa_names, GRANITE_SWA, .normalised_experts = true) },
+	{ "granitemoehybrid", OF(decoder, granitemoehybrid_names, .mixer = MIX_MAMBA2, .normalised_experts = true) },
 	{ "granitemoeshared", OF(decoder, granitemoe_names, .normalised_experts = true) },
 	{ "groupvit_text_model", &clip_text, &clip_text_names },
 	{ "gte", OF(rotary_encoder, gte_names, POST_LN, ATTENTION_BIAS, GELU_TANH_HEADS, .down_bias = true, .up_first = true) },
@@ -206,6 +212,7 @@ const struct arch arch_rows[] = {
 	{ "internvl_vision", OF(vit, internvl_vision_names, .any_size = true, .layer_scale = true, .norm_unless_mean = true) },
 	{ "iquestcoder", &decoder, &llama_names },
 	{ "jais2", OF(decoder, llama_names, LN_MLP) },
+	{ "jamba", OF(decoder, jamba_names, .mixer = MIX_MAMBA, .unturned = true) },
 	{ "jina_embeddings_v3", OF(rotary_encoder, jina_v3_names, GPT, GELU_TANH_HEADS, .post_norm = true) },
 	{ "kolibri1", OF(decoder, kolibri1_names, EXAONE, SIGMOID_BY_LOGITS, .window_pattern = 5, .sandwich_norm = true) },
 	{ "laguna", OF(decoder, laguna_names, SIGMOID_MOE, .window_pattern = 1, .qk_norm = true, .attention_gate = GATE_HEADS) },
@@ -213,6 +220,8 @@ const struct arch arch_rows[] = {
 	{ "lasr_encoder", OF(conformer, lasr_names, LN_NO_BIAS) },
 	{ "layoutlm", OF(encoder, layoutlm_names, TANH_HEAD) },
 	{ "levit", &levit, &levit_names },
+	{ "lfm2", OF(decoder, lfm2_names, LFM2) },
+	{ "lfm2_moe", OF(decoder, lfm2_moe_names, LFM2, .sigmoid_router = true) },
 	{ "lighton_ocr", &vlm_packed, &lighton_ocr_names, PARTS("qwen3", "pixtral") },
 	{ "llama", &decoder, &llama_names },
 	{ "llava", &vlm, &llava_names, PARTS("llama", "clip_vision_model") },
@@ -292,6 +301,7 @@ const struct arch arch_rows[] = {
 	{ "qwen2_vl_vision", OF(grid_vision, qwen2_vl_vision_names, LN_MLP) },
 	{ "qwen3", OF(decoder, llama_names, .qk_norm = true) },
 	{ "qwen3_moe", OF(decoder, qwen_moe_names, .qk_norm = true) },
+	{ "qwen3_next", OF(decoder, qwen3_next_names, QWEN3_NEXT) },
 	{ "qwen3_vl", OF(vlm_grid, grid_names, .interleaved_sections = true), TEXT_VISION("qwen3_vl") },
 	{ "qwen3_vl_moe", OF(vlm_grid, grid_names, .interleaved_sections = true), TEXT_VISION("qwen3_vl_moe") },
 	{ "qwen3_vl_moe_text", OF(decoder, qwen3_vl_moe_names, .qk_norm = true, .normalised_experts = true) },

@@ -11,8 +11,9 @@ static const struct flow {
 	enum flow_kind kind;
 } flows[] = {
 	{ "present.", "past_key_values.", FLOW_CACHE },
-	{ "present_conv.", "past_conv.", FLOW_STATE }, // the last inputs of a causal convolution
-	{ "present_ssm.", "past_ssm.", FLOW_STATE },   // of a state space
+	{ "present_conv.", "past_conv.", FLOW_STATE },           // the last inputs of a causal convolution
+	{ "present_ssm.", "past_ssm.", FLOW_STATE },             // of a state space
+	{ "present_recurrent.", "past_recurrent.", FLOW_STATE }, // of linear attention
 	{ "last_hidden_state", "encoder_hidden_states", FLOW_ENCODED },
 };
 enum { FLOWS = sizeof flows / sizeof *flows };

@@ -149,7 +149,7 @@ graph_value op_gru(struct graph *g, graph_value x, const struct rnn *r, graph_va
 //	op_scan_begin(g, &s);
 //	graph_value h = op_add(g, op_mul(g, s.item[0], s.state[0]), s.item[1]);
 //	op_scan_end(g, &s, &h, 1, &h);                    s.last[0]: the last h; s.all[0]: every h, on axis 1
-enum { SCAN_MOST = 4 };
+enum { SCAN_MOST = 6 };
 struct scan {
 	int state_count, over_count, axis;             // axis: of `over` and of `all`
 	graph_value first[SCAN_MOST];                  // states before the first run

@@ -135,15 +135,23 @@ graph_value mask_alibi(struct build *b, graph_value attention_mask)
 
 // Query, key and value of x: three weights, or one where the dialect has a word for it, which is multiplied once:
 //   rows [q, k, v]; by key head, each with its queries: [kv_heads, group + 2, head_width]; or codegen's four parts of [q, v, k].
-static void project(struct build *b, graph_value x, bool bias, graph_value *q, graph_value *k, graph_value *v)
+// With GATE_BESIDE_QUERY each head has its query and then its gate: [heads, 2, head_width].
+static void project(struct build *b, graph_value x, bool bias, graph_value *q, graph_value *k, graph_value *v, graph_value *gate)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t width = s->heads * s->head_width, kv_width = s->kv_heads * s->head_width, group = s->heads / s->kv_heads,
 		d = s->head_width;
+	*gate = NO_VALUE;
 	if (!weight_named(b, "layers.attn.qkv")) {
-		*q = linear(b, "layers.attn.q", x, s->hidden_size, width, bias);    // [batch, seq, heads*head_width]
-		*k = linear(b, "layers.attn.k", x, s->hidden_size, kv_width, bias); // [batch, seq, kv_heads*head_width]
+		if (s->traits.attention_gate == GATE_BESIDE_QUERY) {
+			graph_value both = linear(b, "layers.attn.q", x, s->hidden_size, 2 * width, bias);
+			both = op_reshape(g, both, 4, (int64_t[]){ 0, 0, s->heads, 2 * d });
+			*q = op_reshape(g, op_slice(g, both, 3, 0, d), 3, (int64_t[]){ 0, 0, width });
+			*gate = op_reshape(g, op_slice(g, both, 3, d, 2 * d), 3, (int64_t[]){ 0, 0, width });
+		} else
+			*q = linear(b, "layers.attn.q", x, s->hidden_size, width, bias); // [batch, seq, heads*head_width]
+		*k = linear(b, "layers.attn.k", x, s->hidden_size, kv_width, bias);      // [batch, seq, kv_heads*head_width]
 		*v = linear(b, "layers.attn.v", x, s->hidden_size, kv_width, bias);
 		return;
 	}
@@ -212,8 +220,8 @@ graph_value self_attention_with(
 	const struct traits *t = &s->traits;
 	int64_t width = s->heads * s->head_width;
 	bool normed = t->qk_norm || t->qk_norm_whole || s->qk_norm_heads;
-	graph_value q, k, v;
-	project(b, x, qkv_bias, &q, &k, &v);
+	graph_value q, k, v, gate;
+	project(b, x, qkv_bias, &q, &k, &v, &gate);
 	if (normed && !t->qk_norm_late) {
 		q = query_key_norm(b, "layers.attn.q_norm", q, s->heads);
 		k = query_key_norm(b, "layers.attn.k_norm", k, s->kv_heads);
@@ -242,11 +250,12 @@ graph_value self_attention_with(
 				  .scale = (float)scale, .softcap = (float)s->attention_softcap });
 	if (t->inner_norm)
 		y = norm(b, "layers.attn.inner", y, width);
+	if (gate.id)
+		y = op_mul(g, y, op_sigmoid(g, gate));
 	if (t->attention_gate == GATE_SIGMOID)
 		y = op_mul(g, y, op_sigmoid(g, linear(b, "layers.attn.gate", x, s->hidden_size, width, false)));
 	if (t->attention_gate == GATE_HEADS) {
-		graph_value gate =
-			op_softplus(g, linear(b, "layers.attn.gate", x, s->hidden_size, s->heads, false)); // [batch, seq, heads]
+		gate = op_softplus(g, linear(b, "layers.attn.gate", x, s->hidden_size, s->heads, false)); // [batch, seq, heads]
 		y = op_mul(g, op_reshape(g, y, 4, (int64_t[]){ 0, 0, s->heads, s->head_width }), op_unsqueeze(g, gate, 3));
 		y = op_reshape(g, y, 3, (int64_t[]){ 0, 0, width });
 	}

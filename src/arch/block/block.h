@@ -89,16 +89,17 @@ void cache_outputs(struct build *b, const struct cache *cache); // declares pres
 // recurrent.c: states of fixed size that one run of a language model hands to the next, and what state spaces share.
 // input_ids [batch, seq], attention_mask [batch, total]; io->states_after where the head predicts the next token.
 void recurrent_inputs(struct build *b, struct body *io);
+struct recurrent *states_new(struct build *b); // none yet, with room for those of every layer
 // past_KIND.LAYER [batch, dim..] of f32, or zeros for each row of x [batch, ..] where there is no past. KIND is one of flow.c.
 graph_value state_before(struct build *b, const struct body *io, const char *kind, graph_value x, int rank, const int64_t *dim);
 void state_after(struct build *b, struct body *io, const char *kind, graph_value state);
 void state_outputs(struct build *b, const struct body *io); // declares present_KIND.LAYER, after the model's own outputs
 // Of the new tokens, which are the last of the mask's columns, as a factor: f32 [batch, seq, 1]. x [batch, seq, ..]
 graph_value mask_of_new(struct build *b, const struct body *io, graph_value x);
-// Each channel by itself over the last `kernel` tokens, then hidden_act: x [batch, seq, channels] -> the same. Its state "conv":
+// Each channel by itself over the last `kernel` tokens, then `act`: x [batch, seq, channels] -> the same. Its state "conv":
 // the last kernel - 1 inputs, [batch, channels, kernel - 1].
-graph_value causal_convolution(
-	struct build *b, struct body *io, const char *stem, graph_value x, int64_t channels, int64_t kernel, bool bias);
+graph_value causal_convolution(struct build *b, struct body *io, const char *stem, graph_value x, int64_t channels,
+	int64_t kernel, bool bias, enum activation act);
 
 // x [batch, seq, hidden], normed, and mask_of_new -> [batch, seq, hidden]
 typedef graph_value recurrent_mixer(struct build *b, struct body *io, graph_value x, graph_value mask);

@@ -79,6 +79,8 @@ const char *arch_unshared(const struct spec *s)
 		return "its scores have a bias by position";
 	if (s->bidirectional)
 		return "its tokens see those ahead";
+	if (s->mixers)
+		return "some of its layers have a state in the place of a cache";
 	if (s->latent.key_rank)
 		return "its keys and values come out of a latent and may differ in width";
 	if (s->head_width % 8)
@@ -110,9 +112,19 @@ void cache_outputs(struct build *b, const struct cache *c)
 {
 	struct arena *a = graph_arena(b->g);
 	for (int64_t i = 0; i < c->count; i++) {
+		if (!c->key[i].id) // of a layer without attention
+			continue;
 		graph_output(b->g, arena_printf(a, "present.%lld.%skey", (long long)i, c->kind), c->key[i]);
 		graph_output(b->g, arena_printf(a, "present.%lld.%svalue", (long long)i, c->kind), c->value[i]);
 	}
+}
+
+static bool needs_positions(const struct spec *s)
+{
+	bool unturned = s->nope != NULL;
+	for (int64_t i = 0; i < s->layers && unturned; i++)
+		unturned = s->nope[i];
+	return !s->traits.alibi && !s->traits.positions_of_mask && !unturned;
 }
 
 void decoder_inputs(struct build *b, struct body *io)
@@ -124,9 +136,10 @@ void decoder_inputs(struct build *b, struct body *io)
 	io->mask = graph_input(g, "attention_mask", DTYPE_I64, 2, (int64_t[]){ batch, cached ? cache_total(b) : shape[1] });
 	if (!cached)
 		return;
-	if (!b->s->traits.alibi && !b->s->traits.positions_of_mask)
+	if (needs_positions(b->s))
 		io->positions = graph_input(g, "position_ids", DTYPE_I64, 2, shape);
 	io->cache = cache_new(b, b->s->layers, "");
+	io->states_after = b->s->mixers ? states_new(b) : NULL;
 	if (graph_get_form(g)->cache != CACHE_SHARED || graph_symbol(g, "past_sequence_length") == 0 || arch_unshared(b->s))
 		return;
 	graph_value tokens = op_sub(g, op_reduce_sum(g, io->mask, 1, false), graph_i64(g, 1));

@@ -39,11 +39,14 @@ graph_value ffn_of(struct build *b, const char *stem, graph_value x, int64_t wid
 		gate = linear(b, arena_printf(a, "%s.gate", stem), x, s->hidden_size, width, bias);
 		up = linear(b, arena_printf(a, "%s.up", stem), x, s->hidden_size, width, bias);
 	}
+	if (s->multipliers)
+		gate = op_scale(g, gate, (float)s->multipliers->ffn_gate);
 	graph_value y = s->act == ACT_XIELU ? xielu(b, arena_printf(a, "%s.act", stem), gate)
 					    : activate(b, s->act, gate); // [batch, seq, width]
 	if (up.id)
 		y = op_mul(g, y, up);
 	if (s->traits.inner_norm)
 		y = norm(b, arena_printf(a, "%s.inner", stem), y, width);
-	return linear(b, down, y, width, s->hidden_size, bias);
+	y = linear(b, down, y, width, s->hidden_size, bias);
+	return s->multipliers ? op_scale(g, y, (float)s->multipliers->ffn_down) : y;
 }

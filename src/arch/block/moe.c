@@ -59,7 +59,7 @@ static graph_value route(struct build *b, graph_value x)
 	}
 	graph_value scores = m->sigmoid ? op_sigmoid(g, logits) : op_softmax(g, logits, -1);
 	graph_value choice = m->by_logits ? logits : scores;
-	if (weight_named(b, "layers.moe.choice_bias")) {
+	if (weight_named(b, "layers.moe.choice_bias") && !m->unbiased_choice) {
 		bool flat = !m->choice_bias_row;
 		graph_value bias = flat ? WEIGHT(b, "layers.moe.choice_bias", "", m->experts)
 					: WEIGHT(b, "layers.moe.choice_bias", "", 1, m->experts);

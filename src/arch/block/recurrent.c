@@ -15,16 +15,22 @@ struct recurrent {
 void recurrent_inputs(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
-	int64_t batch = graph_symbol(g, "batch"), seq = graph_symbol(g, "sequence"), most = STATES_A_LAYER * b->s->layers;
+	int64_t batch = graph_symbol(g, "batch"), seq = graph_symbol(g, "sequence");
 	bool goes_on = b->s->head->predicts_next;
 
 	io->ids = b->ids = graph_input(g, "input_ids", DTYPE_I64, 2, (int64_t[]){ batch, seq });
 	io->mask = graph_input(g, "attention_mask", DTYPE_I64, 2, (int64_t[]){ batch, goes_on ? cache_total(b) : seq });
-	if (!goes_on)
-		return;
-	io->states_after =
-		arena_alloc(graph_arena(g), sizeof *io->states_after + (size_t)most * sizeof *io->states_after->states);
-	io->states_after->capacity = most;
+	if (goes_on)
+		io->states_after = states_new(b);
+}
+
+struct recurrent *states_new(struct build *b)
+{
+	int64_t most = STATES_A_LAYER * b->s->layers;
+	struct recurrent *r = arena_alloc(graph_arena(b->g), sizeof *r + (size_t)most * sizeof *r->states);
+
+	r->capacity = most;
+	return r;
 }
 
 static graph_value zeros(struct graph *g, graph_value x, int rank, const int64_t *dim)
@@ -76,8 +82,8 @@ graph_value mask_of_new(struct build *b, const struct body *io, graph_value x)
 	return op_unsqueeze(g, op_cast(g, mask, DTYPE_F32), 2);
 }
 
-graph_value causal_convolution(
-	struct build *b, struct body *io, const char *stem, graph_value x, int64_t channels, int64_t kernel, bool bias)
+graph_value causal_convolution(struct build *b, struct body *io, const char *stem, graph_value x, int64_t channels,
+	int64_t kernel, bool bias, enum activation act)
 {
 	struct graph *g = b->g;
 	int64_t one[] = { 1 }, none[] = { 0, 0 }, seq = value_dim(g, x, 1);
@@ -94,7 +100,7 @@ graph_value causal_convolution(
 	}
 	x = op_conv(g, x, w, offset, one, none, one, channels);
 	graph_assume(g, x, 2, seq);
-	return activate(b, b->s->act, op_transpose(g, x, 3, (int[]){ 0, 2, 1 }));
+	return activate(b, act, op_transpose(g, x, 3, (int[]){ 0, 2, 1 }));
 }
 
 void recurrent_layers(struct build *b, struct body *io, recurrent_mixer *mixer)

@@ -52,4 +52,36 @@
 	"*rotary_emb.inv_freq", "*.attn.bias", "*.attn.masked_bias", "*.attention.bias", "*.attention.masked_bias", \
 		"*attn.attention.bias", "*attn.attention.masked_bias", "*.attn.causal_mask", "*embed_positions.weights"
 
+// One tensor an expert: STEM.gate_proj, STEM.up_proj, STEM.down_proj.
+#define FFN_AT(word, stem) \
+	{ "layers." word ".gate", stem ".gate_proj" }, { "layers." word ".up", stem ".up_proj" }, \
+	{ \
+		"layers." word ".down", stem ".down_proj" \
+	}
+
+#define EXPERTS FFN_AT("moe.expert", "@layers.#.mlp.experts.*")
+
+#define LATENT_ATTENTION \
+	{ "layers.attn.q", "@layers.#.self_attn.q_proj" }, { "layers.attn.q_a", "@layers.#.self_attn.q_a_proj" }, \
+		{ "layers.attn.q_a_norm", "@layers.#.self_attn.q_a_layernorm" }, \
+		{ "layers.attn.q_b", "@layers.#.self_attn.q_b_proj" }, \
+		{ "layers.attn.kv_a", "@layers.#.self_attn.kv_a_proj_with_mqa" }, \
+		{ "layers.attn.kv_a_norm", "@layers.#.self_attn.kv_a_layernorm" }, \
+		{ "layers.attn.kv_b", "@layers.#.self_attn.kv_b_proj" }, \
+	{ \
+		"layers.attn.o", "@layers.#.self_attn.o_proj" \
+	}
+
+#define GRANITE_SHARED \
+	{ "layers.moe.shared.gate_up", "@layers.#.shared_mlp.input_linear" }, \
+	{ \
+		"layers.moe.shared.down", "@layers.#.shared_mlp.output_linear" \
+	}
+
+// Further predictions that the class does not make, the training of experts, and words for what only one way is built.
+#define MOE_INERT \
+	"num_nextn_predict_layers", "mtp_layer_types", "mtp_mlp_layer_types", "enable_moe_fp32_combine", "scoring_func", \
+		"seq_aux", "aux_loss_alpha", "ep_size", "moe_dropout_prob", "score_func", "num_expert_groups", \
+		"num_limited_groups", "load_balance_coeff", "experts_implementation", "moe_capacity", "moe_use_aux_free"
+
 #endif

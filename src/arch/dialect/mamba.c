@@ -5,7 +5,7 @@
 const struct dialect mamba_names = {
 	.name = "mamba",
 	.prefix = "backbone.",
-	.keys = KEYS({ "rms_norm_eps", "layer_norm_epsilon" }),
+	.keys = KEYS({ "rms_norm_eps", "layer_norm_epsilon" }, { "mixer_bias", "use_bias" }),
 	.weights = WEIGHTS({ "embed.word", "@embeddings" }, { "norm", "@norm_f" }, { "head.lm.out", "lm_head" },
 		{ "layers.norm", "@layers.#.norm" }, { "layers.in", "@layers.#.mixer.in_proj" },
 		{ "layers.conv", "@layers.#.mixer.conv1d" }, { "layers.select", "@layers.#.mixer.x_proj" },
@@ -22,7 +22,8 @@ const struct dialect mamba_names = {
 const struct dialect mamba2_names = {
 	.name = "mamba2",
 	.prefix = "backbone.",
-	.keys = KEYS({ "rms_norm_eps", "layer_norm_epsilon" }, { "num_attention_heads", "num_heads" }),
+	.keys = KEYS({ "rms_norm_eps", "layer_norm_epsilon" }, { "num_attention_heads", "num_heads" },
+		{ "mixer_heads", "num_heads" }, { "mixer_head_dim", "head_dim" }, { "mixer_bias", "use_bias" }),
 	.weights = WEIGHTS({ "embed.word", "@embeddings" }, { "norm", "@norm_f" }, { "head.lm.out", "lm_head" },
 		{ "layers.norm", "@layers.#.norm" }, { "layers.in", "@layers.#.mixer.in_proj" },
 		{ "layers.conv", "@layers.#.mixer.conv1d" }, { "layers.time", "@layers.#.mixer.dt_bias" },

@@ -2,21 +2,7 @@
 // What checkpoints of decoders with experts or latent attention call things.
 #include "arch/dialect.h"
 
-// Further predictions that the class does not make, the training of experts, and words for what only one way is built.
-#define INERT \
-	"num_nextn_predict_layers", "mtp_layer_types", "mtp_mlp_layer_types", "enable_moe_fp32_combine", "scoring_func", \
-		"seq_aux", "aux_loss_alpha", "ep_size", "moe_dropout_prob", "score_func", "num_expert_groups", \
-		"num_limited_groups", "load_balance_coeff", "experts_implementation", "moe_capacity", "moe_use_aux_free"
 #include "arch/dialect/llama.h"
-
-// One tensor an expert: STEM.gate_proj, STEM.up_proj, STEM.down_proj.
-#define FFN_AT(word, stem) \
-	{ "layers." word ".gate", stem ".gate_proj" }, { "layers." word ".up", stem ".up_proj" }, \
-	{ \
-		"layers." word ".down", stem ".down_proj" \
-	}
-
-#define EXPERTS FFN_AT("moe.expert", "@layers.#.mlp.experts.*")
 
 const struct dialect qwen_moe_names = {
 	.name = "qwen-moe",
@@ -25,7 +11,7 @@ const struct dialect qwen_moe_names = {
 	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_expert"),
 		{ "layers.moe.router", "@layers.#.mlp.gate" }, { "layers.moe.shared_gate", "@layers.#.mlp.shared_expert_gate" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(MOE_INERT),
 };
 
 const struct dialect flex_olmo_names = {
@@ -36,7 +22,7 @@ const struct dialect flex_olmo_names = {
 		{ "layers.attn.after", "@layers.#.post_attention_layernorm" },
 		{ "layers.ffn.after", "@layers.#.post_feedforward_layernorm" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(MOE_INERT),
 };
 
 // With the bias that decides the choice only; the layers after the last are for predicting several tokens.
@@ -48,7 +34,7 @@ const struct dialect dots1_names = {
 		{ "layers.moe.router", "@layers.#.mlp.gate" },
 		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(MOE_INERT),
 };
 
 const struct dialect exaone_moe_names = {
@@ -59,7 +45,7 @@ const struct dialect exaone_moe_names = {
 		{ "layers.moe.router", "@layers.#.mlp.gate" },
 		{ "layers.moe.choice_bias", "@layers.#.mlp.e_score_correction_bias" }),
 	.ignored = IGNORED(BUFFERS, "mtp.*"),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(MOE_INERT),
 };
 
 const struct dialect ernie4_5_moe_names = {
@@ -70,7 +56,7 @@ const struct dialect ernie4_5_moe_names = {
 		{ "layers.moe.router", "@layers.#.mlp.gate" },
 		{ "layers.moe.choice_bias", "@layers.#.mlp.moe_statics.e_score_correction_bias" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT, "moe_norm_min"),
+	.inert = IGNORED(MOE_INERT, "moe_norm_min"),
 };
 
 #define MIXTRAL_EXPERTS \
@@ -87,7 +73,7 @@ const struct dialect mixtral_names = {
 	.keys = NO_KEYS,
 	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, TWO_NORMS, HEADS, MIXTRAL_EXPERTS),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT, "input_jitter_noise"),
+	.inert = IGNORED(MOE_INERT, "input_jitter_noise"),
 };
 
 const struct dialect minimax_m2_names = {
@@ -97,7 +83,7 @@ const struct dialect minimax_m2_names = {
 	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, TWO_NORMS, HEADS, MIXTRAL_EXPERTS,
 		{ "layers.moe.choice_bias", "@layers.#.block_sparse_moe.e_score_correction_bias" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(MOE_INERT),
 };
 
 const struct dialect gpt_oss_names = {
@@ -111,14 +97,8 @@ const struct dialect gpt_oss_names = {
 		{ "layers.moe.experts.down", "@layers.#.mlp.experts.down_proj" },
 		{ "layers.moe.experts.down_bias", "@layers.#.mlp.experts.down_proj_bias" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(MOE_INERT),
 };
-
-#define GRANITE_SHARED \
-	{ "layers.moe.shared.gate_up", "@layers.#.shared_mlp.input_linear" }, \
-	{ \
-		"layers.moe.shared.down", "@layers.#.shared_mlp.output_linear" \
-	}
 
 const struct dialect granitemoe_names = {
 	.name = "granitemoe",
@@ -129,7 +109,7 @@ const struct dialect granitemoe_names = {
 		{ "layers.moe.experts.gate_up", "@layers.#.block_sparse_moe.input_linear.weight" },
 		{ "layers.moe.experts.down", "@layers.#.block_sparse_moe.output_linear.weight" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(MOE_INERT),
 };
 
 const struct dialect granitemoe_swa_names = {
@@ -142,7 +122,7 @@ const struct dialect granitemoe_swa_names = {
 		{ "layers.moe.experts.gate_up", "@layers.#.block_sparse_moe.experts.gate_up_proj" },
 		{ "layers.moe.experts.down", "@layers.#.block_sparse_moe.experts.down_proj" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(MOE_INERT),
 };
 
 const struct dialect hunyuan_moe_names = {
@@ -154,7 +134,7 @@ const struct dialect hunyuan_moe_names = {
 		{ "layers.attn.q_norm", "@layers.#.self_attn.query_layernorm" },
 		{ "layers.attn.k_norm", "@layers.#.self_attn.key_layernorm" }, { "layers.moe.router", "@layers.#.mlp.gate.wg" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(MOE_INERT),
 };
 
 const struct dialect hy_v3_names = {
@@ -164,7 +144,7 @@ const struct dialect hy_v3_names = {
 	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_mlp"),
 		{ "layers.moe.router", "@layers.#.mlp.router.gate" }, { "layers.moe.choice_bias", "@layers.#.mlp.expert_bias" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(MOE_INERT),
 };
 
 const struct dialect afmoe_names = {
@@ -177,7 +157,7 @@ const struct dialect afmoe_names = {
 		{ "layers.ffn.norm", "@layers.#.pre_mlp_layernorm" }, { "layers.ffn.after", "@layers.#.post_mlp_layernorm" },
 		{ "layers.moe.router", "@layers.#.mlp.router.gate" }, { "layers.moe.choice_bias", "@layers.#.mlp.expert_bias" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(MOE_INERT),
 };
 
 const struct dialect aria_names = {
@@ -189,19 +169,8 @@ const struct dialect aria_names = {
 		{ "layers.moe.experts.gate_up", "@layers.#.mlp.experts.fc1.weight" },
 		{ "layers.moe.experts.down", "@layers.#.mlp.experts.fc2.weight" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(MOE_INERT),
 };
-
-#define LATENT_ATTENTION \
-	{ "layers.attn.q", "@layers.#.self_attn.q_proj" }, { "layers.attn.q_a", "@layers.#.self_attn.q_a_proj" }, \
-		{ "layers.attn.q_a_norm", "@layers.#.self_attn.q_a_layernorm" }, \
-		{ "layers.attn.q_b", "@layers.#.self_attn.q_b_proj" }, \
-		{ "layers.attn.kv_a", "@layers.#.self_attn.kv_a_proj_with_mqa" }, \
-		{ "layers.attn.kv_a_norm", "@layers.#.self_attn.kv_a_layernorm" }, \
-		{ "layers.attn.kv_b", "@layers.#.self_attn.kv_b_proj" }, \
-	{ \
-		"layers.attn.o", "@layers.#.self_attn.o_proj" \
-	}
 
 const struct dialect minicpm3_names = {
 	.name = "minicpm3",
@@ -209,7 +178,7 @@ const struct dialect minicpm3_names = {
 	.keys = NO_KEYS,
 	.weights = WEIGHTS(LLAMA_EMBED, LATENT_ATTENTION, LLAMA_FFN, TWO_NORMS, HEADS),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT, "qk_head_dim"),
+	.inert = IGNORED(MOE_INERT, "qk_head_dim"),
 };
 
 const struct dialect deepseek_v2_names = {
@@ -219,7 +188,7 @@ const struct dialect deepseek_v2_names = {
 	.weights = WEIGHTS(LLAMA_EMBED, LATENT_ATTENTION, LLAMA_FFN, TWO_NORMS, HEADS, EXPERTS,
 		FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"), { "layers.moe.router", "@layers.#.mlp.gate" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT, "qk_head_dim"),
+	.inert = IGNORED(MOE_INERT, "qk_head_dim"),
 };
 
 const struct dialect deepseek_v3_names = {
@@ -230,7 +199,7 @@ const struct dialect deepseek_v3_names = {
 		FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"), { "layers.moe.router", "@layers.#.mlp.gate" },
 		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT, "qk_head_dim"),
+	.inert = IGNORED(MOE_INERT, "qk_head_dim"),
 };
 
 // Shared experts, and no bias of the choice.
@@ -241,7 +210,7 @@ const struct dialect cohere2_moe_names = {
 	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
 		{ "layers.moe.router", "@layers.#.mlp.gate" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT, "prefix_dense_sliding_window_pattern"),
+	.inert = IGNORED(MOE_INERT, "prefix_dense_sliding_window_pattern"),
 };
 
 const struct dialect axk1_names = {
@@ -253,7 +222,7 @@ const struct dialect axk1_names = {
 		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" },
 		{ "layers.moe.norm", "@layers.#.post_mlp_layernorm" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT, "qk_head_dim"),
+	.inert = IGNORED(MOE_INERT, "qk_head_dim"),
 };
 
 const struct dialect mistral4_names = {
@@ -265,7 +234,7 @@ const struct dialect mistral4_names = {
 		{ "layers.moe.experts.gate_up", "@layers.#.mlp.experts.gate_up_proj" },
 		{ "layers.moe.experts.down", "@layers.#.mlp.experts.down_proj" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT, "qk_head_dim"),
+	.inert = IGNORED(MOE_INERT, "qk_head_dim"),
 };
 
 #define STACKED_EXPERTS \
@@ -280,7 +249,7 @@ const struct dialect qwen3_vl_moe_names = {
 	.keys = NO_KEYS,
 	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, STACKED_EXPERTS),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(MOE_INERT),
 };
 
 const struct dialect glm4v_moe_names = {
@@ -290,7 +259,7 @@ const struct dialect glm4v_moe_names = {
 	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, STACKED_EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
 		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(MOE_INERT),
 };
 
 const struct dialect kolibri1_names = {
@@ -301,7 +270,7 @@ const struct dialect kolibri1_names = {
 		{ "layers.attn.after", "@layers.#.post_attn_norm" }, { "layers.ffn.after", "@layers.#.post_ffn_norm" },
 		{ "layers.moe.router", "@layers.#.mlp.gate" }, { "layers.moe.choice_bias", "@layers.#.moe.router.expert_bias" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(MOE_INERT),
 };
 
 const struct dialect laguna_names = {
@@ -312,5 +281,5 @@ const struct dialect laguna_names = {
 		{ "layers.attn.gate", "@layers.#.self_attn.g_proj" }, { "layers.moe.router", "@layers.#.mlp.gate" },
 		{ "layers.moe.choice_bias", "@layers.#.mlp.experts.e_score_correction_bias" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(INERT),
+	.inert = IGNORED(MOE_INERT),
 };

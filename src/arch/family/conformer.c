@@ -259,7 +259,7 @@ static void resolve_ctc(struct config *c, struct spec *s, struct arena *a)
 {
 	resolve_part(c, s, a, "encoder", "encoder_config", NULL, NULL, (const char *const[]){ "", NULL });
 	s->vocab_size = config_size(c, "vocab_size", -1);
-	resolve_refusals(c, false);
+	resolve_refusals(c, s->row->family);
 }
 
 static void build_ctc(struct build *b)

@@ -14,27 +14,60 @@
 //   parallel:  x -+- norm -+- attention ----+
 //                 |        +- feed-forward -+
 //                 +------------------------(+)-
+// In hybrids some layers have a recurrence or a convolution in the place of attention, or beside it.
 #include <math.h>
 
-#include "arch/block/block.h"
+#include "arch/block/recurrent.h"
 #include "arch/family/decoder.h"
 
 // What all layers share: for layers without a window [0] and with one [1]. NO_VALUE where no layer needs it.
 struct shared {
 	graph_value mask[2], cos[2], sin[2], query_scale;
+	graph_value tokens; // mask_of_new
 };
+
+// Does this layer have attention?
+static bool attends(const struct spec *s, int64_t layer)
+{
+	return !s->mixers || s->mixers[layer] == MIX_ATTENTION || TRAITS_OF(s, decoder)->mixer_beside;
+}
+
+static bool turns(const struct spec *s, int64_t layer)
+{
+	return !s->nope || !s->nope[layer];
+}
 
 static graph_value attention(struct build *b, graph_value x, const struct shared *p, struct cache *cache)
 {
 	const struct spec *s = b->s;
 	int window = s->sliding[b->layer];
-	bool rotary = !s->nope || !s->nope[b->layer];
 	struct attention_extras e = { .bias = p->mask[window], .query_scale = p->query_scale };
-	if (rotary)
+	if (turns(s, b->layer))
 		e.cos = p->cos[window], e.sin = p->sin[window];
 	if (s->latent.key_rank)
 		return latent_attention(b, x, &e, cache);
 	return self_attention_with(b, x, &e, s->traits.qkv_bias, s->traits.out_bias, cache);
+}
+
+static graph_value times(struct build *b, graph_value x, double factor)
+{
+	return factor == 1 ? x : op_scale(b->g, x, (float)factor);
+}
+
+// What mixes the tokens of this layer.
+static graph_value mix(struct build *b, struct body *io, graph_value x, const struct shared *p)
+{
+	static recurrent_mixer *const mixers[] = { NULL, convolution_mixer, mamba_mixer, mamba2_mixer, delta_mixer };
+	const struct spec *s = b->s;
+	const struct multipliers *m = s->multipliers;
+	recurrent_mixer *mixer = s->mixers ? mixers[s->mixers[b->layer]] : NULL;
+	if (!mixer)
+		return attention(b, x, p, io->cache);
+	graph_value y = mixer(b, io, m ? times(b, x, m->mixer_in) : x, p->tokens);
+	if (!attends(s, b->layer))
+		return y;
+	graph_value z = attention(b, m ? times(b, x, m->attention_in) : x, p, io->cache);
+	return m ? op_add(b->g, times(b, y, m->mixer_out), times(b, z, m->attention_out)) : op_add(b->g, y, z);
 }
 
 static graph_value feed(struct build *b, graph_value x)
@@ -51,14 +84,14 @@ static graph_value residual(struct build *b, graph_value x, graph_value y)
 	return op_add(b->g, x, s->residual_scale > 0 ? op_scale(b->g, y, (float)s->residual_scale) : y);
 }
 
-static graph_value parallel_layer(struct build *b, graph_value x, const struct shared *p, struct cache *cache)
+static graph_value parallel_layer(struct build *b, struct body *io, graph_value x, const struct shared *p)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	graph_enter(g, "attn");
 	bool two = TRAITS_OF(s, decoder)->parallel_norms, apart = two && weight_named(b, "layers.attn.norm_apart");
 	graph_value normed = norm(b, apart ? "layers.attn.norm_apart" : "layers.attn.norm", x, s->hidden_size);
-	graph_value y = attention(b, normed, p, cache);
+	graph_value y = mix(b, io, normed, p);
 	graph_leave(g);
 	graph_enter(g, "ffn");
 	graph_value z = feed(b, two ? norm(b, apart ? "layers.ffn.norm_apart" : "layers.ffn.norm", x, s->hidden_size) : normed);
@@ -66,18 +99,18 @@ static graph_value parallel_layer(struct build *b, graph_value x, const struct s
 	return residual(b, residual(b, x, y), z);
 }
 
-static graph_value layer(struct build *b, graph_value x, const struct shared *p, struct cache *cache)
+static graph_value layer(struct build *b, struct body *io, graph_value x, const struct shared *p)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct decoder_traits *t = TRAITS_OF(s, decoder);
 	bool post = s->traits.post_norm;
 	if (t->parallel || t->parallel_norms)
-		return parallel_layer(b, x, p, cache);
+		return parallel_layer(b, io, x, p);
 	bool before = !t->reordered_norm && !post, after = t->reordered_norm || t->sandwich_norm;
 	graph_enter(g, "attn");
 	graph_value y = before ? norm(b, "layers.attn.norm", x, s->hidden_size) : x;
-	y = attention(b, y, p, cache);
+	y = mix(b, io, y, p);
 	x = residual(b, x, after ? norm(b, "layers.attn.after", y, s->hidden_size) : y);
 	x = post ? norm(b, "layers.attn.norm", x, s->hidden_size) : x;
 	graph_leave(g);
@@ -116,9 +149,71 @@ static void resolve_biases(struct config *c, struct spec *s)
 	t->lm_bias |= says(c, "lm_head_bias") || (own->lm_bias_too && all);
 }
 
-// Layers without rotary positions: a list of 0 and 1, or every Nth, or those without a window.
+// [count] numbers, or 1 each.
+static const double *factors(struct config *c, const char *key, struct arena *a, size_t count)
+{
+	const json_t *list = config_get(c, key);
+	double *out = ARENA_ARRAY(a, count, double);
+	if (list && json_array_size(list) != count)
+		config_fail(c, STATUS_BAD_INPUT, "%s should have %zu numbers", key, count);
+	for (size_t i = 0; i < count; i++)
+		out[i] = list ? json_number_value(json_array_get(list, i)) : 1;
+	return out;
+}
+
+// LFM2's feed-forward is two thirds as wide as it says, times a factor, rounded up.
+static void resolve_adjusted(struct config *c, struct spec *s)
+{
+	const json_t *factor = config_get(c, "block_ffn_dim_multiplier");
+	int64_t multiple = config_size(c, "block_multiple_of", 1);
+	if (!config_bool(c, "block_auto_adjust_ff_dim", false))
+		return;
+	s->ffn_size = 2 * s->ffn_size / 3;
+	if (!factor)
+		return;
+	double wide = config_real(c, "block_ffn_dim_multiplier", 1) * (double)s->ffn_size;
+	if (!(wide >= 1 && wide <= INT32_MAX) || multiple < 1)
+		config_fail(c, STATUS_BAD_INPUT, "block_ffn_dim_multiplier and block_multiple_of do not go together");
+	else
+		s->ffn_size = ((int64_t)wide + multiple - 1) / multiple * multiple;
+}
+
+// Layers that have something else in the place of attention, or beside it.
+static void resolve_hybrid(struct config *c, struct spec *s, struct arena *a)
+{
+	const struct decoder_traits *t = TRAITS_OF(s, decoder);
+	struct recurrence *r = resolve_recurrence(c, s, a, (enum mixer)t->mixer);
+	resolve_mixers(c, s, a, (enum mixer)t->mixer, t->attention_every);
+	resolve_adjusted(c, s);
+	if (!t->mixer_beside)
+		return;
+	struct multipliers *m = ARENA_NEW(a, struct multipliers);
+	const double *ffn = factors(c, "mlp_multipliers", a, 2);
+	*m = (struct multipliers){ .attention_in = config_real(c, "attention_in_multiplier", 1),
+		.attention_out = config_real(c, "attention_out_multiplier", 1),
+		.mixer_in = config_real(c, "ssm_in_multiplier", 1),
+		.mixer_out = config_real(c, "ssm_out_multiplier", 1),
+		.ffn_gate = ffn[0],
+		.ffn_down = ffn[1] };
+	s->multipliers = m;
+	s->attention_scale *= config_real(c, "key_multiplier", 1);
+	r->part_scale = factors(c, "ssm_multipliers", a, 5);
+	r->no_gated_norm = !config_bool(c, "mamba_rms_norm", false);
+	r->gate_last = config_bool(c, "mamba_norm_before_gate", true);
+}
+
+// Layers without rotary positions: all, a list of 0 and 1, or every Nth, or those without a window.
 static void resolve_unturned(struct config *c, struct spec *s, struct arena *a)
 {
+	bool known = c->defaults && config_knows(c, "position_embedding_type"), none = TRAITS_OF(s, decoder)->unturned;
+	const char *kind = config_text(c, "position_embedding_type");
+	if (none || (known && !(kind && text_is(kind, "rope")))) {
+		bool *all = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
+		for (int64_t i = 0; i < s->layers; i++)
+			all[i] = true;
+		s->nope = all;
+		return;
+	}
 	const json_t *list = config_get(c, "no_rope_layers");
 	int64_t interval = config_size(c, "no_rope_layer_interval", 0);
 	if (!TRAITS_OF(s, decoder)->window_rope && !interval && !json_array_size(list))
@@ -244,6 +339,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		s->norm_eps = 1e-5; // what layers have that no configuration speaks of
 	if (has_word(s, "layers.attn.kv_a"))
 		resolve_latent(c, s);
+	if (t->mixer)
+		resolve_hybrid(c, s, a);
 	resolve_rope(c, s, a);
 	if (s->latent.key_rank) {
 		s->rope.dim = s->window_rope.dim = s->rope.steps = s->window_rope.steps =
@@ -277,14 +374,20 @@ static void make_shared(struct build *b, struct body *io, graph_value x, struct 
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
-	bool needed[2] = { false, false };
-	for (int64_t i = 0; i < s->layers; i++)
-		needed[s->sliding[i]] = true;
+	bool needed[2] = { false, false }, turned[2] = { false, false };
+	for (int64_t i = 0; i < s->layers; i++) {
+		needed[s->sliding[i]] |= attends(s, i);
+		turned[s->sliding[i]] |= attends(s, i) && turns(s, i);
+	}
+	if (s->mixers)
+		p->tokens = mask_of_new(b, io, x);
 	for (int w = 0; w < 2; w++) {
 		if (!needed[w])
 			continue;
 		const struct rope *r = w ? &s->window_rope : &s->rope;
-		if (io->axes.id)
+		if (!turned[w])
+			;
+		else if (io->axes.id)
 			rope_tables_by_section(b, r, r->dim ? r->dim : s->head_width, x, io->axes, &p->cos[w], &p->sin[w]);
 		else if (!s->traits.alibi && !TRAITS_OF(s, decoder)->sinusoids && !weight_named(b, "embed.position"))
 			rope_tables_of(b, r, r->dim ? r->dim : s->head_width, x, io->positions, &p->cos[w], &p->sin[w]);
@@ -352,7 +455,7 @@ static void body(struct build *b, struct body *io)
 	states_begin(b, io, x);
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
-		x = layer(b, x, &p, io->cache);
+		x = layer(b, io, x, &p);
 		graph_leave(g);
 		if (b->layer < io->deep_count)
 			x = op_add(g, x, io->deep[b->layer]);
@@ -371,6 +474,7 @@ static void build(struct build *b)
 	head_build(b, &io);
 	if (io.cache)
 		cache_outputs(b, io.cache);
+	state_outputs(b, &io);
 }
 
 static const struct family_head heads[] = {
@@ -389,7 +493,9 @@ const struct family decoder = {
 	.build = build,
 	.body = body,
 	.heads = heads,
+	.sizes = recurrence_sizes,
 	.any_heads = true,
+	.may_unturn = true,
 	.shares_cache = true,
 	.traits = FAMILY_TRAIT_LIST(decoder, DECODER_TRAITS),
 };

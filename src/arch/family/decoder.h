@@ -29,6 +29,11 @@
 	X(T, FLAG, sparse_mixer, "experts are chosen one by one, each weighed against those near it") \
 	X(T, FLAG, group_of_one, "a group of experts is worth its best one") \
 	X(T, COUNT, one_shared_expert, "shared experts where the configuration does not say how many") \
+	X(T, COUNT, mixer, \
+		"what layers without attention have: 1 a short convolution, 2 Mamba, 3 Mamba-2, 4 the gated delta rule") \
+	X(T, COUNT, attention_every, "where the configuration does not say which layers have attention, every Nth has it") \
+	X(T, FLAG, mixer_beside, "every layer has attention and such a mixer side by side") \
+	X(T, FLAG, unturned, "there are no rotary positions") \
 	X(T, FLAG, experts_in_out, "the experts' weights lie as [experts, in, out]") \
 	X(T, FLAG, clamped_swiglu, \
 		"experts: (up + 1) * gate * sigmoid(alpha * gate), clamped, gate and up side by side, with biases")

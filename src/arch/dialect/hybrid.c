@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// What checkpoints of decoders call things in which a recurrence or a convolution takes the place of some layers' attention.
+#include "arch/dialect.h"
+#include "arch/dialect/llama.h"
+
+// Ways of computing the same.
+#define KERNELS "mamba_chunk_size", "use_mamba_kernels", "use_mambapy", "use_associative_scan", "num_logits_to_keep"
+
+#define MAMBA_KEYS \
+	{ "state_size", "mamba_d_state" }, { "conv_kernel", "mamba_d_conv" }, { "expand", "mamba_expand" }, \
+		{ "use_conv_bias", "mamba_conv_bias" }, \
+	{ \
+		"mixer_bias", "mamba_proj_bias" \
+	}
+
+#define MAMBA2_KEYS \
+	MAMBA_KEYS, { "mixer_heads", "mamba_n_heads" }, { "mixer_head_dim", "mamba_d_head" }, \
+	{ \
+		"n_groups", "mamba_n_groups" \
+	}
+
+#define RECURRENCE_AT(at) \
+	{ "layers.in", at ".in_proj" }, { "layers.conv", at ".conv1d" }, { "layers.decay", at ".A_log" }, \
+		{ "layers.skip", at ".D" }, \
+	{ \
+		"layers.out", at ".out_proj" \
+	}
+
+#define MAMBA2_AT(at) \
+	RECURRENCE_AT(at), { "layers.time", at ".dt_bias" }, \
+	{ \
+		"layers.gated_norm", at ".norm" \
+	}
+
+// Norms and feed-forward of Jamba, Bamba and Falcon-H1.
+#define JAMBA_LAYERS \
+	{ "embed.word", "@embed_tokens" }, { "norm", "@final_layernorm" }, { "layers.attn.norm", "@layers.#.input_layernorm" }, \
+		{ "layers.ffn.norm", "@layers.#.pre_ff_layernorm" }, FFN_AT("ffn", "@layers.#.feed_forward")
+
+#define LFM2_BODY \
+	LLAMA_QKV, { "embed.word", "@embed_tokens" }, { "norm", "@embedding_norm" }, \
+		{ "layers.attn.norm", "@layers.#.operator_norm" }, { "layers.attn.o", "@layers.#.self_attn.out_proj" }, \
+		{ "layers.attn.q_norm", "@layers.#.self_attn.q_layernorm" }, \
+		{ "layers.attn.k_norm", "@layers.#.self_attn.k_layernorm" }, { "layers.ffn.norm", "@layers.#.ffn_norm" }, \
+		{ "layers.ffn.gate", "@layers.#.feed_forward.w1" }, { "layers.ffn.up", "@layers.#.feed_forward.w3" }, \
+		{ "layers.ffn.down", "@layers.#.feed_forward.w2" }, { "layers.in", "@layers.#.conv.in_proj" }, \
+		{ "layers.conv", "@layers.#.conv.conv" }, \
+	{ \
+		"layers.out", "@layers.#.conv.out_proj" \
+	}
+
+// Words of the original implementation, which transformers keeps and does not read.
+#define LFM2_INERT \
+	"block_dim", "block_mlp_init_scale", "block_norm_eps", "block_out_init_scale", "block_use_swiglu", \
+		"block_use_xavier_init", "conv_dim", "conv_dim_out", "conv_use_xavier_init", "num_heads", "use_pos_enc", "theta"
+
+#define LFM2_KEYS \
+	{ "rms_norm_eps", "norm_eps" }, { "conv_kernel", "conv_L_cache" }, { "use_conv_bias", "conv_bias" }, \
+		{ "mixer_bias", "conv_bias" }, { "tie_word_embeddings", "tie_embedding" }, \
+	{ \
+		"tie_word_embeddings", "tie_word_embeddings" \
+	}
+
+const struct dialect lfm2_names = {
+	.name = "lfm2",
+	.prefix = "model.",
+	.keys = KEYS(LFM2_KEYS, { "attn_layer_indices", "full_attn_idxs" }, { "intermediate_size", "block_ff_dim" },
+		{ "intermediate_size", "intermediate_size" }),
+	.weights = WEIGHTS(LFM2_BODY, HEADS),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(LFM2_INERT),
+};
+
+const struct dialect lfm2_moe_names = {
+	.name = "lfm2-moe",
+	.prefix = "model.",
+	.keys = KEYS(LFM2_KEYS),
+	.weights = WEIGHTS(LFM2_BODY, HEADS, { "layers.moe.router", "@layers.#.feed_forward.gate" },
+		{ "layers.moe.choice_bias", "@layers.#.feed_forward.expert_bias" },
+		{ "layers.moe.expert.gate", "@layers.#.feed_forward.experts.*.w1" },
+		{ "layers.moe.expert.up", "@layers.#.feed_forward.experts.*.w3" },
+		{ "layers.moe.expert.down", "@layers.#.feed_forward.experts.*.w2" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(LFM2_INERT, MOE_INERT),
+};
+
+const struct dialect jamba_names = {
+	.name = "jamba",
+	.prefix = "model.",
+	.keys = KEYS(MAMBA_KEYS, { "time_step_rank", "mamba_dt_rank" }),
+	.weights = WEIGHTS(JAMBA_LAYERS, LLAMA_QKV, HEADS, RECURRENCE_AT("@layers.#.mamba"),
+		{ "layers.attn.o", "@layers.#.self_attn.o_proj" }, { "layers.select", "@layers.#.mamba.x_proj" },
+		{ "layers.time", "@layers.#.mamba.dt_proj" }, { "layers.time_norm", "@layers.#.mamba.dt_layernorm" },
+		{ "layers.b_norm", "@layers.#.mamba.b_layernorm" }, { "layers.c_norm", "@layers.#.mamba.c_layernorm" },
+		{ "layers.moe.router", "@layers.#.feed_forward.router" },
+		FFN_AT("moe.expert", "@layers.#.feed_forward.experts.*")),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(KERNELS, MOE_INERT, "calc_logits_for_entire_prompt", "mamba_inner_layernorms"),
+};
+
+const struct dialect bamba_names = {
+	.name = "bamba",
+	.prefix = "model.",
+	.keys = KEYS(MAMBA2_KEYS),
+	.weights = WEIGHTS(JAMBA_LAYERS, LLAMA_ATTENTION, HEADS, MAMBA2_AT("@layers.#.mamba")),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(KERNELS, "z_loss_coefficient"),
+};
+
+const struct dialect falcon_h1_names = {
+	.name = "falcon-h1",
+	.prefix = "model.",
+	.keys = KEYS(MAMBA2_KEYS, { "mixer_width", "mamba_d_ssm" }, { "mixer_out_bias", "projectors_bias" },
+		{ "logit_scale", "lm_head_multiplier" }),
+	.weights = WEIGHTS(JAMBA_LAYERS, LLAMA_ATTENTION, HEADS, MAMBA2_AT("@layers.#.mamba")),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(KERNELS),
+};
+
+const struct dialect granitemoehybrid_names = {
+	.name = "granitemoehybrid",
+	.prefix = "model.",
+	.keys = KEYS(MAMBA2_KEYS, { "layer_types", "layer_types" }, { "layer_types", "layers_block_type" }),
+	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, TWO_NORMS, HEADS, GRANITE_SHARED, MAMBA2_AT("@layers.#.mamba"),
+		{ "layers.ffn.gate_up", "@layers.#.shared_mlp.input_linear" },
+		{ "layers.ffn.down", "@layers.#.shared_mlp.output_linear" },
+		{ "layers.moe.router", "@layers.#.block_sparse_moe.router.layer" },
+		{ "layers.moe.experts.gate_up", "@layers.#.block_sparse_moe.input_linear.weight" },
+		{ "layers.moe.experts.down", "@layers.#.block_sparse_moe.output_linear.weight" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(KERNELS, MOE_INERT, "init_method", "normalization_function"),
+};
+
+#define DELTA_KEYS \
+	{ "state_size", "linear_key_head_dim" }, { "conv_kernel", "linear_conv_kernel_dim" }, \
+		{ "mixer_heads", "linear_num_value_heads" }, { "mixer_head_dim", "linear_value_head_dim" }, \
+	{ \
+		"n_groups", "linear_num_key_heads" \
+	}
+
+#define DELTA_AT(at) \
+	{ "layers.conv", at ".conv1d" }, { "layers.decay", at ".A_log" }, { "layers.time", at ".dt_bias" }, \
+		{ "layers.gated_norm", at ".norm" }, \
+	{ \
+		"layers.out", at ".out_proj" \
+	}
+
+const struct dialect qwen3_next_names = {
+	.name = "qwen3-next",
+	.prefix = "model.",
+	.keys = KEYS(DELTA_KEYS),
+	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_expert"),
+		DELTA_AT("@layers.#.linear_attn"), { "layers.in", "@layers.#.linear_attn.in_proj_qkvz" },
+		{ "layers.beta_step", "@layers.#.linear_attn.in_proj_ba" }, { "layers.moe.router", "@layers.#.mlp.gate" },
+		{ "layers.moe.shared_gate", "@layers.#.mlp.shared_expert_gate" }),
+	.ignored = IGNORED(BUFFERS, "mtp.*"),
+	.inert = IGNORED(MOE_INERT),
+};

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// What config.json says of recurrences and short convolutions, and which of a decoder's layers have them in the place of
+// attention, in the words of several classes.
+#include <math.h>
+
+#include "arch/spec.h"
+
+// [least, most]; infinity is written {"__float__": "Infinity"}, or as the word
+static double limit_of(const json_t *limits, size_t i, double otherwise)
+{
+	const json_t *x = json_array_get(limits, i);
+
+	return json_is_number(x) ? json_number_value(x) : otherwise;
+}
+
+struct recurrence *resolve_recurrence(struct config *c, struct spec *s, struct arena *a, enum mixer kind)
+{
+	struct recurrence *r = ARENA_NEW(a, struct recurrence);
+	bool bias = config_bool(c, "mixer_bias", false), headed = kind == MIX_MAMBA2 || kind == MIX_DELTA;
+
+	s->recurrence = r;
+	*r = (struct recurrence){ .kernel = config_count(c, "conv_kernel", 4),
+		.conv_bias = config_bool(c, "use_conv_bias", kind == MIX_MAMBA || kind == MIX_MAMBA2),
+		.in_bias = bias,
+		.out_bias = config_bool(c, "mixer_out_bias", bias),
+		.act = s->act,
+		.eps = s->norm_eps,
+		.channels = s->hidden_size,
+		.state = 1,
+		.heads = 1,
+		.groups = 1,
+		.rank = 1 };
+	if (kind != MIX_CONVOLUTION)
+		r->state = config_count(c, "state_size", -1);
+	if (kind == MIX_MAMBA) {
+		const json_t *rank = config_get(c, "time_step_rank");
+
+		r->rank = json_is_integer(rank) ? json_integer_value(rank) : (s->hidden_size + 15) / 16; // "auto"
+		r->channels = config_count(c, "expand", 2) * s->hidden_size;
+	}
+	if (headed) {
+		const json_t *width = config_get(c, "mixer_head_dim");
+
+		r->heads = config_size(c, "mixer_heads", -1);
+		r->groups = config_count(c, "n_groups", 1);
+		if (kind == MIX_MAMBA2) {
+			int64_t expanded = config_count(c, "expand", 2) * s->hidden_size;
+			r->channels = config_size(c, "mixer_width", expanded);
+		} else
+			r->channels = r->heads * config_count(c, "mixer_head_dim", -1);
+		if (json_is_integer(width) && json_integer_value(width) * r->heads != r->channels)
+			config_fail(c, STATUS_BAD_INPUT, "%lld heads of %lld are not %lld channels", (long long)r->heads,
+				(long long)json_integer_value(width), (long long)r->channels);
+	}
+	if (kind == MIX_MAMBA2) {
+		const json_t *limits = config_get(c, "time_step_limit");
+
+		r->least_step = limit_of(limits, 0, 0);
+		r->most_step = limit_of(limits, 1, (double)INFINITY);
+	}
+	if (!c->error.status &&
+		(r->kernel < 1 || r->state < 1 || r->rank < 1 || r->rank > INT32_MAX || r->channels < 1 || r->heads < 1 ||
+			r->groups < 1 || r->heads % r->groups || r->channels % r->heads))
+		config_fail(c, STATUS_BAD_INPUT,
+			"a recurrence of %lld channels in %lld heads and %lld groups, with states of %lld, a convolution over "
+			"%lld and "
+			"time steps of rank %lld",
+			(long long)r->channels, (long long)r->heads, (long long)r->groups, (long long)r->state,
+			(long long)r->kernel, (long long)r->rank);
+	return r;
+}
+
+static bool in_list(const json_t *list, int64_t n)
+{
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (json_integer_value(json_array_get(list, i)) == n)
+			return true;
+	return false;
+}
+
+static bool is_attention(const char *word)
+{
+	return text_is(word, "full_attention") || text_is(word, "sliding_attention") || text_is(word, "attention");
+}
+
+static bool is_recurrence(const char *word)
+{
+	return text_is(word, "linear_attention") || text_is(word, "conv") || text_is(word, "mamba");
+}
+
+// Which layers have attention: by words, by a list of numbers, or one in so many.
+void resolve_mixers(struct config *c, struct spec *s, struct arena *a, enum mixer kind, int64_t usual)
+{
+	enum mixer *mixers = ARENA_ARRAY(a, (size_t)s->layers + 1, enum mixer);
+	const json_t *words = config_knows(c, "layer_types") ? config_get(c, "layer_types") : NULL;
+	const json_t *numbers = config_get(c, "attn_layer_indices");
+	int64_t period = config_size(c, "attn_layer_period", 0), every = config_size(c, "full_attention_interval", usual);
+	int64_t offset = config_size(c, "attn_layer_offset", every > 0 ? every - 1 : 0);
+
+	period = period ? period : every;
+	if (words && json_array_size(words) != (size_t)s->layers)
+		config_fail(c, STATUS_BAD_INPUT, "layer_types should name %lld layers", (long long)s->layers);
+	if (period && !(offset >= 0 && offset < period))
+		config_fail(c, STATUS_BAD_INPUT, "no layer is the %lldth of %lld", (long long)offset, (long long)period);
+	for (int64_t i = 0; i < s->layers && !c->error.status; i++) {
+		const char *word = json_string_value(json_array_get(words, (size_t)i));
+		bool attends = words ? is_attention(word) : numbers ? in_list(numbers, i) : period && i % period == offset;
+
+		mixers[i] = attends ? MIX_ATTENTION : kind;
+		if (words && !attends && !is_recurrence(word))
+			config_fail(c, STATUS_UNSUPPORTED, "layers of type %s are not supported yet", word ? word : "?");
+	}
+	s->mixers = mixers;
+}
+
+void recurrence_sizes(const struct spec *s, json_t *out)
+{
+	const struct recurrence *r = s->recurrence;
+	const struct {
+		const char *name;
+		int64_t n, usual; // what it is where it means nothing
+	} rows[] = {
+		{ "state_size", r ? r->state : 1, 1 },
+		{ "conv_kernel", r ? r->kernel : 0, 0 },
+		{ "time_step_rank", r ? r->rank : 1, 1 },
+		{ "groups", r ? r->groups : 1, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		if (rows[i].n != rows[i].usual)
+			json_object_set_new(out, rows[i].name, json_integer(rows[i].n));
+}
