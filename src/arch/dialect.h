@@ -48,8 +48,9 @@ extern const struct dialect bit_names, hgnet_names, pvt_names, pvt_v2_names, tex
 // depth.c
 extern const struct dialect depth_anything_names, dpt_names, prompt_depth_anything_names;
 // decoder.c
-extern const struct dialect apertus_names, gemma2_names, glm_names, hunyuan_names, hyperclovax_names, llama_names, nanochat_names,
-	nemotron_names, olmo2_names, phi3_names, phi_names, stablelm_names, starcoder2_names;
+extern const struct dialect apertus_names, gemma2_names, gemma3n_names, gemma4_names, gemma4_unified_names, glm_names,
+	hunyuan_names, hyperclovax_names, llama_names, nanochat_names, nemotron_names, olmo2_names, phi3_names, phi_names,
+	stablelm_names, starcoder2_names;
 extern const struct dialect biogpt_names, bloom_names, codegen_names, falcon_names, gpt2_names, gpt_neo_names, gpt_neox_names,
 	gptj_names, mpt_names, openai_gpt_names, opt_names, persimmon_names, xglm_names;
 // moe.c

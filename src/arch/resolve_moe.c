@@ -26,7 +26,7 @@ static bool in_list(const json_t *list, int64_t n)
 }
 
 // Which layers have experts: by a list of words, a list of those that have none, the first with them, or every Nth.
-static const bool *sparse_layers(struct config *c, struct spec *s, struct arena *a)
+static const bool *sparse_layers(struct config *c, struct spec *s, struct arena *a, int64_t experts)
 {
 	bool *sparse = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
 	const json_t *words = config_get(c, "mlp_layer_types"), *dense = config_get(c, "mlp_only_layers");
@@ -39,8 +39,9 @@ static const bool *sparse_layers(struct config *c, struct spec *s, struct arena 
 		config_fail(c, STATUS_BAD_INPUT, "mlp_layer_types should name %lld layers", (long long)s->layers);
 	for (int64_t i = 0; i < s->layers; i++) {
 		bool by_rule = step > 0 && (i + 1) % step == 0 && i >= first && i <= last && !in_list(dense, i);
-		by_rule = period ? i % period == offset && s->moe->experts > 1 : by_rule;
+		by_rule = period ? i % period == offset && experts > 1 : by_rule;
 		sparse[i] = words ? text_is(json_string_value(json_array_get(words, (size_t)i)), "sparse") : by_rule;
+		sparse[i] &= experts > 0; // a configuration may have none
 	}
 	return sparse;
 }
@@ -104,9 +105,9 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 		m->groups = 0;
 	if (c->error.status)
 		return;
-	if (m->experts < 1) { // a configuration may have none
+	s->sparse = sparse_layers(c, s, a, m->experts);
+	if (m->experts < 1) {
 		s->ffn_size = config_size(c, "shared_intermediate_size", s->ffn_size);
-		s->sparse = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
 		return;
 	}
 	if (m->top_k < 1 || m->top_k > m->experts || m->width < 1 ||
@@ -116,7 +117,6 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 		return;
 	}
 	s->moe = m;
-	s->sparse = sparse_layers(c, s, a);
 	int64_t layers = 0;
 	for (int64_t i = 0; i < s->layers; i++)
 		layers += s->sparse[i];

@@ -21,7 +21,8 @@ static const double *factors(struct arena *a, const json_t *list, int64_t *count
 }
 
 // One object: {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 4.0, ..}
-static void read_rope(struct config *c, struct spec *s, struct arena *a, const json_t *o, bool heeds_partial, struct rope *r)
+static void read_rope(
+	struct config *c, struct spec *s, struct arena *a, const json_t *o, int64_t width, bool heeds_partial, struct rope *r)
 {
 	static const struct {
 		const char *word;
@@ -84,7 +85,7 @@ static void read_rope(struct config *c, struct spec *s, struct arena *a, const j
 	r->truncate = !json_is_false(json_object_get(o, "truncate"));
 	if (r->kind == ROPE_DYNAMIC && number(o, "alpha", 0) > 0) { // a larger base, whatever the length
 		r->kind = ROPE_DEFAULT;
-		r->theta *= pow(number(o, "alpha", 1), (double)s->head_width / (double)(s->head_width - 2));
+		r->theta *= pow(number(o, "alpha", 1), (double)width / (double)(width - 2));
 	}
 	r->position_beta = number(o, "llama_4_scaling_beta", 0);
 	double partial = number(o, "partial_rotary_factor", 1);
@@ -92,14 +93,14 @@ static void read_rope(struct config *c, struct spec *s, struct arena *a, const j
 		r->factor = number(o, "factor", 1);
 		r->partial = partial;
 	} else if (!r->dim && partial != 1 && heeds_partial) {
-		int64_t odd = (int64_t)((double)s->head_width * partial);
+		int64_t odd = (int64_t)((double)width * partial);
 		r->dim = odd + odd % 2; // an odd number has one pair more, at the frequencies of the odd number
 		r->steps = odd % 2 ? odd : 0;
 	}
-	int64_t dim = r->dim ? r->dim : s->head_width, longs = 0;
+	int64_t dim = r->dim ? r->dim : width, longs = 0;
 	r->short_factors = factors(a, json_object_get(o, "short_factor"), &r->factor_count);
 	r->long_factors = factors(a, json_object_get(o, "long_factor"), &longs);
-	bool bad = !(r->theta > 1) || !(r->factor > 0) || dim < 2 || dim % 2 || dim > s->head_width ||
+	bool bad = !(r->theta > 1) || !(r->factor > 0) || dim < 2 || dim % 2 || dim > width ||
 		(r->kind != ROPE_DEFAULT && r->kind != ROPE_LINEAR && r->original_max_positions < 1) ||
 		(r->kind == ROPE_LLAMA3 && !(r->high_freq_factor > r->low_freq_factor && r->low_freq_factor > 0)) ||
 		(r->kind == ROPE_LONGROPE && (r->factor_count != dim / 2 || longs != dim / 2)) ||
@@ -146,7 +147,8 @@ void resolve_rope(struct config *c, struct spec *s, struct arena *a)
 		if (!json_object_get(o, "partial_rotary_factor") && part)
 			json_object_set(o, "partial_rotary_factor", (json_t *)part);
 		// A class whose own parameters do not speak of it does not look at it.
-		read_rope(c, s, a, o, !defaults[i] || json_object_get(defaults[i], "partial_rotary_factor"), out[i]);
+		read_rope(c, s, a, o, i && s->window_heads.width ? s->window_heads.width : s->head_width,
+			!defaults[i] || json_object_get(defaults[i], "partial_rotary_factor"), out[i]);
 		json_decref(o);
 	}
 }

@@ -69,6 +69,18 @@ struct recurrence {
 	const double *part_scale;     // Mamba-2: [5], factors of gate, x, B, C and time step; NULL: none
 };
 
+// Of one kind of layer.
+struct heads {
+	int64_t heads, kv_heads, width, value_width; // width: of query and key
+};
+
+// AltUp (gemma3n): a layer works on one of several states and corrects all by what it gives; laurel_rank: of the linear layers
+// beside its attention.
+struct altup {
+	int64_t inputs, active, laurel_rank;
+	bool scaled;
+};
+
 // Factors at places of a layer (Falcon-H1).
 struct multipliers {
 	double attention_in, attention_out, mixer_in, mixer_out, ffn_gate, ffn_down;
@@ -134,8 +146,17 @@ struct spec {
 	const enum mixer *mixers;              // [layers_in_config]; NULL: attention in all layers
 	const struct recurrence *recurrence;   // of the layers without attention
 	const struct multipliers *multipliers; // NULL: none
-	const bool *nope;                      // [layers_in_config]: a NoPE layer: without rotary embedding; NULL: none is
-	struct rope rope, window_rope;         // of layers without and with a window
+	struct heads window_heads;             // of the layers with a window; width 0: as the others'
+	int64_t value_width;                   // 0: head_width
+	double value_scale;                    // 0: none
+	bool keys_are_values;                  // in layers without a window, before the norms
+	const int64_t *keys_of;          // [layers_in_config]: the layer whose keys and values it takes; NULL: each has its own
+	int64_t token_width, token_rows; // of an embedding of each token for each layer; 0: there is none
+	const struct altup *altup;       // NULL: none
+	const int64_t *ffn_sizes;        // [layers_in_config]; NULL: ffn_size in all
+	const double *sparsity; // [layers_in_config]: only what is this many deviations above the mean passes the gate; 0: all
+	const bool *nope;       // [layers_in_config]: a NoPE layer: without rotary embedding; NULL: none is
+	struct rope rope, window_rope;                       // of layers without and with a window
 	double embedding_scale, residual_scale, logit_scale; // 0: there is none
 	bool scale_by_layer;                                 // scores of layer n, from 1, are divided by n
 	double alibi_max;                                    // the largest exponent of ALiBi's slopes

@@ -43,6 +43,9 @@
 #define GEMMA .norm_plus_one = true, .scaled_embedding = true
 #define GEMMA2 GEMMA, .sandwich_norm = true
 #define GEMMA3_ATTENTION .qk_norm = true, .may_be_bidirectional = true, .uncapped_scores = true
+#define GEMMA3N .sandwich_norm = true, .scaled_embedding = true, .qk_norm = true, .value_norm = true, .unscaled_attention = true
+#define GEMMA4 \
+	GEMMA3N, .may_be_bidirectional = true, .window_pattern = 6, .last_unwindowed = true, .two_heads = true
 #define EXAONE .qk_norm = true, .window_rope = true
 #define GRANITE_SWA .attention_sinks = true, .window_pattern = -4
 #define HUNYUAN .qk_norm = true, .qk_norm_late = true
@@ -168,6 +171,9 @@ const struct arch arch_rows[] = {
 	{ "gemma2", OF(decoder, gemma2_names, GEMMA2, .window_pattern = 2) },
 	{ "gemma3", OF(vlm_pooled, gemma3_names, .norm_plus_one = true), PARTS("gemma3_text", "siglip_vision_model") },
 	{ "gemma3_text", OF(decoder, gemma2_names, GEMMA2, GEMMA3_ATTENTION, .window_pattern = 6) },
+	{ "gemma3n_text", OF(decoder, gemma3n_names, GEMMA3N, .window_pattern = 5) },
+	{ "gemma4_text", OF(decoder, gemma4_names, GEMMA4, .moe_beside = true, .normalised_experts = true) },
+	{ "gemma4_unified_text", OF(decoder, gemma4_unified_names, GEMMA4) },
 	{ "glm", OF(decoder, glm_names, .interleaved_rope = true, .qkv_bias_only = true) },
 	{ "glm4", OF(decoder, glm_names, .interleaved_rope = true, .qkv_bias_only = true, .sandwich_norm = true) },
 	{ "glm4_moe", OF(decoder, dots1_names, .qkv_bias_only = true, .sigmoid_router = true) },

@@ -61,6 +61,7 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(T, FLAG, qk_norm, "RMS norm over each head of query and key") \
 	X(T, FLAG, qk_norm_whole, "RMS norm over all heads of query and of key together") \
 	X(T, FLAG, qk_norm_late, "the norm of query and key comes after the rotary embedding") \
+	X(T, FLAG, value_norm, "RMS norm without a weight over each head of value") \
 	X(T, FLAG, plain_ffn, "the feed-forward has no gate: down(act(up))") \
 	X(T, COUNT, attention_gate, \
 		"the attention's result times a linear layer of its input: 1 its sigmoid, 2 its softplus, one a head, " \

@@ -136,23 +136,27 @@ graph_value mask_alibi(struct build *b, graph_value attention_mask)
 // Query, key and value of x: three weights, or one where the dialect has a word for it, which is multiplied once:
 //   rows [q, k, v]; by key head, each with its queries: [kv_heads, group + 2, head_width]; or codegen's four parts of [q, v, k].
 // With GATE_BESIDE_QUERY each head has its query and then its gate: [heads, 2, head_width].
-static void project(struct build *b, graph_value x, bool bias, graph_value *q, graph_value *k, graph_value *v, graph_value *gate)
+static void project(struct build *b, graph_value x, bool bias, bool own_keys, graph_value *q, graph_value *k, graph_value *v,
+	graph_value *gate)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
-	int64_t width = s->heads * s->head_width, kv_width = s->kv_heads * s->head_width, group = s->heads / s->kv_heads,
-		d = s->head_width;
+	struct heads n = heads_of(s, b->layer);
+	int64_t width = n.heads * n.width, kv_width = n.kv_heads * n.width, group = n.heads / n.kv_heads, d = n.width;
+	bool same = s->keys_are_values && !s->sliding[b->layer];
 	*gate = NO_VALUE;
 	if (!weight_named(b, "layers.attn.qkv")) {
 		if (s->traits.attention_gate == GATE_BESIDE_QUERY) {
 			graph_value both = linear(b, "layers.attn.q", x, s->hidden_size, 2 * width, bias);
-			both = op_reshape(g, both, 4, (int64_t[]){ 0, 0, s->heads, 2 * d });
+			both = op_reshape(g, both, 4, (int64_t[]){ 0, 0, n.heads, 2 * d });
 			*q = op_reshape(g, op_slice(g, both, 3, 0, d), 3, (int64_t[]){ 0, 0, width });
 			*gate = op_reshape(g, op_slice(g, both, 3, d, 2 * d), 3, (int64_t[]){ 0, 0, width });
 		} else
 			*q = linear(b, "layers.attn.q", x, s->hidden_size, width, bias); // [batch, seq, heads*head_width]
-		*k = linear(b, "layers.attn.k", x, s->hidden_size, kv_width, bias);      // [batch, seq, kv_heads*head_width]
-		*v = linear(b, "layers.attn.v", x, s->hidden_size, kv_width, bias);
+		if (!own_keys)
+			return;
+		*k = linear(b, "layers.attn.k", x, s->hidden_size, kv_width, bias); // [batch, seq, kv_heads*head_width]
+		*v = same ? *k : linear(b, "layers.attn.v", x, s->hidden_size, n.kv_heads * n.value_width, bias);
 		return;
 	}
 	graph_value all = linear(b, "layers.attn.qkv", x, s->hidden_size, width + 2 * kv_width, bias);
@@ -163,7 +167,7 @@ static void project(struct build *b, graph_value x, bool bias, graph_value *q, g
 		*v = op_slice(g, all, 2, width + kv_width, width + 2 * kv_width);
 		break;
 	case QKV_BY_HEAD:
-		all = op_reshape(g, all, 4, (int64_t[]){ 0, 0, s->kv_heads, (group + 2) * d });
+		all = op_reshape(g, all, 4, (int64_t[]){ 0, 0, n.kv_heads, (group + 2) * d });
 		*q = op_reshape(g, op_slice(g, all, 3, 0, group * d), 3, (int64_t[]){ 0, 0, width });
 		*k = op_reshape(g, op_slice(g, all, 3, group * d, (group + 1) * d), 3, (int64_t[]){ 0, 0, kv_width });
 		*v = op_reshape(g, op_slice(g, all, 3, (group + 1) * d, (group + 2) * d), 3, (int64_t[]){ 0, 0, kv_width });
@@ -184,11 +188,10 @@ static graph_value clipped(struct build *b, graph_value x, double c)
 }
 
 // Over each head, with one weight for all heads or (qk_norm_heads) one each; or over all heads together.
-static graph_value query_key_norm(struct build *b, const char *stem, graph_value x, int64_t heads)
+static graph_value query_key_norm(struct build *b, const char *stem, graph_value x, int64_t heads, int64_t d)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
-	int64_t d = s->head_width;
 	if (s->traits.qk_norm_whole)
 		return norm(b, stem, x, heads * d);
 	x = op_reshape(g, x, 4, (int64_t[]){ 0, 0, heads, d });
@@ -200,6 +203,18 @@ static graph_value query_key_norm(struct build *b, const char *stem, graph_value
 	} else
 		x = norm(b, stem, x, d);
 	return op_reshape(g, x, 3, (int64_t[]){ 0, 0, heads * d });
+}
+
+struct heads heads_of(const struct spec *s, int64_t layer)
+{
+	struct heads all = { s->heads, s->kv_heads, s->head_width, s->value_width ? s->value_width : s->head_width };
+	return s->window_heads.width && s->sliding[layer] ? s->window_heads : all;
+}
+
+static graph_value value_norm(struct build *b, graph_value v, int64_t heads, int64_t d)
+{
+	v = op_rms_norm(b->g, op_reshape(b->g, v, 4, (int64_t[]){ 0, 0, heads, d }), ones_of(b, d), (float)b->s->norm_eps);
+	return op_reshape(b->g, v, 3, (int64_t[]){ 0, 0, heads * d });
 }
 
 //   x -+- q -(norm)-(rope)-+
@@ -218,35 +233,45 @@ graph_value self_attention_with(
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct traits *t = &s->traits;
-	int64_t width = s->heads * s->head_width;
+	struct heads n = heads_of(s, b->layer);
+	int64_t width = n.heads * n.value_width, from = s->keys_of ? s->keys_of[b->layer] : b->layer;
+	bool own = from == b->layer;
 	bool normed = t->qk_norm || t->qk_norm_whole || s->qk_norm_heads;
-	graph_value q, k, v, gate;
-	project(b, x, qkv_bias, &q, &k, &v, &gate);
+	graph_value q, k = NO_VALUE, v = NO_VALUE, gate;
+	project(b, x, qkv_bias, own, &q, &k, &v, &gate);
 	if (normed && !t->qk_norm_late) {
-		q = query_key_norm(b, "layers.attn.q_norm", q, s->heads);
-		k = query_key_norm(b, "layers.attn.k_norm", k, s->kv_heads);
+		q = query_key_norm(b, "layers.attn.q_norm", q, n.heads, n.width);
+		k = own ? query_key_norm(b, "layers.attn.k_norm", k, n.kv_heads, n.width) : k;
 	}
 	q = clipped(b, q, s->clip_qkv), k = clipped(b, k, s->clip_qkv), v = clipped(b, v, s->clip_qkv);
 	if (e->cos.id) {
-		q = rope_turn(b, q, e->cos, e->sin, s->heads);
-		k = rope_turn(b, k, e->cos, e->sin, s->kv_heads);
-		v = e->turn_value ? rope_turn(b, v, e->cos, e->sin, s->kv_heads) : v;
+		q = rope_turn(b, q, e->cos, e->sin, n.heads);
+		k = own ? rope_turn(b, k, e->cos, e->sin, n.kv_heads) : k;
+		v = e->turn_value ? rope_turn(b, v, e->cos, e->sin, n.kv_heads) : v;
 	}
 	if (normed && t->qk_norm_late) {
-		q = query_key_norm(b, "layers.attn.q_norm", q, s->heads);
-		k = query_key_norm(b, "layers.attn.k_norm", k, s->kv_heads);
+		q = query_key_norm(b, "layers.attn.q_norm", q, n.heads, n.width);
+		k = query_key_norm(b, "layers.attn.k_norm", k, n.kv_heads, n.width);
 	}
+	if (t->value_norm && own)
+		v = value_norm(b, v, n.kv_heads, n.value_width);
+	if (s->value_scale > 0)
+		v = op_scale(g, v, (float)s->value_scale);
 	if (e->query_scale.id)
 		q = op_mul(g, q, e->query_scale);
 	bool shared = cache && cache->row_last.id;
-	if (cache && !shared)
-		cache_extend(b, cache, &k, &v, s->kv_heads, s->head_width, s->head_width);
-	graph_value sink = t->attention_sinks ? WEIGHT(b, "layers.attn.sinks", "", s->heads) : NO_VALUE;
+	if (cache && !shared && own)
+		cache_extend(b, cache, &k, &v, n.kv_heads, n.width, n.value_width);
+	if (e->kept && own)
+		e->kept[b->layer] = (struct kept){ k, v };
+	if (e->kept && !own)
+		k = e->kept[from].key, v = e->kept[from].value;
+	graph_value sink = t->attention_sinks ? WEIGHT(b, "layers.attn.sinks", "", n.heads) : NO_VALUE;
 	double scale = s->attention_scale / (s->scale_by_layer ? (double)(b->layer + 1) : 1);
 	graph_value y = shared
 		? cache_attend(b, cache, q, k, v, sink, (float)scale)
 		: op_attention(g,
-			  &(struct attention){ q, k, v, .bias = e->bias, .sink = sink, .heads = s->heads, .kv_heads = s->kv_heads,
+			  &(struct attention){ q, k, v, .bias = e->bias, .sink = sink, .heads = n.heads, .kv_heads = n.kv_heads,
 				  .scale = (float)scale, .softcap = (float)s->attention_softcap });
 	if (t->inner_norm)
 		y = norm(b, "layers.attn.inner", y, width);
@@ -255,8 +280,8 @@ graph_value self_attention_with(
 	if (t->attention_gate == GATE_SIGMOID)
 		y = op_mul(g, y, op_sigmoid(g, linear(b, "layers.attn.gate", x, s->hidden_size, width, false)));
 	if (t->attention_gate == GATE_HEADS) {
-		gate = op_softplus(g, linear(b, "layers.attn.gate", x, s->hidden_size, s->heads, false)); // [batch, seq, heads]
-		y = op_mul(g, op_reshape(g, y, 4, (int64_t[]){ 0, 0, s->heads, s->head_width }), op_unsqueeze(g, gate, 3));
+		gate = op_softplus(g, linear(b, "layers.attn.gate", x, s->hidden_size, n.heads, false)); // [batch, seq, heads]
+		y = op_mul(g, op_reshape(g, y, 4, (int64_t[]){ 0, 0, n.heads, n.value_width }), op_unsqueeze(g, gate, 3));
 		y = op_reshape(g, y, 3, (int64_t[]){ 0, 0, width });
 	}
 	y = linear(b, "layers.attn.o", y, width, s->hidden_size, out_bias);

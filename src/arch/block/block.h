@@ -153,7 +153,12 @@ struct attention_extras {
 	graph_value cos, sin;    // rotary tables
 	graph_value query_scale; // [batch or 1, seq, 1]
 	bool turn_value;         // values are rotated too
+	struct kept *kept;       // [layers]: what other layers may take (spec.keys_of); NULL: none does
 };
+struct kept {
+	graph_value key, value;
+};
+struct heads heads_of(const struct spec *s, int64_t layer);
 graph_value self_attention_with(
 	struct build *b, graph_value x, const struct attention_extras *e, bool qkv_bias, bool out_bias, struct cache *cache);
 // Linear bias by position (ALiBi), a slope for each head, in the way that the trait alibi says: [batch or 1, heads, 1, keys].
@@ -164,6 +169,16 @@ graph_value mask_window_both(struct build *b, graph_value attention_mask, graph_
 // latent.c, moe.c: instead of self-attention and feed-forward
 graph_value latent_attention(struct build *b, graph_value x, const struct attention_extras *e, struct cache *cache);
 graph_value mixture(struct build *b, graph_value x);
+graph_value mixture_apart(struct build *b, graph_value chooser, graph_value x); // the router looks at something else
+
+// altup.c: several states side by side, x [batch, seq, inputs, hidden].
+graph_value altup_begin(struct build *b, graph_value x);   // [batch, seq, hidden] -> the states
+graph_value altup_active(struct build *b, graph_value x);  // the one that layers work on, [batch, seq, hidden]
+graph_value altup_predict(struct build *b, graph_value x); // before a layer
+graph_value altup_correct(struct build *b, graph_value predicted, graph_value y); // after it gave y [batch, seq, hidden]
+graph_value altup_add(struct build *b, graph_value x, graph_value y);             // y [batch, seq, hidden], to all but the first
+graph_value altup_end(struct build *b, graph_value x);                            // the states -> [batch, seq, hidden]
+graph_value altup_laurel(struct build *b, graph_value x);
 
 // norm.c: the norm of the row's traits. ffn.c: STEM.gate, STEM.up, STEM.down from hidden to width and back.
 graph_value norm(struct build *b, const char *stem, graph_value x, int64_t width);

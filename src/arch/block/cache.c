@@ -79,11 +79,15 @@ const char *arch_unshared(const struct spec *s)
 		return "its scores have a bias by position";
 	if (s->bidirectional)
 		return "its tokens see those ahead";
+	if (s->value_width || (s->window_heads.width && s->window_heads.value_width != s->window_heads.width))
+		return "its values are not as wide as its keys";
+	if (s->keys_of)
+		return "some of its layers take the keys and values of others";
 	if (s->mixers)
 		return "some of its layers have a state in the place of a cache";
 	if (s->latent.key_rank)
 		return "its keys and values come out of a latent and may differ in width";
-	if (s->head_width % 8)
+	if (s->head_width % 8 || s->window_heads.width % 8)
 		return "the width of its heads is not a multiple of 8";
 	return NULL;
 }
@@ -92,19 +96,20 @@ graph_value cache_attend(
 	struct build *b, struct cache *c, graph_value q, graph_value k, graph_value v, graph_value sink, float scale)
 {
 	const struct spec *s = b->s;
+	struct heads n = heads_of(s, b->layer);
 	struct shared_attention a = { .q = q,
 		.k = k,
 		.v = v,
 		.last = c->row_last,
 		.total = c->row_most,
 		.sink = sink,
-		.heads = s->heads,
-		.kv_heads = s->kv_heads,
+		.heads = n.heads,
+		.kv_heads = n.kv_heads,
 		.window = s->sliding[b->layer] ? s->sliding_window : 0,
 		.scale = scale,
 		.softcap = (float)s->attention_softcap };
-	a.past_key = cache_past(b, c, "key", s->kv_heads, s->head_width, "cache_length");
-	a.past_value = cache_past(b, c, "value", s->kv_heads, s->head_width, "cache_length");
+	a.past_key = cache_past(b, c, "key", n.kv_heads, n.width, "cache_length");
+	a.past_value = cache_past(b, c, "value", n.kv_heads, n.width, "cache_length");
 	return op_group_query_attention(b->g, &a, &c->key[b->layer], &c->value[b->layer]);
 }
 

@@ -21,6 +21,15 @@ static graph_value xielu(struct build *b, const char *stem, graph_value x)
 	return op_where(g, op_greater(g, x, graph_f32(g, 0)), above, below);
 }
 
+// Only what is above mean + deviations * standard deviation passes, and what is above it alone.
+static graph_value sparse(struct build *b, graph_value x, double deviations)
+{
+	struct graph *g = b->g;
+	graph_value mean = op_reduce_mean(g, x, -1, true), away = op_sub(g, x, mean);
+	graph_value deviation = op_sqrt(g, op_reduce_mean(g, op_mul(g, away, away), -1, true));
+	return op_relu(g, op_sub(g, away, op_scale(g, deviation, (float)deviations)));
+}
+
 graph_value ffn_of(struct build *b, const char *stem, graph_value x, int64_t width, bool bias)
 {
 	struct graph *g = b->g;
@@ -39,6 +48,8 @@ graph_value ffn_of(struct build *b, const char *stem, graph_value x, int64_t wid
 		gate = linear(b, arena_printf(a, "%s.gate", stem), x, s->hidden_size, width, bias);
 		up = linear(b, arena_printf(a, "%s.up", stem), x, s->hidden_size, width, bias);
 	}
+	if (s->sparsity && s->sparsity[b->layer] != 0)
+		gate = sparse(b, gate, s->sparsity[b->layer]);
 	if (s->multipliers)
 		gate = op_scale(g, gate, (float)s->multipliers->ffn_gate);
 	graph_value y = s->act == ACT_XIELU ? xielu(b, arena_printf(a, "%s.act", stem), gate)

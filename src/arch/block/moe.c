@@ -8,6 +8,7 @@
 // The plain form, right for every engine: every expert computes every token and the weight decides. It costs experts / top_k
 // times what choosing would.
 #include <float.h>
+#include <math.h>
 
 #include "arch/block/block.h"
 
@@ -52,6 +53,11 @@ static graph_value route(struct build *b, graph_value x)
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct moe *m = s->moe;
+	if (weight_named(b, "layers.moe.router_scale")) {
+		x = op_rms_norm(g, x, ones_of(b, s->hidden_size), (float)s->norm_eps);
+		x = op_mul(g, x, WEIGHT(b, "layers.moe.router_scale", "", s->hidden_size));
+		x = op_scale(g, x, (float)(1 / sqrt((double)s->hidden_size)));
+	}
 	graph_value logits = linear(b, "layers.moe.router", x, s->hidden_size, m->experts, m->router_bias);
 	if (m->sparse_mixer) {
 		graph_value first, second, weights = mix_best(b, logits, NO_VALUE, &first);
@@ -70,6 +76,8 @@ static graph_value route(struct build *b, graph_value x)
 	graph_value weights = op_where(g, chosen, scores, graph_f32(g, 0));
 	if (m->normalise)
 		weights = op_div(g, weights, op_add(g, op_reduce_sum(g, weights, -1, true), graph_f32(g, 1e-20f)));
+	if (weight_named(b, "layers.moe.expert_scale"))
+		weights = op_mul(g, weights, WEIGHT(b, "layers.moe.expert_scale", "", m->experts));
 	return op_scale(g, weights, (float)m->scale);
 }
 
@@ -114,12 +122,17 @@ static void plan_expert(struct build *b)
 
 graph_value mixture(struct build *b, graph_value x)
 {
+	return mixture_apart(b, x, x);
+}
+
+graph_value mixture_apart(struct build *b, graph_value chooser, graph_value x)
+{
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct moe *m = s->moe;
 	bool stacked = weight_named(b, "layers.moe.experts.gate_up");
 	graph_enter(g, "moe");
-	graph_value weights = route(b, x), sum = NO_VALUE;
+	graph_value weights = route(b, chooser), sum = NO_VALUE;
 	for (b->item = 0; b->item < m->experts && !graph_failed(b->g); b->item++) {
 		if (b->plan && b->item > 0) {
 			if (!stacked) // else the first has named the tensors of all

@@ -39,6 +39,74 @@ const struct dialect gemma2_names = {
 	.ignored = IGNORED(BUFFERS),
 };
 
+#define GEMMA_BODY \
+	LLAMA_BODY, HEADS, { "layers.attn.norm", "@layers.#.input_layernorm" }, \
+		{ "layers.attn.after", "@layers.#.post_attention_layernorm" }, \
+		{ "layers.ffn.norm", "@layers.#.pre_feedforward_layernorm" }, \
+	{ \
+		"layers.ffn.after", "@layers.#.post_feedforward_layernorm" \
+	}
+
+// An embedding of each token for each layer.
+#define GEMMA_TOKENS \
+	{ "token.embed", "@embed_tokens_per_layer" }, { "token.project", "@per_layer_model_projection" }, \
+		{ "token.norm", "@per_layer_projection_norm" }, { "layers.token.gate", "@layers.#.per_layer_input_gate" }, \
+		{ "layers.token.out", "@layers.#.per_layer_projection" }, \
+	{ \
+		"layers.token.norm", "@layers.#.post_per_layer_input_norm" \
+	}
+
+// Of layers that take the keys and values of others.
+#define UNUSED_KEYS "*.self_attn.[kv]_proj.*", "*.self_attn.k_norm.weight"
+
+// intermediate_size is a list.
+const struct dialect gemma3n_names = {
+	.name = "gemma3n",
+	.prefix = "model.",
+	.keys = KEYS({ "hidden_act", "hidden_activation" }, { "ffn_sizes", "intermediate_size" },
+		{ "intermediate_size", "intermediate_size_of_all" }),
+	.weights = WEIGHTS(GEMMA_BODY, GEMMA_TOKENS, { "altup.in", "@altup_projections.*" },
+		{ "altup.out", "@altup_unembed_projections.*" }, { "layers.altup.norm", "@layers.#.altup.router_norm" },
+		{ "layers.altup.router", "@layers.#.altup.modality_router" },
+		{ "layers.altup.predict", "@layers.#.altup.prediction_coefs" },
+		{ "layers.altup.correct", "@layers.#.altup.correction_coefs" },
+		{ "layers.altup.scale", "@layers.#.altup.correct_output_scale" },
+		{ "layers.laurel.left", "@layers.#.laurel.linear_left" },
+		{ "layers.laurel.right", "@layers.#.laurel.linear_right" },
+		{ "layers.laurel.norm", "@layers.#.laurel.post_laurel_norm" }),
+	.ignored = IGNORED(BUFFERS, UNUSED_KEYS, "*.altup.correct_output_scale"),
+	.inert = IGNORED("altup_coef_clip"),
+};
+
+#define GEMMA4_BODY \
+	GEMMA_BODY, \
+	{ \
+		"layers.scale", "@layers.#.layer_scalar" \
+	}
+
+const struct dialect gemma4_names = {
+	.name = "gemma4",
+	.prefix = "model.",
+	.keys = KEYS({ "hidden_act", "hidden_activation" }, { "num_experts_per_tok", "top_k_experts" }),
+	.weights = WEIGHTS(GEMMA4_BODY, GEMMA_TOKENS, { "layers.moe.router", "@layers.#.router.proj" },
+		{ "layers.moe.router_scale", "@layers.#.router.scale" },
+		{ "layers.moe.expert_scale", "@layers.#.router.per_expert_scale" },
+		{ "layers.moe.experts.gate_up", "@layers.#.experts.gate_up_proj" },
+		{ "layers.moe.experts.down", "@layers.#.experts.down_proj" },
+		{ "layers.ffn.beside", "@layers.#.post_feedforward_layernorm_1" },
+		{ "layers.moe.before", "@layers.#.pre_feedforward_layernorm_2" },
+		{ "layers.moe.after", "@layers.#.post_feedforward_layernorm_2" }),
+	.ignored = IGNORED(BUFFERS, UNUSED_KEYS),
+};
+
+const struct dialect gemma4_unified_names = {
+	.name = "gemma4-unified",
+	.prefix = "model.",
+	.keys = KEYS({ "hidden_act", "hidden_activation" }),
+	.weights = WEIGHTS(GEMMA4_BODY),
+	.ignored = IGNORED(BUFFERS, UNUSED_KEYS),
+};
+
 // Norms after attention and feed-forward only.
 const struct dialect olmo2_names = {
 	.name = "olmo2",

@@ -29,6 +29,10 @@
 	X(T, FLAG, sparse_mixer, "experts are chosen one by one, each weighed against those near it") \
 	X(T, FLAG, group_of_one, "a group of experts is worth its best one") \
 	X(T, COUNT, one_shared_expert, "shared experts where the configuration does not say how many") \
+	X(T, FLAG, last_unwindowed, "the last layer has no window, whatever the configuration says") \
+	X(T, FLAG, two_heads, "layers without a window have heads of their own width and number") \
+	X(T, FLAG, moe_beside, \
+		"experts stand beside the feed-forward, each with norms of its own, and look at the sum before it") \
 	X(T, COUNT, mixer, \
 		"what layers without attention have: 1 a short convolution, 2 Mamba, 3 Mamba-2, 4 the gated delta rule") \
 	X(T, COUNT, attention_every, "where the configuration does not say which layers have attention, every Nth has it") \
@@ -38,5 +42,7 @@
 	X(T, FLAG, clamped_swiglu, \
 		"experts: (up + 1) * gate * sigmoid(alpha * gate), clamped, gate and up side by side, with biases")
 FAMILY_TRAITS(decoder, DECODER_TRAITS);
+
+void decoder_resolve(struct config *c, struct spec *s, struct arena *a);
 
 #endif

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+// What config.json says of decoders, in the words of many classes.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/family/decoder.h"
+
+static bool has_word(const struct spec *s, const char *stem)
+{
+	for (const struct weight_name *n = s->row->dialect->weights; n->canonical; n++)
+		if (text_is(n->canonical, stem))
+			return true;
+	return false;
+}
+
+// A switch that the class has and that is on.
+static bool says(struct config *c, const char *key)
+{
+	bool on = config_bool(c, key, false);
+	return on && config_knows(c, key);
+}
+
+// The layers' heads where they are of two kinds: by per_layer_config, or by keys of the layers without a window.
+static void resolve_two_heads(struct config *c, struct spec *s)
+{
+	struct heads n[2], usual = { s->heads, s->kv_heads, s->head_width, s->head_width };
+	bool set[2] = { false, false };
+	const json_t *each = config_get(c, "per_layer_config");
+	int64_t width = config_size(c, "global_head_dim", 512),
+		kv_heads = config_size(c, "num_global_key_value_heads", usual.kv_heads);
+	n[0] = n[1] = usual;
+	const char *key;
+	json_t *o, *v;
+	if (!each) {
+		n[0].width = width;
+		n[0].kv_heads = s->keys_are_values ? kv_heads : usual.kv_heads;
+	}
+	for (int64_t i = 0; each && i < s->layers; i++) {
+		struct heads own = usual;
+		json_object_foreach((json_t *)each, key, o)
+		{
+			char *end;
+			if (strtoll(key, &end, 10) != i || *end || end == key)
+				continue;
+			const char *word;
+			json_object_foreach(o, word, v)
+			{
+				int64_t *at = text_is(word, "head_dim")        ? &own.width
+					: text_is(word, "num_key_value_heads") ? &own.kv_heads
+									       : NULL;
+				double x = json_number_value(v);
+				if (!at || !json_is_integer(v) || !(x >= 1 && x <= 1 << 20))
+					config_fail(c, STATUS_UNSUPPORTED, "per_layer_config: %s is not supported yet", word);
+				else
+					*at = (int64_t)x;
+			}
+		}
+		struct heads *kind = &n[s->sliding[i]];
+		if (set[s->sliding[i]] && (kind->width != own.width || kind->kv_heads != own.kv_heads))
+			config_fail(c, STATUS_UNSUPPORTED, "heads that differ among layers of one type are not supported yet");
+		*kind = own;
+		set[s->sliding[i]] = true;
+	}
+	for (int w = 0; w < 2; w++)
+		if (n[w].width < 1 || n[w].width % 2 || n[w].kv_heads < 1 || n[w].heads % n[w].kv_heads)
+			config_fail(c, STATUS_BAD_INPUT, "%lld heads of %lld, %lld of them for keys", (long long)n[w].heads,
+				(long long)n[w].width, (long long)n[w].kv_heads);
+	s->kv_heads = n[0].kv_heads;
+	s->head_width = n[0].width;
+	s->window_heads = n[1];
+	s->window_heads.value_width = n[1].width;
+}
+
+// The last layers take keys and values of the last one of their type before them.
+static void resolve_shared_keys(struct config *c, struct spec *s, struct arena *a)
+{
+	int64_t shared = config_size(c, "num_kv_shared_layers", 0), first = s->layers - shared, last[2] = { -1, -1 };
+	if (!shared)
+		return;
+	int64_t *of = ARENA_ARRAY(a, (size_t)s->layers + 1, int64_t);
+	for (int64_t i = 0; i < s->layers; i++) {
+		int64_t *of_kind = &last[s->sliding[i]];
+		*of_kind = i < first ? i : *of_kind;
+		of[i] = *of_kind;
+		if (*of_kind < 0)
+			config_fail(c, STATUS_BAD_INPUT, "num_kv_shared_layers %lld: layer %lld has nothing to share",
+				(long long)shared, (long long)i);
+	}
+	s->keys_of = of;
+}
+
+// How many standard deviations a normal distribution has below this share.
+static double deviations(double share)
+{
+	double low = -40, high = 40;
+	for (int i = 0; i < 200; i++) {
+		double x = (low + high) / 2;
+		*(0.5 * erfc(-x / sqrt(2)) < share ? &low : &high) = x;
+	}
+	return (low + high) / 2;
+}
+
+// Gemma 3n and 4: an embedding for each layer, several states, gates that let few values pass.
+static void resolve_gemma(struct config *c, struct spec *s, struct arena *a)
+{
+	const struct decoder_traits *t = TRAITS_OF(s, decoder);
+	s->token_width = config_size(c, "hidden_size_per_layer_input", 0);
+	s->token_rows = config_size(c, "vocab_size_per_layer_input", s->vocab_size);
+	s->keys_are_values = config_bool(c, "attention_k_eq_v", false);
+	if (t->last_unwindowed && s->layers > 0) {
+		bool *sliding = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
+		memcpy(sliding, s->sliding, (size_t)s->layers * sizeof *sliding);
+		sliding[s->layers - 1] = false;
+		s->sliding = sliding;
+	}
+	if (t->two_heads)
+		resolve_two_heads(c, s);
+	resolve_shared_keys(c, s, a);
+	bool double_wide = config_bool(c, "use_double_wide_mlp", false);
+	if (s->keys_of && double_wide) {
+		int64_t *sizes = ARENA_ARRAY(a, (size_t)s->layers + 1, int64_t);
+		for (int64_t i = 0; i < s->layers; i++)
+			sizes[i] = s->ffn_size * (s->keys_of[i] == i ? 1 : 2);
+		s->ffn_sizes = sizes;
+	}
+	if (!config_knows(c, "altup_num_inputs") || !c->defaults)
+		return;
+	struct altup *up = ARENA_NEW(a, struct altup);
+	*up = (struct altup){ .inputs = config_count(c, "altup_num_inputs", -1),
+		.active = config_size(c, "altup_active_idx", 0),
+		.laurel_rank = config_size(c, "laurel_rank", -1),
+		.scaled = config_bool(c, "altup_correct_scale", true) };
+	if (up->inputs < 2 || up->active >= up->inputs || up->laurel_rank < 1 || s->token_width < 1)
+		config_fail(c, STATUS_BAD_INPUT, "%lld states, the %lldth of them active, rank %lld", (long long)up->inputs,
+			(long long)up->active, (long long)up->laurel_rank);
+	s->altup = up;
+	int64_t count;
+	s->ffn_sizes = config_sizes(c, "ffn_sizes", a, s->layers, &count);
+	if (s->ffn_sizes && count != s->layers)
+		config_fail(c, STATUS_BAD_INPUT, "intermediate_size should have a number for each of %lld layers",
+			(long long)s->layers);
+	s->ffn_size = s->ffn_sizes ? s->ffn_sizes[0] : s->ffn_size;
+	const json_t *shares = config_get(c, "activation_sparsity_pattern");
+	if (shares && json_array_size(shares) != (size_t)s->layers)
+		config_fail(c, STATUS_BAD_INPUT, "activation_sparsity_pattern should have a number for each of %lld layers",
+			(long long)s->layers);
+	double *sparsity = ARENA_ARRAY(a, (size_t)s->layers + 1, double);
+	for (int64_t i = 0; i < s->layers; i++) {
+		double share = shares              ? json_number_value(json_array_get(shares, (size_t)i))
+			: s->layers > 10 && i < 10 ? 0.95
+						   : 0;
+		sparsity[i] = share > 0 ? deviations(share) : 0;
+		if (!(share < 1))
+			config_fail(c, STATUS_BAD_INPUT, "activation_sparsity_pattern: shares are below 1");
+	}
+	s->sparsity = sparsity;
+}
+
+// Which linear layers have biases, in the words of several classes.
+static void resolve_biases(struct config *c, struct spec *s)
+{
+	struct traits *t = &s->traits;
+	const struct decoder_traits *own = TRAITS_OF(s, decoder);
+	bool attention = says(c, "attention_bias"), all = says(c, "use_bias");
+	t->qkv_bias |= attention || all || says(c, "use_qkv_bias") || says(c, "qkv_bias");
+	t->out_bias |= (attention && !own->qkv_bias_only) || all || says(c, "attention_out_bias");
+	t->ffn_bias |= says(c, "mlp_bias") || all;
+	t->lm_bias |= says(c, "lm_head_bias") || (own->lm_bias_too && all);
+}
+
+// [count] numbers, or 1 each.
+static const double *factors(struct config *c, const char *key, struct arena *a, size_t count)
+{
+	const json_t *list = config_get(c, key);
+	double *out = ARENA_ARRAY(a, count, double);
+	if (list && json_array_size(list) != count)
+		config_fail(c, STATUS_BAD_INPUT, "%s should have %zu numbers", key, count);
+	for (size_t i = 0; i < count; i++)
+		out[i] = list ? json_number_value(json_array_get(list, i)) : 1;
+	return out;
+}
+
+// LFM2's feed-forward is two thirds as wide as it says, times a factor, rounded up.
+static void resolve_adjusted(struct config *c, struct spec *s)
+{
+	const json_t *factor = config_get(c, "block_ffn_dim_multiplier");
+	int64_t multiple = config_size(c, "block_multiple_of", 1);
+	if (!config_bool(c, "block_auto_adjust_ff_dim", false))
+		return;
+	s->ffn_size = 2 * s->ffn_size / 3;
+	if (!factor)
+		return;
+	double wide = config_real(c, "block_ffn_dim_multiplier", 1) * (double)s->ffn_size;
+	if (!(wide >= 1 && wide <= INT32_MAX) || multiple < 1)
+		config_fail(c, STATUS_BAD_INPUT, "block_ffn_dim_multiplier and block_multiple_of do not go together");
+	else
+		s->ffn_size = ((int64_t)wide + multiple - 1) / multiple * multiple;
+}
+
+// Layers that have something else in the place of attention, or beside it.
+static void resolve_hybrid(struct config *c, struct spec *s, struct arena *a)
+{
+	const struct decoder_traits *t = TRAITS_OF(s, decoder);
+	struct recurrence *r = resolve_recurrence(c, s, a, (enum mixer)t->mixer);
+	resolve_mixers(c, s, a, (enum mixer)t->mixer, t->attention_every);
+	resolve_adjusted(c, s);
+	if (!t->mixer_beside)
+		return;
+	struct multipliers *m = ARENA_NEW(a, struct multipliers);
+	const double *ffn = factors(c, "mlp_multipliers", a, 2);
+	*m = (struct multipliers){ .attention_in = config_real(c, "attention_in_multiplier", 1),
+		.attention_out = config_real(c, "attention_out_multiplier", 1),
+		.mixer_in = config_real(c, "ssm_in_multiplier", 1),
+		.mixer_out = config_real(c, "ssm_out_multiplier", 1),
+		.ffn_gate = ffn[0],
+		.ffn_down = ffn[1] };
+	s->multipliers = m;
+	s->attention_scale *= config_real(c, "key_multiplier", 1);
+	r->part_scale = factors(c, "ssm_multipliers", a, 5);
+	r->no_gated_norm = !config_bool(c, "mamba_rms_norm", false);
+	r->gate_last = config_bool(c, "mamba_norm_before_gate", true);
+}
+
+// Layers without rotary positions: all, a list of 0 and 1, or every Nth, or those without a window.
+static void resolve_unturned(struct config *c, struct spec *s, struct arena *a)
+{
+	bool known = c->defaults && config_knows(c, "position_embedding_type"), none = TRAITS_OF(s, decoder)->unturned;
+	const char *kind = config_text(c, "position_embedding_type");
+	if (none || (known && !(kind && text_is(kind, "rope")))) {
+		bool *all = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
+		for (int64_t i = 0; i < s->layers; i++)
+			all[i] = true;
+		s->nope = all;
+		return;
+	}
+	const json_t *list = config_get(c, "no_rope_layers");
+	int64_t interval = config_size(c, "no_rope_layer_interval", 0);
+	if (!TRAITS_OF(s, decoder)->window_rope && !interval && !json_array_size(list))
+		return;
+	bool *nope = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
+	if (json_array_size(list) && json_array_size(list) != (size_t)s->layers)
+		config_fail(
+			c, STATUS_BAD_INPUT, "no_rope_layers should have a number for each of %lld layers", (long long)s->layers);
+	for (int64_t i = 0; i < s->layers; i++)
+		nope[i] = TRAITS_OF(s, decoder)->window_rope ? s->sliding_window > 0 && !s->sliding[i]
+			: json_array_size(list)              ? json_integer_value(json_array_get(list, (size_t)i)) == 0
+							     : (i + 1) % interval == 0;
+	s->nope = nope;
+	if (interval && !config_get(c, "layer_types")) // there the layers without rotary positions are those with the window
+		s->sliding = s->sliding_window > 0 ? nope : s->sliding;
+}
+
+// Rotary bases layer by layer: those of the layers without a window are one, and those with one.
+static void resolve_layer_thetas(struct config *c, struct spec *s)
+{
+	const json_t *list = config_get(c, "layer_rope_theta");
+	if (!list)
+		return;
+	double theta[2] = { 0, 0 };
+	for (int64_t i = 0; i < s->layers; i++) {
+		double t = json_number_value(json_array_get(list, (size_t)i)), *known = &theta[s->sliding[i]];
+		if (!(t > 1) || (*known > 0 && *known != t))
+			config_fail(c, STATUS_UNSUPPORTED,
+				"layer_rope_theta that differs among layers of one type is not supported yet");
+		*known = t;
+	}
+	s->rope.theta = theta[0] > 0 ? theta[0] : s->rope.theta;
+	s->window_rope.theta = theta[1] > 0 ? theta[1] : s->window_rope.theta;
+}
+
+static void resolve_scales(struct config *c, struct spec *s)
+{
+	s->embedding_scale = config_real(
+		c, "embedding_multiplier", TRAITS_OF(s, decoder)->scaled_embedding ? sqrt((double)s->hidden_size) : 0);
+	s->residual_scale = config_real(c, "residual_multiplier", 0);
+	s->attention_scale = config_real(c, "attention_multiplier", s->attention_scale);
+	double divisor = config_real(c, "logits_scaling", 1), base = config_real(c, "dim_model_base", 0),
+	       depth = config_real(c, "scale_depth", 0);
+	s->embedding_scale = config_real(c, "scale_emb", s->embedding_scale);
+	if (config_bool(c, "mup_enabled", false))
+		s->embedding_scale = sqrt((double)s->hidden_size);
+	if (depth > 0)
+		s->residual_scale = depth / sqrt((double)s->layers);
+	divisor *= base > 0 ? (double)s->hidden_size / base : 1;
+	s->logit_scale = config_real(c, "logit_scale", divisor > 0 && divisor != 1 ? 1 / divisor : 0);
+	s->clip_qkv = config_real(c, "clip_qkv", 0);
+}
+
+// What the older classes say in words of their own.
+static void resolve_older(struct config *c, struct spec *s, struct arena *a)
+{
+	struct decoder_traits *t = TRAITS_OF(s, decoder);
+	if (!config_get(c, "hidden_act"))
+		s->act = t->usual_act;
+	if (t->gelu_by_tanh && s->act == ACT_GELU)
+		s->act = ACT_GELU_TANH;
+	// falcon, gpt_bigcode
+	const json_t *one = config_get(c, "multi_query");
+	bool newer = config_bool(c, "new_decoder_architecture", false);
+	int64_t key_heads = config_size(c, "num_kv_heads", s->heads),
+		norms = config_size(c, "num_ln_in_parallel_attn", newer ? 2 : 1);
+	if (one)
+		s->kv_heads = newer ? key_heads : json_is_true(one) ? 1 : key_heads;
+	if (s->kv_heads < 1 || s->heads % s->kv_heads)
+		config_fail(
+			c, STATUS_BAD_INPUT, "%lld heads, %lld of them for keys", (long long)s->heads, (long long)s->kv_heads);
+	if (config_bool(c, "parallel_attn", false) || newer)
+		*(norms == 2 && newer ? &t->parallel_norms : &t->parallel) = true;
+	if (config_bool(c, "alibi", false))
+		s->traits.alibi = ALIBI_BFLOAT16;
+	// gpt2, gpt_neo
+	if (!config_bool(c, "scale_attn_weights", true) || t->unscaled_attention)
+		s->attention_scale = 1;
+	s->scale_by_layer = config_bool(c, "scale_attn_by_inverse_layer_idx", false);
+	const json_t *layers = config_get(c, "attention_layers"), *types = config_get(c, "attention_types");
+	if (layers || types) { // ["global", "local", ..] or [[["global", "local"], 12]]
+		bool *local = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
+		int64_t n = 0;
+		for (size_t i = 0; i < (layers ? 1 : json_array_size(types)); i++) {
+			const json_t *pair = json_array_get(types, i), *words = layers ? layers : json_array_get(pair, 0);
+			int64_t times = layers ? 1 : json_integer_value(json_array_get(pair, 1));
+			for (int64_t k = 0; k < times && n < s->layers; k++)
+				for (size_t j = 0; j < json_array_size(words) && n < s->layers; j++)
+					local[n++] = text_is(json_string_value(json_array_get(words, j)), "local");
+		}
+		if (n < s->layers)
+			config_fail(c, STATUS_BAD_INPUT, "attention_layers should name %lld layers", (long long)s->layers);
+		s->sliding = local;
+	}
+	// bloom, mpt
+	if (config_bool(c, "apply_residual_connection_post_layernorm", false))
+		config_fail(c, STATUS_UNSUPPORTED, "apply_residual_connection_post_layernorm: true is not supported yet");
+	const json_t *attention = config_get(c, "attn_config");
+	const json_t *max = json_object_get(attention, "alibi_bias_max"), *scale = json_object_get(attention, "softmax_scale"),
+		     *clip = json_object_get(attention, "clip_qkv");
+	s->alibi_max = json_is_number(max) ? json_number_value(max) : 8;
+	s->attention_scale = json_is_number(scale) ? json_number_value(scale) : s->attention_scale;
+	s->clip_qkv = json_is_number(clip) ? json_number_value(clip) : s->clip_qkv;
+	s->ffn_size = config_get(c, "ffn_multiple") ? config_size(c, "ffn_multiple", 4) * s->hidden_size : s->ffn_size;
+	// opt, biogpt, xglm
+	bool before = config_bool(c, "do_layer_norm_before", true);
+	s->traits.post_norm |= !before;
+	t->no_last_norm |= config_bool(c, "_remove_final_layer_norm", false) || !before;
+	s->traits.norm_no_weight |= !config_bool(c, "layer_norm_elementwise_affine", true);
+	if (config_bool(c, "scale_embedding", false))
+		s->embedding_scale = sqrt((double)s->hidden_size);
+}
+
+void decoder_resolve(struct config *c, struct spec *s, struct arena *a)
+{
+	struct decoder_traits *t = TRAITS_OF(s, decoder);
+	resolve_transformer(c, s, false);
+	if (c->error.status)
+		return;
+	if (!s->ffn_size)
+		s->ffn_size = 4 * s->hidden_size;
+	if (!config_get(c, "layer_norm_eps") && !config_get(c, "rms_norm_eps"))
+		s->norm_eps = 1e-5; // what layers have that no configuration speaks of
+	if (has_word(s, "layers.attn.kv_a"))
+		resolve_latent(c, s);
+	if (t->mixer)
+		resolve_hybrid(c, s, a);
+	resolve_window(c, s, a);
+	resolve_gemma(c, s, a);
+	if (c->error.status)
+		return;
+	resolve_rope(c, s, a);
+	if (s->latent.key_rank) {
+		s->rope.dim = s->window_rope.dim = s->rope.steps = s->window_rope.steps =
+			0; // what the embedding rotates lies apart already
+		resolve_latent_scale(s);
+	}
+	if (has_word(s, "layers.moe.router"))
+		resolve_moe(c, s, a);
+	if (!config_bool(c, "enable_moe_block", true))
+		s->moe = NULL;
+	resolve_unturned(c, s, a);
+	resolve_layer_thetas(c, s);
+	resolve_biases(c, s);
+	resolve_scales(c, s);
+	resolve_older(c, s, a);
+	s->attention_softcap = t->uncapped_scores ? 0 : s->attention_softcap;
+	const json_t *way = config_get(c, "use_bidirectional_attention"); // "vision" is of models with pictures
+	bool ahead = json_is_string(way) ? text_is(json_string_value(way), "all") : json_is_true(way);
+	s->bidirectional = t->may_be_bidirectional && ahead;
+	if (s->bidirectional)
+		s->sliding_window = s->sliding_window / 2 + 1; // half of it on each side
+	if (says(c, "use_qk_norm"))
+		*(s->traits.layer_norm ? &s->qk_norm_heads : &s->traits.qk_norm) = true;
+	if (config_bool(c, "qk_layernorm", false))
+		*(has_word(s, "layers.attn.q_norms") ? &s->qk_norm_heads : &s->traits.qk_norm) = true;
+	t->sandwich_norm |= config_bool(c, "use_post_norm", false);
+	bool parallel = config_bool(c, "use_parallel_residual", t->parallel || t->parallel_norms);
+	t->parallel_norms &= parallel;
+	t->parallel |= parallel && !t->parallel_norms;
+}
