@@ -20,10 +20,12 @@ DERIVED_BY_TYPE |= {"marian": {"decoder_vocab_size"}, "moonshine": {"encoder_num
                    "aya_vision": {"vision_config"}}
 DERIVED_BY_TYPE |= {"lfm2": {"full_attn_idxs"}, "bamba": {"mamba_d_head"}, "falcon_h1": {"mamba_d_head"}, "jamba": {"mamba_dt_rank"},
                     "granitemoehybrid": {"mamba_d_head", "num_key_value_heads"}}
+DERIVED_BY_TYPE |= {"olmo_hybrid": {"num_key_value_heads", "linear_num_key_heads", "linear_num_value_heads", "linear_key_head_dim", "linear_value_head_dim"},
+                    "llama4_text": {"no_rope_layers", "moe_layers", "head_dim"}, "nemotron_h": {"mtp_layers_block_type"}}
 # These look at rope_parameters.partial_rotary_factor, though their defaults do not have it.
 PARTIAL = {"glm4v_moe_text", "glm4v_text", "glm_ocr_text", "mellum", "minimax_m2", "solar_open"}
 # What a class says in its code only: its first layer has no experts.
-ADDED = {t: {"first_k_dense_replace": 1} for t in ("axk1", "glm4_moe_lite", "hy_v3", "laguna")}
+ADDED = {t: {"first_k_dense_replace": 1} for t in ("axk1", "glm4_moe_lite", "hy_v3", "kimi_linear", "laguna", "mimo_v2_flash")}
 WITHOUT_EFFECT = {"architectures", "id2label", "label2id", "dtype", "problem_type", "return_dict", "output_attentions", "output_hidden_states",
                   "chunk_size_feed_forward", "initializer_range", "is_encoder_decoder", "_name_or_path", "transformers_version"}
 

@@ -30,7 +30,8 @@ static const bool *sparse_layers(struct config *c, struct spec *s, struct arena 
 {
 	bool *sparse = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
 	const json_t *words = config_get(c, "mlp_layer_types"), *dense = config_get(c, "mlp_only_layers");
-	int64_t step = SIZE(c, 1, "decoder_sparse_step", "moe_layer_interval", "moe_layer_freq");
+	const json_t *numbers = config_get(c, "moe_layers");
+	int64_t step = SIZE(c, 1, "decoder_sparse_step", "moe_layer_interval", "moe_layer_freq", "interleave_moe_layer_step");
 	int64_t first = SIZE(c, 0, "first_k_dense_replace", "moe_layer_start_index", "num_dense_layers");
 	int64_t period = SIZE(c, 0, "expert_layer_period"), offset = SIZE(c, 0, "expert_layer_offset"); // jamba
 	const json_t *end = config_get(c, "moe_layer_end_index");
@@ -40,6 +41,9 @@ static const bool *sparse_layers(struct config *c, struct spec *s, struct arena 
 	for (int64_t i = 0; i < s->layers; i++) {
 		bool by_rule = step > 0 && (i + 1) % step == 0 && i >= first && i <= last && !in_list(dense, i);
 		by_rule = period ? i % period == offset && experts > 1 : by_rule;
+		if (s->mixers && TRAITS_OF(s, decoder)->one_branch)
+			by_rule = s->mixers[i] == MIX_EXPERTS;
+		by_rule = numbers ? in_list(numbers, i) : by_rule;
 		sparse[i] = words ? text_is(json_string_value(json_array_get(words, (size_t)i)), "sparse") : by_rule;
 		sparse[i] &= experts > 0; // a configuration may have none
 	}
@@ -53,6 +57,34 @@ void resolve_experts(struct config *c, struct spec *s, int64_t experts, int64_t 
 		config_fail(c, STATUS_UNSUPPORTED,
 			"%lld layers of %lld experts; at most %d experts are built in all layers together", (long long)layers,
 			(long long)experts, EXPERT_LAYERS_MOST);
+}
+
+static int64_t whole(struct config *c, const json_t *o, const char *key, int64_t fallback)
+{
+	const json_t *v = json_object_get(o, key);
+	double x = json_is_null(v) || !v ? (double)fallback : json_number_value(v);
+	if (x != floor(x) || !(x >= 1 && x <= INT32_MAX))
+		config_fail(c, STATUS_BAD_INPUT, "ffn_config.%s should be a whole number", key);
+	return (int64_t)fmax(fmin(x, INT32_MAX), 1);
+}
+
+// DBRX says it in an object of its own.
+static void resolve_ffn_config(struct config *c, struct spec *s, struct moe *m)
+{
+	const json_t *o = config_get(c, "ffn_config"), *act = json_object_get(json_object_get(o, "ffn_act_fn"), "name"),
+		     *power = json_object_get(o, "moe_normalize_expert_weights");
+	if (!json_is_object(o))
+		return;
+	m->experts = whole(c, o, "moe_num_experts", 4);
+	m->top_k = whole(c, o, "moe_top_k", 1);
+	m->width = whole(c, o, "ffn_hidden_size", 3584);
+	m->normalise = !power || !json_is_null(power);
+	if (json_is_number(power) && json_number_value(power) != 1)
+		config_fail(c, STATUS_UNSUPPORTED, "ffn_config.moe_normalize_expert_weights other than 1 is not supported yet");
+	if (whole(c, o, "hidden_size", s->hidden_size) != s->hidden_size)
+		config_fail(c, STATUS_BAD_INPUT, "ffn_config.hidden_size is not d_model");
+	TRAITS_OF(s, decoder)->usual_act =
+		act ? config_activation_word(c, "ffn_config", json_string_value(act) ? json_string_value(act) : "?") : ACT_SILU;
 }
 
 void resolve_moe(struct config *c, struct spec *s, struct arena *a)
@@ -69,6 +101,9 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 	m->top_groups = SIZE(c, 1, "topk_group");
 	m->group_of_two = !t->group_of_one;
 	m->normalise = config_bool(c, "norm_topk_prob", false) || t->normalised_experts;
+	resolve_ffn_config(c, s, m);
+	m->latent = config_size(c, "moe_latent_size", 0);
+	m->scales_inputs = t->weighed_inputs;
 	m->scale = config_real(
 		c, "routed_scaling_factor", config_real(c, "router_scaling_factor", config_real(c, "route_scale", 1)));
 	m->unbiased_choice = !config_bool(c, "use_expert_bias", true);

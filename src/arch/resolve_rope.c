@@ -165,7 +165,10 @@ void resolve_window(struct config *c, struct spec *s, struct arena *a)
 		: rule                         ? config_size(c, "sliding_window_pattern", 0)
 					       : s->traits.window_pattern;
 	int64_t window = config_size(c, "sliding_window", 0);
+	s->chunk = config_size(c, "attention_chunk_size", 0);
 	s->sliding_window = switched ? window : 0;
+	if (s->chunk)
+		s->sliding_window = s->chunk;
 	bool *sliding = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
 	s->sliding = sliding;
 	if (types && (!json_is_array(types) || json_array_size(types) != (size_t)s->layers)) {
@@ -174,10 +177,11 @@ void resolve_window(struct config *c, struct spec *s, struct arena *a)
 	}
 	for (int64_t i = 0; i < s->layers; i++) {
 		const char *word = json_string_value(json_array_get(types, (size_t)i));
-		if (types && !s->mixers && !text_is(word, "sliding_attention") && !text_is(word, "full_attention"))
+		bool chunked = s->chunk > 0 && text_is(word, "chunked_attention");
+		if (types && !s->mixers && !chunked && !text_is(word, "sliding_attention") && !text_is(word, "full_attention"))
 			config_fail(c, STATUS_UNSUPPORTED, "layers of type %s are not supported yet", word ? word : "?");
 		bool within = s->traits.window_until ? i < from : i >= from;
 		bool by_rule = within && (pattern > 0 ? (i + 1) % pattern != 0 : pattern == 0 || i % -pattern != 0);
-		sliding[i] = s->sliding_window > 0 && (types ? text_is(word, "sliding_attention") : by_rule);
+		sliding[i] = s->sliding_window > 0 && (types ? text_is(word, "sliding_attention") || chunked : by_rule);
 	}
 }

@@ -31,7 +31,8 @@ void resolve_transformer(struct config *c, struct spec *s, bool is_image)
 {
 	resolve_refusals(c, s->row->family);
 	s->hidden_size = config_size(c, "hidden_size", -1);
-	s->layers = s->layers_in_config = config_count(c, "num_hidden_layers", -1);
+	int64_t listed = resolve_listed_layers(c), layers = config_count(c, "num_hidden_layers", listed ? listed : -1);
+	s->layers = s->layers_in_config = listed ? listed : layers;
 	s->heads = config_size(c, "num_attention_heads", config_knows(c, "num_attention_heads") ? -1 : 1);
 	s->kv_heads = config_size(c, "num_key_value_heads", s->heads);
 	if (c->error.status)

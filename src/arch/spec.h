@@ -38,6 +38,8 @@ struct moe {
 	int64_t experts, top_k, width, shared_width; // shared_width 0: no shared experts
 	int64_t groups, top_groups;                  // groups 0 or 1: none
 	bool group_of_two, normalise;                // a group is worth its two best experts; weights sum to 1
+	bool scales_inputs;                          // an expert's input is weighed, not what it gives
+	int64_t latent;                              // experts work between layers of this width; 0: on the hidden states
 	bool unbiased_choice;                        // no bias of the choice, though the dialect has a word for it
 	bool shared_average;                         // the mean of chosen and shared experts, not their sum
 	// how the router weighs them, and how their weights lie: family/decoder.h
@@ -51,8 +53,9 @@ struct latent {
 	double eps;
 };
 
-// What mixes a layer's tokens: attention, or what has a state of fixed size (block/recurrent.h).
-enum mixer { MIX_ATTENTION, MIX_CONVOLUTION, MIX_MAMBA, MIX_MAMBA2, MIX_DELTA };
+// What mixes a layer's tokens: attention, or what has a state of fixed size (block/recurrent.h), or nothing: the layer is a
+// feed-forward, or experts, and no more.
+enum mixer { MIX_ATTENTION, MIX_CONVOLUTION, MIX_MAMBA, MIX_MAMBA2, MIX_DELTA, MIX_NONE, MIX_EXPERTS };
 
 // Recurrences and short convolutions. Mamba-2 and the delta rule have heads of channels / heads, and groups of heads, which share
 // what is written and read: B and C, or key and query, `state` wide.
@@ -63,6 +66,9 @@ struct recurrence {
 	bool normed_selection;        // Mamba: RMS norms over time step, B and C
 	bool no_gated_norm;           // Mamba-2: what comes out is gated, and not normed
 	bool gate_last;               // Mamba-2: the norm comes before the gate
+	bool decay_each;              // delta rule: a decay for each element of a key
+	bool beta_doubled;            // delta rule: beta is between 0 and 2
+	enum activation gate_act;     // delta rule: of the gate
 	enum activation act;          // after the convolution
 	double eps;                   // of the norms within
 	double least_step, most_step; // Mamba-2: of the time step
@@ -155,8 +161,11 @@ struct spec {
 	const struct altup *altup;       // NULL: none
 	const int64_t *ffn_sizes;        // [layers_in_config]; NULL: ffn_size in all
 	const double *sparsity; // [layers_in_config]: only what is this many deviations above the mean passes the gate; 0: all
-	const bool *nope;       // [layers_in_config]: a NoPE layer: without rotary embedding; NULL: none is
-	struct rope rope, window_rope;                       // of layers without and with a window
+	int64_t chunk;          // a window is a chunk of this many tokens, not the last sliding_window; 0: not
+	double column_beta; // > 0: queries without rotary positions times 1 + column_beta * log(1 + (column + 1) / column_floor)
+	int64_t column_floor;
+	const bool *nope;              // [layers_in_config]: a NoPE layer: without rotary embedding; NULL: none is
+	struct rope rope, window_rope; // of layers without and with a window
 	double embedding_scale, residual_scale, logit_scale; // 0: there is none
 	bool scale_by_layer;                                 // scores of layer n, from 1, are divided by n
 	double alibi_max;                                    // the largest exponent of ALiBi's slopes
@@ -339,6 +348,8 @@ void resolve_experts(struct config *c, struct spec *s, int64_t experts, int64_t 
 struct recurrence *resolve_recurrence(struct config *c, struct spec *s, struct arena *a, enum mixer kind);
 // Which layers have attention, the others have `kind`. Where config.json says nothing it is every `usual`th; 0: none.
 void resolve_mixers(struct config *c, struct spec *s, struct arena *a, enum mixer kind, int64_t usual);
+// How many layers are listed by their kinds, where that is their number; 0: none are.
+int64_t resolve_listed_layers(struct config *c);
 void recurrence_sizes(const struct spec *s, json_t *sizes); // a family's `sizes`
 void resolve_latent(struct config *c, struct spec *s);      // before resolve_rope
 void resolve_latent_scale(struct spec *s);                  // after it

@@ -56,6 +56,14 @@
 #define LFM2 .qk_norm = true, .usual_act = ACT_SILU, .mixer = MIX_CONVOLUTION, .attention_every = 1
 #define QWEN3_NEXT \
 	.qk_norm = true, .norm_plus_one = true, .attention_gate = GATE_BESIDE_QUERY, .mixer = MIX_DELTA, .attention_every = 4
+#define KIMI_LINEAR .mixer = MIX_DELTA, .attention_every = -4, .decay_each = true, .unturned = true, .sigmoid_router = true
+#define LLAMA4_ATTENTION .interleaved_rope = true, .qk_norm_late = true, .qk_norm_turned = true
+#define LLAMA4_MOE \
+	.sigmoid_router = true, .choice_of_logits = true, .weighed_inputs = true, .experts_in_out = true, .one_shared_expert = 1
+#define MIMO_V2_ATTENTION \
+	.attention_sinks = true, .window_sinks = true, .window_pattern = 6, .first_unwindowed = true, .window_keys_doubled = true
+#define NEMOTRON_H .mixer = MIX_MAMBA2, .one_branch = true, .unturned = true, .plain_ffn = true, .sigmoid_router = true
+#define OLMO_HYBRID .mixer = MIX_DELTA, .attention_every = 4, .mixer_eps = true, .reordered_norm = true, .qk_norm_whole = true
 #define ERNIE_BIASES .lm_bias_too = true, .choice_bias_row = true
 #define BRANCH_BIAS_LN LN_NO_BIAS, .branch_norm_bias = true
 #define BART .embedding_norm = true, .position_offset = 2
@@ -129,6 +137,7 @@ const struct arch arch_rows[] = {
 	{ "data2vec-audio", &speech, &data2vec_audio_names },
 	{ "data2vec-text", OF(encoder, data2vec_text_names, ROBERTA) },
 	{ "data2vec-vision", &beit, &data2vec_vision_names },
+	{ "dbrx", OF(decoder, dbrx_names, LN_NO_BIAS) },
 	{ "deberta", OF(deberta, deberta_names, .joined_by_head = true) },
 	{ "deberta-v2", &deberta, &deberta_v2_names },
 	{ "deepseek_v2", OF(decoder, deepseek_v2_names, .interleaved_rope = true, .group_of_one = true) },
@@ -220,6 +229,7 @@ const struct arch arch_rows[] = {
 	{ "jais2", OF(decoder, llama_names, LN_MLP) },
 	{ "jamba", OF(decoder, jamba_names, .mixer = MIX_MAMBA, .unturned = true) },
 	{ "jina_embeddings_v3", OF(rotary_encoder, jina_v3_names, GPT, GELU_TANH_HEADS, .post_norm = true) },
+	{ "kimi_linear", OF(decoder, kimi_linear_names, KIMI_LINEAR) },
 	{ "kolibri1", OF(decoder, kolibri1_names, EXAONE, SIGMOID_BY_LOGITS, .window_pattern = 5, .sandwich_norm = true) },
 	{ "laguna", OF(decoder, laguna_names, SIGMOID_MOE, .window_pattern = 1, .qk_norm = true, .attention_gate = GATE_HEADS) },
 	{ "lasr_ctc", &conformer_ctc, &ctc_names, ENCODER_PART("lasr_encoder") },
@@ -230,6 +240,7 @@ const struct arch arch_rows[] = {
 	{ "lfm2_moe", OF(decoder, lfm2_moe_names, LFM2, .sigmoid_router = true) },
 	{ "lighton_ocr", &vlm_packed, &lighton_ocr_names, PARTS("qwen3", "pixtral") },
 	{ "llama", &decoder, &llama_names },
+	{ "llama4_text", OF(decoder, llama4_names, LLAMA4_ATTENTION, LLAMA4_MOE) },
 	{ "llava", &vlm, &llava_names, PARTS("llama", "clip_vision_model") },
 	{ "llava_next", &vlm_tiles, &llava_names, PARTS("llama", "clip_vision_model") },
 	{ "llava_next_video", &vlm_tiles, &llava_names, PARTS("llama", "clip_vision_model") },
@@ -247,6 +258,7 @@ const struct arch arch_rows[] = {
 	{ "metaclip_2", &dual, &dual_names, TOWERS("metaclip_2") },
 	{ "metaclip_2_text_model", OF(clip_text, clip_text_names, .eos_as_said = true) },
 	{ "metaclip_2_vision_model", &clip_vision, &clip_vision_names },
+	{ "mimo_v2_flash", OF(decoder, mimo_v2_names, MIMO_V2_ATTENTION, .qkv_bias_only = true, .sigmoid_router = true) },
 	{ "minicpm3", &decoder, &minicpm3_names },
 	{ "minimax_m2", OF(decoder, minimax_m2_names, SIGMOID_MOE, .qk_norm_whole = true) },
 	{ "ministral", &decoder, &llama_names },
@@ -269,12 +281,14 @@ const struct arch arch_rows[] = {
 	{ "mvp", OF(seq2seq, bart_names, BART) },
 	{ "nanochat", OF(decoder, nanochat_names, NANOCHAT_NORMS, .plain_ffn = true, .reversed_rope = true) },
 	{ "nemotron", OF(decoder, nemotron_names, LN_MLP, .norm_plus_one = true) },
+	{ "nemotron_h", OF(decoder, nemotron_h_names, NEMOTRON_H) },
 	{ "nezha", OF(encoder, nezha_names, TANH_HEAD) },
 	{ "nomic_bert", OF(rotary_encoder, nomic_bert_names, POST_LN, TANH_HEAD) },
 	{ "nystromformer", OF(encoder, nystromformer_names, .position_offset = 2, .rows_beyond = true, .head_hidden_act = true) },
 	{ "olmo", OF(decoder, llama_names, .layer_norm = true, .norm_no_weight = true) },
 	{ "olmo2", OF(decoder, olmo2_names, .reordered_norm = true, .qk_norm_whole = true) },
 	{ "olmo3", OF(decoder, olmo2_names, .reordered_norm = true, .qk_norm_whole = true, .window_pattern = 4) },
+	{ "olmo_hybrid", OF(decoder, olmo_hybrid_names, OLMO_HYBRID) },
 	{ "olmoe", OF(decoder, qwen_moe_names, .qk_norm_whole = true) },
 	{ "openai-gpt", OF(decoder, openai_gpt_names, GPT, GPT1_NORMS, .transposed_weights = true, .gelu_by_tanh = true) },
 	{ "opt", OF(decoder, opt_names, LN_MLP, .positions_of_mask = true, .position_offset = 2) },
@@ -306,6 +320,8 @@ const struct arch arch_rows[] = {
 	{ "qwen2_vl_text", OF(decoder, llama_names, .qkv_bias = true) },
 	{ "qwen2_vl_vision", OF(grid_vision, qwen2_vl_vision_names, LN_MLP) },
 	{ "qwen3", OF(decoder, llama_names, .qk_norm = true) },
+	{ "qwen3_5_moe_text", OF(decoder, qwen3_5_moe_names, QWEN3_NEXT, .normalised_experts = true) },
+	{ "qwen3_5_text", OF(decoder, qwen3_5_names, QWEN3_NEXT) },
 	{ "qwen3_moe", OF(decoder, qwen_moe_names, .qk_norm = true) },
 	{ "qwen3_next", OF(decoder, qwen3_next_names, QWEN3_NEXT) },
 	{ "qwen3_vl", OF(vlm_grid, grid_names, .interleaved_sections = true), TEXT_VISION("qwen3_vl") },

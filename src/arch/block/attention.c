@@ -71,6 +71,20 @@ graph_value mask_causal_blocks(struct build *b, graph_value attention_mask, grap
 	return where_allowed(b, allowed);
 }
 
+graph_value mask_chunks(struct build *b, graph_value attention_mask, graph_value x, int64_t chunk)
+{
+	struct graph *g = b->g;
+	graph_value keys = op_dim(g, attention_mask, 1), zero = graph_i64(g, 0);
+	graph_value at = op_unsqueeze(g, op_range(g, zero, op_squeeze(g, keys, 0), graph_i64(g, 1)), 0); // [1, keys]
+	graph_value before = op_cast(g, op_equal(g, op_cumsum(g, attention_mask, 1), zero), DTYPE_I64);
+	at = op_max(g, op_sub(g, at, op_reduce_sum(g, before, 1, true)), zero); // padding is masked whatever its chunk
+	graph_value number = op_div(g, at, graph_i64(g, chunk));                // [batch, keys]
+	graph_value own = op_slice_to(g, number, 1, op_sub(g, keys, op_dim(g, x, 1)), keys);
+	graph_assume(g, own, 1, value_dim(g, x, 1));
+	graph_value same = op_unsqueeze(g, op_equal(g, op_unsqueeze(g, own, 2), op_unsqueeze(g, number, 1)), 1);
+	return op_where(g, same, mask_causal(b, attention_mask, x, 0), graph_f32(g, -FLT_MAX));
+}
+
 graph_value mask_relative(struct build *b, graph_value mask, graph_value ids)
 {
 	graph_value query, key;
@@ -200,7 +214,9 @@ static graph_value query_key_norm(struct build *b, const char *stem, graph_value
 		graph_value w = weight_named(b, stem) ? WEIGHT(b, stem, "weight", heads, d)
 						      : weights_of_heads(b, arena_printf(graph_arena(g), "%ss", stem), heads, d);
 		x = op_mul(g, x, w);
-	} else
+	} else if (!weight_named(b, stem))
+		x = op_rms_norm(g, x, ones_of(b, d), (float)s->norm_eps);
+	else
 		x = norm(b, stem, x, d);
 	return op_reshape(g, x, 3, (int64_t[]){ 0, 0, heads * d });
 }
@@ -236,7 +252,7 @@ graph_value self_attention_with(
 	struct heads n = heads_of(s, b->layer);
 	int64_t width = n.heads * n.value_width, from = s->keys_of ? s->keys_of[b->layer] : b->layer;
 	bool own = from == b->layer;
-	bool normed = t->qk_norm || t->qk_norm_whole || s->qk_norm_heads;
+	bool normed = (t->qk_norm || t->qk_norm_whole || s->qk_norm_heads) && (!t->qk_norm_turned || e->cos.id);
 	graph_value q, k = NO_VALUE, v = NO_VALUE, gate;
 	project(b, x, qkv_bias, own, &q, &k, &v, &gate);
 	if (normed && !t->qk_norm_late) {
@@ -266,7 +282,9 @@ graph_value self_attention_with(
 		e->kept[b->layer] = (struct kept){ k, v };
 	if (e->kept && !own)
 		k = e->kept[from].key, v = e->kept[from].value;
-	graph_value sink = t->attention_sinks ? WEIGHT(b, "layers.attn.sinks", "", n.heads) : NO_VALUE;
+	graph_value sink = t->attention_sinks && (!t->window_sinks || s->sliding[b->layer])
+		? WEIGHT(b, "layers.attn.sinks", "", n.heads)
+		: NO_VALUE;
 	double scale = s->attention_scale / (s->scale_by_layer ? (double)(b->layer + 1) : 1);
 	graph_value y = shared
 		? cache_attend(b, cache, q, k, v, sink, (float)scale)

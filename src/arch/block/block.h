@@ -101,6 +101,9 @@ graph_value mask_of_new(struct build *b, const struct body *io, graph_value x);
 graph_value causal_convolution(struct build *b, struct body *io, const char *stem, graph_value x, int64_t channels,
 	int64_t kernel, bool bias, enum activation act);
 
+graph_value causal_convolution_of(struct build *b, struct body *io, graph_value w, graph_value offset, graph_value x,
+	enum activation act); // w [channels, 1, kernel]
+
 // x [batch, seq, hidden], normed, and mask_of_new -> [batch, seq, hidden]
 typedef graph_value recurrent_mixer(struct build *b, struct body *io, graph_value x, graph_value mask);
 void recurrent_layers(struct build *b, struct body *io, recurrent_mixer *mixer); // x + mixer(norm(x)), and the last norm
@@ -118,6 +121,10 @@ bool weight_named(const struct build *b, const char *stem);                     
 graph_value weights_of_heads(struct build *b, const char *stem, int64_t heads, int64_t width);
 // Part b->item of a tensor [items, ..] that lies in the file as one: [..], read from its place, nothing is copied.
 graph_value weight_item(struct build *b, const char *stem, int rank, const int64_t *dim);
+// flat: the file's tensor is [items * dim[1], dim[2]].
+graph_value weight_item_of(struct build *b, const char *stem, int rank, const int64_t *dim, bool flat);
+// The first dimension of STEM.SUFFIX as the file has it; `usual` where there is no file.
+int64_t weight_rows(const struct build *b, const char *stem, const char *suffix, int64_t usual);
 // Rows of a table [rows, width] by ids [batch, seq]: [batch, seq, width].
 graph_value embedding(struct build *b, const char *stem, graph_value ids, int64_t rows, int64_t width);
 
@@ -134,6 +141,8 @@ graph_value mask_bidirectional(struct build *b, graph_value attention_mask); // 
 // For the last `seq` of the mask's columns: [batch, keys] -> [batch, 1, seq, keys]; window 0: none. x [batch, seq, ..]: the
 // queries.
 graph_value mask_causal(struct build *b, graph_value attention_mask, graph_value x, int64_t window);
+// Within chunks of so many tokens, counted from each row's first one.
+graph_value mask_chunks(struct build *b, graph_value attention_mask, graph_value x, int64_t chunk);
 // The same, but tokens of one block [batch, keys] see each other, within the window too.
 graph_value mask_causal_blocks(struct build *b, graph_value attention_mask, graph_value x, int64_t window, graph_value blocks);
 graph_value mask_relative(
@@ -185,6 +194,7 @@ graph_value norm(struct build *b, const char *stem, graph_value x, int64_t width
 // A constant: what a norm without a weight multiplies by.
 graph_value ones_of(struct build *b, int64_t width);
 graph_value ffn_of(struct build *b, const char *stem, graph_value x, int64_t width, bool bias);
+graph_value ffn_between(struct build *b, const char *stem, graph_value x, int64_t outer, int64_t width, bool bias); // of another
 
 // rope.c: cos and sin [batch or 1, seq, 1, dim / 2], and x [batch, seq, heads * width] whose heads' first dim elements are
 // rotated by them. positions [batch, seq], or NO_VALUE: 0, 1, .. for each of x [batch, seq, ..].

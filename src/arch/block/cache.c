@@ -81,6 +81,8 @@ const char *arch_unshared(const struct spec *s)
 		return "its tokens see those ahead";
 	if (s->value_width || (s->window_heads.width && s->window_heads.value_width != s->window_heads.width))
 		return "its values are not as wide as its keys";
+	if (s->chunk)
+		return "its windows are chunks";
 	if (s->keys_of)
 		return "some of its layers take the keys and values of others";
 	if (s->mixers)

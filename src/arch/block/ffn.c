@@ -32,21 +32,26 @@ static graph_value sparse(struct build *b, graph_value x, double deviations)
 
 graph_value ffn_of(struct build *b, const char *stem, graph_value x, int64_t width, bool bias)
 {
+	return ffn_between(b, stem, x, b->s->hidden_size, width, bias);
+}
+
+graph_value ffn_between(struct build *b, const char *stem, graph_value x, int64_t outer, int64_t width, bool bias)
+{
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	struct arena *a = graph_arena(g);
 	const char *gate_up = arena_printf(a, "%s.gate_up", stem), *down = arena_printf(a, "%s.down", stem);
 	graph_value gate, up;
 	if (s->traits.plain_ffn) {
-		gate = linear(b, arena_printf(a, "%s.up", stem), x, s->hidden_size, width, bias);
+		gate = linear(b, arena_printf(a, "%s.up", stem), x, outer, width, bias);
 		up = NO_VALUE;
 	} else if (weight_named(b, gate_up)) {
-		graph_value both = linear(b, gate_up, x, s->hidden_size, 2 * width, bias);
+		graph_value both = linear(b, gate_up, x, outer, 2 * width, bias);
 		gate = op_slice(g, both, -1, 0, width);
 		up = op_slice(g, both, -1, width, 2 * width);
 	} else {
-		gate = linear(b, arena_printf(a, "%s.gate", stem), x, s->hidden_size, width, bias);
-		up = linear(b, arena_printf(a, "%s.up", stem), x, s->hidden_size, width, bias);
+		gate = linear(b, arena_printf(a, "%s.gate", stem), x, outer, width, bias);
+		up = linear(b, arena_printf(a, "%s.up", stem), x, outer, width, bias);
 	}
 	if (s->sparsity && s->sparsity[b->layer] != 0)
 		gate = sparse(b, gate, s->sparsity[b->layer]);
@@ -58,6 +63,6 @@ graph_value ffn_of(struct build *b, const char *stem, graph_value x, int64_t wid
 		y = op_mul(g, y, up);
 	if (s->traits.inner_norm)
 		y = norm(b, arena_printf(a, "%s.inner", stem), y, width);
-	y = linear(b, down, y, width, s->hidden_size, bias);
+	y = linear(b, down, y, width, outer, bias);
 	return s->multipliers ? op_scale(g, y, (float)s->multipliers->ffn_down) : y;
 }

@@ -32,8 +32,12 @@ graph_value latent_attention(struct build *b, graph_value x, const struct attent
 	kv = op_reshape(g, kv, 4, (int64_t[]){ 0, 0, heads, l->nope + l->value });
 	q = op_reshape(g, q, 4, (int64_t[]){ 0, 0, heads, width });
 	graph_value q_rope = op_reshape(g, op_slice(g, q, 3, l->nope, width), 3, (int64_t[]){ 0, 0, heads * l->rope });
-	q_rope = op_reshape(g, rope_turn(b, q_rope, e->cos, e->sin, heads), 4, (int64_t[]){ 0, 0, heads, l->rope });
-	graph_value k_rope = rope_turn(b, op_slice(g, down, 2, l->key_rank, l->key_rank + l->rope), e->cos, e->sin, 1);
+	graph_value k_rope = op_slice(g, down, 2, l->key_rank, l->key_rank + l->rope);
+	if (e->cos.id) {
+		q_rope = rope_turn(b, q_rope, e->cos, e->sin, heads);
+		k_rope = rope_turn(b, k_rope, e->cos, e->sin, 1);
+	}
+	q_rope = op_reshape(g, q_rope, 4, (int64_t[]){ 0, 0, heads, l->rope });
 	k_rope = op_reshape(g, k_rope, 4, (int64_t[]){ 0, 0, 1, l->rope });
 	k_rope = op_expand(g, k_rope, graph_i64s(g, 4, (int64_t[]){ 1, 1, heads, 1 })); // [batch, seq, heads, rope]
 	q = op_concat(g, 2, (graph_value[]){ op_slice(g, q, 3, 0, l->nope), q_rope }, 3);

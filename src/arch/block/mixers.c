@@ -40,24 +40,27 @@ static graph_value by_head(struct graph *g, graph_value x, int64_t groups, int64
 //
 //   S_t = exp(g_t) S_(t-1) + k_t beta_t (v_t - k_t exp(g_t) S_(t-1))       y_t = q_t S_t
 //
-// q, k [batch, seq, groups * state] are shared by the heads of a group; v [batch, seq, channels];
-// decay exp(g) and beta [batch, seq, heads]
-static graph_value delta_scan(
-	struct build *b, struct body *io, graph_value q, graph_value k, graph_value v, graph_value decay, graph_value beta)
+// g is a number, or one for each element of a key (Kimi Linear, https://arxiv.org/abs/2510.26692). q and k, which the heads of a
+// group share, [batch, seq, groups * state]; v [batch, seq, channels]; beta [batch, seq, heads], decay exp(g) likewise or * state.
+struct delta {
+	graph_value q, k, v, gate, beta, decay;
+};
+
+static graph_value delta_scan(struct build *b, struct body *io, const struct delta *d)
 {
 	struct graph *g = b->g;
 	const struct recurrence *r = b->s->recurrence;
 	int64_t groups = r->groups, heads = r->heads / groups, width = r->channels / r->heads, n = r->state;
 	const int64_t keys[] = { 0, 0, groups, n };
-	graph_value before = state_before(b, io, "recurrent", v, 3, (int64_t[]){ r->heads, n, width });
-
-	q = op_scale(g, unit(g, op_reshape(g, q, 4, keys)), (float)(1 / sqrt((double)n)));
-	k = unit(g, op_reshape(g, k, 4, keys));
+	graph_value before = state_before(b, io, "recurrent", d->v, 3, (int64_t[]){ r->heads, n, width });
+	graph_value q = op_scale(g, unit(g, op_reshape(g, d->q, 4, keys)), (float)(1 / sqrt((double)n)));
+	graph_value k = unit(g, op_reshape(g, d->k, 4, keys));
 	struct scan s = { .state_count = 1,
 		.first = { op_reshape(g, before, 5, (int64_t[]){ 0, groups, heads, n, width }) },
 		.over_count = 5,
-		.over = { by_head(g, q, groups, 1, 1, n), by_head(g, k, groups, 1, n, 1), by_head(g, v, groups, heads, 1, width),
-			by_head(g, decay, groups, heads, 1, 1), by_head(g, beta, groups, heads, 1, 1) },
+		.over = { by_head(g, q, groups, 1, 1, n), by_head(g, k, groups, 1, n, 1),
+			by_head(g, d->v, groups, heads, 1, width), by_head(g, d->decay, groups, heads, r->decay_each ? n : 1, 1),
+			by_head(g, d->beta, groups, heads, 1, 1) },
 		.axis = 1 };
 
 	op_scan_begin(g, &s);
@@ -72,8 +75,7 @@ static graph_value delta_scan(
 }
 
 // Query, key, value, gate, beta and the decay's step out of two tensors, by group of heads, each with its own of them.
-static void delta_by_group(
-	struct build *b, graph_value x, graph_value *mixed, graph_value *gate, graph_value *beta, graph_value *step)
+static graph_value delta_by_group(struct build *b, graph_value x, struct delta *d)
 {
 	struct graph *g = b->g;
 	const struct recurrence *r = b->s->recurrence;
@@ -87,33 +89,92 @@ static void delta_by_group(
 	for (int i = 0; i < 4; i++)
 		part[i] = op_reshape(
 			g, op_slice(g, all, 3, at[i], at[i + 1]), 3, (int64_t[]){ 0, 0, groups * (at[i + 1] - at[i]) });
-	*mixed = op_concat(g, 3, part, 2);
-	*gate = part[3];
+	d->gate = part[3];
 	both = op_reshape(g, both, 4, (int64_t[]){ 0, 0, groups, 2 * heads });
-	*beta = op_reshape(g, op_slice(g, both, 3, 0, heads), 3, (int64_t[]){ 0, 0, r->heads });
-	*step = op_reshape(g, op_slice(g, both, 3, heads, 2 * heads), 3, (int64_t[]){ 0, 0, r->heads });
+	d->beta = op_reshape(g, op_slice(g, both, 3, 0, heads), 3, (int64_t[]){ 0, 0, r->heads });
+	d->decay = op_reshape(g, op_slice(g, both, 3, heads, 2 * heads), 3, (int64_t[]){ 0, 0, r->heads });
+	return op_concat(g, 3, part, 2);
 }
 
-//   x - in -+- q, k, v - convolution - act - delta rule -(norm a head)-(* silu(gate))- out
+// One linear layer, or two with `rank` between them.
+static graph_value through(struct build *b, const char *stem, graph_value x, int64_t rank, int64_t out)
+{
+	struct arena *a = graph_arena(b->g);
+	int64_t h = b->s->hidden_size;
+	const char *first = arena_printf(a, "%s_a", stem);
+
+	if (!weight_named(b, first))
+		return linear(b, stem, x, h, out, false);
+	return linear(b, arena_printf(a, "%s_b", stem), linear(b, first, x, h, rank, false), rank, out, false);
+}
+
+static graph_value delta_apart(struct build *b, graph_value x, struct delta *d)
+{
+	struct graph *g = b->g;
+	const struct recurrence *r = b->s->recurrence;
+	int64_t h = b->s->hidden_size, keys = r->groups * r->state;
+
+	d->gate = through(b, "layers.gate", x, r->channels / r->heads, r->channels);
+	d->beta = linear(b, "layers.beta", x, h, r->heads, false);
+	d->decay = through(b, "layers.step", x, r->state, r->heads * (r->decay_each ? r->state : 1));
+	if (weight_named(b, "layers.in"))
+		return linear(b, "layers.in", x, h, 2 * keys + r->channels, false);
+	graph_value part[] = { linear(b, "layers.query", x, h, keys, false), linear(b, "layers.key", x, h, keys, false),
+		linear(b, "layers.value", x, h, r->channels, false) };
+	return op_concat(g, 3, part, 2);
+}
+
+// The convolution's weight, which may lie in three parts. Their borders say nothing: each channel is by itself.
+static graph_value delta_convolution(struct build *b, int64_t keys, int64_t values, int64_t kernel)
+{
+	struct graph *g = b->g;
+
+	if (weight_named(b, "layers.conv"))
+		return WEIGHT(b, "layers.conv", "weight", 2 * keys + values, 1, kernel);
+	int64_t q = weight_rows(b, "layers.conv_query", "weight", keys), k = weight_rows(b, "layers.conv_key", "weight", keys);
+	int64_t v = weight_rows(b, "layers.conv_value", "weight", values);
+	if (q < 0 || k < 0 || v < 0 || q > 2 * keys + values || k > 2 * keys + values || q + k + v != 2 * keys + values)
+		q = k = keys, v = values;
+	graph_value part[] = { WEIGHT(b, "layers.conv_query", "weight", q, 1, kernel),
+		WEIGHT(b, "layers.conv_key", "weight", k, 1, kernel), WEIGHT(b, "layers.conv_value", "weight", v, 1, kernel) };
+	return op_concat(g, 3, part, 0);
+}
+
+// exp(-exp(A) softplus(step + bias)): [batch, seq, heads], or [batch, seq, heads * state]
+static graph_value delta_decay(struct build *b, graph_value step)
+{
+	struct graph *g = b->g;
+	const struct recurrence *r = b->s->recurrence;
+	int64_t heads = r->heads, n = r->decay_each ? r->state : 1;
+
+	step = op_softplus(g, op_add(g, step, WEIGHT(b, "layers.time", "", heads * n)));
+	if (!r->decay_each)
+		return op_exp(g, op_mul(g, step, op_neg(g, op_exp(g, WEIGHT(b, "layers.decay", "", heads)))));
+	graph_value a = op_neg(g, op_exp(g, WEIGHT(b, "layers.decay", "", 1, 1, heads, 1)));
+	step = op_mul(g, op_reshape(g, step, 4, (int64_t[]){ 0, 0, heads, n }), a);
+	return op_reshape(g, op_exp(g, step), 3, (int64_t[]){ 0, 0, heads * n });
+}
+
+//   x - in -+- q, k, v - convolution - act - delta rule -(norm a head)-(* act(gate))- out
 //           +- gate, beta, step of the decay
 graph_value delta_mixer(struct build *b, struct body *io, graph_value x, graph_value mask)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct recurrence *r = s->recurrence;
-	int64_t h = s->hidden_size, keys = r->groups * r->state, width = r->channels / r->heads, mixed = 2 * keys + r->channels;
-	graph_value all, gate, beta, step;
+	int64_t keys = r->groups * r->state, width = r->channels / r->heads, mixed = 2 * keys + r->channels;
+	struct delta d = { 0 };
 
 	x = op_mul(g, x, mask);
-	delta_by_group(b, x, &all, &gate, &beta, &step);
-	all = causal_convolution(b, io, "layers.conv", all, mixed, r->kernel, r->conv_bias, r->act);
-	graph_value q = op_slice(g, all, 2, 0, keys), k = op_slice(g, all, 2, keys, 2 * keys);
-	graph_value a = op_neg(g, op_exp(g, WEIGHT(b, "layers.decay", "", r->heads)));
-	graph_value decay =
-		op_exp(g, op_mul(g, op_softplus(g, op_add(g, step, WEIGHT(b, "layers.time", "", r->heads))), a)); // [.., heads]
-	graph_value y = delta_scan(b, io, q, k, op_slice(g, all, 2, 2 * keys, mixed), decay, op_sigmoid(g, beta));
-	y = op_reshape(g, y, 4, (int64_t[]){ 0, 0, r->heads, width });
+	graph_value all = weight_named(b, "layers.beta_step") ? delta_by_group(b, x, &d) : delta_apart(b, x, &d);
+	all = causal_convolution_of(b, io, delta_convolution(b, keys, r->channels, r->kernel), NO_VALUE, all, r->act);
+	d.q = op_slice(g, all, 2, 0, keys);
+	d.k = op_slice(g, all, 2, keys, 2 * keys);
+	d.v = op_slice(g, all, 2, 2 * keys, mixed);
+	d.decay = delta_decay(b, d.decay);
+	d.beta = op_scale(g, op_sigmoid(g, d.beta), r->beta_doubled ? 2 : 1);
+	graph_value y = op_reshape(g, delta_scan(b, io, &d), 4, (int64_t[]){ 0, 0, r->heads, width });
 	y = op_rms_norm(g, y, WEIGHT(b, "layers.gated_norm", "weight", width), (float)r->eps);
-	y = op_mul(g, op_reshape(g, y, 3, (int64_t[]){ 0, 0, r->channels }), op_silu(g, gate));
-	return linear(b, "layers.out", y, r->channels, h, false);
+	y = op_mul(g, op_reshape(g, y, 3, (int64_t[]){ 0, 0, r->channels }), activate(b, r->gate_act, d.gate));
+	return linear(b, "layers.out", y, r->channels, s->hidden_size, false);
 }

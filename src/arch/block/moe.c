@@ -90,6 +90,13 @@ static graph_value expert_of_stack(struct build *b, graph_value x)
 	const struct moe *m = s->moe;
 	int64_t e = m->experts, h = s->hidden_size, f = m->width;
 	bool in_out = m->in_out, bias = m->clamped_swiglu;
+	if (weight_named(b, "layers.moe.experts.gate")) { // each [experts * width, hidden]
+		const int64_t rows[] = { e, f, h };
+		graph_value gate = op_linear(g, x, weight_item_of(b, "layers.moe.experts.gate", 3, rows, true), NO_VALUE);
+		graph_value up = op_linear(g, x, weight_item_of(b, "layers.moe.experts.up", 3, rows, true), NO_VALUE);
+		graph_value both = op_mul(g, activate(b, s->act, gate), up);
+		return op_linear_in_out(g, both, weight_item_of(b, "layers.moe.experts.down", 3, rows, true), NO_VALUE);
+	}
 	graph_value (*multiply)(struct graph *, graph_value, graph_value, graph_value) = in_out ? op_linear_in_out : op_linear;
 	graph_value w = weight_item(b, "layers.moe.experts.gate_up", 3, (int64_t[]){ e, in_out ? h : 2 * f, in_out ? 2 * f : h });
 	graph_value both = multiply(
@@ -130,9 +137,12 @@ graph_value mixture_apart(struct build *b, graph_value chooser, graph_value x)
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct moe *m = s->moe;
-	bool stacked = weight_named(b, "layers.moe.experts.gate_up");
+	bool stacked = weight_named(b, "layers.moe.experts.gate_up") || weight_named(b, "layers.moe.experts.gate");
 	graph_enter(g, "moe");
-	graph_value weights = route(b, chooser), sum = NO_VALUE;
+	graph_value weights = route(b, chooser), sum = NO_VALUE, whole = x;
+	int64_t outer = m->latent ? m->latent : s->hidden_size;
+	if (m->latent)
+		x = linear(b, "layers.moe.latent_in", x, s->hidden_size, outer, s->traits.ffn_bias);
 	for (b->item = 0; b->item < m->experts && !graph_failed(b->g); b->item++) {
 		if (b->plan && b->item > 0) {
 			if (!stacked) // else the first has named the tensors of all
@@ -140,11 +150,17 @@ graph_value mixture_apart(struct build *b, graph_value chooser, graph_value x)
 			continue;
 		}
 		graph_enter(g, "expert.%lld", (long long)b->item);
-		graph_value y = stacked ? expert_of_stack(b, x) : ffn_of(b, "layers.moe.expert", x, m->width, false);
-		y = op_mul(g, y, op_slice(g, weights, 2, b->item, b->item + 1));
+		graph_value own = op_slice(g, weights, 2, b->item, b->item + 1);
+		graph_value in = m->scales_inputs ? op_mul(g, x, own) : x;
+		graph_value y =
+			stacked ? expert_of_stack(b, in) : ffn_between(b, "layers.moe.expert", in, outer, m->width, false);
+		y = m->scales_inputs ? y : op_mul(g, y, own);
 		sum = sum.id ? op_add(g, sum, y) : y;
 		graph_leave(g);
 	}
+	if (m->latent)
+		sum = linear(b, "layers.moe.latent_out", sum, outer, s->hidden_size, s->traits.ffn_bias);
+	x = whole;
 	if (m->shared_width) {
 		graph_enter(g, "shared");
 		graph_value y = ffn_of(b, "layers.moe.shared", x, m->shared_width, s->traits.ffn_bias);

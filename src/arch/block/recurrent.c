@@ -85,10 +85,20 @@ graph_value mask_of_new(struct build *b, const struct body *io, graph_value x)
 graph_value causal_convolution(struct build *b, struct body *io, const char *stem, graph_value x, int64_t channels,
 	int64_t kernel, bool bias, enum activation act)
 {
-	struct graph *g = b->g;
-	int64_t one[] = { 1 }, none[] = { 0, 0 }, seq = value_dim(g, x, 1);
 	graph_value w = WEIGHT(b, stem, "weight", channels, 1, kernel);
 	graph_value offset = bias ? WEIGHT(b, stem, "bias", channels) : NO_VALUE;
+
+	return causal_convolution_of(b, io, w, offset, x, act);
+}
+
+graph_value causal_convolution_of(
+	struct build *b, struct body *io, graph_value w, graph_value offset, graph_value x, enum activation act)
+{
+	struct graph *g = b->g;
+	if (graph_failed(g))
+		return NO_VALUE;
+	int64_t one[] = { 1 }, none[] = { 0, 0 }, seq = value_dim(g, x, 1), channels = value_dim(g, w, 0),
+		kernel = value_dim(g, w, 2);
 
 	x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 }); // [batch, channels, seq]
 	if (kernel > 1) {

@@ -162,13 +162,26 @@ graph_value weights_of_heads(struct build *b, const char *stem, int64_t heads, i
 	return op_concat(g, (int)heads, rows, 0);
 }
 
+int64_t weight_rows(const struct build *b, const char *stem, const char *suffix, int64_t usual)
+{
+	const char *name = "";
+	const struct weight *w = b->plan || graph_failed(b->g) ? NULL : find(b, stem, suffix, &name);
+	return w && w->rank > 0 ? w->dim[0] : usual;
+}
+
 graph_value weight_item(struct build *b, const char *stem, int rank, const int64_t *dim)
 {
+	return weight_item_of(b, stem, rank, dim, false);
+}
+
+graph_value weight_item_of(struct build *b, const char *stem, int rank, const int64_t *dim, bool flat)
+{
 	struct graph *g = b->g;
+	const int64_t rows[] = { dim[0] * dim[1], rank > 2 ? dim[2] : 0 };
 	const char *name = "";
 	const struct weight *w = b->plan ? NULL : find(b, stem, "", &name);
 	// The first checks the whole; each graph_external of a name that is taken would look through all values.
-	if ((b->item == 0 || (!b->plan && !w)) && !stored(b, stem, "", rank, dim).id)
+	if ((b->item == 0 || (!b->plan && !w)) && !stored(b, stem, "", flat ? rank - 1 : rank, flat ? rows : dim).id)
 		return NO_VALUE;
 	if (graph_failed(g) || rank < 2)
 		return NO_VALUE;

@@ -145,6 +145,107 @@ const struct dialect granitemoehybrid_names = {
 		"layers.out", at ".out_proj" \
 	}
 
+// Query, key and value, gate, beta and step each in a tensor.
+#define QWEN3_5_DELTA \
+	DELTA_AT("@layers.#.linear_attn"), { "layers.in", "@layers.#.linear_attn.in_proj_qkv" }, \
+		{ "layers.gate", "@layers.#.linear_attn.in_proj_z" }, { "layers.beta", "@layers.#.linear_attn.in_proj_b" }, \
+	{ \
+		"layers.step", "@layers.#.linear_attn.in_proj_a" \
+	}
+
+const struct dialect qwen3_5_names = {
+	.name = "qwen3-5",
+	.prefix = "model.",
+	.keys = KEYS(DELTA_KEYS),
+	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, QWEN3_5_DELTA),
+	.ignored = IGNORED(BUFFERS, "mtp.*"),
+	.inert = IGNORED(MOE_INERT, "mtp_*", "mamba_ssm_dtype"),
+};
+
+const struct dialect qwen3_5_moe_names = {
+	.name = "qwen3-5-moe",
+	.prefix = "model.",
+	.keys = KEYS(DELTA_KEYS),
+	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, QWEN3_5_DELTA, EXPERTS,
+		FFN_AT("moe.shared", "@layers.#.mlp.shared_expert"), { "layers.moe.router", "@layers.#.mlp.gate" },
+		{ "layers.moe.shared_gate", "@layers.#.mlp.shared_expert_gate" }),
+	.ignored = IGNORED(BUFFERS, "mtp.*"),
+	.inert = IGNORED(MOE_INERT, "mtp_*", "mamba_ssm_dtype"),
+};
+
+#define DELTA_PARTS(at) \
+	{ "layers.query", at ".q_proj" }, { "layers.key", at ".k_proj" }, { "layers.value", at ".v_proj" }, \
+		{ "layers.conv_query", at ".q_conv1d" }, { "layers.conv_key", at ".k_conv1d" }, \
+		{ "layers.conv_value", at ".v_conv1d" }, { "layers.beta", at ".b_proj" }, { "layers.decay", at ".A_log" }, \
+		{ "layers.time", at ".dt_bias" }, { "layers.gated_norm", at ".o_norm" }, \
+	{ \
+		"layers.out", at ".o_proj" \
+	}
+
+// Layers with attention have their norms after it.
+const struct dialect olmo_hybrid_names = {
+	.name = "olmo-hybrid",
+	.prefix = "model.",
+	.keys = KEYS(DELTA_KEYS),
+	.weights = WEIGHTS(LLAMA_BODY, HEADS, DELTA_PARTS("@layers.#.linear_attn"),
+		{ "layers.gate", "@layers.#.linear_attn.g_proj" }, { "layers.step", "@layers.#.linear_attn.a_proj" },
+		{ "layers.attn.norm", "@layers.#.attention_layer_norm" }, { "layers.attn.norm", "@layers.#.input_layernorm" },
+		{ "layers.ffn.norm", "@layers.#.feedforward_layer_norm" },
+		{ "layers.ffn.norm", "@layers.#.post_attention_layernorm" },
+		{ "layers.attn.after", "@layers.#.feedforward_layer_norm" },
+		{ "layers.attn.after", "@layers.#.post_attention_layernorm" },
+		{ "layers.ffn.after", "@layers.#.post_feedforward_layernorm" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED("linear_a_log_*", "linear_dt_*"),
+};
+
+const struct dialect kimi_linear_names = {
+	.name = "kimi-linear",
+	.prefix = "model.",
+	.keys = KEYS({ "max_position_embeddings", "model_max_length" }, { "norm_topk_prob", "moe_renormalize" },
+		{ "n_group", "num_expert_group" }, { "state_size", "linear_head_dim" }, { "mixer_head_dim", "linear_head_dim" },
+		{ "mixer_heads", "linear_num_heads" }, { "n_groups", "linear_num_heads" },
+		{ "conv_kernel", "linear_conv_kernel_dim" }),
+	.weights = WEIGHTS(LLAMA_EMBED, LATENT_ATTENTION, TWO_NORMS, HEADS, DELTA_PARTS("@layers.#.self_attn"),
+		FFN_AT("ffn", "@layers.#.block_sparse_moe"), LLAMA_FFN, MIXTRAL_EXPERTS,
+		FFN_AT("moe.shared", "@layers.#.block_sparse_moe.shared_experts"),
+		{ "layers.moe.choice_bias", "@layers.#.block_sparse_moe.gate.e_score_correction_bias" },
+		{ "layers.gate_a", "@layers.#.self_attn.g_a_proj" }, { "layers.gate_b", "@layers.#.self_attn.g_b_proj" },
+		{ "layers.step_a", "@layers.#.self_attn.f_a_proj" }, { "layers.step_b", "@layers.#.self_attn.f_b_proj" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(MOE_INERT, "qk_head_dim", "mla_use_nope", "moe_router_activation_func", "use_grouped_topk", "rope_*"),
+};
+
+// Its attention has no biases, its recurrence only those of use_bias; heads alone say how many channels a recurrence has.
+const struct dialect nemotron_h_names = {
+	.name = "nemotron-h",
+	.prefix = "backbone.",
+	.other_prefixes = (const char *const[]){ "model.", NULL },
+	.keys = KEYS({ "rms_norm_eps", "layer_norm_epsilon" }, { "rms_norm_eps", "norm_eps" },
+		{ "listed_layers", "layers_block_type" }, { "layer_letters", "hybrid_override_pattern" },
+		{ "hidden_act", "mlp_hidden_act" }, { "mixer_act", "mamba_hidden_act" }, { "state_size", "ssm_state_size" },
+		{ "mixer_heads", "mamba_num_heads" }, { "mixer_by_heads", "mamba_num_heads" },
+		{ "mixer_head_dim", "mamba_head_dim" }, { "mixer_bias", "use_bias" }, { "use_bias", "use_bias_everywhere" },
+		{ "attention_bias", "attention_has_bias" }, { "n_groups", "n_groups" }, { "n_groups", "mamba_n_groups" },
+		{ "conv_kernel", "conv_kernel" }, { "conv_kernel", "mamba_d_conv" }, { "use_conv_bias", "use_conv_bias" },
+		{ "use_conv_bias", "mamba_conv_bias" }, { "time_step_limit", "time_step_limit" },
+		{ "time_step_limit", "mamba_dt_limit" },
+		{ "shared_expert_intermediate_size", "moe_shared_expert_intermediate_size" }),
+	.weights = WEIGHTS({ "embed.word", "@embeddings" }, { "embed.word", "@embed_tokens" }, { "norm", "@norm_f" }, HEADS,
+		{ "layers.norm", "@layers.#.norm" }, MAMBA2_AT("@layers.#.mixer"), { "layers.attn.q", "@layers.#.mixer.q_proj" },
+		{ "layers.attn.k", "@layers.#.mixer.k_proj" }, { "layers.attn.v", "@layers.#.mixer.v_proj" },
+		{ "layers.attn.o", "@layers.#.mixer.o_proj" }, { "layers.ffn.up", "@layers.#.mixer.up_proj" },
+		{ "layers.ffn.down", "@layers.#.mixer.down_proj" }, { "layers.moe.router", "@layers.#.mixer.gate" },
+		{ "layers.moe.choice_bias", "@layers.#.mixer.gate.e_score_correction_bias" },
+		{ "layers.moe.latent_in", "@layers.#.mixer.fc1_latent_proj" },
+		{ "layers.moe.latent_out", "@layers.#.mixer.fc2_latent_proj" }, FFN_AT("moe.expert", "@layers.#.mixer.experts.*"),
+		FFN_AT("moe.shared", "@layers.#.mixer.shared_experts")),
+	.ignored = IGNORED(BUFFERS, "mtp.*"),
+	.inert = IGNORED(KERNELS, MOE_INERT, "attention_bias", "chunk_size", "expand", "mamba_expand", "mamba_proj_bias",
+		"mamba_ssm_cache_dtype", "moe_shared_expert_overlap", "mtp_*", "num_hidden_layers", "rescale_prenorm_residual",
+		"residual_in_fp32", "sliding_window", "time_step_floor", "time_step_max", "time_step_min", "mamba_dt_*"),
+};
+
 const struct dialect qwen3_next_names = {
 	.name = "qwen3-next",
 	.prefix = "model.",

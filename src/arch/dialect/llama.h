@@ -84,4 +84,12 @@
 		"seq_aux", "aux_loss_alpha", "ep_size", "moe_dropout_prob", "score_func", "num_expert_groups", \
 		"num_limited_groups", "load_balance_coeff", "experts_implementation", "moe_capacity", "moe_use_aux_free"
 
+#define MIXTRAL_EXPERTS \
+	{ "layers.moe.router", "@layers.#.block_sparse_moe.gate" }, \
+		{ "layers.moe.expert.gate", "@layers.#.block_sparse_moe.experts.*.w1" }, \
+		{ "layers.moe.expert.up", "@layers.#.block_sparse_moe.experts.*.w3" }, \
+	{ \
+		"layers.moe.expert.down", "@layers.#.block_sparse_moe.experts.*.w2" \
+	}
+
 #endif

@@ -59,14 +59,6 @@ const struct dialect ernie4_5_moe_names = {
 	.inert = IGNORED(MOE_INERT, "moe_norm_min"),
 };
 
-#define MIXTRAL_EXPERTS \
-	{ "layers.moe.router", "@layers.#.block_sparse_moe.gate" }, \
-		{ "layers.moe.expert.gate", "@layers.#.block_sparse_moe.experts.*.w1" }, \
-		{ "layers.moe.expert.up", "@layers.#.block_sparse_moe.experts.*.w3" }, \
-	{ \
-		"layers.moe.expert.down", "@layers.#.block_sparse_moe.experts.*.w2" \
-	}
-
 const struct dialect mixtral_names = {
 	.name = "mixtral",
 	.prefix = "model.",
@@ -271,6 +263,50 @@ const struct dialect kolibri1_names = {
 		{ "layers.moe.router", "@layers.#.mlp.gate" }, { "layers.moe.choice_bias", "@layers.#.moe.router.expert_bias" }),
 	.ignored = IGNORED(BUFFERS),
 	.inert = IGNORED(MOE_INERT),
+};
+
+// Words of the multi-token prediction that the class does not make are ignored.
+const struct dialect mimo_v2_names = {
+	.name = "mimo-v2",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, EXPERTS, { "layers.moe.router", "@layers.#.mlp.gate" },
+		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" },
+		{ "layers.attn.sinks", "@layers.#.self_attn.attention_sink_bias" },
+		{ "layers.attn.sinks", "@layers.#.self_attn.sinks" }),
+	.ignored = IGNORED(BUFFERS, "*mtp.*"),
+	.inert = IGNORED(MOE_INERT),
+};
+
+const struct dialect llama4_names = {
+	.name = "llama4",
+	.prefix = "model.",
+	.keys = KEYS({ "moe_intermediate_size", "intermediate_size" }, { "intermediate_size", "intermediate_size_mlp" }),
+	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_QKV, TWO_NORMS, HEADS, { "layers.attn.o", "@layers.#.self_attn.o_proj" },
+		FFN_AT("ffn", "@layers.#.feed_forward"), FFN_AT("moe.shared", "@layers.#.feed_forward.shared_expert"),
+		{ "layers.moe.router", "@layers.#.feed_forward.router" },
+		{ "layers.moe.experts.gate_up", "@layers.#.feed_forward.experts.gate_up_proj" },
+		{ "layers.moe.experts.down", "@layers.#.feed_forward.experts.down_proj" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(MOE_INERT, "router_jitter_noise", "for_llm_compressor"),
+};
+
+const struct dialect dbrx_names = {
+	.name = "dbrx",
+	.prefix = "transformer.",
+	.keys = KEYS({ "hidden_size", "d_model" }, { "num_attention_heads", "n_heads" }, { "num_hidden_layers", "n_layers" },
+		{ "max_position_embeddings", "max_seq_len" }),
+	.weights = WEIGHTS(HEADS, { "embed.word", "@wte" }, { "norm", "@norm_f" },
+		{ "layers.attn.norm", "@blocks.#.norm_attn_norm.norm_1" },
+		{ "layers.ffn.norm", "@blocks.#.norm_attn_norm.norm_2" },
+		{ "layers.attn.qkv", "@blocks.#.norm_attn_norm.attn.Wqkv" },
+		{ "layers.attn.o", "@blocks.#.norm_attn_norm.attn.out_proj" },
+		{ "layers.moe.router", "@blocks.#.ffn.router.layer" },
+		{ "layers.moe.experts.gate", "@blocks.#.ffn.experts.mlp.w1" },
+		{ "layers.moe.experts.up", "@blocks.#.ffn.experts.mlp.v1" },
+		{ "layers.moe.experts.down", "@blocks.#.ffn.experts.mlp.w2" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(MOE_INERT, "num_key_value_heads"),
 };
 
 const struct dialect laguna_names = {

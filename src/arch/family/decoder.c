@@ -22,7 +22,7 @@
 
 // What all layers share: for layers without a window [0] and with one [1]. NO_VALUE where no layer needs it.
 struct shared {
-	graph_value mask[2], cos[2], sin[2], query_scale;
+	graph_value mask[2], cos[2], sin[2], query_scale, column_scale;
 	graph_value tokens; // mask_of_new
 	graph_value each;   // of each token for each layer: [batch, seq, layers, token_width]
 	struct kept *kept;
@@ -44,6 +44,8 @@ static graph_value attention(struct build *b, graph_value x, const struct shared
 	const struct spec *s = b->s;
 	int window = s->sliding[b->layer];
 	struct attention_extras e = { .bias = p->mask[window], .query_scale = p->query_scale, .kept = p->kept };
+	if (!turns(s, b->layer) && p->column_scale.id)
+		e.query_scale = p->column_scale;
 	if (turns(s, b->layer))
 		e.cos = p->cos[window], e.sin = p->sin[window];
 	if (s->latent.key_rank)
@@ -56,10 +58,14 @@ static graph_value times(struct build *b, graph_value x, double factor)
 	return factor == 1 ? x : op_scale(b->g, x, (float)factor);
 }
 
-// What mixes the tokens of this layer.
+// What mixes the tokens of this layer; of a lone feed-forward: that.
 static graph_value mix(struct build *b, struct body *io, graph_value x, const struct shared *p)
 {
-	static recurrent_mixer *const mixers[] = { NULL, convolution_mixer, mamba_mixer, mamba2_mixer, delta_mixer };
+	static recurrent_mixer *const mixers[] = { [MIX_CONVOLUTION] = convolution_mixer,
+		[MIX_MAMBA] = mamba_mixer,
+		[MIX_MAMBA2] = mamba2_mixer,
+		[MIX_DELTA] = delta_mixer,
+		[MIX_EXPERTS] = NULL };
 	const struct spec *s = b->s;
 	const struct multipliers *m = s->multipliers;
 	recurrent_mixer *mixer = s->mixers ? mixers[s->mixers[b->layer]] : NULL;
@@ -121,6 +127,14 @@ static graph_value parallel_layer(struct build *b, struct body *io, graph_value 
 	return residual(b, residual(b, x, y), z);
 }
 
+static graph_value lone_branch(struct build *b, struct body *io, graph_value x, const struct shared *p)
+{
+	enum mixer kind = b->s->mixers[b->layer];
+	graph_value y = norm(b, "layers.norm", x, b->s->hidden_size);
+	y = kind == MIX_NONE || kind == MIX_EXPERTS ? feed(b, y, x) : mix(b, io, y, p);
+	return residual(b, x, y);
+}
+
 static graph_value layer(struct build *b, struct body *io, graph_value x, const struct shared *p)
 {
 	struct graph *g = b->g;
@@ -129,7 +143,10 @@ static graph_value layer(struct build *b, struct body *io, graph_value x, const 
 	bool post = s->traits.post_norm;
 	if (t->parallel || t->parallel_norms)
 		return parallel_layer(b, io, x, p);
-	bool before = !t->reordered_norm && !post, after = t->reordered_norm || t->sandwich_norm;
+	bool recurrent = s->mixers && s->mixers[b->layer] != MIX_ATTENTION, reordered = t->reordered_norm && !recurrent;
+	bool before = !reordered && !post, after = reordered || t->sandwich_norm;
+	if (t->one_branch)
+		return lone_branch(b, io, x, p);
 	graph_enter(g, "attn");
 	graph_value y = before ? norm(b, "layers.attn.norm", x, s->hidden_size) : x;
 	y = mix(b, io, y, p);
@@ -169,6 +186,18 @@ static graph_value altup_layer(struct build *b, struct body *io, graph_value sta
 	return altup_add(b, states, token_of_layer(b, x, p));
 }
 
+// 1 + beta log(1 + floor((column + 1) / floor)) of the new tokens: [1, seq, 1]
+static graph_value column_scale(struct build *b, const struct body *io, graph_value x)
+{
+	struct graph *g = b->g;
+	graph_value end = op_squeeze(g, op_dim(g, io->mask, 1), 0), one = graph_i64(g, 1);
+	graph_value at = op_range(g, op_sub(g, end, op_squeeze(g, op_dim(g, x, 1), 0)), end, one);
+	graph_assume(g, at, 0, value_dim(g, x, 1));
+	at = op_cast(g, op_div(g, op_add(g, at, one), graph_i64(g, b->s->column_floor)), DTYPE_F32);
+	at = op_scale(g, op_log(g, op_add(g, at, graph_f32(g, 1))), (float)b->s->column_beta);
+	return op_unsqueeze(g, op_unsqueeze(g, op_add(g, at, graph_f32(g, 1)), 0), 2);
+}
+
 static void make_shared(struct build *b, struct body *io, graph_value x, struct shared *p)
 {
 	struct graph *g = b->g;
@@ -192,13 +221,17 @@ static void make_shared(struct build *b, struct body *io, graph_value x, struct 
 		else if (!s->traits.alibi && !TRAITS_OF(s, decoder)->sinusoids && !weight_named(b, "embed.position"))
 			rope_tables_of(b, r, r->dim ? r->dim : width, x, io->positions, &p->cos[w], &p->sin[w]);
 		int64_t window = w ? s->sliding_window : 0;
-		if (!s->bidirectional || io->blocks.id) // blocks say who looks ahead
+		if (w && s->chunk)
+			p->mask[w] = mask_chunks(b, io->mask, x, s->chunk);
+		else if (!s->bidirectional || io->blocks.id) // blocks say who looks ahead
 			p->mask[w] = mask_causal_blocks(b, io->mask, x, window, io->blocks);
 		else
 			p->mask[w] = w ? mask_window_both(b, io->mask, x, window) : mask_bidirectional(b, io->mask);
 		if (s->traits.alibi)
 			p->mask[w] = op_add(g, mask_alibi(b, io->mask), p->mask[w]);
 	}
+	if (s->column_beta > 0)
+		p->column_scale = column_scale(b, io, x);
 	if (s->rope.position_beta > 0)
 		p->query_scale = rope_query_scale(b, &s->rope, x, io->positions);
 }

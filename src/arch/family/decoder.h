@@ -33,6 +33,12 @@
 	X(T, FLAG, two_heads, "layers without a window have heads of their own width and number") \
 	X(T, FLAG, moe_beside, \
 		"experts stand beside the feed-forward, each with norms of its own, and look at the sum before it") \
+	X(T, FLAG, one_branch, "a layer is attention, a recurrence, a feed-forward or experts, with one norm") \
+	X(T, FLAG, mixer_eps, "the norm of what the delta rule gives has an epsilon of 1e-5, whatever the configuration says") \
+	X(T, FLAG, decay_each, "the delta rule has a decay for each element of a key, and a sigmoid as the gate") \
+	X(T, FLAG, weighed_inputs, "an expert's input is weighed, not what it gives") \
+	X(T, FLAG, first_unwindowed, "where window_pattern counts, the first layer has no window either") \
+	X(T, FLAG, window_keys_doubled, "layers with a window have twice as many heads of keys") \
 	X(T, COUNT, mixer, \
 		"what layers without attention have: 1 a short convolution, 2 Mamba, 3 Mamba-2, 4 the gated delta rule") \
 	X(T, COUNT, attention_every, "where the configuration does not say which layers have attention, every Nth has it") \

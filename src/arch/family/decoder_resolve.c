@@ -105,6 +105,12 @@ static double deviations(double share)
 static void resolve_gemma(struct config *c, struct spec *s, struct arena *a)
 {
 	const struct decoder_traits *t = TRAITS_OF(s, decoder);
+	if (config_bool(c, "attn_temperature_tuning", false)) { // Llama 4
+		s->column_beta = config_real(c, "attn_scale", 0.1);
+		s->column_floor = config_size(c, "floor_scale", 8192);
+		if (s->column_floor < 1)
+			config_fail(c, STATUS_BAD_INPUT, "floor_scale 0");
+	}
 	s->token_width = config_size(c, "hidden_size_per_layer_input", 0);
 	s->token_rows = config_size(c, "vocab_size_per_layer_input", s->vocab_size);
 	s->keys_are_values = config_bool(c, "attention_k_eq_v", false);
@@ -114,8 +120,23 @@ static void resolve_gemma(struct config *c, struct spec *s, struct arena *a)
 		sliding[s->layers - 1] = false;
 		s->sliding = sliding;
 	}
+	if (t->first_unwindowed && !config_get(c, "layer_types") && s->layers > 0) {
+		bool *sliding = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
+		memcpy(sliding, s->sliding, (size_t)s->layers * sizeof *sliding);
+		sliding[0] = false;
+		s->sliding = sliding;
+	}
 	if (t->two_heads)
 		resolve_two_heads(c, s);
+	if (t->window_keys_doubled) { // MiMo
+		s->value_width = config_size(c, "v_head_dim", 0);
+		s->value_scale = config_real(c, "attention_value_scale", 0);
+		s->window_heads = (struct heads){ s->heads, 2 * s->kv_heads, s->head_width,
+			s->value_width ? s->value_width : s->head_width };
+		if (s->heads % (2 * s->kv_heads))
+			config_fail(c, STATUS_BAD_INPUT, "%lld heads, %lld of them for keys in a window", (long long)s->heads,
+				2 * (long long)s->kv_heads);
+	}
 	resolve_shared_keys(c, s, a);
 	bool double_wide = config_bool(c, "use_double_wide_mlp", false);
 	if (s->keys_of && double_wide) {
@@ -205,6 +226,25 @@ static void resolve_hybrid(struct config *c, struct spec *s, struct arena *a)
 	struct recurrence *r = resolve_recurrence(c, s, a, (enum mixer)t->mixer);
 	resolve_mixers(c, s, a, (enum mixer)t->mixer, t->attention_every);
 	resolve_adjusted(c, s);
+	r->eps = t->mixer_eps ? 1e-5 : r->eps;
+	r->decay_each = t->decay_each;
+	r->gate_act = t->decay_each ? ACT_SIGMOID : r->gate_act;
+	const json_t *apart = config_get(c, "linear_attn_config"); // Kimi Linear's older files
+	for (size_t i = 0; i < 3; i++) {
+		static const char *const words[] = { "head_dim", "num_heads", "short_conv_kernel_size" };
+		const json_t *v = json_object_get(apart, words[i]);
+		int64_t n = json_integer_value(v);
+		if (!v)
+			continue;
+		if (n < 1 || n > CONFIG_COUNT_MOST)
+			config_fail(c, STATUS_BAD_INPUT, "linear_attn_config.%s %lld", words[i], (long long)n);
+		else if (i == 0)
+			r->channels = r->heads * n, r->state = n;
+		else if (i == 1)
+			r->channels = r->channels / r->heads * n, r->heads = r->groups = n;
+		else
+			r->kernel = n;
+	}
 	if (!t->mixer_beside)
 		return;
 	struct multipliers *m = ARENA_NEW(a, struct multipliers);
@@ -334,6 +374,14 @@ static void resolve_older(struct config *c, struct spec *s, struct arena *a)
 	const json_t *attention = config_get(c, "attn_config");
 	const json_t *max = json_object_get(attention, "alibi_bias_max"), *scale = json_object_get(attention, "softmax_scale"),
 		     *clip = json_object_get(attention, "clip_qkv");
+	const json_t *keys = json_object_get(attention, "kv_n_heads");
+	if (json_is_integer(keys) && has_word(s, "layers.moe.router")) { // dbrx
+		double n = json_number_value(keys);
+		s->kv_heads = n >= 1 && n <= 1 << 16 ? (int64_t)n : 0;
+		if (s->kv_heads < 1 || s->heads % s->kv_heads)
+			config_fail(
+				c, STATUS_BAD_INPUT, "attn_config.kv_n_heads does not divide %lld heads", (long long)s->heads);
+	}
 	s->alibi_max = json_is_number(max) ? json_number_value(max) : 8;
 	s->attention_scale = json_is_number(scale) ? json_number_value(scale) : s->attention_scale;
 	s->clip_qkv = json_is_number(clip) ? json_number_value(clip) : s->clip_qkv;
@@ -384,6 +432,10 @@ void decoder_resolve(struct config *c, struct spec *s, struct arena *a)
 	const json_t *way = config_get(c, "use_bidirectional_attention"); // "vision" is of models with pictures
 	bool ahead = json_is_string(way) ? text_is(json_string_value(way), "all") : json_is_true(way);
 	s->bidirectional = t->may_be_bidirectional && ahead;
+	bool causal = config_bool(c, "is_causal", true);
+	if (t->may_be_bidirectional && !ahead && !causal)
+		config_fail(
+			c, STATUS_UNSUPPORTED, "is_causal: false beside use_bidirectional_attention: false is not supported yet");
 	if (s->bidirectional)
 		s->sliding_window = s->sliding_window / 2 + 1; // half of it on each side
 	if (says(c, "use_qk_norm"))
