@@ -77,6 +77,8 @@ enum status plan_features(struct forecast_point *out, const struct plan_model *m
 		st = error_set(err, STATUS_UNSUPPORTED, "the model has fewer than %lld layers", (long long)q->layers);
 	if (!st && c.weight_count == 0)
 		st = predict_plan(&plan, &a, &c, spec, synth_dtype(spec, DTYPE_NONE), err);
+	if (!st && c.weight_count == 0)
+		st = predict_place(&plan, err);
 	if (!st)
 		st = features(out, &a, spec, c.weight_count ? &c : &plan, t, q, err);
 	checkpoint_close(&c);

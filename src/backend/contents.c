@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "onnx/wire.h"
 
-enum { DEEP = 8, NODES_MOST = 1 << 19, OPSETS_MOST = 1024, FUNCTIONS_MOST = 1 << 16, NAME_MOST = 256 };
+enum { DEEP = 8, NODES_MOST = 1 << 19, OPSETS_MOST = 1024, FUNCTIONS_MOST = 1 << 16, KINDS_MOST = 1 << 12, NAME_MOST = 256 };
 
 struct pass {
 	bool bad, too_deep;
@@ -165,7 +165,8 @@ static int by_operator(const void *a, const void *b)
 	return order ? order : compare(x->op, y->op);
 }
 
-static void count_operators(struct contents *out, struct arena *a, struct node *nodes, size_t count)
+// False: of more kinds than any file.
+static bool count_operators(struct contents *out, struct arena *a, struct node *nodes, size_t count)
 {
 	size_t kinds = 0;
 
@@ -173,6 +174,8 @@ static void count_operators(struct contents *out, struct arena *a, struct node *
 		qsort(nodes, count, sizeof *nodes, by_operator);
 	for (size_t i = 0; i < count; i++)
 		kinds += i == 0 || by_operator(&nodes[i - 1], &nodes[i]) != 0;
+	if (kinds > KINDS_MOST)
+		return false;
 	out->operators = ARENA_ARRAY(a, kinds + 1, struct contents_operator);
 	for (size_t i = 0; i < count; i++) {
 		if (i == 0 || by_operator(&nodes[i - 1], &nodes[i]) != 0)
@@ -181,6 +184,7 @@ static void count_operators(struct contents *out, struct arena *a, struct node *
 		out->operators[out->operator_count - 1].count++;
 	}
 	out->node_count = count;
+	return true;
 }
 
 // Versions, and which operators the file defines itself.
@@ -246,7 +250,8 @@ enum status contents_read(struct contents *out, struct arena *a, const void *onn
 	c.opsets = ARENA_ARRAY(a, opsets + 1, struct contents_opset);
 	take_model(&second, model);
 	take_head(&c, a, model, &(struct pass){ 0 }, defined);
-	count_operators(&c, a, second.nodes, second.count);
+	if (!count_operators(&c, a, second.nodes, second.count))
+		return error_set(err, STATUS_BAD_INPUT, "names more than %d operators; no model does", KINDS_MOST);
 	if (functions)
 		qsort(defined, functions, sizeof *defined, by_operator);
 	for (size_t i = 0; i < c.operator_count; i++) {

@@ -163,6 +163,14 @@ enum status file_map(struct arena *a, const char *path, const uint8_t **out, siz
 	return STATUS_OK;
 }
 
+void pages_forget(const void *at, size_t nbytes)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = ((uintptr_t)at + page - 1) / page * page,
+		  end = ((uintptr_t)at + nbytes) / page * page;
+	if (begin < end)
+		madvise((void *)begin, end - begin, MADV_DONTNEED);
+}
+
 static enum status write_all(int fd, const char *path, const void *data, size_t nbytes, struct error *err)
 {
 	const char *p = data;

@@ -171,8 +171,6 @@ enum status predict_plan(struct checkpoint *out, struct arena *a, const struct c
 	enum dtype t, struct error *err)
 {
 	struct shard *shard = ARENA_NEW(a, struct shard);
-	char *header;
-	uint64_t nbytes;
 
 	*shard = (struct shard){ .path = config->path,
 		.real_path = config->path,
@@ -181,12 +179,22 @@ enum status predict_plan(struct checkpoint *out, struct arena *a, const struct c
 		.synthetic = true };
 	*out = (struct checkpoint){ .path = config->path, .config = config->config, .shards = shard, .shard_count = 1 };
 	enum status st = arch_plan_weights(s, a, t, &out->weights, &out->weight_count, err);
-	if (!st)
-		st = safetensors_header_synthetic(
-			a, out->weights, out->weight_count, &header, &shard->header_nbytes, &nbytes, err);
 	for (size_t i = 0; !st && i < out->weight_count; i++)
 		out->weights[i].shard = shard;
-	shard->nbytes = st ? 0 : (size_t)nbytes;
+	return st;
+}
+
+enum status predict_place(struct checkpoint *plan, struct error *err)
+{
+	struct arena passing = { 0 };
+	struct shard *shard = plan->shards;
+	char *header;
+	uint64_t nbytes = 0;
+	enum status st = safetensors_header_synthetic(
+		&passing, plan->weights, plan->weight_count, &header, &shard->header_nbytes, &nbytes, err);
+
+	shard->nbytes = (size_t)nbytes;
+	arena_done(&passing);
 	return st;
 }
 

@@ -26,10 +26,11 @@ void predict_engine(struct prediction *out, const struct graph_memory *graph, co
 enum status predict_cell(struct prediction *out, const struct spec *s, const struct checkpoint *c, const struct target *t,
 	const struct precise *precise, const struct input_shape *shape, bool generates, struct error *err);
 
-// A configuration with the weights that it asks for, in `t` (DTYPE_NONE: as the configuration says), none of them anywhere:
-// enough to build. Lives in `a`; not to be closed; `config` must outlive it.
+// A configuration with the weights that it asks for, in `t` (DTYPE_NONE: as the configuration says), none of them anywhere.
+// Lives in `a`; not to be closed; `config` must outlive it. predict_place: where they would lie in a file, which a graph asks for.
 enum status predict_plan(struct checkpoint *out, struct arena *a, const struct checkpoint *config, const struct spec *s,
 	enum dtype t, struct error *err);
+enum status predict_place(struct checkpoint *plan, struct error *err);
 
 // Of a plan with so many weights that its graph takes seconds and 500 MB: true when they alone are more than this machine has
 // free, however an engine packs them, and then there is no need of the graph.

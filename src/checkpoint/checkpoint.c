@@ -205,9 +205,11 @@ static enum status open_shards(struct checkpoint *c, const char *const *names, s
 	}
 	c->weights = ARENA_ARRAY(&c->arena, total, struct weight);
 	size_t at = 0;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		for (size_t j = 0; j < counts[i]; j++)
 			c->weights[at++] = parts[i][j];
+		pages_forget(parts[i], counts[i] * sizeof *parts[i]);
+	}
 	qsort(c->weights, total, sizeof *c->weights, by_weight);
 	for (size_t i = 1; i < total; i++)
 		if (!strcmp(c->weights[i - 1].name, c->weights[i].name))

@@ -10,7 +10,7 @@
 enum { STACK_LIMIT = 1 << 20, MARK_LIMIT = 1000, MEMO_LIMIT = 1 << 20, NAME_SHOWN = 100 };
 
 // A checkpoint makes about 40 values a tensor and 200 bytes.
-const struct pickle_budget pickle_budget_of_file = { .values = 3 << 19, .nbytes = 32 << 20 };
+const struct pickle_budget pickle_budget_of_file = { .values = 3 << 19, .nbytes = 20 << 20 };
 
 enum global_kind { G_DICT, G_TENSOR, G_TENSOR_V2, G_TENSOR_V3, G_PARAMETER, G_SIZE, G_DEVICE, G_STORAGE, G_DTYPE };
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "checkpoint/inside.h"
 
@@ -359,5 +360,7 @@ enum status safetensors_open(
 	}
 	opened.header_nbytes = LENGTH_NBYTES + n;
 	*shard = opened;
-	return parse(a, shard, &shard->synthetic, out, count, err);
+	s = parse(a, shard, &shard->synthetic, out, count, err);
+	pages_forget(shard->map, shard->header_nbytes);
+	return s;
 }

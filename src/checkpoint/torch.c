@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "base/visible.h"
 #include "checkpoint/inside.h"
@@ -504,5 +505,9 @@ enum status torch_open(
 	struct arena *a, const char *path, struct shard *shard, struct weight **out, size_t *count, struct error *err)
 {
 	enum status s = shard_open(shard, a, path, err);
-	return s ? s : torch_parse(a, shard, out, count, err);
+	if (s)
+		return s;
+	s = torch_parse(a, shard, out, count, err);
+	pages_forget(shard->map, shard->nbytes); // pickle, table of contents, and a page of each entry
+	return s;
 }

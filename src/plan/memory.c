@@ -58,6 +58,8 @@ static enum status predict(struct prediction *out, struct asking *x, int64_t lay
 	if (s == STATUS_OK && x->c->weight_count == 0)
 		s = predict_plan(&plan, &a, x->c, spec, synth_dtype(spec, DTYPE_NONE), err);
 	bool too_much = s == STATUS_OK && x->c->weight_count == 0 && predict_least(out, &plan, &t, &x->machine);
+	if (s == STATUS_OK && !too_much && x->c->weight_count == 0)
+		s = predict_place(&plan, err);
 	if (s == STATUS_OK && !too_much)
 		s = predict_cell(out, spec, x->c->weight_count ? x->c : &plan, &t, &precise, &shape, x->q->new_tokens > 0, err);
 	arena_done(&a);

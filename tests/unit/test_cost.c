@@ -294,7 +294,7 @@ static uint64_t published(const char *name, const char *text, size_t length, con
 	uint64_t sum = 0;
 
 	if (checkpoint_open_config(&config, name, text, length, &err) || arch_resolve(&spec, &a, &config, &err) ||
-		predict_plan(&planned, &a, &config, spec, DTYPE_F32, &err))
+		predict_plan(&planned, &a, &config, spec, DTYPE_F32, &err) || predict_place(&planned, &err))
 		fail_msg("%s", err.text);
 	arch_input_hints(spec, &hints);
 	assert_int_equal(inputs_shape(&shape, &hints, 0, 0, &err), STATUS_OK);
