@@ -27,7 +27,8 @@ enum status predict_cell(struct prediction *out, const struct spec *s, const str
 	const struct precise *precise, const struct input_shape *shape, bool generates, struct error *err);
 
 // A configuration with the weights that it asks for, in `t` (DTYPE_NONE: as the configuration says), none of them anywhere.
-// Lives in `a`; not to be closed; `config` must outlive it. predict_place: where they would lie in a file, which a graph asks for.
+// Lives in `a`; not to be closed; `config` must outlive it. predict_place: where they would lie in a file, which a graph asks
+// for.
 enum status predict_plan(struct checkpoint *out, struct arena *a, const struct checkpoint *config, const struct spec *s,
 	enum dtype t, struct error *err);
 enum status predict_place(struct checkpoint *plan, struct error *err);

@@ -114,7 +114,8 @@ static graph_value expert_of_stack(struct build *b, graph_value x)
 	return multiply(g, y, w, bias ? weight_item(b, "layers.moe.experts.down_bias", 2, (int64_t[]){ e, h }) : NO_VALUE);
 }
 
-// In a plan only the weights of an expert are wanted: its graph is one of its own and forgotten, since those of 32,768 take 300 MB.
+// In a plan only the weights of an expert are wanted: its graph is one of its own and forgotten, since those of 32,768 take
+// 300 MB.
 static void plan_expert(struct build *b)
 {
 	struct graph *whole = b->g;
