@@ -147,7 +147,7 @@ static void estimate(const struct matrix *c, struct arena *a, struct estimate *o
 		out->refused += !runs;
 		if (!runs)
 			continue;
-		out->seconds += matrix_guess_s(m, p->target, !tried);
+		out->seconds += matrix_guess_s(m, p->target, p->question, !tried);
 		if (m->makes_weights && !tried) {
 			out->synthetic_bytes += m->synthetic_bytes;
 			out->largest_bytes = m->synthetic_bytes > out->largest_bytes ? m->synthetic_bytes : out->largest_bytes;

@@ -3,6 +3,7 @@
 // where it happened; and it tells what it knows as soon as it is known, so that a cell that dies late keeps what it had.
 //
 //   engine -> build -> load -> inputs -> first -> memory -> warm -> outputs -> shape -> explain -> cycles -> done
+//   with --delay:                                                   warm -> delay -> warm
 //   an emulated device, unless runs were asked for:       first -> outputs -> explain -> done
 //   a device that is not here:       build -> load -> explain -> done
 //
@@ -397,6 +398,22 @@ static double check_us(struct work *w)
 	return stats_median_of(us, CHECKS);
 }
 
+// In a phase of its own, which the parent leaves alone like "warm" and whose time is nobody's. By the machine's clock, whatever
+// the engine's is.
+void work_delay(const struct work *w)
+{
+	const double most_s = 3600; // a stranger's row may ask for more
+	double s = w->ask.delay_s < most_s ? w->ask.delay_s : most_s;
+	int64_t end = clock_ns() + (int64_t)(s * 1e9), left;
+
+	if (!(s > 0))
+		return;
+	say_phase("delay");
+	while ((left = end - clock_ns()) > 0)
+		nanosleep(&(struct timespec){ .tv_sec = left / 1000000000, .tv_nsec = left % 1000000000 }, NULL);
+	say_phase("warm");
+}
+
 static enum status warm_runs(struct work *w, struct error *err)
 {
 	struct protocol_run r = runner(w);
@@ -406,8 +423,10 @@ static enum status warm_runs(struct work *w, struct error *err)
 	enum status st;
 
 	say_phase("warm");
-	if ((st = protocol_warm_up(&r, &limits, &w->arena, &warm_up, err)) ||
-		(st = w->ask.scenario ? scenario(w, &r, err) : protocol_sample(&r, &limits, &w->arena, &sample, err)))
+	if ((st = protocol_warm_up(&r, &limits, &w->arena, &warm_up, err)))
+		return st;
+	work_delay(w);
+	if ((st = w->ask.scenario ? scenario(w, &r, err) : protocol_sample(&r, &limits, &w->arena, &sample, err)))
 		return st;
 	say_phase("outputs");
 	json_t *each = json_array();

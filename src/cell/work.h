@@ -27,7 +27,7 @@ struct work {
 	json_t *calibration;          // how they were measured; NULL: there are none
 	struct forms forms;           // of the platform; which is built, and why not those before
 	struct graph_form built_form; // it, with what the question adds
-	bool is_quick; // an emulated device, without an option for runs, a scenario, an effort or cycles: one judged run is all
+	bool is_quick; // an emulated device, and none of runs, scenario, effort, cycles and delay asked: one judged run is all
 	// One graph, but for the generation of encoder-decoders: encoder, the decoder's first step, its further steps.
 	struct part {
 		const struct arch_graph *which;
@@ -133,6 +133,7 @@ void work_memory(struct work *w, const char *phase);
 // work_after.c: after the outputs; what goes wrong there is no error of the cell.
 void work_new_shape(struct work *w);
 void work_cycles(struct work *w);
+void work_delay(const struct work *w); // --delay, in "warm"
 
 // work_generate.c: prompt, first generation, timed ones, check without a cache; outputs `tokens` and `logits` for the judge.
 enum status work_generate(struct work *w, struct error *err);

@@ -266,6 +266,7 @@ static enum status timed(struct work *w, struct generation *g, const struct prom
 	all.step = ARENA_ARRAY(&w->arena, limits.most * all.steps + 1, double);
 	all.own = ARENA_ARRAY(&w->arena, limits.most * all.steps + 1, double);
 	say_phase("warm");
+	work_delay(w);
 	if ((st = protocol_sample(&run, &limits, &w->arena, &sample, err)))
 		return st;
 	say_phase("outputs");

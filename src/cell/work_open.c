@@ -398,10 +398,10 @@ static enum status check_threads(struct work *w, struct error *err)
 					w->target.device, (long long)confirmed);
 }
 
-// Runs, a scenario, an effort or cycles that are named are wanted, of an emulator too.
+// Runs, a scenario, an effort, cycles or a delay that are named are wanted, of an emulator too.
 static bool asks_for_time(const struct request *r)
 {
-	return r->runs > 0 || r->scenario || r->effort || r->cycles > 0;
+	return r->runs > 0 || r->scenario || r->effort || r->cycles > 0 || r->delay_s > 0;
 }
 
 enum status work_load(struct work *w, struct error *err)

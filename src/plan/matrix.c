@@ -100,6 +100,9 @@ static enum status check_protocol(const struct question *q, struct error *err)
 			(long long)batch);
 	if (q->new_tokens && (q->scenario || q->cycles))
 		return error_set(err, STATUS_BAD_INPUT, "--task generate takes neither --scenario nor --cycles");
+	if (q->delay_s > 0 && q->delay_s >= plan_timeout_s(q))
+		return error_set(err, STATUS_BAD_INPUT, "--delay %g leaves no time for the cell: --timeout is %g", q->delay_s,
+			plan_timeout_s(q));
 	return STATUS_OK;
 }
 
@@ -203,15 +206,16 @@ enum status matrix_check(struct matrix *m, size_t model_count, struct error *err
 // Of one cell: starting an engine, first runs, 3 s of timed runs and the judging; then every GiB of weights is read, converted or
 // repacked, and read again for the reference. Six cells of three models, 1.7 GiB, took 127 s on 2 busy cores.
 static const double guess_s_per_cell = 8, guess_s_per_gib = 10, guess_s_per_written_gib = 2;
-const char matrix_guess_words[] = "8 s a cell and 10 s a GiB of weights, and 2 s a GiB to write synthetic ones";
+const char matrix_guess_words[] = "8 s a cell, its --delay, and 10 s a GiB of weights, and 2 s a GiB to write synthetic ones";
 
-double matrix_guess_s(const struct plan_model *m, const struct target *t, bool first)
+double matrix_guess_s(const struct plan_model *m, const struct target *t, const struct question *q, bool first)
 {
 	double gib = (double)(m->weight_bytes + m->synthetic_bytes) / 1073741824.0;
 
 	if (m->refused || t->absent)
 		return 0;
-	return guess_s_per_cell + guess_s_per_gib * gib + (first && m->makes_weights ? guess_s_per_written_gib * gib : 0);
+	return guess_s_per_cell + q->delay_s + guess_s_per_gib * gib +
+		(first && m->makes_weights ? guess_s_per_written_gib * gib : 0);
 }
 
 uint64_t matrix_cache_limit(const struct matrix *m)

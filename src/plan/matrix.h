@@ -119,7 +119,7 @@ void matrix_done(struct matrix *m); // after matrix_plan, or without it; accepts
 
 uint64_t matrix_cache_limit(const struct matrix *m); // bytes
 // Seconds that a cell may take, `first`: the first of its model, which makes synthetic weights; and in words how it was guessed.
-double matrix_guess_s(const struct plan_model *m, const struct target *t, bool first);
+double matrix_guess_s(const struct plan_model *m, const struct target *t, const struct question *q, bool first);
 extern const char matrix_guess_words[];
 
 #endif

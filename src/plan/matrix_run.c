@@ -617,7 +617,7 @@ static void make_lines(struct loop *l)
 		n->end = i + 1;
 		l->weights[p->model - c->models].cells_left++;
 		l->weights[p->model - c->models].refused = p->model->refused != STATUS_OK;
-		l->guess_s[i] = matrix_guess_s(p->model, p->target, i == 0 || p[-1].model != p->model);
+		l->guess_s[i] = matrix_guess_s(p->model, p->target, p->question, i == 0 || p[-1].model != p->model);
 		l->left_s += l->guess_s[i];
 	}
 	for (size_t i = 0; i < c->line_count; i++)

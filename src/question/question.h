@@ -52,6 +52,8 @@
 	M(X, TEXT, effort, KEY, NOTED, "", "", "effort", "WORD", 0, 0, \
 		"rapid: 3 to 11 timed runs in about 1 s, a median; quick: 11 to 64 in 2 s, a 90th percentile; normal: 11 to " \
 		"662 in 3 s, a 99th where 662 fit; default normal") \
+	M(X, REAL, delay_s, KEY, ROW, "r.delay_s", "", "delay", "SECONDS", 0, 3600, \
+		"wait so long between the warm-up and the first timed run; default 0") \
 	M(X, TEXT, scenario, KEY, ROW, "nullif(r.scenario, 'single-stream')", "single-stream", "scenario", "WORD", 0, 0, \
 		"who asks, as MLPerf names it: single-stream, multi-stream, offline, server; default: timed runs without a " \
 		"claim") \

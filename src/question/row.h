@@ -225,7 +225,7 @@
 		"while the cell's child lived: governor, load, CPUs that others used, heat, what held it back; before and " \
 		"after") \
 	X(TEXT, started_at, "UTC, ISO 8601") \
-	X(REAL, wall_ms, "the whole cell, as the parent saw it")
+	X(REAL, wall_ms, "the whole cell, as the parent saw it, without the waits of --quiet-wait and --delay")
 
 struct row {
 #define ROW_TEXT const char *

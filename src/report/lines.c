@@ -133,6 +133,8 @@ static const char *variant_of(struct arena *a, const struct report_line *l, bool
 			a, "%s%s%s", out, *out ? ", " : "", l->asked.precision != NULL ? l->asked.precision : l->compute_dtype);
 	if (l->asked.threads > 0)
 		out = arena_printf(a, "%s, %lld thread%s", out, (long long)l->asked.threads, l->asked.threads == 1 ? "" : "s");
+	if (l->asked.delay_s > 0)
+		out = arena_printf(a, "%s, after %g s of rest", out, l->asked.delay_s);
 	if (l->asked.scenario != NULL)
 		out = arena_printf(a, "%s, %s", out, l->asked.scenario);
 	if (l->asked.streams > 0)

@@ -558,7 +558,7 @@ enum status cell_run(
 		if (result.checks)
 			arena_defer(a, drop_json, result.checks);
 		result.row.verdict = verdict_word(result.verdict);
-		result.row.wall_ms = clock_ms() - r.begin - r.calm.waited_s * 1000;
+		result.row.wall_ms = clock_ms() - r.begin - r.calm.waited_s * 1000 - r.heard.delay_ms;
 	}
 	*out = result;
 	return STATUS_OK;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/visible.h"
 #include "run/cell.h"
@@ -36,7 +37,7 @@ void heard_init(struct heard *h, struct arena *a, const struct cell_watch *watch
 
 static enum child_watch watch_in(const char *phase)
 {
-	if (text_is(phase, "warm"))
+	if (text_is(phase, "warm") || text_is(phase, "delay"))
 		return CHILD_QUIET;
 	if (text_is(phase, "load") || text_is(phase, "first") || text_is(phase, "memory"))
 		return CHILD_SAMPLE;
@@ -95,6 +96,14 @@ static bool hear_error(struct heard *h, const json_t *event)
 	return false;
 }
 
+static void enter(struct heard *h, const char *phase)
+{
+	if (h->delay_from > 0)
+		h->delay_ms += clock_ms() - h->delay_from;
+	h->delay_from = text_is(phase, "delay") ? clock_ms() : 0;
+	h->phase = arena_strdup(h->arena, phase);
+}
+
 static bool hear_event(struct heard *h, const char *name, json_t *event)
 {
 	if (text_is(name, "phase")) {
@@ -102,7 +111,7 @@ static bool hear_event(struct heard *h, const char *name, json_t *event)
 
 		if (!phase || !*phase || strlen(phase) > 32)
 			return false;
-		h->phase = arena_strdup(h->arena, phase);
+		enter(h, phase);
 		if (h->watch && h->watch->phase)
 			h->watch->phase(h->watch->context, h->phase);
 		return true;
@@ -322,5 +331,7 @@ enum status hear_child(struct heard *h, const char *const *arguments, const char
 			"the program assay, which children are started from, was not found; set ASSAY_PROGRAM to it");
 	while (arguments && *arguments && n < 7)
 		argv[n++] = *arguments++;
-	return child_run((char *const *)(uintptr_t)argv, request, l, heard_line, h, r, err);
+	enum status st = child_run((char *const *)(uintptr_t)argv, request, l, heard_line, h, r, err);
+	enter(h, h->phase);
+	return st;
 }

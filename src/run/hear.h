@@ -16,6 +16,8 @@ struct heard {
 	const struct cell_watch *watch; // may be NULL
 	struct row row;
 	const char *phase; // the one it was in last; "start" before the first
+	double delay_ms;   // in the phase "delay"
+	double delay_from; // clock_ms when it began; 0: it is in no such phase
 	double *sample_ms; // of all lines of samples, in their order
 	size_t sample_count, sample_room;
 	json_t *placement, *probe, *profile; // die with the arena

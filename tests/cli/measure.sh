@@ -81,6 +81,39 @@ for bad in "--effort fast" "--scenario Server" "--scenario server" "--scenario s
 	empty out
 done
 
+# The wait between warm-up and sample is in no time, though the time limit counts it, and Ctrl-C ends it at once. A question of its own.
+since=$(date +%s%N)
+cell 0 $steady --runs 3 --delay 3
+[ $(($(date +%s%N) - since)) -ge 3000000000 ] || fail "nothing waited"
+json 'd[0]["delay_s"] == 3 and d[0]["samples_ms"] == [5, 5, 5] and d[0]["warmup_ms"] == 15 and d[0]["harness_overhead_us"] < 1e6'
+took=$((($(date +%s%N) - since) / 1000000))
+json "d[0]['wall_ms'] <= $took - 3000"
+cell 0 $steady --runs 3 --delay 0
+json 'd[0]["delay_s"] is None'
+cell 0 $steady --delay 0.5 --scenario offline --effort rapid
+json 'd[0]["delay_s"] == 0.5 and d[0]["throughput_per_s"] == 200 and d[0]["scenario_result"]["elapsed_s"] < 1.1'
+cell 0 null:EMULATED --options sleep_ms=5,clock=told --runs 2 --delay 0.1
+json 'd[0]["delay_s"] == 0.1 and d[0]["samples"] == 2'
+code 0 "$ASSAY" query --format csv "SELECT count(DISTINCT cell_key) AS n FROM result WHERE requested = 'null' AND samples = 3 AND delay_s IS NOT NULL"
+has out '^1$'
+cell 2 $steady --runs 3 --delay 7.9 --timeout 8
+json 'd[0]["verdict"] == "timeout" and d[0]["cause"].startswith("delay: ")'
+for bad in "--delay 3601" "--delay -1" "--delay x" "--delay 600" "--delay 5 --timeout 5"; do
+	code 1 "$ASSAY" run "$work/bert" --on null $bad
+	has err '^assay: --delay '
+done
+"$ASSAY" run "$work/bert" --on $steady --no-conform --runs 3 --delay 500 --json >"$work/out" 2>"$work/err" &
+pid=$!
+for _ in $(seq 600); do
+	grep -q delay "$work/err" && break
+	sleep 0.1
+done
+since=$(date +%s)
+kill -INT $pid
+wait $pid
+[ $(($(date +%s) - since)) -lt 30 ] || fail "Ctrl-C did not end the wait"
+json 'd[0]["verdict"] == "interrupted" and d[0]["cause"].startswith("delay: ") and d[0]["wall_ms"] < 100000'
+
 # Memory that stays behind is found, and none where there is none.
 cell 0 null:leak=1 --runs 1 --cycles 8
 json '0.9 < d[0]["leak_low_mib"] <= d[0]["leak_mib_per_cycle"] <= d[0]["leak_high_mib"] < 1.2 and d[0]["cycles"] == 8'

@@ -123,19 +123,21 @@ static void test_what_keeps_lines_apart(void **state)
 	ADD(image_size, 384);
 	ADD(scenario, "offline");
 	ADD(streams, 4);
+	ADD(delay_s, 2.5);
 	ADD(source, "llama-bench");
 #undef ADD
 	write_all(f);
-	assert_int_equal(line_count(f), 7);
-	for (size_t i = 1; i < 7; i++)
+	assert_int_equal(line_count(f), 8);
+	for (size_t i = 1; i < 8; i++)
 		assert_true(json_is_null(json_object_get(cell(f, i, "openvino"), "times_cpu")));
 	says(&f->md, "batch 1, 128 tokens, float16");
 	says(&f->md, "f32, 2 threads");
 	says(&f->md, "images of 384 pixels");
 	says(&f->md, "f32, offline");
+	says(&f->md, "f32, after 2.5 s of rest");
 	says(&f->md, "measured by llama-bench, not by assay");
-	says(&f->md, "1 of 7 cells were measured by another tool");
-	assert_int_equal(json_array_size(json_object_get(f->root, "best_latency")), 6); // the foreign one is in no ranking
+	says(&f->md, "1 of 8 cells were measured by another tool");
+	assert_int_equal(json_array_size(json_object_get(f->root, "best_latency")), 7); // the foreign one is in no ranking
 	says(&f->html, "--on openvino --seq 128 --threads 2 --synthetic");
 }
 

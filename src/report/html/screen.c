@@ -24,7 +24,7 @@ static size_t cells_of(const struct summary *s, const struct report_line *l)
 static bool is_simple(const struct report_line *l)
 {
 	return l->source == NULL && l->asked.precision == NULL && l->asked.threads <= 0 && l->asked.image_size <= 0 &&
-		l->asked.scenario == NULL && l->new_tokens == ROW_NONE;
+		l->asked.scenario == NULL && l->asked.delay_s <= 0 && l->new_tokens == ROW_NONE;
 }
 
 // Of a model's lines, one with all its layers before a shortened one, then the simple one that most platforms were asked; the
