@@ -77,7 +77,7 @@ void asked_of(struct asked *out, struct arena *a, const struct side_row *r, cons
 	out->field[ASKED_BATCH] = has_shapes ? number(a, c->batch > 0 ? c->batch : 1) : NULL;
 	out->field[ASKED_SEQUENCE] = has_shapes && fresh <= 0 ? number(a, length_of(r, sides, side_count)) : NULL;
 	for (size_t i = 0; i < QUESTION_COUNT; i++)
-		if (question_place((enum question_at)i) == QUESTION_ROW || question_place((enum question_at)i) == QUESTION_JUDGED)
+		if (question_tells((enum question_at)i))
 			out->field[ASKED_QUESTION + i] = member_word(&question_members[i], a, &c->question);
 }
 

@@ -8,7 +8,7 @@
 #include "base/visible.h"
 
 const struct member question_members[QUESTION_COUNT] = {
-#define X(kind, name, use, place, where, standard, option, argument, least, most, help) \
+#define X(kind, name, use, place, where, words, standard, option, argument, least, most, help) \
 	{ #name, option, argument, help, standard, MEMBER_##kind, offsetof(struct question, name), least, most },
 	QUESTION_LIST(X)
 #undef X
@@ -17,8 +17,9 @@ const struct member question_members[QUESTION_COUNT] = {
 static const struct {
 	enum question_use use;
 	enum question_place place;
+	const char *words;
 } ways[QUESTION_COUNT] = {
-#define X(kind, name, use, place, ...) { QUESTION_##use, QUESTION_##place },
+#define X(kind, name, use, place, where, words, ...) { QUESTION_##use, QUESTION_##place, words },
 	QUESTION_LIST(X)
 #undef X
 };
@@ -40,6 +41,52 @@ bool question_agrees(const struct question *x, const struct question *y, enum qu
 			return false;
 	return true;
 }
+
+bool question_tells(enum question_at at)
+{
+	const enum question_place p = ways[at].place;
+	return p == QUESTION_ROW || p == QUESTION_TUNED || p == QUESTION_JUDGED;
+}
+
+bool question_same(const struct question *x, const struct question *y)
+{
+	return question_agrees(x, y, QUESTION_ROW) && question_agrees(x, y, QUESTION_TUNED) &&
+		question_agrees(x, y, QUESTION_JUDGED);
+}
+
+bool question_is_usual(const struct question *q, enum question_place place)
+{
+	return question_agrees(q, &(struct question){ 0 }, place);
+}
+
+// The formats are the list's own, each for its kind: unit.side has them all said.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+const char *question_words(struct arena *a, const struct question *q)
+{
+	const char *out = "";
+
+	for (size_t i = 0; i < QUESTION_COUNT; i++) {
+		const struct member *m = &question_members[i];
+		const char *at = (const char *)q + m->offset, *format = ways[i].words, *said;
+
+		if (!*format || member_is_default(m, q))
+			continue;
+		switch (m->kind) {
+		case MEMBER_INTEGER:
+			said = arena_printf(a, format, (long long)*(const int64_t *)(const void *)at);
+			break;
+		case MEMBER_REAL:
+			said = arena_printf(a, format, *(const double *)(const void *)at);
+			break;
+		default:
+			said = arena_printf(a, format, *(const char *const *)(const void *)at);
+		}
+		out = arena_printf(a, "%s%s%s", out, *out && *format != ' ' ? ", " : "", said);
+	}
+	return out;
+}
+#pragma GCC diagnostic pop
 
 void question_hash(struct hash *h, const struct question *q)
 {

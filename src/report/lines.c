@@ -73,8 +73,7 @@ static bool fits_line(const struct report_line *l, const struct report_cell *c)
 		(l->sequence == sequence || l->sequence == ROW_NONE || sequence == ROW_NONE) && l->layers == r->layers &&
 		l->new_tokens == r->new_tokens && text_is(l->model, r->model) && text_is(l->machine, c->machine) &&
 		text_agree(l->weights, r->weights) && text_agree(l->model_sha256, r->model_sha256) &&
-		question_agrees(&l->asked, &c->asked, QUESTION_ROW) && question_agrees(&l->asked, &c->asked, QUESTION_JUDGED) &&
-		text_is(l->source, r->source) && same_question(l->question, &c->question);
+		question_same(&l->asked, &c->asked) && text_is(l->source, r->source) && same_question(l->question, &c->question);
 }
 
 static void add_to_line(struct report_line *l, const struct report_cell *c)
@@ -126,23 +125,14 @@ static const char *variant_of(struct arena *a, const struct report_line *l, bool
 		out = arena_printf(a, "%s%stime of all %lld generated", out, *out ? ", " : "", (long long)l->new_tokens);
 	else if (l->new_tokens != ROW_NONE && l->source == NULL)
 		out = arena_printf(a, "%s, time of each of %lld generated", out, (long long)l->new_tokens);
-	if (l->asked.image_size > 0)
-		out = arena_printf(a, "%s, images of %lld pixels", out, (long long)l->asked.image_size);
 	if (with_options && (l->asked.precision != NULL || l->compute_dtype != NULL))
 		out = arena_printf(
 			a, "%s%s%s", out, *out ? ", " : "", l->asked.precision != NULL ? l->asked.precision : l->compute_dtype);
 	if (l->asked.threads > 0)
 		out = arena_printf(a, "%s, %lld thread%s", out, (long long)l->asked.threads, l->asked.threads == 1 ? "" : "s");
-	if (l->asked.delay_s > 0)
-		out = arena_printf(a, "%s, after %g s of rest", out, l->asked.delay_s);
-	if (l->asked.scenario != NULL)
-		out = arena_printf(a, "%s, %s", out, l->asked.scenario);
-	if (l->asked.streams > 0)
-		out = arena_printf(a, "%s of %lld", out, (long long)l->asked.streams);
-	if (l->asked.rate_per_s > 0)
-		out = arena_printf(a, "%s at %g queries/s", out, l->asked.rate_per_s);
-	if (l->asked.latency_bound_ms > 0)
-		out = arena_printf(a, "%s within %s", out, report_ms(a, l->asked.latency_bound_ms));
+	const char *more = question_words(a, &l->asked);
+	if (*more)
+		out = arena_printf(a, "%s, %s", out, more);
 	const char *files = report_files_words(a, s, l->model, l->model_sha256);
 	if (files != NULL)
 		out = arena_printf(a, "%s%s%s", out, *out ? ", " : "", files);
@@ -315,7 +305,7 @@ bool report_alike(const struct report_cell *x, const struct report_cell *y, unsi
 	asked.precision = but & BUT_PRECISION ? y->asked.precision : asked.precision;
 	asked.threads = but & BUT_THREADS ? y->asked.threads : asked.threads;
 	asked.image_size = but & BUT_IMAGE ? y->asked.image_size : asked.image_size;
-	return question_agrees(&asked, &y->asked, QUESTION_ROW) &&
+	return question_agrees(&asked, &y->asked, QUESTION_ROW) && question_agrees(&asked, &y->asked, QUESTION_TUNED) &&
 		(but & BUT_OPTIONS || same_graph_and_options(&x->question, &y->question)) &&
 		(but & BUT_PLATFORM || text_is(x->platform, y->platform));
 }

@@ -84,7 +84,8 @@ static const char *asked_sql(struct arena *a, const struct row *like, struct db_
 		const struct member *m = &question_members[i];
 		const char *word = member_word(m, a, &q);
 
-		if (question_place((enum question_at)i) != QUESTION_ROW || i == QUESTION_AT_precision)
+		if (!question_tells((enum question_at)i) || question_place((enum question_at)i) == QUESTION_JUDGED ||
+			i == QUESTION_AT_precision)
 			continue;
 		text_addf(&t,
 			m->kind == MEMBER_TEXT ? " AND COALESCE(nullif(o.%s, '%s'), '') = ?"

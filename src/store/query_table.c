@@ -13,18 +13,13 @@
 #include "store/questions.h"
 
 // What must be equal for two times to be compared; platform, device, precision, threads and options are what may differ.
-#define LINE \
-	"machine, model, files, head, weights, layers, batch, sequence, image_size, task, prompt_tokens, new_tokens, delay_s, " \
-	"scenario"
+#define LINE "machine, model, files, head, weights, layers, batch, sequence, task, prompt_tokens, new_tokens" QUESTION_LINE_SQL
 #define SAME_LINE \
 	"a.machine = b.machine AND a.model = b.model AND a.head IS NOT DISTINCT FROM b.head AND a.weights IS NOT DISTINCT FROM " \
-	"b.weights" \
-	" AND a.layers IS NOT DISTINCT FROM b.layers AND a.batch IS NOT DISTINCT FROM b.batch AND a.sequence IS NOT DISTINCT " \
-	"FROM b.sequence" \
-	" AND a.image_size IS NOT DISTINCT FROM b.image_size AND a.task IS NOT DISTINCT FROM b.task" \
+	"b.weights AND a.layers IS NOT DISTINCT FROM b.layers AND a.batch IS NOT DISTINCT FROM b.batch" \
+	" AND a.sequence IS NOT DISTINCT FROM b.sequence AND a.task IS NOT DISTINCT FROM b.task" \
 	" AND a.prompt_tokens IS NOT DISTINCT FROM b.prompt_tokens AND a.new_tokens IS NOT DISTINCT FROM b.new_tokens" \
-	" AND a.delay_s IS NOT DISTINCT FROM b.delay_s" \
-	" AND a.scenario IS NOT DISTINCT FROM b.scenario AND a.files IS NOT DISTINCT FROM b.files"
+	" AND a.files IS NOT DISTINCT FROM b.files" QUESTION_ALIKE_SQL
 // A difference is claimed of 6 rows a side (each a process, as COMPARE_LEAST) of which every one of one side took more than 1.02
 // times as long as every one of the other: by chance that comes in 1 of 462 cases (rank-sum test), which is what `assay compare`
 // asks, 99 %, and more.

@@ -107,6 +107,24 @@ static void questions_come_back(void **state)
 	assert_non_null(strstr(err.text, "no row 99"));
 }
 
+static void what_a_report_says_of_a_question(void **state)
+{
+	const struct question q = { .image_size = 64,
+		.threads = 2,
+		.precision = "int8-dynamic",
+		.delay_s = 1.5,
+		.scenario = "server",
+		.streams = 8,
+		.rate_per_s = 20,
+		.latency_bound_ms = 7,
+		.shapes = "x:1,2" };
+
+	(void)state;
+	assert_string_equal(
+		question_words(&arena, &q), "images of 64 pixels, after 1.5 s of rest, server of 8 at 20 queries/s within 7 ms");
+	assert_string_equal(question_words(&arena, &(struct question){ .scenario = "single-stream", .timeout_s = 3 }), "");
+}
+
 // Limits that a stranger's row says it had are not taken as they are.
 static void a_row_asks_for_so_much(void **state)
 {
@@ -170,7 +188,7 @@ static void only_one_question_is_held_against(void **state)
 	// Each column of the row that tells questions apart does it alone. How long it was looked at does not, and neither does
 	// the loss that is accepted.
 #define X(kind, name, ...) \
-	if (question_place(QUESTION_AT_##name) == QUESTION_ROW) { \
+	if (question_place(QUESTION_AT_##name) == QUESTION_ROW || question_place(QUESTION_AT_##name) == QUESTION_TUNED) { \
 		struct cell other = c; \
 		other.name = CHANGE_##kind; \
 		OK(store_row(&store, &arena, add(&other, 20, VERDICT_RIGHT), &like, &err)); \
@@ -417,6 +435,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(questions_come_back),
 		TEST(own_options),
+		TEST(what_a_report_says_of_a_question),
 		TEST(a_row_asks_for_so_much),
 		TEST(only_one_question_is_held_against),
 		TEST(words_choose_rows),

@@ -23,8 +23,8 @@ static size_t cells_of(const struct summary *s, const struct report_line *l)
 
 static bool is_simple(const struct report_line *l)
 {
-	return l->source == NULL && l->asked.precision == NULL && l->asked.threads <= 0 && l->asked.image_size <= 0 &&
-		l->asked.scenario == NULL && l->asked.delay_s <= 0 && l->new_tokens == ROW_NONE;
+	return l->source == NULL && l->new_tokens == ROW_NONE && question_is_usual(&l->asked, QUESTION_ROW) &&
+		question_is_usual(&l->asked, QUESTION_TUNED);
 }
 
 // Of a model's lines, one with all its layers before a shortened one, then the simple one that most platforms were asked; the
