@@ -22,6 +22,7 @@
 #include "arch/family/vit.h"
 #include "arch/family/vitdet.h"
 #include "arch/family/vlm.h"
+#include "arch/family/whisper.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -315,6 +316,7 @@ const struct arch arch_rows[] = {
 	{ "qwen2_5_vl", OF(vlm_grid, grid_names, .text_ties = true), TEXT_VISION("qwen2_5_vl") },
 	{ "qwen2_5_vl_text", OF(decoder, llama_names, .qkv_bias = true) },
 	{ "qwen2_5_vl_vision", OF(grid_vision, qwen2_5_vl_vision_names, .windows = true) },
+	{ "qwen2_audio_encoder", OF(whisper_encoder, whisper_encoder_names, .paired_states = true) },
 	{ "qwen2_moe", OF(decoder, qwen_moe_names, .window_pattern = 2, .window_until = true) },
 	{ "qwen2_vl", OF(vlm_grid, grid_names, .text_ties = true), TEXT_VISION("qwen2_vl") },
 	{ "qwen2_vl_text", OF(decoder, llama_names, .qkv_bias = true) },
@@ -387,6 +389,7 @@ const struct arch arch_rows[] = {
 	{ "vitpose", &vitpose, &vitpose_names, BACKBONE_PART("vitpose_backbone") },
 	{ "vitpose_backbone", OF(vit, vitpose_backbone_names, .class_position = true) },
 	{ "vivit", &vivit, &vivit_names },
+	{ "voxtral_encoder", &whisper_encoder, &whisper_encoder_names },
 	{ "wav2vec2", &speech, &wav2vec2_names },
 	{ "wav2vec2-bert", OF(speech, wav2vec2_bert_names, .causal_convolution = true) },
 	{ "wav2vec2-conformer", &speech, &wav2vec2_conformer_names },

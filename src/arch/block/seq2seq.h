@@ -87,6 +87,8 @@ graph_value causal_bias(struct build *b, graph_value query, graph_value key);
 
 // seq2seq_layers.c: io->mask, cache, cross, memory and memory_mask -> last, states; x [batch, seq, hidden] is the embedding.
 void seq2seq_layers(struct build *b, struct body *io, graph_value x, bool is_decoder, unsigned biases);
+// The same without the norm after the last layer, whose result it gives: states, not `last`.
+graph_value seq2seq_stack(struct build *b, struct body *io, graph_value x, bool is_decoder, unsigned biases);
 // Sines, then cosines, of positions times 10000^(-i / steps), i from 0: [.., width]; width is even.
 graph_value sines(struct build *b, graph_value positions, int64_t width, int64_t steps);
 // The same where tokens (bool [batch, seq]) are counted from pad_token_id + 1, after the past; elsewhere 0: [batch, seq,

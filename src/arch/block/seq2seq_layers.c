@@ -32,7 +32,7 @@ static graph_value feed_forward(struct build *b, graph_value x)
 	return first ? x : layer_norm(b, "layers.ffn.norm", x, s->hidden_size);
 }
 
-void seq2seq_layers(struct build *b, struct body *io, graph_value x, bool is_decoder, unsigned biases)
+graph_value seq2seq_stack(struct build *b, struct body *io, graph_value x, bool is_decoder, unsigned biases)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -63,6 +63,13 @@ void seq2seq_layers(struct build *b, struct body *io, graph_value x, bool is_dec
 		graph_leave(g);
 		states_add(io, x);
 	}
+	return x;
+}
+
+void seq2seq_layers(struct build *b, struct body *io, graph_value x, bool is_decoder, unsigned biases)
+{
+	const struct spec *s = b->s;
+	x = seq2seq_stack(b, io, x, is_decoder, biases);
 	io->last = s->traits.norm_first ? layer_norm(b, "norm", x, s->hidden_size) : x;
 	io->states[io->state_count - 1] = io->last;
 }

@@ -113,6 +113,18 @@ const struct dialect whisper_names = {
 	.inert = IGNORED(INERT, "scale_embedding"),
 };
 
+// Keys are BART's or the usual ones.
+const struct dialect whisper_encoder_names = {
+	.name = "whisper-encoder",
+	.prefix = "",
+	.keys = KEYS({ "hidden_size", "d_model" }, { "hidden_size", "hidden_size" }, { "num_hidden_layers", "encoder_layers" },
+		{ "num_hidden_layers", "num_hidden_layers" }, { "num_attention_heads", "encoder_attention_heads" },
+		{ "num_attention_heads", "num_attention_heads" }, { "intermediate_size", "encoder_ffn_dim" },
+		{ "intermediate_size", "intermediate_size" }, { "hidden_act", "activation_function" }),
+	.weights = WEIGHTS(SEQ2SEQ_BODY, { "stem.first", "@conv1" }, { "stem.second", "@conv2" }, { "norm", "@layer_norm" }),
+	.inert = IGNORED("scale_embedding"),
+};
+
 // The second norm of a layer stands before the feed-forward in the encoder, before the attention to the encoder in the decoder.
 const struct dialect moonshine_names = {
 	.name = "moonshine",

@@ -4,7 +4,10 @@
 //
 //   mel [batch, bins, frames] -> conv, gelu -> conv / 2, gelu -> + positions -> layers -> norm
 //   ids -> tokens + positions -> layers -> norm -> tokens, transposed
+//
+// The encoder is a model of its own too, for language models that hear.
 #include "arch/block/seq2seq.h"
+#include "arch/family/whisper.h"
 
 enum { BIASES = BIAS_Q | BIAS_V | BIAS_O };
 
@@ -28,7 +31,7 @@ static graph_value convolve(struct build *b, const char *stem, graph_value x, in
 	return op_gelu(b->g, x);
 }
 
-static void encode(struct build *b, struct body *io)
+static graph_value sound(struct build *b, const struct body *io)
 {
 	struct graph *g = b->g;
 	const struct whisper *w = b->s->own;
@@ -38,7 +41,12 @@ static void encode(struct build *b, struct body *io)
 	x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 });
 	x = op_add(g, x, WEIGHT(b, "embed.position", "weight", w->source_positions, b->s->hidden_size));
 	graph_leave(g);
-	seq2seq_layers(b, io, x, false, BIASES);
+	return x; // [batch, source, hidden]
+}
+
+static void encode(struct build *b, struct body *io)
+{
+	seq2seq_layers(b, io, sound(b, io), false, BIASES);
 }
 
 static void decode(struct build *b, struct body *io)
@@ -72,23 +80,31 @@ static void classify(struct build *b, const struct body *io)
 	graph_output(g, "logits", x); // [batch, labels]
 }
 
-static void resolve(struct config *c, struct spec *s, struct arena *a)
+static struct whisper *resolve_sound(struct config *c, struct spec *s, struct arena *a)
 {
 	struct whisper *w = ARENA_NEW(a, struct whisper);
-	struct halves_sizes h = { 0 };
 	s->own = w;
-	resolve_halves_sizes(c, s, &h);
-	s->max_positions = config_size(c, "max_target_positions", -1);
+	s->traits.norm_first = true;
 	w->bins = config_size(c, "num_mel_bins", -1);
 	w->source_positions = config_size(c, "max_source_positions", -1);
-	w->project_size = config_size(c, "classifier_proj_size", 256);
-	w->weighted = config_bool(c, "use_weighted_layer_sum", false);
-	if (!c->error.status && (w->bins < 1 || w->source_positions < 1 || w->project_size < 1))
+	if (!c->error.status && (w->bins < 1 || w->source_positions < 1))
 		config_fail(c, STATUS_BAD_INPUT, "%lld mel bins over %lld positions", (long long)w->bins,
 			(long long)w->source_positions);
+	return w;
+}
+
+static void resolve(struct config *c, struct spec *s, struct arena *a)
+{
+	struct halves_sizes h = { 0 };
+	resolve_halves_sizes(c, s, &h);
+	s->max_positions = config_size(c, "max_target_positions", -1);
+	struct whisper *w = resolve_sound(c, s, a);
+	w->project_size = config_size(c, "classifier_proj_size", 256);
+	w->weighted = config_bool(c, "use_weighted_layer_sum", false);
+	if (!c->error.status && w->project_size < 1)
+		config_fail(c, STATUS_BAD_INPUT, "a classifier %lld wide", (long long)w->project_size);
 	if (c->error.status)
 		return;
-	s->traits.norm_first = true;
 	bool classifies = head_how(s) & SEQ2SEQ_ENCODER_ONLY;
 	if (classifies && !c->checkpoint->weight_count)
 		s->prefix = "";
@@ -120,4 +136,41 @@ const struct family whisper = {
 	.build = build,
 	.graphs = seq2seq_graphs,
 	.heads = heads,
+};
+
+static void resolve_encoder(struct config *c, struct spec *s, struct arena *a)
+{
+	resolve_transformer(c, s, true);
+	s->norm_eps = 1e-5;
+	const struct whisper *w = resolve_sound(c, s, a);
+	if (!c->error.status && (s->ffn_size < 1 || (TRAITS_OF(s, whisper_encoder)->paired_states && w->source_positions < 2)))
+		config_fail(c, STATUS_BAD_INPUT, "%lld positions, a feed-forward %lld wide", (long long)w->source_positions,
+			(long long)s->ffn_size);
+}
+
+static void build_encoder(struct build *b)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	struct body io = { 0 };
+	inputs(b, &io);
+	graph_value x = seq2seq_stack(b, &io, sound(b, &io), false, BIASES);
+	if (TRAITS_OF(s, whisper_encoder)->paired_states) {
+		x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 });
+		x = op_average_pool(g, x, 1, (int64_t[]){ 2 }, (int64_t[]){ 2 }, (int64_t[]){ 0, 0 }, false, false);
+		x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 }); // [batch, source / 2, hidden]
+	}
+	io.last = layer_norm(b, "norm", x, s->hidden_size);
+	head_build(b, &io);
+}
+
+static const struct family_head encoder_heads[] = { { &head_encoder }, { 0 } };
+
+const struct family whisper_encoder = {
+	.name = "whisper-encoder",
+	.architecture = "audio",
+	.resolve = resolve_encoder,
+	.build = build_encoder,
+	.heads = encoder_heads,
+	.traits = FAMILY_TRAIT_LIST(whisper_encoder, WHISPER_ENCODER_TRAITS),
 };
