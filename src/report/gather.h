@@ -22,6 +22,7 @@ enum status summary_take_processes(struct store *s, struct summary *out, struct 
 // Tables, in the order in which they are shown; each adds none where there is nothing to say.
 void summary_gather_best(struct summary *out, struct arena *a);        // best.c
 void summary_gather_performance(struct summary *out, struct arena *a); // performance.c
+void summary_gather_load(struct summary *out, struct arena *a);        // load.c
 void summary_gather_precision(struct summary *out, struct arena *a);   // precision.c
 void summary_gather_sweeps(struct summary *out, struct arena *a);      // sweeps.c
 void summary_gather_scenarios(struct summary *out, struct arena *a);   // sweeps.c

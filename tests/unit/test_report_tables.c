@@ -373,6 +373,48 @@ static void test_times(void **state)
 	assert_string_equal(text_in(section(f, "performance_extremes", 0), "which"), "fastest");
 }
 
+// Of each model the slowest to load first; what nobody measured on hardware is not in it.
+static void test_load(void **state)
+{
+	struct fixture *f = *state;
+	static const struct {
+		const char *model, *platform;
+		double load, first;
+	} rows[] = { { "a", "cpu", 100, 30 }, { "b", "cpu", 50, (double)NAN }, { "a", "openvino", 1500, 20 },
+		{ "a", "cuda", 700, 10 } };
+	struct cell_result foreign = process_of("a", "rocm", 10, 0), emulated = process_of("a", "webgpu", 10, 0),
+			   unknown = process_of("a", "mps", 10, 0), writes = process_of("a", "cpu", 10, 0);
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct cell_result r = process_of(rows[i].model, rows[i].platform, 10, 0);
+		r.row.load_ms = rows[i].load;
+		r.row.first_ms = rows[i].first;
+		add(f, rows[i].model, rows[i].platform, r);
+	}
+	foreign.row.source = "llama-bench";
+	emulated.row.emulated = 1;
+	unknown.row.load_ms = (double)NAN;
+	writes.row.new_tokens = 16;
+	add(f, "a", "rocm", foreign);
+	add(f, "a", "webgpu", emulated);
+	add(f, "a", "mps", unknown);
+	add(f, "a", "cpu", writes);
+	write_all(f);
+	static const size_t order[] = { 2, 3, 0, 1 };
+	assert_int_equal(json_array_size(json_object_get(f->root, "slowest_load")), 4);
+	for (size_t i = 0; i < 4; i++) {
+		const json_t *row = section(f, "slowest_load", i);
+		assert_string_equal(text_in(row, "model"), rows[order[i]].model);
+		assert_string_equal(text_in(row, "platform"), rows[order[i]].platform);
+		assert_true(number_in(row, "load_ms") == rows[order[i]].load);
+	}
+	assert_true(number_in(section(f, "slowest_load", 0), "first_ms") == 20);
+	assert_true(json_is_null(json_object_get(section(f, "slowest_load", 3), "first_ms")));
+	says(&f->md, "## Slowest to load");
+	says(&f->md, "| openvino | 1.50 s | 20.0 ms |");
+	says(&f->html, "<a href=\"#slowest_load\">Slowest to load</a>");
+}
+
 static void test_sweeps(void **state)
 {
 	struct fixture *f = *state;
@@ -658,6 +700,7 @@ int main(void)
 		TEST(test_one_line_in_every_arithmetic),
 		TEST(test_precision),
 		TEST(test_times),
+		TEST(test_load),
 		TEST(test_sweeps),
 		TEST(test_unknown_batches),
 		TEST(test_memory_scenarios_and_text),
