@@ -127,7 +127,7 @@ static enum status choose(const struct build *b, const struct spec *spec, const 
 static struct graph *new_graph(const struct build *b, const struct graph_form *form, const struct arch_graph *which)
 {
 	struct graph *g = graph_new(form);
-	bool goes_on = which->step == STEP_NEXT; // one token after as many as --seq says
+	bool goes_on = which->step == STEP_NEXT || which->step == STEP_TRANSDUCE; // one token after as many as --seq says
 
 	if (form->is_static) {
 		graph_bind(g, "batch", b->batch);

@@ -17,8 +17,9 @@ struct spec;
 struct arch_graph {
 	const char *file; // "encoder_model.onnx"
 	// What the loop of an encoder-decoder's generation runs it for: once for the source, once for the first tokens, then for
-	// each further one, which goes on after a past.
-	enum arch_step { STEP_NONE, STEP_ENCODE, STEP_FIRST, STEP_NEXT } step;
+	// each further one, which goes on after a past. STEP_TRANSDUCE: a transducer's own loop, for each token, from the states
+	// that the one before it gave.
+	enum arch_step { STEP_NONE, STEP_ENCODE, STEP_FIRST, STEP_NEXT, STEP_TRANSDUCE } step;
 	bool (*there)(const struct spec *s); // NULL: in every model of the family
 };
 extern const struct arch_graph arch_whole; // model.onnx; causal models: past_key_values.* and present.*

@@ -222,6 +222,7 @@ const struct head head_sequence = { "sequence-classification", build_sequence };
 const struct head head_span = { "question-answering", build_span,
 	.other_prefix = "transformer." }; // where other classes say "model."
 const struct head head_token = { "token-classification", build_token };
+const struct head head_transducer = { "transducer", build_own };
 const struct head head_video = { "video-classification", build_own };
 const struct head head_vocoder = { "vocoder", build_own };
 const struct head head_x_vector = { "x-vector", build_own };
@@ -257,6 +258,8 @@ const struct head_class head_classes[] = {
 	{ "Backbone", &head_backbone },
 	{ "ForAudioClassification", &head_audio },
 	{ "ForCTC", &head_ctc },
+	{ "ForRNNT", &head_transducer },
+	{ "ForTDT", &head_transducer },
 	{ "HifiGan", &head_vocoder },
 	{ "Encoder", &head_encoder },
 	{ "ForAudioFrameClassification", &head_audio_frames },

@@ -236,6 +236,7 @@ FAMILY(speech_to_text);
 FAMILY(swiftformer);
 FAMILY(textnet);
 FAMILY(timesformer);
+FAMILY(transducer);
 FAMILY(upernet);
 FAMILY(van);
 FAMILY(videomae);

@@ -299,6 +299,8 @@ const struct arch arch_rows[] = {
 	{ "paligemma", &vlm_linear, &paligemma_names, PARTS("gemma", "siglip_vision_model") },
 	{ "parakeet_ctc", &conformer_ctc, &ctc_names, ENCODER_PART("parakeet_encoder") },
 	{ "parakeet_encoder", OF(conformer, parakeet_names, .layer_norm = true) },
+	{ "parakeet_rnnt", &transducer, &transducer_names, ENCODER_PART("parakeet_encoder") },
+	{ "parakeet_tdt", &transducer, &transducer_names, ENCODER_PART("parakeet_encoder") },
 	{ "pegasus", OF(seq2seq, bart_names, .norm_first = true) },
 	{ "persimmon", OF(decoder, persimmon_names, GPT_QKV) },
 	{ "phi", OF(decoder, phi_names, GPT, .parallel = true, .lm_bias = true) },

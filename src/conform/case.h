@@ -31,6 +31,18 @@ struct conform_model {
 	const struct graph_form *form;
 	struct session *whole; // of the model's one graph, built in that form; open
 };
+// Another of its graphs in the same form. conform_graph_close is right for one that did not open, too.
+struct conform_graph {
+	struct graph *graph;
+	struct artifact artifact;
+	struct session session;
+};
+enum status conform_graph_open(struct conform_graph *out, const struct conform_model *m, const struct arch_graph *which,
+	struct arena *a, struct error *err);
+void conform_graph_close(struct conform_graph *g);
+// steps.c: of a model with a graph of STEP_TRANSDUCE: token by token it gives what the whole graph gave, `out` of `in`.
+enum status conform_steps(const struct conform_model *m, const struct tensor *in, const struct tensor *out, struct arena *a,
+	bool *differs, struct error *err);
 enum status conform_generate(const struct conform_model *m, struct arena *a, bool *differs, struct error *err);
 
 #endif

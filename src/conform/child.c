@@ -150,10 +150,13 @@ static enum status judge_form(struct case_work *w, const struct target *t, const
 	w->differs = v == VERDICT_WRONG;
 	if (v != VERDICT_RIGHT)
 		return error_set(err, STATUS_FAILED, "%s", w->row.cause);
+	const struct conform_model m = { folder, w->spec, &w->checkpoint, t, form, &w->session };
 	// A session with fixed shapes cannot generate: its cache does not grow.
+	if (!form->is_static && arch_graph_of(w->spec, STEP_TRANSDUCE) &&
+		(st = conform_steps(&m, in, out, &w->arena, &w->differs, err)))
+		return st;
 	if (!form->is_static && file_exists(arena_printf(&w->arena, "%s/gen.json", folder)))
-		return conform_generate(&(struct conform_model){ folder, w->spec, &w->checkpoint, t, form, &w->session },
-			&w->arena, &w->differs, err);
+		return conform_generate(&m, &w->arena, &w->differs, err);
 	return STATUS_OK;
 }
 

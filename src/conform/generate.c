@@ -192,6 +192,29 @@ static enum status one_run(struct generation *g, struct session *plain, const js
 	return STATUS_OK;
 }
 
+enum status conform_graph_open(struct conform_graph *out, const struct conform_model *m, const struct arch_graph *which,
+	struct arena *a, struct error *err)
+{
+	const struct target *t = m->target;
+	const struct backend *b = route_backend(t->route);
+	out->graph = graph_new(m->form);
+	enum status st = artifact_build(&out->artifact, a, m->checkpoint, m->spec, which, out->graph, err);
+	if (!st)
+		st = backend_prepare(b, &out->artifact, a, m->checkpoint, err);
+	if (!st)
+		st = session_open(&out->session, b, route_provider(t->route), t->device, t->options, &out->artifact, err);
+	if (st)
+		error_prefix(err, "%s", which->file);
+	out->session.keeps_outputs = which->step > STEP_ENCODE;
+	return st;
+}
+
+void conform_graph_close(struct conform_graph *g)
+{
+	session_close(&g->session);
+	graph_free(g->graph);
+}
+
 enum status conform_generate(const struct conform_model *m, struct arena *a, bool *differs, struct error *err)
 {
 	const struct spec *spec = m->spec;
@@ -199,9 +222,7 @@ enum status conform_generate(const struct conform_model *m, struct arena *a, boo
 	const struct arch_graph *which[] = { arch_graph_of(spec, STEP_ENCODE), arch_graph_of(spec, STEP_FIRST),
 		arch_graph_of(spec, STEP_NEXT) };
 	const struct backend *b = route_backend(t->route);
-	struct session sessions[3] = { 0 };
-	struct artifact artifacts[3];
-	struct graph *graphs[3] = { 0 };
+	struct conform_graph graphs[3] = { 0 };
 	struct generation g = { .first = m->whole, .next = m->whole };
 	bool parted = which[0];
 	json_t *json;
@@ -209,19 +230,10 @@ enum status conform_generate(const struct conform_model *m, struct arena *a, boo
 
 	if (st)
 		return st;
-	for (size_t i = 0; parted && i < 3 && !st; i++) {
-		graphs[i] = graph_new(m->form);
-		st = artifact_build(&artifacts[i], a, m->checkpoint, spec, which[i], graphs[i], err);
-		if (!st)
-			st = backend_prepare(b, &artifacts[i], a, m->checkpoint, err);
-		if (!st)
-			st = session_open(&sessions[i], b, route_provider(t->route), t->device, t->options, &artifacts[i], err);
-		if (st)
-			error_prefix(err, "%s", which[i]->file);
-		sessions[i].keeps_outputs = which[i]->step != STEP_ENCODE;
-	}
+	for (size_t i = 0; parted && i < 3 && !st; i++)
+		st = conform_graph_open(&graphs[i], m, which[i], a, err);
 	if (parted)
-		g = (struct generation){ .encoder = &sessions[0], .first = &sessions[1], .next = &sessions[2] };
+		g = (struct generation){ .encoder = &graphs[0].session, .first = &graphs[1].session, .next = &graphs[2].session };
 	struct input_hints hints;
 	arch_input_hints(spec, &hints);
 	g.cache_ends = hints.cache_ends;
@@ -232,16 +244,12 @@ enum status conform_generate(const struct conform_model *m, struct arena *a, boo
 		error_prefix(err, "gen.json: %s", json_string_value(json_object_get(run, "name")));
 	if (!st && !parted && t->platform->cache == CACHE_SHARED && (b->caps & BACKEND_WRITES_IN_PLACE) && !arch_unshared(spec)) {
 		struct graph_form shared = *m->form;
+		struct conform_model as = *m;
 		shared.cache = CACHE_SHARED;
-		graphs[0] = graph_new(&shared);
-		st = artifact_build(&artifacts[0], a, m->checkpoint, spec, &arch_whole, graphs[0], err);
-		if (!st)
-			st = backend_prepare(b, &artifacts[0], a, m->checkpoint, err);
-		if (!st &&
-			!(st = session_open(
-				  &sessions[0], b, route_provider(t->route), t->device, t->options, &artifacts[0], err)))
-			st = session_share_cache(&sessions[0], err);
-		g.first = g.next = &sessions[0];
+		as.form = &shared;
+		if (!(st = conform_graph_open(&graphs[0], &as, &arch_whole, a, err)))
+			st = session_share_cache(&graphs[0].session, err);
+		g.first = g.next = &graphs[0].session;
 		g.shared = true;
 		json_array_foreach(runs, i, run) if (!st) st = one_run(&g, m->whole, run, m->folder, a, differs, err);
 		if (st)
@@ -249,10 +257,8 @@ enum status conform_generate(const struct conform_model *m, struct arena *a, boo
 	}
 	if (!st && !json_array_size(runs))
 		st = error_set(err, STATUS_BAD_INPUT, "gen.json has no runs");
-	for (size_t k = 0; k < 3; k++) {
-		session_close(&sessions[k]);
-		graph_free(graphs[k]);
-	}
+	for (size_t k = 0; k < 3; k++)
+		conform_graph_close(&graphs[k]);
 	json_decref(json);
 	return st;
 }

@@ -89,7 +89,8 @@ void cache_outputs(struct build *b, const struct cache *cache); // declares pres
 // recurrent.c: states of fixed size that one run of a language model hands to the next, and what state spaces share.
 // input_ids [batch, seq], attention_mask [batch, total]; io->states_after where the head predicts the next token.
 void recurrent_inputs(struct build *b, struct body *io);
-struct recurrent *states_new(struct build *b); // none yet, with room for those of every layer
+// From here on states come in and go out: at most two kinds in each of so many layers. The graph calls state_outputs at its end.
+void state_begin(struct build *b, struct body *io, int64_t layers);
 // past_KIND.LAYER [batch, dim..] of f32, or zeros for each row of x [batch, ..] where there is no past. KIND is one of flow.c.
 graph_value state_before(struct build *b, const struct body *io, const char *kind, graph_value x, int rank, const int64_t *dim);
 void state_after(struct build *b, struct body *io, const char *kind, graph_value state);

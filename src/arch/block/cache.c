@@ -146,7 +146,8 @@ void decoder_inputs(struct build *b, struct body *io)
 	if (needs_positions(b->s))
 		io->positions = graph_input(g, "position_ids", DTYPE_I64, 2, shape);
 	io->cache = cache_new(b, b->s->layers, "");
-	io->states_after = b->s->mixers ? states_new(b) : NULL;
+	if (b->s->mixers)
+		state_begin(b, io, b->s->layers);
 	if (graph_get_form(g)->cache != CACHE_SHARED || graph_symbol(g, "past_sequence_length") == 0 || arch_unshared(b->s))
 		return;
 	graph_value tokens = op_sub(g, op_reduce_sum(g, io->mask, 1, false), graph_i64(g, 1));

@@ -12,6 +12,14 @@ struct recurrent {
 	} states[];
 };
 
+void state_begin(struct build *b, struct body *io, int64_t layers)
+{
+	struct recurrent *r = arena_alloc(graph_arena(b->g), sizeof *r + (size_t)(STATES_A_LAYER * layers) * sizeof *r->states);
+
+	r->capacity = STATES_A_LAYER * layers;
+	io->states_after = r;
+}
+
 void recurrent_inputs(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
@@ -21,16 +29,7 @@ void recurrent_inputs(struct build *b, struct body *io)
 	io->ids = b->ids = graph_input(g, "input_ids", DTYPE_I64, 2, (int64_t[]){ batch, seq });
 	io->mask = graph_input(g, "attention_mask", DTYPE_I64, 2, (int64_t[]){ batch, goes_on ? cache_total(b) : seq });
 	if (goes_on)
-		io->states_after = states_new(b);
-}
-
-struct recurrent *states_new(struct build *b)
-{
-	int64_t most = STATES_A_LAYER * b->s->layers;
-	struct recurrent *r = arena_alloc(graph_arena(b->g), sizeof *r + (size_t)most * sizeof *r->states);
-
-	r->capacity = most;
-	return r;
+		state_begin(b, io, b->s->layers);
 }
 
 static graph_value zeros(struct graph *g, graph_value x, int rank, const int64_t *dim)

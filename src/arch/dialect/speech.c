@@ -210,6 +210,18 @@ const struct dialect ctc_names = {
 	.ignored = IGNORED("*num_batches_tracked"),
 };
 
+const struct dialect transducer_names = {
+	.name = "transducer",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "encoder.out", "encoder_projector" }, { "predict.embed", "decoder.embedding" },
+		{ "predict.input", "decoder.lstm.weight_ih_l#" }, { "predict.hidden", "decoder.lstm.weight_hh_l#" },
+		{ "predict.input.bias", "decoder.lstm.bias_ih_l#" }, { "predict.hidden.bias", "decoder.lstm.bias_hh_l#" },
+		{ "predict.out", "decoder.decoder_projector" }, { "head.joint", "joint.head" }),
+	.ignored = IGNORED("*num_batches_tracked"),
+	.inert = IGNORED("is_encoder_decoder", "blank_token_id", "max_symbols_per_step"), // generate() alone reads them
+};
+
 const struct dialect hifigan_names = {
 	.name = "hifigan",
 	.prefix = "",

@@ -4,6 +4,8 @@
 //
 //   mel [batch, frames, bins] -> shortened (* scale) -> layers (-> norm) (-> head)
 //   layer:  x -(a*x + w*ffn)-(+ attention)-(c*x + d*convolution)-(a*x + w*ffn)- norm
+#include "arch/family/conformer.h"
+
 #include "arch/block/image.h"
 #include "arch/block/sound.h"
 
@@ -236,7 +238,7 @@ static void body(struct build *b, struct body *io)
 	io->last = rotary ? norm(b, "norm", x, s->hidden_size) : x;
 }
 
-static void inputs(struct build *b, struct body *io)
+void conformer_inputs(struct build *b, struct body *io)
 {
 	const struct conformer *o = b->s->own;
 	struct graph *g = b->g;
@@ -248,16 +250,25 @@ static void inputs(struct build *b, struct body *io)
 static void build(struct build *b)
 {
 	struct body io = { 0 };
-	inputs(b, &io);
+	conformer_inputs(b, &io);
 	body(b, &io);
 	graph_output(b->g, "last_hidden_state", io.last);
 }
 
 // ---- with a head --------------------------------------------------------------------------------------------------------
 
+void conformer_resolve_encoder(struct config *c, struct spec *s, struct arena *a)
+{
+	const char *type = json_string_value(json_object_get(config_get(c, "encoder_config"), "model_type"));
+	if (type && !text_is(type, part_type(s->row, "encoder")))
+		config_fail(c, STATUS_UNSUPPORTED, "encoder_config.model_type %.64s: only %s is supported here yet", type,
+			part_type(s->row, "encoder"));
+	resolve_part_fixed(c, s, a, "encoder", "encoder_config", NULL, NULL, (const char *const[]){ "", NULL });
+}
+
 static void resolve_ctc(struct config *c, struct spec *s, struct arena *a)
 {
-	resolve_part(c, s, a, "encoder", "encoder_config", NULL, NULL, (const char *const[]){ "", NULL });
+	conformer_resolve_encoder(c, s, a);
 	s->vocab_size = config_size(c, "vocab_size", -1);
 	resolve_refusals(c, s->row->family);
 }
@@ -267,7 +278,7 @@ static void build_ctc(struct build *b)
 	struct graph *g = b->g;
 	struct body io = { 0 };
 	const struct spec *outer = part_enter(b, "encoder");
-	inputs(b, &io);
+	conformer_inputs(b, &io);
 	b->s->row->family->body(b, &io);
 	int64_t h = b->s->hidden_size, n = outer->vocab_size;
 	part_leave(b, outer);
