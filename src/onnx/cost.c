@@ -14,9 +14,11 @@
 //   LSTM                             2 a weight for each token; 21 an element of the state: 3 sums and an activation in each of 4
 //                                    gates, then 5; without biases 13
 //   GRU                              the same with 17 and 11
+//   Fourier transform                5 n log2 n of n numbers (as benchFFT counts: fftw.org/speed/method.html)
 //   scatter                          1 an update that is added or the like, 0 where it replaces
 #include "onnx/cost.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -190,6 +192,16 @@ static uint64_t recurrence(struct count *c, const struct node *n)
 					 : 11);
 }
 
+// Of n numbers on the axis, which is an attribute, or the third input.
+static uint64_t fourier(struct count *c, const struct node *n)
+{
+	int64_t axis = input_of(n, 2) ? graph_scalar_dim(c->g, n->inputs[2]) : attribute_of(n, "axis", 1);
+	uint64_t length = axis_of(c, input_of(n, 0), (int)axis);
+
+	return length ? elements(c, n->outputs[0]) / 2 / length * (uint64_t)llround(5 * (double)length * log2((double)length))
+		      : 0;
+}
+
 static uint64_t flops_of(struct count *c, const struct node *n);
 
 static uint64_t flops_of_body(struct count *c, int64_t body)
@@ -256,6 +268,8 @@ static uint64_t flops_of(struct count *c, const struct node *n)
 		return regions(c, n);
 	case COST_RECURRENT:
 		return recurrence(c, n);
+	case COST_FOURIER:
+		return fourier(c, n);
 	case COST_BODY:
 		return bodies(c, n);
 	case COST_EACH:

@@ -835,7 +835,7 @@ static bool is_any(const char *op, const char *const *list)
 	return *list != NULL;
 }
 
-// An attribute of ints becomes input number `at`: what an operation is told in a later opset.
+// An attribute of one number or of several becomes input number `at`: how an operation is told it in a later opset.
 static void attribute_to_input(struct graph *g, struct node *n, const char *name, int at)
 {
 	for (int k = 0; k < n->attribute_count; k++) {
@@ -843,7 +843,8 @@ static void attribute_to_input(struct graph *g, struct node *n, const char *name
 			continue;
 		graph_value *inputs = ARENA_ARRAY(&g->arena, (size_t)at + 1, graph_value);
 		memcpy(inputs, n->inputs, (size_t)n->input_count * sizeof *inputs);
-		inputs[at] = graph_i64s(g, n->attributes[k].count, n->attributes[k].ints);
+		const struct attribute *a = &n->attributes[k];
+		inputs[at] = a->kind == ATTRIBUTE_INT ? graph_i64(g, a->i) : graph_i64s(g, a->count, a->ints);
 		n->inputs = inputs;
 		n->input_count = at + 1;
 		n->attributes[k--] = n->attributes[--n->attribute_count];
@@ -875,6 +876,8 @@ static void settle_forms(struct graph *g)
 			attribute_to_input(g, n, "axes", 1);
 		if (g->opset >= 20 && text_is(n->op, "GridSample"))
 			rename_mode(n);
+		if (g->opset >= 20 && text_is(n->op, "DFT"))
+			attribute_to_input(g, n, "axis", 2);
 	}
 	g->ir_version = g->opset >= 19 ? 9 : 8; // onnx/onnx, docs/Versioning.md
 }

@@ -175,6 +175,8 @@ bool graph_alive(struct graph *g, graph_value v);          // false after an err
 int graph_axis(struct graph *g, graph_value v, int axis);  // 0..rank-1; fails otherwise
 void graph_shape_parts(
 	struct graph *g, graph_value shape, int n, int64_t *out); // what is known of the n numbers in a shape: numbers, symbols
+// (n + extra) / stride + 1, rounded down or up; for a symbol, the symbol of that name. -1: the window does not fit. op_image.c
+int64_t graph_windows(struct graph *g, int64_t n, int64_t extra, int64_t stride, bool up);
 // What an i64 scalar holds where it is known while building: a length, or the symbol that it was read off from. Else INT64_MIN.
 int64_t graph_scalar_dim(const struct graph *g, graph_value v);
 bool graph_ints(const struct graph *g, graph_value v, int64_t *out, int max, int *count); // contents of a small i64 constant

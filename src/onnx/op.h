@@ -142,6 +142,18 @@ struct rnn {
 graph_value op_lstm(struct graph *g, graph_value x, const struct rnn *r, graph_value last[2]);
 graph_value op_gru(struct graph *g, graph_value x, const struct rnn *r, graph_value *last);
 
+// op_signal.c: Fourier transforms. Complex numbers are two on the last axis, real and imaginary; real ones may be one.
+// x [batch, .., parts] along an axis between the first and the last: [batch, .., 2]. One-sided: of n real numbers the n/2 + 1
+// results that differ. The inverse divides by n. As numpy's fft, ifft, rfft.
+graph_value op_dft(struct graph *g, graph_value x, int axis, bool inverse, bool onesided);
+// x [batch, length] cut into frames of the window's length, each `step` after the one before, none beyond the end, and
+// multiplied with window [frame]: [batch, frequencies, frames, 2]. As torch's stft(center=False).
+graph_value op_stft(struct graph *g, graph_value x, graph_value window, int64_t step, bool onesided);
+
+// op_einsum.c: numpy's einsum of one or two values, "bhid,bhjd->bhij", by Transpose, Reshape, ReduceSum and MatMul, which every
+// engine knows. A letter is a dimension and stands once in each value; the result follows "->". No "..." and no blanks.
+graph_value op_einsum(struct graph *g, const char *equation, int count, const graph_value *x);
+
 // scan.c: a loop over one axis, whose body is what is built between begin and end. It reads what it is given, its own values,
 // weights and constants, and nothing else.
 //

@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// (n + extra) / stride + 1, rounded down or up; for a symbol, the symbol of that name. -1: the window does not fit.
-static int64_t windows(struct graph *g, int64_t n, int64_t extra, int64_t stride, bool up)
+int64_t graph_windows(struct graph *g, int64_t n, int64_t extra, int64_t stride, bool up)
 {
 	if (n >= 0)
 		return n + extra < 0 ? -1 : (n + extra + (up ? stride - 1 : 0)) / stride + 1;
@@ -58,7 +57,7 @@ static bool slide(
 				pad ? ", padding " : "", pad ? graph_numbers_text(g, 2 * spatial, pad) : "");
 			return false;
 		}
-		dim[i + 2] = windows(g, v->dim[i + 2], pad ? pad[i] + pad[i + spatial] - reach : -1, stride[i], up && pad);
+		dim[i + 2] = graph_windows(g, v->dim[i + 2], pad ? pad[i] + pad[i + spatial] - reach : -1, stride[i], up && pad);
 		if (dim[i + 2] == -1 && v->dim[i + 2] >= 0) {
 			graph_fail(g, STATUS_BAD_INPUT, "%s of %s: a kernel of %lld is longer than dimension %d with its padding",
 				op, graph_value_text(g, x), (long long)reach, i + 2);
@@ -273,7 +272,7 @@ graph_value op_pad(struct graph *g, graph_value x, int axis, int64_t before, int
 	int64_t pads[2 * TENSOR_MAX_RANK] = { 0 }, dim[TENSOR_MAX_RANK];
 	memcpy(dim, v.dim, sizeof dim);
 	pads[at] = before, pads[at + v.rank] = after;
-	dim[at] = windows(g, v.dim[at], before + after - 1, 1, false);
+	dim[at] = graph_windows(g, v.dim[at], before + after - 1, 1, false);
 	if (dim[at] == -1 && v.dim[at] >= 0) {
 		graph_fail(g, STATUS_BAD_INPUT, "Pad of %s at axis %d by %lld and %lld: nothing is left", graph_value_text(g, x),
 			axis, (long long)before, (long long)after);
@@ -366,7 +365,7 @@ graph_value op_space_to_depth(struct graph *g, graph_value x, int64_t block)
 	}
 	int64_t dim[] = { v.dim[0], v.dim[1] * block * block, v.dim[2], v.dim[3] };
 	for (int i = 2; i < 4; i++) // n/block is a whole number: as many windows as fit side by side
-		dim[i] = block == 1 ? dim[i] : windows(g, dim[i], -block, block, false);
+		dim[i] = block == 1 ? dim[i] : graph_windows(g, dim[i], -block, block, false);
 	return graph_node(g, "SpaceToDepth", "", &x, 1, (struct attribute[]){ ATTR_I("blocksize", block) }, 1, v.dtype, 4, dim);
 }
 

@@ -93,6 +93,8 @@ graph_value op_reshape(struct graph *g, graph_value x, int count, const int64_t 
 		out[rest] = known                                              ? s.in / s.out
 			: s.symbols_in == 1 && !s.symbols_out && s.in == s.out ? s.symbol_in
 									       : graph_unknown(g);
+	if (!count && v.rank) // OpenVINO reads beyond a shape of no numbers
+		return graph_node(g, "Squeeze", "", &x, 1, NULL, 0, v.dtype, 0, NULL);
 	bool same = count == v.rank && !memcmp(out, v.dim, (size_t)count * sizeof *out);
 	for (int i = 0; i < count; i++)
 		symbols += out[i] < 0;

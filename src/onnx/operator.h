@@ -30,6 +30,7 @@ enum cost_kind {
 	COST_GRID,
 	COST_ROI,
 	COST_RECURRENT,
+	COST_FOURIER,
 	COST_BODY
 };
 
@@ -49,6 +50,7 @@ enum { OPSET_LEAST = 17, OPSET_MOST = 20 };
 	X("ConvTranspose", "", 11, "HHH?", CONVOLUTION, 0, 0) \
 	X("Cos", "", 7, "H", EACH, 1, 0) \
 	X("CumSum", "", 14, "Mx", EACH, 0, 1) \
+	X("DFT", "", 17, "Fx?l?", FOURIER, 0, 0) \
 	X("DepthToSpace", "", 13, "a", NONE, 0, 0) \
 	X("DequantizeLinear", "", 13, "DeD?", EACH, 2, 0) \
 	X("Div", "", 14, "NN", EACH, 1, 0) \

@@ -14,6 +14,7 @@
 #include "hub/hub.h"
 #include "cell/predict.h"
 #include "onnx/cost.h"
+#include "onnx/inside.h"
 #include "onnx/op.h"
 #include "cell/inputs.h"
 
@@ -190,6 +191,26 @@ static void loops_and_branches(void **state)
 	arena_done(&a);
 }
 
+// 3 transforms of 16 numbers, of 5 * 16 * 4 operations, wherever the axis is told.
+static void transforms(void **state)
+{
+	for (int later = 0; later < 2; later++) {
+		struct graph *g = graph_new(NULL);
+		struct arena a = { 0 };
+		graph_value x = graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ 3, 16, 1 });
+
+		(void)state;
+		if (later)
+			graph_need_opset(g, 20);
+		graph_output(g, "y", op_dft(g, x, 1, false, true));
+		struct graph_cost c = finish(g, &a);
+		assert_int_equal(c.flops, 3 * 5 * 16 * 4);
+		assert_false(c.unknown);
+		graph_free(g);
+		arena_done(&a);
+	}
+}
+
 // 2 heads of width 4 over 5 tokens: q k^T 2*2*5*5*4, p v as much, the scale, and the softmax. One operator that does it all, too.
 static void attention_in_both_forms(void **state)
 {
@@ -359,6 +380,7 @@ int main(void)
 		cmocka_unit_test(scattering),
 		cmocka_unit_test(sampling),
 		cmocka_unit_test(recurrence),
+		cmocka_unit_test(transforms),
 		cmocka_unit_test(loops_and_branches),
 		cmocka_unit_test(attention_in_both_forms),
 		cmocka_unit_test(what_only_moves),

@@ -225,6 +225,21 @@ struct given {
 	X("GRU of steps f32[length,2,3], gates f32[16,3] and state f32[16,4]: the shapes do not fit", \
 		rnn_of(v, steps_of(v), 16, true)) \
 	X("LSTM in 3 directions", op_lstm(v->g, v->x, &(struct rnn){ .directions = 3 }, v->made)) \
+	X("whole DFT of x f32[2,3] along axis 1: it takes [batch, .., parts]", op_dft(v->g, v->x, 1, false, false)) \
+	X("whole DFT of steps f32[length,2,3] along axis 1", op_dft(v->g, steps_of(v), 1, false, false)) \
+	X("whole, inverse DFT of waves f32[2,7,1] along axis 2", op_dft(v->g, waves_of(v, 1), 2, true, false)) \
+	X("one-sided DFT of waves f32[2,7,2] along axis 1", op_dft(v->g, waves_of(v, 2), 1, false, true)) \
+	X("STFT of dynamic f32[batch,4] and x f32[2,3] in steps of 2", op_stft(v->g, v->dynamic, v->x, 2, true)) \
+	X("STFT of x f32[2,3] and row f32[4] in steps of 1: [batch, length] by [frame], which is not longer", \
+		op_stft(v->g, v->x, v->row, 1, true)) \
+	X("einsum ij,jk->ik of x f32[2,3] and row f32[4]: a letter for each dimension", einsum_of(v, "ij,jk->ik", v->row)) \
+	X("einsum ij,kj->ik of x f32[2,3] and w f32[5,4]", einsum_of(v, "ij,kj->ik", v->w)) \
+	X("einsum ii,kj->k of x f32[2,3]", einsum_of(v, "ii,kj->k", v->w)) \
+	X("einsum ij,kl->im of x f32[2,3]", einsum_of(v, "ij,kl->im", v->w)) \
+	X("einsum ij,kl of x f32[2,3]", einsum_of(v, "ij,kl", v->w)) \
+	X("einsum ...j,kl->k of x f32[2,3]", einsum_of(v, "...j,kl->k", v->w)) \
+	X("einsum ij,ij->i of 3 values", op_einsum(v->g, "ij,ij->i", 3, NULL)) \
+	X("MatMul of layers.0/Reshape f32[1,6] and layers.0/Reshape_1 i64[6,1]: types differ", einsum_of(v, "ij,ij->", v->i)) \
 	X("MaxPool of x f32[2,3] over 2 dimensions", op_max_pool(v->g, v->x, 2, ones, ones, none, false)) \
 	X("GlobalAveragePool of x f32[2,3]", op_global_average_pool(v->g, v->x)) \
 	X("BatchNormalization of image f32[1,4,9,9], one i64[1]", \
@@ -274,6 +289,16 @@ static graph_value rnn_of(struct given *v, graph_value x, int64_t rows, bool is_
 static graph_value steps_of(struct given *v)
 {
 	return graph_input(v->g, "steps", DTYPE_F32, 3, (int64_t[]){ graph_symbol(v->g, "length"), 2, 3 });
+}
+
+static graph_value waves_of(struct given *v, int64_t parts)
+{
+	return graph_input(v->g, "waves", DTYPE_F32, 3, (int64_t[]){ 2, 7, parts });
+}
+
+static graph_value einsum_of(struct given *v, const char *equation, graph_value y)
+{
+	return op_einsum(v->g, equation, 2, (graph_value[]){ v->x, y });
 }
 
 static graph_value up_of(struct given *v)
@@ -484,6 +509,80 @@ static void recurrences_keep_their_lengths(void **state)
 	}
 }
 
+// Lengths of frequencies and frames are formulas of what is open, numbers where it is not. The axis of a DFT is an attribute, and
+// in opset 20 an input.
+static void transforms_know_their_lengths(void **state)
+{
+	(void)state;
+	for (int later = 0; later < 2; later++) {
+		struct graph *g = graph_new(NULL);
+		int64_t batch = graph_symbol(g, "batch"), samples = graph_symbol(g, "samples");
+		graph_value x = graph_input(g, "x", DTYPE_F32, 2, (int64_t[]){ batch, samples });
+		graph_value z = graph_input(g, "z", DTYPE_F32, 4, (int64_t[]){ batch, 7, samples, 1 });
+		graph_value window = graph_input(g, "window", DTYPE_F32, 1, (int64_t[]){ 10 });
+		graph_value y = op_stft(g, x, window, 4, true), half = op_dft(g, z, 2, false, true),
+			    whole = op_dft(g, z, 1, true, false);
+		struct error err = { 0 };
+		struct text t = { 0 };
+
+		assert_int_equal(value_dim(g, y, 0), batch);
+		assert_int_equal(value_dim(g, y, 1), 6);
+		assert_string_equal(graph_symbol_name(g, value_dim(g, y, 2)), "((samples-10)/4+1)");
+		assert_int_equal(value_dim(g, y, 3), 2);
+		assert_int_equal(value_dim(g, half, 1), 7);
+		assert_string_equal(graph_symbol_name(g, value_dim(g, half, 2)), "((samples+0)/2+1)");
+		assert_int_equal(value_dim(g, whole, 2), samples);
+		assert_int_equal(value_dim(g, whole, 3), 2);
+		if (later)
+			graph_need_opset(g, 20);
+		graph_output(g, "y", y);
+		graph_output(g, "half", half);
+		graph_output(g, "whole", whole);
+		if (graph_finish(g, &err))
+			fail_msg("%s", err.text);
+		graph_text(g, &t);
+		assert_int_equal(strstr(text_get(&t), "DFT(z) axis=1 inverse=1 : ") != NULL, !later);
+		assert_int_equal(strstr(text_get(&t), "DFT(z, -, constant.") != NULL, later);
+		text_done(&t);
+		graph_free(g);
+	}
+}
+
+// A sum over one letter between matrices is a MatMul alone; what is open keeps its name.
+static void sums_are_products(void **state)
+{
+	(void)state;
+	struct graph *g = graph_new(NULL);
+	int64_t batch = graph_symbol(g, "batch"), length = graph_symbol(g, "length"), keys = graph_symbol(g, "keys");
+	graph_value q = graph_input(g, "q", DTYPE_F32, 4, (int64_t[]){ batch, 2, length, 8 });
+	graph_value k = graph_input(g, "k", DTYPE_F32, 4, (int64_t[]){ batch, 2, keys, 8 });
+	graph_value w = graph_external(g, "w", DTYPE_F32, 3, (int64_t[]){ 2, 8, 5 }, "f", 0, 320);
+	graph_value scores = op_einsum(g, "bhid,bhjd->bhij", 2, (graph_value[]){ q, k });
+	graph_value joined = op_einsum(g, "bhid,hdm->mbi", 2, (graph_value[]){ q, w });
+	graph_value alone = op_einsum(g, "bhid->ib", 1, &q), all = op_einsum(g, "bhid,bhid->", 2, (graph_value[]){ q, q });
+	struct error err = { 0 };
+	struct text t = { 0 };
+
+	assert_int_equal(value_rank(g, scores), 4);
+	assert_int_equal(value_dim(g, scores, 0), batch);
+	assert_int_equal(value_dim(g, scores, 2), length);
+	assert_int_equal(value_dim(g, scores, 3), keys);
+	assert_int_equal(value_dim(g, joined, 0), 5);
+	assert_int_equal(value_dim(g, joined, 1), batch);
+	assert_int_equal(value_dim(g, joined, 2), length);
+	assert_int_equal(value_dim(g, alone, 0), length);
+	assert_int_equal(value_dim(g, alone, 1), batch);
+	assert_int_equal(value_rank(g, all), 0);
+	graph_output(g, "scores", scores);
+	if (graph_finish(g, &err))
+		fail_msg("%s", err.text);
+	graph_text(g, &t);
+	assert_non_null(strstr(text_get(&t), "= MatMul(q, Transpose"));
+	assert_null(strstr(text_get(&t), "Reshape"));
+	text_done(&t);
+	graph_free(g);
+}
+
 // Convolutions of opset 17 take no bfloat16: brought to it, a graph has them in float32.
 static void halves_keep_to_what_operators_take(void **state)
 {
@@ -521,6 +620,8 @@ int main(void)
 		cmocka_unit_test(scattering_keeps_the_shape),
 		cmocka_unit_test(pictures_have_open_sizes),
 		cmocka_unit_test(recurrences_keep_their_lengths),
+		cmocka_unit_test(transforms_know_their_lengths),
+		cmocka_unit_test(sums_are_products),
 		cmocka_unit_test(halves_keep_to_what_operators_take),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

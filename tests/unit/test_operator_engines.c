@@ -318,6 +318,37 @@ static void loop_until(struct call *c)
 	}
 }
 
+static void dft(struct call *c)
+{
+	graph_value x = given(c, "x", "bn."), z = given(c, "z", "bkm.");
+
+	gives(c, "real", op_dft(c->g, x, 1, false, false));
+	gives(c, "half", op_dft(c->g, x, 1, false, true));
+	gives(c, "forward", op_dft(c->g, z, 2, false, false));
+	gives(c, "inverse", op_dft(c->g, z, -3, true, false));
+}
+
+static void stft(struct call *c)
+{
+	graph_value x = given(c, "x", "bn"), window = weight(c, "window");
+
+	gives(c, "half", op_stft(c->g, x, window, 3, true));
+	gives(c, "all", op_stft(c->g, x, window, 3, false));
+}
+
+static void einsum(struct call *c)
+{
+	graph_value q = given(c, "q", "b.i."), k = given(c, "k", "b.j."), w = weight(c, "w");
+
+	gives(c, "scores", op_einsum(c->g, "bhid,bhjd->bhij", 2, (graph_value[]){ q, k }));
+	gives(c, "joined", op_einsum(c->g, "bhid,hdm->bim", 2, (graph_value[]){ q, w }));
+	gives(c, "split", op_einsum(c->g, "hdm,bhid->mhbi", 2, (graph_value[]){ w, q }));
+	gives(c, "relative", op_einsum(c->g, "bhrd,lrd->bhlr", 2, (graph_value[]){ q, weight(c, "table") }));
+	gives(c, "outer", op_einsum(c->g, "bhid,j->jbhid", 2, (graph_value[]){ q, weight(c, "row") }));
+	gives(c, "alone", op_einsum(c->g, "bhid->hb", 1, &q));
+	gives(c, "inner", op_einsum(c->g, "bhid,bhjd->", 2, (graph_value[]){ q, k }));
+}
+
 #define CASES(X) \
 	X(gather_nd) \
 	X(gather_elements) \
@@ -340,7 +371,10 @@ static void loop_until(struct call *c)
 	X(roi_align) \
 	X(branches) \
 	X(loop) \
-	X(loop_until)
+	X(loop_until) \
+	X(dft) \
+	X(stft) \
+	X(einsum)
 
 static const struct test_case {
 	const char *name;

@@ -237,6 +237,45 @@ def loop_until(rng):
     return {"x": x, "never": np.array(False)}, {"y": y, "all": np.stack(all_of), "untouched": x}
 
 
+def parts(z):
+    return np.stack((z.real, z.imag), -1).astype(np.float32)
+
+
+@case
+def dft(rng):
+    """One number on the last axis, or two; n that is no power of two."""
+    x, z = numbers(rng, 2, 6, 1), numbers(rng, 2, 5, 3, 2)
+    complex_z = z[..., 0].astype(np.float64) + 1j * z[..., 1]
+    return {"x": x, "z": z}, {
+        "real": parts(np.fft.fft(x[..., 0], axis=1)),
+        "half": parts(np.fft.rfft(x[..., 0], axis=1)),
+        "forward": parts(np.fft.fft(complex_z, axis=2)),
+        "inverse": parts(np.fft.ifft(complex_z, axis=1)),
+    }
+
+
+@case
+def stft(rng):
+    x, window = torch.from_numpy(numbers(rng, 2, 19)), torch.hann_window(8)
+    both = [torch.stft(x, 8, 3, 8, window, center=False, onesided=o, return_complex=True).numpy() for o in (True, False)]
+    return {"x": x}, {"half": parts(both[0]), "all": parts(both[1])}, {"window": window}
+
+
+@case
+def einsum(rng):
+    q, k, w = numbers(rng, 2, 4, 3, 5), numbers(rng, 2, 4, 6, 5), numbers(rng, 4, 5, 7)
+    table, row = numbers(rng, 3, 6, 5), numbers(rng, 6)
+    return {"q": q, "k": k}, {
+        "scores": np.einsum("bhid,bhjd->bhij", q, k),
+        "joined": np.einsum("bhid,hdm->bim", q, w),
+        "split": np.einsum("hdm,bhid->mhbi", w, q),
+        "relative": np.einsum("bhrd,lrd->bhlr", q, table.transpose(1, 0, 2)),
+        "outer": np.einsum("bhid,j->jbhid", q, row),
+        "alone": np.einsum("bhid->hb", q),
+        "inner": np.einsum("bhid,bhjd->", q, k),
+    }, {"w": w, "table": table.transpose(1, 0, 2), "row": row}
+
+
 TYPES = {"float32": "f32", "int64": "i64", "bool": "bool"}
 
 
