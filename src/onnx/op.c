@@ -126,10 +126,34 @@ graph_value op_min(struct graph *g, graph_value a, graph_value b)
 {
 	return arithmetic(g, "Min", a, b, DTYPE_NONE);
 }
+// Mod of floats has another sign than that of integers, and an attribute that says so.
+static bool is_mod(struct graph *g, graph_value a, graph_value b, bool floats)
+{
+	const graph_value both[] = { a, b };
+
+	if (!graph_alive(g, a) || !graph_alive(g, b))
+		return false;
+	if (operator_takes(operator_find("Softmax", ""), 0, value_dtype(g, a)) != floats)
+		graph_fail(g, STATUS_FAILED, "Mod of %s: it takes %s", graph_values_text(g, both, 2),
+			floats ? "floats" : "integers");
+	return !g->failed;
+}
+
 graph_value op_mod(struct graph *g, graph_value a, graph_value b)
 {
-	return arithmetic(g, "Mod", a, b, DTYPE_NONE);
+	return is_mod(g, a, b, false) ? arithmetic(g, "Mod", a, b, DTYPE_NONE) : NO_VALUE;
 }
+
+graph_value op_fmod(struct graph *g, graph_value a, graph_value b)
+{
+	const graph_value both[] = { a, b };
+	int64_t dim[TENSOR_MAX_RANK];
+	int rank;
+	if (!is_mod(g, a, b, true) || !broadcast(g, "Mod", 2, both, &rank, dim))
+		return NO_VALUE;
+	return graph_node(g, "Mod", "", both, 2, (struct attribute[]){ ATTR_I("fmod", 1) }, 1, value_dtype(g, a), rank, dim);
+}
+
 graph_value op_and(struct graph *g, graph_value a, graph_value b)
 {
 	return arithmetic(g, "And", a, b, DTYPE_NONE);

@@ -13,7 +13,8 @@ graph_value op_div(struct graph *g, graph_value a, graph_value b);
 graph_value op_pow(struct graph *g, graph_value a, graph_value b);
 graph_value op_max(struct graph *g, graph_value a, graph_value b);
 graph_value op_min(struct graph *g, graph_value a, graph_value b);
-graph_value op_mod(struct graph *g, graph_value a, graph_value b);
+graph_value op_mod(struct graph *g, graph_value a, graph_value b);  // of integers; its sign is b's
+graph_value op_fmod(struct graph *g, graph_value a, graph_value b); // its sign is a's, as C's
 graph_value op_scale(struct graph *g, graph_value x, float factor); // x itself when factor is 1
 graph_value op_neg(struct graph *g, graph_value x);
 graph_value op_abs(struct graph *g, graph_value x);
@@ -126,6 +127,11 @@ struct roi_align {
 	bool aligned; // half a place to the left and up: later versions
 };
 graph_value op_roi_align(struct graph *g, graph_value x, graph_value rois, graph_value batch, const struct roi_align *how);
+
+// Boxes [n, count, 4] of two corners (y, x) or (x, y) each, scores [n, c, count]: i64 [taken, 3] of (n, c, box). For each n and c
+// at most `most`, by falling score, of those above `least`; none that shares more than `overlap` (intersection over union) with
+// one before.
+graph_value op_nms(struct graph *g, graph_value boxes, graph_value scores, int64_t most, float overlap, float least);
 
 // op_rnn.c: LSTM and GRU over x [length, batch, in], by weights as torch's checkpoints hold them, whose rows are the gates i, f,
 // g, o of an LSTM and r, z, n of a GRU. A second direction goes from the end to the beginning.

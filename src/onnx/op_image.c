@@ -389,3 +389,22 @@ graph_value op_roi_align(struct graph *g, graph_value x, graph_value rois, graph
 	return graph_node(g, "RoiAlign", "", in, 3, at, 5, v.dtype, 4,
 		(int64_t[]){ r.dim[0] < 0 ? b.dim[0] : r.dim[0], v.dim[1], how->high, how->wide });
 }
+
+graph_value op_nms(struct graph *g, graph_value boxes, graph_value scores, int64_t most, float overlap, float least)
+{
+	if (!graph_alive(g, boxes) || !graph_alive(g, scores))
+		return NO_VALUE;
+	const struct value_info b = *VALUE(g, boxes), s = *VALUE(g, scores);
+	bool fits = b.rank == 3 && s.rank == 3 && b.dim[2] == 4 && most > 0 && overlap >= 0 && overlap <= 1;
+	for (int i = 0; fits && i < 2; i++) // n and count
+		fits = b.dim[i] == s.dim[2 * i] || b.dim[i] < 0 || s.dim[2 * i] < 0;
+	if (!fits) {
+		graph_fail(g, STATUS_FAILED, "NonMaxSuppression of %s: [n,count,4] and [n,c,count]",
+			graph_values_text(g, (graph_value[]){ boxes, scores }, 2));
+		return NO_VALUE;
+	}
+	const graph_value in[] = { boxes, scores, graph_i64s(g, 1, &most),
+		graph_constant(g, DTYPE_F32, 1, (int64_t[]){ 1 }, &overlap),
+		graph_constant(g, DTYPE_F32, 1, (int64_t[]){ 1 }, &least) };
+	return graph_node(g, "NonMaxSuppression", "", in, 5, NULL, 0, DTYPE_I64, 2, (int64_t[]){ graph_unknown(g), 3 });
+}

@@ -5,7 +5,7 @@
 // Inputs: one letter each, in order; "?" after a letter: it may be left out; "*" after the last: any number of it.
 // The letter is the set of types that the input takes (the sets are in operator.c); inputs in capitals have one type together.
 // Source: the operator specification (https://onnx.ai/onnx/operators/) of opset 17, of Gelu 20, for com.microsoft
-// https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md. Mod is emitted without fmod: integers only.
+// https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md. Mod takes floats with fmod alone (op_fmod).
 // Operations: `of_result` for each element of the first result and `of_input` for each of the first input (COST_EACH), a formula
 // of cost.c, or COST_NONE: it moves, chooses or casts.
 #ifndef ASSAY_ONNX_OPERATOR_H
@@ -87,10 +87,11 @@ enum { OPSET_LEAST = 17, OPSET_MOST = 20 };
 	X("Max", "", 13, "N*", EACH, 1, 0) \
 	X("MaxPool", "", 12, "K", POOL, 0, 0) \
 	X("Min", "", 13, "N*", EACH, 1, 0) \
-	X("Mod", "", 13, "II", EACH, 1, 0) \
+	X("Mod", "", 13, "NN", EACH, 1, 0) \
 	X("Mul", "", 14, "NN", EACH, 1, 0) \
 	X("MultiHeadAttention", DOMAIN_MICROSOFT, 1, "FF?F?F?w?F?F?F?", ATTENTION, 0, 0) \
 	X("Neg", "", 13, "S", EACH, 1, 0) \
+	X("NonMaxSuppression", "", 11, "eel?e?e?", NONE, 0, 0) \
 	X("NonZero", "", 13, "a", NONE, 0, 0) \
 	X("Not", "", 1, "B", NONE, 0, 0) \
 	X("Or", "", 7, "BB", NONE, 0, 0) \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tier: engine
 // One small call of each operation on every engine that is here, against figures that numpy and torch computed
-// (data/operators.py): with open lengths in the least opset that it needs, and with fixed ones in the latest. Engines run only in
-// a child, as in the program.
+// (data/operators.py): with open lengths in the least opset that it needs, with fixed ones in the latest, and brought to 16 bits.
+// Engines run only in a child, as in the program.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -155,6 +155,11 @@ static void reductions(struct call *c)
 	gives(c, "min", op_reduce_min(c->g, x, 0, false));
 }
 
+static void fmod_of(struct call *c)
+{
+	gives(c, "z", op_fmod(c->g, given(c, "x", "ab"), given(c, "y", "b")));
+}
+
 static void cumsum(struct call *c)
 {
 	graph_value x = given(c, "x", "ab");
@@ -257,6 +262,11 @@ static void roi_align(struct call *c)
 		gives(c, aligned ? "aligned" : "plain",
 			op_roi_align(c->g, x, rois, batch,
 				&(struct roi_align){ .high = 2, .wide = 3, .samples = 2, .scale = 0.5f, .aligned = aligned }));
+}
+
+static void nms(struct call *c)
+{
+	gives(c, "y", op_nms(c->g, given(c, "boxes", "bn."), given(c, "scores", "bcn"), 3, 0.5f, 0.25f));
 }
 
 static void branches(struct call *c)
@@ -369,6 +379,7 @@ static void einsum(struct call *c)
 	X(grid_sample) \
 	X(depth_and_space) \
 	X(roi_align) \
+	X(nms) \
 	X(branches) \
 	X(loop) \
 	X(loop_until) \
@@ -383,12 +394,24 @@ static const struct test_case {
 #define X(name) { #name, name },
 	CASES(X)
 #undef X
+		{ "fmod", fmod_of }, // the name is C's
 };
 enum { CASE_COUNT = sizeof cases / sizeof *cases };
 
 // ---- running them -------------------------------------------------------------------------------------------------------
 
-static const char *differs(const struct tensor *got, const struct tensor *wanted)
+static const struct way {
+	const char *words;
+	bool is_static;
+	enum precision precision;
+	double bound; // of an error, relative above 1
+} ways[] = {
+	{ "open lengths", false, PRECISION_FLOAT32, 2e-5 }, { "fixed lengths", true, PRECISION_FLOAT32, 2e-5 },
+	{ "float16", false, PRECISION_FLOAT16, 1e-2 }, // of numbers of 11 bits, some sums of them
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static const char *differs(const struct tensor *got, const struct tensor *wanted, double bound)
 {
 	char a[80], b[80];
 
@@ -400,14 +423,14 @@ static const char *differs(const struct tensor *got, const struct tensor *wanted
 	for (size_t i = 0; i < wanted->nbytes / dtype_size(wanted->dtype); i++) {
 		double x = tensor_get(got, i), y = tensor_get(wanted, i);
 
-		if (!(fabs(x - y) <= 2e-5 * fmax(1, fabs(y))))
+		if (!(fabs(x - y) <= bound * fmax(1, fabs(y))))
 			return arena_printf(&arena, "%s[%zu] is %.9g and not %.9g", wanted->name, i, x, y);
 	}
 	return NULL;
 }
 
 // NULL, or what is wrong.
-static const char *run_call(const struct backend *engine, struct call *c)
+static const char *run_call(const struct backend *engine, struct call *c, double bound)
 {
 	struct artifact art = { .weights_dir = scratch, .graph_path = path("model.onnx") };
 	static struct error err;
@@ -430,7 +453,7 @@ static const char *run_call(const struct backend *engine, struct call *c)
 	for (size_t i = 0; i < art.output_count && !wrong; i++) {
 		struct tensor wanted = figure(c->out, art.outputs[i].name);
 
-		wrong = differs(&out[i], &wanted);
+		wrong = differs(&out[i], &wanted, bound);
 		// What the builder inferred holds.
 		for (int k = 0; k < wanted.rank && !wrong; k++)
 			if (art.outputs[i].rank != wanted.rank || art.outputs[i].dtype != wanted.dtype ||
@@ -446,10 +469,11 @@ static void run_cases(const struct backend *engine, const json_t *figures, struc
 {
 	const char *only = getenv("ONLY"); // one case, while it is written
 
-	for (int i = 0; i < 2 * CASE_COUNT; i++) {
-		const struct test_case *k = &cases[i / 2];
+	for (int i = 0; i < WAYS * CASE_COUNT; i++) {
+		const struct test_case *k = &cases[i / WAYS];
+		const struct way *way = &ways[i % WAYS];
 		const json_t *of = json_object_get(figures, k->name);
-		struct call c = { .is_static = i % 2,
+		struct call c = { .is_static = way->is_static,
 			.in = json_object_get(of, "in"),
 			.out = json_object_get(of, "out"),
 			.weights = json_object_get(of, "weights") };
@@ -457,13 +481,13 @@ static void run_cases(const struct backend *engine, const json_t *figures, struc
 
 		if (only && !text_is(only, k->name))
 			continue;
-		c.g = graph_new(&(struct graph_form){ .is_static = c.is_static });
+		c.g = graph_new(&(struct graph_form){ .is_static = c.is_static, .precise.precision = way->precision });
 		if (c.is_static)
 			graph_need_opset(c.g, OPSET_MOST);
 		k->build(&c);
-		wrong = run_call(engine, &c);
+		wrong = run_call(engine, &c, way->bound);
 		if (wrong)
-			text_addf(said, "%s, %s: %s\n", k->name, c.is_static ? "fixed lengths" : "open lengths", wrong);
+			text_addf(said, "%s, %s: %s\n", k->name, way->words, wrong);
 		graph_free(c.g);
 	}
 }

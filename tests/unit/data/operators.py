@@ -9,6 +9,7 @@ name.
 """
 import json
 import sys
+import zlib
 
 import numpy as np
 import torch
@@ -88,6 +89,12 @@ def nonzero(rng):
 def reductions(rng):
     x = numbers(rng, 2, 3, 4)
     return {"x": x}, {"prod": x.prod(1), "l2": np.sqrt((x * x).sum(-1, keepdims=True)), "min": x.min(0)}
+
+
+@case
+def fmod(rng):
+    x, y = numbers(rng, 3, 4), np.array([0.75, -0.5, 1.25, -2], np.float32)
+    return {"x": x, "y": y}, {"z": np.fmod(x, y)}
 
 
 @case
@@ -205,6 +212,29 @@ def bilinear(x, top, left):
 
 
 @case
+def nms(rng):
+    """Greatest score first; a box that has more than half in common with one that was taken is left out."""
+    corner, size = rng.random((2, 6, 2)) * 4, 1 + rng.random((2, 6, 2)) * 3
+    boxes = np.concatenate((corner, corner + size), 2).astype(np.float32)
+    scores = rng.permutation(24).reshape(2, 2, 6).astype(np.float32) / 24
+    taken = []
+    for b in range(2):
+        for c in range(2):
+            kept = []
+            for i in np.argsort(-scores[b, c]):
+                if scores[b, c, i] > 0.25 and len(kept) < 3 and all(overlap(boxes[b, i], boxes[b, k]) <= 0.5 for k in kept):
+                    kept.append(i)
+                    taken.append((b, c, i))
+    return {"boxes": boxes, "scores": scores}, {"y": np.array(taken, np.int64)}
+
+
+def overlap(a, b):
+    sides = np.maximum(np.minimum(a[2:], b[2:]) - np.maximum(a[:2], b[:2]), 0)
+    common = sides.prod()
+    return common / ((a[2:] - a[:2]).prod() + (b[2:] - b[:2]).prod() - common)
+
+
+@case
 def branches(rng):
     """Each branch reads the graph around it; the lengths of what they give differ."""
     x, w = numbers(rng, 4, 3), numbers(rng, 3)
@@ -290,8 +320,8 @@ def stored(values):
 
 def main():
     lines = []
-    for number, function in enumerate(CASES):
-        given, gives, *weights = function(np.random.default_rng(number))
+    for function in CASES:
+        given, gives, *weights = function(np.random.default_rng(zlib.crc32(function.__name__.encode())))
         lines.append(f' "{function.__name__}": ' + json.dumps({"in": stored(given), "out": stored(gives), "weights": stored(*weights or [{}])}))
     sys.stdout.write("{\n" + ",\n".join(lines) + "\n}\n")
 
