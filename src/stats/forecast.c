@@ -30,6 +30,8 @@ enum forecast_mix forecast_mix_of(const char *op)
 		{ "GroupQueryAttention", MIX_PRODUCT },
 		{ "DynamicQuantizeMatMul", MIX_PRODUCT },
 		{ "MatMulIntegerToFloat", MIX_PRODUCT },
+		{ "LSTM", MIX_PRODUCT },
+		{ "GRU", MIX_PRODUCT },
 		{ "Conv", MIX_CONVOLUTION },
 		{ "ConvTranspose", MIX_CONVOLUTION },
 		{ "Softmax", MIX_SOFTMAX },

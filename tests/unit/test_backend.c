@@ -204,6 +204,35 @@ static void test_outline(void **state)
 	arena_done(&a);
 }
 
+// What a branch gives has no type that could be told from the node that has it, whose first input is a condition.
+static void test_outline_of_branches(void **state)
+{
+	struct arena a = { 0 };
+	struct graph *g = graph_new(NULL);
+	graph_value x = graph_input(g, "x", DTYPE_F32, 1, (int64_t[]){ 4 }), y;
+	struct branches is = { .condition = graph_input(g, "is", DTYPE_BOOL, 0, NULL) };
+	struct outline o;
+	const void *bytes;
+	size_t n;
+
+	(void)state;
+	op_if_begin(g, &is);
+	y = op_neg(g, x);
+	op_if_else(g, &is, 1, &y);
+	op_if_end(g, &is, &x);
+	graph_output(g, "y", op_exp(g, is.given[0]));
+	assert_int_equal(graph_finish(g, NULL), STATUS_OK);
+	assert_int_equal(graph_write(g, &bytes, &n, NULL), STATUS_OK);
+	assert_int_equal(outline_read(&o, &a, bytes, n, NULL), STATUS_OK);
+	outline_types(&o, &a, bytes, n);
+	assert_int_equal(o.node_count, 2);
+	assert_string_equal(o.nodes[0].op, "If");
+	assert_int_equal(o.nodes[0].dtype, DTYPE_BOOL);
+	assert_int_equal(o.nodes[1].dtype, DTYPE_NONE);
+	graph_free(g);
+	arena_done(&a);
+}
+
 // Groups of protobuf before, within and behind everything: engines skip them.
 static void test_outline_groups(void **state)
 {
@@ -816,6 +845,7 @@ int main(void)
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_checks),
 		cmocka_unit_test(test_outline),
+		cmocka_unit_test(test_outline_of_branches),
 		cmocka_unit_test(test_outline_groups),
 		cmocka_unit_test(test_outline_tables),
 		cmocka_unit_test(test_outline_arithmetic),

@@ -447,6 +447,30 @@ static void what_a_body_may_not_do(void **state)
 	refuses(g, "all of one length on that axis");
 }
 
+// A layer over rows of two open lengths, which are read off in the body although they are known around it, and again after it.
+static void lengths_read_off_in_a_body_stay_there(void **state)
+{
+	(void)state;
+	struct graph *g = graph_new(NULL);
+	int64_t batch = graph_symbol(g, "batch"), sequence = graph_symbol(g, "sequence"), width = graph_symbol(g, "width");
+	graph_value x = graph_input(g, "x", DTYPE_F32, 4, (int64_t[]){ batch, sequence, width, 3 });
+	graph_value w = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 3, 3 }, "f", 0, 36);
+	graph_value before = op_linear(g, x, w, NO_VALUE);
+	struct scan s = { .state_count = 1,
+		.first = { graph_input(g, "h", DTYPE_F32, 3, (int64_t[]){ batch, width, 3 }) },
+		.over_count = 1,
+		.over = { before },
+		.axis = 1 };
+
+	op_scan_begin(g, &s);
+	graph_value h = op_linear(g, op_add(g, s.state[0], s.item[0]), w, NO_VALUE);
+	op_scan_end(g, &s, &h, 1, &h);
+	assert_int_equal(value_dim(g, s.all[0], 1), sequence);
+	graph_output(g, "y", op_linear(g, op_add(g, s.all[0], before), w, NO_VALUE));
+	finish(g);
+	graph_free(g);
+}
+
 // x [batch, sequence, 3] where the condition holds, else what is made of it, from values around the branches.
 static void branches_read_what_is_around_them(void **state)
 {
@@ -573,6 +597,7 @@ int main(void)
 		cmocka_unit_test(impossible_shapes_are_errors),
 		cmocka_unit_test(a_scan_has_a_body),
 		cmocka_unit_test(what_a_body_may_not_do),
+		cmocka_unit_test(lengths_read_off_in_a_body_stay_there),
 		cmocka_unit_test(branches_read_what_is_around_them),
 		cmocka_unit_test(a_loop_runs_a_number_of_times),
 		cmocka_unit_test(what_branches_and_loops_may_not_do),
