@@ -272,7 +272,7 @@ static void nms(struct call *c)
 static void branches(struct call *c)
 {
 	struct graph *g = c->g;
-	graph_value x = given(c, "x", "n."), w = weight(c, "w"), turned = op_tanh(g, x);
+	graph_value x = given(c, "x", "n."), w = weight(c, "w"), made = op_matmul(g, x, weight(c, "m"));
 	static const char *const words[] = { "yes", "no" };
 
 	for (int i = 0; i < 2; i++) {
@@ -283,7 +283,7 @@ static void branches(struct call *c)
 		values[0] = op_mul(g, x, w);
 		values[1] = op_reduce_sum(g, values[0], 1, false);
 		op_if_else(g, &b, 2, values);
-		values[0] = op_slice(g, turned, 0, 0, 2);
+		values[0] = op_slice(g, made, 0, 0, 2);
 		values[1] = op_reduce_min(g, x, 1, false);
 		op_if_end(g, &b, values);
 		gives(c, arena_printf(&arena, "y_%s", words[i]), b.given[0]);

@@ -236,11 +236,11 @@ def overlap(a, b):
 
 @case
 def branches(rng):
-    """Each branch reads the graph around it; the lengths of what they give differ."""
-    x, w = numbers(rng, 4, 3), numbers(rng, 3)
-    then, other = x * w, np.tanh(x)[:2]
+    """Each branch reads the graph around it; the lengths of what they give differ. In 16 bits, what one reads was made in them."""
+    x, w, m = numbers(rng, 4, 3), numbers(rng, 3), numbers(rng, 3, 3)
+    then, other = x * w, (x @ m)[:2]
     given = {"x": x, "yes": np.array(True), "no": np.array(False)}
-    return given, {"y_yes": then, "sum_yes": then.sum(1), "y_no": other, "sum_no": x.min(1)}, {"w": w}
+    return given, {"y_yes": then, "sum_yes": then.sum(1), "y_no": other, "sum_no": x.min(1)}, {"w": w, "m": m}
 
 
 @case
