@@ -70,8 +70,8 @@ void op_if_end(struct graph *g, struct branches *b, const graph_value *otherwise
 	graph_body_end(g, otherwise, b->count);
 	graph_leave(g);
 	graph_node_of(g, "If", "", &b->condition, 1,
-		(struct attribute[]){ ATTR_BODY("then_branch", b->body[0]), ATTR_BODY("else_branch", b->body[1]) }, 2, outputs,
-		b->count, b->given);
+		(struct attribute[]){ ATTR_BODY("then_branch", b->body[0]), ATTR_BODY("else_branch", b->body[1]) }, 2,
+		&(struct node_outputs){ b->count, outputs, b->given });
 }
 
 // ---------------------------------------------------------------------------------------------------- Loop
@@ -162,7 +162,7 @@ void op_loop_end(
 	graph_leave(g);
 	memcpy(inputs + 2, l->first, (size_t)l->state_count * sizeof *inputs);
 	if (!graph_node_of(g, "Loop", "", inputs, 2 + l->state_count, (struct attribute[]){ ATTR_BODY("body", l->body) }, 1,
-		    outputs, count, out))
+		    &(struct node_outputs){ count, outputs, out }))
 		return;
 	memcpy(l->last, out, (size_t)l->state_count * sizeof *out);
 	memcpy(l->all, out + l->state_count, (size_t)given_count * sizeof *out);

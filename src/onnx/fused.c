@@ -51,7 +51,7 @@ graph_value graph_from_rows(struct graph *g, graph_value rows, int rank, const i
 			parts[i] = dim[i] < 0 ? g->symbol_values[-1 - dim[i]] : graph_i64s(g, 1, &dim[i]);
 		graph_value to = op_concat(g, rank, parts, 0);
 		x = graph_node(g, "Reshape", "", (graph_value[]){ rows, to }, 2, (struct attribute[]){ ATTR_I("allowzero", 1) },
-			may_be_empty, value_dtype(g, rows), rank, dim);
+			may_be_empty, NODE_OUTPUT(value_dtype(g, rows), rank, dim));
 	}
 	if (!g->failed)
 		VALUE(g, x)->rows = rows;
@@ -106,12 +106,12 @@ graph_value op_linear(struct graph *g, graph_value x, graph_value w, graph_value
 			return NO_VALUE;
 		int64_t shape[2] = { value_dim(g, rows, 0), k.dim[0] };
 		y = graph_node(g, "Gemm", "", (graph_value[]){ rows, w, b }, b.id ? 3 : 2,
-			(struct attribute[]){ ATTR_I("transB", 1) }, 1, v.dtype, 2, shape);
+			(struct attribute[]){ ATTR_I("transB", 1) }, 1, NODE_OUTPUT(v.dtype, 2, shape));
 		return graph_from_rows(g, y, v.rank, dim);
 	}
 	if (g->form.linear == LINEAR_FUSED_MATMUL)
 		y = graph_node(g, "FusedMatMul", DOMAIN_MICROSOFT, (graph_value[]){ x, w }, 2,
-			(struct attribute[]){ ATTR_I("transB", 1) }, 1, v.dtype, v.rank, dim);
+			(struct attribute[]){ ATTR_I("transB", 1) }, 1, NODE_OUTPUT(v.dtype, v.rank, dim));
 	else
 		y = op_matmul(g, x, op_transpose(g, w, 2, (int[]){ 1, 0 }));
 	return b.id ? op_add(g, y, b) : y;
@@ -141,7 +141,7 @@ graph_value op_linear_in_out(struct graph *g, graph_value x, graph_value w, grap
 	if (g->failed)
 		return NO_VALUE;
 	int64_t shape[2] = { value_dim(g, rows, 0), k.dim[1] };
-	y = graph_node(g, "Gemm", "", (graph_value[]){ rows, w, b }, b.id ? 3 : 2, NULL, 0, v.dtype, 2, shape);
+	y = graph_node(g, "Gemm", "", (graph_value[]){ rows, w, b }, b.id ? 3 : 2, NULL, 0, NODE_OUTPUT(v.dtype, 2, shape));
 	return graph_from_rows(g, y, v.rank, dim);
 }
 
@@ -162,7 +162,7 @@ graph_value op_linear_output(struct graph *g, graph_value x, graph_value w, grap
 	if (!b.id || g->form.linear != LINEAR_GEMM || !graph_alive(g, y))
 		return y;
 	const struct value_info v = *VALUE(g, y);
-	return graph_node(g, "Add", "", (graph_value[]){ y, b }, 2, NULL, 0, v.dtype, v.rank, v.dim);
+	return graph_node(g, "Add", "", (graph_value[]){ y, b }, 2, NULL, 0, NODE_OUTPUT(v.dtype, v.rank, v.dim));
 }
 
 graph_value op_layer_norm(struct graph *g, graph_value x, graph_value weight, graph_value bias, float epsilon)
@@ -179,8 +179,8 @@ graph_value op_layer_norm(struct graph *g, graph_value x, graph_value weight, gr
 	if (graph_has_rows(g, x))
 		return graph_from_rows(g, op_layer_norm(g, v.rows, weight, bias, epsilon), v.rank, v.dim);
 	struct attribute at[] = { ATTR_I("axis", -1), ATTR_F("epsilon", epsilon) };
-	return graph_node(
-		g, "LayerNormalization", "", (graph_value[]){ x, weight, bias }, bias.id ? 3 : 2, at, 2, v.dtype, v.rank, v.dim);
+	return graph_node(g, "LayerNormalization", "", (graph_value[]){ x, weight, bias }, bias.id ? 3 : 2, at, 2,
+		NODE_OUTPUT(v.dtype, v.rank, v.dim));
 }
 
 // x * rsqrt(mean(x^2) + epsilon) * weight (Zhang and Sennrich 2019, https://arxiv.org/abs/1910.07467)
@@ -198,8 +198,8 @@ graph_value op_rms_norm(struct graph *g, graph_value x, graph_value weight, floa
 		return graph_from_rows(g, op_rms_norm(g, v.rows, weight, epsilon), v.rank, v.dim);
 	if (g->form.norm == NORM_FUSED_RMS) {
 		struct attribute at[] = { ATTR_I("axis", -1), ATTR_F("epsilon", epsilon), ATTR_I("stash_type", 1) };
-		return graph_node(
-			g, "SimplifiedLayerNormalization", "", (graph_value[]){ x, weight }, 2, at, 3, v.dtype, v.rank, v.dim);
+		return graph_node(g, "SimplifiedLayerNormalization", "", (graph_value[]){ x, weight }, 2, at, 3,
+			NODE_OUTPUT(v.dtype, v.rank, v.dim));
 	}
 	// ONNX Runtime knows Pow .. Sqrt, 1/x, Mul as one operation; it does not know x / Sqrt.
 	graph_value mean = op_reduce_mean(g, op_pow(g, x, graph_f32(g, 2)), -1, true);
@@ -216,9 +216,9 @@ graph_value op_gelu(struct graph *g, graph_value x)
 	if (graph_has_rows(g, x))
 		return graph_from_rows(g, op_gelu(g, v.rows), v.rank, v.dim);
 	if (g->form.gelu == GELU_OP)
-		return graph_node(g, "Gelu", "", &x, 1, NULL, 0, v.dtype, v.rank, v.dim);
+		return graph_node(g, "Gelu", "", &x, 1, NULL, 0, NODE_OUTPUT(v.dtype, v.rank, v.dim));
 	if (g->form.gelu == GELU_MICROSOFT)
-		return graph_node(g, "Gelu", DOMAIN_MICROSOFT, &x, 1, NULL, 0, v.dtype, v.rank, v.dim);
+		return graph_node(g, "Gelu", DOMAIN_MICROSOFT, &x, 1, NULL, 0, NODE_OUTPUT(v.dtype, v.rank, v.dim));
 	graph_value erf = op_erf(g, op_div(g, x, graph_f32(g, (float)M_SQRT2)));
 	return op_mul(g, op_mul(g, x, op_add(g, erf, graph_f32(g, 1))), graph_f32(g, 0.5f));
 }
@@ -232,8 +232,8 @@ graph_value op_gelu_tanh(struct graph *g, graph_value x)
 	if (graph_has_rows(g, x))
 		return graph_from_rows(g, op_gelu_tanh(g, v.rows), v.rank, v.dim);
 	if (g->form.gelu == GELU_OP)
-		return graph_node(
-			g, "Gelu", "", &x, 1, (struct attribute[]){ ATTR_S("approximate", "tanh") }, 1, v.dtype, v.rank, v.dim);
+		return graph_node(g, "Gelu", "", &x, 1, (struct attribute[]){ ATTR_S("approximate", "tanh") }, 1,
+			NODE_OUTPUT(v.dtype, v.rank, v.dim));
 	graph_value cube = op_mul(g, op_mul(g, op_mul(g, x, x), x), graph_f32(g, 0.044715f));
 	graph_value inner = op_mul(g, op_add(g, x, cube), graph_f32(g, (float)sqrt(2 / M_PI)));
 	return op_mul(g, op_mul(g, x, graph_f32(g, 0.5f)), op_add(g, op_tanh(g, inner), graph_f32(g, 1)));
@@ -291,7 +291,8 @@ graph_value op_attention(struct graph *g, const struct attention *a)
 		int64_t dim[3] = { i.dim[0], i.dim[1], values };
 		graph_value in[] = { q, k, v, NO_VALUE, NO_VALUE, bias };
 		struct attribute at[] = { ATTR_I("num_heads", heads), ATTR_F("scale", a->scale) };
-		return graph_node(g, "MultiHeadAttention", DOMAIN_MICROSOFT, in, bias.id ? 6 : 3, at, 2, i.dtype, 3, dim);
+		return graph_node(
+			g, "MultiHeadAttention", DOMAIN_MICROSOFT, in, bias.id ? 6 : 3, at, 2, NODE_OUTPUT(i.dtype, 3, dim));
 	}
 	graph_value qh = op_transpose(g, op_reshape(g, q, 4, (int64_t[]){ 0, 0, heads, d }), 4, (int[]){ 0, 2, 1, 3 });
 	graph_value kh = split ? op_transpose(g, k, 4, (int[]){ 0, 1, 3, 2 })
@@ -361,7 +362,8 @@ graph_value op_group_query_attention(
 		at[count++] = ATTR_F("softcap", a->softcap);
 	struct node_output outputs[] = { { NULL, q.dtype, 3, q.dim }, { "present_key", key.dtype, 4, key.dim },
 		{ "present_value", val.dtype, 4, val.dim } };
-	graph_node_of(g, "GroupQueryAttention", DOMAIN_MICROSOFT, in, a->sink.id ? 12 : 7, at, count, outputs, 3, out);
+	graph_node_of(g, "GroupQueryAttention", DOMAIN_MICROSOFT, in, a->sink.id ? 12 : 7, at, count,
+		&(struct node_outputs){ 3, outputs, out });
 	*present_key = out[1];
 	*present_value = out[2];
 	return out[0];

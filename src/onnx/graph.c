@@ -611,9 +611,12 @@ static bool types_fit(struct graph *g, const struct operator* o, const graph_val
 }
 
 bool graph_node_of(struct graph *g, const char *op, const char *domain, const graph_value *inputs, int input_count,
-	const struct attribute *attributes, int attribute_count, const struct node_output *outputs, int output_count,
-	graph_value *out)
+	const struct attribute *attributes, int attribute_count, const struct node_outputs *made)
 {
+	const struct node_output *outputs = made->outputs;
+	const int output_count = made->count;
+	graph_value *out = made->out;
+
 	for (int i = 0; i < output_count; i++)
 		out[i] = NO_VALUE;
 	if (g->failed)
@@ -680,11 +683,10 @@ bool graph_node_of(struct graph *g, const char *op, const char *domain, const gr
 }
 
 graph_value graph_node(struct graph *g, const char *op, const char *domain, const graph_value *inputs, int input_count,
-	const struct attribute *attributes, int attribute_count, enum dtype t, int rank, const int64_t *dim)
+	const struct attribute *attributes, int attribute_count, struct node_output output)
 {
 	graph_value v;
-	graph_node_of(g, op, domain, inputs, input_count, attributes, attribute_count,
-		&(struct node_output){ NULL, t, rank, dim }, 1, &v);
+	graph_node_of(g, op, domain, inputs, input_count, attributes, attribute_count, &(struct node_outputs){ 1, &output, &v });
 	return v;
 }
 
@@ -735,7 +737,8 @@ void graph_body_end(struct graph *g, const graph_value *outputs, int count)
 			is_own &= b->outputs[k] != v.id;
 		if (!is_own) // as graph_output keeps two of one value apart
 			v = graph_node(g, "Identity", "", &v, 1,
-				(struct attribute[]){ ATTR_S("", arena_printf(&g->arena, "%d", i)) }, 1, o.dtype, o.rank, o.dim);
+				(struct attribute[]){ ATTR_S("", arena_printf(&g->arena, "%d", i)) }, 1,
+				NODE_OUTPUT(o.dtype, o.rank, o.dim));
 		if (b->output_count == BODY_VALUES)
 			graph_fail(g, STATUS_FAILED, "a body gives at most %d values", BODY_VALUES);
 		else if (!g->failed)
@@ -804,7 +807,7 @@ void graph_output(struct graph *g, const char *name, graph_value v)
 		int64_t dim[TENSOR_MAX_RANK];
 		memcpy(dim, i->dim, sizeof dim);
 		// The attribute keeps two outputs of one value apart; Identity itself has none, so write.c leaves it out.
-		v = graph_node(g, "Identity", "", &v, 1, (struct attribute[]){ ATTR_S("", name) }, 1, t, rank, dim);
+		v = graph_node(g, "Identity", "", &v, 1, (struct attribute[]){ ATTR_S("", name) }, 1, NODE_OUTPUT(t, rank, dim));
 	}
 	const char *taken_name = name_take(g, name);
 	if (g->failed)

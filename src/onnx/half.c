@@ -111,8 +111,8 @@ static graph_value beside(struct pass *p, graph_value v, enum dtype t)
 	const struct value_info i = *VALUE(p->g, v);
 
 	graph_enter(p->g, "%s", i.name);
-	graph_value made =
-		graph_node(p->g, "Cast", "", &v, 1, (struct attribute[]){ ATTR_I("to", dtype_onnx(t)) }, 1, t, i.rank, i.dim);
+	graph_value made = graph_node(
+		p->g, "Cast", "", &v, 1, (struct attribute[]){ ATTR_I("to", dtype_onnx(t)) }, 1, NODE_OUTPUT(t, i.rank, i.dim));
 	graph_leave(p->g);
 	return made;
 }

@@ -141,19 +141,25 @@ bool graph_has_rows(const struct graph *g, graph_value x);
 
 #define VALUE(g, v) (&(g)->values[(v).id])
 
-// A new node of one output, or the value of an equal node built before. Attribute arrays and text are copied.
-graph_value graph_node(struct graph *g, const char *op, const char *domain, const graph_value *inputs, int input_count,
-	const struct attribute *attributes, int attribute_count, enum dtype t, int rank, const int64_t *dim);
-// The same for an operation of several outputs; `word` makes the names of all but the first, NODE/WORD. False after an error.
+// The type and shape of what a node gives. `word` makes the names of all outputs but the first, NODE/WORD.
 struct node_output {
 	const char *word;
 	enum dtype dtype;
 	int rank;
 	const int64_t *dim;
 };
+#define NODE_OUTPUT(...) ((struct node_output){ NULL, __VA_ARGS__ }) // dtype, rank, dim
+// A new node of one output, or the value of an equal node built before. Attribute arrays and text are copied.
+graph_value graph_node(struct graph *g, const char *op, const char *domain, const graph_value *inputs, int input_count,
+	const struct attribute *attributes, int attribute_count, struct node_output output);
+// The same for an operation of several outputs, which come in `out`. False after an error.
+struct node_outputs {
+	int count;
+	const struct node_output *outputs;
+	graph_value *out;
+};
 bool graph_node_of(struct graph *g, const char *op, const char *domain, const graph_value *inputs, int input_count,
-	const struct attribute *attributes, int attribute_count, const struct node_output *outputs, int output_count,
-	graph_value *out);
+	const struct attribute *attributes, int attribute_count, const struct node_outputs *made);
 // A body begins, and everything that is built until graph_body_end is in it. Returns its number.
 int graph_body_begin(struct graph *g, bool reads_around);
 graph_value graph_body_input(struct graph *g, const char *word, enum dtype t, int rank, const int64_t *dim);

@@ -95,7 +95,7 @@ static graph_value arithmetic(struct graph *g, const char *op, graph_value a, gr
 		if (folded)
 			return graph_constant(g, DTYPE_I64, rank, dim, z);
 	}
-	return graph_node(g, op, "", both, 2, NULL, 0, result ? result : value_dtype(g, a), rank, dim);
+	return graph_node(g, op, "", both, 2, NULL, 0, NODE_OUTPUT(result ? result : value_dtype(g, a), rank, dim));
 }
 
 graph_value op_add(struct graph *g, graph_value a, graph_value b)
@@ -153,7 +153,8 @@ graph_value op_fmod(struct graph *g, graph_value a, graph_value b)
 	int rank;
 	if (!is_mod(g, a, b, true) || !broadcast(g, "Mod", 2, both, &rank, dim))
 		return NO_VALUE;
-	return graph_node(g, "Mod", "", both, 2, (struct attribute[]){ ATTR_I("fmod", 1) }, 1, value_dtype(g, a), rank, dim);
+	return graph_node(
+		g, "Mod", "", both, 2, (struct attribute[]){ ATTR_I("fmod", 1) }, 1, NODE_OUTPUT(value_dtype(g, a), rank, dim));
 }
 
 graph_value op_and(struct graph *g, graph_value a, graph_value b)
@@ -188,7 +189,7 @@ static graph_value unary(struct graph *g, const char *op, graph_value x)
 	const struct value_info v = *VALUE(g, x);
 	if (graph_has_rows(g, x))
 		return graph_from_rows(g, unary(g, op, v.rows), v.rank, v.dim);
-	return graph_node(g, op, "", &x, 1, NULL, 0, v.dtype, v.rank, v.dim);
+	return graph_node(g, op, "", &x, 1, NULL, 0, NODE_OUTPUT(v.dtype, v.rank, v.dim));
 }
 
 graph_value op_neg(struct graph *g, graph_value x)
@@ -262,7 +263,7 @@ graph_value op_where(struct graph *g, graph_value condition, graph_value a, grap
 	int rank;
 	if (!broadcast(g, "Where", 3, all, &rank, dim))
 		return NO_VALUE;
-	return graph_node(g, "Where", "", all, 3, NULL, 0, value_dtype(g, a), rank, dim);
+	return graph_node(g, "Where", "", all, 3, NULL, 0, NODE_OUTPUT(value_dtype(g, a), rank, dim));
 }
 
 graph_value op_cast(struct graph *g, graph_value x, enum dtype t)
@@ -284,7 +285,8 @@ graph_value op_cast(struct graph *g, graph_value x, enum dtype t)
 	// A weight of 16 bits that is to be one of 32: made once, before an engine sees it.
 	if (v.kind == VALUE_EXTERNAL && !v.recipe && t == DTYPE_F32 && g->form.precise.precision == PRECISION_FLOAT32)
 		return graph_derived(g, x, dtype_word(t), &(struct recipe){ .kind = RECIPE_CAST }, t, v.rank, v.dim);
-	return graph_node(g, "Cast", "", &x, 1, (struct attribute[]){ ATTR_I("to", dtype_onnx(t)) }, 1, t, v.rank, v.dim);
+	return graph_node(
+		g, "Cast", "", &x, 1, (struct attribute[]){ ATTR_I("to", dtype_onnx(t)) }, 1, NODE_OUTPUT(t, v.rank, v.dim));
 }
 
 graph_value op_matmul(struct graph *g, graph_value a, graph_value b)
@@ -307,7 +309,7 @@ graph_value op_matmul(struct graph *g, graph_value a, graph_value b)
 	}
 	dim[rank - 2] = value_dim(g, a, -2);
 	dim[rank - 1] = value_dim(g, b, -1);
-	return graph_node(g, "MatMul", "", both, 2, NULL, 0, value_dtype(g, a), rank, dim);
+	return graph_node(g, "MatMul", "", both, 2, NULL, 0, NODE_OUTPUT(value_dtype(g, a), rank, dim));
 }
 
 graph_value op_softmax(struct graph *g, graph_value x, int axis)
@@ -315,8 +317,8 @@ graph_value op_softmax(struct graph *g, graph_value x, int axis)
 	if (!graph_alive(g, x))
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x);
-	return graph_node(g, "Softmax", "", &x, 1, (struct attribute[]){ ATTR_I("axis", graph_axis(g, x, axis)) }, 1, v.dtype,
-		v.rank, v.dim);
+	return graph_node(g, "Softmax", "", &x, 1, (struct attribute[]){ ATTR_I("axis", graph_axis(g, x, axis)) }, 1,
+		NODE_OUTPUT(v.dtype, v.rank, v.dim));
 }
 
 // ReduceSum takes its axes as an input since opset 13; of the others graph_finish makes what the opset asks for.
@@ -332,9 +334,9 @@ static graph_value reduce(struct graph *g, const char *op, graph_value x, int ax
 			dim[rank++] = i == at ? 1 : v.dim[i];
 	if (text_is(op, "ReduceSum"))
 		return graph_node(g, op, "", (graph_value[]){ x, graph_i64s(g, 1, &axes) }, 2,
-			(struct attribute[]){ ATTR_I("keepdims", keep) }, 1, v.dtype, rank, dim);
+			(struct attribute[]){ ATTR_I("keepdims", keep) }, 1, NODE_OUTPUT(v.dtype, rank, dim));
 	return graph_node(g, op, "", &x, 1, (struct attribute[]){ ATTR_IS("axes", 1, &axes), ATTR_I("keepdims", keep) }, 2,
-		v.dtype, rank, dim);
+		NODE_OUTPUT(v.dtype, rank, dim));
 }
 
 graph_value op_reduce_mean(struct graph *g, graph_value x, int axis, bool keep)
@@ -373,7 +375,7 @@ graph_value op_argmax(struct graph *g, graph_value x, int axis, bool keep)
 		if (i != at || keep)
 			dim[rank++] = i == at ? 1 : v.dim[i];
 	return graph_node(g, "ArgMax", "", &x, 1, (struct attribute[]){ ATTR_I("axis", at), ATTR_I("keepdims", keep) }, 2,
-		DTYPE_I64, rank, dim);
+		NODE_OUTPUT(DTYPE_I64, rank, dim));
 }
 
 static graph_value topk(struct graph *g, graph_value x, int64_t k, int at, bool least, graph_value *indices)
@@ -386,7 +388,8 @@ static graph_value topk(struct graph *g, graph_value x, int64_t k, int at, bool 
 	struct node_output outputs[] = { { NULL, v.dtype, v.rank, dim }, { "indices", DTYPE_I64, v.rank, dim } };
 	struct attribute attributes[] = { ATTR_I("axis", at), ATTR_I("largest", 0) };
 	graph_value out[2];
-	graph_node_of(g, "TopK", "", (graph_value[]){ x, graph_i64s(g, 1, &k) }, 2, attributes, least ? 2 : 1, outputs, 2, out);
+	graph_node_of(g, "TopK", "", (graph_value[]){ x, graph_i64s(g, 1, &k) }, 2, attributes, least ? 2 : 1,
+		&(struct node_outputs){ 2, outputs, out });
 	*indices = out[1];
 	return out[0];
 }
@@ -434,7 +437,7 @@ graph_value op_cumsum_from(struct graph *g, graph_value x, int axis, bool exclus
 		attributes[count++] = ATTR_I("exclusive", 1);
 	if (reverse)
 		attributes[count++] = ATTR_I("reverse", 1);
-	return graph_node(g, "CumSum", "", (graph_value[]){ x, at }, 2, attributes, count, v.dtype, v.rank, v.dim);
+	return graph_node(g, "CumSum", "", (graph_value[]){ x, at }, 2, attributes, count, NODE_OUTPUT(v.dtype, v.rank, v.dim));
 }
 
 graph_value op_cumsum(struct graph *g, graph_value x, int axis)

@@ -91,7 +91,7 @@ graph_value op_conv(struct graph *g, graph_value x, graph_value w, graph_value b
 	if (!slide(g, "Conv", x, &(struct sliding){ spatial, k.dim + 2, stride, pad, dilation }, dim, at))
 		return NO_VALUE;
 	convolution_left_out(g, w);
-	return graph_node(g, "Conv", "", (graph_value[]){ x, w, b }, b.id ? 3 : 2, at, 5, v.dtype, v.rank, dim);
+	return graph_node(g, "Conv", "", (graph_value[]){ x, w, b }, b.id ? 3 : 2, at, 5, NODE_OUTPUT(v.dtype, v.rank, dim));
 }
 
 // n * factor + extra; for a symbol, the symbol of that formula.
@@ -141,7 +141,8 @@ graph_value op_conv_transpose_of(
 		at[count++] = ATTR_IS("dilations", spatial, dilation);
 	if (more)
 		at[count++] = ATTR_IS("output_padding", spatial, more);
-	return graph_node(g, "ConvTranspose", "", (graph_value[]){ x, w, b }, b.id ? 3 : 2, at, count, v.dtype, v.rank, dim);
+	return graph_node(
+		g, "ConvTranspose", "", (graph_value[]){ x, w, b }, b.id ? 3 : 2, at, count, NODE_OUTPUT(v.dtype, v.rank, dim));
 }
 
 graph_value op_conv_transpose(struct graph *g, graph_value x, graph_value w, graph_value b, int spatial, const int64_t *stride,
@@ -165,7 +166,7 @@ static graph_value pool(struct graph *g, const char *op, graph_value x, const st
 	}
 	if (!slide(g, op, x, window, dim, at))
 		return NO_VALUE;
-	return graph_node(g, op, "", &x, 1, at, count_pad >= 0 ? 5 : 4, v.dtype, v.rank, dim);
+	return graph_node(g, op, "", &x, 1, at, count_pad >= 0 ? 5 : 4, NODE_OUTPUT(v.dtype, v.rank, dim));
 }
 
 graph_value op_max_pool(struct graph *g, graph_value x, int spatial, const int64_t *kernel, const int64_t *stride,
@@ -192,7 +193,7 @@ graph_value op_global_average_pool(struct graph *g, graph_value x)
 	}
 	for (int i = 0; i < v.rank; i++)
 		dim[i] = i < 2 ? v.dim[i] : 1;
-	return graph_node(g, "GlobalAveragePool", "", &x, 1, NULL, 0, v.dtype, v.rank, dim);
+	return graph_node(g, "GlobalAveragePool", "", &x, 1, NULL, 0, NODE_OUTPUT(v.dtype, v.rank, dim));
 }
 
 // (x - mean) / sqrt(variance + epsilon) * weight + bias, a number of each for each channel (Ioffe and Szegedy 2015,
@@ -211,8 +212,8 @@ graph_value op_batch_norm(struct graph *g, graph_value x, graph_value weight, gr
 				graph_values_text(g, in, 5));
 			return NO_VALUE;
 		}
-	return graph_node(g, "BatchNormalization", "", in, 5, (struct attribute[]){ ATTR_F("epsilon", epsilon) }, 1, v.dtype,
-		v.rank, v.dim);
+	return graph_node(g, "BatchNormalization", "", in, 5, (struct attribute[]){ ATTR_F("epsilon", epsilon) }, 1,
+		NODE_OUTPUT(v.dtype, v.rank, v.dim));
 }
 
 graph_value op_instance_norm(struct graph *g, graph_value x, graph_value weight, graph_value bias, float epsilon)
@@ -226,7 +227,7 @@ graph_value op_instance_norm(struct graph *g, graph_value x, graph_value weight,
 		return NO_VALUE;
 	}
 	return graph_node(g, "InstanceNormalization", "", (graph_value[]){ x, weight, bias }, 3,
-		(struct attribute[]){ ATTR_F("epsilon", epsilon) }, 1, v.dtype, v.rank, v.dim);
+		(struct attribute[]){ ATTR_F("epsilon", epsilon) }, 1, NODE_OUTPUT(v.dtype, v.rank, v.dim));
 }
 
 // Over a group of channels and all places at once (Wu and He 2018, https://arxiv.org/abs/1803.08494). GroupNormalization needs
@@ -278,7 +279,8 @@ graph_value op_pad(struct graph *g, graph_value x, int axis, int64_t before, int
 			axis, (long long)before, (long long)after);
 		return NO_VALUE;
 	}
-	return graph_node(g, "Pad", "", (graph_value[]){ x, graph_i64s(g, 2 * v.rank, pads) }, 2, NULL, 0, v.dtype, v.rank, dim);
+	return graph_node(g, "Pad", "", (graph_value[]){ x, graph_i64s(g, 2 * v.rank, pads) }, 2, NULL, 0,
+		NODE_OUTPUT(v.dtype, v.rank, dim));
 }
 
 static graph_value resize(struct graph *g, graph_value x, graph_value sizes, const char *mode, const char *places)
@@ -302,7 +304,8 @@ static graph_value resize(struct graph *g, graph_value x, graph_value sizes, con
 		return x;
 	struct attribute at[] = { ATTR_S("mode", mode), ATTR_S("coordinate_transformation_mode", places),
 		ATTR_F("cubic_coeff_a", -0.75f), ATTR_S("nearest_mode", "floor") };
-	return graph_node(g, "Resize", "", (graph_value[]){ x, NO_VALUE, NO_VALUE, sizes }, 4, at, 4, v.dtype, v.rank, dim);
+	return graph_node(
+		g, "Resize", "", (graph_value[]){ x, NO_VALUE, NO_VALUE, sizes }, 4, at, 4, NODE_OUTPUT(v.dtype, v.rank, dim));
 }
 
 graph_value op_resize(struct graph *g, graph_value x, graph_value sizes, const char *mode)
@@ -329,8 +332,8 @@ graph_value op_grid_sample(
 		return NO_VALUE;
 	}
 	struct attribute at[] = { ATTR_S("mode", mode), ATTR_S("padding_mode", padding), ATTR_I("align_corners", align_corners) };
-	return graph_node(g, "GridSample", "", (graph_value[]){ x, grid }, 2, at, 3, v.dtype, 4,
-		(int64_t[]){ v.dim[0] < 0 ? p.dim[0] : v.dim[0], v.dim[1], p.dim[1], p.dim[2] });
+	return graph_node(g, "GridSample", "", (graph_value[]){ x, grid }, 2, at, 3,
+		NODE_OUTPUT(v.dtype, 4, (int64_t[]){ v.dim[0] < 0 ? p.dim[0] : v.dim[0], v.dim[1], p.dim[1], p.dim[2] }));
 }
 
 graph_value op_depth_to_space(struct graph *g, graph_value x, int64_t block, bool column_row_depth)
@@ -344,10 +347,10 @@ graph_value op_depth_to_space(struct graph *g, graph_value x, int64_t block, boo
 		return NO_VALUE;
 	}
 	return graph_node(g, "DepthToSpace", "", &x, 1,
-		(struct attribute[]){ ATTR_I("blocksize", block), ATTR_S("mode", column_row_depth ? "CRD" : "DCR") }, 2, v.dtype,
-		4,
-		(int64_t[]){ v.dim[0], v.dim[1] / (block * block), stretched(g, v.dim[2], block, 0),
-			stretched(g, v.dim[3], block, 0) });
+		(struct attribute[]){ ATTR_I("blocksize", block), ATTR_S("mode", column_row_depth ? "CRD" : "DCR") }, 2,
+		NODE_OUTPUT(v.dtype, 4,
+			(int64_t[]){ v.dim[0], v.dim[1] / (block * block), stretched(g, v.dim[2], block, 0),
+				stretched(g, v.dim[3], block, 0) }));
 }
 
 graph_value op_space_to_depth(struct graph *g, graph_value x, int64_t block)
@@ -366,7 +369,8 @@ graph_value op_space_to_depth(struct graph *g, graph_value x, int64_t block)
 	int64_t dim[] = { v.dim[0], v.dim[1] * block * block, v.dim[2], v.dim[3] };
 	for (int i = 2; i < 4; i++) // n/block is a whole number: as many windows as fit side by side
 		dim[i] = block == 1 ? dim[i] : graph_windows(g, dim[i], -block, block, false);
-	return graph_node(g, "SpaceToDepth", "", &x, 1, (struct attribute[]){ ATTR_I("blocksize", block) }, 1, v.dtype, 4, dim);
+	return graph_node(g, "SpaceToDepth", "", &x, 1, (struct attribute[]){ ATTR_I("blocksize", block) }, 1,
+		NODE_OUTPUT(v.dtype, 4, dim));
 }
 
 graph_value op_roi_align(struct graph *g, graph_value x, graph_value rois, graph_value batch, const struct roi_align *how)
@@ -386,8 +390,8 @@ graph_value op_roi_align(struct graph *g, graph_value x, graph_value rois, graph
 	struct attribute at[] = { ATTR_I("output_height", how->high), ATTR_I("output_width", how->wide),
 		ATTR_I("sampling_ratio", how->samples), ATTR_F("spatial_scale", how->scale),
 		ATTR_S("coordinate_transformation_mode", how->aligned ? "half_pixel" : "output_half_pixel") };
-	return graph_node(g, "RoiAlign", "", in, 3, at, 5, v.dtype, 4,
-		(int64_t[]){ r.dim[0] < 0 ? b.dim[0] : r.dim[0], v.dim[1], how->high, how->wide });
+	return graph_node(g, "RoiAlign", "", in, 3, at, 5,
+		NODE_OUTPUT(v.dtype, 4, (int64_t[]){ r.dim[0] < 0 ? b.dim[0] : r.dim[0], v.dim[1], how->high, how->wide }));
 }
 
 graph_value op_nms(struct graph *g, graph_value boxes, graph_value scores, int64_t most, float overlap, float least)
@@ -406,5 +410,6 @@ graph_value op_nms(struct graph *g, graph_value boxes, graph_value scores, int64
 	const graph_value in[] = { boxes, scores, graph_i64s(g, 1, &most),
 		graph_constant(g, DTYPE_F32, 1, (int64_t[]){ 1 }, &overlap),
 		graph_constant(g, DTYPE_F32, 1, (int64_t[]){ 1 }, &least) };
-	return graph_node(g, "NonMaxSuppression", "", in, 5, NULL, 0, DTYPE_I64, 2, (int64_t[]){ graph_unknown(g), 3 });
+	return graph_node(
+		g, "NonMaxSuppression", "", in, 5, NULL, 0, NODE_OUTPUT(DTYPE_I64, 2, (int64_t[]){ graph_unknown(g), 3 }));
 }

@@ -70,7 +70,7 @@ graph_value op_gather(struct graph *g, graph_value table, graph_value indices, i
 	if (!graph_alive(g, indices))
 		return NO_VALUE;
 	return graph_node(g, "Gather", "", (graph_value[]){ table, indices }, 2, (struct attribute[]){ ATTR_I("axis", at) }, 1,
-		t.dtype, rank, dim);
+		NODE_OUTPUT(t.dtype, rank, dim));
 }
 
 graph_value op_gather_nd(struct graph *g, graph_value x, graph_value indices, int batch_dims)
@@ -93,7 +93,7 @@ graph_value op_gather_nd(struct graph *g, graph_value x, graph_value indices, in
 	for (int k = batch_dims + (int)depth; k < t.rank; k++)
 		dim[rank++] = t.dim[k];
 	return graph_node(g, "GatherND", "", (graph_value[]){ x, indices }, 2,
-		(struct attribute[]){ ATTR_I("batch_dims", batch_dims) }, 1, t.dtype, rank, dim);
+		(struct attribute[]){ ATTR_I("batch_dims", batch_dims) }, 1, NODE_OUTPUT(t.dtype, rank, dim));
 }
 
 graph_value op_gather_elements(struct graph *g, graph_value x, graph_value indices, int axis)
@@ -111,7 +111,7 @@ graph_value op_gather_elements(struct graph *g, graph_value x, graph_value indic
 		return NO_VALUE;
 	}
 	return graph_node(g, "GatherElements", "", (graph_value[]){ x, indices }, 2, (struct attribute[]){ ATTR_I("axis", at) },
-		1, t.dtype, i.rank, i.dim);
+		1, NODE_OUTPUT(t.dtype, i.rank, i.dim));
 }
 
 // Do the dimensions agree, as far as they are known?
@@ -135,7 +135,7 @@ static graph_value scatter(
 		graph_need_opset(g, 18);
 	if (sum != SCATTER_REPLACE)
 		at[count++] = ATTR_S("reduction", words[sum]);
-	return graph_node(g, op, "", in, 3, at, count, x.dtype, x.rank, x.dim);
+	return graph_node(g, op, "", in, 3, at, count, NODE_OUTPUT(x.dtype, x.rank, x.dim));
 }
 
 graph_value op_scatter_nd(struct graph *g, graph_value x, graph_value indices, graph_value updates, enum scatter_sum sum)
@@ -175,5 +175,5 @@ graph_value op_nonzero(struct graph *g, graph_value x)
 		graph_fail(g, STATUS_FAILED, "NonZero of %s: a scalar has no indices", graph_value_text(g, x));
 		return NO_VALUE;
 	}
-	return graph_node(g, "NonZero", "", &x, 1, NULL, 0, DTYPE_I64, 2, (int64_t[]){ rank, graph_unknown(g) });
+	return graph_node(g, "NonZero", "", &x, 1, NULL, 0, NODE_OUTPUT(DTYPE_I64, 2, (int64_t[]){ rank, graph_unknown(g) }));
 }

@@ -113,7 +113,8 @@ static graph_value recurrent(
 	graph_value in[] = { x, op_concat(g, r->directions, w, 0), op_concat(g, r->directions, u, 0),
 		b[0].id ? op_concat(g, r->directions, b, 0) : NO_VALUE, NO_VALUE, r->h, r->c };
 
-	if (!graph_node_of(g, k->op, "", in, 5 + state_count, at, k == &gru ? 3 : 2, outputs, 1 + state_count, out))
+	if (!graph_node_of(g, k->op, "", in, 5 + state_count, at, k == &gru ? 3 : 2,
+		    &(struct node_outputs){ 1 + state_count, outputs, out }))
 		return NO_VALUE;
 	for (int i = 0; i < state_count; i++)
 		last[i] = out[1 + i];

@@ -94,15 +94,15 @@ graph_value op_reshape(struct graph *g, graph_value x, int count, const int64_t 
 			: s.symbols_in == 1 && !s.symbols_out && s.in == s.out ? s.symbol_in
 									       : graph_unknown(g);
 	if (!count && v.rank) // OpenVINO reads beyond a shape of no numbers
-		return graph_node(g, "Squeeze", "", &x, 1, NULL, 0, v.dtype, 0, NULL);
+		return graph_node(g, "Squeeze", "", &x, 1, NULL, 0, NODE_OUTPUT(v.dtype, 0, NULL));
 	bool same = count == v.rank && !memcmp(out, v.dim, (size_t)count * sizeof *out);
 	for (int i = 0; i < count; i++)
 		symbols += out[i] < 0;
 	for (int i = 0; i < count; i++) // all that is known goes in as numbers
 		given[i] = symbols == 0 || (i == rest && out[i] >= 0 && symbols) ? out[i] : dim[i];
 	return same ? x
-		    : graph_node(g, "Reshape", "", (graph_value[]){ x, graph_i64s(g, count, given) }, 2, NULL, 0, v.dtype, count,
-			      out);
+		    : graph_node(g, "Reshape", "", (graph_value[]){ x, graph_i64s(g, count, given) }, 2, NULL, 0,
+			      NODE_OUTPUT(v.dtype, count, out));
 }
 
 graph_value op_reshape_to(struct graph *g, graph_value x, graph_value shape)
@@ -119,7 +119,8 @@ graph_value op_reshape_to(struct graph *g, graph_value x, graph_value shape)
 		return NO_VALUE;
 	}
 	graph_shape_parts(g, shape, (int)rank, known);
-	return graph_node(g, "Reshape", "", (graph_value[]){ x, shape }, 2, NULL, 0, value_dtype(g, x), (int)rank, known);
+	return graph_node(
+		g, "Reshape", "", (graph_value[]){ x, shape }, 2, NULL, 0, NODE_OUTPUT(value_dtype(g, x), (int)rank, known));
 }
 
 graph_value op_transpose(struct graph *g, graph_value x, int rank, const int *perm)
@@ -140,7 +141,8 @@ graph_value op_transpose(struct graph *g, graph_value x, int rank, const int *pe
 	}
 	if (seen != (1u << rank) - 1)
 		graph_fail(g, STATUS_FAILED, "Transpose of %s: an axis is named twice", graph_value_text(g, x));
-	return graph_node(g, "Transpose", "", &x, 1, (struct attribute[]){ ATTR_IS("perm", rank, ints) }, 1, v.dtype, rank, dim);
+	return graph_node(g, "Transpose", "", &x, 1, (struct attribute[]){ ATTR_IS("perm", rank, ints) }, 1,
+		NODE_OUTPUT(v.dtype, rank, dim));
 }
 
 graph_value op_unsqueeze(struct graph *g, graph_value x, int axis)
@@ -157,7 +159,8 @@ graph_value op_unsqueeze(struct graph *g, graph_value x, int axis)
 		return graph_constant(g, v.dtype, 1, (int64_t[]){ 1 }, v.constant->data);
 	for (int i = 0; i <= v.rank; i++)
 		dim[i] = i < at ? v.dim[i] : i == at ? 1 : v.dim[i - 1];
-	return graph_node(g, "Unsqueeze", "", (graph_value[]){ x, graph_i64s(g, 1, &at) }, 2, NULL, 0, v.dtype, v.rank + 1, dim);
+	return graph_node(g, "Unsqueeze", "", (graph_value[]){ x, graph_i64s(g, 1, &at) }, 2, NULL, 0,
+		NODE_OUTPUT(v.dtype, v.rank + 1, dim));
 }
 
 graph_value op_squeeze(struct graph *g, graph_value x, int axis)
@@ -175,7 +178,8 @@ graph_value op_squeeze(struct graph *g, graph_value x, int axis)
 	for (int i = 0, k = 0; i < v.rank; i++)
 		if (i != at)
 			dim[k++] = v.dim[i];
-	return graph_node(g, "Squeeze", "", (graph_value[]){ x, graph_i64s(g, 1, &at) }, 2, NULL, 0, v.dtype, v.rank - 1, dim);
+	return graph_node(
+		g, "Squeeze", "", (graph_value[]){ x, graph_i64s(g, 1, &at) }, 2, NULL, 0, NODE_OUTPUT(v.dtype, v.rank - 1, dim));
 }
 
 graph_value op_concat(struct graph *g, int count, const graph_value *x, int axis)
@@ -215,7 +219,8 @@ graph_value op_concat(struct graph *g, int count, const graph_value *x, int axis
 	}
 	if (constant)
 		return ints_value(g, 1, n, all);
-	return graph_node(g, "Concat", "", x, count, (struct attribute[]){ ATTR_I("axis", at) }, 1, first.dtype, first.rank, dim);
+	return graph_node(g, "Concat", "", x, count, (struct attribute[]){ ATTR_I("axis", at) }, 1,
+		NODE_OUTPUT(first.dtype, first.rank, dim));
 }
 
 static graph_value slice(struct graph *g, graph_value x, int at, graph_value begin, graph_value end, int64_t dim_at)
@@ -224,8 +229,8 @@ static graph_value slice(struct graph *g, graph_value x, int at, graph_value beg
 	int64_t dim[TENSOR_MAX_RANK], axis = at;
 	memcpy(dim, v.dim, sizeof dim);
 	dim[at] = dim_at;
-	return graph_node(
-		g, "Slice", "", (graph_value[]){ x, begin, end, graph_i64s(g, 1, &axis) }, 4, NULL, 0, v.dtype, v.rank, dim);
+	return graph_node(g, "Slice", "", (graph_value[]){ x, begin, end, graph_i64s(g, 1, &axis) }, 4, NULL, 0,
+		NODE_OUTPUT(v.dtype, v.rank, dim));
 }
 
 graph_value op_slice(struct graph *g, graph_value x, int axis, int64_t begin, int64_t end)
@@ -336,7 +341,7 @@ graph_value op_expand(struct graph *g, graph_value x, graph_value shape)
 	}
 	if (rank == v.rank && !memcmp(dim, v.dim, (size_t)rank * sizeof *dim) && known)
 		return x;
-	return graph_node(g, "Expand", "", (graph_value[]){ x, shape }, 2, NULL, 0, v.dtype, rank, dim);
+	return graph_node(g, "Expand", "", (graph_value[]){ x, shape }, 2, NULL, 0, NODE_OUTPUT(v.dtype, rank, dim));
 }
 
 // The same symbol is the same number wherever it stands: it is read once, from the first value that has it.
@@ -351,7 +356,7 @@ graph_value op_dim(struct graph *g, graph_value x, int axis)
 	graph_value *known = &g->symbol_values[-1 - n];
 	if (!known->id) {
 		int64_t rank = value_rank(g, x);
-		graph_value shape = graph_node(g, "Shape", "", &x, 1, NULL, 0, DTYPE_I64, 1, &rank);
+		graph_value shape = graph_node(g, "Shape", "", &x, 1, NULL, 0, NODE_OUTPUT(DTYPE_I64, 1, &rank));
 		graph_value dim = op_gather(g, shape, graph_i64s(g, 1, &index), 0);
 		known = &g->symbol_values[-1 - n];
 		*known = dim;
@@ -412,7 +417,7 @@ graph_value op_range(struct graph *g, graph_value begin, graph_value end, graph_
 	n = graph_ints(g, begin, &b, 1, &count) && !b && graph_ints(g, step, &s, 1, &count) && s == 1 ? graph_scalar_dim(g, end)
 												      : INT64_MIN;
 	n = n == INT64_MIN ? graph_unknown(g) : n;
-	return graph_node(g, "Range", "", parts, 3, NULL, 0, value_dtype(g, begin), 1, &n);
+	return graph_node(g, "Range", "", parts, 3, NULL, 0, NODE_OUTPUT(value_dtype(g, begin), 1, &n));
 }
 
 graph_value op_trilu(struct graph *g, graph_value x, bool upper, int64_t k)
@@ -425,6 +430,6 @@ graph_value op_trilu(struct graph *g, graph_value x, bool upper, int64_t k)
 		graph_fail(g, STATUS_FAILED, "Trilu of %s: it takes matrices", graph_value_text(g, x));
 		return NO_VALUE;
 	}
-	return graph_node(g, "Trilu", "", (graph_value[]){ x, by }, 2, (struct attribute[]){ ATTR_I("upper", upper) }, 1, v.dtype,
-		v.rank, v.dim);
+	return graph_node(g, "Trilu", "", (graph_value[]){ x, by }, 2, (struct attribute[]){ ATTR_I("upper", upper) }, 1,
+		NODE_OUTPUT(v.dtype, v.rank, v.dim));
 }

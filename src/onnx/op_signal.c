@@ -44,7 +44,7 @@ graph_value op_dft(struct graph *g, graph_value x, int axis, bool inverse, bool 
 	memcpy(dim, VALUE(g, y)->dim, sizeof dim);
 	dim[v.rank - 1] = 2;
 	y = graph_node(g, "DFT", "", &y, 1, (struct attribute[]){ ATTR_I("axis", 1), ATTR_I("inverse", 1) }, inverse ? 2 : 1,
-		v.dtype, v.rank, dim);
+		NODE_OUTPUT(v.dtype, v.rank, dim));
 	if (onesided && !g->failed)
 		y = half_of(g, y, 1);
 	return at == 1 || g->failed ? y : op_transpose(g, y, v.rank, perm);

@@ -38,7 +38,7 @@ static graph_value dequantise(struct graph *g, graph_value x, graph_value scale,
 	const struct value_info v = *VALUE(g, x);
 
 	return graph_node(g, "DequantizeLinear", "", (graph_value[]){ x, scale, zero }, zero.id ? 3 : 2,
-		(struct attribute[]){ ATTR_I("axis", axis) }, axis >= 0, DTYPE_F32, v.rank, v.dim);
+		(struct attribute[]){ ATTR_I("axis", axis) }, axis >= 0, NODE_OUTPUT(DTYPE_F32, v.rank, v.dim));
 }
 
 // x times the transposed w [out, in], which lies as ONNX Runtime finds integers after it.
@@ -50,7 +50,7 @@ static graph_value float_product(struct graph *g, graph_value x, graph_value w)
 
 	if (value_rank(g, x) == 2)
 		return graph_node(g, "Gemm", "", (graph_value[]){ x, w }, 2, (struct attribute[]){ ATTR_I("transB", 1) }, 1,
-			DTYPE_F32, 2, dim);
+			NODE_OUTPUT(DTYPE_F32, 2, dim));
 	return op_matmul(g, x, op_transpose(g, w, 2, (int[]){ 1, 0 }));
 }
 
@@ -62,7 +62,7 @@ static graph_value dynamic(struct graph *g, graph_value x, graph_value values, g
 		{ "zero", DTYPE_U8, 0, none } };
 	graph_value q[3];
 
-	if (!graph_node_of(g, "DynamicQuantizeLinear", "", &x, 1, NULL, 0, outputs, 3, q))
+	if (!graph_node_of(g, "DynamicQuantizeLinear", "", &x, 1, NULL, 0, &(struct node_outputs){ 3, outputs, q }))
 		return NO_VALUE;
 	if (g->form.precise.dequantised)
 		return float_product(g, dequantise(g, q[0], q[1], q[2], -1), dequantise(g, values, scales, NO_VALUE, 0));
@@ -73,8 +73,8 @@ static graph_value dynamic(struct graph *g, graph_value x, graph_value values, g
 	for (int i = 0; i < v.rank; i++)
 		dim[i] = v.dim[i];
 	dim[v.rank - 1] = value_dim(g, w, -1);
-	graph_value sum =
-		graph_node(g, "MatMulInteger", "", (graph_value[]){ q[0], w, q[2] }, 3, NULL, 0, DTYPE_I32, v.rank, dim);
+	graph_value sum = graph_node(
+		g, "MatMulInteger", "", (graph_value[]){ q[0], w, q[2] }, 3, NULL, 0, NODE_OUTPUT(DTYPE_I32, v.rank, dim));
 	return op_mul(g, op_cast(g, sum, DTYPE_F32), op_mul(g, q[1], scales));
 }
 
@@ -100,7 +100,8 @@ static graph_value with_range(
 
 	quantised_range(range->low, range->high, &scale, &zero);
 	graph_value s = graph_f32(g, scale), z = graph_constant(g, DTYPE_U8, 0, none, &zero);
-	graph_value q = graph_node(g, "QuantizeLinear", "", (graph_value[]){ x, s, z }, 3, NULL, 0, DTYPE_U8, v.rank, v.dim);
+	graph_value q =
+		graph_node(g, "QuantizeLinear", "", (graph_value[]){ x, s, z }, 3, NULL, 0, NODE_OUTPUT(DTYPE_U8, v.rank, v.dim));
 	if (g->failed)
 		return NO_VALUE;
 	int64_t out = value_dim(g, values, 0);
@@ -154,7 +155,9 @@ void quantised_watch(struct graph *g, graph_value x, graph_value stored)
 	const int64_t none[1] = { 0 };
 
 	graph_output(g, arena_printf(&g->arena, "low %s", name),
-		graph_node(g, "ReduceMin", "", &x, 1, (struct attribute[]){ ATTR_I("keepdims", 0) }, 1, DTYPE_F32, 0, none));
+		graph_node(g, "ReduceMin", "", &x, 1, (struct attribute[]){ ATTR_I("keepdims", 0) }, 1,
+			NODE_OUTPUT(DTYPE_F32, 0, none)));
 	graph_output(g, arena_printf(&g->arena, "high %s", name),
-		graph_node(g, "ReduceMax", "", &x, 1, (struct attribute[]){ ATTR_I("keepdims", 0) }, 1, DTYPE_F32, 0, none));
+		graph_node(g, "ReduceMax", "", &x, 1, (struct attribute[]){ ATTR_I("keepdims", 0) }, 1,
+			NODE_OUTPUT(DTYPE_F32, 0, none)));
 }

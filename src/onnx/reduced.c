@@ -66,7 +66,7 @@ static graph_value matmul_bits(struct graph *g, graph_value x, graph_value store
 	dim[v.rank - 1] = out;
 	struct attribute at[] = { ATTR_I("K", in), ATTR_I("N", out), ATTR_I("bits", bits), ATTR_I("block_size", p->block),
 		ATTR_I("accuracy_level", p->accuracy) };
-	return graph_node(g, "MatMulNBits", DOMAIN_MICROSOFT, w, count, at, 5, v.dtype, v.rank, dim);
+	return graph_node(g, "MatMulNBits", DOMAIN_MICROSOFT, w, count, at, 5, NODE_OUTPUT(v.dtype, v.rank, dim));
 }
 
 bool linear_reduced(struct graph *g, graph_value x, graph_value w, graph_value b, bool in_out, graph_value *y)

@@ -96,7 +96,7 @@ void op_scan_end(struct graph *g, struct scan *s, const graph_value *next, int g
 	if (!graph_node_of(g, "Scan", "", inputs, s->state_count + s->over_count,
 		    (struct attribute[]){ ATTR_BODY("body", s->body), ATTR_I("num_scan_inputs", s->over_count),
 			    ATTR_IS("scan_input_axes", s->over_count, axes), ATTR_IS("scan_output_axes", given_count, axes) },
-		    4, outputs, count, out))
+		    4, &(struct node_outputs){ count, outputs, out }))
 		return;
 	memcpy(s->last, out, (size_t)s->state_count * sizeof *out);
 	memcpy(s->all, out + s->state_count, (size_t)given_count * sizeof *out);

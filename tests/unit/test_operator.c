@@ -44,7 +44,7 @@ static void an_operator_without_a_row_is_refused(void **state)
 	struct error err = { 0 };
 	graph_value x = graph_input(g, "x", DTYPE_F32, 1, (int64_t[]){ 4 });
 
-	assert_int_equal(graph_node(g, "HardSwish", "", &x, 1, NULL, 0, DTYPE_F32, 1, (int64_t[]){ 4 }).id, 0);
+	assert_int_equal(graph_node(g, "HardSwish", "", &x, 1, NULL, 0, NODE_OUTPUT(DTYPE_F32, 1, (int64_t[]){ 4 })).id, 0);
 	assert_int_equal(graph_finish(g, &err), STATUS_FAILED);
 	assert_non_null(strstr(err.text, "HardSwish"));
 	graph_free(g);
