@@ -14,7 +14,7 @@ static const struct flow {
 	{ "present_conv.", "past_conv.", FLOW_STATE },           // the last inputs of a causal convolution
 	{ "present_ssm.", "past_ssm.", FLOW_STATE },             // of a state space
 	{ "present_recurrent.", "past_recurrent.", FLOW_STATE }, // of linear attention
-	{ "present_hidden.", "past_hidden.", FLOW_STATE }, // of an LSTM: what it gives, and what it keeps
+	{ "present_hidden.", "past_hidden.", FLOW_STATE },       // of an LSTM: what it gives, and what it keeps
 	{ "present_cell.", "past_cell.", FLOW_STATE },
 	{ "last_hidden_state", "encoder_hidden_states", FLOW_ENCODED },
 };

@@ -26,8 +26,8 @@
 //   SIZE     the same in SQL; but what ran decides, which the row has in a column of its own
 //   NONE     neither
 // where: SQL over a row's result r and its cell c, of what tells questions apart; "%s": question_open_sql of same_question.h
-// words: how a report says it of a ROW beside a model's batch and length, a format of printf for the member's kind; one that begins
-//   with a space goes on with the words before it; "": not said there
+// words: how a report says it of a ROW beside a model's batch and length, a format of printf for the member's kind; one that
+//   begins with a space goes on with the words before it; "": not said there
 // standard: another word for the default; "": there is none
 // option, argument, least, most, help: of the command line; option NULL: a command sets it
 // clang-format off
@@ -170,7 +170,15 @@ enum question_at {
 		QUESTION_COUNT
 };
 enum question_use { QUESTION_KEY, QUESTION_AXIS, QUESTION_EACH, QUESTION_NO_KEY };
-enum question_place { QUESTION_ROW, QUESTION_TUNED, QUESTION_JUDGED, QUESTION_NOTED, QUESTION_ASKED, QUESTION_SIZE, QUESTION_NONE };
+enum question_place {
+	QUESTION_ROW,
+	QUESTION_TUNED,
+	QUESTION_JUDGED,
+	QUESTION_NOTED,
+	QUESTION_ASKED,
+	QUESTION_SIZE,
+	QUESTION_NONE
+};
 
 extern const struct member question_members[QUESTION_COUNT];
 enum question_use question_use(enum question_at at);
@@ -182,7 +190,8 @@ bool question_agrees(const struct question *x, const struct question *y, enum qu
 bool question_same(const struct question *x, const struct question *y); // in every column that tells questions apart
 // Is every member of `place` the default?
 bool question_is_usual(const struct question *q, enum question_place place);
-// The members of place ROW that are not the default, in their words: "images of 64 pixels, server at 20 queries/s"; "": none. In `a`.
+// The members of place ROW that are not the default, in their words: "images of 64 pixels, server at 20 queries/s"; "": none.
+// In `a`.
 const char *question_words(struct arena *a, const struct question *q);
 // Adds what is part of a key and not the default, each with its name: a key made before a member existed stays what it was.
 void question_hash(struct hash *h, const struct question *q);

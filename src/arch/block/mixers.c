@@ -41,7 +41,8 @@ static graph_value by_head(struct graph *g, graph_value x, int64_t groups, int64
 //   S_t = exp(g_t) S_(t-1) + k_t beta_t (v_t - k_t exp(g_t) S_(t-1))       y_t = q_t S_t
 //
 // g is a number, or one for each element of a key (Kimi Linear, https://arxiv.org/abs/2510.26692). q and k, which the heads of a
-// group share, [batch, seq, groups * state]; v [batch, seq, channels]; beta [batch, seq, heads], decay exp(g) likewise or * state.
+// group share, [batch, seq, groups * state]; v [batch, seq, channels]; beta [batch, seq, heads], decay exp(g) likewise or
+// * state.
 struct delta {
 	graph_value q, k, v, gate, beta, decay;
 };
