@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay export and assay import: tables out of a database, results of other tools into one.
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
@@ -36,16 +37,40 @@ static bool has_ending(const char *path)
 	return strchr(slash ? slash + 1 : path, '.') != NULL;
 }
 
+// By a file: DuckDB writes Parquet beside and puts it in place.
+static enum status to_output(struct store *s, const char *table, const char *format, bool raw, struct error *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	char *folder = arena_printf(&s->arena, "%s/assay-export.XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	struct arena passing = { 0 };
+	const uint8_t *map;
+	size_t nbytes = 0;
+	int64_t rows;
+
+	if (!mkdtemp(folder))
+		return error_errno(err, "%s", folder);
+	const char *path = arena_printf(&s->arena, "%s/table.%s", folder, format);
+	enum status st = store_export(s, table, format, raw, path, &rows, err);
+	if (!st)
+		st = file_map(&passing, path, &map, &nbytes, err);
+	if (!st)
+		emit_bytes((const char *)map, nbytes);
+	arena_done(&passing);
+	file_remove_tree(folder, NULL);
+	return st;
+}
+
 static int run_export(int argc, char **argv)
 {
 	const char *db = cli_default_db(), *format = NULL, *to = NULL, *by_ending = NULL;
 	bool raw = false;
 	const struct cli_option options[] = {
 		{ "format", CLI_TEXT, &format, "FORMAT",
-			"parquet, csv, or json (an object a line); default by the ending of -o, else parquet" },
+			"parquet, csv, or json (an object a line); default by the ending of -o, of -o - csv, else parquet" },
 		{ "raw", CLI_FLAG, &raw, NULL,
 			"of csv: no ' before texts that begin with = + - or @, which spreadsheets compute" },
-		{ "o", CLI_TEXT, &to, "PATH", "the file for one table; a folder for several, made where it is not there" },
+		{ "o", CLI_TEXT, &to, "PATH",
+			"the file for one table, - for standard output; a folder for several, made where it is not there" },
 		{ "db", CLI_TEXT, &db, "FILE", "the database; default $ASSAY_DB, else assay.duckdb" },
 		{ .kind = CLI_END },
 	};
@@ -69,6 +94,10 @@ static int run_export(int argc, char **argv)
 		return code;
 	if (!to)
 		return cli_bad_use("-o PATH says where to");
+	if (text_is(to, "-") && words != 1)
+		return cli_bad_use("-o -: standard output takes one table; name it");
+	if (text_is(to, "-") && !format)
+		format = "csv";
 	if (words == 1) {
 		by_ending = format_of_file(to);
 		if (!format && !by_ending && has_ending(to))
@@ -87,6 +116,12 @@ static int run_export(int argc, char **argv)
 	if (store_open_settled(&s, db, &err) || (words == 0 && store_tables(&s, &t, &err)) ||
 		(words != 1 && file_mkdirs(to, &err)))
 		goto failed;
+	if (text_is(to, "-")) {
+		if (to_output(&s, argv[1], format, raw, &err))
+			goto failed;
+		store_close(&s);
+		return EXIT_GOOD;
+	}
 	for (size_t i = 0; i < (words > 0 ? (size_t)words : t.row_count); i++) {
 		const char *table = words > 0 ? argv[1 + i] : t.cells[i];
 		const char *path = words == 1 ? to : arena_printf(&s.arena, "%s/%s.%s", to, table, format);

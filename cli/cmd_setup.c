@@ -64,6 +64,16 @@ static enum status find_script(struct setup *s, struct error *err)
 		"tools/deps, which fetches, is neither beside this program (../share/assay/tools/deps) nor in its source folder");
 }
 
+enum status cli_setup_folder(const char **folder, struct arena *a, struct error *err)
+{
+	struct setup s = { 0 };
+	enum status st = find_script(&s, err);
+
+	*folder = st ? NULL : arena_strdup(a, s.into);
+	arena_done(&s.arena);
+	return st;
+}
+
 static bool has_word(const char *list, const char *word, size_t n)
 {
 	for (const char *at = list; *at;) {

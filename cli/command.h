@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 
 struct command {
@@ -57,6 +58,8 @@ int cli_bad_use(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // For commands that work in the cache, once, after their options. -1: go on, perhaps after a sentence about what is not cleaned
 // up; else the exit code: another user could have put something into it (base/cache.h).
 int cli_cache_ready(void);
+// Where `assay setup` unpacks what it fetches, in `a`.
+enum status cli_setup_folder(const char **folder, struct arena *a, struct error *err);
 // $ASSAY_DB, else "assay.duckdb".
 const char *cli_default_db(void);
 // Installs the Ctrl-C handler (SIGINT, SIGTERM) that sets the flag; a second one ends the program at once.
@@ -73,7 +76,7 @@ extern const struct command command_export, command_import;
 extern const struct command command_doctor, command_setup, command_platforms;
 extern const struct command command_detect, command_inspect, command_synth, command_build, command_run, command_matrix;
 extern const struct command command_ab, command_compare, command_recommend, command_history, command_reproduce, command_profile,
-	command_report, command_query, command_explain, command_conform, command_types, command_cache, command_cell,
+	command_report, command_query, command_explain, command_conform, command_types, command_operators, command_cache, command_cell,
 	command_fetch, command_completion;
 
 #endif

@@ -32,6 +32,7 @@ static const struct {
 	{ &command_setup, NULL },
 	{ &command_platforms, NULL },
 	{ &command_types, NULL },
+	{ &command_operators, NULL },
 	{ &command_query, "Rows" },
 	{ &command_export, NULL },
 	{ &command_import, NULL },

@@ -196,7 +196,9 @@ void show_table_add(struct show_table *t, struct arena *a, const struct cell_res
 
 	*l = (struct show_line){ { r->row == ROW_NONE ? "" : arena_printf(a, "%lld", (long long)r->row),
 					 arena_strdup(a, r->model), on, verdict_word(result->verdict),
-					 isnan(r->latency_ms) ? "" : arena_printf(a, "%s ms", show_ms(a, r->latency_ms)),
+					 isnan(r->latency_ms) ? ""
+							      : arena_printf(a, "%s ms%s", show_ms(a, r->latency_ms),
+									text_is(r->task, "generate") ? "/token" : ""),
 					 isnan(r->latency_ms)     ? ""
 						 : interval(a, r) ? interval(a, r)
 								  : "none",

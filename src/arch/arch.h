@@ -47,6 +47,7 @@ struct arch_likeness {
 void arch_resemble(struct arch_likeness *out, struct arena *a, const struct checkpoint *c);
 // Cuts the model to its first `layers` layers; false when it has fewer.
 bool arch_shorten(struct spec *s, int64_t layers);
+int64_t arch_layers(const struct spec *s);               // how many it has, of those that arch_shorten counts
 int64_t arch_shortened_to(const struct spec *s);         // how many layers, where the configuration says more; 0: all
 void arch_print(const struct spec *s, struct text *out); // "key: value" lines
 json_t *arch_json(const struct spec *s);                 // the same as an object: type, family, dialect, head, traits, sizes

@@ -278,6 +278,11 @@ bool arch_shorten(struct spec *s, int64_t layers)
 	return true;
 }
 
+int64_t arch_layers(const struct spec *s)
+{
+	return layered(s)->layers;
+}
+
 int64_t arch_shortened_to(const struct spec *s)
 {
 	return layered(s)->layers < layered(s)->layers_in_config ? layered(s)->layers : 0;

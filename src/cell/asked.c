@@ -103,6 +103,28 @@ static const char *next_value(const char **text, const char *separators, struct 
 	return word;
 }
 
+// One input or dimension has one answer. The same one twice is none too many.
+static enum status check_repeats(const struct asked_inputs *x, struct error *err)
+{
+	for (size_t i = 0; i < x->shape_count; i++)
+		for (size_t k = 0; k < i; k++)
+			if (text_is(x->shapes[i].input, x->shapes[k].input) &&
+				(x->shapes[i].rank != x->shapes[k].rank ||
+					memcmp(x->shapes[i].dim, x->shapes[k].dim, sizeof x->shapes[i].dim)))
+				return error_set(
+					err, STATUS_BAD_INPUT, "--shape %s: two shapes are asked for", x->shapes[i].input);
+	for (size_t i = 0; i < x->dim_count; i++)
+		for (size_t k = 0; k < i; k++)
+			if (text_is(x->dims[i].symbol, x->dims[k].symbol) && x->dims[i].number != x->dims[k].number)
+				return error_set(err, STATUS_BAD_INPUT, "--dim %s: both %lld and %lld are asked for",
+					x->dims[i].symbol, (long long)x->dims[k].number, (long long)x->dims[i].number);
+	for (size_t i = 0; i < x->input_count; i++)
+		for (size_t k = 0; k < i; k++)
+			if (text_is(x->inputs[i].input, x->inputs[k].input))
+				return error_set(err, STATUS_BAD_INPUT, "--input %s: asked for twice", x->inputs[i].input);
+	return STATUS_OK;
+}
+
 enum status asked_parse(struct asked_inputs *out, struct arena *a, const struct question *q, struct error *err)
 {
 	const char *shapes = q->shapes ? q->shapes : "", *dims = q->dims ? q->dims : "", *inputs = q->inputs ? q->inputs : "",
@@ -122,7 +144,7 @@ enum status asked_parse(struct asked_inputs *out, struct arena *a, const struct 
 		st = parse_dim(&out->dims[out->dim_count++], a, word, err);
 	while (!st && (word = next_value(&inputs, ";", a)))
 		st = parse_input(&out->inputs[out->input_count++], a, word, err);
-	return st;
+	return st ? st : check_repeats(out, err);
 }
 
 // ---- files --------------------------------------------------------------------------------------------------------------
@@ -265,8 +287,10 @@ static enum status take_dim(
 
 			if (text_is(symbol, d->symbol)) {
 				found = true;
-				if (types[i].dim[k] < 0)
-					types[i].dim[k] = d->number;
+				if (types[i].dim[k] >= 0 && types[i].dim[k] != d->number)
+					return error_set(err, STATUS_UNSUPPORTED, "--dim %s=%lld: it is %lld in %.60s", d->symbol,
+						(long long)d->number, (long long)types[i].dim[k], types[i].name);
+				types[i].dim[k] = d->number;
 			} else if (symbol && *symbol && named++ < NAMED) {
 				names = arena_join(a, names, ", ", arena_printf(a, "%.60s", symbol));
 			}
@@ -274,6 +298,25 @@ static enum status take_dim(
 	return found ? STATUS_OK
 		     : error_set(err, STATUS_UNSUPPORTED, "--dim %s: no dimension of its inputs has this name; named are %s",
 			       d->symbol, names ? names : "none");
+}
+
+// A name of a dimension stands for one number in all inputs.
+static enum status check_symbols(
+	const struct tensor_type *types, size_t count, const struct tensor_type *before, struct error *err)
+{
+	for (size_t i = 0; i < count; i++)
+		for (int k = 0; k < types[i].rank; k++)
+			for (size_t j = 0; j <= i && types[i].symbol[k] && *types[i].symbol[k]; j++)
+				for (int n = 0; n < types[j].rank; n++)
+					if (text_is(types[i].symbol[k], types[j].symbol[n]) && before[i].dim[k] < 0 &&
+						before[j].dim[n] < 0 && types[i].dim[k] >= 0 && types[j].dim[n] >= 0 &&
+						types[i].dim[k] != types[j].dim[n])
+						return error_set(err, STATUS_UNSUPPORTED,
+							"the dimension %.60s is asked to be %lld in %.60s and %lld in %.60s: the "
+							"file has one name for both",
+							types[i].symbol[k], (long long)types[j].dim[n], types[j].name,
+							(long long)types[i].dim[k], types[i].name);
+	return STATUS_OK;
 }
 
 // What one dimension of a name has become, all have.
@@ -318,6 +361,8 @@ enum status asked_apply(
 			!(st = open_file(a, &asked->inputs[i], &w, err)))
 			st = take_shape(&types[at], "--input", w.rank, w.dim, err);
 	}
+	if (!st)
+		st = check_symbols(types, count, before, err);
 	if (!st)
 		spread(types, count, before);
 	return st;

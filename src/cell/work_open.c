@@ -138,7 +138,8 @@ static enum status resolve(struct work *w, struct error *err)
 		arch_head(spec)));
 	if (w->ask.layers > 0) {
 		if (!arch_shorten(spec, w->ask.layers))
-			return error_set(err, STATUS_BAD_INPUT, "--layers %lld: the model has fewer", (long long)w->ask.layers);
+			return error_set(err, STATUS_BAD_INPUT, "--layers %lld: the model has %lld", (long long)w->ask.layers,
+				(long long)arch_layers(spec));
 		say_row(json_pack("{s:I}", "layers", (json_int_t)w->ask.layers));
 	}
 	arch_input_hints(spec, &w->hints);

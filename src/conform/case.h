@@ -45,4 +45,17 @@ enum status conform_steps(const struct conform_model *m, const struct tensor *in
 	bool *differs, struct error *err);
 enum status conform_generate(const struct conform_model *m, struct arena *a, bool *differs, struct error *err);
 
+// node.c: is the case one of ONNX's own tests of an operator?
+bool conform_is_node(const char *folder, struct arena *a);
+struct conform_node {
+	double max_abs_error, nmse; // NaN: it did not run
+	int64_t nodes;              // of its graph
+	bool differs;               // it ran, and what it gave is wrong
+	bool untaken;               // assay cannot ask it or judge it: nothing is said of the platform
+	enum dtype computes;        // as the engine says
+};
+// Opens and runs it; artifact and session are the caller's to ask further and to close.
+enum status conform_node_run(struct conform_node *n, const struct target *t, const char *folder, struct artifact *art,
+	struct session *s, struct arena *a, struct error *err);
+
 #endif

@@ -32,6 +32,7 @@ struct case_work {
 	const char *form;  // in words
 	bool differs;      // it ran, and what it gave is wrong
 	bool took_none;    // it ran, and no node of it on the platform
+	bool untaken;      // nothing could be said of it
 };
 
 // A graph with fixed shapes: those that the case's inputs have, which a dynamic one declares by name.
@@ -170,6 +171,27 @@ static void close_form(struct case_work *w)
 	memset(&w->checkpoint, 0, sizeof w->checkpoint);
 }
 
+// Of ONNX's tests: the graph as it is.
+static enum status run_node(struct case_work *w, const struct target *t, const char *folder, struct error *err)
+{
+	struct conform_node n;
+	enum status st;
+
+	row_init(&w->row);
+	w->elsewhere = -1;
+	st = conform_node_run(&n, t, folder, &w->artifact, &w->session, &w->arena, err);
+	w->row.max_abs_error = n.max_abs_error;
+	w->row.nmse = n.nmse;
+	w->differs = n.differs;
+	w->untaken = n.untaken;
+	if (!st) {
+		w->artifact.summary.node_count = (size_t)n.nodes;
+		st = check_placement(w, t, err);
+	}
+	session_close(&w->session);
+	return st;
+}
+
 // In the form that `run` would take: the first that opens. Where its outputs are wrong, the case is wrong.
 static enum status run_case(struct case_work *w, const struct target *t, const char *folder, int64_t rows, struct error *err)
 {
@@ -208,8 +230,9 @@ static void answer(const struct target *t, size_t index, const char *folder, int
 	enum status st;
 
 	say(json_pack("{s:s, s:I}", "event", "start", "index", (json_int_t)index));
-	st = run_case(&w, t, folder, rows, &err);
+	st = conform_is_node(folder, &w.arena) ? run_node(&w, t, folder, &err) : run_case(&w, t, folder, rows, &err);
 	enum verdict v = !st  ? VERDICT_RIGHT
+		: w.untaken   ? VERDICT_UNJUDGED
 		: w.differs   ? VERDICT_WRONG
 		: w.took_none ? VERDICT_FELL_BACK
 			      : verdict_of_status(st);

@@ -10,6 +10,7 @@
 struct conform_case {
 	const char *name, *folder, *model_type;
 	const char *class_name; // of transformers; NULL where it is not known
+	const char *op;         // of one of ONNX's tests: the operator that it is about; NULL: of a model
 	enum verdict verdict;   // right, wrong, or why it did not run; failed where a kept answer (conform_types) says no more
 	bool passed;            // right
 	const char *reason;     // NULL when passed
@@ -37,6 +38,11 @@ struct conform_asked {
 // answer.
 enum status conform_run(const struct conform_asked *which, struct arena *a, struct error *err);
 int conform_child(void); // `assay cell --conform`
+
+// node.c: ONNX's own tests of its operators in a folder: each a folder with model.onnx, and in test_data_set_0 inputs and outputs
+// as ONNX's reference implementation computed them. Sorted by operator, then by name; of a test that has its operator taken apart
+// (NAME_expanded, ..) the operator is that of NAME. BAD_INPUT: there are none.
+enum status conform_nodes(struct conform_case **out, size_t *count, struct arena *a, const char *folder, struct error *err);
 
 // types.c: the cases that the program carries (PREFIX/share/assay/conform, or the build's), run once a program, engine
 // version, platform and type, and kept in the cache.

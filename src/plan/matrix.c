@@ -163,6 +163,24 @@ static enum status check_golden(const struct matrix *m, size_t model_count, stru
 	return model_count > 1 ? error_set(err, STATUS_BAD_INPUT, "--golden judges one model, not %zu", model_count) : STATUS_OK;
 }
 
+// A platform that is named twice with the same device and options is asked once. How many are left.
+static size_t without_repeats(struct target *t, size_t count)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t k = 0;
+
+		while (k < n &&
+			!(t[k].platform == t[i].platform && text_is(t[k].device, t[i].device) && t[k].chosen == t[i].chosen &&
+				text_agree(t[k].options, t[i].options) && !t[k].options == !t[i].options))
+			k++;
+		if (k == n)
+			t[n++] = t[i];
+	}
+	return n;
+}
+
 static enum status check_inputs(struct matrix *m, struct error *err)
 {
 	const struct question *q = &m->question;
@@ -195,6 +213,7 @@ enum status matrix_check(struct matrix *m, size_t model_count, struct error *err
 		return s;
 	if ((s = plan_targets(&m->targets, &m->target_count, &m->arena, m->on, m->on_count, m->options, err)))
 		return s;
+	m->target_count = without_repeats(m->targets, m->target_count);
 	if (m->workers > 1 && m->question.quiet_wait_s > 0)
 		return error_set(err, STATUS_BAD_INPUT,
 			"--quiet-wait and --workers %lld: cells beside each other are no calm machine", (long long)m->workers);

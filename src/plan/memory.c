@@ -41,7 +41,8 @@ static enum status predict(struct prediction *out, struct asking *x, int64_t lay
 	if (platform_precision(t.route, precise.precision)->by != PRECISION_BY_GRAPH)
 		precise = (struct precise){ 0 };
 	if (s == STATUS_OK && layers > 0 && !arch_shorten(spec, layers))
-		s = error_set(err, STATUS_UNSUPPORTED, "the model has fewer than %lld layers", (long long)layers);
+		s = error_set(err, STATUS_UNSUPPORTED, "--layers %lld: the model has %lld", (long long)layers,
+			(long long)arch_layers(spec));
 	if (s == STATUS_OK) {
 		arch_input_hints(spec, &hints);
 		bool generates = x->q->new_tokens > 0;

@@ -114,7 +114,8 @@ static enum status resolve(
 	m->takes_images = arch_takes_images(spec);
 	m->takes_tokens = arch_takes_tokens(spec);
 	if (q->layers > 0 && !arch_shorten(spec, q->layers))
-		return error_set(err, STATUS_BAD_INPUT, "%s has fewer than %lld layers", m->model, (long long)q->layers);
+		return error_set(err, STATUS_BAD_INPUT, "--layers %lld: %s has %lld", (long long)q->layers, m->model,
+			(long long)arch_layers(spec));
 	m->shortened = arch_shortened_to(spec) > 0;
 	if (has_weights) {
 		m->path = m->hub.path;
@@ -297,6 +298,8 @@ void plan_cell(struct cell *out, const struct plan_model *m, const struct target
 		.identity = m->identity,
 		.question = *q,
 	};
+	if (!m->shortened) // as many as it has: the whole model
+		out->layers = 0;
 	out->batch = q->batch > 0 ? q->batch : 1;
 	out->timeout_s = plan_timeout_s(q);
 	out->synthetic = m->synthetic;
@@ -510,8 +513,8 @@ static void fill_row(struct row *r, const struct plan_model *m, const struct cel
 		r->head = m->head;
 	r->weights = cell_weights_word(c);
 	r->shortened = m->shortened;
-	if (q->layers > 0)
-		r->layers = q->layers;
+	if (c->layers > 0)
+		r->layers = c->layers;
 }
 
 // What the fallback costs: its time over the last one of the platform that was asked for.

@@ -163,7 +163,10 @@ static enum status find_exported(struct arena *a, const char *folder, struct sou
 				err, STATUS_BAD_INPUT, "its %s is no regular file", sources[i].file + strlen(folder) + 1);
 		if (!text_ends(sources[i].file, ".parquet") && lines_look(sources[i].file, most, err) != STATUS_OK)
 			return STATUS_BAD_INPUT;
-		if (st.st_size == 0 && text_ends(sources[i].file, ".json"))
+		if (st.st_size == 0 && !text_ends(sources[i].file, ".json"))
+			return error_set(err, STATUS_BAD_INPUT, "its %s has 0 bytes: it was not written whole",
+				sources[i].file + strlen(folder) + 1);
+		if (st.st_size == 0)
 			sources[i].file = ""; // no lines of JSON are a table without rows
 	}
 	return STATUS_OK;
@@ -443,6 +446,13 @@ static enum status check(struct db *d, struct arena *a, struct error *err)
 	return status;
 }
 
+static bool is_same_file(const char *x, const char *y)
+{
+	struct stat a, b;
+
+	return stat(x, &a) == 0 && stat(y, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 enum status store_absorb(struct store *s, const char *path, int64_t most, struct store_absorbed *out, struct error *err)
 {
 	struct source sources[TABLE_COUNT] = { 0 };
@@ -452,7 +462,9 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 	struct db d = { 0 };
 	enum status status = STATUS_OK;
 
-	if (file_is_dir(path)) {
+	if (is_same_file(path, s->path)) {
+		status = error_set(err, STATUS_BAD_INPUT, "it is the database that its rows would go into; --db names another");
+	} else if (file_is_dir(path)) {
 		status = find_exported(&a, path, sources, most, err);
 		for (size_t i = 0; i < TABLE_COUNT; i++)
 			files[i] = sources[i].file;

@@ -100,13 +100,14 @@ static enum status check_file(const char *path, struct error *err)
 	if (fd < 0)
 		return error_errno(err, "%s", path);
 	bool is_regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-	bool is_duckdb = is_regular &&
-		(st.st_size == 0 ||
-			(pread(fd, begin, sizeof begin, 0) == sizeof begin &&
-				memcmp(begin + MAGIC_AT, "DUCK", MAGIC_LENGTH) == 0));
+	bool is_duckdb = is_regular && pread(fd, begin, sizeof begin, 0) == sizeof begin &&
+		memcmp(begin + MAGIC_AT, "DUCK", MAGIC_LENGTH) == 0;
 	close(fd);
 	if (!is_regular)
 		return error_set(err, STATUS_BAD_INPUT, "%s is %s; a database is a regular file", path, kind_of(st.st_mode));
+	if (st.st_size == 0)
+		return error_set(
+			err, STATUS_BAD_INPUT, "%s is a file of 0 bytes and no database: remove it or name another", path);
 	if (!is_duckdb)
 		return error_set(err, STATUS_BAD_INPUT, "%s is not a valid DuckDB database file", path);
 	return STATUS_OK;

@@ -33,7 +33,7 @@ bad '.*no-such-model' run no-such-model
 bad '.*bert-base-uncased' run bert-base-uncasd
 bad ".*(cpu|openvino)" run bert-base-uncased --synthetic --on cpuu
 bad 'bert-base-uncased: only its configuration is here.*--synthetic.*[0-9] [MG]iB' run bert-base-uncased
-bad '.*fewer than 99 layers' run bert-base-uncased --synthetic --layers 99
+bad '--layers 99: .* has 12' run bert-base-uncased --synthetic --layers 99
 bad 'where to' synth bert-base-uncased
 bad 'where to' build bert-base-uncased
 bad "--dtype wants f32, f16 or bf16, not 'f64'" synth bert-base-uncased -o "$work/x" --dtype f64

@@ -122,6 +122,26 @@ code 1 "$ASSAY" export --format json -o two.csv result
 has err 'two.csv is the name of a csv file, and --format json was asked for'
 [ ! -e by-ending.xlsx ] && [ ! -e two.csv ] || fail "an export that was refused wrote a file"
 code 0 "$ASSAY" export --format csv -o by-ending.txt result
+# To standard output, where no file is called "-".
+code 0 "$ASSAY" export -o - result
+head -1 "$work/out" | grep -q '^id,row,model,' || fail "-o - wrote no CSV"
+code 0 "$ASSAY" export -o - --format parquet result
+head -c 4 "$work/out" | grep -q PAR1 || fail "-o - wrote no Parquet"
+code 1 "$ASSAY" export -o -
+has err 'standard output takes one table'
+[ ! -e ./- ] || fail "a file is called -"
+# What is no database, or this one, is said so.
+code 1 "$ASSAY" import "$ASSAY_DB"
+has err 'it is the database that its rows would go into'
+: >zero.duckdb
+code 1 "$ASSAY" import zero.duckdb
+has err 'a file of 0 bytes and no database'
+code 1 "$ASSAY" query --db zero.duckdb fastest
+has err 'a file of 0 bytes and no database'
+code 0 "$ASSAY" export -o whole
+: >whole/cell.parquet
+code 1 "$ASSAY" import whole --db other.duckdb
+has err 'its cell.parquet has 0 bytes'
 code 1 "$ASSAY" export -o x 'cell; DROP TABLE cell'
 has err "there is no table or view"
 code 1 "$ASSAY" export --format xml -o x result

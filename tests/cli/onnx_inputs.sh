@@ -46,6 +46,16 @@ row=$(python3 -c "import json, sys; print(json.load(open(sys.argv[1]))[0]['row']
 code 0 "$ASSAY" reproduce "$row"
 has out "--input x=/.*x\.npy"
 
+# One dimension has one number, whoever says it.
+made square Relu x:n,n y:n,n
+code 2 "$ASSAY" run "$work/square.onnx" $quick --shape x:3,4
+has out 'the dimension n is asked to be 4 in x and 3 in x'
+code 2 "$ASSAY" run "$work/square.onnx" $quick --shape x:3,3 --dim n=4
+has out 'dim n=4: it is 3 in x'
+code 0 "$ASSAY" run "$work/square.onnx" $quick --shape x:3,3 --dim n=3
+for bad in "--dim n=3 --dim n=4" "--shape x:3,3 --shape x:4,4" "--input x=ones --input x=zeros"; do
+	code 1 "$ASSAY" run "$work/square.onnx" $quick $bad
+done
 # What the file has not is a row; what makes no sense is refused before.
 code 2 "$ASSAY" run "$work/image.onnx" $quick --shape z:1
 has out 'cause +--shape z: the file has no such input; it has x'

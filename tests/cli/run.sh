@@ -129,4 +129,9 @@ else
 	skip_part "there is no /dev/full"
 fi
 
+# As many layers as it has are the whole model, and a platform that is named twice is asked once.
+code 0 "$ASSAY" run "$case" --synthetic --layers 2 --on null,null $quick --json
+json 'len(d) == 1 and d[0]["shortened"] is False and d[0]["layers"] is None'
+code 1 "$ASSAY" run "$case" --synthetic --layers 3 --on null $quick
+has err '--layers 3: .* has 2$'
 finish

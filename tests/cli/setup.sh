@@ -188,7 +188,7 @@ code 0 "$program" setup qnn --yes --offline
 code 0 bash "$SOURCE/tools/deps" --list --plain --into "$work/none"
 awk -F'\t' 'NF != 7 || $3 < 1 || $6 == "" || $7 == "" { print "line " NR ": " $0; bad = 1 } $1 == "group" { if (seen && !n) bad = 1; seen = $2; n = 0 } $1 == "package" { n++ }
 	END { exit bad || !n }' "$work/out" || fail "deps.lock lacks something"
-for group in base qnn webgpu web client cuda rocm zoo; do has out "^group	$group	"; done
+for group in base qnn webgpu web client cuda rocm zoo operators; do has out "^group	$group	"; done
 code 1 bash "$SOURCE/tools/deps" --group nonesuch
 has err 'no group nonesuch; there are: base qnn'
 finish
