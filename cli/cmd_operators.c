@@ -106,8 +106,8 @@ static const char *reason_of(struct arena *a, const struct conform_case *c)
 	return c->reason ? visible_copy(a, arena_printf(a, "%.*s", WORDS_MOST, c->reason)) : "";
 }
 
-// Calls `print` once for each group of an operator's cases that are not right and have one verdict: the names, and the words of the
-// first.
+// Calls `print` once for each group of an operator's cases that are not right and have one verdict: the names, and the words
+// of the first.
 static void groups(const struct column *k, size_t count, struct arena *a,
 	void (*print)(struct arena *a, const char *op, enum verdict v, size_t n, const char *names, const char *words))
 {

@@ -4,8 +4,8 @@
 //   ... All nodes placed on [WebGpuExecutionProvider]. Number of nodes: 12
 //   ...  Node(s) placed on [CPUExecutionProvider]. Number of nodes: 3
 //   ...   Gather (embeddings/word_embeddings/Gather)
-// Nodes are those of the rewritten graph: one of ours that is not named was folded into another. WebNN compiles a partition into
-// one node of its own name and says how many went in, not which:
+// Nodes are those of the rewritten graph: one of ours that is not named was folded into another. WebNN compiles a partition
+// into one node of its own name and says how many went in, not which:
 //   ... number of partitions supported by WebNN: 3 number of nodes in the graph: 150 number of nodes supported by WebNN: 146
 //   ...   WEBNN_11072777413068975310_3 (WebNNExecutionProvider_WEBNN_11072777413068975310_3_0)
 #include "backend/browser.h"

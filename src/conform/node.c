@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX's own tests of its operators, a case each: a folder with model.onnx, and in test_data_set_0 its inputs and outputs as ONNX's
+// ONNX's own tests of its operators, a case each: a folder with model.onnx, and in test_data_set_0 its inputs and outputs as
+// ONNX's
 // reference implementation computed them, in the order in which the graph declares them (input_0.pb, output_0.pb, ...).
 #include "conform/case.h"
 
@@ -108,8 +109,8 @@ static const struct tensor *named(const struct tensor *t, size_t count, const ch
 	return NULL;
 }
 
-// What ONNX's own runner takes: every element within 1e-3 of its reference, and 1e-7. Expected outputs that were written by hand are
-// rounded, which assay's bounds do not take.
+// What ONNX's own runner takes: every element within 1e-3 of its reference, and 1e-7. Expected outputs that were written by
+// hand are rounded, which assay's bounds do not take.
 static bool is_close(const struct tensor *x, const struct tensor *r)
 {
 	size_t count;
