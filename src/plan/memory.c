@@ -21,8 +21,13 @@ struct asking {
 	double deadline_ms; // no more is looked for then
 };
 
-// With `layers` of the model; 0: all. UNSUPPORTED when it has fewer.
-static enum status predict(struct prediction *out, struct asking *x, int64_t layers, const char *options, struct error *err)
+// What is asked of the cell's memory. UNSUPPORTED when the model has fewer layers; 0: all.
+struct variant {
+	int64_t layers;
+	const char *precision;
+};
+
+static enum status predict(struct prediction *out, struct asking *x, struct variant v, struct error *err)
 {
 	struct arena a = { 0 };
 	struct checkpoint plan;
@@ -31,17 +36,17 @@ static enum status predict(struct prediction *out, struct asking *x, int64_t lay
 	struct spec *spec;
 	struct target t = *x->target;
 	struct precise precise = { 0 };
-	const char *golden = layers > 0 && !x->q->golden ? NULL : x->golden;
-	enum status s = precision_parse(&precise, x->q->precision, err);
+	const char *golden = v.layers > 0 && !x->q->golden ? NULL : x->golden;
+	enum status s = precision_parse(&precise, v.precision, err);
 
 	if (s == STATUS_OK)
 		s = arch_resolve(&spec, &a, x->c, err);
-	t.options = platform_precision_options(&a, t.route, precise.precision, options);
+	t.options = platform_precision_options(&a, t.route, precise.precision, x->target->options);
 	precise.by_engine = platform_precision(t.route, precise.precision)->quantises;
 	if (platform_precision(t.route, precise.precision)->by != PRECISION_BY_GRAPH)
 		precise = (struct precise){ 0 };
-	if (s == STATUS_OK && layers > 0 && !arch_shorten(spec, layers))
-		s = error_set(err, STATUS_UNSUPPORTED, "--layers %lld: the model has %lld", (long long)layers,
+	if (s == STATUS_OK && v.layers > 0 && !arch_shorten(spec, v.layers))
+		s = error_set(err, STATUS_UNSUPPORTED, "--layers %lld: the model has %lld", (long long)v.layers,
 			(long long)arch_layers(spec));
 	if (s == STATUS_OK) {
 		arch_input_hints(spec, &hints);
@@ -67,29 +72,34 @@ static enum status predict(struct prediction *out, struct asking *x, int64_t lay
 	return s;
 }
 
-static bool fits(struct asking *x, int64_t layers, const char *options, struct prediction *p)
+static bool fits(struct asking *x, struct variant v, struct prediction *p)
 {
-	return clock_ms() < x->deadline_ms && predict(p, x, layers, options, NULL) == STATUS_OK &&
+	return clock_ms() < x->deadline_ms && predict(p, x, v, NULL) == STATUS_OK &&
 		predict_fits(p, &x->machine, x->q->memory_bytes, NULL) == STATUS_OK;
 }
 
+static struct variant with_layers(const struct asking *x, int64_t layers)
+{
+	return (struct variant){ layers, x->q->precision };
+}
+
 // The most layers that fit; 0 when not even one does.
-static int64_t most_layers(struct asking *x, const char *options, struct prediction *p)
+static int64_t most_layers(struct asking *x, struct prediction *p)
 {
 	int64_t low = 0, high = 1;
 
-	for (; high <= 4096 && fits(x, high, options, p); high *= 2)
+	for (; high <= 4096 && fits(x, with_layers(x, high), p); high *= 2)
 		low = high;
 	while (high - low > 1) {
 		int64_t middle = (low + high) / 2;
 
-		if (fits(x, middle, options, p))
+		if (fits(x, with_layers(x, middle), p))
 			low = middle;
 		else
 			high = middle;
 	}
 	if (low > 0)
-		predict(p, x, low, options, NULL);
+		predict(p, x, with_layers(x, low), NULL);
 	return low;
 }
 
@@ -98,26 +108,28 @@ static const char *needed(const struct asking *x, struct arena *a, const struct 
 	return predict_amount(a, x->q->memory_bytes > 0 ? p->anonymous_bytes : p->required_bytes);
 }
 
-// "; --layers 20 would need 20.9 GiB, --options precision=bf16 14.2 GiB; --force tries it all the same"
-static const char *offer(struct asking *x, struct arena *a, const char *options)
+// "; what would fit: --precision bfloat16 14.9 GiB, --precision int8-weights 8.1 GiB, --layers 24 20.9 GiB; --force tries it all
+// the same". The whole model in fewer bits first, the fewest bits last, then fewer of its layers.
+static const char *offer(struct asking *x, struct arena *a)
 {
-	const struct route *r = x->target->route;
-	const char *smaller = "precision=bf16", *out = "";
+	static const char *const precisions[] = { "bfloat16", "int8-weights", "int4-weights" };
+	const bool is_reduced = precision_is_reduced(precision_find(x->q->precision));
+	const char *out = NULL;
 	struct prediction p;
 
+	for (size_t i = 0; i < sizeof precisions / sizeof *precisions && !is_reduced; i++) {
+		const struct precision_way *way = platform_precision(x->target->route, precision_find(precisions[i]));
+
+		if (way->by != PRECISION_BY_NOBODY && fits(x, (struct variant){ x->q->layers, precisions[i] }, &p))
+			out = arena_join(a, out, ", ", arena_printf(a, "--precision %s %s", precisions[i], needed(x, a, &p)));
+	}
 	if (!x->q->golden) {
-		int64_t layers = most_layers(x, options, &p);
+		const int64_t layers = most_layers(x, &p);
 
 		if (layers > 0)
-			out = arena_printf(a, "; --layers %lld would need %s", (long long)layers, needed(x, a, &p));
+			out = arena_join(a, out, ", ", arena_printf(a, "--layers %lld %s", (long long)layers, needed(x, a, &p)));
 	}
-	const char *with = options && *options ? arena_printf(a, "%s,%s", options, smaller) : smaller;
-	if (!(options && strstr(options, "precision=")) &&
-		backend_check_options(route_backend(r), route_provider(r), smaller, NULL) == STATUS_OK &&
-		fits(x, x->q->layers, with, &p))
-		out = arena_printf(
-			a, "%s%s --options %s %s%s", out, *out ? "," : ";", smaller, *out ? "" : "would need ", needed(x, a, &p));
-	return arena_printf(a, "%s; --force tries it all the same", out);
+	return arena_printf(a, "%s%s; --force tries it all the same", out ? "; what would fit: " : "", out ? out : "");
 }
 
 // The file that a cell's inputs come from; NULL: they are synthetic.
@@ -152,7 +164,7 @@ void plan_memory(
 	x.c = &c;
 	machine_detect(&x.machine, &x.arena);
 	// What cannot be built or shaped is told by the cell itself; what its inputs take is known without that.
-	if (built && predict(&p, &x, q->layers, t->options, NULL) == STATUS_OK) {
+	if (built && predict(&p, &x, (struct variant){ q->layers, q->precision }, NULL) == STATUS_OK) {
 		out->predicted_bytes = p.resident_bytes;
 		out->anonymous_bytes = p.anonymous_bytes;
 	} else if (x.golden) {
@@ -163,8 +175,7 @@ void plan_memory(
 	if (!q->force && predict_fits(&p, &x.machine, q->memory_bytes, &why) != STATUS_OK)
 		refuse(out, VERDICT_NO_MEMORY,
 			arena_printf(a, "%s%s", why.text,
-				out->predicted_bytes || p.is_least ? offer(&x, a, t->options)
-								   : "; --force tries it all the same"));
+				out->predicted_bytes || p.is_least ? offer(&x, a) : "; --force tries it all the same"));
 	out->took_ms = clock_ms() - begin;
 	if (clock_ms() >= x.deadline_ms)
 		refuse(out, VERDICT_TIMEOUT, arena_printf(a, "plan: not finished when the limit of %g s was over", timeout_s));

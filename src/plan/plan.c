@@ -492,8 +492,7 @@ static void refused_row(const struct cell *c, enum verdict refused, const char *
 }
 
 // What the plan knows better than the child, or the child never got to say.
-static void fill_row(struct row *r, const struct plan_model *m, const struct cell *c, const struct question *q, enum verdict v,
-	const char *key)
+static void fill_row(struct row *r, const struct plan_model *m, const struct cell *c, enum verdict v, const char *key)
 {
 	r->model = m->model;
 	r->requested = c->requested ? c->requested : c->platform;
@@ -569,7 +568,7 @@ enum status plan_measure(
 		s = cell_run(&planned, watch, a, out, err);
 	if (s != STATUS_OK)
 		return s;
-	fill_row(&out->row, m, c, task->asked.question, out->verdict, task->key);
+	fill_row(&out->row, m, c, out->verdict, task->key);
 	if (out->verdict == VERDICT_UNAVAILABLE && !out->row.hint && !platform_is_software(t->platform))
 		out->row.hint = arena_printf(a,
 			"`assay doctor %s` walks what it needs and names the package that brings what is missing", c->platform);
