@@ -22,6 +22,7 @@ DERIVED_BY_TYPE |= {"lfm2": {"full_attn_idxs"}, "bamba": {"mamba_d_head"}, "falc
                     "granitemoehybrid": {"mamba_d_head", "num_key_value_heads"}}
 DERIVED_BY_TYPE |= {"olmo_hybrid": {"num_key_value_heads", "linear_num_key_heads", "linear_num_value_heads", "linear_key_head_dim", "linear_value_head_dim"},
                     "llama4_text": {"no_rope_layers", "moe_layers", "head_dim"}, "nemotron_h": {"mtp_layers_block_type"}}
+DERIVED_BY_TYPE |= {"bailing_hybrid": {"linear_head_dim", "linear_num_heads", "linear_conv_kernel_dim"}, "recurrent_gemma": {"lru_width", "num_key_value_heads", "head_dim"}}
 # These look at rope_parameters.partial_rotary_factor, though their defaults do not have it.
 PARTIAL = {"glm4v_moe_text", "glm4v_text", "glm_ocr_text", "mellum", "minimax_m2", "solar_open"}
 # What a class says in its code only: its first layer has no experts.

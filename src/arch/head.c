@@ -141,8 +141,12 @@ static void build_causal_lm(struct build *b, const struct body *io)
 	graph_enter(b->g, "head");
 	int64_t width = s->embedding_size > 0 ? s->embedding_size : s->hidden_size;
 	graph_value w = WEIGHT(b, s->tied ? "embed.word" : "head.lm.out", "weight", s->vocab_size, width);
-	graph_value bias = s->traits.lm_bias ? WEIGHT(b, "head.lm.out", "bias", s->vocab_size) : NO_VALUE;
-	graph_value logits = op_linear_last(b->g, io->last, w, bias);
+	graph_value bias = s->traits.lm_bias ? WEIGHT(b, "head.lm.out", "bias", s->vocab_size) : NO_VALUE, x = io->last;
+	if (weight_named(b, "head.lm.dense")) {
+		x = activate(b, s->lm_act, linear(b, "head.lm.dense", x, width, width, s->lm_dense_bias));
+		x = norm(b, "head.lm.norm", x, width);
+	}
+	graph_value logits = op_linear_last(b->g, x, w, bias);
 	if (s->logit_scale > 0)
 		logits = op_scale(b->g, logits, (float)s->logit_scale);
 	logits = op_softcap(b->g, logits, (float)s->logit_softcap);

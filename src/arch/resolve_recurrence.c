@@ -58,6 +58,10 @@ struct recurrence *resolve_recurrence(struct config *c, struct spec *s, struct a
 			config_fail(c, STATUS_BAD_INPUT, "%lld heads of %lld are not %lld channels", (long long)r->heads,
 				(long long)json_integer_value(width), (long long)r->channels);
 	}
+	if (kind == MIX_RGLRU) {
+		r->heads = s->heads;
+		r->channels = config_size(c, "lru_width", s->hidden_size);
+	}
 	if (kind == MIX_MAMBA2) {
 		const json_t *limits = config_get(c, "time_step_limit");
 
@@ -91,7 +95,7 @@ static bool is_attention(const char *word)
 
 static bool is_recurrence(const char *word)
 {
-	return text_is(word, "linear_attention") || text_is(word, "conv") || text_is(word, "mamba");
+	return text_is(word, "linear_attention") || text_is(word, "recurrent") || text_is(word, "conv") || text_is(word, "mamba");
 }
 
 // The words or letters that a class lists its layers by (Nemotron-H); what config.json says comes before the class's default.
@@ -124,6 +128,8 @@ void resolve_mixers(struct config *c, struct spec *s, struct arena *a, enum mixe
 		: config_knows(c, "layer_types")  ? config_get(c, "layer_types")
 						  : NULL;
 	const char *letters = json_string_value(list);
+	const json_t *cycle = config_get(c, "block_types"); // RecurrentGemma repeats it
+	words = cycle ? cycle : words;
 	const json_t *numbers = config_get(c, "attn_layer_indices"), *apart = config_get(c, "linear_attn_config");
 	const json_t *from_one = json_object_get(apart, "full_attn_layers"); // Kimi Linear counts from 1
 	int64_t period = config_size(c, "attn_layer_period", 0),
@@ -131,12 +137,13 @@ void resolve_mixers(struct config *c, struct spec *s, struct arena *a, enum mixe
 	int64_t offset = config_size(c, "attn_layer_offset", every > 0 && usual > 0 ? every - 1 : 0);
 
 	period = period ? period : every;
-	if (words && json_array_size(words) != (size_t)s->layers)
+	if (words && !cycle && json_array_size(words) != (size_t)s->layers)
 		config_fail(c, STATUS_BAD_INPUT, "layer_types should name %lld layers", (long long)s->layers);
 	if (period && !(offset >= 0 && offset < period))
 		config_fail(c, STATUS_BAD_INPUT, "no layer is the %lldth of %lld", (long long)offset, (long long)period);
 	for (int64_t i = 0; i < s->layers && !c->error.status; i++) {
-		const char *word = json_string_value(json_array_get(words, (size_t)i));
+		size_t at = cycle && json_array_size(words) ? (size_t)i % json_array_size(words) : (size_t)i;
+		const char *word = json_string_value(json_array_get(words, at));
 		bool first = usual < 0 && i == 0; // not the first for -N
 		bool attends = !words && from_one ? in_list(from_one, i + 1)
 			: words                   ? is_attention(word)

@@ -55,7 +55,7 @@ struct latent {
 
 // What mixes a layer's tokens: attention, or what has a state of fixed size (block/recurrent.h), or nothing: the layer is a
 // feed-forward, or experts, and no more.
-enum mixer { MIX_ATTENTION, MIX_CONVOLUTION, MIX_MAMBA, MIX_MAMBA2, MIX_DELTA, MIX_NONE, MIX_EXPERTS };
+enum mixer { MIX_ATTENTION, MIX_CONVOLUTION, MIX_MAMBA, MIX_MAMBA2, MIX_DELTA, MIX_RGLRU, MIX_NONE, MIX_EXPERTS };
 
 // Recurrences and short convolutions. Mamba-2 and the delta rule have heads of channels / heads, and groups of heads, which share
 // what is written and read: B and C, or key and query, `state` wide.
@@ -67,6 +67,7 @@ struct recurrence {
 	bool no_gated_norm;           // Mamba-2: what comes out is gated, and not normed
 	bool gate_last;               // Mamba-2: the norm comes before the gate
 	bool decay_each;              // delta rule: a decay for each element of a key
+	double decay_floor;           // with decay_each: the decay is exp(floor * sigmoid(..)); 0: none
 	bool beta_doubled;            // delta rule: beta is between 0 and 2
 	enum activation gate_act;     // delta rule: of the gate
 	enum activation act;          // after the convolution
@@ -145,6 +146,8 @@ struct spec {
 	double attention_softcap, logit_softcap; // 0: none
 	int64_t sliding_window;                  // 0: none
 	const bool *sliding;                     // [layers_in_config]: does this layer attend to a window only
+	bool lm_dense_bias;                      // of a decoder whose head has a dense layer
+	enum activation lm_act;                  // after it
 	const struct moe *moe;                   // NULL: none
 	const bool *sparse;                      // [layers_in_config]: has this layer experts
 	int64_t expert_layers;                   // experts times layers that have some: what a graph may grow with

@@ -44,7 +44,9 @@
 #define GEMMA .norm_plus_one = true, .scaled_embedding = true
 #define GEMMA2 GEMMA, .sandwich_norm = true
 #define GEMMA3_ATTENTION .qk_norm = true, .may_be_bidirectional = true, .uncapped_scores = true
-#define GEMMA3N .sandwich_norm = true, .scaled_embedding = true, .qk_norm = true, .value_norm = true, .unscaled_attention = true
+#define GEMMA3N \
+	.sandwich_norm = true, .scaled_embedding = true, .qk_norm = true, .value_norm = true, \
+	.unscaled_attention = true
 #define GEMMA4 \
 	GEMMA3N, .may_be_bidirectional = true, .window_pattern = 6, .last_unwindowed = true, .two_heads = true
 #define EXAONE .qk_norm = true, .window_rope = true
@@ -53,18 +55,34 @@
 #define NANOCHAT_NORMS .norm_no_weight = true, .qk_norm = true, .embedding_norm = true
 #define SIGMOID_MOE .sigmoid_router = true, .normalised_experts = true
 #define SIGMOID_BY_LOGITS .sigmoid_router = true, .choice_of_logits = true
-#define GPT_OSS_MOE .router_linear_bias = true, .experts_in_out = true, .clamped_swiglu = true, .normalised_experts = true
+#define GPT_OSS_MOE \
+	.router_linear_bias = true, .experts_in_out = true, .clamped_swiglu = true, .normalised_experts = true
 #define LFM2 .qk_norm = true, .usual_act = ACT_SILU, .mixer = MIX_CONVOLUTION, .attention_every = 1
 #define QWEN3_NEXT \
 	.qk_norm = true, .norm_plus_one = true, .attention_gate = GATE_BESIDE_QUERY, .mixer = MIX_DELTA, .attention_every = 4
-#define KIMI_LINEAR .mixer = MIX_DELTA, .attention_every = -4, .decay_each = true, .unturned = true, .sigmoid_router = true
+#define KIMI_LINEAR \
+	.mixer = MIX_DELTA, .attention_every = -4, .decay_each = true, .unturned = true, .sigmoid_router = true, \
+	.never_tied = true
+#define BAILING_HYBRID \
+	.mixer = MIX_DELTA, .attention_every = 6, .decay_each = true, .attention_gate = GATE_HEADS_SIGMOID, .interleaved_rope = true, \
+	.sigmoid_router = true, .never_tied = true
+#define LFM3 \
+	.qk_norm = true, .usual_act = ACT_SILU, .mixer = MIX_CONVOLUTION, .attention_every = -2, .window_every = 4, \
+	.sandwich_norm = true, .attention_gate = GATE_HEADS_SIGMOID
+#define RECURRENT_GEMMA \
+	GEMMA, .mixer = MIX_RGLRU, .out_bias_always = true, .half_ffn = true, .bfloat16_scale = true, .ffn_bias = true
+#define MODERNBERT_DECODER \
+	LN_NO_BIAS, .embedding_norm = true, .first_unnormed = true, .window_pattern = -3, .half_window = true
 #define LLAMA4_ATTENTION .interleaved_rope = true, .qk_norm_late = true, .qk_norm_turned = true
 #define LLAMA4_MOE \
 	.sigmoid_router = true, .choice_of_logits = true, .weighed_inputs = true, .experts_in_out = true, .one_shared_expert = 1
 #define MIMO_V2_ATTENTION \
 	.attention_sinks = true, .window_sinks = true, .window_pattern = 6, .first_unwindowed = true, .window_keys_doubled = true
-#define NEMOTRON_H .mixer = MIX_MAMBA2, .one_branch = true, .unturned = true, .plain_ffn = true, .sigmoid_router = true
-#define OLMO_HYBRID .mixer = MIX_DELTA, .attention_every = 4, .mixer_eps = true, .reordered_norm = true, .qk_norm_whole = true
+#define NEMOTRON_H \
+	.mixer = MIX_MAMBA2, .one_branch = true, .unturned = true, .plain_ffn = true, .sigmoid_router = true, .never_tied = true
+#define OLMO_HYBRID \
+	.mixer = MIX_DELTA, .attention_every = 4, .mixer_eps = true, .reordered_norm = true, \
+	.qk_norm_whole = true
 #define ERNIE_BIASES .lm_bias_too = true, .choice_bias_row = true
 #define BRANCH_BIAS_LN LN_NO_BIAS, .branch_norm_bias = true
 #define BART .embedding_norm = true, .position_offset = 2
@@ -98,6 +116,7 @@ const struct arch arch_rows[] = {
 	{ "audio-spectrogram-transformer", &spectrogram, &spectrogram_names },
 	{ "axk1", OF(decoder, axk1_names, .sigmoid_router = true) },
 	{ "aya_vision", OF(vlm_shuffled, aya_vision_names, .projector_norm = true), PARTS("cohere2", "siglip_vision_model") },
+	{ "bailing_hybrid", OF(decoder, bailing_hybrid_names, BAILING_HYBRID) },
 	{ "bamba", OF(decoder, bamba_names, .mixer = MIX_MAMBA2) },
 	{ "bart", OF(seq2seq, bart_names, BART) },
 	{ "beit", &beit, &beit_names },
@@ -190,6 +209,7 @@ const struct arch arch_rows[] = {
 	{ "glm4_moe_lite", OF(decoder, deepseek_v3_names, .sigmoid_router = true) },
 	{ "glm4v_moe_text", OF(decoder, glm4v_moe_names, .qkv_bias_only = true, .sigmoid_router = true) },
 	{ "glm4v_text", OF(decoder, glm_names, .interleaved_rope = true, .qkv_bias = true, .sandwich_norm = true) },
+	{ "glm_image_text", OF(decoder, glm_names, .interleaved_rope = true, .qkv_bias_only = true, .sandwich_norm = true) },
 	{ "glm_ocr_text", OF(decoder, glm_names, .interleaved_rope = true, .sandwich_norm = true) },
 	{ "glpn", &segformer, &glpn_names },
 	{ "gpt2", OF(decoder, gpt2_names, GPT, .transposed_weights = true) },
@@ -239,6 +259,7 @@ const struct arch arch_rows[] = {
 	{ "levit", &levit, &levit_names },
 	{ "lfm2", OF(decoder, lfm2_names, LFM2) },
 	{ "lfm2_moe", OF(decoder, lfm2_moe_names, LFM2, .sigmoid_router = true) },
+	{ "lfm3", OF(decoder, lfm3_names, LFM3) },
 	{ "lighton_ocr", &vlm_packed, &lighton_ocr_names, PARTS("qwen3", "pixtral") },
 	{ "llama", &decoder, &llama_names },
 	{ "llama4_text", OF(decoder, llama4_names, LLAMA4_ATTENTION, LLAMA4_MOE) },
@@ -275,6 +296,7 @@ const struct arch arch_rows[] = {
 	{ "mobilevit", &mobilevit, &mobilevit_names },
 	{ "mobilevitv2", OF(mobilevit, mobilevitv2_names, .separable = true) },
 	{ "modernbert", OF(rotary_encoder, modernbert_names, .layer_norm = true, .first_unnormed = true, .window_pattern = -3) },
+	{ "modernbert-decoder", OF(decoder, modernbert_decoder_names, MODERNBERT_DECODER) },
 	{ "moonshine", &moonshine, &moonshine_names },
 	{ "mpnet", OF(encoder, mpnet_names, ROBERTA, .relative_buckets = true) },
 	{ "mpt", OF(decoder, mpt_names, LN_NO_BIAS, .plain_ffn = true, .alibi = ALIBI_COLUMNS) },
@@ -335,6 +357,7 @@ const struct arch arch_rows[] = {
 	{ "qwen3_vl_text", OF(decoder, llama_names, .qk_norm = true) },
 	{ "qwen3_vl_vision", OF(grid_vision, qwen3_vl_vision_names, LN_MLP, .learned_positions = true) },
 	{ "radio", &radio, &radio_names },
+	{ "recurrent_gemma", OF(decoder, recurrent_gemma_names, RECURRENT_GEMMA) },
 	{ "regnet", &resnet, &regnet_names },
 	{ "rembert", OF(encoder, rembert_names, TANH_HEAD, .always_projected = true) },
 	{ "resnet", &resnet, &resnet_names },

@@ -40,7 +40,7 @@ enum activation {
 	ACT_SQRT_SOFTPLUS
 };
 enum qkv_layout { QKV_ROWS, QKV_BY_HEAD, QKV_FOUR_PARTS };
-enum attention_gate { GATE_NONE, GATE_SIGMOID, GATE_HEADS, GATE_BESIDE_QUERY };
+enum attention_gate { GATE_NONE, GATE_SIGMOID, GATE_HEADS, GATE_BESIDE_QUERY, GATE_HEADS_SIGMOID };
 enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 
 //	X(T, kind, name, meaning)      kind: FLAG (bool), ACT (enum activation), COUNT (int); T is handed through
@@ -67,7 +67,7 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(T, FLAG, plain_ffn, "the feed-forward has no gate: down(act(up))") \
 	X(T, COUNT, attention_gate, \
 		"the attention's result times a linear layer of its input: 1 its sigmoid, 2 its softplus, one a head, " \
-		"3 its sigmoid, whose rows follow those of each head's query") \
+		"3 its sigmoid, whose rows follow those of each head's query, 4 its sigmoid, one a head") \
 	X(T, FLAG, attention_sinks, "a learned score a head that takes part in the softmax and attends to nothing") \
 	X(T, COUNT, qkv_layout, "query, key and value in one tensor: 0 concatenated, 1 by key head, 2 codegen's") \
 	X(T, FLAG, transposed_weights, "the layers' weights lie as [in, out]") \

@@ -297,8 +297,9 @@ graph_value self_attention_with(
 		y = op_mul(g, y, op_sigmoid(g, gate));
 	if (t->attention_gate == GATE_SIGMOID)
 		y = op_mul(g, y, op_sigmoid(g, linear(b, "layers.attn.gate", x, s->hidden_size, width, false)));
-	if (t->attention_gate == GATE_HEADS) {
-		gate = op_softplus(g, linear(b, "layers.attn.gate", x, s->hidden_size, n.heads, false)); // [batch, seq, heads]
+	if (t->attention_gate == GATE_HEADS || t->attention_gate == GATE_HEADS_SIGMOID) {
+		gate = linear(b, "layers.attn.gate", x, s->hidden_size, n.heads, false); // [batch, seq, heads]
+		gate = t->attention_gate == GATE_HEADS ? op_softplus(g, gate) : op_sigmoid(g, gate);
 		y = op_mul(g, op_reshape(g, y, 4, (int64_t[]){ 0, 0, n.heads, n.value_width }), op_unsqueeze(g, gate, 3));
 		y = op_reshape(g, y, 3, (int64_t[]){ 0, 0, width });
 	}

@@ -51,5 +51,10 @@ graph_value latent_attention(struct build *b, graph_value x, const struct attent
 		cache_extend(b, cache, &k, &v, heads, width, l->value);
 	graph_value y = op_attention(
 		g, &(struct attention){ q, k, v, .bias = e->bias, .heads = heads, .scale = (float)s->attention_scale });
+	if (s->traits.attention_gate == GATE_HEADS_SIGMOID) {
+		graph_value gate = op_sigmoid(g, linear(b, "layers.attn.gate", x, h, heads, false)); // [batch, seq, heads]
+		y = op_mul(g, op_reshape(g, y, 4, (int64_t[]){ 0, 0, heads, l->value }), op_unsqueeze(g, gate, 3));
+		y = op_reshape(g, y, 3, (int64_t[]){ 0, 0, heads * l->value });
+	}
 	return linear(b, "layers.attn.o", y, heads * l->value, h, s->traits.out_bias);
 }

@@ -41,8 +41,7 @@ static graph_value by_head(struct graph *g, graph_value x, int64_t groups, int64
 //   S_t = exp(g_t) S_(t-1) + k_t beta_t (v_t - k_t exp(g_t) S_(t-1))       y_t = q_t S_t
 //
 // g is a number, or one for each element of a key (Kimi Linear, https://arxiv.org/abs/2510.26692). q and k, which the heads of a
-// group share, [batch, seq, groups * state]; v [batch, seq, channels]; beta [batch, seq, heads], decay exp(g) likewise or
-// * state.
+// group share, [batch, seq, groups * state]; v [batch, seq, channels]; beta and decay [batch, seq, heads], or decay * state.
 struct delta {
 	graph_value q, k, v, gate, beta, decay;
 };
@@ -148,11 +147,16 @@ static graph_value delta_decay(struct build *b, graph_value step)
 	const struct recurrence *r = b->s->recurrence;
 	int64_t heads = r->heads, n = r->decay_each ? r->state : 1;
 
-	step = op_softplus(g, op_add(g, step, WEIGHT(b, "layers.time", "", heads * n)));
+	step = op_add(g, step, WEIGHT(b, "layers.time", "", heads * n));
+	step = r->decay_floor < 0 ? step : op_softplus(g, step);
 	if (!r->decay_each)
 		return op_exp(g, op_mul(g, step, op_neg(g, op_exp(g, WEIGHT(b, "layers.decay", "", heads)))));
-	graph_value a = op_neg(g, op_exp(g, WEIGHT(b, "layers.decay", "", 1, 1, heads, 1)));
-	step = op_mul(g, op_reshape(g, step, 4, (int64_t[]){ 0, 0, heads, n }), a);
+	bool flat = weight_rows(b, "layers.decay", "", heads) == heads && heads > 1; // or [1, 1, heads, 1]
+	graph_value a = flat ? WEIGHT(b, "layers.decay", "", heads) : WEIGHT(b, "layers.decay", "", 1, 1, heads, 1);
+	a = op_reshape(g, op_exp(g, a), 2, (int64_t[]){ heads, 1 });
+	step = op_mul(g, op_reshape(g, step, 4, (int64_t[]){ 0, 0, heads, n }), r->decay_floor < 0 ? a : op_neg(g, a));
+	if (r->decay_floor < 0)
+		step = op_scale(g, op_sigmoid(g, step), (float)r->decay_floor);
 	return op_reshape(g, op_exp(g, step), 3, (int64_t[]){ 0, 0, heads * n });
 }
 
@@ -178,4 +182,60 @@ graph_value delta_mixer(struct build *b, struct body *io, graph_value x, graph_v
 	y = op_rms_norm(g, y, WEIGHT(b, "layers.gated_norm", "weight", width), (float)r->eps);
 	y = op_mul(g, op_reshape(g, y, 3, (int64_t[]){ 0, 0, r->channels }), activate(b, r->gate_act, d.gate));
 	return linear(b, "layers.out", y, r->channels, s->hidden_size, false);
+}
+
+// STEM_weight [heads, width, width] and STEM_bias [heads, width] over each head of x: sigmoid, [batch, seq, channels]
+static graph_value head_gate(struct build *b, const char *stem, graph_value x)
+{
+	struct graph *g = b->g;
+	const struct recurrence *r = b->s->recurrence;
+	int64_t heads = r->heads, width = r->channels / heads;
+	graph_value w = WEIGHT(b, arena_printf(graph_arena(g), "%s.weight", stem), "", heads, width, width);
+	graph_value bias = WEIGHT(b, arena_printf(graph_arena(g), "%s.bias", stem), "", heads, width);
+
+	x = op_transpose(g, op_reshape(g, x, 4, (int64_t[]){ 0, 0, heads, width }), 4, (int[]){ 0, 2, 1, 3 });
+	x = op_transpose(g, op_matmul(g, x, w), 4, (int[]){ 0, 2, 1, 3 }); // [batch, seq, heads, width]
+	return op_reshape(g, op_sigmoid(g, op_add(g, x, bias)), 3, (int64_t[]){ 0, 0, r->channels });
+}
+
+// A real-gated linear recurrent unit (Griffin, https://arxiv.org/abs/2402.19427):
+//
+//   x -+- y - act -------------------------------+
+//      +- x - convolution -(* input gate)- h ---(*)- out
+//
+//   a = exp(-8 softplus(c) * recurrence gate)      h_t = a_t h_(t-1) + sqrt(1 - a_t^2) x_t
+//
+// Where the position is 0 a text begins: h_t = x_t.
+graph_value rglru_mixer(struct build *b, struct body *io, graph_value x, graph_value mask)
+{
+	struct graph *g = b->g;
+	const struct recurrence *r = b->s->recurrence;
+	int64_t h = b->s->hidden_size, width = r->channels;
+	graph_value y = activate(b, b->s->act, linear(b, "layers.gate", x, h, width, true)), one = graph_f32(g, 1);
+
+	(void)mask; // padding takes part
+	x = causal_convolution(b, io, "layers.conv", linear(b, "layers.in", x, h, width, true), width, r->kernel, true, ACT_NONE);
+	graph_value input = head_gate(b, "layers.input_gate", x), gate = head_gate(b, "layers.recurrent_gate", x);
+	graph_value rate = op_scale(g, op_softplus(g, WEIGHT(b, "layers.decay", "", width)), -8);
+	graph_value log = op_mul(g, gate, rate), decay = op_exp(g, log);
+	graph_value share = op_sqrt(g, op_sub(g, one, op_exp(g, op_scale(g, log, 2))));
+	graph_value at = io->positions;
+	if (!at.id)
+		at = op_unsqueeze(
+			g, op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1)), 0); // [1, seq]
+	graph_assume(g, at, 1, value_dim(g, x, 1));
+	graph_value begins = op_unsqueeze(g, op_equal(g, at, graph_i64(g, 0)), 2);
+	decay = op_where(g, begins, graph_f32(g, 0), decay);
+	x = op_mul(g, op_mul(g, x, input), op_where(g, begins, one, share));
+	struct scan s = { .state_count = 1,
+		.first = { state_before(b, io, "recurrent", x, 1, (int64_t[]){ width }) },
+		.over_count = 2,
+		.over = { decay, x },
+		.axis = 1 };
+
+	op_scan_begin(g, &s);
+	graph_value next = op_add(g, op_mul(g, s.item[0], s.state[0]), s.item[1]);
+	op_scan_end(g, &s, &next, 1, &next);
+	state_after(b, io, "recurrent", s.last[0]);
+	return linear(b, "layers.out", op_mul(g, s.all[0], y), width, h, true);
 }

@@ -134,6 +134,7 @@ const struct dialect glm_names = {
 		{ "layers.attn.after", "@layers.#.post_self_attn_layernorm" },
 		{ "layers.ffn.after", "@layers.#.post_mlp_layernorm" }),
 	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED("vision_vocab_size"),
 };
 
 const struct dialect apertus_names = {
@@ -291,6 +292,22 @@ const struct dialect codegen_names = {
 		{ "layers.ffn.down", "@h.#.mlp.fc_out" }),
 	.ignored = IGNORED(BUFFERS),
 	.inert = IGNORED(SUMMARIES),
+};
+
+const struct dialect modernbert_decoder_names = {
+	.name = "modernbert-decoder",
+	.prefix = "model.",
+	.keys = KEYS(
+		{ "hidden_act", "hidden_activation" }, { "layer_norm_eps", "norm_eps" }, { "sliding_window", "local_attention" }),
+	.weights = WEIGHTS({ "embed.word", "@embeddings.tok_embeddings" }, { "embed.norm", "@embeddings.norm" },
+		{ "norm", "@final_norm" }, { "layers.attn.norm", "@layers.#.attn_norm" },
+		{ "layers.attn.q", "@layers.#.attn.q_proj" }, { "layers.attn.k", "@layers.#.attn.k_proj" },
+		{ "layers.attn.v", "@layers.#.attn.v_proj" }, { "layers.attn.o", "@layers.#.attn.Wo" },
+		{ "layers.ffn.norm", "@layers.#.mlp_norm" }, { "layers.ffn.gate_up", "@layers.#.mlp.Wi" },
+		{ "layers.ffn.down", "@layers.#.mlp.Wo" }, { "head.lm.dense", "lm_head.dense" },
+		{ "head.lm.norm", "lm_head.norm" }, { "head.lm.out", "decoder" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED("sliding_window", "initializer_cutoff_factor", "classifier_pooling", "sparse_*"),
 };
 
 #define NEOX_FFN \

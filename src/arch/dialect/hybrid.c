@@ -84,6 +84,42 @@ const struct dialect lfm2_moe_names = {
 	.inert = IGNORED(LFM2_INERT, MOE_INERT),
 };
 
+const struct dialect lfm3_names = {
+	.name = "lfm3",
+	.prefix = "model.",
+	.keys = KEYS(LFM2_KEYS),
+	.weights = WEIGHTS(LLAMA_ATTENTION, HEADS, { "embed.word", "@embed_tokens" }, { "norm", "@embedding_norm" },
+		{ "layers.attn.norm", "@layers.#.operator_norm" }, { "layers.attn.after", "@layers.#.post_operator_norm" },
+		{ "layers.attn.gate", "@layers.#.self_attn.gate_proj" }, { "layers.attn.gate", "@layers.#.self_attn.g_proj" },
+		{ "layers.ffn.norm", "@layers.#.ffn_norm" }, { "layers.ffn.after", "@layers.#.post_ffn_norm" },
+		{ "layers.ffn.gate", "@layers.#.feed_forward.w1" }, { "layers.ffn.up", "@layers.#.feed_forward.w3" },
+		{ "layers.ffn.down", "@layers.#.feed_forward.w2" }, { "layers.in", "@layers.#.conv.in_proj" },
+		{ "layers.conv", "@layers.#.conv.conv" }, { "layers.out", "@layers.#.conv.out_proj" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(LFM2_INERT),
+};
+
+const struct dialect recurrent_gemma_names = {
+	.name = "recurrent-gemma",
+	.prefix = "model.",
+	.keys = KEYS({ "hidden_act", "hidden_activation" }, { "sliding_window", "attention_window_size" },
+		{ "conv_kernel", "conv1d_width" }, { "final_logit_softcapping", "logits_soft_cap" }),
+	.weights = WEIGHTS({ "embed.word", "@embed_tokens" }, { "norm", "@final_norm" }, HEADS,
+		{ "layers.attn.norm", "@layers.#.temporal_pre_norm" }, { "layers.ffn.norm", "@layers.#.channel_pre_norm" },
+		FFN_AT("ffn", "@layers.#.mlp_block"), { "layers.attn.q", "@layers.#.temporal_block.q_proj" },
+		{ "layers.attn.k", "@layers.#.temporal_block.k_proj" }, { "layers.attn.v", "@layers.#.temporal_block.v_proj" },
+		{ "layers.attn.o", "@layers.#.temporal_block.o_proj" }, { "layers.in", "@layers.#.temporal_block.linear_x" },
+		{ "layers.gate", "@layers.#.temporal_block.linear_y" }, { "layers.conv", "@layers.#.temporal_block.conv_1d" },
+		{ "layers.out", "@layers.#.temporal_block.linear_out" },
+		{ "layers.decay", "@layers.#.temporal_block.rg_lru.recurrent_param" },
+		{ "layers.input_gate.weight", "@layers.#.temporal_block.rg_lru.input_gate_weight" },
+		{ "layers.input_gate.bias", "@layers.#.temporal_block.rg_lru.input_gate_bias" },
+		{ "layers.recurrent_gate.weight", "@layers.#.temporal_block.rg_lru.recurrent_gate_weight" },
+		{ "layers.recurrent_gate.bias", "@layers.#.temporal_block.rg_lru.recurrent_gate_bias" }),
+	.ignored = IGNORED(BUFFERS, "*normalizer"),
+	.inert = IGNORED("*w_init_variance_scale", "head_dim"),
+};
+
 const struct dialect jamba_names = {
 	.name = "jamba",
 	.prefix = "model.",
@@ -256,4 +292,28 @@ const struct dialect qwen3_next_names = {
 		{ "layers.moe.shared_gate", "@layers.#.mlp.shared_expert_gate" }),
 	.ignored = IGNORED(BUFFERS, "mtp.*"),
 	.inert = IGNORED(MOE_INERT),
+};
+
+const struct dialect bailing_hybrid_names = {
+	.name = "bailing-hybrid",
+	.prefix = "model.",
+	.keys = KEYS({ "max_position_embeddings", "model_max_length" }, { "norm_topk_prob", "moe_renormalize" },
+		{ "n_group", "num_expert_group" }, { "state_size", "linear_head_dim" }, { "state_size", "head_dim" },
+		{ "mixer_head_dim", "linear_head_dim" }, { "mixer_head_dim", "head_dim" }, { "mixer_heads", "linear_num_heads" },
+		{ "mixer_heads", "num_attention_heads" }, { "n_groups", "linear_num_heads" },
+		{ "n_groups", "num_attention_heads" }, { "conv_kernel", "linear_conv_kernel_dim" },
+		{ "conv_kernel", "short_conv_kernel_size" }, { "full_attention_interval", "layer_group_size" }),
+	.weights = WEIGHTS({ "embed.word", "@word_embeddings" }, { "norm", "@norm" }, TWO_NORMS, HEADS, LLAMA_FFN, EXPERTS,
+		FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"), { "layers.moe.router", "@layers.#.mlp.gate" },
+		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.expert_bias" },
+		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" },
+		{ "layers.attn.q", "@layers.#.attention.q_proj" },
+		{ "layers.attn.kv_a", "@layers.#.attention.kv_a_proj_with_mqa" },
+		{ "layers.attn.kv_a_norm", "@layers.#.attention.kv_a_layernorm" },
+		{ "layers.attn.kv_b", "@layers.#.attention.kv_b_proj" }, { "layers.attn.gate", "@layers.#.attention.g_proj" },
+		{ "layers.attn.o", "@layers.#.attention.dense" }, DELTA_PARTS("@layers.#.attention"),
+		{ "layers.out", "@layers.#.attention.dense" }, { "layers.gate", "@layers.#.attention.g_proj" },
+		{ "layers.step", "@layers.#.attention.f_proj" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(MOE_INERT, "qk_head_dim", "mtp_*", "num_mtp_layers"),
 };

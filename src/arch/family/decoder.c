@@ -65,6 +65,7 @@ static graph_value mix(struct build *b, struct body *io, graph_value x, const st
 		[MIX_MAMBA] = mamba_mixer,
 		[MIX_MAMBA2] = mamba2_mixer,
 		[MIX_DELTA] = delta_mixer,
+		[MIX_RGLRU] = rglru_mixer,
 		[MIX_EXPERTS] = NULL };
 	const struct spec *s = b->s;
 	const struct multipliers *m = s->multipliers;
@@ -148,7 +149,8 @@ static graph_value layer(struct build *b, struct body *io, graph_value x, const 
 	if (t->one_branch)
 		return lone_branch(b, io, x, p);
 	graph_enter(g, "attn");
-	graph_value y = before ? norm(b, "layers.attn.norm", x, s->hidden_size) : x;
+	bool unnormed = t->first_unnormed && b->layer == 0;
+	graph_value y = before && !unnormed ? norm(b, "layers.attn.norm", x, s->hidden_size) : x;
 	y = mix(b, io, y, p);
 	x = residual(b, x, after ? norm(b, "layers.attn.after", y, s->hidden_size) : y);
 	x = post ? norm(b, "layers.attn.norm", x, s->hidden_size) : x;

@@ -39,8 +39,16 @@
 	X(T, FLAG, weighed_inputs, "an expert's input is weighed, not what it gives") \
 	X(T, FLAG, first_unwindowed, "where window_pattern counts, the first layer has no window either") \
 	X(T, FLAG, window_keys_doubled, "layers with a window have twice as many heads of keys") \
+	X(T, FLAG, never_tied, "the output head is a layer of its own, whatever tie_word_embeddings says") \
+	X(T, FLAG, first_unnormed, "the first layer's attention has no norm before it") \
+	X(T, FLAG, half_window, "the window is half of what the configuration says") \
+	X(T, COUNT, window_every, "where config.json lists no layer types: every Nth layer has the window") \
+	X(T, FLAG, out_bias_always, "the attention's output projection has a bias, whatever attention_bias says") \
+	X(T, FLAG, half_ffn, "the feed-forward is half as wide as the configuration says") \
+	X(T, FLAG, bfloat16_scale, "the embedding's scale is rounded to bfloat16") \
 	X(T, COUNT, mixer, \
-		"what layers without attention have: 1 a short convolution, 2 Mamba, 3 Mamba-2, 4 the gated delta rule") \
+		"what layers without attention have: 1 a short convolution, 2 Mamba, 3 Mamba-2, 4 the gated delta rule, 5 " \
+		"RG-LRU") \
 	X(T, COUNT, attention_every, "where the configuration does not say which layers have attention, every Nth has it") \
 	X(T, FLAG, mixer_beside, "every layer has attention and such a mixer side by side") \
 	X(T, FLAG, unturned, "there are no rotary positions") \

@@ -126,6 +126,14 @@ static void resolve_gemma(struct config *c, struct spec *s, struct arena *a)
 		sliding[0] = false;
 		s->sliding = sliding;
 	}
+	if (t->window_every && !config_get(c, "layer_types") && s->sliding_window > 0) {
+		bool *sliding = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
+		for (int64_t i = 0; i < s->layers; i++)
+			sliding[i] = i % t->window_every == 0;
+		s->sliding = sliding;
+	}
+	if (t->half_window)
+		s->sliding_window /= 2;
 	if (t->two_heads)
 		resolve_two_heads(c, s);
 	if (t->window_keys_doubled) { // MiMo
@@ -219,6 +227,13 @@ static void resolve_adjusted(struct config *c, struct spec *s)
 		s->ffn_size = ((int64_t)wide + multiple - 1) / multiple * multiple;
 }
 
+static double rounded_to_bfloat16(double x)
+{
+	int exponent;
+	double fraction = frexp(x, &exponent); // 8 bits of it
+	return ldexp(nearbyint(ldexp(fraction, 8)), exponent - 8);
+}
+
 // Layers that have something else in the place of attention, or beside it.
 static void resolve_hybrid(struct config *c, struct spec *s, struct arena *a)
 {
@@ -229,6 +244,10 @@ static void resolve_hybrid(struct config *c, struct spec *s, struct arena *a)
 	r->eps = t->mixer_eps ? 1e-5 : r->eps;
 	r->decay_each = t->decay_each;
 	r->gate_act = t->decay_each ? ACT_SIGMOID : r->gate_act;
+	double floor = config_real(c, "kda_lower_bound", 0);
+	r->decay_floor = config_bool(c, "kda_safe_gate", false) ? floor : 0;
+	if (r->decay_floor > 0)
+		config_fail(c, STATUS_BAD_INPUT, "kda_lower_bound %g is above 0", floor);
 	const json_t *apart = config_get(c, "linear_attn_config"); // Kimi Linear's older files
 	for (size_t i = 0; i < 3; i++) {
 		static const char *const words[] = { "head_dim", "num_heads", "short_conv_kernel_size" };
@@ -426,8 +445,24 @@ void decoder_resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_unturned(c, s, a);
 	resolve_layer_thetas(c, s);
 	resolve_biases(c, s);
+	s->traits.out_bias |= t->out_bias_always;
+	s->traits.norm_no_bias &= !says(c, "norm_bias");
+	s->tied &= !t->never_tied;
+	if (t->half_ffn)
+		s->ffn_size /= 2;
+	if (has_word(s, "head.lm.dense")) { // ModernBERT's
+		s->lm_act = config_activation(c, "classifier_activation", ACT_GELU);
+		s->lm_dense_bias = config_bool(c, "classifier_bias", false);
+		s->traits.lm_bias |= config_bool(c, "decoder_bias", true);
+	}
+	if (!config_bool(c, "use_attention_gate", true))
+		s->traits.attention_gate = GATE_NONE;
+	if (!config_bool(c, "use_sandwich_norm", true))
+		t->sandwich_norm = false;
 	resolve_scales(c, s);
 	resolve_older(c, s, a);
+	if (t->bfloat16_scale)
+		s->embedding_scale = rounded_to_bfloat16(s->embedding_scale);
 	s->attention_softcap = t->uncapped_scores ? 0 : s->attention_softcap;
 	const json_t *way = config_get(c, "use_bidirectional_attention"); // "vision" is of models with pictures
 	bool ahead = json_is_string(way) ? text_is(json_string_value(way), "all") : json_is_true(way);
