@@ -23,8 +23,10 @@ DERIVED_BY_TYPE |= {"lfm2": {"full_attn_idxs"}, "bamba": {"mamba_d_head"}, "falc
 DERIVED_BY_TYPE |= {"olmo_hybrid": {"num_key_value_heads", "linear_num_key_heads", "linear_num_value_heads", "linear_key_head_dim", "linear_value_head_dim"},
                     "llama4_text": {"no_rope_layers", "moe_layers", "head_dim"}, "nemotron_h": {"mtp_layers_block_type"}}
 DERIVED_BY_TYPE |= {"bailing_hybrid": {"linear_head_dim", "linear_num_heads", "linear_conv_kernel_dim"}, "recurrent_gemma": {"lru_width", "num_key_value_heads", "head_dim"}}
+DERIVED_BY_TYPE |= {"zamba": {"layers_block_type", "mamba_dt_rank", "attention_head_dim", "attention_hidden_size"},
+                    "zamba2": {"intermediate_size", "attention_head_dim", "attention_hidden_size", "mamba_headdim", "num_key_value_heads"}}
 # These look at rope_parameters.partial_rotary_factor, though their defaults do not have it.
-PARTIAL = {"glm4v_moe_text", "glm4v_text", "glm_ocr_text", "mellum", "minimax_m2", "solar_open"}
+PARTIAL = {"glm_image_text", "glm4v_moe_text", "glm4v_text", "glm_ocr_text", "mellum", "minimax_m2", "solar_open"}
 # What a class says in its code only: its first layer has no experts.
 ADDED = {t: {"first_k_dense_replace": 1} for t in ("axk1", "glm4_moe_lite", "hy_v3", "kimi_linear", "laguna", "mimo_v2_flash")}
 WITHOUT_EFFECT = {"architectures", "id2label", "label2id", "dtype", "problem_type", "return_dict", "output_attentions", "output_hidden_states",

@@ -39,6 +39,7 @@ struct recurrence *resolve_recurrence(struct config *c, struct spec *s, struct a
 
 		r->rank = json_is_integer(rank) ? json_integer_value(rank) : (s->hidden_size + 15) / 16; // "auto"
 		r->channels = config_count(c, "expand", 2) * s->hidden_size;
+		r->heads = config_count(c, "selecting_heads", 1);
 	}
 	if (headed) {
 		const json_t *width = config_get(c, "mixer_head_dim");
@@ -95,7 +96,8 @@ static bool is_attention(const char *word)
 
 static bool is_recurrence(const char *word)
 {
-	return text_is(word, "linear_attention") || text_is(word, "recurrent") || text_is(word, "conv") || text_is(word, "mamba");
+	return text_is(word, "linear_attention") || text_is(word, "hybrid") || text_is(word, "recurrent") ||
+		text_is(word, "conv") || text_is(word, "mamba");
 }
 
 // The words or letters that a class lists its layers by (Nemotron-H); what config.json says comes before the class's default.

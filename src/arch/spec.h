@@ -63,6 +63,7 @@ struct recurrence {
 	int64_t channels, state, kernel, heads, groups;
 	int64_t rank; // Mamba: of the time step
 	bool conv_bias, in_bias, out_bias;
+	bool apart;                   // Mamba: each of `heads` selects for itself (Zamba)
 	bool normed_selection;        // Mamba: RMS norms over time step, B and C
 	bool no_gated_norm;           // Mamba-2: what comes out is gated, and not normed
 	bool gate_last;               // Mamba-2: the norm comes before the gate
@@ -158,8 +159,13 @@ struct spec {
 	struct heads window_heads;             // of the layers with a window; width 0: as the others'
 	int64_t value_width;                   // 0: head_width
 	double value_scale;                    // 0: none
-	bool keys_are_values;                  // in layers without a window, before the norms
-	const int64_t *keys_of;          // [layers_in_config]: the layer whose keys and values it takes; NULL: each has its own
+	int64_t attention_in;                  // what query, key and value are made from; 0: hidden_size
+	int64_t adapter_rank;                  // of what a layer has of its own on top of shared weights; 0: nothing
+	bool attention_adapters;               // for query, key and value too
+	const int64_t *block_of; // [layers_in_config]: the layer whose weights a block of attention and feed-forward before this
+				 // layer's recurrence has; -1: there is no such block. NULL: in no layer
+	bool keys_are_values;    // in layers without a window, before the norms
+	const int64_t *keys_of;  // [layers_in_config]: the layer whose keys and values it takes; NULL: each has its own
 	int64_t token_width, token_rows; // of an embedding of each token for each layer; 0: there is none
 	const struct altup *altup;       // NULL: none
 	const int64_t *ffn_sizes;        // [layers_in_config]; NULL: ffn_size in all

@@ -48,7 +48,8 @@
 	.sandwich_norm = true, .scaled_embedding = true, .qk_norm = true, .value_norm = true, \
 	.unscaled_attention = true
 #define GEMMA4 \
-	GEMMA3N, .may_be_bidirectional = true, .window_pattern = 6, .last_unwindowed = true, .two_heads = true
+	GEMMA3N, .may_be_bidirectional = true, .window_pattern = 6, .last_unwindowed = true, \
+	.two_heads = true, .window_inclusive = true
 #define EXAONE .qk_norm = true, .window_rope = true
 #define GRANITE_SWA .attention_sinks = true, .window_pattern = -4
 #define HUNYUAN .qk_norm = true, .qk_norm_late = true
@@ -64,7 +65,8 @@
 	.mixer = MIX_DELTA, .attention_every = -4, .decay_each = true, .unturned = true, .sigmoid_router = true, \
 	.never_tied = true
 #define BAILING_HYBRID \
-	.mixer = MIX_DELTA, .attention_every = 6, .decay_each = true, .attention_gate = GATE_HEADS_SIGMOID, .interleaved_rope = true, \
+	.mixer = MIX_DELTA, .attention_every = 6, .decay_each = true, \
+	.attention_gate = GATE_HEADS_SIGMOID, .interleaved_rope = true, \
 	.sigmoid_router = true, .never_tied = true
 #define LFM3 \
 	.qk_norm = true, .usual_act = ACT_SILU, .mixer = MIX_CONVOLUTION, .attention_every = -2, .window_every = 4, \
@@ -73,6 +75,7 @@
 	GEMMA, .mixer = MIX_RGLRU, .out_bias_always = true, .half_ffn = true, .bfloat16_scale = true, .ffn_bias = true
 #define MODERNBERT_DECODER \
 	LN_NO_BIAS, .embedding_norm = true, .first_unnormed = true, .window_pattern = -3, .half_window = true
+#define ZAMBA2 .mixer = MIX_MAMBA2, .shared_block = true, .mixer_eps = true, .least_step = true
 #define LLAMA4_ATTENTION .interleaved_rope = true, .qk_norm_late = true, .qk_norm_turned = true
 #define LLAMA4_MOE \
 	.sigmoid_router = true, .choice_of_logits = true, .weighed_inputs = true, .experts_in_out = true, .one_shared_expert = 1
@@ -166,6 +169,7 @@ const struct arch arch_rows[] = {
 	{ "deit", OF(vit, deit_names, .distillation_token = true) },
 	{ "depth_anything", &depth_anything, &depth_anything_names, BACKBONE_PART("dinov2") },
 	{ "detr", &detr, &detr_names, BACKBONE("timm_backbone", "resnet") },
+	{ "diffllama", OF(decoder, diffllama_names, .differential = true) },
 	{ "dinov2", OF(vit, dinov2_names, DINOV2) },
 	{ "dinov2_with_registers", OF(vit, dinov2_with_registers_names, DINOV2, .smooth_positions = true) },
 	{ "dinov3_convnext", &convnext_dino, &dinov3_convnext_names },
@@ -209,7 +213,7 @@ const struct arch arch_rows[] = {
 	{ "glm4_moe_lite", OF(decoder, deepseek_v3_names, .sigmoid_router = true) },
 	{ "glm4v_moe_text", OF(decoder, glm4v_moe_names, .qkv_bias_only = true, .sigmoid_router = true) },
 	{ "glm4v_text", OF(decoder, glm_names, .interleaved_rope = true, .qkv_bias = true, .sandwich_norm = true) },
-	{ "glm_image_text", OF(decoder, glm_names, .interleaved_rope = true, .qkv_bias_only = true, .sandwich_norm = true) },
+	{ "glm_image_text", OF(decoder, glm_names, .qkv_bias_only = true, .sandwich_norm = true) },
 	{ "glm_ocr_text", OF(decoder, glm_names, .interleaved_rope = true, .sandwich_norm = true) },
 	{ "glpn", &segformer, &glpn_names },
 	{ "gpt2", OF(decoder, gpt2_names, GPT, .transposed_weights = true) },
@@ -430,6 +434,8 @@ const struct arch arch_rows[] = {
 	{ "xmod", OF(encoder, xmod_names, ROBERTA) },
 	{ "yolos", &yolos, &yolos_names },
 	{ "youtu", &decoder, &deepseek_v2_names },
+	{ "zamba", OF(decoder, zamba_names, .mixer = MIX_MAMBA, .shared_block = true, .unturned = true) },
+	{ "zamba2", OF(decoder, zamba2_names, ZAMBA2) },
 };
 // clang-format on
 const size_t arch_row_count = sizeof arch_rows / sizeof arch_rows[0];

@@ -147,6 +147,13 @@ graph_value mask_alibi(struct build *b, graph_value attention_mask)
 	return op_scale(g, bias, (float)b->s->attention_scale);
 }
 
+// A linear layer, and a narrow one beside it where this layer has its own on top of shared weights (Zamba2).
+static graph_value adapted(struct build *b, const char *stem, graph_value x, int64_t in, int64_t out, bool bias)
+{
+	graph_value y = linear(b, stem, x, in, out, bias);
+	return b->s->attention_adapters ? op_add(b->g, y, adapter_of(b, stem, x, in, out)) : y;
+}
+
 // Query, key and value of x: three weights, or one where the dialect has a word for it, which is multiplied once:
 //   rows [q, k, v]; by key head, each with its queries: [kv_heads, group + 2, head_width]; or codegen's four parts of [q, v, k].
 // With GATE_BESIDE_QUERY each head has its query and then its gate: [heads, 2, head_width].
@@ -157,20 +164,21 @@ static void project(struct build *b, graph_value x, bool bias, bool own_keys, gr
 	const struct spec *s = b->s;
 	struct heads n = heads_of(s, b->layer);
 	int64_t width = n.heads * n.width, kv_width = n.kv_heads * n.width, group = n.heads / n.kv_heads, d = n.width;
+	int64_t in = s->attention_in ? s->attention_in : s->hidden_size;
 	bool same = s->keys_are_values && !s->sliding[b->layer];
 	*gate = NO_VALUE;
 	if (!weight_named(b, "layers.attn.qkv")) {
 		if (s->traits.attention_gate == GATE_BESIDE_QUERY) {
-			graph_value both = linear(b, "layers.attn.q", x, s->hidden_size, 2 * width, bias);
+			graph_value both = linear(b, "layers.attn.q", x, in, 2 * width, bias);
 			both = op_reshape(g, both, 4, (int64_t[]){ 0, 0, n.heads, 2 * d });
 			*q = op_reshape(g, op_slice(g, both, 3, 0, d), 3, (int64_t[]){ 0, 0, width });
 			*gate = op_reshape(g, op_slice(g, both, 3, d, 2 * d), 3, (int64_t[]){ 0, 0, width });
 		} else
-			*q = linear(b, "layers.attn.q", x, s->hidden_size, width, bias); // [batch, seq, heads*head_width]
+			*q = adapted(b, "layers.attn.q", x, in, width, bias); // [batch, seq, heads*head_width]
 		if (!own_keys)
 			return;
-		*k = linear(b, "layers.attn.k", x, s->hidden_size, kv_width, bias); // [batch, seq, kv_heads*head_width]
-		*v = same ? *k : linear(b, "layers.attn.v", x, s->hidden_size, n.kv_heads * n.value_width, bias);
+		*k = adapted(b, "layers.attn.k", x, in, kv_width, bias); // [batch, seq, kv_heads*head_width]
+		*v = same ? *k : adapted(b, "layers.attn.v", x, in, n.kv_heads * n.value_width, bias);
 		return;
 	}
 	graph_value all = linear(b, "layers.attn.qkv", x, s->hidden_size, width + 2 * kv_width, bias);
@@ -233,6 +241,39 @@ static graph_value value_norm(struct build *b, graph_value v, int64_t heads, int
 	return op_reshape(b->g, v, 3, (int64_t[]){ 0, 0, heads * d });
 }
 
+// Differential attention (Ye et al. 2024, https://arxiv.org/abs/2410.05258). Heads of value are twice as wide: that of key head j
+// is [v_(j mod half), v_(half + j mod half)].  v [batch, keys, kv_heads * d] or, as a cache has it, [batch, kv_heads, keys, d]
+static graph_value wide_values(struct build *b, graph_value v, int64_t kv_heads, int64_t d)
+{
+	struct graph *g = b->g;
+	bool split = value_rank(g, v) == 4;
+	int axis = split ? 1 : 2;
+	graph_value by_head = split ? v : op_reshape(g, v, 4, (int64_t[]){ 0, 0, kv_heads, d });
+	graph_value first = op_slice(g, by_head, axis, 0, kv_heads / 2),
+		    second = op_slice(g, by_head, axis, kv_heads / 2, kv_heads);
+	graph_value all[] = { op_concat(g, 2, (graph_value[]){ first, first }, axis),
+		op_concat(g, 2, (graph_value[]){ second, second }, axis) };
+	by_head = op_concat(g, 2, all, 3);
+	return split ? by_head : op_reshape(g, by_head, 3, (int64_t[]){ 0, 0, 2 * kv_heads * d });
+}
+
+// (1 - init) * norm(y1 - lambda * y2), of y's halves [batch, seq, heads / 2 * 2 d]
+static graph_value differences(struct build *b, graph_value y, struct heads n)
+{
+	struct graph *g = b->g;
+	int64_t d = n.width, half = n.heads * d;
+	double init = 0.8 - 0.6 * exp(-0.3 * (double)b->layer);
+	graph_value q1 = WEIGHT(b, "layers.attn.lambda_q1", "", d), k1 = WEIGHT(b, "layers.attn.lambda_k1", "", d);
+	graph_value q2 = WEIGHT(b, "layers.attn.lambda_q2", "", d), k2 = WEIGHT(b, "layers.attn.lambda_k2", "", d);
+	graph_value first = op_exp(g, op_reduce_sum(g, op_mul(g, q1, k1), 0, true));
+	graph_value second = op_exp(g, op_reduce_sum(g, op_mul(g, q2, k2), 0, true));
+	graph_value lambda = op_add(g, op_sub(g, first, second), graph_f32(g, (float)init)); // [1]
+	y = op_sub(g, op_slice(g, y, 2, 0, half), op_mul(g, op_slice(g, y, 2, half, 2 * half), lambda));
+	y = op_reshape(g, y, 4, (int64_t[]){ 0, 0, n.heads / 2, 2 * d });
+	y = op_scale(g, op_rms_norm(g, y, ones_of(b, 2 * d), (float)b->s->norm_eps), (float)(1 - init));
+	return op_reshape(g, y, 3, (int64_t[]){ 0, 0, half });
+}
+
 //   x -+- q -(norm)-(rope)-+
 //      +- k -(norm)-(rope)-+- softmax(q k^T * scale + bias) v - o
 //      +- v ---------------+
@@ -285,12 +326,16 @@ graph_value self_attention_with(
 	graph_value sink = t->attention_sinks && (!t->window_sinks || s->sliding[b->layer])
 		? WEIGHT(b, "layers.attn.sinks", "", n.heads)
 		: NO_VALUE;
+	if (t->differential)
+		v = wide_values(b, v, n.kv_heads, n.width);
 	double scale = s->attention_scale / (s->scale_by_layer ? (double)(b->layer + 1) : 1);
 	graph_value y = shared
 		? cache_attend(b, cache, q, k, v, sink, (float)scale)
 		: op_attention(g,
 			  &(struct attention){ q, k, v, .bias = e->bias, .sink = sink, .heads = n.heads, .kv_heads = n.kv_heads,
 				  .scale = (float)scale, .softcap = (float)s->attention_softcap });
+	if (t->differential)
+		y = differences(b, y, n);
 	if (t->inner_norm)
 		y = norm(b, "layers.attn.inner", y, width);
 	if (gate.id)

@@ -129,6 +129,9 @@ int64_t weight_rows(const struct build *b, const char *stem, const char *suffix,
 // Rows of a table [rows, width] by ids [batch, seq]: [batch, seq, width].
 graph_value embedding(struct build *b, const char *stem, graph_value ids, int64_t rows, int64_t width);
 
+// STEM.adapter_a and STEM.adapter_b: x [.., in] -> adapter_rank -> [.., out]
+graph_value adapter_of(struct build *b, const char *stem, graph_value x, int64_t in, int64_t out);
+
 // x [.., in] -> [.., out]
 graph_value linear(struct build *b, const char *stem, graph_value x, int64_t in, int64_t out, bool bias);
 graph_value layer_norm(struct build *b, const char *stem, graph_value x, int64_t width);

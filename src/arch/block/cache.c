@@ -81,6 +81,8 @@ const char *arch_unshared(const struct spec *s)
 		return "its tokens see those ahead";
 	if (s->value_width || (s->window_heads.width && s->window_heads.value_width != s->window_heads.width))
 		return "its values are not as wide as its keys";
+	if (t->differential)
+		return "its heads' results are taken from one another";
 	if (s->chunk)
 		return "its windows are chunks";
 	if (s->keys_of)

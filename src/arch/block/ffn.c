@@ -47,6 +47,8 @@ graph_value ffn_between(struct build *b, const char *stem, graph_value x, int64_
 		up = NO_VALUE;
 	} else if (weight_named(b, gate_up)) {
 		graph_value both = linear(b, gate_up, x, outer, 2 * width, bias);
+		if (s->adapter_rank)
+			both = op_add(g, both, adapter_of(b, gate_up, x, outer, 2 * width));
 		gate = op_slice(g, both, -1, 0, width);
 		up = op_slice(g, both, -1, width, 2 * width);
 	} else {

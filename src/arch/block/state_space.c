@@ -34,6 +34,38 @@ static graph_value selected(struct build *b, const char *stem, graph_value x, in
 	return r->normed_selection ? op_rms_norm(b->g, part, ones_of(b, width), (float)r->eps) : part;
 }
 
+// Zamba's: each head of channels selects for itself. x [batch, seq, channels] -> the same
+static graph_value selective_heads(struct build *b, struct body *io, graph_value x)
+{
+	struct graph *g = b->g;
+	const struct recurrence *r = b->s->recurrence;
+	int64_t heads = r->heads, width = r->channels / heads, n = r->state, rank = r->rank;
+	const int64_t column[] = { 0, 0, heads, width, 1 };
+	graph_value xh = op_reshape(g, x, 5, column);
+	graph_value by =
+		op_matmul(g, WEIGHT(b, "layers.select", "", heads, rank + 2 * n, width), xh); // [.., heads, rank + 2 n, 1]
+	graph_value dt = op_matmul(g, WEIGHT(b, "layers.time.weight", "", heads, width, rank), op_slice(g, by, 3, 0, rank));
+	graph_value bias = op_reshape(g, WEIGHT(b, "layers.time.bias", "", heads, width), 3, (int64_t[]){ heads, width, 1 });
+	dt = op_softplus(g, op_add(g, dt, bias)); // [batch, seq, heads, width, 1]
+	graph_value in = op_reshape(g, op_slice(g, by, 3, rank, rank + n), 5, (int64_t[]){ 0, 0, heads, 1, n });
+	graph_value out = op_slice(g, by, 3, rank + n, rank + 2 * n); // [batch, seq, heads, n, 1]
+	graph_value a = op_neg(g, op_exp(g, WEIGHT(b, "layers.decay", "", heads, width, n)));
+	graph_value before = state_before(b, io, "ssm", x, 2, (int64_t[]){ r->channels, n });
+	struct scan s = { .state_count = 1,
+		.first = { op_reshape(g, before, 4, (int64_t[]){ 0, heads, width, n }) },
+		.over_count = 3,
+		.over = { op_exp(g, op_mul(g, dt, a)), op_mul(g, op_mul(g, dt, xh), in), out },
+		.axis = 1 };
+
+	op_scan_begin(g, &s);
+	graph_value h = op_add(g, op_mul(g, s.item[0], s.state[0]), s.item[1]);
+	graph_value y = op_matmul(g, h, s.item[2]); // [batch, heads, width, 1]
+	op_scan_end(g, &s, &h, 1, &y);
+	state_after(b, io, "ssm", op_reshape(g, s.last[0], 3, (int64_t[]){ 0, r->channels, n }));
+	graph_value skip = op_reshape(g, WEIGHT(b, "layers.skip", "", heads, width), 3, (int64_t[]){ heads, width, 1 });
+	return op_reshape(g, op_add(g, s.all[0], op_mul(g, xh, skip)), 3, (int64_t[]){ 0, 0, r->channels });
+}
+
 // x [batch, seq, channels] -> y of the same shape
 static graph_value selective_scan(struct build *b, struct body *io, graph_value x)
 {
@@ -71,8 +103,13 @@ graph_value mamba_mixer(struct build *b, struct body *io, graph_value x, graph_v
 	graph_value gate = op_slice(g, both, 2, channels, 2 * channels);
 
 	x = op_slice(g, both, 2, 0, channels);
+	if (r->apart) { // x and its gate lie side by side
+		both = op_reshape(g, both, 4, (int64_t[]){ 0, 0, channels, 2 });
+		x = op_squeeze(g, op_slice(g, both, 3, 0, 1), 3);
+		gate = op_squeeze(g, op_slice(g, both, 3, 1, 2), 3);
+	}
 	x = op_mul(g, causal_convolution(b, io, "layers.conv", x, channels, r->kernel, r->conv_bias, r->act), mask);
-	x = op_mul(g, selective_scan(b, io, x), op_silu(g, gate));
+	x = op_mul(g, r->apart ? selective_heads(b, io, x) : selective_scan(b, io, x), op_silu(g, gate));
 	return linear(b, "layers.out", x, channels, hidden, r->out_bias);
 }
 

@@ -211,6 +211,14 @@ graph_value linear(struct build *b, const char *stem, graph_value x, int64_t in,
 	return op_linear(b->g, x, w, bias ? WEIGHT(b, stem, "bias", out) : NO_VALUE);
 }
 
+graph_value adapter_of(struct build *b, const char *stem, graph_value x, int64_t in, int64_t out)
+{
+	struct arena *a = graph_arena(b->g);
+	int64_t rank = b->s->adapter_rank;
+	x = linear(b, arena_printf(a, "%s.adapter_a", stem), x, in, rank, false);
+	return linear(b, arena_printf(a, "%s.adapter_b", stem), x, rank, out, false);
+}
+
 graph_value layer_norm(struct build *b, const char *stem, graph_value x, int64_t width)
 {
 	graph_value w = WEIGHT(b, stem, "weight", width);

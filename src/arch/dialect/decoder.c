@@ -310,6 +310,17 @@ const struct dialect modernbert_decoder_names = {
 	.inert = IGNORED("sliding_window", "initializer_cutoff_factor", "classifier_pooling", "sparse_*"),
 };
 
+const struct dialect diffllama_names = {
+	.name = "diffllama",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, { "layers.attn.lambda_q1", "@layers.#.self_attn.lambda_q1" },
+		{ "layers.attn.lambda_k1", "@layers.#.self_attn.lambda_k1" },
+		{ "layers.attn.lambda_q2", "@layers.#.self_attn.lambda_q2" },
+		{ "layers.attn.lambda_k2", "@layers.#.self_attn.lambda_k2" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
 #define NEOX_FFN \
 	{ "layers.ffn.up", "@layers.#.mlp.dense_h_to_4h" }, \
 	{ \

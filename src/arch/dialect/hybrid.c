@@ -134,6 +134,62 @@ const struct dialect jamba_names = {
 	.inert = IGNORED(KERNELS, MOE_INERT, "calc_logits_for_entire_prompt", "mamba_inner_layernorms"),
 };
 
+#define ZAMBA_BLOCK(block) \
+	{ "embed.word", "@embed_tokens" }, { "norm", "@final_layernorm" }, { "layers.block.norm", block ".input_layernorm" }, \
+		{ "layers.block.out", "@layers.#.linear" }, { "layers.attn.q", block ".self_attn.q_proj" }, \
+		{ "layers.attn.k", block ".self_attn.k_proj" }, { "layers.attn.v", block ".self_attn.v_proj" }, \
+		{ "layers.attn.o", block ".self_attn.o_proj" }, { "layers.ffn.norm", block ".pre_ff_layernorm" }, \
+		{ "layers.norm", "@layers.#.input_layernorm" }, \
+	{ \
+		"layers.norm", "@layers.#.mamba_decoder.input_layernorm" \
+	}
+
+#define ZAMBA_MAMBA(at) \
+	RECURRENCE_AT(at), { "layers.select", at ".x_proj_weight" }, { "layers.time.weight", at ".dt_proj_weight" }, \
+	{ \
+		"layers.time.bias", at ".dt_proj_bias" \
+	}
+
+#define ZAMBA_INERT "time_step_floor", "time_step_max", "hybrid_layer_ids", "kv_channels", "num_query_groups"
+
+const struct dialect zamba_names = {
+	.name = "zamba",
+	.prefix = "model.",
+	.keys = KEYS(MAMBA_KEYS, { "time_step_rank", "mamba_dt_rank" }, { "head_dim", "attention_head_dim" },
+		{ "layer_types", "layers_block_type" }, { "selecting_heads", "n_mamba_heads" },
+		{ "mixer_act", "hidden_mamba_act" }, { "block_period", "attn_layer_period" },
+		{ "block_offset", "attn_layer_offset" }, { "attn_layer_period", "attention_layer_period" },
+		{ "attn_layer_offset", "attention_layer_offset" }),
+	.weights = WEIGHTS(ZAMBA_BLOCK("@layers.$.shared_transf"), HEADS, ZAMBA_MAMBA("@layers.#.mamba"),
+		ZAMBA_MAMBA("@layers.#.mamba_decoder.mamba"), FFN_AT("ffn", "@layers.$.shared_transf.feed_forward")),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(KERNELS, ZAMBA_INERT, "time_step_min"),
+};
+
+// A convolution always has a bias.
+const struct dialect zamba2_names = {
+	.name = "zamba2",
+	.prefix = "model.",
+	.keys = KEYS({ "state_size", "mamba_d_state" }, { "conv_kernel", "mamba_d_conv" }, { "expand", "mamba_expand" },
+		{ "mixer_bias", "add_bias_linear" }, { "mixer_heads", "n_mamba_heads" }, { "mixer_head_dim", "mamba_headdim" },
+		{ "n_groups", "mamba_ngroups" }, { "head_dim", "attention_head_dim" }, { "layer_types", "layers_block_type" },
+		{ "use_conv_bias", "convolution_bias" }),
+	.weights = WEIGHTS(ZAMBA_BLOCK("@layers.$.shared_transformer"), HEADS, MAMBA2_AT("@layers.#.mamba"),
+		MAMBA2_AT("@layers.#.mamba_decoder.mamba"),
+		{ "layers.attn.q.adapter_a", "@layers.$.shared_transformer.self_attn.linear_q_adapter_list.*.0" },
+		{ "layers.attn.q.adapter_b", "@layers.$.shared_transformer.self_attn.linear_q_adapter_list.*.1" },
+		{ "layers.attn.k.adapter_a", "@layers.$.shared_transformer.self_attn.linear_k_adapter_list.*.0" },
+		{ "layers.attn.k.adapter_b", "@layers.$.shared_transformer.self_attn.linear_k_adapter_list.*.1" },
+		{ "layers.attn.v.adapter_a", "@layers.$.shared_transformer.self_attn.linear_v_adapter_list.*.0" },
+		{ "layers.attn.v.adapter_b", "@layers.$.shared_transformer.self_attn.linear_v_adapter_list.*.1" },
+		{ "layers.ffn.gate_up", "@layers.$.shared_transformer.feed_forward.gate_up_proj" },
+		{ "layers.ffn.down", "@layers.$.shared_transformer.feed_forward.down_proj" },
+		{ "layers.ffn.gate_up.adapter_a", "@layers.$.shared_transformer.feed_forward.gate_up_proj_adapter_list.*.0" },
+		{ "layers.ffn.gate_up.adapter_b", "@layers.$.shared_transformer.feed_forward.gate_up_proj_adapter_list.*.1" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(KERNELS, ZAMBA_INERT, "chunk_size", "use_mem_eff_path", "use_conv_bias", "use_long_context"),
+};
+
 const struct dialect bamba_names = {
 	.name = "bamba",
 	.prefix = "model.",

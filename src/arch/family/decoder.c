@@ -23,14 +23,17 @@
 // What all layers share: for layers without a window [0] and with one [1]. NO_VALUE where no layer needs it.
 struct shared {
 	graph_value mask[2], cos[2], sin[2], query_scale, column_scale;
-	graph_value tokens; // mask_of_new
-	graph_value each;   // of each token for each layer: [batch, seq, layers, token_width]
+	graph_value tokens;   // mask_of_new
+	graph_value embedded; // what the first layer begins with
+	graph_value each;     // of each token for each layer: [batch, seq, layers, token_width]
 	struct kept *kept;
 };
 
 // Does this layer have attention?
 static bool attends(const struct spec *s, int64_t layer)
 {
+	if (s->block_of)
+		return s->block_of[layer] >= 0;
 	return !s->mixers || s->mixers[layer] == MIX_ATTENTION || TRAITS_OF(s, decoder)->mixer_beside;
 }
 
@@ -136,6 +139,31 @@ static graph_value lone_branch(struct build *b, struct body *io, graph_value x, 
 	return residual(b, x, y);
 }
 
+// x and the embedding -> norm -> attention -> norm -> feed-forward -> a linear layer
+static graph_value shared_block(struct build *b, struct body *io, graph_value x, const struct shared *p)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	int64_t h = s->hidden_size;
+	b->item_name = arena_printf(graph_arena(g), "%lld", (long long)s->block_of[b->layer]);
+	b->item = 0; // how many such blocks come before
+	for (int64_t i = 0; i < b->layer; i++)
+		b->item += s->block_of[i] >= 0;
+	graph_value y = norm(b, "layers.block.norm", op_concat(g, 2, (graph_value[]){ x, p->embedded }, 2), 2 * h);
+	y = feed(b, norm(b, "layers.ffn.norm", attention(b, y, p, io->cache), h), x);
+	return linear(b, "layers.block.out", y, h, h, false);
+}
+
+static graph_value blocked_layer(struct build *b, struct body *io, graph_value x, const struct shared *p)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	graph_value y = attends(s, b->layer) ? op_add(g, x, shared_block(b, io, x, p)) : x;
+	y = norm(b, "layers.norm", y, s->hidden_size);
+	y = s->mixers[b->layer] == MIX_MAMBA ? mamba_mixer(b, io, y, p->tokens) : mamba2_mixer(b, io, y, p->tokens);
+	return op_add(g, x, y);
+}
+
 static graph_value layer(struct build *b, struct body *io, graph_value x, const struct shared *p)
 {
 	struct graph *g = b->g;
@@ -148,6 +176,8 @@ static graph_value layer(struct build *b, struct body *io, graph_value x, const 
 	bool before = !reordered && !post, after = reordered || t->sandwich_norm;
 	if (t->one_branch)
 		return lone_branch(b, io, x, p);
+	if (t->shared_block)
+		return blocked_layer(b, io, x, p);
 	graph_enter(g, "attn");
 	bool unnormed = t->first_unnormed && b->layer == 0;
 	graph_value y = before && !unnormed ? norm(b, "layers.attn.norm", x, s->hidden_size) : x;
@@ -306,7 +336,7 @@ static void body(struct build *b, struct body *io)
 		x = add_positions(b, io, x);
 	if (s->traits.embedding_norm)
 		x = norm(b, "embed.norm", x, s->hidden_size);
-	struct shared p = { 0 };
+	struct shared p = { .embedded = x };
 	make_shared(b, io, x, &p);
 	if (s->keys_of)
 		p.kept = ARENA_ARRAY(graph_arena(g), (size_t)s->layers + 1, struct kept);

@@ -39,6 +39,10 @@
 	X(T, FLAG, weighed_inputs, "an expert's input is weighed, not what it gives") \
 	X(T, FLAG, first_unwindowed, "where window_pattern counts, the first layer has no window either") \
 	X(T, FLAG, window_keys_doubled, "layers with a window have twice as many heads of keys") \
+	X(T, FLAG, shared_block, \
+		"before some recurrences stands a block of attention and feed-forward, whose weights several layers share") \
+	X(T, FLAG, least_step, "a recurrence's time step is at least time_step_min") \
+	X(T, FLAG, window_inclusive, "tokens that see both ways see the one as far away as their window is wide") \
 	X(T, FLAG, never_tied, "the output head is a layer of its own, whatever tie_word_embeddings says") \
 	X(T, FLAG, first_unnormed, "the first layer's attention has no norm before it") \
 	X(T, FLAG, half_window, "the window is half of what the configuration says") \

@@ -105,9 +105,11 @@ static double deviations(double share)
 static void resolve_gemma(struct config *c, struct spec *s, struct arena *a)
 {
 	const struct decoder_traits *t = TRAITS_OF(s, decoder);
+	double column_beta = config_real(c, "attn_scale", 0.1);
+	int64_t column_floor = config_size(c, "floor_scale", 8192);
 	if (config_bool(c, "attn_temperature_tuning", false)) { // Llama 4
-		s->column_beta = config_real(c, "attn_scale", 0.1);
-		s->column_floor = config_size(c, "floor_scale", 8192);
+		s->column_beta = column_beta;
+		s->column_floor = column_floor;
 		if (s->column_floor < 1)
 			config_fail(c, STATUS_BAD_INPUT, "floor_scale 0");
 	}
@@ -194,7 +196,7 @@ static void resolve_biases(struct config *c, struct spec *s)
 	bool attention = says(c, "attention_bias"), all = says(c, "use_bias");
 	t->qkv_bias |= attention || all || says(c, "use_qkv_bias") || says(c, "qkv_bias");
 	t->out_bias |= (attention && !own->qkv_bias_only) || all || says(c, "attention_out_bias");
-	t->ffn_bias |= says(c, "mlp_bias") || all;
+	t->ffn_bias |= says(c, "mlp_bias") || says(c, "add_bias_linear") || all;
 	t->lm_bias |= says(c, "lm_head_bias") || (own->lm_bias_too && all);
 }
 
@@ -234,6 +236,37 @@ static double rounded_to_bfloat16(double x)
 	return ldexp(nearbyint(ldexp(fraction, 8)), exponent - 8);
 }
 
+// Zamba: a block before the recurrences of "hybrid" layers, with the weights of one of the first num_mem_blocks such layers.
+static void resolve_shared_blocks(struct config *c, struct spec *s, struct arena *a, struct recurrence *r)
+{
+	int64_t *of = ARENA_ARRAY(a, (size_t)s->layers + 1, int64_t), count = 0;
+	int64_t blocks = config_count(c, "num_mem_blocks", 1), period = config_size(c, "block_period", 6),
+		offset = config_size(c, "block_offset", 4), wide = config_size(c, "attention_hidden_size", 2 * s->hidden_size);
+	int64_t *first = ARENA_ARRAY(a, (size_t)blocks + 1, int64_t);
+	const json_t *words = config_get(c, "layer_types");
+	if (blocks < 1 || period < 1 || wide != 2 * s->hidden_size)
+		config_fail(c, STATUS_BAD_INPUT, "num_mem_blocks %lld, attn_layer_period %lld, attention_hidden_size %lld",
+			(long long)blocks, (long long)period, (long long)wide);
+	for (int64_t i = 0; i < s->layers && !c->error.status; i++) {
+		bool by_rule = i == 2 || (i > 2 && (i - 3) % period == offset);
+		of[i] = -1;
+		if (words ? !text_is(json_string_value(json_array_get(words, (size_t)i)), "hybrid") : !by_rule)
+			continue;
+		if (count < blocks)
+			first[count] = i;
+		of[i] = first[count++ % blocks];
+	}
+	s->block_of = of;
+	s->attention_in = wide;
+	bool attention_adapters = config_bool(c, "use_shared_attention_adapter", false);
+	int64_t rank = config_size(c, "adapter_rank", 0);
+	s->adapter_rank = has_word(s, "layers.ffn.gate_up.adapter_a") ? rank : 0;
+	s->attention_adapters = attention_adapters && s->adapter_rank > 0;
+	s->attention_scale = 1 / sqrt((double)s->head_width / 2);
+	r->apart = has_word(s, "layers.time.weight");
+	r->act = r->apart ? r->act : ACT_SILU; // Zamba2's recurrence heeds no hidden_act
+}
+
 // Layers that have something else in the place of attention, or beside it.
 static void resolve_hybrid(struct config *c, struct spec *s, struct arena *a)
 {
@@ -243,6 +276,10 @@ static void resolve_hybrid(struct config *c, struct spec *s, struct arena *a)
 	resolve_adjusted(c, s);
 	r->eps = t->mixer_eps ? 1e-5 : r->eps;
 	r->decay_each = t->decay_each;
+	if (t->least_step)
+		r->least_step = config_real(c, "time_step_min", 0.001);
+	if (t->shared_block)
+		resolve_shared_blocks(c, s, a, r);
 	r->gate_act = t->decay_each ? ACT_SIGMOID : r->gate_act;
 	double floor = config_real(c, "kda_lower_bound", 0);
 	r->decay_floor = config_bool(c, "kda_safe_gate", false) ? floor : 0;
@@ -284,7 +321,8 @@ static void resolve_hybrid(struct config *c, struct spec *s, struct arena *a)
 // Layers without rotary positions: all, a list of 0 and 1, or every Nth, or those without a window.
 static void resolve_unturned(struct config *c, struct spec *s, struct arena *a)
 {
-	bool known = c->defaults && config_knows(c, "position_embedding_type"), none = TRAITS_OF(s, decoder)->unturned;
+	bool known = c->defaults && config_knows(c, "position_embedding_type");
+	bool none = TRAITS_OF(s, decoder)->unturned || !config_bool(c, "use_mem_rope", true);
 	const char *kind = config_text(c, "position_embedding_type");
 	if (none || (known && !(kind && text_is(kind, "rope")))) {
 		bool *all = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
@@ -472,7 +510,7 @@ void decoder_resolve(struct config *c, struct spec *s, struct arena *a)
 		config_fail(
 			c, STATUS_UNSUPPORTED, "is_causal: false beside use_bidirectional_attention: false is not supported yet");
 	if (s->bidirectional)
-		s->sliding_window = s->sliding_window / 2 + 1; // half of it on each side
+		s->sliding_window = s->sliding_window / 2 + 1 + t->window_inclusive; // half of it on each side
 	if (says(c, "use_qk_norm"))
 		*(s->traits.layer_norm ? &s->qk_norm_heads : &s->traits.qk_norm) = true;
 	if (config_bool(c, "qk_layernorm", false))
