@@ -158,6 +158,43 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 	resolve_experts(c, s, m->experts, layers);
 }
 
+// Which layers share the choice of the one before: words, a pattern of letters, or all but every Nth from an offset.
+static const bool *shared_choices(struct config *c, struct spec *s, struct arena *a)
+{
+	bool *shared = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
+	const json_t *words = config_get(c, "indexer_types"), *pattern = config_get(c, "index_topk_pattern");
+	const char *letters = json_string_value(pattern);
+	int64_t every = config_size(c, "index_topk_freq", 1), offset = config_size(c, "index_skip_topk_offset", 2);
+	words = words ? words : json_is_array(pattern) ? pattern : NULL;
+	if ((words && json_array_size(words) != (size_t)s->layers) ||
+		(letters && json_string_length(pattern) != (size_t)s->layers))
+		config_fail(c, STATUS_BAD_INPUT, "indexer_types should name %lld layers", (long long)s->layers);
+	every = every > 1 ? every : 1;
+	for (int64_t i = 0; i < s->layers && !c->error.status; i++) {
+		int64_t after = i - offset + 1 > 0 ? i - offset + 1 : 0;
+		shared[i] = words ? text_is(json_string_value(json_array_get(words, (size_t)i)), "shared")
+			: letters ? letters[i] == 'S'
+				  : after % every != 0;
+	}
+	if (shared[0])
+		config_fail(c, STATUS_BAD_INPUT, "the first layer has no choice to share");
+	return shared;
+}
+
+void resolve_indexer(struct config *c, struct spec *s, struct arena *a)
+{
+	struct indexer *i = ARENA_NEW(a, struct indexer);
+	*i = (struct indexer){ .heads = config_count(c, "index_n_heads", -1),
+		.width = config_count(c, "index_head_dim", -1),
+		.top_k = config_size(c, "index_topk", -1),
+		.interleaved = TRAITS_OF(s, decoder)->indexer_interleaved };
+	i->shared = config_knows(c, "indexer_types") ? shared_choices(c, s, a) : NULL;
+	if (!c->error.status && (i->heads < 1 || i->top_k < 1 || i->width < s->latent.rope || s->latent.query_rank < 1))
+		config_fail(c, STATUS_BAD_INPUT, "an indexer of %lld heads of %lld that chooses %lld", (long long)i->heads,
+			(long long)i->width, (long long)i->top_k);
+	s->indexer = i;
+}
+
 void resolve_latent(struct config *c, struct spec *s)
 {
 	struct latent *l = &s->latent;

@@ -177,8 +177,10 @@ void resolve_window(struct config *c, struct spec *s, struct arena *a)
 	}
 	for (int64_t i = 0; i < s->layers; i++) {
 		const char *word = json_string_value(json_array_get(types, (size_t)i));
+		bool indexed = s->indexer && text_is(word, "indexed_attention");
 		bool chunked = s->chunk > 0 && text_is(word, "chunked_attention");
-		if (types && !s->mixers && !chunked && !text_is(word, "sliding_attention") && !text_is(word, "full_attention"))
+		if (types && !s->mixers && !chunked && !indexed && !text_is(word, "sliding_attention") &&
+			!text_is(word, "full_attention"))
 			config_fail(c, STATUS_UNSUPPORTED, "layers of type %s are not supported yet", word ? word : "?");
 		bool within = s->traits.window_until ? i < from : i >= from;
 		bool by_rule = within && (pattern > 0 ? (i + 1) % pattern != 0 : pattern == 0 || i % -pattern != 0);

@@ -89,6 +89,13 @@ struct altup {
 	bool scaled;
 };
 
+// Of sparse latent attention. shared: [layers_in_config]: does this layer take the choice of the one before; NULL: none does.
+struct indexer {
+	int64_t heads, width, top_k;
+	bool interleaved;
+	const bool *shared;
+};
+
 // Factors at places of a layer (Falcon-H1).
 struct multipliers {
 	double attention_in, attention_out, mixer_in, mixer_out, ffn_gate, ffn_down;
@@ -153,6 +160,7 @@ struct spec {
 	const bool *sparse;                      // [layers_in_config]: has this layer experts
 	int64_t expert_layers;                   // experts times layers that have some: what a graph may grow with
 	struct latent latent;
+	const struct indexer *indexer;         // NULL: none
 	const enum mixer *mixers;              // [layers_in_config]; NULL: attention in all layers
 	const struct recurrence *recurrence;   // of the layers without attention
 	const struct multipliers *multipliers; // NULL: none
@@ -360,9 +368,10 @@ struct recurrence *resolve_recurrence(struct config *c, struct spec *s, struct a
 void resolve_mixers(struct config *c, struct spec *s, struct arena *a, enum mixer kind, int64_t usual);
 // How many layers are listed by their kinds, where that is their number; 0: none are.
 int64_t resolve_listed_layers(struct config *c);
-void recurrence_sizes(const struct spec *s, json_t *sizes); // a family's `sizes`
-void resolve_latent(struct config *c, struct spec *s);      // before resolve_rope
-void resolve_latent_scale(struct spec *s);                  // after it
+void recurrence_sizes(const struct spec *s, json_t *sizes);              // a family's `sizes`
+void resolve_latent(struct config *c, struct spec *s);                   // before resolve_rope
+void resolve_indexer(struct config *c, struct spec *s, struct arena *a); // after resolve_latent
+void resolve_latent_scale(struct spec *s);                               // after it
 // A part: the object under `key` as a model of its own (model_type `type` where it says none; the class's whole default where
 // the key is absent). `roots`: what its names may begin with in the file, first the one for a new file; ends with NULL.
 // `type` NULL: what the row says. It has this head, or none for NULL. NULL after an error.

@@ -76,6 +76,7 @@
 #define MODERNBERT_DECODER \
 	LN_NO_BIAS, .embedding_norm = true, .first_unnormed = true, .window_pattern = -3, .half_window = true
 #define ZAMBA2 .mixer = MIX_MAMBA2, .shared_block = true, .mixer_eps = true, .least_step = true
+#define GLM_MOE_DSA .sigmoid_router = true, .interleaved_rope = true, .indexer_interleaved = true
 #define LLAMA4_ATTENTION .interleaved_rope = true, .qk_norm_late = true, .qk_norm_turned = true
 #define LLAMA4_MOE \
 	.sigmoid_router = true, .choice_of_logits = true, .weighed_inputs = true, .experts_in_out = true, .one_shared_expert = 1
@@ -165,6 +166,7 @@ const struct arch arch_rows[] = {
 	{ "deberta-v2", &deberta, &deberta_v2_names },
 	{ "deepseek_v2", OF(decoder, deepseek_v2_names, .interleaved_rope = true, .group_of_one = true) },
 	{ "deepseek_v3", OF(decoder, deepseek_v3_names, .sigmoid_router = true) },
+	{ "deepseek_v32", OF(decoder, deepseek_v32_names, .sigmoid_router = true, .interleaved_rope = true) },
 	{ "deepseek_vl", &vlm_aligned, &deepseek_vl_names, PARTS("llama", "siglip_vision_model") },
 	{ "deit", OF(vit, deit_names, .distillation_token = true) },
 	{ "depth_anything", &depth_anything, &depth_anything_names, BACKBONE_PART("dinov2") },
@@ -214,6 +216,7 @@ const struct arch arch_rows[] = {
 	{ "glm4v_moe_text", OF(decoder, glm4v_moe_names, .qkv_bias_only = true, .sigmoid_router = true) },
 	{ "glm4v_text", OF(decoder, glm_names, .interleaved_rope = true, .qkv_bias = true, .sandwich_norm = true) },
 	{ "glm_image_text", OF(decoder, glm_names, .qkv_bias_only = true, .sandwich_norm = true) },
+	{ "glm_moe_dsa", OF(decoder, deepseek_v32_names, GLM_MOE_DSA) },
 	{ "glm_ocr_text", OF(decoder, glm_names, .interleaved_rope = true, .sandwich_norm = true) },
 	{ "glpn", &segformer, &glpn_names },
 	{ "gpt2", OF(decoder, gpt2_names, GPT, .transposed_weights = true) },

@@ -67,6 +67,7 @@ struct cache {
 	const char *kind;
 	graph_value *key, *value;           // [count]: what present.N will be
 	graph_value *past_key, *past_value; // [count]: the inputs declared so far
+	graph_value *index;                 // [count]: likewise present.N.index, of an indexer's keys; NO_VALUE: none
 	// CACHE_SHARED: the inputs are buffers with room for all tokens. From the mask, whose rows must not begin with padding:
 	// the place of each row's last token, i32 [batch], and how many columns there are, i32. NO_VALUE: the plain form.
 	graph_value row_last, row_most;
@@ -81,6 +82,7 @@ int64_t cache_total(struct build *b); // past and new tokens together: a symbol,
 // k and v of the new tokens [batch, seq, kv_heads * width] become those of all, [batch, kv_heads, total_sequence_length, width].
 void cache_extend(struct build *b, struct cache *cache, graph_value *k, graph_value *v, int64_t kv_heads, int64_t width,
 	int64_t value_width);
+void cache_extend_index(struct build *b, struct cache *cache, graph_value *k, int64_t width); // k [batch, seq, width]
 // Attention over a cache in its shared form, with everything that was added to the scores said in other words (arch_unshared).
 graph_value cache_attend(
 	struct build *b, struct cache *cache, graph_value q, graph_value k, graph_value v, graph_value sink, float scale);
@@ -166,6 +168,7 @@ struct attention_extras {
 	graph_value cos, sin;    // rotary tables
 	graph_value query_scale; // [batch or 1, seq, 1]
 	bool turn_value;         // values are rotated too
+	graph_value *chosen;     // the bias with what an indexer did not choose masked, for layers that share it
 	struct kept *kept;       // [layers]: what other layers may take (spec.keys_of); NULL: none does
 };
 struct kept {
@@ -178,6 +181,10 @@ graph_value self_attention_with(
 graph_value mask_alibi(struct build *b, graph_value attention_mask);
 graph_value mask_window_both(struct build *b, graph_value attention_mask, graph_value x,
 	int64_t window); // |query - key| < window: [batch, 1, seq, seq]
+
+// indexer.c
+graph_value index_tokens(
+	struct build *b, graph_value x, graph_value query, const struct attention_extras *e, struct cache *cache);
 
 // latent.c, moe.c: instead of self-attention and feed-forward
 graph_value latent_attention(struct build *b, graph_value x, const struct attention_extras *e, struct cache *cache);
@@ -211,6 +218,8 @@ void rope_tables_by_section(
 graph_value rope_query_scale(
 	struct build *b, const struct rope *r, graph_value x, graph_value positions); // by position_beta: [batch or 1, seq, 1]
 graph_value rope_turn(struct build *b, graph_value x, graph_value cos, graph_value sin, int64_t heads);
+graph_value rope_turn_by(struct build *b, graph_value x, graph_value cos, graph_value sin, int64_t heads,
+	bool interleaved); // whatever the trait says
 
 // prenorm.c: layers that norm before each branch, without a cache; all biases there. Over all of b->s->layers into io->states and
 // io->last.

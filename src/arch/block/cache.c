@@ -11,13 +11,14 @@ struct cache *cache_new(struct build *b, int64_t layers, const char *kind)
 {
 	struct arena *a = graph_arena(b->g);
 	struct cache *c = ARENA_NEW(a, struct cache);
-	graph_value *values = ARENA_ARRAY(a, 4 * ((size_t)layers + 1), graph_value);
+	graph_value *values = ARENA_ARRAY(a, 5 * ((size_t)layers + 1), graph_value);
 	*c = (struct cache){ .kind = kind,
 		.count = layers,
 		.key = values,
 		.value = values + layers + 1,
 		.past_key = values + 2 * (layers + 1),
-		.past_value = values + 3 * (layers + 1) };
+		.past_value = values + 3 * (layers + 1),
+		.index = values + 4 * (layers + 1) };
 	return c;
 }
 
@@ -67,6 +68,20 @@ void cache_extend(
 		c->key[b->layer] = *k;
 		c->value[b->layer] = *v;
 	}
+}
+
+void cache_extend_index(struct build *b, struct cache *c, graph_value *k, int64_t width)
+{
+	struct graph *g = b->g;
+	const int64_t shape[] = { graph_symbol(g, "batch"), 1, graph_symbol(g, "past_sequence_length"), width };
+	*k = op_unsqueeze(g, *k, 1);
+	if (shape[2] != 0) {
+		const char *name = arena_printf(graph_arena(g), "past_key_values.%lld.%sindex", (long long)b->layer, c->kind);
+		*k = op_concat(g, 2, (graph_value[]){ graph_input(g, name, DTYPE_F32, 4, shape), *k }, 2);
+		graph_assume(g, *k, 2, cache_total(b));
+	}
+	if (b->layer >= 0 && b->layer < c->count)
+		c->index[b->layer] = *k;
 }
 
 // Everything that a decoder adds to its scores but order, window and padding must be refused here.
@@ -125,6 +140,8 @@ void cache_outputs(struct build *b, const struct cache *c)
 			continue;
 		graph_output(b->g, arena_printf(a, "present.%lld.%skey", (long long)i, c->kind), c->key[i]);
 		graph_output(b->g, arena_printf(a, "present.%lld.%svalue", (long long)i, c->kind), c->value[i]);
+		if (c->index[i].id)
+			graph_output(b->g, arena_printf(a, "present.%lld.%sindex", (long long)i, c->kind), c->index[i]);
 	}
 }
 

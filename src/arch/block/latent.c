@@ -19,11 +19,11 @@ graph_value latent_attention(struct build *b, graph_value x, const struct attent
 	const struct latent *l = &s->latent;
 	int64_t heads = s->heads, width = l->nope + l->rope, h = s->hidden_size;
 	bool bias = s->traits.qkv_bias;
-	graph_value q;
+	graph_value q, query = NO_VALUE;
 	if (l->query_rank) {
-		q = latent_norm(
+		query = latent_norm(
 			b, "layers.attn.q_a_norm", linear(b, "layers.attn.q_a", x, h, l->query_rank, bias), l->query_rank);
-		q = linear(b, "layers.attn.q_b", q, l->query_rank, heads * width, false);
+		q = linear(b, "layers.attn.q_b", query, l->query_rank, heads * width, false);
 	} else
 		q = linear(b, "layers.attn.q", x, h, heads * width, false); // [batch, seq, heads*width]
 	graph_value down = linear(b, "layers.attn.kv_a", x, h, l->key_rank + l->rope, bias);
@@ -49,8 +49,13 @@ graph_value latent_attention(struct build *b, graph_value x, const struct attent
 		q = op_mul(g, q, e->query_scale);
 	if (cache)
 		cache_extend(b, cache, &k, &v, heads, width, l->value);
+	graph_value added = e->bias;
+	if (s->indexer && !(s->indexer->shared && s->indexer->shared[b->layer]))
+		*e->chosen = index_tokens(b, x, query, e, cache);
+	if (s->indexer)
+		added = *e->chosen;
 	graph_value y = op_attention(
-		g, &(struct attention){ q, k, v, .bias = e->bias, .heads = heads, .scale = (float)s->attention_scale });
+		g, &(struct attention){ q, k, v, .bias = added, .heads = heads, .scale = (float)s->attention_scale });
 	if (s->traits.attention_gate == GATE_HEADS_SIGMOID) {
 		graph_value gate = op_sigmoid(g, linear(b, "layers.attn.gate", x, h, heads, false)); // [batch, seq, heads]
 		y = op_mul(g, op_reshape(g, y, 4, (int64_t[]){ 0, 0, heads, l->value }), op_unsqueeze(g, gate, 3));

@@ -250,13 +250,17 @@ graph_value rope_query_scale(struct build *b, const struct rope *r, graph_value 
 //   interleaved: a and b are the even and the odd elements. What lies after dim of a head stays as it is.
 graph_value rope_turn(struct build *b, graph_value x, graph_value cos, graph_value sin, int64_t heads)
 {
+	return rope_turn_by(b, x, cos, sin, heads, b->s->traits.interleaved_rope);
+}
+
+graph_value rope_turn_by(struct build *b, graph_value x, graph_value cos, graph_value sin, int64_t heads, bool interleaved)
+{
 	struct graph *g = b->g;
 	if (graph_failed(g))
 		return NO_VALUE;
 	int64_t all = value_dim(g, x, -1), width = all / heads, dim = 2 * value_dim(g, cos, -1);
 	x = op_reshape(g, x, 4, (int64_t[]){ 0, 0, heads, width });
 	graph_value low, high, rest = NO_VALUE;
-	bool interleaved = b->s->traits.interleaved_rope;
 	if (dim < width) {
 		rest = op_slice(g, x, 3, dim, width);
 		x = interleaved ? op_slice(g, x, 3, 0, dim) : x;

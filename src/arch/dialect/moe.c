@@ -194,6 +194,24 @@ const struct dialect deepseek_v3_names = {
 	.inert = IGNORED(MOE_INERT, "qk_head_dim"),
 };
 
+#define INDEXER \
+	{ "layers.index.q", "@layers.#.self_attn.indexer.wq_b" }, { "layers.index.k", "@layers.#.self_attn.indexer.wk" }, \
+		{ "layers.index.k_norm", "@layers.#.self_attn.indexer.k_norm" }, \
+	{ \
+		"layers.index.weights", "@layers.#.self_attn.indexer.weights_proj" \
+	}
+
+const struct dialect deepseek_v32_names = {
+	.name = "deepseek-v32",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LATENT_ATTENTION, INDEXER, LLAMA_FFN, TWO_NORMS, HEADS, EXPERTS,
+		FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"), { "layers.moe.router", "@layers.#.mlp.gate" },
+		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(MOE_INERT, "qk_head_dim", "rope_interleave"),
+};
+
 // Shared experts, and no bias of the choice.
 const struct dialect cohere2_moe_names = {
 	.name = "cohere2-moe",

@@ -23,6 +23,7 @@
 // What all layers share: for layers without a window [0] and with one [1]. NO_VALUE where no layer needs it.
 struct shared {
 	graph_value mask[2], cos[2], sin[2], query_scale, column_scale;
+	graph_value chosen;   // attention_extras
 	graph_value tokens;   // mask_of_new
 	graph_value embedded; // what the first layer begins with
 	graph_value each;     // of each token for each layer: [batch, seq, layers, token_width]
@@ -42,11 +43,13 @@ static bool turns(const struct spec *s, int64_t layer)
 	return !s->nope || !s->nope[layer];
 }
 
-static graph_value attention(struct build *b, graph_value x, const struct shared *p, struct cache *cache)
+static graph_value attention(struct build *b, graph_value x, struct shared *p, struct cache *cache)
 {
 	const struct spec *s = b->s;
 	int window = s->sliding[b->layer];
-	struct attention_extras e = { .bias = p->mask[window], .query_scale = p->query_scale, .kept = p->kept };
+	struct attention_extras e = {
+		.bias = p->mask[window], .query_scale = p->query_scale, .kept = p->kept, .chosen = &p->chosen
+	};
 	if (!turns(s, b->layer) && p->column_scale.id)
 		e.query_scale = p->column_scale;
 	if (turns(s, b->layer))
@@ -62,7 +65,7 @@ static graph_value times(struct build *b, graph_value x, double factor)
 }
 
 // What mixes the tokens of this layer; of a lone feed-forward: that.
-static graph_value mix(struct build *b, struct body *io, graph_value x, const struct shared *p)
+static graph_value mix(struct build *b, struct body *io, graph_value x, struct shared *p)
 {
 	static recurrent_mixer *const mixers[] = { [MIX_CONVOLUTION] = convolution_mixer,
 		[MIX_MAMBA] = mamba_mixer,
@@ -98,7 +101,7 @@ static graph_value feed(struct build *b, graph_value x, graph_value before)
 }
 
 // What this token means to this layer, let through by x: [batch, seq, hidden]
-static graph_value token_of_layer(struct build *b, graph_value x, const struct shared *p)
+static graph_value token_of_layer(struct build *b, graph_value x, struct shared *p)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -115,7 +118,7 @@ static graph_value residual(struct build *b, graph_value x, graph_value y)
 	return op_add(b->g, x, s->residual_scale > 0 ? op_scale(b->g, y, (float)s->residual_scale) : y);
 }
 
-static graph_value parallel_layer(struct build *b, struct body *io, graph_value x, const struct shared *p)
+static graph_value parallel_layer(struct build *b, struct body *io, graph_value x, struct shared *p)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -131,7 +134,7 @@ static graph_value parallel_layer(struct build *b, struct body *io, graph_value 
 	return residual(b, residual(b, x, y), z);
 }
 
-static graph_value lone_branch(struct build *b, struct body *io, graph_value x, const struct shared *p)
+static graph_value lone_branch(struct build *b, struct body *io, graph_value x, struct shared *p)
 {
 	enum mixer kind = b->s->mixers[b->layer];
 	graph_value y = norm(b, "layers.norm", x, b->s->hidden_size);
@@ -140,7 +143,7 @@ static graph_value lone_branch(struct build *b, struct body *io, graph_value x, 
 }
 
 // x and the embedding -> norm -> attention -> norm -> feed-forward -> a linear layer
-static graph_value shared_block(struct build *b, struct body *io, graph_value x, const struct shared *p)
+static graph_value shared_block(struct build *b, struct body *io, graph_value x, struct shared *p)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -154,7 +157,7 @@ static graph_value shared_block(struct build *b, struct body *io, graph_value x,
 	return linear(b, "layers.block.out", y, h, h, false);
 }
 
-static graph_value blocked_layer(struct build *b, struct body *io, graph_value x, const struct shared *p)
+static graph_value blocked_layer(struct build *b, struct body *io, graph_value x, struct shared *p)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -164,7 +167,7 @@ static graph_value blocked_layer(struct build *b, struct body *io, graph_value x
 	return op_add(g, x, y);
 }
 
-static graph_value layer(struct build *b, struct body *io, graph_value x, const struct shared *p)
+static graph_value layer(struct build *b, struct body *io, graph_value x, struct shared *p)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -196,7 +199,7 @@ static graph_value layer(struct build *b, struct body *io, graph_value x, const 
 }
 
 // Of several states (block/altup.c); LAuReL stands beside attention.
-static graph_value altup_layer(struct build *b, struct body *io, graph_value states, const struct shared *p)
+static graph_value altup_layer(struct build *b, struct body *io, graph_value states, struct shared *p)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;

@@ -43,6 +43,7 @@
 		"before some recurrences stands a block of attention and feed-forward, whose weights several layers share") \
 	X(T, FLAG, least_step, "a recurrence's time step is at least time_step_min") \
 	X(T, FLAG, window_inclusive, "tokens that see both ways see the one as far away as their window is wide") \
+	X(T, FLAG, indexer_interleaved, "the indexer's rotary pairs lie side by side") \
 	X(T, FLAG, never_tied, "the output head is a layer of its own, whatever tie_word_embeddings says") \
 	X(T, FLAG, first_unnormed, "the first layer's attention has no norm before it") \
 	X(T, FLAG, half_window, "the window is half of what the configuration says") \

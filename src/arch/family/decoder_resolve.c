@@ -464,6 +464,8 @@ void decoder_resolve(struct config *c, struct spec *s, struct arena *a)
 		s->norm_eps = 1e-5; // what layers have that no configuration speaks of
 	if (has_word(s, "layers.attn.kv_a"))
 		resolve_latent(c, s);
+	if (has_word(s, "layers.index.q"))
+		resolve_indexer(c, s, a);
 	if (t->mixer)
 		resolve_hybrid(c, s, a);
 	resolve_window(c, s, a);

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The indexer of sparse latent attention (DeepSeek-V3.2, https://arxiv.org/abs/2512.02556): narrow heads say which top_k tokens a
+// token attends to.
+//
+//   score of token t for s = sum over heads of weight_s relu(q_s k_t / sqrt(width)), t not after s
+#include <float.h>
+#include <math.h>
+
+#include "arch/block/block.h"
+
+// bias [batch, 1, seq, keys] with what is not chosen masked. x [batch, seq, hidden], query: the query's latent, normed.
+graph_value index_tokens(struct build *b, graph_value x, graph_value query, const struct attention_extras *e, struct cache *cache)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct indexer *i = s->indexer;
+	int64_t n = i->heads, d = i->width, h = s->hidden_size, top = i->top_k;
+	graph_value q = linear(b, "layers.index.q", query, s->latent.query_rank, n * d, false);
+	graph_value k = linear(b, "layers.index.k", x, h, d, false);
+	k = op_layer_norm(
+		g, k, WEIGHT(b, "layers.index.k_norm", "weight", d), WEIGHT(b, "layers.index.k_norm", "bias", d), 1e-6f);
+	q = rope_turn_by(b, q, e->cos, e->sin, n, i->interleaved);
+	k = rope_turn_by(b, k, e->cos, e->sin, 1, i->interleaved);
+	if (cache)
+		cache_extend_index(b, cache, &k, d); // [batch, 1, keys, d]
+	else
+		k = op_unsqueeze(g, k, 1);
+	q = op_transpose(g, op_reshape(g, q, 4, (int64_t[]){ 0, 0, n, d }), 4, (int[]){ 0, 2, 1, 3 });
+	graph_value scores = op_relu(g, op_matmul(g, q, op_transpose(g, k, 4, (int[]){ 0, 1, 3, 2 }))); // [batch, n, seq, keys]
+	graph_value weights = op_transpose(g, linear(b, "layers.index.weights", x, h, n, false), 3, (int[]){ 0, 2, 1 });
+	weights = op_scale(g, weights, (float)(1 / sqrt((double)(n * d))));
+	scores = op_reduce_sum(g, op_mul(g, scores, op_unsqueeze(g, weights, 3)), 1, true); // [batch, 1, seq, keys]
+	scores = op_add(g, scores, e->bias);
+	// Where there are fewer tokens than top_k, the last chosen one is of this padding.
+	graph_value none = op_expand(g, graph_f32(g, -FLT_MAX),
+		op_concat(g, 3,
+			(graph_value[]){ op_dim(g, x, 0), graph_i64s(g, 1, (int64_t[]){ 1 }),
+				op_concat(g, 2, (graph_value[]){ op_dim(g, x, 1), graph_i64s(g, 1, &top) }, 0) },
+			0));
+	graph_value least = op_slice(g, op_topk(g, op_concat(g, 2, (graph_value[]){ scores, none }, 3), top), -1, top - 1, top);
+	return op_where(g, op_less_or_equal(g, least, scores), e->bias, graph_f32(g, -FLT_MAX));
+}
