@@ -297,8 +297,9 @@ const struct dialect codegen_names = {
 const struct dialect modernbert_decoder_names = {
 	.name = "modernbert-decoder",
 	.prefix = "model.",
-	.keys = KEYS(
-		{ "hidden_act", "hidden_activation" }, { "layer_norm_eps", "norm_eps" }, { "sliding_window", "local_attention" }),
+	.keys = KEYS({ "hidden_act", "hidden_activation" }, { "layer_norm_eps", "norm_eps" },
+		{ "sliding_window", "sliding_window" }, { "sliding_window", "local_attention" },
+		{ "rope_theta", "global_rope_theta" }, { "rope_local_base_freq", "local_rope_theta" }),
 	.weights = WEIGHTS({ "embed.word", "@embeddings.tok_embeddings" }, { "embed.norm", "@embeddings.norm" },
 		{ "norm", "@final_norm" }, { "layers.attn.norm", "@layers.#.attn_norm" },
 		{ "layers.attn.q", "@layers.#.attn.q_proj" }, { "layers.attn.k", "@layers.#.attn.k_proj" },
@@ -307,7 +308,7 @@ const struct dialect modernbert_decoder_names = {
 		{ "layers.ffn.down", "@layers.#.mlp.Wo" }, { "head.lm.dense", "lm_head.dense" },
 		{ "head.lm.norm", "lm_head.norm" }, { "head.lm.out", "decoder" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED("sliding_window", "initializer_cutoff_factor", "classifier_pooling", "sparse_*"),
+	.inert = IGNORED("initializer_cutoff_factor", "classifier_pooling", "sparse_*"),
 };
 
 const struct dialect diffllama_names = {

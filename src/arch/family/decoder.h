@@ -46,7 +46,7 @@
 	X(T, FLAG, indexer_interleaved, "the indexer's rotary pairs lie side by side") \
 	X(T, FLAG, never_tied, "the output head is a layer of its own, whatever tie_word_embeddings says") \
 	X(T, FLAG, first_unnormed, "the first layer's attention has no norm before it") \
-	X(T, FLAG, half_window, "the window is half of what the configuration says") \
+	X(T, FLAG, half_window, "local_attention is twice the window") \
 	X(T, COUNT, window_every, "where config.json lists no layer types: every Nth layer has the window") \
 	X(T, FLAG, out_bias_always, "the attention's output projection has a bias, whatever attention_bias says") \
 	X(T, FLAG, half_ffn, "the feed-forward is half as wide as the configuration says") \

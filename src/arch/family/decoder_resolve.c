@@ -134,7 +134,8 @@ static void resolve_gemma(struct config *c, struct spec *s, struct arena *a)
 			sliding[i] = i % t->window_every == 0;
 		s->sliding = sliding;
 	}
-	if (t->half_window)
+	if (t->half_window && config_get(c, "local_attention") && json_object_get(c->given, "local_attention") &&
+		!json_object_get(c->given, "sliding_window"))
 		s->sliding_window /= 2;
 	if (t->two_heads)
 		resolve_two_heads(c, s);
