@@ -26,6 +26,7 @@ DERIVED_BY_TYPE |= {"bailing_hybrid": {"linear_head_dim", "linear_num_heads", "l
 DERIVED_BY_TYPE |= {"zamba": {"layers_block_type", "mamba_dt_rank", "attention_head_dim", "attention_hidden_size"},
                     "zamba2": {"intermediate_size", "attention_head_dim", "attention_hidden_size", "mamba_headdim", "num_key_value_heads"}}
 DERIVED_BY_TYPE |= {"glm_moe_dsa": {"indexer_types"}}
+DERIVED_BY_TYPE |= {"longcat_flash": {"num_key_value_heads", "qk_head_dim"}}
 # These look at rope_parameters.partial_rotary_factor, though their defaults do not have it.
 PARTIAL = {"glm_image_text", "glm4v_moe_text", "glm4v_text", "glm_ocr_text", "mellum", "minimax_m2", "solar_open"}
 # What a class says in its code only: its first layer has no experts.

@@ -103,6 +103,7 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 	m->normalise = config_bool(c, "norm_topk_prob", false) || t->normalised_experts;
 	resolve_ffn_config(c, s, m);
 	m->latent = config_size(c, "moe_latent_size", 0);
+	m->identities = config_count(c, "zero_expert_num", 0);
 	m->scales_inputs = t->weighed_inputs;
 	m->scale = config_real(
 		c, "routed_scaling_factor", config_real(c, "router_scaling_factor", config_real(c, "route_scale", 1)));
@@ -145,7 +146,7 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 		s->ffn_size = config_size(c, "shared_intermediate_size", s->ffn_size);
 		return;
 	}
-	if (m->top_k < 1 || m->top_k > m->experts || m->width < 1 ||
+	if (m->top_k < 1 || m->top_k > m->experts + m->identities || m->width < 1 ||
 		(m->groups > 1 && (m->experts % m->groups || m->top_groups < 1 || m->top_groups > m->groups))) {
 		config_fail(c, STATUS_BAD_INPUT, "%lld of %lld experts in %lld groups, each %lld wide", (long long)m->top_k,
 			(long long)m->experts, (long long)m->groups, (long long)m->width);

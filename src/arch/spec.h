@@ -39,6 +39,7 @@ struct moe {
 	int64_t groups, top_groups;                  // groups 0 or 1: none
 	bool group_of_two, normalise;                // a group is worth its two best experts; weights sum to 1
 	bool scales_inputs;                          // an expert's input is weighed, not what it gives
+	int64_t identities;                          // experts after the others that give back what they get
 	int64_t latent;                              // experts work between layers of this width; 0: on the hidden states
 	bool unbiased_choice;                        // no bias of the choice, though the dialect has a word for it
 	bool shared_average;                         // the mean of chosen and shared experts, not their sum
@@ -50,7 +51,7 @@ struct moe {
 // Multi-head latent attention; key_rank 0: none.
 struct latent {
 	int64_t query_rank, key_rank, nope, rope, value;
-	double eps;
+	double eps, query_scale, key_scale; // scales of the latents; 0: none
 };
 
 // What mixes a layer's tokens: attention, or what has a state of fixed size (block/recurrent.h), or nothing: the layer is a

@@ -274,6 +274,7 @@ const struct arch arch_rows[] = {
 	{ "llava_next", &vlm_tiles, &llava_names, PARTS("llama", "clip_vision_model") },
 	{ "llava_next_video", &vlm_tiles, &llava_names, PARTS("llama", "clip_vision_model") },
 	{ "llava_onevision", OF(vlm_tiles, llava_names, .shrinks = true), PARTS("qwen2", "siglip_vision_model") },
+	{ "longcat_flash", OF(decoder, longcat_flash_names, .paired = true, .scaled_latents = true, .interleaved_rope = true) },
 	{ "longt5", &t5, &longt5_names },
 	{ "m2m_100", OF(seq2seq, m2m_names, .norm_first = true, .positions_from_pad = true) },
 	{ "mamba", &mamba, &mamba_names },

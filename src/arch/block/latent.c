@@ -23,11 +23,13 @@ graph_value latent_attention(struct build *b, graph_value x, const struct attent
 	if (l->query_rank) {
 		query = latent_norm(
 			b, "layers.attn.q_a_norm", linear(b, "layers.attn.q_a", x, h, l->query_rank, bias), l->query_rank);
+		query = l->query_scale > 0 ? op_scale(g, query, (float)l->query_scale) : query;
 		q = linear(b, "layers.attn.q_b", query, l->query_rank, heads * width, false);
 	} else
 		q = linear(b, "layers.attn.q", x, h, heads * width, false); // [batch, seq, heads*width]
 	graph_value down = linear(b, "layers.attn.kv_a", x, h, l->key_rank + l->rope, bias);
 	graph_value latent = latent_norm(b, "layers.attn.kv_a_norm", op_slice(g, down, 2, 0, l->key_rank), l->key_rank);
+	latent = l->key_scale > 0 ? op_scale(g, latent, (float)l->key_scale) : latent;
 	graph_value kv = linear(b, "layers.attn.kv_b", latent, l->key_rank, heads * (l->nope + l->value), false);
 	kv = op_reshape(g, kv, 4, (int64_t[]){ 0, 0, heads, l->nope + l->value });
 	q = op_reshape(g, q, 4, (int64_t[]){ 0, 0, heads, width });

@@ -53,12 +53,13 @@ static graph_value route(struct build *b, graph_value x)
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct moe *m = s->moe;
+	int64_t all = m->experts + m->identities;
 	if (weight_named(b, "layers.moe.router_scale")) {
 		x = op_rms_norm(g, x, ones_of(b, s->hidden_size), (float)s->norm_eps);
 		x = op_mul(g, x, WEIGHT(b, "layers.moe.router_scale", "", s->hidden_size));
 		x = op_scale(g, x, (float)(1 / sqrt((double)s->hidden_size)));
 	}
-	graph_value logits = linear(b, "layers.moe.router", x, s->hidden_size, m->experts, m->router_bias);
+	graph_value logits = linear(b, "layers.moe.router", x, s->hidden_size, all, m->router_bias);
 	if (m->sparse_mixer) {
 		graph_value first, second, weights = mix_best(b, logits, NO_VALUE, &first);
 		return op_add(g, weights, mix_best(b, logits, first, &second));
@@ -67,7 +68,7 @@ static graph_value route(struct build *b, graph_value x)
 	graph_value choice = m->by_logits ? logits : scores;
 	if (weight_named(b, "layers.moe.choice_bias") && !m->unbiased_choice) {
 		bool flat = !m->choice_bias_row;
-		graph_value bias = flat ? WEIGHT(b, "layers.moe.choice_bias", "", m->experts)
+		graph_value bias = flat ? WEIGHT(b, "layers.moe.choice_bias", "", all)
 					: WEIGHT(b, "layers.moe.choice_bias", "", 1, m->experts);
 		choice = op_add(g, choice, flat ? bias : op_reshape(g, bias, 1, &m->experts));
 	}
@@ -158,6 +159,10 @@ graph_value mixture_apart(struct build *b, graph_value chooser, graph_value x)
 		y = m->scales_inputs ? y : op_mul(g, y, own);
 		sum = sum.id ? op_add(g, sum, y) : y;
 		graph_leave(g);
+	}
+	if (m->identities) {
+		graph_value own = op_slice(g, weights, 2, m->experts, m->experts + m->identities);
+		sum = op_add(g, sum, op_mul(g, x, op_reduce_sum(g, own, -1, true)));
 	}
 	if (m->latent)
 		sum = linear(b, "layers.moe.latent_out", sum, outer, s->hidden_size, s->traits.ffn_bias);

@@ -296,6 +296,27 @@ const struct dialect mimo_v2_names = {
 	.inert = IGNORED(MOE_INERT),
 };
 
+// Experts that give back what they get have weights in files, which nobody reads.
+const struct dialect longcat_flash_names = {
+	.name = "longcat-flash",
+	.prefix = "model.",
+	.keys = KEYS({ "num_hidden_layers", "num_layers" }, { "intermediate_size", "ffn_hidden_size" },
+		{ "moe_intermediate_size", "expert_ffn_hidden_size" }),
+	.weights = WEIGHTS(LLAMA_EMBED, HEADS, { "layers.attn.norm", "@layers.$.input_layernorm.*" },
+		{ "layers.ffn.norm", "@layers.$.post_attention_layernorm.*" },
+		{ "layers.attn.q_a", "@layers.$.self_attn.*.q_a_proj" },
+		{ "layers.attn.q_a_norm", "@layers.$.self_attn.*.q_a_layernorm" },
+		{ "layers.attn.q_b", "@layers.$.self_attn.*.q_b_proj" },
+		{ "layers.attn.kv_a", "@layers.$.self_attn.*.kv_a_proj_with_mqa" },
+		{ "layers.attn.kv_a_norm", "@layers.$.self_attn.*.kv_a_layernorm" },
+		{ "layers.attn.kv_b", "@layers.$.self_attn.*.kv_b_proj" }, { "layers.attn.o", "@layers.$.self_attn.*.o_proj" },
+		FFN_AT("ffn", "@layers.$.mlps.*"), FFN_AT("moe.expert", "@layers.$.mlp.experts.*"),
+		{ "layers.moe.router", "@layers.$.mlp.router.classifier" },
+		{ "layers.moe.choice_bias", "@layers.$.mlp.router.e_score_correction_bias" }),
+	.ignored = IGNORED(BUFFERS, "*mtp.*", "*.mlp.experts.*.gate_proj.weight", "*.mlp.experts.*.up_proj.weight"),
+	.inert = IGNORED(MOE_INERT, "qk_head_dim", "attention_method", "mla_scale_*", "zero_expert_type"),
+};
+
 const struct dialect llama4_names = {
 	.name = "llama4",
 	.prefix = "model.",

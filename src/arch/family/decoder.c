@@ -23,6 +23,7 @@
 // What all layers share: for layers without a window [0] and with one [1]. NO_VALUE where no layer needs it.
 struct shared {
 	graph_value mask[2], cos[2], sin[2], query_scale, column_scale;
+	graph_value beside;   // what the experts of a pair's first layer gave
 	graph_value chosen;   // attention_extras
 	graph_value tokens;   // mask_of_new
 	graph_value embedded; // what the first layer begins with
@@ -142,6 +143,23 @@ static graph_value lone_branch(struct build *b, struct body *io, graph_value x, 
 	return residual(b, x, y);
 }
 
+// One of two layers of one number (LongCat-Flash): norms, attention and feed-forward are those of its place in the pair.
+static graph_value paired_layer(struct build *b, struct body *io, graph_value x, struct shared *p)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	int64_t h = s->hidden_size, place = b->layer % 2;
+	b->item_name = arena_printf(graph_arena(g), "%lld", (long long)(b->layer / 2));
+	b->item = place;
+	x = op_add(g, x, mix(b, io, norm(b, "layers.attn.norm", x, h), p));
+	graph_value y = norm(b, "layers.ffn.norm", x, h);
+	x = op_add(g, x, ffn_of(b, "layers.ffn", y, s->ffn_size, s->traits.ffn_bias));
+	if (place)
+		return op_add(g, x, p->beside);
+	p->beside = mixture(b, y);
+	return x;
+}
+
 // x and the embedding -> norm -> attention -> norm -> feed-forward -> a linear layer
 static graph_value shared_block(struct build *b, struct body *io, graph_value x, struct shared *p)
 {
@@ -181,6 +199,8 @@ static graph_value layer(struct build *b, struct body *io, graph_value x, struct
 		return lone_branch(b, io, x, p);
 	if (t->shared_block)
 		return blocked_layer(b, io, x, p);
+	if (t->paired)
+		return paired_layer(b, io, x, p);
 	graph_enter(g, "attn");
 	bool unnormed = t->first_unnormed && b->layer == 0;
 	graph_value y = before && !unnormed ? norm(b, "layers.attn.norm", x, s->hidden_size) : x;

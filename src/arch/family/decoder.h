@@ -44,6 +44,10 @@
 	X(T, FLAG, least_step, "a recurrence's time step is at least time_step_min") \
 	X(T, FLAG, window_inclusive, "tokens that see both ways see the one as far away as their window is wide") \
 	X(T, FLAG, indexer_interleaved, "the indexer's rotary pairs lie side by side") \
+	X(T, FLAG, paired, \
+		"layers go by twos, of one number; experts stand beside the first's feed-forward and are added after the " \
+		"second's") \
+	X(T, FLAG, scaled_latents, "the latents of attention are scaled by the roots of how much narrower they are") \
 	X(T, FLAG, never_tied, "the output head is a layer of its own, whatever tie_word_embeddings says") \
 	X(T, FLAG, first_unnormed, "the first layer's attention has no norm before it") \
 	X(T, FLAG, half_window, "local_attention is twice the window") \

@@ -459,12 +459,18 @@ void decoder_resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_transformer(c, s, false);
 	if (c->error.status)
 		return;
+	if (t->paired)
+		s->layers = s->layers_in_config = 2 * s->layers;
 	if (!s->ffn_size)
 		s->ffn_size = 4 * s->hidden_size;
 	if (!config_get(c, "layer_norm_eps") && !config_get(c, "rms_norm_eps"))
 		s->norm_eps = 1e-5; // what layers have that no configuration speaks of
 	if (has_word(s, "layers.attn.kv_a"))
 		resolve_latent(c, s);
+	if (t->scaled_latents && s->latent.query_rank > 0 && s->latent.key_rank > 0) {
+		s->latent.query_scale = sqrt((double)s->hidden_size / (double)s->latent.query_rank);
+		s->latent.key_scale = sqrt((double)s->hidden_size / (double)s->latent.key_rank);
+	}
 	if (has_word(s, "layers.index.q"))
 		resolve_indexer(c, s, a);
 	if (t->mixer)
