@@ -196,7 +196,7 @@ const struct dialect bamba_names = {
 	.keys = KEYS(MAMBA2_KEYS),
 	.weights = WEIGHTS(JAMBA_LAYERS, LLAMA_ATTENTION, HEADS, MAMBA2_AT("@layers.#.mamba")),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(KERNELS, "z_loss_coefficient"),
+	.inert = IGNORED(KERNELS, "attn_rotary_emb", "z_loss_coefficient"),
 };
 
 const struct dialect falcon_h1_names = {
@@ -206,7 +206,7 @@ const struct dialect falcon_h1_names = {
 		{ "logit_scale", "lm_head_multiplier" }),
 	.weights = WEIGHTS(JAMBA_LAYERS, LLAMA_ATTENTION, HEADS, MAMBA2_AT("@layers.#.mamba")),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED(KERNELS),
+	.inert = IGNORED(KERNELS, "attn_layer_indices", "mamba_use_mlp", "mlp_expansion_factor"),
 };
 
 const struct dialect granitemoehybrid_names = {
@@ -313,15 +313,14 @@ const struct dialect nemotron_h_names = {
 	.name = "nemotron-h",
 	.prefix = "backbone.",
 	.other_prefixes = (const char *const[]){ "model.", NULL },
-	.keys = KEYS({ "rms_norm_eps", "layer_norm_epsilon" }, { "rms_norm_eps", "norm_eps" },
-		{ "listed_layers", "layers_block_type" }, { "layer_letters", "hybrid_override_pattern" },
-		{ "hidden_act", "mlp_hidden_act" }, { "mixer_act", "mamba_hidden_act" }, { "state_size", "ssm_state_size" },
-		{ "mixer_heads", "mamba_num_heads" }, { "mixer_by_heads", "mamba_num_heads" },
-		{ "mixer_head_dim", "mamba_head_dim" }, { "mixer_bias", "use_bias" }, { "use_bias", "use_bias_everywhere" },
-		{ "attention_bias", "attention_has_bias" }, { "n_groups", "n_groups" }, { "n_groups", "mamba_n_groups" },
-		{ "conv_kernel", "conv_kernel" }, { "conv_kernel", "mamba_d_conv" }, { "use_conv_bias", "use_conv_bias" },
-		{ "use_conv_bias", "mamba_conv_bias" }, { "time_step_limit", "time_step_limit" },
-		{ "time_step_limit", "mamba_dt_limit" },
+	.keys = KEYS({ "rms_norm_eps", "layer_norm_epsilon" }, { "listed_layers", "layers_block_type" },
+		{ "layer_letters", "hybrid_override_pattern" }, { "hidden_act", "mlp_hidden_act" },
+		{ "mixer_act", "mamba_hidden_act" }, { "state_size", "ssm_state_size" }, { "mixer_heads", "mamba_num_heads" },
+		{ "mixer_by_heads", "mamba_num_heads" }, { "mixer_head_dim", "mamba_head_dim" }, { "mixer_bias", "use_bias" },
+		{ "use_bias", "use_bias_everywhere" }, { "attention_bias", "attention_has_bias" }, { "n_groups", "n_groups" },
+		{ "n_groups", "mamba_n_groups" }, { "conv_kernel", "conv_kernel" }, { "conv_kernel", "mamba_d_conv" },
+		{ "use_conv_bias", "use_conv_bias" }, { "use_conv_bias", "mamba_conv_bias" },
+		{ "time_step_limit", "time_step_limit" }, { "time_step_limit", "mamba_dt_limit" },
 		{ "shared_expert_intermediate_size", "moe_shared_expert_intermediate_size" }),
 	.weights = WEIGHTS({ "embed.word", "@embeddings" }, { "embed.word", "@embed_tokens" }, { "norm", "@norm_f" }, HEADS,
 		{ "layers.norm", "@layers.#.norm" }, MAMBA2_AT("@layers.#.mixer"), { "layers.attn.q", "@layers.#.mixer.q_proj" },
@@ -333,9 +332,10 @@ const struct dialect nemotron_h_names = {
 		{ "layers.moe.latent_out", "@layers.#.mixer.fc2_latent_proj" }, FFN_AT("moe.expert", "@layers.#.mixer.experts.*"),
 		FFN_AT("moe.shared", "@layers.#.mixer.shared_experts")),
 	.ignored = IGNORED(BUFFERS, "mtp.*"),
-	.inert = IGNORED(KERNELS, MOE_INERT, "attention_bias", "chunk_size", "expand", "mamba_expand", "mamba_proj_bias",
-		"mamba_ssm_cache_dtype", "moe_shared_expert_overlap", "mtp_*", "num_hidden_layers", "rescale_prenorm_residual",
-		"residual_in_fp32", "sliding_window", "time_step_floor", "time_step_max", "time_step_min", "mamba_dt_*"),
+	.inert = IGNORED(KERNELS, MOE_INERT, "attention_bias", "rms_norm_eps", "norm_eps", "time_step_rank", "chunk_size",
+		"expand", "mamba_expand", "mamba_proj_bias", "mamba_ssm_cache_dtype", "moe_shared_expert_overlap", "mtp_*",
+		"num_hidden_layers", "rescale_prenorm_residual", "residual_in_fp32", "sliding_window", "time_step_floor",
+		"time_step_max", "time_step_min", "mamba_dt_*"),
 };
 
 const struct dialect qwen3_next_names = {

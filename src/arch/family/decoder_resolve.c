@@ -128,10 +128,11 @@ static void resolve_gemma(struct config *c, struct spec *s, struct arena *a)
 		sliding[0] = false;
 		s->sliding = sliding;
 	}
-	if (t->window_every && !config_get(c, "layer_types") && s->sliding_window > 0) {
+	int64_t whole = t->half_window ? config_size(c, "global_attn_every_n_layers", 0) : 0;
+	if ((t->window_every || whole) && !config_get(c, "layer_types") && s->sliding_window > 0) {
 		bool *sliding = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
 		for (int64_t i = 0; i < s->layers; i++)
-			sliding[i] = i % t->window_every == 0;
+			sliding[i] = whole ? i % whole != 0 : i % t->window_every == 0;
 		s->sliding = sliding;
 	}
 	if (t->half_window && config_get(c, "local_attention") && json_object_get(c->given, "local_attention") &&
