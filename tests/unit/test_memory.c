@@ -252,7 +252,7 @@ static void a_published_model(void **state)
 	plan_memory(&memory, &a, &model, target, &q);
 	assert_non_null(memory.refused);
 	// The whole model in fewer bits stands before a part of it.
-	const char *offers = strstr(memory.refused, "350 MiB are allowed (--memory); what would fit: --precision int");
+	const char *offers = strstr(memory.refused, "350 MiB are allowed (--memory); what would fit: --precision bfloat16 ");
 	assert_non_null(offers);
 	assert_non_null(strstr(offers, ", --layers "));
 	assert_non_null(strstr(memory.refused, "--force"));
