@@ -526,10 +526,11 @@ static void test_smaller_limits(void **state)
 	}
 	write_all(f);
 	assert_int_equal(line_count(f), ASKED);
+	const json_t *lines = json_object_get(json_object_get(f->root, "matrix"), "lines");
 	for (size_t i = 0; i < ASKED; i++) {
 		json_t *c = cell(f, i, "cpu");
 
-		assert_string_equal(json_string_value(json_object_get(json_object_get(c, "row"), "model")), asked[i].model);
+		assert_string_equal(json_string_value(json_object_get(json_array_get(lines, i), "model")), asked[i].model);
 		assert_string_equal(json_string_value(json_object_get(c, "verdict")), asked[i].word);
 	}
 }
