@@ -167,6 +167,7 @@ struct spec {
 	const struct multipliers *multipliers; // NULL: none
 	struct heads window_heads;             // of the layers with a window; width 0: as the others'
 	int64_t value_width;                   // 0: head_width
+	bool attention_experts;                // attention is a mixture of experts (block/attention_experts.c)
 	double value_scale;                    // 0: none
 	int64_t attention_in;                  // what query, key and value are made from; 0: hidden_size
 	int64_t adapter_rank;                  // of what a layer has of its own on top of shared weights; 0: nothing

@@ -256,6 +256,7 @@ const struct arch arch_rows[] = {
 	{ "iquestcoder", &decoder, &llama_names },
 	{ "jais2", OF(decoder, llama_names, LN_MLP) },
 	{ "jamba", OF(decoder, jamba_names, .mixer = MIX_MAMBA, .unturned = true) },
+	{ "jetmoe", OF(decoder, jetmoe_names, .normalised_experts = true) },
 	{ "jina_embeddings_v3", OF(rotary_encoder, jina_v3_names, GPT, GELU_TANH_HEADS, .post_norm = true) },
 	{ "kimi_linear", OF(decoder, kimi_linear_names, KIMI_LINEAR) },
 	{ "kolibri1", OF(decoder, kolibri1_names, EXAONE, SIGMOID_BY_LOGITS, .window_pattern = 5, .sandwich_norm = true) },

@@ -189,6 +189,8 @@ graph_value index_tokens(
 // latent.c, moe.c: instead of self-attention and feed-forward
 graph_value latent_attention(struct build *b, graph_value x, const struct attention_extras *e, struct cache *cache);
 graph_value mixture(struct build *b, graph_value x);
+graph_value route(struct build *b, const char *stem, graph_value x); // by STEM.router: [batch, seq, experts], 0 where not chosen
+graph_value attention_of_experts(struct build *b, graph_value x, const struct attention_extras *e, struct cache *cache);
 graph_value mixture_apart(struct build *b, graph_value chooser, graph_value x); // the router looks at something else
 
 // altup.c: several states side by side, x [batch, seq, inputs, hidden].

@@ -98,6 +98,8 @@ const char *arch_unshared(const struct spec *s)
 		return "its values are not as wide as its keys";
 	if (t->differential)
 		return "its heads' results are taken from one another";
+	if (s->attention_experts)
+		return "its queries are those of experts";
 	if (s->chunk)
 		return "its windows are chunks";
 	if (s->keys_of)

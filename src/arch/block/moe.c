@@ -48,7 +48,7 @@ static graph_value mix_best(struct build *b, graph_value scores, graph_value tak
 }
 
 // How much of each expert's result a token gets: [batch, seq, experts].
-static graph_value route(struct build *b, graph_value x)
+graph_value route(struct build *b, const char *stem, graph_value x)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -59,7 +59,7 @@ static graph_value route(struct build *b, graph_value x)
 		x = op_mul(g, x, WEIGHT(b, "layers.moe.router_scale", "", s->hidden_size));
 		x = op_scale(g, x, (float)(1 / sqrt((double)s->hidden_size)));
 	}
-	graph_value logits = linear(b, "layers.moe.router", x, s->hidden_size, all, m->router_bias);
+	graph_value logits = linear(b, arena_printf(graph_arena(g), "%s.router", stem), x, s->hidden_size, all, m->router_bias);
 	if (m->sparse_mixer) {
 		graph_value first, second, weights = mix_best(b, logits, NO_VALUE, &first);
 		return op_add(g, weights, mix_best(b, logits, first, &second));
@@ -141,7 +141,7 @@ graph_value mixture_apart(struct build *b, graph_value chooser, graph_value x)
 	const struct moe *m = s->moe;
 	bool stacked = weight_named(b, "layers.moe.experts.gate_up") || weight_named(b, "layers.moe.experts.gate");
 	graph_enter(g, "moe");
-	graph_value weights = route(b, chooser), sum = NO_VALUE, whole = x;
+	graph_value weights = route(b, "layers.moe", chooser), sum = NO_VALUE, whole = x;
 	int64_t outer = m->latent ? m->latent : s->hidden_size;
 	if (m->latent)
 		x = linear(b, "layers.moe.latent_in", x, s->hidden_size, outer, s->traits.ffn_bias);
@@ -177,6 +177,8 @@ graph_value mixture_apart(struct build *b, graph_value chooser, graph_value x)
 	}
 	if (m->shared_width && m->shared_average)
 		sum = op_scale(g, sum, 0.5f);
+	if (weight_named(b, "layers.moe.bias"))
+		sum = op_add(g, sum, WEIGHT(b, "layers.moe.bias", "", s->hidden_size));
 	if (weight_named(b, "layers.moe.norm"))
 		sum = norm(b, "layers.moe.norm", sum, s->hidden_size);
 	graph_leave(g);

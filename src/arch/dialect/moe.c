@@ -317,6 +317,24 @@ const struct dialect longcat_flash_names = {
 	.inert = IGNORED(MOE_INERT, "qk_head_dim", "attention_method", "mla_scale_*", "zero_expert_type"),
 };
 
+// As many heads as keys has each expert: num_attention_heads says nothing.
+const struct dialect jetmoe_names = {
+	.name = "jetmoe",
+	.prefix = "model.",
+	.keys = KEYS({ "num_attention_heads", "num_key_value_heads" }, { "head_dim", "kv_channels" },
+		{ "hidden_act", "activation_function" }),
+	.weights = WEIGHTS(LLAMA_EMBED, TWO_NORMS, HEADS, { "layers.attn.kv", "@layers.#.self_attention.kv_proj" },
+		{ "layers.attn.experts.router", "@layers.#.self_attention.experts.router.layer" },
+		{ "layers.attn.experts.in", "@layers.#.self_attention.experts.input_linear.weight" },
+		{ "layers.attn.experts.out", "@layers.#.self_attention.experts.output_linear.weight" },
+		{ "layers.attn.experts.bias", "@layers.#.self_attention.experts.bias" },
+		{ "layers.moe.router", "@layers.#.mlp.router.layer" },
+		{ "layers.moe.experts.gate_up", "@layers.#.mlp.input_linear.weight" },
+		{ "layers.moe.experts.down", "@layers.#.mlp.output_linear.weight" }, { "layers.moe.bias", "@layers.#.mlp.bias" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(MOE_INERT, "num_attention_heads", "aux_loss_coef", "num_layers", "rotary_percent"),
+};
+
 const struct dialect llama4_names = {
 	.name = "llama4",
 	.prefix = "model.",

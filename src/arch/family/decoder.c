@@ -55,6 +55,8 @@ static graph_value attention(struct build *b, graph_value x, struct shared *p, s
 		e.query_scale = p->column_scale;
 	if (turns(s, b->layer))
 		e.cos = p->cos[window], e.sin = p->sin[window];
+	if (s->attention_experts)
+		return attention_of_experts(b, x, &e, cache);
 	if (s->latent.key_rank)
 		return latent_attention(b, x, &e, cache);
 	return self_attention_with(b, x, &e, s->traits.qkv_bias, s->traits.out_bias, cache);
@@ -195,9 +197,9 @@ static graph_value layer(struct build *b, struct body *io, graph_value x, struct
 		return parallel_layer(b, io, x, p);
 	bool recurrent = s->mixers && s->mixers[b->layer] != MIX_ATTENTION, reordered = t->reordered_norm && !recurrent;
 	bool before = !reordered && !post, after = reordered || t->sandwich_norm;
-	if (t->one_branch)
+	if (t->one_branch && s->mixers)
 		return lone_branch(b, io, x, p);
-	if (t->shared_block)
+	if (t->shared_block && s->block_of)
 		return blocked_layer(b, io, x, p);
 	if (t->paired)
 		return paired_layer(b, io, x, p);

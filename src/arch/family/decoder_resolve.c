@@ -488,6 +488,10 @@ void decoder_resolve(struct config *c, struct spec *s, struct arena *a)
 	}
 	if (has_word(s, "layers.moe.router"))
 		resolve_moe(c, s, a);
+	s->attention_experts = has_word(s, "layers.attn.experts.in");
+	if (s->attention_experts && (!s->moe || s->norm_eps != 1e-6)) // its layers' norms heed no rms_norm_eps
+		config_fail(
+			c, STATUS_UNSUPPORTED, "attention of no experts, or rms_norm_eps other than 1e-6, is not supported yet");
 	if (!config_bool(c, "enable_moe_block", true))
 		s->moe = NULL;
 	resolve_unturned(c, s, a);
