@@ -44,11 +44,9 @@
 #define GEMMA .norm_plus_one = true, .scaled_embedding = true
 #define GEMMA2 GEMMA, .sandwich_norm = true
 #define GEMMA3_ATTENTION .qk_norm = true, .may_be_bidirectional = true, .uncapped_scores = true
-#define GEMMA3N \
-	.sandwich_norm = true, .scaled_embedding = true, .qk_norm = true, .value_norm = true, \
-	.unscaled_attention = true
+#define GEMMA3N .scaled_embedding = true, .qk_norm = true, .value_norm = true, .unscaled_attention = true
 #define GEMMA4 \
-	GEMMA3N, .may_be_bidirectional = true, .window_pattern = 6, .last_unwindowed = true, \
+	GEMMA3N, .sandwich_norm = true, .may_be_bidirectional = true, .window_pattern = 6, .last_unwindowed = true, \
 	.two_heads = true, .window_inclusive = true
 #define EXAONE .qk_norm = true, .window_rope = true
 #define GRANITE_SWA .attention_sinks = true, .window_pattern = -4
@@ -65,7 +63,7 @@
 	.mixer = MIX_DELTA, .attention_every = -4, .decay_each = true, .unturned = true, .sigmoid_router = true, \
 	.never_tied = true
 #define BAILING_HYBRID \
-	.mixer = MIX_DELTA, .attention_every = 6, .decay_each = true, \
+	.mixer = MIX_DELTA, .decay_each = true, \
 	.attention_gate = GATE_HEADS_SIGMOID, .interleaved_rope = true, \
 	.sigmoid_router = true, .never_tied = true
 #define LFM3 \
@@ -77,9 +75,9 @@
 	LN_NO_BIAS, .embedding_norm = true, .first_unnormed = true, .window_pattern = -3, .half_window = true
 #define ZAMBA2 .mixer = MIX_MAMBA2, .shared_block = true, .mixer_eps = true, .least_step = true
 #define GLM_MOE_DSA .sigmoid_router = true, .interleaved_rope = true, .indexer_interleaved = true
-#define LLAMA4_ATTENTION .interleaved_rope = true, .qk_norm_late = true, .qk_norm_turned = true
+#define LLAMA4_ATTENTION .interleaved_rope = true, .qk_norm_turned = true
 #define LLAMA4_MOE \
-	.sigmoid_router = true, .choice_of_logits = true, .weighed_inputs = true, .experts_in_out = true, .one_shared_expert = 1
+	.sigmoid_router = true, .weighed_inputs = true, .experts_in_out = true, .one_shared_expert = 1
 #define MIMO_V2_ATTENTION \
 	.attention_sinks = true, .window_sinks = true, .window_pattern = 6, .first_unwindowed = true, .window_keys_doubled = true
 #define NEMOTRON_H \

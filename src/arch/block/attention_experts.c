@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mixture of attention heads (JetMoE, https://arxiv.org/abs/2404.07413): each expert has queries and an output projection of its
-// own, all look at the same keys and values.
+// A mixture of attention heads (JetMoE, https://arxiv.org/abs/2404.07413): each expert has queries and an output projection of
+// its own, all look at the same keys and values.
 //
 //   x -+- kv -(rope)- k, v -----------------------+
 //      +- expert e: query -(rope)- attention - out -(* weight of e)- sum + bias

@@ -27,7 +27,7 @@ static const char *file_name(const struct build *b, const char *root, const char
 		if (*p == '@')
 			text_add(&name, b->s->prefix);
 		else if (*p == '$')
-			text_add(&name, b->item_name);
+			text_add(&name, b->item_name ? b->item_name : "");
 		else if (*p == '*')
 			text_addf(&name, "%lld", (long long)b->item);
 		else if (*p == '#' && hashes <= 3)
