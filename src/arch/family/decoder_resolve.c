@@ -101,64 +101,50 @@ static double deviations(double share)
 	return (low + high) / 2;
 }
 
-// Gemma 3n and 4: an embedding for each layer, several states, gates that let few values pass.
-static void resolve_gemma(struct config *c, struct spec *s, struct arena *a)
+// Queries that grow with the column, where they have no rotary positions (Llama 4).
+static void resolve_columns(struct config *c, struct spec *s)
+{
+	if (!c->defaults || !config_knows(c, "attn_temperature_tuning"))
+		return;
+	double beta = config_real(c, "attn_scale", 0.1);
+	s->column_floor = config_size(c, "floor_scale", 8192);
+	s->column_beta = config_bool(c, "attn_temperature_tuning", true) ? beta : 0;
+	if (s->column_floor < 1)
+		config_fail(c, STATUS_BAD_INPUT, "floor_scale 0");
+}
+
+// Windows that no other class has so: after resolve_window.
+static void resolve_own_windows(struct config *c, struct spec *s, struct arena *a)
 {
 	const struct decoder_traits *t = TRAITS_OF(s, decoder);
-	double column_beta = config_real(c, "attn_scale", 0.1);
-	int64_t column_floor = config_size(c, "floor_scale", 8192);
-	if (config_bool(c, "attn_temperature_tuning", false)) { // Llama 4
-		s->column_beta = column_beta;
-		s->column_floor = column_floor;
-		if (s->column_floor < 1)
-			config_fail(c, STATUS_BAD_INPUT, "floor_scale 0");
-	}
-	s->token_width = config_size(c, "hidden_size_per_layer_input", 0);
-	s->token_rows = config_size(c, "vocab_size_per_layer_input", s->vocab_size);
-	s->keys_are_values = config_bool(c, "attention_k_eq_v", false);
-	if (t->last_unwindowed && s->layers > 0) {
-		bool *sliding = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
-		memcpy(sliding, s->sliding, (size_t)s->layers * sizeof *sliding);
+	bool listed = config_get(c, "layer_types") != NULL;
+	int64_t whole = t->half_window ? config_size(c, "global_attn_every_n_layers", 0) : 0; // all of these see everything
+	bool *sliding = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
+	memcpy(sliding, s->sliding, (size_t)s->layers * sizeof *sliding);
+	for (int64_t i = 0; (t->window_every || whole) && !listed && s->sliding_window > 0 && i < s->layers; i++)
+		sliding[i] = whole ? i % whole != 0 : i % t->window_every == 0;
+	if (t->last_unwindowed)
 		sliding[s->layers - 1] = false;
-		s->sliding = sliding;
-	}
-	if (t->first_unwindowed && !config_get(c, "layer_types") && s->layers > 0) {
-		bool *sliding = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
-		memcpy(sliding, s->sliding, (size_t)s->layers * sizeof *sliding);
+	if (t->first_unwindowed && !listed)
 		sliding[0] = false;
-		s->sliding = sliding;
-	}
-	int64_t whole = t->half_window ? config_size(c, "global_attn_every_n_layers", 0) : 0;
-	if ((t->window_every || whole) && !config_get(c, "layer_types") && s->sliding_window > 0) {
-		bool *sliding = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
-		for (int64_t i = 0; i < s->layers; i++)
-			sliding[i] = whole ? i % whole != 0 : i % t->window_every == 0;
-		s->sliding = sliding;
-	}
-	if (t->half_window && config_get(c, "local_attention") && json_object_get(c->given, "local_attention") &&
-		!json_object_get(c->given, "sliding_window"))
+	s->sliding = sliding;
+	bool twice = t->half_window && config_get(c, "local_attention") && json_object_get(c->given, "local_attention");
+	if (twice && !json_object_get(c->given, "sliding_window"))
 		s->sliding_window /= 2;
-	if (t->two_heads)
-		resolve_two_heads(c, s);
-	if (t->window_keys_doubled) { // MiMo
-		s->value_width = config_size(c, "v_head_dim", 0);
-		s->value_scale = config_real(c, "attention_value_scale", 0);
-		s->window_heads = (struct heads){ s->heads, 2 * s->kv_heads, s->head_width,
-			s->value_width ? s->value_width : s->head_width };
-		if (s->heads % (2 * s->kv_heads))
-			config_fail(c, STATUS_BAD_INPUT, "%lld heads, %lld of them for keys in a window", (long long)s->heads,
-				2 * (long long)s->kv_heads);
-	}
-	resolve_shared_keys(c, s, a);
-	bool double_wide = config_bool(c, "use_double_wide_mlp", false);
-	if (s->keys_of && double_wide) {
-		int64_t *sizes = ARENA_ARRAY(a, (size_t)s->layers + 1, int64_t);
-		for (int64_t i = 0; i < s->layers; i++)
-			sizes[i] = s->ffn_size * (s->keys_of[i] == i ? 1 : 2);
-		s->ffn_sizes = sizes;
-	}
-	if (!config_knows(c, "altup_num_inputs") || !c->defaults)
+	if (!t->window_keys_doubled)
 		return;
+	s->value_width = config_size(c, "v_head_dim", 0);
+	s->value_scale = config_real(c, "attention_value_scale", 0);
+	s->window_heads =
+		(struct heads){ s->heads, 2 * s->kv_heads, s->head_width, s->value_width ? s->value_width : s->head_width };
+	if (s->heads % (2 * s->kv_heads))
+		config_fail(c, STATUS_BAD_INPUT, "%lld heads, %lld of them for keys in a window", (long long)s->heads,
+			2 * (long long)s->kv_heads);
+}
+
+// Several states, and gates that let few values pass (Gemma 3n).
+static void resolve_altup(struct config *c, struct spec *s, struct arena *a)
+{
 	struct altup *up = ARENA_NEW(a, struct altup);
 	*up = (struct altup){ .inputs = config_count(c, "altup_num_inputs", -1),
 		.active = config_size(c, "altup_active_idx", 0),
@@ -170,24 +156,42 @@ static void resolve_gemma(struct config *c, struct spec *s, struct arena *a)
 	s->altup = up;
 	int64_t count;
 	s->ffn_sizes = config_sizes(c, "ffn_sizes", a, s->layers, &count);
-	if (s->ffn_sizes && count != s->layers)
-		config_fail(c, STATUS_BAD_INPUT, "intermediate_size should have a number for each of %lld layers",
-			(long long)s->layers);
-	s->ffn_size = s->ffn_sizes ? s->ffn_sizes[0] : s->ffn_size;
 	const json_t *shares = config_get(c, "activation_sparsity_pattern");
-	if (shares && json_array_size(shares) != (size_t)s->layers)
-		config_fail(c, STATUS_BAD_INPUT, "activation_sparsity_pattern should have a number for each of %lld layers",
+	if ((s->ffn_sizes && count != s->layers) || (shares && json_array_size(shares) != (size_t)s->layers))
+		config_fail(c, STATUS_BAD_INPUT,
+			"intermediate_size and activation_sparsity_pattern should have a number for each of %lld layers",
 			(long long)s->layers);
 	double *sparsity = ARENA_ARRAY(a, (size_t)s->layers + 1, double);
-	for (int64_t i = 0; i < s->layers; i++) {
-		double share = shares              ? json_number_value(json_array_get(shares, (size_t)i))
-			: s->layers > 10 && i < 10 ? 0.95
-						   : 0;
+	for (int64_t i = 0; i < s->layers && !c->error.status; i++) {
+		double share = s->layers > 10 && i < 10 ? 0.95 : 0; // the class's rule
+		share = shares ? json_number_value(json_array_get(shares, (size_t)i)) : share;
 		sparsity[i] = share > 0 ? deviations(share) : 0;
-		if (!(share < 1))
-			config_fail(c, STATUS_BAD_INPUT, "activation_sparsity_pattern: shares are below 1");
+		if (!(share < 1) || (s->ffn_sizes && s->ffn_sizes[i] < 1))
+			config_fail(c, STATUS_BAD_INPUT, "layer %lld: a sparsity of %g, or a feed-forward of no width",
+				(long long)i, share);
 	}
+	s->ffn_size = s->ffn_sizes && count > 0 ? s->ffn_sizes[0] : s->ffn_size;
 	s->sparsity = sparsity;
+}
+
+// Heads, keys and feed-forward that differ from layer to layer, and an embedding for each layer (Gemma 3n and 4).
+static void resolve_gemma(struct config *c, struct spec *s, struct arena *a)
+{
+	s->token_width = config_size(c, "hidden_size_per_layer_input", 0);
+	s->token_rows = config_size(c, "vocab_size_per_layer_input", s->vocab_size);
+	s->keys_are_values = config_bool(c, "attention_k_eq_v", false);
+	if (TRAITS_OF(s, decoder)->two_heads)
+		resolve_two_heads(c, s);
+	resolve_shared_keys(c, s, a);
+	bool double_wide = config_bool(c, "use_double_wide_mlp", false);
+	if (s->keys_of && double_wide) {
+		int64_t *sizes = ARENA_ARRAY(a, (size_t)s->layers + 1, int64_t);
+		for (int64_t i = 0; i < s->layers; i++)
+			sizes[i] = s->ffn_size * (s->keys_of[i] == i ? 1 : 2);
+		s->ffn_sizes = sizes;
+	}
+	if (c->defaults && config_knows(c, "altup_num_inputs"))
+		resolve_altup(c, s, a);
 }
 
 // Which linear layers have biases, in the words of several classes.
@@ -477,6 +481,10 @@ void decoder_resolve(struct config *c, struct spec *s, struct arena *a)
 	if (t->mixer)
 		resolve_hybrid(c, s, a);
 	resolve_window(c, s, a);
+	if (c->error.status)
+		return;
+	resolve_own_windows(c, s, a);
+	resolve_columns(c, s);
 	resolve_gemma(c, s, a);
 	if (c->error.status)
 		return;
