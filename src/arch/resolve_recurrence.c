@@ -136,7 +136,7 @@ void resolve_mixers(struct config *c, struct spec *s, struct arena *a, enum mixe
 	const json_t *from_one = json_object_get(apart, "full_attn_layers"); // Kimi Linear counts from 1
 	int64_t period = config_size(c, "attn_layer_period", 0),
 		every = config_size(c, "full_attention_interval", usual < 0 ? -usual : usual);
-	int64_t offset = config_size(c, "attn_layer_offset", every > 0 && usual > 0 ? every - 1 : 0);
+	int64_t offset = config_size(c, "attn_layer_offset", every > 0 && usual >= 0 ? every - 1 : 0);
 
 	period = period ? period : every;
 	if (words && !cycle && json_array_size(words) != (size_t)s->layers)

@@ -268,6 +268,8 @@ static void resolve_shared_blocks(struct config *c, struct spec *s, struct arena
 	int64_t rank = config_size(c, "adapter_rank", 0);
 	s->adapter_rank = has_word(s, "layers.ffn.gate_up.adapter_a") ? rank : 0;
 	s->attention_adapters = attention_adapters && s->adapter_rank > 0;
+	if (!config_get(c, "head_dim"))
+		s->head_width = wide / s->heads;
 	s->attention_scale = 1 / sqrt((double)s->head_width / 2);
 	r->apart = has_word(s, "layers.time.weight");
 	r->act = r->apart ? r->act : ACT_SILU; // Zamba2's recurrence heeds no hidden_act
@@ -350,6 +352,13 @@ static void resolve_unturned(struct config *c, struct spec *s, struct arena *a)
 			: json_array_size(list)              ? json_integer_value(json_array_get(list, (size_t)i)) == 0
 							     : (i + 1) % interval == 0;
 	s->nope = nope;
+	if (s->chunk && !config_get(c, "layer_types")) { // Llama 4: chunks are of the layers that have positions
+		bool *chunks = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
+		for (int64_t i = 0; i < s->layers; i++)
+			chunks[i] = !nope[i];
+		s->sliding = chunks;
+		return;
+	}
 	if (interval && !config_get(c, "layer_types")) // there the layers without rotary positions are those with the window
 		s->sliding = s->sliding_window > 0 ? nope : s->sliding;
 }
