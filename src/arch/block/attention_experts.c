@@ -26,7 +26,9 @@ graph_value attention_of_experts(struct build *b, graph_value x, const struct at
 		op_reshape(g, op_concat(g, (int)n, q, 3), 3, (int64_t[]){ 0, 0, n * width }); // by key head, then expert
 	if (cache)
 		cache_extend(b, cache, &k, &v, keys, d, d);
-	all = op_attention(g, all, k, v, e->bias, n * keys, keys, (float)s->attention_scale, 0);
+	all = op_attention(g,
+		&(struct attention){
+			all, k, v, .bias = e->bias, .heads = n * keys, .kv_heads = keys, .scale = (float)s->attention_scale });
 	all = op_reshape(g, all, 5, (int64_t[]){ 0, 0, keys, n, d });
 	for (b->item = 0; b->item < n && !graph_failed(g); b->item++) {
 		graph_value w = weight_item(b, "layers.attn.experts.out", 3, (int64_t[]){ n, h, width });
