@@ -156,7 +156,7 @@ static bool may_stay_unread(const struct spec *s, const char *name)
 	if (!text_starts(name, s->root))
 		return false;
 	name += strlen(s->root);
-	for (const char *const *glob = s->row->dialect->ignored; *glob; glob++)
+	for (const char *const *glob = s->row->dialect->ignored; glob && *glob; glob++)
 		if (!fnmatch(*glob, name, 0))
 			return true;
 	for (const char *const *glob = s->unused; glob && *glob; glob++)

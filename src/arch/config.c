@@ -259,6 +259,20 @@ static const char *const inert[] = {
 };
 // clang-format on
 
+void config_check_size(struct config *c)
+{
+	enum { KEYS_MOST = 4096, KEY_LENGTH_MOST = 256 };
+	const char *key;
+	json_t *v;
+
+	if (json_object_size(c->given) > KEYS_MOST) {
+		config_fail(c, STATUS_BAD_INPUT, "%zu keys; at most %d are read", json_object_size(c->given), KEYS_MOST);
+		return;
+	}
+	json_object_foreach((json_t *)c->given, key, v) if (strlen(key) > KEY_LENGTH_MOST) config_fail(
+		c, STATUS_BAD_INPUT, "a key of %zu bytes, \"%.16s..\"; at most %d are read", strlen(key), key, KEY_LENGTH_MOST);
+}
+
 bool config_is_inert(const char *key)
 {
 	for (size_t i = 0; i < sizeof inert / sizeof inert[0]; i++)

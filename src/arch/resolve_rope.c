@@ -5,9 +5,11 @@
 
 #include <math.h>
 
-static double number(const json_t *o, const char *key, double fallback)
+static double number(struct config *c, const json_t *o, const char *key, double fallback)
 {
 	const json_t *v = json_object_get(o, key);
+	if (v && !json_is_null(v) && !json_is_number(v))
+		config_fail(c, STATUS_BAD_INPUT, "%s should be a number", key);
 	return json_is_number(v) ? json_number_value(v) : fallback;
 }
 
@@ -21,8 +23,8 @@ static const double *factors(struct arena *a, const json_t *list, int64_t *count
 }
 
 // One object: {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 4.0, ..}
-static void read_rope(
-	struct config *c, struct spec *s, struct arena *a, const json_t *o, int64_t width, bool heeds_partial, struct rope *r)
+// False, and failed, for a scaling that is not built.
+static bool read_kind(struct config *c, const json_t *o, struct rope *r)
 {
 	static const struct {
 		const char *word;
@@ -38,10 +40,6 @@ static void read_rope(
 		{ "su", ROPE_LONGROPE },
 		{ "proportional", ROPE_PROPORTIONAL },
 	};
-	static const char *const known[] = { "rope_theta", "rope_type", "type", "factor", "low_freq_factor", "high_freq_factor",
-		"beta_fast", "beta_slow", "attention_factor", "mscale", "mscale_all_dim", "truncate",
-		"original_max_position_embeddings", "partial_rotary_factor", "short_factor", "long_factor",
-		"llama_4_scaling_beta", "max_position_embeddings", "finetuned", "alpha", "mrope_section", "mrope_interleaved" };
 	const json_t *type = json_object_get(o, "rope_type");
 	const char *word = json_string_value(type ? type : json_object_get(o, "type"));
 	size_t k = 0;
@@ -49,9 +47,18 @@ static void read_rope(
 		k++;
 	if (k == sizeof kinds / sizeof kinds[0]) {
 		config_fail(c, STATUS_UNSUPPORTED, "the rotary scaling %s is not supported yet", word);
-		return;
+		return false;
 	}
 	r->kind = kinds[k].kind;
+	return true;
+}
+
+static void check_parameters(struct config *c, const json_t *o)
+{
+	static const char *const known[] = { "rope_theta", "rope_type", "type", "factor", "low_freq_factor", "high_freq_factor",
+		"beta_fast", "beta_slow", "attention_factor", "mscale", "mscale_all_dim", "truncate",
+		"original_max_position_embeddings", "partial_rotary_factor", "short_factor", "long_factor",
+		"llama_4_scaling_beta", "max_position_embeddings", "finetuned", "alpha", "mrope_section", "mrope_interleaved" };
 	const char *key;
 	json_t *v;
 	json_object_foreach((json_t *)o, key, v)
@@ -62,6 +69,25 @@ static void read_rope(
 		if (i == sizeof known / sizeof known[0] && !json_is_null(v))
 			config_fail(c, STATUS_UNSUPPORTED, "the rotary parameter %s is not supported yet", key);
 	}
+}
+
+static bool go_together(const struct rope *r, int64_t width, int64_t longs)
+{
+	const int64_t dim = r->dim ? r->dim : width;
+	bool scales = r->kind == ROPE_DEFAULT || r->kind == ROPE_LINEAR || r->original_max_positions > 0;
+	scales &= r->kind != ROPE_LLAMA3 || (r->high_freq_factor > r->low_freq_factor && r->low_freq_factor > 0);
+	scales &= r->kind != ROPE_LONGROPE || (r->factor_count == dim / 2 && longs == dim / 2);
+	scales &= r->kind != ROPE_DYNAMIC || dim > 2;
+	return scales && r->theta > 1 && r->factor > 0 && dim >= 2 && dim % 2 == 0 && dim <= width;
+}
+
+// o: what the configuration says of it. width: of a head. heeds_partial: partial_rotary_factor means something in this class.
+static void read_rope(
+	struct config *c, struct spec *s, struct arena *a, const json_t *o, int64_t width, bool heeds_partial, struct rope *r)
+{
+	if (!read_kind(c, o, r))
+		return;
+	check_parameters(c, o);
 	// Sections rotate by a token's time, row and column, which in a text are all its place.
 	for (size_t i = 0; i < 3; i++) {
 		const json_t *n = json_array_get(json_object_get(o, "mrope_section"), i);
@@ -69,43 +95,38 @@ static void read_rope(
 			? json_integer_value(n)
 			: 0;
 	}
-	r->theta = number(o, "rope_theta", r->theta);
-	double original = number(o, "original_max_position_embeddings", (double)s->max_positions);
+	r->theta = number(c, o, "rope_theta", r->theta);
+	double original = number(c, o, "original_max_position_embeddings", (double)s->max_positions);
 	original = (double)config_size(c, "original_max_position_embeddings", (int64_t)fmin(fmax(original, 0), 1e9));
 	r->original_max_positions = (int64_t)original;
-	r->factor = number(
-		o, "factor", r->kind == ROPE_YARN || r->kind == ROPE_LONGROPE ? (double)s->max_positions / fmax(original, 1) : 1);
-	r->low_freq_factor = number(o, "low_freq_factor", 0);
-	r->high_freq_factor = number(o, "high_freq_factor", 0);
-	r->beta_fast = number(o, "beta_fast", 32);
-	r->beta_slow = number(o, "beta_slow", 1);
-	r->attention_factor = number(o, "attention_factor", (double)NAN);
-	r->mscale = number(o, "mscale", 0);
-	r->mscale_all_dim = number(o, "mscale_all_dim", 0);
+	r->factor = number(c, o, "factor",
+		r->kind == ROPE_YARN || r->kind == ROPE_LONGROPE ? (double)s->max_positions / fmax(original, 1) : 1);
+	r->low_freq_factor = number(c, o, "low_freq_factor", 0);
+	r->high_freq_factor = number(c, o, "high_freq_factor", 0);
+	r->beta_fast = number(c, o, "beta_fast", 32);
+	r->beta_slow = number(c, o, "beta_slow", 1);
+	r->attention_factor = number(c, o, "attention_factor", (double)NAN);
+	r->mscale = number(c, o, "mscale", 0);
+	r->mscale_all_dim = number(c, o, "mscale_all_dim", 0);
 	r->truncate = !json_is_false(json_object_get(o, "truncate"));
-	if (r->kind == ROPE_DYNAMIC && number(o, "alpha", 0) > 0) { // a larger base, whatever the length
+	if (r->kind == ROPE_DYNAMIC && number(c, o, "alpha", 0) > 0) { // a larger base, whatever the length
 		r->kind = ROPE_DEFAULT;
-		r->theta *= pow(number(o, "alpha", 1), (double)width / (double)(width - 2));
+		r->theta *= pow(number(c, o, "alpha", 1), (double)width / (double)(width - 2));
 	}
-	r->position_beta = number(o, "llama_4_scaling_beta", 0);
-	double partial = number(o, "partial_rotary_factor", 1);
+	r->position_beta = number(c, o, "llama_4_scaling_beta", 0);
+	double partial = number(c, o, "partial_rotary_factor", 1);
 	if (r->kind == ROPE_PROPORTIONAL) { // rotates a whole head, most of it by nothing
-		r->factor = number(o, "factor", 1);
+		r->factor = number(c, o, "factor", 1);
 		r->partial = partial;
 	} else if (!r->dim && partial != 1 && heeds_partial) {
 		int64_t odd = (int64_t)((double)width * partial);
 		r->dim = odd + odd % 2; // an odd number has one pair more, at the frequencies of the odd number
 		r->steps = odd % 2 ? odd : 0;
 	}
-	int64_t dim = r->dim ? r->dim : width, longs = 0;
+	int64_t longs = 0;
 	r->short_factors = factors(a, json_object_get(o, "short_factor"), &r->factor_count);
 	r->long_factors = factors(a, json_object_get(o, "long_factor"), &longs);
-	bool bad = !(r->theta > 1) || !(r->factor > 0) || dim < 2 || dim % 2 || dim > width ||
-		(r->kind != ROPE_DEFAULT && r->kind != ROPE_LINEAR && r->original_max_positions < 1) ||
-		(r->kind == ROPE_LLAMA3 && !(r->high_freq_factor > r->low_freq_factor && r->low_freq_factor > 0)) ||
-		(r->kind == ROPE_LONGROPE && (r->factor_count != dim / 2 || longs != dim / 2)) ||
-		(r->kind == ROPE_DYNAMIC && dim <= 2);
-	if (bad)
+	if (!go_together(r, width, longs))
 		config_fail(c, STATUS_BAD_INPUT, "the rotary parameters do not go together");
 }
 

@@ -172,6 +172,7 @@ static struct spec *part_of_type(struct config *c, struct spec *s, struct arena 
 	json_t *empty = json_object();
 	struct config sub;
 	config_open(&sub, given ? given : empty, row->model_type, row->dialect);
+	config_check_size(&sub);
 	sub.checkpoint = c->checkpoint;
 	sub.within = arena_printf(a, "%s%s.", c->within, key);
 	resolve_common(&sub, p);
@@ -187,6 +188,17 @@ static struct spec *part_of_type(struct config *c, struct spec *s, struct arena 
 	json_decref(empty);
 	part_set(s, which, p);
 	return c->error.status ? NULL : p;
+}
+
+bool part_is_usual(struct config *c, const struct spec *s, const char *which)
+{
+	const struct spec *part = part_of(s, which);
+	const struct arch *usual = arch_find(part_type(s->row, which));
+	if (c->error.status || !part || !usual || part->row->family == usual->family)
+		return !c->error.status;
+	config_fail(c, STATUS_UNSUPPORTED, "%s: the type %s is not supported here yet, only %s and its kin", part->key,
+		part->row->model_type, usual->model_type);
+	return false;
 }
 
 struct spec *resolve_part_fixed(struct config *c, struct spec *s, struct arena *a, const char *which, const char *key,
@@ -213,6 +225,10 @@ enum status arch_resolve(struct spec **out, struct arena *a, const struct checkp
 	const char *class_name = json_string_value(json_array_get(json_object_get(c->config, "architectures"), 0));
 	if (!type)
 		return error_set(err, STATUS_BAD_INPUT, "%s/config.json: there is no model_type", c->path);
+	struct config size = { .given = c->config, .within = "" };
+	config_check_size(&size);
+	if (size.error.status)
+		return error_set(err, size.error.status, "%s/%s", c->path, size.error.text);
 	const struct arch *row = arch_find(type);
 	if (!row) {
 		struct arch_likeness like;

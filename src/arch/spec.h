@@ -303,6 +303,7 @@ const char *activation_word(enum activation a);
 
 // config.c: reading config.json over its class's defaults, and remembering which keys were read.
 json_t *config_defaults(const char *model_type); // of its class, the caller's; NULL if none are known
+void config_check_size(struct config *c);        // refuses more keys, and longer ones, than any configuration has
 bool config_is_inert(const char *key);           // of training, generation, tokenizers: no graph depends on it in any type
 struct config {
 	const json_t *given; // config.json
@@ -382,5 +383,7 @@ struct spec *resolve_part(struct config *c, struct spec *s, struct arena *a, con
 // The same for classes whose part is of one type whatever model_type says there.
 struct spec *resolve_part_fixed(struct config *c, struct spec *s, struct arena *a, const char *part, const char *key,
 	const char *type, const struct head *head, const char *const *roots);
+// Is this part of the family of the type that the row names for it? Refuses another. For a family that reads the part's `own`.
+bool part_is_usual(struct config *c, const struct spec *s, const char *part);
 
 #endif

@@ -56,11 +56,11 @@
 #define SIGMOID_BY_LOGITS .sigmoid_router = true, .choice_of_logits = true
 #define GPT_OSS_MOE \
 	.router_linear_bias = true, .experts_in_out = true, .clamped_swiglu = true, .normalised_experts = true
-#define LFM2 .qk_norm = true, .usual_act = ACT_SILU, .mixer = MIX_CONVOLUTION, .attention_every = 1
+#define LFM2 .qk_norm = true, .usual_act = ACT_SILU, .mixer = MIX_CONVOLUTION
 #define QWEN3_NEXT \
 	.qk_norm = true, .norm_plus_one = true, .attention_gate = GATE_BESIDE_QUERY, .mixer = MIX_DELTA, .attention_every = 4
 #define KIMI_LINEAR \
-	.mixer = MIX_DELTA, .attention_every = -4, .decay_each = true, .unturned = true, .sigmoid_router = true, \
+	.mixer = MIX_DELTA, .attention_every = -4, .decay_each = true, .no_rotary = true, .sigmoid_router = true, \
 	.never_tied = true
 #define BAILING_HYBRID \
 	.mixer = MIX_DELTA, .decay_each = true, \
@@ -75,13 +75,13 @@
 	LN_NO_BIAS, .embedding_norm = true, .first_unnormed = true, .window_pattern = -3, .half_window = true
 #define ZAMBA2 .mixer = MIX_MAMBA2, .shared_block = true, .mixer_eps = true, .least_step = true
 #define GLM_MOE_DSA .sigmoid_router = true, .interleaved_rope = true, .indexer_interleaved = true
-#define LLAMA4_ATTENTION .interleaved_rope = true, .qk_norm_turned = true
+#define LLAMA4_ATTENTION .interleaved_rope = true, .qk_norm_rotary = true
 #define LLAMA4_MOE \
 	.sigmoid_router = true, .weighed_inputs = true, .experts_in_out = true, .one_shared_expert = 1
 #define MIMO_V2_ATTENTION \
 	.attention_sinks = true, .window_sinks = true, .window_pattern = 6, .first_unwindowed = true, .window_keys_doubled = true
 #define NEMOTRON_H \
-	.mixer = MIX_MAMBA2, .one_branch = true, .unturned = true, .plain_ffn = true, .sigmoid_router = true, .never_tied = true
+	.mixer = MIX_MAMBA2, .one_branch = true, .no_rotary = true, .plain_ffn = true, .sigmoid_router = true, .never_tied = true
 #define OLMO_HYBRID \
 	.mixer = MIX_DELTA, .attention_every = 4, .mixer_eps = true, .reordered_norm = true, \
 	.qk_norm_whole = true
@@ -253,7 +253,7 @@ const struct arch arch_rows[] = {
 	{ "internvl_vision", OF(vit, internvl_vision_names, .any_size = true, .layer_scale = true, .norm_unless_mean = true) },
 	{ "iquestcoder", &decoder, &llama_names },
 	{ "jais2", OF(decoder, llama_names, LN_MLP) },
-	{ "jamba", OF(decoder, jamba_names, .mixer = MIX_MAMBA, .unturned = true) },
+	{ "jamba", OF(decoder, jamba_names, .mixer = MIX_MAMBA, .no_rotary = true) },
 	{ "jetmoe", OF(decoder, jetmoe_names, .normalised_experts = true) },
 	{ "jina_embeddings_v3", OF(rotary_encoder, jina_v3_names, GPT, GELU_TANH_HEADS, .post_norm = true) },
 	{ "kimi_linear", OF(decoder, kimi_linear_names, KIMI_LINEAR) },
@@ -263,7 +263,7 @@ const struct arch arch_rows[] = {
 	{ "lasr_encoder", OF(conformer, lasr_names, LN_NO_BIAS) },
 	{ "layoutlm", OF(encoder, layoutlm_names, TANH_HEAD) },
 	{ "levit", &levit, &levit_names },
-	{ "lfm2", OF(decoder, lfm2_names, LFM2) },
+	{ "lfm2", OF(decoder, lfm2_names, LFM2, .attention_every = 1) },
 	{ "lfm2_moe", OF(decoder, lfm2_moe_names, LFM2, .sigmoid_router = true) },
 	{ "lfm3", OF(decoder, lfm3_names, LFM3) },
 	{ "lighton_ocr", &vlm_packed, &lighton_ocr_names, PARTS("qwen3", "pixtral") },
@@ -437,7 +437,7 @@ const struct arch arch_rows[] = {
 	{ "xmod", OF(encoder, xmod_names, ROBERTA) },
 	{ "yolos", &yolos, &yolos_names },
 	{ "youtu", &decoder, &deepseek_v2_names },
-	{ "zamba", OF(decoder, zamba_names, .mixer = MIX_MAMBA, .shared_block = true, .unturned = true) },
+	{ "zamba", OF(decoder, zamba_names, .mixer = MIX_MAMBA, .shared_block = true, .no_rotary = true) },
 	{ "zamba2", OF(decoder, zamba2_names, ZAMBA2) },
 };
 // clang-format on

@@ -61,7 +61,7 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(T, FLAG, qk_norm, "RMS norm over each head of query and key") \
 	X(T, FLAG, qk_norm_whole, "RMS norm over all heads of query and of key together") \
 	X(T, FLAG, qk_norm_late, "the norm of query and key comes after the rotary embedding") \
-	X(T, FLAG, qk_norm_turned, "query and key are normed only where they have rotary positions") \
+	X(T, FLAG, qk_norm_rotary, "query and key are normed only where they have rotary positions") \
 	X(T, FLAG, window_sinks, "attention_sinks in layers with a window only") \
 	X(T, FLAG, differential, "half of the heads' results are taken from the other half's, over values twice as wide") \
 	X(T, FLAG, value_norm, "RMS norm without a weight over each head of value") \

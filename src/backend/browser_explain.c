@@ -49,94 +49,114 @@ static bool read_node(struct arena *a, const char *line, struct assigned *out)
 	return true;
 }
 
-void browser_assign(const char *const *lines, size_t line_count, const char *ep, struct placement *p)
+// What the log says.
+struct assignments {
+	struct assigned *all; // nodes by name, sorted
+	size_t count;
+	const char *alone;                    // all nodes are there, and none is named; NULL: not so
+	bool told;                            // it says of some node where it is
+	bool compiles;                        // some of them are partitions
+	int64_t copies, partitions, compiled; // partitions, nodes in them: -1 where it does not say
+};
+
+static int64_t number_after(const char *line, const char *words, int64_t otherwise)
 {
-	struct assigned *all = ARENA_ARRAY(p->arena, line_count + 1, struct assigned);
-	const char *where = NULL, *alone = NULL;
-	size_t count = 0, on = 0, elsewhere = 0, own = 0;
-	int64_t copies = 0, partitions = -1, compiled = -1;
-	bool told = false, compiles = false;
+	const char *at = strstr(line, words), *number = at ? strstr(at, ": ") : NULL;
 
+	return number ? strtoll(number + 2, NULL, 10) : otherwise;
+}
+
+static void read_log(struct arena *a, const char *const *lines, size_t line_count, const char *ep, struct assignments *out)
+{
+	const char *where = NULL;
+
+	*out = (struct assignments){ .all = ARENA_ARRAY(a, line_count + 1, struct assigned), .partitions = -1, .compiled = -1 };
 	for (size_t i = 0; i < line_count; i++) {
-		const char *placed = strstr(lines[i], "placed on ["),
-			   *number = strstr(lines[i], "number of partitions supported by "),
-			   *nodes = strstr(lines[i], "number of nodes supported by ");
+		const char *placed = strstr(lines[i], "placed on [");
+		struct assigned *node = &out->all[out->count];
 
-		if (number && (number = strstr(number, ": ")))
-			partitions = strtoll(number + 2, NULL, 10);
-		if (nodes && (nodes = strstr(nodes, ": ")))
-			compiled = strtoll(nodes + 2, NULL, 10);
+		out->partitions = number_after(lines[i], "number of partitions supported by ", out->partitions);
+		out->compiled = number_after(lines[i], "number of nodes supported by ", out->compiled);
 		if (placed) {
 			const char *begin = placed + strlen("placed on ["), *end = strchr(begin, ']');
 
-			where = end ? arena_strndup(p->arena, begin, (size_t)(end - begin)) : NULL;
-			told |= where != NULL;
+			where = end ? arena_strndup(a, begin, (size_t)(end - begin)) : NULL;
+			out->told |= where != NULL;
 			if (strstr(lines[i], "All nodes placed"))
-				alone = where;
-		} else if (where && read_node(p->arena, lines[i], &all[count])) {
-			all[count].where = where;
-			copies += is_copy(all[count].op);
-			compiles |= text_is(where, ep) && text_starts(all[count].op, "WEBNN_");
-			count++;
+				out->alone = where;
+		} else if (where && read_node(a, lines[i], node)) {
+			node->where = where;
+			out->copies += is_copy(node->op);
+			out->compiles |= text_is(where, ep) && text_starts(node->op, "WEBNN_");
+			out->count++;
 		}
 	}
-	if (!told) {
-		p->note = "onnxruntime-web's log does not tell where nodes run";
-		return;
-	}
-	compiles &= compiled >= 0;
-	const char *in_partitions = compiles ? "in a partition, or folded" : NULL;
-	qsort(all, count, sizeof *all, by_name);
-	for (size_t i = 0; i < p->count; i++) {
-		struct placed_node *n = &p->nodes[i];
-		struct assigned key = { .name = n->name };
-		const struct assigned *hit = *n->name ? bsearch(&key, all, count, sizeof *all, by_name) : NULL;
+	out->compiles &= out->compiled >= 0;
+	qsort(out->all, out->count, sizeof *out->all, by_name);
+}
 
-		if (alone) {
-			n->where = alone;
-			on += text_is(alone, ep);
-			n->elsewhere = !text_is(alone, ep);
-			elsewhere += n->elsewhere;
-			continue;
-		}
-		if (!hit) {
-			p->fused++;
-			n->fused_away = !in_partitions;
-			n->where = in_partitions;
-			continue;
-		}
-		own++;
-		n->where = hit->where;
-		n->kernel = hit->op;
-		on += text_is(hit->where, ep);
-		n->elsewhere = !text_is(hit->where, ep);
-		elsewhere += n->elsewhere;
-	}
-	// Nodes that the engine made count too: one of them on the processor is a fallback like any other.
-	for (size_t i = 0; i < count && !alone; i++) {
+// Nodes that the engine made count too: one of them on the processor is a fallback like any other.
+static size_t count_made_elsewhere(const struct assignments *log, const char *ep, const struct placement *p)
+{
+	size_t elsewhere = 0;
+
+	for (size_t i = 0; i < log->count; i++) {
 		bool ours = false;
 
 		for (size_t k = 0; k < p->count && !ours; k++)
-			ours = text_is(p->nodes[k].name, all[i].name);
-		if (!ours && !is_copy(all[i].op) && !text_is(all[i].where, ep))
-			elsewhere++;
+			ours = text_is(p->nodes[k].name, log->all[i].name);
+		elsewhere += !ours && !is_copy(log->all[i].op) && !text_is(log->all[i].where, ep);
 	}
+	return elsewhere;
+}
+
+void browser_assign(const char *const *lines, size_t line_count, const char *ep, struct placement *p)
+{
+	struct assignments log;
+	size_t on = 0, elsewhere = 0, own = 0;
+
+	read_log(p->arena, lines, line_count, ep, &log);
+	if (!log.told) {
+		p->note = "onnxruntime-web's log does not tell where nodes run";
+		return;
+	}
+	for (size_t i = 0; i < p->count; i++) {
+		struct placed_node *n = &p->nodes[i];
+		struct assigned key = { .name = n->name };
+		const struct assigned *hit = *n->name ? bsearch(&key, log.all, log.count, sizeof *log.all, by_name) : NULL;
+
+		if (!log.alone && !hit) {
+			p->fused++;
+			n->fused_away = !log.compiles;
+			n->where = log.compiles ? "in a partition, or folded" : NULL;
+			continue;
+		}
+		own += !log.alone;
+		n->where = log.alone ? log.alone : hit->where;
+		n->kernel = log.alone ? n->kernel : hit->op;
+		n->elsewhere = !text_is(n->where, ep);
+		on += !n->elsewhere;
+		elsewhere += n->elsewhere;
+	}
+	if (!log.alone)
+		elsewhere += count_made_elsewhere(&log, ep, p);
 	// The rewrites fold more nodes than they make; what is left of ours is in the partitions.
-	if (compiles && !alone) {
-		const int64_t in = compiled < p->fused ? compiled : p->fused;
+	if (log.compiles && !log.alone) {
+		const int64_t in = log.compiled < p->fused ? log.compiled : p->fused;
 
 		p->fused -= in;
 		on += (size_t)in;
 	}
 	p->on_platform = (int64_t)on;
 	p->elsewhere = (int64_t)elsewhere;
-	p->copies = copies;
-	p->partitions = partitions >= 0 ? partitions : alone && text_is(alone, ep) ? 1 : -1;
-	p->note = alone ? arena_printf(p->arena, "onnxruntime-web's log of a second session: all nodes on %s", alone)
-			: arena_printf(p->arena,
-				  "onnxruntime-web's log of a second session: %zu of %zu nodes by name, %zu nodes in all after "
-				  "its rewrites%s",
-				  own, p->count, count, compiles ? "; how many are in partitions it says, and not which" : "");
+	p->copies = log.copies;
+	p->partitions = log.partitions >= 0 ? log.partitions : log.alone && text_is(log.alone, ep) ? 1 : -1;
+	p->note = log.alone
+		? arena_printf(p->arena, "onnxruntime-web's log of a second session: all nodes on %s", log.alone)
+		: arena_printf(p->arena,
+			  "onnxruntime-web's log of a second session: %zu of %zu nodes by name, %zu nodes in all after "
+			  "its rewrites%s",
+			  own, p->count, log.count, log.compiles ? "; how many are in partitions it says, and not which" : "");
 }
 
 enum status browser_explain(

@@ -96,7 +96,7 @@ cell 0 null:EMULATED --options sleep_ms=5,clock=told --runs 2 --delay 0.1
 json 'd[0]["delay_s"] == 0.1 and d[0]["samples"] == 2'
 code 0 "$ASSAY" query --format csv "SELECT count(DISTINCT cell_key) AS n FROM result WHERE requested = 'null' AND samples = 3 AND delay_s IS NOT NULL"
 has out '^1$'
-cell 2 $steady --runs 3 --delay 7.9 --timeout 8
+cell 2 $steady --runs 3 --delay 9.999 --timeout 10
 json 'd[0]["verdict"] == "timeout" and d[0]["cause"].startswith("delay: ")'
 for bad in "--delay 3601" "--delay -1" "--delay x" "--delay 600" "--delay 5 --timeout 5"; do
 	code 1 "$ASSAY" run "$work/bert" --on null $bad

@@ -293,7 +293,7 @@ graph_value self_attention_with(
 	struct heads n = heads_of(s, b->layer);
 	int64_t width = n.heads * n.value_width, from = s->keys_of ? s->keys_of[b->layer] : b->layer;
 	bool own = from == b->layer;
-	bool normed = (t->qk_norm || t->qk_norm_whole || s->qk_norm_heads) && (!t->qk_norm_turned || e->cos.id);
+	bool normed = (t->qk_norm || t->qk_norm_whole || s->qk_norm_heads) && (!t->qk_norm_rotary || e->cos.id);
 	graph_value q, k = NO_VALUE, v = NO_VALUE, gate;
 	project(b, x, qkv_bias, own, &q, &k, &v, &gate);
 	if (normed && !t->qk_norm_late) {

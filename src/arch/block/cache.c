@@ -149,10 +149,10 @@ void cache_outputs(struct build *b, const struct cache *c)
 
 static bool needs_positions(const struct spec *s)
 {
-	bool unturned = s->nope != NULL;
-	for (int64_t i = 0; i < s->layers && unturned; i++)
-		unturned = s->nope[i];
-	return !s->traits.alibi && !s->traits.positions_of_mask && !unturned;
+	bool no_rotary = s->nope != NULL;
+	for (int64_t i = 0; i < s->layers && no_rotary; i++)
+		no_rotary = s->nope[i];
+	return !s->traits.alibi && !s->traits.positions_of_mask && !no_rotary;
 }
 
 void decoder_inputs(struct build *b, struct body *io)

@@ -109,7 +109,7 @@ static graph_value counted_from_zero(struct build *b, graph_value x)
 enum { NEAR = 64 };
 
 // Rows [count, dim/2] of cos and sin at 0, step, 2 step ...
-static void turns(
+static void angles_of(
 	struct graph *g, const float *f, int64_t half, int64_t count, int64_t step, graph_value *cos_rows, graph_value *sin_rows)
 {
 	float *c = GRAPH_TABLE(g, NULL, count, half, float), *s = GRAPH_TABLE(g, NULL, count, half, float);
@@ -136,7 +136,7 @@ static void looked_up(struct build *b, const float *f, int64_t half, graph_value
 	graph_value part[2] = { far, near }, c[2], s[2];
 	for (int i = 0; i < 2; i++) {
 		graph_value rows = op_cast(g, part[i], DTYPE_I64); // [batch or 1, seq, 1]
-		turns(g, f, half, i ? NEAR : most / NEAR + 1, i ? 1 : NEAR, &c[i], &s[i]);
+		angles_of(g, f, half, i ? NEAR : most / NEAR + 1, i ? 1 : NEAR, &c[i], &s[i]);
 		c[i] = op_gather(g, c[i], rows, 0), s[i] = op_gather(g, s[i], rows, 0); // [batch or 1, seq, 1, dim/2]
 	}
 	*cos = op_sub(g, op_mul(g, c[0], c[1]), op_mul(g, s[0], s[1]));

@@ -39,7 +39,7 @@ static bool attends(const struct spec *s, int64_t layer)
 	return !s->mixers || s->mixers[layer] == MIX_ATTENTION || TRAITS_OF(s, decoder)->mixer_beside;
 }
 
-static bool turns(const struct spec *s, int64_t layer)
+static bool is_rotary(const struct spec *s, int64_t layer)
 {
 	return !s->nope || !s->nope[layer];
 }
@@ -51,9 +51,9 @@ static graph_value attention(struct build *b, graph_value x, struct shared *p, s
 	struct attention_extras e = {
 		.bias = p->mask[window], .query_scale = p->query_scale, .kept = p->kept, .chosen = &p->chosen
 	};
-	if (!turns(s, b->layer) && p->column_scale.id)
+	if (!is_rotary(s, b->layer) && p->column_scale.id)
 		e.query_scale = p->column_scale;
-	if (turns(s, b->layer))
+	if (is_rotary(s, b->layer))
 		e.cos = p->cos[window], e.sin = p->sin[window];
 	if (s->attention_experts)
 		return attention_of_experts(b, x, &e, cache);
@@ -259,10 +259,10 @@ static void make_shared(struct build *b, struct body *io, graph_value x, struct 
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
-	bool needed[2] = { false, false }, turned[2] = { false, false };
+	bool needed[2] = { false, false }, rotary[2] = { false, false };
 	for (int64_t i = 0; i < s->layers; i++) {
 		needed[s->sliding[i]] |= attends(s, i);
-		turned[s->sliding[i]] |= attends(s, i) && turns(s, i);
+		rotary[s->sliding[i]] |= attends(s, i) && is_rotary(s, i);
 	}
 	if (s->mixers)
 		p->tokens = mask_of_new(b, io, x);
@@ -271,7 +271,7 @@ static void make_shared(struct build *b, struct body *io, graph_value x, struct 
 			continue;
 		const struct rope *r = w ? &s->window_rope : &s->rope;
 		int64_t width = w && s->window_heads.width ? s->window_heads.width : s->head_width;
-		if (!turned[w])
+		if (!rotary[w])
 			;
 		else if (io->axes.id)
 			rope_tables_by_section(b, r, r->dim ? r->dim : width, x, io->axes, &p->cos[w], &p->sin[w]);

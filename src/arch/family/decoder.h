@@ -60,7 +60,7 @@
 		"RG-LRU") \
 	X(T, COUNT, attention_every, "where the configuration does not say which layers have attention, every Nth has it") \
 	X(T, FLAG, mixer_beside, "every layer has attention and such a mixer side by side") \
-	X(T, FLAG, unturned, "there are no rotary positions") \
+	X(T, FLAG, no_rotary, "there are no rotary positions") \
 	X(T, FLAG, experts_in_out, "the experts' weights lie as [experts, in, out]") \
 	X(T, FLAG, clamped_swiglu, \
 		"experts: (up + 1) * gate * sigmoid(alpha * gate), clamped, gate and up side by side, with biases")

@@ -327,10 +327,10 @@ static void resolve_hybrid(struct config *c, struct spec *s, struct arena *a)
 }
 
 // Layers without rotary positions: all, a list of 0 and 1, or every Nth, or those without a window.
-static void resolve_unturned(struct config *c, struct spec *s, struct arena *a)
+static void resolve_nope(struct config *c, struct spec *s, struct arena *a)
 {
 	bool known = c->defaults && config_knows(c, "position_embedding_type");
-	bool none = TRAITS_OF(s, decoder)->unturned || !config_bool(c, "use_mem_rope", true);
+	bool none = TRAITS_OF(s, decoder)->no_rotary || !config_bool(c, "use_mem_rope", true);
 	const char *kind = config_text(c, "position_embedding_type");
 	if (none || (known && !(kind && text_is(kind, "rope")))) {
 		bool *all = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
@@ -467,6 +467,40 @@ static void resolve_older(struct config *c, struct spec *s, struct arena *a)
 		s->embedding_scale = sqrt((double)s->hidden_size);
 }
 
+static void resolve_causality(struct config *c, struct spec *s)
+{
+	const struct decoder_traits *t = TRAITS_OF(s, decoder);
+	const json_t *way = config_get(c, "use_bidirectional_attention"); // "vision" is of models with pictures
+	bool ahead = json_is_string(way) ? text_is(json_string_value(way), "all") : json_is_true(way);
+	bool causal = config_bool(c, "is_causal", true);
+	s->bidirectional = t->may_be_bidirectional && ahead;
+	if (t->may_be_bidirectional && !ahead && !causal)
+		config_fail(
+			c, STATUS_UNSUPPORTED, "is_causal: false beside use_bidirectional_attention: false is not supported yet");
+	if (s->bidirectional)
+		s->sliding_window = s->sliding_window / 2 + 1 + t->window_inclusive; // half of it on each side
+}
+
+static void resolve_attention_experts(struct config *c, struct spec *s)
+{
+	s->attention_experts = has_word(s, "layers.attn.experts.in");
+	if (s->attention_experts && (!s->moe || s->norm_eps != 1e-6)) // its layers' norms heed no rms_norm_eps
+		config_fail(
+			c, STATUS_UNSUPPORTED, "attention of no experts, or rms_norm_eps other than 1e-6, is not supported yet");
+	if (TRAITS_OF(s, decoder)->paired && !s->moe)
+		config_fail(c, STATUS_UNSUPPORTED, "layers by twos without experts are not supported yet");
+	if (!config_bool(c, "enable_moe_block", true))
+		s->moe = NULL;
+}
+
+// ModernBERT's head: a dense layer before the product with the vocabulary.
+static void resolve_lm_dense(struct config *c, struct spec *s)
+{
+	s->lm_act = config_activation(c, "classifier_activation", ACT_GELU);
+	s->lm_dense_bias = config_bool(c, "classifier_bias", false);
+	s->traits.lm_bias |= config_bool(c, "decoder_bias", true);
+}
+
 void decoder_resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct decoder_traits *t = TRAITS_OF(s, decoder);
@@ -505,13 +539,8 @@ void decoder_resolve(struct config *c, struct spec *s, struct arena *a)
 	}
 	if (has_word(s, "layers.moe.router"))
 		resolve_moe(c, s, a);
-	s->attention_experts = has_word(s, "layers.attn.experts.in");
-	if (s->attention_experts && (!s->moe || s->norm_eps != 1e-6)) // its layers' norms heed no rms_norm_eps
-		config_fail(
-			c, STATUS_UNSUPPORTED, "attention of no experts, or rms_norm_eps other than 1e-6, is not supported yet");
-	if (!config_bool(c, "enable_moe_block", true))
-		s->moe = NULL;
-	resolve_unturned(c, s, a);
+	resolve_attention_experts(c, s);
+	resolve_nope(c, s, a);
 	resolve_layer_thetas(c, s);
 	resolve_biases(c, s);
 	s->traits.out_bias |= t->out_bias_always;
@@ -519,11 +548,8 @@ void decoder_resolve(struct config *c, struct spec *s, struct arena *a)
 	s->tied &= !t->never_tied;
 	if (t->half_ffn)
 		s->ffn_size /= 2;
-	if (has_word(s, "head.lm.dense")) { // ModernBERT's
-		s->lm_act = config_activation(c, "classifier_activation", ACT_GELU);
-		s->lm_dense_bias = config_bool(c, "classifier_bias", false);
-		s->traits.lm_bias |= config_bool(c, "decoder_bias", true);
-	}
+	if (has_word(s, "head.lm.dense"))
+		resolve_lm_dense(c, s);
 	if (!config_bool(c, "use_attention_gate", true))
 		s->traits.attention_gate = GATE_NONE;
 	if (!config_bool(c, "use_sandwich_norm", true))
@@ -533,15 +559,7 @@ void decoder_resolve(struct config *c, struct spec *s, struct arena *a)
 	if (t->bfloat16_scale)
 		s->embedding_scale = rounded_to_bfloat16(s->embedding_scale);
 	s->attention_softcap = t->uncapped_scores ? 0 : s->attention_softcap;
-	const json_t *way = config_get(c, "use_bidirectional_attention"); // "vision" is of models with pictures
-	bool ahead = json_is_string(way) ? text_is(json_string_value(way), "all") : json_is_true(way);
-	s->bidirectional = t->may_be_bidirectional && ahead;
-	bool causal = config_bool(c, "is_causal", true);
-	if (t->may_be_bidirectional && !ahead && !causal)
-		config_fail(
-			c, STATUS_UNSUPPORTED, "is_causal: false beside use_bidirectional_attention: false is not supported yet");
-	if (s->bidirectional)
-		s->sliding_window = s->sliding_window / 2 + 1 + t->window_inclusive; // half of it on each side
+	resolve_causality(c, s);
 	if (says(c, "use_qk_norm"))
 		*(s->traits.layer_norm ? &s->qk_norm_heads : &s->traits.qk_norm) = true;
 	if (config_bool(c, "qk_layernorm", false))

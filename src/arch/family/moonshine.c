@@ -47,7 +47,7 @@ static graph_value convolve(
 }
 
 // cos and sin [1, seq, 1, rotary_dim / 2] of places [seq, 1]
-static void turns(struct build *b, graph_value places, graph_value *cos, graph_value *sin)
+static void rotary_angles(struct build *b, graph_value places, graph_value *cos, graph_value *sin)
 {
 	struct graph *g = b->g;
 	const struct moonshine *m = b->s->own;
@@ -98,7 +98,7 @@ static void stack(struct build *b, struct body *io)
 	const struct moonshine *m = s->own;
 	graph_value x = io->embeds, query, key, cos, sin, own = NO_VALUE, cross = NO_VALUE;
 	decoder_places(b, io, &query, &key);
-	turns(b, query, &cos, &sin);
+	rotary_angles(b, query, &cos, &sin);
 	own = m->is_decoder ? causal_bias(b, query, key) : mask_bidirectional(b, io->mask);
 	if (io->memory_mask.id)
 		cross = mask_bidirectional(b, io->memory_mask);

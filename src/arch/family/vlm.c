@@ -17,7 +17,11 @@ bool vlm_resolve_parts(struct config *c, struct spec *s, struct arena *a, bool o
 	struct vlm *v = ARENA_NEW(a, struct vlm);
 	s->own = v;
 	struct spec *text = resolve_part(c, s, a, "text", "text_config", NULL, generates ? &head_causal_lm : NULL, text_roots);
-	resolve_part(c, s, a, "vision", "vision_config", NULL, NULL, vision_roots);
+	struct spec *tower = resolve_part(c, s, a, "vision", "vision_config", NULL, NULL, vision_roots);
+	if (tower && (tower->patch_size < 1 || tower->channels < 1 || tower->hidden_size < 1))
+		config_fail(c, STATUS_UNSUPPORTED,
+			"vision_config: a tower of type %s, which gives no patches, is not supported yet",
+			tower->row->model_type);
 	const json_t *token = config_get(c, "image_token");
 	v->image_token_id = json_integer_value(token);
 	if (!json_is_integer(token))

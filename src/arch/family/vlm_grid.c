@@ -44,7 +44,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	bool text_ties = t->text_ties && json_is_true(tied);
 	c->given = given;
 	json_decref(whole);
-	if (!good)
+	if (!good || !part_is_usual(c, s, "vision"))
 		return;
 	struct vlm *v = s->own;
 	const struct grid_vision *tower = part_of(s, "vision")->own;
@@ -167,7 +167,8 @@ static void resolve_packed(struct config *c, struct spec *s, struct arena *a)
 {
 	if (!vlm_resolve_parts(c, s, a, false, (const char *const[]){ "language_model.", "model.language_model.", NULL },
 		    (const char *const[]){
-			    "vision_tower.", "model.vision_tower.", "model.vision_encoder.", "vision_encoder.", NULL }))
+			    "vision_tower.", "model.vision_tower.", "model.vision_encoder.", "vision_encoder.", NULL }) ||
+		!part_is_usual(c, s, "vision"))
 		return;
 	struct vlm *v = s->own;
 	v->looks_last = !config_knows(c, "vision_feature_layer");
