@@ -7,8 +7,8 @@
 # machine's), MOMENTS=N changes their number.
 . "$SOURCE/tests/fault/lib.sh"
 
-lanes=4 moments=$((${MOMENTS:-${ASSAY_LONG:+200}} / 4)) seed=${SEED:-$((RANDOM * 32768 + RANDOM))}
-[ $moments != 0 ] || moments=10
+lanes=4 moments=${MOMENTS:-${ASSAY_LONG:+200}} seed=${SEED:-$((RANDOM * 32768 + RANDOM))}
+moments=$((${moments:-40} / 4))
 models_of_round=3
 echo "seed $seed"
 mkdir "$work/models"
