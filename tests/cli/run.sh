@@ -105,7 +105,7 @@ code 2 "$ASSAY" run "$work/bert" --on cpu --memory 0.01 $quick --json
 json 'd[0]["verdict"] == "no_memory" and d[0]["cause"].startswith("not tried: it needs ") and d[0]["attempts"] == 0'
 json 'd[0]["predicted_mib"] > 10 and d[0]["peak_resident_mib"] is None and "--force" in d[0]["cause"]'
 code 2 "$ASSAY" run bert-base-uncased --synthetic --on cpu,openvino --memory 0.3 $quick --json
-json 'len(d) == 2 and all(r["verdict"] == "no_memory" and "what would fit: " in r["cause"] and "--layers " in r["cause"] for r in d)'
+json 'len(d) == 2 and all(r["verdict"] == "no_memory" and "predicted to fit: " in r["cause"] and "--layers " in r["cause"] for r in d)'
 json '"--options precision=bf16" not in d[0]["cause"] and d[1]["predicted_mib"] > d[0]["predicted_mib"] > 500'
 [ -z "$(ls -A "$ASSAY_CACHE/synthetic" 2>/dev/null)" ] || fail "weights were written for what is not tried"
 "$ASSAY" report --format md | grep -q '| [0-9]* MiB | not tried |' || fail "the report does not say what was predicted"
