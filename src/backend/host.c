@@ -66,7 +66,7 @@ static bool group_path(const char *root, const char *controller, char out[PATH_S
 // Where that hierarchy is mounted, and which of its folders is the mount's root.
 static bool group_mount(const char *root, const char *controller, char mount_root[PATH_SIZE], char point[PATH_SIZE])
 {
-	char name[PATH_SIZE], line[PATH_SIZE], type[64], options[PATH_SIZE];
+	char name[1024], line[PATH_SIZE], type[64], options[1024]; // a program may have been given a stack of 64 KiB
 	bool found = false;
 	FILE *f;
 
@@ -75,7 +75,7 @@ static bool group_mount(const char *root, const char *controller, char mount_roo
 	while (f && !found && fgets(line, sizeof line, f)) {
 		const char *rest = strstr(line, " - ");
 
-		if (!rest || sscanf(rest, " - %63s %*s %4095s", type, options) != 2 ||
+		if (!rest || sscanf(rest, " - %63s %*s %1023s", type, options) != 2 ||
 			sscanf(line, "%*s %*s %*s %4095s %4095s", mount_root, point) != 2)
 			continue;
 		found = controller ? !strcmp(type, "cgroup") && has_word(options, controller) : !strcmp(type, "cgroup2");

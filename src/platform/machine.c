@@ -278,7 +278,8 @@ void machine_detect_at(struct machine *out, struct arena *a, const char *root)
 {
 	struct machine m = { 0 };
 	struct utsname u = { 0 };
-	char text[8192];
+	enum { TEXT_SIZE = 8192 };
+	char *text = arena_alloc(a, TEXT_SIZE);
 	const char *flags;
 
 	uname(&u);
@@ -286,19 +287,19 @@ void machine_detect_at(struct machine *out, struct arena *a, const char *root)
 	m.kernel = arena_strdup(a, u.release);
 	m.architecture = arena_strdup(a, u.machine);
 	m.os = find_os(a, root);
-	m.cpu_vendor = arena_strdup(a, host_cpuinfo(root, "vendor_id", text, sizeof text));
+	m.cpu_vendor = arena_strdup(a, host_cpuinfo(root, "vendor_id", text, TEXT_SIZE));
 	if (!*m.cpu_vendor)
-		m.cpu_vendor = arena_strdup(a, host_cpuinfo(root, "CPU implementer", text, sizeof text));
-	m.cpu_model = arena_strdup(a, host_cpuinfo(root, "model name", text, sizeof text));
+		m.cpu_vendor = arena_strdup(a, host_cpuinfo(root, "CPU implementer", text, TEXT_SIZE));
+	m.cpu_model = arena_strdup(a, host_cpuinfo(root, "model name", text, TEXT_SIZE));
 	if (!*m.cpu_model) {
-		const char *part = arena_strdup(a, host_cpuinfo(root, "CPU part", text, sizeof text));
+		const char *part = arena_strdup(a, host_cpuinfo(root, "CPU part", text, TEXT_SIZE));
 		const char *name = cpu_arm_name(strtol(m.cpu_vendor, NULL, 0), strtol(part, NULL, 0));
 
 		m.cpu_model = name ? name : part;
 	}
-	flags = arena_strdup(a, host_cpuinfo(root, "flags", text, sizeof text));
+	flags = arena_strdup(a, host_cpuinfo(root, "flags", text, TEXT_SIZE));
 	if (!*flags)
-		flags = arena_strdup(a, host_cpuinfo(root, "Features", text, sizeof text));
+		flags = arena_strdup(a, host_cpuinfo(root, "Features", text, TEXT_SIZE));
 	m.features = find_features(a, flags);
 	count_cpus(&m, a, root);
 	find_caches(&m, a, root);
