@@ -163,7 +163,7 @@ void head_score_last(struct build *b, const struct body *io)
 	graph_value last = graph_i64(g, -1), logits;
 	if (s->pad_token_id >= 0) {
 		graph_value is_token = op_cast(g, op_not(g, op_equal(g, b->ids, graph_i64(g, s->pad_token_id))), DTYPE_I64);
-		graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, b->ids, 1), 0), graph_i64(g, 1));
+		graph_value at = places_of(g, b->ids);
 		last = op_argmax(g, op_mul(g, is_token, at), 1, true); // [batch, 1]
 		logits = op_gather_nd(g, scores, last, 1);             // [batch, labels]
 	} else

@@ -73,9 +73,8 @@ struct recurrence *resolve_recurrence(struct config *c, struct spec *s, struct a
 		(r->kernel < 1 || r->state < 1 || r->rank < 1 || r->rank > INT32_MAX || r->channels < 1 || r->heads < 1 ||
 			r->groups < 1 || r->heads % r->groups || r->channels % r->heads))
 		config_fail(c, STATUS_BAD_INPUT,
-			"a recurrence of %lld channels in %lld heads and %lld groups, with states of %lld, a convolution over "
-			"%lld and "
-			"time steps of rank %lld",
+			"a recurrence of %lld channels in %lld heads and %lld groups, with states of %lld, a convolution "
+			"over %lld and time steps of rank %lld",
 			(long long)r->channels, (long long)r->heads, (long long)r->groups, (long long)r->state,
 			(long long)r->kernel, (long long)r->rank);
 	return r;

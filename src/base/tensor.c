@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 bool tensor_count(int rank, const int64_t *dim, size_t *out)
 {
 	size_t count = 1;
@@ -45,6 +47,14 @@ const char *tensor_shape_text(int rank, const int64_t *dim, char *out, size_t si
 		used += (size_t)n;
 	}
 	return out;
+}
+
+const struct tensor *tensor_named(const struct tensor *list, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (text_is(list[i].name, name))
+			return &list[i];
+	return NULL;
 }
 
 // The bytes may be unaligned: tensors lie anywhere in a file.

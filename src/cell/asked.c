@@ -213,6 +213,19 @@ const char *asked_digests(struct arena *a, const struct question *q)
 	return out ? out : "";
 }
 
+bool asked_has_files(const struct question *q)
+{
+	struct arena a = { 0 };
+	struct asked_inputs asked;
+	bool any = false;
+
+	if (q->inputs && !asked_parse(&asked, &a, q, NULL))
+		for (size_t i = 0; i < asked.input_count && !any; i++)
+			any = asked.inputs[i].path != NULL;
+	arena_done(&a);
+	return any;
+}
+
 uint64_t asked_nbytes(const struct question *q)
 {
 	struct arena a = { 0 };

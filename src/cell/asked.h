@@ -39,6 +39,7 @@ enum status asked_parse(struct asked_inputs *out, struct arena *a, const struct 
 enum status asked_check(struct question *q, struct arena *a, struct error *err);
 // For keys: what the files contain, one line each; "" where there is none.
 const char *asked_digests(struct arena *a, const struct question *q);
+bool asked_has_files(const struct question *q); // is any input one of a file?
 // How many bytes they take.
 uint64_t asked_nbytes(const struct question *q);
 

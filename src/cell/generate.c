@@ -39,14 +39,6 @@ static bool takes_past(const struct session *s)
 	return false;
 }
 
-static const struct tensor *find(const struct tensor *list, size_t count, const char *name)
-{
-	for (size_t i = 0; i < count; i++)
-		if (text_is(list[i].name, name))
-			return &list[i];
-	return NULL;
-}
-
 static struct tensor integers(const char *name, int64_t rows, int64_t columns, const int64_t *data)
 {
 	return (struct tensor){ .name = name,
@@ -137,9 +129,9 @@ static enum status give(struct state *s, const struct session *session, const in
 	for (size_t i = 0; i < session->input_count; i++) {
 		const char *name = session->inputs[i].name;
 		const struct tensor *other = text_is(name, "encoder_attention_mask")
-			? find(p->inputs, p->input_count, "attention_mask")
-			: find(p->inputs, p->input_count, name);
-		const struct tensor *past = fresh && !s->shared ? NULL : find(s->past, s->past_count, name);
+			? tensor_named(p->inputs, p->input_count, "attention_mask")
+			: tensor_named(p->inputs, p->input_count, name);
+		const struct tensor *past = fresh && !s->shared ? NULL : tensor_named(s->past, s->past_count, name);
 		if (text_is(name, "input_ids"))
 			in[i] = integers(name, p->batch, count, ids);
 		else if (text_is(name, "attention_mask"))
@@ -187,7 +179,7 @@ static void keep(struct state *s, const struct session *session, const struct te
 		const char *as = flow_next(s->a, session->outputs[i].name);
 		if (!as || !is_past(as))
 			continue;
-		struct tensor *slot = (struct tensor *)(uintptr_t)find(s->past, s->past_count, as);
+		struct tensor *slot = (struct tensor *)(uintptr_t)tensor_named(s->past, s->past_count, as);
 		if (!slot) {
 			if (s->past_count == s->past_capacity) {
 				size_t more = s->past_capacity ? s->past_capacity * 2 : 64;
@@ -227,7 +219,7 @@ static enum status encode(struct generation *g, struct state *s, struct error *e
 		      *out = ARENA_ARRAY(s->a, e->output_count + 1, struct tensor);
 	double begin = clock_ms();
 	for (size_t i = 0; i < e->input_count; i++) {
-		const struct tensor *x = find(p->inputs, p->input_count, e->inputs[i].name);
+		const struct tensor *x = tensor_named(p->inputs, p->input_count, e->inputs[i].name);
 		for (size_t k = 0; !x && k < p->input_count && text_is(e->inputs[i].name, "attention_mask"); k++) {
 			if (p->inputs[k].rank < 2)
 				continue;

@@ -11,14 +11,6 @@
 #include "base/text.h"
 #include "onnx/flow.h"
 
-static const struct tensor *find(const struct tensor *list, size_t count, const char *name)
-{
-	for (size_t i = 0; i < count; i++)
-		if (list[i].name && text_is(list[i].name, name))
-			return &list[i];
-	return NULL;
-}
-
 // Place `at` of an axis: [.., 1, ..].
 static struct tensor place_of(const struct tensor *t, int axis, int64_t at, struct arena *a)
 {
@@ -63,7 +55,7 @@ static enum status encode(
 	enum status st;
 
 	for (size_t i = 0; i < s->input_count; i++) {
-		const struct tensor *t = find(in, in_count, s->inputs[i].name);
+		const struct tensor *t = tensor_named(in, in_count, s->inputs[i].name);
 
 		if (!t)
 			return no_input(s->inputs[i].name, err);
@@ -129,8 +121,8 @@ static enum status judge_step(const struct session *s, const struct tensor *out,
 static enum status step_through(const struct conform_model *m, struct session *encoder, struct session *step,
 	const struct tensor *in, const struct tensor *out, struct arena *a, bool *differs, struct error *err)
 {
-	const struct tensor *ids = find(in, m->whole->input_count, "decoder_input_ids"),
-			    *whole = find(out, m->whole->output_count, "logits");
+	const struct tensor *ids = tensor_named(in, m->whole->input_count, "decoder_input_ids"),
+			    *whole = tensor_named(out, m->whole->output_count, "logits");
 	struct tensor heard = { 0 }, *given = ARENA_ARRAY(a, step->input_count + 1, struct tensor),
 		      *gives = ARENA_ARRAY(a, step->output_count + 1, struct tensor);
 	enum status st;

@@ -37,21 +37,13 @@ static struct named *find(const struct fixing *f, const char *symbol)
 	return NULL;
 }
 
-static const struct tensor *given_of(const struct tensor *given, size_t count, const char *name)
-{
-	for (size_t i = 0; i < count; i++)
-		if (text_is(given[i].name, name))
-			return &given[i];
-	return NULL;
-}
-
 // What the names of dimensions stand for: -1 where inputs have unlike numbers for one name, which then says nothing of other
 // values.
 static void take_names(struct fixing *f, const Onnx__GraphProto *g, const struct tensor *given, size_t count, struct arena *a)
 {
 	for (size_t i = 0; i < g->n_input; i++) {
 		const Onnx__TensorShapeProto *shape = shape_of(g->input[i]);
-		const struct tensor *t = given_of(given, count, g->input[i]->name);
+		const struct tensor *t = tensor_named(given, count, g->input[i]->name);
 
 		for (size_t k = 0; shape && t && k < shape->n_dim && k < (size_t)t->rank; k++) {
 			const char *symbol = symbol_of(shape->dim[k]);
@@ -99,7 +91,7 @@ static void fix_graph(Onnx__GraphProto *g, const struct tensor *given, size_t co
 	take_names(&f, g, given, count, a);
 	for (size_t i = 0; i < g->n_input; i++) {
 		Onnx__TensorShapeProto *shape = shape_of(g->input[i]);
-		const struct tensor *t = given_of(given, count, g->input[i]->name);
+		const struct tensor *t = tensor_named(given, count, g->input[i]->name);
 
 		for (size_t k = 0; shape && t && k < shape->n_dim && k < (size_t)t->rank; k++)
 			if (is_open(shape->dim[k]))

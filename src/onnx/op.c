@@ -322,16 +322,24 @@ graph_value op_softmax(struct graph *g, graph_value x, int axis)
 }
 
 // ReduceSum takes its axes as an input since opset 13; of the others graph_finish makes what the opset asks for.
+// The dimensions without axis `at`, or with 1 there. How many there are.
+static int dims_but(const struct value_info *v, int at, bool keep, int64_t *dim)
+{
+	int rank = 0;
+	for (int i = 0; i < v->rank; i++)
+		if (i != at || keep)
+			dim[rank++] = i == at ? 1 : v->dim[i];
+	return rank;
+}
+
 static graph_value reduce(struct graph *g, const char *op, graph_value x, int axis, bool keep)
 {
 	if (!graph_alive(g, x))
 		return NO_VALUE;
-	int at = graph_axis(g, x, axis), rank = 0;
 	const struct value_info v = *VALUE(g, x);
+	int at = graph_axis(g, x, axis);
 	int64_t dim[TENSOR_MAX_RANK], axes = at;
-	for (int i = 0; i < v.rank; i++)
-		if (i != at || keep)
-			dim[rank++] = i == at ? 1 : v.dim[i];
+	int rank = dims_but(&v, at, keep, dim);
 	if (text_is(op, "ReduceSum"))
 		return graph_node(g, op, "", (graph_value[]){ x, graph_i64s(g, 1, &axes) }, 2,
 			(struct attribute[]){ ATTR_I("keepdims", keep) }, 1, NODE_OUTPUT(v.dtype, rank, dim));
@@ -368,12 +376,10 @@ graph_value op_argmax(struct graph *g, graph_value x, int axis, bool keep)
 {
 	if (!graph_alive(g, x))
 		return NO_VALUE;
-	int at = graph_axis(g, x, axis), rank = 0;
 	const struct value_info v = *VALUE(g, x);
+	int at = graph_axis(g, x, axis);
 	int64_t dim[TENSOR_MAX_RANK];
-	for (int i = 0; i < v.rank; i++)
-		if (i != at || keep)
-			dim[rank++] = i == at ? 1 : v.dim[i];
+	int rank = dims_but(&v, at, keep, dim);
 	return graph_node(g, "ArgMax", "", &x, 1, (struct attribute[]){ ATTR_I("axis", at), ATTR_I("keepdims", keep) }, 2,
 		NODE_OUTPUT(DTYPE_I64, rank, dim));
 }

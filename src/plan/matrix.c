@@ -173,7 +173,7 @@ static size_t without_repeats(struct target *t, size_t count)
 
 		while (k < n &&
 			!(t[k].platform == t[i].platform && text_is(t[k].device, t[i].device) && t[k].chosen == t[i].chosen &&
-				text_agree(t[k].options, t[i].options) && !t[k].options == !t[i].options))
+				text_is(t[k].options, t[i].options)))
 			k++;
 		if (k == n)
 			t[n++] = t[i];

@@ -131,23 +131,16 @@
 
 // Of two rows a and b whose times are to be compared: the names of columns, ", image_size, ..", and " AND a.image_size IS NOT
 // DISTINCT FROM b.image_size ..".
-#define QUESTION_LINE_ROW(name) ", " #name
-#define QUESTION_LINE_TUNED(name)
-#define QUESTION_LINE_JUDGED QUESTION_LINE_TUNED
-#define QUESTION_LINE_NOTED QUESTION_LINE_TUNED
-#define QUESTION_LINE_ASKED QUESTION_LINE_TUNED
-#define QUESTION_LINE_SIZE QUESTION_LINE_TUNED
-#define QUESTION_LINE_NONE QUESTION_LINE_TUNED
-#define QUESTION_LINE(kind, name, use, place, ...) QUESTION_LINE_##place(name)
+#define QUESTION_IF_ROW(sql) sql
+#define QUESTION_IF_TUNED(sql)
+#define QUESTION_IF_JUDGED(sql)
+#define QUESTION_IF_NOTED(sql)
+#define QUESTION_IF_ASKED(sql)
+#define QUESTION_IF_SIZE(sql)
+#define QUESTION_IF_NONE(sql)
+#define QUESTION_LINE(kind, name, use, place, ...) QUESTION_IF_##place(", " #name)
 #define QUESTION_LINE_SQL QUESTION_LIST(QUESTION_LINE)
-#define QUESTION_ALIKE_ROW(name) " AND a." #name " IS NOT DISTINCT FROM b." #name
-#define QUESTION_ALIKE_TUNED(name)
-#define QUESTION_ALIKE_JUDGED QUESTION_ALIKE_TUNED
-#define QUESTION_ALIKE_NOTED QUESTION_ALIKE_TUNED
-#define QUESTION_ALIKE_ASKED QUESTION_ALIKE_TUNED
-#define QUESTION_ALIKE_SIZE QUESTION_ALIKE_TUNED
-#define QUESTION_ALIKE_NONE QUESTION_ALIKE_TUNED
-#define QUESTION_ALIKE(kind, name, use, place, ...) QUESTION_ALIKE_##place(name)
+#define QUESTION_ALIKE(kind, name, use, place, ...) QUESTION_IF_##place(" AND a." #name " IS NOT DISTINCT FROM b." #name)
 #define QUESTION_ALIKE_SQL QUESTION_LIST(QUESTION_ALIKE)
 
 #define QUESTION_MEMBER(kind, name, ...) MEMBER_TYPE_##kind name;

@@ -44,10 +44,9 @@ static int by_model_and_load(const void *x, const void *y)
 void summary_gather_load(struct summary *out, struct arena *a)
 {
 	struct report_section *s = section_add(out, a, "slowest_load", "Slowest to load",
-		"Of each model the slowest first. Load: opening the graph in the engine; what assay takes to build the graph is "
-		"not "
-		"in it. First run: the one right after, which compiles or allocates what loading left undone. Both are of one "
-		"process. Left out: emulated devices, foreign rows, scenarios and generated tokens.",
+		"Of each model the slowest first. Load: opening the graph in the engine; what assay takes to build the graph "
+		"is not in it. First run: the one right after, which compiles or allocates what loading left undone. Both are "
+		"of one process. Left out: emulated devices, foreign rows, scenarios and generated tokens.",
 		columns, sizeof columns / sizeof *columns, out->cell_count);
 	struct loaded *all = ARENA_ARRAY(a, out->cell_count + 1, struct loaded);
 	size_t n = 0;

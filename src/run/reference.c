@@ -408,7 +408,7 @@ static enum verdict conclude(struct row *row, const struct total *t, size_t wron
 		const char *of, *instead;
 
 		row_asked(&asked, row);
-		const bool are_given = asked_nbytes(&asked) > 0;
+		const bool are_given = asked_has_files(&asked);
 		of = are_given ? "the inputs of --input" : "made-up inputs";
 		instead = are_given ? "look at what the files hold, or judge by outputs that are right (--golden)"
 				    : "give real ones with their outputs (--golden)";

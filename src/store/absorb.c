@@ -409,19 +409,9 @@ static enum status check_keys(struct db *d, struct arena *a, struct error *err)
 {
 	enum status status = STATUS_OK;
 
-	for (size_t i = 0; i < sizeof keys / sizeof keys[0] && status == STATUS_OK; i++) {
-		struct table t;
-		status = db_query(d, a,
-			arena_printf(a,
-				"SELECT (SELECT count(*) FROM source_%s) - (SELECT count(*) FROM (SELECT DISTINCT %s FROM "
-				"source_%s)) AS n",
-				keys[i].table, keys[i].columns, keys[i].table),
-			NULL, 0, &t, err);
-		if (status == STATUS_OK && table_integer(&t, 0, "n") != 0)
-			status = error_set(err, STATUS_BAD_INPUT,
-				"%lld of the rows of its table %s stand twice, by %s: assay writes each once",
-				(long long)table_integer(&t, 0, "n"), keys[i].table, keys[i].words);
-	}
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0] && status == STATUS_OK; i++)
+		status = guard_once(
+			d, a, arena_printf(a, "source_%s", keys[i].table), keys[i].columns, keys[i].table, keys[i].words, err);
 	return status;
 }
 

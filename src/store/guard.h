@@ -13,5 +13,8 @@
 enum status guard_look(struct db *d, struct error *err);
 // Behind it, of the database that is asked: BAD_INPUT where a number by which rows are joined stands twice.
 enum status guard_numbers(struct db *d, struct error *err);
+// BAD_INPUT where rows of `from` are alike in `columns`, SQL both; `table` and `words` say so to people. Scratch in `a`.
+enum status guard_once(struct db *d, struct arena *a, const char *from, const char *columns, const char *table, const char *words,
+	struct error *err);
 
 #endif

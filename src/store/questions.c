@@ -45,9 +45,8 @@ const char *question_open_sql(const struct table *columns)
 const char *question_word_sql(struct arena *a, const char *from, const char *also, const char *open)
 {
 	static const char sql[] =
-		"SELECT max({'answers': answers, 'proves': NOT (verdict = 'timeout' AND seconds < most_seconds) AND NOT (verdict "
-		"= "
-		"'no_memory' AND bytes < most_bytes), 'id': id}).id AS id FROM"
+		"SELECT max({'answers': answers, 'proves': NOT (verdict = 'timeout' AND seconds < most_seconds)"
+		" AND NOT (verdict = 'no_memory' AND bytes < most_bytes), 'id': id}).id AS id FROM"
 		" (SELECT id, question, verdict, answers, seconds, bytes,"
 		"  COALESCE(max(seconds) FILTER (ran OR verdict = 'timeout') OVER q, 0) AS most_seconds,"
 		"  COALESCE(max(bytes) FILTER (ran OR verdict = 'no_memory') OVER q, 0) AS most_bytes FROM"

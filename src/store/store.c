@@ -467,9 +467,8 @@ enum status transaction_cell_state(struct store *s, struct db *d, const char *ce
 {
 	static const char sql[] =
 		// not the view: what is asked of a file at every cell of a long matrix is planned in no time
-		"SELECT c.id AS cell, e.verdict AS verdict, c.timeout_s AS timeout_s, r.id AS run, r.pid AS pid, r.start_ticks "
-		"AS "
-		"start_ticks, r.boot_id AS boot_id,"
+		"SELECT c.id AS cell, e.verdict AS verdict, c.timeout_s AS timeout_s, r.id AS run, r.pid AS pid,"
+		" r.start_ticks AS start_ticks, r.boot_id AS boot_id,"
 		" r.pid_namespace AS pid_namespace FROM cell c JOIN run r ON r.id = c.run"
 		" LEFT JOIN (SELECT cell, arg_max(verdict, id) AS verdict FROM event WHERE kind IN ('verdict', 'interrupted') "
 		"GROUP BY cell) AS e ON e.cell = c.id"

@@ -64,7 +64,7 @@ code 2 "$ASSAY" matrix --models "$work/bert,$work/vit" --on null:hang=run --runs
 lacks err 'finished before'
 has out "^2 timeout \\(($stopped|1: $stopped; 1: $stopped)\\)\$"
 
-# Two at once share the cells: each has one row, whoever ran it.
+# Two at once share the cells: each has one row, from one of them.
 for i in 1 2; do
 	"$ASSAY" matrix --models "$work/bert,$work/vit" --on null,cuda --runs 3 --seq 8,16,24 --no-conform --output-dir "$work/both" --resume >/dev/null 2>"$work/err$i" &
 	pids[i]=$!

@@ -46,7 +46,7 @@ row=$(python3 -c "import json, sys; print(json.load(open(sys.argv[1]))[0]['row']
 code 0 "$ASSAY" reproduce "$row"
 has out "--input x=/.*x\.npy"
 
-# One dimension has one number, whoever says it.
+# One dimension has one number, by whichever option.
 made square Relu x:n,n y:n,n
 code 2 "$ASSAY" run "$work/square.onnx" $quick --shape x:3,4
 has out 'the dimension n is asked to be 4 in x and 3 in x'

@@ -33,6 +33,16 @@ PY
 rm "$work/tests/test_max_int32/test_data_set_0/input_1.pb"
 code 3 "$ASSAY" operators "$work/tests" --only Add,Relu,Max --json
 json '[x["verdict"] for x in d] == ["wrong", "unjudged", "unjudged"] and " off at " in d[0]["reason"]'
+# A number where the reference has none is wrong, too.
+for bytes in 'b"\x00\x00\xc0\x7f"' 'b"\x00\x00\x80\x7f"'; do
+	python3 - "$work/tests/test_add/test_data_set_0/output_0.pb" "$bytes" <<'PY'
+import ast, sys
+b = open(sys.argv[1], "rb").read()
+open(sys.argv[1], "wb").write(b[:-4] + ast.literal_eval(sys.argv[2]))
+PY
+	code 3 "$ASSAY" operators "$work/tests" --only Add --json
+	json '[x["verdict"] for x in d] == ["wrong"]'
+done
 # A platform beside another: one table.
 if has_platform openvino; then
 	code 0 "$ASSAY" operators "$tests" --on cpu,openvino --only Add,Softmax

@@ -136,7 +136,7 @@ graph_value mask_alibi(struct build *b, graph_value attention_mask)
 		position = op_mul(g, op_sub(g, count, graph_i64(g, 1)), attention_mask); // [batch, keys]
 		position = op_unsqueeze(g, op_unsqueeze(g, position, 1), 1);
 	} else
-		position = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, attention_mask, 1), 0), graph_i64(g, 1));
+		position = places_of(g, attention_mask);
 	if (b->s->traits.alibi != ALIBI_BFLOAT16) {
 		graph_value slope = graph_constant(g, DTYPE_F32, 3, (int64_t[]){ heads, 1, 1 }, slopes);
 		return op_mul(g, op_cast(g, position, DTYPE_F32), slope); // [batch or -, heads, 1, keys]

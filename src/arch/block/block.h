@@ -209,6 +209,8 @@ graph_value ones_of(struct build *b, int64_t width);
 graph_value ffn_of(struct build *b, const char *stem, graph_value x, int64_t width, bool bias);
 graph_value ffn_between(struct build *b, const char *stem, graph_value x, int64_t outer, int64_t width, bool bias); // of another
 
+// 0, 1, .. for each of x [batch, seq, ..]: [seq]
+graph_value places_of(struct graph *g, graph_value x);
 // rope.c: cos and sin [batch or 1, seq, 1, dim / 2], and x [batch, seq, heads * width] whose heads' first dim elements are
 // rotated by them. positions [batch, seq], or NO_VALUE: 0, 1, .. for each of x [batch, seq, ..].
 void rope_tables(struct build *b, graph_value x, graph_value positions, graph_value *cos, graph_value *sin); // of b->s->rope

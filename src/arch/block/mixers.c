@@ -221,8 +221,7 @@ graph_value rglru_mixer(struct build *b, struct body *io, graph_value x, graph_v
 	graph_value share = op_sqrt(g, op_sub(g, one, op_exp(g, op_scale(g, log, 2))));
 	graph_value at = io->positions;
 	if (!at.id)
-		at = op_unsqueeze(
-			g, op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1)), 0); // [1, seq]
+		at = op_unsqueeze(g, places_of(g, x), 0); // [1, seq]
 	graph_assume(g, at, 1, value_dim(g, x, 1));
 	graph_value begins = op_unsqueeze(g, op_equal(g, at, graph_i64(g, 0)), 2);
 	decay = op_where(g, begins, graph_f32(g, 0), decay);

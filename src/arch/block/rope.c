@@ -100,10 +100,9 @@ static graph_value longrope_frequencies(struct build *b, const struct rope *rope
 	return op_where(g, is_long, op_gather(g, rows, graph_i64(g, 1), 0), op_gather(g, rows, graph_i64(g, 0), 0));
 }
 
-static graph_value counted_from_zero(struct build *b, graph_value x)
+graph_value places_of(struct graph *g, graph_value x)
 {
-	struct graph *g = b->g;
-	return op_unsqueeze(g, op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1)), 0);
+	return op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1));
 }
 
 enum { NEAR = 64 };
@@ -172,7 +171,7 @@ void rope_tables_of(struct build *b, const struct rope *rope, int64_t dim, graph
 	graph_enter(g, "rope");
 	float scale = (float)frequencies(rope, dim, f);
 	if (!positions.id)
-		positions = counted_from_zero(b, x);
+		positions = op_unsqueeze(g, places_of(g, x), 0);
 	graph_value at = op_unsqueeze(g, op_cast(g, positions, DTYPE_F32), 2); // [batch or 1, seq, 1]
 	graph_value inverse = graph_constant(g, DTYPE_F32, 1, (int64_t[]){ dim / 2 }, f);
 	// Dynamic frequencies follow the length: no table holds them. Above a million positions tables would outgrow the graph.
@@ -238,7 +237,7 @@ graph_value rope_query_scale(struct build *b, const struct rope *r, graph_value 
 	struct graph *g = b->g;
 	graph_enter(g, "rope");
 	if (!positions.id)
-		positions = counted_from_zero(b, x);
+		positions = op_unsqueeze(g, places_of(g, x), 0);
 	graph_value times = op_cast(g, op_div(g, positions, graph_i64(g, r->original_max_positions)), DTYPE_F32);
 	graph_value log = op_log(g, op_add(g, times, graph_f32(g, 1)));
 	graph_value scale = op_add(g, op_mul(g, log, graph_f32(g, (float)r->position_beta)), graph_f32(g, 1));

@@ -184,7 +184,7 @@ static graph_value classify(struct build *b, const struct seq2seq *f, graph_valu
 	const struct spec *s = b->s;
 	graph_enter(g, "head");
 	graph_value is_end = op_cast(g, op_equal(g, b->ids, graph_i64(g, f->eos)), DTYPE_I64);
-	graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, b->ids, 1), 0), graph_i64(g, 1));
+	graph_value at = places_of(g, b->ids);
 	graph_value last = op_argmax(g, op_mul(g, is_end, at), 1, true); // [batch, 1]
 	graph_value x = op_gather_nd(g, hidden, last, 1);                // [batch, hidden]
 	x = op_tanh(g, linear(b, "head.sequence.dense", x, s->hidden_size, s->hidden_size, true));

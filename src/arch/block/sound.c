@@ -79,7 +79,7 @@ graph_value sound_adapter_length(struct build *b, graph_value n)
 static graph_value counted(struct build *b, graph_value x, int64_t step) // f32 [1, frames]: 0, step, 2*step, ..
 {
 	struct graph *g = b->g;
-	graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1));
+	graph_value at = places_of(g, x);
 	graph_assume(g, at, 0, value_dim(g, x, 1));
 	return op_unsqueeze(g, op_scale(g, op_cast(g, at, DTYPE_F32), (float)step), 0);
 }
@@ -173,7 +173,7 @@ graph_value sound_bias(struct build *b, graph_value x)
 	for (int64_t i = 0; i <= o->far; i++)
 		table[i] = bucket_of(i, half, o->far);
 	graph_enter(g, "relative");
-	graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1));
+	graph_value at = places_of(g, x);
 	graph_value ahead = op_sub(g, op_unsqueeze(g, at, 0), op_unsqueeze(g, at, 1)); // [frames, frames]
 	graph_value bucket =
 		op_gather(g, graph_i64s(g, (int)o->far + 1, table), op_min(g, op_abs(g, ahead), graph_i64(g, o->far)), 0);

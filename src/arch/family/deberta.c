@@ -89,7 +89,7 @@ static graph_value rows_by_distance(struct build *b, graph_value x)
 		int64_t bucket = bucket_of(d, i < 0 ? -i : i), row = (i < 0 ? -bucket : bucket) + rows;
 		table[i + n] = row < 0 ? 0 : row > 2 * rows - 1 ? 2 * rows - 1 : row;
 	}
-	graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1));
+	graph_value at = places_of(g, x);
 	graph_value far = op_sub(g, op_unsqueeze(g, at, 1), op_unsqueeze(g, at, 0));
 	far = op_max(g, op_min(g, far, graph_i64(g, n)), graph_i64(g, -n));
 	return op_gather(g, graph_constant(g, DTYPE_I64, 1, (int64_t[]){ 2 * n + 1 }, table), op_add(g, far, graph_i64(g, n)), 0);

@@ -280,7 +280,7 @@ static void make_shared(struct build *b, struct body *io, graph_value x, struct 
 		int64_t window = w ? s->sliding_window : 0;
 		if (w && s->chunk)
 			p->mask[w] = mask_chunks(b, io->mask, x, s->chunk);
-		else if (!s->bidirectional || io->blocks.id) // blocks say who looks ahead
+		else if (!s->bidirectional || io->blocks.id) // blocks say what sees later tokens
 			p->mask[w] = mask_causal_blocks(b, io->mask, x, window, io->blocks);
 		else
 			p->mask[w] = w ? mask_window_both(b, io->mask, x, window) : mask_bidirectional(b, io->mask);
@@ -317,7 +317,7 @@ static graph_value add_positions(struct build *b, struct body *io, graph_value x
 		graph_value count = op_sub(g, op_mul(g, op_cumsum(g, io->mask, 1), io->mask), graph_i64(g, 1)); // [batch, keys]
 		at = op_slice_to(g, count, 1, op_sub(g, op_dim(g, io->mask, 1), op_dim(g, x, 1)), op_dim(g, io->mask, 1));
 	} else if (!at.id)
-		at = op_unsqueeze(g, op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1)), 0);
+		at = op_unsqueeze(g, places_of(g, x), 0);
 	if (s->traits.position_offset)
 		at = op_add(g, at, graph_i64(g, s->traits.position_offset));
 	return op_add(

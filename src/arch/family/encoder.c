@@ -255,7 +255,7 @@ static void rotation(struct build *b, graph_value x, struct attention_extras *ex
 		b->item_name = names[i];
 		if (!weight_exists(b, "embed.frequencies", "inv_freq"))
 			continue;
-		graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1));
+		graph_value at = places_of(g, x);
 		at = op_unsqueeze(g, op_unsqueeze(g, op_cast(g, at, DTYPE_F32), 0), 2); // [1, seq, 1]
 		graph_value angle =
 			op_unsqueeze(g, op_mul(g, at, WEIGHT(b, "embed.frequencies", "inv_freq", b->s->head_width / 2)), 2);

@@ -79,7 +79,7 @@ graph_value encoder_distance_attention(struct build *b, graph_value x, graph_val
 		side[i] = op_reshape(g, linear(b, stems[i], x, n, n, true), 4, (int64_t[]){ 0, 0, s->heads, s->head_width });
 		side[i] = op_transpose(g, side[i], 4, i == 1 ? (int[]){ 0, 2, 3, 1 } : (int[]){ 0, 2, 1, 3 });
 	}
-	graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1));
+	graph_value at = places_of(g, x);
 	graph_value far = op_sub(g, op_unsqueeze(g, at, 0), op_unsqueeze(g, at, 1));
 	far = op_max(g, op_min(g, far, graph_i64(g, most)), graph_i64(g, -most));
 	graph_value d = op_gather(

@@ -89,7 +89,7 @@ static graph_value on_the_page(struct build *b, graph_value x, graph_value boxes
 static graph_value within_cells(struct build *b, graph_value types)
 {
 	struct graph *g = b->g;
-	graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, types, 1), 0), graph_i64(g, 1)); // [seq]
+	graph_value at = places_of(g, types); // [seq]
 	graph_value same = NO_VALUE;
 	for (int64_t i = 1; i <= 2; i++) {
 		graph_value id = numbered(b, types, i);

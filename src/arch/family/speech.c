@@ -269,8 +269,7 @@ static void rotary(struct build *b, graph_value x, graph_value *cos, graph_value
 		rope_tables(b, x, NO_VALUE, cos, sin);
 		return;
 	}
-	graph_value at =
-		op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, x, 1), 0), graph_i64(g, 1)); // the file's frequencies count
+	graph_value at = places_of(g, x); // the file's frequencies count
 	graph_value angle = op_mul(g, op_unsqueeze(g, op_cast(g, at, DTYPE_F32), 1), WEIGHT(b, "rope.frequencies", "", half));
 	angle = op_unsqueeze(g, op_unsqueeze(g, angle, 0), 2); // [1, frames, 1, width/2]
 	*cos = op_cos(g, angle), *sin = op_sin(g, angle);
