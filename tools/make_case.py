@@ -4,9 +4,10 @@
 # the names and shapes of its weights, and what transformers computes with them. The format is that of tests/conform/README.md.
 #     tools/make_case.py LlamaForCausalLM --config tiny.json --name llama-foo [--inputs batch=2,seq=11]
 #     tools/make_case.py --like tests/conform/cases/llama --set attention_bias=true --set rope_parameters.rope_theta=500 --name llama-biased
+#     tools/make_case.py --generate tests/conform/cases/llama --tokens 12
 #     tools/make_case.py --check tests/conform/cases/llama tests/conform/cases/bert
 # --config and --set say what differs from the class's defaults, so a tiny.json has to make everything tiny. --like takes class, inputs
-# and outputs from a case. --check makes cases again and says how far the outputs are from those on disk. A type of which
+# and outputs from a case. --generate writes gen.json of a case: what generate() gives greedily after its inputs. --check makes cases again and says how far the outputs are from those on disk. A type of which
 # src/arch/defaults.jsonl does not know the class's defaults yet gets its line there.
 import argparse, copy, json, os, shutil, sys, tempfile, zlib
 import numpy as np
@@ -287,7 +288,8 @@ class Inputs:
             return self.sound(batch, 4 if audio.enable_fusion else 1, self.size("frames", "input_features", 2, 500), audio.num_mel_bins)
         if hasattr(self.config, "max_source_positions") and hasattr(self.config, "num_mel_bins"):
             return self.sound(batch, self.config.num_mel_bins, 2 * self.config.max_source_positions)
-        return self.sound(*self.like["input_features"])
+        _, frames, bins = self.like["input_features"]
+        return self.sound(batch, self.size("frames", "input_features", 1, frames), bins)
 
     def is_longer(self):
         batch = self.size("batch", "is_longer", 0, 2)
@@ -436,6 +438,104 @@ def check(folder):
     return f"{folder}: {worst:.2e} of the largest value at most; names and shapes {'the same' if same else 'differ from those that transformers saves'}"
 
 
+# ---- generation --------------------------------------------------------------------------------------------------------------
+
+def loaded(folder, case, names):
+    with tempfile.TemporaryDirectory() as scratch:
+        shutil.copy(f"{folder}/config.json", scratch)
+        return with_formula(class_named(case["class"]), scratch, names, case.get("integer_tensors", {}))
+
+
+# Greedily and nothing else: no token ends it, none is forced, suppressed or made less likely. -> ids [rows, tokens] and logits of each.
+def greedily(model, given, tokens, **more):
+    import torch
+    from transformers import GenerationConfig
+    plain = GenerationConfig(max_new_tokens=tokens, min_new_tokens=tokens, do_sample=False, num_beams=1, return_dict_in_generate=True,
+                             output_logits=True, pad_token_id=getattr(model.config, "pad_token_id", None), **more)
+    model.generation_config = GenerationConfig()
+    with torch.no_grad():
+        out = model.generate(**given, generation_config=plain)
+    return out.sequences[:, -tokens:].tolist(), [[step[row].float().numpy() for step in out.logits] for row in range(len(out.sequences))]
+
+
+# A transducer's generate() gives no logits: forward is listened to. Tokens are the first of them, durations follow. It ends with the
+# sound, and so do the rows of a run: the shortest counts.
+def transduced(model, given, tokens):
+    import functools, torch
+    heard, forward, tokens_end = [], model.forward, model.config.vocab_size
+    durations = list(range(tokens_end, tokens_end + len(getattr(model.config, "durations", []))))
+
+    @functools.wraps(forward)
+    def listen(*args, **more):
+        out = forward(*args, **more)
+        heard.append(out.logits.reshape(len(out.logits), -1)[:, :tokens_end].clone())
+        return out
+
+    model.forward = listen
+    with torch.no_grad():
+        ids = model.generate(**given, max_new_tokens=tokens, do_sample=False, decoder_start_token_id=model.config.blank_token_id,
+                             suppress_tokens=durations or None).sequences[:, 1:]
+    model.forward = forward
+    ended = [int(w[0]) if len(w := (ids[row] != torch.stack(heard, 1)[row].argmax(-1)).nonzero()) else ids.shape[1] for row in range(len(ids))]
+    n = min(ended)
+    return ids[:, :n].tolist(), [[step[row].numpy() for step in heard[:n]] for row in range(len(ids))]
+
+
+def generation_run(name, ids, logits, **prompt):
+    top2, margin = [], np.inf
+    for row in logits:
+        pairs = [[int(i) for i in np.argsort(-x, kind="stable")[:2]] for x in row]
+        top2.append([[p[0], float(f"{x[p[0]]:.9g}"), p[1], float(f"{x[p[1]]:.9g}")] for p, x in zip(pairs, row)])
+        margin = min([margin] + [float(x[p[0]] - x[p[1]]) for p, x in zip(pairs, row)])
+    if margin < 1e-3:
+        sys.exit(f"{name}: two tokens are {margin:.1e} from each other, so that rounding decides: take another configuration")
+    return {"name": name, **prompt, "generated": ids, "top2": top2, "min_margin": float(f"{margin:.4g}")}
+
+
+def generate(folder, tokens):
+    import torch
+    case, values, names, inputs, _ = read_case(folder)
+    model = loaded(folder, case, names)
+    given = {k: torch.from_numpy(v) for k, v in inputs.items()}
+    others = [k for k in inputs if k not in ("decoder_input_ids", "input_ids", "attention_mask", "position_ids", "token_type_ids")]
+    if "blank_token_id" in model.config.to_dict():
+        given.pop("decoder_input_ids", None)
+        ids, logits = transduced(model, given, tokens)
+        first = [[model.config.blank_token_id]] * len(ids)
+        runs = [generation_run("transducer", ids, logits, from_io=[f"in.{k}" for k in given], decoder_input_ids=first)]
+    elif model.config.is_encoder_decoder:
+        prompt = inputs["decoder_input_ids"][:, :3].tolist()
+        given["decoder_input_ids"] = torch.tensor(prompt)
+        runs = [generation_run("encoder", *greedily(model, given, tokens, decoder_start_token_id=prompt[0][0]), from_io=[f"in.{k}" for k in given if k != "decoder_input_ids"],
+                               decoder_input_ids=prompt)]
+    elif others:
+        mask = inputs.get("attention_mask", np.ones_like(inputs["input_ids"]))
+        rows = [i for i in range(len(mask)) if mask[i].all()]     # padding on the right is no prompt
+        given = {k: v[rows] if len(v) == len(mask) else v for k, v in given.items()}
+        if len(rows) != len(mask) and any(len(inputs[k]) != len(mask) for k in others):
+            sys.exit(f"{folder}: rows with padding, and inputs that are not by rows")
+        text = part(model.config, "text_config")                  # what is generated must have places
+        length = min(given["input_ids"].shape[1], (getattr(text, "max_position_embeddings", None) or 10**6) - tokens)
+        given |= {k: given[k][:, :length] for k in ("input_ids", "attention_mask", "token_type_ids", "position_ids") if k in given}
+        runs = [generation_run("image", *greedily(model, given, tokens), from_io=[f"in.{k}" for k in others], rows=rows,
+                               input_ids=given["input_ids"].tolist())]
+    else:
+        text = inputs["input_ids"][:1, :7]
+        runs = [generation_run("single", *greedily(model, {"input_ids": torch.from_numpy(text)}, tokens), input_ids=text.tolist())]
+        pad = getattr(model.config, "pad_token_id", None) or 0
+        padded = np.concatenate([text, np.concatenate([np.full((1, 3), pad, np.int64), text[:, ::-1][:, :4]], 1)])
+        mask = np.ones_like(padded)
+        mask[1, :3] = 0
+        both = {"input_ids": torch.from_numpy(padded), "attention_mask": torch.from_numpy(mask)}
+        runs += [generation_run("left-padded", *greedily(model, both, tokens), input_ids=padded.tolist(), attention_mask=mask.tolist())]
+    import transformers
+    with open(f"{folder}/gen.json", "w") as f:
+        json.dump({"case": os.path.basename(folder), "model_type": case["model_type"], "class": case["class"],
+                   "transformers": transformers.__version__, "new_tokens": len(runs[0]["generated"][0]), "runs": runs}, f, indent=1)
+        f.write("\n")
+    return f"{folder}/gen.json: " + "; ".join(f"{r['name']}: {r['generated'][0]}" for r in runs)
+
+
 # What config.json may leave out is looked up in src/arch/defaults.jsonl: the lines that are missing for this class and its parts.
 def learn_defaults(cls):
     here = os.path.dirname(os.path.abspath(__file__))
@@ -462,12 +562,14 @@ def main():
     p.add_argument("--config", help="JSON file: the configuration")
     p.add_argument("--like", help="a case whose class, configuration, inputs and outputs are the start")
     p.add_argument("--set", action="append", default=[], metavar="KEY=JSON", help="a key of the configuration, KEY.KEY inside another; DELETE removes it")
-    p.add_argument("--inputs", default="", help="batch=2,seq=11,decoder_seq=7,samples=2000,height=64,width=48,mask=0")
+    p.add_argument("--inputs", default="", help="batch=2,seq=11,decoder_seq=7,samples=2000,frames=40,height=64,width=48,mask=0")
     p.add_argument("--add-input", action="append", default=[])
     p.add_argument("--drop-input", action="append", default=[])
     p.add_argument("--name")
     p.add_argument("-o", "--output", default="tests/conform/cases")
     p.add_argument("--notes")
+    p.add_argument("--generate", nargs="+", metavar="CASE", help="write gen.json of these")
+    p.add_argument("--tokens", type=int, default=12, help="how many --generate makes")
     p.add_argument("--check", nargs="+", metavar="CASE", help="make these again and compare")
     o = p.parse_args()
     import transformers
@@ -476,6 +578,10 @@ def main():
     if o.check:
         for folder in o.check:
             print(check(folder.rstrip("/")), flush=True)
+        return
+    if o.generate:
+        for folder in o.generate:
+            print(generate(folder.rstrip("/"), o.tokens), flush=True)
         return
     if not o.name or not (o.like or (o.cls and o.config)):
         p.error("CLASS --config FILE --name NAME, or --like CASE --name NAME")

@@ -25,6 +25,10 @@ struct arch_graph {
 extern const struct arch_graph arch_whole; // model.onnx; causal models: past_key_values.* and present.*
 const struct arch_graph *arch_graph_at(const struct spec *s, size_t i); // 0: arch_whole; NULL after the last that is there
 const struct arch_graph *arch_graph_of(const struct spec *s, enum arch_step step); // NULL: there is none
+// The graphs that its generation runs, in the order of their steps: one for the source and those of the decoder; or the whole
+// model alone, which is all there is of one that is no encoder and decoder.
+enum { ARCH_STEPS_MOST = 3 };
+size_t arch_graphs_of_loop(const struct spec *s, const struct arch_graph *out[ARCH_STEPS_MOST]);
 
 // Why this model's cache cannot have the form CACHE_SHARED, a sentence; NULL: it can. Built with that form it is plain then.
 const char *arch_unshared(const struct spec *s);
@@ -58,6 +62,13 @@ const char *arch_architecture(
 const char *arch_family(const struct spec *s);
 const char *arch_head(const struct spec *s); // "masked-lm", ..., "model"
 
+// A transducer's loop: src/cell/transduce.c.
+struct transduction {
+	int64_t blank, vocab_size; // logits: of the tokens, then of the durations
+	int64_t durations;         // how many; 0: it gives none, and one frame is gone on by
+	int64_t symbols_most;      // tokens at one frame, without durations
+};
+
 // What synthetic inputs must respect. Zero means that it does not apply, unless said otherwise.
 struct input_hints {
 	int64_t vocab_size, pad_token_id, type_vocab_size; // 0, -1, 0 where they do not apply
@@ -69,9 +80,10 @@ struct input_hints {
 	int64_t eos_token_id;
 	// From this many tokens on, a cache that fewer made is of no use: the rotary frequencies are others (longrope). 0: never.
 	int64_t cache_ends;
-	bool predicts_next;    // logits at a place are about the token after it: a causal language model
-	int64_t image_size[2]; // height and width that image_sizes tells
-	int64_t image_grid[3]; // time, height and width that image_grid_thw tells
+	bool predicts_next;                      // logits at a place are about the token after it: a causal language model
+	int64_t image_size[2];                   // height and width that image_sizes tells
+	int64_t image_grid[3];                   // time, height and width that image_grid_thw tells
+	const struct transduction *transduction; // of the loop of STEP_TRANSDUCE; NULL: there is none
 	// Of a graph that assay did not build: how many rows the table has that an input indexes; 0: not found. In the order of
 	// its inputs.
 	const struct input_table {

@@ -212,6 +212,21 @@ const struct arch_graph *arch_graph_of(const struct spec *s, enum arch_step step
 	return NULL;
 }
 
+size_t arch_graphs_of_loop(const struct spec *s, const struct arch_graph *out[ARCH_STEPS_MOST])
+{
+	static const enum arch_step decodes[] = { STEP_ENCODE, STEP_FIRST, STEP_NEXT },
+				    transduces[] = { STEP_ENCODE, STEP_TRANSDUCE };
+	const bool is_transducer = arch_graph_of(s, STEP_TRANSDUCE);
+	const size_t count = is_transducer ? 2 : 3;
+
+	out[0] = &arch_whole;
+	if (!is_transducer && !arch_graph_of(s, STEP_NEXT))
+		return 1;
+	for (size_t i = 0; i < count; i++)
+		out[i] = arch_graph_of(s, (is_transducer ? transduces : decodes)[i]);
+	return count;
+}
+
 static bool has_graph(const struct spec *s, const struct arch_graph *which)
 {
 	const struct arch_graph *g;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop: give a step its inputs by name, run, choose, keep what present.* says for the next step.
 // What it does not do: sampling, beams, stopping at an end token. A measurement generates as many tokens as it was told to.
-#include "cell/generate.h"
+#include "cell/generate_inside.h"
 
 #include <math.h>
 #include <string.h>
@@ -196,19 +196,23 @@ static void keep(struct state *s, const struct session *session, const struct te
 	}
 }
 
-// The two best of row `row`, place `place`.
-static void best_two(const struct tensor *logits, int64_t row, int64_t place, int64_t id[2], float logit[2])
+void generate_best_two(const float *x, int64_t count, int64_t id[2], float logit[2])
 {
-	int64_t vocab = logits->dim[2];
-	const float *x = (const float *)logits->data + (row * logits->dim[1] + place) * vocab;
 	id[0] = id[1] = 0;
 	logit[0] = logit[1] = -INFINITY;
-	for (int64_t i = 0; i < vocab; i++)
-		if (x[i] > logit[0] || !(logit[0] >= x[i])) { // NaN is taken too, and then seen
+	for (int64_t i = 0; i < count; i++)
+		if (x[i] > logit[0] || !(logit[0] >= x[i])) {
 			id[1] = id[0], logit[1] = logit[0];
 			id[0] = i, logit[0] = x[i];
 		} else if (x[i] > logit[1])
 			id[1] = i, logit[1] = x[i];
+}
+
+// Of row `row`, place `place`.
+static void best_two(const struct tensor *logits, int64_t row, int64_t place, int64_t id[2], float logit[2])
+{
+	generate_best_two(
+		(const float *)logits->data + (row * logits->dim[1] + place) * logits->dim[2], logits->dim[2], id, logit);
 }
 
 static enum status encode(struct generation *g, struct state *s, struct error *err)
@@ -292,6 +296,8 @@ enum status generate_greedy(
 	g->own_ms = arena_alloc(a, ((size_t)g->new_tokens + 1) * sizeof *g->own_ms);
 	if (g->encoder && (st = encode(g, &s, err)))
 		return st;
+	if (g->transduction)
+		return transduce_greedy(g, p, &s.encoded, stop, a, err);
 	if (g->shared)
 		make_buffers(&s, g->next, capacity - 1); // the last token does not go in
 	for (int64_t row = 0; row < p->batch; row++)
@@ -405,6 +411,8 @@ static enum status check(const struct generation *g, const struct prompt *p, int
 	}
 	if (g->encoder && (st = encode(&again, &s, err)))
 		return st;
+	if (g->transduction)
+		return transduce_check(g, p, &s.encoded, differing, max_error, answer, a, err);
 	if (g->shared)
 		make_buffers(&s, g->first, length);
 	if (g->cache_ends > p->length && g->cache_ends <= length) { // below it the frequencies are others

@@ -2,6 +2,7 @@
 // Greedy generation with one model's sessions, and its check against a run without a cache. Private to cell/.
 //
 //   causal             first == next: input_ids, attention_mask, position_ids, past_key_values.* -> logits, present.*
+//   transducer         encoder once; first == next: a step of transduce.c
 //   encoder-decoder    encoder once; `first` takes the decoder's prompt and the encoder's states, `next` every further token
 //
 // A session without past_key_values.* is run on the whole text at each step. What present.* gives goes back in by its pointer:
@@ -13,6 +14,7 @@
 
 #include <signal.h>
 
+#include "arch/arch.h"
 #include "backend/backend.h"
 
 struct prompt {
@@ -25,7 +27,8 @@ struct prompt {
 };
 
 struct generation {
-	struct session *encoder, *first, *next; // encoder may be NULL; the others are the same for a causal model
+	struct session *encoder, *first, *next;  // encoder may be NULL; the others are the same but for an encoder-decoder
+	const struct transduction *transduction; // NULL: no transducer
 	bool shared;
 	int64_t new_tokens;
 	int64_t cache_ends; // of struct input_hints: there the whole text is run anew, as transformers does

@@ -156,12 +156,13 @@ static enum status add_graph(struct graph_memory *sum, const struct spec *s, con
 enum status predict_cell(struct prediction *out, const struct spec *s, const struct checkpoint *c, const struct target *t,
 	const struct precise *precise, const struct input_shape *shape, bool generates, struct error *err)
 {
-	bool parts = generates && arch_graph_of(s, STEP_NEXT);
+	const struct arch_graph *graphs[ARCH_STEPS_MOST] = { &arch_whole };
+	size_t count = generates ? arch_graphs_of_loop(s, graphs) : 1;
 	struct graph_memory sum = { 0 };
 	enum status st = STATUS_OK;
 
-	for (int step = parts ? STEP_ENCODE : STEP_NONE; step <= (parts ? STEP_NEXT : STEP_NONE) && !st; step++)
-		st = add_graph(&sum, s, c, arch_graph_of(s, (enum arch_step)step), t, precise, shape, err);
+	for (size_t i = 0; i < count && !st; i++)
+		st = add_graph(&sum, s, c, graphs[i], t, precise, shape, err);
 	if (!st)
 		predict_engine(out, &sum, t);
 	return st;

@@ -94,11 +94,12 @@ static void set_up(struct work *w, struct generation *g)
 	*g = (struct generation){ .first = &w->part[0].session,
 		.next = &w->part[0].session,
 		.new_tokens = w->ask.new_tokens,
-		.cache_ends = w->hints.cache_ends };
+		.cache_ends = w->hints.cache_ends,
+		.transduction = w->hints.transduction };
 	if (w->part_count > 1) {
 		g->encoder = &w->part[0].session;
 		g->first = &w->part[1].session;
-		g->next = &w->part[2].session;
+		g->next = &w->part[w->part_count - 1].session;
 	}
 	g->shared = w->shares_cache;
 	g->first->keeps_outputs = g->next->keeps_outputs = !g->shared;

@@ -54,12 +54,15 @@ static void close_checkpoint(void *checkpoint)
 
 static enum status choose_parts(struct work *w, const struct spec *spec, struct error *err)
 {
+	const struct arch_graph *loop[ARCH_STEPS_MOST];
+
 	w->part[0].which = &arch_whole;
-	if (w->ask.new_tokens > 0 && arch_graph_of(spec, STEP_NEXT)) {
-		w->part_count = 3;
-		for (size_t i = 0; i < 3; i++)
-			w->part[i].which = arch_graph_of(spec, (enum arch_step)(STEP_ENCODE + i));
-	} else if (w->ask.new_tokens > 0 && !text_is(arch_head(spec), "causal-lm"))
+	if (w->ask.new_tokens <= 0)
+		return STATUS_OK;
+	w->part_count = arch_graphs_of_loop(spec, loop);
+	for (size_t i = 0; i < w->part_count; i++)
+		w->part[i].which = loop[i];
+	if (w->part_count == 1 && !text_is(arch_head(spec), "causal-lm"))
 		return error_set(err, STATUS_UNSUPPORTED, "--task generate: %s with the head %s does not generate",
 			arch_model_type(spec), arch_head(spec));
 	return STATUS_OK;

@@ -219,24 +219,27 @@ enum status conform_generate(const struct conform_model *m, struct arena *a, boo
 {
 	const struct spec *spec = m->spec;
 	const struct target *t = m->target;
-	const struct arch_graph *which[] = { arch_graph_of(spec, STEP_ENCODE), arch_graph_of(spec, STEP_FIRST),
-		arch_graph_of(spec, STEP_NEXT) };
+	const struct arch_graph *which[ARCH_STEPS_MOST];
+	const size_t count = arch_graphs_of_loop(spec, which);
 	const struct backend *b = route_backend(t->route);
-	struct conform_graph graphs[3] = { 0 };
+	struct conform_graph graphs[ARCH_STEPS_MOST] = { 0 };
 	struct generation g = { .first = m->whole, .next = m->whole };
-	bool parted = which[0];
+	bool parted = count > 1;
 	json_t *json;
 	enum status st = json_file(arena_printf(a, "%s/gen.json", m->folder), 1 << 20, &json, err);
 
 	if (st)
 		return st;
-	for (size_t i = 0; parted && i < 3 && !st; i++)
+	for (size_t i = 0; parted && i < count && !st; i++)
 		st = conform_graph_open(&graphs[i], m, which[i], a, err);
 	if (parted)
-		g = (struct generation){ .encoder = &graphs[0].session, .first = &graphs[1].session, .next = &graphs[2].session };
+		g = (struct generation){
+			.encoder = &graphs[0].session, .first = &graphs[1].session, .next = &graphs[count - 1].session
+		};
 	struct input_hints hints;
 	arch_input_hints(spec, &hints);
 	g.cache_ends = hints.cache_ends;
+	g.transduction = hints.transduction;
 	m->whole->keeps_outputs = true;
 	const json_t *runs = json_object_get(json, "runs"), *run;
 	size_t i;
@@ -257,7 +260,7 @@ enum status conform_generate(const struct conform_model *m, struct arena *a, boo
 	}
 	if (!st && !json_array_size(runs))
 		st = error_set(err, STATUS_BAD_INPUT, "gen.json has no runs");
-	for (size_t k = 0; k < 3; k++)
+	for (size_t k = 0; k < ARCH_STEPS_MOST; k++)
 		conform_graph_close(&graphs[k]);
 	json_decref(json);
 	return st;

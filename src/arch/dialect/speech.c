@@ -219,7 +219,7 @@ const struct dialect transducer_names = {
 		{ "predict.input.bias", "decoder.lstm.bias_ih_l#" }, { "predict.hidden.bias", "decoder.lstm.bias_hh_l#" },
 		{ "predict.out", "decoder.decoder_projector" }, { "head.joint", "joint.head" }),
 	.ignored = IGNORED("*num_batches_tracked"),
-	.inert = IGNORED("is_encoder_decoder", "blank_token_id", "max_symbols_per_step"), // generate() alone reads them
+	.inert = IGNORED("is_encoder_decoder"),
 };
 
 const struct dialect hifigan_names = {

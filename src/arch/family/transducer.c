@@ -20,7 +20,8 @@
 #include "arch/family/conformer.h"
 
 struct transducer {
-	int64_t layers, durations; // of the prediction network; durations 0: it gives none
+	int64_t layers; // of the prediction network
+	struct transduction loop;
 };
 
 static const struct arch_graph encoder_graph = { "encoder_model.onnx", STEP_ENCODE, NULL },
@@ -37,12 +38,19 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->hidden_size = s->embedding_size = config_size(c, "decoder_hidden_size", -1);
 	s->act = config_activation(c, "hidden_act", ACT_RELU);
 	o->layers = config_count(c, "num_decoder_layers", -1);
-	o->durations = (int64_t)json_array_size(durations);
+	o->loop = (struct transduction){ .vocab_size = s->vocab_size,
+		.durations = (int64_t)json_array_size(durations),
+		.blank = config_count(c, "blank_token_id", -1),
+		.symbols_most = config_count(c, "max_symbols_per_step", -1) };
 	if (c->error.status)
 		return;
 	if (s->vocab_size < 1 || s->hidden_size < 1 || o->layers < 1 || (durations && !json_is_array(durations)))
 		config_fail(c, STATUS_BAD_INPUT, "%lld tokens, %lld layers of %lld in the decoder, or durations that are no list",
 			(long long)s->vocab_size, (long long)o->layers, (long long)s->hidden_size);
+	else if (o->loop.blank >= s->vocab_size || o->loop.symbols_most < 1)
+		config_fail(c, STATUS_BAD_INPUT,
+			"the blank is token %lld of %lld, and at most %lld tokens are chosen at one frame",
+			(long long)o->loop.blank, (long long)s->vocab_size, (long long)o->loop.symbols_most);
 }
 
 static void encode(struct build *b, struct body *io)
@@ -102,7 +110,7 @@ static void join(struct build *b, graph_value heard, graph_value predicted)
 {
 	const struct transducer *o = b->s->own;
 	struct graph *g = b->g;
-	int64_t h = b->s->hidden_size, n = b->s->vocab_size + o->durations;
+	int64_t h = b->s->hidden_size, n = b->s->vocab_size + o->loop.durations;
 
 	graph_enter(g, "joint");
 	graph_value x = activate(b, b->s->act, op_add(g, op_unsqueeze(g, heard, 2), op_unsqueeze(g, predicted, 1)));
@@ -147,7 +155,14 @@ static void sizes(const struct spec *s, json_t *out)
 	const struct transducer *o = s->own;
 
 	json_object_set_new(out, "decoder_layers", json_integer(o->layers));
-	json_object_set_new(out, "durations", json_integer(o->durations));
+	json_object_set_new(out, "durations", json_integer(o->loop.durations));
+}
+
+static void hints(const struct spec *s, struct input_hints *out)
+{
+	const struct transducer *o = s->own;
+
+	out->transduction = &o->loop;
 }
 
 static const struct family_head heads[] = { { &head_transducer }, { 0 } };
@@ -160,4 +175,5 @@ const struct family transducer = {
 	.heads = heads,
 	.graphs = graphs,
 	.sizes = sizes,
+	.hints = hints,
 };
