@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # ab: two sides in alternation. The null engine says how long its runs took and takes no time (clock=told), so that nothing that this
 # machine does besides decides what is found.
 . "$SOURCE/tests/cli/lib.sh" || exit 1

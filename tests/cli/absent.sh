@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # Platforms and devices that are not on this machine: a row each that names the library or the device file. OpenVINO's devices
 # that hand the work to others, and its compiled models that are kept.
 . "$SOURCE/tests/cli/lib.sh" || exit 1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # The job of docs/CI.md as it stands there: with nothing changed, a slow-down, one within the limit, a worse verdict, a wrong one.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 mkdir "$work/bin" "$work/job" && ln -s "$ASSAY" "$work/bin/assay"

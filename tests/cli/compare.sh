@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # compare: rows that are there against rows that are there. The null engine tells its times (clock=told), so what is found depends
 # on nothing that this machine does besides.
 . "$SOURCE/tests/cli/lib.sh" || exit 1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # A reduced precision is judged twice, its loss is a figure, and what is not a number is never right.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 need_python

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # matrix: the plan, the reports, --resume that repeats nothing, an interruption that loses nothing.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 need_python

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # How a cell is measured: warm-up, efforts, percentiles, scenarios, another shape, memory that stays behind. The null engine's clock is
 # told, so that no figure here depends on the machine.
 . "$SOURCE/tests/cli/lib.sh" || exit 1

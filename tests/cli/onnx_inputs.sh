@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # Inputs of a user's .onnx file: --shape, --dim and --input, what is guessed without them, files of inputs alone, and that all of it is part of
 # the question.
 . "$SOURCE/tests/cli/lib.sh" || exit 1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # run --precision on tiny models: who makes it, what stays as it is, judged against float32, and its time against float32's row.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 need_python

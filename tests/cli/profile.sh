@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # profile on a model of two layers: its scopes are named, its parts sum to the whole that it states, the same profile comes from the database
 # again, the page is whole, and who has no profile says so. No speed is looked at.
 . "$SOURCE/tests/cli/lib.sh" || exit 1

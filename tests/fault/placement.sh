@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # What a cell does where a platform refuses, leaves nodes to others, emulates or only compiles: the form that ran and why, the
 # row's placement, the verdict; `assay explain` of such rows. On the null engine, but for what two engines say in words of their own.
 . "$SOURCE/tests/fault/lib.sh"
