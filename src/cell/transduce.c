@@ -39,8 +39,13 @@ struct choice {
 static enum status begin(struct walk *w, const struct prompt *p, const struct tensor *heard, struct error *err)
 {
 	const struct session *s = w->g->next;
+	const struct transduction *t = w->g->transduction;
 	size_t rows = (size_t)p->batch;
 
+	if (t->blank >= t->vocab_size || (!t->durations && t->symbols_most < 1)) // a forward pass asks neither
+		return error_set(err, STATUS_BAD_INPUT,
+			"the blank is token %lld of %lld, and at most %lld tokens are chosen at a frame", (long long)t->blank,
+			(long long)t->vocab_size, (long long)t->symbols_most);
 	if (p->length != 1)
 		return error_set(
 			err, STATUS_BAD_INPUT, "a transducer's text begins with one token, not %lld", (long long)p->length);

@@ -64,6 +64,13 @@ python3 - "$work"/{128,200000}.json <<-'EOF' || fail "the time to choose a token
 	sys.exit(not big > small + 30)
 EOF
 
+# A transducer has a loop of its own; one whose blank is no token has none.
+code 0 "$ASSAY" run "$cases/parakeet_tdt-loop" --synthetic --task generate --new-tokens 9 --runs 2 --on "${platforms%%,*}" --no-conform --json
+json 'len(d[0]["tokens"]) == 9 and d[0]["tokens_unlike_uncached"] == 0 and d[0]["encoder_ms"] > 0 and d[0]["cache_bytes"] > 0'
+mkdir "$work/blank"
+sed 's/"blank_token_id": [0-9]*/"blank_token_id": 23/' "$cases/parakeet_tdt-loop/config.json" >"$work/blank/config.json"
+code 2 "$ASSAY" run "$work/blank" --synthetic --task generate --on "${platforms%%,*}" --no-conform --json
+json '"the blank is token 23 of 23" in d[0]["cause"]'
 code 2 "$ASSAY" run "$cases/bert" --synthetic --task generate --on "${platforms%,*}" --no-conform
 has out 'unsupported'
 has out 'does not generate'

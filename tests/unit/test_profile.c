@@ -177,7 +177,7 @@ static void two_builds(void **state)
 		graph_value x = graph_input(g[bound], "x", DTYPE_F32, 3,
 			(int64_t[]){ graph_symbol(g[bound], "batch"), graph_symbol(g[bound], "sequence"), 8 });
 		for (int layer = 0; layer < 2; layer++) {
-			char name[8];
+			char name[16];
 
 			snprintf(name, sizeof name, "w%d", layer);
 			graph_enter(g[bound], "layers.%d", layer);

@@ -40,17 +40,13 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	o->layers = config_count(c, "num_decoder_layers", -1);
 	o->loop = (struct transduction){ .vocab_size = s->vocab_size,
 		.durations = (int64_t)json_array_size(durations),
-		.blank = config_count(c, "blank_token_id", -1),
-		.symbols_most = config_count(c, "max_symbols_per_step", -1) };
+		.blank = config_size(c, "blank_token_id", -1),
+		.symbols_most = config_size(c, "max_symbols_per_step", -1) };
 	if (c->error.status)
 		return;
 	if (s->vocab_size < 1 || s->hidden_size < 1 || o->layers < 1 || (durations && !json_is_array(durations)))
 		config_fail(c, STATUS_BAD_INPUT, "%lld tokens, %lld layers of %lld in the decoder, or durations that are no list",
 			(long long)s->vocab_size, (long long)o->layers, (long long)s->hidden_size);
-	else if (o->loop.blank >= s->vocab_size || o->loop.symbols_most < 1)
-		config_fail(c, STATUS_BAD_INPUT,
-			"the blank is token %lld of %lld, and at most %lld tokens are chosen at one frame",
-			(long long)o->loop.blank, (long long)s->vocab_size, (long long)o->loop.symbols_most);
 }
 
 static void encode(struct build *b, struct body *io)
