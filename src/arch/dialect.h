@@ -82,7 +82,8 @@ extern const struct dialect aimv2_vision_names, altclip_text_names, altclip_visi
 
 // vlm.c
 extern const struct dialect aya_vision_names, deepseek_vl_names, gemma3_names, idefics3_names, internvl_names, grid_names,
-	llava_names, idefics2_names, lighton_ocr_names, resampler_names, mistral3_names, pixtral_names, paligemma_names,
-	qwen2_vl_vision_names, qwen2_5_vl_vision_names, qwen3_vl_vision_names;
+	glm4v_vision_names, glm_image_vision_names, glm_ocr_vision_names, llava_names, idefics2_names, lighton_ocr_names,
+	resampler_names, mistral3_names, pixtral_names, paligemma_names, qwen2_vl_vision_names, qwen2_5_vl_vision_names,
+	qwen3_vl_vision_names;
 
 #endif

@@ -93,6 +93,9 @@
 #define ROBERTA .positions_from_pad = true, GELU_TANH_HEADS
 #define DINOV2 .any_size = true, .layer_scale = true, .pool_is_norm = true, .mean_patches = true
 
+#define GLM4V_VISION \
+	.positions = GRID_CUBIC, .patch_bias = true, .convolved = true, .crossed_sizes = true, .qkv_bias_only = true
+
 // The types of parts whose configuration names none.
 #define PARTS(text, vision) .part_types = { { "text", text }, { "vision", vision } }
 #define TEXT_VISION(type) PARTS(type "_text", type "_vision")
@@ -209,13 +212,22 @@ const struct arch arch_rows[] = {
 	{ "gemma4_unified_text", OF(decoder, gemma4_unified_names, GEMMA4) },
 	{ "glm", OF(decoder, glm_names, .interleaved_rope = true, .qkv_bias_only = true) },
 	{ "glm4", OF(decoder, glm_names, .interleaved_rope = true, .qkv_bias_only = true, .sandwich_norm = true) },
+	{ "glm46v", &vlm_grid, &grid_names, TEXT_VISION("glm4v") },
 	{ "glm4_moe", OF(decoder, dots1_names, .qkv_bias_only = true, .sigmoid_router = true) },
 	{ "glm4_moe_lite", OF(decoder, deepseek_v3_names, .sigmoid_router = true) },
+	{ "glm4v", OF(vlm_grid, grid_names, .text_ties = true), TEXT_VISION("glm4v") },
+	{ "glm4v_moe", OF(vlm_grid, grid_names, .text_ties = true), TEXT_VISION("glm4v_moe") },
 	{ "glm4v_moe_text", OF(decoder, glm4v_moe_names, .qkv_bias_only = true, .sigmoid_router = true) },
+	{ "glm4v_moe_vision", OF(grid_vision, glm4v_vision_names, GLM4V_VISION) },
 	{ "glm4v_text", OF(decoder, glm_names, .interleaved_rope = true, .qkv_bias = true, .sandwich_norm = true) },
+	{ "glm4v_vision", OF(grid_vision, glm4v_vision_names, GLM4V_VISION) },
 	{ "glm_image_text", OF(decoder, glm_names, .qkv_bias_only = true, .sandwich_norm = true) },
+	{ "glm_image_vision", OF(grid_vision, glm_image_vision_names, LN_MLP, .positions = GRID_LINEAR, .patch_bias = true, .no_rotary = true, .unmerged = true) },
 	{ "glm_moe_dsa", OF(decoder, deepseek_v32_names, GLM_MOE_DSA) },
+	{ "glm_ocr", OF(vlm_grid, grid_names, .text_ties = true), TEXT_VISION("glm_ocr") },
 	{ "glm_ocr_text", OF(decoder, glm_names, .interleaved_rope = true, .sandwich_norm = true) },
+	{ "glm_ocr_vision", OF(grid_vision, glm_ocr_vision_names, .patch_bias = true, .convolved = true, .qk_norm = true) },
+	{ "glmga", &vlm_grid, &grid_names, TEXT_VISION("glm4v") },
 	{ "glpn", &segformer, &glpn_names },
 	{ "gpt2", OF(decoder, gpt2_names, GPT, .transposed_weights = true) },
 	{ "gpt_bigcode", OF(decoder, gpt2_names, GPT_QKV) },
@@ -353,16 +365,20 @@ const struct arch arch_rows[] = {
 	{ "qwen2_vl_text", OF(decoder, llama_names, .qkv_bias = true) },
 	{ "qwen2_vl_vision", OF(grid_vision, qwen2_vl_vision_names, LN_MLP) },
 	{ "qwen3", OF(decoder, llama_names, .qk_norm = true) },
+	{ "qwen3_5", OF(vlm_grid, grid_names, .interleaved_sections = true), TEXT_VISION("qwen3_5") },
+	{ "qwen3_5_moe", OF(vlm_grid, grid_names, .interleaved_sections = true), TEXT_VISION("qwen3_5_moe") },
 	{ "qwen3_5_moe_text", OF(decoder, qwen3_5_moe_names, QWEN3_NEXT, .normalised_experts = true) },
+	{ "qwen3_5_moe_vision", OF(grid_vision, qwen3_vl_vision_names, LN_MLP, .positions = GRID_CORNERS, .patch_bias = true) },
 	{ "qwen3_5_text", OF(decoder, qwen3_5_names, QWEN3_NEXT) },
+	{ "qwen3_5_vision", OF(grid_vision, qwen3_vl_vision_names, LN_MLP, .positions = GRID_CORNERS, .patch_bias = true) },
 	{ "qwen3_moe", OF(decoder, qwen_moe_names, .qk_norm = true) },
 	{ "qwen3_next", OF(decoder, qwen3_next_names, QWEN3_NEXT) },
 	{ "qwen3_vl", OF(vlm_grid, grid_names, .interleaved_sections = true), TEXT_VISION("qwen3_vl") },
 	{ "qwen3_vl_moe", OF(vlm_grid, grid_names, .interleaved_sections = true), TEXT_VISION("qwen3_vl_moe") },
 	{ "qwen3_vl_moe_text", OF(decoder, qwen3_vl_moe_names, .qk_norm = true, .normalised_experts = true) },
-	{ "qwen3_vl_moe_vision", OF(grid_vision, qwen3_vl_vision_names, LN_MLP, .learned_positions = true) },
+	{ "qwen3_vl_moe_vision", OF(grid_vision, qwen3_vl_vision_names, LN_MLP, .positions = GRID_CORNERS, .patch_bias = true) },
 	{ "qwen3_vl_text", OF(decoder, llama_names, .qk_norm = true) },
-	{ "qwen3_vl_vision", OF(grid_vision, qwen3_vl_vision_names, LN_MLP, .learned_positions = true) },
+	{ "qwen3_vl_vision", OF(grid_vision, qwen3_vl_vision_names, LN_MLP, .positions = GRID_CORNERS, .patch_bias = true) },
 	{ "radio", &radio, &radio_names },
 	{ "recurrent_gemma", OF(decoder, recurrent_gemma_names, RECURRENT_GEMMA) },
 	{ "regnet", &resnet, &regnet_names },

@@ -52,6 +52,7 @@ static const struct known_input {
 	{ "is_longer", ROLE_MASK },
 	{ "image_sizes", ROLE_SIZES },
 	{ "image_grid_thw", ROLE_GRIDS },
+	{ "grid_thw", ROLE_GRIDS },
 	{ "bbox", ROLE_BOXES },
 };
 

@@ -129,6 +129,14 @@ static void plan_expert(struct build *b)
 	b->g = whole;
 }
 
+// Are all experts' tensors in one? Where the dialect has words for both ways the file says which.
+static bool is_stacked(const struct build *b)
+{
+	if (weight_named(b, "layers.moe.experts.gate_up") && weight_named(b, "layers.moe.expert.gate"))
+		return weight_exists(b, "layers.moe.experts.gate_up", "");
+	return weight_named(b, "layers.moe.experts.gate_up") || weight_named(b, "layers.moe.experts.gate");
+}
+
 graph_value mixture(struct build *b, graph_value x)
 {
 	return mixture_apart(b, x, x);
@@ -139,7 +147,7 @@ graph_value mixture_apart(struct build *b, graph_value chooser, graph_value x)
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct moe *m = s->moe;
-	bool stacked = weight_named(b, "layers.moe.experts.gate_up") || weight_named(b, "layers.moe.experts.gate");
+	bool stacked = is_stacked(b);
 	graph_enter(g, "moe");
 	graph_value weights = route(b, "layers.moe", chooser), sum = NO_VALUE, whole = x;
 	int64_t outer = m->latent ? m->latent : s->hidden_size;

@@ -134,7 +134,7 @@ const struct dialect glm_names = {
 		{ "layers.attn.after", "@layers.#.post_self_attn_layernorm" },
 		{ "layers.ffn.after", "@layers.#.post_mlp_layernorm" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED("vision_vocab_size"),
+	.inert = IGNORED("vision_vocab_size", "first_k_dense_replace", "n_group", "topk_group"),
 };
 
 const struct dialect apertus_names = {

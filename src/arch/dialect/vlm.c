@@ -99,7 +99,7 @@ const struct dialect grid_names = {
 	.weights = WEIGHTS({ "head.lm.out", "lm_head" }),
 	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq"),
 	.inert = IGNORED(
-		"is_encoder_decoder", "video_token_id", "vision_start_token_id", "vision_end_token_id", "vision_token_id"),
+		"is_encoder_decoder", "video_*token_id", "vision_*token_id", "image_start_token_id", "image_end_token_id"),
 };
 
 const struct dialect qwen2_vl_vision_names = {
@@ -133,6 +133,46 @@ const struct dialect qwen3_vl_vision_names = {
 		{ "deep.norm", "@deepstack_merger_list.#.norm" }, { "deep.1", "@deepstack_merger_list.#.linear_fc1" },
 		{ "deep.2", "@deepstack_merger_list.#.linear_fc2" }),
 	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq"),
+	.inert = IGNORED(GRID_INERT),
+};
+
+#define GLM_TOWER \
+	GRID_TOWER, { "layers.ffn.gate", "@blocks.#.mlp.gate_proj" }, { "layers.ffn.up", "@blocks.#.mlp.up_proj" }, \
+		{ "layers.ffn.down", "@blocks.#.mlp.down_proj" }, { "norm", "@post_layernorm" }, \
+		{ "merger.join", "@downsample" }, { "merger.1", "@merger.proj" }, \
+		{ "merger.norm", "@merger.post_projection_norm" }, { "merger.gate", "@merger.gate_proj" }, \
+		{ "merger.up", "@merger.up_proj" }, \
+	{ \
+		"merger.down", "@merger.down_proj" \
+	}
+
+const struct dialect glm4v_vision_names = {
+	.name = "glm4v-vision",
+	.prefix = "",
+	.keys = KEYS(GRID_KEYS, { "merged_size", "out_hidden_size" }),
+	.weights = WEIGHTS(
+		GLM_TOWER, { "embed.norm", "@post_conv_layernorm" }, { "embed.position", "@embeddings.position_embedding" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq", "*embeddings.position_ids"),
+	.inert = IGNORED(GRID_INERT),
+};
+
+const struct dialect glm_ocr_vision_names = {
+	.name = "glm-ocr-vision",
+	.prefix = "",
+	.keys = KEYS(GRID_KEYS, { "merged_size", "out_hidden_size" }),
+	.weights = WEIGHTS(
+		GLM_TOWER, { "layers.attn.q_norm", "@blocks.#.attn.q_norm" }, { "layers.attn.k_norm", "@blocks.#.attn.k_norm" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq"),
+	.inert = IGNORED(GRID_INERT, "image_size"),
+};
+
+const struct dialect glm_image_vision_names = {
+	.name = "glm-image-vision",
+	.prefix = "",
+	.keys = KEYS(GRID_KEYS),
+	.weights = WEIGHTS(GRID_TOWER, { "layers.ffn.up", "@blocks.#.mlp.fc1" }, { "layers.ffn.down", "@blocks.#.mlp.fc2" },
+		{ "embed.position", "@embeddings.position_embedding" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
 	.inert = IGNORED(GRID_INERT),
 };
 

@@ -53,35 +53,46 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_transformer(c, s, true);
 	if (c->error.status)
 		return;
-	s->norm_eps = 1e-6;
+	const struct grid_vision_traits *t = TRAITS_OF(s, grid_vision);
+	if (!config_knows(c, "rms_norm_eps") && !config_knows(c, "layer_norm_eps"))
+		s->norm_eps = 1e-6;
 	s->channels = config_size(c, "num_channels", 3);
 	s->patch_size = s->patch_width = config_size(c, "patch_size", -1);
 	if (!s->ffn_size)
 		s->ffn_size = (int64_t)((double)s->hidden_size * config_real(c, "mlp_ratio", 4));
-	v->frames = config_size(c, "temporal_patch_size", 2);
+	v->flat = !config_knows(c, "temporal_patch_size");
+	v->frames = v->flat ? 1 : config_size(c, "temporal_patch_size", 2);
 	v->merge = config_size(c, "spatial_merge_size", 2);
-	v->out = config_size(c, "merged_size", -1);
-	resolve_axial_rope(c, s);
+	v->out = t->unmerged ? s->hidden_size : config_size(c, "merged_size", -1);
+	if (!t->no_rotary)
+		resolve_axial_rope(c, s);
+	v->qkv_bias = config_bool(c, "attention_bias", true);
+	v->out_bias = v->qkv_bias && !t->qkv_bias_only;
+	v->ffn_bias = v->out_bias || s->traits.plain_ffn;
+	if (t->crossed_sizes)
+		v->wide = s->ffn_size, s->ffn_size = v->out;
+	else if (t->convolved)
+		v->wide = v->out * s->channels;
 	if (!c->error.status &&
 		(v->frames < 1 || v->frames > 64 || v->merge < 1 || v->merge > 64 || s->patch_size < 1 || s->patch_size > 4096 ||
 			s->channels < 1 || v->out < 1))
 		config_fail(c, STATUS_BAD_INPUT, "the patches' sizes do not go together");
 	if (c->error.status)
 		return;
-	if (TRAITS_OF(s, grid_vision)->windows) {
+	if (t->windows) {
 		v->window = config_size(c, "window_size", 112) / v->merge / s->patch_size;
 		v->whole = marked(c, s, a, "fullatt_block_indexes");
 		if (v->window < 1)
 			config_fail(c, STATUS_BAD_INPUT, "window_size holds no feature");
 	}
-	if (TRAITS_OF(s, grid_vision)->learned_positions) {
-		int64_t places = config_size(c, "num_position_embeddings", -1);
-		while ((v->side + 1) * (v->side + 1) <= places)
+	if (t->positions) {
+		int64_t side = config_knows(c, "image_size") ? config_size(c, "image_size", -1) / s->patch_size : 0;
+		v->places = config_knows(c, "image_size") ? side * side : config_size(c, "num_position_embeddings", -1);
+		while ((v->side + 1) * (v->side + 1) <= v->places)
 			v->side++;
-		v->places = places;
 		v->deep = layers_of(c, a, "deepstack_visual_indexes", &v->deep_count);
-		if (!c->error.status && (v->side < 1 || v->deep_count > CONFIG_COUNT_MOST))
-			config_fail(c, STATUS_BAD_INPUT, "num_position_embeddings should be more than 0");
+		if (!c->error.status && (v->side < 1 || v->side > 1 << 15 || v->deep_count > CONFIG_COUNT_MOST))
+			config_fail(c, STATUS_BAD_INPUT, "there should be learned positions");
 	}
 	// For synthetic pictures: a grid of few features.
 	s->image_size = s->image_width = s->patch_size * v->merge * 4;
@@ -162,27 +173,64 @@ static void axial_tables(struct build *b, const struct grid_places *p, bool lie_
 	*cos = op_cos(g, both), *sin = op_sin(g, both);
 }
 
-// Learned positions [side * side, hidden], bilinear with the corners in place: [patches, hidden]
-static graph_value positions(struct build *b, const struct grid_places *p)
+// The places on a side of learned positions that a patch's is a sum of, and the share of each: i64 and f32 [patches].
+struct taps {
+	int count;
+	graph_value place[4], share[4];
+};
+
+// The cubic kernel (Keys 1981, a = -0.75) at 1 + x and at x, for x from 0 to 1.
+static graph_value cubic_far(struct graph *g, graph_value x)
+{
+	graph_value y = op_sub(g, graph_f32(g, 1), x); // a x (1 - x)^2
+	return op_scale(g, op_mul(g, x, op_mul(g, y, y)), -0.75f);
+}
+
+static graph_value cubic_near(struct graph *g, graph_value x)
+{
+	graph_value square = op_mul(g, x, x); // 1 + x^2 ((a + 2) x - (a + 3))
+	return op_add(g, graph_f32(g, 1), op_mul(g, square, op_sub(g, op_scale(g, x, 1.25f), graph_f32(g, 2.25f))));
+}
+
+// index: a patch's row or column, of `size` in its picture; i64 [patches] each
+static struct taps taps_of(struct build *b, graph_value index, graph_value size, int64_t side, enum grid_positions how)
+{
+	struct graph *g = b->g;
+	graph_value one = graph_i64(g, 1), last = graph_i64(g, side - 1), at;
+	if (how == GRID_CORNERS) {
+		size = op_max(g, op_sub(g, size, one), one);
+		at = op_mul(g, op_cast(g, index, DTYPE_F32), graph_f32(g, (float)(side - 1)));
+		at = op_div(g, at, op_cast(g, size, DTYPE_F32));
+	} else {
+		at = op_add(g, op_cast(g, index, DTYPE_F32), graph_f32(g, 0.5f));
+		at = op_div(g, op_scale(g, at, (float)side), op_cast(g, size, DTYPE_F32));
+		at = op_sub(g, at, graph_f32(g, 0.5f));
+	}
+	graph_value low = op_floor(g, at), far = op_sub(g, at, low), near = op_sub(g, graph_f32(g, 1), far);
+	graph_value place = op_cast(g, low, DTYPE_I64);
+	struct taps t = { 2, { place, op_add(g, place, one) }, { near, far } };
+	if (how == GRID_CUBIC)
+		t = (struct taps){ 4, { op_sub(g, place, one), place, t.place[1], op_add(g, place, graph_i64(g, 2)) },
+			{ cubic_far(g, far), cubic_near(g, far), cubic_near(g, near), cubic_far(g, near) } };
+	for (int i = 0; i < t.count; i++) {
+		t.place[i] = i || how == GRID_CUBIC ? op_min(g, t.place[i], last) : t.place[i];
+		t.place[i] = how == GRID_CORNERS ? t.place[i] : op_max(g, t.place[i], graph_i64(g, 0));
+	}
+	return t;
+}
+
+// Learned positions [side * side, hidden] on the grids of the pictures: [patches, hidden]
+static graph_value positions(struct build *b, const struct grid_places *p, enum grid_positions how)
 {
 	struct graph *g = b->g;
 	const struct grid_vision *v = b->s->own;
-	graph_value table = WEIGHT(b, "embed.position", "weight", v->places, b->s->hidden_size), one = graph_i64(g, 1),
-		    sum = NO_VALUE;
-	graph_value tap[2][2], weight[2][2];
-	for (int axis = 0; axis < 2; axis++) {
-		graph_value size = op_max(g, op_sub(g, axis ? p->columns : p->rows, one), one);
-		graph_value at = op_mul(g, op_cast(g, axis ? p->column : p->row, DTYPE_F32), graph_f32(g, (float)(v->side - 1)));
-		at = op_div(g, at, op_cast(g, size, DTYPE_F32));
-		graph_value low = op_floor(g, at), far = op_sub(g, at, low);
-		tap[axis][0] = op_cast(g, low, DTYPE_I64);
-		tap[axis][1] = op_min(g, op_add(g, tap[axis][0], one), graph_i64(g, v->side - 1));
-		weight[axis][0] = op_sub(g, graph_f32(g, 1), far), weight[axis][1] = far;
-	}
-	for (int i = 0; i < 4; i++) {
-		graph_value place = op_add(g, op_mul(g, tap[0][i / 2], graph_i64(g, v->side)), tap[1][i % 2]);
-		graph_value part = op_mul(
-			g, op_gather(g, table, place, 0), op_unsqueeze(g, op_mul(g, weight[0][i / 2], weight[1][i % 2]), 1));
+	graph_value table = WEIGHT(b, "embed.position", "weight", v->places, b->s->hidden_size), sum = NO_VALUE;
+	struct taps row = taps_of(b, p->row, p->rows, v->side, how), column = taps_of(b, p->column, p->columns, v->side, how);
+	for (int i = 0; i < row.count * column.count; i++) {
+		int r = i / column.count, c = i % column.count;
+		graph_value place = op_add(g, op_mul(g, row.place[r], graph_i64(g, v->side)), column.place[c]);
+		graph_value part =
+			op_mul(g, op_gather(g, table, place, 0), op_unsqueeze(g, op_mul(g, row.share[r], column.share[c]), 1));
 		sum = i ? op_add(g, sum, part) : part;
 	}
 	return sum;
@@ -207,19 +255,68 @@ static graph_value merged(struct build *b, const char *stem, graph_value x, bool
 	return linear(b, arena_printf(a, "%s.2", stem), x, wide, v->out, true);
 }
 
-static graph_value layer(struct build *b, graph_value x, graph_value bias, graph_value cos, graph_value sin, bool biased)
+// x [1, patches, hidden] -> [patches / merge^2, out]: a square by one convolution (GLM-4.1V, https://arxiv.org/abs/2507.01006)
+static graph_value convolved(struct build *b, graph_value x)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct grid_vision *v = s->own;
+	int64_t m = v->merge, h = s->hidden_size;
+	graph_value w = WEIGHT(b, "merger.join", "weight", v->out, h, m, m), bias = WEIGHT(b, "merger.join", "bias", v->out);
+	x = op_transpose(g, op_reshape(g, x, 4, (int64_t[]){ -1, m, m, h }), 4, (int[]){ 0, 3, 1, 2 });
+	x = op_conv(g, x, w, bias, (int64_t[]){ m, m }, (int64_t[]){ 0, 0, 0, 0 }, (int64_t[]){ 1, 1 }, 1);
+	return op_reshape(g, x, 2, (int64_t[]){ -1, v->out });
+}
+
+// [features, out] -> the same
+static graph_value refined(struct build *b, graph_value x)
+{
+	const struct grid_vision *v = b->s->own;
+	x = layer_norm_eps(b, "merger.norm", linear(b, "merger.1", x, v->out, v->out, false), 1e-5);
+	return ffn_between(b, "merger", op_gelu(b->g, x), v->out, v->wide, false);
+}
+
+static graph_value layer(struct build *b, graph_value x, graph_value bias, graph_value cos, graph_value sin, const bool biased[3])
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	graph_enter(g, "attn");
 	graph_value y = norm(b, "layers.attn.norm", x, s->hidden_size);
-	x = op_add(g, x, self_attention(b, y, bias, cos, sin, biased, biased, NULL));
+	x = op_add(g, x, self_attention(b, y, bias, cos, sin, biased[0], biased[1], NULL));
 	graph_leave(g);
 	graph_enter(g, "ffn");
 	y = norm(b, "layers.ffn.norm", x, s->hidden_size);
-	x = op_add(g, x, ffn_of(b, "layers.ffn", y, s->ffn_size, biased));
+	x = op_add(g, x, ffn_of(b, "layers.ffn", y, s->ffn_size, biased[2]));
 	graph_leave(g);
 	return x;
+}
+
+// [patches, channels * frames * size * size] -> [1, patches, hidden]
+static graph_value patches(struct build *b, graph_value pixels)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct grid_vision *v = s->own;
+	int64_t h = s->hidden_size, size = s->patch_size, one[] = { 1, 1, 1 }, none[6] = { 0 };
+	int64_t shape[] = { h, s->channels, v->frames, size, size }, each[] = { -1, s->channels, v->frames, size, size };
+	graph_value bias = TRAITS_OF(s, grid_vision)->patch_bias ? WEIGHT(b, "embed.patch", "bias", h) : NO_VALUE, x;
+	if (v->flat)
+		x = op_conv(g, op_reshape(g, pixels, 4, (int64_t[]){ -1, s->channels, size, size }),
+			WEIGHT(b, "embed.patch", "weight", h, s->channels, size, size), bias, each + 3, none, one, 1);
+	else
+		x = op_conv(g, op_reshape(g, pixels, 5, each), weight(b, "embed.patch", "weight", 5, shape), bias, each + 2, none,
+			one, 1);
+	return op_reshape(g, x, 3, (int64_t[]){ 1, -1, h });
+}
+
+// pixel_values [patches, channels * frames * size * size], and how many patches each picture has
+void grid_inputs(struct build *b, struct body *io, const char *grid)
+{
+	struct graph *g = b->g;
+	const struct grid_vision *v = b->s->own;
+	int64_t width = b->s->channels * v->frames * b->s->patch_size * b->s->patch_size;
+	io->pixels = graph_input(g, "pixel_values", DTYPE_F32, 2, (int64_t[]){ graph_symbol(g, "patches"), width });
+	io->grid = graph_input(g, grid, DTYPE_I64, 2, (int64_t[]){ graph_symbol(g, "image_batch"), 3 });
 }
 
 static void body(struct build *b, struct body *io)
@@ -228,22 +325,21 @@ static void body(struct build *b, struct body *io)
 	const struct spec *s = b->s;
 	const struct grid_vision *v = s->own;
 	const struct grid_vision_traits *t = TRAITS_OF(s, grid_vision);
-	int64_t h = s->hidden_size, size = s->patch_size;
+	int64_t h = s->hidden_size;
 	graph_enter(g, "embed");
 	graph_value all = op_squeeze(g, op_dim(g, io->pixels, 0), 0);
 	graph_value number = op_range(g, graph_i64(g, 0), all, graph_i64(g, 1)); // [patches]
 	struct grid_places p = grid_places(b, io->grid, number, 1);
 	rows_and_columns(b, &p);
-	graph_value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, v->frames, size, size);
-	graph_value bias = t->learned_positions ? WEIGHT(b, "embed.patch", "bias", h) : NO_VALUE;
-	graph_value x = op_reshape(g, io->pixels, 5, (int64_t[]){ -1, s->channels, v->frames, size, size });
-	x = op_conv(g, x, w, bias, (int64_t[]){ v->frames, size, size }, (int64_t[6]){ 0 }, (int64_t[]){ 1, 1, 1 }, 1);
-	x = op_reshape(g, x, 3, (int64_t[]){ 1, -1, h }); // [1, patches, hidden]
-	if (t->learned_positions)
-		x = op_add(g, x, op_unsqueeze(g, positions(b, &p), 0));
-	graph_value cos, sin, same = alike(b, alike(b, NO_VALUE, p.picture), p.frame), frames = bias_of(b, same),
-			      windows = frames;
-	axial_tables(b, &p, false, &cos, &sin);
+	graph_value x = patches(b, io->pixels); // [1, patches, hidden]
+	if (weight_named(b, "embed.norm"))
+		x = norm(b, "embed.norm", x, h);
+	if (t->positions)
+		x = op_add(g, x, op_unsqueeze(g, positions(b, &p, (enum grid_positions)t->positions), 0));
+	graph_value same = alike(b, alike(b, NO_VALUE, p.picture), p.frame), frames = bias_of(b, same), windows = frames;
+	graph_value cos = NO_VALUE, sin = NO_VALUE;
+	if (!t->no_rotary)
+		axial_tables(b, &p, false, &cos, &sin);
 	if (t->windows) {
 		graph_value wide = graph_i64(g, v->window * v->merge);
 		windows = bias_of(b, alike(b, alike(b, same, op_div(g, p.row, wide)), op_div(g, p.column, wide)));
@@ -252,7 +348,8 @@ static void body(struct build *b, struct body *io)
 	io->deep = ARENA_ARRAY(graph_arena(g), (size_t)v->deep_count + 1, graph_value);
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
-		x = layer(b, x, t->windows && !v->whole[b->layer] ? windows : frames, cos, sin, true);
+		x = layer(b, x, t->windows && !v->whole[b->layer] ? windows : frames, cos, sin,
+			(bool[]){ v->qkv_bias, v->out_bias, v->ffn_bias });
 		graph_leave(g);
 		int64_t k = 0, at = b->layer;
 		while (k < v->deep_count && v->deep[k] != at)
@@ -265,16 +362,45 @@ static void body(struct build *b, struct body *io)
 		b->layer = at;
 		graph_leave(g);
 	}
+	io->last = weight_named(b, "norm") ? norm(b, "norm", x, h) : x;
 	graph_enter(g, "merger");
-	io->last = merged(b, "merger", x, false);
+	if (t->convolved)
+		io->last = convolved(b, io->last);
+	io->pooled = t->convolved ? refined(b, io->last) : t->unmerged ? io->last : merged(b, "merger", io->last, false);
 	graph_leave(g);
 }
 
 static void build(struct build *b)
 {
 	struct body io = { 0 };
+	grid_inputs(b, &io, "grid_thw");
 	body(b, &io);
+	head_build(b, &io);
 }
+
+// Patches in the order of their pictures; a tower of windows has another on its way.
+static void give(struct build *b, const struct body *io)
+{
+	const struct spec *s = b->s;
+	if (TRAITS_OF(s, grid_vision)->windows) {
+		head_unsupported(b);
+		return;
+	}
+	int64_t width = TRAITS_OF(s, grid_vision)->convolved ? ((const struct grid_vision *)s->own)->out : s->hidden_size;
+	graph_output(b->g, "last_hidden_state", op_reshape(b->g, io->last, 2, (int64_t[]){ -1, width }));
+	graph_output(b->g, "pooler_output",
+		op_reshape(b->g, io->pooled, 2, (int64_t[]){ -1, ((const struct grid_vision *)s->own)->out }));
+}
+
+void grid_hints(const struct spec *tower, struct input_hints *out)
+{
+	const struct grid_vision *v = tower->own;
+	out->image_grid[0] = 1;
+	out->image_grid[1] = out->image_grid[2] = 4 * v->merge;
+	out->symbols[0] = (struct input_symbol){ "patches", 16 * v->merge * v->merge, true };
+}
+
+static const struct family_head grid_heads[] = { { &head_model, give }, { 0 } };
 
 const struct family grid_vision = {
 	.name = "grid-vision",
@@ -282,6 +408,8 @@ const struct family grid_vision = {
 	.resolve = resolve,
 	.build = build,
 	.body = body,
+	.hints = grid_hints,
+	.heads = grid_heads,
 	.traits = FAMILY_TRAIT_LIST(grid_vision, GRID_VISION_TRAITS),
 };
 
@@ -346,7 +474,7 @@ static void body_packed(struct build *b, struct body *io)
 	states_begin(b, io, x);
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
-		x = layer(b, x, bias, cos, sin, false);
+		x = layer(b, x, bias, cos, sin, (bool[3]){ false });
 		graph_leave(g);
 		states_add(io, x);
 	}

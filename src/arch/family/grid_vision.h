@@ -5,19 +5,34 @@
 
 #include "arch/block/block.h"
 
+// Learned positions on a grid of another size. GRID_CORNERS: the corners stay where they are.
+enum grid_positions { GRID_NONE, GRID_CORNERS, GRID_LINEAR, GRID_CUBIC };
+
 #define GRID_VISION_TRAITS(X, T) \
 	X(T, FLAG, windows, "layers attend within windows, but for those of fullatt_block_indexes") \
-	X(T, FLAG, learned_positions, "learned positions besides; the patch embedding has a bias; features of layers on the way")
+	X(T, COUNT, positions, \
+		"learned positions besides: 1 bilinear with the corners in place, 2 bilinear, 3 bicubic between a square's " \
+		"middles") \
+	X(T, FLAG, patch_bias, "the patch embedding has a bias") \
+	X(T, FLAG, no_rotary, "queries and keys are not rotated") \
+	X(T, FLAG, unmerged, "patches are the features") \
+	X(T, FLAG, convolved, \
+		"squares become one by a convolution; a gated feed-forward follows, out_hidden_size * channels wide") \
+	X(T, FLAG, crossed_sizes, "intermediate_size is of what follows the layers; theirs is out_hidden_size") \
+	X(T, FLAG, qkv_bias_only, "attention_bias is of query, key and value alone, and nothing else in a layer has one")
 FAMILY_TRAITS(grid_vision, GRID_VISION_TRAITS);
 
 // spec.own of the family.
 struct grid_vision {
+	bool flat;                  // a patch is of one picture, without a dimension of time
 	int64_t frames, merge, out; // pictures of a patch in time; squares of merge * merge become one feature of width out
 	int64_t window;             // features that a window is high and wide
 	const bool *whole;          // [layers]: without windows
 	int64_t side, places;       // learned positions: side * side of the places are used
 	const int64_t *deep;        // [deep_count] layers whose results are features too
 	int64_t deep_count;
+	int64_t wide;                      // of the gated feed-forward after the layers
+	bool qkv_bias, out_bias, ffn_bias; // of a layer
 };
 
 // Of patches, or of features for merge > 1, with this number among those of all pictures; i64 [..], as number has.
@@ -33,6 +48,9 @@ struct grid_places grid_places(struct build *b, graph_value grid, graph_value nu
 graph_value grid_of_sizes(struct build *b, graph_value sizes, int64_t patch);
 // 0, 1, .. for each patch, or feature, of all pictures.
 graph_value grid_numbers(struct build *b, graph_value grid, int64_t merge);
+// pixel_values [patches, ..] and the grids of the pictures, an input of that name.
+void grid_inputs(struct build *b, struct body *io, const char *grid);
+void grid_hints(const struct spec *tower, struct input_hints *out);
 // pixel_values and image_sizes, as b->s has them.
 void packed_inputs(struct build *b, struct body *io);
 

@@ -223,7 +223,7 @@ static void types_input(struct build *b, struct body *io, int64_t length)
 
 static bool is_merged_only(const struct spec *s)
 {
-	return !vlm_of(s)->deep_count;
+	return !vlm_of(s)->deep_count && !part_of(s, "text")->mixers; // nor has it states besides a cache
 }
 
 static const struct arch_graph vision_graph = { "vision_encoder.onnx" },         // pixels to image features

@@ -53,11 +53,11 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	v->deep_count = tower->deep_count;
 	text->tied |= text_ties;
 	text->rope.interleaved_sections = t->interleaved_sections;
+	int64_t dim = text->rope.dim ? text->rope.dim : text->head_width;
 	if (!text->rope.section[0] && !text->rope.section[1] && !text->rope.section[2])
 		for (int i = 0; i < 3; i++)
-			text->rope.section[i] = t->interleaved_sections ? (i ? 20 : 24) : i ? 24 : 16;
+			text->rope.section[i] = t->interleaved_sections ? (i ? 20 : 24) : dim / 2 * (i ? 3 : 2) / 8;
 	int64_t sum = text->rope.section[0] + text->rope.section[1] + text->rope.section[2];
-	int64_t dim = text->rope.dim ? text->rope.dim : text->head_width;
 	if (!t->interleaved_sections && sum != dim / 2)
 		config_fail(c, STATUS_BAD_INPUT, "mrope_section: %lld angles, not %lld", (long long)sum, (long long)dim / 2);
 	if (tower->out != text->hidden_size)
@@ -105,18 +105,15 @@ static graph_value see(struct build *b, graph_value ids, struct body *text)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s, *tower = part_of(s, "vision");
-	const struct grid_vision *v = tower->own;
-	int64_t width = tower->channels * v->frames * tower->patch_size * tower->patch_size;
 	struct body io = { 0 };
-	io.pixels = graph_input(g, "pixel_values", DTYPE_F32, 2, (int64_t[]){ graph_symbol(g, "patches"), width });
-	io.grid = graph_input(g, "image_grid_thw", DTYPE_I64, 2, (int64_t[]){ graph_symbol(g, "image_batch"), 3 });
 	const struct spec *outer = part_enter(b, "vision");
+	grid_inputs(b, &io, "image_grid_thw");
 	graph_enter(g, "vision");
-	tower->row->family->body(b, &io); // io.last [features, text]
+	tower->row->family->body(b, &io); // io.pooled [features, text]
 	graph_leave(g);
 	part_leave(b, outer);
 	if (!ids.id)
-		return io.last;
+		return io.pooled;
 	graph_value is_image, number;
 	vlm_places(b, ids, &is_image, &number);
 	int64_t shape[] = { graph_symbol(g, "batch"), graph_symbol(g, "sequence") };
@@ -128,7 +125,7 @@ static graph_value see(struct build *b, graph_value ids, struct body *text)
 	text->deep = io.deep;
 	for (int64_t i = 0; i < io.deep_count; i++)
 		io.deep[i] = spread(b, io.deep[i], is_image, number);
-	return vlm_merge(b, ids, is_image, number, io.last);
+	return vlm_merge(b, ids, is_image, number, io.pooled);
 }
 
 static void build(struct build *b)
@@ -138,12 +135,9 @@ static void build(struct build *b)
 
 static void hints(const struct spec *s, struct input_hints *out)
 {
-	const struct grid_vision *v = part_of(s, "vision")->own;
 	out->image_token_id = vlm_of(s)->image_token_id;
 	out->image_tokens = part_of(s, "vision")->image_tokens;
-	out->image_grid[0] = 1;
-	out->image_grid[1] = out->image_grid[2] = 4 * v->merge;
-	out->symbols[0] = (struct input_symbol){ "patches", 16 * v->merge * v->merge, true };
+	grid_hints(part_of(s, "vision"), out);
 }
 
 const struct family vlm_grid = {
