@@ -50,7 +50,7 @@ extern const struct dialect depth_anything_names, dpt_names, prompt_depth_anythi
 // decoder.c
 extern const struct dialect apertus_names, gemma2_names, gemma3n_names, gemma4_names, gemma4_unified_names, glm_names,
 	hunyuan_names, hyperclovax_names, llama_names, nanochat_names, nemotron_names, olmo2_names, phi3_names, phi_names,
-	stablelm_names, starcoder2_names;
+	qwen3_vl_text_names, stablelm_names, starcoder2_names;
 extern const struct dialect biogpt_names, bloom_names, codegen_names, falcon_names, gpt2_names, gpt_neo_names, gpt_neox_names,
 	gptj_names, mpt_names, openai_gpt_names, opt_names, persimmon_names, xglm_names;
 // moe.c
@@ -81,9 +81,10 @@ extern const struct dialect aimv2_vision_names, altclip_text_names, altclip_visi
 	xclip_vision_names;
 
 // vlm.c
-extern const struct dialect aya_vision_names, deepseek_vl_names, gemma3_names, idefics3_names, internvl_names, grid_names,
-	glm4v_vision_names, glm_image_vision_names, glm_ocr_vision_names, llava_names, idefics2_names, lighton_ocr_names,
-	resampler_names, mistral3_names, pixtral_names, paligemma_names, qwen2_vl_vision_names, qwen2_5_vl_vision_names,
-	qwen3_vl_vision_names;
+extern const struct dialect aya_vision_names, cosmos3_edge_names, cosmos3_edge_vision_names, deepseek_vl_names, gemma3_names,
+	glm4v_vision_names, glm_image_vision_names, glm_ocr_vision_names, grid_names, hyperclovax_vision_names, idefics2_names,
+	idefics3_names, internvl_names, lighton_ocr_names, llava_names, mistral3_names, omni_names, paddleocr_vision_names,
+	paddleocr_vl_names, paligemma_names, pixtral_names, qwen2_5_omni_vision_names, qwen2_5_vl_vision_names,
+	qwen2_vl_vision_names, qwen3_omni_vision_names, qwen3_vl_vision_names, resampler_names;
 
 #endif

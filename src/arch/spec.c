@@ -216,6 +216,9 @@ struct spec *resolve_part(struct config *c, struct spec *s, struct arena *a, con
 	const char *own_type = json_string_value(json_object_get(config_get(c, key), "model_type"));
 	if (own_type && text_is(own_type, s->row->model_type)) // older files name the whole in its part
 		own_type = NULL;
+	const struct arch *whole = arch_find(own_type); // or another whole, whose part of that name is meant
+	if (whole && !whole->family->body && part_type(whole, which))
+		own_type = part_type(whole, which);
 	return resolve_part_fixed(c, s, a, which, key, own_type ? own_type : type, head, roots);
 }
 

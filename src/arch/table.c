@@ -93,6 +93,9 @@
 #define ROBERTA .positions_from_pad = true, GELU_TANH_HEADS
 #define DINOV2 .any_size = true, .layer_scale = true, .pool_is_norm = true, .mean_patches = true
 
+#define LEARNED_GRID LN_MLP, .patch_bias = true, .no_rotary = true
+#define PADDLEOCR_GRID .positions = GRID_LINEAR, .patch_bias = true, .raster = true, .unmerged = true
+#define COSMOS3_GRID .positions = GRID_SMOOTH, .linear_patches = true, .unmerged = true
 #define GLM4V_VISION \
 	.positions = GRID_CUBIC, .patch_bias = true, .convolved = true, .crossed_sizes = true, .qkv_bias_only = true
 
@@ -101,6 +104,9 @@
 #define TEXT_VISION(type) PARTS(type "_text", type "_vision")
 #define IDEFICS2_PARTS \
 	.part_types = { { "text", "mistral" }, { "vision", "idefics2_vision" }, { "resampler", "idefics2_perceiver" } }
+#define HYPERCLOVAX_PARTS PARTS("hyperclovax", "qwen2_5_vl_vision")
+#define QWEN2_OMNI_PARTS PARTS("qwen2_5_omni_text", "qwen2_5_omni_vision_encoder")
+#define QWEN3_OMNI_PARTS PARTS("qwen3_omni_moe_text", "qwen3_omni_moe_vision_encoder")
 #define TOWERS(type) PARTS(type "_text_model", type "_vision_model")
 #define TEXT_AUDIO(text, audio) .part_types = { { "text", text }, { "audio", audio } }
 #define BACKBONE(backbone, vision) .part_types = { { "backbone", backbone }, { "vision", vision } }
@@ -156,7 +162,10 @@ const struct arch arch_rows[] = {
 	{ "convbert", OF(encoder, convbert_names, .lm_gelu = true, .head_hidden_act = true) },
 	{ "convnext", &convnext, &convnext_names },
 	{ "convnextv2", OF(convnext, convnextv2_names, .response_norm = true) },
+	{ "cosmos3_edge", OF(vlm_grid, cosmos3_edge_names, .layer_norm = true, .interleaved_sections = true), TEXT_VISION("cosmos3_edge") },
 	{ "cosmos3_edge_text", OF(decoder, cosmos_names, .plain_ffn = true) },
+	{ "cosmos3_edge_vision", OF(grid_vision, cosmos3_edge_vision_names, LN_MLP, .no_rotary = true, COSMOS3_GRID) },
+	{ "cosmos3_omni", OF(vlm_grid, grid_names, .interleaved_sections = true), TEXT_VISION("qwen3_vl") },
 	{ "cvt", &cvt, &cvt_names },
 	{ "cwm", OF(decoder, llama_names, .window_pattern = -4) },
 	{ "data2vec-audio", &speech, &data2vec_audio_names },
@@ -193,6 +202,8 @@ const struct arch arch_rows[] = {
 	{ "esmc", OF(rotary_encoder, esmc_names, BRANCH_BIAS_LN, GELU_TANH_HEADS, .qk_norm_whole = true, .depth_scaled = true) },
 	{ "eurobert", &rotary_encoder, &eurobert_names },
 	{ "exaone4", OF(decoder, olmo2_names, EXAONE, .reordered_norm = true) },
+	{ "exaone4_5", OF(vlm_grid, grid_names, .one_position = true), PARTS("exaone4", "exaone4_5_vision") },
+	{ "exaone4_5_vision", OF(grid_vision, qwen2_5_vl_vision_names, .windows = true) },
 	{ "exaone_moe", OF(decoder, exaone_moe_names, EXAONE, .sigmoid_router = true) },
 	{ "falcon", OF(decoder, falcon_names, LN_MLP, .qkv_layout = QKV_BY_HEAD) },
 	{ "falcon_h1", OF(decoder, falcon_h1_names, .mixer = MIX_MAMBA2, .mixer_beside = true) },
@@ -222,7 +233,7 @@ const struct arch arch_rows[] = {
 	{ "glm4v_text", OF(decoder, glm_names, .interleaved_rope = true, .qkv_bias = true, .sandwich_norm = true) },
 	{ "glm4v_vision", OF(grid_vision, glm4v_vision_names, GLM4V_VISION) },
 	{ "glm_image_text", OF(decoder, glm_names, .qkv_bias_only = true, .sandwich_norm = true) },
-	{ "glm_image_vision", OF(grid_vision, glm_image_vision_names, LN_MLP, .positions = GRID_LINEAR, .patch_bias = true, .no_rotary = true, .unmerged = true) },
+	{ "glm_image_vision", OF(grid_vision, glm_image_vision_names, LEARNED_GRID, .positions = GRID_LINEAR, .unmerged = true) },
 	{ "glm_moe_dsa", OF(decoder, deepseek_v32_names, GLM_MOE_DSA) },
 	{ "glm_ocr", OF(vlm_grid, grid_names, .text_ties = true), TEXT_VISION("glm_ocr") },
 	{ "glm_ocr_text", OF(decoder, glm_names, .interleaved_rope = true, .sandwich_norm = true) },
@@ -253,6 +264,7 @@ const struct arch arch_rows[] = {
 	{ "hunyuan_vl_text", OF(decoder, hunyuan_names, HUNYUAN) },
 	{ "hy_v3", OF(decoder, hy_v3_names, SIGMOID_MOE, .qk_norm = true) },
 	{ "hyperclovax", &decoder, &hyperclovax_names },
+	{ "hyperclovax_vision_v2", OF(vlm_grid, hyperclovax_vision_names, .one_position = true, .projected = true), HYPERCLOVAX_PARTS },
 	{ "ibert", OF(encoder, ibert_names, TANH_HEAD, .positions_from_pad = true) },
 	{ "idefics2", &vlm_perceived, &idefics2_names, IDEFICS2_PARTS },
 	{ "idefics2_perceiver", &resampler, &resampler_names },
@@ -336,7 +348,9 @@ const struct arch arch_rows[] = {
 	{ "opt", OF(decoder, opt_names, LN_MLP, .positions_of_mask = true, .position_offset = 2) },
 	{ "owlv2_text_model", OF(clip_text, clip_text_names, .ends_highest = true) },
 	{ "owlvit_text_model", OF(clip_text, clip_text_names, .ends_highest = true) },
+	{ "paddleocr_vl", OF(vlm_grid, paddleocr_vl_names, .layer_norm = true), TEXT_VISION("paddleocr_vl") },
 	{ "paddleocr_vl_text", &decoder, &llama_names },
+	{ "paddleocr_vl_vision", OF(grid_vision, paddleocr_vision_names, LN_MLP, PADDLEOCR_GRID) },
 	{ "paligemma", &vlm_linear, &paligemma_names, PARTS("gemma", "siglip_vision_model") },
 	{ "parakeet_ctc", &conformer_ctc, &ctc_names, ENCODER_PART("parakeet_encoder") },
 	{ "parakeet_encoder", OF(conformer, parakeet_names, .layer_norm = true) },
@@ -356,6 +370,9 @@ const struct arch arch_rows[] = {
 	{ "pvt", OF(segformer, pvt_names, .disjoint_patches = true) },
 	{ "pvt_v2", &segformer, &pvt_v2_names },
 	{ "qwen2", OF(decoder, llama_names, .qkv_bias = true) },
+	{ "qwen2_5_omni_text", OF(decoder, llama_names, .qkv_bias = true) },
+	{ "qwen2_5_omni_thinker", OF(vlm_grid, omni_names, .told_by_id = true), QWEN2_OMNI_PARTS },
+	{ "qwen2_5_omni_vision_encoder", OF(grid_vision, qwen2_5_omni_vision_names, .windows = true) },
 	{ "qwen2_5_vl", OF(vlm_grid, grid_names, .text_ties = true), TEXT_VISION("qwen2_5_vl") },
 	{ "qwen2_5_vl_text", OF(decoder, llama_names, .qkv_bias = true) },
 	{ "qwen2_5_vl_vision", OF(grid_vision, qwen2_5_vl_vision_names, .windows = true) },
@@ -373,11 +390,14 @@ const struct arch arch_rows[] = {
 	{ "qwen3_5_vision", OF(grid_vision, qwen3_vl_vision_names, LN_MLP, .positions = GRID_CORNERS, .patch_bias = true) },
 	{ "qwen3_moe", OF(decoder, qwen_moe_names, .qk_norm = true) },
 	{ "qwen3_next", OF(decoder, qwen3_next_names, QWEN3_NEXT) },
+	{ "qwen3_omni_moe_text", OF(decoder, qwen_moe_names, .qk_norm = true) },
+	{ "qwen3_omni_moe_thinker", OF(vlm_grid, omni_names, .told_by_id = true, .interleaved_sections = true), QWEN3_OMNI_PARTS },
+	{ "qwen3_omni_moe_vision_encoder", OF(grid_vision, qwen3_omni_vision_names, LN_MLP, .positions = GRID_CORNERS, .patch_bias = true) },
 	{ "qwen3_vl", OF(vlm_grid, grid_names, .interleaved_sections = true), TEXT_VISION("qwen3_vl") },
 	{ "qwen3_vl_moe", OF(vlm_grid, grid_names, .interleaved_sections = true), TEXT_VISION("qwen3_vl_moe") },
 	{ "qwen3_vl_moe_text", OF(decoder, qwen3_vl_moe_names, .qk_norm = true, .normalised_experts = true) },
 	{ "qwen3_vl_moe_vision", OF(grid_vision, qwen3_vl_vision_names, LN_MLP, .positions = GRID_CORNERS, .patch_bias = true) },
-	{ "qwen3_vl_text", OF(decoder, llama_names, .qk_norm = true) },
+	{ "qwen3_vl_text", OF(decoder, qwen3_vl_text_names, .qk_norm = true) },
 	{ "qwen3_vl_vision", OF(grid_vision, qwen3_vl_vision_names, LN_MLP, .positions = GRID_CORNERS, .patch_bias = true) },
 	{ "radio", &radio, &radio_names },
 	{ "recurrent_gemma", OF(decoder, recurrent_gemma_names, RECURRENT_GEMMA) },

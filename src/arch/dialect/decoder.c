@@ -228,9 +228,19 @@ const struct dialect cosmos_names = {
 	.name = "cosmos",
 	.prefix = "model.",
 	.keys = NO_KEYS,
-	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, TWO_NORMS, HEADS, { "layers.ffn.up", "@layers.#.mlp.fc1" },
-		{ "layers.ffn.down", "@layers.#.mlp.fc2" }),
+	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, COSMOS_ATTENTION, TWO_NORMS, HEADS,
+		{ "layers.ffn.up", "@layers.#.mlp.fc1" }, { "layers.ffn.down", "@layers.#.mlp.fc2" },
+		{ "layers.ffn.up", "@layers.#.mlp.up_proj" }, { "layers.ffn.down", "@layers.#.mlp.down_proj" }),
 	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect qwen3_vl_text_names = {
+	.name = "qwen3-vl-text",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_BODY, COSMOS_ATTENTION, TWO_NORMS, HEADS),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED("hidden_activation"),
 };
 
 const struct dialect gpt2_names = {

@@ -27,6 +27,15 @@
 		"layers.attn.k_norm", "@layers.#.self_attn.k_norm" \
 	}
 
+// As diffusers calls them.
+#define COSMOS_ATTENTION \
+	{ "layers.attn.q", "@layers.#.self_attn.to_q" }, { "layers.attn.k", "@layers.#.self_attn.to_k" }, \
+		{ "layers.attn.v", "@layers.#.self_attn.to_v" }, { "layers.attn.o", "@layers.#.self_attn.to_out" }, \
+		{ "layers.attn.q_norm", "@layers.#.self_attn.norm_q" }, \
+	{ \
+		"layers.attn.k_norm", "@layers.#.self_attn.norm_k" \
+	}
+
 #define LLAMA_FFN \
 	{ "layers.ffn.gate", "@layers.#.mlp.gate_proj" }, { "layers.ffn.up", "@layers.#.mlp.up_proj" }, \
 	{ \

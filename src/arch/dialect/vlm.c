@@ -90,6 +90,7 @@ const struct dialect internvl_names = {
 	{ \
 		"num_channels", "in_channels" \
 	}
+#define GRID_WORDS "is_encoder_decoder", "video_*token_id", "vision_*token_id"
 #define GRID_INERT "in_chans", "spatial_patch_size", "tokens_per_second", "model_type"
 
 const struct dialect grid_names = {
@@ -98,8 +99,107 @@ const struct dialect grid_names = {
 	.keys = IMAGE_TOKEN,
 	.weights = WEIGHTS({ "head.lm.out", "lm_head" }),
 	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq"),
+	.inert = IGNORED(GRID_WORDS, "image_start_token_id", "image_end_token_id"),
+};
+
+const struct dialect hyperclovax_vision_names = {
+	.name = "hyperclovax-vision",
+	.prefix = "",
+	.keys = IMAGE_TOKEN,
+	.weights = WEIGHTS({ "projector", "model.vision_projector" }, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq"),
+	.inert = IGNORED(GRID_WORDS),
+};
+
+const struct dialect paddleocr_vl_names = {
+	.name = "paddleocr-vl",
+	.prefix = "",
+	.keys = IMAGE_TOKEN,
+	.weights = WEIGHTS({ "projector.norm", "mlp_AR.pre_norm" }, { "projector.1", "mlp_AR.linear_1" },
+		{ "projector.2", "mlp_AR.linear_2" }, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq", "*packing_position_embedding*",
+		"*vision_model.head.*", "*embeddings.position_ids"),
+	.inert = IGNORED(GRID_WORDS),
+};
+
+const struct dialect cosmos3_edge_names = {
+	.name = "cosmos3-edge",
+	.prefix = "",
+	.keys = IMAGE_TOKEN,
+	.weights = WEIGHTS({ "projector.norm", "model.projector.norm" }, { "projector.1", "model.projector.linear_fc1" },
+		{ "projector.2", "model.projector.linear_fc2" }, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq"),
+	.inert = IGNORED(GRID_WORDS),
+};
+
+// Sound is not built: of such a model what reads pictures and texts.
+const struct dialect omni_names = {
+	.name = "omni",
+	.prefix = "",
+	.keys = IMAGE_TOKEN,
+	.weights = WEIGHTS({ "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq", "audio_tower.*"),
 	.inert = IGNORED(
-		"is_encoder_decoder", "video_*token_id", "vision_*token_id", "image_start_token_id", "image_end_token_id"),
+		GRID_WORDS, "audio_*", "video_token_index", "user_token_id", "position_id_per_seconds", "seconds_per_chunk"),
+};
+
+#define SIGLIP_LAYERS \
+	{ "layers.attn.norm", "@encoder.layers.#.layer_norm1" }, { "layers.ffn.norm", "@encoder.layers.#.layer_norm2" }, \
+		{ "layers.attn.o", "@encoder.layers.#.self_attn.out_proj" }, { "norm", "@post_layernorm" }, \
+		{ "embed.patch", "@embeddings.patch_embedding" }, \
+	{ \
+		"embed.position", "@embeddings.position_embedding" \
+	}
+
+#define SIGLIP_BRANCHES \
+	{ "layers.attn.q", "@encoder.layers.#.self_attn.q_proj" }, { "layers.attn.k", "@encoder.layers.#.self_attn.k_proj" }, \
+		{ "layers.attn.v", "@encoder.layers.#.self_attn.v_proj" }, { "layers.ffn.up", "@encoder.layers.#.mlp.fc1" }, \
+	{ \
+		"layers.ffn.down", "@encoder.layers.#.mlp.fc2" \
+	}
+
+const struct dialect paddleocr_vision_names = {
+	.name = "paddleocr-vision",
+	.prefix = "vision_model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(SIGLIP_LAYERS, SIGLIP_BRANCHES),
+	.ignored = IGNORED("*rotary_pos_emb.inv_freq", "*embeddings.position_ids"),
+	.inert = IGNORED("temporal_patch_size", "tokens_per_second"),
+};
+
+const struct dialect cosmos3_edge_vision_names = {
+	.name = "cosmos3-edge-vision",
+	.prefix = "",
+	.keys = KEYS({ "num_position_embeddings", "num_patches" }),
+	.weights = WEIGHTS(SIGLIP_LAYERS, SIGLIP_BRANCHES, { "layers.attn.q", "@encoder.layers.#.self_attn.to_q" },
+		{ "layers.attn.k", "@encoder.layers.#.self_attn.to_k" }, { "layers.attn.v", "@encoder.layers.#.self_attn.to_v" },
+		{ "layers.ffn.up", "@encoder.layers.#.mlp.up_proj" }, { "layers.ffn.down", "@encoder.layers.#.mlp.down_proj" }),
+};
+
+const struct dialect qwen2_5_omni_vision_names = {
+	.name = "qwen2.5-omni-vision",
+	.prefix = "",
+	.keys = KEYS(GRID_KEYS, { "merged_size", "out_hidden_size" }),
+	.weights = WEIGHTS({ "embed.patch", "@patch_embed.proj" }, { "layers.attn.norm", "@blocks.#.norm1" },
+		{ "layers.attn.q", "@blocks.#.attn.q" }, { "layers.attn.k", "@blocks.#.attn.k" },
+		{ "layers.attn.v", "@blocks.#.attn.v" }, { "layers.attn.o", "@blocks.#.attn.proj" },
+		{ "layers.ffn.norm", "@blocks.#.norm2" }, { "layers.ffn.gate", "@blocks.#.mlp.gate_proj" },
+		{ "layers.ffn.up", "@blocks.#.mlp.up_proj" }, { "layers.ffn.down", "@blocks.#.mlp.down_proj" },
+		{ "merger.norm", "@merger.ln_q" }, { "merger.1", "@merger.mlp.0" }, { "merger.2", "@merger.mlp.2" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq"),
+	.inert = IGNORED(GRID_INERT),
+};
+
+const struct dialect qwen3_omni_vision_names = {
+	.name = "qwen3-omni-vision",
+	.prefix = "",
+	.keys = KEYS(GRID_KEYS, { "merged_size", "out_hidden_size" }),
+	.weights = WEIGHTS(GRID_TOWER, { "embed.position", "@pos_embed" }, { "layers.ffn.up", "@blocks.#.mlp.linear_fc1" },
+		{ "layers.ffn.down", "@blocks.#.mlp.linear_fc2" }, { "merger.norm", "@merger.ln_q" },
+		{ "merger.1", "@merger.mlp.0" }, { "merger.2", "@merger.mlp.2" }, { "deep.norm", "@merger_list.#.ln_q" },
+		{ "deep.1", "@merger_list.#.mlp.0" }, { "deep.2", "@merger_list.#.mlp.2" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq", "*merger_list.*"),
+	.inert = IGNORED(GRID_INERT, "window_size", "fullatt_block_indexes", "image_size", "tokens_per_second"),
 };
 
 const struct dialect qwen2_vl_vision_names = {
@@ -132,7 +232,8 @@ const struct dialect qwen3_vl_vision_names = {
 		{ "merger.1", "@merger.linear_fc1" }, { "merger.2", "@merger.linear_fc2" },
 		{ "deep.norm", "@deepstack_merger_list.#.norm" }, { "deep.1", "@deepstack_merger_list.#.linear_fc1" },
 		{ "deep.2", "@deepstack_merger_list.#.linear_fc2" }),
-	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq"),
+	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq",
+		"*deepstack_merger_list.*"), // a shorter tower never comes to them
 	.inert = IGNORED(GRID_INERT),
 };
 

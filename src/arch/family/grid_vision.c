@@ -219,11 +219,38 @@ static struct taps taps_of(struct build *b, graph_value index, graph_value size,
 	return t;
 }
 
+graph_value smooth_shares(struct build *b, graph_value index, graph_value size, int64_t side)
+{
+	struct graph *g = b->g;
+	float *middle = GRAPH_TABLE(g, NULL, side, 1, float);
+	for (int64_t i = 0; middle && i < side; i++)
+		middle[i] = (float)i + 0.5f;
+	graph_value step = op_div(g, graph_f32(g, (float)side), op_cast(g, size, DTYPE_F32));
+	graph_value at = op_mul(g, op_add(g, op_cast(g, index, DTYPE_F32), graph_f32(g, 0.5f)), step);
+	graph_value away = op_sub(g, graph_constant(g, DTYPE_F32, 1, &side, middle), op_unsqueeze(g, at, -1)); // [.., side]
+	away = op_div(g, op_abs(g, away), op_unsqueeze(g, op_max(g, step, graph_f32(g, 1)), -1));
+	graph_value share = op_relu(g, op_sub(g, graph_f32(g, 1), away));
+	return op_div(g, share, op_reduce_sum(g, share, -1, true));
+}
+
+static graph_value smooth_positions(struct build *b, const struct grid_places *p)
+{
+	struct graph *g = b->g;
+	const struct grid_vision *v = b->s->own;
+	int64_t side = v->side, all[] = { -1, side * side };
+	graph_value row = op_unsqueeze(g, smooth_shares(b, p->row, p->rows, side), 2);
+	graph_value column = op_unsqueeze(g, smooth_shares(b, p->column, p->columns, side), 1);
+	graph_value table = WEIGHT(b, "embed.position", "weight", v->places, b->s->hidden_size);
+	return op_matmul(g, op_reshape(g, op_mul(g, row, column), 2, all), table);
+}
+
 // Learned positions [side * side, hidden] on the grids of the pictures: [patches, hidden]
 static graph_value positions(struct build *b, const struct grid_places *p, enum grid_positions how)
 {
 	struct graph *g = b->g;
 	const struct grid_vision *v = b->s->own;
+	if (how == GRID_SMOOTH)
+		return smooth_positions(b, p);
 	graph_value table = WEIGHT(b, "embed.position", "weight", v->places, b->s->hidden_size), sum = NO_VALUE;
 	struct taps row = taps_of(b, p->row, p->rows, v->side, how), column = taps_of(b, p->column, p->columns, v->side, how);
 	for (int i = 0; i < row.count * column.count; i++) {
@@ -238,21 +265,28 @@ static graph_value positions(struct build *b, const struct grid_places *p, enum 
 
 // ---- building -----------------------------------------------------------------------------------------------------------
 
-// x [1, patches, hidden] -> [patches / merge^2, out]; the norm before or after squares are joined
-static graph_value merged(struct build *b, const char *stem, graph_value x, bool joined_first)
+graph_value grid_merge(struct build *b, graph_value x, const struct grid_merger *m)
 {
 	struct graph *g = b->g;
+	struct arena *a = graph_arena(g);
+	int64_t joined = m->width * m->merge * m->merge, shape[] = { -1, joined };
+	const char *stem_norm = arena_printf(a, "%s.norm", m->stem);
+	if (m->joined_first)
+		x = layer_norm_eps(b, stem_norm, op_reshape(g, x, 2, shape), m->eps);
+	else if (b->s->traits.layer_norm)
+		x = op_reshape(g, layer_norm_eps(b, stem_norm, x, m->eps), 2, shape);
+	else
+		x = op_reshape(g, norm(b, stem_norm, x, m->width), 2, shape);
+	x = op_gelu(g, linear(b, arena_printf(a, "%s.1", m->stem), x, joined, m->wide, true));
+	return linear(b, arena_printf(a, "%s.2", m->stem), x, m->wide, m->out, true);
+}
+
+static graph_value merged(struct build *b, const char *stem, graph_value x, bool joined_first)
+{
 	const struct spec *s = b->s;
 	const struct grid_vision *v = s->own;
-	struct arena *a = graph_arena(g);
-	int64_t wide = s->hidden_size * v->merge * v->merge, shape[] = { -1, wide };
-	const char *stem_norm = arena_printf(a, "%s.norm", stem);
-	if (joined_first)
-		x = layer_norm(b, stem_norm, op_reshape(g, x, 2, shape), wide);
-	else
-		x = op_reshape(g, norm(b, stem_norm, x, s->hidden_size), 2, shape);
-	x = op_gelu(g, linear(b, arena_printf(a, "%s.1", stem), x, wide, wide, true));
-	return linear(b, arena_printf(a, "%s.2", stem), x, wide, v->out, true);
+	int64_t wide = s->hidden_size * v->merge * v->merge;
+	return grid_merge(b, x, &(struct grid_merger){ stem, v->merge, s->hidden_size, wide, v->out, joined_first, s->norm_eps });
 }
 
 // x [1, patches, hidden] -> [patches / merge^2, out]: a square by one convolution (GLM-4.1V, https://arxiv.org/abs/2507.01006)
@@ -291,6 +325,14 @@ static graph_value layer(struct build *b, graph_value x, graph_value bias, graph
 	return x;
 }
 
+// What came line by line, square by square: i64 [patches]
+static graph_value square_by_square(struct build *b, graph_value number, const struct grid_places *p)
+{
+	struct graph *g = b->g;
+	graph_value line = op_add(g, op_mul(g, p->row, p->columns), p->column);
+	return op_add(g, op_sub(g, number, p->within), line); // from where its frame begins
+}
+
 // [patches, channels * frames * size * size] -> [1, patches, hidden]
 static graph_value patches(struct build *b, graph_value pixels)
 {
@@ -298,6 +340,8 @@ static graph_value patches(struct build *b, graph_value pixels)
 	const struct spec *s = b->s;
 	const struct grid_vision *v = s->own;
 	int64_t h = s->hidden_size, size = s->patch_size, one[] = { 1, 1, 1 }, none[6] = { 0 };
+	if (TRAITS_OF(s, grid_vision)->linear_patches)
+		return op_unsqueeze(g, linear(b, "embed.patch", pixels, s->channels * size * size, h, true), 0);
 	int64_t shape[] = { h, s->channels, v->frames, size, size }, each[] = { -1, s->channels, v->frames, size, size };
 	graph_value bias = TRAITS_OF(s, grid_vision)->patch_bias ? WEIGHT(b, "embed.patch", "bias", h) : NO_VALUE, x;
 	if (v->flat)
@@ -314,8 +358,10 @@ void grid_inputs(struct build *b, struct body *io, const char *grid)
 {
 	struct graph *g = b->g;
 	const struct grid_vision *v = b->s->own;
-	int64_t width = b->s->channels * v->frames * b->s->patch_size * b->s->patch_size;
-	io->pixels = graph_input(g, "pixel_values", DTYPE_F32, 2, (int64_t[]){ graph_symbol(g, "patches"), width });
+	int64_t size = b->s->patch_size, width = b->s->channels * v->frames * size * size, all = graph_symbol(g, "patches");
+	bool small = TRAITS_OF(b->s, grid_vision)->raster;
+	io->pixels = graph_input(g, "pixel_values", DTYPE_F32, small ? 4 : 2,
+		small ? (int64_t[]){ all, b->s->channels, size, size } : (int64_t[]){ all, width });
 	io->grid = graph_input(g, grid, DTYPE_I64, 2, (int64_t[]){ graph_symbol(g, "image_batch"), 3 });
 }
 
@@ -331,6 +377,8 @@ static void body(struct build *b, struct body *io)
 	graph_value number = op_range(g, graph_i64(g, 0), all, graph_i64(g, 1)); // [patches]
 	struct grid_places p = grid_places(b, io->grid, number, 1);
 	rows_and_columns(b, &p);
+	if (t->raster)
+		io->pixels = op_gather(g, io->pixels, square_by_square(b, number, &p), 0);
 	graph_value x = patches(b, io->pixels); // [1, patches, hidden]
 	if (weight_named(b, "embed.norm"))
 		x = norm(b, "embed.norm", x, h);

@@ -6,16 +6,19 @@
 #include "arch/block/block.h"
 
 // Learned positions on a grid of another size. GRID_CORNERS: the corners stay where they are.
-enum grid_positions { GRID_NONE, GRID_CORNERS, GRID_LINEAR, GRID_CUBIC };
+enum grid_positions { GRID_NONE, GRID_CORNERS, GRID_LINEAR, GRID_CUBIC, GRID_SMOOTH };
 
 #define GRID_VISION_TRAITS(X, T) \
 	X(T, FLAG, windows, "layers attend within windows, but for those of fullatt_block_indexes") \
 	X(T, COUNT, positions, \
-		"learned positions besides: 1 bilinear with the corners in place, 2 bilinear, 3 bicubic between a square's " \
+		"learned positions besides: 1 bilinear with the corners in place, 2 bilinear, 3 bicubic, 4 bilinear with " \
+		"antialias" \
 		"middles") \
 	X(T, FLAG, patch_bias, "the patch embedding has a bias") \
 	X(T, FLAG, no_rotary, "queries and keys are not rotated") \
-	X(T, FLAG, unmerged, "patches are the features") \
+	X(T, FLAG, unmerged, "patches are the features; a whole model joins them after it") \
+	X(T, FLAG, raster, "patches come as small pictures, line by line; else as rows, square by square") \
+	X(T, FLAG, linear_patches, "the patch embedding is a linear layer") \
 	X(T, FLAG, convolved, \
 		"squares become one by a convolution; a gated feed-forward follows, out_hidden_size * channels wide") \
 	X(T, FLAG, crossed_sizes, "intermediate_size is of what follows the layers; theirs is out_hidden_size") \
@@ -50,6 +53,17 @@ graph_value grid_of_sizes(struct build *b, graph_value sizes, int64_t patch);
 graph_value grid_numbers(struct build *b, graph_value grid, int64_t merge);
 // pixel_values [patches, ..] and the grids of the pictures, an input of that name.
 void grid_inputs(struct build *b, struct body *io, const char *grid);
+// x [1, patches, width], square by square -> [patches / merge^2, out]: STEM.norm before or after squares are joined, two linear
+// layers with GELU between.
+struct grid_merger {
+	const char *stem;
+	int64_t merge, width, wide, out;
+	bool joined_first;
+	double eps;
+};
+graph_value grid_merge(struct build *b, graph_value x, const struct grid_merger *m);
+// Shares of `side` places for the place `index` of `size`, bilinear with antialias as torch's; i64 [..] each: f32 [.., side]
+graph_value smooth_shares(struct build *b, graph_value index, graph_value size, int64_t side);
 void grid_hints(const struct spec *tower, struct input_hints *out);
 // pixel_values and image_sizes, as b->s has them.
 void packed_inputs(struct build *b, struct body *io);

@@ -31,6 +31,18 @@ static json_t *flat_text(struct config *c)
 	return whole;
 }
 
+static void resolve_sections(struct config *c, struct spec *text, bool interleaved)
+{
+	int64_t dim = text->rope.dim ? text->rope.dim : text->head_width;
+	text->rope.interleaved_sections = interleaved;
+	if (!text->rope.section[0] && !text->rope.section[1] && !text->rope.section[2])
+		for (int i = 0; i < 3; i++)
+			text->rope.section[i] = interleaved ? (i ? 20 : 24) : dim / 2 * (i ? 3 : 2) / 8;
+	int64_t sum = text->rope.section[0] + text->rope.section[1] + text->rope.section[2];
+	if (!interleaved && sum != dim / 2)
+		config_fail(c, STATUS_BAD_INPUT, "mrope_section: %lld angles, not %lld", (long long)sum, (long long)dim / 2);
+}
+
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	const struct vlm_grid_traits *t = TRAITS_OF(s, vlm_grid);
@@ -39,7 +51,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	c->given = whole ? whole : given;
 	bool good =
 		vlm_resolve_parts(c, s, a, false, (const char *const[]){ "model.language_model.", "language_model.", "", NULL },
-			(const char *const[]){ "model.visual.", "visual.", NULL });
+			(const char *const[]){ "model.visual.", "visual.", "model.vision_model.", "model.vision_tower.",
+				"vision_tower.", "", NULL });
 	const json_t *tied = json_object_get(json_object_get(c->given, "text_config"), "tie_word_embeddings");
 	bool text_ties = t->text_ties && json_is_true(tied);
 	c->given = given;
@@ -49,18 +62,20 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	struct vlm *v = s->own;
 	const struct grid_vision *tower = part_of(s, "vision")->own;
 	struct spec *text = part_of(s, "text");
+	v->looks_last = true;
 	v->downsample = tower->merge;
 	v->deep_count = tower->deep_count;
+	v->joins = TRAITS_OF(part_of(s, "vision"), grid_vision)->unmerged;
+	// What the whole joins its patches by: the class says the norm's epsilon in its code only.
+	v->wide = config_size(c, "projector_hidden_size", vlm_vision_width(s) * v->downsample * v->downsample);
+	s->norm_eps = config_knows(c, "projector_hidden_size") ? 1e-6 : 1e-5;
 	text->tied |= text_ties;
-	text->rope.interleaved_sections = t->interleaved_sections;
-	int64_t dim = text->rope.dim ? text->rope.dim : text->head_width;
-	if (!text->rope.section[0] && !text->rope.section[1] && !text->rope.section[2])
+	if (t->one_position)
 		for (int i = 0; i < 3; i++)
-			text->rope.section[i] = t->interleaved_sections ? (i ? 20 : 24) : dim / 2 * (i ? 3 : 2) / 8;
-	int64_t sum = text->rope.section[0] + text->rope.section[1] + text->rope.section[2];
-	if (!t->interleaved_sections && sum != dim / 2)
-		config_fail(c, STATUS_BAD_INPUT, "mrope_section: %lld angles, not %lld", (long long)sum, (long long)dim / 2);
-	if (tower->out != text->hidden_size)
+			text->rope.section[i] = 0;
+	else
+		resolve_sections(c, text, t->interleaved_sections);
+	if (!v->joins && !t->projected && tower->out != text->hidden_size)
 		config_fail(c, STATUS_BAD_INPUT, "the vision tower's features are %lld wide, the text's %lld",
 			(long long)tower->out, (long long)text->hidden_size);
 }
@@ -101,31 +116,54 @@ static graph_value spread(struct build *b, graph_value features, graph_value is_
 	return op_where(g, op_unsqueeze(g, is_image, 2), op_gather(g, features, number, 0), graph_f32(g, 0));
 }
 
+// The tower's features as the text has them: [features, text]
+static graph_value joined(struct build *b, graph_value x)
+{
+	const struct spec *s = b->s;
+	const struct vlm *v = vlm_of(s);
+	const struct grid_vision *tower = part_of(s, "vision")->own;
+	int64_t out = part_of(s, "text")->hidden_size;
+	graph_enter(b->g, "projector");
+	if (v->joins)
+		x = grid_merge(b, x,
+			&(struct grid_merger){
+				"projector", v->downsample, vlm_vision_width(s), v->wide, out, false, s->norm_eps });
+	else if (TRAITS_OF(s, vlm_grid)->projected)
+		x = linear(b, "projector", x, tower->out, out, true);
+	graph_leave(b->g);
+	return x;
+}
+
 static graph_value see(struct build *b, graph_value ids, struct body *text)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s, *tower = part_of(s, "vision");
+	const struct vlm_grid_traits *t = TRAITS_OF(s, vlm_grid);
 	struct body io = { 0 };
 	const struct spec *outer = part_enter(b, "vision");
 	grid_inputs(b, &io, "image_grid_thw");
 	graph_enter(g, "vision");
-	tower->row->family->body(b, &io); // io.pooled [features, text]
+	tower->row->family->body(b, &io);
 	graph_leave(g);
 	part_leave(b, outer);
+	graph_value x = joined(b, io.pooled);
 	if (!ids.id)
-		return io.pooled;
+		return x;
 	graph_value is_image, number;
 	vlm_places(b, ids, &is_image, &number);
 	int64_t shape[] = { graph_symbol(g, "batch"), graph_symbol(g, "sequence") };
-	graph_value types = graph_input(g, "mm_token_type_ids", DTYPE_I64, 2, shape);
-	graph_enter(g, "positions");
-	text->axes = three_positions(b, types, text->mask, io.grid);
-	graph_leave(g);
+	if (!t->one_position) {
+		graph_value types = t->told_by_id ? op_cast(g, is_image, DTYPE_I64)
+						  : graph_input(g, "mm_token_type_ids", DTYPE_I64, 2, shape);
+		graph_enter(g, "positions");
+		text->axes = three_positions(b, types, text->mask, io.grid);
+		graph_leave(g);
+	}
 	text->deep_count = io.deep_count;
 	text->deep = io.deep;
 	for (int64_t i = 0; i < io.deep_count; i++)
 		io.deep[i] = spread(b, io.deep[i], is_image, number);
-	return vlm_merge(b, ids, is_image, number, io.pooled);
+	return vlm_merge(b, ids, is_image, number, x);
 }
 
 static void build(struct build *b)
