@@ -51,6 +51,7 @@ static const struct known_input {
 	{ "*mask", ROLE_MASK },
 	{ "is_longer", ROLE_MASK },
 	{ "image_sizes", ROLE_SIZES },
+	{ "spatial_shapes", ROLE_SIZES },
 	{ "image_grid_thw", ROLE_GRIDS },
 	{ "grid_thw", ROLE_GRIDS },
 	{ "bbox", ROLE_BOXES },

@@ -243,3 +243,17 @@ void map_hints(const struct spec *s, struct input_hints *out)
 	(void)s;
 	image_hints(out, 224, 224);
 }
+
+graph_value smooth_shares(struct build *b, graph_value index, graph_value size, int64_t side)
+{
+	struct graph *g = b->g;
+	float *middle = GRAPH_TABLE(g, NULL, side, 1, float);
+	for (int64_t i = 0; middle && i < side; i++)
+		middle[i] = (float)i + 0.5f;
+	graph_value step = op_div(g, graph_f32(g, (float)side), op_cast(g, size, DTYPE_F32));
+	graph_value at = op_mul(g, op_add(g, op_cast(g, index, DTYPE_F32), graph_f32(g, 0.5f)), step);
+	graph_value away = op_sub(g, graph_constant(g, DTYPE_F32, 1, &side, middle), op_unsqueeze(g, at, -1)); // [.., side]
+	away = op_div(g, op_abs(g, away), op_unsqueeze(g, op_max(g, step, graph_f32(g, 1)), -1));
+	graph_value share = op_relu(g, op_sub(g, graph_f32(g, 1), away));
+	return op_div(g, share, op_reduce_sum(g, share, -1, true));
+}

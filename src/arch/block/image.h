@@ -45,6 +45,8 @@ graph_value adaptive_pool(struct build *b, graph_value x, int64_t rows, int64_t 
 // mode: as op_resize, or "smooth" for torch's bicubic with antialias.
 graph_value grid_positions(struct build *b, graph_value table, int64_t special, int64_t rows, int64_t cols, graph_value to_rows,
 	graph_value to_cols, const char *mode);
+// Shares of `side` places for the place `index` of `size`, bilinear with antialias as torch's; i64 [..] each: f32 [.., side]
+graph_value smooth_shares(struct build *b, graph_value index, graph_value size, int64_t side);
 // The part that is a backbone: its results for a picture, [*count], maps or tokens as its configuration says.
 const graph_value *backbone_features(struct build *b, const char *part, graph_value pixels, int64_t *count);
 // A learned vector [1, n, width] for each image: [batch, n, width].

@@ -175,10 +175,28 @@ static void resolve_grid_rope(struct config *c, struct spec *s)
 			(long long)s->head_width);
 }
 
+// A square of num_patches learned positions; made-up pictures are of its size.
+static void resolve_listed(struct config *c, struct spec *s)
+{
+	int64_t patches = config_size(c, "num_patches", -1), side = 0;
+	s->channels = config_size(c, "num_channels", 3);
+	s->patch_size = s->patch_width = config_size(c, "patch_size", -1);
+	while ((side + 1) * (side + 1) <= patches && side < 1 << 12)
+		side++;
+	if (!c->error.status &&
+		(side * side != patches || side < 1 || s->patch_size < 1 || s->patch_size > 4096 || s->channels < 1))
+		config_fail(c, STATUS_BAD_INPUT, "num_patches %lld is no square, or patches have no size", (long long)patches);
+	s->image_size = s->image_width = side * s->patch_size;
+	s->image_tokens = patches + 1;
+}
+
 static void resolve_vision(struct config *c, struct spec *s, struct arena *a)
 {
 	resolve_transformer(c, s, true);
-	resolve_image(c, s);
+	if (TRAITS_OF(s, clip_vision)->listed)
+		resolve_listed(c, s);
+	else
+		resolve_image(c, s);
 	const struct clip_vision_traits *traits = TRAITS_OF(s, clip_vision);
 	if (!c->error.status && (s->image_size != s->image_width || s->patch_size != s->patch_width))
 		config_fail(c, STATUS_UNSUPPORTED, "pictures and patches should be square");
@@ -249,6 +267,27 @@ graph_value clip_patches(struct build *b, graph_value pixels)
 	return x; // [batch, tokens, hidden]
 }
 
+// Rows of patches, each of its grid [batch, 2] with the learned positions brought to that size; what is behind the last patch
+// has the first one's. pixels [batch, rows, channels * patch * patch] -> [batch, rows, hidden]
+static graph_value listed_patches(struct build *b, graph_value pixels, graph_value grid)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	int64_t h = s->hidden_size, p = s->patch_size, side = s->image_size / p;
+	graph_enter(g, "embed");
+	graph_value x = linear(b, "embed.patch", pixels, s->channels * p * p, h, true);
+	graph_value high = op_slice(g, grid, 1, 0, 1), wide = op_slice(g, grid, 1, 1, 2); // [batch, 1]
+	graph_value at = op_unsqueeze(g, places_of(g, pixels), 0);                        // [1, rows]
+	at = op_where(g, op_less(g, at, op_mul(g, high, wide)), at, graph_i64(g, 0));
+	graph_value row = op_div(g, at, wide), column = op_sub(g, at, op_mul(g, row, wide));
+	row = op_unsqueeze(g, smooth_shares(b, row, high, side), 3);
+	column = op_unsqueeze(g, smooth_shares(b, column, wide, side), 2);
+	graph_value share = op_reshape(g, op_mul(g, row, column), 3, (int64_t[]){ 0, 0, side * side });
+	x = op_add(g, x, op_matmul(g, share, WEIGHT(b, "embed.position", "weight", side * side, h)));
+	graph_leave(g);
+	return x;
+}
+
 // Cosines and sines [1, tokens, 1, head_width / 2]: half of the angles by a patch's row, half by its column.
 static void grid_rope(struct build *b, graph_value *cos, graph_value *sin)
 {
@@ -268,7 +307,7 @@ static void grid_rope(struct build *b, graph_value *cos, graph_value *sin)
 }
 
 // A learned query attends to all patches; after it a feed-forward with its residual: [batch, hidden].
-static graph_value pool_by_attention(struct build *b, graph_value x)
+static graph_value pool_by_attention(struct build *b, graph_value x, graph_value bias_of_patches)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -280,8 +319,9 @@ static graph_value pool_by_attention(struct build *b, graph_value x)
 	for (int i = 0; i < 3; i++)                                                      // query, key, value lie in one tensor
 		y[i] = op_linear(
 			g, i ? x : probe, op_slice(g, w, 0, i * h, (i + 1) * h), op_slice(g, bias, 0, i * h, (i + 1) * h));
-	graph_value z =
-		op_attention(g, &(struct attention){ y[0], y[1], y[2], .heads = s->heads, .scale = (float)s->attention_scale });
+	graph_value z = op_attention(g,
+		&(struct attention){
+			y[0], y[1], y[2], .bias = bias_of_patches, .heads = s->heads, .scale = (float)s->attention_scale });
 	z = linear(b, "pooler.attn.o", z, h, h, true);
 	z = op_add(g, z, prenorm_ffn(b, "pooler.up", "pooler.down", layer_norm(b, "pooler.norm", z, h)));
 	return op_squeeze(g, z, 1);
@@ -290,14 +330,16 @@ static graph_value pool_by_attention(struct build *b, graph_value x)
 static void body_vision(struct build *b, struct body *io)
 {
 	const struct spec *s = b->s;
-	graph_value x = clip_patches(b, io->pixels);
+	bool listed = TRAITS_OF(s, clip_vision)->listed;
+	graph_value x = listed ? listed_patches(b, io->pixels, io->grid) : clip_patches(b, io->pixels);
 	if (!has_class(s)) {
-		prenorm_layers(b, io, x, NO_VALUE);
+		graph_value bias = listed ? mask_bidirectional(b, io->mask) : NO_VALUE;
+		prenorm_layers(b, io, x, bias);
 		io->last = layer_norm(b, "norm", io->last, s->hidden_size);
 		graph_enter(b->g, "pool");
 		bool is_there =
 			own(s)->has_head && (s->head || weight_exists(b, "pooler.probe", "")); // a part's file may lack it
-		io->pooled = is_there ? pool_by_attention(b, io->last) : NO_VALUE;
+		io->pooled = is_there ? pool_by_attention(b, io->last, bias) : NO_VALUE;
 		graph_leave(b->g);
 		return;
 	}
@@ -311,6 +353,14 @@ static void body_vision(struct build *b, struct body *io)
 void vision_tower_inputs(struct build *b, struct body *io, const char *batch)
 {
 	const struct spec *s = b->s;
+	if (TRAITS_OF(s, clip_vision)->listed) {
+		struct graph *g = b->g;
+		int64_t all = graph_symbol(g, batch), rows = graph_symbol(g, "patches"), size = s->patch_size;
+		io->pixels = graph_input(g, "pixel_values", DTYPE_F32, 3, (int64_t[]){ all, rows, s->channels * size * size });
+		io->mask = graph_input(g, "pixel_attention_mask", DTYPE_I64, 2, (int64_t[]){ all, rows });
+		io->grid = graph_input(g, "spatial_shapes", DTYPE_I64, 2, (int64_t[]){ all, 2 });
+		return;
+	}
 	if (TRAITS_OF(s, clip_vision)->any_size) {
 		io->pixels = pixel_input(b, s->channels, 0, 0);
 		return;
@@ -331,6 +381,11 @@ static void hints_vision(const struct spec *s, struct input_hints *out)
 {
 	if (TRAITS_OF(s, clip_vision)->any_size)
 		image_hints(out, s->image_size, s->image_width);
+	if (!TRAITS_OF(s, clip_vision)->listed)
+		return;
+	int64_t side = s->image_size / s->patch_size;
+	out->image_size[0] = out->image_size[1] = side;
+	out->symbols[0] = (struct input_symbol){ "patches", side * side };
 }
 
 const struct family clip_text = {

@@ -15,6 +15,8 @@ FAMILY_TRAITS(clip_text, CLIP_TEXT_TRAITS);
 	X(T, FLAG, attention_pool, "patches without class token, pooled by attention") \
 	X(T, FLAG, grid_rope, \
 		"queries and keys are rotated by row and column, the class token's by learned angles; no positions") \
+	X(T, FLAG, listed, \
+		"patches come as rows, spatial_shapes says of which grid; a mask tells the last ones, which are of no picture") \
 	X(T, FLAG, any_size, \
 		"patches without class token, of images of any size: a patch has the position of its share of the image")
 FAMILY_TRAITS(clip_vision, CLIP_VISION_TRAITS);

@@ -85,8 +85,14 @@ static void build_classifier(struct build *b, const struct body *given)
 	part_leave(b, outer);
 	graph_value patches =
 		TRAITS_OF(tower, clip_vision)->attention_pool ? io->last : op_slice(b->g, io->last, 1, 1, INT64_MAX);
-	graph_output(b->g, "logits",
-		linear(b, "head.image", op_reduce_mean(b->g, patches, 1, false), tower->hidden_size, s->labels, true));
+	graph_value mean;
+	if (io->mask.id) { // of those that are of the picture
+		graph_value real = op_unsqueeze(b->g, op_cast(b->g, io->mask, DTYPE_F32), 2);
+		mean = op_div(
+			b->g, op_reduce_sum(b->g, op_mul(b->g, patches, real), 1, false), op_reduce_sum(b->g, real, 1, false));
+	} else
+		mean = op_reduce_mean(b->g, patches, 1, false);
+	graph_output(b->g, "logits", linear(b, "head.image", mean, tower->hidden_size, s->labels, true));
 }
 
 static void build(struct build *b)

@@ -62,8 +62,6 @@ struct grid_merger {
 	double eps;
 };
 graph_value grid_merge(struct build *b, graph_value x, const struct grid_merger *m);
-// Shares of `side` places for the place `index` of `size`, bilinear with antialias as torch's; i64 [..] each: f32 [.., side]
-graph_value smooth_shares(struct build *b, graph_value index, graph_value size, int64_t side);
 void grid_hints(const struct spec *tower, struct input_hints *out);
 // pixel_values and image_sizes, as b->s has them.
 void packed_inputs(struct build *b, struct body *io);
