@@ -96,6 +96,7 @@
 #define LEARNED_GRID LN_MLP, .patch_bias = true, .no_rotary = true
 #define PADDLEOCR_GRID .positions = GRID_LINEAR, .patch_bias = true, .raster = true, .unmerged = true
 #define COSMOS3_GRID .positions = GRID_SMOOTH, .linear_patches = true, .unmerged = true
+#define VIDEO_LLAMA_GRID .patch_bias = true, .unmerged = true, .merge_given = true
 #define GLM4V_VISION \
 	.positions = GRID_CUBIC, .patch_bias = true, .convolved = true, .crossed_sizes = true, .qkv_bias_only = true
 
@@ -104,6 +105,7 @@
 #define TEXT_VISION(type) PARTS(type "_text", type "_vision")
 #define IDEFICS2_PARTS \
 	.part_types = { { "text", "mistral" }, { "vision", "idefics2_vision" }, { "resampler", "idefics2_perceiver" } }
+#define VIDEO_LLAMA_3 PARTS("qwen2", "video_llama_3_vision")
 #define HYPERCLOVAX_PARTS PARTS("hyperclovax", "qwen2_5_vl_vision")
 #define QWEN2_OMNI_PARTS PARTS("qwen2_5_omni_text", "qwen2_5_omni_vision_encoder")
 #define QWEN3_OMNI_PARTS PARTS("qwen3_omni_moe_text", "qwen3_omni_moe_vision_encoder")
@@ -240,6 +242,8 @@ const struct arch arch_rows[] = {
 	{ "glm_ocr_vision", OF(grid_vision, glm_ocr_vision_names, .patch_bias = true, .convolved = true, .qk_norm = true) },
 	{ "glmga", &vlm_grid, &grid_names, TEXT_VISION("glm4v") },
 	{ "glpn", &segformer, &glpn_names },
+	{ "got_ocr2", &vlm_convolved, &got_ocr2_names, PARTS("qwen2", "got_ocr2_vision") },
+	{ "got_ocr2_vision", OF(vitdet, sam_vision_names, .neck = true) },
 	{ "gpt2", OF(decoder, gpt2_names, GPT, .transposed_weights = true) },
 	{ "gpt_bigcode", OF(decoder, gpt2_names, GPT_QKV) },
 	{ "gpt_neo", OF(decoder, gpt_neo_names, LN_MLP, .out_bias = true, .ffn_bias = true, .unscaled_attention = true) },
@@ -289,6 +293,7 @@ const struct arch arch_rows[] = {
 	{ "levit", &levit, &levit_names },
 	{ "lfm2", OF(decoder, lfm2_names, LFM2, .attention_every = 1) },
 	{ "lfm2_moe", OF(decoder, lfm2_moe_names, LFM2, .sigmoid_router = true) },
+	{ "lfm2_vl", &vlm_listed, &lfm2_vl_names, PARTS("lfm2", "siglip2_vision_model") },
 	{ "lfm3", OF(decoder, lfm3_names, LFM3) },
 	{ "lighton_ocr", &vlm_packed, &lighton_ocr_names, PARTS("qwen3", "pixtral") },
 	{ "llama", &decoder, &llama_names },
@@ -366,6 +371,8 @@ const struct arch arch_rows[] = {
 	{ "plbart", OF(seq2seq, bart_names, BART, .start_wraps = true) },
 	{ "poolformer", &poolformer, &poolformer_names },
 	{ "pop2piano", &t5, &t5_names },
+	{ "pp_chart2table", &vlm_convolved, &got_ocr2_names, PARTS("qwen2", "pp_chart2table_vision") },
+	{ "pp_chart2table_vision", OF(vitdet, sam_vision_names, .neck = true) },
 	{ "prompt_depth_anything", OF(depth_anything, prompt_depth_anything_names, .prompted = true), BACKBONE_PART("dinov2") },
 	{ "pvt", OF(segformer, pvt_names, .disjoint_patches = true) },
 	{ "pvt_v2", &segformer, &pvt_v2_names },
@@ -447,6 +454,8 @@ const struct arch arch_rows[] = {
 	{ "upernet", &upernet, &upernet_names, BACKBONE_PART("resnet") },
 	{ "van", &van, &van_names },
 	{ "vaultgemma", OF(decoder, gemma2_names, GEMMA, .window_pattern = 2) },
+	{ "video_llama_3", OF(vlm_grid, video_llama_3_names, .one_position = true, .read_out = true, .text_ties = true), VIDEO_LLAMA_3 },
+	{ "video_llama_3_vision", OF(grid_vision, paddleocr_vision_names, LN_MLP, VIDEO_LLAMA_GRID) },
 	{ "videomae", &videomae, &videomae_names },
 	{ "vipllava", OF(vlm, llava_names, .projector_norm = true), PARTS("llama", "clip_vision_model") },
 	{ "vision-text-dual-encoder", OF(dual, dual_names, .rooted_towers = true), PARTS("bert", "vit") },

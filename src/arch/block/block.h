@@ -33,6 +33,7 @@ struct body {
 	graph_value positions; // i64 [batch, seq]; NO_VALUE: counted from 0
 	graph_value axes;      // i64 [3, batch, seq] instead: by time, row and column
 	graph_value grid;      // i64 [pictures, 3] of pixels that are patches: how many in time, height and width
+	graph_value merge;     // i64 [pictures]: so many patches each way become one feature
 	graph_value memory, memory_mask; // a decoder's encoder states [batch, source, hidden] and their mask
 	struct cache *cache;             // NULL: none
 	struct cache *cross;             // of the keys and values of `memory`; NULL: none

@@ -342,3 +342,37 @@ const struct dialect resampler_names = {
 		{ "layers.ffn.down", "@layers.#.mlp.down_proj" }),
 	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq"),
 };
+
+const struct dialect got_ocr2_names = {
+	.name = "got-ocr2",
+	.prefix = "model.",
+	.keys = IMAGE_TOKEN,
+	.weights = WEIGHTS({ "projector.1", "@multi_modal_projector.conv_upsampler1" },
+		{ "projector.2", "@multi_modal_projector.conv_upsampler2" },
+		{ "projector", "@multi_modal_projector.multimodal_projector" }, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq"),
+	.inert = IGNORED("is_encoder_decoder", "image_seq_length"),
+};
+
+const struct dialect lfm2_vl_names = {
+	.name = "lfm2-vl",
+	.prefix = "model.",
+	.keys = KEYS({ "image_token", "image_token_id" }, { "image_token", "image_token_index" },
+		{ "tie_word_embeddings", "tie_embedding" }, { "tie_word_embeddings", "tie_word_embeddings" }),
+	.weights = WEIGHTS({ "projector.norm", "@multi_modal_projector.layer_norm" },
+		{ "projector.1", "@multi_modal_projector.linear_1" }, { "projector.2", "@multi_modal_projector.linear_2" },
+		{ "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq", "*embeddings.position_ids", "*vision_tower.*head.*"),
+	.inert = IGNORED("is_encoder_decoder", "use_image_special_tokens", "do_image_splitting", "*_tiles", "tile_size",
+		"use_thumbnail", "*_image_tokens", "encoder_patch_size", "max_pixels_tolerance", "max_num_patches"),
+};
+
+const struct dialect video_llama_3_names = {
+	.name = "video-llama-3",
+	.prefix = "",
+	.keys = IMAGE_TOKEN,
+	.weights = WEIGHTS({ "projector.1", "model.projector.readout.0" }, { "projector.2", "model.projector.readout.2" },
+		{ "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq"),
+	.inert = IGNORED(GRID_WORDS),
+};

@@ -62,7 +62,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		s->ffn_size = (int64_t)((double)s->hidden_size * config_real(c, "mlp_ratio", 4));
 	v->flat = !config_knows(c, "temporal_patch_size");
 	v->frames = v->flat ? 1 : config_size(c, "temporal_patch_size", 2);
-	v->merge = config_size(c, "spatial_merge_size", 2);
+	v->merge = t->merge_given ? 1 : config_size(c, "spatial_merge_size", 2);
 	v->out = t->unmerged ? s->hidden_size : config_size(c, "merged_size", -1);
 	if (!t->no_rotary)
 		resolve_axial_rope(c, s);
@@ -126,14 +126,15 @@ struct grid_places grid_places(struct build *b, graph_value grid, graph_value nu
 	return p;
 }
 
-// Squares of merge * merge patches lie together, in rows of squares.
-static void rows_and_columns(struct build *b, struct grid_places *p)
+// Squares of merge * merge patches lie together, in rows of squares. merge: i64, or NO_VALUE for the configuration's.
+static void rows_and_columns(struct build *b, struct grid_places *p, graph_value merge)
 {
 	struct graph *g = b->g;
 	const struct grid_vision *v = b->s->own;
-	graph_value m = graph_i64(g, v->merge), squares = op_div(g, p->columns, m);
-	graph_value square = op_div(g, p->within, graph_i64(g, v->merge * v->merge)),
-		    inside = rest(g, p->within, graph_i64(g, v->merge * v->merge));
+	graph_value m = merge.id ? op_gather(g, merge, p->picture, 0) : graph_i64(g, v->merge),
+		    squares = op_div(g, p->columns, m);
+	graph_value area = merge.id ? op_mul(g, m, m) : graph_i64(g, v->merge * v->merge);
+	graph_value square = op_div(g, p->within, area), inside = rest(g, p->within, area);
 	p->row = op_add(g, op_mul(g, op_div(g, square, squares), m), op_div(g, inside, m));
 	p->column = op_add(g, op_mul(g, rest(g, square, squares), m), rest(g, inside, m));
 }
@@ -275,6 +276,29 @@ static graph_value merged(struct build *b, const char *stem, graph_value x, bool
 	return grid_merge(b, x, &(struct grid_merger){ stem, v->merge, s->hidden_size, wide, v->out, joined_first, s->norm_eps });
 }
 
+// x [1, patches, hidden] -> [1, features, hidden]: of each square of a picture's own width the middle patch, or the mean of the
+// four there (bilinear shrinking by a whole number).
+static graph_value middles(struct build *b, graph_value x, graph_value grid, graph_value merge)
+{
+	struct graph *g = b->g;
+	graph_value one = graph_i64(g, 1), patches = op_reduce_prod(g, grid, 1, false); // [pictures]
+	graph_value area = op_mul(g, merge, merge), count = op_div(g, patches, area), end = op_cumsum(g, count, 0);
+	graph_value number = op_range(g, graph_i64(g, 0), op_reduce_sum(g, count, 0, false), one);
+	graph_value behind = op_less_or_equal(g, end, op_unsqueeze(g, number, 1));
+	graph_value picture = op_reduce_sum(g, op_cast(g, behind, DTYPE_I64), 1, false); // [features]
+	graph_value start = op_gather(g, op_sub(g, op_cumsum(g, patches, 0), patches), picture, 0);
+	graph_value within = op_sub(g, number, op_gather(g, op_sub(g, end, count), picture, 0));
+	graph_value m = op_gather(g, merge, picture, 0), first = op_add(g, start, op_mul(g, within, op_mul(g, m, m))),
+		    sum = NO_VALUE;
+	graph_value side[] = { op_div(g, op_sub(g, m, one), graph_i64(g, 2)), op_div(g, m, graph_i64(g, 2)) };
+	for (int i = 0; i < 4; i++) {
+		graph_value at = op_add(g, first, op_add(g, op_mul(g, side[i / 2], m), side[i % 2]));
+		graph_value part = op_gather(g, x, at, 1);
+		sum = i ? op_add(g, sum, part) : part;
+	}
+	return op_scale(g, sum, 0.25f);
+}
+
 // x [1, patches, hidden] -> [patches / merge^2, out]: a square by one convolution (GLM-4.1V, https://arxiv.org/abs/2507.01006)
 static graph_value convolved(struct build *b, graph_value x)
 {
@@ -340,7 +364,7 @@ static graph_value patches(struct build *b, graph_value pixels)
 }
 
 // pixel_values [patches, channels * frames * size * size], and how many patches each picture has
-void grid_inputs(struct build *b, struct body *io, const char *grid)
+void grid_inputs(struct build *b, struct body *io, const char *prefix)
 {
 	struct graph *g = b->g;
 	const struct grid_vision *v = b->s->own;
@@ -348,7 +372,11 @@ void grid_inputs(struct build *b, struct body *io, const char *grid)
 	bool small = TRAITS_OF(b->s, grid_vision)->raster;
 	io->pixels = graph_input(g, "pixel_values", DTYPE_F32, small ? 4 : 2,
 		small ? (int64_t[]){ all, b->s->channels, size, size } : (int64_t[]){ all, width });
-	io->grid = graph_input(g, grid, DTYPE_I64, 2, (int64_t[]){ graph_symbol(g, "image_batch"), 3 });
+	int64_t pictures = graph_symbol(g, "image_batch");
+	struct arena *a = graph_arena(g);
+	io->grid = graph_input(g, arena_printf(a, "%sgrid_thw", prefix), DTYPE_I64, 2, (int64_t[]){ pictures, 3 });
+	if (TRAITS_OF(b->s, grid_vision)->merge_given)
+		io->merge = graph_input(g, arena_printf(a, "%smerge_sizes", prefix), DTYPE_I64, 1, &pictures);
 }
 
 static void body(struct build *b, struct body *io)
@@ -362,7 +390,7 @@ static void body(struct build *b, struct body *io)
 	graph_value all = op_squeeze(g, op_dim(g, io->pixels, 0), 0);
 	graph_value number = op_range(g, graph_i64(g, 0), all, graph_i64(g, 1)); // [patches]
 	struct grid_places p = grid_places(b, io->grid, number, 1);
-	rows_and_columns(b, &p);
+	rows_and_columns(b, &p, io->merge);
 	if (t->raster)
 		io->pixels = op_gather(g, io->pixels, square_by_square(b, number, &p), 0);
 	graph_value x = patches(b, io->pixels); // [1, patches, hidden]
@@ -400,6 +428,8 @@ static void body(struct build *b, struct body *io)
 	graph_enter(g, "merger");
 	if (t->convolved)
 		io->last = convolved(b, io->last);
+	if (t->merge_given)
+		io->last = middles(b, io->last, io->grid, io->merge);
 	io->pooled = t->convolved ? refined(b, io->last) : t->unmerged ? io->last : merged(b, "merger", io->last, false);
 	graph_leave(g);
 }
@@ -407,7 +437,7 @@ static void body(struct build *b, struct body *io)
 static void build(struct build *b)
 {
 	struct body io = { 0 };
-	grid_inputs(b, &io, "grid_thw");
+	grid_inputs(b, &io, "");
 	body(b, &io);
 	head_build(b, &io);
 }
@@ -422,14 +452,15 @@ static void give(struct build *b, const struct body *io)
 	}
 	int64_t width = TRAITS_OF(s, grid_vision)->convolved ? ((const struct grid_vision *)s->own)->out : s->hidden_size;
 	graph_output(b->g, "last_hidden_state", op_reshape(b->g, io->last, 2, (int64_t[]){ -1, width }));
-	graph_output(b->g, "pooler_output",
-		op_reshape(b->g, io->pooled, 2, (int64_t[]){ -1, ((const struct grid_vision *)s->own)->out }));
+	if (!TRAITS_OF(s, grid_vision)->merge_given)
+		graph_output(b->g, "pooler_output",
+			op_reshape(b->g, io->pooled, 2, (int64_t[]){ -1, ((const struct grid_vision *)s->own)->out }));
 }
 
 void grid_hints(const struct spec *tower, struct input_hints *out)
 {
 	const struct grid_vision *v = tower->own;
-	out->image_grid[0] = 1;
+	out->image_grid[0] = 1; // squares one patch wide, where that comes in
 	out->image_grid[1] = out->image_grid[2] = 4 * v->merge;
 	out->symbols[0] = (struct input_symbol){ "patches", 16 * v->merge * v->merge, true };
 }

@@ -18,6 +18,7 @@ enum grid_positions { GRID_NONE, GRID_CORNERS, GRID_LINEAR, GRID_CUBIC, GRID_SMO
 	X(T, FLAG, no_rotary, "queries and keys are not rotated") \
 	X(T, FLAG, unmerged, "patches are the features; a whole model joins them after it") \
 	X(T, FLAG, raster, "patches come as small pictures, line by line; else as rows, square by square") \
+	X(T, FLAG, merge_given, "how wide a feature's square is comes in for each picture; a feature is the mean of its middle") \
 	X(T, FLAG, linear_patches, "the patch embedding is a linear layer") \
 	X(T, FLAG, convolved, \
 		"squares become one by a convolution; a gated feed-forward follows, out_hidden_size * channels wide") \
@@ -51,8 +52,9 @@ struct grid_places grid_places(struct build *b, graph_value grid, graph_value nu
 graph_value grid_of_sizes(struct build *b, graph_value sizes, int64_t patch);
 // 0, 1, .. for each patch, or feature, of all pictures.
 graph_value grid_numbers(struct build *b, graph_value grid, int64_t merge);
-// pixel_values [patches, ..] and the grids of the pictures, an input of that name.
-void grid_inputs(struct build *b, struct body *io, const char *grid);
+// pixel_values [patches, ..] and the grids of the pictures.
+// prefix: "image_" in a whole model, "" alone.
+void grid_inputs(struct build *b, struct body *io, const char *prefix);
 // x [1, patches, width], square by square -> [patches / merge^2, out]: STEM.norm before or after squares are joined, two linear
 // layers with GELU between.
 struct grid_merger {

@@ -10,6 +10,7 @@
 //   squared:   squares of features become one, norm - linear - act - linear         (InternVL3, https://arxiv.org/abs/2504.10479)
 //   pooled:    the tower's last result, the mean of squares, norm - linear; the tokens of a picture see each other
 //                                                                                   (Gemma 3, https://arxiv.org/abs/2503.19786)
+//   convolved: the tower's map - two convolutions that halve it - linear           (GOT-OCR 2.0, https://arxiv.org/abs/2409.01704)
 //   connected: rows of pictures, as many as the row with most has; squares of features become one - linear
 //                                                                                   (Idefics3, https://arxiv.org/abs/2408.12637)
 #include "arch/block/image.h"
@@ -349,5 +350,55 @@ const struct family vlm_connected = {
 	.build = build_connected,
 	.graphs = vlm_graphs,
 	.hints = hints_connected,
+	.heads = vlm_heads,
+};
+
+// ---- convolved ----------------------------------------------------------------------------------------------------------
+
+static void resolve_convolved(struct config *c, struct spec *s, struct arena *a)
+{
+	if (!vlm_resolve(c, s, a, false) || !part_is_usual(c, s, "vision"))
+		return;
+	struct vlm *v = s->own;
+	v->looks_last = v->by_picture = true;
+}
+
+// map [pictures, channels, rows, columns] -> [pictures, tokens, text]
+static graph_value join_convolved(struct build *b, graph_value map)
+{
+	int64_t out = part_of(b->s, "text")->hidden_size, between = 2 * value_dim(b->g, map, 1);
+	graph_enter(b->g, "projector");
+	map = conv(b, "projector.1", map, (struct conv){ .out = between, .kernel = 3, .stride = 2, .pad = 1 });
+	map = conv(b, "projector.2", map, (struct conv){ .out = out, .kernel = 3, .stride = 2, .pad = 1 });
+	graph_value x = linear(b, "projector", tokens_of(b, map), out, out, true);
+	graph_leave(b->g);
+	return x;
+}
+
+static graph_value see_convolved(struct build *b, graph_value ids, struct body *text)
+{
+	(void)text;
+	return vlm_see(b, ids, join_convolved);
+}
+
+static void build_convolved(struct build *b)
+{
+	vlm_build(b, see_convolved);
+}
+
+static void hints_convolved(const struct spec *s, struct input_hints *out)
+{
+	int64_t side = (vlm_side(s) + 3) / 4; // a stride of two halves it, rounded up
+	vlm_hints(s, out);
+	out->image_tokens = side * side;
+}
+
+const struct family vlm_convolved = {
+	.name = "vision-language-convolved",
+	.architecture = "multimodal",
+	.resolve = resolve_convolved,
+	.build = build_convolved,
+	.graphs = vlm_graphs,
+	.hints = hints_convolved,
 	.heads = vlm_heads,
 };

@@ -145,12 +145,12 @@ graph_value vlm_look(struct build *b, graph_value pixels)
 graph_value vlm_project(struct build *b, graph_value x, int64_t in)
 {
 	const struct spec *s = b->s;
-	int64_t out = part_of(s, "text")->hidden_size;
+	int64_t out = part_of(s, "text")->hidden_size, wide = vlm_of(s)->wide ? vlm_of(s)->wide : out;
 	bool bias = vlm_of(s)->bias;
 	graph_enter(b->g, "projector");
 	if (vlm_of(s)->norm)
 		x = layer_norm(b, "projector.norm", x, in);
-	x = linear(b, "projector.2", activate(b, s->act, linear(b, "projector.1", x, in, out, bias)), out, out, bias);
+	x = linear(b, "projector.2", activate(b, s->act, linear(b, "projector.1", x, in, wide, bias)), wide, out, bias);
 	graph_leave(b->g);
 	return x;
 }

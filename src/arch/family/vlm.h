@@ -15,6 +15,7 @@ FAMILY_TRAITS(vlm_shuffled, VLM_SHUFFLED_TRAITS);
 #define VLM_GRID_TRAITS(X, T) \
 	X(T, FLAG, one_position, "a token has one position, and so has a picture's") \
 	X(T, FLAG, projected, "a linear layer joins the tower's features to the text") \
+	X(T, FLAG, read_out, "two linear layers with GELU between do") \
 	X(T, FLAG, told_by_id, "a picture's tokens are those of its id; else mm_token_type_ids tells them") \
 	X(T, FLAG, text_ties, "the head is tied where text_config says so, too") \
 	X(T, FLAG, interleaved_sections, "time, row and column take turns among the rotary angles; else they follow one another")
@@ -32,7 +33,7 @@ struct vlm {
 	bool blocks;              // token_type_ids says which tokens are a picture's: those of one see each other
 	bool by_picture;          // image_hidden_states has a dimension for the pictures
 	bool bias, norm;          // of the projector: its linear layers have biases; a norm before it
-	int64_t downsample, wide; // squares of so many features each way become one; width of the gated layer
+	int64_t downsample, wide; // squares of so many features each way become one; width between linear layers, 0: the text's
 	bool joins;               // the whole joins squares of the tower's patches
 	int64_t deep_count;       // of the tower's features that are added between the text's layers
 	// llava_next: pictures come in tiles; the resolutions that a picture may be brought to, smallest area first

@@ -7,6 +7,7 @@
 //   time      0 1  2 2 2 2 2 2  5 6
 //   row       0 1  2 2 2 3 3 3  5 6
 //   column    0 1  2 3 4 2 3 4  5 6
+#include "arch/family/clip.h"
 #include "arch/family/grid_vision.h"
 #include "arch/family/vlm.h"
 
@@ -65,7 +66,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	v->looks_last = true;
 	v->downsample = tower->merge;
 	v->deep_count = tower->deep_count;
-	v->joins = TRAITS_OF(part_of(s, "vision"), grid_vision)->unmerged;
+	v->joins = TRAITS_OF(part_of(s, "vision"), grid_vision)->unmerged && !t->read_out;
 	// What the whole joins its patches by: the class says the norm's epsilon in its code only.
 	v->wide = config_size(c, "projector_hidden_size", vlm_vision_width(s) * v->downsample * v->downsample);
 	s->norm_eps = config_knows(c, "projector_hidden_size") ? 1e-6 : 1e-5;
@@ -75,7 +76,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 			text->rope.section[i] = 0;
 	else
 		resolve_sections(c, text, t->interleaved_sections);
-	if (!v->joins && !t->projected && tower->out != text->hidden_size)
+	if (!v->joins && !t->projected && !t->read_out && tower->out != text->hidden_size)
 		config_fail(c, STATUS_BAD_INPUT, "the vision tower's features are %lld wide, the text's %lld",
 			(long long)tower->out, (long long)text->hidden_size);
 }
@@ -128,7 +129,11 @@ static graph_value joined(struct build *b, graph_value x)
 		x = grid_merge(b, x,
 			&(struct grid_merger){
 				"projector", v->downsample, vlm_vision_width(s), v->wide, out, false, s->norm_eps });
-	else if (TRAITS_OF(s, vlm_grid)->projected)
+	else if (TRAITS_OF(s, vlm_grid)->read_out) {
+		x = op_gelu(b->g,
+			linear(b, "projector.1", op_reshape(b->g, x, 2, (int64_t[]){ -1, tower->out }), tower->out, out, true));
+		x = linear(b, "projector.2", x, out, out, true);
+	} else if (TRAITS_OF(s, vlm_grid)->projected)
 		x = linear(b, "projector", x, tower->out, out, true);
 	graph_leave(b->g);
 	return x;
@@ -141,7 +146,7 @@ static graph_value see(struct build *b, graph_value ids, struct body *text)
 	const struct vlm_grid_traits *t = TRAITS_OF(s, vlm_grid);
 	struct body io = { 0 };
 	const struct spec *outer = part_enter(b, "vision");
-	grid_inputs(b, &io, "image_grid_thw");
+	grid_inputs(b, &io, "image_");
 	graph_enter(g, "vision");
 	tower->row->family->body(b, &io);
 	graph_leave(g);
@@ -215,8 +220,9 @@ static void resolve_packed(struct config *c, struct spec *s, struct arena *a)
 			c, STATUS_UNSUPPORTED, "one vision_feature_layer and a spatial_merge_size from 1 to 64 are supported");
 }
 
-// x [patches, width], the grid in patches -> [features, width * merge * merge], each channel's square together
-static graph_value squares(struct build *b, graph_value x, graph_value grid, int64_t width)
+// The places of each feature's patches, which begin at `begin` [pictures] and lie line by line: i64 [features, merge * merge].
+// The grid is in patches.
+static graph_value square_places(struct build *b, graph_value grid, graph_value begin)
 {
 	struct graph *g = b->g;
 	int64_t m = vlm_of(b->s)->downsample, *down = GRAPH_TABLE(g, NULL, m, m, int64_t),
@@ -224,15 +230,24 @@ static graph_value squares(struct build *b, graph_value x, graph_value grid, int
 	for (int64_t i = 0; down && right && i < m * m; i++)
 		down[i] = i / m, right[i] = i % m;
 	struct grid_places p = grid_places(b, grid, grid_numbers(b, grid, m), m);
-	graph_value high = op_gather(g, grid, graph_i64(g, 1), 1), wide = op_gather(g, grid, graph_i64(g, 2), 1);
-	graph_value count = op_mul(g, high, wide), begin = op_gather(g, op_sub(g, op_cumsum(g, count, 0), count), p.picture, 0);
+	graph_value wide = op_gather(g, grid, graph_i64(g, 2), 1);
+	begin = op_gather(g, begin, p.picture, 0);
 	graph_value row = op_div(g, p.within, p.columns), column = op_sub(g, p.within, op_mul(g, row, p.columns));
 	row = op_add(g, op_unsqueeze(g, op_mul(g, row, graph_i64(g, m)), 1),
 		graph_constant(g, DTYPE_I64, 1, (int64_t[]){ m * m }, down));
 	column = op_add(g, op_unsqueeze(g, op_mul(g, column, graph_i64(g, m)), 1),
 		graph_constant(g, DTYPE_I64, 1, (int64_t[]){ m * m }, right));
 	graph_value place = op_add(g, op_mul(g, row, op_unsqueeze(g, op_gather(g, wide, p.picture, 0), 1)), column);
-	place = op_add(g, place, op_unsqueeze(g, begin, 1));                                 // [features, m * m]
+	return op_add(g, place, op_unsqueeze(g, begin, 1)); // [features, m * m]
+}
+
+// x [patches, width], the grid in patches -> [features, width * merge * merge], each channel's square together
+static graph_value squares(struct build *b, graph_value x, graph_value grid, int64_t width)
+{
+	struct graph *g = b->g;
+	int64_t m = vlm_of(b->s)->downsample;
+	graph_value count = op_mul(g, op_gather(g, grid, graph_i64(g, 1), 1), op_gather(g, grid, graph_i64(g, 2), 1));
+	graph_value place = square_places(b, grid, op_sub(g, op_cumsum(g, count, 0), count));
 	graph_value all = op_transpose(g, op_gather(g, x, place, 0), 3, (int[]){ 0, 2, 1 }); // [features, width, m * m]
 	return op_reshape(g, all, 2, (int64_t[]){ -1, width * m * m });
 }
@@ -290,5 +305,74 @@ const struct family vlm_packed = {
 	.build = build_packed,
 	.graphs = vlm_graphs,
 	.hints = hints_packed,
+	.heads = vlm_heads,
+};
+
+// ---- listed ---------------------------------------------------------------------------------------------------------------
+//
+// LFM2-VL (https://arxiv.org/abs/2511.23404): a picture is a row of patches with zeros behind them (clip.c); squares of patches
+// become one feature.
+//
+//   rows of patches of the tower -> squares joined (- norm) - linear - act - linear
+
+static void resolve_listed(struct config *c, struct spec *s, struct arena *a)
+{
+	if (!vlm_resolve_below(c, s, a, "vision_tower.") || !part_is_usual(c, s, "vision"))
+		return;
+	if (!TRAITS_OF(part_of(s, "vision"), clip_vision)->listed)
+		config_fail(c, STATUS_UNSUPPORTED, "vision_config: a tower whose patches come as rows is supported here, not %s",
+			part_of(s, "vision")->row->model_type);
+	struct vlm *v = s->own;
+	v->looks_last = true;
+	v->bias = config_bool(c, "projector_bias", true);
+	v->norm = config_bool(c, "projector_use_layernorm", true);
+	v->wide = config_size(c, "projector_hidden_size", -1);
+	v->downsample = config_size(c, "downsample_factor", 2);
+	s->act = config_activation(c, "projector_hidden_act", ACT_GELU);
+	s->norm_eps = 1e-5;
+	if (!c->error.status && (v->downsample < 1 || v->downsample > 64 || v->wide < 1))
+		config_fail(c, STATUS_BAD_INPUT, "downsample_factor should be from 1 to 64, projector_hidden_size more than 0");
+}
+
+static graph_value see_listed(struct build *b, graph_value ids, struct body *text)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s, *tower = part_of(s, "vision");
+	int64_t h = tower->hidden_size, m = vlm_of(s)->downsample;
+	struct body io = { 0 };
+	(void)text;
+	const struct spec *outer = part_enter(b, "vision");
+	vision_tower_inputs(b, &io, "image_batch");
+	graph_enter(g, "vision");
+	tower->row->family->body(b, &io);
+	graph_leave(g);
+	part_leave(b, outer);
+	graph_value one = op_add(g, op_mul(g, op_slice(g, io.grid, 1, 0, 1), graph_i64(g, 0)), graph_i64(g, 1)); // [pictures, 1]
+	graph_value grid = op_concat(g, 2, (graph_value[]){ one, io.grid }, 1);
+	graph_value rows = op_squeeze(g, op_dim(g, io.last, 1), 0), first = op_sub(g, op_cumsum(g, one, 0), graph_i64(g, 1));
+	graph_value place = square_places(b, grid, op_squeeze(g, op_mul(g, first, rows), 1));
+	graph_value x = op_gather(g, op_reshape(g, io.last, 2, (int64_t[]){ -1, h }), place, 0); // [features, m * m, width]
+	x = vlm_project(b, op_reshape(g, x, 2, (int64_t[]){ -1, h * m * m }), h * m * m);
+	if (!ids.id)
+		return x;
+	graph_value is_image, number;
+	vlm_places(b, ids, &is_image, &number);
+	if (head_how(s) & VLM_GIVES_FEATURES)
+		graph_output(g, "image_hidden_states", x);
+	return vlm_merge(b, ids, is_image, number, x);
+}
+
+static void build_listed(struct build *b)
+{
+	vlm_build(b, see_listed);
+}
+
+const struct family vlm_listed = {
+	.name = "vision-language-listed",
+	.architecture = "multimodal",
+	.resolve = resolve_listed,
+	.build = build_listed,
+	.graphs = vlm_graphs,
+	.hints = vlm_hints,
 	.heads = vlm_heads,
 };
