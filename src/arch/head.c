@@ -206,6 +206,7 @@ const struct head head_conditional = { "conditional-generation", build_own, .gen
 const struct head head_ctc = { "ctc", build_own };
 const struct head head_depth = { "depth-estimation", build_own };
 const struct head head_embedding = { "embedding", build_own };
+const struct head head_retrieval = { "retrieval", build_own };
 const struct head head_encoder = { "encoder", head_give_last };
 const struct head head_image = { "image-classification", build_own };
 const struct head head_image_teacher = { "image-classification-teacher", build_own };
@@ -255,6 +256,7 @@ const struct head_class head_classes[] = {
 	{ "ForObjectDetection", &head_objects },
 	{ "ForDepthEstimation", &head_depth },
 	{ "ForPoseEstimation", &head_pose },
+	{ "ForRetrieval", &head_retrieval },
 	{ "ForImageMatting", &head_matting },
 	{ "ForVideoClassification", &head_video },
 	{ "ForSemanticSegmentation", &head_segments },

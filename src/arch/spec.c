@@ -217,7 +217,7 @@ struct spec *resolve_part(struct config *c, struct spec *s, struct arena *a, con
 	if (own_type && text_is(own_type, s->row->model_type)) // older files name the whole in its part
 		own_type = NULL;
 	const struct arch *whole = arch_find(own_type); // or another whole, whose part of that name is meant
-	if (whole && !whole->family->body && part_type(whole, which))
+	if (whole && part_type(whole, which))
 		own_type = part_type(whole, which);
 	return resolve_part_fixed(c, s, a, which, key, own_type ? own_type : type, head, roots);
 }

@@ -111,6 +111,7 @@
 #define QWEN3_OMNI_PARTS PARTS("qwen3_omni_moe_text", "qwen3_omni_moe_vision_encoder")
 #define TOWERS(type) PARTS(type "_text_model", type "_vision_model")
 #define TEXT_AUDIO(text, audio) .part_types = { { "text", text }, { "audio", audio } }
+#define VLM_PART(type) .part_types = { { "vlm", type } }
 #define BACKBONE(backbone, vision) .part_types = { { "backbone", backbone }, { "vision", vision } }
 #define BACKBONE_PART(type) .part_types = { { "backbone", type } }
 #define ENCODER_PART(encoder) .part_types = { { "encoder", encoder } }
@@ -160,6 +161,9 @@ const struct arch arch_rows[] = {
 	{ "cohere2", OF(decoder, llama_names, COHERE, .window_rope = true, .window_pattern = 4) },
 	{ "cohere2_moe", OF(decoder, cohere2_moe_names, COHERE, .window_rope = true) },
 	{ "cohere2_vision", &vlm_shuffled, &aya_vision_names, PARTS("cohere2", "siglip_vision_model") },
+	{ "colmodernvbert", &retrieval, &retrieval_names, VLM_PART("modernvbert") },
+	{ "colpali", &retrieval, &retrieval_names, VLM_PART("paligemma") },
+	{ "colqwen2", &retrieval, &retrieval_names, VLM_PART("qwen2_vl") },
 	{ "conditional_detr", &conditional_detr, &conditional_detr_names, BACKBONE("timm_backbone", "resnet") },
 	{ "convbert", OF(encoder, convbert_names, .lm_gelu = true, .head_hidden_act = true) },
 	{ "convnext", &convnext, &convnext_names },
@@ -282,6 +286,8 @@ const struct arch arch_rows[] = {
 	{ "iquestcoder", &decoder, &llama_names },
 	{ "jais2", OF(decoder, llama_names, LN_MLP) },
 	{ "jamba", OF(decoder, jamba_names, .mixer = MIX_MAMBA, .no_rotary = true) },
+	{ "janus", &vlm_aligned, &janus_names, PARTS("llama", "janus_vision_model") },
+	{ "janus_vision_model", OF(clip_vision, janus_vision_names, .attention_pool = true) },
 	{ "jetmoe", OF(decoder, jetmoe_names, .normalised_experts = true) },
 	{ "jina_embeddings_v3", OF(rotary_encoder, jina_v3_names, GPT, GELU_TANH_HEADS, .post_norm = true) },
 	{ "kimi_linear", OF(decoder, kimi_linear_names, KIMI_LINEAR) },
@@ -333,6 +339,7 @@ const struct arch arch_rows[] = {
 	{ "mobilevitv2", OF(mobilevit, mobilevitv2_names, .separable = true) },
 	{ "modernbert", OF(rotary_encoder, modernbert_names, .layer_norm = true, .first_unnormed = true, .window_pattern = -3) },
 	{ "modernbert-decoder", OF(decoder, modernbert_decoder_names, MODERNBERT_DECODER) },
+	{ "modernvbert", &vlm_connected, &modernvbert_names, PARTS("modernbert", "siglip_vision_model") },
 	{ "moonshine", &moonshine, &moonshine_names },
 	{ "mpnet", OF(encoder, mpnet_names, ROBERTA, .relative_buckets = true) },
 	{ "mpt", OF(decoder, mpt_names, LN_NO_BIAS, .plain_ffn = true, .alibi = ALIBI_COLUMNS) },
@@ -351,6 +358,8 @@ const struct arch arch_rows[] = {
 	{ "olmoe", OF(decoder, qwen_moe_names, .qk_norm_whole = true) },
 	{ "openai-gpt", OF(decoder, openai_gpt_names, GPT, GPT1_NORMS, .transposed_weights = true, .gelu_by_tanh = true) },
 	{ "opt", OF(decoder, opt_names, LN_MLP, .positions_of_mask = true, .position_offset = 2) },
+	{ "ovis2", &vlm_tokened, &ovis2_names, PARTS("qwen2", "ovis2_vision") },
+	{ "ovis2_vision", &aimv2, &ovis2_vision_names },
 	{ "owlv2_text_model", OF(clip_text, clip_text_names, .ends_highest = true) },
 	{ "owlvit_text_model", OF(clip_text, clip_text_names, .ends_highest = true) },
 	{ "paddleocr_vl", OF(vlm_grid, paddleocr_vl_names, .layer_norm = true), TEXT_VISION("paddleocr_vl") },
@@ -376,6 +385,8 @@ const struct arch arch_rows[] = {
 	{ "prompt_depth_anything", OF(depth_anything, prompt_depth_anything_names, .prompted = true), BACKBONE_PART("dinov2") },
 	{ "pvt", OF(segformer, pvt_names, .disjoint_patches = true) },
 	{ "pvt_v2", &segformer, &pvt_v2_names },
+	{ "qianfan_ocr", &vlm_squared, &qianfan_ocr_names, PARTS("qwen3", "qianfan_ocr_vision") },
+	{ "qianfan_ocr_vision", OF(vit, qianfan_ocr_vision_names, .any_size = true, .layer_scale = true, .norm_unless_mean = true) },
 	{ "qwen2", OF(decoder, llama_names, .qkv_bias = true) },
 	{ "qwen2_5_omni_text", OF(decoder, llama_names, .qkv_bias = true) },
 	{ "qwen2_5_omni_thinker", OF(vlm_grid, omni_names, .told_by_id = true), QWEN2_OMNI_PARTS },

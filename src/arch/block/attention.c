@@ -167,7 +167,8 @@ static void project(struct build *b, graph_value x, bool bias, bool own_keys, gr
 	int64_t in = s->attention_in ? s->attention_in : s->hidden_size;
 	bool same = s->keys_are_values && !s->sliding[b->layer];
 	*gate = NO_VALUE;
-	if (!weight_named(b, "layers.attn.qkv")) {
+	bool apart = !weight_named(b, "layers.attn.qkv"); // where the dialect has words for both ways the file says which
+	if (apart || (weight_named(b, "layers.attn.q") && !weight_exists(b, "layers.attn.qkv", "weight"))) {
 		if (s->traits.attention_gate == GATE_BESIDE_QUERY) {
 			graph_value both = linear(b, "layers.attn.q", x, in, 2 * width, bias);
 			both = op_reshape(g, both, 4, (int64_t[]){ 0, 0, n.heads, 2 * d });

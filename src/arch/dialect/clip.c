@@ -53,20 +53,25 @@ const struct dialect mlcd_vision_names = {
 	.inert = IGNORED("initializer_factor"),
 };
 
+#define AIMV2_TOWER \
+	{ "embed.patch", "@embeddings.patch_embedding" }, { "embed.norm", "@embeddings.rms_norm" }, \
+		{ "embed.position", "@embeddings.position_embedding" }, { "layers.attn.norm", "@encoder.layers.#.rms_norm1" }, \
+		{ "layers.attn.q", "@encoder.layers.#.attention.q_proj" }, \
+		{ "layers.attn.k", "@encoder.layers.#.attention.k_proj" }, \
+		{ "layers.attn.v", "@encoder.layers.#.attention.v_proj" }, \
+		{ "layers.attn.o", "@encoder.layers.#.attention.out_proj" }, \
+		{ "layers.ffn.norm", "@encoder.layers.#.rms_norm2" }, { "layers.ffn.gate", "@encoder.layers.#.ffn.gate_proj" }, \
+		{ "layers.ffn.up", "@encoder.layers.#.ffn.up_proj" }, { "layers.ffn.down", "@encoder.layers.#.ffn.down_proj" }, \
+	{ \
+		"norm", "@rms_norm" \
+	}
+
 const struct dialect aimv2_vision_names = {
 	.name = "aimv2-vision",
 	.prefix = "vision_model.",
 	.keys = NO_KEYS,
-	.weights = WEIGHTS({ "embed.patch", "@embeddings.patch_embed" }, { "embed.norm", "@embeddings.rms_norm" },
-		{ "embed.position", "@embeddings.position_embedding" }, { "layers.attn.norm", "@encoder.layers.#.rms_norm1" },
-		{ "layers.attn.q", "@encoder.layers.#.attention.q_proj" },
-		{ "layers.attn.k", "@encoder.layers.#.attention.k_proj" },
-		{ "layers.attn.v", "@encoder.layers.#.attention.v_proj" },
-		{ "layers.attn.o", "@encoder.layers.#.attention.out_proj" }, { "layers.ffn.norm", "@encoder.layers.#.rms_norm2" },
-		{ "layers.ffn.gate", "@encoder.layers.#.ffn.gate_proj" }, { "layers.ffn.up", "@encoder.layers.#.ffn.up_proj" },
-		{ "layers.ffn.down", "@encoder.layers.#.ffn.down_proj" }, { "norm", "@rms_norm" },
-		{ "pooler.query", "@head.cls_token" }, { "pooler.k", "@head.k_proj" }, { "pooler.v", "@head.v_proj" },
-		{ "pooler.o", "@head.output_proj" }),
+	.weights = WEIGHTS({ "embed.patch", "@embeddings.patch_embed" }, AIMV2_TOWER, { "pooler.query", "@head.cls_token" },
+		{ "pooler.k", "@head.k_proj" }, { "pooler.v", "@head.v_proj" }, { "pooler.o", "@head.output_proj" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
@@ -114,6 +119,28 @@ const struct dialect siglip_text_names = {
 	.keys = NO_KEYS,
 	.weights = WEIGHTS(TEXT_TOWER, { "pooler", "@head" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
+};
+
+const struct dialect janus_vision_names = {
+	.name = "janus-vision",
+	.prefix = "vision_model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(VISION_TOWER, { "layers.attn.o", "@encoder.layers.#.self_attn.projection_layer" },
+		{ "pooler.probe", "@head.probe" }, { "pooler.attn", "@head.attention" }, // there is none
+		{ "pooler.attn.o", "@head.attention.out_proj" }, { "pooler.norm", "@head.layernorm" },
+		{ "pooler.up", "@head.mlp.fc1" }, { "pooler.down", "@head.mlp.fc2" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+	.inert = IGNORED("projection_dim", "depth", "num_image_tokens", "*dropout*"),
+};
+
+// AIMv2's with what it has after "transformer."
+const struct dialect ovis2_vision_names = {
+	.name = "ovis2-vision",
+	.prefix = "transformer.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(AIMV2_TOWER),
+	.ignored = IGNORED("*embeddings.position_ids"),
+	.inert = IGNORED("hidden_stride", "num_visual_indicator_tokens", "tokenize_function"),
 };
 
 const struct dialect siglip_vision_names = {

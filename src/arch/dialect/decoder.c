@@ -11,9 +11,10 @@ const struct dialect llama_names = {
 	.name = "llama",
 	.prefix = "model.",
 	.keys = NO_KEYS,
-	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, { "layers.attn.sinks", "@layers.#.self_attn.sinks" },
-		{ "layers.attn.inner", "@layers.#.self_attn.attn_sub_norm" },
-		{ "layers.ffn.inner", "@layers.#.mlp.ffn_sub_norm" }),
+	.weights =
+		WEIGHTS(LLAMA_BODY, TWO_NORMS, LLAMA_BELOW_ENCODER, HEADS, { "layers.attn.sinks", "@layers.#.self_attn.sinks" },
+			{ "layers.attn.inner", "@layers.#.self_attn.attn_sub_norm" },
+			{ "layers.ffn.inner", "@layers.#.mlp.ffn_sub_norm" }),
 	.ignored = IGNORED(BUFFERS),
 	.inert = IGNORED("hidden_activation"),
 };

@@ -36,6 +36,20 @@
 		"layers.attn.k_norm", "@layers.#.self_attn.norm_k" \
 	}
 
+// transformers 5 writes the text of some models made of models so: the tower's word is turned back there, too.
+#define LLAMA_BELOW_ENCODER \
+	{ "layers.attn.q", "@encoder.layers.#.self_attn.q_proj" }, { "layers.attn.k", "@encoder.layers.#.self_attn.k_proj" }, \
+		{ "layers.attn.v", "@encoder.layers.#.self_attn.v_proj" }, \
+		{ "layers.attn.o", "@encoder.layers.#.self_attn.o_proj" }, \
+		{ "layers.attn.q_norm", "@encoder.layers.#.self_attn.q_norm" }, \
+		{ "layers.attn.k_norm", "@encoder.layers.#.self_attn.k_norm" }, \
+		{ "layers.ffn.gate", "@encoder.layers.#.mlp.gate_proj" }, { "layers.ffn.up", "@encoder.layers.#.mlp.up_proj" }, \
+		{ "layers.ffn.down", "@encoder.layers.#.mlp.down_proj" }, \
+		{ "layers.attn.norm", "@encoder.layers.#.input_layernorm" }, \
+	{ \
+		"layers.ffn.norm", "@encoder.layers.#.post_attention_layernorm" \
+	}
+
 #define LLAMA_FFN \
 	{ "layers.ffn.gate", "@layers.#.mlp.gate_proj" }, { "layers.ffn.up", "@layers.#.mlp.up_proj" }, \
 	{ \

@@ -12,7 +12,9 @@ const struct dialect modernbert_names = {
 		{ "layers.attn.o", "@layers.#.attn.Wo" }, { "layers.ffn.norm", "@layers.#.mlp_norm" },
 		{ "layers.ffn.gate_up", "@layers.#.mlp.Wi" }, { "layers.ffn.down", "@layers.#.mlp.Wo" },
 		{ "norm", "@final_norm" }, { "head.dense", "head.dense" }, { "head.norm", "head.norm" },
-		{ "head.lm.out", "decoder" }, { "head.token", "classifier" }, { "head.span", "classifier" }),
+		{ "head.lm.out", "decoder" }, { "head.token", "classifier" }, { "head.span", "classifier" },
+		// as a part of ModernVBERT
+		{ "head.dense", "projection_head.dense" }, { "head.norm", "projection_head.norm" }, { "head.lm.out", "lm_head" }),
 	.ignored = IGNORED("*rotary_emb.inv_freq"),
 	.inert = IGNORED("sparse_prediction", "sparse_pred_ignore_index", "deterministic_flash_attn", "reference_compile",
 		"repad_logits_with_grad"),

@@ -135,6 +135,31 @@ const struct dialect internvl_vision_names = {
 	.inert = IGNORED("layer_scale_init_value", "use_mask_token"),
 };
 
+const struct dialect qianfan_ocr_vision_names = {
+	.name = "qianfan-ocr-vision",
+	.prefix = "",
+	.keys = KEYS({ "qkv_bias", "attention_bias" }),
+	.weights = WEIGHTS({ "embed.class", "@embeddings.class_embedding" },
+		{ "embed.position", "@embeddings.position_embedding" }, { "embed.patch", "@embeddings.patch_embedding" },
+		{ "layers.attn.norm", "@encoder.layers.#.norm1" }, { "layers.attn.qkv", "@encoder.layers.#.attn.qkv" },
+		{ "layers.attn.o", "@encoder.layers.#.attn.proj" }, { "layers.attn.q_norm", "@encoder.layers.#.attn.q_norm" },
+		{ "layers.attn.k_norm", "@encoder.layers.#.attn.k_norm" }, { "layers.ffn.norm", "@encoder.layers.#.norm2" },
+		{ "layers.ffn.up", "@encoder.layers.#.mlp.fc1" }, { "layers.ffn.down", "@encoder.layers.#.mlp.fc2" },
+		{ "layers.attn.scale", "@encoder.layers.#.ls1" }, { "layers.ffn.scale", "@encoder.layers.#.ls2" },
+		// as transformers writes the tower alone
+		{ "embed.class", "@embeddings.cls_token" }, { "embed.position", "@embeddings.position_embeddings" },
+		{ "embed.patch", "@embeddings.patch_embeddings.projection" },
+		{ "layers.attn.norm", "@layers.#.layernorm_before" }, { "layers.attn.q", "@layers.#.attention.q_proj" },
+		{ "layers.attn.k", "@layers.#.attention.k_proj" }, { "layers.attn.v", "@layers.#.attention.v_proj" },
+		{ "layers.attn.o", "@layers.#.attention.projection_layer" },
+		{ "layers.attn.q_norm", "@layers.#.attention.q_norm" }, { "layers.attn.k_norm", "@layers.#.attention.k_norm" },
+		{ "layers.ffn.norm", "@layers.#.layernorm_after" }, { "layers.ffn.up", "@layers.#.mlp.fc1" },
+		{ "layers.ffn.down", "@layers.#.mlp.fc2" }, { "layers.attn.scale", "@layers.#.lambda_1" },
+		{ "layers.ffn.scale", "@layers.#.lambda_2" }, { "norm", "@layernorm" }),
+	.ignored = IGNORED("*embeddings.mask_token"),
+	.inert = IGNORED("layer_scale_init_value", "use_mask_token", "drop_path_rate"),
+};
+
 const struct dialect dinov3_vit_names = {
 	.name = "dinov3_vit",
 	.prefix = "model.",

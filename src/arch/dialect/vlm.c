@@ -28,6 +28,38 @@ const struct dialect aya_vision_names = {
 	.inert = IGNORED("is_encoder_decoder", "image_seq_length", "ignore_index"),
 };
 
+// What makes pictures is not built.
+const struct dialect janus_names = {
+	.name = "janus",
+	.prefix = "model.",
+	.keys = IMAGE_TOKEN,
+	.weights = WEIGHTS({ "projector.1", "@aligner.fc1" }, { "projector.more", "@aligner.hidden_layers.#" },
+		{ "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*embeddings.position_ids", "*vqmodel.*", "*generation_embeddings.*", "*generation_aligner.*",
+		"*generation_head.*"),
+	.inert = IGNORED("is_encoder_decoder", "vq_config"),
+};
+
+const struct dialect ovis2_names = {
+	.name = "ovis2",
+	.prefix = "model.",
+	.keys = IMAGE_TOKEN,
+	.weights = WEIGHTS({ "tokens.logits", "@vision_tower.head_linear" }, { "tokens.norm", "@vision_tower.head_norm" },
+		{ "tokens.table", "@visual_embeddings_table" }, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+	.inert = IGNORED("is_encoder_decoder", "hidden_size", "vocab_size"),
+};
+
+const struct dialect qianfan_ocr_names = {
+	.name = "qianfan-ocr",
+	.prefix = "model.",
+	.keys = IMAGE_TOKEN,
+	.weights = WEIGHTS({ "projector.norm", "@mlp1.0" }, { "projector.1", "@mlp1.1" }, { "projector.2", "@mlp1.3" },
+		{ "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*embeddings.mask_token"),
+	.inert = IGNORED("is_encoder_decoder", "image_seq_length"),
+};
+
 const struct dialect deepseek_vl_names = {
 	.name = "deepseek-vl",
 	.prefix = "model.",
@@ -99,7 +131,7 @@ const struct dialect grid_names = {
 	.keys = IMAGE_TOKEN,
 	.weights = WEIGHTS({ "head.lm.out", "lm_head" }),
 	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq"),
-	.inert = IGNORED(GRID_WORDS, "image_start_token_id", "image_end_token_id"),
+	.inert = IGNORED(GRID_WORDS, "image_start_token_id", "image_end_token_id", "vocab_size"),
 };
 
 const struct dialect hyperclovax_vision_names = {
@@ -375,4 +407,21 @@ const struct dialect video_llama_3_names = {
 		{ "head.lm.out", "lm_head" }),
 	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq"),
 	.inert = IGNORED(GRID_WORDS),
+};
+
+const struct dialect modernvbert_names = {
+	.name = "modernvbert",
+	.prefix = "model.",
+	.keys = KEYS({ "image_token", "image_token_id" }, { "scale_factor", "pixel_shuffle_factor" }),
+	.weights = WEIGHTS({ "projector", "@connector.modality_projection" }),
+	.ignored = IGNORED("*embeddings.position_ids", "*vision_model.head.*"),
+	.inert = IGNORED("classifier_*", "initializer_cutoff_factor", "vocab_size"),
+};
+
+const struct dialect retrieval_names = {
+	.name = "retrieval",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "head.embedding", "embedding_proj_layer" }),
+	.ignored = IGNORED("*embeddings.position_ids", "*lm_head.weight"),
 };

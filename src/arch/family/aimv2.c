@@ -22,7 +22,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_transformer(c, s, true);
 	resolve_image(c, s);
 	*t = (struct aimv2){ .native = config_bool(c, "is_native", false),
-		.has_head = config_bool(c, "use_head", true),
+		.has_head = config_knows(c, "use_head") && config_bool(c, "use_head", true),
 		.ffn_bias = config_bool(c, "mlp_bias", false) };
 	s->traits.qkv_bias = config_bool(c, "qkv_bias", false);
 	s->image_tokens--; // no class token

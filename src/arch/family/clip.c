@@ -198,6 +198,12 @@ static void resolve_vision(struct config *c, struct spec *s, struct arena *a)
 	else
 		resolve_image(c, s);
 	const struct clip_vision_traits *traits = TRAITS_OF(s, clip_vision);
+	if (!s->ffn_size && config_knows(c, "mlp_ratio"))
+		s->ffn_size = (int64_t)((double)s->hidden_size * config_real(c, "mlp_ratio", 4));
+	if ((config_knows(c, "attention_bias") && !config_bool(c, "attention_bias", true)) ||
+		(config_knows(c, "use_qk_norm") && config_bool(c, "use_qk_norm", false)))
+		config_fail(c, STATUS_UNSUPPORTED,
+			"attention without biases, or with norms of query and key, is not supported here yet");
 	if (!c->error.status && (s->image_size != s->image_width || s->patch_size != s->patch_width))
 		config_fail(c, STATUS_UNSUPPORTED, "pictures and patches should be square");
 	struct tower *t = ARENA_NEW(a, struct tower);

@@ -364,17 +364,31 @@ static graph_value patches(struct build *b, graph_value pixels)
 }
 
 // pixel_values [patches, channels * frames * size * size], and how many patches each picture has
-void grid_inputs(struct build *b, struct body *io, const char *prefix)
+// pixels [pictures, most, width] -> [patches, width]
+static graph_value without_padding(struct build *b, graph_value pixels, graph_value grid, int64_t width)
+{
+	struct graph *g = b->g;
+	struct grid_places p = grid_places(b, grid, grid_numbers(b, grid, 1), 1);
+	graph_value most = op_squeeze(g, op_dim(g, pixels, 1), 0), row = op_add(g, op_mul(g, p.picture, most), p.within);
+	return op_gather(g, op_reshape(g, pixels, 2, (int64_t[]){ -1, width }), row, 0);
+}
+
+void grid_inputs(struct build *b, struct body *io, const char *prefix, bool padded)
 {
 	struct graph *g = b->g;
 	const struct grid_vision *v = b->s->own;
 	int64_t size = b->s->patch_size, width = b->s->channels * v->frames * size * size, all = graph_symbol(g, "patches");
-	bool small = TRAITS_OF(b->s, grid_vision)->raster;
-	io->pixels = graph_input(g, "pixel_values", DTYPE_F32, small ? 4 : 2,
-		small ? (int64_t[]){ all, b->s->channels, size, size } : (int64_t[]){ all, width });
 	int64_t pictures = graph_symbol(g, "image_batch");
+	if (padded)
+		io->pixels = graph_input(g, "pixel_values", DTYPE_F32, 3, (int64_t[]){ pictures, all, width });
+	else if (TRAITS_OF(b->s, grid_vision)->raster)
+		io->pixels = graph_input(g, "pixel_values", DTYPE_F32, 4, (int64_t[]){ all, b->s->channels, size, size });
+	else
+		io->pixels = graph_input(g, "pixel_values", DTYPE_F32, 2, (int64_t[]){ all, width });
 	struct arena *a = graph_arena(g);
 	io->grid = graph_input(g, arena_printf(a, "%sgrid_thw", prefix), DTYPE_I64, 2, (int64_t[]){ pictures, 3 });
+	if (padded)
+		io->pixels = without_padding(b, io->pixels, io->grid, width);
 	if (TRAITS_OF(b->s, grid_vision)->merge_given)
 		io->merge = graph_input(g, arena_printf(a, "%smerge_sizes", prefix), DTYPE_I64, 1, &pictures);
 }
@@ -437,7 +451,7 @@ static void body(struct build *b, struct body *io)
 static void build(struct build *b)
 {
 	struct body io = { 0 };
-	grid_inputs(b, &io, "");
+	grid_inputs(b, &io, "", false);
 	body(b, &io);
 	head_build(b, &io);
 }

@@ -53,8 +53,8 @@ graph_value grid_of_sizes(struct build *b, graph_value sizes, int64_t patch);
 // 0, 1, .. for each patch, or feature, of all pictures.
 graph_value grid_numbers(struct build *b, graph_value grid, int64_t merge);
 // pixel_values [patches, ..] and the grids of the pictures.
-// prefix: "image_" in a whole model, "" alone.
-void grid_inputs(struct build *b, struct body *io, const char *prefix);
+// prefix: "image_" in a whole model, "" alone. padded: rows of patches with zeros behind them, one a picture.
+void grid_inputs(struct build *b, struct body *io, const char *prefix, bool padded);
 // x [1, patches, width], square by square -> [patches / merge^2, out]: STEM.norm before or after squares are joined, two linear
 // layers with GELU between.
 struct grid_merger {

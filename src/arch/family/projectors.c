@@ -3,6 +3,7 @@
 //
 //   aligned:   the tower's last result - linear - GELU - linear                      (DeepSeek-VL,
 //              https://arxiv.org/abs/2403.05525)
+//              (Janus, https://arxiv.org/abs/2410.13848: as many linear layers as its configuration says)
 //   linear:    the tower's last result - linear          (PaliGemma, https://arxiv.org/abs/2407.07726; every token looks back
 //              only, as the class does without token_type_ids)
 //   shuffled:  squares of features become one, wide - (norm) - linear - x * silu(gate) - linear
@@ -10,6 +11,7 @@
 //   squared:   squares of features become one, norm - linear - act - linear         (InternVL3, https://arxiv.org/abs/2504.10479)
 //   pooled:    the tower's last result, the mean of squares, norm - linear; the tokens of a picture see each other
 //                                                                                   (Gemma 3, https://arxiv.org/abs/2503.19786)
+//   tokened:   squares joined - linear - norm - softmax - a table of visual words    (Ovis, https://arxiv.org/abs/2405.20797)
 //   convolved: the tower's map - two convolutions that halve it - linear           (GOT-OCR 2.0, https://arxiv.org/abs/2409.01704)
 //   connected: rows of pictures, as many as the row with most has; squares of features become one - linear
 //                                                                                   (Idefics3, https://arxiv.org/abs/2408.12637)
@@ -25,11 +27,23 @@ static void resolve_aligned(struct config *c, struct spec *s, struct arena *a)
 	struct vlm *v = s->own;
 	v->looks_last = v->bias = true;
 	s->act = ACT_GELU;
+	const json_t *depth = json_object_get(config_get(c, "vision_config"), "depth"); // Janus has so many linear layers
+	v->joints = json_is_integer(depth) ? json_integer_value(depth) : 2;
+	if (!c->error.status && (v->joints < 1 || v->joints > CONFIG_COUNT_MOST))
+		config_fail(c, STATUS_BAD_INPUT, "vision_config.depth should be from 1 to %d", CONFIG_COUNT_MOST);
 }
 
 static graph_value align(struct build *b, graph_value x)
 {
-	return vlm_project(b, x, vlm_vision_width(b->s));
+	int64_t in = vlm_vision_width(b->s), out = part_of(b->s, "text")->hidden_size;
+	if (!weight_named(b, "projector.more"))
+		return vlm_project(b, x, in);
+	graph_enter(b->g, "projector");
+	x = linear(b, "projector.1", x, in, out, true);
+	for (b->layer = 0; b->layer < vlm_of(b->s)->joints - 1 && !graph_failed(b->g); b->layer++)
+		x = linear(b, "projector.more", activate(b, part_of(b->s, "vision")->act, x), out, out, true);
+	graph_leave(b->g);
+	return x;
 }
 
 static graph_value see_aligned(struct build *b, graph_value ids, struct body *text)
@@ -79,11 +93,17 @@ static void build_linear(struct build *b)
 	vlm_build(b, see_linear);
 }
 
+static void body_linear(struct build *b, struct body *io)
+{
+	vlm_states(b, io, see_linear);
+}
+
 const struct family vlm_linear = {
 	.name = "vision-language-linear",
 	.architecture = "multimodal",
 	.resolve = resolve_linear,
 	.build = build_linear,
+	.body = body_linear,
 	.graphs = vlm_graphs,
 	.hints = vlm_hints,
 	.heads = vlm_heads,
@@ -337,6 +357,11 @@ static void build_connected(struct build *b)
 	vlm_build(b, see_connected);
 }
 
+static void body_connected(struct build *b, struct body *io)
+{
+	vlm_states(b, io, see_connected);
+}
+
 static void hints_connected(const struct spec *s, struct input_hints *out)
 {
 	vlm_hints(s, out);
@@ -348,6 +373,7 @@ const struct family vlm_connected = {
 	.architecture = "multimodal",
 	.resolve = resolve_connected,
 	.build = build_connected,
+	.body = body_connected,
 	.graphs = vlm_graphs,
 	.hints = hints_connected,
 	.heads = vlm_heads,
@@ -400,5 +426,104 @@ const struct family vlm_convolved = {
 	.build = build_convolved,
 	.graphs = vlm_graphs,
 	.hints = hints_convolved,
+	.heads = vlm_heads,
+};
+
+// ---- tokened ------------------------------------------------------------------------------------------------------------
+
+// Of vision_config, which the tower does not read.
+static int64_t vision_size(struct config *c, const char *key, int64_t usual)
+{
+	const json_t *n = json_object_get(config_get(c, "vision_config"), key);
+	int64_t size = json_is_integer(n) ? json_integer_value(n) : usual;
+	if (n && (!json_is_integer(n) || size < 0 || size > 1 << 16))
+		config_fail(c, STATUS_BAD_INPUT, "vision_config.%s should be from 0 to 65536", key);
+	return size;
+}
+
+static void resolve_tokened(struct config *c, struct spec *s, struct arena *a)
+{
+	if (!vlm_resolve(c, s, a, false) || !part_is_usual(c, s, "vision"))
+		return;
+	struct vlm *v = s->own;
+	const struct spec *tower = part_of(s, "vision");
+	v->looks_last = true;
+	v->downsample = vision_size(c, "hidden_stride", 1);
+	int64_t marks = vision_size(c, "num_visual_indicator_tokens", 5);
+	const char *how = json_string_value(json_object_get(config_get(c, "vision_config"), "tokenize_function"));
+	v->hard = how && text_is(how, "st_argmax");
+	if (how && !v->hard && !text_is(how, "softmax"))
+		config_fail(c, STATUS_UNSUPPORTED, "the tokenize_function %s is not supported yet", how);
+	v->marks = config_sizes(c, "visual_indicator_token_ids", a, 1, &v->mark_count);
+	v->wide = tower->vocab_size - marks;
+	if (!c->error.status && (v->wide < 1 || v->mark_count > marks || v->downsample < 1 || v->downsample > vlm_side(s)))
+		config_fail(c, STATUS_BAD_INPUT,
+			"%lld visual words, %lld of them for %lld visual_indicator_token_ids; hidden_stride %lld",
+			(long long)tower->vocab_size, (long long)marks, (long long)v->mark_count, (long long)v->downsample);
+}
+
+static graph_value visual_words(struct build *b)
+{
+	const struct spec *s = b->s;
+	return WEIGHT(b, "tokens.table", "weight", part_of(s, "vision")->vocab_size, part_of(s, "text")->hidden_size);
+}
+
+// x [pictures, side * side, width] -> [pictures, tokens, text]; zeros fill up squares.
+static graph_value join_tokened(struct build *b, graph_value x)
+{
+	struct graph *g = b->g;
+	const struct vlm *v = vlm_of(b->s);
+	int64_t f = v->downsample, side = vlm_side(b->s), wide = vlm_vision_width(b->s), more = (f - side % f) % f;
+	graph_enter(g, "projector");
+	if (more) {
+		x = op_reshape(g, x, 4, (int64_t[]){ -1, side, side, wide });
+		x = op_reshape(g, op_pad(g, op_pad(g, x, 1, 0, more), 2, 0, more), 3,
+			(int64_t[]){ -1, (side + more) * (side + more), wide });
+	}
+	if (f > 1)
+		x = vlm_shuffle(b, x, side + more, f, wide);
+	x = linear(b, "tokens.logits", x, wide * f * f, v->wide, false);
+	x = layer_norm_eps(b, "tokens.norm", x, 1e-5);
+	graph_value words = op_slice(g, visual_words(b), 0, 0, v->wide);
+	x = v->hard ? op_gather(g, words, op_argmax(g, x, 2, false), 0) : op_matmul(g, op_softmax(g, x, 2), words);
+	graph_leave(g);
+	return x;
+}
+
+// The last visual words stand where the marks are.
+static graph_value see_tokened(struct build *b, graph_value ids, struct body *text)
+{
+	struct graph *g = b->g;
+	const struct vlm *v = vlm_of(b->s);
+	graph_value x = vlm_see(b, ids, join_tokened);
+	(void)text;
+	for (int64_t i = 0; ids.id && i < v->mark_count && !graph_failed(g); i++) {
+		if (v->marks[i] >= part_of(b->s, "text")->vocab_size)
+			continue; // no text has it
+		graph_value is = op_unsqueeze(g, op_equal(g, ids, graph_i64(g, v->marks[i])), 2);
+		x = op_where(g, is, op_slice(g, visual_words(b), 0, v->wide + i, v->wide + i + 1), x);
+	}
+	return x;
+}
+
+static void build_tokened(struct build *b)
+{
+	vlm_build(b, see_tokened);
+}
+
+static void hints_tokened(const struct spec *s, struct input_hints *out)
+{
+	int64_t f = vlm_of(s)->downsample, side = (vlm_side(s) + f - 1) / f;
+	vlm_hints(s, out);
+	out->image_tokens = side * side;
+}
+
+const struct family vlm_tokened = {
+	.name = "vision-language-tokened",
+	.architecture = "multimodal",
+	.resolve = resolve_tokened,
+	.build = build_tokened,
+	.graphs = vlm_graphs,
+	.hints = hints_tokened,
 	.heads = vlm_heads,
 };

@@ -112,7 +112,7 @@ static void body(struct build *b, struct body *io)
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	graph_enter(g, "embed");
-	graph_value x = embedding(b, "embed.word", io->ids, s->vocab_size, s->hidden_size); // [batch, seq, hidden]
+	graph_value x = io->embeds.id ? io->embeds : embedding(b, "embed.word", io->ids, s->vocab_size, s->hidden_size);
 	if (s->type_vocab_size > 1)
 		x = op_add(g, x, embedding(b, "embed.type", io->types, s->type_vocab_size, s->hidden_size));
 	else if (s->type_vocab_size == 1)

@@ -13,10 +13,12 @@
 bool vlm_resolve_parts(struct config *c, struct spec *s, struct arena *a, bool or_text, const char *const *text_roots,
 	const char *const *vision_roots)
 {
-	bool generates = head_how(s) & VLM_GENERATES;
+	const struct head *head = head_how(s) & VLM_GENERATES ? &head_causal_lm
+		: head_how(s) & VLM_FILLS                     ? &head_masked_lm
+							      : NULL;
 	struct vlm *v = ARENA_NEW(a, struct vlm);
 	s->own = v;
-	struct spec *text = resolve_part(c, s, a, "text", "text_config", NULL, generates ? &head_causal_lm : NULL, text_roots);
+	struct spec *text = resolve_part(c, s, a, "text", "text_config", NULL, head, text_roots);
 	struct spec *tower = resolve_part(c, s, a, "vision", "vision_config", NULL, NULL, vision_roots);
 	if (tower && (tower->patch_size < 1 || tower->channels < 1 || tower->hidden_size < 1))
 		config_fail(c, STATUS_UNSUPPORTED,
@@ -40,7 +42,7 @@ bool vlm_resolve(struct config *c, struct spec *s, struct arena *a, bool or_text
 	if (!c->checkpoint->weight_count)
 		s->prefix = ""; // a new file has each part's place first
 	return vlm_resolve_parts(c, s, a, or_text, (const char *const[]){ "language_model.", "model.language_model.", NULL },
-		(const char *const[]){ "vision_tower.", "model.vision_tower.", NULL });
+		(const char *const[]){ "vision_tower.", "model.vision_tower.", "vision_model.", "model.vision_model.", NULL });
 }
 
 bool vlm_resolve_below(struct config *c, struct spec *s, struct arena *a, const char *vision_root)
@@ -190,12 +192,17 @@ graph_value vlm_merge_each(struct build *b, graph_value ids, graph_value is_imag
 	return op_where(g, op_unsqueeze(g, is_image, 2), each, tokens);
 }
 
-static void build_text(struct build *b, struct body *io)
+static void text_states(struct build *b, struct body *io)
 {
-	const struct spec *outer = part_enter(b, "text");
 	graph_enter(b->g, "text");
 	b->s->row->family->body(b, io);
 	graph_leave(b->g);
+}
+
+static void build_text(struct build *b, struct body *io)
+{
+	const struct spec *outer = part_enter(b, "text");
+	text_states(b, io);
 	(b->s->head ? head_build : head_give_last)(b, io);
 	if (io->cache)
 		cache_outputs(b, io->cache);
@@ -223,13 +230,33 @@ static void types_input(struct build *b, struct body *io, int64_t length)
 
 static bool is_merged_only(const struct spec *s)
 {
-	return !vlm_of(s)->deep_count && !part_of(s, "text")->mixers; // nor has it states besides a cache
+	const struct spec *text = part_of(s, "text");
+	return !vlm_of(s)->deep_count && !text->mixers && text->row->family == &decoder; // nor has it states besides a cache
 }
 
 static const struct arch_graph vision_graph = { "vision_encoder.onnx" },         // pixels to image features
 	embed_graph = { "embed_tokens.onnx" },                                   // input_ids to inputs_embeds
 	embeds_graph = { "decoder_model_merged.onnx", .there = is_merged_only }; // inputs_embeds and a cache
 const struct arch_graph *const vlm_graphs[] = { &vision_graph, &embed_graph, &embeds_graph, NULL };
+
+static void whole_inputs(
+	struct build *b, struct body *io, graph_value (*see)(struct build *b, graph_value ids, struct body *text))
+{
+	struct graph *g = b->g;
+	int64_t shape[] = { graph_symbol(g, "batch"), graph_symbol(g, "sequence") };
+	io->ids = b->ids = graph_input(g, "input_ids", DTYPE_I64, 2, shape);
+	io->mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape);
+	types_input(b, io, shape[1]);
+	io->embeds = see(b, io->ids, io);
+}
+
+void vlm_states(struct build *b, struct body *io, graph_value (*see)(struct build *b, graph_value ids, struct body *text))
+{
+	whole_inputs(b, io, see);
+	const struct spec *outer = part_enter(b, "text");
+	text_states(b, io);
+	part_leave(b, outer);
+}
 
 void vlm_build(struct build *b, graph_value (*see)(struct build *b, graph_value ids, struct body *text))
 {
@@ -254,12 +281,8 @@ void vlm_build(struct build *b, graph_value (*see)(struct build *b, graph_value 
 			io.positions = graph_input(g, "position_ids", DTYPE_I64, 2, shape);
 		types_input(b, &io, cache_total(b));
 		io.cache = cache_new(b, text->layers, "");
-	} else {
-		io.ids = b->ids = graph_input(g, "input_ids", DTYPE_I64, 2, shape);
-		io.mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape);
-		types_input(b, &io, shape[1]);
-		io.embeds = see(b, io.ids, &io);
-	}
+	} else
+		whole_inputs(b, &io, see);
 	build_text(b, &io);
 }
 
@@ -267,6 +290,7 @@ void vlm_build(struct build *b, graph_value (*see)(struct build *b, graph_value 
 const struct family_head vlm_heads[] = {
 	{ &head_model, NULL, VLM_GIVES_FEATURES },
 	{ &head_conditional, NULL, VLM_GENERATES },
+	{ &head_masked_lm, NULL, VLM_FILLS },
 	{ 0 },
 };
 

@@ -34,8 +34,13 @@ struct vlm {
 	bool by_picture;          // image_hidden_states has a dimension for the pictures
 	bool bias, norm;          // of the projector: its linear layers have biases; a norm before it
 	int64_t downsample, wide; // squares of so many features each way become one; width between linear layers, 0: the text's
-	bool joins;               // the whole joins squares of the tower's patches
-	int64_t deep_count;       // of the tower's features that are added between the text's layers
+	int64_t joints;           // linear layers of the projector
+	const int64_t *marks;     // [mark_count] ids of tokens that stand for learned rows
+	int64_t mark_count;
+	bool padded;        // vlm_grid: rows of patches, one a picture, with zeros behind them
+	bool hard;          // a feature is one visual word, not a mean of many
+	bool joins;         // the whole joins squares of the tower's patches
+	int64_t deep_count; // of the tower's features that are added between the text's layers
 	// llava_next: pictures come in tiles; the resolutions that a picture may be brought to, smallest area first
 	int64_t resolution_count;
 	const int64_t *heights, *widths;
@@ -80,13 +85,18 @@ graph_value vlm_merge_each(struct build *b, graph_value ids, graph_value is_imag
 // model, merged: [batch, seq, text]; with NO_VALUE what vision_encoder.onnx gives. It may give the text part more than that.
 void vlm_build(struct build *b, graph_value (*see)(struct build *b, graph_value ids, struct body *text));
 extern const struct arch_graph *const vlm_graphs[];
-enum { VLM_GENERATES = 1, VLM_GIVES_FEATURES = 2 }; // flags of heads: the text part has a language model's; image_hidden_states
+// The same without a head, for models that have it as a part: io->last and io->mask.
+void vlm_states(struct build *b, struct body *io, graph_value (*see)(struct build *b, graph_value ids, struct body *text));
+// flags of heads: the text part has a language model's, or a masked one's; image_hidden_states
+enum { VLM_GENERATES = 1, VLM_GIVES_FEATURES = 2, VLM_FILLS = 4 };
 extern const struct family_head vlm_heads[];
 // For one tensor of pixels a picture: pixel_values -> vlm_look -> join, [.., tokens, text].
 graph_value vlm_see(struct build *b, graph_value ids, graph_value (*join)(struct build *b, graph_value x));
 // For pixels [rows, pictures, ..], where pictures of zeros fill up rows: join gives each `tokens` features.
 graph_value vlm_see_rows(
 	struct build *b, graph_value ids, bool any_size, int64_t tokens, graph_value (*join)(struct build *b, graph_value x));
+// ColQwen2: pictures padded to one length, and one position a token, as the class calls it.
+void vlm_grid_padded(struct spec *s);
 void vlm_hints(const struct spec *s, struct input_hints *out);
 
 #endif

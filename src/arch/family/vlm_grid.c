@@ -146,7 +146,7 @@ static graph_value see(struct build *b, graph_value ids, struct body *text)
 	const struct vlm_grid_traits *t = TRAITS_OF(s, vlm_grid);
 	struct body io = { 0 };
 	const struct spec *outer = part_enter(b, "vision");
-	grid_inputs(b, &io, "image_");
+	grid_inputs(b, &io, "image_", vlm_of(s)->padded);
 	graph_enter(g, "vision");
 	tower->row->family->body(b, &io);
 	graph_leave(g);
@@ -176,6 +176,20 @@ static void build(struct build *b)
 	vlm_build(b, see);
 }
 
+static void body(struct build *b, struct body *io)
+{
+	vlm_states(b, io, see);
+}
+
+void vlm_grid_padded(struct spec *s)
+{
+	struct spec *text = (struct spec *)(uintptr_t)part_of(s, "text");
+	((struct vlm *)s->own)->padded = true;
+	TRAITS_OF(s, vlm_grid)->one_position = true;
+	for (int i = 0; i < 3; i++)
+		text->rope.section[i] = 0;
+}
+
 static void hints(const struct spec *s, struct input_hints *out)
 {
 	out->image_token_id = vlm_of(s)->image_token_id;
@@ -188,6 +202,7 @@ const struct family vlm_grid = {
 	.architecture = "multimodal",
 	.resolve = resolve,
 	.build = build,
+	.body = body,
 	.graphs = vlm_graphs,
 	.hints = hints,
 	.heads = vlm_heads,
