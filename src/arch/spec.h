@@ -224,6 +224,8 @@ struct family {
 FAMILY(aimv2);
 FAMILY(alt_text);
 FAMILY(beit);
+FAMILY(blip);
+FAMILY(blip_text);
 FAMILY(bit);
 FAMILY(clap);
 FAMILY(clap_audio);
@@ -249,7 +251,6 @@ FAMILY(packed_vision);
 FAMILY(poolformer);
 FAMILY(radio);
 FAMILY(resampler);
-FAMILY(retrieval);
 FAMILY(resnet_timm);
 FAMILY(spectrogram);
 FAMILY(speech_to_text);

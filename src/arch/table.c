@@ -12,7 +12,9 @@
 #include "arch/family/mamba.h"
 #include "arch/family/mobilevit.h"
 #include "arch/family/grid_vision.h"
+#include "arch/family/qformer.h"
 #include "arch/family/resnet.h"
+#include "arch/family/retrieval.h"
 #include "arch/family/rotary.h"
 #include "arch/family/segformer.h"
 #include "arch/family/seq2seq.h"
@@ -93,6 +95,10 @@
 #define ROBERTA .positions_from_pad = true, GELU_TANH_HEADS
 #define DINOV2 .any_size = true, .layer_scale = true, .pool_is_norm = true, .mean_patches = true
 
+#define INTERNVL_VISION .any_size = true, .layer_scale = true, .norm_unless_mean = true
+#define TURNS .interleaved_sections = true
+#define PLAIN_TEXT .one_position = true
+#define QWEN3_GRID LN_MLP, .positions = GRID_CORNERS, .patch_bias = true
 #define LEARNED_GRID LN_MLP, .patch_bias = true, .no_rotary = true
 #define PADDLEOCR_GRID .positions = GRID_LINEAR, .patch_bias = true, .raster = true, .unmerged = true
 #define COSMOS3_GRID .positions = GRID_SMOOTH, .linear_patches = true, .unmerged = true
@@ -111,6 +117,8 @@
 #define QWEN3_OMNI_PARTS PARTS("qwen3_omni_moe_text", "qwen3_omni_moe_vision_encoder")
 #define TOWERS(type) PARTS(type "_text_model", type "_vision_model")
 #define TEXT_AUDIO(text, audio) .part_types = { { "text", text }, { "audio", audio } }
+#define QUERIED(text, type) \
+	.part_types = { { "text", text }, { "vision", type "_vision_model" }, { "qformer", type "_qformer" } }
 #define VLM_PART(type) .part_types = { { "vlm", type } }
 #define BACKBONE(backbone, vision) .part_types = { { "backbone", backbone }, { "vision", vision } }
 #define BACKBONE_PART(type) .part_types = { { "backbone", type } }
@@ -143,6 +151,12 @@ const struct arch arch_rows[] = {
 	{ "bitnet", OF(decoder, llama_names, .inner_norm = true) },
 	{ "blenderbot", OF(seq2seq, bart_names, .norm_first = true) },
 	{ "blenderbot-small", OF(seq2seq, bart_names, .embedding_norm = true, .tokens_normed = true) },
+	{ "blip", &blip, &blip_names, TOWERS("blip") },
+	{ "blip-2", &vlm_queried, &blip_2_names, QUERIED("opt", "blip_2") },
+	{ "blip_2_qformer", &qformer, &qformer_names },
+	{ "blip_2_vision_model", OF(clip_vision, blip_vision_names, .own_rows = true) },
+	{ "blip_text_model", &blip_text, &blip_text_names },
+	{ "blip_vision_model", OF(clip_vision, blip_vision_names, .own_rows = true) },
 	{ "bloom", OF(decoder, bloom_names, GPT_QKV, .alibi = ALIBI_TOKENS, .embedding_norm = true, .usual_act = ACT_GELU_TANH) },
 	{ "bridgetower_text_model", OF(encoder, roberta_names, .positions_from_pad = true) },
 	{ "camembert", OF(encoder, roberta_names, ROBERTA) },
@@ -163,12 +177,12 @@ const struct arch arch_rows[] = {
 	{ "cohere2_vision", &vlm_shuffled, &aya_vision_names, PARTS("cohere2", "siglip_vision_model") },
 	{ "colmodernvbert", &retrieval, &retrieval_names, VLM_PART("modernvbert") },
 	{ "colpali", &retrieval, &retrieval_names, VLM_PART("paligemma") },
-	{ "colqwen2", &retrieval, &retrieval_names, VLM_PART("qwen2_vl") },
+	{ "colqwen2", OF(retrieval, retrieval_names, .padded = true), VLM_PART("qwen2_vl") },
 	{ "conditional_detr", &conditional_detr, &conditional_detr_names, BACKBONE("timm_backbone", "resnet") },
 	{ "convbert", OF(encoder, convbert_names, .lm_gelu = true, .head_hidden_act = true) },
 	{ "convnext", &convnext, &convnext_names },
 	{ "convnextv2", OF(convnext, convnextv2_names, .response_norm = true) },
-	{ "cosmos3_edge", OF(vlm_grid, cosmos3_edge_names, .layer_norm = true, .interleaved_sections = true), TEXT_VISION("cosmos3_edge") },
+	{ "cosmos3_edge", OF(vlm_grid, cosmos3_edge_names, .layer_norm = true, TURNS), TEXT_VISION("cosmos3_edge") },
 	{ "cosmos3_edge_text", OF(decoder, cosmos_names, .plain_ffn = true) },
 	{ "cosmos3_edge_vision", OF(grid_vision, cosmos3_edge_vision_names, LN_MLP, .no_rotary = true, COSMOS3_GRID) },
 	{ "cosmos3_omni", OF(vlm_grid, grid_names, .interleaved_sections = true), TEXT_VISION("qwen3_vl") },
@@ -272,7 +286,7 @@ const struct arch arch_rows[] = {
 	{ "hunyuan_vl_text", OF(decoder, hunyuan_names, HUNYUAN) },
 	{ "hy_v3", OF(decoder, hy_v3_names, SIGMOID_MOE, .qk_norm = true) },
 	{ "hyperclovax", &decoder, &hyperclovax_names },
-	{ "hyperclovax_vision_v2", OF(vlm_grid, hyperclovax_vision_names, .one_position = true, .projected = true), HYPERCLOVAX_PARTS },
+	{ "hyperclovax_vision_v2", OF(vlm_grid, hyperclovax_vision_names, PLAIN_TEXT, .projected = true), HYPERCLOVAX_PARTS },
 	{ "ibert", OF(encoder, ibert_names, TANH_HEAD, .positions_from_pad = true) },
 	{ "idefics2", &vlm_perceived, &idefics2_names, IDEFICS2_PARTS },
 	{ "idefics2_perceiver", &resampler, &resampler_names },
@@ -280,9 +294,15 @@ const struct arch arch_rows[] = {
 	{ "idefics3", &vlm_connected, &idefics3_names, PARTS("llama", "idefics3_vision") },
 	{ "idefics3_vision", OF(clip_vision, siglip_vision_names, .any_size = true) },
 	{ "ijepa", OF(vit, ijepa_names, .no_class_token = true) },
+	{ "instructblip", &vlm_queried, &blip_2_names, QUERIED("opt", "instructblip") },
+	{ "instructblip_qformer", OF(qformer, instruct_qformer_names, .reads = true) },
+	{ "instructblip_vision_model", OF(clip_vision, blip_vision_names, .own_rows = true) },
+	{ "instructblipvideo", OF(vlm_queried, blip_2_names, .frames = true), QUERIED("opt", "instructblipvideo") },
+	{ "instructblipvideo_qformer", OF(qformer, instruct_qformer_names, .reads = true) },
+	{ "instructblipvideo_vision_model", OF(clip_vision, blip_vision_names, .own_rows = true) },
 	{ "internlm3", &decoder, &llama_names },
 	{ "internvl", &vlm_squared, &internvl_names, PARTS("qwen2", "internvl_vision") },
-	{ "internvl_vision", OF(vit, internvl_vision_names, .any_size = true, .layer_scale = true, .norm_unless_mean = true) },
+	{ "internvl_vision", OF(vit, internvl_vision_names, INTERNVL_VISION) },
 	{ "iquestcoder", &decoder, &llama_names },
 	{ "jais2", OF(decoder, llama_names, LN_MLP) },
 	{ "jamba", OF(decoder, jamba_names, .mixer = MIX_MAMBA, .no_rotary = true) },
@@ -386,7 +406,7 @@ const struct arch arch_rows[] = {
 	{ "pvt", OF(segformer, pvt_names, .disjoint_patches = true) },
 	{ "pvt_v2", &segformer, &pvt_v2_names },
 	{ "qianfan_ocr", &vlm_squared, &qianfan_ocr_names, PARTS("qwen3", "qianfan_ocr_vision") },
-	{ "qianfan_ocr_vision", OF(vit, qianfan_ocr_vision_names, .any_size = true, .layer_scale = true, .norm_unless_mean = true) },
+	{ "qianfan_ocr_vision", OF(vit, qianfan_ocr_vision_names, INTERNVL_VISION) },
 	{ "qwen2", OF(decoder, llama_names, .qkv_bias = true) },
 	{ "qwen2_5_omni_text", OF(decoder, llama_names, .qkv_bias = true) },
 	{ "qwen2_5_omni_thinker", OF(vlm_grid, omni_names, .told_by_id = true), QWEN2_OMNI_PARTS },
@@ -409,8 +429,8 @@ const struct arch arch_rows[] = {
 	{ "qwen3_moe", OF(decoder, qwen_moe_names, .qk_norm = true) },
 	{ "qwen3_next", OF(decoder, qwen3_next_names, QWEN3_NEXT) },
 	{ "qwen3_omni_moe_text", OF(decoder, qwen_moe_names, .qk_norm = true) },
-	{ "qwen3_omni_moe_thinker", OF(vlm_grid, omni_names, .told_by_id = true, .interleaved_sections = true), QWEN3_OMNI_PARTS },
-	{ "qwen3_omni_moe_vision_encoder", OF(grid_vision, qwen3_omni_vision_names, LN_MLP, .positions = GRID_CORNERS, .patch_bias = true) },
+	{ "qwen3_omni_moe_thinker", OF(vlm_grid, omni_names, .told_by_id = true, TURNS), QWEN3_OMNI_PARTS },
+	{ "qwen3_omni_moe_vision_encoder", OF(grid_vision, qwen3_omni_vision_names, QWEN3_GRID) },
 	{ "qwen3_vl", OF(vlm_grid, grid_names, .interleaved_sections = true), TEXT_VISION("qwen3_vl") },
 	{ "qwen3_vl_moe", OF(vlm_grid, grid_names, .interleaved_sections = true), TEXT_VISION("qwen3_vl_moe") },
 	{ "qwen3_vl_moe_text", OF(decoder, qwen3_vl_moe_names, .qk_norm = true, .normalised_experts = true) },
@@ -465,7 +485,7 @@ const struct arch arch_rows[] = {
 	{ "upernet", &upernet, &upernet_names, BACKBONE_PART("resnet") },
 	{ "van", &van, &van_names },
 	{ "vaultgemma", OF(decoder, gemma2_names, GEMMA, .window_pattern = 2) },
-	{ "video_llama_3", OF(vlm_grid, video_llama_3_names, .one_position = true, .read_out = true, .text_ties = true), VIDEO_LLAMA_3 },
+	{ "video_llama_3", OF(vlm_grid, video_llama_3_names, PLAIN_TEXT, .read_out = true, .text_ties = true), VIDEO_LLAMA_3 },
 	{ "video_llama_3_vision", OF(grid_vision, paddleocr_vision_names, LN_MLP, VIDEO_LLAMA_GRID) },
 	{ "videomae", &videomae, &videomae_names },
 	{ "vipllava", OF(vlm, llava_names, .projector_norm = true), PARTS("llama", "clip_vision_model") },

@@ -113,6 +113,20 @@ const struct dialect altclip_text_names = {
 	.ignored = IGNORED("*embeddings.position_ids", "*roberta.pooler.*"),
 };
 
+const struct dialect blip_vision_names = {
+	.name = "blip-vision",
+	.prefix = "vision_model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.class", "@embeddings.class_embedding" }, { "embed.patch", "@embeddings.patch_embedding" },
+		{ "embed.position", "@embeddings.position_embedding" }, { "layers.attn.norm", "@encoder.layers.#.layer_norm1" },
+		{ "layers.attn.qkv", "@encoder.layers.#.self_attn.qkv" },
+		{ "layers.attn.o", "@encoder.layers.#.self_attn.projection" },
+		{ "layers.ffn.norm", "@encoder.layers.#.layer_norm2" }, { "layers.ffn.up", "@encoder.layers.#.mlp.fc1" },
+		{ "layers.ffn.down", "@encoder.layers.#.mlp.fc2" }, { "norm", "@post_layernorm" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+	.inert = IGNORED("projection_dim"),
+};
+
 const struct dialect siglip_text_names = {
 	.name = "siglip-text",
 	.prefix = "text_model.",

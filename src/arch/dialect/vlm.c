@@ -425,3 +425,74 @@ const struct dialect retrieval_names = {
 	.weights = WEIGHTS({ "head.embedding", "embedding_proj_layer" }),
 	.ignored = IGNORED("*embeddings.position_ids", "*lm_head.weight"),
 };
+
+#define BLIP_LAYERS(own, cross) \
+	{ "layers.attn.q", own ".query" }, { "layers.attn.k", own ".key" }, { "layers.attn.v", own ".value" }, \
+		{ "layers.attn.o", "@encoder.layer.#.attention.output.dense" }, \
+		{ "layers.attn.norm", "@encoder.layer.#.attention.output.LayerNorm" }, { "layers.cross.q", cross ".query" }, \
+		{ "layers.cross.k", cross ".key" }, { "layers.cross.v", cross ".value" }, \
+		{ "layers.cross.o", "@encoder.layer.#.crossattention.output.dense" }, \
+	{ \
+		"layers.cross.norm", "@encoder.layer.#.crossattention.output.LayerNorm" \
+	}
+
+const struct dialect blip_text_names = {
+	.name = "blip-text",
+	.prefix = "bert.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(BLIP_LAYERS("@encoder.layer.#.attention.self", "@encoder.layer.#.crossattention.self"),
+		{ "embed.word", "@embeddings.word_embeddings" }, { "embed.position", "@embeddings.position_embeddings" },
+		{ "embed.norm", "@embeddings.LayerNorm" }, { "layers.ffn.up", "@encoder.layer.#.intermediate.dense" },
+		{ "layers.ffn.down", "@encoder.layer.#.output.dense" },
+		{ "layers.ffn.norm", "@encoder.layer.#.output.LayerNorm" }, { "pooler", "@pooler.dense" },
+		{ "head.lm.dense", "cls.predictions.transform.dense" }, { "head.lm.norm", "cls.predictions.transform.LayerNorm" },
+		{ "head.lm.out", "cls.predictions.decoder" }, { "head.lm.loose", "cls.predictions" }),
+	.ignored = IGNORED("*embeddings.position_ids", "*pooler.*"),
+	.inert = IGNORED("projection_dim", "sep_token_id", "label_smoothing"),
+};
+
+const struct dialect blip_names = {
+	.name = "blip",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = (const struct weight_name[]){ { NULL, NULL } },
+	.ignored = IGNORED("*embeddings.position_ids"),
+	.inert = IGNORED(
+		"projection_dim", "logit_scale_init_value", "image_text_hidden_size", "label_smoothing", "initializer_factor"),
+};
+
+const struct dialect qformer_names = {
+	.name = "qformer",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(BLIP_LAYERS("@encoder.layer.#.attention.attention", "@encoder.layer.#.crossattention.attention"),
+		{ "embed.norm", "@layernorm" }, { "layers.ffn.up", "@encoder.layer.#.intermediate_query.dense" },
+		{ "layers.ffn.down", "@encoder.layer.#.output_query.dense" },
+		{ "layers.ffn.norm", "@encoder.layer.#.output_query.LayerNorm" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+};
+
+const struct dialect instruct_qformer_names = {
+	.name = "instruct-qformer",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(BLIP_LAYERS("@encoder.layer.#.attention.attention", "@encoder.layer.#.crossattention.attention"),
+		{ "embed.norm", "@embeddings.layernorm" }, { "embed.word", "@embeddings.word_embeddings" },
+		{ "embed.position", "@embeddings.position_embeddings" },
+		{ "layers.ffn.up", "@encoder.layer.#.intermediate_query.dense" },
+		{ "layers.ffn.down", "@encoder.layer.#.output_query.dense" },
+		{ "layers.ffn.norm", "@encoder.layer.#.output_query.LayerNorm" },
+		{ "layers.text.up", "@encoder.layer.#.intermediate.dense" },
+		{ "layers.text.down", "@encoder.layer.#.output.dense" },
+		{ "layers.text.norm", "@encoder.layer.#.output.LayerNorm" }),
+	.ignored = IGNORED("*embeddings.position_ids", "*qformer.cls.*"),
+};
+
+const struct dialect blip_2_names = {
+	.name = "blip-2",
+	.prefix = "model.",
+	.keys = IMAGE_TOKEN,
+	.weights = WEIGHTS({ "query", "@query_tokens" }, { "projector", "@language_projection" }, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*embeddings.position_ids", "*rotary_emb.inv_freq"),
+	.inert = IGNORED("image_text_hidden_size", "initializer_factor", "video_token_index"),
+};

@@ -201,6 +201,7 @@ static void resolve_vision(struct config *c, struct spec *s, struct arena *a)
 	if (!s->ffn_size && config_knows(c, "mlp_ratio"))
 		s->ffn_size = (int64_t)((double)s->hidden_size * config_real(c, "mlp_ratio", 4));
 	if ((config_knows(c, "attention_bias") && !config_bool(c, "attention_bias", true)) ||
+		(config_knows(c, "qkv_bias") && !config_bool(c, "qkv_bias", true)) ||
 		(config_knows(c, "use_qk_norm") && config_bool(c, "use_qk_norm", false)))
 		config_fail(c, STATUS_UNSUPPORTED,
 			"attention without biases, or with norms of query and key, is not supported here yet");
@@ -256,14 +257,20 @@ graph_value clip_patches(struct build *b, graph_value pixels)
 	int64_t p = s->patch_size, side = s->image_size / p, h = s->hidden_size;
 	bool first = has_class(s);
 	graph_enter(g, "embed");
+	bool own_rows = TRAITS_OF(s, clip_vision)->own_rows;
 	graph_value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, p, p),
-		    bias = first ? NO_VALUE : WEIGHT(b, "embed.patch", "bias", h);
+		    bias = first && !own_rows ? NO_VALUE : WEIGHT(b, "embed.patch", "bias", h);
 	graph_value map = op_conv(g, pixels, w, bias, (int64_t[]){ p, p }, (int64_t[]){ 0, 0, 0, 0 }, (int64_t[]){ 1, 1 }, 1);
 	graph_value x = tokens_of(b, map); // [batch, patches, hidden]
 	if (first) {
 		graph_value shape =
 			op_concat(g, 2, (graph_value[]){ op_dim(g, pixels, 0), graph_i64s(g, 2, (int64_t[]){ 1, h }) }, 0);
-		x = op_concat(g, 2, (graph_value[]){ op_expand(g, WEIGHT(b, "embed.class", "", h), shape), x }, 1);
+		graph_value row = own_rows ? WEIGHT(b, "embed.class", "", 1, 1, h) : WEIGHT(b, "embed.class", "", h);
+		x = op_concat(g, 2, (graph_value[]){ op_expand(g, row, shape), x }, 1);
+	}
+	if (own_rows) {
+		graph_leave(g);
+		return op_add(g, x, WEIGHT(b, "embed.position", "", 1, side * side + 1, h));
 	}
 	if (!TRAITS_OF(s, clip_vision)->grid_rope) {
 		graph_value table = WEIGHT(b, "embed.position", "weight", side * side + first, h);
@@ -347,6 +354,12 @@ static void body_vision(struct build *b, struct body *io)
 			own(s)->has_head && (s->head || weight_exists(b, "pooler.probe", "")); // a part's file may lack it
 		io->pooled = is_there ? pool_by_attention(b, io->last, bias) : NO_VALUE;
 		graph_leave(b->g);
+		return;
+	}
+	if (TRAITS_OF(s, clip_vision)->own_rows) {
+		prenorm_layers(b, io, x, NO_VALUE);
+		io->last = layer_norm(b, "norm", io->last, s->hidden_size);
+		io->pooled = layer_norm(b, "norm", first_token(b, io->last), s->hidden_size);
 		return;
 	}
 	graph_value cos = NO_VALUE, sin = NO_VALUE;

@@ -3,6 +3,7 @@
 // https://arxiv.org/abs/2407.01449). Any model that reads pictures and texts and whose family has a body:
 //
 //   pixels, ids -> the model -> last state - linear -> / length, 0 where there is no token
+#include "arch/family/retrieval.h"
 #include "arch/family/vlm.h"
 
 struct retrieval {
@@ -21,7 +22,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		config_fail(c, STATUS_UNSUPPORTED, "vlm_config: %s does not read pictures and texts", vlm->row->model_type);
 	if (!c->error.status && r->width < 1)
 		config_fail(c, STATUS_BAD_INPUT, "embedding_dim should be more than 0");
-	if (vlm->row->family == &vlm_grid && !c->error.status)
+	if (TRAITS_OF(s, retrieval)->padded && part_is_usual(c, s, "vlm"))
 		vlm_grid_padded(vlm);
 	part_set(s, "text", part_of(vlm, "text"));
 	part_set(s, "vision", part_of(vlm, "vision"));
@@ -56,4 +57,5 @@ const struct family retrieval = {
 	.resolve = resolve,
 	.build = build,
 	.heads = heads,
+	.traits = FAMILY_TRAIT_LIST(retrieval, RETRIEVAL_TRAITS),
 };

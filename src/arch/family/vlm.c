@@ -231,7 +231,7 @@ static void types_input(struct build *b, struct body *io, int64_t length)
 static bool is_merged_only(const struct spec *s)
 {
 	const struct spec *text = part_of(s, "text");
-	return !vlm_of(s)->deep_count && !text->mixers && text->row->family == &decoder; // nor has it states besides a cache
+	return !vlm_of(s)->deep_count && !text->mixers && text->row->family->shares_cache; // nor has it states besides a cache
 }
 
 static const struct arch_graph vision_graph = { "vision_encoder.onnx" },         // pixels to image features
