@@ -44,7 +44,8 @@ extern const struct dialect conditional_detr_names, detr_names;
 extern const struct dialect regnet_names, resnet_names, rt_detr_resnet_names, resnet_timm_names, convnext_names, convnextv2_names,
 	dinov3_convnext_names, mobilenet_v1_names, mobilenet_v2_names, poolformer_names, segformer_names;
 extern const struct dialect bit_names, hgnet_names, pvt_names, pvt_v2_names, textnet_names, upernet_names, van_names, glpn_names,
-	cvt_names, efficientnet_names, focalnet_names, levit_names, mobilevit_names, mobilevitv2_names, swiftformer_names;
+	cvt_names, align_vision_names, efficientnet_names, focalnet_names, levit_names, mobilevit_names, mobilevitv2_names,
+	swiftformer_names;
 // depth.c
 extern const struct dialect depth_anything_names, dpt_names, prompt_depth_anything_names;
 // decoder.c
@@ -76,12 +77,12 @@ extern const struct dialect bamba_names, falcon_h1_names, granitemoehybrid_names
 extern const struct dialect mamba_names, mamba2_names;
 
 // clip.c
-extern const struct dialect aimv2_vision_names, altclip_text_names, altclip_vision_names, chinese_clip_text_names,
-	clip_text_names, clip_vision_names, dual_names, mlcd_vision_names, siglip_text_names, siglip_vision_names,
-	janus_vision_names, blip_vision_names, ovis2_vision_names, xclip_names, xclip_vision_names;
+extern const struct dialect aimv2_text_names, aimv2_vision_names, altclip_text_names, altclip_vision_names,
+	chinese_clip_text_names, clip_text_names, clip_vision_names, dual_names, mlcd_vision_names, siglip_text_names,
+	siglip_vision_names, janus_vision_names, blip_vision_names, ovis2_vision_names, xclip_names, xclip_vision_names;
 
 // vlm.c
-extern const struct dialect aya_vision_names, blip_2_names, blip_names, blip_text_names, cosmos3_edge_names,
+extern const struct dialect aria_vlm_names, aya_vision_names, blip_2_names, blip_names, blip_text_names, cosmos3_edge_names,
 	cosmos3_edge_vision_names, deepseek_vl_names, gemma3_names, glm4v_vision_names, glm_image_vision_names,
 	glm_ocr_vision_names, got_ocr2_names, grid_names, hyperclovax_vision_names, idefics2_names, idefics3_names,
 	instruct_qformer_names, internvl_names, janus_names, lfm2_vl_names, lighton_ocr_names, llava_names, mistral3_names,

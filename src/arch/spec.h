@@ -222,6 +222,7 @@ struct family {
 };
 // Families without traits of their own; the others are in family/*.h.
 FAMILY(aimv2);
+FAMILY(aimv2_text);
 FAMILY(alt_text);
 FAMILY(beit);
 FAMILY(blip);
@@ -268,6 +269,7 @@ FAMILY(vit_hybrid);
 FAMILY(vit_mae);
 FAMILY(vlm_aligned);
 FAMILY(vlm_connected);
+FAMILY(vlm_asked);
 FAMILY(vlm_convolved);
 FAMILY(vlm_linear);
 FAMILY(vlm_listed);

@@ -235,6 +235,8 @@ graph_value prenorm_ffn(struct build *b, const char *up, const char *down, graph
 // The inputs of the two towers of dual models: input_ids and attention_mask; pixel_values [BATCH, channels, size, size].
 void text_tower_inputs(struct build *b, struct body *io);
 void vision_tower_inputs(struct build *b, struct body *io, const char *batch);
+// What pools a text: the first place of this token, or of the greatest id (eos -1). hidden [batch, seq, width] -> [batch, width]
+graph_value token_at_end(struct build *b, graph_value ids, graph_value hidden, int64_t eos);
 graph_value clip_patches(struct build *b, graph_value pixels); // (class token and) patches + positions: [batch, tokens, hidden]
 graph_value unit_length(struct build *b, graph_value x);       // x / |x| over the last axis
 // What dual models' resolve begins with: both towers and the keys beside them.

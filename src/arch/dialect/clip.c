@@ -75,6 +75,14 @@ const struct dialect aimv2_vision_names = {
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
+const struct dialect aimv2_text_names = {
+	.name = "aimv2-text",
+	.prefix = "text_model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.word", "@embeddings.token_embedding" }, AIMV2_TOWER),
+	.ignored = IGNORED("*embeddings.position_ids"),
+};
+
 // The same; transformers 5 writes "layer" where published files have "layers".
 const struct dialect altclip_vision_names = {
 	.name = "altclip-vision",
@@ -174,9 +182,11 @@ const struct dialect dual_names = {
 	.prefix = "",
 	.keys = NO_KEYS,
 	.weights = WEIGHTS({ "head.text", "text_projection" }, { "head.vision", "visual_projection" },
-		{ "head.logit_scale", "logit_scale" }, { "head.logit_bias", "logit_bias" }, { "head.image", "classifier" }),
+		{ "head.logit_scale", "logit_scale" }, { "head.temperature", "temperature" }, { "head.logit_bias", "logit_bias" },
+		{ "head.image", "classifier" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
-	.inert = IGNORED("text_config", "vision_config", "logit_scale_init_value", "is_encoder_decoder"),
+	.inert =
+		IGNORED("text_config", "vision_config", "logit_scale_init_value", "temperature_init_value", "is_encoder_decoder"),
 };
 
 const struct dialect xclip_vision_names = {

@@ -327,20 +327,34 @@ const struct dialect swiftformer_names = {
 	.inert = IGNORED("image_size", "layer_scale_init_value", "drop_*"),
 };
 
+#define EFFICIENTNET_BLOCKS \
+	{ "stem.conv", "@embeddings.convolution" }, { "stem.norm", "@embeddings.batchnorm" }, \
+		{ "layers.wide", "@encoder.blocks.#.expansion.expand_conv" }, \
+		{ "layers.wide.norm", "@encoder.blocks.#.expansion.expand_bn" }, \
+		{ "layers.middle", "@encoder.blocks.#.depthwise_conv.depthwise_conv" }, \
+		{ "layers.middle.norm", "@encoder.blocks.#.depthwise_conv.depthwise_norm" }, \
+		{ "layers.gate.down", "@encoder.blocks.#.squeeze_excite.reduce" }, \
+		{ "layers.gate.up", "@encoder.blocks.#.squeeze_excite.expand" }, \
+		{ "layers.narrow", "@encoder.blocks.#.projection.project_conv" }, \
+	{ \
+		"layers.narrow.norm", "@encoder.blocks.#.projection.project_bn" \
+	}
+
+const struct dialect align_vision_names = {
+	.name = "align-vision",
+	.prefix = "vision_model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(EFFICIENTNET_BLOCKS),
+	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED("image_size", "num_hidden_layers", "batch_norm_momentum", "drop_connect_rate"),
+};
+
 const struct dialect efficientnet_names = {
 	.name = "efficientnet",
 	.prefix = "efficientnet.",
 	.keys = NO_KEYS,
-	.weights = WEIGHTS({ "stem.conv", "@embeddings.convolution" }, { "stem.norm", "@embeddings.batchnorm" },
-		{ "layers.wide", "@encoder.blocks.#.expansion.expand_conv" },
-		{ "layers.wide.norm", "@encoder.blocks.#.expansion.expand_bn" },
-		{ "layers.middle", "@encoder.blocks.#.depthwise_conv.depthwise_conv" },
-		{ "layers.middle.norm", "@encoder.blocks.#.depthwise_conv.depthwise_norm" },
-		{ "layers.gate.down", "@encoder.blocks.#.squeeze_excite.reduce" },
-		{ "layers.gate.up", "@encoder.blocks.#.squeeze_excite.expand" },
-		{ "layers.narrow", "@encoder.blocks.#.projection.project_conv" },
-		{ "layers.narrow.norm", "@encoder.blocks.#.projection.project_bn" }, { "last", "@encoder.top_conv" },
-		{ "last.norm", "@encoder.top_bn" }, { "head.image", "classifier" }),
+	.weights = WEIGHTS(EFFICIENTNET_BLOCKS, { "last", "@encoder.top_conv" }, { "last.norm", "@encoder.top_bn" },
+		{ "head.image", "classifier" }),
 	.ignored = IGNORED("*.num_batches_tracked"),
 	.inert = IGNORED("image_size", "num_hidden_layers", "batch_norm_momentum", "drop_connect_rate"),
 };

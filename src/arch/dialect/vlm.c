@@ -496,3 +496,23 @@ const struct dialect blip_2_names = {
 	.ignored = IGNORED("*embeddings.position_ids", "*rotary_emb.inv_freq"),
 	.inert = IGNORED("image_text_hidden_size", "initializer_factor", "video_token_index"),
 };
+
+const struct dialect aria_vlm_names = {
+	.name = "aria-vlm",
+	.prefix = "model.",
+	.keys = IMAGE_TOKEN,
+	.weights = WEIGHTS({ "projector.query", "@multi_modal_projector.query" },
+		{ "projector.query.norm", "@multi_modal_projector.cross_attn.layer_norm" },
+		{ "projector.norm", "@multi_modal_projector.cross_attn.layer_norm_kv" },
+		{ "projector.q", "@multi_modal_projector.cross_attn.q_proj" },
+		{ "projector.k", "@multi_modal_projector.cross_attn.k_proj" },
+		{ "projector.v", "@multi_modal_projector.cross_attn.v_proj" },
+		{ "projector.attn", "@multi_modal_projector.cross_attn.multihead_attn" },
+		{ "projector.attn.o", "@multi_modal_projector.cross_attn.multihead_attn.out_proj" },
+		{ "projector.after", "@multi_modal_projector.cross_attn.linear" },
+		{ "projector.last.norm", "@multi_modal_projector.layer_norm" },
+		{ "projector.1", "@multi_modal_projector.feed_forward.linear_in" },
+		{ "projector.2", "@multi_modal_projector.feed_forward.linear_out" }, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*embeddings.position_ids", "*rotary_emb.inv_freq", "*vision_tower.post_layernorm.*"),
+	.inert = IGNORED("is_encoder_decoder"),
+};

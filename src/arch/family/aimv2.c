@@ -14,6 +14,7 @@
 // spec.own of the family.
 struct aimv2 {
 	bool native, has_head, ffn_bias;
+	int64_t eos_token_id; // of a text, which is pooled there
 };
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
@@ -90,26 +91,31 @@ static graph_value pool(struct build *b, graph_value x)
 	return op_squeeze(g, linear(b, "pooler.o", y, h, h, true), 1);
 }
 
-static void body(struct build *b, struct body *io)
+// Into io->states and io->last.
+static void layers(struct build *b, struct body *io, graph_value x, graph_value mask)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct aimv2 *t = s->own;
 	int64_t h = s->hidden_size;
 	bool bias = s->traits.qkv_bias;
-	graph_value x = embed(b, io->pixels);
 	states_begin(b, io, x);
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		graph_value y = rms_norm(b, "layers.attn.norm", x, h);
-		x = op_add(g, x, self_attention(b, y, NO_VALUE, NO_VALUE, NO_VALUE, bias, bias, NULL));
+		x = op_add(g, x, self_attention(b, y, mask, NO_VALUE, NO_VALUE, bias, bias, NULL));
 		y = rms_norm(b, "layers.ffn.norm", x, h);
 		x = op_add(g, x, ffn_of(b, "layers.ffn", y, s->ffn_size, t->ffn_bias));
 		graph_leave(g);
 		states_add(io, x);
 	}
 	io->last = rms_norm(b, "norm", x, h);
-	if (t->has_head)
+}
+
+static void body(struct build *b, struct body *io)
+{
+	layers(b, io, embed(b, io->pixels), NO_VALUE);
+	if (((const struct aimv2 *)b->s->own)->has_head)
 		io->pooled = pool(b, io->last);
 }
 
@@ -137,5 +143,59 @@ const struct family aimv2 = {
 	.build = build,
 	.body = body,
 	.hints = hints,
+	.heads = heads,
+};
+
+// ---- the text beside it ---------------------------------------------------------------------------------------------------
+//
+//   ids -> tokens + positions -> the same layers, each token seeing those before it -> norm -> the token that ends the text
+
+static void resolve_text(struct config *c, struct spec *s, struct arena *a)
+{
+	struct aimv2 *t = ARENA_NEW(a, struct aimv2);
+	s->own = t;
+	resolve_transformer(c, s, false);
+	const json_t *eos = config_get(c, "eos_token_id");
+	t->ffn_bias = config_bool(c, "mlp_bias", false);
+	t->eos_token_id = json_integer_value(eos);
+	s->traits.qkv_bias = config_bool(c, "qkv_bias", false);
+	if (!json_is_integer(eos) || t->eos_token_id < 0)
+		config_fail(c, STATUS_UNSUPPORTED, "eos_token_id should be one number: the text is pooled there");
+}
+
+static void body_text(struct build *b, struct body *io)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	graph_enter(g, "embed");
+	graph_value x = embedding(b, "embed.word", io->ids, s->vocab_size, s->hidden_size);
+	graph_value table = WEIGHT(b, "embed.position", "weight", s->max_positions, s->hidden_size);
+	x = op_add(g, x, op_slice_to(g, table, 0, graph_i64s(g, 1, (int64_t[]){ 0 }), op_dim(g, io->ids, 1)));
+	graph_leave(g);
+	layers(b, io, x, mask_causal(b, io->mask, x, 0));
+	io->pooled = token_at_end(b, io->ids, io->last, ((const struct aimv2 *)s->own)->eos_token_id);
+}
+
+static void build_text(struct build *b)
+{
+	struct body io = { 0 };
+	text_tower_inputs(b, &io);
+	body_text(b, &io);
+	head_build(b, &io);
+}
+
+static void hints_text(const struct spec *s, struct input_hints *out)
+{
+	out->ends_with_eos = s->vocab_size > 1;
+	out->eos_token_id = ((const struct aimv2 *)s->own)->eos_token_id;
+}
+
+const struct family aimv2_text = {
+	.name = "aimv2-text",
+	.architecture = "encoder-only",
+	.resolve = resolve_text,
+	.build = build_text,
+	.body = body_text,
+	.hints = hints_text,
 	.heads = heads,
 };

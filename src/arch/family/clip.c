@@ -44,10 +44,9 @@ static void resolve_text(struct config *c, struct spec *s, struct arena *a)
 }
 
 // The first place of the end token or of the greatest id: [batch, width]. A later place counts less, so there is no tie.
-static graph_value at_end(struct build *b, graph_value ids, graph_value hidden)
+graph_value token_at_end(struct build *b, graph_value ids, graph_value hidden, int64_t eos)
 {
 	struct graph *g = b->g;
-	int64_t eos = own(b->s)->eos_token_id;
 	graph_value seq = op_squeeze(g, op_dim(g, ids, 1), 0);
 	graph_value later = op_range(g, graph_i64(g, 0), seq, graph_i64(g, 1)); // [seq]
 	graph_value rank = eos < 0 ? ids : op_cast(g, op_equal(g, ids, graph_i64(g, eos)), DTYPE_I64);
@@ -73,7 +72,7 @@ static void body_text(struct build *b, struct body *io)
 		io->pooled = linear(
 			b, "pooler", op_squeeze(g, op_slice(g, io->last, 1, -1, INT64_MAX), 1), h, own(s)->projection_size, true);
 	else
-		io->pooled = at_end(b, io->ids, io->last);
+		io->pooled = token_at_end(b, io->ids, io->last, own(s)->eos_token_id);
 	graph_leave(g);
 }
 
@@ -385,6 +384,8 @@ void vision_tower_inputs(struct build *b, struct body *io, const char *batch)
 		return;
 	}
 	int64_t shape[] = { graph_symbol(b->g, batch), s->channels, s->image_size, s->image_size };
+	if (!s->image_size)
+		shape[2] = graph_symbol(b->g, "height"), shape[3] = graph_symbol(b->g, "width");
 	io->pixels = graph_input(b->g, "pixel_values", DTYPE_F32, 4, shape);
 }
 

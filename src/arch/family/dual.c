@@ -5,6 +5,8 @@
 //   ids    -> text tower   -> pooled (-> projection) -> / length -+
 //                                                                 x * exp(scale) (+ bias) -> logits
 //   pixels -> vision tower -> pooled (-> projection) -> / length -+
+#include <math.h>
+
 #include "arch/block/block.h"
 #include "arch/family/clip.h"
 #include "arch/family/dual.h"
@@ -14,6 +16,7 @@ enum { DUAL_PICTURE_ONLY = 1, DUAL_ROOTED = 2 };
 
 struct dual {
 	int64_t projection_size;
+	double scale_most; // of bounded_scale, its logarithm
 };
 
 // Files of before 2023 may hold the part's configuration a second time under KEY_dict; that one counts.
@@ -45,6 +48,12 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	struct dual *d = ARENA_NEW(a, struct dual);
 	d->projection_size = TRAITS_OF(s, dual)->compared_as_pooled ? 0 : config_size(c, "projection_dim", -1);
 	s->own = d;
+	if (!TRAITS_OF(s, dual)->bounded_scale)
+		return;
+	double most = config_real(c, "max_logit_scale", 100);
+	d->scale_most = log(most);
+	if (!(most > 1))
+		config_fail(c, STATUS_BAD_INPUT, "max_logit_scale should be more than 1");
 }
 
 // x / |x| over the last axis
@@ -61,17 +70,18 @@ static graph_value build_tower(struct build *b, const char *part, struct body *i
 	graph_enter(b->g, "%s", part);
 	tower->row->family->body(b, io);
 	graph_value x = io->pooled;
-	if (text_is(part, "text") && TRAITS_OF(outer, dual)->compares_first)
+	bool by_temperature = TRAITS_OF(outer, dual)->by_temperature;
+	if (text_is(part, "text") && (TRAITS_OF(outer, dual)->compares_first || by_temperature))
 		x = first_token(b, io->last);
 	else if (!x.id) // a type that pools in its bare model only
 		x = activate(b, text_is(part, "text") ? ACT_TANH : tower->pooler_act,
 			linear(b, "pooler", first_token(b, io->last), tower->hidden_size, tower->hidden_size, true));
 	graph_leave(b->g);
 	part_leave(b, outer);
-	if (TRAITS_OF(b->s, dual)->compared_as_pooled)
+	if (TRAITS_OF(b->s, dual)->compared_as_pooled || (by_temperature && text_is(part, "vision")))
 		return unit_length(b, x);
-	return unit_length(
-		b, linear(b, stem, x, value_dim(b->g, x, -1), ((const struct dual *)b->s->own)->projection_size, false));
+	int64_t size = ((const struct dual *)b->s->own)->projection_size;
+	return unit_length(b, linear(b, stem, x, value_dim(b->g, x, -1), size, by_temperature));
 }
 
 // The classifier of the picture alone: the mean of its patches.
@@ -114,7 +124,16 @@ static void build(struct build *b)
 	graph_value texts = build_tower(b, "text", &text, "head.text");        // [batch, projection]
 	graph_enter(g, "head");
 	int64_t scale_rank = TRAITS_OF(s, dual)->compared_as_pooled, one = 1;
-	graph_value scale = op_exp(g, weight(b, "head.logit_scale", "", (int)scale_rank, &one));
+	const struct dual *d = s->own;
+	graph_value scale;
+	if (TRAITS_OF(s, dual)->by_temperature)
+		scale = op_div(g, graph_f32(g, 1), weight(b, "head.temperature", "", 0, NULL));
+	else {
+		scale = weight(b, "head.logit_scale", "", (int)scale_rank, &one);
+		if (TRAITS_OF(s, dual)->bounded_scale)
+			scale = op_min(g, op_max(g, scale, graph_f32(g, 0)), graph_f32(g, (float)d->scale_most));
+		scale = op_exp(g, scale);
+	}
 	graph_value logits = op_mul(g, op_matmul(g, texts, op_transpose(g, images, 2, (int[]){ 1, 0 })), scale);
 	if (TRAITS_OF(s, dual)->compared_as_pooled)
 		logits = op_add(g, logits, WEIGHT(b, "head.logit_bias", "", 1));

@@ -121,10 +121,12 @@ static void body(struct build *b, struct body *io)
 		x = block(b, x, &n->blocks[b->layer]);
 		graph_leave(g);
 	}
-	x = conv_norm(b, "last", "last.norm", x, (struct conv){ .out = s->hidden_size, .kernel = 1 }, s->norm_eps, s->act);
+	if (weight_named(b, "last"))
+		x = conv_norm(
+			b, "last", "last.norm", x, (struct conv){ .out = s->hidden_size, .kernel = 1 }, s->norm_eps, s->act);
 	io->last = x;
 	io->pooled = n->greatest ? op_reduce_max(g, op_reduce_max(g, x, 3, false), 2, false)
-				 : op_reshape(g, op_global_average_pool(g, x), 2, (int64_t[]){ 0, s->hidden_size });
+				 : op_reshape(g, op_global_average_pool(g, x), 2, (int64_t[]){ 0, value_dim(g, x, 1) });
 }
 
 static void build(struct build *b)
@@ -145,6 +147,7 @@ const struct family efficientnet = {
 	.architecture = "vision",
 	.resolve = resolve,
 	.build = build,
+	.body = body,
 	.hints = map_hints,
 	.heads = heads,
 };

@@ -11,6 +11,7 @@
 //   squared:   squares of features become one, norm - linear - act - linear         (InternVL3, https://arxiv.org/abs/2504.10479)
 //   pooled:    the tower's last result, the mean of squares, norm - linear; the tokens of a picture see each other
 //                                                                                   (Gemma 3, https://arxiv.org/abs/2503.19786)
+//   asked:     learned queries attend to the tower's state, norm - linear - GELU - linear (Aria, https://arxiv.org/abs/2410.05993)
 //   tokened:   squares joined - linear - norm - softmax - a table of visual words    (Ovis, https://arxiv.org/abs/2405.20797)
 //   convolved: the tower's map - two convolutions that halve it - linear (GOT-OCR 2.0, https://arxiv.org/abs/2409.01704)
 //   connected: rows of pictures, as many as the row with most has; squares of features become one - linear
@@ -525,5 +526,81 @@ const struct family vlm_tokened = {
 	.build = build_tokened,
 	.graphs = vlm_graphs,
 	.hints = hints_tokened,
+	.heads = vlm_heads,
+};
+
+// ---- asked ---------------------------------------------------------------------------------------------------------------
+
+// Of how many patches come how many tokens: {"1225": 128, "4900": 256}.
+static void resolve_asked(struct config *c, struct spec *s, struct arena *a)
+{
+	if (!vlm_resolve(c, s, a, false))
+		return;
+	vlm_resolve_layers(c, s, a, true);
+	struct vlm *v = s->own;
+	v->drops_first = false;
+	int64_t patches = vlm_picture_tokens(s);
+	const json_t *table = config_get(c, "projector_patch_to_query_dict");
+	table = table ? table : json_object_get(c->defaults, "projector_patch_to_query_dict");
+	const json_t *queries = json_object_get(table, arena_printf(a, "%lld", (long long)patches));
+	int64_t most = config_size(c, "max_value_projector_patch_to_query_dict", 0);
+	v->queries = json_integer_value(queries);
+	v->wide = most ? most : v->queries;
+	if (!c->error.status && (!json_is_integer(queries) || v->queries < 1 || v->queries > v->wide || v->layer_count != 1))
+		config_fail(c, STATUS_BAD_INPUT, "projector_patch_to_query_dict says nothing good of %lld patches",
+			(long long)patches);
+}
+
+// x [pictures, patches, width] -> [pictures, queries, text]
+static graph_value join_asked(struct build *b, graph_value x)
+{
+	struct graph *g = b->g;
+	const struct vlm *v = vlm_of(b->s);
+	const struct spec *tower = part_of(b->s, "vision");
+	int64_t h = tower->hidden_size, out = part_of(b->s, "text")->hidden_size;
+	graph_enter(g, "projector");
+	graph_value queries = op_slice(g, WEIGHT(b, "projector.query", "", v->wide, h), 0, 0, v->queries);
+	graph_value w = WEIGHT(b, "projector.attn", "in_proj_weight", 3 * h, h),
+		    bias = WEIGHT(b, "projector.attn", "in_proj_bias", 3 * h), y[3];
+	graph_value asks = layer_norm_eps(b, "projector.query.norm", each_image(b, op_unsqueeze(g, queries, 0), x), 1e-5);
+	x = layer_norm_eps(b, "projector.norm", x, 1e-5);
+	y[0] = linear(b, "projector.q", asks, h, h, false);
+	y[1] = linear(b, "projector.k", x, h, h, false);
+	y[2] = linear(b, "projector.v", x, h, h, false);
+	for (int i = 0; i < 3; i++)
+		y[i] = op_linear(g, y[i], op_slice(g, w, 0, i * h, (i + 1) * h), op_slice(g, bias, 0, i * h, (i + 1) * h));
+	x = op_attention(
+		g, &(struct attention){ y[0], y[1], y[2], .heads = tower->heads, .scale = (float)tower->attention_scale });
+	x = linear(b, "projector.after", linear(b, "projector.attn.o", x, h, h, true), h, h, true);
+	x = op_gelu_tanh(g, linear(b, "projector.1", layer_norm_eps(b, "projector.last.norm", x, 1e-5), h, out, false));
+	x = linear(b, "projector.2", x, out, out, false);
+	graph_leave(g);
+	return x;
+}
+
+static graph_value see_asked(struct build *b, graph_value ids, struct body *text)
+{
+	(void)text;
+	return vlm_see(b, ids, join_asked);
+}
+
+static void build_asked(struct build *b)
+{
+	vlm_build(b, see_asked);
+}
+
+static void hints_asked(const struct spec *s, struct input_hints *out)
+{
+	vlm_hints(s, out);
+	out->image_tokens = vlm_of(s)->queries;
+}
+
+const struct family vlm_asked = {
+	.name = "vision-language-asked",
+	.architecture = "multimodal",
+	.resolve = resolve_asked,
+	.build = build_asked,
+	.graphs = vlm_graphs,
+	.hints = hints_asked,
 	.heads = vlm_heads,
 };

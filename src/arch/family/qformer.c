@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// BLIP (Li et al. 2022, https://arxiv.org/abs/2201.12086): a BERT that looks at a picture. BLIP-2 (https://arxiv.org/abs/2301.12597):
-// learned queries ask the picture, what they learn stands in the text; InstructBLIP (https://arxiv.org/abs/2305.06500): a text is
-// beside the queries.
+// BLIP (Li et al. 2022, https://arxiv.org/abs/2201.12086): a BERT that looks at a picture. BLIP-2 (Li et al. 2023,
+// https://arxiv.org/abs/2301.12597): learned queries ask the picture, what they learn stands in the text; InstructBLIP
+// (https://arxiv.org/abs/2305.06500): a text is beside the queries.
 //
 //   ids -> tokens + positions -> norm -> layers (-> pooler)
 //   queries (+ ids -> tokens + positions) -> norm -> layers

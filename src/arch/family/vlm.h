@@ -38,6 +38,7 @@ struct vlm {
 	const int64_t *marks;     // [mark_count] ids of tokens that stand for learned rows
 	int64_t mark_count;
 	bool padded;        // vlm_grid: rows of patches, one a picture, with zeros behind them
+	int64_t queries;    // that ask a picture
 	bool hard;          // a feature is one visual word, not a mean of many
 	bool joins;         // the whole joins squares of the tower's patches
 	int64_t deep_count; // of the tower's features that are added between the text's layers
