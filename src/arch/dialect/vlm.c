@@ -516,3 +516,36 @@ const struct dialect aria_vlm_names = {
 	.ignored = IGNORED("*embeddings.position_ids", "*rotary_emb.inv_freq", "*vision_tower.post_layernorm.*"),
 	.inert = IGNORED("is_encoder_decoder"),
 };
+
+const struct dialect gemma4_vision_names = {
+	.name = "gemma4-vision",
+	.prefix = "",
+	.keys = KEYS({ "hidden_act", "hidden_activation" }),
+	.weights = WEIGHTS({ "embed.patch", "@patch_embedder.input_proj" },
+		{ "embed.position", "@patch_embedder.position_embedding_table" }, { "standard.bias", "@std_bias" },
+		{ "standard.scale", "@std_scale" }, { "layers.attn.norm", "@encoder.layers.#.input_layernorm" },
+		{ "layers.attn.q", "@encoder.layers.#.self_attn.q_proj.linear" },
+		{ "layers.attn.k", "@encoder.layers.#.self_attn.k_proj.linear" },
+		{ "layers.attn.v", "@encoder.layers.#.self_attn.v_proj.linear" },
+		{ "layers.attn.o", "@encoder.layers.#.self_attn.o_proj.linear" },
+		{ "layers.attn.q_norm", "@encoder.layers.#.self_attn.q_norm" },
+		{ "layers.attn.k_norm", "@encoder.layers.#.self_attn.k_norm" },
+		{ "layers.attn.after", "@encoder.layers.#.post_attention_layernorm" },
+		{ "layers.ffn.norm", "@encoder.layers.#.pre_feedforward_layernorm" },
+		{ "layers.ffn.gate", "@encoder.layers.#.mlp.gate_proj.linear" },
+		{ "layers.ffn.up", "@encoder.layers.#.mlp.up_proj.linear" },
+		{ "layers.ffn.down", "@encoder.layers.#.mlp.down_proj.linear" },
+		{ "layers.ffn.after", "@encoder.layers.#.post_feedforward_layernorm" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq"),
+	.inert = IGNORED("attention_bias", "max_position_embeddings", "default_output_length"),
+};
+
+const struct dialect gemma4_vlm_names = {
+	.name = "gemma4-vlm",
+	.prefix = "model.",
+	.keys = IMAGE_TOKEN,
+	.weights = WEIGHTS({ "projector", "@embed_vision.embedding_projection" }, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq"),
+	.inert = IGNORED("is_encoder_decoder", "bo*_token_id", "eo*_token_id", "eoa_token_index", "audio_token_id",
+		"video_token_id", "vision_soft_tokens_per_image"),
+};

@@ -11,7 +11,7 @@
 //   squared:   squares of features become one, norm - linear - act - linear         (InternVL3, https://arxiv.org/abs/2504.10479)
 //   pooled:    the tower's last result, the mean of squares, norm - linear; the tokens of a picture see each other
 //                                                                                   (Gemma 3, https://arxiv.org/abs/2503.19786)
-//   asked:     learned queries attend to the tower's state, norm - linear - GELU - linear (Aria, https://arxiv.org/abs/2410.05993)
+//   asked:     learned queries attend to the tower's state, norm - two linear layers (Aria, https://arxiv.org/abs/2410.05993)
 //   tokened:   squares joined - linear - norm - softmax - a table of visual words    (Ovis, https://arxiv.org/abs/2405.20797)
 //   convolved: the tower's map - two convolutions that halve it - linear (GOT-OCR 2.0, https://arxiv.org/abs/2409.01704)
 //   connected: rows of pictures, as many as the row with most has; squares of features become one - linear

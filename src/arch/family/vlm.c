@@ -168,7 +168,7 @@ void vlm_places(struct build *b, graph_value ids, graph_value *is_image, graph_v
 	*number = op_max(g, at, graph_i64(g, 0)); // a token before the first picture: any place will do
 }
 
-static graph_value embed_tokens(struct build *b, graph_value ids)
+graph_value vlm_embed(struct build *b, graph_value ids)
 {
 	const struct spec *outer = part_enter(b, "text"), *s = b->s;
 	graph_value x = embedding(b, "embed.word", ids, s->vocab_size, s->hidden_size);
@@ -188,7 +188,7 @@ graph_value vlm_merge_each(struct build *b, graph_value ids, graph_value is_imag
 	struct graph *g = b->g;
 	if (vlm_of(b->s)->image_token_id >= part_of(b->s, "text")->vocab_size) // the table has no such row
 		ids = op_where(g, is_image, graph_i64(g, 0), ids);
-	graph_value tokens = embed_tokens(b, ids);
+	graph_value tokens = vlm_embed(b, ids);
 	return op_where(g, op_unsqueeze(g, is_image, 2), each, tokens);
 }
 
@@ -231,7 +231,8 @@ static void types_input(struct build *b, struct body *io, int64_t length)
 static bool is_merged_only(const struct spec *s)
 {
 	const struct spec *text = part_of(s, "text");
-	return !vlm_of(s)->deep_count && !text->mixers && text->row->family->shares_cache; // nor has it states besides a cache
+	return !vlm_of(s)->deep_count && !text->mixers && !text->token_width &&
+		text->row->family->shares_cache; // nor has it states besides a cache
 }
 
 static const struct arch_graph vision_graph = { "vision_encoder.onnx" },         // pixels to image features
@@ -269,7 +270,7 @@ void vlm_build(struct build *b, graph_value (*see)(struct build *b, graph_value 
 		return;
 	}
 	if (b->which == &embed_graph) {
-		graph_output(g, "inputs_embeds", embed_tokens(b, graph_input(g, "input_ids", DTYPE_I64, 2, shape)));
+		graph_output(g, "inputs_embeds", vlm_embed(b, graph_input(g, "input_ids", DTYPE_I64, 2, shape)));
 		return;
 	}
 	if (b->which == &embeds_graph) {

@@ -74,6 +74,8 @@ int64_t vlm_picture_tokens(const struct spec *s); // of one picture in vlm_look'
 // two linear layers with an activation between: [.., in] -> [.., text]
 graph_value vlm_project(struct build *b, graph_value x, int64_t in);
 
+// ids [batch, seq] -> the text's embeddings [batch, seq, text]
+graph_value vlm_embed(struct build *b, graph_value ids);
 // Where there is an image token, and its number among all image tokens of the batch: bool and i64 [batch, seq].
 void vlm_places(struct build *b, graph_value ids, graph_value *is_image, graph_value *number);
 // Rows of `features` [rows, text] in the places of the image tokens, the tokens' own embeddings elsewhere: [batch, seq, text].
