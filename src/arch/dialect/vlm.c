@@ -549,3 +549,48 @@ const struct dialect gemma4_vlm_names = {
 	.inert = IGNORED("is_encoder_decoder", "bo*_token_id", "eo*_token_id", "eoa_token_index", "audio_token_id",
 		"video_token_id", "vision_soft_tokens_per_image"),
 };
+
+const struct dialect git_names = {
+	.name = "git",
+	.prefix = "git.",
+	.keys = NO_KEYS,
+	.weights =
+		WEIGHTS({ "embed.word", "@embeddings.word_embeddings" }, { "embed.position", "@embeddings.position_embeddings" },
+			{ "embed.norm", "@embeddings.LayerNorm" }, { "layers.attn.q", "@encoder.layer.#.attention.self.query" },
+			{ "layers.attn.k", "@encoder.layer.#.attention.self.key" },
+			{ "layers.attn.v", "@encoder.layer.#.attention.self.value" },
+			{ "layers.attn.o", "@encoder.layer.#.attention.output.dense" },
+			{ "layers.attn.norm", "@encoder.layer.#.attention.output.LayerNorm" },
+			{ "layers.ffn.up", "@encoder.layer.#.intermediate.dense" },
+			{ "layers.ffn.down", "@encoder.layer.#.output.dense" },
+			{ "layers.ffn.norm", "@encoder.layer.#.output.LayerNorm" },
+			{ "projector", "@visual_projection.visual_projection.0" },
+			{ "projector.norm", "@visual_projection.visual_projection.1" }, { "frames", "@img_temporal_embedding.#" },
+			{ "head.lm.out", "output" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+};
+
+const struct dialect llama4_vlm_names = {
+	.name = "llama4-vlm",
+	.prefix = "",
+	.keys = IMAGE_TOKEN,
+	.weights = WEIGHTS({ "projector", "multi_modal_projector.linear_1" }, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq"),
+	.inert = IGNORED("is_encoder_decoder", "boi_token_index", "eoi_token_index"),
+};
+
+const struct dialect llama4_vision_names = {
+	.name = "llama4-vision",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.patch", "@patch_embedding.linear" }, { "embed.class", "@class_embedding" },
+		{ "embed.position", "@positional_embedding_vlm" }, { "embed.norm", "@layernorm_pre" },
+		{ "norm", "@layernorm_post" }, { "layers.attn.norm", "@model.layers.#.input_layernorm" },
+		{ "layers.attn.q", "@model.layers.#.self_attn.q_proj" }, { "layers.attn.k", "@model.layers.#.self_attn.k_proj" },
+		{ "layers.attn.v", "@model.layers.#.self_attn.v_proj" }, { "layers.attn.o", "@model.layers.#.self_attn.o_proj" },
+		{ "layers.ffn.norm", "@model.layers.#.post_attention_layernorm" }, { "layers.ffn.up", "@model.layers.#.mlp.fc1" },
+		{ "layers.ffn.down", "@model.layers.#.mlp.fc2" }, { "adapter.1", "@vision_adapter.mlp.fc1" },
+		{ "adapter.2", "@vision_adapter.mlp.fc2" }),
+	.ignored = IGNORED("*rotary_embedding*"),
+	.inert = IGNORED("norm_eps", "vision_feature_select_strategy", "multi_modal_projector_bias", "projector_dropout"),
+};

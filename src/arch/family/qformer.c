@@ -167,6 +167,93 @@ const struct family blip = {
 	.heads = blip_heads,
 };
 
+// ---- a picture before the text ----------------------------------------------------------------------------------------------
+//
+// GIT (Wang et al. 2022, https://arxiv.org/abs/2205.14100): a picture's tokens see each other, a text's see them and those before.
+// With num_image_with_embedding rows have so many pictures, each with a learned vector of its own.
+
+struct preceded {
+	int64_t pictures; // 0: one, without a vector
+};
+
+static void resolve_git(struct config *c, struct spec *s, struct arena *a)
+{
+	struct preceded *p = ARENA_NEW(a, struct preceded);
+	s->own = p;
+	resolve_transformer(c, s, false);
+	p->pictures = config_count(c, "num_image_with_embedding", 0);
+	resolve_part_fixed(c, s, a, "vision", "vision_config", NULL, NULL,
+		(const char *const[]){ "git.image_encoder.", "image_encoder.", NULL });
+	part_is_usual(c, s, "vision");
+}
+
+// [pictures, channels, size, size] -> [pictures, tokens, width], normed
+static graph_value see_git(struct build *b, graph_value pixels)
+{
+	const struct spec *outer = part_enter(b, "vision");
+	struct body io = { .pixels = pixels };
+	graph_enter(b->g, "vision");
+	b->s->row->family->body(b, &io);
+	graph_value x = layer_norm(b, "norm", io.last, b->s->hidden_size);
+	graph_leave(b->g);
+	part_leave(b, outer);
+	return x;
+}
+
+static void build_git(struct build *b)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s, *tower = part_of(s, "vision");
+	int64_t n = ((const struct preceded *)s->own)->pictures, h = s->hidden_size, wide = tower->hidden_size,
+		batch = graph_symbol(g, "batch"), side = tower->image_size;
+	struct body io = { 0 };
+	text_tower_inputs(b, &io);
+	graph_value pixels = graph_input(g, "pixel_values", DTYPE_F32, n ? 5 : 4,
+		n ? (int64_t[]){ batch, n, tower->channels, side, side } : (int64_t[]){ batch, tower->channels, side, side });
+	graph_value x = see_git(b, n ? op_reshape(g, pixels, 4, (int64_t[]){ -1, tower->channels, side, side }) : pixels);
+	if (n) {
+		x = op_reshape(g, x, 4, (int64_t[]){ -1, n, tower->image_tokens, wide });
+		graph_value *each = ARENA_ARRAY(graph_arena(g), (size_t)n, graph_value);
+		for (b->layer = 0; b->layer < n; b->layer++)
+			each[b->layer] = WEIGHT(b, "frames", "", 1, 1, wide);
+		x = op_add(g, x, op_unsqueeze(g, op_concat(g, (int)n, each, 1), 2));
+		x = op_reshape(g, x, 3, (int64_t[]){ -1, n * tower->image_tokens, wide });
+	}
+	graph_enter(g, "projector");
+	x = layer_norm_eps(b, "projector.norm", linear(b, "projector", x, wide, h, true), tower->norm_eps);
+	graph_leave(g);
+	graph_value text = layer_norm(b, "embed.norm", embed_text(b, io.ids), h), none = graph_i64(g, 0), one = graph_i64(g, 1);
+	graph_value zeros = op_mul(g, op_cast(g, op_squeeze(g, op_slice(g, x, 2, 0, 1), 2), DTYPE_I64), none);
+	graph_value ones = op_add(g, zeros, one), mask = op_concat(g, 2, (graph_value[]){ ones, io.mask }, 1);
+	graph_value blocks = op_concat(g, 2, (graph_value[]){ ones, op_mul(g, io.mask, none) }, 1);
+	x = op_concat(g, 2, (graph_value[]){ x, text }, 1);
+	graph_value bias = mask_causal_blocks(b, mask, x, 0, blocks);
+	for (b->layer = 0; b->layer < s->layers && !graph_failed(g); b->layer++) {
+		graph_enter(g, "layers.%lld", (long long)b->layer);
+		x = feed(b, "layers.ffn", attend(b, x, bias));
+		graph_leave(g);
+	}
+	io.last = x;
+	head_build(b, &io);
+}
+
+static void give_words(struct build *b, const struct body *io)
+{
+	const struct spec *s = b->s;
+	graph_value w = WEIGHT(b, s->tied ? "embed.word" : "head.lm.out", "weight", s->vocab_size, s->hidden_size);
+	graph_output(b->g, "logits", op_linear_output(b->g, io->last, w, WEIGHT(b, "head.lm.out", "bias", s->vocab_size)));
+}
+
+static const struct family_head git_heads[] = { { &head_model, head_give_last }, { &head_causal_lm, give_words }, { 0 } };
+
+const struct family git = {
+	.name = "preceded",
+	.architecture = "multimodal",
+	.resolve = resolve_git,
+	.build = build_git,
+	.heads = git_heads,
+};
+
 // ---- the queries ----------------------------------------------------------------------------------------------------------
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
