@@ -256,6 +256,7 @@ FAMILY(poolformer);
 FAMILY(radio);
 FAMILY(resampler);
 FAMILY(resnet_timm);
+FAMILY(sine_text);
 FAMILY(spectrogram);
 FAMILY(speech_to_text);
 FAMILY(swiftformer);

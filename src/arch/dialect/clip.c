@@ -135,6 +135,17 @@ const struct dialect blip_vision_names = {
 	.inert = IGNORED("projection_dim"),
 };
 
+const struct dialect tipsv2_text_names = {
+	.name = "tipsv2-text",
+	.prefix = "text_encoder.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.word", "@token_embedding" }, { "layers.attn.norm", "@transformer.resblocks.#.ln_1" },
+		{ "layers.attn", "@transformer.resblocks.#.attn" }, { "layers.attn.o", "@transformer.resblocks.#.attn.out_proj" },
+		{ "layers.ffn.norm", "@transformer.resblocks.#.ln_2" }, { "layers.ffn.up", "@transformer.resblocks.#.mlp.c_fc" },
+		{ "layers.ffn.down", "@transformer.resblocks.#.mlp.c_proj" }, { "norm", "@ln_final" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+};
+
 const struct dialect siglip_text_names = {
 	.name = "siglip-text",
 	.prefix = "text_model.",

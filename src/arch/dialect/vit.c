@@ -135,6 +135,21 @@ const struct dialect internvl_vision_names = {
 	.inert = IGNORED("layer_scale_init_value", "use_mask_token"),
 };
 
+const struct dialect tipsv2_vision_names = {
+	.name = "tipsv2-vision",
+	.prefix = "vision_encoder.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.class", "@cls_token" }, { "embed.position", "@pos_embed" },
+		{ "embed.patch", "@patch_embed.proj" }, { "embed.registers", "@register_tokens" },
+		{ "layers.attn.norm", "@blocks.#.norm1" }, { "layers.attn.qkv", "@blocks.#.attn.qkv" },
+		{ "layers.attn.o", "@blocks.#.attn.proj" }, { "layers.ffn.norm", "@blocks.#.norm2" },
+		{ "layers.ffn.up", "@blocks.#.mlp.c_fc" }, { "layers.ffn.down", "@blocks.#.mlp.c_proj" },
+		{ "layers.attn.scale", "@blocks.#.ls1.gamma" }, { "layers.ffn.scale", "@blocks.#.ls2.gamma" },
+		{ "norm", "@norm" }),
+	.ignored = IGNORED("*mask_token"),
+	.inert = IGNORED("layerscale_value", "drop_path_rate", "stage_names"),
+};
+
 const struct dialect qianfan_ocr_vision_names = {
 	.name = "qianfan-ocr-vision",
 	.prefix = "",

@@ -70,18 +70,20 @@ static graph_value build_tower(struct build *b, const char *part, struct body *i
 	graph_enter(b->g, "%s", part);
 	tower->row->family->body(b, io);
 	graph_value x = io->pooled;
-	bool by_temperature = TRAITS_OF(outer, dual)->by_temperature;
-	if (text_is(part, "text") && (TRAITS_OF(outer, dual)->compares_first || by_temperature))
+	bool projected = TRAITS_OF(outer, dual)->text_projected;
+	if (text_is(part, "text") && (TRAITS_OF(outer, dual)->compares_first || projected))
+		x = first_token(b, io->last);
+	else if (text_is(part, "vision") && TRAITS_OF(outer, dual)->first_pooled)
 		x = first_token(b, io->last);
 	else if (!x.id) // a type that pools in its bare model only
 		x = activate(b, text_is(part, "text") ? ACT_TANH : tower->pooler_act,
 			linear(b, "pooler", first_token(b, io->last), tower->hidden_size, tower->hidden_size, true));
 	graph_leave(b->g);
 	part_leave(b, outer);
-	if (TRAITS_OF(b->s, dual)->compared_as_pooled || (by_temperature && text_is(part, "vision")))
+	if (TRAITS_OF(b->s, dual)->compared_as_pooled || (projected && text_is(part, "vision")))
 		return unit_length(b, x);
 	int64_t size = ((const struct dual *)b->s->own)->projection_size;
-	return unit_length(b, linear(b, stem, x, value_dim(b->g, x, -1), size, by_temperature));
+	return unit_length(b, linear(b, stem, x, value_dim(b->g, x, -1), size, projected));
 }
 
 // The classifier of the picture alone: the mean of its patches.
@@ -126,7 +128,7 @@ static void build(struct build *b)
 	int64_t scale_rank = TRAITS_OF(s, dual)->compared_as_pooled, one = 1;
 	const struct dual *d = s->own;
 	graph_value scale;
-	if (TRAITS_OF(s, dual)->by_temperature)
+	if (TRAITS_OF(s, dual)->divided)
 		scale = op_div(g, graph_f32(g, 1), weight(b, "head.temperature", "", 0, NULL));
 	else {
 		scale = weight(b, "head.logit_scale", "", (int)scale_rank, &one);
@@ -135,7 +137,7 @@ static void build(struct build *b)
 		scale = op_exp(g, scale);
 	}
 	graph_value logits = op_mul(g, op_matmul(g, texts, op_transpose(g, images, 2, (int[]){ 1, 0 })), scale);
-	if (TRAITS_OF(s, dual)->compared_as_pooled)
+	if (TRAITS_OF(s, dual)->compared_as_pooled && !TRAITS_OF(s, dual)->divided)
 		logits = op_add(g, logits, WEIGHT(b, "head.logit_bias", "", 1));
 	graph_leave(g);
 	graph_output(g, "logits_per_image", op_transpose(g, logits, 2, (int[]){ 1, 0 }));

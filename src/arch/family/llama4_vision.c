@@ -2,7 +2,7 @@
 // Llama 4's eyes (https://ai.meta.com/blog/llama-4-multimodal-intelligence): a vision transformer whose class token is the last,
 // rotated by column and row; squares of its states become one feature.
 //
-//   pixels -> patches - linear, class token + positions -> norm -> layers -> norm -> squares joined - linear - GELU - linear - GELU
+//   pixels -> patches, class token + positions -> norm -> layers -> norm -> squares joined - linear - GELU - linear - GELU
 //   - linear -> the text
 #include <math.h>
 

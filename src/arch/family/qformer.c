@@ -169,8 +169,8 @@ const struct family blip = {
 
 // ---- a picture before the text ----------------------------------------------------------------------------------------------
 //
-// GIT (Wang et al. 2022, https://arxiv.org/abs/2205.14100): a picture's tokens see each other, a text's see them and those before.
-// With num_image_with_embedding rows have so many pictures, each with a learned vector of its own.
+// GIT (Wang et al. 2022, https://arxiv.org/abs/2205.14100): a picture's tokens see each other, a text's see them and those
+// before it. With num_image_with_embedding rows have so many pictures, each with a learned vector of its own.
 
 struct preceded {
 	int64_t pictures; // 0: one, without a vector
