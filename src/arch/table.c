@@ -417,7 +417,7 @@ const struct arch arch_rows[] = {
 	{ "pvt", OF(segformer, pvt_names, .disjoint_patches = true) },
 	{ "pvt_v2", &segformer, &pvt_v2_names },
 	{ "qianfan_ocr", &vlm_squared, &qianfan_ocr_names, PARTS("qwen3", "qianfan_ocr_vision") },
-	{ "qianfan_ocr_vision", OF(vit, qianfan_ocr_vision_names, INTERNVL_VISION) },
+	{ "qianfan_ocr_vision", OF(vit, qianfan_ocr_vision_names, .layer_scale = true, .norm_unless_mean = true) },
 	{ "qwen2", OF(decoder, llama_names, .qkv_bias = true) },
 	{ "qwen2_5_omni_text", OF(decoder, llama_names, .qkv_bias = true) },
 	{ "qwen2_5_omni_thinker", OF(vlm_grid, omni_names, .told_by_id = true), QWEN2_OMNI_PARTS },

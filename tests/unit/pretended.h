@@ -69,11 +69,29 @@ static inline struct graph *build_whole(const struct spec *s, const struct check
 static inline void type_config(char *out, size_t size, const char *type)
 {
 	static const char *const needed[][2] = {
+		{ "aria", "\"vision_config\": {\"image_size\": 980, \"patch_size\": 14}" },
+		{ "blip-2", "\"image_token_index\": 5" },
+		{ "colmodernvbert", "\"vlm_config\": {\"pixel_shuffle_factor\": 7}" },
+		{ "colqwen2", "\"vlm_config\": {\"vision_config\": {\"hidden_size\": 8192}}" },
+		{ "cosmos3_omni", "\"vision_config\": {\"out_hidden_size\": 4096}" },
 		{ "esm", "\"vocab_size\": 33, \"pad_token_id\": 1" },
+		{ "exaone4_5", "\"vision_config\": {\"out_hidden_size\": 4096}" },
 		{ "gemma3", "\"mm_tokens_per_image\": 49" }, // 14 by 14 patches are not 256 tokens
-		{ "idefics3", "\"scale_factor\": 7" },       // 7 by 7
+		{ "glm4v_moe", "\"text_config\": {\"head_dim\": 128}" },
+		{ "glm_ocr", "\"vision_config\": {\"out_hidden_size\": 1024}" },
+		{ "idefics3", "\"scale_factor\": 7" }, // 7 by 7
+		{ "instructblip", "\"image_token_index\": 5" },
+		{ "instructblipvideo", "\"image_token_index\": 5" },
+		{ "llama4", "\"vision_config\": {\"hidden_size\": 1408}" },
+		{ "llama4_vision_model", "\"hidden_size\": 1408" },
+		{ "modernvbert", "\"pixel_shuffle_factor\": 7" },
 		{ "qwen2_5_vl", "\"vision_config\": {\"out_hidden_size\": 8192}" },
 		{ "qwen2_vl", "\"vision_config\": {\"hidden_size\": 8192}" },
+		{ "qwen3_5", "\"vision_config\": {\"out_hidden_size\": 4096}" },
+		{ "qwen3_5_moe", "\"vision_config\": {\"out_hidden_size\": 2048}" },
+		{ "qwen3_omni_moe_text", "\"head_dim\": 128" },
+		{ "qwen3_omni_moe_thinker",
+			"\"text_config\": {\"head_dim\": 128}, \"vision_config\": {\"out_hidden_size\": 2048}" },
 		{ "qwen3_vl", "\"vision_config\": {\"out_hidden_size\": 4096}" },
 		{ "qwen3_vl_moe", "\"vision_config\": {\"out_hidden_size\": 2048}" },
 		{ "smolvlm", "\"scale_factor\": 7" },

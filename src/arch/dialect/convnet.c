@@ -346,7 +346,7 @@ const struct dialect align_vision_names = {
 	.keys = NO_KEYS,
 	.weights = WEIGHTS(EFFICIENTNET_BLOCKS),
 	.ignored = IGNORED("*.num_batches_tracked"),
-	.inert = IGNORED("image_size", "num_hidden_layers", "batch_norm_momentum", "drop_connect_rate"),
+	.inert = IGNORED("is_encoder_decoder", "image_size", "num_hidden_layers", "batch_norm_momentum", "drop_connect_rate"),
 };
 
 const struct dialect efficientnet_names = {

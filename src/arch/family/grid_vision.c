@@ -456,19 +456,17 @@ static void build(struct build *b)
 	head_build(b, &io);
 }
 
-// Patches in the order of their pictures; a tower of windows has another on its way.
+// A tower of windows has its patches in another order on the way: it gives features only.
 static void give(struct build *b, const struct body *io)
 {
 	const struct spec *s = b->s;
-	if (TRAITS_OF(s, grid_vision)->windows) {
-		head_unsupported(b);
-		return;
-	}
-	int64_t width = TRAITS_OF(s, grid_vision)->convolved ? ((const struct grid_vision *)s->own)->out : s->hidden_size;
-	graph_output(b->g, "last_hidden_state", op_reshape(b->g, io->last, 2, (int64_t[]){ -1, width }));
-	if (!TRAITS_OF(s, grid_vision)->merge_given)
-		graph_output(b->g, "pooler_output",
-			op_reshape(b->g, io->pooled, 2, (int64_t[]){ -1, ((const struct grid_vision *)s->own)->out }));
+	const struct grid_vision *v = s->own;
+	const struct grid_vision_traits *t = TRAITS_OF(s, grid_vision);
+	if (!t->windows)
+		graph_output(b->g, "last_hidden_state",
+			op_reshape(b->g, io->last, 2, (int64_t[]){ -1, t->convolved ? v->out : s->hidden_size }));
+	if (!t->merge_given)
+		graph_output(b->g, "pooler_output", op_reshape(b->g, io->pooled, 2, (int64_t[]){ -1, v->out }));
 }
 
 void grid_hints(const struct spec *tower, struct input_hints *out)

@@ -296,7 +296,7 @@ static void body(struct build *b, struct body *io)
 		x = text.id ? op_concat(g, 2, (graph_value[]){ x, text }, 1) : x;
 		graph_leave(g);
 	}
-	io->last = op_slice_to(g, x, 1, graph_i64s(g, 1, (int64_t[]){ 0 }), count);
+	io->last = x; // the queries first
 	io->pooled = first_token(b, io->last);
 }
 
@@ -309,9 +309,10 @@ static void build(struct build *b)
 		graph_input(g, "query_embeds", DTYPE_F32, 3, (int64_t[]){ batch, graph_symbol(g, "queries"), b->s->hidden_size });
 	io.memory = graph_input(g, "encoder_hidden_states", DTYPE_F32, 3,
 		(int64_t[]){ batch, graph_symbol(g, "encoder_sequence_length"), looking_of(b)->memory });
-	if (TRAITS_OF(b->s, qformer)->reads) {
-		head_unsupported(b);
-		return;
+	if (TRAITS_OF(b->s, qformer)->reads) { // the mask begins with the queries, which are all there
+		io.ids = graph_input(g, "input_ids", DTYPE_I64, 2, (int64_t[]){ batch, graph_symbol(g, "sequence") });
+		io.mask = graph_input(g, "attention_mask", DTYPE_I64, 2, (int64_t[]){ batch, graph_symbol(g, "queries_and_text") });
+		io.mask = op_slice_to(g, io.mask, 1, op_dim(g, io.embeds, 1), op_dim(g, io.mask, 1));
 	}
 	body(b, &io);
 	head_build(b, &io);
@@ -321,6 +322,8 @@ static void hints(const struct spec *s, struct input_hints *out)
 {
 	(void)s;
 	out->symbols[0] = (struct input_symbol){ "queries", 32 };
+	out->symbols[1] = (struct input_symbol){ "queries_and_text", 64 };
+	out->symbols[2] = (struct input_symbol){ "sequence", 32 };
 }
 
 static const struct family_head heads[] = { { &head_model }, { 0 } };
@@ -385,7 +388,7 @@ static graph_value ask(struct build *b, graph_value pixels, graph_value times)
 	asks->row->family->body(b, &io);
 	graph_leave(g);
 	part_leave(b, outer);
-	return linear(b, "projector", io.last, h, part_of(b->s, "text")->hidden_size, true);
+	return linear(b, "projector", op_slice(g, io.last, 1, 0, n), h, part_of(b->s, "text")->hidden_size, true);
 }
 
 static graph_value see_queried(struct build *b, graph_value ids, struct body *text)

@@ -13,19 +13,19 @@ struct retrieval {
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct retrieval *r = ARENA_NEW(a, struct retrieval);
-	struct spec *vlm = resolve_part(c, s, a, "vlm", "vlm_config", NULL, NULL, (const char *const[]){ "vlm.", "", NULL });
+	struct spec *whole = resolve_part(c, s, a, "vlm", "vlm_config", NULL, NULL, (const char *const[]){ "vlm.", "", NULL });
 	s->own = r;
 	r->width = config_size(c, "embedding_dim", 128);
-	if (!vlm || c->error.status)
+	if (!whole || c->error.status)
 		return;
-	if (!part_of(vlm, "text") || !part_of(vlm, "vision"))
-		config_fail(c, STATUS_UNSUPPORTED, "vlm_config: %s does not read pictures and texts", vlm->row->model_type);
+	if (!part_of(whole, "text") || !part_of(whole, "vision"))
+		config_fail(c, STATUS_UNSUPPORTED, "vlm_config: %s does not read pictures and texts", whole->row->model_type);
 	if (!c->error.status && r->width < 1)
 		config_fail(c, STATUS_BAD_INPUT, "embedding_dim should be more than 0");
 	if (TRAITS_OF(s, retrieval)->padded && part_is_usual(c, s, "vlm"))
-		vlm_grid_padded(vlm);
-	part_set(s, "text", part_of(vlm, "text"));
-	part_set(s, "vision", part_of(vlm, "vision"));
+		vlm_grid_padded(whole);
+	part_set(s, "text", part_of(whole, "text"));
+	part_set(s, "vision", part_of(whole, "vision"));
 }
 
 static void build(struct build *b)
