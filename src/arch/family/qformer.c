@@ -311,7 +311,8 @@ static void build(struct build *b)
 		(int64_t[]){ batch, graph_symbol(g, "encoder_sequence_length"), looking_of(b)->memory });
 	if (TRAITS_OF(b->s, qformer)->reads) { // the mask begins with the queries, which are all there
 		io.ids = graph_input(g, "input_ids", DTYPE_I64, 2, (int64_t[]){ batch, graph_symbol(g, "sequence") });
-		io.mask = graph_input(g, "attention_mask", DTYPE_I64, 2, (int64_t[]){ batch, graph_symbol(g, "queries_and_text") });
+		io.mask =
+			graph_input(g, "attention_mask", DTYPE_I64, 2, (int64_t[]){ batch, graph_symbol(g, "queries_and_text") });
 		io.mask = op_slice_to(g, io.mask, 1, op_dim(g, io.embeds, 1), op_dim(g, io.mask, 1));
 	}
 	body(b, &io);
