@@ -162,7 +162,8 @@ static int bring(struct cells *c, const char **models, size_t *count)
 		if (hub_find(&hub, &x.arena, models[i], NULL) == STATUS_OK &&
 			(hub.kind == HUB_FOLDER || hub.kind == HUB_ONNX_FILE))
 			continue;
-		if (plan_model(&m, &c->matrix.arena, models[i], &q, NULL) == STATUS_OK && m.refused != STATUS_UNSUPPORTED)
+		if (plan_model_apart(&m, &c->matrix.arena, models[i], &q, c->matrix.stop, NULL) == STATUS_OK &&
+			m.refused != STATUS_UNSUPPORTED)
 			code = fetching_add(&x, models[i], FETCH_MODEL, &added);
 	}
 	if (code < 0)

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay cell: the child's side of a cell, a probe or a conformance run. Not for people: it speaks JSON on descriptors 0 and 3.
+// assay cell: the child's side of a cell, a probe, a plan or a conformance run. Not for people: it speaks JSON on descriptors
+// 0 and 3.
 #include <stdbool.h>
 
 #include "command.h"
 #include "question/cell.h"
 #include "cell/cell.h"
 #include "conform/conform.h"
+#include "plan/plan.h"
 
 static int run(int argc, char **argv)
 {
-	const char *probe = NULL, *driver = NULL;
+	const char *probe = NULL, *driver = NULL, *plan = NULL;
 	bool conform = false;
 	const struct cli_option options[] = {
 		{ "probe", CLI_TEXT, &probe, "ENGINE", "list the devices of one engine" },
 		{ "driver", CLI_TEXT, &driver, "NAME", "say what a vendor's library says" },
+		{ "plan", CLI_TEXT, &plan, "WHAT", "read a model, or predict its memory" },
 		{ "conform", CLI_FLAG, &conform, NULL, "answer conformance cases" },
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
-		.synopsis = "assay cell [--probe ENGINE | --driver NAME | --conform]",
+		.synopsis = "assay cell [--probe ENGINE | --driver NAME | --plan model|memory | --conform]",
 		.text = "Started by assay itself: the request is one line of JSON on descriptor 0, events are written to\n"
 			"descriptor 3.\n",
 		.options = options,
@@ -27,12 +30,14 @@ static int run(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	if ((probe != NULL) + (driver != NULL) + conform > 1)
-		return cli_bad_use("--probe, --driver and --conform do not go together");
+	if ((probe != NULL) + (driver != NULL) + (plan != NULL) + conform > 1)
+		return cli_bad_use("--probe, --driver, --plan and --conform do not go together");
 	if (probe)
 		return cell_child_probe(probe);
 	if (driver)
 		return cell_child_driver(driver);
+	if (plan)
+		return plan_child(plan);
 	return conform ? conform_child() : cell_child();
 }
 

@@ -142,7 +142,7 @@ static void estimate(const struct matrix *c, struct arena *a, struct estimate *o
 		tried &= m == model;
 		model = m;
 		if (!m->refused)
-			plan_memory(&out->memory[i], a, m, p->target, p->question);
+			plan_memory_apart(&out->memory[i], a, m, p->target, p->question, c->stop);
 		bool runs = !m->refused && !p->target->absent && !out->memory[i].refused;
 		out->refused += !runs;
 		if (!runs)

@@ -325,7 +325,8 @@ enum status ab_run(const struct ab *ab, struct arena *a, struct ab_result *out, 
 
 	*out = (struct ab_result){ .worst = VERDICT_INTERRUPTED };
 	for (int k = 0; k < 2; k++) {
-		plan_memory(&r.memory[k], a, ab->model, &ab->side[k].target, &ab->side[k].question);
+		plan_memory_apart(&r.memory[k], a, ab->model, &ab->side[k].target, &ab->side[k].question,
+			ab->watch ? ab->watch->stop : NULL);
 		r.side[k].rows = ARENA_ARRAY(a, r.pairs, int64_t);
 		for (size_t m = 0; m < AB_METRIC_COUNT; m++)
 			r.side[k].process[m] = ARENA_ARRAY(a, r.pairs, struct compare_process);

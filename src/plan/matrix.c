@@ -288,7 +288,7 @@ enum status matrix_plan(struct matrix *m, const char *const *models, size_t mode
 
 	m->models = ARENA_ARRAY(&m->arena, model_count + 1, struct plan_model);
 	for (size_t i = 0; i < model_count && s == STATUS_OK; i++)
-		s = plan_model(&m->models[i], &m->arena, models[i], &m->question, err);
+		s = plan_model_apart(&m->models[i], &m->arena, models[i], &m->question, m->stop, err);
 	if (s != STATUS_OK)
 		return s;
 	m->model_count = model_count;

@@ -194,7 +194,7 @@ static void prepare(void *context)
 
 	pthread_mutex_lock(&l->writing);
 	copy_model(l, &n->model, m);
-	plan_memory(&n->memory, &n->arena, &n->model, &n->chain.target, &n->chain.now);
+	plan_memory_apart(&n->memory, &n->arena, &n->model, &n->chain.target, &n->chain.now, crew_stop_flag(l->crew));
 	n->runs = !n->chain.target.absent && !n->memory.refused && !n->model.refused;
 	n->status = STATUS_OK;
 	if (n->runs)

@@ -12,6 +12,8 @@
 #ifndef ASSAY_PLAN_PLAN_H
 #define ASSAY_PLAN_PLAN_H
 
+#include <signal.h>
+
 #include "checkpoint/checkpoint.h"
 #include "hub/hub.h"
 #include "question/cell.h"
@@ -65,6 +67,15 @@ struct plan_memory {
 // Within the question's timeout; building one graph, which takes some seconds at most, is not interrupted.
 void plan_memory(
 	struct plan_memory *out, struct arena *a, const struct plan_model *m, const struct target *t, const struct question *q);
+
+// apart.c: both, asked of a child, which may crash, take too much memory or never end: then the model is refused, and the
+// cell not tried, and `cause` and `refused` say how the child ended. An error of plan_model_apart is one that plan_model
+// returns, or that the program, which children are started from, is not there. *stop ends the child; it may be NULL.
+enum status plan_model_apart(struct plan_model *out, struct arena *a, const char *model, const struct question *q,
+	volatile sig_atomic_t *stop, struct error *err);
+void plan_memory_apart(struct plan_memory *out, struct arena *a, const struct plan_model *m, const struct target *t,
+	const struct question *q, volatile sig_atomic_t *stop);
+int plan_child(const char *what); // `assay cell --plan model|memory`: the child's side
 
 // Makes nothing for real weights. A full disk or a stop is a refusal in *m. What was used least recently in the cache goes, down
 // to the limit; these weights are safe from everybody's trimming until `a` ends. `progress` as in struct synth_options.

@@ -3,12 +3,17 @@
 //   SHIM_EIO=WORD        reading and writing files whose path has that word fails with EIO, and so do the pages of their maps
 //                        (SIGBUS)
 //   SHIM_NO_PROCESS=1    no process can be started: EAGAIN
+//   SHIM_CRASH=A:WORD    a process with the argument A that opens a file whose path has that word writes to address 0
+//   SHIM_GROW=A:WORD     ... takes memory without end
+//   SHIM_HANG=A:WORD     ... never goes on
 //   SHIM_FOLD=WORD       below a folder with that word a file system that does not tell capital letters from small ones
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +40,42 @@ static int is_bad(int fd)
 		return 0;
 	errno = EIO;
 	return 1;
+}
+
+// Is this what the variable asks for: a process with that argument, and a path with that word?
+static int is_met(const char *variable, const char *path)
+{
+	const char *asked = getenv(variable), *word = asked ? strchr(asked, ':') : NULL;
+	char arguments[4096];
+	ssize_t n;
+	int fd;
+
+	if (!word || !strstr(path, word + 1) || (fd = REAL(open)("/proc/self/cmdline", O_RDONLY | O_CLOEXEC)) < 0)
+		return 0;
+	n = REAL(read)(fd, arguments, sizeof arguments - 1);
+	close(fd);
+	arguments[n > 0 ? n : 0] = 0;
+	for (const char *at = arguments; at < arguments + n; at += strlen(at) + 1)
+		if (strlen(at) == (size_t)(word - asked) && !strncmp(at, asked, strlen(at)))
+			return 1;
+	return 0;
+}
+
+int open(const char *path, int flags, ...)
+{
+	va_list more;
+	mode_t mode;
+
+	va_start(more, flags);
+	mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(more, mode_t) : 0;
+	va_end(more);
+	if (is_met("SHIM_CRASH", path))
+		*(volatile int *)NULL = 1;
+	while (is_met("SHIM_GROW", path))
+		memset(malloc(64 << 20), 1, 64 << 20);
+	while (is_met("SHIM_HANG", path))
+		pause();
+	return REAL(open)(path, flags, mode);
 }
 
 ssize_t read(int fd, void *out, size_t n)

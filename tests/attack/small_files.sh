@@ -251,7 +251,9 @@ json 'd[0]["verdict"] == "timeout" and d[0]["cause"].startswith("plan: ")'
 # A child that says much: its parent keeps what fits, and ends it.
 cat >talker <<'SH'
 #!/usr/bin/env python3
-import os
+import os, sys
+if "--plan" in sys.argv:                     # the model is read by assay
+    os.execv(os.environ["ASSAY"], [os.environ["ASSAY"]] + sys.argv[1:])
 os.read(0, 1 << 20)
 line = b'{"event":"placement","nodes":[' + b'{},' * (3 << 20) + b'{}]}\n'
 for _ in range(3):
@@ -265,7 +267,7 @@ cp -r "$(dirname "$(ls "$ASSAY_CACHE"/conform/*/model.safetensors)")" bert || fa
 ASSAY_PROGRAM=$work/talker bounded 2 20 400 "$ASSAY" $run bert --json
 json 'd[0]["verdict"] == "failed" and "memory" in d[0]["cause"]'
 # One whose own code gets no memory ends with a sentence, which is not a crash of the engine.
-printf '#!/bin/sh\necho "assay: out of memory (1048576 bytes)" >&2\nexit 1\n' >talker
+printf '#!/bin/sh\n[ "$2" != --plan ] || exec "$ASSAY" "$@"\necho "assay: out of memory (1048576 bytes)" >&2\nexit 1\n' >talker
 ASSAY_PROGRAM=$work/talker bounded 2 20 400 "$ASSAY" $run bert --json
 json 'd[0]["verdict"] == "no_memory" and "an allocation failed" in d[0]["cause"]'
 

@@ -23,21 +23,32 @@ code 2 "$ASSAY" run "$work/"$'caf\xe9.onnx' --on null --runs 3 --no-conform --js
 says cause 'needs a graph that assay built'
 
 # A child that is another program altogether: its output is no events.
-printf '#!/bin/sh\necho hello >&3\nread line\necho said on standard output\n' >"$work/liar"
-chmod +x "$work/liar"
+# liar LINES: such a program, which leaves the reading of the model to assay.
+liar()
+{
+	printf '#!/bin/sh\n%s%s\n' "$ours" "$1" >"$work/liar"
+	chmod +x "$work/liar"
+}
+ours=
+liar $'echo hello >&3\nread line\n'
+ASSAY_PROGRAM=$work/liar code 2 "$ASSAY" run "$model" "$model" --on null --runs 3 --json
+is verdict failed failed
+says cause 'hello'
+ours="[ \"\$2\" != --plan ] || exec \"$ASSAY\" \"\$@\""$'\n'
+liar $'echo hello >&3\nread line\necho said on standard output'
 ASSAY_PROGRAM=$work/liar code 2 "$ASSAY" run "$model" --on null --runs 3 --json
 is verdict failed
 says cause 'hello'
-printf '#!/bin/sh\nexit 3\n' >"$work/liar"
+liar 'exit 3'
 ASSAY_PROGRAM=$work/liar code 2 "$ASSAY" run "$model" --on null --runs 3 --json
 is verdict crashed
 says cause 'exit code 3'
-printf '#!/bin/sh\nprintf "{\\"event\\":\\"done\\"}\\n" >&3\n' >"$work/liar"
+liar "echo '{\"event\":\"done\"}' >&3"
 ASSAY_PROGRAM=$work/liar code 2 "$ASSAY" run "$model" --on null --runs 3 --json
 is verdict failed
 
 # The last words of a process that just ends are in the cause.
-printf '#!/bin/sh\necho libfoo.so.3: cannot open shared object file >&2\nexit 127\n' >"$work/liar"
+liar $'echo libfoo.so.3: cannot open shared object file >&2\nexit 127'
 ASSAY_PROGRAM=$work/liar code 2 "$ASSAY" run "$model" --on null --runs 3 --json
 says cause 'libfoo.so.3'
 says stderr_tail 'libfoo.so.3'

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tier: engine
+# Program: plain
+# A model that is read, and a graph that is built, in a process of their own: one that crashes, takes all memory or never ends is a row,
+# and the models behind it have theirs.
+. "$SOURCE/tests/cli/lib.sh" || exit 1
+. "$SOURCE/tests/attack/lib.sh" || exit 1
+need_python
+cd "$work" || exit 1
+shim()
+{
+	LD_PRELOAD=$BUILD/tests/attack_shim.so ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0 "$@"
+}
+"$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o bert >/dev/null || fail "no weights"
+cp -r bert bad && cp -r bert behind
+run="run --on null --runs 1 --no-conform bert bad behind --json"
+# three VERDICT WORDS: of the second model; the others are not touched.
+three()
+{
+	json "[r['verdict'] for r in d] == ['right', '$1', 'right']"
+	json "'$2' in d[1]['cause'] and d[1]['row'] and '/bad/' not in d[1]['cause']"
+	json "d[0]['cause'] == d[2]['cause']"
+}
+
+SHIM_CRASH=model:bad/ code 2 shim "$ASSAY" $run
+three failed 'reading the model or building its graph crashed: plan: the process died of signal 11'
+SHIM_CRASH=memory:bad/ code 2 shim "$ASSAY" matrix --models bert bad behind --on null --runs 1 --no-conform --json
+three failed 'reading the model or building its graph crashed: plan: the process died of signal 11'
+SHIM_GROW=memory:bad/ code 2 shim "$ASSAY" $run
+three no_memory 'reading a model and building its graph gets no more'
+# The sampler alone, without a control group: the way of a build with sanitizers, which allows no limit of the address space.
+ASSAY_CGROUP=off SHIM_GROW=model:bad/ code 2 shim "$ASSAY" $run
+three no_memory 'went over the limit of 2.00 GiB'
+SHIM_HANG=memory:bad/ code 2 shim "$ASSAY" $run --timeout 1
+three timeout 'plan: not finished when the limit of'
+finish
