@@ -309,3 +309,138 @@ void config_check_unread(struct config *c)
 			text_get(&unread));
 	text_done(&unread);
 }
+
+// ---- kinds --------------------------------------------------------------------------------------------------------------
+
+enum { NUMBER = 1, WHOLE = 2, FLAG = 4, TEXT = 8, LIST = 16, OBJECT = 32, AUTO = 64 }; // AUTO: the word "auto"
+
+static unsigned kind_of(const json_t *v)
+{
+	double x = json_number_value(v);
+
+	return json_is_number(v)     ? x == floor(x) ? NUMBER | WHOLE : NUMBER
+		: json_is_boolean(v) ? FLAG
+		: json_is_string(v)  ? text_is(json_string_value(v), "auto") ? TEXT | AUTO : TEXT
+		: json_is_array(v)   ? LIST
+		: json_is_object(v)  ? OBJECT
+				     : 0;
+}
+
+// `each`: of a list. Lists of lists are their reader's.
+struct kinds {
+	unsigned takes, each;
+};
+
+// Keys whose class says null, or a word for a number, or nothing, inside of other keys too.
+static const struct {
+	const char *key;
+	struct kinds kinds;
+} known_kinds[] = {
+	{ "alibi", { FLAG, 0 } },
+	{ "alibi_bias_max", { NUMBER, 0 } },
+	{ "attention_types", { LIST, 0 } },
+	{ "attn_layer_indices", { LIST, WHOLE } },
+	{ "clip_qkv", { NUMBER, 0 } },
+	{ "depthwise_padding", { LIST, WHOLE } },
+	{ "down_ops", { LIST, LIST } },
+	{ "downsamples", { LIST, FLAG } },
+	{ "full_attn_idxs", { LIST, WHOLE } },
+	{ "global_attn_indexes", { LIST, WHOLE } },
+	{ "head_in_index", { WHOLE, 0 } },
+	{ "is_gated_act", { FLAG, 0 } },
+	{ "kv_n_heads", { WHOLE, 0 } },
+	{ "languages", { LIST, TEXT } },
+	{ "local_attention", { WHOLE, 0 } },
+	{ "mamba_d_head", { WHOLE | AUTO, 0 } },
+	{ "mamba_dt_rank", { WHOLE | AUTO, 0 } },
+	{ "mamba_head_dim", { WHOLE, 0 } },
+	{ "mamba_headdim", { WHOLE, 0 } },
+	{ "max_relative_positions", { WHOLE, 0 } },
+	{ "mlp_only_layers", { LIST, WHOLE } },
+	{ "moe_layer_end_index", { WHOLE, 0 } },
+	{ "moe_layers", { LIST, WHOLE } },
+	{ "mrope_interleaved", { FLAG, 0 } },
+	{ "mrope_section", { LIST, WHOLE } },
+	{ "multi_query", { FLAG, 0 } },
+	{ "no_rope_layers", { LIST, WHOLE } },
+	{ "num_attention_heads_per_layer", { LIST, WHOLE } },
+	{ "original_max_position_embeddings", { WHOLE, 0 } },
+	{ "out_features", { LIST, TEXT } },
+	{ "out_indices", { WHOLE | LIST, WHOLE } },
+	{ "pad_token_id", { WHOLE, 0 } },
+	{ "per_layer_config", { OBJECT, 0 } },
+	{ "pos_att_type", { TEXT | LIST, TEXT } },
+	{ "position_buckets", { WHOLE, 0 } },
+	{ "rope_type", { TEXT, 0 } },
+	{ "scale_decoder_outputs", { FLAG, 0 } },
+	{ "softmax_scale", { NUMBER, 0 } },
+	{ "time_step_rank", { WHOLE | AUTO, 0 } },
+	{ "truncate", { FLAG, 0 } },
+	{ "use_bidirectional_attention", { FLAG | TEXT, 0 } },
+};
+
+// What a key may be given as, from the table or from what its class says: sides that differ for one number, one number for a
+// list of equal ones. What a reader takes of these it says itself.
+static struct kinds kinds_of(const char *key, const json_t *usual)
+{
+	for (size_t i = 0; i < sizeof known_kinds / sizeof *known_kinds; i++)
+		if (text_is(known_kinds[i].key, key))
+			return known_kinds[i].kinds;
+	if (json_is_number(usual))
+		return (struct kinds){ NUMBER | LIST, NUMBER };
+	if (json_is_array(usual)) {
+		unsigned each = kind_of(json_array_get(usual, 0)) & ~(unsigned)WHOLE;
+
+		return (struct kinds){ LIST | NUMBER, each & NUMBER ? NUMBER : each };
+	}
+	return (struct kinds){ kind_of(usual) & ~(unsigned)AUTO, 0 };
+}
+
+// A number that JSON has none for.
+static bool is_infinite(const json_t *v)
+{
+	return json_object_get(v, "__float__") || text_is(json_string_value(v), "inf") ||
+		text_is(json_string_value(v), "Infinity");
+}
+
+static const char *kinds_words(unsigned takes)
+{
+	static const char *const words[] = { "a number", "a whole number", "true or false", "text", "a list", "an object" };
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (takes & 1u << i)
+			return words[i];
+	return "another value";
+}
+
+static void check_kinds(struct config *c, const char *within, const json_t *given, const json_t *usual)
+{
+	const char *key;
+	json_t *v, *item;
+	size_t i;
+
+	json_object_foreach((json_t *)given, key, v)
+	{
+		const json_t *own = json_object_get(usual, key);
+		const struct kinds kinds = kinds_of(key, own);
+		char deeper[200];
+
+		if (!*within && !json_object_get(c->read, key))
+			continue;
+		if (json_is_null(v) || !kinds.takes || (*within && config_is_inert(key)))
+			continue;
+		if (!(kind_of(v) & kinds.takes))
+			config_fail(c, STATUS_BAD_INPUT, "%s%.64s should be %s", within, key, kinds_words(kinds.takes));
+		json_array_foreach(v, i, item) if (kinds.each && !(kind_of(item) & kinds.each) &&
+			!(kinds.each & NUMBER && is_infinite(item))) config_fail(c, STATUS_BAD_INPUT,
+			"%s%.64s should be a list, each of it %s", within, key, kinds_words(kinds.each));
+		snprintf(deeper, sizeof deeper, "%.100s%.64s.", within, key);
+		if (json_is_object(v) && json_is_object(own) && !json_string_length(json_object_get(own, "model_type")))
+			check_kinds(c, deeper, v, own);
+	}
+}
+
+void config_check_kinds(struct config *c)
+{
+	check_kinds(c, "", c->given, c->defaults);
+}

@@ -4,13 +4,13 @@
 
 #include <math.h>
 
-// The first of these keys that has a number.
+// The first of these keys that is there.
 static int64_t size_of(struct config *c, const char *const *keys, int64_t fallback)
 {
 	int64_t found = -1;
 	for (; *keys; keys++) {
 		const json_t *v = config_get(c, *keys);
-		if (json_is_number(v) && found < 0)
+		if (v && found < 0)
 			found = config_size(c, *keys, fallback);
 	}
 	return found >= 0 ? found : fallback;
@@ -36,6 +36,8 @@ static const bool *sparse_layers(struct config *c, struct spec *s, struct arena 
 	int64_t period = SIZE(c, 0, "expert_layer_period"), offset = SIZE(c, 0, "expert_layer_offset"); // jamba
 	const json_t *end = config_get(c, "moe_layer_end_index");
 	int64_t last = json_is_integer(end) && json_integer_value(end) >= 0 ? json_integer_value(end) : s->layers - 1;
+	if (json_is_integer(end) && json_integer_value(end) < -1)
+		config_fail(c, STATUS_BAD_INPUT, "moe_layer_end_index should be a layer, or -1 for the last");
 	if (words && json_array_size(words) != (size_t)s->layers)
 		config_fail(c, STATUS_BAD_INPUT, "mlp_layer_types should name %lld layers", (long long)s->layers);
 	for (int64_t i = 0; i < s->layers; i++) {
@@ -62,7 +64,7 @@ void resolve_experts(struct config *c, struct spec *s, int64_t experts, int64_t 
 static int64_t whole(struct config *c, const json_t *o, const char *key, int64_t fallback)
 {
 	const json_t *v = json_object_get(o, key);
-	double x = json_is_null(v) || !v ? (double)fallback : json_number_value(v);
+	double x = json_is_null(v) || !v ? (double)fallback : json_is_number(v) ? json_number_value(v) : 0;
 	if (x != floor(x) || !(x >= 1 && x <= INT32_MAX))
 		config_fail(c, STATUS_BAD_INPUT, "ffn_config.%s should be a whole number", key);
 	return (int64_t)fmax(fmin(x, INT32_MAX), 1);

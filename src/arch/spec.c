@@ -182,6 +182,7 @@ static struct spec *part_of_type(struct config *c, struct spec *s, struct arena 
 		row->family->resolve(&sub, p, a);
 	if (!sub.error.status)
 		config_check_unread(&sub);
+	config_check_kinds(&sub);
 	if (sub.error.status && !c->error.status)
 		c->error = sub.error;
 	config_close(&sub);
@@ -269,6 +270,7 @@ enum status arch_resolve(struct spec **out, struct arena *a, const struct checkp
 		row->family->resolve(&config, s, a);
 	if (!config.error.status)
 		config_check_unread(&config);
+	config_check_kinds(&config);
 	struct error bad = config.error;
 	config_close(&config);
 	if (bad.status)

@@ -354,6 +354,9 @@ READ_FOR_USE enum activation config_activation_word(
 void config_fail(struct config *c, enum status s, const char *format, ...) __attribute__((format(printf, 3, 4)));
 // A key that was neither read nor is known to change nothing here is an error.
 void config_check_unread(struct config *c);
+// Every key that was read, and those inside of it, against the kind that the class's default has: what a reader does not take
+// must be refused, and not be as if it were absent.
+void config_check_kinds(struct config *c);
 
 // traits.c: the row's traits into a new spec.
 void traits_of_row(struct spec *s, struct arena *a);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tier: fast
-// Configurations that say what no model is: of one case of each type every whole number in turn is 2^31 - 1, 100000, 1000, 0, -1,
-// 10^18 or a list. Whatever it says, it is built or refused with a sentence: nothing aborts, hangs or takes gigabytes. All of
-// them take half an hour with sanitizers (ASSAY_LONG does it); a share of them, chosen by hash, and every number of layers are
-// tried each time.
+// Configurations that say what no model is: of one case of each type every whole number in turn is 2^31 - 1, 100000, 1000, 0,
+// -1, 10^18 or a list, and every value another kind of one. Whatever it says, it is built or refused with a sentence: nothing
+// aborts, hangs or takes gigabytes. All of them take half an hour with sanitizers (ASSAY_LONG does it); a share of them,
+// chosen by hash, and every number of layers are tried each time.
 #include <dirent.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,6 +19,7 @@
 #include <cmocka.h>
 
 #include "arch/arch.h"
+#include "arch/spec.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -173,9 +175,9 @@ static void walk(const char *path, const json_t *root, json_t *object)
 	}
 }
 
-static void every_number_in_turn(void **state)
+// Calls `each` with the configuration of one case of each type; with all of them, where everything is tried. How many types.
+static size_t for_each_type(void (*each)(const char *name, json_t *config))
 {
-	(void)state;
 	struct dirent **names;
 	int n = scandir(TEST_SOURCE "/tests/conform/cases", &names, NULL, alphasort);
 	json_t *seen = json_object();
@@ -192,14 +194,28 @@ static void every_number_in_turn(void **state)
 		const char *type = json_string_value(json_object_get(config, "model_type"));
 		if (type && (all || !json_object_get(seen, type))) {
 			json_object_set_new(seen, type, json_true());
-			walk(names[i]->d_name, config, config);
+			each(names[i]->d_name, config);
 		}
 		json_decref(config);
 	}
 	free(names);
-	print_message("%zu configurations of %zu types, %zu built\n", tried, json_object_size(seen), built);
-	assert_true(tried > 500 && built > 50);
+	size_t types = json_object_size(seen);
 	json_decref(seen);
+	return types;
+}
+
+static void walk_all(const char *name, json_t *config)
+{
+	walk(name, config, config);
+}
+
+static void every_number_in_turn(void **state)
+{
+	(void)state;
+	size_t types = for_each_type(walk_all);
+
+	print_message("%zu configurations of %zu types, %zu built\n", tried, types, built);
+	assert_true(tried > 500 && built > 50);
 }
 
 // Those of the attack, and what the sweep of all of them has found since.
@@ -239,8 +255,112 @@ static void known(void **state)
 	}
 }
 
+// ---- another kind of value -----------------------------------------------------------------------------------------------
+
+static bool has_no_effect(const char *type, const char *key)
+{
+	const struct arch *row = arch_find(type);
+
+	for (const struct key_name *k = row ? row->dialect->keys : NULL; k && k->canonical; k++)
+		if (text_is(k->config, key))
+			return false;
+	for (const char *const *glob = row ? row->dialect->inert : NULL; glob && *glob; glob++)
+		if (!fnmatch(*glob, key, 0))
+			return true;
+	return config_is_inert(key) || text_is(key, "model_type");
+}
+
+// What is read inside of objects, but no class says of what kind it is: a word, or what this class leaves alone.
+static bool may_be_text(const char *path)
+{
+	static const char *const rows[] = { "*.pos_att_type", "*.use_bidirectional_attention", "*.attn_config.rope_theta" };
+	bool may = false;
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		may |= !fnmatch(rows[i], path, 0);
+	return may;
+}
+
+static size_t kinds_tried;
+
+static void must_refuse(const char *path, const json_t *root)
+{
+	struct checkpoint c = { 0 };
+	struct error e = { 0 };
+	struct spec *spec;
+	char *text = json_dumps(root, JSON_COMPACT);
+	enum status s = checkpoint_open_config(&c, "model", text, strlen(text), &e);
+
+	kinds_tried++;
+	s = s ? s : arch_resolve(&spec, &c.arena, &c, &e);
+	if (!s)
+		fail_msg("%s: resolved", path);
+	assert_true(e.status == s && e.text[0]);
+	checkpoint_close(&c);
+	free(text);
+}
+
+// Every value that has an effect is in turn a word, an object and a list of words, whatever it was.
+static void change_kinds(const char *path, const char *type, const json_t *root, json_t *object)
+{
+	const char *key, *own = json_string_value(json_object_get(object, "model_type"));
+	json_t *v;
+	void *next;
+
+	type = own && *own ? own : type;
+	json_object_foreach_safe(object, next, key, v)
+	{
+		char deeper[400], what[420];
+
+		if (has_no_effect(type, key))
+			continue;
+		json_t *kept = json_deep_copy(v), *others[] = { json_string("many"), json_object(), json_pack("[[s]]", "many") };
+
+		snprintf(deeper, sizeof deeper, "%s.%s", path, key);
+		if (json_is_object(v))
+			change_kinds(deeper, type, root, v);
+		for (size_t i = 0; i < 3; i++) {
+			bool same = json_is_null(kept) || (i == 0 && json_is_string(kept)) || (i == 1 && json_is_object(kept)) ||
+				(i == 2 && json_is_array(kept));
+
+			json_object_set_new(object, key, others[i]);
+			snprintf(what, sizeof what, "%s %zu", deeper, i);
+			if (!same && !(i == 0 && may_be_text(deeper)) &&
+				(all || splitmix64(fnv1a64(what, strlen(what)), 0) % 4 == 0))
+				must_refuse(deeper, root);
+		}
+		json_object_set_new(object, key, kept);
+	}
+}
+
+static void change_kinds_of(const char *name, json_t *config)
+{
+	change_kinds(name, "", config, config);
+}
+
+// One case of each type, and of what it has one in four by hash; all with ASSAY_LONG.
+static void every_kind_in_turn(void **state)
+{
+	(void)state;
+	static const char *const experts[] = { "\"2\"", "2.5", "-1", "[2]", "true", "{}" };
+
+	for_each_type(change_kinds_of);
+	for (size_t i = 0; i < sizeof experts / sizeof *experts; i++) {
+		json_t *config;
+
+		assert_int_equal(
+			json_file(TEST_SOURCE "/tests/conform/cases/dbrx/config.json", 1 << 20, &config, NULL), STATUS_OK);
+		json_object_set_new(
+			json_object_get(config, "ffn_config"), "moe_top_k", json_loads(experts[i], JSON_DECODE_ANY, NULL));
+		must_refuse("ffn_config.moe_top_k", config);
+		json_decref(config);
+	}
+	assert_true(kinds_tried > 1000);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(known), cmocka_unit_test(every_number_in_turn) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(known), cmocka_unit_test(every_number_in_turn),
+		cmocka_unit_test(every_kind_in_turn) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
