@@ -6,10 +6,15 @@
 #include <string.h>
 
 #include "artifact/artifact.h"
+#include "backend/outline.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "cell/asked.h"
 #include "cell/predict.h"
 #include "run/reference.h"
+
+// Of a whole cell. To make more up, and to hash it, takes minutes: then it was the wrong number that was asked for.
+static const uint64_t inputs_most = (uint64_t)2 << 30;
 
 struct asking {
 	struct arena arena;
@@ -151,6 +156,60 @@ static const char *golden_of(struct arena *a, const struct plan_model *m, const 
 	return q->new_tokens > 0 ? NULL : reference_golden(&c, a);
 }
 
+// The number that an open dimension of an .onnx file will have at least: of a name, what an input of that name has.
+static int64_t least_dim(
+	const struct tensor_type *t, int axis, const struct tensor_type *inputs, size_t count, const struct question *q)
+{
+	if (t->dim[axis] >= 0)
+		return t->dim[axis];
+	for (size_t i = 0; i < count && t->symbol[axis] && *t->symbol[axis]; i++)
+		for (int k = 0; k < inputs[i].rank; k++)
+			if (inputs[i].dim[k] >= 0 && text_is(inputs[i].symbol[k], t->symbol[axis]))
+				return inputs[i].dim[k];
+	return inputs_names_batch(t->symbol[axis], axis) && q->batch > 0 ? q->batch : 1;
+}
+
+static uint64_t least_nbytes(
+	const struct tensor_type *types, size_t n, const struct tensor_type *inputs, size_t count, const struct question *q)
+{
+	const uint64_t most = (uint64_t)1 << 60;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t nbytes = dtype_size(types[i].dtype);
+
+		for (int k = 0; k < types[i].rank; k++) {
+			uint64_t dim = (uint64_t)least_dim(&types[i], k, inputs, count, q);
+
+			nbytes = dim && nbytes > most / dim ? most : nbytes * dim;
+		}
+		sum = nbytes < most - sum ? sum + nbytes : most;
+	}
+	return sum;
+}
+
+// Of an .onnx file what its inputs and outputs take at least, by the shapes that it declares and those that were asked for: the
+// outputs once in the engine and once to be judged. False: it cannot be read, or was asked what it has not, which the cell tells.
+static bool predict_declared(struct prediction *p, const char *path, const struct question *q)
+{
+	struct arena a = { 0 };
+	struct asked_inputs asked;
+	struct outline o;
+	const uint8_t *map;
+	size_t nbytes;
+	bool known = file_map(&a, path, &map, &nbytes, NULL) == STATUS_OK &&
+		outline_read(&o, &a, map, nbytes, NULL) == STATUS_OK && asked_parse(&asked, &a, q, NULL) == STATUS_OK &&
+		asked_apply(&asked, o.inputs, o.input_count, &a, NULL) == STATUS_OK;
+
+	if (known) {
+		p->graph.input_nbytes = least_nbytes(o.inputs, o.input_count, o.inputs, o.input_count, q);
+		p->anonymous_bytes = p->required_bytes =
+			p->graph.input_nbytes + 2 * least_nbytes(o.outputs, o.output_count, o.inputs, o.input_count, q);
+	}
+	arena_done(&a);
+	return known;
+}
+
 static void refuse(struct plan_memory *out, enum verdict why, const char *words)
 {
 	out->refused_as = why;
@@ -179,10 +238,16 @@ void plan_memory(
 		out->anonymous_bytes = p.anonymous_bytes;
 	} else if (x.golden) {
 		p.anonymous_bytes = p.required_bytes = inputs_file_nbytes(x.golden);
-	} else if (q->inputs) {
+	} else if (m->hub.kind == HUB_ONNX_FILE && !predict_declared(&p, m->hub.path, q) && q->inputs) {
 		p.anonymous_bytes = p.required_bytes = asked_nbytes(q);
 	}
-	if (!q->force && predict_fits(&p, &x.machine, q->memory_bytes, &why) != STATUS_OK)
+	if (!q->force && p.graph.input_nbytes > inputs_most && !asked_has_files(q))
+		refuse(out, VERDICT_NO_MEMORY,
+			arena_printf(a,
+				"not tried: its inputs take %s (predicted), and %s of inputs are made; --force tries it all the "
+				"same",
+				predict_amount(a, p.graph.input_nbytes), predict_amount(a, inputs_most)));
+	else if (!q->force && predict_fits(&p, &x.machine, q->memory_bytes, &why) != STATUS_OK)
 		refuse(out, VERDICT_NO_MEMORY,
 			arena_printf(a, "%s%s", why.text,
 				out->predicted_bytes || p.is_least ? offer(&x, a) : "; --force tries it all the same"));

@@ -171,6 +171,8 @@ dims = lambda *names: field(2, field(1, varint(1, 1) + field(2, b"".join(field(1
 graph = (node("Shape", ["x"], "s") + node("Mul", ["s", "n"], "m") + node("ConstantOfShape", ["m"], "ones") + node("ReduceSum", ["ones"], "y") +
          text(2, "g") + field(5, varint(1, 1) + varint(2, 7) + text(8, "n") + field(9, struct.pack("<q", 750000000))) +
          field(11, text(1, "x") + dims("batch")) + field(12, text(1, "y") + dims("")))
+relu = node("Relu", ["x"], "y") + text(2, "g") + field(11, text(1, "x") + dims("batch", "n")) + field(12, text(1, "y") + dims("batch", "n"))
+write("relu.onnx", varint(1, 8), field(8, varint(2, 17)), field(7, relu))
 write("computed.onnx", varint(1, 8), field(8, varint(2, 17)), field(7, graph))
 PY
 run="run --on null --runs 1 --no-conform"
@@ -317,6 +319,11 @@ bounded 0,1,2 20 400 "$ASSAY" $run empties.onnx
 # Fields without end, 96 MiB of them: counted at each of the passes before the child is started.
 bounded 2 2 100 "$ASSAY" $run fields.onnx --json
 json '"more than 8388608 fields" in d[0]["cause"]'
+# Inputs of 4 GiB were made up and hashed for a minute; 2 of 2^50 bytes overflowed no sum.
+bounded 2 1 100 "$ASSAY" $run relu.onnx --dim batch=1073741824 --json
+json 'd[0]["verdict"] == "no_memory" and "its inputs take 4.0 GiB (predicted)" in d[0]["cause"]'
+bounded 2 1 100 "$ASSAY" $run relu.onnx --shape x:1073741824,1048576 --json
+json 'd[0]["verdict"] == "no_memory" and "its inputs take" in d[0]["cause"]'
 if has_platform cpu; then
 	ASSAY_MEMORY=0.5 bounded 2 60 2000 "$ASSAY" run --on cpu --runs 1 --no-conform computed.onnx --json
 	json 'd[0]["verdict"] == "no_memory" and "limit of 512 MiB" in d[0]["cause"] and d[0]["cause"].endswith("as ASSAY_MEMORY says")'
