@@ -61,7 +61,7 @@ double contrast_value(enum contrast_metric m, const struct row *r)
 struct group { // rows of one side that answer one question
 	struct asked asked;
 	const struct side_row **rows;
-	size_t count;
+	size_t count, room;
 	bool is_paired;
 };
 
@@ -70,6 +70,18 @@ struct groups {
 	struct group *items;
 	size_t count;
 };
+
+static void add_row(struct group *g, const struct side_row *r, struct arena *a)
+{
+	if (g->count == g->room) {
+		const struct side_row **more = ARENA_ARRAY(a, g->room = 2 * g->room + 4, const struct side_row *);
+
+		if (g->count)
+			memcpy(more, g->rows, g->count * sizeof *more);
+		g->rows = more;
+	}
+	g->rows[g->count++] = r;
+}
 
 static void gather(struct groups *g, const struct side *side, const struct side *const *both, struct arena *a)
 {
@@ -82,12 +94,10 @@ static void gather(struct groups *g, const struct side *side, const struct side 
 		asked_of(&asked, a, &side->rows[i], both, 2);
 		while (k < g->count && !asked_same(&g->items[k].asked, &asked, 0))
 			k++;
-		if (k == g->count) {
+		if (k == g->count)
 			g->items[g->count++].asked = asked;
-			g->items[k].rows = ARENA_ARRAY(a, side->count, const struct side_row *);
-		}
 		asked_learn(&g->items[k].asked, &asked);
-		g->items[k].rows[g->items[k].count++] = &side->rows[i];
+		add_row(&g->items[k], &side->rows[i], a);
 	}
 }
 

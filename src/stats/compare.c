@@ -264,5 +264,13 @@ enum status compare_unpaired(const struct compare_process *a, size_t a_count, co
 {
 	struct sides s = { .a = a, .b = b, .a_count = a_count, .b_count = b_count, .seed = seed };
 
+	if (a_count > COMPARE_MOST) {
+		s.a += a_count - COMPARE_MOST;
+		s.a_count = COMPARE_MOST;
+	}
+	if (b_count > COMPARE_MOST) {
+		s.b += b_count - COMPARE_MOST;
+		s.b_count = COMPARE_MOST;
+	}
 	return compare(&s, out, err);
 }

@@ -27,7 +27,8 @@ const char *compare_word(enum compare_verdict v);
 const char *compare_sentence(enum compare_verdict v);
 enum compare_verdict compare_find(const char *word); // COMPARE_COUNT if there is none
 
-enum { COMPARE_LEAST = 6 }; // processes a side below which nothing is called
+enum { COMPARE_LEAST = 6 };  // processes a side below which nothing is called
+enum { COMPARE_MOST = 100 }; // of two sides that were not interleaved: all pairs are drawn thousands of times
 
 struct compare_process {
 	const double *ms; // > 0, in the order in which they were taken
@@ -49,7 +50,8 @@ struct comparison {
 // one, or a time that is not above 0.
 enum status compare_paired(const struct compare_process *a, const struct compare_process *b, size_t count, uint64_t seed,
 	struct comparison *out, struct error *err);
-// Sides that were not interleaved, of any number each: drift between them counts as a difference.
+// Sides that were not interleaved, of any number each: drift between them counts as a difference. Of more than
+// COMPARE_MOST the last ones count, the newest where they are in the order of time.
 enum status compare_unpaired(const struct compare_process *a, size_t a_count, const struct compare_process *b, size_t b_count,
 	uint64_t seed, struct comparison *out, struct error *err);
 

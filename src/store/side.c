@@ -157,8 +157,35 @@ static void take_run(struct side_row *r, const struct table *runs)
 		}
 }
 
-static enum status take_rows(
-	struct db *d, struct arena *a, struct condition *c, struct side *out, const char **ids, struct error *err)
+// Rows and timed runs are counted before they are read: 100,000 rows took 1.6 GB.
+static enum status count_rows(struct db *d, struct arena *a, const struct condition *c, const char *from, bool with_samples,
+	const struct side *out, struct error *err)
+{
+	enum { ROWS_MOST = 5000, SAMPLES_MOST = 2000000 };
+	const char *chosen = out->words ? out->words : "all rows";
+	struct table t;
+	enum status status = db_query(
+		d, a, arena_printf(a, "SELECT CAST(count(*) AS VARCHAR) AS n %s", from), c->parameter, c->count, &t, err);
+
+	if (status == STATUS_OK && table_integer(&t, 0, "n") > ROWS_MOST)
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s: %s are %lld rows, and at most %d are taken: choose fewer, for instance with +model:NAME or "
+			"+on:PLATFORM",
+			out->path, chosen, (long long)table_integer(&t, 0, "n"), ROWS_MOST);
+	if (status == STATUS_OK && with_samples)
+		status = db_query(d, a,
+			arena_printf(
+				a, "SELECT CAST(count(*) AS VARCHAR) AS n FROM sample s WHERE s.cell IN (SELECT r.id %s)", from),
+			c->parameter, c->count, &t, err);
+	if (status == STATUS_OK && with_samples && table_integer(&t, 0, "n") > SAMPLES_MOST)
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s: %s hold %lld timed runs, and at most %d are taken: choose fewer rows", out->path, chosen,
+			(long long)table_integer(&t, 0, "n"), SAMPLES_MOST);
+	return status;
+}
+
+static enum status take_rows(struct db *d, struct arena *a, struct condition *c, bool with_samples, struct side *out,
+	const char **ids, struct error *err)
 {
 	// Three statements and not one join: a file of an older assay that cannot be brought up to date lacks some of the
 	// columns.
@@ -166,10 +193,14 @@ static enum status take_rows(
 		out->by_number ? "" : " AND r.fallback_of IS NULL");
 	struct table t, cells, runs;
 	struct text list = { 0 };
-	enum status status = db_query(d, a,
-		arena_printf(a, "SELECT r.*, strftime(r.finished_at, '%%Y-%%m-%%d %%H:%%M:%%S') AS measured_at %s ORDER BY r.id",
-			from),
-		c->parameter, c->count, &t, err);
+	enum status status = count_rows(d, a, c, from, with_samples, out, err);
+
+	if (status == STATUS_OK)
+		status = db_query(d, a,
+			arena_printf(a,
+				"SELECT r.*, strftime(r.finished_at, '%%Y-%%m-%%d %%H:%%M:%%S') AS measured_at %s ORDER BY r.id",
+				from),
+			c->parameter, c->count, &t, err);
 
 	if (status == STATUS_OK)
 		status =
@@ -214,7 +245,7 @@ enum status store_side(
 	if (status == STATUS_OK)
 		status = transaction_begin(s, false, &d, err);
 	if (status == STATUS_OK) {
-		status = take_rows(&d, a, &c, out, &ids, err);
+		status = take_rows(&d, a, &c, with_samples, out, &ids, err);
 		if (status == STATUS_OK && with_samples && out->count > 0)
 			status = take_samples(&d, a, ids, out, err);
 		db_close(&d);
