@@ -390,6 +390,18 @@ static double random_number(const struct asked_input *x, bool whole, uint64_t z)
 	return whole ? floor(n) : n;
 }
 
+// What engines make of a NaN or an infinity differs from one to the next and is no fault of either.
+static enum status check_finite(const struct asked_input *x, const struct tensor *t, struct error *err)
+{
+	for (size_t i = 0; inputs_is_float(t->dtype) && i < t->nbytes / dtype_size(t->dtype); i++)
+		if (!isfinite(tensor_get(t, i)))
+			return error_set(err, STATUS_UNSUPPORTED,
+				"--input %s: number %zu of %s is %s as %s: engines need not agree on it, so that nothing could "
+				"be judged",
+				x->input, i + 1, x->path, isnan(tensor_get(t, i)) ? "NaN" : "infinite", dtype_word(t->dtype));
+	return STATUS_OK;
+}
+
 enum status asked_fill(const struct asked_inputs *asked, struct arena *a, const struct tensor_type *types, struct tensor *made,
 	size_t count, uint64_t seed, struct error *err)
 {
@@ -405,6 +417,8 @@ enum status asked_fill(const struct asked_inputs *asked, struct arena *a, const 
 		if (x->path) {
 			if (!(st = open_file(a, x, &w, err)))
 				st = inputs_take(a, &types[at], &w, x->path, &made[at], err);
+			if (!st)
+				st = check_finite(x, &made[at], err);
 			continue;
 		}
 		struct tensor *t = &made[at];

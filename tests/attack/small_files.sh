@@ -319,6 +319,18 @@ bounded 0,1,2 20 400 "$ASSAY" $run empties.onnx
 # Fields without end, 96 MiB of them: counted at each of the passes before the child is started.
 bounded 2 2 100 "$ASSAY" $run fields.onnx --json
 json '"more than 8388608 fields" in d[0]["cause"]'
+# A number that is none, from a file of the user's: engines need not agree on it, and the platform was called wrong.
+python3 - <<'PY'
+import struct
+for name, bad in ("nan", float("nan")), ("inf", float("-inf")), ("good", 1.0):
+    head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }".ljust(117) + b"\n"
+    open(name + ".npy", "wb").write(b"\x93NUMPY\x01\0" + struct.pack("<H", len(head)) + head + struct.pack("<4f", 1, 2, bad, 4))
+PY
+for name in $(has_platform cpu && echo good nan inf); do
+	code $([ $name = good ] && echo 0 || echo 2) "$ASSAY" run --on cpu --runs 1 --no-conform relu.onnx --input x=$name.npy --json
+	[ $name != good ] || continue
+	json 'd[0]["verdict"] == "unsupported" and "number 3 of" in d[0]["cause"] and "nothing could be judged" in d[0]["cause"]'
+done
 # Inputs of 4 GiB were made up and hashed for a minute; 2 of 2^50 bytes overflowed no sum.
 bounded 2 1 100 "$ASSAY" $run relu.onnx --dim batch=1073741824 --json
 json 'd[0]["verdict"] == "no_memory" and "its inputs take 4.0 GiB (predicted)" in d[0]["cause"]'
