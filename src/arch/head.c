@@ -140,8 +140,9 @@ static void build_causal_lm(struct build *b, const struct body *io)
 	const struct spec *s = b->s;
 	graph_enter(b->g, "head");
 	int64_t width = s->embedding_size > 0 ? s->embedding_size : s->hidden_size;
-	graph_value w = WEIGHT(b, s->tied ? "embed.word" : "head.lm.out", "weight", s->vocab_size, width);
-	graph_value bias = s->traits.lm_bias ? WEIGHT(b, "head.lm.out", "bias", s->vocab_size) : NO_VALUE, x = io->last;
+	int64_t words = s->output_size ? s->output_size : s->vocab_size;
+	graph_value w = WEIGHT(b, s->tied ? "embed.word" : "head.lm.out", "weight", words, width);
+	graph_value bias = s->traits.lm_bias ? WEIGHT(b, "head.lm.out", "bias", words) : NO_VALUE, x = io->last;
 	if (weight_named(b, "head.lm.dense")) {
 		x = activate(b, s->lm_act, linear(b, "head.lm.dense", x, width, width, s->lm_dense_bias));
 		x = norm(b, "head.lm.norm", x, width);
@@ -245,6 +246,7 @@ const struct head_class head_classes[] = {
 	{ "ForNextSentencePrediction", &head_next_sentence },
 	{ "ForMultipleChoice", &head_multiple_choice },
 	{ "ForCausalLM", &head_causal_lm },
+	{ "ForCausalImageModeling", &head_causal_lm },
 	{ "WithLMHeadModel", &head_masked_lm },
 	{ "LMHeadModel", &head_causal_lm },
 	{ "ForSequenceClassification", &head_sequence },

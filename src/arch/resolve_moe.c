@@ -125,6 +125,7 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 	m->choice_bias_row = t->choice_bias_row;
 	m->in_out = t->experts_in_out;
 	m->clamped_swiglu = t->clamped_swiglu;
+	m->halves = t->swiglu_halves;
 	m->shared_average = with && text_is(with, "average");
 	if (config_get(c, "prefix_dense_intermediate_size"))
 		config_fail(c, STATUS_UNSUPPORTED, "prefix_dense_intermediate_size is not supported yet");

@@ -69,6 +69,15 @@ void resolve_transformer(struct config *c, struct spec *s, bool is_image)
 	s->logit_softcap = config_real(c, "final_logit_softcapping", 0);
 }
 
+void resolve_qk_norm_type(struct config *c, struct spec *s)
+{
+	const char *kind = config_text(c, "qk_norm_type");
+	bool whole = kind && text_is(kind, "olmo");
+	*(whole ? &s->traits.qk_norm_whole : &s->traits.qk_norm) = true;
+	if (kind && !whole && !text_is(kind, "qwen3"))
+		config_fail(c, STATUS_UNSUPPORTED, "qk_norm_type %s is not supported yet", kind);
+}
+
 // What every class may say, whatever builds it.
 static void resolve_common(struct config *c, struct spec *s)
 {

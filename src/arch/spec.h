@@ -44,7 +44,7 @@ struct moe {
 	bool unbiased_choice;                        // no bias of the choice, though the dialect has a word for it
 	bool shared_average;                         // the mean of chosen and shared experts, not their sum
 	// how the router weighs them, and how their weights lie: family/decoder.h
-	bool sigmoid, by_logits, sparse_mixer, router_bias, choice_bias_row, in_out, clamped_swiglu;
+	bool sigmoid, by_logits, sparse_mixer, router_bias, choice_bias_row, in_out, clamped_swiglu, halves;
 	double scale, jitter, alpha, limit;
 };
 
@@ -138,13 +138,19 @@ struct spec {
 	void *own_traits;                   // struct FAMILY_traits, likewise: TRAITS_OF
 	int64_t vocab_size, hidden_size, layers, layers_in_config, layer_groups, heads, kv_heads, head_width, ffn_size;
 	int64_t max_positions, type_vocab_size, embedding_size, pooler_size, labels, pad_token_id;
-	int64_t lm_size; // what the masked language model's dense layer gives; 0: embedding_size
+	int64_t output_size;                      // what a decoder's language model's head gives; 0: vocab_size
+	int64_t project_size;                     // of a linear layer after a decoder's last norm; 0: there is none
+	int64_t further_words;                    // of the vocabulary that lie in a tensor of their own
+	int64_t most_keys;                        // of those that a token may see, by their values (Doge); 0: all
+	int64_t cycles, low_cycles, stack_layers; // two stacks of layers go round (HRM); 0: there is one, and it does not
+	int64_t lm_size;                          // what the masked language model's dense layer gives; 0: embedding_size
 	int64_t image_size, image_width, patch_size, patch_width, channels,
 		relative_buckets;   // image_size, patch_size: heights where they differ
 	const int64_t *out_indices; // of a backbone: which states are its result, [out_count]
 	int64_t out_count;
 	int64_t image_tokens; // what a picture is in the tower's states: patches, class token, ..
 	double norm_eps;
+	double after_eps; // of norms after a branch; 0: norm_eps
 	enum activation act, pooler_act;
 	bool tied;                               // the output head is the token embedding
 	bool swiglu;                             // vit: gated feed-forward
@@ -155,6 +161,7 @@ struct spec {
 	double attention_softcap, logit_softcap; // 0: none
 	int64_t sliding_window;                  // 0: none
 	const bool *sliding;                     // [layers_in_config]: does this layer attend to a window only
+	bool stable_embedding;                   // a layer norm after the token embedding, whatever norm the layers have
 	bool lm_dense_bias;                      // of a decoder whose head has a dense layer
 	enum activation lm_act;                  // after it
 	const struct moe *moe;                   // NULL: none
@@ -376,6 +383,7 @@ void resolve_outputs_from(struct config *c, struct spec *s, struct arena *a, int
 // A list with a number for each stage, `least` or more; a longer list is read from its beginning.
 const int64_t *resolve_stages(struct config *c, const char *key, struct arena *a, int64_t stages, int64_t least);
 void resolve_rope(struct config *c, struct spec *s, struct arena *a);
+void resolve_qk_norm_type(struct config *c, struct spec *s); // by head or whole, in the words of qk_norm_type
 void resolve_window(struct config *c, struct spec *s, struct arena *a);
 void resolve_moe(struct config *c, struct spec *s, struct arena *a);
 // Every expert of every layer is built: DeepSeek-V3 has 14848 of them, Kimi-K2 23040.

@@ -39,6 +39,7 @@
 #define POST_LN .layer_norm = true, .post_norm = true
 #define ATTENTION_BIAS .qkv_bias = true, .out_bias = true
 #define GPT LN_MLP, ATTENTION_BIAS, .ffn_bias = true
+#define GPT_NO_LN .plain_ffn = true, ATTENTION_BIAS, .ffn_bias = true
 #define GPT_QKV GPT, .qkv_layout = QKV_BY_HEAD
 #define GPT1_NORMS .post_norm = true, .no_last_norm = true
 #define GPTJ LN_MLP, .parallel = true, .interleaved_rope = true, .ffn_bias = true, .lm_bias = true
@@ -58,6 +59,13 @@
 #define SIGMOID_BY_LOGITS .sigmoid_router = true, .choice_of_logits = true
 #define GPT_OSS_MOE \
 	.router_linear_bias = true, .experts_in_out = true, .clamped_swiglu = true, .normalised_experts = true
+#define PRIVACY_FILTER \
+	GPT_OSS_MOE, .swiglu_halves = true, .attention_sinks = true, .interleaved_rope = true, .sees_ahead = true
+#define MUSE \
+	.norm_plus_one = true, .last_norm_plain = true, .sandwich_norm = true, .embedding_norm = true, .qk_norm = true, \
+	.attention_gate = GATE_SIGMOID, .window_pattern = 4, .window_from_last = true
+#define EMBEDDING_GEMMA2 \
+	GEMMA3N, .sandwich_norm = true, .sees_ahead = true, .window_pattern = 6, .last_unwindowed = true, .two_heads = true
 #define LFM2 .qk_norm = true, .usual_act = ACT_SILU, .mixer = MIX_CONVOLUTION
 #define QWEN3_NEXT \
 	.qk_norm = true, .norm_plus_one = true, .attention_gate = GATE_BESIDE_QUERY, .mixer = MIX_DELTA, .attention_every = 4
@@ -212,12 +220,14 @@ const struct arch arch_rows[] = {
 	{ "dinov3_convnext", &convnext_dino, &dinov3_convnext_names },
 	{ "dinov3_vit", &dinov3, &dinov3_vit_names },
 	{ "distilbert", OF(encoder, distilbert_names, .head_act = ACT_RELU) },
+	{ "doge", OF(decoder, doge_names, .qk_norm = true) },
 	{ "donut-swin", OF(swin, donut_swin_names, .no_final_norm = true) },
 	{ "dots1", OF(decoder, dots1_names, .qk_norm = true, .sigmoid_router = true) },
 	{ "dpr", &encoder, &dpr_names },
 	{ "dpt", &dpt, &dpt_names, BACKBONE_PART("bit") },
 	{ "efficientnet", &efficientnet, &efficientnet_names },
 	{ "electra", OF(encoder, electra_names, .lm_gelu = true) },
+	{ "embedding_gemma2_text", OF(decoder, embedding_gemma2_names, EMBEDDING_GEMMA2) },
 	{ "emu3_text_model", &decoder, &llama_names },
 	{ "ernie", OF(encoder, ernie_names, TANH_HEAD) },
 	{ "ernie4_5", OF(decoder, llama_names, .interleaved_rope = true) },
@@ -289,6 +299,7 @@ const struct arch arch_rows[] = {
 	{ "gte", OF(rotary_encoder, gte_names, POST_LN, ATTENTION_BIAS, GELU_TANH_HEADS, .down_bias = true, .up_first = true) },
 	{ "helium", OF(decoder, llama_names, .interleaved_rope = true, .qkv_bias_only = true) },
 	{ "hgnet_v2", &hgnet, &hgnet_names },
+	{ "hrm_text", OF(decoder, hrm_names, .norm_no_weight = true, .qkv_layout = QKV_AFTER_GATE) },
 	{ "hubert", &speech, &hubert_names },
 	{ "hunyuan_v1_dense", OF(decoder, hunyuan_names, HUNYUAN) },
 	{ "hunyuan_v1_moe", OF(decoder, hunyuan_moe_names, HUNYUAN, .normalised_experts = true, .one_shared_expert = 1) },
@@ -303,6 +314,7 @@ const struct arch arch_rows[] = {
 	{ "idefics3", &vlm_connected, &idefics3_names, PARTS("llama", "idefics3_vision") },
 	{ "idefics3_vision", OF(clip_vision, siglip_vision_names, .any_size = true) },
 	{ "ijepa", OF(vit, ijepa_names, .no_class_token = true) },
+	{ "imagegpt", OF(decoder, imagegpt_names, GPT_NO_LN, .transposed_weights = true, .unpredicted = 1) },
 	{ "instructblip", &vlm_queried, &blip_2_names, QUERIED("opt", "instructblip") },
 	{ "instructblip_qformer", OF(qformer, instruct_qformer_names, .reads = true) },
 	{ "instructblip_vision_model", OF(clip_vision, blip_vision_names, .own_rows = true) },
@@ -371,10 +383,12 @@ const struct arch arch_rows[] = {
 	{ "modernbert", OF(rotary_encoder, modernbert_names, .layer_norm = true, .first_unnormed = true, .window_pattern = -3) },
 	{ "modernbert-decoder", OF(decoder, modernbert_decoder_names, MODERNBERT_DECODER) },
 	{ "modernvbert", &vlm_connected, &modernvbert_names, PARTS("modernbert", "siglip_vision_model") },
+	{ "molmo2_text", OF(decoder, molmo2_names, .qkv_bias_only = true, .up_first = true) },
 	{ "moonshine", &moonshine, &moonshine_names },
 	{ "mpnet", OF(encoder, mpnet_names, ROBERTA, .relative_buckets = true) },
 	{ "mpt", OF(decoder, mpt_names, LN_NO_BIAS, .plain_ffn = true, .alibi = ALIBI_COLUMNS) },
 	{ "mt5", OF(t5, t5_names, .unscaled_head = true) },
+	{ "muse_glimmer_text", OF(decoder, muse_glimmer_names, MUSE) },
 	{ "mvp", OF(seq2seq, bart_names, BART) },
 	{ "nanochat", OF(decoder, nanochat_names, NANOCHAT_NORMS, .plain_ffn = true, .reversed_rope = true) },
 	{ "nemotron", OF(decoder, nemotron_names, LN_MLP, .norm_plus_one = true) },
@@ -387,7 +401,9 @@ const struct arch arch_rows[] = {
 	{ "olmo3", OF(decoder, olmo2_names, .reordered_norm = true, .qk_norm_whole = true, .window_pattern = 4) },
 	{ "olmo_hybrid", OF(decoder, olmo_hybrid_names, OLMO_HYBRID) },
 	{ "olmoe", OF(decoder, qwen_moe_names, .qk_norm_whole = true) },
+	{ "open-llama", &decoder, &open_llama_names },
 	{ "openai-gpt", OF(decoder, openai_gpt_names, GPT, GPT1_NORMS, .transposed_weights = true, .gelu_by_tanh = true) },
+	{ "openai_privacy_filter", OF(decoder, gpt_oss_names, PRIVACY_FILTER) },
 	{ "opt", OF(decoder, opt_names, LN_MLP, .positions_of_mask = true, .position_offset = 2) },
 	{ "ovis2", &vlm_tokened, &ovis2_names, PARTS("qwen2", "ovis2_vision") },
 	{ "ovis2_vision", &aimv2, &ovis2_vision_names },

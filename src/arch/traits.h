@@ -39,7 +39,7 @@ enum activation {
 	ACT_LAPLACE,
 	ACT_SQRT_SOFTPLUS
 };
-enum qkv_layout { QKV_ROWS, QKV_BY_HEAD, QKV_FOUR_PARTS };
+enum qkv_layout { QKV_ROWS, QKV_BY_HEAD, QKV_FOUR_PARTS, QKV_AFTER_GATE };
 enum attention_gate { GATE_NONE, GATE_SIGMOID, GATE_HEADS, GATE_BESIDE_QUERY, GATE_HEADS_SIGMOID };
 enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 
@@ -70,7 +70,10 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 		"the attention's result times a linear layer of its input: 1 its sigmoid, 2 its softplus, one a head, " \
 		"3 its sigmoid, whose rows follow those of each head's query, 4 its sigmoid, one a head") \
 	X(T, FLAG, attention_sinks, "a learned score a head that takes part in the softmax and attends to nothing") \
-	X(T, COUNT, qkv_layout, "query, key and value in one tensor: 0 concatenated, 1 by key head, 2 codegen's") \
+	X(T, COUNT, qkv_layout, \
+		"query, key and value in one tensor: 0 concatenated, 1 by key head, 2 codegen's, 3 after a sigmoid gate of the " \
+		"attention's result") \
+	X(T, FLAG, up_first, "of a feed-forward's gate and up in one tensor up comes first") \
 	X(T, FLAG, transposed_weights, "the layers' weights lie as [in, out]") \
 	X(T, FLAG, interleaved_rope, "rotary pairs lie side by side (2i, 2i + 1), not half a head apart") \
 	X(T, FLAG, reversed_rope, "rotary positions turn the other way") \

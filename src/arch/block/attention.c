@@ -182,9 +182,15 @@ static void project(struct build *b, graph_value x, bool bias, bool own_keys, gr
 		*v = same ? *k : adapted(b, "layers.attn.v", x, in, n.kv_heads * n.value_width, bias);
 		return;
 	}
-	graph_value all = linear(b, "layers.attn.qkv", x, s->hidden_size, width + 2 * kv_width, bias);
+	int64_t before = s->traits.qkv_layout == QKV_AFTER_GATE ? width : 0;
+	graph_value all = linear(b, "layers.attn.qkv", x, s->hidden_size, before + width + 2 * kv_width, bias);
+	if (before) {
+		*gate = op_slice(g, all, 2, 0, before);
+		all = op_slice(g, all, 2, before, before + width + 2 * kv_width);
+	}
 	switch (s->traits.qkv_layout) {
 	case QKV_ROWS:
+	case QKV_AFTER_GATE:
 		*q = op_slice(g, all, 2, 0, width);
 		*k = op_slice(g, all, 2, width, width + kv_width);
 		*v = op_slice(g, all, 2, width + kv_width, width + 2 * kv_width);
@@ -275,6 +281,33 @@ static graph_value differences(struct build *b, graph_value y, struct heads n)
 	return op_reshape(g, y, 3, (int64_t[]){ 0, 0, half });
 }
 
+// Dynamic masks (Doge, https://arxiv.org/abs/2508.02124): exp(A softplus(linear layer of a key's values)), a number a key head,
+// is added to the scores, and a query sees the most_keys keys with the greatest, or more where some are equal. v as in
+// wide_values -> [batch, heads, seq, keys]
+static graph_value bias_by_values(struct build *b, graph_value mask, graph_value v, struct heads n, bool has_bias)
+{
+	struct graph *g = b->g;
+	int64_t most = b->s->most_keys, group = n.heads / n.kv_heads, width = n.kv_heads * n.width;
+	graph_value lowest = graph_f32(g, -FLT_MAX);
+	if (value_rank(g, v) == 4)
+		v = op_reshape(g, op_transpose(g, v, 4, (int[]){ 0, 2, 1, 3 }), 3, (int64_t[]){ 0, 0, width });
+	graph_value step =
+		op_softplus(g, linear(b, "layers.attn.step", v, width, n.kv_heads, has_bias)); // [batch, keys, kv_heads]
+	step = op_exp(g, op_mul(g, step, WEIGHT(b, "layers.attn.decay", "", n.kv_heads)));
+	step = op_unsqueeze(g, op_transpose(g, step, 3, (int[]){ 0, 2, 1 }), 2); // [batch, kv_heads, 1, keys]
+	step = op_where(g, op_less(g, mask, graph_f32(g, 0)), lowest, step);     // [batch, kv_heads, seq, keys]
+	graph_value lead[] = { op_dim(g, step, 0), op_dim(g, step, 1), op_dim(g, step, 2), graph_i64s(g, 1, &most) };
+	graph_value none = op_expand(g, lowest, op_concat(g, 4, lead, 0)); // where there are fewer keys
+	graph_value least = op_slice(g, op_topk(g, op_concat(g, 2, (graph_value[]){ step, none }, 3), most), -1, most - 1, most);
+	step = op_unsqueeze(g, op_where(g, op_less_or_equal(g, least, step), step, lowest), 2);
+	graph_value *heads = GRAPH_TABLE(g, NULL, group + 1, 1, graph_value);
+	for (int64_t i = 0; heads && i < group; i++)
+		heads[i] = step;
+	step = heads ? op_concat(g, (int)group, heads, 2) : NO_VALUE; // [batch, kv_heads, group, seq, keys]
+	graph_value shape[] = { op_dim(g, step, 0), graph_i64s(g, 1, &n.heads), op_dim(g, step, 3), op_dim(g, step, 4) };
+	return op_reshape_to(g, step, op_concat(g, 4, shape, 0));
+}
+
 //   x -+- q -(norm)-(rope)-+
 //      +- k -(norm)-(rope)-+- softmax(q k^T * scale + bias) v - o
 //      +- v ---------------+
@@ -324,6 +357,7 @@ graph_value self_attention_with(
 		e->kept[b->layer] = (struct kept){ k, v };
 	if (e->kept && !own)
 		k = e->kept[from].key, v = e->kept[from].value;
+	graph_value bias = s->most_keys ? bias_by_values(b, e->bias, v, n, qkv_bias) : e->bias;
 	graph_value sink = t->attention_sinks && (!t->window_sinks || s->sliding[b->layer])
 		? WEIGHT(b, "layers.attn.sinks", "", n.heads)
 		: NO_VALUE;
@@ -333,7 +367,7 @@ graph_value self_attention_with(
 	graph_value y = shared
 		? cache_attend(b, cache, q, k, v, sink, (float)scale)
 		: op_attention(g,
-			  &(struct attention){ q, k, v, .bias = e->bias, .sink = sink, .heads = n.heads, .kv_heads = n.kv_heads,
+			  &(struct attention){ q, k, v, .bias = bias, .sink = sink, .heads = n.heads, .kv_heads = n.kv_heads,
 				  .scale = (float)scale, .softcap = (float)s->attention_softcap });
 	if (t->differential)
 		y = differences(b, y, n);

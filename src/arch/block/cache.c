@@ -102,6 +102,8 @@ const char *arch_unshared(const struct spec *s)
 		return "its queries are those of experts";
 	if (s->chunk)
 		return "its windows are chunks";
+	if (s->most_keys)
+		return "its scores have a bias by the values";
 	if (s->keys_of)
 		return "some of its layers take the keys and values of others";
 	if (s->mixers)

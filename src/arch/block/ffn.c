@@ -49,8 +49,9 @@ graph_value ffn_between(struct build *b, const char *stem, graph_value x, int64_
 		graph_value both = linear(b, gate_up, x, outer, 2 * width, bias);
 		if (s->adapter_rank)
 			both = op_add(g, both, adapter_of(b, gate_up, x, outer, 2 * width));
-		gate = op_slice(g, both, -1, 0, width);
-		up = op_slice(g, both, -1, width, 2 * width);
+		graph_value first = op_slice(g, both, -1, 0, width), second = op_slice(g, both, -1, width, 2 * width);
+		gate = s->traits.up_first ? second : first;
+		up = s->traits.up_first ? first : second;
 	} else {
 		gate = linear(b, arena_printf(a, "%s.gate", stem), x, outer, width, bias);
 		up = linear(b, arena_printf(a, "%s.up", stem), x, outer, width, bias);

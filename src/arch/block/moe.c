@@ -104,9 +104,17 @@ static graph_value expert_of_stack(struct build *b, graph_value x)
 		g, x, w, bias ? weight_item(b, "layers.moe.experts.gate_up_bias", 2, (int64_t[]){ e, 2 * f }) : NO_VALUE);
 	graph_value y;
 	if (m->clamped_swiglu) {
-		graph_value pairs = op_reshape(g, both, 4, (int64_t[]){ 0, 0, f, 2 }), limit = graph_f32(g, (float)m->limit);
-		graph_value gate = op_min(g, op_squeeze(g, op_slice(g, pairs, 3, 0, 1), 3), limit);
-		graph_value up = op_max(g, op_min(g, op_squeeze(g, op_slice(g, pairs, 3, 1, 2), 3), limit), op_neg(g, limit));
+		graph_value limit = graph_f32(g, (float)m->limit), gate, up;
+		if (m->halves) {
+			gate = op_slice(g, both, 2, 0, f);
+			up = op_slice(g, both, 2, f, 2 * f);
+		} else {
+			graph_value pairs = op_reshape(g, both, 4, (int64_t[]){ 0, 0, f, 2 });
+			gate = op_squeeze(g, op_slice(g, pairs, 3, 0, 1), 3);
+			up = op_squeeze(g, op_slice(g, pairs, 3, 1, 2), 3);
+		}
+		gate = op_min(g, gate, limit);
+		up = op_max(g, op_min(g, up, limit), op_neg(g, limit));
 		graph_value glu = op_mul(g, gate, op_sigmoid(g, op_scale(g, gate, (float)m->alpha)));
 		y = op_mul(g, op_add(g, up, graph_f32(g, 1)), glu);
 	} else

@@ -19,6 +19,52 @@ const struct dialect llama_names = {
 	.inert = IGNORED("hidden_activation"),
 };
 
+const struct dialect open_llama_names = {
+	.name = "open-llama",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, { "embed.norm", "@embed_layer_norm" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED("use_memory_efficient_attention", "use_memorry_efficient_attention"),
+};
+
+const struct dialect doge_names = {
+	.name = "doge",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, { "layers.attn.step", "@layers.#.self_attn.dt_proj" },
+		{ "layers.attn.decay", "@layers.#.self_attn.A" }, { "layers.attn.residual", "@layers.#.input_residual" },
+		{ "layers.ffn.residual", "@layers.#.post_attention_residual" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED("num_experts*", "norm_topk_prob"),
+};
+
+// Two stacks, whose layers' place $ is.
+const struct dialect hrm_names = {
+	.name = "hrm",
+	.prefix = "model.",
+	.keys = KEYS({ "embedding_multiplier", "embedding_scale" }),
+	.weights = WEIGHTS({ "embed.word", "@embed_tokens" }, { "state.low", "@z_L_init" }, HEADS,
+		{ "layers.attn.qkv", "@$.attn.gqkv_proj" }, { "layers.attn.o", "@$.attn.o_proj" },
+		{ "layers.ffn.gate_up", "@$.mlp.gate_up_proj" }, { "layers.ffn.down", "@$.mlp.down_proj" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED("L_bp_cycles", "prefix_lm"),
+};
+
+// Words of the vocabulary that were added later lie in a tensor of their own.
+const struct dialect molmo2_names = {
+	.name = "molmo2",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.words", "@wte.embedding" }, { "embed.further", "@wte.new_embedding" }, { "norm", "@norm" },
+		{ "layers.attn.norm", "@layers.#.attn_norm" }, { "layers.attn.after", "@layers.#.attn_norm" },
+		{ "layers.attn.qkv", "@layers.#.self_attn.att_proj" }, { "layers.attn.o", "@layers.#.self_attn.attn_out" },
+		{ "layers.attn.q_norm", "@layers.#.self_attn.q_norm" }, { "layers.attn.k_norm", "@layers.#.self_attn.k_norm" },
+		{ "layers.ffn.norm", "@layers.#.ff_norm" }, { "layers.ffn.after", "@layers.#.ff_norm" },
+		{ "layers.ffn.gate_up", "@layers.#.mlp.ff_proj" }, { "layers.ffn.down", "@layers.#.mlp.ff_out" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
 // Logits are multiplied by logits_scaling, which Granite divides by.
 const struct dialect hyperclovax_names = {
 	.name = "hyperclovax",
@@ -106,6 +152,31 @@ const struct dialect gemma4_unified_names = {
 	.keys = KEYS({ "hidden_act", "hidden_activation" }),
 	.weights = WEIGHTS(GEMMA4_BODY),
 	.ignored = IGNORED(BUFFERS, UNUSED_KEYS),
+};
+
+const struct dialect muse_glimmer_names = {
+	.name = "muse-glimmer",
+	.prefix = "model.",
+	.keys = KEYS({ "hidden_act", "hidden_activation" }, { "logit_scale", "output_multiplier" }),
+	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_QKV, LLAMA_FFN, { "layers.attn.o", "@layers.#.self_attn.o_proj" },
+		{ "layers.attn.gate", "@layers.#.self_attn.gate_proj" }, { "layers.attn.norm", "@layers.#.input_layernorm" },
+		{ "layers.attn.after", "@layers.#.post_attention_layernorm" },
+		{ "layers.ffn.norm", "@layers.#.pre_feedforward_layernorm" },
+		{ "layers.ffn.after", "@layers.#.post_feedforward_layernorm" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
+const struct dialect embedding_gemma2_names = {
+	.name = "embedding-gemma2",
+	.prefix = "model.",
+	.keys = KEYS({ "hidden_act", "hidden_activation" }),
+	.weights = WEIGHTS(GEMMA4_BODY, { "token.project", "@ple.per_layer_model_projection" },
+		{ "token.norm", "@ple.per_layer_projection_norm" },
+		{ "layers.token.gate", "@layers.#.ple_block.per_layer_input_gate" },
+		{ "layers.token.out", "@layers.#.ple_block.per_layer_projection" },
+		{ "layers.token.norm", "@layers.#.ple_block.post_per_layer_input_norm" },
+		{ "project.last", "@embedding_projection" }),
+	.ignored = IGNORED(BUFFERS),
 };
 
 // Norms after attention and feed-forward only.
@@ -266,6 +337,17 @@ const struct dialect openai_gpt_names = {
 		{ "layers.ffn.up", "@h.#.mlp.c_fc" }, { "layers.ffn.down", "@h.#.mlp.c_proj" }),
 	.ignored = IGNORED(BUFFERS, "*position_ids"),
 	.inert = IGNORED(SUMMARIES),
+};
+
+// Norms have no bias; the head lies apart.
+const struct dialect imagegpt_names = {
+	.name = "imagegpt",
+	.prefix = "transformer.",
+	.keys = KEYS(GPT2_KEYS),
+	.weights = WEIGHTS(GPT2_NORMS, GPT_HEADS, { "embed.word", "@wte" }, { "embed.position", "@wpe" },
+		{ "layers.attn.qkv", "@h.#.attn.c_attn" }, { "layers.attn.o", "@h.#.attn.c_proj" },
+		{ "layers.ffn.up", "@h.#.mlp.c_fc" }, { "layers.ffn.down", "@h.#.mlp.c_proj" }),
+	.ignored = IGNORED(BUFFERS),
 };
 
 const struct dialect gpt_neo_names = {

@@ -114,10 +114,24 @@ static graph_value token_of_layer(struct build *b, graph_value x, struct shared 
 	return norm(b, "layers.token.norm", linear(b, "layers.token.out", op_mul(g, y, each), n, h, false), h);
 }
 
-// x + residual_scale * y
-static graph_value residual(struct build *b, graph_value x, graph_value y)
+// A norm between a branch and the residual sum.
+static graph_value norm_after(struct build *b, const char *stem, graph_value y)
 {
 	const struct spec *s = b->s;
+	struct spec own = *s;
+	own.norm_eps = s->after_eps > 0 ? s->after_eps : s->norm_eps;
+	b->s = &own;
+	y = norm(b, stem, y, s->hidden_size);
+	b->s = s;
+	return y;
+}
+
+// x + residual_scale * y, or weight * x + y where the dialect has a word for the weight
+static graph_value residual(struct build *b, const char *stem, graph_value x, graph_value y)
+{
+	const struct spec *s = b->s;
+	if (weight_named(b, stem))
+		x = op_mul(b->g, x, WEIGHT(b, stem, "", s->hidden_size));
 	return op_add(b->g, x, s->residual_scale > 0 ? op_scale(b->g, y, (float)s->residual_scale) : y);
 }
 
@@ -134,7 +148,7 @@ static graph_value parallel_layer(struct build *b, struct body *io, graph_value 
 	graph_value z =
 		feed(b, two ? norm(b, apart ? "layers.ffn.norm_apart" : "layers.ffn.norm", x, s->hidden_size) : normed, x);
 	graph_leave(g);
-	return residual(b, residual(b, x, y), z);
+	return residual(b, "layers.ffn.residual", residual(b, "layers.attn.residual", x, y), z);
 }
 
 static graph_value lone_branch(struct build *b, struct body *io, graph_value x, struct shared *p)
@@ -142,7 +156,7 @@ static graph_value lone_branch(struct build *b, struct body *io, graph_value x, 
 	enum mixer kind = b->s->mixers[b->layer];
 	graph_value y = norm(b, "layers.norm", x, b->s->hidden_size);
 	y = kind == MIX_NONE || kind == MIX_EXPERTS ? feed(b, y, x) : mix(b, io, y, p);
-	return residual(b, x, y);
+	return residual(b, "layers.residual", x, y);
 }
 
 // One of two layers of one number (LongCat-Flash): norms, attention and feed-forward are those of its place in the pair.
@@ -207,12 +221,12 @@ static graph_value layer(struct build *b, struct body *io, graph_value x, struct
 	bool unnormed = t->first_unnormed && b->layer == 0;
 	graph_value y = before && !unnormed ? norm(b, "layers.attn.norm", x, s->hidden_size) : x;
 	y = mix(b, io, y, p);
-	x = residual(b, x, after ? norm(b, "layers.attn.after", y, s->hidden_size) : y);
+	x = residual(b, "layers.attn.residual", x, after ? norm_after(b, "layers.attn.after", y) : y);
 	x = post ? norm(b, "layers.attn.norm", x, s->hidden_size) : x;
 	graph_leave(g);
 	graph_enter(g, "ffn");
 	y = feed(b, before ? norm(b, "layers.ffn.norm", x, s->hidden_size) : x, x);
-	x = residual(b, x, after ? norm(b, "layers.ffn.after", y, s->hidden_size) : y);
+	x = residual(b, "layers.ffn.residual", x, after ? norm_after(b, "layers.ffn.after", y) : y);
 	x = post ? norm(b, "layers.ffn.norm", x, s->hidden_size) : x;
 	graph_leave(g);
 	if (s->token_width && !s->altup)
@@ -324,13 +338,19 @@ static graph_value add_positions(struct build *b, struct body *io, graph_value x
 		g, x, TRAITS_OF(s, decoder)->sinusoids ? sines(b, at) : embedding(b, "embed.position", at, rows, s->hidden_size));
 }
 
-// What each token means to each layer, by itself and where it stands: [batch, seq, layers, token_width]
+// What each token means to each layer, where it stands and, where the dialect has a word for that, by itself:
+// [batch, seq, layers, token_width]
 static graph_value tokens_of_layers(struct build *b, const struct body *io, graph_value x)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t n = s->token_width, all = s->layers_in_config * n, rows = s->token_rows;
 	const int64_t split[] = { 0, 0, s->layers_in_config, n };
+	graph_value here =
+		op_scale(g, linear(b, "token.project", x, s->hidden_size, all, false), (float)(1 / sqrt((double)s->hidden_size)));
+	here = norm(b, "token.norm", op_reshape(g, here, 4, split), n);
+	if (!weight_named(b, "token.embed"))
+		return here;
 	if (!io->ids.id) {
 		graph_fail(g, STATUS_UNSUPPORTED, "embeddings for each layer want the tokens' ids");
 		return NO_VALUE;
@@ -339,19 +359,66 @@ static graph_value tokens_of_layers(struct build *b, const struct body *io, grap
 	if (rows < s->vocab_size)
 		ids = op_where(g, op_less(g, ids, graph_i64(g, rows)), ids, graph_i64(g, 0));
 	graph_value token = op_scale(g, embedding(b, "token.embed", ids, rows, all), (float)sqrt((double)n));
-	graph_value here =
-		op_scale(g, linear(b, "token.project", x, s->hidden_size, all, false), (float)(1 / sqrt((double)s->hidden_size)));
-	here = norm(b, "token.norm", op_reshape(g, here, 4, split), n);
 	return op_scale(g, op_add(g, here, op_reshape(g, token, 4, split)), (float)sqrt(0.5));
+}
+
+// Rows of the token embedding, which may lie in two tensors, one after the other.
+static graph_value token_embedding(struct build *b, graph_value ids)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	int64_t rows = s->vocab_size, first = rows;
+	if (!weight_named(b, "embed.further"))
+		return embedding(b, "embed.word", ids, rows, s->embedding_size);
+	first = weight_rows(b, "embed.words", "", rows - s->further_words);
+	first = first < 1 || first >= rows ? rows - s->further_words : first;
+	graph_value table[] = { WEIGHT(b, "embed.words", "", first, s->embedding_size),
+		WEIGHT(b, "embed.further", "", rows - first, s->embedding_size) };
+	graph_value border = graph_i64(g, first), beyond = op_less_or_equal(g, border, ids), zero = graph_i64(g, 0);
+	graph_value low = op_gather(g, table[0], op_where(g, beyond, zero, ids), 0);
+	graph_value high = op_gather(g, table[1], op_where(g, beyond, op_sub(g, ids, border), zero), 0);
+	return op_where(g, op_unsqueeze(g, beyond, 2), high, low);
+}
+
+static graph_value last_norm(struct build *b, graph_value x)
+{
+	const struct spec *s = b->s;
+	if (!TRAITS_OF(s, decoder)->last_norm_plain)
+		return norm(b, "norm", x, s->hidden_size);
+	return op_rms_norm(b->g, x, WEIGHT(b, "norm", "weight", s->hidden_size), (float)s->norm_eps);
+}
+
+// Two stacks of layers, each with a state (hierarchical reasoning, https://arxiv.org/abs/2506.21734). The low one's, which begins
+// as a learned row, goes round low_cycles times with the high one's added, then that once with the low one's, and so on. A layer
+// has keys and values of its own in each round: b->layer counts rounds, item_name is the layer's place among the weights.
+static graph_value cycled_layers(struct build *b, struct body *io, graph_value x, struct shared *p)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	int64_t n = s->stack_layers, round = s->low_cycles + 1;
+	graph_value high = x, low = WEIGHT(b, "state.low", "", s->hidden_size);
+	for (b->layer = 0; b->layer < s->layers && !graph_failed(g); b->layer++) {
+		int64_t place = b->layer % n;
+		bool is_high = b->layer / n % round == s->low_cycles;
+		if (place == 0)
+			x = op_add(g, high, low);
+		b->item_name = arena_printf(graph_arena(g), "%c_module.layers.%lld", is_high ? 'H' : 'L', (long long)place);
+		graph_enter(g, "layers.%lld", (long long)b->layer);
+		x = layer(b, io, x, p);
+		graph_leave(g);
+		if (place == n - 1) {
+			x = norm(b, "norm", x, s->hidden_size);
+			*(is_high ? &high : &low) = x;
+		}
+	}
+	return high;
 }
 
 static void body(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
-	graph_value x = io->embeds.id
-		? io->embeds
-		: embedding(b, "embed.word", io->ids, s->vocab_size, s->embedding_size); // [batch, seq, hidden]
+	graph_value x = io->embeds.id ? io->embeds : token_embedding(b, io->ids); // [batch, seq, hidden]
 	if (s->embedding_size != s->hidden_size && !io->embeds.id)
 		x = linear(b, "embed.project", x, s->embedding_size, s->hidden_size, false);
 	if (s->embedding_scale > 0 &&
@@ -360,7 +427,11 @@ static void body(struct build *b, struct body *io)
 	if (TRAITS_OF(s, decoder)->sinusoids || weight_named(b, "embed.position"))
 		x = add_positions(b, io, x);
 	if (s->traits.embedding_norm)
-		x = norm(b, "embed.norm", x, s->hidden_size);
+		x = weight_named(b, "embed.norm") ? norm(b, "embed.norm", x, s->hidden_size)
+						  : op_rms_norm(g, x, ones_of(b, s->hidden_size), (float)s->norm_eps);
+	if (s->stable_embedding)
+		x = op_layer_norm(g, x, WEIGHT(b, "embed.norm", "weight", s->hidden_size),
+			WEIGHT(b, "embed.norm", "bias", s->hidden_size), 1e-5f);
 	struct shared p = { .embedded = x };
 	make_shared(b, io, x, &p);
 	if (s->keys_of)
@@ -370,7 +441,9 @@ static void body(struct build *b, struct body *io)
 	states_begin(b, io, x);
 	if (s->altup)
 		x = altup_begin(b, x);
-	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
+	if (s->cycles)
+		x = cycled_layers(b, io, x, &p);
+	for (b->layer = s->cycles ? s->layers : 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		x = s->altup ? altup_layer(b, io, x, &p) : layer(b, io, x, &p);
 		graph_leave(g);
@@ -380,7 +453,9 @@ static void body(struct build *b, struct body *io)
 	}
 	if (s->altup)
 		x = altup_end(b, x);
-	io->last = TRAITS_OF(s, decoder)->no_last_norm ? x : norm(b, "norm", x, s->hidden_size);
+	io->last = TRAITS_OF(s, decoder)->no_last_norm || s->cycles ? x : last_norm(b, x);
+	if (s->project_size)
+		io->last = linear(b, "project.last", io->last, s->hidden_size, s->project_size, false);
 	if (s->embedding_size != s->hidden_size)
 		io->last = linear(b, "project", io->last, s->hidden_size, s->embedding_size, false);
 }
@@ -396,12 +471,21 @@ static void build(struct build *b)
 	state_outputs(b, &io);
 }
 
+// Classes by the mean of all tokens, padding too.
+static void score_mean(struct build *b, const struct body *io)
+{
+	const struct spec *s = b->s;
+	graph_value mean = op_reduce_mean(b->g, io->last, 1, false);
+	graph_output(b->g, "logits", linear(b, "head.score", mean, s->hidden_size, s->labels, false)); // [batch, labels]
+}
+
 static const struct family_head heads[] = {
 	{ &head_model },
 	{ &head_causal_lm },
 	{ &head_sequence, head_score_last },
 	{ &head_token },
 	{ &head_span },
+	{ &head_image, score_mean },
 	{ 0 },
 };
 

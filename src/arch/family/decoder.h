@@ -62,6 +62,13 @@
 	X(T, FLAG, mixer_beside, "every layer has attention and such a mixer side by side") \
 	X(T, FLAG, no_rotary, "there are no rotary positions") \
 	X(T, FLAG, experts_in_out, "the experts' weights lie as [experts, in, out]") \
+	X(T, FLAG, sees_ahead, "every token sees those ahead; windows reach sliding_window tokens both ways") \
+	X(T, COUNT, unpredicted, "the last words of the vocabulary that the language model's head does not give") \
+	X(T, FLAG, last_norm_plain, "norm_plus_one does not mean the last norm") \
+	X(T, FLAG, window_from_last, \
+		"window_pattern counts from the last layer; layers without a window have no rotary positions where " \
+		"layer_rope_theta does not say which") \
+	X(T, FLAG, swiglu_halves, "clamped_swiglu: gate and up are halves") \
 	X(T, FLAG, clamped_swiglu, \
 		"experts: (up + 1) * gate * sigmoid(alpha * gate), clamped, gate and up side by side, with biases")
 FAMILY_TRAITS(decoder, DECODER_TRAITS);

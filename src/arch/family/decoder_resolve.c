@@ -34,7 +34,7 @@ static void resolve_two_heads(struct config *c, struct spec *s)
 	json_t *o, *v;
 	if (!each) {
 		n[0].width = width;
-		n[0].kv_heads = s->keys_are_values ? kv_heads : usual.kv_heads;
+		n[0].kv_heads = s->keys_are_values || !config_knows(c, "attention_k_eq_v") ? kv_heads : usual.kv_heads;
 	}
 	for (int64_t i = 0; each && i < s->layers; i++) {
 		struct heads own = usual;
@@ -113,6 +113,13 @@ static void resolve_columns(struct config *c, struct spec *s)
 		config_fail(c, STATUS_BAD_INPUT, "floor_scale 0");
 }
 
+// Every window_pattern-th layer, counted from the last, which is one.
+static bool unwindowed_from_last(const struct spec *s, int64_t layer)
+{
+	int64_t every = s->traits.window_pattern;
+	return every > 0 && (s->layers - 1 - layer) % every == 0;
+}
+
 // Windows that no other class has so: after resolve_window.
 static void resolve_own_windows(struct config *c, struct spec *s, struct arena *a)
 {
@@ -123,6 +130,8 @@ static void resolve_own_windows(struct config *c, struct spec *s, struct arena *
 	memcpy(sliding, s->sliding, (size_t)s->layers * sizeof *sliding);
 	for (int64_t i = 0; (t->window_every || whole) && !listed && s->sliding_window > 0 && i < s->layers; i++)
 		sliding[i] = whole ? i % whole != 0 : i % t->window_every == 0;
+	for (int64_t i = 0; t->window_from_last && !listed && i < s->layers; i++)
+		sliding[i] = s->sliding_window > 0 && !unwindowed_from_last(s, i);
 	if (t->last_unwindowed)
 		sliding[s->layers - 1] = false;
 	if (t->first_unwindowed && !listed)
@@ -364,19 +373,25 @@ static void resolve_nope(struct config *c, struct spec *s, struct arena *a)
 }
 
 // Rotary bases layer by layer: those of the layers without a window are one, and those with one.
-static void resolve_layer_thetas(struct config *c, struct spec *s)
+static void resolve_layer_thetas(struct config *c, struct spec *s, struct arena *a)
 {
 	const json_t *list = config_get(c, "layer_rope_theta");
-	if (!list)
+	bool counted = TRAITS_OF(s, decoder)->window_from_last; // and then all other layers have the one base
+	if (!list && !counted)
 		return;
 	double theta[2] = { 0, 0 };
+	bool *nope = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
 	for (int64_t i = 0; i < s->layers; i++) {
 		double t = json_number_value(json_array_get(list, (size_t)i)), *known = &theta[s->sliding[i]];
+		nope[i] = list ? t == 0 : unwindowed_from_last(s, i);
+		if (nope[i] || counted)
+			continue;
 		if (!(t > 1) || (*known > 0 && *known != t))
 			config_fail(c, STATUS_UNSUPPORTED,
 				"layer_rope_theta that differs among layers of one type is not supported yet");
 		*known = t;
 	}
+	s->nope = nope;
 	s->rope.theta = theta[0] > 0 ? theta[0] : s->rope.theta;
 	s->window_rope.theta = theta[1] > 0 ? theta[1] : s->window_rope.theta;
 }
@@ -473,11 +488,13 @@ static void resolve_causality(struct config *c, struct spec *s)
 	const json_t *way = config_get(c, "use_bidirectional_attention"); // "vision" is of models with pictures
 	bool ahead = json_is_string(way) ? text_is(json_string_value(way), "all") : json_is_true(way);
 	bool causal = config_bool(c, "is_causal", true);
-	s->bidirectional = t->may_be_bidirectional && ahead;
+	s->bidirectional = t->sees_ahead || (t->may_be_bidirectional && ahead);
 	if (t->may_be_bidirectional && !ahead && !causal)
 		config_fail(
 			c, STATUS_UNSUPPORTED, "is_causal: false beside use_bidirectional_attention: false is not supported yet");
-	if (s->bidirectional)
+	if (t->sees_ahead)
+		s->sliding_window++;
+	else if (s->bidirectional)
 		s->sliding_window = s->sliding_window / 2 + 1 + t->window_inclusive; // half of it on each side
 }
 
@@ -501,6 +518,63 @@ static void resolve_lm_dense(struct config *c, struct spec *s)
 	s->traits.lm_bias |= config_bool(c, "decoder_bias", true);
 }
 
+// Stacks that go round (HRM): num_hidden_layers counts every round, or, where nothing says how many layers a stack has, those.
+static void resolve_cycles(struct config *c, struct spec *s)
+{
+	s->cycles = config_count(c, "H_cycles", 2);
+	s->low_cycles = config_count(c, "L_cycles", 3);
+	s->stack_layers = config_count(c, "num_layers_per_stack", 0);
+	int64_t rounds = s->cycles * (s->low_cycles + 1);
+	bool counts = s->stack_layers > 0;
+	s->stack_layers = counts ? s->stack_layers : s->layers;
+	if (s->cycles < 1 || s->low_cycles < 1 || s->stack_layers * rounds > CONFIG_COUNT_MOST ||
+		(counts && s->layers != s->stack_layers * rounds))
+		config_fail(c, STATUS_BAD_INPUT, "%lld layers for %lld cycles of %lld low ones, of stacks of %lld",
+			(long long)s->layers, (long long)s->cycles, (long long)s->low_cycles, (long long)s->stack_layers);
+	s->layers = s->layers_in_config = s->stack_layers * rounds;
+	if (config_bool(c, "attention_bias", false) || config_bool(c, "mlp_bias", false))
+		config_fail(c, STATUS_UNSUPPORTED, "biases of layers in stacks that go round are not supported yet");
+}
+
+// What few classes say of the vocabulary, of norms and of what comes out.
+static void resolve_ends(struct config *c, struct spec *s)
+{
+	const struct decoder_traits *t = TRAITS_OF(s, decoder);
+	s->stable_embedding = says(c, "use_stable_embedding");
+	s->tied |= says(c, "shared_input_output_embedding");
+	s->further_words = has_word(s, "embed.further") ? config_size(c, "additional_vocab_size", 128) : 0;
+	s->vocab_size += s->further_words;
+	s->output_size = t->unpredicted ? s->vocab_size - t->unpredicted : 0;
+	s->project_size = has_word(s, "project.last") ? config_size(c, "embedding_dim", 0) : 0;
+	s->after_eps = config_real(c, "post_norm_eps", 0);
+	s->attention_scale *= config_real(c, "qk_scale_factor", 1);
+	double deviation = s->cycles ? config_real(c, "initializer_range", 0.02) : 0;
+	if (s->cycles && !config_get(c, "embedding_multiplier"))
+		s->embedding_scale = deviation > 0 ? 1 / deviation : 0;
+	if (s->vocab_size <= t->unpredicted)
+		config_fail(c, STATUS_BAD_INPUT, "vocab_size %lld", (long long)s->vocab_size);
+}
+
+// Doge: which keys a token sees goes by their values.
+static void resolve_dynamic_mask(struct config *c, struct spec *s)
+{
+	s->most_keys = config_size(c, "keep_window_size", 2048);
+	if (s->most_keys < 1)
+		config_fail(c, STATUS_BAD_INPUT, "keep_window_size 0");
+	if (config_bool(c, "is_moe", false))
+		config_fail(c, STATUS_UNSUPPORTED, "is_moe: true is not supported yet");
+}
+
+// Molmo 2: norms before or after, of query and key by head or whole, and rotary positions that are scaled in some layers.
+static void resolve_molmo(struct config *c, struct spec *s)
+{
+	const json_t *scaled = config_get(c, "rope_scaling_layers");
+	TRAITS_OF(s, decoder)->reordered_norm = config_bool(c, "norm_after", false);
+	resolve_qk_norm_type(c, s);
+	if (scaled && json_array_size(scaled) < (size_t)s->layers && s->rope.kind != ROPE_DEFAULT)
+		config_fail(c, STATUS_UNSUPPORTED, "rotary positions that are scaled in some layers only are not supported yet");
+}
+
 void decoder_resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct decoder_traits *t = TRAITS_OF(s, decoder);
@@ -509,6 +583,10 @@ void decoder_resolve(struct config *c, struct spec *s, struct arena *a)
 		return;
 	if (t->paired)
 		s->layers = s->layers_in_config = 2 * s->layers;
+	if (has_word(s, "state.low"))
+		resolve_cycles(c, s);
+	if (c->error.status)
+		return;
 	if (!s->ffn_size)
 		s->ffn_size = 4 * s->hidden_size;
 	if (!config_get(c, "layer_norm_eps") && !config_get(c, "rms_norm_eps"))
@@ -541,7 +619,7 @@ void decoder_resolve(struct config *c, struct spec *s, struct arena *a)
 		resolve_moe(c, s, a);
 	resolve_attention_experts(c, s);
 	resolve_nope(c, s, a);
-	resolve_layer_thetas(c, s);
+	resolve_layer_thetas(c, s, a);
 	resolve_biases(c, s);
 	s->traits.out_bias |= t->out_bias_always;
 	s->traits.norm_no_bias &= !says(c, "norm_bias");
@@ -556,6 +634,11 @@ void decoder_resolve(struct config *c, struct spec *s, struct arena *a)
 		t->sandwich_norm = false;
 	resolve_scales(c, s);
 	resolve_older(c, s, a);
+	resolve_ends(c, s);
+	if (has_word(s, "layers.attn.decay"))
+		resolve_dynamic_mask(c, s);
+	if (has_word(s, "embed.further"))
+		resolve_molmo(c, s);
 	if (t->bfloat16_scale)
 		s->embedding_scale = rounded_to_bfloat16(s->embedding_scale);
 	s->attention_softcap = t->uncapped_scores ? 0 : s->attention_softcap;

@@ -39,8 +39,8 @@ static graph_value feed_forward(struct build *b, graph_value x)
 		gate = linear(b, "layers.ffn.up", x, s->hidden_size, n, t->ffn_bias);
 	else if (weight_named(b, "layers.ffn.gate_up")) {
 		graph_value both = linear(b, "layers.ffn.gate_up", x, s->hidden_size, 2 * n, t->ffn_bias);
-		gate = op_slice(g, both, 2, own->up_first ? n : 0, own->up_first ? 2 * n : n);
-		up = op_slice(g, both, 2, own->up_first ? 0 : n, own->up_first ? n : 2 * n);
+		gate = op_slice(g, both, 2, t->up_first ? n : 0, t->up_first ? 2 * n : n);
+		up = op_slice(g, both, 2, t->up_first ? 0 : n, t->up_first ? n : 2 * n);
 	} else {
 		gate = linear(b, "layers.ffn.gate", x, s->hidden_size, n, t->ffn_bias);
 		up = linear(b, "layers.ffn.up", x, s->hidden_size, n, t->ffn_bias);

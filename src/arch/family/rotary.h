@@ -9,8 +9,7 @@
 	X(T, FLAG, branch_norm_bias, "the norms before the branches have a bias, the others none") \
 	X(T, FLAG, first_unnormed, "the first layer's attention reads the embedding as it is") \
 	X(T, FLAG, depth_scaled, "each branch is divided by the root of layers / 36") \
-	X(T, FLAG, down_bias, "of the feed-forward layers only the last has a bias") \
-	X(T, FLAG, up_first, "gate and up in one tensor, up first")
+	X(T, FLAG, down_bias, "of the feed-forward layers only the last has a bias")
 FAMILY_TRAITS(rotary_encoder, ROTARY_ENCODER_TRAITS);
 
 #endif
