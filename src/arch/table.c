@@ -65,7 +65,7 @@
 	.norm_plus_one = true, .last_norm_plain = true, .sandwich_norm = true, .embedding_norm = true, .qk_norm = true, \
 	.attention_gate = GATE_SIGMOID, .window_pattern = 4, .window_from_last = true
 #define EMBEDDING_GEMMA2 \
-	GEMMA3N, .sandwich_norm = true, .sees_ahead = true, .window_pattern = 6, .last_unwindowed = true, .two_heads = true
+	GEMMA3N, .sandwich_norm = true, .sees_ahead = true, .last_unwindowed = true, .two_heads = true
 #define LFM2 .qk_norm = true, .usual_act = ACT_SILU, .mixer = MIX_CONVOLUTION
 #define QWEN3_NEXT \
 	.qk_norm = true, .norm_plus_one = true, .attention_gate = GATE_BESIDE_QUERY, .mixer = MIX_DELTA, .attention_every = 4
