@@ -19,7 +19,7 @@ extern const struct dialect convbert_names, nezha_names, fnet_names, markuplm_na
 extern const struct dialect bert_generation_names, big_bird_names, data2vec_text_names, dpr_names, ernie_names, esm_names,
 	flava_text_names, ibert_names, layoutlm_names, megatron_bert_names, rembert_names, roberta_prelayernorm_names,
 	roc_bert_names, roformer_names, splinter_names, squeezebert_names, tapas_names, xlm_roberta_xl_names, xmod_names,
-	ernie_m_names, nystromformer_names, xlm_names;
+	ernie_m_names, nystromformer_names, xlm_names, realm_names, bros_names, lilt_names, luke_names;
 // deberta.c
 extern const struct dialect deberta_names, deberta_v2_names;
 // rotary.c
@@ -52,7 +52,7 @@ extern const struct dialect depth_anything_names, dpt_names, prompt_depth_anythi
 extern const struct dialect apertus_names, gemma2_names, gemma3n_names, gemma4_names, gemma4_unified_names, glm_names,
 	hunyuan_names, hyperclovax_names, llama_names, nanochat_names, nemotron_names, olmo2_names, phi3_names, phi_names,
 	qwen3_vl_text_names, stablelm_names, starcoder2_names, open_llama_names, doge_names, hrm_names, molmo2_names,
-	muse_glimmer_names, embedding_gemma2_names, imagegpt_names;
+	muse_glimmer_names, embedding_gemma2_names, imagegpt_names, ctrl_names;
 extern const struct dialect biogpt_names, bloom_names, codegen_names, falcon_names, gpt2_names, gpt_neo_names, gpt_neox_names,
 	gptj_names, mpt_names, openai_gpt_names, opt_names, persimmon_names, xglm_names;
 // moe.c

@@ -201,6 +201,7 @@ static void build_span(struct build *b, const struct body *io)
 
 const struct head head_audio = { "audio-classification", build_own };
 const struct head head_audio_frames = { "audio-frame-classification", build_own };
+const struct head head_augmented_lm = { "augmented-lm", head_lm, .choices = true };
 const struct head head_backbone = { "backbone", build_own, .gives_states = true };
 const struct head head_causal_lm = { "causal-lm", build_causal_lm, .predicts_next = true };
 const struct head head_conditional = { "conditional-generation", build_own, .generates = true };
@@ -241,6 +242,8 @@ const struct head_class head_classes[] = {
 	{ "ForPreTraining", &head_pretraining },
 	{ "QuestionEncoder", &head_embedding },
 	{ "ContextEncoder", &head_embedding },
+	{ "KnowledgeAugEncoder", &head_augmented_lm },
+	{ "Embedder", &head_embedding },
 	{ "Reader", &head_reader },
 	{ "GenerationDecoder", &head_causal_lm },
 	{ "ForNextSentencePrediction", &head_next_sentence },

@@ -150,6 +150,7 @@ struct spec {
 	int64_t out_count;
 	int64_t image_tokens; // what a picture is in the tower's states: patches, class token, ..
 	double norm_eps;
+	double last_eps;  // of the last norm, a layer norm; 0: it is as the others
 	double after_eps; // of norms after a branch; 0: norm_eps
 	enum activation act, pooler_act;
 	bool tied;                               // the output head is the token embedding

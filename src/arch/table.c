@@ -40,6 +40,7 @@
 #define ATTENTION_BIAS .qkv_bias = true, .out_bias = true
 #define GPT LN_MLP, ATTENTION_BIAS, .ffn_bias = true
 #define GPT_NO_LN .plain_ffn = true, ATTENTION_BIAS, .ffn_bias = true
+#define CTRL .lm_bias = true, .sinusoids = 2, .scaled_embedding = true
 #define GPT_QKV GPT, .qkv_layout = QKV_BY_HEAD
 #define GPT1_NORMS .post_norm = true, .no_last_norm = true
 #define GPTJ LN_MLP, .parallel = true, .interleaved_rope = true, .ffn_bias = true, .lm_bias = true
@@ -172,6 +173,7 @@ const struct arch arch_rows[] = {
 	{ "blip_vision_model", OF(clip_vision, blip_vision_names, .own_rows = true) },
 	{ "bloom", OF(decoder, bloom_names, GPT_QKV, .alibi = ALIBI_TOKENS, .embedding_norm = true, .usual_act = ACT_GELU_TANH) },
 	{ "bridgetower_text_model", OF(encoder, roberta_names, .positions_from_pad = true) },
+	{ "bros", OF(encoder, bros_names, .one_type = true) },
 	{ "camembert", OF(encoder, roberta_names, ROBERTA) },
 	{ "chinese_clip", OF(dual, dual_names, .compares_first = true), TOWERS("chinese_clip") },
 	{ "chinese_clip_text_model", OF(encoder, chinese_clip_text_names, .pad_is_zero = true) },
@@ -199,6 +201,7 @@ const struct arch arch_rows[] = {
 	{ "cosmos3_edge_text", OF(decoder, cosmos_names, .plain_ffn = true) },
 	{ "cosmos3_edge_vision", OF(grid_vision, cosmos3_edge_vision_names, LN_MLP, .no_rotary = true, COSMOS3_GRID) },
 	{ "cosmos3_omni", OF(vlm_grid, grid_names, .interleaved_sections = true), TEXT_VISION("qwen3_vl") },
+	{ "ctrl", OF(decoder, ctrl_names, GPT, CTRL, .usual_act = ACT_RELU) },
 	{ "cvt", &cvt, &cvt_names },
 	{ "cwm", OF(decoder, llama_names, .window_pattern = -4) },
 	{ "data2vec-audio", &speech, &data2vec_audio_names },
@@ -343,6 +346,7 @@ const struct arch arch_rows[] = {
 	{ "lfm2_vl", &vlm_listed, &lfm2_vl_names, PARTS("lfm2", "siglip2_vision_model") },
 	{ "lfm3", OF(decoder, lfm3_names, LFM3) },
 	{ "lighton_ocr", &vlm_packed, &lighton_ocr_names, PARTS("qwen3", "pixtral") },
+	{ "lilt", OF(encoder, lilt_names, TANH_HEAD, .positions_from_pad = true, .one_type = true) },
 	{ "llama", &decoder, &llama_names },
 	{ "llama4", &vlm_adapted, &llama4_vlm_names, PARTS("llama4_text", "llama4_vision_model") },
 	{ "llama4_text", OF(decoder, llama4_names, LLAMA4_ATTENTION, LLAMA4_MOE) },
@@ -353,6 +357,7 @@ const struct arch arch_rows[] = {
 	{ "llava_onevision", OF(vlm_tiles, llava_names, .shrinks = true), PARTS("qwen2", "siglip_vision_model") },
 	{ "longcat_flash", OF(decoder, longcat_flash_names, .paired = true, .scaled_latents = true, .interleaved_rope = true) },
 	{ "longt5", &t5, &longt5_names },
+	{ "luke", OF(encoder, luke_names, ROBERTA) },
 	{ "m2m_100", OF(seq2seq, m2m_names, .norm_first = true, .positions_from_pad = true) },
 	{ "mamba", &mamba, &mamba_names },
 	{ "mamba2", &mamba2, &mamba2_names },
@@ -465,6 +470,7 @@ const struct arch arch_rows[] = {
 	{ "qwen3_vl_text", OF(decoder, qwen3_vl_text_names, .qk_norm = true) },
 	{ "qwen3_vl_vision", OF(grid_vision, qwen3_vl_vision_names, LN_MLP, .positions = GRID_CORNERS, .patch_bias = true) },
 	{ "radio", &radio, &radio_names },
+	{ "realm", OF(encoder, realm_names, TANH_HEAD) },
 	{ "recurrent_gemma", OF(decoder, recurrent_gemma_names, RECURRENT_GEMMA) },
 	{ "regnet", &resnet, &regnet_names },
 	{ "rembert", OF(encoder, rembert_names, TANH_HEAD, .always_projected = true) },
@@ -539,7 +545,7 @@ const struct arch arch_rows[] = {
 	{ "xclip", &xclip, &xclip_names, TOWERS("xclip") },
 	{ "xclip_text_model", OF(clip_text, clip_text_names, .ends_highest = true) },
 	{ "xclip_vision_model", &xclip_vision, &xclip_vision_names },
-	{ "xglm", OF(decoder, xglm_names, GPT, .sinusoids = true, .position_offset = 2) },
+	{ "xglm", OF(decoder, xglm_names, GPT, .sinusoids = 1, .position_offset = 2) },
 	{ "xlm", OF(encoder, xlm_names, .states_zeroed = true) },
 	{ "xlm-roberta", OF(encoder, roberta_names, ROBERTA) },
 	{ "xlm-roberta-xl", OF(encoder, xlm_roberta_xl_names, ROBERTA, .norm_first = true) },

@@ -168,6 +168,8 @@ struct attention_extras {
 	graph_value bias;        // added to the scores
 	graph_value cos, sin;    // rotary tables
 	graph_value query_scale; // [batch or 1, seq, 1]
+	graph_value between;     // [batch, query, key, head_width]: what queries meet besides the keys
+	graph_value words;       // [1]: how many tokens are words, the others are entities
 	bool turn_value;         // values are rotated too
 	graph_value *chosen;     // the bias with what an indexer did not choose masked, for layers that share it
 	struct kept *kept;       // [layers]: what other layers may take (spec.keys_of); NULL: none does

@@ -350,6 +350,21 @@ const struct dialect imagegpt_names = {
 	.ignored = IGNORED(BUFFERS),
 };
 
+const struct dialect ctrl_names = {
+	.name = "ctrl",
+	.prefix = "transformer.",
+	.keys = KEYS({ "hidden_size", "n_embd" }, { "num_hidden_layers", "n_layer" }, { "num_attention_heads", "n_head" },
+		{ "max_position_embeddings", "n_positions" }, { "intermediate_size", "dff" },
+		{ "last_norm_eps", "layer_norm_epsilon" }),
+	.weights = WEIGHTS({ "embed.word", "@w" }, { "layers.attn.norm", "@h.#.layernorm1" },
+		{ "layers.attn.q", "@h.#.multi_head_attention.Wq" }, { "layers.attn.k", "@h.#.multi_head_attention.Wk" },
+		{ "layers.attn.v", "@h.#.multi_head_attention.Wv" }, { "layers.attn.o", "@h.#.multi_head_attention.dense" },
+		{ "layers.ffn.norm", "@h.#.layernorm2" }, { "layers.ffn.up", "@h.#.ffn.0" }, { "layers.ffn.down", "@h.#.ffn.2" },
+		{ "norm", "@layernorm" }, { "head.lm.out", "lm_head" }, { "head.score", "classifier" }),
+	.ignored = IGNORED(BUFFERS, "*pos_encoding"),
+	.inert = IGNORED(SUMMARIES),
+};
+
 const struct dialect gpt_neo_names = {
 	.name = "gpt-neo",
 	.prefix = "transformer.",

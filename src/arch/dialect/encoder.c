@@ -508,3 +508,69 @@ const struct dialect xlm_names = {
 	.inert = IGNORED("bos_index", "embed_init_std", "end_n_top", "eos_index", "id2lang", "lang2id", "lang_id", "mask_index",
 		"pad_index", "sinusoidal_embeddings", "start_n_top", "summary_*", "unk_index"),
 };
+
+const struct dialect realm_names = {
+	.name = "realm",
+	.prefix = "realm.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(
+		BERT_BODY, BERT_POOLER, BERT_LM, { "head.retrieve", "cls.dense" }, { "head.retrieve.norm", "cls.LayerNorm" }),
+	.ignored = IGNORED("*embeddings.position_ids", "cls.predictions.*"),
+	.inert = IGNORED(
+		"max_span_width", "num_block_records", "num_candidates", "reader_*", "searcher_beam_size", "span_hidden_size"),
+};
+
+const struct dialect bros_names = {
+	.name = "bros",
+	.prefix = "bros.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY, BERT_POOLER, { "embed.box_project", "@bbox_embeddings.bbox_projection" },
+		{ "embed.box_x", "@bbox_embeddings.bbox_sinusoid_emb.x_pos_emb" },
+		{ "embed.box_y", "@bbox_embeddings.bbox_sinusoid_emb.y_pos_emb" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+	.inert = IGNORED("dim_bbox_*", "n_relations"),
+};
+
+#define LILT_LAYOUT(word, stem) \
+	{ \
+		"layers.layout.attn." word, "@encoder.layer.#.attention.self.layout_" stem \
+	}
+
+const struct dialect lilt_names = {
+	.name = "lilt",
+	.prefix = "lilt.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY, BERT_POOLER, ROBERTA_SEQUENCE, { "embed.x", "@layout_embeddings.x_position_embeddings" },
+		{ "embed.y", "@layout_embeddings.y_position_embeddings" },
+		{ "embed.height", "@layout_embeddings.h_position_embeddings" },
+		{ "embed.width", "@layout_embeddings.w_position_embeddings" },
+		{ "embed.box_project", "@layout_embeddings.box_linear_embeddings" },
+		{ "embed.box_position", "@layout_embeddings.box_position_embeddings" },
+		{ "embed.box_norm", "@layout_embeddings.LayerNorm" }, LILT_LAYOUT("q", "query"), LILT_LAYOUT("k", "key"),
+		LILT_LAYOUT("v", "value"), { "layers.layout.attn.o", "@encoder.layer.#.attention.layout_output.dense" },
+		{ "layers.layout.attn.norm", "@encoder.layer.#.attention.layout_output.LayerNorm" },
+		{ "layers.layout.ffn.up", "@encoder.layer.#.layout_intermediate.dense" },
+		{ "layers.layout.ffn.down", "@encoder.layer.#.layout_output.dense" },
+		{ "layers.layout.ffn.norm", "@encoder.layer.#.layout_output.LayerNorm" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+};
+
+const struct dialect luke_names = {
+	.name = "luke",
+	.prefix = "luke.",
+	.keys = NO_KEYS,
+	.weights =
+		WEIGHTS(BERT_BODY, BERT_POOLER, { "head.sequence.dense", "@pooler.dense" }, { "head.sequence.out", "classifier" },
+			ROBERTA_LM, { "layers.attn.q_word_entity", "@encoder.layer.#.attention.self.w2e_query" },
+			{ "layers.attn.q_entity_word", "@encoder.layer.#.attention.self.e2w_query" },
+			{ "layers.attn.q_entity_entity", "@encoder.layer.#.attention.self.e2e_query" },
+			{ "embed.entity", "@entity_embeddings.entity_embeddings" },
+			{ "embed.entity_project", "@entity_embeddings.entity_embedding_dense" },
+			{ "embed.entity_position", "@entity_embeddings.position_embeddings" },
+			{ "embed.entity_type", "@entity_embeddings.token_type_embeddings" },
+			{ "embed.entity_norm", "@entity_embeddings.LayerNorm" },
+			{ "head.entity.dense", "entity_predictions.transform.dense" },
+			{ "head.entity.norm", "entity_predictions.transform.LayerNorm" },
+			{ "head.entity.out", "entity_predictions.decoder" }, { "head.entity", "entity_predictions" }),
+	.ignored = IGNORED("*embeddings.position_ids", "*2[ew]_query.*", "*entity_embeddings.*"),
+};

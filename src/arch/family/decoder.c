@@ -307,14 +307,14 @@ static void make_shared(struct build *b, struct body *io, graph_value x, struct 
 		p->query_scale = rope_query_scale(b, &s->rope, x, io->positions);
 }
 
-// sin(p f_i) .. cos(p f_i) .. with f_i = 10000^(-i / (half - 1)): [batch, seq, hidden]
+// sin(p f_i) .. cos(p f_i) .. with f_i = 10000^(-i / (half - 1)), or half: [batch, seq, hidden]
 static graph_value sines(struct build *b, graph_value positions)
 {
 	struct graph *g = b->g;
-	int64_t half = b->s->hidden_size / 2;
+	int64_t half = b->s->hidden_size / 2, steps = TRAITS_OF(b->s, decoder)->sinusoids == 2 ? half : half - 1;
 	float *f = GRAPH_TABLE(g, NULL, half, 1, float);
 	for (int64_t i = 0; f && i < half; i++)
-		f[i] = (float)exp(-log(10000) / (double)(half - 1) * (double)i);
+		f[i] = (float)exp(-log(10000) / (double)steps * (double)i);
 	graph_value angle =
 		op_mul(g, op_unsqueeze(g, op_cast(g, positions, DTYPE_F32), 2), graph_constant(g, DTYPE_F32, 1, &half, f));
 	return op_concat(g, 2, (graph_value[]){ op_sin(g, angle), op_cos(g, angle) }, 2);
@@ -383,6 +383,11 @@ static graph_value token_embedding(struct build *b, graph_value ids)
 static graph_value last_norm(struct build *b, graph_value x)
 {
 	const struct spec *s = b->s;
+	if (s->last_eps > 0) {
+		struct graph *g = b->g;
+		graph_value bias = WEIGHT(b, "norm", "bias", s->hidden_size);
+		return op_layer_norm(g, x, WEIGHT(b, "norm", "weight", s->hidden_size), bias, (float)s->last_eps);
+	}
 	if (!TRAITS_OF(s, decoder)->last_norm_plain)
 		return norm(b, "norm", x, s->hidden_size);
 	return op_rms_norm(b->g, x, WEIGHT(b, "norm", "weight", s->hidden_size), (float)s->norm_eps);

@@ -12,7 +12,9 @@
 	X(T, FLAG, parallel, "attention and feed-forward side by side, from one norm") \
 	X(T, FLAG, parallel_norms, "attention and feed-forward side by side, each from a norm of its own") \
 	X(T, FLAG, scaled_embedding, "token embeddings times sqrt(hidden)") \
-	X(T, FLAG, sinusoids, "sines and cosines of the position are added to the embedding") \
+	X(T, COUNT, sinusoids, \
+		"sines and cosines of the position are added to the embedding; the slowest takes 2 pi 10000 tokens, or (2) " \
+		"would be one further") \
 	X(T, FLAG, window_rope, "only layers with a window have rotary positions") \
 	X(T, FLAG, may_be_bidirectional, "use_bidirectional_attention takes the causal mask away") \
 	X(T, FLAG, uncapped_scores, "attn_logit_softcapping has no effect") \

@@ -547,6 +547,11 @@ static void resolve_ends(struct config *c, struct spec *s)
 	s->output_size = t->unpredicted ? s->vocab_size - t->unpredicted : 0;
 	s->project_size = has_word(s, "project.last") ? config_size(c, "embedding_dim", 0) : 0;
 	s->after_eps = config_real(c, "post_norm_eps", 0);
+	s->last_eps = config_real(c, "last_norm_eps", 0); // of which the layers' norms take no notice
+	s->norm_eps = s->last_eps > 0 ? 1e-6 : s->norm_eps;
+	if (t->sinusoids && s->hidden_size % 2)
+		config_fail(c, STATUS_BAD_INPUT, "sines and cosines of a position need an even width, not %lld",
+			(long long)s->hidden_size);
 	s->attention_scale *= config_real(c, "qk_scale_factor", 1);
 	double deviation = s->cycles ? config_real(c, "initializer_range", 0.02) : 0;
 	if (s->cycles && !config_get(c, "embedding_multiplier"))

@@ -40,6 +40,10 @@ static graph_value attention(struct build *b, graph_value x, const struct attent
 		return encoder_convolved_attention(b, x, extras->bias);
 	if (e->farthest)
 		return encoder_distance_attention(b, x, extras->bias);
+	if (extras->between.id)
+		return encoder_pair_attention(b, x, extras->bias, extras->between);
+	if (e->aware && extras->words.id)
+		return encoder_entity_attention(b, x, extras->bias, extras->words);
 	if (!e->groups[Q])
 		return self_attention_with(b, x, extras, e->qkv_bias, true, NULL);
 	graph_value q = mix(b, "layers.attn.q", x, n, n, Q), k = mix(b, "layers.attn.k", x, n, n, K),
@@ -272,6 +276,13 @@ static void encode(struct build *b, struct body *io, const struct text_inputs *i
 	const struct encoder *e = s->own;
 	graph_value x = encoder_embed(b, io, in);
 	struct attention_extras extras = { 0 };
+	graph_value layout = e->shrink ? encoder_layout_embed(b, io, in->boxes) : NO_VALUE;
+	if (e->sides)
+		extras.between = encoder_box_pairs(b, in->boxes);
+	if (in->entities.id) {
+		extras.words = op_dim(g, x, 1);
+		x = op_concat(g, 2, (graph_value[]){ x, encoder_embed_entities(b, in) }, 1);
+	}
 	if (!TRAITS_OF(s, encoder)->fourier)
 		extras.bias = e->causal
 			? mask_causal(b, e->sees_padding ? op_max(g, io->mask, graph_i64(g, 1)) : io->mask, io->ids, 0)
@@ -293,7 +304,7 @@ static void encode(struct build *b, struct body *io, const struct text_inputs *i
 		b->item_name = e->language;
 		for (int64_t k = 0; k < e->inner && !graph_failed(g); k++) {
 			b->layer = TRAITS_OF(s, encoder)->shared_layers ? k : i;
-			x = layer(b, x, &extras);
+			x = layout.id ? encoder_layout_layer(b, x, &layout, extras.bias) : layer(b, x, &extras);
 			x = kept.id ? op_mul(g, x, kept) : x;
 		}
 		graph_leave(g);
@@ -303,6 +314,12 @@ static void encode(struct build *b, struct body *io, const struct text_inputs *i
 		x = layer_norm(b, "norm", x, s->hidden_size);
 	if (weight_named(b, "out.project"))
 		x = linear(b, "out.project", layer_norm(b, "out.norm", x, s->hidden_size), s->hidden_size, e->out_size, true);
+	if (extras.words.id) {
+		io->features = op_slice_to(g, x, 1, extras.words, op_dim(g, x, 1));
+		x = op_slice_to(g, x, 1, graph_i64s(g, 1, (int64_t[]){ 0 }), extras.words);
+		graph_assume(g, x, 1, value_dim(g, io->ids, 1));
+		graph_assume(g, io->features, 1, value_dim(g, in->entities, 1));
+	}
 	io->last = x;
 	if (s->head && !s->head->bare)
 		return;
@@ -351,7 +368,7 @@ static void build(struct build *b)
 	io.ids = b->ids = one_text_a_row(b, ids, choices);
 	if (!TRAITS_OF(s, encoder)->fourier)
 		io.mask = one_text_a_row(b, token_input(b, "attention_mask", choices), choices);
-	if (s->type_vocab_size > 1)
+	if (s->type_vocab_size > 1 && !TRAITS_OF(s, encoder)->one_type)
 		io.types = one_text_a_row(b, token_input(b, "token_type_ids", choices), choices);
 	else if (e->type_count) {
 		shape[2] = e->type_count;
@@ -361,8 +378,16 @@ static void build(struct build *b)
 		in.language = one_text_a_row(b, token_input(b, "langs", choices), choices);
 	if (e->task_types)
 		in.task = one_text_a_row(b, token_input(b, "task_type_ids", choices), choices);
-	if (e->boxes && !choices)
-		in.boxes = graph_input(g, "bbox", DTYPE_I64, 3, shape);
+	if ((e->boxes || e->sides) && !choices)
+		in.boxes = graph_input(g, "bbox", e->sides ? DTYPE_F32 : DTYPE_I64, 3, shape);
+	if (e->entities && head_how(s) & HAS_ENTITIES) {
+		int64_t entities[] = { shape[0], graph_symbol(g, "entities"), graph_symbol(g, "words") };
+		in.entities = graph_input(g, "entity_ids", DTYPE_I64, 2, entities);
+		graph_value mask[] = { io.mask, graph_input(g, "entity_attention_mask", DTYPE_I64, 2, entities) };
+		io.mask = op_concat(g, 2, mask, 1);
+		in.entity_types = graph_input(g, "entity_token_type_ids", DTYPE_I64, 2, entities);
+		in.entity_places = graph_input(g, "entity_position_ids", DTYPE_I64, 3, entities);
+	}
 	if (e->shapes)
 		in.shapes = one_text_a_row(b, token_input(b, "input_shape_ids", choices), choices);
 	if (e->sounds)
@@ -391,6 +416,12 @@ static void hints(const struct spec *s, struct input_hints *out)
 		out->symbols[0] = (struct input_symbol){ "choices", 2 };
 	if (e->seen_size)
 		out->symbols[0] = (struct input_symbol){ "regions", 36 };
+	if (e->entities) {
+		out->symbols[0] = (struct input_symbol){ "entities", 2 };
+		out->symbols[1] = (struct input_symbol){ "words", 4 };
+		if (e->entities < out->vocab_size)
+			out->vocab_size = e->entities;
+	}
 	out->max_sequence -= s->traits.position_offset;
 	if (e->longest && (!out->max_sequence || e->longest < out->max_sequence))
 		out->max_sequence = e->longest;

@@ -11,6 +11,7 @@
 	X(T, FLAG, padding_zeroed, "the embedding of padding is zero") \
 	X(T, FLAG, pad_is_zero, "the padding token's embedding is zero, whatever the file has") \
 	X(T, FLAG, rows_beyond, "the rows before the first position are beyond max_position_embeddings") \
+	X(T, FLAG, one_type, "all tokens are of type 0: no input says their types") \
 	X(T, FLAG, states_zeroed, "the states of padding are zero, the embedding and after every layer") \
 	X(T, FLAG, shared_layers, "all layers of a group use the same weights") \
 	X(T, FLAG, relative_buckets, "a learned bias by bucket of distance, shared by the layers") \
@@ -52,18 +53,28 @@ struct encoder {
 	int64_t adapter; // width of a language's adapter; 0: none (X-MOD)
 	const char *language;
 	bool adapter_norm, adapter_reuses_norm, norm_before_adapter;
-	int64_t groups[6];      // of the convolutions q, k, v, o, up, down; 0: linear layers (SqueezeBERT)
-	int64_t kernel;         // of the convolution beside attention; 0: there is none (ConvBERT)
-	int64_t value_kernel;   // of the convolution over the values of each head; 0: there is none (Nystromformer)
-	int64_t farthest;       // distances, as vectors, beyond which they are all the same; 0: none (NEZHA)
-	int64_t matrix_groups;  // feed-forward layers with a matrix for each group of channels; 1: plain
-	int64_t question_token; // where it stands a span is asked for; -1: no such thing (Splinter)
+	int64_t groups[6];     // of the convolutions q, k, v, o, up, down; 0: linear layers (SqueezeBERT)
+	int64_t kernel;        // of the convolution beside attention; 0: there is none (ConvBERT)
+	int64_t value_kernel;  // of the convolution over the values of each head; 0: there is none (Nystromformer)
+	int64_t farthest;      // distances, as vectors, beyond which they are all the same; 0: none (NEZHA)
+	int64_t matrix_groups; // feed-forward layers with a matrix for each group of channels; 1: plain
+	int64_t shrink;        // how much narrower the stream of places on the page is; 0: there is none (LiLT)
+	int64_t sides;         // numbers of a box that a pair of tokens is compared by; 0: none (BROS)
+	double box_scale;
+	int64_t entities, entity_width; // rows and width of their table; 0: there are none (LUKE)
+	bool entities_tied, aware;      // aware: queries know whether a word or an entity is looked at
+	int64_t retrieved;              // width of a text as REALM retrieves it
+	int64_t question_token;         // where it stands a span is asked for; -1: no such thing (Splinter)
 };
 
 // Inputs of a text; a member that does not apply is NO_VALUE.
 struct text_inputs {
 	graph_value language, task, boxes, shapes, sounds, tags, numbers, seen, seen_types;
+	graph_value entities, entity_types, entity_places; // i64 [batch, entities], places [batch, entities, words]
 };
+
+// Heads whose class reads entities beside words.
+enum { HAS_ENTITIES = 1 };
 
 void encoder_resolve_embedding(struct config *c, struct spec *s, struct encoder *e, struct arena *a);
 // encoder_head.c. io->own: the value input_ids as it came in, [batch, seq] or [batch, choices, seq]
@@ -73,6 +84,14 @@ graph_value encoder_span_attention(struct build *b, graph_value x, graph_value b
 graph_value encoder_distance_attention(struct build *b, graph_value x, graph_value bias);
 graph_value encoder_convolved_attention(struct build *b, graph_value x, graph_value bias);
 graph_value encoder_grouped_linear(struct build *b, const char *stem, graph_value x, int64_t in, int64_t out, int64_t groups);
+// q [batch, heads, seq, head_width] and between [batch, query, key, head_width]: what is added to the scores
+graph_value encoder_pair_attention(struct build *b, graph_value x, graph_value bias, graph_value between);
+graph_value encoder_box_pairs(struct build *b, graph_value boxes); // [batch, query, key, head_width]
+graph_value encoder_entity_attention(struct build *b, graph_value x, graph_value bias, graph_value words);
+graph_value encoder_embed_entities(struct build *b, const struct text_inputs *in);
+// encoder_layout.c
+graph_value encoder_layout_embed(struct build *b, const struct body *io, graph_value boxes);
+graph_value encoder_layout_layer(struct build *b, graph_value x, graph_value *layout, graph_value bias);
 graph_value encoder_embed(struct build *b, const struct body *io, const struct text_inputs *in);
 
 #endif

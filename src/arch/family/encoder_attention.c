@@ -117,3 +117,85 @@ graph_value encoder_convolved_attention(struct build *b, graph_value x, graph_va
 	near = op_reshape(g, op_transpose(g, near, 4, (int[]){ 0, 2, 1, 3 }), 3, (int64_t[]){ 0, 0, n });
 	return linear(b, "layers.attn.o", op_add(g, y, near), n, n, true);
 }
+
+// [batch, tokens, heads * head_width] -> [batch, heads, tokens, head_width]
+static graph_value by_head(struct build *b, graph_value x)
+{
+	const struct spec *s = b->s;
+	x = op_reshape(b->g, x, 4, (int64_t[]){ 0, 0, s->heads, s->head_width });
+	return op_transpose(b->g, x, 4, (int[]){ 0, 2, 1, 3 });
+}
+
+// From scores before the scale: softmax(scores * scale + bias) v - o
+static graph_value attend(struct build *b, graph_value scores, graph_value bias, graph_value v)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	int64_t n = s->hidden_size;
+	graph_value p = op_softmax(g, op_add(g, op_scale(g, scores, (float)s->attention_scale), bias), 3);
+	graph_value y = op_transpose(g, op_matmul(g, p, v), 4, (int[]){ 0, 2, 1, 3 });
+	return linear(b, "layers.attn.o", op_reshape(g, y, 3, (int64_t[]){ 0, 0, n }), n, n, true);
+}
+
+// Queries meet what lies between two tokens besides the keys (BROS: Hong et al. 2021, https://arxiv.org/abs/2108.04539).
+graph_value encoder_pair_attention(struct build *b, graph_value x, graph_value bias, graph_value between)
+{
+	struct graph *g = b->g;
+	int64_t n = b->s->hidden_size;
+	graph_value q = by_head(b, linear(b, "layers.attn.q", x, n, n, true)),
+		    k = by_head(b, linear(b, "layers.attn.k", x, n, n, true)),
+		    v = by_head(b, linear(b, "layers.attn.v", x, n, n, true));
+	graph_value scores = op_matmul(g, q, op_transpose(g, k, 4, (int[]){ 0, 1, 3, 2 }));
+	graph_value across = op_transpose(g, between, 4, (int[]){ 0, 1, 3, 2 });              // [batch, query, width, key]
+	graph_value met = op_matmul(g, op_transpose(g, q, 4, (int[]){ 0, 2, 1, 3 }), across); // [batch, query, heads, key]
+	return attend(b, op_add(g, scores, op_transpose(g, met, 4, (int[]){ 0, 2, 1, 3 })), bias, v);
+}
+
+// How far the corners of each token's box are from those of each other's: sines and cosines of eight distances, mapped.
+// boxes f32 [batch, seq, 4]: x0 y0 x1 y1
+graph_value encoder_box_pairs(struct build *b, graph_value boxes)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct encoder *e = s->own;
+	static const int corner[] = { 0, 1, 2, 1, 2, 3, 0, 3 };
+	static const char *const stems[] = { "embed.box_x", "embed.box_y" };
+	int64_t wide = s->hidden_size / 4, half = wide / e->sides / 2;
+	graph_value parts[8], frequencies[2];
+	float *usual = GRAPH_TABLE(g, NULL, half + 1, 1, float);
+	for (int64_t i = 0; usual && i < half; i++)
+		usual[i] = (float)pow(10000, -(double)i / (double)half);
+	for (int i = 0; i < 2; i++) // transformers reads them from the file
+		frequencies[i] = !b->plan && weight_exists(b, stems[i], "inv_freq")
+			? WEIGHT(b, stems[i], "inv_freq", half)
+			: graph_constant(g, DTYPE_F32, 1, &half, usual);
+	boxes = op_scale(g, boxes, (float)e->box_scale);
+	for (int i = 0; i < 8; i++) {
+		graph_value side = op_slice(g, boxes, 2, corner[i], corner[i] + 1);               // [batch, seq, 1]
+		graph_value away = op_sub(g, op_unsqueeze(g, side, 1), op_unsqueeze(g, side, 2)); // [batch, query, key, 1]
+		graph_value angle = op_mul(g, away, frequencies[i % 2]);
+		parts[i] = op_concat(g, 2, (graph_value[]){ op_sin(g, angle), op_cos(g, angle) }, 3);
+	}
+	return linear(b, "embed.box_project", op_concat(g, 8, parts, 3), wide, s->head_width, false);
+}
+
+// Words and entities, each with queries of their own for words and for entities (LUKE: Yamada et al. 2020,
+// https://arxiv.org/abs/2010.01057). words [1]: how many of x [batch, words + entities, hidden] are words
+graph_value encoder_entity_attention(struct build *b, graph_value x, graph_value bias, graph_value words)
+{
+	struct graph *g = b->g;
+	int64_t n = b->s->hidden_size;
+	graph_value zero = graph_i64s(g, 1, (int64_t[]){ 0 }), all = op_dim(g, x, 1);
+	graph_value word = op_slice_to(g, x, 1, zero, words), entity = op_slice_to(g, x, 1, words, all);
+	graph_value k = by_head(b, linear(b, "layers.attn.k", x, n, n, true)),
+		    v = by_head(b, linear(b, "layers.attn.v", x, n, n, true));
+	static const char *const stems[] = { "layers.attn.q", "layers.attn.q_word_entity", "layers.attn.q_entity_word",
+		"layers.attn.q_entity_entity" };
+	graph_value part[2];
+	for (int to = 0; to < 2; to++) {
+		graph_value from[] = { linear(b, stems[to], word, n, n, true), linear(b, stems[2 + to], entity, n, n, true) };
+		graph_value key = op_slice_to(g, k, 2, to ? words : zero, to ? all : words);
+		part[to] = op_matmul(g, by_head(b, op_concat(g, 2, from, 1)), op_transpose(g, key, 4, (int[]){ 0, 1, 3, 2 }));
+	}
+	return attend(b, op_concat(g, 2, part, 3), bias, v);
+}

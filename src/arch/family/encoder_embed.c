@@ -39,6 +39,25 @@ void encoder_resolve_embedding(struct config *c, struct spec *s, struct encoder 
 	e->numbers = config_size(c, "max_xpath_subs_unit_embeddings", 0);
 	e->unit = config_size(c, "xpath_unit_hidden_size", 0);
 	e->seen_size = config_size(c, "visual_embedding_dim", 0);
+	e->shrink = config_size(c, "channel_shrink_ratio", 0);
+	e->sides = config_count(c, "dim_bbox", 0);
+	e->box_scale = config_real(c, "bbox_scale", 100);
+	e->entities = config_size(c, "entity_vocab_size", 0);
+	e->entity_width = config_size(c, "entity_emb_size", 0);
+	e->aware = config_bool(c, "use_entity_aware_attention", false);
+	e->entities_tied = e->entities && s->tied;
+	s->tied &= !e->entities; // the words' head is a layer of its own
+	e->retrieved = config_size(c, "retriever_proj_size", 0);
+	if (e->shrink &&
+		(s->hidden_size % 6 || s->heads * (s->head_width / e->shrink) != s->hidden_size / e->shrink ||
+			s->hidden_size / e->shrink < 1 || s->ffn_size / e->shrink < 1))
+		config_fail(c, STATUS_BAD_INPUT, "channel_shrink_ratio %lld does not go together with a width of %lld",
+			(long long)e->shrink, (long long)s->hidden_size);
+	if (e->sides && (e->sides != 8 || s->hidden_size % 64))
+		config_fail(c, STATUS_UNSUPPORTED, "dim_bbox %lld with a width of %lld is not supported yet", (long long)e->sides,
+			(long long)s->hidden_size);
+	if (e->entities && e->entity_width < 1)
+		config_fail(c, STATUS_BAD_INPUT, "entity_emb_size 0");
 	if (e->depth > 1024)
 		config_fail(c, STATUS_BAD_INPUT, "max_depth %lld", (long long)e->depth);
 	if (config_bool(c, "bypass_transformer", false))
@@ -148,15 +167,36 @@ static graph_value with_regions(struct build *b, graph_value x, const struct tex
 	return op_concat(g, 2, (graph_value[]){ x, op_add(g, y, first) }, 1);
 }
 
+// An entity, its type, and the mean of the positions of its words; places of -1 are none: [batch, entities, hidden]
+graph_value encoder_embed_entities(struct build *b, const struct text_inputs *in)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct encoder *e = s->own;
+	int64_t n = s->hidden_size;
+	graph_value x = embedding(b, "embed.entity", in->entities, e->entities, e->entity_width);
+	if (e->entity_width != n)
+		x = linear(b, "embed.entity_project", x, e->entity_width, n, false);
+	graph_value zero = graph_i64(g, 0), there = op_cast(g, op_less_or_equal(g, zero, in->entity_places), DTYPE_F32);
+	graph_value at = embedding(b, "embed.entity_position", op_max(g, in->entity_places, zero), s->max_positions, n);
+	there = op_unsqueeze(g, there, 3);
+	graph_value sum = op_reduce_sum(g, op_mul(g, at, there), 2, false);
+	x = op_add(g, x, op_div(g, sum, op_max(g, op_reduce_sum(g, there, 2, false), graph_f32(g, 1e-7f))));
+	x = op_add(g, x, embedding(b, "embed.entity_type", in->entity_types, s->type_vocab_size, n));
+	return layer_norm(b, "embed.entity_norm", x, n);
+}
+
 static graph_value types(struct build *b, const struct body *io, graph_value x)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct encoder *e = s->own;
+	if (s->type_vocab_size == 1 || (s->type_vocab_size && TRAITS_OF(s, encoder)->one_type)) { // a constant row
+		graph_value first = graph_i64s(g, 1, (int64_t[]){ 0 });
+		return op_add(g, x, embedding(b, "embed.type", first, s->type_vocab_size, s->embedding_size));
+	}
 	if (s->type_vocab_size > 1)
 		return op_add(g, x, embedding(b, "embed.type", io->types, s->type_vocab_size, s->embedding_size));
-	if (s->type_vocab_size == 1) // a constant row
-		return op_add(g, x, embedding(b, "embed.type", graph_i64s(g, 1, (int64_t[]){ 0 }), 1, s->embedding_size));
 	for (b->item = 0; b->item < e->type_count && !graph_failed(b->g); b->item++)
 		x = op_add(
 			g, x, embedding(b, "embed.types", numbered(b, io->types, b->item), e->types[b->item], s->embedding_size));
@@ -195,7 +235,7 @@ graph_value encoder_embed(struct build *b, const struct body *io, const struct t
 		x = op_add(g, x, in_the_tree(b, in->tags, in->numbers));
 	if (in->seen.id)
 		x = with_regions(b, x, in);
-	if (in->boxes.id)
+	if (in->boxes.id && !e->shrink && !e->sides)
 		x = on_the_page(b, x, in->boxes);
 	if (e->normed && weight_named(b, "embed.norm"))
 		x = layer_norm(b, "embed.norm", x, s->embedding_size);

@@ -77,6 +77,13 @@ static void build_span(struct build *b, const struct body *io)
 static void build_embedding(struct build *b, const struct body *io)
 {
 	const struct encoder *e = b->s->own;
+	if (weight_named(b, "head.retrieve") && weight_named(b, "pooler")) { // REALM (https://arxiv.org/abs/2002.08909)
+		int64_t n = b->s->hidden_size;
+		graph_value x = op_tanh(b->g, linear(b, "pooler", first_token(b, io->last), n, n, true));
+		x = linear(b, "head.retrieve", x, n, e->retrieved, true);
+		graph_output(b->g, "projected_score", layer_norm(b, "head.retrieve.norm", x, e->retrieved));
+		return;
+	}
 	if (!weight_named(b, "head.relevance")) {
 		head_unsupported(b);
 		return;
@@ -84,6 +91,28 @@ static void build_embedding(struct build *b, const struct body *io)
 	graph_value first = first_token(b, io->last);
 	graph_output(b->g, "pooler_output",
 		e->out_size ? linear(b, "head.embed", first, b->s->hidden_size, e->out_size, true) : first);
+}
+
+// Of words, and of entities where there are some.
+static void build_lm(struct build *b, const struct body *io)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct encoder *e = s->own;
+	head_lm(b, io);
+	if (!io->features.id)
+		return;
+	graph_value x = activate(b, s->act, linear(b, "head.entity.dense", io->features, s->hidden_size, e->entity_width, true));
+	x = layer_norm(b, "head.entity.norm", x, e->entity_width);
+	graph_value w = WEIGHT(b, e->entities_tied ? "embed.entity" : "head.entity.out", "weight", e->entities, e->entity_width);
+	graph_output(g, "entity_logits", op_linear_output(g, x, w, WEIGHT(b, "head.entity", "bias", e->entities)));
+}
+
+static void build_model(struct build *b, const struct body *io)
+{
+	head_give_states(b, io);
+	if (io->features.id)
+		graph_output(b->g, "entity_last_hidden_state", io->features);
 }
 
 static void build_reader(struct build *b, const struct body *io)
@@ -100,9 +129,10 @@ static void build_reader(struct build *b, const struct body *io)
 }
 
 const struct family_head encoder_heads[] = {
-	{ &head_model },
+	{ &head_model, build_model, HAS_ENTITIES },
 	{ &head_encoder },
-	{ &head_masked_lm },
+	{ &head_masked_lm, build_lm, HAS_ENTITIES },
+	{ &head_augmented_lm },
 	{ &head_pretraining },
 	{ &head_next_sentence },
 	{ &head_sequence },
