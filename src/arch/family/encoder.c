@@ -368,7 +368,7 @@ static void build(struct build *b)
 	io.ids = b->ids = one_text_a_row(b, ids, choices);
 	if (!TRAITS_OF(s, encoder)->fourier)
 		io.mask = one_text_a_row(b, token_input(b, "attention_mask", choices), choices);
-	if (s->type_vocab_size > 1 && !TRAITS_OF(s, encoder)->one_type)
+	if (s->type_vocab_size > 1)
 		io.types = one_text_a_row(b, token_input(b, "token_type_ids", choices), choices);
 	else if (e->type_count) {
 		shape[2] = e->type_count;

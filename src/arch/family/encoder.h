@@ -11,7 +11,6 @@
 	X(T, FLAG, padding_zeroed, "the embedding of padding is zero") \
 	X(T, FLAG, pad_is_zero, "the padding token's embedding is zero, whatever the file has") \
 	X(T, FLAG, rows_beyond, "the rows before the first position are beyond max_position_embeddings") \
-	X(T, FLAG, one_type, "all tokens are of type 0: no input says their types") \
 	X(T, FLAG, states_zeroed, "the states of padding are zero, the embedding and after every layer") \
 	X(T, FLAG, shared_layers, "all layers of a group use the same weights") \
 	X(T, FLAG, relative_buckets, "a learned bias by bucket of distance, shared by the layers") \

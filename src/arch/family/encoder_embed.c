@@ -191,12 +191,10 @@ static graph_value types(struct build *b, const struct body *io, graph_value x)
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct encoder *e = s->own;
-	if (s->type_vocab_size == 1 || (s->type_vocab_size && TRAITS_OF(s, encoder)->one_type)) { // a constant row
-		graph_value first = graph_i64s(g, 1, (int64_t[]){ 0 });
-		return op_add(g, x, embedding(b, "embed.type", first, s->type_vocab_size, s->embedding_size));
-	}
 	if (s->type_vocab_size > 1)
 		return op_add(g, x, embedding(b, "embed.type", io->types, s->type_vocab_size, s->embedding_size));
+	if (s->type_vocab_size == 1) // a constant row
+		return op_add(g, x, embedding(b, "embed.type", graph_i64s(g, 1, (int64_t[]){ 0 }), 1, s->embedding_size));
 	for (b->item = 0; b->item < e->type_count && !graph_failed(b->g); b->item++)
 		x = op_add(
 			g, x, embedding(b, "embed.types", numbered(b, io->types, b->item), e->types[b->item], s->embedding_size));
