@@ -188,7 +188,8 @@ struct spec {
 	const struct altup *altup;       // NULL: none
 	const int64_t *ffn_sizes;        // [layers_in_config]; NULL: ffn_size in all
 	const double *sparsity; // [layers_in_config]: only what is this many deviations above the mean passes the gate; 0: all
-	int64_t chunk;          // a window is a chunk of this many tokens, not the last sliding_window; 0: not
+	const int64_t *attention_windows; // [layers], around a token, of an encoder with tokens that see all; NULL: none
+	int64_t chunk;                    // a window is a chunk of this many tokens, not the last sliding_window; 0: not
 	double column_beta; // > 0: queries without rotary positions times 1 + column_beta * log(1 + (column + 1) / column_floor)
 	int64_t column_floor;
 	const bool *nope;              // [layers_in_config]: a NoPE layer: without rotary embedding; NULL: none is

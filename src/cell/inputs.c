@@ -48,6 +48,7 @@ static const struct known_input {
 	{ "*token_type_ids", ROLE_TYPE_IDS },
 	{ "*position_ids", ROLE_POSITIONS },
 	{ "cache_position", ROLE_POSITIONS },
+	{ "global_attention_mask", ROLE_TYPE_IDS }, // none is
 	{ "*mask", ROLE_MASK },
 	{ "is_longer", ROLE_MASK },
 	{ "image_sizes", ROLE_SIZES },

@@ -154,7 +154,9 @@ graph_value mask_chunks(struct build *b, graph_value attention_mask, graph_value
 graph_value mask_causal_blocks(struct build *b, graph_value attention_mask, graph_value x, int64_t window, graph_value blocks);
 graph_value mask_relative(
 	struct build *b, graph_value mask, graph_value ids); // + learned bias by distance: [batch, heads, seq, seq]
-// relative.c: STEM.weight [buckets, heads] by bucket of distance, for places [seq, 1] and [1, keys]: [1, heads, seq, keys].
+// relative.c: of how far a key is behind its query, any shape, the number of its bucket
+graph_value distance_buckets(struct build *b, graph_value behind, int64_t buckets, int64_t farthest, bool both_ways);
+// STEM.weight [buckets, heads] by bucket of distance, for places [seq, 1] and [1, keys]: [1, heads, seq, keys].
 // Without both_ways keys ahead count as none away.
 graph_value distance_bias_of(struct build *b, const char *stem, graph_value query, graph_value key, int64_t rows, int64_t buckets,
 	int64_t farthest,
@@ -165,14 +167,15 @@ graph_value self_attention(struct build *b, graph_value x, graph_value bias, gra
 	bool out_bias, struct cache *cache);
 // What attention takes beside its input; each may be NO_VALUE.
 struct attention_extras {
-	graph_value bias;        // added to the scores
-	graph_value cos, sin;    // rotary tables
-	graph_value query_scale; // [batch or 1, seq, 1]
-	graph_value between;     // [batch, query, key, head_width]: what queries meet besides the keys
-	graph_value words;       // [1]: how many tokens are words, the others are entities
-	bool turn_value;         // values are rotated too
-	graph_value *chosen;     // the bias with what an indexer did not choose masked, for layers that share it
-	struct kept *kept;       // [layers]: what other layers may take (spec.keys_of); NULL: none does
+	graph_value bias;         // added to the scores
+	graph_value cos, sin;     // rotary tables
+	graph_value query_scale;  // [batch or 1, seq, 1]
+	graph_value mask, global; // i64 [batch, seq], of global_attention
+	graph_value between;      // [batch, query, key, head_width]: what queries meet besides the keys
+	graph_value words;        // [1]: how many tokens are words, the others are entities
+	bool turn_value;          // values are rotated too
+	graph_value *chosen;      // the bias with what an indexer did not choose masked, for layers that share it
+	struct kept *kept;        // [layers]: what other layers may take (spec.keys_of); NULL: none does
 };
 struct kept {
 	graph_value key, value;
@@ -184,6 +187,12 @@ graph_value self_attention_with(
 graph_value mask_alibi(struct build *b, graph_value attention_mask);
 graph_value mask_window_both(struct build *b, graph_value attention_mask, graph_value x,
 	int64_t window); // |query - key| < window: [batch, 1, seq, seq]
+
+// global.c: mask, global i64 [batch, seq]: tokens, and which of them see all and are seen by all; x [batch, seq, hidden]
+graph_value global_attention(
+	struct build *b, const char *stem, graph_value x, graph_value mask, graph_value global, int64_t window);
+// attention_window, one for each layer; NULL: there is no such key.
+const int64_t *resolve_attention_windows(struct config *c, struct spec *s, struct arena *a);
 
 // indexer.c
 graph_value index_tokens(

@@ -17,8 +17,7 @@ static int64_t bucket_of(int64_t distance, int64_t buckets, int64_t farthest)
 	return bucket < buckets ? bucket : buckets - 1;
 }
 
-graph_value distance_bias_of(struct build *b, const char *stem, graph_value query, graph_value key, int64_t rows, int64_t buckets,
-	int64_t farthest, bool both_ways)
+graph_value distance_buckets(struct build *b, graph_value behind, int64_t buckets, int64_t farthest, bool both_ways)
 {
 	struct graph *g = b->g;
 	int64_t side = both_ways ? buckets / 2 : buckets; // keys ahead of the query have the other half
@@ -31,14 +30,22 @@ graph_value distance_bias_of(struct build *b, const char *stem, graph_value quer
 	int64_t *table = GRAPH_TABLE(g, &passing, farthest + 1, 1, int64_t);
 	for (int64_t i = 0; table && i <= farthest; i++)
 		table[i] = bucket_of(i, side, farthest);
-	graph_enter(g, "relative");
-	graph_value behind = op_sub(g, query, key); // [seq, keys]; negative: the key is ahead
 	graph_value zero = graph_i64(g, 0), distance = both_ways ? op_abs(g, behind) : op_max(g, behind, zero);
 	graph_value bucket =
 		op_gather(g, graph_i64s(g, (int)farthest + 1, table), op_min(g, distance, graph_i64(g, farthest)), 0);
 	arena_done(&passing);
 	if (both_ways)
 		bucket = op_add(g, bucket, op_where(g, op_less(g, behind, zero), graph_i64(g, side), zero));
+	return bucket;
+}
+
+graph_value distance_bias_of(struct build *b, const char *stem, graph_value query, graph_value key, int64_t rows, int64_t buckets,
+	int64_t farthest, bool both_ways)
+{
+	struct graph *g = b->g;
+	graph_enter(g, "relative");
+	graph_value bucket =
+		distance_buckets(b, op_sub(g, query, key), buckets, farthest, both_ways);         // negative: the key is ahead
 	graph_value bias = op_gather(g, WEIGHT(b, stem, "weight", rows, b->s->heads), bucket, 0); // [seq, keys, heads]
 	bias = op_unsqueeze(g, op_transpose(g, bias, 3, (int[]){ 2, 0, 1 }), 0);
 	graph_leave(g);

@@ -9,15 +9,17 @@
 
 #include "arch/block/seq2seq.h"
 
+// windows: of each layer, where io->blocks are the tokens that see all; NULL: none
 static graph_value attention(struct build *b, const char *stem, graph_value x, graph_value from, graph_value bias,
-	struct cache *cache, unsigned biases)
+	struct cache *cache, unsigned biases, const struct body *io, const int64_t *windows)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const char *norm = arena_printf(graph_arena(g), "%s.norm", stem);
 	bool first = s->traits.norm_first, alone = from.id == x.id;
 	graph_value y = first ? layer_norm(b, norm, x, s->hidden_size) : x;
-	y = attend(b, stem, y, alone ? y : from, bias, cache, biases);
+	y = windows ? global_attention(b, stem, y, io->mask, io->blocks, windows[b->layer])
+		    : attend(b, stem, y, alone ? y : from, bias, cache, biases);
 	x = op_add(g, x, y);
 	return first ? x : layer_norm(b, norm, x, s->hidden_size);
 }
@@ -50,11 +52,11 @@ graph_value seq2seq_stack(struct build *b, struct body *io, graph_value x, bool 
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		graph_enter(g, "attn");
-		x = attention(b, stem, x, x, own, io->cache, biases);
+		x = attention(b, stem, x, x, own, io->cache, biases, io, is_decoder ? NULL : s->attention_windows);
 		graph_leave(g);
 		if (is_decoder) {
 			graph_enter(g, "cross");
-			x = attention(b, "layers.cross", x, io->memory, cross, io->cross, biases);
+			x = attention(b, "layers.cross", x, io->memory, cross, io->cross, biases, io, NULL);
 			graph_leave(g);
 		}
 		graph_enter(g, "ffn");

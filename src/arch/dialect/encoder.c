@@ -574,3 +574,30 @@ const struct dialect luke_names = {
 			{ "head.entity.out", "entity_predictions.decoder" }, { "head.entity", "entity_predictions" }),
 	.ignored = IGNORED("*embeddings.position_ids", "*2[ew]_query.*", "*entity_embeddings.*"),
 };
+
+const struct dialect layoutlmv3_names = {
+	.name = "layoutlmv3",
+	.prefix = "layoutlmv3.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "head.span", "qa_outputs.out_proj" }, { "head.span.dense", "qa_outputs.dense" },
+		{ "head.token.dense", "classifier.dense" }, { "head.token.out", "classifier.out_proj" }, BERT_BODY,
+		ROBERTA_SEQUENCE, { "embed.x", "@embeddings.x_position_embeddings" },
+		{ "embed.y", "@embeddings.y_position_embeddings" }, { "embed.height", "@embeddings.h_position_embeddings" },
+		{ "embed.width", "@embeddings.w_position_embeddings" }, { "embed.patch", "@patch_embed.proj" },
+		{ "embed.class", "@cls_token" }, { "embed.patch_position", "@pos_embed" }, { "embed.picture_norm", "@norm" },
+		{ "embed.both_norm", "@LayerNorm" }, { "attn.relative", "@encoder.rel_pos_bias" },
+		{ "attn.relative_x", "@encoder.rel_pos_x_bias" }, { "attn.relative_y", "@encoder.rel_pos_y_bias" }),
+	.ignored = IGNORED(
+		"*embeddings.position_ids", "*encoder.rel_pos_[xy]_bias.weight"), // of no effect beside no bias of the text
+};
+
+const struct dialect longformer_names = {
+	.name = "longformer",
+	.prefix = "longformer.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY, ROBERTA_HEADS, { "layers.attn.q_global", "@encoder.layer.#.attention.self.query_global" },
+		{ "layers.attn.k_global", "@encoder.layer.#.attention.self.key_global" },
+		{ "layers.attn.v_global", "@encoder.layer.#.attention.self.value_global" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+	.inert = IGNORED("onnx_export", "ignore_attention_mask"),
+};

@@ -92,6 +92,40 @@ const struct dialect bigbird_pegasus_names = {
 	.inert = IGNORED(INERT),
 };
 
+const struct dialect led_names = {
+	.name = "led",
+	.prefix = "led.",
+	.keys = KEYS(SEQ2SEQ_KEYS, { "max_position_embeddings", "max_encoder_position_embeddings" },
+		{ "max_decoder_positions", "max_decoder_position_embeddings" }),
+	.ignored = SEQ2SEQ_IGNORED,
+	.weights = WEIGHTS(SEQ2SEQ_TEXT, SEQ2SEQ_BIAS, { "embed.norm", "@layernorm_embedding" },
+		{ "layers.source.norm", "@layers.#.self_attn_layer_norm" },
+		{ "layers.source.q", "@layers.#.self_attn.longformer_self_attn.query" },
+		{ "layers.source.k", "@layers.#.self_attn.longformer_self_attn.key" },
+		{ "layers.source.v", "@layers.#.self_attn.longformer_self_attn.value" },
+		{ "layers.source.q_global", "@layers.#.self_attn.longformer_self_attn.query_global" },
+		{ "layers.source.k_global", "@layers.#.self_attn.longformer_self_attn.key_global" },
+		{ "layers.source.v_global", "@layers.#.self_attn.longformer_self_attn.value_global" },
+		{ "layers.source.o", "@layers.#.self_attn.output" }),
+	.inert = IGNORED(INERT),
+};
+
+// Dense layers only.
+const struct dialect nllb_moe_names = {
+	.name = "nllb-moe",
+	.prefix = "model.",
+	.keys = KEYS(SEQ2SEQ_KEYS),
+	.ignored = SEQ2SEQ_IGNORED,
+	.weights = WEIGHTS({ "layers.ffn.norm", "@layers.#.ff_layer_norm" }, { "layers.ffn.up", "@layers.#.ffn.fc1" },
+		{ "layers.ffn.down", "@layers.#.ffn.fc2" }, { "layers.cross.norm", "@layers.#.cross_attention_layer_norm" },
+		{ "layers.cross.q", "@layers.#.cross_attention.q_proj" },
+		{ "layers.cross.k", "@layers.#.cross_attention.k_proj" },
+		{ "layers.cross.v", "@layers.#.cross_attention.v_proj" },
+		{ "layers.cross.o", "@layers.#.cross_attention.out_proj" }, SEQ2SEQ_TEXT, { "norm", "@layer_norm" }),
+	.inert = IGNORED(INERT, "batch_prioritized_routing", "expert_capacity", "moe_*", "normalize_router_prob_before_dropping",
+		"num_experts", "router_*", "second_expert_policy"),
+};
+
 const struct dialect speech_to_text_names = {
 	.name = "speech-to-text",
 	.prefix = "model.",

@@ -9,6 +9,7 @@
 //              +--------------+         +------------------+
 #include <math.h>
 
+#include "arch/block/image.h"
 #include "arch/family/encoder.h"
 
 enum { Q, K, V, O, UP, DOWN };
@@ -40,6 +41,8 @@ static graph_value attention(struct build *b, graph_value x, const struct attent
 		return encoder_convolved_attention(b, x, extras->bias);
 	if (e->farthest)
 		return encoder_distance_attention(b, x, extras->bias);
+	if (e->windows)
+		return global_attention(b, "layers.attn", x, extras->mask, extras->global, e->windows[b->layer]);
 	if (extras->between.id)
 		return encoder_pair_attention(b, x, extras->bias, extras->between);
 	if (e->aware && extras->words.id)
@@ -234,6 +237,10 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_spans(c, s, e);
 	resolve_adapter(c, s, e, a);
 	encoder_resolve_embedding(c, s, e, a);
+	e->windows = resolve_attention_windows(c, s, a);
+	e->separator = e->windows ? config_size(c, "sep_token_id", 2) : 0;
+	if (e->windows && s->head && s->head->choices)
+		head_refused(c, s);
 	if (s->head && s->head->choices)
 		resolve_summary(c, e);
 }
@@ -277,8 +284,15 @@ static void encode(struct build *b, struct body *io, const struct text_inputs *i
 	graph_value x = encoder_embed(b, io, in);
 	struct attention_extras extras = { 0 };
 	graph_value layout = e->shrink ? encoder_layout_embed(b, io, in->boxes) : NO_VALUE;
+	extras.mask = io->mask;
+	extras.global = io->blocks;
 	if (e->sides)
 		extras.between = encoder_box_pairs(b, in->boxes);
+	if (in->pixels.id) {
+		extras.words = op_dim(g, x, 1);
+		x = op_concat(g, 2, (graph_value[]){ x, encoder_page_picture(b, in->pixels) }, 1);
+		x = layer_norm(b, "embed.both_norm", x, s->hidden_size);
+	}
 	if (in->entities.id) {
 		extras.words = op_dim(g, x, 1);
 		x = op_concat(g, 2, (graph_value[]){ x, encoder_embed_entities(b, in) }, 1);
@@ -289,6 +303,8 @@ static void encode(struct build *b, struct body *io, const struct text_inputs *i
 			: mask_bidirectional(b, io->mask); // [batch, 1, 1 or seq, seq]
 	if (TRAITS_OF(s, encoder)->relative_buckets)
 		extras.bias = mask_relative(b, extras.bias, io->ids);
+	if (e->side_width)
+		extras.bias = encoder_page_bias(b, io->ids, in->boxes, extras.bias);
 	if (e->rotary)
 		rotation(b, x, &extras);
 	else if (weight_named(b, "embed.rotary"))
@@ -314,11 +330,18 @@ static void encode(struct build *b, struct body *io, const struct text_inputs *i
 		x = layer_norm(b, "norm", x, s->hidden_size);
 	if (weight_named(b, "out.project"))
 		x = linear(b, "out.project", layer_norm(b, "out.norm", x, s->hidden_size), s->hidden_size, e->out_size, true);
+	if (in->pixels.id && !(head_how(s) & WORDS_ONLY)) {
+		io->last = x;
+		return;
+	}
 	if (extras.words.id) {
 		io->features = op_slice_to(g, x, 1, extras.words, op_dim(g, x, 1));
 		x = op_slice_to(g, x, 1, graph_i64s(g, 1, (int64_t[]){ 0 }), extras.words);
 		graph_assume(g, x, 1, value_dim(g, io->ids, 1));
-		graph_assume(g, io->features, 1, value_dim(g, in->entities, 1));
+		if (in->entities.id)
+			graph_assume(g, io->features, 1, value_dim(g, in->entities, 1));
+		else
+			io->features = NO_VALUE;
 	}
 	io->last = x;
 	if (s->head && !s->head->bare)
@@ -355,6 +378,23 @@ static graph_value one_text_a_row(struct build *b, graph_value x, bool choices)
 	return rows;
 }
 
+// Which tokens see all: of classifiers the first, of questions those before the text; else whoever asks says so.
+static graph_value global_tokens(struct build *b, graph_value ids)
+{
+	struct graph *g = b->g;
+	const struct encoder *e = b->s->own;
+	const int64_t shape[] = { graph_symbol(g, "batch"), graph_symbol(g, "sequence") };
+	graph_value zero = graph_i64(g, 0);
+	unsigned how = head_how(b->s);
+	if (how & FIRST_SEES_ALL)
+		return op_cast(g, op_equal(g, op_add(g, places_of(g, ids), op_mul(g, ids, zero)), zero), DTYPE_I64);
+	if (how & QUESTION_SEES_ALL) {
+		graph_value ends = op_cast(g, op_equal(g, ids, graph_i64(g, e->separator)), DTYPE_I64);
+		return op_cast(g, op_equal(g, op_cumsum(g, ends, 1), zero), DTYPE_I64);
+	}
+	return graph_input(g, "global_attention_mask", DTYPE_I64, 2, shape);
+}
+
 static void build(struct build *b)
 {
 	struct graph *g = b->g;
@@ -380,6 +420,14 @@ static void build(struct build *b)
 		in.task = one_text_a_row(b, token_input(b, "task_type_ids", choices), choices);
 	if ((e->boxes || e->sides) && !choices)
 		in.boxes = graph_input(g, "bbox", e->sides ? DTYPE_F32 : DTYPE_I64, 3, shape);
+	if (e->windows)
+		io.blocks = global_tokens(b, io.ids);
+	if (e->picture) {
+		in.pixels = pixel_input(b, s->channels, s->image_size, s->image_size);
+		int64_t rows = s->image_size / s->patch_size, count = rows * rows + 1;
+		graph_value one = graph_i64(g, 1), size[] = { op_dim(g, io.ids, 0), graph_i64s(g, 1, &count) };
+		io.mask = op_concat(g, 2, (graph_value[]){ io.mask, op_expand(g, one, op_concat(g, 2, size, 0)) }, 1);
+	}
 	if (e->entities && head_how(s) & HAS_ENTITIES) {
 		int64_t entities[] = { shape[0], graph_symbol(g, "entities"), graph_symbol(g, "words") };
 		in.entities = graph_input(g, "entity_ids", DTYPE_I64, 2, entities);

@@ -52,13 +52,18 @@ struct encoder {
 	int64_t adapter; // width of a language's adapter; 0: none (X-MOD)
 	const char *language;
 	bool adapter_norm, adapter_reuses_norm, norm_before_adapter;
-	int64_t groups[6];     // of the convolutions q, k, v, o, up, down; 0: linear layers (SqueezeBERT)
-	int64_t kernel;        // of the convolution beside attention; 0: there is none (ConvBERT)
-	int64_t value_kernel;  // of the convolution over the values of each head; 0: there is none (Nystromformer)
-	int64_t farthest;      // distances, as vectors, beyond which they are all the same; 0: none (NEZHA)
-	int64_t matrix_groups; // feed-forward layers with a matrix for each group of channels; 1: plain
-	int64_t shrink;        // how much narrower the stream of places on the page is; 0: there is none (LiLT)
-	int64_t sides;         // numbers of a box that a pair of tokens is compared by; 0: none (BROS)
+	int64_t groups[6];              // of the convolutions q, k, v, o, up, down; 0: linear layers (SqueezeBERT)
+	int64_t kernel;                 // of the convolution beside attention; 0: there is none (ConvBERT)
+	int64_t value_kernel;           // of the convolution over the values of each head; 0: there is none (Nystromformer)
+	int64_t farthest;               // distances, as vectors, beyond which they are all the same; 0: none (NEZHA)
+	int64_t matrix_groups;          // feed-forward layers with a matrix for each group of channels; 1: plain
+	int64_t shrink;                 // how much narrower the stream of places on the page is; 0: there is none (LiLT)
+	const int64_t *windows;         // of each layer, around a token; NULL: none (Longformer)
+	int64_t separator;              // the token that ends a question
+	int64_t side_width, size_width; // of the parts that say where a token is and how large; 0: there are none (LayoutLMv3)
+	int64_t text_buckets, text_farthest, page_buckets, page_farthest; // of biases by distance; 0: none
+	bool picture;                                                     // the page's picture follows the words
+	int64_t sides; // numbers of a box that a pair of tokens is compared by; 0: none (BROS)
 	double box_scale;
 	int64_t entities, entity_width; // rows and width of their table; 0: there are none (LUKE)
 	bool entities_tied, aware;      // aware: queries know whether a word or an entity is looked at
@@ -69,11 +74,17 @@ struct encoder {
 // Inputs of a text; a member that does not apply is NO_VALUE.
 struct text_inputs {
 	graph_value language, task, boxes, shapes, sounds, tags, numbers, seen, seen_types;
+	graph_value pixels;
 	graph_value entities, entity_types, entity_places; // i64 [batch, entities], places [batch, entities, words]
 };
 
-// Heads whose class reads entities beside words.
-enum { HAS_ENTITIES = 1 };
+// Heads whose class reads entities beside words, and so on.
+enum {
+	HAS_ENTITIES = 1,
+	WORDS_ONLY = 2, // and gives nothing of the picture after the words
+	FIRST_SEES_ALL = 4,
+	QUESTION_SEES_ALL = 8
+};
 
 void encoder_resolve_embedding(struct config *c, struct spec *s, struct encoder *e, struct arena *a);
 // encoder_head.c. io->own: the value input_ids as it came in, [batch, seq] or [batch, choices, seq]
@@ -88,6 +99,11 @@ graph_value encoder_pair_attention(struct build *b, graph_value x, graph_value b
 graph_value encoder_box_pairs(struct build *b, graph_value boxes); // [batch, query, key, head_width]
 graph_value encoder_entity_attention(struct build *b, graph_value x, graph_value bias, graph_value words);
 graph_value encoder_embed_entities(struct build *b, const struct text_inputs *in);
+// encoder_page.c
+void encoder_resolve_page(struct config *c, struct spec *s, struct encoder *e);
+graph_value encoder_page_places(struct build *b, graph_value boxes);
+graph_value encoder_page_picture(struct build *b, graph_value pixels);
+graph_value encoder_page_bias(struct build *b, graph_value ids, graph_value boxes, graph_value mask);
 // encoder_layout.c
 graph_value encoder_layout_embed(struct build *b, const struct body *io, graph_value boxes);
 graph_value encoder_layout_layer(struct build *b, graph_value x, graph_value *layout, graph_value bias);

@@ -47,6 +47,7 @@ void encoder_resolve_embedding(struct config *c, struct spec *s, struct encoder 
 	e->aware = config_bool(c, "use_entity_aware_attention", false);
 	e->entities_tied = e->entities && s->tied;
 	s->tied &= !e->entities; // the words' head is a layer of its own
+	encoder_resolve_page(c, s, e);
 	e->retrieved = config_size(c, "retriever_proj_size", 0);
 	if (e->shrink &&
 		(s->hidden_size % 6 || s->heads * (s->head_width / e->shrink) != s->hidden_size / e->shrink ||
@@ -233,7 +234,9 @@ graph_value encoder_embed(struct build *b, const struct body *io, const struct t
 		x = op_add(g, x, in_the_tree(b, in->tags, in->numbers));
 	if (in->seen.id)
 		x = with_regions(b, x, in);
-	if (in->boxes.id && !e->shrink && !e->sides)
+	if (e->side_width)
+		x = op_add(g, x, encoder_page_places(b, in->boxes));
+	else if (in->boxes.id && !e->shrink && !e->sides)
 		x = on_the_page(b, x, in->boxes);
 	if (e->normed && weight_named(b, "embed.norm"))
 		x = layer_norm(b, "embed.norm", x, s->embedding_size);

@@ -51,8 +51,28 @@ static graph_value asked_span(struct build *b, const char *word, graph_value ask
 	return op_squeeze(g, op_matmul(g, scores, op_transpose(g, side[1], 3, (int[]){ 0, 2, 1 })), 1);   // [batch, seq]
 }
 
+// A linear layer, or two where the dialect has a word for the first and there are ten labels or more.
+static void build_token(struct build *b, const struct body *io)
+{
+	const struct spec *s = b->s;
+	int64_t n = s->hidden_size;
+	if (!weight_named(b, "head.token.dense") || s->labels < 10) {
+		s->head->build(b, io);
+		return;
+	}
+	graph_value x = op_tanh(b->g, linear(b, "head.token.dense", io->last, n, n, true));
+	graph_output(b->g, "logits", linear(b, "head.token.out", x, n, s->labels, true)); // [batch, seq, labels]
+}
+
 static void build_span(struct build *b, const struct body *io)
 {
+	if (weight_named(b, "head.span.dense")) {
+		struct body io_dense = *io;
+		int64_t n = b->s->hidden_size;
+		io_dense.last = op_tanh(b->g, linear(b, "head.span.dense", io->last, n, n, true));
+		b->s->head->build(b, &io_dense);
+		return;
+	}
 	if (!weight_named(b, "head.asked.start.out")) {
 		b->s->head->build(b, io);
 		return;
@@ -135,10 +155,10 @@ const struct family_head encoder_heads[] = {
 	{ &head_augmented_lm },
 	{ &head_pretraining },
 	{ &head_next_sentence },
-	{ &head_sequence },
-	{ &head_token },
+	{ &head_sequence, NULL, FIRST_SEES_ALL },
+	{ &head_token, build_token, WORDS_ONLY },
 	{ &head_multiple_choice, build_choices },
-	{ &head_span, build_span },
+	{ &head_span, build_span, QUESTION_SEES_ALL },
 	{ &head_embedding, build_embedding },
 	{ &head_reader, build_reader },
 	{ &head_causal_lm, head_lm },

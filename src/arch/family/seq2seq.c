@@ -122,11 +122,25 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		if (s->traits.positions_from_pad && s->pad_token_id < 0)
 			config_fail(c, STATUS_BAD_INPUT, "pad_token_id is missing: positions count from it");
 	}
+	s->attention_windows = resolve_attention_windows(c, s, a);
+	if (config_size(c, "encoder_sparse_step", 0) || config_size(c, "decoder_sparse_step", 0))
+		config_fail(c, STATUS_UNSUPPORTED, "layers with experts are not supported yet");
 	if (c->error.status)
 		return;
 	resolve_halves(s, a, &h);
+	if (!h.alone)
+		((struct spec *)part_of(s, "decoder"))->max_positions = config_size(c, "max_decoder_positions", s->max_positions);
 	if (o->longest)
 		s->max_positions = o->longest; // what may be asked of it
+}
+
+static void source_with_global(struct build *b, struct body *io)
+{
+	struct graph *g = b->g;
+	const int64_t shape[] = { graph_symbol(g, "batch"), graph_symbol(g, "sequence") };
+	io->ids = b->ids = graph_input(g, "input_ids", DTYPE_I64, 2, shape);
+	io->mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape);
+	io->blocks = graph_input(g, "global_attention_mask", DTYPE_I64, 2, shape);
 }
 
 static void build(struct build *b)
@@ -141,6 +155,8 @@ static void build(struct build *b)
 		.start_wraps = TRAITS_OF(b->s, seq2seq)->start_wraps,
 		.eos = o->eos,
 		.start = o->start };
+	if (b->s->attention_windows)
+		f.inputs = source_with_global;
 	if (o->scaled)
 		f.embed_scale = (float)sqrt((double)b->s->hidden_size);
 	seq2seq_build(b, &f);
