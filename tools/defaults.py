@@ -25,14 +25,14 @@ DERIVED_BY_TYPE |= {"olmo_hybrid": {"num_key_value_heads", "linear_num_key_heads
 DERIVED_BY_TYPE |= {"bailing_hybrid": {"linear_head_dim", "linear_num_heads", "linear_conv_kernel_dim"}, "recurrent_gemma": {"lru_width", "num_key_value_heads", "head_dim"}}
 DERIVED_BY_TYPE |= {"zamba": {"layers_block_type", "mamba_dt_rank", "attention_head_dim", "attention_hidden_size"},
                     "zamba2": {"intermediate_size", "attention_head_dim", "attention_hidden_size", "mamba_headdim", "num_key_value_heads"}}
-DERIVED_BY_TYPE |= {"glm_moe_dsa": {"indexer_types"}, "hrm_text": {"num_layers_per_stack", "embedding_scale"}, "molmo2_text": {"rope_scaling_layers"}}
+DERIVED_BY_TYPE |= {"glm_moe_dsa": {"indexer_types"}, "hrm_text": {"num_layers_per_stack", "embedding_scale"}, "molmo2_text": {"rope_scaling_layers"}, "rwkv": {"attention_hidden_size", "intermediate_size"}}
 DERIVED_BY_TYPE |= {"gemma3n_text": {"activation_sparsity_pattern"}, "longcat_flash": {"num_key_value_heads", "qk_head_dim"}}
 # These look at rope_parameters.partial_rotary_factor, though their defaults do not have it.
 PARTIAL = {"glm_image_text", "glm4v_moe_text", "glm4v_text", "glm_ocr_text", "mellum", "minimax_m2", "solar_open"}
 # What a class says in its code only: its first layer has no experts.
 ADDED = {t: {"first_k_dense_replace": 1} for t in ("axk1", "glm4_moe_lite", "hy_v3", "kimi_linear", "laguna", "mimo_v2_flash")}
 # What a class makes its listed keys of.
-ADDED |= {"embedding_gemma2_text": {"global_head_dim": 512, "num_global_key_value_heads": 1, "sliding_window_pattern": 6}, "hrm_text": {"num_hidden_layers": 16}}
+ADDED |= {"embedding_gemma2_text": {"global_head_dim": 512, "num_global_key_value_heads": 1, "sliding_window_pattern": 6}, "hrm_text": {"num_hidden_layers": 16}, "flint": {"mlp_only_layers": [0, 1]}}
 ADDED |= {"gemma3n_text": {"intermediate_size": 16384}} # in every layer, however many there are
 WITHOUT_EFFECT = {"architectures", "id2label", "label2id", "dtype", "problem_type", "return_dict", "output_attentions", "output_hidden_states",
                   "chunk_size_feed_forward", "initializer_range", "is_encoder_decoder", "_name_or_path", "transformers_version"}

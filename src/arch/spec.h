@@ -266,6 +266,7 @@ FAMILY(radio);
 FAMILY(resampler);
 FAMILY(resnet_timm);
 FAMILY(sine_text);
+FAMILY(rwkv);
 FAMILY(spectrogram);
 FAMILY(speech_to_text);
 FAMILY(swiftformer);

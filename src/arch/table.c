@@ -67,6 +67,8 @@
 	.attention_gate = GATE_SIGMOID, .window_pattern = 4, .window_from_last = true
 #define EMBEDDING_GEMMA2 \
 	GEMMA3N, .sandwich_norm = true, .sees_ahead = true, .last_unwindowed = true, .two_heads = true
+#define FLINT \
+	.qk_norm = true, .attention_sinks = true, .window_rope = true, .sigmoid_router = true, .window_edges = true
 #define LFM2 .qk_norm = true, .usual_act = ACT_SILU, .mixer = MIX_CONVOLUTION
 #define QWEN3_NEXT \
 	.qk_norm = true, .norm_plus_one = true, .attention_gate = GATE_BESIDE_QUERY, .mixer = MIX_DELTA, .attention_every = 4
@@ -249,6 +251,7 @@ const struct arch arch_rows[] = {
 	{ "flaubert", OF(encoder, xlm_names, .states_zeroed = true) },
 	{ "flava_text_model", OF(encoder, flava_text_names, .norm_first = true) },
 	{ "flex_olmo", OF(decoder, flex_olmo_names, .reordered_norm = true, .qk_norm_whole = true) },
+	{ "flint", OF(decoder, flint_names, FLINT) },
 	{ "fnet", OF(encoder, fnet_names, TANH_HEAD, .fourier = true, .always_projected = true) },
 	{ "focalnet", &focalnet, &focalnet_names },
 	{ "fsmt", OF(seq2seq, fsmt_names, .positions_from_pad = true, .head_in_body = true) },
@@ -484,6 +487,7 @@ const struct arch arch_rows[] = {
 	{ "roc_bert", OF(encoder, roc_bert_names, TANH_HEAD) },
 	{ "roformer", OF(encoder, roformer_names, .interleaved_rope = true, .head_hidden_act = true) },
 	{ "rt_detr_resnet", OF(resnet, rt_detr_resnet_names, .deep_stem = true) },
+	{ "rwkv", &rwkv, &rwkv_names },
 	{ "sam_vision_model", OF(vitdet, sam_vision_names, .neck = true) },
 	{ "seed_oss", OF(decoder, llama_names, .qkv_bias_only = true) },
 	{ "segformer", &segformer, &segformer_names },

@@ -33,3 +33,22 @@ const struct dialect mamba2_names = {
 	.inert = IGNORED("chunk_size", "rescale_prenorm_residual", "residual_in_fp32", "time_step_floor", "time_step_max",
 		"time_step_min", "time_step_rank"),
 };
+
+const struct dialect rwkv_names = {
+	.name = "rwkv",
+	.prefix = "rwkv.",
+	.keys = KEYS({ "layer_norm_eps", "layer_norm_epsilon" }, { "max_position_embeddings", "context_length" }),
+	.weights = WEIGHTS({ "embed.word", "@embeddings" }, { "embed.norm", "@blocks.0.pre_ln" }, { "norm", "@ln_out" },
+		{ "head.lm.out", "head" }, { "layers.attn.norm", "@blocks.#.ln1" }, { "layers.ffn.norm", "@blocks.#.ln2" },
+		{ "layers.attn.mix_k", "@blocks.#.attention.time_mix_key" },
+		{ "layers.attn.mix_v", "@blocks.#.attention.time_mix_value" },
+		{ "layers.attn.mix_r", "@blocks.#.attention.time_mix_receptance" },
+		{ "layers.attn.k", "@blocks.#.attention.key" }, { "layers.attn.v", "@blocks.#.attention.value" },
+		{ "layers.attn.r", "@blocks.#.attention.receptance" }, { "layers.attn.o", "@blocks.#.attention.output" },
+		{ "layers.decay", "@blocks.#.attention.time_decay" }, { "layers.first", "@blocks.#.attention.time_first" },
+		{ "layers.ffn.mix_k", "@blocks.#.feed_forward.time_mix_key" },
+		{ "layers.ffn.mix_r", "@blocks.#.feed_forward.time_mix_receptance" },
+		{ "layers.ffn.up", "@blocks.#.feed_forward.key" }, { "layers.ffn.r", "@blocks.#.feed_forward.receptance" },
+		{ "layers.ffn.down", "@blocks.#.feed_forward.value" }),
+	.ignored = IGNORED(NULL),
+};

@@ -14,6 +14,16 @@ const struct dialect qwen_moe_names = {
 	.inert = IGNORED(MOE_INERT),
 };
 
+const struct dialect flint_names = {
+	.name = "flint",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, EXPERTS, FFN_AT("moe.shared", "@layers.#.mlp.shared_expert"),
+		{ "layers.moe.router", "@layers.#.mlp.gate" }, { "layers.attn.sinks", "@layers.#.self_attn.softmax_offset" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(MOE_INERT),
+};
+
 const struct dialect flex_olmo_names = {
 	.name = "flex-olmo",
 	.prefix = "model.",

@@ -67,6 +67,9 @@
 	X(T, FLAG, sees_ahead, "every token sees those ahead; windows reach sliding_window tokens both ways") \
 	X(T, COUNT, unpredicted, "the last words of the vocabulary that the language model's head does not give") \
 	X(T, FLAG, last_norm_plain, "norm_plus_one does not mean the last norm") \
+	X(T, FLAG, window_edges, \
+		"where config.json lists no layer types the first two layers, every fourth after the second and the last have " \
+		"no window") \
 	X(T, FLAG, window_from_last, \
 		"window_pattern counts from the last layer; layers without a window have no rotary positions where " \
 		"layer_rope_theta does not say which") \

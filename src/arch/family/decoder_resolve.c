@@ -132,6 +132,8 @@ static void resolve_own_windows(struct config *c, struct spec *s, struct arena *
 		sliding[i] = whole ? i % whole != 0 : i % t->window_every == 0;
 	for (int64_t i = 0; t->window_from_last && !listed && i < s->layers; i++)
 		sliding[i] = s->sliding_window > 0 && !unwindowed_from_last(s, i);
+	for (int64_t i = 0; t->window_edges && !listed && i < s->layers; i++)
+		sliding[i] = s->sliding_window > 0 && i >= 2 && i % 4 != 1 && i != s->layers - 1;
 	if (t->last_unwindowed)
 		sliding[s->layers - 1] = false;
 	if (t->first_unwindowed && !listed)
