@@ -188,8 +188,10 @@ struct spec {
 	const struct altup *altup;       // NULL: none
 	const int64_t *ffn_sizes;        // [layers_in_config]; NULL: ffn_size in all
 	const double *sparsity; // [layers_in_config]: only what is this many deviations above the mean passes the gate; 0: all
-	const int64_t *attention_windows; // [layers], around a token, of an encoder with tokens that see all; NULL: none
-	int64_t chunk;                    // a window is a chunk of this many tokens, not the last sliding_window; 0: not
+	int64_t global_tokens, token_block; // learned tokens before an encoder's, which see all; the others see those and a block
+	bool staggered;                     // blocks of every second layer begin half a block earlier
+	const int64_t *attention_windows;   // [layers], around a token, of an encoder with tokens that see all; NULL: none
+	int64_t chunk;                      // a window is a chunk of this many tokens, not the last sliding_window; 0: not
 	double column_beta; // > 0: queries without rotary positions times 1 + column_beta * log(1 + (column + 1) / column_floor)
 	int64_t column_floor;
 	const bool *nope;              // [layers_in_config]: a NoPE layer: without rotary embedding; NULL: none is

@@ -170,6 +170,7 @@ struct attention_extras {
 	graph_value bias;         // added to the scores
 	graph_value cos, sin;     // rotary tables
 	graph_value query_scale;  // [batch or 1, seq, 1]
+	graph_value types;        // i64 [batch, seq], where scores go by them
 	graph_value mask, global; // i64 [batch, seq], of global_attention
 	graph_value between;      // [batch, query, key, head_width]: what queries meet besides the keys
 	graph_value words;        // [1]: how many tokens are words, the others are entities

@@ -5,6 +5,7 @@
 //                        +--------------+          +----------------------------+           +------------------+
 //   with norm_first:  x -+- norm - attention -(+)-[+- norm - attention to the encoder -(+)-]+- norm - act(fc1) - fc2 -(+)- ... -
 //   norm
+#include <float.h>
 #include <math.h>
 
 #include "arch/block/seq2seq.h"
@@ -34,6 +35,46 @@ static graph_value feed_forward(struct build *b, graph_value x)
 	return first ? x : layer_norm(b, "layers.ffn.norm", x, s->hidden_size);
 }
 
+// Learned tokens before the others, which see all of them and are seen by all (PEGASUS-X: Phang et al. 2022,
+// https://arxiv.org/abs/2208.04347). x [batch, seq, hidden] -> [batch, globals + seq, hidden]; *bias: of layers without and with
+// staggered blocks.
+static graph_value with_globals(struct build *b, const struct body *io, graph_value x, graph_value bias[2])
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	int64_t n = s->global_tokens;
+	graph_value at = places_of(g, x), zero = graph_i64(g, 0), count = graph_i64s(g, 1, &n),
+		    no = graph_i64s(g, 1, (int64_t[]){ -1 });
+	graph_value batch = op_dim(g, x, 0), mask = op_cast(g, io->mask, DTYPE_I64);
+	graph_value ones = op_expand(g, graph_i64(g, 1), op_concat(g, 2, (graph_value[]){ batch, count }, 0));
+	mask = op_cast(g, op_concat(g, 2, (graph_value[]){ ones, mask }, 1), DTYPE_BOOL);
+	graph_value key = op_unsqueeze(g, op_unsqueeze(g, mask, 1), 1); // [batch, 1, 1, globals + seq]
+	for (int i = 0; i < 2; i++) {
+		graph_value block =
+			op_div(g, op_add(g, at, graph_i64(g, i ? s->token_block / 2 : 0)), graph_i64(g, s->token_block));
+		block = op_concat(g, 2, (graph_value[]){ op_expand(g, no, count), block }, 0); // globals are of block -1
+		graph_value query = op_unsqueeze(g, block, 1), other = op_unsqueeze(g, block, 0);
+		graph_value allowed = op_or(g, op_equal(g, query, other), op_less(g, query, zero));
+		allowed = op_or(g, allowed, op_less(g, other, zero));
+		bias[i] = op_where(g, op_and(g, allowed, key), graph_f32(g, 0), graph_f32(g, -FLT_MAX));
+	}
+	graph_value table = op_unsqueeze(g, WEIGHT(b, "embed.global", "weight", n, s->hidden_size), 0);
+	graph_value shape[] = { batch, graph_i64s(g, 2, (int64_t[]){ n, s->hidden_size }) };
+	return op_concat(g, 2, (graph_value[]){ op_expand(g, table, op_concat(g, 2, shape, 0)), x }, 1);
+}
+
+// Attention whose learned tokens have a norm of their own.
+static graph_value attention_with_globals(struct build *b, graph_value x, const graph_value bias[2])
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	int64_t n = s->global_tokens, h = s->hidden_size;
+	graph_value part[] = { layer_norm(b, "layers.attn.norm_global", op_slice(g, x, 1, 0, n), h),
+		layer_norm(b, "layers.attn.norm", op_slice(g, x, 1, n, INT64_MAX), h) };
+	graph_value y = op_concat(g, 2, part, 1);
+	return op_add(g, x, attend(b, "layers.attn", y, y, bias[s->staggered && b->layer % 2], NULL, 0));
+}
+
 graph_value seq2seq_stack(struct build *b, struct body *io, graph_value x, bool is_decoder, unsigned biases)
 {
 	struct graph *g = b->g;
@@ -48,11 +89,16 @@ graph_value seq2seq_stack(struct build *b, struct body *io, graph_value x, bool 
 		own = mask_bidirectional(b, io->mask); // [batch, 1, 1, seq]
 	if (io->memory_mask.id)
 		cross = mask_bidirectional(b, io->memory_mask);
+	bool globals = !is_decoder && s->global_tokens;
+	graph_value blocks[2] = { NO_VALUE, NO_VALUE }, tokens = x;
+	if (globals)
+		x = with_globals(b, io, x, blocks);
 	states_begin(b, io, x);
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		graph_enter(g, "attn");
-		x = attention(b, stem, x, x, own, io->cache, biases, io, is_decoder ? NULL : s->attention_windows);
+		x = globals ? attention_with_globals(b, x, blocks)
+			    : attention(b, stem, x, x, own, io->cache, biases, io, is_decoder ? NULL : s->attention_windows);
 		graph_leave(g);
 		if (is_decoder) {
 			graph_enter(g, "cross");
@@ -64,6 +110,10 @@ graph_value seq2seq_stack(struct build *b, struct body *io, graph_value x, bool 
 		graph_leave(g);
 		graph_leave(g);
 		states_add(io, x);
+	}
+	if (globals) {
+		x = op_slice(g, x, 1, s->global_tokens, INT64_MAX);
+		graph_assume(g, x, 1, value_dim(g, tokens, 1));
 	}
 	return x;
 }

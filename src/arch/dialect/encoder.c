@@ -601,3 +601,21 @@ const struct dialect longformer_names = {
 	.ignored = IGNORED("*embeddings.position_ids"),
 	.inert = IGNORED("onnx_export", "ignore_attention_mask"),
 };
+
+const struct dialect xlnet_names = {
+	.name = "xlnet",
+	.prefix = "transformer.",
+	.keys = KEYS({ "hidden_size", "d_model" }, { "num_hidden_layers", "n_layer" }, { "num_attention_heads", "n_head" },
+		{ "head_dim", "d_head" }, { "intermediate_size", "d_inner" }, { "hidden_act", "ff_activation" }),
+	.weights = WEIGHTS({ "embed.word", "@word_embedding" }, { "layers.attn.q", "@layer.#.rel_attn.q" },
+		{ "layers.attn.k", "@layer.#.rel_attn.k" }, { "layers.attn.v", "@layer.#.rel_attn.v" },
+		{ "layers.attn.o", "@layer.#.rel_attn.o" }, { "layers.attn.r", "@layer.#.rel_attn.r" },
+		{ "layers.attn.u", "@layer.#.rel_attn.r_w_bias" }, { "layers.attn.w", "@layer.#.rel_attn.r_r_bias" },
+		{ "layers.attn.s", "@layer.#.rel_attn.r_s_bias" }, { "layers.attn.segments", "@layer.#.rel_attn.seg_embed" },
+		{ "layers.attn.norm", "@layer.#.rel_attn.layer_norm" }, { "layers.ffn.up", "@layer.#.ff.layer_1" },
+		{ "layers.ffn.down", "@layer.#.ff.layer_2" }, { "layers.ffn.norm", "@layer.#.ff.layer_norm" },
+		{ "head.lm.out", "lm_loss" }, { "head.lm.loose", "lm_loss" }, { "head.token", "classifier" },
+		{ "head.choice.dense", "sequence_summary.summary" }, { "head.sequence.out", "logits_proj" }),
+	.ignored = IGNORED("*mask_emb"), // of what is predicted in a permuted order
+	.inert = IGNORED("mem_len", "reuse_len", "use_mems*", "start_n_top", "end_n_top", "untie_r", "summary_*"),
+};

@@ -110,6 +110,16 @@ const struct dialect led_names = {
 	.inert = IGNORED(INERT),
 };
 
+const struct dialect pegasus_x_names = {
+	.name = "pegasus-x",
+	.prefix = "model.",
+	.keys = KEYS(SEQ2SEQ_KEYS, { "token_block", "block_size" }),
+	.ignored = SEQ2SEQ_IGNORED,
+	.weights = WEIGHTS(SEQ2SEQ_TEXT, { "norm", "@layer_norm" }, { "embed.global", "@embed_global" },
+		{ "layers.attn.norm_global", "@layers.#.global_self_attn_layer_norm" }),
+	.inert = IGNORED(INERT),
+};
+
 // Dense layers only.
 const struct dialect nllb_moe_names = {
 	.name = "nllb-moe",

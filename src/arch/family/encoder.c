@@ -41,6 +41,8 @@ static graph_value attention(struct build *b, graph_value x, const struct attent
 		return encoder_convolved_attention(b, x, extras->bias);
 	if (e->farthest)
 		return encoder_distance_attention(b, x, extras->bias);
+	if (e->by_distance)
+		return encoder_by_distance(b, x, extras->bias, extras->types);
 	if (e->windows)
 		return global_attention(b, "layers.attn", x, extras->mask, extras->global, e->windows[b->layer]);
 	if (extras->between.id)
@@ -239,9 +241,10 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	encoder_resolve_embedding(c, s, e, a);
 	e->windows = resolve_attention_windows(c, s, a);
 	e->separator = e->windows ? config_size(c, "sep_token_id", 2) : 0;
-	if (e->windows && s->head && s->head->choices)
+	encoder_resolve_distance(c, s, e);
+	if ((e->windows || e->by_distance) && s->head && s->head->choices)
 		head_refused(c, s);
-	if (s->head && s->head->choices)
+	if (s->head && (s->head->choices || e->by_distance))
 		resolve_summary(c, e);
 }
 
@@ -303,6 +306,9 @@ static void encode(struct build *b, struct body *io, const struct text_inputs *i
 			: mask_bidirectional(b, io->mask); // [batch, 1, 1 or seq, seq]
 	if (TRAITS_OF(s, encoder)->relative_buckets)
 		extras.bias = mask_relative(b, extras.bias, io->ids);
+	if (e->by_distance)
+		extras.bias = encoder_distance_mask(b, io->mask, io->ids);
+	extras.types = io->types;
 	if (e->side_width)
 		extras.bias = encoder_page_bias(b, io->ids, in->boxes, extras.bias);
 	if (e->rotary)
@@ -408,7 +414,7 @@ static void build(struct build *b)
 	io.ids = b->ids = one_text_a_row(b, ids, choices);
 	if (!TRAITS_OF(s, encoder)->fourier)
 		io.mask = one_text_a_row(b, token_input(b, "attention_mask", choices), choices);
-	if (s->type_vocab_size > 1)
+	if (s->type_vocab_size > 1 || e->by_distance)
 		io.types = one_text_a_row(b, token_input(b, "token_type_ids", choices), choices);
 	else if (e->type_count) {
 		shape[2] = e->type_count;

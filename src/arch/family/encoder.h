@@ -58,6 +58,8 @@ struct encoder {
 	int64_t farthest;               // distances, as vectors, beyond which they are all the same; 0: none (NEZHA)
 	int64_t matrix_groups;          // feed-forward layers with a matrix for each group of channels; 1: plain
 	int64_t shrink;                 // how much narrower the stream of places on the page is; 0: there is none (LiLT)
+	bool by_distance;               // scores by content, distance and segment (XLNet)
+	int64_t clamp;                  // farther distances are all the same; 0: none is
 	const int64_t *windows;         // of each layer, around a token; NULL: none (Longformer)
 	int64_t separator;              // the token that ends a question
 	int64_t side_width, size_width; // of the parts that say where a token is and how large; 0: there are none (LayoutLMv3)
@@ -99,6 +101,10 @@ graph_value encoder_pair_attention(struct build *b, graph_value x, graph_value b
 graph_value encoder_box_pairs(struct build *b, graph_value boxes); // [batch, query, key, head_width]
 graph_value encoder_entity_attention(struct build *b, graph_value x, graph_value bias, graph_value words);
 graph_value encoder_embed_entities(struct build *b, const struct text_inputs *in);
+// encoder_distance.c
+void encoder_resolve_distance(struct config *c, struct spec *s, struct encoder *e);
+graph_value encoder_distance_mask(struct build *b, graph_value mask, graph_value ids);
+graph_value encoder_by_distance(struct build *b, graph_value x, graph_value bias, graph_value types);
 // encoder_page.c
 void encoder_resolve_page(struct config *c, struct spec *s, struct encoder *e);
 graph_value encoder_page_places(struct build *b, graph_value boxes);

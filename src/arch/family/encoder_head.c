@@ -4,13 +4,37 @@
 
 #include <float.h>
 
+// How a text becomes one vector where there is no pooler.
+static graph_value summary(struct build *b, graph_value hidden)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct encoder *e = s->own;
+	graph_value x = e->summary == SUMMARY_FIRST ? first_token(b, hidden)
+		: e->summary == SUMMARY_LAST        ? op_gather(g, hidden, graph_i64(g, -1), 1)
+						    : op_reduce_mean(g, hidden, 1, false);
+	if (e->summary_projected)
+		x = linear(b, "head.choice.dense", x, s->hidden_size, s->hidden_size, true);
+	return activate(b, e->summary_act, x);
+}
+
+static void build_sequence(struct build *b, const struct body *io)
+{
+	const struct spec *s = b->s;
+	if (weight_named(b, "head.sequence.dense")) {
+		s->head->build(b, io);
+		return;
+	}
+	graph_output(b->g, "logits",
+		linear(b, "head.sequence.out", summary(b, io->last), s->hidden_size, s->labels, true)); // [batch, labels]
+}
+
 // One score for each of several texts: a dense layer over what the pooler gives, or a summary of the states.
 static void build_choices(struct build *b, const struct body *io)
 {
 	graph_value choices = *(const graph_value *)io->own, hidden = io->last;
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
-	const struct encoder *e = s->own;
 	graph_value x;
 	graph_enter(g, "head");
 	if (weight_named(b, "pooler"))
@@ -18,14 +42,8 @@ static void build_choices(struct build *b, const struct body *io)
 	else if (!weight_named(b, "head.choice.dense"))
 		x = activate(b, s->traits.head_act,
 			linear(b, "head.sequence.dense", first_token(b, hidden), s->hidden_size, s->hidden_size, true));
-	else {
-		x = e->summary == SUMMARY_FIRST      ? first_token(b, hidden)
-			: e->summary == SUMMARY_LAST ? op_gather(g, hidden, graph_i64(g, -1), 1)
-						     : op_reduce_mean(g, hidden, 1, false);
-		if (e->summary_projected)
-			x = linear(b, "head.choice.dense", x, s->hidden_size, s->hidden_size, true);
-		x = activate(b, e->summary_act, x);
-	}
+	else
+		x = summary(b, hidden);
 	x = linear(b, "head.choice.out", x, s->hidden_size, 1, true); // [batch*choices, 1]
 	x = op_reshape_to(g, x, op_concat(g, 2, (graph_value[]){ op_dim(g, choices, 0), op_dim(g, choices, 1) }, 0));
 	graph_leave(g);
@@ -155,7 +173,7 @@ const struct family_head encoder_heads[] = {
 	{ &head_augmented_lm },
 	{ &head_pretraining },
 	{ &head_next_sentence },
-	{ &head_sequence, NULL, FIRST_SEES_ALL },
+	{ &head_sequence, build_sequence, FIRST_SEES_ALL },
 	{ &head_token, build_token, WORDS_ONLY },
 	{ &head_multiple_choice, build_choices },
 	{ &head_span, build_span, QUESTION_SEES_ALL },

@@ -46,7 +46,7 @@ static graph_value positions(struct build *b, const struct body *io)
 		return embedding(b, "embed.position", place, s->max_positions + s->pad_token_id + 1, s->hidden_size);
 	}
 	if (!s->traits.positions_from_pad)
-		return sines(b, at, s->hidden_size, s->hidden_size / 2);
+		return sines(b, at, s->hidden_size, s->hidden_size / 2 - (TRAITS_OF(s, seq2seq)->sine_positions == 2));
 	return sines_of_tokens(b, io, op_not(g, op_equal(g, io->ids, graph_i64(g, s->pad_token_id))));
 }
 
@@ -99,6 +99,14 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	int64_t decoder_vocab = config_size(c, "decoder_vocab_size", s->vocab_size);
 	h.vocab_size = o->one_table ? s->vocab_size : decoder_vocab;
 	o->bias = config_bool(c, "use_bias", true);
+	s->global_tokens = config_count(c, "num_global_tokens", 0);
+	if (s->global_tokens) {
+		o->bias = false;
+		s->token_block = config_size(c, "token_block", 512);
+		s->staggered = config_bool(c, "stagger_local_blocks", true);
+		if (s->token_block < 1 || (s->staggered && s->token_block % 2))
+			config_fail(c, STATUS_BAD_INPUT, "block_size %lld should be even", (long long)s->token_block);
+	}
 	const json_t *eos = config_get(c, "eos_token_id");
 	o->eos = json_is_integer(eos) ? config_size(c, "eos_token_id", 0)
 		: json_is_array(eos)  ? json_integer_value(json_array_get(eos, 0))

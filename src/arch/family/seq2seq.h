@@ -6,7 +6,8 @@
 #include "arch/spec.h"
 
 #define SEQ2SEQ_TRAITS(X, T) \
-	X(T, FLAG, sine_positions, "positions are sines, not a table") \
+	X(T, COUNT, sine_positions, \
+		"positions are sines, not a table; the slowest takes 2 pi 10000 tokens (2), or would be one further") \
 	X(T, FLAG, head_in_body, "the bare model has the language model's head: its last states are logits") \
 	X(T, FLAG, tokens_normed, "the decoder's embedding norm stands before the positions are added") \
 	X(T, FLAG, decoder_alone, "the class is a decoder by itself that looks at given states") \
