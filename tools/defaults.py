@@ -30,7 +30,7 @@ DERIVED_BY_TYPE |= {"gemma3n_text": {"activation_sparsity_pattern"}, "longcat_fl
 # These look at rope_parameters.partial_rotary_factor, though their defaults do not have it.
 PARTIAL = {"glm_image_text", "glm4v_moe_text", "glm4v_text", "glm_ocr_text", "mellum", "minimax_m2", "solar_open"}
 # What a class says in its code only: its first layer has no experts.
-ADDED = {t: {"first_k_dense_replace": 1} for t in ("axk1", "glm4_moe_lite", "hy_v3", "kimi_linear", "laguna", "mimo_v2_flash")}
+ADDED = {"beam": {"first_k_dense_replace": 3}} | {t: {"first_k_dense_replace": 1} for t in ("axk1", "glm4_moe_lite", "hy_v3", "kimi_linear", "laguna", "mimo_v2_flash")}
 # What a class makes its listed keys of.
 ADDED |= {"embedding_gemma2_text": {"global_head_dim": 512, "num_global_key_value_heads": 1, "sliding_window_pattern": 6}, "hrm_text": {"num_hidden_layers": 16}, "flint": {"mlp_only_layers": [0, 1]}}
 ADDED |= {"gemma3n_text": {"intermediate_size": 16384}} # in every layer, however many there are

@@ -67,6 +67,9 @@
 	.attention_gate = GATE_SIGMOID, .window_pattern = 4, .window_from_last = true
 #define EMBEDDING_GEMMA2 \
 	GEMMA3N, .sandwich_norm = true, .sees_ahead = true, .last_unwindowed = true, .two_heads = true
+#define BEAM \
+	.qk_norm = true, .sandwich_norm = true, .depth_scaled = true, .attention_gate = GATE_SIGMOID, .scaled_unturned = true, \
+	.sigmoid_router = true, .last_unwindowed_usually = true, .window_pattern = 6
 #define FLINT \
 	.qk_norm = true, .attention_sinks = true, .window_rope = true, .sigmoid_router = true, .window_edges = true
 #define LFM2 .qk_norm = true, .usual_act = ACT_SILU, .mixer = MIX_CONVOLUTION
@@ -157,6 +160,7 @@ const struct arch arch_rows[] = {
 	{ "bailing_hybrid", OF(decoder, bailing_hybrid_names, BAILING_HYBRID) },
 	{ "bamba", OF(decoder, bamba_names, .mixer = MIX_MAMBA2) },
 	{ "bart", OF(seq2seq, bart_names, BART) },
+	{ "beam", OF(decoder, beam_names, BEAM) },
 	{ "beit", &beit, &beit_names },
 	{ "bert", OF(encoder, bert_names, TANH_HEAD) },
 	{ "bert-generation", &encoder, &bert_generation_names },

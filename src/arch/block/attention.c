@@ -375,8 +375,16 @@ graph_value self_attention_with(
 		y = norm(b, "layers.attn.inner", y, width);
 	if (gate.id)
 		y = op_mul(g, y, op_sigmoid(g, gate));
-	if (t->attention_gate == GATE_SIGMOID)
-		y = op_mul(g, y, op_sigmoid(g, linear(b, "layers.attn.gate", x, s->hidden_size, width, false)));
+	if (t->attention_gate == GATE_SIGMOID) {
+		gate = linear(b, "layers.attn.gate", x, s->hidden_size, width, false);
+		if (weight_named(b, "layers.attn.gate_bias")) { // one a head
+			graph_value bias =
+				op_reshape(g, WEIGHT(b, "layers.attn.gate_bias", "", n.heads), 2, (int64_t[]){ n.heads, 1 });
+			gate = op_add(g, op_reshape(g, gate, 4, (int64_t[]){ 0, 0, n.heads, n.value_width }), bias);
+			gate = op_reshape(g, gate, 3, (int64_t[]){ 0, 0, width });
+		}
+		y = op_mul(g, y, op_sigmoid(g, gate));
+	}
 	if (t->attention_gate == GATE_HEADS || t->attention_gate == GATE_HEADS_SIGMOID) {
 		gate = linear(b, "layers.attn.gate", x, s->hidden_size, n.heads, false); // [batch, seq, heads]
 		gate = t->attention_gate == GATE_HEADS ? op_softplus(g, gate) : op_sigmoid(g, gate);

@@ -14,6 +14,21 @@ const struct dialect qwen_moe_names = {
 	.inert = IGNORED(MOE_INERT),
 };
 
+const struct dialect beam_names = {
+	.name = "beam",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_BODY, HEADS, EXPERTS, { "layers.attn.norm", "@layers.#.input_layernorm" },
+		{ "layers.attn.after", "@layers.#.post_attention_layernorm" },
+		{ "layers.ffn.norm", "@layers.#.pre_feedforward_layernorm" },
+		{ "layers.ffn.after", "@layers.#.post_feedforward_layernorm" },
+		{ "layers.attn.gate", "@layers.#.self_attn.gate_proj" },
+		{ "layers.attn.gate_bias", "@layers.#.self_attn.gate_bias" }, { "layers.moe.router", "@layers.#.mlp.gate" },
+		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(MOE_INERT),
+};
+
 const struct dialect flint_names = {
 	.name = "flint",
 	.prefix = "model.",

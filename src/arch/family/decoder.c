@@ -126,10 +126,14 @@ static graph_value norm_after(struct build *b, const char *stem, graph_value y)
 	return y;
 }
 
-// x + residual_scale * y, or weight * x + y where the dialect has a word for the weight
+// x + residual_scale * y, or as depth_scaled says, or weight * x + y where the dialect has a word for the weight
 static graph_value residual(struct build *b, const char *stem, graph_value x, graph_value y)
 {
 	const struct spec *s = b->s;
+	if (TRAITS_OF(s, decoder)->depth_scaled) {
+		double n = 2 * (double)(b->layer + 1) + text_is(stem, "layers.ffn.residual");
+		return op_add(b->g, op_scale(b->g, x, (float)sqrt((n - 1) / n)), op_scale(b->g, y, (float)(1 / sqrt(n))));
+	}
 	if (weight_named(b, stem))
 		x = op_mul(b->g, x, WEIGHT(b, stem, "", s->hidden_size));
 	return op_add(b->g, x, s->residual_scale > 0 ? op_scale(b->g, y, (float)s->residual_scale) : y);
@@ -269,6 +273,15 @@ static graph_value column_scale(struct build *b, const struct body *io, graph_va
 	return op_unsqueeze(g, op_unsqueeze(g, op_add(g, at, graph_f32(g, 1)), 0), 2);
 }
 
+// (1 + (position + 1) / 2048)^0.1: [batch or 1, seq, 1]
+static graph_value scale_of_unturned(struct build *b, const struct body *io, graph_value x)
+{
+	struct graph *g = b->g;
+	graph_value at = io->positions.id ? io->positions : op_unsqueeze(g, places_of(g, x), 0), one = graph_f32(g, 1);
+	at = op_scale(g, op_add(g, op_cast(g, at, DTYPE_F32), one), 1.0f / 2048);
+	return op_unsqueeze(g, op_exp(g, op_scale(g, op_log(g, op_add(g, at, one)), 0.1f)), 2);
+}
+
 static void make_shared(struct build *b, struct body *io, graph_value x, struct shared *p)
 {
 	struct graph *g = b->g;
@@ -303,6 +316,8 @@ static void make_shared(struct build *b, struct body *io, graph_value x, struct 
 	}
 	if (s->column_beta > 0)
 		p->column_scale = column_scale(b, io, x);
+	if (TRAITS_OF(s, decoder)->scaled_unturned)
+		p->column_scale = scale_of_unturned(b, io, x);
 	if (s->rope.position_beta > 0)
 		p->query_scale = rope_query_scale(b, &s->rope, x, io->positions);
 }

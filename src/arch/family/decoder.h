@@ -32,6 +32,7 @@
 	X(T, FLAG, group_of_one, "a group of experts is worth its best one") \
 	X(T, COUNT, one_shared_expert, "shared experts where the configuration does not say how many") \
 	X(T, FLAG, last_unwindowed, "the last layer has no window, whatever the configuration says") \
+	X(T, FLAG, last_unwindowed_usually, "the last layer has no window, where config.json lists no layer types") \
 	X(T, FLAG, two_heads, "layers without a window have heads of their own width and number") \
 	X(T, FLAG, moe_beside, \
 		"experts stand beside the feed-forward, each with norms of its own, and look at the sum before it") \
@@ -67,6 +68,9 @@
 	X(T, FLAG, sees_ahead, "every token sees those ahead; windows reach sliding_window tokens both ways") \
 	X(T, COUNT, unpredicted, "the last words of the vocabulary that the language model's head does not give") \
 	X(T, FLAG, last_norm_plain, "norm_plus_one does not mean the last norm") \
+	X(T, FLAG, depth_scaled, "sum n of a residual, from 2, is x sqrt((n - 1) / n) + y / sqrt(n)") \
+	X(T, FLAG, scaled_unturned, \
+		"layers whose rotary parameters are null have none, and queries times (1 + (position + 1) / 2048)^0.1") \
 	X(T, FLAG, window_edges, \
 		"where config.json lists no layer types the first two layers, every fourth after the second and the last have " \
 		"no window") \

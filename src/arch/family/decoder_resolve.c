@@ -134,7 +134,7 @@ static void resolve_own_windows(struct config *c, struct spec *s, struct arena *
 		sliding[i] = s->sliding_window > 0 && !unwindowed_from_last(s, i);
 	for (int64_t i = 0; t->window_edges && !listed && i < s->layers; i++)
 		sliding[i] = s->sliding_window > 0 && i >= 2 && i % 4 != 1 && i != s->layers - 1;
-	if (t->last_unwindowed)
+	if (t->last_unwindowed || (t->last_unwindowed_usually && !listed))
 		sliding[s->layers - 1] = false;
 	if (t->first_unwindowed && !listed)
 		sliding[0] = false;
@@ -340,6 +340,15 @@ static void resolve_hybrid(struct config *c, struct spec *s, struct arena *a)
 // Layers without rotary positions: all, a list of 0 and 1, or every Nth, or those without a window.
 static void resolve_nope(struct config *c, struct spec *s, struct arena *a)
 {
+	if (TRAITS_OF(s, decoder)->scaled_unturned) {
+		static const char *const kinds[] = { "full_attention", "sliding_attention" };
+		const json_t *rope = config_get(c, "rope_parameters");
+		bool *unturned = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
+		for (int64_t i = 0; i < s->layers; i++)
+			unturned[i] = json_is_null(json_object_get(rope, kinds[s->sliding[i]]));
+		s->nope = unturned;
+		return;
+	}
 	bool known = c->defaults && config_knows(c, "position_embedding_type");
 	bool none = TRAITS_OF(s, decoder)->no_rotary || !config_bool(c, "use_mem_rope", true);
 	const char *kind = config_text(c, "position_embedding_type");
