@@ -246,6 +246,7 @@ FAMILY(conditional_detr);
 FAMILY(conformer);
 FAMILY(conformer_ctc);
 FAMILY(convnext_dino);
+FAMILY(cpmant);
 FAMILY(cvt);
 FAMILY(detr);
 FAMILY(dpt);

@@ -207,6 +207,7 @@ const struct arch arch_rows[] = {
 	{ "cosmos3_edge_text", OF(decoder, cosmos_names, .plain_ffn = true) },
 	{ "cosmos3_edge_vision", OF(grid_vision, cosmos3_edge_vision_names, LN_MLP, .no_rotary = true, COSMOS3_GRID) },
 	{ "cosmos3_omni", OF(vlm_grid, grid_names, .interleaved_sections = true), TEXT_VISION("qwen3_vl") },
+	{ "cpmant", &cpmant, &cpmant_names },
 	{ "ctrl", OF(decoder, ctrl_names, GPT, CTRL, .usual_act = ACT_RELU) },
 	{ "cvt", &cvt, &cvt_names },
 	{ "cwm", OF(decoder, llama_names, .window_pattern = -4) },

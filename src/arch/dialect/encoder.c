@@ -619,3 +619,22 @@ const struct dialect xlnet_names = {
 	.ignored = IGNORED("*mask_emb"), // of what is predicted in a permuted order
 	.inert = IGNORED("mem_len", "reuse_len", "use_mems*", "start_n_top", "end_n_top", "untie_r", "summary_*"),
 };
+
+#define CPMANT_LAYER(stem) "@encoder.layers.#." stem
+
+const struct dialect cpmant_names = {
+	.name = "cpmant",
+	.prefix = "cpmant.",
+	.keys = KEYS({ "head_dim", "dim_head" }, { "intermediate_size", "dim_ff" }),
+	.weights = WEIGHTS({ "embed.word", "@input_embedding" }, { "embed.segment", "@segment_embedding" },
+		{ "attn.relative", "@position_bias.relative_attention_bias" }, { "norm", "@encoder.output_layernorm" },
+		{ "layers.attn.norm", CPMANT_LAYER("self_att.layernorm_before_attention") },
+		{ "layers.attn.q", CPMANT_LAYER("self_att.self_attention.project_q") },
+		{ "layers.attn.k", CPMANT_LAYER("self_att.self_attention.project_k") },
+		{ "layers.attn.v", CPMANT_LAYER("self_att.self_attention.project_v") },
+		{ "layers.attn.o", CPMANT_LAYER("self_att.self_attention.attention_out") },
+		{ "layers.ffn.norm", CPMANT_LAYER("ffn.layernorm_before_ffn") },
+		{ "layers.ffn.gate", CPMANT_LAYER("ffn.ffn.w_in.w_0") }, { "layers.ffn.up", CPMANT_LAYER("ffn.ffn.w_in.w_1") },
+		{ "layers.ffn.down", CPMANT_LAYER("ffn.ffn.w_out") }, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED(NULL),
+};
