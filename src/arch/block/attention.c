@@ -357,7 +357,7 @@ graph_value self_attention_with(
 		e->kept[b->layer] = (struct kept){ k, v };
 	if (e->kept && !own)
 		k = e->kept[from].key, v = e->kept[from].value;
-	graph_value bias = s->most_keys ? bias_by_values(b, e->bias, v, n, qkv_bias) : e->bias;
+	graph_value added = s->most_keys ? bias_by_values(b, e->bias, v, n, qkv_bias) : e->bias;
 	graph_value sink = t->attention_sinks && (!t->window_sinks || s->sliding[b->layer])
 		? WEIGHT(b, "layers.attn.sinks", "", n.heads)
 		: NO_VALUE;
@@ -367,7 +367,7 @@ graph_value self_attention_with(
 	graph_value y = shared
 		? cache_attend(b, cache, q, k, v, sink, (float)scale)
 		: op_attention(g,
-			  &(struct attention){ q, k, v, .bias = bias, .sink = sink, .heads = n.heads, .kv_heads = n.kv_heads,
+			  &(struct attention){ q, k, v, .bias = added, .sink = sink, .heads = n.heads, .kv_heads = n.kv_heads,
 				  .scale = (float)scale, .softcap = (float)s->attention_softcap });
 	if (t->differential)
 		y = differences(b, y, n);

@@ -96,11 +96,15 @@ graph_value encoder_by_distance(struct build *b, graph_value x, graph_value bias
 	graph_value far =
 		op_transpose(g, shifted_by(b, q, "layers.attn.w"), 4, (int[]){ 1, 2, 0, 3 }); // [heads, seq, batch, width]
 	scores = op_add(g, scores, op_transpose(g, op_matmul(g, far, distances(b, x)), 4, (int[]){ 2, 0, 1, 3 }));
-	graph_value segments = op_transpose(
-		g, WEIGHT(b, "layers.attn.segments", "", 2, s->heads, s->head_width), 3, (int[]){ 1, 2, 0 }); // [heads, width, 2]
-	graph_value either = op_matmul(g, shifted_by(b, q, "layers.attn.s"), segments); // [batch, heads, seq, 2]
+	graph_value segments = WEIGHT(b, "layers.attn.segments", "", 2, s->heads, s->head_width), either[2];
+	q = shifted_by(b, q, "layers.attn.s");
+	for (int i = 0; i < 2; i++) {
+		graph_value kind =
+			op_reshape(g, op_slice(g, segments, 0, i, i + 1), 3, (int64_t[]){ s->heads, 1, s->head_width });
+		either[i] = op_reduce_sum(g, op_mul(g, q, kind), 3, true); // [batch, heads, seq, 1]
+	}
 	graph_value same = op_unsqueeze(g, op_equal(g, op_unsqueeze(g, types, 2), op_unsqueeze(g, types, 1)), 1);
-	scores = op_add(g, scores, op_where(g, same, op_slice(g, either, 3, 0, 1), op_slice(g, either, 3, 1, 2)));
+	scores = op_add(g, scores, op_where(g, same, either[0], either[1]));
 	graph_value p = op_softmax(g, op_add(g, op_scale(g, scores, (float)s->attention_scale), bias), 3);
 	graph_value y = op_transpose(g, op_matmul(g, p, v), 4, (int[]){ 0, 2, 1, 3 });
 	y = op_reshape(g, y, 3, (int64_t[]){ 0, 0, wide });
