@@ -69,7 +69,7 @@ extern const struct dialect afmoe_names, beam_names, flint_names, aria_names, ax
 extern const struct dialect longt5_names, switch_names, t5_names;
 // seq2seq.c
 extern const struct dialect bart_names, bigbird_pegasus_names, fsmt_names, m2m_names, moonshine_names, speech_to_text_names,
-	trocr_names, led_names, nllb_moe_names, pegasus_x_names, whisper_encoder_names, whisper_names;
+	trocr_names, led_names, nllb_moe_names, pegasus_x_names, whisper_encoder_names, whisper_names, glmasr_encoder_names;
 
 // hybrid.c
 extern const struct dialect bamba_names, falcon_h1_names, granitemoehybrid_names, jamba_names, lfm2_moe_names, lfm2_names,
@@ -86,13 +86,14 @@ extern const struct dialect aimv2_text_names, aimv2_vision_names, altclip_text_n
 	xclip_vision_names;
 
 // vlm.c
-extern const struct dialect aria_vlm_names, aya_vision_names, blip_2_names, blip_names, blip_text_names, cosmos3_edge_names,
+	aria_vlm_names, aya_vision_names, blip_2_names, blip_names, blip_text_names, cosmos3_edge_names,
 	cosmos3_edge_vision_names, deepseek_vl_names, gemma3_names, gemma4_vision_names, gemma4_vlm_names, git_names,
-	glm4v_vision_names, glm_image_vision_names, glm_ocr_vision_names, got_ocr2_names, grid_names, hyperclovax_vision_names,
-	idefics2_names, idefics3_names, instruct_qformer_names, internvl_names, janus_names, lfm2_vl_names, lighton_ocr_names,
-	llama4_vision_names, llama4_vlm_names, llava_names, mistral3_names, modernvbert_names, omni_names, ovis2_names,
-	paddleocr_vision_names, paddleocr_vl_names, paligemma_names, pixtral_names, qformer_names, qianfan_ocr_names,
-	qwen2_5_omni_vision_names, qwen2_5_vl_vision_names, qwen2_vl_vision_names, qwen3_omni_vision_names, qwen3_vl_vision_names,
-	resampler_names, retrieval_names, video_llama_3_names;
+	glm4v_vision_names, glm_image_vision_names, glm_ocr_vision_names, got_ocr2_names, grid_names,
+	hyperclovax_vision_names, idefics2_names, idefics3_names, instruct_qformer_names, internvl_names, janus_names,
+	lfm2_vl_names, lighton_ocr_names, llama4_vision_names, llama4_vlm_names, llava_names, mistral3_names,
+	modernvbert_names, omni_names, ovis2_names, paddleocr_vision_names, paddleocr_vl_names, paligemma_names,
+	pixtral_names, qformer_names, qianfan_ocr_names, qwen2_5_omni_vision_names, qwen2_5_vl_vision_names,
+	qwen2_vl_vision_names, qwen3_omni_vision_names, qwen3_vl_vision_names, resampler_names, retrieval_names,
+	video_llama_3_names, qwen2_audio_names, voxtral_names;
 
 #endif

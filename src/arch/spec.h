@@ -299,6 +299,7 @@ FAMILY(vlm_placed);
 FAMILY(vlm_tokened);
 FAMILY(vocoder);
 FAMILY(whisper);
+FAMILY(whisper_rotary);
 FAMILY(xclip);
 FAMILY(xclip_vision);
 FAMILY(yolos);

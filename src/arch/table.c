@@ -107,6 +107,10 @@
 #define TANH_HEAD .head_act = ACT_TANH
 #define GELU_TANH_HEADS .lm_gelu = true, TANH_HEAD
 #define ROBERTA .positions_from_pad = true, GELU_TANH_HEADS
+#define MASKED_SOUND .frames_mask = SOUND_FEATURES_MASK
+#define QWEN2_AUDIO .frames_mask = SOUND_ATTENTION_MASK
+#define GLMASR \
+	MASKED_SOUND, .grouped_states = true, .wide_projector = true, .may_tie = true
 #define DINOV2 .any_size = true, .layer_scale = true, .pool_is_norm = true, .mean_patches = true
 
 #define INTERNVL_VISION .any_size = true, .layer_scale = true, .norm_unless_mean = true
@@ -155,6 +159,8 @@ const struct arch arch_rows[] = {
 	{ "aria", &vlm_asked, &aria_vlm_names, PARTS("aria_text", "idefics3_vision") },
 	{ "aria_text", OF(decoder, aria_names, .experts_in_out = true, .normalised_experts = true) },
 	{ "audio-spectrogram-transformer", &spectrogram, &spectrogram_names },
+	{ "audioflamingo3", OF(vlm_sound, voxtral_names, MASKED_SOUND), TEXT_AUDIO("qwen2", "audioflamingo3_encoder") },
+	{ "audioflamingo3_encoder", OF(whisper_encoder, whisper_encoder_names, .paired_states = true, .masked = true) },
 	{ "axk1", OF(decoder, axk1_names, .sigmoid_router = true) },
 	{ "aya_vision", OF(vlm_shuffled, aya_vision_names, .projector_norm = true), PARTS("cohere2", "siglip_vision_model") },
 	{ "bailing_hybrid", OF(decoder, bailing_hybrid_names, BAILING_HYBRID) },
@@ -288,6 +294,8 @@ const struct arch arch_rows[] = {
 	{ "glm_ocr", OF(vlm_grid, grid_names, .text_ties = true), TEXT_VISION("glm_ocr") },
 	{ "glm_ocr_text", OF(decoder, glm_names, .interleaved_rope = true, .sandwich_norm = true) },
 	{ "glm_ocr_vision", OF(grid_vision, glm_ocr_vision_names, .patch_bias = true, .convolved = true, .qk_norm = true) },
+	{ "glmasr", OF(vlm_sound, voxtral_names, GLMASR), TEXT_AUDIO("llama", "glmasr_encoder") },
+	{ "glmasr_encoder", &whisper_rotary, &glmasr_encoder_names },
 	{ "glmga", &vlm_grid, &grid_names, TEXT_VISION("glm4v") },
 	{ "glpn", &segformer, &glpn_names },
 	{ "got_ocr2", &vlm_convolved, &got_ocr2_names, PARTS("qwen2", "got_ocr2_vision") },
@@ -401,6 +409,7 @@ const struct arch arch_rows[] = {
 	{ "modernvbert", &vlm_connected, &modernvbert_names, PARTS("modernbert", "siglip_vision_model") },
 	{ "molmo2_text", OF(decoder, molmo2_names, .qkv_bias_only = true, .up_first = true) },
 	{ "moonshine", &moonshine, &moonshine_names },
+	{ "moss_transcribe_diarize_audio", &whisper_encoder, &whisper_encoder_names },
 	{ "mpnet", OF(encoder, mpnet_names, ROBERTA, .relative_buckets = true) },
 	{ "mpt", OF(decoder, mpt_names, LN_NO_BIAS, .plain_ffn = true, .alibi = ALIBI_COLUMNS) },
 	{ "mt5", OF(t5, t5_names, .unscaled_head = true) },
@@ -459,6 +468,7 @@ const struct arch arch_rows[] = {
 	{ "qwen2_5_vl", OF(vlm_grid, grid_names, .text_ties = true), TEXT_VISION("qwen2_5_vl") },
 	{ "qwen2_5_vl_text", OF(decoder, llama_names, .qkv_bias = true) },
 	{ "qwen2_5_vl_vision", OF(grid_vision, qwen2_5_vl_vision_names, .windows = true) },
+	{ "qwen2_audio", OF(vlm_sound, qwen2_audio_names, QWEN2_AUDIO), TEXT_AUDIO("qwen2", "qwen2_audio_encoder") },
 	{ "qwen2_audio_encoder", OF(whisper_encoder, whisper_encoder_names, .paired_states = true) },
 	{ "qwen2_moe", OF(decoder, qwen_moe_names, .window_pattern = 2, .window_until = true) },
 	{ "qwen2_vl", OF(vlm_grid, grid_names, .text_ties = true), TEXT_VISION("qwen2_vl") },
@@ -550,6 +560,7 @@ const struct arch arch_rows[] = {
 	{ "vitpose", &vitpose, &vitpose_names, BACKBONE_PART("vitpose_backbone") },
 	{ "vitpose_backbone", OF(vit, vitpose_backbone_names, .class_position = true) },
 	{ "vivit", &vivit, &vivit_names },
+	{ "voxtral", OF(vlm_sound, voxtral_names, .grouped_states = true), TEXT_AUDIO("llama", "voxtral_encoder") },
 	{ "voxtral_encoder", &whisper_encoder, &whisper_encoder_names },
 	{ "wav2vec2", &speech, &wav2vec2_names },
 	{ "wav2vec2-bert", OF(speech, wav2vec2_bert_names, .causal_convolution = true) },

@@ -169,6 +169,18 @@ const struct dialect whisper_encoder_names = {
 	.inert = IGNORED("scale_embedding"),
 };
 
+const struct dialect glmasr_encoder_names = {
+	.name = "glmasr-encoder",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "stem.first", "@conv1" }, { "stem.second", "@conv2" },
+		{ "layers.attn.norm", "@layers.#.input_layernorm" }, { "layers.attn.q", "@layers.#.self_attn.q_proj" },
+		{ "layers.attn.k", "@layers.#.self_attn.k_proj" }, { "layers.attn.v", "@layers.#.self_attn.v_proj" },
+		{ "layers.attn.o", "@layers.#.self_attn.o_proj" }, { "layers.ffn.norm", "@layers.#.post_attention_layernorm" },
+		{ "layers.ffn.up", "@layers.#.mlp.fc1" }, { "layers.ffn.down", "@layers.#.mlp.fc2" }, { "norm", "@norm" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq"),
+};
+
 // The second norm of a layer stands before the feed-forward in the encoder, before the attention to the encoder in the decoder.
 const struct dialect moonshine_names = {
 	.name = "moonshine",

@@ -17,6 +17,27 @@ const struct dialect llava_names = {
 		"spatial_pool_mode", "spatial_pool_stride", "video_token_index", "video_token_id", "video_seq_length"),
 };
 
+#define AUDIO_TOKEN KEYS({ "image_token", "audio_token_id" }, { "image_token", "audio_token_index" })
+
+const struct dialect qwen2_audio_names = {
+	.name = "qwen2-audio",
+	.prefix = "model.",
+	.keys = AUDIO_TOKEN,
+	.weights = WEIGHTS({ "projector", "@multi_modal_projector.linear" }, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq"),
+	.inert = IGNORED("is_encoder_decoder", "ignore_index"),
+};
+
+const struct dialect voxtral_names = {
+	.name = "voxtral",
+	.prefix = "model.",
+	.keys = AUDIO_TOKEN,
+	.weights = WEIGHTS({ "projector.1", "@multi_modal_projector.linear_1" },
+		{ "projector.2", "@multi_modal_projector.linear_2" }, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq"),
+	.inert = IGNORED("is_encoder_decoder", "hidden_size", "vocab_size"),
+};
+
 const struct dialect aya_vision_names = {
 	.name = "aya-vision",
 	.prefix = "model.",

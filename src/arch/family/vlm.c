@@ -10,8 +10,7 @@
 
 // ---- from config.json ---------------------------------------------------------------------------------------------------
 
-bool vlm_resolve_parts(struct config *c, struct spec *s, struct arena *a, bool or_text, const char *const *text_roots,
-	const char *const *vision_roots)
+bool vlm_resolve_text(struct config *c, struct spec *s, struct arena *a, bool or_text, const char *const *text_roots)
 {
 	const struct head *head = head_how(s) & VLM_GENERATES ? &head_causal_lm
 		: head_how(s) & VLM_FILLS                     ? &head_masked_lm
@@ -19,11 +18,6 @@ bool vlm_resolve_parts(struct config *c, struct spec *s, struct arena *a, bool o
 	struct vlm *v = ARENA_NEW(a, struct vlm);
 	s->own = v;
 	struct spec *text = resolve_part(c, s, a, "text", "text_config", NULL, head, text_roots);
-	struct spec *tower = resolve_part(c, s, a, "vision", "vision_config", NULL, NULL, vision_roots);
-	if (tower && (tower->patch_size < 1 || tower->channels < 1 || tower->hidden_size < 1))
-		config_fail(c, STATUS_UNSUPPORTED,
-			"vision_config: a tower of type %s, which gives no patches, is not supported yet",
-			tower->row->model_type);
 	const json_t *token = config_get(c, "image_token");
 	v->image_token_id = json_integer_value(token);
 	if (!json_is_integer(token))
@@ -35,6 +29,19 @@ bool vlm_resolve_parts(struct config *c, struct spec *s, struct arena *a, bool o
 	text->traits.lm_bias = false;
 	text->logit_scale = text->logit_softcap = 0;
 	return true;
+}
+
+bool vlm_resolve_parts(struct config *c, struct spec *s, struct arena *a, bool or_text, const char *const *text_roots,
+	const char *const *vision_roots)
+{
+	if (!vlm_resolve_text(c, s, a, or_text, text_roots))
+		return false;
+	struct spec *tower = resolve_part(c, s, a, "vision", "vision_config", NULL, NULL, vision_roots);
+	if (tower && (tower->patch_size < 1 || tower->channels < 1 || tower->hidden_size < 1))
+		config_fail(c, STATUS_UNSUPPORTED,
+			"vision_config: a tower of type %s, which gives no patches, is not supported yet",
+			tower->row->model_type);
+	return !c->error.status;
 }
 
 bool vlm_resolve(struct config *c, struct spec *s, struct arena *a, bool or_text)
@@ -238,7 +245,9 @@ static bool is_merged_only(const struct spec *s)
 static const struct arch_graph vision_graph = { "vision_encoder.onnx" },         // pixels to image features
 	embed_graph = { "embed_tokens.onnx" },                                   // input_ids to inputs_embeds
 	embeds_graph = { "decoder_model_merged.onnx", .there = is_merged_only }; // inputs_embeds and a cache
+static const struct arch_graph audio_graph = { "audio_encoder.onnx" };           // a spectrogram to audio features
 const struct arch_graph *const vlm_graphs[] = { &vision_graph, &embed_graph, &embeds_graph, NULL };
+const struct arch_graph *const vlm_sound_graphs[] = { &audio_graph, &embed_graph, &embeds_graph, NULL };
 
 static void whole_inputs(
 	struct build *b, struct body *io, graph_value (*see)(struct build *b, graph_value ids, struct body *text))
@@ -265,8 +274,8 @@ void vlm_build(struct build *b, graph_value (*see)(struct build *b, graph_value 
 	const struct spec *s = b->s, *text = part_of(s, "text");
 	int64_t batch = graph_symbol(g, "batch"), shape[] = { batch, graph_symbol(g, "sequence"), text->hidden_size };
 	struct body io = { 0 };
-	if (b->which == &vision_graph) {
-		graph_output(g, "image_features", see(b, NO_VALUE, NULL));
+	if (b->which == &vision_graph || b->which == &audio_graph) {
+		graph_output(g, b->which == &audio_graph ? "audio_features" : "image_features", see(b, NO_VALUE, NULL));
 		return;
 	}
 	if (b->which == &embed_graph) {

@@ -24,6 +24,15 @@ FAMILY_TRAITS(vlm_grid, VLM_GRID_TRAITS);
 #define VLM_TILES_TRAITS(X, T) X(T, FLAG, shrinks, "a grid of more features than vision_aspect_ratio says is shrunk")
 FAMILY_TRAITS(vlm_tiles, VLM_TILES_TRAITS);
 
+// Which mask of its frames comes with the sound.
+enum sound_mask { SOUND_UNMASKED, SOUND_FEATURES_MASK, SOUND_ATTENTION_MASK };
+#define VLM_SOUND_TRAITS(X, T) \
+	X(T, COUNT, frames_mask, "the sound's frames have a mask: 1 input_features_mask, 2 feature_attention_mask") \
+	X(T, FLAG, grouped_states, "the tower's states side by side, as wide as its feed-forward, become one feature") \
+	X(T, FLAG, wide_projector, "twice as wide inside as the text, with biases") \
+	X(T, FLAG, may_tie, "tie_word_embeddings counts")
+FAMILY_TRAITS(vlm_sound, VLM_SOUND_TRAITS);
+
 struct vlm {
 	int64_t image_token_id;
 	int64_t layer_count;
@@ -52,6 +61,9 @@ static inline const struct vlm *vlm_of(const struct spec *s)
 	return s->own;
 }
 
+// The part under text_config and the token that what stands among the text's takes the place of. Makes s->own. False after an
+// error.
+bool vlm_resolve_text(struct config *c, struct spec *s, struct arena *a, bool or_text, const char *const *text_roots);
 // The parts under text_config and vision_config, the token that stands for a picture; tied when either configuration says so
 // (or_text) or this one does. Makes s->own. False after an error.
 bool vlm_resolve(struct config *c, struct spec *s, struct arena *a, bool or_text);
@@ -87,7 +99,7 @@ graph_value vlm_merge_each(struct build *b, graph_value ids, graph_value is_imag
 // The graphs. `see` declares the inputs of the pictures and gives their features; with ids [batch, seq] those of the whole
 // model, merged: [batch, seq, text]; with NO_VALUE what vision_encoder.onnx gives. It may give the text part more than that.
 void vlm_build(struct build *b, graph_value (*see)(struct build *b, graph_value ids, struct body *text));
-extern const struct arch_graph *const vlm_graphs[];
+extern const struct arch_graph *const vlm_graphs[], *const vlm_sound_graphs[];
 // The same without a head, for models that have it as a part: io->last and io->mask.
 void vlm_states(struct build *b, struct body *io, graph_value (*see)(struct build *b, graph_value ids, struct body *text));
 // flags of heads: the text part has a language model's, or a masked one's; image_hidden_states

@@ -5,22 +5,33 @@
 //   mel [batch, bins, frames] -> conv, gelu -> conv / 2, gelu -> + positions -> layers -> norm
 //   ids -> tokens + positions -> layers -> norm -> tokens, transposed
 //
-// The encoder is a model of its own too, for language models that hear.
+// The encoder is a model of its own too, for language models that hear; one type of it has rotary positions and the layers of
+// a Llama, but for their norms.
 #include "arch/block/seq2seq.h"
+#include "arch/block/sound.h"
 #include "arch/family/whisper.h"
 
 enum { BIASES = BIAS_Q | BIAS_V | BIAS_O };
 
 struct whisper {
-	int64_t bins, source_positions, project_size;
-	bool weighted; // the classifier reads a learned mix of all layers' states
+	int64_t bins, project_size;
+	int64_t source_positions; // 0: sound of any length
+	bool weighted;            // the classifier reads a learned mix of all layers' states
 };
+
+void whisper_inputs(struct build *b, struct body *io, const char *batch, const char *mask)
+{
+	const struct whisper *w = b->s->own;
+	int64_t frames = w->source_positions ? 2 * w->source_positions : graph_symbol(b->g, "frames");
+	int64_t shape[] = { graph_symbol(b->g, batch), w->bins, frames };
+	io->features = graph_input(b->g, "input_features", DTYPE_F32, 3, shape);
+	if (mask)
+		io->mask = graph_input(b->g, mask, DTYPE_I64, 2, (int64_t[]){ shape[0], frames });
+}
 
 static void inputs(struct build *b, struct body *io)
 {
-	const struct whisper *w = b->s->own;
-	int64_t shape[] = { graph_symbol(b->g, "batch"), w->bins, 2 * w->source_positions };
-	io->features = graph_input(b->g, "input_features", DTYPE_F32, 3, shape);
+	whisper_inputs(b, io, "batch", NULL);
 }
 
 static graph_value convolve(struct build *b, const char *stem, graph_value x, int64_t in, int64_t stride)
@@ -39,7 +50,8 @@ static graph_value sound(struct build *b, const struct body *io)
 	graph_value x = convolve(b, "stem.first", io->features, w->bins, 1); // [batch, hidden, frames]
 	x = convolve(b, "stem.second", x, b->s->hidden_size, 2);             // [batch, hidden, source]
 	x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 });
-	x = op_add(g, x, WEIGHT(b, "embed.position", "weight", w->source_positions, b->s->hidden_size));
+	if (w->source_positions)
+		x = op_add(g, x, WEIGHT(b, "embed.position", "weight", w->source_positions, b->s->hidden_size));
 	graph_leave(g);
 	return x; // [batch, source, hidden]
 }
@@ -146,31 +158,122 @@ static void resolve_encoder(struct config *c, struct spec *s, struct arena *a)
 	if (!c->error.status && (s->ffn_size < 1 || (TRAITS_OF(s, whisper_encoder)->paired_states && w->source_positions < 2)))
 		config_fail(c, STATUS_BAD_INPUT, "%lld positions, a feed-forward %lld wide", (long long)w->source_positions,
 			(long long)s->ffn_size);
+	s->image_tokens = w->source_positions / (TRAITS_OF(s, whisper_encoder)->paired_states ? 2 : 1);
 }
 
-static void build_encoder(struct build *b)
+graph_value whisper_lengths(struct build *b, graph_value mask, int64_t of)
+{
+	struct graph *g = b->g;
+	graph_value n = op_cast(g, op_reduce_sum(g, mask, 1, false), DTYPE_F32); // [batch]
+	n = op_floor(g, op_scale(g, op_add(g, n, graph_f32(g, 1)), 0.5f));
+	return of > 1 ? op_floor(g, op_div(g, n, graph_f32(g, (float)of))) : n;
+}
+
+static void encoder_body(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
-	struct body io = { 0 };
-	inputs(b, &io);
-	graph_value x = seq2seq_stack(b, &io, sound(b, &io), false, BIASES);
+	graph_value x = sound(b, io);
+	if (io->mask.id) // of frames; what follows wants one of states
+		io->mask = sound_frames(b, x, whisper_lengths(b, io->mask, 1), 1);
+	x = seq2seq_stack(b, io, x, false, BIASES);
 	if (TRAITS_OF(s, whisper_encoder)->paired_states) {
 		x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 });
 		x = op_average_pool(g, x, 1, (int64_t[]){ 2 }, (int64_t[]){ 2 }, (int64_t[]){ 0, 0 }, false, false);
 		x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 }); // [batch, source / 2, hidden]
 	}
-	io.last = layer_norm(b, "norm", x, s->hidden_size);
+	io->last = layer_norm(b, "norm", x, s->hidden_size);
+}
+
+static void build_encoder(struct build *b)
+{
+	struct body io = { 0 };
+	whisper_inputs(b, &io, "batch", TRAITS_OF(b->s, whisper_encoder)->masked ? "input_features_mask" : NULL);
+	encoder_body(b, &io);
 	head_build(b, &io);
 }
 
-static const struct family_head encoder_heads[] = { { &head_encoder }, { 0 } };
+static const struct family_head encoder_heads[] = { { &head_encoder }, { &head_model, head_give_last }, { 0 } };
 
 const struct family whisper_encoder = {
 	.name = "whisper-encoder",
 	.architecture = "audio",
 	.resolve = resolve_encoder,
 	.build = build_encoder,
+	.body = encoder_body,
 	.heads = encoder_heads,
 	.traits = FAMILY_TRAIT_LIST(whisper_encoder, WHISPER_ENCODER_TRAITS),
+};
+
+// ---- with rotary positions ----------------------------------------------------------------------------------------------
+
+static void resolve_rotary(struct config *c, struct spec *s, struct arena *a)
+{
+	struct whisper *w = ARENA_NEW(a, struct whisper);
+	resolve_transformer(c, s, true);
+	s->norm_eps = 1e-5;
+	s->own = w;
+	w->bins = config_size(c, "num_mel_bins", -1);
+	s->image_tokens = WHISPER_FRAMES / 2;
+	resolve_rope(c, s, a);
+	if (!c->error.status && (w->bins < 1 || s->ffn_size < 1))
+		config_fail(c, STATUS_BAD_INPUT, "%lld mel bins, a feed-forward %lld wide", (long long)w->bins,
+			(long long)s->ffn_size);
+}
+
+static graph_value rotary_attention(struct build *b, graph_value x, graph_value cos, graph_value sin)
+{
+	const struct spec *s = b->s;
+	int64_t width = s->heads * s->head_width, kv_width = s->kv_heads * s->head_width;
+	graph_value q = linear(b, "layers.attn.q", x, s->hidden_size, width, true),
+		    k = linear(b, "layers.attn.k", x, s->hidden_size, kv_width, false),
+		    v = linear(b, "layers.attn.v", x, s->hidden_size, kv_width, true);
+	q = rope_turn(b, q, cos, sin, s->heads);
+	k = rope_turn(b, k, cos, sin, s->kv_heads);
+	graph_value y = op_attention(b->g,
+		&(struct attention){ q, k, v, .heads = s->heads, .kv_heads = s->kv_heads, .scale = (float)s->attention_scale });
+	return linear(b, "layers.attn.o", y, width, s->hidden_size, true);
+}
+
+// Padding is not masked: such models were trained so.
+static void rotary_body(struct build *b, struct body *io)
+{
+	struct graph *g = b->g;
+	int64_t h = b->s->hidden_size;
+	graph_value x = sound(b, io), cos, sin, y;
+	rope_tables(b, x, NO_VALUE, &cos, &sin);
+	states_begin(b, io, x);
+	for (b->layer = 0; b->layer < b->s->layers && !graph_failed(g); b->layer++) {
+		graph_enter(g, "layers.%lld", (long long)b->layer);
+		x = op_add(g, x, rotary_attention(b, layer_norm(b, "layers.attn.norm", x, h), cos, sin));
+		y = layer_norm(b, "layers.ffn.norm", x, h);
+		x = op_add(g, x, prenorm_ffn(b, "layers.ffn.up", "layers.ffn.down", y));
+		graph_leave(g);
+		states_add(io, x);
+	}
+	io->last = layer_norm(b, "norm", x, h);
+}
+
+static void build_rotary(struct build *b)
+{
+	struct body io = { 0 };
+	whisper_inputs(b, &io, "batch", NULL);
+	rotary_body(b, &io);
+	head_build(b, &io);
+}
+
+static void rotary_hints(const struct spec *s, struct input_hints *out)
+{
+	(void)s;
+	out->symbols[0] = (struct input_symbol){ "frames", WHISPER_FRAMES };
+}
+
+const struct family whisper_rotary = {
+	.name = "whisper-rotary",
+	.architecture = "audio",
+	.resolve = resolve_rotary,
+	.build = build_rotary,
+	.body = rotary_body,
+	.hints = rotary_hints,
+	.heads = encoder_heads,
 };
