@@ -245,6 +245,7 @@ FAMILY(clap_text);
 FAMILY(conditional_detr);
 FAMILY(conformer);
 FAMILY(conformer_ctc);
+FAMILY(conformer_seq2seq);
 FAMILY(convnext_dino);
 FAMILY(cpmant);
 FAMILY(cvt);

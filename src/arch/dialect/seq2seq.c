@@ -169,6 +169,53 @@ const struct dialect whisper_encoder_names = {
 	.inert = IGNORED("scale_embedding"),
 };
 
+const struct dialect canary_names = {
+	.name = "canary",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.word", "@decoder.embed_tokens" }, { "embed.norm", "@decoder.embedding_layernorm" },
+		{ "layers.attn.norm", "@decoder.layers.#.input_layernorm" },
+		{ "layers.attn.q", "@decoder.layers.#.self_attn.q_proj" },
+		{ "layers.attn.k", "@decoder.layers.#.self_attn.k_proj" },
+		{ "layers.attn.v", "@decoder.layers.#.self_attn.v_proj" },
+		{ "layers.attn.o", "@decoder.layers.#.self_attn.o_proj" },
+		{ "layers.cross.norm", "@decoder.layers.#.post_attention_layernorm" },
+		{ "layers.cross.q", "@decoder.layers.#.encoder_attn.q_proj" },
+		{ "layers.cross.k", "@decoder.layers.#.encoder_attn.k_proj" },
+		{ "layers.cross.v", "@decoder.layers.#.encoder_attn.v_proj" },
+		{ "layers.cross.o", "@decoder.layers.#.encoder_attn.o_proj" },
+		{ "layers.ffn.norm", "@decoder.layers.#.final_layernorm" }, { "layers.ffn.up", "@decoder.layers.#.mlp.fc1" },
+		{ "layers.ffn.down", "@decoder.layers.#.mlp.fc2" }, { "norm", "@decoder.norm" }, { "head.lm.out", "proj_out" }),
+	.ignored = IGNORED("*num_batches_tracked"),
+	.inert = IGNORED("is_encoder_decoder", "pad_token_id", "tie_word_embeddings"),
+};
+
+#define COHERE_ASR_LAYER "@transf_decoder._decoder.layers.#."
+const struct dialect cohere_asr_names = {
+	.name = "cohere-asr",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.word", "@transf_decoder._embedding.token_embedding" },
+		{ "embed.position", "@transf_decoder._embedding.position_embedding.pos_enc" },
+		{ "embed.norm", "@transf_decoder._embedding.layer_norm" }, { "memory", "@encoder_decoder_proj" },
+		{ "layers.attn.norm", COHERE_ASR_LAYER "layer_norm_1" },
+		{ "layers.attn.q", COHERE_ASR_LAYER "first_sub_layer.query_net" },
+		{ "layers.attn.k", COHERE_ASR_LAYER "first_sub_layer.key_net" },
+		{ "layers.attn.v", COHERE_ASR_LAYER "first_sub_layer.value_net" },
+		{ "layers.attn.o", COHERE_ASR_LAYER "first_sub_layer.out_projection" },
+		{ "layers.cross.norm", COHERE_ASR_LAYER "layer_norm_2" },
+		{ "layers.cross.q", COHERE_ASR_LAYER "second_sub_layer.query_net" },
+		{ "layers.cross.k", COHERE_ASR_LAYER "second_sub_layer.key_net" },
+		{ "layers.cross.v", COHERE_ASR_LAYER "second_sub_layer.value_net" },
+		{ "layers.cross.o", COHERE_ASR_LAYER "second_sub_layer.out_projection" },
+		{ "layers.ffn.norm", COHERE_ASR_LAYER "layer_norm_3" },
+		{ "layers.ffn.up", COHERE_ASR_LAYER "third_sub_layer.dense_in" },
+		{ "layers.ffn.down", COHERE_ASR_LAYER "third_sub_layer.dense_out" },
+		{ "norm", "@transf_decoder._decoder.final_layer_norm" }, { "head.lm.out", "log_softmax.mlp.layer0" }),
+	.ignored = IGNORED("*num_batches_tracked", "preprocessor.featurizer.*"),
+	.inert = IGNORED("is_encoder_decoder"),
+};
+
 const struct dialect glmasr_encoder_names = {
 	.name = "glmasr-encoder",
 	.prefix = "",

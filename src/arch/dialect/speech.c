@@ -187,7 +187,15 @@ const struct dialect parakeet_names = {
 	.keys = NO_KEYS,
 	.weights = WEIGHTS(SHORT_CONFORMER, { "short.layer", "@subsampling.layers.#" }, { "short.out", "@subsampling.linear" },
 		{ "layers.attn.positions", "@layers.#.self_attn.relative_k_proj" },
-		{ "layers.attn.u_bias", "@layers.#.self_attn.bias_u" }, { "layers.attn.v_bias", "@layers.#.self_attn.bias_v" }),
+		{ "layers.attn.u_bias", "@layers.#.self_attn.bias_u" }, { "layers.attn.v_bias", "@layers.#.self_attn.bias_v" },
+		// within Cohere's
+		{ "short.layer", "@pre_encode.conv.#" }, { "short.out", "@pre_encode.out" },
+		{ "layers.attn.q", "@layers.#.self_attn.linear_q" }, { "layers.attn.k", "@layers.#.self_attn.linear_k" },
+		{ "layers.attn.v", "@layers.#.self_attn.linear_v" }, { "layers.attn.o", "@layers.#.self_attn.linear_out" },
+		{ "layers.attn.positions", "@layers.#.self_attn.linear_pos" },
+		{ "layers.attn.u_bias", "@layers.#.self_attn.pos_bias_u" },
+		{ "layers.attn.v_bias", "@layers.#.self_attn.pos_bias_v" },
+		{ "layers.conv.batch_norm", "@layers.#.conv.batch_norm" }),
 	.ignored = IGNORED("*num_batches_tracked"),
 	.inert = IGNORED("batch_norm_momentum"),
 };

@@ -238,37 +238,38 @@ static void body(struct build *b, struct body *io)
 	io->last = rotary ? norm(b, "norm", x, s->hidden_size) : x;
 }
 
-void conformer_inputs(struct build *b, struct body *io)
+void conformer_inputs(struct build *b, struct body *io, bool masked)
 {
 	const struct conformer *o = b->s->own;
 	struct graph *g = b->g;
 	int64_t shape[] = { graph_symbol(g, "batch"), graph_symbol(g, "sequence"), o->bins };
 	io->features = graph_input(g, "input_features", DTYPE_F32, 3, shape);
-	io->mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape);
+	if (masked)
+		io->mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape);
 }
 
 static void build(struct build *b)
 {
 	struct body io = { 0 };
-	conformer_inputs(b, &io);
+	conformer_inputs(b, &io, true);
 	body(b, &io);
 	graph_output(b->g, "last_hidden_state", io.last);
 }
 
 // ---- with a head --------------------------------------------------------------------------------------------------------
 
-void conformer_resolve_encoder(struct config *c, struct spec *s, struct arena *a)
+void conformer_resolve_encoder(struct config *c, struct spec *s, struct arena *a, const char *const *roots)
 {
 	const char *type = json_string_value(json_object_get(config_get(c, "encoder_config"), "model_type"));
 	if (type && !text_is(type, part_type(s->row, "encoder")))
 		config_fail(c, STATUS_UNSUPPORTED, "encoder_config.model_type %.64s: only %s is supported here yet", type,
 			part_type(s->row, "encoder"));
-	resolve_part_fixed(c, s, a, "encoder", "encoder_config", NULL, NULL, (const char *const[]){ "", NULL });
+	resolve_part_fixed(c, s, a, "encoder", "encoder_config", NULL, NULL, roots);
 }
 
 static void resolve_ctc(struct config *c, struct spec *s, struct arena *a)
 {
-	conformer_resolve_encoder(c, s, a);
+	conformer_resolve_encoder(c, s, a, (const char *const[]){ "", NULL });
 	s->vocab_size = config_size(c, "vocab_size", -1);
 	resolve_refusals(c, s->row->family);
 }
@@ -278,7 +279,7 @@ static void build_ctc(struct build *b)
 	struct graph *g = b->g;
 	struct body io = { 0 };
 	const struct spec *outer = part_enter(b, "encoder");
-	conformer_inputs(b, &io);
+	conformer_inputs(b, &io, true);
 	b->s->row->family->body(b, &io);
 	int64_t h = b->s->hidden_size, n = outer->vocab_size;
 	part_leave(b, outer);

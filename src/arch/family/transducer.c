@@ -33,7 +33,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	struct transducer *o = s->own = ARENA_NEW(a, struct transducer);
 	const json_t *durations = config_get(c, "durations");
 
-	conformer_resolve_encoder(c, s, a);
+	conformer_resolve_encoder(c, s, a, (const char *const[]){ "", NULL });
 	s->vocab_size = config_size(c, "vocab_size", -1);
 	s->hidden_size = s->embedding_size = config_size(c, "decoder_hidden_size", -1);
 	s->act = config_activation(c, "hidden_act", ACT_RELU);
@@ -54,7 +54,7 @@ static void encode(struct build *b, struct body *io)
 	const struct spec *outer = part_enter(b, "encoder");
 
 	graph_enter(b->g, "encoder");
-	conformer_inputs(b, io);
+	conformer_inputs(b, io, true);
 	b->s->row->family->body(b, io);
 	graph_leave(b->g);
 	part_leave(b, outer);
