@@ -36,6 +36,26 @@ void config_open(struct config *c, const json_t *given, const char *model_type, 
 	};
 }
 
+void config_open_within(struct config *sub, struct config *c, const char *key, struct arena *a)
+{
+	const json_t *given = config_get(c, key);
+	if (!json_is_object(given))
+		config_fail(c, STATUS_BAD_INPUT, "%s should be an object", key);
+	config_open(sub, given, "", c->dialect);
+	sub->defaults = json_deep_copy(json_object_get(c->defaults, key));
+	sub->checkpoint = c->checkpoint;
+	sub->within = arena_printf(a, "%s%s.", c->within, key);
+}
+
+void config_close_within(struct config *sub, struct config *c)
+{
+	if (!sub->error.status)
+		config_check_unread(sub);
+	if (sub->error.status && !c->error.status)
+		c->error = sub->error;
+	config_close(sub);
+}
+
 void config_close(struct config *c)
 {
 	json_decref(c->defaults);

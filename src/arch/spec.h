@@ -256,6 +256,8 @@ FAMILY(efficientnet);
 FAMILY(focalnet);
 FAMILY(git);
 FAMILY(hgnet);
+FAMILY(hiera_det);
+FAMILY(hiera_pyramid);
 FAMILY(levit);
 FAMILY(llama4_vision);
 FAMILY(mamba2);
@@ -344,6 +346,10 @@ struct config {
 };
 void config_open(struct config *c, const json_t *given, const char *model_type, const struct dialect *d);
 void config_close(struct config *c);
+// The object under a key, whose keys are this class's own words for something that is no model; over the class's defaults of it.
+// What is not read there is an error at its close.
+void config_open_within(struct config *sub, struct config *c, const char *key, struct arena *a);
+void config_close_within(struct config *sub, struct config *c);
 // A key is read by who uses it; a key without effect is in its dialect's list instead.
 #define READ_FOR_USE __attribute__((warn_unused_result))
 READ_FOR_USE const json_t *config_get(struct config *c, const char *key);   // NULL when absent or null

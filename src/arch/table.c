@@ -16,6 +16,7 @@
 #include "arch/family/resnet.h"
 #include "arch/family/retrieval.h"
 #include "arch/family/rotary.h"
+#include "arch/family/sam.h"
 #include "arch/family/segformer.h"
 #include "arch/family/seq2seq.h"
 #include "arch/family/speech.h"
@@ -140,6 +141,7 @@
 #define VLM_PART(type) .part_types = { { "vlm", type } }
 #define BACKBONE(backbone, vision) .part_types = { { "backbone", backbone }, { "vision", vision } }
 #define BACKBONE_PART(type) .part_types = { { "backbone", type } }
+#define VISION_PART(type) .part_types = { { "vision", type } }
 #define ENCODER_PART(encoder) .part_types = { { "encoder", encoder } }
 
 const struct arch arch_rows[] = {
@@ -506,6 +508,12 @@ const struct arch arch_rows[] = {
 	{ "roformer", OF(encoder, roformer_names, .interleaved_rope = true, .head_hidden_act = true) },
 	{ "rt_detr_resnet", OF(resnet, rt_detr_resnet_names, .deep_stem = true) },
 	{ "rwkv", &rwkv, &rwkv_names },
+	{ "sam", &sam, &sam_names, VISION_PART("sam_vision_model") },
+	{ "sam2", OF(sam, sam2_names, .second = true), VISION_PART("sam2_vision_model") },
+	{ "sam2_hiera_det_model", &hiera_det, &sam2_hiera_names },
+	{ "sam2_vision_model", &hiera_pyramid, &sam2_vision_names, BACKBONE_PART("sam2_hiera_det_model") },
+	{ "sam_hq", OF(sam, sam_hq_names, .fine_token = true), VISION_PART("sam_hq_vision_model") },
+	{ "sam_hq_vision_model", OF(vitdet, sam_vision_names, .neck = true) },
 	{ "sam_vision_model", OF(vitdet, sam_vision_names, .neck = true) },
 	{ "seed_oss", OF(decoder, llama_names, .qkv_bias_only = true) },
 	{ "segformer", &segformer, &segformer_names },

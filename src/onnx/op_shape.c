@@ -296,7 +296,8 @@ void graph_shape_parts(struct graph *g, graph_value shape, int n, int64_t *out)
 	for (int i = 0; concat && i < concat->input_count && at < n; i++) {
 		graph_value part = concat->inputs[i];
 		if (graph_ints(g, part, out + at, n - at, &count)) {
-			at += count;
+			for (int end = at + count; at < end; at++) // -1: the rest, which is no symbol's number
+				out[at] = out[at] < 0 ? graph_unknown(g) : out[at];
 			continue;
 		}
 		if (value_dim(g, part, 0) != 1)

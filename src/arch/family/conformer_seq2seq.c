@@ -93,15 +93,9 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->own = o;
 	if (own) {
 		struct config sub;
-		config_open(&sub, own, "", s->row->dialect);
-		sub.defaults = json_deep_copy(json_object_get(c->defaults, "decoder_config"));
-		sub.within = "decoder_config.";
+		config_open_within(&sub, c, "decoder_config", a);
 		resolve_decoder(&sub, s, o);
-		if (!sub.error.status)
-			config_check_unread(&sub);
-		if (sub.error.status && !c->error.status)
-			c->error = sub.error;
-		config_close(&sub);
+		config_close_within(&sub, c);
 	} else
 		resolve_decoder(c, s, o);
 	if (c->error.status)

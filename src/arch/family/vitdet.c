@@ -36,6 +36,15 @@ static const bool *layers_of(struct config *c, const struct spec *s, struct aren
 	return out;
 }
 
+int64_t vitdet_first_global(const struct spec *s)
+{
+	const struct vitdet *v = s->own;
+	for (int64_t i = 0; i < s->layers; i++)
+		if (!v->windowed[i] || !v->window)
+			return i;
+	return -1;
+}
+
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct vitdet *v = ARENA_NEW(a, struct vitdet);

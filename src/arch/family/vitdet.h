@@ -8,4 +8,6 @@
 #define VITDET_TRAITS(X, T) X(T, FLAG, neck, "all layers but some have windows; two convolutions with norms after the last")
 FAMILY_TRAITS(vitdet, VITDET_TRAITS);
 
+int64_t vitdet_first_global(const struct spec *s); // the first layer without windows; -1: all have some
+
 #endif
