@@ -255,6 +255,7 @@ FAMILY(dinov3);
 FAMILY(efficientnet);
 FAMILY(focalnet);
 FAMILY(git);
+FAMILY(groupvit);
 FAMILY(hgnet);
 FAMILY(hiera_det);
 FAMILY(hiera_pyramid);

@@ -200,6 +200,89 @@ const struct dialect dual_names = {
 		IGNORED("text_config", "vision_config", "logit_scale_init_value", "temperature_init_value", "is_encoder_decoder"),
 };
 
+const struct dialect owl_vision_names = {
+	.name = "owl-vision",
+	.prefix = "vision_model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(VISION_TOWER, { "embed.class", "@embeddings.class_embedding" }, { "embed.norm", "@pre_layernorm" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+};
+
+#define OWL \
+	{ "head.text", "@text_projection" }, { "head.vision", "@visual_projection" }, { "head.logit_scale", "@logit_scale" }, \
+		{ "objects.norm", "layer_norm" }, { "objects.class", "class_head.dense0" }, \
+		{ "objects.shift", "class_head.logit_shift" }, { "objects.scale", "class_head.logit_scale" }, \
+		{ "objects.box.0", "box_head.dense0" }, { "objects.box.1", "box_head.dense1" }, \
+	{ \
+		"objects.box.2", "box_head.dense2" \
+	}
+#define OWL_INERT "text_config", "vision_config", "logit_scale_init_value", "is_encoder_decoder"
+
+const struct dialect owlvit_names = {
+	.name = "owlvit",
+	.prefix = "owlvit.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(OWL),
+	.ignored = IGNORED("*embeddings.position_ids", "box_bias"),
+	.inert = IGNORED(OWL_INERT),
+};
+
+const struct dialect owlv2_names = {
+	.name = "owlv2",
+	.prefix = "owlv2.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(OWL, { "objects.there.0", "objectness_head.dense0" }, { "objects.there.1", "objectness_head.dense1" },
+		{ "objects.there.2", "objectness_head.dense2" }),
+	.ignored = IGNORED("*embeddings.position_ids", "box_bias"),
+	.inert = IGNORED(OWL_INERT),
+};
+
+const struct dialect groupvit_names = {
+	.name = "groupvit",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "head.text", "text_projection.0" }, { "head.text.norm", "text_projection.1" },
+		{ "head.text.out", "text_projection.3" }, { "head.vision", "visual_projection.0" },
+		{ "head.vision.norm", "visual_projection.1" }, { "head.vision.out", "visual_projection.3" },
+		{ "head.logit_scale", "logit_scale" }),
+	.ignored = IGNORED("*embeddings.position_ids", "*num_batches_tracked"),
+	.inert = IGNORED(OWL_INERT),
+};
+
+const struct dialect groupvit_vision_names = {
+	.name = "groupvit-vision",
+	.prefix = "vision_model.",
+	.keys = NO_KEYS,
+	.weights =
+		WEIGHTS(LAYERS_BELOW("@encoder.stages.#.layers.#."), { "embed.patch", "@embeddings.patch_embeddings.projection" },
+			{ "embed.position", "@embeddings.position_embeddings" }, { "embed.norm", "@embeddings.layernorm" },
+			{ "group.token", "@encoder.stages.#.group_token" },
+			{ "group.before.norm", "@encoder.stages.#.group_projector.0" },
+			{ "group.before.up", "@encoder.stages.#.group_projector.1.fc1" },
+			{ "group.before.down", "@encoder.stages.#.group_projector.1.fc2" },
+			{ "group.norm", "@encoder.stages.#.downsample.norm_tokens" },
+			{ "group.x.norm", "@encoder.stages.#.downsample.norm_x" },
+			{ "group.mix.up", "@encoder.stages.#.downsample.mlp_inter.fc1" },
+			{ "group.mix.down", "@encoder.stages.#.downsample.mlp_inter.fc2" },
+			{ "group.mix.norm", "@encoder.stages.#.downsample.norm_post_tokens" },
+			{ "look.q", "@encoder.stages.#.downsample.pre_assign_attn.attn.q_proj" },
+			{ "look.k", "@encoder.stages.#.downsample.pre_assign_attn.attn.k_proj" },
+			{ "look.v", "@encoder.stages.#.downsample.pre_assign_attn.attn.v_proj" },
+			{ "look.o", "@encoder.stages.#.downsample.pre_assign_attn.attn.out_proj" },
+			{ "look.norm", "@encoder.stages.#.downsample.pre_assign_attn.norm2" },
+			{ "look.up", "@encoder.stages.#.downsample.pre_assign_attn.mlp.fc1" },
+			{ "look.down", "@encoder.stages.#.downsample.pre_assign_attn.mlp.fc2" },
+			{ "look.last", "@encoder.stages.#.downsample.pre_assign_attn.norm_post" },
+			{ "assign.q", "@encoder.stages.#.downsample.assign.q_proj" },
+			{ "assign.k", "@encoder.stages.#.downsample.assign.k_proj" },
+			{ "assign.v", "@encoder.stages.#.downsample.assign.v_proj" },
+			{ "assign.o", "@encoder.stages.#.downsample.assign.proj" },
+			{ "group.new.norm", "@encoder.stages.#.downsample.norm_new_x" },
+			{ "group.up", "@encoder.stages.#.downsample.mlp_channels.fc1" },
+			{ "group.down", "@encoder.stages.#.downsample.mlp_channels.fc2" }, { "norm", "@layernorm" }),
+	.inert = IGNORED("initializer_factor"),
+};
+
 const struct dialect xclip_vision_names = {
 	.name = "xclip-vision",
 	.prefix = "vision_model.",

@@ -7,15 +7,15 @@
 //   pixels -> vision tower -> pooled (-> projection) -> / length -+
 #include <math.h>
 
-#include "arch/block/block.h"
+#include "arch/block/image.h"
 #include "arch/family/clip.h"
 #include "arch/family/dual.h"
 
-// Flags of heads: the picture alone is classified; there is such a class where towers are rooted only.
-enum { DUAL_PICTURE_ONLY = 1, DUAL_ROOTED = 2 };
+// Flags of heads: the picture alone is classified; there is such a class where towers are rooted only; it finds objects.
+enum { DUAL_PICTURE_ONLY = 1, DUAL_ROOTED = 2, DUAL_OBJECTS = 4 };
 
 struct dual {
-	int64_t projection_size;
+	int64_t projection_size, inner_size; // inner_size 0: projections are single linear layers
 	double scale_most; // of bounded_scale, its logarithm
 };
 
@@ -25,7 +25,7 @@ static void resolve_tower(struct config *c, struct spec *s, struct arena *a, con
 	const char *older = arena_printf(a, "%s_dict", key);
 	if (!TRAITS_OF(s, dual)->rooted_towers) {
 		resolve_part_fixed(
-			c, s, a, part, config_get(c, older) ? older : key, NULL, NULL, (const char *const[]){ "", NULL });
+			c, s, a, part, config_get(c, older) ? older : key, NULL, NULL, (const char *const[]){ s->prefix, NULL });
 		return;
 	}
 	struct spec *tower = resolve_part(c, s, a, part, key, NULL, NULL,
@@ -44,9 +44,17 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	if (head_how(s) & DUAL_ROOTED && !TRAITS_OF(s, dual)->rooted_towers)
 		head_refused(c, s);
+	if (head_how(s) & DUAL_OBJECTS && !TRAITS_OF(s, dual)->finds_objects)
+		head_refused(c, s);
 	dual_resolve_towers(c, s, a);
+	if (head_how(s) & DUAL_OBJECTS && !part_is_usual(c, s, "vision"))
+		return;
 	struct dual *d = ARENA_NEW(a, struct dual);
 	d->projection_size = TRAITS_OF(s, dual)->compared_as_pooled ? 0 : config_size(c, "projection_dim", -1);
+	if (config_knows(c, "projection_intermediate_dim"))
+		d->inner_size = config_size(c, "projection_intermediate_dim", -1);
+	if (config_knows(c, "output_segmentation") && config_bool(c, "output_segmentation", false))
+		config_fail(c, STATUS_UNSUPPORTED, "output_segmentation: true is not supported yet");
 	s->own = d;
 	if (!TRAITS_OF(s, dual)->bounded_scale)
 		return;
@@ -54,6 +62,19 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	d->scale_most = log(most);
 	if (!(most > 1))
 		config_fail(c, STATUS_BAD_INPUT, "max_logit_scale should be more than 1");
+}
+
+// A linear layer, or two with a batch norm between.
+static graph_value project(struct build *b, const char *stem, graph_value x, bool biased)
+{
+	const struct dual *d = b->s->own;
+	int64_t in = value_dim(b->g, x, -1);
+	if (!d->inner_size)
+		return linear(b, stem, x, in, d->projection_size, biased);
+	struct arena *a = graph_arena(b->g);
+	x = linear(b, stem, x, in, d->inner_size, true);
+	x = op_relu(b->g, batch_norm(b, arena_printf(a, "%s.norm", stem), x, 1e-5));
+	return linear(b, arena_printf(a, "%s.out", stem), x, d->inner_size, d->projection_size, true);
 }
 
 // x / |x| over the last axis
@@ -82,8 +103,7 @@ static graph_value build_tower(struct build *b, const char *part, struct body *i
 	part_leave(b, outer);
 	if (TRAITS_OF(b->s, dual)->compared_as_pooled || (projected && text_is(part, "vision")))
 		return unit_length(b, x);
-	int64_t size = ((const struct dual *)b->s->own)->projection_size;
-	return unit_length(b, linear(b, stem, x, value_dim(b->g, x, -1), size, projected));
+	return unit_length(b, project(b, stem, x, projected));
 }
 
 // The classifier of the picture alone: the mean of its patches.
@@ -122,6 +142,15 @@ static void build(struct build *b)
 	outer = part_enter(b, "text");
 	text_tower_inputs(b, &text);
 	part_leave(b, outer);
+	if (head_how(s) & DUAL_OBJECTS) {
+		part_enter(b, "vision");
+		graph_enter(g, "vision");
+		b->s->row->family->body(b, &vision);
+		graph_leave(g);
+		part_leave(b, s);
+		owl_objects(b, build_tower(b, "text", &text, "head.text"), &text, &vision);
+		return;
+	}
 	graph_value images = build_tower(b, "vision", &vision, "head.vision"); // [image_batch, projection]
 	graph_value texts = build_tower(b, "text", &text, "head.text");        // [batch, projection]
 	graph_enter(g, "head");
@@ -150,6 +179,7 @@ static const struct family_head heads[] = {
 	{ &head_model },
 	{ &head_encoder, NULL, DUAL_ROOTED },
 	{ &head_image, build_classifier, DUAL_PICTURE_ONLY },
+	{ &head_objects, NULL, DUAL_OBJECTS },
 	{ 0 },
 };
 

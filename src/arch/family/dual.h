@@ -3,7 +3,7 @@
 #ifndef ASSAY_ARCH_FAMILY_DUAL_H
 #define ASSAY_ARCH_FAMILY_DUAL_H
 
-#include "arch/spec.h"
+#include "arch/block/block.h"
 
 #define DUAL_TRAITS(X, T) \
 	X(T, FLAG, compared_as_pooled, "no projections: what the towers pool is compared; the logits have a bias") \
@@ -12,7 +12,11 @@
 	X(T, FLAG, text_projected, "of a text the first token's state is projected, with a bias; what a picture pools is not") \
 	X(T, FLAG, divided, "a temperature divides the likeness, and no bias is added") \
 	X(T, FLAG, first_pooled, "of a picture the first token's state is compared") \
+	X(T, FLAG, finds_objects, "a class of it finds objects in pictures by texts (owl.c)") \
 	X(T, FLAG, rooted_towers, "the towers are whole models of any type, below text_model. and vision_model.")
 FAMILY_TRAITS(dual, DUAL_TRAITS);
+
+// owl.c: objects in pictures, of unit texts [images * texts, text] and what both towers gave; declares the outputs.
+void owl_objects(struct build *b, graph_value texts, const struct body *text, const struct body *vision);
 
 #endif
