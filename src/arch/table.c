@@ -16,6 +16,7 @@
 #include "arch/family/resnet.h"
 #include "arch/family/retrieval.h"
 #include "arch/family/rotary.h"
+#include "arch/family/rt_detr.h"
 #include "arch/family/sam.h"
 #include "arch/family/segformer.h"
 #include "arch/family/seq2seq.h"
@@ -512,7 +513,9 @@ const struct arch arch_rows[] = {
 	{ "roberta-prelayernorm", OF(encoder, roberta_prelayernorm_names, ROBERTA, .norm_first = true) },
 	{ "roc_bert", OF(encoder, roc_bert_names, TANH_HEAD) },
 	{ "roformer", OF(encoder, roformer_names, .interleaved_rope = true, .head_hidden_act = true) },
+	{ "rt_detr", &rt_detr, &rt_detr_names, BACKBONE_PART("rt_detr_resnet") },
 	{ "rt_detr_resnet", OF(resnet, rt_detr_resnet_names, .deep_stem = true) },
+	{ "rt_detr_v2", OF(rt_detr, rt_detr_v2_names, .scaled_offsets = true), BACKBONE_PART("rt_detr_resnet") },
 	{ "rwkv", &rwkv, &rwkv_names },
 	{ "sam", &sam, &sam_names, VISION_PART("sam_vision_model") },
 	{ "sam2", OF(sam, sam2_names, .second = true), VISION_PART("sam2_vision_model") },

@@ -67,3 +67,66 @@ const struct dialect conditional_detr_names = {
 	.ignored = IGNORED("*.num_batches_tracked", "*decoder.layers.*.ca_qpos_proj.*"),
 	.inert = IGNORED(OF_TRAINING),
 };
+
+#define DEFORM(canonical, file) \
+	{ canonical ".offsets", file ".sampling_offsets" }, { canonical ".weights", file ".attention_weights" }, \
+		{ canonical ".v", file ".value_proj" }, \
+	{ \
+		canonical ".o", file ".output_proj" \
+	}
+#define CONV_NORM(canonical, file) \
+	{ canonical, file ".conv" }, \
+	{ \
+		canonical ".norm", file ".norm" \
+	}
+#define FUSION(canonical, file) \
+	CONV_NORM(canonical ".1", file ".conv1"), CONV_NORM(canonical ".2", file ".conv2"), \
+		CONV_NORM(canonical ".3", file ".conv3"), CONV_NORM(canonical ".block.1", file ".bottlenecks.#.conv1"), \
+		CONV_NORM(canonical ".block.2", file ".bottlenecks.#.conv2")
+#define RT_DETR_BODY \
+	{ "input", "@encoder_input_proj.#.0" }, { "input.norm", "@encoder_input_proj.#.1" }, \
+		ATTENTION("encoder.attn", "@encoder.encoder.#.layers.#.self_attn"), \
+		{ "encoder.attn.norm", "@encoder.encoder.#.layers.#.self_attn_layer_norm" }, \
+		{ "encoder.ffn.up", "@encoder.encoder.#.layers.#.fc1" }, \
+		{ "encoder.ffn.down", "@encoder.encoder.#.layers.#.fc2" }, \
+		{ "encoder.ffn.norm", "@encoder.encoder.#.layers.#.final_layer_norm" }, \
+		CONV_NORM("lateral", "@encoder.lateral_convs.#"), CONV_NORM("smaller", "@encoder.downsample_convs.#"), \
+		FUSION("down", "@encoder.fpn_blocks.#"), FUSION("up", "@encoder.pan_blocks.#"), \
+		{ "source", "@decoder_input_proj.#.0" }, { "source.norm", "@decoder_input_proj.#.1" }, \
+		{ "choice", "@enc_output.0" }, { "choice.norm", "@enc_output.1" }, { "choice.score", "@enc_score_head" }, \
+		{ "choice.box", "@enc_bbox_head.layers.#" }, { "decoder.position", "@decoder.query_pos_head.layers.#" }, \
+		ATTENTION("decoder.attn", "@decoder.layers.#.self_attn"), \
+		{ "decoder.attn.norm", "@decoder.layers.#.self_attn_layer_norm" }, \
+		DEFORM("decoder.cross", "@decoder.layers.#.encoder_attn"), \
+		{ "decoder.cross.norm", "@decoder.layers.#.encoder_attn_layer_norm" }, \
+		{ "decoder.ffn.up", "@decoder.layers.#.fc1" }, { "decoder.ffn.down", "@decoder.layers.#.fc2" }, \
+		{ "decoder.ffn.norm", "@decoder.layers.#.final_layer_norm" }, { "head.classes", "@decoder.class_embed.#" }, \
+	{ \
+		"head.boxes", "@decoder.bbox_embed.#.layers.#" \
+	}
+// What lies in files for training, and the heads of layers before the last.
+#define RT_DETR_IGNORED \
+	"*.num_batches_tracked", "*denoising_class_embed.*", "class_embed.*", "bbox_embed.*", "*decoder.class_embed.*"
+#define RT_DETR_INERT \
+	"use_pretrained_backbone", "use_timm_backbone", "backbone_kwargs", "freeze_backbone_batch_norms", "is_encoder_decoder", \
+		"box_noise_scale", "label_noise_ratio", "num_denoising", "matcher_*", "weight_loss_*", "use_focal_loss", \
+		"focal_loss_*", "eos_coefficient", "auxiliary_loss", "with_box_refine", "feat_strides", \
+		"disable_custom_kernels", "initializer_bias_prior_prob", "encoder_in_channels"
+
+const struct dialect rt_detr_names = {
+	.name = "rt-detr",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(RT_DETR_BODY),
+	.ignored = IGNORED(RT_DETR_IGNORED),
+	.inert = IGNORED(RT_DETR_INERT),
+};
+
+const struct dialect rt_detr_v2_names = {
+	.name = "rt-detr-v2",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(RT_DETR_BODY, { "decoder.cross.scale", "@decoder.layers.#.encoder_attn.n_points_scale" }),
+	.ignored = IGNORED(RT_DETR_IGNORED),
+	.inert = IGNORED(RT_DETR_INERT),
+};

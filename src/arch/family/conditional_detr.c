@@ -7,6 +7,7 @@
 //   boxes: 3 linear layers, the centre relative to the reference point -> sigmoid
 #include <math.h>
 
+#include "arch/block/deform.h"
 #include "arch/block/detect.h"
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
@@ -62,13 +63,6 @@ static graph_value decoder_layer(struct build *b, graph_value x, graph_value que
 			.heads = heads, .scale = scale * (float)M_SQRT1_2 });
 	x = layer_norm(b, "decoder.cross.norm", op_add(g, x, square(b, "decoder.cross.o", y)), h);
 	return layer_norm(b, "decoder.ffn.norm", op_add(g, x, detect_ffn(b, "decoder.ffn", x, d->decoder_ffn)), h);
-}
-
-// From 0..1 back to all numbers, as torch does: log(max(x, e) / max(1 - x, e))
-static graph_value inverse_sigmoid(struct graph *g, graph_value x)
-{
-	graph_value least = graph_f32(g, 1e-5f);
-	return op_log(g, op_div(g, op_max(g, x, least), op_max(g, op_sub(g, graph_f32(g, 1), x), least)));
 }
 
 static void build(struct build *b)

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention to a few places of several maps (deform.h).
+#include "arch/block/deform.h"
+
+struct deform_levels deform_levels(struct build *b, const graph_value *maps, int64_t count)
+{
+	struct graph *g = b->g;
+	struct deform_levels l = { .count = count };
+	graph_value tokens[DEFORM_LEVELS_MOST];
+	if (count < 1 || count > DEFORM_LEVELS_MOST)
+		graph_fail(g, STATUS_UNSUPPORTED, "%s: %lld maps, of 1 to %d", b->c->path, (long long)count, DEFORM_LEVELS_MOST);
+	if (graph_failed(g))
+		return l;
+	l.begin[0] = graph_i64s(g, 1, (int64_t[]){ 0 });
+	for (int64_t i = 0; i < count; i++) {
+		l.height[i] = op_dim(g, maps[i], 2);
+		l.width[i] = op_dim(g, maps[i], 3);
+		l.begin[i + 1] = op_add(g, l.begin[i], op_mul(g, l.height[i], l.width[i]));
+		tokens[i] = tokens_of(b, maps[i]);
+	}
+	l.memory = op_concat(g, (int)count, tokens, 1);
+	return l;
+}
+
+graph_value deform_level(struct build *b, const struct deform_levels *l, graph_value memory, int64_t level)
+{
+	return map_of_grid(
+		b, op_slice_to(b->g, memory, 1, l->begin[level], l->begin[level + 1]), l->height[level], l->width[level]);
+}
+
+// 0.5 / n, 1.5 / n, ..: [n]
+static graph_value middles(struct graph *g, graph_value n)
+{
+	graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, n, 0), graph_i64(g, 1));
+	return op_div(g, op_add(g, op_cast(g, at, DTYPE_F32), graph_f32(g, 0.5f)), op_cast(g, n, DTYPE_F32));
+}
+
+graph_value deform_centres(struct build *b, graph_value height, graph_value width)
+{
+	struct graph *g = b->g;
+	graph_value shape = op_concat(g, 3, (graph_value[]){ height, width, graph_i64s(g, 1, (int64_t[]){ 1 }) }, 0);
+	graph_value x = op_expand(g, op_unsqueeze(g, op_unsqueeze(g, middles(g, width), 0), 2), shape),
+		    y = op_expand(g, op_unsqueeze(g, op_unsqueeze(g, middles(g, height), 1), 2), shape);
+	return op_reshape(g, op_concat(g, 2, (graph_value[]){ x, y }, 2), 2, (int64_t[]){ -1, 2 });
+}
+
+graph_value deform_all_centres(struct build *b, const struct deform_levels *l)
+{
+	graph_value all[DEFORM_LEVELS_MOST];
+	for (int64_t i = 0; i < l->count; i++)
+		all[i] = deform_centres(b, l->height[i], l->width[i]);
+	return op_concat(b->g, (int)l->count, all, 0);
+}
+
+// x [batch, queries, heads, ..] -> [batch * heads, queries, ..]
+static graph_value by_head(struct build *b, graph_value x)
+{
+	struct graph *g = b->g;
+	int rank = value_rank(g, x), perm[6] = { 0, 2, 1, 3, 4, 5 };
+	graph_value y = op_transpose(g, x, rank, perm), all = graph_i64s(g, 1, (int64_t[]){ -1 });
+	graph_value rest = op_slice(g, op_shape(g, y), 0, 2, INT64_MAX), z;
+	z = op_reshape_to(g, y, op_concat(g, 2, (graph_value[]){ all, rest }, 0));
+	for (int axis = 1; axis < rank - 1; axis++)
+		graph_assume(g, z, axis, value_dim(g, y, axis + 1));
+	return z;
+}
+
+graph_value deform_attention(
+	struct build *b, const char *stem, graph_value query, const struct deform_levels *l, const struct deform *d)
+{
+	struct graph *g = b->g;
+	struct arena *a = graph_arena(g);
+	if (graph_failed(g))
+		return NO_VALUE;
+	int64_t h = value_dim(g, query, -1), heads = d->heads, width = h / heads, all = 0, at = 0;
+	bool boxes = value_dim(g, d->reference, -1) == 4;
+	for (int64_t i = 0; i < l->count; i++)
+		all += d->points[i];
+	graph_value offsets = linear(b, arena_printf(a, "%s.offsets", stem), query, h, heads * all * 2, true);
+	offsets = op_reshape(g, offsets, 5, (int64_t[]){ 0, 0, heads, all, 2 });
+	graph_value share = linear(b, arena_printf(a, "%s.weights", stem), query, h, heads * all, true);
+	share = op_softmax(g, op_reshape(g, share, 4, (int64_t[]){ 0, 0, heads, all }), -1);
+	graph_value value = linear(b, arena_printf(a, "%s.v", stem), d->memory, h, h, true), sum = NO_VALUE;
+	graph_value where = op_unsqueeze(g, op_unsqueeze(g, d->reference, 2), 2); // [batch, queries, 1, 1, 2 or 4]
+	const char *scale = arena_printf(a, "%s.scale", stem);
+	if (boxes && weight_named(b, scale)) {
+		graph_value by = op_reshape(g, WEIGHT(b, scale, "", all), 2, (int64_t[]){ all, 1 });
+		offsets = op_mul(g, offsets, by);
+	}
+	for (int64_t i = 0; i < l->count && !graph_failed(g); at += d->points[i++]) {
+		graph_value step = op_slice(g, offsets, 3, at, at + d->points[i]),
+			    weight = op_slice(g, share, 3, at, at + d->points[i]);
+		if (boxes) {
+			double by = d->offset_scale / (weight_named(b, scale) ? 1 : (double)d->points[i]);
+			step = op_mul(g, step, op_scale(g, op_slice(g, where, 4, 2, 4), (float)by));
+		} else {
+			graph_value size = op_concat(g, 2, (graph_value[]){ l->width[i], l->height[i] }, 0);
+			step = op_div(g, step, op_cast(g, size, DTYPE_F32));
+		}
+		graph_value place = op_add(g, op_slice(g, where, 4, 0, 2), step);
+		place = by_head(b, op_sub(g, op_scale(g, place, 2), graph_f32(g, 1))); // [batch*heads, queries, points, 2]
+		graph_value map = op_slice_to(g, value, 1, l->begin[i], l->begin[i + 1]);
+		map = op_transpose(g, map, 3, (int[]){ 0, 2, 1 });
+		graph_value shape[] = { graph_i64s(g, 2, (int64_t[]){ -1, width }), l->height[i], l->width[i] };
+		map = op_reshape_to(g, map, op_concat(g, 3, shape, 0)); // [batch*heads, width, rows, columns]
+		graph_value found = op_grid_sample(g, map, place, "bilinear", "zeros", false);
+		found = op_mul(g, found, op_unsqueeze(g, by_head(b, weight), 1)); // [batch*heads, width, queries, points]
+		found = op_reduce_sum(g, found, -1, false);
+		sum = i ? op_add(g, sum, found) : found;
+	}
+	if (graph_failed(g))
+		return NO_VALUE;
+	graph_value shape[] = { graph_i64s(g, 2, (int64_t[]){ -1, h }), op_dim(g, query, 1) };
+	sum = op_reshape_to(g, sum, op_concat(g, 2, shape, 0)); // [batch, h, queries]
+	graph_assume(g, sum, 0, value_dim(g, query, 0));
+	graph_assume(g, sum, 2, value_dim(g, query, 1));
+	return linear(b, arena_printf(a, "%s.o", stem), op_transpose(g, sum, 3, (int[]){ 0, 2, 1 }), h, h, true);
+}
+
+graph_value inverse_sigmoid(struct graph *g, graph_value x)
+{
+	graph_value least = graph_f32(g, 1e-5f);
+	return op_log(g, op_div(g, op_max(g, x, least), op_max(g, op_sub(g, graph_f32(g, 1), x), least)));
+}
+
+graph_value rows_at(struct graph *g, graph_value x, graph_value indices)
+{
+	return op_gather_nd(g, x, op_unsqueeze(g, indices, 2), 1);
+}

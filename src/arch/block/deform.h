@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention that looks at a few places of several maps instead of at all (Zhu et al. 2020, https://arxiv.org/abs/2010.04159):
+// each query says by a linear layer where, around a reference, and by another how much each place counts.
+#ifndef ASSAY_ARCH_BLOCK_DEFORM_H
+#define ASSAY_ARCH_BLOCK_DEFORM_H
+
+#include "arch/block/image.h"
+
+enum { DEFORM_LEVELS_MOST = 16 };
+
+// Maps whose places follow one another in `memory` [batch, all places, width], the first map's first.
+struct deform_levels {
+	int64_t count;
+	graph_value height[DEFORM_LEVELS_MOST], width[DEFORM_LEVELS_MOST]; // i64 [1]
+	graph_value begin[DEFORM_LEVELS_MOST + 1];                         // i64 [1]: where each begins, and where the last ends
+	graph_value memory;
+};
+// maps [count], each [batch, width, rows, columns]
+struct deform_levels deform_levels(struct build *b, const graph_value *maps, int64_t count);
+graph_value deform_level(struct build *b, const struct deform_levels *l, graph_value memory, int64_t level); // back to a map
+// The middle of each place of a map, x and y between 0 and 1: [rows*columns, 2], and of all maps one after the other.
+graph_value deform_centres(struct build *b, graph_value height, graph_value width);
+graph_value deform_all_centres(struct build *b, const struct deform_levels *l);
+
+struct deform {
+	int64_t heads;
+	const int64_t *points; // [levels]
+	double offset_scale;   // of boxes: offsets are such a part of them
+	graph_value memory;    // [batch, places, width]
+	graph_value reference; // [batch or 1, queries, 2] or boxes [.., 4], the same for all levels
+};
+// STEM.offsets, STEM.weights, STEM.v, STEM.o, and where the dialect has a word for it STEM.scale [all points], what offsets are
+// multiplied with instead of 1 over the points of the level. query [batch, queries, width], with positions added.
+graph_value deform_attention(
+	struct build *b, const char *stem, graph_value query, const struct deform_levels *l, const struct deform *d);
+
+graph_value inverse_sigmoid(struct graph *g, graph_value x); // as torch's detectors do: log(max(x, e) / max(1 - x, e))
+// Rows of x [batch, rows, width] by indices i64 [batch, n]: [batch, n, width]
+graph_value rows_at(struct graph *g, graph_value x, graph_value indices);
+
+#endif

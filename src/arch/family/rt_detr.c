@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+// RT-DETR: a detector without a list of queries, whose best places are the queries (Zhao et al. 2023,
+// https://arxiv.org/abs/2304.08069; version 2, https://arxiv.org/abs/2407.17140). Pictures of a batch are of one size.
+//
+//   pixels -> backbone -> 1x1 -> attention over the coarsest map -> down the pyramid -> up the pyramid -> 1x1 -> memory
+//   memory -> score of each place -> the best are queries, with a box -> layers, after each of which the box moves
+#include <float.h>
+#include <math.h>
+
+#include "arch/block/deform.h"
+#include "arch/block/detect.h"
+#include "arch/family/rt_detr.h"
+
+struct rt_detr {
+	struct detect detect;
+	int64_t maps, levels; // of the backbone; of the decoder
+	int64_t width, fused; // of the encoder; within a fusion
+	int64_t attended_count;
+	const int64_t *attended; // maps that attention is over
+	const int64_t *points;   // [levels]
+	double offset_scale, norm_eps;
+	bool placed; // positions are added in the encoder's attention
+	enum activation conv_act, encoder_act, decoder_act;
+};
+
+static void resolve(struct config *c, struct spec *s, struct arena *a)
+{
+	struct rt_detr *o = ARENA_NEW(a, struct rt_detr);
+	struct detect *d = &o->detect;
+	s->own = o;
+	s->hidden_size = config_size(c, "d_model", 256);
+	s->norm_eps = config_real(c, "layer_norm_eps", 1e-5);
+	s->traits.norm_first = config_bool(c, "normalize_before", false);
+	*d = (struct detect){ .queries = config_size(c, "num_queries", 300),
+		.encoder_layers = config_count(c, "encoder_layers", 1),
+		.encoder_heads = config_size(c, "encoder_attention_heads", 8),
+		.encoder_ffn = config_size(c, "encoder_ffn_dim", 1024),
+		.decoder_layers = config_count(c, "decoder_layers", 6),
+		.decoder_heads = config_size(c, "decoder_attention_heads", 8),
+		.decoder_ffn = config_size(c, "decoder_ffn_dim", 1024),
+		.temperature = config_size(c, "positional_encoding_temperature", 10000) };
+	o->norm_eps = config_real(c, "batch_norm_eps", 1e-5);
+	o->conv_act = config_get(c, "activation_function") ? config_activation(c, "activation_function", ACT_SILU) : ACT_NONE;
+	o->encoder_act = config_activation(c, "encoder_activation_function", ACT_GELU);
+	o->decoder_act = config_activation(c, "decoder_activation_function", ACT_RELU);
+	o->width = config_size(c, "encoder_hidden_dim", 256);
+	o->fused = (int64_t)((double)o->width * config_real(c, "hidden_expansion", 1));
+	o->attended = config_sizes(c, "encode_proj_layers", a, 0, &o->attended_count);
+	o->levels = config_count(c, "num_feature_levels", 3);
+	o->placed = !config_get(c, "eval_size");
+	if (config_bool(c, "learn_initial_query", false))
+		config_fail(c, STATUS_UNSUPPORTED, "learn_initial_query: true: the class itself cannot run so");
+	int64_t points = config_size(c, "decoder_n_points", 4), given = 0, heads = d->decoder_heads, h = s->hidden_size;
+	bool scaled = TRAITS_OF(s, rt_detr)->scaled_offsets;
+	o->offset_scale = scaled ? config_real(c, "decoder_offset_scale", 0.5) : 0.5;
+	if (scaled && !text_is(config_text(c, "decoder_method"), "default"))
+		config_fail(c, STATUS_UNSUPPORTED, "a decoder_method other than default is not supported yet");
+	if (scaled && config_size(c, "decoder_n_levels", 3) != o->levels)
+		config_fail(c, STATUS_BAD_INPUT, "decoder_n_levels is not num_feature_levels");
+	if (config_get(c, "anchor_image_size"))
+		config_fail(c, STATUS_UNSUPPORTED, "anchor_image_size: anchors of one size are not supported yet");
+	const int64_t *in = config_sizes(c, "decoder_in_channels", a, 0, &given);
+	bool fits = in && given > 0 && given <= o->levels && o->levels <= DEFORM_LEVELS_MOST;
+	for (int64_t i = 0; fits && i < given; i++)
+		fits = in[i] == o->width;
+	for (int64_t i = 0; fits && i < o->attended_count; i++)
+		fits = o->attended[i] < given;
+	s->layers = s->layers_in_config = d->encoder_layers > d->decoder_layers ? d->encoder_layers : d->decoder_layers;
+	s->heads = s->kv_heads = d->encoder_heads;
+	if (!c->error.status &&
+		(!fits || h < 1 || heads < 1 || h % heads || o->width < 4 || o->width % 4 || d->encoder_heads < 1 ||
+			o->width % d->encoder_heads || o->fused < 1 || points < 1 || points > 1 << 10 || d->queries < 1 ||
+			d->decoder_layers < 1))
+		config_fail(c, STATUS_BAD_INPUT, "%lld and %lld heads over %lld and %lld, %lld levels of %lld points",
+			(long long)heads, (long long)d->encoder_heads, (long long)h, (long long)o->width, (long long)o->levels,
+			(long long)points);
+	if (config_text(c, "backbone"))
+		config_fail(c, STATUS_UNSUPPORTED, "a backbone whose configuration lies elsewhere is not supported");
+	if (c->error.status)
+		return;
+	o->maps = given;
+	int64_t *each = ARENA_ARRAY(a, (size_t)o->levels, int64_t);
+	for (int64_t i = 0; i < o->levels; i++)
+		each[i] = points;
+	o->points = each;
+	bool bare = s->head && s->head->bare;
+	const char *const roots[] = { bare ? "backbone.model." : "model.backbone.model.", "model.backbone.model.",
+		"backbone.model.", NULL };
+	struct spec *backbone = resolve_part(c, s, a, "backbone", "backbone_config", NULL, &head_backbone, roots);
+	if (!backbone)
+		return;
+	s->channels = backbone->channels;
+	resolve_backbone_image(s, backbone);
+	if (backbone->out_count != o->maps)
+		config_fail(c, STATUS_BAD_INPUT, "a backbone of %lld maps for %lld of decoder_in_channels",
+			(long long)backbone->out_count, (long long)o->maps);
+}
+
+static const struct rt_detr *own(const struct build *b)
+{
+	return b->s->own;
+}
+
+// ---- the encoder --------------------------------------------------------------------------------------------------------
+
+static graph_value fused_conv(
+	struct build *b, const char *stem, graph_value x, int64_t out, int64_t kernel, int64_t stride, enum activation act)
+{
+	struct arena *a = graph_arena(b->g);
+	return conv_norm(b, stem, arena_printf(a, "%s.norm", stem), x,
+		(struct conv){ .out = out, .kernel = kernel, .stride = stride, .pad = kernel > 1 ? kernel / 2 : PAD_NONE },
+		own(b)->norm_eps, act);
+}
+
+// Sines and cosines of the row, then of the column: [1, rows*columns, width]
+static graph_value places(struct build *b, graph_value map)
+{
+	struct graph *g = b->g;
+	int64_t w = own(b)->width, quarter = w / 4;
+	float *wave = GRAPH_TABLE(g, NULL, quarter, 1, float);
+	for (int64_t i = 0; wave && i < quarter; i++)
+		wave[i] = (float)pow((double)own(b)->detect.temperature, -(double)i / (double)quarter);
+	graph_value each = graph_constant(g, DTYPE_F32, 1, &quarter, wave), half[2];
+	graph_value shape = op_concat(
+		g, 3, (graph_value[]){ op_dim(g, map, 2), op_dim(g, map, 3), graph_i64s(g, 1, (int64_t[]){ w / 2 }) }, 0);
+	for (int i = 0; i < 2; i++) {
+		graph_value n = op_squeeze(g, op_dim(g, map, 2 + i), 0);
+		graph_value at = op_cast(g, op_range(g, graph_i64(g, 0), n, graph_i64(g, 1)), DTYPE_F32);
+		graph_value angle = op_mul(g, op_unsqueeze(g, at, 1), each);
+		graph_value both = op_concat(g, 2, (graph_value[]){ op_sin(g, angle), op_cos(g, angle) }, 1); // [n, width / 2]
+		half[i] = op_expand(g, op_unsqueeze(g, both, i ? 0 : 1), shape);
+	}
+	return op_reshape(g, op_concat(g, 2, half, 2), 3, (int64_t[]){ 1, -1, w });
+}
+
+static graph_value attention(struct build *b, const char *stem, graph_value x, graph_value placed, int64_t heads)
+{
+	int64_t h = value_dim(b->g, x, -1);
+	struct arena *a = graph_arena(b->g);
+	graph_value q = linear(b, arena_printf(a, "%s.q", stem), placed, h, h, true),
+		    k = linear(b, arena_printf(a, "%s.k", stem), placed, h, h, true),
+		    v = linear(b, arena_printf(a, "%s.v", stem), x, h, h, true);
+	float scale = (float)(1 / sqrt((double)(h / heads)));
+	graph_value y = op_attention(b->g, &(struct attention){ q, k, v, .heads = heads, .scale = scale });
+	return linear(b, arena_printf(a, "%s.o", stem), y, h, h, true);
+}
+
+static graph_value feed(struct build *b, const char *stem, graph_value x, int64_t inner, enum activation act)
+{
+	struct arena *a = graph_arena(b->g);
+	int64_t h = value_dim(b->g, x, -1);
+	x = activate(b, act, linear(b, arena_printf(a, "%s.up", stem), x, h, inner, true));
+	return linear(b, arena_printf(a, "%s.down", stem), x, inner, h, true);
+}
+
+static graph_value attended(struct build *b, graph_value map)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct rt_detr *o = own(b);
+	bool first = s->traits.norm_first;
+	int64_t w = o->width;
+	graph_value x = tokens_of(b, map), at = o->placed ? places(b, map) : NO_VALUE;
+	for (b->layer = 0; b->layer < detect_layers(s, o->detect.encoder_layers) && !graph_failed(g); b->layer++) {
+		graph_enter(g, "encoder.%lld", (long long)b->layer);
+		graph_value y = first ? layer_norm(b, "encoder.attn.norm", x, w) : x;
+		y = attention(b, "encoder.attn", y, at.id ? op_add(g, y, at) : y, o->detect.encoder_heads);
+		x = op_add(g, x, y);
+		// With norms first the second residual begins after the norm.
+		x = layer_norm(b, first ? "encoder.ffn.norm" : "encoder.attn.norm", x, w);
+		x = op_add(g, x, feed(b, "encoder.ffn", x, o->detect.encoder_ffn, o->encoder_act));
+		x = first ? x : layer_norm(b, "encoder.ffn.norm", x, w);
+		graph_leave(g);
+	}
+	return map_of(b, x, map);
+}
+
+// Two maps side by side become one: two branches, one of them through three blocks of parallel 3x3 and 1x1.
+static graph_value fusion(struct build *b, const char *stem, graph_value x, graph_value y, int64_t number)
+{
+	struct graph *g = b->g;
+	struct arena *a = graph_arena(g);
+	const struct rt_detr *o = own(b);
+	enum { BLOCKS = 3 };
+	x = op_concat(g, 2, (graph_value[]){ x, y }, 1);
+	b->layer = number;
+	graph_value one = fused_conv(b, arena_printf(a, "%s.1", stem), x, o->fused, 1, 1, o->conv_act);
+	graph_value two = fused_conv(b, arena_printf(a, "%s.2", stem), x, o->fused, 1, 1, o->conv_act);
+	for (int64_t i = 0; i < BLOCKS; i++) {
+		b->stage = number, b->layer = i;
+		graph_value wide = fused_conv(b, arena_printf(a, "%s.block.1", stem), one, o->fused, 3, 1, ACT_NONE);
+		one = op_add(g, wide, fused_conv(b, arena_printf(a, "%s.block.2", stem), one, o->fused, 1, 1, ACT_NONE));
+		one = activate(b, o->conv_act, one);
+	}
+	b->layer = number;
+	one = op_add(g, one, two);
+	return o->fused == o->width ? one : fused_conv(b, arena_printf(a, "%s.3", stem), one, o->width, 1, 1, o->conv_act);
+}
+
+// maps [o->maps], changed in place
+static void encode(struct build *b, graph_value *maps)
+{
+	struct graph *g = b->g;
+	const struct rt_detr *o = own(b);
+	int64_t n = o->maps;
+	for (int64_t i = 0; i < n; i++) {
+		b->layer = i;
+		maps[i] = conv_norm(
+			b, "input", "input.norm", maps[i], (struct conv){ .out = o->width, .kernel = 1 }, 1e-5, ACT_NONE);
+	}
+	for (int64_t i = 0; i < o->attended_count && o->detect.encoder_layers && !graph_failed(g); i++) {
+		b->stage = i;
+		maps[o->attended[i]] = attended(b, maps[o->attended[i]]);
+	}
+	for (int64_t i = n - 1; i > 0 && !graph_failed(g); i--) {
+		b->layer = n - 1 - i;
+		graph_enter(g, "down.%lld", (long long)b->layer);
+		maps[i] = fused_conv(b, "lateral", maps[i], o->width, 1, 1, o->conv_act);
+		maps[i - 1] = fusion(b, "down", resized_like(b, maps[i], maps[i - 1], "nearest"), maps[i - 1], n - 1 - i);
+		graph_leave(g);
+	}
+	for (int64_t i = 1; i < n && !graph_failed(g); i++) {
+		b->layer = i - 1;
+		graph_enter(g, "up.%lld", (long long)b->layer);
+		graph_value less = fused_conv(b, "smaller", maps[i - 1], o->width, 3, 2, o->conv_act);
+		maps[i] = fusion(b, "up", less, maps[i], i - 1);
+		graph_leave(g);
+	}
+}
+
+// ---- the decoder --------------------------------------------------------------------------------------------------------
+
+// A box around each place, before the sigmoid, [places, 4]; *valid [places, 1]: does it lie within the picture.
+static graph_value anchors(struct build *b, const struct deform_levels *l, graph_value *valid)
+{
+	struct graph *g = b->g;
+	graph_value all[DEFORM_LEVELS_MOST];
+	for (int64_t i = 0; i < l->count; i++) {
+		graph_value at = deform_centres(b, l->height[i], l->width[i]);
+		graph_value size = op_add(g, op_scale(g, at, 0), graph_f32(g, (float)(0.05 * pow(2, (double)i))));
+		all[i] = op_concat(g, 2, (graph_value[]){ at, size }, 1);
+	}
+	graph_value x = op_concat(g, (int)l->count, all, 0);
+	*valid = op_and(g, op_greater(g, op_reduce_min(g, x, 1, true), graph_f32(g, 0.01f)),
+		op_less(g, op_reduce_max(g, x, 1, true), graph_f32(g, 0.99f)));
+	graph_value y = op_log(g, op_div(g, x, op_sub(g, graph_f32(g, 1), x)));
+	return op_where(g, *valid, y, graph_f32(g, FLT_MAX));
+}
+
+static graph_value layer(struct build *b, graph_value x, graph_value position, graph_value box, const struct deform_levels *l)
+{
+	struct graph *g = b->g;
+	const struct rt_detr *o = own(b);
+	int64_t h = b->s->hidden_size;
+	struct deform d = { .heads = o->detect.decoder_heads,
+		.points = o->points,
+		.offset_scale = o->offset_scale,
+		.memory = l->memory,
+		.reference = box };
+	x = op_add(g, x, attention(b, "decoder.attn", x, op_add(g, x, position), o->detect.decoder_heads));
+	x = layer_norm(b, "decoder.attn.norm", x, h);
+	x = op_add(g, x, deform_attention(b, "decoder.cross", op_add(g, x, position), l, &d));
+	x = layer_norm(b, "decoder.cross.norm", x, h);
+	x = op_add(g, x, feed(b, "decoder.ffn", x, o->detect.decoder_ffn, o->decoder_act));
+	return layer_norm(b, "decoder.ffn.norm", x, h);
+}
+
+static void build(struct build *b)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s, *backbone = part_of(s, "backbone");
+	const struct rt_detr *o = own(b);
+	bool bare = s->head->bare;
+	int64_t h = s->hidden_size, count, last = detect_layers(s, o->detect.decoder_layers);
+	graph_value pixels = pixel_input(b, backbone->channels, s->image_size, s->image_width);
+	const graph_value *found = backbone_features(b, "backbone", pixels, &count);
+	graph_value maps[DEFORM_LEVELS_MOST], sources[DEFORM_LEVELS_MOST];
+	if (graph_failed(g))
+		return;
+	for (int64_t i = 0; i < count; i++)
+		maps[i] = found[i];
+	encode(b, maps);
+	for (int64_t i = 0; i < o->levels; i++) {
+		struct conv how = {
+			.out = h, .kernel = i < o->maps ? 1 : 3, .stride = i < o->maps ? 1 : 2, .pad = i < o->maps ? PAD_NONE : 1
+		};
+		b->layer = i;
+		sources[i] =
+			conv_norm(b, "source", "source.norm", maps[i < o->maps ? i : o->maps - 1], how, o->norm_eps, ACT_NONE);
+	}
+	struct deform_levels l = deform_levels(b, sources, o->levels);
+	graph_enter(g, "queries");
+	graph_value valid, anchor = anchors(b, &l, &valid);
+	graph_value memory = op_mul(g, l.memory, op_cast(g, valid, DTYPE_F32));
+	memory = layer_norm(b, "choice.norm", linear(b, "choice", memory, h, h, true), h);
+	graph_value score = linear(b, "choice.score", memory, h, s->labels, true), best;
+	op_topk_indices(g, op_reduce_max(g, score, 2, false), o->detect.queries, 1, false, &best);
+	graph_value chosen = rows_at(g, memory, best);
+	graph_value box = op_add(g, detect_mlp(b, "choice.box", chosen, 3, h, 4), op_gather(g, anchor, best, 0));
+	box = op_sigmoid(g, box);
+	graph_leave(g);
+	graph_value x = chosen;
+	for (int64_t i = 0; i < last && !graph_failed(g); i++) {
+		graph_enter(g, "decoder.%lld", (long long)i);
+		b->layer = i;
+		x = layer(b, x, detect_mlp(b, "decoder.position", box, 2, 2 * h, h), box, &l);
+		b->stage = i;
+		if (!bare)
+			box = op_sigmoid(g, op_add(g, detect_mlp(b, "head.boxes", x, 3, h, 4), inverse_sigmoid(g, box)));
+		graph_leave(g);
+	}
+	if (bare) {
+		graph_output(g, "last_hidden_state", x);
+		return;
+	}
+	b->layer = last - 1;
+	graph_output(g, "logits", linear(b, "head.classes", x, h, s->labels, true)); // [batch, queries, labels]
+	graph_output(g, "pred_boxes", box);
+}
+
+static void hints(const struct spec *s, struct input_hints *out)
+{
+	(void)s;
+	image_hints(out, 640, 640);
+}
+
+static const struct family_head heads[] = { { &head_objects }, { &head_model }, { 0 } };
+
+const struct family rt_detr = {
+	.name = "rt-detr",
+	.architecture = "vision",
+	.resolve = resolve,
+	.build = build,
+	.hints = hints,
+	.heads = heads,
+	.traits = FAMILY_TRAIT_LIST(rt_detr, RT_DETR_TRAITS),
+};
