@@ -249,6 +249,7 @@ FAMILY(conformer_seq2seq);
 FAMILY(convnext_dino);
 FAMILY(cpmant);
 FAMILY(cvt);
+FAMILY(deformable_detr);
 FAMILY(detr);
 FAMILY(dpt);
 FAMILY(dinov3);

@@ -232,6 +232,7 @@ const struct arch arch_rows[] = {
 	{ "deepseek_v3", OF(decoder, deepseek_v3_names, .sigmoid_router = true) },
 	{ "deepseek_v32", OF(decoder, deepseek_v32_names, .sigmoid_router = true, .interleaved_rope = true) },
 	{ "deepseek_vl", &vlm_aligned, &deepseek_vl_names, PARTS("llama", "siglip_vision_model") },
+	{ "deformable_detr", &deformable_detr, &deformable_detr_names, BACKBONE("timm_backbone", "resnet") },
 	{ "deit", OF(vit, deit_names, .distillation_token = true) },
 	{ "depth_anything", &depth_anything, &depth_anything_names, BACKBONE_PART("dinov2") },
 	{ "detr", &detr, &detr_names, BACKBONE("timm_backbone", "resnet") },

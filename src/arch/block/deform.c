@@ -2,6 +2,9 @@
 // Attention to a few places of several maps (deform.h).
 #include "arch/block/deform.h"
 
+#include <float.h>
+#include <math.h>
+
 struct deform_levels deform_levels(struct build *b, const graph_value *maps, int64_t count)
 {
 	struct graph *g = b->g;
@@ -44,12 +47,19 @@ graph_value deform_centres(struct build *b, graph_value height, graph_value widt
 	return op_reshape(g, op_concat(g, 2, (graph_value[]){ x, y }, 2), 2, (int64_t[]){ -1, 2 });
 }
 
-graph_value deform_all_centres(struct build *b, const struct deform_levels *l)
+// The centres of a map; with ratios [batch, levels, 2] as shares of its level's: [batch, rows*columns, 2]
+static graph_value shares(struct build *b, const struct deform_levels *l, int64_t i, graph_value ratios)
+{
+	graph_value at = deform_centres(b, l->height[i], l->width[i]);
+	return ratios.id ? op_div(b->g, op_unsqueeze(b->g, at, 0), op_slice(b->g, ratios, 1, i, i + 1)) : at;
+}
+
+graph_value deform_all_centres(struct build *b, const struct deform_levels *l, graph_value ratios)
 {
 	graph_value all[DEFORM_LEVELS_MOST];
 	for (int64_t i = 0; i < l->count; i++)
-		all[i] = deform_centres(b, l->height[i], l->width[i]);
-	return op_concat(b->g, (int)l->count, all, 0);
+		all[i] = shares(b, l, i, ratios);
+	return op_concat(b->g, (int)l->count, all, -2);
 }
 
 // x [batch, queries, heads, ..] -> [batch * heads, queries, ..]
@@ -81,7 +91,9 @@ graph_value deform_attention(
 	graph_value share = linear(b, arena_printf(a, "%s.weights", stem), query, h, heads * all, true);
 	share = op_softmax(g, op_reshape(g, share, 4, (int64_t[]){ 0, 0, heads, all }), -1);
 	graph_value value = linear(b, arena_printf(a, "%s.v", stem), d->memory, h, h, true), sum = NO_VALUE;
-	graph_value where = op_unsqueeze(g, op_unsqueeze(g, d->reference, 2), 2); // [batch, queries, 1, 1, 2 or 4]
+	if (d->mask.id)
+		value = op_mul(g, value, d->mask);
+	graph_value everywhere = op_unsqueeze(g, op_unsqueeze(g, d->reference, 2), 2); // [batch, queries, 1, 1, 2 or 4]
 	const char *scale = arena_printf(a, "%s.scale", stem);
 	if (boxes && weight_named(b, scale)) {
 		graph_value by = op_reshape(g, WEIGHT(b, scale, "", all), 2, (int64_t[]){ all, 1 });
@@ -90,6 +102,12 @@ graph_value deform_attention(
 	for (int64_t i = 0; i < l->count && !graph_failed(g); at += d->points[i++]) {
 		graph_value step = op_slice(g, offsets, 3, at, at + d->points[i]),
 			    weight = op_slice(g, share, 3, at, at + d->points[i]);
+		graph_value where = everywhere;
+		if (d->ratios.id) {
+			graph_value ratio = op_slice(g, d->ratios, 1, i, i + 1); // [batch, 1, 2]
+			ratio = boxes ? op_concat(g, 2, (graph_value[]){ ratio, ratio }, 2) : ratio;
+			where = op_mul(g, where, op_unsqueeze(g, op_unsqueeze(g, ratio, 1), 1));
+		}
 		if (boxes) {
 			double by = d->offset_scale / (weight_named(b, scale) ? 1 : (double)d->points[i]);
 			step = op_mul(g, step, op_scale(g, op_slice(g, where, 4, 2, 4), (float)by));
@@ -115,6 +133,22 @@ graph_value deform_attention(
 	graph_assume(g, sum, 0, value_dim(g, query, 0));
 	graph_assume(g, sum, 2, value_dim(g, query, 1));
 	return linear(b, arena_printf(a, "%s.o", stem), op_transpose(g, sum, 3, (int[]){ 0, 2, 1 }), h, h, true);
+}
+
+graph_value deform_anchors(struct build *b, const struct deform_levels *l, graph_value ratios, graph_value *valid)
+{
+	struct graph *g = b->g;
+	graph_value all[DEFORM_LEVELS_MOST];
+	for (int64_t i = 0; i < l->count; i++) {
+		graph_value at = shares(b, l, i, ratios);
+		graph_value size = op_add(g, op_scale(g, at, 0), graph_f32(g, (float)(0.05 * pow(2, (double)i))));
+		all[i] = op_concat(g, 2, (graph_value[]){ at, size }, -1);
+	}
+	graph_value x = op_concat(g, (int)l->count, all, -2);
+	*valid = op_and(g, op_greater(g, op_reduce_min(g, x, -1, true), graph_f32(g, 0.01f)),
+		op_less(g, op_reduce_max(g, x, -1, true), graph_f32(g, 0.99f)));
+	graph_value y = op_log(g, op_div(g, x, op_sub(g, graph_f32(g, 1), x)));
+	return op_where(g, *valid, y, graph_f32(g, FLT_MAX));
 }
 
 graph_value inverse_sigmoid(struct graph *g, graph_value x)

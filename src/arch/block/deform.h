@@ -18,9 +18,14 @@ struct deform_levels {
 // maps [count], each [batch, width, rows, columns]
 struct deform_levels deform_levels(struct build *b, const graph_value *maps, int64_t count);
 graph_value deform_level(struct build *b, const struct deform_levels *l, graph_value memory, int64_t level); // back to a map
-// The middle of each place of a map, x and y between 0 and 1: [rows*columns, 2], and of all maps one after the other.
+// The middle of each place of a map, x and y between 0 and 1: [rows*columns, 2].
 graph_value deform_centres(struct build *b, graph_value height, graph_value width);
-graph_value deform_all_centres(struct build *b, const struct deform_levels *l);
+// Of all maps one after the other, as shares of what ratios say is not padding: [batch, places, 2].
+graph_value deform_all_centres(struct build *b, const struct deform_levels *l, graph_value ratios);
+
+// A box around each place, larger in coarser maps, before the sigmoid: [places, 4]; *valid [places, 1]: does it lie within the
+// picture. Elsewhere it is the largest float32. With ratios, which are those of struct deform, [batch, places, 4] and [.., 1].
+graph_value deform_anchors(struct build *b, const struct deform_levels *l, graph_value ratios, graph_value *valid);
 
 struct deform {
 	int64_t heads;
@@ -28,6 +33,8 @@ struct deform {
 	double offset_scale;   // of boxes: offsets are such a part of them
 	graph_value memory;    // [batch, places, width]
 	graph_value reference; // [batch or 1, queries, 2] or boxes [.., 4], the same for all levels
+	graph_value ratios;    // [batch, levels, 2]: how much of each map, in width and height, is not padding; NO_VALUE: all
+	graph_value mask;      // f32 [batch, places, 1]: 0 at padding; NO_VALUE: there is none
 };
 // STEM.offsets, STEM.weights, STEM.v, STEM.o, and where the dialect has a word for it STEM.scale [all points], what offsets are
 // multiplied with instead of 1 over the points of the level. query [batch, queries, width], with positions added.

@@ -25,7 +25,7 @@ static bool usual_kwargs(const json_t *kwargs, int64_t channels, bool dilation)
 
 // The row says what a backbone is called: as "backbone" that of timm, as "vision" the class's own.
 // Either backbone_config says it all, or `backbone` names one of timm's, or the class's default backbone is meant.
-static void resolve_backbone(struct config *c, struct spec *s, struct arena *a)
+static void resolve_backbone(struct config *c, struct spec *s, struct arena *a, const struct detect *d)
 {
 	const char *name = config_text(c, "backbone");
 	const json_t *given = config_given(c, "backbone_config");
@@ -41,6 +41,8 @@ static void resolve_backbone(struct config *c, struct spec *s, struct arena *a)
 	if (!given && timm) {
 		made = json_pack("{s:s, s:s, s:I, s:[i,i,i,i]}", "model_type", part_type(s->row, "backbone"), "backbone",
 			name ? name : "resnet50", "num_channels", (json_int_t)s->channels, "out_indices", 1, 2, 3, 4);
+		for (int64_t i = 0; d->maps && i < 4 - d->maps; i++)
+			json_array_remove(json_object_get(made, "out_indices"), 0);
 		if (dilation)
 			json_object_set_new(made, "output_stride", json_integer(16));
 	} else if (!given)
@@ -88,7 +90,7 @@ void resolve_detector(struct config *c, struct spec *s, struct arena *a, struct 
 		config_fail(c, STATUS_BAD_INPUT, "d_model %lld with %lld and %lld heads, %lld queries", (long long)s->hidden_size,
 			(long long)d->encoder_heads, (long long)d->decoder_heads, (long long)d->queries);
 	s->own = d;
-	resolve_backbone(c, s, a);
+	resolve_backbone(c, s, a, d);
 }
 
 int64_t detect_layers(const struct spec *s, int64_t layers)

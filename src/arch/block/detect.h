@@ -14,6 +14,7 @@ struct detect {
 	bool learned_positions;
 	bool auxiliary;      // auxiliary_loss: the last norm stands after every decoder layer
 	int64_t temperature; // of sine positions
+	int64_t maps;        // of the last stages of a backbone that config.json does not describe; 0: of all four
 };
 
 // From config.json, both spellings of the backbone; s->hidden_size is the width of the transformer.

@@ -4,7 +4,6 @@
 //
 //   pixels -> backbone -> 1x1 -> attention over the coarsest map -> down the pyramid -> up the pyramid -> 1x1 -> memory
 //   memory -> score of each place -> the best are queries, with a box -> layers, after each of which the box moves
-#include <float.h>
 #include <math.h>
 
 #include "arch/block/deform.h"
@@ -230,23 +229,6 @@ static void encode(struct build *b, graph_value *maps)
 
 // ---- the decoder --------------------------------------------------------------------------------------------------------
 
-// A box around each place, before the sigmoid, [places, 4]; *valid [places, 1]: does it lie within the picture.
-static graph_value anchors(struct build *b, const struct deform_levels *l, graph_value *valid)
-{
-	struct graph *g = b->g;
-	graph_value all[DEFORM_LEVELS_MOST];
-	for (int64_t i = 0; i < l->count; i++) {
-		graph_value at = deform_centres(b, l->height[i], l->width[i]);
-		graph_value size = op_add(g, op_scale(g, at, 0), graph_f32(g, (float)(0.05 * pow(2, (double)i))));
-		all[i] = op_concat(g, 2, (graph_value[]){ at, size }, 1);
-	}
-	graph_value x = op_concat(g, (int)l->count, all, 0);
-	*valid = op_and(g, op_greater(g, op_reduce_min(g, x, 1, true), graph_f32(g, 0.01f)),
-		op_less(g, op_reduce_max(g, x, 1, true), graph_f32(g, 0.99f)));
-	graph_value y = op_log(g, op_div(g, x, op_sub(g, graph_f32(g, 1), x)));
-	return op_where(g, *valid, y, graph_f32(g, FLT_MAX));
-}
-
 static graph_value layer(struct build *b, graph_value x, graph_value position, graph_value box, const struct deform_levels *l)
 {
 	struct graph *g = b->g;
@@ -290,7 +272,7 @@ static void build(struct build *b)
 	}
 	struct deform_levels l = deform_levels(b, sources, o->levels);
 	graph_enter(g, "queries");
-	graph_value valid, anchor = anchors(b, &l, &valid);
+	graph_value valid, anchor = deform_anchors(b, &l, NO_VALUE, &valid);
 	graph_value memory = op_mul(g, l.memory, op_cast(g, valid, DTYPE_F32));
 	memory = layer_norm(b, "choice.norm", linear(b, "choice", memory, h, h, true), h);
 	graph_value score = linear(b, "choice.score", memory, h, s->labels, true), best;
