@@ -263,6 +263,7 @@ FAMILY(hiera_pyramid);
 FAMILY(levit);
 FAMILY(llama4_vision);
 FAMILY(mamba2);
+FAMILY(mask2former);
 FAMILY(mobilebert);
 FAMILY(mobilenet_v1);
 FAMILY(mobilenet_v2);

@@ -390,6 +390,7 @@ const struct arch arch_rows[] = {
 	{ "mamba2", &mamba2, &mamba2_names },
 	{ "marian", OF(seq2seq, bart_names, .sine_positions = 1) },
 	{ "markuplm", OF(encoder, markuplm_names, TANH_HEAD, .positions_from_pad = true) },
+	{ "mask2former", &mask2former, &mask2former_names, BACKBONE_PART("swin") },
 	{ "maskformer-swin", OF(swin, maskformer_swin_names, .windows_always = true) },
 	{ "mbart", OF(seq2seq, bart_names, BART, .norm_first = true, .start_wraps = true) },
 	{ "megatron-bert", OF(encoder, megatron_bert_names, TANH_HEAD, .norm_first = true) },

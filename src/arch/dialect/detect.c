@@ -156,3 +156,37 @@ const struct dialect deformable_detr_names = {
 	.ignored = IGNORED("*.num_batches_tracked", "*class_embed.*", "*bbox_embed.*"),
 	.inert = IGNORED(OF_TRAINING, "disable_custom_kernels", "return_intermediate", "init_std"),
 };
+
+#define MASK2FORMER_PIXELS "@pixel_level_module.decoder."
+#define MASK2FORMER_LAYER "@transformer_module.decoder.layers.#."
+const struct dialect mask2former_names = {
+	.name = "mask2former",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "pixels.source", MASK2FORMER_PIXELS "input_projections.#.0" },
+		{ "pixels.source.norm", MASK2FORMER_PIXELS "input_projections.#.1" },
+		{ "pixels.levels", MASK2FORMER_PIXELS "level_embed" },
+		DEFORM("pixels.attn", MASK2FORMER_PIXELS "encoder.layers.#.self_attn"),
+		{ "pixels.attn.norm", MASK2FORMER_PIXELS "encoder.layers.#.self_attn_layer_norm" },
+		{ "pixels.ffn.up", MASK2FORMER_PIXELS "encoder.layers.#.fc1" },
+		{ "pixels.ffn.down", MASK2FORMER_PIXELS "encoder.layers.#.fc2" },
+		{ "pixels.ffn.norm", MASK2FORMER_PIXELS "encoder.layers.#.final_layer_norm" },
+		{ "pixels.adapter", MASK2FORMER_PIXELS "adapter_#.0" },
+		{ "pixels.adapter.norm", MASK2FORMER_PIXELS "adapter_#.1" }, { "pixels.finer", MASK2FORMER_PIXELS "layer_#.0" },
+		{ "pixels.finer.norm", MASK2FORMER_PIXELS "layer_#.1" }, { "pixels.out", MASK2FORMER_PIXELS "mask_projection" },
+		{ "levels", "@transformer_module.level_embed" }, { "project", "@transformer_module.input_projections.#" },
+		{ "queries.position", "@transformer_module.queries_embedder" },
+		{ "queries", "@transformer_module.queries_features" }, { "layers.cross", MASK2FORMER_LAYER "cross_attn" },
+		{ "layers.cross.o", MASK2FORMER_LAYER "cross_attn.out_proj" },
+		{ "layers.cross.norm", MASK2FORMER_LAYER "cross_attn_layer_norm" },
+		ATTENTION("layers.attn", MASK2FORMER_LAYER "self_attn"),
+		{ "layers.attn.norm", MASK2FORMER_LAYER "self_attn_layer_norm" }, { "layers.ffn.up", MASK2FORMER_LAYER "fc1" },
+		{ "layers.ffn.down", MASK2FORMER_LAYER "fc2" }, { "layers.ffn.norm", MASK2FORMER_LAYER "final_layer_norm" },
+		{ "norm", "@transformer_module.decoder.layernorm" },
+		{ "masks", "@transformer_module.decoder.mask_predictor.mask_embedder.#.0" },
+		{ "head.classes", "class_predictor" }),
+	.ignored = IGNORED("*.num_batches_tracked", "criterion.*", "*pixel_level_module.encoder.swin.layernorm.*"),
+	.inert = IGNORED("is_encoder_decoder", "use_pretrained_backbone", "use_timm_backbone", "backbone_kwargs", "ignore_value",
+		"no_object_weight", "class_weight", "mask_weight", "dice_weight", "train_num_points", "oversample_ratio",
+		"importance_sample_ratio", "init_std", "init_xavier_std", "use_auxiliary_loss", "output_auxiliary_logits"),
+};
