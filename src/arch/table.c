@@ -9,6 +9,7 @@
 #include "arch/family/depth_anything.h"
 #include "arch/family/dual.h"
 #include "arch/family/encoder.h"
+#include "arch/family/eomt.h"
 #include "arch/family/mamba.h"
 #include "arch/family/mobilevit.h"
 #include "arch/family/grid_vision.h"
@@ -251,6 +252,8 @@ const struct arch arch_rows[] = {
 	{ "electra", OF(encoder, electra_names, .lm_gelu = true) },
 	{ "embedding_gemma2_text", OF(decoder, embedding_gemma2_names, EMBEDDING_GEMMA2) },
 	{ "emu3_text_model", &decoder, &llama_names },
+	{ "eomt", &eomt, &eomt_names },
+	{ "eomt_dinov3", OF(eomt, eomt_dinov3_names, .rotary = true) },
 	{ "ernie", OF(encoder, ernie_names, TANH_HEAD) },
 	{ "ernie4_5", OF(decoder, llama_names, .interleaved_rope = true) },
 	{ "ernie4_5_moe", OF(decoder, ernie4_5_moe_names, ERNIE_BIASES, .interleaved_rope = true, .normalised_experts = true) },

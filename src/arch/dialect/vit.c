@@ -192,6 +192,46 @@ const struct dialect dinov3_vit_names = {
 	.inert = IGNORED("pos_embed_shift", "pos_embed_jitter", "pos_embed_rescale", "layerscale_value", "stage_names"),
 };
 
+#define EOMT_REST \
+	{ "queries", "query" }, { "masks.1", "mask_head.fc1" }, { "masks.2", "mask_head.fc2" }, { "masks.3", "mask_head.fc3" }, \
+		{ "masks.share", "attn_mask_probs" }, { "scale", "upscale_block.block.#.conv1" }, \
+		{ "scale.depth", "upscale_block.block.#.conv2" }, { "scale.norm", "upscale_block.block.#.layernorm2d" }, \
+		{ "head.classes", "class_predictor" }, { "embed.class", "embeddings.cls_token" }, \
+		{ "embed.registers", "embeddings.register_tokens" }, { "layers.attn.norm", "layers.#.norm1" }, \
+		{ "layers.attn.q", "layers.#.attention.q_proj" }, { "layers.attn.k", "layers.#.attention.k_proj" }, \
+		{ "layers.attn.v", "layers.#.attention.v_proj" }, { "layers.attn.scale", "layers.#.layer_scale1.lambda1" }, \
+		{ "layers.ffn.norm", "layers.#.norm2" }, { "layers.ffn.scale", "layers.#.layer_scale2.lambda1" }, \
+	{ \
+		"norm", "layernorm" \
+	}
+#define EOMT_INERT \
+	"is_encoder_decoder", "no_object_weight", "class_weight", "mask_weight", "dice_weight", "train_num_points", \
+		"oversample_ratio", "importance_sample_ratio", "layerscale_value"
+
+const struct dialect eomt_names = {
+	.name = "eomt",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(EOMT_REST, { "embed.patch", "embeddings.patch_embeddings.projection" },
+		{ "embed.position", "embeddings.position_embeddings" }, { "layers.attn.o", "layers.#.attention.out_proj" },
+		{ "layers.ffn.gate", "layers.#.mlp.gate_proj" }, { "layers.ffn.up", "layers.#.mlp.fc1" },
+		{ "layers.ffn.up", "layers.#.mlp.up_proj" }, { "layers.ffn.down", "layers.#.mlp.fc2" },
+		{ "layers.ffn.down", "layers.#.mlp.down_proj" }),
+	.ignored = IGNORED("criterion.*", "embeddings.register_tokens"),
+	.inert = IGNORED(EOMT_INERT),
+};
+
+const struct dialect eomt_dinov3_names = {
+	.name = "eomt-dinov3",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(EOMT_REST, { "embed.patch", "embeddings.patch_embeddings" },
+		{ "layers.attn.o", "layers.#.attention.o_proj" }, { "layers.ffn.gate", "layers.#.mlp.gate_proj" },
+		{ "layers.ffn.up", "layers.#.mlp.up_proj" }, { "layers.ffn.down", "layers.#.mlp.down_proj" }),
+	.ignored = IGNORED("criterion.*", "embeddings.mask_token", "embeddings.register_tokens"),
+	.inert = IGNORED(EOMT_INERT, "pos_embed_shift", "pos_embed_jitter", "pos_embed_rescale"),
+};
+
 DIALECT(timesformer, "timesformer.", IGNORED(MASKS), BEFORE_AND_AFTER, DENSE, { "embed.time", "@embeddings.time_embeddings" },
 	{ "layers.attn.qkv", "@encoder.layer.#.attention.attention.qkv" },
 	{ "layers.time.norm", "@encoder.layer.#.temporal_layernorm" },

@@ -8,18 +8,10 @@
 //   query and key of a patch: the first half of the angles by its row, the second by its column, both from -1 to 1
 #include <math.h>
 
-#include "arch/block/vit.h"
+#include "arch/family/dinov3.h"
 
-// spec.own of the family. It begins as vit's does, whose heads it has.
-struct dino {
-	struct vit vit;
-	double theta;
-	bool query_bias, key_bias, value_bias, out_bias, ffn_bias, gated;
-};
-
-static void resolve(struct config *c, struct spec *s, struct arena *a)
+void dino_resolve(struct config *c, struct spec *s, struct arena *a, struct dino *d)
 {
-	struct dino *d = ARENA_NEW(a, struct dino);
 	resolve_transformer(c, s, true);
 	resolve_image(c, s);
 	resolve_outputs(c, s, a, s->layers);
@@ -43,6 +35,11 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->own = d;
 }
 
+static void resolve(struct config *c, struct spec *s, struct arena *a)
+{
+	dino_resolve(c, s, a, ARENA_NEW(a, struct dino));
+}
+
 // Centres of n patches between -1 and 1, times 2 pi and each wave's frequency: [n, head_width / 4]
 static graph_value angles(struct build *b, graph_value n)
 {
@@ -58,11 +55,10 @@ static graph_value angles(struct build *b, graph_value n)
 	return op_mul(g, op_unsqueeze(g, at, 1), graph_constant(g, DTYPE_F32, 1, &count, wave));
 }
 
-// cos and sin [1, special + patches, 1, head_width / 2]; class token and registers are not rotated.
-static void tables(struct build *b, graph_value map, graph_value *cos, graph_value *sin)
+void dino_tables(struct build *b, graph_value map, int64_t before, graph_value *cos, graph_value *sin)
 {
 	struct graph *g = b->g;
-	int64_t quarter = b->s->head_width / 4, special = vit_special(b);
+	int64_t quarter = b->s->head_width / 4, special = before + vit_special(b);
 	graph_enter(g, "rope");
 	graph_value rows = op_dim(g, map, 2), cols = op_dim(g, map, 3), each[] = { rows, cols, graph_i64s(g, 1, &quarter) };
 	graph_value shape = op_concat(g, 3, each, 0);
@@ -78,7 +74,7 @@ static void tables(struct build *b, graph_value map, graph_value *cos, graph_val
 	graph_leave(g);
 }
 
-static graph_value layer(struct build *b, graph_value x, graph_value cos, graph_value sin)
+graph_value dino_layer(struct build *b, graph_value x, graph_value bias, graph_value cos, graph_value sin)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -88,7 +84,7 @@ static graph_value layer(struct build *b, graph_value x, graph_value cos, graph_
 	graph_value q = rope_turn(b, linear(b, "layers.attn.q", y, h, h, d->query_bias), cos, sin, s->heads);
 	graph_value k = rope_turn(b, linear(b, "layers.attn.k", y, h, h, d->key_bias), cos, sin, s->heads);
 	y = op_attention(g,
-		&(struct attention){ q, k, linear(b, "layers.attn.v", y, h, h, d->value_bias), .heads = s->heads,
+		&(struct attention){ q, k, linear(b, "layers.attn.v", y, h, h, d->value_bias), .bias = bias, .heads = s->heads,
 			.scale = (float)s->attention_scale });
 	y = linear(b, "layers.attn.o", y, h, h, d->out_bias);
 	x = op_add(g, x, op_mul(g, y, WEIGHT(b, "layers.attn.scale", "", h)));
@@ -100,31 +96,38 @@ static graph_value layer(struct build *b, graph_value x, graph_value cos, graph_
 	return op_add(g, x, op_mul(g, y, WEIGHT(b, "layers.ffn.scale", "", h)));
 }
 
-static void body(struct build *b, struct body *io)
+graph_value dino_embed(struct build *b, graph_value pixels, graph_value *map)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t h = s->hidden_size, registers = vit_of(b)->registers;
 	graph_enter(g, "embed");
-	graph_value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, s->patch_size, s->patch_width);
+	graph_value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, s->patch_size, s->patch_width), tokens[3];
 	const int64_t stride[] = { s->patch_size, s->patch_width }, none[4] = { 0 }, one[] = { 1, 1 };
-	graph_value map = op_conv(g, io->pixels, w, WEIGHT(b, "embed.patch", "bias", h), stride, none, one, 1), tokens[3];
 	int count = 0;
-	tokens[count++] = each_image(b, WEIGHT(b, "embed.class", "", 1, 1, h), io->pixels);
+	*map = op_conv(g, pixels, w, WEIGHT(b, "embed.patch", "bias", h), stride, none, one, 1);
+	tokens[count++] = each_image(b, WEIGHT(b, "embed.class", "", 1, 1, h), pixels);
 	if (registers)
-		tokens[count++] = each_image(b, WEIGHT(b, "embed.registers", "", 1, registers, h), io->pixels);
-	tokens[count++] = tokens_of(b, map);
-	graph_value x = op_concat(g, count, tokens, 1), cos, sin;
+		tokens[count++] = each_image(b, WEIGHT(b, "embed.registers", "", 1, registers, h), pixels);
+	tokens[count++] = tokens_of(b, *map);
+	graph_value x = op_concat(g, count, tokens, 1);
 	graph_leave(g);
-	tables(b, map, &cos, &sin);
+	return x;
+}
+
+static void body(struct build *b, struct body *io)
+{
+	const struct spec *s = b->s;
+	graph_value map, cos, sin, x = dino_embed(b, io->pixels, &map);
+	dino_tables(b, map, 0, &cos, &sin);
 	states_begin(b, io, x);
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
-		graph_enter(g, "layers.%lld", (long long)b->layer);
-		x = layer(b, x, cos, sin);
-		graph_leave(g);
+		graph_enter(b->g, "layers.%lld", (long long)b->layer);
+		x = dino_layer(b, x, NO_VALUE, cos, sin);
+		graph_leave(b->g);
 		states_add(io, x);
 	}
-	io->last = layer_norm(b, "norm", x, h);
+	io->last = layer_norm(b, "norm", x, s->hidden_size);
 }
 
 // Every state a backbone gives is patches only, and the last one is always normed.
