@@ -28,6 +28,7 @@
 #include "arch/family/vitdet.h"
 #include "arch/family/vlm.h"
 #include "arch/family/whisper.h"
+#include "arch/family/windowed_vit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -388,6 +389,7 @@ const struct arch arch_rows[] = {
 	{ "longformer", OF(encoder, longformer_names, ROBERTA) },
 	{ "longt5", &t5, &longt5_names },
 	{ "luke", OF(encoder, luke_names, ROBERTA) },
+	{ "lw_detr_vit", &windowed_vit, &lw_detr_vit_names },
 	{ "m2m_100", OF(seq2seq, m2m_names, .norm_first = true, .positions_from_pad = true) },
 	{ "mamba", &mamba, &mamba_names },
 	{ "mamba2", &mamba2, &mamba2_names },
@@ -514,6 +516,7 @@ const struct arch arch_rows[] = {
 	{ "regnet", &resnet, &regnet_names },
 	{ "rembert", OF(encoder, rembert_names, TANH_HEAD, .always_projected = true) },
 	{ "resnet", &resnet, &resnet_names },
+	{ "rf_detr_dinov2", OF(windowed_vit, rf_detr_dinov2_names, .class_tokens = true) },
 	{ "roberta", OF(encoder, roberta_names, ROBERTA) },
 	{ "roberta-prelayernorm", OF(encoder, roberta_prelayernorm_names, ROBERTA, .norm_first = true) },
 	{ "roc_bert", OF(encoder, roc_bert_names, TANH_HEAD) },

@@ -192,6 +192,38 @@ const struct dialect dinov3_vit_names = {
 	.inert = IGNORED("pos_embed_shift", "pos_embed_jitter", "pos_embed_rescale", "layerscale_value", "stage_names"),
 };
 
+const struct dialect lw_detr_vit_names = {
+	.name = "lw-detr-vit",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.patch", "embeddings.projection" }, { "embed.position", "embeddings.position_embeddings" },
+		{ "layers.attn.norm", "encoder.layer.#.layernorm_before" },
+		{ "layers.attn.q", "encoder.layer.#.attention.q_proj" }, { "layers.attn.k", "encoder.layer.#.attention.k_proj" },
+		{ "layers.attn.v", "encoder.layer.#.attention.v_proj" }, { "layers.attn.o", "encoder.layer.#.attention.o_proj" },
+		{ "layers.attn.scale", "encoder.layer.#.gamma_1" }, { "layers.ffn.norm", "encoder.layer.#.layernorm_after" },
+		{ "layers.ffn.up", "encoder.layer.#.intermediate.fc1" },
+		{ "layers.ffn.down", "encoder.layer.#.intermediate.fc2" }, { "layers.ffn.scale", "encoder.layer.#.gamma_2" }),
+	.inert = IGNORED("is_encoder_decoder", "cae_init_values", "dropout_prob", "stage_names"),
+};
+
+const struct dialect rf_detr_dinov2_names = {
+	.name = "rf-detr-dinov2",
+	.prefix = "",
+	.keys = KEYS({ "window_block_indices", "window_block_indexes" }),
+	.weights = WEIGHTS({ "embed.patch", "embeddings.patch_embeddings.projection" },
+		{ "embed.position", "embeddings.position_embeddings" }, { "embed.class", "embeddings.cls_token" },
+		{ "layers.attn.norm", "encoder.layer.#.norm1" }, { "layers.attn.q", "encoder.layer.#.attention.q_proj" },
+		{ "layers.attn.k", "encoder.layer.#.attention.k_proj" }, { "layers.attn.v", "encoder.layer.#.attention.v_proj" },
+		{ "layers.attn.o", "encoder.layer.#.attention.o_proj" },
+		{ "layers.attn.scale", "encoder.layer.#.layer_scale1.lambda1" }, { "layers.ffn.norm", "encoder.layer.#.norm2" },
+		{ "layers.ffn.gate", "encoder.layer.#.mlp.gate_proj" }, { "layers.ffn.up", "encoder.layer.#.mlp.fc1" },
+		{ "layers.ffn.up", "encoder.layer.#.mlp.up_proj" }, { "layers.ffn.down", "encoder.layer.#.mlp.fc2" },
+		{ "layers.ffn.down", "encoder.layer.#.mlp.down_proj" },
+		{ "layers.ffn.scale", "encoder.layer.#.layer_scale2.lambda1" }, { "norm", "layernorm" }),
+	.ignored = IGNORED("embeddings.mask_token", "layernorm.*"),
+	.inert = IGNORED("is_encoder_decoder", "layerscale_value", "use_mask_token", "stage_names"),
+};
+
 #define EOMT_REST \
 	{ "queries", "query" }, { "masks.1", "mask_head.fc1" }, { "masks.2", "mask_head.fc2" }, { "masks.3", "mask_head.fc3" }, \
 		{ "masks.share", "attn_mask_probs" }, { "scale", "upscale_block.block.#.conv1" }, \
