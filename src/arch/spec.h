@@ -275,6 +275,7 @@ FAMILY(radio);
 FAMILY(resampler);
 FAMILY(resnet_timm);
 FAMILY(sine_text);
+FAMILY(retribert);
 FAMILY(rwkv);
 FAMILY(spectrogram);
 FAMILY(speech_to_text);

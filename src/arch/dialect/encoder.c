@@ -638,3 +638,11 @@ const struct dialect cpmant_names = {
 		{ "layers.ffn.down", CPMANT_LAYER("ffn.ffn.w_out") }, { "head.lm.out", "lm_head" }),
 	.ignored = IGNORED(NULL),
 };
+
+const struct dialect retribert_names = {
+	.name = "retribert",
+	.prefix = "bert_query.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY, BERT_POOLER, { "project.query", "project_query" }, { "project.doc", "project_doc" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+};
