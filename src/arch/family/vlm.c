@@ -21,7 +21,7 @@ bool vlm_resolve_text(struct config *c, struct spec *s, struct arena *a, bool or
 	const json_t *token = config_get(c, "image_token");
 	v->image_token_id = json_integer_value(token);
 	if (!json_is_integer(token))
-		config_fail(c, STATUS_BAD_INPUT, "image_token_index should be a number");
+		config_fail(c, STATUS_BAD_INPUT, "the token that parts of an image or sound replace should be a number");
 	if (c->error.status)
 		return false;
 	// The head is this class's own: a plain linear layer, whatever the text type's has.
