@@ -27,6 +27,8 @@ static void each(void *context, const struct conform_case *c)
 static void print_case(const struct conform_case *c)
 {
 	emit("%-4s %s", c->passed ? "ok" : "FAIL", c->name);
+	if (c->passed && c->lines)
+		emit("  %zu lines", c->lines);
 	if (!isnan(c->max_abs_error))
 		emit("  max %.2g, NMSE %.2g", c->max_abs_error, c->nmse);
 	if (c->reason)
@@ -81,37 +83,57 @@ static const char *base_name(struct arena *a, const char *path)
 	return arena_strndup(a, path + begin, length - begin);
 }
 
-static int conform(const char *on, int64_t rows, double memory_gib, bool json, char **folders, size_t count, struct arena *a)
+// Of models, on the platform; `cases` are some of all.
+static int run_models(const char *on, int64_t rows, double memory_gib, struct conform_case *cases, size_t count,
+	struct watch *watch, struct arena *a)
 {
 	struct error err = { 0 };
 	struct target *target;
-	struct watch watch = { .count = count };
-	size_t targets, failed = 0;
+	size_t targets;
 	int code = cli_cache_ready();
 
 	if (code >= 0)
 		return code;
-	code = EXIT_GOOD;
 	if (plan_targets(&target, &targets, a, &on, 1, NULL, &err) != STATUS_OK)
 		return cli_error(&err);
-	struct conform_case *cases = ARENA_ARRAY(a, count, struct conform_case);
-	for (size_t i = 0; i < count; i++) {
-		cases[i].name = base_name(a, folders[i]);
-		cases[i].folder = folders[i];
-		cases[i].model_type = model_type(a, folders[i]);
-		cases[i].max_abs_error = cases[i].nmse = NAN;
-	}
 	enum status s = conform_run(&(struct conform_asked){ .target = target,
 					    .cases = cases,
 					    .count = count,
 					    .rows = rows,
 					    .memory_bytes = (int64_t)(memory_gib * 0x1p30),
 					    .each = each,
-					    .context = &watch },
+					    .context = watch },
 		a, &err);
 	progress_clear();
-	if (s != STATUS_OK)
-		return cli_error(&err);
+	return s == STATUS_OK ? EXIT_GOOD : cli_error(&err);
+}
+
+static int conform(const char *on, int64_t rows, double memory_gib, bool json, char **folders, size_t count, struct arena *a)
+{
+	struct watch watch = { .count = count };
+	struct conform_case *cases = ARENA_ARRAY(a, count, struct conform_case),
+			    *models = ARENA_ARRAY(a, count, struct conform_case);
+	size_t failed = 0, model_count = 0;
+	int code = EXIT_GOOD;
+
+	for (size_t i = 0; i < count; i++) {
+		cases[i] = (struct conform_case){
+			.name = base_name(a, folders[i]), .folder = folders[i], .max_abs_error = NAN, .nmse = NAN
+		};
+		if (conform_is_tokenizer(folders[i], a)) {
+			conform_tokenizer(&cases[i], a);
+			each(&watch, &cases[i]);
+		} else {
+			cases[i].model_type = model_type(a, folders[i]);
+			models[model_count++] = cases[i];
+		}
+	}
+	if (model_count && (code = run_models(on, rows, memory_gib, models, model_count, &watch, a)) != EXIT_GOOD)
+		return code;
+	progress_clear();
+	for (size_t i = 0, next = 0; i < count; i++)
+		if (next < model_count && cases[i].folder == models[next].folder)
+			cases[i] = models[next++];
 	for (size_t i = 0; i < count; i++) {
 		int one = verdict_exit_code(cases[i].verdict);
 
@@ -147,7 +169,9 @@ static int run(int argc, char **argv)
 	const struct cli_usage usage = {
 		.synopsis = "assay conform [--on PLATFORM] [--batch N] [--memory GIB] [--json] CASE-DIR...",
 		.text = "A case is a folder with config.json, weights.tsv, case.json and io.safetensors: a tiny model, and\n"
-			"what transformers computed with it. A case that is refused, cannot run or is none has failed. The\n"
+			"what transformers computed with it; or one of a tokenizer with cases.jsonl: texts, and what the\n"
+			"library `tokenizers` gave (all of its lines are one case). A case that is refused, cannot run or is "
+			"none has failed. The\n"
 			"last line is 'N passed, M failed' (on standard error with --json), and N + M is the number of cases\n"
 			"given.\n"
 			"With --batch the outputs of transformers are not looked at: what a model says about a row must not\n"

@@ -8,6 +8,7 @@ pkg_check_modules(jansson REQUIRED IMPORTED_TARGET jansson>=2.13)
 pkg_check_modules(nettle REQUIRED IMPORTED_TARGET nettle)
 pkg_check_modules(protobuf_c REQUIRED IMPORTED_TARGET libprotobuf-c>=1.3)
 pkg_check_modules(microhttpd REQUIRED IMPORTED_TARGET libmicrohttpd>=0.9.71)
+pkg_check_modules(pcre2 REQUIRED IMPORTED_TARGET libpcre2-8>=10.40)
 pkg_check_modules(curl REQUIRED libcurl>=7.66)
 find_program(PROTOC_C protoc-c REQUIRED)
 

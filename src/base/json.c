@@ -99,18 +99,28 @@ static enum status too_heavy(const char *name, size_t nbytes, struct error *err)
 		JSON_MOST >> 20);
 }
 
-enum status json_bytes(const char *name, const char *data, size_t nbytes, json_t **out, struct error *err)
+static enum status parse(const char *name, const char *data, size_t nbytes, size_t flags, json_t **out, struct error *err)
 {
 	json_error_t e;
 
 	if (json_weight(data, nbytes, JSON_MOST) > JSON_MOST)
 		return too_heavy(name, nbytes, err);
-	json_t *v = json_loadb(nbytes ? data : "", nbytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
+	json_t *v = json_loadb(nbytes ? data : "", nbytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | flags, &e);
 	if (!v)
 		return error_set(
 			err, STATUS_BAD_INPUT, "%s: not valid JSON: %s (line %d, column %d)", name, e.text, e.line, e.column);
 	*out = v;
 	return STATUS_OK;
+}
+
+enum status json_bytes(const char *name, const char *data, size_t nbytes, json_t **out, struct error *err)
+{
+	return parse(name, data, nbytes, 0, out, err);
+}
+
+enum status json_bytes_nul(const char *name, const char *data, size_t nbytes, json_t **out, struct error *err)
+{
+	return parse(name, data, nbytes, JSON_ALLOW_NUL, out, err);
 }
 
 enum status json_file(const char *path, size_t limit, json_t **out, struct error *err)

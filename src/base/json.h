@@ -26,6 +26,8 @@ size_t json_weight(const char *data, size_t nbytes, size_t most);
 enum status json_file(const char *path, size_t limit, json_t **out, struct error *err);
 // The same from memory; `name` is used in errors.
 enum status json_bytes(const char *name, const char *data, size_t nbytes, json_t **out, struct error *err);
+// The same of texts in which U+0000 may stand: their strings are as long as json_string_length says.
+enum status json_bytes_nul(const char *name, const char *data, size_t nbytes, json_t **out, struct error *err);
 // The same for a line or a stored text that needs no sentence: NULL when it is no JSON or too heavy. `text` may be NULL.
 json_t *json_line(const char *data, size_t nbytes);
 json_t *json_parse(const char *text);

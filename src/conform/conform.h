@@ -18,6 +18,7 @@ struct conform_case {
 	int64_t elsewhere;          // nodes that were not on the platform; -1: not known
 	const char *placement;      // in words; NULL: not known
 	const char *form;           // of the graph, the one that `run` takes too; NULL: not known
+	size_t lines;               // of a tokenizer's cases, that agreed; 0: of a model
 };
 
 // A checkpoint folder made from a case, in the cache (CACHE/conform/KEY): config.json and model.safetensors.
@@ -38,6 +39,11 @@ struct conform_asked {
 // answer.
 enum status conform_run(const struct conform_asked *which, struct arena *a, struct error *err);
 int conform_child(void); // `assay cell --conform`
+
+// tokens.c: a folder with cases.jsonl and without case.json is one of a tokenizer. It runs here, on no platform; c->name and
+// c->folder are given, the answer lies in `a`.
+bool conform_is_tokenizer(const char *folder, struct arena *a);
+void conform_tokenizer(struct conform_case *c, struct arena *a);
 
 // node.c: ONNX's own tests of its operators in a folder: each a folder with model.onnx, and in test_data_set_0 inputs and outputs
 // as ONNX's reference implementation computed them. Sorted by operator, then by name; of a test that has its operator taken apart

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table from texts to ids and back. Private to token/.
+#ifndef ASSAY_TOKEN_VOCAB_H
+#define ASSAY_TOKEN_VOCAB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+
+enum { VOCAB_MOST = 1 << 22 }; // entries; ids are below 4 times as many
+
+struct vocab_entry {
+	uint32_t at, nbytes; // in vocab.bytes
+	uint32_t id;
+};
+struct vocab {
+	char *bytes;
+	size_t used, room;
+	struct vocab_entry *entries;
+	double *scores; // of Unigram; NULL else
+	size_t count, entry_room, score_room;
+	size_t longest; // text, bytes
+	// Made by vocab_index.
+	uint32_t *slots; // 1 + entry; a power of two of them
+	size_t slot_mask;
+	uint32_t *by_id; // 1 + entry
+	size_t id_count;
+};
+
+// Hashes go on: vocab_hash(vocab_hash(h, a), b) is that of ab.
+#define VOCAB_HASH_START 0x9E3779B97F4A7C15u
+static inline uint64_t vocab_hash(uint64_t h, const char *s, size_t nbytes)
+{
+	for (size_t i = 0; i < nbytes; i++)
+		h = (h ^ (unsigned char)s[i]) * 0x100000001B3u;
+	return h;
+}
+static inline uint64_t vocab_mix(uint64_t h)
+{
+	return (h ^ h >> 29) * 0xBF58476D1CE4E5B9u >> 24;
+}
+
+enum { VOCAB_NONE = UINT32_MAX }; // no entry
+
+void vocab_done(struct vocab *v); // frees; a vocab all zero is a valid empty one
+// The text is copied. BAD_INPUT beyond VOCAB_MOST entries or 1 GiB.
+enum status vocab_add(struct vocab *v, const char *s, size_t nbytes, uint32_t id, struct error *err);
+void vocab_score(struct vocab *v, double score); // of the entry that was added last
+// After the last vocab_add. Of an id or a text that comes twice the last one counts. BAD_INPUT: ids too far apart.
+enum status vocab_index(struct vocab *v, struct error *err);
+// The entry, or VOCAB_NONE; `hash` is vocab_hash of prefix and text, which are looked up as one.
+uint32_t vocab_find_hashed(
+	const struct vocab *v, uint64_t hash, const char *prefix, size_t prefix_nbytes, const char *s, size_t nbytes);
+uint32_t vocab_find(const struct vocab *v, const char *s, size_t nbytes);
+uint32_t vocab_at_id(const struct vocab *v, uint32_t id); // the entry, or VOCAB_NONE
+
+static inline const char *vocab_text(const struct vocab *v, uint32_t entry)
+{
+	return v->bytes + v->entries[entry].at;
+}
+
+#endif
