@@ -39,6 +39,7 @@ static const struct {
 	{ &command_fetch, "Models and files" },
 	{ &command_build, NULL },
 	{ &command_synth, NULL },
+	{ &command_tokenize, NULL },
 	{ &command_cache, NULL },
 	{ &command_conform, NULL },
 	{ &command_completion, NULL },

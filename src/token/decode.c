@@ -333,10 +333,12 @@ static enum status decode(struct tokenizer *t, struct arena *a, const uint32_t *
 	(void)err;
 	for (size_t i = 0; i < count; i++) {
 		struct slice s;
-		if (frames && i && ids[i] == ids[i - 1])
-			continue;
 		s.s = tokenizer_token(t, ids[i], &s.n);
-		if (s.s && !(skip_special && added_is_special(&t->added, s)))
+		if (!s.s && t->ctc)
+			s = t->model.unk;
+		if (!s.s || (skip_special && added_is_special(&t->added, s)))
+			continue;
+		if (!frames || !all.count || !same(s, all.items[all.count - 1]))
 			all.items[all.count++] = s;
 	}
 	if (!t->decoders.count) { // joined by blanks

@@ -93,6 +93,8 @@ enum status byte_level_parse(struct step *s, struct arena *a, const json_t *from
 // Precompiled's table from its bytes, which stay.
 struct charsmap;
 enum status charsmap_read(struct charsmap **out, struct arena *a, struct slice bytes, struct error *err);
+// What the longest beginning of s that it has becomes, as sentencepiece looks; false: it has none.
+bool charsmap_longest(const struct charsmap *m, const char *s, size_t n, struct slice *out, size_t *taken);
 
 // ---- models ---------------------------------------------------------------------------------------------------------------
 
@@ -132,6 +134,7 @@ struct model {
 	size_t longest_word;         // WordPiece, characters
 	uint32_t byte_entry[256];    // of "<0xNN>"; VOCAB_NONE
 	double least_score;          // Unigram
+	bool as_sentencepiece;       // .. sums in single precision, and an unknown piece has no text of its own
 	// BPE
 	struct merge *merges;
 	size_t merge_mask;
@@ -202,7 +205,8 @@ struct tokenizer {
 	struct model model;
 	struct added_tokens added;
 	struct chain normalizers, pretokenizers, posts, decoders;
-	bool cuts, pads, ctc, spm;
+	bool cuts, pads;
+	bool ctc; // frames are decoded: of the same labels in a row one counts
 	struct truncation truncation;
 	struct padding padding;
 	struct flow flow;
@@ -222,6 +226,8 @@ void pad_all(struct encoding *all, size_t count, struct arena *a, const struct p
 enum status post_process(const struct chain *c, struct parts *p, struct encoding *out, struct error *err);
 size_t post_adds(const struct chain *c, bool pair);
 
+// spm.c: the bytes of a model of sentencepiece.
+enum status spm_read(struct tokenizer *t, struct slice bytes, struct error *err);
 // files.c: a folder without tokenizer.json.
 enum status files_open(struct tokenizer *t, const char *folder, struct error *err);
 

@@ -515,10 +515,11 @@ static enum status precompiled_parse(struct step *s, struct arena *a, const json
 	return status;
 }
 
-// What the shortest beginning of s that the trie has is replaced by, as the library looks; false: nothing.
-static bool charsmap_find(const struct charsmap *m, const char *s, size_t n, struct slice *out)
+// What a beginning of s that the trie has is replaced by: of the shortest, or of the longest; false: it has none.
+static bool charsmap_find(const struct charsmap *m, const char *s, size_t n, bool longest, struct slice *out, size_t *taken)
 {
 	size_t at = 0;
+	bool any = false;
 
 	if (!m->unit_count)
 		return false;
@@ -528,24 +529,32 @@ static bool charsmap_find(const struct charsmap *m, const char *s, size_t n, str
 		unsigned char label = (unsigned char)s[i];
 		at ^= label;
 		if (!label || at >= m->unit_count)
-			return false;
+			break;
 		unit = m->units[at];
 		if ((unit & (1u << 31 | 0xFF)) != label)
-			return false;
+			break;
 		at ^= (size_t)(unit >> 10) << ((unit & (1u << 9)) >> 6);
-		if (unit >> 8 & 1) {
-			if (at >= m->unit_count)
-				return false;
-			size_t begin = m->units[at] & ((1u << 31) - 1), end = begin;
-			if (begin > m->nbytes)
-				return false;
-			while (end < m->nbytes && m->texts[end])
-				end++;
-			*out = (struct slice){ m->texts + begin, end - begin };
-			return begin == m->nbytes || (m->texts[begin] & 0xC0) != 0x80;
-		}
+		if (!(unit >> 8 & 1))
+			continue;
+		if (at >= m->unit_count)
+			break;
+		size_t begin = m->units[at] & ((1u << 31) - 1), end = begin;
+		if (begin > m->nbytes || (begin < m->nbytes && (m->texts[begin] & 0xC0) == 0x80))
+			break;
+		while (end < m->nbytes && m->texts[end])
+			end++;
+		*out = (struct slice){ m->texts + begin, end - begin };
+		*taken = i + 1;
+		any = true;
+		if (!longest)
+			break;
 	}
-	return false;
+	return any;
+}
+
+bool charsmap_longest(const struct charsmap *m, const char *s, size_t n, struct slice *out, size_t *taken)
+{
+	return charsmap_find(m, s, n, true, out, taken) && (*taken == n || (s[*taken] & 0xC0) != 0x80);
 }
 
 struct mapped {
@@ -590,7 +599,7 @@ static void precompiled_piece(struct change *c, void *own)
 	const struct charsmap *map = own;
 	struct mapping m = { 0 };
 	struct slice with;
-	size_t grapheme, length;
+	size_t grapheme, length, taken;
 
 	for (size_t i = 0; i < c->nbytes; i += grapheme) {
 		const char *s = c->text + i;
@@ -598,13 +607,13 @@ static void precompiled_piece(struct change *c, void *own)
 		grapheme = (unsigned char)(s[0] - 32) < 95 && (i + 1 == c->nbytes || (unsigned char)(s[1] - 32) < 95)
 			? 1
 			: unicode_grapheme(s, c->nbytes - i);
-		if (grapheme < 6 && charsmap_find(map, s, grapheme, &with)) {
+		if (grapheme < 6 && charsmap_find(map, s, grapheme, false, &with, &taken)) {
 			add_replacement(&m, s, grapheme, with);
 			continue;
 		}
 		for (size_t k = 0; k < grapheme; k += length) {
 			uint32_t code = utf8_next(s + k, &length);
-			if (charsmap_find(map, s + k, length, &with))
+			if (charsmap_find(map, s + k, length, false, &with, &taken))
 				add_replacement(&m, s + k, length, with);
 			else
 				add_mapped(&m, code, 0);

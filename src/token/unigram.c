@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unigram: the way through a text whose pieces' scores have the largest sum (Viterbi); a character that no piece begins with alone
 // is unknown, at the least score less 10. Unknown neighbours are one piece.
+#include <math.h>
 #include <stdlib.h>
 
 #include "token/inside.h"
@@ -57,6 +58,8 @@ static struct sorted *sort_entries(const struct vocab *v, size_t *count)
 	for (size_t i = 0; i < v->count; i++) {
 		const struct vocab_entry *e = &v->entries[i];
 		uint64_t key = 0;
+		if (isnan(v->scores[i])) // not to be found in a text
+			continue;
 		if (!e->nbytes || vocab_find(v, v->bytes + e->at, e->nbytes) != i) // of a text that comes twice the last counts
 			continue;
 		for (uint32_t k = 0; k < 8; k++)
@@ -180,8 +183,10 @@ struct best { // of what ends here
 	uint32_t entry;
 };
 
-static void offer(struct best *b, double score, uint32_t begin, uint32_t entry)
+static void offer(const struct model *m, struct best *b, double score, uint32_t begin, uint32_t entry)
 {
+	if (m->as_sentencepiece)
+		score = (float)score;
 	if (b->begin == UINT32_MAX || score > b->score)
 		*b = (struct best){ score, begin, entry };
 }
@@ -206,7 +211,7 @@ static bool offer_pieces(struct model *m, const char *s, size_t nbytes, size_t a
 				break;
 			i = at + n;
 		}
-		offer(&m->best[i], m->vocab.scores[p->entry] + here, (uint32_t)at, p->entry);
+		offer(m, &m->best[i], m->vocab.scores[p->entry] + here, (uint32_t)at, p->entry);
 		single |= n == length;
 		if (!p->count)
 			break;
@@ -219,7 +224,7 @@ static void add_piece(struct model *m, const char *s, uint32_t begin, uint32_t e
 	const struct vocab *v = &m->vocab;
 	uint32_t entry = vocab_find(v, s + begin, end - begin);
 
-	if (entry != VOCAB_NONE) {
+	if (entry != VOCAB_NONE && !isnan(v->scores[entry])) {
 		*model_add(out) = (struct model_token){ v->entries[entry].id, begin, end,
 			{ vocab_text(v, entry), v->entries[entry].nbytes } };
 		return;
@@ -233,7 +238,8 @@ static void add_piece(struct model *m, const char *s, uint32_t begin, uint32_t e
 			{ vocab_text(v, entry), v->entries[entry].nbytes } };
 	}
 	if (!bytes)
-		*model_add(out) = (struct model_token){ v->entries[m->unk_entry].id, begin, end, { NULL, 0 } };
+		*model_add(out) = (struct model_token){ v->entries[m->unk_entry].id, begin, end,
+			m->as_sentencepiece ? m->unk : (struct slice){ NULL, 0 } };
 }
 
 enum status unigram_tokenize(struct model *m, const char *s, size_t nbytes, struct model_tokens *out, struct error *err)
@@ -253,7 +259,7 @@ enum status unigram_tokenize(struct model *m, const char *s, size_t nbytes, stru
 		if (m->unk_entry == VOCAB_NONE)
 			return error_set(
 				err, STATUS_BAD_INPUT, "a character that is not known, and a model without an unknown token");
-		offer(&m->best[at + length], m->least_score - 10 + m->best[at].score, (uint32_t)at, m->unk_entry);
+		offer(m, &m->best[at + length], m->least_score - 10 + m->best[at].score, (uint32_t)at, m->unk_entry);
 	}
 	// From the end to the beginning; unknown neighbours joined. Then the other way round.
 	uint32_t end = (uint32_t)nbytes, joined = 0;
