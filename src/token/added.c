@@ -260,9 +260,11 @@ static void cut_piece(struct flow *f, const struct piece *p, void *context)
 			while (end < n && unicode_is(utf8_next(s + end, &step), UNICODE_SPACE))
 				end += step;
 		flow_piece(f, p, done, begin);
-		flow_piece(f, p, begin, end);
-		f->pieces[f->count - 1].is_token = true;
-		f->pieces[f->count - 1].id = one->id;
+		if (begin < end) { // else a token before it has taken its blanks
+			flow_piece(f, p, begin, end);
+			f->pieces[f->count - 1].is_token = true;
+			f->pieces[f->count - 1].id = one->id;
+		}
 		done = end;
 	}
 	flow_piece(f, p, done, n);

@@ -369,9 +369,13 @@ static void prepend_piece(struct change *c, void *own)
 {
 	const struct slice *s = own;
 
+	size_t first = s->n ? 0 : utf8_length(c->text[0]);
+
 	flow_whole(c);
 	flow_put_at(c, s->s, s->n, c->align[0]);
-	flow_keep(c, 0, c->nbytes);
+	// Of nothing the library makes the first character one that stands for nothing.
+	flow_put_at(c, c->text, first, (struct span){ c->piece->begin, c->piece->begin });
+	flow_keep(c, first, c->nbytes);
 }
 
 struct replace {

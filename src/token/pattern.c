@@ -4,13 +4,14 @@
 //   \p{..}                        PCRE2's Unicode may be older: what came since is added (unicode_since14); long names are shortened;
 //                                 of a script, Script and not Script_Extensions
 //   [a[b]&&[^c]]                  sets within sets: joined, or computed and written as ranges
+//   \b \B                         ends of words by that \w
 //   x{1,3}+                       is (x{1,3})+ and not possessive; {,n} is {0,n}
 //   (?m) ^ $                      "." takes line feeds; lines begin and end at line feeds, always
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "token/pattern.h"
 
 #include <pcre2.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -176,20 +177,28 @@ static void add_spans(struct set *s, const struct span *spans, size_t n)
 static bool add_named(struct set *s, const char *name, size_t length)
 {
 	static const struct {
-		const char *name, *categories, *more; // more: s spaces, a alphabetic, p ASCII symbols, x hexadecimal digits
-	} names[] = { { "space", "", "s" }, { "digit", "Nd", "" }, { "word", "LMNdNlPc", "a" }, { "alpha", "LMNl", "a" },
-		{ "alnum", "LMNdNl", "a" }, { "upper", "LuLt", "" }, { "lower", "Ll", "" }, { "xdigit", "", "x" },
-		{ "cntrl", "Cc", "" }, { "whitespace", "", "s" }, { "alphabetic", "LMNl", "a" } };
+		const char *name, *categories;
+		const char *property; // of PCRE2: more than the categories say
+		char more;            // s: spaces, a: alphabetic symbols, x: hexadecimal digits
+	} names[] = { { "space", "", NULL, 's' }, { "whitespace", "", NULL, 's' }, { "digit", "Nd", NULL, 0 },
+		{ "word", "LMNdNlPc", NULL, 'a' }, { "alpha", "LNl", "Alphabetic", 'a' }, { "alphabetic", "LNl", "Alphabetic", 'a' },
+		{ "alnum", "LNdNl", "Alphabetic", 'a' }, { "upper", "Lu", "Uppercase", 0 }, { "uppercase", "Lu", "Uppercase", 0 },
+		{ "lower", "Ll", "Lowercase", 0 }, { "lowercase", "Ll", "Lowercase", 0 }, { "xdigit", "", NULL, 'x' },
+		{ "cntrl", "Cc", NULL, 0 } };
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		if (strlen(names[i].name) != length || strncmp(names[i].name, name, length) != 0)
 			continue;
+		if (names[i].property && s->bits)
+			return false;
+		if (names[i].property)
+			text_addf(&s->items, "\\p{%s}", names[i].property);
 		add_mask(s, names[i].categories);
-		if (names[i].more[0] == 's')
+		if (names[i].more == 's')
 			ADD_SPANS(s, spaces);
-		else if (names[i].more[0] == 'a')
+		else if (names[i].more == 'a')
 			ADD_SPANS(s, alphabetic);
-		else if (names[i].more[0] == 'x')
+		else if (names[i].more == 'x')
 			ADD_SPANS(s, ((struct span[]){ { '0', '9' }, { 'A', 'F' }, { 'a', 'f' } }));
 		return true;
 	}
@@ -257,6 +266,18 @@ static bool add_negated(struct set *s, struct reader *r, const char *name, size_
 	return true;
 }
 
+static bool is_script(const char *name)
+{
+	char text[80];
+	int code;
+	size_t where;
+
+	snprintf(text, sizeof text, "\\p{sc:%s}", name);
+	pcre2_code *c = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_UCP, &code, &where, NULL);
+	pcre2_code_free(c);
+	return c != NULL;
+}
+
 // \p{..} with r->at behind the p. Into s, else, of a script, as PCRE2 has it.
 static void read_property(struct reader *r, struct set *s, bool negated)
 {
@@ -292,7 +313,7 @@ static void read_property(struct reader *r, struct set *s, bool negated)
 	if (s->bits)
 		refuse(r, "a script in a set that is computed");
 	else
-		text_addf(&s->items, "\\%c{sc:%s}", negated ? 'P' : 'p', name);
+		text_addf(&s->items, "\\%c{%s%s}", negated ? 'P' : 'p', is_script(name) ? "sc:" : "", name);
 }
 
 static uint32_t read_hex(struct reader *r, int most)
@@ -593,10 +614,18 @@ static void read_escape(struct reader *r)
 		write_set(r, &s);
 		return;
 	}
-	text_done(&s.items);
+	if (*r->at == 'b' || *r->at == 'B') {
+		bool within = *r->at++ == 'B';
+		add_named(&s, "word", 4);
+		const char *word = text_get(&s.items);
+		text_addf(&r->out, within ? "(?:(?<=[%s])(?=[%s])|(?<![%s])(?![%s]))" : "(?:(?<=[%s])(?![%s])|(?<![%s])(?=[%s]))", word, word,
+			word, word);
+		text_done(&s.items);
+		return;
+	}
 	if (read_character(r, &code)) {
 		text_addf(&r->out, "\\x{%x}", code);
-	} else if (strchr("bBAzZGRXkK123456789", *r->at)) {
+	} else if (strchr("AzZGRXkK123456789", *r->at)) {
 		char two[2] = { '\\', *r->at++ };
 		text_add_bytes(&r->out, two, 2);
 	} else if (*r->at >= 'a' && *r->at <= 'z') {

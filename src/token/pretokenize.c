@@ -337,6 +337,11 @@ void bytes_to_characters(struct change *c, void *own)
 	char s[4];
 
 	(void)own;
+	if (c->from || c->until != c->nbytes) { // rare: what stands for nothing is in front
+		for (size_t i = 0; i < c->nbytes; i++)
+			flow_put(c, byte_to_character((unsigned char)c->text[i]), (c->text[i] & 0xC0) == 0x80);
+		return;
+	}
 	for (size_t i = 0; i < c->nbytes; i++) {
 		unsigned char b = (unsigned char)c->text[i];
 		if (b > ' ' && b < 0x7F)

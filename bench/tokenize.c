@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// What bench/tokenize runs beside the Python library: one tokenizer, texts on standard input, each as a length of 4 bytes and its bytes.
+//     tokenize answer FOLDER    for each text: 4-byte numbers: 0 or 1 for a refusal, count, then id, type, begin, end, flags, length and
+//                               bytes of each token; length and bytes of the decoded ids (special tokens left out)
+//     tokenize time FOLDER S    encodes all of them again and again for S seconds; prints passes, seconds, bytes of a pass, ids of a pass
+//     tokenize load FOLDER N    loads it N times; prints the median in ms and the process's peak memory in KiB
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "token/token.h"
+
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int fail(const struct error *err)
+{
+	fprintf(stderr, "%s\n", err->text);
+	return 1;
+}
+
+static void put(uint32_t v)
+{
+	fwrite(&v, 4, 1, stdout);
+}
+
+static void put_text(const char *s, size_t n)
+{
+	put((uint32_t)n);
+	fwrite(s, 1, n, stdout);
+}
+
+static void answer(struct tokenizer *t, const struct token_text *in)
+{
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	struct encoding e = { 0 };
+	size_t nbytes = 0;
+	char *text = "";
+
+	if (tokenizer_encode_batch(t, &a, in, 1, true, NULL, NULL, &e, &err)) {
+		put(1);
+		put_text(err.text, strlen(err.text));
+		arena_done(&a);
+		return;
+	}
+	uint32_t *ids = ARENA_ARRAY(&a, e.count + 1, uint32_t);
+	put(0);
+	put((uint32_t)e.count);
+	for (size_t i = 0; i < e.count; i++) {
+		const struct token *k = &e.tokens[i];
+		uint32_t row[] = { ids[i] = k->id, k->type, k->begin, k->end, k->flags };
+		fwrite(row, sizeof row, 1, stdout);
+		put_text(k->text, k->nbytes);
+	}
+	tokenizer_decode(t, &a, ids, e.count, true, &text, &nbytes, &err);
+	put_text(text, nbytes);
+	arena_done(&a);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return x < y ? -1 : x > y;
+}
+
+static int load(const char *folder, int times)
+{
+	double *ms = calloc((size_t)times, sizeof *ms);
+	struct rusage use;
+
+	for (int i = 0; i < times; i++) {
+		struct arena a = { 0 };
+		struct error err = { 0 };
+		struct tokenizer *t;
+		double begin = now();
+		if (tokenizer_open(&t, &a, folder, &err))
+			return fail(&err);
+		ms[i] = (now() - begin) * 1000;
+		arena_done(&a);
+	}
+	qsort(ms, (size_t)times, sizeof *ms, by_value);
+	getrusage(RUSAGE_SELF, &use);
+	printf("%.3f %ld\n", ms[times / 2], use.ru_maxrss);
+	free(ms);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	struct tokenizer *t;
+	struct token_text *texts = NULL;
+	size_t count = 0, room = 0, bytes = 0, ids = 0, passes = 0;
+	uint32_t n;
+
+	if (argc < 3)
+		return 2;
+	if (!strcmp(argv[1], "load"))
+		return load(argv[2], argc > 3 ? atoi(argv[3]) : 1);
+	if (tokenizer_open(&t, &a, argv[2], &err))
+		return fail(&err);
+	while (fread(&n, 4, 1, stdin) == 1) {
+		char *text = malloc(n + 1);
+		if (fread(text, 1, n, stdin) != n)
+			return 2;
+		if (count == room)
+			texts = realloc(texts, (room = room * 2 + 64) * sizeof *texts);
+		texts[count++] = (struct token_text){ text, n, NULL, 0 };
+		bytes += n;
+	}
+	if (!strcmp(argv[1], "answer")) {
+		for (size_t i = 0; i < count; i++)
+			answer(t, &texts[i]);
+		return 0;
+	}
+	double begin = now(), end = begin + (argc > 3 ? atof(argv[3]) : 1);
+	while (now() < end) {
+		ids = 0;
+		for (size_t i = 0; i < count; i++) {
+			struct arena one = { 0 };
+			struct encoding e;
+			if (tokenizer_encode_batch(t, &one, &texts[i], 1, true, NULL, NULL, &e, &err))
+				return fail(&err);
+			ids += e.count;
+			arena_done(&one);
+		}
+		passes++;
+	}
+	printf("%zu %.6f %zu %zu\n", passes, now() - begin, bytes, ids);
+	arena_done(&a);
+	return 0;
+}
