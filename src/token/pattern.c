@@ -6,6 +6,7 @@
 //   [a[b]&&[^c]]                  sets within sets: joined, or computed and written as ranges
 //   \b \B                         ends of words by that \w
 //   x{1,3}+                       is (x{1,3})+ and not possessive; {,n} is {0,n}
+//   (?i)                          of one character only: PCRE2 does not take ss for \xDF, or i with a dot for U+0130
 //   (?m) ^ $                      "." takes line feeds; lines begin and end at line feeds, always
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "token/pattern.h"
@@ -120,7 +121,15 @@ static void add_categories(struct set *s, uint32_t mask)
 				s->bits[c / 32] |= 1u << c % 32;
 		return;
 	}
-	for (int i = 0; i < UNICODE_CATEGORY_COUNT; i++)
+	if (mask & 1) // what is not assigned: PCRE2 may know of less or more
+		for (uint32_t c = 0; c < UNICODE_END; c++) {
+			uint32_t first = c;
+			while (c < UNICODE_END && !unicode_of(c)->category)
+				c++;
+			if (c > first)
+				add_range(s, first, c - 1);
+		}
+	for (int i = 1; i < UNICODE_CATEGORY_COUNT; i++)
 		if (mask >> i & 1)
 			text_addf(&s->items, "\\p{%.2s}", &UNICODE_CATEGORIES[2 * i]);
 	for (size_t i = 0; i < unicode_since14_count;) {
@@ -164,8 +173,12 @@ static void add_mask(struct set *s, const char *categories) // "LMNd"
 
 static const struct span spaces[] = { { 9, 13 }, { 32, 32 }, { 0x85, 0x85 }, { 0xA0, 0xA0 }, { 0x1680, 0x1680 },
 	{ 0x2000, 0x200A }, { 0x2028, 0x2029 }, { 0x202F, 0x202F }, { 0x205F, 0x205F }, { 0x3000, 0x3000 } };
-// Other_Alphabetic that is no mark, letter or number.
+// Of \w besides letters, marks, digits and connectors: Other_Alphabetic, and what Oniguruma has below U+0100.
 static const struct span alphabetic[] = { { 0x24B6, 0x24E9 }, { 0x1F130, 0x1F149 }, { 0x1F150, 0x1F169 }, { 0x1F170, 0x1F189 } };
+
+static const struct span latin_numbers[] = { { 0xB2, 0xB3 }, { 0xB9, 0xB9 }, { 0xBC, 0xBE } };
+// Han since Unicode 14.
+static const struct span han[] = { { 0x2B739, 0x2B739 }, { 0x2EBF0, 0x2EE5D }, { 0x31350, 0x323AF } };
 
 static void add_spans(struct set *s, const struct span *spans, size_t n)
 {
@@ -174,32 +187,54 @@ static void add_spans(struct set *s, const struct span *spans, size_t n)
 }
 #define ADD_SPANS(s, spans) add_spans(s, spans, sizeof spans / sizeof *spans)
 
+// Every character asked, for sets that are computed.
+static bool add_property(struct set *s, const char *name)
+{
+	char text[80], utf8[4];
+	int code;
+	size_t where;
+
+	snprintf(text, sizeof text, "\\p{%s}", name);
+	pcre2_code *c = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_UCP, &code, &where, NULL);
+	pcre2_match_data *data = pcre2_match_data_create(1, NULL);
+	bool known = c && data;
+	for (uint32_t u = 0; known && u < UNICODE_END; u++)
+		if ((u < 0xD800 || u >= 0xE000) &&
+			pcre2_match(c, (PCRE2_SPTR)utf8, utf8_put(utf8, u), 0, PCRE2_NO_UTF_CHECK, data, NULL) > 0)
+			s->bits[u / 32] |= 1u << u % 32;
+	pcre2_match_data_free(data);
+	pcre2_code_free(c);
+	return known;
+}
+
 static bool add_named(struct set *s, const char *name, size_t length)
 {
 	static const struct {
 		const char *name, *categories;
 		const char *property; // of PCRE2: more than the categories say
-		char more;            // s: spaces, a: alphabetic symbols, x: hexadecimal digits
+		char more;            // s: spaces, a: alphabetic symbols, w: .. and numbers of Latin-1, x: hexadecimal digits
 	} names[] = { { "space", "", NULL, 's' }, { "whitespace", "", NULL, 's' }, { "digit", "Nd", NULL, 0 },
-		{ "word", "LMNdNlPc", NULL, 'a' }, { "alpha", "LNl", "Alphabetic", 'a' }, { "alphabetic", "LNl", "Alphabetic", 'a' },
-		{ "alnum", "LNdNl", "Alphabetic", 'a' }, { "upper", "Lu", "Uppercase", 0 }, { "uppercase", "Lu", "Uppercase", 0 },
-		{ "lower", "Ll", "Lowercase", 0 }, { "lowercase", "Ll", "Lowercase", 0 }, { "xdigit", "", NULL, 'x' },
-		{ "cntrl", "Cc", NULL, 0 } };
+		{ "word", "LMNdNlPc", NULL, 'w' }, { "alpha", "LNl", "Alphabetic", 'a' },
+		{ "alphabetic", "LNl", "Alphabetic", 'a' }, { "alnum", "LNdNl", "Alphabetic", 'a' },
+		{ "upper", "Lu", "Uppercase", 0 }, { "uppercase", "Lu", "Uppercase", 0 }, { "lower", "Ll", "Lowercase", 0 },
+		{ "lowercase", "Ll", "Lowercase", 0 }, { "xdigit", "", NULL, 'x' }, { "cntrl", "Cc", NULL, 0 } };
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		if (strlen(names[i].name) != length || strncmp(names[i].name, name, length) != 0)
 			continue;
 		if (names[i].property && s->bits)
-			return false;
-		if (names[i].property)
+			add_property(s, names[i].property);
+		else if (names[i].property)
 			text_addf(&s->items, "\\p{%s}", names[i].property);
 		add_mask(s, names[i].categories);
 		if (names[i].more == 's')
 			ADD_SPANS(s, spaces);
-		else if (names[i].more == 'a')
+		else if (names[i].more == 'a' || names[i].more == 'w')
 			ADD_SPANS(s, alphabetic);
 		else if (names[i].more == 'x')
 			ADD_SPANS(s, ((struct span[]){ { '0', '9' }, { 'A', 'F' }, { 'a', 'f' } }));
+		if (names[i].more == 'w')
+			ADD_SPANS(s, latin_numbers);
 		return true;
 	}
 	if (length == 5 && !strncmp(name, "ascii", 5)) {
@@ -310,10 +345,23 @@ static void read_property(struct reader *r, struct set *s, bool negated)
 			refuse(r, "a property that is not known");
 			return;
 		}
-	if (s->bits)
-		refuse(r, "a script in a set that is computed");
-	else
-		text_addf(&s->items, "\\%c{%s%s}", negated ? 'P' : 'p', is_script(name) ? "sc:" : "", name);
+	char full[80];
+	snprintf(full, sizeof full, "%s%s", is_script(name) ? "sc:" : "", name);
+	bool is_han = text_is(name, "han");
+	if (!s->bits && !(is_han && negated)) {
+		text_addf(&s->items, "\\%c{%s}", negated ? 'P' : 'p', full);
+		if (is_han)
+			ADD_SPANS(s, han);
+		return;
+	}
+	struct set one = { .bits = new_bits(r) };
+	if (!add_property(&one, full))
+		refuse(r, "a property that is not known");
+	if (is_han)
+		ADD_SPANS(&one, han);
+	if (negated)
+		negate(one.bits);
+	merge(s, r, one.bits);
 }
 
 static uint32_t read_hex(struct reader *r, int most)
@@ -618,8 +666,8 @@ static void read_escape(struct reader *r)
 		bool within = *r->at++ == 'B';
 		add_named(&s, "word", 4);
 		const char *word = text_get(&s.items);
-		text_addf(&r->out, within ? "(?:(?<=[%s])(?=[%s])|(?<![%s])(?![%s]))" : "(?:(?<=[%s])(?![%s])|(?<![%s])(?=[%s]))", word, word,
-			word, word);
+		text_addf(&r->out, within ? "(?:(?<=[%s])(?=[%s])|(?<![%s])(?![%s]))" : "(?:(?<=[%s])(?![%s])|(?<![%s])(?=[%s]))",
+			word, word, word, word);
 		text_done(&s.items);
 		return;
 	}
