@@ -240,7 +240,7 @@ static void cut_piece(struct flow *f, const struct piece *p, void *context)
 	const char *s = f->text + p->at;
 	size_t n = p->nbytes, done = 0, length = 0, step;
 
-	for (size_t i = 0; i < n; i += length) {
+	for (size_t i = 0; c->set->count && i < n; i += length) {
 		uint32_t place = longest(c->set, s + i, n - i, &length);
 		size_t begin = i, end = i + length;
 
@@ -274,6 +274,6 @@ void added_cut(struct tokenizer *t, struct flow *f, bool normalized)
 {
 	const struct added_set *set = normalized ? &t->added.normal : &t->added.raw;
 
-	if (set->count)
-		flow_cut(f, cut_piece, &(struct cut){ &t->added, set });
+	// Without any, too: what a piece is of the text as it came is looked at again, as the library does here.
+	flow_cut(f, cut_piece, &(struct cut){ &t->added, set });
 }

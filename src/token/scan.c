@@ -177,6 +177,14 @@ bool scan_id(struct scan *s, uint32_t *out)
 	return s->at > begin;
 }
 
+static double power_of_ten(long n) // 0 to 308
+{
+	static const double small[] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+		1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
+
+	return n <= 22 ? small[n] : pow(10, (double)n);
+}
+
 bool scan_number(struct scan *s, double *out)
 {
 	uint64_t significand = 0;
@@ -219,11 +227,11 @@ bool scan_number(struct scan *s, double *out)
 	}
 	double v = (double)significand;
 	if (exponent < 0 && exponent >= -308)
-		v /= pow(10, (double)-exponent);
+		v /= power_of_ten(-exponent);
 	else if (exponent < 0)
 		v = exponent < -700 ? 0 : v / 1e308 / pow(10, (double)(-exponent - 308));
 	else if (exponent > 0)
-		v = exponent > 308 && significand ? (double)INFINITY : v * pow(10, (double)(exponent > 308 ? 0 : exponent));
+		v = exponent > 308 && significand ? (double)INFINITY : v * power_of_ten(exponent > 308 ? 0 : exponent);
 	if (isinf(v))
 		return scan_fail(s, "a number that is too large");
 	*out = negative ? -v : v;

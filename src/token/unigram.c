@@ -60,7 +60,9 @@ static struct sorted *sort_entries(const struct vocab *v, size_t *count)
 		uint64_t key = 0;
 		if (isnan(v->scores[i])) // not to be found in a text
 			continue;
-		if (!e->nbytes || vocab_find(v, v->bytes + e->at, e->nbytes) != i) // of a text that comes twice the last counts
+		if (!e->nbytes ||
+			(v->has_repeated &&
+				vocab_find(v, v->bytes + e->at, e->nbytes) != i)) // of a text that comes twice the last counts
 			continue;
 		for (uint32_t k = 0; k < 8; k++)
 			key = key << 8 | (k < e->nbytes ? (unsigned char)v->bytes[e->at + k] : 0);

@@ -82,6 +82,7 @@ enum status vocab_index(struct vocab *v, struct error *err)
 			if (o->nbytes == e->nbytes && !memcmp(v->bytes + o->at, s, e->nbytes))
 				break;
 		}
+		v->has_repeated |= v->slots[k] != 0;
 		v->slots[k] = (uint32_t)i + 1;
 		v->by_id[e->id] = (uint32_t)i + 1;
 	}

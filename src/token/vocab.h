@@ -22,7 +22,8 @@ struct vocab {
 	struct vocab_entry *entries;
 	double *scores; // of Unigram; NULL else
 	size_t count, entry_room, score_room;
-	size_t longest; // text, bytes
+	size_t longest;    // text, bytes
+	bool has_repeated; // a text comes twice
 	// Made by vocab_index.
 	uint32_t *slots; // 1 + entry; a power of two of them
 	size_t slot_mask;
