@@ -54,6 +54,22 @@ static enum status not_in_vocabulary(struct slice s, struct error *err)
 		(int)(s.n < 100 ? s.n : 100), s.s);
 }
 
+// The entry of both texts as one. Most files have them in the order of the merges, so the one behind the last is looked at first.
+static uint32_t find_joined(struct model *m, struct slice left, struct slice right)
+{
+	const struct vocab *v = &m->vocab;
+	uint32_t next = m->last_made + 1;
+
+	if (next < v->count && !v->has_repeated && v->entries[next].nbytes == left.n + right.n &&
+		!memcmp(vocab_text(v, next), left.s, left.n) && !memcmp(vocab_text(v, next) + left.n, right.s, right.n))
+		return m->last_made = next;
+	uint64_t hash = vocab_hash(vocab_hash(VOCAB_HASH_START, left.s, left.n), right.s, right.n);
+	next = vocab_find_hashed(v, hash, left.s, left.n, right.s, right.n);
+	if (next != VOCAB_NONE)
+		m->last_made = next;
+	return next;
+}
+
 enum status bpe_merge(struct model *m, struct slice left, struct slice right, uint32_t rank, struct error *err)
 {
 	uint32_t a = vocab_find(&m->vocab, left.s, left.n), b = vocab_find(&m->vocab, right.s, right.n);
@@ -63,8 +79,7 @@ enum status bpe_merge(struct model *m, struct slice left, struct slice right, ui
 	if (right.n < m->prefix.n)
 		return error_set(err, STATUS_BAD_INPUT, "a merge of a token that is shorter than the prefix of such tokens");
 	struct slice rest = { right.s + m->prefix.n, right.n - m->prefix.n };
-	uint64_t hash = vocab_hash(vocab_hash(VOCAB_HASH_START, left.s, left.n), rest.s, rest.n);
-	uint32_t made = vocab_find_hashed(&m->vocab, hash, left.s, left.n, rest.s, rest.n);
+	uint32_t made = find_joined(m, left, rest);
 	if (made == VOCAB_NONE)
 		return not_in_vocabulary(left, err);
 	struct merge one = { m->vocab.entries[a].id, m->vocab.entries[b].id, rank, m->vocab.entries[made].id };

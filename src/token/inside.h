@@ -138,6 +138,7 @@ struct model {
 	// BPE
 	struct merge *merges;
 	size_t merge_mask;
+	uint32_t last_made; // entry, of the merge that was read last
 	uint32_t *character_entry; // of the first characters of Unicode; VOCAB_NONE
 	struct symbol *symbols;
 	size_t symbol_room;

@@ -100,26 +100,24 @@ static enum status read_scores(struct scan *s, struct vocab *v, struct error *er
 	return status;
 }
 
-static size_t count_items(struct scan s) // of an array; a copy is read
+static size_t skip_items(struct scan *s) // of an array; how many there were
 {
 	size_t n = 0;
 
-	s.unescaped[0] = s.unescaped[1] = (struct text){ 0 };
-	scan_open(&s, '[');
-	for (bool first = true; scan_more(&s, ']', &first) && scan_skip(&s); n++)
+	scan_open(s, '[');
+	for (bool first = true; scan_more(s, ']', &first) && scan_skip(s); n++)
 		;
-	scan_done(&s);
 	return n;
 }
 
 // ["a b", ..] or [["a", "b"], ..]
-static enum status read_merges(struct scan *s, struct model *m, struct error *err)
+static enum status read_merges(struct scan *s, struct model *m, size_t count, struct error *err)
 {
 	struct slice left, right;
 	uint32_t rank = 0;
 	enum status status;
 
-	if ((status = bpe_prepare(m, count_items(*s), err)))
+	if ((status = bpe_prepare(m, count, err)))
 		return status;
 	scan_open(s, '[');
 	for (bool first = true; status == STATUS_OK && scan_more(s, ']', &first);) {
@@ -153,7 +151,8 @@ struct model_file {
 	bool has_type, has_vocab, is_list, has_unk_id, null_unk_id;
 	uint32_t unk_id;
 	double dropout;
-	struct scan merges; // at null: there are none
+	struct scan merges; // at NULL: there are none
+	size_t merge_count;
 };
 
 static enum status read_members(struct scan *s, struct tokenizer *t, struct model_file *f, struct error *err)
@@ -197,7 +196,7 @@ static enum status read_members(struct scan *s, struct tokenizer *t, struct mode
 		} else if (key_is(key.s, key.n, "merges") && scan_peek(s) == '[') {
 			f->merges = *s;
 			f->merges.unescaped[0] = f->merges.unescaped[1] = (struct text){ 0 };
-			scan_skip(s);
+			f->merge_count = skip_items(s);
 		} else {
 			scan_skip(s);
 		}
@@ -263,7 +262,7 @@ static enum status ready_model(struct tokenizer *t, struct model_file *f, bool u
 		return unigram_ready(m, err);
 	if (m->kind != MODEL_BPE)
 		return STATUS_OK;
-	s = read_merges(&f->merges, m, err);
+	s = read_merges(&f->merges, m, f->merge_count, err);
 	if (s == STATUS_OK && f->merges.error)
 		s = error_set(
 			err, STATUS_BAD_INPUT, "not valid JSON: %s (byte %td)", f->merges.error, f->merges.at - f->merges.begin);

@@ -75,15 +75,18 @@ enum status vocab_index(struct vocab *v, struct error *err)
 	for (size_t i = 0; i < v->count; i++) {
 		const struct vocab_entry *e = &v->entries[i];
 		const char *s = v->bytes + e->at;
-		size_t k = vocab_mix(vocab_hash(VOCAB_HASH_START, s, e->nbytes)) & v->slot_mask;
+		uint64_t hash = vocab_mix(vocab_hash(VOCAB_HASH_START, s, e->nbytes));
+		size_t k = hash & v->slot_mask;
 
 		for (; v->slots[k]; k = (k + 1) & v->slot_mask) {
-			const struct vocab_entry *o = &v->entries[v->slots[k] - 1];
+			if (v->slots[k] >> 32 != hash >> 32)
+				continue;
+			const struct vocab_entry *o = &v->entries[(uint32_t)v->slots[k] - 1];
 			if (o->nbytes == e->nbytes && !memcmp(v->bytes + o->at, s, e->nbytes))
 				break;
 		}
 		v->has_repeated |= v->slots[k] != 0;
-		v->slots[k] = (uint32_t)i + 1;
+		v->slots[k] = (hash >> 32 << 32) | (i + 1);
 		v->by_id[e->id] = (uint32_t)i + 1;
 	}
 	return STATUS_OK;
@@ -94,12 +97,15 @@ uint32_t vocab_find_hashed(
 {
 	if (!v->slots)
 		return VOCAB_NONE;
-	for (size_t k = vocab_mix(hash) & v->slot_mask; v->slots[k]; k = (k + 1) & v->slot_mask) {
-		const struct vocab_entry *e = &v->entries[v->slots[k] - 1];
+	hash = vocab_mix(hash);
+	for (size_t k = hash & v->slot_mask; v->slots[k]; k = (k + 1) & v->slot_mask) {
+		if (v->slots[k] >> 32 != hash >> 32)
+			continue;
+		const struct vocab_entry *e = &v->entries[(uint32_t)v->slots[k] - 1];
 		const char *text = v->bytes + e->at;
 		if (e->nbytes == prefix_nbytes + nbytes && (!prefix_nbytes || !memcmp(text, prefix, prefix_nbytes)) &&
 			(!nbytes || !memcmp(text + prefix_nbytes, s, nbytes)))
-			return v->slots[k] - 1;
+			return (uint32_t)v->slots[k] - 1;
 	}
 	return VOCAB_NONE;
 }

@@ -25,7 +25,7 @@ struct vocab {
 	size_t longest;    // text, bytes
 	bool has_repeated; // a text comes twice
 	// Made by vocab_index.
-	uint32_t *slots; // 1 + entry; a power of two of them
+	uint64_t *slots; // 1 + entry, above it 32 bits of the hash; a power of two of them
 	size_t slot_mask;
 	uint32_t *by_id; // 1 + entry
 	size_t id_count;
@@ -41,7 +41,8 @@ static inline uint64_t vocab_hash(uint64_t h, const char *s, size_t nbytes)
 }
 static inline uint64_t vocab_mix(uint64_t h)
 {
-	return (h ^ h >> 29) * 0xBF58476D1CE4E5B9u >> 24;
+	h = (h ^ h >> 29) * 0xBF58476D1CE4E5B9u;
+	return h ^ h >> 32;
 }
 
 enum { VOCAB_NONE = UINT32_MAX }; // no entry
