@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tier: fast
+# tokenize: ids, pairs, offsets, decoding, JSON, standard input, and what is refused.
+. "$SOURCE/tests/cli/lib.sh" || exit 1
+folders=$SOURCE/tests/conform/tokenizer
+
+code 0 "$ASSAY" tokenize "$folders/bert-cased" 'Hello, world!' ab
+empty err
+[ "$(cat "$work/out")" = '2 179 310 28 31 158 341 355 5 3
+2 193 18 3' ] || fail "the ids: $(cat "$work/out")"
+code 0 "$ASSAY" tokenize "$folders/bert-cased" ab --no-special
+[ "$(cat "$work/out")" = '193 18' ] || fail "without special tokens: $(cat "$work/out")"
+code 0 "$ASSAY" tokenize "$folders/bert-cased" ab --pair a
+has out '^2 193 18 3 193 3$'
+code 0 "$ASSAY" tokenize "$folders/gpt2" 'Héllo' --offsets
+has out '^ +39 +0 +1  H$'
+has out '^ +533 +2 +4  ll$'
+code 0 "$ASSAY" tokenize "$folders/gpt2" --json 'Héllo' $'a\tb'
+json 'len(d) == 2 and d[0]["text"] == "Héllo" and d[0]["ids"] == [39, 324, 533, 78] and d[0]["offsets"] == [[0, 1], [1, 2], [2, 4], [4, 5]]'
+json 'd[0]["tokens"][3] == "o" and d[0]["type_ids"] == [0] * 4 and d[0]["special_tokens_mask"] == [0] * 4 and d[1]["text"] == "a\tb"'
+code 0 "$ASSAY" tokenize "$folders/gpt2" --decode 39 324,533 '[78]'
+[ "$(cat "$work/out")" = Héllo ] || fail "decoded: $(cat "$work/out")"
+code 0 "$ASSAY" tokenize "$folders/bert-cased" --decode 2 193 18 3
+has out '^\[CLS\] ab \[SEP\]$'
+code 0 "$ASSAY" tokenize "$folders/bert-cased" --decode --no-special --json 2 193 18 3
+json 'd == {"text": "ab"}'
+code 0 "$ASSAY" tokenize "$folders/wav2vec2-ctc" --decode 11 11 0 11 4 13
+has out '^HH R$'
+
+# Standard input, with a NUL and without a newline of its own.
+printf 'a\0b' | "$ASSAY" tokenize "$folders/gpt2" - --json >"$work/out" 2>"$work/err" || fail "standard input"
+json 'd[0]["text"] == "a\0b" and len(d[0]["ids"]) == 3'
+
+# A token may hold a control character: it is shown as an escape.
+code 0 "$ASSAY" tokenize "$folders/wordlevel-whitespace" --decode 4000000000
+[ "$(cat "$work/out")" = '' ] || fail "an id that is no token's: $(cat "$work/out")"
+code 0 "$ASSAY" tokenize "$folders/gpt2" --decode 27 91
+lacks out "$(printf '\033')"
+
+code 1 "$ASSAY" tokenize "$folders/gpt2" $'a\xff'
+has err 'the text is no UTF-8 from byte 1 on'
+code 1 "$ASSAY" tokenize "$folders/gpt2" --decode x
+has err "'x' is no id"
+code 1 "$ASSAY" tokenize "$folders/gpt2" a --decode --offsets
+has err '\-\-decode goes with neither'
+code 1 "$ASSAY" tokenize "$folders/gpt2"
+code 1 "$ASSAY" tokenize "$work" a
+has err 'there is no tokenizer\.json, spiece\.model'
+code 1 "$ASSAY" tokenize nonesuch-model a
+mkdir "$work/bad"
+echo '{"model": 1}' >"$work/bad/tokenizer.json"
+code 1 "$ASSAY" tokenize "$work/bad" a
+has err 'bad/tokenizer\.json: "model" is no object'
+finish

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tier: engine
+# Program: plain
+# 10,000 random strings and 50 random chains of steps against the Python library `tokenizers`, where a Python has it.
+set -eu
+: "${ASSAY:?the program}" "${SOURCE:?the source folder}" "${BUILD:?the build folder}"
+python=${PYTHON:-python3}
+"$python" -c 'import tokenizers, sys; sys.exit(not tokenizers.__version__.startswith("0.23."))' 2>/dev/null ||
+	{ echo "skip: $python has no tokenizers 0.23 (pip install tokenizers==0.23.3, PYTHON names another)"; exit 77; }
+library=$(ls "$BUILD/tests/libassay_plain_static.a" "$BUILD/libassay.a" 2>/dev/null | head -1)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+ln -s "$ASSAY" "$work/assay"
+ln -s "$library" "$work/libassay.a"
+export ASSAY=$work/assay
+"$python" "$SOURCE/bench/tokenize" --fuzz 10000 --seed 3
+"$python" "$SOURCE/bench/tokenize" --chains 50 --seed 3 2>/dev/null # the library's own panics are told there
