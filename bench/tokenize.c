@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What bench/tokenize runs beside the Python library: one tokenizer, texts on standard input, each as a length of 4 bytes and its bytes.
-//     tokenize answer FOLDER    for each text: 4-byte numbers: 0 or 1 for a refusal, count, then id, type, begin, end, flags, length and
+// What bench/tokenize runs beside the Python library: one tokenizer, texts on standard input, each as a length of 4 bytes and
+// its bytes.
+//     tokenize answer FOLDER    for each text: 4-byte numbers: 0 or 1 for a refusal, count, then id, type, begin, end, flags,
+// length and
 //                               bytes of each token; length and bytes of the decoded ids (special tokens left out)
-//     tokenize time FOLDER S    encodes all of them again and again for S seconds; prints passes, seconds, bytes of a pass, ids of a pass
-//     tokenize load FOLDER N    loads it N times; prints the median of the wall time and of the processor's time in ms, and the most
+//     tokenize time FOLDER S    encodes all of them again and again for S seconds; prints passes, seconds, bytes of a pass, ids
+// of a pass
+//     tokenize load FOLDER N    loads it N times; prints the median of the wall time and of the processor's time in ms, and the
+// most
 //                               resident memory of the process in KiB
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,7 +123,7 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 2;
 	if (!strcmp(argv[1], "load"))
-		return load(argv[2], argc > 3 ? atoi(argv[3]) : 1);
+		return load(argv[2], argc > 3 ? (int)strtol(argv[3], NULL, 10) : 1);
 	if (tokenizer_open(&t, &a, argv[2], &err))
 		return fail(&err);
 	while (fread(&n, 4, 1, stdin) == 1) {
@@ -136,7 +140,7 @@ int main(int argc, char **argv)
 			answer(t, &texts[i]);
 		return 0;
 	}
-	double begin = clock_s(CLOCK_MONOTONIC), end = begin + (argc > 3 ? atof(argv[3]) : 1);
+	double begin = clock_s(CLOCK_MONOTONIC), end = begin + (argc > 3 ? strtod(argv[3], NULL) : 1);
 	while (clock_s(CLOCK_MONOTONIC) < end) {
 		ids = 0;
 		for (size_t i = 0; i < count; i++) {

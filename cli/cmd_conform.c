@@ -170,10 +170,9 @@ static int run(int argc, char **argv)
 		.synopsis = "assay conform [--on PLATFORM] [--batch N] [--memory GIB] [--json] CASE-DIR...",
 		.text = "A case is a folder with config.json, weights.tsv, case.json and io.safetensors: a tiny model, and\n"
 			"what transformers computed with it; or one of a tokenizer with cases.jsonl: texts, and what the\n"
-			"library `tokenizers` gave (all of its lines are one case). A case that is refused, cannot run or is "
-			"none has failed. The\n"
-			"last line is 'N passed, M failed' (on standard error with --json), and N + M is the number of cases\n"
-			"given.\n"
+			"library `tokenizers` gave (all of its lines are one case). A case that is refused, cannot run or is\n"
+			"none has failed. The last line is 'N passed, M failed' (on standard error with --json), and N + M is\n"
+			"the number of cases given.\n"
 			"With --batch the outputs of transformers are not looked at: what a model says about a row must not\n"
 			"depend on the rows beside it.\n\n"
 			"  assay conform --on openvino tests/conform/cases/*\n\n"

@@ -63,7 +63,7 @@ static enum status read_text(struct arena *a, const char *word, struct token_tex
 		: STATUS_OK;
 }
 
-// ---- text to ids ------------------------------------------------------------------------------------------------------------------
+// ---- text to ids ----------------------------------------------------------------------------------------------------------
 
 static json_t *text_json(const char *s, size_t nbytes)
 {
@@ -136,7 +136,7 @@ static enum status encode(
 	return s;
 }
 
-// ---- ids to text ------------------------------------------------------------------------------------------------------------------
+// ---- ids to text ----------------------------------------------------------------------------------------------------------
 
 // "101 7592,102": numbers with anything but digits between them.
 static enum status read_ids(struct arena *a, char **words, size_t count, uint32_t **out, size_t *n, struct error *err)

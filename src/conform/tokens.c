@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A folder of a tokenizer and cases.jsonl: texts with the ids, tokens, offsets and decoded texts that the library gave. One line is
-// one JSON object; which members it has says what is compared.
+// A folder of a tokenizer and cases.jsonl: texts with the ids, tokens, offsets and decoded texts that the library gave. One
+// line is one JSON object; which members it has says what is compared.
 #include "conform/case.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ static void add_short(struct text *t, const json_t *v)
 	char *s = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
 
 	if (s && strlen(s) > MOST)
-		strcpy(s + MOST - 4, "...");
+		memcpy(s + MOST - 4, "...", 4);
 	text_add(t, s ? s : "?");
 	free(s);
 }
@@ -59,7 +59,7 @@ static void compare(struct run *r, const char *what, const json_t *expected, jso
 	json_decref(got);
 }
 
-// ---- encodings as the files have them -----------------------------------------------------------------------------------------
+// ---- encodings as the files have them -------------------------------------------------------------------------------------
 
 static json_t *ids_of(const struct encoding *e)
 {
@@ -135,7 +135,7 @@ static enum status text_of(const json_t *v, struct token_text *out)
 	return STATUS_OK;
 }
 
-// ---- lines ----------------------------------------------------------------------------------------------------------------------
+// ---- lines ----------------------------------------------------------------------------------------------------------------
 
 static enum status ids_from(struct run *r, const json_t *list, uint32_t **out, struct error *err)
 {

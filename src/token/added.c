@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Added tokens: texts that are tokens wherever they stand. Those that are not normalized are looked for in the text as it came, the
-// others behind the normalizer, in their own normalized form. The leftmost and of these the longest counts.
+// Added tokens: texts that are tokens wherever they stand. Those that are not normalized are looked for in the text as it came,
+// the others behind the normalizer, in their own normalized form. The leftmost and of these the longest counts.
 #include <stdlib.h>
 
+#include "token/grown.h"
 #include "token/inside.h"
 #include "token/unicode.h"
 
@@ -14,15 +15,6 @@ struct added_node {
 	uint8_t label;
 };
 
-static void *grown(void *old, size_t count, size_t size)
-{
-	void *p = realloc(old, count * size);
-
-	if (!p)
-		out_of_memory(count * size);
-	return p;
-}
-
 void added_done(struct added_tokens *d)
 {
 	free(d->items);
@@ -33,7 +25,7 @@ void added_done(struct added_tokens *d)
 	*d = (struct added_tokens){ 0 };
 }
 
-// ---- the list -----------------------------------------------------------------------------------------------------------------
+// ---- the list -------------------------------------------------------------------------------------------------------------
 
 static uint32_t *slot_of(const struct added_tokens *d, const char *s, size_t n)
 {
@@ -147,7 +139,7 @@ enum status added_add(struct tokenizer *t, const struct added *one, struct error
 	return STATUS_OK;
 }
 
-// ---- where they stand -----------------------------------------------------------------------------------------------------------
+// ---- where they stand -----------------------------------------------------------------------------------------------------
 
 static uint32_t new_node(struct added_set *s, uint8_t label)
 {

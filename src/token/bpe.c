@@ -3,19 +3,11 @@
 // look at every pair each time; long ones keep a heap.
 #include <stdlib.h>
 
+#include "token/grown.h"
 #include "token/inside.h"
 #include "token/unicode.h"
 
 enum { CHARACTERS = 0x800, SHORT_WORD = 24 };
-
-static void *grown(void *old, size_t count, size_t size)
-{
-	void *p = realloc(old, count * size);
-
-	if (!p)
-		out_of_memory(count * size);
-	return p;
-}
 
 // ---- merges ---------------------------------------------------------------------------------------------------------------
 
@@ -90,7 +82,7 @@ enum status bpe_merge(struct model *m, struct slice left, struct slice right, ui
 	return STATUS_OK;
 }
 
-// ---- words that were seen ----------------------------------------------------------------------------------------------------
+// ---- words that were seen -------------------------------------------------------------------------------------------------
 
 // Open addressing by the hash of the word; emptied when full.
 enum { CACHE_SLOTS = 1 << 14, CACHE_WORDS = CACHE_SLOTS / 2, CACHE_LONGEST = 64, CACHE_BYTES = 1 << 20 };
@@ -158,7 +150,7 @@ void bpe_done(struct model *m)
 	free(m->queue);
 }
 
-// ---- a word ------------------------------------------------------------------------------------------------------------------
+// ---- a word ---------------------------------------------------------------------------------------------------------------
 
 struct word {
 	struct model *m;

@@ -68,7 +68,7 @@ void chain_flow(const struct chain *c, struct flow *f)
 		c->steps[i].kind->flow(f, c->steps[i].own);
 }
 
-// ---- members --------------------------------------------------------------------------------------------------------------------
+// ---- members --------------------------------------------------------------------------------------------------------------
 
 static enum status wrong(const char *key, const char *wanted, struct error *err)
 {

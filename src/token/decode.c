@@ -61,7 +61,7 @@ static void fuse(struct strings *t, const void *own)
 	join(t);
 }
 
-// ---- ByteLevel --------------------------------------------------------------------------------------------------------------------
+// ---- ByteLevel ------------------------------------------------------------------------------------------------------------
 
 // As Rust's from_utf8_lossy: U+FFFD for each longest beginning of a character that is not one.
 static void add_lossy(struct text *out, const char *s, size_t n)
@@ -116,7 +116,7 @@ static void byte_level(struct strings *t, const void *own)
 	text_done(&all);
 }
 
-// ---- WordPiece, CTC -----------------------------------------------------------------------------------------------------------------
+// ---- WordPiece, CTC -------------------------------------------------------------------------------------------------------
 
 static struct slice clean_up(struct arena *a, struct slice s)
 {
@@ -206,7 +206,7 @@ static void ctc(struct strings *t, const void *own)
 	t->count = kept;
 }
 
-// ---- Metaspace, BPEDecoder, Strip, ByteFallback --------------------------------------------------------------------------------
+// ---- Metaspace, BPEDecoder, Strip, ByteFallback ---------------------------------------------------------------------------
 
 static void metaspace(struct strings *t, const void *own)
 {
@@ -323,7 +323,7 @@ const struct step_kind decoder_kinds[] = {
 	{ .name = NULL },
 };
 
-// ---- of a tokenizer -----------------------------------------------------------------------------------------------------------------
+// ---- of a tokenizer -------------------------------------------------------------------------------------------------------
 
 static enum status decode(struct tokenizer *t, struct arena *a, const uint32_t *ids, size_t count, bool skip_special, bool frames,
 	char **text, size_t *nbytes, struct error *err)

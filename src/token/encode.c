@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/visible.h"
+#include "token/grown.h"
 #include "token/inside.h"
 #include "token/unicode.h"
 
@@ -9,9 +10,7 @@ struct model_token *model_add(struct model_tokens *out)
 {
 	if (out->count == out->room) {
 		out->room = out->room * 2 + 256;
-		out->items = realloc(out->items, out->room * sizeof *out->items);
-		if (!out->items)
-			out_of_memory(out->room * sizeof *out->items);
+		out->items = grown(out->items, out->room, sizeof *out->items);
 	}
 	return &out->items[out->count++];
 }
@@ -33,7 +32,7 @@ enum status model_tokenize(struct model *m, const char *s, size_t nbytes, struct
 	return error_set(err, STATUS_BAD_INPUT, "there is no model");
 }
 
-// ---- offsets ----------------------------------------------------------------------------------------------------------------------
+// ---- offsets --------------------------------------------------------------------------------------------------------------
 
 // Code points before each byte; NULL where they are the bytes.
 static const uint32_t *count_characters(struct tokenizer *t, const char *s, size_t nbytes)
@@ -44,9 +43,7 @@ static const uint32_t *count_characters(struct tokenizer *t, const char *s, size
 		return NULL;
 	if (nbytes > t->character_room) {
 		t->character_room = nbytes * 2;
-		t->characters = realloc(t->characters, t->character_room * sizeof *t->characters);
-		if (!t->characters)
-			out_of_memory(t->character_room * sizeof *t->characters);
+		t->characters = grown(t->characters, t->character_room, sizeof *t->characters);
 	}
 	for (size_t i = 0; i < nbytes; i++) {
 		n += (s[i] & 0xC0) != 0x80;
@@ -55,7 +52,8 @@ static const uint32_t *count_characters(struct tokenizer *t, const char *s, size
 	return t->characters;
 }
 
-// Of a byte within a character that character; an end behind the last. What begins behind the text stays as it is, as in the library.
+// Of a byte within a character that character; an end behind the last. What begins behind the text stays as it is, as in the
+// library.
 static void to_characters(const uint32_t *characters, size_t nbytes, uint32_t *begin, uint32_t *end)
 {
 	if (!characters || *begin >= nbytes)
@@ -64,7 +62,7 @@ static void to_characters(const uint32_t *characters, size_t nbytes, uint32_t *b
 	*begin = characters[*begin];
 }
 
-// ---- one text ---------------------------------------------------------------------------------------------------------------------
+// ---- one text -------------------------------------------------------------------------------------------------------------
 
 static enum status encode_text(struct tokenizer *t, struct arena *a, const char *text, size_t nbytes, uint32_t type,
 	struct encoding *out, struct error *err)
@@ -156,7 +154,7 @@ enum status tokenizer_encode(struct tokenizer *t, struct arena *a, const struct 
 		t, a, in, 1, add_special, t->cuts ? &t->truncation : NULL, t->pads ? &t->padding : NULL, out, err);
 }
 
-// ---- the vocabulary -----------------------------------------------------------------------------------------------------------------
+// ---- the vocabulary -------------------------------------------------------------------------------------------------------
 
 size_t tokenizer_size(const struct tokenizer *t)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folders without tokenizer.json, read into the same structure: sentencepiece's model (spm.c), vocab.json with merges.txt, vocab.txt, and
-// vocab.json alone (labels of a CTC model). The chains are those that transformers 5 builds for the class that tokenizer_config.json
-// names; where it names none, the vocabulary tells.
+// Folders without tokenizer.json, read into the same structure: sentencepiece's model (spm.c), vocab.json with merges.txt,
+// vocab.txt, and vocab.json alone (labels of a CTC model). The chains are those that transformers 5 builds for the class that
+// tokenizer_config.json names; where it names none, the vocabulary tells.
 #include "token/inside.h"
 
 #include "base/file.h"
@@ -51,7 +51,7 @@ static bool next_line(struct slice *rest, struct slice *line)
 	return true;
 }
 
-// ---- what is said of tokens -------------------------------------------------------------------------------------------------------
+// ---- what is said of tokens -----------------------------------------------------------------------------------------------
 
 // A token of the configuration: "bos_token": "<s>", or an object with its content; else `usual`, which may be NULL.
 static struct slice config_token(const struct folder *f, const char *key, const char *usual)
@@ -109,7 +109,7 @@ static enum status chain_text(struct chain *c, struct arena *a, json_t *from, st
 
 static json_t *chain_of(const char *text)
 {
-	return json_loads(text, 0, NULL);
+	return json_parse(text);
 }
 
 static uint32_t id_of(const struct folder *f, struct slice token)
@@ -125,7 +125,7 @@ static json_t *token_pair(const struct folder *f, struct slice token)
 	return json_pack("[s%, I]", token.s, token.n, (json_int_t)id_of(f, token));
 }
 
-// ---- vocab.txt: BERT ----------------------------------------------------------------------------------------------------------------
+// ---- vocab.txt: BERT ------------------------------------------------------------------------------------------------------
 
 static bool config_flag(const struct folder *f, const char *key, bool usual)
 {
@@ -194,7 +194,7 @@ static enum status open_bert(struct folder *f, const char *path, struct error *e
 	return bert_chains(f, err);
 }
 
-// ---- vocab.json --------------------------------------------------------------------------------------------------------------------
+// ---- vocab.json -----------------------------------------------------------------------------------------------------------
 
 static enum status read_vocab(struct folder *f, const char *path, struct error *err)
 {
@@ -358,14 +358,15 @@ static enum status open_bpe(struct folder *f, const char *vocab, const char *mer
 	return class == CLASS_CLIP ? clip_chains(f, err) : class == CLASS_ROBERTA ? roberta_chains(f, err) : gpt2_chains(f, err);
 }
 
-// ---- vocab.json alone: the labels of a CTC model -------------------------------------------------------------------------------------
+// ---- vocab.json alone: the labels of a CTC model --------------------------------------------------------------------------
 
 struct labels {
 	struct slice pad, delimiter, blank;
 	bool lower;
 };
 
-// Labels in a row were taken once before (tokenizer_decode_frames); padding falls out, the delimiter is a blank, the ends are stripped.
+// Labels in a row were taken once before (tokenizer_decode_frames); padding falls out, the delimiter is a blank, the ends are
+// stripped.
 static void decode_labels(struct strings *t, const void *own)
 {
 	const struct labels *l = own;
@@ -440,7 +441,7 @@ static enum status open_labels(struct folder *f, const char *path, struct error 
 	return s;
 }
 
-// ---- which ----------------------------------------------------------------------------------------------------------------------------
+// ---- which ----------------------------------------------------------------------------------------------------------------
 
 static enum status open_files(struct folder *f, struct error *err)
 {

@@ -7,16 +7,8 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "token/grown.h"
 #include "token/unicode.h"
-
-static void *grown(void *old, size_t count, size_t size)
-{
-	void *p = realloc(old, count * size);
-
-	if (!p)
-		out_of_memory(count * size);
-	return p;
-}
 
 void flow_done(struct flow *f)
 {
@@ -108,7 +100,7 @@ static void swap_pieces(struct flow *f)
 	f->count = 0;
 }
 
-// ---- changing text ------------------------------------------------------------------------------------------------------
+// ---- changing text --------------------------------------------------------------------------------------------------------
 
 bool piece_is_ascii(const char *s, size_t nbytes)
 {
@@ -215,7 +207,7 @@ void flow_each(struct flow *f, void (*step)(struct change *, void *), void *cont
 	}
 }
 
-// ---- taking pieces apart ------------------------------------------------------------------------------------------------
+// ---- taking pieces apart --------------------------------------------------------------------------------------------------
 
 void flow_match(struct flow *f, size_t begin, size_t end, bool matched)
 {

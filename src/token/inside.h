@@ -138,7 +138,7 @@ struct model {
 	// BPE
 	struct merge *merges;
 	size_t merge_mask;
-	uint32_t last_made; // entry, of the merge that was read last
+	uint32_t last_made;        // entry, of the merge that was read last
 	uint32_t *character_entry; // of the first characters of Unicode; VOCAB_NONE
 	struct symbol *symbols;
 	size_t symbol_room;
@@ -166,7 +166,7 @@ void unigram_done(struct model *m);
 enum status wordpiece_tokenize(struct model *m, const char *s, size_t nbytes, struct model_tokens *out, struct error *err);
 enum status wordlevel_tokenize(struct model *m, const char *s, size_t nbytes, struct model_tokens *out, struct error *err);
 
-// ---- added tokens -----------------------------------------------------------------------------------------------------------
+// ---- added tokens ---------------------------------------------------------------------------------------------------------
 
 struct added {
 	struct slice content, normal; // normal: as the normalizer has it
@@ -199,7 +199,7 @@ const struct added *added_find(const struct added_tokens *d, const char *s, size
 bool added_is_special(const struct added_tokens *d, struct slice text);
 void added_done(struct added_tokens *d);
 
-// ---- all of it ----------------------------------------------------------------------------------------------------------------
+// ---- all of it ------------------------------------------------------------------------------------------------------------
 
 struct tokenizer {
 	struct arena *a; // what it lives in

@@ -3,13 +3,14 @@
 #include <stdlib.h>
 
 #include "base/visible.h"
+#include "token/grown.h"
 #include "token/inside.h"
 #include "token/unicode.h"
 
-// ---- by a rule for a character ----------------------------------------------------------------------------------------------
+// ---- by a rule for a character --------------------------------------------------------------------------------------------
 
-// What is not kept is dropped, what is kept goes through `map`. In the library's words a character that is kept takes those with it
-// that are dropped behind it.
+// What is not kept is dropped, what is kept goes through `map`. In the library's words a character that is kept takes those
+// with it that are dropped behind it.
 static void filter(struct change *c, bool (*keep)(uint32_t), uint32_t (*map)(uint32_t))
 {
 	uint32_t last = 0;
@@ -116,7 +117,7 @@ static void lowercase(struct change *c, void *own)
 	}
 }
 
-// ---- normal forms -------------------------------------------------------------------------------------------------------------
+// ---- normal forms ---------------------------------------------------------------------------------------------------------
 
 struct decomposed {
 	uint32_t code;
@@ -136,9 +137,7 @@ static void add_decomposed(struct decomposition *d, uint32_t code, long change)
 {
 	if (d->count == d->room) {
 		d->room = d->room * 2 + 256;
-		d->items = realloc(d->items, d->room * sizeof *d->items);
-		if (!d->items)
-			out_of_memory(d->room * sizeof *d->items);
+		d->items = grown(d->items, d->room, sizeof *d->items);
 	}
 	d->items[d->count++] = (struct decomposed){ code, change, unicode_of(code)->combining };
 }
@@ -247,7 +246,7 @@ FORM(nfd, false, false)
 FORM(nfkc, true, true)
 FORM(nfkd, false, true)
 
-// ---- BertNormalizer ------------------------------------------------------------------------------------------------------------
+// ---- BertNormalizer -------------------------------------------------------------------------------------------------------
 
 struct bert {
 	bool clean, chinese, accents, lower;
@@ -328,7 +327,7 @@ static void bert(struct flow *f, const void *own)
 		flow_each(f, lowercase, NULL);
 }
 
-// ---- Strip, Prepend, Replace -----------------------------------------------------------------------------------------------------
+// ---- Strip, Prepend, Replace ----------------------------------------------------------------------------------------------
 
 struct strip {
 	bool left, right;
@@ -440,7 +439,7 @@ void replace_decode(struct strings *t, const void *own)
 	flow_done(&f);
 }
 
-// ---- Precompiled: sentencepiece's table --------------------------------------------------------------------------------------
+// ---- Precompiled: sentencepiece's table -----------------------------------------------------------------------------------
 
 // u32 length of the trie in bytes, the trie (a double array of Darts-clone), then the texts, each ended by a NUL.
 struct charsmap {
@@ -575,15 +574,13 @@ static void add_mapped(struct mapping *m, uint32_t code, long change)
 {
 	if (m->count == m->room) {
 		m->room = m->room * 2 + 256;
-		m->items = realloc(m->items, m->room * sizeof *m->items);
-		if (!m->items)
-			out_of_memory(m->room * sizeof *m->items);
+		m->items = grown(m->items, m->room, sizeof *m->items);
 	}
 	m->items[m->count++] = (struct mapped){ code, change };
 }
 
-// In the library's words: as many more characters as there are are new, the last ones; as many fewer go with the last one (of what
-// was put before, where nothing is put).
+// In the library's words: as many more characters as there are are new, the last ones; as many fewer go with the last one (of
+// what was put before, where nothing is put).
 static void add_replacement(struct mapping *m, const char *old, size_t old_nbytes, struct slice with)
 {
 	long difference = (long)utf8_count(with.s, with.n) - (long)utf8_count(old, old_nbytes);
@@ -631,7 +628,7 @@ static void precompiled_piece(struct change *c, void *own)
 	free(m.items);
 }
 
-// ---- the table ------------------------------------------------------------------------------------------------------------------
+// ---- the table ------------------------------------------------------------------------------------------------------------
 
 #define EACH(name, step) \
 	static void name(struct flow *f, const void *own) \

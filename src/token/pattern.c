@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oniguruma (Ruby syntax) as PCRE2. What differs, and is written otherwise:
 //   \s \d \w \h and [[:posix:]]   sets of their own: PCRE2's \s has U+180E, its \w no marks; \h is a hexadecimal digit
-//   \p{..}                        PCRE2's Unicode may be older: what came since is added (unicode_since14); long names are shortened;
+//   \p{..}                        PCRE2's Unicode may be older: what came since is added (unicode_since14); long names are
+// shortened;
 //                                 of a script, Script and not Script_Extensions
 //   [a[b]&&[^c]]                  sets within sets: joined, or computed and written as ranges
 //   \b \B                         ends of words by that \w
@@ -26,10 +27,10 @@ struct pattern {
 	pcre2_match_context *limits;
 };
 
-// ---- sets ---------------------------------------------------------------------------------------------------------------
+// ---- sets -----------------------------------------------------------------------------------------------------------------
 
-// What a class or an escape stands for, as far as PCRE2 can be told it: `items` is what stands between [ and ]. `bits` is the same
-// computed, where it had to be.
+// What a class or an escape stands for, as far as PCRE2 can be told it: `items` is what stands between [ and ]. `bits` is the
+// same computed, where it had to be.
 enum { SET_WORDS = UNICODE_END / 32 };
 struct set {
 	struct text items;
@@ -382,7 +383,8 @@ static uint32_t read_hex(struct reader *r, int most)
 	return v;
 }
 
-// The escape behind a backslash that stands for one character, in a class and outside; false: it is something else, r->at as it was.
+// The escape behind a backslash that stands for one character, in a class and outside; false: it is something else, r->at as it
+// was.
 static bool read_character(struct reader *r, uint32_t *code)
 {
 	static const char names[] = "tnrfvae", codes[] = "\t\n\r\f\v\a\33";
@@ -619,7 +621,7 @@ static void write_set(struct reader *r, struct set *s)
 	text_done(&s->items);
 }
 
-// ---- the rest of an expression ---------------------------------------------------------------------------------------------
+// ---- the rest of an expression --------------------------------------------------------------------------------------------
 
 // A group's opening, r->at behind its "(".
 static void read_group(struct reader *r)

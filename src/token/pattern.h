@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Split and Replace look for: a literal text or a regular expression. Expressions are Oniguruma's in its Ruby syntax, and run
-// by PCRE2; pattern.c writes one as the other. Private to token/.
+// What Split and Replace look for: a literal text or a regular expression. Expressions are Oniguruma's in its Ruby syntax, and
+// run by PCRE2; pattern.c writes one as the other. Private to token/.
 #ifndef ASSAY_TOKEN_PATTERN_H
 #define ASSAY_TOKEN_PATTERN_H
 

@@ -20,7 +20,7 @@ static void set_types(struct encoding *e, uint32_t type)
 		e->tokens[i].type = type;
 }
 
-// ---- ByteLevel: offsets without the blanks that a token begins or ends with ----------------------------------------------------
+// ---- ByteLevel: offsets without the blanks that a token begins or ends with -----------------------------------------------
 
 static bool is_blank(uint32_t c)
 {
@@ -68,7 +68,7 @@ static enum status byte_level(struct parts *p, const void *own, struct error *er
 	return STATUS_OK;
 }
 
-// ---- BertProcessing, RobertaProcessing ---------------------------------------------------------------------------------------------
+// ---- BertProcessing, RobertaProcessing ------------------------------------------------------------------------------------
 
 struct ends {
 	struct slice sep, cls;
@@ -174,7 +174,7 @@ static size_t roberta_adds(const void *own, bool pair)
 	return pair ? 4 : 2;
 }
 
-// ---- TemplateProcessing --------------------------------------------------------------------------------------------------------------
+// ---- TemplateProcessing ---------------------------------------------------------------------------------------------------
 
 struct part { // of a template: a sequence (tokens NULL) or special tokens
 	unsigned sequence;

@@ -3,7 +3,7 @@
 #include "token/inside.h"
 #include "token/unicode.h"
 
-// ---- by a property of characters -----------------------------------------------------------------------------------------------
+// ---- by a property of characters ------------------------------------------------------------------------------------------
 
 static bool is_space(uint32_t c)
 {
@@ -124,7 +124,7 @@ static void punctuation(struct flow *f, const void *own)
 	flow_split(f, find_punct, NULL, *(const enum behaviour *)own, false);
 }
 
-// ---- by a text, by a length, by script --------------------------------------------------------------------------------------------
+// ---- by a text, by a length, by script ------------------------------------------------------------------------------------
 
 struct split {
 	struct pattern *pattern;
@@ -240,7 +240,7 @@ static void unicode_scripts(struct flow *f, const void *own)
 	flow_cut(f, cut_scripts, NULL);
 }
 
-// ---- Metaspace ------------------------------------------------------------------------------------------------------------------
+// ---- Metaspace ------------------------------------------------------------------------------------------------------------
 
 enum status metaspace_parse(struct step *s, struct arena *a, const json_t *from, struct error *err)
 {
@@ -309,7 +309,7 @@ static void metaspace(struct flow *f, const void *own)
 		flow_cut(f, cut_metaspace, (void *)(uintptr_t)own);
 }
 
-// ---- ByteLevel --------------------------------------------------------------------------------------------------------------------
+// ---- ByteLevel ------------------------------------------------------------------------------------------------------------
 
 static bool byte_is_itself(unsigned b)
 {
@@ -387,7 +387,7 @@ static void byte_level(struct flow *f, const void *own)
 	flow_each(f, bytes_to_characters, NULL);
 }
 
-// ---- the table --------------------------------------------------------------------------------------------------------------------
+// ---- the table ------------------------------------------------------------------------------------------------------------
 
 const struct step_kind pretokenizer_kinds[] = {
 	{ "BertPreTokenizer", .flow = bert },

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// sentencepiece's model, a protocol buffer (sentencepiece_model.proto), as that library itself runs it: its own normalizer, scores in
-// single precision; of BPE the piece with the best score is made first. No special tokens are added.
+// sentencepiece's model, a protocol buffer (sentencepiece_model.proto), as that library itself runs it: its own normalizer,
+// scores in single precision; of BPE the piece with the best score is made first. No special tokens are added.
+#include "token/grown.h"
 #include "token/inside.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@
 
 enum piece_type { PIECE_NORMAL = 1, PIECE_UNKNOWN, PIECE_CONTROL, PIECE_USER, PIECE_UNUSED, PIECE_BYTE };
 
-// ---- protocol buffers -----------------------------------------------------------------------------------------------------------------
+// ---- protocol buffers -----------------------------------------------------------------------------------------------------
 
 struct field {
 	uint64_t number, value; // value: of a varint, or the bits of a fixed one
@@ -62,7 +63,7 @@ static bool next_field(struct slice *at, struct field *f, bool *bad)
 	return true;
 }
 
-// ---- the normalizer -----------------------------------------------------------------------------------------------------------------
+// ---- the normalizer -------------------------------------------------------------------------------------------------------
 
 struct spm {
 	struct charsmap *map; // NULL: none
@@ -130,7 +131,7 @@ static void normalize(struct flow *f, const void *own)
 	flow_each(f, normalize_piece, (void *)(uintptr_t)own);
 }
 
-// ---- the decoder ----------------------------------------------------------------------------------------------------------------------
+// ---- the decoder ----------------------------------------------------------------------------------------------------------
 
 static void decode(struct strings *t, const void *own)
 {
@@ -202,7 +203,7 @@ static void decode(struct strings *t, const void *own)
 
 static const struct step_kind spm_kind = { "sentencepiece", .flow = normalize, .decode = decode };
 
-// ---- the model ------------------------------------------------------------------------------------------------------------------------
+// ---- the model ------------------------------------------------------------------------------------------------------------
 
 struct model_proto {
 	struct tokenizer *t;
@@ -239,9 +240,7 @@ static enum status read_piece(struct model_proto *p, struct slice bytes, struct 
 	vocab_score(v, type == PIECE_NORMAL || type == PIECE_USER ? (double)score : (double)NAN);
 	if (v->count > p->type_room) {
 		p->type_room = v->count * 2;
-		p->types = realloc(p->types, p->type_room);
-		if (!p->types)
-			out_of_memory(p->type_room);
+		p->types = grown(p->types, p->type_room, 1);
 	}
 	p->types[v->count - 1] = (uint8_t)type;
 	return STATUS_OK;

@@ -28,7 +28,8 @@ static struct encoding joined(struct arena *a, const struct encoding *x, const s
 	return e;
 }
 
-// What was cut off of both is joined, too: each part of the one with the other and with each of its parts. Joined parts have none.
+// What was cut off of both is joined, too: each part of the one with the other and with each of its parts. Joined parts have
+// none.
 enum status encoding_merge(struct encoding *e, struct arena *a, const struct encoding *with, struct error *err)
 {
 	size_t n = 0, most = e->overflow_count * (with->overflow_count + 1) + with->overflow_count;

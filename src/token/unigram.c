@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unigram: the way through a text whose pieces' scores have the largest sum (Viterbi); a character that no piece begins with alone
-// is unknown, at the least score less 10. Unknown neighbours are one piece.
+// Unigram: the way through a text whose pieces' scores have the largest sum (Viterbi); a character that no piece begins with
+// alone is unknown, at the least score less 10. Unknown neighbours are one piece.
 #include <math.h>
 #include <stdlib.h>
 
+#include "token/grown.h"
 #include "token/inside.h"
 #include "token/unicode.h"
 
-static void *grown(void *old, size_t count, size_t size)
-{
-	void *p = realloc(old, count * size);
+// ---- the trie -------------------------------------------------------------------------------------------------------------
 
-	if (!p)
-		out_of_memory(count * size);
-	return p;
-}
-
-// ---- the trie ---------------------------------------------------------------------------------------------------------------
-
-// A node's children lie side by side, their labels in order. A node with one entry alone is a leaf: the rest of its text is compared.
+// A node's children lie side by side, their labels in order. A node with one entry alone is a leaf: the rest of its text is
+// compared.
 struct trie_node {
 	uint32_t first, count; // children; while it is built: entries of the order
 	uint32_t entry;        // that ends here, or of a leaf; VOCAB_NONE
@@ -177,7 +170,7 @@ void unigram_done(struct model *m)
 	free(m->best);
 }
 
-// ---- the best way -------------------------------------------------------------------------------------------------------------
+// ---- the best way ---------------------------------------------------------------------------------------------------------
 
 struct best { // of what ends here
 	double score;

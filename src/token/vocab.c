@@ -4,14 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *grown(void *old, size_t count, size_t size)
-{
-	void *p = realloc(old, count * size);
-
-	if (!p)
-		out_of_memory(count * size);
-	return p;
-}
+#include "token/grown.h"
 
 void vocab_done(struct vocab *v)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a text, through tokenizers with every normalizer and pre-tokenizer: what is no UTF-8 is refused; else offsets lie within the
-// text, in order where nothing was put in front, and a byte-level tokenizer's ids decode to the very text.
+// Any bytes as a text, through tokenizers with every normalizer and pre-tokenizer: what is no UTF-8 is refused; else offsets
+// lie within the text, in order where nothing was put in front, and a byte-level tokenizer's ids decode to the very text.
 #include <stdlib.h>
 #include <string.h>
 

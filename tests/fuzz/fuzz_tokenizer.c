@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as tokenizer.json: refused with a sentence that names the file, or a tokenizer that takes every text: its tokens lie within
-// the text, and their ids are decoded to UTF-8.
+// Any bytes as tokenizer.json: refused with a sentence that names the file, or a tokenizer that takes every text: its tokens
+// lie within the text, and their ids are decoded to UTF-8.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tier: fast
-// The parts of a tokenizer by themselves; whole ones are held against the library's answers by conform.tokenizers. Expected values of
-// chains are those that the Python library `tokenizers` 0.23.3 gives.
+// The parts of a tokenizer by themselves; whole ones are held against the library's answers by conform.tokenizers. Expected
+// values of chains are those that the Python library `tokenizers` 0.23.3 gives.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +83,7 @@ static void splits(const char *regex, const char *text, const char *expected)
 	arena_done(&a);
 }
 
-// ---- expressions where PCRE2 and Oniguruma differ ---------------------------------------------------------------------------------
+// ---- expressions where PCRE2 and Oniguruma differ -------------------------------------------------------------------------
 
 static void test_expressions(void **state)
 {
@@ -121,7 +121,7 @@ static void test_expressions(void **state)
 	splits("\\\\p{N}",
 		"\xF0\x9C\xB3\xB2"
 		"a",
-		"\xF0\x9C\xB3\xB2@0-1|a@1-2");         // U+1CCF2
+		"\xF0\x9C\xB3\xB2@0-1|a@1-2");                 // U+1CCF2
 	splits("^b", "a\nb\nb", "a\n@0-2|b@2-3|\n@3-4|b@4-5"); // lines begin behind line feeds
 	splits("(?m:a.b)", "a\nb", "a\nb@0-3");
 	splits("[[:punct:]]+", "a+\xC2\xA9", "a@0-1|+\xC2\xA9@1-3");
@@ -143,7 +143,8 @@ static void test_slow_expression(void **state)
 	struct error e = { 0 };
 	struct encoding out;
 	struct tokenizer *t = parse(&a,
-		"{\"pre_tokenizer\": {\"type\": \"Split\", \"pattern\": {\"Regex\": \"(x+x+)+[yz]\"}, \"behavior\": \"Isolated\", "
+		"{\"pre_tokenizer\": {\"type\": \"Split\", \"pattern\": {\"Regex\": \"(x+x+)+[yz]\"}, \"behavior\": "
+		"\"Isolated\", "
 		"\"invert\": false}, " UNIGRAM);
 	char text[64];
 
@@ -155,7 +156,7 @@ static void test_slow_expression(void **state)
 	arena_done(&a);
 }
 
-// ---- steps -----------------------------------------------------------------------------------------------------------------------
+// ---- steps ----------------------------------------------------------------------------------------------------------------
 
 static void test_normalizers(void **state)
 {
@@ -243,7 +244,7 @@ static void test_added_tokens(void **state)
 		"abc@0-3|d @3-5|ab@5-7");
 }
 
-// ---- models -----------------------------------------------------------------------------------------------------------------------
+// ---- models ---------------------------------------------------------------------------------------------------------------
 
 // Short words and long ones are merged in two ways, and seen ones are remembered: all agree.
 static void test_bpe_ways(void **state)
@@ -393,7 +394,7 @@ static void test_growth(void **state)
 	arena_done(&a);
 }
 
-// ---- truncation ---------------------------------------------------------------------------------------------------------------------
+// ---- truncation -----------------------------------------------------------------------------------------------------------
 
 static void cut_to(struct truncation how, const char *expected)
 {
@@ -430,7 +431,7 @@ static void test_truncation(void **state)
 	cut_to((struct truncation){ 4, 2, LONGEST_FIRST, false }, "a stride of 2 is not less than the length of 2 that is left");
 }
 
-// ---- tables -------------------------------------------------------------------------------------------------------------------------
+// ---- tables ---------------------------------------------------------------------------------------------------------------
 
 static void test_unicode(void **state)
 {
