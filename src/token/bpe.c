@@ -405,7 +405,7 @@ enum status bpe_tokenize(struct model *m, const char *s, size_t nbytes, struct m
 		add_token(m, out, m->symbols[i].id, at, at + m->symbols[i].nbytes);
 		at += m->symbols[i].nbytes;
 	}
-	if (nbytes <= CACHE_LONGEST)
+	if (nbytes <= CACHE_LONGEST && out->count > first)
 		cache_put(m->cache, hash, s, nbytes, out->items + first, out->count - first);
 	return STATUS_OK;
 }

@@ -362,6 +362,8 @@ static void test_models(void **state)
 	gives(parse(&a, "{\"model\": {\"type\": \"WordLevel\", \"unk_token\": \"?\", \"vocab\": {\"a\": 0}}}"), "b", 1,
 		"refused: the unknown token \"?\" is not in the vocabulary");
 	gives(parse(&a, "{" UNIGRAM), "a\xFF", 2, "refused: the text is no UTF-8 from byte 1 on");
+	gives(parse(&a, "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0}, \"merges\": []}}"), "xy", 2,
+		""); // dropped, as there
 	refused("{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0}, \"merges\": [\"a b\"]}}",
 		"a merge needs the token \"b\"");
 	refused("{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0}, \"merges\": [\"a a a\"]}}", "merge 0 is no pair");
