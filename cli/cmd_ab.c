@@ -392,7 +392,8 @@ static enum status run_model(struct command_line *l, struct job *jobs, size_t co
 	enum status st = plan_identify_or_refuse(m, &l->cells.matrix.arena, progress_bytes, (void *)(uintptr_t)reading, err);
 
 	if (!st)
-		st = plan_weights(m, &weights, &l->cells.matrix.question, limit, progress_bytes, (void *)what, err);
+		st = plan_weights(m, &weights, l->cells.matrix.targets, &l->cells.matrix.question, limit, progress_bytes,
+			(void *)what, err);
 
 	for (size_t i = 0; i < count && !st && !cli_stop; i++) {
 		if (l->web && !preset_is_for(jobs[i].preset, m->architecture))
@@ -485,6 +486,8 @@ static int check_use(struct command_line *l, int words)
 				"two sides answer one question: --%s takes one value here", question_members[i].option);
 	if (named && (l->a || l->b || l->against.count || l->cells.on.count))
 		return cli_bad_use("a preset names its sides: --on, --against, --a and --b are for sides of your own");
+	if (l->cells.matrix.question.fit)
+		return cli_bad_use("--fit: a side that was asked for less would be compared under the wrong name");
 	if (l->cells.matrix.fallback)
 		return cli_bad_use("--fallback: a side that ran on another platform would be compared under the wrong name");
 	return take_metrics(l);

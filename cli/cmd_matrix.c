@@ -143,7 +143,8 @@ static void estimate(const struct matrix *c, struct arena *a, struct estimate *o
 		model = m;
 		if (!m->refused)
 			plan_memory_apart(&out->memory[i], a, m, p->target, p->question, c->stop);
-		bool runs = !m->refused && !p->target->absent && !out->memory[i].refused;
+		const bool fits = !out->memory[i].refused || (p->question->fit && out->memory[i].less_count);
+		bool runs = !m->refused && !p->target->absent && fits;
 		out->refused += !runs;
 		if (!runs)
 			continue;

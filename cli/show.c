@@ -500,6 +500,8 @@ void show_result(const struct cell_result *result, const char *label, const char
 		line("cause", r->cause);
 	if (r->hint)
 		line("hint", r->hint);
+	if (r->fitted)
+		line("fitted", r->fitted);
 	add_device(&t[DEVICE], r);
 	add_reference(&t[REFERENCE], &a, r, result->verdict);
 	add_error(&t[ERROR], r);

@@ -179,6 +179,8 @@ void show_brief(const struct cell_result *result, const char *label)
 			emit("  %-9s%s\n", labels[i], text_get(&t[i]));
 		text_done(&t[i]);
 	}
+	if (r->fitted)
+		wrapped("fitted", r->fitted, 3);
 	emit_flush();
 	arena_done(&a);
 }

@@ -164,7 +164,7 @@ static enum status run_model(
 		return STATUS_OK;
 	if (q->force)
 		memory.refused = NULL;
-	if ((st = plan_weights(&model, c->arena, q, plan_cache_limit(), NULL, NULL, err)) ||
+	if ((st = plan_weights(&model, c->arena, t, q, plan_cache_limit(), NULL, NULL, err)) ||
 		(st = plan_run(&(struct plan_asked){ .model = &model, .target = t, .question = q, .memory = &memory }, NULL,
 			 watch, c->arena, &got, err)))
 		return st;

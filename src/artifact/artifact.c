@@ -126,7 +126,9 @@ static enum status write_built(struct artifact *out, struct arena *a, const stru
 {
 	const void *bytes;
 	struct artifact art = { .placed_by = "memory", .file = which->file };
-	enum status status = graph_write(g, &bytes, &art.graph_nbytes, err);
+	enum status status = unwritten_check(c, g, err);
+	if (!status)
+		status = graph_write(g, &bytes, &art.graph_nbytes, err);
 	if (status)
 		return status;
 	// The graph may be freed before the artifact.

@@ -82,6 +82,10 @@ struct synth_options {
 	uint64_t seed;
 	enum dtype dtype; // DTYPE_NONE: as the configuration says, else f32
 	int64_t layers;   // 0: all
+	// For graphs of this form alone, of a reduced precision: tensors that those read in another form only are named in the
+	// file, which has a hole where they would lie; convert.h makes the other form from the formula. NULL: all are written.
+	const struct graph_form *form;
+	bool generates; // of `form`: the graphs of a generation, not the whole model's
 	// Called between tensors with bytes done and in all; may be NULL. Non-zero stops: INTERRUPTED.
 	int (*progress)(void *context, uint64_t done, uint64_t total);
 	void *context;

@@ -29,7 +29,9 @@ enum { STRIP_NUMBERS = 1 << 16, STRIP_COLUMNS = 64, MOST_THREADS = 8 };
 struct item {
 	const struct recipe *recipe;
 	const struct shard *shard;
-	int64_t rows, length; // of the source as the recipe looks at it: a row an output
+	const struct weight *seeded; // the source lies nowhere and is made by its formula; NULL: it lies in the shard
+	uint64_t seed, at;           // of it; the source's first element within that tensor
+	int64_t rows, length;        // of the source as the recipe looks at it: a row an output
 };
 
 struct list {
@@ -40,6 +42,7 @@ struct list {
 	size_t header_nbytes;
 	uint64_t nbytes; // of the file
 	char key[65];
+	struct unwritten unwritten;
 };
 
 static int by_name(const void *a, const void *b)
@@ -68,6 +71,9 @@ static enum status add(struct list *l, const struct checkpoint *c, const struct 
 		r->source_nbytes != (uint64_t)r->outer * (uint64_t)r->inner * size)
 		return error_set(err, STATUS_UNSUPPORTED,
 			"%s is not built yet: assay's graph asks for what does not lie in the file of weights", r->name);
+	i->seeded = unwritten_at(&l->unwritten, r->location, r->offset, r->source_nbytes);
+	i->seed = l->unwritten.seed;
+	i->at = i->seeded ? (r->offset - i->seeded->offset) / size : 0;
 	if (r->source_dtype != DTYPE_F32 && r->source_dtype != DTYPE_F16 && r->source_dtype != DTYPE_BF16)
 		return error_set(err, STATUS_UNSUPPORTED, "%s: cannot be made from %s", r->name, dtype_word(r->source_dtype));
 	l->count++;
@@ -102,7 +108,7 @@ static enum status collect(
 	const struct recipe *const *recipes;
 	size_t all = 0, kept = 0;
 	bool synthetic = false;
-	enum status s = STATUS_OK;
+	enum status s = unwritten_of(&l->unwritten, a, c, err);
 
 	for (size_t i = 0; i < count; i++)
 		all += graph_recipes(graphs[i], &recipes);
@@ -156,6 +162,29 @@ static void widen(const uint8_t *from, enum dtype t, size_t n, float *out)
 	}
 }
 
+// Elements [first, first + count) of what lies in no file.
+static void read_seeded(const struct item *i, uint64_t first, size_t count, float *out)
+{
+	enum { PIECE = 1024 };
+	float piece[PIECE];
+
+	for (size_t done = 0, n; done < count; done += n) {
+		n = count - done < PIECE ? count - done : PIECE;
+		weights_fill(i->seeded, i->seed, (size_t)(i->at + first) + done, n, piece);
+		widen((const uint8_t *)piece, i->recipe->source_dtype, n, out + done);
+	}
+}
+
+// Elements [first, first + count) of the source.
+static void read_numbers(const struct item *i, uint64_t first, size_t count, float *out)
+{
+	if (i->seeded)
+		read_seeded(i, first, count, out);
+	else
+		widen(i->shard->map + i->recipe->offset + first * dtype_size(i->recipe->source_dtype), i->recipe->source_dtype,
+			count, out);
+}
+
 // How many rows are made at one time.
 static int64_t strip_of(const struct item *i)
 {
@@ -167,16 +196,12 @@ static int64_t strip_of(const struct item *i)
 // Rows [first, first + count), at most a strip, into out[count][length].
 static void read_rows(const struct item *i, int64_t first, int64_t count, float *out, float *passing)
 {
-	const struct recipe *r = i->recipe;
-	const uint8_t *data = i->shard->map + r->offset;
-	size_t size = dtype_size(r->source_dtype);
-
-	if (!r->in_out) {
-		widen(data + (size_t)(first * i->length) * size, r->source_dtype, (size_t)(count * i->length), out);
+	if (!i->recipe->in_out) {
+		read_numbers(i, (uint64_t)(first * i->length), (size_t)(count * i->length), out);
 		return;
 	}
 	for (int64_t k = 0; k < i->length; k++) {
-		widen(data + (size_t)(k * i->rows + first) * size, r->source_dtype, (size_t)count, passing);
+		read_numbers(i, (uint64_t)(k * i->rows + first), (size_t)count, passing);
 		for (int64_t n = 0; n < count; n++)
 			out[n * i->length + k] = passing[n];
 	}
@@ -190,7 +215,7 @@ static void let_go(const struct item *i, uint64_t begin, uint64_t end)
 
 	from = (from + page - 1) / page * page;
 	to = to / page * page;
-	if (!i->shard->copied && from < to)
+	if (!i->shard->copied && !i->seeded && from < to)
 		madvise((void *)from, to - from, MADV_DONTNEED);
 }
 

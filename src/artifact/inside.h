@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include "base/arena.h"
 #include "base/error.h"
 
@@ -18,6 +20,22 @@ void partial_drop(int fd, const char *path);
 const char *size_text(uint64_t nbytes, char out[32]);
 // NO_SPACE, with both numbers, when the file system of `path` has less than this free.
 enum status space_check(const char *path, uint64_t nbytes, struct error *err);
+
+// unwritten.c. Tensors of synthetic files that lie nowhere, with their gains.
+struct checkpoint;
+struct graph;
+struct unwritten {
+	struct weight *weights;
+	size_t count;
+	uint64_t seed;
+};
+// The metadata of a file that leaves out weights[i] where left[i] is set; owned by the caller.
+json_t *unwritten_metadata(const struct weight *weights, const bool *left, size_t count, uint64_t seed);
+enum status unwritten_of(struct unwritten *out, struct arena *a, const struct checkpoint *c, struct error *err);
+// The one that holds these bytes of its file; NULL: none.
+const struct weight *unwritten_at(const struct unwritten *u, const char *location, uint64_t offset, uint64_t nbytes);
+// UNSUPPORTED: the graph reads such a tensor as it lies.
+enum status unwritten_check(const struct checkpoint *c, const struct graph *g, struct error *err);
 
 // cache.c. An advisory lock (flock) on a file that is made for it: `mode` is LOCK_SH or LOCK_EX, with LOCK_NB. Closing the
 // descriptor ends it. *fd is -1, with OK, when another process holds it.

@@ -86,12 +86,70 @@ struct plan {
 	size_t count;
 	char *config_text, *header;
 	size_t header_nbytes;
-	uint64_t nbytes;
+	uint64_t nbytes, written; // of the file; of them without holes
+	bool *left;               // of each weight: there is a hole where it would lie
 };
 
 static void plan_done(struct plan *p)
 {
 	checkpoint_close(&p->config);
+}
+
+// What one graph reads in another form, and what as it lies.
+static enum status find_uses(const struct spec *s, const struct checkpoint *c, const struct arch_graph *which,
+	const struct graph_form *form, bool *derived, bool *read, struct error *err)
+{
+	const struct recipe *const *recipes;
+	struct graph *g = graph_new(form);
+	enum status st = arch_build(s, c, which, g, err);
+	size_t count = st ? 0 : graph_recipes(g, &recipes);
+
+	for (size_t i = 0; i < c->weight_count && !st; i++) {
+		const struct weight *w = &c->weights[i];
+
+		read[i] |= graph_reads(g, w->shard->location, w->offset, w->nbytes);
+		for (size_t k = 0; k < count; k++)
+			derived[i] |= recipes[k]->offset >= w->offset && recipes[k]->offset < w->offset + w->nbytes;
+	}
+	graph_free(g);
+	return st;
+}
+
+// Another header, which names what is not written.
+static enum status leave_out(struct plan *p, const struct spec *s, const struct synth_options *o, struct error *err)
+{
+	struct arena *a = &p->config.arena;
+	struct shard shard = { .path = p->config.path,
+		.real_path = p->config.path,
+		.location = "model.safetensors",
+		.identity = "plan",
+		.synthetic = true,
+		.header_nbytes = p->header_nbytes,
+		.nbytes = p->nbytes };
+	struct checkpoint plan = { .path = p->config.path,
+		.config = p->config.config,
+		.shards = &shard,
+		.shard_count = 1,
+		.weights = ARENA_ARRAY(a, p->count, struct weight),
+		.weight_count = p->count };
+	bool *derived = ARENA_ARRAY(a, p->count, bool), *read = ARENA_ARRAY(a, p->count, bool);
+	const bool parts = o->generates && arch_graph_of(s, STEP_NEXT);
+	enum status st = STATUS_OK;
+
+	for (size_t i = 0; i < p->count; i++) {
+		plan.weights[i] = p->weights[i];
+		plan.weights[i].shard = &shard;
+	}
+	for (int step = parts ? STEP_ENCODE : STEP_NONE; step <= (parts ? STEP_NEXT : STEP_NONE) && !st; step++)
+		st = find_uses(s, &plan, arch_graph_of(s, (enum arch_step)step), o->form, derived, read, err);
+	for (size_t i = 0; i < p->count; i++)
+		p->left[i] = derived[i] && !read[i];
+	if (st)
+		return st;
+	json_t *metadata = unwritten_metadata(p->weights, p->left, p->count, o->seed);
+	st = safetensors_header_metadata(a, p->weights, p->count, metadata, &p->header, &p->header_nbytes, &p->nbytes, err);
+	json_decref(metadata);
+	return st;
 }
 
 // The new configuration is resolved afresh, so that what is written is a model by itself; it must want exactly the weights
@@ -133,6 +191,12 @@ static enum status plan_make(struct plan *p, const struct checkpoint *c, const s
 			arch_model_type(whole), (long long)o->layers);
 	else
 		s = safetensors_header_synthetic(a, p->weights, p->count, &p->header, &p->header_nbytes, &p->nbytes, err);
+	p->left = ARENA_ARRAY(a, p->count, bool);
+	if (!s && o->form)
+		s = leave_out(p, cut, o, err);
+	p->written = p->nbytes;
+	for (size_t i = 0; i < p->count; i++)
+		p->written -= p->left[i] ? p->weights[i].nbytes : 0;
 done:
 	arena_done(&passing);
 	if (s)
@@ -162,10 +226,12 @@ static bool next_block(struct writer *w, const struct weight **out, size_t *firs
 		       most = BLOCK_NBYTES / size;
 		*out = weight;
 		*first = w->element;
+		if (w->plan->left[w->weight])
+			left = total = 0;
 		*count = left < most ? left : most;
 		found = *count > 0;
 		w->element += *count;
-		if (w->element == total) {
+		if (w->element >= total) {
 			w->weight++;
 			w->element = 0;
 		}
@@ -189,7 +255,7 @@ static void write_blocks(struct writer *w, char *buffer, const struct synth_opti
 			w->error = code;
 		uint64_t done = w->done;
 		pthread_mutex_unlock(&w->lock);
-		if (!code && o && o->progress && o->progress(o->context, done, w->plan->nbytes)) {
+		if (!code && o && o->progress && o->progress(o->context, done, w->plan->written)) {
 			pthread_mutex_lock(&w->lock);
 			w->stop = true;
 			pthread_mutex_unlock(&w->lock);
@@ -223,7 +289,7 @@ static enum status write_weights(int fd, const char *path, const struct plan *p,
 	if (!buffer)
 		return error_set(err, STATUS_NO_MEMORY, "%s: not enough memory to write it", path);
 	// Reserved first: a disk that fills up meanwhile says so before minutes were spent.
-	if (fallocate(fd, 0, 0, (off_t)p->nbytes) && errno != EOPNOTSUPP && errno != ENOSYS)
+	if (p->written == p->nbytes && fallocate(fd, 0, 0, (off_t)p->nbytes) && errno != EOPNOTSUPP && errno != ENOSYS)
 		w.error = errno;
 	if (!w.error)
 		w.error = file_write_at(fd, p->header, p->header_nbytes, 0);
@@ -265,7 +331,7 @@ static enum status write_folder(const char *folder, const struct plan *p, const 
 	enum status s;
 	int fd;
 	if ((s = file_mkdirs(folder, err)) || (s = check_target(folder, path, &a, err)) ||
-		(s = space_check(folder, p->nbytes, err)))
+		(s = space_check(folder, p->written, err)))
 		goto done;
 	if ((fd = partial_open(path, err)) < 0) {
 		s = err ? err->status : STATUS_FAILED;
@@ -322,7 +388,9 @@ static bool is_whole(const char *folder, const struct plan *p, uint64_t seed)
 	for (size_t i = 0; whole && i < count; i++) {
 		weights[i].gain = p->weights[i].gain; // the headers are equal, so these are the same tensors in the same order
 		size_t size = dtype_size(weights[i].dtype), total = weights[i].nbytes / size,
-		       n = total < COMPARED ? total : COMPARED;
+		       n = p->left[i]      ? 0
+			: total < COMPARED ? total
+					   : COMPARED;
 		weights_fill(&weights[i], seed, 0, n, expected);
 		whole = !memcmp(weights[i].data, expected, n * size);
 		weights_fill(&weights[i], seed, total - n, n, expected);
@@ -352,7 +420,7 @@ static enum status make_these(void *context, const char *folder, struct error *e
 static int wait_for_these(void *context)
 {
 	const struct making *m = context;
-	return m->options->progress ? m->options->progress(m->options->context, 0, m->plan->nbytes) : 0;
+	return m->options->progress ? m->options->progress(m->options->context, 0, m->plan->written) : 0;
 }
 
 enum status synth_cached(

@@ -71,6 +71,18 @@ void graph_place(struct graph *g, const struct recipe *r, const char *location, 
 	g->values[r->value].offset = offset;
 }
 
+bool graph_reads(const struct graph *g, const char *location, uint64_t offset, uint64_t nbytes)
+{
+	for (int i = 1; i < g->value_count; i++) {
+		const struct value_info *v = &g->values[i];
+
+		if (v->live && v->kind == VALUE_EXTERNAL && v->offset < offset + nbytes && offset < v->offset + v->nbytes &&
+			text_is(v->location, location))
+			return true;
+	}
+	return false;
+}
+
 void graph_leave_out(struct graph *g, const char *name, const char *why)
 {
 	for (int i = 0; i < g->left_out_count; i++)

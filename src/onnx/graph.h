@@ -130,6 +130,8 @@ graph_value graph_stored(const struct graph *g, graph_value v);
 // After graph_finish: recipes of what is read, in the order of building; they live as long as the graph.
 size_t graph_recipes(const struct graph *g, const struct recipe *const **out);
 void graph_place(struct graph *g, const struct recipe *r, const char *location, uint64_t offset);
+// After graph_finish: are bytes of this part of the file read as they lie, not through a recipe?
+bool graph_reads(const struct graph *g, const char *location, uint64_t offset, uint64_t nbytes);
 // Weights of linear layers that stayed as they are though a smaller form was asked for, and why.
 struct left_out {
 	const char *name, *why;

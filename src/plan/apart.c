@@ -31,6 +31,7 @@
 	X(NUMBER, refused) \
 	X(FLAG, synthetic) \
 	X(FLAG, makes_weights) \
+	X(FLAG, unwritten) \
 	X(FLAG, shortened) \
 	X(FLAG, takes_images) \
 	X(FLAG, takes_tokens)
@@ -39,6 +40,12 @@
 	X(NUMBER, anonymous_bytes) \
 	X(TEXT, refused) \
 	X(NUMBER, refused_as)
+#define LESS_ANSWER(X) \
+	X(TEXT, precision) \
+	X(NUMBER, layers) \
+	X(NUMBER, needed_bytes) \
+	X(NUMBER, resident_bytes) \
+	X(NUMBER, anonymous_bytes)
 
 #define PUT_TEXT(x) question_text_put(x)
 #define PUT_NUMBER(x) json_integer((json_int_t)(x))
@@ -62,17 +69,37 @@ static void take_model(struct plan_model *to, struct arena *a, const json_t *ans
 	MODEL_ANSWER(TAKE)
 }
 
-static json_t *put_memory(const struct plan_memory *from)
+static json_t *put_less(const struct plan_less *from)
 {
 	json_t *answer = json_object();
 
+	LESS_ANSWER(PUT)
+	return answer;
+}
+
+static void take_less(struct plan_less *to, struct arena *a, const json_t *answer)
+{
+	LESS_ANSWER(TAKE)
+}
+
+static json_t *put_memory(const struct plan_memory *from)
+{
+	json_t *answer = json_object(), *less = json_array();
+
 	MEMORY_ANSWER(PUT)
+	for (size_t i = 0; i < from->less_count; i++)
+		json_array_append_new(less, put_less(&from->less[i]));
+	json_object_set_new(answer, "less", less);
 	return answer;
 }
 
 static void take_memory(struct plan_memory *to, struct arena *a, const json_t *answer)
 {
+	const json_t *less = json_object_get(answer, "less");
+
 	MEMORY_ANSWER(TAKE)
+	for (size_t i = 0; i < json_array_size(less) && i < PLAN_LESS_MOST; i++)
+		take_less(&to->less[to->less_count++], a, json_array_get(less, i));
 }
 
 // ---- the parent's side --------------------------------------------------------------------------------------------------

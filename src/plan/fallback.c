@@ -116,7 +116,7 @@ enum status fallback_next(struct fallback *f, enum verdict v, const struct row *
 		if (f->next == most || !f->asked->platform->fallback[f->next])
 			return STATUS_OK;
 		int64_t last = f->now.batch;
-		f->now.batch = f->question->batch;
+		f->now = *f->question;
 		enum status st = next_platform(f, &also, err);
 		if (st != STATUS_OK)
 			return st;

@@ -121,6 +121,9 @@ static enum status check_task(struct matrix *m, struct error *err)
 			err, STATUS_BAD_INPUT, "--seq is the length of a forward pass; --task generate has --prompt-tokens");
 	if (q->no_fallback && q->allow_fallback)
 		return error_set(err, STATUS_BAD_INPUT, "--no-fallback and --allow-fallback exclude each other");
+	if (q->fit && q->force)
+		return error_set(
+			err, STATUS_BAD_INPUT, "--fit and --force do not go together: one asks for less, one for all of it");
 	if (q->is_static && q->is_dynamic)
 		return error_set(err, STATUS_BAD_INPUT, "--static and --dynamic do not go together");
 	if (generates && (q->golden || q->is_static))

@@ -192,15 +192,19 @@ static void prepare(void *context)
 	struct loop *l = n->loop;
 	struct plan_model *m = cell_of(n)->model;
 
+	n->status = STATUS_OK;
 	pthread_mutex_lock(&l->writing);
 	copy_model(l, &n->model, m);
 	plan_memory_apart(&n->memory, &n->arena, &n->model, &n->chain.target, &n->chain.now, crew_stop_flag(l->crew));
-	n->runs = !n->chain.target.absent && !n->memory.refused && !n->model.refused;
-	n->status = STATUS_OK;
+	// Beside others it is refused first, and asked again when they are done.
+	if (n->again || l->matrix->workers <= 1)
+		n->status = plan_fit(&n->model, &n->chain.now, &n->memory, &n->arena, &n->chain.target, &n->err);
+	n->runs = n->status == STATUS_OK && !n->chain.target.absent && !n->memory.refused && !n->model.refused;
 	if (n->runs)
-		n->status = plan_weights(&n->model, &l->weights[m - l->matrix->models].arena, &n->chain.now, l->cache_limit,
-			tell_bytes, n, &n->err);
-	copy_model(l, m, &n->model);
+		n->status = plan_weights(&n->model, &l->weights[m - l->matrix->models].arena, &n->chain.target, &n->chain.now,
+			l->cache_limit, tell_bytes, n, &n->err);
+	if (!n->memory.fitted) // else its weights are of this cell alone
+		copy_model(l, m, &n->model);
 	pthread_mutex_unlock(&l->writing);
 }
 

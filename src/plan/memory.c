@@ -114,37 +114,60 @@ static int64_t most_layers(struct asking *x, struct prediction *p)
 	return low;
 }
 
-static const char *needed(const struct asking *x, struct arena *a, const struct prediction *p)
+static void add_less(struct plan_memory *out, const struct asking *x, struct variant v, const struct prediction *p)
 {
-	return predict_amount(a, x->q->memory_bytes > 0 ? p->anonymous_bytes : p->required_bytes);
+	out->less[out->less_count++] =
+		(struct plan_less){ .precision = text_is(v.precision, x->q->precision) ? NULL : v.precision,
+			.layers = v.layers == x->q->layers ? 0 : v.layers,
+			.needed_bytes = x->q->memory_bytes > 0 ? p->anonymous_bytes : p->required_bytes,
+			.resident_bytes = p->resident_bytes,
+			.anonymous_bytes = p->anonymous_bytes };
 }
 
-// "; predicted to fit: --precision int8-weights 8.1 GiB, --layers 24 20.9 GiB; --force tries it all
-// the same". The whole model in fewer bits first, the fewest bits last, then fewer of its layers.
-static const char *offer(struct asking *x, struct arena *a)
+// The whole model in fewer bits first, the fewest bits last, then fewer of its layers.
+static void find_less(struct plan_memory *out, struct asking *x)
 {
 	static const char *const precisions[] = { "bfloat16", "int8-weights", "int4-weights" };
 	const bool is_reduced = precision_is_reduced(precision_find(x->q->precision));
-	const char *out = NULL;
 	struct prediction p;
 
 	for (size_t i = 0; i < sizeof precisions / sizeof *precisions && !is_reduced; i++) {
 		const struct precision_way *way = platform_precision(x->target->route, precision_find(precisions[i]));
+		const struct variant v = { x->q->layers, precisions[i] };
 
 		// 16 bits by the graph need a kernel for each operator, which not every engine has: the cell would tell.
-		if (way->by != PRECISION_BY_NOBODY && (i || way->by != PRECISION_BY_GRAPH) &&
-			fits(x, (struct variant){ x->q->layers, precisions[i] }, &p))
-			out = arena_join(a, out, ", ", arena_printf(a, "--precision %s %s", precisions[i], needed(x, a, &p)));
+		if (way->by != PRECISION_BY_NOBODY && (i || way->by != PRECISION_BY_GRAPH) && fits(x, v, &p))
+			add_less(out, x, v, &p);
 	}
-	if (!x->q->golden) {
-		const int64_t layers = most_layers(x, &p);
+	const int64_t layers = x->q->golden ? 0 : most_layers(x, &p);
 
-		if (layers > 0)
-			out = arena_join(a, out, ", ", arena_printf(a, "--layers %lld %s", (long long)layers, needed(x, a, &p)));
-	}
-	return arena_printf(a, "; %s%s; --force tries it all the same",
-		out ? "predicted to fit: " : "no precision in fewer bits and no number of layers is predicted to fit",
-		out ? out : "");
+	if (layers > 0)
+		add_less(out, x, with_layers(x, layers), &p);
+}
+
+static const char *less_words(struct arena *a, const struct plan_less *l, const struct question *q)
+{
+	return l->precision ? arena_printf(a, "--precision %s%s", l->precision,
+				      text_is(l->precision, "bfloat16") ? ", the weights kept as stored," : "")
+			    : arena_printf(a, "--layers %lld in %s", (long long)l->layers,
+				      precision_is_reduced(precision_find(q->precision)) ? q->precision : "float32");
+}
+
+// "; predicted to fit: --precision int8-weights 8.1 GiB, --layers 24 in float32 20.9 GiB; --fit takes the first of them, --force
+// tries it all the same".
+static const char *offer(struct plan_memory *out, struct asking *x, struct arena *a)
+{
+	const char *words = NULL;
+
+	find_less(out, x);
+	for (size_t i = 0; i < out->less_count; i++)
+		words = arena_join(a, words, ", ",
+			arena_printf(
+				a, "%s %s", less_words(a, &out->less[i], x->q), predict_amount(a, out->less[i].needed_bytes)));
+	if (!words)
+		return "; no precision in fewer bits and no number of layers is predicted to fit; --force tries it all the same";
+	return arena_printf(a, "; predicted to fit: %s; --fit takes the first%s, --force tries it all the same", words,
+		out->less_count > 1 ? " of them" : "");
 }
 
 // The file that a cell's inputs come from; NULL: they are synthetic.
@@ -250,10 +273,41 @@ void plan_memory(
 	else if (!q->force && predict_fits(&p, &x.machine, q->memory_bytes, &why) != STATUS_OK)
 		refuse(out, VERDICT_NO_MEMORY,
 			arena_printf(a, "%s%s", why.text,
-				out->predicted_bytes || p.is_least ? offer(&x, a) : "; --force tries it all the same"));
+				out->predicted_bytes || p.is_least ? offer(out, &x, a) : "; --force tries it all the same"));
 	out->took_ms = clock_ms() - begin;
 	if (clock_ms() >= x.deadline_ms)
 		refuse(out, VERDICT_TIMEOUT, arena_printf(a, "plan: not finished when the limit of %g s was over", timeout_s));
 	checkpoint_close(&c);
 	arena_done(&x.arena);
+}
+
+enum status plan_fit(struct plan_model *m, struct question *q, struct plan_memory *memory, struct arena *a,
+	const struct target *t, struct error *err)
+{
+	const struct plan_less *l = memory->less;
+	struct plan_model less;
+
+	if (!q->fit || !memory->refused || memory->refused_as != VERDICT_NO_MEMORY || !memory->less_count)
+		return STATUS_OK;
+	const char *what = less_words(a, l, q), *why = memory->refused + strlen("not tried: ");
+	const char *asked = q->precision ? arena_printf(a, "in %s", q->precision) : "as stored";
+
+	q->precision = l->precision ? l->precision : q->precision;
+	q->layers = l->layers > 0 ? l->layers : q->layers;
+	enum status s = plan_model_apart(&less, a, m->model, q, NULL, err);
+	if (s)
+		return s;
+	less.identity = m->identity; // of the same files
+	less.fingerprint = m->fingerprint;
+	less.unwritten = less.makes_weights && l->precision &&
+		platform_precision(t->route, precision_find(l->precision))->by == PRECISION_BY_GRAPH;
+	memory->predicted_bytes = l->resident_bytes;
+	memory->anonymous_bytes = l->anonymous_bytes;
+	memory->refused = NULL;
+	memory->fitted = arena_printf(a, "asked %s, which does not fit: %.*s; taken in its place (--fit): %s, %s predicted%s",
+		asked, (int)strcspn(why, ";"), why, what, predict_amount(a, l->needed_bytes),
+		less.unwritten ? "; its weights were made in this precision alone, so what it loses against float32 is not known"
+			       : "");
+	*m = less;
+	return STATUS_OK;
 }

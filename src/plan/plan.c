@@ -252,10 +252,11 @@ enum status plan_identify_or_refuse(struct plan_model *m, struct arena *a,
 	return STATUS_OK;
 }
 
-enum status plan_weights(struct plan_model *m, struct arena *a, const struct question *q, uint64_t cache_limit,
-	int (*progress)(void *context, uint64_t done, uint64_t total), void *context, struct error *err)
+enum status plan_weights(struct plan_model *m, struct arena *a, const struct target *t, const struct question *q,
+	uint64_t cache_limit, int (*progress)(void *context, uint64_t done, uint64_t total), void *context, struct error *err)
 {
 	struct synth_options options = synth_options(q);
+	struct graph_form form = t->platform->forms[0];
 	struct error why = { 0 };
 	struct checkpoint c;
 	uint64_t removed;
@@ -269,6 +270,11 @@ enum status plan_weights(struct plan_model *m, struct arena *a, const struct que
 	}
 	options.progress = progress;
 	options.context = context;
+	options.generates = q->new_tokens > 0;
+	options.form = m->unwritten ? &form : NULL;
+	if (m->unwritten && precision_parse(&form.precise, q->precision, &why) != STATUS_OK)
+		return refuse(m, a, &why);
+	form.precise.by_engine = platform_precision(t->route, form.precise.precision)->quantises;
 	if (plan_checkpoint(&c, &m->hub, &why) != STATUS_OK)
 		return refuse(m, a, &why);
 	enum status s = synth_cached(&m->path, a, &c, &options, &why);
@@ -298,6 +304,7 @@ void plan_cell(struct cell *out, const struct plan_model *m, const struct target
 		.identity = m->identity,
 		.question = *q,
 	};
+	out->unwritten = m->unwritten;
 	if (!m->shortened) // as many as it has: the whole model
 		out->layers = 0;
 	out->batch = q->batch > 0 ? q->batch : 1;
@@ -491,6 +498,26 @@ static void refused_row(const struct cell *c, enum verdict refused, const char *
 	out->row.started_at = arena_strdup(a, clock_utc((char[32]){ 0 }));
 }
 
+static const char *less_json(struct arena *a, const struct plan_memory *memory)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < memory->less_count; i++) {
+		const struct plan_less *l = &memory->less[i];
+
+		json_array_append_new(all,
+			json_pack("{s:s?, s:o, s:I}", "precision", l->precision, "layers",
+				l->layers > 0 ? json_integer((json_int_t)l->layers) : json_null(), "bytes",
+				(json_int_t)l->needed_bytes));
+	}
+	char *text = json_dumps(all, JSON_COMPACT);
+	const char *out = arena_strdup(a, text);
+
+	free(text);
+	json_decref(all);
+	return out;
+}
+
 // What the plan knows better than the child, or the child never got to say.
 static void fill_row(struct row *r, const struct plan_model *m, const struct cell *c, enum verdict v, const char *key)
 {
@@ -572,6 +599,10 @@ enum status plan_measure(
 	if (out->verdict == VERDICT_UNAVAILABLE && !out->row.hint && !platform_is_software(t->platform))
 		out->row.hint = arena_printf(a,
 			"`assay doctor %s` walks what it needs and names the package that brings what is missing", c->platform);
+	if (memory && memory->less_count > 0 && out->verdict == VERDICT_NO_MEMORY)
+		out->row.would_fit = less_json(a, memory);
+	if (memory)
+		out->row.fitted = memory->fitted;
 	if (memory && memory->predicted_bytes > 0)
 		out->row.predicted_mib = (double)memory->predicted_bytes / 1048576.0;
 	out->row.row = task->row;

@@ -26,6 +26,7 @@ struct plan_model {
 	const char *path;         // folder or .onnx file; NULL until plan_weights, and for a refused model
 	bool synthetic;           // the weights are, as their file says, or will be
 	bool makes_weights;       // plan_weights makes them in the cache
+	bool unwritten;           // of them those alone that the graphs of the question's precision read as they lie
 	uint64_t synthetic_bytes; // their size; 0: none or unknown
 	uint64_t weight_bytes;    // of real weights
 	int64_t layers;           // of the question
@@ -57,12 +58,25 @@ enum status plan_identify(struct plan_model *m, struct arena *a, int (*progress)
 enum status plan_identify_or_refuse(struct plan_model *m, struct arena *a,
 	int (*progress)(void *context, uint64_t done, uint64_t total), void *context, struct error *err);
 
+// A way to ask less of a cell: one of the two.
+struct plan_less {
+	const char *precision; // NULL: as asked
+	int64_t layers;        // 0: as asked
+	uint64_t needed_bytes; // what must be free, or what --memory counts
+	uint64_t resident_bytes, anonymous_bytes;
+};
+enum { PLAN_LESS_MOST = 4 };
+
 struct plan_memory {
 	uint64_t predicted_bytes; // the largest resident set; 0 where nothing is known: an .onnx file, the null engine
 	uint64_t anonymous_bytes; // of it
 	const char *refused;      // NULL, or why it is not tried and what would fit; in the arena given
 	enum verdict refused_as;
-	double took_ms; // of the cell's timeout
+	// Of no_memory: what is predicted to fit, the whole model in fewer bits before fewer of its layers.
+	struct plan_less less[PLAN_LESS_MOST];
+	size_t less_count;
+	const char *fitted; // of plan_fit: what was asked and what was taken
+	double took_ms;     // of the cell's timeout
 };
 // Within the question's timeout; building one graph, which takes some seconds at most, is not interrupted.
 void plan_memory(
@@ -77,10 +91,16 @@ void plan_memory_apart(struct plan_memory *out, struct arena *a, const struct pl
 	const struct question *q, volatile sig_atomic_t *stop);
 int plan_child(const char *what); // `assay cell --plan model|memory`: the child's side
 
+// Where the question has --fit, does not fit, and something does: *q and *m become the first that does, *memory its prediction.
+// Synthetic weights will then be made in that precision alone, where the graph makes it.
+enum status plan_fit(struct plan_model *m, struct question *q, struct plan_memory *memory, struct arena *a,
+	const struct target *t, struct error *err);
+
 // Makes nothing for real weights. A full disk or a stop is a refusal in *m. What was used least recently in the cache goes, down
 // to the limit; these weights are safe from everybody's trimming until `a` ends. `progress` as in struct synth_options.
-enum status plan_weights(struct plan_model *m, struct arena *a, const struct question *q, uint64_t cache_limit,
-	int (*progress)(void *context, uint64_t done, uint64_t total), void *context, struct error *err);
+// `t`: for whose graphs they are made.
+enum status plan_weights(struct plan_model *m, struct arena *a, const struct target *t, const struct question *q,
+	uint64_t cache_limit, int (*progress)(void *context, uint64_t done, uint64_t total), void *context, struct error *err);
 
 void plan_cell(struct cell *out, const struct plan_model *m, const struct target *t, const struct question *q);
 // The key for --resume. It does not depend on whether synthetic weights lie in the cache at the moment; real ones count by their

@@ -15,8 +15,9 @@ struct cell {
 	const char *requested;                   // the platform that was asked for, where this is a fallback; NULL: the same
 	int64_t attempt, fallback_of; // of a chain of fallbacks: from 2 on, and the row of the first try; 0: a first try
 	const char *fallback_reason;
-	bool shortened;       // its layers are fewer than the model's configuration says
-	double planned_s;     // of timeout_s, before the cell was run
+	bool shortened;   // its layers are fewer than the model's configuration says
+	bool unwritten;   // its synthetic weights were made in its precision alone: none of float32 exist (synth_options.form)
+	double planned_s; // of timeout_s, before the cell was run
 	int64_t second_bytes; // anonymous memory that opening it once more would take (predicted); 0: not known
 	const char *identity; // model_identity of the path; NULL: found out when it is asked for
 	const char *key;      // what --resume knows the cell by; NULL: cell_key

@@ -75,6 +75,9 @@
 		"limit of a cell's memory; default what is available, less a reserve") \
 	M(X, FLAG, force, KEY, NONE, "", "", "", "force", NULL, 0, 0, \
 		"try what is predicted not to fit into memory; default: such a cell is no_memory") \
+	M(X, FLAG, fit, KEY, NONE, "", "", "", "fit", NULL, 0, 0, \
+		"where it is predicted not to fit into memory: take the first that does, fewer bits before fewer layers; the " \
+		"row says so") \
 	M(X, FLAG, synthetic, NO_KEY, SIZE, "c.synthetic", "", "", "synthetic", NULL, 0, 0, \
 		"seeded random weights where a model has none here") \
 	M(X, INTEGER, layers, KEY, SIZE, "c.layers", "", "", "layers", "N", 1, 100000, \

@@ -36,6 +36,10 @@
 	X(TEXT, verdict, "see verdicts") \
 	X(TEXT, cause, "why, in a sentence; null when right") \
 	X(TEXT, hint, "what to do about it, where that is known") \
+	X(JSON, would_fit, \
+		"of no_memory: what is predicted to fit, the nearest to what was asked first: objects of precision or layers, " \
+		"and the predicted bytes; null: another verdict") \
+	X(TEXT, fitted, "--fit: what was asked and did not fit, and what was taken in its place; null: it ran as asked") \
 	X(TEXT, raw_error, "what the engine said, word for word, where the cause was made from it") \
 	X(INTEGER, attempt, "1, or the number of this try in a chain of fallbacks") \
 	X(TEXT, tried, "the platform that this try was made on: the one asked for, or a fallback") \

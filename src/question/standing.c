@@ -81,6 +81,7 @@ const char *row_qualifiers(struct arena *a, const struct row *r, unsigned which)
 		which & QUALIFY_LAYERS ? layers_words(a, r) : NULL,
 		which & QUALIFY_WEIGHTS && text_is(r->weights, "synthetic") ? "synthetic weights" : NULL,
 		which & QUALIFY_PRECISION ? precision_words(a, r) : NULL,
+		which & QUALIFY_PRECISION && r->fitted != NULL ? "taken to fit" : NULL,
 		which & QUALIFY_SHAPE ? shape_words(a, r) : NULL,
 		!(which & QUALIFY_DEVICE)            ? NULL
 			: text_is(r->engine, "null") ? "nothing computed"

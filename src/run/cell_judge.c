@@ -9,6 +9,9 @@
 //     loss         the cell's outputs, compared with golden outputs, else with that graph: figures; only --max-loss makes a
 //                  verdict of them. Of what is judged once, they are the figures of that judgement
 //
+// Synthetic weights that were made in a reduced precision alone (cell.unwritten) have no float32 behind them: the graph is that
+// of the dequantised weights, on two engines, and there is no loss.
+//
 // A user's .onnx that rounds to 16 bits or to integers is its own graph, and there is none in float32. Another engine judges it
 // by the bound of the arithmetic that the file itself holds. Golden outputs are of float32, and a bound that reduced arithmetic
 // can keep would hide what else is wrong with the file: what is beyond float32's is a loss, and no verdict. A file of float32
@@ -198,7 +201,7 @@ static enum status judge_twice(const struct judging *j, const struct reference *
 	if (graph.name && !golden.name && !stopped(j) && (st = ask(j, REFERENCE_SECOND, NULL, a, &second, err)))
 		return st;
 	arithmetic = graph;
-	if (quantises(precision_find(j->cell->precision)) && !stopped(j) &&
+	if (!j->cell->unwritten && quantises(precision_find(j->cell->precision)) && !stopped(j) &&
 		(st = ask(j, REFERENCE_ARITHMETIC, tokens, a, &arithmetic, err)))
 		return st;
 	if (stopped(j)) {
@@ -208,7 +211,8 @@ static enum status judge_twice(const struct judging *j, const struct reference *
 	}
 	of_graph = judge_graph(&golden, &graph, &second, a, &out->row, &graph_why);
 	of_arithmetic = judge_arithmetic(&arithmetic, x, bound, a, &out->row, &out->checks, &arithmetic_why);
-	take_loss(golden.name ? &golden : &graph, x, a, &out->row);
+	if (!j->cell->unwritten) // else there is nothing in float32 that it could have lost
+		take_loss(golden.name ? &golden : &graph, x, a, &out->row);
 	conclude(of_graph, graph_why, of_arithmetic, arithmetic_why, out);
 	return STATUS_OK;
 }

@@ -111,6 +111,12 @@ static bool rounds_activations(const struct cell *c)
 	return (p == PRECISION_INT8_DYNAMIC || p == PRECISION_INT8_STATIC) && !engine_quantises(c);
 }
 
+// Of a model whose weights were made in its precision alone every reference reads those.
+static bool is_dequantised(const struct reference_question *q, const struct cell *c)
+{
+	return q->kind == REFERENCE_ARITHMETIC || c->unwritten;
+}
+
 // Runs it, or finds it in the cache. *why: a sentence when there is no reference after all.
 static enum status ask_engine(struct reference *out, const struct asked *x, const struct reference_question *q,
 	const struct cell *c, const struct cell_watch *watch, struct arena *a, const char **why, struct error *err)
@@ -148,7 +154,7 @@ static enum status ask_engine(struct reference *out, const struct asked *x, cons
 		ask.form = q->form;
 		ask.is_static = c->is_static;
 	}
-	if (q->kind == REFERENCE_ARITHMETIC) {
+	if (is_dequantised(q, c)) {
 		ask.precision = c->precision;
 		ask.calibration = q->calibration;
 		ask.dequantised = engine_quantises(c) ? DEQUANTISE_WEIGHTS : DEQUANTISE_ALL;
@@ -250,7 +256,7 @@ enum status reference_ask(struct reference *out, const struct reference_question
 		if (i && (text_is(x.target.platform->name, c->platform) || text_is(target[0], target[1])))
 			continue;
 		x.name = judge_name(a, &x.target);
-		if (q->kind == REFERENCE_ARITHMETIC)
+		if (is_dequantised(q, c))
 			x.name = arena_printf(a, "%s, dequantised weights%s", x.name,
 				rounds_activations(c) ? ", activations rounded alike" : "");
 		if ((st = ask_engine(out, &x, q, c, watch, a, &why, err)))

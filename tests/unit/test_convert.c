@@ -417,6 +417,73 @@ static void integers(void **state)
 	}
 }
 
+// ---- synthetic weights made in a precision alone -------------------------------------------------------------------------
+
+static void open_synthetic(
+	struct checkpoint *out, struct spec **s, struct arena *a, const char *type, enum dtype t, const struct graph_form *form)
+{
+	const char *folder;
+	struct checkpoint config;
+	struct error e = { 0 };
+	struct synth_options o = { .seed = 7, .dtype = t, .form = form };
+	if (checkpoint_open(&config, arena_printf(a, TEST_SOURCE "/tests/conform/cases/%s", type), &e))
+		fail_msg("%s", e.text);
+	config.weight_count = config.shard_count = 0;
+	if (synth_cached(&folder, a, &config, &o, &e) || checkpoint_open(out, folder, &e) || arch_resolve(s, a, out, &e))
+		fail_msg("%s: %s", type, e.text);
+	checkpoint_close(&config);
+}
+
+// What is made of weights that lie nowhere is, to the byte, what is made of the same weights written down; and no graph that
+// reads them as they lie is built.
+static void of_nothing(void **state)
+{
+	static const struct {
+		const char *type, *precision;
+		enum dtype dtype;
+	} models[] = { { "llama", "int8-weights", DTYPE_BF16 }, { "gpt2", "int4-weights:zero=stored", DTYPE_F32 },
+		{ "bert", "int8-dynamic", DTYPE_F16 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+		struct graph_form form = { 0 };
+		struct arena held = { 0 };
+		struct error e = { 0 };
+		struct checkpoint c[2];
+		struct spec *s[2];
+		struct conversion made[2];
+		struct artifact art[2], plain;
+		char *bytes[2];
+		size_t nbytes[2];
+		assert_int_equal(precision_parse(&form.precise, models[i].precision, &e), STATUS_OK);
+		for (size_t k = 0; k < 2; k++) {
+			const struct arch_graph *which;
+			open_synthetic(&c[k], &s[k], &held, models[i].type, models[i].dtype, k ? &form : NULL);
+			which = arch_graph_of(s[k], STEP_NONE);
+			struct graph *g = graph_new(&form);
+			const struct artifact_set set = { 1, &which, &g, &art[k] };
+			if (artifact_build_all(&set, &held, &c[k], s[k], &made[k], &e) ||
+				file_read(&held, made[k].path, 1 << 24, &bytes[k], &nbytes[k], &e))
+				fail_msg("%s: %s", models[i].type, e.text);
+			graph_free(g);
+		}
+		assert_true(nbytes[0] == nbytes[1] && made[0].nbytes > 1000 && !text_is(made[0].path, made[1].path));
+		assert_memory_equal(bytes[0], bytes[1], nbytes[0]);
+		assert_int_equal(art[0].weights_nbytes, art[1].weights_nbytes);
+		struct graph *g = graph_new(NULL);
+		assert_int_equal(artifact_build(&plain, &held, &c[0], s[0], arch_graph_of(s[0], STEP_NONE), g, &e), STATUS_OK);
+		graph_free(g);
+		g = graph_new(NULL);
+		assert_int_equal(
+			artifact_build(&plain, &held, &c[1], s[1], arch_graph_of(s[1], STEP_NONE), g, &e), STATUS_UNSUPPORTED);
+		assert_non_null(strstr(e.text, "were made for another precision"));
+		graph_free(g);
+		for (size_t k = 0; k < 2; k++)
+			checkpoint_close(&c[k]);
+		arena_done(&held);
+	}
+}
+
 // ---- the file ------------------------------------------------------------------------------------------------------------
 
 static struct layer open_layer(const char *folder, const struct layer *like, const char *precision)
@@ -659,6 +726,7 @@ int main(void)
 		cmocka_unit_test(blocks),
 		cmocka_unit_test(products),
 		cmocka_unit_test(integers),
+		cmocka_unit_test(of_nothing),
 		cmocka_unit_test(made_once),
 		cmocka_unit_test(killed),
 		cmocka_unit_test(halves),

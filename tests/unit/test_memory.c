@@ -258,6 +258,28 @@ static void a_published_model(void **state)
 	assert_non_null(strstr(offers, ", --layers "));
 	assert_non_null(strstr(memory.refused, "--force"));
 	assert_int_equal(memory.predicted_bytes, whole.predicted_bytes);
+	assert_non_null(strstr(memory.refused, " in float32 "));
+	assert_non_null(strstr(memory.refused, "; --fit takes the first of them, --force tries it all the same"));
+	assert_true(memory.less_count == 3 && text_is(memory.less[0].precision, "int8-weights") && memory.less[2].layers > 0);
+	// --fit: the first of them, which the row says; without it nothing changes.
+	struct plan_model fitted = model;
+	struct plan_memory taken = memory;
+	assert_int_equal(plan_fit(&fitted, &q, &taken, &a, target, &err), STATUS_OK);
+	assert_true(taken.refused && !taken.fitted && !q.precision && !fitted.unwritten);
+	q.fit = true;
+	assert_int_equal(plan_fit(&fitted, &q, &taken, &a, target, &err), STATUS_OK);
+	assert_true(!taken.refused && text_is(q.precision, "int8-weights") && q.layers == 0 && fitted.unwritten);
+	assert_true(taken.predicted_bytes > 0 && taken.predicted_bytes < whole.predicted_bytes);
+	assert_non_null(strstr(taken.fitted, "asked as stored, which does not fit: it needs "));
+	assert_non_null(strstr(taken.fitted, "; taken in its place (--fit): --precision int8-weights, "));
+	// Only fewer layers: the model is another one.
+	taken = memory;
+	taken.less[0] = memory.less[2];
+	q.precision = NULL;
+	assert_int_equal(plan_fit(&fitted, &q, &taken, &a, target, &err), STATUS_OK);
+	assert_true(q.layers == memory.less[2].layers && fitted.shortened && !fitted.unwritten);
+	q.fit = false;
+	q.layers = 0;
 	q.memory_bytes = 24ll << 20;
 	plan_memory(&memory, &a, &model, target, &q);
 	assert_non_null(memory.refused);
