@@ -276,7 +276,8 @@ static int run(int argc, char **argv)
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay compare A B [options]",
-		.text = "A and B are rows that were measured: their numbers (12, 12..20, 12,13), run:3, run:last,\n"
+		.text = "A and B are rows that were measured: their numbers (12, 12..20, 12,13), run:3 (`assay run` and\n"
+			"`matrix` print it at their end, `assay query runs` lists all), run:last,\n"
 			"version:0.1.0, commit:1f2e3d, machine:ID, on:PLATFORM[:DEVICE], model:NAME, several joined with +\n"
 			"(run:3+on:cpu), or a database file with or without such words (other.duckdb:run:3).\n"
 			"Questions that both sides answered are put together, those of\n"

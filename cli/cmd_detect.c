@@ -285,7 +285,7 @@ static int run(int argc, char **argv)
 		} else if (platform_elsewhere(argv[w])) {
 			return cli_bad_use("%s: %s", argv[w], platform_elsewhere(argv[w]));
 		} else {
-			const char *near = cli_nearest(argv[w], platform_name, NULL);
+			const char *near = text_nearest(argv[w], platform_name, NULL);
 
 			return cli_bad_use("no platform is called %s%s%s%s", argv[w], near ? "; did you mean " : "",
 				near ? near : "", near ? "?" : "");

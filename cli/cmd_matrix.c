@@ -57,7 +57,7 @@ static int add_architecture(const struct matrix_command *x, const char *word, co
 	while (i < ARCHITECTURE_COUNT && !text_is(architectures[i].word, word) && !text_is(architectures[i].other, word))
 		i++;
 	if (i == ARCHITECTURE_COUNT) {
-		const char *near = cli_nearest(word, architecture_name, NULL);
+		const char *near = text_nearest(word, architecture_name, NULL);
 
 		return cli_bad_use("--architectures %s: no architecture is called so%s%s%s", word, near ? "; did you mean " : "",
 			near ? near : "", near ? "?" : "");
@@ -274,6 +274,10 @@ static int matrix(struct matrix_command *x)
 		show_json(c->matrix.results);
 	} else {
 		cells_print_counts(c);
+		if (c->matrix.run > 0)
+			emit("run:%lld of %s; `assay compare run:N run:%lld` holds it against another, `assay query runs` lists "
+			     "them\n",
+				(long long)c->matrix.run, c->db, (long long)c->matrix.run);
 	}
 	cells_print_crossovers(c, c->json ? stderr : stdout);
 	if (c->matrix.done > 0 && write_reports(x, a, &err) != STATUS_OK)

@@ -266,7 +266,7 @@ static int run(int argc, char **argv)
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay query [NAME | 'SQL'] [options]",
-		.text = "NAME is one of `assay query --list`: fastest, by-hardware, by-architecture, memory, failures,\n"
+		.text = "NAME is one of `assay query --list`: fastest, runs, by-hardware, by-architecture, memory, failures,\n"
 			"fallbacks, slower-than-cpu, unstable, wrong, untested, regressions, coverage. Times are of rows that\n"
 			"ran on the hardware that was asked for; what was left out is counted on standard error.\n\n"
 			"SQL: one SELECT. The view `result` has one row a cell with its latest verdict; docs/SCHEMA.md lists\n"
@@ -303,7 +303,7 @@ static int run(int argc, char **argv)
 	if (words == 0)
 		return cli_bad_use("too few arguments: a name of `assay query --list`, or SQL");
 	if (!is_sql(argv[1]) && !(question = store_question_find(argv[1]))) {
-		const char *near = cli_nearest(argv[1], question_name, store_questions);
+		const char *near = text_nearest(argv[1], question_name, store_questions);
 		if (near)
 			return cli_bad_use("unknown query '%s'; did you mean '%s'?", argv[1], near);
 		return cli_bad_use("unknown query '%s'; `assay query --list` has the names, and SQL is taken too", argv[1]);

@@ -15,9 +15,10 @@ static void print_end(const struct cells *c)
 		show_table_print(&c->table);
 	if (json_array_size(c->matrix.results) > 1)
 		cells_print_counts(c);
-	if (c->table.first && !c->verbose)
-		emit("%s in %s; -v prints every fact of a cell\n",
-			c->table.first == c->table.last ? arena_printf(&a, "row %s", c->table.first->of[0]) : "rows", c->db);
+	if (c->table.first)
+		emit("%s in %s, run:%lld of it%s\n",
+			c->table.first == c->table.last ? arena_printf(&a, "row %s", c->table.first->of[0]) : "rows", c->db,
+			(long long)c->matrix.run, c->verbose ? "" : "; -v prints every fact of a cell");
 	arena_done(&a);
 }
 

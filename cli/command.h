@@ -50,8 +50,6 @@ int cli_parse(const struct cli_usage *usage, int argc, char **argv, int *words);
 // Shows `visit` the usage of a command, which then does nothing.
 void cli_list_options(const struct command *command, void (*visit)(void *context, const struct cli_usage *), void *context);
 const struct command *cli_command(size_t i); // of main.c, those that are listed; NULL after the last
-// The name nearest to `word` if it is near enough for "did you mean", else NULL; name() gives NULL after the last.
-const char *cli_nearest(const char *word, const char *(*name)(size_t i, const void *table), const void *table);
 // "assay: TEXT" on standard error; returns EXIT_USE.
 int cli_error(const struct error *err);
 int cli_bad_use(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -128,15 +128,6 @@ static json_t *of_all(const struct seen *x, struct arena *a)
 	return out;
 }
 
-static bool is_static_only(const struct platform *p)
-{
-	bool only = p->form_count > 0;
-
-	for (size_t i = 0; i < p->form_count; i++)
-		only = only && p->forms[i].is_static;
-	return only;
-}
-
 // Those whose routes are all of one engine that was measured.
 static const struct contents_bounds *bounds_of(const struct platform *p)
 {
@@ -151,14 +142,6 @@ static json_t *of_platform(const struct seen *x, const struct platform *p, struc
 	const char *domain = NULL;
 	json_t *out = json_array();
 
-	for (size_t i = 0; i < x->outline.input_count && is_static_only(p); i++)
-		for (int k = 0; k < x->outline.inputs[i].rank; k++)
-			if (x->outline.inputs[i].dim[k] < 0) {
-				add(out,
-					arena_printf(a, "takes fixed shapes only, and %s is %s", x->outline.inputs[i].name,
-						shape_of(a, &x->outline.inputs[i])));
-				break;
-			}
 	if (!b)
 		return out;
 	if (b->opset_most && opset > b->opset_most)
@@ -199,6 +182,30 @@ static json_t *refusals(const struct seen *x, struct arena *a)
 		json_array_foreach(own, k, why) json_array_append_new(out, json_pack("{s:s, s:O}", "platform", word, "why", why));
 		json_decref(own);
 	}
+	return out;
+}
+
+static bool is_static_only(const struct platform *p)
+{
+	bool only = p->form_count > 0;
+
+	for (size_t i = 0; i < p->form_count; i++)
+		only = only && p->forms[i].is_static;
+	return only;
+}
+
+// Open dimensions are no obstacle: a run gives each a number before such a platform sees the graph.
+static const char *fixed_for(const struct seen *x, struct arena *a)
+{
+	const char *out = NULL;
+	bool is_open = false;
+
+	for (size_t i = 0; i < x->outline.input_count; i++)
+		for (int k = 0; k < x->outline.inputs[i].rank; k++)
+			is_open |= x->outline.inputs[i].dim[k] < 0;
+	for (size_t i = 0; i < platform_count() && is_open; i++)
+		if (is_static_only(platform_get(i)) && !platform_is_software(platform_get(i)))
+			out = arena_join(a, out, ", ", platform_get(i)->name);
 	return out;
 }
 
@@ -250,6 +257,9 @@ static void print_text(const struct seen *x, struct arena *a)
 		if (!is_itself(x, &x->files[i]))
 			emit("weights in: %s, %s\n", x->files[i].name,
 				size_of(&x->files[i]) < 0 ? "which is not there" : show_size(a, (uint64_t)size_of(&x->files[i])));
+	if (fixed_for(x, a))
+		emit("shapes fixed for: %s; `assay run` gives open dimensions the numbers of --dim or --shape, or guesses them\n",
+			fixed_for(x, a));
 	json_array_foreach(all, k, one)
 	{
 		const char *platform = json_string_value(json_object_get(one, "platform"));
@@ -316,6 +326,7 @@ static void print_json(const struct seen *x, struct arena *a)
 	json_object_set_new(out, "bytes_by_dtype", bytes);
 	json_object_set_new(out, "external", external);
 	json_object_set_new(out, "refusals", refusals(x, a));
+	json_object_set_new(out, "shapes_fixed_for", fixed_for(x, a) ? json_string(fixed_for(x, a)) : json_null());
 	show_json(out);
 	json_decref(out);
 }

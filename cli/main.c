@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "assay.h"
 #include "command.h"
 #include "emit.h"
@@ -69,7 +70,7 @@ const struct command *cli_command(size_t i)
 
 static int unknown_command(const char *name)
 {
-	const char *near = cli_nearest(name, listed_name, NULL);
+	const char *near = text_nearest(name, listed_name, NULL);
 	if (near)
 		return cli_bad_use("unknown command '%s'; did you mean '%s'?", name, near);
 	return cli_bad_use("unknown command '%s'; `assay --help` lists them", name);

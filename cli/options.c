@@ -17,46 +17,6 @@ volatile sig_atomic_t cli_stop;
 
 enum { HELP_COLUMN = 26, HELP_WIDTH = 100 };
 
-// Number of single-letter edits (insert, delete, replace, swap of neighbours) between two words, at most 63 letters each.
-static int edit_distance(const char *a, const char *b)
-{
-	int rows[3][64];
-	int n = (int)strnlen(b, 64), m = (int)strnlen(a, 64);
-	if (n > 63 || m > 63)
-		return 64;
-	for (int j = 0; j <= n; j++)
-		rows[0][j] = j;
-	for (int i = 1; i <= m; i++) {
-		int *now = rows[i % 3], *last = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
-		now[0] = i;
-		for (int j = 1; j <= n; j++) {
-			int best = last[j - 1] + (a[i - 1] != b[j - 1]);
-			if (last[j] + 1 < best)
-				best = last[j] + 1;
-			if (now[j - 1] + 1 < best)
-				best = now[j - 1] + 1;
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < best)
-				best = before[j - 2] + 1;
-			now[j] = best;
-		}
-	}
-	return rows[m % 3][n];
-}
-
-const char *cli_nearest(const char *word, const char *(*name)(size_t i, const void *table), const void *table)
-{
-	const char *best = NULL, *n;
-	int distance = (int)strlen(word) / 3 + 2; // farther away than this is another word
-	for (size_t i = 0; (n = name(i, table)) != NULL; i++) {
-		int d = edit_distance(word, n);
-		if (d < distance) {
-			distance = d;
-			best = n;
-		}
-	}
-	return best;
-}
-
 int cli_bad_use(const char *format, ...)
 {
 	va_list ap;
@@ -234,7 +194,7 @@ static int unknown_option(const struct cli_usage *usage, const char *argument, c
 {
 	char word[64];
 	snprintf(word, sizeof word, "%.*s", (int)length, name);
-	const char *near = usage->options && length > 1 ? cli_nearest(word, option_name, usage->options) : NULL;
+	const char *near = usage->options && length > 1 ? text_nearest(word, option_name, usage->options) : NULL;
 	if (near)
 		return cli_bad_use("unknown option %s; did you mean --%s?", argument, near);
 	return cli_bad_use("unknown option %s; usage: %s", argument, usage->synopsis);

@@ -290,13 +290,16 @@ static void add_latency(struct text *t, struct arena *a, const struct row *r)
 	for (size_t i = 0; i < sizeof within / sizeof *within; i++)
 		if (!isnan(within[i].value))
 			text_addf(t, ", %s %% within %s ms", within[i].name, show_ms(a, within[i].value));
+	if (r->delay_s > 0)
+		text_addf(t, "; timed after %g s of rest (--delay)", r->delay_s);
 	if (!isnan(r->latency_low_ms))
 		text_addf(t, "; 95 %% interval of the median, if runs are independent, %s to %s", show_ms(a, r->latency_low_ms),
 			show_ms(a, r->latency_high_ms));
 	else if (r->samples != ROW_NONE && r->samples < STATS_INTERVAL_LEAST)
 		text_addf(t, "; no 95 %% interval of the median: n too small, %d runs are needed", STATS_INTERVAL_LEAST);
 	if (!isnan(r->throughput_per_s))
-		text_addf(t, "; %.4g samples/s", r->throughput_per_s);
+		text_addf(t, r->scenario ? "; %.4g samples/s" : "; %.4g samples/s by the median, %.4g by the mean of the runs",
+			row_median_per_s(r), r->throughput_per_s);
 	else if (r->batch == ROW_NONE)
 		text_add(t, "; samples/s not known: no dimension of the graph is known to be a batch");
 	if (!isnan(r->latency_cv))

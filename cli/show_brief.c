@@ -37,12 +37,20 @@ static void add_judgement(struct text *t, struct arena *a, const struct cell_res
 		text_addf(t, "%s with %s", result->verdict == VERDICT_RIGHT ? "agrees" : "does not agree", r->reference);
 	else
 		text_add(t, verdict_sentence(result->verdict));
-	if (r->graph_verdict && !isnan(r->cosine))
-		text_addf(t, ", cosine %.6g to %s", r->cosine, is_golden ? "the golden outputs" : "float32");
-	if (!isnan(r->top1_agreement))
+	if (!isnan(r->top1_agreement) && !r->graph_verdict) // else among the loss
 		text_addf(t, ", top-1 agrees in %.4g %%", 100 * r->top1_agreement);
 	if (r->nodes_elsewhere != ROW_NONE && r->nodes_elsewhere > 0)
 		text_addf(t, "; %lld of %lld nodes ran elsewhere", (long long)r->nodes_elsewhere, (long long)r->nodes);
+}
+
+const char *show_loss(struct arena *a, const struct row *r)
+{
+	if (!r->graph_verdict || isnan(r->nmse))
+		return NULL;
+	const char *top1 = isnan(r->top1_agreement) ? "" : arena_printf(a, ", top-1 agrees in %.4g %%", 100 * r->top1_agreement);
+
+	return arena_printf(a, "NMSE %.2g, cosine %.6g%s, to %s", r->nmse, r->cosine, top1,
+		text_is(r->reference, "golden") ? "the golden outputs" : "float32");
 }
 
 // ---- figures ---------------------------------------------------------------------------------------------------------
@@ -76,7 +84,7 @@ static void add_latency(struct text *t, struct arena *a, const struct row *r)
 	else
 		text_addf(t, ", stability not known%s%s", r->stability ? ": " : "", r->stability ? r->stability : "");
 	if (!isnan(r->throughput_per_s))
-		text_addf(t, "; %.4g samples/s", r->throughput_per_s);
+		text_addf(t, "; %.4g samples/s", row_median_per_s(r));
 }
 
 static void add_memory(struct text *t, const struct row *r)
@@ -84,19 +92,21 @@ static void add_memory(struct text *t, const struct row *r)
 	const struct {
 		const char *what;
 		double mib;
-	} parts[] = { { "peak resident", r->peak_resident_mib }, { "peak anonymous", r->peak_anonymous_mib },
+	} parts[] = { { "anonymous at its peak (what --memory limits)", r->peak_anonymous_mib },
+		{ "resident (with mapped weights and libraries)", r->peak_resident_mib },
 		{ "on the device", r->device_memory_mib } };
 
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		if (!isnan(parts[i].mib))
 			text_addf(t, "%s%.1f MiB %s", t->length ? ", " : "", parts[i].mib, parts[i].what);
 	if (!isnan(r->predicted_mib) && isnan(r->peak_resident_mib))
-		text_addf(t, "%spredicted %.1f MiB, not measured", t->length ? ", " : "", r->predicted_mib);
+		text_addf(t, "%spredicted %.1f MiB resident, not measured", t->length ? ", " : "", r->predicted_mib);
 }
 
 // Of a reduced precision the error of its arithmetic, which is what the bound is for.
-static void add_error(struct text *t, const struct row *r)
+static void add_error(struct text *t, struct arena *a, const struct row *r)
 {
+	const char *loss = show_loss(a, r);
 	const bool of_arithmetic = r->arithmetic_verdict && !isnan(r->arithmetic_max_abs_error);
 	const double max_abs = of_arithmetic ? r->arithmetic_max_abs_error : r->max_abs_error;
 	const double nmse = of_arithmetic ? r->arithmetic_nmse : r->nmse;
@@ -113,6 +123,8 @@ static void add_error(struct text *t, const struct row *r)
 
 		text_addf(t, "; allowed %.*s", (int)(rest ? (size_t)(rest - r->bound) : strlen(r->bound)), r->bound);
 	}
+	if (loss)
+		text_addf(t, "; loss: %s", loss);
 }
 
 // ---- four lines ------------------------------------------------------------------------------------------------------
@@ -156,7 +168,7 @@ void show_brief(const struct cell_result *result, const char *label)
 
 	add_latency(&t[LATENCY], &a, r);
 	add_memory(&t[MEMORY], r);
-	add_error(&t[ERROR], r);
+	add_error(&t[ERROR], &a, r);
 	show_add_scenario(&t[SCENARIO], r);
 	show_add_leak(&t[LEAK], r);
 	for (size_t i = LATENCY; i <= ERROR; i++)
@@ -209,6 +221,11 @@ void show_table_add(struct show_table *t, struct arena *a, const struct cell_res
 		NULL };
 	if (!isnan(r->latency_ms) && r->stability && !text_is(r->stability, "stable"))
 		l->of[SHOW_COLUMNS - 1] = arena_join(a, r->stability, ", ", marks);
+	// What it costs stands beside what it brings.
+	if (r->graph_verdict && !isnan(r->nmse))
+		l->of[SHOW_COLUMNS - 1] = arena_join(a, l->of[SHOW_COLUMNS - 1], "; ",
+			isnan(r->top1_agreement) ? arena_printf(a, "loss NMSE %.2g", r->nmse)
+						 : arena_printf(a, "loss top-1 agrees in %.4g %%", 100 * r->top1_agreement));
 	*(t->last ? &t->last->next : &t->first) = l;
 	t->last = l;
 }

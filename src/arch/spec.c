@@ -247,9 +247,8 @@ enum status arch_resolve(struct spec **out, struct arena *a, const struct checkp
 		struct arch_likeness like;
 		arch_resemble(&like, a, c);
 		const char *near = like.shared * 2 >= like.keys ? like.type : NULL;
-		return error_set(err, STATUS_UNSUPPORTED, "%s/config.json: the model type %s is not supported yet%s%s%s", c->path,
-			type, near ? "; its configuration is most like that of " : "", near ? near : "",
-			near ? " (assay inspect compares them)" : "");
+		return error_set(err, STATUS_UNSUPPORTED, "%s/config.json: the model type %s is not supported yet%s%s", c->path,
+			type, near ? "; its configuration is most like that of " : "", near ? near : "");
 	}
 	bool unsaid = !class_name; // then the bare model, or the first head of a family that has none
 	if (unsaid)

@@ -27,6 +27,8 @@ bool text_is(const char *a, const char *b);    // equal; NULL equals only NULL
 bool text_agree(const char *a, const char *b); // equal, or one of them is NULL: not known
 bool text_starts(const char *s, const char *prefix);
 bool text_ends(const char *s, const char *suffix);
+// The name nearest to `word` if it is near enough for "did you mean", else NULL; name() gives NULL after the last.
+const char *text_nearest(const char *word, const char *(*name)(size_t i, const void *table), const void *table);
 // A whole decimal number within [min, max]; false on anything else, *out untouched.
 bool text_to_int(const char *s, int64_t min, int64_t max, int64_t *out);
 bool text_to_double(const char *s, double min, double max, double *out);

@@ -286,12 +286,83 @@ static enum status find_input(size_t *at, const struct tensor_type *types, size_
 				     names_of(types, count, a));
 }
 
+// A name that stands in a list, and the list itself.
+struct names {
+	const char **items;
+	size_t count;
+};
+
+static const char *name_at(size_t i, const void *table)
+{
+	const struct names *n = table;
+
+	return i < n->count ? n->items[i] : NULL;
+}
+
+static void add_name(struct names *n, const char *name)
+{
+	for (size_t i = 0; i < n->count; i++)
+		if (text_is(n->items[i], name))
+			return;
+	n->items[n->count++] = name;
+}
+
+static struct names symbols_of(const struct tensor_type *types, size_t count, struct arena *a)
+{
+	struct names out = { ARENA_ARRAY(a, count * TENSOR_MAX_RANK + 1, const char *), 0 };
+
+	for (size_t i = 0; i < count; i++)
+		for (int k = 0; k < types[i].rank; k++)
+			if (types[i].symbol[k] && *types[i].symbol[k])
+				add_name(&out, types[i].symbol[k]);
+	return out;
+}
+
+static const char *list_of(const struct names *n, struct arena *a)
+{
+	enum { NAMED = 24 };
+	const char *out = NULL;
+
+	for (size_t i = 0; i < n->count && i < NAMED; i++)
+		out = arena_join(a, out, ", ", arena_printf(a, "%.60s", n->items[i]));
+	return out ? arena_printf(a, "%s%s", out, n->count > NAMED ? ", ..." : "") : "none";
+}
+
+static enum status check_name(
+	const struct names *n, const char *option, const char *what, const char *name, struct arena *a, struct error *err)
+{
+	const char *near;
+
+	for (size_t i = 0; i < n->count; i++)
+		if (text_is(n->items[i], name))
+			return STATUS_OK;
+	near = text_nearest(name, name_at, n);
+	return error_set(err, STATUS_BAD_INPUT, "%s %s: %s%s%s%s; it has %s", option, name, what, near ? "; did you mean " : "",
+		near ? near : "", near ? "?" : "", list_of(n, a));
+}
+
+enum status asked_names(
+	const struct asked_inputs *asked, const struct tensor_type *types, size_t count, struct arena *a, struct error *err)
+{
+	static const char no_input[] = "the file has no such input", no_dim[] = "the file has no open dimension of this name";
+	const struct names symbols = symbols_of(types, count, a);
+	struct names inputs = { ARENA_ARRAY(a, count + 1, const char *), 0 };
+	enum status st = STATUS_OK;
+
+	for (size_t i = 0; i < count; i++)
+		add_name(&inputs, types[i].name);
+	for (size_t i = 0; i < asked->dim_count && !st; i++)
+		st = check_name(&symbols, "--dim", no_dim, asked->dims[i].symbol, a, err);
+	for (size_t i = 0; i < asked->shape_count && !st; i++)
+		st = check_name(&inputs, "--shape", no_input, asked->shapes[i].input, a, err);
+	for (size_t i = 0; i < asked->input_count && !st; i++)
+		st = check_name(&inputs, "--input", no_input, asked->inputs[i].input, a, err);
+	return st;
+}
+
 static enum status take_dim(
 	const struct asked_dim *d, struct tensor_type *types, size_t count, struct arena *a, struct error *err)
 {
-	enum { NAMED = 24 };
-	const char *names = NULL;
-	size_t named = 0;
 	bool found = false;
 
 	for (size_t i = 0; i < count; i++)
@@ -304,13 +375,12 @@ static enum status take_dim(
 					return error_set(err, STATUS_UNSUPPORTED, "--dim %s=%lld: it is %lld in %.60s", d->symbol,
 						(long long)d->number, (long long)types[i].dim[k], types[i].name);
 				types[i].dim[k] = d->number;
-			} else if (symbol && *symbol && named++ < NAMED) {
-				names = arena_join(a, names, ", ", arena_printf(a, "%.60s", symbol));
 			}
 		}
+	const struct names all = symbols_of(types, count, a);
 	return found ? STATUS_OK
 		     : error_set(err, STATUS_UNSUPPORTED, "--dim %s: no dimension of its inputs has this name; named are %s",
-			       d->symbol, names ? names : "none");
+			       d->symbol, list_of(&all, a));
 }
 
 // A name of a dimension stands for one number in all inputs.

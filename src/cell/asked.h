@@ -43,6 +43,9 @@ bool asked_has_files(const struct question *q); // is any input one of a file?
 // How many bytes they take.
 uint64_t asked_nbytes(const struct question *q);
 
+// Are the inputs and dimensions there that were asked for by name? BAD_INPUT lists what the file has, each once.
+enum status asked_names(
+	const struct asked_inputs *asked, const struct tensor_type *types, size_t count, struct arena *a, struct error *err);
 // Puts the numbers that were asked for into `types`, whose symbols are the file's. A number that one dimension of a name gets is
 // that of all of this name. UNSUPPORTED: there is no such input or name, or the file has another number or rank there.
 enum status asked_apply(

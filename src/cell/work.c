@@ -170,13 +170,65 @@ enum status work_make_tensors(struct work *w, const struct tensor_type *types, s
 	return st;
 }
 
+// The file's own name of a dimension; NULL: it is a number, or has none.
+static const char *symbol_of(const struct work *w, const struct tensor *made, int axis)
+{
+	for (size_t i = 0; i < w->outline.input_count; i++) {
+		const struct tensor_type *t = &w->outline.inputs[i];
+
+		if (text_is(t->name, made->name))
+			return axis < t->rank && t->dim[axis] < 0 ? t->symbol[axis] : NULL;
+	}
+	return NULL;
+}
+
+// Where some dimensions were asked for and others were given a usual number: one may follow from another, as
+// total_sequence_length does from sequence_length, and no name says so.
+static const char *other_dims(struct work *w)
+{
+	const struct asked_inputs *asked = &w->asked_of_inputs;
+	const char *given = NULL, *example = NULL;
+	bool is_empty = false; // the example
+	struct arena *a = &w->arena;
+
+	for (size_t i = 0; i < w->made_count; i++)
+		for (int k = 0; k < w->made[i].rank; k++) {
+			const char *symbol = symbol_of(w, &w->made[i], k), *one;
+			bool is_asked = false;
+
+			for (size_t d = 0; d < asked->dim_count; d++)
+				is_asked |= text_is(asked->dims[d].symbol, symbol);
+			if (!symbol || !*symbol || is_asked)
+				continue;
+			one = arena_printf(a, "%.60s=%lld", symbol, (long long)w->made[i].dim[k]);
+			if (given && strstr(given, one))
+				continue;
+			given = arena_join(a, given, ", ", one);
+			// Nothing past is what a first run has; a length is what follows from another.
+			if (k > 0 && (!example || (is_empty && w->made[i].dim[k] > 0))) {
+				example = arena_printf(a, "%.60s", symbol);
+				is_empty = w->made[i].dim[k] == 0;
+			}
+		}
+	return given && example
+		? arena_printf(a,
+			  "where a dimension follows from one that was asked for, give both, such as `--dim %s=N`; "
+			  "given were %s",
+			  example, given)
+		: NULL;
+}
+
 void work_hint_shapes(struct work *w, bool failed)
 {
 	const struct outline *o = &w->outline;
 	const char *hint = NULL;
 
-	if (w->spec || w->ask.golden || w->asked_of_inputs.shape_count || w->asked_of_inputs.dim_count)
+	if (w->spec || w->ask.golden)
 		return;
+	if (w->asked_of_inputs.shape_count || w->asked_of_inputs.dim_count) {
+		say_row(json_pack("{s:s?}", "hint", failed ? other_dims(w) : NULL));
+		return;
+	}
 	for (size_t i = 0; i < o->input_count && failed && !hint; i++)
 		for (int k = 0; k < o->inputs[i].rank && !hint; k++) {
 			const char *symbol = o->inputs[i].symbol[k];

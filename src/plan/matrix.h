@@ -94,6 +94,7 @@ struct matrix { // MATRIX_INIT
 	size_t done, skipped, taken, fell_back, left_out; // left_out: larger batches that a sweep did not ask
 	size_t by_verdict[VERDICT_COUNT];                 // of cells: a chain's is that of its last try
 	json_t *qualified[VERDICT_COUNT]; // of these {"2 layers, synthetic weights": how many}; NULL: none is qualified
+	int64_t run;                      // of the database, in which its rows are; 0: none
 	int exit_code;                    // the worst verdict_exit_code
 	bool was_stopped;
 };

@@ -639,6 +639,7 @@ static enum status begin(struct loop *l, struct error *err)
 	enum status s = store_open(&l->store, c->db, false, err);
 	if (s == STATUS_OK)
 		s = store_begin_run(&l->store, &machine, c->command, err);
+	c->run = l->store.run;
 	if (s != STATUS_OK)
 		return s;
 	return store_detection(&l->store, c->platforms, err);

@@ -167,6 +167,25 @@ static void look_into(struct plan_model *m)
 	arena_done(&passing);
 }
 
+// A name that the file has not is a typing mistake, told before anything is a row. What cannot be read is the engine's to refuse.
+static enum status check_names(const struct plan_model *m, struct arena *a, const struct question *q, struct error *err)
+{
+	struct asked_inputs asked;
+	struct arena passing = { 0 };
+	struct outline outline;
+	struct error why = { 0 };
+	const uint8_t *map;
+	size_t nbytes;
+	enum status s = STATUS_OK;
+
+	if ((q->shapes || q->dims || q->inputs) && !asked_parse(&asked, a, q, &why) &&
+		!file_map(&passing, m->path, &map, &nbytes, &why) && !outline_read(&outline, &passing, map, nbytes, &why) &&
+		(s = asked_names(&asked, outline.inputs, outline.input_count, &passing, err)))
+		error_prefix(err, "%s", m->model);
+	arena_done(&passing);
+	return s;
+}
+
 enum status plan_model(struct plan_model *out, struct arena *a, const char *model, const struct question *q, struct error *err)
 {
 	struct plan_model m = {
@@ -202,6 +221,8 @@ enum status plan_model(struct plan_model *out, struct arena *a, const char *mode
 		} else {
 			m.path = m.hub.path;
 			look_into(&m);
+			if ((s = check_names(&m, a, q, err)) != STATUS_OK)
+				return s;
 		}
 	} else if (plan_checkpoint(&c, &m.hub, &why) != STATUS_OK) {
 		refuse(&m, a, &why);
@@ -537,7 +558,7 @@ static void fill_row(struct row *r, const struct plan_model *m, const struct cel
 		r->architecture = m->architecture;
 	if (!r->head)
 		r->head = m->head;
-	r->weights = cell_weights_word(c);
+	r->weights = m->refused && m->makes_weights ? NULL : cell_weights_word(c); // then there are none
 	r->shortened = m->shortened;
 	if (c->layers > 0)
 		r->layers = c->layers;
@@ -599,6 +620,11 @@ enum status plan_measure(
 	if (out->verdict == VERDICT_UNAVAILABLE && !out->row.hint && !platform_is_software(t->platform))
 		out->row.hint = arena_printf(a,
 			"`assay doctor %s` walks what it needs and names the package that brings what is missing", c->platform);
+	if (m->refused == STATUS_UNSUPPORTED && m->config_hash && !out->row.hint)
+		out->row.hint = arena_printf(a,
+			"`assay inspect %s` says which type it is most like, and which of its keys and tensors are not that "
+			"type's",
+			m->model);
 	if (memory && memory->less_count > 0 && out->verdict == VERDICT_NO_MEMORY)
 		out->row.would_fit = less_json(a, memory);
 	if (memory)

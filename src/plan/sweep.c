@@ -147,15 +147,6 @@ const char *sweep_words(const struct sweep_axes *axes, struct arena *a)
 	return out;
 }
 
-// By the median and not by the mean that throughput_per_s is: one run that took long says nothing of a batch. What generates, and
-// a scenario, define their own.
-static double per_s(const struct row *r)
-{
-	bool is_plain = r->new_tokens == ROW_NONE && (r->scenario == NULL || text_is(r->scenario, "single-stream"));
-
-	return is_plain && r->latency_ms > 0 && r->batch > 0 ? 1000 * (double)r->batch / r->latency_ms : row_per_s(r);
-}
-
 const char *sweep_take(struct sweep_series *s, struct arena *a, int64_t batch, enum verdict v, bool tight, const struct row *r)
 {
 	const struct sweep_series before = *s;
@@ -165,9 +156,11 @@ const char *sweep_take(struct sweep_series *s, struct arena *a, int64_t batch, e
 			a, "stopped at batch %lld: %s", (long long)batch, verdict_word(tight ? VERDICT_NO_MEMORY : v));
 	*s = (struct sweep_series){ .batch = batch, .per_s = (double)NAN };
 	if (verdict_ran(v))
-		s->per_s = per_s(r);
+		s->per_s = row_median_per_s(r);
 	if (before.batch == 0 || !(before.per_s > 0) || !(s->per_s > 0))
 		return NULL;
 	const double gain = s->per_s / before.per_s - 1;
-	return gain < least_gain ? arena_printf(a, "stopped at batch %lld: %+.1f %%", (long long)batch, gain * 100) : NULL;
+	return gain < least_gain
+		? arena_printf(a, "stopped at batch %lld: %+.1f %% samples/s by the median", (long long)batch, gain * 100)
+		: NULL;
 }

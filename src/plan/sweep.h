@@ -41,7 +41,7 @@ struct sweep_series {
 };
 
 // After the cell of `batch` ended so: NULL, or why larger ones are not worth asking:
-//   "stopped at batch 8: +2.1 %"          batch over median time gained less than 5 % over the batch before
+//   "stopped at batch 8: +2.1 % samples/s by the median"   batch over median time gained less than 5 % over the batch before
 //   "stopped at batch 16: no_memory"      and timeout: a larger batch needs more of both
 // `tight`: memory was short in any try of the cell's chain. A batch without a time, for another reason, decides nothing.
 const char *sweep_take(struct sweep_series *s, struct arena *a, int64_t batch, enum verdict v, bool tight, const struct row *r);

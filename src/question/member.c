@@ -2,6 +2,8 @@
 // member.h: values of a struct by a table of its members.
 #include "question/member.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -34,6 +36,19 @@ static const char *real_word(struct arena *a, double x)
 	double back;
 
 	return text_to_double(word, -1e300, 1e300, &back) && !(back < x) && !(back > x) ? word : arena_printf(a, "%.17g", x);
+}
+
+// The shortest that is read as the same number of bytes: 0.3 of 322122547.
+static const char *gib_word(struct arena *a, int64_t nbytes)
+{
+	char word[40];
+
+	for (int digits = 1; digits <= 17; digits++) {
+		snprintf(word, sizeof word, "%.*g", digits, (double)nbytes / gib);
+		if ((int64_t)(strtod(word, NULL) * gib) == nbytes)
+			break;
+	}
+	return arena_strdup(a, word);
 }
 
 static bool flag_at(const struct member *m, const void *of)
@@ -83,7 +98,7 @@ const char *member_word(const struct member *m, struct arena *a, const void *of)
 	case MEMBER_INTEGER:
 		return arena_printf(a, "%lld", (long long)integer_at(m, of));
 	case MEMBER_GIB:
-		return real_word(a, (double)integer_at(m, of) / gib);
+		return gib_word(a, integer_at(m, of));
 	case MEMBER_REAL:
 		return real_word(a, real_at(m, of));
 	case MEMBER_FLAG:

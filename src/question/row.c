@@ -89,6 +89,13 @@ bool row_took_none(const struct row *r)
 					      : r->nodes > 0 && (r->nodes_fused == ROW_NONE || r->nodes_fused < r->nodes);
 }
 
+double row_median_per_s(const struct row *r)
+{
+	const bool is_plain = r->new_tokens == ROW_NONE && (r->scenario == NULL || text_is(r->scenario, "single-stream"));
+
+	return is_plain && r->latency_ms > 0 && r->batch > 0 ? 1000 * (double)r->batch / r->latency_ms : row_per_s(r);
+}
+
 double row_per_s(const struct row *r)
 {
 	if (isfinite(r->throughput_per_s))

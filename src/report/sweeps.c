@@ -66,7 +66,7 @@ static const struct report_column columns[] = {
 	{ "platform", "on", false },
 	{ "value", "value", true },
 	{ "latency_ms", "median", true },
-	{ "per_s", "inputs per second", true },
+	{ "per_s", "inputs per second, by the median", true },
 	{ "gain", "gain on the one before", true },
 	{ "marks", "", false },
 };
@@ -88,7 +88,7 @@ static void sweep(struct summary *out, const struct axis *axis, const struct rep
 
 	for (size_t p = 0; p < n; p++) {
 		const struct report_cell *c = points[p];
-		double per_s = row_per_s(&c->row), gain = per_s / before - 1;
+		double per_s = row_median_per_s(&c->row), gain = per_s / before - 1;
 		struct report_value *v = section_row(s);
 		v[0] = value_text(axis->word);
 		v[1] = value_noted(value_text(report_model_name(c->row.model)), report_line_words(a, &out->lines[c->line]));

@@ -202,7 +202,7 @@ const char *report_verdict_mark(const struct report_cell *c)
 
 static const char *word_of(enum verdict v)
 {
-	return v == VERDICT_NO_MEMORY    ? "out of memory"
+	return v == VERDICT_NO_MEMORY    ? "not enough memory"
 		: v == VERDICT_TIMEOUT   ? "timed out"
 		: v == VERDICT_NOT_ASKED ? "not asked"
 					 : verdict_word(v);

@@ -111,10 +111,16 @@ struct bound bound_of(enum precision p, enum dtype compute, enum activations how
 
 const char *bound_text(const struct bound *b, struct arena *a)
 {
-	return arena_printf(a,
-		"max abs %g x max(1, largest reference value), NMSE %g where the root mean square error exceeds %.2g%s",
-		b->max_abs, b->nmse, b->rounding,
-		b->agreement < 1 ? arena_printf(a, "; integers equal in %g %%", 100 * b->agreement) : "");
+	return bound_text_of(b, (double)NAN, a);
+}
+
+const char *bound_text_of(const struct bound *b, double largest, struct arena *a)
+{
+	const char *formula = arena_printf(a, "%g x max(1, largest reference value)", b->max_abs);
+
+	return arena_printf(a, "max abs %s, NMSE %g where the root mean square error exceeds %.2g%s",
+		isnan(largest) ? formula : arena_printf(a, "%.3g (%s)", b->max_abs * fmax(1, largest), formula), b->nmse,
+		b->rounding, b->agreement < 1 ? arena_printf(a, "; integers equal in %g %%", 100 * b->agreement) : "");
 }
 
 static bool is_integer(enum dtype t)

@@ -32,6 +32,9 @@ struct bound bound_of(enum precision p, enum dtype compute, enum activations how
 struct bound bound_wider(const struct bound *x, const struct bound *y);
 // "max abs 0.0001 x max(1, largest reference value), NMSE 1e-08 (root mean square error above 4.8e-07)"; in the arena.
 const char *bound_text(const struct bound *b, struct arena *a);
+// The same with the number that it comes to for an output whose reference is at most so large, "max abs 0.00034 (0.0001 x max(1,
+// largest reference value))"; NaN: not known.
+const char *bound_text_of(const struct bound *b, double largest, struct arena *a);
 
 struct check {
 	const char *name;

@@ -447,7 +447,9 @@ enum verdict reference_judge(const struct reference *ref, const struct answer *x
 	struct row *row, json_t **checks)
 {
 	bool has_encoder = find_output(&ref->answer, "encoder_last_hidden_state") != NULL;
+	double largest = (double)NAN; // of the output that has the largest error
 	struct total total = { 0 };
+	const char *derived = "";
 	size_t wrong = 0;
 	json_t *all;
 
@@ -479,7 +481,7 @@ enum verdict reference_judge(const struct reference *ref, const struct answer *x
 		if (!o && ref->derives && derive_output(&made, a, r, x->tensors, x->count, ref->answer.mask)) {
 			o = &made;
 			bound.max_abs = usual.derived;
-			row->bound = arena_printf(a, "%s; for derived outputs max abs %g", bound_text(&usual, a), bound.max_abs);
+			derived = arena_printf(a, "; for derived outputs max abs %g", bound.max_abs);
 		}
 		if (o)
 			judge_tensor(o, r, ref->by == BY_GOLDEN ? NULL : padding_for(r, x->mask, has_encoder), bound, ref->by, a,
@@ -500,10 +502,13 @@ enum verdict reference_judge(const struct reference *ref, const struct answer *x
 		}
 		if (!check.right && !wrong++)
 			row->cause = check.cause;
+		if (!isnan(check.max_abs_error) && !(row->max_abs_error >= check.max_abs_error))
+			largest = check.reference_absmax;
 		add_check(row, &check, o ? o : r, a);
 		check.compared -= trivial(&check, o, &made);
 		add_total(&total, &check, a);
 	}
+	row->bound = arena_printf(a, "%s%s", bound_text_of(&usual, largest, a), derived);
 	if (judge_unheld(ref, x, a, row) && !wrong++)
 		total.bound_by = "not finite";
 	row->not_judged = arena_join(a, arena_join(a, row->not_judged, ", ", total.of_no_token), ", ", total.idle);

@@ -69,11 +69,25 @@ const struct store_question store_questions[] = {
 		"  WINDOW w AS (PARTITION BY " LINE " ORDER BY latency_ms, id))"
 		" SELECT model, " FILES("") " AS files, " SHAPE
 					    ", requested AS platform, device, precision, compute_dtype AS computed_in, "
-					    "round(latency_ms, 3) AS ms, round(latency_low_ms, 3) AS low_ms,"
+					    "delay_s, round(latency_ms, 3) AS ms, "
+					    "round(latency_low_ms, 3) AS low_ms,"
 					    " round(latency_high_ms, 3) AS high_ms, samples, round(cpu_ms / latency_ms, 2) AS "
 					    "of_cpu, n - 1 AS against, verdict, not_judged, stability, id AS \"row\""
 					    " FROM ranked WHERE place = 1 ORDER BY model, batch, sequence, id",
 		true },
+
+	{ "runs",
+		"the runs of the program, the last first, as `assay compare` and `assay history --rows` name them (run:N): rows, "
+		"of them right, and the command",
+		" SELECT run, started_at, machine, version, rows, \"right\", models, platforms, command FROM (SELECT u.id AS "
+		"number, 'run:' || u.id AS run,"
+		" strftime(u.started_at, '%Y-%m-%dT%H:%M:%SZ') AS started_at, left(u.machine, 8) AS machine, u.program_version "
+		"AS version,"
+		" count(a.id) AS rows, count(*) FILTER (a.verdict = 'right') AS \"right\", string_agg(DISTINCT a.model, ', ' "
+		"ORDER BY a.model) AS models,"
+		" string_agg(DISTINCT a.requested, ', ' ORDER BY a.requested) AS platforms, u.command"
+		" FROM run u JOIN cell c ON c.run = u.id JOIN asked a ON a.id = c.id GROUP BY ALL) ORDER BY number DESC",
+		false },
 
 	{ "by-hardware",
 		"rows and verdicts of each platform, how many of them are qualified, and times of forward passes; an average "

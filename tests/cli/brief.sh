@@ -16,8 +16,8 @@ most()
 code 0 "$ASSAY" run "$cases/bert" --on null:sleep_ms=1 $quick
 has out '/bert on null: (right|unjudged) \(synthetic weights, nothing computed\): .'
 has out '^  latency  [0-9.]+ ms \(synthetic weights, nothing computed\), 95 % interval [0-9.]+ to [0-9.]+, 7 runs, .*; [0-9.]+ samples/s$'
-has out '^  memory   [0-9.]+ MiB peak resident, [0-9.]+ MiB peak anonymous$'
-has out "^row 1 in $ASSAY_DB; -v prints every fact of a cell$"
+has out '^  memory   [0-9.]+ MiB anonymous at its peak \(what --memory limits\), [0-9.]+ MiB resident \(with mapped weights and libraries\)$'
+has out "^row 1 in $ASSAY_DB, run:1 of it; -v prints every fact of a cell$"
 lacks out '^  (device|time|shape|weights|nodes|reference) '
 most 5
 
@@ -41,7 +41,32 @@ has out '^  cause    .'
 most 5
 code 2 "$ASSAY" run "$cases/bert" --on cpu --memory 0.01 $quick
 has out '^  cause    not tried: it needs .* \(predicted\)'
-has out '^  memory   predicted [0-9.]+ MiB, not measured$'
+has out '^  memory   predicted [0-9.]+ MiB resident, not measured$'
+
+# What nobody makes weights for has none; a number that ends a row is where `compare` finds it.
+mkdir "$work/odd"
+echo '{"model_type": "nosuch", "architectures": ["NoSuchModel"]}' >"$work/odd/config.json"
+code 2 "$ASSAY" run "$work/odd" --on null $quick --db "$work/odd.duckdb"
+has out '/odd on null: unsupported: '
+has out '^  hint     `assay inspect '
+code 2 "$ASSAY" inspect "$work/odd"
+lacks out 'assay inspect'
+code 2 "$ASSAY" run "$work/odd" --on null $quick --db "$work/odd.duckdb"
+has out 'run:2 of it'
+code 0 "$ASSAY" query runs --db "$work/odd.duckdb" --format csv
+[ "$(tail -n +2 "$work/out" | cut -d, -f1 | tr '\n' ' ')" = "run:2 run:1 " ] || fail "query runs: $(cat "$work/out")"
+
+# What a reduced precision loses stands beside its error, and in the table beside its time.
+if has_platform cpu; then
+	code 0 "$ASSAY" run "$cases/bert" --on cpu $quick --precision int4-weights,float32 --delay 0.1
+	has out '^  error    max abs [0-9.e-]+, NMSE .*; allowed max abs [0-9.]+ \(0\.4 x max\(1, largest reference value\)\), .*; loss: NMSE .*, top-1 agrees in [0-9.]+ %, to float32$'
+	has out ' int4-weights +right .*; loss top-1 agrees in [0-9.]+ %$'
+	code 0 "$ASSAY" run "$cases/bert" --on cpu $quick --delay 0.1 --memory 0.3 -v
+	has out 's of rest \(--delay\)'
+	has out 'samples/s'
+	code 0 "$ASSAY" recommend "$cases/bert"
+	lacks out '0\.[0-9]*(00000|99999)'
+fi
 
 # -v and --verbose: every fact.
 for v in -v --verbose; do

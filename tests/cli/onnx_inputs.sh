@@ -57,13 +57,23 @@ code 0 "$ASSAY" run "$work/square.onnx" $quick --shape x:3,3 --dim n=3
 for bad in "--dim n=3 --dim n=4" "--shape x:3,3 --shape x:4,4" "--input x=ones --input x=zeros"; do
 	code 1 "$ASSAY" run "$work/square.onnx" $quick $bad
 done
-# What the file has not is a row; what makes no sense is refused before.
-code 2 "$ASSAY" run "$work/image.onnx" $quick --shape z:1
-has out 'cause +--shape z: the file has no such input; it has x'
+# A name that the file has not, and what makes no sense, is refused before anything runs.
+code 1 "$ASSAY" run "$work/image.onnx" $quick --shape z:1
+has err '--shape z: the file has no such input; .*it has x$'
+code 1 "$ASSAY" run "$work/image.onnx" $quick --dim heigth=6 --db "$work/typo.duckdb"
+has err '--dim heigth: the file has no open dimension of this name; did you mean height\?; it has batch, height, width$'
+empty out
+[ ! -e "$work/typo.duckdb" ] || fail "a mistyped name became a row"
 code 2 "$ASSAY" run "$work/image.onnx" $quick --shape x:1,4,2,2
 has out 'asks for \[1,4,2,2\], and the file has'
-code 2 "$ASSAY" run "$work/image.onnx" $quick --dim depth=2
-has out 'named are batch, height, width'
+code 1 "$ASSAY" run "$work/image.onnx" $quick --dim depth=2
+has err 'it has batch, height, width$'
+# One dimension follows from another, and no name says so: what was given, and what to give besides.
+code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/llama" -o "$work/llama"
+code 0 "$ASSAY" build "$work/llama" -o "$work/llama-onnx"
+code 2 "$ASSAY" run "$work/llama-onnx/model.onnx" $quick --dim sequence=16 --json
+json '"give both, such as `--dim total_sequence_length=N`" in d[0]["hint"] and "total_sequence_length=128" in d[0]["hint"]'
+code 0 "$ASSAY" run "$work/llama-onnx/model.onnx" $quick --dim sequence=16,total_sequence_length=16
 npy "$work/flat.npy" f4 '(6,)' 1 2 3 4 5 6
 code 2 "$ASSAY" run "$work/image.onnx" $quick --input "x=$work/flat.npy"
 for bad in "--shape x" "--shape x:1,a" "--dim height" "--input x" "--input x=y.png" "--input x=absent.npy" "--input x=random:2,1" "--golden $work/x.npy --shape x:1"; do

@@ -25,12 +25,12 @@ sweep="$work/bert --on null:clock=told,sleep_ms=3,item_ms=1 --batch 1,2,4,8,16,3
 code 0 "$ASSAY" run $sweep --json
 json '[x["batch"] for x in d] == [1, 2, 4, 8, 16, 32, 64]'
 json 'd[-1]["sweep_stop"].startswith("stopped at batch 64: +4.") and "sweep_stop" not in d[-2]'
-has err ', batch 64: stopped at batch 64: \+4\.[0-9] %; 2 larger batches are not asked$'
+has err ', batch 64: stopped at batch 64: \+4\.[0-9] % samples/s by the median; 2 larger batches are not asked$'
 # Taken up again it decides as before, from the rows.
 code 0 "$ASSAY" matrix --models "$work/bert" --on null:clock=told,sleep_ms=3,item_ms=1 --batch 1 2 4 8 16 32 64 128 256 --seq 4 $quick --db "$work/s.db" --output-dir "$work/dir" --resume
 has out '^Plan: 9 cells = 1 model x 1 platform x batch 1,2,4,8,16,32,64,128,256; '
 has out '; 7 finished before; 2 of larger batches not asked$'
-has err ', batch 64: stopped at batch 64: \+4\.[0-9] %; 2 larger'
+has err ', batch 64: stopped at batch 64: \+4\.[0-9] % samples/s by the median; 2 larger'
 code 0 "$ASSAY" query --format csv --db "$work/s.db" 'SELECT count(*) AS n FROM result'
 has out '^7$'
 # All of them, on demand.

@@ -587,7 +587,7 @@ static void test_junit(void **state)
 	says(&xml, "<error type=\"interrupted\"");
 	says(&xml, "<skipped message=\"unavailable: unavailable\"/>");
 	says(&xml, "<skipped message=\"unsupported: unsupported\"/>");
-	says(&xml, "<skipped message=\"out of memory: no_memory\"/>");
+	says(&xml, "<skipped message=\"not enough memory: no_memory\"/>");
 	says(&xml, "median 10.0 ms (fastest 9.00 ms, slowest 11.0 ms)");
 	never_says(&xml, "<script>");
 	text_done(&xml);

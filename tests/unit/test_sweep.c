@@ -65,8 +65,8 @@ static void end_of_batches(void **state)
 	(void)state;
 	assert_true(!after(&s, &a, 1, VERDICT_RIGHT, 10) && !after(&s, &a, 2, VERDICT_RIGHT, 12));
 	assert_true(!after(&s, &a, 4, VERDICT_RIGHT, 22.8)); // +5.3 %
-	assert_true(text_is(after(&s, &a, 8, VERDICT_UNJUDGED, 44.7), "stopped at batch 8: +2.0 %"));
-	assert_true(text_is(after(&s, &a, 16, VERDICT_RIGHT, 100), "stopped at batch 16: -10.6 %"));
+	assert_true(text_is(after(&s, &a, 8, VERDICT_UNJUDGED, 44.7), "stopped at batch 8: +2.0 % samples/s by the median"));
+	assert_true(text_is(after(&s, &a, 16, VERDICT_RIGHT, 100), "stopped at batch 16: -10.6 % samples/s by the median"));
 	// No time, no decision; and none against it.
 	assert_true(!after(&s, &a, 32, VERDICT_CRASHED, (double)NAN) && !after(&s, &a, 64, VERDICT_RIGHT, 1000));
 	assert_true(text_is(after(&s, &a, 128, VERDICT_NO_MEMORY, (double)NAN), "stopped at batch 128: no_memory"));

@@ -27,8 +27,20 @@ static bool is_simple(const struct report_line *l)
 		question_is_usual(&l->asked, QUESTION_TUNED);
 }
 
-// Of a model's lines, one with all its layers before a shortened one, then the simple one that most platforms were asked; the
-// first of them.
+// A batch of 1, or none that is known.
+static bool is_single(const struct report_line *l)
+{
+	return l->batch == ROW_NONE || l->batch == 1;
+}
+
+// A time that is of several inputs says so.
+static const char *batch_words(struct arena *a, const struct report_line *l)
+{
+	return is_single(l) ? "" : arena_printf(a, "<span class=\"q\">batch %lld</span>", (long long)l->batch);
+}
+
+// Of a model's lines, one with all its layers before a shortened one, then of a batch of 1, then the simple one that most
+// platforms were asked; the first of them.
 static bool speaks_for_model(const struct summary *s, size_t i)
 {
 	const struct report_line *l = &s->lines[i];
@@ -39,6 +51,7 @@ static bool speaks_for_model(const struct summary *s, size_t i)
 			continue;
 		bool whole = l->layers == ROW_NONE, other_whole = o->layers == ROW_NONE;
 		if (whole != other_whole                           ? other_whole
+				: is_single(o) != is_single(l)     ? is_single(o)
 				: is_simple(o) != is_simple(l)     ? is_simple(o)
 				: cells_of(s, o) != cells_of(s, l) ? cells_of(s, o) > cells_of(s, l)
 								   : k < i)
@@ -95,9 +108,7 @@ static void overview_cell(const struct summary *s, const struct report_line *l, 
 		return;
 	}
 	bool is_other = &s->lines[c->line] != l, is_timed = has_time(s, l, c), is_software = report_software(&c->row) != NULL;
-	const char *said = is_timed               ? report_ms(a, c->row.latency_ms)
-		: c->verdict == VERDICT_NO_MEMORY ? "no memory"
-						  : report_verdict_word(c);
+	const char *said = is_timed ? report_ms(a, c->row.latency_ms) : report_verdict_word(c);
 	const char *beside = is_other ? c->qualifiers : c->own_qualifiers;
 	const char *variant = is_other ? arena_printf(a, "; asked otherwise: %s", s->lines[c->line].variant) : "";
 
@@ -105,8 +116,8 @@ static void overview_cell(const struct summary *s, const struct report_line *l, 
 		c == best && c->is_fastest ? " top" : "", is_software ? " soft" : "", (long long)c->row.row, html_esc(a, l->name),
 		html_esc(a, c->platform), report_verdict_word(c), c->cause != NULL ? ", " : "", html_esc(a, c->cause),
 		c->qualifiers != NULL ? ", " : "", html_esc(a, c->qualifiers), html_esc(a, variant));
-	text_addf(out, "<span class=\"mk\">%s</span> <span class=\"t\">%s%s</span>", report_verdict_mark(c), said,
-		is_timed && report_is_unstable(c) ? "<sup>~</sup>" : "");
+	text_addf(out, "<span class=\"mk\">%s</span> <span class=\"t\">%s%s</span>%s", report_verdict_mark(c), said,
+		is_timed && report_is_unstable(c) ? "<sup>~</sup>" : "", is_timed ? batch_words(a, l) : "");
 	if (beside != NULL)
 		text_addf(out, "<span class=\"q\">%s</span>", html_esc(a, beside));
 	text_add(out, "</a></td>");
@@ -120,9 +131,9 @@ static void overview(const struct summary *s, struct arena *a, struct text *out)
 	for (size_t i = 0; i < s->line_count; i++)
 		models += speaks_for_model(s, i);
 	text_addf(out,
-		"<section class=\"card runs\"><h2 id=\"runs\">What runs</h2><div class=\"slide\"><table class=\"ov %s\" "
+		"<section class=\"card runs%s\"><h2 id=\"runs\">What runs</h2><div class=\"slide\"><table class=\"ov %s\" "
 		"aria-labelledby=\"runs\"><thead><tr><th scope=\"col\">Model</th>",
-		s->column_count <= FEW_COLUMNS ? "few" : "many");
+		s->column_count <= FEW_COLUMNS ? "" : " whole", s->column_count <= FEW_COLUMNS ? "few" : "many");
 	for (size_t k = 0; k < s->column_count; k++)
 		text_addf(out, "<th scope=\"col\"><span>%s</span></th>", html_esc(a, s->columns[k]));
 	text_add(out, "<th scope=\"col\" class=\"who\">best</th></tr></thead><tbody>\n");
@@ -145,8 +156,8 @@ static void overview(const struct summary *s, struct arena *a, struct text *out)
 		}
 		text_addf(out, "<td class=\"who%s\">", best != NULL && best->is_fastest ? " top" : "");
 		if (best != NULL)
-			text_addf(out, "%s%s <span>%s</span>", report_ms(a, best->row.latency_ms),
-				report_is_unstable(best) ? "<sup>~</sup>" : "", html_esc(a, best->platform));
+			text_addf(out, "%s%s <span>%s</span>%s", report_ms(a, best->row.latency_ms),
+				report_is_unstable(best) ? "<sup>~</sup>" : "", html_esc(a, best->platform), batch_words(a, l));
 		if (best != NULL && best->own_qualifiers != NULL)
 			text_addf(out, "<span class=\"q\">%s</span>", html_esc(a, best->own_qualifiers));
 		text_add(out, "</td></tr>\n");
