@@ -65,7 +65,7 @@ static int add_architecture(const struct matrix_command *x, const char *word, co
 	const struct architecture *wanted = &architectures[i];
 	for (size_t k = 0; !x->key && k < 3 && wanted->models[k]; k++)
 		models[(*count)++] = wanted->models[k];
-	for (size_t k = 0; x->key && k < hub_published_count(); k++) {
+	for (size_t k = 0; x->key && k < hub_key_count(); k++) {
 		const struct question q = { .synthetic = true };
 		const char *name = hub_published_get(k)->name;
 		struct plan_model m;
@@ -84,7 +84,7 @@ static int add_architecture(const struct matrix_command *x, const char *word, co
 static int choose_models(const struct matrix_command *x, struct arena *a, const char ***out, size_t *count)
 {
 	const size_t named = (size_t)x->models.count, words = (size_t)x->architectures.count;
-	const char **models = ARENA_ARRAY(a, named + (words + 1) * (hub_published_count() + 3), const char *);
+	const char **models = ARENA_ARRAY(a, named + (words + 1) * (hub_key_count() + 3), const char *);
 	int code = -1;
 
 	*count = 0;
@@ -92,7 +92,7 @@ static int choose_models(const struct matrix_command *x, struct arena *a, const 
 		models[(*count)++] = x->models.items[i];
 	for (size_t i = 0; i < words && code < 0; i++)
 		code = add_architecture(x, x->architectures.items[i], models, count);
-	for (size_t i = 0; !named && !words && i < hub_published_count(); i++)
+	for (size_t i = 0; !named && !words && i < hub_key_count(); i++)
 		models[(*count)++] = hub_published_get(i)->name;
 	*out = models;
 	return code;
@@ -149,7 +149,7 @@ static void estimate(const struct matrix *c, struct arena *a, struct estimate *o
 		if (!runs)
 			continue;
 		out->seconds += matrix_guess_s(m, p->target, p->question, !tried);
-		if (m->makes_weights && !tried) {
+		if (m->makes_weights && !tried && !out->memory[i].refused) { // what --fit takes is smaller, and not known yet
 			out->synthetic_bytes += m->synthetic_bytes;
 			out->largest_bytes = m->synthetic_bytes > out->largest_bytes ? m->synthetic_bytes : out->largest_bytes;
 		}
@@ -188,10 +188,12 @@ static void print_plan(const struct matrix_command *x, FILE *out, struct arena *
 				m->weight_bytes ? ", " : "", m->weight_bytes ? show_size(a, m->weight_bytes) : "");
 		for (size_t k = 0; k < c->cell_count; k++)
 			if (c->cells[k].model == m && e.memory[k].refused)
-				emit_to(out, "    on %-35s no_memory: %s\n",
+				emit_to(out, "    on %-35s %s: %s\n",
 					*c->cells[k].label
 						? arena_printf(a, "%s, %s", c->cells[k].target->platform->name, c->cells[k].label)
 						: c->cells[k].target->platform->name,
+					c->cells[k].question->fit && e.memory[k].less_count ? "asked for less (--fit)"
+											    : "no_memory",
 					e.memory[k].refused);
 	}
 	for (size_t k = 0; k < c->target_count; k++)
@@ -295,9 +297,9 @@ static int run(int argc, char **argv)
 			"three models each that stand for encoder-only, decoder-only, encoder-decoder, vision, "
 			"multimodal, audio; with --key those of the key set" },
 		{ "key-models-only", CLI_FLAG, &x.key, NULL,
-			"the key set: every model whose configuration the program carries (--key is the same)" },
+			"the key set of fourteen models, the first of `assay models` (--key is the same)" },
 		{ "key", CLI_FLAG, &x.key, NULL, NULL },
-		{ "all", CLI_FLAG, &x.key, NULL, "the same: no model has a published configuration here beside the key set" },
+		{ "all", CLI_FLAG, &x.key, NULL, "the same; the others of `assay models` are named with --models" },
 		{ "hardware", CLI_LIST, &x.cells.on, "PLATFORM,...", "the same as --on; all: the eight platforms" },
 		{ "detect-only", CLI_FLAG, &x.detect_only, NULL,
 			"look at the machine, write what was found into the database, print it and stop" },

@@ -8,14 +8,13 @@ add_custom_command(OUTPUT "${ASSAY_GENERATED}/onnx.pb-c.c" "${ASSAY_GENERATED}/o
 	COMMAND ${PROTOC_C} "--proto_path=${ASSAY_ONNX_PROTO}" "--c_out=${ASSAY_GENERATED}" "${ASSAY_ONNX_PROTO}/onnx.proto"
 	DEPENDS "${ASSAY_ONNX_PROTO}/onnx.proto" VERBATIM)
 
-# The order of the key set: `assay matrix --key-models-only` goes by it.
-set(published
-	google-bert--bert-base-uncased google-t5--t5-small TinyLlama--TinyLlama-1.1B-Chat-v1.0 openai--clip-vit-base-patch32
-	google--vit-base-patch16-224 laion--clap-htsat-unfused openai--whisper-tiny facebook--wav2vec2-base
-	llava-hf--llava-1.5-7b-hf llava-hf--llava-v1.6-mistral-7b-hf microsoft--xclip-base-patch32
-	Qwen--Qwen2-0.5B-Instruct Qwen--Qwen3-0.6B facebook--detr-resnet-50)
-foreach(folder IN LISTS published)
-	string(REPLACE "--" "/" name "${folder}")
+# Names and their order stand in one list, which the program carries too.
+set(models_list "${PROJECT_SOURCE_DIR}/src/hub/published/MODELS")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${models_list}")
+file(STRINGS "${models_list}" models REGEX "^[^#-]")
+foreach(line IN LISTS models)
+	string(REGEX REPLACE "\t.*" "" name "${line}")
+	string(REPLACE "/" "--" folder "${name}")
 	set(file "${PROJECT_SOURCE_DIR}/src/hub/published/${folder}/config.json")
 	list(APPEND published_files "${file}")
 	list(APPEND published_rows "${name}=${file}")
@@ -40,6 +39,9 @@ target_compile_definitions(assay_embed PRIVATE _GNU_SOURCE)
 add_custom_command(OUTPUT "${ASSAY_GENERATED}/published.c"
 	COMMAND assay_embed hub/hub.h hub_published hub_published_rows "${ASSAY_GENERATED}/published.c" ${published_rows}
 	DEPENDS assay_embed ${published_files} VERBATIM)
+add_custom_command(OUTPUT "${ASSAY_GENERATED}/published_list.c"
+	COMMAND assay_embed hub/hub.h hub_published hub_published_list "${ASSAY_GENERATED}/published_list.c" "MODELS=${models_list}"
+	DEPENDS assay_embed "${models_list}" VERBATIM)
 add_custom_command(OUTPUT "${ASSAY_GENERATED}/web_assets.c"
 	COMMAND assay_embed report/web_asset.h web_asset web_assets "${ASSAY_GENERATED}/web_assets.c" ${web_rows}
 	DEPENDS assay_embed ${web_files} VERBATIM)
@@ -76,7 +78,7 @@ add_custom_command(OUTPUT "${ASSAY_GENERATED}/shipped_cases.c"
 	DEPENDS assay_manifest ${case_files} VERBATIM)
 
 set(ASSAY_GENERATED_SOURCES "${ASSAY_GENERATED}/defaults.c" "${ASSAY_GENERATED}/onnx.pb-c.c" "${ASSAY_GENERATED}/page_assets.c" "${ASSAY_GENERATED}/published.c"
-	"${ASSAY_GENERATED}/shipped_cases.c" "${ASSAY_GENERATED}/web_assets.c")
+	"${ASSAY_GENERATED}/published_list.c" "${ASSAY_GENERATED}/shipped_cases.c" "${ASSAY_GENERATED}/web_assets.c")
 add_custom_target(assay_generated_files DEPENDS ${ASSAY_GENERATED_SOURCES})
 
 add_custom_target(assay_commit BYPRODUCTS "${ASSAY_GENERATED}/commit.h"

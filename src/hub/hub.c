@@ -14,10 +14,55 @@
 
 extern const struct hub_published hub_published_rows[];
 extern const size_t hub_published_rows_count;
+extern const struct hub_published hub_published_list[]; // one: the file MODELS
+extern const size_t hub_published_list_count;
 
 size_t hub_published_count(void)
 {
 	return hub_published_rows_count;
+}
+
+// The next line of MODELS that is about a model or ends the key set; NULL after the last.
+static const char *next_line(struct arena *a, size_t *at)
+{
+	const struct hub_published *list = &hub_published_list[0];
+
+	while (*at < list->config_size) {
+		const char *begin = list->config + *at, *end = memchr(begin, '\n', list->config_size - *at);
+		const size_t n = end ? (size_t)(end - begin) : list->config_size - *at;
+
+		*at += n + 1;
+		if (n && *begin != '#')
+			return arena_strndup(a, begin, n);
+	}
+	return NULL;
+}
+
+size_t hub_key_count(void)
+{
+	struct arena a = { 0 };
+	const char *line;
+	size_t at = 0, n = 0;
+
+	while ((line = next_line(&a, &at)) && *line != '-')
+		n++;
+	arena_done(&a);
+	return n;
+}
+
+struct hub_provenance hub_provenance(struct arena *a, const char *name)
+{
+	const size_t length = strlen(name);
+	const char *line;
+	size_t at = 0;
+
+	while ((line = next_line(a, &at))) {
+		const char *licence = line + length + 1, *tab;
+
+		if (!strncmp(line, name, length) && line[length] == '\t' && (tab = strchr(licence, '\t')))
+			return (struct hub_provenance){ arena_strndup(a, licence, (size_t)(tab - licence)), tab + 1 };
+	}
+	return (struct hub_provenance){ "not known", "not known" };
 }
 
 const struct hub_published *hub_published_get(size_t i)
@@ -103,6 +148,10 @@ static void suggest(struct suggestion *best, const char *asked, const char *name
 
 	if (!is_like(asked, compared, d))
 		return;
+	// A family's name alone means none of its models more than another: the key set stands first in the list.
+	const size_t word = strcspn(compared, "-_.");
+	if (strlen(asked) == word && !strncasecmp(asked, compared, word))
+		d = 0;
 	for (int i = 0; i < SUGGESTIONS; i++)
 		if (best[i].name && !strcmp(best[i].name, name))
 			return;

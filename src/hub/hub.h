@@ -48,12 +48,19 @@ bool hub_is_download(const char *folder);
 // The Hub's cache: HF_HUB_CACHE, else HF_HOME/hub, else XDG_CACHE_HOME/huggingface/hub, else ~/.cache/huggingface/hub.
 char *hub_cache_dir(struct arena *a);
 
-// The models whose configuration the program carries, in the order of the key set.
+// The models whose configuration the program carries: the key set, then the others.
 struct hub_published {
 	const char *name, *config;
 	size_t config_size;
 };
 size_t hub_published_count(void);
+size_t hub_key_count(void); // how many of them, the first ones, are the key set
 const struct hub_published *hub_published_get(size_t i);
+// What src/hub/published/MODELS says of one: the licence that its card names, and where its configuration is from. In `a`.
+struct hub_provenance {
+	const char *licence;
+	const char *source; // "file": its config.json; "sizes": published sizes and choices, else the class's defaults
+};
+struct hub_provenance hub_provenance(struct arena *a, const char *name);
 
 #endif

@@ -125,7 +125,8 @@ static void cached(void **state)
 static void published(void **state)
 {
 	(void)state;
-	assert_int_equal(hub_published_count(), 14);
+	assert_int_equal(hub_key_count(), 14);
+	assert_true(hub_published_count() >= 100);
 	for (size_t i = 0; i < hub_published_count(); i++) {
 		const struct hub_published *p = hub_published_get(i);
 		json_t *config = json_loadb(p->config, p->config_size, JSON_REJECT_DUPLICATES, NULL);
