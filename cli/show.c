@@ -348,6 +348,12 @@ void show_add_scenario(struct text *t, const struct row *r)
 	json_decref(said);
 }
 
+void show_add_shipped(struct text *t, const struct row *r)
+{
+	if (r->as_shipped == 1 && r->shipped_defaults)
+		text_addf(t, "the engine's own defaults: %s", r->shipped_defaults);
+}
+
 void show_add_leak(struct text *t, const struct row *r)
 {
 	if (isnan(r->leak_mib_per_cycle))
@@ -486,6 +492,7 @@ void show_result(const struct cell_result *result, const char *label, const char
 		MEMORY,
 		LEAK,
 		WEIGHTS,
+		SHIPPED,
 		SHAPE,
 		INPUTS,
 		CONFORMANCE,
@@ -494,7 +501,7 @@ void show_result(const struct cell_result *result, const char *label, const char
 	};
 	static const char *const labels[LINES] = { "device", "reference", "error", "graph", "arithmetic", "worst", "nodes",
 		"elsewhere", "fallback", "time", "latency", "unstable", "scenario", "precision", "tokens", "memory", "leak",
-		"weights", "shape", "inputs", "conformance", "row" };
+		"weights", "as shipped", "shape", "inputs", "conformance", "row" };
 	struct text t[LINES] = { 0 };
 
 	emit("%s\n", show_title(&a, label, r));
@@ -527,6 +534,7 @@ void show_result(const struct cell_result *result, const char *label, const char
 	add_memory(&t[MEMORY], r);
 	show_add_leak(&t[LEAK], r);
 	add_weights(&t[WEIGHTS], &a, r);
+	show_add_shipped(&t[SHIPPED], r);
 	add_shape(&t[SHAPE], r);
 	add_inputs(&t[INPUTS], &a, r);
 	bool is_reduced = r->precision && precision_is_reduced(precision_find(r->precision));

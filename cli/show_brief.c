@@ -158,8 +158,8 @@ static void wrapped(const char *label, const char *words, int most)
 
 void show_brief(const struct cell_result *result, const char *label)
 {
-	enum { WHY, LATENCY, MEMORY, ERROR, SCENARIO, LEAK, COUNT };
-	static const char *const labels[COUNT] = { "", "latency", "memory", "error", "scenario", "leak" };
+	enum { WHY, LATENCY, MEMORY, ERROR, SHIPPED, SCENARIO, LEAK, COUNT };
+	static const char *const labels[COUNT] = { "", "latency", "memory", "error", "shipped", "scenario", "leak" };
 	const struct row *r = &result->row;
 	const bool is_bad = result->verdict != VERDICT_RIGHT;
 	struct text t[COUNT] = { 0 };
@@ -169,6 +169,7 @@ void show_brief(const struct cell_result *result, const char *label)
 	add_latency(&t[LATENCY], &a, r);
 	add_memory(&t[MEMORY], r);
 	add_error(&t[ERROR], &a, r);
+	show_add_shipped(&t[SHIPPED], r);
 	show_add_scenario(&t[SCENARIO], r);
 	show_add_leak(&t[LEAK], r);
 	for (size_t i = LATENCY; i <= ERROR; i++)

@@ -141,7 +141,7 @@ const char *asked_words(struct arena *a, const struct asked *x, uint64_t leave)
 			text_addf(&t, "%s%s shapes", comma, v);
 			break;
 		default:
-			text_addf(&t, "%s%s %s", comma, asked_name((enum asked_field)f), v);
+			text_addf(&t, *v ? "%s%s %s" : "%s%s", comma, asked_name((enum asked_field)f), v);
 		}
 	}
 	const char *out = arena_strdup(a, text_get(&t));

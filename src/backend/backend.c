@@ -167,6 +167,11 @@ void session_set_option(struct session *s, const char *name, const char *text)
 	json_object_set_new(s->options, name, json_string(text));
 }
 
+bool session_option_is_own(const struct session *s, const char *name)
+{
+	return text_is(session_option(s, name), "default");
+}
+
 enum status session_option_int(
 	const struct session *s, const char *name, int64_t min, int64_t max, int64_t otherwise, int64_t *out, struct error *err)
 {

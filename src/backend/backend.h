@@ -35,6 +35,9 @@ struct provider {
 	const void *detail;           // the engine's
 	const char *threads;          // the option that sets how many threads compute; NULL: it has no such number
 	const char *threads_told;     // the option that the engine reads it back into; NULL: the same
+	// The options by which it is as it is without assay's defaults, "threads=default,.."; "default" leaves one to the engine,
+	// which says afterwards what it came to. NULL: they are not known.
+	const char *shipped;
 };
 
 struct device {
@@ -194,6 +197,7 @@ void backend_set_notice(void (*listener)(const char *text));
 void backend_notice(const char *text);
 
 // For engines. A value that an option cannot take is BAD_INPUT, in words that name the option.
+bool session_option_is_own(const struct session *s, const char *name); // "default": it is left as the engine has it by itself
 void session_set_option(struct session *s, const char *name, const char *text); // what turned out to be effective
 enum status session_option_int(
 	const struct session *s, const char *name, int64_t min, int64_t max, int64_t otherwise, int64_t *out, struct error *err);

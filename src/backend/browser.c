@@ -38,10 +38,10 @@ static const struct option webnn_options[] = {
 	{ NULL, NULL, NULL },
 };
 static const struct provider providers[] = {
-	{ "webgpu", "web", webgpu_options, "WebGpuExecutionProvider", NULL, NULL },
-	{ "webnn", "web", webnn_options, "WebNNExecutionProvider", NULL, NULL },
-	{ "wasm", "web", NULL, "CPUExecutionProvider", "threads", NULL },
-	{ NULL, NULL, NULL, NULL, NULL, NULL },
+	{ .name = "webgpu", .build = "web", .options = webgpu_options, .detail = "WebGpuExecutionProvider" },
+	{ .name = "webnn", .build = "web", .options = webnn_options, .detail = "WebNNExecutionProvider" },
+	{ .name = "wasm", .build = "web", .detail = "CPUExecutionProvider", .threads = "threads" },
+	{ .name = NULL },
 };
 
 // ---- opening ------------------------------------------------------------------------------------------------------------

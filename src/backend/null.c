@@ -108,8 +108,10 @@ struct null {
 	size_t *capacity;
 };
 
-static const struct provider providers[] = { { "null", "null", NULL, NULL, "threads", NULL },
-	{ NULL, NULL, NULL, NULL, NULL, NULL } };
+static const struct provider providers[] = {
+	{ .name = "null", .build = "null", .threads = "threads", .shipped = "threads=default" },
+	{ .name = NULL },
+};
 
 static const struct device devices[] = {
 	{ .provider = "null", .name = "NULL", .description = "computes nothing" },
@@ -296,8 +298,12 @@ static enum status threads_of(struct session *s, struct error *err)
 {
 	char number[24];
 	int64_t n;
-	enum status st = session_option_int(s, "threads", 1, 4096, 1, &n, err);
+	enum status st = STATUS_OK;
 
+	if (session_option_is_own(s, "threads"))
+		n = 1;
+	else
+		st = session_option_int(s, "threads", 1, 4096, 1, &n, err);
 	if (st)
 		return st;
 	snprintf(number, sizeof number, "%lld", (long long)(n < THREADS_MOST ? n : THREADS_MOST));

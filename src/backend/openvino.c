@@ -113,8 +113,13 @@ static enum status load_library(struct ov_library *l, struct arena *a, struct er
 }
 
 static const struct provider providers[] = {
-	{ "openvino", "openvino", NULL, NULL, "threads", "INFERENCE_NUM_THREADS" },
-	{ NULL, NULL, NULL, NULL, NULL, NULL },
+	{ .name = "openvino",
+		.build = "openvino",
+		.threads = "threads",
+		.threads_told = "INFERENCE_NUM_THREADS",
+		.shipped = "precision=default,kv_cache_precision=default,dynamic_quantization=default,threads=default,"
+			   "streams=default,hint=default" },
+	{ .name = NULL },
 };
 
 static enum status ov_devices(const char *build, struct device_list *out, struct error *err)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options of OpenVINO, set and read back. Its defaults are not float32: on a CPU with AMX or AVX512_BF16 it computes in bf16,
 // keeps the attention cache in u8 and quantises activations in groups of 32 (bert-base: error 0.021 of 4.4 against 5e-6). So
-// all three are set for every session, and what the compiled model says it does goes into the row.
+// all three are set for every session, and what the compiled model says it does goes into the row. An option that is "default" is
+// not set.
 #include "backend/openvino.h"
 
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "base/text.h"
 
 const struct option ov_options[] = {
-	{ "precision", "f32", "what it computes in: f32, bf16 or f16 (INFERENCE_PRECISION_HINT)" },
+	{ "precision", "f32", "what it computes in: f32, bf16, f16, or default: OpenVINO's own (INFERENCE_PRECISION_HINT)" },
 	{ "kv_cache_precision", "f32", "what a decoder's cache is kept in (KV_CACHE_PRECISION)" },
 	{ "dynamic_quantization", "0", "group size of quantised activations, 0 for none (DYNAMIC_QUANTIZATION_GROUP_SIZE)" },
 	{ "threads", NULL, "threads; default: the CPUs this process may use (INFERENCE_NUM_THREADS)" },
@@ -58,6 +59,8 @@ static enum status set_device(struct session *s, const char *device, struct text
 	for (size_t i = 0; i < sizeof properties_of / sizeof *properties_of && !st; i++) {
 		const char *property = properties_of[i].property, *text = session_option(s, properties_of[i].option);
 
+		if (session_option_is_own(s, properties_of[i].option))
+			continue;
 		if (text && listed(supported, property))
 			st = ov_check(l, l->ov_core_set_property(o->core, device, property, text), property, err);
 		else if (text)
@@ -67,10 +70,18 @@ static enum status set_device(struct session *s, const char *device, struct text
 	return st;
 }
 
+static enum status number_or_own(
+	const struct session *s, const char *name, int64_t min, int64_t max, int64_t otherwise, int64_t *out, struct error *err)
+{
+	*out = otherwise;
+	return session_option_is_own(s, name) ? STATUS_OK : session_option_int(s, name, min, max, otherwise, out, err);
+}
+
 enum status ov_set_options(struct session *s, const ov_available_devices_t *devices, struct error *err)
 {
-	static const char *const precisions[] = { "f32", "bf16", "f16" }, *const caches[] = { "f32", "bf16", "f16", "u8" };
-	static const char *const hints[] = { "LATENCY", "THROUGHPUT", "CUMULATIVE_THROUGHPUT" };
+	static const char *const precisions[] = { "f32", "bf16", "f16", "default" },
+				 *const caches[] = { "f32", "bf16", "f16", "u8", "default" };
+	static const char *const hints[] = { "LATENCY", "THROUGHPUT", "CUMULATIVE_THROUGHPUT", "default" };
 	struct openvino *o = s->state;
 	struct text missing = { 0 };
 	char number[24];
@@ -79,16 +90,18 @@ enum status ov_set_options(struct session *s, const ov_available_devices_t *devi
 	bool mmap;
 	enum status st;
 
-	if ((st = session_option_word(s, "precision", precisions, 3, &precision, err)) ||
-		(st = session_option_word(s, "kv_cache_precision", caches, 4, &cache, err)) ||
-		(st = session_option_word(s, "hint", hints, 3, &hint, err)) ||
-		(st = session_option_int(s, "threads", 1, 4096, host_cpus(""), &threads, err)) ||
-		(st = session_option_int(s, "streams", 1, 4096, 1, &n, err)) ||
-		(st = session_option_int(s, "dynamic_quantization", 0, INT32_MAX, 0, &n, err)) ||
+	if ((st = session_option_word(s, "precision", precisions, 4, &precision, err)) ||
+		(st = session_option_word(s, "kv_cache_precision", caches, 5, &cache, err)) ||
+		(st = session_option_word(s, "hint", hints, 4, &hint, err)) ||
+		(st = number_or_own(s, "threads", 1, 4096, host_cpus(""), &threads, err)) ||
+		(st = number_or_own(s, "streams", 1, 4096, 1, &n, err)) ||
+		(st = number_or_own(s, "dynamic_quantization", 0, INT32_MAX, 0, &n, err)) ||
 		(st = session_option_bool(s, "mmap", &mmap, err)))
 		return st;
-	snprintf(number, sizeof number, "%lld", (long long)threads);
-	session_set_option(s, "threads", number);
+	if (!session_option_is_own(s, "threads")) {
+		snprintf(number, sizeof number, "%lld", (long long)threads);
+		session_set_option(s, "threads", number);
+	}
 	session_set_option(s, "precision", precisions[precision]);
 	session_set_option(s, "kv_cache_precision", caches[cache]);
 	session_set_option(s, "hint", hints[hint]);
@@ -191,6 +204,9 @@ void ov_read_back(struct session *s)
 	}
 	if (ov_is_meta(s->device))
 		read_back_meta(s);
+	for (size_t i = 0; i < sizeof properties_of / sizeof *properties_of; i++)
+		if (session_option_is_own(s, properties_of[i].option) && session_option(s, properties_of[i].property))
+			session_set_option(s, properties_of[i].option, session_option(s, properties_of[i].property));
 	precision = session_option(s, "INFERENCE_PRECISION_HINT");
 	session_set_option(
 		s, "compute_dtype", precision && dtype_find(precision) ? dtype_word(dtype_find(precision)) : "unknown");

@@ -24,7 +24,9 @@
 //   machine
 //                   that has other work 59 against 94 and 52: a thread that spins while its partner waits for a CPU costs both
 static const struct option options[] = {
-	{ "threads", NULL, "threads within an operation; default: the CPUs this process may use" },
+	{ "threads", NULL,
+		"threads within an operation; the CPUs this process may use, where nothing is said; default: one a core, as "
+		"ONNX Runtime has it" },
 	{ "inter_threads", "1", "operations at the same time; above 1 the parallel executor is used" },
 	{ "spinning", "20",
 		"how many microseconds idle threads spin before they sleep; or on (ONNX Runtime's own length) or off" },
@@ -187,21 +189,23 @@ static enum status set_options(
 	static const char *const words[] = { "all", "extended", "basic", "none" };
 	static const GraphOptimizationLevel levels[] = { ORT_ENABLE_ALL, ORT_ENABLE_EXTENDED, ORT_ENABLE_BASIC, ORT_DISABLE_ALL };
 	const OrtApi *api = own->library.api;
-	int64_t threads, inter;
+	int64_t threads = 0, inter; // 0: its own
 	const char *spin_us;
+	const bool own_threads = session_option_is_own(s, "threads");
 	bool spinning, prepacking;
 	size_t level;
 	char number[24];
 	enum status st;
 
-	if ((st = session_option_int(s, "threads", 1, 4096, host_cpus(""), &threads, err)) ||
+	if ((!own_threads && (st = session_option_int(s, "threads", 1, 4096, host_cpus(""), &threads, err))) ||
 		(st = session_option_int(s, "inter_threads", 1, 4096, 1, &inter, err)) ||
 		(st = parse_spinning(s, &spinning, &spin_us, err)) ||
 		(st = session_option_bool(s, "prepacking", &prepacking, err)) ||
 		(st = session_option_word(s, "optimisation", words, 4, &level, err)))
 		return st;
 	snprintf(number, sizeof number, "%lld", (long long)threads);
-	session_set_option(s, "threads", number);
+	if (!own_threads)
+		session_set_option(s, "threads", number);
 	session_set_option(s, "optimisation", words[level]);
 #define SET(call) \
 	if ((st = ort_check(api, api->call, "setting options", err))) \

@@ -38,7 +38,12 @@ static enum status cpu_append(struct session *s, OrtSessionOptions *o, struct er
 static const struct ort_provider cpu = { .ep = "CPUExecutionProvider", .devices = cpu_devices, .append = cpu_append };
 
 const struct provider ort_providers[] = {
-	{ .name = "cpu", .build = "onnxruntime", .detail = &cpu, .threads = "threads" },
+	// Its own spin, rewrites, packing and executor are named by their words; it does not tell them afterwards.
+	{ .name = "cpu",
+		.build = "onnxruntime",
+		.detail = &cpu,
+		.threads = "threads",
+		.shipped = "threads=default,spinning=on,inter_threads=1,prepacking=on,optimisation=all" },
 	{ .name = "cuda", .build = "onnxruntime-gpu", .options = ort_cuda_options, .detail = &ort_cuda },
 	{ .name = "tensorrt", .build = "onnxruntime-gpu", .options = ort_tensorrt_options, .detail = &ort_tensorrt },
 	{ .name = "tensorrt-rtx", .build = "onnxruntime-gpu", .options = ort_tensorrt_rtx_options, .detail = &ort_tensorrt_rtx },

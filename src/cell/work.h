@@ -43,7 +43,7 @@ struct work {
 				// was asked
 	struct device_list devices;
 	const struct device *device; // NULL: the engine does not list it
-	bool is_open, shaped_by_sequence, threads_asked;
+	bool is_open, shaped_by_sequence, threads_asked, shipped_asked;
 	struct tensor *made; // as the graph declares them: order of part->artifact.inputs
 	size_t made_count;
 	const struct tensor_type *types; // of `made`, with what was decided of their open dimensions

@@ -367,6 +367,40 @@ static double load_took(const struct work *w, double ms)
 	return (double)ns / 1e6;
 }
 
+// --as-shipped: below all options that were asked for by name.
+static enum status ask_shipped(struct work *w, struct error *err)
+{
+	const char *others = w->ask.options && *w->ask.options ? arena_printf(&w->arena, ",%s", w->ask.options) : "";
+
+	if (!w->ask.as_shipped || w->shipped_asked)
+		return STATUS_OK;
+	if (!w->provider->shipped)
+		return error_set(err, STATUS_UNSUPPORTED,
+			"--as-shipped: what %s does when nothing is set is not known to assay on %s; it is on cpu and openvino",
+			w->backend->name, w->target.platform->name);
+	w->ask.options = arena_printf(&w->arena, "%s%s", w->provider->shipped, others);
+	w->shipped_asked = true;
+	return STATUS_OK;
+}
+
+// "threads=2, precision=bf16": of the options that --as-shipped leaves to the engine, what they came to.
+static void say_shipped(struct work *w)
+{
+	struct text t = { 0 };
+
+	for (const char *at = w->ask.as_shipped ? w->provider->shipped : ""; *at;) {
+		const size_t length = strcspn(at, ","), n = strcspn(at, "=");
+		const char *name = arena_strndup(&w->arena, at, n), *value = session_option(&w->part->session, name);
+
+		text_addf(&t, "%s%s=%s", t.length ? ", " : "", name,
+			!value || text_is(value, "default") ? "its own, which it does not tell" : value);
+		at += length + (at[length] == ',');
+	}
+	if (t.length)
+		say_row(json_pack("{s:s}", "shipped_defaults", text_get(&t)));
+	text_done(&t);
+}
+
 // --threads, as an option of the engine over all others.
 static enum status ask_threads(struct work *w, struct error *err)
 {
@@ -414,7 +448,7 @@ enum status work_load(struct work *w, struct error *err)
 	double begin;
 	enum status st;
 
-	if ((st = ask_threads(w, err)))
+	if ((st = ask_shipped(w, err)) || (st = ask_threads(w, err)))
 		return st;
 	work_device_memory_begin(w);
 	say_phase("load");
@@ -435,6 +469,7 @@ enum status work_load(struct work *w, struct error *err)
 		say_row(json_pack("{s:O}", "adapter", w->part->session.adapter));
 	if (w->part->session.emulated)
 		say_row(json_pack("{s:b}", "emulated", w->part->session.emulated > 0));
+	say_shipped(w);
 	work_memory(w, "load");
 	st = check_threads(w, err);
 	return st ? st : work_check_precision(w, err);

@@ -79,6 +79,9 @@ const char *question_words(struct arena *a, const struct question *q)
 		case MEMBER_REAL:
 			said = arena_printf(a, format, *(const double *)(const void *)at);
 			break;
+		case MEMBER_FLAG:
+			said = format;
+			break;
 		default:
 			said = arena_printf(a, format, *(const char *const *)(const void *)at);
 		}

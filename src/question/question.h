@@ -51,6 +51,9 @@
 	M(X, TEXT, max_loss, KEY, JUDGED, "r.max_loss", "", "", "max-loss", "WORD=LIMIT,...", 0, 0, \
 		"what the outputs may lose against float32, or what else judges them: cosine=0.001 (1 - cosine), top1=2%, " \
 		"perplexity=5%, nmse=1e-3; more is `lossy`; default: the loss is reported and decides nothing") \
+	M(X, FLAG, as_shipped, KEY, TUNED, "r.as_shipped", "as shipped", "", "as-shipped", NULL, 0, 0, \
+		"threads, precision and hints as the engine has them by itself, instead of float32 and all CPUs; the row says " \
+		"what they were") \
 	M(X, INTEGER, runs, KEY, NONE, "", "", "", "runs", "N", 1, 1e6, "exactly so many timed runs; default: as --effort says") \
 	M(X, TEXT, effort, KEY, NOTED, "", "", "", "effort", "WORD", 0, 0, \
 		"rapid: 3 to 11 timed runs in about 1 s, a median; quick: 11 to 64 in 2 s, a 90th percentile; normal: 11 to " \
@@ -110,7 +113,11 @@
 #define QUESTION_LIST(X) QUESTION_LIST_WITH(QUESTION_ITEM, X)
 
 // X(kind, name, meaning) of the members that are columns of the row, for ROW_LIST.
-#define QUESTION_COLUMN_ROW(X, kind, name, help) X(kind, name, "as asked: " help)
+#define QUESTION_KIND_TEXT TEXT
+#define QUESTION_KIND_INTEGER INTEGER
+#define QUESTION_KIND_REAL REAL
+#define QUESTION_KIND_FLAG BOOLEAN
+#define QUESTION_COLUMN_ROW(X, kind, name, help) QUESTION_ITEM(X, QUESTION_KIND_##kind, name, "as asked: " help)
 #define QUESTION_COLUMN_TUNED QUESTION_COLUMN_ROW
 #define QUESTION_COLUMN_JUDGED QUESTION_COLUMN_ROW
 #define QUESTION_COLUMN_NOTED QUESTION_COLUMN_ROW

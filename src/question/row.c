@@ -39,6 +39,11 @@ static double asked_REAL(double x)
 	return x > 0 ? x : (double)NAN;
 }
 
+static int asked_BOOLEAN(bool b)
+{
+	return b ? 1 : -1;
+}
+
 void row_set_asked(struct row *r, const struct question *q)
 {
 #define X(kind, name, meaning) r->name = asked_##kind(q->name);
@@ -59,6 +64,11 @@ static int64_t given_INTEGER(int64_t n)
 static double given_REAL(double x)
 {
 	return x > 0 ? x : 0;
+}
+
+static bool given_BOOLEAN(int b)
+{
+	return b == 1;
 }
 
 void row_asked(struct question *q, const struct row *r)

@@ -122,6 +122,9 @@
 	X(TEXT, form, "which graph variant ran") \
 	X(TEXT, form_why, "why an earlier variant was not taken; null: it is the first") \
 	X(JSON, options, "every effective option of the engine") \
+	X(TEXT, shipped_defaults, \
+		"of --as-shipped: what was left to the engine and came to this, as it says itself where it does: name=value, " \
+		"..") \
 	X(INTEGER, attempts, "how many times the cell was tried for this row") \
 	X(REAL, build_ms, "building the graph and placing it") \
 	X(REAL, load_ms, "opening it in the engine") \

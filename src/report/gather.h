@@ -24,6 +24,7 @@ void summary_gather_best(struct summary *out, struct arena *a);        // best.c
 void summary_gather_performance(struct summary *out, struct arena *a); // performance.c
 void summary_gather_load(struct summary *out, struct arena *a);        // load.c
 void summary_gather_precision(struct summary *out, struct arena *a);   // precision.c
+void summary_gather_shipped(struct summary *out, struct arena *a);     // shipped.c
 void summary_gather_sweeps(struct summary *out, struct arena *a);      // sweeps.c
 void summary_gather_scenarios(struct summary *out, struct arena *a);   // sweeps.c
 void summary_gather_generation(struct summary *out, struct arena *a);
@@ -36,7 +37,16 @@ void report_add_once(const char **list, size_t *count, const char *item);
 
 // Do two cells ask the same question on the same machine, but for these?
 // Options: and fixed or open shapes.
-enum { BUT_PLATFORM = 1, BUT_BATCH = 2, BUT_SEQUENCE = 4, BUT_THREADS = 8, BUT_IMAGE = 16, BUT_PRECISION = 32, BUT_OPTIONS = 64 };
+enum {
+	BUT_PLATFORM = 1,
+	BUT_BATCH = 2,
+	BUT_SEQUENCE = 4,
+	BUT_THREADS = 8,
+	BUT_IMAGE = 16,
+	BUT_PRECISION = 32,
+	BUT_OPTIONS = 64,
+	BUT_SHIPPED = 128,
+};
 bool report_alike(const struct report_cell *x, const struct report_cell *y, unsigned but);
 // One name, and not known to be of unlike files: what lies under a name may change.
 bool report_same_model(const struct report_line *x, const struct report_line *y);

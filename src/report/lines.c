@@ -304,6 +304,7 @@ bool report_alike(const struct report_cell *x, const struct report_cell *y, unsi
 	struct question asked = x->asked;
 	asked.precision = but & BUT_PRECISION ? y->asked.precision : asked.precision;
 	asked.threads = but & BUT_THREADS ? y->asked.threads : asked.threads;
+	asked.as_shipped = but & BUT_SHIPPED ? y->asked.as_shipped : asked.as_shipped;
 	asked.image_size = but & BUT_IMAGE ? y->asked.image_size : asked.image_size;
 	return question_agrees(&asked, &y->asked, QUESTION_ROW) && question_agrees(&asked, &y->asked, QUESTION_TUNED) &&
 		(but & BUT_OPTIONS || same_graph_and_options(&x->question, &y->question)) &&

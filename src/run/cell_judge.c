@@ -84,6 +84,9 @@ static enum activations activations_of(const struct cell *c, const struct route 
 		return ACTIVATIONS_BY_ENGINE;
 	if (p != PRECISION_INT8_WEIGHTS && p != PRECISION_INT4_WEIGHTS)
 		return ACTIVATIONS_AS_BUILT;
+	// Left alone, OpenVINO rounds them for integer weights; that it does not is an option of assay's.
+	if (way && way->float_activations && c->as_shipped)
+		return ACTIVATIONS_BY_ENGINE;
 	if ((way && way->float_activations) || (!precision_parse(&asked, c->precision, &err) && asked.accuracy == 1))
 		return ACTIVATIONS_FLOAT;
 	return ACTIVATIONS_AS_BUILT;

@@ -88,9 +88,12 @@ static const char *asked_sql(struct arena *a, const struct row *like, struct db_
 			i == QUESTION_AT_precision)
 			continue;
 		text_addf(&t,
-			m->kind == MEMBER_TEXT ? " AND COALESCE(nullif(o.%s, '%s'), '') = ?"
-					       : " AND COALESCE(o.%s, 0) = CAST(? AS DOUBLE)",
+			m->kind == MEMBER_TEXT           ? " AND COALESCE(nullif(o.%s, '%s'), '') = ?"
+				: m->kind == MEMBER_FLAG ? " AND COALESCE(o.%s, FALSE) = CAST(? AS BOOLEAN)"
+							 : " AND COALESCE(o.%s, 0) = CAST(? AS DOUBLE)",
 			m->name, m->standard);
+		if (m->kind == MEMBER_FLAG)
+			word = word ? "true" : "false";
 		p[(*count)++] = (struct db_parameter){ .text = word ? word : m->kind == MEMBER_TEXT ? "" : "0" };
 	}
 	const char *out = arena_strdup(a, text_get(&t));

@@ -48,6 +48,18 @@ has out '^  unavailable +the platform, its library or its device is not on this 
 has out '^1 unavailable \(synthetic weights\), 1 failed \(synthetic weights, nothing computed\)$'
 empty err
 
+# As shipped: what the options came to. Where the engine's defaults are not known to assay, it says so.
+code 0 "$ASSAY" run "$work/bert" --on null $quick --as-shipped --json --db "$work/shipped.duckdb"
+json 'd[0]["as_shipped"] is True and d[0]["shipped_defaults"] == "threads=1" and d[0]["options"]["threads"] == "1"'
+code 0 "$ASSAY" run "$work/bert" --on null $quick --as-shipped --threads 3 --db "$work/shipped.duckdb"
+has out '^  shipped +the engine.s own defaults: threads=3$'
+code 0 "$ASSAY" query --db "$work/shipped.duckdb" --format csv "SELECT count(DISTINCT cell_key) AS n FROM result WHERE as_shipped"
+has out '^2$'
+code 0 "$ASSAY" run "$work/bert" --on null $quick --json --db "$work/shipped.duckdb"
+json 'd[0]["as_shipped"] is None and d[0]["shipped_defaults"] is None'
+code 0 "$ASSAY" reproduce 1 --command --db "$work/shipped.duckdb"
+has out ' --as-shipped( |$)'
+
 # Every row is there.
 code 0 "$ASSAY" query --format csv 'SELECT count(*) AS n, count(DISTINCT run) AS runs, count(*) FILTER (verdict IS NULL) AS open FROM result'
 has out '^10,6,0$'
@@ -79,6 +91,11 @@ for platform in cpu openvino; do
 	code 0 "$ASSAY" run "$work/onnx-$platform/model.onnx" --on "$platform" $quick --seq 32 --json
 	json 'd[0]["model_type"] is None and d[0]["verdict"] in ("right", "unjudged") and d[0]["padding"] == 0'
 	json 'd[0]["inputs_note"] == "input_ids: below 99, the rows of the table that it indexes"'
+	# Its own defaults: what they were is what it says, and the verdict is of that precision.
+	code 0 "$ASSAY" run "$work/bert" --on "$platform" $quick --as-shipped --json
+	json 'd[0]["verdict"] == "right" and all(p.split("=")[1] not in ("", "default") for p in d[0]["shipped_defaults"].split(", "))'
+	json '"threads=" + d[0]["options"]["threads"] in d[0]["shipped_defaults"].split(", ")'
+	[ "$platform" = cpu ] || json '"precision=" + d[0]["compute_dtype"] in d[0]["shipped_defaults"] and d[0]["options"]["INFERENCE_PRECISION_HINT"] == d[0]["compute_dtype"]'
 	code 0 "$ASSAY" run "$work/bert" --on "$platform" $quick --static --batch 2 --seq 7 --json
 	json 'd[0]["batch"] == 2 and d[0]["sequence"] == 7 and d[0]["padding"] == 0 and "static" in d[0]["form"]'
 done

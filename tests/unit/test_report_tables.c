@@ -124,11 +124,12 @@ static void test_what_keeps_lines_apart(void **state)
 	ADD(scenario, "offline");
 	ADD(streams, 4);
 	ADD(delay_s, 2.5);
+	ADD(as_shipped, 1);
 	ADD(source, "llama-bench");
 #undef ADD
 	write_all(f);
-	assert_int_equal(line_count(f), 8);
-	for (size_t i = 1; i < 8; i++)
+	assert_int_equal(line_count(f), 9);
+	for (size_t i = 1; i < 9; i++)
 		assert_true(json_is_null(json_object_get(cell(f, i, "openvino"), "times_cpu")));
 	says(&f->md, "batch 1, 128 tokens, float16");
 	says(&f->md, "f32, 2 threads");
@@ -136,8 +137,9 @@ static void test_what_keeps_lines_apart(void **state)
 	says(&f->md, "f32, offline");
 	says(&f->md, "f32, after 2.5 s of rest");
 	says(&f->md, "measured by llama-bench, not by assay");
-	says(&f->md, "1 of 8 cells were measured by another tool");
-	assert_int_equal(json_array_size(json_object_get(f->root, "best_latency")), 7); // the foreign one is in no ranking
+	says(&f->md, "f32, as shipped");
+	says(&f->md, "1 of 9 cells were measured by another tool");
+	assert_int_equal(json_array_size(json_object_get(f->root, "best_latency")), 8); // the foreign one is in no ranking
 	says(&f->html, "--on openvino --seq 128 --threads 2 --synthetic");
 }
 
@@ -313,6 +315,32 @@ static void test_one_line_a_question(void **state)
 	add_processes(f, "other", "cpu", 100, 1);
 	report_again(f);
 	assert_int_equal(line_count(f), 3);
+}
+
+// The engine's own defaults beside the same question as assay asks it, and of no other question.
+static void test_as_shipped(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result r = process_of("m", "openvino", 59, 0);
+
+	r.row.as_shipped = 1;
+	r.row.shipped_defaults = "precision=bf16, threads=2";
+	r.row.compute_dtype = "bf16";
+	r.row.max_abs_error = 0.021;
+	add(f, "m", "openvino", r);
+	r.row.batch = 4;
+	add(f, "m", "openvino", r);
+	add_timed(f, "m", "openvino", 118, 110, 120);
+	write_all(f);
+	assert_int_equal(json_array_size(json_object_get(f->root, "as_shipped")), 2);
+	const json_t *row = section(f, "as_shipped", 0);
+	assert_string_equal(text_in(row, "defaults"), "precision=bf16, threads=2");
+	assert_true(fabs(number_in(row, "latency_ms") - 59) < 1e-9 && fabs(number_in(row, "asked_latency_ms") - 118) < 1e-9);
+	assert_true(fabs(number_in(row, "times") - 2) < 1e-9 && fabs(number_in(row, "max_abs_error") - 0.021) < 1e-9);
+	row = section(f, "as_shipped", 1);
+	assert_string_equal(text_in(row, "interval"), "not asked without --as-shipped");
+	assert_true(json_is_null(json_object_get(row, "times")) && json_is_null(json_object_get(row, "asked_latency_ms")));
+	says(&f->md, "batch 1, 128 tokens, bf16, as shipped");
 }
 
 static void test_precision(void **state)
@@ -698,6 +726,7 @@ int main(void)
 		TEST(test_not_judged),
 		TEST(test_one_line_a_question),
 		TEST(test_one_line_in_every_arithmetic),
+		TEST(test_as_shipped),
 		TEST(test_precision),
 		TEST(test_times),
 		TEST(test_load),

@@ -112,6 +112,7 @@ static void what_a_report_says_of_a_question(void **state)
 	const struct question q = { .image_size = 64,
 		.threads = 2,
 		.precision = "int8-dynamic",
+		.as_shipped = true,
 		.delay_s = 1.5,
 		.scenario = "server",
 		.streams = 8,
@@ -120,8 +121,8 @@ static void what_a_report_says_of_a_question(void **state)
 		.shapes = "x:1,2" };
 
 	(void)state;
-	assert_string_equal(
-		question_words(&arena, &q), "images of 64 pixels, after 1.5 s of rest, server of 8 at 20 queries/s within 7 ms");
+	assert_string_equal(question_words(&arena, &q),
+		"images of 64 pixels, as shipped, after 1.5 s of rest, server of 8 at 20 queries/s within 7 ms");
 	assert_string_equal(question_words(&arena, &(struct question){ .scenario = "single-stream", .timeout_s = 3 }), "");
 }
 
