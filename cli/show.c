@@ -354,6 +354,16 @@ void show_add_shipped(struct text *t, const struct row *r)
 		text_addf(t, "the engine's own defaults: %s", r->shipped_defaults);
 }
 
+void show_add_energy(struct text *t, const struct row *r)
+{
+	if (isnan(r->energy_j_per_sample))
+		return;
+	text_addf(t, "%.3g J a sample", r->energy_j_per_sample);
+	if (!isnan(r->energy_j_per_token))
+		text_addf(t, ", %.3g J a token", r->energy_j_per_token);
+	text_addf(t, " over %.3g W idle, by %s", r->idle_w, r->energy_source);
+}
+
 void show_add_leak(struct text *t, const struct row *r)
 {
 	if (isnan(r->leak_mib_per_cycle))
@@ -490,6 +500,7 @@ void show_result(const struct cell_result *result, const char *label, const char
 		PRECISION,
 		TOKENS,
 		MEMORY,
+		ENERGY,
 		LEAK,
 		WEIGHTS,
 		SHIPPED,
@@ -500,8 +511,8 @@ void show_result(const struct cell_result *result, const char *label, const char
 		LINES
 	};
 	static const char *const labels[LINES] = { "device", "reference", "error", "graph", "arithmetic", "worst", "nodes",
-		"elsewhere", "fallback", "time", "latency", "unstable", "scenario", "precision", "tokens", "memory", "leak",
-		"weights", "as shipped", "shape", "inputs", "conformance", "row" };
+		"elsewhere", "fallback", "time", "latency", "unstable", "scenario", "precision", "tokens", "memory", "energy",
+		"leak", "weights", "as shipped", "shape", "inputs", "conformance", "row" };
 	struct text t[LINES] = { 0 };
 
 	emit("%s\n", show_title(&a, label, r));
@@ -532,6 +543,9 @@ void show_result(const struct cell_result *result, const char *label, const char
 	add_precision(&t[PRECISION], r);
 	add_tokens(&t[TOKENS], &a, r);
 	add_memory(&t[MEMORY], r);
+	show_add_energy(&t[ENERGY], r);
+	if (r->energy_why)
+		text_addf(&t[ENERGY], "no figure: %s", r->energy_why);
 	show_add_leak(&t[LEAK], r);
 	add_weights(&t[WEIGHTS], &a, r);
 	show_add_shipped(&t[SHIPPED], r);

@@ -158,8 +158,8 @@ static void wrapped(const char *label, const char *words, int most)
 
 void show_brief(const struct cell_result *result, const char *label)
 {
-	enum { WHY, LATENCY, MEMORY, ERROR, SHIPPED, SCENARIO, LEAK, COUNT };
-	static const char *const labels[COUNT] = { "", "latency", "memory", "error", "shipped", "scenario", "leak" };
+	enum { WHY, LATENCY, MEMORY, ERROR, SHIPPED, SCENARIO, ENERGY, LEAK, COUNT };
+	static const char *const labels[COUNT] = { "", "latency", "memory", "error", "shipped", "scenario", "energy", "leak" };
 	const struct row *r = &result->row;
 	const bool is_bad = result->verdict != VERDICT_RIGHT;
 	struct text t[COUNT] = { 0 };
@@ -171,6 +171,7 @@ void show_brief(const struct cell_result *result, const char *label)
 	add_error(&t[ERROR], &a, r);
 	show_add_shipped(&t[SHIPPED], r);
 	show_add_scenario(&t[SCENARIO], r);
+	show_add_energy(&t[ENERGY], r);
 	show_add_leak(&t[LEAK], r);
 	for (size_t i = LATENCY; i <= ERROR; i++)
 		left -= t[i].length > 0;

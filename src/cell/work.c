@@ -423,10 +423,12 @@ static enum status scenario(struct work *w, const struct protocol_run *r, struct
 {
 	struct scenario_ask ask = scenario_plan(&w->ask.question, effort_find(w->ask.effort), w->batch > 0 ? w->batch : 1);
 	struct scenario_result result;
-	enum status st = scenario_run(r, &ask, &w->arena, &result, err);
+	enum status st;
 
-	if (st)
+	work_energy_begin(w);
+	if ((st = scenario_run(r, &ask, &w->arena, &result, err)))
 		return st;
+	work_energy_end(w, w->batch > 0 ? (double)result.count * (double)ask.streams : (double)NAN, (double)NAN);
 	json_t *throughput = w->batch > 0 && isfinite(result.throughput_per_s) ? json_real(result.throughput_per_s) : json_null();
 	say_row(json_pack("{s:o, s:o}", "scenario_result", scenario_json(&ask, &result), "throughput_per_s", throughput));
 	say_samples_ns(w, result.latency_ns, result.count);
@@ -466,6 +468,17 @@ void work_delay(const struct work *w)
 	say_phase("warm");
 }
 
+static enum status plain_sample(struct work *w, const struct protocol_run *r, const struct protocol_limits *limits,
+	struct protocol_sample *sample, struct error *err)
+{
+	work_energy_begin(w);
+	enum status st = protocol_sample(r, limits, &w->arena, sample, err);
+
+	if (!st)
+		work_energy_end(w, w->batch > 0 ? (double)w->batch * (double)sample->count : (double)NAN, (double)NAN);
+	return st;
+}
+
 static enum status warm_runs(struct work *w, struct error *err)
 {
 	struct protocol_run r = runner(w);
@@ -478,7 +491,7 @@ static enum status warm_runs(struct work *w, struct error *err)
 	if ((st = protocol_warm_up(&r, &limits, &w->arena, &warm_up, err)))
 		return st;
 	work_delay(w);
-	if ((st = w->ask.scenario ? scenario(w, &r, err) : protocol_sample(&r, &limits, &w->arena, &sample, err)))
+	if ((st = w->ask.scenario ? scenario(w, &r, err) : plain_sample(w, &r, &limits, &sample, err)))
 		return st;
 	say_phase("outputs");
 	json_t *each = json_array();

@@ -10,6 +10,7 @@
 #include "cell/asked.h"
 #include "cell/guess.h"
 #include "cell/inputs.h"
+#include "platform/energy.h"
 
 struct work {
 	struct arena arena;
@@ -60,6 +61,11 @@ struct work {
 	bool tells_only;                  // the null engine with clock=told: its time goes on by what it says
 	int64_t told_ns;
 	double first_ms; // of a generation
+	struct {
+		struct energy counters;
+		struct energy_reading idle[2], begin;
+		bool is_open;
+	} energy;
 	int64_t device_bytes_before,
 		device_bytes; // in use on the device before the load, and the most more since; -1: not counted
 };
@@ -129,6 +135,12 @@ enum status work_reopen_plain(struct work *w, struct error *err);
 // work_memory.c: before the first load; and say_memory with the device's, where it is counted.
 void work_device_memory_begin(struct work *w);
 void work_memory(struct work *w, const char *phase);
+
+// work_energy.c: idle before the first load; begin and end around what is timed, where it answers so many samples and, of a
+// generation, tokens. NaN: how many is not known.
+void work_energy_idle(struct work *w);
+void work_energy_begin(struct work *w);
+void work_energy_end(struct work *w, double samples, double tokens);
 
 // work_after.c: after the outputs; what goes wrong there is no error of the cell.
 void work_new_shape(struct work *w);

@@ -268,8 +268,11 @@ static enum status timed(struct work *w, struct generation *g, const struct prom
 	all.own = ARENA_ARRAY(&w->arena, limits.most * all.steps + 1, double);
 	say_phase("warm");
 	work_delay(w);
+	work_energy_begin(w);
 	if ((st = protocol_sample(&run, &limits, &w->arena, &sample, err)))
 		return st;
+	const double texts = (double)p->batch * (double)sample.count; // each a prompt and its new tokens
+	work_energy_end(w, texts, texts * (double)g->new_tokens);
 	say_phase("outputs");
 	say_samples(all.step, all.count * all.steps);
 	double token_ms = all.steps ? stats_median(all.step, all.count * all.steps) : 0;

@@ -450,6 +450,7 @@ enum status work_load(struct work *w, struct error *err)
 
 	if ((st = ask_shipped(w, err)) || (st = ask_threads(w, err)))
 		return st;
+	work_energy_idle(w);
 	work_device_memory_begin(w);
 	say_phase("load");
 	begin = clock_ms();

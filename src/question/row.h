@@ -156,6 +156,18 @@
 		"what assay does for a run: checking its inputs (in the latency where the engine has no clock of its own), and " \
 		"the way to the next run (in none); of a generation: for a token, between two runs of the engine (inputs " \
 		"prepared, the token chosen over the vocabulary, the cache kept), all of it in token_ms") \
+	X(REAL, energy_j_per_sample, \
+		"joules for a sample, over what the machine takes when nothing of this runs: the timed runs', everything else " \
+		"that " \
+		"ran on the machine in it; of a generation for one text, its prompt and all new tokens; null: energy_why") \
+	X(REAL, energy_j_per_token, "of a generation: the same over its new tokens, the prompt in it") \
+	X(REAL, idle_w, "watts that the same counters counted in the half second before anything was loaded") \
+	X(TEXT, energy_source, "which counters these are") \
+	X(TEXT, energy_why, "why there is no figure: no counter, not permitted, it stood still, too short; null: there is one") \
+	X(JSON, energy, \
+		"of all timed runs: joules over idle and with it, seconds, and each counter by itself; one that is not added " \
+		"(dram) " \
+		"may be in another") \
 	X(JSON, scenario_result, "of a scenario: queries, percentile, bound, whether early stopping allows the claim") \
 	X(INTEGER, samples, "timed warm runs") \
 	X(TEXT, stability, \

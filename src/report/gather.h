@@ -29,6 +29,7 @@ void summary_gather_sweeps(struct summary *out, struct arena *a);      // sweeps
 void summary_gather_scenarios(struct summary *out, struct arena *a);   // sweeps.c
 void summary_gather_generation(struct summary *out, struct arena *a);
 void summary_gather_memory(struct summary *out, struct arena *a);    // memory.c
+void summary_gather_energy(struct summary *out, struct arena *a);    // energy.c
 void summary_gather_forecasts(struct summary *out, struct arena *a); // forecasts.c
 void summary_gather_notes(struct summary *out, struct arena *a);     // notes.c
 

@@ -37,7 +37,7 @@ void heard_init(struct heard *h, struct arena *a, const struct cell_watch *watch
 
 static enum child_watch watch_in(const char *phase)
 {
-	if (text_is(phase, "warm") || text_is(phase, "delay"))
+	if (text_is(phase, "warm") || text_is(phase, "delay") || text_is(phase, "idle"))
 		return CHILD_QUIET;
 	if (text_is(phase, "load") || text_is(phase, "first") || text_is(phase, "memory"))
 		return CHILD_SAMPLE;
@@ -100,7 +100,7 @@ static void enter(struct heard *h, const char *phase)
 {
 	if (h->delay_from > 0)
 		h->delay_ms += clock_ms() - h->delay_from;
-	h->delay_from = text_is(phase, "delay") ? clock_ms() : 0;
+	h->delay_from = text_is(phase, "delay") || text_is(phase, "idle") ? clock_ms() : 0;
 	h->phase = arena_strdup(h->arena, phase);
 }
 

@@ -40,6 +40,20 @@ code 0 with ASSAY_NULL=cuda FAKE_DRIVER_TAKES=100 "$ASSAY" run "$work/bert" --on
 json 'd[0]["device_memory_mib"] == 300 and d[0]["engine"] == "null"'
 code 0 "$ASSAY" run "$work/bert" --on null --no-conform --runs 3 --json
 json 'd[0]["device_memory_mib"] is None'
+# Energy by the cards' own counters: 100 J each in the timed runs, a tenth of one in half a second of idle. Rows of both vendors.
+energy() { code 0 with ASSAY_SYSFS="$work/none" "$@" "$ASSAY" run "$work/bert" --on "$on" --no-conform --runs 30 --options sleep_ms=10 --json; }
+on=cuda energy ASSAY_NULL=cuda
+json 'd[0]["energy_source"].startswith("GPU 0, GPU 1 (without the processor: ") and d[0]["energy_why"] is None and d[0]["batch"] == 1'
+json 'abs(d[0]["energy"]["with_idle_j"] - 200) < 1e-6 and 0 < d[0]["idle_w"] <= 0.4 and [c["counter"] for c in d[0]["energy"]["counters"]] == ["GPU 0", "GPU 1"]'
+json 'abs(d[0]["energy_j_per_sample"] * 30 - (200 - d[0]["idle_w"] * d[0]["energy"]["seconds"])) < 1e-6'
+on=rocm energy ASSAY_NULL=rocm
+json 'd[0]["energy_source"].startswith("GPU 0 (") and abs(d[0]["energy"]["with_idle_j"] - 100) < 1e-4 and d[0]["energy_j_per_sample"] > 3'
+on=cuda energy ASSAY_NULL=cuda FAKE_DRIVER_ENERGY=still
+json 'd[0]["energy_j_per_sample"] is None and "GPU 0 stood still" in d[0]["energy_why"]'
+on=cuda energy ASSAY_NULL=cuda FAKE_DRIVER_ENERGY=none
+json 'd[0]["energy_j_per_sample"] is None and d[0]["energy_why"] == "GPU 0 has no counter of energy; GPU 1 has no counter of energy"'
+on=cuda energy ASSAY_NULL=cuda FAKE_DRIVER=fail
+json 'd[0]["energy_j_per_sample"] is None and d[0]["energy_why"] == "NVML counts no energy here"'
 code 0 with CUDA_VISIBLE_DEVICES=GPU-2 "$ASSAY" detect cuda --json
 json '[g["visible"] for g in d["platforms"][0]["facts"]["gpus"]] == [False, True, False]'
 code 0 with FAKE_DRIVER=fail "$ASSAY" detect cuda --json

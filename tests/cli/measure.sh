@@ -82,6 +82,53 @@ for bad in "--effort fast" "--scenario Server" "--scenario server" "--scenario s
 	empty out
 done
 
+# Energy, by a made-up counter. It is a pipe whose other end gives a number each time that it is read: when it is found, twice around half a
+# second of idle (1 J), twice around the timed runs (50 J), and at no other time, or the next cell would get another's numbers.
+rapl=$work/sysfs/sys/class/powercap/intel-rapl:0
+mkdir -p "$rapl"
+echo package-0 >"$rapl/name"
+echo 262143328850 >"$rapl/max_energy_range_uj"
+mkfifo "$rapl/energy_uj"
+python3 - "$rapl/energy_uj" <<'PY' &
+import os, sys, time
+while True:
+    for uj in (7, 1000000, 2000000, 2000000, 52000000):
+        fd = os.open(sys.argv[1], os.O_WRONLY)
+        os.write(fd, b"%d\n" % uj)
+        os.close(fd)
+        time.sleep(0.05)
+PY
+counter=$!
+export ASSAY_SYSFS=$work/sysfs
+cell 0 null:sleep_ms=20 --runs 40 --batch 2
+json 'd[0]["energy_why"] is None and d[0]["energy_source"].startswith("package-0; ") and d[0]["energy_j_per_token"] is None'
+json '0 < d[0]["idle_w"] <= 2 and d[0]["energy"]["seconds"] > 0.8 and d[0]["energy"]["with_idle_j"] == 50'
+json 'abs(d[0]["energy_j_per_sample"] * 80 - (50 - d[0]["idle_w"] * d[0]["energy"]["seconds"])) < 1e-6'
+code 0 "$ASSAY" run "$work/bert" --on null:sleep_ms=20 --no-conform --runs 40
+has out '^  energy +1.[0-9]+ J a sample over [0-9.]+ W idle, by package-0; everything'
+cell 0 null:sleep_ms=20 --scenario offline --runs 40
+json 'd[0]["energy"]["with_idle_j"] == 50 and 0.9 < d[0]["energy_j_per_sample"] < 1.25'
+code 0 "$ASSAY" report --format json
+json 'len(d["energy"]) >= 2 and all(0 < e["energy_j_per_sample"] <= 1.25 and e["idle_w"] <= 2 for e in d["energy"])'
+# Too short, or told: no figure.
+cell 0 null:sleep_ms=1 --runs 3
+json 'd[0]["energy_j_per_sample"] is None and "a counter needs" in d[0]["energy_why"]'
+cell 0 $steady --runs 40
+json 'd[0]["energy_j_per_sample"] is None and d[0]["energy_why"]'
+kill $counter
+wait $counter 2>/dev/null
+rm "$rapl/energy_uj"
+echo 1 >"$rapl/energy_uj"
+# It stands still: never 0 J.
+code 0 "$ASSAY" run "$work/bert" --on null:sleep_ms=20 --no-conform --runs 40 -v
+has out '^  energy +no figure: package-0 stood still'
+cell 0 null:sleep_ms=20 --runs 40
+json 'd[0]["energy_j_per_sample"] is None and "stood still" in d[0]["energy_why"] and d[0]["energy"]["counters"][0]["joules"] is None'
+export ASSAY_SYSFS=$work/none
+cell 0 null:sleep_ms=20 --runs 4
+json 'd[0]["energy_j_per_sample"] is None and "/sys/class/powercap" in d[0]["energy_why"] and d[0]["idle_w"] is None'
+unset ASSAY_SYSFS
+
 # The wait between warm-up and sample is in no time, though the time limit counts it, and Ctrl-C ends it at once. A question of its own.
 since=$(date +%s%N)
 cell 0 $steady --runs 3 --delay 3

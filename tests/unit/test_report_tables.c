@@ -343,6 +343,25 @@ static void test_as_shipped(void **state)
 	says(&f->md, "batch 1, 128 tokens, bf16, as shipped");
 }
 
+static void test_energy(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result r = process_of("m", "openvino", 59, 0);
+
+	add(f, "m", "cpu", process_of("m", "cpu", 59, 0)); // without a counter it is not there
+	r.row.energy_j_per_sample = 0.72;
+	r.row.idle_w = 41;
+	r.row.energy_source = "package-0";
+	add(f, "m", "openvino", r);
+	write_all(f);
+	assert_int_equal(json_array_size(json_object_get(f->root, "energy")), 1);
+	const json_t *row = section(f, "energy", 0);
+	assert_true(fabs(number_in(row, "energy_j_per_sample") - 0.72) < 1e-9 &&
+		fabs(number_in(row, "samples_per_wh") - 5000) < 1e-6);
+	assert_true(json_is_null(json_object_get(row, "energy_j_per_token")));
+	says(&f->md, "0.72\u00a0J");
+}
+
 static void test_precision(void **state)
 {
 	struct fixture *f = *state;
@@ -727,6 +746,7 @@ int main(void)
 		TEST(test_one_line_a_question),
 		TEST(test_one_line_in_every_arithmetic),
 		TEST(test_as_shipped),
+		TEST(test_energy),
 		TEST(test_precision),
 		TEST(test_times),
 		TEST(test_load),

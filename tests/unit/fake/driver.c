@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands in for vendors' libraries: two NVIDIA cards by NVML, one AMD GPU by HIP and amdsmi, a discrete and a software adapter by
 // Vulkan. The interfaces are written down here once more, from their documents, so that a slip in assay's own declarations is
-// seen. FAKE_DRIVER=fail: starting fails; crash: it ends the process.
+// seen. FAKE_DRIVER=fail: starting fails; crash: it ends the process. A GPU's counter of energy goes on by how often it was
+// asked: once while it is opened, twice around idle, twice around the timed runs. FAKE_DRIVER_ENERGY=none: there is none; still:
+// it stands.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +38,28 @@ typedef struct {
 int nvmlInit_v2(void)
 {
 	return start(999);
+}
+static unsigned long long energy_mj(int number)
+{
+	static const unsigned long long at[] = { 5000, 5000, 5100, 5150, 105150 };
+	static int asked[2];
+	const char *how = getenv("FAKE_DRIVER_ENERGY");
+	const int n = how ? 0 : asked[number]++;
+
+	return at[n < 5 ? n : 4];
+}
+
+static int has_energy(void)
+{
+	const char *how = getenv("FAKE_DRIVER_ENERGY");
+
+	return !how || strcmp(how, "none");
+}
+
+int nvmlDeviceGetTotalEnergyConsumption(struct nvmlDevice *d, unsigned long long *out)
+{
+	*out = energy_mj(d->number);
+	return has_energy() ? 0 : 3; // NVML_ERROR_NOT_SUPPORTED
 }
 int nvmlShutdown(void)
 {
@@ -170,6 +194,13 @@ int amdsmi_get_gpu_memory_usage(void *p, int type, uint64_t *out)
 {
 	*out = 11000000;
 	return type || p != &nvml_devices[1];
+}
+int amdsmi_get_energy_count(void *p, uint64_t *count, float *resolution, uint64_t *timestamp)
+{
+	*resolution = 1.5F;
+	*count = energy_mj(1) * 1000 * 2 / 3;
+	*timestamp = 1;
+	return has_energy() && p == &nvml_devices[1] ? 0 : 2;
 }
 
 // ---- Vulkan -------------------------------------------------------------------------------------------------------------
