@@ -335,6 +335,26 @@ static void add_precision(struct text *t, const struct row *r)
 		t, " (%s%s%.3f of the time of row %lld)", why ? why : "", why ? "; " : "", x, (long long)r->against_float32_row);
 }
 
+// How the engine was asked where it answers several queries at a time.
+static void add_filled(struct text *t, const json_t *said)
+{
+	const long long requests = (long long)json_integer_value(json_object_get(said, "requests"));
+	const char *hint = json_string_value(json_object_get(said, "hint")),
+		   *streams = json_string_value(json_object_get(said, "engine_streams")),
+		   *threads = json_string_value(json_object_get(said, "engine_threads"));
+
+	if (requests < 1)
+		return;
+	text_addf(t, "; %lld request%s at a time of batch %lld", requests, requests == 1 ? "" : "s",
+		(long long)json_integer_value(json_object_get(said, "batch")));
+	if (hint)
+		text_addf(t, ", hint %s", hint);
+	if (streams)
+		text_addf(t, ", %s stream%s", streams, text_is(streams, "1") ? "" : "s");
+	if (threads)
+		text_addf(t, ", the engine's threads %s", threads);
+}
+
 void show_add_scenario(struct text *t, const struct row *r)
 {
 	json_t *said = json_parse(r->scenario_result);
@@ -345,6 +365,7 @@ void show_add_scenario(struct text *t, const struct row *r)
 			json_is_true(json_object_get(said, "valid")) ? "" : ", NOT VALID", why,
 			(long long)json_integer_value(json_object_get(said, "queries")),
 			(long long)json_integer_value(json_object_get(said, "samples_per_query")));
+	add_filled(t, said);
 	json_decref(said);
 }
 

@@ -299,6 +299,23 @@ enum status session_run(
 	return STATUS_OK;
 }
 
+enum status session_lanes(struct session *s, size_t count, struct error *err)
+{
+	if (!s->backend->lanes)
+		return error_set(err, STATUS_UNSUPPORTED, "%s runs one after the other", s->backend->name);
+	return s->backend->lanes(s, count, err);
+}
+
+enum status session_run_lane(
+	struct session *s, size_t lane, const struct tensor *in, size_t in_count, struct tensor *out, struct error *err)
+{
+	enum status st = session_check(s, in, in_count, err);
+
+	if (st)
+		return st;
+	return (st = s->backend->run_lane(s, lane, in, out, err)) ? error_prefix(err, "%s", s->backend->name) : STATUS_OK;
+}
+
 enum status session_share_cache(struct session *s, struct error *err)
 {
 	int *past_of = ARENA_ARRAY(&s->arena, s->output_count + 1, int), pairs = 0;

@@ -38,6 +38,11 @@ struct provider {
 	// The options by which it is as it is without assay's defaults, "threads=default,.."; "default" leaves one to the engine,
 	// which says afterwards what it came to. NULL: they are not known.
 	const char *shipped;
+	// How a session is filled with queries that are there at the same time. `fill`: an option by which the engine itself
+	// decides how many requests it takes, and the option in which it tells how many; NULL: there is none. `splits`: so many
+	// threads may also be that many runs of one thread each, or something between.
+	const char *fill, *fill_told;
+	bool splits;
 };
 
 struct device {
@@ -135,6 +140,11 @@ struct backend {
 	enum status (*open)(struct session *s, const struct artifact *a, struct error *err);
 	// in[input_count], out[output_count]: the backend fills data, dtype, rank, dim, nbytes of out; valid until the next run.
 	enum status (*run)(struct session *s, const struct tensor *in, struct tensor *out, struct error *err);
+	// May be NULL. Runs at the same time in one session: `lanes` makes room for so many, once (UNSUPPORTED: this session
+	// cannot); run_lane is called from a thread for each lane, and allocates nothing of the session. The outputs of a lane
+	// are valid until its next run.
+	enum status (*lanes)(struct session *s, size_t count, struct error *err);
+	enum status (*run_lane)(struct session *s, size_t lane, const struct tensor *in, struct tensor *out, struct error *err);
 	void (*close)(struct session *s); // accepts a half-open session
 	// May be NULL. Untimed; may compile a second time. `in`: representative inputs for one run.
 	enum status (*explain)(
@@ -170,6 +180,10 @@ enum status session_open(struct session *s, const struct backend *b, const struc
 enum status session_check(const struct session *s, const struct tensor *in, size_t in_count, struct error *err);
 enum status session_run(
 	struct session *s, const struct tensor *in, size_t in_count, struct tensor *out, size_t out_count, struct error *err);
+// Room for `count` runs at the same time; UNSUPPORTED where the engine has none. Then a run in one of them, from any thread.
+enum status session_lanes(struct session *s, size_t count, struct error *err);
+enum status session_run_lane(
+	struct session *s, size_t lane, const struct tensor *in, size_t in_count, struct tensor *out, struct error *err);
 // From here on each output present.X is written into the memory that is given as past_key_values.X, of the same shape: for graphs
 // whose cache has the form CACHE_SHARED. UNSUPPORTED where the engine cannot.
 enum status session_share_cache(struct session *s, struct error *err);

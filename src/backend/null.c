@@ -27,6 +27,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <pthread.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/file.h>
@@ -67,6 +68,8 @@ static const struct option options[] = {
 	{ "refuse", NULL, "an operator: a graph that has it does not open" },
 	{ "leave", NULL, "an operator, or all: its nodes are left to the CPU" },
 	{ "keeps_quiet", "off", "does not tell where nodes ran" },
+	{ "lanes", "1", "how many runs it takes at the same time; a run in a lane sleeps, and computes beside the others" },
+	{ "wrong_lane", NULL, "the lane from 1 whose outputs are off" },
 	{ "threads", "1", "says that it computes with so many, or with 64 where more are asked for" },
 	{ "alone", NULL, "a file that is held while a session is open; where another process holds it, opening fails" },
 	{ "meet", NULL, "FOLDER@N: the first run waits until N cells have come there" },
@@ -105,11 +108,20 @@ struct null {
 	bool tells, keeps_quiet;
 	const char *meet; // NULL: none
 	void **data;      // of the outputs
+	void **lane_data; // [lane_count][outputs]
+	size_t lane_count;
+	int64_t wrong_lane;     // from 1; 0: none
+	pthread_mutex_t making; // `data`, from several lanes
 	size_t *capacity;
 };
 
 static const struct provider providers[] = {
-	{ .name = "null", .build = "null", .threads = "threads", .shipped = "threads=default" },
+	{ .name = "null",
+		.build = "null",
+		.threads = "threads",
+		.shipped = "threads=default",
+		.fill = "clock=real",
+		.fill_told = "lanes" },
 	{ .name = NULL },
 };
 
@@ -545,6 +557,41 @@ static enum status null_run(struct session *s, const struct tensor *in, struct t
 	return st;
 }
 
+static enum status null_lanes(struct session *s, size_t count, struct error *err)
+{
+	struct null *n = s->state;
+	enum status st = session_option_int(s, "wrong_lane", 1, INT32_MAX, 0, &n->wrong_lane, err);
+
+	n->lane_data = ARENA_ARRAY(&s->arena, count * (s->output_count + 1), void *);
+	n->lane_count = count;
+	pthread_mutex_init(&n->making, NULL);
+	return st;
+}
+
+static enum status null_run_lane(struct session *s, size_t lane, const struct tensor *in, struct tensor *out, struct error *err)
+{
+	struct null *n = s->state;
+	void **data = n->lane_data + lane * s->output_count;
+	const int64_t ns = (int64_t)(n->sleep_ms * 1e6);
+	enum status st = STATUS_OK;
+
+	pthread_mutex_lock(&n->making);
+	for (size_t i = 0; i < s->output_count && !st; i++) {
+		st = shape_output(s, in, i, &out[i], err);
+		if (!st && !data[i] && !(data[i] = malloc(out[i].nbytes + 1)))
+			st = error_set(err, STATUS_NO_MEMORY, "no memory for a lane's output");
+		if (st)
+			break;
+		memcpy(data[i], out[i].data, out[i].nbytes);
+		out[i].data = data[i];
+		if ((int64_t)lane + 1 == n->wrong_lane && out[i].nbytes >= sizeof(float))
+			*(float *)out[i].data += 1;
+	}
+	pthread_mutex_unlock(&n->making);
+	nanosleep(&(struct timespec){ .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 }, NULL);
+	return st;
+}
+
 static enum status null_explain(
 	struct session *s, const struct artifact *a, const struct tensor *in, struct placement *out, struct error *err)
 {
@@ -585,6 +632,8 @@ static void null_close(struct session *s)
 
 	for (size_t i = 0; n->data && i < s->output_count; i++)
 		free(n->data[i]);
+	for (size_t i = 0; i < n->lane_count * s->output_count; i++)
+		free(n->lane_data[i]);
 	memset(n, 0, sizeof *n);
 }
 
@@ -598,6 +647,8 @@ const struct backend backend_null = {
 	.devices = null_devices,
 	.open = null_open,
 	.run = null_run,
+	.lanes = null_lanes,
+	.run_lane = null_run_lane,
 	.close = null_close,
 	.explain = null_explain,
 };

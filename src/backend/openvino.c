@@ -117,6 +117,8 @@ static const struct provider providers[] = {
 		.build = "openvino",
 		.threads = "threads",
 		.threads_told = "INFERENCE_NUM_THREADS",
+		.fill = "hint=THROUGHPUT",
+		.fill_told = "OPTIMAL_NUMBER_OF_INFER_REQUESTS",
 		.shipped = "precision=default,kv_cache_precision=default,dynamic_quantization=default,threads=default,"
 			   "streams=default,hint=default" },
 	{ .name = NULL },
@@ -343,7 +345,7 @@ enum status ov_give_inputs(struct session *s, ov_infer_request_t *request, const
 	return st;
 }
 
-static enum status show_output(struct session *s, size_t i, struct tensor *out, struct error *err)
+static enum status show_output(struct session *s, struct ov_turn *t, size_t i, struct tensor *out, struct error *err)
 {
 	struct openvino *o = s->state;
 	const struct ov_library *l = &o->library;
@@ -353,13 +355,13 @@ static enum status show_output(struct session *s, size_t i, struct tensor *out, 
 	enum status st;
 
 	*out = (struct tensor){ .name = s->outputs[i].name };
-	if ((st = ov_check(l, l->ov_infer_request_get_tensor_by_const_port(o->now.request, o->ports[i], &o->now.out[i]),
+	if ((st = ov_check(l, l->ov_infer_request_get_tensor_by_const_port(t->request, o->ports[i], &t->out[i]),
 		     "reading an output", err)) ||
-		(st = ov_check(l, l->ov_tensor_get_element_type(o->now.out[i], &element), "reading an output", err)))
+		(st = ov_check(l, l->ov_tensor_get_element_type(t->out[i], &element), "reading an output", err)))
 		return st;
 	// The C interface has no shape for a scalar: it refuses to make one of rank 0 (seen in 2026.4).
-	ov_status_e shaped = l->ov_tensor_get_shape(o->now.out[i], &shape);
-	if (shaped != OK && (l->ov_tensor_get_size(o->now.out[i], &count) != OK || count != 1))
+	ov_status_e shaped = l->ov_tensor_get_shape(t->out[i], &shape);
+	if (shaped != OK && (l->ov_tensor_get_size(t->out[i], &count) != OK || count != 1))
 		return ov_check(l, shaped, "reading an output", err);
 	if (shaped != OK)
 		shape = (ov_shape_t){ 0 };
@@ -373,7 +375,7 @@ static enum status show_output(struct session *s, size_t i, struct tensor *out, 
 		return error_set(
 			err, STATUS_UNSUPPORTED, "output %s has an element type or a shape that is not supported", out->name);
 	out->nbytes = count * dtype_size(out->dtype);
-	return count ? ov_check(l, l->ov_tensor_data(o->now.out[i], &out->data), "reading an output", err) : STATUS_OK;
+	return count ? ov_check(l, l->ov_tensor_data(t->out[i], &out->data), "reading an output", err) : STATUS_OK;
 }
 
 static void release_outputs(const struct session *s, struct ov_turn *t)
@@ -387,22 +389,26 @@ static void release_outputs(const struct session *s, struct ov_turn *t)
 	}
 }
 
+static enum status make_turn(struct session *s, struct ov_turn *t, struct error *err)
+{
+	struct openvino *o = s->state;
+
+	t->in = ARENA_ARRAY(&s->arena, s->input_count + 1, ov_tensor_t *);
+	t->out = ARENA_ARRAY(&s->arena, s->output_count + 1, ov_tensor_t *);
+	t->given = ARENA_ARRAY(&s->arena, s->input_count + 1, struct ov_given);
+	return ov_check(&o->library, o->library.ov_compiled_model_create_infer_request(o->model, &t->request),
+		"making another request", err);
+}
+
 // The other request's turn; it is made when it is needed first.
 static enum status take_turns(struct session *s, struct error *err)
 {
 	struct openvino *o = s->state;
 	struct ov_turn now = o->other;
-	enum status st;
+	enum status st = now.request ? STATUS_OK : make_turn(s, &now, err);
 
-	if (!now.request) {
-		now.in = ARENA_ARRAY(&s->arena, s->input_count + 1, ov_tensor_t *);
-		now.out = ARENA_ARRAY(&s->arena, s->output_count + 1, ov_tensor_t *);
-		now.given = ARENA_ARRAY(&s->arena, s->input_count + 1, struct ov_given);
-		st = ov_check(&o->library, o->library.ov_compiled_model_create_infer_request(o->model, &now.request),
-			"making a second request", err);
-		if (st)
-			return st;
-	}
+	if (st)
+		return st;
 	o->other = o->now;
 	o->now = now;
 	return STATUS_OK;
@@ -419,7 +425,36 @@ static enum status ov_run(struct session *s, const struct tensor *in, struct ten
 	if (!st)
 		st = ov_check(&o->library, o->library.ov_infer_request_infer(o->now.request), "running", err);
 	for (size_t i = 0; i < s->output_count && !st; i++)
-		st = show_output(s, i, &out[i], err);
+		st = show_output(s, &o->now, i, &out[i], err);
+	return st;
+}
+
+// A request for each lane; the compiled model gives each a stream while it runs.
+static enum status ov_lanes(struct session *s, size_t count, struct error *err)
+{
+	struct openvino *o = s->state;
+	enum status st = STATUS_OK;
+
+	if (o->lanes)
+		return error_set(err, STATUS_UNSUPPORTED, "it has requests already");
+	o->lanes = ARENA_ARRAY(&s->arena, count, struct ov_turn);
+	o->lane_count = count;
+	for (size_t i = 0; i < count && !st; i++)
+		st = make_turn(s, &o->lanes[i], err);
+	return st;
+}
+
+static enum status ov_run_lane(struct session *s, size_t lane, const struct tensor *in, struct tensor *out, struct error *err)
+{
+	struct openvino *o = s->state;
+	struct ov_turn *t = &o->lanes[lane];
+	enum status st = ov_give_inputs(s, t->request, in, t->in, t->given, err);
+
+	release_outputs(s, t);
+	if (!st)
+		st = ov_check(&o->library, o->library.ov_infer_request_infer(t->request), "running", err);
+	for (size_t i = 0; i < s->output_count && !st; i++)
+		st = show_output(s, t, i, &out[i], err);
 	return st;
 }
 
@@ -442,6 +477,8 @@ static void ov_close(struct session *s)
 
 	end_turn(s, &o->now);
 	end_turn(s, &o->other);
+	for (size_t i = 0; i < o->lane_count; i++)
+		end_turn(s, &o->lanes[i]);
 	for (size_t i = 0; o->ports && i < s->output_count; i++)
 		if (o->ports[i])
 			l->ov_output_const_port_free(o->ports[i]);
@@ -462,6 +499,8 @@ const struct backend backend_openvino = {
 	.devices = ov_devices,
 	.open = ov_open,
 	.run = ov_run,
+	.lanes = ov_lanes,
+	.run_lane = ov_run_lane,
 	.close = ov_close,
 	.explain = ov_explain,
 	.profile = ov_profile,

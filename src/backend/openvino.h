@@ -75,7 +75,9 @@ struct openvino {
 	struct ov_library library;
 	ov_core_t *core;
 	ov_compiled_model_t *model;
-	struct ov_turn now, other;      // other.request is NULL until it is needed
+	struct ov_turn now, other; // other.request is NULL until it is needed
+	struct ov_turn *lanes;     // [lane_count]
+	size_t lane_count;
 	ov_output_const_port_t **ports; // of the outputs
 	struct compiled *compiled;      // option cache=on; else NULL
 };

@@ -461,6 +461,34 @@ enum status ort_show_output(struct session *s, const struct tensor_type *type, O
 	return STATUS_OK;
 }
 
+static enum status give_inputs(struct session *s, const struct tensor *in, OrtValue **values, struct error *err)
+{
+	struct ort *o = s->state;
+	const OrtApi *api = o->library.api;
+	enum status st = STATUS_OK;
+
+	for (size_t i = 0; i < s->input_count && !st; i++)
+		st = ort_check(api,
+			api->CreateTensorWithDataAsOrtValue(o->memory, in[i].data, in[i].nbytes, in[i].dim, (size_t)in[i].rank,
+				(ONNXTensorElementDataType)dtype_onnx(in[i].dtype), &values[i]),
+			"giving an input", err);
+	return st;
+}
+
+static enum status call(struct session *s, OrtValue **in, OrtValue **values, struct tensor *out, struct error *err)
+{
+	struct ort *o = s->state;
+	const OrtApi *api = o->library.api;
+	enum status st = ort_check(api,
+		api->Run(o->session, NULL, o->input_names, (const OrtValue *const *)in, s->input_count, o->output_names,
+			s->output_count, values),
+		"running", err);
+
+	for (size_t i = 0; i < s->output_count && !st; i++)
+		st = ort_show_output(s, &s->outputs[i], values[i], &out[i], err);
+	return st;
+}
+
 static enum status run_on_host(struct session *s, const struct tensor *in, struct tensor *out, struct error *err)
 {
 	struct ort *o = s->state;
@@ -476,11 +504,7 @@ static enum status run_on_host(struct session *s, const struct tensor *in, struc
 		o->out = spare;
 	}
 	release_values(api, o->out, s->output_count);
-	for (size_t i = 0; i < s->input_count && !st; i++)
-		st = ort_check(api,
-			api->CreateTensorWithDataAsOrtValue(o->memory, in[i].data, in[i].nbytes, in[i].dim, (size_t)in[i].rank,
-				(ONNXTensorElementDataType)dtype_onnx(in[i].dtype), &o->in[i]),
-			"giving an input", err);
+	st = give_inputs(s, in, o->in, err);
 	for (size_t i = 0; s->past_of && i < s->output_count && !st; i++) {
 		const struct tensor *past = s->past_of[i] >= 0 ? &in[s->past_of[i]] : NULL;
 
@@ -490,14 +514,7 @@ static enum status run_on_host(struct session *s, const struct tensor *in, struc
 					(size_t)past->rank, (ONNXTensorElementDataType)dtype_onnx(past->dtype), &o->out[i]),
 				"giving an output its place", err);
 	}
-	if (!st)
-		st = ort_check(api,
-			api->Run(o->session, NULL, o->input_names, (const OrtValue *const *)o->in, s->input_count,
-				o->output_names, s->output_count, o->out),
-			"running", err);
-	for (size_t i = 0; i < s->output_count && !st; i++)
-		st = ort_show_output(s, &s->outputs[i], o->out[i], &out[i], err);
-	return st;
+	return st ? st : call(s, o->in, o->out, out, err);
 }
 
 static enum status ort_run(struct session *s, const struct tensor *in, struct tensor *out, struct error *err)
@@ -511,6 +528,34 @@ static enum status ort_run(struct session *s, const struct tensor *in, struct te
 	return st;
 }
 
+// ONNX Runtime's Run may be called from several threads; each lane has values of its own. A binding has one set of them.
+static enum status ort_lanes(struct session *s, size_t count, struct error *err)
+{
+	struct ort *o = s->state;
+
+	if (o->binding || s->keeps_outputs || s->past_of || o->lanes)
+		return error_set(err, STATUS_UNSUPPORTED, "its outputs are bound to one place");
+	o->lanes = ARENA_ARRAY(&s->arena, count, struct ort_lane);
+	o->lane_count = count;
+	for (size_t i = 0; i < count; i++) {
+		o->lanes[i].in = ARENA_ARRAY(&s->arena, s->input_count + 1, OrtValue *);
+		o->lanes[i].out = ARENA_ARRAY(&s->arena, s->output_count + 1, OrtValue *);
+	}
+	return STATUS_OK;
+}
+
+static enum status ort_run_lane(struct session *s, size_t lane, const struct tensor *in, struct tensor *out, struct error *err)
+{
+	struct ort *o = s->state;
+	struct ort_lane *l = &o->lanes[lane];
+	enum status st;
+
+	release_values(o->library.api, l->in, s->input_count);
+	release_values(o->library.api, l->out, s->output_count);
+	st = give_inputs(s, in, l->in, err);
+	return st ? st : call(s, l->in, l->out, out, err);
+}
+
 static void ort_close(struct session *s)
 {
 	struct ort *o = s->state;
@@ -522,6 +567,10 @@ static void ort_close(struct session *s)
 	release_values(api, o->in, s->input_count);
 	release_values(api, o->out, s->output_count);
 	release_values(api, o->older, s->output_count);
+	for (size_t i = 0; i < o->lane_count; i++) {
+		release_values(api, o->lanes[i].in, s->input_count);
+		release_values(api, o->lanes[i].out, s->output_count);
+	}
 	if (o->memory)
 		api->ReleaseMemoryInfo(o->memory);
 	if (o->session)
@@ -541,6 +590,8 @@ const struct backend backend_ort = {
 	.devices = ort_devices,
 	.open = ort_open,
 	.run = ort_run,
+	.lanes = ort_lanes,
+	.run_lane = ort_run_lane,
 	.close = ort_close,
 	.explain = ort_explain,
 	.profile = ort_profile,

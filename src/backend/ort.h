@@ -24,7 +24,11 @@ struct ort {
 	OrtMemoryInfo *memory;   // of plain host memory
 	OrtAllocator *allocator; // the default one; not ours to free
 	const char **input_names, **output_names;
-	OrtValue **in, **out;            // of the last run
+	OrtValue **in, **out; // of the last run
+	struct ort_lane {
+		OrtValue **in, **out;
+	} * lanes;
+	size_t lane_count;
 	OrtValue **older;                // of the run before it, where the session keeps outputs
 	const struct artifact *artifact; // what is being opened
 	struct compiled *compiled;       // set by append: the folder where the provider keeps what it compiles; NULL: nowhere

@@ -43,6 +43,7 @@ const struct provider ort_providers[] = {
 		.build = "onnxruntime",
 		.detail = &cpu,
 		.threads = "threads",
+		.splits = true,
 		.shipped = "threads=default,spinning=on,inter_threads=1,prepacking=on,optimisation=all" },
 	{ .name = "cuda", .build = "onnxruntime-gpu", .options = ort_cuda_options, .detail = &ort_cuda },
 	{ .name = "tensorrt", .build = "onnxruntime-gpu", .options = ort_tensorrt_options, .detail = &ort_tensorrt },

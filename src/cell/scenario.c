@@ -143,6 +143,25 @@ static void claim_percentile(const struct scenario_ask *ask, struct scenario_res
 					  ask->bound_ms));
 }
 
+// From what was counted to what may be claimed.
+static void conclude(const struct scenario_ask *ask, struct scenario_result *out, struct arena *a)
+{
+	const bool is_server = ask->kind == SCENARIO_SERVER;
+
+	out->late = out->unanswered;
+	out->throughput_per_s =
+		out->elapsed_ns > 0 ? (double)out->count * (double)ask->streams * 1e9 / (double)out->elapsed_ns : (double)NAN;
+	if (is_server) {
+		claim_bound(ask, out, a);
+	} else if (kinds[ask->kind].percentile > 0) {
+		claim_percentile(ask, out, a);
+	} else {
+		out->is_valid = true;
+		out->why = arena_printf(a, "%lld samples in %.3g s", (long long)out->count * (long long)ask->streams,
+			(double)out->elapsed_ns / 1e9);
+	}
+}
+
 enum status scenario_run(const struct protocol_run *r, const struct scenario_ask *ask, struct arena *a,
 	struct scenario_result *out, struct error *err)
 {
@@ -179,18 +198,32 @@ enum status scenario_run(const struct protocol_run *r, const struct scenario_ask
 		out->unanswered += i >= out->count && arrival <= now;
 	}
 	out->elapsed_ns = now - begin;
-	out->late = out->unanswered;
-	out->throughput_per_s =
-		out->elapsed_ns > 0 ? (double)out->count * (double)ask->streams * 1e9 / (double)out->elapsed_ns : (double)NAN;
-	if (is_server) {
-		claim_bound(ask, out, a);
-	} else if (kinds[ask->kind].percentile > 0) {
-		claim_percentile(ask, out, a);
-	} else {
-		out->is_valid = true;
-		out->why = arena_printf(a, "%lld samples in %.3g s", (long long)out->count * (long long)ask->streams,
-			(double)out->elapsed_ns / 1e9);
+	conclude(ask, out, a);
+	return STATUS_OK;
+}
+
+enum status scenario_run_beside(
+	const struct beside *b, const struct scenario_ask *ask, struct arena *a, struct scenario_result *out, struct error *err)
+{
+	struct beside_limits limits = { .least = ask->least, .most = ask->queries, .limit_ns = ask->limit_ns };
+	struct beside_sample sample;
+	enum status st;
+
+	if (ask->kind == SCENARIO_SERVER) {
+		int64_t *arrive = ARENA_ARRAY(a, ask->queries + 1, int64_t), ns = 0;
+
+		for (size_t i = 0; i < ask->queries; i++)
+			arrive[i] = ns += gap_ns(ask, i);
+		limits.arrive_ns = arrive;
 	}
+	if ((st = beside_run(b, &limits, a, &sample, err)))
+		return st;
+	*out = (struct scenario_result){ .latency_ns = sample.latency_ns,
+		.count = sample.count,
+		.unanswered = sample.unanswered,
+		.elapsed_ns = sample.elapsed_ns,
+		.estimate_ms = (double)NAN };
+	conclude(ask, out, a);
 	return STATUS_OK;
 }
 

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "cell/beside.h"
 #include "cell/protocol.h"
 #include "question/question.h"
 
@@ -52,6 +53,9 @@ struct scenario_result {
 };
 enum status scenario_run(const struct protocol_run *r, const struct scenario_ask *ask, struct arena *a,
 	struct scenario_result *out, struct error *err);
+// The same of offline and server with several queries at a time.
+enum status scenario_run_beside(
+	const struct beside *b, const struct scenario_ask *ask, struct arena *a, struct scenario_result *out, struct error *err);
 json_t *scenario_json(const struct scenario_ask *ask, const struct scenario_result *r);
 
 #endif

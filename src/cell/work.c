@@ -423,14 +423,21 @@ static enum status scenario(struct work *w, const struct protocol_run *r, struct
 {
 	struct scenario_ask ask = scenario_plan(&w->ask.question, effort_find(w->ask.effort), w->batch > 0 ? w->batch : 1);
 	struct scenario_result result;
+	json_t *json = NULL;
 	enum status st;
 
-	work_energy_begin(w);
-	if ((st = scenario_run(r, &ask, &w->arena, &result, err)))
-		return st;
-	work_energy_end(w, w->batch > 0 ? (double)result.count * (double)ask.streams : (double)NAN, (double)NAN);
+	if (work_fills(w, ask.kind)) {
+		if ((st = work_fill(w, &ask, &result, &json, err)))
+			return st;
+	} else {
+		work_energy_begin(w);
+		if ((st = scenario_run(r, &ask, &w->arena, &result, err)))
+			return st;
+		work_energy_end(w, w->batch > 0 ? (double)result.count * (double)ask.streams : (double)NAN, (double)NAN);
+		json = scenario_json(&ask, &result);
+	}
 	json_t *throughput = w->batch > 0 && isfinite(result.throughput_per_s) ? json_real(result.throughput_per_s) : json_null();
-	say_row(json_pack("{s:o, s:o}", "scenario_result", scenario_json(&ask, &result), "throughput_per_s", throughput));
+	say_row(json_pack("{s:o, s:o}", "scenario_result", json, "throughput_per_s", throughput));
 	say_samples_ns(w, result.latency_ns, result.count);
 	return STATUS_OK;
 }

@@ -10,6 +10,7 @@
 #include "cell/asked.h"
 #include "cell/guess.h"
 #include "cell/inputs.h"
+#include "cell/scenario.h"
 #include "platform/energy.h"
 
 struct work {
@@ -141,6 +142,12 @@ void work_memory(struct work *w, const char *phase);
 void work_energy_idle(struct work *w);
 void work_energy_begin(struct work *w);
 void work_energy_end(struct work *w, double samples, double tokens);
+
+// work_fill.c: offline and server where the engine runs several queries at a time: searched, run, and the outputs that are judged
+// chosen. *json: the row's scenario_result, the caller's.
+bool work_fills(const struct work *w, enum scenario kind);
+enum status work_fill(
+	struct work *w, const struct scenario_ask *ask, struct scenario_result *result, json_t **json, struct error *err);
 
 // work_after.c: after the outputs; what goes wrong there is no error of the cell.
 void work_new_shape(struct work *w);

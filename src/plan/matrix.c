@@ -227,8 +227,9 @@ enum status matrix_check(struct matrix *m, size_t model_count, struct error *err
 
 // Of one cell: starting an engine, first runs, 3 s of timed runs and the judging; then every GiB of weights is read, converted or
 // repacked, and read again for the reference. Six cells of three models, 1.7 GiB, took 127 s on 2 busy cores.
-static const double guess_s_per_cell = 8, guess_s_per_gib = 10, guess_s_per_written_gib = 2;
-const char matrix_guess_words[] = "8 s a cell, its --delay, and 10 s a GiB of weights, and 2 s a GiB to write synthetic ones";
+static const double guess_s_per_cell = 8, guess_s_per_gib = 10, guess_s_per_written_gib = 2, guess_s_per_search = 5;
+const char matrix_guess_words[] = "8 s a cell, 5 s more of offline and server, its --delay, and 10 s a GiB of weights, and 2 s a "
+				  "GiB to write synthetic ones";
 
 double matrix_guess_s(const struct plan_model *m, const struct target *t, const struct question *q, bool first)
 {
@@ -236,7 +237,9 @@ double matrix_guess_s(const struct plan_model *m, const struct target *t, const 
 
 	if (m->refused || t->absent)
 		return 0;
-	return guess_s_per_cell + q->delay_s + guess_s_per_gib * gib +
+	const enum scenario scenario = scenario_find(q->scenario);
+	const bool searches = scenario == SCENARIO_OFFLINE || scenario == SCENARIO_SERVER;
+	return guess_s_per_cell + (searches ? guess_s_per_search : 0) + q->delay_s + guess_s_per_gib * gib +
 		(first && m->makes_weights ? guess_s_per_written_gib * gib : 0);
 }
 

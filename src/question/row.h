@@ -168,7 +168,10 @@
 		"of all timed runs: joules over idle and with it, seconds, and each counter by itself; one that is not added " \
 		"(dram) " \
 		"may be in another") \
-	X(JSON, scenario_result, "of a scenario: queries, percentile, bound, whether early stopping allows the claim") \
+	X(JSON, scenario_result, \
+		"of a scenario: queries, percentile, bound, whether early stopping allows the claim; of offline and server how " \
+		"many " \
+		"queries were asked at a time, how the engine was set for it, and what was tried") \
 	X(INTEGER, samples, "timed warm runs") \
 	X(TEXT, stability, \
 		"stable: the medians of the last three windows of runs agree within 5 %, the interquartile range is at most 20 " \

@@ -72,6 +72,19 @@ code 0 "$ASSAY" run "$work/bert" --on $steady --no-conform --scenario server --r
 has out '^  scenario +server, NOT VALID: .* queries took longer than 10 ms'
 code 0 "$ASSAY" run "$work/bert" --on $steady --no-conform --scenario server --rate 20 --latency-bound 60 --runs 500
 has out '^  scenario +server: 0 of 500 queries took longer than 60 ms: 99th percentile within the bound'
+# An engine that takes several at a time: tried, stated, and the outputs of every request are looked at.
+cell 0 null:sleep_ms=20,lanes=4 --scenario offline --effort rapid
+json 'd[0]["verdict"] == "right" and [t["requests"] for t in d[0]["scenario_result"]["tried"]] == [1, 4, 8] and d[0]["scenario_result"]["requests"] in (4, 8)'
+json 'all(t["samples_per_s"] > 0 and t["why"] is None for t in d[0]["scenario_result"]["tried"]) and d[0]["scenario_result"]["batch"] == 1'
+json 'd[0]["scenario_result"]["queries"] % d[0]["scenario_result"]["requests"] == 0 and d[0]["samples"] == d[0]["scenario_result"]["queries"] >= 16'
+json 'd[0]["scenario_result"]["outputs"].startswith("all requests gave the same") and d[0]["throughput_per_s"] > 0'
+cell 0 null:sleep_ms=5,lanes=3 --scenario offline --runs 7
+json 'd[0]["samples"] == 7 == len(d[0]["samples_ms"])'
+cell 3 null:sleep_ms=20,lanes=4,wrong_lane=3 --scenario offline --effort rapid
+json 'd[0]["verdict"] == "wrong" and d[0]["scenario_result"]["outputs"].startswith("requests differ") and abs(d[0]["max_abs_error"] - 1) < 1e-3'
+code 0 "$ASSAY" run "$work/bert" --on null:sleep_ms=5,lanes=2 --no-conform --scenario server --rate 50 --latency-bound 5000 --runs 40
+has out '^  scenario +server: 0 of 40 queries took longer.* [124] requests? at a time of batch 1|^  scenario +server, NOT VALID: 0 of 40 '
+
 # A question of its own: another scenario is another cell.
 code 0 "$ASSAY" query --format csv "SELECT count(DISTINCT cell_key) AS n FROM result WHERE scenario = 'server'"
 has out '^4$'

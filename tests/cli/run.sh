@@ -91,6 +91,10 @@ for platform in cpu openvino; do
 	code 0 "$ASSAY" run "$work/onnx-$platform/model.onnx" --on "$platform" $quick --seq 32 --json
 	json 'd[0]["model_type"] is None and d[0]["verdict"] in ("right", "unjudged") and d[0]["padding"] == 0'
 	json 'd[0]["inputs_note"] == "input_ids: below 99, the rows of the table that it indexes"'
+	# As many at a time as it likes best, each of them right; nothing depends on which that is.
+	code 0 "$ASSAY" run "$work/bert" --on "$platform" --no-conform --effort rapid --scenario offline --batch 2 --json
+	json 'd[0]["verdict"] == "right" and d[0]["scenario_result"]["requests"] in [t["requests"] for t in d[0]["scenario_result"]["tried"]]'
+	json 'd[0]["scenario_result"]["batch"] == 2 and any(t["requests"] > 1 for t in d[0]["scenario_result"]["tried"]) or d[0]["scenario_result"]["engine_threads"] == "1"'
 	# Its own defaults: what they were is what it says, and the verdict is of that precision.
 	code 0 "$ASSAY" run "$work/bert" --on "$platform" $quick --as-shipped --json
 	json 'd[0]["verdict"] == "right" and all(p.split("=")[1] not in ("", "default") for p in d[0]["shipped_defaults"].split(", "))'
