@@ -72,6 +72,9 @@ code 0 "$ASSAY" run "$work/bert" --on $steady --no-conform --scenario server --r
 has out '^  scenario +server, NOT VALID: .* queries took longer than 10 ms'
 code 0 "$ASSAY" run "$work/bert" --on $steady --no-conform --scenario server --rate 20 --latency-bound 60 --runs 500
 has out '^  scenario +server: 0 of 500 queries took longer than 60 ms: 99th percentile within the bound'
+# A question of its own: another scenario is another cell.
+code 0 "$ASSAY" query --format csv "SELECT count(DISTINCT cell_key) AS n FROM result WHERE scenario = 'server'"
+has out '^4$'
 # An engine that takes several at a time: tried, stated, and the outputs of every request are looked at.
 cell 0 null:sleep_ms=20,lanes=4 --scenario offline --effort rapid
 json 'd[0]["verdict"] == "right" and [t["requests"] for t in d[0]["scenario_result"]["tried"]] == [1, 4, 8] and d[0]["scenario_result"]["requests"] in (4, 8)'
@@ -84,10 +87,6 @@ cell 3 null:sleep_ms=20,lanes=4,wrong_lane=3 --scenario offline --effort rapid
 json 'd[0]["verdict"] == "wrong" and d[0]["scenario_result"]["outputs"].startswith("requests differ") and abs(d[0]["max_abs_error"] - 1) < 1e-3'
 code 0 "$ASSAY" run "$work/bert" --on null:sleep_ms=5,lanes=2 --no-conform --scenario server --rate 50 --latency-bound 5000 --runs 40
 has out '^  scenario +server: 0 of 40 queries took longer.* [124] requests? at a time of batch 1|^  scenario +server, NOT VALID: 0 of 40 '
-
-# A question of its own: another scenario is another cell.
-code 0 "$ASSAY" query --format csv "SELECT count(DISTINCT cell_key) AS n FROM result WHERE scenario = 'server'"
-has out '^4$'
 
 for bad in "--effort fast" "--scenario Server" "--scenario server" "--scenario server --rate 5" "--rate 5" "--streams 8" "--latency-bound 5" \
 	"--scenario multi-stream --streams 3 --batch 2" "--task generate --cycles 5" "--task generate --scenario offline" "--cycles 4"; do
