@@ -86,20 +86,19 @@ extern const struct dialect mamba_names, mamba2_names, rwkv_names;
 extern const struct dialect sam_names, sam_hq_names, sam2_names, sam2_hiera_names, sam2_vision_names;
 
 // clip.c
-extern const struct dialect aimv2_text_names, aimv2_vision_names, altclip_text_names, altclip_vision_names, chinese_clip_text_names,
-	clip_text_names, clip_vision_names, dual_names, mlcd_vision_names, siglip_text_names, siglip_vision_names,
-	janus_vision_names, blip_vision_names, tipsv2_text_names, ovis2_vision_names, xclip_names, xclip_vision_names,
-	owl_vision_names, owlvit_names, owlv2_names, groupvit_names, groupvit_vision_names;
+extern const struct dialect aimv2_text_names, aimv2_vision_names, altclip_text_names, altclip_vision_names,
+	chinese_clip_text_names, clip_text_names, clip_vision_names, dual_names, mlcd_vision_names, siglip_text_names,
+	siglip_vision_names, janus_vision_names, blip_vision_names, tipsv2_text_names, ovis2_vision_names, xclip_names,
+	xclip_vision_names, owl_vision_names, owlvit_names, owlv2_names, groupvit_names, groupvit_vision_names;
 
 // vlm.c
 extern const struct dialect aria_vlm_names, aya_vision_names, blip_2_names, blip_names, blip_text_names, cosmos3_edge_names,
 	cosmos3_edge_vision_names, deepseek_vl_names, gemma3_names, gemma4_vision_names, gemma4_vlm_names, git_names,
-	glm4v_vision_names, glm_image_vision_names, glm_ocr_vision_names, got_ocr2_names, grid_names,
-	hyperclovax_vision_names, idefics2_names, idefics3_names, instruct_qformer_names, internvl_names, janus_names,
-	lfm2_vl_names, lighton_ocr_names, llama4_vision_names, llama4_vlm_names, llava_names, mistral3_names,
-	modernvbert_names, omni_names, ovis2_names, paddleocr_vision_names, paddleocr_vl_names, paligemma_names,
-	pixtral_names, qformer_names, qianfan_ocr_names, qwen2_5_omni_vision_names, qwen2_5_vl_vision_names,
-	qwen2_vl_vision_names, qwen3_omni_vision_names, qwen3_vl_vision_names, resampler_names, retrieval_names,
-	video_llama_3_names, qwen2_audio_names, voxtral_names;
+	glm4v_vision_names, glm_image_vision_names, glm_ocr_vision_names, got_ocr2_names, grid_names, hyperclovax_vision_names,
+	idefics2_names, idefics3_names, instruct_qformer_names, internvl_names, janus_names, lfm2_vl_names, lighton_ocr_names,
+	llama4_vision_names, llama4_vlm_names, llava_names, mistral3_names, modernvbert_names, omni_names, ovis2_names,
+	paddleocr_vision_names, paddleocr_vl_names, paligemma_names, pixtral_names, qformer_names, qianfan_ocr_names,
+	qwen2_5_omni_vision_names, qwen2_5_vl_vision_names, qwen2_vl_vision_names, qwen3_omni_vision_names, qwen3_vl_vision_names,
+	resampler_names, retrieval_names, video_llama_3_names, qwen2_audio_names, voxtral_names;
 
 #endif

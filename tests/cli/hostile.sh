@@ -64,6 +64,7 @@ printf 'this is\e[31m no JSON' >torn.json && mkdir torn && cp torn.json torn/con
 for name in "$evil" "$broken" "strange $evil" act torn "no such $evil"; do
 	clean inspect "$name"
 	clean inspect "$name" --json
+	clean tokenize "$name" "$evil"
 	clean run "$name" --on null:clock=told --synthetic --runs 3 --no-conform
 done
 for name in "$evil" "$broken"; do
@@ -161,6 +162,7 @@ clean cache --db "$evil"
 ASSAY_CACHE="$work/$evil" clean cache
 clean report --db torn.json
 clean query --db "$evil" fastest
+clean models
 clean cell --probe "$evil"
 clean cell --driver "$evil"
 

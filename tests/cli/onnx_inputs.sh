@@ -148,13 +148,12 @@ if has_platform qnn; then
 	json 'd[1]["verdict"] == "right" and d[1]["nodes_on_platform"] > 50 and d[1]["nodes_elsewhere"] == 0 and d[1]["compute_dtype"] == "f16"'
 fi
 
-# Numbers that are none: of a file they are not called made up, and a golden file that has them judges nothing.
+# Numbers that are none: a file of --input with one is refused, and a golden file that has them judges nothing.
 made twice Add x:n,2 y:n,2
 npy "$work/nan.npy" f4 '(1, 2)' 1 nan
-code 0 "$ASSAY" run "$work/twice.onnx" $quick --input "x=$work/nan.npy"
-has out 'unjudged'
-has out 'not finite for the inputs of --input, the same 1'
-lacks out 'made-up'
+code 2 "$ASSAY" run "$work/twice.onnx" $quick --input "x=$work/nan.npy"
+has out 'unsupported'
+has out 'number 2 of .*/nan\.npy is NaN'
 python3 - "$work/nan.safetensors" <<'PY'
 import json, struct, sys
 head = json.dumps({"in.x": {"dtype": "F32", "shape": [1, 2], "data_offsets": [0, 8]}, "out.y": {"dtype": "F32", "shape": [1, 2], "data_offsets": [8, 16]}}).encode()

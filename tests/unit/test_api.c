@@ -353,9 +353,10 @@ static void a_stop(void **state)
 // Measured, or of one process: everything else is the same whoever asked.
 static bool is_of_the_moment(const char *key)
 {
-	static const char *const ends[] = { "_ms", "_us", "_per_s", "_mib", "_at", "_low", "_high", "_cv", "_per_cycle" };
+	static const char *const ends[] = { "_ms", "_us", "_per_s", "_mib", "_at", "_low", "_high", "_cv", "_per_cycle",
+		"_j_per_sample", "_j_per_token", "idle_w" };
 	static const char *const names[] = { "row", "machine_state", "stability", "stability_why", "warmup_runs", "warmup_end",
-		"scenario_result", "fallback_of", "fallback_factor", "fallback_against", "stderr_tail", "memory_sampling",
+		"scenario_result", "energy", "fallback_of", "fallback_factor", "fallback_against", "stderr_tail", "memory_sampling",
 		"against_float32", "against_float32_why" };
 
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)

@@ -16,7 +16,7 @@ enum { DUAL_PICTURE_ONLY = 1, DUAL_ROOTED = 2, DUAL_OBJECTS = 4 };
 
 struct dual {
 	int64_t projection_size, inner_size; // inner_size 0: projections are single linear layers
-	double scale_most; // of bounded_scale, its logarithm
+	double scale_most;                   // of bounded_scale, its logarithm
 };
 
 // Files of before 2023 may hold the part's configuration a second time under KEY_dict; that one counts.
