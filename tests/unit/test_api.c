@@ -356,8 +356,8 @@ static bool is_of_the_moment(const char *key)
 	static const char *const ends[] = { "_ms", "_us", "_per_s", "_mib", "_at", "_low", "_high", "_cv", "_per_cycle",
 		"_j_per_sample", "_j_per_token", "idle_w" };
 	static const char *const names[] = { "row", "machine_state", "stability", "stability_why", "warmup_runs", "warmup_end",
-		"scenario_result", "energy", "fallback_of", "fallback_factor", "fallback_against", "stderr_tail", "memory_sampling",
-		"against_float32", "against_float32_why" };
+		"scenario_result", "energy", "fallback_of", "fallback_factor", "fallback_against", "stderr_tail",
+		"memory_sampling", "against_float32", "against_float32_why" };
 
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
 		if (text_ends(key, ends[i]))
