@@ -80,6 +80,23 @@ static double likeness(const json_t *given, json_t *known, const json_t *counts,
 	return either > 0 ? both / either : 0;
 }
 
+// A configuration by itself is rather that of a whole model than of what is a part of others, {"clip_text_model": true, ..}.
+#define TOWER_LIKENESS 0.8
+
+static json_t *list_towers(size_t types)
+{
+	json_t *towers = json_object();
+
+	for (size_t i = 0; i < types; i++) {
+		const struct arch *row = arch_find(arch_type_name(i));
+
+		for (int k = 0; k < PARTS_MOST && row->part_types[k].type; k++)
+			if (text_starts(row->part_types[k].type, row->model_type)) // and not bert, which others have too
+				json_object_set_new(towers, row->part_types[k].type, json_true());
+	}
+	return towers;
+}
+
 static const struct arch *most_alike(const json_t *given)
 {
 	const size_t types = arch_type_count();
@@ -91,16 +108,19 @@ static const struct arch *most_alike(const json_t *given)
 		abort();
 	for (size_t i = 0; i < types; i++)
 		defaults[i] = config_defaults(arch_type_name(i));
-	json_t *counts = count_keys(defaults, types);
+	json_t *counts = count_keys(defaults, types), *towers = list_towers(types);
 	for (size_t i = 0; i < types; i++) {
 		double like = defaults[i] ? likeness(given, defaults[i], counts, types) : 0;
 
+		if (json_object_get(towers, arch_type_name(i)))
+			like *= TOWER_LIKENESS;
 		if (like > most) {
 			most = like;
 			best = arch_type_name(i);
 		}
 		json_decref(defaults[i]);
 	}
+	json_decref(towers);
 	json_decref(counts);
 	free(defaults);
 	return arch_find(best);

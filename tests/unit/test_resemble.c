@@ -112,7 +112,9 @@ static void tensors_are_compared_by_kind(void **state)
 	static const char bert[] = "{\"architectures\": [\"BertForMaskedLM\"], \"model_type\": \"bert\", \"hidden_size\": 8,"
 				   " \"num_hidden_layers\": 12, \"num_attention_heads\": 2, \"intermediate_size\": 16,"
 				   " \"vocab_size\": 99, \"max_position_embeddings\": 16, \"type_vocab_size\": 2,"
-				   " \"layer_norm_eps\": 1e-12, \"hidden_act\": \"gelu\"}";
+				   " \"layer_norm_eps\": 1e-12, \"hidden_act\": \"gelu\", \"is_decoder\": false,"
+				   " \"add_cross_attention\": false, \"classifier_dropout\": null, \"use_cache\": true,"
+				   " \"tie_word_embeddings\": true}";
 
 	assert_int_equal(checkpoint_open_config(&known, "test", bert, strlen(bert), &err), STATUS_OK);
 	assert_int_equal(arch_resolve(&spec, &a, &known, &err), STATUS_OK);
