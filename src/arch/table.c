@@ -72,7 +72,7 @@
 #define EMBEDDING_GEMMA2 \
 	GEMMA3N, .sandwich_norm = true, .sees_ahead = true, .last_unwindowed = true, .two_heads = true
 #define BEAM \
-	.qk_norm = true, .sandwich_norm = true, .depth_scaled = true, .attention_gate = GATE_SIGMOID, .scaled_unturned = true, \
+	.qk_norm = true, .sandwich_norm = true, .depth_scaled = true, .attention_gate = GATE_SIGMOID, .scaled_nope = true, \
 	.sigmoid_router = true, .last_unwindowed_usually = true, .window_pattern = 6
 #define FLINT \
 	.qk_norm = true, .attention_sinks = true, .window_rope = true, .sigmoid_router = true, .window_edges = true

@@ -274,7 +274,7 @@ static graph_value column_scale(struct build *b, const struct body *io, graph_va
 }
 
 // (1 + (position + 1) / 2048)^0.1: [batch or 1, seq, 1]
-static graph_value scale_of_unturned(struct build *b, const struct body *io, graph_value x)
+static graph_value scale_of_nope(struct build *b, const struct body *io, graph_value x)
 {
 	struct graph *g = b->g;
 	graph_value at = io->positions.id ? io->positions : op_unsqueeze(g, places_of(g, x), 0), one = graph_f32(g, 1);
@@ -316,8 +316,8 @@ static void make_shared(struct build *b, struct body *io, graph_value x, struct 
 	}
 	if (s->column_beta > 0)
 		p->column_scale = column_scale(b, io, x);
-	if (TRAITS_OF(s, decoder)->scaled_unturned)
-		p->column_scale = scale_of_unturned(b, io, x);
+	if (TRAITS_OF(s, decoder)->scaled_nope)
+		p->column_scale = scale_of_nope(b, io, x);
 	if (s->rope.position_beta > 0)
 		p->query_scale = rope_query_scale(b, &s->rope, x, io->positions);
 }

@@ -69,7 +69,7 @@
 	X(T, COUNT, unpredicted, "the last words of the vocabulary that the language model's head does not give") \
 	X(T, FLAG, last_norm_plain, "norm_plus_one does not mean the last norm") \
 	X(T, FLAG, depth_scaled, "sum n of a residual, from 2, is x sqrt((n - 1) / n) + y / sqrt(n)") \
-	X(T, FLAG, scaled_unturned, \
+	X(T, FLAG, scaled_nope, \
 		"layers whose rotary parameters are null have none, and queries times (1 + (position + 1) / 2048)^0.1") \
 	X(T, FLAG, window_edges, \
 		"where config.json lists no layer types the first two layers, every fourth after the second and the last have " \

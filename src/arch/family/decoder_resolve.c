@@ -340,13 +340,13 @@ static void resolve_hybrid(struct config *c, struct spec *s, struct arena *a)
 // Layers without rotary positions: all, a list of 0 and 1, or every Nth, or those without a window.
 static void resolve_nope(struct config *c, struct spec *s, struct arena *a)
 {
-	if (TRAITS_OF(s, decoder)->scaled_unturned) {
+	if (TRAITS_OF(s, decoder)->scaled_nope) {
 		static const char *const kinds[] = { "full_attention", "sliding_attention" };
 		const json_t *rope = config_get(c, "rope_parameters");
-		bool *unturned = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
+		bool *nope = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
 		for (int64_t i = 0; i < s->layers; i++)
-			unturned[i] = json_is_null(json_object_get(rope, kinds[s->sliding[i]]));
-		s->nope = unturned;
+			nope[i] = json_is_null(json_object_get(rope, kinds[s->sliding[i]]));
+		s->nope = nope;
 		return;
 	}
 	bool known = c->defaults && config_knows(c, "position_embedding_type");
