@@ -238,6 +238,13 @@ void map_build(struct build *b)
 	head_build(b, &io);
 }
 
+void picture_build(struct build *b)
+{
+	struct body io = { .pixels = pixel_input(b, b->s->channels, b->s->image_size, b->s->image_width) };
+	b->s->row->family->body(b, &io);
+	head_build(b, &io);
+}
+
 void map_hints(const struct spec *s, struct input_hints *out)
 {
 	(void)s;

@@ -54,6 +54,7 @@ graph_value each_image(struct build *b, graph_value vector, graph_value pixels);
 
 // The whole graph of a family whose body takes pictures of any size, and the size of made-up ones: 224 by 224.
 void map_build(struct build *b);
+void picture_build(struct build *b); // .build of a family with a body that sees pictures of the configuration's size
 void map_hints(const struct spec *s, struct input_hints *out);
 
 #endif

@@ -384,7 +384,7 @@ static graph_value one_text_a_row(struct build *b, graph_value x, bool choices)
 	return rows;
 }
 
-// Which tokens see all: of classifiers the first, of questions those before the text; else whoever asks says so.
+// Which tokens see all: of classifiers the first, of questions those before the text; else global_attention_mask says so.
 static graph_value global_tokens(struct build *b, graph_value ids)
 {
 	struct graph *g = b->g;

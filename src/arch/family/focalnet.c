@@ -150,13 +150,6 @@ static void body(struct build *b, struct body *io)
 	io->pooled = op_reduce_mean(g, io->last, 1, false);
 }
 
-static void build(struct build *b)
-{
-	struct body io = { .pixels = pixel_input(b, b->s->channels, b->s->image_size, b->s->image_width) };
-	body(b, &io);
-	head_build(b, &io);
-}
-
 static const struct family_head heads[] = {
 	{ &head_model },
 	{ &head_backbone, map_features },
@@ -168,7 +161,7 @@ const struct family focalnet = {
 	.name = "focalnet",
 	.architecture = "vision",
 	.resolve = resolve,
-	.build = build,
+	.build = picture_build,
 	.body = body,
 	.heads = heads,
 };

@@ -217,20 +217,13 @@ static void body(struct build *b, struct body *io)
 	io->last = x;
 }
 
-static void build(struct build *b)
-{
-	struct body io = { .pixels = pixel_input(b, b->s->channels, b->s->image_size, b->s->image_width) };
-	body(b, &io);
-	head_build(b, &io);
-}
-
 static const struct family_head heads[] = { { &head_model, head_give_last }, { 0 } };
 
 const struct family hiera_det = {
 	.name = "hiera-det",
 	.architecture = "vision",
 	.resolve = resolve,
-	.build = build,
+	.build = picture_build,
 	.body = body,
 	.heads = heads,
 };

@@ -124,13 +124,6 @@ static void build_masked(struct build *b, const struct body *io)
 	graph_output(g, "reconstruction", op_reshape(g, map, 4, (int64_t[]){ 0, c, side * r, side * r }));
 }
 
-static void build(struct build *b)
-{
-	struct body io = { .pixels = pixel_input(b, b->s->channels, b->s->image_size, b->s->image_width) };
-	swin_body(b, &io);
-	head_build(b, &io);
-}
-
 // Not layers: a model of fewer stages would be another model.
 static void sizes(const struct spec *s, json_t *out)
 {
@@ -151,7 +144,7 @@ const struct family swin = {
 	.name = "swin",
 	.architecture = "vision",
 	.resolve = resolve,
-	.build = build,
+	.build = picture_build,
 	.body = swin_body,
 	.sizes = sizes,
 	.heads = heads,

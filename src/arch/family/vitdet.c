@@ -214,13 +214,6 @@ static void body(struct build *b, struct body *io)
 	io->last = x;
 }
 
-static void build(struct build *b)
-{
-	struct body io = { .pixels = pixel_input(b, b->s->channels, b->s->image_size, b->s->image_width) };
-	body(b, &io);
-	head_build(b, &io);
-}
-
 static const struct family_head heads[] = {
 	{ &head_model, head_give_last },
 	{ &head_backbone, map_features },
@@ -231,7 +224,7 @@ const struct family vitdet = {
 	.name = "vitdet",
 	.architecture = "vision",
 	.resolve = resolve,
-	.build = build,
+	.build = picture_build,
 	.body = body,
 	.heads = heads,
 	.traits = FAMILY_TRAIT_LIST(vitdet, VITDET_TRAITS),

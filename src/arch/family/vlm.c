@@ -304,6 +304,16 @@ const struct family_head vlm_heads[] = {
 	{ 0 },
 };
 
+graph_value vlm_take(struct build *b, graph_value ids, graph_value rows, graph_value given)
+{
+	graph_value is_image, number;
+
+	vlm_places(b, ids, &is_image, &number);
+	if (head_how(b->s) & VLM_GIVES_FEATURES)
+		graph_output(b->g, "image_hidden_states", given);
+	return vlm_merge(b, ids, is_image, number, rows);
+}
+
 graph_value vlm_see(struct build *b, graph_value ids, graph_value (*join)(struct build *b, graph_value x))
 {
 	struct graph *g = b->g;
@@ -313,12 +323,8 @@ graph_value vlm_see(struct build *b, graph_value ids, graph_value (*join)(struct
 	graph_value features = join(b, vlm_look(b, pixels)); // [pictures, tokens, text]
 	if (!ids.id)
 		return features;
-	graph_value is_image, number;
-	vlm_places(b, ids, &is_image, &number);
 	graph_value rows = op_reshape(g, features, 2, (int64_t[]){ -1, part_of(s, "text")->hidden_size });
-	if (head_how(s) & VLM_GIVES_FEATURES)
-		graph_output(g, "image_hidden_states", vlm_of(s)->by_picture ? features : rows);
-	return vlm_merge(b, ids, is_image, number, rows);
+	return vlm_take(b, ids, rows, vlm_of(s)->by_picture ? features : rows);
 }
 
 static graph_value join(struct build *b, graph_value x)

@@ -92,6 +92,8 @@ graph_value vlm_embed(struct build *b, graph_value ids);
 void vlm_places(struct build *b, graph_value ids, graph_value *is_image, graph_value *number);
 // Rows of `features` [rows, text] in the places of the image tokens, the tokens' own embeddings elsewhere: [batch, seq, text].
 graph_value vlm_merge(struct build *b, graph_value ids, graph_value is_image, graph_value row, graph_value features);
+// Both for features [rows, text]; `given` is the output image_hidden_states where the class has one.
+graph_value vlm_take(struct build *b, graph_value ids, graph_value rows, graph_value given);
 
 // The same with what stands in the place of each token: [batch, seq, text].
 graph_value vlm_merge_each(struct build *b, graph_value ids, graph_value is_image, graph_value each);

@@ -292,13 +292,7 @@ static graph_value see_packed(struct build *b, graph_value ids, struct body *tex
 	x = linear(b, "projector.merge", x, h * m * m, h, false);
 	graph_leave(g);
 	x = vlm_project(b, x, h); // [features, text]
-	if (!ids.id)
-		return x;
-	graph_value is_image, number;
-	vlm_places(b, ids, &is_image, &number);
-	if (head_how(s) & VLM_GIVES_FEATURES)
-		graph_output(g, "image_hidden_states", x);
-	return vlm_merge(b, ids, is_image, number, x);
+	return ids.id ? vlm_take(b, ids, x, x) : x;
 }
 
 static void build_packed(struct build *b)
@@ -368,13 +362,7 @@ static graph_value see_listed(struct build *b, graph_value ids, struct body *tex
 	graph_value place = square_places(b, grid, op_squeeze(g, op_mul(g, first, rows), 1));
 	graph_value x = op_gather(g, op_reshape(g, io.last, 2, (int64_t[]){ -1, h }), place, 0); // [features, m * m, width]
 	x = vlm_project(b, op_reshape(g, x, 2, (int64_t[]){ -1, h * m * m }), h * m * m);
-	if (!ids.id)
-		return x;
-	graph_value is_image, number;
-	vlm_places(b, ids, &is_image, &number);
-	if (head_how(s) & VLM_GIVES_FEATURES)
-		graph_output(g, "image_hidden_states", x);
-	return vlm_merge(b, ids, is_image, number, x);
+	return ids.id ? vlm_take(b, ids, x, x) : x;
 }
 
 static void build_listed(struct build *b)

@@ -151,20 +151,13 @@ static void body(struct build *b, struct body *io)
 	io->last = x;
 }
 
-static void build(struct build *b)
-{
-	struct body io = { .pixels = pixel_input(b, b->s->channels, b->s->image_size, b->s->image_width) };
-	body(b, &io);
-	head_build(b, &io);
-}
-
 static const struct family_head heads[] = { { &head_backbone, map_features }, { 0 } };
 
 const struct family windowed_vit = {
 	.name = "windowed-vit",
 	.architecture = "vision",
 	.resolve = resolve,
-	.build = build,
+	.build = picture_build,
 	.body = body,
 	.feature = feature,
 	.heads = heads,
