@@ -231,7 +231,8 @@ static void say_filled(struct work *w, const struct fill *best, const char *outp
 
 bool work_fills(const struct work *w, enum scenario kind)
 {
-	return (kind == SCENARIO_OFFLINE || kind == SCENARIO_SERVER) && w->backend->lanes && !w->tells_only && w->part_count == 1;
+	return (kind == SCENARIO_OFFLINE || kind == SCENARIO_SERVER) && w->backend->lanes && !w->tells_only &&
+		w->part_count == 1 && !w->ask.as_shipped; // which leaves the engine alone
 }
 
 enum status work_fill(

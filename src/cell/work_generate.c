@@ -71,6 +71,12 @@ static enum status make_prompt(struct work *w, struct prompt *p, struct error *e
 		}
 	if (!st && !p->ids)
 		st = error_set(err, STATUS_UNSUPPORTED, "the graph has no input_ids [batch, sequence] of i64 to generate from");
+	const int64_t places = p->length + w->ask.new_tokens - 1; // the last token does not go in
+	if (!st && !w->hints.transduction && w->hints.max_sequence > 0 && places > w->hints.max_sequence)
+		st = error_set(err, STATUS_UNSUPPORTED,
+			"%lld tokens and %lld generated: this model has places for %lld; --prompt-tokens and --new-tokens say "
+			"how many",
+			(long long)p->length, (long long)w->ask.new_tokens, (long long)w->hints.max_sequence);
 	if (!st && parted && !(st = built_for(w, &w->part[0], w->ask.prompt_tokens, &encoder, err))) {
 		p->inputs = encoder;
 		p->input_count = w->part[0].artifact.input_count;

@@ -383,7 +383,19 @@ static enum status ask_shipped(struct work *w, struct error *err)
 	return STATUS_OK;
 }
 
-// "threads=2, precision=bf16": of the options that --as-shipped leaves to the engine, what they came to.
+// Is option `name` in "name=value,name=value"?
+static bool names_option(const char *options, const char *name)
+{
+	const size_t n = strlen(name);
+
+	for (const char *at = options; *at; at += strcspn(at, ","), at += *at == ',')
+		if (!strncmp(at, name, n) && at[n] == '=')
+			return true;
+	return false;
+}
+
+// "threads=3 (asked), precision=bf16": of the options that --as-shipped leaves to the engine, what they came to. One that stands
+// behind them in the options was asked for, and is none of its defaults.
 static void say_shipped(struct work *w)
 {
 	struct text t = { 0 };
@@ -392,8 +404,9 @@ static void say_shipped(struct work *w)
 		const size_t length = strcspn(at, ","), n = strcspn(at, "=");
 		const char *name = arena_strndup(&w->arena, at, n), *value = session_option(&w->part->session, name);
 
-		text_addf(&t, "%s%s=%s", t.length ? ", " : "", name,
-			!value || text_is(value, "default") ? "its own, which it does not tell" : value);
+		text_addf(&t, "%s%s=%s%s", t.length ? ", " : "", name,
+			!value || text_is(value, "default") ? "its own, which it does not tell" : value,
+			names_option(w->ask.options + strlen(w->provider->shipped), name) ? " (asked)" : "");
 		at += length + (at[length] == ',');
 	}
 	if (t.length)

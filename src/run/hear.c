@@ -35,9 +35,15 @@ void heard_init(struct heard *h, struct arena *a, const struct cell_watch *watch
 	row_init(&h->row);
 }
 
+// Phases in which a cell only waits: they are in no time of its.
+static bool is_wait(const char *phase)
+{
+	return text_is(phase, "delay") || text_is(phase, "idle");
+}
+
 static enum child_watch watch_in(const char *phase)
 {
-	if (text_is(phase, "warm") || text_is(phase, "delay") || text_is(phase, "idle"))
+	if (text_is(phase, "warm") || is_wait(phase))
 		return CHILD_QUIET;
 	if (text_is(phase, "load") || text_is(phase, "first") || text_is(phase, "memory"))
 		return CHILD_SAMPLE;
@@ -100,7 +106,7 @@ static void enter(struct heard *h, const char *phase)
 {
 	if (h->delay_from > 0)
 		h->delay_ms += clock_ms() - h->delay_from;
-	h->delay_from = text_is(phase, "delay") || text_is(phase, "idle") ? clock_ms() : 0;
+	h->delay_from = is_wait(phase) ? clock_ms() : 0;
 	h->phase = arena_strdup(h->arena, phase);
 }
 

@@ -64,6 +64,9 @@ python3 - "$work"/{128,200000}.json <<-'EOF' || fail "the time to choose a token
 	sys.exit(not big > small + 30)
 EOF
 
+# More tokens than there are places for is no failure of the engine.
+code 2 "$ASSAY" run "$cases/gpt2" --synthetic --task generate --prompt-tokens 40 --new-tokens 40 --on "${platforms%%,*}" --no-conform --json
+json 'd[0]["verdict"] == "unsupported" and d[0]["cause"] == "40 tokens and 40 generated: this model has places for 64; --prompt-tokens and --new-tokens say how many"'
 # A transducer has a loop of its own; one whose blank is no token has none.
 code 0 "$ASSAY" run "$cases/parakeet_tdt-loop" --synthetic --task generate --new-tokens 9 --runs 2 --on "${platforms%%,*}" --no-conform --json
 json 'len(d[0]["tokens"]) == 9 and d[0]["tokens_unlike_uncached"] == 0 and d[0]["encoder_ms"] > 0 and d[0]["cache_bytes"] > 0'

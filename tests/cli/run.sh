@@ -52,7 +52,7 @@ empty err
 code 0 "$ASSAY" run "$work/bert" --on null $quick --as-shipped --json --db "$work/shipped.duckdb"
 json 'd[0]["as_shipped"] is True and d[0]["shipped_defaults"] == "threads=1" and d[0]["options"]["threads"] == "1"'
 code 0 "$ASSAY" run "$work/bert" --on null $quick --as-shipped --threads 3 --db "$work/shipped.duckdb"
-has out '^  shipped +the engine.s own defaults: threads=3$'
+has out '^  shipped +the engine.s own defaults: threads=3 [(]asked[)]$'
 code 0 "$ASSAY" query --db "$work/shipped.duckdb" --format csv "SELECT count(DISTINCT cell_key) AS n FROM result WHERE as_shipped"
 has out '^2$'
 code 0 "$ASSAY" run "$work/bert" --on null $quick --json --db "$work/shipped.duckdb"
