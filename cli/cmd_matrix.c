@@ -192,8 +192,9 @@ static void print_plan(const struct matrix_command *x, FILE *out, struct arena *
 					*c->cells[k].label
 						? arena_printf(a, "%s, %s", c->cells[k].target->platform->name, c->cells[k].label)
 						: c->cells[k].target->platform->name,
-					c->cells[k].question->fit && e.memory[k].less_count ? "asked for less (--fit)"
-											    : "no_memory",
+					c->cells[k].question->fit && e.memory[k].less_count
+						? "asked for less (--fit)"
+						: verdict_word(e.memory[k].refused_as),
 					e.memory[k].refused);
 	}
 	for (size_t k = 0; k < c->target_count; k++)

@@ -46,6 +46,9 @@ static enum status begin(struct walk *w, const struct prompt *p, const struct te
 		return error_set(err, STATUS_BAD_INPUT,
 			"the blank is token %lld of %lld, and at most %lld tokens are chosen at a frame", (long long)t->blank,
 			(long long)t->vocab_size, (long long)t->symbols_most);
+	if (heard->dim[0] != p->batch)
+		return error_set(err, STATUS_BAD_INPUT, "%lld texts begin, and %lld sounds were heard", (long long)p->batch,
+			(long long)heard->dim[0]);
 	if (p->length != 1)
 		return error_set(
 			err, STATUS_BAD_INPUT, "a transducer's text begins with one token, not %lld", (long long)p->length);

@@ -181,9 +181,11 @@ static void limit_loss(const struct judging *j, struct arena *a, struct cell_res
 
 	if (!j->cell->max_loss || (!judged && out->verdict != VERDICT_UNJUDGED) || loss_parse(&limits, j->cell->max_loss, NULL))
 		return;
-	beyond = j->draws ? arena_printf(a, "--max-loss: cannot be applied: %s",
-				    out->row.cause ? out->row.cause : "the outputs are built anew in each run")
-			  : loss_beyond(&limits, &out->row, a, &known);
+	beyond = j->draws            ? arena_printf(a, "--max-loss: cannot be applied: %s",
+                                    out->row.cause ? out->row.cause : "the outputs are built anew in each run")
+		: j->cell->unwritten ? "--max-loss: cannot be applied: the weights were made in this precision alone, and there "
+				       "is nothing in float32 to lose"
+				     : loss_beyond(&limits, &out->row, a, &known);
 	if (beyond) {
 		out->row.cause = beyond;
 		out->verdict = known ? VERDICT_LOSSY : VERDICT_UNSUPPORTED; // an exit code that a gate sees

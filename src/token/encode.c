@@ -143,7 +143,7 @@ enum status tokenizer_encode_batch(struct tokenizer *t, struct arena *a, const s
 	for (size_t i = 0; i < count && s == STATUS_OK; i++)
 		s = encode_one(t, a, &in[i], add_special, cut, &out[i], err);
 	if (s == STATUS_OK && pad)
-		pad_all(out, count, a, pad);
+		s = pad_all(out, count, a, pad, err);
 	return s;
 }
 

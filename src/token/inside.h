@@ -223,7 +223,9 @@ enum status encoding_merge(struct encoding *e, struct arena *a, const struct enc
 enum status encoding_cut(struct encoding *e, struct arena *a, size_t most, const struct truncation *how, struct error *err);
 enum status truncate_pair(struct encoding *one, struct encoding *two, struct arena *a, size_t most, const struct truncation *how,
 	struct error *err);
-void pad_all(struct encoding *all, size_t count, struct arena *a, const struct padding *how);
+enum status pad_all(struct encoding *all, size_t count, struct arena *a, const struct padding *how, struct error *err);
+// A small file can ask for any number of tokens of a short text: BAD_INPUT for more than TOKENS_MOST, which is far above any use.
+enum status tokens_within(size_t tokens, struct error *err);
 enum status post_process(const struct chain *c, struct parts *p, struct encoding *out, struct error *err);
 size_t post_adds(const struct chain *c, bool pair);
 

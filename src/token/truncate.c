@@ -2,7 +2,7 @@
 // Encodings joined, cut and filled up, as the library does it.
 #include "token/inside.h"
 
-enum { OVERFLOW_MOST = 1 << 16, TOKENS_MOST = 1 << 26 };
+enum { OVERFLOW_MOST = 1 << 16, TOKENS_MOST = 1 << 24 };
 
 void encoding_push(struct encoding *e, struct arena *a, size_t *room, struct token t)
 {
@@ -30,14 +30,25 @@ static struct encoding joined(struct arena *a, const struct encoding *x, const s
 
 // What was cut off of both is joined, too: each part of the one with the other and with each of its parts. Joined parts have
 // none.
+enum status tokens_within(size_t tokens, struct error *err)
+{
+	return tokens <= TOKENS_MOST
+		? STATUS_OK
+		: error_set(err, STATUS_BAD_INPUT,
+			  "truncation, padding or a template makes %zu tokens of a text; at most %zu are made", tokens,
+			  (size_t)TOKENS_MOST);
+}
+
 enum status encoding_merge(struct encoding *e, struct arena *a, const struct encoding *with, struct error *err)
 {
 	size_t n = 0, most = e->overflow_count * (with->overflow_count + 1) + with->overflow_count;
 	size_t tokens = (e->count + with->count) * (most + 1);
 
-	if (e->overflow_count > OVERFLOW_MOST || with->overflow_count > OVERFLOW_MOST || most > OVERFLOW_MOST ||
-		tokens > TOKENS_MOST)
+	if (e->overflow_count > OVERFLOW_MOST || with->overflow_count > OVERFLOW_MOST || most > OVERFLOW_MOST)
 		return error_set(err, STATUS_BAD_INPUT, "truncation leaves %zu parts of a pair", most);
+	enum status s = tokens_within(tokens, err);
+	if (s)
+		return s;
 	struct encoding *overflow = most ? ARENA_ARRAY(a, most, struct encoding) : NULL;
 	for (size_t i = 0; i < e->overflow_count; i++) {
 		overflow[n++] = joined(a, &e->overflow[i], with);
@@ -68,6 +79,9 @@ enum status encoding_cut(struct encoding *e, struct arena *a, size_t most, const
 		return error_set(err, STATUS_BAD_INPUT, "a stride of %zu is not less than the length of %zu that is left",
 			how->stride, most);
 	size_t step = most - how->stride, count = (length - most + step - 1) / step + 1;
+	enum status s = tokens_within(count > TOKENS_MOST ? count : count * most, err);
+	if (s)
+		return s;
 	struct encoding *part = ARENA_ARRAY(a, count, struct encoding);
 	for (size_t i = 0; i < count; i++) {
 		size_t begin = i * step, end = begin + most < length ? begin + most : length;
@@ -143,14 +157,18 @@ static void pad_one(struct encoding *e, struct arena *a, size_t length, const st
 	e->count = length;
 }
 
-void pad_all(struct encoding *all, size_t count, struct arena *a, const struct padding *how)
+enum status pad_all(struct encoding *all, size_t count, struct arena *a, const struct padding *how, struct error *err)
 {
-	size_t length = how->length;
+	size_t length = how->length, parts = count;
 
 	for (size_t i = 0; !how->length && i < count; i++)
 		length = all[i].count > length ? all[i].count : length;
 	if (how->multiple && length % how->multiple)
 		length += how->multiple - length % how->multiple;
 	for (size_t i = 0; i < count; i++)
+		parts += all[i].overflow_count;
+	enum status s = tokens_within(length > TOKENS_MOST ? length : length * parts, err);
+	for (size_t i = 0; !s && i < count; i++)
 		pad_one(&all[i], a, length, how);
+	return s;
 }

@@ -70,6 +70,16 @@ json 'd[0]["verdict"] == "unsupported" and d[0]["cause"] == "40 tokens and 40 ge
 # A transducer has a loop of its own; one whose blank is no token has none.
 code 0 "$ASSAY" run "$cases/parakeet_tdt-loop" --synthetic --task generate --new-tokens 9 --runs 2 --on "${platforms%%,*}" --no-conform --json
 json 'len(d[0]["tokens"]) == 9 and d[0]["tokens_unlike_uncached"] == 0 and d[0]["encoder_ms"] > 0 and d[0]["cache_bytes"] > 0'
+# A case whose texts are more than its sounds is refused before anything is read behind them.
+cp -r "$cases/parakeet_tdt-loop" "$work/texts"
+python3 - "$work/texts/gen.json" <<-'EOF'
+	import json, sys
+	d = json.load(open(sys.argv[1]))
+	d["runs"][0]["decoder_input_ids"] *= 8
+	json.dump(d, open(sys.argv[1], "w"))
+EOF
+"$ASSAY" conform "$work/texts" --on "${platforms%%,*}" >"$work/out" 2>"$work/err"
+has out '^FAIL texts .*16 texts begin, and 2 sounds were heard'
 mkdir "$work/blank"
 sed 's/"blank_token_id": [0-9]*/"blank_token_id": 23/' "$cases/parakeet_tdt-loop/config.json" >"$work/blank/config.json"
 code 2 "$ASSAY" run "$work/blank" --synthetic --task generate --on "${platforms%%,*}" --no-conform --json

@@ -433,6 +433,47 @@ static void test_truncation(void **state)
 	cut_to((struct truncation){ 4, 2, LONGEST_FIRST, false }, "a stride of 2 is not less than the length of 2 that is left");
 }
 
+// A small file may ask for any number of tokens.
+static void test_many_tokens(void **state)
+{
+	static const char few[] = "truncation, padding or a template makes ";
+	struct arena a = { 0 };
+	struct encoding out[2];
+	struct token_text in[2] = { { "ab", 2, NULL, 0 }, { "a", 1, NULL, 0 } };
+	struct error e = { 0 };
+	struct text json = { 0 };
+	char *longer = malloc(1 << 15);
+
+	(void)state;
+	struct tokenizer *t = parse(&a, "{\"pre_tokenizer\": {\"type\": \"FixedLength\", \"length\": 1}, " UNIGRAM);
+	assert_int_equal(
+		tokenizer_encode_batch(t, &a, in, 2, true, NULL, &(struct padding){ .length = 4096, .token = "" }, out, &e),
+		STATUS_OK);
+	assert_int_equal(out[1].count, 4096);
+	assert_int_equal(tokenizer_encode_batch(
+				 t, &a, in, 2, true, NULL, &(struct padding){ .length = (size_t)1 << 31, .token = "" }, out, &e),
+		STATUS_BAD_INPUT);
+	assert_true(text_starts(e.text, few));
+	memset(longer, 'a', 1 << 15);
+	in[0] = (struct token_text){ longer, 1 << 15, NULL, 0 };
+	assert_int_equal(tokenizer_encode_batch(
+				 t, &a, in, 1, true, &(struct truncation){ 1000, 999, LONGEST_FIRST, false }, NULL, out, &e),
+		STATUS_BAD_INPUT);
+	assert_true(text_starts(e.text, few));
+	text_add(&json,
+		"{\"pre_tokenizer\": {\"type\": \"FixedLength\", \"length\": 1}, \"post_processor\": {\"type\": "
+		"\"TemplateProcessing\", \"special_tokens\": {}, \"pair\": [], \"single\": [");
+	for (int i = 0; i < 1000; i++)
+		text_addf(&json, "%s{\"Sequence\": {\"id\": \"A\", \"type_id\": 0}}", i ? ", " : "");
+	text_add(&json, "]}, " UNIGRAM);
+	t = parse(&a, text_get(&json));
+	assert_int_equal(tokenizer_encode_batch(t, &a, in, 1, true, NULL, NULL, out, &e), STATUS_BAD_INPUT);
+	assert_true(text_starts(e.text, few));
+	text_done(&json);
+	free(longer);
+	arena_done(&a);
+}
+
 // ---- tables ---------------------------------------------------------------------------------------------------------------
 
 static void test_unicode(void **state)
@@ -513,7 +554,7 @@ int main(void)
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_expressions), cmocka_unit_test(test_slow_expression),
 		cmocka_unit_test(test_normalizers), cmocka_unit_test(test_pretokenizers), cmocka_unit_test(test_added_tokens),
 		cmocka_unit_test(test_bpe_ways), cmocka_unit_test(test_long_words), cmocka_unit_test(test_models),
-		cmocka_unit_test(test_growth), cmocka_unit_test(test_truncation), cmocka_unit_test(test_unicode),
-		cmocka_unit_test(test_scan) };
+		cmocka_unit_test(test_growth), cmocka_unit_test(test_truncation), cmocka_unit_test(test_many_tokens),
+		cmocka_unit_test(test_unicode), cmocka_unit_test(test_scan) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
