@@ -74,11 +74,11 @@ enum verdict verdict_of_status(enum status s)
 	case STATUS_TIMEOUT:
 		return VERDICT_TIMEOUT;
 	case STATUS_NOT_ASKED:
+	case STATUS_NO_SPACE: // where there is room it has an answer
 		return VERDICT_NOT_ASKED;
 	case STATUS_INTERRUPTED:
 		return VERDICT_INTERRUPTED;
 	case STATUS_BAD_INPUT:
-	case STATUS_NO_SPACE:
 	case STATUS_FAILED:
 		return VERDICT_FAILED;
 	}

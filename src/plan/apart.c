@@ -104,6 +104,12 @@ static void take_memory(struct plan_memory *to, struct arena *a, const json_t *a
 
 // ---- the parent's side --------------------------------------------------------------------------------------------------
 
+// Nothing in this child ends it by these signals, and the kernel's own for memory are CHILD_OOM: somebody else did.
+static bool is_killed_from_outside(const struct child_report *r)
+{
+	return r->end == CHILD_SIGNALLED && (r->code == SIGKILL || r->code == SIGTERM || r->code == SIGINT || r->code == SIGHUP);
+}
+
 // Asks a child `what` about the question of `request`, which this takes. OK with *answer, which lives in `a`, or with what
 // became of the child in *bad. An error is what it was asked wrongly, or that there is no program for it.
 static enum status ask(const json_t **answer, struct arena *a, const char *what, json_t *request, const struct question *q,
@@ -123,11 +129,14 @@ static enum status ask(const json_t **answer, struct arena *a, const char *what,
 	if (st)
 		return st == STATUS_NOT_ASKED ? STATUS_OK : error_set(err, st, "%s", bad->text);
 	enum verdict v = heard_verdict(&heard, &report, &limits, &cause, &note);
+	bool killed = is_killed_from_outside(&report);
 	child_report_done(&report);
 	if (heard.error && heard.done)
 		return error_set(err, heard.status, "%s", heard.error);
 	*answer = json_object_get(heard.probe, "plan");
-	if (v == VERDICT_CRASHED)
+	if (v == VERDICT_CRASHED && killed)
+		error_set(bad, STATUS_NOT_ASKED, "the process that reads the model was killed from outside: %s", cause);
+	else if (v == VERDICT_CRASHED)
 		error_set(bad, STATUS_FAILED, "reading the model or building its graph crashed: %s", cause);
 	else if (v == VERDICT_NO_MEMORY)
 		error_set(bad, STATUS_NO_MEMORY, "%s: reading a model and building its graph gets no more", cause);

@@ -210,7 +210,8 @@ static void explain_cause(const struct cell *c, struct arena *a, struct cell_res
 
 	if (!said ||
 		(out->verdict != VERDICT_FAILED && out->verdict != VERDICT_UNSUPPORTED && out->verdict != VERDICT_UNAVAILABLE &&
-			out->verdict != VERDICT_NO_MEMORY && out->verdict != VERDICT_CRASHED))
+			out->verdict != VERDICT_NO_MEMORY && out->verdict != VERDICT_NOT_ASKED &&
+			out->verdict != VERDICT_CRASHED))
 		return;
 	found = cause_find(&cause, a, engine, provider, said);
 	// A process that died has said why to standard error, if at all.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
 # Program: plain
-# A model that is read, and a graph that is built, in a process of their own: one that crashes, takes all memory or never ends is a row,
+# A model that is read, and a graph that is built, in a process of their own: one that crashes, takes all memory, never ends or is killed is a row,
 # and the models behind it have theirs.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 . "$SOURCE/tests/attack/lib.sh" || exit 1
@@ -33,4 +33,19 @@ ASSAY_CGROUP=off SHIM_GROW=model:bad/ code 2 shim "$ASSAY" $run
 three no_memory 'went over the limit of 2.00 GiB'
 SHIM_HANG=memory:bad/ code 2 shim "$ASSAY" $run --timeout 1
 three timeout 'plan: not finished when the limit of'
+
+# Of a child that somebody else killed, and of a disk that was full, nothing is known: a row that says so, and --resume asks again.
+matrix="matrix --models bert bad behind --on null --runs 1 --no-conform --json"
+for what in model memory; do
+	SHIM_KILL=$what:bad/ code 2 shim "$ASSAY" $matrix --db killed-$what.duckdb
+	three not_asked 'the process that reads the model was killed from outside: plan: the process died of signal 9'
+	code 0 "$ASSAY" $matrix --db killed-$what.duckdb --resume
+	json "[r['verdict'] for r in d][-1] == 'right' and len(d) in (1, 3)"
+done
+full="matrix --models $SOURCE/tests/conform/cases/bert --synthetic --on null --precision int8 --runs 1 --no-conform --json --db full.duckdb"
+export ASSAY_CACHE=$work/full
+SHIM_FULL=/full/converted/ code 2 shim "$ASSAY" $full
+json "d[0]['verdict'] == 'not_asked' and d[0]['cause'] == 'the disk is full' and 'No space left' in d[0]['raw_error'] and 'cache --trim' in d[0]['hint']"
+code 0 "$ASSAY" $full --resume
+json "d[0]['verdict'] == 'right'"
 finish

@@ -2,8 +2,10 @@
 // Preloaded (LD_PRELOAD), so that a healthy machine behaves like a failing one. With none of its variables it changes nothing.
 //   SHIM_EIO=WORD        reading and writing files whose path has that word fails with EIO, and so do the pages of their maps
 //                        (SIGBUS)
+//   SHIM_FULL=WORD       writing to files whose path has that word fails with ENOSPC
 //   SHIM_NO_PROCESS=1    no process can be started: EAGAIN
 //   SHIM_CRASH=A:WORD    a process with the argument A that opens a file whose path has that word writes to address 0
+//   SHIM_KILL=A:WORD     ... is killed as from outside, SIGKILL
 //   SHIM_GROW=A:WORD     ... takes memory without end
 //   SHIM_HANG=A:WORD     ... never goes on
 //   SHIM_FOLD=WORD       below a folder with that word a file system that does not tell capital letters from small ones
@@ -12,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,9 +26,9 @@
 
 #define REAL(name) (__extension__((__typeof__(&name))dlsym(RTLD_NEXT, #name)))
 
-static int is_bad(int fd)
+static int fails(int fd, const char *variable, int with)
 {
-	const char *word = getenv("SHIM_EIO");
+	const char *word = getenv(variable);
 	char link[64], path[PATH_MAX];
 	ssize_t n;
 
@@ -38,8 +41,18 @@ static int is_bad(int fd)
 	path[n] = 0;
 	if (!strstr(path, word))
 		return 0;
-	errno = EIO;
+	errno = with;
 	return 1;
+}
+
+static int is_bad(int fd)
+{
+	return fails(fd, "SHIM_EIO", EIO);
+}
+
+static int is_full(int fd)
+{
+	return fails(fd, "SHIM_FULL", ENOSPC);
 }
 
 // Is this what the variable asks for: a process with that argument, and a path with that word?
@@ -71,6 +84,8 @@ int open(const char *path, int flags, ...)
 	va_end(more);
 	if (is_met("SHIM_CRASH", path))
 		*(volatile int *)NULL = 1;
+	if (is_met("SHIM_KILL", path))
+		raise(SIGKILL);
 	while (is_met("SHIM_GROW", path))
 		memset(malloc(64 << 20), 1, 64 << 20);
 	while (is_met("SHIM_HANG", path))
@@ -90,12 +105,12 @@ ssize_t pread(int fd, void *out, size_t n, off_t at)
 
 ssize_t write(int fd, const void *data, size_t n)
 {
-	return is_bad(fd) ? -1 : REAL(write)(fd, data, n);
+	return is_bad(fd) || is_full(fd) ? -1 : REAL(write)(fd, data, n);
 }
 
 ssize_t pwrite(int fd, const void *data, size_t n, off_t at)
 {
-	return is_bad(fd) ? -1 : REAL(pwrite)(fd, data, n, at);
+	return is_bad(fd) || is_full(fd) ? -1 : REAL(pwrite)(fd, data, n, at);
 }
 
 // Pages behind the end of a file: what is left of a disk that fails.

@@ -472,6 +472,7 @@ static void resolve_older(struct config *c, struct spec *s, struct arena *a)
 	const json_t *attention = config_get(c, "attn_config");
 	const json_t *max = json_object_get(attention, "alibi_bias_max"), *scale = json_object_get(attention, "softmax_scale"),
 		     *clip = json_object_get(attention, "clip_qkv");
+	// Not its rope_theta, which transformers 4 took: since 5 the angles are of rope_parameters, and of 10000 without them.
 	const json_t *keys = json_object_get(attention, "kv_n_heads");
 	if (json_is_integer(keys) && has_word(s, "layers.moe.router")) { // dbrx
 		double n = json_number_value(keys);
