@@ -154,10 +154,10 @@ static enum status set(const struct db_api *api, duckdb_config config, const cha
 
 static enum status configure(const struct db_api *api, duckdb_config config, const struct db_opening *how, struct error *err)
 {
-	static const char *const settings[][2] = {
+	const char *const settings[][2] = {
 		{ "threads", "1" },
 		{ "default_block_size", "16384" },
-		{ "memory_limit", DB_MEMORY },
+		{ "memory_limit", how->memory != NULL ? how->memory : DB_MEMORY },
 		{ "temp_directory", "" },
 		// Only closing checkpoints: a COMMIT that has made all durable and then finds no room for that is told as failed.
 		{ "wal_autocheckpoint", "1TB" },

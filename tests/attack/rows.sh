@@ -32,6 +32,11 @@ has err 'its texts take more than 500000000 bytes .*; --rows allows more'
 "$shell" "$base" "COPY (SELECT * REPLACE ([model] AS model) FROM cell) TO 'texts/cell.parquet'" >forged || fail "no Parquet"
 within 60 500 1 "$ASSAY" import texts --db new.duckdb
 has err 'the column model of its table cell is of type LIST'
+# Each of a length that assay writes, and together less than --rows allows: those of 2048 rows were in memory at once, 1.4 GB of 3000.
+forge side "UPDATE run SET pid = 4; INSERT INTO cell SELECT c.* REPLACE (i AS id, repeat('x', 900000) AS model) FROM cell c, range(2, 502) r(i)"
+within 60 300 1 "$ASSAY" import side.duckdb --db new.duckdb
+has err 'side.duckdb: its texts take more than 128MiB in rows that stand side by side'
+rm side.duckdb
 # Lines without end: of names of columns, which took 300 MB, and of nothing, which took 22 s.
 "$ASSAY" export --format csv -o lines --db "$base" >/dev/null || fail "no export"
 seq -s, 2000000 >lines/cell.csv
