@@ -304,8 +304,8 @@ static enum status count_texts(struct db *d, struct arena *a, const struct sourc
 	return status;
 }
 
-// In a DuckDB file 2048 texts lie in memory at once when their lengths are asked, 1.8 GB of those that are allowed one by one. They
-// are counted in a database of their own, whose memory is what they may have side by side.
+// Of a DuckDB file 2048 texts lie in memory at once when their lengths are asked, 1.8 GB of those that are allowed one by one.
+// They are counted in a database of their own, whose memory is what they may have side by side.
 #define COUNTING_MEMORY "128MiB"
 
 static enum status count_apart(const struct store *s, struct arena *a, const char *path, int64_t most, struct error *err)
