@@ -40,10 +40,11 @@ safetensors(folder("header-entries") + "0.safetensors", b"{" + b",".join(heavy(i
 for i in 1, 2:
     os.link("header-entries/0.safetensors", "header-entries/%d.safetensors" % i)
 write("header-entries/model.safetensors.index.json", b'{"weight_map":{"0":"0.safetensors","a":"1.safetensors","b":"2.safetensors"}}')
-members = b"{" + b",".join(b'"%x":{}' % i for i in range(2000000)) + b"}"
+numbers = [b"%x" % i for i in range(2000000)]
+members = b'{"' + b'":{},"'.join(numbers) + b'":{}}'
 safetensors(folder("header-members") + "model.safetensors", members)
 write(folder("index") + "model.safetensors.index.json", b'{"metadata":', empties, b',"weight_map":{"a":"b"}}')
-write(folder("index-members") + "model.safetensors.index.json", b'{"weight_map":', b"{" + b",".join(b'"%x":"a"' % i for i in range(2000000)) + b"}", b"}")
+write(folder("index-members") + "model.safetensors.index.json", b'{"weight_map":', b'{"' + b'":"a","'.join(numbers) + b'":"a"}', b"}")
 write(folder("config") + "config.json", b'{"model_type":"bert","a":[' + EMPTY * (5 * MIB // 2) + b"{}]}")
 os.makedirs("hub/api/models/a/b/revision")
 write("hub/api/models/a/b/revision/main", b'{"sha":"%s","siblings":[' % (b"0" * 40), EMPTY * (5 * MIB), b"{}]}")
@@ -53,7 +54,7 @@ write("short.csv", b"a,b\n", b"1,2\n" * (8 * MIB - 9))
 write("newlines.csv", b"\n" * (32 * MIB - 1))
 write("commas.csv", b"," * (32 * MIB - 1))
 write("llama.csv", b"build_commit,avg_ns,n_prompt,model_filename\n", b"1,2,3,4\n" * (4 * MIB - 9))
-write("app.csv", b"Execution results\n", b"".join(b"%x;\n" % i for i in range(2000000)))
+write("app.csv", b"Execution results\n", b";\n".join(numbers), b";\n")
 listed = b",".join(b'{"rfilename":"%05x.model","size":0}' % i for i in range(60000))
 os.makedirs("hub/api/models/a/c/revision")
 write("hub/api/models/a/c/revision/main", b'{"sha":"%s","siblings":[%s,{"rfilename":"config.json","size":2}]}' % (b"0" * 40, listed))
