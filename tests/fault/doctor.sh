@@ -114,7 +114,10 @@ grep -q '"works": false' "$work/out" || fail "JSON: a crash works"
 says text 'crashed: '
 found=$((found + 1))
 
-# 12. A control group that is too small.
+# 12. A control group that is too small for the engine. The program without sanitizers takes 6 MB of it; with them it takes 50, and
+# under load the kernel ended it before it had said anything.
+small=${BUILD:-}/plain/assay
+[ -x "$small" ] || small=$ASSAY
 limit_file=
 while IFS=: read -r _ controllers path; do
 	case ,$controllers, in
@@ -126,7 +129,7 @@ group=${at:-}/assay-doctor-$$
 if [ -n "$limit_file" ] && mkdir "$group" 2>/dev/null; then
 	if echo 62914560 2>/dev/null >"$group/$limit_file" && (echo "$BASHPID" >"$group/cgroup.procs") 2>/dev/null; then
 		got=0
-		(echo "$BASHPID" >"$group/cgroup.procs" && exec "$ASSAY" doctor openvino) >"$work/out" 2>"$work/err" </dev/null || got=$?
+		(echo "$BASHPID" >"$group/cgroup.procs" && exec "$small" doctor openvino) >"$work/out" 2>"$work/err" </dev/null || got=$?
 		[ $got = 2 ] || fail "exit code $got, not 2, in a control group of 60 MiB"
 		finds "a small control group" bad memory 'too little: .*control group is limited to 60 MiB' 'raise the memory limit'
 	else
