@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tier: engine
+# Program: plain
+# A stranger's tokenizer.json: texts that grow, expressions that never end, counts that are no counts. Each is refused, quickly and small.
+. "$SOURCE/tests/cli/lib.sh" || exit 1
+. "$SOURCE/tests/attack/lib.sh" || exit 1
+need_python
+cd "$work" || exit 1
+python3 - <<'PY' || exit 1
+import json, os
+VOCABULARY = {"a": 0, "b": 1, "aa": 2, "[UNK]": 3}
+
+
+def write(name, text=None, **parts):
+    os.makedirs(name)
+    json.dump({"model_type": "bert"}, open(name + "/config.json", "w"))
+    whole = {"version": "1.0", "added_tokens": [], "normalizer": None, "pre_tokenizer": None, "post_processor": None, "decoder": None,
+             "model": {"type": "BPE", "vocab": VOCABULARY, "merges": ["a a"], "unk_token": "[UNK]"}}
+    open(name + "/tokenizer.json", "w").write(text or json.dumps({**whole, **parts}))
+
+
+def replace(pattern, content):
+    return {"type": "Replace", "pattern": pattern, "content": content}
+
+
+def chain(steps):
+    return {"type": "Sequence", "normalizers": steps}
+
+
+def split(expression):
+    return {"type": "Split", "pattern": {"Regex": expression}, "behavior": "Isolated", "invert": False}
+
+
+write("good")
+write("doubles", normalizer=chain([replace({"String": "a"}, "aa")] * 40))
+write("prepends", normalizer=chain([{"type": "Prepend", "prepend": "a" * 30000}] * 200))
+write("backtracks", normalizer=replace({"Regex": "(a+)+$"}, "b"))
+write("chain", normalizer=chain([replace({"Regex": "a.*?b"}, "")] * 10000))
+nested = {"type": "Lowercase"}
+for _ in range(300):
+    nested = chain([nested])
+write("nested", normalizer=nested)
+write("deep", text='{"model":' + "[" * 5000000)
+write("trie", normalizer={"type": "Precompiled", "precompiled_charsmap": "/////w=="})
+write("parentheses", pre_tokenizer=split("(" * 60000 + "a" + ")" * 60000))
+write("repeats", pre_tokenizer=split("(?:(?:(?:(?:a{1,1000}){1,1000}){1,1000}){1,1000})"))
+write("ids", model={"type": "BPE", "vocab": {"a": 2**62, "b": -1, "c": 2**32 + 1}, "merges": []})
+write("template", post_processor={"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}}] * 100000,
+                                  "pair": [], "special_tokens": {}})
+PY
+text=$(head -c 30000 /dev/zero | tr '\0' a)b
+bounded 0 2 100 "$ASSAY" tokenize good "$text"
+# refuses NAME WORDS
+refuses()
+{
+	bounded 1 2 150 "$ASSAY" tokenize "$1" "$text"
+	has err "$2"
+}
+refuses doubles 'the normalizer makes more than 64 times its length of a text'
+refuses prepends 'the normalizer makes more than 64 times its length of a text'
+refuses backtracks 'a regular expression takes too long on this text'
+refuses chain 'normalizer: a chain of 10000 steps'
+refuses nested 'too deep'
+refuses deep '"model" is no object'
+refuses trie 'precompiled_charsmap: a trie of 4294967295 bytes in 4'
+refuses parentheses 'a regular expression of 120001 bytes'
+refuses repeats 'regular expression is too large'
+refuses ids 'an id that is too large'
+refuses template 'of JSON would take more than the 48 MiB of memory'
+finish
