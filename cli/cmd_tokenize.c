@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "base/visible.h"
+#include "chat/chat.h"
 #include "command.h"
 #include "emit.h"
 #include "hub/hub.h"
@@ -15,8 +17,8 @@
 enum { INPUT_MOST = 64 << 20 };
 
 struct asked {
-	const char *pair;
-	bool decode, offsets, plain, json;
+	const char *pair, *messages;
+	bool decode, offsets, plain, json, chat;
 };
 
 // A folder as it is typed, else what the Hub's cache has under the name.
@@ -136,6 +138,84 @@ static enum status encode(
 	return s;
 }
 
+// ---- a conversation -------------------------------------------------------------------------------------------------------
+
+enum { MESSAGES_MOST = 16 << 20 };
+
+// "user: text", each word a message.
+static enum status read_chat(char **words, size_t count, json_t *out, struct error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		const char *colon = strchr(words[i], ':'), *text = colon;
+		if (!colon || colon == words[i] || visible_not_utf8(words[i], strlen(words[i])) != strlen(words[i]))
+			return error_set(err, STATUS_BAD_INPUT, "a message is ROLE: TEXT in UTF-8, such as 'user: hello'");
+		do
+			text++;
+		while (*text == ' ');
+		json_array_append_new(out,
+			json_pack("{s:o, s:s}", "role", json_stringn(words[i], (size_t)(colon - words[i])), "content", text));
+	}
+	return STATUS_OK;
+}
+
+// A list of messages, or an object with messages and tools.
+static enum status read_messages(const char *path, json_t **messages, json_t **tools, struct error *err)
+{
+	json_t *json = NULL;
+	enum status s = json_file(path, MESSAGES_MOST, &json, err);
+
+	if (s)
+		return s;
+	*messages = json_incref(json_is_object(json) ? json_object_get(json, "messages") : json);
+	*tools = json_is_object(json) ? json_incref(json_object_get(json, "tools")) : NULL;
+	json_decref(json);
+	if (!json_is_array(*messages) || (*tools && !json_is_array(*tools) && !json_is_null(*tools)))
+		return error_set(err, STATUS_BAD_INPUT, "%s: no list of messages, with or without a list of tools", path);
+	return STATUS_OK;
+}
+
+static void print_chat(const struct asked *q, const struct token_text *prompt, const struct encoding *e)
+{
+	if (q->json) {
+		json_t *o = to_json(prompt, e);
+		show_json(o);
+		json_decref(o);
+		return;
+	}
+	struct text shown = { 0 };
+	visible_add_lines(&shown, prompt->text);
+	emit("%s\n", text_get(&shown));
+	text_done(&shown);
+	if (q->offsets)
+		print_offsets(e);
+	else
+		print_ids(e);
+}
+
+// The prompt that the model's template makes, and its ids: a template writes its special tokens itself.
+static enum status chat(struct tokenizer *t, const struct asked *q, const char *folder, char **words, size_t count,
+	struct arena *a, struct error *err)
+{
+	json_t *messages = q->messages ? NULL : json_array(), *tools = NULL;
+	struct token_text prompt = { 0 };
+	struct chat_source from;
+	struct encoding e;
+	char *text;
+	enum status s = q->messages ? read_messages(q->messages, &messages, &tools, err) : read_chat(words, count, messages, err);
+
+	if (s == STATUS_OK && !(s = chat_find(a, folder, NULL, json_array_size(tools) > 0, &from, err)))
+		s = chat_apply(a, &from, messages, tools, true, time(NULL), &text, &prompt.nbytes, err);
+	if (s == STATUS_OK) {
+		prompt.text = text;
+		s = tokenizer_encode(t, a, &prompt, false, &e, err);
+	}
+	if (s == STATUS_OK)
+		print_chat(q, &prompt, &e);
+	json_decref(messages);
+	json_decref(tools);
+	return s;
+}
+
 // ---- ids to text ----------------------------------------------------------------------------------------------------------
 
 // "101 7592,102": numbers with anything but digits between them.
@@ -191,21 +271,29 @@ static int run(int argc, char **argv)
 		{ "decode", CLI_FLAG, &q.decode, NULL, "TEXT is ids; the text that they stand for" },
 		{ "offsets", CLI_FLAG, &q.offsets, NULL, "a line a token: id, first and last character of the text, token" },
 		{ "no-special", CLI_FLAG, &q.plain, NULL, "add no special tokens; with --decode leave them out" },
+		{ "chat", CLI_FLAG, &q.chat, NULL,
+			"TEXT is a message, ROLE: TEXT; the prompt by the model's chat template, and its ids" },
+		{ "messages", CLI_TEXT, &q.messages, "FILE",
+			"the same of a JSON file: messages, or an object with messages and tools" },
 		{ "json", CLI_FLAG, &q.json, NULL, "an array on standard output, one object a text" },
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
-		.synopsis = "assay tokenize MODEL TEXT... [--pair TEXT] [--decode] [--offsets] [--no-special] [--json]",
+		.synopsis = "assay tokenize MODEL TEXT... [--pair TEXT] [--decode] [--offsets] [--no-special] [--chat] "
+			    "[--messages FILE] "
+			    "[--json]",
 		.text = "MODEL is a folder, or a name that is in the Hub's cache. Its tokenizer.json is used; else "
 			"spiece.model,\n"
 			"vocab.json with merges.txt, vocab.txt, or vocab.json alone (the labels of a speech model). A TEXT that\n"
 			"is - is read from standard input. Ids are those of the Python library `tokenizers`; offsets count\n"
 			"characters (code points).\n\n"
 			"  assay tokenize bert-base-uncased 'Hello, world!'\n"
-			"  assay tokenize gpt2 --decode 15496 11 995\n\n"
+			"  assay tokenize gpt2 --decode 15496 11 995\n"
+			"  assay tokenize Qwen/Qwen2-0.5B-Instruct --chat 'system: Be brief.' 'user: Hello'\n\n"
+			"A chat template is chat_template.jinja, else chat_template of tokenizer_config.json.\n\n"
 			"Exit codes: 0 done; 1 bad use, no tokenizer, or one that cannot be read.\n",
 		.options = options,
-		.min_words = 2,
+		.min_words = 1,
 		.max_words = -1,
 	};
 	struct arena a = { 0 };
@@ -219,10 +307,16 @@ static int run(int argc, char **argv)
 		return code;
 	if (q.decode && (q.pair || q.offsets))
 		return cli_bad_use("--decode goes with neither --pair nor --offsets");
+	if (q.messages ? words != 1 : words < 2)
+		return cli_bad_use(q.messages ? "--messages takes no TEXT" : "a TEXT is missing");
+	if ((q.chat || q.messages) && (q.decode || q.pair || q.plain))
+		return cli_bad_use("a chat goes with none of --decode, --pair and --no-special");
 	s = find_folder(&folder, &a, argv[1], &err);
 	if (s == STATUS_OK)
 		s = tokenizer_open(&t, &a, folder, &err);
-	if (s == STATUS_OK)
+	if (s == STATUS_OK && (q.chat || q.messages))
+		s = chat(t, &q, folder, argv + 2, (size_t)words - 1, &a, &err);
+	else if (s == STATUS_OK)
 		s = q.decode ? decode(t, &q, argv + 2, (size_t)words - 1, &a, &err)
 			     : encode(t, &q, argv + 2, (size_t)words - 1, &a, &err);
 	arena_done(&a);
