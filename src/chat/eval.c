@@ -215,7 +215,7 @@ struct value get_slice(struct run *r, struct value v, struct value start, struct
 	if (v.kind == V_UNDEFINED)
 		return run_bad(r, "%.*s", (int)v.n, v.s);
 	if (v.kind != V_STRING && v.kind != V_LIST && v.kind != V_TUPLE && v.kind != V_RANGE)
-		return value_undefined(r, "'%s object' has no element of a slice", value_type(v));
+		return run_bad(r, "'%s' object has no slices", value_type(v));
 	if (step.kind != V_NONE && !value_integer(step, &by))
 		return run_bad(r, "slice indices must be integers or None or have an __index__ method");
 	if (by == 0)

@@ -154,10 +154,12 @@ FILTER(format)
 FILTER(indent)
 {
 	struct build b = BUILD(r);
-	V text = value_str(r, self), by = p[0];
+	V text = self, by = p[0];
 	int64_t width = 4;
 
 	UNUSED;
+	if (self.kind != V_STRING)
+		return run_bad(r, "indent takes a text, not '%s'", value_type(self));
 	if (p[0].kind != V_STRING) {
 		if (p[0].kind && !value_integer(p[0], &width))
 			return run_bad(r, "a width is expected");
