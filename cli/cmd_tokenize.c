@@ -279,9 +279,7 @@ static int run(int argc, char **argv)
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
-		.synopsis = "assay tokenize MODEL TEXT... [--pair TEXT] [--decode] [--offsets] [--no-special] [--chat] "
-			    "[--messages FILE] "
-			    "[--json]",
+		.synopsis = "assay tokenize MODEL TEXT... [--pair TEXT | --decode | --chat | --messages FILE] [options]",
 		.text = "MODEL is a folder, or a name that is in the Hub's cache. Its tokenizer.json is used; else "
 			"spiece.model,\n"
 			"vocab.json with merges.txt, vocab.txt, or vocab.json alone (the labels of a speech model). A TEXT that\n"

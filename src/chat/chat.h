@@ -23,8 +23,8 @@ enum {
 };
 
 // Renders `source`. `variables` is an object: messages, tools, add_generation_prompt, bos_token, ...; `name` is put before
-// sentences; strftime_now tells `now`. *out is NUL-terminated UTF-8 in `a`. BAD_INPUT: what jinja2 refuses, and what raise_exception
-// said; UNSUPPORTED: what of Jinja is not there; NO_MEMORY: a bound.
+// sentences; strftime_now tells `now`. *out is NUL-terminated UTF-8 in `a`. BAD_INPUT: what jinja2 refuses, and what
+// raise_exception said; UNSUPPORTED: what of Jinja is not there; NO_MEMORY: a bound.
 enum status chat_render(struct arena *a, const char *name, const char *source, size_t source_nbytes, const json_t *variables,
 	time_t now, char **out, size_t *nbytes, struct error *err);
 

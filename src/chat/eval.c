@@ -207,6 +207,11 @@ static int64_t slice_end(struct run *r, struct value v, int64_t n, int64_t low, 
 	return i < low ? low : i > high ? high : i;
 }
 
+static struct value too_large(struct run *r)
+{
+	return run_fail(r, STATUS_UNSUPPORTED, "a number of more than 64 bits");
+}
+
 struct value get_slice(struct run *r, struct value v, struct value start, struct value stop, struct value step)
 {
 	int64_t by = 1;
@@ -224,6 +229,16 @@ struct value get_slice(struct run *r, struct value v, struct value start, struct
 	int64_t n = (int64_t)count, low = by < 0 ? -1 : 0, high = by < 0 ? n - 1 : n;
 	int64_t from = slice_end(r, start, n, low, high, by < 0 ? high : 0),
 		to = slice_end(r, stop, n, low, high, by < 0 ? -1 : n);
+	if (v.kind == V_RANGE && !r->failed) {
+		struct range *part = RUN_NEW(r, struct range);
+		__int128 size = by > 0 ? ((__int128)to - from + by - 1) / by : ((__int128)from - to - by - 1) / -(__int128)by;
+		__int128 wide = (__int128)v.range->step * by;
+		if (wide != (int64_t)wide)
+			return too_large(r);
+		*part = (struct range){ v.range->start + from * v.range->step, v.range->start + to * v.range->step, (int64_t)wide,
+			size > 0 ? (size_t)size : 0 };
+		return (struct value){ .kind = V_RANGE, .range = part };
+	}
 	if (!run_step(r, v.kind == V_STRING ? v.n : count * 16))
 		return v;
 	if (v.kind == V_STRING && by == 1 && count == v.n)
@@ -242,11 +257,6 @@ struct value get_slice(struct run *r, struct value v, struct value start, struct
 }
 
 // ---- arithmetic -----------------------------------------------------------------------------------------------------------
-
-static struct value too_large(struct run *r)
-{
-	return run_fail(r, STATUS_UNSUPPORTED, "a number of more than 64 bits");
-}
 
 static struct value repeat(struct run *r, struct value v, int64_t times)
 {

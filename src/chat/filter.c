@@ -489,10 +489,13 @@ FILTER(attr)
 
 FILTER(map)
 {
-	V items = value_iterate(r, self), out = value_list(r, V_GENERATOR), attribute = { 0 }, missing = { 0 };
+	V out = value_list(r, V_GENERATOR), attribute = { 0 }, missing = { 0 }, items;
 	struct call rest = *c;
 
 	UNUSED;
+	if (!value_true(self))
+		return out;
+	items = value_iterate(r, self);
 	for (size_t i = 0; i < c->named_count && !c->count; i++) {
 		V name = value_string(c->named[i].name, c->named[i].n);
 		if (is_text(name, "attribute"))

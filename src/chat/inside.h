@@ -281,6 +281,9 @@ struct lexeme {
 };
 // Ends with T_END; empty when it failed.
 struct lexeme *chat_lex(struct run *r, const char *source, size_t nbytes, size_t *count);
+// Texts beside each other are one; *at goes behind them.
+struct value chat_string(struct run *r, const struct lexeme **at);
+struct value chat_number(struct run *r, const struct lexeme *at);
 void chat_parse(struct run *r, const struct lexeme *lexemes, size_t count, struct nodes *out);
 void nodes_add(struct run *r, struct nodes *n, struct node *node);
 

@@ -484,7 +484,8 @@ V run_mod(struct run *r, V format, V args)
 			used++;
 		}
 	}
-	if (used < given && args.kind != V_DICT && args.kind != V_LIST)
+	// What has items by keys may be left over.
+	if (used < given && args.kind != V_DICT && args.kind != V_LIST && args.kind != V_RANGE && args.kind != V_UNDEFINED)
 		return run_bad(r, "not all arguments converted during string formatting");
 	return build_value(&b);
 }

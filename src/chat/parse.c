@@ -3,11 +3,7 @@
 // ** is left-associative, and "-x | f" is "(-x) | f".
 #include "chat/inside.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "base/visible.h"
-#include "token/unicode.h"
 
 struct parser {
 	struct run *r;
@@ -152,113 +148,6 @@ static bool deeper(struct parser *p)
 	return !p->r->failed && run_deeper(p->r);
 }
 
-// ---- constants ------------------------------------------------------------------------------------------------------------
-
-static int hex(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
-}
-
-// What stands behind a backslash at s[i], as Python's unicode-escape has it; the index behind it.
-static size_t unescape(struct parser *p, struct build *b, const char *s, size_t n, size_t i)
-{
-	static const char from[] = "abfnrtv\\'\"", to[] = "\a\b\f\n\r\t\v\\'\"";
-	char c = s[i];
-	const char *known = c ? strchr(from, c) : NULL;
-
-	if (c == '\n')
-		return i + 1;
-	if (known) {
-		build_add(b, &to[known - from], 1);
-		return i + 1;
-	}
-	if (c >= '0' && c <= '7') {
-		uint32_t code = 0;
-		size_t end = i + 3;
-		for (; i < n && i < end && s[i] >= '0' && s[i] <= '7'; i++)
-			code = code * 8 + (uint32_t)(s[i] - '0');
-		build_code(b, code);
-		return i;
-	}
-	size_t wanted = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
-	if (wanted) {
-		uint32_t code = 0;
-		for (size_t k = 1; k <= wanted; k++) {
-			if (i + k >= n || hex(s[i + k]) < 0) {
-				run_bad(p->r, "truncated \\%cXX escape", c);
-				return n;
-			}
-			code = code << 4 | (uint32_t)hex(s[i + k]);
-		}
-		if (code >= UNICODE_END || (code >= 0xD800 && code < 0xE000)) {
-			run_bad(p->r, "an escape that is no character");
-			return n;
-		}
-		build_code(b, code);
-		return i + 1 + wanted;
-	}
-	if (c == 'N') {
-		run_fail(p->r, STATUS_UNSUPPORTED, "characters by their names (\\N) are not supported");
-		return n;
-	}
-	build_add(b, "\\", 1);
-	return i;
-}
-
-static struct value parse_string(struct parser *p)
-{
-	struct build b = BUILD(p->r);
-
-	for (; p->at->kind == T_STRING; next(p)) {
-		const char *s = p->at->value.s;
-		size_t n = p->at->value.n;
-		p->r->line = p->at->line;
-		for (size_t i = 0; i < n && !p->r->failed;) {
-			const char *slash = memchr(s + i, '\\', n - i);
-			size_t end = slash ? (size_t)(slash - s) : n;
-			build_add(&b, s + i, end - i);
-			i = slash && end + 1 < n ? unescape(p, &b, s, n, end + 1) : end + (slash != NULL);
-		}
-	}
-	return build_value(&b);
-}
-
-static struct value parse_number(struct parser *p)
-{
-	struct build b = BUILD(p->r);
-	const struct value v = p->at->value;
-	bool real = false;
-	int base = 10;
-
-	p->r->line = p->at->line;
-	for (size_t i = 0; i < v.n; i++)
-		if (v.s[i] != '_')
-			build_add(&b, &v.s[i], 1);
-	build_add(&b, "", 1);
-	next(p);
-	if (p->r->failed)
-		return v;
-	const char *s = b.data;
-	if (s[0] == '0' && s[1] && strchr("xXoObB", s[1])) {
-		base = (s[1] | 32) == 'x' ? 16 : (s[1] | 32) == 'o' ? 8 : 2;
-		s += 2;
-	} else {
-		real = strpbrk(s, ".eE") != NULL;
-		if (!real && s[0] == '0' && strspn(s, "0") != strlen(s))
-			return run_bad(p->r, "a number that begins with 0");
-	}
-	char *end;
-	errno = 0;
-	if (real)
-		return value_float(strtod(s, &end));
-	long long i = strtoll(s, &end, base);
-	if (errno == ERANGE)
-		return run_fail(p->r, STATUS_UNSUPPORTED, "a number of more than 64 bits");
-	if (*end || end == s)
-		return run_bad(p->r, "'%s' is no number", b.data);
-	return value_int(i);
-}
-
 // ---- expressions ----------------------------------------------------------------------------------------------------------
 
 static bool tuple_ends(const struct parser *p, const char *end)
@@ -360,11 +249,12 @@ static struct node *parse_primary(struct parser *p, bool namespaces)
 		return n;
 	case T_STRING:
 		n = make(p, N_CONST);
-		n->value = parse_string(p);
+		n->value = chat_string(p->r, &p->at);
 		return n;
 	case T_NUMBER:
 		n = make(p, N_CONST);
-		n->value = parse_number(p);
+		n->value = chat_number(p->r, p->at);
+		next(p);
 		return n;
 	default:
 		break;
@@ -971,7 +861,7 @@ static struct node *parse_statement(struct parser *p)
 	return make(p, N_OUTPUT);
 }
 
-// Statements up to a block that begins with one of `ends` (NULL: to the end of the template), which becomes the lexeme to be read.
+// Statements up to a block that begins with one of `ends`, the lexeme that is read next (NULL: to the end of the template).
 // Reads the end of the block that stands before them.
 static void parse_body(struct parser *p, struct nodes *out, const char *const *ends)
 {

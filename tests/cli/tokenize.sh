@@ -47,6 +47,34 @@ code 1 "$ASSAY" tokenize "$folders/gpt2"
 code 1 "$ASSAY" tokenize "$work" a
 has err 'there is no tokenizer\.json, spiece\.model'
 code 1 "$ASSAY" tokenize nonesuch-model a
+
+# A chat: chat_template.jinja, or what tokenizer_config.json has.
+mkdir "$work/chat"
+cp "$folders/gpt2/tokenizer.json" "$work/chat"
+code 1 "$ASSAY" tokenize "$work/chat" --chat 'user: hi'
+has err 'there is no chat template'
+cat >"$work/chat/tokenizer_config.json" <<'JSON'
+{"eos_token": {"content": "<e>"}, "chat_template": [{"name": "default", "template": "{% for m in messages %}{{ m.role }}={{ m.content }}{{ eos_token }}{% endfor %}{{ add_generation_prompt }}"},
+ {"name": "tool_use", "template": "{{ tools | tojson }}{{ messages | length }}"}]}
+JSON
+code 0 "$ASSAY" tokenize "$work/chat" --chat --json 'system: a: b' 'user:hé'
+json 'd["text"] == "system=a: b<e>user=hé<e>True" and len(d["ids"]) > 5'
+echo '{"messages": [{"role": "user", "content": "a"}], "tools": [{"b": "é"}]}' >"$work/m.json"
+code 0 "$ASSAY" tokenize "$work/chat" --messages "$work/m.json"
+has out '^\[\{"b": "é"\}\]1$'
+echo '{{ messages[0].content }}|{{ bos_token }}{{ eos_token }}{{ raise_exception("no tool") if tools }}' >"$work/chat/chat_template.jinja"
+code 0 "$ASSAY" tokenize "$work/chat" --chat 'user: 1'
+[ "$(head -1 "$work/out")" = '1|<e>' ] || fail "the prompt: $(cat "$work/out")"
+code 1 "$ASSAY" tokenize "$work/chat" --messages "$work/m.json"
+has err 'chat_template\.jinja: line 1: no tool'
+code 1 "$ASSAY" tokenize "$work/chat" --chat hi
+has err 'a message is ROLE: TEXT'
+code 1 "$ASSAY" tokenize "$work/chat" --chat --decode 'user: 1'
+code 1 "$ASSAY" tokenize "$work/chat" --messages "$work/m.json" a
+echo '{"messages": 1}' >"$work/m.json"
+code 1 "$ASSAY" tokenize "$work/chat" --messages "$work/m.json"
+has err 'no list of messages'
+
 mkdir "$work/bad"
 echo '{"model": 1}' >"$work/bad/tokenizer.json"
 code 1 "$ASSAY" tokenize "$work/bad" a
