@@ -4,7 +4,7 @@
     tools/chat_cases.py                     writes it (pip install jinja2==3.1.6)
     tools/chat_cases.py --fuzz N PROGRAM    N random templates: the program's `tokenize --messages` against jinja2
 Development only."""
-import json, pathlib, random, subprocess, sys, tempfile, warnings
+import copy, json, pathlib, random, subprocess, sys, tempfile, warnings
 import jinja2, jinja2.ext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -105,7 +105,8 @@ def fuzz(count, program):
         (folder / "m.json").write_text(json.dumps(messages))
         for i in range(count):
             text = START + "".join(block(r, 2) for _ in range(r.randint(1, 4)))
-            wanted = render(env, text, {"messages": messages, "tools": None, "documents": None, "add_generation_prompt": True})
+            # `list | indent` of jinja2 fails and has then changed the list
+            wanted = render(env, text, {"messages": copy.deepcopy(messages), "tools": None, "documents": None, "add_generation_prompt": True})
             (folder / "chat_template.jinja").write_text(text)
             p = subprocess.run([program, "tokenize", folder, "--messages", folder / "m.json", "--json"], capture_output=True, text=True)
             got = {"text": json.loads(p.stdout)["text"]} if p.returncode == 0 else {"error": p.stderr.strip()}

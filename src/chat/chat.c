@@ -216,13 +216,38 @@ enum status chat_find(
 		     : error_set(err, STATUS_BAD_INPUT, "%s: there is no chat template", folder);
 }
 
+// A message's reasoning under the names that templates read, as transformers gives it to them: from the first of these that is
+// not null, "thinking" before all others where the message has none, and "reasoning_content".
+static json_t *with_reasoning(const json_t *messages)
+{
+	static const char *const names[] = { "reasoning_content", "thinking", "reasoning" };
+	json_t *out = json_array(), *one;
+	size_t i;
+
+	json_array_foreach(messages, i, one)
+	{
+		json_t *found = NULL;
+		for (size_t k = 0; k < 3 && (!found || json_is_null(found)); k++)
+			found = json_object_get(one, names[k]);
+		if (!found || json_is_null(found)) {
+			json_array_append(out, one);
+			continue;
+		}
+		json_t *more = json_pack("{s:O}", "thinking", found);
+		json_object_update(more, one);
+		json_object_set(more, "reasoning_content", found);
+		json_array_append_new(out, more);
+	}
+	return out;
+}
+
 enum status chat_apply(struct arena *a, const struct chat_source *from, json_t *messages, json_t *tools, int generate, time_t now,
 	char **out, size_t *nbytes, struct error *err)
 {
 	json_t *all = json_copy(from->tokens);
 	enum status s;
 
-	json_object_set(all, "messages", messages);
+	json_object_set_new(all, "messages", with_reasoning(messages));
 	json_object_set_new(all, "tools", tools ? json_incref(tools) : json_null());
 	json_object_set_new(all, "documents", json_null());
 	json_object_set_new(all, "add_generation_prompt", json_boolean(generate));

@@ -621,9 +621,12 @@ bool method_refused(V v, const char *name, size_t n, bool *changes)
 	static const char *const change_dict[] = { "clear", "pop", "popitem", "setdefault", "update", NULL };
 	static const char *const change_list[] = { "append", "clear", "pop", "reverse", "insert", "sort", "extend", "remove",
 		NULL };
+	static const char *const of_range[] = { "count", "index", "start", "stop", "step", NULL };
 	static const char *const none[] = { NULL };
 	const char *const *list = v.kind == V_STRING ? of_text : v.kind == V_DICT ? of_dict : none;
 
+	if (v.kind == V_RANGE)
+		list = of_range;
 	if (v.kind == V_BOOL || v.kind == V_INT || v.kind == V_FLOAT)
 		list = of_number;
 	*changes = one_of(v.kind == V_DICT ? change_dict : v.kind == V_LIST ? change_list : none, name, n);

@@ -71,6 +71,10 @@ code 1 "$ASSAY" tokenize "$work/chat" --chat hi
 has err 'a message is ROLE: TEXT'
 code 1 "$ASSAY" tokenize "$work/chat" --chat --decode 'user: 1'
 code 1 "$ASSAY" tokenize "$work/chat" --messages "$work/m.json" a
+echo '{{ messages | tojson }}' >"$work/chat/chat_template.jinja"
+echo '[{"role": "a", "reasoning": "r"}, {"role": "b", "reasoning_content": null, "thinking": null}]' >"$work/m.json"
+code 0 "$ASSAY" tokenize "$work/chat" --messages "$work/m.json" --json
+json 'd["text"] == """[{"thinking": "r", "role": "a", "reasoning": "r", "reasoning_content": "r"}, {"role": "b", "reasoning_content": null, "thinking": null}]"""'
 echo '{"messages": 1}' >"$work/m.json"
 code 1 "$ASSAY" tokenize "$work/chat" --messages "$work/m.json"
 has err 'no list of messages'
