@@ -678,11 +678,12 @@ static bool test_comparison(struct run *r, enum comparison op, V a, V b)
 static bool divisible(struct run *r, V v, int64_t by)
 {
 	int64_t i;
+	double f;
 
-	if (!value_integer(v, &i) || !by)
-		run_bad(r, "a whole number is expected, not '%s'", value_type(v));
+	if (!by || !value_number(v, &f))
+		run_bad(r, "a number is expected, not '%s'", value_type(v));
 	else
-		return by == -1 || i % by == 0;
+		return value_integer(v, &i) ? by == -1 || i % by == 0 : fmod(f, (double)by) == 0;
 	return false;
 }
 
@@ -704,8 +705,10 @@ bool run_test(struct run *r, const char *name, V v, const struct call *c)
 			run_bad(r, "the test %s takes one argument", name);
 		return !r->failed && test_comparison(r, comparisons[i].op, v, c->args[0]);
 	}
-	if (!strcmp(name, "odd") || !strcmp(name, "even"))
-		return divisible(r, v, 2) == (name[0] == 'e') && !r->failed;
+	if (!strcmp(name, "even"))
+		return divisible(r, v, 2);
+	if (!strcmp(name, "odd")) // the rest is 1: of 1.5 it is not
+		return !divisible(r, v, 2) && !r->failed && (v.kind != V_FLOAT || fabs(fmod(v.f, 2)) == 1);
 	if (!strcmp(name, "divisibleby") && c->count == 1 && value_integer(c->args[0], &by))
 		return divisible(r, v, by);
 	run_fail(r, STATUS_UNSUPPORTED, "there is no test %s, or it is not supported", name);

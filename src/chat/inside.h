@@ -306,6 +306,12 @@ bool method_refused(struct value v, const char *name, size_t n, bool *changes);
 extern const struct function global_functions[];
 extern const struct function chat_filters[], chat_tests[];
 
+struct capital {
+	uint32_t code;
+	const char *upper, *title;
+};
+extern const struct capital capital_table[];
+extern const size_t capital_count;
 bool is_space(uint32_t code);
 struct value text_strip(struct run *r, struct value v, struct value chars, bool left, bool right);
 struct value text_upper(struct run *r, struct value v);

@@ -72,15 +72,24 @@ METHOD(rstrip)
 }
 
 // Of a character beyond ASCII the one whose small letter it is; the smallest of several, as Unicode numbers them.
-static void put_upper(struct build *b, uint32_t code, const char *s, size_t n)
+static void put_capital(struct build *b, uint32_t code, const char *s, size_t n, bool title)
 {
+	size_t low = 0, high = capital_count;
+
 	if (code < 0x80) {
 		char c = code - 'a' < 26u ? (char)(code - 32) : (char)code;
 		build_add(b, &c, 1);
 		return;
 	}
-	if (code == 0xDF) {
-		build_text(b, "SS");
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (capital_table[middle].code < code)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < capital_count && capital_table[low].code == code) {
+		build_text(b, title ? capital_table[low].title : capital_table[low].upper);
 		return;
 	}
 	run_step(b->r, unicode_lower_count);
@@ -112,7 +121,7 @@ static V change_case(struct run *r, V v, enum casing how)
 		uint32_t code = utf8_next(v.s + i, &n);
 		unsigned category = unicode_of(code)->category; // 5: Ll, 8: Lt, 9: Lu
 		if (how == UPPER || (begins && how != LOWER))
-			put_upper(&b, code, v.s + i, n);
+			put_capital(&b, code, v.s + i, n, how != UPPER);
 		else
 			put_lower(&b, code);
 		begins = how == TITLE && category != 5 && category != 8 && category != 9;

@@ -75,6 +75,8 @@ static const struct {
 	const char *why;
 } small[] = {
 	{ "{{ strftime_now('%Y-%m-%d') }}", "2001-09-09", STATUS_OK, NULL },
+	{ "{{ '\\xdf\\u01c6\\u03c2'.upper() }} {{ '\\xdf \\u01c6'.title() }}", "SS\u01c4\u03a3 Ss \u01c5", STATUS_OK, NULL },
+	{ "{{ range(4)[-3:0] }} {{ none | map('string') | list }} {{ 1.5 is odd }}", "range(1, 0) [] False", STATUS_OK, NULL },
 	{ "a\n", "a", STATUS_OK, NULL },
 	{ "a\r\nb\r", "a\nb", STATUS_OK, NULL },
 	{ "{{ n }}{{ x.y }}", NULL, STATUS_BAD_INPUT, "t: line 1: 'x' is undefined" },
