@@ -443,81 +443,95 @@ static enum verdict conclude(struct row *row, const struct total *t, size_t wron
 	return wrong ? VERDICT_WRONG : VERDICT_RIGHT;
 }
 
+// What the outputs judged so far came to.
+struct judging {
+	const struct reference *ref;
+	const struct answer *answer;
+	struct bound usual;
+	struct arena *a;
+	struct row *row;
+	json_t *all; // of each output
+	struct total total;
+	double largest;      // of the output that has the largest error; NaN before one has
+	const char *derived; // "; for derived outputs max abs 0.001", or ""
+	size_t wrong;        // outputs
+};
+
+static void judge_output(struct judging *j, const struct tensor *r, bool has_encoder)
+{
+	const struct reference *ref = j->ref;
+	const struct tensor *o = find_output(j->answer, r->name);
+	struct bound bound = j->usual;
+	struct tensor made;
+	struct check check = { .name = r->name,
+		.max_abs_error = (double)NAN,
+		.max_rel_error = (double)NAN,
+		.nmse = (double)NAN,
+		.cosine = (double)NAN,
+		.top1_agreement = (double)NAN,
+		.of_bound = (double)NAN,
+		.decided_by = "absence" };
+
+	if (!o && ref->derives && derives_from_no_token(r->name, ref->answer.mask)) {
+		j->total.of_no_token = arena_join(j->a, j->total.of_no_token, ", ", r->name);
+		return;
+	}
+	if (!o && ref->derives && derive_output(&made, j->a, r, j->answer->tensors, j->answer->count, ref->answer.mask)) {
+		o = &made;
+		bound.max_abs = j->usual.derived;
+		j->derived = arena_printf(j->a, "; for derived outputs max abs %g", bound.max_abs);
+	}
+	if (o)
+		judge_tensor(o, r, ref->by == BY_GOLDEN ? NULL : padding_for(r, j->answer->mask, has_encoder), bound, ref->by,
+			j->a, &check);
+	else
+		check.cause = arena_printf(j->a, "%s: the reference has this output, the model has not", r->name);
+	if (text_is(r->name, "best_logits")) // of one token each: which place has the largest means nothing
+		check.top1_agreement = (double)NAN;
+	json_array_append_new(j->all, check_json(&check, o));
+	if (check.not_judged) {
+		const char *why = arena_printf(j->a, "%s (%s)", r->name, check.not_judged);
+
+		j->total.idle = arena_join(j->a, j->total.idle, ", ", why);
+		j->total.left_out += check.left_out;
+		j->row->non_finite = (j->row->non_finite == ROW_NONE ? 0 : j->row->non_finite) + check.non_finite;
+		return;
+	}
+	if (!check.right && !j->wrong++)
+		j->row->cause = check.cause;
+	if (!isnan(check.max_abs_error) && !(j->row->max_abs_error >= check.max_abs_error))
+		j->largest = check.reference_absmax;
+	add_check(j->row, &check, o ? o : r, j->a);
+	check.compared -= trivial(&check, o, &made);
+	add_total(&j->total, &check, j->a);
+}
+
 enum verdict reference_judge(const struct reference *ref, const struct answer *x, struct bound usual, struct arena *a,
 	struct row *row, json_t **checks)
 {
 	bool has_encoder = find_output(&ref->answer, "encoder_last_hidden_state") != NULL;
-	double largest = (double)NAN; // of the output that has the largest error
-	struct total total = { 0 };
-	const char *derived = "";
-	size_t wrong = 0;
-	json_t *all;
+	struct judging j = { ref, x, usual, a, row, .largest = (double)NAN, .derived = "" };
 
 	if (!ref->name || !ref->answer.count) {
 		row->cause = ref->name ? "the reference holds no outputs" : arena_printf(a, "not judged: %s", ref->absent);
 		return VERDICT_UNJUDGED;
 	}
-	all = json_array();
+	j.all = json_array();
 	row->reference = ref->name;
 	row->bound = bound_text(&usual, a);
 	row->not_judged = NULL;
-	for (size_t i = 0; i < ref->answer.count; i++) {
-		const struct tensor *r = &ref->answer.tensors[i], *o = find_output(x, r->name);
-		struct bound bound = usual;
-		struct tensor made;
-		struct check check = { .name = r->name,
-			.max_abs_error = (double)NAN,
-			.max_rel_error = (double)NAN,
-			.nmse = (double)NAN,
-			.cosine = (double)NAN,
-			.top1_agreement = (double)NAN,
-			.of_bound = (double)NAN,
-			.decided_by = "absence" };
-
-		if (!o && ref->derives && derives_from_no_token(r->name, ref->answer.mask)) {
-			total.of_no_token = arena_join(a, total.of_no_token, ", ", r->name);
-			continue;
-		}
-		if (!o && ref->derives && derive_output(&made, a, r, x->tensors, x->count, ref->answer.mask)) {
-			o = &made;
-			bound.max_abs = usual.derived;
-			derived = arena_printf(a, "; for derived outputs max abs %g", bound.max_abs);
-		}
-		if (o)
-			judge_tensor(o, r, ref->by == BY_GOLDEN ? NULL : padding_for(r, x->mask, has_encoder), bound, ref->by, a,
-				&check);
-		else
-			check.cause = arena_printf(a, "%s: the reference has this output, the model has not", r->name);
-		if (text_is(r->name, "best_logits")) // of one token each: which place has the largest means nothing
-			check.top1_agreement = (double)NAN;
-		if (checks)
-			json_array_append_new(all, check_json(&check, o));
-		if (check.not_judged) {
-			const char *why = arena_printf(a, "%s (%s)", r->name, check.not_judged);
-
-			total.idle = arena_join(a, total.idle, ", ", why);
-			total.left_out += check.left_out;
-			row->non_finite = (row->non_finite == ROW_NONE ? 0 : row->non_finite) + check.non_finite;
-			continue;
-		}
-		if (!check.right && !wrong++)
-			row->cause = check.cause;
-		if (!isnan(check.max_abs_error) && !(row->max_abs_error >= check.max_abs_error))
-			largest = check.reference_absmax;
-		add_check(row, &check, o ? o : r, a);
-		check.compared -= trivial(&check, o, &made);
-		add_total(&total, &check, a);
-	}
-	row->bound = arena_printf(a, "%s%s", bound_text_of(&usual, largest, a), derived);
-	if (judge_unheld(ref, x, a, row) && !wrong++)
-		total.bound_by = "not finite";
-	row->not_judged = arena_join(a, arena_join(a, row->not_judged, ", ", total.of_no_token), ", ", total.idle);
+	for (size_t i = 0; i < ref->answer.count; i++)
+		judge_output(&j, &ref->answer.tensors[i], has_encoder);
+	row->bound = arena_printf(a, "%s%s", bound_text_of(&usual, j.largest, a), j.derived);
+	if (judge_unheld(ref, x, a, row) && !j.wrong++)
+		j.total.bound_by = "not finite";
+	row->not_judged = arena_join(a, arena_join(a, row->not_judged, ", ", j.total.of_no_token), ", ", j.total.idle);
 	if (x->tokens) {
 		row->perplexity = judge_perplexity(find_output(x, "logits"), x->tokens, x->mask);
 		row->perplexity_float32 = judge_perplexity(find_output(&ref->answer, "logits"), x->tokens, x->mask);
 	}
 	if (checks)
-		*checks = json_incref(all);
-	json_decref(all);
-	return conclude(row, &total, wrong, a);
+		*checks = json_incref(j.all);
+	json_decref(j.all);
+	return conclude(row, &j.total, j.wrong, a);
 }

@@ -469,6 +469,12 @@ static void read_inner(struct reader *r, struct set *s)
 	merge(s, r, one.bits);
 }
 
+static void intersect(uint32_t *bits, const uint32_t *with)
+{
+	for (size_t i = 0; i < SET_WORDS; i++)
+		bits[i] &= with[i];
+}
+
 static bool has_intersection(const struct reader *r)
 {
 	int depth = 1;
@@ -486,12 +492,85 @@ static bool has_intersection(const struct reader *r)
 	return false;
 }
 
+// [:alpha:], r->at at its [; false: what stands there is not one.
+static bool read_posix(struct reader *r, struct set *s)
+{
+	const char *close = r->end - r->at > 4 && r->at[1] == ':' ? memmem(r->at, (size_t)(r->end - r->at), ":]", 2) : NULL;
+
+	if (!close)
+		return false;
+	const char *name = r->at + 2;
+	bool negated = *name == '^';
+	name += negated;
+	size_t n = (size_t)(close - name);
+	r->at = close + 2;
+	if (close >= name && n == 5 && !memcmp(name, "punct", 5) && !negated) {
+		add_mask(s, "P");
+		for (const char *p = "$+<=>^`|~"; *p; p++)
+			add_range(s, (unsigned char)*p, (unsigned char)*p);
+		add_mask(s, "S");
+	} else if (close < name || !(negated ? add_negated(s, r, name, n) : add_named(s, name, n))) {
+		refuse(r, "a POSIX class that is not known");
+	}
+	return true;
+}
+
+// One character of a class; of an escaped one r->at is after its backslash.
+static uint32_t read_member(struct reader *r, bool escaped)
+{
+	uint32_t c;
+	size_t length;
+
+	if (!escaped) {
+		c = utf8_next(r->at, &length);
+		r->at += length;
+	} else if (*r->at == 'b') {
+		c = 8;
+		r->at++;
+	} else if (!read_character(r, &c)) {
+		c = (unsigned char)*r->at++;
+	}
+	return c;
+}
+
+static bool is_escaped(const struct reader *r)
+{
+	return *r->at == '\\' && r->at + 1 < r->end;
+}
+
+// A character, a range of them, or a shorthand such as \d.
+static void read_members(struct reader *r, struct set *s)
+{
+	bool escaped = is_escaped(r);
+
+	r->at += escaped;
+	if (escaped && read_shorthand(r, s))
+		return;
+	uint32_t low = read_member(r, escaped), high = low;
+	if (r->end - r->at > 1 && *r->at == '-' && r->at[1] != ']' && r->at[1] != '[') {
+		const char *after = ++r->at;
+
+		escaped = is_escaped(r);
+		r->at += escaped;
+		if (escaped && strchr("sSdDwWhHpP", *r->at)) { // no range: the - stands for itself
+			add_range(s, low, low);
+			add_range(s, '-', '-');
+			r->at = after;
+			return;
+		}
+		high = read_member(r, escaped);
+	}
+	if (high < low)
+		refuse(r, "a range that ends before it begins");
+	else
+		add_range(s, low, high);
+}
+
 // Of a class, r->at behind its [; behind its ] afterwards. With && it is computed.
 static void read_class(struct reader *r, struct set *s)
 {
-	bool first = true, meets = false;
-	uint32_t *left = NULL, *outer = s->bits;
-	size_t length;
+	bool meets;
+	uint32_t *left = NULL;
 
 	if (++r->depth > 50) {
 		refuse(r, "classes are too deep");
@@ -504,101 +583,30 @@ static void read_class(struct reader *r, struct set *s)
 	meets = has_intersection(r);
 	if (meets && !s->bits)
 		s->bits = new_bits(r);
-	for (;; first = false) {
-		uint32_t low, high;
-		bool single = true;
-
+	for (bool first = true; !r->failed; first = false) {
 		if (r->at >= r->end) {
 			refuse(r, "a class without its end");
-			break;
-		}
-		if (*r->at == ']' && !first) {
+		} else if (*r->at == ']' && !first) {
 			r->at++;
 			break;
-		}
-		if (*r->at == '[') {
-			const char *close =
-				r->end - r->at > 4 && r->at[1] == ':' ? memmem(r->at, (size_t)(r->end - r->at), ":]", 2) : NULL;
-			if (close) {
-				const char *name = r->at + 2;
-				bool negated = *name == '^';
-				name += negated;
-				size_t n = (size_t)(close - name);
-				r->at = close + 2;
-				if (close >= name && n == 5 && !memcmp(name, "punct", 5) && !negated) {
-					add_mask(s, "P");
-					for (const char *p = "$+<=>^`|~"; *p; p++)
-						add_range(s, (unsigned char)*p, (unsigned char)*p);
-					add_mask(s, "S");
-				} else if (close < name || !(negated ? add_negated(s, r, name, n) : add_named(s, name, n))) {
-					refuse(r, "a POSIX class that is not known");
-				}
-				continue;
+		} else if (*r->at == '[') {
+			if (!read_posix(r, s)) {
+				r->at++;
+				read_inner(r, s);
 			}
-			r->at++;
-			read_inner(r, s);
-			continue;
-		}
-		if (meets && r->end - r->at > 1 && r->at[0] == '&' && r->at[1] == '&') {
+		} else if (meets && r->end - r->at > 1 && r->at[0] == '&' && r->at[1] == '&') {
 			r->at += 2;
 			if (left)
-				for (size_t i = 0; i < SET_WORDS; i++)
-					left[i] &= s->bits[i];
+				intersect(left, s->bits);
 			else
 				left = s->bits;
 			s->bits = new_bits(r);
-			continue;
-		}
-		if (*r->at == '\\' && r->at + 1 < r->end) {
-			r->at++;
-			if (read_shorthand(r, s))
-				continue;
-			if (*r->at == 'b') {
-				low = 8;
-				r->at++;
-			} else if (!read_character(r, &low)) {
-				low = (unsigned char)*r->at++;
-			}
 		} else {
-			low = utf8_next(r->at, &length);
-			r->at += length;
+			read_members(r, s);
 		}
-		high = low;
-		if (r->end - r->at > 1 && *r->at == '-' && r->at[1] != ']' && r->at[1] != '[') {
-			const char *before = r->at++;
-			if (*r->at == '\\' && r->at + 1 < r->end) {
-				r->at++;
-				if (strchr("sSdDwWhHpP", *r->at)) {
-					r->at = before;
-					single = false;
-				} else if (*r->at == 'b') {
-					high = 8;
-					r->at++;
-				} else if (!read_character(r, &high)) {
-					high = (unsigned char)*r->at++;
-				}
-			} else {
-				high = utf8_next(r->at, &length);
-				r->at += length;
-			}
-			if (!single) {
-				add_range(s, low, low);
-				add_range(s, '-', '-');
-				r->at = before + 1;
-				continue;
-			}
-		}
-		if (high < low) {
-			refuse(r, "a range that ends before it begins");
-			break;
-		}
-		add_range(s, low, high);
 	}
-	if (left) {
-		for (size_t i = 0; i < SET_WORDS; i++)
-			s->bits[i] &= left[i];
-	}
-	(void)outer;
+	if (left)
+		intersect(s->bits, left);
 	r->depth--;
 }
 

@@ -318,6 +318,33 @@ graph_value self_attention(struct build *b, graph_value x, graph_value bias, gra
 		b, x, &(struct attention_extras){ .bias = bias, .cos = cos, .sin = sin }, qkv_bias, out_bias, cache);
 }
 
+// y, [batch, seq, heads * value width], by a gate that x, [batch, seq, hidden], is projected to.
+static graph_value gated(struct build *b, graph_value y, graph_value x, struct heads n)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct traits *t = &s->traits;
+	int64_t width = n.heads * n.value_width;
+
+	if (t->attention_gate == GATE_SIGMOID) {
+		graph_value gate = linear(b, "layers.attn.gate", x, s->hidden_size, width, false);
+		if (weight_named(b, "layers.attn.gate_bias")) { // one a head
+			graph_value bias =
+				op_reshape(g, WEIGHT(b, "layers.attn.gate_bias", "", n.heads), 2, (int64_t[]){ n.heads, 1 });
+			gate = op_add(g, op_reshape(g, gate, 4, (int64_t[]){ 0, 0, n.heads, n.value_width }), bias);
+			gate = op_reshape(g, gate, 3, (int64_t[]){ 0, 0, width });
+		}
+		y = op_mul(g, y, op_sigmoid(g, gate));
+	}
+	if (t->attention_gate == GATE_HEADS || t->attention_gate == GATE_HEADS_SIGMOID) {
+		graph_value gate = linear(b, "layers.attn.gate", x, s->hidden_size, n.heads, false); // [batch, seq, heads]
+		gate = t->attention_gate == GATE_HEADS ? op_softplus(g, gate) : op_sigmoid(g, gate);
+		y = op_mul(g, op_reshape(g, y, 4, (int64_t[]){ 0, 0, n.heads, n.value_width }), op_unsqueeze(g, gate, 3));
+		y = op_reshape(g, y, 3, (int64_t[]){ 0, 0, width });
+	}
+	return y;
+}
+
 graph_value self_attention_with(
 	struct build *b, graph_value x, const struct attention_extras *e, bool qkv_bias, bool out_bias, struct cache *cache)
 {
@@ -375,22 +402,7 @@ graph_value self_attention_with(
 		y = norm(b, "layers.attn.inner", y, width);
 	if (gate.id)
 		y = op_mul(g, y, op_sigmoid(g, gate));
-	if (t->attention_gate == GATE_SIGMOID) {
-		gate = linear(b, "layers.attn.gate", x, s->hidden_size, width, false);
-		if (weight_named(b, "layers.attn.gate_bias")) { // one a head
-			graph_value bias =
-				op_reshape(g, WEIGHT(b, "layers.attn.gate_bias", "", n.heads), 2, (int64_t[]){ n.heads, 1 });
-			gate = op_add(g, op_reshape(g, gate, 4, (int64_t[]){ 0, 0, n.heads, n.value_width }), bias);
-			gate = op_reshape(g, gate, 3, (int64_t[]){ 0, 0, width });
-		}
-		y = op_mul(g, y, op_sigmoid(g, gate));
-	}
-	if (t->attention_gate == GATE_HEADS || t->attention_gate == GATE_HEADS_SIGMOID) {
-		gate = linear(b, "layers.attn.gate", x, s->hidden_size, n.heads, false); // [batch, seq, heads]
-		gate = t->attention_gate == GATE_HEADS ? op_softplus(g, gate) : op_sigmoid(g, gate);
-		y = op_mul(g, op_reshape(g, y, 4, (int64_t[]){ 0, 0, n.heads, n.value_width }), op_unsqueeze(g, gate, 3));
-		y = op_reshape(g, y, 3, (int64_t[]){ 0, 0, width });
-	}
+	y = gated(b, y, x, n);
 	y = linear(b, "layers.attn.o", y, width, s->hidden_size, out_bias);
 	bool last = t->last_out_bias && b->layer == s->layers_in_config - 1;
 	return last ? op_add(g, y, WEIGHT(b, "layers.attn.o_last", "", s->hidden_size)) : y;

@@ -592,6 +592,54 @@ static void resolve_molmo(struct config *c, struct spec *s)
 		config_fail(c, STATUS_UNSUPPORTED, "rotary positions that are scaled in some layers only are not supported yet");
 }
 
+// What its layers hold beside attention, and what stands before and after them.
+static void resolve_layers(struct config *c, struct spec *s, struct arena *a)
+{
+	struct decoder_traits *t = TRAITS_OF(s, decoder);
+
+	if (has_word(s, "layers.moe.router"))
+		resolve_moe(c, s, a);
+	resolve_attention_experts(c, s);
+	resolve_nope(c, s, a);
+	resolve_layer_thetas(c, s, a);
+	resolve_biases(c, s);
+	s->traits.out_bias |= t->out_bias_always;
+	s->traits.norm_no_bias &= !says(c, "norm_bias");
+	s->tied &= !t->never_tied;
+	if (t->half_ffn)
+		s->ffn_size /= 2;
+	if (has_word(s, "head.lm.dense"))
+		resolve_lm_dense(c, s);
+	if (!config_bool(c, "use_attention_gate", true))
+		s->traits.attention_gate = GATE_NONE;
+	if (!config_bool(c, "use_sandwich_norm", true))
+		t->sandwich_norm = false;
+	resolve_scales(c, s);
+	resolve_older(c, s, a);
+	resolve_ends(c, s);
+	if (has_word(s, "layers.attn.decay"))
+		resolve_dynamic_mask(c, s);
+	if (has_word(s, "embed.further"))
+		resolve_molmo(c, s);
+	if (t->bfloat16_scale)
+		s->embedding_scale = rounded_to_bfloat16(s->embedding_scale);
+}
+
+// Keys that overrule what is usual for the type.
+static void resolve_flags(struct config *c, struct spec *s, struct decoder_traits *t)
+{
+	s->attention_softcap = t->uncapped_scores ? 0 : s->attention_softcap;
+	resolve_causality(c, s);
+	if (says(c, "use_qk_norm"))
+		*(s->traits.layer_norm ? &s->qk_norm_heads : &s->traits.qk_norm) = true;
+	if (config_bool(c, "qk_layernorm", false))
+		*(has_word(s, "layers.attn.q_norms") ? &s->qk_norm_heads : &s->traits.qk_norm) = true;
+	t->sandwich_norm |= config_bool(c, "use_post_norm", false);
+	bool parallel = config_bool(c, "use_parallel_residual", t->parallel || t->parallel_norms);
+	t->parallel_norms &= parallel;
+	t->parallel |= parallel && !t->parallel_norms;
+}
+
 void decoder_resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct decoder_traits *t = TRAITS_OF(s, decoder);
@@ -632,40 +680,6 @@ void decoder_resolve(struct config *c, struct spec *s, struct arena *a)
 			0; // what the embedding rotates lies apart already
 		resolve_latent_scale(s);
 	}
-	if (has_word(s, "layers.moe.router"))
-		resolve_moe(c, s, a);
-	resolve_attention_experts(c, s);
-	resolve_nope(c, s, a);
-	resolve_layer_thetas(c, s, a);
-	resolve_biases(c, s);
-	s->traits.out_bias |= t->out_bias_always;
-	s->traits.norm_no_bias &= !says(c, "norm_bias");
-	s->tied &= !t->never_tied;
-	if (t->half_ffn)
-		s->ffn_size /= 2;
-	if (has_word(s, "head.lm.dense"))
-		resolve_lm_dense(c, s);
-	if (!config_bool(c, "use_attention_gate", true))
-		s->traits.attention_gate = GATE_NONE;
-	if (!config_bool(c, "use_sandwich_norm", true))
-		t->sandwich_norm = false;
-	resolve_scales(c, s);
-	resolve_older(c, s, a);
-	resolve_ends(c, s);
-	if (has_word(s, "layers.attn.decay"))
-		resolve_dynamic_mask(c, s);
-	if (has_word(s, "embed.further"))
-		resolve_molmo(c, s);
-	if (t->bfloat16_scale)
-		s->embedding_scale = rounded_to_bfloat16(s->embedding_scale);
-	s->attention_softcap = t->uncapped_scores ? 0 : s->attention_softcap;
-	resolve_causality(c, s);
-	if (says(c, "use_qk_norm"))
-		*(s->traits.layer_norm ? &s->qk_norm_heads : &s->traits.qk_norm) = true;
-	if (config_bool(c, "qk_layernorm", false))
-		*(has_word(s, "layers.attn.q_norms") ? &s->qk_norm_heads : &s->traits.qk_norm) = true;
-	t->sandwich_norm |= config_bool(c, "use_post_norm", false);
-	bool parallel = config_bool(c, "use_parallel_residual", t->parallel || t->parallel_norms);
-	t->parallel_norms &= parallel;
-	t->parallel |= parallel && !t->parallel_norms;
+	resolve_layers(c, s, a);
+	resolve_flags(c, s, t);
 }

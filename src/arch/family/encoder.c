@@ -279,16 +279,39 @@ static void rotation(struct build *b, graph_value x, struct attention_extras *ex
 	rope_tables(b, x, NO_VALUE, &extras->cos, &extras->sin);
 }
 
+// What is added to the scores, and the rotary embedding of queries and keys; x: [batch, seq, hidden].
+static void add_positions(
+	struct build *b, const struct body *io, const struct text_inputs *in, graph_value x, struct attention_extras *extras)
+{
+	struct graph *g = b->g;
+	const struct encoder *e = b->s->own;
+	const struct encoder_traits *t = TRAITS_OF(b->s, encoder);
+
+	if (!t->fourier)
+		extras->bias = e->causal
+			? mask_causal(b, e->sees_padding ? op_max(g, io->mask, graph_i64(g, 1)) : io->mask, io->ids, 0)
+			: mask_bidirectional(b, io->mask); // [batch, 1, 1 or seq, seq]
+	if (t->relative_buckets)
+		extras->bias = mask_relative(b, extras->bias, io->ids);
+	if (e->by_distance)
+		extras->bias = encoder_distance_mask(b, io->mask, io->ids);
+	if (e->side_width)
+		extras->bias = encoder_page_bias(b, io->ids, in->boxes, extras->bias);
+	if (e->rotary)
+		rotation(b, x, extras);
+	else if (weight_named(b, "embed.rotary"))
+		stored_rotation(b, io->ids, extras);
+	extras->turn_value = e->rotary_value;
+}
+
 static void encode(struct build *b, struct body *io, const struct text_inputs *in)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct encoder *e = s->own;
 	graph_value x = encoder_embed(b, io, in);
-	struct attention_extras extras = { 0 };
 	graph_value layout = e->shrink ? encoder_layout_embed(b, io, in->boxes) : NO_VALUE;
-	extras.mask = io->mask;
-	extras.global = io->blocks;
+	struct attention_extras extras = { .mask = io->mask, .global = io->blocks, .types = io->types };
 	if (e->sides)
 		extras.between = encoder_box_pairs(b, in->boxes);
 	if (in->pixels.id) {
@@ -300,22 +323,7 @@ static void encode(struct build *b, struct body *io, const struct text_inputs *i
 		extras.words = op_dim(g, x, 1);
 		x = op_concat(g, 2, (graph_value[]){ x, encoder_embed_entities(b, in) }, 1);
 	}
-	if (!TRAITS_OF(s, encoder)->fourier)
-		extras.bias = e->causal
-			? mask_causal(b, e->sees_padding ? op_max(g, io->mask, graph_i64(g, 1)) : io->mask, io->ids, 0)
-			: mask_bidirectional(b, io->mask); // [batch, 1, 1 or seq, seq]
-	if (TRAITS_OF(s, encoder)->relative_buckets)
-		extras.bias = mask_relative(b, extras.bias, io->ids);
-	if (e->by_distance)
-		extras.bias = encoder_distance_mask(b, io->mask, io->ids);
-	extras.types = io->types;
-	if (e->side_width)
-		extras.bias = encoder_page_bias(b, io->ids, in->boxes, extras.bias);
-	if (e->rotary)
-		rotation(b, x, &extras);
-	else if (weight_named(b, "embed.rotary"))
-		stored_rotation(b, io->ids, &extras);
-	extras.turn_value = e->rotary_value;
+	add_positions(b, io, in, x, &extras);
 	double layers_a_group = (double)s->layers_in_config / (double)s->layer_groups;
 	graph_value kept = TRAITS_OF(s, encoder)->states_zeroed ? op_unsqueeze(g, op_cast(g, io->mask, DTYPE_F32), 2) : NO_VALUE;
 	x = kept.id ? op_mul(g, x, kept) : x;

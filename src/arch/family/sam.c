@@ -258,6 +258,48 @@ static graph_value token(struct build *b, const char *stem, int64_t count)
 	return op_reshape(b->g, WEIGHT(b, stem, "weight", count, h), 3, (int64_t[]){ 1, count, h });
 }
 
+// The map of the pictures, [batch, hidden, side, side], of the vision tower; io has its states.
+static graph_value picture_map(struct build *b, struct body *io)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct sam *o = s->own;
+	bool second = TRAITS_OF(s, sam)->second;
+
+	part_enter(b, "vision");
+	graph_enter(g, "vision");
+	b->s->row->family->body(b, io);
+	graph_leave(g);
+	part_leave(b, s);
+	if (graph_failed(g))
+		return NO_VALUE;
+	graph_value map = second ? io->states[io->state_count - 1] : io->last;
+	if (value_dim(g, map, 1) != s->hidden_size || value_dim(g, map, 2) != o->side || value_dim(g, map, 3) != o->side ||
+		(second && io->state_count != 3))
+		graph_fail(g, STATUS_BAD_INPUT, "%s: a vision tower whose map is not the %lld by %lld that prompts are for",
+			b->c->path, (long long)o->side, (long long)o->side);
+	return map;
+}
+
+// The model's own tokens before those of each prompt, x: [rows, tokens, hidden] of both.
+static graph_value with_own_tokens(struct build *b, graph_value x)
+{
+	struct graph *g = b->g;
+	const struct sam *o = b->s->own;
+	const struct sam_traits *t = TRAITS_OF(b->s, sam);
+	graph_value own[4];
+	int count = 0;
+
+	if (t->second)
+		own[count++] = token(b, "tokens.there", 1);
+	own[count++] = token(b, "tokens.score", 1);
+	own[count++] = token(b, "tokens.masks", o->masks);
+	if (t->fine_token)
+		own[count++] = token(b, "tokens.fine", 1);
+	graph_value tokens = each_image(b, op_concat(g, count, own, 1), x);
+	return op_concat(g, 2, (graph_value[]){ tokens, x }, 1);
+}
+
 static void build(struct build *b)
 {
 	struct graph *g = b->g;
@@ -269,35 +311,15 @@ static void build(struct build *b)
 	struct body io = { .pixels = pixel_input(b, tower->channels, tower->image_size, tower->image_width) };
 	graph_value points = graph_input(g, "input_points", DTYPE_F32, 4, shape);
 	graph_value labels = graph_input(g, "input_labels", DTYPE_I64, 3, shape);
-	part_enter(b, "vision");
-	graph_enter(g, "vision");
-	b->s->row->family->body(b, &io);
-	graph_leave(g);
-	part_leave(b, s);
+	graph_value map = picture_map(b, &io), finer[2] = { NO_VALUE, NO_VALUE };
 	if (graph_failed(g))
 		return;
-	graph_value map = t->second ? io.states[io.state_count - 1] : io.last, finer[2] = { NO_VALUE, NO_VALUE };
-	if (value_dim(g, map, 1) != h || value_dim(g, map, 2) != o->side || value_dim(g, map, 3) != o->side ||
-		(t->second && io.state_count != 3)) {
-		graph_fail(g, STATUS_BAD_INPUT, "%s: a vision tower whose map is not the %lld by %lld that prompts are for",
-			b->c->path, (long long)o->side, (long long)o->side);
-		return;
-	}
 	graph_value all = graph_i64s(g, 1, (int64_t[]){ -1 });
 	graph_value at = op_reshape_to(
 		g, points, op_concat(g, 3, (graph_value[]){ all, op_dim(g, points, 2), graph_i64s(g, 1, (int64_t[]){ 2 }) }, 0));
 	graph_value meant = op_reshape_to(g, labels, op_concat(g, 2, (graph_value[]){ all, op_dim(g, points, 2) }, 0));
 	graph_enter(g, "prompts");
-	graph_value x = prompts(b, at, meant), own[4];
-	int count = 0;
-	if (t->second)
-		own[count++] = token(b, "tokens.there", 1);
-	own[count++] = token(b, "tokens.score", 1);
-	own[count++] = token(b, "tokens.masks", masks);
-	if (t->fine_token)
-		own[count++] = token(b, "tokens.fine", 1);
-	graph_value tokens = each_image(b, op_concat(g, count, own, 1), x);
-	tokens = op_concat(g, 2, (graph_value[]){ tokens, x }, 1); // [rows, tokens, hidden]
+	graph_value x, tokens = with_own_tokens(b, prompts(b, at, meant)); // [rows, tokens, hidden]
 	graph_leave(g);
 	graph_value fine = t->fine_token ? fine_map(b, map, &io) : NO_VALUE;
 	if (t->second) {
