@@ -212,8 +212,9 @@ static void print_plan(const struct matrix_command *x, FILE *out, struct arena *
 				"with --layers\n",
 				show_size(a, e.largest_bytes));
 	}
-	emit_to(out, "Time: about %s. A guess: %s; %zu %s without running\n\n", progress_duration(e.seconds), matrix_guess_words,
-		e.refused, cells_plural(e.refused, "cell is answered", "cells are answered"));
+	emit_to(out, "Time: about %s%s. A guess: %s; %zu %s without running\n\n", progress_duration(e.seconds),
+		c->resume ? ", less what --resume finds finished" : "", matrix_guess_words, e.refused,
+		cells_plural(e.refused, "cell is answered", "cells are answered"));
 	fflush(out);
 }
 
