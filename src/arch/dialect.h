@@ -40,6 +40,8 @@ extern const struct dialect wav2vec2_names, hubert_names, unispeech_names, unisp
 extern const struct dialect swin_names, swinv2_names, donut_swin_names, maskformer_swin_names;
 // clap.c
 extern const struct dialect clap_names, clap_audio_names, clap_text_names;
+// diffusion.c
+extern const struct dialect autoencoder_kl_names, autoencoder_tiny_names, controlnet_names, unet_names, unet_plain_names;
 // detect.c
 extern const struct dialect conditional_detr_names, deformable_detr_names, detr_names, mask2former_names, rt_detr_names,
 	rt_detr_v2_names;

@@ -279,6 +279,8 @@ const struct head_class head_classes[] = {
 	{ "EncoderModel", &head_encoder },
 	{ "ModelWithProjection", &head_projection },
 	{ "VisionTransformer", &head_model },
+	{ "AutoencoderKL", &head_model },
+	{ "AutoencoderTiny", &head_model },
 	{ "Model", &head_model },
 	{ NULL, NULL },
 };

@@ -76,6 +76,17 @@ static void python_json(struct text *out, const char *p, size_t nbytes)
 	text_add_bytes(out, kept, (size_t)(p - kept));
 }
 
+// diffusers names a model by its class alone: that is its type, and its only architecture.
+static void name_by_class(json_t *config)
+{
+	const char *name = json_string_value(json_object_get(config, "_class_name"));
+
+	if (!name || json_object_get(config, "model_type"))
+		return;
+	json_object_set_new(config, "model_type", json_sprintf("diffusers:%s", name));
+	json_object_set_new(config, "architectures", json_pack("[s]", name));
+}
+
 static enum status read_config(struct checkpoint *c, const char *name, const char *data, size_t nbytes, struct error *err)
 {
 	struct text fixed = { 0 };
@@ -93,6 +104,7 @@ static enum status read_config(struct checkpoint *c, const char *name, const cha
 		blank++;
 	if (!json_is_object(c->config) || data[blank] != '{') // a file that says NaN has become an object
 		return error_set(err, STATUS_BAD_INPUT, "%s: not a JSON object, so not a model's configuration", name);
+	name_by_class(c->config);
 	return STATUS_OK;
 }
 
@@ -238,7 +250,8 @@ static enum status open_index(struct checkpoint *c, const char *path, struct err
 }
 
 // In the order of transformers: the first that is there, alone or as an index of shards.
-static const char *const weight_names[] = { "model.safetensors", "pytorch_model.bin" };
+static const char *const weight_names[] = { "model.safetensors", "pytorch_model.bin", "diffusion_pytorch_model.safetensors" };
+enum { WEIGHT_NAMES = sizeof weight_names / sizeof *weight_names };
 
 static enum status open_folder(struct checkpoint *c, const char *folder, struct error *err)
 {
@@ -258,7 +271,7 @@ static enum status open_folder(struct checkpoint *c, const char *folder, struct 
 	arena_done(&passing);
 	if (s)
 		return s;
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < WEIGHT_NAMES; i++) {
 		const char *index = arena_printf(&c->arena, "%s/%s.index.json", folder, weight_names[i]);
 		bool single = file_exists(arena_printf(&c->arena, "%s/%s", folder, weight_names[i]));
 		if (!single && !file_exists(index))
@@ -327,7 +340,7 @@ void checkpoint_files(const char *folder, struct arena *a, const char *const **o
 	const char **names = ARENA_ARRAY(a, HUB_SHARDS_MOST + 1, const char *), **shards = NULL;
 	struct json_pair *map;
 	size_t n = 0, shard_count = 0, map_count;
-	for (int i = 0; i < 2 && !n; i++) {
+	for (int i = 0; i < WEIGHT_NAMES && !n; i++) {
 		const char *index = arena_printf(a, "%s.index.json", weight_names[i]),
 			   *path = arena_printf(&passing, "%s/%s", folder, index);
 		if (file_exists(arena_printf(&passing, "%s/%s", folder, weight_names[i]))) {

@@ -36,8 +36,8 @@ struct case_work {
 };
 
 // A graph with fixed shapes: those that the case's inputs have, which a dynamic one declares by name.
-static enum status bind(struct case_work *w, struct graph *g, const struct graph_form *form, const struct spec *spec,
-	const char *io, struct error *err)
+static enum status bind(
+	struct case_work *w, const struct arch_graph *which, const struct graph_form *form, const char *io, struct error *err)
 {
 	struct graph_form open = *form;
 	struct artifact dynamic;
@@ -47,7 +47,7 @@ static enum status bind(struct case_work *w, struct graph *g, const struct graph
 
 	open.is_static = false;
 	shaped = graph_new(&open);
-	if (!(st = artifact_build(&dynamic, &w->arena, &w->checkpoint, spec, &arch_whole, shaped, err))) {
+	if (!(st = artifact_build(&dynamic, &w->arena, &w->checkpoint, w->spec, which, shaped, err))) {
 		in = ARENA_ARRAY(&w->arena, dynamic.input_count + 1, struct tensor);
 		st = inputs_file(&w->arena, dynamic.inputs, dynamic.input_count, io, in, NULL, err);
 		for (size_t i = 0; i < dynamic.input_count && !st; i++)
@@ -55,10 +55,61 @@ static enum status bind(struct case_work *w, struct graph *g, const struct graph
 				const char *symbol = graph_input_symbol(shaped, i, axis);
 
 				if (symbol)
-					graph_bind(g, symbol, in[i].dim[axis]);
+					graph_bind(w->graph, symbol, in[i].dim[axis]);
 			}
 	}
 	graph_free(shaped);
+	return st;
+}
+
+static enum status build_graph(
+	struct case_work *w, const struct arch_graph *which, const struct graph_form *form, const char *io, struct error *err)
+{
+	enum status st;
+
+	graph_free(w->graph);
+	w->graph = graph_new(form);
+	if (form->is_static && (st = bind(w, which, form, io, err)))
+		return st;
+	return artifact_build(&w->artifact, &w->arena, &w->checkpoint, w->spec, which, w->graph, err);
+}
+
+// Does the graph take every input that the case has?
+static bool takes_all(struct case_work *w, const char *io)
+{
+	struct arena a = { 0 };
+	struct shard shard;
+	struct weight *tensors;
+	size_t count, found = 0, inputs = 0;
+
+	if (!safetensors_open(&a, io, &shard, &tensors, &count, NULL))
+		for (size_t i = 0; i < count; i++) {
+			inputs += text_starts(tensors[i].name, "in.");
+			for (size_t k = 0; k < w->artifact.input_count; k++)
+				found += text_starts(tensors[i].name, "in.") &&
+					text_is(tensors[i].name + 3, w->artifact.inputs[k].name);
+		}
+	arena_done(&a);
+	return found == inputs;
+}
+
+// A case is of the whole model, or of that other graph of its own which alone takes all of the case's inputs (the decoder of an
+// autoencoder).
+static enum status build_case(struct case_work *w, const struct graph_form *form, const char *io, struct error *err)
+{
+	const struct arch_graph *which;
+	enum status st = build_graph(w, &arch_whole, form, io, err);
+	struct error why;
+
+	for (size_t i = 1; (!st || form->is_static) && (which = arch_graph_at(w->spec, i)); i++) {
+		if (!st && takes_all(w, io))
+			return STATUS_OK;
+		if (which->step != STEP_NONE)
+			continue;
+		if (!build_graph(w, which, form, io, &why) && takes_all(w, io))
+			return STATUS_OK;
+		st = build_graph(w, &arch_whole, form, io, err);
+	}
 	return st;
 }
 
@@ -95,9 +146,7 @@ static enum status open_form(struct case_work *w, const struct target *t, const 
 		return st;
 	if ((st = checkpoint_open(&w->checkpoint, made, err)) || (st = arch_resolve(&w->spec, &w->arena, &w->checkpoint, err)))
 		return named_for_case(st, made, folder, err);
-	w->graph = graph_new(form);
-	if ((form->is_static && (st = bind(w, w->graph, form, w->spec, io, err))) ||
-		(st = artifact_build(&w->artifact, &w->arena, &w->checkpoint, w->spec, &arch_whole, w->graph, err)))
+	if ((st = build_case(w, form, io, err)))
 		return named_for_case(st, made, folder, err);
 	if ((st = backend_prepare(b, &w->artifact, &w->arena, &w->checkpoint, err)) ||
 		(st = session_open(&w->session, b, route_provider(t->route), t->device, t->options, &w->artifact, err)))

@@ -195,7 +195,8 @@ bool hub_is_download(const char *folder)
 bool hub_weights_are_whole(const char *folder)
 {
 	static const char *const forms[] = { "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
-		"pytorch_model.bin.index.json" };
+		"pytorch_model.bin.index.json", "diffusion_pytorch_model.safetensors",
+		"diffusion_pytorch_model.safetensors.index.json" };
 	struct arena a = { 0 };
 	bool whole = false;
 	for (size_t i = 0; i < sizeof forms / sizeof *forms && !whole; i++)

@@ -129,7 +129,8 @@ static enum status no_weights(const struct fetch_listing *l, struct error *err)
 static enum status choose_weights(struct fetch *f, const struct fetch_listing *l, struct error *err)
 {
 	static const char *const forms[] = { "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
-		"pytorch_model.bin.index.json" };
+		"pytorch_model.bin.index.json", "diffusion_pytorch_model.safetensors",
+		"diffusion_pytorch_model.safetensors.index.json" };
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
 		const struct fetch_file *file = fetch_list_find(l, forms[i]);
 		if (file && text_ends(forms[i], ".json"))

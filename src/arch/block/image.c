@@ -10,7 +10,7 @@ graph_value pixel_input(struct build *b, int64_t channels, int64_t height, int64
 	return graph_input(g, "pixel_values", DTYPE_F32, 4, shape);
 }
 
-static void hint(struct input_hints *out, const char *name, int64_t number)
+void input_hint(struct input_hints *out, const char *name, int64_t number)
 {
 	size_t i = 0, most = sizeof out->symbols / sizeof out->symbols[0];
 	while (i < most && out->symbols[i].name && !text_is(out->symbols[i].name, name))
@@ -21,8 +21,8 @@ static void hint(struct input_hints *out, const char *name, int64_t number)
 
 void image_hints(struct input_hints *out, int64_t height, int64_t width)
 {
-	hint(out, "height", height);
-	hint(out, "width", width);
+	input_hint(out, "height", height);
+	input_hint(out, "width", width);
 }
 
 graph_value conv(struct build *b, const char *stem, graph_value x, struct conv c)
@@ -114,12 +114,22 @@ graph_value resized_like(struct build *b, graph_value x, graph_value like, const
 	return op_resize(g, x, op_concat(g, 4, sizes, 0), mode);
 }
 
-graph_value resized_by(struct build *b, graph_value x, int64_t factor)
+static graph_value resized(struct build *b, graph_value x, int64_t factor, const char *mode)
 {
 	struct graph *g = b->g;
 	graph_value by = graph_i64s(g, 1, &factor), height = op_mul(g, op_dim(g, x, 2), by),
 		    width = op_mul(g, op_dim(g, x, 3), by);
-	return op_resize(g, x, op_concat(g, 4, (graph_value[]){ op_dim(g, x, 0), op_dim(g, x, 1), height, width }, 0), "linear");
+	return op_resize(g, x, op_concat(g, 4, (graph_value[]){ op_dim(g, x, 0), op_dim(g, x, 1), height, width }, 0), mode);
+}
+
+graph_value resized_by(struct build *b, graph_value x, int64_t factor)
+{
+	return resized(b, x, factor, "linear");
+}
+
+graph_value resized_nearest(struct build *b, graph_value x, int64_t factor)
+{
+	return resized(b, x, factor, "nearest");
 }
 
 // How much each of `from` old places counts for each of `to` new ones, f32 [to, from]: cubic with a = -1/2, stretched where the

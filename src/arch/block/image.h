@@ -12,6 +12,7 @@ graph_value pixel_input(struct build *b, int64_t channels, int64_t height, int64
 
 // For a family that takes images of any size: the size of synthetic ones.
 void image_hints(struct input_hints *out, int64_t height, int64_t width);
+void input_hint(struct input_hints *out, const char *name, int64_t number); // of the family's own symbol
 
 // STEM.weight [out, in / group, kernel, kernel]; in is what x has. ZERO MEANS THE COMMON CASE.
 struct conv {
@@ -37,6 +38,7 @@ graph_value map_of_grid(struct build *b, graph_value tokens, graph_value height,
 graph_value resized_like(struct build *b, graph_value x, graph_value like, const char *mode);
 
 graph_value resized_by(struct build *b, graph_value x, int64_t factor); // linear, corners apart
+graph_value resized_nearest(struct build *b, graph_value x, int64_t factor);
 // The mean of each cell of a grid of rows by cols that covers the map, as torch's adaptive_avg_pool2d cuts it:
 // [batch, channels, rows, cols].
 graph_value adaptive_pool(struct build *b, graph_value x, int64_t rows, int64_t cols);
