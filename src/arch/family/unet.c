@@ -25,7 +25,7 @@ struct unet {
 	struct residual how;
 	struct level *down, *up, middle; // [levels] each; up from the smallest map to the largest
 	int64_t levels, in, out, time, cross, in_kernel, out_kernel, shift;
-	int64_t groups_of_places; // norm before attention among places
+	int64_t middle_groups; // of the norm before attention among places in the middle
 	bool cosine_first, centred, one_sided, by_text, linear_ends, has_middle;
 	int64_t added_width, added_in; // sines of each of time_ids; what its layers take; 0: there are none
 	int64_t time_condition;        // width of timestep_cond; 0: there is none
@@ -254,7 +254,7 @@ static void resolve_plain(struct config *c, struct spec *s, struct arena *a)
 		u->down[i].heads = width ? u->down[i].width / width : 1;
 	u->out = config_size(c, "out_channels", 3);
 	u->centred = config_bool(c, "center_input_sample", false);
-	u->groups_of_places = config_size(c, "attn_norm_num_groups", u->how.groups);
+	u->middle_groups = config_size(c, "attn_norm_num_groups", 0);
 	kinds(c, "down_block_types", "DownBlock2D", "AttnDownBlock2D", u->down, u->levels);
 	kinds(c, "up_block_types", "UpBlock2D", "AttnUpBlock2D", u->up, u->levels);
 	only(c, "downsample_type", "conv");
@@ -263,6 +263,8 @@ static void resolve_plain(struct config *c, struct spec *s, struct arena *a)
 	u->has_middle = config_get(c, "mid_block_type") != NULL;
 	mirror(u);
 	u->middle.attends = config_bool(c, "add_attention", true);
+	if (u->middle.attends && u->how.scale_shift && !u->middle_groups) // the class has no norm there then
+		config_fail(c, STATUS_UNSUPPORTED, "scale_shift without attn_norm_num_groups is not supported yet");
 }
 
 // ---- build ----------------------------------------------------------------------------------------------------------------
@@ -320,7 +322,8 @@ static graph_value attention(struct build *b, const struct level *level, graph_v
 
 	if (u->by_text)
 		return read_text(b, level, x, by->text);
-	how.groups = u->groups_of_places;
+	if (level == &u->middle && u->middle_groups)
+		how.groups = u->middle_groups;
 	return places_attention(b, &how, x, level->heads);
 }
 
