@@ -236,6 +236,8 @@ static void resolve_controlnet(struct config *c, struct spec *s, struct arena *a
 	u->backward = text_is(order, "bgr");
 	if (order && !u->backward && !text_is(order, "rgb"))
 		config_fail(c, STATUS_BAD_INPUT, "controlnet_conditioning_channel_order %.64s is neither rgb nor bgr", order);
+	if (u->backward && u->condition != 3)
+		config_fail(c, STATUS_UNSUPPORTED, "bgr with %lld channels is not supported", (long long)u->condition);
 	only(c, "global_pool_conditions", NULL);
 	if (!c->error.status && (u->condition < 1 || u->condition_count < 1 || u->condition_count > CONFIG_COUNT_MOST))
 		config_fail(c, STATUS_BAD_INPUT, "conditioning_embedding_out_channels should have a number for each convolution");
@@ -456,8 +458,10 @@ static graph_value condition(struct build *b)
 	const int64_t *w = u->condition_widths;
 	graph_value x = map_input(b, "controlnet_cond", u->condition, "control_height", "control_width");
 
-	if (u->backward)
-		x = op_gather(g, x, graph_i64s(g, 3, (int64_t[]){ 2, 1, 0 }), 1);
+	if (u->backward) { // not one Gather: OpenVINO takes that for preprocessing and renames the input
+		graph_value blue = op_slice(g, x, 1, 0, 1), green = op_slice(g, x, 1, 1, 2), red = op_slice(g, x, 1, 2, 3);
+		x = op_concat(g, 3, (graph_value[]){ red, green, blue }, 1);
+	}
 	x = op_silu(g, conv(b, "condition.in", x, (struct conv){ .out = w[0], .kernel = 3, .bias = true }));
 	b->layer = 0;
 	for (int64_t i = 0; i + 1 < u->condition_count && !graph_failed(g); i++, b->layer++) {
