@@ -123,6 +123,9 @@ static int conform(const char *on, int64_t rows, double memory_gib, bool json, c
 		if (conform_is_tokenizer(folders[i], a)) {
 			conform_tokenizer(&cases[i], a);
 			each(&watch, &cases[i]);
+		} else if (conform_is_scheduler(folders[i], a)) {
+			conform_scheduler(&cases[i], a);
+			each(&watch, &cases[i]);
 		} else {
 			cases[i].model_type = model_type(a, folders[i]);
 			models[model_count++] = cases[i];

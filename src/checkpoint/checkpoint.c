@@ -76,6 +76,18 @@ static void python_json(struct text *out, const char *p, size_t nbytes)
 	text_add_bytes(out, kept, (size_t)(p - kept));
 }
 
+enum status checkpoint_json(const char *name, const char *data, size_t nbytes, json_t **out, struct error *err)
+{
+	struct text fixed = { 0 };
+	// Before the copy: each NaN makes it longer.
+	if (json_weight(data, nbytes, JSON_MOST) > JSON_MOST)
+		return json_bytes(name, data, nbytes, out, err);
+	python_json(&fixed, data, nbytes);
+	enum status s = json_bytes(name, text_get(&fixed), fixed.length, out, err);
+	text_done(&fixed);
+	return s;
+}
+
 // diffusers names a model by its class alone: that is its type, and its only architecture.
 static void name_by_class(json_t *config)
 {
@@ -89,13 +101,7 @@ static void name_by_class(json_t *config)
 
 static enum status read_config(struct checkpoint *c, const char *name, const char *data, size_t nbytes, struct error *err)
 {
-	struct text fixed = { 0 };
-	// Before the copy: each NaN makes it longer.
-	if (json_weight(data, nbytes, JSON_MOST) > JSON_MOST)
-		return json_bytes(name, data, nbytes, &c->config, err);
-	python_json(&fixed, data, nbytes);
-	enum status s = json_bytes(name, text_get(&fixed), fixed.length, &c->config, err);
-	text_done(&fixed);
+	enum status s = checkpoint_json(name, data, nbytes, &c->config, err);
 	if (s)
 		return s;
 	arena_defer(&c->arena, release_json, c->config);

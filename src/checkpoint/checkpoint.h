@@ -68,6 +68,8 @@ struct checkpoint {
 // each becomes {"__float__": "Infinity"}, the spelling of transformers 5. Integers beyond 64 bits become reals. On failure
 // nothing is left open. close accepts a zeroed or half-open checkpoint.
 enum status checkpoint_open(struct checkpoint *out, const char *folder, struct error *err);
+// A configuration's text, with those spellings; *out is owned by the caller.
+enum status checkpoint_json(const char *name, const char *data, size_t nbytes, json_t **out, struct error *err);
 // A checkpoint of a configuration alone, from memory; `name` stands for the path in errors.
 enum status checkpoint_open_config(struct checkpoint *out, const char *name, const char *text, size_t nbytes, struct error *err);
 void checkpoint_close(struct checkpoint *c);

@@ -45,6 +45,10 @@ int conform_child(void); // `assay cell --conform`
 bool conform_is_tokenizer(const char *folder, struct arena *a);
 void conform_tokenizer(struct conform_case *c, struct arena *a);
 
+// scheduler.c: a folder with scheduler_config.json and golden steps, likewise.
+bool conform_is_scheduler(const char *folder, struct arena *a);
+void conform_scheduler(struct conform_case *c, struct arena *a);
+
 // node.c: ONNX's own tests of its operators in a folder: each a folder with model.onnx, and in test_data_set_0 inputs and outputs
 // as ONNX's reference implementation computed them. Sorted by operator, then by name; of a test that has its operator taken apart
 // (NAME_expanded, ..) the operator is that of NAME. BAD_INPUT: there are none.

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// A folder of a diffusion scheduler: scheduler_config.json, case.json, and io.safetensors with the tables and the latents
+// after each step that diffusers computed. Latents, the network's answers and the noise are streams by formula: element i of
+// NAME is u of tests/conform/README.md, between -1 and 1.
+#include "conform/case.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "denoise/scheduler.h"
+
+enum { JSON_LIMIT = 1 << 20, LATENTS_MOST = 1 << 24 };
+
+struct run {
+	struct arena a;
+	struct error err;
+	const char *folder, *stem; // of streams: "veuler"
+	struct shard shard;
+	struct weight *golden;
+	size_t count, compared;
+	struct scheduler *s;
+	size_t n;             // of the latents
+	double worst, square; // the largest error and the largest normalised mean squared error
+	const char *differs;
+};
+
+bool conform_is_scheduler(const char *folder, struct arena *a)
+{
+	return file_exists(arena_printf(a, "%s/scheduler_config.json", folder));
+}
+
+static float *stream(struct run *r, const char *what, double scale)
+{
+	const char *name = arena_printf(&r->a, "%s%s", r->stem, what);
+	uint64_t seed = fnv1a64(name, strlen(name));
+	float *x = ARENA_ARRAY(&r->a, r->n + 1, float);
+
+	for (size_t i = 0; i < r->n; i++)
+		x[i] = (float)(((double)(splitmix64(seed, i) >> 40) * 0x1p-23 - 1) * scale);
+	return x;
+}
+
+static const struct weight *golden(const struct run *r, const char *name)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (text_is(r->golden[i].name, name) && r->golden[i].dtype == DTYPE_F32)
+			return &r->golden[i];
+	return NULL;
+}
+
+// Within 1e-5 of the largest value, and of 1.
+static void compare(struct run *r, const char *name, const double *x, size_t n)
+{
+	const struct weight *w = golden(r, name);
+	double most = 0, error = 0, sum = 0, all = 0;
+
+	if (!w)
+		return;
+	r->compared++;
+	if (w->nbytes != n * sizeof(float)) {
+		r->differs = r->differs
+			? r->differs
+			: arena_printf(&r->a, "%s: %zu values, not %zu", name, n, (size_t)w->nbytes / sizeof(float));
+		return;
+	}
+	const char *data = w->data;
+	for (size_t i = 0; i < n; i++) {
+		float y;
+
+		memcpy(&y, data + i * sizeof y, sizeof y);
+		double off = fabs(x[i] - (double)y);
+		most = fmax(most, fabs((double)y));
+		error = isnan(off) || off > error ? off : error;
+		sum += off * off;
+		all += (double)y * (double)y;
+	}
+	r->worst = !(error <= r->worst) ? error : r->worst;
+	r->square = all > 0 && sum / all > r->square ? sum / all : r->square;
+	if (!(error <= 1e-5 * fmax(1, most)) && !r->differs)
+		r->differs = arena_printf(&r->a, "%s: %.3g off, allowed %.3g", name, error, 1e-5 * fmax(1, most));
+}
+
+static void compare_floats(struct run *r, const char *name, const float *x, size_t n)
+{
+	double *wide = ARENA_ARRAY(&r->a, n + 1, double);
+
+	for (size_t i = 0; i < n; i++)
+		wide[i] = (double)x[i];
+	compare(r, name, wide, n);
+}
+
+static void compare_tables(struct run *r, const struct scheduler *s, const char *times, const char *sigmas)
+{
+	size_t n = scheduler_steps(s), kept = 0;
+	double *x = ARENA_ARRAY(&r->a, n + 2, double), *every;
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = scheduler_time(s, i);
+	compare(r, times, x, n);
+	for (size_t i = 0; i <= n; i++)
+		x[i] = scheduler_sigma(s, i);
+	compare(r, sigmas, x, n + 1);
+	while (!isnan(scheduler_kept(s, kept)))
+		kept++;
+	every = ARENA_ARRAY(&r->a, kept / 50 + 2, double);
+	for (size_t i = 0; i * 50 < kept; i++)
+		every[i] = scheduler_kept(s, i * 50);
+	compare(r, "alphas_cumprod_every_50", every, (kept + 49) / 50);
+}
+
+static void walk(struct run *r)
+{
+	float *x = stream(r, "latent", 1), *scaled = ARENA_ARRAY(&r->a, r->n + 1, float);
+	size_t drawn = 0, steps = scheduler_steps(r->s);
+
+	if (steps > 2) {
+		scheduler_add_noise(r->s, 2, x, stream(r, "noise0", 1), scaled, r->n);
+		compare_floats(r, "add_noise", scaled, r->n);
+	}
+	x = stream(r, "latent", scheduler_begin(r->s));
+	for (size_t i = 0; i < steps; i++) {
+		const float *noise = scheduler_noisy(r->s, i) ? stream(r, arena_printf(&r->a, "noise%zu", drawn++), 1) : NULL;
+
+		scheduler_scale(r->s, i, x, scaled, r->n);
+		compare_floats(r, arena_printf(&r->a, "scaled.%zu", i), scaled, r->n);
+		scheduler_step(r->s, i, stream(r, arena_printf(&r->a, "eps%zu", i), 1), noise, x, r->n);
+		compare_floats(r, arena_printf(&r->a, "step.%zu", i), x, r->n);
+	}
+	compare_floats(r, arena_printf(&r->a, "denoised.%zu", steps - 1), x, r->n);
+}
+
+static enum status open(struct run *r, json_t **config, json_t **json)
+{
+	const char *path = arena_printf(&r->a, "%s/scheduler_config.json", r->folder);
+	const struct weight *first;
+	char *text;
+	size_t nbytes;
+	enum status st;
+
+	if ((st = file_read(&r->a, path, JSON_LIMIT, &text, &nbytes, &r->err)) ||
+		(st = checkpoint_json(path, text, nbytes, config, &r->err)) ||
+		(st = json_file(arena_printf(&r->a, "%s/case.json", r->folder), JSON_LIMIT, json, &r->err)) ||
+		(st = safetensors_open(
+			 &r->a, arena_printf(&r->a, "%s/io.safetensors", r->folder), &r->shard, &r->golden, &r->count, &r->err)))
+		return st;
+	const char *latent = json_string_value(json_object_get(*json, "latent")), *quote = latent ? strchr(latent, '\'') : NULL,
+		   *end = quote ? strstr(quote, "latent'") : NULL;
+	if (!end || !(first = golden(r, "step.0")) || first->nbytes > LATENTS_MOST * sizeof(float))
+		return error_set(&r->err, STATUS_BAD_INPUT, "%s: no stream of latents, or no step.0", r->folder);
+	r->stem = arena_printf(&r->a, "%.*s", (int)(end - quote - 1), quote + 1);
+	r->n = (size_t)first->nbytes / sizeof(float);
+	return STATUS_OK;
+}
+
+static enum status run(struct run *r, const json_t *config, const json_t *json)
+{
+	const json_t *options = json_object_get(json, "options"), *sigmas = json_object_get(options, "sigmas");
+	struct scheduler_asked asked = { .steps = json_integer_value(json_object_get(json, "num_inference_steps")),
+		.eta = json_number_value(json_object_get(options, "eta")),
+		.mu = json_number_value(json_object_get(options, "mu")),
+		.own_sigmas = text_is(json_string_value(sigmas), "linspace(1, 1/N, N)") };
+	struct scheduler *long_one;
+	enum status st;
+
+	if (sigmas && !asked.own_sigmas)
+		return error_set(&r->err, STATUS_UNSUPPORTED, "%s: sigmas of this kind", r->folder);
+	if ((st = scheduler_open(&r->s, &r->a, config, &asked, &r->err)))
+		return st;
+	compare_tables(r, r->s, "timesteps", "sigmas");
+	walk(r);
+	asked.steps = 20;
+	if (golden(r, "timesteps20")) {
+		if ((st = scheduler_open(&long_one, &r->a, config, &asked, &r->err)))
+			return st;
+		compare_tables(r, long_one, "timesteps20", "sigmas20");
+	}
+	if (r->compared < scheduler_steps(r->s))
+		return error_set(&r->err, STATUS_BAD_INPUT, "%s: not every step is there to compare with", r->folder);
+	return STATUS_OK;
+}
+
+void conform_scheduler(struct conform_case *c, struct arena *a)
+{
+	struct run r = { .folder = c->folder };
+	json_t *config = NULL, *json = NULL;
+	enum status st = open(&r, &config, &json);
+
+	if (!st)
+		st = run(&r, config, json);
+	c->verdict = st ? verdict_of_status(st) : r.differs ? VERDICT_WRONG : VERDICT_RIGHT;
+	c->passed = c->verdict == VERDICT_RIGHT;
+	c->reason = st ? arena_strdup(a, r.err.text) : r.differs ? arena_strdup(a, r.differs) : NULL;
+	c->max_abs_error = r.worst;
+	c->nmse = r.square;
+	c->elsewhere = -1;
+	json_decref(config);
+	json_decref(json);
+	arena_done(&r.a);
+}
