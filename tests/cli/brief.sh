@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: fast
+# Program: plain
 # What `run` prints: four lines a cell and a table at the end, the honest marks among them; everything with -v.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 cases=$SOURCE/tests/conform/cases

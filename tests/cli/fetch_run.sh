@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # Commands that fetch on their own what is not here, against tests/hub/server.py: run, matrix, inspect, build, synth; what they do not
 # fetch; and what they say without a Hub.
 . "$SOURCE/tests/cli/lib.sh" || exit 1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # Who computed a golden file is known only of those that assay ships, by their contents. Of any other the row says its name and quotes what
 # the file says; a planted case does not count among those that agree with transformers.
 . "$SOURCE/tests/cli/lib.sh" || exit 1

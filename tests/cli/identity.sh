@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # A model is the contents of its files. What was answered for other contents is not found again, whatever the files' names, sizes and
 # times: by --resume, and by the cache of references.
 . "$SOURCE/tests/cli/lib.sh" || exit 1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # What a user's .onnx cannot hide: the name of an output, a node that changes nothing, an engine that computes integers otherwise.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 need_python

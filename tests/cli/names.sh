@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: fast
+# Program: plain
 # Names that people type: precisions, platforms, models, endings of files. Rows hold the canonical word.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 need_python

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # run on a user's .onnx files, each of a node or two: what is claimed of them, and what is not.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 need_python

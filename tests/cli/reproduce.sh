@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # reproduce: a row's question again. The null engine tells its times, and what a stand-in does is not what was asked, so an answer can be made to
 # hold or not.
 . "$SOURCE/tests/cli/lib.sh" || exit 1

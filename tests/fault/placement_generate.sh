@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # Generation asks of each of its graphs where the nodes ran, and claims no platform that took none of them. On the null engine.
 . "$SOURCE/tests/fault/lib.sh"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tier: engine
+// Heap: libc
 // The way from a question to a row: what plan.h decides before anything runs, and the public functions on top of it.
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tier: engine
+// Program: plain
 // Every type that is a mixture of experts, built from its defaults with all of them: up to 200,000 nodes.
 #include <setjmp.h>
 #include <stdarg.h>

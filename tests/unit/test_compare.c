@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tier: engine
+// Heap: libc
 // Comparisons on made-up noise whose truth is known, and on noise recorded from an engine. Everything is seeded: the counts below
 // are the same on every machine.
 #include <math.h>

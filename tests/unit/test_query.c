@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tier: engine
+// Heap: libc
 // The named questions on a small database: each answer word for word. The figures are made up here and were never measured.
 #include <setjmp.h>
 #include <stdarg.h>

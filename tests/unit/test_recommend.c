@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tier: engine
+// Heap: libc
 // What may be recommended, from made-up rows: the mistakes that recommenders are known for are asked for here one by one.
 #include <math.h>
 #include <setjmp.h>

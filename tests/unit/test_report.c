@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tier: engine
+// Heap: libc
 // Reports from made-up rows: what they conclude, how they escape, what they refuse to say. Their tables are in
 // test_report_tables.c.
 #include "report_fixture.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tier: engine
+// Heap: libc
 // The tables of a report and its other formats, from made-up rows: speed-ups and what may be claimed of them, precision, sweeps,
 // memory, prices, YAML, JUnit XML, the compatibility matrix, the first screen.
 #include "report_fixture.h"

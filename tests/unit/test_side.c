@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tier: engine
+// Heap: libc
 // Questions through the database and back, rows chosen by words, which rows are held against each other, and series of them: what
 // was asked in another precision, with other threads or as another scenario is another question.
 #include <math.h>

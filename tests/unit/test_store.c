@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tier: engine
+// Heap: libc
 // The store in one process: rows come back as they went in, the views of the original system, migrations, queries.
 #include <math.h>
 #include <setjmp.h>

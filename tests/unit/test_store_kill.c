@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tier: engine
+// Heap: libc
 // Writers killed at any moment: no row that was told is lost or doubled, and the file opens.
 #include <dirent.h>
 
