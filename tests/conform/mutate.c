@@ -114,9 +114,9 @@ struct mutant {
 };
 struct tally {
 	struct mutant *mutants;
-	size_t count, capacity;
-	struct conform_case *cases;
-	size_t *owner, case_count, case_capacity;
+	size_t count;
+	struct conform_case *cases; // of each mutant, one mutant's behind the other's
+	size_t *owner, case_count;
 };
 
 // Is the case built at all? A mutant that cannot be built is dead and needs no engine.
@@ -135,18 +135,23 @@ static bool is_built(const char *folder)
 	return built;
 }
 
-static bool mentions(struct arena *a, const struct conform_case *c, const char *type)
+// What config.json of each case says; "" where there is none.
+static const char **texts_of(struct arena *a, const struct conform_case *cases, size_t count)
 {
-	char *text;
-	size_t n;
-	return strcmp(c->model_type, type) == 0 ||
-		(!file_read(a, arena_printf(a, "%s/config.json", c->folder), 1 << 20, &text, &n, NULL) &&
-			strstr(text, arena_printf(a, "\"%s\"", type)));
+	const char **texts = ARENA_ARRAY(a, count + 1, const char *);
+	for (size_t i = 0; i < count; i++) {
+		char *text;
+		size_t n;
+		bool is_read = !file_read(a, arena_printf(a, "%s/config.json", cases[i].folder), 1 << 20, &text, &n, NULL);
+		texts[i] = is_read ? text : "";
+	}
+	return texts;
 }
 
 static void add_mutant(struct tally *t, struct arena *a, const char *work, const char *type, const char *trait,
-	const struct conform_case *cases, size_t count)
+	const struct conform_case *cases, const char *const *texts, size_t count)
 {
+	const char *quoted = arena_printf(a, "\"%s\"", type);
 	struct mutant *m = &t->mutants[t->count];
 	const char *folder = arena_printf(a, "%s/%s:%s", work, type, trait);
 	*m = (struct mutant){ type, trait, false };
@@ -156,7 +161,7 @@ static void add_mutant(struct tally *t, struct arena *a, const char *work, const
 	if (file_mkdirs(folder, NULL))
 		abort();
 	for (size_t i = 0; i < count && !m->killed; i++) {
-		if (!mentions(a, &cases[i], type))
+		if (strcmp(cases[i].model_type, type) != 0 && !strstr(texts[i], quoted))
 			continue;
 		m->killed = !is_built(cases[i].folder);
 		struct conform_case *c = &t->cases[t->case_count];
@@ -170,6 +175,34 @@ static void add_mutant(struct tally *t, struct arena *a, const char *work, const
 		t->case_count = begin;
 	mutated_type[0] = 0;
 	t->count++;
+}
+
+// Runs cases until every mutant is killed or has none left: in each round as many of those that still live as in all rounds
+// before, and one to begin with.
+static enum status run_rounds(struct tally *t, const struct target *target, struct arena *a, struct error *err)
+{
+	struct conform_case *round = ARENA_ARRAY(a, t->case_count + 1, struct conform_case);
+	size_t *owner = ARENA_ARRAY(a, t->case_count + 1, size_t), ran = 0;
+	for (size_t begin = 0, end = 1; begin < t->case_count; begin = end, end *= 2) {
+		size_t count = 0, nth = 0;
+		for (size_t i = 0; i < t->case_count; i++) {
+			nth = i > 0 && t->owner[i] == t->owner[i - 1] ? nth + 1 : 0;
+			if (nth < begin || nth >= end || t->mutants[t->owner[i]].killed)
+				continue;
+			round[count] = t->cases[i];
+			owner[count++] = t->owner[i];
+		}
+		if (!count)
+			continue;
+		enum status s = conform_run(&(struct conform_asked){ .target = target, .cases = round, .count = count }, a, err);
+		if (s)
+			return s;
+		for (size_t i = 0; i < count; i++)
+			t->mutants[owner[i]].killed |= !round[i].passed;
+		ran += count;
+	}
+	printf("%zu cases were run\n", ran);
+	return STATUS_OK;
 }
 
 static bool wanted(const char *type, int argc, char **argv)
@@ -199,6 +232,7 @@ int main(int argc, char **argv)
 	if (platform_target(&target, &a, "cpu", &err))
 		return 1;
 	const struct conform_case *cases = conform_cases(&a, folder, NULL, &count);
+	const char **texts = texts_of(&a, cases, count);
 	t.mutants = ARENA_ARRAY(&a, arch_row_count * 64, struct mutant);
 	t.cases = ARENA_ARRAY(&a, arch_row_count * 64 * 8 + count * 64, struct conform_case);
 	t.owner = ARENA_ARRAY(&a, arch_row_count * 64 * 8 + count * 64, size_t);
@@ -210,19 +244,16 @@ int main(int argc, char **argv)
 		const struct trait *trait;
 		for (size_t k = 0; (trait = trait_at(row->family, k, &is_own)); k++)
 			if (row_sets(row, trait, is_own))
-				add_mutant(&t, &a, work, row->model_type, trait->name, cases, count);
+				add_mutant(&t, &a, work, row->model_type, trait->name, cases, texts, count);
 	}
 	printf("%zu mutants; those that can be built make %zu cases\n", t.count, t.case_count);
 	fflush(stdout);
-	enum status s =
-		conform_run(&(struct conform_asked){ .target = &target, .cases = t.cases, .count = t.case_count }, &a, &err);
+	enum status s = run_rounds(&t, &target, &a, &err);
 	file_remove_tree(work, NULL);
 	if (s) {
 		fprintf(stderr, "%s\n", err.text);
 		return 1;
 	}
-	for (size_t i = 0; i < t.case_count; i++)
-		t.mutants[t.owner[i]].killed |= !t.cases[i].passed;
 	size_t killed = 0;
 	for (size_t i = 0; i < t.count; i++)
 		if (t.mutants[i].killed)
