@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced with $on set: every case that the program carries, or those whose names are in $names, on that engine. Leaves $work with a cache
-# of its own.
+# Sourced with $on set: every case that the program carries, or those whose names are in $names or the command $choose prints, on that
+# engine. Leaves $work with a cache of its own.
 set -eu
 : "${ASSAY:?the program}" "${SOURCE:?the source folder}" "${on:?the platform}"
 work=$(mktemp -d)
@@ -12,7 +12,7 @@ if ! grep -Eq "^  $on +yes" "$work/detect"; then
 	exit 77
 fi
 cd "$SOURCE/tests/conform/cases"
-names=${names:-$(ls)}
+names=${names:-$(${choose:-ls})}
 "$ASSAY" conform --on "$on" $names >"$work/out" 2>"$work/err" || { grep -v '^ok' "$work/out"; tail -5 "$work/err"; exit 1; }
 cd "$OLDPWD"
 count=$(wc -w <<END
