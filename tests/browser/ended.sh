@@ -2,10 +2,11 @@
 # A browser that dies, hangs or is closed in the middle of a cell: a row with the cause, no process, no profile folder.
 . "$SOURCE/tests/browser/lib.sh"
 
-# start OPTIONS...: a cell that has work for longer than this test needs; $parent, $cell, $browser and $all its processes.
+# start OPTIONS...: a cell that has work for longer than this test needs; $parent, $cell, $browser and $all its processes. One thread: more
+# wait for each other at the cost of all processors.
 start()
 {
-	"$ASSAY" run "$model" --on "$on" --runs 1000000 --timeout 200 --json "$@" >"$work/out" 2>"$work/err" </dev/null &
+	"$ASSAY" run "$model" --on "$on" --runs 1000000 --threads 1 --timeout 200 --json "$@" >"$work/out" 2>"$work/err" </dev/null &
 	parent=$!
 	ticks=
 	started="$started $parent"
