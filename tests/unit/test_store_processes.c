@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tier: engine
-// Heap: libc
+// Program: plain
 // The store between processes: two writers and a reader on one file, a held lock, runs that died, a full disk, a folder
 // that cannot be written.
 #include <sched.h>
