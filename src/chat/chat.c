@@ -52,6 +52,11 @@ bool run_step(struct run *r, size_t nbytes)
 	return !r->failed;
 }
 
+bool run_characters(struct run *r, struct value v)
+{
+	return run_step(r, v.kind == V_STRING ? v.n * 8 : 0);
+}
+
 bool run_deeper(struct run *r)
 {
 	if (r->depth >= CHAT_DEPTH_MOST)

@@ -13,7 +13,7 @@ static enum flow execute(struct run *r, struct scope *s, const struct nodes *bod
 
 static void bind(struct run *r, struct scope *s, const char *name, struct value v)
 {
-	for (struct binding *b = s->bindings; b; b = b->next) {
+	for (struct binding *b = s->bindings; b && run_step(r, strlen(name)); b = b->next) {
 		if (!strcmp(b->name, name)) {
 			b->value = v;
 			return;
@@ -26,11 +26,13 @@ static void bind(struct run *r, struct scope *s, const char *name, struct value 
 
 static struct value look_up(struct run *r, const struct scope *s, const char *name)
 {
+	size_t nbytes = strlen(name);
+
 	for (; s; s = s->parent)
-		for (const struct binding *b = s->bindings; b && run_step(r, 0); b = b->next)
+		for (const struct binding *b = s->bindings; b && run_step(r, nbytes); b = b->next)
 			if (!strcmp(b->name, name))
 				return b->value;
-	struct value *v = dict_text(r, r->variables, name, strlen(name));
+	struct value *v = dict_text(r, r->variables, name, nbytes);
 	if (v)
 		return *v;
 	for (const struct function *f = global_functions; f->name; f++)
@@ -94,7 +96,7 @@ static bool sequence_item(struct run *r, struct value v, int64_t i, struct value
 	if (i < 0 || (uint64_t)i >= n)
 		return false;
 	if (v.kind == V_RANGE)
-		*out = value_int(v.range->start + i * v.range->step);
+		*out = value_int(range_at(v.range, (size_t)i));
 	else if (v.kind == V_STRING)
 		*out = get_slice(r, v, value_int(i), value_int(i + 1), (struct value){ .kind = V_NONE });
 	else
@@ -232,11 +234,11 @@ struct value get_slice(struct run *r, struct value v, struct value start, struct
 	if (v.kind == V_RANGE && !r->failed) {
 		struct range *part = RUN_NEW(r, struct range);
 		__int128 size = by > 0 ? ((__int128)to - from + by - 1) / by : ((__int128)from - to - by - 1) / -(__int128)by;
-		__int128 wide = (__int128)v.range->step * by;
-		if (wide != (int64_t)wide)
+		__int128 wide = v.range->step, begin = v.range->start + from * wide, end = v.range->start + to * wide;
+		wide *= by;
+		if (wide != (int64_t)wide || begin != (int64_t)begin || end != (int64_t)end)
 			return too_large(r);
-		*part = (struct range){ v.range->start + from * v.range->step, v.range->start + to * v.range->step, (int64_t)wide,
-			size > 0 ? (size_t)size : 0 };
+		*part = (struct range){ (int64_t)begin, (int64_t)end, (int64_t)wide, size > 0 ? (size_t)size : 0 };
 		return (struct value){ .kind = V_RANGE, .range = part };
 	}
 	if (!run_step(r, v.kind == V_STRING ? v.n : count * 16))
@@ -395,7 +397,7 @@ static void add_named(struct run *r, struct call *c, struct named n)
 	struct named *more = run_take(r, c->named_count + 1, sizeof *more);
 
 	for (size_t i = 0; i < c->named_count; i++)
-		if (c->named[i].n == n.n && !memcmp(c->named[i].name, n.name, n.n))
+		if (c->named[i].n == n.n && run_step(r, n.n) && !memcmp(c->named[i].name, n.name, n.n))
 			run_bad(r, "an argument is given twice: '%.*s'", (int)n.n, n.name);
 	if (!more || r->failed)
 		return;
@@ -706,9 +708,10 @@ static enum flow run_loop(struct run *r, struct scope *s, const struct node *n, 
 
 static struct value filtered(struct run *r, struct scope *s, const struct node *filter, struct value v)
 {
-	if (!filter || r->failed)
+	if (!filter || !run_deeper(r))
 		return v;
 	v = filtered(r, s, filter->a, v);
+	r->depth--;
 	struct call c = arguments(r, s, filter->arguments);
 	return r->failed ? v : run_filter(r, filter->name, v, &c);
 }

@@ -44,6 +44,13 @@ V run_function(struct run *r, const struct function *f, V self, const struct cal
 {
 	V p[PARAMS_MOST] = { 0 };
 
+	run_characters(r, self);
+	for (size_t i = 0; i < c->count; i++)
+		run_characters(r, c->args[i]);
+	for (size_t i = 0; i < c->named_count; i++)
+		run_characters(r, c->named[i].value);
+	if (r->failed)
+		return self;
 	if (f->params && !run_bind(r, f, c, p))
 		return self;
 	return f->call(r, self, p, c);
@@ -58,7 +65,7 @@ static V attribute_of(struct run *r, V v, V path)
 		return get_item(r, v, path);
 	if (path.kind != V_STRING)
 		return v;
-	for (size_t at = 0; !r->failed;) {
+	for (size_t at = 0; run_step(r, 0);) {
 		const char *dot = memchr(path.s + at, '.', path.n - at);
 		size_t end = dot ? (size_t)(dot - path.s) : path.n;
 		V key = value_string(path.s + at, end - at);
@@ -597,7 +604,7 @@ V run_filter(struct run *r, const char *name, V v, const struct call *c)
 {
 	for (const struct function *f = chat_filters; f->name; f++)
 		if (!strcmp(f->name, name))
-			return run_step(r, v.kind == V_STRING ? v.n : 0) ? run_function(r, f, v, c) : v;
+			return run_function(r, f, v, c);
 	return run_fail(r, STATUS_UNSUPPORTED, "there is no filter %s, or it is not supported", name);
 }
 
@@ -691,6 +698,8 @@ bool run_test(struct run *r, const char *name, V v, const struct call *c)
 {
 	int64_t by;
 
+	if (!run_characters(r, v))
+		return false;
 	for (size_t i = 0; test_names[i]; i++) {
 		if (strcmp(test_names[i], name) != 0)
 			continue;

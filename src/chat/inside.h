@@ -221,8 +221,10 @@ struct value run_fail(struct run *r, enum status s, const char *format, ...) __a
 // Zeroed. NULL, and failed, beyond the bound; pieces of up to 1 KiB are given even then.
 void *run_take(struct run *r, size_t count, size_t size);
 #define RUN_NEW(r, type) ((type *)run_take((r), 1, sizeof(type)))
-// False, and failed, beyond the bound.
+// False, and failed, beyond the bound. Whatever goes over a text, a list or a chain of names pays for it, before it does.
 bool run_step(struct run *r, size_t nbytes);
+// The same of a text that is looked at a character at a time; what is no text costs a step.
+bool run_characters(struct run *r, struct value v);
 bool run_deeper(struct run *r);
 
 void build_add(struct build *b, const char *s, size_t n);
@@ -241,6 +243,7 @@ struct value value_int(int64_t i);
 struct value value_float(double f);
 struct value value_undefined(struct run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 struct value value_list(struct run *r, enum value_kind kind);
+int64_t range_at(const struct range *range, size_t i); // item i, below count
 void list_add(struct run *r, struct list *l, struct value v);
 struct value value_pair(struct run *r, struct value a, struct value b); // a tuple
 struct value value_dict(struct run *r, enum value_kind kind);
@@ -320,6 +323,6 @@ struct value text_capitalize(struct run *r, struct value v);
 struct value text_replace(struct run *r, struct value v, struct value from, struct value to, int64_t most);
 struct value text_join(struct run *r, struct value between, struct value items, bool strict);
 bool text_is_case(struct value v, bool upper);
-size_t text_find(const char *s, size_t n, const char *what, size_t m); // SIZE_MAX: not there
+size_t text_find(struct run *r, const char *s, size_t n, struct value what); // SIZE_MAX: not there
 
 #endif

@@ -45,7 +45,8 @@ V text_strip(struct run *r, V v, V chars, bool left, bool right)
 
 	if (chars.kind != V_MISSING && chars.kind != V_NONE && !text_or_fail(r, chars))
 		return v;
-	run_step(r, v.n * (chars.kind == V_STRING ? chars.n : 1));
+	if (!run_step(r, v.n * (chars.kind == V_STRING ? chars.n : 1) * 8))
+		return v;
 	while (left && begin < end && stripped(utf8_next(begin, &n), chars))
 		begin += n;
 	while (right && begin < end && stripped(utf8_last(begin, end, &n), chars))
@@ -275,8 +276,8 @@ V text_replace(struct run *r, V v, V from, V to, int64_t most)
 
 	if (!text_or_fail(r, from) || !text_or_fail(r, to))
 		return v;
-	for (; most != 0 && run_step(r, from.n ? v.n - at : 0); most--) {
-		size_t found = at > v.n ? SIZE_MAX : text_find(v.s + at, v.n - at, from.s, from.n);
+	for (; most != 0 && run_step(r, 0); most--) {
+		size_t found = at > v.n ? SIZE_MAX : text_find(r, v.s + at, v.n - at, from);
 		if (found == SIZE_MAX)
 			break;
 		build_add(&b, v.s + at, found);
@@ -309,8 +310,8 @@ METHOD(split)
 	if (p[0].kind == V_STRING) {
 		if (!p[0].n)
 			return run_bad(r, "empty separator");
-		for (; most != 0 && run_step(r, self.n - at); most--) {
-			size_t found = text_find(self.s + at, self.n - at, p[0].s, p[0].n);
+		for (; most != 0 && run_step(r, 0); most--) {
+			size_t found = text_find(r, self.s + at, self.n - at, p[0]);
 			if (found == SIZE_MAX)
 				break;
 			list_add(r, out.list, value_string(self.s + at, found));
@@ -341,9 +342,9 @@ METHOD(split)
 METHOD(find)
 {
 	UNUSED;
-	if (!text_or_fail(r, p[0]) || !run_step(r, self.n))
+	if (!text_or_fail(r, p[0]))
 		return self;
-	size_t at = text_find(self.s, self.n, p[0].s, p[0].n);
+	size_t at = text_find(r, self.s, self.n, p[0]);
 	return value_int(at == SIZE_MAX ? -1 : (int64_t)utf8_count(self.s, at));
 }
 
@@ -356,8 +357,8 @@ METHOD(count_text)
 		return self;
 	if (!p[0].n)
 		return value_int((int64_t)utf8_count(self.s, self.n) + 1);
-	for (size_t at = 0; run_step(r, self.n - at); count++) {
-		size_t found = text_find(self.s + at, self.n - at, p[0].s, p[0].n);
+	for (size_t at = 0; run_step(r, 0); count++) {
+		size_t found = text_find(r, self.s + at, self.n - at, p[0]);
 		if (found == SIZE_MAX)
 			break;
 		at += found + p[0].n;
@@ -416,7 +417,7 @@ METHOD(format)
 					return run_fail(r, STATUS_UNSUPPORTED, "format with {%.*s} is not supported", (int)name.n,
 						name.s);
 			const V *found = index < c->count ? &c->args[index] : NULL;
-			for (k = 0; !found && k < c->named_count; k++)
+			for (k = 0; !found && k < c->named_count && run_step(r, name.n); k++)
 				if (c->named[k].n == name.n && !memcmp(c->named[k].name, name.s, name.n))
 					found = &c->named[k].value;
 			if (!found)
@@ -449,8 +450,10 @@ static void convert(struct build *b, const char *s, size_t n, size_t *i, V v)
 	else if ((kind == 'd' || kind == 'i' || kind == 'x' || kind == 'X') && value_integer(v, &whole) &&
 		(whole >= 0 || (kind | 32) != 'x')) {
 		snprintf(spec + k, sizeof spec - k, "ll%c", kind);
-		snprintf(text, sizeof text, spec, (long long)whole);
-		build_text(b, text);
+		if (snprintf(text, sizeof text, spec, (long long)whole) >= (int)sizeof text)
+			run_fail(b->r, STATUS_UNSUPPORTED, "a number of so many characters is not supported");
+		else
+			build_text(b, text);
 	} else if (kind && strchr("feg", kind) && value_number(v, &f) && f == f && f - f == 0) {
 		snprintf(spec + k, sizeof spec - k, "%c", kind);
 		if (snprintf(text, sizeof text, spec, f) >= (int)sizeof text)

@@ -70,6 +70,12 @@ void list_add(struct run *r, struct list *l, struct value v)
 	l->items[l->count++] = v;
 }
 
+// In between it may leave 64 bits, the item never does.
+int64_t range_at(const struct range *range, size_t i)
+{
+	return (int64_t)((uint64_t)range->start + i * (uint64_t)range->step);
+}
+
 struct value value_pair(struct run *r, struct value a, struct value b)
 {
 	struct value v = value_list(r, V_TUPLE);
@@ -89,19 +95,21 @@ static uint64_t hash_of(struct run *r, struct value v)
 {
 	double f;
 	uint64_t h = 1469598103934665603u;
+	bool paid = run_characters(r, v);
 
 	if (value_number(v, &f)) {
 		f += 0.0; // -0
 		memcpy(&h, &f, sizeof h);
-		return h * 0x9E3779B97F4A7C15u;
+		h *= 0x9E3779B97F4A7C15u;
+		return h ^ h >> 32; // a number's low bits are mostly 0
 	}
 	if (v.kind == V_STRING) {
-		for (size_t i = 0; i < v.n; i++)
+		for (size_t i = 0; i < v.n && paid; i++)
 			h = (h ^ (unsigned char)v.s[i]) * 1099511628211u;
 	} else if (v.kind == V_TUPLE) {
 		if (!run_deeper(r))
 			return 0;
-		for (size_t i = 0; i < v.list->count && !r->failed; i++)
+		for (size_t i = 0; i < v.list->count && run_step(r, 0); i++)
 			h = (h ^ hash_of(r, v.list->items[i])) * 1099511628211u;
 		r->depth--;
 	} else if (v.kind == V_LIST || v.kind == V_DICT) {
@@ -394,19 +402,14 @@ int value_order(struct run *r, struct value a, struct value b, const char *sign)
 	return 0;
 }
 
-size_t text_find(const char *s, size_t n, const char *what, size_t m)
+size_t text_find(struct run *r, const char *s, size_t n, struct value what)
 {
-	if (!m)
-		return 0;
-	for (size_t i = 0; i + m <= n; i++) {
-		const char *p = memchr(s + i, what[0], n - m + 1 - i);
-		if (!p)
-			break;
-		i = (size_t)(p - s);
-		if (!memcmp(p, what, m))
-			return i;
-	}
-	return SIZE_MAX;
+	const char *found = memmem(s, n, what.s, what.n);
+	size_t at = found ? (size_t)(found - s) : SIZE_MAX;
+
+	// What was gone through; linear in both texts, but of a short one the bytes may be compared at each place.
+	run_step(r, ((found ? at : n) + what.n) * 8);
+	return at;
 }
 
 bool value_in(struct run *r, struct value item, struct value in)
@@ -419,8 +422,7 @@ bool value_in(struct run *r, struct value item, struct value in)
 				run_bad(r, "'in <string>' requires string as left operand, not %s", value_type(item));
 			return false;
 		}
-		// The slowest case looks at every byte for each of the text's.
-		return run_step(r, in.n + item.n) && text_find(in.s, in.n, item.s, item.n) != SIZE_MAX;
+		return text_find(r, in.s, in.n, item) != SIZE_MAX;
 	}
 	if (in.kind == V_DICT)
 		return dict_get(r, in.dict, item) != NULL;
@@ -435,8 +437,10 @@ struct value value_iterate(struct run *r, struct value v)
 {
 	struct value out;
 
-	if (is_listed(v))
+	if (is_listed(v)) {
+		run_step(r, v.list->count * 64);
 		return v;
+	}
 	out = value_list(r, V_LIST);
 	if (v.kind == V_GENERATOR) {
 		if (!v.list->spent)
@@ -452,7 +456,7 @@ struct value value_iterate(struct run *r, struct value v)
 		}
 	} else if (v.kind == V_RANGE) {
 		for (size_t i = 0; i < v.range->count && !r->failed; i++)
-			list_add(r, out.list, value_int(v.range->start + (int64_t)i * v.range->step));
+			list_add(r, out.list, value_int(range_at(v.range, i)));
 	} else if (v.kind == V_LOOP) {
 		run_fail(r, STATUS_UNSUPPORTED, "a loop over `loop` is not supported");
 	} else if (v.kind != V_UNDEFINED) {
@@ -469,6 +473,8 @@ void value_float_text(struct build *b, double f)
 	char text[40];
 	int digits = 1;
 
+	if (!run_step(b->r, 64 * 256)) // up to 17 tries
+		return;
 	if (isnan(f) || isinf(f)) {
 		build_text(b, isnan(f) ? "nan" : f < 0 ? "-inf" : "inf");
 		return;

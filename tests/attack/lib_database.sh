@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by the tests of databases here: $base is one with a row, and files are forged from it with DuckDB itself (duckdb_shell).
 . "$SOURCE/tests/cli/lib.sh" || exit 1
-shell=$BUILD/tests/duckdb_shell bounded=$BUILD/tests/bounded
+. "$SOURCE/tests/attack/lib.sh" || exit 1
+shell=$BUILD/tests/duckdb_shell
 cd "$work" || exit 1
 base=$work/base.duckdb secret="a line of this machine"
 echo "$secret" >secret
@@ -18,11 +19,4 @@ refused()
 	has err "$words"
 	lacks err "$secret"
 	lacks out "$secret"
-}
-# within SECONDS MIB EXIT COMMAND...
-within()
-{
-	local seconds=$1 mib=$2 wanted=$3
-	shift 3
-	code "$wanted" "$bounded" "$seconds" "$mib" "$@"
 }

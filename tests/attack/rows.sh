@@ -8,11 +8,11 @@
 
 # 8 million rows that are all the same: 900 MB, of a file of 2 MB.
 forge rows "INSERT INTO sample SELECT 1, 3, 0, 1.0 FROM range(8000000)"
-within 60 500 1 "$ASSAY" import rows.duckdb --db new.duckdb
+bounded 1 60 500 "$ASSAY" import rows.duckdb --db new.duckdb
 has err 'hold more than 5000000 rows'
 code 0 "$ASSAY" export -o folder --db "$base"
 "$shell" rows.duckdb "COPY sample TO 'folder/sample.parquet'" >forged || fail "no Parquet"
-within 60 500 1 "$ASSAY" import folder --db new.duckdb
+bounded 1 60 500 "$ASSAY" import folder --db new.duckdb
 has err 'hold more than 5000000 rows'
 # A link in a folder that is imported could lead anywhere.
 rm folder/sample.parquet
@@ -21,39 +21,39 @@ refused 'sample.csv is no regular file' "$ASSAY" import folder --db new.duckdb
 # Texts: one that is long, many that are less, of a file of 12 KB, and what is no text at all.
 "$ASSAY" export -o texts --db "$base" >/dev/null || fail "no export"
 forge text "UPDATE run SET pid = 2; UPDATE cell SET model = repeat('x', 20000000)"
-within 60 500 1 "$ASSAY" import text.duckdb --db new.duckdb
+bounded 1 60 500 "$ASSAY" import text.duckdb --db new.duckdb
 has err 'its table cell holds a text of 20000000 bytes; assay writes none above 1048576'
 "$shell" text.duckdb "COPY (FROM cell) TO 'texts/cell.parquet'" >forged || fail "no Parquet"
-within 60 500 1 "$ASSAY" import texts --db new.duckdb
+bounded 1 60 500 "$ASSAY" import texts --db new.duckdb
 has err 'its table cell holds a text of 20000000 bytes'
 "$shell" text.duckdb "COPY (SELECT c.* REPLACE (i AS id, repeat('x', 900000) AS model) FROM cell c, range(600) r(i)) TO 'texts/cell.parquet' (COMPRESSION zstd)" >forged || fail "no Parquet"
-within 60 500 1 "$ASSAY" import texts --db new.duckdb
+bounded 1 60 500 "$ASSAY" import texts --db new.duckdb
 has err 'its texts take more than 500000000 bytes .*; --rows allows more'
 "$shell" "$base" "COPY (SELECT * REPLACE ([model] AS model) FROM cell) TO 'texts/cell.parquet'" >forged || fail "no Parquet"
-within 60 500 1 "$ASSAY" import texts --db new.duckdb
+bounded 1 60 500 "$ASSAY" import texts --db new.duckdb
 has err 'the column model of its table cell is of type LIST'
 # Each of a length that assay writes, and together less than --rows allows: those of 2048 rows were in memory at once, 1.4 GB of 3000.
 forge side "UPDATE run SET pid = 4; INSERT INTO cell SELECT c.* REPLACE (i AS id, repeat('x', 900000) AS model) FROM cell c, range(2, 202) r(i)"
-within 60 300 1 "$ASSAY" import side.duckdb --db new.duckdb
+bounded 1 60 300 "$ASSAY" import side.duckdb --db new.duckdb
 has err 'side.duckdb: its texts take more than 128MiB in rows that stand side by side'
 rm side.duckdb
 # Lines without end: of names of columns, which took 300 MB, and of nothing, which took 22 s.
 "$ASSAY" export --format csv -o lines --db "$base" >/dev/null || fail "no export"
 seq -s, 2000000 >lines/cell.csv
-within 20 300 1 "$ASSAY" import lines --db new.duckdb
+bounded 1 20 300 "$ASSAY" import lines --db new.duckdb
 has err 'its cell.csv has more names of columns'
 head -c 30000000 /dev/zero | tr '\0' '\n' >lines/cell.csv
-within 20 300 1 "$ASSAY" import lines --db new.duckdb
+bounded 1 20 300 "$ASSAY" import lines --db new.duckdb
 has err 'its cell.csv has too many lines'
 mv lines/cell.csv lines/cell.json
-within 20 300 1 "$ASSAY" import lines --db new.duckdb
+bounded 1 20 300 "$ASSAY" import lines --db new.duckdb
 has err 'its cell.json has too many lines'
 { echo -n build_commit,; seq -s, 2000000; } >names.csv
-within 20 200 1 "$ASSAY" import names.csv --db new.duckdb
+bounded 1 20 200 "$ASSAY" import names.csv --db new.duckdb
 has err 'a line of [0-9]* bytes'
 # A text of another tool is stored as its beginning.
 awk 'BEGIN { printf "[{\"avg_ns\":1000,\"n_prompt\":1,\"n_gen\":0,\"model_filename\":\""; for (i = 0; i < 200000; i++) printf "0123456789"; print "\"}]" }' >long.json
-within 60 500 0 "$ASSAY" import long.json --db long.duckdb
+bounded 0 60 500 "$ASSAY" import long.json --db long.duckdb
 code 0 "$ASSAY" query --format csv --db long.duckdb 'SELECT max(strlen(model)) < 70000 AS short, max(model[-31:]) FROM result'
 has out '^true,.*\(cut: it had 2000000 bytes\)$'
 # A report of very many cells: 80,000 with --long.
@@ -62,34 +62,34 @@ report_of()
 	forge cells "INSERT INTO cell SELECT c.* REPLACE (i AS id) FROM cell c, range(2, $1) r(i);
 		INSERT INTO event SELECT e.* REPLACE (e.id + 10 * i AS id, i AS cell) FROM event e, range(2, $1) r(i) WHERE e.cell = 1;
 		INSERT INTO measurement SELECT m.* REPLACE (m.event + 10 * i AS event, i AS cell) FROM measurement m, range(2, $1) r(i) WHERE m.cell = 1"
-	within 120 "$2" 0 "$ASSAY" report --db cells.duckdb
+	bounded 0 120 "$2" "$ASSAY" report --db cells.duckdb
 	has out '^null: 1 of 1 cells good'
 }
 report_of 20001 300
 [ -z "${ASSAY_LONG:-}" ] || report_of 80001 600
 # Of very many questions, and of platforms that nobody has.
 forge questions "INSERT INTO cell SELECT c.* REPLACE (i AS id, i AS batch) FROM cell c, range(2, 5101) r(i)"
-within 120 600 0 "$ASSAY" report --db questions.duckdb
+bounded 0 120 600 "$ASSAY" report --db questions.duckdb
 has err 'answers to 5100 questions; the report has the newest 5000'
 has out 'answers to 5100 questions; this report has the newest 5000'
 forge platforms "INSERT INTO cell SELECT c.* REPLACE (i AS id, 'p' || i AS requested) FROM cell c, range(2, 402) r(i)"
 refused 'more than 100 platforms and devices' "$ASSAY" report --db platforms.duckdb
 # Rows that are compared: 100,000 of them took 1.6 GB. All pairs of those of one question are drawn again and again: 500 took 17 s.
 forge sides "INSERT INTO cell SELECT c.* REPLACE (i AS id) FROM cell c, range(2, 2001) r(i); INSERT INTO event SELECT e.* REPLACE (1000 * i + e.id AS id, i AS cell) FROM event e, range(2, 2001) r(i) WHERE e.cell IS NOT NULL; INSERT INTO measurement SELECT m.* REPLACE (1000 * i + m.event AS event, i AS cell) FROM measurement m, range(2, 2001) r(i)"
-within 60 300 0 "$ASSAY" compare run:1 run:1 --db sides.duckdb
+bounded 0 60 300 "$ASSAY" compare run:1 run:1 --db sides.duckdb
 has out '^1 question in common'
 forge sides "INSERT INTO cell SELECT c.* REPLACE (i AS id) FROM cell c, range(2, 20001) r(i)"
-within 20 200 1 "$ASSAY" compare run:1 run:1 --db sides.duckdb
+bounded 1 20 200 "$ASSAY" compare run:1 run:1 --db sides.duckdb
 has err 'run:1 are 20000 rows, and at most 5000 are taken'
 # As many results of another tool as are imported took 4 minutes and 1.4 GB, and failed; so did results with columns that nobody reads.
 awk 'BEGIN { for (i = 0; i < 10000; i++) printf "%s{\"avg_ns\":1000000,\"n_prompt\":1,\"n_gen\":0,\"model_filename\":\"m%d\",\"samples_ns\":[1000,2000]}", i ? "," : "[", i; print "]" }' >most.json
-within 60 600 0 "$ASSAY" import most.json --db most.duckdb
+bounded 0 60 600 "$ASSAY" import most.json --db most.duckdb
 code 0 "$ASSAY" query --format csv --db most.duckdb 'SELECT count(*), count(DISTINCT model), count(DISTINCT cell_key), min(latency_ms), max(latency_ms) FROM result'
 has out '^10000,10000,10000,0.0015,0.0015$'
 code 0 "$ASSAY" query --format csv --db most.duckdb "SELECT count(*), count(DISTINCT s.event), sum(s.number), count(*) FILTER (e.kind = 'verdict' AND e.cell = s.cell) FROM sample s JOIN event e ON e.id = s.event"
 has out '^20000,10000,10000,20000$'
 awk 'BEGIN { OFS = ","; $200 = ""; wide = $0; print "build_commit,model_filename,avg_ns,n_prompt,n_gen" wide; for (i = 0; i < 9000; i++) print "a,m" i ",1000,1,0" wide }' >wide.csv
-within 60 600 0 "$ASSAY" import wide.csv --db wide.duckdb
+bounded 0 60 600 "$ASSAY" import wide.csv --db wide.duckdb
 has out ': 9000 rows of llama-bench'
 
 # A limit of file sizes ended the program without a word, and left a file behind.
@@ -142,7 +142,7 @@ refused 'do not belong together' "$ASSAY" import zero.duckdb --db new.duckdb
 forge numbers "INSERT INTO cell SELECT c.* REPLACE (i AS id) FROM cell c, range(2, 100001) r(i); INSERT INTO event SELECT e.* REPLACE (i AS cell) FROM event e, range(2, 100001) r(i)"
 for command in report 'history bert' 'recommend bert' 'query coverage' "run $SOURCE/tests/conform/cases/bert --synthetic --on null"; do
 	# shellcheck disable=SC2086
-	within 20 200 1 "$ASSAY" $command --db numbers.duckdb
+	bounded 1 20 200 "$ASSAY" $command --db numbers.duckdb
 	has err 'numbers.duckdb: [0-9]* of the rows of its table event stand twice, by id'
 done
 for table in run cell measurement; do
@@ -152,13 +152,13 @@ done
 refused 'rows of its table measurement stand twice, by event' "$ASSAY" import numbers.duckdb --db new.duckdb
 # They are counted before they are looked up: 1.1 GB.
 forge million "INSERT INTO model SELECT m.* REPLACE (i AS id) FROM model m, range(2, 1000002) n(i)"
-within 60 500 1 "$ASSAY" import million.duckdb --db new.duckdb
+bounded 1 60 500 "$ASSAY" import million.duckdb --db new.duckdb
 has err '1000000 of the rows of its table model stand twice'
-within 60 500 0 "$ASSAY" import "$base" --db million.duckdb
+bounded 0 60 500 "$ASSAY" import "$base" --db million.duckdb
 if [ -n "${ASSAY_LONG:-}" ]; then
 	forge million "INSERT INTO run SELECT r.* REPLACE (i AS id) FROM run r, range(2, 1000002) n(i)"
-	within 60 500 1 "$ASSAY" import million.duckdb --db new.duckdb
-	within 60 600 0 "$ASSAY" import "$base" --db million.duckdb
+	bounded 1 60 500 "$ASSAY" import million.duckdb --db new.duckdb
+	bounded 0 60 600 "$ASSAY" import "$base" --db million.duckdb
 fi
 
 # ---- a log beside it, and a row that opens a port --------------------------------------------------------------------
@@ -182,7 +182,7 @@ lacks err 'assertion|INTERNAL|Stack'
 # A pipe in its place was waited for by a program that asked whether the run of an open cell lives. A run of number 10^12 made it 8 TB.
 forge open "DELETE FROM event WHERE cell IS NOT NULL; UPDATE run SET pid = 1"
 mkfifo open.duckdb.lock
-within 60 1000 0 "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on null --runs 3 --no-conform --db open.duckdb
+bounded 0 60 1000 "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on null --runs 3 --no-conform --db open.duckdb
 forge far "INSERT INTO run BY NAME SELECT * REPLACE (1000000000000 AS id) FROM run"
 refused 'its last run has the number 1000000000000' "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on null --runs 3 --no-conform --db far.duckdb
 [ "$(stat -c %s far.duckdb.lock 2>/dev/null || echo 0)" -lt 4096 ] || fail "a file of locks of $(stat -c %s far.duckdb.lock) bytes"

@@ -101,6 +101,12 @@ static const struct {
 	{ "{{ range(1000000) }}", NULL, STATUS_BAD_INPUT, "Range too big" },
 	{ "{{ 2 ** 4000000000 }}", NULL, STATUS_UNSUPPORTED, "more than 64 bits" },
 	{ "{{ 'x' | indent(4000000000) }}", NULL, STATUS_NO_MEMORY, "the template takes" },
+	{ "{{ range(-9223372036854775807 - 1, 9223372036854775807, 6917529027641081856) | list }}",
+		"[-9223372036854775808, -2305843009213693952, 4611686018427387904]", STATUS_OK, NULL },
+	{ "{{ range(9223372036854775800, 9223372036854775807, 5)[:] }}", NULL, STATUS_UNSUPPORTED, "more than 64 bits" },
+	{ "{{ '%399d' % 1 }}{{ '%9999d' % 1 }}", NULL, STATUS_UNSUPPORTED, "a number of so many characters" },
+	{ "{{ ('a' * 1000).replace('a', 'bb') | length }} {{ range(50000) | unique | list | length }}", "2000 50000", STATUS_OK,
+		NULL },
 };
 
 static void test_small(void **state)
@@ -125,6 +131,25 @@ static void test_small(void **state)
 	}
 }
 
+// A block's filters are called in each other: 130,000 of them ended the program by its stack.
+static void test_many_filters(void **state)
+{
+	struct arena a = { 0 };
+	struct error e = { 0 };
+	char source[40000] = "{% filter d", *got;
+	json_t *none = json_object();
+	size_t n = strlen(source);
+
+	(void)state;
+	while (n < sizeof source - 50)
+		n += (size_t)sprintf(source + n, "|d");
+	strcpy(source + n, " %}a{% endfilter %}");
+	assert_int_equal(chat_render(&a, "t", source, strlen(source), none, 0, &got, &n, &e), STATUS_BAD_INPUT);
+	assert_non_null(strstr(e.text, "more than 200 levels deep"));
+	json_decref(none);
+	arena_done(&a);
+}
+
 static void test_deep_brackets(void **state)
 {
 	struct arena a = { 0 };
@@ -145,7 +170,7 @@ static void test_deep_brackets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_templates), cmocka_unit_test(test_small),
-		cmocka_unit_test(test_deep_brackets) };
+		cmocka_unit_test(test_deep_brackets), cmocka_unit_test(test_many_filters) };
 
 	setenv("TZ", "UTC", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
