@@ -71,11 +71,11 @@ static bool is_hex(const char *s, size_t digits)
 	return strlen(s) == digits && strspn(s, "0123456789abcdef") == digits;
 }
 
-// An etag becomes the name of a file.
+// An etag becomes the name of a file, and not of one that is being written: "x.incomplete" is where "x" comes.
 static bool is_file_name(const char *etag)
 {
 	size_t n = strlen(etag);
-	if (!n || n > 240 || *etag == '.')
+	if (!n || n > 240 || *etag == '.' || text_ends(etag, ".incomplete"))
 		return false;
 	for (; *etag; etag++)
 		if (*etag <= 32 || *etag > 126 || *etag == '/' || *etag == '\\')
@@ -112,11 +112,12 @@ enum status fetch_file_head(struct fetch *f, struct fetch_file *file, struct err
 			file->name, *etag ? "an odd ETag" : "no ETag", f->endpoint);
 	if (file->size < 0)
 		file->size = size;
-	file->etag = arena_strdup(a, etag);
-	if (!file->sha256 && is_hex(etag, 64))
+	// A listed hash is the name, whatever the server says: under another, a blob that has the size would be taken unchecked.
+	file->etag = likely_etag(file) ? likely_etag(file) : arena_strdup(a, etag);
+	if (!file->sha256 && is_hex(file->etag, 64))
 		file->sha256 = file->etag;
 	// Only a Hub's short etag is git's hash of the file; elsewhere 40 digits can be anything.
-	if (!file->sha256 && !file->git && is_hex(etag, 40) && x.commit[0])
+	if (!file->sha256 && !file->git && is_hex(file->etag, 40) && x.commit[0])
 		file->git = file->etag;
 	return STATUS_OK;
 }

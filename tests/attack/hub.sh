@@ -48,6 +48,22 @@ for how in told untold; do
 	is_whole org/other
 done
 
+# ---- ETags: one for two files of the same size, which was taken for the second's bytes; one that is the name of another's unfinished ones,
+# where those of a file that had been checked were written over
+
+head -c 300000 /dev/urandom >"$repos/org/other/second.safetensors"
+clear_cache
+control '{"etag": "same", "cdn_direct": true}'
+code 0 "$ASSAY" fetch org/other --all
+is_whole org/other
+cmp -s "$repos/org/other/second.safetensors" "$(snapshot org/other)/second.safetensors" || fail "the bytes of one file under the name of another"
+clear_cache
+control '{"etag": "partial", "cdn_direct": true}'
+code 1 "$ASSAY" fetch org/other
+has err 'an odd ETag, which cannot name it in the cache'
+rm "$repos/org/other/second.safetensors"
+control
+
 # ---- without an end: the page of a refusal, of a redirect, a text whose size nobody lists, headers before the answer and behind it
 
 cat >"$work/endless.py" <<'PY'

@@ -16,7 +16,7 @@ What it does wrong is asked for at /control?JSON (a new one replaces the old):
     other_part {"FILE": "told" | "untold"}   where a range is asked for another one is given; the answer says so or not
     no_ranges, chunked              a CDN that knows no ranges; one that gives no Content-Length
     cdn_direct                      the hub gives large files itself
-    etag     "weak" | "plain" | "none" | "odd" | "other"     how ETags look
+    etag     "weak" | "plain" | "none" | "odd" | "other" | "same" | "partial"     how ETags look
     bare     true                   a list with names alone: no sizes, no hashes
     size     {"FILE": N}            sizes that the list says instead
     extra    ["../x", ...]          names more in the list
@@ -218,7 +218,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(302, b"Found. Redirecting", headers)
         etag = {"weak": 'W/"%s"', "plain": "%s"}.get(control.get("etag"), '"%s"') % (
             hashlib.sha256(data).hexdigest() if is_large(name) else git_sha1(data))
-        etag = {"odd": '"../../x"', "other": '"v1-' + hashlib.md5(data).hexdigest() + '"'}.get(control.get("etag"), etag)
+        etag = {"odd": '"../../x"', "other": '"v1-' + hashlib.md5(data).hexdigest() + '"', "same": '"x"', "partial": '"x.incomplete"'}.get(control.get("etag"), etag)
         if control.get("etag") == "other":
             headers = []
         if control.get("etag") != "none":
