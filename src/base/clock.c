@@ -15,6 +15,13 @@ double clock_ms(void)
 	return (double)clock_ns() * 1e-6;
 }
 
+double clock_thread_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
 int64_t clock_unix_us(void)
 {
 	struct timespec t;

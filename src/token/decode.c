@@ -5,13 +5,26 @@
 #include "base/visible.h"
 #include "token/unicode.h"
 
-static void replace_text(struct text *out, struct slice s, struct slice what, struct slice with)
+// Of the tokens that are decoded, all decoders together: what they go over and what they make.
+enum { DECODE_MOST = 32 << 20 };
+
+bool strings_pay(struct strings *t, size_t nbytes)
+{
+	if (!t->failed.status && nbytes > t->room)
+		error_set(&t->failed, STATUS_BAD_INPUT, "the decoders make more than %d MiB of these tokens", DECODE_MOST >> 20);
+	if (t->failed.status)
+		return false;
+	t->room -= nbytes;
+	return true;
+}
+
+static void replace_text(struct strings *t, struct text *out, struct slice s, struct slice what, struct slice with)
 {
 	size_t done = 0;
 
 	if (!what.n) { // between all characters, and around them
 		size_t length;
-		for (size_t i = 0; i < s.n; i += length) {
+		for (size_t i = 0; i < s.n && strings_pay(t, with.n); i += length) {
 			length = utf8_length(s.s[i]);
 			text_add_bytes(out, with.s, with.n);
 			text_add_bytes(out, s.s + i, length);
@@ -19,7 +32,7 @@ static void replace_text(struct text *out, struct slice s, struct slice what, st
 		text_add_bytes(out, with.s, with.n);
 		return;
 	}
-	for (;;) {
+	while (strings_pay(t, with.n)) {
 		const char *at = s.n - done ? memmem(s.s + done, s.n - done, what.s, what.n) : NULL;
 		if (!at)
 			break;
@@ -30,24 +43,34 @@ static void replace_text(struct text *out, struct slice s, struct slice what, st
 	text_add_bytes(out, s.s + done, s.n - done);
 }
 
-static struct slice replaced(struct arena *a, struct slice s, struct slice what, struct slice with)
+static struct slice replaced(struct strings *t, struct slice s, struct slice what, struct slice with)
 {
 	struct text out = { 0 };
 
-	if (what.n && !memmem(s.s, s.n, what.s, what.n))
+	if ((what.n && !memmem(s.s, s.n, what.s, what.n)) || !strings_pay(t, s.n))
 		return s;
-	replace_text(&out, s, what, with);
-	s = slice_copy(a, (struct slice){ text_get(&out), out.length });
+	replace_text(t, &out, s, what, with);
+	s = slice_copy(t->a, (struct slice){ text_get(&out), out.length });
 	text_done(&out);
 	return s;
+}
+
+static size_t bytes_of(const struct strings *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->count; i++)
+		n += t->items[i].n;
+	return n;
 }
 
 static void join(struct strings *t)
 {
 	struct text all = { 0 };
 
-	for (size_t i = 0; i < t->count; i++)
-		text_add_bytes(&all, t->items[i].s, t->items[i].n);
+	if (strings_pay(t, bytes_of(t)))
+		for (size_t i = 0; i < t->count; i++)
+			text_add_bytes(&all, t->items[i].s, t->items[i].n);
 	if (!t->items)
 		t->items = ARENA_NEW(t->a, struct slice);
 	t->items[0] = slice_copy(t->a, (struct slice){ text_get(&all), all.length });
@@ -118,14 +141,14 @@ static void byte_level(struct strings *t, const void *own)
 
 // ---- WordPiece, CTC -------------------------------------------------------------------------------------------------------
 
-static struct slice clean_up(struct arena *a, struct slice s)
+static struct slice clean_up(struct strings *t, struct slice s)
 {
 	static const char *const pairs[][2] = { { " .", "." }, { " ?", "?" }, { " !", "!" }, { " ,", "," }, { " ' ", "'" },
 		{ " n't", "n't" }, { " 'm", "'m" }, { " do not", " don't" }, { " 's", "'s" }, { " 've", "'ve" },
 		{ " 're", "'re" } };
 
 	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-		s = replaced(a, s, slice_text(pairs[i][0]), slice_text(pairs[i][1]));
+		s = replaced(t, s, slice_text(pairs[i][0]), slice_text(pairs[i][1]));
 	return s;
 }
 
@@ -149,7 +172,7 @@ static void wordpiece(struct strings *t, const void *own)
 {
 	const struct wordpiece *w = own;
 
-	for (size_t i = 0; i < t->count; i++) {
+	for (size_t i = 0; i < t->count && strings_pay(t, 1); i++) {
 		struct slice s = t->items[i];
 		if (i && s.n >= w->prefix.n && (!w->prefix.n || !memcmp(s.s, w->prefix.s, w->prefix.n))) {
 			s = (struct slice){ s.s + w->prefix.n, s.n - w->prefix.n };
@@ -160,7 +183,7 @@ static void wordpiece(struct strings *t, const void *own)
 				memcpy(spaced + 1, s.s, s.n);
 			s = (struct slice){ spaced, s.n + 1 };
 		}
-		t->items[i] = w->cleanup ? clean_up(t->a, s) : s;
+		t->items[i] = w->cleanup ? clean_up(t, s) : s;
 	}
 }
 
@@ -197,9 +220,9 @@ static void ctc(struct strings *t, const void *own)
 		if (i && same(s, last))
 			continue;
 		last = s;
-		s = replaced(t->a, s, c->pad, slice_text(""));
+		s = replaced(t, s, c->pad, slice_text(""));
 		if (c->cleanup)
-			s = replaced(t->a, clean_up(t->a, s), c->delimiter, slice_text(" "));
+			s = replaced(t, clean_up(t, s), c->delimiter, slice_text(" "));
 		if (s.n)
 			t->items[kept++] = s;
 	}
@@ -213,7 +236,7 @@ static void metaspace(struct strings *t, const void *own)
 	const struct metaspace *m = own;
 
 	for (size_t i = 0; i < t->count; i++)
-		t->items[i] = replaced(t->a, t->items[i], (struct slice){ m->text, m->nbytes },
+		t->items[i] = replaced(t, t->items[i], (struct slice){ m->text, m->nbytes },
 			slice_text(i == 0 && m->prepend != PREPEND_NEVER ? "" : " "));
 }
 
@@ -228,7 +251,7 @@ static enum status suffix_parse(struct step *s, struct arena *a, const json_t *f
 static void bpe(struct strings *t, const void *own)
 {
 	for (size_t i = 0; i < t->count; i++)
-		t->items[i] = replaced(t->a, t->items[i], *(const struct slice *)own, slice_text(i + 1 == t->count ? "" : " "));
+		t->items[i] = replaced(t, t->items[i], *(const struct slice *)own, slice_text(i + 1 == t->count ? "" : " "));
 }
 
 struct strip {
@@ -328,9 +351,8 @@ const struct step_kind decoder_kinds[] = {
 static enum status decode(struct tokenizer *t, struct arena *a, const uint32_t *ids, size_t count, bool skip_special, bool frames,
 	char **text, size_t *nbytes, struct error *err)
 {
-	struct strings all = { a, ARENA_ARRAY(a, count + 1, struct slice), 0 };
+	struct strings all = { .a = a, .items = ARENA_ARRAY(a, count + 1, struct slice), .room = DECODE_MOST };
 
-	(void)err;
 	for (size_t i = 0; i < count; i++) {
 		struct slice s;
 		s.s = tokenizer_token(t, ids[i], &s.n);
@@ -341,7 +363,7 @@ static enum status decode(struct tokenizer *t, struct arena *a, const uint32_t *
 		if (!frames || !all.count || !same(s, all.items[all.count - 1]))
 			all.items[all.count++] = s;
 	}
-	if (!t->decoders.count) { // joined by blanks
+	if (!t->decoders.count && strings_pay(&all, bytes_of(&all))) { // joined by blanks
 		struct text out = { 0 };
 		for (size_t i = 0; i < all.count; i++) {
 			text_add(&out, i ? " " : "");
@@ -352,9 +374,11 @@ static enum status decode(struct tokenizer *t, struct arena *a, const uint32_t *
 		text_done(&out);
 		return STATUS_OK;
 	}
-	for (size_t i = 0; i < t->decoders.count; i++)
+	for (size_t i = 0; i < t->decoders.count && strings_pay(&all, all.count + bytes_of(&all)); i++)
 		t->decoders.steps[i].kind->decode(&all, t->decoders.steps[i].own);
 	join(&all);
+	if (all.failed.status)
+		return error_set(err, all.failed.status, "%s", all.failed.text);
 	*text = (char *)(uintptr_t)all.items[0].s;
 	*nbytes = all.items[0].n;
 	return STATUS_OK;

@@ -33,8 +33,9 @@ struct flow {
 	size_t count, piece_room, other_piece_room;
 	struct match *matches;
 	size_t match_count, match_room;
-	size_t limit;        // of bytes: a chain may double a text as often as it has steps
-	struct error failed; // sticky: the first reason; status OK until then
+	size_t limit;             // of bytes: a chain may double a text as often as it has steps
+	double begun_ms, look_ms; // of expressions: the thread's time at the first one, and when the clock is looked at again
+	struct error failed;      // sticky: the first reason; status OK until then
 };
 
 void flow_done(struct flow *f);

@@ -24,7 +24,11 @@ struct strings { // what decoders work on
 	struct arena *a;
 	struct slice *items;
 	size_t count;
+	size_t room;         // bytes that may still be gone over and made, by all decoders together
+	struct error failed; // sticky: the first reason
 };
+// False, and failed: beyond that.
+bool strings_pay(struct strings *t, size_t nbytes);
 struct parts { // what post-processors work on: a text's encoding, or those of a pair
 	struct arena *a;
 	struct encoding *items;

@@ -422,12 +422,12 @@ void replace_decode(struct strings *t, const void *own)
 	const struct replace *r = own;
 	struct flow f = { 0 };
 
-	for (size_t i = 0; i < t->count; i++) {
+	for (size_t i = 0; i < t->count && strings_pay(t, t->items[i].n); i++) {
 		struct text all = { 0 };
 		struct slice s = t->items[i];
 		f.match_count = 0;
 		pattern_find(&f, s.s, s.n, r->pattern);
-		for (size_t k = 0; k < f.match_count; k++) {
+		for (size_t k = 0; k < f.match_count && strings_pay(t, r->content.n); k++) {
 			if (f.matches[k].matched)
 				text_add_bytes(&all, r->content.s, r->content.n);
 			else
@@ -435,6 +435,8 @@ void replace_decode(struct strings *t, const void *own)
 		}
 		t->items[i] = slice_copy(t->a, (struct slice){ text_get(&all), all.length });
 		text_done(&all);
+		if (f.failed.status && !t->failed.status)
+			t->failed = f.failed;
 	}
 	flow_done(&f);
 }

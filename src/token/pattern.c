@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "token/unicode.h"
 
@@ -798,7 +799,11 @@ enum status pattern_literal(struct pattern **out, struct arena *a, const char *t
 
 enum status pattern_regex(struct pattern **out, struct arena *a, const char *text, size_t nbytes, struct error *err)
 {
-	enum { TEXT_MOST = 1 << 16, MATCH_LIMIT = 10000000, HEAP_KIB = 64 << 10 };
+	enum {
+		TEXT_MOST = 1 << 16,
+		MATCH_LIMIT = 1000000,
+		HEAP_KIB = 64 << 10
+	}; // PCRE2's, from each place where a match may begin
 	struct arena sets = { 0 };
 	struct reader r = { .at = text, .end = text + nbytes, .a = &sets, .err = err };
 	int code;
@@ -815,7 +820,8 @@ enum status pattern_regex(struct pattern **out, struct arena *a, const char *tex
 	struct pattern *p = ARENA_NEW(a, struct pattern);
 	// The text was looked at before: tokenizer_encode takes UTF-8 only.
 	p->code = pcre2_compile((PCRE2_SPTR)text_get(&r.out), r.out.length,
-		PCRE2_UTF | PCRE2_UCP | PCRE2_NO_UTF_CHECK | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C | PCRE2_ALLOW_EMPTY_CLASS,
+		PCRE2_UTF | PCRE2_UCP | PCRE2_NO_UTF_CHECK | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C | PCRE2_ALLOW_EMPTY_CLASS |
+			PCRE2_USE_OFFSET_LIMIT,
 		&code, &where, NULL);
 	if (!p->code) {
 		PCRE2_UCHAR why[256] = "";
@@ -837,6 +843,38 @@ enum status pattern_regex(struct pattern **out, struct arena *a, const char *tex
 	return STATUS_OK;
 }
 
+// The expressions of a text have half a second of processor time, and 4 us for each of its bytes: a hundred times what they take.
+// Limits of PCRE2 alone are none: they begin anew at each place of the text, and compiled code does not count everything.
+static bool is_in_time(struct flow *f, size_t nbytes)
+{
+	enum { LOOK_MS = 50, PATIENCE_MS = 500 };
+	double now = clock_ms();
+
+	if (now < f->look_ms)
+		return true;
+	f->look_ms = now + LOOK_MS;
+	if (f->begun_ms == 0)
+		f->begun_ms = clock_thread_ms();
+	return clock_thread_ms() - f->begun_ms < PATIENCE_MS + 4e-3 * (double)(nbytes > f->used ? nbytes : f->used);
+}
+
+// pcre2_match, so many places at a time: the clock can be looked at in between.
+static int match(struct flow *f, const struct pattern *p, const char *text, size_t nbytes, size_t from)
+{
+	enum { PLACES = 64 };
+
+	while (is_in_time(f, nbytes)) {
+		size_t until = nbytes - from > PLACES ? from + PLACES : nbytes;
+		pcre2_set_offset_limit(p->limits, until);
+		int n = pcre2_match(p->code, (PCRE2_SPTR)text, nbytes, from, PCRE2_NO_UTF_CHECK, p->data, p->limits);
+		if (n != PCRE2_ERROR_NOMATCH || until == nbytes)
+			return n;
+		for (from = until + 1; from < nbytes && (text[from] & 0xC0) == 0x80;)
+			from++;
+	}
+	return PCRE2_ERROR_MATCHLIMIT;
+}
+
 // The next match at or behind `from`; false: none.
 static bool next_match(
 	struct flow *f, const struct pattern *p, const char *text, size_t nbytes, size_t from, size_t *begin, size_t *end)
@@ -849,7 +887,7 @@ static bool next_match(
 		*end = *begin + p->nbytes;
 		return true;
 	}
-	int n = pcre2_match(p->code, (PCRE2_SPTR)text, nbytes, from, PCRE2_NO_UTF_CHECK, p->data, p->limits);
+	int n = match(f, p, text, nbytes, from);
 	if (n == PCRE2_ERROR_NOMATCH)
 		return false;
 	if (n < 0) {

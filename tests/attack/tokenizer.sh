@@ -41,6 +41,13 @@ for _ in range(300):
     nested = chain([nested])
 write("nested", normalizer=nested)
 write("deep", text='{"model":' + "[" * 5000000)
+write("places", pre_tokenizer=split("a?" * 2000 + "a" * 2000))
+write("matches", pre_tokenizer=split("(?:" + ".?" * 18 + "(?!))|."))
+long = {"type": "BPE", "vocab": {"a": 0, "a" * 30000 + "c": 1, "a" * 500000: 2}, "merges": []}
+write("grows", decoder={"type": "Sequence", "decoders": [replace({"String": "a"}, "aa")] * 50}, model=long)
+write("between", decoder={"type": "Sequence", "decoders": [replace({"String": ""}, "a" * 1000)] * 4}, model=long)
+write("unsaid", decoder=replace({"Regex": "(a+)+$"}, "b"), model=long)
+write("joined", model=long)
 write("trie", normalizer={"type": "Precompiled", "precompiled_charsmap": "/////w=="})
 write("parentheses", pre_tokenizer=split("(" * 60000 + "a" + ")" * 60000))
 write("repeats", pre_tokenizer=split("(?:(?:(?:(?:a{1,1000}){1,1000}){1,1000}){1,1000})"))
@@ -59,6 +66,8 @@ refuses()
 refuses doubles 'the normalizer makes more than 64 times its length of a text'
 refuses prepends 'the normalizer makes more than 64 times its length of a text'
 refuses backtracks 'a regular expression takes too long on this text'
+refuses places 'a regular expression takes too long on this text'          # limits of its library begin anew at each place
+refuses matches 'a regular expression takes too long on this text'         # and for each match
 refuses chain 'normalizer: a chain of 10000 steps'
 refuses nested 'too deep'
 refuses deep '"model" is no object'
@@ -67,4 +76,14 @@ refuses parentheses 'a regular expression of 120001 bytes'
 refuses repeats 'regular expression is too large'
 refuses ids 'an id that is too large'
 refuses template 'of JSON would take more than the 48 MiB of memory'
+# Back to text: decoders doubled it without a limit, and what an expression did not come to the end of was printed as it was.
+decodes()
+{
+	bounded 1 2 100 "$ASSAY" tokenize "$1" --decode $2
+	has err "$3"
+}
+decodes grows "$(printf '0 %.0s' $(seq 300))" 'the decoders make more than 32 MiB'
+decodes between 0 'the decoders make more than 32 MiB'
+decodes joined "$(printf '2 %.0s' $(seq 100))" 'the decoders make more than 32 MiB'
+decodes unsaid 1 'a regular expression takes too long on this text'
 finish
