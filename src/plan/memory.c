@@ -3,6 +3,7 @@
 // not, what would.
 #include "plan/plan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "artifact/artifact.h"
@@ -179,21 +180,59 @@ static const char *golden_of(struct arena *a, const struct plan_model *m, const 
 	return q->new_tokens > 0 ? NULL : reference_golden(&c, a);
 }
 
+// Names of open dimensions whose numbers inputs have, sorted; of one that several have, the first input's.
+struct named_dim {
+	const char *name;
+	int64_t number;
+	size_t order;
+};
+struct named_dims {
+	struct named_dim *at;
+	size_t count;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	const struct named_dim *x = a, *y = b;
+	int d = strcmp(x->name, y->name);
+
+	return d ? d : (x->order > y->order) - (x->order < y->order);
+}
+
+static struct named_dims named_dims(struct arena *a, const struct tensor_type *inputs, size_t count)
+{
+	struct named_dims out = { 0 };
+	size_t room = 1, kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		room += (size_t)inputs[i].rank;
+	out.at = ARENA_ARRAY(a, room, struct named_dim);
+	for (size_t i = 0; i < count; i++)
+		for (int k = 0; k < inputs[i].rank; k++)
+			if (inputs[i].dim[k] >= 0 && inputs[i].symbol[k] && *inputs[i].symbol[k]) {
+				out.at[out.count] = (struct named_dim){ inputs[i].symbol[k], inputs[i].dim[k], out.count };
+				out.count++;
+			}
+	qsort(out.at, out.count, sizeof *out.at, by_name);
+	for (size_t i = 0; i < out.count; i++)
+		if (!kept || strcmp(out.at[kept - 1].name, out.at[i].name) != 0)
+			out.at[kept++] = (struct named_dim){ out.at[i].name, out.at[i].number, 0 };
+	out.count = kept;
+	return out;
+}
+
 // The number that an open dimension of an .onnx file will have at least: of a name, what an input of that name has.
-static int64_t least_dim(
-	const struct tensor_type *t, int axis, const struct tensor_type *inputs, size_t count, const struct question *q)
+static int64_t least_dim(const struct tensor_type *t, int axis, const struct named_dims *names, const struct question *q)
 {
 	if (t->dim[axis] >= 0)
 		return t->dim[axis];
-	for (size_t i = 0; i < count && t->symbol[axis] && *t->symbol[axis]; i++)
-		for (int k = 0; k < inputs[i].rank; k++)
-			if (inputs[i].dim[k] >= 0 && text_is(inputs[i].symbol[k], t->symbol[axis]))
-				return inputs[i].dim[k];
-	return inputs_names_batch(t->symbol[axis], axis) && q->batch > 0 ? q->batch : 1;
+	const struct named_dim *found = t->symbol[axis] && names->count
+		? bsearch(&(struct named_dim){ .name = t->symbol[axis] }, names->at, names->count, sizeof *names->at, by_name)
+		: NULL;
+	return found ? found->number : inputs_names_batch(t->symbol[axis], axis) && q->batch > 0 ? q->batch : 1;
 }
 
-static uint64_t least_nbytes(
-	const struct tensor_type *types, size_t n, const struct tensor_type *inputs, size_t count, const struct question *q)
+static uint64_t least_nbytes(const struct tensor_type *types, size_t n, const struct named_dims *names, const struct question *q)
 {
 	const uint64_t most = (uint64_t)1 << 60;
 	uint64_t sum = 0;
@@ -202,7 +241,7 @@ static uint64_t least_nbytes(
 		uint64_t nbytes = dtype_size(types[i].dtype);
 
 		for (int k = 0; k < types[i].rank; k++) {
-			uint64_t dim = (uint64_t)least_dim(&types[i], k, inputs, count, q);
+			uint64_t dim = (uint64_t)least_dim(&types[i], k, names, q);
 
 			nbytes = dim && nbytes > most / dim ? most : nbytes * dim;
 		}
@@ -225,9 +264,11 @@ static bool predict_declared(struct prediction *p, const char *path, const struc
 		asked_apply(&asked, o.inputs, o.input_count, &a, NULL) == STATUS_OK;
 
 	if (known) {
-		p->graph.input_nbytes = least_nbytes(o.inputs, o.input_count, o.inputs, o.input_count, q);
+		struct named_dims names = named_dims(&a, o.inputs, o.input_count);
+
+		p->graph.input_nbytes = least_nbytes(o.inputs, o.input_count, &names, q);
 		p->anonymous_bytes = p->required_bytes =
-			p->graph.input_nbytes + 2 * least_nbytes(o.outputs, o.output_count, o.inputs, o.input_count, q);
+			p->graph.input_nbytes + 2 * least_nbytes(o.outputs, o.output_count, &names, q);
 	}
 	arena_done(&a);
 	return known;

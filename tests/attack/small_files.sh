@@ -156,6 +156,8 @@ n = 40000
 graph = b"".join(field(11, field(1, b"i%d" % i)) + field(5, field(8, b"i%d" % (n - 1 - i))) for i in range(n)) + field(12, field(1, b"out"))
 write("pairs.onnx", field(7, graph))
 weight = lambda place: field(5, field(8, b"w") + field(13, field(1, b"location") + field(2, place)))
+names = b"".join(field(11, field(1, b"x%d" % i) + b"\x12\x0b\x0a\x09\x08\x01\x12\x05\x0a\x03\x12\x01b") for i in range(40000))
+write("names.onnx", field(7, names + field(12, field(1, b"out"))))
 write("endless.onnx", field(7, weight(b"/proc/self/pagemap")))
 write("away.onnx", field(7, weight(b"../secret")))
 write("b", b"b" * MIB)
@@ -317,6 +319,8 @@ fi
 # Graphs.
 bounded 0,1,2 20 400 "$ASSAY" $run pairs.onnx
 bounded 0,1,2 20 400 "$ASSAY" $run empties.onnx
+# Each of 40,000 inputs was looked up in all of them, for the number that its open dimension's name stands for.
+bounded 2 2 100 "$ASSAY" $run names.onnx
 # Fields without end, 96 MiB of them: counted at each of the passes before the child is started.
 bounded 2 2 100 "$ASSAY" $run fields.onnx --json
 json '"more than 8388608 fields" in d[0]["cause"]'
