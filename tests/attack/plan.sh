@@ -17,9 +17,8 @@ run="run --on null --runs 1 --no-conform bert bad behind --json"
 # three VERDICT WORDS: of the second model; the others are not touched.
 three()
 {
-	json "[r['verdict'] for r in d] == ['right', '$1', 'right']"
-	json "'$2' in d[1]['cause'] and d[1]['row'] and '/bad/' not in d[1]['cause']"
-	json "d[0]['cause'] == d[2]['cause']"
+	json "[r['verdict'] for r in d] == ['right', '$1', 'right'] and d[0]['cause'] == d[2]['cause'] and \
+		'$2' in d[1]['cause'] and d[1]['row'] and '/bad/' not in d[1]['cause']"
 }
 
 SHIM_CRASH=model:bad/ code 2 shim "$ASSAY" $run
