@@ -6,15 +6,21 @@
 #include <stdint.h>
 #include <string.h>
 
-struct fft {
+struct dft { // of complex values
 	size_t n;
 	size_t factors[64];          // of n, prime or 4; 0 behind the last
 	struct complex_value *root;  // exp(-2 pi i j / n), j < n
 	struct complex_value *input; // [n]
 	struct complex_value *output;
 	// Bluestein: x[j] chirp[j], convolved with the chirp's conjugate.
-	const struct fft *longer; // NULL: mixed radices
+	const struct dft *longer; // NULL: mixed radices
 	struct complex_value *chirp, *kernel;
+};
+
+struct fft {
+	size_t n;
+	const struct dft *dft;      // of n values; of n / 2 where n is even: even ones are real parts, odd ones imaginary parts
+	struct complex_value *turn; // exp(-2 pi i k / n), k <= n / 2
 };
 
 static struct complex_value times(struct complex_value a, struct complex_value b)
@@ -75,7 +81,7 @@ static void butterfly_4(struct complex_value *t)
 	t[3] = (struct complex_value){ even_minus.re - odd_minus.im, even_minus.im + odd_minus.re };
 }
 
-static void butterfly_any(const struct fft *f, struct complex_value *t, size_t p)
+static void butterfly_any(const struct dft *f, struct complex_value *t, size_t p)
 {
 	struct complex_value in[FFT_RADIX_MOST];
 	size_t step = f->n / p;
@@ -89,7 +95,7 @@ static void butterfly_any(const struct fft *f, struct complex_value *t, size_t p
 }
 
 // in[0], in[stride], ...: n of them, to out[0 .. n - 1]. At most 32 deep: n halves.
-static void transform(const struct fft *f, const struct complex_value *in, size_t stride, struct complex_value *out, size_t n,
+static void transform(const struct dft *f, const struct complex_value *in, size_t stride, struct complex_value *out, size_t n,
 	const size_t *factor)
 {
 	size_t p = *factor, m = p ? n / p : 1;
@@ -119,15 +125,17 @@ static void transform(const struct fft *f, const struct complex_value *in, size_
 
 // ---- Bluestein ------------------------------------------------------------------------------------------------------------
 
+static struct dft *dft_make(struct arena *a, size_t n);
+
 // jk = (j^2 + k^2 - (k - j)^2) / 2, so X[k] = chirp[k] sum of x[j] chirp[j] / chirp[k - j], with chirp[j] = exp(-pi i j^2 /
 // n).
-static void bluestein_make(struct arena *a, struct fft *f)
+static void bluestein_make(struct arena *a, struct dft *f)
 {
 	size_t n = f->n, m = 1;
 
 	while (m < 2 * n - 1)
 		m *= 2;
-	struct fft *longer = fft_make(a, m);
+	struct dft *longer = dft_make(a, m);
 	f->longer = longer;
 	f->chirp = ARENA_ARRAY(a, n, struct complex_value);
 	f->kernel = ARENA_ARRAY(a, m, struct complex_value);
@@ -139,9 +147,9 @@ static void bluestein_make(struct arena *a, struct fft *f)
 	transform(longer, longer->input, 1, f->kernel, m, longer->factors);
 }
 
-static void bluestein(const struct fft *f)
+static void bluestein(const struct dft *f)
 {
-	const struct fft *l = f->longer;
+	const struct dft *l = f->longer;
 	size_t n = f->n, m = l->n;
 
 	memset(l->input, 0, m * sizeof *l->input);
@@ -159,9 +167,11 @@ static void bluestein(const struct fft *f)
 	}
 }
 
-struct fft *fft_make(struct arena *a, size_t n)
+// ---- complex, then real values --------------------------------------------------------------------------------------------
+
+static struct dft *dft_make(struct arena *a, size_t n)
 {
-	struct fft *f = ARENA_NEW(a, struct fft);
+	struct dft *f = ARENA_NEW(a, struct dft);
 
 	f->n = n;
 	f->input = ARENA_ARRAY(a, n, struct complex_value);
@@ -176,13 +186,48 @@ struct fft *fft_make(struct arena *a, size_t n)
 	return f;
 }
 
-void fft_real(const struct fft *f, const double *in, struct complex_value *out)
+static void dft_run(const struct dft *f)
 {
-	for (size_t j = 0; j < f->n; j++)
-		f->input[j] = (struct complex_value){ in[j], 0 };
 	if (f->longer)
 		bluestein(f);
 	else
 		transform(f, f->input, 1, f->output, f->n, f->factors);
-	memcpy(out, f->output, (f->n / 2 + 1) * sizeof *out);
+}
+
+struct fft *fft_make(struct arena *a, size_t n)
+{
+	struct fft *f = ARENA_NEW(a, struct fft);
+
+	f->n = n;
+	f->dft = dft_make(a, n % 2 ? n : n / 2);
+	f->turn = ARENA_ARRAY(a, n / 2 + 1, struct complex_value);
+	for (size_t k = 0; k <= n / 2; k++)
+		f->turn[k] = root_of_unity(k, n);
+	return f;
+}
+
+// Z = E + i O, the transforms of even and odd values, each its own mirror image's conjugate; X[k] = E[k] + turn[k] O[k].
+static void untangle(const struct fft *f, struct complex_value *out)
+{
+	size_t m = f->n / 2;
+
+	for (size_t k = 0; k <= m; k++) {
+		struct complex_value z = f->dft->output[k % m], mirror = f->dft->output[(m - k) % m];
+		struct complex_value even = { (z.re + mirror.re) / 2, (z.im - mirror.im) / 2 };
+		struct complex_value odd = { (z.im + mirror.im) / 2, (mirror.re - z.re) / 2 };
+		out[k] = plus(even, times(f->turn[k], odd));
+	}
+}
+
+void fft_real(const struct fft *f, const double *in, struct complex_value *out)
+{
+	bool even = f->n % 2 == 0;
+
+	for (size_t j = 0; j < f->dft->n; j++)
+		f->dft->input[j] = even ? (struct complex_value){ in[2 * j], in[2 * j + 1] } : (struct complex_value){ in[j], 0 };
+	dft_run(f->dft);
+	if (even)
+		untangle(f, out);
+	else
+		memcpy(out, f->dft->output, (f->n / 2 + 1) * sizeof *out);
 }

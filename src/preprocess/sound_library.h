@@ -10,9 +10,8 @@
 #include "base/error.h"
 
 #define SNDFILE_FUNCTIONS(X) \
-	X(sf_open_fd) \
+	X(sf_open_virtual) \
 	X(sf_readf_float) \
-	X(sf_error) \
 	X(sf_strerror) \
 	X(sf_close)
 #define SOXR_FUNCTIONS(X) \

@@ -1,52 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of sounds. libsndfile is given what lies in a regular file, and as much of it is taken as there is: memory grows with
-// what was decoded, whatever a header says.
-#include <fcntl.h>
+// Files of sounds. libsndfile is given bytes, and as much of them is taken as there is: memory grows with what was decoded, whatever a
+// header says.
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "preprocess/sound.h"
 #include "preprocess/sound_library.h"
 
-// Values of a block, and what a file may say.
-enum { BLOCK = 1 << 14, RATE_MOST = 1000000, CHUNKS_MOST = 1000 };
+// Values of a block, and what a file may say. Silence takes encoders of FLAC a byte for some 1000 values at most, but a frame of 65535
+// equal values can be 12 bytes: what is denser than this is no sound, and is not waited for.
+enum { BLOCK = 1 << 14, RATE_LEAST = 100, RATE_MOST = 1000000, CHUNKS_MOST = 1000, DENSITY_MOST = 2048 };
+
+struct bytes { // a file, and where libsndfile is in it
+	const uint8_t *data;
+	sf_count_t size, at;
+};
 
 struct decoded {
 	float *values; // [length, channels]
 	size_t length, channels, room;
+	size_t most; // values that a file of these bytes is believed to have
 	int rate;
 };
 
-static uint32_t little_endian(const unsigned char *at)
+// ---- a file in memory, as libsndfile asks for it ------------------------------------------------------------------------
+
+static sf_count_t bytes_size(void *context)
+{
+	return ((struct bytes *)context)->size;
+}
+
+static sf_count_t bytes_seek(sf_count_t offset, int whence, void *context)
+{
+	struct bytes *b = context;
+	sf_count_t from = whence == SEEK_CUR ? b->at : whence == SEEK_END ? b->size : 0, to;
+
+	if (__builtin_add_overflow(from, offset, &to) || to < 0)
+		return -1;
+	b->at = to;
+	return to;
+}
+
+static sf_count_t bytes_read(void *out, sf_count_t count, void *context)
+{
+	struct bytes *b = context;
+	sf_count_t left = b->at < b->size ? b->size - b->at : 0;
+
+	count = count < left ? count : left;
+	if (count <= 0)
+		return 0;
+	memcpy(out, b->data + b->at, (size_t)count);
+	b->at += count;
+	return count;
+}
+
+static sf_count_t bytes_write(const void *in, sf_count_t count, void *context)
+{
+	(void)in, (void)count, (void)context;
+	return 0;
+}
+
+static sf_count_t bytes_tell(void *context)
+{
+	return ((struct bytes *)context)->at;
+}
+
+// ---- decoding -------------------------------------------------------------------------------------------------------------
+
+static uint32_t little_endian(const uint8_t *at)
 {
 	return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
 // A WAV file whose samples do not all lie in it, as a broken download leaves it; libsndfile would take those that do.
 // 0xFFFFFFFF is what programs write that did not know the length: all there is.
-static enum status check_wav(int fd, const char *path, struct error *err)
+static enum status check_wav(const char *name, const uint8_t *data, size_t nbytes, struct error *err)
 {
-	unsigned char head[12];
-	struct stat st;
+	size_t at = 12;
 
-	if (fstat(fd, &st) || pread(fd, head, sizeof head, 0) != sizeof head || memcmp(head, "RIFF", 4) ||
-		memcmp(head + 8, "WAVE", 4))
+	if (nbytes < at || memcmp(data, "RIFF", 4) != 0 || memcmp(data + 8, "WAVE", 4) != 0)
 		return STATUS_OK;
-	off_t at = sizeof head;
-	for (int i = 0; i < CHUNKS_MOST && pread(fd, head, 8, at) == 8; i++) {
-		int64_t nbytes = little_endian(head + 4), there = (int64_t)st.st_size - at - 8;
+	for (int i = 0; i < CHUNKS_MOST && at <= nbytes && nbytes - at >= 8; i++) {
+		size_t said = little_endian(data + at + 4), there = nbytes - at - 8;
 
-		if (!memcmp(head, "data", 4))
-			return nbytes <= there || nbytes == UINT32_MAX
+		if (!memcmp(data + at, "data", 4))
+			return said <= there || said == UINT32_MAX
 				? STATUS_OK
-				: error_set(err, STATUS_BAD_INPUT, "%s: says that it has %lld bytes of samples, and has %lld",
-					  path, (long long)nbytes, (long long)there);
-		at += 8 + nbytes + nbytes % 2;
+				: error_set(err, STATUS_BAD_INPUT, "%s: says that it has %zu bytes of samples, and has %zu", name,
+					  said, there);
+		at += 8 + said + said % 2;
 	}
 	return STATUS_OK;
 }
@@ -58,7 +104,7 @@ static enum status too_long(const char *path, struct error *err)
 
 static enum status check_info(const SF_INFO *info, size_t channels, const char *path, struct error *err)
 {
-	if (info->channels < 1 || info->channels > BLOCK || info->samplerate < 1 || info->samplerate > RATE_MOST)
+	if (info->channels < 1 || info->channels > BLOCK || info->samplerate < RATE_LEAST || info->samplerate > RATE_MOST)
 		return error_set(
 			err, STATUS_BAD_INPUT, "%s: %d channels of %d samples a second", path, info->channels, info->samplerate);
 	if (info->frames != SF_COUNT_MAX && (info->frames < 0 || (uint64_t)info->frames > SOUND_MOST / channels))
@@ -73,9 +119,11 @@ static enum status make_room(struct decoded *d, size_t more, const char *path, s
 
 	if (needed > SOUND_MOST)
 		return too_long(path, err);
+	if (needed > d->most)
+		return error_set(err, STATUS_BAD_INPUT, "%s: more than %zu samples in so few bytes: no sound", path, d->most);
 	if (needed <= d->room)
 		return STATUS_OK;
-	room = room < needed ? needed : room > SOUND_MOST ? SOUND_MOST : room;
+	room = room < needed ? needed : room > d->most ? d->most : room;
 	float *values = realloc(d->values, room * sizeof *values);
 	if (!values)
 		return error_set(err, STATUS_NO_MEMORY, "%s: no memory for %zu samples", path, room);
@@ -126,39 +174,24 @@ static enum status read_all(
 	return s;
 }
 
-static enum status decode(int fd, const char *path, bool mean, struct decoded *d, struct error *err)
+static enum status decode(const char *name, struct bytes *bytes, bool mean, struct decoded *d, struct error *err)
 {
+	SF_VIRTUAL_IO io = { bytes_size, bytes_seek, bytes_read, bytes_write, bytes_tell };
 	const struct sound_library *l;
 	SF_INFO info = { 0 };
 	enum status s = sndfile_load(&l, err);
 
 	if (s)
 		return s;
-	SNDFILE *file = l->sf_open_fd(fd, SFM_READ, &info, SF_FALSE);
+	SNDFILE *file = l->sf_open_virtual(&io, SFM_READ, &info, bytes);
 	if (!file)
-		return error_set(err, STATUS_BAD_INPUT, "%s: no sound that libsndfile reads: %s", path, l->sf_strerror(NULL));
+		return error_set(err, STATUS_BAD_INPUT, "%s: no sound that libsndfile reads: %s", name, l->sf_strerror(NULL));
 	d->channels = mean ? 1 : (size_t)info.channels;
 	d->rate = info.samplerate;
-	s = check_info(&info, d->channels, path, err);
-	s = s ? s : read_all(l, file, &info, path, d, err);
+	d->most = (size_t)bytes->size > SOUND_MOST / DENSITY_MOST ? SOUND_MOST : BLOCK + (size_t)bytes->size * DENSITY_MOST;
+	s = check_info(&info, d->channels, name, err);
+	s = s ? s : read_all(l, file, &info, name, d, err);
 	l->sf_close(file);
-	return s;
-}
-
-static enum status open_and_decode(const char *path, bool mean, struct decoded *d, struct error *err)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-
-	if (fd < 0)
-		return error_errno(err, "%s: cannot be opened", path);
-	enum status s = STATUS_OK;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		s = error_set(err, STATUS_BAD_INPUT, "%s: is no regular file", path);
-	s = s ? s : file_check_holes(fd, path, err);
-	s = s ? s : check_wav(fd, path, err);
-	s = s ? s : decode(fd, path, mean, d, err);
-	close(fd);
 	return s;
 }
 
@@ -191,6 +224,9 @@ enum status sound_resample(struct arena *a, const struct sound *in, int rate, st
 		out->rate = rate;
 		return STATUS_OK;
 	}
+	if (in->rate < RATE_LEAST || in->rate > RATE_MOST || rate < RATE_LEAST ||
+		rate > RATE_MOST) // libsoxr never ends from 1 to 1000000
+		return error_set(err, STATUS_BAD_INPUT, "%s: from %d to %d samples a second", in->name, in->rate, rate);
 	if (exact * in->channels > (double)SOUND_MOST)
 		return too_long(in->name, err);
 	size_t length = (size_t)exact;
@@ -208,29 +244,50 @@ enum status sound_resample(struct arena *a, const struct sound *in, int rate, st
 	return STATUS_OK;
 }
 
-// One channel behind the other.
-static enum status arrange(struct arena *a, const char *path, const struct decoded *d, struct sound *out, struct error *err)
+// One channel behind the other. Takes the values.
+static enum status arrange(struct arena *a, const char *path, struct decoded *d, struct sound *out, struct error *err)
 {
-	float *samples = arena_try(a, d->length * d->channels * sizeof *samples);
+	float *samples = d->values;
 
-	if (!samples)
+	if (d->channels == 1) {
+		arena_defer(a, free, d->values);
+		d->values = NULL;
+	} else if (!(samples = arena_try(a, d->length * d->channels * sizeof *samples))) {
 		return error_set(err, STATUS_NO_MEMORY, "%s: no memory for %zu samples", path, d->length * d->channels);
-	for (size_t c = 0; c < d->channels; c++)
+	}
+	for (size_t c = 0; c < d->channels && d->values; c++)
 		for (size_t i = 0; i < d->length; i++)
 			samples[c * d->length + i] = d->values[i * d->channels + c];
 	*out = (struct sound){ arena_strdup(a, path), samples, d->length, (int)d->channels, d->rate };
 	return STATUS_OK;
 }
 
-enum status sound_read(struct arena *a, const char *path, const struct sound_wanted *wanted, struct sound *out, struct error *err)
+enum status sound_parse(struct arena *a, const char *name, const void *data, size_t nbytes, const struct sound_wanted *wanted,
+	struct sound *out, struct error *err)
 {
+	struct bytes bytes = { data, (sf_count_t)nbytes, 0 };
 	struct decoded d = { 0 };
 	struct sound as_read;
-	enum status s = open_and_decode(path, wanted->channels == 1, &d, err);
+	enum status s = check_wav(name, data, nbytes, err);
 
+	s = s ? s : decode(name, &bytes, wanted->channels == 1, &d, err);
 	if (!s && !d.length)
-		s = error_set(err, STATUS_BAD_INPUT, "%s: has no samples", path);
-	s = s ? s : arrange(a, path, &d, &as_read, err);
+		s = error_set(err, STATUS_BAD_INPUT, "%s: has no samples", name);
+	s = s ? s : arrange(a, name, &d, &as_read, err);
 	free(d.values);
 	return s ? s : sound_resample(a, &as_read, wanted->rate ? wanted->rate : as_read.rate, out, err);
+}
+
+enum status sound_read(struct arena *a, const char *path, const struct sound_wanted *wanted, struct sound *out, struct error *err)
+{
+	struct arena mapped = { 0 };
+	const uint8_t *data;
+	size_t nbytes;
+	enum status s = file_map(&mapped, path, &data, &nbytes, err);
+
+	if (!s && !nbytes)
+		s = error_set(err, STATUS_BAD_INPUT, "%s: is empty", path);
+	s = s ? s : sound_parse(a, path, data, nbytes, wanted, out, err);
+	arena_done(&mapped);
+	return s;
 }
