@@ -46,8 +46,8 @@ enum status sound_wanted(const json_t *config, const char *class_name, struct so
 
 // Decodes a file by libsndfile (WAV, FLAC, Ogg, MP3, AIFF, ...). wanted->channels 1: the mean of the file's channels; else its
 // channels as they are. Then sound_resample to wanted->rate; 0: the file's own. Samples in `a`, out->name is `path`.
-// UNAVAILABLE: no libsndfile or libsoxr on this machine. BAD_INPUT: no file, no sound, one that is shorter than its
-// header says, or one of more than SOUND_MOST values; a header's word for that is enough, and nothing is allocated for it.
+// UNAVAILABLE: no libsndfile or libsoxr on this machine. BAD_INPUT: no file, no sound, one that is shorter than its header
+// says, or one of more than SOUND_MOST values; a header's word for that is enough, and nothing is allocated for it.
 enum status sound_read(
 	struct arena *a, const char *path, const struct sound_wanted *wanted, struct sound *out, struct error *err);
 // The same of a file in memory, 1 byte or more, which is not kept; `name` stands for the path.

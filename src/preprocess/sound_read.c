@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of sounds. libsndfile is given bytes, and as much of them is taken as there is: memory grows with what was decoded, whatever a
-// header says.
+// Files of sounds. libsndfile is given bytes, and as much of them is taken as there is: memory grows with what was decoded,
+// whatever a header says.
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #include "preprocess/sound.h"
 #include "preprocess/sound_library.h"
 
-// Values of a block, and what a file may say. Silence takes encoders of FLAC a byte for some 1000 values at most, but a frame of 65535
-// equal values can be 12 bytes: what is denser than this is no sound, and is not waited for.
+// Values of a block, and what a file may say. Silence takes encoders of FLAC a byte for some 1000 values at most, but a frame
+// of 65535 equal values can be 12 bytes: what is denser than this is no sound, and is not waited for.
 enum { BLOCK = 1 << 14, RATE_LEAST = 100, RATE_MOST = 1000000, CHUNKS_MOST = 1000, DENSITY_MOST = 2048 };
 
 struct bytes { // a file, and where libsndfile is in it

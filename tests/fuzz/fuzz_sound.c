@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a sound file: refused with a sentence that names it, or samples, all there, of a rate that can be, in memory that
-// the file's size bounds.
+// Any bytes as a sound file: refused with a sentence that names it, or samples, all there, of a rate that can be, in memory
+// that the file's size bounds.
 #include <stdlib.h>
 
 #include "fuzz.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as settings and options of a feature extractor, and as lengths of up to three sounds: refused with a sentence, or tensors
-// whose sizes are those of their shapes, of finite numbers, masks of 0 and 1.
+// Any bytes as settings and options of a feature extractor, and as lengths of up to three sounds: refused with a sentence, or
+// tensors whose sizes are those of their shapes, of finite numbers, masks of 0 and 1.
 #include <math.h>
 #include <stdlib.h>
 
