@@ -20,10 +20,19 @@ FOLDERS = {
         ("repeat", [7000], {"padding": "repeat"}),
         ("pad", [7000], {"padding": "pad"}),
         ("cut", [20000], {"truncation": "rand_trunc"})]),
+    "cohere-asr": ("CohereAsrFeatureExtractor", {}, [
+        ("pair", [9000, 5000], {}),
+        ("cut", [9007], {"padding": "max_length", "max_length": 6000, "truncation": True})]),
+    "cohere-asr-split": ("CohereAsrFeatureExtractor", {"feature_size": 40, "max_audio_clip_s": 0.5, "overlap_chunk_second": 0.2, "min_energy_window_samples": 160, "dither": 0.01}, [
+        ("long", [24003], {}),
+        ("pair", [9000, 4700], {})]),
     "encodec-chunks": ("EncodecFeatureExtractor", {"sampling_rate": 24000, "feature_size": 2, "chunk_length_s": 0.25, "overlap": 0.1, "padding_value": 0.5}, [
         ("pair", [(7000, 2), (13000, 2)], {}),
         ("truncated", [(7000, 2), (13000, 2)], {"truncation": True}),
         ("longer", [(7000, 2)], {"max_length": 8000, "padding": "max_length"})]),
+    "lasr": ("LasrFeatureExtractor", {}, [
+        ("alone", [9000], {}),
+        ("pair", [9000, 5000], {"return_attention_mask": True})]),
     "parakeet-variant": ("ParakeetFeatureExtractor", {"feature_size": 128, "n_fft": 400, "win_length": 320, "hop_length": 128, "preemphasis": None, "padding_side": "left"}, [
         ("pair", [9000, 5000], {}),
         ("cut", [9000, 5000], {"padding": "max_length", "max_length": 6000, "truncation": True})]),
@@ -93,7 +102,7 @@ def make(folder):
     extractor = getattr(transformers, name)(**settings)
     np.random.choice, np.random.randint = lambda values: values[0], lambda low, high: low
     meta = {"transformers": transformers.__version__, "class": name, "reference": "tools/make_sound_case.py",
-            "tolerance": 1e-3 if name[:4] in ("Clap", "Para", "Spee", "Seam") else 1e-4, "cases": []}
+            "tolerance": 1e-3 if name[:4] in ("Clap", "Cohe", "Lasr", "Para", "Spee", "Seam") else 1e-4, "cases": []}
     tensors = {}
     for case, specs, options in cases:
         said, sounds = zip(*[audio_of(folder, case, i, spec, extractor.sampling_rate) for i, spec in enumerate(specs)])
@@ -105,7 +114,7 @@ def make(folder):
         out = extractor(*first, **({key: list(sounds) if isinstance(sounds, tuple) else sounds} if key else {}),
                         sampling_rate=extractor.sampling_rate, return_tensors="np", **call)
         meta["cases"].append({"case": case, "audio": list(said), "options": options,
-                              "outputs": {k: store(tensors, case, k, v) for k, v in out.items()}})
+                              "outputs": {k: store(tensors, case, k, v) for k, v in out.items() if k != "audio_chunk_index"}})
     where = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "conform", "preprocess", folder)
     os.makedirs(where, exist_ok=True)
     json.dump({"feature_extractor_type": name, **settings}, open(os.path.join(where, "preprocessor_config.json"), "w"), indent=1)

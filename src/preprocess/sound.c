@@ -15,6 +15,12 @@
 		.mel_triangles = true, .bins = (filters), .low = 20, .floor = 0x1p-23, .log = LOG_NATURAL \
 	}
 
+#define PARAKEET(filters) \
+	{ \
+		.window = WINDOW_HANN, .center = true, .zeros = true, .gain = 1, .power = 2, .scale = MEL_SLANEY, \
+		.slaney_norm = true, .bins = (filters), .added = 0x1p-24, .log = LOG_NATURAL \
+	}
+
 static const struct sound_class classes[] = {
 	{ .name = "ASTFeatureExtractor",
 		.features = features_ast,
@@ -35,6 +41,13 @@ static const struct sound_class classes[] = {
 			.scale = MEL_HTK,
 			.floor = 1e-10,
 			.log = LOG_DECIBEL } },
+	{ .name = "CohereAsrFeatureExtractor",
+		.features = features_parakeet,
+		.output = "input_features",
+		.rate = 16000,
+		.cohere = true,
+		.call = { .padding = PAD_LONGEST },
+		.spectrum = PARAKEET(128) },
 	{ .name = "DacFeatureExtractor",
 		.features = features_codec,
 		.output = "input_values",
@@ -47,20 +60,26 @@ static const struct sound_class classes[] = {
 		.rate = 24000,
 		.takes_channels = true,
 		.call = { .padding = PAD_LONGEST } },
+	{ .name = "LasrFeatureExtractor",
+		.features = features_lasr,
+		.output = "input_features",
+		.rate = 16000,
+		.call = { .padding = PAD_LONGEST },
+		.spectrum = { .window = WINDOW_HANN,
+			.gain = 1,
+			.power = 2,
+			.scale = MEL_KALDI,
+			.mel_triangles = true,
+			.low = 125,
+			.high = 7500,
+			.floor = 1e-5,
+			.log = LOG_NATURAL } },
 	{ .name = "ParakeetFeatureExtractor",
 		.features = features_parakeet,
 		.output = "input_features",
 		.rate = 16000,
 		.call = { .padding = PAD_LONGEST },
-		.spectrum = { .window = WINDOW_HANN,
-			.center = true,
-			.zeros = true,
-			.gain = 1,
-			.power = 2,
-			.scale = MEL_SLANEY,
-			.slaney_norm = true,
-			.added = 0x1p-24,
-			.log = LOG_NATURAL } },
+		.spectrum = PARAKEET(80) },
 	{ .name = "SeamlessM4TFeatureExtractor",
 		.features = features_seamless,
 		.output = "input_features",
@@ -206,7 +225,7 @@ enum status sound_preprocess(struct arena *a, const json_t *config, const char *
 	s = s ? s : sound_wanted(config, class_name, &wanted, err);
 	if (s)
 		return s;
-	if (setting_number(&w, "dither", 0, -1e9, 1e9) != 0)
+	if (!w.class->cohere && setting_number(&w, "dither", 0, -1e9, 1e9) != 0)
 		return error_set(err, STATUS_UNSUPPORTED, "dither adds random noise: no two results are the same");
 	s = w.status ? w.status : call_read(&w);
 	s = s ? s : check_sounds(&w, wanted.channels);

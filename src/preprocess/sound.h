@@ -2,7 +2,8 @@
 // Sounds as a model's own feature extractor prepares them. What is computed is what transformers 5 computes on a processor
 // without torchaudio (audio_utils.py and the feature_extraction_*.py of each class): the row of a class in sound.c has its
 // traits, preprocessor_config.json what differs from them. Where the library draws a number at random, which it does for
-// sounds longer than CLAP's max_length_s, the first of the values it may draw is taken here; dither that is not 0 is refused.
+// sounds longer than CLAP's max_length_s, the first of the values it may draw is taken here; dither that is not 0 is refused,
+// but for CohereAsr's, whose seed is the length of the sound.
 #ifndef ASSAY_PREPROCESS_SOUND_H
 #define ASSAY_PREPROCESS_SOUND_H
 

@@ -90,16 +90,14 @@ enum status features_codec(struct work *w)
 
 // ---- spectra --------------------------------------------------------------------------------------------------------------
 
-// [*frames, bins] of one sound, in the arena.
-static enum status spectrum_of(struct work *w, const struct spectrum_maker *m, size_t bins, const struct sound *sound,
-	const float *samples, size_t length, float **out, size_t *frames)
+enum status spectrum_of(struct work *w, const struct spectrum_maker *m, size_t bins, const char *name, const float *samples,
+	size_t length, float **out, size_t *frames)
 {
 	*frames = spectrum_frames(m, length);
 	if (!*frames)
-		return error_set(w->err, STATUS_BAD_INPUT, "%s: %zu samples are less than a frame", sound->name, length);
+		return error_set(w->err, STATUS_BAD_INPUT, "%s: %zu samples are less than a frame", name, length);
 	if (*frames > TRANSFORMS_MOST / spectrum_cost(m) / w->count)
-		return error_set(
-			w->err, STATUS_BAD_INPUT, "%s: more frames than are computed at once: %zu", sound->name, *frames);
+		return error_set(w->err, STATUS_BAD_INPUT, "%s: more frames than are computed at once: %zu", name, *frames);
 	enum status s = too_many(w, w->count, *frames, bins);
 	if (s)
 		return s;
@@ -119,7 +117,7 @@ static enum status rows_of_spectra(
 	for (size_t i = 0; i < w->count && !s; i++) {
 		float *values = NULL;
 		s = spectrum_of(
-			w, m, out->width, &w->sounds[i], w->sounds[i].samples, w->sounds[i].length, &values, &out->length[i]);
+			w, m, out->width, w->sounds[i].name, w->sounds[i].samples, w->sounds[i].length, &values, &out->length[i]);
 		if (!s && each)
 			each(values, out->length[i], out->width);
 		out->values[i] = values;
@@ -304,7 +302,7 @@ static enum status whisper_spectra(struct work *w, const struct batch *b, size_t
 		size_t all;
 
 		here.a = &local;
-		s = spectrum_of(&here, m, bins, &w->sounds[i], b->values + i * b->length, b->length, &values, &all);
+		s = spectrum_of(&here, m, bins, w->sounds[i].name, b->values + i * b->length, b->length, &values, &all);
 		if (!s)
 			whisper_scale(values, frames, bins, out + i * frames * bins);
 		arena_done(&local);
@@ -438,7 +436,7 @@ static enum status clap_one(struct work *w, const struct clap *c, const struct s
 			"%s: is longer than %zu samples, and truncation is neither rand_trunc nor fusion", s->name, c->most);
 	const float *samples = s->length >= c->most ? s->samples : clap_fill(w->a, c, s);
 	size_t length = s->length > c->most && c->fusion ? s->length : c->most;
-	enum status status = spectrum_of(w, c->maker, c->bins, s, samples, length, &mel, &frames);
+	enum status status = spectrum_of(w, c->maker, c->bins, s->name, samples, length, &mel, &frames);
 	if (status)
 		return status;
 	if (frames != chunk) {
@@ -479,73 +477,5 @@ enum status features_clap(struct work *w)
 	tensor_put(w, w->class->output, DTYPE_F32, 4,
 		(int64_t[]){ (int64_t)w->count, (int64_t)pictures, (int64_t)chunk, (int64_t)c.bins }, out);
 	tensor_put(w, "is_longer", DTYPE_BOOL, 2, (int64_t[]){ (int64_t)w->count, 1 }, longer);
-	return w->status;
-}
-
-// ---- Parakeet -------------------------------------------------------------------------------------------------------------
-
-// y[i] = x[i] - preemphasis x[i - 1] over a row; nothing is left behind the sound.
-static void parakeet_emphasize(struct batch *b, size_t row, size_t length, double preemphasis)
-{
-	float *x = b->values + row * b->length;
-
-	for (size_t i = b->length - 1; i > 0; i--)
-		x[i] = i < length ? (float)(x[i] - preemphasis * x[i - 1]) : 0;
-}
-
-// Each filter over the valid frames; the others are zeros.
-static void parakeet_normalize(float *x, size_t frames, size_t bins, size_t valid)
-{
-	for (size_t b = 0; b < bins; b++) {
-		struct moments m = moments_of(x + b, valid < frames ? valid : frames, bins, (double)valid, 1);
-
-		for (size_t k = 0; k < frames; k++)
-			x[k * bins + b] = k < valid ? (float)((x[k * bins + b] - m.mean) / (sqrt(m.variance) + 1e-5)) : 0;
-	}
-}
-
-// parakeet/feature_extraction_parakeet.py: a mask always; valid frames are length / hop_length, one less than there are.
-enum status features_parakeet(struct work *w)
-{
-	struct rows rows = rows_of_sounds(w);
-	struct spectrum is = w->class->spectrum;
-	struct spectrum_maker *m;
-	struct batch b;
-	const json_t *none = json_object_get(w->config, "preemphasis");
-	double preemphasis = json_is_null(none) && none ? 0 : setting_number(w, "preemphasis", 0.97, -10, 10);
-
-	is.fft = is.frame = setting_whole(w, "n_fft", 512, 2, SPECTRUM_FFT_MOST);
-	is.window_length = setting_whole(w, "win_length", 400, 1, SPECTRUM_FFT_MOST);
-	is.hop = setting_whole(w, "hop_length", 160, 1, 1 << 20);
-	is.bins = setting_whole(w, "feature_size", 80, 1, SPECTRUM_BINS_MOST);
-	is.high = w->rate / 2.0;
-	enum status s = rows_pad(w, &rows, &w->call, &b);
-	s = s ? s : w->status ? w->status : spectrum_make(w->a, &is, w->rate, &m, w->err);
-	if (s)
-		return s;
-	size_t frames = spectrum_frames(m, b.length), bins = (size_t)is.bins, hop = (size_t)is.hop;
-	struct rows spectra = rows_make(w, b.count, bins);
-	struct batch out;
-	for (size_t i = 0; i < b.count && !s; i++) {
-		size_t valid = (w->sounds[i].length - (size_t)(is.fft % 2)) / hop;
-		float *values = NULL;
-
-		if (preemphasis != 0)
-			parakeet_emphasize(&b, i, w->sounds[i].length, preemphasis);
-		s = spectrum_of(w, m, bins, &w->sounds[i], b.values + i * b.length, b.length, &values, &frames);
-		if (!s)
-			parakeet_normalize(values, frames, bins, valid);
-		spectra.values[i] = values;
-		spectra.length[i] = frames;
-		b.valid[i] = valid;
-	}
-	s = s ? s : rows_pad(w, &spectra, &(struct call){ 0 }, &out);
-	if (s)
-		return s;
-	b.length = frames;
-	b.left = false;
-	tensor_put(
-		w, w->class->output, DTYPE_F32, 3, (int64_t[]){ (int64_t)out.count, (int64_t)frames, (int64_t)bins }, out.values);
-	mask_put(w, "attention_mask", &b, 1, 0, 1, frames);
 	return w->status;
 }

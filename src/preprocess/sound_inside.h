@@ -31,6 +31,7 @@ struct sound_class {
 	bool takes_channels; // feature_size is the number of channels
 	bool normalize;      // do_normalize where the configuration has none
 	enum choice mask;    // return_attention_mask where neither call nor configuration says
+	bool cohere;         // of Parakeet's kind: long sounds are split, and there is noise, the same each time
 	struct call call;    // of a call without options
 	struct spectrum spectrum;
 };
@@ -92,6 +93,10 @@ void tensor_put(struct work *w, const char *name, enum dtype dtype, int rank, co
 void mask_put(struct work *w, const char *name, const struct batch *b, size_t each, size_t first, size_t step, size_t length);
 enum status too_many(struct work *w, size_t count, size_t length, size_t width);
 
+// [*frames, bins] of one sound, in w->a. BAD_INPUT: shorter than a frame, or a batch of w->count such is too much work or too large.
+enum status spectrum_of(struct work *w, const struct spectrum_maker *m, size_t bins, const char *name, const float *samples,
+	size_t length, float **out, size_t *frames);
+
 // One function a kind of class.
 enum status features_wave(struct work *w);
 enum status features_codec(struct work *w);
@@ -102,5 +107,6 @@ enum status features_ast(struct work *w);
 enum status features_speech2text(struct work *w);
 enum status features_seamless(struct work *w);
 enum status features_parakeet(struct work *w);
+enum status features_lasr(struct work *w);
 
 #endif
