@@ -212,6 +212,9 @@ enum status features_speech2text(struct work *w)
 	float padding = (float)setting_number(w, "padding_value", 0, -1e30, 1e30);
 	bool normalize = setting_flag(w, "do_ceptral_normalize", true), means = setting_flag(w, "normalize_means", true);
 	bool variances = setting_flag(w, "normalize_vars", true);
+
+	if (normalize && w->call.padding != PAD_NOT && !call_mask(w)) // the library needs the mask to know what is valid
+		return error_set(w->err, STATUS_BAD_INPUT, "padded sounds cannot be normalized without an attention mask");
 	enum status s = rows_of_spectra(w, &is, NULL, &rows);
 
 	s = s ? s : rows_pad(w, &rows, &w->call, &b);

@@ -93,7 +93,8 @@ void tensor_put(struct work *w, const char *name, enum dtype dtype, int rank, co
 void mask_put(struct work *w, const char *name, const struct batch *b, size_t each, size_t first, size_t step, size_t length);
 enum status too_many(struct work *w, size_t count, size_t length, size_t width);
 
-// [*frames, bins] of one sound, in w->a. BAD_INPUT: shorter than a frame, or a batch of w->count such is too much work or too large.
+// [*frames, bins] of one sound, in w->a. BAD_INPUT: shorter than a frame, or a batch of w->count such is too much work or too
+// large.
 enum status spectrum_of(struct work *w, const struct spectrum_maker *m, size_t bins, const char *name, const float *samples,
 	size_t length, float **out, size_t *frames);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers that torch.randn draws on a processor after manual_seed(seed): MT19937 (Matsumoto and Nishimura 1998), its lower 24 bits
-// as uniform numbers, Box and Muller's transform of eight and eight of them. Equal up to the last bits of logarithm and sine.
+// The numbers that torch.randn draws on a processor after manual_seed(seed): MT19937 (Matsumoto and Nishimura 1998), its lower
+// 24 bits as uniform numbers, Box and Muller's transform of eight and eight of them. Equal up to the last bits of logarithm
+// and sine.
 #ifndef ASSAY_PREPROCESS_SOUND_RANDOM_H
 #define ASSAY_PREPROCESS_SOUND_RANDOM_H
 

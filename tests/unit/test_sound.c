@@ -626,6 +626,8 @@ static void test_refused_settings(void **state)
 		{ OF("Wav2Vec2", ""), "{\"max_length\": -1}", "option max_length is not" },
 		{ OF("Wav2Vec2", ""), "{\"max_length\": 1e9}", "option max_length is not" },
 		{ OF("Wav2Vec2", ""), "{\"truncation\": 3}", "option truncation is not" },
+		{ OF("Speech2Text", ""), "{\"padding\": true, \"return_attention_mask\": false}", "without an attention mask" },
+		{ OF("CohereAsr", ", \"max_audio_clip_s\": 0.001, \"overlap_chunk_second\": 0.001"), NULL, "a part of" },
 		{ OF("AST", ", \"max_length\": 16777216"), NULL, "at most 67108864" },
 	};
 	(void)state;
