@@ -11,6 +11,8 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 # folder: class, settings, [case, sounds (samples, or samples and channels), options]
 FOLDERS = {
+    "ast-left": ("ASTFeatureExtractor", {"num_mel_bins": 20, "max_length": 40, "padding_side": "left", "padding_value": 3.0, "mean": 1.5, "std": 0.5}, [
+        ("pair", [9000, 5000], {})]),
     "clap-fusion": ("ClapFeatureExtractor", {"sampling_rate": 16000, "max_length_s": 1, "fft_window_size": 512, "hop_length": 160, "frequency_min": 0, "frequency_max": 7000}, [
         ("short", [9000], {}),
         ("corner", [16100], {}),
@@ -102,7 +104,7 @@ def make(folder):
     extractor = getattr(transformers, name)(**settings)
     np.random.choice, np.random.randint = lambda values: values[0], lambda low, high: low
     meta = {"transformers": transformers.__version__, "class": name, "reference": "tools/make_sound_case.py",
-            "tolerance": 1e-3 if name[:4] in ("Clap", "Cohe", "Lasr", "Para", "Spee", "Seam") else 1e-4, "cases": []}
+            "tolerance": 1e-3 if name[:4] in ("ASTF", "Clap", "Cohe", "Lasr", "Para", "Spee", "Seam") else 1e-4, "cases": []}
     tensors = {}
     for case, specs, options in cases:
         said, sounds = zip(*[audio_of(folder, case, i, spec, extractor.sampling_rate) for i, spec in enumerate(specs)])

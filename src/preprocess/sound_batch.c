@@ -118,8 +118,13 @@ static enum status read_padding(struct work *w)
 enum status call_read(struct work *w)
 {
 	enum choice truncation = CHOICE_NONE, target = CHOICE_NONE;
+	const char *side = setting_word(w, "padding_side", "right");
 
 	w->call = w->class->call;
+	w->call.value = (float)setting_number(w, "padding_value", 0, -1e30, 1e30);
+	w->call.left = text_is(side, "left");
+	if (!w->call.left && !text_is(side, "right"))
+		bad_setting(w, "padding_side", "left or right");
 	w->call.mask = w->call.normalize = CHOICE_NONE;
 	enum status s = read_length(w, "max_length", &w->call.max_length);
 	s = s ? s : read_length(w, "pad_to_multiple_of", &w->call.multiple);
@@ -127,6 +132,7 @@ enum status call_read(struct work *w)
 	s = s ? s : read_choice(w, "do_normalize", &w->call.normalize);
 	s = s ? s : read_choice(w, "audio_target", &target);
 	w->call.target = target == CHOICE_YES;
+	s = s ? s : w->status;
 	if (s || w->class->features == features_clap) // its padding and truncation have words of their own
 		return s;
 	s = read_padding(w);
@@ -201,13 +207,8 @@ static enum status lengths(struct work *w, const struct rows *rows, const struct
 
 enum status rows_pad(struct work *w, const struct rows *rows, const struct call *call, struct batch *out)
 {
-	const char *side = setting_word(w, "padding_side", "right");
-	float value = (float)setting_number(w, "padding_value", 0, -1e30, 1e30);
-
-	*out = (struct batch){ .count = rows->count, .width = rows->width, .valid = ARENA_ARRAY(w->a, rows->count, size_t) };
-	out->left = text_is(side, "left");
-	if (!out->left && !text_is(side, "right"))
-		bad_setting(w, "padding_side", "left or right");
+	*out = (struct batch){ .count = rows->count, .width = rows->width, .left = call->left };
+	out->valid = ARENA_ARRAY(w->a, rows->count, size_t);
 	enum status s = w->status ? w->status : lengths(w, rows, call, out);
 	s = s ? s : too_many(w, out->count, out->length, out->width);
 	if (s)
@@ -218,7 +219,7 @@ enum status rows_pad(struct work *w, const struct rows *rows, const struct call 
 		size_t all = out->length * out->width, used = out->valid[i] * out->width, begin = out->left ? all - used : 0;
 
 		for (size_t k = 0; k < all; k++)
-			to[k] = value;
+			to[k] = call->value;
 		memcpy(to + begin, rows->values[i], used * sizeof *to);
 	}
 	return STATUS_OK;
@@ -242,8 +243,6 @@ struct moments moments_of(const float *v, size_t n, size_t stride, double of, do
 // With padding before the sound the library takes the first values too, as many as are valid; so it is here.
 void batch_normalize(struct work *w, struct batch *b, bool masked)
 {
-	float value = (float)setting_number(w, "padding_value", 0, -1e30, 1e30);
-
 	for (size_t i = 0; i < b->count; i++) {
 		float *row = b->values + i * b->length;
 		size_t valid = masked ? b->valid[i] : b->length;
@@ -251,7 +250,7 @@ void batch_normalize(struct work *w, struct batch *b, bool masked)
 		double by = sqrt(m.variance + 1e-7);
 
 		for (size_t k = 0; k < b->length; k++)
-			row[k] = k < valid ? (float)((row[k] - m.mean) / by) : value;
+			row[k] = k < valid ? (float)((row[k] - m.mean) / by) : w->call.value;
 	}
 }
 

@@ -183,6 +183,7 @@ enum status features_ast(struct work *w)
 	struct batch b;
 	double mean = setting_number(w, "mean", -4.2677393, -1e9, 1e9), std = setting_number(w, "std", 4.5689974, 1e-9, 1e9);
 	struct call call = { .padding = PAD_MAX_LENGTH, .truncation = true };
+	bool normalize = setting_flag(w, "do_normalize", w->class->normalize);
 
 	call.max_length = (size_t)setting_whole(w, "max_length", 1024, 1, 1 << 24);
 	enum status s = rows_of_spectra(w, &is, NULL, &rows);
@@ -190,14 +191,8 @@ enum status features_ast(struct work *w)
 	if (s)
 		return s;
 	size_t all = b.length * b.width;
-	for (size_t i = 0; i < b.count; i++)
-		for (size_t k = 0; k < all; k++) {
-			float *x = &b.values[i * all + k];
-			if (k >= b.valid[i] * b.width)
-				*x = 0;
-			if (setting_flag(w, "do_normalize", w->class->normalize))
-				*x = (float)((*x - mean) / (std * 2));
-		}
+	for (size_t i = 0; normalize && i < b.count * all; i++)
+		b.values[i] = (float)((b.values[i] - mean) / (std * 2));
 	tensor_put(w, w->class->output, DTYPE_F32, 3, (int64_t[]){ (int64_t)b.count, (int64_t)b.length, (int64_t)b.width },
 		b.values);
 	return w->status;
@@ -209,7 +204,6 @@ enum status features_speech2text(struct work *w)
 	struct spectrum is = kaldi(w);
 	struct rows rows;
 	struct batch b;
-	float padding = (float)setting_number(w, "padding_value", 0, -1e30, 1e30);
 	bool normalize = setting_flag(w, "do_ceptral_normalize", true), means = setting_flag(w, "normalize_means", true);
 	bool variances = setting_flag(w, "normalize_vars", true);
 
@@ -227,7 +221,7 @@ enum status features_speech2text(struct work *w)
 
 		for (size_t k = 0; k < b.length; k++) {
 			double value = x[k * b.width] - (means ? m.mean : 0);
-			x[k * b.width] = k < valid ? (float)(variances ? value / sqrt(m.variance) : value) : padding;
+			x[k * b.width] = k < valid ? (float)(variances ? value / sqrt(m.variance) : value) : w->call.value;
 		}
 	}
 	return put_batch(w, &b);

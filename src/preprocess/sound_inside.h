@@ -11,13 +11,15 @@
 enum padding_rule { PAD_NOT, PAD_LONGEST, PAD_MAX_LENGTH };
 enum choice { CHOICE_NONE = -1, CHOICE_NO, CHOICE_YES };
 
-// The call: its options, and where it has none the class's defaults.
+// The call: its options, and where it has none the class's defaults; what the configuration says of padding.
 struct call {
 	enum padding_rule padding;
 	bool truncation;
 	size_t max_length, multiple; // 0: none
 	enum choice mask, normalize;
 	bool target;
+	bool left;   // padding stands before the sound: padding_side of the configuration
+	float value; // padding_value
 };
 
 struct work;
@@ -75,7 +77,7 @@ struct batch { // [count, length, width]
 struct rows rows_make(struct work *w, size_t count, size_t width);
 // Every channel of every sound.
 struct rows rows_of_sounds(struct work *w);
-// SequenceFeatureExtractor.pad: truncation, then padding with padding_value of the configuration.
+// SequenceFeatureExtractor.pad: truncation, then padding.
 enum status rows_pad(struct work *w, const struct rows *rows, const struct call *call, struct batch *out);
 
 // Of n values `stride` apart: mean and variance are sums divided by `of` and `of - freedom`.

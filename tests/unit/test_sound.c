@@ -319,8 +319,8 @@ static void test_cases(void **state)
 	(void)state;
 
 	run_folders(CASES, &folders, &cases);
-	assert_int_equal(folders, 20);
-	assert_int_equal(cases, 79);
+	assert_int_equal(folders, 21);
+	assert_int_equal(cases, 80);
 }
 
 static void test_shared(void **state)
