@@ -60,10 +60,10 @@ enum status sound_resample(struct arena *a, const struct sound *in, int rate, st
 
 // The tensors that the extractor's call gives for this batch, in `a`. `options` are keyword arguments of that call by their
 // names in the library: padding, max_length, truncation, pad_to_multiple_of, return_attention_mask, do_normalize, audio_target
-// (true: the sounds are SpeechT5's targets); NULL or an absent one: the call's default. What a class's call does not have has
-// no effect, as in the library. Every sound must have the model's rate and channels. BAD_INPUT: what the library refuses too,
-// sounds of several lengths without padding among it; a result that is no number (one frame has no variance); more than
-// SOUND_MOST values. UNSUPPORTED: an unknown class, or dither.
+// (true: the sounds are SpeechT5's targets); NULL or an absent one: the call's default. One that a class's call does not have
+// has no effect, as in the library; a name that is none of these is BAD_INPUT. Every sound must have the model's rate and
+// channels. BAD_INPUT: what the library refuses too, sounds of several lengths without padding among it; a result that is no
+// number (one frame has no variance); more than SOUND_MOST values. UNSUPPORTED: an unknown class, or dither.
 enum status sound_preprocess(struct arena *a, const json_t *config, const char *class_name, const struct sound *sounds,
 	size_t count, const json_t *options, struct sound_features *out, struct error *err);
 

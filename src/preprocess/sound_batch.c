@@ -115,6 +115,26 @@ static enum status read_padding(struct work *w)
 	return bad_option(w, "padding", "true, false, \"longest\", \"max_length\" or \"do_not_pad\"");
 }
 
+static enum status check_names(struct work *w)
+{
+	static const char *const names[] = { "padding", "max_length", "truncation", "pad_to_multiple_of", "return_attention_mask",
+		"do_normalize", "audio_target" };
+	const size_t count = sizeof names / sizeof *names;
+	json_t *value;
+	const char *key;
+
+	json_object_foreach((json_t *)w->options, key, value)
+	{
+		size_t i = 0;
+
+		while (i < count && !text_is(key, names[i]))
+			i++;
+		if (i == count)
+			return error_set(w->err, STATUS_BAD_INPUT, "option \"%s\" is not known", key);
+	}
+	return STATUS_OK;
+}
+
 enum status call_read(struct work *w)
 {
 	enum choice truncation = CHOICE_NONE, target = CHOICE_NONE;
@@ -126,7 +146,8 @@ enum status call_read(struct work *w)
 	if (!w->call.left && !text_is(side, "right"))
 		bad_setting(w, "padding_side", "left or right");
 	w->call.mask = w->call.normalize = CHOICE_NONE;
-	enum status s = read_length(w, "max_length", &w->call.max_length);
+	enum status s = check_names(w);
+	s = s ? s : read_length(w, "max_length", &w->call.max_length);
 	s = s ? s : read_length(w, "pad_to_multiple_of", &w->call.multiple);
 	s = s ? s : read_choice(w, "return_attention_mask", &w->call.mask);
 	s = s ? s : read_choice(w, "do_normalize", &w->call.normalize);

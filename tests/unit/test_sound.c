@@ -625,6 +625,7 @@ static void test_refused_settings(void **state)
 		{ OF("Wav2Vec2", ""), "{\"padding\": \"most\"}", "option padding is not" },
 		{ OF("Wav2Vec2", ""), "{\"max_length\": -1}", "option max_length is not" },
 		{ OF("Wav2Vec2", ""), "{\"max_length\": 1e9}", "option max_length is not" },
+		{ OF("Wav2Vec2", ""), "{\"paddings\": true}", "option \"paddings\" is not known" },
 		{ OF("Wav2Vec2", ""), "{\"truncation\": 3}", "option truncation is not" },
 		{ OF("Speech2Text", ""), "{\"padding\": true, \"return_attention_mask\": false}", "without an attention mask" },
 		{ OF("CohereAsr", ", \"max_audio_clip_s\": 0.001, \"overlap_chunk_second\": 0.001"), NULL, "a part of" },
