@@ -12,8 +12,8 @@ static void parse(const uint8_t *data, size_t size, int channels)
 	struct error e = { 0 };
 	struct sound s = { 0 };
 
-	// 2048 values for a byte, twice: they grow by doubling, and become channels. Besides them libFLAC takes what the 24 bits of a
-	// block of metadata say, before it reads it.
+	// 2048 values for a byte, twice: they grow by doubling, and become channels. Besides them libFLAC takes what the
+	// 24 bits of a block of metadata say, before it reads it.
 	fuzz_memory_begin();
 	enum status status = sound_parse(&a, "folder/a.wav", data, size, &(struct sound_wanted){ channels, 0 }, &s, &e);
 	fuzz_memory_end(size, 24 << 20, 2048 * sizeof(float) * 2);
