@@ -295,6 +295,12 @@ static void add_options(struct cli_option *out, size_t *count, const struct cli_
 			out[(*count)++] = *more;
 }
 
+// That command lists it itself.
+static bool is_of_one_command(const struct member *m)
+{
+	return text_is(m->name, "workers") || text_is(m->name, "together") || text_is(m->name, "switches");
+}
+
 const struct cli_option *cells_options(struct cells *c, const struct cli_option *first, const struct cli_option *last)
 {
 	const struct cli_option on[] = {
@@ -318,7 +324,7 @@ const struct cli_option *cells_options(struct cells *c, const struct cli_option 
 							       takes_several((enum question_at)i) ? &c->axes[i] : NULL),
 					{ .kind = CLI_END } });
 	for (size_t i = 0; i < MATRIX_MEMBERS; i++)
-		if (!text_is(matrix_members[i].name, "workers")) // of `matrix`, which lists it itself
+		if (!is_of_one_command(&matrix_members[i]))
 			add_options(out, &n,
 				(struct cli_option[]){ option_of(&matrix_members[i], &c->matrix, NULL), { .kind = CLI_END } });
 	add_options(out, &n, rest);

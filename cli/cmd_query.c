@@ -267,8 +267,10 @@ static int run(int argc, char **argv)
 	const struct cli_usage usage = {
 		.synopsis = "assay query [NAME | 'SQL'] [options]",
 		.text = "NAME is one of `assay query --list`: fastest, runs, by-hardware, by-architecture, memory, failures,\n"
-			"fallbacks, slower-than-cpu, unstable, wrong, untested, regressions, coverage. Times are of rows that\n"
-			"ran on the hardware that was asked for; what was left out is counted on standard error.\n\n"
+			"fallbacks, together, switches, slower-than-cpu, unstable, wrong, untested, regressions, coverage.\n"
+			"Times are of rows that ran on the hardware that was asked for; what was left out is counted on "
+			"standard\n"
+			"error.\n\n"
 			"SQL: one SELECT. The view `result` has one row a cell with its latest verdict; docs/SCHEMA.md lists\n"
 			"all tables, and `assay query 'DESCRIBE result'` the columns. Works while a matrix runs, changes "
 			"nothing,\n"

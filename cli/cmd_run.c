@@ -25,7 +25,9 @@ static void print_end(const struct cells *c)
 static int run(int argc, char **argv)
 {
 	struct cells c = { CELLS_INIT, .db = cli_default_db() };
-	const struct cli_option none[] = { { .kind = CLI_END } },
+	struct cli_list switch_on = { 0 };
+	const struct cli_option first[] = { { "together", CLI_FLAG, &c.matrix.together, NULL, MATRIX_TOGETHER_HELP },
+		{ "switch", CLI_LIST, &switch_on, "PLATFORM,PLATFORM,...", MATRIX_SWITCH_HELP }, { .kind = CLI_END } },
 				last[] = {
 					{ "verbose", CLI_FLAG, &c.verbose, NULL, "every fact of a cell instead of four lines" },
 					{ "v", CLI_FLAG, &c.verbose, NULL, "the same" },
@@ -43,7 +45,7 @@ static int run(int argc, char **argv)
 			"  assay run ./my-checkpoint --on openvino --batch 8 --seq 256 --json\n\n"
 			"Exit codes: 0 every cell is right, unjudged or compiles; 1 bad use or an error of assay's own; 2 a\n"
 			"cell has another verdict; 3 a cell is wrong (wins). With --fallback a cell's last try counts.\n",
-		.options = cells_options(&c, none, last),
+		.options = cells_options(&c, first, last),
 		.min_words = 1,
 		.max_words = -1,
 	};
@@ -52,6 +54,12 @@ static int run(int argc, char **argv)
 	c.matrix.command = cells_command(&c.matrix.arena, argc, argv);
 	code = cli_parse(&usage, argc, argv, &words);
 	c.quiet = c.json;
+	if (code < 0 && switch_on.count && c.on.count)
+		code = cli_bad_use("--switch names the platforms: --on does not go with it");
+	if (switch_on.count) {
+		c.on = switch_on;
+		c.matrix.switches = true;
+	}
 	if (code < 0 && (code = cells_plan(&c, (const char *const *)argv + 1, (size_t)words)) < 0) {
 		code = cells_run(&c);
 		if (c.json)

@@ -369,6 +369,34 @@ void show_add_scenario(struct text *t, const struct row *r)
 	json_decref(said);
 }
 
+// Of --together: beside whom, how long by itself, and how much of the time they were really beside each other.
+void show_add_together(struct text *t, struct arena *a, const struct row *r)
+{
+	if (!r->together)
+		return;
+	text_addf(t, "with %s", r->together);
+	if (isnan(r->latency_ms))
+		return;
+	if (!isnan(r->together_factor))
+		text_addf(t, "; alone it took %s ms%s, so %.2f times as long here (one process each: no claim)",
+			show_ms(a, r->alone_ms),
+			r->alone_row == ROW_NONE ? "" : arena_printf(a, " (row %lld)", (long long)r->alone_row),
+			r->together_factor);
+	if (!isnan(r->together_share))
+		text_addf(t, "; the others ran in %.4g %% of the time of its timed runs", 100 * r->together_share);
+}
+
+void show_add_switch(struct text *t, struct arena *a, const struct row *r)
+{
+	if (!r->switched_from || isnan(r->switch_ms))
+		return;
+	text_addf(t, "from %s in %s ms: release %s, load %s, first run %s", r->switched_from, show_ms(a, r->switch_ms),
+		show_ms(a, r->switch_release_ms), show_ms(a, r->load_ms), show_ms(a, r->first_ms));
+	if (!isnan(r->switch_max_difference))
+		text_addf(t, "; its outputs differ from those there by at most %.3g", r->switch_max_difference);
+	text_addf(t, "; %.1f MiB stayed behind", r->switch_left_mib);
+}
+
 void show_add_shipped(struct text *t, const struct row *r)
 {
 	if (r->as_shipped == 1 && r->shipped_defaults)
@@ -523,6 +551,8 @@ void show_result(const struct cell_result *result, const char *label, const char
 		MEMORY,
 		ENERGY,
 		LEAK,
+		TOGETHER,
+		SWITCH,
 		WEIGHTS,
 		SHIPPED,
 		SHAPE,
@@ -533,7 +563,7 @@ void show_result(const struct cell_result *result, const char *label, const char
 	};
 	static const char *const labels[LINES] = { "device", "reference", "error", "graph", "arithmetic", "worst", "nodes",
 		"elsewhere", "fallback", "time", "latency", "unstable", "scenario", "precision", "tokens", "memory", "energy",
-		"leak", "weights", "as shipped", "shape", "inputs", "conformance", "row" };
+		"leak", "together", "switch", "weights", "as shipped", "shape", "inputs", "conformance", "row" };
 	struct text t[LINES] = { 0 };
 
 	emit("%s\n", show_title(&a, label, r));
@@ -568,6 +598,8 @@ void show_result(const struct cell_result *result, const char *label, const char
 	if (r->energy_why)
 		text_addf(&t[ENERGY], "no figure: %s", r->energy_why);
 	show_add_leak(&t[LEAK], r);
+	show_add_together(&t[TOGETHER], &a, r);
+	show_add_switch(&t[SWITCH], &a, r);
 	add_weights(&t[WEIGHTS], &a, r);
 	show_add_shipped(&t[SHIPPED], r);
 	add_shape(&t[SHAPE], r);

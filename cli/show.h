@@ -41,6 +41,8 @@ const char *show_title(struct arena *a, const char *label, const struct row *r);
 const char *show_agreement(struct arena *a, const struct row *r, enum verdict v);
 void show_add_scenario(struct text *t, const struct row *r);
 void show_add_energy(struct text *t, const struct row *r); // nothing where there is no figure
+void show_add_together(struct text *t, struct arena *a, const struct row *r);
+void show_add_switch(struct text *t, struct arena *a, const struct row *r);
 void show_add_shipped(struct text *t, const struct row *r);
 void show_add_leak(struct text *t, const struct row *r);
 

@@ -158,8 +158,9 @@ static void wrapped(const char *label, const char *words, int most)
 
 void show_brief(const struct cell_result *result, const char *label)
 {
-	enum { WHY, LATENCY, MEMORY, ERROR, SHIPPED, SCENARIO, ENERGY, LEAK, COUNT };
-	static const char *const labels[COUNT] = { "", "latency", "memory", "error", "shipped", "scenario", "energy", "leak" };
+	enum { WHY, LATENCY, MEMORY, ERROR, SHIPPED, SCENARIO, ENERGY, LEAK, TOGETHER, SWITCH, COUNT };
+	static const char *const labels[COUNT] = { "", "latency", "memory", "error", "shipped", "scenario", "energy", "leak",
+		"together", "switch" };
 	const struct row *r = &result->row;
 	const bool is_bad = result->verdict != VERDICT_RIGHT;
 	struct text t[COUNT] = { 0 };
@@ -173,6 +174,8 @@ void show_brief(const struct cell_result *result, const char *label)
 	show_add_scenario(&t[SCENARIO], r);
 	show_add_energy(&t[ENERGY], r);
 	show_add_leak(&t[LEAK], r);
+	show_add_together(&t[TOGETHER], &a, r);
+	show_add_switch(&t[SWITCH], &a, r);
 	for (size_t i = LATENCY; i <= ERROR; i++)
 		left -= t[i].length > 0;
 	// A cause has the lines that figures do not need, and without one stands in the first.

@@ -61,6 +61,10 @@ enum status reproduce_read(struct store *s, struct arena *a, int64_t row, struct
 	if (r->source)
 		return error_set(err, STATUS_BAD_INPUT, "row %lld was measured by %s: assay was not asked for it", (long long)row,
 			r->source);
+	if (c->together)
+		return error_set(err, STATUS_BAD_INPUT,
+			"row %lld was measured together with %s: `assay run MODEL... --together` measures all of them again",
+			(long long)row, c->together);
 	if (!platform_find(c->platform))
 		return error_set(
 			err, STATUS_BAD_INPUT, "row %lld ran on %s, which this assay does not know", (long long)row, c->platform);
@@ -100,14 +104,25 @@ static bool has_option(const char *options, const char *name)
 	return false;
 }
 
+// Of a target in words, behind its name: "openvino:CPU,x=1".
+static bool opens_port(const char *words)
+{
+	for (; words && *words; words = strpbrk(words + 1, ":,"))
+		if (text_starts(words + 1, "listen=") || text_starts(words + 1, "host="))
+			return true;
+	return false;
+}
+
 enum status reproduce_check(const struct reproduce *r, struct error *err)
 {
-	if (!has_option(r->options, "listen") && !has_option(r->options, "host"))
+	const char *const before = r->question.switched_from ? strpbrk(r->question.switched_from, ":,") : NULL;
+
+	if (!has_option(r->options, "listen") && !has_option(r->options, "host") && !opens_port(before))
 		return STATUS_OK;
 	return error_set(err, STATUS_BAD_INPUT,
 		"this row was asked with options that serve to a network (%s): "
 		"--command prints the question, to be asked by hand",
-		r->options);
+		r->options ? r->options : r->question.switched_from);
 }
 
 const char *reproduce_command(struct arena *a, const struct reproduce *r)

@@ -11,11 +11,18 @@
 #include "base/process.h"
 #include "base/visible.h"
 
+static bool is_mute;
+
+void say_nothing(bool mute)
+{
+	is_mute = mute;
+}
+
 void say(json_t *event)
 {
 	char *text = event ? json_dumps(event, JSON_COMPACT) : NULL;
 
-	if (text)
+	if (text && !is_mute)
 		child_say(text, strlen(text));
 	free(text);
 	json_decref(event);

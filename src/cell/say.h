@@ -22,6 +22,8 @@ void child_say(const char *line, size_t length);
 
 // Events, one JSON object a line on fd 3. Steals the object.
 void say(json_t *event);
+// What is said from now on is dropped, until it is called with false: of another model or platform than the cell's.
+void say_nothing(bool mute);
 void say_phase(const char *phase);
 void say_error(enum status status, const char *text); // cleans the text
 void say_done(void);

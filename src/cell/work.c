@@ -360,7 +360,8 @@ static enum status first_runs(struct work *w, struct error *err)
 	if ((st = protocol_once(&r, &ns, err)))
 		return st;
 	w->shape_taken = true;
-	say_row(json_pack("{s:f}", "first_ms", (double)ns / 1e6));
+	w->first_ms = (double)ns / 1e6;
+	say_row(json_pack("{s:f}", "first_ms", w->first_ms));
 	work_memory(w, "first");
 	if (w->is_quick)
 		return STATUS_OK;
@@ -373,7 +374,7 @@ static enum status first_runs(struct work *w, struct error *err)
 
 // Inputs whose shapes were guessed may be none that the graph takes: then the next guess is tried. The cause is that of the first
 // one when all are refused.
-static enum status first_taken(struct work *w, struct error *err)
+enum status work_first(struct work *w, struct error *err)
 {
 	struct error first = { 0 };
 
@@ -494,11 +495,17 @@ static enum status warm_runs(struct work *w, struct error *err)
 	struct protocol_sample sample;
 	enum status st;
 
+	if ((st = work_meet(w, err)))
+		return st;
 	say_phase("warm");
 	if ((st = protocol_warm_up(&r, &limits, &w->arena, &warm_up, err)))
 		return st;
 	work_delay(w);
+	work_timed_begin(w);
 	if ((st = w->ask.scenario ? scenario(w, &r, err) : plain_sample(w, &r, &limits, &sample, err)))
+		return st;
+	work_timed_end(w);
+	if ((st = work_hold(w, run_told, w, err)))
 		return st;
 	say_phase("outputs");
 	json_t *each = json_array();
@@ -591,15 +598,19 @@ static enum status measure(struct work *w, struct error *err)
 	enum status st;
 
 	if ((st = work_open_engine(w, err)) || (w->ask.profile && (st = backend_can_profile(w->backend, w->provider, err))) ||
-		(st = work_open(w, err)))
+		(st = work_leave(w, err)) || (st = work_open(w, err)))
 		return st;
 	if (work_compiles_only(w))
 		return say_compiled(w);
 	say_phase("inputs");
-	if ((st = first_taken(w, err)) || (!w->is_quick && (st = warm_runs(w, err))) || (st = give_outputs(w, err)))
+	if ((st = work_first(w, err)))
 		return st;
+	work_arrive(w);
+	if ((!w->is_quick && (st = warm_runs(w, err))) || (st = give_outputs(w, err)))
+		return st;
+	work_compare(w);
 	// Before "explain", in which a browser opens another session: a cold one would be slow for reasons of its own.
-	if (!w->ask.profile)
+	if (!w->ask.profile && !w->ask.together) // its time would be beside others that may have ended
 		work_new_shape(w);
 	work_place(w, w->in);
 	if (w->ask.profile)
@@ -699,6 +710,34 @@ static enum status make_reference(struct work *w, struct error *err)
 	return STATUS_OK;
 }
 
+enum status work_set_up(struct work *w, struct error *err)
+{
+	struct precise asked = { 0 };
+
+	w->target.platform = w->ask.platform ? platform_find(w->ask.platform) : NULL;
+	w->target.route = w->target.platform ? platform_route(w->target.platform, w->ask.device) : NULL;
+	const struct platform *of = w->ask.form_of ? platform_find(w->ask.form_of) : w->target.platform;
+	if (!w->ask.path || !w->target.route)
+		return error_set(err, STATUS_BAD_INPUT, "the request names no model, no platform or no device of it");
+	if (!of || w->ask.form < 0 || (size_t)w->ask.form >= of->form_count)
+		return error_set(err, STATUS_BAD_INPUT, "the request names a graph form that is not there");
+	w->target.device = w->ask.device && *w->ask.device ? w->ask.device : w->target.route->device;
+	if (!precision_parse(&asked, w->ask.precision, NULL))
+		w->ask.options = platform_precision_options(&w->arena, w->target.route, asked.precision, w->ask.options);
+	w->target.options = w->ask.options;
+	if (w->ask.form_of)
+		forms_only(&w->forms, of, (size_t)w->ask.form, w->ask.is_static != 0);
+	else
+		forms_begin(&w->forms, of, w->ask.is_static != 0, w->ask.is_dynamic != 0);
+	w->backend = route_backend(w->target.route);
+	w->provider = route_provider(w->target.route);
+	if (!effort_find(w->ask.effort))
+		return error_set(err, STATUS_BAD_INPUT, "no effort is called \"%s\"", w->ask.effort);
+	if (scenario_find(w->ask.scenario) == SCENARIO_COUNT)
+		return error_set(err, STATUS_BAD_INPUT, "no scenario is called \"%s\"", w->ask.scenario);
+	return STATUS_OK;
+}
+
 int cell_child(void)
 {
 	static struct work w = { .part_count = 1 }; // ends with the process
@@ -710,38 +749,13 @@ int cell_child(void)
 	if (!st)
 		st = request_parse(&w.ask, &w.arena, text_get(&line), line.length, &err);
 	text_done(&line);
-	if (!st) {
-		w.target.platform = w.ask.platform ? platform_find(w.ask.platform) : NULL;
-		w.target.route = w.target.platform ? platform_route(w.target.platform, w.ask.device) : NULL;
-		const struct platform *of = w.ask.form_of ? platform_find(w.ask.form_of) : w.target.platform;
-		if (!w.ask.path || !w.target.route) {
-			st = error_set(&err, STATUS_BAD_INPUT, "the request names no model, no platform or no device of it");
-		} else if (!of || w.ask.form < 0 || (size_t)w.ask.form >= of->form_count) {
-			st = error_set(&err, STATUS_BAD_INPUT, "the request names a graph form that is not there");
-		} else {
-			w.target.device = w.ask.device && *w.ask.device ? w.ask.device : w.target.route->device;
-			struct precise asked = { 0 };
-			if (!precision_parse(&asked, w.ask.precision, NULL))
-				w.ask.options =
-					platform_precision_options(&w.arena, w.target.route, asked.precision, w.ask.options);
-			w.target.options = w.ask.options;
-			if (w.ask.form_of)
-				forms_only(&w.forms, of, (size_t)w.ask.form, w.ask.is_static != 0);
-			else
-				forms_begin(&w.forms, of, w.ask.is_static != 0, w.ask.is_dynamic != 0);
-			w.backend = route_backend(w.target.route);
-			w.provider = route_provider(w.target.route);
-		}
-		if (!st && !effort_find(w.ask.effort))
-			st = error_set(&err, STATUS_BAD_INPUT, "no effort is called \"%s\"", w.ask.effort);
-		if (!st && scenario_find(w.ask.scenario) == SCENARIO_COUNT)
-			st = error_set(&err, STATUS_BAD_INPUT, "no scenario is called \"%s\"", w.ask.scenario);
-		if (!st)
-			st = w.ask.calibrate > 0       ? work_calibrate(&w, &err)
-				: w.ask.reference_name ? make_reference(&w, &err)
-				: w.ask.new_tokens > 0 ? measure_generation(&w, &err)
-						       : measure(&w, &err);
-	}
+	if (!st)
+		st = work_set_up(&w, &err);
+	if (!st)
+		st = w.ask.calibrate > 0       ? work_calibrate(&w, &err)
+			: w.ask.reference_name ? make_reference(&w, &err)
+			: w.ask.new_tokens > 0 ? measure_generation(&w, &err)
+					       : measure(&w, &err);
 	if (st)
 		say_error(err.status, err.text);
 	say_done();

@@ -29,7 +29,7 @@ struct work {
 	json_t *calibration;          // how they were measured; NULL: there are none
 	struct forms forms;           // of the platform; which is built, and why not those before
 	struct graph_form built_form; // it, with what the question adds
-	bool is_quick; // an emulated device, and none of runs, scenario, effort, cycles and delay asked: one judged run is all
+	bool is_quick; // an emulated device, and nothing asked that takes time (work_open.c): one judged run is all
 	// One graph, but for the generation of encoder-decoders: encoder, the decoder's first step, its further steps.
 	struct part {
 		const struct arch_graph *which;
@@ -61,12 +61,15 @@ struct work {
 	struct outline_arithmetic given;  // the same
 	bool tells_only;                  // the null engine with clock=told: its time goes on by what it says
 	int64_t told_ns;
-	double first_ms; // of a generation
+	double load_ms, first_ms;
 	struct {
 		struct energy counters;
 		struct energy_reading idle[2], begin;
 		bool is_open;
 	} energy;
+	struct {
+		int64_t busy_from, timed_from, timed_to; // clock_ns
+	} beside;                                        // of --together
 	int64_t device_bytes_before,
 		device_bytes; // in use on the device before the load, and the most more since; -1: not counted
 };
@@ -142,6 +145,25 @@ void work_memory(struct work *w, const char *phase);
 void work_energy_idle(struct work *w);
 void work_energy_begin(struct work *w);
 void work_energy_end(struct work *w, double samples, double tokens);
+
+// work.c: from the request to target, backend, forms; and its inputs and first runs, once it is open.
+enum status work_set_up(struct work *w, struct error *err);
+enum status work_first(struct work *w, struct error *err);
+
+// work_switch.c: of --switch; else they do nothing. Leave: opens the model on the platform before, runs it once and closes it
+// again; NOT_ASKED where that cannot be. Arrive: when the first run here is over. Compare: the outputs here with those there.
+enum status work_leave(struct work *w, struct error *err);
+void work_arrive(const struct work *w);
+void work_compare(const struct work *w);
+
+// work_together.c: of --together; else they do nothing. Meet: before the warm-up, waits until the others are there too;
+// NOT_ASKED: one of them will not come. Timed: around the timed runs. Hold: runs `run` again until the timed runs of all others
+// are over, so that nobody's are beside less than all; the outputs are those of the last run.
+enum status work_meet(struct work *w, struct error *err);
+void work_timed_begin(struct work *w);
+void work_timed_end(struct work *w);
+enum status work_hold(
+	struct work *w, enum status (*run)(void *context, int64_t *ns, struct error *err), void *context, struct error *err);
 
 // work_fill.c: offline and server where the engine runs several queries at a time: searched, run, and the outputs that are judged
 // chosen. *json: the row's scenario_result, the caller's.

@@ -43,6 +43,10 @@ void work_energy_idle(struct work *w)
 
 	if (w->energy.is_open || w->ask.reference_name || w->ask.calibrate > 0)
 		return;
+	if (w->ask.together) {
+		say_row(json_pack("{s:s}", "energy_why", "others ran beside it (--together), and a counter is of them all"));
+		return;
+	}
 	w->energy.is_open = true;
 	energy_open(e, &w->arena, root(), driver_of(w), gpu_of(w));
 	if (!e->count || e->why || work_compiles_only(w))

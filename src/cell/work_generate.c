@@ -221,18 +221,26 @@ static int64_t now(void *context)
 	return clock_ns();
 }
 
+static enum status generate_same(const struct generations *all, struct generation *again, struct arena *a, struct error *err)
+{
+	const struct generation *g = all->g;
+
+	*again = *g;
+	enum status st = generate_greedy(again, all->prompt, NULL, a, err);
+	if (!st && memcmp(again->ids, g->ids, (size_t)(all->prompt->batch * g->new_tokens) * sizeof *g->ids))
+		st = error_set(err, STATUS_FAILED,
+			"the engine generates other tokens each time: this generation differs from the first");
+	return st;
+}
+
 static enum status generate_again(void *context, int64_t *ns, struct error *err)
 {
 	struct generations *all = context;
-	const struct generation *g = all->g;
-	struct generation again = *g;
+	struct generation again;
 	struct arena a = { 0 };
-	enum status st = generate_greedy(&again, all->prompt, NULL, &a, err);
+	enum status st = generate_same(all, &again, &a, err);
 
 	(void)ns;
-	if (!st && memcmp(again.ids, g->ids, (size_t)(all->prompt->batch * g->new_tokens) * sizeof *g->ids))
-		st = error_set(err, STATUS_FAILED,
-			"the engine generates other tokens each time: this generation differs from the first");
 	if (!st) {
 		all->prefill[all->count] = again.prefill_ms;
 		all->encoder[all->count] = again.encoder_ms;
@@ -240,6 +248,18 @@ static enum status generate_again(void *context, int64_t *ns, struct error *err)
 		memcpy(all->own + all->count * all->steps, again.own_ms, all->steps * sizeof *all->own);
 		all->count++;
 	}
+	arena_done(&a);
+	return st;
+}
+
+// It leaves nothing behind.
+static enum status generate_once(void *context, int64_t *ns, struct error *err)
+{
+	struct arena a = { 0 };
+	struct generation again;
+	enum status st = generate_same(context, &again, &a, err);
+
+	(void)ns;
 	arena_done(&a);
 	return st;
 }
@@ -272,13 +292,21 @@ static enum status timed(struct work *w, struct generation *g, const struct prom
 
 	all.step = ARENA_ARRAY(&w->arena, limits.most * all.steps + 1, double);
 	all.own = ARENA_ARRAY(&w->arena, limits.most * all.steps + 1, double);
+	if ((st = work_meet(w, err)))
+		return st;
 	say_phase("warm");
+	if (w->ask.together && (st = generate_once(&all, NULL, err))) // until the others have begun
+		return st;
 	work_delay(w);
 	work_energy_begin(w);
+	work_timed_begin(w);
 	if ((st = protocol_sample(&run, &limits, &w->arena, &sample, err)))
 		return st;
+	work_timed_end(w);
 	const double texts = (double)p->batch * (double)sample.count; // each a prompt and its new tokens
 	work_energy_end(w, texts, texts * (double)g->new_tokens);
+	if ((st = work_hold(w, generate_once, &all, err)))
+		return st;
 	say_phase("outputs");
 	say_samples(all.step, all.count * all.steps);
 	double token_ms = all.steps ? stats_median(all.step, all.count * all.steps) : 0;

@@ -30,7 +30,7 @@ static int64_t in_use(const char *platform)
 
 void work_device_memory_begin(struct work *w)
 {
-	w->device_bytes_before = in_use(w->target.platform->name);
+	w->device_bytes_before = w->ask.together ? -1 : in_use(w->target.platform->name); // others would be in the figure
 	w->device_bytes = -1;
 }
 

@@ -449,10 +449,10 @@ static enum status check_threads(struct work *w, struct error *err)
 					w->target.device, (long long)confirmed);
 }
 
-// Runs, a scenario, an effort, cycles or a delay that are named are wanted, of an emulator too.
+// Runs, a scenario, an effort, cycles, a delay or others beside it that are named are wanted, of an emulator too.
 static bool asks_for_time(const struct request *r)
 {
-	return r->runs > 0 || r->scenario || r->effort || r->cycles > 0 || r->delay_s > 0;
+	return r->runs > 0 || r->scenario || r->effort || r->cycles > 0 || r->delay_s > 0 || r->together;
 }
 
 enum status work_load(struct work *w, struct error *err)
@@ -473,10 +473,11 @@ enum status work_load(struct work *w, struct error *err)
 			return w->part_count > 1 ? error_prefix(err, "%s", w->part[i].which->file) : st;
 	w->is_open = true;
 	w->is_quick = w->device && w->device->emulated && !asks_for_time(&w->ask);
+	w->load_ms = load_took(w, clock_ms() - begin);
 	compute = work_confirmed_dtype(w);
-	say_row(json_pack("{s:f, s:O?, s:s?, s:s?, s:s}", "load_ms", load_took(w, clock_ms() - begin), "options",
-		w->part->session.options, "compute_dtype", compute ? work_computes_in(w, &w->part->session, compute) : NULL,
-		"actual", work_compiles_only(w) ? NULL : w->target.platform->name, "provider", asked_provider(w)));
+	say_row(json_pack("{s:f, s:O?, s:s?, s:s?, s:s}", "load_ms", w->load_ms, "options", w->part->session.options,
+		"compute_dtype", compute ? work_computes_in(w, &w->part->session, compute) : NULL, "actual",
+		work_compiles_only(w) ? NULL : w->target.platform->name, "provider", asked_provider(w)));
 	if (w->part->session.node_count >= 0 && !w->part->artifact.summary.node_count)
 		say_row(json_pack("{s:I}", "nodes", (json_int_t)w->part->session.node_count));
 	if (w->part->session.adapter)

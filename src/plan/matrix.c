@@ -198,6 +198,42 @@ static enum status check_inputs(struct matrix *m, struct error *err)
 	return asked_check(&m->question, &m->arena, err);
 }
 
+// What would not be the same for all of them, or measures otherwise than by timed runs.
+static enum status check_together(const struct matrix *m, size_t model_count, struct error *err)
+{
+	const struct question *q = &m->question;
+	const char *const excluded = m->fallback ? "--fallback"
+		: m->workers > 1                 ? "--workers"
+		: m->resume                      ? "--resume"
+		: q->fit                         ? "--fit"
+		: q->scenario                    ? "--scenario"
+		: q->cycles > 0                  ? "--cycles"
+		: q->golden                      ? "--golden"
+		: q->quiet_wait_s > 0            ? "--quiet-wait"
+		: sweep_most(&m->axes) > 1       ? sweep_words(&m->axes, (struct arena *)(uintptr_t)&m->arena)
+						 : NULL;
+
+	if (!m->together)
+		return STATUS_OK;
+	if (model_count < 2)
+		return error_set(err, STATUS_BAD_INPUT, "--together takes two models or more; the same one may be named twice");
+	if (m->target_count > model_count)
+		return error_set(err, STATUS_BAD_INPUT, "--together: %zu platforms for %zu models; each model runs on one",
+			m->target_count, model_count);
+	return excluded ? error_set(err, STATUS_BAD_INPUT, "--together does not go with %s", excluded) : STATUS_OK;
+}
+
+static enum status check_switch(const struct matrix *m, struct error *err)
+{
+	if (!m->switches)
+		return STATUS_OK;
+	if (m->target_count < 2)
+		return error_set(err, STATUS_BAD_INPUT, "--switch takes two platforms or more, unlike each other");
+	if (m->fallback || m->together || m->question.new_tokens)
+		return error_set(err, STATUS_BAD_INPUT, "--switch goes with none of --fallback, --together and --task generate");
+	return STATUS_OK;
+}
+
 enum status matrix_check(struct matrix *m, size_t model_count, struct error *err)
 {
 	enum status s;
@@ -216,7 +252,10 @@ enum status matrix_check(struct matrix *m, size_t model_count, struct error *err
 		return s;
 	if ((s = plan_targets(&m->targets, &m->target_count, &m->arena, m->on, m->on_count, m->options, err)))
 		return s;
-	m->target_count = without_repeats(m->targets, m->target_count);
+	if (!m->together) // there a platform may have several models
+		m->target_count = without_repeats(m->targets, m->target_count);
+	if ((s = check_together(m, model_count, err)) || (s = check_switch(m, err)))
+		return s;
 	if (m->workers > 1 && m->question.quiet_wait_s > 0)
 		return error_set(err, STATUS_BAD_INPUT,
 			"--quiet-wait and --workers %lld: cells beside each other are no calm machine", (long long)m->workers);
@@ -248,14 +287,41 @@ uint64_t matrix_cache_limit(const struct matrix *m)
 	return m->cache_limit_gib >= 0 ? (uint64_t)(m->cache_limit_gib * 1073741824.0) : plan_cache_limit();
 }
 
+// A target in words that are read as the same one: "openvino:CPU,precision=f16".
+static const char *target_words(struct arena *a, const struct target *t)
+{
+	const size_t n = t->route->options ? strlen(t->route->options) : 0;
+	const char *own = t->options, *device = text_is(t->device, t->platform->routes[0].device) ? NULL : t->device;
+
+	if (own && n)
+		own = own[n] == ',' ? own + n + 1 : NULL;
+	return arena_printf(a, "%s%s%s%s%s", t->platform->name, device ? ":" : "", device ? device : "",
+		!own || !*own    ? ""
+			: device ? ","
+				 : ":",
+		own ? own : "");
+}
+
+// The same question, where the process had the model on the platform before: of the first that is the last.
+static const struct question *switched(struct matrix *m, const struct question *q, size_t target)
+{
+	struct question *out = ARENA_ARRAY(&m->arena, 1, struct question);
+
+	*out = *q;
+	out->switched_from = target_words(&m->arena, &m->targets[(target ? target : m->target_count) - 1]);
+	return out;
+}
+
 static void add_cells(struct matrix *m, struct plan_model *model, const struct sweep_cell *cells, size_t count)
 {
+	const size_t turn = (size_t)(model - m->models) % m->target_count;
+
 	for (size_t k = 0; k < m->target_count; k++)
-		for (size_t n = 0; n < count; n++) {
+		for (size_t n = 0; n < count && (!m->together || k == turn); n++) {
 			m->line_count += n == 0 || cells[n].series != cells[n - 1].series;
 			m->cells[m->cell_count++] = (struct matrix_cell){ .model = model,
 				.target = &m->targets[k],
-				.question = &cells[n].question,
+				.question = m->switches ? switched(m, &cells[n].question, k) : &cells[n].question,
 				.label = cells[n].label,
 				.line = m->line_count - 1,
 				.series = cells[n].series,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models x platforms x values of axes: a plan of cells, and the cells run. `assay run`, `matrix`, `profile` and `reproduce`, and
-// the public API, all come this way. Nothing is printed here: what happens is told as events.
+// Models x platforms x values of axes: a plan of cells, and the cells run; with .together a cell a model, on the
+// platforms in turn. `assay run`, `matrix`, `profile` and `reproduce`, and the public API, all come this way. Nothing is printed
+// here: what happens is told as events.
 //
 //   matrix_option  "batch=1,8": any option of the question or of the matrix, by its name on the command line
 //   matrix_check   what does not go together; defaults that follow from other options
@@ -15,16 +16,24 @@
 // Options of the whole, beside those of QUESTION_LIST: kind, name, option, argument, least, most, help.
 // clang-format off
 #define MATRIX_WORKERS_HELP "cells side by side on different devices, never two on one; default 1"
+#define MATRIX_TOGETHER_HELP \
+	"each model alone, then all at the same time: a second row of each, with the time beside the others and alone, the " \
+	"share of overlap, memory and judgement; the platforms of --on go round"
+#define MATRIX_SWITCH_HELP \
+	"the model moved from platform to platform in one process, and from the last back to the first: a row for each, with " \
+	"what release, load and first run took, and how far the outputs are from those of the platform before"
 #define MATRIX_LIST(X) \
 	X(INTEGER, workers, "workers", "N", 1, 64, MATRIX_WORKERS_HELP) \
 	X(FLAG, no_sweep_stop, "no-sweep-stop", NULL, 0, 0, \
 		"all of several batches, also where a larger one gains less than 5 %") \
 	X(FLAG, fallback, "fallback", NULL, 0, 0, \
 		"where a platform gives nothing, try the next of its chain, as a row of its own") \
+	X(FLAG, together, "together", NULL, 0, 0, MATRIX_TOGETHER_HELP) \
+	X(FLAG, switches, "switch", NULL, 0, 0, MATRIX_SWITCH_HELP) \
 	X(TEXT, options, "options", "K=V,...", 0, 0, "options of the engine, over the platform's defaults") \
 	X(REAL, cache_limit_gib, "cache-limit", "GIB", 0, 1e6, "kept in the cache; default 20 or $ASSAY_CACHE_LIMIT")
 // clang-format on
-enum { MATRIX_MEMBERS = 5 };
+enum { MATRIX_MEMBERS = 7 };
 extern const struct member matrix_members[MATRIX_MEMBERS];
 
 struct matrix_cell {
@@ -86,7 +95,7 @@ struct matrix { // MATRIX_INIT
 	size_t model_count;
 	struct target *targets;
 	size_t target_count;
-	struct matrix_cell *cells; // models x platforms x axes, in this order
+	struct matrix_cell *cells; // models x platforms x axes, in this order; with .together one a model
 	size_t cell_count, line_count;
 	json_t *platforms; // what was found on the machine
 	// The outcome.
@@ -117,6 +126,9 @@ enum status matrix_plan(struct matrix *m, const char *const *models, size_t mode
 // An error is assay's own (a model that cannot be found, the database); what a cell meets is its verdict. A stop is no error.
 enum status matrix_run(struct matrix *m, struct error *err);
 void matrix_done(struct matrix *m); // after matrix_plan, or without it; accepts a zeroed one
+
+// Counts a cell's outcome in by_verdict, qualified and exit_code. Of matrix_run's steps.
+void matrix_count(struct matrix *m, enum verdict v, const struct row *r);
 
 uint64_t matrix_cache_limit(const struct matrix *m); // bytes
 // Seconds that a cell may take, `first`: the first of its model, which makes synthetic weights; and in words how it was guessed.

@@ -21,6 +21,7 @@
 #include "base/visible.h"
 #include "plan/crew.h"
 #include "plan/schedule.h"
+#include "plan/together.h"
 #include "question/standing.h"
 #include "run/cell.h"
 
@@ -284,11 +285,14 @@ static enum status look_up(struct line *n, struct outcome *out, struct error *er
 	return s != STATUS_OK || state == STORE_NEVER ? s : settle(n, state, row, out, err);
 }
 
-static void count_qualified(struct matrix *c, const struct outcome *o)
+void matrix_count(struct matrix *c, enum verdict v, const struct row *r)
 {
-	const char *words = row_qualifiers(&c->arena, &o->row, QUALIFY_ALL);
-	json_t **of = &c->qualified[o->verdict];
+	const char *words = row_qualifiers(&c->arena, r, QUALIFY_ALL);
+	const int code = verdict_exit_code(v);
+	json_t **of = &c->qualified[v];
 
+	c->by_verdict[v]++;
+	c->exit_code = code > c->exit_code ? code : c->exit_code;
 	if (!words)
 		return;
 	if (!*of)
@@ -300,11 +304,8 @@ static void count(struct matrix *c, const struct fallback *f, const struct outco
 {
 	if (o->is_left || o->verdict == VERDICT_COUNT)
 		return;
-	c->by_verdict[o->verdict]++;
-	count_qualified(c, o);
+	matrix_count(c, o->verdict, &o->row);
 	c->fell_back += f->attempt.number > 1 && verdict_exit_code(o->verdict) == 0;
-	const int code = verdict_exit_code(o->verdict);
-	c->exit_code = code > c->exit_code ? code : c->exit_code;
 }
 
 static void ready(struct line *n)
@@ -408,14 +409,25 @@ static const char *asked_of(struct line *n)
 		schedule_is_emulated(t, n->loop->matrix->platforms) ? " (EMULATED)" : "");
 }
 
+// "as shipped, offline": what was asked but for the axes, which have a label.
+static const char *asked_words(struct line *n)
+{
+	struct question q = *cell_of(n)->question;
+
+	for (size_t i = 0; i < QUESTION_COUNT; i++)
+		if (n->loop->matrix->axes.of[i].count > 1)
+			member_clear(&question_members[i], &q);
+	return question_words(&n->arena, &q);
+}
+
 static const char *label_of(struct line *n)
 {
 	const struct matrix *c = n->loop->matrix;
 	const struct matrix_cell *p = cell_of(n);
-	const char *axes = *p->label ? arena_printf(&n->arena, ", %s", p->label) : "";
+	const char *axes = *p->label ? arena_printf(&n->arena, ", %s", p->label) : "", *words = asked_words(n);
 	const char *number = c->is_numbered ? arena_printf(&n->arena, "[%zu/%zu] ", n->at + 1, c->cell_count) : "";
 
-	return arena_printf(&n->arena, "%s%s on %s%s", number, p->model->model, asked_of(n), axes);
+	return arena_printf(&n->arena, "%s%s on %s%s%s%s", number, p->model->model, asked_of(n), axes, *words ? ", " : "", words);
 }
 
 // A try has its outcome, from the store or just now. The line is then at its next try, its next cell or its end.
@@ -709,6 +721,9 @@ enum status matrix_run(struct matrix *c, struct error *err)
 	if (s == STATUS_OK) {
 		make_lines(&l);
 		run_all(&l);
+		if (c->together && !l.failed && !is_asked_to_stop(c) &&
+			together_run(c, store_of(&l), l.crew, &l.err) != STATUS_OK)
+			l.failed = true;
 		crew_close(l.crew);
 		end(&l);
 	}

@@ -34,7 +34,10 @@ struct cell_result {
 			   // arena
 	json_t *profile; // array of the engine's nodes: name, op, kernel, where, scope, named_by, drawn_nodes, ms, flops, bytes,
 			 // ...; may be NULL
-	json_t *checks;  // array, one object an output: name, max_abs_error, ...; may be NULL
+	// Of --together, by clock_ns: from the first timed run to the end of the last, and from the first warm-up run to the last
+	// run of all. 0: it had none.
+	int64_t timed_from_ns, timed_to_ns, busy_from_ns, busy_to_ns;
+	json_t *checks; // array, one object an output: name, max_abs_error, ...; may be NULL
 };
 
 #endif

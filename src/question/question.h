@@ -69,6 +69,10 @@
 		"of server: arrival rate, queries/s") \
 	M(X, REAL, latency_bound_ms, KEY, ROW, "r.latency_bound_ms", " within %g ms", "", "latency-bound", "MS", 0.001, 1e7, \
 		"of server, and of multi-stream if wished: 99th percentile bound") \
+	M(X, TEXT, together, KEY, ROW, "r.together", "together with %s", "", NULL, NULL, 0, 0, \
+		"the other models that ran at the same time (--together), each with its platform") \
+	M(X, TEXT, switched_from, KEY, ROW, "r.switched_from", "switched from %s", "", NULL, NULL, 0, 0, \
+		"the platform that the same process had the model open on before (--switch)") \
 	M(X, INTEGER, cycles, KEY, NOTED, "", "", "", "cycles", "N", 5, 10000, \
 		"open, run and close so often at the end: does memory stay behind?") \
 	M(X, REAL, timeout_s, NO_KEY, NONE, "", "", "", "timeout", "S", 0.1, 1e7, "seconds for a whole cell; default 600") \

@@ -149,6 +149,21 @@
 	X(REAL, throughput_per_s, \
 		"samples/s: batch times timed runs over the sum of their times, a mean that one slow run " \
 		"lowers, unlike batch over the median latency_ms; of a scenario as it defines it") \
+	X(REAL, together_share, \
+		"of --together: share of the timed loop in which the loops of all the others ran too, by one clock") \
+	X(REAL, alone_ms, "of --together: latency of the same cell alone, measured before; null: it has no time") \
+	X(INTEGER, alone_row, "the row with that latency") \
+	X(REAL, together_factor, "latency_ms over alone_ms: two processes once each, no claim") \
+	X(REAL, switch_ms, \
+		"of --switch: switch_release_ms, load_ms and first_ms: from the last answer on the platform before to the " \
+		"first " \
+		"one here, the graph built beforehand") \
+	X(REAL, switch_release_ms, "closing the model on the platform before") \
+	X(REAL, switch_left_mib, \
+		"anonymous memory that was still there after that, over what there was before it was loaded there") \
+	X(REAL, switch_max_difference, \
+		"largest absolute difference of a float32 output from that of the platform before, of the same inputs; null: " \
+		"none that could be compared") \
 	X(REAL, device_ms, "time on the device of a profiled run, by its own clock; null: not profiled, or nobody tells") \
 	X(REAL, clock_overhead_us, \
 		"median time between two looks at the clock with nothing between them; it is in every latency") \

@@ -28,7 +28,9 @@ void summary_gather_shipped(struct summary *out, struct arena *a);     // shippe
 void summary_gather_sweeps(struct summary *out, struct arena *a);      // sweeps.c
 void summary_gather_scenarios(struct summary *out, struct arena *a);   // sweeps.c
 void summary_gather_generation(struct summary *out, struct arena *a);
-void summary_gather_memory(struct summary *out, struct arena *a);    // memory.c
+void summary_gather_memory(struct summary *out, struct arena *a);   // memory.c
+void summary_gather_together(struct summary *out, struct arena *a); // beside.c
+void summary_gather_switches(struct summary *out, struct arena *a);
 void summary_gather_energy(struct summary *out, struct arena *a);    // energy.c
 void summary_gather_forecasts(struct summary *out, struct arena *a); // forecasts.c
 void summary_gather_notes(struct summary *out, struct arena *a);     // notes.c
@@ -67,7 +69,8 @@ const char *report_computed_in(const struct row *r);
 bool report_is_unstable(const struct report_cell *c);
 // A million inputs (of generation: tokens) in what was typed as the price of an hour; NaN: there is no price, or no time.
 double report_cost(const struct summary *s, const struct report_cell *c);
-bool report_is_plain(const struct report_cell *c); // one forward pass after the other: no scenario, no generation
+// One forward pass after the other, alone and in a process of its own: no scenario, no generation, no --together, no --switch.
+bool report_is_plain(const struct report_cell *c);
 struct report_speed report_speed_against(
 	const struct summary *s, const struct report_cell *c, const struct report_cell *other, struct arena *a);
 // By several processes a side, in alternation where there is such a comparison: 1 faster than the other, -1 slower, 0 nothing is

@@ -496,7 +496,11 @@ static enum status run_child(struct running *r, struct cell_result *out, bool *e
 		.sample_ms = r->heard.sample_ms,
 		.sample_count = r->heard.sample_count,
 		.placement = r->heard.placement,
-		.profile = r->heard.profile };
+		.profile = r->heard.profile,
+		.timed_from_ns = r->heard.timed_ns[0],
+		.timed_to_ns = r->heard.timed_ns[1],
+		.busy_from_ns = r->heard.busy_ns[0],
+		.busy_to_ns = r->heard.busy_ns[1] };
 	if (r->golden && !r->judging)
 		row->inputs_note =
 			arena_join(r->a, "inputs from a file that holds no outputs (--golden)", "; ", row->inputs_note);

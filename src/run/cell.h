@@ -13,6 +13,9 @@
 //                                           {"event":"form","index":0}: of the platform's graph forms; the float32 graph is
 //                                           judged in it
 //                                           {"event":"compiled"}: for a device that is not here; nothing runs
+//                                           {"event":"meet","gate":"start"}: of --together: it waits for a byte on its
+//                                           fd 0, 'y' or 'n'; "end": it goes on with runs until that byte
+//                                           {"event":"loop","timed":[NS,NS],"busy":[NS,NS]}: of the same, by CLOCK_MONOTONIC
 //                                           {"event":"done"}  {"event":"notice","text":"..."}
 // Outputs do not go through the pipe: the child writes them as safetensors to request.outputs_path, the parent judges.
 // Anything on fd 3 that is not such a line, an exit without "done", a signal: verdict crashed or failed, with the cause.
@@ -24,10 +27,17 @@
 #include "platform/platform.h"
 #include "question/cell.h"
 
+// Where the cells of --together wait for each other (cell/say.h has the child's side).
+enum cell_gate { CELL_GATE_START, CELL_GATE_END };
+
 // What a caller may watch; every member may be NULL.
 struct cell_watch {
 	void (*phase)(void *context, const char *phase);
 	void (*notice)(void *context, const char *text); // something that the person must do: open an address in a browser
+	// Of --together: a child is at its gate, and waits for the answer: before its warm-up, or when its timed runs are over,
+	// and it goes on until then. Blocks until the others are there too; false: one of them will not come. NULL: nobody is
+	// beside it.
+	bool (*meet)(void *context, enum cell_gate gate);
 	void *context;
 	volatile sig_atomic_t *stop; // non-zero: end the child, verdict interrupted
 };

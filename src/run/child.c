@@ -259,7 +259,13 @@ static void take_line(struct runner *r, const char *line, size_t length)
 {
 	if (r->killed)
 		return;
-	r->watch = r->on_line(r->context, line, length);
+	const enum child_watch watch = r->on_line(r->context, line, length);
+	if (watch == CHILD_YES || watch == CHILD_NO) {
+		// A child that is gone gets nothing; its end will be told.
+		(void)!send(r->request_fd, watch == CHILD_YES ? "y" : "n", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	} else {
+		r->watch = watch;
+	}
 	if (r->watch == CHILD_REFUSE)
 		end_child(r, CHILD_REFUSED);
 	if (r->limits->silence_s > 0)

@@ -45,7 +45,8 @@ struct child_limits {
 //   CHILD_WATCH    memory is sampled for the limit alone
 //   CHILD_SAMPLE   memory is sampled for the limit and the peak
 //   CHILD_REFUSE   the line is not one of ours: end the child
-enum child_watch { CHILD_QUIET, CHILD_WATCH, CHILD_SAMPLE, CHILD_REFUSE };
+//   CHILD_YES, CHILD_NO   it is watched as before, and gets the byte 'y' or 'n' on its fd 0
+enum child_watch { CHILD_QUIET, CHILD_WATCH, CHILD_SAMPLE, CHILD_REFUSE, CHILD_YES, CHILD_NO };
 
 struct child_report {
 	enum child_end end;

@@ -38,7 +38,7 @@ void heard_init(struct heard *h, struct arena *a, const struct cell_watch *watch
 // Phases in which a cell only waits: they are in no time of its.
 static bool is_wait(const char *phase)
 {
-	return text_is(phase, "delay") || text_is(phase, "idle");
+	return text_is(phase, "delay") || text_is(phase, "idle") || text_is(phase, "meet");
 }
 
 static enum child_watch watch_in(const char *phase)
@@ -110,6 +110,26 @@ static void enter(struct heard *h, const char *phase)
 	h->phase = arena_strdup(h->arena, phase);
 }
 
+// Blocks until the other cells are there too. Nobody is beside a cell that was not begun with others: "no".
+static bool hear_meet(struct heard *h, const char *gate)
+{
+	const bool is_end = text_is(gate, "end");
+
+	if (!is_end && !text_is(gate, "start"))
+		return false;
+	h->answer = h->watch && h->watch->meet && h->watch->meet(h->watch->context, is_end ? CELL_GATE_END : CELL_GATE_START)
+		? CHILD_YES
+		: CHILD_NO;
+	return true;
+}
+
+static bool hear_span(int64_t out[2], const json_t *span)
+{
+	for (size_t i = 0; i < 2; i++)
+		out[i] = json_integer_value(json_array_get(span, i));
+	return json_array_size(span) == 2 && out[0] > 0 && out[1] >= out[0];
+}
+
 static bool hear_event(struct heard *h, const char *name, json_t *event)
 {
 	if (text_is(name, "phase")) {
@@ -131,6 +151,11 @@ static bool hear_event(struct heard *h, const char *name, json_t *event)
 	}
 	if (text_is(name, "row"))
 		return row_from_json(&h->row, h->arena, event, NULL) == STATUS_OK;
+	if (text_is(name, "meet"))
+		return hear_meet(h, json_string_value(json_object_get(event, "gate")));
+	if (text_is(name, "loop"))
+		return hear_span(h->timed_ns, json_object_get(event, "timed")) &&
+			hear_span(h->busy_ns, json_object_get(event, "busy"));
 	if (text_is(name, "samples"))
 		return hear_samples(h, json_object_get(event, "ms"));
 	if (text_is(name, "memory")) {
@@ -211,6 +236,7 @@ enum child_watch heard_line(void *context, const char *line, size_t length)
 		return CHILD_REFUSE;
 	json_t *event = json_line(line, length);
 	const char *name = json_string_value(json_object_get(event, "event"));
+	h->answer = CHILD_QUIET;
 	bool known = name && hear_event(h, name, event);
 
 	json_decref(event);
@@ -219,6 +245,8 @@ enum child_watch heard_line(void *context, const char *line, size_t length)
 	if (!known)
 		h->rubbish = arena_printf(h->arena, "%s: a line that is no event came from the engine's process: '%s'", h->phase,
 			excerpt(h->arena, line, length, 80));
+	if (known && h->answer != CHILD_QUIET)
+		return h->answer;
 	return known ? watch_in(h->phase) : CHILD_REFUSE;
 }
 

@@ -32,8 +32,10 @@ struct heard {
 	int64_t form;       // index of the platform's graph form that was opened
 	enum status status; // of its error event
 	const char *error;
-	const char *rubbish; // a sentence about the first line that is not an event; NULL
-	size_t weight;       // of all lines (json_weight)
+	const char *rubbish;             // a sentence about the first line that is not an event; NULL
+	size_t weight;                   // of all lines (json_weight)
+	enum child_watch answer;         // CHILD_YES, CHILD_NO: to the line at hand
+	int64_t timed_ns[2], busy_ns[2]; // struct cell_result; 0: not told
 };
 
 void heard_init(struct heard *h, struct arena *a, const struct cell_watch *watch);

@@ -69,7 +69,7 @@ const struct store_question store_questions[] = {
 		"  WINDOW w AS (PARTITION BY " LINE " ORDER BY latency_ms, id))"
 		" SELECT model, " FILES("") " AS files, " SHAPE
 					    ", requested AS platform, device, precision, compute_dtype AS computed_in, "
-					    "delay_s, round(latency_ms, 3) AS ms, "
+					    "delay_s, together, switched_from, round(latency_ms, 3) AS ms, "
 					    "round(latency_low_ms, 3) AS low_ms,"
 					    " round(latency_high_ms, 3) AS high_ms, samples, round(cpu_ms / latency_ms, 2) AS "
 					    "of_cpu, n - 1 AS against, verdict, not_judged, stability, id AS \"row\""
@@ -137,6 +137,27 @@ const struct store_question store_questions[] = {
 		"placement_note) AS reason, id AS \"row\""
 		" FROM latest WHERE source IS NULL AND (fallback_of IS NOT NULL OR actual <> requested OR nodes_elsewhere > 0) "
 		"ORDER BY id",
+		false },
+
+	{ "together",
+		"models that ran at the same time (assay run A B --together): the median there and alone, and which share of the "
+		"timed runs was beside all others",
+		" SELECT model, requested AS platform, together, verdict, round(latency_ms, 3) AS ms, round(alone_ms, 3) AS "
+		"alone_ms, "
+		"round(together_factor, 2) AS factor,"
+		" round(together_share, 4) AS share, round(peak_anonymous_mib, 1) AS anonymous_mib, alone_row, id AS \"row\""
+		" FROM latest WHERE together IS NOT NULL AND source IS NULL ORDER BY id",
+		false },
+
+	{ "switches",
+		"models that one process moved from platform to platform (assay run MODEL --switch): what it took, and how far "
+		"the "
+		"outputs are apart",
+		" SELECT model, switched_from, requested AS platform, verdict, round(switch_ms, 3) AS switch_ms, "
+		"round(switch_release_ms, 3) AS release_ms,"
+		" round(load_ms, 3) AS load_ms, round(first_ms, 3) AS first_ms, switch_max_difference AS max_difference, "
+		"round(switch_left_mib, 1) AS left_mib, id AS \"row\""
+		" FROM latest WHERE switched_from IS NOT NULL AND source IS NULL ORDER BY id",
 		false },
 
 	{ "slower-than-cpu",

@@ -57,7 +57,10 @@ const char *question_command(struct arena *a, const struct store_question *q, co
 		asked.no_conform = r->type_conformance == NULL;
 	text_add(&t, "assay run");
 	add_word(&t, "", q->cell.model ? q->cell.model : "?");
-	add_word(&t, "--on", question_target(a, q));
+	if (asked.switched_from) // one of its rows is this one
+		add_word(&t, "--switch", arena_printf(a, "%s,%s", asked.switched_from, question_target(a, q)));
+	else
+		add_word(&t, "--on", question_target(a, q));
 	add_word(&t, "--options", q->own_options);
 	for (unsigned i = 0; i < QUESTION_COUNT; i++) {
 		const struct member *m = &question_members[i];

@@ -126,11 +126,13 @@ static void test_what_keeps_lines_apart(void **state)
 	ADD(streams, 4);
 	ADD(delay_s, 2.5);
 	ADD(as_shipped, 1);
+	ADD(together, "n on cpu");
+	ADD(switched_from, "cpu");
 	ADD(source, "llama-bench");
 #undef ADD
 	write_all(f);
-	assert_int_equal(line_count(f), 9);
-	for (size_t i = 1; i < 9; i++)
+	assert_int_equal(line_count(f), 11);
+	for (size_t i = 1; i < 11; i++)
 		assert_true(json_is_null(json_object_get(cell(f, i, "openvino"), "times_cpu")));
 	says(&f->md, "batch 1, 128 tokens, float16");
 	says(&f->md, "f32, 2 threads");
@@ -139,7 +141,9 @@ static void test_what_keeps_lines_apart(void **state)
 	says(&f->md, "f32, after 2.5 s of rest");
 	says(&f->md, "measured by llama-bench, not by assay");
 	says(&f->md, "f32, as shipped");
-	says(&f->md, "1 of 9 cells were measured by another tool");
+	says(&f->md, "together with n on cpu");
+	says(&f->md, "switched from cpu");
+	says(&f->md, "1 of 11 cells were measured by another tool");
 	assert_int_equal(json_array_size(json_object_get(f->root, "best_latency")), 8); // the foreign one is in no ranking
 	says(&f->html, "--on openvino --seq 128 --threads 2 --synthetic");
 }
@@ -342,6 +346,39 @@ static void test_as_shipped(void **state)
 	assert_string_equal(text_in(row, "interval"), "not asked without --as-shipped");
 	assert_true(json_is_null(json_object_get(row, "times")) && json_is_null(json_object_get(row, "asked_latency_ms")));
 	says(&f->md, "batch 1, 128 tokens, bf16, as shipped");
+}
+
+// Beside others and after a switch: tables of their own, and no time for those of a model alone.
+static void test_beside(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result r = process_of("m", "openvino", 59, 0), moved = process_of("m", "openvino", 20, 0);
+
+	add(f, "m", "openvino", process_of("m", "openvino", 40, 0));
+	r.row.together = "n on cpu";
+	r.row.alone_ms = 40;
+	r.row.together_factor = 59.0 / 40;
+	r.row.together_share = 0.975;
+	add(f, "m", "openvino", r);
+	moved.row.switched_from = "cpu";
+	moved.row.switch_ms = 300;
+	moved.row.switch_release_ms = 20;
+	moved.row.load_ms = 250;
+	moved.row.first_ms = 30;
+	moved.row.switch_max_difference = 1e-6;
+	add(f, "m", "openvino", moved);
+	write_all(f);
+	assert_int_equal(json_array_size(json_object_get(f->root, "together")), 1);
+	const json_t *row = section(f, "together", 0);
+	assert_string_equal(text_in(row, "together"), "n on cpu");
+	assert_true(fabs(number_in(row, "alone_ms") - 40) < 1e-9 && fabs(number_in(row, "times") - 1.475) < 1e-9 &&
+		fabs(number_in(row, "share") - 0.975) < 1e-9);
+	assert_int_equal(json_array_size(json_object_get(f->root, "switches")), 1);
+	row = section(f, "switches", 0);
+	assert_string_equal(text_in(row, "from"), "cpu");
+	assert_true(fabs(number_in(row, "switch_ms") - 300) < 1e-9 && fabs(number_in(row, "release_ms") - 20) < 1e-9);
+	row = section(f, "performance_by_platform", 0);
+	assert_true(fabs(number_in(row, "average_ms") - 40) < 1e-9);
 }
 
 static void test_energy(void **state)
@@ -747,6 +784,7 @@ int main(void)
 		TEST(test_one_line_a_question),
 		TEST(test_one_line_in_every_arithmetic),
 		TEST(test_as_shipped),
+		TEST(test_beside),
 		TEST(test_energy),
 		TEST(test_precision),
 		TEST(test_times),

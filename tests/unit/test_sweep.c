@@ -11,6 +11,7 @@
 
 #include "plan/schedule.h"
 #include "plan/sweep.h"
+#include "plan/together.h"
 #include "stats/crossover.h"
 
 static void product(void **state)
@@ -178,6 +179,21 @@ static const char *crossing(
 	return crossover_sentence(a, sides, &found);
 }
 
+// Which share of timed runs had all others beside them.
+static void shares(void **state)
+{
+	const struct together_span mine = { 100, 200 }, all = { 50, 300 }, late = { 150, 300 }, early = { 10, 175 },
+				   gone = { 10, 90 }, none = { 0, 0 };
+
+	(void)state;
+	assert_true(fabs(together_share(mine, &all, 1) - 1) < 1e-12);
+	assert_true(fabs(together_share(mine, (struct together_span[]){ all, late }, 2) - 0.5) < 1e-12);
+	assert_true(fabs(together_share(mine, (struct together_span[]){ late, early }, 2) - 0.25) < 1e-12);
+	assert_true(fabs(together_share(mine, (struct together_span[]){ all, gone }, 2)) < 1e-12);
+	assert_true(fabs(together_share(mine, &none, 1)) < 1e-12);
+	assert_true(isnan(together_share(none, &all, 1)));
+}
+
 #define NO_CLAIM " (one process a batch: no claim)"
 
 static void crossovers(void **state)
@@ -215,6 +231,7 @@ int main(void)
 		cmocka_unit_test(devices),
 		cmocka_unit_test(beside),
 		cmocka_unit_test(crossovers),
+		cmocka_unit_test(shares),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
