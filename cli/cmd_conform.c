@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plan/plan.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/visible.h"
 #include "command.h"
@@ -155,6 +156,27 @@ static int conform(const char *on, int64_t rows, double memory_gib, bool json, c
 	return code;
 }
 
+// What a pattern of a shell matches beside cases (README.md) is none: named, and not counted.
+static size_t without_files(char **folders, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (file_exists(folders[i]) && !file_is_dir(folders[i]))
+			emit_error("assay: %s is a file and no case: left out\n", folders[i]);
+		else
+			folders[kept++] = folders[i];
+	return kept;
+}
+
+static bool is_any_case(char **folders, size_t count, struct arena *a)
+{
+	for (size_t i = 0; i < count; i++)
+		if (file_exists(arena_printf(a, "%s/config.json", folders[i])) || conform_is_tokenizer(folders[i], a))
+			return true;
+	return false;
+}
+
 static int run(int argc, char **argv)
 {
 	const char *on = "cpu";
@@ -174,8 +196,8 @@ static int run(int argc, char **argv)
 		.text = "A case is a folder with config.json, weights.tsv, case.json and io.safetensors: a tiny model, and\n"
 			"what transformers computed with it; or one of a tokenizer with cases.jsonl: texts, and what the\n"
 			"library `tokenizers` gave (all of its lines are one case). A case that is refused, cannot run or is\n"
-			"none has failed. The last line is 'N passed, M failed' (on standard error with --json), and N + M is\n"
-			"the number of cases given.\n"
+			"none has failed; a file is left out, and named on standard error. The last line is 'N passed, M\n"
+			"failed' (on standard error with --json), and N + M is the number of folders given.\n"
 			"With --batch the outputs of transformers are not looked at: what a model says about a row must not\n"
 			"depend on the rows beside it.\n\n"
 			"  assay conform --on openvino tests/conform/cases/*\n\n"
@@ -190,7 +212,11 @@ static int run(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	code = conform(on, rows, memory_gib, json, argv + 1, (size_t)words, &arena);
+	const size_t count = without_files(argv + 1, (size_t)words);
+	if (is_any_case(argv + 1, count, &arena))
+		code = conform(on, rows, memory_gib, json, argv + 1, count, &arena);
+	else
+		code = cli_bad_use("no case: a case is a folder with config.json, or with cases.jsonl of a tokenizer");
 	arena_done(&arena);
 	return code;
 }

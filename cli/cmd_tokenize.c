@@ -239,6 +239,25 @@ static enum status read_ids(struct arena *a, char **words, size_t count, uint32_
 	return STATUS_OK;
 }
 
+// Ids that stand for nothing are left out of the text: said, each once.
+static void warn_unknown(const struct tokenizer *t, const uint32_t *ids, size_t n)
+{
+	struct text unknown = { 0 };
+	size_t nbytes;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t k = 0;
+
+		while (k < i && ids[k] != ids[i])
+			k++;
+		if (k == i && !tokenizer_token(t, ids[i], &nbytes))
+			text_addf(&unknown, "%s%u", unknown.length ? ", " : "", ids[i]);
+	}
+	if (unknown.length)
+		emit_error("assay: no token of this tokenizer, left out: %s\n", text_get(&unknown));
+	text_done(&unknown);
+}
+
 static enum status decode(
 	struct tokenizer *t, const struct asked *q, char **words, size_t count, struct arena *a, struct error *err)
 {
@@ -250,6 +269,7 @@ static enum status decode(
 	if ((s = read_ids(a, words, count, &ids, &n, err)) ||
 		(s = tokenizer_decode_frames(t, a, ids, n, q->plain, &text, &nbytes, err)))
 		return s;
+	warn_unknown(t, ids, n);
 	if (q->json) {
 		json_t *o = json_pack("{s:o}", "text", text_json(text, nbytes));
 		show_json(o);

@@ -317,8 +317,12 @@ static void add_precision(struct text *t, const struct row *r)
 	if (isnan(x)) {
 		if (precision_is_reduced(precision_find(r->precision)) && !isnan(r->latency_ms))
 			text_add(t,
-				"; the same was not measured in float32 here: run it without --precision to know whether it is "
-				"faster");
+				r->fitted ? "; taken because more does not fit (--fit): whether it is faster than float32 cannot "
+					    "be "
+					    "known here"
+					  : "; the same was not measured in float32 here: run it without --precision to know "
+					    "whether "
+					    "it is faster");
 		return;
 	}
 	const char *claim = r->against_float32_claim, *why = r->against_float32_why;

@@ -108,6 +108,9 @@ static const char *use_of(struct arena *a, const struct report_cell *c, bool wit
 
 	if (r->precision != NULL && !text_is(r->precision, "stored"))
 		out = arena_printf(a, "%s, %s", out, r->precision);
+	if (r->as_shipped == 1)
+		out = arena_printf(a, "%s, as shipped%s%s", out, r->compute_dtype != NULL ? " in " : "",
+			r->compute_dtype != NULL ? r->compute_dtype : "");
 	if (r->threads > 0)
 		out = arena_printf(a, "%s, %lld thread%s", out, (long long)r->threads, r->threads == 1 ? "" : "s");
 	const char *beside = report_asked_beside(a, &c->question);

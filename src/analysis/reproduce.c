@@ -72,7 +72,8 @@ enum status reproduce_read(struct store *s, struct arena *a, int64_t row, struct
 	out->on = question_target(a, q);
 	out->options = q->own_options;
 	out->question = c->question;
-	out->question.profile = false; // its cells have no profile to hold against each other
+	plan_fit_asked(&out->question, a, r->fitted); // the record has what was taken
+	out->question.profile = false;                // its cells have no profile to hold against each other
 	if (!q->knows_conform)
 		out->question.no_conform = r->type_conformance == NULL;
 	// A row may be a stranger's: what it asks for has limits here. The default of memory holds, which --force lifts.
@@ -131,6 +132,8 @@ const char *reproduce_command(struct arena *a, const struct reproduce *r)
 
 	now.cell.model = r->model;
 	now.cell.golden = r->question.golden;
+	now.cell.precision = r->question.precision;
+	now.cell.layers = r->question.layers;
 	return question_command(a, &now, &r->old.row);
 }
 
@@ -152,6 +155,21 @@ static void check_verdict(const struct reproduce *r, const struct cell_result *n
 		add(out, "verdict", 0,
 			arena_printf(a, "%s then, %s now%s%s", then, word, now->row.cause ? ": " : "",
 				now->row.cause ? now->row.cause : ""));
+}
+
+// --fit: something else may fit now, and then errors and times are of two questions.
+static bool took_the_same(const struct reproduce *r, const struct cell_result *now, struct arena *a, struct reproduce_answer *out)
+{
+	const struct row *x = &r->old.row, *y = &now->row;
+	const bool same = text_agree(x->precision, y->precision) && !x->precision == !y->precision && x->layers == y->layers;
+
+	if (!x->fitted && !y->fitted)
+		return true;
+	add(out, "taken to fit", same,
+		same ? "the same then and now"
+		     : arena_printf(
+			       a, "%s then, %s now", x->fitted ? x->fitted : "as asked", y->fitted ? y->fitted : "as asked"));
+	return same;
 }
 
 static void check_error(const struct reproduce *r, const struct cell_result *now, struct arena *a, struct reproduce_answer *out)
@@ -248,8 +266,10 @@ void reproduce_judge(const struct reproduce *r, const struct cell_result *now, c
 
 	*out = (struct reproduce_answer){ .holds = true };
 	check_verdict(r, now, a, out);
-	check_error(r, now, a, out);
-	check_latency(r, now, m, a, out);
+	if (took_the_same(r, now, a, out)) {
+		check_error(r, now, a, out);
+		check_latency(r, now, m, a, out);
+	}
 	d = m ? differs(a, d, "machine", r->old.machine, m->id) : d;
 	d = differs(a, d, "engine", x->engine, y->engine);
 	d = differs(a, d, "engine version", x->engine_version, y->engine_version);

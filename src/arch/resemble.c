@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "arch/dialect.h"
+#include "base/json.h"
 #include "base/visible.h"
+#include "hub/hub.h"
 
 enum { LISTED = 12, LAYERS = 8 };
 
@@ -97,6 +99,32 @@ static json_t *list_towers(size_t types)
 	return towers;
 }
 
+// How many of the published models that the program knows are of the type: of two that are as like, the commoner one is meant.
+static size_t published_of(const char *type)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < hub_published_count(); i++) {
+		const struct hub_published *p = hub_published_get(i);
+		json_t *config = NULL;
+
+		if (json_bytes(p->name, p->config, p->config_size, &config, NULL) == STATUS_OK)
+			n += text_is(json_string_value(json_object_get(config, "model_type")), type);
+		json_decref(config);
+	}
+	return n;
+}
+
+// Sums in another order differ in their last digits.
+static bool is_more_alike(double like, const char *type, double most, const char *best)
+{
+	const double same = 1e-9;
+
+	if (!best || fabs(like - most) > same)
+		return like > most;
+	return published_of(type) > published_of(best);
+}
+
 static const struct arch *most_alike(const json_t *given)
 {
 	const size_t types = arch_type_count();
@@ -114,7 +142,7 @@ static const struct arch *most_alike(const json_t *given)
 
 		if (json_object_get(towers, arch_type_name(i)))
 			like *= TOWER_LIKENESS;
-		if (like > most) {
+		if (like > 0 && is_more_alike(like, arch_type_name(i), most, best)) {
 			most = like;
 			best = arch_type_name(i);
 		}

@@ -386,15 +386,55 @@ static void add_trait(json_t *traits, const char *name)
 	json_array_append_new(traits, json_string(word));
 }
 
+// Traits that are one of several, in words: from 1 on.
+static const struct {
+	const char *name, *words[5];
+} choices[] = {
+	{ "attention_gate",
+		{ "attention-gate-sigmoid", "attention-gate-softplus-heads", "attention-gate-beside-query",
+			"attention-gate-sigmoid-heads" } },
+	{ "qkv_layout", { "qkv-by-head", "qkv-four-parts", "qkv-after-gate" } },
+	{ "alibi", { "alibi", "alibi-columns", "alibi-bfloat16" } },
+};
+
+static const char *choice_word(const char *name, int n)
+{
+	for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++)
+		if (text_is(choices[i].name, name))
+			return n > 0 && n < 5 ? choices[i].words[n - 1] : NULL;
+	return NULL;
+}
+
 static void add_traits(json_t *words, const struct trait *list, const void *traits)
 {
 	for (; list && list->name; list++) {
 		int n = list->kind == TRAIT_ACT ? 0 : trait_get(list, traits); // an activation is told below
+		const char *word = choice_word(list->name, n);
 		char text[64];
-		snprintf(text, sizeof text, list->kind == TRAIT_COUNT ? "%s %d" : "%s", list->name, n);
+
+		snprintf(text, sizeof text, list->kind == TRAIT_COUNT && !word ? "%s %d" : "%s", word ? word : list->name, n);
 		if (n)
 			add_trait(words, text);
 	}
+}
+
+static bool has_trait(const struct trait *list, const void *traits, const char *name)
+{
+	for (; list && list->name; list++)
+		if (text_is(list->name, name))
+			return trait_get(list, traits) != 0;
+	return false;
+}
+
+// A base is what every configuration has; it is read where positions turn, and not where they are added, embedded or a bias.
+static bool is_rotary(const struct spec *s)
+{
+	const struct weight_name *w = s->row->dialect->weights;
+
+	for (; w && w->canonical; w++)
+		if (text_is(w->canonical, "embed.position"))
+			return false;
+	return s->rope.theta > 0 && !s->traits.alibi && !has_trait(s->row->family->traits.traits, s->own_traits, "sinusoids");
 }
 
 json_t *arch_json(const struct spec *s)
@@ -432,7 +472,7 @@ json_t *arch_json(const struct spec *s)
 		s->row->family->sizes(s, sizes);
 	static const char *const ropes[] = { "rope", "rope-linear", "rope-dynamic", "rope-llama3", "rope-yarn", "rope-longrope",
 		"rope-proportional" };
-	if (s->rope.theta > 0)
+	if (is_rotary(s))
 		add_trait(traits, ropes[s->rope.kind]);
 	add_traits(traits, shared_traits, &s->traits);
 	add_traits(traits, s->row->family->traits.traits, s->own_traits);
@@ -440,7 +480,7 @@ json_t *arch_json(const struct spec *s)
 		bool is;
 		const char *name;
 	} words[] = {
-		{ s->tied, "tied-head" },
+		{ s->tied && s->head && !s->head->bare, "tied-head" },
 		{ s->qk_norm_heads, "qk-norm-heads" },
 		{ s->bidirectional, "bidirectional" },
 		{ s->kv_heads != s->heads, "grouped-keys" },

@@ -150,13 +150,19 @@ static void say_placement(struct work *w, const struct session *session, const s
 		say_row(json_pack("{s:s}", "compute_dtype", work_computes_in(w, session, NULL)));
 }
 
-static enum status ask(struct work *w, struct part *part, const struct tensor *in, struct placement *p, struct error *err)
+// To ask, some engines open the model once more.
+static bool lacks_memory(struct work *w)
 {
 	struct machine m;
 
-	*p = (struct placement){ .arena = &w->arena, .on_platform = -1, .elsewhere = -1, .partitions = -1, .copies = -1 };
 	machine_detect(&m, &w->arena);
-	if (w->ask.second_bytes > 0 && (uint64_t)w->ask.second_bytes + predict_margin(&m) > (uint64_t)m.memory_available_bytes) {
+	return w->ask.second_bytes > 0 && (uint64_t)w->ask.second_bytes + predict_margin(&m) > (uint64_t)m.memory_available_bytes;
+}
+
+static enum status ask(struct work *w, struct part *part, const struct tensor *in, struct placement *p, struct error *err)
+{
+	*p = (struct placement){ .arena = &w->arena, .on_platform = -1, .elsewhere = -1, .partitions = -1, .copies = -1 };
+	if (lacks_memory(w)) {
 		p->note = arena_printf(&w->arena, "not asked: the engine would open the model a second time, which needs %s more",
 			predict_amount(&w->arena, (uint64_t)w->ask.second_bytes));
 		return STATUS_OK;
@@ -261,7 +267,7 @@ enum status work_check_fallback(struct work *w, bool *of_form, struct error *err
 		if (p.elsewhere == 0)
 			continue;
 		if (p.elsewhere < 0)
-			return error_set(err, STATUS_UNSUPPORTED,
+			return error_set(err, lacks_memory(w) ? STATUS_NO_MEMORY : STATUS_UNSUPPORTED,
 				"--no-fallback: it cannot be known before it runs where the nodes are: %s",
 				p.note ? p.note : "the engine does not tell");
 		*of_form = true;

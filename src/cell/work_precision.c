@@ -95,6 +95,12 @@ enum status work_check_precision(struct work *w, struct error *err)
 							: NULL;
 
 	// Includes bf16. Asked for by name: where no type is named, the device's own is an answer.
+	if (asked == PRECISION_FLOAT32 && says && strstr(says, "f16") && w->ask.as_shipped)
+		return error_set(err, STATUS_UNSUPPORTED,
+			"--precision float32: left to itself (--as-shipped), %s computes in %s here; without --as-shipped it is "
+			"asked "
+			"for float32",
+			w->target.platform->name, says);
 	if (asked == PRECISION_FLOAT32 && says && strstr(says, "f16"))
 		return error_set(err, STATUS_UNSUPPORTED,
 			"--precision float32: %s computes in %s on this device; leave --precision away, or ask for %s",

@@ -89,6 +89,12 @@ static enum status check_protocol(const struct question *q, struct error *err)
 			"--scenario %s: there are single-stream, multi-stream, offline and server", q->scenario);
 	if (server && !(q->rate_per_s > 0 && q->latency_bound_ms > 0))
 		return error_set(err, STATUS_BAD_INPUT, "--scenario server needs --rate and --latency-bound");
+	if (server && !q->runs && q->rate_per_s * effort_find(q->effort)->scenario_s < 1)
+		return error_set(err, STATUS_BAD_INPUT,
+			"--rate %g: one query in %.4g s, and the queries end after %g s (--effort): none would come; --runs "
+			"gives it "
+			"the time of so many",
+			q->rate_per_s, 1 / q->rate_per_s, effort_find(q->effort)->scenario_s);
 	if (!server && q->rate_per_s > 0)
 		return error_set(err, STATUS_BAD_INPUT, "--rate belongs to --scenario server");
 	if (!server && !multi && q->latency_bound_ms > 0)

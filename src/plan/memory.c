@@ -149,9 +149,16 @@ static void find_less(struct plan_memory *out, struct asking *x)
 static const char *less_words(struct arena *a, const struct plan_less *l, const struct question *q)
 {
 	return l->precision ? arena_printf(a, "--precision %s%s", l->precision,
-				      text_is(l->precision, "bfloat16") ? ", the weights kept as stored," : "")
+				      text_is(l->precision, "bfloat16") ? ", the weights kept as stored" : "")
 			    : arena_printf(a, "--layers %lld in %s", (long long)l->layers,
 				      precision_is_reduced(precision_find(q->precision)) ? q->precision : "float32");
+}
+
+static const char *less_amount(struct arena *a, const struct plan_less *l, const struct question *q)
+{
+	const char *words = less_words(a, l, q);
+
+	return arena_printf(a, "%s%s %s", words, strchr(words, ',') ? "," : "", predict_amount(a, l->needed_bytes));
 }
 
 // "; predicted to fit: --precision int8-weights 8.1 GiB, --layers 24 in float32 20.9 GiB; --fit takes the first of them, --force
@@ -162,9 +169,7 @@ static const char *offer(struct plan_memory *out, struct asking *x, struct arena
 
 	find_less(out, x);
 	for (size_t i = 0; i < out->less_count; i++)
-		words = arena_join(a, words, ", ",
-			arena_printf(
-				a, "%s %s", less_words(a, &out->less[i], x->q), predict_amount(a, out->less[i].needed_bytes)));
+		words = arena_join(a, words, ", ", less_amount(a, &out->less[i], x->q));
 	if (!words)
 		return "; no precision in fewer bits and no number of layers is predicted to fit; --force tries it all the same";
 	return arena_printf(a, "; predicted to fit: %s; --fit takes the first%s, --force tries it all the same", words,
@@ -322,6 +327,35 @@ void plan_memory(
 	arena_done(&x.arena);
 }
 
+// The sentence of row.fitted: written by plan_fit, read by plan_fit_asked.
+static const char fit_asked[] = "asked ", fit_stored[] = "as stored", fit_in[] = "in ", fit_layers[] = " with --layers ",
+		  fit_not[] = ", which does not fit: ";
+
+bool plan_fit_asked(struct question *q, struct arena *a, const char *fitted)
+{
+	const char *end = fitted ? strstr(fitted, fit_not) : NULL, *layers = end ? strstr(fitted, fit_layers) : NULL, *words;
+	int64_t n = 0;
+
+	if (!end || !text_starts(fitted, fit_asked))
+		return false;
+	words = fitted + strlen(fit_asked);
+	if (layers && layers < end) {
+		const char *number = layers + strlen(fit_layers);
+
+		if (!text_to_int(arena_strndup(a, number, (size_t)(end - number)), 1, 1 << 20, &n))
+			return false;
+		end = layers;
+	}
+	if (text_starts(words, fit_in))
+		q->precision = arena_strndup(a, words + strlen(fit_in), (size_t)(end - words) - strlen(fit_in));
+	else if (text_starts(words, fit_stored))
+		q->precision = NULL;
+	else
+		return false;
+	q->layers = n;
+	return true;
+}
+
 enum status plan_fit(struct plan_model *m, struct question *q, struct plan_memory *memory, struct arena *a,
 	const struct target *t, struct error *err)
 {
@@ -331,7 +365,10 @@ enum status plan_fit(struct plan_model *m, struct question *q, struct plan_memor
 	if (!q->fit || !memory->refused || memory->refused_as != VERDICT_NO_MEMORY || !memory->less_count)
 		return STATUS_OK;
 	const char *what = less_words(a, l, q), *why = memory->refused + strlen("not tried: ");
-	const char *asked = q->precision ? arena_printf(a, "in %s", q->precision) : "as stored";
+	const char *asked = q->precision ? arena_printf(a, "%s%s", fit_in, q->precision) : fit_stored;
+
+	if (q->layers > 0)
+		asked = arena_printf(a, "%s%s%lld", asked, fit_layers, (long long)q->layers);
 
 	q->precision = l->precision ? l->precision : q->precision;
 	q->layers = l->layers > 0 ? l->layers : q->layers;
@@ -345,8 +382,8 @@ enum status plan_fit(struct plan_model *m, struct question *q, struct plan_memor
 	memory->predicted_bytes = l->resident_bytes;
 	memory->anonymous_bytes = l->anonymous_bytes;
 	memory->refused = NULL;
-	memory->fitted = arena_printf(a, "asked %s, which does not fit: %.*s; taken in its place (--fit): %s, %s predicted%s",
-		asked, (int)strcspn(why, ";"), why, what, predict_amount(a, l->needed_bytes),
+	memory->fitted = arena_printf(a, "asked %s%s%.*s; taken in its place (--fit): %s, %s predicted%s", asked, fit_not,
+		(int)strcspn(why, ";"), why, what, predict_amount(a, l->needed_bytes),
 		less.unwritten ? "; its weights were made in this precision alone, so what it loses against float32 is not known"
 			       : "");
 	*m = less;

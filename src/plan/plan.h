@@ -96,6 +96,9 @@ int plan_child(const char *what); // `assay cell --plan model|memory`: the child
 enum status plan_fit(struct plan_model *m, struct question *q, struct plan_memory *memory, struct arena *a,
 	const struct target *t, struct error *err);
 
+// What was asked of a row that has `fitted`, from its words: *q's precision and layers. False: it says neither.
+bool plan_fit_asked(struct question *q, struct arena *a, const char *fitted);
+
 // Makes nothing for real weights. A full disk or a stop is a refusal in *m. What was used least recently in the cache goes, down
 // to the limit; these weights are safe from everybody's trimming until `a` ends. `progress` as in struct synth_options.
 // `t`: for whose graphs they are made.

@@ -16,6 +16,13 @@ empty err
 cp -r "$cases/bert" "$work/swapped" && cp "$cases/bert-relu/io.safetensors" "$work/swapped/"
 cp -r "$cases/bert" "$work/unknown" && sed -i 's/"bert"/"perpetuum"/; s/BertForMaskedLM/PerpetuumModel/' "$work/unknown/config.json"
 mkdir "$work/empty"
+echo text >"$work/README.md"
+code 1 "$ASSAY" conform "$work/README.md" "$work/empty"
+has err 'no case: a case is a folder with config.json'
+empty out
+code 0 "$ASSAY" conform "$cases/bert" "$work/README.md"
+has out '^1 passed, 0 failed$'
+has err 'README.md is a file and no case: left out'
 code 3 "$ASSAY" conform "$cases/bert" "$work/swapped" "$work/unknown" "$work/empty" "$work/none"
 [ "$(tail -1 "$work/out")" = '1 passed, 4 failed' ] || fail "the last line is not '1 passed, 4 failed'"
 has out '^FAIL swapped .*'

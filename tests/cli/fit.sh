@@ -30,5 +30,21 @@ json 'd[0]["verdict"] == "right" and d[0]["fitted"] is None and d[0]["nmse"] > 0
 code 0 "$ASSAY" run $fit
 has out 'right \(.*int8-weights, taken to fit'
 has out '^  fitted +asked as stored'
+# Its question is the one that was asked, not what was taken.
+row=$("$ASSAY" query --format csv "SELECT max(id) AS id FROM cell" | tail -1)
+code 0 "$ASSAY" reproduce "$row" --command
+has out ' --fit '
+lacks out '\-\-precision'
+code 0 "$ASSAY" reproduce "$row"
+has out '^  taken to fit +holds: the same then and now'
+code 0 "$ASSAY" run $fit -v
+lacks out 'run it without --precision'
+if has_platform openvino; then
+	# Where the nodes are is asked by opening the model once more: too little memory for that is no_memory.
+	code 2 "$ASSAY" run ${fit/--on cpu/--on openvino} --no-fallback --json
+	json 'd[0]["verdict"] == "no_memory" and "a second time" in d[0]["cause"]'
+	code 2 "$ASSAY" run ${fit/--memory 0.06 --fit/--memory 0.06} --on openvino --json
+	json '",," not in d[0]["cause"]'
+fi
 code 0 "$ASSAY" cache --clear
 finish

@@ -106,6 +106,14 @@ code 1 "$ASSAY" inspect "$work/cut.onnx"
 empty out
 has err 'cut\.onnx: not a readable ONNX file'
 
+# Traits are those that the graph has: no rope where positions are embedded or a bias, words for what is one of several, a head where one is.
+trait() { code 0 "$ASSAY" inspect "$SOURCE/tests/conform/cases/$1" --json; json "$2"; }
+trait gpt2 '"rope" not in d["traits"] and "tied-head" in d["traits"]'
+trait opt '"rope" not in d["traits"]'
+trait bloom '"rope" not in d["traits"] and {"alibi", "qkv-by-head"} <= set(d["traits"])'
+trait llama '"rope" in d["traits"]'
+trait gpt2-model '"tied-head" not in d["traits"]'
+
 # No engine, no database: nothing was written and nothing foreign was loaded.
 [ -e "$ASSAY_DB" ] && fail "inspect made a database"
 finish

@@ -88,7 +88,7 @@ json 'd[0]["verdict"] == "wrong" and d[0]["scenario_result"]["outputs"].startswi
 code 0 "$ASSAY" run "$work/bert" --on null:sleep_ms=5,lanes=2 --no-conform --scenario server --rate 50 --latency-bound 5000 --runs 40
 has out '^  scenario +server: 0 of 40 queries took longer.* [124] requests? at a time of batch 1|^  scenario +server, NOT VALID: 0 of 40 '
 
-for bad in "--effort fast" "--scenario Server" "--scenario server" "--scenario server --rate 5" "--rate 5" "--streams 8" "--latency-bound 5" \
+for bad in "--effort fast" "--scenario Server" "--scenario server" "--scenario server --rate 5" "--scenario server --rate 0.001 --latency-bound 5" "--rate 5" "--streams 8" "--latency-bound 5" \
 	"--scenario multi-stream --streams 3 --batch 2" "--task generate --cycles 5" "--task generate --scenario offline" "--cycles 4"; do
 	code 1 "$ASSAY" run "$work/bert" --on null $bad
 	empty out

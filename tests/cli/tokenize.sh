@@ -33,7 +33,10 @@ json 'd[0]["text"] == "a\0b" and len(d[0]["ids"]) == 3'
 
 # A token may hold a control character: it is shown as an escape.
 code 0 "$ASSAY" tokenize "$folders/wordlevel-whitespace" --decode 4000000000
+has err '^assay: no token of this tokenizer, left out: 4000000000$'
 [ "$(cat "$work/out")" = '' ] || fail "an id that is no token's: $(cat "$work/out")"
+code 0 "$ASSAY" tokenize "$folders/gpt2" --decode 39 9999999 39 9999999 9999998
+has err 'left out: 9999999, 9999998$'
 code 0 "$ASSAY" tokenize "$folders/gpt2" --decode 27 91
 lacks out "$(printf '\033')"
 
