@@ -10,6 +10,7 @@
 #include "command.h"
 #include "emit.h"
 #include "fetching.h"
+#include "progress.h"
 #include "cell/inputs.h"
 #include "platform/platform.h"
 #include "show.h"
@@ -17,7 +18,7 @@
 struct build {
 	const char *folder, *platform, *graph, *precision;
 	struct precise precise;
-	bool link, explain, text, is_static;
+	bool link, explain, text, is_static, synthetic;
 	int64_t batch, sequence, layers, form;
 };
 
@@ -205,8 +206,9 @@ static enum status build_into(const struct build *b, struct checkpoint *c, const
 		return s;
 	if (c->weight_count == 0)
 		return error_set(err, STATUS_BAD_INPUT,
-			"%s: its weights are not here; make some with `assay synth %s -o DIR` and build DIR", hub->asked,
-			hub->asked);
+			"%s: its weights are not here; --synthetic makes seeded random ones, `assay synth %s -o DIR` a folder of "
+			"them",
+			hub->asked, hub->asked);
 	if (b->layers > 0 && !arch_shorten(spec, b->layers))
 		return error_set(err, STATUS_BAD_INPUT, "%s has fewer than %lld layers", hub->asked, (long long)b->layers);
 	s = usual_sequence(b, spec, &sized, err);
@@ -241,6 +243,33 @@ static enum status build_into(const struct build *b, struct checkpoint *c, const
 	return s;
 }
 
+// Seeded random weights in the cache, where the model has none here; *hub is then the checkpoint there. Says how large they are
+// before they are written. While `a` lives they stay.
+static enum status make_weights(
+	const struct build *b, const struct platform *p, struct hub_model *hub, struct arena *a, struct error *err)
+{
+	struct question q = { .synthetic = true, .layers = b->layers };
+	struct plan_model m;
+	struct target t;
+	enum status s = plan_model(&m, a, hub->asked, &q, err);
+
+	if (s == STATUS_OK)
+		s = platform_target(&t, a, p->name, err);
+	if (s != STATUS_OK)
+		return s;
+	if (m.refused)
+		return error_set(err, m.refused, "%s", m.cause);
+	if (!m.makes_weights)
+		return STATUS_OK;
+	emit_error("%s: its weights are not here: synthetic ones, %s, seed 0\n", hub->asked, show_size(a, m.synthetic_bytes));
+	cli_catch_stop();
+	s = plan_weights(&m, a, &t, &q, plan_cache_limit(), progress_bytes, (void *)(uintptr_t)hub->asked, err);
+	progress_clear();
+	if (s == STATUS_OK && m.refused)
+		s = error_set(err, m.refused, "%s", m.cause);
+	return s == STATUS_OK ? hub_find(hub, a, m.path, err) : s;
+}
+
 static enum status build(const struct build *b, const char *model, struct arena *a, struct error *err)
 {
 	const struct platform *p = platform_named(b->platform);
@@ -257,7 +286,10 @@ static enum status build(const struct build *b, const char *model, struct arena 
 	enum status s = hub_find(&hub, a, model, err);
 	if (s != STATUS_OK)
 		return s;
-	s = plan_checkpoint(&c, &hub, err);
+	if (b->synthetic)
+		s = make_weights(b, p, &hub, a, err);
+	if (s == STATUS_OK)
+		s = plan_checkpoint(&c, &hub, err);
 	if (s == STATUS_OK)
 		s = build_into(b, &c, &hub, p, a, err);
 	checkpoint_close(&c);
@@ -293,6 +325,8 @@ static int run(int argc, char **argv)
 		{ "static", CLI_FLAG, &b.is_static, NULL, "fixed shapes; default: batch and sequence are decided at run time" },
 		{ "batch", CLI_INTEGER, &batch, "N", "with --static; default 1", 1, 65536 },
 		{ "seq", CLI_INTEGER, &sequence, "N", "with --static; default 128", 1, 1048576 },
+		{ "synthetic", CLI_FLAG, &b.synthetic, NULL,
+			"seeded random weights where the model has none here; their size is said before they are written" },
 		{ "layers", CLI_INTEGER, &b.layers, "N", "only the first N layers", 1, 100000 },
 		{ .kind = CLI_END },
 	};
@@ -304,7 +338,8 @@ static int run(int argc, char **argv)
 			"decoder_model_merged.onnx too, and DIR its\n"
 			"config.json and tokenizer, as optimum expects them. Python's onnx package refuses hard-linked\n"
 			"weights: for it leave --link out.\n\n"
-			"  assay build ./bert -o bert-onnx --link --explain\n",
+			"  assay build ./bert -o bert-onnx --link --explain\n"
+			"  assay build bert-base-uncased -o bert-onnx --synthetic\n",
 		.options = options,
 		.min_words = 1,
 		.max_words = 1,
@@ -325,7 +360,7 @@ static int run(int argc, char **argv)
 	if (batch)
 		b.batch = batch;
 	b.sequence = sequence;
-	if ((code = fetching_ensure(argv[1], FETCH_MODEL, false)) >= 0)
+	if ((code = fetching_ensure(argv[1], b.synthetic ? FETCH_CONFIG : FETCH_MODEL, false)) >= 0)
 		return code;
 	enum status s = build(&b, argv[1], &arena, &err);
 	if (s != STATUS_OK)

@@ -32,6 +32,19 @@ has out 'by hardlink'
 cmp -s "$work/onnx/model.onnx" "$work/linked/model.onnx" || fail "--link changed the graph"
 code 0 "$ASSAY" build "$work/a" -o "$work/linked" --link
 
+# A configuration alone: its weights are made, said with their size, and stay where they were linked when the cache goes.
+code 1 "$ASSAY" build "$case" -o "$work/bare"
+has err 'its weights are not here; --synthetic makes seeded random ones'
+code 0 "$ASSAY" build "$case" -o "$work/made" --synthetic --link
+has err 'its weights are not here: synthetic ones, [0-9.]+ [kKMG]i?B, seed 0'
+code 0 "$ASSAY" cache --clear
+cmp -s "$work/made/model.onnx" "$work/linked/model.onnx" || fail "--synthetic built another graph than synth and build"
+cmp -s "$work/made/model.safetensors" "$work/a/model.safetensors" || fail "--synthetic made other weights than synth"
+code 0 "$ASSAY" build "$work/a" -o "$work/again" --synthetic
+empty err
+code 2 "$ASSAY" build "$work/nonesuch" -o "$work/unknown" --synthetic
+has err 'nonesuch is not supported'
+
 # A graph of the first layers says so itself (the null engine takes none from a file): its rows are not those of the whole model.
 code 0 "$ASSAY" build "$work/a" -o "$work/one" --layers 1
 code 2 "$ASSAY" run "$work/one/model.onnx" --on null --runs 1 --no-conform -v
