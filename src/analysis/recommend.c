@@ -194,6 +194,8 @@ static const char *why_not(const struct recommend_ask *ask, const struct report_
 		return "unjudged: nothing was there to compare its outputs with";
 	if (!c->is_good)
 		return arena_printf(a, "%s: %s", report_verdict_word(c), c->cause != NULL ? c->cause : "no cause was told");
+	if (c->is_not_valid)
+		return c->cause;
 	if (report_computes_nothing(c))
 		return "the null engine computes nothing: its times are no hardware's";
 	if (r->emulated == 1)

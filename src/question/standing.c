@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/json.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "onnx/precision.h"
@@ -33,6 +34,15 @@ bool row_is_shortened(const struct row *r)
 bool row_is_brief(const struct row *r)
 {
 	return r->asked_sequence != ROW_NONE && r->asked_sequence != r->sequence;
+}
+
+bool row_is_not_valid(const struct row *r)
+{
+	json_t *said = r->scenario_result != NULL ? json_parse(r->scenario_result) : NULL;
+	bool out = json_is_false(json_object_get(said, "valid"));
+
+	json_decref(said);
+	return out;
 }
 
 bool row_is_success(const struct row *r)
@@ -87,6 +97,7 @@ const char *row_qualifiers(struct arena *a, const struct row *r, unsigned which)
 			: text_is(r->engine, "null") ? "nothing computed"
 			: r->emulated == 1           ? "emulated"
 						     : NULL,
+		which & QUALIFY_SCENARIO && row_is_not_valid(r) ? "NOT VALID" : NULL,
 		which & QUALIFY_SOURCE && r->source != NULL ? arena_printf(a, "measured by %s, not by assay", r->source) : NULL,
 	};
 	const char *out = NULL;

@@ -22,6 +22,8 @@ bool row_is_shortened(const struct row *r); // fewer layers than the model has
 // Fewer tokens than usual, of an emulated device: one question with the rows of the usual length, and no time or memory to
 // compare with theirs.
 bool row_is_brief(const struct row *r);
+// Its scenario's own rule did not hold (scenario_result's "valid" is false): the outputs may be right, its times claim nothing.
+bool row_is_not_valid(const struct row *r);
 // It counts, and it is the whole model with inputs of the length that was asked for, on hardware: `success` of hardware_results.
 bool row_is_success(const struct row *r);
 // The length by which rows answer one question: asked_sequence, else sequence; ROW_NONE unknown, or no length.
@@ -35,7 +37,8 @@ enum {
 	QUALIFY_DEVICE = 8,    // "emulated", "nothing computed"
 	QUALIFY_SOURCE = 16,   // "measured by llama-bench, not by assay"
 	QUALIFY_SHAPE = 32,    // "16 tokens of the usual 128"
-	QUALIFY_ALL = 63,
+	QUALIFY_SCENARIO = 64, // "NOT VALID", of a scenario whose rule did not hold
+	QUALIFY_ALL = 127,
 };
 // Of those in `which`: "2 layers, synthetic weights, 16 tokens of the usual 128, emulated", in `a`; NULL where nothing qualifies.
 // No latency, throughput or verdict of a row is shown without these words beside it.

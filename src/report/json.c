@@ -45,6 +45,7 @@ static json_t *cell_json(const struct report_cell *c)
 	json_object_set_new(out, "machine", text_json(c->machine));
 	json_object_set_new(out, "state", json_string(c->is_running ? "running" : "finished"));
 	json_object_set_new(out, "good", json_boolean(c->is_good));
+	json_object_set_new(out, "not_valid", json_boolean(c->is_not_valid));
 	json_object_set_new(out, "qualifiers", text_json(c->qualifiers));
 	json_object_set_new(out, "software", text_json(report_software(&c->row)));
 	json_object_set_new(out, "agreement", text_json(c->agreement));
@@ -165,8 +166,8 @@ static json_t *section_json(const struct report_section *t)
 // Counts by what is known of a model.
 static json_t *standings_json(const struct summary *s)
 {
-	static const char *const keys[REPORT_MODELS] = { "run", "run_in_part", "unjudged", "do_not_run", "compile", "unanswered",
-		"asked_only_where_absent", "not_measured_by_assay" };
+	static const char *const keys[REPORT_MODELS] = { "run", "run_in_part", "only_not_valid", "unjudged", "do_not_run",
+		"compile", "unanswered", "asked_only_where_absent", "not_measured_by_assay" };
 	json_t *out = json_object();
 
 	for (int m = 0; m < REPORT_MODELS; m++)

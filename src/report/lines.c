@@ -270,11 +270,11 @@ void summary_place_cells(struct summary *out, struct arena *a)
 // The fastest of a line has the lowest median, unless a comparison of several processes says that another is faster. Where none
 // decides, a cell whose fastest run is not slower than that median cannot be told from it; nor can an unstable one, whose median
 // may be another tomorrow. An emulator's time is no hardware's: it has no place among the fastest. Nor has the null engine's,
-// which computes nothing, nor the time of a shorter input than its line's.
+// which computes nothing, nor the time of a shorter input than its line's, nor one of a scenario whose rule did not hold.
 bool report_is_ranked(const struct report_cell *c)
 {
 	return c->is_good && c->row.latency_ms > 0 && !row_is_brief(&c->row) && c->row.emulated != 1 &&
-		!report_computes_nothing(c);
+		!report_computes_nothing(c) && !c->is_not_valid;
 }
 
 bool report_computes_nothing(const struct report_cell *c)
@@ -436,6 +436,8 @@ static enum report_model standing_of(const struct report_cell *c)
 {
 	const struct row *runs = running_row(c);
 
+	if (runs != NULL && row_is_not_valid(runs))
+		return REPORT_MODEL_NOT_VALID;
 	if (runs != NULL)
 		return row_is_shortened(runs) ? REPORT_MODEL_IN_PART : REPORT_MODEL_RUNS;
 	if (c->is_foreign || report_computes_nothing(c))

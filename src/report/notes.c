@@ -7,7 +7,7 @@
 void summary_gather_notes(struct summary *out, struct arena *a)
 {
 	size_t shortened = 0, emulated = 0, unstable = 0, shared_graph = 0, unjudged = 0, split = 0, unknown = 0, timed = 0,
-	       foreign = 0, predicted = 0;
+	       foreign = 0, predicted = 0, not_valid = 0;
 	const char **n = out->notes = ARENA_ARRAY(a, 20, const char *);
 
 	for (size_t i = 0; i < out->cell_count; i++) {
@@ -16,6 +16,7 @@ void summary_gather_notes(struct summary *out, struct arena *a)
 		shortened += r->shortened == 1;
 		emulated += r->emulated == 1;
 		foreign += r->source != NULL;
+		not_valid += out->cells[i].is_not_valid;
 		predicted += r->attempts == 0 && !isnan(r->predicted_mib);
 		if (!verdict_ran(out->cells[i].verdict))
 			continue;
@@ -44,6 +45,10 @@ void summary_gather_notes(struct summary *out, struct arena *a)
 		"%zu of %zu cells were asked of an emulated device, a software stand-in: their times say nothing about the "
 		"hardware.",
 		emulated, out->cell_count);
+	NOTE(not_valid,
+		"%zu of %zu cells are scenarios that are NOT VALID: the rule by which such a scenario may claim a figure did not "
+		"hold. They are ranked nowhere.",
+		not_valid, out->cell_count);
 	NOTE(foreign,
 		"%zu of %zu cells were measured by another tool and imported, not by assay: each stands in a line of its own and "
 		"has no place among the fastest.",

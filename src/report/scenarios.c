@@ -54,7 +54,8 @@ void summary_gather_scenarios(struct summary *out, struct arena *a)
 		v[0] = value_noted(value_text(report_model_name(r->model)), report_line_words(a, &out->lines[c->line]));
 		v[1] = value_noted(value_text(c->platform), c->own_qualifiers);
 		v[2] = value_text(r->scenario != NULL ? r->scenario : "single-stream");
-		v[3] = value_noted(value_text(report_verdict_word(c)), c->cause);
+		v[3] = value_noted(value_text(report_verdict_word(c)), c->is_not_valid && c->is_good ? NULL : c->cause);
+		v[3] = c->is_not_valid ? value_flagged(v[3]) : v[3];
 		v[4] = value_per_s(a, r->throughput_per_s);
 		v[5] = value_noted(value_ms(a, r->latency_ms), report_spread(a, r));
 		v[6] = isnan(r->latency_p90_ms) ? value_text(c->p90) : value_ms(a, r->latency_p90_ms);

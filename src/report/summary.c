@@ -17,8 +17,21 @@
 
 // ---- rows --------------------------------------------------------------------------------------------------------
 
+static const char *why_not_valid(struct arena *a, const struct row *r)
+{
+	json_t *said = json_parse(r->scenario_result);
+	const char *why = json_string_value(json_object_get(said, "why"));
+	const char *out = arena_printf(a, "NOT VALID as %s%s%s", r->scenario != NULL ? r->scenario : "single-stream",
+		why != NULL ? ": " : "", why != NULL ? why : "");
+
+	json_decref(said);
+	return out;
+}
+
 static const char *cause_of(struct arena *a, const struct report_cell *c)
 {
+	if (c->is_not_valid && c->is_good)
+		return why_not_valid(a, &c->row);
 	if (c->is_good || c->is_running)
 		return NULL;
 	if (c->is_stand_in)
@@ -47,6 +60,7 @@ static void take_standing(struct report_cell *c)
 	bool answered = c->verdict == VERDICT_RIGHT || c->verdict == VERDICT_UNJUDGED || c->verdict == VERDICT_FELL_BACK;
 
 	c->is_good = row_counts(r);
+	c->is_not_valid = row_is_not_valid(r);
 	c->is_foreign = r->source != NULL;
 	c->is_stand_in = answered && !c->is_foreign && text_is(r->engine, "null") && !text_is(r->requested, "null");
 	c->is_elsewhere = answered && !c->is_foreign && !c->is_stand_in &&

@@ -39,6 +39,7 @@ struct report_cell {
 	bool is_elsewhere;    // it gave outputs, on another platform than was asked for
 	// It stands among what does not run or is not right: neither good nor running, compiled, imported or only unjudged.
 	bool is_failure;
+	bool is_not_valid; // its scenario's rule did not hold, whatever its outputs are worth: it is ranked nowhere
 	bool is_fastest, is_near_fastest; // of its line; near: its samples and those of the fastest overlap
 	bool is_untold;                   // of its line: they do not overlap, but one of the two is unstable: no claim
 	bool is_decided;                  // the fastest, and not by its median: several processes say so
@@ -48,8 +49,10 @@ struct report_cell {
 				    // emulated"; NULL: nothing
 	// "engines agree, not judged: y", or what golden_what says; NULL where it was not judged right.
 	const char *agreement;
-	const char *cause; // of a failure: a sentence, never NULL there; of other rows that are not good: as far as one is told
-	const char *p90;   // "13.1 ms", or "n too small (11 of 64 samples)"
+	const char
+		*cause; // of a failure: a sentence, never NULL there; of other rows that are not good or not valid: as far as one
+			// is told
+	const char *p90; // "13.1 ms", or "n too small (11 of 64 samples)"
 	struct report_speed against_cpu;
 	struct compare_process *processes; // this question's rows that ran alike, oldest first: their samples
 	size_t process_count;
@@ -148,10 +151,11 @@ struct report_counts {
 
 // What is known of a model, by the best of its rows; the first that holds.
 enum report_model {
-	REPORT_MODEL_RUNS,     // right, all its layers
-	REPORT_MODEL_IN_PART,  // right, with fewer layers
-	REPORT_MODEL_UNJUDGED, // ran on what was asked for, and nothing judged it
-	REPORT_MODEL_FAILS,    // it was asked where it could have run
+	REPORT_MODEL_RUNS,      // right, all its layers
+	REPORT_MODEL_IN_PART,   // right, with fewer layers
+	REPORT_MODEL_NOT_VALID, // right, and only in scenarios whose rule did not hold
+	REPORT_MODEL_UNJUDGED,  // ran on what was asked for, and nothing judged it
+	REPORT_MODEL_FAILS,     // it was asked where it could have run
 	REPORT_MODEL_COMPILES,
 	REPORT_MODEL_UNANSWERED, // running or interrupted
 	REPORT_MODEL_ABSENT,     // asked only of platforms that are not here

@@ -28,7 +28,7 @@ static int64_t value_of(const struct report_cell *c, unsigned axis)
 
 static bool is_point(const struct report_cell *c, unsigned axis)
 {
-	return c->is_good && c->row.latency_ms > 0 && value_of(c, axis) > 0;
+	return c->is_good && !c->is_not_valid && c->row.latency_ms > 0 && value_of(c, axis) > 0;
 }
 
 // The points of cell i's sweep, in the order of the axis; 0 where i is not the first of them, or the only one.

@@ -178,6 +178,12 @@ const char *report_command(struct arena *a, const struct report_cell *c)
 	return question_command(a, &c->question, &c->row);
 }
 
+// Right, and of no worth as the scenario that it was asked as.
+static bool is_invalid_answer(const struct report_cell *c)
+{
+	return c->is_good && c->is_not_valid;
+}
+
 const char *report_verdict_mark(const struct report_cell *c)
 {
 	static const char *const marks[VERDICT_COUNT] = {
@@ -197,7 +203,11 @@ const char *report_verdict_mark(const struct report_cell *c)
 		[VERDICT_LOSSY] = "≈",
 	};
 
-	return c->is_running ? "…" : c->is_foreign ? "○" : c->is_elsewhere || c->is_stand_in ? "↪" : marks[c->verdict];
+	return c->is_running                        ? "…"
+		: c->is_foreign                     ? "○"
+		: is_invalid_answer(c)              ? "!"
+		: c->is_elsewhere || c->is_stand_in ? "↪"
+						    : marks[c->verdict];
 }
 
 static const char *word_of(enum verdict v)
@@ -210,11 +220,12 @@ static const char *word_of(enum verdict v)
 
 const char *report_verdict_word(const struct report_cell *c)
 {
-	return c->is_running      ? "running"
-		: c->is_foreign   ? "imported"
-		: c->is_stand_in  ? "stood in"
-		: c->is_elsewhere ? "ran elsewhere"
-				  : word_of(c->verdict);
+	return c->is_running           ? "running"
+		: is_invalid_answer(c) ? "right, NOT VALID"
+		: c->is_foreign        ? "imported"
+		: c->is_stand_in       ? "stood in"
+		: c->is_elsewhere      ? "ran elsewhere"
+				       : word_of(c->verdict);
 }
 
 const char *report_failure_word(const struct report_failure *f)
@@ -242,14 +253,17 @@ const char *report_model_name(const char *model)
 // "All 4 models run here", of those that were asked where they could run.
 static const char *count_words(const struct summary *s, size_t asked, struct arena *a)
 {
-	size_t runs = s->models[REPORT_MODEL_RUNS], other = s->models[REPORT_MODEL_IN_PART] + s->models[REPORT_MODEL_UNJUDGED];
+	size_t runs = s->models[REPORT_MODEL_RUNS],
+	       other = s->models[REPORT_MODEL_IN_PART] + s->models[REPORT_MODEL_NOT_VALID] + s->models[REPORT_MODEL_UNJUDGED];
 
 	if (asked == 1 && runs + other == 0)
 		return "The model does not run here";
 	if (asked == 1)
 		return runs == 1                               ? "The model runs here"
 			: s->models[REPORT_MODEL_IN_PART] == 1 ? "Only a part of the model was run here, and runs"
-							       : "The model ran here, unjudged";
+			: s->models[REPORT_MODEL_NOT_VALID] == 1
+			? "The model ran here in a scenario that is NOT VALID, and in nothing else"
+			: "The model ran here, unjudged";
 	if (runs == asked)
 		return arena_printf(a, "All %zu models run here", asked);
 	if (runs > 0)
@@ -300,7 +314,8 @@ static const char *nothing_words(const struct summary *s)
 const char *report_headline(const struct summary *s, struct arena *a)
 {
 	const size_t *n = s->models, wrong = s->counts.of[VERDICT_WRONG];
-	size_t asked = n[REPORT_MODEL_RUNS] + n[REPORT_MODEL_IN_PART] + n[REPORT_MODEL_UNJUDGED] + n[REPORT_MODEL_FAILS];
+	size_t asked = n[REPORT_MODEL_RUNS] + n[REPORT_MODEL_IN_PART] + n[REPORT_MODEL_NOT_VALID] + n[REPORT_MODEL_UNJUDGED] +
+		n[REPORT_MODEL_FAILS];
 
 	if (asked == 0)
 		return nothing_words(s);
@@ -309,6 +324,8 @@ const char *report_headline(const struct summary *s, struct arena *a)
 	if (n[REPORT_MODEL_IN_PART] > 0 && asked > 1)
 		out = arena_printf(
 			a, "%s, of %zu a part (%s)", out, n[REPORT_MODEL_IN_PART], s->model_words[REPORT_MODEL_IN_PART]);
+	if (n[REPORT_MODEL_NOT_VALID] > 0 && asked > 1)
+		out = arena_printf(a, "%s, %zu only in a scenario that is NOT VALID", out, n[REPORT_MODEL_NOT_VALID]);
 	if (n[REPORT_MODEL_UNJUDGED] > 0 && asked > 1)
 		out = arena_printf(a, "%s, %zu ran unjudged", out, n[REPORT_MODEL_UNJUDGED]);
 	if (s->counts.elsewhere > 0)

@@ -593,6 +593,39 @@ static void test_memory_scenarios_and_text(void **state)
 	says(&f->md, "server at 20 queries/s");
 }
 
+// A scenario whose rule did not hold: right, NOT VALID wherever it stands, and ranked nowhere.
+static void test_not_valid(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result late = process_of("serves", "cpu", 10, 0), held = process_of("holds", "cpu", 10, 0);
+
+	late.row.scenario = held.row.scenario = "server";
+	late.row.rate_per_s = held.row.rate_per_s = 20;
+	late.row.scenario_result = "{\"queries\": 300, \"valid\": false, \"why\": \"the 99th percentile is late\"}";
+	held.row.scenario_result = "{\"queries\": 300, \"valid\": true, \"why\": \"p99 holds\"}";
+	add(f, "serves", "cpu", late);
+	write_all(f);
+	says(&f->html, "<h1>The model ran here in a scenario that is NOT VALID, and in nothing else");
+	says(&f->md, "! right, NOT VALID, 10.0 ms");
+	add(f, "holds", "cpu", held);
+	report_again(f);
+	assert_string_equal(text_in(f->root, "headline"),
+		"1 of 2 models run here (synthetic weights), 1 only in a scenario that is NOT VALID");
+	assert_string_equal(text_in(section(f, "scenarios", 0), "verdict"), "right, NOT VALID");
+	assert_string_equal(text_in(section(f, "scenarios", 1), "verdict"), "right");
+	assert_int_equal(json_array_size(json_object_get(f->root, "best_latency")), 1);
+	assert_int_equal(json_array_size(json_object_get(f->root, "best_throughput")), 1);
+	assert_string_equal(text_in(section(f, "best_latency", 0), "model"), "holds");
+	assert_true(is_true(cell(f, 0, "cpu"), "not_valid") && !is_true(cell(f, 1, "cpu"), "not_valid"));
+	assert_string_equal(text_in(cell(f, 0, "cpu"), "why_not"), "NOT VALID as server: the 99th percentile is late");
+	const char *chart = strstr(text_get(&f->html), "id=\"latency-data\"");
+	assert_non_null(chart);
+	assert_non_null(strstr(chart, "\"name\":\"holds\""));
+	assert_null(strstr(chart, "\"name\":\"serves\""));
+	says(&f->html, "<span class=\"t\">right, NOT VALID</span>");
+	says(&f->html, "1 of 2 cells are scenarios that are NOT VALID");
+}
+
 static void test_prices(void **state)
 {
 	struct fixture *f = *state;
@@ -792,6 +825,7 @@ int main(void)
 		TEST(test_sweeps),
 		TEST(test_unknown_batches),
 		TEST(test_memory_scenarios_and_text),
+		TEST(test_not_valid),
 		TEST(test_prices),
 		cmocka_unit_test(test_yaml),
 		TEST(test_junit),

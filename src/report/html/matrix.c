@@ -80,7 +80,7 @@ static json_t *chart_data(const struct summary *s, struct arena *a, bool used[])
 		json_t *bars = json_array();
 		for (size_t k = 0; k < s->column_count; k++) {
 			const struct report_cell *c = l->cell[k] != 0 ? &s->cells[l->cell[k] - 1] : NULL;
-			if (c == NULL || isnan(c->row.latency_ms) || c->row.latency_ms <= 0)
+			if (c == NULL || isnan(c->row.latency_ms) || c->row.latency_ms <= 0 || c->is_not_valid)
 				continue;
 			const char *flag = c->is_good ? "" : arena_printf(a, ", %s", report_verdict_word(c));
 			if (c->own_qualifiers != NULL)

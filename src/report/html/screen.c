@@ -87,7 +87,7 @@ static const struct report_cell *answer_of(const struct summary *s, const struct
 	for (size_t i = 0; i < s->line_count && at(s, l, k) == NULL; i++) {
 		const struct report_cell *c =
 			report_same_model(&s->lines[i], l) && s->lines[i].source == NULL ? at(s, &s->lines[i], k) : NULL;
-		if (c != NULL && (found == NULL || (c->is_good && !found->is_good)))
+		if (c != NULL && (found == NULL || (c->is_good && !c->is_not_valid && (!found->is_good || found->is_not_valid))))
 			found = c;
 	}
 	return found;
@@ -97,7 +97,7 @@ static const struct report_cell *answer_of(const struct summary *s, const struct
 
 static bool has_time(const struct summary *s, const struct report_line *l, const struct report_cell *c)
 {
-	return c->is_good && c->row.latency_ms > 0 && &s->lines[c->line] == l;
+	return c->is_good && !c->is_not_valid && c->row.latency_ms > 0 && &s->lines[c->line] == l;
 }
 
 static void overview_cell(const struct summary *s, const struct report_line *l, const struct report_cell *c,

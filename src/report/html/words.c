@@ -90,6 +90,8 @@ const char *html_verdict_class(enum verdict v, bool elsewhere)
 
 const char *html_cell_class(const struct report_cell *c)
 {
+	if (c->is_good && c->is_not_valid)
+		return "v-bad";
 	return c->is_foreign ? "v-unjudged" : html_verdict_class(c->verdict, c->is_elsewhere || c->is_stand_in);
 }
 
