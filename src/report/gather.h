@@ -51,13 +51,31 @@ enum {
 	BUT_SHIPPED = 128,
 };
 bool report_alike(const struct report_cell *x, const struct report_cell *y, unsigned but);
-// One name, and not known to be of unlike files: what lies under a name may change.
+// One name, and not known to be of unlike files: what lies under a name may change. Synthetic weights and shortened models are
+// files that assay makes, others for every number of layers and for --fit: those are one model.
 bool report_same_model(const struct report_line *x, const struct report_line *y);
 // "model files 0123abcd" where lines of this name are of unlike files; NULL: nothing has to be told apart.
-const char *report_files_words(struct arena *a, const struct summary *s, const char *model, const char *sha256);
+const char *report_files_words(struct arena *a, const struct summary *s, const struct report_line *l);
 // "fixed shapes, prepacking=off, seed 3, golden file x.safetensors": what was asked of graph, engine, inputs and judge over the
 // usual; NULL: nothing.
 const char *report_asked_beside(struct arena *a, const struct store_question *q);
+// Does line i speak for its model? One with all its layers before a shortened one, with its own weights before
+// synthetic ones, then of a batch of 1, then one that found it
+// right in no fewer bits than stored, then the simple one that most platforms were asked; the first of them. variants.c.
+bool report_speaks_for_model(const struct summary *s, size_t i);
+// Of a list "batch 1, f32; 2 layers" what another has not; NULL: nothing.
+const char *report_words_beyond(struct arena *a, const char *list, const char *known);
+bool report_has_time(const struct report_cell *c); // of a good answer that is not NOT VALID
+// What a platform answered for the model: in this line, else in another of the model's (other lengths, other types), good before
+// bad, as stored before fewer bits; NULL: it was not asked.
+const struct report_cell *report_answer_of(const struct summary *s, const struct report_line *l, size_t column);
+struct report_variant {
+	const struct report_line *line;
+	const struct report_cell *cell; // its best; where nothing of it is ranked, the first
+	double times;                   // time of the same platform in the model's line over this one's; NaN: not compared
+};
+// The other lines of the model for which `l` speaks, the fastest against it first; `out` has room for all lines.
+size_t report_variants(const struct summary *s, const struct report_line *l, struct report_variant *out);
 // Its time may stand among others: a good answer of the length that was asked for, timed by assay on hardware (or the null engine
 // by its own name).
 bool report_is_ranked(const struct report_cell *c);

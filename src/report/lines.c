@@ -87,6 +87,7 @@ static void add_to_line(struct report_line *l, const struct report_cell *c)
 	l->layers = r->layers;
 	l->new_tokens = r->new_tokens;
 	l->source = r->source;
+	l->is_fitted = r->fitted != NULL;
 	l->asked = c->asked;
 	l->model_type = l->model_type != NULL ? l->model_type : r->model_type;
 	l->architecture = l->architecture != NULL ? l->architecture : r->architecture;
@@ -100,14 +101,16 @@ static void add_to_line(struct report_line *l, const struct report_cell *c)
 
 bool report_same_model(const struct report_line *x, const struct report_line *y)
 {
-	return text_is(x->model, y->model) && text_agree(x->model_sha256, y->model_sha256);
+	bool made_alike = x->layers == y->layers && x->is_fitted == y->is_fitted && text_is(x->weights, y->weights);
+
+	return text_is(x->model, y->model) && (!made_alike || text_agree(x->model_sha256, y->model_sha256));
 }
 
-const char *report_files_words(struct arena *a, const struct summary *s, const char *model, const char *sha256)
+const char *report_files_words(struct arena *a, const struct summary *s, const struct report_line *l)
 {
-	for (size_t i = 0; i < s->line_count && sha256 != NULL; i++)
-		if (text_is(s->lines[i].model, model) && !text_agree(s->lines[i].model_sha256, sha256))
-			return arena_printf(a, "model files %.8s", sha256);
+	for (size_t i = 0; i < s->line_count && l->model_sha256 != NULL; i++)
+		if (text_is(s->lines[i].model, l->model) && !report_same_model(&s->lines[i], l))
+			return arena_printf(a, "model files %.8s", l->model_sha256);
 	return NULL;
 }
 
@@ -133,7 +136,7 @@ static const char *variant_of(struct arena *a, const struct report_line *l, bool
 	const char *more = question_words(a, &l->asked);
 	if (*more)
 		out = arena_printf(a, "%s, %s", out, more);
-	const char *files = report_files_words(a, s, l->model, l->model_sha256);
+	const char *files = report_files_words(a, s, l);
 	if (files != NULL)
 		out = arena_printf(a, "%s%s%s", out, *out ? ", " : "", files);
 	const char *beside = with_options ? report_asked_beside(a, l->question) : NULL;
@@ -473,21 +476,28 @@ static bool speaks_better(const struct report_cell *x, const struct report_cell 
 	return p != q ? p < q : distance_of(x, a) < distance_of(y, a);
 }
 
+// How much a line knows of the files of its model: nothing, of files that assay made itself, or of the model's own.
+static int tells_files(const struct report_line *l)
+{
+	return l->model_sha256 == NULL ? 0 : l->layers == ROW_NONE && !l->is_fitted ? 2 : 1;
+}
+
 void summary_count_models(struct summary *out, struct arena *a)
 {
 	const struct report_cell **best = ARENA_ARRAY(a, out->cell_count + 1, const struct report_cell *);
-	const char **words = ARENA_ARRAY(a, out->cell_count + 1, const char *),
-		   **files = ARENA_ARRAY(a, out->cell_count + 1, const char *);
+	const struct report_line **of = ARENA_ARRAY(a, out->cell_count + 1, const struct report_line *);
+	const char **words = ARENA_ARRAY(a, out->cell_count + 1, const char *);
 	size_t count = 0;
 
 	for (size_t i = 0; i < out->cell_count; i++) {
 		const struct report_cell *c = &out->cells[i];
 		size_t k = 0;
-		while (k < count && !(text_is(best[k]->row.model, c->row.model) && text_agree(files[k], c->row.model_sha256)))
+		const struct report_line *l = &out->lines[c->line];
+		while (k < count && !report_same_model(of[k], l))
 			k++;
 		if (k == count || speaks_better(c, best[k], a))
 			best[k] = c;
-		files[k] = files[k] != NULL ? files[k] : c->row.model_sha256;
+		of[k] = k == count || tells_files(l) > tells_files(of[k]) ? l : of[k];
 		count += k == count;
 	}
 	for (int m = 0; m < REPORT_MODELS; m++) {

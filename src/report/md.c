@@ -58,6 +58,32 @@ static void cell_md(const struct report_cell *c, struct arena *a, struct text *o
 		text_addf(out, "; instead %s", esc(a, c->fallback->got));
 }
 
+// One line a model: by the line that speaks for it, and behind that what else the platform was asked, each with its words.
+static void model_md(const struct summary *s, const struct report_line *l, struct arena *a, struct text *out)
+{
+	struct report_variant *v = ARENA_ARRAY(a, s->line_count + 1, struct report_variant);
+	size_t count = report_variants(s, l, v);
+
+	text_addf(
+		out, "| %s (%s%s%s) |", esc(a, l->name), esc(a, l->variant), l->warning != NULL ? "; " : "", esc(a, l->warning));
+	for (size_t k = 0; k < s->column_count; k++) {
+		bool said = l->cell[k] != 0;
+		text_add(out, " ");
+		if (said)
+			cell_md(&s->cells[l->cell[k] - 1], a, out);
+		for (size_t i = 0; i < count; i++) {
+			if (v[i].line->cell[k] == 0)
+				continue;
+			const char *words = report_words_beyond(a, report_line_words(a, v[i].line), report_line_words(a, l));
+			text_addf(out, "%s%s: ", said ? "; " : "", words != NULL ? esc(a, words) : "asked otherwise");
+			cell_md(&s->cells[v[i].line->cell[k] - 1], a, out);
+			said = true;
+		}
+		text_add(out, said ? " |" : "not asked |");
+	}
+	text_add(out, "\n");
+}
+
 static void matrix_md(const struct summary *s, struct arena *a, struct text *out)
 {
 	text_add(out, "## Models and platforms\n\n| model |");
@@ -67,20 +93,9 @@ static void matrix_md(const struct summary *s, struct arena *a, struct text *out
 	for (size_t k = 0; k < s->column_count; k++)
 		text_add(out, " --- |");
 	text_add(out, "\n");
-	for (size_t i = 0; i < s->line_count; i++) {
-		const struct report_line *l = &s->lines[i];
-		text_addf(out, "| %s (%s%s%s) |", esc(a, l->name), esc(a, l->variant), l->warning != NULL ? "; " : "",
-			esc(a, l->warning));
-		for (size_t k = 0; k < s->column_count; k++) {
-			text_add(out, " ");
-			if (l->cell[k] != 0)
-				cell_md(&s->cells[l->cell[k] - 1], a, out);
-			else
-				text_add(out, "not asked");
-			text_add(out, " |");
-		}
-		text_add(out, "\n");
-	}
+	for (size_t i = 0; i < s->line_count; i++)
+		if (report_speaks_for_model(s, i))
+			model_md(s, &s->lines[i], a, out);
 	text_add(out,
 		"\nLatency is the median of the warm runs. Memory is the peak of the child process, mapped weights "
 		"included.\n\n");

@@ -7,16 +7,45 @@
 	var host = document.getElementById("latency-chart");
 	if (!host || typeof uPlot === "undefined")
 		return;
-	var data = JSON.parse(document.getElementById("latency-data").textContent);
-	var LINE = 20, BAR = 24, GAP = 14, AXIS = 34, PAD = 2;
+	var all = JSON.parse(document.getElementById("latency-data").textContent), data = [];
+	var LINE = 20, BAR = 24, GAP = 14, AXIS = 34, PAD = 2, MOST = 120;       // MOST bars: a canvas has a largest height
 	var rows = [], column = 0, low = Infinity, high = 0, pen = document.createElement("canvas").getContext("2d");
-	data.forEach(function (group) {
-		group.bars.forEach(function (bar) {
-			low = Math.min(low, bar.min || bar.ms, bar.ms);
-			high = Math.max(high, bar.max || bar.ms, bar.ms);
+	var soft = document.getElementById("latency-soft"), filter = document.getElementById("latency-filter");
+	var left = document.getElementById("latency-left"), log = null, chart = null;
+
+	// What is shown: no device that is not hardware unless it is asked for, what the filter names, as many as there is room for.
+	function choose() {
+		var words = filter.value.toLowerCase().split(/\s+/), shown = soft && soft.getAttribute("aria-pressed") === "true";
+		var bars = 0, later = 0, hidden = 0, columns = {};
+		data = [];
+		low = Infinity;
+		high = 0;
+		all.forEach(function (group) {
+			var text = (group.name + " " + group.note).toLowerCase();
+			if (!words.every(function (w) { return text.indexOf(w) >= 0; }))
+				return;
+			var some = group.bars.filter(function (bar) { return shown || !bar.soft; });
+			hidden += !some.length;
+			later += some.length && bars + some.length > MOST && bars > 0;
+			if (!some.length || later)
+				return;
+			bars += some.length;
+			data.push({ name: group.name, note: group.note, bars: some });
+			some.forEach(function (bar) {
+				low = Math.min(low, bar.min || bar.ms, bar.ms);
+				high = Math.max(high, bar.max || bar.ms, bar.ms);
+				columns[bar.color] = true;
+			});
 		});
-	});
-	var log = high / low > 100, chart = null;
+		document.querySelectorAll("[data-column]").forEach(function (key) { key.hidden = !columns[key.dataset.column]; });
+		left.textContent = (later ? later + " more below these: filter by name. " : "") +
+			(hidden ? hidden + (hidden === 1 ? " has" : " have") + " only times of devices that are not hardware. " : "") +
+			(data.length ? "" : "Nothing to show.");
+		filter.hidden = !filter.value && !later;
+		host.hidden = !data.length;
+	}
+
+	var buttons = document.querySelectorAll("[data-scale]");
 
 	function css(name) {
 		return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -132,6 +161,13 @@
 	function make() {
 		if (chart)
 			chart.destroy();
+		chart = null;
+		choose();
+		if (!data.length)
+			return;
+		if (log === null)
+			log = high / low > 100;
+		buttons.forEach(function (b) { b.setAttribute("aria-pressed", String((b.dataset.scale === "log") === log)); });
 		var width = host.clientWidth, height = lay(width - 2 * PAD), grid = { stroke: css("--rule"), width: 1 };
 		var axis = { scale: "x", size: AXIS, stroke: css("--soft"), grid: grid, ticks: { show: false }, font: font("", 12), space: 70,
 			values: function (u, ticks) { return ticks.map(function (t) { return t === 0 ? "0" : label(t); }); } };
@@ -150,15 +186,18 @@
 			hooks: { draw: [draw] }
 		}, [log ? [low, high] : [0, high], [0, 1]], host);
 	}
-	var buttons = document.querySelectorAll("[data-scale]");
-	function press() {
-		buttons.forEach(function (b) { b.setAttribute("aria-pressed", String((b.dataset.scale === "log") === log)); });
-		make();
-	}
 	buttons.forEach(function (b) {
-		b.addEventListener("click", function () { log = b.dataset.scale === "log"; press(); });
+		b.addEventListener("click", function () { log = b.dataset.scale === "log"; make(); });
 	});
-	press();
+	if (soft) {
+		soft.setAttribute("aria-pressed", String(location.hash === "#latency-soft")); // a link to the switch presses it
+		soft.addEventListener("click", function () {
+			soft.setAttribute("aria-pressed", String(soft.getAttribute("aria-pressed") !== "true"));
+			make();
+		});
+	}
+	filter.addEventListener("input", make);
+	make();
 	var width = host.clientWidth;
 	addEventListener("resize", function () {
 		if (host.clientWidth !== width) {
@@ -177,6 +216,15 @@
 		if (target && target.tagName === "DETAILS")
 			target.open = true;
 	}
+	// The menus of the contents close when one of their links, or anything else, was chosen.
+	var menus = document.querySelectorAll(".contents details");
+	addEventListener("click", function (e) {
+		menus.forEach(function (m) { if (!m.contains(e.target) || e.target.tagName === "A") m.open = false; });
+	});
+	addEventListener("keydown", function (e) {
+		if (e.key === "Escape")
+			menus.forEach(function (m) { m.open = false; });
+	});
 	addEventListener("hashchange", open);
 	open();
 })();

@@ -90,6 +90,7 @@ struct report_line {
 	const char *model_sha256; // of what lay under its name; NULL: no cell knows
 	const char *weights,
 		*compute_dtype; // NULL unknown. compute_dtype: f32 where any cell computed in it; one in another type says so
+	bool is_fitted;         // --fit took less than was asked
 	int64_t batch, sequence, layers;       // ROW_NONE unknown, none, all; sequence: as asked, row_question_sequence
 	int64_t new_tokens;                    // ROW_NONE: one forward pass
 	const struct store_question *question; // of one of its cells: options and shapes are those of all

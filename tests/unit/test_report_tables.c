@@ -622,7 +622,7 @@ static void test_not_valid(void **state)
 	assert_non_null(chart);
 	assert_non_null(strstr(chart, "\"name\":\"holds\""));
 	assert_null(strstr(chart, "\"name\":\"serves\""));
-	says(&f->html, "<span class=\"t\">right, NOT VALID</span>");
+	says(&f->html, "<span class=\"w\">right, NOT VALID</span>");
 	says(&f->html, "1 of 2 cells are scenarios that are NOT VALID");
 }
 
@@ -803,6 +803,129 @@ static void test_first_screen(void **state)
 	says(&f->html, "4 more models below");
 }
 
+// What else was asked of a model stands beneath it, the fastest first, against the same platform; what stands above is not said
+// twice, and a platform that was asked otherwise is not called not asked.
+static void test_variants(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result int8 = process_of("m", "cpu", 10, 0), shipped = process_of("m", "cpu", 50, 0),
+			   f16 = process_of("m", "openvino", 20, 0);
+	const char *path = "/data/exported/a-very-long-name-of-a-folder-that-nobody-shortened-before/model_quantized.onnx";
+
+	int8.row.precision = "int8-dynamic";
+	shipped.row.as_shipped = 1;
+	f16.row.precision = "float16";
+	f16.row.emulated = 1;
+	add(f, "m", "cpu", shipped);
+	add(f, "m", "cpu", process_of("m", "cpu", 22, 0));
+	add(f, "m", "cpu", int8);
+	add(f, "m", "openvino", f16);
+	add(f, path, "cpu", process_of(path, "cpu", 30, 0));
+	write_all(f);
+	const char *card = strstr(text_get(&f->html), "<table class=\"ov"), *end = strstr(card, "</table>");
+	const char *first = strstr(card, "<b>int8-dynamic</b> 10.0 ms on cpu <b>2.2×</b>"),
+		   *second = strstr(card, "<b>as shipped</b> 50.0 ms");
+	assert_true(first != NULL && second != NULL && first < second && second < end);
+	assert_true(strstr(card, "<span class=\"q\">float16, emulated</span>") < end);
+	const char *chip = strstr(card, "<b>float16</b>");
+	assert_true(chip == NULL || chip > end);
+	assert_true(strstr(card, "not asked") > strstr(card, "model_quantized.onnx"));
+	assert_true(strstr(card, ">a-very-long-name-of-a-…") < end &&
+		strstr(card, "-shortened-before/model_quantized.onnx</th>") < end);
+	// Markdown: one line a model.
+	says(&f->md, "22.0 ms, peak");
+	says(&f->md, "; int8-dynamic: ✓ right, 10.0 ms");
+	says(&f->md, "; as shipped: ✓ right, 50.0 ms");
+	says(&f->md, "| float16: ✓ right, 20.0 ms");
+	assert_true(strstr(text_get(&f->md), "| m (batch 1, 128 tokens, int8") > strstr(text_get(&f->md), "## Times and errors"));
+}
+
+// Bars of what is not hardware are marked for the switch, and the legend has none of them before it is pressed.
+static void test_chart_of_hardware(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result soft = process_of("m", "qnn", 500, 0);
+
+	soft.row.emulated = 1;
+	add(f, "m", "cpu", process_of("m", "cpu", 22, 0));
+	write_all(f);
+	never_says(&f->html, "<button type=\"button\" id=\"latency-soft\"");
+	add(f, "m", "qnn", soft);
+	report_again(f);
+	says(&f->html, "<button type=\"button\" id=\"latency-soft\" aria-pressed=\"false\"");
+	says(&f->html, "data-column=\"0\"><span class=\"swatch\" style=\"background:var(--p0)\"></span>cpu");
+	says(&f->html, "data-column=\"1\" hidden><span class=\"swatch\" style=\"background:var(--p1)\"></span>qnn");
+	const char *bars = strstr(text_get(&f->html), "id=\"latency-data\"");
+	assert_non_null(strstr(bars, "\"text\":\"500 ms, emulated\""));
+	assert_non_null(strstr(strstr(bars, "\"platform\":\"qnn\""), "\"soft\":true"));
+	assert_true(strstr(bars, "\"soft\":true") > strstr(bars, "\"platform\":\"qnn\""));
+}
+
+// What --fit took, and synthetic weights of fewer layers, lie in files of their own: they are the model that was asked for.
+static void test_files_that_assay_makes(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result fitted = process_of("m", "cpu", 10, 0), cut = process_of("m", "cpu", 4, 0),
+			   whole = process_of("m", "cpu", 20, 0);
+
+	fitted.row.precision = "int8-weights";
+	fitted.row.fitted = "asked as stored, which does not fit";
+	fitted.row.model_sha256 = "aaaa";
+	cut.row.layers = 2;
+	cut.row.shortened = 1;
+	cut.row.model_sha256 = "bbbb";
+	whole.row.model_sha256 = "cccc";
+	add(f, "m", "cpu", fitted);
+	add(f, "m", "cpu", cut);
+	add(f, "m", "cpu", whole);
+	write_all(f);
+	assert_string_equal(text_in(f->root, "headline"), "The model runs here (synthetic weights)");
+	assert_int_equal(json_integer_value(json_object_get(f->root, "models")), 1);
+	never_says(&f->md, "model files");
+	whole.row.model_sha256 = "dddd"; // asked alike, of other files: another model
+	add(f, "m", "openvino", whole);
+	report_again(f);
+	assert_int_equal(json_integer_value(json_object_get(f->root, "models")), 2);
+	says(&f->md, "model files dddd");
+}
+
+// The policy in the page lets run the script in it, and no other.
+static void test_policy(void **state)
+{
+	struct fixture *f = *state;
+
+	add_timed(f, "m", "cpu", 12, 11, 13);
+	write_all(f);
+	const char *page = text_get(&f->html),
+		   *policy = strstr(page,
+			   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-");
+	const char *script = strstr(page, "<script>"), *end = script != NULL ? strstr(script, "</script>") : NULL;
+	assert_true(policy != NULL && end != NULL && policy < strstr(page, "<style") && strstr(end + 1, "<script>") == NULL);
+	says(&f->html, html_policy(&f->store.arena, script + 8, (size_t)(end - script - 8)));
+	// Of the empty text SHA-256 is known: e3b0c442..., in base64 47DEQpj8...
+	assert_non_null(strstr(html_policy(&f->store.arena, "", 0), "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"));
+	never_says(&f->html, " onclick=");
+	never_says(&f->html, "javascript:");
+}
+
+// Sections stand in groups; a group without any is left out.
+static void test_contents(void **state)
+{
+	struct fixture *f = *state;
+
+	add_timed(f, "m", "cpu", 12, 11, 13);
+	write_all(f);
+	says(&f->html, "<summary>Times</summary><div><a href=\"#latency\">Latency</a><a href=\"#performance_by_platform\">");
+	says(&f->html, "<summary>Best hardware</summary><div><a href=\"#best_latency\">");
+	never_says(&f->html, "<summary>Precision and engines</summary>");
+	const char *nav = strstr(text_get(&f->html), "<nav"), *end = strstr(nav, "</nav>");
+	for (const char *link = strstr(nav, "href=\"#"); link != NULL && link < end; link = strstr(link + 1, "href=\"#")) {
+		char *id = strndup(link + 7, strcspn(link + 7, "\""));
+		says(&f->html, arena_printf(&f->store.arena, "id=\"%s\"", id));
+		free(id);
+	}
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -831,6 +954,11 @@ int main(void)
 		TEST(test_junit),
 		TEST(test_compatibility),
 		TEST(test_first_screen),
+		TEST(test_variants),
+		TEST(test_chart_of_hardware),
+		TEST(test_files_that_assay_makes),
+		TEST(test_policy),
+		TEST(test_contents),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,9 +15,16 @@ const char *html_cell_class(const struct report_cell *c);
 void html_fact(struct text *out, struct arena *a, const char *name,
 	const char *content); // <dt><dd>, or nothing where there is no content
 
+// The policy of a page that fetches nothing and runs this one script; it stands before all that it forbids. Styles are inline:
+// widths and colours come from rows.
+const char *html_policy(struct arena *a, const char *script, size_t size);
+
 // The sections, each a file; nothing where there is nothing to say.
 void html_first_screen(const struct summary *s, struct arena *a, struct text *out);
 void html_matrix(const struct summary *s, struct arena *a, struct text *out);
+void html_overview(const struct summary *s, struct arena *a, struct text *out); // overview.c
+// The last part of a Hub's name, where no other model ends with the same; of an .onnx file its folder too.
+const char *html_short_name(const struct summary *s, const struct report_line *l);
 bool html_chart(const struct summary *s, struct arena *a, struct text *out);
 void html_section(const struct report_section *t, struct arena *a, struct text *out);
 void html_failures(const struct summary *s, struct arena *a, struct text *out);

@@ -60,8 +60,9 @@ void html_matrix(const struct summary *s, struct arena *a, struct text *out)
 			if (l->cell[k] != 0)
 				matrix_cell(&s->cells[l->cell[k] - 1], a, out);
 			else
-				text_addf(out, "<td data-label=\"%s\"><span class=\"none\">not asked</span></td>",
-					html_esc(a, s->columns[k]));
+				text_addf(out, "<td data-label=\"%s\"><span class=\"none\">%s</span></td>",
+					html_esc(a, s->columns[k]),
+					report_answer_of(s, l, k) != NULL ? "asked otherwise" : "not asked");
 		}
 		text_add(out, "</tr>\n");
 	}
@@ -71,7 +72,8 @@ void html_matrix(const struct summary *s, struct arena *a, struct text *out)
 // ---- chart -------------------------------------------------------------------------------------------------------
 
 // {"name","note","bars":[{"platform","color","ms","min","max","text"}]} for each line that has times.
-static json_t *chart_data(const struct summary *s, struct arena *a, bool used[])
+// "soft": true on a device that is not hardware. used[], hard[]: of each column, has it a bar, and one of hardware.
+static json_t *chart_data(const struct summary *s, struct arena *a, bool used[], bool hard[], size_t *soft_count)
 {
 	json_t *groups = json_array();
 
@@ -96,6 +98,12 @@ static json_t *chart_data(const struct summary *s, struct arena *a, bool used[])
 			}
 			json_array_append_new(bars, bar);
 			used[k] = true;
+			if (report_software(&c->row) != NULL) {
+				json_object_set_new(bar, "soft", json_true());
+				++*soft_count;
+			} else {
+				hard[k] = true;
+			}
 		}
 		if (json_array_size(bars) > 0)
 			json_array_append_new(groups,
@@ -108,8 +116,9 @@ static json_t *chart_data(const struct summary *s, struct arena *a, bool used[])
 
 bool html_chart(const struct summary *s, struct arena *a, struct text *out)
 {
-	bool *used = ARENA_ARRAY(a, s->column_count + 1, bool);
-	json_t *data = chart_data(s, a, used);
+	bool *used = ARENA_ARRAY(a, s->column_count + 1, bool), *hard = ARENA_ARRAY(a, s->column_count + 1, bool);
+	size_t soft_count = 0;
+	json_t *data = chart_data(s, a, used, hard, &soft_count);
 	size_t groups = json_array_size(data);
 
 	if (groups > 0) {
@@ -120,15 +129,25 @@ bool html_chart(const struct summary *s, struct arena *a, struct text *out)
 		for (size_t k = 0; k < s->column_count; k++) {
 			if (used[k])
 				text_addf(out,
-					"<span class=\"key\"><span class=\"swatch\" "
+					"<span class=\"key\" data-column=\"%zu\"%s><span class=\"swatch\" "
 					"style=\"background:var(--p%zu)\"></span>%s</span>",
-					k % 8, html_esc(a, s->columns[k]));
+					k, hard[k] ? "" : " hidden", k % 8, html_esc(a, s->columns[k]));
 		}
+		if (soft_count > 0)
+			text_addf(out,
+				"<button type=\"button\" id=\"latency-soft\" aria-pressed=\"false\" "
+				"aria-controls=\"latency-chart\">"
+				"Show %zu that ran on no hardware (emulated, or nothing computed)</button>",
+				soft_count);
+		text_add(out,
+			"<input type=\"search\" id=\"latency-filter\" placeholder=\"Filter by name\" aria-label=\"Show the "
+			"models "
+			"and variants with these words\" hidden>");
 		text_add(out,
 			"<span class=\"scales\"><button type=\"button\" data-scale=\"linear\">Linear</button><button "
 			"type=\"button\" data-scale=\"log\">Logarithmic</button></span></div>"
 			"<div id=\"latency-chart\" role=\"img\" aria-label=\"Latency by model and platform; the same numbers are "
-			"in the table above\"></div>"
+			"in the table above\"></div><p class=\"hint\" id=\"latency-left\" role=\"status\"></p>"
 			"<noscript><p class=\"hint\">The chart needs JavaScript; its numbers are in the table "
 			"above.</p></noscript></div>\n<script type=\"application/json\" id=\"latency-data\">");
 		for (const char *p = json; p != NULL && *p != '\0'; p++)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first screen: what runs, what is fastest, what does not and why, of up to sixteen models without scrolling, on a desk and
-// on a telephone. A model stands there once, by the line that asks least of it; the other lines are in the matrix below.
+// The first screen: what runs (overview.c), what is fastest, what does not and why, of up to sixteen models.
 #include <math.h>
 #include <string.h>
 
@@ -8,174 +7,11 @@
 #include "report/gather.h"
 #include "report/html/html.h"
 
-enum { SCREEN_MODELS = 16, SCREEN_FAILURES = 4, FEW_COLUMNS = 3 };
-
-// ---- lines --------------------------------------------------------------------------------------------------------
-
-static size_t cells_of(const struct summary *s, const struct report_line *l)
-{
-	size_t n = 0;
-
-	for (size_t k = 0; k < s->column_count; k++)
-		n += l->cell[k] != 0;
-	return n;
-}
-
-static bool is_simple(const struct report_line *l)
-{
-	return l->source == NULL && l->new_tokens == ROW_NONE && question_is_usual(&l->asked, QUESTION_ROW) &&
-		question_is_usual(&l->asked, QUESTION_TUNED);
-}
-
-// A batch of 1, or none that is known.
-static bool is_single(const struct report_line *l)
-{
-	return l->batch == ROW_NONE || l->batch == 1;
-}
-
-// A time that is of several inputs says so.
-static const char *batch_words(struct arena *a, const struct report_line *l)
-{
-	return is_single(l) ? "" : arena_printf(a, "<span class=\"q\">batch %lld</span>", (long long)l->batch);
-}
-
-// Of a model's lines, one with all its layers before a shortened one, then of a batch of 1, then the simple one that most
-// platforms were asked; the first of them.
-static bool speaks_for_model(const struct summary *s, size_t i)
-{
-	const struct report_line *l = &s->lines[i];
-
-	for (size_t k = 0; k < s->line_count; k++) {
-		const struct report_line *o = &s->lines[k];
-		if (k == i || !report_same_model(o, l))
-			continue;
-		bool whole = l->layers == ROW_NONE, other_whole = o->layers == ROW_NONE;
-		if (whole != other_whole                           ? other_whole
-				: is_single(o) != is_single(l)     ? is_single(o)
-				: is_simple(o) != is_simple(l)     ? is_simple(o)
-				: cells_of(s, o) != cells_of(s, l) ? cells_of(s, o) > cells_of(s, l)
-								   : k < i)
-			return false;
-	}
-	return true;
-}
-
-// The last part of a Hub's name, where no other model ends with the same.
-static const char *short_name(const struct summary *s, const struct report_line *l)
-{
-	const char *slash = strrchr(l->name, '/');
-
-	if (slash == NULL || slash[1] == '\0')
-		return l->name;
-	for (size_t k = 0; k < s->line_count; k++)
-		if (!text_is(s->lines[k].model, l->model) && text_ends(s->lines[k].name, slash))
-			return l->name;
-	return slash + 1;
-}
+enum { SCREEN_FAILURES = 4, LONG_HEADLINE = 72 };
 
 static const struct report_cell *at(const struct summary *s, const struct report_line *l, size_t k)
 {
 	return l->cell[k] != 0 ? &s->cells[l->cell[k] - 1] : NULL;
-}
-
-// What a platform answered for the model: in this line, else in another of the model's (other lengths, other types), good before
-// bad.
-static const struct report_cell *answer_of(const struct summary *s, const struct report_line *l, size_t k)
-{
-	const struct report_cell *found = at(s, l, k);
-
-	for (size_t i = 0; i < s->line_count && at(s, l, k) == NULL; i++) {
-		const struct report_cell *c =
-			report_same_model(&s->lines[i], l) && s->lines[i].source == NULL ? at(s, &s->lines[i], k) : NULL;
-		if (c != NULL && (found == NULL || (c->is_good && !c->is_not_valid && (!found->is_good || found->is_not_valid))))
-			found = c;
-	}
-	return found;
-}
-
-// ---- what runs -----------------------------------------------------------------------------------------------------
-
-static bool has_time(const struct summary *s, const struct report_line *l, const struct report_cell *c)
-{
-	return c->is_good && !c->is_not_valid && c->row.latency_ms > 0 && &s->lines[c->line] == l;
-}
-
-static void overview_cell(const struct summary *s, const struct report_line *l, const struct report_cell *c,
-	const struct report_cell *best, struct arena *a, struct text *out)
-{
-	if (c == NULL) {
-		text_add(out, "<td><span class=\"mk none\" aria-label=\"not asked\"> </span></td>");
-		return;
-	}
-	bool is_other = &s->lines[c->line] != l, is_timed = has_time(s, l, c), is_software = report_software(&c->row) != NULL;
-	const char *said = is_timed ? report_ms(a, c->row.latency_ms) : report_verdict_word(c);
-	const char *beside = is_other ? c->qualifiers : c->own_qualifiers;
-	const char *variant = is_other ? arena_printf(a, "; asked otherwise: %s", s->lines[c->line].variant) : "";
-
-	text_addf(out, "<td class=\"%s%s%s\"><a href=\"#cell-%lld\" title=\"%s on %s: %s%s%s%s%s%s\">", html_cell_class(c),
-		c == best && c->is_fastest ? " top" : "", is_software ? " soft" : "", (long long)c->row.row, html_esc(a, l->name),
-		html_esc(a, c->platform), report_verdict_word(c), c->cause != NULL ? ", " : "", html_esc(a, c->cause),
-		c->qualifiers != NULL ? ", " : "", html_esc(a, c->qualifiers), html_esc(a, variant));
-	text_addf(out, "<span class=\"mk\">%s</span> <span class=\"t\">%s%s</span>%s", report_verdict_mark(c), said,
-		is_timed && report_is_unstable(c) ? "<sup>~</sup>" : "", is_timed ? batch_words(a, l) : "");
-	if (beside != NULL)
-		text_addf(out, "<span class=\"q\">%s</span>", html_esc(a, beside));
-	text_add(out, "</a></td>");
-}
-
-static void overview(const struct summary *s, struct arena *a, struct text *out)
-{
-	size_t models = 0, timed = 0;
-	bool is_bold = false, is_unstable = false, is_best_unstable = false;
-
-	for (size_t i = 0; i < s->line_count; i++)
-		models += speaks_for_model(s, i);
-	text_addf(out,
-		"<section class=\"card runs%s\"><h2 id=\"runs\">What runs</h2><div class=\"slide\"><table class=\"ov %s\" "
-		"aria-labelledby=\"runs\"><thead><tr><th scope=\"col\">Model</th>",
-		s->column_count <= FEW_COLUMNS ? "" : " whole", s->column_count <= FEW_COLUMNS ? "few" : "many");
-	for (size_t k = 0; k < s->column_count; k++)
-		text_addf(out, "<th scope=\"col\"><span>%s</span></th>", html_esc(a, s->columns[k]));
-	text_add(out, "<th scope=\"col\" class=\"who\">best</th></tr></thead><tbody>\n");
-	for (size_t i = 0, shown = 0; i < s->line_count && shown < SCREEN_MODELS; i++) {
-		const struct report_line *l = &s->lines[i];
-		if (!speaks_for_model(s, i))
-			continue;
-		const struct report_cell *best = l->best;
-		shown++;
-		timed += best != NULL;
-		is_bold = is_bold || (best != NULL && best->is_fastest);
-		is_best_unstable = is_best_unstable || (best != NULL && report_is_unstable(best));
-		text_addf(out, "<tr><th scope=\"row\" title=\"%s, %s\">%s%s</th>", html_esc(a, l->name),
-			html_esc(a, report_line_words(a, l)), html_esc(a, short_name(s, l)),
-			l->warning != NULL ? arena_printf(a, "<span class=\"q\">%s</span>", html_esc(a, l->warning)) : "");
-		for (size_t k = 0; k < s->column_count; k++) {
-			const struct report_cell *c = answer_of(s, l, k);
-			overview_cell(s, l, c, best, a, out);
-			is_unstable = is_unstable || (c != NULL && has_time(s, l, c) && report_is_unstable(c));
-		}
-		text_addf(out, "<td class=\"who%s\">", best != NULL && best->is_fastest ? " top" : "");
-		if (best != NULL)
-			text_addf(out, "%s%s <span>%s</span>%s", report_ms(a, best->row.latency_ms),
-				report_is_unstable(best) ? "<sup>~</sup>" : "", html_esc(a, best->platform), batch_words(a, l));
-		if (best != NULL && best->own_qualifiers != NULL)
-			text_addf(out, "<span class=\"q\">%s</span>", html_esc(a, best->own_qualifiers));
-		text_add(out, "</td></tr>\n");
-	}
-	text_add(out, "</tbody></table></div>");
-	text_add(out, "<p class=\"more\">");
-	if (models > SCREEN_MODELS)
-		text_addf(out, "<a href=\"#matrix\">%zu more model%s below</a>. ", models - SCREEN_MODELS,
-			models - SCREEN_MODELS == 1 ? "" : "s");
-	// Of many columns a narrow page has the best only: what it does not mark, it does not explain.
-	text_addf(out, "%s%s", timed > 0 ? "Medians" : "Nothing was timed on hardware",
-		is_bold ? "; bold: best, where it can be told" : "");
-	if (is_unstable)
-		text_add(out,
-			is_best_unstable || s->column_count <= FEW_COLUMNS
-				? "; <sup>~</sup> unstable"
-				: "<span class=\"only-wide\">; <sup>~</sup> unstable</span>");
-	text_add(out, ".</p></section>\n");
 }
 
 // ---- what is fastest -----------------------------------------------------------------------------------------------
@@ -193,7 +29,7 @@ static struct wins wins_of(const struct summary *s, const char *platform, struct
 	struct wins w = { 0 };
 
 	for (size_t i = 0; i < s->line_count; i++) {
-		const struct report_cell *best = speaks_for_model(s, i) ? s->lines[i].best : NULL;
+		const struct report_cell *best = report_speaks_for_model(s, i) ? s->lines[i].best : NULL;
 		for (size_t k = 0; k < s->column_count && best != NULL; k++) {
 			const struct report_cell *c = at(s, &s->lines[i], k);
 			if (c == NULL || !text_is(c->platform, platform) || !report_is_ranked(c))
@@ -217,7 +53,7 @@ static void fastest(const struct summary *s, struct arena *a, struct text *out)
 
 	for (size_t i = 0; i < s->line_count; i++) {
 		size_t n = 0;
-		for (size_t k = 0; k < s->column_count && speaks_for_model(s, i); k++) {
+		for (size_t k = 0; k < s->column_count && report_speaks_for_model(s, i); k++) {
 			const struct report_cell *c = at(s, &s->lines[i], k);
 			if (c == NULL || !report_is_ranked(c))
 				continue;
@@ -291,7 +127,7 @@ static const char *short_of(const struct summary *s, const char *name)
 {
 	for (size_t i = 0; i < s->line_count; i++)
 		if (text_is(s->lines[i].name, name))
-			return short_name(s, &s->lines[i]);
+			return html_short_name(s, &s->lines[i]);
 	return name;
 }
 
@@ -372,7 +208,8 @@ static const char *shortened_words(const struct summary *s, struct arena *a)
 
 void html_first_screen(const struct summary *s, struct arena *a, struct text *out)
 {
-	text_addf(out, "<header><p class=\"eyebrow\">assay report, %s</p><h1>%s</h1>", s->made_at, html_esc(a, s->headline));
+	text_addf(out, "<header><p class=\"eyebrow\">assay report, %s</p><h1%s>%s</h1>", s->made_at,
+		s->headline != NULL && strlen(s->headline) > LONG_HEADLINE ? " class=\"long\"" : "", html_esc(a, s->headline));
 	if (s->own_machine_count > 0)
 		text_addf(out, "<p class=\"lede\">%s%s</p>", html_esc(a, report_machine_line(a, &s->machines[0])),
 			s->own_machine_count > 1 ? arena_printf(a, ", and %zu more machine%s", s->own_machine_count - 1,
@@ -394,7 +231,7 @@ void html_first_screen(const struct summary *s, struct arena *a, struct text *ou
 	if (s->cell_count == 0)
 		return;
 	text_add(out, "<div class=\"screen\">\n");
-	overview(s, a, out);
+	html_overview(s, a, out);
 	text_add(out, "<div class=\"side\">\n");
 	fastest(s, a, out);
 	failures(s, a, out);

@@ -75,7 +75,8 @@ void html_platforms(const struct summary *s, struct arena *a, struct text *out)
 void html_page_end(const struct summary *s, struct arena *a, struct text *out)
 {
 	text_add(out,
-		"<footer><h2>How it was measured</h2><p>Every cell ran in a process of its own. Building, loading, the first run "
+		"<footer><h2 id=\"method\">How it was measured</h2><p>Every cell ran in a process of its own. Building, loading, "
+		"the first run "
 		"and the warm runs are timed apart, with nothing else of assay running meanwhile. "
 		"Latency is the median of the warm runs; a percentile is given only with enough samples for 99\u00a0% confidence "
 		"(the 90th: 64), else it says that n is too small. "
