@@ -33,3 +33,4 @@ sed 's|</main>|</main><script>document.title = "changed"</script>|' "$work/repor
 dom other
 grep -q '<canvas' "$work/other" || fail "the page's own script did not run"
 grep -q '<title>changed' "$work/other" && fail "a script that is not the page's own ran"
+echo good
