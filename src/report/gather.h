@@ -71,7 +71,7 @@ bool report_has_time(const struct report_cell *c); // of a good answer that is n
 const struct report_cell *report_answer_of(const struct summary *s, const struct report_line *l, size_t column);
 struct report_variant {
 	const struct report_line *line;
-	const struct report_cell *cell; // its best; where nothing of it is ranked, the first
+	const struct report_cell *cell; // the fastest that can be compared, else its best, else the first
 	double times;                   // time of the same platform in the model's line over this one's; NaN: not compared
 };
 // The other lines of the model for which `l` speaks, the fastest against it first; `out` has room for all lines.

@@ -145,20 +145,40 @@ static const struct report_cell *first_of(const struct summary *s, const struct 
 	return found;
 }
 
-size_t report_variants(const struct summary *s, const struct report_line *l, struct report_variant *out)
+// How many times as fast as the same platform in what the model's line says of it; NaN: there is nothing to compare with.
+static double times_of(const struct summary *s, const struct report_line *l, const struct report_cell *c)
 {
 	const unsigned but = BUT_PRECISION | BUT_THREADS | BUT_OPTIONS | BUT_SHIPPED;
+	const struct report_cell *base = report_answer_of(s, l, c->column);
+
+	return base != NULL && base != c && !is_reduced(&base->row) && report_is_ranked(base) && report_is_ranked(c) &&
+			report_alike(c, base, but)
+		? base->row.latency_ms / c->row.latency_ms
+		: (double)NAN;
+}
+
+// The fastest that can be compared, else the line's best, else the first.
+static struct report_variant variant_of(const struct summary *s, const struct report_line *l, const struct report_line *o)
+{
+	struct report_variant v = { o, o->best != NULL ? o->best : first_of(s, o), (double)NAN };
+
+	for (size_t k = 0; k < s->column_count; k++) {
+		const struct report_cell *c = at(s, o, k);
+		double times = c != NULL ? times_of(s, l, c) : (double)NAN;
+		if (!isnan(times) && (isnan(v.times) || c->row.latency_ms < v.cell->row.latency_ms))
+			v = (struct report_variant){ o, c, times };
+	}
+	return v;
+}
+
+size_t report_variants(const struct summary *s, const struct report_line *l, struct report_variant *out)
+{
 	size_t count = 0;
 
 	for (size_t i = 0; i < s->line_count; i++) {
 		const struct report_line *o = &s->lines[i];
-		const struct report_cell *c = o->best != NULL ? o->best : first_of(s, o);
-		if (o == l || c == NULL || !report_same_model(o, l))
-			continue;
-		const struct report_cell *base = report_answer_of(s, l, c->column);
-		bool compared =
-			base != NULL && base != c && report_is_ranked(base) && report_is_ranked(c) && report_alike(c, base, but);
-		out[count++] = (struct report_variant){ o, c, compared ? base->row.latency_ms / c->row.latency_ms : (double)NAN };
+		if (o != l && report_same_model(o, l) && first_of(s, o) != NULL)
+			out[count++] = variant_of(s, l, o);
 	}
 	qsort(out, count, sizeof *out, by_times);
 	return count;

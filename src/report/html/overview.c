@@ -140,6 +140,17 @@ static void model_row(const struct summary *s, const struct report_line *l, stru
 	seen->variants = variants(s, l, a, out) || seen->variants;
 }
 
+// "openvino:GPU" is broken behind its colon where it has to be.
+static void column_name(const char *name, struct arena *a, struct text *out)
+{
+	size_t n = strcspn(name, ":");
+
+	text_addf(out, "<th scope=\"col\">%s", html_esc(a, arena_strndup(a, name, n)));
+	if (name[n] == ':')
+		text_addf(out, ":<wbr>%s", html_esc(a, name + n + 1));
+	text_add(out, "</th>");
+}
+
 void html_overview(const struct summary *s, struct arena *a, struct text *out)
 {
 	struct seen seen = { 0 };
@@ -149,7 +160,7 @@ void html_overview(const struct summary *s, struct arena *a, struct text *out)
 		"aria-labelledby=\"runs\"><thead><tr><th scope=\"col\">Model</th>",
 		s->column_count <= FEW_COLUMNS ? "" : " whole", s->column_count <= FEW_COLUMNS ? "few" : "many");
 	for (size_t k = 0; k < s->column_count; k++)
-		text_addf(out, "<th scope=\"col\">%s</th>", html_esc(a, s->columns[k]));
+		column_name(s->columns[k], a, out);
 	text_add(out, "</tr></thead><tbody>\n");
 	for (size_t i = 0; i < s->line_count; i++) {
 		if (!report_speaks_for_model(s, i))
