@@ -69,7 +69,7 @@ assert "http:" not in page and "https:" not in page and "src=" not in page
 stack, boxes = [], []
 class Page(HTMLParser):
     def handle_starttag(self, tag, attrs):
-        if tag not in ("meta", "br", "link"):
+        if tag not in ("meta", "br", "link", "input"):
             stack.append(tag)
         if tag == "button":
             boxes.append(dict(attrs))

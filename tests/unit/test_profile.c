@@ -14,6 +14,7 @@
 
 #include "cell/profile.h"
 #include "onnx/op.h"
+#include "report/html/html.h"
 #include "report/profile/profile.h"
 
 static const char *const built_names[] = { "embed/Gather", "layers.0/attn/Gemm", "layers.0/attn/MatMul", "layers.0/attn/Mul",
@@ -284,7 +285,18 @@ static void the_view(void **state)
 	assert_non_null(strstr(v->sentences[0],
 		"80 % of the time is in 2 Gemm of layers.*/a, at 50 % of what this machine can do (compute-bound)"));
 	profile_view_html(v, &text);
-	assert_null(strstr(text_get(&text), "<b>"));
+	const char *page = text_get(&text), *folded = strstr(page, "<div class=flame role=tree"),
+		   *each = strstr(folded + 1, "<div class=flame role=tree");
+	assert_null(strstr(page, "<b>"));
+	// The conclusion stands before the graph; layers are one box with their number, or each by itself, hidden until it is asked for.
+	assert_true(strstr(page, "<p class=lede>80 % of the time is in 2 Gemm of layers.*/a") < folded);
+	assert_true(strstr(folded, ">layers.* × 2</button>") < each);
+	assert_null(strstr(each, "layers.* × 2</button>"));
+	assert_true(strstr(folded, ">layers.10</button>") > each && strstr(each, " hidden>") != NULL);
+	assert_non_null(strstr(folded, "role=treeitem aria-level=2 tabindex=-1"));
+	assert_non_null(strstr(page, "<input id=find type=search"));
+	const char *script = strstr(page, "<script>") + 8;
+	assert_non_null(strstr(page, html_policy(&a, script, (size_t)(strstr(script, "</script>") - script))));
 	text_done(&text);
 	json_decref(nodes);
 	arena_done(&a);

@@ -73,15 +73,22 @@ static void contents(const struct summary *s, bool has_chart, struct arena *a, s
 	text_add(out, "</nav>\n");
 }
 
-static enum status add_asset(struct text *out, const char *name, struct error *err)
+bool html_asset(struct text *out, const char *name)
 {
 	for (size_t i = 0; i < web_assets_count; i++) {
 		if (!text_is(web_assets[i].name, name))
 			continue;
 		text_add_bytes(out, web_assets[i].data, web_assets[i].size);
 		text_add(out, "\n");
-		return STATUS_OK;
+		return true;
 	}
+	return false;
+}
+
+static enum status add_asset(struct text *out, const char *name, struct error *err)
+{
+	if (html_asset(out, name))
+		return STATUS_OK;
 	return error_set(err, STATUS_UNAVAILABLE, "this assay was built without %s, which its HTML report needs", name);
 }
 

@@ -15,6 +15,8 @@ const char *html_cell_class(const struct report_cell *c);
 void html_fact(struct text *out, struct arena *a, const char *name,
 	const char *content); // <dt><dd>, or nothing where there is no content
 
+// A file of src/report, or one of ASSETS, as it was built in, with a newline; false: only one of ASSETS may be absent.
+bool html_asset(struct text *out, const char *name);
 // The policy of a page that fetches nothing and runs this one script; it stands before all that it forbids. Styles are inline:
 // widths and colours come from rows.
 const char *html_policy(struct arena *a, const char *script, size_t size);

@@ -1,69 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // A profile as one HTML page. The flame graph is boxes in boxes: the width of each is its time, below it lies what it is made of;
-// a click widens one, a click on what stands above goes back. Without scripts it can still be read: every box has its figures as
-// its title.
+// a click widens one, a click on what stands above goes back. Layers that repeat are one box ("layers.* × 12"), or each by itself
+// in a second graph. Without scripts it can still be read: every box has its figures as its title.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "question/standing.h"
 #include "report/html/html.h"
 #include "report/profile/profile.h"
 
 struct frame {
-	const char *name;
-	const struct profile_node *node;
+	const char *name, *path;         // path: as struct profile_scope has it, of a scope
+	const struct profile_node *node; // of a leaf that is one node
+	bool is_leaf;
 	struct frame *child, *next, *last;
 	struct profile_sum sum;
 };
 
-static const char style[] = ":root{color-scheme:light "
-			    "dark;--bg:#fff;--fg:#1b1f24;--dim:#57606a;--line:#d0d7de;--cpu:#f2b36b;--mem:#7fb2e5;--non:#cfd4da;-"
-			    "-rest:#e9ecef;--ink:#1b1f24}\n"
-			    "@media(prefers-color-scheme:dark){:root{--bg:#14171b;--fg:#e6e8eb;--dim:#9aa4af;--line:#343b44;--"
-			    "cpu:#b9772b;--mem:#2f6fab;--non:#4a525c;--rest:#262b31;--ink:#fff}}\n"
-			    "*{box-sizing:border-box}body{margin:0;background:var(--bg);color:var(--fg);font:15px/1.45 "
-			    "system-ui,sans-serif}main{max-width:1200px;margin:0 auto;padding:20px}\n"
-			    "h1{font-size:1.35rem;margin:0 0 .3rem}h2{font-size:1.05rem;margin:1.6rem 0 .4rem}p{margin:.3rem "
-			    "0}.dim{color:var(--dim)}\n"
-			    ".flame{border:1px solid "
-			    "var(--line);border-radius:4px;padding:3px;overflow:hidden}.f{display:flex;flex-direction:column;min-"
-			    "width:0;overflow:hidden}\n"
-			    ".k{display:flex;align-items:flex-start;min-width:0}.b{display:block;width:100%;height:22px;border:0;"
-			    "border-right:1px solid var(--bg);border-bottom:1px solid var(--bg);\n"
-			    "padding:0 4px;margin:0;font:12px/21px "
-			    "system-ui,sans-serif;text-align:left;color:var(--ink);white-space:nowrap;overflow:hidden;text-"
-			    "overflow:ellipsis;cursor:pointer;border-radius:2px}\n"
-			    ".b:focus-visible{outline:2px solid "
-			    "var(--fg);outline-offset:-2px}.cpu{background:var(--cpu)}.mem{background:var(--mem)}.non{background:"
-			    "var(--non)}.rest{background:var(--rest);color:var(--dim)}\n"
-			    "#now{min-height:3em;margin-top:6px;font-variant-numeric:tabular-nums}.key "
-			    "span{display:inline-block;padding:0 8px;margin-right:6px;border-radius:2px;color:var(--ink)}\n"
-			    "table{border-collapse:collapse;font-variant-numeric:tabular-nums;width:100%}th,td{padding:3px "
-			    "8px;border-bottom:1px solid var(--line);text-align:right}\n"
-			    "th:first-child,td:first-child{text-align:left;word-break:break-word}.wide{overflow-x:auto}\n";
-
-// Widening: what is beside the box and beside what holds it is hidden.
-static const char script[] =
-	"(function(){var now=document.getElementById('now'),root=document.querySelector('.flame>.f');\n"
-	"function show(b){now.textContent=b.title}\n"
-	"function widen(f){root.parentNode.querySelectorAll('.f').forEach(function(x){x.style.display=''});\n"
-	"for(var "
-	"p=f;p&&p!==root;p=p.parentNode.closest('.f')){Array.prototype.forEach.call(p.parentNode.children,function(s){if(s!==p)s."
-	"style.display='none'})}}\n"
-	"root.addEventListener('click',function(e){var b=e.target.closest('.b');if(b){widen(b.parentNode);show(b)}});\n"
-	"['mouseover','focusin'].forEach(function(t){root.addEventListener(t,function(e){var "
-	"b=e.target.closest('.b');if(b)show(b)})});\n"
-	"})();\n";
-
-static struct frame *child_of(struct arena *a, struct frame *f, const char *name)
+// `merge`: one that is there already with this name is taken.
+static struct frame *child_of(struct arena *a, struct frame *f, const char *name, bool leaf, bool merge)
 {
 	struct frame *c;
 
-	for (c = f->child; c; c = c->next)
-		if (!c->node && text_is(c->name, name))
+	for (c = f->child; c && merge; c = c->next)
+		if (c->is_leaf == leaf && text_is(c->name, name))
 			return c;
 	c = ARENA_NEW(a, struct frame);
-	*c = (struct frame){ .name = name };
+	*c = (struct frame){ .name = name, .is_leaf = leaf };
 	if (f->last)
 		f->last->next = c;
 	else
@@ -72,16 +36,19 @@ static struct frame *child_of(struct arena *a, struct frame *f, const char *name
 	return c;
 }
 
-static void add_node(struct arena *a, struct frame *root, const struct profile_node *n)
+// `fold`: "layers.0" to "layers.11" are one frame, and so are their nodes of one name.
+static void add_node(struct arena *a, struct frame *root, const struct profile_node *n, bool fold)
 {
 	const char *scope = n->scope ? n->scope : "(not named)", *name = strrchr(n->name, '/');
+	const char *shown = fold ? profile_without_numbers(a, scope) : scope;
 	struct frame *f = root;
 
 	profile_sum_add(&f->sum, &n->sum);
-	for (const char *at = scope; *at;) {
+	for (const char *at = shown; *at;) {
 		size_t length = strcspn(at, "/");
 
-		f = child_of(a, f, arena_strndup(a, at, length));
+		f = child_of(a, f, arena_strndup(a, at, length), false, true);
+		f->path = arena_strndup(a, shown, (size_t)(at - shown) + length);
 		profile_sum_add(&f->sum, &n->sum);
 		at += length + (at[length] == '/');
 	}
@@ -90,9 +57,19 @@ static void add_node(struct arena *a, struct frame *root, const struct profile_n
 		? n->name + strlen(n->scope) + (n->name[strlen(n->scope)] == '/')
 		: name && name[1] ? name + 1
 				  : n->name;
-	f = child_of(a, f, arena_printf(a, "%s%s", own, text_starts(own, n->op) ? "" : arena_printf(a, " (%s)", n->op)));
-	f->node = n;
+	own = arena_printf(a, "%s%s", own, text_starts(own, n->op) ? "" : arena_printf(a, " (%s)", n->op));
+	f = child_of(a, f, own, true, fold);
+	f->node = f->sum.nodes == 0 ? n : NULL;
 	profile_sum_add(&f->sum, &n->sum);
+}
+
+// "layers.* × 12".
+static const char *frame_words(const struct profile_view *v, const struct frame *f)
+{
+	for (size_t i = 0; f->path && strchr(f->name, '*') && i < v->scope_count; i++)
+		if (text_is(v->scopes[i].path, f->path) && v->scopes[i].instances > 1)
+			return arena_printf(v->arena, "%s × %zu", f->name, v->scopes[i].instances);
+	return f->name;
 }
 
 static const char *figures(
@@ -135,49 +112,89 @@ static const struct frame **parts_of(struct arena *a, const struct frame *f, siz
 	return parts;
 }
 
-static void write_frame(const struct profile_view *v, const struct frame *f, double of_ms, struct text *out)
+// A share as flex-grow. Below 1 in sum a box that is widened alone would not fill its line.
+static double grows(double share)
+{
+	return fmax(1, share * 1e6);
+}
+
+static void write_box(const struct profile_view *v, const char *roof, const char *title, const char *name, double ms, int level,
+	struct text *out)
+{
+	text_addf(out,
+		"<button type=button class=\"b %s\" role=treeitem aria-level=%d tabindex=%d data-ms=%.6g title=\"%s\" "
+		"aria-label=\"%s\">%s</button>",
+		roof, level, level == 1 ? 0 : -1, ms, html_esc(v->arena, title), html_esc(v->arena, title),
+		html_esc(v->arena, name));
+}
+
+static void write_frame(const struct profile_view *v, const struct frame *f, double of_ms, int level, struct text *out)
 {
 	struct arena *a = v->arena;
 	const char *roof = !(f->sum.roof_ms > 0) ? "non" : f->sum.memory_ms > f->sum.roof_ms / 2 ? "mem" : "cpu";
 
 	if (!(f->sum.ms > 0))
 		return;
-	text_addf(out, "<div class=f style=\"flex:%.6f 1 0\"><button class=\"b %s\" title=\"%s\">%s</button>", f->sum.ms / of_ms,
-		roof, html_esc(a, figures(v, f->name, &f->sum, f->node)), html_esc(a, f->name));
+	const char *name = frame_words(v, f);
+	text_addf(out, "<div class=f role=none style=\"flex:%.0f 1 0\">", grows(f->sum.ms / of_ms));
+	write_box(v, roof, figures(v, name, &f->sum, f->node), name, f->sum.ms, level, out);
 	if (f->child) {
 		size_t count;
 		const struct frame **parts = parts_of(a, f, &count);
 
-		text_add(out, "<div class=k>");
+		text_add(out, "<div class=k role=group>");
 		for (size_t i = 0; i < count; i++)
-			write_frame(v, parts[i], f->sum.ms, out);
+			write_frame(v, parts[i], f->sum.ms, level + 1, out);
 		text_add(out, "</div>");
 	}
 	text_add(out, "</div>\n");
 }
 
-static void write_flame(const struct profile_view *v, struct text *out)
+static void write_flame(const struct profile_view *v, bool fold, bool hidden, struct text *out)
 {
 	struct arena *a = v->arena;
-	struct frame root = { .name = v->row->model ? v->row->model : "run" };
+	struct frame root = { .name = report_model_name(v->row->model) };
+	size_t count;
 
 	for (size_t i = 0; i < v->node_count; i++)
-		add_node(a, &root, &v->nodes[i]);
-	text_addf(out, "<div class=flame><div class=f><button class=\"b rest\" title=\"%s\">%s: %s</button><div class=k>",
-		html_esc(a, arena_printf(a, "the whole run: %s", report_ms(a, v->whole_ms))), html_esc(a, root.name),
-		report_ms(a, v->whole_ms));
-	size_t count;
+		add_node(a, &root, &v->nodes[i], fold);
+	text_addf(out, "<div class=flame role=tree aria-label=\"Flame graph%s\"%s><div class=f role=none>",
+		fold ? "" : ", each layer by itself", hidden ? " hidden" : "");
+	write_box(v, "rest", arena_printf(a, "the whole run: %s", report_ms(a, v->whole_ms)),
+		arena_printf(a, "%s: %s", root.name, report_ms(a, v->whole_ms)), v->whole_ms, 1, out);
+	text_add(out, "<div class=k role=group>");
 	const struct frame **parts = parts_of(a, &root, &count);
 	for (size_t i = 0; i < count; i++)
-		write_frame(v, parts[i], v->whole_ms, out);
-	if (v->between_ms > 0)
-		text_addf(out,
-			"<div class=f style=\"flex:%.6f 1 0\"><button class=\"b rest\" title=\"between nodes: %s\">between "
-			"nodes</button></div>",
-			v->between_ms / v->whole_ms, report_ms(a, v->between_ms));
+		write_frame(v, parts[i], v->whole_ms, 2, out);
+	if (v->between_ms > 0) {
+		text_addf(out, "<div class=f role=none style=\"flex:%.0f 1 0\">", grows(v->between_ms / v->whole_ms));
+		write_box(v, "rest", arena_printf(a, "between nodes: %s", report_ms(a, v->between_ms)), "between nodes",
+			v->between_ms, 2, out);
+		text_add(out, "</div>\n");
+	}
+	text_add(out, "</div></div></div>\n");
+}
+
+// The graph with its layers folded, where any repeat, and with each by itself.
+static void write_flames(const struct profile_view *v, struct text *out)
+{
+	bool repeats = false;
+
+	for (size_t i = 0; i < v->scope_count; i++)
+		repeats = repeats || (strchr(v->scopes[i].name, '*') && v->scopes[i].instances > 1);
+	text_addf(out,
+		"<div class=tools><input id=find type=search placeholder=\"Find (/)\" aria-label=\"Find boxes by name, kind or "
+		"kernel\"><span id=found class=dim role=status></span>%s</div>\n",
+		repeats ? "<button type=button id=each aria-pressed=false title=\"Layers that repeat, one by one\">Each layer by "
+			  "itself</button>"
+			: "");
+	if (repeats)
+		write_flame(v, true, false, out);
+	write_flame(v, false, repeats, out);
 	text_add(out,
-		"</div></div></div>\n<p id=now class=dim>Point at a box for its figures; click to widen it, click what stands "
-		"above to go back.</p>\n"
+		"<p id=now class=dim aria-live=polite>Point at a box for its figures; click to widen it, click what stands above "
+		"to go "
+		"back. Arrows go from box to box, Enter widens, Escape goes back.</p>\n"
 		"<p class=\"key dim\"><span class=cpu>arithmetic</span><span class=mem>memory</span><span "
 		"class=non>unknown</span>which roof is the nearer one</p>\n");
 }
@@ -210,25 +227,34 @@ void profile_view_html(const struct profile_view *v, struct text *out)
 {
 	struct arena *a = v->arena;
 	const struct row *r = v->row;
+	const char *marks = row_qualifiers(a, r, QUALIFY_ALL);
+	struct text script = { 0 };
+	size_t first = v->sentence_count < 2 ? v->sentence_count : 2; // the conclusion
 
+	html_asset(&script, "profile.js");
 	text_addf(out,
-		"<!doctype html>\n<html lang=en><head><meta charset=utf-8><meta name=viewport content=\"width=device-width, "
+		"<!doctype html>\n<html lang=en><head><meta charset=utf-8>%s<meta name=viewport content=\"width=device-width, "
 		"initial-scale=1\">"
-		"<title>profile: %s on %s</title>\n<style>%s</style></head>\n<body><main>\n",
-		html_esc(a, r->model ? r->model : ""), html_esc(a, r->requested ? r->requested : ""), style);
-	text_addf(out, "<h1>%s on %s</h1>\n<p class=dim>%s %s, row %lld, %s%s: %lld profiled runs of %s",
-		html_esc(a, r->model ? r->model : ""), html_esc(a, r->requested ? r->requested : ""),
-		html_esc(a, r->engine ? r->engine : ""), html_esc(a, r->engine_version ? r->engine_version : ""),
-		(long long)r->row, text_is(r->weights, "synthetic") ? "synthetic weights, " : "",
+		"<title>profile: %s on %s</title>\n<style>",
+		html_policy(a, text_get(&script), script.length), html_esc(a, report_model_name(r->model)),
+		html_esc(a, r->requested ? r->requested : ""));
+	html_asset(out, "profile.css");
+	text_addf(out, "</style></head>\n<body><main>\n<h1>%s on %s</h1>\n", html_esc(a, report_model_name(r->model)),
+		html_esc(a, r->requested ? r->requested : ""));
+	for (size_t i = 0; i < first; i++)
+		text_addf(out, "<p class=lede>%s</p>\n", html_esc(a, v->sentences[i]));
+	text_addf(out, "<p class=dim>%s %s, row %lld, %s%s%s: %lld profiled runs of %s", html_esc(a, r->engine ? r->engine : ""),
+		html_esc(a, r->engine_version ? r->engine_version : ""), (long long)r->row,
+		marks != NULL ? html_esc(a, marks) : "", marks != NULL ? ", " : "",
 		r->sequence == ROW_NONE ? "one input" : arena_printf(a, "%lld tokens", (long long)r->sequence),
 		(long long)json_integer_value(json_object_get(v->facts, "runs")), report_ms(a, v->whole_ms));
 	if (r->latency_ms > 0)
 		text_addf(out, ", without the profile %s", report_ms(a, r->latency_ms));
 	text_addf(out, ". The nodes make up %.1f %% of it.</p>\n", v->nodes_ms / v->whole_ms * 100);
-	for (size_t i = 0; i < v->sentence_count; i++)
-		text_addf(out, "<p>%s</p>\n", html_esc(a, v->sentences[i]));
 	text_add(out, "<h2>Where the time is</h2>\n");
-	write_flame(v, out);
+	write_flames(v, out);
+	for (size_t i = first; i < v->sentence_count; i++)
+		text_addf(out, "<p>%s</p>\n", html_esc(a, v->sentences[i]));
 	table_head(out, "By layer", "layer");
 	for (size_t i = 0; i < v->scope_count; i++)
 		table_line(v, out, v->scopes[i].depth,
@@ -250,5 +276,6 @@ void profile_view_html(const struct profile_view *v, struct text *out)
 				? json_string_value(json_object_get(v->facts, "peak_by"))
 				: "?"),
 		isfinite(r->bandwidth_gb_s) ? arena_printf(a, ", %.1f GB/s from memory", r->bandwidth_gb_s) : "");
-	text_addf(out, "</main>\n<script>%s</script>\n</body></html>\n", script);
+	text_addf(out, "</main>\n<script>%s</script>\n</body></html>\n", text_get(&script));
+	text_done(&script);
 }

@@ -68,8 +68,7 @@ static void read_node(struct profile_node *out, struct arena *a, const json_t *n
 
 // ---- scopes -------------------------------------------------------------------------------------------------------------
 
-// "layers.11/attn" -> "layers.*/attn".
-static const char *without_numbers(struct arena *a, const char *scope)
+const char *profile_without_numbers(struct arena *a, const char *scope)
 {
 	char *out = arena_strdup(a, scope), *to = out;
 
@@ -137,7 +136,7 @@ static void add_to_scopes(struct gathering *g, const struct profile_node *n)
 		end = strchr(end, '/');
 		more = end != NULL;
 		const char *path = more ? arena_strndup(a, n->scope, (size_t)(end++ - n->scope)) : n->scope,
-			   *of = without_numbers(a, path);
+			   *of = profile_without_numbers(a, path);
 
 		profile_sum_add(&scope_line(g->v, *of ? of : "(top)")->sum, &n->sum);
 		add_instance(g, *path ? path : "(top)", *of ? of : "(top)", n->sum.ms);
@@ -342,7 +341,7 @@ enum status profile_view(struct profile_view **out, struct arena *a, const struc
 		v->nodes[i].sum.at = (double)i * n->sum.ms;
 		v->nodes_ms += n->sum.ms;
 		add_kind(v->ops, &v->op_count, n->op, NULL, &n->sum);
-		add_kind(v->parts, &v->part_count, n->op, n->scope ? without_numbers(a, n->scope) : NULL, &n->sum);
+		add_kind(v->parts, &v->part_count, n->op, n->scope ? profile_without_numbers(a, n->scope) : NULL, &n->sum);
 		if (n->scope)
 			add_to_scopes(&g, n);
 		else

@@ -59,6 +59,7 @@ void profile_view_text(const struct profile_view *v, size_t top, struct text *ou
 json_t *profile_view_json(const struct profile_view *v);
 // html.c: a page that needs nothing else, with the flame graph (wide is slow, below is inside).
 void profile_view_html(const struct profile_view *v, struct text *out);
+const char *profile_without_numbers(struct arena *a, const char *scope); // "layers.11/attn" -> "layers.*/attn"
 void profile_sum_add(struct profile_sum *sum, const struct profile_sum *other);
 double profile_share(const struct profile_sum *s); // of the roofline; NaN where no roof is known
 
