@@ -11,6 +11,7 @@
 enum { REPORT_QUESTIONS = 5000, REPORT_COLUMNS = 100, REPORT_OTHERS = 5000, REPORT_NAME = 4096 };
 // Ids of the questions that it takes: a temporary table that take_cells makes, there while the store is being read.
 #define REPORT_CHOSEN "report_chosen"
+#define REPORT_QUESTION "report_question" // of all of them: id, and newest, as question_word_sql has them
 
 void summary_place_cells(struct summary *out, struct arena *a);                      // lines.c: lines and columns
 void summary_rank_line(struct summary *out, struct report_line *l, struct arena *a); // the fastest of a line

@@ -50,6 +50,7 @@ static json_t *cell_json(const struct report_cell *c)
 	json_object_set_new(out, "software", text_json(report_software(&c->row)));
 	json_object_set_new(out, "agreement", text_json(c->agreement));
 	json_object_set_new(out, "why_not", text_json(c->cause));
+	json_object_set_new(out, "asked_again_later", text_json(c->later));
 	json_object_set_new(out, "fastest", json_boolean(c->is_fastest));
 	json_object_set_new(out, "near_fastest", json_boolean(c->is_near_fastest));
 	json_object_set_new(out, "unstable_no_claim", json_boolean(c->is_untold));

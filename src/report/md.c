@@ -54,6 +54,8 @@ static void cell_md(const struct report_cell *c, struct arena *a, struct text *o
 		text_addf(out, ", %s", esc(a, c->agreement));
 	if (c->own_qualifiers != NULL)
 		text_addf(out, ", %s", esc(a, c->own_qualifiers));
+	if (c->later != NULL)
+		text_addf(out, ", asked again later: %s", esc(a, c->later));
 	if (c->fallback != NULL && c->fallback->try_count > 0)
 		text_addf(out, "; instead %s", esc(a, c->fallback->got));
 }

@@ -98,9 +98,9 @@ static const char *agreement_of(struct arena *a, const struct row *r)
 static enum status choose(struct store *s, struct summary *out, struct error *err)
 {
 	static const char sql[] =
-		"CREATE TEMP TABLE report_question AS %s;"
-		"CREATE TEMP TABLE " REPORT_CHOSEN " AS SELECT id FROM report_question ORDER BY id DESC LIMIT %d;"
-		"SELECT (SELECT count(*) FROM report_question) AS questions, (SELECT count(*) FROM cell) AS cells";
+		"CREATE TEMP TABLE " REPORT_QUESTION " AS %s;"
+		"CREATE TEMP TABLE " REPORT_CHOSEN " AS SELECT id FROM " REPORT_QUESTION " ORDER BY id DESC LIMIT %d;"
+		"SELECT (SELECT count(*) FROM " REPORT_QUESTION ") AS questions, (SELECT count(*) FROM cell) AS cells";
 	struct table t;
 	enum status status = store_query(s, QUESTION_OPEN_ASK, &t, err);
 
@@ -324,6 +324,33 @@ static enum status take_runs(struct store *s, struct summary *out, struct error 
 	return STATUS_OK;
 }
 
+// Of cells that were asked again with less time or memory, which was not enough: the answer stands, and this beside it.
+static enum status take_later(struct store *s, struct summary *out, struct error *err)
+{
+	static const char sql[] = "SELECT q.id AS id, r.id AS later, r.verdict AS verdict, c.timeout_s AS timeout_s, "
+				  "c.memory_limit_bytes AS bytes FROM " REPORT_QUESTION " q JOIN result r ON r.id = q.newest "
+				  "JOIN cell c ON c.id = r.id WHERE q.newest > q.id AND r.verdict IN ('timeout', 'no_memory') "
+				  "ORDER BY q.id";
+	struct table t;
+	enum status status = store_query(s, sql, &t, err);
+
+	for (size_t i = 0, k = 0; status == STATUS_OK && i < t.row_count; i++) {
+		int64_t id = table_integer(&t, i, "id");
+		while (k < out->cell_count && out->cells[k].row.row < id) // both are in the order of row numbers
+			k++;
+		if (k == out->cell_count)
+			break;
+		if (out->cells[k].row.row != id)
+			continue;
+		bool is_time = text_is(table_get(&t, i, "verdict"), verdict_word(VERDICT_TIMEOUT));
+		const char *within = is_time ? arena_printf(&s->arena, "%g s", table_real(&t, i, "timeout_s"))
+					     : report_bytes(&s->arena, table_integer(&t, i, "bytes"));
+		out->cells[k].later = arena_printf(&s->arena, "%s%s%s (row %lld)", is_time ? "timed out" : "not enough memory",
+			within != NULL ? " within " : "", within != NULL ? within : "", (long long)table_integer(&t, i, "later"));
+	}
+	return status;
+}
+
 // All that is asked of the file, of one moment.
 static enum status take_all(struct store *s, struct summary *out, struct error *err)
 {
@@ -334,6 +361,8 @@ static enum status take_all(struct store *s, struct summary *out, struct error *
 		status = take_runs(s, out, err);
 	if (status == STATUS_OK)
 		status = take_cells(s, out, err);
+	if (status == STATUS_OK)
+		status = take_later(s, out, err);
 	if (status == STATUS_OK)
 		status = summary_take_fallbacks(s, out, err);
 	if (status == STATUS_OK)

@@ -52,7 +52,8 @@ struct report_cell {
 	const char
 		*cause; // of a failure: a sentence, never NULL there; of other rows that are not good or not valid: as far as one
 			// is told
-	const char *p90; // "13.1 ms", or "n too small (11 of 64 samples)"
+	const char *later; // a newer answer that proves less: "not enough memory within 512 MiB (row 19)"; NULL: there is none
+	const char *p90;   // "13.1 ms", or "n too small (11 of 64 samples)"
 	struct report_speed against_cpu;
 	struct compare_process *processes; // this question's rows that ran alike, oldest first: their samples
 	size_t process_count;

@@ -19,7 +19,7 @@ static const char relations[] =
 	"WITH of_model AS (SELECT *, " QUESTION_FILES_SQL ","
 	"  count(DISTINCT model_sha256) OVER (PARTITION BY model) AS file_sets FROM result WHERE " OF_MODEL "),"
 	" asked AS (SELECT * FROM of_model WHERE $2 = '' OR requested = $2),"
-	" latest_anywhere AS (SELECT * FROM of_model WHERE id IN (%s)),"
+	" latest_anywhere AS (SELECT * FROM of_model WHERE id IN (SELECT id FROM (%s))),"
 	" latest AS (SELECT * FROM latest_anywhere WHERE $2 = '' OR requested = $2),"
 	" timed_anywhere AS (SELECT * FROM latest_anywhere WHERE " TIMED "),"
 	" timed AS (SELECT * FROM latest WHERE " TIMED "),"
@@ -46,7 +46,8 @@ const char *question_word_sql(struct arena *a, const char *from, const char *als
 {
 	static const char sql[] =
 		"SELECT max({'answers': answers, 'proves': NOT (verdict = 'timeout' AND seconds < most_seconds)"
-		" AND NOT (verdict = 'no_memory' AND bytes < most_bytes), 'id': id}).id AS id FROM"
+		" AND NOT (verdict = 'no_memory' AND bytes < most_bytes), 'id': id}).id AS id, max(id) FILTER (answers) AS "
+		"newest FROM"
 		" (SELECT id, question, verdict, answers, seconds, bytes,"
 		"  COALESCE(max(seconds) FILTER (ran OR verdict = 'timeout') OVER q, 0) AS most_seconds,"
 		"  COALESCE(max(bytes) FILTER (ran OR verdict = 'no_memory') OVER q, 0) AS most_bytes FROM"

@@ -18,8 +18,9 @@
 #define QUESTION_OPEN_ASK "SELECT count(*) AS n FROM duckdb_columns() WHERE table_name = 'cell' AND column_name = 'question'"
 const char *question_open_sql(const struct table *columns);
 
-// A SELECT of those rows' numbers. `from`: " FROM ... WHERE ..." with r and c as QUESTION_FROM_SQL has them; `also`: "", or
-// ", " and what else tells questions apart; `open`: of question_open_sql.
+// A SELECT of those rows' numbers, `id`, and of the newest row's that answers, `newest`, whatever it proves. `from`: " FROM ...
+// WHERE ..." with r and c as QUESTION_FROM_SQL has them; `also`: "", or ", " and what else tells questions apart; `open`: of
+// question_open_sql.
 //     The newest row that answers. But two verdicts say only that a limit was reached, timeout and no_memory: they prove less
 // than a row that was allowed more time or memory and got further, and take nothing back. By default a cell has what memory there
 // is, which counts as no limit.

@@ -535,6 +535,12 @@ static void test_smaller_limits(void **state)
 		assert_string_equal(json_string_value(json_object_get(json_array_get(lines, i), "model")), asked[i].model);
 		assert_string_equal(json_string_value(json_object_get(c, "verdict")), asked[i].word);
 	}
+	// What proves less stands beside the answer, by the newest row that says so.
+	assert_string_equal(text_in(cell(f, 0, "cpu"), "asked_again_later"), "timed out within 5 s (row 2)");
+	assert_string_equal(text_in(cell(f, 1, "cpu"), "asked_again_later"), "(none)");
+	assert_string_equal(text_in(cell(f, 7, "cpu"), "asked_again_later"), "not enough memory within 1.00 MiB (row 18)");
+	says(&f->md, ", asked again later: not enough memory within 1.00 MiB (row 18)");
+	says(&f->html, "<span class=\"q\">later: timed out within 5 s (row 2)</span>");
 }
 
 static void test_what_to_know(void **state)

@@ -47,6 +47,7 @@ void html_cell_details(const struct summary *s, const struct report_cell *c, str
 	html_fact(out, a, "Verdict", c->is_running ? "still running" : verdict_sentence(c->verdict));
 	if (c->cause != NULL && *c->cause != '\0' && !text_is(c->cause, c->is_running ? "" : verdict_sentence(c->verdict)))
 		text_addf(out, "<dt>Cause</dt><dd>%s</dd>", html_prose(a, c->cause));
+	html_fact(out, a, "Asked again later", c->later);
 	html_fact(out, a, "Agreement", arena_join(a, c->agreement, "; reference: ", r->reference));
 	html_fact(out, a, "Errors",
 		r->max_abs_error == r->max_abs_error

@@ -31,6 +31,8 @@ static void matrix_cell(const struct report_cell *c, struct arena *a, struct tex
 			html_esc(a, report_speed_words(a, &c->against_cpu)));
 	if (c->agreement != NULL)
 		text_addf(out, "<span class=\"sub\">%s</span>", html_esc(a, c->agreement));
+	if (c->later != NULL)
+		text_addf(out, "<span class=\"sub\">asked again later: %s</span>", html_esc(a, c->later));
 	if (c->fallback != NULL && c->fallback->try_count > 0)
 		text_addf(
 			out, "<span class=\"sub\">instead: <a href=\"#fallbacks\">%s</a></span>", html_esc(a, c->fallback->got));

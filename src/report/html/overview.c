@@ -71,6 +71,8 @@ static void overview_cell(const struct summary *s, const struct report_line *l, 
 		report_has_time(c) && !is_other ? batch_words(a, l) : "");
 	if (beside != NULL)
 		text_addf(out, "<span class=\"q\">%s</span>", html_esc(a, beside));
+	if (c->later != NULL)
+		text_addf(out, "<span class=\"q\">later: %s</span>", html_esc(a, c->later));
 	text_add(out, "</a></td>");
 }
 
