@@ -285,10 +285,10 @@ static void the_view(void **state)
 	assert_non_null(strstr(v->sentences[0],
 		"80 % of the time is in 2 Gemm of layers.*/a, at 50 % of what this machine can do (compute-bound)"));
 	profile_view_html(v, &text);
-	const char *page = text_get(&text), *folded = strstr(page, "<div class=flame role=tree"),
-		   *each = strstr(folded + 1, "<div class=flame role=tree");
+	const char *page = text_get(&text), *folded = strstr(page, "<div class=flame role=tree");
+	const char *each = strstr(folded + 1, "<div class=flame role=tree");
 	assert_null(strstr(page, "<b>"));
-	// The conclusion stands before the graph; layers are one box with their number, or each by itself, hidden until it is asked for.
+	// The conclusion stands before the graph; layers are one box, or each by itself, hidden until it is asked for.
 	assert_true(strstr(page, "<p class=lede>80 % of the time is in 2 Gemm of layers.*/a") < folded);
 	assert_true(strstr(folded, ">layers.* × 2</button>") < each);
 	assert_null(strstr(each, "layers.* × 2</button>"));
