@@ -194,6 +194,7 @@ struct spec {
 	int64_t chunk;                      // a window is a chunk of this many tokens, not the last sliding_window; 0: not
 	double column_beta; // > 0: queries without rotary positions times 1 + column_beta * log(1 + (column + 1) / column_floor)
 	int64_t column_floor;
+	const bool *crossing;          // [layers_in_config]: it looks at body.memory and is left out without one; NULL: none does
 	const bool *nope;              // [layers_in_config]: a NoPE layer: without rotary embedding; NULL: none is
 	struct rope rope, window_rope; // of layers without and with a window
 	double embedding_scale, residual_scale, logit_scale; // 0: there is none
@@ -284,6 +285,7 @@ FAMILY(spectrogram);
 FAMILY(speech_to_text);
 FAMILY(swiftformer);
 FAMILY(textnet);
+FAMILY(tiled_vision);
 FAMILY(timesformer);
 FAMILY(transducer);
 FAMILY(unet);
@@ -301,6 +303,7 @@ FAMILY(vlm_connected);
 FAMILY(vlm_adapted);
 FAMILY(vlm_asked);
 FAMILY(vlm_convolved);
+FAMILY(vlm_crossed);
 FAMILY(vlm_linear);
 FAMILY(vlm_listed);
 FAMILY(vlm_packed);

@@ -119,6 +119,25 @@ static struct tensor types_over(struct state *s, const struct tensor *types, int
 	return integers(types->name, rows, length, all);
 }
 
+// What the prompt's tokens see of pictures, [rows, tokens, ..], over `length` columns: what is generated sees what the last one
+// does.
+static struct tensor sight_over(struct state *s, const struct tensor *sight, int64_t length)
+{
+	struct tensor all = *sight;
+	size_t given = (size_t)sight->dim[1], rows = (size_t)sight->dim[0],
+	       each = given && rows ? sight->nbytes / rows / given : 0;
+	all.dim[1] = length;
+	all.nbytes = rows * (size_t)length * each;
+	char *to = arena_alloc(s->a, all.nbytes);
+	for (size_t i = 0; each && i < rows * (size_t)length; i++) {
+		size_t row = i / (size_t)length, at = i % (size_t)length;
+		at = at < given ? at : given - 1;
+		memcpy(to + i * each, (const char *)sight->data + (row * given + at) * each, each);
+	}
+	all.data = to;
+	return all;
+}
+
 static enum status give(struct state *s, const struct session *session, const int64_t *ids, int64_t count, int64_t length,
 	bool fresh, struct tensor *in, struct error *err)
 {
@@ -146,6 +165,8 @@ static enum status give(struct state *s, const struct session *session, const in
 			in[i] = s->encoded;
 		else if (other && text_ends(name, "token_type_ids") && other->rank == 2 && other->dtype == DTYPE_I64)
 			in[i] = types_over(s, other, count);
+		else if (other && text_is(name, "cross_attention_mask") && other->rank > 2)
+			in[i] = sight_over(s, other, count);
 		else if (other)
 			in[i] = *other;
 		else if (text_is(name, "encoder_attention_mask") && s->unmasked.name)

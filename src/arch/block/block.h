@@ -35,8 +35,10 @@ struct body {
 	graph_value grid;      // i64 [pictures, 3] of pixels that are patches: how many in time, height and width
 	graph_value merge;     // i64 [pictures]: so many patches each way become one feature
 	graph_value memory, memory_mask; // a decoder's encoder states [batch, source, hidden] and their mask
-	struct cache *cache;             // NULL: none
-	struct cache *cross;             // of the keys and values of `memory`; NULL: none
+	graph_value memory_bias,
+		memory_rows;            // of layers that look at it: [batch, 1, seq, source]; f32 [batch, seq, 1], whose sees any
+	struct cache *cache;            // NULL: none
+	struct cache *cross;            // of the keys and values of `memory`; NULL: none
 	struct recurrent *states_after; // recurrent states, which come in and go out; NULL: they begin as zeros and are not given
 	// out
 	graph_value last;    // [batch, seq, hidden], after the last norm
@@ -205,6 +207,9 @@ graph_value mixture(struct build *b, graph_value x);
 graph_value route(struct build *b, const char *stem, graph_value x); // by STEM.router: [batch, seq, experts], 0 where not chosen
 graph_value attention_of_experts(struct build *b, graph_value x, const struct attention_extras *e, struct cache *cache);
 graph_value mixture_apart(struct build *b, graph_value chooser, graph_value x); // the router looks at something else
+
+// crossing.c: x [batch, seq, hidden], of a decoder's layer that looks at io->memory
+graph_value crossing_layer(struct build *b, const struct body *io, graph_value x);
 
 // altup.c: several states side by side, x [batch, seq, inputs, hidden].
 graph_value altup_begin(struct build *b, graph_value x);   // [batch, seq, hidden] -> the states

@@ -19,6 +19,22 @@ const struct dialect llama_names = {
 	.inert = IGNORED("hidden_activation"),
 };
 
+// Layers that look at pictures have other words for their attention.
+const struct dialect mllama_text_names = {
+	.name = "mllama-text",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, { "layers.crossing.q", "@layers.#.cross_attn.q_proj" },
+		{ "layers.crossing.k", "@layers.#.cross_attn.k_proj" }, { "layers.crossing.v", "@layers.#.cross_attn.v_proj" },
+		{ "layers.crossing.o", "@layers.#.cross_attn.o_proj" },
+		{ "layers.crossing.q_norm", "@layers.#.cross_attn.q_norm" },
+		{ "layers.crossing.k_norm", "@layers.#.cross_attn.k_norm" },
+		{ "layers.crossing.attn_gate", "@layers.#.cross_attn_attn_gate" },
+		{ "layers.crossing.ffn_gate", "@layers.#.cross_attn_mlp_gate" }),
+	.ignored = IGNORED(BUFFERS),
+	.other_prefixes = IGNORED("language_model.model.", "language_model."),
+};
+
 const struct dialect open_llama_names = {
 	.name = "open-llama",
 	.prefix = "model.",

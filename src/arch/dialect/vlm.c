@@ -615,3 +615,35 @@ const struct dialect llama4_vision_names = {
 	.ignored = IGNORED("*rotary_embedding*"),
 	.inert = IGNORED("norm_eps", "vision_feature_select_strategy", "multi_modal_projector_bias", "projector_dropout"),
 };
+
+const struct dialect mllama_names = {
+	.name = "mllama",
+	.prefix = "model.",
+	.keys = IMAGE_TOKEN,
+	.weights = WEIGHTS({ "projector", "@multi_modal_projector" }, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq"),
+	.inert = IGNORED("is_encoder_decoder"),
+};
+
+// $: the first stack of layers, or the second.
+const struct dialect mllama_vision_names = {
+	.name = "mllama-vision",
+	.prefix = "vision_model.",
+	.keys = KEYS({ "num_attention_heads", "attention_heads" }, { "num_attention_heads", "num_attention_heads" },
+		{ "layer_norm_eps", "norm_eps" }),
+	.weights = WEIGHTS({ "embed.patch", "@patch_embedding" }, { "embed.class", "@class_embedding" },
+		{ "embed.position", "@gated_positional_embedding.embedding" },
+		{ "embed.gate", "@gated_positional_embedding.gate" },
+		{ "embed.tile", "@gated_positional_embedding.tile_embedding" },
+		{ "before", "@pre_tile_positional_embedding.embedding" },
+		{ "before.gate", "@pre_tile_positional_embedding.gate" },
+		{ "after", "@post_tile_positional_embedding.embedding" },
+		{ "after.gate", "@post_tile_positional_embedding.gate" }, { "norm.before", "@layernorm_pre" },
+		{ "norm", "@layernorm_post" }, { "layers.attn.q", "@$.layers.#.self_attn.q_proj" },
+		{ "layers.attn.k", "@$.layers.#.self_attn.k_proj" }, { "layers.attn.v", "@$.layers.#.self_attn.v_proj" },
+		{ "layers.attn.o", "@$.layers.#.self_attn.o_proj" }, { "layers.attn.norm", "@$.layers.#.input_layernorm" },
+		{ "layers.attn.gate", "@$.layers.#.gate_attn" }, { "layers.ffn.gate", "@$.layers.#.gate_ffn" },
+		{ "layers.ffn.norm", "@$.layers.#.post_attention_layernorm" }, { "layers.ffn.up", "@$.layers.#.mlp.fc1" },
+		{ "layers.ffn.down", "@$.layers.#.mlp.fc2" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+};

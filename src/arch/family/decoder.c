@@ -34,6 +34,8 @@ struct shared {
 // Does this layer have attention?
 static bool attends(const struct spec *s, int64_t layer)
 {
+	if (s->crossing && s->crossing[layer])
+		return false;
 	if (s->block_of)
 		return s->block_of[layer] >= 0;
 	return !s->mixers || s->mixers[layer] == MIX_ATTENTION || TRAITS_OF(s, decoder)->mixer_beside;
@@ -465,7 +467,10 @@ static void body(struct build *b, struct body *io)
 		x = cycled_layers(b, io, x, &p);
 	for (b->layer = s->cycles ? s->layers : 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
-		x = s->altup ? altup_layer(b, io, x, &p) : layer(b, io, x, &p);
+		if (!s->crossing || !s->crossing[b->layer])
+			x = s->altup ? altup_layer(b, io, x, &p) : layer(b, io, x, &p);
+		else if (io->memory.id)
+			x = crossing_layer(b, io, x);
 		graph_leave(g);
 		if (b->layer < io->deep_count)
 			x = op_add(g, x, io->deep[b->layer]);

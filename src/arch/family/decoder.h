@@ -67,6 +67,7 @@
 	X(T, FLAG, experts_in_out, "the experts' weights lie as [experts, in, out]") \
 	X(T, FLAG, sees_ahead, "every token sees those ahead; windows reach sliding_window tokens both ways") \
 	X(T, COUNT, unpredicted, "the last words of the vocabulary that the language model's head does not give") \
+	X(T, COUNT, uncounted, "words of the vocabulary that vocab_size does not count") \
 	X(T, FLAG, last_norm_plain, "norm_plus_one does not mean the last norm") \
 	X(T, FLAG, depth_scaled, "sum n of a residual, from 2, is x sqrt((n - 1) / n) + y / sqrt(n)") \
 	X(T, FLAG, scaled_nope, \

@@ -548,6 +548,30 @@ static void resolve_cycles(struct config *c, struct spec *s)
 		config_fail(c, STATUS_UNSUPPORTED, "biases of layers in stacks that go round are not supported yet");
 }
 
+// Llama 3.2 Vision: some layers look at pictures. Of a text alone they are left out, whatever the file has of them.
+static void resolve_crossing(struct config *c, struct spec *s, struct arena *a)
+{
+	static const int64_t usual[] = { 3, 8, 13, 18, 23, 28, 33, 38 };
+	const json_t *list = config_get(c, "cross_attention_layers");
+	int64_t count = list ? (int64_t)json_array_size(list) : 8;
+	bool *crossing = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
+	const char **unread = ARENA_ARRAY(a, (size_t)s->layers + 1, const char *);
+	size_t n = 0;
+	for (int64_t i = 0; i < count; i++) {
+		int64_t layer = list ? json_integer_value(json_array_get(list, (size_t)i)) : usual[i];
+		if (layer < 0 || layer >= s->layers || crossing[layer])
+			continue;
+		crossing[layer] = true;
+		unread[n++] = arena_printf(a, "*layers.%lld.*", (long long)layer);
+	}
+	s->crossing = crossing;
+	if (!s->key)
+		s->unused = unread;
+	if (s->head_width != s->hidden_size / s->heads)
+		config_fail(c, STATUS_UNSUPPORTED, "head_dim %lld for %lld heads over %lld is not supported yet",
+			(long long)s->head_width, (long long)s->heads, (long long)s->hidden_size);
+}
+
 // What few classes say of the vocabulary, of norms and of what comes out.
 static void resolve_ends(struct config *c, struct spec *s)
 {
@@ -556,6 +580,7 @@ static void resolve_ends(struct config *c, struct spec *s)
 	s->tied |= says(c, "shared_input_output_embedding");
 	s->further_words = has_word(s, "embed.further") ? config_size(c, "additional_vocab_size", 128) : 0;
 	s->vocab_size += s->further_words;
+	s->vocab_size += t->uncounted;
 	s->output_size = t->unpredicted ? s->vocab_size - t->unpredicted : 0;
 	s->project_size = has_word(s, "project.last") ? config_size(c, "embedding_dim", 0) : 0;
 	s->after_eps = config_real(c, "post_norm_eps", 0);
@@ -617,6 +642,8 @@ static void resolve_layers(struct config *c, struct spec *s, struct arena *a)
 	resolve_scales(c, s);
 	resolve_older(c, s, a);
 	resolve_ends(c, s);
+	if (has_word(s, "layers.crossing.q"))
+		resolve_crossing(c, s, a);
 	if (has_word(s, "layers.attn.decay"))
 		resolve_dynamic_mask(c, s);
 	if (has_word(s, "embed.further"))

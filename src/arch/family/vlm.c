@@ -238,7 +238,7 @@ static void types_input(struct build *b, struct body *io, int64_t length)
 static bool is_merged_only(const struct spec *s)
 {
 	const struct spec *text = part_of(s, "text");
-	return !vlm_of(s)->deep_count && !text->mixers && !text->token_width &&
+	return !vlm_of(s)->deep_count && !text->mixers && !text->crossing && !text->token_width &&
 		text->row->family->shares_cache; // nor has it states besides a cache
 }
 
