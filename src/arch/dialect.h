@@ -95,7 +95,7 @@ extern const struct dialect aimv2_text_names, aimv2_vision_names, altclip_text_n
 
 // vlm.c
 extern const struct dialect aria_vlm_names, aya_vision_names, blip_2_names, blip_names, blip_text_names, cosmos3_edge_names,
-	cosmos3_edge_vision_names, deepseek_vl_names, gemma3_names, gemma4_vision_names, gemma4_vlm_names, git_names,
+	cosmos3_edge_vision_names, deepseek_vl_names, fuyu_names, gemma3_names, gemma4_vision_names, gemma4_vlm_names, git_names,
 	glm4v_vision_names, glm_image_vision_names, glm_ocr_vision_names, got_ocr2_names, grid_names, hyperclovax_vision_names,
 	idefics2_names, idefics3_names, instruct_qformer_names, internvl_names, janus_names, lfm2_vl_names, lighton_ocr_names,
 	llama4_vision_names, llama4_vlm_names, llava_names, mistral3_names, mllama_names, mllama_vision_names, modernvbert_names,

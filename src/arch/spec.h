@@ -307,6 +307,7 @@ FAMILY(vlm_crossed);
 FAMILY(vlm_linear);
 FAMILY(vlm_listed);
 FAMILY(vlm_packed);
+FAMILY(vlm_patches);
 FAMILY(vlm_perceived);
 FAMILY(vlm_pooled);
 FAMILY(vlm_squared);

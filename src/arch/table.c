@@ -281,6 +281,7 @@ const struct arch arch_rows[] = {
 	{ "fnet", OF(encoder, fnet_names, TANH_HEAD, .fourier = true, .always_projected = true) },
 	{ "focalnet", &focalnet, &focalnet_names },
 	{ "fsmt", OF(seq2seq, fsmt_names, .positions_from_pad = true, .head_in_body = true) },
+	{ "fuyu", &vlm_patches, &fuyu_names, .part_types = { { "text", "persimmon" } } },
 	{ "gemma", OF(decoder, llama_names, GEMMA) },
 	{ "gemma2", OF(decoder, gemma2_names, GEMMA2, .window_pattern = 2) },
 	{ "gemma3", OF(vlm_pooled, gemma3_names, .norm_plus_one = true), PARTS("gemma3_text", "siglip_vision_model") },

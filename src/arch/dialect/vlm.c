@@ -647,3 +647,15 @@ const struct dialect mllama_vision_names = {
 		{ "layers.ffn.down", "@$.layers.#.mlp.fc2" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
+
+// Older files have the text's keys beside text_config too.
+const struct dialect fuyu_names = {
+	.name = "fuyu",
+	.prefix = "model.",
+	.keys = IMAGE_TOKEN,
+	.weights = WEIGHTS({ "projector", "@vision_embed_tokens" }, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq"),
+	.inert = IGNORED("image_size", "hidden_act", "hidden_size", "intermediate_size", "layer_norm_eps",
+		"max_position_embeddings", "num_attention_heads", "num_hidden_layers", "qk_layernorm", "rope_scaling",
+		"rope_theta", "rope_parameters", "partial_rotary_factor", "vocab_size", "is_encoder_decoder"),
+};
