@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The usual way of each head, and the table of classes.
+#include <float.h>
 #include "arch/block/block.h"
 
 const struct family_head *head_row(const struct spec *s)
@@ -151,6 +152,10 @@ static void build_causal_lm(struct build *b, const struct body *io)
 	if (s->logit_scale > 0)
 		logits = op_scale(b->g, logits, (float)s->logit_scale);
 	logits = op_softcap(b->g, logits, (float)s->logit_softcap);
+	if (s->unsaid) {
+		graph_value never = graph_constant(b->g, DTYPE_BOOL, 1, &words, s->unsaid);
+		logits = op_where(b->g, never, graph_f32(b->g, -FLT_MAX), logits);
+	}
 	graph_leave(b->g);
 	graph_output(b->g, "logits", logits); // [batch, seq, vocab]
 }
@@ -235,6 +240,7 @@ const struct head head_vocoder = { "vocoder", build_own };
 const struct head head_x_vector = { "x-vector", build_own };
 
 const struct head_class head_classes[] = {
+	{ "ChameleonForConditionalGeneration", &head_causal_lm }, // a decoder, whose pictures are words
 	{ "ForConditionalGeneration", &head_conditional },
 	{ "FSMTModel", &head_model },
 	{ "MTModel", &head_conditional },

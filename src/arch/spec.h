@@ -138,10 +138,11 @@ struct spec {
 	void *own_traits;                   // struct FAMILY_traits, likewise: TRAITS_OF
 	int64_t vocab_size, hidden_size, layers, layers_in_config, layer_groups, heads, kv_heads, head_width, ffn_size;
 	int64_t max_positions, type_vocab_size, embedding_size, pooler_size, labels, pad_token_id;
-	int64_t output_size;                      // what a decoder's language model's head gives; 0: vocab_size
-	int64_t project_size;                     // of a linear layer after a decoder's last norm; 0: there is none
-	int64_t further_words;                    // of the vocabulary that lie in a tensor of their own
-	int64_t most_keys;                        // of those that a token may see, by their values (Doge); 0: all
+	int64_t output_size;   // what a decoder's language model's head gives; 0: vocab_size
+	int64_t project_size;  // of a linear layer after a decoder's last norm; 0: there is none
+	int64_t further_words; // of the vocabulary that lie in a tensor of their own
+	const bool *unsaid;    // [vocab_size]: words that the language model's head never gives; NULL: there are none
+	int64_t most_keys;     // of those that a token may see, by their values (Doge); 0: all
 	int64_t cycles, low_cycles, stack_layers; // two stacks of layers go round (HRM); 0: there is one, and it does not
 	int64_t lm_size;                          // what the masked language model's dense layer gives; 0: embedding_size
 	int64_t image_size, image_width, patch_size, patch_width, channels,

@@ -193,6 +193,7 @@ const struct arch arch_rows[] = {
 	{ "bros", &encoder, &bros_names },
 	{ "camembert", OF(encoder, roberta_names, ROBERTA) },
 	{ "canary", &conformer_seq2seq, &canary_names, ENCODER_PART("parakeet_encoder") },
+	{ "chameleon", OF(decoder, chameleon_names, .qk_norm_apart = true) },
 	{ "chinese_clip", OF(dual, dual_names, .compares_first = true), TOWERS("chinese_clip") },
 	{ "chinese_clip_text_model", OF(encoder, chinese_clip_text_names, .pad_is_zero = true) },
 	{ "chinese_clip_vision_model", &clip_vision, &clip_vision_names },

@@ -60,6 +60,8 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(T, FLAG, inner_norm, "a norm before the last linear layer of attention and feed-forward") \
 	X(T, FLAG, qk_norm, "RMS norm over each head of query and key") \
 	X(T, FLAG, qk_norm_whole, "RMS norm over all heads of query and of key together") \
+	X(T, FLAG, qk_norm_apart, \
+		"layer norm over each head of query and key, each with its own weight and bias, of epsilon 1e-5") \
 	X(T, FLAG, qk_norm_late, "the norm of query and key comes after the rotary embedding") \
 	X(T, FLAG, qk_norm_rotary, "query and key are normed only where they have rotary positions") \
 	X(T, FLAG, window_sinks, "attention_sinks in layers with a window only") \

@@ -224,7 +224,10 @@ static graph_value query_key_norm(struct build *b, const char *stem, graph_value
 	if (s->traits.qk_norm_whole)
 		return norm(b, stem, x, heads * d);
 	x = op_reshape(g, x, 4, (int64_t[]){ 0, 0, heads, d });
-	if (s->qk_norm_heads) {
+	if (s->traits.qk_norm_apart) {
+		x = op_layer_norm(g, x, ones_of(b, d), NO_VALUE, 1e-5f);
+		x = op_add(g, op_mul(g, x, WEIGHT(b, stem, "weight", heads, d)), WEIGHT(b, stem, "bias", heads, d));
+	} else if (s->qk_norm_heads) {
 		x = op_layer_norm(g, x, ones_of(b, d), NO_VALUE, (float)s->norm_eps);
 		graph_value w = weight_named(b, stem) ? WEIGHT(b, stem, "weight", heads, d)
 						      : weights_of_heads(b, arena_printf(graph_arena(g), "%ss", stem), heads, d);
@@ -354,7 +357,8 @@ graph_value self_attention_with(
 	struct heads n = heads_of(s, b->layer);
 	int64_t width = n.heads * n.value_width, from = s->keys_of ? s->keys_of[b->layer] : b->layer;
 	bool own = from == b->layer;
-	bool normed = (t->qk_norm || t->qk_norm_whole || s->qk_norm_heads) && (!t->qk_norm_rotary || e->cos.id);
+	bool normed =
+		(t->qk_norm || t->qk_norm_whole || t->qk_norm_apart || s->qk_norm_heads) && (!t->qk_norm_rotary || e->cos.id);
 	graph_value q, k = NO_VALUE, v = NO_VALUE, gate;
 	project(b, x, qkv_bias, own, &q, &k, &v, &gate);
 	if (normed && !t->qk_norm_late) {

@@ -35,6 +35,17 @@ const struct dialect mllama_text_names = {
 	.other_prefixes = IGNORED("language_model.model.", "language_model."),
 };
 
+// What makes words of pictures (vqmodel) is not built: the graph reads the words.
+const struct dialect chameleon_names = {
+	.name = "chameleon",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_BODY, TWO_NORMS, HEADS, { "layers.attn.after", "@layers.#.input_layernorm" },
+		{ "layers.ffn.after", "@layers.#.post_attention_layernorm" }),
+	.ignored = IGNORED(BUFFERS, "*vqmodel.*"),
+	.inert = IGNORED("vq_config", "image_token_id", "model_parallel_size"),
+};
+
 const struct dialect open_llama_names = {
 	.name = "open-llama",
 	.prefix = "model.",

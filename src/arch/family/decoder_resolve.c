@@ -572,6 +572,29 @@ static void resolve_crossing(struct config *c, struct spec *s, struct arena *a)
 			(long long)s->head_width, (long long)s->heads, (long long)s->hidden_size);
 }
 
+// Chameleon: pictures are words, which its language model does not say.
+static void resolve_pictured_words(struct config *c, struct spec *s, struct arena *a)
+{
+	const json_t *map = config_get(c, "vocabulary_map");
+	const char *word;
+	json_t *id;
+	bool *unsaid = ARENA_ARRAY(a, (size_t)s->vocab_size + 1, bool);
+	if (!json_is_object(map))
+		config_fail(c, STATUS_BAD_INPUT, "vocabulary_map should be an object");
+	json_object_foreach((json_t *)map, word, id)
+	{
+		json_int_t at = json_integer_value(id);
+		if (!text_starts(word, "IMGIMG"))
+			continue;
+		if (!json_is_integer(id) || at < 0 || at >= s->vocab_size)
+			config_fail(c, STATUS_BAD_INPUT, "vocabulary_map: a word beyond vocab_size");
+		else
+			unsaid[at] = true;
+	}
+	s->unsaid = unsaid;
+	TRAITS_OF(s, decoder)->reordered_norm = config_bool(c, "swin_norm", false);
+}
+
 // What few classes say of the vocabulary, of norms and of what comes out.
 static void resolve_ends(struct config *c, struct spec *s)
 {
@@ -642,6 +665,8 @@ static void resolve_layers(struct config *c, struct spec *s, struct arena *a)
 	resolve_scales(c, s);
 	resolve_older(c, s, a);
 	resolve_ends(c, s);
+	if (config_knows(c, "vocabulary_map") && c->defaults)
+		resolve_pictured_words(c, s, a);
 	if (has_word(s, "layers.crossing.q"))
 		resolve_crossing(c, s, a);
 	if (has_word(s, "layers.attn.decay"))
