@@ -10,6 +10,7 @@
 
 #define NO_KEYS ((const struct key_name[]){ { NULL, NULL } })
 #define KEYS(...) ((const struct key_name[]){ __VA_ARGS__, { NULL, NULL } })
+#define NO_WEIGHTS ((const struct weight_name[]){ { NULL, NULL } })
 #define WEIGHTS(...) ((const struct weight_name[]){ __VA_ARGS__, { NULL, NULL } })
 #define IGNORED(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
@@ -57,7 +58,8 @@ extern const struct dialect depth_anything_names, dpt_names, prompt_depth_anythi
 extern const struct dialect apertus_names, gemma2_names, gemma3n_names, gemma4_names, gemma4_unified_names, glm_names,
 	hunyuan_names, hyperclovax_names, llama_names, nanochat_names, nemotron_names, olmo2_names, phi3_names, phi_names,
 	qwen3_vl_text_names, stablelm_names, starcoder2_names, open_llama_names, doge_names, hrm_names, molmo2_names,
-	chameleon_names, mllama_text_names, muse_glimmer_names, embedding_gemma2_names, imagegpt_names, ctrl_names;
+	chameleon_names, kosmos_text_names, kosmos_2_5_text_names, mllama_text_names, muse_glimmer_names, embedding_gemma2_names,
+	imagegpt_names, ctrl_names;
 extern const struct dialect biogpt_names, bloom_names, codegen_names, falcon_names, gpt2_names, gpt_neo_names, gpt_neox_names,
 	gptj_names, mpt_names, openai_gpt_names, opt_names, persimmon_names, xglm_names;
 // moe.c
@@ -90,17 +92,18 @@ extern const struct dialect sam_names, sam_hq_names, sam2_names, sam2_hiera_name
 // clip.c
 extern const struct dialect aimv2_text_names, aimv2_vision_names, altclip_text_names, altclip_vision_names,
 	chinese_clip_text_names, clip_text_names, clip_vision_names, dual_names, mlcd_vision_names, siglip_text_names,
-	siglip_vision_names, janus_vision_names, blip_vision_names, tipsv2_text_names, ovis2_vision_names, xclip_names,
-	xclip_vision_names, owl_vision_names, owlvit_names, owlv2_names, groupvit_names, groupvit_vision_names;
+	siglip_vision_names, janus_vision_names, kosmos_vision_names, blip_vision_names, tipsv2_text_names, ovis2_vision_names,
+	xclip_names, xclip_vision_names, owl_vision_names, owlvit_names, owlv2_names, groupvit_names, groupvit_vision_names;
 
 // vlm.c
 extern const struct dialect aria_vlm_names, aya_vision_names, blip_2_names, blip_names, blip_text_names, cosmos3_edge_names,
 	cosmos3_edge_vision_names, deepseek_vl_names, fuyu_names, gemma3_names, gemma4_vision_names, gemma4_vlm_names, git_names,
 	glm4v_vision_names, glm_image_vision_names, glm_ocr_vision_names, got_ocr2_names, grid_names, hyperclovax_vision_names,
-	idefics2_names, idefics3_names, instruct_qformer_names, internvl_names, janus_names, lfm2_vl_names, lighton_ocr_names,
-	llama4_vision_names, llama4_vlm_names, llava_names, mistral3_names, mllama_names, mllama_vision_names, modernvbert_names,
-	omni_names, ovis2_names, paddleocr_vision_names, paddleocr_vl_names, paligemma_names, pixtral_names, qformer_names,
-	qianfan_ocr_names, qwen2_5_omni_vision_names, qwen2_5_vl_vision_names, qwen2_vl_vision_names, qwen3_omni_vision_names,
-	qwen3_vl_vision_names, resampler_names, retrieval_names, video_llama_3_names, qwen2_audio_names, voxtral_names;
+	idefics2_names, idefics3_names, instruct_qformer_names, internvl_names, janus_names, kosmos_2_5_names, kosmos_names,
+	lfm2_vl_names, lighton_ocr_names, llama4_vision_names, llama4_vlm_names, llava_names, mistral3_names, mllama_names,
+	mllama_vision_names, modernvbert_names, omni_names, ovis2_names, paddleocr_vision_names, paddleocr_vl_names,
+	paligemma_names, pixtral_names, qformer_names, qianfan_ocr_names, qwen2_5_omni_vision_names, qwen2_5_vl_vision_names,
+	qwen2_vl_vision_names, qwen3_omni_vision_names, qwen3_vl_vision_names, resampler_names, retrieval_names,
+	video_llama_3_names, qwen2_audio_names, voxtral_names;
 
 #endif

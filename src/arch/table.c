@@ -45,6 +45,7 @@
 #define GPT LN_MLP, ATTENTION_BIAS, .ffn_bias = true
 #define GPT_NO_LN .plain_ffn = true, ATTENTION_BIAS, .ffn_bias = true
 #define CTRL .lm_bias = true, .sinusoids = 2, .scaled_embedding = true
+#define KOSMOS GPT, .inner_norm = true, .sinusoids = 1, .positions_from_pad = true
 #define GPT_QKV GPT, .qkv_layout = QKV_BY_HEAD
 #define GPT1_NORMS .post_norm = true, .no_last_norm = true
 #define GPTJ LN_MLP, .parallel = true, .interleaved_rope = true, .ffn_bias = true, .lm_bias = true
@@ -371,6 +372,11 @@ const struct arch arch_rows[] = {
 	{ "jina_embeddings_v3", OF(rotary_encoder, jina_v3_names, GPT, GELU_TANH_HEADS, .post_norm = true) },
 	{ "kimi_linear", OF(decoder, kimi_linear_names, KIMI_LINEAR) },
 	{ "kolibri1", OF(decoder, kolibri1_names, EXAONE, SIGMOID_BY_LOGITS, .window_pattern = 5, .sandwich_norm = true) },
+	{ "kosmos-2", &vlm_grounded, &kosmos_names, PARTS("kosmos_2_text_model", "kosmos_2_vision_model") },
+	{ "kosmos-2.5", &vlm_unseen, &kosmos_2_5_names, .part_types = { { "text", "kosmos_2_5_text_model" } } },
+	{ "kosmos_2_5_text_model", OF(decoder, kosmos_2_5_text_names, KOSMOS) },
+	{ "kosmos_2_text_model", OF(decoder, kosmos_text_names, KOSMOS) },
+	{ "kosmos_2_vision_model", &clip_vision, &kosmos_vision_names },
 	{ "laguna", OF(decoder, laguna_names, SIGMOID_MOE, .window_pattern = 1, .qk_norm = true, .attention_gate = GATE_HEADS) },
 	{ "lasr_ctc", &conformer_ctc, &ctc_names, ENCODER_PART("lasr_encoder") },
 	{ "lasr_encoder", OF(conformer, lasr_names, LN_NO_BIAS) },

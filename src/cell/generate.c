@@ -163,7 +163,8 @@ static enum status give(struct state *s, const struct session *session, const in
 			in[i] = empty_past(s->a, &session->inputs[i], p->batch);
 		else if (flow_input(name) == FLOW_ENCODED && s->encoded.name)
 			in[i] = s->encoded;
-		else if (other && text_ends(name, "token_type_ids") && other->rank == 2 && other->dtype == DTYPE_I64)
+		else if (other && (text_ends(name, "token_type_ids") || text_is(name, "image_embeds_position_mask")) &&
+			other->rank == 2 && other->dtype == DTYPE_I64)
 			in[i] = types_over(s, other, count);
 		else if (other && text_is(name, "cross_attention_mask") && other->rank > 2)
 			in[i] = sight_over(s, other, count);

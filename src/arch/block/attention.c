@@ -402,7 +402,7 @@ graph_value self_attention_with(
 				  .scale = (float)scale, .softcap = (float)s->attention_softcap });
 	if (t->differential)
 		y = differences(b, y, n);
-	if (t->inner_norm)
+	if (t->inner_norm && weight_named(b, "layers.attn.inner"))
 		y = norm(b, "layers.attn.inner", y, width);
 	if (gate.id)
 		y = op_mul(g, y, op_sigmoid(g, gate));

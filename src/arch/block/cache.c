@@ -154,7 +154,7 @@ static bool needs_positions(const struct spec *s)
 	bool no_rotary = s->nope != NULL;
 	for (int64_t i = 0; i < s->layers && no_rotary; i++)
 		no_rotary = s->nope[i];
-	return !s->traits.alibi && !s->traits.positions_of_mask && !no_rotary;
+	return !s->traits.alibi && !s->traits.positions_of_mask && !s->traits.positions_from_pad && !no_rotary;
 }
 
 void decoder_inputs(struct build *b, struct body *io)

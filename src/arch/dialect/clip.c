@@ -43,6 +43,15 @@ const struct dialect clip_vision_names = {
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
+const struct dialect kosmos_vision_names = {
+	.name = "kosmos-vision",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(VISION_TOWER, { "embed.class", "@embeddings.class_embedding" }, { "embed.norm", "@pre_layrnorm" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+	.inert = IGNORED("initializer_factor"),
+};
+
 const struct dialect mlcd_vision_names = {
 	.name = "mlcd-vision",
 	.prefix = "vision_model.",

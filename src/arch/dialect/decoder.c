@@ -579,3 +579,32 @@ const struct dialect xglm_names = {
 	.weights = WEIGHTS(FAIRSEQ_LAYERS, HEADS, { "embed.word", "@embed_tokens" }, { "norm", "@layer_norm" }),
 	.ignored = IGNORED(BUFFERS),
 };
+
+#define KOSMOS_LAYERS \
+	LLAMA_QKV, HEADS, { "embed.word", "@embed_tokens" }, { "norm", "@layer_norm" }, \
+		{ "layers.attn.o", "@layers.#.self_attn.out_proj" }, { "layers.attn.norm", "@layers.#.self_attn_layer_norm" }, \
+		{ "layers.ffn.up", "@layers.#.ffn.fc1" }, { "layers.ffn.inner", "@layers.#.ffn.ffn_layernorm" }, \
+		{ "layers.ffn.down", "@layers.#.ffn.fc2" }, \
+	{ \
+		"layers.ffn.norm", "@layers.#.final_layer_norm" \
+	}
+
+#define KOSMOS_KEYS \
+	KEYS({ "hidden_size", "embed_dim" }, { "num_hidden_layers", "layers" }, { "num_attention_heads", "attention_heads" }, \
+		{ "intermediate_size", "ffn_dim" }, { "hidden_act", "activation_function" })
+
+const struct dialect kosmos_text_names = {
+	.name = "kosmos-text",
+	.prefix = "model.",
+	.keys = KOSMOS_KEYS,
+	.weights = WEIGHTS(KOSMOS_LAYERS, { "layers.attn.inner", "@layers.#.self_attn.inner_attn_ln" }),
+	.ignored = IGNORED("*embed_positions.weights"),
+};
+
+const struct dialect kosmos_2_5_text_names = {
+	.name = "kosmos-2.5-text",
+	.prefix = "model.",
+	.keys = KOSMOS_KEYS,
+	.weights = WEIGHTS(KOSMOS_LAYERS, { "embed.segment", "@segment_emb" }),
+	.ignored = IGNORED("*embed_positions.weights"),
+};

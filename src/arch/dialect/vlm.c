@@ -659,3 +659,26 @@ const struct dialect fuyu_names = {
 		"max_position_embeddings", "num_attention_heads", "num_hidden_layers", "qk_layernorm", "rope_scaling",
 		"rope_theta", "rope_parameters", "partial_rotary_factor", "vocab_size", "is_encoder_decoder"),
 };
+
+const struct dialect kosmos_names = {
+	.name = "kosmos",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "projector", "@image_to_text_projection.dense" },
+		{ "projector.queries", "@image_to_text_projection.latent_query" },
+		{ "projector.q", "@image_to_text_projection.x_attn.q_proj" },
+		{ "projector.k", "@image_to_text_projection.x_attn.k_proj" },
+		{ "projector.v", "@image_to_text_projection.x_attn.v_proj" },
+		{ "projector.o", "@image_to_text_projection.x_attn.out_proj" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+};
+
+// Its tower is not built.
+const struct dialect kosmos_2_5_names = {
+	.name = "kosmos-2.5",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = NO_WEIGHTS,
+	.ignored = IGNORED("*vision_model.*", "*image_to_text_projection.*"),
+	.inert = IGNORED("vision_config"),
+};

@@ -337,6 +337,27 @@ static graph_value sines(struct build *b, graph_value positions)
 	return op_concat(g, 2, (graph_value[]){ op_sin(g, angle), op_cos(g, angle) }, 2);
 }
 
+// Positions that count from pad_token_id + 1 and skip padding, whose is pad_token_id: [batch, seq]. Of further tokens all
+// columns before count.
+static graph_value counted_from_pad(struct build *b, const struct body *io, graph_value x)
+{
+	struct graph *g = b->g;
+	graph_value pad = graph_i64(g, b->s->pad_token_id);
+	if (!io->ids.id)
+		return op_add(g, io->positions, op_add(g, pad, graph_i64(g, 1)));
+	graph_value past = op_sub(g, op_dim(g, io->mask, 1), op_dim(g, x, 1)); // [1]
+	graph_value is_token = op_cast(g, op_not(g, op_equal(g, io->ids, pad)), DTYPE_I64);
+	return op_add(g, op_mul(g, op_add(g, op_cumsum(g, is_token, 1), past), is_token), pad);
+}
+
+// The sines of padding are zeros.
+static graph_value without_pad(struct build *b, graph_value at, graph_value y)
+{
+	struct graph *g = b->g;
+	graph_value is_pad = op_equal(g, at, graph_i64(g, b->s->pad_token_id));
+	return op_where(g, op_unsqueeze(g, is_pad, 2), graph_f32(g, 0), y);
+}
+
 // Learned positions: rows from position_offset on.
 static graph_value add_positions(struct build *b, struct body *io, graph_value x)
 {
@@ -347,12 +368,18 @@ static graph_value add_positions(struct build *b, struct body *io, graph_value x
 	if (s->traits.positions_of_mask) {
 		graph_value count = op_sub(g, op_mul(g, op_cumsum(g, io->mask, 1), io->mask), graph_i64(g, 1)); // [batch, keys]
 		at = op_slice_to(g, count, 1, op_sub(g, op_dim(g, io->mask, 1), op_dim(g, x, 1)), op_dim(g, io->mask, 1));
-	} else if (!at.id)
+	} else if (s->traits.positions_from_pad)
+		at = counted_from_pad(b, io, x);
+	else if (!at.id)
 		at = op_unsqueeze(g, places_of(g, x), 0);
 	if (s->traits.position_offset)
 		at = op_add(g, at, graph_i64(g, s->traits.position_offset));
-	return op_add(
-		g, x, TRAITS_OF(s, decoder)->sinusoids ? sines(b, at) : embedding(b, "embed.position", at, rows, s->hidden_size));
+	if (weight_named(b, "embed.segment")) // all is text
+		x = op_add(g, x, op_slice(g, WEIGHT(b, "embed.segment", "weight", 2, s->hidden_size), 0, 0, 1));
+	if (!TRAITS_OF(s, decoder)->sinusoids)
+		return op_add(g, x, embedding(b, "embed.position", at, rows, s->hidden_size));
+	graph_value y = sines(b, at);
+	return op_add(g, x, s->traits.positions_from_pad ? without_pad(b, at, y) : y);
 }
 
 // What each token means to each layer, where it stands and, where the dialect has a word for that, by itself:

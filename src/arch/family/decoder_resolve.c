@@ -609,6 +609,8 @@ static void resolve_ends(struct config *c, struct spec *s)
 	s->after_eps = config_real(c, "post_norm_eps", 0);
 	s->last_eps = config_real(c, "last_norm_eps", 0); // of which the layers' norms take no notice
 	s->norm_eps = s->last_eps > 0 ? 1e-6 : s->norm_eps;
+	if (s->traits.positions_from_pad && s->pad_token_id < 0)
+		config_fail(c, STATUS_UNSUPPORTED, "positions that count from pad_token_id, which is not given");
 	if (t->sinusoids && s->hidden_size % 2)
 		config_fail(c, STATUS_BAD_INPUT, "sines and cosines of a position need an even width, not %lld",
 			(long long)s->hidden_size);
