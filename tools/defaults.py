@@ -32,7 +32,8 @@ PARTIAL = {"glm_image_text", "glm4v_moe_text", "glm4v_text", "glm_ocr_text", "me
 # What a class says in its code only: its first layer has no experts.
 ADDED = {"beam": {"first_k_dense_replace": 3}} | {t: {"first_k_dense_replace": 1} for t in ("axk1", "glm4_moe_lite", "hy_v3", "kimi_linear", "laguna", "mimo_v2_flash")}
 # What a class makes its listed keys of.
-ADDED |= {"embedding_gemma2_text": {"global_head_dim": 512, "num_global_key_value_heads": 1, "sliding_window_pattern": 6}, "hrm_text": {"num_hidden_layers": 16}, "flint": {"mlp_only_layers": [0, 1]}}
+ADDED |= {"embedding_gemma2_text": {"global_head_dim": 512, "num_global_key_value_heads": 1, "sliding_window_pattern": 6}, "hrm_text": {"num_hidden_layers": 16}, "flint": {"mlp_only_layers": [0, 1]},
+          "minimax": {"attn_layer_period": 2, "attn_layer_offset": 0}}
 ADDED |= {"gemma3n_text": {"intermediate_size": 16384}} # in every layer, however many there are
 WITHOUT_EFFECT = {"architectures", "id2label", "label2id", "dtype", "problem_type", "return_dict", "output_attentions", "output_hidden_states",
                   "chunk_size_feed_forward", "initializer_range", "is_encoder_decoder", "_name_or_path", "transformers_version"}

@@ -56,7 +56,7 @@ struct latent {
 
 // What mixes a layer's tokens: attention, or what has a state of fixed size (block/recurrent.h), or nothing: the layer is a
 // feed-forward, or experts, and no more.
-enum mixer { MIX_ATTENTION, MIX_CONVOLUTION, MIX_MAMBA, MIX_MAMBA2, MIX_DELTA, MIX_RGLRU, MIX_NONE, MIX_EXPERTS };
+enum mixer { MIX_ATTENTION, MIX_CONVOLUTION, MIX_MAMBA, MIX_MAMBA2, MIX_DELTA, MIX_RGLRU, MIX_NONE, MIX_EXPERTS, MIX_LIGHTNING };
 
 // Recurrences and short convolutions. Mamba-2 and the delta rule have heads of channels / heads, and groups of heads, which share
 // what is written and read: B and C, or key and query, `state` wide.
@@ -75,6 +75,7 @@ struct recurrence {
 	enum activation act;          // after the convolution
 	double eps;                   // of the norms within
 	double least_step, most_step; // Mamba-2: of the time step
+	int64_t block;                // lightning attention: tokens whose decay is in tables
 	const double *part_scale;     // Mamba-2: [5], factors of gate, x, B, C and time step; NULL: none
 };
 
@@ -100,6 +101,11 @@ struct indexer {
 // Factors at places of a layer (Falcon-H1).
 struct multipliers {
 	double attention_in, attention_out, mixer_in, mixer_out, ffn_gate, ffn_down;
+};
+
+// Factors of a branch's input, which is normed, and of what it gives, whose sum goes on (MiniMax).
+struct weighed_sums {
+	double attention[2], recurrence[2], ffn[2];
 };
 
 struct family;
@@ -174,6 +180,7 @@ struct spec {
 	const enum mixer *mixers;              // [layers_in_config]; NULL: attention in all layers
 	const struct recurrence *recurrence;   // of the layers without attention
 	const struct multipliers *multipliers; // NULL: none
+	const struct weighed_sums *weighed;    // NULL: x + y
 	struct heads window_heads;             // of the layers with a window; width 0: as the others'
 	int64_t value_width;                   // 0: head_width
 	bool attention_experts;                // attention is a mixture of experts (block/attention_experts.c)

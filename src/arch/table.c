@@ -418,6 +418,7 @@ const struct arch arch_rows[] = {
 	{ "metaclip_2_vision_model", &clip_vision, &clip_vision_names },
 	{ "mimo_v2_flash", OF(decoder, mimo_v2_names, MIMO_V2_ATTENTION, .qkv_bias_only = true, .sigmoid_router = true) },
 	{ "minicpm3", &decoder, &minicpm3_names },
+	{ "minimax", OF(decoder, minimax_names, .mixer = MIX_LIGHTNING, .normalised_experts = true) },
 	{ "minimax_m2", OF(decoder, minimax_m2_names, SIGMOID_MOE, .qk_norm_whole = true) },
 	{ "ministral", &decoder, &llama_names },
 	{ "ministral3", &decoder, &llama_names },

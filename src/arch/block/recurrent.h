@@ -11,6 +11,7 @@
 graph_value mamba_mixer(struct build *b, struct body *io, graph_value x, graph_value mask);
 graph_value mamba2_mixer(struct build *b, struct body *io, graph_value x, graph_value mask);
 graph_value convolution_mixer(struct build *b, struct body *io, graph_value x, graph_value mask);
+graph_value lightning_mixer(struct build *b, struct body *io, graph_value x, graph_value mask);
 graph_value rglru_mixer(struct build *b, struct body *io, graph_value x, graph_value mask);
 graph_value delta_mixer(struct build *b, struct body *io, graph_value x, graph_value mask);
 

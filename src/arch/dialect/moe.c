@@ -93,6 +93,20 @@ const struct dialect mixtral_names = {
 	.inert = IGNORED(MOE_INERT, "input_jitter_noise"),
 };
 
+const struct dialect minimax_names = {
+	.name = "minimax",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, TWO_NORMS, HEADS, MIXTRAL_EXPERTS,
+		{ "layers.in", "@layers.#.self_attn.qkv_proj" }, { "layers.out", "@layers.#.self_attn.out_proj" },
+		{ "layers.gate", "@layers.#.self_attn.output_gate" }, { "layers.gated_norm", "@layers.#.self_attn.norm" },
+		{ "layers.slope", "@layers.#.self_attn.slope_rate" }, { "layers.query_decay", "@layers.#.self_attn.query_decay" },
+		{ "layers.key_decay", "@layers.#.self_attn.key_decay" },
+		{ "layers.diagonal_decay", "@layers.#.self_attn.diagonal_decay" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(MOE_INERT, "router_jitter_noise"),
+};
+
 const struct dialect minimax_m2_names = {
 	.name = "minimax-m2",
 	.prefix = "model.",

@@ -77,7 +77,8 @@ static graph_value mix(struct build *b, struct body *io, graph_value x, struct s
 		[MIX_MAMBA2] = mamba2_mixer,
 		[MIX_DELTA] = delta_mixer,
 		[MIX_RGLRU] = rglru_mixer,
-		[MIX_EXPERTS] = NULL };
+		[MIX_EXPERTS] = NULL,
+		[MIX_LIGHTNING] = lightning_mixer };
 	const struct spec *s = b->s;
 	const struct multipliers *m = s->multipliers;
 	recurrent_mixer *mixer = s->mixers ? mixers[s->mixers[b->layer]] : NULL;
@@ -207,6 +208,23 @@ static graph_value blocked_layer(struct build *b, struct body *io, graph_value x
 	return op_add(g, x, y);
 }
 
+// Sums of a branch's normed input and of what it gives, each times a factor.
+static graph_value weighed_layer(struct build *b, struct body *io, graph_value x, struct shared *p)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const double *of_mixer = s->mixers[b->layer] == MIX_ATTENTION ? s->weighed->attention : s->weighed->recurrence;
+	graph_enter(g, "attn");
+	x = norm(b, "layers.attn.norm", x, s->hidden_size);
+	x = op_add(g, times(b, x, of_mixer[0]), times(b, mix(b, io, x, p), of_mixer[1]));
+	graph_leave(g);
+	graph_enter(g, "ffn");
+	x = norm(b, "layers.ffn.norm", x, s->hidden_size);
+	x = op_add(g, times(b, x, s->weighed->ffn[0]), times(b, feed(b, x, x), s->weighed->ffn[1]));
+	graph_leave(g);
+	return x;
+}
+
 static graph_value layer(struct build *b, struct body *io, graph_value x, struct shared *p)
 {
 	struct graph *g = b->g;
@@ -221,6 +239,8 @@ static graph_value layer(struct build *b, struct body *io, graph_value x, struct
 		return lone_branch(b, io, x, p);
 	if (t->shared_block && s->block_of)
 		return blocked_layer(b, io, x, p);
+	if (s->weighed)
+		return weighed_layer(b, io, x, p);
 	if (t->paired)
 		return paired_layer(b, io, x, p);
 	graph_enter(g, "attn");

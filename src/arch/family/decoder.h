@@ -60,7 +60,7 @@
 	X(T, FLAG, bfloat16_scale, "the embedding's scale is rounded to bfloat16") \
 	X(T, COUNT, mixer, \
 		"what layers without attention have: 1 a short convolution, 2 Mamba, 3 Mamba-2, 4 the gated delta rule, 5 " \
-		"RG-LRU") \
+		"RG-LRU, 8 lightning attention") \
 	X(T, COUNT, attention_every, "where the configuration does not say which layers have attention, every Nth has it") \
 	X(T, FLAG, mixer_beside, "every layer has attention and such a mixer side by side") \
 	X(T, FLAG, no_rotary, "there are no rotary positions") \

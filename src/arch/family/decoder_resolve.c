@@ -138,6 +138,8 @@ static void resolve_own_windows(struct config *c, struct spec *s, struct arena *
 		sliding[s->layers - 1] = false;
 	if (t->first_unwindowed && !listed)
 		sliding[0] = false;
+	for (int64_t i = 0; s->weighed && i < s->layers; i++) // MiniMax: of all, whatever word layer_types has for them
+		sliding[i] = s->sliding_window > 0;
 	s->sliding = sliding;
 	bool twice = t->half_window && config_get(c, "local_attention") && json_object_get(c->given, "local_attention");
 	if (twice && !json_object_get(c->given, "sliding_window"))
@@ -286,6 +288,17 @@ static void resolve_shared_blocks(struct config *c, struct spec *s, struct arena
 	r->act = r->apart ? r->act : ACT_SILU; // Zamba2's recurrence heeds no hidden_act
 }
 
+static void resolve_weighed(struct config *c, struct spec *s, struct arena *a)
+{
+	struct weighed_sums *w = ARENA_NEW(a, struct weighed_sums);
+	*w = (struct weighed_sums){
+		.attention = { config_real(c, "full_attn_alpha_factor", 1), config_real(c, "full_attn_beta_factor", 1) },
+		.recurrence = { config_real(c, "linear_attn_alpha_factor", 1), config_real(c, "linear_attn_beta_factor", 1) },
+		.ffn = { config_real(c, "mlp_alpha_factor", 1), config_real(c, "mlp_beta_factor", 1) },
+	};
+	s->weighed = w;
+}
+
 // Layers that have something else in the place of attention, or beside it.
 static void resolve_hybrid(struct config *c, struct spec *s, struct arena *a)
 {
@@ -319,6 +332,12 @@ static void resolve_hybrid(struct config *c, struct spec *s, struct arena *a)
 			r->channels = r->channels / r->heads * n, r->heads = r->groups = n;
 		else
 			r->kernel = n;
+	}
+	if (t->mixer == MIX_LIGHTNING) {
+		r->block = config_size(c, "block_size", 256);
+		resolve_weighed(c, s, a);
+		if (r->block < 1)
+			config_fail(c, STATUS_BAD_INPUT, "block_size 0");
 	}
 	if (!t->mixer_beside)
 		return;
