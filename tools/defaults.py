@@ -28,7 +28,7 @@ DERIVED_BY_TYPE |= {"zamba": {"layers_block_type", "mamba_dt_rank", "attention_h
 DERIVED_BY_TYPE |= {"glm_moe_dsa": {"indexer_types"}, "hrm_text": {"num_layers_per_stack", "embedding_scale"}, "molmo2_text": {"rope_scaling_layers"}, "xlnet": {"d_head"}, "rwkv": {"attention_hidden_size", "intermediate_size"}}
 DERIVED_BY_TYPE |= {"gemma3n_text": {"activation_sparsity_pattern"}, "longcat_flash": {"num_key_value_heads", "qk_head_dim"}}
 # These look at rope_parameters.partial_rotary_factor, though their defaults do not have it.
-PARTIAL = {"glm_image_text", "glm4v_moe_text", "glm4v_text", "glm_ocr_text", "mellum", "minimax_m2", "solar_open"}
+PARTIAL = {"glm_image_text", "glm4v_moe_text", "glm4v_text", "glm_ocr_text", "mellum", "minimax_m2", "minimax_m3_vl_text", "solar_open"}
 # What a class says in its code only: its first layer has no experts.
 ADDED = {"beam": {"first_k_dense_replace": 3}} | {t: {"first_k_dense_replace": 1} for t in ("axk1", "glm4_moe_lite", "hy_v3", "kimi_linear", "laguna", "mimo_v2_flash")}
 # What a class makes its listed keys of.

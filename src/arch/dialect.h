@@ -69,7 +69,7 @@ extern const struct dialect afmoe_names, beam_names, flint_names, aria_names, ax
 	gpt_neox_japanese_names, glm4v_moe_names, kolibri1_names, laguna_names, mistral4_names, qwen3_vl_moe_names,
 	deepseek_v2_names, deepseek_v3_names, dots1_names, ernie4_5_moe_names, exaone_moe_names, flex_olmo_names, gpt_oss_names,
 	granitemoe_names, granitemoe_swa_names, hunyuan_moe_names, hy_v3_names, minicpm3_names, minimax_names, minimax_m2_names,
-	mixtral_names, qwen_moe_names;
+	minimax_m3_names, mixtral_names, qwen_moe_names;
 
 // t5.c
 extern const struct dialect longt5_names, switch_names, t5_names;

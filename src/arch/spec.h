@@ -195,6 +195,7 @@ struct spec {
 	int64_t token_width, token_rows; // of an embedding of each token for each layer; 0: there is none
 	const struct altup *altup;       // NULL: none
 	const int64_t *ffn_sizes;        // [layers_in_config]; NULL: ffn_size in all
+	double glu_alpha, glu_limit;     // of feed-forwards: clamped_glu; limit 0: they have s->act
 	const double *sparsity; // [layers_in_config]: only what is this many deviations above the mean passes the gate; 0: all
 	int64_t global_tokens, token_block; // learned tokens before an encoder's, which see all; the others see those and a block
 	bool staggered;                     // blocks of every second layer begin half a block earlier

@@ -65,6 +65,9 @@
 #define SIGMOID_BY_LOGITS .sigmoid_router = true, .choice_of_logits = true
 #define GPT_OSS_MOE \
 	.router_linear_bias = true, .experts_in_out = true, .clamped_swiglu = true, .normalised_experts = true
+#define MINIMAX_M3 \
+	.norm_plus_one = true, .qk_norm = true, SIGMOID_MOE, .clamped_swiglu = true, .swiglu_halves = true, .clamped_ffn = true, \
+	.usual_act = ACT_SILU
 #define PRIVACY_FILTER \
 	GPT_OSS_MOE, .swiglu_halves = true, .attention_sinks = true, .interleaved_rope = true, .sees_ahead = true
 #define MUSE \
@@ -420,6 +423,7 @@ const struct arch arch_rows[] = {
 	{ "minicpm3", &decoder, &minicpm3_names },
 	{ "minimax", OF(decoder, minimax_names, .mixer = MIX_LIGHTNING, .normalised_experts = true) },
 	{ "minimax_m2", OF(decoder, minimax_m2_names, SIGMOID_MOE, .qk_norm_whole = true) },
+	{ "minimax_m3_vl_text", OF(decoder, minimax_m3_names, MINIMAX_M3) },
 	{ "ministral", &decoder, &llama_names },
 	{ "ministral3", &decoder, &llama_names },
 	{ "mistral", &decoder, &llama_names },

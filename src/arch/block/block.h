@@ -225,6 +225,8 @@ graph_value norm(struct build *b, const char *stem, graph_value x, int64_t width
 // A constant: what a norm without a weight multiplies by.
 graph_value ones_of(struct build *b, int64_t width);
 graph_value ffn_of(struct build *b, const char *stem, graph_value x, int64_t width, bool bias);
+// (up + 1) * gate * sigmoid(alpha * gate), with gate at most `limit` and up within it both ways (gpt-oss)
+graph_value clamped_glu(struct build *b, graph_value gate, graph_value up, double alpha, double limit);
 graph_value ffn_between(struct build *b, const char *stem, graph_value x, int64_t outer, int64_t width, bool bias); // of another
 
 // 0, 1, .. for each of x [batch, seq, ..]: [seq]

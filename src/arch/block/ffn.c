@@ -30,6 +30,16 @@ static graph_value sparse(struct build *b, graph_value x, double deviations)
 	return op_relu(g, op_sub(g, away, op_scale(g, deviation, (float)deviations)));
 }
 
+graph_value clamped_glu(struct build *b, graph_value gate, graph_value up, double alpha, double limit)
+{
+	struct graph *g = b->g;
+	graph_value most = graph_f32(g, (float)limit);
+	gate = op_min(g, gate, most);
+	up = op_max(g, op_min(g, up, most), op_neg(g, most));
+	graph_value glu = op_mul(g, gate, op_sigmoid(g, op_scale(g, gate, (float)alpha)));
+	return op_mul(g, op_add(g, up, graph_f32(g, 1)), glu);
+}
+
 graph_value ffn_of(struct build *b, const char *stem, graph_value x, int64_t width, bool bias)
 {
 	return ffn_between(b, stem, x, b->s->hidden_size, width, bias);
@@ -60,6 +70,8 @@ graph_value ffn_between(struct build *b, const char *stem, graph_value x, int64_
 		gate = sparse(b, gate, s->sparsity[b->layer]);
 	if (s->multipliers)
 		gate = op_scale(g, gate, (float)s->multipliers->ffn_gate);
+	if (s->glu_limit > 0 && up.id)
+		return linear(b, down, clamped_glu(b, gate, up, s->glu_alpha, s->glu_limit), width, outer, bias);
 	graph_value y = s->act == ACT_XIELU ? xielu(b, arena_printf(a, "%s.act", stem), gate)
 					    : activate(b, s->act, gate); // [batch, seq, width]
 	if (up.id)

@@ -90,7 +90,7 @@ static graph_value expert_of_stack(struct build *b, graph_value x)
 	const struct spec *s = b->s;
 	const struct moe *m = s->moe;
 	int64_t e = m->experts, h = s->hidden_size, f = m->width;
-	bool in_out = m->in_out, bias = m->clamped_swiglu;
+	bool in_out = m->in_out, bias = weight_named(b, "layers.moe.experts.gate_up_bias");
 	if (weight_named(b, "layers.moe.experts.gate")) { // each [experts * width, hidden]
 		const int64_t rows[] = { e, f, h };
 		graph_value gate = op_linear(g, x, weight_item_of(b, "layers.moe.experts.gate", 3, rows, true), NO_VALUE);
@@ -104,7 +104,7 @@ static graph_value expert_of_stack(struct build *b, graph_value x)
 		g, x, w, bias ? weight_item(b, "layers.moe.experts.gate_up_bias", 2, (int64_t[]){ e, 2 * f }) : NO_VALUE);
 	graph_value y;
 	if (m->clamped_swiglu) {
-		graph_value limit = graph_f32(g, (float)m->limit), gate, up;
+		graph_value gate, up;
 		if (m->halves) {
 			gate = op_slice(g, both, 2, 0, f);
 			up = op_slice(g, both, 2, f, 2 * f);
@@ -113,10 +113,7 @@ static graph_value expert_of_stack(struct build *b, graph_value x)
 			gate = op_squeeze(g, op_slice(g, pairs, 3, 0, 1), 3);
 			up = op_squeeze(g, op_slice(g, pairs, 3, 1, 2), 3);
 		}
-		gate = op_min(g, gate, limit);
-		up = op_max(g, op_min(g, up, limit), op_neg(g, limit));
-		graph_value glu = op_mul(g, gate, op_sigmoid(g, op_scale(g, gate, (float)m->alpha)));
-		y = op_mul(g, op_add(g, up, graph_f32(g, 1)), glu);
+		y = clamped_glu(b, gate, up, m->alpha, m->limit);
 	} else
 		y = op_mul(g, activate(b, s->act, op_slice(g, both, 2, 0, f)), op_slice(g, both, 2, f, 2 * f));
 	w = weight_item(b, "layers.moe.experts.down", 3, (int64_t[]){ e, in_out ? f : h, in_out ? h : f });

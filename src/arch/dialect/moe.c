@@ -93,6 +93,12 @@ const struct dialect mixtral_names = {
 	.inert = IGNORED(MOE_INERT, "input_jitter_noise"),
 };
 
+#define STACKED_EXPERTS \
+	{ "layers.moe.router", "@layers.#.mlp.gate" }, { "layers.moe.experts.gate_up", "@layers.#.mlp.experts.gate_up_proj" }, \
+	{ \
+		"layers.moe.experts.down", "@layers.#.mlp.experts.down_proj" \
+	}
+
 const struct dialect minimax_names = {
 	.name = "minimax",
 	.prefix = "model.",
@@ -105,6 +111,20 @@ const struct dialect minimax_names = {
 		{ "layers.diagonal_decay", "@layers.#.self_attn.diagonal_decay" }),
 	.ignored = IGNORED(BUFFERS),
 	.inert = IGNORED(MOE_INERT, "router_jitter_noise"),
+};
+
+// Neither hidden_act nor rotary_dim means anything here.
+const struct dialect minimax_m3_names = {
+	.name = "minimax-m3",
+	.prefix = "model.",
+	.keys = KEYS({ "moe_intermediate_size", "intermediate_size" }, { "intermediate_size", "dense_intermediate_size" },
+		{ "hidden_act", "no_hidden_act" }, { "rotary_dim", "no_rotary_dim" }),
+	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, FUSED_FFN, TWO_NORMS, HEADS, STACKED_EXPERTS,
+		{ "layers.moe.shared.gate_up", "@layers.#.mlp.shared_experts.gate_up_proj" },
+		{ "layers.moe.shared.down", "@layers.#.mlp.shared_experts.down_proj" },
+		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" }),
+	.ignored = IGNORED(BUFFERS, "*mtp.*"),
+	.inert = IGNORED(MOE_INERT, "hidden_act", "rotary_dim", "index_*", "router_jitter_noise"),
 };
 
 const struct dialect minimax_m2_names = {
@@ -285,12 +305,6 @@ const struct dialect mistral4_names = {
 	.ignored = IGNORED(BUFFERS),
 	.inert = IGNORED(MOE_INERT, "qk_head_dim"),
 };
-
-#define STACKED_EXPERTS \
-	{ "layers.moe.router", "@layers.#.mlp.gate" }, { "layers.moe.experts.gate_up", "@layers.#.mlp.experts.gate_up_proj" }, \
-	{ \
-		"layers.moe.experts.down", "@layers.#.mlp.experts.down_proj" \
-	}
 
 const struct dialect qwen3_vl_moe_names = {
 	.name = "qwen3-vl-moe",

@@ -80,7 +80,9 @@
 		"layer_rope_theta does not say which") \
 	X(T, FLAG, swiglu_halves, "clamped_swiglu: gate and up are halves") \
 	X(T, FLAG, clamped_swiglu, \
-		"experts: (up + 1) * gate * sigmoid(alpha * gate), clamped, gate and up side by side, with biases")
+		"experts: (up + 1) * gate * sigmoid(alpha * gate), clamped, gate and up side by side, with biases where there " \
+		"are words for them") \
+	X(T, FLAG, clamped_ffn, "feed-forwards, too: clamped_swiglu, in halves")
 FAMILY_TRAITS(decoder, DECODER_TRAITS);
 
 void decoder_resolve(struct config *c, struct spec *s, struct arena *a);

@@ -668,6 +668,10 @@ static void resolve_layers(struct config *c, struct spec *s, struct arena *a)
 
 	if (has_word(s, "layers.moe.router"))
 		resolve_moe(c, s, a);
+	if (t->clamped_ffn) {
+		s->glu_alpha = config_real(c, "swiglu_alpha", 1.702);
+		s->glu_limit = config_real(c, "swiglu_limit", 7);
+	}
 	resolve_attention_experts(c, s);
 	resolve_nope(c, s, a);
 	resolve_layer_thetas(c, s, a);
