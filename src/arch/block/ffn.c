@@ -40,6 +40,13 @@ graph_value clamped_glu(struct build *b, graph_value gate, graph_value up, doubl
 	return op_mul(g, op_add(g, up, graph_f32(g, 1)), glu);
 }
 
+// Where the dialect has words for both ways the file says which.
+static bool in_one(const struct build *b, const char *stem, const char *gate_up)
+{
+	bool apart = weight_named(b, arena_printf(graph_arena(b->g), "%s.gate", stem));
+	return weight_named(b, gate_up) && (!apart || weight_exists(b, gate_up, "weight"));
+}
+
 graph_value ffn_of(struct build *b, const char *stem, graph_value x, int64_t width, bool bias)
 {
 	return ffn_between(b, stem, x, b->s->hidden_size, width, bias);
@@ -55,7 +62,7 @@ graph_value ffn_between(struct build *b, const char *stem, graph_value x, int64_
 	if (s->traits.plain_ffn) {
 		gate = linear(b, arena_printf(a, "%s.up", stem), x, outer, width, bias);
 		up = NO_VALUE;
-	} else if (weight_named(b, gate_up)) {
+	} else if (in_one(b, stem, gate_up)) {
 		graph_value both = linear(b, gate_up, x, outer, 2 * width, bias);
 		if (s->adapter_rank)
 			both = op_add(g, both, adapter_of(b, gate_up, x, outer, 2 * width));

@@ -113,7 +113,7 @@ const struct dialect minimax_names = {
 	.inert = IGNORED(MOE_INERT, "router_jitter_noise"),
 };
 
-// Neither hidden_act nor rotary_dim means anything here.
+// Published files have experts and gates apart. Neither hidden_act nor rotary_dim means anything here.
 const struct dialect minimax_m3_names = {
 	.name = "minimax-m3",
 	.prefix = "model.",
@@ -122,7 +122,9 @@ const struct dialect minimax_m3_names = {
 	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_ATTENTION, FUSED_FFN, TWO_NORMS, HEADS, STACKED_EXPERTS,
 		{ "layers.moe.shared.gate_up", "@layers.#.mlp.shared_experts.gate_up_proj" },
 		{ "layers.moe.shared.down", "@layers.#.mlp.shared_experts.down_proj" },
-		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" }),
+		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" }, MIXTRAL_EXPERTS,
+		FFN_AT("moe.shared", "@layers.#.block_sparse_moe.shared_experts"), FFN_AT("ffn", "@layers.#.mlp"),
+		{ "layers.moe.choice_bias", "@layers.#.block_sparse_moe.e_score_correction_bias" }),
 	.ignored = IGNORED(BUFFERS, "*mtp.*"),
 	.inert = IGNORED(MOE_INERT, "hidden_act", "rotary_dim", "index_*", "router_jitter_noise"),
 };

@@ -682,3 +682,31 @@ const struct dialect kosmos_2_5_names = {
 	.ignored = IGNORED("*vision_model.*", "*image_to_text_projection.*"),
 	.inert = IGNORED("vision_config"),
 };
+
+const struct dialect minimax_m3_vl_names = {
+	.name = "minimax-m3-vl",
+	.prefix = "model.",
+	.keys = IMAGE_TOKEN,
+	.weights = WEIGHTS({ "projector.1", "@multi_modal_projector.linear_1" },
+		{ "projector.2", "@multi_modal_projector.linear_2" }, { "merge.1", "patch_merge_mlp.linear_1" },
+		{ "merge.1", "@multi_modal_projector.merge_linear_1" }, { "merge.2", "patch_merge_mlp.linear_2" },
+		{ "merge.2", "@multi_modal_projector.merge_linear_2" }, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq"),
+	.inert = IGNORED(GRID_WORDS, "video_token_index", "merged_hidden_size"),
+};
+
+const struct dialect minimax_m3_vision_names = {
+	.name = "minimax-m3-vision",
+	.prefix = "vision_model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(SIGLIP_BRANCHES, { "embed.norm", "@pre_layrnorm" },
+		{ "layers.attn.norm", "@encoder.layers.#.layer_norm1" }, { "layers.ffn.norm", "@encoder.layers.#.layer_norm2" },
+		{ "layers.attn.o", "@encoder.layers.#.self_attn.out_proj" }, { "embed.patch", "@embeddings.patch_embedding" },
+		{ "embed.patch", "@embeddings.proj" }, { "layers.attn.norm", "@layers.#.layer_norm1" },
+		{ "layers.ffn.norm", "@layers.#.layer_norm2" }, { "layers.attn.q", "@layers.#.self_attn.q_proj" },
+		{ "layers.attn.k", "@layers.#.self_attn.k_proj" }, { "layers.attn.v", "@layers.#.self_attn.v_proj" },
+		{ "layers.attn.o", "@layers.#.self_attn.out_proj" }, { "layers.ffn.up", "@layers.#.mlp.fc1" },
+		{ "layers.ffn.down", "@layers.#.mlp.fc2" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq"),
+	.inert = IGNORED("image_size"),
+};

@@ -16,14 +16,14 @@
 
 // ---- from config.json ---------------------------------------------------------------------------------------------------
 
-static void resolve_axial_rope(struct config *c, struct spec *s)
+static void resolve_axial_rope(struct config *c, struct spec *s, bool timed)
 {
 	const json_t *o = config_get(c, "rope_parameters"), *theta = json_object_get(o, "rope_theta");
 	const char *kind = json_string_value(json_object_get(o, "rope_type"));
 	s->rope.theta = json_is_number(theta) ? json_number_value(theta) : config_real(c, "rope_theta", 10000);
 	if (kind && !text_is(kind, "axial") && !text_is(kind, "default"))
 		config_fail(c, STATUS_UNSUPPORTED, "the rotary scaling %s is not supported yet", kind);
-	if (!c->error.status && (!(s->rope.theta > 1) || s->head_width % 4))
+	if (!c->error.status && (!(s->rope.theta > 1) || (timed ? s->head_width < 6 : s->head_width % 4)))
 		config_fail(c, STATUS_BAD_INPUT, "heads of %lld do not divide into rows and columns", (long long)s->head_width);
 }
 
@@ -65,7 +65,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	v->merge = t->merge_given ? 1 : config_size(c, "spatial_merge_size", 2);
 	v->out = t->unmerged ? s->hidden_size : config_size(c, "merged_size", -1);
 	if (!t->no_rotary)
-		resolve_axial_rope(c, s);
+		resolve_axial_rope(c, s, t->timed);
 	v->qkv_bias = config_bool(c, "attention_bias", true);
 	v->out_bias = v->qkv_bias && !t->qkv_bias_only;
 	v->ffn_bias = v->out_bias || s->traits.plain_ffn;
@@ -153,6 +153,21 @@ static graph_value bias_of(struct build *b, graph_value same)
 	struct graph *g = b->g;
 	graph_value bias = op_where(g, same, graph_f32(g, 0), graph_f32(g, -FLT_MAX));
 	return op_unsqueeze(g, op_unsqueeze(g, bias, 0), 0);
+}
+
+// cos and sin [1, patches, 1, angles]: a third of them by time, by row and by column; what is left of a head is not rotated
+static void timed_tables(struct build *b, const struct grid_places *p, graph_value *cos, graph_value *sin)
+{
+	struct graph *g = b->g;
+	int64_t few = b->s->head_width / 3 / 2;
+	float *f = GRAPH_TABLE(g, NULL, few, 1, float);
+	for (int64_t k = 0; f && k < few; k++)
+		f[k] = (float)(1 / pow(b->s->rope.theta, (double)k / (double)few));
+	graph_value inverse = graph_constant(g, DTYPE_F32, 1, &few, f), at[] = { p->frame, p->row, p->column }, angle[3];
+	for (int i = 0; i < 3; i++)
+		angle[i] = op_mul(g, op_unsqueeze(g, op_cast(g, at[i], DTYPE_F32), 1), inverse);
+	graph_value all = op_unsqueeze(g, op_unsqueeze(g, op_concat(g, 3, angle, 1), 0), 2);
+	*cos = op_cos(g, all), *sin = op_sin(g, all);
 }
 
 // cos and sin [1, patches, 1, head / 2]: the first half of the angles by row, the second by column, with
@@ -412,9 +427,13 @@ static void body(struct build *b, struct body *io)
 		x = norm(b, "embed.norm", x, h);
 	if (t->positions)
 		x = op_add(g, x, op_unsqueeze(g, positions(b, &p, (enum grid_positions)t->positions), 0));
-	graph_value same = alike(b, alike(b, NO_VALUE, p.picture), p.frame), frames = bias_of(b, same), windows = frames;
+	graph_value same = alike(b, NO_VALUE, p.picture);
+	same = t->timed ? same : alike(b, same, p.frame);
+	graph_value frames = bias_of(b, same), windows = frames;
 	graph_value cos = NO_VALUE, sin = NO_VALUE;
-	if (!t->no_rotary)
+	if (t->timed)
+		timed_tables(b, &p, &cos, &sin);
+	else if (!t->no_rotary)
 		axial_tables(b, &p, false, &cos, &sin);
 	if (t->windows) {
 		graph_value wide = graph_i64(g, v->window * v->merge);
@@ -462,6 +481,11 @@ static void give(struct build *b, const struct body *io)
 	const struct spec *s = b->s;
 	const struct grid_vision *v = s->own;
 	const struct grid_vision_traits *t = TRAITS_OF(s, grid_vision);
+	if (t->timed) { // as rows of one text; its first stands for all
+		graph_output(b->g, "last_hidden_state", io->last);
+		graph_output(b->g, "pooler_output", first_token(b, io->last));
+		return;
+	}
 	if (!t->windows)
 		graph_output(b->g, "last_hidden_state",
 			op_reshape(b->g, io->last, 2, (int64_t[]){ -1, t->convolved ? v->out : s->hidden_size }));
@@ -509,7 +533,7 @@ static void resolve_packed(struct config *c, struct spec *s, struct arena *a)
 	s->norm_eps = 1e-5;
 	if (s->patch_size != s->patch_width)
 		config_fail(c, STATUS_UNSUPPORTED, "patches should be square");
-	resolve_axial_rope(c, s);
+	resolve_axial_rope(c, s, false);
 	s->image_tokens--; // no class token
 }
 

@@ -16,6 +16,7 @@ enum grid_positions { GRID_NONE, GRID_CORNERS, GRID_LINEAR, GRID_CUBIC, GRID_SMO
 		"middles") \
 	X(T, FLAG, patch_bias, "the patch embedding has a bias") \
 	X(T, FLAG, no_rotary, "queries and keys are not rotated") \
+	X(T, FLAG, timed, "a third of each head is rotated by time, too; a patch attends to all frames of its picture") \
 	X(T, FLAG, unmerged, "patches are the features; a whole model joins them after it") \
 	X(T, FLAG, raster, "patches come as small pictures, line by line; else as rows, square by square") \
 	X(T, FLAG, merge_given, "how wide a feature's square is comes in for each picture; a feature is the mean of its middle") \

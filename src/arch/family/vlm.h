@@ -16,6 +16,7 @@ FAMILY_TRAITS(vlm_shuffled, VLM_SHUFFLED_TRAITS);
 	X(T, FLAG, one_position, "a token has one position, and so has a picture's") \
 	X(T, FLAG, projected, "a linear layer joins the tower's features to the text") \
 	X(T, FLAG, read_out, "two linear layers with GELU between do") \
+	X(T, FLAG, read_twice, "two linear layers with GELU between read a patch, two more a square of them") \
 	X(T, FLAG, told_by_id, "a picture's tokens are those of its id; else mm_token_type_ids tells them") \
 	X(T, FLAG, text_ties, "the head is tied where text_config says so, too") \
 	X(T, FLAG, interleaved_sections, "time, row and column take turns among the rotary angles; else they follow one another")

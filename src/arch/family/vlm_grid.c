@@ -66,7 +66,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	v->looks_last = true;
 	v->downsample = tower->merge;
 	v->deep_count = tower->deep_count;
-	v->joins = TRAITS_OF(part_of(s, "vision"), grid_vision)->unmerged && !t->read_out;
+	v->joins = TRAITS_OF(part_of(s, "vision"), grid_vision)->unmerged && !t->read_out && !t->read_twice;
 	// What the whole joins its patches by: the class says the norm's epsilon in its code only.
 	v->wide = config_size(c, "projector_hidden_size", vlm_vision_width(s) * v->downsample * v->downsample);
 	s->norm_eps = config_knows(c, "projector_hidden_size") ? 1e-6 : 1e-5;
@@ -76,7 +76,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 			text->rope.section[i] = 0;
 	else
 		resolve_sections(c, text, t->interleaved_sections);
-	if (!v->joins && !t->projected && !t->read_out && tower->out != text->hidden_size)
+	if (!v->joins && !t->projected && !t->read_out && !t->read_twice && tower->out != text->hidden_size)
 		config_fail(c, STATUS_BAD_INPUT, "the vision tower's features are %lld wide, the text's %lld",
 			(long long)tower->out, (long long)text->hidden_size);
 }
@@ -117,6 +117,16 @@ static graph_value spread(struct build *b, graph_value features, graph_value is_
 	return op_where(g, op_unsqueeze(g, is_image, 2), op_gather(g, features, number, 0), graph_f32(g, 0));
 }
 
+// Patches [patches, in], square by square -> [features, out]
+static graph_value read_twice(struct build *b, graph_value x, int64_t in, int64_t out)
+{
+	struct graph *g = b->g;
+	int64_t wide = vlm_of(b->s)->wide, joined = out * vlm_of(b->s)->downsample * vlm_of(b->s)->downsample;
+	x = linear(b, "projector.2", op_gelu(g, linear(b, "projector.1", x, in, wide, true)), wide, out, true);
+	x = op_reshape(g, x, 2, (int64_t[]){ -1, joined });
+	return linear(b, "merge.2", op_gelu(g, linear(b, "merge.1", x, joined, wide, true)), wide, out, true);
+}
+
 // The tower's features as the text has them: [features, text]
 static graph_value joined(struct build *b, graph_value x)
 {
@@ -133,7 +143,9 @@ static graph_value joined(struct build *b, graph_value x)
 		x = op_gelu(b->g,
 			linear(b, "projector.1", op_reshape(b->g, x, 2, (int64_t[]){ -1, tower->out }), tower->out, out, true));
 		x = linear(b, "projector.2", x, out, out, true);
-	} else if (TRAITS_OF(s, vlm_grid)->projected)
+	} else if (TRAITS_OF(s, vlm_grid)->read_twice)
+		x = read_twice(b, op_reshape(b->g, x, 2, (int64_t[]){ -1, tower->out }), tower->out, out);
+	else if (TRAITS_OF(s, vlm_grid)->projected)
 		x = linear(b, "projector", x, tower->out, out, true);
 	graph_leave(b->g);
 	return x;
