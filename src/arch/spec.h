@@ -308,7 +308,6 @@ FAMILY(vivit);
 FAMILY(vit_hybrid);
 FAMILY(vit_mae);
 FAMILY(vlm_aligned);
-FAMILY(vlm_connected);
 FAMILY(vlm_adapted);
 FAMILY(vlm_asked);
 FAMILY(vlm_convolved);

@@ -590,6 +590,7 @@ const struct arch arch_rows[] = {
 	{ "tipsv2_vision_model", OF(vit, tipsv2_vision_names, .layer_scale = true, .pool_is_norm = true) },
 	{ "trocr", OF(seq2seq, trocr_names, .decoder_alone = true, .position_offset = 2) },
 	{ "ultrabert", OF(rotary_encoder, ultrabert_names, .window_pattern = 3) },
+	{ "ultravbert", OF(vlm_connected, ultravbert_names, .normed = true), PARTS("ultrabert", "siglip_vision_model") },
 	{ "umt5", OF(t5, t5_names, .relative_each_layer = true) },
 	{ "unispeech", &speech, &unispeech_names },
 	{ "unispeech-sat", &speech, &unispeech_sat_names },

@@ -439,6 +439,15 @@ const struct dialect modernvbert_names = {
 	.inert = IGNORED("classifier_*", "initializer_cutoff_factor", "vocab_size"),
 };
 
+const struct dialect ultravbert_names = {
+	.name = "ultravbert",
+	.prefix = "model.",
+	.keys = KEYS({ "image_token", "image_token_id" }, { "scale_factor", "pixel_shuffle_factor" }),
+	.weights = WEIGHTS({ "projector", "@connector.modality_projection" }, { "projector.norm", "@connector.norm" }),
+	.ignored = IGNORED("*embeddings.position_ids", "*vision_model.head.*"),
+	.inert = IGNORED("classifier_*", "initializer_cutoff_factor", "vocab_size"),
+};
+
 const struct dialect retrieval_names = {
 	.name = "retrieval",
 	.prefix = "",

@@ -17,6 +17,7 @@
 //   connected: rows of pictures, as many as the row with most has; squares of features become one - linear
 //                                                                                   (Idefics3, https://arxiv.org/abs/2408.12637)
 #include "arch/block/image.h"
+#include "arch/family/rotary.h"
 #include "arch/family/vlm.h"
 
 // ---- aligned ------------------------------------------------------------------------------------------------------------
@@ -286,6 +287,15 @@ const struct family vlm_pooled = {
 
 // ---- connected ----------------------------------------------------------------------------------------------------------
 
+// How a text is pooled is said beside text_config.
+static void resolve_classes(struct config *c, struct spec *s)
+{
+	if (!TRAITS_OF(s, vlm_connected)->normed) // its classes have a head of their own
+		head_refused(c, s);
+	else if (part_is_usual(c, s, "text"))
+		rotary_pools_as(c, part_of(s, "text"));
+}
+
 static void resolve_connected(struct config *c, struct spec *s, struct arena *a)
 {
 	if (!vlm_resolve_parts(c, s, a, false, (const char *const[]){ "model.text_model.", "text_model.", NULL },
@@ -294,6 +304,9 @@ static void resolve_connected(struct config *c, struct spec *s, struct arena *a)
 	struct vlm *v = s->own;
 	v->looks_last = true;
 	v->downsample = config_size(c, "scale_factor", 2);
+	part_of(s, "text")->labels = s->labels;
+	if (head_how(s) & (VLM_TAGS | VLM_SORTS))
+		resolve_classes(c, s);
 	if (!c->error.status && (v->downsample < 1 || vlm_side(s) % v->downsample))
 		config_fail(c, STATUS_BAD_INPUT, "scale_factor %lld does not divide %lld lines of features",
 			(long long)v->downsample, (long long)vlm_side(s));
@@ -341,7 +354,10 @@ static graph_value join_connected(struct build *b, graph_value x)
 	int64_t f = vlm_of(b->s)->downsample, wide = vlm_vision_width(b->s);
 	graph_enter(b->g, "projector");
 	x = vlm_shuffle(b, x, vlm_side(b->s), f, wide);
-	x = linear(b, "projector", x, wide * f * f, part_of(b->s, "text")->hidden_size, false);
+	const struct spec *text = part_of(b->s, "text");
+	x = linear(b, "projector", x, wide * f * f, text->hidden_size, false);
+	if (TRAITS_OF(b->s, vlm_connected)->normed)
+		x = op_rms_norm(b->g, x, WEIGHT(b, "projector.norm", "weight", text->hidden_size), (float)text->norm_eps);
 	graph_leave(b->g);
 	return x; // [all, tokens, text]
 }
@@ -369,6 +385,15 @@ static void hints_connected(const struct spec *s, struct input_hints *out)
 	out->symbols[0] = (struct input_symbol){ "images", 1 };
 }
 
+static const struct family_head connected_heads[] = {
+	{ &head_model, NULL, VLM_GIVES_FEATURES },
+	{ &head_conditional, NULL, VLM_GENERATES },
+	{ &head_masked_lm, NULL, VLM_FILLS },
+	{ &head_token, NULL, VLM_TAGS },
+	{ &head_sequence, NULL, VLM_SORTS },
+	{ 0 },
+};
+
 const struct family vlm_connected = {
 	.name = "vision-language-connected",
 	.architecture = "multimodal",
@@ -377,7 +402,8 @@ const struct family vlm_connected = {
 	.body = body_connected,
 	.graphs = vlm_graphs,
 	.hints = hints_connected,
-	.heads = vlm_heads,
+	.heads = connected_heads,
+	.traits = FAMILY_TRAIT_LIST(vlm_connected, VLM_CONNECTED_TRAITS),
 };
 
 // ---- convolved ----------------------------------------------------------------------------------------------------------

@@ -80,6 +80,11 @@ static enum pooling pooling_of(struct config *c)
 	return text_is(word, "late") ? POOL_LATE : POOL_MEAN;
 }
 
+void rotary_pools_as(struct config *c, struct spec *part)
+{
+	((struct rotary *)part->own)->pooling = pooling_of(c);
+}
+
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct rotary *r = s->own = ARENA_NEW(a, struct rotary);

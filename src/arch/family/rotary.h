@@ -12,4 +12,7 @@
 	X(T, FLAG, down_bias, "of the feed-forward layers only the last has a bias")
 FAMILY_TRAITS(rotary_encoder, ROTARY_ENCODER_TRAITS);
 
+// Of a part: texts are pooled as c, the whole's configuration, says, not as the part's own.
+void rotary_pools_as(struct config *c, struct spec *part);
+
 #endif

@@ -14,6 +14,8 @@ bool vlm_resolve_text(struct config *c, struct spec *s, struct arena *a, bool or
 {
 	const struct head *head = head_how(s) & VLM_GENERATES ? &head_causal_lm
 		: head_how(s) & VLM_FILLS                     ? &head_masked_lm
+		: head_how(s) & VLM_TAGS                      ? &head_token
+		: head_how(s) & VLM_SORTS                     ? &head_sequence
 							      : NULL;
 	struct vlm *v = ARENA_NEW(a, struct vlm);
 	s->own = v;

@@ -22,6 +22,9 @@ FAMILY_TRAITS(vlm_shuffled, VLM_SHUFFLED_TRAITS);
 	X(T, FLAG, interleaved_sections, "time, row and column take turns among the rotary angles; else they follow one another")
 FAMILY_TRAITS(vlm_grid, VLM_GRID_TRAITS);
 
+#define VLM_CONNECTED_TRAITS(X, T) X(T, FLAG, normed, "a norm after the projector, with the text's epsilon")
+FAMILY_TRAITS(vlm_connected, VLM_CONNECTED_TRAITS);
+
 #define VLM_TILES_TRAITS(X, T) X(T, FLAG, shrinks, "a grid of more features than vision_aspect_ratio says is shrunk")
 FAMILY_TRAITS(vlm_tiles, VLM_TILES_TRAITS);
 
@@ -105,8 +108,8 @@ void vlm_build(struct build *b, graph_value (*see)(struct build *b, graph_value 
 extern const struct arch_graph *const vlm_graphs[], *const vlm_sound_graphs[];
 // The same without a head, for models that have it as a part: io->last and io->mask.
 void vlm_states(struct build *b, struct body *io, graph_value (*see)(struct build *b, graph_value ids, struct body *text));
-// flags of heads: the text part has a language model's, or a masked one's; image_hidden_states
-enum { VLM_GENERATES = 1, VLM_GIVES_FEATURES = 2, VLM_FILLS = 4 };
+// flags of heads: the text part has a language model's, or a masked one's; image_hidden_states; classes of tokens, of texts
+enum { VLM_GENERATES = 1, VLM_GIVES_FEATURES = 2, VLM_FILLS = 4, VLM_TAGS = 8, VLM_SORTS = 16 };
 extern const struct family_head vlm_heads[];
 // For one tensor of pixels a picture: pixel_values -> vlm_look -> join, [.., tokens, text].
 graph_value vlm_see(struct build *b, graph_value ids, graph_value (*join)(struct build *b, graph_value x));
