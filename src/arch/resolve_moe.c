@@ -110,6 +110,7 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 	m->scale = config_real(
 		c, "routed_scaling_factor", config_real(c, "router_scaling_factor", config_real(c, "route_scale", 1)));
 	m->unbiased_choice = !config_bool(c, "use_expert_bias", true);
+	m->logit_scale = config_real(c, "router_multiplier", 0);
 	m->jitter = config_real(c, "router_jitter_noise", 0);
 	m->alpha = config_real(c, "swiglu_alpha", 1.702);
 	m->limit = config_real(c, "swiglu_limit", 7);

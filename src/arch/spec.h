@@ -46,6 +46,7 @@ struct moe {
 	// how the router weighs them, and how their weights lie: family/decoder.h
 	bool sigmoid, by_logits, sparse_mixer, router_bias, choice_bias_row, in_out, clamped_swiglu, halves;
 	double scale, jitter, alpha, limit;
+	double logit_scale; // of the router's scores; 0: none
 };
 
 // Multi-head latent attention; key_rank 0: none.
@@ -207,6 +208,7 @@ struct spec {
 	const bool *nope;              // [layers_in_config]: a NoPE layer: without rotary embedding; NULL: none is
 	struct rope rope, window_rope; // of layers without and with a window
 	double embedding_scale, residual_scale, logit_scale; // 0: there is none
+	double gate_temperature;                             // of the gates of sums
 	bool scale_by_layer;                                 // scores of layer n, from 1, are divided by n
 	double alibi_max;                                    // the largest exponent of ALiBi's slopes
 	double clip_qkv;                                     // query, key and value are kept within -c and c; 0: not

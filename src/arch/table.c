@@ -73,6 +73,7 @@
 #define MUSE \
 	.norm_plus_one = true, .last_norm_plain = true, .sandwich_norm = true, .embedding_norm = true, .qk_norm = true, \
 	.attention_gate = GATE_SIGMOID, .window_pattern = 4, .window_from_last = true
+#define MUSE_SPARK .result_norm = true, .scales_first = true, .gated_residuals = true
 #define EMBEDDING_GEMMA2 \
 	GEMMA3N, .sandwich_norm = true, .sees_ahead = true, .last_unwindowed = true, .two_heads = true
 #define BEAM \
@@ -451,6 +452,7 @@ const struct arch arch_rows[] = {
 	{ "mpt", OF(decoder, mpt_names, LN_NO_BIAS, .plain_ffn = true, .alibi = ALIBI_COLUMNS) },
 	{ "mt5", OF(t5, t5_names, .unscaled_head = true) },
 	{ "muse_glimmer_text", OF(decoder, muse_glimmer_names, MUSE) },
+	{ "muse_spark_text", OF(decoder, muse_spark_names, MUSE, SIGMOID_MOE, MUSE_SPARK) },
 	{ "mvp", OF(seq2seq, bart_names, BART) },
 	{ "nanochat", OF(decoder, nanochat_names, NANOCHAT_NORMS, .plain_ffn = true, .reversed_rope = true) },
 	{ "nemotron", OF(decoder, nemotron_names, LN_MLP, .norm_plus_one = true) },

@@ -67,6 +67,7 @@ enum alibi { ALIBI_NONE, ALIBI_TOKENS, ALIBI_COLUMNS, ALIBI_BFLOAT16 };
 	X(T, FLAG, window_sinks, "attention_sinks in layers with a window only") \
 	X(T, FLAG, differential, "half of the heads' results are taken from the other half's, over values twice as wide") \
 	X(T, FLAG, value_norm, "RMS norm without a weight over each head of value") \
+	X(T, FLAG, result_norm, "RMS norm without a weight over each head of what attention gives") \
 	X(T, FLAG, plain_ffn, "the feed-forward has no gate: down(act(up))") \
 	X(T, COUNT, attention_gate, \
 		"the attention's result times a linear layer of its input: 1 its sigmoid, 2 its softplus, one a head, " \

@@ -404,6 +404,8 @@ graph_value self_attention_with(
 		y = differences(b, y, n);
 	if (t->inner_norm && weight_named(b, "layers.attn.inner"))
 		y = norm(b, "layers.attn.inner", y, width);
+	if (t->result_norm)
+		y = value_norm(b, y, n.heads, n.value_width);
 	if (gate.id)
 		y = op_mul(g, y, op_sigmoid(g, gate));
 	y = gated(b, y, x, n);

@@ -222,6 +222,8 @@ graph_value altup_laurel(struct build *b, graph_value x);
 
 // norm.c: the norm of the row's traits. ffn.c: STEM.gate, STEM.up, STEM.down from hidden to width and back.
 graph_value norm(struct build *b, const char *stem, graph_value x, int64_t width);
+// RMS norm, by s->after_eps, of x times 1 + weight, or of x where the dialect has no word for the weight.
+graph_value norm_scaled_first(struct build *b, const char *stem, graph_value x, int64_t width);
 // A constant: what a norm without a weight multiplies by.
 graph_value ones_of(struct build *b, int64_t width);
 graph_value ffn_of(struct build *b, const char *stem, graph_value x, int64_t width, bool bias);

@@ -60,6 +60,8 @@ graph_value route(struct build *b, const char *stem, graph_value x)
 		x = op_scale(g, x, (float)(1 / sqrt((double)s->hidden_size)));
 	}
 	graph_value logits = linear(b, arena_printf(graph_arena(g), "%s.router", stem), x, s->hidden_size, all, m->router_bias);
+	if (m->logit_scale > 0)
+		logits = op_scale(g, logits, (float)m->logit_scale);
 	if (m->sparse_mixer) {
 		graph_value first, second, weights = mix_best(b, logits, NO_VALUE, &first);
 		return op_add(g, weights, mix_best(b, logits, first, &second));
@@ -89,7 +91,7 @@ static graph_value expert_of_stack(struct build *b, graph_value x)
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct moe *m = s->moe;
-	int64_t e = m->experts, h = s->hidden_size, f = m->width;
+	int64_t e = m->experts, h = m->latent ? m->latent : s->hidden_size, f = m->width;
 	bool in_out = m->in_out, bias = weight_named(b, "layers.moe.experts.gate_up_bias");
 	if (weight_named(b, "layers.moe.experts.gate")) { // each [experts * width, hidden]
 		const int64_t rows[] = { e, f, h };
@@ -158,6 +160,8 @@ graph_value mixture_apart(struct build *b, graph_value chooser, graph_value x)
 	int64_t outer = m->latent ? m->latent : s->hidden_size;
 	if (m->latent)
 		x = linear(b, "layers.moe.latent_in", x, s->hidden_size, outer, s->traits.ffn_bias);
+	if (weight_named(b, "layers.moe.latent_norm"))
+		x = norm(b, "layers.moe.latent_norm", x, outer);
 	for (b->item = 0; b->item < m->experts && !graph_failed(b->g); b->item++) {
 		if (b->plan && b->item > 0) {
 			if (!stacked) // else the first has named the tensors of all
@@ -169,6 +173,8 @@ graph_value mixture_apart(struct build *b, graph_value chooser, graph_value x)
 		graph_value in = m->scales_inputs ? op_mul(g, x, own) : x;
 		graph_value y =
 			stacked ? expert_of_stack(b, in) : ffn_between(b, "layers.moe.expert", in, outer, m->width, false);
+		if (weight_named(b, "layers.moe.expert_norm"))
+			y = norm_scaled_first(b, "layers.moe.expert_norm", y, outer);
 		y = m->scales_inputs ? y : op_mul(g, y, own);
 		sum = sum.id ? op_add(g, sum, y) : y;
 		graph_leave(g);

@@ -30,3 +30,11 @@ graph_value norm(struct build *b, const char *stem, graph_value x, int64_t width
 	graph_value bias = t->norm_no_weight || t->norm_no_bias ? NO_VALUE : WEIGHT(b, stem, "bias", width);
 	return op_layer_norm(g, x, w, bias, (float)b->s->norm_eps);
 }
+
+graph_value norm_scaled_first(struct build *b, const char *stem, graph_value x, int64_t width)
+{
+	struct graph *g = b->g;
+	if (weight_named(b, stem))
+		x = op_mul(g, x, op_add(g, WEIGHT(b, stem, "weight", width), graph_f32(g, 1)));
+	return op_rms_norm(g, x, ones_of(b, width), (float)b->s->after_eps);
+}

@@ -193,6 +193,28 @@ const struct dialect muse_glimmer_names = {
 	.ignored = IGNORED(BUFFERS),
 };
 
+const struct dialect muse_spark_names = {
+	.name = "muse-spark",
+	.prefix = "model.",
+	.keys = KEYS({ "moe_latent_size", "moe_hidden_size" }, { "router_multiplier", "output_multiplier" }),
+	.weights = WEIGHTS(LLAMA_EMBED, LLAMA_QKV, LLAMA_FFN, { "layers.attn.o", "@layers.#.self_attn.o_proj" },
+		{ "layers.attn.gate", "@layers.#.self_attn.gate_proj" }, { "layers.attn.norm", "@layers.#.input_layernorm" },
+		{ "layers.attn.residual", "@layers.#.post_attention_residual_gate.gate" },
+		{ "layers.ffn.norm", "@layers.#.pre_feedforward_layernorm" },
+		{ "layers.ffn.after", "@layers.#.post_feedforward_layernorm" },
+		{ "layers.ffn.residual", "@layers.#.post_feedforward_residual_gate.gate" },
+		{ "layers.moe.router", "@layers.#.mlp.gate" },
+		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" },
+		{ "layers.moe.latent_in", "@layers.#.mlp.pre_expert_proj" },
+		{ "layers.moe.latent_norm", "@layers.#.mlp.pre_expert_norm" },
+		{ "layers.moe.latent_out", "@layers.#.mlp.post_expert_proj" },
+		{ "layers.moe.expert_norm", "@layers.#.mlp.experts.post_expert_norm" },
+		{ "layers.moe.experts.gate_up", "@layers.#.mlp.experts.gate_up_proj" },
+		{ "layers.moe.experts.down", "@layers.#.mlp.experts.down_proj" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED("router_aux_loss_coef"),
+};
+
 const struct dialect embedding_gemma2_names = {
 	.name = "embedding-gemma2",
 	.prefix = "model.",

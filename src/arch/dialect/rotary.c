@@ -14,8 +14,7 @@ const struct dialect modernbert_names = {
 		{ "norm", "@final_norm" }, { "head.dense", "head.dense" }, { "head.norm", "head.norm" },
 		{ "head.lm.out", "decoder" }, { "head.token", "classifier" }, { "head.span", "classifier" },
 		// as a part of ModernVBERT
-		{ "head.dense", "projection_head.dense" }, { "head.norm", "projection_head.norm" }, { "head.lm.out", "lm_head" },
-		{ "head.lm.out", "head.decoder" }),
+		{ "head.dense", "projection_head.dense" }, { "head.norm", "projection_head.norm" }, { "head.lm.out", "lm_head" }),
 	.ignored = IGNORED("*rotary_emb.inv_freq"),
 	.inert = IGNORED("sparse_prediction", "sparse_pred_ignore_index", "deterministic_flash_attn", "reference_compile",
 		"repad_logits_with_grad"),
@@ -46,7 +45,7 @@ const struct dialect ultrabert_names = {
 	.keys = NO_KEYS,
 	.weights = WEIGHTS(LLAMA_LAYERS, { "head.up", "head.linear1" }, { "head.down", "head.linear2" }, { "head.lm.out", "cls" },
 		{ "head.token", "classifier" }, { "head.span", "qa_outputs" }, { "head.up", "projection_head.linear1" },
-		{ "head.down", "projection_head.linear2" }, { "head.lm.out", "lm_head" }),
+		{ "head.down", "projection_head.linear2" }, { "head.lm.out", "lm_head" }, { "head.lm.out", "head.decoder" }),
 	.ignored = IGNORED("*rotary_emb.inv_freq"),
 	.inert = IGNORED("sparse_prediction", "sparse_pred_ignore_index", "deterministic_flash_attn", "reference_compile",
 		"repad_logits_with_grad"),

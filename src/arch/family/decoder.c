@@ -121,6 +121,8 @@ static graph_value token_of_layer(struct build *b, graph_value x, struct shared 
 static graph_value norm_after(struct build *b, const char *stem, graph_value y)
 {
 	const struct spec *s = b->s;
+	if (TRAITS_OF(s, decoder)->scales_first)
+		return norm_scaled_first(b, stem, y, s->hidden_size);
 	struct spec own = *s;
 	own.norm_eps = s->after_eps > 0 ? s->after_eps : s->norm_eps;
 	b->s = &own;
@@ -129,10 +131,24 @@ static graph_value norm_after(struct build *b, const char *stem, graph_value y)
 	return y;
 }
 
+// alpha x + beta y with beta = sigmoid(gate / temperature) and alpha^2 = 1 - beta^2, at least 1e-3 (Muse Spark)
+static graph_value gated_sum(struct build *b, const char *stem, graph_value x, graph_value y)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	graph_value w = op_scale(g, WEIGHT(b, stem, "", s->hidden_size), (float)(1 / s->gate_temperature));
+	graph_value beta = op_sigmoid(g, w), rest = op_sigmoid(g, op_neg(g, w));
+	graph_value square = op_mul(g, rest, op_add(g, beta, graph_f32(g, 1)));
+	graph_value alpha = op_sqrt(g, op_max(g, square, graph_f32(g, 1e-3f)));
+	return op_add(g, op_mul(g, alpha, x), op_mul(g, beta, y));
+}
+
 // x + residual_scale * y, or as depth_scaled says, or weight * x + y where the dialect has a word for the weight
 static graph_value residual(struct build *b, const char *stem, graph_value x, graph_value y)
 {
 	const struct spec *s = b->s;
+	if (TRAITS_OF(s, decoder)->gated_residuals)
+		return gated_sum(b, stem, x, y);
 	if (TRAITS_OF(s, decoder)->depth_scaled) {
 		double n = 2 * (double)(b->layer + 1) + text_is(stem, "layers.ffn.residual");
 		return op_add(b->g, op_scale(b->g, x, (float)sqrt((n - 1) / n)), op_scale(b->g, y, (float)(1 / sqrt(n))));

@@ -69,6 +69,8 @@
 	X(T, COUNT, unpredicted, "the last words of the vocabulary that the language model's head does not give") \
 	X(T, COUNT, uncounted, "words of the vocabulary that vocab_size does not count") \
 	X(T, FLAG, last_norm_plain, "norm_plus_one does not mean the last norm") \
+	X(T, FLAG, gated_residuals, "sums weigh each element of x and y by a learned gate") \
+	X(T, FLAG, scales_first, "norms after a branch multiply by 1 + weight before they norm, or have no weight") \
 	X(T, FLAG, depth_scaled, "sum n of a residual, from 2, is x sqrt((n - 1) / n) + y / sqrt(n)") \
 	X(T, FLAG, scaled_nope, \
 		"layers whose rotary parameters are null have none, and queries times (1 + (position + 1) / 2048)^0.1") \

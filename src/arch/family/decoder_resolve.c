@@ -442,6 +442,11 @@ static void resolve_scales(struct config *c, struct spec *s)
 	divisor *= base > 0 ? (double)s->hidden_size / base : 1;
 	s->logit_scale = config_real(c, "logit_scale", divisor > 0 && divisor != 1 ? 1 / divisor : 0);
 	s->clip_qkv = config_real(c, "clip_qkv", 0);
+	if (TRAITS_OF(s, decoder)->gated_residuals) {
+		s->gate_temperature = config_real(c, "residual_gate_temperature", 0.3);
+		if (!(s->gate_temperature > 0))
+			config_fail(c, STATUS_BAD_INPUT, "residual_gate_temperature %g", s->gate_temperature);
+	}
 }
 
 // What the older classes say in words of their own.
