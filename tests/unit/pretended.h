@@ -97,6 +97,7 @@ static inline void type_config(char *out, size_t size, const char *type)
 		{ "qwen3_vl_moe", "\"vision_config\": {\"out_hidden_size\": 2048}" },
 		{ "smolvlm", "\"scale_factor\": 7" },
 		{ "timm_backbone", "\"backbone\": \"resnet50\"" },
+		{ "ultravbert", "\"pixel_shuffle_factor\": 7" },
 		{ "voxtral", "\"audio_token_id\": 24" },
 	};
 	const char *more = NULL;

@@ -603,7 +603,7 @@ static void resolve_pictured_words(struct config *c, struct spec *s, struct aren
 	const char *word;
 	json_t *id;
 	bool *unsaid = ARENA_ARRAY(a, (size_t)s->vocab_size + 1, bool);
-	if (!json_is_object(map))
+	if (!json_is_object(map) && (map || (s->head && s->head->predicts_next))) // the bare model can do without
 		config_fail(c, STATUS_BAD_INPUT, "vocabulary_map should be an object");
 	json_object_foreach((json_t *)map, word, id)
 	{

@@ -166,8 +166,15 @@ static void body_vision(struct build *b, struct body *io)
 	x = op_reshape(g, x, 3, (int64_t[]){ -1, all, h });
 	x = without_filling(b, stack(b, "global_transformer", x, bias, t->global_layers, NULL), tokens, filling, h);
 	graph_value *taken = ARENA_ARRAY(graph_arena(g), (size_t)t->taken_count + 1, graph_value);
-	for (int64_t i = 0; i < t->taken_count; i++)
-		taken[i] = op_unsqueeze(g, states[t->taken[i]], 3);
+	for (int64_t i = 0; i < t->taken_count && !graph_failed(g); i++) {
+		if (t->taken[i] >= s->layers) // of a model that was cut
+			graph_fail(g, STATUS_UNSUPPORTED, "intermediate_layers_indices: layer %lld of %lld",
+				(long long)t->taken[i], (long long)s->layers);
+		else
+			taken[i] = op_unsqueeze(g, states[t->taken[i]], 3);
+	}
+	if (graph_failed(g))
+		return;
 	if (t->taken_count) { // an element of each state after the other
 		int64_t n = t->taken_count;
 		graph_value each = op_reshape(g, op_concat(g, (int)n, taken, 3), 3, (int64_t[]){ -1, all, n * h });
