@@ -66,8 +66,7 @@
 #define GPT_OSS_MOE \
 	.router_linear_bias = true, .experts_in_out = true, .clamped_swiglu = true, .normalised_experts = true
 #define MINIMAX_M3 \
-	.norm_plus_one = true, .qk_norm = true, SIGMOID_MOE, .clamped_swiglu = true, .swiglu_halves = true, .clamped_ffn = true, \
-	.usual_act = ACT_SILU
+	.norm_plus_one = true, .qk_norm = true, SIGMOID_MOE, .clamped_swiglu = true, .swiglu_halves = true, .clamped_ffn = true
 #define PRIVACY_FILTER \
 	GPT_OSS_MOE, .swiglu_halves = true, .attention_sinks = true, .interleaved_rope = true, .sees_ahead = true
 #define MUSE \
