@@ -273,6 +273,7 @@ FAMILY(focalnet);
 FAMILY(git);
 FAMILY(groupvit);
 FAMILY(hgnet);
+FAMILY(hiera);
 FAMILY(hiera_det);
 FAMILY(hiera_pyramid);
 FAMILY(levit);
@@ -414,6 +415,8 @@ void resolve_transformer(struct config *c, struct spec *s, bool is_image);
 void resolve_backbone_image(struct spec *s, const struct spec *backbone);
 // A part of resolve_transformer: decoders, pruned heads, kinds of positions.
 void resolve_refusals(struct config *c, const struct family *f);
+// Height and width, each `least` or more: a list, or one number for both.
+void resolve_pair(struct config *c, struct arena *a, const char *key, int64_t usual, int64_t least, int64_t out[2]);
 void resolve_image(struct config *c, struct spec *s); // image_size, patch_size, channels, pooler
 void resolve_outputs(struct config *c, struct spec *s, struct arena *a,
 	int64_t stages); // out_indices, from out_features or out_indices; the last stage where neither is given

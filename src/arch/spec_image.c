@@ -93,6 +93,16 @@ const int64_t *resolve_stages(struct config *c, const char *key, struct arena *a
 	return x;
 }
 
+void resolve_pair(struct config *c, struct arena *a, const char *key, int64_t usual, int64_t least, int64_t out[2])
+{
+	int64_t count = 0;
+	const int64_t *v = config_sizes(c, key, a, 2, &count);
+	out[0] = v && count ? v[0] : usual;
+	out[1] = v && count > 1 ? v[1] : out[0];
+	if (!c->error.status && (out[0] < least || out[1] < least || out[0] > 1 << 14 || out[1] > 1 << 14))
+		config_fail(c, STATUS_BAD_INPUT, "%s: %lld and %lld", key, (long long)out[0], (long long)out[1]);
+}
+
 void resolve_backbone_image(struct spec *s, const struct spec *backbone)
 {
 	bool any = backbone->row->family->hints != NULL;

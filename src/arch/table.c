@@ -341,6 +341,7 @@ const struct arch arch_rows[] = {
 	{ "gte", OF(rotary_encoder, gte_names, POST_LN, ATTENTION_BIAS, GELU_TANH_HEADS, .down_bias = true, .up_first = true) },
 	{ "helium", OF(decoder, llama_names, .interleaved_rope = true, .qkv_bias_only = true) },
 	{ "hgnet_v2", &hgnet, &hgnet_names },
+	{ "hiera", &hiera, &hiera_names },
 	{ "hrm_text", OF(decoder, hrm_names, .norm_no_weight = true, .qkv_layout = QKV_AFTER_GATE) },
 	{ "hubert", &speech, &hubert_names },
 	{ "hunyuan_v1_dense", OF(decoder, hunyuan_names, HUNYUAN) },

@@ -61,3 +61,23 @@ const struct dialect swinv2_names = {
 	.ignored = IGNORED(SWIN_LEFT),
 	.inert = IGNORED("num_layers", "hidden_size", "stage_names"),
 };
+
+const struct dialect hiera_names = {
+	.name = "hiera",
+	.prefix = "hiera.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.patch", "@embeddings.patch_embeddings.projection" },
+		{ "embed.position", "@embeddings.position_embeddings" },
+		{ "layers.attn.norm", "@encoder.stages.#.layers.#.layernorm_before" },
+		{ "layers.attn.qkv", "@encoder.stages.#.layers.#.attn.qkv" },
+		{ "layers.attn.o", "@encoder.stages.#.layers.#.attn.proj" },
+		{ "layers.project", "@encoder.stages.#.layers.#.proj" },
+		{ "layers.ffn.norm", "@encoder.stages.#.layers.#.layernorm_after" },
+		{ "layers.ffn.up", "@encoder.stages.#.layers.#.mlp.fc1" },
+		{ "layers.ffn.down", "@encoder.stages.#.layers.#.mlp.fc2" }, { "norm", "@pooler.layernorm" },
+		{ "out.stem", "hidden_states_norms.stem" }, { "out.stage", "hidden_states_norms.stage#" },
+		{ "head.image", "classifier" }),
+	.ignored = IGNORED("*pooler.layernorm.*", "hidden_states_norms.*"),
+	.inert = IGNORED("hidden_size", "stage_names", "num_layers", "layer_norm_init", "mask_ratio", "normalize_pixel_loss",
+		"decoder_hidden_size", "decoder_depth", "decoder_num_heads"),
+};

@@ -20,16 +20,6 @@ struct hiera_det {
 	double ratio;
 };
 
-static void pair(struct config *c, struct arena *a, const char *key, int64_t usual, int64_t least, int64_t out[2])
-{
-	int64_t count = 0;
-	const int64_t *v = config_sizes(c, key, a, 2, &count);
-	out[0] = v && count ? v[0] : usual;
-	out[1] = v && count > 1 ? v[1] : out[0];
-	if (!c->error.status && (out[0] < least || out[1] < least || out[0] > 1 << 14 || out[1] > 1 << 14))
-		config_fail(c, STATUS_BAD_INPUT, "%s: %lld and %lld", key, (long long)out[0], (long long)out[1]);
-}
-
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct hiera_det *o = ARENA_NEW(a, struct hiera_det);
@@ -50,12 +40,12 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->act = config_activation(c, "hidden_act", ACT_GELU);
 	s->channels = config_size(c, "num_channels", 3);
 	int64_t first = config_size(c, "hidden_size", -1), count = 0;
-	pair(c, a, "image_size", 1024, 1, size);
-	pair(c, a, "patch_kernel_size", 7, 1, o->kernel);
-	pair(c, a, "patch_stride", 4, 1, o->step);
-	pair(c, a, "patch_padding", 3, 0, o->pad);
-	pair(c, a, "query_stride", 2, 1, o->query);
-	pair(c, a, "window_positional_embedding_background_size", 7, 1, o->background);
+	resolve_pair(c, a, "image_size", 1024, 1, size);
+	resolve_pair(c, a, "patch_kernel_size", 7, 1, o->kernel);
+	resolve_pair(c, a, "patch_stride", 4, 1, o->step);
+	resolve_pair(c, a, "patch_padding", 3, 0, o->pad);
+	resolve_pair(c, a, "query_stride", 2, 1, o->query);
+	resolve_pair(c, a, "window_positional_embedding_background_size", 7, 1, o->background);
 	const int64_t *global = config_sizes(c, "global_attention_blocks", a, 0, &count);
 	for (int64_t i = 0; i < o->stages; i++)
 		s->layers += blocks[i] > 0 && blocks[i] <= CONFIG_COUNT_MOST ? blocks[i] : CONFIG_COUNT_MOST + 1;
