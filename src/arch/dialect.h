@@ -38,7 +38,7 @@ extern const struct dialect wav2vec2_names, hubert_names, unispeech_names, unisp
 	sew_names, wav2vec2_conformer_names, wav2vec2_bert_names, spectrogram_names, parakeet_names, lasr_names, ctc_names,
 	hifigan_names, transducer_names;
 // swin.c
-extern const struct dialect swin_names, swinv2_names, donut_swin_names, maskformer_swin_names, hiera_names;
+extern const struct dialect swin_names, swinv2_names, donut_swin_names, maskformer_swin_names, hiera_names, swin2sr_names;
 // clap.c
 extern const struct dialect clap_names, clap_audio_names, clap_text_names;
 // diffusion.c

@@ -233,6 +233,7 @@ const struct head head_segments = { "semantic-segmentation", build_own };
 const struct head head_sequence = { "sequence-classification", build_sequence };
 const struct head head_span = { "question-answering", build_span,
 	.other_prefix = "transformer." }; // where other classes say "model."
+const struct head head_super_resolution = { "super-resolution", build_own };
 const struct head head_token = { "token-classification", build_token };
 const struct head head_transducer = { "transducer", build_own };
 const struct head head_video = { "video-classification", build_own };
@@ -269,6 +270,7 @@ const struct head_class head_classes[] = {
 	{ "ForPoseEstimation", &head_pose },
 	{ "ForRetrieval", &head_retrieval },
 	{ "ForImageMatting", &head_matting },
+	{ "ForImageSuperResolution", &head_super_resolution },
 	{ "ForVideoClassification", &head_video },
 	{ "ForSemanticSegmentation", &head_segments },
 	{ "ForSegmentation", &head_segmentation },

@@ -296,6 +296,7 @@ FAMILY(rwkv);
 FAMILY(spectrogram);
 FAMILY(speech_to_text);
 FAMILY(swiftformer);
+FAMILY(swin2sr);
 FAMILY(textnet);
 FAMILY(tiled_vision);
 FAMILY(timesformer);

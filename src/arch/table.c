@@ -579,6 +579,7 @@ const struct arch arch_rows[] = {
 	{ "starcoder2", OF(decoder, starcoder2_names, LN_MLP) },
 	{ "swiftformer", &swiftformer, &swiftformer_names },
 	{ "swin", &swin, &swin_names },
+	{ "swin2sr", &swin2sr, &swin2sr_names },
 	{ "swinv2", OF(swin, swinv2_names, .cosine_windows = true) },
 	{ "switch_transformers", &t5, &switch_names },
 	{ "t5", &t5, &t5_names },

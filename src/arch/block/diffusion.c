@@ -118,5 +118,5 @@ graph_value map_enlarged(struct build *b, graph_value x, graph_value like)
 	if (graph_failed(b->g))
 		return NO_VALUE;
 	struct conv three = { .out = value_dim(b->g, x, 1), .kernel = 3, .bias = true };
-	return conv(b, "up", like.id ? resized_like(b, x, like, "nearest") : resized_nearest(b, x, 2), three);
+	return conv(b, "up", like.id ? resized_like(b, x, like, "nearest") : resized_by_as(b, x, 2, "nearest"), three);
 }

@@ -114,7 +114,7 @@ graph_value resized_like(struct build *b, graph_value x, graph_value like, const
 	return op_resize(g, x, op_concat(g, 4, sizes, 0), mode);
 }
 
-static graph_value resized(struct build *b, graph_value x, int64_t factor, const char *mode)
+graph_value resized_by_as(struct build *b, graph_value x, int64_t factor, const char *mode)
 {
 	struct graph *g = b->g;
 	graph_value by = graph_i64s(g, 1, &factor), height = op_mul(g, op_dim(g, x, 2), by),
@@ -124,12 +124,7 @@ static graph_value resized(struct build *b, graph_value x, int64_t factor, const
 
 graph_value resized_by(struct build *b, graph_value x, int64_t factor)
 {
-	return resized(b, x, factor, "linear");
-}
-
-graph_value resized_nearest(struct build *b, graph_value x, int64_t factor)
-{
-	return resized(b, x, factor, "nearest");
+	return resized_by_as(b, x, factor, "linear");
 }
 
 // How much each of `from` old places counts for each of `to` new ones, f32 [to, from]: cubic with a = -1/2, stretched where the

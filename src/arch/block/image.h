@@ -37,8 +37,8 @@ graph_value map_of_grid(struct build *b, graph_value tokens, graph_value height,
 // x resized to height and width of `like`; mode as op_resize.
 graph_value resized_like(struct build *b, graph_value x, graph_value like, const char *mode);
 
-graph_value resized_by(struct build *b, graph_value x, int64_t factor); // linear, corners apart
-graph_value resized_nearest(struct build *b, graph_value x, int64_t factor);
+graph_value resized_by(struct build *b, graph_value x, int64_t factor);                      // linear, corners apart
+graph_value resized_by_as(struct build *b, graph_value x, int64_t factor, const char *mode); // mode: as op_resize
 // The mean of each cell of a grid of rows by cols that covers the map, as torch's adaptive_avg_pool2d cuts it:
 // [batch, channels, rows, cols].
 graph_value adaptive_pool(struct build *b, graph_value x, int64_t rows, int64_t cols);

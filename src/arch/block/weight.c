@@ -233,6 +233,11 @@ graph_value rms_norm(struct build *b, const char *stem, graph_value x, int64_t w
 	return op_rms_norm(b->g, x, w, (float)b->s->norm_eps);
 }
 
+graph_value leaky_relu(struct graph *g, graph_value x, double slope)
+{
+	return op_max(g, x, op_scale(g, x, (float)slope));
+}
+
 graph_value activate(struct build *b, enum activation act, graph_value x)
 {
 	switch (act) {
@@ -255,7 +260,7 @@ graph_value activate(struct build *b, enum activation act, graph_value x)
 	case ACT_MISH:
 		return op_mul(b->g, x, op_tanh(b->g, op_softplus(b->g, x)));
 	case ACT_LEAKY_RELU:
-		return op_max(b->g, x, op_scale(b->g, x, 0.01f));
+		return leaky_relu(b->g, x, 0.01);
 	case ACT_RELU6:
 		return op_min(b->g, op_relu(b->g, x), graph_f32(b->g, 6));
 	case ACT_XIELU:

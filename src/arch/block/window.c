@@ -159,7 +159,7 @@ static void window_of(struct build *b, const struct windows *w, int64_t h, int64
 	*n = w->window;
 	*shift = b->layer % 2 ? w->window / 2 : 0;
 	if (w->second) {
-		int64_t rows = w->grid[0] >> b->stage;
+		int64_t rows = w->level ? w->grid[0] : w->grid[0] >> b->stage;
 		*n = rows < *n ? rows : *n;
 		*shift = rows <= *n ? 0 : *shift;
 	} else if (!w->always && least <= *n) {
@@ -171,11 +171,27 @@ static void window_of(struct build *b, const struct windows *w, int64_t h, int64
 			(long long)h, (long long)wide);
 }
 
+// After attention gave y: x [batch, tokens, dim] with both branches added
+static graph_value branches(struct build *b, const struct windows *w, graph_value x, graph_value y, int64_t dim)
+{
+	struct graph *g = b->g;
+	int64_t inner = (int64_t)(w->mlp_ratio * (double)dim);
+	x = op_add(g, x, w->second ? layer_norm(b, "windows.attn.norm", y, dim) : y);
+	graph_leave(g);
+	graph_enter(g, "ffn");
+	y = w->second ? x : layer_norm(b, "windows.ffn.norm", x, dim);
+	y = linear(b, "windows.ffn.down", activate(b, b->s->act, linear(b, "windows.ffn.up", y, dim, inner, true)), inner, dim,
+		true);
+	x = op_add(g, x, w->second ? layer_norm(b, "windows.ffn.norm", y, dim) : y);
+	graph_leave(g);
+	return x;
+}
+
 graph_value window_layer(
 	struct build *b, const struct windows *w, graph_value x, int64_t h, int64_t wide, int64_t dim, int64_t heads)
 {
 	struct graph *g = b->g;
-	int64_t n, shift, inner = (int64_t)(w->mlp_ratio * (double)dim);
+	int64_t n, shift;
 	window_of(b, w, h, wide, &n, &shift);
 	if (graph_failed(g))
 		return NO_VALUE;
@@ -200,15 +216,74 @@ graph_value window_layer(
 		y = rolled(g, rolled(g, y, 1, rows - shift), 2, cols - shift);
 	y = op_reshape(g, op_slice(g, op_slice(g, y, 1, 0, h), 2, 0, wide), 3, (int64_t[]){ -1, h * wide, dim });
 	graph_assume(g, y, 0, value_dim(g, x, 0));
-	x = op_add(g, x, w->second ? layer_norm(b, "windows.attn.norm", y, dim) : y);
-	graph_leave(g);
-	graph_enter(g, "ffn");
-	y = w->second ? x : layer_norm(b, "windows.ffn.norm", x, dim);
-	y = linear(b, "windows.ffn.down", activate(b, b->s->act, linear(b, "windows.ffn.up", y, dim, inner, true)), inner, dim,
-		true);
-	x = op_add(g, x, w->second ? layer_norm(b, "windows.ffn.norm", y, dim) : y);
-	graph_leave(g);
-	return x;
+	return branches(b, w, x, y, dim);
+}
+
+// i64 [1] each: height and width of a map, and how many windows it is high and wide.
+struct extent {
+	graph_value batch, rows, cols, down, right;
+};
+
+// [batch, rows, cols, dim] -> [batch * windows, n*n, dim]
+static graph_value partitioned_any(struct graph *g, graph_value x, const struct extent *e, int64_t n, int64_t dim)
+{
+	graph_value side = graph_i64s(g, 1, &n), last = graph_i64s(g, 1, &dim);
+	x = op_reshape_to(g, x, op_concat(g, 6, (graph_value[]){ e->batch, e->down, side, e->right, side, last }, 0));
+	return op_reshape(g, op_transpose(g, x, 6, (int[]){ 0, 1, 3, 2, 4, 5 }), 3, (int64_t[]){ -1, n * n, dim });
+}
+
+// 0, 1 or 2 for each place along a side: before the last window, in it, or rolled in from the beginning. f32 [size]
+static graph_value region_along(struct graph *g, graph_value size, int64_t n, int64_t shift)
+{
+	graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, size, 0), graph_i64(g, 1));
+	graph_value last = op_less_or_equal(g, op_sub(g, size, graph_i64(g, n)), at),
+		    rolled_in = op_less_or_equal(g, op_sub(g, size, graph_i64(g, shift)), at);
+	return op_add(g, op_cast(g, last, DTYPE_F32), op_cast(g, rolled_in, DTYPE_F32));
+}
+
+// region_mask of a map whose size is not known: [batch * windows, heads, n^2, n^2] with bias [1, heads, n^2, n^2] added
+static graph_value masked_bias_any(
+	struct graph *g, graph_value bias, const struct extent *e, int64_t n, int64_t shift, int64_t heads, float apart)
+{
+	struct extent one = *e;
+	one.batch = graph_i64s(g, 1, (int64_t[]){ 1 });
+	graph_value down = op_scale(g, region_along(g, e->rows, n, shift), 3), right = region_along(g, e->cols, n, shift);
+	graph_value r = op_add(g, op_unsqueeze(g, down, 1), op_unsqueeze(g, right, 0)); // [rows, cols]
+	r = partitioned_any(g, r, &one, n, 1);                                          // [windows, n*n, 1]
+	graph_value same = op_unsqueeze(g, op_equal(g, r, op_transpose(g, r, 3, (int[]){ 0, 2, 1 })), 1);
+	bias = op_add(g, bias, op_where(g, same, graph_f32(g, 0), graph_f32(g, apart)));
+	graph_value shape = op_concat(g, 2, (graph_value[]){ e->batch, graph_i64s(g, 4, (int64_t[]){ 1, 1, 1, 1 }) }, 0);
+	return op_reshape(g, op_expand(g, op_unsqueeze(g, bias, 0), shape), 4, (int64_t[]){ -1, heads, n * n, n * n });
+}
+
+graph_value window_layer_any(
+	struct build *b, const struct windows *w, graph_value x, graph_value rows, graph_value cols, int64_t dim, int64_t heads)
+{
+	struct graph *g = b->g;
+	int64_t n, shift;
+	window_of(b, w, 0, 0, &n, &shift);
+	if (graph_failed(g))
+		return NO_VALUE;
+	graph_value side = graph_i64s(g, 1, &n), last = graph_i64s(g, 1, &dim);
+	struct extent e = { op_dim(g, x, 0), rows, cols, op_div(g, rows, side), op_div(g, cols, side) };
+	graph_enter(g, "attn");
+	graph_value y = w->second ? x : layer_norm(b, "windows.attn.norm", x, dim), bias = bias_of(b, w, n, heads);
+	y = op_reshape_to(g, y, op_concat(g, 4, (graph_value[]){ e.batch, rows, cols, last }, 0));
+	if (shift)
+		y = rolled(g, rolled(g, y, 1, shift), 2, shift);
+	y = partitioned_any(g, y, &e, n, dim);
+	if (shift) {
+		bias = masked_bias_any(g, bias, &e, n, shift, heads, w->second ? -200 : -100);
+		graph_assume(g, bias, 0, value_dim(g, y, 0));
+	}
+	y = attention(b, w, y, bias, dim, heads);
+	y = op_reshape_to(g, y, op_concat(g, 6, (graph_value[]){ e.batch, e.down, e.right, side, side, last }, 0));
+	y = op_transpose(g, y, 6, (int[]){ 0, 1, 3, 2, 4, 5 });
+	y = op_reshape_to(g, y, op_concat(g, 4, (graph_value[]){ e.batch, rows, cols, last }, 0));
+	if (shift)
+		y = rolled(g, rolled(g, y, 1, -shift), 2, -shift);
+	y = op_reshape_to(g, y, op_shape(g, x));
+	return branches(b, w, x, y, dim);
 }
 
 static graph_value merged(struct build *b, const struct windows *w, graph_value x, int64_t h, int64_t wide, int64_t dim)

@@ -13,6 +13,7 @@ struct windows {
 	int64_t embed, window;         // width of the first stage; each next one has twice that
 	double mlp_ratio;
 	bool qkv_bias;
+	bool level;                // grid and width are the same in all stages
 	bool positions;            // a learned vector for each patch
 	bool always;               // windows are cut and shifted even where one is as large as the grid
 	bool second;               // version 2: cosine attention, a bias by an MLP, norms after the branches
@@ -33,5 +34,8 @@ graph_value window_stages(
 // A layer of a stage for b->stage, b->layer: x [batch, height*width, dim].
 graph_value window_layer(
 	struct build *b, const struct windows *w, graph_value x, int64_t height, int64_t width, int64_t dim, int64_t heads);
+// The same for a grid of any size that windows divide; rows, cols: i64 [1]. As version 2, or where windows are always cut.
+graph_value window_layer_any(
+	struct build *b, const struct windows *w, graph_value x, graph_value rows, graph_value cols, int64_t dim, int64_t heads);
 
 #endif

@@ -81,3 +81,31 @@ const struct dialect hiera_names = {
 	.inert = IGNORED("hidden_size", "stage_names", "num_layers", "layer_norm_init", "mask_ratio", "normalize_pixel_loss",
 		"decoder_hidden_size", "decoder_depth", "decoder_num_heads"),
 };
+
+#define SWIN2SR_LAYER "@encoder.stages.#.layers.#."
+const struct dialect swin2sr_names = {
+	.name = "swin2sr",
+	.prefix = "swin2sr.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.conv", "@first_convolution" }, { "embed.patch", "@embeddings.patch_embeddings.projection" },
+		{ "embed.norm", "@embeddings.patch_embeddings.layernorm" },
+		{ "windows.attn.norm", SWIN2SR_LAYER "layernorm_before" },
+		{ "windows.attn.q", SWIN2SR_LAYER "attention.self.query" },
+		{ "windows.attn.k", SWIN2SR_LAYER "attention.self.key" },
+		{ "windows.attn.v", SWIN2SR_LAYER "attention.self.value" },
+		{ "windows.attn.o", SWIN2SR_LAYER "attention.output.dense" },
+		{ "windows.attn.scale", SWIN2SR_LAYER "attention.self.logit_scale" },
+		{ "windows.attn.mlp.0", SWIN2SR_LAYER "attention.self.continuous_position_bias_mlp.0" },
+		{ "windows.attn.mlp.2", SWIN2SR_LAYER "attention.self.continuous_position_bias_mlp.2" },
+		{ "windows.ffn.norm", SWIN2SR_LAYER "layernorm_after" }, { "windows.ffn.up", SWIN2SR_LAYER "intermediate.dense" },
+		{ "windows.ffn.down", SWIN2SR_LAYER "output.dense" }, { "stages.conv", "@encoder.stages.#.conv" },
+		{ "stages.convs", "@encoder.stages.#.conv.#" }, { "stages.patch", "@encoder.stages.#.patch_embed.projection" },
+		{ "norm", "@layernorm" }, { "after", "@conv_after_body" }, { "head.before", "upsample.conv_before_upsample" },
+		{ "head.twice", "upsample.upsample.convolution_#" }, { "head.thrice", "upsample.upsample.convolution" },
+		{ "head.direct", "upsample.conv" }, { "head.cubic", "upsample.conv_bicubic" },
+		{ "head.aux", "upsample.conv_aux" }, { "head.after_aux", "upsample.conv_after_aux.0" },
+		{ "head.up", "upsample.conv_up#" }, { "head.fine", "upsample.conv_hr" },
+		{ "head.last", "upsample.final_convolution" }, { "head.residual", "final_convolution" }),
+	.ignored = IGNORED("*relative_position_index", "*relative_coords_table", "upsample.*", "final_convolution.*", "*.mean"),
+	.inert = IGNORED("num_layers", "hidden_size"),
+};

@@ -217,7 +217,7 @@ static graph_value decode_tiny(struct build *b, graph_value latent)
 		for (int64_t k = 0; k < o->decoder_blocks[i] && !graph_failed(g); k++, b->layer++)
 			x = tiny_block(b, x, o->decoder_width[i]);
 		if (!last) {
-			x = resized_nearest(b, x, o->factor);
+			x = resized_by_as(b, x, o->factor, "nearest");
 			b->layer++;
 		}
 		x = conv(b, "tiny.conv", x,

@@ -66,11 +66,6 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 			"upsample_rates, upsample_kernel_sizes and upsample_initial_channel do not go together");
 }
 
-static graph_value leaky(struct graph *g, graph_value x, double slope) // slope is at most 1
-{
-	return op_max(g, x, op_scale(g, x, (float)slope));
-}
-
 static graph_value conv1(
 	struct build *b, const char *stem, graph_value x, int64_t in, int64_t out, int64_t kernel, int64_t dilation)
 {
@@ -88,9 +83,9 @@ static graph_value stack(struct build *b, graph_value x, int64_t width, int64_t 
 	struct graph *g = b->g;
 	int64_t kernel = v->stack_kernels[which];
 	for (b->layer = 0; b->layer < v->dilation_count[which] && !graph_failed(b->g); b->layer++) {
-		graph_value y =
-			conv1(b, "stacks.dilated", leaky(g, x, v->slope), width, width, kernel, v->dilations[which][b->layer]);
-		x = op_add(g, conv1(b, "stacks.plain", leaky(g, y, v->slope), width, width, kernel, 1), x);
+		graph_value y = conv1(
+			b, "stacks.dilated", leaky_relu(g, x, v->slope), width, width, kernel, v->dilations[which][b->layer]);
+		x = op_add(g, conv1(b, "stacks.plain", leaky_relu(g, y, v->slope), width, width, kernel, 1), x);
 	}
 	return x;
 }
@@ -111,7 +106,7 @@ static void build(struct build *b)
 		b->layer = i;
 		graph_value w = WEIGHT(b, "longer", "weight", width, width / 2, v->kernels[i]),
 			    bias = WEIGHT(b, "longer", "bias", width / 2);
-		x = op_conv_transpose(g, leaky(g, x, v->slope), w, bias, 1, &v->rates[i], (int64_t[]){ pad, pad }, 1);
+		x = op_conv_transpose(g, leaky_relu(g, x, v->slope), w, bias, 1, &v->rates[i], (int64_t[]){ pad, pad }, 1);
 		graph_value sum = NO_VALUE;
 		for (int64_t k = 0; k < v->stacks && !graph_failed(g); k++) {
 			b->stage = i * v->stacks + k;
@@ -121,7 +116,7 @@ static void build(struct build *b)
 		x = op_scale(g, sum, (float)(1 / (double)v->stacks));
 		graph_leave(g);
 	}
-	x = op_tanh(g, conv1(b, "last", leaky(g, x, 0.01), width, 1, 7, 1));
+	x = op_tanh(g, conv1(b, "last", leaky_relu(g, x, 0.01), width, 1, 7, 1));
 	graph_output(g, "waveform", op_squeeze(g, x, 1)); // [batch, samples]
 }
 
