@@ -274,6 +274,7 @@ const struct head_class head_classes[] = {
 	{ "ForVideoClassification", &head_video },
 	{ "ForSemanticSegmentation", &head_segments },
 	{ "ForSegmentation", &head_segmentation },
+	{ "ForImageSegmentation", &head_segmentation },
 	{ "ForUniversalSegmentation", &head_segmentation },
 	{ "Backbone", &head_backbone },
 	{ "ForAudioClassification", &head_audio },

@@ -323,3 +323,21 @@ const struct dialect xclip_names = {
 	.ignored = IGNORED("*embeddings.position_ids"),
 	.inert = IGNORED("prompt_alpha", "text_config", "vision_config", "logit_scale_init_value", "is_encoder_decoder"),
 };
+
+const struct dialect clipseg_names = {
+	.name = "clipseg",
+	.prefix = "clip.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "head.text", "@text_projection" }, { "head.vision", "@visual_projection" },
+		{ "head.logit_scale", "@logit_scale" }, { "regions.reduce", "decoder.reduces.#" },
+		{ "regions.times", "decoder.film_mul" }, { "regions.plus", "decoder.film_add" },
+		{ "regions.q", "decoder.layers.#.self_attn.q_proj" }, { "regions.k", "decoder.layers.#.self_attn.k_proj" },
+		{ "regions.v", "decoder.layers.#.self_attn.v_proj" }, { "regions.o", "decoder.layers.#.self_attn.out_proj" },
+		{ "regions.norm", "decoder.layers.#.layer_norm1" }, { "regions.up", "decoder.layers.#.mlp.fc1" },
+		{ "regions.down", "decoder.layers.#.mlp.fc2" }, { "regions.ffn.norm", "decoder.layers.#.layer_norm2" },
+		{ "regions.pixels", "decoder.transposed_convolution" }, { "regions.steps", "decoder.transposed_convolution.#" }),
+	.ignored = IGNORED("*embeddings.position_ids", "*logit_scale", "*visual_projection.*", "*post_layernorm.*", "decoder.*"),
+	.inert = IGNORED("text_config", "vision_config", "logit_scale_init_value", "initializer_factor", "decoder_hidden_act",
+		"decoder_attention_dropout", "conditional_layer", "decoder_intermediate_size", "decoder_num_attention_heads",
+		"extract_layers", "reduce_dim", "use_complex_transposed_convolution", "is_encoder_decoder"),
+};

@@ -273,6 +273,9 @@ graph_value clip_patches(struct build *b, graph_value pixels)
 	}
 	if (!TRAITS_OF(s, clip_vision)->grid_rope) {
 		graph_value table = WEIGHT(b, "embed.position", "weight", side * side + first, h);
+		if (TRAITS_OF(s, clip_vision)->resized_positions)
+			table = grid_positions(
+				b, op_unsqueeze(g, table, 0), first, side, side, op_dim(g, map, 2), op_dim(g, map, 3), "cubic");
 		x = op_add(g, x, TRAITS_OF(s, clip_vision)->any_size ? shared_positions(b, map, table, side) : table);
 	}
 	graph_leave(g);
@@ -384,7 +387,7 @@ void vision_tower_inputs(struct build *b, struct body *io, const char *batch)
 		return;
 	}
 	int64_t shape[] = { graph_symbol(b->g, batch), s->channels, s->image_size, s->image_size };
-	if (!s->image_size)
+	if (!s->image_size || TRAITS_OF(s, clip_vision)->resized_positions)
 		shape[2] = graph_symbol(b->g, "height"), shape[3] = graph_symbol(b->g, "width");
 	io->pixels = graph_input(b->g, "pixel_values", DTYPE_F32, 4, shape);
 }
@@ -399,7 +402,7 @@ static void build_vision(struct build *b)
 
 static void hints_vision(const struct spec *s, struct input_hints *out)
 {
-	if (TRAITS_OF(s, clip_vision)->any_size)
+	if (TRAITS_OF(s, clip_vision)->any_size || TRAITS_OF(s, clip_vision)->resized_positions)
 		image_hints(out, s->image_size, s->image_width);
 	if (!TRAITS_OF(s, clip_vision)->listed)
 		return;

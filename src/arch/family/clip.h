@@ -19,6 +19,7 @@ FAMILY_TRAITS(clip_text, CLIP_TEXT_TRAITS);
 		"patches come as rows, spatial_shapes says of which grid; a mask tells the last ones, which are of no picture") \
 	X(T, FLAG, own_rows, \
 		"patches have a bias; no norm before the layers; all tokens are normed after, and what is pooled once more") \
+	X(T, FLAG, resized_positions, "images of any size: the grid of positions is resized, bicubic") \
 	X(T, FLAG, any_size, \
 		"patches without class token, of images of any size: a patch has the position of its share of the image")
 FAMILY_TRAITS(clip_vision, CLIP_VISION_TRAITS);

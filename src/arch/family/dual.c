@@ -11,12 +11,13 @@
 #include "arch/family/clip.h"
 #include "arch/family/dual.h"
 
-// Flags of heads: the picture alone is classified; there is such a class where towers are rooted only; it finds objects.
-enum { DUAL_PICTURE_ONLY = 1, DUAL_ROOTED = 2, DUAL_OBJECTS = 4 };
+// Flags of heads: the picture alone is classified; there is such a class where towers are rooted only; it finds objects; regions.
+enum { DUAL_PICTURE_ONLY = 1, DUAL_ROOTED = 2, DUAL_OBJECTS = 4, DUAL_REGIONS = 8 };
 
 struct dual {
 	int64_t projection_size, inner_size; // inner_size 0: projections are single linear layers
 	double scale_most;                   // of bounded_scale, its logarithm
+	const struct clipseg *regions;       // of DUAL_REGIONS
 };
 
 // Files of before 2023 may hold the part's configuration a second time under KEY_dict; that one counts.
@@ -46,8 +47,10 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		head_refused(c, s);
 	if (head_how(s) & DUAL_OBJECTS && !TRAITS_OF(s, dual)->finds_objects)
 		head_refused(c, s);
+	if (head_how(s) & DUAL_REGIONS && !TRAITS_OF(s, dual)->segments)
+		head_refused(c, s);
 	dual_resolve_towers(c, s, a);
-	if (head_how(s) & DUAL_OBJECTS && !part_is_usual(c, s, "vision"))
+	if (head_how(s) & (DUAL_OBJECTS | DUAL_REGIONS) && !part_is_usual(c, s, "vision"))
 		return;
 	struct dual *d = ARENA_NEW(a, struct dual);
 	d->projection_size = TRAITS_OF(s, dual)->compared_as_pooled ? 0 : config_size(c, "projection_dim", -1);
@@ -56,6 +59,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	if (config_knows(c, "output_segmentation") && config_bool(c, "output_segmentation", false))
 		config_fail(c, STATUS_UNSUPPORTED, "output_segmentation: true is not supported yet");
 	s->own = d;
+	if (head_how(s) & DUAL_REGIONS)
+		d->regions = clipseg_resolve(c, s, a);
 	if (!TRAITS_OF(s, dual)->bounded_scale)
 		return;
 	double most = config_real(c, "max_logit_scale", 100);
@@ -84,7 +89,8 @@ graph_value unit_length(struct build *b, graph_value x)
 	return op_div(g, x, op_sqrt(g, op_reduce_sum(g, op_mul(g, x, x), -1, true)));
 }
 
-static graph_value build_tower(struct build *b, const char *part, struct body *io, const char *stem)
+// What a tower pools, projected: [batch, projection]
+static graph_value tower_features(struct build *b, const char *part, struct body *io, const char *stem)
 {
 	const struct spec *tower = part_of(b->s, part);
 	const struct spec *outer = part_enter(b, part);
@@ -102,8 +108,13 @@ static graph_value build_tower(struct build *b, const char *part, struct body *i
 	graph_leave(b->g);
 	part_leave(b, outer);
 	if (TRAITS_OF(b->s, dual)->compared_as_pooled || (projected && text_is(part, "vision")))
-		return unit_length(b, x);
-	return unit_length(b, project(b, stem, x, projected));
+		return x;
+	return project(b, stem, x, projected);
+}
+
+static graph_value build_tower(struct build *b, const char *part, struct body *io, const char *stem)
+{
+	return unit_length(b, tower_features(b, part, io, stem));
 }
 
 // The classifier of the picture alone: the mean of its patches.
@@ -133,7 +144,7 @@ static void build(struct build *b)
 	const struct spec *s = b->s;
 	struct body text = { 0 }, vision = { 0 };
 	const struct spec *outer = part_enter(b, "vision");
-	vision_tower_inputs(b, &vision, head_how(s) & DUAL_PICTURE_ONLY ? "batch" : "image_batch");
+	vision_tower_inputs(b, &vision, head_how(s) & (DUAL_PICTURE_ONLY | DUAL_REGIONS) ? "batch" : "image_batch");
 	part_leave(b, outer);
 	if (head_how(s) & DUAL_PICTURE_ONLY) {
 		head_build(b, &vision);
@@ -142,13 +153,17 @@ static void build(struct build *b)
 	outer = part_enter(b, "text");
 	text_tower_inputs(b, &text);
 	part_leave(b, outer);
-	if (head_how(s) & DUAL_OBJECTS) {
+	if (head_how(s) & (DUAL_OBJECTS | DUAL_REGIONS)) {
 		part_enter(b, "vision");
 		graph_enter(g, "vision");
 		b->s->row->family->body(b, &vision);
 		graph_leave(g);
 		part_leave(b, s);
-		owl_objects(b, build_tower(b, "text", &text, "head.text"), &text, &vision);
+		if (head_how(s) & DUAL_OBJECTS)
+			owl_objects(b, build_tower(b, "text", &text, "head.text"), &text, &vision);
+		else
+			clipseg_regions(b, ((const struct dual *)s->own)->regions, tower_features(b, "text", &text, "head.text"),
+				&vision);
 		return;
 	}
 	graph_value images = build_tower(b, "vision", &vision, "head.vision"); // [image_batch, projection]
@@ -180,6 +195,7 @@ static const struct family_head heads[] = {
 	{ &head_encoder, NULL, DUAL_ROOTED },
 	{ &head_image, build_classifier, DUAL_PICTURE_ONLY },
 	{ &head_objects, NULL, DUAL_OBJECTS },
+	{ &head_segmentation, NULL, DUAL_REGIONS },
 	{ 0 },
 };
 
