@@ -216,6 +216,7 @@ const struct head head_embedding = { "embedding", build_own };
 const struct head head_retrieval = { "retrieval", build_own };
 const struct head head_encoder = { "encoder", head_give_last };
 const struct head head_image = { "image-classification", build_own };
+const struct head head_images_text = { "images-and-text-classification", build_own };
 const struct head head_image_teacher = { "image-classification-teacher", build_own };
 const struct head head_masked_image = { "masked-image", build_own };
 const struct head head_masked_lm = { "masked-lm", head_lm };
@@ -269,6 +270,8 @@ const struct head_class head_classes[] = {
 	{ "ForDepthEstimation", &head_depth },
 	{ "ForPoseEstimation", &head_pose },
 	{ "ForRetrieval", &head_retrieval },
+	{ "ForImageAndTextRetrieval", &head_retrieval },
+	{ "ForImagesAndTextClassification", &head_images_text },
 	{ "ForImageMatting", &head_matting },
 	{ "ForImageSuperResolution", &head_super_resolution },
 	{ "ForVideoClassification", &head_video },

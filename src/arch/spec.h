@@ -306,6 +306,7 @@ FAMILY(unet_plain);
 FAMILY(upernet);
 FAMILY(van);
 FAMILY(videomae);
+FAMILY(vilt);
 FAMILY(vitmatte);
 FAMILY(vitpose);
 FAMILY(vivit);

@@ -605,6 +605,7 @@ const struct arch arch_rows[] = {
 	{ "video_llama_3", OF(vlm_grid, video_llama_3_names, PLAIN_TEXT, .read_out = true, .text_ties = true), VIDEO_LLAMA_3 },
 	{ "video_llama_3_vision", OF(grid_vision, paddleocr_vision_names, LN_MLP, VIDEO_LLAMA_GRID) },
 	{ "videomae", &videomae, &videomae_names },
+	{ "vilt", &vilt, &vilt_names },
 	{ "vipllava", OF(vlm, llava_names, .projector_norm = true), PARTS("llama", "clip_vision_model") },
 	{ "vision-text-dual-encoder", OF(dual, dual_names, .rooted_towers = true), PARTS("bert", "vit") },
 	{ "visual_bert", &encoder, &visual_bert_names },
