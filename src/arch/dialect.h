@@ -38,7 +38,8 @@ extern const struct dialect wav2vec2_names, hubert_names, unispeech_names, unisp
 	sew_names, wav2vec2_conformer_names, wav2vec2_bert_names, spectrogram_names, parakeet_names, lasr_names, ctc_names,
 	hifigan_names, transducer_names;
 // swin.c
-extern const struct dialect swin_names, swinv2_names, donut_swin_names, maskformer_swin_names, hiera_names, swin2sr_names;
+extern const struct dialect swin_names, swinv2_names, donut_swin_names, maskformer_swin_names, hiera_names, swin2sr_names,
+	nat_names, dinat_names;
 // clap.c
 extern const struct dialect clap_names, clap_audio_names, clap_text_names;
 // diffusion.c
@@ -48,7 +49,7 @@ extern const struct dialect conditional_detr_names, deformable_detr_names, detr_
 	rt_detr_v2_names;
 // convnet.c
 extern const struct dialect regnet_names, resnet_names, rt_detr_resnet_names, resnet_timm_names, convnext_names, convnextv2_names,
-	dinov3_convnext_names, mobilenet_v1_names, mobilenet_v2_names, poolformer_names, segformer_names;
+	dinov3_convnext_names, mobilenet_v1_names, mobilenet_v2_names, poolformer_names, segformer_names, efficientformer_names;
 extern const struct dialect bit_names, hgnet_names, pvt_names, pvt_v2_names, textnet_names, upernet_names, van_names, glpn_names,
 	cvt_names, align_vision_names, efficientnet_names, focalnet_names, levit_names, mobilevit_names, mobilevitv2_names,
 	swiftformer_names;

@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 
+#include "onnx/graph.h"
+
 struct build;
 struct body;
 struct config;
@@ -60,6 +62,8 @@ void head_give_pooled(struct build *b, const struct body *io);     // the same t
 void head_lm(struct build *b, const struct body *io);              // a masked language model's
 void head_score_last(struct build *b, const struct body *io);      // classes by the last token that is not padding
 void head_classify_pooled(struct build *b, const struct body *io); // "head.image" over io->pooled
+// Classes by two heads, the second taught by another model: both and their mean.
+void head_give_taught(struct build *b, graph_value own, graph_value taught);
 
 // head_image.c: of models whose states are maps [batch, channels, height, width].
 void map_features(struct build *b, const struct body *io);

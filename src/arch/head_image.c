@@ -36,6 +36,14 @@ void map_classify(struct build *b, const struct body *io)
 	graph_output(g, "logits", linear(b, "head.image", op_reshape(g, x, 2, (int64_t[]){ 0, width }), width, s->labels, true));
 }
 
+void head_give_taught(struct build *b, graph_value own, graph_value taught)
+{
+	struct graph *g = b->g;
+	graph_output(g, "logits", op_scale(g, op_add(g, own, taught), 0.5f));
+	graph_output(g, "cls_logits", own);
+	graph_output(g, "distillation_logits", taught);
+}
+
 const struct family_head map_heads[] = {
 	{ &head_backbone, map_features },
 	{ &head_model, map_states },

@@ -60,9 +60,7 @@ static void build_teacher(struct build *b, const struct body *io)
 	graph_value c = linear(b, "head.image.class", first_token(b, hidden), s->hidden_size, s->labels, true);
 	graph_value d = linear(
 		b, "head.image.distillation", op_squeeze(g, op_slice(g, hidden, 1, 1, 2), 1), s->hidden_size, s->labels, true);
-	graph_output(g, "logits", op_mul(g, op_add(g, c, d), graph_f32(g, 0.5f)));
-	graph_output(g, "cls_logits", c);
-	graph_output(g, "distillation_logits", d);
+	head_give_taught(b, c, d);
 }
 
 // A 1x1 convolution to stride^2 times the channels, whose groups of stride^2 then lie side by side as pixels.

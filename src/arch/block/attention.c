@@ -413,3 +413,9 @@ graph_value self_attention_with(
 	bool last = t->last_out_bias && b->layer == s->layers_in_config - 1;
 	return last ? op_add(g, y, WEIGHT(b, "layers.attn.o_last", "", s->hidden_size)) : y;
 }
+
+graph_value heads_part(struct graph *g, graph_value x, int64_t heads, int64_t all, int64_t begin, int64_t end)
+{
+	x = op_slice(g, op_reshape(g, x, 4, (int64_t[]){ 0, 0, heads, all }), 3, begin, end);
+	return op_reshape(g, x, 3, (int64_t[]){ 0, 0, heads * (end - begin) });
+}

@@ -166,6 +166,8 @@ graph_value distance_bias_of(struct build *b, const char *stem, graph_value quer
 	bool both_ways); // of a table of more rows
 graph_value distance_bias(
 	struct build *b, const char *stem, graph_value query, graph_value key, int64_t buckets, int64_t farthest, bool both_ways);
+// Part `begin` to `end` of each head of x [batch, seq, heads * all]
+graph_value heads_part(struct graph *g, graph_value x, int64_t heads, int64_t all, int64_t begin, int64_t end);
 graph_value self_attention(struct build *b, graph_value x, graph_value bias, graph_value cos, graph_value sin, bool qkv_bias,
 	bool out_bias, struct cache *cache);
 // What attention takes beside its input; each may be NO_VALUE.
@@ -191,6 +193,11 @@ graph_value self_attention_with(
 graph_value mask_alibi(struct build *b, graph_value attention_mask);
 graph_value mask_window_both(struct build *b, graph_value attention_mask, graph_value x,
 	int64_t window); // |query - key| < window: [batch, 1, seq, seq]
+
+// STEM [heads, distances]: [1, heads, to*to, from*from], the bias of each pair of two square grids by the distance of rows and of
+// columns. Distances are numbered in the order in which pairs show them; a query of side `to` stands at every `step`th place of
+// the keys' side `from` (LeViT, https://arxiv.org/abs/2104.01136, section 4.4).
+graph_value offset_bias(struct build *b, const char *stem, int64_t heads, int64_t from, int64_t to, int64_t step);
 
 // global.c: mask, global i64 [batch, seq]: tokens, and which of them see all and are seen by all; x [batch, seq, hidden]
 graph_value global_attention(

@@ -57,3 +57,23 @@ graph_value distance_bias(
 {
 	return distance_bias_of(b, stem, query, key, buckets, buckets, farthest, both_ways);
 }
+
+graph_value offset_bias(struct build *b, const char *stem, int64_t heads, int64_t from, int64_t to, int64_t step)
+{
+	struct graph *g = b->g;
+	int64_t queries = to * to, keys = from * from, count = 0, reach = from > to ? from : to, side = step * reach + 1;
+	int64_t *at = GRAPH_TABLE(g, NULL, queries, keys, int64_t), *number = GRAPH_TABLE(g, NULL, side, side, int64_t);
+	if (!at || !number)
+		return NO_VALUE;
+	for (int64_t i = 0; i < side * side; i++)
+		number[i] = -1;
+	for (int64_t q = 0; q < queries; q++)
+		for (int64_t k = 0; k < keys; k++) {
+			int64_t down = q / to * step - k / from, right = q % to * step - k % from;
+			int64_t *n = &number[(down < 0 ? -down : down) * side + (right < 0 ? -right : right)];
+			*n = *n < 0 ? count++ : *n;
+			at[q * keys + k] = *n;
+		}
+	graph_value table = WEIGHT(b, stem, "", heads, count);
+	return op_unsqueeze(g, op_gather(g, table, graph_constant(g, DTYPE_I64, 2, (int64_t[]){ queries, keys }, at), 1), 0);
+}

@@ -473,3 +473,35 @@ const struct dialect mobilevitv2_names = {
 	.ignored = IGNORED("*.num_batches_tracked"),
 	.inert = IGNORED("image_size", "semantic_loss_ignore_index"),
 };
+
+#define EFFICIENTFORMER_POOLED(stem, file) \
+	{ stem ".scale", file "layer_scale_1" }, { stem ".ffn.scale", file "layer_scale_2" }, \
+		{ stem ".ffn.up", file "mlp.convolution1" }, { stem ".ffn.up.norm", file "mlp.batchnorm_before" }, \
+		{ stem ".ffn.down", file "mlp.convolution2" }, \
+	{ \
+		stem ".ffn.down.norm", file "mlp.batchnorm_after" \
+	}
+#define EFFICIENTFORMER_LAST "@encoder.last_stage.meta3D_layers.blocks.#."
+
+const struct dialect efficientformer_names = {
+	.name = "efficientformer",
+	.prefix = "efficientformer.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "stem.0", "@patch_embed.convolution1" }, { "stem.0.norm", "@patch_embed.batchnorm_before" },
+		{ "stem.1", "@patch_embed.convolution2" }, { "stem.1.norm", "@patch_embed.batchnorm_after" },
+		EFFICIENTFORMER_POOLED("layers", "@encoder.intermediate_stages.#.meta4D_layers.blocks.#."),
+		EFFICIENTFORMER_POOLED("last", "@encoder.last_stage.meta4D_layers.blocks.#."),
+		{ "down", "@encoder.intermediate_stages.#.projection" }, { "down.norm", "@encoder.intermediate_stages.#.norm" },
+		{ "tokens.scale", EFFICIENTFORMER_LAST "layer_scale_1" },
+		{ "tokens.ffn.scale", EFFICIENTFORMER_LAST "layer_scale_2" },
+		{ "tokens.attn.norm", EFFICIENTFORMER_LAST "layernorm1" },
+		{ "tokens.attn.qkv", EFFICIENTFORMER_LAST "token_mixer.qkv" },
+		{ "tokens.attn.bias", EFFICIENTFORMER_LAST "token_mixer.attention_biases" },
+		{ "tokens.attn.o", EFFICIENTFORMER_LAST "token_mixer.projection" },
+		{ "tokens.ffn.norm", EFFICIENTFORMER_LAST "layernorm2" },
+		{ "tokens.ffn.up", EFFICIENTFORMER_LAST "mlp.linear_in" },
+		{ "tokens.ffn.down", EFFICIENTFORMER_LAST "mlp.linear_out" }, { "norm", "@layernorm" },
+		{ "head.image", "classifier" }, { "head.image.distillation", "distillation_classifier" }),
+	.ignored = IGNORED("*.num_batches_tracked", "*.attention_bias_idxs"),
+	.inert = IGNORED("num_hidden_layers", "patch_size", "distillation", "layer_scale_init_value"),
+};

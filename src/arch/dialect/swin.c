@@ -109,3 +109,37 @@ const struct dialect swin2sr_names = {
 	.ignored = IGNORED("*relative_position_index", "*relative_coords_table", "upsample.*", "final_convolution.*", "*.mean"),
 	.inert = IGNORED("num_layers", "hidden_size"),
 };
+
+#define NAT_LAYER "@encoder.levels.#.layers.#."
+#define NAT_BODY \
+	{ "embed.0", "@embeddings.patch_embeddings.projection.0" }, { "embed.1", "@embeddings.patch_embeddings.projection.1" }, \
+		{ "embed.norm", "@embeddings.norm" }, { "layers.scale", NAT_LAYER "layer_scale_parameters" }, \
+		{ "layers.attn.norm", NAT_LAYER "layernorm_before" }, { "layers.attn.q", NAT_LAYER "attention.self.query" }, \
+		{ "layers.attn.k", NAT_LAYER "attention.self.key" }, { "layers.attn.v", NAT_LAYER "attention.self.value" }, \
+		{ "layers.attn.bias", NAT_LAYER "attention.self.rpb" }, { "layers.attn.o", NAT_LAYER "attention.output.dense" }, \
+		{ "layers.ffn.norm", NAT_LAYER "layernorm_after" }, { "layers.ffn.up", NAT_LAYER "intermediate.dense" }, \
+		{ "layers.ffn.down", NAT_LAYER "output.dense" }, { "down", "@encoder.levels.#.downsample.reduction" }, \
+		{ "down.norm", "@encoder.levels.#.downsample.norm" }, { "norm", "@layernorm" }, \
+		{ "out.stem", "hidden_states_norms.stem" }, { "out.stage", "hidden_states_norms.stage#" }, \
+	{ \
+		"head.image", "classifier" \
+	}
+#define NAT_INERT "hidden_size", "num_layers", "stage_names"
+
+const struct dialect nat_names = {
+	.name = "nat",
+	.prefix = "nat.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(NAT_BODY),
+	.ignored = IGNORED("hidden_states_norms.*", "*layernorm.*"),
+	.inert = IGNORED(NAT_INERT),
+};
+
+const struct dialect dinat_names = {
+	.name = "dinat",
+	.prefix = "dinat.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(NAT_BODY),
+	.ignored = IGNORED("hidden_states_norms.*", "*layernorm.*"),
+	.inert = IGNORED(NAT_INERT),
+};

@@ -93,28 +93,6 @@ static graph_value normed(struct build *b, const char *stem, graph_value x, int6
 	return last_norm(b, arena_printf(a, "%s.norm", stem), y, out);
 }
 
-// [1, heads, queries, keys]: the bias of each pair by the distance of rows and of columns. Distances are numbered in the order in
-// which pairs show them; a query of side `to` stands at every `step`th place of the keys' side `from`.
-static graph_value distances(struct build *b, int64_t heads, int64_t from, int64_t to, int64_t step)
-{
-	struct graph *g = b->g;
-	int64_t queries = to * to, keys = from * from, count = 0, reach = from > to ? from : to, side = step * reach + 1;
-	int64_t *at = GRAPH_TABLE(g, NULL, queries, keys, int64_t), *number = GRAPH_TABLE(g, NULL, side, side, int64_t);
-	if (!at || !number)
-		return NO_VALUE;
-	for (int64_t i = 0; i < side * side; i++)
-		number[i] = -1;
-	for (int64_t q = 0; q < queries; q++)
-		for (int64_t k = 0; k < keys; k++) {
-			int64_t down = q / to * step - k / from, right = q % to * step - k % from;
-			int64_t *n = &number[(down < 0 ? -down : down) * side + (right < 0 ? -right : right)];
-			*n = *n < 0 ? count++ : *n;
-			at[q * keys + k] = *n;
-		}
-	graph_value table = WEIGHT(b, "layers.attn.bias", "", heads, count);
-	return op_unsqueeze(g, op_gather(g, table, graph_constant(g, DTYPE_I64, 2, (int64_t[]){ queries, keys }, at), 1), 0);
-}
-
 // q [batch, queries, heads*d], k likewise of keys, v [batch, keys, heads*value]
 static graph_value attend(
 	struct build *b, graph_value q, graph_value k, graph_value v, graph_value bias, int64_t heads, int64_t d, int64_t out)
@@ -125,22 +103,15 @@ static graph_value attend(
 	return normed(b, "layers.attn.o", activate(b, ACT_HARD_SWISH, y), in, out);
 }
 
-// Part `begin` to `end` of each head of x [batch, places, heads*all]
-static graph_value of_heads(struct build *b, graph_value x, int64_t heads, int64_t all, int64_t begin, int64_t end)
-{
-	struct graph *g = b->g;
-	x = op_slice(g, op_reshape(g, x, 4, (int64_t[]){ 0, 0, heads, all }), 3, begin, end);
-	return op_reshape(g, x, 3, (int64_t[]){ 0, 0, heads * (end - begin) });
-}
-
 static graph_value attention(struct build *b, graph_value x, int64_t side)
 {
 	const struct levit *n = b->s->own;
 	int64_t i = b->stage, w = n->widths[i], heads = n->heads[i], d = n->key_widths[i], value = n->value_ratios[i] * d,
 		all = 2 * d + value;
 	graph_value qkv = normed(b, "layers.attn.qkv", x, w, heads * all);
-	return attend(b, of_heads(b, qkv, heads, all, 0, d), of_heads(b, qkv, heads, all, d, 2 * d),
-		of_heads(b, qkv, heads, all, 2 * d, all), distances(b, heads, side, side, 1), heads, d, w);
+	return attend(b, heads_part(b->g, qkv, heads, all, 0, d), heads_part(b->g, qkv, heads, all, d, 2 * d),
+		heads_part(b->g, qkv, heads, all, 2 * d, all), offset_bias(b, "layers.attn.bias", heads, side, side, 1), heads, d,
+		w);
 }
 
 // Every second place of every second row asks: [batch, to*to, width of the next stage]
@@ -156,8 +127,8 @@ static graph_value shrink(struct build *b, graph_value x, int64_t from, int64_t 
 	graph_value kv = normed(b, "layers.attn.kv", x, w, heads * all);
 	graph_value asking = op_gather(g, x, graph_constant(g, DTYPE_I64, 1, (int64_t[]){ to * to }, kept), 1);
 	graph_value q = normed(b, "layers.attn.q", asking, w, heads * d);
-	return attend(b, q, of_heads(b, kv, heads, all, 0, d), of_heads(b, kv, heads, all, d, all),
-		distances(b, heads, from, to, r->step), heads, d, n->widths[b->stage + 1]);
+	return attend(b, q, heads_part(b->g, kv, heads, all, 0, d), heads_part(b->g, kv, heads, all, d, all),
+		offset_bias(b, "layers.attn.bias", heads, from, to, r->step), heads, d, n->widths[b->stage + 1]);
 }
 
 static graph_value ffn(struct build *b, graph_value x, int64_t w, int64_t ratio)
@@ -217,12 +188,8 @@ static void build_classes(struct build *b, const struct body *io)
 
 static void build_teacher(struct build *b, const struct body *io)
 {
-	struct graph *g = b->g;
-	graph_value own = classes(b, "head.norm", "head.image", io->pooled),
-		    taught = classes(b, "head.norm.distillation", "head.image.distillation", io->pooled);
-	graph_output(g, "logits", op_scale(g, op_add(g, own, taught), 0.5f));
-	graph_output(g, "cls_logits", own);
-	graph_output(g, "distillation_logits", taught);
+	head_give_taught(b, classes(b, "head.norm", "head.image", io->pooled),
+		classes(b, "head.norm.distillation", "head.image.distillation", io->pooled));
 }
 
 static void build(struct build *b)
