@@ -250,6 +250,10 @@ class Inputs:
             return self.sound(batch, channels, height, width)
         return self.sound(batch, channels, *self.like.get("pixel_values", (0, 0, 64, 64))[2:])
 
+    def pixel_values_videos(self):
+        batch, c = self.size("batch", "pixel_values_videos", 0, 2), self.config
+        return self.sound(batch, c.frames_per_clip, c.in_chans, c.crop_size, c.crop_size)
+
     # Of a masked autoencoder: the patches with the least are kept.
     def noise(self):
         return self.rng.random(self.like["noise"]).astype(np.float32)

@@ -314,6 +314,7 @@ FAMILY(vitpose);
 FAMILY(vivit);
 FAMILY(vit_hybrid);
 FAMILY(vit_mae);
+FAMILY(vjepa2);
 FAMILY(vlm_aligned);
 FAMILY(vlm_adapted);
 FAMILY(vlm_asked);

@@ -621,6 +621,7 @@ const struct arch arch_rows[] = {
 	{ "vitpose", &vitpose, &vitpose_names, BACKBONE_PART("vitpose_backbone") },
 	{ "vitpose_backbone", OF(vit, vitpose_backbone_names, .class_position = true) },
 	{ "vivit", &vivit, &vivit_names },
+	{ "vjepa2", &vjepa2, &vjepa2_names },
 	{ "voxtral", OF(vlm_sound, voxtral_names, .grouped_states = true), TEXT_AUDIO("llama", "voxtral_encoder") },
 	{ "voxtral_encoder", &whisper_encoder, &whisper_encoder_names },
 	{ "wav2vec2", &speech, &wav2vec2_names },

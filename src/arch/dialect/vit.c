@@ -352,3 +352,32 @@ const struct dialect vitmatte_names = {
 	.ignored = IGNORED("*.num_batches_tracked"),
 	.inert = IGNORED("use_pretrained_backbone", "use_timm_backbone", "backbone_kwargs"),
 };
+
+#define VJEPA2_POOLER(stem, file) \
+	{ stem ".norm", file "layer_norm1" }, { stem ".ffn.norm", file "layer_norm2" }, { stem ".ffn.up", file "mlp.fc1" }, \
+	{ \
+		stem ".ffn.down", file "mlp.fc2" \
+	}
+
+const struct dialect vjepa2_names = {
+	.name = "vjepa2",
+	.prefix = "vjepa2.",
+	.keys = KEYS({ "image_size", "crop_size" }, { "num_channels", "in_chans" }),
+	.weights = WEIGHTS({ "embed.patch", "@encoder.embeddings.patch_embeddings.proj" },
+		{ "layers.attn.norm", "@encoder.layer.#.norm1" }, { "layers.attn.q", "@encoder.layer.#.attention.query" },
+		{ "layers.attn.k", "@encoder.layer.#.attention.key" }, { "layers.attn.v", "@encoder.layer.#.attention.value" },
+		{ "layers.attn.o", "@encoder.layer.#.attention.proj" }, { "layers.ffn.norm", "@encoder.layer.#.norm2" },
+		{ "layers.ffn.up", "@encoder.layer.#.mlp.fc1" }, { "layers.ffn.down", "@encoder.layer.#.mlp.fc2" },
+		{ "norm", "@encoder.layernorm" }, { "pooler.query", "pooler.query_tokens" },
+		VJEPA2_POOLER("pooler.self", "pooler.self_attention_layers.#."),
+		{ "pooler.self.q", "pooler.self_attention_layers.#.self_attn.q_proj" },
+		{ "pooler.self.k", "pooler.self_attention_layers.#.self_attn.k_proj" },
+		{ "pooler.self.v", "pooler.self_attention_layers.#.self_attn.v_proj" },
+		{ "pooler.self.o", "pooler.self_attention_layers.#.self_attn.out_proj" },
+		VJEPA2_POOLER("pooler.cross", "pooler.cross_attention_layer."),
+		{ "pooler.cross.q", "pooler.cross_attention_layer.cross_attn.q_proj" },
+		{ "pooler.cross.k", "pooler.cross_attention_layer.cross_attn.k_proj" },
+		{ "pooler.cross.v", "pooler.cross_attention_layer.cross_attn.v_proj" }, { "head.image", "classifier" }),
+	.ignored = IGNORED("*predictor.*"),
+	.inert = IGNORED("pred_*", "num_pooler_layers"),
+};
