@@ -218,6 +218,7 @@ const struct head head_encoder = { "encoder", head_give_last };
 const struct head head_image = { "image-classification", build_own };
 const struct head head_images_text = { "images-and-text-classification", build_own };
 const struct head head_image_teacher = { "image-classification-teacher", build_own };
+const struct head head_keypoints = { "keypoint-detection", build_own };
 const struct head head_masked_image = { "masked-image", build_own };
 const struct head head_masked_lm = { "masked-lm", head_lm };
 const struct head head_matting = { "image-matting", build_own };
@@ -267,6 +268,7 @@ const struct head_class head_classes[] = {
 	{ "ForImageClassification", &head_image },
 	{ "ForMaskedImageModeling", &head_masked_image },
 	{ "ForObjectDetection", &head_objects },
+	{ "ForKeypointDetection", &head_keypoints },
 	{ "ForDepthEstimation", &head_depth },
 	{ "ForPoseEstimation", &head_pose },
 	{ "ForRetrieval", &head_retrieval },

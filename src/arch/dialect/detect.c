@@ -190,3 +190,15 @@ const struct dialect mask2former_names = {
 		"no_object_weight", "class_weight", "mask_weight", "dice_weight", "train_num_points", "oversample_ratio",
 		"importance_sample_ratio", "init_std", "init_xavier_std", "use_auxiliary_loss", "output_auxiliary_logits"),
 };
+
+const struct dialect superpoint_names = {
+	.name = "superpoint",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "layers.0", "encoder.conv_blocks.#.conv_a" }, { "layers.1", "encoder.conv_blocks.#.conv_b" },
+		{ "scores.0", "keypoint_decoder.conv_score_a" }, { "scores.1", "keypoint_decoder.conv_score_b" },
+		{ "descriptors.0", "descriptor_decoder.conv_descriptor_a" },
+		{ "descriptors.1", "descriptor_decoder.conv_descriptor_b" }),
+	.ignored = IGNORED(NULL),
+	.inert = IGNORED(NULL),
+};

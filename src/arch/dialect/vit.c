@@ -381,3 +381,22 @@ const struct dialect vjepa2_names = {
 	.ignored = IGNORED("*predictor.*"),
 	.inert = IGNORED("pred_*", "num_pooler_layers"),
 };
+
+const struct dialect seggpt_names = {
+	.name = "seggpt",
+	.prefix = "model.",
+	.keys = KEYS({ "intermediate_size", "mlp_dim" }),
+	.weights = WEIGHTS({ "embed.patch", "@embeddings.patch_embeddings.projection" },
+		{ "embed.position", "@embeddings.position_embeddings" }, { "embed.mask", "@embeddings.mask_token" },
+		{ "embed.input", "@embeddings.segment_token_input" }, { "embed.prompt", "@embeddings.segment_token_prompt" },
+		{ "embed.kind", "@embeddings.type_token_instance" }, { "layers.attn.norm", "@encoder.layers.#.layernorm_before" },
+		{ "layers.attn.qkv", "@encoder.layers.#.attention.qkv" }, { "layers.attn.o", "@encoder.layers.#.attention.proj" },
+		{ "layers.rows", "@encoder.layers.#.attention.rel_pos_h" },
+		{ "layers.cols", "@encoder.layers.#.attention.rel_pos_w" },
+		{ "layers.ffn.norm", "@encoder.layers.#.layernorm_after" }, { "layers.ffn.up", "@encoder.layers.#.mlp.lin1" },
+		{ "layers.ffn.down", "@encoder.layers.#.mlp.lin2" }, { "norm", "@encoder.layernorm" },
+		{ "head.pixels", "decoder.decoder_embed" }, { "head.conv", "decoder.decoder_pred.conv" },
+		{ "head.norm", "decoder.decoder_pred.layernorm" }, { "head.out", "decoder.decoder_pred.head" }),
+	.ignored = IGNORED("*type_token_semantic", "*encoder.layernorm.*"),
+	.inert = IGNORED("beta", "decoder_hidden_size", "intermediate_hidden_state_indices"),
+};

@@ -103,14 +103,13 @@ static graph_value relative(struct build *b, graph_value q, int64_t rows, int64_
 	return op_reshape(g, both, 4, (int64_t[]){ 0, heads, n, n });
 }
 
-// x [batch, rows*cols, hidden]
-static graph_value attention(struct build *b, graph_value x, int64_t rows, int64_t cols)
+graph_value vitdet_attention(struct build *b, graph_value x, int64_t rows, int64_t cols, bool by_distance)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t h = s->hidden_size;
 	graph_value qkv = linear(b, "layers.attn.qkv", x, h, 3 * h, s->traits.qkv_bias), q = op_slice(g, qkv, 2, 0, h);
-	graph_value bias = ((const struct vitdet *)s->own)->relative ? relative(b, q, rows, cols) : NO_VALUE;
+	graph_value bias = by_distance ? relative(b, q, rows, cols) : NO_VALUE;
 	graph_value y = op_attention(g,
 		&(struct attention){ q, op_slice(g, qkv, 2, h, 2 * h), op_slice(g, qkv, 2, 2 * h, 3 * h), .bias = bias,
 			.heads = s->heads, .scale = (float)s->attention_scale });
@@ -125,7 +124,7 @@ static graph_value in_windows(struct build *b, graph_value x)
 	int64_t w = v->window, h = b->s->hidden_size, down = (v->rows + w - 1) / w, right = (v->cols + w - 1) / w;
 	graph_value y = op_pad(g, op_pad(g, x, 1, 0, down * w - v->rows), 2, 0, right * w - v->cols);
 	y = op_transpose(g, op_reshape(g, y, 6, (int64_t[]){ 0, down, w, right, w, h }), 6, (int[]){ 0, 1, 3, 2, 4, 5 });
-	y = attention(b, op_reshape(g, y, 3, (int64_t[]){ -1, w * w, h }), w, w);
+	y = vitdet_attention(b, op_reshape(g, y, 3, (int64_t[]){ -1, w * w, h }), w, w, v->relative);
 	graph_value sizes = graph_i64s(g, 5, (int64_t[]){ down, right, w, w, h });
 	y = op_reshape_to(g, y, op_concat(g, 2, (graph_value[]){ op_dim(g, x, 0), sizes }, 0));
 	y = op_reshape(g, op_transpose(g, y, 6, (int[]){ 0, 1, 3, 2, 4, 5 }), 4, (int64_t[]){ 0, down * w, right * w, h });
@@ -159,7 +158,8 @@ static graph_value layer(struct build *b, graph_value x)
 	if (v->windowed[b->layer] && v->window)
 		y = in_windows(b, y);
 	else {
-		y = attention(b, op_reshape(g, y, 3, (int64_t[]){ 0, v->rows * v->cols, h }), v->rows, v->cols);
+		y = vitdet_attention(
+			b, op_reshape(g, y, 3, (int64_t[]){ 0, v->rows * v->cols, h }), v->rows, v->cols, v->relative);
 		y = op_reshape(g, y, 4, (int64_t[]){ 0, v->rows, v->cols, h });
 	}
 	x = op_add(g, x, y);
