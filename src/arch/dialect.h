@@ -46,7 +46,7 @@ extern const struct dialect clap_names, clap_audio_names, clap_text_names;
 extern const struct dialect autoencoder_kl_names, autoencoder_tiny_names, controlnet_names, unet_names, unet_plain_names;
 // detect.c
 extern const struct dialect conditional_detr_names, deformable_detr_names, detr_names, mask2former_names, rt_detr_names,
-	rt_detr_v2_names, superpoint_names;
+	rt_detr_v2_names, superpoint_names, superglue_names, lightglue_names;
 // convnet.c
 extern const struct dialect regnet_names, resnet_names, rt_detr_resnet_names, resnet_timm_names, convnext_names, convnextv2_names,
 	dinov3_convnext_names, mobilenet_v1_names, mobilenet_v2_names, poolformer_names, segformer_names, efficientformer_names;

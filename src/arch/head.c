@@ -221,6 +221,7 @@ const struct head head_image_teacher = { "image-classification-teacher", build_o
 const struct head head_keypoints = { "keypoint-detection", build_own };
 const struct head head_masked_image = { "masked-image", build_own };
 const struct head head_masked_lm = { "masked-lm", head_lm };
+const struct head head_matches = { "keypoint-matching", build_own };
 const struct head head_matting = { "image-matting", build_own };
 const struct head head_model = { "model", head_give_states, .bare = true, .generates = true };
 const struct head head_multiple_choice = { "multiple-choice", build_own, .choices = true };
@@ -269,6 +270,7 @@ const struct head_class head_classes[] = {
 	{ "ForMaskedImageModeling", &head_masked_image },
 	{ "ForObjectDetection", &head_objects },
 	{ "ForKeypointDetection", &head_keypoints },
+	{ "ForKeypointMatching", &head_matches },
 	{ "ForDepthEstimation", &head_depth },
 	{ "ForPoseEstimation", &head_pose },
 	{ "ForRetrieval", &head_retrieval },

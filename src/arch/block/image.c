@@ -54,6 +54,15 @@ graph_value batch_norm(struct build *b, const char *stem, graph_value x, double 
 	return op_batch_norm(b->g, x, w, bias, mean, variance, (float)epsilon);
 }
 
+graph_value last_batch_norm(struct build *b, const char *stem, graph_value x, int64_t w)
+{
+	struct graph *g = b->g;
+	graph_value deviation = op_sqrt(g, op_add(g, WEIGHT(b, stem, "running_var", w), graph_f32(g, 1e-5f)));
+	graph_value scale = op_div(g, WEIGHT(b, stem, "weight", w), deviation);
+	x = op_mul(g, op_sub(g, x, WEIGHT(b, stem, "running_mean", w)), scale);
+	return op_add(g, x, WEIGHT(b, stem, "bias", w));
+}
+
 graph_value conv_norm(struct build *b, const char *conv_stem, const char *norm_stem, graph_value x, struct conv c, double epsilon,
 	enum activation act)
 {

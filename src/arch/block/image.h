@@ -25,6 +25,7 @@ struct conv {
 enum { PAD_NONE = -1, PAD_SAME = -2 };
 graph_value conv(struct build *b, const char *stem, graph_value x, struct conv c);
 graph_value batch_norm(struct build *b, const char *stem, graph_value x, double epsilon);
+graph_value last_batch_norm(struct build *b, const char *stem, graph_value x, int64_t width); // over the last axis, epsilon 1e-5
 graph_value conv_norm(struct build *b, const char *conv_stem, const char *norm_stem, graph_value x, struct conv c, double epsilon,
 	enum activation act);
 graph_value map_norm(struct build *b, const char *stem, graph_value x, double epsilon);       // layer norm over a map's channels

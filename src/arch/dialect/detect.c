@@ -202,3 +202,40 @@ const struct dialect superpoint_names = {
 	.ignored = IGNORED(NULL),
 	.inert = IGNORED(NULL),
 };
+
+const struct dialect superglue_names = {
+	.name = "superglue",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "places.step", "keypoint_encoder.encoder.#.linear" },
+		{ "places.step.norm", "keypoint_encoder.encoder.#.batch_norm" }, { "places.last", "keypoint_encoder.encoder.#" },
+		{ "layers.attn.q", "gnn.layers.#.attention.self.query" }, { "layers.attn.k", "gnn.layers.#.attention.self.key" },
+		{ "layers.attn.v", "gnn.layers.#.attention.self.value" },
+		{ "layers.attn.o", "gnn.layers.#.attention.output.dense" }, { "layers.ffn.up", "gnn.layers.#.mlp.0.linear" },
+		{ "layers.ffn.norm", "gnn.layers.#.mlp.0.batch_norm" }, { "layers.ffn.down", "gnn.layers.#.mlp.1" },
+		{ "project", "final_projection.final_proj" }, { "bin", "bin_score" }),
+	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED("is_decoder", "keypoint_detector_config"),
+};
+
+#define LIGHTGLUE_HALF(half) \
+	{ half ".q", "transformer_layers.#." half "_attention.q_proj" }, \
+		{ half ".k", "transformer_layers.#." half "_attention.k_proj" }, \
+		{ half ".v", "transformer_layers.#." half "_attention.v_proj" }, \
+		{ half ".o", "transformer_layers.#." half "_attention.o_proj" }, \
+		{ half ".ffn.up", "transformer_layers.#." half "_mlp.fc1" }, \
+		{ half ".ffn.norm", "transformer_layers.#." half "_mlp.layer_norm" }, \
+	{ \
+		half ".ffn.down", "transformer_layers.#." half "_mlp.fc2" \
+	}
+
+const struct dialect lightglue_names = {
+	.name = "lightglue",
+	.prefix = "",
+	.keys = KEYS({ "hidden_size", "descriptor_dim" }),
+	.weights = WEIGHTS({ "in", "input_projection" }, { "places", "positional_encoder.projector" }, LIGHTGLUE_HALF("self"),
+		LIGHTGLUE_HALF("cross"), { "project", "match_assignment_layers.#.final_projection" },
+		{ "matchable", "match_assignment_layers.#.matchability" }),
+	.ignored = IGNORED("token_confidence.*", "match_assignment_layers.*"),
+	.inert = IGNORED("keypoint_detector_config", "intermediate_size", "hidden_size", "head_dim"),
+};

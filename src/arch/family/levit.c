@@ -76,21 +76,11 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->own = n;
 }
 
-// A batch norm over the last axis, by stored statistics.
-static graph_value last_norm(struct build *b, const char *stem, graph_value x, int64_t w)
-{
-	struct graph *g = b->g;
-	graph_value deviation = op_sqrt(g, op_add(g, WEIGHT(b, stem, "running_var", w), graph_f32(g, 1e-5f)));
-	graph_value scale = op_div(g, WEIGHT(b, stem, "weight", w), deviation);
-	x = op_mul(g, op_sub(g, x, WEIGHT(b, stem, "running_mean", w)), scale);
-	return op_add(g, x, WEIGHT(b, stem, "bias", w));
-}
-
 static graph_value normed(struct build *b, const char *stem, graph_value x, int64_t in, int64_t out)
 {
 	struct arena *a = graph_arena(b->g);
 	graph_value y = linear(b, arena_printf(a, "%s.linear", stem), x, in, out, false);
-	return last_norm(b, arena_printf(a, "%s.norm", stem), y, out);
+	return last_batch_norm(b, arena_printf(a, "%s.norm", stem), y, out);
 }
 
 // q [batch, queries, heads*d], k likewise of keys, v [batch, keys, heads*value]
@@ -178,7 +168,7 @@ static void body(struct build *b, struct body *io)
 
 static graph_value classes(struct build *b, const char *norm, const char *stem, graph_value x)
 {
-	return linear(b, stem, last_norm(b, norm, x, b->s->hidden_size), b->s->hidden_size, b->s->labels, true);
+	return linear(b, stem, last_batch_norm(b, norm, x, b->s->hidden_size), b->s->hidden_size, b->s->labels, true);
 }
 
 static void build_classes(struct build *b, const struct body *io)
