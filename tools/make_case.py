@@ -346,7 +346,8 @@ def run(model, inputs):
     with torch.no_grad():
         out = model(**given, return_dict=True)
     found = {k: v.numpy() for k, v in out.items() if isinstance(v, torch.Tensor) and k != "loss"}
-    return found | {f"feature_maps.{i}": v.numpy() for i, v in enumerate(out.get("feature_maps") or ())}
+    several = {k: out.get(k) for k in ("feature_maps", "logits") if isinstance(out.get(k), (tuple, list))}
+    return found | {f"{k}.{i}": v.numpy() for k, values in several.items() for i, v in enumerate(values)}
 
 
 def write(folder, cls, config_text, names, integers, inputs, outputs, notes):

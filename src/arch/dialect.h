@@ -32,7 +32,7 @@ extern const struct dialect deit_names, dinov2_names, dinov2_with_registers_name
 	vit_msn_names, vitpose_backbone_names, yolos_names, beit_names, data2vec_vision_names, videomae_names, vivit_names,
 	dinov3_vit_names, internvl_vision_names, qianfan_ocr_vision_names, tipsv2_vision_names, timesformer_names,
 	sam_vision_names, vit_hybrid_names, vit_mae_names, vitdet_names, radio_names, vitmatte_names, vitpose_names,
-	eomt_dinov3_names, eomt_names, lw_detr_vit_names, rf_detr_dinov2_names, vjepa2_names, seggpt_names;
+	eomt_dinov3_names, eomt_names, lw_detr_vit_names, rf_detr_dinov2_names, vjepa2_names, seggpt_names, mgp_str_names;
 // speech.c
 extern const struct dialect wav2vec2_names, hubert_names, unispeech_names, unispeech_sat_names, data2vec_audio_names, wavlm_names,
 	sew_names, wav2vec2_conformer_names, wav2vec2_bert_names, spectrogram_names, parakeet_names, lasr_names, ctc_names,
@@ -46,7 +46,7 @@ extern const struct dialect clap_names, clap_audio_names, clap_text_names;
 extern const struct dialect autoencoder_kl_names, autoencoder_tiny_names, controlnet_names, unet_names, unet_plain_names;
 // detect.c
 extern const struct dialect conditional_detr_names, deformable_detr_names, detr_names, mask2former_names, rt_detr_names,
-	rt_detr_v2_names, superpoint_names, superglue_names, lightglue_names;
+	rt_detr_v2_names, superpoint_names, superglue_names, lightglue_names, maskformer_names;
 // convnet.c
 extern const struct dialect regnet_names, resnet_names, rt_detr_resnet_names, resnet_timm_names, convnext_names, convnextv2_names,
 	dinov3_convnext_names, mobilenet_v1_names, mobilenet_v2_names, poolformer_names, segformer_names, efficientformer_names;
@@ -54,7 +54,7 @@ extern const struct dialect bit_names, hgnet_names, pvt_names, pvt_v2_names, tex
 	cvt_names, align_vision_names, efficientnet_names, focalnet_names, levit_names, mobilevit_names, mobilevitv2_names,
 	swiftformer_names;
 // depth.c
-extern const struct dialect depth_anything_names, dpt_names, prompt_depth_anything_names;
+extern const struct dialect depth_anything_names, dpt_names, prompt_depth_anything_names, chmv2_names, tipsv2_dpt_names;
 // decoder.c
 extern const struct dialect apertus_names, gemma2_names, gemma3n_names, gemma4_names, gemma4_unified_names, glm_names,
 	hunyuan_names, hyperclovax_names, llama_names, nanochat_names, nemotron_names, olmo2_names, phi3_names, phi_names,

@@ -208,6 +208,7 @@ const struct head head_audio = { "audio-classification", build_own };
 const struct head head_audio_frames = { "audio-frame-classification", build_own };
 const struct head head_augmented_lm = { "augmented-lm", head_lm, .choices = true };
 const struct head head_backbone = { "backbone", build_own, .gives_states = true };
+const struct head head_backbone_classed = { "backbone-with-class-token", build_own, .gives_states = true };
 const struct head head_causal_lm = { "causal-lm", build_causal_lm, .predicts_next = true };
 const struct head head_conditional = { "conditional-generation", build_own, .generates = true };
 const struct head head_ctc = { "ctc", build_own };
@@ -231,6 +232,7 @@ const struct head head_pose = { "pose-estimation", build_own };
 const struct head head_pretraining = { "pretraining", build_pretraining };
 const struct head head_projection = { "projection", build_own };
 const struct head head_reader = { "reader", build_own };
+const struct head head_scene_text = { "scene-text-recognition", build_own };
 const struct head head_segmentation = { "segmentation", build_own };
 const struct head head_segments = { "semantic-segmentation", build_own };
 const struct head head_sequence = { "sequence-classification", build_sequence };
@@ -278,10 +280,12 @@ const struct head_class head_classes[] = {
 	{ "ForImagesAndTextClassification", &head_images_text },
 	{ "ForImageMatting", &head_matting },
 	{ "ForImageSuperResolution", &head_super_resolution },
+	{ "ForSceneTextRecognition", &head_scene_text },
 	{ "ForVideoClassification", &head_video },
 	{ "ForSemanticSegmentation", &head_segments },
 	{ "ForSegmentation", &head_segmentation },
 	{ "ForImageSegmentation", &head_segmentation },
+	{ "ForInstanceSegmentation", &head_segmentation },
 	{ "ForUniversalSegmentation", &head_segmentation },
 	{ "Backbone", &head_backbone },
 	{ "ForAudioClassification", &head_audio },

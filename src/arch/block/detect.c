@@ -251,3 +251,18 @@ graph_value detect_zeros(struct build *b, graph_value like_batch, int64_t count,
 	return op_expand(g, zero,
 		op_concat(g, 2, (graph_value[]){ op_dim(g, like_batch, 0), graph_i64s(g, 2, (int64_t[]){ count, width }) }, 0));
 }
+
+graph_value detect_places(struct build *b, graph_value height, graph_value width, int64_t w)
+{
+	struct graph *g = b->g;
+	graph_value sides[] = { height, width }, half[2];
+	graph_value shape = op_concat(g, 3, (graph_value[]){ height, width, graph_i64s(g, 1, (int64_t[]){ w / 2 }) }, 0);
+	for (int i = 0; i < 2; i++) {
+		graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, sides[i], 0), graph_i64(g, 1));
+		at = op_add(g, op_cast(g, at, DTYPE_F32), graph_f32(g, 1));
+		at = op_div(g, at, op_add(g, op_cast(g, sides[i], DTYPE_F32), graph_f32(g, 1e-6f)));
+		at = detect_sines(b, op_unsqueeze(g, op_scale(g, at, (float)(2 * M_PI)), 1), w / 2, 10000); // [n, w / 2]
+		half[i] = op_expand(g, op_unsqueeze(g, at, i ? 0 : 1), shape);
+	}
+	return op_reshape(g, op_concat(g, 2, half, 2), 3, (int64_t[]){ 1, -1, w });
+}

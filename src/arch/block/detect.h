@@ -42,6 +42,9 @@ graph_value detect_positions(struct build *b, graph_value mask, graph_value map)
 // Sines of x [.., 1] times 2 pi (when not yet) in `width` wave lengths: [.., width], sine and cosine side by side.
 graph_value detect_sines(struct build *b, graph_value x, int64_t width, double temperature);
 
+// Sines of rows, then of columns, counted from 1 and up to 2 pi; i64 [1] each: [1, rows*columns, w]
+graph_value detect_places(struct build *b, graph_value height, graph_value width, int64_t w);
+
 // STEM.q, .k, .v, .o; hidden x hidden each.
 graph_value detect_attention(
 	struct build *b, const char *stem, graph_value q, graph_value k, graph_value v, graph_value bias, int64_t heads);

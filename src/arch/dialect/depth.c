@@ -63,3 +63,38 @@ DEPTH_ANYTHING(prompt_depth_anything, IGNORED("use_pretrained_backbone", "backbo
 	{ "neck.prompt.1", FUSION "prompt_depth_layer.convolution1" },
 	{ "neck.prompt.2", FUSION "prompt_depth_layer.convolution2" },
 	{ "neck.prompt.3", FUSION "prompt_depth_layer.convolution3" });
+
+#define CHMV2_FUSION "head.fusion_layers.#."
+const struct dialect chmv2_names = {
+	.name = "chmv2",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "neck.project", "head.reassemble_stage.layers.#.projection" },
+		{ "neck.resize", "head.reassemble_stage.layers.#.resize" },
+		{ "neck.readout", "head.reassemble_stage.readout_projects.#.0" }, { "neck.conv", "head.convs.#" },
+		{ "neck.first.1", CHMV2_FUSION "residual_layer1.convolution1" },
+		{ "neck.first.2", CHMV2_FUSION "residual_layer1.convolution2" },
+		{ "neck.second.1", CHMV2_FUSION "residual_layer2.convolution1" },
+		{ "neck.second.2", CHMV2_FUSION "residual_layer2.convolution2" }, { "neck.fused", CHMV2_FUSION "projection" },
+		{ "head.depth.1", "head.conv_depth.head.0" }, { "head.depth.2", "head.conv_depth.head.2" },
+		{ "head.depth.3", "head.conv_depth.head.4" }),
+	.ignored = IGNORED(NULL),
+	.inert = IGNORED("backbone_config", "patch_size"),
+};
+
+#define TIPSV2_FUSION "$_head.fusion_blocks.#."
+const struct dialect tipsv2_dpt_names = {
+	.name = "tipsv2-dpt",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "neck.project", "$_head.reassemble.out_projections.#" },
+		{ "neck.resize", "$_head.reassemble.resize_layers.#" },
+		{ "neck.readout", "$_head.reassemble.readout_projects.#" }, { "neck.conv", "$_head.convs.#" },
+		{ "neck.first.1", TIPSV2_FUSION "residual_unit.conv1" }, { "neck.first.2", TIPSV2_FUSION "residual_unit.conv2" },
+		{ "neck.second.1", TIPSV2_FUSION "main_unit.conv1" }, { "neck.second.2", TIPSV2_FUSION "main_unit.conv2" },
+		{ "neck.fused", TIPSV2_FUSION "out_conv" }, { "head.project", "$_head.project" },
+		{ "head.out", "$_head.$_head" }),
+	.ignored = IGNORED("*_head.*", "vision_encoder.norm.*"),
+	.inert = IGNORED("backbone_config", "semantic_loss_ignore_index", "num_depth_bins", "min_depth", "max_depth",
+		"depth_decoder_activation"),
+};

@@ -239,3 +239,35 @@ const struct dialect lightglue_names = {
 	.ignored = IGNORED("token_confidence.*", "match_assignment_layers.*"),
 	.inert = IGNORED("keypoint_detector_config", "intermediate_size", "hidden_size", "head_dim"),
 };
+
+#define MASKFORMER_PIXELS "@pixel_level_module.decoder."
+#define MASKFORMER_LAYER "@transformer_module.decoder.layers.#."
+#define MASKFORMER_ATTENTION(stem, file) \
+	{ stem ".q", MASKFORMER_LAYER file ".q_proj" }, { stem ".k", MASKFORMER_LAYER file ".k_proj" }, \
+		{ stem ".v", MASKFORMER_LAYER file ".v_proj" }, { stem ".o", MASKFORMER_LAYER file ".out_proj" }, \
+	{ \
+		stem ".norm", MASKFORMER_LAYER file "_layer_norm" \
+	}
+
+const struct dialect maskformer_names = {
+	.name = "maskformer",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "fpn.stem", MASKFORMER_PIXELS "fpn.stem.0" }, { "fpn.stem.norm", MASKFORMER_PIXELS "fpn.stem.1" },
+		{ "fpn.left", MASKFORMER_PIXELS "fpn.layers.#.proj.0" },
+		{ "fpn.left.norm", MASKFORMER_PIXELS "fpn.layers.#.proj.1" },
+		{ "fpn.block", MASKFORMER_PIXELS "fpn.layers.#.block.0" },
+		{ "fpn.block.norm", MASKFORMER_PIXELS "fpn.layers.#.block.1" },
+		{ "fpn.out", MASKFORMER_PIXELS "mask_projection" }, { "project", "@transformer_module.input_projection" },
+		{ "queries", "@transformer_module.queries_embedder" }, MASKFORMER_ATTENTION("layers.attn", "self_attn"),
+		MASKFORMER_ATTENTION("layers.cross", "encoder_attn"), { "layers.ffn.norm", MASKFORMER_LAYER "final_layer_norm" },
+		{ "layers.ffn.up", MASKFORMER_LAYER "fc1" }, { "layers.ffn.down", MASKFORMER_LAYER "fc2" },
+		{ "norm", "@transformer_module.decoder.layernorm" }, { "head.classes", "class_predictor" },
+		{ "masks", "mask_embedder.#.0" }),
+	.ignored = IGNORED("criterion.*", "*encoder.model.layernorm.*", "*.hidden_states_norms.*"),
+	.inert = IGNORED("num_attention_heads", "num_hidden_layers", "output_auxiliary_logits", "*_weight", "init_std",
+		"init_xavier_std", "backbone", "backbone_config", "no_object_weight", "encoder_*", "*_cost", "*_coefficient",
+		"*dropout*", "*layerdrop", "dilation", "position_embedding_type", "num_channels", "use_pretrained_backbone",
+		"use_timm_backbone", "backbone_kwargs", "decoder_start_token_id", "scale_embedding", "model_type", "hidden_size",
+		"max_position_embeddings"),
+};

@@ -400,3 +400,19 @@ const struct dialect seggpt_names = {
 	.ignored = IGNORED("*type_token_semantic", "*encoder.layernorm.*"),
 	.inert = IGNORED("beta", "decoder_hidden_size", "intermediate_hidden_state_indices"),
 };
+
+const struct dialect mgp_str_names = {
+	.name = "mgp-str",
+	.prefix = "mgp_str.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.class", "@embeddings.cls_token" }, { "embed.patch", "@embeddings.proj" },
+		{ "embed.position", "@embeddings.pos_embed" }, { "layers.attn.norm", "@encoder.blocks.#.norm1" },
+		{ "layers.attn.qkv", "@encoder.blocks.#.attn.qkv" }, { "layers.attn.o", "@encoder.blocks.#.attn.proj" },
+		{ "layers.ffn.norm", "@encoder.blocks.#.norm2" }, { "layers.ffn.up", "@encoder.blocks.#.mlp.fc1" },
+		{ "layers.ffn.down", "@encoder.blocks.#.mlp.fc2" }, { "choice.norm", "$_a3_module.token_norm" },
+		{ "choice.0", "$_a3_module.tokenLearner.0" }, { "choice.1", "$_a3_module.tokenLearner.1" },
+		{ "choice.value", "$_a3_module.feat" }, { "choice.out.norm", "$_a3_module.norm" }, { "head.words", "$_head" }),
+	.ignored = IGNORED(NULL),
+	.inert = IGNORED("output_a3_attentions", "drop_rate", "attn_drop_rate", "max_token_length", "num_character_labels",
+		"num_bpe_labels", "num_wordpiece_labels"),
+};

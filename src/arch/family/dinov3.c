@@ -28,8 +28,8 @@ void dino_resolve(struct config *c, struct spec *s, struct arena *a, struct dino
 		.ffn_bias = config_bool(c, "mlp_bias", true),
 		.gated = config_bool(c, "use_gated_mlp", false) };
 	d->theta = json_is_number(theta) ? json_number_value(theta) : d->theta;
-	if (config_bool(c, "return_class_token", false))
-		config_fail(c, STATUS_UNSUPPORTED, "return_class_token is not supported yet");
+	if (config_bool(c, "return_class_token", false) != (s->head == &head_backbone_classed))
+		config_fail(c, STATUS_UNSUPPORTED, "return_class_token is for models that read it, and for these alone");
 	if (!c->error.status && (s->head_width % 4 || !(d->theta > 0) || s->heads * s->head_width != s->hidden_size))
 		config_fail(c, STATUS_BAD_INPUT, "heads of %lld do not divide into rows and columns", (long long)s->head_width);
 	s->own = d;
@@ -133,7 +133,9 @@ static void body(struct build *b, struct body *io)
 // Every state a backbone gives is patches only, and the last one is always normed.
 static graph_value feature(struct build *b, const struct body *io, int64_t index)
 {
-	graph_value x = vit_patches(b, index >= b->s->layers ? io->last : vit_state(b, io, index));
+	graph_value state = index >= b->s->layers ? io->last : vit_state(b, io, index), x = vit_patches(b, state);
+	if (b->s->head == &head_backbone_classed) // [batch, 1 + patches, hidden]
+		return op_concat(b->g, 2, (graph_value[]){ op_slice(b->g, state, 1, 0, 1), x }, 1);
 	return vit_of(b)->map_outputs ? vit_map(b, io, x) : x;
 }
 
@@ -151,6 +153,7 @@ static void hints(const struct spec *s, struct input_hints *out)
 static const struct family_head heads[] = {
 	{ &head_model, build_bare },
 	{ &head_backbone, map_features },
+	{ &head_backbone_classed },
 	{ 0 },
 };
 

@@ -72,22 +72,6 @@ static graph_value grouped(struct build *b, const char *stem, graph_value x)
 	return op_group_norm(b->g, x, 32, WEIGHT(b, stem, "weight", w), WEIGHT(b, stem, "bias", w), 1e-5f);
 }
 
-// Sines of rows, then of columns, counted from 1 and up to 2 pi: [1, rows*columns, width]
-static graph_value places(struct build *b, graph_value height, graph_value width, int64_t w)
-{
-	struct graph *g = b->g;
-	graph_value sides[] = { height, width }, half[2];
-	graph_value shape = op_concat(g, 3, (graph_value[]){ height, width, graph_i64s(g, 1, (int64_t[]){ w / 2 }) }, 0);
-	for (int i = 0; i < 2; i++) {
-		graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, sides[i], 0), graph_i64(g, 1));
-		at = op_add(g, op_cast(g, at, DTYPE_F32), graph_f32(g, 1));
-		at = op_div(g, at, op_add(g, op_cast(g, sides[i], DTYPE_F32), graph_f32(g, 1e-6f)));
-		at = detect_sines(b, op_unsqueeze(g, op_scale(g, at, (float)(2 * M_PI)), 1), w / 2, 10000); // [n, w / 2]
-		half[i] = op_expand(g, op_unsqueeze(g, at, i ? 0 : 1), shape);
-	}
-	return op_reshape(g, op_concat(g, 2, half, 2), 3, (int64_t[]){ 1, -1, w });
-}
-
 // maps [count], the finest first. The three coarsest, the coarsest first, become the result's memory; *pixels: the finest map.
 static struct deform_levels decode_pixels(struct build *b, const graph_value *maps, int64_t count, graph_value *pixels)
 {
@@ -104,7 +88,7 @@ static struct deform_levels decode_pixels(struct build *b, const graph_value *ma
 	if (graph_failed(g))
 		return l;
 	for (int64_t i = 0; i < LEVELS; i++)
-		at[i] = op_add(g, places(b, l.height[i], l.width[i], w), op_slice(g, table, 0, i, i + 1));
+		at[i] = op_add(g, detect_places(b, l.height[i], l.width[i], w), op_slice(g, table, 0, i, i + 1));
 	graph_value x = l.memory, positions = op_concat(g, LEVELS, at, 1);
 	graph_value centres = op_unsqueeze(g, deform_all_centres(b, &l, NO_VALUE), 0);
 	static const int64_t points[LEVELS] = { POINTS, POINTS, POINTS };
@@ -210,7 +194,7 @@ static void build(struct build *b)
 		if (o->project)
 			map[i] = conv(b, "project", map[i], (struct conv){ .out = h, .kernel = 1, .bias = true });
 		map[i] = op_add(g, tokens_of(b, map[i]), op_slice(g, table, 0, i, i + 1));
-		at[i] = places(b, l.height[i], l.width[i], h);
+		at[i] = detect_places(b, l.height[i], l.width[i], h);
 	}
 	graph_value query = detect_queries(b, "queries.position", o->queries, h);
 	graph_value x = op_add(g, detect_queries(b, "queries", o->queries, h), detect_zeros(b, input, o->queries, h));
