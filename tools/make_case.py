@@ -244,11 +244,23 @@ class Inputs:
         width, height = self.asked.get("width", width), self.asked.get("height", height)
         if hasattr(self.vision, "num_frames") and "video" in self.config.model_type + self.config.model_type.replace("xclip", "video"):
             return self.sound(batch, self.vision.num_frames, channels, height, width)
+        if "prompt_masks" in self.wanted:                              # a picture and a prompt are the halves of one
+            return self.sound(batch, channels, height // 2, width)
+        like = self.like.get("pixel_values", ())
+        if len(like) == 5:                                             # several pictures a row, each like the first
+            one = self.sound(batch, 1, channels, self.asked.get("height", like[3]), self.asked.get("width", like[4]))
+            return np.concatenate([np.roll(one, 3 * i, -1) * np.float32(1 - i / 10) for i in range(like[1])], 1)
         if "image_sizes" in self.wanted:
             return self.sound(batch, max(self.patches()), channels, height, width)
         if "image_size" in self.vision.to_dict() or "height" in self.asked:
             return self.sound(batch, channels, height, width)
         return self.sound(batch, channels, *self.like.get("pixel_values", (0, 0, 64, 64))[2:])
+
+    def prompt_pixel_values(self):
+        return self.sound(*self.get("pixel_values").shape)
+
+    def prompt_masks(self):
+        return self.sound(*self.get("pixel_values").shape)
 
     def pixel_values_videos(self):
         batch, c = self.size("batch", "pixel_values_videos", 0, 2), self.config

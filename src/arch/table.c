@@ -147,6 +147,7 @@
 	.part_types = { { "text", text }, { "vision", type "_vision_model" }, { "qformer", type "_qformer" } }
 #define VLM_PART(type) .part_types = { { "vlm", type } }
 #define BACKBONE(backbone, vision) .part_types = { { "backbone", backbone }, { "vision", vision } }
+#define BACKBONE_FOR(backbone, replaced) .part_types = { { "backbone", backbone }, { "replaced", replaced } }
 #define BACKBONE_PART(type) .part_types = { { "backbone", type } }
 #define VISION_PART(type) .part_types = { { "vision", type } }
 #define ENCODER_PART(encoder) .part_types = { { "encoder", encoder } }
@@ -419,7 +420,7 @@ const struct arch arch_rows[] = {
 	{ "marian", OF(seq2seq, bart_names, .sine_positions = 1) },
 	{ "markuplm", OF(encoder, markuplm_names, TANH_HEAD, .positions_from_pad = true) },
 	{ "mask2former", &mask2former, &mask2former_names, BACKBONE_PART("swin") },
-	{ "maskformer", &maskformer, &maskformer_names, BACKBONE_PART("maskformer-swin") },
+	{ "maskformer", &maskformer, &maskformer_names, BACKBONE_FOR("maskformer-swin", "swin") },
 	{ "maskformer-swin", OF(swin, maskformer_swin_names, .windows_always = true) },
 	{ "mbart", OF(seq2seq, bart_names, BART, .norm_first = true, .start_wraps = true) },
 	{ "megatron-bert", OF(encoder, megatron_bert_names, TANH_HEAD, .norm_first = true) },

@@ -200,7 +200,7 @@ const struct dialect superpoint_names = {
 		{ "descriptors.0", "descriptor_decoder.conv_descriptor_a" },
 		{ "descriptors.1", "descriptor_decoder.conv_descriptor_b" }),
 	.ignored = IGNORED(NULL),
-	.inert = IGNORED(NULL),
+	.inert = IGNORED("is_encoder_decoder", "attn_implementation"),
 };
 
 const struct dialect superglue_names = {

@@ -2,8 +2,8 @@
 // CLIPSeg (Lüddecke and Ecker 2021, https://arxiv.org/abs/2112.10003): on the towers that compare pictures with texts, a small
 // decoder over some layers' states of the picture that says where in it is what a text names.
 //
-//   states of the last of the layers - linear (* linear of the text + linear of the text) -> layer - (+ linear of the next states)
-//   -> .. -> layer - patches as pixels -> logits
+//   states of the last of the layers - linear (* linear of the text + linear of the text) -> layer
+//   - (+ linear of the next states) -> .. -> layer - patches as pixels -> logits
 //   layer:  x -+- attention -(+)- norm -+- up - relu - down -(+)- norm
 //              +--------------+         +---------------------+
 #include <math.h>

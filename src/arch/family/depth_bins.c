@@ -3,7 +3,8 @@
 // whose class token is read out into every patch (CHMv2, on DINOv3: Simeoni et al. 2025, https://arxiv.org/abs/2508.10104;
 // TIPSv2 has the same for classes of every place).
 //
-//   pixels -> backbone -> patches and class token of some states -> act(linear of both) -> neck -> convs -> a weight for each depth
+//   pixels -> backbone -> patches and class token of some states -> act(linear of both) -> neck -> convs
+//   -> a weight for each depth
 #include <math.h>
 
 #include "arch/block/neck.h"

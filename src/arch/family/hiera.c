@@ -109,12 +109,12 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 }
 
 // Neighbours that a query takes the maximum of become the sequence's first part, once for each stage after the first.
-static graph_value unrolled(struct build *b, graph_value map)
+static graph_value unrolled(struct build *b, graph_value tokens)
 {
 	struct graph *g = b->g;
 	const struct hiera *o = b->s->own;
 	int64_t rows = o->rows, cols = o->cols, width = o->widths[0];
-	graph_value x = op_transpose(g, map, 4, (int[]){ 0, 2, 3, 1 });
+	graph_value x = op_reshape(g, tokens, 4, (int64_t[]){ -1, rows, cols, width });
 	for (int64_t i = 1; i < o->stages; i++) {
 		rows /= o->query[0], cols /= o->query[1];
 		x = op_reshape(g, x, 6, (int64_t[]){ -1, rows, o->query[0], cols, o->query[1], width });
@@ -122,7 +122,7 @@ static graph_value unrolled(struct build *b, graph_value map)
 		x = op_reshape(g, x, 4, (int64_t[]){ -1, rows, cols, width });
 	}
 	x = op_reshape(g, x, 3, (int64_t[]){ -1, o->rows * o->cols, width });
-	graph_assume(g, x, 0, value_dim(g, map, 0));
+	graph_assume(g, x, 0, value_dim(g, tokens, 0));
 	return x;
 }
 
@@ -239,9 +239,8 @@ static graph_value embed(struct build *b, graph_value pixels)
 	const struct hiera *o = s->own;
 	int64_t h = o->widths[0], pads[] = { o->pad[0], o->pad[1], o->pad[0], o->pad[1] }, one[] = { 1, 1 };
 	graph_value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, o->kernel[0], o->kernel[1]);
-	graph_value x = op_conv(g, pixels, w, WEIGHT(b, "embed.patch", "bias", h), o->step, pads, one, 1);
-	graph_value table = WEIGHT(b, "embed.position", "", 1, o->rows * o->cols, h);
-	return op_add(g, x, map_of_size(b, table, o->rows, o->cols));
+	graph_value x = tokens_of(b, op_conv(g, pixels, w, WEIGHT(b, "embed.patch", "bias", h), o->step, pads, one, 1));
+	return op_add(g, x, WEIGHT(b, "embed.position", "", 1, o->rows * o->cols, h));
 }
 
 static void body(struct build *b, struct body *io)
@@ -259,7 +258,7 @@ static void body(struct build *b, struct body *io)
 	}
 	bool backbone = s->head && s->head->gives_states; // transformers' takes the rows of the grid for unrolled tokens
 	graph_value x = embed(b, io->pixels);
-	x = backbone ? tokens_of(b, x) : unrolled(b, x);
+	x = backbone ? x : unrolled(b, x);
 	io->states = ARENA_ARRAY(graph_arena(g), (size_t)o->stages + 1, graph_value);
 	io->state_count = 0;
 	states_add(io, x);

@@ -33,8 +33,10 @@ static struct spec *resolve_encoder(struct config *c, struct spec *s, struct are
 	const char *type = json_string_value(json_object_get(config_get(c, "backbone_config"), "model_type"));
 	if (config_knows(c, "backbone") && config_text(c, "backbone"))
 		config_fail(c, STATUS_UNSUPPORTED, "backbone: one whose configuration lies elsewhere is not supported");
-	if (type && text_is(type, "swin")) // transformers takes its own Swin for it
-		return resolve_part_fixed(c, s, a, "backbone", "backbone_config", "maskformer-swin", &head_backbone, roots);
+	// The backbone that the row names is taken for another one, whose configuration has the same words.
+	if (type && text_is(type, part_type(s->row, "replaced")))
+		return resolve_part_fixed(
+			c, s, a, "backbone", "backbone_config", part_type(s->row, "backbone"), &head_backbone, roots);
 	return resolve_part(c, s, a, "backbone", "backbone_config", NULL, &head_backbone, roots);
 }
 

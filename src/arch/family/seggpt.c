@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// SegGPT (Wang et al. 2023, https://arxiv.org/abs/2304.03284): a picture below a prompt and, apart from it, the mask of the prompt
-// above a place for the picture's, all painted by one vision transformer; both streams become one after some layers.
+// SegGPT (Wang et al. 2023, https://arxiv.org/abs/2304.03284): a picture below a prompt and, apart from it, the mask of the
+// prompt above a place for the picture's, all painted by one vision transformer; both streams become one after some layers.
 //
 //   prompt over picture -> patches + positions ------------------+
-//                                                                +- layers - mean of both - layers -> some states - norm -> pixels
+//                                                                +- layers - mean of both - layers -> states - norm -> pixels
 //   prompt's mask over nothing -> patches or mask + positions ---+
 #include "arch/block/image.h"
 #include "arch/family/vitdet.h"

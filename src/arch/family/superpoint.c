@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SuperPoint (DeTone et al. 2017, https://arxiv.org/abs/1712.07629): points of a picture that would be found again in another, each
-// with a descriptor of unit length. How many there are depends on the picture: the batch has places for the most.
+// SuperPoint (DeTone et al. 2017, https://arxiv.org/abs/1712.07629): points of a picture that would be found again in another,
+// each with a descriptor of unit length. How many there are depends on the picture: the batch has places for the most.
 //
 //   pixels, first channel -> blocks of two convs, halved between them -+- convs - softmax over 8 by 8 pixels and none -> scores
 //                                                                      +- convs - / length -> map of descriptors

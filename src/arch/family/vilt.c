@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ViLT (Kim et al. 2021, https://arxiv.org/abs/2102.03334): a text's tokens and a picture's patches in one encoder. Patches of a
-// picture that is smaller than its neighbours in the batch are masked, and the learned grid of positions is brought to the size of
-// each picture, bilinear between its corners. transformers shuffles the patches; nothing that is built here depends on their
+// picture that is smaller than its neighbours in the batch are masked, and the learned grid of positions is brought to the size
+// of each picture, bilinear between its corners. transformers shuffles the patches; nothing that is built here depends on their
 // order.
 //
 //   ids    -> tokens + positions + types - norm + kind -+
