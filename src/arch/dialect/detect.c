@@ -266,8 +266,8 @@ const struct dialect maskformer_names = {
 		{ "masks", "mask_embedder.#.0" }),
 	.ignored = IGNORED("criterion.*", "*encoder.model.layernorm.*", "*.hidden_states_norms.*"),
 	.inert = IGNORED("num_attention_heads", "num_hidden_layers", "output_auxiliary_logits", "*_weight", "init_std",
-		"init_xavier_std", "backbone", "backbone_config", "no_object_weight", "encoder_*", "*_cost", "*_coefficient",
-		"*dropout*", "*layerdrop", "dilation", "position_embedding_type", "num_channels", "use_pretrained_backbone",
-		"use_timm_backbone", "backbone_kwargs", "decoder_start_token_id", "scale_embedding", "model_type", "hidden_size",
-		"max_position_embeddings"),
+		"init_xavier_std", "backbone", "backbone_config", "is_encoder_decoder", "no_object_weight", "encoder_*", "*_cost",
+		"*_coefficient", "*dropout*", "*layerdrop", "dilation", "position_embedding_type", "num_channels",
+		"use_pretrained_backbone", "use_timm_backbone", "backbone_kwargs", "decoder_start_token_id", "scale_embedding",
+		"model_type", "hidden_size", "max_position_embeddings"),
 };
