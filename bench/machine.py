@@ -20,7 +20,7 @@ def compile_c(to, source, with_library=False):
 	words = [os.environ.get("CC", "cc"), "-std=gnu17", "-O3", "-march=native", "-Wall", "-Wextra", os.path.join(root, source), "-o", to]
 	if with_library:
 		words += ["-I" + os.path.join(root, "src"), "-I" + os.path.join(os.environ.get("ASSAY_DEPS", os.path.join(root, ".deps")), "include"), os.path.join(os.path.dirname(assay), "libassay.a"),
-			*output("pkg-config", "--cflags", "--libs", "jansson", "nettle", "libprotobuf-c", "libmicrohttpd", "libpcre2-8").split(), "-ldl", "-lm"]
+			*output("pkg-config", "--cflags", "--libs", "jansson", "nettle", "libprotobuf-c", "libmicrohttpd", "libpcre2-8", "libjpeg", "libpng", "libwebpdemux").split(), "-lgif", "-ldl", "-lm"]
 	subprocess.run(words + ["-pthread"], check=True)
 
 

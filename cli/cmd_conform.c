@@ -29,9 +29,11 @@ static void print_case(const struct conform_case *c)
 {
 	emit("%-4s %s", c->passed ? "ok" : "FAIL", c->name);
 	if (c->passed && c->lines)
-		emit("  %zu lines", c->lines);
+		emit("  %zu %s", c->lines, c->counted);
 	if (!isnan(c->max_abs_error))
-		emit("  max %.2g, NMSE %.2g", c->max_abs_error, c->nmse);
+		emit("  max %.2g", c->max_abs_error);
+	if (!isnan(c->nmse))
+		emit(", NMSE %.2g", c->nmse);
 	if (c->reason)
 		emit("  %s", c->reason);
 	if (c->passed && c->elsewhere > 0)
@@ -126,6 +128,9 @@ static int conform(const char *on, int64_t rows, double memory_gib, bool json, c
 			each(&watch, &cases[i]);
 		} else if (conform_is_scheduler(folders[i], a)) {
 			conform_scheduler(&cases[i], a);
+			each(&watch, &cases[i]);
+		} else if (conform_is_preprocessor(folders[i], a)) {
+			conform_preprocessor(&cases[i], a);
 			each(&watch, &cases[i]);
 		} else {
 			cases[i].model_type = model_type(a, folders[i]);

@@ -89,7 +89,7 @@ missing_packages() {
 			command -v cmake >/dev/null || echo cmake
 			command -v ninja >/dev/null || echo ninja-build
 			command -v protoc-c >/dev/null || echo protobuf-c-compiler
-			command -v pkg-config >/dev/null || { echo pkg-config libjansson-dev nettle-dev libprotobuf-c-dev libcurl4-openssl-dev libmicrohttpd-dev libpcre2-dev libsndfile1-dev libsoxr-dev ca-certificates; continue; }
+			command -v pkg-config >/dev/null || { echo pkg-config libjansson-dev nettle-dev libprotobuf-c-dev libcurl4-openssl-dev libmicrohttpd-dev libpcre2-dev libsndfile1-dev libsoxr-dev libjpeg-dev libpng-dev libwebp-dev libgif-dev ca-certificates; continue; }
 			pkg-config --exists jansson || echo libjansson-dev
 			pkg-config --exists nettle || echo nettle-dev
 			pkg-config --exists libprotobuf-c || echo libprotobuf-c-dev
@@ -98,6 +98,11 @@ missing_packages() {
 			pkg-config --exists libpcre2-8 || echo libpcre2-dev
 			pkg-config --exists sndfile || echo libsndfile1-dev
 			pkg-config --exists soxr || echo libsoxr-dev
+			pkg-config --exists libjpeg || echo libjpeg-dev
+			pkg-config --exists libpng || echo libpng-dev
+			pkg-config --exists libwebpdemux || echo libwebp-dev
+			echo '#include <stdio.h>
+#include <gif_lib.h>' | cc -E -x c - >/dev/null 2>&1 || echo libgif-dev
 			[ -n "$(ls -A /etc/ssl/certs 2>/dev/null)" ] || echo ca-certificates ;;
 		test)
 			{ command -v pkg-config >/dev/null && pkg-config --exists cmocka; } || echo libcmocka-dev ;;

@@ -18,7 +18,8 @@ struct conform_case {
 	int64_t elsewhere;          // nodes that were not on the platform; -1: not known
 	const char *placement;      // in words; NULL: not known
 	const char *form;           // of the graph, the one that `run` takes too; NULL: not known
-	size_t lines;               // of a tokenizer's cases, that agreed; 0: of a model
+	size_t lines;               // of a tokenizer's or a processor's cases, that agreed; 0: of a model
+	const char *counted;        // what `lines` counts: "lines", "cases"
 };
 
 // A checkpoint folder made from a case, in the cache (CACHE/conform/KEY): config.json and model.safetensors.
@@ -48,6 +49,10 @@ void conform_tokenizer(struct conform_case *c, struct arena *a);
 // scheduler.c: a folder with scheduler_config.json and golden steps, likewise.
 bool conform_is_scheduler(const char *folder, struct arena *a);
 void conform_scheduler(struct conform_case *c, struct arena *a);
+// preprocess.c: a folder with meta.json and expected.safetensors: cases of the processor whose settings lie there, both of its
+// implementations. As above; max_abs_error is of the elements that are stored.
+bool conform_is_preprocessor(const char *folder, struct arena *a);
+void conform_preprocessor(struct conform_case *c, struct arena *a);
 
 // node.c: ONNX's own tests of its operators in a folder: each a folder with model.onnx, and in test_data_set_0 inputs and outputs
 // as ONNX's reference implementation computed them. Sorted by operator, then by name; of a test that has its operator taken apart

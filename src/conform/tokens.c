@@ -326,6 +326,7 @@ void conform_tokenizer(struct conform_case *c, struct arena *a)
 	c->passed = c->verdict == VERDICT_RIGHT;
 	c->reason = s != STATUS_OK ? arena_strdup(a, err.text) : r.wrong ? arena_strdup(a, text_get(&r.differs)) : NULL;
 	c->lines = done;
+	c->counted = "lines";
 	c->elsewhere = -1;
 	text_done(&r.differs);
 	arena_done(&own);

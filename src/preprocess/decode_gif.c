@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// By giflib: the first frame on its canvas. What the frame does not cover has the transparent colour, else colour 0, as Pillow
+// has it.
+#include <string.h>
+
+#include <gif_lib.h>
+
+#include "preprocess/decode.h"
+
+struct source {
+	const struct decode_in *in;
+	size_t at;
+	GifFileType *gif;
+	int transparent; // a colour; -1: none
+};
+
+static int take(GifFileType *gif, GifByteType *out, int nbytes)
+{
+	struct source *f = gif->UserData;
+	size_t left = f->in->nbytes - f->at, n = (size_t)nbytes < left ? (size_t)nbytes : left;
+
+	memcpy(out, f->in->data + f->at, n);
+	f->at += n;
+	return (int)n;
+}
+
+static enum status failed(const struct source *f, struct error *err)
+{
+	const char *why = GifErrorString(f->gif->Error);
+
+	return error_set(err, STATUS_BAD_INPUT, "%s", why ? why : "the file is damaged or truncated");
+}
+
+// Up to the first image; on the way its transparent colour.
+static enum status find_image(struct source *f, struct error *err)
+{
+	GifRecordType kind;
+	GifByteType *block;
+	GraphicsControlBlock control;
+	int code;
+
+	for (;;) {
+		if (DGifGetRecordType(f->gif, &kind) != GIF_OK)
+			return failed(f, err);
+		if (kind == IMAGE_DESC_RECORD_TYPE)
+			return DGifGetImageDesc(f->gif) == GIF_OK ? STATUS_OK : failed(f, err);
+		if (kind != EXTENSION_RECORD_TYPE)
+			return error_set(err, STATUS_BAD_INPUT, "there is no image in it");
+		if (DGifGetExtension(f->gif, &code, &block) != GIF_OK)
+			return failed(f, err);
+		if (code == GRAPHICS_EXT_FUNC_CODE && block && DGifExtensionToGCB(block[0], block + 1, &control) == GIF_OK)
+			f->transparent = control.TransparentColor;
+		while (block)
+			if (DGifGetExtensionNext(f->gif, &block) != GIF_OK)
+				return failed(f, err);
+	}
+}
+
+static void put_row(struct picture *out, const GifImageDesc *at, const ColorMapObject *map, const GifByteType *row, int y)
+{
+	y += at->Top;
+	for (int x = 0; x < at->Width && y < out->height; x++)
+		if (x + at->Left < out->width) {
+			GifColorType c = row[x] < map->ColorCount ? map->Colors[row[x]] : (GifColorType){ 0, 0, 0 };
+			memcpy(picture_at(out, x + at->Left, y), (uint8_t[]){ c.Red, c.Green, c.Blue }, 3);
+		}
+}
+
+static enum status read_image(struct source *f, struct picture *out, struct arena *a, struct error *err)
+{
+	static const struct {
+		int first, step;
+	} interlaced[] = { { 0, 8 }, { 4, 8 }, { 2, 4 }, { 1, 2 } };
+	const GifImageDesc *at = &f->gif->Image;
+	const ColorMapObject *map = at->ColorMap ? at->ColorMap : f->gif->SColorMap;
+	size_t outside = f->transparent > 0 ? (size_t)f->transparent : 0;
+	enum status s;
+
+	if (!map)
+		return error_set(err, STATUS_BAD_INPUT, "there is no palette in it");
+	if ((s = picture_check(at->Width, at->Height, err)))
+		return s;
+	GifByteType *row = arena_alloc(a, (size_t)at->Width);
+	for (size_t i = 0; outside < (size_t)map->ColorCount && i < (size_t)out->width * (size_t)out->height; i++) {
+		const GifColorType *c = &map->Colors[outside];
+		memcpy(out->pixels + 3 * i, (uint8_t[]){ c->Red, c->Green, c->Blue }, 3);
+	}
+	for (int pass = 0; pass < (at->Interlace ? 4 : 1); pass++)
+		for (int y = at->Interlace ? interlaced[pass].first : 0; y < at->Height;
+			y += at->Interlace ? interlaced[pass].step : 1) {
+			if (DGifGetLine(f->gif, row, at->Width) != GIF_OK)
+				return failed(f, err);
+			put_row(out, at, map, row, y);
+		}
+	return STATUS_OK;
+}
+
+enum status decode_gif(struct picture *out, int *orientation, struct arena *a, const struct decode_in *in, struct error *err)
+{
+	struct source f = { .in = in, .transparent = -1 };
+	int code = 0;
+	enum status s;
+
+	*orientation = 0;
+	f.gif = DGifOpen(&f, take, &code);
+	if (!f.gif)
+		return error_set(
+			err, STATUS_BAD_INPUT, "%s", GifErrorString(code) ? GifErrorString(code) : "the file is damaged");
+	if ((s = find_image(&f, err)) == STATUS_OK &&
+		(s = decode_begin(out, a, in, f.gif->SWidth, f.gif->SHeight, 0, err)) == STATUS_OK)
+		s = read_image(&f, out, a, err);
+	DGifCloseFile(f.gif, &code);
+	return s;
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// By libjpeg-turbo, with its defaults, which are Pillow's: the accurate integer DCT and smooth upsampling of chroma.
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <jerror.h>
+#include <jpeglib.h>
+
+#include "preprocess/decode.h"
+
+struct failure {
+	struct jpeg_error_mgr base; // first: the library knows this part
+	jmp_buf back;
+	bool cut; // the file ended early
+};
+
+static void fail(j_common_ptr info)
+{
+	longjmp(((struct failure *)info->err)->back, 1);
+}
+
+static void note(j_common_ptr info, int level)
+{
+	struct failure *f = (struct failure *)info->err;
+
+	(void)level;
+	f->cut = f->cut || info->err->msg_code == JWRN_JPEG_EOF;
+}
+
+static void say_nothing(j_common_ptr info)
+{
+	(void)info;
+}
+
+// Each scan of a progressive file goes over the whole picture again: a file of many empty ones would take hours.
+static void count_scans(j_common_ptr info)
+{
+	enum { SCANS_MOST = 500 };
+
+	if (info->is_decompressor && ((struct jpeg_decompress_struct *)(void *)info)->input_scan_number > SCANS_MOST)
+		ERREXIT1(info, JERR_BAD_PROG_SCRIPT, SCANS_MOST);
+}
+
+// Four channels are inverted, as Adobe's programs write them and Pillow takes all of them; then Pillow's CMYK to RGB.
+static void rgb_of_cmyk(uint8_t *out, const uint8_t *in, int width)
+{
+	for (int x = 0; x < width; x++, in += 4, out += 3)
+		for (int k = 0; k < 3; k++) {
+			unsigned product = (255u - in[k]) * (255u - (255u - in[3])) + 128;
+			int v = in[3] - (int)(((product >> 8) + product) >> 8);
+			out[k] = (uint8_t)(v < 0 ? 0 : v);
+		}
+}
+
+static void read_rows(struct jpeg_decompress_struct *d, struct picture *out, uint8_t *row)
+{
+	while (d->output_scanline < d->output_height) {
+		int y = (int)d->output_scanline;
+		uint8_t *at = picture_at(out, 0, y), *to = d->output_components == 3 ? at : row;
+		if (jpeg_read_scanlines(d, &to, 1) != 1)
+			break;
+		if (d->output_components == 4)
+			rgb_of_cmyk(at, row, out->width);
+		for (int x = 0; d->output_components == 1 && x < out->width; x++)
+			memset(at + 3 * x, row[x], 3);
+	}
+}
+
+static int orientation_of(const struct jpeg_decompress_struct *d)
+{
+	for (const struct jpeg_marker_struct *m = d->marker_list; m; m = m->next)
+		if (m->marker == JPEG_APP0 + 1 && m->data_length >= 6 && memcmp(m->data, "Exif\0\0", 6) == 0)
+			return exif_orientation(m->data, m->data_length);
+	return 0;
+}
+
+// Behind the setjmp of decode_jpeg: every variable is the caller's.
+static enum status decode(struct jpeg_decompress_struct *d, struct failure *f, struct picture *out, int *orientation,
+	struct arena *a, const struct decode_in *in, struct jpeg_progress_mgr *progress, struct error *err)
+{
+	enum status s;
+
+	jpeg_create_decompress(d);
+	d->mem->max_memory_to_use = 64 << 20;
+	jpeg_mem_src(d, in->data, in->nbytes);
+	jpeg_save_markers(d, JPEG_APP0 + 1, 0xFFFF);
+	jpeg_read_header(d, TRUE);
+	// A block of 64 pixels takes a bit at least, but not with arithmetic coding.
+	if ((s = decode_begin(out, a, in, d->image_width, d->image_height, d->arith_code ? 0 : 64 * 8, err)))
+		return s;
+	if (d->num_components != 1 && d->num_components != 3 && d->num_components != 4)
+		return error_set(err, STATUS_BAD_INPUT, "%d channels", d->num_components);
+	d->out_color_space = d->num_components == 1 ? JCS_GRAYSCALE : d->num_components == 3 ? JCS_RGB : JCS_CMYK;
+	*orientation = orientation_of(d);
+	d->progress = progress;
+	jpeg_start_decompress(d);
+	read_rows(d, out, arena_alloc(a, (size_t)out->width * 4));
+	jpeg_finish_decompress(d);
+	return f->cut ? error_set(err, STATUS_BAD_INPUT, "the file is truncated") : STATUS_OK;
+}
+
+enum status decode_jpeg(struct picture *out, int *orientation, struct arena *a, const struct decode_in *in, struct error *err)
+{
+	struct jpeg_decompress_struct d = { 0 };
+	struct failure f = { 0 };
+	struct jpeg_progress_mgr progress = { .progress_monitor = count_scans };
+	enum status s;
+
+	d.err = jpeg_std_error(&f.base);
+	f.base.error_exit = fail;
+	f.base.emit_message = note;
+	f.base.output_message = say_nothing;
+	if (setjmp(f.back)) {
+		char text[JMSG_LENGTH_MAX];
+		f.base.format_message((j_common_ptr)&d, text);
+		s = error_set(err, STATUS_BAD_INPUT, "%s", text);
+	} else {
+		s = decode(&d, &f, out, orientation, a, in, &progress, err);
+	}
+	jpeg_destroy_decompress(&d);
+	return s;
+}

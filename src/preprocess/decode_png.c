@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// By libpng. 16 bits of colour become their high byte, 16 bits of grey are cut at 255, palettes and 1, 2 and 4 bits are expanded,
+// alpha and transparent colours are dropped: what Pillow's convert("RGB") leaves. Gamma and colour profiles are not applied.
+#include <setjmp.h>
+#include <string.h>
+
+#include <png.h>
+
+#include "preprocess/decode.h"
+
+enum { CHUNK_MOST = 8 << 20 }; // bytes that libpng may take for one chunk beside the image's
+
+struct source {
+	const struct decode_in *in;
+	size_t at;
+	char what[200]; // why it failed
+	png_structp png;
+	png_infop info;
+	png_bytep *rows;
+};
+
+static void fail(png_structp png, png_const_charp what)
+{
+	struct source *f = png_get_error_ptr(png);
+
+	snprintf(f->what, sizeof f->what, "%s", what);
+	longjmp(png_jmpbuf(png), 1);
+}
+
+static void say_nothing(png_structp png, png_const_charp what)
+{
+	(void)png;
+	(void)what;
+}
+
+static void take(png_structp png, png_bytep out, size_t nbytes)
+{
+	struct source *f = png_get_io_ptr(png);
+
+	if (nbytes > f->in->nbytes - f->at)
+		png_error(png, "the file is truncated");
+	memcpy(out, f->in->data + f->at, nbytes);
+	f->at += nbytes;
+}
+
+// Grey of 16 bits, two bytes a pixel, high one first, in place of three bytes a pixel: from the row's own buffer.
+static void rgb_of_grey16(uint8_t *out, const uint8_t *in, int width)
+{
+	for (int x = 0; x < width; x++)
+		memset(out + 3 * x, in[2 * x] ? 255 : in[2 * x + 1], 3);
+}
+
+static enum status read_header(struct source *f, struct picture *out, bool *grey16, struct arena *a, struct error *err)
+{
+	png_read_info(f->png, f->info);
+	png_byte kind = png_get_color_type(f->png, f->info), depth = png_get_bit_depth(f->png, f->info);
+	// Deflate makes at most 1032 bytes of one, and a pixel may be a bit of them.
+	enum status s = decode_begin(out, a, f->in, png_get_image_width(f->png, f->info), png_get_image_height(f->png, f->info),
+		1032 * 8 / (depth * png_get_channels(f->png, f->info)) + 1, err);
+
+	*grey16 = kind == PNG_COLOR_TYPE_GRAY && depth == 16;
+	if (s || *grey16)
+		return s;
+	png_set_strip_16(f->png);
+	png_set_strip_alpha(f->png);
+	if (kind == PNG_COLOR_TYPE_PALETTE)
+		png_set_palette_to_rgb(f->png);
+	if (kind == PNG_COLOR_TYPE_GRAY)
+		png_set_expand_gray_1_2_4_to_8(f->png);
+	if (kind == PNG_COLOR_TYPE_GRAY || kind == PNG_COLOR_TYPE_GRAY_ALPHA)
+		png_set_gray_to_rgb(f->png);
+	return STATUS_OK;
+}
+
+static enum status read_image(struct source *f, struct picture *out, bool grey16, struct arena *a, struct error *err)
+{
+	int passes = png_set_interlace_handling(f->png);
+
+	png_read_update_info(f->png, f->info);
+	if (png_get_rowbytes(f->png, f->info) != (size_t)out->width * (grey16 ? 2 : 3))
+		return error_set(err, STATUS_BAD_INPUT, "rows of %zu bytes", png_get_rowbytes(f->png, f->info));
+	// Rows of grey lie at the end of theirs, so that they can be spread to the front.
+	f->rows = ARENA_ARRAY(a, (size_t)out->height, png_bytep);
+	for (int y = 0; y < out->height; y++)
+		f->rows[y] = picture_at(out, 0, y) + (grey16 ? out->width : 0);
+	for (int i = 0; i < passes; i++)
+		png_read_rows(f->png, f->rows, NULL, (png_uint_32)out->height);
+	for (int y = 0; grey16 && y < out->height; y++)
+		rgb_of_grey16(picture_at(out, 0, y), f->rows[y], out->width);
+	png_read_end(f->png, f->info);
+	return STATUS_OK;
+}
+
+// EXIF may stand behind the image.
+static int orientation_of(struct source *f)
+{
+	png_bytep exif = NULL;
+	png_uint_32 nbytes = 0;
+
+	return png_get_eXIf_1(f->png, f->info, &nbytes, &exif) ? exif_orientation(exif, nbytes) : 0;
+}
+
+static enum status decode(struct source *f, struct picture *out, int *orientation, struct arena *a, struct error *err)
+{
+	bool grey16;
+	enum status s;
+
+	if (setjmp(png_jmpbuf(f->png)))
+		return error_set(err, STATUS_BAD_INPUT, "%s", f->what);
+	png_set_user_limits(f->png, PICTURE_SIDE_MOST, PICTURE_SIDE_MOST);
+	png_set_chunk_malloc_max(f->png, CHUNK_MOST);
+	png_set_read_fn(f->png, f, take);
+	if ((s = read_header(f, out, &grey16, a, err)) || (s = read_image(f, out, grey16, a, err)))
+		return s;
+	*orientation = orientation_of(f);
+	return STATUS_OK;
+}
+
+enum status decode_png(struct picture *out, int *orientation, struct arena *a, const struct decode_in *in, struct error *err)
+{
+	struct source f = { .in = in };
+	enum status s = STATUS_NO_MEMORY;
+
+	f.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &f, fail, say_nothing);
+	f.info = f.png ? png_create_info_struct(f.png) : NULL;
+	s = f.info ? decode(&f, out, orientation, a, err) : error_set(err, STATUS_NO_MEMORY, "libpng has no memory");
+	png_destroy_read_struct(&f.png, &f.info, NULL);
+	return s;
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Classes that resize numbers and not 8-bit samples.
+#include <math.h>
+#include <string.h>
+
+#include "preprocess/inside.h"
+
+static enum status planes_of(
+	struct planes *out, struct arena *a, const struct picture *p, int height, int width, float scale, struct error *err)
+{
+	enum status s = planes_new(out, a, 3, height, width, err);
+
+	for (int y = 0; s == STATUS_OK && y < p->height; y++)
+		for (int x = 0; x < p->width; x++)
+			for (int k = 0; k < 3; k++)
+				out->data[((size_t)k * (size_t)height + (size_t)y) * (size_t)width + (size_t)x] =
+					(float)picture_at(p, x, y)[k] * scale;
+	return s;
+}
+
+// ---- OWLv2 ----------------------------------------------------------------------------------------------------------------
+
+// The blur before a square of `side` is made smaller: sigma is (factor - 1) / 2; torchvision cuts it at 3 sigma, scipy at 4.
+static enum status blur(struct planes *p, struct job *j, double factor, struct error *err)
+{
+	double sigma = (factor - 1) / 2;
+	int radius = j->library == LIBRARY_PILLOW ? (int)(4 * sigma + 0.5) : (int)ceil(3 * sigma);
+	struct planes between;
+	enum status s;
+
+	if (sigma <= 0)
+		return STATUS_OK;
+	if ((s = planes_blur(&between, j->work, p, false, sigma, radius, err)))
+		return s;
+	return planes_blur(p, j->work, &between, true, sigma, radius, err);
+}
+
+// Padded with black to a square, blurred, and resized between the two nearest pixels.
+enum status whole_owlv2(struct job *j, struct error *err)
+{
+	int high = j->s->size.height, wide = j->s->size.width;
+	struct tensor *t;
+	enum status s;
+
+	if (!high || !wide)
+		return error_set(err, STATUS_BAD_INPUT, "size: this class wants height and width");
+	if (!(j->s->on & DO_PAD) || !(j->s->on & DO_RESIZE))
+		return error_set(err, STATUS_UNSUPPORTED, "an Owlv2 processor without do_pad or do_resize is not done here");
+	if ((s = job_tensor(&t, j, "pixel_values", DTYPE_F32, 4, (int64_t[]){ (int64_t)j->in_count, 3, high, wide }, err)))
+		return s;
+	for (size_t i = 0; i < j->in_count; i++) {
+		const struct picture *in = &j->in[i];
+		int side = in->width > in->height ? in->width : in->height;
+		struct planes p, resized;
+		if ((s = planes_of(
+			     &p, j->work, in, side, side, (float)(j->s->on & DO_RESCALE ? j->s->rescale_factor : 1), err)) ||
+			(s = blur(&p, j, (double)side / (high < wide ? wide : high), err)) ||
+			(s = planes_between(&resized, j->work, &p, high, wide, j->library == LIBRARY_PILLOW, err)))
+			return s;
+		size_t plane = (size_t)high * (size_t)wide;
+		float *out = (float *)t->data + i * 3 * plane;
+		for (size_t k = 0; k < 3; k++)
+			for (size_t x = 0; x < plane; x++)
+				out[k * plane + x] = j->s->on & DO_NORMALIZE
+					? (resized.data[k * plane + x] - (float)j->s->mean[k]) / (float)j->s->std[k]
+					: resized.data[k * plane + x];
+		arena_done(j->work);
+	}
+	return STATUS_OK;
+}
+
+// ---- Pix2Struct -----------------------------------------------------------------------------------------------------------
+
+// By the mean and deviation of the picture's own samples, the deviation at least 1 / sqrt(count); torch divides by count - 1.
+static void standardise(struct planes *p, enum library library)
+{
+	size_t count = (size_t)p->channels * (size_t)p->height * (size_t)p->width;
+	double sum = 0, squares = 0, mean, deviation;
+
+	for (size_t i = 0; i < count; i++)
+		sum += p->data[i];
+	mean = sum / (double)count;
+	for (size_t i = 0; i < count; i++)
+		squares += (p->data[i] - mean) * (p->data[i] - mean);
+	deviation = sqrt(squares / (double)(library == LIBRARY_PILLOW || count < 2 ? count : count - 1));
+	deviation = fmax(deviation, 1 / sqrt((double)count));
+	for (size_t i = 0; i < count; i++)
+		p->data[i] = (p->data[i] - (float)mean) / (float)deviation;
+}
+
+// As many whole patches as there may be, with the picture's aspect ratio: rows and columns.
+static void feasible(const struct settings *s, const struct picture *in, int *rows, int *columns)
+{
+	double ph = s->patch.height, pw = s->patch.width, scale = sqrt(s->patches_most * (ph / in->height) * (pw / in->width));
+
+	*rows = (int)fmax(fmin(trunc(scale * in->height / ph), s->patches_most), 1);
+	*columns = (int)fmax(fmin(trunc(scale * in->width / pw), s->patches_most), 1);
+}
+
+// A row: its row and column from 1 on, then [patch height, patch width, 3].
+static void put_patch(float *out, const struct planes *p, int row, int column, const struct edges *patch)
+{
+	*out++ = (float)(row + 1);
+	*out++ = (float)(column + 1);
+	for (int y = row * patch->height; y < (row + 1) * patch->height; y++)
+		for (int x = column * patch->width; x < (column + 1) * patch->width; x++)
+			for (int k = 0; k < 3; k++)
+				*out++ = p->data[((size_t)k * (size_t)p->height + (size_t)y) * (size_t)p->width + (size_t)x];
+}
+
+enum status whole_pix2struct(struct job *j, struct error *err)
+{
+	const struct edges *patch = &j->s->patch;
+	int64_t n = (int64_t)j->in_count, most = j->s->patches_most, width = 2 + (int64_t)3 * patch->height * patch->width;
+	struct tensor *t, *mask;
+	enum status s;
+
+	if ((s = job_tensor(&t, j, "flattened_patches", DTYPE_F32, 3, (int64_t[]){ n, most, width }, err)) ||
+		(s = job_tensor(&mask, j, "attention_mask", DTYPE_F32, 2, (int64_t[]){ n, most }, err)))
+		return s;
+	for (size_t i = 0; i < j->in_count; i++) {
+		int rows, columns;
+		struct planes p, resized;
+		if ((s = planes_of(&p, j->work, &j->in[i], j->in[i].height, j->in[i].width, 1, err)))
+			return s;
+		if (j->s->on & DO_NORMALIZE)
+			standardise(&p, j->library);
+		feasible(j->s, &j->in[i], &rows, &columns);
+		if ((s = planes_resize(&resized, j->work, &p, rows * patch->height, columns * patch->width, err)))
+			return s;
+		for (int k = 0; k < rows * columns && k < most; k++) {
+			size_t at = i * (size_t)most + (size_t)k;
+			put_patch((float *)t->data + at * (size_t)width, &resized, k / columns, k % columns, patch);
+			((float *)mask->data)[at] = 1;
+		}
+		arena_done(j->work);
+	}
+	return STATUS_OK;
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Resizing with the rounding of the two libraries that real processors call.
+//   Pillow      weights of 22 bits, each pass rounded to 8 bits. From Pillow 13 on the vertical pass comes first where it
+//               takes away more than twice as many rows as the horizontal one takes columns.
+//   torchvision on uint8 tensors with antialias=True (ATen, UpSampleKernelAVXAntialias): weights of at most 16 bits with the
+//               precision that the largest allows; the horizontal pass is first.
+// Weights of output i over input j: filter((j - centre + 0.5) / scale), centre = (i + 0.5) * in / out, scale = max(1, in / out),
+// divided by their sum.
+#ifndef ASSAY_PREPROCESS_RESAMPLE_H
+#define ASSAY_PREPROCESS_RESAMPLE_H
+
+#include <stdbool.h>
+
+#include "preprocess/picture.h"
+
+enum library { LIBRARY_TORCHVISION, LIBRARY_PILLOW };
+// Numbers of PIL.Image.Resampling: what "resample" in a file says.
+enum filter { FILTER_NEAREST, FILTER_LANCZOS, FILTER_BILINEAR, FILTER_BICUBIC, FILTER_BOX, FILTER_HAMMING, FILTER_COUNT };
+
+// `in` itself where the size is the same already.
+enum status picture_resize(struct picture *out, struct arena *a, const struct picture *in, int height, int width,
+	enum filter filter, enum library library, struct error *err);
+
+// Planes of float32, [channels, height, width].
+struct planes {
+	int channels, height, width;
+	float *data;
+};
+enum status planes_new(struct planes *out, struct arena *a, int channels, int height, int width, struct error *err);
+// Antialiased bilinear (torch.nn.functional.interpolate with antialias=True).
+enum status planes_resize(struct planes *out, struct arena *a, const struct planes *in, int height, int width, struct error *err);
+// Bilinear between the two nearest, without antialiasing. Beyond the edge lies the edge (torch), or the picture mirrored about
+// its last pixel (scipy.ndimage.zoom with mode="mirror", grid_mode=True).
+enum status planes_between(
+	struct planes *out, struct arena *a, const struct planes *in, int height, int width, bool mirrored, struct error *err);
+// Convolution with a Gaussian of 2 * radius + 1 values along one axis, mirrored about the last pixel at the edges.
+enum status planes_blur(
+	struct planes *out, struct arena *a, const struct planes *in, bool vertical, double sigma, int radius, struct error *err);
+
+#endif
