@@ -3,14 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/visible.h"
 #include "chat/chat.h"
 #include "command.h"
 #include "emit.h"
-#include "hub/hub.h"
 #include "show.h"
 #include "token/token.h"
 
@@ -20,25 +18,6 @@ struct asked {
 	const char *pair, *messages;
 	bool decode, offsets, plain, json, chat;
 };
-
-// A folder as it is typed, else what the Hub's cache has under the name.
-static enum status find_folder(const char **folder, struct arena *a, const char *model, struct error *err)
-{
-	struct hub_model hub;
-	enum status s;
-
-	*folder = model;
-	if (file_is_dir(model))
-		return STATUS_OK;
-	if ((s = hub_find(&hub, a, model, err)))
-		return s;
-	if (hub.kind != HUB_FOLDER && hub.kind != HUB_CACHED)
-		return error_set(err, STATUS_BAD_INPUT,
-			"%s: no folder with a tokenizer is here; `assay fetch %s --all` brings it", model,
-			hub.kind == HUB_PUBLISHED ? hub.name : "MODEL");
-	*folder = hub.path;
-	return STATUS_OK;
-}
 
 // "-" is standard input, all of it.
 static enum status read_text(struct arena *a, const char *word, struct token_text *out, struct error *err)
@@ -329,7 +308,7 @@ static int run(int argc, char **argv)
 		return cli_bad_use(q.messages ? "--messages takes no TEXT" : "a TEXT is missing");
 	if ((q.chat || q.messages) && (q.decode || q.pair || q.plain))
 		return cli_bad_use("a chat goes with none of --decode, --pair and --no-special");
-	s = find_folder(&folder, &a, argv[1], &err);
+	s = cli_model_folder(&folder, &a, argv[1], "a tokenizer", &err);
 	if (s == STATUS_OK)
 		s = tokenizer_open(&t, &a, folder, &err);
 	if (s == STATUS_OK && (q.chat || q.messages))

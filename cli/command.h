@@ -58,6 +58,9 @@ int cli_bad_use(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int cli_cache_ready(void);
 // Where `assay setup` unpacks what it fetches, in `a`.
 enum status cli_setup_folder(const char **folder, struct arena *a, struct error *err);
+// MODEL as a folder: as it is typed, else what the Hub's cache has under the name. `what`: what it is looked for in it, "a
+// tokenizer". BAD_INPUT: it is not here.
+enum status cli_model_folder(const char **folder, struct arena *a, const char *model, const char *what, struct error *err);
 // $ASSAY_DB, else "assay.duckdb".
 const char *cli_default_db(void);
 // Installs the Ctrl-C handler (SIGINT, SIGTERM) that sets the flag; a second one ends the program at once.
@@ -75,6 +78,6 @@ extern const struct command command_doctor, command_setup, command_platforms;
 extern const struct command command_detect, command_inspect, command_synth, command_build, command_run, command_matrix;
 extern const struct command command_ab, command_compare, command_recommend, command_history, command_reproduce, command_profile,
 	command_report, command_query, command_explain, command_conform, command_models, command_types, command_operators,
-	command_cache, command_cell, command_fetch, command_completion, command_tokenize;
+	command_cache, command_cell, command_fetch, command_completion, command_tokenize, command_preprocess;
 
 #endif

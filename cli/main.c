@@ -42,6 +42,7 @@ static const struct {
 	{ &command_build, NULL },
 	{ &command_synth, NULL },
 	{ &command_tokenize, NULL },
+	{ &command_preprocess, NULL },
 	{ &command_cache, NULL },
 	{ &command_conform, NULL },
 	{ &command_completion, NULL },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases of image processors: a folder with the processor's settings, meta.json (pictures by formula or as files, and what is
-// stored) and expected.safetensors (every n-th element of what transformers gave, and sums). A folder is one case; each of its pictures is
-// run with both implementations where both are stored.
+// stored) and expected.safetensors (every n-th element of what transformers gave, and sums). A folder is one case; each of its
+// pictures is run with both implementations.
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// By giflib: the first frame on its canvas. What the frame does not cover has the transparent colour, else colour 0, as Pillow
-// has it.
+// By giflib: the first frame on its canvas, which grows where the frame is larger. What the frame does not cover has the
+// transparent colour, else colour 0, as Pillow has it.
 #include <string.h>
 
 #include <gif_lib.h>
@@ -106,8 +106,13 @@ enum status decode_gif(struct picture *out, int *orientation, struct arena *a, c
 	if (!f.gif)
 		return error_set(
 			err, STATUS_BAD_INPUT, "%s", GifErrorString(code) ? GifErrorString(code) : "the file is damaged");
-	if ((s = find_image(&f, err)) == STATUS_OK &&
-		(s = decode_begin(out, a, in, f.gif->SWidth, f.gif->SHeight, 0, err)) == STATUS_OK)
+	if ((s = find_image(&f, err)) == STATUS_OK) {
+		const GifImageDesc *at = &f.gif->Image;
+		int right = at->Left + at->Width, below = at->Top + at->Height;
+		s = decode_begin(out, a, in, right > f.gif->SWidth ? right : f.gif->SWidth,
+			below > f.gif->SHeight ? below : f.gif->SHeight, 0, err);
+	}
+	if (s == STATUS_OK)
 		s = read_image(&f, out, a, err);
 	DGifCloseFile(f.gif, &code);
 	return s;

@@ -4,6 +4,17 @@
 
 #include "preprocess/inside.h"
 
+// Settings may ask for tiles of a pixel each. The largest published classes make some hundred.
+static enum status tiles_check(double height, double width, double tile, struct error *err)
+{
+	enum { TILES_MOST = 1024 };
+	double count = ceil(height / tile) * ceil(width / tile);
+
+	if (count > TILES_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "%.0f tiles of one picture: at most %d", count, TILES_MOST);
+	return STATUS_OK;
+}
+
 // LLaVA-NeXT's select_best_resolution: the one that keeps most of the picture, and of those the one that wastes least.
 static const int *best_pinpoint(const struct settings *s, const struct picture *in)
 {
@@ -35,6 +46,8 @@ enum status shape_pinpoints(struct job *j, const struct picture *in, struct grou
 
 	if (!to || !side)
 		return error_set(err, STATUS_BAD_INPUT, "image_grid_pinpoints, or a size, is missing");
+	if ((status = tiles_check(to[0], to[1], side, err)))
+		return status;
 	double sh = (double)to[0] / in->height, sw = (double)to[1] / in->width;
 	height = sw < sh ? (int)fmin(ceil(in->height * sw), to[0]) : to[0];
 	width = sw < sh ? to[1] : (int)fmin(ceil(in->width * sh), to[1]);
@@ -84,7 +97,8 @@ enum status shape_split(struct job *j, const struct picture *in, struct group *o
 		to.height = up_to(p.height, tile);
 		to.width = up_to(trunc((double)to.height * aspect), tile);
 	}
-	if ((s = job_resize(&whole, j, &p, to.height, to.width, err)))
+	if ((s = tiles_check((double)to.height, (double)to.width, tile, err)) ||
+		(s = job_resize(&whole, j, &p, to.height, to.width, err)))
 		return s;
 	for (int y = 0; (whole.height > tile || whole.width > tile) && y < whole.height; y += tile)
 		for (int x = 0; x < whole.width; x += tile)

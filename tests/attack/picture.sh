@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tier: engine
+# Program: plain
+# A stranger's pictures and settings: sizes that no file of so many bytes can have, or that no memory can hold; scans without end;
+# tiles and patches without number. Each is refused, quickly and small.
+. "$SOURCE/tests/cli/lib.sh" || exit 1
+. "$SOURCE/tests/attack/lib.sh" || exit 1
+need_python
+cd "$work" || exit 1
+python3 - <<'PY' || exit 1
+import json, os, struct, zlib
+
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def png(name, width, height, data, depth=8, kind=2, before=b""):
+    header = struct.pack(">IIBBBBB", width, height, depth, kind, 0, 0, 0)
+    open(name, "wb").write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + before + chunk(b"IDAT", data) + chunk(b"IEND", b""))
+
+
+def zeros(count):
+    deflate, out = zlib.compressobj(9), []
+    while count > 0:
+        out.append(deflate.compress(bytes(min(count, 1 << 20))))
+        count -= 1 << 20
+    return b"".join(out + [deflate.flush()])
+
+
+png("large.png", 60000, 60000, zlib.compress(b"\0" * 100))
+png("line.png", 2000000, 1, zlib.compress(b"\0" * 100))
+png("empty.png", 12000, 12000, zlib.compress(b"\0" * 100))
+# An honest bomb of 10 MB of colour text, and one whose rows never come.
+png("text.png", 4, 4, zlib.compress(b"\0" * 52), before=chunk(b"zTXt", b"k\0\0" + zeros(1 << 30)))
+png("short.png", 3000, 3000, zeros(8000000))
+jpeg = b"\xff\xd8\xff\xc2\0\x0b\x08" + struct.pack(">HH", 4096, 4096) + b"\1\1\x11\0" + b"\xff\xc4\0\x14\0\1" + bytes(15) + b"\0"
+scan = b"\xff\xda\0\x08\1\1\0\0\0\0"
+open("scans.jpg", "wb").write(jpeg + (scan + bytes(64)) * 3000 + b"\xff\xd9")
+open("gif.gif", "wb").write(b"GIF89a" + struct.pack("<HH", 65535, 65535) + b"\x80\0\0" + bytes(6) + b"," + struct.pack("<HHHH", 0, 0, 65535, 65535) + b"\0\2")
+open("vp8x.webp", "wb").write(b"RIFF" + struct.pack("<I", 22) + b"WEBPVP8X" + struct.pack("<I", 10) + bytes(4) + b"\xff" * 6)
+png("good.png", 4, 3, zlib.compress(b"\0" + bytes(12) + (b"\0" + bytes(12)) * 2))
+
+
+def settings(name, kind, **values):
+    os.makedirs(name)
+    json.dump({"image_processor_type": kind + "ImageProcessor", **values}, open(name + "/preprocessor_config.json", "w"))
+
+
+settings("vit", "ViT")
+settings("wide", "ViT", size={"height": 1, "width": 65535}, do_resize=True)
+settings("huge", "ViT", size={"height": 65535, "width": 65535})
+settings("tiles", "Idefics3", size={"longest_edge": 4096}, max_image_size={"longest_edge": 1})
+settings("pins", "LlavaNext", image_grid_pinpoints=[[13000, 13000]] * 256, size={"shortest_edge": 1}, crop_size=1)
+settings("patches", "Siglip2", patch_size=60000, max_num_patches=1 << 20)
+settings("rows", "Pix2Struct", patch_size=8000, max_patches=1 << 20)
+settings("pixels", "Qwen2VL", min_pixels=2147483647, max_pixels=2147483647)
+os.makedirs("deep")
+open("deep/preprocessor_config.json", "w").write('{"size":' * 100000)
+PY
+bounded 0 1 60 "$ASSAY" preprocess vit good.png
+bounded 0 2 100 "$ASSAY" preprocess wide good.png
+# refuses PICTURE WORDS, refuses_settings FOLDER WORDS
+refuses()
+{
+	bounded 1 1 100 "$ASSAY" preprocess vit "$1"
+	has err "^assay: $1: $2"
+}
+refuses_settings()
+{
+	bounded 1 1 100 "$ASSAY" preprocess "$1" good.png
+	has err "$2"
+}
+refuses large.png 'PNG: a picture of 60000 x 60000 is too large: at most 65535 a side and 178956970 pixels$'
+refuses line.png 'PNG: '
+refuses empty.png 'PNG: a picture of 12000 x 12000 in [0-9]+ bytes: the file is damaged or truncated$'
+refuses short.png 'PNG: '
+refuses scans.jpg 'JPEG: '
+refuses gif.gif 'GIF: a picture of 65535 x 65535 is too large'
+refuses vp8x.webp 'WebP: '
+bounded 0,1 5 100 "$ASSAY" preprocess vit text.png
+refuses_settings huge 'a picture of 65535 x 65535 is too large'
+refuses_settings patches 'is too large|would take more than'
+refuses_settings rows 'would take more than'
+refuses_settings pixels 'is too large|a side is 1 to 65535'
+refuses_settings deep 'preprocessor_config.json: '
+refuses_settings tiles '[0-9]+ tiles of one picture: at most 1024$'
+refuses_settings pins '169000000 tiles of one picture: at most 1024$'
+finish
