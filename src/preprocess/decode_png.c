@@ -43,6 +43,23 @@ static void take(png_structp png, png_bytep out, size_t nbytes)
 	f->at += nbytes;
 }
 
+// Every chunk up to IEND lies in the file: libpng allocates what eXIf says before it reads. Length, type, data, checksum.
+static enum status check_chunks(const struct decode_in *in, struct error *err)
+{
+	enum { SIGNATURE = 8, AROUND = 12 };
+
+	for (size_t at = SIGNATURE; in->nbytes - at >= AROUND;) {
+		const uint8_t *head = in->data + at;
+		uint32_t nbytes = (uint32_t)head[0] << 24 | (uint32_t)head[1] << 16 | (uint32_t)head[2] << 8 | head[3];
+		if (nbytes > in->nbytes - at - AROUND)
+			break;
+		if (memcmp(head + 4, "IEND", 4) == 0)
+			return STATUS_OK;
+		at += AROUND + nbytes;
+	}
+	return error_set(err, STATUS_BAD_INPUT, "the file is truncated");
+}
+
 // Grey of 16 bits, two bytes a pixel, high one first, in place of three bytes a pixel: from the row's own buffer.
 static void rgb_of_grey16(uint8_t *out, const uint8_t *in, int width)
 {
@@ -119,8 +136,10 @@ static enum status decode(struct source *f, struct picture *out, int *orientatio
 enum status decode_png(struct picture *out, int *orientation, struct arena *a, const struct decode_in *in, struct error *err)
 {
 	struct source f = { .in = in };
-	enum status s = STATUS_NO_MEMORY;
+	enum status s = check_chunks(in, err);
 
+	if (s)
+		return s;
 	f.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &f, fail, say_nothing);
 	f.info = f.png ? png_create_info_struct(f.png) : NULL;
 	s = f.info ? decode(&f, out, orientation, a, err) : error_set(err, STATUS_NO_MEMORY, "libpng has no memory");

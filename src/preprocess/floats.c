@@ -20,19 +20,29 @@ static enum status planes_of(
 
 // ---- OWLv2 ----------------------------------------------------------------------------------------------------------------
 
-// The blur before a square of `side` is made smaller: sigma is (factor - 1) / 2; torchvision cuts it at 3 sigma, scipy at 4.
-static enum status blur(struct planes *p, struct job *j, double factor, struct error *err)
+static enum status blur_along(struct planes *p, struct job *j, bool vertical, double sigma, struct error *err)
 {
-	double sigma = (factor - 1) / 2;
 	int radius = j->library == LIBRARY_PILLOW ? (int)(4 * sigma + 0.5) : (int)ceil(3 * sigma);
-	struct planes between;
+	struct planes in = *p;
+
+	return sigma > 0 ? planes_blur(p, j->work, &in, vertical, sigma, radius, err) : STATUS_OK;
+}
+
+// The blur before a square of `side` is made smaller: sigma is (factor - 1) / 2. scipy blurs each axis by itself and cuts at 4
+// sigma; torchvision's blur is cut at 3 sigma, is not done at all where one axis needs none, and the class gives it the axes in
+// the wrong order.
+static enum status blur(struct planes *p, struct job *j, int side, struct error *err)
+{
+	double down = fmax(0, ((double)side / j->s->size.height - 1) / 2),
+	       across = fmax(0, ((double)side / j->s->size.width - 1) / 2);
+	bool torch = j->library == LIBRARY_TORCHVISION;
 	enum status s;
 
-	if (sigma <= 0)
+	if (torch && (down == 0 || across == 0))
 		return STATUS_OK;
-	if ((s = planes_blur(&between, j->work, p, false, sigma, radius, err)))
+	if ((s = blur_along(p, j, false, torch ? down : across, err)))
 		return s;
-	return planes_blur(p, j->work, &between, true, sigma, radius, err);
+	return blur_along(p, j, true, torch ? across : down, err);
 }
 
 // Padded with black to a square, blurred, and resized between the two nearest pixels.
@@ -44,8 +54,9 @@ enum status whole_owlv2(struct job *j, struct error *err)
 
 	if (!high || !wide)
 		return error_set(err, STATUS_BAD_INPUT, "size: this class wants height and width");
-	if (!(j->s->on & DO_PAD) || !(j->s->on & DO_RESIZE))
-		return error_set(err, STATUS_UNSUPPORTED, "an Owlv2 processor without do_pad or do_resize is not done here");
+	if (!(j->s->on & DO_PAD) || !(j->s->on & DO_RESIZE) || !(j->s->on & DO_RESCALE))
+		return error_set(
+			err, STATUS_UNSUPPORTED, "an Owlv2 processor without do_pad, do_resize or do_rescale is not done here");
 	if ((s = job_tensor(&t, j, "pixel_values", DTYPE_F32, 4, (int64_t[]){ (int64_t)j->in_count, 3, high, wide }, err)))
 		return s;
 	for (size_t i = 0; i < j->in_count; i++) {
@@ -54,7 +65,7 @@ enum status whole_owlv2(struct job *j, struct error *err)
 		struct planes p, resized;
 		if ((s = planes_of(
 			     &p, j->work, in, side, side, (float)(j->s->on & DO_RESCALE ? j->s->rescale_factor : 1), err)) ||
-			(s = blur(&p, j, (double)side / (high < wide ? wide : high), err)) ||
+			(s = blur(&p, j, side, err)) ||
 			(s = planes_between(&resized, j->work, &p, high, wide, j->library == LIBRARY_PILLOW, err)))
 			return s;
 		size_t plane = (size_t)high * (size_t)wide;

@@ -92,6 +92,7 @@ struct processor_class {
 	bool pad_size_is_divisor;                               // an older name of size_divisor
 	int max_size;                                           // the longest edge that goes with "size": 800; 0: none
 	unsigned refused;                                       // DO_* that are not done here
+	unsigned ignored;                                       // DO_* that the class does not look at
 	struct settings with;
 };
 
@@ -126,6 +127,7 @@ void job_write(const struct job *j, const struct picture *p, float *out, size_t 
 
 // sizes.c: row.size
 enum status size_usual(struct extent *out, const struct settings *s, int h, int w, struct error *err);
+enum status size_limited(struct extent *out, const struct settings *s, int h, int w, struct error *err);
 enum status size_levit(struct extent *out, const struct settings *s, int h, int w, struct error *err);
 enum status size_divided(struct extent *out, const struct settings *s, int h, int w, struct error *err);
 enum status size_yolos(struct extent *out, const struct settings *s, int h, int w, struct error *err);

@@ -189,6 +189,7 @@ enum status settings_read(struct settings *out, const json_t *o, const struct pr
 		(s = read_three(out->mean, o, "image_mean", -1e6, err)) ||
 		(s = read_three(out->std, o, "image_std", 1e-6, err)) || (s = read_pinpoints(out, o, err)))
 		return s;
+	out->on &= ~row->ignored;
 	for (int i = 0; i < SWITCH_COUNT; i++)
 		if (out->on & row->refused & 1u << i)
 			return error_set(

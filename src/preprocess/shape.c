@@ -10,15 +10,18 @@ enum status job_resize(
 	return picture_resize(out, j->work, in, (int)height, (int)width, j->s->resample, j->library, err);
 }
 
+// Where a middle of `wanted` begins in `size`; negative: so much padding is in front. Where padding is odd, torchvision puts the
+// larger half behind it, and transformers' own crop for Pillow in front.
+static int middle(const struct job *j, int size, int wanted)
+{
+	if (wanted > size)
+		return -(j->library == LIBRARY_PILLOW && !j->s->crop_half_even ? (wanted - size + 1) / 2 : (wanted - size) / 2);
+	return j->s->crop_half_even ? (int)rint((size - wanted) / 2.0) : (size - wanted) / 2;
+}
+
 static enum status crop(struct picture *out, struct job *j, const struct picture *in, int height, int width, struct error *err)
 {
-	// Where the picture is smaller, the larger half of the padding is behind it.
-	bool wider = width > in->width, higher = height > in->height;
-	double left = wider ? -(double)((width - in->width) / 2) : (in->width - width) / 2.0,
-	       top = higher ? -(double)((height - in->height) / 2) : (in->height - height) / 2.0;
-
-	return picture_crop(out, j->work, in, (int)(j->s->crop_half_even ? rint(left) : trunc(left)),
-		(int)(j->s->crop_half_even ? rint(top) : trunc(top)), width, height, err);
+	return picture_crop(out, j->work, in, middle(j, in->width, width), middle(j, in->height, height), width, height, err);
 }
 
 enum status shape_plain(struct job *j, const struct picture *in, struct group *out, struct error *err)
@@ -98,12 +101,27 @@ enum status shape_donut(struct job *j, const struct picture *in, struct group *o
 			return s;
 	}
 	next = p;
-	if ((j->s->on & DO_PAD) && (s = crop(&p, j, &next, high, wide, err)))
-		return s;
+	if (j->s->on & DO_PAD) {
+		// Half of it, rounded down also where it is negative: then the picture is cut.
+		double left = floor((wide - next.width) / 2.0), above = floor((high - next.height) / 2.0);
+		if (j->library == LIBRARY_PILLOW && (left < 0 || above < 0))
+			return error_set(
+				err, STATUS_BAD_INPUT, "a picture of %d x %d is larger than its page", next.width, next.height);
+		if ((s = picture_crop(&p, j->work, &next, -(int)left, -(int)above, wide, high, err)))
+			return s;
+	}
 	return group_add(out, j, &p, err);
 }
 
-// Padded below and on the right to a multiple of size_divisor, always by something, with the picture mirrored at its edge.
+// An index behind the end, with the picture mirrored at its edge again and again.
+static int mirrored(int i, int count)
+{
+	i %= 2 * count;
+	return i < count ? i : 2 * count - 1 - i;
+}
+
+// Padded below and on the right to a multiple of size_divisor, always by something. torchvision takes no padding that is larger
+// than the picture.
 enum status shape_symmetric(struct job *j, const struct picture *in, struct group *out, struct error *err)
 {
 	int d = j->s->size_divisor > 0 ? j->s->size_divisor : 1;
@@ -113,15 +131,12 @@ enum status shape_symmetric(struct job *j, const struct picture *in, struct grou
 	if (j->s->on & DO_PAD) {
 		if ((s = picture_new(&p, j->work, (int64_t)(in->width / d + 1) * d, (int64_t)(in->height / d + 1) * d, 3, err)))
 			return s;
-		if (p.width > 2 * in->width || p.height > 2 * in->height)
+		if (j->library == LIBRARY_TORCHVISION && (p.width > 2 * in->width || p.height > 2 * in->height))
 			return error_set(
 				err, STATUS_BAD_INPUT, "a picture of %d x %d is smaller than its padding", in->width, in->height);
 		for (int y = 0; y < p.height; y++)
 			for (int x = 0; x < p.width; x++)
-				memcpy(picture_at(&p, x, y),
-					picture_at(in, x < in->width ? x : 2 * in->width - 1 - x,
-						y < in->height ? y : 2 * in->height - 1 - y),
-					3);
+				memcpy(picture_at(&p, x, y), picture_at(in, mirrored(x, in->width), mirrored(y, in->height)), 3);
 	}
 	return group_add(out, j, &p, err);
 }

@@ -72,6 +72,14 @@ enum status size_usual(struct extent *out, const struct settings *s, int h, int 
 	return no_size("height and width, max_height and max_width, or shortest_edge", err);
 }
 
+// Of classes that take no shortest edge without a longest one.
+enum status size_limited(struct extent *out, const struct settings *s, int h, int w, struct error *err)
+{
+	if (s->size.shortest && !s->size.longest)
+		return no_size("longest_edge beside shortest_edge", err);
+	return size_usual(out, s, h, w, err);
+}
+
 enum status size_levit(struct extent *out, const struct settings *s, int h, int w, struct error *err)
 {
 	return s->size.shortest ? by_shortest(out, (int)(256.0 / 224 * s->size.shortest), h, w, err)
@@ -81,7 +89,7 @@ enum status size_levit(struct extent *out, const struct settings *s, int h, int 
 // Both sides up to multiples of size_divisor, where it is not 0.
 enum status size_divided(struct extent *out, const struct settings *s, int h, int w, struct error *err)
 {
-	enum status status = size_usual(out, s, h, w, err);
+	enum status status = size_limited(out, s, h, w, err);
 
 	if (status || s->size_divisor <= 0)
 		return status;
@@ -92,7 +100,7 @@ enum status size_divided(struct extent *out, const struct settings *s, int h, in
 enum status size_yolos(struct extent *out, const struct settings *s, int h, int w, struct error *err)
 {
 	enum { MULTIPLE = 16 };
-	enum status status = size_usual(out, s, h, w, err);
+	enum status status = size_limited(out, s, h, w, err);
 
 	if (status || !s->size.shortest)
 		return status;

@@ -139,8 +139,13 @@ static void test_sizes(void **state)
 	static const char vp8x[] = "RIFF\x16\0\0\0WEBPVP8X\x0A\0\0\0\0\0\0\0\xFF\xFF\xFF\xFF\xFF\xFF";
 
 	(void)state;
-	// 60,000 x 60,000, with the checksum that the chunk must have, and the head of the next.
-	refused(IHDR("\0\0\xEA\x60", "\0\0\xEA\x60") "\x0F\xB0\xE2\x15\0\0\0\0IDAT", 41, "60000 x 60000 is too large");
+	// 60,000 x 60,000: the header with its checksum, no data, the end.
+	refused(IHDR("\0\0\xEA\x60", "\0\0\xEA\x60") "\x0F\xB0\xE2\x15\0\0\0\0IDAT\x35\xAF\x06\x1E\0\0\0\0IEND\xAE\x42\x60\x82",
+		57, "60000 x 60000 is too large");
+	// EXIF of 2 GiB in a file of 57 bytes.
+	refused(IHDR("\0\0\0\1", "\0\0\0\1") "\x90\x77\x53\xDE\x7F\xFF\xFF\xF0"
+					     "eXIf\0\0\0\0\0\0\0\0IEND\xAE\x42\x60\x82",
+		57, "PNG: the file is truncated");
 	refused(jpeg, sizeof jpeg - 1, "60000 x 60000 is too large");
 	refused(small, sizeof small - 1, "8192 x 8192 in 25 bytes");
 	refused(gif, sizeof gif - 1, "60000 x 60000 is too large");
