@@ -17,8 +17,8 @@
 enum { META_LIMIT = 4 << 20 };
 
 // Absolute, of values that are some units large. A level of 255, in which the two implementations of transformers differ here and
-// there, is 40 times that and more: every rounding must be the library's own.
-static const double ELEMENT_BOUND = 1e-4, MEAN_BOUND = 1e-5;
+// there, is 200 times that and more: every rounding must be the library's own.
+static const double ELEMENT_BOUND = 2e-5, MEAN_BOUND = 5e-6;
 
 struct run {
 	struct arena *a;

@@ -317,7 +317,8 @@ static struct taps taps_between(struct arena *a, int in, int out, bool mirrored)
 	t.count = ARENA_ARRAY(a, (size_t)out, int);
 	t.weight = ARENA_ARRAY(a, (size_t)out * 2, double);
 	for (int i = 0; i < out; i++) {
-		double at = (i + 0.5) * in / out - 0.5;
+		// torch's places are float32: they show where the picture is steep.
+		double at = mirrored ? (i + 0.5) * in / out - 0.5 : (double)((float)in / (float)out * ((float)i + 0.5f) - 0.5f);
 		if (at < 0)
 			at = mirrored && in > 1 ? -at : 0;
 		if (at > in - 1)

@@ -42,6 +42,16 @@
 #define SQUEEZED(side, filter, means) \
 	.size = size_usual, .with = { .on = USUAL, .size = SQUARE(side), .resample = filter, BY_255, means }
 
+// Tiles, the whole picture behind them.
+#define TILED \
+	.shape = shape_split, .pack = pack_split, \
+	.with = { .on = PADDED | DO_SPLIT, \
+		.size = { .longest = 4 * 364 }, \
+		.tile = { .longest = 364 }, \
+		.resample = FILTER_LANCZOS, \
+		BY_255, \
+		HALF }
+
 // By name. A class of sound has its row here too: its name without FeatureExtractor, and `whole`.
 static const struct processor_class classes[] = {
 	{ "Beit", .size = size_usual,
@@ -91,13 +101,7 @@ static const struct processor_class classes[] = {
 		.with = { .on = USUAL, .size = SQUARE(224), .resample = FILTER_BILINEAR, BY_255, HALF } },
 	{ "GroundingDino", .size = size_limited, DETECTION },
 	{ "Idefics", SQUEEZED(224, FILTER_BICUBIC, OPENAI) },
-	{ "Idefics3", .shape = shape_split, .pack = pack_split,
-		.with = { .on = PADDED | DO_SPLIT,
-			.size = { .longest = 4 * 364 },
-			.tile = { .longest = 364 },
-			.resample = FILTER_LANCZOS,
-			BY_255,
-			HALF } },
+	{ "Idefics3", TILED },
 	{ "LayoutLMv3", .size = size_usual, .refused = DO_OCR,
 		.with = { .on = USUAL | DO_OCR, .size = SQUARE(224), .resample = FILTER_BILINEAR, BY_255, HALF } },
 	{ "Levit", .size = size_levit, SHORTEST_CROPPED(224, 224, FILTER_BICUBIC, IMAGENET) },
@@ -157,6 +161,7 @@ static const struct processor_class classes[] = {
 	{ "Siglip", .rectangular = true, SQUEEZED(224, FILTER_BICUBIC, HALF) },
 	{ "Siglip2", .size = size_patches, .pack = pack_patches,
 		.with = { .on = USUAL, .patch = SQUARE(16), .patches_most = 256, .resample = FILTER_BILINEAR, BY_255, HALF } },
+	{ "SmolVLM", TILED },
 	{ "Swin2SR", .shape = shape_symmetric, .pad_size_is_divisor = true, .refused = DO_NORMALIZE,
 		.with = { .on = DO_RESCALE | DO_PAD, .size_divisor = 8, BY_255, NO_MEANS } },
 	{ "ViT", SQUEEZED(224, FILTER_BILINEAR, HALF) },

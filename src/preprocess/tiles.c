@@ -122,8 +122,15 @@ enum status shape_scan(struct job *j, const struct picture *in, struct group *ou
 {
 	bool wide = in->width >= in->height;
 	int longer = wide ? in->width : in->height, crops = 0;
+	struct settings resizing = *j->s;
+	struct job each = *j;
 	struct picture p;
-	enum status s = shape_plain(j, in, out, err);
+
+	// With torchvision the switch for it is not looked at here.
+	if ((j->s->on & DO_SCAN) && j->library == LIBRARY_TORCHVISION)
+		resizing.on |= DO_RESIZE;
+	each.s = &resizing;
+	enum status s = shape_plain(&each, in, out, err);
 
 	if (j->s->on & DO_SCAN) {
 		if (j->s->scan_side_least <= 0 || j->s->scan_crops_most <= 0)
@@ -136,7 +143,7 @@ enum status shape_scan(struct job *j, const struct picture *in, struct group *ou
 		s = picture_crop(&p, j->work, in, wide ? at : 0, wide ? 0 : at, wide ? length : in->width,
 			wide ? in->height : length, err);
 		if (s == STATUS_OK)
-			s = shape_plain(j, &p, out, err);
+			s = shape_plain(&each, &p, out, err);
 	}
 	return s;
 }
