@@ -80,6 +80,44 @@ enum status whole_owlv2(struct job *j, struct error *err)
 	return STATUS_OK;
 }
 
+// ---- DINOv3 ---------------------------------------------------------------------------------------------------------------
+
+// Rescaled before it is resized; there is no implementation with Pillow.
+enum status whole_dinov3(struct job *j, struct error *err)
+{
+	struct tensor *t;
+	struct extent to;
+	enum status s;
+
+	if (j->library == LIBRARY_PILLOW)
+		return error_set(err, STATUS_UNSUPPORTED, "a DINOv3ViT processor has no implementation with Pillow");
+	if (j->s->on != (DO_RESIZE | DO_RESCALE | DO_NORMALIZE) || j->s->resample == FILTER_NEAREST)
+		return error_set(
+			err, STATUS_UNSUPPORTED, "a DINOv3ViT processor with other steps than its usual ones is not done here");
+	for (size_t i = 0; i < j->in_count; i++) {
+		const struct picture *in = &j->in[i];
+		struct planes p, resized;
+		struct extent first = i ? to : (struct extent){ 0 };
+		if ((s = size_usual(&to, j->s, in->height, in->width, err)))
+			return s;
+		if (i == 0 &&
+			(s = job_tensor(&t, j, "pixel_values", DTYPE_F32, 4,
+				 (int64_t[]){ (int64_t)j->in_count, 3, to.height, to.width }, err)))
+			return s;
+		if (i > 0 && (to.height != first.height || to.width != first.width))
+			return error_set(err, STATUS_BAD_INPUT, "picture %zu becomes another size than those before it", i + 1);
+		if ((s = planes_of(&p, j->work, in, in->height, in->width, (float)j->s->rescale_factor, err)) ||
+			(s = planes_resize(&resized, j->work, &p, (int)to.height, (int)to.width, j->s->resample, err)))
+			return s;
+		size_t plane = (size_t)to.height * (size_t)to.width;
+		for (size_t x = 0; x < 3 * plane; x++)
+			((float *)t->data)[i * 3 * plane + x] =
+				(resized.data[x] - (float)j->s->mean[x / plane]) / (float)j->s->std[x / plane];
+		arena_done(j->work);
+	}
+	return STATUS_OK;
+}
+
 // ---- Pix2Struct -----------------------------------------------------------------------------------------------------------
 
 // By the mean and deviation of the picture's own samples, the deviation at least 1 / sqrt(count); torch divides by count - 1.
@@ -137,7 +175,8 @@ enum status whole_pix2struct(struct job *j, struct error *err)
 		if (j->s->on & DO_NORMALIZE)
 			standardise(&p, j->library);
 		feasible(j->s, &j->in[i], &rows, &columns);
-		if ((s = planes_resize(&resized, j->work, &p, rows * patch->height, columns * patch->width, err)))
+		if ((s = planes_resize(
+			     &resized, j->work, &p, rows * patch->height, columns * patch->width, FILTER_BILINEAR, err)))
 			return s;
 		for (int k = 0; k < rows * columns && k < most; k++) {
 			size_t at = i * (size_t)most + (size_t)k;

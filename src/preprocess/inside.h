@@ -168,6 +168,7 @@ enum status pack_grid(struct job *j, struct error *err);
 enum status pack_patches(struct job *j, struct error *err);
 
 // floats.c: row.whole
+enum status whole_dinov3(struct job *j, struct error *err);
 enum status whole_owlv2(struct job *j, struct error *err);
 enum status whole_pix2struct(struct job *j, struct error *err);
 

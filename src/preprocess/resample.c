@@ -80,8 +80,28 @@ static void one_output(struct taps *t, int i, int in, enum filter filter, double
 		w[j] /= sum;
 }
 
+// The same in float32, rounded where ATen's kernel for float rounds.
+static void one_output_single(struct taps *t, int i, int in, enum filter filter, float scale, float support)
+{
+	float centre = (float)(scale * (i + 0.5)), inverse = scale >= 1 ? 1 / scale : 1, sum = 0;
+	double *w = t->weight + (size_t)i * (size_t)t->most;
+	int first = (int)(centre - support + 0.5), end = (int)(centre + support + 0.5);
+
+	first = first < 0 ? 0 : first;
+	end = end > in ? in : end;
+	t->first[i] = first;
+	t->count[i] = end - first;
+	for (int j = 0; j < end - first; j++) {
+		float one = (float)filters[filter].at((float)(((float)(j + first) - centre + 0.5) * inverse));
+		w[j] = one;
+		sum += one;
+	}
+	for (int j = 0; sum != 0 && j < end - first; j++)
+		w[j] = (float)w[j] / sum;
+}
+
 // At most 65535 outputs of 6 * 65535 / out + 7 weights: 7 MB.
-static struct taps taps_make(struct arena *a, int in, int out, enum filter filter)
+static struct taps taps_make(struct arena *a, int in, int out, enum filter filter, bool single)
 {
 	double scale = (double)in / out, support = filters[filter].support * (scale < 1 ? 1 : scale);
 	struct taps t = { .out = out, .most = (int)ceil(support) * 2 + 1 };
@@ -90,7 +110,10 @@ static struct taps taps_make(struct arena *a, int in, int out, enum filter filte
 	t.count = ARENA_ARRAY(a, (size_t)out, int);
 	t.weight = ARENA_ARRAY(a, (size_t)out * (size_t)t.most, double);
 	for (int i = 0; i < out; i++)
-		one_output(&t, i, in, filter, scale, support);
+		if (single)
+			one_output_single(&t, i, in, filter, (float)in / (float)out, (float)support);
+		else
+			one_output(&t, i, in, filter, scale, support);
 	return t;
 }
 
@@ -183,7 +206,7 @@ static enum status pass(struct picture *out, struct arena *a, const struct pictu
 	}
 	if ((s = picture_new(out, a, vertical ? in->width : size, vertical ? size : in->height, in->channels, err)))
 		return s;
-	struct taps t = taps_make(&own, from, size, filter);
+	struct taps t = taps_make(&own, from, size, filter, false);
 	bits = precision_of(&t, library);
 	int32_t *fixed = taps_fixed(&own, &t, bits);
 	if (vertical)
@@ -283,15 +306,15 @@ static enum status apply(struct planes *out, struct arena *a, const struct plane
 	return STATUS_OK;
 }
 
-enum status planes_resize(struct planes *out, struct arena *a, const struct planes *in, int height, int width, struct error *err)
+enum status planes_resize(struct planes *out, struct arena *a, const struct planes *in, int height, int width, enum filter filter,
+	struct error *err)
 {
 	struct arena own = { 0 };
 	enum status s = picture_check(width, height, err);
 
 	if (s)
 		return s;
-	struct taps x = taps_make(&own, in->width, width, FILTER_BILINEAR),
-		    y = taps_make(&own, in->height, height, FILTER_BILINEAR);
+	struct taps x = taps_make(&own, in->width, width, filter, true), y = taps_make(&own, in->height, height, filter, true);
 	s = apply(out, a, in, &x, &y, err);
 	arena_done(&own);
 	return s;

@@ -27,8 +27,9 @@ struct planes {
 	float *data;
 };
 enum status planes_new(struct planes *out, struct arena *a, int channels, int height, int width, struct error *err);
-// Antialiased bilinear (torch.nn.functional.interpolate with antialias=True).
-enum status planes_resize(struct planes *out, struct arena *a, const struct planes *in, int height, int width, struct error *err);
+// Antialiased (torch.nn.functional.interpolate with antialias=True); not FILTER_NEAREST.
+enum status planes_resize(struct planes *out, struct arena *a, const struct planes *in, int height, int width, enum filter filter,
+	struct error *err);
 // Bilinear between the two nearest, without antialiasing. Beyond the edge lies the edge (torch), or the picture mirrored about
 // its last pixel (scipy.ndimage.zoom with mode="mirror", grid_mode=True).
 enum status planes_between(

@@ -76,6 +76,8 @@ static const struct processor_class classes[] = {
 			.crop_pct = 224 / 256.0,
 			BY_255,
 			HALF } },
+	{ "DINOv3ViT", .whole = whole_dinov3,
+		.with = { .on = USUAL, .size = SQUARE(224), .resample = FILTER_BILINEAR, BY_255, IMAGENET } },
 	{ "DPT", .size = size_dpt, .refused = DO_PAD,
 		.with = { .on = USUAL, .size = SQUARE(384), .resample = FILTER_BICUBIC, .multiple_of = 1, BY_255, HALF } },
 	{ "DeformableDetr", .size = size_limited, DETECTION },

@@ -3,6 +3,7 @@
 // Decoding, turning, resizing and settings by themselves; whole processors are held against transformers' by conform.preprocess.
 // Hashes are of what Pillow 13.0 (its own codecs, exif_transpose, convert("RGB"), resize) and torchvision 0.24 on AVX2
 // (resize of uint8 tensors with antialias=True) gave: FNV-1a of the samples, row by row, channels side by side.
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -361,6 +362,41 @@ static void test_sizes_that_do_not_go(void **state)
 		3, 1, "would take more than");
 }
 
+// What transformers 5.23 gave: resized in float32 and not in samples of 8 bits.
+static void test_dinov3(void **state)
+{
+	static const size_t places[] = { 0, 100, 400, 836 };
+	static const struct {
+		const char *settings;
+		double at[4], sum;
+	} of[] = {
+		{ "{\"image_processor_type\": \"DINOv3ViTImageProcessorFast\", \"size\": {\"height\": 31, \"width\": 9}}",
+			{ 0.00820019376, 0.910939336, 0.245751143, 0.516989648 }, 145.41976981429616 },
+		{ "{\"image_processor_type\": \"DINOv3ViTImageProcessor\", \"resample\": 3, \"size\": [31, 9]}",
+			{ -0.175009906, 1.04957402, 0.30216828, 0.599840105 }, 144.77008397701138 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct arena a = { 0 };
+		struct error e = { 0 };
+		struct preprocessor *p;
+		struct preprocessed out;
+		struct picture in = noise(&a, 23, 17);
+		double sum = 0;
+		if (parse(&p, &a, of[i].settings, &e) || preprocessor_run(p, PREPROCESS_TORCHVISION, &in, 1, &a, &out, &e))
+			fail_msg("%s", e.text);
+		assert_int_equal(out.tensors[0].nbytes, 837 * sizeof(float));
+		for (size_t k = 0; k < 4; k++)
+			assert_true(fabs(tensor_get(&out.tensors[0], places[k]) - of[i].at[k]) < 2e-6);
+		for (size_t k = 0; k < 837; k++)
+			sum += tensor_get(&out.tensors[0], k);
+		assert_true(fabs(sum - of[i].sum) < 1e-4);
+		assert_int_equal(preprocessor_run(p, PREPROCESS_PIL, &in, 1, &a, &out, &e), STATUS_UNSUPPORTED);
+		arena_done(&a);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -373,6 +409,7 @@ int main(void)
 		cmocka_unit_test(test_crop),
 		cmocka_unit_test(test_settings),
 		cmocka_unit_test(test_sizes_that_do_not_go),
+		cmocka_unit_test(test_dinov3),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
