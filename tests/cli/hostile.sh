@@ -56,6 +56,7 @@ python3 - "strange $evil/config.json" "$evil" <<'PY'
 import json, os, sys
 evil = os.fsencode(sys.argv[2]).decode()
 json.dump({"model_type": evil, "architectures": [evil], "hidden_act": evil, evil: evil}, open(sys.argv[1], "w"))
+json.dump({"image_processor_type": evil, evil: evil}, open(os.path.dirname(sys.argv[1]) + "/preprocessor_config.json", "w"))
 PY
 sed 's/"gelu"/"ge\\u001b[31m\\nFORGED\\u202e"/' "$SOURCE/tests/conform/cases/bert/config.json" >act.json
 mkdir act && cp act.json act/config.json
@@ -65,6 +66,7 @@ for name in "$evil" "$broken" "strange $evil" act torn "no such $evil"; do
 	clean inspect "$name"
 	clean inspect "$name" --json
 	clean tokenize "$name" "$evil"
+	clean preprocess "$name" "$evil"
 	clean run "$name" --on null:clock=told --synthetic --runs 3 --no-conform
 done
 for name in "$evil" "$broken"; do
