@@ -200,7 +200,8 @@ static int run(int argc, char **argv)
 		.synopsis = "assay conform [--on PLATFORM] [--batch N] [--memory GIB] [--json] CASE-DIR...",
 		.text = "A case is a folder with config.json, weights.tsv, case.json and io.safetensors: a tiny model, and\n"
 			"what transformers computed with it; or one of a tokenizer with cases.jsonl: texts, and what the\n"
-			"library `tokenizers` gave (all of its lines are one case); one of a scheduler of diffusers; or one of a\n"
+			"library `tokenizers` gave (all of its lines are one case); one of a scheduler of diffusers; or one of "
+			"a\n"
 			"processor with meta.json and expected.safetensors: pictures or sounds, and what transformers made of\n"
 			"them. A case that is refused, cannot run or is none has failed; a file is left out, and named on\n"
 			"standard error. The last line is 'N passed, M failed' (on standard error with --json), and N + M is\n"

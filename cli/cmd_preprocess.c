@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// assay preprocess: the inputs of a vision model from pictures, as the model's own processor makes them.
+// assay preprocess: the inputs of a model from pictures or sounds, as the model's own processor makes them.
 #include <math.h>
 
 #include "base/json.h"
@@ -10,6 +10,7 @@
 #include "emit.h"
 #include "preprocess/decode.h"
 #include "preprocess/preprocess.h"
+#include "preprocess/sound.h"
 #include "show.h"
 
 // Least, most and mean of a tensor's values: enough to see that two files hold the same.
@@ -31,10 +32,10 @@ static struct range range_of(const struct tensor *t)
 	return r;
 }
 
-static void print_words(const struct preprocessed *out)
+static void print_words(const struct tensor *tensors, size_t count)
 {
-	for (size_t i = 0; i < out->count; i++) {
-		const struct tensor *t = &out->tensors[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct tensor *t = &tensors[i];
 		struct range r = range_of(t);
 		char shape[128];
 		emit("%-22s %s %s  least %.6g, most %.6g, mean %.6g\n", t->name, dtype_word(t->dtype),
@@ -42,17 +43,13 @@ static void print_words(const struct preprocessed *out)
 	}
 }
 
-static void print_json(
-	const struct preprocessor *p, char **files, const struct picture *pictures, size_t count, const struct preprocessed *out)
+// in: what the files are, which is taken.
+static void print_json(const char *processor, const char *what, json_t *in, const struct tensor *tensors, size_t count)
 {
-	json_t *in = json_array(), *outputs = json_array();
+	json_t *outputs = json_array();
 
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(in,
-			json_pack("{s:o, s:i, s:i}", "file", visible_json_string(files[i]), "width", pictures[i].width, "height",
-				pictures[i].height));
-	for (size_t i = 0; i < out->count; i++) {
-		const struct tensor *t = &out->tensors[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct tensor *t = &tensors[i];
 		struct range r = range_of(t);
 		json_t *shape = json_array();
 		for (int k = 0; k < t->rank; k++)
@@ -61,32 +58,87 @@ static void print_json(
 			json_pack("{s:s, s:s, s:o, s:f, s:f, s:f}", "name", t->name, "dtype", dtype_word(t->dtype), "shape",
 				shape, "least", r.least, "most", r.most, "mean", r.mean));
 	}
-	json_t *o = json_pack("{s:s, s:o, s:o}", "processor", preprocessor_class(p), "pictures", in, "outputs", outputs);
+	json_t *o = json_pack("{s:s, s:o, s:o}", "processor", processor, what, in, "outputs", outputs);
 	show_json(o);
 	json_decref(o);
 }
 
-static enum status run_files(const char *model, enum preprocess_backend backend, const char *to, bool json, char **files,
-	size_t count, struct arena *a, struct error *err)
+struct asked {
+	const char *to;
+	enum preprocess_backend backend;
+	bool json;
+	char **files;
+	size_t count;
+};
+
+static enum status give(const struct asked *q, const char *processor, const char *what, json_t *in, struct tensor *tensors,
+	size_t count, struct error *err)
 {
-	struct picture *pictures = ARENA_ARRAY(a, count, struct picture);
+	enum status s = q->to ? safetensors_write(q->to, tensors, count, err) : STATUS_OK;
+
+	if (s == STATUS_OK && q->json)
+		print_json(processor, what, json_incref(in), tensors, count);
+	else if (s == STATUS_OK)
+		print_words(tensors, count);
+	json_decref(in);
+	return s;
+}
+
+static enum status look(const struct asked *q, const char *folder, struct arena *a, struct error *err)
+{
+	struct picture *pictures = ARENA_ARRAY(a, q->count, struct picture);
 	struct preprocessor *p;
 	struct preprocessed out;
+	json_t *in;
+	enum status s = preprocessor_open(&p, a, folder, err);
+
+	for (size_t i = 0; i < q->count && s == STATUS_OK; i++)
+		s = picture_open(&pictures[i], a, q->files[i], err);
+	if (s || (s = preprocessor_run(p, q->backend, pictures, q->count, a, &out, err)))
+		return s;
+	in = json_array();
+	for (size_t i = 0; i < q->count; i++)
+		json_array_append_new(in,
+			json_pack("{s:o, s:i, s:i}", "file", visible_json_string(q->files[i]), "width", pictures[i].width,
+				"height", pictures[i].height));
+	return give(q, preprocessor_class(p), "pictures", in, out.tensors, out.count, err);
+}
+
+// Several sounds are padded to the longest.
+static enum status hear(const struct asked *q, const json_t *settings, struct arena *a, struct error *err)
+{
+	struct sound *sounds = ARENA_ARRAY(a, q->count, struct sound);
+	struct sound_wanted wanted;
+	struct sound_features out;
+	json_t *options = q->count > 1 ? json_pack("{s:b}", "padding", 1) : NULL, *in;
+	enum status s = sound_wanted(settings, NULL, &wanted, err);
+
+	for (size_t i = 0; i < q->count && s == STATUS_OK; i++)
+		s = sound_read(a, q->files[i], &wanted, &sounds[i], err);
+	if (s == STATUS_OK)
+		s = sound_preprocess(a, settings, NULL, sounds, q->count, options, &out, err);
+	json_decref(options);
+	if (s)
+		return s;
+	in = json_array();
+	for (size_t i = 0; i < q->count; i++)
+		json_array_append_new(in,
+			json_pack("{s:o, s:i, s:I, s:i}", "file", visible_json_string(q->files[i]), "channels",
+				sounds[i].channels, "samples", (json_int_t)sounds[i].length, "rate", sounds[i].rate));
+	return give(q, json_string_value(json_object_get(settings, "feature_extractor_type")), "sounds", in, out.tensors,
+		out.count, err);
+}
+
+static enum status run_files(const struct asked *q, const char *model, struct arena *a, struct error *err)
+{
+	json_t *settings = NULL;
 	const char *folder;
 	enum status s = cli_model_folder(&folder, a, model, "settings of a processor", err);
 
-	if (s == STATUS_OK)
-		s = preprocessor_open(&p, a, folder, err);
-	for (size_t i = 0; i < count && s == STATUS_OK; i++)
-		s = picture_open(&pictures[i], a, files[i], err);
-	if (s == STATUS_OK)
-		s = preprocessor_run(p, backend, pictures, count, a, &out, err);
-	if (s == STATUS_OK && to)
-		s = safetensors_write(to, out.tensors, out.count, err);
-	if (s == STATUS_OK && json)
-		print_json(p, files, pictures, count, &out);
-	else if (s == STATUS_OK)
-		print_words(&out);
+	if (s || (s = sound_settings(&settings, a, folder, err)))
+		return s;
+	s = settings ? hear(q, settings, a, err) : look(q, folder, a, err);
+	json_decref(settings);
 	return s;
 }
 
@@ -97,20 +149,26 @@ static int run(int argc, char **argv)
 	const struct cli_option options[] = {
 		{ "o", CLI_TEXT, &to, "OUT", "the safetensors file to write; without it only what it would hold is printed" },
 		{ "backend", CLI_TEXT, &backend, "NAME",
-			"torchvision, what transformers 5 takes, or pil, its slow processors; default torchvision" },
-		{ "json", CLI_FLAG, &json, NULL, "an object on standard output: processor, pictures, outputs" },
+			"of pictures: torchvision, what transformers 5 takes, or pil, its slow processors; default torchvision" },
+		{ "json", CLI_FLAG, &json, NULL, "an object on standard output: processor, pictures or sounds, outputs" },
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay preprocess MODEL FILE... [-o inputs.safetensors] [--backend NAME] [--json]",
 		.text = "MODEL is a folder, or a name that is in the Hub's cache, with preprocessor_config.json; else with\n"
-			"image_processor in processor_config.json, or timm's pretrained_cfg in config.json. A FILE is a JPEG,\n"
-			"PNG, WebP or GIF (its first frame), turned as its EXIF says, alpha dropped; together they are one\n"
-			"batch, or the frames of one video. The tensors are those of the model's own processor in transformers,\n"
-			"equal to the rounding of float32, under their names there (pixel_values, pixel_mask, ...). A line a\n"
-			"tensor is printed: name, type, shape, and least, most and mean value.\n\n"
-			"  assay preprocess google/vit-base-patch16-224 cat.jpg -o inputs.safetensors\n\n"
-			"Exit codes: 0 done; 1 bad use, a picture or settings that cannot be read, a processor that is not "
+			"image_processor or feature_extractor in processor_config.json, or timm's pretrained_cfg in "
+			"config.json.\n"
+			"A FILE is a JPEG, PNG, WebP or GIF (its first frame), turned as its EXIF says, alpha dropped; together\n"
+			"they are one batch, or the frames of one video. For a model of sounds it is what libsndfile reads "
+			"(WAV,\n"
+			"FLAC, Ogg, MP3, ...), resampled to the model's rate, several padded to the longest. The tensors are\n"
+			"those of the model's own processor in transformers, of pictures equal to the rounding of float32, "
+			"under\n"
+			"their names there (pixel_values, input_features, ...). A line a tensor is printed: name, type, shape,\n"
+			"and least, most and mean value.\n\n"
+			"  assay preprocess google/vit-base-patch16-224 cat.jpg -o inputs.safetensors\n"
+			"  assay preprocess openai/whisper-tiny speech.wav -o inputs.safetensors\n\n"
+			"Exit codes: 0 done; 1 bad use, a file or settings that cannot be read, a processor that is not "
 			"known.\n",
 		.options = options,
 		.min_words = 2,
@@ -125,10 +183,11 @@ static int run(int argc, char **argv)
 		return code;
 	if (!text_is(backend, "torchvision") && !text_is(backend, "pil"))
 		return cli_bad_use("--backend is torchvision or pil, not '%s'", backend);
-	s = run_files(argv[1], text_is(backend, "pil") ? PREPROCESS_PIL : PREPROCESS_TORCHVISION, to, json, argv + 2,
-		(size_t)words - 1, &a, &err);
+	s = run_files(&(struct asked){ to, text_is(backend, "pil") ? PREPROCESS_PIL : PREPROCESS_TORCHVISION, json, argv + 2,
+			      (size_t)words - 1 },
+		argv[1], &a, &err);
 	arena_done(&a);
 	return s == STATUS_OK ? EXIT_GOOD : cli_error(&err);
 }
 
-const struct command command_preprocess = { "preprocess", "pictures to a model's inputs, by its own processor", run };
+const struct command command_preprocess = { "preprocess", "pictures or sounds to a model's inputs, by its own processor", run };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases of image processors: a folder with the processor's settings, meta.json (pictures by formula or as files, and what is
-// stored) and expected.safetensors (every n-th element of what transformers gave, and sums). A folder is one case; each of its
-// pictures is run with both implementations.
+// Cases of processors: a folder with the processor's settings, meta.json (pictures by formula or as files, or sounds by formula,
+// and what is stored) and expected.safetensors (every n-th element of what transformers gave, sums, and the first along an axis).
+// A folder is one case; each of its pictures is run with both implementations.
 #include <math.h>
 #include <string.h>
 
@@ -13,8 +13,9 @@
 #include "conform.h"
 #include "preprocess/decode.h"
 #include "preprocess/preprocess.h"
+#include "preprocess/sound.h"
 
-enum { META_LIMIT = 4 << 20 };
+enum { META_LIMIT = 4 << 20, HEAD = 16 };
 
 // Absolute, of values that are some units large. A level of 255, in which the two implementations of transformers differ here and
 // there, is 200 times that and more: every rounding must be the library's own.
@@ -24,6 +25,8 @@ struct run {
 	struct arena *a;
 	const char *folder;
 	const struct preprocessor *p;
+	const json_t *sounds;       // a feature extractor's settings; NULL: the cases are of pictures
+	double bound, bound_in_sum; // absolute, of an element, and of each element of a sum
 	const struct weight *expected;
 	size_t expected_count;
 	double worst;      // largest difference so far
@@ -106,7 +109,7 @@ static void compare_elements(struct run *r, const char *what, const struct tenso
 {
 	size_t count = got->nbytes / dtype_size(got->dtype), n = w->nbytes / dtype_size(w->dtype);
 	bool whole = got->dtype != DTYPE_F32;
-	double most = 0, sum = 0;
+	double most = 0, sum = 0, mean = r->sounds ? r->bound : MEAN_BOUND;
 
 	if (n != (count + stride - 1) / stride) {
 		say_wrong(r, "%s: %zu elements are stored, %zu expected", what, n, (count + stride - 1) / stride);
@@ -114,14 +117,14 @@ static void compare_elements(struct run *r, const char *what, const struct tenso
 	}
 	for (size_t i = 0; i < n; i++) {
 		double d = fabs(tensor_get(got, i * stride) - stored_at(w, i));
-		if (!(d <= (whole ? 0 : ELEMENT_BOUND)))
+		if (!(d <= (whole ? 0 : r->bound)))
 			say_wrong(r, "%s: element %zu: expected %.9g, got %.9g", what, i * stride, stored_at(w, i),
 				tensor_get(got, i * stride));
 		most = d > most ? d : most;
 		sum += d;
 	}
 	r->worst = most > r->worst ? most : r->worst;
-	if (n && sum / (double)n > MEAN_BOUND)
+	if (n && sum / (double)n > mean)
 		say_wrong(r, "%s: %.3g off on average", what, sum / (double)n);
 }
 
@@ -152,21 +155,43 @@ static void compare_sums(struct run *r, const char *what, const struct tensor *g
 			sum[at] += tensor_get(got, i);
 	}
 	for (size_t i = 0; i < sums; i++)
-		if (!(fabs(sum[i] - stored_at(w, i)) <= MEAN_BOUND * (double)over))
+		if (!(fabs(sum[i] - stored_at(w, i)) <= r->bound_in_sum * (double)over))
 			say_wrong(r, "%s: sum %zu: expected %.9g, got %.9g", what, i, stored_at(w, i), sum[i]);
+}
+
+// The first 16 along an axis, all of them.
+static void compare_head(struct run *r, const char *what, const struct tensor *got, const struct weight *w, int axis)
+{
+	size_t count = got->nbytes / dtype_size(got->dtype), inner = 1, at = 0;
+	double bound = got->dtype == DTYPE_F32 ? r->bound : 0;
+
+	for (int k = axis + 1; k < got->rank; k++)
+		inner *= (size_t)got->dim[k];
+	for (size_t i = 0; i < count && axis >= 0 && axis < got->rank; i++) {
+		if (i / inner % (size_t)got->dim[axis] >= HEAD)
+			continue;
+		if (at >= w->nbytes / dtype_size(w->dtype) || !(fabs(tensor_get(got, i) - stored_at(w, at)) <= bound))
+			say_wrong(r, "%s: element %zu is not what is stored", what, i);
+		at++;
+	}
+	if (at != w->nbytes / dtype_size(w->dtype))
+		say_wrong(r, "%s: %zu first elements along axis %d", what, at, axis);
 }
 
 // One output against "CASE/NAME" (and "CASE/NAME.pil" where Pillow's differs).
 static enum status compare_output(struct run *r, const char *name, const char *output, const json_t *o,
-	enum preprocess_backend backend, const struct preprocessed *got, struct error *err)
+	enum preprocess_backend backend, const struct tensor *tensors, size_t count, struct error *err)
 {
 	const json_t *shape = json_object_get(o, "shape"), *stride = json_object_get(o, "stride"),
 		     *pil = json_object_get(o, "pil");
 	bool of_pil = backend == PREPROCESS_PIL && json_is_integer(pil);
 	const char *key = arena_printf(r->a, "%s/%s%s", name, output, of_pil ? ".pil" : ""),
-		   *what = arena_printf(r->a, "%s/%s (%s)", name, output, backend == PREPROCESS_PIL ? "pil" : "torchvision");
-	const struct tensor *t = tensor_named(got->tensors, got->count, output);
-	const struct weight *w = stored(r, key), *sums = stored(r, arena_printf(r->a, "%s.sum", key));
+		   *what = r->sounds
+		? arena_printf(r->a, "%s/%s", name, output)
+		: arena_printf(r->a, "%s/%s (%s)", name, output, backend == PREPROCESS_PIL ? "pil" : "torchvision");
+	const struct tensor *t = tensor_named(tensors, count, output);
+	const struct weight *w = stored(r, key), *sums = stored(r, arena_printf(r->a, "%s.sum", key)),
+			    *head = stored(r, arena_printf(r->a, "%s.head", key));
 	json_int_t every = json_integer_value(of_pil ? pil : stride);
 	bool alike = t && json_array_size(shape) == (size_t)t->rank;
 
@@ -174,7 +199,8 @@ static enum status compare_output(struct run *r, const char *name, const char *o
 		return error_set(err, STATUS_BAD_INPUT, "expected.safetensors has no %s, or meta.json no stride of it", key);
 	for (int i = 0; alike && i < t->rank; i++)
 		alike = json_integer_value(json_array_get(shape, (size_t)i)) == t->dim[i];
-	if (!alike || dtype_find(json_string_value(json_object_get(o, "dtype"))) != t->dtype) {
+	bool is_flag = t && r->sounds && t->dtype == DTYPE_BOOL; // stored as whole numbers
+	if (!alike || (!is_flag && dtype_find(json_string_value(json_object_get(o, "dtype"))) != t->dtype)) {
 		char *expected = json_dumps(shape, JSON_COMPACT), is[128];
 		say_wrong(r, "%s: expected %s %s, got %s", what, json_string_value(json_object_get(o, "dtype")), expected,
 			t ? tensor_shape_text(t->rank, t->dim, is, sizeof is) : "no such output");
@@ -184,36 +210,100 @@ static enum status compare_output(struct run *r, const char *name, const char *o
 	compare_elements(r, what, t, w, (size_t)every);
 	if (sums)
 		compare_sums(r, what, t, sums, json_object_get(o, "sum_axes"));
+	if (head)
+		compare_head(r, what, t, head, (int)json_integer_value(json_object_get(o, "head_axis")));
 	return STATUS_OK;
 }
 
-static enum status run_one(struct run *r, const json_t *o, enum preprocess_backend backend, struct error *err)
+// ---- sounds ---------------------------------------------------------------------------------------------------------------
+
+// 0.4 sin(2 pi (80 t + 350 t^2)) (0.6 + 0.4 cos(2 pi 1.5 t)) + 0.05 u, u as above; a channel a name.
+static enum status make_sound(struct run *r, struct sound *out, const json_t *o, struct error *err)
 {
-	const json_t *list = json_object_get(o, "images"), *outputs = json_object_get(o, "outputs"), *value;
-	const char *name = json_string_value(json_object_get(o, "case")), *output;
-	struct arena own = { 0 };
-	struct preprocessed got;
+	const json_t *names = json_object_get(o, "names"), *one = json_object_get(o, "name");
+	json_int_t length = json_integer_value(json_object_get(o, "samples")),
+		   rate = json_integer_value(json_object_get(o, "rate"));
+	size_t channels = names ? json_array_size(names) : 1;
+
+	if (length < 1 || rate < 1 || rate > 1000000 || channels < 1 || channels > 8 ||
+		length > (json_int_t)(SOUND_MOST / channels))
+		return error_set(err, STATUS_BAD_INPUT, "meta.json: a sound that is none");
+	float *samples = ARENA_ARRAY(r->a, channels * (size_t)length, float);
+	for (size_t c = 0; c < channels; c++) {
+		const char *name = json_string_value(names ? json_array_get(names, c) : one);
+		if (!name)
+			return error_set(err, STATUS_BAD_INPUT, "meta.json: a sound without a name");
+		uint64_t seed = fnv1a64(name, strlen(name));
+		for (size_t i = 0; i < (size_t)length; i++) {
+			double t = (double)i / (double)rate, u = (double)(splitmix64(seed, i) >> 40) * 0x1p-23 - 1;
+			double s = 0.4 * sin(2 * M_PI * (80 * t + 350 * t * t)) * (0.6 + 0.4 * cos(2 * M_PI * 1.5 * t));
+			samples[c * (size_t)length + i] = (float)(s + 0.05 * (double)(float)u);
+		}
+	}
+	*out = (struct sound){ "made", samples, (size_t)length, (int)channels, (int)rate };
+	return STATUS_OK;
+}
+
+static enum status hear(struct run *r, const json_t *o, const struct tensor **tensors, size_t *n, struct error *err)
+{
+	const json_t *list = json_object_get(o, "audio");
+	size_t count = json_array_size(list);
+	struct sound *sounds = ARENA_ARRAY(r->a, count + 1, struct sound);
+	struct sound_features got;
+	enum status s = count ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "meta.json: a case without sounds");
+
+	for (size_t i = 0; i < count && s == STATUS_OK; i++)
+		s = make_sound(r, &sounds[i], json_array_get(list, i), err);
+	if (s == STATUS_OK &&
+		!(s = sound_preprocess(r->a, r->sounds, NULL, sounds, count, json_object_get(o, "options"), &got, err))) {
+		*tensors = got.tensors;
+		*n = got.count;
+	}
+	return s;
+}
+
+static enum status look(struct run *r, const json_t *o, enum preprocess_backend backend, const struct tensor **tensors, size_t *n,
+	struct error *err)
+{
+	const json_t *list = json_object_get(o, "images");
+	struct preprocessed *got = ARENA_NEW(r->a, struct preprocessed);
 	enum status s = STATUS_OK;
 
 	if (!list)
 		list = json_object_get(o, "frames");
-	size_t count = json_array_size(list), outputs_seen = 0;
-	if (!name || !count || !json_object_size(outputs))
-		return error_set(err, STATUS_BAD_INPUT, "meta.json: a case without a name, pictures or outputs");
-	r->a = &own;
-	struct picture *in = ARENA_ARRAY(&own, count, struct picture);
+	size_t count = json_array_size(list);
+	if (!count)
+		return error_set(err, STATUS_BAD_INPUT, "meta.json: a case without pictures");
+	struct picture *in = ARENA_ARRAY(r->a, count, struct picture);
 	for (size_t i = 0; i < count && s == STATUS_OK; i++)
 		s = make_picture(r, &in[i], json_array_get(list, i), err);
-	if (s == STATUS_OK)
-		s = preprocessor_run(r->p, backend, in, count, &own, &got, err);
+	if (s == STATUS_OK && !(s = preprocessor_run(r->p, backend, in, count, r->a, got, err))) {
+		*tensors = got->tensors;
+		*n = got->count;
+	}
+	return s;
+}
+
+static enum status run_one(struct run *r, const json_t *o, enum preprocess_backend backend, struct error *err)
+{
+	const json_t *outputs = json_object_get(o, "outputs"), *value;
+	const char *name = json_string_value(json_object_get(o, "case")), *output;
+	struct arena own = { 0 };
+	const struct tensor *got;
+	size_t count = 0, outputs_seen = 0;
+
+	if (!name || !json_object_size(outputs))
+		return error_set(err, STATUS_BAD_INPUT, "meta.json: a case without a name or outputs");
+	r->a = &own;
+	enum status s = r->sounds ? hear(r, o, &got, &count, err) : look(r, o, backend, &got, &count, err);
 	json_object_foreach((json_t *)(uintptr_t)outputs, output, value)
 	{
 		if (s == STATUS_OK)
-			s = compare_output(r, name, output, value, backend, &got, err);
+			s = compare_output(r, name, output, value, backend, got, count, err);
 		outputs_seen++;
 	}
-	if (s == STATUS_OK && got.count != outputs_seen)
-		say_wrong(r, "%s: %zu outputs, %zu expected", name, got.count, outputs_seen);
+	if (s == STATUS_OK && count != outputs_seen)
+		say_wrong(r, "%s: %zu outputs, %zu expected", name, count, outputs_seen);
 	arena_done(&own);
 	return s ? error_prefix(err, "%s", name) : s;
 }
@@ -226,7 +316,7 @@ static enum status run_all(struct run *r, const json_t *meta, size_t *done, stru
 	json_array_foreach(cases, i, o)
 	{
 		enum status s = run_one(r, o, PREPROCESS_TORCHVISION, err);
-		if (s || (s = run_one(r, o, PREPROCESS_PIL, err)))
+		if (s || (!r->sounds && (s = run_one(r, o, PREPROCESS_PIL, err))))
 			return s;
 		if (r->wrong.length)
 			return STATUS_OK;
@@ -238,24 +328,30 @@ static enum status run_all(struct run *r, const json_t *meta, size_t *done, stru
 void conform_preprocessor(struct conform_case *c, struct arena *a)
 {
 	struct arena own = { 0 };
-	struct run r = { .folder = c->folder };
+	struct run r = { .folder = c->folder, .bound = ELEMENT_BOUND, .bound_in_sum = MEAN_BOUND };
 	struct error err = { 0 };
-	struct preprocessor *p;
+	struct preprocessor *p = NULL;
+	json_t *sounds = NULL;
 	struct shard file;
 	struct weight *weights;
 	json_t *meta = NULL;
 	size_t done = 0;
-	enum status s = preprocessor_open(&p, &own, c->folder, &err);
+	enum status s = sound_settings(&sounds, &own, c->folder, &err);
 
+	if (s == STATUS_OK && !sounds)
+		s = preprocessor_open(&p, &own, c->folder, &err);
 	if (s == STATUS_OK &&
 		!(s = safetensors_open(&own, arena_printf(&own, "%s/expected.safetensors", c->folder), &file, &weights,
 			  &r.expected_count, &err)) &&
 		!(s = json_file(arena_printf(&own, "%s/meta.json", c->folder), META_LIMIT, &meta, &err))) {
 		r.expected = weights;
 		r.p = p;
+		if ((r.sounds = sounds)) // each case says what its arithmetic may be off
+			r.bound = r.bound_in_sum = json_number_value(json_object_get(meta, "tolerance"));
 		s = run_all(&r, meta, &done, &err);
 	}
 	json_decref(meta);
+	json_decref(sounds);
 	c->verdict = s != STATUS_OK ? VERDICT_FAILED : r.wrong.length ? VERDICT_WRONG : VERDICT_RIGHT;
 	c->passed = c->verdict == VERDICT_RIGHT;
 	c->reason = s != STATUS_OK ? arena_strdup(a, err.text) : r.wrong.length ? arena_strdup(a, text_get(&r.wrong)) : NULL;

@@ -40,6 +40,11 @@ bool sound_class_known(const char *class_name);
 // The names, one by one; NULL after the last. `table` is not used: the form that text_nearest asks for.
 const char *sound_class_name(size_t i, const void *table);
 
+// The settings of a model's folder where they are of such a class: preprocessor_config.json, or "feature_extractor" of
+// processor_config.json, with a feature_extractor_type; an older file without one has that of the model's type. NULL: they are
+// another processor's, or there are none. Owned by the caller.
+enum status sound_settings(json_t **out, struct arena *a, const char *folder, struct error *err);
+
 // `config` is preprocessor_config.json, or "feature_extractor" of processor_config.json; `class_name` is the extractor's
 // class, NULL: the feature_extractor_type of `config`. UNSUPPORTED: a class that is not known here; BAD_INPUT: a setting that
 // cannot be.
