@@ -104,20 +104,25 @@ static enum status look(const struct asked *q, const char *folder, struct arena 
 	return give(q, preprocessor_class(p), "pictures", in, out.tensors, out.count, err);
 }
 
-// Several sounds are padded to the longest.
+// Sounds that the class's call takes together only with padding are padded to the longest.
 static enum status hear(const struct asked *q, const json_t *settings, struct arena *a, struct error *err)
 {
 	struct sound *sounds = ARENA_ARRAY(a, q->count, struct sound);
 	struct sound_wanted wanted;
 	struct sound_features out;
-	json_t *options = q->count > 1 ? json_pack("{s:b}", "padding", 1) : NULL, *in;
+	json_t *padding, *in;
+	struct error why;
 	enum status s = sound_wanted(settings, NULL, &wanted, err);
 
 	for (size_t i = 0; i < q->count && s == STATUS_OK; i++)
 		s = sound_read(a, q->files[i], &wanted, &sounds[i], err);
-	if (s == STATUS_OK)
-		s = sound_preprocess(a, settings, NULL, sounds, q->count, options, &out, err);
-	json_decref(options);
+	if (s == STATUS_OK && (s = sound_preprocess(a, settings, NULL, sounds, q->count, NULL, &out, err)) == STATUS_BAD_INPUT &&
+		q->count > 1) {
+		padding = json_pack("{s:b}", "padding", 1);
+		if (sound_preprocess(a, settings, NULL, sounds, q->count, padding, &out, &why) == STATUS_OK)
+			s = STATUS_OK;
+		json_decref(padding);
+	}
 	if (s)
 		return s;
 	in = json_array();

@@ -59,4 +59,13 @@ code 1 "$ASSAY" preprocess "$cases/swin2sr" "$files/alpha.png" "$files/gray16.pn
 has err 'picture 2 becomes 32 x 24, and those before it 48 x 40: this class does not take them together$'
 code 1 "$ASSAY" preprocess "$cases/vit" "$files/alpha.png" -o "$work/none/inputs.safetensors"
 has err 'none/inputs\.safetensors'
+# Sounds: the settings say what the files are.
+code 0 "$ASSAY" preprocess "$cases/whisper" "$files/pcm16.wav" "$files/stereo.wav" -o "$work/heard.safetensors" --json
+json 'd["processor"] == "WhisperFeatureExtractor" and [s["rate"] for s in d["sounds"]] == [16000, 16000]'
+json '[(o["name"], o["shape"]) for o in d["outputs"]] == [("input_features", [2, 80, 3000])]'
+[ -s "$work/heard.safetensors" ] || fail "no features were written"
+code 0 "$ASSAY" preprocess "$cases/wav2vec2-mask" "$files/pcm16.wav" "$files/stereo.wav"
+has out '^input_values +f32 \[2,[0-9]+\] '
+code 1 "$ASSAY" preprocess "$cases/whisper" "$files/alpha.png"
+has err 'alpha.png'
 finish

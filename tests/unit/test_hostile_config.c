@@ -281,6 +281,12 @@ static bool may_be_text(const char *path)
 	return may;
 }
 
+// MaskFormer's decoder is that of a whole DETR, whose backbone it has not.
+static bool is_of_no_part(const char *path, const char *key)
+{
+	return text_is(key, "backbone_config") && text_ends(path, ".decoder_config");
+}
+
 static size_t kinds_tried;
 
 static void must_refuse(const char *path, const json_t *root)
@@ -312,7 +318,7 @@ static void change_kinds(const char *path, const char *type, const json_t *root,
 	{
 		char deeper[400], what[420];
 
-		if (has_no_effect(type, key))
+		if (has_no_effect(type, key) || is_of_no_part(path, key))
 			continue;
 		json_t *kept = json_deep_copy(v), *others[] = { json_string("many"), json_object(), json_pack("[[s]]", "many") };
 
