@@ -281,10 +281,10 @@ static bool may_be_text(const char *path)
 	return may;
 }
 
-// MaskFormer's decoder is that of a whole DETR, whose backbone it has not.
-static bool is_of_no_part(const char *path, const char *key)
+// MaskFormer's decoder has the words of a whole DETR, and is none: most of them are inert there.
+static bool is_no_part(const char *path)
 {
-	return text_is(key, "backbone_config") && text_ends(path, ".decoder_config");
+	return text_ends(path, ".decoder_config");
 }
 
 static size_t kinds_tried;
@@ -313,12 +313,12 @@ static void change_kinds(const char *path, const char *type, const json_t *root,
 	json_t *v;
 	void *next;
 
-	type = own && arch_find(own) ? own : type; // what is no type of its own is read in the words of the whole
+	type = own && arch_find(own) && !is_no_part(path) ? own : type; // what is no type of its own is read in the words of the whole
 	json_object_foreach_safe(object, next, key, v)
 	{
 		char deeper[400], what[420];
 
-		if (has_no_effect(type, key) || is_of_no_part(path, key))
+		if (has_no_effect(type, key))
 			continue;
 		json_t *kept = json_deep_copy(v), *others[] = { json_string("many"), json_object(), json_pack("[[s]]", "many") };
 
