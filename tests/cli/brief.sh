@@ -61,7 +61,7 @@ code 0 "$ASSAY" query runs --db "$work/odd.duckdb" --format csv
 if has_platform cpu; then
 	code 0 "$ASSAY" run "$cases/bert" --on cpu $quick --precision int4-weights,float32 --delay 0.1
 	has out '^  error    max abs [0-9.e-]+, NMSE .*; allowed max abs [0-9.]+ \(0\.4 x max\(1, largest reference value\)\), .*; loss: NMSE .*, top-1 agrees in [0-9.]+ %, to float32$'
-	has out ' int4-weights +right .*; loss top-1 agrees in [0-9.]+ %$'
+	has out ' int4-weights, after 0.1 s of rest +right .*; loss top-1 agrees in [0-9.]+ %$'
 	code 0 "$ASSAY" run "$cases/bert" --on cpu $quick --delay 0.1 --memory 0.3 -v
 	has out 's of rest \(--delay\)'
 	has out 'samples/s'
