@@ -177,7 +177,8 @@ static size_t without_files(char **folders, size_t count)
 static bool is_any_case(char **folders, size_t count, struct arena *a)
 {
 	for (size_t i = 0; i < count; i++)
-		if (file_exists(arena_printf(a, "%s/config.json", folders[i])) || conform_is_tokenizer(folders[i], a))
+		if (file_exists(arena_printf(a, "%s/config.json", folders[i])) || conform_is_tokenizer(folders[i], a) ||
+			conform_is_scheduler(folders[i], a) || conform_is_preprocessor(folders[i], a))
 			return true;
 	return false;
 }
@@ -224,7 +225,9 @@ static int run(int argc, char **argv)
 	if (is_any_case(argv + 1, count, &arena))
 		code = conform(on, rows, memory_gib, json, argv + 1, count, &arena);
 	else
-		code = cli_bad_use("no case: a case is a folder with config.json, or with cases.jsonl of a tokenizer");
+		code = cli_bad_use(
+			"no case: a case is a folder with config.json, cases.jsonl of a tokenizer, scheduler_config.json, or "
+			"meta.json of a processor");
 	arena_done(&arena);
 	return code;
 }
