@@ -137,6 +137,9 @@ class Inputs:
         self.rng = np.random.default_rng(zlib.crc32(name.encode()))
         self.text = part(self.config, "text_config")
         self.vision = part(self.config, "vision_config")
+        if not hasattr(self.config, "vocab_size") and hasattr(self.config, "decoder"):  # two models: tokens that both know
+            halves = [half for half in (self.config.encoder, self.config.decoder) if getattr(half, "vocab_size", 0)]
+            self.text, self.vision = min(halves, key=lambda half: half.vocab_size), self.config.encoder
         self.made = {}
 
     def size(self, word, name, axis, default):

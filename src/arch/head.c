@@ -17,6 +17,11 @@ unsigned head_how(const struct spec *s)
 	return row ? row->how : 0;
 }
 
+bool head_reads_memory(const struct spec *s)
+{
+	return s->head && s->head->reads_memory;
+}
+
 void head_refused(struct config *c, const struct spec *s)
 {
 	struct text has = { 0 };
@@ -224,6 +229,7 @@ const struct head head_masked_image = { "masked-image", build_own };
 const struct head head_masked_lm = { "masked-lm", head_lm };
 const struct head head_matches = { "keypoint-matching", build_own };
 const struct head head_matting = { "image-matting", build_own };
+const struct head head_memory_lm = { "causal-lm", build_causal_lm, .predicts_next = true, .reads_memory = true };
 const struct head head_model = { "model", head_give_states, .bare = true, .generates = true };
 const struct head head_multiple_choice = { "multiple-choice", build_own, .choices = true };
 const struct head head_next_sentence = { "next-sentence", build_next_sentence };
@@ -250,6 +256,7 @@ const struct head_class head_classes[] = {
 	{ "ForConditionalGeneration", &head_conditional },
 	{ "FSMTModel", &head_model },
 	{ "MTModel", &head_conditional },
+	{ "EncoderDecoderModel", &head_conditional },
 	{ "ForMaskedLM", &head_masked_lm },
 	{ "ForPreTraining", &head_pretraining },
 	{ "QuestionEncoder", &head_embedding },

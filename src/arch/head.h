@@ -24,14 +24,15 @@ struct head {
 	bool generates;       // of an encoder-decoder: may be run one token after another
 	bool predicts_next;   // logits at a place are about the token after it: a decoder has a cache
 	bool gives_states;    // the results are states on the way, not what stands after the last
+	bool reads_memory;    // of a decoder that is a part: its layers look at body.memory too
 	bool choices;         // reads several texts a row
 };
 extern const struct head head_audio, head_audio_frames, head_augmented_lm, head_backbone, head_backbone_classed, head_causal_lm,
 	head_conditional, head_ctc, head_depth, head_embedding, head_encoder, head_image, head_image_teacher, head_images_text,
-	head_keypoints, head_masked_image, head_masked_lm, head_matches, head_matting, head_model, head_multiple_choice,
-	head_next_sentence, head_objects, head_pose, head_pretraining, head_projection, head_reader, head_retrieval,
-	head_scene_text, head_segmentation, head_segments, head_sequence, head_span, head_super_resolution, head_token,
-	head_transducer, head_video, head_vocoder, head_x_vector;
+	head_keypoints, head_masked_image, head_masked_lm, head_matches, head_matting, head_memory_lm, head_model,
+	head_multiple_choice, head_next_sentence, head_objects, head_pose, head_pretraining, head_projection, head_reader,
+	head_retrieval, head_scene_text, head_segmentation, head_segments, head_sequence, head_span, head_super_resolution,
+	head_token, head_transducer, head_video, head_vocoder, head_x_vector;
 
 // What a class's name ends with; the first row that fits counts.
 struct head_class {
@@ -49,6 +50,7 @@ struct family_head {
 
 const struct family_head *head_row(const struct spec *s); // the family's row for this model's head; NULL: there is none
 unsigned head_how(const struct spec *s);                  // its flags; 0 for a part without a head
+bool head_reads_memory(const struct spec *s);             // false for a part without a head
 // Refuses a head that the family, or this type of it, does not have.
 void head_refused(struct config *c, const struct spec *s);
 

@@ -10,13 +10,17 @@
 #include "base/visible.h"
 
 // Settings of encoders and decoders that would build another graph: only their usual value is built.
-void resolve_refusals(struct config *c, const struct family *f)
+void resolve_refusals(struct config *c, const struct spec *s)
 {
-	bool may_decode = f->may_decode;
+	const struct family *f = s->row->family;
+	bool may_decode = f->may_decode, reads_memory = head_reads_memory(s);
 	static const char *const must_be_false[] = { "add_cross_attention", "is_encoder_decoder", "is_decoder" };
-	for (size_t i = 0; i < sizeof must_be_false / sizeof must_be_false[0]; i++)
-		if (config_bool(c, must_be_false[i], false) && !(may_decode && text_is(must_be_false[i], "is_decoder")))
-			config_fail(c, STATUS_UNSUPPORTED, "%s: true is not supported yet", must_be_false[i]);
+	for (size_t i = 0; i < sizeof must_be_false / sizeof must_be_false[0]; i++) {
+		bool is = config_bool(c, must_be_false[i], false), needed = reads_memory && i != 1;
+		if (needed ? !is : is && !(may_decode && text_is(must_be_false[i], "is_decoder")))
+			config_fail(c, STATUS_UNSUPPORTED, "%s: %s is not supported %s", must_be_false[i], is ? "true" : "false",
+				needed ? "of a decoder beside an encoder" : "yet");
+	}
 	const char *kind = config_text(c, "position_embedding_type");
 	bool rotary = kind && may_decode && text_is(kind, "rotary") && config_knows(c, "position_embedding_type");
 	bool none = kind && f->may_unturn && text_is(kind, "nope");
@@ -29,7 +33,7 @@ void resolve_refusals(struct config *c, const struct family *f)
 
 void resolve_transformer(struct config *c, struct spec *s, bool is_image)
 {
-	resolve_refusals(c, s->row->family);
+	resolve_refusals(c, s);
 	s->hidden_size = config_size(c, "hidden_size", -1);
 	int64_t listed = resolve_listed_layers(c), layers = config_count(c, "num_hidden_layers", listed ? listed : -1);
 	s->layers = s->layers_in_config = listed ? listed : layers;
@@ -76,6 +80,14 @@ void resolve_qk_norm_type(struct config *c, struct spec *s)
 	*(whole ? &s->traits.qk_norm_whole : &s->traits.qk_norm) = true;
 	if (kind && !whole && !text_is(kind, "qwen3"))
 		config_fail(c, STATUS_UNSUPPORTED, "qk_norm_type %s is not supported yet", kind);
+}
+
+bool has_word(const struct spec *s, const char *stem)
+{
+	for (const struct weight_name *n = s->row->dialect->weights; n->canonical; n++)
+		if (text_is(n->canonical, stem))
+			return true;
+	return false;
 }
 
 // What every class may say, whatever builds it.

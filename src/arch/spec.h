@@ -421,13 +421,16 @@ void config_check_kinds(struct config *c);
 // traits.c: the row's traits into a new spec.
 void traits_of_row(struct spec *s, struct arena *a);
 
+bool has_word(const struct spec *s, const char *stem); // has the dialect a word for this weight?
+
 // spec.c: what families' resolve functions are made of. Errors go into c->error.
 // hidden_size, layers, heads, head_width, ffn_size, vocabulary and positions (needed unless is_image), activation, scale.
 void resolve_transformer(struct config *c, struct spec *s, bool is_image);
 // The size that pictures must have for this backbone; 0: they may have any, which its family then hints at.
 void resolve_backbone_image(struct spec *s, const struct spec *backbone);
 // A part of resolve_transformer: decoders, pruned heads, kinds of positions.
-void resolve_refusals(struct config *c, const struct family *f);
+// A decoder that reads memory must be one that can.
+void resolve_refusals(struct config *c, const struct spec *s);
 // Height and width, each `least` or more: a list, or one number for both.
 void resolve_pair(struct config *c, struct arena *a, const char *key, int64_t usual, int64_t least, int64_t out[2]);
 void resolve_image(struct config *c, struct spec *s); // image_size, patch_size, channels, pooler

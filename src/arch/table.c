@@ -24,6 +24,7 @@
 #include "arch/family/speech.h"
 #include "arch/family/swin.h"
 #include "arch/family/t5.h"
+#include "arch/family/two_models.h"
 #include "arch/family/vit.h"
 #include "arch/family/vitdet.h"
 #include "arch/family/vlm.h"
@@ -151,6 +152,7 @@
 #define BACKBONE_PART(type) .part_types = { { "backbone", type } }
 #define VISION_PART(type) .part_types = { { "vision", type } }
 #define ENCODER_PART(encoder) .part_types = { { "encoder", encoder } }
+#define HALVES(encoder, decoder) .part_types = { { "encoder", encoder }, { "decoder", decoder } }
 
 const struct arch arch_rows[] = {
 	{ "afmoe", OF(decoder, afmoe_names, EXAONE, SIGMOID_MOE, .sandwich_norm = true, .attention_gate = GATE_SIGMOID) },
@@ -269,6 +271,7 @@ const struct arch arch_rows[] = {
 	{ "electra", OF(encoder, electra_names, .lm_gelu = true) },
 	{ "embedding_gemma2_text", OF(decoder, embedding_gemma2_names, EMBEDDING_GEMMA2) },
 	{ "emu3_text_model", &decoder, &llama_names },
+	{ "encoder-decoder", &two_models, &two_models_names, HALVES("bert", "bert") },
 	{ "eomt", &eomt, &eomt_names },
 	{ "eomt_dinov3", OF(eomt, eomt_dinov3_names, .rotary = true) },
 	{ "ernie", OF(encoder, ernie_names, TANH_HEAD) },
@@ -582,6 +585,7 @@ const struct arch arch_rows[] = {
 	{ "smolvlm", &vlm_connected, &idefics3_names, PARTS("llama", "smolvlm_vision") },
 	{ "smolvlm_vision", OF(clip_vision, siglip_vision_names, .any_size = true) },
 	{ "solar_open", OF(decoder, dots1_names, .sigmoid_router = true) },
+	{ "speech-encoder-decoder", OF(two_models, two_models_names, .source = SOURCE_SOUND), HALVES("wav2vec2", "bert") },
 	{ "speech_to_text", &speech_to_text, &speech_to_text_names },
 	{ "speecht5_hifigan", &vocoder, &hifigan_names },
 	{ "splinter", &encoder, &splinter_names },
@@ -619,6 +623,7 @@ const struct arch arch_rows[] = {
 	{ "videomae", &videomae, &videomae_names },
 	{ "vilt", &vilt, &vilt_names },
 	{ "vipllava", OF(vlm, llava_names, .projector_norm = true), PARTS("llama", "clip_vision_model") },
+	{ "vision-encoder-decoder", OF(two_models, two_models_names, .source = SOURCE_PICTURE), HALVES("vit", "bert") },
 	{ "vision-text-dual-encoder", OF(dual, dual_names, .rooted_towers = true), PARTS("bert", "vit") },
 	{ "visual_bert", &encoder, &visual_bert_names },
 	{ "vit", &vit, &vit_names },

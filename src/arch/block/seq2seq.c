@@ -28,20 +28,33 @@ static graph_value by_head(struct graph *g, graph_value x, int64_t heads, int64_
 	return op_transpose(g, op_reshape(g, x, 4, (int64_t[]){ 0, 0, heads, width }), 4, (int[]){ 0, 2, 1, 3 });
 }
 
+static void keys_and_values(struct build *b, const char *stem, graph_value from, unsigned biases, graph_value *k, graph_value *v)
+{
+	struct graph *g = b->g;
+	int64_t width = b->s->kv_heads * b->s->head_width, in = value_dim(g, from, -1);
+	const char *both = join(b, stem, "kv");
+	if (weight_named(b, both)) {
+		graph_value kv = linear(b, both, from, in, 2 * width, biases & BIAS_K);
+		*k = op_slice(g, kv, 2, 0, width);
+		*v = op_slice(g, kv, 2, width, 2 * width);
+		return;
+	}
+	*k = linear(b, join(b, stem, "k"), from, in, width, biases & BIAS_K);
+	*v = linear(b, join(b, stem, "v"), from, in, width, biases & BIAS_V);
+}
+
 graph_value attend(struct build *b, const char *stem, graph_value x, graph_value from, graph_value bias, struct cache *cache,
 	unsigned biases)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
-	int64_t e = s->head_width, width = s->heads * e, kv_width = s->kv_heads * e;
+	int64_t e = s->head_width, width = s->heads * e;
 	// Scores that nothing divides: such models are initialised with smaller queries instead (T5's init by d_kv^-0.5).
 	b->gain = s->attention_scale == 1 ? 1 / sqrt((double)e) : 0;
 	graph_value q = linear(b, join(b, stem, "q"), x, s->hidden_size, width, biases & BIAS_Q), k, v; // [batch, seq, heads*e]
 	b->gain = 0;
-	if (from.id || !cache) { // without either there was an error before
-		k = linear(
-			b, join(b, stem, "k"), from, value_dim(g, from, -1), kv_width, biases & BIAS_K); // [batch, keys, heads*e]
-		v = linear(b, join(b, stem, "v"), from, value_dim(g, from, -1), kv_width, biases & BIAS_V);
+	if (from.id || !cache) {                                // without either there was an error before
+		keys_and_values(b, stem, from, biases, &k, &v); // [batch, keys, heads*e]
 		if (cache && from.id == x.id)
 			cache_extend(b, cache, &k, &v, s->kv_heads, e, e);
 		else if (cache) {
@@ -58,22 +71,24 @@ graph_value attend(struct build *b, const char *stem, graph_value x, graph_value
 		k = cache_past(b, cache, "key", s->kv_heads, e, "encoder_sequence");
 		v = cache_past(b, cache, "value", s->kv_heads, e, "encoder_sequence");
 	}
+	double scale = s->attention_scale / (s->scale_by_layer ? (double)(b->layer + 1) : 1);
 	graph_value y = op_attention(g,
-		&(struct attention){ q, k, v, .bias = bias, .heads = s->heads, .kv_heads = s->kv_heads,
-			.scale = (float)s->attention_scale, .softcap = (float)s->attention_softcap });
+		&(struct attention){ q, k, v, .bias = bias, .heads = s->heads, .kv_heads = s->kv_heads, .scale = (float)scale,
+			.softcap = (float)s->attention_softcap });
 	return linear(b, join(b, stem, "o"), y, width, s->hidden_size, biases & BIAS_O);
 }
 
 void decoder_places(struct build *b, const struct body *io, graph_value *query, graph_value *key)
 {
 	struct graph *g = b->g;
-	graph_value zero = graph_i64(g, 0), one = graph_i64(g, 1), seq = op_squeeze(g, op_dim(g, io->embeds, 1), 0);
+	graph_value tokens = io->embeds.id ? io->embeds : io->ids; // [batch, seq, ..]
+	graph_value zero = graph_i64(g, 0), one = graph_i64(g, 1), seq = op_squeeze(g, op_dim(g, tokens, 1), 0);
 	bool has_past = io->cache && io->cache->past_key[0].id;
 	graph_value past = has_past ? op_squeeze(g, op_dim(g, io->cache->past_key[0], 2), 0) : zero,
 		    all = has_past ? op_add(g, past, seq) : seq;
 	graph_value at = op_range(g, past, all, one), every = op_range(g, zero, all, one);
-	graph_assume(g, at, 0, value_dim(g, io->embeds, 1));
-	graph_assume(g, every, 0, has_past ? cache_total(b) : value_dim(g, io->embeds, 1));
+	graph_assume(g, at, 0, value_dim(g, tokens, 1));
+	graph_assume(g, every, 0, has_past ? cache_total(b) : value_dim(g, tokens, 1));
 	*query = op_unsqueeze(g, at, 1);
 	*key = op_unsqueeze(g, every, 0);
 }
@@ -81,6 +96,20 @@ void decoder_places(struct build *b, const struct body *io, graph_value *query, 
 graph_value causal_bias(struct build *b, graph_value query, graph_value key)
 {
 	return op_where(b->g, op_less_or_equal(b->g, key, query), graph_f32(b->g, 0), graph_f32(b->g, -FLT_MAX));
+}
+
+void seq2seq_begin(struct build *b, struct body *io)
+{
+	struct graph *g = b->g;
+	graph_value query, key, one = graph_i64(g, 1);
+	decoder_places(b, io, &query, &key);
+	graph_value row = op_add(g, op_mul(g, key, graph_i64(g, 0)), one); // [1, keys]
+	graph_value column = op_add(g, op_mul(g, op_slice(g, io->ids, 1, 0, 1), graph_i64(g, 0)), one);
+	io->mask = op_mul(g, column, row);
+	io->positions = op_transpose(g, query, 2, (int[]){ 1, 0 });
+	io->types = op_mul(g, io->ids, graph_i64(g, 0));
+	if (io->memory_mask.id)
+		io->memory_bias = mask_bidirectional(b, io->memory_mask);
 }
 
 // The part whose token table the half `part` reads, and the table's stem there: its own, or the one they share, or the
@@ -105,13 +134,15 @@ static const struct spec *table_of(struct build *b, const struct seq2seq *f, con
 	return found ? found : own;
 }
 
-// Runs a half; a dimension that only one graph knows has its own name, so that a static graph can give it a number.
-static void run_half(struct build *b, const struct seq2seq *f, const char *part, struct body *io)
+// A dimension that only one graph knows has its own name, so that a static graph can give it a number.
+void seq2seq_run(struct build *b, const struct seq2seq *f, const char *part, struct body *io)
 {
 	struct graph *g = b->g;
 	const struct spec *whole = b->s;
 	graph_enter(g, "%s", part);
-	if (io->ids.id && !io->embeds.id) {
+	if (text_is(part, "decoder") && f->remember && io->memory.id)
+		io->memory = f->remember(b, io->memory);
+	if (io->ids.id && !io->embeds.id && !f->whole_halves) {
 		const char *stem;
 		const struct spec *half = part_of(whole, part);
 		b->s = table_of(b, f, part, &stem);
@@ -215,6 +246,7 @@ const struct family_head seq2seq_heads[] = {
 	{ &head_sequence, seq2seq_classify, SEQ2SEQ_TWICE },
 	{ &head_span, NULL, SEQ2SEQ_TWICE },
 	{ &head_causal_lm, seq2seq_logits },
+	{ &head_memory_lm, seq2seq_logits },
 	{ 0 },
 };
 const struct family_head seq2seq_speech_heads[] = {
@@ -232,7 +264,7 @@ static void build_alone(struct build *b, const struct seq2seq *f)
 	io.mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape);
 	io.memory = graph_input(g, "encoder_hidden_states", DTYPE_F32, 3,
 		(int64_t[]){ batch, graph_symbol(g, "encoder_sequence"), f->source_size });
-	run_half(b, f, "decoder", &io);
+	seq2seq_run(b, f, "decoder", &io);
 	io.own = f;
 	seq2seq_logits(b, &io);
 }
@@ -247,7 +279,7 @@ static void build_whole(struct build *b, const struct seq2seq *f)
 		dec.ids = graph_input(g, "decoder_input_ids", DTYPE_I64, 2,
 			(int64_t[]){ graph_symbol(g, "batch"), graph_symbol(g, "decoder_sequence") });
 	graph_value frames = enc.mask; // as given: an encoder may count it over
-	run_half(b, f, "encoder", &enc);
+	seq2seq_run(b, f, "encoder", &enc);
 	if (!part_of(b->s, "decoder")) {
 		head_build(b, &enc);
 		return;
@@ -256,9 +288,9 @@ static void build_whole(struct build *b, const struct seq2seq *f)
 		dec.ids = shifted(b, f, b->ids);
 	dec.memory = enc.last;
 	dec.memory_mask = f->sees_all ? NO_VALUE : frames;
-	run_half(b, f, "decoder", &dec);
+	seq2seq_run(b, f, "decoder", &dec);
 	head_build(b, &dec);
-	graph_output(g, "encoder_last_hidden_state", enc.last);
+	graph_output(g, "encoder_last_hidden_state", f->gives_remembered ? dec.memory : enc.last);
 }
 
 // decoder_model_merged: without use_cache_branch the past is cut to nothing; with it, the encoder's states are, since the past
@@ -305,8 +337,8 @@ static void build_decoder(struct build *b, const struct seq2seq *f)
 	part_leave(b, outer);
 	if (merged)
 		merge(b, &io, half->layers);
-	run_half(b, f, "decoder", &io);
 	io.own = f;
+	seq2seq_run(b, f, "decoder", &io);
 	head_build(b, &io);
 	cache_outputs(b, io.cache);
 	if (first || merged)
@@ -325,7 +357,7 @@ void seq2seq_build(struct build *b, const struct seq2seq *f)
 	}
 	if (b->which == &encoder_graph) {
 		source(b, f, &io);
-		run_half(b, f, "encoder", &io);
+		seq2seq_run(b, f, "encoder", &io);
 		graph_output(b->g, "last_hidden_state", io.last);
 	} else if (b->which == &arch_whole)
 		(part_of(b->s, "encoder") ? build_whole : build_alone)(b, f);

@@ -38,18 +38,27 @@ struct seq2seq {
 	void (*inputs)(struct build *b, struct body *io); // declares the encoder's; NULL: input_ids and attention_mask
 	void (*encode)(struct build *b, struct body *io);
 	void (*decode)(struct build *b, struct body *io);
-	bool one_table;      // a new checkpoint has one table of tokens, "embed.shared", for both halves
-	bool head_in_body;   // the bare model's states are logits
-	bool head_bias;      // "head.lm.bias", [1, vocab]
-	bool masks_frames;   // masks are of what the encoder reads, not of its states: the decoder counts them over
-	bool sees_all;       // the decoder looks at all of the encoder's states: no mask
-	float embed_scale;   // of the token embeddings; 0: 1
-	float head_scale;    // of the last state before the language model's head; 0: 1
-	bool start_wraps;    // the shifted copy begins with the text's own last token
-	int64_t source_size; // of a decoder by itself: the width of the states it looks at
-	int64_t eos, start;  // for heads on a text that is read twice: where it ends, what its shifted copy begins with
+	// With b->s at the whole: what the decoder makes of the states it is given, in io->memory; NULL: nothing.
+	graph_value (*remember)(struct build *b, graph_value memory);
+	bool gives_remembered; // encoder_last_hidden_state of model.onnx is what `remember` makes of it
+	bool whole_halves;     // halves are models of their own: they embed their tokens, and the decoder has the head
+	bool one_table;        // a new checkpoint has one table of tokens, "embed.shared", for both halves
+	bool head_in_body;     // the bare model's states are logits
+	bool head_bias;        // "head.lm.bias", [1, vocab]
+	bool masks_frames;     // masks are of what the encoder reads, not of its states: the decoder counts them over
+	bool sees_all;         // the decoder looks at all of the encoder's states: no mask
+	float embed_scale;     // of the token embeddings; 0: 1
+	float head_scale;      // of the last state before the language model's head; 0: 1
+	bool start_wraps;      // the shifted copy begins with the text's own last token
+	int64_t source_size;   // of a decoder by itself: the width of the states it looks at
+	int64_t eos, start;    // for heads on a text that is read twice: where it ends, what its shifted copy begins with
 };
 void seq2seq_build(struct build *b, const struct seq2seq *f);
+// Runs a half, "encoder" or "decoder": from io->ids, unless embeds are there, to io->last.
+void seq2seq_run(struct build *b, const struct seq2seq *f, const char *part, struct body *io);
+// Of a decoder that has a family of its own and reads memory, all of whose tokens count: io->mask [batch, past + seq], positions
+// [1, seq], types, and memory_bias of memory_mask.
+void seq2seq_begin(struct build *b, struct body *io);
 // encoder_model.onnx; decoder_model.onnx: encoder_hidden_states and a first run of decoder input_ids;
 // decoder_with_past_model.onnx; decoder_model_merged.onnx: the first and every further run in one.
 extern const struct arch_graph *const seq2seq_graphs[], seq2seq_merged;
@@ -75,8 +84,9 @@ struct halves_sizes {
 void resolve_halves_sizes(struct config *c, struct spec *s, struct halves_sizes *d);
 void resolve_halves(struct spec *s, struct arena *a, const struct halves_sizes *d);
 
-// STEM.q of x, STEM.k and STEM.v of `from`, STEM.o of what they give. `from` is x itself: self-attention, whose cache grows; else
-// the encoder's states, or NO_VALUE when the cache has their keys and values already.
+// STEM.q of x, STEM.k and STEM.v (or STEM.kv, where the dialect has that word) of `from`, STEM.o of what they give. `from` is x
+// itself: self-attention, whose cache grows; else the encoder's states, or NO_VALUE when the cache has their keys and values
+// already.
 enum { BIAS_Q = 1, BIAS_K = 2, BIAS_V = 4, BIAS_O = 8, BIAS_ALL = 15 };
 graph_value attend(struct build *b, const char *stem, graph_value x, graph_value from, graph_value bias, struct cache *cache,
 	unsigned biases);

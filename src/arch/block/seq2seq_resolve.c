@@ -19,7 +19,7 @@ struct spec *resolve_half(struct spec *s, struct arena *a, const char *part, con
 void resolve_halves_sizes(struct config *c, struct spec *s, struct halves_sizes *d)
 {
 	s->hidden_size = s->embedding_size = config_size(c, "hidden_size", -1);
-	s->layers = s->layers_in_config = config_count(c, "num_hidden_layers", -1);
+	s->layers = s->layers_in_config = config_count(c, d->alone ? "num_decoder_layers" : "num_hidden_layers", -1);
 	s->heads = s->kv_heads = config_size(c, d->alone ? "decoder_attention_heads" : "encoder_attention_heads", -1);
 	s->ffn_size = config_size(c, d->alone ? "decoder_ffn_dim" : "encoder_ffn_dim", -1);
 	s->vocab_size = config_size(c, "vocab_size", -1);

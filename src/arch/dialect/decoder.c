@@ -370,6 +370,8 @@ const struct dialect gpt2_names = {
 	.keys = KEYS(GPT2_KEYS),
 	.weights = WEIGHTS(GPT2_NORMS, GPT_HEADS, { "embed.word", "@wte" }, { "embed.position", "@wpe" },
 		{ "layers.attn.qkv", "@h.#.attn.c_attn" }, { "layers.attn.o", "@h.#.attn.c_proj" },
+		{ "layers.cross.norm", "@h.#.ln_cross_attn" }, { "layers.cross.q", "@h.#.crossattention.q_attn" },
+		{ "layers.cross.kv", "@h.#.crossattention.c_attn" }, { "layers.cross.o", "@h.#.crossattention.c_proj" },
 		{ "layers.ffn.up", "@h.#.mlp.c_fc" }, { "layers.ffn.down", "@h.#.mlp.c_proj" }),
 	.ignored = IGNORED(BUFFERS),
 	.inert = IGNORED(SUMMARIES),

@@ -32,6 +32,14 @@
 	{ \
 		"embed.project", "@embeddings_project" \
 	}
+#define BERT_CROSS \
+	{ "layers.cross.q", "@encoder.layer.#.crossattention.self.query" }, \
+		{ "layers.cross.k", "@encoder.layer.#.crossattention.self.key" }, \
+		{ "layers.cross.v", "@encoder.layer.#.crossattention.self.value" }, \
+		{ "layers.cross.o", "@encoder.layer.#.crossattention.output.dense" }, \
+	{ \
+		"layers.cross.norm", "@encoder.layer.#.crossattention.output.LayerNorm" \
+	}
 #define BERT_POOLER \
 	{ \
 		"pooler", "@pooler.dense" \
@@ -64,7 +72,7 @@ const struct dialect bert_names = {
 	.name = "bert",
 	.prefix = "bert.",
 	.keys = NO_KEYS,
-	.weights = WEIGHTS(BERT_BODY, BERT_HEADS),
+	.weights = WEIGHTS(BERT_BODY, BERT_CROSS, BERT_HEADS),
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
@@ -80,7 +88,7 @@ const struct dialect roberta_names = {
 	.name = "roberta",
 	.prefix = "roberta.",
 	.keys = NO_KEYS,
-	.weights = WEIGHTS(BERT_BODY, ROBERTA_HEADS),
+	.weights = WEIGHTS(BERT_BODY, BERT_CROSS, ROBERTA_HEADS),
 	.ignored = IGNORED("*embeddings.position_ids", "*embeddings.token_type_ids"),
 };
 

@@ -2,13 +2,15 @@
 // What checkpoints of BART and its kin call things. Behind @ lies "encoder." or "decoder." where a half is built.
 #include "arch/dialect.h"
 
-// Of no effect in the classes as they are; a second spelling of encoder_layers.
+// Of no effect in the classes as they are; a second spelling of encoder_layers; what a decoder beside another encoder says of
+// its own.
 #define INERT \
-	"num_hidden_layers", "add_bias_logits", "add_final_layer_norm", "alignment_heads", "do_blenderbot_90_layernorm", \
-		"extra_layer_norm", "extra_pos_embeddings", "force_bos_token_to_be_generated", "is_multilingual", "lang_to_id", \
-		"layernorm_variant", "max_length_generation", "median_filter_width", "no_timestamps_token_id", \
-		"normalize_before", "normalize_embedding", "prompt_length", "prompt_mid_dim", "smoothing", \
-		"static_position_embeddings", "task_to_id", "variant"
+	"encoder_attention_heads", "encoder_ffn_dim", "encoder_layers", "num_hidden_layers", "add_bias_logits", \
+		"add_final_layer_norm", "alignment_heads", "do_blenderbot_90_layernorm", "extra_layer_norm", \
+		"extra_pos_embeddings", "force_bos_token_to_be_generated", "is_multilingual", "lang_to_id", "layernorm_variant", \
+		"max_length_generation", "median_filter_width", "no_timestamps_token_id", "normalize_before", \
+		"normalize_embedding", "prompt_length", "prompt_mid_dim", "smoothing", "static_position_embeddings", \
+		"task_to_id", "variant"
 
 #define SEQ2SEQ_KEYS \
 	{ "hidden_size", "d_model" }, { "num_hidden_layers", "encoder_layers" }, \
@@ -56,10 +58,18 @@ const struct dialect bart_names = {
 const struct dialect trocr_names = {
 	.name = "trocr",
 	.prefix = "model.",
-	.keys = KEYS({ "hidden_size", "d_model" }, { "num_hidden_layers", "decoder_layers" }),
+	.keys = KEYS({ "hidden_size", "d_model" }, { "num_decoder_layers", "decoder_layers" }),
 	.weights = WEIGHTS(SEQ2SEQ_BODY, { "embed.norm", "@layernorm_embedding" }, { "head.lm.out", "output_projection" }),
 	.ignored = IGNORED("*embed_positions._float_tensor"),
 	.inert = IGNORED(INERT, "is_decoder", "is_encoder_decoder"),
+};
+
+const struct dialect two_models_names = {
+	.name = "two-models",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "project", "enc_to_dec_proj" }),
+	.inert = IGNORED("is_encoder_decoder"),
 };
 
 const struct dialect m2m_names = {

@@ -45,7 +45,7 @@ static void resolve_audio(struct config *c, struct spec *s, struct arena *a)
 	o->w = *resolve_windows(c, a, "num_attention_heads", "patch_embeds_hidden_size");
 	if (c->error.status)
 		return;
-	resolve_refusals(c, s->row->family);
+	resolve_refusals(c, s);
 	s->hidden_size = config_size(c, "hidden_size", windows_width(&o->w));
 	s->heads = s->kv_heads = o->w.heads[0];
 	s->norm_eps = config_real(c, "layer_norm_eps", 1e-5);
@@ -340,7 +340,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_part_fixed(c, s, a, "text", "text_config", NULL, NULL, roots);
 	resolve_part_fixed(c, s, a, "audio", "audio_config", NULL, NULL, roots);
 	resolve_projection(c, &o->projection_size, &o->projection_act); // these count, not the parts'
-	resolve_refusals(c, s->row->family);
+	resolve_refusals(c, s);
 	if (config_get(c, "text_config_dict") || config_get(c, "audio_config_dict"))
 		config_fail(c, STATUS_UNSUPPORTED,
 			"text_config_dict and audio_config_dict beside the parts' own configurations are not supported yet");

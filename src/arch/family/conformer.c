@@ -271,7 +271,7 @@ static void resolve_ctc(struct config *c, struct spec *s, struct arena *a)
 {
 	conformer_resolve_encoder(c, s, a, (const char *const[]){ "", NULL });
 	s->vocab_size = config_size(c, "vocab_size", -1);
-	resolve_refusals(c, s->row->family);
+	resolve_refusals(c, s);
 }
 
 static void build_ctc(struct build *b)

@@ -18,6 +18,7 @@
 #include <math.h>
 
 #include "arch/block/recurrent.h"
+#include "arch/block/seq2seq.h"
 #include "arch/family/decoder.h"
 
 // What all layers share: for layers without a window [0] and with one [1]. NO_VALUE where no layer needs it.
@@ -266,6 +267,12 @@ static graph_value layer(struct build *b, struct body *io, graph_value x, struct
 	x = residual(b, "layers.attn.residual", x, after ? norm_after(b, "layers.attn.after", y) : y);
 	x = post ? norm(b, "layers.attn.norm", x, s->hidden_size) : x;
 	graph_leave(g);
+	if (head_reads_memory(s)) {
+		graph_enter(g, "cross");
+		y = norm(b, "layers.cross.norm", x, s->hidden_size);
+		x = op_add(g, x, attend(b, "layers.cross", y, io->memory, io->memory_bias, io->cross, BIAS_ALL));
+		graph_leave(g);
+	}
 	graph_enter(g, "ffn");
 	y = feed(b, before ? norm(b, "layers.ffn.norm", x, s->hidden_size) : x, x);
 	x = residual(b, "layers.ffn.residual", x, after ? norm_after(b, "layers.ffn.after", y) : y);
@@ -360,19 +367,6 @@ static void make_shared(struct build *b, struct body *io, graph_value x, struct 
 		p->query_scale = rope_query_scale(b, &s->rope, x, io->positions);
 }
 
-// sin(p f_i) .. cos(p f_i) .. with f_i = 10000^(-i / (half - 1)), or half: [batch, seq, hidden]
-static graph_value sines(struct build *b, graph_value positions)
-{
-	struct graph *g = b->g;
-	int64_t half = b->s->hidden_size / 2, steps = TRAITS_OF(b->s, decoder)->sinusoids == 2 ? half : half - 1;
-	float *f = GRAPH_TABLE(g, NULL, half, 1, float);
-	for (int64_t i = 0; f && i < half; i++)
-		f[i] = (float)exp(-log(10000) / (double)steps * (double)i);
-	graph_value angle =
-		op_mul(g, op_unsqueeze(g, op_cast(g, positions, DTYPE_F32), 2), graph_constant(g, DTYPE_F32, 1, &half, f));
-	return op_concat(g, 2, (graph_value[]){ op_sin(g, angle), op_cos(g, angle) }, 2);
-}
-
 // Positions that count from pad_token_id + 1 and skip padding, whose is pad_token_id: [batch, seq]. Of further tokens all
 // columns before count.
 static graph_value counted_from_pad(struct build *b, const struct body *io, graph_value x)
@@ -414,7 +408,8 @@ static graph_value add_positions(struct build *b, struct body *io, graph_value x
 		x = op_add(g, x, op_slice(g, WEIGHT(b, "embed.segment", "weight", 2, s->hidden_size), 0, 0, 1));
 	if (!TRAITS_OF(s, decoder)->sinusoids)
 		return op_add(g, x, embedding(b, "embed.position", at, rows, s->hidden_size));
-	graph_value y = sines(b, at);
+	int64_t half = s->hidden_size / 2;
+	graph_value y = sines(b, at, s->hidden_size, TRAITS_OF(s, decoder)->sinusoids == 2 ? half : half - 1);
 	return op_add(g, x, s->traits.positions_from_pad ? without_pad(b, at, y) : y);
 }
 
@@ -503,6 +498,8 @@ static void body(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
+	if (head_reads_memory(s))
+		seq2seq_begin(b, io);
 	graph_value x = io->embeds.id ? io->embeds : token_embedding(b, io->ids); // [batch, seq, hidden]
 	if (s->embedding_size != s->hidden_size && !io->embeds.id)
 		x = linear(b, "embed.project", x, s->embedding_size, s->hidden_size, false);
@@ -570,6 +567,7 @@ static void score_mean(struct build *b, const struct body *io)
 static const struct family_head heads[] = {
 	{ &head_model },
 	{ &head_causal_lm },
+	{ &head_memory_lm },
 	{ &head_sequence, head_score_last },
 	{ &head_token },
 	{ &head_span },

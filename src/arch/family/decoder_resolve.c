@@ -6,14 +6,6 @@
 
 #include "arch/family/decoder.h"
 
-static bool has_word(const struct spec *s, const char *stem)
-{
-	for (const struct weight_name *n = s->row->dialect->weights; n->canonical; n++)
-		if (text_is(n->canonical, stem))
-			return true;
-	return false;
-}
-
 // A switch that the class has and that is on.
 static bool says(struct config *c, const char *key)
 {
@@ -728,6 +720,9 @@ void decoder_resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_transformer(c, s, false);
 	if (c->error.status)
 		return;
+	if (head_reads_memory(s) && !has_word(s, "layers.cross.q"))
+		config_fail(c, STATUS_UNSUPPORTED, "the model type %s is not supported yet as a decoder beside an encoder",
+			s->row->model_type);
 	if (t->paired)
 		s->layers = s->layers_in_config = 2 * s->layers;
 	if (has_word(s, "state.low"))

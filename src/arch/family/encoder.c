@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "arch/block/image.h"
+#include "arch/block/seq2seq.h"
 #include "arch/family/encoder.h"
 
 enum { Q, K, V, O, UP, DOWN };
@@ -30,7 +31,7 @@ static graph_value mix(struct build *b, const char *stem, graph_value x, int64_t
 	return op_transpose(g, y, 3, (int[]){ 0, 2, 1 });
 }
 
-static graph_value attention(struct build *b, graph_value x, const struct attention_extras *extras)
+static graph_value attention(struct build *b, const struct body *io, graph_value x, const struct attention_extras *extras)
 {
 	const struct spec *s = b->s;
 	const struct encoder *e = s->own;
@@ -50,7 +51,7 @@ static graph_value attention(struct build *b, graph_value x, const struct attent
 	if (e->aware && extras->words.id)
 		return encoder_entity_attention(b, x, extras->bias, extras->words);
 	if (!e->groups[Q])
-		return self_attention_with(b, x, extras, e->qkv_bias, true, NULL);
+		return self_attention_with(b, x, extras, e->qkv_bias, true, io->cache);
 	graph_value q = mix(b, "layers.attn.q", x, n, n, Q), k = mix(b, "layers.attn.k", x, n, n, K),
 		    v = mix(b, "layers.attn.v", x, n, n, V);
 	graph_value y = op_attention(b->g,
@@ -104,7 +105,16 @@ static graph_value adapter(struct build *b, graph_value x)
 	return op_add(b->g, linear(b, "layers.adapter.up", x, e->adapter, s->hidden_size, true), before);
 }
 
-static graph_value layer(struct build *b, graph_value x, const struct attention_extras *extras)
+static graph_value look_at_memory(struct build *b, const struct body *io, graph_value x)
+{
+	graph_enter(b->g, "cross");
+	graph_value y = attend(b, "layers.cross", x, io->memory, io->memory_bias, io->cross, BIAS_ALL);
+	x = layer_norm(b, "layers.cross.norm", op_add(b->g, y, x), b->s->hidden_size);
+	graph_leave(b->g);
+	return x;
+}
+
+static graph_value layer(struct build *b, const struct body *io, graph_value x, const struct attention_extras *extras)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -112,10 +122,12 @@ static graph_value layer(struct build *b, graph_value x, const struct attention_
 	int64_t n = s->hidden_size;
 	graph_enter(g, "attn");
 	graph_value y = e->norm_first ? layer_norm(b, "layers.attn.norm", x, n) : x;
-	y = TRAITS_OF(s, encoder)->fourier ? fourier(b, y) : attention(b, y, extras);
+	y = TRAITS_OF(s, encoder)->fourier ? fourier(b, y) : attention(b, io, y, extras);
 	x = op_add(g, y, x);
 	x = e->norm_first ? x : layer_norm(b, "layers.attn.norm", x, n);
 	graph_leave(g);
+	if (head_reads_memory(s))
+		x = look_at_memory(b, io, x);
 	graph_enter(g, "ffn");
 	y = feed_forward(b, e->norm_first ? layer_norm(b, "layers.ffn.norm", x, n) : x);
 	x = op_add(g, y, x);
@@ -194,6 +206,9 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	e->causal = config_knows(c, "is_decoder") && config_bool(c, "is_decoder", false);
 	e->sees_padding = config_bool(c, "causal", false);
 	e->causal |= e->sees_padding;
+	if (head_reads_memory(s) && (!has_word(s, "layers.cross.q") || e->sees_padding))
+		config_fail(c, STATUS_UNSUPPORTED, "the model type %s is not supported yet as a decoder beside an encoder",
+			s->row->model_type);
 	e->norm_first = s->traits.norm_first || config_bool(c, "pre_norm", false);
 	e->qkv_bias = config_bool(c, "qkv_bias", config_bool(c, "use_bias", true));
 	e->inner = TRAITS_OF(s, encoder)->shared_layers ? config_count(c, "inner_group_num", 1) : 1;
@@ -334,7 +349,7 @@ static void encode(struct build *b, struct body *io, const struct text_inputs *i
 		b->item_name = e->language;
 		for (int64_t k = 0; k < e->inner && !graph_failed(g); k++) {
 			b->layer = TRAITS_OF(s, encoder)->shared_layers ? k : i;
-			x = layout.id ? encoder_layout_layer(b, x, &layout, extras.bias) : layer(b, x, &extras);
+			x = layout.id ? encoder_layout_layer(b, x, &layout, extras.bias) : layer(b, io, x, &extras);
 			x = kept.id ? op_mul(g, x, kept) : x;
 		}
 		graph_leave(g);
@@ -366,6 +381,8 @@ static void encode(struct build *b, struct body *io, const struct text_inputs *i
 
 static void body(struct build *b, struct body *io)
 {
+	if (head_reads_memory(b->s))
+		seq2seq_begin(b, io);
 	encode(b, io, &(struct text_inputs){ 0 });
 }
 

@@ -127,10 +127,17 @@ static graph_value positions(struct build *b, const struct body *io)
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct encoder *e = s->own;
-	if (s->traits.positions_from_pad)
-		return embedding(b, "embed.position", positions_from_pad(b, io->ids), s->max_positions, s->embedding_size);
+	if (s->traits.positions_from_pad) {
+		graph_value at = positions_from_pad(b, io->ids);
+		if (io->positions.id) // of further tokens: from the first one's on
+			at = op_where(g, op_equal(g, io->ids, graph_i64(g, s->pad_token_id)), at,
+				op_add(g, at, op_slice(g, io->positions, 1, 0, 1)));
+		return embedding(b, "embed.position", at, s->max_positions, s->embedding_size);
+	}
 	if (e->cell_positions)
 		return embedding(b, "embed.position", within_cells(b, io->types), s->max_positions, s->embedding_size);
+	if (io->positions.id && !s->traits.position_offset)
+		return embedding(b, "embed.position", io->positions, s->max_positions, s->embedding_size);
 	graph_value table = WEIGHT(b, "embed.position", "weight", s->max_positions, s->embedding_size);
 	if (s->traits.position_offset)
 		table = op_slice(g, table, 0, s->traits.position_offset, s->max_positions);

@@ -180,5 +180,6 @@ const struct family_head encoder_heads[] = {
 	{ &head_embedding, build_embedding },
 	{ &head_reader, build_reader },
 	{ &head_causal_lm, head_lm },
+	{ &head_memory_lm, head_lm },
 	{ 0 },
 };

@@ -14,7 +14,7 @@
 static void resolve_resampler(struct config *c, struct spec *s, struct arena *a)
 {
 	(void)a;
-	resolve_refusals(c, s->row->family);
+	resolve_refusals(c, s);
 	s->hidden_size = config_size(c, "hidden_size", -1);
 	s->layers = s->layers_in_config = config_count(c, "resampler_depth", -1);
 	s->heads = config_size(c, "resampler_n_heads", -1);

@@ -82,11 +82,29 @@ static void decode(struct build *b, struct body *io)
 	seq2seq_layers(b, io, embed(b, io, true), true, biases(b));
 }
 
+// Of a decoder beside an encoder of another type.
+static void resolve_part_keys(struct config *c)
+{
+	static const char *const must_be_true[] = { "is_decoder", "add_cross_attention" };
+	for (size_t i = 0; i < 2; i++)
+		if (!config_bool(c, must_be_true[i], true))
+			config_fail(c, STATUS_UNSUPPORTED, "%s: false is not supported of a decoder beside an encoder",
+				must_be_true[i]);
+	if (config_bool(c, "is_encoder_decoder", false))
+		config_fail(c, STATUS_UNSUPPORTED, "is_encoder_decoder: true is not supported of a decoder beside an encoder");
+}
+
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct seq2seq_own *o = ARENA_NEW(a, struct seq2seq_own);
-	struct halves_sizes h = { .alone = TRAITS_OF(s, seq2seq)->decoder_alone };
+	bool is_part = head_reads_memory(s);
+	struct halves_sizes h = { .alone = TRAITS_OF(s, seq2seq)->decoder_alone || is_part };
 	s->own = o;
+	if (!s->head || (is_part && TRAITS_OF(s, seq2seq)->head_in_body)) {
+		config_fail(
+			c, STATUS_UNSUPPORTED, "the model type %s is not supported yet as a part of another", s->row->model_type);
+		return;
+	}
 	if (h.alone ? !s->head->predicts_next && !s->head->bare
 		    : s->head->predicts_next) // alone: there is no class without the head
 		head_refused(c, s);
@@ -122,9 +140,13 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		config_fail(c, STATUS_UNSUPPORTED, "use_prompt: true is not supported yet");
 	if (s->traits.positions_from_pad && s->pad_token_id < 0)
 		config_fail(c, STATUS_BAD_INPUT, "pad_token_id is missing: positions count from it");
+	if (is_part)
+		resolve_part_keys(c);
 	if (h.alone) {
 		o->source = config_size(c, "cross_attention_hidden_size", s->hidden_size);
 		o->one_table = false;
+	}
+	if (TRAITS_OF(s, seq2seq)->decoder_alone) {
 		s->traits.embedding_norm = config_bool(c, "layernorm_embedding", true);
 		s->traits.positions_from_pad = !config_bool(c, "use_learned_position_embeddings", true);
 		if (s->traits.positions_from_pad && s->pad_token_id < 0)
@@ -151,14 +173,14 @@ static void source_with_global(struct build *b, struct body *io)
 	io->blocks = graph_input(g, "global_attention_mask", DTYPE_I64, 2, shape);
 }
 
-static void build(struct build *b)
+static struct seq2seq halves(const struct build *b)
 {
 	const struct seq2seq_own *o = b->s->own;
 	struct seq2seq f = { .encode = encode,
 		.decode = decode,
 		.one_table = o->one_table && b->s->tied,
 		.head_in_body = TRAITS_OF(b->s, seq2seq)->head_in_body,
-		.head_bias = weight_named(b, "head.lm.bias"),
+		.head_bias = weight_named(b, "head.lm.bias") && !b->s->head->reads_memory,
 		.source_size = o->source,
 		.start_wraps = TRAITS_OF(b->s, seq2seq)->start_wraps,
 		.eos = o->eos,
@@ -167,7 +189,22 @@ static void build(struct build *b)
 		f.inputs = source_with_global;
 	if (o->scaled)
 		f.embed_scale = (float)sqrt((double)b->s->hidden_size);
+	return f;
+}
+
+static void build(struct build *b)
+{
+	struct seq2seq f = halves(b);
 	seq2seq_build(b, &f);
+}
+
+// The decoder as a part.
+static void body(struct build *b, struct body *io)
+{
+	struct seq2seq *f = ARENA_NEW(graph_arena(b->g), struct seq2seq);
+	*f = halves(b);
+	seq2seq_run(b, f, "decoder", io);
+	io->own = f;
 }
 
 const struct family seq2seq = {
@@ -175,6 +212,7 @@ const struct family seq2seq = {
 	.architecture = "encoder-decoder",
 	.resolve = resolve,
 	.build = build,
+	.body = body,
 	.graphs = seq2seq_graphs,
 	.heads = seq2seq_heads,
 	.traits = FAMILY_TRAIT_LIST(seq2seq, SEQ2SEQ_TRAITS),

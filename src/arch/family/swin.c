@@ -16,7 +16,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->own = w;
 	if (c->error.status)
 		return;
-	resolve_refusals(c, s->row->family);
+	resolve_refusals(c, s);
 	s->hidden_size = windows_width(w);
 	s->heads = s->kv_heads = w->heads[0];
 	s->norm_eps = config_real(c, "layer_norm_eps", 1e-5);
