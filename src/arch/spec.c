@@ -16,7 +16,7 @@ void resolve_refusals(struct config *c, const struct spec *s)
 	bool may_decode = f->may_decode, reads_memory = head_reads_memory(s);
 	static const char *const must_be_false[] = { "add_cross_attention", "is_encoder_decoder", "is_decoder" };
 	for (size_t i = 0; i < sizeof must_be_false / sizeof must_be_false[0]; i++) {
-		bool is = config_bool(c, must_be_false[i], false), needed = reads_memory && i != 1;
+		bool needed = reads_memory && i != 1, is = config_bool(c, must_be_false[i], needed);
 		if (needed ? !is : is && !(may_decode && text_is(must_be_false[i], "is_decoder")))
 			config_fail(c, STATUS_UNSUPPORTED, "%s: %s is not supported %s", must_be_false[i], is ? "true" : "false",
 				needed ? "of a decoder beside an encoder" : "yet");

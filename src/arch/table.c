@@ -600,6 +600,8 @@ const struct arch arch_rows[] = {
 	{ "swinv2", OF(swin, swinv2_names, .cosine_windows = true) },
 	{ "switch_transformers", &t5, &switch_names },
 	{ "t5", &t5, &t5_names },
+	{ "t5_gemma_module", OF(decoder, t5gemma_half_names, GEMMA2, .window_pattern = 2, .may_encode = true) },
+	{ "t5gemma", OF(two_models, two_models_names, .below_model = true), HALVES("t5_gemma_module", "t5_gemma_module") },
 	{ "table-transformer", OF(detr, detr_names, .norm_first = true), BACKBONE("timm_backbone", "resnet") },
 	{ "tapas", OF(encoder, tapas_names, TANH_HEAD) },
 	{ "textnet", &textnet, &textnet_names },

@@ -113,6 +113,21 @@ const struct dialect gemma2_names = {
 	.ignored = IGNORED(BUFFERS),
 };
 
+const struct dialect t5gemma_half_names = {
+	.name = "t5gemma-half",
+	.prefix = "",
+	.keys = KEYS({ "hidden_act", "hidden_activation" }),
+	.weights = WEIGHTS(LLAMA_BODY, HEADS, { "layers.attn.norm", "@layers.#.pre_self_attn_layernorm" },
+		{ "layers.attn.after", "@layers.#.post_self_attn_layernorm" },
+		{ "layers.cross.norm", "@layers.#.pre_cross_attn_layernorm" },
+		{ "layers.cross.after", "@layers.#.post_cross_attn_layernorm" },
+		{ "layers.cross.q", "@layers.#.cross_attn.q_proj" }, { "layers.cross.k", "@layers.#.cross_attn.k_proj" },
+		{ "layers.cross.v", "@layers.#.cross_attn.v_proj" }, { "layers.cross.o", "@layers.#.cross_attn.o_proj" },
+		{ "layers.ffn.norm", "@layers.#.pre_feedforward_layernorm" },
+		{ "layers.ffn.after", "@layers.#.post_feedforward_layernorm" }),
+	.ignored = IGNORED(BUFFERS),
+};
+
 #define GEMMA_BODY \
 	LLAMA_BODY, HEADS, { "layers.attn.norm", "@layers.#.input_layernorm" }, \
 		{ "layers.attn.after", "@layers.#.post_attention_layernorm" }, \

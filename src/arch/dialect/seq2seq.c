@@ -69,7 +69,7 @@ const struct dialect two_models_names = {
 	.prefix = "",
 	.keys = NO_KEYS,
 	.weights = WEIGHTS({ "project", "enc_to_dec_proj" }),
-	.inert = IGNORED("is_encoder_decoder"),
+	.inert = IGNORED("is_encoder_decoder", "vocab_size"), // each half says its own
 };
 
 const struct dialect m2m_names = {

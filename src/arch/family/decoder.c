@@ -270,7 +270,9 @@ static graph_value layer(struct build *b, struct body *io, graph_value x, struct
 	if (head_reads_memory(s)) {
 		graph_enter(g, "cross");
 		y = norm(b, "layers.cross.norm", x, s->hidden_size);
-		x = op_add(g, x, attend(b, "layers.cross", y, io->memory, io->memory_bias, io->cross, BIAS_ALL));
+		unsigned biases = (s->traits.qkv_bias ? BIAS_Q | BIAS_K | BIAS_V : 0) | (s->traits.out_bias ? BIAS_O : 0);
+		y = attend(b, "layers.cross", y, io->memory, io->memory_bias, io->cross, biases);
+		x = op_add(g, x, after ? norm_after(b, "layers.cross.after", y) : y);
 		graph_leave(g);
 	}
 	graph_enter(g, "ffn");

@@ -65,6 +65,7 @@
 	X(T, FLAG, mixer_beside, "every layer has attention and such a mixer side by side") \
 	X(T, FLAG, no_rotary, "there are no rotary positions") \
 	X(T, FLAG, experts_in_out, "the experts' weights lie as [experts, in, out]") \
+	X(T, FLAG, may_encode, "all tokens see each other where is_decoder is false") \
 	X(T, FLAG, sees_ahead, "every token sees those ahead; windows reach sliding_window tokens both ways") \
 	X(T, COUNT, unpredicted, "the last words of the vocabulary that the language model's head does not give") \
 	X(T, COUNT, uncounted, "words of the vocabulary that vocab_size does not count") \

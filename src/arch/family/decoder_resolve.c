@@ -516,11 +516,12 @@ static void resolve_causality(struct config *c, struct spec *s)
 	const json_t *way = config_get(c, "use_bidirectional_attention"); // "vision" is of models with pictures
 	bool ahead = json_is_string(way) ? text_is(json_string_value(way), "all") : json_is_true(way);
 	bool causal = config_bool(c, "is_causal", true);
-	s->bidirectional = t->sees_ahead || (t->may_be_bidirectional && ahead);
+	bool encodes = t->sees_ahead || (t->may_encode && !config_bool(c, "is_decoder", false));
+	s->bidirectional = encodes || (t->may_be_bidirectional && ahead);
 	if (t->may_be_bidirectional && !ahead && !causal)
 		config_fail(
 			c, STATUS_UNSUPPORTED, "is_causal: false beside use_bidirectional_attention: false is not supported yet");
-	if (t->sees_ahead)
+	if (encodes)
 		s->sliding_window++;
 	else if (s->bidirectional)
 		s->sliding_window = s->sliding_window / 2 + 1 + t->window_inclusive; // half of it on each side

@@ -17,9 +17,13 @@ struct two_models {
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct two_models *o = s->own = ARENA_NEW(a, struct two_models);
-	struct spec *first = resolve_part(c, s, a, "encoder", "encoder", NULL, NULL, (const char *const[]){ "encoder.", NULL });
-	struct spec *second =
-		resolve_part(c, s, a, "decoder", "decoder", NULL, &head_memory_lm, (const char *const[]){ "decoder.", NULL });
+	bool below = TRAITS_OF(s, two_models)->below_model;
+	const char *const of_first[] = { below ? "model.encoder." : "encoder.", NULL };
+	const char *const of_second[] = { below ? "model.decoder." : "decoder.", NULL };
+	struct spec *first = resolve_part(c, s, a, "encoder", "encoder", NULL, NULL, of_first);
+	struct spec *second = resolve_part(c, s, a, "decoder", "decoder", NULL, &head_memory_lm, of_second);
+	if (below && !s->tied)
+		config_fail(c, STATUS_UNSUPPORTED, "tie_word_embeddings: false is not supported yet");
 	if (config_bool(c, "tie_encoder_decoder", false))
 		config_fail(c, STATUS_UNSUPPORTED, "tie_encoder_decoder: true is not supported yet");
 	if (!first || !second || c->error.status)

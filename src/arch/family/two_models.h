@@ -6,7 +6,9 @@
 #include "arch/spec.h"
 
 enum two_models_source { SOURCE_TEXT, SOURCE_PICTURE, SOURCE_SOUND };
-#define TWO_MODELS_TRAITS(X, T) X(T, COUNT, source, "the encoder reads: 0 text, 1 pictures, 2 sound")
+#define TWO_MODELS_TRAITS(X, T) \
+	X(T, COUNT, source, "the encoder reads: 0 text, 1 pictures, 2 sound") \
+	X(T, FLAG, below_model, "names of both begin with model., and the head is the decoder's token table")
 FAMILY_TRAITS(two_models, TWO_MODELS_TRAITS);
 
 #endif
