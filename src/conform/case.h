@@ -31,6 +31,9 @@ struct conform_model {
 	const struct graph_form *form;
 	struct session *whole; // of the model's one graph, built in that form; open
 };
+// One of its graphs, for the pictures of the file io; *g is the caller's and may become another.
+enum status conform_build(struct artifact *out, const struct conform_model *m, const struct arch_graph *which, struct graph **g,
+	const char *io, struct arena *a, struct error *err);
 // Another of its graphs in the same form. conform_graph_close is right for one that did not open, too.
 struct conform_graph {
 	struct graph *graph;

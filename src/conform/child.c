@@ -71,7 +71,8 @@ static enum status build_graph(
 	w->graph = graph_new(form);
 	if (form->is_static && (st = bind(w, which, form, io, err)))
 		return st;
-	return artifact_build(&w->artifact, &w->arena, &w->checkpoint, w->spec, which, w->graph, err);
+	const struct conform_model m = { .spec = w->spec, .checkpoint = &w->checkpoint, .form = form };
+	return conform_build(&w->artifact, &m, which, &w->graph, io, &w->arena, err);
 }
 
 // Does the graph take every input that the case has?

@@ -198,7 +198,8 @@ enum status conform_graph_open(struct conform_graph *out, const struct conform_m
 	const struct target *t = m->target;
 	const struct backend *b = route_backend(t->route);
 	out->graph = graph_new(m->form);
-	enum status st = artifact_build(&out->artifact, a, m->checkpoint, m->spec, which, out->graph, err);
+	const char *io = arena_printf(a, "%s/io.safetensors", m->folder);
+	enum status st = conform_build(&out->artifact, m, which, &out->graph, io, a, err);
 	if (!st)
 		st = backend_prepare(b, &out->artifact, a, m->checkpoint, err);
 	if (!st)

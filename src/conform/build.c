@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A case's graph. Its pictures may have another size than the configuration says, where the class takes any: the graph is then
+// built for theirs, as with --image-size.
+#include "conform/case.h"
+
+#include "checkpoint/checkpoint.h"
+
+// Height and width of in.pixel_values; false: there are none, or they fit what the graph takes.
+static bool other_picture(const struct artifact *built, const char *io, int64_t size[2])
+{
+	struct arena a = { 0 };
+	struct shard shard;
+	struct weight *tensors;
+	size_t count;
+	const struct tensor_type *takes = NULL;
+	bool differs = false;
+
+	for (size_t i = 0; i < built->input_count; i++)
+		if (text_is(built->inputs[i].name, "pixel_values") && built->inputs[i].rank == 4)
+			takes = &built->inputs[i];
+	if (takes && !safetensors_open(&a, io, &shard, &tensors, &count, NULL))
+		for (size_t i = 0; i < count; i++) {
+			if (!text_is(tensors[i].name, "in.pixel_values") || tensors[i].rank != 4)
+				continue;
+			for (int k = 0; k < 2; k++) {
+				size[k] = tensors[i].dim[2 + k];
+				differs |= !takes->symbol[2 + k] && takes->dim[2 + k] != size[k];
+			}
+		}
+	arena_done(&a);
+	return differs;
+}
+
+enum status conform_build(struct artifact *out, const struct conform_model *m, const struct arch_graph *which, struct graph **g,
+	const char *io, struct arena *a, struct error *err)
+{
+	int64_t size[2];
+	enum status st = artifact_build(out, a, m->checkpoint, m->spec, which, *g, err);
+
+	if (st || !other_picture(out, io, size))
+		return st;
+	graph_free(*g);
+	*g = graph_new(m->form);
+	graph_bind(*g, "height", size[0]);
+	graph_bind(*g, "width", size[1]);
+	return artifact_build(out, a, m->checkpoint, m->spec, which, *g, err);
+}
