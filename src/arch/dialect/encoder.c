@@ -270,7 +270,7 @@ const struct dialect bert_generation_names = {
 	.name = "bert-generation",
 	.prefix = "bert.",
 	.keys = NO_KEYS,
-	.weights = WEIGHTS(BERT_BODY, { "head.lm.out", "lm_head.decoder" }, { "head.lm.loose", "lm_head" }),
+	.weights = WEIGHTS(BERT_CROSS, BERT_BODY, { "head.lm.out", "lm_head.decoder" }, { "head.lm.loose", "lm_head" }),
 	.ignored = IGNORED(BUFFERS),
 };
 
