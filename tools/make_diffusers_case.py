@@ -9,6 +9,12 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import make_case
 
 
+def nearest_to_square(count):
+    """Frames, height and width of so many patches: the greatest height that is not more than the width."""
+    height = max(n for n in range(1, count + 1) if count % n == 0 and n * n <= count)
+    return [1, height, count // height]
+
+
 def answers(model, given):
     """What a case holds of a class: its outputs by name."""
     kind = type(model).__name__
@@ -22,6 +28,9 @@ def answers(model, given):
     added = {k: given.pop(k) for k in ("text_embeds", "time_ids") if k in given}
     if added:
         given["added_cond_kwargs"] = added
+    if kind == "QwenImageTransformer2DModel":
+        grid = given.pop("img_shapes").tolist() if "img_shapes" in given else [nearest_to_square(given["hidden_states"].shape[1])]
+        given["img_shapes"] = [[tuple(g) for g in grid]] * len(given["hidden_states"])
     out = model(**given)
     if kind == "ControlNetModel":
         return {f"down.{i}": v for i, v in enumerate(out.down_block_res_samples)} | {"mid": out.mid_block_res_sample}
@@ -35,6 +44,8 @@ def main():
     p.add_argument("--set", action="append", default=[], metavar="KEY=JSON")
     p.add_argument("--shape", action="append", default=[], metavar="INPUT=2,4,16,12")
     p.add_argument("--input", action="append", default=[], metavar="INPUT=2,8", help="one that CASE has not, of f32")
+    p.add_argument("--numbers", action="append", default=[], metavar="INPUT=JSON", help="one of whole numbers, as they are given")
+    p.add_argument("--without", action="append", default=[], metavar="INPUT")
     p.add_argument("-o", "--output", default=".")
     a = p.parse_args()
     import diffusers, torch
@@ -47,8 +58,13 @@ def main():
         inputs[key] = inputs[key].ravel()[np.arange(np.prod(shape)) % inputs[key].size].reshape(shape) if key in inputs \
             else (make_case.formula(f"{a.name}.{key}", shape) * np.sqrt(shape[-1])).astype(np.float32)
     for key, v in inputs.items():
-        if v.dtype == np.float32 and v.ndim > 1 and key != "time_ids":
+        if v.dtype == np.float32 and v.ndim > 1 and not key.endswith("_ids"):
             inputs[key] = (make_case.formula(f"{a.name}.{key}", v.shape) * np.sqrt(np.prod(v.shape[1:]))).astype(np.float32)
+    for key in a.without:
+        del inputs[key]
+    for text in a.numbers:
+        key, _, value = text.partition("=")
+        inputs[key] = np.array(json.loads(value), dtype=np.int64)
     cls = getattr(diffusers, case["class"])
     model = cls.from_config({k: v for k, v in values.items() if not k.startswith("_")}).to(torch.float32).eval()
     names = [(k, "F32", tuple(v.shape)) for k, v in sorted(model.state_dict().items())]

@@ -3,6 +3,28 @@
 
 #include <math.h>
 
+// Frequency i of `count`, rounded where diffusers rounds it: an error of it is multiplied with the step.
+static float timestep_rate(int64_t i, int64_t count)
+{
+	return expf((float)-log(10000) * (float)i / (float)count);
+}
+
+graph_value timestep_table(struct build *b, int64_t count, int64_t step, int64_t width)
+{
+	struct graph *g = b->g;
+	int64_t half = width / 2;
+	float *all = GRAPH_TABLE(g, NULL, count, width, float);
+
+	for (int64_t n = 0; all && n < count; n++)
+		for (int64_t i = 0; i < half; i++) {
+			float angle = (float)(n * step) * timestep_rate(i, half);
+
+			all[n * width + i] = (float)cos((double)angle);
+			all[n * width + half + i] = (float)sin((double)angle);
+		}
+	return graph_constant(g, DTYPE_F32, 2, (int64_t[]){ count, width }, all);
+}
+
 graph_value timestep_embedding(struct build *b, graph_value step, int64_t width, bool cosine_first, int64_t shift)
 {
 	struct graph *g = b->g;
@@ -14,7 +36,7 @@ graph_value timestep_embedding(struct build *b, graph_value step, int64_t width,
 		return NO_VALUE;
 	}
 	for (int64_t i = 0; i < half; i++)
-		rate[i] = (float)exp(-log(10000) * (double)i / (double)(half - shift));
+		rate[i] = timestep_rate(i, half - shift);
 	graph_value rates = graph_constant(g, DTYPE_F32, 2, (int64_t[]){ 1, half }, rate);
 	graph_value angle = op_mul(g, op_unsqueeze(g, op_cast(g, step, DTYPE_F32), 1), rates); // [n, half]
 	graph_value sine = op_sin(g, angle), cosine = op_cos(g, angle);

@@ -18,6 +18,8 @@ struct residual {
 // Steps, any numeric type [n], as sines and cosines of geometric frequencies: [n, width]. diffusers' get_timestep_embedding:
 // frequency i is 10000^(-i / (width / 2 - shift)).
 graph_value timestep_embedding(struct build *b, graph_value step, int64_t width, bool cosine_first, int64_t shift);
+// A constant: the same of 0, step, 2 * step, .., cosines first: [count, width], width even.
+graph_value timestep_table(struct build *b, int64_t count, int64_t step, int64_t width);
 // STEM.1 and STEM.2 with an activation between: [n, in] -> [n, out].
 graph_value timestep_layers(struct build *b, const char *stem, graph_value x, int64_t in, int64_t out, enum activation act);
 
