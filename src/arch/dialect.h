@@ -45,7 +45,7 @@ extern const struct dialect clap_names, clap_audio_names, clap_text_names;
 // diffusion.c
 extern const struct dialect autoencoder_kl_names, autoencoder_tiny_names, controlnet_names, unet_names, unet_plain_names;
 // mmdit.c
-extern const struct dialect chroma_names, flux_names, qwen_image_names, sd3_names;
+extern const struct dialect chroma_names, flux_names, lumina_names, qwen_image_names, sd3_names;
 // detect.c
 extern const struct dialect conditional_detr_names, deformable_detr_names, detr_names, mask2former_names, rt_detr_names,
 	rt_detr_v2_names, superpoint_names, superglue_names, lightglue_names, maskformer_names;

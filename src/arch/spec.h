@@ -283,6 +283,7 @@ FAMILY(hiera_pyramid);
 FAMILY(levit);
 FAMILY(lightglue);
 FAMILY(llama4_vision);
+FAMILY(lumina);
 FAMILY(mamba2);
 FAMILY(mask2former);
 FAMILY(maskformer);

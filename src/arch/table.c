@@ -255,6 +255,7 @@ const struct arch arch_rows[] = {
 	{ "diffusers:ChromaTransformer2DModel", &chroma, &chroma_names },
 	{ "diffusers:ControlNetModel", &controlnet, &controlnet_names },
 	{ "diffusers:FluxTransformer2DModel", &flux, &flux_names },
+	{ "diffusers:Lumina2Transformer2DModel", &lumina, &lumina_names },
 	{ "diffusers:QwenImageTransformer2DModel", &qwen_image, &qwen_image_names },
 	{ "diffusers:SD3Transformer2DModel", &mmdit, &sd3_names },
 	{ "diffusers:UNet2DConditionModel", &unet, &unet_names },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of diffusers' transformers of pictures beside texts.
+// Names of diffusers' transformers of pictures beside texts; $ is a list of layers.
 #include "arch/dialect.h"
 
 #define IN_BLOCK "transformer_blocks.#."
@@ -90,4 +90,21 @@ const struct dialect qwen_image_names = {
 		{ "text.up", IN_BLOCK "txt_mlp.net.0.proj" }, { "text.down", IN_BLOCK "txt_mlp.net.2" }),
 	.ignored = IGNORED(NULL),
 	.inert = IGNORED("guidance_embeds"), // the class takes guidance without effect
+};
+
+const struct dialect lumina_names = {
+	.name = "lumina",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "time.1", "time_caption_embed.timestep_embedder.linear_1" },
+		{ "time.2", "time_caption_embed.timestep_embedder.linear_2" },
+		{ "text.norm", "time_caption_embed.caption_embedder.0" }, { "text.in", "time_caption_embed.caption_embedder.1" },
+		{ "patches.in", "x_embedder" }, { "q", "$.#.attn.to_q" }, { "k", "$.#.attn.to_k" }, { "v", "$.#.attn.to_v" },
+		{ "o", "$.#.attn.to_out.0" }, { "q.norm", "$.#.attn.norm_q" }, { "k.norm", "$.#.attn.norm_k" },
+		{ "ffn.gate", "$.#.feed_forward.linear_1" }, { "ffn.down", "$.#.feed_forward.linear_2" },
+		{ "ffn.up", "$.#.feed_forward.linear_3" }, { "norm.1", "$.#.norm1" }, { "norm.1.modulated", "$.#.norm1.norm" },
+		{ "modulation", "$.#.norm1.linear" }, { "norm.2", "$.#.norm2" }, { "ffn.norm.1", "$.#.ffn_norm1" },
+		{ "ffn.norm.2", "$.#.ffn_norm2" }, { "out.modulation", "norm_out.linear_1" }, { "out", "norm_out.linear_2" }),
+	.ignored = IGNORED(NULL),
+	.inert = IGNORED("scaling_factor", "axes_lens"), // how long the class makes tables of angles
 };
