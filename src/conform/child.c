@@ -75,43 +75,62 @@ static enum status build_graph(
 	return conform_build(&w->artifact, &m, which, &w->graph, io, &w->arena, err);
 }
 
-// Does the graph take every input that the case has?
-static bool takes_all(struct case_work *w, const char *io)
+static bool has_input(const struct artifact *a, const char *name)
+{
+	for (size_t i = 0; i < a->input_count; i++)
+		if (text_is(a->inputs[i].name, name))
+			return true;
+	return false;
+}
+
+static bool has_output(const struct artifact *a, const char *name)
+{
+	for (size_t i = 0; i < a->output_count; i++)
+		if (reference_same_output(a->outputs[i].name, name))
+			return true;
+	return false;
+}
+
+// Does the graph take every input that the case has, and give every output?
+static bool fits(const struct artifact *graph, const char *io)
 {
 	struct arena a = { 0 };
 	struct shard shard;
 	struct weight *tensors;
-	size_t count, found = 0, inputs = 0;
+	size_t count;
+	bool all = !safetensors_open(&a, io, &shard, &tensors, &count, NULL);
 
-	if (!safetensors_open(&a, io, &shard, &tensors, &count, NULL))
-		for (size_t i = 0; i < count; i++) {
-			inputs += text_starts(tensors[i].name, "in.");
-			for (size_t k = 0; k < w->artifact.input_count; k++)
-				found += text_starts(tensors[i].name, "in.") &&
-					text_is(tensors[i].name + 3, w->artifact.inputs[k].name);
-		}
+	for (size_t i = 0; all && i < count; i++) {
+		const char *name = tensors[i].name;
+
+		if (text_starts(name, "in."))
+			all = has_input(graph, name + 3);
+		else if (text_starts(name, "out."))
+			all = has_output(graph, name + 4);
+	}
 	arena_done(&a);
-	return found == inputs;
+	return all;
 }
 
-// A case is of the whole model, or of that other graph of its own which alone takes all of the case's inputs (the decoder of an
-// autoencoder).
+// A case is of the whole model, or of that other graph of its own which alone takes all of the case's inputs and gives all of its
+// outputs (the decoder of an autoencoder).
 static enum status build_case(struct case_work *w, const struct graph_form *form, const char *io, struct error *err)
 {
 	const struct arch_graph *which;
 	enum status st = build_graph(w, &arch_whole, form, io, err);
 	struct error why;
+	bool is_whole = true;
 
+	if (!st && fits(&w->artifact, io))
+		return STATUS_OK;
 	for (size_t i = 1; (!st || form->is_static) && (which = arch_graph_at(w->spec, i)); i++) {
-		if (!st && takes_all(w, io))
-			return STATUS_OK;
 		if (which->step != STEP_NONE)
 			continue;
-		if (!build_graph(w, which, form, io, &why) && takes_all(w, io))
+		is_whole = false;
+		if (!build_graph(w, which, form, io, &why) && fits(&w->artifact, io))
 			return STATUS_OK;
-		st = build_graph(w, &arch_whole, form, io, err);
 	}
-	return st;
+	return is_whole ? st : build_graph(w, &arch_whole, form, io, err);
 }
 
 // Cases are float32; an engine that says it computes in less is judged by that.

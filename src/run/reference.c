@@ -290,8 +290,7 @@ const char *reference_tokens(const struct reference *ref, struct arena *a)
 	return out;
 }
 
-// An output cannot have the name of an input of its graph: it is "out_" and that name then (diffusers' sample).
-static bool is_output(const char *a, const char *b)
+bool reference_same_output(const char *a, const char *b)
 {
 	return text_is(a, b) || (text_starts(a, "out_") && text_is(a + 4, b)) || (text_starts(b, "out_") && text_is(a, b + 4));
 }
@@ -299,7 +298,7 @@ static bool is_output(const char *a, const char *b)
 static const struct tensor *find_output(const struct answer *x, const char *name)
 {
 	for (size_t i = 0; i < x->count; i++)
-		if (is_output(x->tensors[i].name, name))
+		if (reference_same_output(x->tensors[i].name, name))
 			return &x->tensors[i];
 	return NULL;
 }

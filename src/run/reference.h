@@ -57,6 +57,10 @@ const char *reference_tokens(const struct reference *ref, struct arena *a);
 enum status reference_calibrate(const struct cell *c, const struct cell_watch *watch, struct arena *a, const char **path,
 	const char **why, struct error *err);
 
+// Are these names of one output? An output cannot have the name of an input of its graph: it is "out_" and that name then
+// (diffusers' sample).
+bool reference_same_output(const char *a, const char *b);
+
 // Judges every tensor of the reference: RIGHT, WRONG, or UNJUDGED where there is none or it masks every value. Fills the figures
 // of `row` and *checks (an array of check_json, may be NULL).
 enum verdict reference_judge(const struct reference *ref, const struct answer *x, struct bound usual, struct arena *a,

@@ -107,12 +107,25 @@ static void project_image(struct build *b, const struct body *io)
 static const struct family_head text_heads[] = { { &head_model }, { &head_projection, project_text }, { 0 } };
 static const struct family_head vision_heads[] = { { &head_model }, { &head_projection, project_image }, { 0 } };
 
+// What pipelines that make pictures condition on (Podell et al. 2023, https://arxiv.org/abs/2307.01952, section 2.1).
+static bool has_penultimate(const struct spec *s)
+{
+	return !TRAITS_OF(s, clip_text)->last_token && s->layers > 0;
+}
+
+static const struct arch_graph encoder_graph = { .file = "text_encoder.onnx", .there = has_penultimate };
+static const struct arch_graph *const text_graphs[] = { &encoder_graph, NULL };
+
+// text_encoder.onnx: what model.onnx gives, and penultimate_hidden_state [batch, sequence, hidden]: what the last layer reads,
+// without the last norm.
 static void build_text(struct build *b)
 {
 	struct body io = { 0 };
 	text_tower_inputs(b, &io);
 	body_text(b, &io);
 	head_build(b, &io);
+	if (b->which == &encoder_graph && !graph_failed(b->g))
+		graph_output(b->g, "penultimate_hidden_state", io.states[io.state_count - 2]);
 }
 
 // ---- AltCLIP's text tower -------------------------------------------------------------------------------------------------
@@ -419,6 +432,7 @@ const struct family clip_text = {
 	.body = body_text,
 	.hints = hints_text,
 	.heads = text_heads,
+	.graphs = text_graphs,
 	.traits = FAMILY_TRAIT_LIST(clip_text, CLIP_TEXT_TRAITS),
 };
 const struct family clip_vision = {
