@@ -55,6 +55,7 @@ static const struct known_input {
 	{ "spatial_shapes", ROLE_SIZES },
 	{ "image_grid_thw", ROLE_GRIDS },
 	{ "grid_thw", ROLE_GRIDS },
+	{ "img_shapes", ROLE_GRIDS },
 	{ "image_merge_sizes", ROLE_SCALE },
 	{ "merge_sizes", ROLE_SCALE },
 	{ "bbox", ROLE_BOXES },

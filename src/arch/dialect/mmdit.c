@@ -89,7 +89,8 @@ const struct dialect qwen_image_names = {
 		{ "picture.up", IN_BLOCK "img_mlp.net.0.proj" }, { "picture.down", IN_BLOCK "img_mlp.net.2" },
 		{ "text.up", IN_BLOCK "txt_mlp.net.0.proj" }, { "text.down", IN_BLOCK "txt_mlp.net.2" }),
 	.ignored = IGNORED(NULL),
-	.inert = IGNORED("guidance_embeds"), // the class takes guidance without effect
+	.inert = IGNORED(
+		"guidance_embeds", "pooled_projection_dim"), // the second is in published files, the class has no such key
 };
 
 const struct dialect lumina_names = {

@@ -552,8 +552,12 @@ static void hints(const struct spec *s, struct input_hints *out)
 // A picture of 1024 by 1024 is 64 by 64 patches of 16 by 16.
 static void packed_hints(const struct spec *s, struct input_hints *out)
 {
+	enum { SIDE = 64 };
 	(void)s;
-	input_hint(out, "image_sequence", 64 * 64);
+
+	input_hint(out, "image_sequence", SIDE * SIDE);
+	out->image_grid[0] = 1;
+	out->image_grid[1] = out->image_grid[2] = SIDE;
 }
 
 static const struct family_head heads[] = { { &head_model, NULL }, { 0 } };
