@@ -90,7 +90,9 @@ graph_value deform_attention(
 	offsets = op_reshape(g, offsets, 5, (int64_t[]){ 0, 0, heads, all, 2 });
 	graph_value share = linear(b, arena_printf(a, "%s.weights", stem), query, h, heads * all, true);
 	share = op_softmax(g, op_reshape(g, share, 4, (int64_t[]){ 0, 0, heads, all }), -1);
-	graph_value value = linear(b, arena_printf(a, "%s.v", stem), d->memory, h, h, true), sum = NO_VALUE;
+	const char *projection = arena_printf(a, "%s.v", stem);
+	bool projects = weight_named(b, projection);
+	graph_value value = projects ? linear(b, projection, d->memory, h, h, true) : d->memory, sum = NO_VALUE;
 	if (d->mask.id)
 		value = op_mul(g, value, d->mask);
 	graph_value everywhere = op_unsqueeze(g, op_unsqueeze(g, d->reference, 2), 2); // [batch, queries, 1, 1, 2 or 4]
@@ -132,7 +134,8 @@ graph_value deform_attention(
 	sum = op_reshape_to(g, sum, op_concat(g, 2, shape, 0)); // [batch, h, queries]
 	graph_assume(g, sum, 0, value_dim(g, query, 0));
 	graph_assume(g, sum, 2, value_dim(g, query, 1));
-	return linear(b, arena_printf(a, "%s.o", stem), op_transpose(g, sum, 3, (int[]){ 0, 2, 1 }), h, h, true);
+	sum = op_transpose(g, sum, 3, (int[]){ 0, 2, 1 });
+	return projects ? linear(b, arena_printf(a, "%s.o", stem), sum, h, h, true) : sum;
 }
 
 graph_value deform_anchors(struct build *b, const struct deform_levels *l, graph_value ratios, graph_value *valid)

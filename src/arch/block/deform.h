@@ -37,7 +37,8 @@ struct deform {
 	graph_value mask;      // f32 [batch, places, 1]: 0 at padding; NO_VALUE: there is none
 };
 // STEM.offsets, STEM.weights, STEM.v, STEM.o, and where the dialect has a word for it STEM.scale [all points], what offsets are
-// multiplied with instead of 1 over the points of the level. query [batch, queries, width], with positions added.
+// multiplied with instead of 1 over the points of the level. Without a word for STEM.v there is no STEM.o either.
+// query [batch, queries, width], with positions added.
 graph_value deform_attention(
 	struct build *b, const char *stem, graph_value query, const struct deform_levels *l, const struct deform *d);
 

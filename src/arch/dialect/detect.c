@@ -83,7 +83,8 @@ const struct dialect conditional_detr_names = {
 	CONV_NORM(canonical ".1", file ".conv1"), CONV_NORM(canonical ".2", file ".conv2"), \
 		CONV_NORM(canonical ".3", file ".conv3"), CONV_NORM(canonical ".block.1", file ".bottlenecks.#.conv1"), \
 		CONV_NORM(canonical ".block.2", file ".bottlenecks.#.conv2")
-#define RT_DETR_BODY \
+#define RT_DETR_BODY DEFORM("decoder.cross", "@decoder.layers.#.encoder_attn"), RT_DETR_COMMON
+#define RT_DETR_COMMON \
 	{ "input", "@encoder_input_proj.#.0" }, { "input.norm", "@encoder_input_proj.#.1" }, \
 		ATTENTION("encoder.attn", "@encoder.encoder.#.layers.#.self_attn"), \
 		{ "encoder.attn.norm", "@encoder.encoder.#.layers.#.self_attn_layer_norm" }, \
@@ -97,7 +98,6 @@ const struct dialect conditional_detr_names = {
 		{ "choice.box", "@enc_bbox_head.layers.#" }, { "decoder.position", "@decoder.query_pos_head.layers.#" }, \
 		ATTENTION("decoder.attn", "@decoder.layers.#.self_attn"), \
 		{ "decoder.attn.norm", "@decoder.layers.#.self_attn_layer_norm" }, \
-		DEFORM("decoder.cross", "@decoder.layers.#.encoder_attn"), \
 		{ "decoder.cross.norm", "@decoder.layers.#.encoder_attn_layer_norm" }, \
 		{ "decoder.ffn.up", "@decoder.layers.#.fc1" }, { "decoder.ffn.down", "@decoder.layers.#.fc2" }, \
 		{ "decoder.ffn.norm", "@decoder.layers.#.final_layer_norm" }, { "head.classes", "@decoder.class_embed.#" }, \
@@ -129,6 +129,28 @@ const struct dialect rt_detr_v2_names = {
 	.weights = WEIGHTS(RT_DETR_BODY, { "decoder.cross.scale", "@decoder.layers.#.encoder_attn.n_points_scale" }),
 	.ignored = IGNORED(RT_DETR_IGNORED),
 	.inert = IGNORED(RT_DETR_INERT),
+};
+
+#define D_FINE_FUSION(canonical, file) \
+	CONV_NORM(canonical ".whole", file ".conv1"), FUSION(canonical ".first", file ".csp_rep1"), \
+		CONV_NORM(canonical ".first.out", file ".conv2"), FUSION(canonical ".second", file ".csp_rep2"), \
+		CONV_NORM(canonical ".second.out", file ".conv3"), CONV_NORM(canonical ".out", file ".conv4")
+
+const struct dialect d_fine_names = {
+	.name = "d-fine",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(RT_DETR_COMMON, { "decoder.cross.offsets", "@decoder.layers.#.encoder_attn.sampling_offsets" },
+		{ "decoder.cross.weights", "@decoder.layers.#.encoder_attn.attention_weights" },
+		{ "decoder.cross.scale", "@decoder.layers.#.encoder_attn.num_points_scale" },
+		D_FINE_FUSION("down", "@encoder.fpn_blocks.#"), D_FINE_FUSION("up", "@encoder.pan_blocks.#"),
+		CONV_NORM("smaller.point", "@encoder.downsample_convs.#.conv1"),
+		CONV_NORM("smaller.channel", "@encoder.downsample_convs.#.conv2"),
+		{ "decoder.gate", "@decoder.layers.#.gateway.gate" }, { "decoder.gate.norm", "@decoder.layers.#.gateway.norm" },
+		{ "decoder.box", "@decoder.pre_bbox_head.layers.#" }, { "decoder.reach", "@decoder.up" },
+		{ "decoder.curve", "@decoder.reg_scale" }, { "decoder.quality", "@decoder.lqe_layers.#.reg_conf.layers.#" }),
+	.ignored = IGNORED(RT_DETR_IGNORED, "*decoder.lqe_layers.*"),
+	.inert = IGNORED(RT_DETR_INERT, "layer_scale", "head_dim", "reg_scale", "up"),
 };
 
 const struct dialect deformable_detr_names = {

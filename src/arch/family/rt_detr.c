@@ -6,21 +6,21 @@
 //   memory -> score of each place -> the best are queries, with a box -> layers, after each of which the box moves
 #include <math.h>
 
-#include "arch/block/deform.h"
-#include "arch/block/detect.h"
 #include "arch/family/rt_detr.h"
 
-struct rt_detr {
-	struct detect detect;
-	int64_t maps, levels; // of the backbone; of the decoder
-	int64_t width, fused; // of the encoder; within a fusion
-	int64_t attended_count;
-	const int64_t *attended; // maps that attention is over
-	const int64_t *points;   // [levels]
-	double offset_scale, norm_eps;
-	bool placed; // positions are added in the encoder's attention
-	enum activation conv_act, encoder_act, decoder_act;
-};
+// Of each level; one number for all of them, or a list.
+static const int64_t *points_of(struct config *c, struct arena *a, int64_t levels)
+{
+	int64_t count = 0;
+	const int64_t *each = config_sizes(c, "decoder_n_points", a, levels, &count);
+	bool fits = each && count == levels;
+	for (int64_t i = 0; fits && i < levels; i++)
+		fits = each[i] > 0 && each[i] <= 1 << 10;
+	if (!c->error.status && !fits)
+		config_fail(c, STATUS_BAD_INPUT, "decoder_n_points should be from 1 to 1024 for each of %lld levels",
+			(long long)levels);
+	return each;
+}
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
@@ -43,18 +43,23 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	o->encoder_act = config_activation(c, "encoder_activation_function", ACT_GELU);
 	o->decoder_act = config_activation(c, "decoder_activation_function", ACT_RELU);
 	o->width = config_size(c, "encoder_hidden_dim", 256);
-	o->fused = (int64_t)((double)o->width * config_real(c, "hidden_expansion", 1));
+	bool fine = TRAITS_OF(s, rt_detr)->distributed;
+	double expansion = config_real(c, "hidden_expansion", 1);
+	o->fused = (int64_t)((double)o->width * (fine ? expansion / 2 : expansion));
+	o->blocks = 3;
 	o->attended = config_sizes(c, "encode_proj_layers", a, 0, &o->attended_count);
 	o->levels = config_count(c, "num_feature_levels", 3);
 	o->placed = !config_get(c, "eval_size");
 	if (config_bool(c, "learn_initial_query", false))
 		config_fail(c, STATUS_UNSUPPORTED, "learn_initial_query: true: the class itself cannot run so");
-	int64_t points = config_size(c, "decoder_n_points", 4), given = 0, heads = d->decoder_heads, h = s->hidden_size;
+	int64_t given = 0, heads = d->decoder_heads, h = s->hidden_size;
 	bool scaled = TRAITS_OF(s, rt_detr)->scaled_offsets;
 	o->offset_scale = scaled ? config_real(c, "decoder_offset_scale", 0.5) : 0.5;
 	if (scaled && !text_is(config_text(c, "decoder_method"), "default"))
 		config_fail(c, STATUS_UNSUPPORTED, "a decoder_method other than default is not supported yet");
-	if (scaled && config_size(c, "decoder_n_levels", 3) != o->levels)
+	if (fine)
+		d_fine_resolve(c, s, o);
+	if (scaled && !fine && config_size(c, "decoder_n_levels", 3) != o->levels)
 		config_fail(c, STATUS_BAD_INPUT, "decoder_n_levels is not num_feature_levels");
 	if (config_get(c, "anchor_image_size"))
 		config_fail(c, STATUS_UNSUPPORTED, "anchor_image_size: anchors of one size are not supported yet");
@@ -68,20 +73,17 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->heads = s->kv_heads = d->encoder_heads;
 	if (!c->error.status &&
 		(!fits || h < 1 || heads < 1 || h % heads || o->width < 4 || o->width % 4 || d->encoder_heads < 1 ||
-			o->width % d->encoder_heads || o->fused < 1 || points < 1 || points > 1 << 10 || d->queries < 1 ||
-			d->decoder_layers < 1))
-		config_fail(c, STATUS_BAD_INPUT, "%lld and %lld heads over %lld and %lld, %lld levels of %lld points",
-			(long long)heads, (long long)d->encoder_heads, (long long)h, (long long)o->width, (long long)o->levels,
-			(long long)points);
+			o->width % d->encoder_heads || o->fused < 1 || d->queries < 1 || d->decoder_layers < 1))
+		config_fail(c, STATUS_BAD_INPUT, "%lld and %lld heads over %lld and %lld, %lld levels", (long long)heads,
+			(long long)d->encoder_heads, (long long)h, (long long)o->width, (long long)o->levels);
 	if (config_text(c, "backbone"))
 		config_fail(c, STATUS_UNSUPPORTED, "a backbone whose configuration lies elsewhere is not supported");
 	if (c->error.status)
 		return;
 	o->maps = given;
-	int64_t *each = ARENA_ARRAY(a, (size_t)o->levels, int64_t);
-	for (int64_t i = 0; i < o->levels; i++)
-		each[i] = points;
-	o->points = each;
+	o->points = points_of(c, a, o->levels);
+	if (c->error.status)
+		return;
 	bool bare = s->head && s->head->bare;
 	const char *const roots[] = { bare ? "backbone.model." : "model.backbone.model.", "model.backbone.model.",
 		"backbone.model.", NULL };
@@ -100,9 +102,14 @@ static const struct rt_detr *own(const struct build *b)
 	return b->s->own;
 }
 
+static bool is_fine(const struct build *b)
+{
+	return TRAITS_OF(b->s, rt_detr)->distributed;
+}
+
 // ---- the encoder --------------------------------------------------------------------------------------------------------
 
-static graph_value fused_conv(
+graph_value rt_detr_conv(
 	struct build *b, const char *stem, graph_value x, int64_t out, int64_t kernel, int64_t stride, enum activation act)
 {
 	struct arena *a = graph_arena(b->g);
@@ -174,26 +181,34 @@ static graph_value attended(struct build *b, graph_value map)
 	return map_of(b, x, map);
 }
 
-// Two maps side by side become one: two branches, one of them through three blocks of parallel 3x3 and 1x1.
-static graph_value fusion(struct build *b, const char *stem, graph_value x, graph_value y, int64_t number)
+graph_value rt_detr_branches(struct build *b, const char *stem, graph_value x, int64_t number)
 {
 	struct graph *g = b->g;
 	struct arena *a = graph_arena(g);
 	const struct rt_detr *o = own(b);
-	enum { BLOCKS = 3 };
-	x = op_concat(g, 2, (graph_value[]){ x, y }, 1);
 	b->layer = number;
-	graph_value one = fused_conv(b, arena_printf(a, "%s.1", stem), x, o->fused, 1, 1, o->conv_act);
-	graph_value two = fused_conv(b, arena_printf(a, "%s.2", stem), x, o->fused, 1, 1, o->conv_act);
-	for (int64_t i = 0; i < BLOCKS; i++) {
+	graph_value one = rt_detr_conv(b, arena_printf(a, "%s.1", stem), x, o->fused, 1, 1, o->conv_act);
+	graph_value two = rt_detr_conv(b, arena_printf(a, "%s.2", stem), x, o->fused, 1, 1, o->conv_act);
+	for (int64_t i = 0; i < o->blocks && !graph_failed(g); i++) {
 		b->stage = number, b->layer = i;
-		graph_value wide = fused_conv(b, arena_printf(a, "%s.block.1", stem), one, o->fused, 3, 1, ACT_NONE);
-		one = op_add(g, wide, fused_conv(b, arena_printf(a, "%s.block.2", stem), one, o->fused, 1, 1, ACT_NONE));
+		graph_value wide = rt_detr_conv(b, arena_printf(a, "%s.block.1", stem), one, o->fused, 3, 1, ACT_NONE);
+		one = op_add(g, wide, rt_detr_conv(b, arena_printf(a, "%s.block.2", stem), one, o->fused, 1, 1, ACT_NONE));
 		one = activate(b, o->conv_act, one);
 	}
 	b->layer = number;
-	one = op_add(g, one, two);
-	return o->fused == o->width ? one : fused_conv(b, arena_printf(a, "%s.3", stem), one, o->width, 1, 1, o->conv_act);
+	return op_add(g, one, two);
+}
+
+// Two maps of `width` channels become one.
+static graph_value fusion(struct build *b, const char *stem, graph_value x, graph_value y, int64_t number)
+{
+	const struct rt_detr *o = own(b);
+	x = op_concat(b->g, 2, (graph_value[]){ x, y }, 1);
+	if (is_fine(b))
+		return d_fine_fusion(b, stem, x, number);
+	x = rt_detr_branches(b, stem, x, number);
+	const char *last = arena_printf(graph_arena(b->g), "%s.3", stem);
+	return o->fused == o->width ? x : rt_detr_conv(b, last, x, o->width, 1, 1, o->conv_act);
 }
 
 // maps [o->maps], changed in place
@@ -214,14 +229,15 @@ static void encode(struct build *b, graph_value *maps)
 	for (int64_t i = n - 1; i > 0 && !graph_failed(g); i--) {
 		b->layer = n - 1 - i;
 		graph_enter(g, "down.%lld", (long long)b->layer);
-		maps[i] = fused_conv(b, "lateral", maps[i], o->width, 1, 1, o->conv_act);
+		maps[i] = rt_detr_conv(b, "lateral", maps[i], o->width, 1, 1, is_fine(b) ? ACT_NONE : o->conv_act);
 		maps[i - 1] = fusion(b, "down", resized_like(b, maps[i], maps[i - 1], "nearest"), maps[i - 1], n - 1 - i);
 		graph_leave(g);
 	}
 	for (int64_t i = 1; i < n && !graph_failed(g); i++) {
 		b->layer = i - 1;
 		graph_enter(g, "up.%lld", (long long)b->layer);
-		graph_value less = fused_conv(b, "smaller", maps[i - 1], o->width, 3, 2, o->conv_act);
+		graph_value less = is_fine(b) ? d_fine_smaller(b, maps[i - 1])
+					      : rt_detr_conv(b, "smaller", maps[i - 1], o->width, 3, 2, o->conv_act);
 		maps[i] = fusion(b, "up", less, maps[i], i - 1);
 		graph_leave(g);
 	}
@@ -241,10 +257,56 @@ static graph_value layer(struct build *b, graph_value x, graph_value position, g
 		.reference = box };
 	x = op_add(g, x, attention(b, "decoder.attn", x, op_add(g, x, position), o->detect.decoder_heads));
 	x = layer_norm(b, "decoder.attn.norm", x, h);
-	x = op_add(g, x, deform_attention(b, "decoder.cross", op_add(g, x, position), l, &d));
-	x = layer_norm(b, "decoder.cross.norm", x, h);
+	graph_value seen = deform_attention(b, "decoder.cross", op_add(g, x, position), l, &d);
+	x = is_fine(b) ? d_fine_gate(b, x, seen) : layer_norm(b, "decoder.cross.norm", op_add(g, x, seen), h);
 	x = op_add(g, x, feed(b, "decoder.ffn", x, o->detect.decoder_ffn, o->decoder_act));
+	x = is_fine(b) ? d_fine_clamp(b, x, 65504) : x;
 	return layer_norm(b, "decoder.ffn.norm", x, h);
+}
+
+// What the decoder sees of a level: a map of the encoder's, or one made from the last of them.
+static graph_value source(struct build *b, const graph_value *maps, int64_t level)
+{
+	const struct rt_detr *o = own(b);
+	bool there = level < o->maps;
+	graph_value map = maps[there ? level : o->maps - 1];
+	if (is_fine(b) && o->width == b->s->hidden_size)
+		return map;
+	struct conv how = {
+		.out = b->s->hidden_size, .kernel = there ? 1 : 3, .stride = there ? 1 : 2, .pad = there ? PAD_NONE : 1
+	};
+	b->layer = level;
+	return conv_norm(b, "source", "source.norm", map, how, o->norm_eps, ACT_NONE);
+}
+
+// x [batch, queries, hidden] and their boxes, to the outputs
+static void decode(struct build *b, graph_value x, graph_value box, const struct deform_levels *l)
+{
+	struct graph *g = b->g;
+	int64_t h = b->s->hidden_size, last = detect_layers(b->s, own(b)->detect.decoder_layers);
+	bool bare = b->s->head->bare, fine = is_fine(b);
+	struct d_fine f = { 0 };
+	for (int64_t i = 0; i < last && !graph_failed(g); i++) {
+		graph_enter(g, "decoder.%lld", (long long)i);
+		b->layer = i;
+		graph_value position = detect_mlp(b, "decoder.position", box, 2, 2 * h, h);
+		x = layer(b, x, fine ? d_fine_clamp(b, position, 10) : position, box, l);
+		b->stage = i;
+		if (!bare && fine)
+			box = d_fine_box(b, &f, x, box);
+		else if (!bare)
+			box = op_sigmoid(g, op_add(g, detect_mlp(b, "head.boxes", x, 3, h, 4), inverse_sigmoid(g, box)));
+		graph_leave(g);
+	}
+	if (bare) {
+		graph_output(g, "last_hidden_state", x);
+		return;
+	}
+	b->layer = last - 1;
+	graph_value score = linear(b, "head.classes", x, h, b->s->labels, true);
+	score = fine ? op_add(g, score, d_fine_quality(b, &f)) : score;
+	graph_output(g, "logits", score); // [batch, queries, labels]
+	graph_output(g, "pred_boxes", box);
 }
 
 static void build(struct build *b)
@@ -252,8 +314,7 @@ static void build(struct build *b)
 	struct graph *g = b->g;
 	const struct spec *s = b->s, *backbone = part_of(s, "backbone");
 	const struct rt_detr *o = own(b);
-	bool bare = s->head->bare;
-	int64_t h = s->hidden_size, count, last = detect_layers(s, o->detect.decoder_layers);
+	int64_t h = s->hidden_size, count;
 	graph_value pixels = pixel_input(b, backbone->channels, s->image_size, s->image_width);
 	const graph_value *found = backbone_features(b, "backbone", pixels, &count);
 	graph_value maps[DEFORM_LEVELS_MOST], sources[DEFORM_LEVELS_MOST];
@@ -262,14 +323,8 @@ static void build(struct build *b)
 	for (int64_t i = 0; i < count; i++)
 		maps[i] = found[i];
 	encode(b, maps);
-	for (int64_t i = 0; i < o->levels; i++) {
-		struct conv how = {
-			.out = h, .kernel = i < o->maps ? 1 : 3, .stride = i < o->maps ? 1 : 2, .pad = i < o->maps ? PAD_NONE : 1
-		};
-		b->layer = i;
-		sources[i] =
-			conv_norm(b, "source", "source.norm", maps[i < o->maps ? i : o->maps - 1], how, o->norm_eps, ACT_NONE);
-	}
+	for (int64_t i = 0; i < o->levels; i++)
+		sources[i] = source(b, maps, i);
 	struct deform_levels l = deform_levels(b, sources, o->levels);
 	graph_enter(g, "queries");
 	graph_value valid, anchor = deform_anchors(b, &l, NO_VALUE, &valid);
@@ -281,23 +336,7 @@ static void build(struct build *b)
 	graph_value box = op_add(g, detect_mlp(b, "choice.box", chosen, 3, h, 4), op_gather(g, anchor, best, 0));
 	box = op_sigmoid(g, box);
 	graph_leave(g);
-	graph_value x = chosen;
-	for (int64_t i = 0; i < last && !graph_failed(g); i++) {
-		graph_enter(g, "decoder.%lld", (long long)i);
-		b->layer = i;
-		x = layer(b, x, detect_mlp(b, "decoder.position", box, 2, 2 * h, h), box, &l);
-		b->stage = i;
-		if (!bare)
-			box = op_sigmoid(g, op_add(g, detect_mlp(b, "head.boxes", x, 3, h, 4), inverse_sigmoid(g, box)));
-		graph_leave(g);
-	}
-	if (bare) {
-		graph_output(g, "last_hidden_state", x);
-		return;
-	}
-	b->layer = last - 1;
-	graph_output(g, "logits", linear(b, "head.classes", x, h, s->labels, true)); // [batch, queries, labels]
-	graph_output(g, "pred_boxes", box);
+	decode(b, chosen, box, &l);
 }
 
 static void hints(const struct spec *s, struct input_hints *out)
