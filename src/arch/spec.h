@@ -301,6 +301,7 @@ FAMILY(qwen_image);
 FAMILY(radio);
 FAMILY(resampler);
 FAMILY(resnet_timm);
+FAMILY(rf_detr);
 FAMILY(seggpt);
 FAMILY(sine_text);
 FAMILY(retribert);

@@ -561,6 +561,7 @@ const struct arch arch_rows[] = {
 	{ "rembert", OF(encoder, rembert_names, TANH_HEAD, .always_projected = true) },
 	{ "resnet", &resnet, &resnet_names },
 	{ "retribert", &retribert, &retribert_names },
+	{ "rf_detr", &rf_detr, &rf_detr_names, BACKBONE_PART("rf_detr_dinov2") },
 	{ "rf_detr_dinov2", OF(windowed_vit, rf_detr_dinov2_names, .class_tokens = true) },
 	{ "roberta", OF(encoder, roberta_names, ROBERTA) },
 	{ "roberta-prelayernorm", OF(encoder, roberta_prelayernorm_names, ROBERTA, .norm_first = true) },

@@ -179,6 +179,39 @@ const struct dialect deformable_detr_names = {
 	.inert = IGNORED(OF_TRAINING, "disable_custom_kernels", "return_intermediate", "init_std"),
 };
 
+#define RF_DETR_CONV(canonical, file) \
+	{ canonical, file ".conv" }, \
+	{ \
+		canonical ".norm", file ".bn" \
+	}
+#define RF_DETR_LAYER "transformer.decoder.layers.#."
+
+const struct dialect rf_detr_names = {
+	.name = "rf-detr",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(RF_DETR_CONV("project.in", "backbone.0.projector.stages.0.0.cv1"),
+		RF_DETR_CONV("project.1", "backbone.0.projector.stages.0.0.m.#.cv1"),
+		RF_DETR_CONV("project.2", "backbone.0.projector.stages.0.0.m.#.cv2"),
+		RF_DETR_CONV("project.out", "backbone.0.projector.stages.0.0.cv2"),
+		{ "project.norm", "backbone.0.projector.stages.0.1" }, { "choice", "transformer.enc_output.#" },
+		{ "choice.norm", "transformer.enc_output_norm.#" }, { "choice.score", "transformer.enc_out_class_embed.#" },
+		{ "choice.box", "transformer.enc_out_bbox_embed.#.layers.#" }, { "queries", "query_feat" },
+		{ "queries.box", "refpoint_embed" }, { "decoder.position", "transformer.decoder.ref_point_head.layers.#" },
+		{ "decoder.attn.in", RF_DETR_LAYER "self_attn.in_proj_weight" },
+		{ "decoder.attn.in_bias", RF_DETR_LAYER "self_attn.in_proj_bias" },
+		{ "decoder.attn.o", RF_DETR_LAYER "self_attn.out_proj" }, { "decoder.attn.norm", RF_DETR_LAYER "norm1" },
+		DEFORM("decoder.cross", RF_DETR_LAYER "cross_attn"), { "decoder.cross.norm", RF_DETR_LAYER "norm2" },
+		{ "decoder.ffn.up", RF_DETR_LAYER "linear1" }, { "decoder.ffn.down", RF_DETR_LAYER "linear2" },
+		{ "decoder.ffn.norm", RF_DETR_LAYER "norm3" }, { "decoder.norm", "transformer.decoder.norm" },
+		{ "head.classes", "class_embed" }, { "head.boxes", "bbox_embed.layers.#" }),
+	// Groups after the first are for training.
+	.ignored = IGNORED("transformer.enc_output.*", "transformer.enc_output_norm.*", "transformer.enc_out_class_embed.*",
+		"transformer.enc_out_bbox_embed.*", "class_embed.*", "bbox_embed.*"),
+	.inert = IGNORED("*_cost", "*_loss_coefficient", "eos_coefficient", "focal_alpha", "auxiliary_loss", "init_std",
+		"disable_custom_kernels", "mask_*", "segmentation_head_activation_function", "intermediate_size"),
+};
+
 #define MASK2FORMER_PIXELS "@pixel_level_module.decoder."
 #define MASK2FORMER_LAYER "@transformer_module.decoder.layers.#."
 const struct dialect mask2former_names = {

@@ -215,13 +215,17 @@ const struct dialect rf_detr_dinov2_names = {
 		{ "layers.attn.norm", "encoder.layer.#.norm1" }, { "layers.attn.q", "encoder.layer.#.attention.q_proj" },
 		{ "layers.attn.k", "encoder.layer.#.attention.k_proj" }, { "layers.attn.v", "encoder.layer.#.attention.v_proj" },
 		{ "layers.attn.o", "encoder.layer.#.attention.o_proj" },
+		{ "layers.attn.q", "encoder.layer.#.attention.attention.query" },
+		{ "layers.attn.k", "encoder.layer.#.attention.attention.key" },
+		{ "layers.attn.v", "encoder.layer.#.attention.attention.value" },
+		{ "layers.attn.o", "encoder.layer.#.attention.output.dense" },
 		{ "layers.attn.scale", "encoder.layer.#.layer_scale1.lambda1" }, { "layers.ffn.norm", "encoder.layer.#.norm2" },
 		{ "layers.ffn.gate", "encoder.layer.#.mlp.gate_proj" }, { "layers.ffn.up", "encoder.layer.#.mlp.fc1" },
 		{ "layers.ffn.up", "encoder.layer.#.mlp.up_proj" }, { "layers.ffn.down", "encoder.layer.#.mlp.fc2" },
 		{ "layers.ffn.down", "encoder.layer.#.mlp.down_proj" },
 		{ "layers.ffn.scale", "encoder.layer.#.layer_scale2.lambda1" }, { "norm", "layernorm" }),
 	.ignored = IGNORED("embeddings.mask_token", "layernorm.*"),
-	.inert = IGNORED("is_encoder_decoder", "layerscale_value", "use_mask_token", "stage_names"),
+	.inert = IGNORED("is_encoder_decoder", "layerscale_value", "use_mask_token", "stage_names", "num_register_tokens"),
 };
 
 #define EOMT_REST \

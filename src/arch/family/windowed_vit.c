@@ -10,7 +10,6 @@
 struct windowed_vit {
 	struct vit vit;
 	int64_t side, joined; // windows along each side; how many a layer without windows attends over
-	int64_t down, right;  // patches of a window
 	int64_t trained;      // rows, and columns, of the learned positions; 0: there are none
 	const bool *windowed; // [layers]
 };
@@ -59,13 +58,12 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	o->windowed = windowed(c, s, a);
 	int64_t rows = s->image_size / s->patch_size, cols = s->image_width / s->patch_width;
 	o->trained = placed ? trained / s->patch_size : 0;
-	if (o->side < 1 || o->side > 1 << 10 || rows % o->side || cols % o->side || o->joined < 1 ||
-		(o->side * o->side) % o->joined) {
+	bool fits = o->side > 0 && (tokens || (rows % o->side == 0 && cols % o->side == 0));
+	if (!fits || o->side > 1 << 10 || o->joined < 1 || (o->side * o->side) % o->joined) {
 		config_fail(c, STATUS_BAD_INPUT, "%lld by %lld patches in %lld windows each way, %lld of them joined",
 			(long long)rows, (long long)cols, (long long)o->side, (long long)o->joined);
 		return;
 	}
-	o->down = rows / o->side, o->right = cols / o->side;
 	if (s->patch_size != s->patch_width || (tokens && s->image_size != s->image_width) ||
 		(tokens && !config_bool(c, "reshape_hidden_states", true)))
 		config_fail(c, STATUS_UNSUPPORTED, "patches or pictures that are not square, or states that are no maps");
@@ -76,14 +74,26 @@ static const struct windowed_vit *own(const struct build *b)
 	return b->s->own;
 }
 
-// [batch, rows * cols, hidden] <-> [batch * windows, patches of one, hidden]
-static graph_value to_windows(struct build *b, graph_value x)
+// How many patches a window has along an axis of the picture, whose size is a multiple of a patch and of the windows: i64 [1]
+static graph_value window(struct build *b, graph_value pixels, int axis)
 {
-	const struct windowed_vit *o = own(b);
-	int64_t n = o->side, h = b->s->hidden_size;
-	x = op_reshape(b->g, x, 6, (int64_t[]){ -1, n, o->down, n, o->right, h });
-	return op_reshape(
-		b->g, op_transpose(b->g, x, 6, (int[]){ 0, 1, 3, 2, 4, 5 }), 3, (int64_t[]){ -1, o->down * o->right, h });
+	struct graph *g = b->g;
+	int64_t unit = b->s->patch_size * own(b)->side;
+	return op_div(g, op_dim(g, pixels, axis), graph_i64s(g, 1, &unit));
+}
+
+// [batch, rows * cols, hidden] -> [batch * windows, patches of one, hidden]. With class tokens rows and columns of a window
+// change places, as the class does it: another order in pictures that are not square.
+static graph_value to_windows(struct build *b, graph_value x, graph_value pixels)
+{
+	struct graph *g = b->g;
+	bool turned = own(b)->vit.classes > 0;
+	int64_t n = own(b)->side, h = b->s->hidden_size;
+	graph_value down = window(b, pixels, turned ? 3 : 2), right = window(b, pixels, turned ? 2 : 3);
+	graph_value shape[] = { graph_i64s(g, 2, (int64_t[]){ -1, n }), down, graph_i64s(g, 1, &n), right, graph_i64s(g, 1, &h) };
+	x = op_transpose(g, op_reshape_to(g, x, op_concat(g, 5, shape, 0)), 6, (int[]){ 0, 1, 3, 2, 4, 5 });
+	graph_value less[] = { graph_i64s(g, 1, (int64_t[]){ -1 }), op_mul(g, down, right), graph_i64s(g, 1, &h) };
+	return op_reshape_to(g, x, op_concat(g, 3, less, 0));
 }
 
 static graph_value feature(struct build *b, const struct body *io, int64_t index)
@@ -92,9 +102,13 @@ static graph_value feature(struct build *b, const struct body *io, int64_t index
 	const struct windowed_vit *o = own(b);
 	int64_t n = o->side, h = b->s->hidden_size;
 	graph_value x = op_slice(g, vit_state(b, io, index), 1, o->vit.classes, INT64_MAX);
-	x = op_transpose(g, op_reshape(g, x, 6, (int64_t[]){ -1, n, n, o->down, o->right, h }), 6, (int[]){ 0, 5, 1, 3, 2, 4 });
-	x = op_reshape(g, x, 4, (int64_t[]){ -1, h, n * o->down, n * o->right });
+	graph_value down = window(b, io->pixels, 2), right = window(b, io->pixels, 3), side = graph_i64s(g, 1, &n);
+	graph_value shape[] = { graph_i64s(g, 3, (int64_t[]){ -1, n, n }), down, right, graph_i64s(g, 1, &h) };
+	x = op_transpose(g, op_reshape_to(g, x, op_concat(g, 4, shape, 0)), 6, (int[]){ 0, 5, 1, 3, 2, 4 });
+	graph_value map[] = { graph_i64s(g, 2, (int64_t[]){ -1, h }), op_mul(g, side, down), op_mul(g, side, right) };
+	x = op_reshape_to(g, x, op_concat(g, 3, map, 0));
 	graph_assume(g, x, 0, value_dim(g, io->pixels, 0));
+	graph_assume(g, x, 1, h);
 	return x;
 }
 
@@ -103,19 +117,18 @@ static graph_value embed(struct build *b, graph_value pixels)
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct windowed_vit *o = own(b);
-	int64_t h = s->hidden_size, p = s->patch_size, n = o->trained, rows = o->side * o->down, cols = o->side * o->right;
+	int64_t h = s->hidden_size, p = s->patch_size, n = o->trained;
 	graph_value w = WEIGHT(b, "embed.patch", "weight", h, s->channels, p, p), table = NO_VALUE;
 	graph_value x = op_conv(g, pixels, w, WEIGHT(b, "embed.patch", "bias", h), (int64_t[]){ p, p }, (int64_t[]){ 0, 0, 0, 0 },
 		(int64_t[]){ 1, 1 }, 1);
+	graph_value rows = op_dim(g, x, 2), cols = op_dim(g, x, 3);
 	x = tokens_of(b, x);
 	if (n) { // the first is a class token's
 		table = WEIGHT(b, "embed.position", "", 1, 1 + n * n, h);
-		if (n != rows || n != cols)
-			table = grid_positions(b, table, 1, n, n, graph_i64s(g, 1, &rows), graph_i64s(g, 1, &cols),
-				o->vit.classes ? "smooth" : "cubic");
+		table = grid_positions(b, table, 1, n, n, rows, cols, o->vit.classes ? "smooth" : "cubic");
 		x = op_add(g, x, op_slice(g, table, 1, 1, INT64_MAX));
 	}
-	x = to_windows(b, x);
+	x = to_windows(b, x, pixels);
 	if (!o->vit.classes)
 		return x;
 	graph_value token = WEIGHT(b, "embed.class", "", 1, 1, h);
@@ -123,32 +136,42 @@ static graph_value embed(struct build *b, graph_value pixels)
 	return op_concat(g, 2, (graph_value[]){ each_image(b, token, x), x }, 1);
 }
 
+// [batch, length, hidden] -> so many rows of a batch as one, or one apart into so many
+static graph_value regrouped(struct build *b, graph_value x, int64_t factor, bool apart)
+{
+	struct graph *g = b->g;
+	int64_t h = b->s->hidden_size;
+	graph_value by = graph_i64s(g, 1, &factor), length = op_dim(g, x, 1);
+	length = apart ? op_div(g, length, by) : op_mul(g, length, by);
+	graph_value shape[] = { graph_i64s(g, 1, (int64_t[]){ -1 }), length, graph_i64s(g, 1, &h) };
+	return op_reshape_to(g, x, op_concat(g, 3, shape, 0));
+}
+
 static void body(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct windowed_vit *o = own(b);
-	int64_t length = o->down * o->right + o->vit.classes, h = s->hidden_size;
 	unsigned how = VIT_LAYER_SCALE | (o->vit.classes ? 0 : VIT_NO_KEY_BIAS);
-	if (graph_failed(g))
-		return;
-	if (value_dim(g, io->pixels, 2) != s->image_size || value_dim(g, io->pixels, 3) != s->image_width) {
-		graph_fail(g, STATUS_UNSUPPORTED, "%s: images other than %lld by %lld are not supported yet", b->c->path,
-			(long long)s->image_size, (long long)s->image_width);
-		return;
-	}
 	graph_value x = embed(b, io->pixels);
 	states_begin(b, io, x);
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(g); b->layer++) {
 		bool joins = !o->windowed[b->layer] && o->joined > 1;
 		graph_enter(g, "layers.%lld", (long long)b->layer);
-		x = joins ? op_reshape(g, x, 3, (int64_t[]){ -1, o->joined * length, h }) : x;
+		x = joins ? regrouped(b, x, o->joined, false) : x;
 		x = vit_layer(b, x, NO_VALUE, how);
-		x = joins ? op_reshape(g, x, 3, (int64_t[]){ -1, length, h }) : x;
+		x = joins ? regrouped(b, x, o->joined, true) : x;
 		graph_leave(g);
 		states_add(io, x);
 	}
 	io->last = x;
+}
+
+// The size that the model is for, or the next that has whole windows.
+static void hints(const struct spec *s, struct input_hints *out)
+{
+	int64_t unit = s->patch_size * ((const struct windowed_vit *)s->own)->side;
+	image_hints(out, (s->image_size + unit - 1) / unit * unit, (s->image_width + unit - 1) / unit * unit);
 }
 
 static const struct family_head heads[] = { { &head_backbone, map_features }, { 0 } };
@@ -157,8 +180,9 @@ const struct family windowed_vit = {
 	.name = "windowed-vit",
 	.architecture = "vision",
 	.resolve = resolve,
-	.build = picture_build,
+	.build = map_build,
 	.body = body,
+	.hints = hints,
 	.feature = feature,
 	.heads = heads,
 	.traits = FAMILY_TRAIT_LIST(windowed_vit, WINDOWED_VIT_TRAITS),
