@@ -47,8 +47,9 @@ extern const struct dialect autoencoder_kl_names, autoencoder_tiny_names, contro
 // mmdit.c
 extern const struct dialect chroma_names, flux_names, lumina_names, qwen_image_names, sd3_names;
 // detect.c
-extern const struct dialect conditional_detr_names, d_fine_names, deformable_detr_names, detr_names, mask2former_names,
-	rf_detr_names, rt_detr_names, rt_detr_v2_names, superpoint_names, superglue_names, lightglue_names, maskformer_names;
+extern const struct dialect conditional_detr_names, d_fine_names, dab_detr_names, deformable_detr_names, detr_names,
+	mask2former_names, rf_detr_names, rt_detr_names, rt_detr_v2_names, superpoint_names, superglue_names, lightglue_names,
+	maskformer_names;
 // convnet.c
 extern const struct dialect regnet_names, resnet_names, rt_detr_resnet_names, resnet_timm_names, convnext_names, convnextv2_names,
 	dinov3_convnext_names, mobilenet_v1_names, mobilenet_v2_names, poolformer_names, segformer_names, efficientformer_names;

@@ -266,6 +266,7 @@ FAMILY(convnext_dino);
 FAMILY(controlnet);
 FAMILY(cpmant);
 FAMILY(cvt);
+FAMILY(dab_detr);
 FAMILY(deformable_detr);
 FAMILY(detr);
 FAMILY(dpt);

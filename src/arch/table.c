@@ -236,6 +236,7 @@ const struct arch arch_rows[] = {
 	{ "cvt", &cvt, &cvt_names },
 	{ "cwm", OF(decoder, llama_names, .window_pattern = -4) },
 	{ "d_fine", OF(rt_detr, d_fine_names, .scaled_offsets = true, .distributed = true), BACKBONE_PART("hgnet_v2") },
+	{ "dab-detr", &dab_detr, &dab_detr_names, BACKBONE("timm_backbone", "resnet") },
 	{ "data2vec-audio", &speech, &data2vec_audio_names },
 	{ "data2vec-text", OF(encoder, data2vec_text_names, ROBERTA) },
 	{ "data2vec-vision", &beit, &data2vec_vision_names },

@@ -48,8 +48,11 @@ static void resolve_backbone(struct config *c, struct spec *s, struct arena *a, 
 	} else if (!given)
 		made = json_pack("{s:s, s:[s]}", "model_type", part_type(s->row, "vision"), "out_features", "stage4");
 	bool bare = s->head && s->head->bare;
-	const char *const roots[] = { arena_printf(a, "%sbackbone.conv_encoder.model.", bare ? "" : "model."),
-		"model.backbone.conv_encoder.model.", "backbone.conv_encoder.model.", NULL };
+	const char *bottom = d->wrapped ? "_backbone." : "";
+	const char *const roots[] = { arena_printf(a, "%sbackbone.conv_encoder.model.%s", bare ? "" : "model.", bottom),
+		arena_printf(a, "model.backbone.conv_encoder.model.%s", bottom),
+		arena_printf(a, "backbone.conv_encoder.model.%s", bottom), "model.backbone.conv_encoder.model.",
+		"backbone.conv_encoder.model.", NULL };
 	struct config said = *c; // as if config.json had said it
 	json_t *holder = made ? json_pack("{s:o}", "backbone_config", made) : NULL;
 	if (holder)
@@ -61,11 +64,20 @@ static void resolve_backbone(struct config *c, struct spec *s, struct arena *a, 
 	json_decref(holder);
 }
 
+static bool sloped(const struct config *c)
+{
+	for (const struct weight_name *w = c->dialect->weights; w->canonical; w++)
+		if (text_is(w->canonical, "decoder.ffn.slope"))
+			return true;
+	return false;
+}
+
 void resolve_detector(struct config *c, struct spec *s, struct arena *a, struct detect *d)
 {
 	s->channels = config_size(c, "num_channels", 3);
 	s->hidden_size = config_size(c, "d_model", 256);
-	s->act = config_activation(c, "activation_function", ACT_RELU);
+	bool slope = sloped(c) && text_is(config_text(c, "activation_function"), "prelu");
+	s->act = slope ? ACT_NONE : config_activation(c, "activation_function", ACT_RELU);
 	s->norm_eps = 1e-5;
 	d->queries = config_size(c, "num_queries", 100);
 	d->encoder_layers = config_count(c, "encoder_layers", 6);
@@ -139,9 +151,11 @@ graph_value detect_sines(struct build *b, graph_value x, int64_t width, double t
 static graph_value along(struct build *b, graph_value mask, int axis)
 {
 	struct graph *g = b->g;
+	const struct detect *d = b->s->own;
+	double turn = d->turn != 0 ? d->turn : 2 * M_PI;
 	graph_value count = op_cumsum(g, mask, axis); // [batch, height, width]
 	graph_value all = op_add(g, op_slice(g, count, axis, -1, INT64_MAX), graph_f32(g, 1e-6f));
-	return op_unsqueeze(g, op_mul(g, op_div(g, count, all), graph_f32(g, (float)(2 * M_PI))), 3);
+	return op_unsqueeze(g, op_mul(g, op_div(g, count, all), graph_f32(g, (float)turn)), 3);
 }
 
 static graph_value learned(struct build *b, const char *stem, graph_value map, int axis)
@@ -156,7 +170,7 @@ graph_value detect_positions(struct build *b, graph_value mask, graph_value map)
 {
 	struct graph *g = b->g;
 	const struct detect *d = b->s->own;
-	int64_t half = b->s->hidden_size / 2;
+	int64_t half = b->s->hidden_size / 2, across = d->temperature_across ? d->temperature_across : d->temperature;
 	graph_enter(g, "positions");
 	graph_value both;
 	if (d->learned_positions) { // first the column's, then the row's
@@ -172,7 +186,7 @@ graph_value detect_positions(struct build *b, graph_value mask, graph_value map)
 		both = op_expand(g, op_unsqueeze(g, both, 0), op_concat(g, 4, all, 0)); // [batch, height, width, hidden]
 	} else {
 		graph_value y = detect_sines(b, along(b, mask, 1), half, (double)d->temperature),
-			    x = detect_sines(b, along(b, mask, 2), half, (double)d->temperature);
+			    x = detect_sines(b, along(b, mask, 2), half, (double)across);
 		both = op_concat(g, 2, (graph_value[]){ y, x }, 3); // [batch, height, width, hidden]
 	}
 	graph_leave(g);
@@ -199,7 +213,14 @@ graph_value detect_attention(
 
 graph_value detect_ffn(struct build *b, const char *stem, graph_value x, int64_t inner)
 {
-	graph_value y = activate(b, b->s->act, linear(b, word(b, stem, "up"), x, b->s->hidden_size, inner, true));
+	struct graph *g = b->g;
+	const char *slope = word(b, stem, "slope");
+	graph_value y = linear(b, word(b, stem, "up"), x, b->s->hidden_size, inner, true);
+	if (b->s->act == ACT_NONE && weight_named(b, slope)) {
+		graph_value below = op_mul(g, op_min(g, y, graph_f32(g, 0)), WEIGHT(b, slope, "weight", 1));
+		y = op_add(g, op_relu(g, y), below);
+	} else
+		y = activate(b, b->s->act, y);
 	return linear(b, word(b, stem, "down"), y, inner, b->s->hidden_size, true);
 }
 
@@ -215,8 +236,10 @@ graph_value detect_encoder(struct build *b, graph_value x, graph_value positions
 	bool first = s->traits.norm_first;
 	for (b->layer = 0; b->layer < detect_layers(s, d->encoder_layers) && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "encoder.%lld", (long long)b->layer);
-		graph_value y = first ? layer_norm(b, "encoder.attn.norm", x, s->hidden_size) : x,
-			    placed = op_add(g, y, positions);
+		graph_value y = first ? layer_norm(b, "encoder.attn.norm", x, s->hidden_size) : x, at = positions;
+		if (weight_named(b, "encoder.scale"))
+			at = op_mul(g, at, detect_mlp(b, "encoder.scale", x, 2, s->hidden_size, s->hidden_size));
+		graph_value placed = op_add(g, y, at);
 		x = op_add(g, x, detect_attention(b, "encoder.attn", placed, placed, y, bias, d->encoder_heads));
 		x = first ? x : layer_norm(b, "encoder.attn.norm", x, s->hidden_size);
 		y = first ? layer_norm(b, "encoder.ffn.norm", x, s->hidden_size) : x;

@@ -12,11 +12,15 @@ struct detect {
 	int64_t encoder_layers, encoder_heads, encoder_ffn;
 	int64_t decoder_layers, decoder_heads, decoder_ffn;
 	bool learned_positions;
-	bool auxiliary;      // auxiliary_loss: the last norm stands after every decoder layer
-	int64_t temperature; // of sine positions
-	int64_t maps;        // of the last stages of a backbone that config.json does not describe; 0: of all four
+	bool auxiliary;             // auxiliary_loss: the last norm stands after every decoder layer
+	int64_t temperature;        // of sine positions
+	int64_t temperature_across; // of columns; 0: the same
+	double turn;                // what positions are counted up to; 0: 2 pi
+	bool wrapped;               // the names of timm\'s backbone begin with "_backbone."
+	int64_t maps;               // of the last stages of a backbone that config.json does not describe; 0: of all four
 };
 
+// The activation prelu is taken where the dialect has a word for "decoder.ffn.slope", and is ACT_NONE then.
 // From config.json, both spellings of the backbone; s->hidden_size is the width of the transformer.
 void resolve_detector(struct config *c, struct spec *s, struct arena *a, struct detect *d);
 // The second way to call d's layers: those that are built when the model is shortened.
@@ -48,8 +52,9 @@ graph_value detect_places(struct build *b, graph_value height, graph_value width
 // STEM.q, .k, .v, .o; hidden x hidden each.
 graph_value detect_attention(
 	struct build *b, const char *stem, graph_value q, graph_value k, graph_value v, graph_value bias, int64_t heads);
-graph_value detect_ffn(struct build *b, const char *stem, graph_value x, int64_t inner); // STEM.up, .down
+graph_value detect_ffn(struct build *b, const char *stem, graph_value x, int64_t inner); // STEM.up, .down; .slope of prelu [1]
 // x + y, normed as the model does: after (STEM.norm over the sum) or, where norms come first, not at all.
+// Where the dialect has a word for "encoder.scale.#", positions are scaled by what two linear layers make of the states.
 graph_value detect_encoder(struct build *b, graph_value x, graph_value positions, graph_value bias);
 // STEM with # for the number of each of `layers` linear layers, relu between them.
 graph_value detect_mlp(struct build *b, const char *stem, graph_value x, int64_t layers, int64_t inner, int64_t out);

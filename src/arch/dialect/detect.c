@@ -68,6 +68,37 @@ const struct dialect conditional_detr_names = {
 	.inert = IGNORED(OF_TRAINING),
 };
 
+#define DAB_LAYER "@decoder.layers.#."
+#define DAB_SELF DAB_LAYER "self_attn.self_attn"
+#define DAB_CROSS DAB_LAYER "cross_attn.cross_attn"
+
+const struct dialect dab_detr_names = {
+	.name = "dab-detr",
+	.prefix = "model.",
+	.keys = KEYS({ "d_model", "hidden_size" }),
+	.weights = WEIGHTS({ "project", "@input_projection" }, { "queries", "@query_refpoint_embeddings" },
+		{ "patterns", "@patterns" }, ATTENTION("encoder.attn", "@encoder.layers.#.self_attn"),
+		{ "encoder.attn.norm", "@encoder.layers.#.self_attn_layer_norm" }, { "encoder.ffn.up", "@encoder.layers.#.fc1" },
+		{ "encoder.ffn.down", "@encoder.layers.#.fc2" }, { "encoder.ffn.slope", "@encoder.layers.#.activation_fn" },
+		{ "encoder.ffn.norm", "@encoder.layers.#.final_layer_norm" }, { "encoder.norm", "@encoder.norm" },
+		{ "encoder.scale", "@encoder.query_scale.layers.#" }, { "decoder.reference", "@decoder.ref_point_head.layers.#" },
+		{ "decoder.scale", "@decoder.query_scale.layers.#" }, { "decoder.size", "@decoder.ref_anchor_head.layers.#" },
+		{ "decoder.attn.q", DAB_SELF "_query_content_proj" }, { "decoder.attn.q.position", DAB_SELF "_query_pos_proj" },
+		{ "decoder.attn.k", DAB_SELF "_key_content_proj" }, { "decoder.attn.k.position", DAB_SELF "_key_pos_proj" },
+		{ "decoder.attn.v", DAB_SELF "_value_proj" }, { "decoder.attn.o", DAB_SELF ".output_proj" },
+		{ "decoder.attn.norm", DAB_SELF "_layer_norm" }, { "decoder.cross.q", DAB_CROSS "_query_content_proj" },
+		{ "decoder.cross.q.position", DAB_CROSS "_query_pos_proj" },
+		{ "decoder.cross.q.sines", DAB_CROSS "_query_pos_sine_proj" },
+		{ "decoder.cross.k", DAB_CROSS "_key_content_proj" }, { "decoder.cross.k.position", DAB_CROSS "_key_pos_proj" },
+		{ "decoder.cross.v", DAB_CROSS "_value_proj" }, { "decoder.cross.o", DAB_CROSS ".output_proj" },
+		{ "decoder.cross.norm", DAB_CROSS "_layer_norm" }, { "decoder.ffn.up", DAB_LAYER "mlp.fc1" },
+		{ "decoder.ffn.down", DAB_LAYER "mlp.fc2" }, { "decoder.ffn.slope", DAB_LAYER "mlp.activation_fn" },
+		{ "decoder.ffn.norm", DAB_LAYER "mlp.final_layer_norm" }, { "decoder.norm", "@decoder.layernorm" },
+		{ "head.classes", "class_embed" }, { "head.boxes", "bbox_predictor.layers.#" }),
+	.ignored = IGNORED("*.num_batches_tracked", "*decoder.bbox_embed.*"),
+	.inert = IGNORED(OF_TRAINING, "random_refpoints_xy", "initializer_bias_prior_prob", "init_std"),
+};
+
 #define DEFORM(canonical, file) \
 	{ canonical ".offsets", file ".sampling_offsets" }, { canonical ".weights", file ".attention_weights" }, \
 		{ canonical ".v", file ".value_proj" }, \

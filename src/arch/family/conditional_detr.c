@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "arch/block/deform.h"
-#include "arch/block/detect.h"
+#include "arch/family/conditional_detr.h"
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
@@ -36,10 +36,10 @@ static graph_value by_heads(struct build *b, graph_value x, graph_value y, int64
 		(int64_t[]){ 0, 0, 2 * h });
 }
 
-static graph_value decoder_layer(struct build *b, graph_value x, graph_value queries, graph_value sines, graph_value memory,
-	graph_value positions, graph_value bias)
+graph_value conditional_layer(struct build *b, graph_value x, const struct conditional *in)
 {
 	struct graph *g = b->g;
+	graph_value queries = in->queries, memory = in->memory;
 	const struct spec *s = b->s;
 	const struct detect *d = s->own;
 	int64_t h = s->hidden_size, heads = d->decoder_heads;
@@ -50,16 +50,16 @@ static graph_value decoder_layer(struct build *b, graph_value x, graph_value que
 		op_attention(g, &(struct attention){ q, k, square(b, "decoder.attn.v", x), .heads = heads, .scale = scale });
 	x = layer_norm(b, "decoder.attn.norm", op_add(g, x, square(b, "decoder.attn.o", y)), h);
 
-	graph_value place = square(b, "decoder.cross.k.position", positions);
+	graph_value place = square(b, "decoder.cross.k.position", in->positions);
 	q = square(b, "decoder.cross.q", x);
 	k = square(b, "decoder.cross.k", memory);
-	if (!b->layer) {
+	if (in->placed) {
 		q = op_add(g, q, square(b, "decoder.cross.q.position", queries));
 		k = op_add(g, k, place);
 	}
-	q = by_heads(b, q, square(b, "decoder.cross.q.sines", sines), heads);
+	q = by_heads(b, q, square(b, "decoder.cross.q.sines", in->sines), heads);
 	y = op_attention(g,
-		&(struct attention){ q, by_heads(b, k, place, heads), square(b, "decoder.cross.v", memory), .bias = bias,
+		&(struct attention){ q, by_heads(b, k, place, heads), square(b, "decoder.cross.v", memory), .bias = in->bias,
 			.heads = heads, .scale = scale * (float)M_SQRT1_2 });
 	x = layer_norm(b, "decoder.cross.norm", op_add(g, x, square(b, "decoder.cross.o", y)), h);
 	return layer_norm(b, "decoder.ffn.norm", op_add(g, x, detect_ffn(b, "decoder.ffn", x, d->decoder_ffn)), h);
@@ -93,7 +93,8 @@ static void build(struct build *b)
 	for (b->layer = 0; b->layer < detect_layers(s, d->decoder_layers) && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "decoder.%lld", (long long)b->layer);
 		graph_value scaled = b->layer ? op_mul(g, sines, detect_mlp(b, "decoder.scale", x, 2, h, h)) : sines;
-		x = decoder_layer(b, x, queries, scaled, memory, positions, bias);
+		x = conditional_layer(
+			b, x, &(struct conditional){ queries, scaled, memory, positions, bias, .placed = !b->layer });
 		graph_leave(g);
 		if (d->auxiliary)
 			states[states_count++] = op_unsqueeze(g, x = layer_norm(b, "decoder.norm", x, h), 0);
