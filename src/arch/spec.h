@@ -352,6 +352,7 @@ FAMILY(whisper_rotary);
 FAMILY(xclip);
 FAMILY(xclip_vision);
 FAMILY(yolos);
+FAMILY(zoedepth);
 
 // Names. In `file`: @ is the base-model prefix, # the number of the layer (of its group, when layers are shared); of two #
 // the first is the stage, of three the last is the item within the layer.

@@ -666,6 +666,7 @@ const struct arch arch_rows[] = {
 	{ "youtu", &decoder, &deepseek_v2_names },
 	{ "zamba", OF(decoder, zamba_names, .mixer = MIX_MAMBA, .shared_block = true, .no_rotary = true) },
 	{ "zamba2", OF(decoder, zamba2_names, ZAMBA2) },
+	{ "zoedepth", &zoedepth, &zoedepth_names, BACKBONE_PART("beit") },
 };
 // clang-format on
 const size_t arch_row_count = sizeof arch_rows / sizeof arch_rows[0];

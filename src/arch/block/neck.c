@@ -82,13 +82,16 @@ static graph_value prompted(struct build *b, const struct neck *n, graph_value p
 	return conv(b, "neck.prompt.3", op_relu(b->g, conv(b, "neck.prompt.2", y, c)), c);
 }
 
-graph_value neck_fuse(struct build *b, const struct neck *n, const graph_value *maps, graph_value prompt)
+graph_value neck_fuse_all(struct build *b, const struct neck *n, const graph_value *maps, graph_value prompt, graph_value *sums,
+	graph_value *coarsest)
 {
 	struct graph *g = b->g;
 	graph_value *f = GRAPH_TABLE(g, NULL, n->states, 1, graph_value), x = NO_VALUE;
 	for (b->layer = 0; f && b->layer < n->states && !graph_failed(g); b->layer++)
 		f[b->layer] = conv(b, "neck.conv", maps[b->layer], (struct conv){ .out = n->width, .kernel = 3 });
-	graph_value chosen = NO_VALUE;
+	if (!f || graph_failed(g))
+		return NO_VALUE;
+	*coarsest = f[n->states - 1];
 	for (b->layer = 0; b->layer < n->states && !graph_failed(g); b->layer++) { // all weights are there
 
 		int64_t at = n->states - 1 - b->layer;
@@ -99,8 +102,14 @@ graph_value neck_fuse(struct build *b, const struct neck *n, const graph_value *
 			x = op_add(g, x, prompted(b, n, prompt, x));
 		x = n->to_next && at ? neck_resize(b, x, op_dim(g, f[at - 1], 2), op_dim(g, f[at - 1], 3)) : neck_doubled(b, x);
 		x = conv(b, "neck.fused", x, (struct conv){ .out = n->width, .kernel = 1, .bias = true });
-		chosen = b->layer == n->chosen ? x : chosen;
+		sums[b->layer] = x;
 		graph_leave(g);
 	}
-	return chosen;
+	return sums[n->chosen];
+}
+
+graph_value neck_fuse(struct build *b, const struct neck *n, const graph_value *maps, graph_value prompt)
+{
+	graph_value coarsest, *sums = ARENA_ARRAY(graph_arena(b->g), (size_t)n->states, graph_value);
+	return neck_fuse_all(b, n, maps, prompt, sums, &coarsest);
 }

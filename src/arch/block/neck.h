@@ -23,6 +23,9 @@ void resolve_neck(struct config *c, struct arena *a, struct neck *n, const char 
 graph_value neck_reassemble(struct build *b, const struct neck *n, graph_value map);
 // maps [n->states] -> the chosen sum [batch, width, height, width]. prompt [batch, 1, ..] is added at every size; NO_VALUE: none.
 graph_value neck_fuse(struct build *b, const struct neck *n, const graph_value *maps, graph_value prompt);
+// The same; every sum, the coarsest first, into sums [n->states], and the coarsest map before its sum into *coarsest.
+graph_value neck_fuse_all(struct build *b, const struct neck *n, const graph_value *maps, graph_value prompt, graph_value *sums,
+	graph_value *coarsest);
 graph_value neck_resize(struct build *b, graph_value x, graph_value height, graph_value width); // i64 [1] each; corners meet
 graph_value neck_doubled(struct build *b, graph_value x);
 

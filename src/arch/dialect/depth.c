@@ -47,6 +47,32 @@ const struct dialect dpt_names = {
 		"backbone_kwargs", "backbone_out_indices", "backbone_config", "stage_names"),
 };
 
+const struct dialect zoedepth_names = {
+	.name = "zoedepth",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(NECK, { "neck.first.1.norm", FUSION "residual_layer1.batch_norm1" },
+		{ "neck.first.2.norm", FUSION "residual_layer1.batch_norm2" },
+		{ "neck.second.1.norm", FUSION "residual_layer2.batch_norm1" },
+		{ "neck.second.2.norm", FUSION "residual_layer2.batch_norm2" },
+		{ "neck.readout", "neck.reassemble_stage.readout_projects.#.0" }, { "head.project", "relative_head.projection" },
+		{ "head.depth.1", "relative_head.conv1" }, { "head.depth.2", "relative_head.conv2" },
+		{ "head.depth.3", "relative_head.conv3" }, { "metric.conv", "metric_head.conv2" },
+		{ "metric.seed.1", "metric_head.seed_bin_regressor.conv1" },
+		{ "metric.seed.2", "metric_head.seed_bin_regressor.conv2" },
+		{ "metric.seed.embed.1", "metric_head.seed_projector.conv1" },
+		{ "metric.seed.embed.2", "metric_head.seed_projector.conv2" },
+		{ "metric.embed.1", "metric_head.projectors.#.conv1" }, { "metric.embed.2", "metric_head.projectors.#.conv2" },
+		{ "metric.attract.1", "metric_head.attractors.#.conv1" },
+		{ "metric.attract.2", "metric_head.attractors.#.conv2" },
+		{ "metric.shares.1", "metric_head.conditional_log_binomial.mlp.0" },
+		{ "metric.shares.2", "metric_head.conditional_log_binomial.mlp.2" }),
+	.ignored = IGNORED(UNUSED_RESIDUAL, "*.num_batches_tracked"),
+	// The strengths of attractors are fixed in the class, as are the limits of depth without norms.
+	.inert = IGNORED("attractor_alpha", "attractor_gamma", "backbone_hidden_size", "batch_norm_eps", "patch_transformer_*",
+		"num_patch_transformer_layers"),
+};
+
 #define DEPTH_ANYTHING(word, nothing, ...) \
 	const struct dialect word##_names = { \
 		.name = #word, \

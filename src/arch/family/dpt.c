@@ -6,21 +6,9 @@
 //   each state: act(linear(patch and class token side by side)) where the readout is a projection
 #include <math.h>
 
-#include "arch/block/neck.h"
-#include "arch/block/vit.h"
+#include "arch/family/dpt.h"
 
-enum readout { READOUT_PROJECT, READOUT_IGNORE, READOUT_ADD };
 enum { OWN_TRANSFORMER = 1 }; // a head's flag: a backbone is not asked
-
-// spec.own of the family. It begins as vit's does, whose layers it has.
-struct dpt {
-	struct vit vit;
-	struct neck neck;
-	enum readout readout;
-	bool hybrid, backbone; // the two exclude each other
-	bool projected;        // one more convolution in the head
-	const bool *chosen;    // [layers]: is what the layer gives a state for the neck
-};
 
 static const bool *chosen_layers(struct config *c, const struct spec *s, struct arena *a, int64_t skipped, int64_t needed)
 {
@@ -119,7 +107,7 @@ static graph_value read_out(struct build *b, graph_value x, graph_value rows, gr
 	return map_of_grid(b, patches, rows, cols);
 }
 
-static graph_value neck_of(struct build *b, graph_value pixels, const graph_value *states)
+graph_value *dpt_maps(struct build *b, graph_value pixels, const graph_value *states)
 {
 	struct graph *g = b->g;
 	const struct dpt *d = b->s->own;
@@ -132,7 +120,13 @@ static graph_value neck_of(struct build *b, graph_value pixels, const graph_valu
 		bool is_map = value_rank(g, x) == 4;
 		maps[b->layer] = is_map ? x : neck_reassemble(b, &d->neck, read_out(b, x, rows, cols));
 	}
-	return neck_fuse(b, &d->neck, maps, NO_VALUE);
+	return maps;
+}
+
+static graph_value neck_of(struct build *b, graph_value pixels, const graph_value *states)
+{
+	const struct dpt *d = b->s->own;
+	return neck_fuse(b, &d->neck, dpt_maps(b, pixels, states), NO_VALUE);
 }
 
 // The own transformer: io->last, and the states for the neck as io->states.
