@@ -22,6 +22,17 @@ static const int64_t *points_of(struct config *c, struct arena *a, int64_t level
 	return each;
 }
 
+// What is not built, of keys that are read nowhere else.
+static void refuse(struct config *c, const struct rt_detr *o, bool scaled, bool fine)
+{
+	if (scaled && !text_is(config_text(c, "decoder_method"), "default"))
+		config_fail(c, STATUS_UNSUPPORTED, "a decoder_method other than default is not supported yet");
+	if (scaled && !fine && config_size(c, "decoder_n_levels", 3) != o->levels)
+		config_fail(c, STATUS_BAD_INPUT, "decoder_n_levels is not num_feature_levels");
+	if (config_get(c, "anchor_image_size"))
+		config_fail(c, STATUS_UNSUPPORTED, "anchor_image_size: anchors of one size are not supported yet");
+}
+
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct rt_detr *o = ARENA_NEW(a, struct rt_detr);
@@ -55,14 +66,9 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	int64_t given = 0, heads = d->decoder_heads, h = s->hidden_size;
 	bool scaled = TRAITS_OF(s, rt_detr)->scaled_offsets;
 	o->offset_scale = scaled ? config_real(c, "decoder_offset_scale", 0.5) : 0.5;
-	if (scaled && !text_is(config_text(c, "decoder_method"), "default"))
-		config_fail(c, STATUS_UNSUPPORTED, "a decoder_method other than default is not supported yet");
 	if (fine)
 		d_fine_resolve(c, s, o);
-	if (scaled && !fine && config_size(c, "decoder_n_levels", 3) != o->levels)
-		config_fail(c, STATUS_BAD_INPUT, "decoder_n_levels is not num_feature_levels");
-	if (config_get(c, "anchor_image_size"))
-		config_fail(c, STATUS_UNSUPPORTED, "anchor_image_size: anchors of one size are not supported yet");
+	refuse(c, o, scaled, fine);
 	const int64_t *in = config_sizes(c, "decoder_in_channels", a, 0, &given);
 	bool fits = in && given > 0 && given <= o->levels && o->levels <= DEFORM_LEVELS_MOST;
 	for (int64_t i = 0; fits && i < given; i++)
