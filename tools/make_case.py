@@ -317,7 +317,11 @@ class Inputs:
         return longer
 
     def input_values(self):
-        return self.sound(self.size("batch", "input_values", 0, 2), self.size("samples", "input_values", 1, 2000))
+        batch, like = self.size("batch", "input_values", 0, 2), self.like.get("input_values", (2, 2000))
+        samples = self.asked.get("samples", like[-1])
+        if len(like) == 3:      # of a codec
+            return self.sound(batch, getattr(self.config, "audio_channels", 1), samples)
+        return self.sound(batch, samples)
 
     def get(self, name):
         if name not in self.made:

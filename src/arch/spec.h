@@ -267,6 +267,7 @@ FAMILY(controlnet);
 FAMILY(cpmant);
 FAMILY(cvt);
 FAMILY(dab_detr);
+FAMILY(dac);
 FAMILY(deformable_detr);
 FAMILY(detr);
 FAMILY(dpt);

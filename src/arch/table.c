@@ -3,6 +3,7 @@
 // program knows a model type by name. The class's default configuration is a line of defaults.jsonl. A row is one line.
 #include "arch/dialect.h"
 #include "arch/family/clip.h"
+#include "arch/family/codec.h"
 #include "arch/family/convnext.h"
 #include "arch/family/deberta.h"
 #include "arch/family/decoder.h"
@@ -237,6 +238,7 @@ const struct arch arch_rows[] = {
 	{ "cwm", OF(decoder, llama_names, .window_pattern = -4) },
 	{ "d_fine", OF(rt_detr, d_fine_names, .scaled_offsets = true, .distributed = true), BACKBONE_PART("hgnet_v2") },
 	{ "dab-detr", &dab_detr, &dab_detr_names, BACKBONE("timm_backbone", "resnet") },
+	{ "dac", &dac, &dac_names },
 	{ "data2vec-audio", &speech, &data2vec_audio_names },
 	{ "data2vec-text", OF(encoder, data2vec_text_names, ROBERTA) },
 	{ "data2vec-vision", &beit, &data2vec_vision_names },
@@ -279,6 +281,7 @@ const struct arch arch_rows[] = {
 	{ "embedding_gemma2_text", OF(decoder, embedding_gemma2_names, EMBEDDING_GEMMA2) },
 	{ "emu3_text_model", &decoder, &llama_names },
 	{ "encoder-decoder", &two_models, &two_models_names, HALVES("bert", "bert") },
+	{ "encodec", &codec, &encodec_names },
 	{ "eomt", &eomt, &eomt_names },
 	{ "eomt_dinov3", OF(eomt, eomt_dinov3_names, .rotary = true) },
 	{ "ernie", OF(encoder, ernie_names, TANH_HEAD) },
@@ -439,6 +442,8 @@ const struct arch arch_rows[] = {
 	{ "metaclip_2_text_model", OF(clip_text, clip_text_names, .eos_as_said = true) },
 	{ "metaclip_2_vision_model", &clip_vision, &clip_vision_names },
 	{ "mgp-str", &mgp_str, &mgp_str_names },
+	{ "mimi", OF(codec, mimi_names, .transformer = true) },
+	{ "mimi_encoder", OF(codec, mimi_names, .transformer = true) },
 	{ "mimo_v2_flash", OF(decoder, mimo_v2_names, MIMO_V2_ATTENTION, .qkv_bias_only = true, .sigmoid_router = true) },
 	{ "minicpm3", &decoder, &minicpm3_names },
 	{ "minimax", OF(decoder, minimax_names, .mixer = MIX_LIGHTNING, .normalised_experts = true) },

@@ -102,16 +102,25 @@ graph_value sound_zeroed(struct build *b, graph_value x, graph_value frames)
 	return frames.id ? op_where(b->g, op_unsqueeze(b->g, frames, 2), x, graph_f32(b->g, 0)) : x;
 }
 
-// A kernel of weight norm (Salimans and Kingma 2016, https://arxiv.org/abs/1602.07868) over all but its last axis: direction v
-// times length g / |v|, which engines fold. Older files say weight_g, weight_v.
-static graph_value normed_kernel(struct build *b, int64_t out, int64_t in, int64_t kernel)
+// A kernel of weight norm (Salimans and Kingma 2016, https://arxiv.org/abs/1602.07868) over all but one axis: direction v times
+// length g / |v|, which engines fold. Older files say weight_g, weight_v.
+static graph_value normed_kernel(struct build *b, const char *stem, const int64_t dim[3], int kept)
 {
 	struct graph *g = b->g;
-	bool newer = weight_exists(b, "positions", "parametrizations.weight.original0");
-	graph_value length = WEIGHT(b, "positions", newer ? "parametrizations.weight.original0" : "weight_g", 1, 1, kernel);
-	graph_value v = WEIGHT(b, "positions", newer ? "parametrizations.weight.original1" : "weight_v", out, in, kernel);
-	graph_value norm = op_sqrt(g, op_reduce_sum(g, op_reduce_sum(g, op_mul(g, v, v), 0, true), 1, true)); // [1, 1, kernel]
-	return op_mul(g, v, op_div(g, length, norm));
+	bool newer = weight_exists(b, stem, "parametrizations.weight.original0");
+	int64_t lengths[3] = { 1, 1, 1 };
+	lengths[kept] = dim[kept];
+	graph_value length = weight(b, stem, newer ? "parametrizations.weight.original0" : "weight_g", 3, lengths);
+	graph_value v = weight(b, stem, newer ? "parametrizations.weight.original1" : "weight_v", 3, dim);
+	graph_value squares = op_mul(g, v, v);
+	for (int i = 0; i < 3; i++)
+		squares = i == kept ? squares : op_reduce_sum(g, squares, i, true);
+	return op_mul(g, v, op_div(g, length, op_sqrt(g, squares)));
+}
+
+graph_value sound_normed_kernel(struct build *b, const char *stem, int64_t first, int64_t second, int64_t kernel)
+{
+	return normed_kernel(b, stem, (int64_t[]){ first, second, kernel }, 0);
 }
 
 // One grouped convolution over time, as long as its input: an even kernel's last frame is dropped.
@@ -147,7 +156,9 @@ graph_value sound_positions(struct build *b, graph_value x)
 		x = activate(b, o->conv_act,
 			position_conv(b, "positions", x, WEIGHT(b, "positions", "weight", h, in, o->position_kernel)));
 	} else if (!o->position_layers)
-		x = activate(b, o->conv_act, position_conv(b, "positions", x, normed_kernel(b, h, in, o->position_kernel)));
+		x = activate(b, o->conv_act,
+			position_conv(
+				b, "positions", x, normed_kernel(b, "positions", (int64_t[]){ h, in, o->position_kernel }, 2)));
 	graph_leave(g);
 	return transposed(g, x);
 }

@@ -53,6 +53,9 @@ static inline const struct sound *sound_of(const struct build *b)
 graph_value sound_norm(struct build *b, const char *stem, graph_value x, int64_t width, double epsilon);
 graph_value sound_glu(struct graph *g, graph_value x, int axis, int64_t width); // halves of 2*width: first * sigmoid(second)
 
+// STEM's kernel [first, second, kernel] of weight norm, which has a length for each of `first`, in newer and older files' words.
+graph_value sound_normed_kernel(struct build *b, const char *stem, int64_t first, int64_t second, int64_t kernel);
+
 // [batch, samples] -> [batch, frames, feature_size]
 graph_value sound_stem(struct build *b, graph_value samples);
 // A mask [batch, samples] -> f32 [batch]: how many frames the stem gives for so many; then what one adapter layer leaves.

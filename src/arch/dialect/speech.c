@@ -240,3 +240,56 @@ const struct dialect hifigan_names = {
 	.ignored = IGNORED("mean", "scale"),
 	.inert = IGNORED("sampling_rate"),
 };
+
+#define CODEC_LAYERS \
+	{ "conv", "$.layers.#.conv" }, { "block", "$.layers.#.block.*.conv" }, \
+	{ \
+		"shortcut", "$.layers.#.shortcut.conv" \
+	}
+
+const struct dialect encodec_names = {
+	.name = "encodec",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(CODEC_LAYERS, { "conv.norm", "$.layers.#.norm" }, { "block.norm", "$.layers.#.block.*.norm" },
+		{ "shortcut.norm", "$.layers.#.shortcut.norm" }, { "lstm.input", "$.layers.#.lstm.weight_ih_l*" },
+		{ "lstm.hidden", "$.layers.#.lstm.weight_hh_l*" }, { "lstm.input.bias", "$.layers.#.lstm.bias_ih_l*" },
+		{ "lstm.hidden.bias", "$.layers.#.lstm.bias_hh_l*" }, { "codes", "quantizer.layers.#.codebook.embed" }),
+	.ignored = IGNORED("quantizer.layers.*"), // of quantizers that the least bandwidth does not use, and of training
+	.inert = IGNORED("overlap"),
+};
+
+const struct dialect mimi_names = {
+	.name = "mimi",
+	.prefix = "",
+	.keys = KEYS({ "layer_norm_eps", "norm_eps" }),
+	.weights = WEIGHTS(CODEC_LAYERS, { "layers.attn.norm", "$_transformer.layers.#.input_layernorm" },
+		{ "layers.attn.q", "$_transformer.layers.#.self_attn.q_proj" },
+		{ "layers.attn.k", "$_transformer.layers.#.self_attn.k_proj" },
+		{ "layers.attn.v", "$_transformer.layers.#.self_attn.v_proj" },
+		{ "layers.attn.o", "$_transformer.layers.#.self_attn.o_proj" },
+		{ "layers.attn.scale", "$_transformer.layers.#.self_attn_layer_scale.scale" },
+		{ "layers.ffn.norm", "$_transformer.layers.#.post_attention_layernorm" },
+		{ "layers.ffn.up", "$_transformer.layers.#.mlp.fc1" }, { "layers.ffn.down", "$_transformer.layers.#.mlp.fc2" },
+		{ "layers.ffn.scale", "$_transformer.layers.#.mlp_layer_scale.scale" }, { "shorter", "downsample.conv" },
+		{ "longer", "upsample.conv" }, { "quantizer.in", "quantizer.$_residual_vector_quantizer.input_proj" },
+		{ "quantizer.out", "quantizer.$_residual_vector_quantizer.output_proj" },
+		{ "codes", "quantizer.$_residual_vector_quantizer.layers.#.codebook.embed_sum" },
+		{ "codes.count", "quantizer.$_residual_vector_quantizer.layers.#.codebook.cluster_usage" }),
+	.ignored = IGNORED("*.codebook.initialized"),
+	.inert = IGNORED("layer_scale_initial_scale", "use_streaming", "tie_word_embeddings"),
+};
+
+const struct dialect dac_names = {
+	.name = "dac",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "first", "$.conv1" }, { "snake", "$.snake1" }, { "last", "$.conv2" },
+		{ "block.snake", "$.block.#.snake1" }, { "shorter", "$.block.#.conv1" }, { "longer", "$.block.#.conv_t1" },
+		{ "unit.first", "$.block.#.res_unit*.snake1" }, { "unit.dilated", "$.block.#.res_unit*.conv1" },
+		{ "unit.second", "$.block.#.res_unit*.snake2" }, { "unit.plain", "$.block.#.res_unit*.conv2" },
+		{ "codes", "quantizer.quantizers.#.codebook" }, { "codes.in", "quantizer.quantizers.#.in_proj" },
+		{ "codes.out", "quantizer.quantizers.#.out_proj" }),
+	.ignored = IGNORED("*num_batches_tracked"),
+	.inert = IGNORED("sampling_rate", "hop_length", "quantizer_dropout", "commitment_loss_weight", "codebook_loss_weight"),
+};
