@@ -323,6 +323,9 @@ class Inputs:
             return self.sound(batch, getattr(self.config, "audio_channels", 1), samples)
         return self.sound(batch, samples)
 
+    def past_values(self):
+        return self.sound(self.size("batch", "past_values", 0, 2), self.config.context_length, self.config.num_input_channels)
+
     def get(self, name):
         if name not in self.made:
             make = getattr(self, name, None)
@@ -339,7 +342,7 @@ class Inputs:
         return made
 
 
-USUAL = {"pixel_values": "pixel_values", "input_ids": "input_ids", "input_values": "input_values", "input_features": "input_features"}
+USUAL = {"pixel_values": "pixel_values", "input_ids": "input_ids", "input_values": "input_values", "input_features": "input_features", "past_values": "past_values"}
 
 
 def wanted_inputs(model):

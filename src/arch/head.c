@@ -239,6 +239,9 @@ const struct head head_pretraining = { "pretraining", build_pretraining };
 const struct head head_projection = { "projection", build_own };
 const struct head head_reader = { "reader", build_own };
 const struct head head_scene_text = { "scene-text-recognition", build_own };
+const struct head head_regression = { "regression", build_own };
+const struct head head_series = { "series-classification", build_own };
+const struct head head_forecast = { "forecast", build_own };
 const struct head head_segmentation = { "segmentation", build_own };
 const struct head head_segments = { "semantic-segmentation", build_own };
 const struct head head_sequence = { "sequence-classification", build_sequence };
@@ -297,6 +300,9 @@ const struct head_class head_classes[] = {
 	{ "Backbone", &head_backbone },
 	{ "ForAudioClassification", &head_audio },
 	{ "ForCTC", &head_ctc },
+	{ "ForPrediction", &head_forecast },
+	{ "ForRegression", &head_regression },
+	{ "TSTForClassification", &head_series },
 	{ "ForRNNT", &head_transducer },
 	{ "ForTDT", &head_transducer },
 	{ "HifiGan", &head_vocoder },

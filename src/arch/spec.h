@@ -297,6 +297,8 @@ FAMILY(mobilenet_v2);
 FAMILY(moonshine);
 FAMILY(nat);
 FAMILY(packed_vision);
+FAMILY(patchtsmixer);
+FAMILY(patchtst);
 FAMILY(placed_vision);
 FAMILY(poolformer);
 FAMILY(qwen_image);

@@ -511,6 +511,8 @@ const struct arch arch_rows[] = {
 	{ "parakeet_encoder", OF(conformer, parakeet_names, .layer_norm = true) },
 	{ "parakeet_rnnt", &transducer, &transducer_names, ENCODER_PART("parakeet_encoder") },
 	{ "parakeet_tdt", &transducer, &transducer_names, ENCODER_PART("parakeet_encoder") },
+	{ "patchtsmixer", &patchtsmixer, &patchtsmixer_names },
+	{ "patchtst", &patchtst, &patchtst_names },
 	{ "pegasus", OF(seq2seq, bart_names, .norm_first = true) },
 	{ "pegasus_x", OF(seq2seq, pegasus_x_names, .norm_first = true, .sine_positions = 2) },
 	{ "persimmon", OF(decoder, persimmon_names, GPT_QKV) },

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What checkpoints of models of time series call things.
+#include "arch/dialect.h"
+
+#define SERIES_INERT \
+	"distribution_output", "num_parallel_samples", "mask_type", "mask_value", "random_mask_ratio", \
+		"num_forecast_mask_patches", "channel_consistent_masking", "unmasked_channel_indices", "init_std", \
+		"positional_encoding_type", "head_dropout"
+
+const struct dialect patchtst_names = {
+	.name = "patchtst",
+	.prefix = "model.",
+	.keys = KEYS({ "hidden_size", "d_model" }, { "intermediate_size", "ffn_dim" }, { "hidden_act", "activation_function" },
+		{ "layer_norm_eps", "norm_eps" }),
+	.weights = WEIGHTS({ "embed.patch", "@encoder.embedder.input_embedding" },
+		{ "embed.channel", "@encoder.embedder.input_embedding.#" },
+		{ "embed.position", "@encoder.positional_encoder.position_enc" },
+		{ "embed.class", "@encoder.positional_encoder.cls_token" },
+		{ "layers.attn.norm", "@encoder.layers.#.norm_sublayer1" },
+		{ "layers.attn.q", "@encoder.layers.#.self_attn.q_proj" },
+		{ "layers.attn.k", "@encoder.layers.#.self_attn.k_proj" },
+		{ "layers.attn.v", "@encoder.layers.#.self_attn.v_proj" },
+		{ "layers.attn.o", "@encoder.layers.#.self_attn.out_proj" },
+		{ "layers.channels.norm", "@encoder.layers.#.norm_sublayer2" },
+		{ "layers.ffn.norm", "@encoder.layers.#.norm_sublayer3" }, { "layers.ffn.up", "@encoder.layers.#.ff.0" },
+		{ "layers.ffn.down", "@encoder.layers.#.ff.3" }, { "head.forecast", "head.projection" },
+		{ "head.classes", "head.linear" }),
+	.ignored = IGNORED("*num_batches_tracked"),
+	.inert = IGNORED(SERIES_INERT, "path_dropout", "ff_dropout", "positional_dropout"),
+};
+
+#define MIXER(STEM, NAME) \
+	{ STEM ".norm", "@encoder.mlp_mixer_encoder.mixers.#." NAME ".norm.norm" }, \
+		{ STEM ".up", "@encoder.mlp_mixer_encoder.mixers.#." NAME ".mlp.fc1" }, \
+		{ STEM ".down", "@encoder.mlp_mixer_encoder.mixers.#." NAME ".mlp.fc2" }, \
+	{ \
+		STEM ".gate", "@encoder.mlp_mixer_encoder.mixers.#." NAME ".gating_block.attn_layer" \
+	}
+
+const struct dialect patchtsmixer_names = {
+	.name = "patchtsmixer",
+	.prefix = "model.",
+	.keys = KEYS({ "hidden_size", "d_model" }, { "num_hidden_layers", "num_layers" },
+		{ "num_attention_heads", "self_attn_heads" }, { "layer_norm_eps", "norm_eps" }),
+	.weights =
+		WEIGHTS({ "embed.patch", "@encoder.patcher" }, { "embed.position", "@encoder.positional_encoder.position_enc" },
+			MIXER("layers.channels", "channel_feature_mixer"), MIXER("layers.patches", "patch_mixer"),
+			MIXER("layers.features", "feature_mixer"),
+			{ "layers.attn.norm", "@encoder.mlp_mixer_encoder.mixers.#.patch_mixer.norm_attn.norm" },
+			{ "layers.attn.q", "@encoder.mlp_mixer_encoder.mixers.#.patch_mixer.self_attn_layer.q_proj" },
+			{ "layers.attn.k", "@encoder.mlp_mixer_encoder.mixers.#.patch_mixer.self_attn_layer.k_proj" },
+			{ "layers.attn.v", "@encoder.mlp_mixer_encoder.mixers.#.patch_mixer.self_attn_layer.v_proj" },
+			{ "layers.attn.o", "@encoder.mlp_mixer_encoder.mixers.#.patch_mixer.self_attn_layer.out_proj" },
+			{ "head.forecast", "head.base_forecast_block" }),
+	.ignored = IGNORED("*num_batches_tracked"),
+	.inert = IGNORED(
+		SERIES_INERT, "masked_loss", "num_patches", "patch_last", "head_aggregation", "num_targets", "output_range"),
+};
