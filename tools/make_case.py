@@ -193,6 +193,8 @@ class Inputs:
         if "input_ids" in self.wanted:
             self.get("input_ids")
             return self.made["attention_mask"]
+        if "states" in self.wanted:
+            return self.mask(*self.get("states").shape[:2])
         name = "input_values" if "input_values" in self.wanted else "input_features"
         x = self.get(name)
         return self.mask(x.shape[0], x.shape[-1])
@@ -322,6 +324,25 @@ class Inputs:
         if len(like) == 3:      # of a codec
             return self.sound(batch, getattr(self.config, "audio_channels", 1), samples)
         return self.sound(batch, samples)
+
+    # Of an episode of decision_transformer: numbers of so many elements a step.
+    def episode(self, width):
+        return self.sound(self.size("batch", "states", 0, 2), self.size("seq", "states", 1, 6), width)
+
+    def states(self):
+        return self.episode(self.config.state_dim)
+
+    def actions(self):
+        return self.episode(self.config.act_dim)
+
+    def rewards(self):
+        return self.episode(1)
+
+    def returns_to_go(self):
+        return self.episode(1)
+
+    def timesteps(self):
+        return self.rng.integers(0, self.config.max_ep_len, self.get("states").shape[:2], dtype=np.int64)
 
     def past_values(self):
         return self.sound(self.size("batch", "past_values", 0, 2), self.config.context_length, self.config.num_input_channels)

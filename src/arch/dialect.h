@@ -38,7 +38,7 @@ extern const struct dialect wav2vec2_names, hubert_names, unispeech_names, unisp
 	sew_names, wav2vec2_conformer_names, wav2vec2_bert_names, spectrogram_names, parakeet_names, lasr_names, ctc_names,
 	hifigan_names, transducer_names, encodec_names, mimi_names, dac_names;
 // series.c
-extern const struct dialect patchtst_names, patchtsmixer_names;
+extern const struct dialect decision_names, patchtst_names, patchtsmixer_names;
 // swin.c
 extern const struct dialect swin_names, swinv2_names, donut_swin_names, maskformer_swin_names, hiera_names, swin2sr_names,
 	nat_names, dinat_names;

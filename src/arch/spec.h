@@ -268,6 +268,7 @@ FAMILY(cpmant);
 FAMILY(cvt);
 FAMILY(dab_detr);
 FAMILY(dac);
+FAMILY(decision);
 FAMILY(deformable_detr);
 FAMILY(detr);
 FAMILY(dpt);

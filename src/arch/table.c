@@ -245,6 +245,7 @@ const struct arch arch_rows[] = {
 	{ "dbrx", OF(decoder, dbrx_names, LN_NO_BIAS) },
 	{ "deberta", OF(deberta, deberta_names, .joined_by_head = true) },
 	{ "deberta-v2", &deberta, &deberta_v2_names },
+	{ "decision_transformer", &decision, &decision_names },
 	{ "deepseek_v2", OF(decoder, deepseek_v2_names, .interleaved_rope = true, .group_of_one = true) },
 	{ "deepseek_v3", OF(decoder, deepseek_v3_names, .sigmoid_router = true) },
 	{ "deepseek_v32", OF(decoder, deepseek_v32_names, .sigmoid_router = true, .interleaved_rope = true) },

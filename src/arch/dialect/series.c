@@ -56,3 +56,20 @@ const struct dialect patchtsmixer_names = {
 	.inert = IGNORED(
 		SERIES_INERT, "masked_loss", "num_patches", "patch_last", "head_aggregation", "num_targets", "output_range"),
 };
+
+const struct dialect decision_names = {
+	.name = "decision",
+	.prefix = "",
+	.keys = KEYS({ "num_hidden_layers", "n_layer" }, { "num_attention_heads", "n_head" },
+		{ "max_position_embeddings", "n_positions" }, { "intermediate_size", "n_inner" },
+		{ "hidden_act", "activation_function" }, { "layer_norm_eps", "layer_norm_epsilon" }),
+	.weights = WEIGHTS({ "embed.time", "embed_timestep" }, { "embed.state", "embed_state" },
+		{ "embed.action", "embed_action" }, { "embed.return", "embed_return" }, { "embed.norm", "embed_ln" },
+		{ "embed.position", "encoder.wpe" }, { "layers.attn.norm", "encoder.h.#.ln_1" },
+		{ "layers.attn.qkv", "encoder.h.#.attn.c_attn" }, { "layers.attn.o", "encoder.h.#.attn.c_proj" },
+		{ "layers.ffn.norm", "encoder.h.#.ln_2" }, { "layers.ffn.up", "encoder.h.#.mlp.c_fc" },
+		{ "layers.ffn.down", "encoder.h.#.mlp.c_proj" }, { "norm", "encoder.ln_f" }, { "head.state", "predict_state" },
+		{ "head.action", "predict_action.0" }, { "head.return", "predict_return" }),
+	.ignored = IGNORED("encoder.wte.weight", "*.attn.bias", "*.attn.masked_bias"), // tokens, and tables of older files
+	.inert = IGNORED("reorder_and_upcast_attn"),
+};
