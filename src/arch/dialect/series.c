@@ -26,7 +26,7 @@ const struct dialect patchtst_names = {
 		{ "layers.ffn.down", "@encoder.layers.#.ff.3" }, { "head.forecast", "head.projection" },
 		{ "head.classes", "head.linear" }),
 	.ignored = IGNORED("*num_batches_tracked"),
-	.inert = IGNORED(SERIES_INERT, "path_dropout", "ff_dropout", "positional_dropout"),
+	.inert = IGNORED(SERIES_INERT, "is_encoder_decoder", "path_dropout", "ff_dropout", "positional_dropout"),
 };
 
 #define MIXER(STEM, NAME) \

@@ -256,7 +256,7 @@ const struct dialect encodec_names = {
 		{ "lstm.hidden", "$.layers.#.lstm.weight_hh_l*" }, { "lstm.input.bias", "$.layers.#.lstm.bias_ih_l*" },
 		{ "lstm.hidden.bias", "$.layers.#.lstm.bias_hh_l*" }, { "codes", "quantizer.layers.#.codebook.embed" }),
 	.ignored = IGNORED("quantizer.layers.*"), // of quantizers that the least bandwidth does not use, and of training
-	.inert = IGNORED("overlap"),
+	.inert = IGNORED("overlap", "is_encoder_decoder"),
 };
 
 const struct dialect mimi_names = {
@@ -291,5 +291,6 @@ const struct dialect dac_names = {
 		{ "codes", "quantizer.quantizers.#.codebook" }, { "codes.in", "quantizer.quantizers.#.in_proj" },
 		{ "codes.out", "quantizer.quantizers.#.out_proj" }),
 	.ignored = IGNORED("*num_batches_tracked"),
-	.inert = IGNORED("sampling_rate", "hop_length", "quantizer_dropout", "commitment_loss_weight", "codebook_loss_weight"),
+	.inert = IGNORED("sampling_rate", "hop_length", "quantizer_dropout", "commitment_loss_weight", "codebook_loss_weight",
+		"is_encoder_decoder"),
 };
