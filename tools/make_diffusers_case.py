@@ -24,8 +24,9 @@ def answers(model, given):
         found = model.encode(given["sample"]).latent_dist
         return {"mean": found.mean, "logvar": found.logvar, "parameters": found.parameters}
     if kind.startswith("Autoencoder"):
-        return {"latents": model.encode(given["sample"]).latents}
-    added = {k: given.pop(k) for k in ("text_embeds", "time_ids") if k in given}
+        found = model.encode(given["sample"])
+        return {"latents": found.latent if kind == "AutoencoderDC" else found.latents}
+    added = {k: given.pop(k) for k in ("text_embeds", "time_ids", "resolution", "aspect_ratio") if k in given}
     if added:
         given["added_cond_kwargs"] = added
     if kind == "QwenImageTransformer2DModel":

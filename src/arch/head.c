@@ -314,6 +314,7 @@ const struct head_class head_classes[] = {
 	{ "VisionTransformer", &head_model },
 	{ "AutoencoderKL", &head_model },
 	{ "AutoencoderTiny", &head_model },
+	{ "AutoencoderDC", &head_model },
 	{ "Model", &head_model },
 	{ NULL, NULL },
 };

@@ -43,6 +43,23 @@ const struct dialect autoencoder_tiny_names = {
 	.inert = IGNORED(OF_PIPELINES, "block_out_channels", "latent_magnitude", "latent_shift"),
 };
 
+const struct dialect autoencoder_dc_names = {
+	.name = "autoencoder_dc",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "in", "$.conv_in" }, { "in.half", "$.conv_in.conv" }, { "resize", "$.#.conv" },
+		{ "convolve.1", "$.#.conv1" }, { "convolve.2", "$.#.conv2" }, { "convolve.norm", "$.#.norm" },
+		{ "attention.q", "$.#.attn.to_q" }, { "attention.k", "$.#.attn.to_k" }, { "attention.v", "$.#.attn.to_v" },
+		{ "attention.in", "$.#.attn.to_qkv_multiscale.*.proj_in" },
+		{ "attention.out", "$.#.attn.to_qkv_multiscale.*.proj_out" }, { "attention.o", "$.#.attn.to_out" },
+		{ "attention.norm", "$.#.attn.norm_out" }, { "ffn.up", "$.#.conv_out.conv_inverted" },
+		{ "ffn.depth", "$.#.conv_out.conv_depth" }, { "ffn.down", "$.#.conv_out.conv_point" },
+		{ "ffn.norm", "$.#.conv_out.norm" }, { "out.norm", "$.norm_out" }, { "out", "$.conv_out" },
+		{ "out.double", "$.conv_out.conv" }),
+	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED(OF_PIPELINES),
+};
+
 // Of both kinds of network over a map, and of what steers one.
 #define UNET \
 	RESIDUAL, { "in", "conv_in" }, { "time.1", "time_embedding.linear_1" }, { "time.2", "time_embedding.linear_2" }, \

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of diffusers' transformers.
+#include "arch/dialect.h"
+
+#define BLOCK "transformer_blocks.#."
+#define ATTENTION(stem, file) \
+	{ stem ".q", file ".to_q" }, { stem ".k", file ".to_k" }, { stem ".v", file ".to_v" }, { stem ".o", file ".to_out.0" }, \
+		{ stem ".q_norm", file ".norm_q" }, \
+	{ \
+		stem ".k_norm", file ".norm_k" \
+	}
+#define TWO(stem, file) \
+	{ stem ".1", file ".linear_1" }, \
+	{ \
+		stem ".2", file ".linear_2" \
+	}
+#define FFN(file) \
+	{ "ffn.up", file ".net.0.proj" }, \
+	{ \
+		"ffn.down", file ".net.2" \
+	}
+
+const struct dialect dit_names = {
+	.name = "dit",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(ATTENTION("self", BLOCK "attn1"), FFN(BLOCK "ff"), TWO("time", BLOCK "norm1.emb.timestep_embedder"),
+		{ "class", BLOCK "norm1.emb.class_embedder.embedding_table" }, { "modulate", BLOCK "norm1.linear" },
+		{ "norm.2", BLOCK "norm3" }, { "patch", "pos_embed.proj" }, { "out.modulate", "proj_out_1" },
+		{ "out", "proj_out_2" }),
+	.ignored = IGNORED(NULL),
+	.inert = IGNORED("dropout", "norm_num_groups", "upcast_attention"),
+};
+
+const struct dialect pixart_names = {
+	.name = "pixart",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(ATTENTION("self", BLOCK "attn1"), ATTENTION("cross", BLOCK "attn2"), FFN(BLOCK "ff"),
+		{ "table", BLOCK "scale_shift_table" }, { "norm.1", BLOCK "norm1" }, { "norm.2", BLOCK "norm2" },
+		{ "patch", "pos_embed.proj" }, TWO("time", "adaln_single.emb.timestep_embedder"),
+		TWO("resolution", "adaln_single.emb.resolution_embedder"),
+		TWO("aspect", "adaln_single.emb.aspect_ratio_embedder"), { "modulate", "adaln_single.linear" },
+		TWO("text", "caption_projection"), { "out.table", "scale_shift_table" }, { "out", "proj_out" }),
+	.ignored = IGNORED(NULL),
+	.inert = IGNORED("dropout", "norm_num_groups", "upcast_attention", "num_embeds_ada_norm"),
+};
+
+// With guidance the layers of time lie beside those of guidance. Time and guidance are scaled by the pipeline.
+const struct dialect sana_names = {
+	.name = "sana",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(ATTENTION("self", BLOCK "attn1"), ATTENTION("cross", BLOCK "attn2"),
+		{ "ffn.up", BLOCK "ff.conv_inverted" }, { "ffn.depth", BLOCK "ff.conv_depth" },
+		{ "ffn.down", BLOCK "ff.conv_point" }, { "table", BLOCK "scale_shift_table" }, { "norm.2", BLOCK "norm2" },
+		{ "patch", "patch_embed.proj" }, TWO("time", "time_embed.emb.timestep_embedder"),
+		TWO("time", "time_embed.timestep_embedder"), TWO("guidance", "time_embed.guidance_embedder"),
+		{ "modulate", "time_embed.linear" }, TWO("text", "caption_projection"), { "text.norm", "caption_norm" },
+		{ "out.table", "scale_shift_table" }, { "out", "proj_out" }),
+	.ignored = IGNORED(NULL),
+	.inert = IGNORED("dropout", "guidance_embeds_scale", "timestep_scale"),
+};
