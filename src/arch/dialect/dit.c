@@ -61,3 +61,54 @@ const struct dialect sana_names = {
 	.ignored = IGNORED(NULL),
 	.inert = IGNORED("dropout", "guidance_embeds_scale", "timestep_scale"),
 };
+
+#define AURA(stem, block, attention, q, k, v, o, ffn, norm) \
+	{ stem ".modulate", block "." norm ".linear" }, { stem ".q", block "." attention "." q }, \
+		{ stem ".k", block "." attention "." k }, { stem ".v", block "." attention "." v }, \
+		{ stem ".o", block "." attention "." o }, { stem ".gate", block "." ffn ".linear_1" }, \
+		{ stem ".up", block "." ffn ".linear_2" }, \
+	{ \
+		stem ".down", block "." ffn ".out_projection" \
+	}
+
+const struct dialect aura_flow_names = {
+	.name = "aura_flow",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(AURA("joint", "joint_transformer_blocks.#", "attn", "to_q", "to_k", "to_v", "to_out.0", "ff", "norm1"),
+		AURA("context", "joint_transformer_blocks.#", "attn", "add_q_proj", "add_k_proj", "add_v_proj", "to_add_out",
+			"ff_context", "norm1_context"),
+		AURA("single", "single_transformer_blocks.#", "attn", "to_q", "to_k", "to_v", "to_out.0", "ff", "norm1"),
+		TWO("time", "time_step_proj"), { "patch", "pos_embed.proj" }, { "places", "pos_embed.pos_embed" },
+		{ "text", "context_embedder" }, { "registers", "register_tokens" }, { "out.modulate", "norm_out.linear" },
+		{ "out", "proj_out" }),
+	.ignored = IGNORED(NULL),
+	.inert = NULL,
+};
+
+// How many places there are before the text's is the text's own length.
+const struct dialect cog_video_names = {
+	.name = "cog_video",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(ATTENTION("self", BLOCK "attn1"), FFN(BLOCK "ff"), { "norm.1", BLOCK "norm1.norm" },
+		{ "norm.2", BLOCK "norm2.norm" }, { "modulate.1", BLOCK "norm1.linear" }, { "modulate.2", BLOCK "norm2.linear" },
+		TWO("time", "time_embedding"), { "patch", "patch_embed.proj" }, { "text", "patch_embed.text_proj" },
+		{ "last.norm", "norm_final" }, { "out.norm", "norm_out.norm" }, { "out.modulate", "norm_out.linear" },
+		{ "out", "proj_out" }),
+	.ignored = IGNORED(NULL),
+	.inert = IGNORED("dropout", "max_text_seq_length"),
+};
+
+// How many places an axis may have is a limit of the class, not of the weights.
+const struct dialect wan_names = {
+	.name = "wan",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(ATTENTION("self", "blocks.#.attn1"), ATTENTION("cross", "blocks.#.attn2"), FFN("blocks.#.ffn"),
+		{ "cross.norm", "blocks.#.norm2" }, { "table", "blocks.#.scale_shift_table" }, { "patch", "patch_embedding" },
+		TWO("time", "condition_embedder.time_embedder"), { "modulate", "condition_embedder.time_proj" },
+		TWO("text", "condition_embedder.text_embedder"), { "out.table", "scale_shift_table" }, { "out", "proj_out" }),
+	.ignored = IGNORED(NULL),
+	.inert = IGNORED("rope_max_seq_len"),
+};

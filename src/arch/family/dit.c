@@ -4,7 +4,7 @@
 // convolution in the feed-forward: Xie et al. 2024, https://arxiv.org/abs/2410.10629).
 //
 //   hidden_states - patches (+ sines of rows and columns) - block.. - norm - scale, shift - linear - patches back -> out_sample
-//   block: x + gate * attention(norm(x) * (1 + scale) + shift), + attention to the text, + gate * ffn(norm(x) * (1 + scale) + shift)
+//   block: x + gate * attention(norm(x) * (1 + scale) + shift), + attention to the text, + gate * ffn(..) likewise
 //   the six: a linear layer of the time (DiT: each block has its own layers of time and class), + a table of the block
 //
 //   in:  hidden_states [batch, channels, height, width], timestep i64 [batch]; class_labels i64 [batch], or
