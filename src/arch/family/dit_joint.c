@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Diffusion transformers (diffusers) in which text and picture are tokens of one attention: AuraFlow (blocks with weights of their
-// own for each, as in Esser et al. 2024, https://arxiv.org/abs/2403.03206, then blocks over both together) and CogVideoX (the same
-// weights for both, each with its own scales and shifts: Yang et al. 2024, https://arxiv.org/abs/2408.06072).
+// Diffusion transformers (diffusers) in which text and picture are tokens of one attention: AuraFlow (blocks with weights of
+// their own for each, as in Esser et al. 2024, https://arxiv.org/abs/2403.03206, then blocks over both together) and CogVideoX
+// (the same weights for both, each with its own scales and shifts: Yang et al. 2024, https://arxiv.org/abs/2408.06072).
 //
 //   AuraFlow: patches + the middle of a learned grid; registers before the text; a block's feed-forward reads
 //             norm(x + gate * attention), but is added to x
