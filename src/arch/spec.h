@@ -291,6 +291,7 @@ FAMILY(levit);
 FAMILY(lightglue);
 FAMILY(llama4_vision);
 FAMILY(lumina);
+FAMILY(ltx_video);
 FAMILY(mamba2);
 FAMILY(mask2former);
 FAMILY(maskformer);

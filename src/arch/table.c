@@ -267,6 +267,7 @@ const struct arch arch_rows[] = {
 	{ "diffusers:QwenImageTransformer2DModel", &qwen_image, &qwen_image_names },
 	{ "diffusers:SD3Transformer2DModel", &mmdit, &sd3_names },
 	{ "diffusers:DiTTransformer2DModel", &dit, &dit_names },
+	{ "diffusers:LTXVideoTransformer3DModel", &ltx_video, &ltx_video_names },
 	{ "diffusers:PixArtTransformer2DModel", &pixart, &pixart_names },
 	{ "diffusers:SanaTransformer2DModel", &sana, &sana_names },
 	{ "diffusers:UNet2DConditionModel", &unet, &unet_names },

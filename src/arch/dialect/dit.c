@@ -112,3 +112,16 @@ const struct dialect wan_names = {
 	.ignored = IGNORED(NULL),
 	.inert = IGNORED("rope_max_seq_len"),
 };
+
+// Patches are made before the model.
+const struct dialect ltx_video_names = {
+	.name = "ltx_video",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(ATTENTION("self", BLOCK "attn1"), ATTENTION("cross", BLOCK "attn2"), FFN(BLOCK "ff"),
+		{ "norm.1", BLOCK "norm1" }, { "norm.2", BLOCK "norm2" }, { "table", BLOCK "scale_shift_table" },
+		{ "patch", "proj_in" }, TWO("time", "time_embed.emb.timestep_embedder"), { "modulate", "time_embed.linear" },
+		TWO("text", "caption_projection"), { "out.table", "scale_shift_table" }, { "out", "proj_out" }),
+	.ignored = IGNORED(NULL),
+	.inert = IGNORED("patch_size", "patch_size_t"),
+};
