@@ -45,10 +45,12 @@ extern const struct dialect swin_names, swinv2_names, donut_swin_names, maskform
 // clap.c
 extern const struct dialect clap_names, clap_audio_names, clap_text_names;
 // diffusion.c
-extern const struct dialect autoencoder_kl_names, autoencoder_tiny_names, controlnet_names, unet_names, unet_plain_names, mmdit,
-	c, extern, const, struct, dialect, chroma_names, flux_names, lumina_names, qwen_image_names, sd3_names,
-	autoencoder_dc_names, dit, dit_names, pixart_names, sana_names, aura_flow_names, cog_video_names, wan_names,
-	ltx_video_names;
+extern const struct dialect autoencoder_dc_names, autoencoder_kl_names, autoencoder_tiny_names, controlnet_names, unet_names,
+	unet_plain_names;
+// mmdit.c
+extern const struct dialect chroma_names, flux_names, lumina_names, qwen_image_names, sd3_names;
+// dit.c
+extern const struct dialect aura_flow_names, cog_video_names, dit_names, ltx_video_names, pixart_names, sana_names, wan_names;
 // detect.c
 extern const struct dialect conditional_detr_names, d_fine_names, dab_detr_names, deformable_detr_names, detr_names,
 	mask2former_names, rf_detr_names, rt_detr_names, rt_detr_v2_names, superpoint_names, superglue_names, lightglue_names,

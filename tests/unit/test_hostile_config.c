@@ -313,7 +313,8 @@ static void change_kinds(const char *path, const char *type, const json_t *root,
 	json_t *v;
 	void *next;
 
-	type = own && arch_find(own) && !is_no_part(path) ? own : type; // what is no type of its own is read in the words of the whole
+	type = own && arch_find(own) && !is_no_part(path) ? own
+							  : type; // what is no type of its own is read in the words of the whole
 	json_object_foreach_safe(object, next, key, v)
 	{
 		char deeper[400], what[420];

@@ -203,7 +203,7 @@ static graph_value doubled(struct build *b, const char *stem, graph_value x, int
 {
 	struct graph *g = b->g;
 	const struct compression *o = b->s->own;
-	graph_value y = conv(b, stem, o->interpolates ? resized_nearest(b, x, 2) : x,
+	graph_value y = conv(b, stem, o->interpolates ? resized_by_as(b, x, 2, "nearest") : x,
 		(struct conv){ .out = o->interpolates ? out : 4 * out, .kernel = 3, .bias = true });
 
 	y = o->interpolates ? y : op_depth_to_space(g, y, 2, true);
