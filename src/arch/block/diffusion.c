@@ -25,6 +25,13 @@ graph_value timestep_table(struct build *b, int64_t count, int64_t step, int64_t
 	return graph_constant(g, DTYPE_F32, 2, (int64_t[]){ count, width }, all);
 }
 
+graph_value map_input(struct build *b, const char *name, int64_t channels, const char *height, const char *width)
+{
+	struct graph *g = b->g;
+	int64_t shape[] = { graph_symbol(g, "batch"), channels, graph_symbol(g, height), graph_symbol(g, width) };
+	return graph_input(g, name, DTYPE_F32, 4, shape);
+}
+
 graph_value timestep_embedding(struct build *b, graph_value step, int64_t width, bool cosine_first, int64_t shift)
 {
 	struct graph *g = b->g;

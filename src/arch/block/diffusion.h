@@ -15,6 +15,8 @@ struct residual {
 	bool scale_shift; // the time scales and shifts what was normed; else it is added before the norm
 };
 
+// NAME f32 [batch, channels, HEIGHT, WIDTH]; height and width are symbols' names.
+graph_value map_input(struct build *b, const char *name, int64_t channels, const char *height, const char *width);
 // Steps, any numeric type [n], as sines and cosines of geometric frequencies: [n, width]. diffusers' get_timestep_embedding:
 // frequency i is 10000^(-i / (width / 2 - shift)).
 graph_value timestep_embedding(struct build *b, graph_value step, int64_t width, bool cosine_first, int64_t shift);

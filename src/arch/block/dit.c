@@ -3,19 +3,6 @@
 
 #include <math.h>
 
-graph_value norm_unlearned(struct build *b, graph_value x, double epsilon)
-{
-	if (graph_failed(b->g))
-		return NO_VALUE;
-	return op_layer_norm(b->g, x, ones_of(b, value_dim(b->g, x, -1)), NO_VALUE, (float)epsilon);
-}
-
-graph_value modulated(struct build *b, graph_value x, graph_value scale, graph_value shift)
-{
-	struct graph *g = b->g;
-	return op_add(g, op_mul(g, x, op_add(g, scale, graph_f32(g, 1))), shift);
-}
-
 void modulation_parts(struct build *b, graph_value all, int count, int64_t width, graph_value *part)
 {
 	struct graph *g = b->g;

@@ -5,6 +5,7 @@
 #define ASSAY_ARCH_BLOCK_DIT_H
 
 #include "arch/block/diffusion.h"
+#include "arch/block/modulation.h"
 
 // How queries and keys are normed before they are rotated.
 enum query_norm { QUERIES_PLAIN, QUERIES_RMS_WHOLE, QUERIES_NORM_HEADS, QUERIES_NORM_HEADS_UNLEARNED };
@@ -24,8 +25,6 @@ graph_value dit_attention(struct build *b, const struct dit_attention *how, grap
 // STEM.NAME normed as `how` says; x [batch, n, heads * width].
 graph_value query_normed(struct build *b, const struct dit_attention *how, const char *name, graph_value x);
 
-graph_value norm_unlearned(struct build *b, graph_value x, double epsilon); // layer norm without weights, over the last axis
-graph_value modulated(struct build *b, graph_value x, graph_value scale, graph_value shift); // x * (1 + scale) + shift
 // all [batch, count * width] or [batch, count, width], cut into [batch, 1, width] each.
 void modulation_parts(struct build *b, graph_value all, int count, int64_t width, graph_value *part);
 

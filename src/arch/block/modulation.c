@@ -15,17 +15,22 @@ struct modulation modulation_of(struct build *b, graph_value rows, int64_t first
 		.gate = modulation_row(b, rows, first + 2, width) };
 }
 
-graph_value plain_norm(struct build *b, graph_value x)
+graph_value norm_unlearned(struct build *b, graph_value x, double epsilon)
 {
 	if (graph_failed(b->g))
 		return NO_VALUE;
-	return op_layer_norm(b->g, x, ones_of(b, value_dim(b->g, x, -1)), NO_VALUE, 1e-6f);
+	return op_layer_norm(b->g, x, ones_of(b, value_dim(b->g, x, -1)), NO_VALUE, (float)epsilon);
+}
+
+graph_value modulated(struct build *b, graph_value x, graph_value scale, graph_value shift)
+{
+	x = op_mul(b->g, x, op_add(b->g, scale, graph_f32(b->g, 1)));
+	return shift.id ? op_add(b->g, x, shift) : x;
 }
 
 graph_value modulate(struct build *b, graph_value x, struct modulation m)
 {
-	x = op_mul(b->g, x, op_add(b->g, m.scale, graph_f32(b->g, 1)));
-	return m.shift.id ? op_add(b->g, x, m.shift) : x;
+	return modulated(b, x, m.scale, m.shift);
 }
 
 graph_value gated(struct build *b, graph_value x, graph_value gate, graph_value branch)

@@ -15,9 +15,10 @@ struct modulation {
 graph_value modulation_row(struct build *b, graph_value rows, int64_t row, int64_t width);
 // Three rows from `first` on: shift, scale, gate.
 struct modulation modulation_of(struct build *b, graph_value rows, int64_t first, int64_t width);
-// Layer norm over the last axis without weights, epsilon 1e-6.
-graph_value plain_norm(struct build *b, graph_value x);
-graph_value modulate(struct build *b, graph_value x, struct modulation m);               // x * (1 + scale) + shift
+graph_value norm_unlearned(struct build *b, graph_value x, double epsilon); // layer norm without weights, over the last axis
+// x * (1 + scale) + shift; shift may be NO_VALUE.
+graph_value modulated(struct build *b, graph_value x, graph_value scale, graph_value shift);
+graph_value modulate(struct build *b, graph_value x, struct modulation m);
 graph_value gated(struct build *b, graph_value x, graph_value gate, graph_value branch); // x + gate * branch
 
 // STEM.weight [width of a head]: RMS norm of each head of x [batch, sequence, heads * width].

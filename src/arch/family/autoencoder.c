@@ -227,21 +227,14 @@ static graph_value decode_tiny(struct build *b, graph_value latent)
 	return op_sub(g, op_scale(g, x, 2), graph_f32(g, 1));
 }
 
-static graph_value map_input(struct build *b, const char *name, int64_t channels)
-{
-	struct graph *g = b->g;
-	int64_t shape[] = { graph_symbol(g, "batch"), channels, graph_symbol(g, "height"), graph_symbol(g, "width") };
-	return graph_input(g, name, DTYPE_F32, 4, shape);
-}
-
 static void build_kl(struct build *b)
 {
 	struct graph *g = b->g;
 	const struct autoencoder *o = b->s->own;
-	graph_value latent = b->which == &decoder_graph ? map_input(b, "latent", o->latent) : NO_VALUE;
+	graph_value latent = b->which == &decoder_graph ? map_input(b, "latent", o->latent, "height", "width") : NO_VALUE;
 
 	if (b->which != &decoder_graph) {
-		graph_value x = encode_kl(b, map_input(b, "sample", o->in));
+		graph_value x = encode_kl(b, map_input(b, "sample", o->in, "height", "width"));
 		latent = op_slice(g, x, 1, 0, o->latent);
 		graph_value spread = op_slice(g, x, 1, o->latent, 2 * o->latent);
 		graph_output(g, "mean", latent);
@@ -258,9 +251,9 @@ static void build_tiny(struct build *b)
 	graph_value latent;
 
 	if (b->which == &decoder_graph)
-		latent = map_input(b, "latent", o->latent);
+		latent = map_input(b, "latent", o->latent, "height", "width");
 	else
-		graph_output(b->g, "latents", latent = encode_tiny(b, map_input(b, "sample", o->in)));
+		graph_output(b->g, "latents", latent = encode_tiny(b, map_input(b, "sample", o->in, "height", "width")));
 	if (b->which != &encoder_graph)
 		graph_output(b->g, b->which == &decoder_graph ? "sample" : "out_sample", decode_tiny(b, latent));
 }

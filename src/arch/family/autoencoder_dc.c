@@ -320,22 +320,15 @@ static graph_value decode(struct build *b, graph_value latent)
 		     : conv(b, "out", x, (struct conv){ .out = o->channels, .kernel = 3, .bias = true });
 }
 
-static graph_value map_input(struct build *b, const char *name, int64_t channels)
-{
-	struct graph *g = b->g;
-	int64_t shape[] = { graph_symbol(g, "batch"), channels, graph_symbol(g, "height"), graph_symbol(g, "width") };
-	return graph_input(g, name, DTYPE_F32, 4, shape);
-}
-
 static void build_compression(struct build *b)
 {
 	const struct compression *o = b->s->own;
 	graph_value latent;
 
 	if (b->which == &decoder_graph)
-		latent = map_input(b, "latent", o->latent);
+		latent = map_input(b, "latent", o->latent, "height", "width");
 	else
-		graph_output(b->g, "latents", latent = encode(b, map_input(b, "sample", o->channels)));
+		graph_output(b->g, "latents", latent = encode(b, map_input(b, "sample", o->channels, "height", "width")));
 	if (b->which != &encoder_graph)
 		graph_output(b->g, b->which == &decoder_graph ? "sample" : "out_sample", decode(b, latent));
 }

@@ -216,7 +216,7 @@ static void build(struct build *b)
 	patches = layers(b, "noise_refiner", m->refiner_layers, patches, &of_patches);
 	graph_value x = both(b, text, patches, lengths, &of_text, &of_patches);
 	struct modulation last = { .scale = op_unsqueeze(g, linear(b, "out.modulation", of_patches.time, m->time, w, true), 1) };
-	x = linear(b, "out", modulate(b, plain_norm(b, x), last), w, m->patch * m->patch * m->out, true);
+	x = linear(b, "out", modulate(b, norm_unlearned(b, x, 1e-6), last), w, m->patch * m->patch * m->out, true);
 	graph_output(g, "out_sample", op_depth_to_space(g, map_of(b, x, map), m->patch, false));
 }
 

@@ -251,7 +251,7 @@ static graph_value project_out(struct build *b, const char *name, graph_value x)
 static graph_value feed_forward(struct build *b, const struct stream *s)
 {
 	const struct mmdit *m = b->s->own;
-	graph_value y = modulate(b, plain_norm(b, s->x), s->second);
+	graph_value y = modulate(b, norm_unlearned(b, s->x, 1e-6), s->second);
 
 	y = op_gelu_tanh(b->g, linear(b, stem_of(b, s->name, "up"), y, m->width, 4 * m->width, true));
 	y = linear(b, stem_of(b, s->name, "down"), y, 4 * m->width, m->width, true);
@@ -288,11 +288,11 @@ static void joint_block(struct build *b, struct stream *picture, struct stream *
 
 	modulations(b, picture, by, first, alone, false);
 	modulations(b, text, by, first + 6 * m->layers, false, ends);
-	graph_value normed = plain_norm(b, picture->x), y = NO_VALUE;
+	graph_value normed = norm_unlearned(b, picture->x, 1e-6), y = NO_VALUE;
 	if (alone)
 		y = attend(b, project(b, "alone", modulate(b, normed, picture->alone)), NULL);
 	struct projected p = project(b, "picture", modulate(b, normed, picture->first)),
-			 t = project(b, "text", modulate(b, plain_norm(b, text->x), text->first));
+			 t = project(b, "text", modulate(b, norm_unlearned(b, text->x, 1e-6), text->first));
 	graph_value both = attend(b, (struct projected){ joined(b, t.q, p.q), joined(b, t.k, p.k), joined(b, t.v, p.v) }, by);
 	picture->x = gated(b, picture->x, picture->first.gate, project_out(b, "picture", part_of_joined(b, both, text->x, true)));
 	if (alone)
@@ -311,7 +311,8 @@ static graph_value single_block(struct build *b, graph_value x, const struct ste
 	int64_t w = m->width;
 	graph_value rows = by->rows.id ? by->rows : linear(b, "single.modulation", by->time, w, 3 * w, true);
 	struct modulation how = modulation_of(b, rows, by->rows.id ? 3 * b->layer : 0, w);
-	graph_value y = modulate(b, plain_norm(b, x), how), up = op_gelu_tanh(g, linear(b, "single.up", y, w, 4 * w, true));
+	graph_value y = modulate(b, norm_unlearned(b, x, 1e-6), how),
+		    up = op_gelu_tanh(g, linear(b, "single.up", y, w, 4 * w, true));
 
 	y = attend(b, project(b, "single", y), by);
 	y = linear(b, "single.out", op_concat(g, 2, (graph_value[]){ y, up }, 2), 5 * w, w, true);
@@ -423,7 +424,7 @@ static graph_value last_layers(struct build *b, graph_value x, const struct stee
 		graph_value rows = linear(b, "out.modulation", by->time, w, 2 * w, true);
 		how = (struct modulation){ .scale = modulation_row(b, rows, 0, w), .shift = modulation_row(b, rows, 1, w) };
 	}
-	return linear(b, "out", modulate(b, plain_norm(b, x), how), w, m->patch * m->patch * m->out, true);
+	return linear(b, "out", modulate(b, norm_unlearned(b, x, 1e-6), how), w, m->patch * m->patch * m->out, true);
 }
 
 // The middle of the table, as many rows and columns as the map has: [1, height * width, width of the layers].

@@ -336,13 +336,6 @@ static graph_value layer(struct build *b, const struct level *level, graph_value
 	return level->attends ? attention(b, level, x, by) : x;
 }
 
-static graph_value map_input(struct build *b, const char *name, int64_t channels, const char *height, const char *width)
-{
-	struct graph *g = b->g;
-	int64_t shape[] = { graph_symbol(g, "batch"), channels, graph_symbol(g, height), graph_symbol(g, width) };
-	return graph_input(g, name, DTYPE_F32, 4, shape);
-}
-
 // The inputs beside the sample, and what they come to.
 static void steer(struct build *b, struct steering *by)
 {
