@@ -362,8 +362,7 @@ static graph_value quantize(struct build *b, graph_value x, int64_t count, graph
 	graph_value sum = NO_VALUE, left = x;
 	for (b->layer = 0; b->layer < count && !graph_failed(g); b->layer++) {
 		graph_value w = codewords(b), half = op_scale(g, op_reduce_sum(g, op_mul(g, w, w), 1, false), 0.5f);
-		graph_value code =
-			op_argmax(g, op_sub(g, op_matmul(g, left, op_transpose(g, w, 2, (int[]){ 1, 0 })), half), -1, false);
+		graph_value code = op_argmax(g, op_sub(g, op_linear(g, left, w, NO_VALUE), half), -1, false);
 		graph_value word = op_gather(g, w, code, 0);
 		left = op_sub(g, left, word);
 		sum = sum.id ? op_add(g, sum, word) : word;
