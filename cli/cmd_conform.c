@@ -52,12 +52,13 @@ static void print_json(const struct conform_case *cases, size_t count, const cha
 	for (size_t i = 0; i < count; i++) {
 		const struct conform_case *c = &cases[i];
 		json_array_append_new(all,
-			json_pack("{s:o, s:o, s:s?, s:s, s:s, s:b, s:s?, s:o, s:o, s:o, s:s?, s:s?}", "name",
+			json_pack("{s:o, s:o, s:s?, s:s?, s:s, s:b, s:s?, s:o, s:o, s:o, s:s?, s:s?}", "name",
 				visible_json_string(c->name), "folder", visible_json_string(c->folder), "model_type",
-				c->model_type, "platform", on, "verdict", verdict_word(c->verdict), "passed", c->passed, "reason",
-				c->reason, "max_abs_error", real_or_null(c->max_abs_error), "nmse", real_or_null(c->nmse),
-				"nodes_elsewhere", c->elsewhere < 0 ? json_null() : json_integer(c->elsewhere), "placement",
-				c->placement, "form", c->form));
+				c->model_type, "platform", c->here ? NULL : on, "verdict", verdict_word(c->verdict), "passed",
+				c->passed, "reason", c->reason, "max_abs_error", real_or_null(c->max_abs_error), "nmse",
+				real_or_null(c->nmse), "nodes_elsewhere",
+				c->elsewhere < 0 ? json_null() : json_integer(c->elsewhere), "placement", c->placement, "form",
+				c->form));
 	}
 	show_json(all);
 	json_decref(all);

@@ -159,7 +159,7 @@ static enum status run_model(
 
 	if (st || (st = plan_model(&model, c->arena, folder, q, err)))
 		return st;
-	plan_memory(&memory, c->arena, &model, t, q);
+	plan_memory(&memory, c->arena, &model, t, q, NULL);
 	if (!check_memory(c, &memory, q))
 		return STATUS_OK;
 	if (q->force)

@@ -359,6 +359,7 @@ void conform_preprocessor(struct conform_case *c, struct arena *a)
 	c->lines = done;
 	c->counted = "cases";
 	c->elsewhere = -1;
+	c->here = true;
 	text_done(&r.wrong);
 	arena_done(&own);
 }

@@ -47,39 +47,43 @@ static float *stream(struct run *r, const char *what, double scale)
 static const struct weight *golden(const struct run *r, const char *name)
 {
 	for (size_t i = 0; i < r->count; i++)
-		if (text_is(r->golden[i].name, name) && r->golden[i].dtype == DTYPE_F32)
+		if (text_is(r->golden[i].name, name))
 			return &r->golden[i];
 	return NULL;
 }
 
-// Within 1e-5 of the largest value, and of 1.
+static double stored_at(const struct weight *w, size_t i)
+{
+	struct tensor t = { .dtype = w->dtype, .data = (void *)(uintptr_t)w->data, .nbytes = w->nbytes };
+
+	return tensor_get(&t, i);
+}
+
+// Within 1e-5 of the largest value, and of 1; what is not finite is off.
 static void compare(struct run *r, const char *name, const double *x, size_t n)
 {
 	const struct weight *w = golden(r, name);
+	size_t stored = w ? (size_t)w->nbytes / dtype_size(w->dtype) : 0;
 	double most = 0, error = 0, sum = 0, all = 0;
 
 	if (!w)
 		return;
 	r->compared++;
-	if (w->nbytes != n * sizeof(float)) {
-		r->differs = r->differs
-			? r->differs
-			: arena_printf(&r->a, "%s: %zu values, not %zu", name, n, (size_t)w->nbytes / sizeof(float));
+	if (stored != n || !n) {
+		r->differs =
+			r->differs ? r->differs : arena_printf(&r->a, "%s: %zu values are stored, %zu expected", name, stored, n);
 		return;
 	}
-	const char *data = w->data;
 	for (size_t i = 0; i < n; i++) {
-		float y;
+		double y = stored_at(w, i), off = fabs(x[i] - y);
 
-		memcpy(&y, data + i * sizeof y, sizeof y);
-		double off = fabs(x[i] - (double)y);
-		most = fmax(most, fabs((double)y));
-		error = isnan(off) || off > error ? off : error;
+		most = fmax(most, isfinite(y) ? fabs(y) : 0);
+		error = !(off <= error) ? off : error;
 		sum += off * off;
-		all += (double)y * (double)y;
+		all += y * y;
 	}
 	r->worst = !(error <= r->worst) ? error : r->worst;
-	r->square = all > 0 && sum / all > r->square ? sum / all : r->square;
+	r->square = all > 0 && !(sum / all <= r->square) ? sum / all : r->square;
 	if (!(error <= 1e-5 * fmax(1, most)) && !r->differs)
 		r->differs = arena_printf(&r->a, "%s: %.3g off, allowed %.3g", name, error, 1e-5 * fmax(1, most));
 }
@@ -104,6 +108,8 @@ static void compare_tables(struct run *r, const struct scheduler *s, const char 
 	for (size_t i = 0; i <= n; i++)
 		x[i] = scheduler_sigma(s, i);
 	compare(r, sigmas, x, n + 1);
+	if (s != r->s) // the same of both
+		return;
 	while (!isnan(scheduler_kept(s, kept)))
 		kept++;
 	every = ARENA_ARRAY(&r->a, kept / 50 + 2, double);
@@ -149,11 +155,29 @@ static enum status open(struct run *r, json_t **config, json_t **json)
 		return st;
 	const char *latent = json_string_value(json_object_get(*json, "latent")), *quote = latent ? strchr(latent, '\'') : NULL,
 		   *end = quote ? strstr(quote, "latent'") : NULL;
-	if (!end || !(first = golden(r, "step.0")) || first->nbytes > LATENTS_MOST * sizeof(float))
+	if (!end || !(first = golden(r, "step.0")) || first->dtype != DTYPE_F32 || first->nbytes > LATENTS_MOST * sizeof(float))
 		return error_set(&r->err, STATUS_BAD_INPUT, "%s: no stream of latents, or no step.0", r->folder);
 	r->stem = arena_printf(&r->a, "%.*s", (int)(end - quote - 1), quote + 1);
 	r->n = (size_t)first->nbytes / sizeof(float);
 	return STATUS_OK;
+}
+
+// What case.json says besides: the class, the times, and what the first noise is multiplied by.
+static void compare_case(struct run *r, const json_t *json)
+{
+	const json_t *steps = json_object_get(json, "steps");
+	double begin = json_number_value(json_object_get(json, "init_noise_sigma"));
+	bool alike =
+		json_array_size(steps) == scheduler_steps(r->s) && fabs(begin - scheduler_begin(r->s)) <= 1e-5 * fmax(1, begin);
+
+	for (size_t i = 0; alike && i < scheduler_steps(r->s); i++) {
+		const json_t *step = json_array_get(steps, i);
+		double time = json_number_value(json_object_get(step, "timestep"));
+		alike = fabs(time - scheduler_time(r->s, i)) <= 1e-5 * fmax(1, time) &&
+			(json_array_size(json_object_get(step, "noise")) > 0) == scheduler_noisy(r->s, i);
+	}
+	if (!alike && !r->differs)
+		r->differs = "case.json: its steps, their times or noise, or init_noise_sigma are not the scheduler's";
 }
 
 static enum status run(struct run *r, const json_t *config, const json_t *json)
@@ -166,6 +190,9 @@ static enum status run(struct run *r, const json_t *config, const json_t *json)
 	struct scheduler *long_one;
 	enum status st;
 
+	if (!text_is(
+		    json_string_value(json_object_get(json, "class")), json_string_value(json_object_get(config, "_class_name"))))
+		return error_set(&r->err, STATUS_BAD_INPUT, "%s: case.json is of another class", r->folder);
 	if (sigmas && !asked.own_sigmas)
 		return error_set(&r->err, STATUS_UNSUPPORTED, "%s: sigmas of this kind", r->folder);
 	if ((st = scheduler_open(&r->s, &r->a, config, &asked, &r->err)))
@@ -178,8 +205,12 @@ static enum status run(struct run *r, const json_t *config, const json_t *json)
 			return st;
 		compare_tables(r, long_one, "timesteps20", "sigmas20");
 	}
-	if (r->compared < scheduler_steps(r->s))
-		return error_set(&r->err, STATUS_BAD_INPUT, "%s: not every step is there to compare with", r->folder);
+	for (size_t i = 0; i < scheduler_steps(r->s); i++)
+		if (!golden(r, arena_printf(&r->a, "step.%zu", i)))
+			return error_set(&r->err, STATUS_BAD_INPUT, "%s: not every step is there to compare with", r->folder);
+	if (r->compared != r->count)
+		return error_set(&r->err, STATUS_BAD_INPUT, "%s: io.safetensors holds what nothing is compared with", r->folder);
+	compare_case(r, json);
 	return STATUS_OK;
 }
 
@@ -194,9 +225,10 @@ void conform_scheduler(struct conform_case *c, struct arena *a)
 	c->verdict = st ? verdict_of_status(st) : r.differs ? VERDICT_WRONG : VERDICT_RIGHT;
 	c->passed = c->verdict == VERDICT_RIGHT;
 	c->reason = st ? arena_strdup(a, r.err.text) : r.differs ? arena_strdup(a, r.differs) : NULL;
-	c->max_abs_error = r.worst;
-	c->nmse = r.square;
+	c->max_abs_error = st ? (double)NAN : r.worst;
+	c->nmse = st ? (double)NAN : r.square;
 	c->elsewhere = -1;
+	c->here = true;
 	json_decref(config);
 	json_decref(json);
 	arena_done(&r.a);

@@ -183,12 +183,16 @@ void plan_memory_apart(struct plan_memory *out, struct arena *a, const struct pl
 	const double begin = clock_ms();
 	struct arena passing = { 0 };
 	struct error bad = { 0 }, err = { 0 };
+	struct machine host = { 0 };
 	const json_t *answer = NULL;
 
 	*out = (struct plan_memory){ 0 };
 	if (m->refused || t->absent)
 		return;
 	json_t *request = put_model(m);
+	machine_memory_at(&host, &passing, ""); // the child has a limit, which is not the cell's
+	json_object_set_new(request, "memory_available_bytes", json_integer(host.memory_available_bytes));
+	json_object_set_new(request, "memory_limit_bytes", json_integer(host.memory_limit_bytes));
 	json_object_set_new(request, "model", question_text_put(m->model));
 	json_object_set_new(request, "platform", json_string(t->platform->name));
 	json_object_set_new(request, "device", question_text_put(t->device));
@@ -225,6 +229,7 @@ static json_t *answer_memory(struct arena *a, const json_t *request, const struc
 	struct target t = { .platform = platform ? platform_find(platform) : NULL };
 	struct plan_memory memory;
 	struct plan_model m = { .model = model, .layers = q->layers };
+	struct machine host = { 0 };
 
 	t.device = question_text_take(a, json_object_get(request, "device"));
 	t.options = question_text_take(a, json_object_get(request, "options"));
@@ -236,7 +241,9 @@ static json_t *answer_memory(struct arena *a, const json_t *request, const struc
 	take_model(&m, a, request);
 	if (hub_find(&m.hub, a, model, err))
 		return NULL;
-	plan_memory(&memory, a, &m, &t, q);
+	host.memory_available_bytes = json_integer_value(json_object_get(request, "memory_available_bytes"));
+	host.memory_limit_bytes = json_integer_value(json_object_get(request, "memory_limit_bytes"));
+	plan_memory(&memory, a, &m, &t, q, &host);
 	return put_memory(&memory);
 }
 

@@ -285,8 +285,8 @@ static void refuse(struct plan_memory *out, enum verdict why, const char *words)
 	out->refused = words;
 }
 
-void plan_memory(
-	struct plan_memory *out, struct arena *a, const struct plan_model *m, const struct target *t, const struct question *q)
+void plan_memory(struct plan_memory *out, struct arena *a, const struct plan_model *m, const struct target *t,
+	const struct question *q, const struct machine *host)
 {
 	const double begin = clock_ms(), timeout_s = plan_timeout_s(q);
 	struct asking x = { .q = q, .target = t, .deadline_ms = begin + timeout_s * 1000 };
@@ -301,6 +301,10 @@ void plan_memory(
 	bool built = m->hub.kind != HUB_ONNX_FILE && plan_checkpoint(&c, &m->hub, NULL) == STATUS_OK;
 	x.c = &c;
 	machine_detect(&x.machine, &x.arena);
+	if (host) {
+		x.machine.memory_available_bytes = host->memory_available_bytes;
+		x.machine.memory_limit_bytes = host->memory_limit_bytes;
+	}
 	// What cannot be built or shaped is told by the cell itself; what its inputs take is known without that.
 	if (built && predict(&p, &x, (struct variant){ q->layers, q->precision }, NULL) == STATUS_OK) {
 		out->predicted_bytes = p.resident_bytes;

@@ -78,9 +78,10 @@ struct plan_memory {
 	const char *fitted; // of plan_fit: what was asked and what was taken
 	double took_ms;     // of the cell's timeout
 };
-// Within the question's timeout; building one graph, which takes some seconds at most, is not interrupted.
-void plan_memory(
-	struct plan_memory *out, struct arena *a, const struct plan_model *m, const struct target *t, const struct question *q);
+// Within the question's timeout; building one graph, which takes some seconds at most, is not interrupted. host: the memory that
+// the cell will find; NULL: what this process finds, which a child within a limit of its own must not ask.
+void plan_memory(struct plan_memory *out, struct arena *a, const struct plan_model *m, const struct target *t,
+	const struct question *q, const struct machine *host);
 
 // apart.c: both, asked of a child, which may crash, take too much memory or never end: then the model is refused, and the
 // cell not tried, and `cause` and `refused` say how the child ended. An error of plan_model_apart is one that plan_model

@@ -47,4 +47,21 @@ if has_platform openvino; then
 	json '",," not in d[0]["cause"]'
 fi
 code 0 "$ASSAY" cache --clear
+# What is there is the machine's memory, and not what the process that plans is allowed.
+mkdir "$work/huge"
+python3 - "$SOURCE/tests/conform/cases/llama/config.json" >"$work/huge/config.json" <<'PY'
+import json, sys
+config = json.load(open(sys.argv[1]))
+config.update(hidden_size=16384, intermediate_size=65536, num_hidden_layers=100, num_attention_heads=128, num_key_value_heads=128, head_dim=128)
+json.dump(config, sys.stdout)
+PY
+"$ASSAY" detect --json >"$work/machine" 2>/dev/null
+code 0 "$ASSAY" matrix --models "$work/huge" --synthetic --on cpu --dry-run --output-dir "$work/plan"
+python3 - "$work/machine" "$work/out" <<'PY' || fail "the plan is made for another memory than the machine has"
+import json, re, sys
+there = json.load(open(sys.argv[1]))["machine"]["memory_available_bytes"]
+said = re.search(r"of the ([0-9.]+) ([GM])iB that are available", open(sys.argv[2]).read())
+said = float(said[1]) * 2 ** (30 if said[2] == "G" else 20)
+sys.exit(not 0.5 < said / there < 2)
+PY
 finish

@@ -87,7 +87,7 @@ static inline void type_config(char *out, size_t size, const char *type)
 		{ "llama4_vision_model", "\"hidden_size\": 1408, \"vision_output_dim\": 4096" },
 		{ "modernvbert", "\"pixel_shuffle_factor\": 7" },
 		{ "nllb-moe", "\"encoder_sparse_step\": 0, \"decoder_sparse_step\": 0" }, // its dense layers are what is built
-		{ "patchtsmixer", "\"d_model\": 512" }, // 8 by default: some kB of weights
+		{ "patchtsmixer", "\"d_model\": 512" },                                   // 8 by default: some kB of weights
 		{ "qwen2_5_vl", "\"vision_config\": {\"out_hidden_size\": 8192}" },
 		{ "qwen2_vl", "\"vision_config\": {\"hidden_size\": 8192}" },
 		{ "qwen3_5", "\"vision_config\": {\"out_hidden_size\": 4096}" },

@@ -241,15 +241,15 @@ static void a_published_model(void **state)
 	(void)state;
 	assert_int_equal(plan_targets(&target, &count, &a, &on, 1, NULL, &err), STATUS_OK);
 	assert_int_equal(plan_model(&model, &a, "bert-base-uncased", &q, &err), STATUS_OK);
-	plan_memory(&whole, &a, &model, target, &q);
+	plan_memory(&whole, &a, &model, target, &q, NULL);
 	assert_true(whole.predicted_bytes > 500ull << 20 && whole.predicted_bytes < 700ull << 20);
 	q.layers = 2;
-	plan_memory(&cut, &a, &model, target, &q);
+	plan_memory(&cut, &a, &model, target, &q, NULL);
 	// Ten of twelve layers are gone: 7,087,872 weights each.
 	assert_in_range(whole.anonymous_bytes - cut.anonymous_bytes, 10 * 7087872ull * 4 * 9 / 10, 10 * 7087872ull * 4 * 11 / 10);
 	q.layers = 0;
 	q.memory_bytes = 350ll << 20;
-	plan_memory(&memory, &a, &model, target, &q);
+	plan_memory(&memory, &a, &model, target, &q, NULL);
 	assert_non_null(memory.refused);
 	// The whole model in fewer bits stands before a part of it; not in bfloat16, which this engine has no kernels for.
 	const char *offers =
@@ -281,11 +281,11 @@ static void a_published_model(void **state)
 	q.fit = false;
 	q.layers = 0;
 	q.memory_bytes = 24ll << 20;
-	plan_memory(&memory, &a, &model, target, &q);
+	plan_memory(&memory, &a, &model, target, &q, NULL);
 	assert_non_null(memory.refused);
 	assert_non_null(strstr(memory.refused, "no number of layers is predicted to fit"));
 	q.force = true;
-	plan_memory(&memory, &a, &model, target, &q);
+	plan_memory(&memory, &a, &model, target, &q, NULL);
 	assert_null(memory.refused);
 	arena_done(&a);
 }
