@@ -279,7 +279,7 @@ const struct family tiled_vision = {
 static const struct family_head heads[] = { { &head_model }, { &head_conditional, NULL, VLM_GENERATES }, { 0 } };
 
 const struct family vlm_crossed = {
-	.name = "vision-language, crossed",
+	.name = "vision-language-crossed",
 	.architecture = "multimodal",
 	.resolve = resolve,
 	.build = build,

@@ -105,7 +105,7 @@ static void build_unseen(struct build *b)
 static const struct family_head heads[] = { { &head_model }, { &head_conditional, NULL, VLM_GENERATES }, { 0 } };
 
 const struct family vlm_grounded = {
-	.name = "vision-language, grounded",
+	.name = "vision-language-grounded",
 	.architecture = "multimodal",
 	.resolve = resolve,
 	.build = build,
@@ -114,7 +114,7 @@ const struct family vlm_grounded = {
 };
 
 const struct family vlm_unseen = {
-	.name = "vision-language, text alone",
+	.name = "vision-language-text",
 	.architecture = "multimodal",
 	.resolve = resolve_unseen,
 	.build = build_unseen,

@@ -49,7 +49,7 @@ static void hints(const struct spec *s, struct input_hints *out)
 static const struct family_head heads[] = { { &head_model }, { &head_causal_lm, NULL, VLM_GENERATES }, { 0 } };
 
 const struct family vlm_patches = {
-	.name = "vision-language, patches",
+	.name = "vision-language-patches",
 	.architecture = "multimodal",
 	.resolve = resolve,
 	.build = build,
