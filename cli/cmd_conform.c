@@ -112,6 +112,24 @@ static int run_models(const char *on, int64_t rows, double memory_gib, struct co
 	return s == STATUS_OK ? EXIT_GOOD : cli_error(&err);
 }
 
+// Folders that are of no model: each kind runs here, on no platform.
+static const struct kind {
+	bool (*is)(const char *folder, struct arena *a);
+	void (*run)(struct conform_case *c, struct arena *a);
+} kinds[] = {
+	{ conform_is_tokenizer, conform_tokenizer },
+	{ conform_is_scheduler, conform_scheduler },
+	{ conform_is_preprocessor, conform_preprocessor },
+};
+
+static const struct kind *kind_of(const char *folder, struct arena *a)
+{
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (kinds[i].is(folder, a))
+			return &kinds[i];
+	return NULL;
+}
+
 static int conform(const char *on, int64_t rows, double memory_gib, bool json, char **folders, size_t count, struct arena *a)
 {
 	struct watch watch = { .count = count };
@@ -124,14 +142,10 @@ static int conform(const char *on, int64_t rows, double memory_gib, bool json, c
 		cases[i] = (struct conform_case){
 			.name = base_name(a, folders[i]), .folder = folders[i], .max_abs_error = NAN, .nmse = NAN
 		};
-		if (conform_is_tokenizer(folders[i], a)) {
-			conform_tokenizer(&cases[i], a);
-			each(&watch, &cases[i]);
-		} else if (conform_is_scheduler(folders[i], a)) {
-			conform_scheduler(&cases[i], a);
-			each(&watch, &cases[i]);
-		} else if (conform_is_preprocessor(folders[i], a)) {
-			conform_preprocessor(&cases[i], a);
+		const struct kind *kind = kind_of(folders[i], a);
+		if (kind) {
+			kind->run(&cases[i], a);
+			cases[i].here = true;
 			each(&watch, &cases[i]);
 		} else {
 			cases[i].model_type = model_type(a, folders[i]);
@@ -178,8 +192,7 @@ static size_t without_files(char **folders, size_t count)
 static bool is_any_case(char **folders, size_t count, struct arena *a)
 {
 	for (size_t i = 0; i < count; i++)
-		if (file_exists(arena_printf(a, "%s/config.json", folders[i])) || conform_is_tokenizer(folders[i], a) ||
-			conform_is_scheduler(folders[i], a) || conform_is_preprocessor(folders[i], a))
+		if (file_exists(arena_printf(a, "%s/config.json", folders[i])) || kind_of(folders[i], a))
 			return true;
 	return false;
 }

@@ -26,5 +26,10 @@ static inline uint64_t splitmix64(uint64_t seed, uint64_t i)
 	z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
 	return z ^ (z >> 31);
 }
+// Its upper 24 bits as a number in [-1, 1), exact in float: what seeded weights, inputs and conformance cases are made of.
+static inline double splitmix64_unit(uint64_t z)
+{
+	return (double)(z >> 40) * 0x1p-23 - 1;
+}
 
 #endif

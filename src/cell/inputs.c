@@ -569,7 +569,7 @@ static void fill(
 		const uint64_t z = splitmix64(stream, i);
 
 		if (role == ROLE_NUMBERS)
-			store_float(t->dtype, t->data, i, (float)((double)(z >> 40) * 0x1p-23 - 1));
+			store_float(t->dtype, t->data, i, (float)splitmix64_unit(z));
 		else if (inputs_is_float(t->dtype)) // a mask may be declared as floats
 			store_float(t->dtype, t->data, i, (float)number(&f, i, z));
 		else

@@ -18,7 +18,7 @@ struct conform_case {
 	int64_t elsewhere;          // nodes that were not on the platform; -1: not known
 	const char *placement;      // in words; NULL: not known
 	const char *form;           // of the graph, the one that `run` takes too; NULL: not known
-	bool here;                  // of a tokenizer, processor or scheduler: on no platform
+	bool here;                  // of a tokenizer, processor or scheduler: run by the asker itself, on no platform
 	size_t lines;               // of a tokenizer's or a processor's cases, that agreed; 0: of a model
 	const char *counted;        // what `lines` counts: "lines", "cases"
 };

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
 #include "conform.h"
+#include "conform/stored.h"
 #include "preprocess/decode.h"
 #include "preprocess/preprocess.h"
 #include "preprocess/sound.h"
@@ -27,8 +28,7 @@ struct run {
 	const struct preprocessor *p;
 	const json_t *sounds;       // a feature extractor's settings; NULL: the cases are of pictures
 	double bound, bound_in_sum; // absolute, of an element, and of each element of a sum
-	const struct weight *expected;
-	size_t expected_count;
+	struct stored expected;
 	double worst;      // largest difference so far
 	struct text wrong; // the first difference; empty: none
 };
@@ -52,7 +52,7 @@ static void draw(struct picture *p, const char *name)
 		for (int64_t x = 0; x < p->width; x++)
 			for (int k = 0; k < p->channels; k++, i++) {
 				int64_t base = (x * 255 * (k + 1) / p->width + y * 255 * (4 - k) / p->height) / 5;
-				double u = (double)(splitmix64(seed, i) >> 40) * 0x1p-23 - 1;
+				double u = splitmix64_unit(splitmix64(seed, i));
 				int64_t v = base * 208 / 255 + (int64_t)floor((u + 1) * 24);
 				p->pixels[i] = (uint8_t)(v > 255 ? 255 : v);
 			}
@@ -78,21 +78,6 @@ static enum status make_picture(struct run *r, struct picture *out, const json_t
 
 // ---- comparing ------------------------------------------------------------------------------------------------------------
 
-static const struct weight *stored(const struct run *r, const char *name)
-{
-	for (size_t i = 0; i < r->expected_count; i++)
-		if (text_is(r->expected[i].name, name))
-			return &r->expected[i];
-	return NULL;
-}
-
-static double stored_at(const struct weight *w, size_t i)
-{
-	struct tensor t = { .dtype = w->dtype, .data = (void *)(uintptr_t)w->data, .nbytes = w->nbytes };
-
-	return tensor_get(&t, i);
-}
-
 __attribute__((format(printf, 2, 3))) static void say_wrong(struct run *r, const char *format, ...)
 {
 	va_list ap;
@@ -107,7 +92,7 @@ __attribute__((format(printf, 2, 3))) static void say_wrong(struct run *r, const
 // Every n-th element.
 static void compare_elements(struct run *r, const char *what, const struct tensor *got, const struct weight *w, size_t stride)
 {
-	size_t count = got->nbytes / dtype_size(got->dtype), n = w->nbytes / dtype_size(w->dtype);
+	size_t count = got->nbytes / dtype_size(got->dtype), n = stored_count(w);
 	bool whole = got->dtype != DTYPE_F32;
 	double most = 0, sum = 0, mean = r->sounds ? r->bound : MEAN_BOUND;
 
@@ -131,9 +116,8 @@ static void compare_elements(struct run *r, const char *what, const struct tenso
 // Sums over the last two axes, or over those that the file names: they see every element.
 static void compare_sums(struct run *r, const char *what, const struct tensor *got, const struct weight *w, const json_t *axes)
 {
-	size_t count = got->nbytes / dtype_size(got->dtype), sums = w->nbytes / dtype_size(w->dtype),
-	       over = sums ? count / sums : 0;
-	double *sum = ARENA_ARRAY(r->a, sums + 1, double);
+	size_t count = got->nbytes / dtype_size(got->dtype), sums = stored_count(w), over = sums ? count / sums : 0;
+	double *sum = ARENA_ARRAY(r->a, sums + 1, double), bound = got->dtype == DTYPE_F32 ? r->bound_in_sum : 0;
 	bool summed[TENSOR_MAX_RANK] = { false };
 
 	for (size_t i = 0; i < json_array_size(axes); i++) {
@@ -155,7 +139,7 @@ static void compare_sums(struct run *r, const char *what, const struct tensor *g
 			sum[at] += tensor_get(got, i);
 	}
 	for (size_t i = 0; i < sums; i++)
-		if (!(fabs(sum[i] - stored_at(w, i)) <= r->bound_in_sum * (double)over))
+		if (!(fabs(sum[i] - stored_at(w, i)) <= bound * (double)over))
 			say_wrong(r, "%s: sum %zu: expected %.9g, got %.9g", what, i, stored_at(w, i), sum[i]);
 }
 
@@ -170,11 +154,11 @@ static void compare_head(struct run *r, const char *what, const struct tensor *g
 	for (size_t i = 0; i < count && axis >= 0 && axis < got->rank; i++) {
 		if (i / inner % (size_t)got->dim[axis] >= HEAD)
 			continue;
-		if (at >= w->nbytes / dtype_size(w->dtype) || !(fabs(tensor_get(got, i) - stored_at(w, at)) <= bound))
+		if (at >= stored_count(w) || !(fabs(tensor_get(got, i) - stored_at(w, at)) <= bound))
 			say_wrong(r, "%s: element %zu is not what is stored", what, i);
 		at++;
 	}
-	if (at != w->nbytes / dtype_size(w->dtype))
+	if (at != stored_count(w))
 		say_wrong(r, "%s: %zu first elements along axis %d", what, at, axis);
 }
 
@@ -190,8 +174,9 @@ static enum status compare_output(struct run *r, const char *name, const char *o
 		? arena_printf(r->a, "%s/%s", name, output)
 		: arena_printf(r->a, "%s/%s (%s)", name, output, backend == PREPROCESS_PIL ? "pil" : "torchvision");
 	const struct tensor *t = tensor_named(tensors, count, output);
-	const struct weight *w = stored(r, key), *sums = stored(r, arena_printf(r->a, "%s.sum", key)),
-			    *head = stored(r, arena_printf(r->a, "%s.head", key));
+	const struct weight *w = stored_find(&r->expected, key),
+			    *sums = stored_find(&r->expected, arena_printf(r->a, "%s.sum", key)),
+			    *head = stored_find(&r->expected, arena_printf(r->a, "%s.head", key));
 	json_int_t every = json_integer_value(of_pil ? pil : stride);
 	bool alike = t && json_array_size(shape) == (size_t)t->rank;
 
@@ -235,7 +220,7 @@ static enum status make_sound(struct run *r, struct sound *out, const json_t *o,
 			return error_set(err, STATUS_BAD_INPUT, "meta.json: a sound without a name");
 		uint64_t seed = fnv1a64(name, strlen(name));
 		for (size_t i = 0; i < (size_t)length; i++) {
-			double t = (double)i / (double)rate, u = (double)(splitmix64(seed, i) >> 40) * 0x1p-23 - 1;
+			double t = (double)i / (double)rate, u = splitmix64_unit(splitmix64(seed, i));
 			double s = 0.4 * sin(2 * M_PI * (80 * t + 350 * t * t)) * (0.6 + 0.4 * cos(2 * M_PI * 1.5 * t));
 			samples[c * (size_t)length + i] = (float)(s + 0.05 * (double)(float)u);
 		}
@@ -332,8 +317,6 @@ void conform_preprocessor(struct conform_case *c, struct arena *a)
 	struct error err = { 0 };
 	struct preprocessor *p = NULL;
 	json_t *sounds = NULL;
-	struct shard file;
-	struct weight *weights;
 	json_t *meta = NULL;
 	size_t done = 0;
 	enum status s = sound_settings(&sounds, &own, c->folder, &err);
@@ -341,10 +324,8 @@ void conform_preprocessor(struct conform_case *c, struct arena *a)
 	if (s == STATUS_OK && !sounds)
 		s = preprocessor_open(&p, &own, c->folder, &err);
 	if (s == STATUS_OK &&
-		!(s = safetensors_open(&own, arena_printf(&own, "%s/expected.safetensors", c->folder), &file, &weights,
-			  &r.expected_count, &err)) &&
+		!(s = stored_open(&r.expected, &own, arena_printf(&own, "%s/expected.safetensors", c->folder), &err)) &&
 		!(s = json_file(arena_printf(&own, "%s/meta.json", c->folder), META_LIMIT, &meta, &err))) {
-		r.expected = weights;
 		r.p = p;
 		if ((r.sounds = sounds)) // each case says what its arithmetic may be off
 			r.bound = r.bound_in_sum = json_number_value(json_object_get(meta, "tolerance"));
@@ -359,7 +340,6 @@ void conform_preprocessor(struct conform_case *c, struct arena *a)
 	c->lines = done;
 	c->counted = "cases";
 	c->elsewhere = -1;
-	c->here = true;
 	text_done(&r.wrong);
 	arena_done(&own);
 }

@@ -3,6 +3,7 @@
 // after each step that diffusers computed. Latents, the network's answers and the noise are streams by formula: element i of
 // NAME is u of tests/conform/README.md, between -1 and 1.
 #include "conform/case.h"
+#include "conform/stored.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,9 +20,8 @@ struct run {
 	struct arena a;
 	struct error err;
 	const char *folder, *stem; // of streams: "veuler"
-	struct shard shard;
-	struct weight *golden;
-	size_t count, compared;
+	struct stored golden;
+	size_t compared;
 	struct scheduler *s;
 	size_t n;             // of the latents
 	double worst, square; // the largest error and the largest normalised mean squared error
@@ -40,30 +40,15 @@ static float *stream(struct run *r, const char *what, double scale)
 	float *x = ARENA_ARRAY(&r->a, r->n + 1, float);
 
 	for (size_t i = 0; i < r->n; i++)
-		x[i] = (float)(((double)(splitmix64(seed, i) >> 40) * 0x1p-23 - 1) * scale);
+		x[i] = (float)(splitmix64_unit(splitmix64(seed, i)) * scale);
 	return x;
-}
-
-static const struct weight *golden(const struct run *r, const char *name)
-{
-	for (size_t i = 0; i < r->count; i++)
-		if (text_is(r->golden[i].name, name))
-			return &r->golden[i];
-	return NULL;
-}
-
-static double stored_at(const struct weight *w, size_t i)
-{
-	struct tensor t = { .dtype = w->dtype, .data = (void *)(uintptr_t)w->data, .nbytes = w->nbytes };
-
-	return tensor_get(&t, i);
 }
 
 // Within 1e-5 of the largest value, and of 1; what is not finite is off.
 static void compare(struct run *r, const char *name, const double *x, size_t n)
 {
-	const struct weight *w = golden(r, name);
-	size_t stored = w ? (size_t)w->nbytes / dtype_size(w->dtype) : 0;
+	const struct weight *w = stored_find(&r->golden, name);
+	size_t stored = w ? stored_count(w) : 0;
 	double most = 0, error = 0, sum = 0, all = 0;
 
 	if (!w)
@@ -150,12 +135,12 @@ static enum status open(struct run *r, json_t **config, json_t **json)
 	if ((st = file_read(&r->a, path, JSON_LIMIT, &text, &nbytes, &r->err)) ||
 		(st = checkpoint_json(path, text, nbytes, config, &r->err)) ||
 		(st = json_file(arena_printf(&r->a, "%s/case.json", r->folder), JSON_LIMIT, json, &r->err)) ||
-		(st = safetensors_open(
-			 &r->a, arena_printf(&r->a, "%s/io.safetensors", r->folder), &r->shard, &r->golden, &r->count, &r->err)))
+		(st = stored_open(&r->golden, &r->a, arena_printf(&r->a, "%s/io.safetensors", r->folder), &r->err)))
 		return st;
 	const char *latent = json_string_value(json_object_get(*json, "latent")), *quote = latent ? strchr(latent, '\'') : NULL,
 		   *end = quote ? strstr(quote, "latent'") : NULL;
-	if (!end || !(first = golden(r, "step.0")) || first->dtype != DTYPE_F32 || first->nbytes > LATENTS_MOST * sizeof(float))
+	if (!end || !(first = stored_find(&r->golden, "step.0")) || first->dtype != DTYPE_F32 ||
+		first->nbytes > LATENTS_MOST * sizeof(float))
 		return error_set(&r->err, STATUS_BAD_INPUT, "%s: no stream of latents, or no step.0", r->folder);
 	r->stem = arena_printf(&r->a, "%.*s", (int)(end - quote - 1), quote + 1);
 	r->n = (size_t)first->nbytes / sizeof(float);
@@ -200,15 +185,15 @@ static enum status run(struct run *r, const json_t *config, const json_t *json)
 	compare_tables(r, r->s, "timesteps", "sigmas");
 	walk(r);
 	asked.steps = 20;
-	if (golden(r, "timesteps20")) {
+	if (stored_find(&r->golden, "timesteps20")) {
 		if ((st = scheduler_open(&long_one, &r->a, config, &asked, &r->err)))
 			return st;
 		compare_tables(r, long_one, "timesteps20", "sigmas20");
 	}
 	for (size_t i = 0; i < scheduler_steps(r->s); i++)
-		if (!golden(r, arena_printf(&r->a, "step.%zu", i)))
+		if (!stored_find(&r->golden, arena_printf(&r->a, "step.%zu", i)))
 			return error_set(&r->err, STATUS_BAD_INPUT, "%s: not every step is there to compare with", r->folder);
-	if (r->compared != r->count)
+	if (r->compared != r->golden.count)
 		return error_set(&r->err, STATUS_BAD_INPUT, "%s: io.safetensors holds what nothing is compared with", r->folder);
 	compare_case(r, json);
 	return STATUS_OK;
@@ -228,7 +213,6 @@ void conform_scheduler(struct conform_case *c, struct arena *a)
 	c->max_abs_error = st ? (double)NAN : r.worst;
 	c->nmse = st ? (double)NAN : r.square;
 	c->elsewhere = -1;
-	c->here = true;
 	json_decref(config);
 	json_decref(json);
 	arena_done(&r.a);

@@ -328,7 +328,6 @@ void conform_tokenizer(struct conform_case *c, struct arena *a)
 	c->lines = done;
 	c->counted = "lines";
 	c->elsewhere = -1;
-	c->here = true;
 	text_done(&r.differs);
 	arena_done(&own);
 }

@@ -2,33 +2,13 @@
 # Tier: fast
 # Tokenizers: every folder of tests/conform/tokenizer agrees with the library to the last id, offset and decoded text, one result a
 # folder; and what differs is seen and shown.
-set -eu
-: "${ASSAY:?the program}" "${SOURCE:?the source folder}"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export ASSAY_CACHE=$work/cache LC_ALL=C
-fail() { echo "$*"; cat "$work/out" "$work/err"; exit 1; }
-
-folders=$(ls -d "$SOURCE"/tests/conform/tokenizer/*/)
-count=$(echo "$folders" | wc -l)
-[ "$count" -ge 41 ] || { echo "$count folders"; exit 1; }
-# shellcheck disable=SC2086
-"$ASSAY" conform $folders >"$work/out" 2>"$work/err" || fail "a folder differs"
-[ "$(tail -1 "$work/out")" = "$count passed, 0 failed" ] || fail "the last line"
-[ "$(grep -c '^ok ' "$work/out")" = "$count" ] || fail "one line a folder"
+. "${SOURCE:?the source folder}/tests/conform/lib_folders.sh"
+cases=$SOURCE/tests/conform/tokenizer
+all_agree 41 '^ok ' "$cases"/*/
 
 # A wrong id, a wrong offset, a wrong decoded text, a wrong mask, a wrong text of frames: each is found, with its text.
 damage() { # FOLDER SED-EXPRESSION WHAT
-	rm -rf "$work/copy"
-	cp -r "$SOURCE/tests/conform/tokenizer/$1" "$work/copy"
-	chmod -R u+w "$work/copy"
-	sed -i "$2" "$work/copy/cases.jsonl"
-	cmp -s "$work/copy/cases.jsonl" "$SOURCE/tests/conform/tokenizer/$1/cases.jsonl" && { echo "$2 changed nothing"; exit 1; }
-	code=0
-	"$ASSAY" conform "$work/copy" >"$work/out" 2>"$work/err" || code=$?
-	[ "$code" = 3 ] || fail "$1, $2: exit code $code"
-	grep -q "^FAIL copy  line [0-9]*: .*$3 expected .* got " "$work/out" || fail "$1, $2: the difference is not shown"
-	[ "$(tail -1 "$work/out")" = "0 passed, 1 failed" ] || fail "$1, $2: the last line"
+	wrong "$cases/$1" cases.jsonl "$2" "^FAIL copy  line [0-9]*: .*$3 expected .* got "
 }
 damage gpt2 's/"ids":\[39,312/"ids":[39,313/' ids
 damage bert-cased '0,/"offsets":\[\[0,0\],\[0,1\]/s//"offsets":[[0,0],[0,2]/' offsets

@@ -156,7 +156,7 @@ static float weight_at(const struct layer *l, int64_t out, int64_t in)
 	if (planted != 0 && out == 40 && in == 7)
 		return planted;
 	uint64_t z = splitmix64(5, (uint64_t)(out * l->in + in));
-	float x = (float)((double)(z >> 40) * 0x1p-23 - 1);
+	float x = (float)splitmix64_unit(z);
 	return l->dtype == DTYPE_F16 ? f32_of_f16(f16_of_f32(x)) : l->dtype == DTYPE_BF16 ? f32_of_bf16(bf16_of_f32(x)) : x;
 }
 
