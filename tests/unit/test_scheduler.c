@@ -44,42 +44,73 @@ static void golden(void **state)
 	arena_done(&a);
 }
 
-// A scheduler is not right because its configuration is not looked at.
+static const char *const files[] = { "case.json", "io.safetensors", "scheduler_config.json" };
+enum { CASE, IO, CONFIG, FILES };
+
+// A copy of a folder in which `from` is `to` (of the same length, or in a text), or whose last stored value is not finite (NULL).
+static void copy_changed(const char *scratch, const char *of, int file, const char *from, const char *to)
+{
+	struct arena a = { 0 };
+
+	for (int k = 0; k < FILES; k++) {
+		char *text, *at;
+		size_t n;
+		const char *path = arena_printf(&a, "%s/tests/conform/schedulers/%s/%s", TEST_SOURCE, of, files[k]);
+
+		assert_int_equal(file_read(&a, path, 1 << 22, &text, &n, NULL), STATUS_OK);
+		if (k == file && !from) {
+			const float infinite = INFINITY;
+			memcpy(text + n - sizeof infinite, &infinite, sizeof infinite);
+		} else if (k == file) {
+			assert_non_null(at = memmem(text, n, from, strlen(from)));
+			if (strlen(from) == strlen(to)) {
+				memcpy(at, to, strlen(to));
+			} else {
+				text = arena_printf(&a, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+				n = strlen(text);
+			}
+		}
+		assert_int_equal(file_write(arena_printf(&a, "%s/%s", scratch, files[k]), text, n, NULL), STATUS_OK);
+	}
+	arena_done(&a);
+}
+
+// A scheduler is not right because its configuration, what is stored of it or its case is not looked at.
 static void differs(void **state)
 {
-	static const char *const changes[][2] = { { "euler", "\"beta_end\": 0.012|\"beta_end\": 0.013" },
-		{ "dpmsolver-order3", "\"solver_order\": 3|\"solver_order\": 2" },
-		{ "flowmatch", "\"shift\": 3.0|\"shift\": 2.0" },
-		{ "unipc", "\"solver_type\": \"bh2\"|\"solver_type\": \"bh1\"" },
-		{ "ddpm", "\"clip_sample\": true|\"clip_sample\": false" },
-		{ "pndm", "\"steps_offset\": 1|\"steps_offset\": 0" } };
+	static const struct {
+		const char *of;
+		int file;
+		const char *from, *to;
+		enum verdict is;
+	} rows[] = {
+		{ "euler", CONFIG, "\"beta_end\": 0.012", "\"beta_end\": 0.013", VERDICT_WRONG },
+		{ "dpmsolver-order3", CONFIG, "\"solver_order\": 3", "\"solver_order\": 2", VERDICT_WRONG },
+		{ "flowmatch", CONFIG, "\"shift\": 3.0", "\"shift\": 2.0", VERDICT_WRONG },
+		{ "unipc", CONFIG, "\"solver_type\": \"bh2\"", "\"solver_type\": \"bh1\"", VERDICT_WRONG },
+		{ "ddpm", CONFIG, "\"clip_sample\": true", "\"clip_sample\": false", VERDICT_WRONG },
+		{ "pndm", CONFIG, "\"steps_offset\": 1", "\"steps_offset\": 0", VERDICT_WRONG },
+		{ "ddim", IO, NULL, NULL, VERDICT_WRONG },
+		{ "ddim", IO, "\"step.4\"", "\"stop.4\"", VERDICT_FAILED },       // a step that is not there
+		{ "ddim", IO, "\"add_noise\"", "\"add_noisy\"", VERDICT_FAILED }, // what nothing is compared with
+		{ "euler", IO, "\"sigmas20\"", "\"sigmasXX\"", VERDICT_FAILED },  // likewise
+		{ "euler", CASE, "\"timestep\": 801.0", "\"timestep\": 802.0", VERDICT_WRONG },
+		{ "euler", CASE, "\"init_noise_sigma\": 5", "\"init_noise_sigma\": 6", VERDICT_WRONG },
+		{ "euler", CASE, "EulerDiscreteScheduler", "HeunsDiscreteScheduler", VERDICT_FAILED },
+	};
 	char scratch[] = "/tmp/assay-scheduler-XXXXXX";
 
 	(void)state;
 	assert_non_null(mkdtemp(scratch));
-	for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct arena a = { 0 };
-		const char *from = arena_printf(&a, "%s/tests/conform/schedulers/%s", TEST_SOURCE, changes[i][0]),
-			   *bar = strchr(changes[i][1], '|'),
-			   *old = arena_printf(&a, "%.*s", (int)(bar - changes[i][1]), changes[i][1]);
-		static const char *const files[] = { "case.json", "io.safetensors", "scheduler_config.json" };
 		struct conform_case c = { .name = "changed", .folder = scratch };
 
-		for (size_t k = 0; k < 3; k++) {
-			char *text, *at;
-			size_t n;
-			assert_int_equal(
-				file_read(&a, arena_printf(&a, "%s/%s", from, files[k]), 1 << 22, &text, &n, NULL), STATUS_OK);
-			if (k == 2) {
-				assert_non_null(at = strstr(text, old));
-				text = arena_printf(&a, "%.*s%s%s", (int)(at - text), text, bar + 1, at + strlen(old));
-				n = strlen(text);
-			}
-			assert_int_equal(file_write(arena_printf(&a, "%s/%s", scratch, files[k]), text, n, NULL), STATUS_OK);
-		}
+		copy_changed(scratch, rows[i].of, rows[i].file, rows[i].from, rows[i].to);
 		conform_scheduler(&c, &a);
-		if (c.verdict != VERDICT_WRONG)
-			fail_msg("%s: %s", changes[i][1], c.reason ? c.reason : "passed");
+		if (c.verdict != rows[i].is || c.passed)
+			fail_msg("%s, %s: %s: %s", rows[i].of, rows[i].from ? rows[i].from : "infinite", verdict_word(c.verdict),
+				c.reason ? c.reason : "passed");
 		arena_done(&a);
 	}
 	file_remove_tree(scratch, NULL);
