@@ -49,7 +49,7 @@ struct arch_likeness {
 };
 // Texts are in `a` and printable. Takes some milliseconds.
 void arch_resemble(struct arch_likeness *out, struct arena *a, const struct checkpoint *c);
-// Cuts the model to its first `layers` layers; false when it has fewer.
+// Cuts the model to its first `layers` layers; false when it has fewer, or goes through them in cycles (HRM).
 bool arch_shorten(struct spec *s, int64_t layers);
 int64_t arch_layers(const struct spec *s);               // how many it has, of those that arch_shorten counts
 int64_t arch_shortened_to(const struct spec *s);         // how many layers, where the configuration says more; 0: all

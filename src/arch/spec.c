@@ -308,7 +308,7 @@ static const struct spec *layered(const struct spec *s)
 bool arch_shorten(struct spec *s, int64_t layers)
 {
 	struct spec *own = (struct spec *)(uintptr_t)layered(s); // s may be changed, and so its parts
-	if (layers < 1 || layers > own->layers)
+	if (layers < 1 || layers > own->layers || own->cycles)
 		return false;
 	own->layers = layers;
 	for (int i = 0; i < PARTS_MOST; i++) { // halves share the row

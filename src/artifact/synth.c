@@ -165,8 +165,8 @@ static enum status plan_make(struct plan *p, const struct checkpoint *c, const s
 	if ((s = arch_resolve(&whole, &passing, c, err)))
 		goto done;
 	if (o->layers > 0 && !arch_shorten(whole, o->layers)) {
-		s = error_set(err, STATUS_BAD_INPUT, "%s: has %lld layers, not %lld", c->path, (long long)whole->layers_in_config,
-			(long long)o->layers);
+		s = error_set(err, STATUS_BAD_INPUT, "%s: has %lld layers, which cannot be cut to %lld", c->path,
+			(long long)whole->layers_in_config, (long long)o->layers);
 		goto done;
 	}
 	enum dtype t = synth_dtype(whole, o->dtype);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: fast
+# Program: plain
 # assay models: what the program carries. The parameters are those of the published weights: a size that was written down wrong comes to
 # another number.
 . "$SOURCE/tests/cli/lib.sh" || exit 1

@@ -31,16 +31,37 @@ static inline void leave_experts_out(struct spec *s)
 		m->experts = few;
 }
 
-// A checkpoint that has exactly the weights its configuration wants.
-static inline struct spec *open_full(struct checkpoint *c, const char *name, const char *config, bool all_experts)
+enum { ALL_LAYERS, FEW_LAYERS = 8 };
+
+// Its first `layers` layers where it has more, with few experts; ALL_LAYERS: all, with all experts.
+static inline struct spec *resolve_first(struct checkpoint *c, int64_t layers)
 {
 	struct error err = { 0 };
 	struct spec *s;
-	if (checkpoint_open_config(c, name, config, strlen(config), &err) || arch_resolve(&s, &c->arena, c, &err))
+	if (arch_resolve(&s, &c->arena, c, &err))
 		fail_msg("%s", err.text);
-	if (!all_experts)
+	if (layers != ALL_LAYERS) {
+		arch_shorten(s, layers);
 		leave_experts_out(s);
-	if (arch_plan_weights(s, &c->arena, DTYPE_F32, &c->weights, &c->weight_count, &err))
+	}
+	return s;
+}
+
+// A checkpoint that has exactly the weights its configuration wants; not whole: those of its first layers, with few experts. All
+// layers where the results of late ones are asked for.
+static inline struct spec *open_full(struct checkpoint *c, const char *name, const char *config, bool whole)
+{
+	struct error err = { 0 };
+	int64_t layers = whole ? ALL_LAYERS : FEW_LAYERS;
+	if (checkpoint_open_config(c, name, config, strlen(config), &err))
+		fail_msg("%s", err.text);
+	enum status st = arch_plan_weights(resolve_first(c, layers), &c->arena, DTYPE_F32, &c->weights, &c->weight_count, &err);
+	if (st && !whole) {
+		layers = CONFIG_COUNT_MOST;
+		err = (struct error){ 0 };
+		st = arch_plan_weights(resolve_first(c, layers), &c->arena, DTYPE_F32, &c->weights, &c->weight_count, &err);
+	}
+	if (st)
 		fail_msg("%s", err.text);
 	uint64_t offset = 4096;
 	for (size_t i = 0; i < c->weight_count; i++) {
@@ -48,11 +69,7 @@ static inline struct spec *open_full(struct checkpoint *c, const char *name, con
 		c->weights[i].offset = offset;
 		offset += c->weights[i].nbytes;
 	}
-	if (arch_resolve(&s, &c->arena, c, &err))
-		fail_msg("%s", err.text);
-	if (!all_experts)
-		leave_experts_out(s);
-	return s;
+	return resolve_first(c, layers);
 }
 
 static inline struct graph *build_whole(const struct spec *s, const struct checkpoint *c, const struct graph_form *form)

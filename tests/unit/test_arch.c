@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tier: fast
-// The architecture table: sorted and unique, every type has its class's defaults and is built from its defaults alone (mixtures
-// with few experts; with all of them in test_arch_experts.c); no Transpose ever meets a weight; the graph of one small
+// The architecture table: sorted and unique, every type has its class's defaults and is built from its defaults alone (its first
+// layers, with few experts; all of them in test_arch_whole.c); no Transpose ever meets a weight; the graph of one small
 // configuration of each type as text (tests/graph/NAME.txt; ASSAY_UPDATE=1 writes them); what must be refused is refused with the
 // place in words.
 #include <setjmp.h>
@@ -211,6 +211,26 @@ static void rotary_angles_may_be_tables(void **state)
 	}
 }
 
+// A model is cut to its first layers where it has as many, and where leaving the others out leaves a model.
+static void layers_are_cut_where_they_can_be(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *type;
+		int64_t layers;
+		bool cut;
+	} cases[] = { { "bert", 12, true }, { "bert", 1, true }, { "bert", 13, false }, { "bert", 0, false },
+		{ "hrm_text", 2, false } }; // it goes through two stacks of layers in cycles
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char config[256];
+		struct checkpoint c;
+		type_config(config, sizeof config, cases[i].type);
+		struct spec *s = open_full(&c, cases[i].type, config, true);
+		assert_int_equal(arch_shorten(s, cases[i].layers), cases[i].cut);
+		checkpoint_close(&c);
+	}
+}
+
 static void refusals_say_what_and_where(void **state)
 {
 	(void)state;
@@ -363,6 +383,7 @@ int main(void)
 		cmocka_unit_test(graphs_are_as_stored),
 		cmocka_unit_test(a_cache_is_shared_where_it_can_be),
 		cmocka_unit_test(rotary_angles_may_be_tables),
+		cmocka_unit_test(layers_are_cut_where_they_can_be),
 		cmocka_unit_test(refusals_say_what_and_where),
 		cmocka_unit_test(shapes_are_checked_against_the_file),
 	};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tier: fast
+// Program: plain
 // What a configuration of an unknown type is most like: the configurations of the conformance cases under a name that no row has
 // are refused, and most find their own family again; keys, parts and tensors that the type has not are named.
 #include <setjmp.h>
