@@ -19,6 +19,8 @@
 
 enum { ROWS_MOST = 100000 };
 
+#define MEMORY_USUAL ((int64_t)512 << 20) // of SQL, --memory
+
 static bool is_integer(const char *type)
 {
 	static const char *const types[] = { "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER" };
@@ -126,17 +128,19 @@ static void add_csv_field(struct text *t, const char *s, bool number)
 
 static void print_csv(struct arena *a, const struct table *t)
 {
-	struct text out = { 0 };
+	struct text line = { 0 };
 
 	(void)a;
-	for (size_t r = 0; r <= t->row_count; r++)
+	for (size_t r = 0; r <= t->row_count; r++) {
 		for (size_t c = 0; c < t->column_count; c++) {
-			add_csv_field(&out, r == 0 ? t->columns[c] : t->cells[(r - 1) * t->column_count + c],
+			add_csv_field(&line, r == 0 ? t->columns[c] : t->cells[(r - 1) * t->column_count + c],
 				r > 0 && is_number(t->types[c]));
-			text_add(&out, c + 1 == t->column_count ? "\n" : ",");
+			text_add(&line, c + 1 == t->column_count ? "\n" : ",");
 		}
-	emit_bytes(text_get(&out), out.length);
-	text_done(&out);
+		emit_bytes(text_get(&line), line.length);
+		line.length = 0;
+	}
+	text_done(&line);
 }
 
 // Numbers that JSON's readers keep exactly are numbers; wider ones, dates and nested values are texts as DuckDB shows them.
@@ -157,21 +161,40 @@ static json_t *json_of(const char *type, const char *cell)
 	return json_string(cell);
 }
 
+// Two columns of one name: both are kept.
+static void name_members(struct arena *a, const struct table *t, const char **names)
+{
+	json_t *seen = json_object();
+
+	for (size_t c = 0; c < t->column_count; c++) {
+		names[c] = t->columns[c];
+		for (int n = 2; json_object_get(seen, names[c]); n++)
+			names[c] = arena_printf(a, "%s_%d", t->columns[c], n);
+		json_object_set_new(seen, names[c], json_true());
+	}
+	json_decref(seen);
+}
+
+// Row by row: a tree of all is many times their text.
 static void print_json(struct arena *a, const struct table *t)
 {
-	json_t *rows = json_array();
+	const char **names = ARENA_ARRAY(a, t->column_count, const char *);
+
+	name_members(a, t, names);
+	emit(t->row_count > 0 ? "[\n" : "[]\n");
 	for (size_t r = 0; r < t->row_count; r++) {
 		json_t *row = json_object();
-		for (size_t c = 0; c < t->column_count; c++) {
-			const char *name = t->columns[c];
-			for (int n = 2; json_object_get(row, name); n++) // two columns of one name: both are kept
-				name = arena_printf(a, "%s_%d", t->columns[c], n);
-			json_object_set_new(row, name, json_of(t->types[c], t->cells[r * t->column_count + c]));
+		for (size_t c = 0; c < t->column_count; c++)
+			json_object_set_new(row, names[c], json_of(t->types[c], t->cells[r * t->column_count + c]));
+		char *text = visible_json(row, JSON_INDENT(2)); // its texts have no line ends
+		for (char *left = NULL, *line = strtok_r(text, "\n", &left); line != NULL; line = strtok_r(NULL, "\n", &left)) {
+			emit_bytes("  ", 2);
+			emit_bytes(line, strlen(line));
+			emit(*line != '}' ? "\n" : r + 1 < t->row_count ? ",\n" : "\n]\n");
 		}
-		json_array_append_new(rows, row);
+		free(text);
+		json_decref(row);
 	}
-	emit_json(rows, JSON_INDENT(2));
-	json_decref(rows);
 }
 
 static void print_md(struct arena *a, const struct table *t)
@@ -246,7 +269,7 @@ static int run(int argc, char **argv)
 	};
 	const char *db = cli_default_db(), *format = "table", *left_out = NULL;
 	struct store_asking with = { 0 };
-	int64_t most = 0;
+	int64_t most = 0, memory = 0;
 	double timeout_s = 60;
 	bool json = false, listed = false;
 	const struct cli_option options[] = {
@@ -256,6 +279,7 @@ static int run(int argc, char **argv)
 			"of a named question: this model only (its name, or what is behind the last '/')" },
 		{ "limit", CLI_INTEGER, &with.limit, "N", "of a named question: N rows at most", 1, 1000000000 },
 		{ "rows", CLI_INTEGER, &most, "N", "of SQL: an answer of more rows is an error; default 100000", 1, 1000000000 },
+		{ "memory", CLI_GIB, &memory, "GIB", "of SQL: memory that the answer may take; default 0.5", 0.01, 1e6 },
 		{ "timeout", CLI_REAL, &timeout_s, "S", "seconds for the answer; default 60", 0.01, 1e7 },
 		{ "db", CLI_TEXT, &db, "FILE", "the database; default $ASSAY_DB, else assay.duckdb" },
 		{ "format", CLI_TEXT, &format, "FORMAT", "table (the default), csv, json or md" },
@@ -314,10 +338,16 @@ static int run(int argc, char **argv)
 		return cli_bad_use("--on, --model and --limit go with a named query; in SQL they are WHERE and LIMIT");
 	if (question && most)
 		return cli_bad_use("--rows goes with SQL; a named query has --limit");
+	if (question && memory)
+		return cli_bad_use("--memory goes with SQL");
 	if (raw_csv && !text_is(format, "csv"))
 		return cli_bad_use("--raw goes with --format csv");
 	s.limits.seconds = timeout_s;
 	s.limits.option = "--timeout";
+	if (!question) {
+		s.limits.memory_bytes = memory ? memory : MEMORY_USUAL;
+		s.limits.memory_option = "--memory";
+	}
 	if (store_open_settled(&s, db, &err) != STATUS_OK)
 		return cli_error(&err);
 	if (question ? store_ask(&s, question, &with, &t, &left_out, &err)

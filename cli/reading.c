@@ -7,7 +7,7 @@
 #include "emit.h"
 #include "progress.h"
 
-#define READING_MEMORY ((int64_t)1536 << 20) // DuckDB's own (DB_MEMORY), a result and what is made of it
+#define READING_MEMORY ((int64_t)1536 << 20) // DuckDB's own and a result
 
 static void give_up(const char *sentence)
 {
@@ -23,5 +23,6 @@ static void notice(void *context, const char *sentence)
 
 struct store cli_reading(void)
 {
-	return (struct store){ .notice = notice, .limits = { .memory_bytes = READING_MEMORY, .give_up = give_up } };
+	return (struct store){ .notice = notice,
+		.limits = { .memory_bytes = READING_MEMORY, .holds_memory = true, .give_up = give_up } };
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Does a process still live? The one that wrote a run is named by pid, start time and boot, so that a pid used again
 // is not taken for the old one. From another pid namespace (a container) that cannot be told: then it is left alone.
-// And the processes below one (process_tree.c): who they are, their end, what they share.
+// And the processes below one (process_tree.c): who they are, their end, what they share; a limit of memory (process_memory.c).
 #ifndef ASSAY_BASE_PROCESS_H
 #define ASSAY_BASE_PROCESS_H
 
@@ -22,6 +22,12 @@ bool process_may_live(const struct process *p);
 // 64 random bits, the same for the life of this process and others in a forked one: for names of files that no other process
 // makes, in whatever PID namespace.
 uint64_t process_nonce(void);
+// Of private memory (RLIMIT_DATA: heap, anonymous maps, stacks of threads) this process may have, besides what it had at
+// process_private_kib, `more` bytes until process_free_memory: what asks for more gets none. One limit at a time. False: the
+// address sanitizer, whose maps count, is in this program, or the kernel does not say what there is.
+bool process_hold_memory(int64_t begin_kib, int64_t more);
+void process_free_memory(void);
+int64_t process_private_kib(void);   // as that limit counts; -1: it cannot be read
 int64_t process_parent(int64_t pid); // 0 when it is gone
 bool process_lives(int64_t pid);     // false: gone, or a zombie; one whose first thread alone has ended lives
 

@@ -24,6 +24,7 @@ enum status db_error(struct error *err, const char *what, const char *message)
 		{ "Out of Memory Error", STATUS_NO_MEMORY },
 		// An appender's says "Failed to append" in the place of these words.
 		{ "could not allocate block", STATUS_NO_MEMORY },
+		{ "Failed to allocate block", STATUS_NO_MEMORY },
 	};
 	enum status status = STATUS_FAILED;
 
@@ -55,9 +56,13 @@ enum status db_error(struct error *err, const char *what, const char *message)
 // Of a statement: what was stopped at a limit says which.
 static enum status statement_error(const struct db *d, struct error *err, const char *message)
 {
-	enum status status = db_watch_look(d->watch, err);
+	struct error own = { 0 };
+	enum status status = db_error(&own, "", message);
 
-	return status != STATUS_OK ? status : db_error(err, "", message);
+	if (status == STATUS_NO_MEMORY)
+		db_watch_no_memory(d->watch);
+	enum status passed = db_watch_look(d->watch, err);
+	return passed != STATUS_OK ? passed : error_set(err, status, "%s", own.text);
 }
 
 enum status db_exec(struct db *d, const char *sql, struct error *err)
@@ -65,9 +70,11 @@ enum status db_exec(struct db *d, const char *sql, struct error *err)
 	duckdb_result result = { 0 };
 	enum status status = STATUS_OK;
 
+	db_watch_hold(d->watch);
 	if (d->api->query(d->connection, sql, &result) == DuckDBError)
 		status = statement_error(d, err, d->api->result_error(&result));
 	d->api->destroy_result(&result);
+	db_watch_release(d->watch);
 	return status;
 }
 
@@ -148,6 +155,14 @@ static const char *type_name(struct db *d, struct arena *a, duckdb_result *resul
 	return "OTHER";
 }
 
+static duckdb_data_chunk fetch(const struct db *d, duckdb_result *result)
+{
+	db_watch_hold(d->watch);
+	duckdb_data_chunk chunk = d->api->fetch_chunk(*result);
+	db_watch_release(d->watch);
+	return chunk;
+}
+
 // Results of any type become text by DuckDB's own casts: every chunk is sent through a query that casts all columns into a
 // temporary table, which then holds nothing but VARCHAR. (The C API formats single values of simple types only, and a
 // nested value shown as NULL would be a lie.)
@@ -175,7 +190,7 @@ static enum status cast_to_text(struct db *d, duckdb_result *result, idx_t colum
 			"INSERT INTO assay_as_text SELECT CAST(COLUMNS(*) AS VARCHAR) FROM appended_data", columns, types, NULL,
 			names, &appender) == DuckDBError)
 		status = db_error(err, "turning the result into text", api->appender_error(appender));
-	while (status == STATUS_OK && (chunk = api->fetch_chunk(*result)) != NULL) {
+	while (status == STATUS_OK && (chunk = fetch(d, result)) != NULL) {
 		if (api->append_data_chunk(appender, chunk) == DuckDBError)
 			status = statement_error(d, err, api->appender_error(appender));
 		api->destroy_data_chunk(&chunk);
@@ -191,6 +206,46 @@ static enum status cast_to_text(struct db *d, duckdb_result *result, idx_t colum
 	return status;
 }
 
+static uint32_t text_length(const duckdb_string_t *s)
+{
+	return s->value.inlined.length;
+}
+
+// Bytes of all texts of a chunk that holds nothing but VARCHAR. Many of them may be the same ones.
+static size_t text_bytes(const struct db_api *api, duckdb_data_chunk chunk, size_t columns, size_t rows)
+{
+	size_t sum = 0;
+
+	for (size_t c = 0; c < columns; c++) {
+		duckdb_vector vector = api->data_chunk_get_vector(chunk, (idx_t)c);
+		const uint64_t *valid = api->vector_get_validity(vector);
+		const duckdb_string_t *strings = api->vector_get_data(vector);
+		for (size_t r = 0; r < rows; r++)
+			sum += valid != NULL && (valid[r / 64] >> (r % 64) & 1) == 0 ? 0 : text_length(&strings[r]);
+	}
+	return sum;
+}
+
+static void take_chunk(
+	const struct db_api *api, duckdb_data_chunk chunk, struct arena *a, size_t columns, size_t rows, const char **cells)
+{
+	for (size_t c = 0; c < columns; c++) {
+		duckdb_vector vector = api->data_chunk_get_vector(chunk, (idx_t)c);
+		const uint64_t *valid = api->vector_get_validity(vector);
+		const duckdb_string_t *strings = api->vector_get_data(vector);
+		for (size_t r = 0; r < rows; r++) {
+			const char **cell = &cells[r * columns + c];
+			if (valid != NULL && (valid[r / 64] >> (r % 64) & 1) == 0) {
+				*cell = NULL;
+				continue;
+			}
+			uint32_t length = text_length(&strings[r]);
+			*cell = arena_strndup(
+				a, length <= 12 ? strings[r].value.inlined.inlined : strings[r].value.pointer.ptr, length);
+		}
+	}
+}
+
 // The chunks of a result that holds nothing but VARCHAR, row-major.
 static enum status take_text(const struct db *d, duckdb_result *result, struct arena *a, struct table *t, struct error *err)
 {
@@ -200,29 +255,20 @@ static enum status take_text(const struct db *d, duckdb_result *result, struct a
 	enum status status = STATUS_OK;
 	duckdb_data_chunk chunk;
 
-	while ((status = db_watch_look(d->watch, err)) == STATUS_OK && (chunk = api->fetch_chunk(*result)) != NULL) {
+	while ((status = db_watch_look(d->watch, err)) == STATUS_OK && (chunk = fetch(d, result)) != NULL) {
 		size_t rows = (size_t)api->data_chunk_get_size(chunk);
+		size_t nbytes = text_bytes(api, chunk, columns, rows) + 4 * rows * columns * sizeof *cells;
+		if ((status = db_watch_room(d->watch, nbytes, err)) != STATUS_OK) {
+			api->destroy_data_chunk(&chunk);
+			break;
+		}
 		if (t->row_count + rows > capacity) {
 			capacity = 2 * (t->row_count + rows);
 			cells = realloc(cells, capacity * columns * sizeof *cells);
 			if (cells == NULL)
 				abort(); // as an arena does
 		}
-		for (size_t c = 0; c < columns; c++) {
-			duckdb_vector vector = api->data_chunk_get_vector(chunk, (idx_t)c);
-			const uint64_t *valid = api->vector_get_validity(vector);
-			const duckdb_string_t *strings = api->vector_get_data(vector);
-			for (size_t r = 0; r < rows; r++) {
-				const char **cell = &cells[(t->row_count + r) * columns + c];
-				if (valid != NULL && (valid[r / 64] >> (r % 64) & 1) == 0) {
-					*cell = NULL;
-					continue;
-				}
-				uint32_t length = strings[r].value.inlined.length;
-				*cell = arena_strndup(a,
-					length <= 12 ? strings[r].value.inlined.inlined : strings[r].value.pointer.ptr, length);
-			}
-		}
+		take_chunk(api, chunk, a, columns, rows, cells + t->row_count * columns);
 		t->row_count += rows;
 		api->destroy_data_chunk(&chunk);
 	}
@@ -259,9 +305,11 @@ static enum status execute(
 {
 	const struct db_api *api = d->api;
 	duckdb_extracted_statements statements = NULL;
-	idx_t statement_count = api->extract_statements(d->connection, sql, &statements);
 	enum status status = STATUS_OK;
 	const char *message;
+
+	db_watch_hold(d->watch);
+	idx_t statement_count = api->extract_statements(d->connection, sql, &statements);
 
 	if (statement_count == 0 && (message = api->extract_statements_error(statements)) != NULL)
 		status = statement_error(d, err, message);
@@ -277,6 +325,7 @@ static enum status execute(
 		api->destroy_prepare(&statement);
 	}
 	api->destroy_extracted(&statements);
+	db_watch_release(d->watch);
 	return status;
 }
 
@@ -302,7 +351,9 @@ enum status db_query(struct db *d, struct arena *a, const char *sql, const struc
 		if (all_text) {
 			status = take_text(d, &result, a, &t, err);
 		} else {
+			db_watch_hold(d->watch);
 			status = cast_to_text(d, &result, t.column_count, err);
+			db_watch_release(d->watch);
 			if (status == STATUS_OK)
 				status = execute(d, "SELECT * FROM assay_as_text", NULL, 0, &text, err);
 			if (status == STATUS_OK)
@@ -361,8 +412,11 @@ enum status db_select(struct db *d, struct arena *a, const char *sql, int64_t mo
 	size_t count = 0;
 	enum status status = select_look(d, a, sql, err); // before anything binds it
 
-	if (status == STATUS_OK)
+	if (status == STATUS_OK) {
+		db_watch_hold(d->watch); // binding computes what is constant
 		status = names_of_columns(d, a, sql, &names, &count, err);
+		db_watch_release(d->watch);
+	}
 	if (status != STATUS_OK)
 		return status;
 	text_add(&bounded, "SELECT * FROM system.main.query(");

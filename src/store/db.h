@@ -14,7 +14,7 @@
 
 #include "store/store.h"
 
-#define DB_MEMORY "1GiB" // unless an opening has its own, of buffers, hash tables, sorted rows: DuckDB's own limit
+#define DB_MEMORY "1GiB" // of an opening without a limit: buffers, hash tables, sorted rows, as DuckDB itself counts them
 
 enum { DB_TEXT_MOST = 1 << 20 }; // bytes of a text; what is longer is stored cut
 
@@ -57,7 +57,7 @@ struct db_opening {
 	const char *source;         // another DuckDB file, which is then attached as `source`, for reading; NULL: none
 	const char *const *files;   // files besides these that statements may read and write; ends with NULL; NULL: none
 	struct store_limits limits; // of everything until db_close
-	const char *memory;         // in the place of DB_MEMORY, as DuckDB writes it; NULL: DB_MEMORY
+	const char *memory;         // that DuckDB itself counts, as it writes it; NULL: as much as `limits` allow, else DB_MEMORY
 };
 
 // Once a process: the library stays loaded, since its threads and exit handlers must not outlive its code.

@@ -154,10 +154,15 @@ static enum status set(const struct db_api *api, duckdb_config config, const cha
 
 static enum status configure(const struct db_api *api, duckdb_config config, const struct db_opening *how, struct error *err)
 {
+	char memory[32];
+	snprintf(memory, sizeof memory, "%lldMiB", (long long)(how->limits.memory_bytes >> 20));
 	const char *const settings[][2] = {
 		{ "threads", "1" },
 		{ "default_block_size", "16384" },
-		{ "memory_limit", how->memory != NULL ? how->memory : DB_MEMORY },
+		{ "memory_limit",
+			how->memory != NULL                    ? how->memory
+				: how->limits.memory_bytes > 0 ? memory
+							       : DB_MEMORY },
 		{ "temp_directory", "" },
 		// Only closing checkpoints: a COMMIT that has made all durable and then finds no room for that is told as failed.
 		{ "wal_autocheckpoint", "1TB" },
@@ -281,7 +286,9 @@ enum status db_open(struct db *d, const struct db_api *api, const struct db_open
 	if (status == STATUS_OK) {
 		count_opened(how);
 		opened.counted = true;
+		db_watch_hold(opened.watch); // a log of changes is computed
 		status = open_checked(&opened, &a, how, locked, err);
+		db_watch_release(opened.watch);
 	}
 	arena_done(&a);
 	if (status == STATUS_OK)

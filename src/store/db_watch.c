@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/process.h"
+#include "store/opened.h"
 
 enum { WAKE_MS = 10, GRACE_MS = 5000, DEFAULT_S = 600 };
 
@@ -27,7 +29,8 @@ struct db_watch {
 	void (*interrupt)(duckdb_connection);
 	duckdb_connection connection; // NULL: none yet
 	double begin_ms, passed_ms;
-	int64_t begin_bytes;
+	int64_t begin_bytes, begin_private_kib;
+	int holds; // of this thread's calls that are under way
 	int statm; // descriptor, below 0: memory cannot be read
 	enum passed passed;
 	bool ending;
@@ -53,8 +56,11 @@ static enum status say(const struct db_watch *w, struct error *err)
 	if (w->passed == TOO_LONG)
 		return error_set(err, STATUS_TIMEOUT, "the database is not done within %g s%s%s%s", w->limits.seconds,
 			option != NULL ? "; " : "", option != NULL ? option : "", option != NULL ? " allows more" : "");
-	return error_set(err, STATUS_NO_MEMORY, "the database takes more than %lld MiB of memory for it: ask for less at once",
-		(long long)(w->limits.memory_bytes >> 20));
+	option = w->limits.memory_option;
+	return error_set(err, STATUS_NO_MEMORY,
+		"the database takes more than %lld MiB of memory for it: ask for less at once%s%s%s",
+		(long long)(w->limits.memory_bytes >> 20), option != NULL ? "; " : "", option != NULL ? option : "",
+		option != NULL ? " allows more" : "");
 }
 
 // With the lock held.
@@ -125,6 +131,7 @@ struct db_watch *db_watch_begin(const struct store_limits *limits, void (*interr
 	w->begin_ms = clock_ms();
 	w->statm = w->limits.memory_bytes > 0 ? open("/proc/self/statm", O_RDONLY | O_CLOEXEC) : -1;
 	w->begin_bytes = anonymous_bytes(w);
+	w->begin_private_kib = limits->holds_memory ? process_private_kib() : -1;
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -172,4 +179,47 @@ void db_watch_end(struct db_watch *w)
 	pthread_mutex_unlock(&w->lock);
 	pthread_join(w->thread, NULL);
 	release(w);
+}
+
+// ---- the kernel holds it -------------------------------------------------------------------------------------------------
+
+static volatile sig_atomic_t holding;
+
+bool store_holds_memory(void)
+{
+	return holding;
+}
+
+void db_watch_hold(struct db_watch *w)
+{
+	if (w == NULL || !w->limits.holds_memory || w->limits.memory_bytes <= 0 || w->holds++ > 0)
+		return;
+	holding = process_hold_memory(w->begin_private_kib, w->limits.memory_bytes);
+}
+
+void db_watch_release(struct db_watch *w)
+{
+	if (w == NULL || w->holds == 0 || --w->holds > 0)
+		return;
+	process_free_memory();
+	holding = false;
+}
+
+void db_watch_no_memory(struct db_watch *w)
+{
+	if (w == NULL || w->limits.memory_bytes <= 0)
+		return;
+	pthread_mutex_lock(&w->lock);
+	if (w->passed == WITHIN)
+		w->passed = TOO_MUCH;
+	pthread_mutex_unlock(&w->lock);
+}
+
+enum status db_watch_room(struct db_watch *w, size_t nbytes, struct error *err)
+{
+	if (w != NULL && w->limits.memory_bytes > 0 &&
+		(nbytes > (size_t)w->limits.memory_bytes ||
+			anonymous_bytes(w) - w->begin_bytes > w->limits.memory_bytes - (int64_t)nbytes))
+		db_watch_no_memory(w);
+	return db_watch_look(w, err);
 }

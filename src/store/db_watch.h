@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The limits of one opened database: a thread that looks at the clock and at this process's memory while statements run, and
 // stops the statement that is past them. DuckDB knows no limit of time, and its limit of memory does not count results and single
-// long values.
+// long values. Between two looks gigabytes can be taken: where the limits say so, the kernel holds them.
 #ifndef ASSAY_STORE_DB_WATCH_H
 #define ASSAY_STORE_DB_WATCH_H
 
@@ -19,5 +19,13 @@ void db_watch_connection(struct db_watch *w, duckdb_connection connection);
 enum status db_watch_look(struct db_watch *w, struct error *err);
 // Before the connection is closed. Accepts NULL.
 void db_watch_end(struct db_watch *w);
+
+// Around DuckDB's work, which may be nested: with limits that hold memory the kernel gives no more. Both accept NULL.
+void db_watch_hold(struct db_watch *w);
+void db_watch_release(struct db_watch *w);
+// DuckDB got no memory: with a limit of memory it is passed, and db_watch_look says so. Accepts NULL.
+void db_watch_no_memory(struct db_watch *w);
+// The same as db_watch_look, for what would grow by so many bytes.
+enum status db_watch_room(struct db_watch *w, size_t nbytes, struct error *err);
 
 #endif

@@ -8,5 +8,7 @@
 // The file that was opened last, a stranger's before one's own; NULL: none is open. *write: into one of them was written. To be
 // called in a signal handler.
 const char *store_opened(bool *write);
+// The kernel gives it no more memory than assay allows (db_watch_hold). To be called in a signal handler.
+bool store_holds_memory(void);
 
 #endif

@@ -14,7 +14,9 @@
 struct store_limits {
 	double seconds;
 	int64_t memory_bytes; // that this process may grow by meanwhile, by any of its threads
-	const char *option;   // that gives more seconds, for the sentence; may be NULL
+	// While DuckDB works nothing in this process gets memory beyond that: for one whose other threads want none then.
+	bool holds_memory;
+	const char *option, *memory_option; // that give more seconds, more memory, for the sentence; may be NULL
 	// From another thread, where the database does not stop at a limit; may end the process. NULL: it is waited for.
 	void (*give_up)(const char *sentence);
 };
