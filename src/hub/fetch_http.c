@@ -328,6 +328,7 @@ static enum status try_once(struct http *h, struct arena *a, enum outcome *outco
 {
 	struct http_answer *x = h->answer;
 	const char *url = h->request->url;
+	double since = clock_ms();
 	*x = (struct http_answer){ .linked_size = -1, .length = -1, .range_from = -1, .range_total = -1 };
 	*outcome = FINAL;
 	for (int i = 0; i < HOPS; i++) {
@@ -368,6 +369,10 @@ static enum status try_once(struct http *h, struct arena *a, enum outcome *outco
 			return STATUS_OK;
 		}
 		const char *next = arena_strdup(a, to), *next_origin = origin_of(h->curl, a, next);
+		if (clock_ms() - since > 1e3 * (double)h->stall_s) {
+			*outcome = TOO_SLOW; // each hop within its time
+			return error_set(err, STATUS_UNAVAILABLE, "%s: nothing but redirects for %ld s", h->host, h->stall_s);
+		}
 		if (next_origin && text_starts(origin, "https:") && text_starts(next_origin, "http:"))
 			return error_set(err, STATUS_FAILED, "%s redirects from https to http (%s), which is not followed",
 				origin, next_origin);

@@ -31,9 +31,17 @@ for f in slow:model.safetensors text:config.json drops:README.md; do
 	HF_HUB_CACHE=$work/slow HF_HUB_DOWNLOAD_TIMEOUT=1 timeout 100 "$ASSAY" fetch "org/${f%:*}" --include "${f#*:}" >"$work/${f%:*}.out" 2>"$work/${f%:*}.err" &
 	pids="$pids $!"
 done
+# Headers, interim answers, the list, the page of a redirect, redirects of which each comes in time, the headers of a file.
+python3 "$SOURCE/tests/attack/drip.py" >"$work/drip.port" 2>"$work/drip.err" &
+drip_server=$!
+for _ in $(seq 200); do [ -s "$work/drip.port" ] && break; sleep 0.05; done
+for f in headers hints list page hops file; do
+	HF_ENDPOINT=http://127.0.0.1:$(cat "$work/drip.port") HF_HUB_CACHE=$work/drip HF_HUB_DOWNLOAD_TIMEOUT=1 timeout 100 "$ASSAY" fetch org/$f >"$work/$f.out" 2>"$work/$f.err" &
+	pids="$pids $!"
+done
 rm "$work/ports"
 start_server
-trap 'kill $server $slow_server 2>/dev/null; rm -rf "$work"' EXIT
+trap 'kill $server $slow_server $drip_server 2>/dev/null; rm -rf "$work"' EXIT
 
 # ---- a 206 with another part of the file: told, or not; nothing of it is taken for the file
 
@@ -110,7 +118,7 @@ s.serve_forever()
 PY
 python3 "$work/endless.py" >"$work/endless.port" 2>"$work/endless.err" &
 endless=$!
-trap 'kill $server $slow_server $endless 2>/dev/null; rm -rf "$work"' EXIT
+trap 'kill $server $slow_server $drip_server $endless 2>/dev/null; rm -rf "$work"' EXIT
 for _ in $(seq 100); do [ -s "$work/endless.port" ] && break; sleep 0.1; done
 for kind in 404:'has no such model' 302:'answers 302' text:'size is not listed, and it has more than the 67108864 bytes' \
 	hints:'more than 262144 bytes of headers' trailers:'more than 262144 bytes of headers'; do
@@ -188,6 +196,11 @@ done
 for f in slow text; do
 	grep -q 'less than 1024 bytes a second for 1 s; tried 2 times' "$work/$f.err" || fail "$f: $(cat "$work/$f.err")"
 done
+for f in headers hints list page file; do
+	grep -Eq '(less than 1024 bytes a second for 1 s|Less than 1024 bytes/sec transferred the last 1 seconds); tried [25] times' "$work/$f.err" ||
+		fail "$f: $(cat "$work/$f.err")"
+done
+grep -q 'nothing but redirects for 1 s; tried 2 times' "$work/hops.err" || fail "hops: $(cat "$work/hops.err")"
 grep -q 'what has come is kept and the rest is fetched the next time' "$work/slow.err" || fail "slow: $(cat "$work/slow.err")"
 grep -q 'tried 5 times' "$work/drops.err" || fail "drops: $(cat "$work/drops.err")"
 endpoint=$HF_ENDPOINT
@@ -221,7 +234,7 @@ tls()                                    # of that certificate, which is trusted
 	rm -f "$work/ports"
 	: >"$work/log"
 	start_server "$work/$1.both"
-	trap 'kill $server $slow_server 2>/dev/null; rm -rf "$work"' EXIT
+	trap 'kill $server $slow_server $drip_server 2>/dev/null; rm -rf "$work"' EXIT
 	export HF_ENDPOINT=https://127.0.0.1:$hub_port SSL_CERT_FILE=$work/$1.pem
 }
 HF_ENDPOINT=https://127.0.0.1:$plain_port code 1 "$ASSAY" fetch org/tls
@@ -234,6 +247,21 @@ for name in old other; do
 	[ -s "$work/log" ] && fail "$name: something was asked for behind a certificate that does not hold"
 done
 tls good
+clear_cache
+# Of nobody: asked directly, and where a file is redirected to it.
+(unset SSL_CERT_FILE; failures=0; code 1 "$ASSAY" fetch org/tls; exit $failures) || fail "a certificate of nobody"
+has err '^assay: org/tls: https://127.0.0.1:[0-9]+: .*certificate.*SSL_CERT_FILE names a file with others to trust'
+[ -s "$work/log" ] && fail "something was asked for behind a certificate of nobody: $(cat "$work/log")"
+(
+	failures=0 tls_endpoint=$HF_ENDPOINT HF_ENDPOINT=$slow_endpoint
+	unset SSL_CERT_FILE
+	control '{"downgrade": "'"$tls_endpoint"'/org/tls/resolve/main/model.safetensors"}'
+	code 1 "$ASSAY" fetch org/tls
+	has err 'https://127.0.0.1:[0-9]+: .*certificate.*SSL_CERT_FILE'
+	[ "$(partial)" = 0 ] || fail "bytes from behind a certificate of nobody"
+	control
+	exit $failures
+) || fail "a redirect to a certificate of nobody"
 clear_cache
 python3 - "$HF_ENDPOINT" <<'PY' || fail "the server does not take a control"
 import json, ssl, sys, urllib.parse, urllib.request
