@@ -408,6 +408,23 @@ static bool is_for_us(const struct serve *s, struct MHD_Connection *c)
 		peer_origin_is_ours(MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Origin"), host);
 }
 
+// So much of a body is kept: of a reply that nobody waits for, of another page's or to another command, no more than of a note.
+static size_t limit_of(struct serve *s, struct MHD_Connection *c, const char *rest)
+{
+	const char *what = *rest != '\0' ? rest + 1 : rest;
+	struct page *p = &s->pages[rest[0] >= '0' && rest[0] < '0' + SERVE_PAGES ? rest[0] - '0' : 0];
+	bool awaited;
+
+	if (!strcmp(what, "/hello"))
+		return HELLO_LIMIT;
+	if (strcmp(what, "/reply"))
+		return NOTE_LIMIT;
+	pthread_mutex_lock(&s->lock);
+	awaited = is_ours(p, c, false) && p->asked && !p->replied && number_of(c) == p->number;
+	pthread_mutex_unlock(&s->lock);
+	return awaited ? REPLY_LIMIT : NOTE_LIMIT;
+}
+
 // A connection that has named the token may wait as long as it likes, and is not closed for others.
 static void trust(struct serve *s, struct MHD_Connection *c)
 {
@@ -429,10 +446,11 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *c, const cha
 		*state = r = calloc(1, sizeof *r);
 		if (!r)
 			return MHD_NO;
-		r->limit = strstr(url, "/reply") ? REPLY_LIMIT : strstr(url, "/hello") ? HELLO_LIMIT : NOTE_LIMIT;
 		r->refused = !is_for_us(s, c);
-		if (!r->refused && path_parse(url, s->token, kind, sizeof kind, &rest))
+		if (!r->refused && path_parse(url, s->token, kind, sizeof kind, &rest)) {
+			r->limit = limit_of(s, c, rest);
 			trust(s, c);
+		}
 		return MHD_YES;
 	}
 	// A stranger's upload is not kept.
