@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tier: fast
-// The conversation with a browser's page, and who else wants a word in it: another browser that has the key, answers that nobody waits
-// for, the same answer again, answers to another command or of another page, and bodies that are too long. Host, Origin and other users:
-// tests/attack/browser.sh.
+// The conversation with a browser's page, and who else wants a word in it: another browser that has the key, answers that nobody
+// waits for, the same answer again, answers to another command or of another page, and bodies that are too long. Host, Origin and
+// other users: tests/attack/browser.sh.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <pthread.h>
