@@ -4,6 +4,7 @@
 #include "run/hear.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -269,6 +270,20 @@ static bool lacked_memory(const struct child_report *r)
 	return strstr(text_get(&r->output), "bad_alloc") || strstr(text_get(&r->output), "assay: out of memory");
 }
 
+// The sentence of the handler of SIGBUS (cli/pages.c): a page of a mapped file cannot be had. "" where it was another one's.
+static const char *lacked_page(struct arena *a, const struct child_report *r)
+{
+	const char *said = r->code == SIGBUS ? strstr(text_get(&r->output), ": a part of it cannot be read: ") : NULL;
+	const char *begin = said;
+
+	while (begin && begin > text_get(&r->output) && begin[-1] != '\n')
+		begin--;
+	if (!begin || !text_starts(begin, "assay: "))
+		return "";
+	begin += strlen("assay: ");
+	return excerpt(a, begin, strcspn(begin, "\n"), 300);
+}
+
 static const char *gib(struct arena *a, int64_t bytes)
 {
 	return bytes < (int64_t)1 << 30 ? arena_printf(a, "%.0f MiB", (double)bytes / 0x1p20)
@@ -306,6 +321,10 @@ static enum verdict end_of(const struct heard *h, const struct child_report *r, 
 	case CHILD_SIGNALLED:
 		if (lacked_memory(r))
 			break;
+		if (*lacked_page(a, r)) {
+			*cause = arena_printf(a, "%s: %s", h->phase, lacked_page(a, r));
+			return VERDICT_FAILED;
+		}
 		*cause = arena_printf(a, "%s: the process died of signal %d, %s%s", h->phase, r->code, strsignal(r->code), words);
 		return VERDICT_CRASHED;
 	case CHILD_EXITED:

@@ -100,9 +100,13 @@ static enum status check_file(const char *path, struct error *err)
 	if (fd < 0)
 		return error_errno(err, "%s", path);
 	bool is_regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-	bool is_duckdb = is_regular && pread(fd, begin, sizeof begin, 0) == sizeof begin &&
-		memcmp(begin + MAGIC_AT, "DUCK", MAGIC_LENGTH) == 0;
+	ssize_t got = is_regular ? pread(fd, begin, sizeof begin, 0) : 0;
+	int failure = got < 0 ? errno : 0; // of its disk, and no word about what the file is
+	bool is_duckdb = got == sizeof begin && memcmp(begin + MAGIC_AT, "DUCK", MAGIC_LENGTH) == 0;
 	close(fd);
+	errno = failure;
+	if (failure != 0)
+		return error_errno(err, "%s", path);
 	if (!is_regular)
 		return error_set(err, STATUS_BAD_INPUT, "%s is %s; a database is a regular file", path, kind_of(st.st_mode));
 	if (st.st_size == 0)

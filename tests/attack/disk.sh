@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tier: engine
+# Program: plain
+# A disk that fails (EIO, and pages that cannot be had): under the database and its log, weights, and what the cache holds. Each is told as
+# what it is, a crash of no engine and no damaged file; no row is lost, and none says "right" of what could not be judged.
+. "$SOURCE/tests/attack/lib_database.sh" || exit 1
+need_python
+shim()
+{
+	LD_PRELOAD=$BUILD/tests/attack_shim.so ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0 "$@"
+}
+"$ASSAY" synth "$SOURCE/tests/conform/cases/llama" -o llama >/dev/null && "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o bert >/dev/null || fail "no weights"
+quick=(--on null --runs 1 --no-conform --json)
+fails="its disk fails, or it became shorter while it was read"
+rows=0
+# row CODE VERDICT WORDS WHERE MODEL...: a run while files whose path has WHERE fail ends with that row, which is in the database, too.
+row()
+{
+	local wanted=$1 verdict=$2 words=$3 where=$4
+	shift 4
+	SHIM_EIO=$where code "$wanted" shim "$ASSAY" run "$@" "${quick[@]}" --db rows.duckdb
+	json "len(d) == 1 and d[0]['verdict'] == '$verdict' and '$words' in (d[0]['cause'] or '')"
+	rows=$((rows + 1))
+	code 0 "$ASSAY" query --db rows.duckdb --format csv 'SELECT count(*), arg_max(verdict, id) FROM result'
+	has out "^$rows,$verdict$"
+}
+
+# ---- what a model is read from
+
+row 2 failed 'config.json: Input/output error' bert/config.json bert
+row 2 failed "$fails" bert/model.safetensors bert
+
+# ---- what the cache holds: as it is written, and as it is read
+
+row 2 failed 'Input/output error' /converted/ llama --precision int4-weights
+row 0 right '' /nothing/ llama --precision int4-weights
+row 2 failed "$fails" /converted/ llama --precision int4-weights
+row 0 unjudged 'cannot be written: Input/output error' /reference/ bert --seq 8
+row 0 right '' /nothing/ bert --seq 8
+row 0 unjudged "$fails" /reference/ bert --seq 8
+row 0 right '' /nothing/ bert --seq 8
+
+# ---- the database: a good one was said to be none
+
+before=$(sha256sum <rows.duckdb)
+for command in 'query fastest' report "import $base" 'run bert --on null --runs 1 --no-conform'; do
+	# shellcheck disable=SC2086
+	SHIM_EIO=rows.duckdb code 1 shim "$ASSAY" $command --db rows.duckdb
+	has err 'rows.duckdb: Input/output error'
+	lacks err 'not a valid DuckDB|crashed'
+done
+SHIM_EIO=rows.duckdb.wal code 1 shim "$ASSAY" run bert "${quick[@]}" --db rows.duckdb
+has err 'rows.duckdb.wal": Input/output error'
+[ "$(sha256sum <rows.duckdb)" = "$before" ] || fail "a database was changed while its disk failed"
+SHIM_EIO=new.duckdb.new code 1 shim "$ASSAY" run bert "${quick[@]}" --db new.duckdb
+has err 'Input/output error'
+[ ! -e new.duckdb ] || fail "half a database is left"
+row 0 right '' /nothing/ bert --seq 9
+finish
