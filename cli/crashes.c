@@ -42,15 +42,14 @@ static void on_crash(int number)
 	const char *path = store_opened(&write);
 
 	if (path) {
-		bool held = store_holds_memory();
-		const char *limit = held ? NULL : tight_limit();
+		const char *limit = store_holds_memory() ? NULL : tight_limit();
 
 		emit_in_handler((const char *const[]){ "assay: the database library crashed on ", path,
-			limit          ? ": a limit of this process is too low for it ("
-				: held ? ": it gets no more memory, or the file is damaged, or made to do this"
-				       : ": the file is damaged, or made to do this",
-			limit ? limit : "", limit ? "), or the file is damaged" : "", write ? "" : "; nothing was changed",
-			NULL });
+			limit ? ": a limit of this process is too low for it (" : ": the file is damaged, or made to do this",
+			limit                          ? limit
+				: store_holds_memory() ? ", or it wants more memory than it gets"
+						       : "",
+			limit ? "), or the file is damaged" : "", write ? "" : "; nothing was changed", NULL });
 		_exit(EXIT_USE);
 	}
 	signal(number, SIG_DFL);

@@ -205,7 +205,7 @@ crash()
 	kill -s "$1" "$pid"
 	wait "$pid" 2>/dev/null || got=$?
 	[ "$got" = 1 ] || fail "$1 while a database is open: exit code $got"
-	has err 'the database library crashed on .*base\.duckdb: the file is damaged, or made to do this; nothing was changed'
+	has err 'the database library crashed on .*base\.duckdb: the file is damaged, or made to do this(, or it wants more memory than it gets)?; nothing was changed'
 }
 for signal in SEGV ABRT; do crash "$signal"; done
 # Without descriptors or memory it aborts too, and the file was said to be damaged.
