@@ -94,20 +94,21 @@ bounded 1 60 1000 "$ASSAY" query --db "$base" 'FROM range(10000000000000)'
 has err 'more than 100000 rows; .*--rows allows more'
 # One long value, many that are no row, a sort, and a result: up to 2.4 GB were taken between two looks at what was there.
 while IFS= read -r sql; do
+	[ "$sql" != "${sql% -- long}" ] && [ -z "${ASSAY_LONG:-}" ] && continue
 	bounded 1 20 700 "$ASSAY" query --db "$base" "$sql"
 	has err '^assay: the database takes more than 512 MiB of memory for it: ask for less at once; --memory allows more$'
 done <<'SQL'
 SELECT len(range(4000000000))
-SELECT len(list_transform(range(30000000), x -> repeat('y', 100)))
+SELECT len(list_transform(range(30000000), x -> repeat('y', 100))) -- long
 SELECT count(*) FROM (SELECT row_number() OVER (ORDER BY hash(range)) FROM range(100000000))
-SELECT len(list(a.range::VARCHAR || 'a text that lies elsewhere')) FROM range(100000000) a
+SELECT len(list(a.range::VARCHAR || 'a text that lies elsewhere')) FROM range(100000000) a -- long
 SELECT range, repeat('x', 100000) FROM range(60000)
 SELECT range, s FROM range(2000), (SELECT repeat('x', 1000000) AS s)
 SQL
 bounded 1 20 200 "$ASSAY" query --db "$base" --memory 0.1 "SELECT range, repeat('x', 100000) FROM range(60000)"
 has err 'more than 102 MiB of memory'
-bounded 0 20 400 "$ASSAY" query --db "$base" --memory 1 --format json "SELECT range, repeat('x', 1000) FROM range(60000)"
-json 'len(d) == 60000 and list(d[59999].values()) == [59999, "x" * 1000]'
+bounded 0 20 400 "$ASSAY" query --db "$base" --memory 1 --format json "SELECT range, repeat('x', 1000) FROM range(20000)"
+json 'len(d) == 20000 and list(d[19999].values()) == [19999, "x" * 1000]'
 code 0 "$ASSAY" query --db "$base" --rows 3 --format csv 'FROM range(3)'
 code 1 "$ASSAY" query --db "$base" --rows 2 --format csv 'FROM range(3)'
 
