@@ -11,30 +11,23 @@
 #include "reading.h"
 #include "store/transfer.h"
 
-static const struct {
-	const char *ending, *format;
-} endings[] = {
-	{ ".parquet", "parquet" },
-	{ ".csv", "csv" },
-	{ ".json", "json" },
-	{ ".jsonl", "json" },
-	{ ".ndjson", "json" },
-};
-
-// What the ending of a file for one table means; NULL: nothing.
-static const char *format_of_file(const char *path)
-{
-	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-		if (text_ends(path, endings[i].ending))
-			return endings[i].format;
-	return NULL;
-}
-
 static bool has_ending(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
 	return strchr(slash ? slash + 1 : path, '.') != NULL;
+}
+
+// table NULL: all of them.
+static enum status to_file(struct store *s, const char *table, const char *format, bool raw, const char *path, struct error *err)
+{
+	int64_t rows = 0;
+	enum status st = table ? store_export(s, table, format, raw, path, &rows, err)
+			       : store_export_all(s, format, raw, path, &rows, err);
+
+	if (!st)
+		emit("%s: %lld row%s%s\n", path, (long long)rows, rows == 1 ? "" : "s", table ? "" : " of all tables");
+	return st;
 }
 
 // By a file: DuckDB writes Parquet beside and puts it in place.
@@ -60,24 +53,80 @@ static enum status to_output(struct store *s, const char *table, const char *for
 	return st;
 }
 
+struct export_how {
+	const char *to, *format;
+	const char *const *tables; // of the command line
+	int count;                 // 0: all of assay's tables
+	bool raw, is_one_file;     // is_one_file: `to` is a file and no folder
+};
+
+// Format and kind of `to`, by its ending and what else was asked. -1, or the exit code of bad use.
+static int settle_export(struct export_how *x)
+{
+	const char *by_ending = x->count <= 1 ? store_format_of(x->to) : NULL;
+
+	if (text_is(x->to, "-") && x->count != 1)
+		return cli_bad_use("-o -: standard output takes one table; name it");
+	if (text_is(x->to, "-") && !x->format)
+		x->format = "csv";
+	if (x->count == 1 && !x->format && !by_ending && has_ending(x->to))
+		return cli_bad_use("-o %s: the ending says no format: .parquet, .csv, .json, .jsonl and .ndjson do, and so does "
+				   "--format",
+			x->to);
+	if (x->format && by_ending && !text_is(x->format, by_ending))
+		return cli_bad_use("-o %s is the name of a %s file, and --format %s was asked for: one of them must go", x->to,
+			by_ending, x->format);
+	x->format = x->format ? x->format : by_ending ? by_ending : "parquet";
+	if (!text_is(x->format, "parquet") && !text_is(x->format, "csv") && !text_is(x->format, "json"))
+		return cli_bad_use("unknown format '%s': parquet, csv or json", x->format);
+	if (x->raw && !text_is(x->format, "csv"))
+		return cli_bad_use("--raw goes with CSV");
+	x->is_one_file = x->count == 1 || (x->count == 0 && by_ending && !file_is_dir(x->to));
+	return -1;
+}
+
+static enum status export_as_asked(struct store *s, const struct export_how *x, struct error *err)
+{
+	struct table all = { 0 };
+	enum status st = STATUS_OK;
+
+	if (text_is(x->to, "-"))
+		return to_output(s, x->tables[0], x->format, x->raw, err);
+	if (x->is_one_file)
+		return to_file(s, x->count ? x->tables[0] : NULL, x->format, x->raw, x->to, err);
+	st = file_mkdirs(x->to, err);
+	if (!st && !x->count)
+		st = store_tables(s, &all, err);
+	for (size_t i = 0; i < (x->count ? (size_t)x->count : all.row_count) && !st; i++) {
+		const char *table = x->count ? x->tables[i] : all.cells[i];
+
+		st = to_file(s, table, x->format, x->raw, arena_printf(&s->arena, "%s/%s.%s", x->to, table, x->format), err);
+	}
+	return st;
+}
+
 static int run_export(int argc, char **argv)
 {
-	const char *db = cli_default_db(), *format = NULL, *to = NULL, *by_ending = NULL;
-	bool raw = false;
+	struct export_how x = { 0 };
+	const char *db = cli_default_db();
 	const struct cli_option options[] = {
-		{ "format", CLI_TEXT, &format, "FORMAT",
-			"parquet, csv, or json (an object a line); default by the ending of -o, of -o - csv, else parquet" },
-		{ "raw", CLI_FLAG, &raw, NULL,
+		{ "format", CLI_TEXT, &x.format, "FORMAT",
+			"parquet, csv, or json (an object a line); default by the ending of FILE or PATH, of -o - csv, else "
+			"parquet" },
+		{ "raw", CLI_FLAG, &x.raw, NULL,
 			"of csv: no ' before texts that begin with = + - or @, which spreadsheets compute" },
-		{ "o", CLI_TEXT, &to, "PATH",
+		{ "o", CLI_TEXT, &x.to, "PATH",
 			"the file for one table, - for standard output; a folder for several, made where it is not there" },
 		{ "db", CLI_TEXT, &db, "FILE", "the database; default $ASSAY_DB, else assay.duckdb" },
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
-		.synopsis = "assay export -o PATH [TABLE...] [options]",
-		.text = "Tables and views (`result` is the one to give to others); without a name every table of\n"
-			"assay's, each as PATH/TABLE.parquet. The database is only read.\n\n"
+		.synopsis = "assay export FILE | -o PATH [TABLE...] [options]",
+		.text = "The whole database as one FILE (.parquet, .csv, .json, .jsonl or .ndjson) that `assay import` takes:\n"
+			"the rows of all tables; the column assay_table says of which.\n\n"
+			"With -o, tables and views for other programs (`result` is the one to look at); without a name every\n"
+			"table of assay's, each as PATH/TABLE.parquet. The database is only read.\n\n"
+			"  assay export all.parquet\n"
 			"  assay export -o result.csv result\n"
 			"  assay export --format csv -o tables\n\n"
 			"Exit codes: 0 written; 1 bad use, no such table, or a file cannot be written.\n",
@@ -87,66 +136,31 @@ static int run_export(int argc, char **argv)
 	};
 	struct store s = cli_reading();
 	struct error err = { 0 };
-	struct table t = { 0 };
-	int words, code = cli_parse(&usage, argc, argv, &words);
+	int code = cli_parse(&usage, argc, argv, &x.count);
 
 	if (code >= 0)
 		return code;
-	if (!to)
-		return cli_bad_use("-o PATH says where to");
-	if (text_is(to, "-") && words != 1)
-		return cli_bad_use("-o -: standard output takes one table; name it");
-	if (text_is(to, "-") && !format)
-		format = "csv";
-	if (words == 1) {
-		by_ending = format_of_file(to);
-		if (!format && !by_ending && has_ending(to))
-			return cli_bad_use("-o %s: the ending says no format: .parquet, .csv, .json, .jsonl and .ndjson do, and "
-					   "so does --format",
-				to);
-		if (format && by_ending && !text_is(format, by_ending))
-			return cli_bad_use("-o %s is the name of a %s file, and --format %s was asked for: one of them must go",
-				to, by_ending, format);
+	x.tables = (const char *const *)argv + 1;
+	if (!x.to && x.count == 1 && store_format_of(argv[1])) {
+		x.to = argv[1];
+		x.count = 0;
 	}
-	format = format ? format : by_ending ? by_ending : "parquet";
-	if (!text_is(format, "parquet") && !text_is(format, "csv") && !text_is(format, "json"))
-		return cli_bad_use("unknown format '%s': parquet, csv or json", format);
-	if (raw && !text_is(format, "csv"))
-		return cli_bad_use("--raw goes with CSV");
-	if (store_open_settled(&s, db, &err) || (words == 0 && store_tables(&s, &t, &err)) ||
-		(words != 1 && file_mkdirs(to, &err)))
-		goto failed;
-	if (text_is(to, "-")) {
-		if (to_output(&s, argv[1], format, raw, &err))
-			goto failed;
-		store_close(&s);
-		return EXIT_GOOD;
-	}
-	for (size_t i = 0; i < (words > 0 ? (size_t)words : t.row_count); i++) {
-		const char *table = words > 0 ? argv[1 + i] : t.cells[i];
-		const char *path = words == 1 ? to : arena_printf(&s.arena, "%s/%s.%s", to, table, format);
-		int64_t rows = 0;
-		if (store_export(&s, table, format, raw, path, &rows, &err))
-			goto failed;
-		emit("%s: %lld row%s\n", path, (long long)rows, rows == 1 ? "" : "s");
-	}
+	if (!x.to)
+		return cli_bad_use("-o PATH says where to, or one FILE that ends in .parquet, .csv, .json, .jsonl or .ndjson");
+	code = settle_export(&x);
+	if (code >= 0)
+		return code;
+	enum status st = store_open_settled(&s, db, &err);
+	if (!st)
+		st = export_as_asked(&s, &x, &err);
 	store_close(&s);
-	return EXIT_GOOD;
-failed:
-	store_close(&s);
-	return cli_error(&err);
+	return st ? cli_error(&err) : EXIT_GOOD;
 }
 
-// A database of assay, by its ending or because it is a folder; anything else is a result of another tool.
+// Rows of assay, by its ending, because it is a folder, or because it begins so; anything else is a result of another tool.
 static bool is_ours(const char *path)
 {
-	return file_is_dir(path) || text_ends(path, ".duckdb") || text_ends(path, ".db");
-}
-
-// A table of ours alone: rows are spread over several.
-static bool is_one_table(const char *path)
-{
-	return !file_is_dir(path) && text_ends(path, ".parquet");
+	return file_is_dir(path) || text_ends(path, ".duckdb") || text_ends(path, ".db") || store_is_one_file(path);
 }
 
 static enum status absorb(struct store *s, const char *db, const char *path, int64_t most, struct error *err)
@@ -181,14 +195,17 @@ static int run_import(int argc, char **argv)
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay import FILE... [--db FILE]",
-		.text = "Rows of other databases of assay: the .duckdb file, or the folder that `assay export -o FOLDER` wrote.\n"
-			"They get new numbers, and what is here already is not added again.\n\n"
+		.text = "Rows of other databases of assay: the .duckdb file, the one .parquet, .csv or .json file that\n"
+			"`assay export FILE` wrote, or the folder that `assay export -o FOLDER` wrote. They get new numbers, "
+			"and\n"
+			"what is here already is not added again.\n\n"
 			"Results of other tools as rows: llama-bench (-o json, jsonl, csv), optimum-benchmark\n"
 			"(benchmark.json), OpenVINO's benchmark_app (benchmark_report.json, .csv), onnxruntime_perf_test (its\n"
 			"result file, or what it printed). Such a row is unjudged, its `source` names the tool, and it counts\n"
 			"as no success and no platform's best: assay neither measured nor checked it. A file that was imported\n"
 			"before adds nothing; one that cannot be read adds nothing and the next one is tried.\n\n"
 			"  assay import other-machine.duckdb\n"
+			"  assay import all.parquet\n"
 			"  llama-bench -m model.gguf -o json >llama.json && assay import llama.json\n\n"
 			"Exit codes: 0 all are in the database; 1 bad use, or a file that was not understood.\n",
 		.options = options,
@@ -209,13 +226,6 @@ static int run_import(int argc, char **argv)
 		if (is_ours(argv[i])) {
 			if (absorb(&s, db, argv[i], most, &err) != STATUS_OK)
 				code = cli_error(&err);
-			continue;
-		}
-		if (is_one_table(argv[i])) {
-			code = cli_bad_use(
-				"%s: one table, and rows are made of several: `assay export -o FOLDER` writes them all, and "
-				"`assay import FOLDER` reads them",
-				argv[i]);
 			continue;
 		}
 		if (foreign_read(&r, argv[i], &err)) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of another database of assay into this one: a folder that `assay export` wrote, or the file itself. A run is known again
-// by who ran it, when and where; a cell by its number in the file that it was first written to. What is known is not added again,
-// what it gained since is. Numbers are given anew, references follow them. One transaction; what does not fit adds nothing.
+// Rows of another database of assay into this one: a folder or a file that `assay export` wrote, or the file itself. A run is
+// known again by who ran it, when and where; a cell by its number in the file that it was first written to. What is known is not
+// added again, what it gained since is. Numbers are given anew, references follow them. One transaction; what does not fit adds
+// nothing.
 #include <string.h>
 #include <sys/stat.h>
 
@@ -10,6 +11,7 @@
 #include "base/text.h"
 #include "store/guard.h"
 #include "store/lines.h"
+#include "store/one_file.h"
 #include "store/sql_name.h"
 #include "store/transaction.h"
 #include "store/transfer.h"
@@ -125,6 +127,11 @@ struct source {
 	const char *file, *from;
 };
 
+// What is counted: rows of a relation, and what it is called.
+struct counted {
+	const char *name, *from; // from NULL: there is none
+};
+
 // ", columns = {'id': 'VARCHAR', ...}": a reader of JSON that looks for itself makes times of texts.
 static enum status as_texts(struct db *d, struct arena *a, const char *table, struct text *out, struct error *err)
 {
@@ -208,23 +215,24 @@ static enum status attached_rows(struct db *d, struct arena *a, const char *tabl
 }
 
 // A file of 3 MB may hold 150 million rows that are all the same: they are counted before they are copied.
-static enum status count_rows(struct db *d, struct arena *a, const struct source *sources, int64_t most, struct error *err)
+static enum status count_rows(
+	struct db *d, struct arena *a, const struct counted *of, size_t count, int64_t most, struct error *err)
 {
 	int64_t rows = 0;
 
-	for (size_t i = 0; i < TABLE_COUNT; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct table t;
-		if (sources[i].from == NULL)
+		if (of[i].from == NULL)
 			continue;
 		enum status status =
-			db_query(d, a, arena_printf(a, "SELECT count(*) AS n FROM %s", sources[i].from), NULL, 0, &t, err);
+			db_query(d, a, arena_printf(a, "SELECT count(*) AS n FROM %s", of[i].from), NULL, 0, &t, err);
 		if (status != STATUS_OK)
 			return status;
 		int64_t n = table_integer(&t, 0, "n");
 		if (n == ROW_NONE || n > most - rows)
 			return error_set(err, STATUS_BAD_INPUT,
 				"its tables hold more than %lld rows (%s alone %lld); --rows allows more", (long long)most,
-				tables[i].table, (long long)n);
+				of[i].name, (long long)n);
 		rows += n;
 	}
 	return STATUS_OK;
@@ -292,16 +300,35 @@ static enum status count_texts_of(
 	return status;
 }
 
-static enum status count_texts(struct db *d, struct arena *a, const struct source *sources, int64_t rows, struct error *err)
+static enum status count_texts(
+	struct db *d, struct arena *a, const struct counted *of, size_t count, int64_t rows, struct error *err)
 {
 	int64_t sum = 0;
 	enum status status = STATUS_OK;
 
-	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++) {
-		if (sources[i].from != NULL)
-			status = count_texts_of(d, a, tables[i].table, sources[i].from, rows * BYTES_A_ROW, &sum, err);
+	for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+		if (of[i].from != NULL)
+			status = count_texts_of(d, a, of[i].name, of[i].from, rows * BYTES_A_ROW, &sum, err);
 	}
 	return status;
+}
+
+// Before anything is copied: rows, then the bytes of their texts.
+static enum status count_all(
+	struct db *d, struct arena *a, const struct counted *of, size_t count, int64_t most, struct error *err)
+{
+	enum status status = count_rows(d, a, of, count, most, err);
+
+	return status == STATUS_OK ? count_texts(d, a, of, count, most, err) : status;
+}
+
+static enum status count_sources(struct db *d, struct arena *a, const struct source *sources, int64_t most, struct error *err)
+{
+	struct counted of[TABLE_COUNT];
+
+	for (size_t i = 0; i < TABLE_COUNT; i++)
+		of[i] = (struct counted){ tables[i].table, sources[i].from };
+	return count_all(d, a, of, TABLE_COUNT, most, err);
 }
 
 // Of a DuckDB file 2048 texts lie in memory at once when their lengths are asked, 1.8 GB of those that are allowed one by one.
@@ -323,9 +350,7 @@ static enum status count_apart(const struct store *s, struct arena *a, const cha
 		status = guard_look(&d, err);
 	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++)
 		status = attached_rows(&d, a, tables[i].table, &sources[i], err);
-	if (status == STATUS_OK)
-		status = count_rows(&d, a, sources, most, err);
-	if (status == STATUS_OK && (status = count_texts(&d, a, sources, most, err)) == STATUS_NO_MEMORY)
+	if (status == STATUS_OK && (status = count_sources(&d, a, sources, most, err)) == STATUS_NO_MEMORY)
 		status = error_set(err, STATUS_BAD_INPUT,
 			"its texts take more than " COUNTING_MEMORY " in rows that stand side by side; assay's are far shorter");
 	db_close(&d);
@@ -362,11 +387,30 @@ static enum status name_sources(struct db *d, struct arena *a, struct source *so
 		status = sources[i].file != NULL ? exported_rows(d, a, tables[i].table, &sources[i], err)
 						 : attached_rows(d, a, tables[i].table, &sources[i], err);
 	if (status == STATUS_OK && sources[0].file != NULL) // else count_apart has
-		status = count_rows(d, a, sources, most, err);
-	if (status == STATUS_OK && sources[0].file != NULL)
-		status = count_texts(d, a, sources, most, err);
+		status = count_sources(d, a, sources, most, err);
 	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++)
 		status = name_source(d, tables[i].table, &sources[i], err);
+	return status;
+}
+
+// The same of one file that holds the rows of all tables.
+static enum status name_parts_of(struct db *d, struct arena *a, const char *file, int64_t most, struct error *err)
+{
+	struct counted whole = { "the file", NULL };
+	struct text sql = { 0 };
+	enum status status = one_file_rows(d, a, file, &whole.from, err);
+
+	if (status == STATUS_OK)
+		status = count_all(d, a, &whole, 1, most, err);
+	if (status == STATUS_OK)
+		status = one_file_look_at_tables(d, a, whole.from, err);
+	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++) {
+		text_addf(&sql, "CREATE TEMP TABLE source_%s AS FROM main.%s LIMIT 0;", tables[i].table, tables[i].table);
+		status = one_file_part(d, a, file, whole.from, tables[i].table, &sql, err);
+		if (status == STATUS_OK)
+			status = exec(d, &sql, err);
+	}
+	text_done(&sql);
 	return status;
 }
 
@@ -475,6 +519,7 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 {
 	struct source sources[TABLE_COUNT] = { 0 };
 	const char *files[TABLE_COUNT + 1] = { 0 };
+	const bool is_one_file = store_is_one_file(path);
 	struct db_opening how = { 0 };
 	struct arena a = { 0 };
 	struct db d = { 0 };
@@ -487,6 +532,10 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 		for (size_t i = 0; i < TABLE_COUNT; i++)
 			files[i] = sources[i].file;
 		how.files = files;
+	} else if (is_one_file) {
+		files[0] = strchr(path, '/') != NULL ? path : arena_printf(&a, "./%s", path);
+		how.files = files;
+		status = one_file_look(path, most, err);
 	} else if (file_exists(arena_printf(&a, "%s.wal", path))) {
 		// DuckDB replays it, and computes what its expressions say, before anything can be looked at or limited.
 		status = error_set(err, STATUS_BAD_INPUT,
@@ -501,7 +550,8 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 	if (status == STATUS_OK) {
 		status = guard_look(&d, err);
 		if (status == STATUS_OK)
-			status = name_sources(&d, &a, sources, most, err);
+			status = is_one_file ? name_parts_of(&d, &a, files[0], most, err)
+					     : name_sources(&d, &a, sources, most, err);
 		if (status == STATUS_OK)
 			status = check(&d, &a, err);
 		if (status == STATUS_OK)

@@ -4,6 +4,7 @@
 
 #include "base/csv.h"
 #include "base/text.h"
+#include "store/one_file.h"
 #include "store/schema.h"
 #include "store/select.h"
 #include "store/sql_name.h"
@@ -86,33 +87,59 @@ static enum status copy(struct db *d, struct arena *a, const char *quoted, const
 	return status;
 }
 
+static const struct {
+	const char *name, *options;
+} formats[] = {
+	{ "parquet", "FORMAT parquet, COMPRESSION zstd" },
+	{ "csv", "FORMAT csv, HEADER" },
+	{ "json", "FORMAT json" },
+};
+
+static const char *options_of(const char *format, struct error *err)
+{
+	for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+		if (text_is(formats[i].name, format))
+			return formats[i].options;
+	}
+	error_set(err, STATUS_BAD_INPUT, "unknown format '%s': parquet, csv or json", format);
+	return NULL;
+}
+
+const char *store_format_of(const char *path)
+{
+	static const char *const endings[][2] = { { ".parquet", "parquet" }, { ".csv", "csv" }, { ".json", "json" },
+		{ ".jsonl", "json" }, { ".ndjson", "json" } };
+
+	for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+		if (text_ends(path, endings[i][0]))
+			return endings[i][1];
+	}
+	return NULL;
+}
+
+// Opens the database for reading, and *path for writing. With a slash the name is a file's and no server's. One that is there
+// already is written beside and put in place whole.
+static enum status open_for(struct store *s, const char **path, struct db *d, struct error *err)
+{
+	const char *slash = strrchr(*path, '/');
+
+	*path = slash != NULL ? *path : arena_printf(&s->arena, "./%s", *path);
+	slash = strrchr(*path, '/');
+	const char *beside = arena_printf(&s->arena, "%.*stmp_%s", (int)(slash + 1 - *path), *path, slash + 1);
+	return transaction_begin_with(
+		s, false, (struct db_opening){ .files = (const char *const[]){ *path, beside, NULL } }, d, err);
+}
+
 enum status store_export(
 	struct store *s, const char *table, const char *format, bool raw, const char *path, int64_t *rows, struct error *err)
 {
-	static const struct {
-		const char *name, *options;
-	} formats[] = {
-		{ "parquet", "FORMAT parquet, COMPRESSION zstd" },
-		{ "csv", "FORMAT csv, HEADER" },
-		{ "json", "FORMAT json" },
-	};
-	const char *options = NULL, *slash = strrchr(path, '/');
+	const char *options = options_of(format, err);
 	struct text quoted = { 0 };
 	struct db d = { 0 };
-	enum status status;
 
-	for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-		if (text_is(formats[i].name, format))
-			options = formats[i].options;
-	}
 	if (options == NULL)
-		return error_set(err, STATUS_BAD_INPUT, "unknown format '%s': parquet, csv or json", format);
-	// With a slash the name is a file's and no server's. One that is there already is written beside and put in place whole.
-	path = slash != NULL ? path : arena_printf(&s->arena, "./%s", path);
-	slash = strrchr(path, '/');
-	const char *beside = arena_printf(&s->arena, "%.*stmp_%s", (int)(slash + 1 - path), path, slash + 1);
-	status = transaction_begin_with(
-		s, false, (struct db_opening){ .files = (const char *const[]){ path, beside, NULL } }, &d, err);
+		return STATUS_BAD_INPUT;
+	enum status status = open_for(s, &path, &d, err);
 	if (status != STATUS_OK)
 		return status;
 	status = select_look_at_relation(&d, &s->arena, table, err);
@@ -120,6 +147,32 @@ enum status store_export(
 	if (status == STATUS_OK)
 		status = copy(&d, &s->arena, text_get(&quoted), options, raw || !text_is(format, "csv"), path, rows, err);
 	text_done(&quoted);
+	db_close(&d);
+	return status;
+}
+
+enum status store_export_all(struct store *s, const char *format, bool raw, const char *path, int64_t *rows, struct error *err)
+{
+	const char *options = options_of(format, err);
+	struct table names = { 0 };
+	struct text all = { 0 };
+	struct db d = { 0 };
+	enum status status = options != NULL ? store_tables(s, &names, err) : STATUS_BAD_INPUT;
+
+	if (status == STATUS_OK)
+		status = open_for(s, &path, &d, err);
+	if (status != STATUS_OK)
+		return status;
+	for (size_t i = 0; i < names.row_count && status == STATUS_OK; i++)
+		status = select_look_at_relation(&d, &s->arena, names.cells[i], err);
+	one_file_add(&all, &names, text_is(format, "json"));
+	if (text_is(format, "json"))
+		options = ONE_FILE_LINES;
+	else if (text_is(format, "parquet"))
+		options = "FORMAT parquet, COMPRESSION zstd, " ONE_FILE_PARQUET;
+	if (status == STATUS_OK)
+		status = copy(&d, &s->arena, text_get(&all), options, raw || !text_is(format, "csv"), path, rows, err);
+	text_done(&all);
 	db_close(&d);
 	return status;
 }

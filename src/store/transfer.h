@@ -10,11 +10,20 @@
 // CSV: cells that a spreadsheet would take for a formula have a ' before them (base/csv.h), unless `raw`.
 enum status store_export(
 	struct store *s, const char *table, const char *format, bool raw, const char *path, int64_t *rows, struct error *err);
+// The same of all of assay's tables into one file, which store_absorb takes: a row of a table is a row there, `assay_table` says
+// of which, and columns that it does not have are null. *rows: of all of them.
+enum status store_export_all(struct store *s, const char *format, bool raw, const char *path, int64_t *rows, struct error *err);
+// The format that the ending of a file's name means; NULL: none.
+const char *store_format_of(const char *path);
+// Does store_absorb read this as one file with all tables: .parquet, or a .csv, .json, .jsonl or .ndjson that begins as those of
+// store_export_all do?
+bool store_is_one_file(const char *path);
 // Names of assay's tables (not the views, nor what the file has besides: it may have any number, and names that are paths), in
 // the order in which they were made; in the store's arena.
 enum status store_tables(struct store *s, struct table *out, struct error *err);
 
-// absorb.c. Rows of another database of assay: its file, or a folder of all its tables as store_export wrote them. Runs and cells
+// absorb.c. Rows of another database of assay: its file, one file of all its tables (store_export_all), or a folder of them as
+// store_export wrote them. Runs and cells
 // that are here already are not added again; what they gained since is. BAD_INPUT with DuckDB's words for what is no such thing;
 // then nothing is added. `most`: rows of all its tables together, counted before anything is copied.
 struct store_absorbed {

@@ -15,6 +15,15 @@ cp -r folder texts
 "$shell" rows.duckdb "COPY sample TO 'folder/sample.parquet'" >forged || fail "no Parquet"
 bounded 1 60 500 "$ASSAY" import folder --db new.duckdb
 has err 'hold more than 5000000 rows'
+"$shell" rows.duckdb "COPY (SELECT 'sample' AS assay_table, * FROM sample) TO 'rows.parquet'" >forged || fail "no Parquet"
+bounded 1 60 500 "$ASSAY" import rows.parquet --db new.duckdb
+has err 'hold more than 5000000 rows'
+"$shell" "$base" "COPY (SELECT 'cell' AS assay_table, * REPLACE (repeat('x', 20000000) AS model) FROM cell) TO 'text.parquet'" >forged || fail "no Parquet"
+bounded 1 60 500 "$ASSAY" import text.parquet --db new.duckdb
+has err 'holds a text of 20000000 bytes'
+"$shell" "$base" "COPY (SELECT 'cell' AS assay_table, * REPLACE ([model] AS model) FROM cell) TO 'list.parquet'" >forged || fail "no Parquet"
+bounded 1 60 500 "$ASSAY" import list.parquet --db new.duckdb
+has err 'the column model of .* is of type LIST'
 # A link in a folder that is imported could lead anywhere.
 rm folder/sample.parquet
 ln -s "$work/secret" folder/sample.csv

@@ -66,5 +66,5 @@ code 0 "$ASSAY" query --format csv --db "$work/again.duckdb" 'SELECT count(*) AS
 cmp -s "$work/out" "$work/here" || fail "rows were lost: $(cat "$work/here" "$work/out")"
 code 0 "$ASSAY" export -o "$work/result.parquet" result
 code 1 "$ASSAY" import "$work/result.parquet"
-has err 'result.parquet: one table, and rows are made of several: .assay export -o FOLDER. writes them all'
+has err 'result.parquet: it has no column assay_table: it is one table'
 finish

@@ -36,6 +36,14 @@ for format in parquet csv json; do
 	dump "$work/$format.duckdb" | diff "$work/wanted" - >"$work/diff" || fail "$format: $(head -5 "$work/diff")"
 done
 
+# The same by one file of all tables (store.one_file has the rest).
+for ending in parquet csv json; do
+	code 0 "$ASSAY" export "$work/one.$ending" --db "$from"
+	code 0 "$ASSAY" import "$work/one.$ending" --db "$work/one-$ending.duckdb"
+	has out '/one.[a-z]*: 11 rows, 11 of them new, of 4 new runs$'
+	dump "$work/one-$ending.duckdb" | diff "$work/wanted" - >"$work/diff" || fail "one.$ending: $(head -5 "$work/diff")"
+done
+
 # Behind rows that are there already, twice, and in a circle: nothing is doubled, and the sums are right.
 other=$work/other.duckdb
 run --on null --db "$other" || fail "another"
