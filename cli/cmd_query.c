@@ -291,7 +291,8 @@ static int run(int argc, char **argv)
 	const struct cli_usage usage = {
 		.synopsis = "assay query [NAME | 'SQL'] [options]",
 		.text = "NAME is one of `assay query --list`: fastest, runs, by-hardware, by-architecture, memory, failures,\n"
-			"fallbacks, together, switches, slower-than-cpu, unstable, wrong, untested, regressions, coverage.\n"
+			"fallbacks, together, switches, slower-than-cpu, unstable, accuracy, wrong, untested, regressions,\n"
+			"coverage.\n"
 			"Times are of rows that ran on the hardware that was asked for; what was left out is counted on "
 			"standard\n"
 			"error.\n\n"

@@ -28,10 +28,9 @@ static int run(int argc, char **argv)
 		.synopsis = "assay report [--db FILE] [--format FORMAT] [--price PLATFORM=PRICE,...] [-o FILE]",
 		.text = "What runs on this machine, what does not and why, what is fastest, and how each number was got.\n"
 			"Works while a matrix runs. A summary of hardware, times by hardware and architecture, what is\n"
-			"slowest to load, the best hardware by model, memory, energy, precisions, engines as shipped,\n"
-			"sweeps, models together, switches, failures, fallbacks, comparisons. Of more than 5000 questions it "
-			"has\n"
-			"the newest, and says so.\n\n"
+			"slowest to load, the best hardware by model, memory, energy, precisions, accuracy on data,\n"
+			"engines as shipped, sweeps, models together, switches, failures, fallbacks, comparisons. Of more\n"
+			"than 5000 questions it has the newest, and says so.\n\n"
 			"junit: a suite a platform, a case a cell. wrong, failed, ran elsewhere without --allow-fallback: "
 			"failure\n"
 			"(with it a right cell passes); crashed, timeout, not_asked, interrupted: error; unavailable,\n"

@@ -417,6 +417,27 @@ void show_add_energy(struct text *t, const struct row *r)
 	text_addf(t, " over %.3g W idle, by %s", r->idle_w, r->energy_source);
 }
 
+void show_add_data(struct text *t, const struct row *r)
+{
+	if (!r->data_metric)
+		return;
+	text_addf(t, "%s %.5g", r->data_metric, r->data_value);
+	if (!isnan(r->data_low))
+		text_addf(t, " (95 %% interval %.4g to %.4g)", r->data_low, r->data_high);
+	text_addf(t, " of %lld example%s", (long long)r->data_examples, r->data_examples == 1 ? "" : "s");
+	if (!isnan(r->data_reference))
+		text_addf(t, ", float32's %.5g; %lld answered otherwise, %lld worse and %lld better", r->data_reference,
+			(long long)r->data_unlike, (long long)r->data_worse, (long long)r->data_better);
+	if (!isnan(r->data_macro_f1))
+		text_addf(t, "; macro F1 %.4g", r->data_macro_f1);
+	if (!isnan(r->data_macro_f1_reference))
+		text_addf(t, ", float32's %.4g", r->data_macro_f1_reference);
+	if (!isnan(r->data_max_rel_error))
+		text_addf(t, "; largest relative error %.3g", r->data_max_rel_error);
+	if (r->data_note)
+		text_addf(t, "; %s", r->data_note);
+}
+
 void show_add_leak(struct text *t, const struct row *r)
 {
 	if (isnan(r->leak_mib_per_cycle))
@@ -540,6 +561,7 @@ void show_result(const struct cell_result *result, const char *label, const char
 		DEVICE,
 		REFERENCE,
 		ERROR,
+		DATA,
 		GRAPH,
 		ARITHMETIC,
 		WORST,
@@ -565,9 +587,9 @@ void show_result(const struct cell_result *result, const char *label, const char
 		ROW,
 		LINES
 	};
-	static const char *const labels[LINES] = { "device", "reference", "error", "graph", "arithmetic", "worst", "nodes",
-		"elsewhere", "fallback", "time", "latency", "unstable", "scenario", "precision", "tokens", "memory", "energy",
-		"leak", "together", "switch", "weights", "as shipped", "shape", "inputs", "conformance", "row" };
+	static const char *const labels[LINES] = { "device", "reference", "error", "data", "graph", "arithmetic", "worst",
+		"nodes", "elsewhere", "fallback", "time", "latency", "unstable", "scenario", "precision", "tokens", "memory",
+		"energy", "leak", "together", "switch", "weights", "as shipped", "shape", "inputs", "conformance", "row" };
 	struct text t[LINES] = { 0 };
 
 	emit("%s\n", show_title(&a, label, r));
@@ -581,6 +603,7 @@ void show_result(const struct cell_result *result, const char *label, const char
 	add_device(&t[DEVICE], r);
 	add_reference(&t[REFERENCE], &a, r, result->verdict);
 	add_error(&t[ERROR], r);
+	show_add_data(&t[DATA], r);
 	add_graph(&t[GRAPH], r);
 	add_arithmetic(&t[ARITHMETIC], r);
 	if (result->verdict == VERDICT_WRONG && r->worst)

@@ -158,9 +158,9 @@ static void wrapped(const char *label, const char *words, int most)
 
 void show_brief(const struct cell_result *result, const char *label)
 {
-	enum { WHY, LATENCY, MEMORY, ERROR, SHIPPED, SCENARIO, ENERGY, LEAK, TOGETHER, SWITCH, COUNT };
-	static const char *const labels[COUNT] = { "", "latency", "memory", "error", "shipped", "scenario", "energy", "leak",
-		"together", "switch" };
+	enum { WHY, LATENCY, MEMORY, ERROR, DATA, SHIPPED, SCENARIO, ENERGY, LEAK, TOGETHER, SWITCH, COUNT };
+	static const char *const labels[COUNT] = { "", "latency", "memory", "error", "data", "shipped", "scenario", "energy",
+		"leak", "together", "switch" };
 	const struct row *r = &result->row;
 	const bool is_bad = result->verdict != VERDICT_RIGHT;
 	struct text t[COUNT] = { 0 };
@@ -170,6 +170,7 @@ void show_brief(const struct cell_result *result, const char *label)
 	add_latency(&t[LATENCY], &a, r);
 	add_memory(&t[MEMORY], r);
 	add_error(&t[ERROR], &a, r);
+	show_add_data(&t[DATA], r);
 	show_add_shipped(&t[SHIPPED], r);
 	show_add_scenario(&t[SCENARIO], r);
 	show_add_energy(&t[ENERGY], r);

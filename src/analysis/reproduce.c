@@ -89,6 +89,8 @@ enum status reproduce_read(struct store *s, struct arena *a, int64_t row, struct
 	}
 	if (c->golden && !file_exists(c->golden) && q->golden_file && file_exists(q->golden_file))
 		out->question.golden = q->golden_file;
+	if (c->data && !file_exists(c->data) && q->data_file && file_exists(q->data_file))
+		out->question.data = q->data_file;
 	return STATUS_OK;
 }
 
@@ -132,6 +134,7 @@ const char *reproduce_command(struct arena *a, const struct reproduce *r)
 
 	now.cell.model = r->model;
 	now.cell.golden = r->question.golden;
+	now.cell.data = r->question.data;
 	now.cell.precision = r->question.precision;
 	now.cell.layers = r->question.layers;
 	return question_command(a, &now, &r->old.row);
@@ -278,6 +281,7 @@ void reproduce_judge(const struct reproduce *r, const struct cell_result *now, c
 	d = differs_in_digest(a, d, "weights or graph", x->artifact_key, y->artifact_key);
 	d = differs_in_digest(a, d, "inputs", x->inputs_hash, y->inputs_hash);
 	d = differs_in_digest(a, d, "golden file", x->golden_sha256, y->golden_sha256);
+	d = differs_in_digest(a, d, "--data", x->data_sha256, y->data_sha256);
 	if (r->old.question.is_rebuilt)
 		d = arena_printf(a, "%s%sthe row is older than the record of what was asked; not known: %s", d ? d : "",
 			d ? "; " : "", r->old.question.missing);

@@ -805,34 +805,39 @@ static const char *neutral_word(enum role role)
 enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t count, const char *path, struct tensor *out,
 	const char **lacks, struct error *err)
 {
-	const char *names = NULL;
 	struct shard shard;
 	struct weight *tensors;
-	size_t tensor_count_in_file;
-	struct input_shape shape = { .batch = 1, .sequence = 1 };
-	enum status st = safetensors_open(a, path, &shard, &tensors, &tensor_count_in_file, err);
+	size_t there;
+	enum status st = safetensors_open(a, path, &shard, &tensors, &there, err);
 
-	if (st)
-		return st;
-	const struct weight *ids = find(tensors, tensor_count_in_file, "input_ids");
+	return st ? st : inputs_of(a, types, count, tensors, there, path, out, lacks, err);
+}
+
+enum status inputs_of(struct arena *a, const struct tensor_type *types, size_t count, const struct weight *tensors, size_t there,
+	const char *path, struct tensor *out, const char **lacks, struct error *err)
+{
+	const char *names = NULL;
+	struct input_shape shape = { .batch = 1, .sequence = 1 };
+	enum status st;
+
+	const struct weight *ids = find(tensors, there, "input_ids");
 	if (ids && ids->rank == 2) { // neutral values get the shape of the ids
 		if ((st = check_filled(ids, path, err)))
 			return st;
 		shape = (struct input_shape){ .batch = ids->dim[0], .sequence = ids->dim[1] };
 	}
 	for (size_t i = 0; i < count; i++) {
-		const struct weight *w = find(tensors, tensor_count_in_file, types[i].name);
+		const struct weight *w = find(tensors, there, types[i].name);
 		enum role role = role_of(&types[i]);
 
 		if (w) {
 			st = inputs_take(a, &types[i], w, path, &out[i], err);
-		} else if (has_neutral(&types[i], tensors, tensor_count_in_file)) {
+		} else if (has_neutral(&types[i], tensors, there)) {
 			struct tensor_type type = types[i];
-			const struct weight *pixels = text_starts(type.name, "pixel_") && type.rank == 3
-				? find(tensors, tensor_count_in_file, "pixel_values")
-				: NULL;
+			const struct weight *pixels =
+				text_starts(type.name, "pixel_") && type.rank == 3 ? find(tensors, there, "pixel_values") : NULL;
 			const struct weight *sound =
-				text_is(type.name, "attention_mask") ? find(tensors, tensor_count_in_file, "input_values") : NULL;
+				text_is(type.name, "attention_mask") ? find(tensors, there, "input_values") : NULL;
 
 			if (neutral_word(role))
 				names = arena_join(a, names, ", ", arena_printf(a, "%s (%s)", type.name, neutral_word(role)));
@@ -842,7 +847,7 @@ enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t
 				type.dim[2] = pixels->dim[pixels->rank - 1];
 			}
 			if (!sound && text_is(type.name, "attention_mask") && !ids)
-				sound = find(tensors, tensor_count_in_file, "input_features");
+				sound = find(tensors, there, "input_features");
 			if (sound && sound->rank > 1 &&
 				type.rank == 2) { // [batch, samples], or [batch, frames] beside [batch, frames, bins]
 				type.dim[0] = sound->dim[0];

@@ -93,6 +93,9 @@ int64_t inputs_positions(const struct input_hints *hints);
 // *lacks (may be NULL): "not in the golden file, and given their usual values: token_type_ids (0)"; NULL: none of the three is.
 enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t count, const char *path, struct tensor *out,
 	const char **lacks, struct error *err);
+// The same of `there` tensors that are at hand, "in.NAME" too; `path` is what errors call them.
+enum status inputs_of(struct arena *a, const struct tensor_type *types, size_t count, const struct weight *tensors, size_t there,
+	const char *path, struct tensor *out, const char **lacks, struct error *err);
 // One input from one tensor of a file, converted where the graph declares another type of the same kind; memory in `a`.
 // BAD_INPUT: another shape, or numbers for integers.
 enum status inputs_take(struct arena *a, const struct tensor_type *type, const struct weight *w, const char *path,

@@ -3,6 +3,7 @@
 // where it happened; and it tells what it knows as soon as it is known, so that a cell that dies late keeps what it had.
 //
 //   engine -> build -> load -> inputs -> first -> memory -> warm -> outputs -> shape -> explain -> cycles -> done
+//   with --data:                           warm -> data -> outputs
 //   with --delay:                                                   warm -> delay -> warm
 //   an emulated device, unless runs were asked for:       first -> outputs -> explain -> done
 //   a device that is not here:       build -> load -> explain -> done
@@ -28,6 +29,7 @@
 #include "cell/predict.h"
 #include "cell/protocol.h"
 #include "cell/scenario.h"
+#include "cell/score.h"
 #include "cell/scratch.h"
 #include "stats/stats.h"
 
@@ -288,15 +290,18 @@ enum status work_order_inputs(struct work *w, struct error *err)
 {
 	w->in = ARENA_ARRAY(&w->arena, w->part->session.input_count + 1, struct tensor);
 	w->out = ARENA_ARRAY(&w->arena, w->part->session.output_count + 1, struct tensor);
-	for (size_t i = 0; i < w->part->session.input_count; i++) {
-		size_t k = 0;
+	return work_order(w, w->made, w->made_count, w->in, err);
+}
 
-		while (k < w->made_count && !text_is(w->made[k].name, w->part->session.inputs[i].name))
-			k++;
-		if (k == w->made_count)
+enum status work_order(const struct work *w, const struct tensor *made, size_t count, struct tensor *in, struct error *err)
+{
+	for (size_t i = 0; i < w->part->session.input_count; i++) {
+		const struct tensor *found = tensor_named(made, count, w->part->session.inputs[i].name);
+
+		if (!found)
 			return error_set(err, STATUS_FAILED, "the engine asks for an input %s, which the graph does not declare",
 				w->part->session.inputs[i].name);
-		w->in[i] = w->made[k];
+		in[i] = *found;
 	}
 	return STATUS_OK;
 }
@@ -591,6 +596,19 @@ static enum status say_compiled(struct work *w)
 	return STATUS_OK;
 }
 
+// Of --data: the scores for the parent, and the usual run again, whose outputs are judged.
+static enum status give_scores(struct work *w, struct error *err)
+{
+	struct scores scores;
+	enum status st;
+
+	if (!w->ask.data)
+		return STATUS_OK;
+	if ((st = work_data(w, &scores, err)) || (st = scores_write(&scores, &w->arena, w->ask.scores_path, NULL, err)))
+		return st;
+	return run_once(w, err);
+}
+
 // ---- the two ways through -----------------------------------------------------------------------------------------------
 
 static enum status measure(struct work *w, struct error *err)
@@ -606,7 +624,7 @@ static enum status measure(struct work *w, struct error *err)
 	if ((st = work_first(w, err)))
 		return st;
 	work_arrive(w);
-	if ((!w->is_quick && (st = warm_runs(w, err))) || (st = give_outputs(w, err)))
+	if ((!w->is_quick && (st = warm_runs(w, err))) || (st = give_scores(w, err)) || (st = give_outputs(w, err)))
 		return st;
 	work_compare(w);
 	// Before "explain", in which a browser opens another session: a cold one would be slow for reasons of its own.
@@ -674,6 +692,38 @@ static enum status make_generated(struct work *w, struct error *err)
 	return STATUS_OK;
 }
 
+// Another program may write the same file at the same time: each writes its own and renames.
+static enum status keep_scores(struct work *w, const char *path, struct error *err)
+{
+	const char *temporary = arena_printf(&w->arena, "%s.%s.part", path, claim_token());
+	struct scores scores;
+	enum status st;
+
+	if ((!w->is_open && (st = work_load(w, err))) || (st = work_data(w, &scores, err)))
+		return st;
+	scratch_sweep();
+	if ((st = scores_write(&scores, &w->arena, temporary, w->made_from, err)))
+		return st;
+	return rename(temporary, path) < 0 ? error_errno(err, "%s: cannot be renamed", temporary) : STATUS_OK;
+}
+
+// The scores of a reference on --data, kept under what the examples contain.
+static enum status make_scores(struct work *w, struct error *err)
+{
+	const char *path, *stem;
+	enum status st;
+
+	snprintf(w->inputs_hash, sizeof w->inputs_hash, "%s", data_digest(&w->arena, w->ask.data, w->ask.path));
+	if ((!w->part->artifact.inputs && (st = work_load(w, err))) || (st = reference_stem(w, &stem, err)))
+		return st;
+	path = arena_printf(&w->arena, "%s.safetensors", stem);
+	const bool cached = is_kept(path);
+	if (!cached && (st = keep_scores(w, path, err)))
+		return st;
+	say(json_pack("{s:s, s:s, s:b}", "event", "reference", "path", path, "cached", (int)cached));
+	return STATUS_OK;
+}
+
 // One run, kept in the cache under everything that decides it. Another program may write the same file at the same time:
 // each writes its own and renames.
 static enum status make_reference(struct work *w, struct error *err)
@@ -686,6 +736,8 @@ static enum status make_reference(struct work *w, struct error *err)
 		return st;
 	if (w->ask.new_tokens > 0)
 		return make_generated(w, err);
+	if (w->ask.data)
+		return make_scores(w, err);
 	if (!w->part->artifact.inputs && (st = work_load(w, err))) // a user's .onnx: only the engine knows the inputs
 		return st;
 	if ((st = make_inputs(w, err)) || (st = reference_stem(w, &stem, err)))

@@ -106,6 +106,13 @@ enum status work_read_ranges(struct work *w, const char *path, struct error *err
 // work.c: as the engine counts them.
 enum status work_order_inputs(struct work *w, struct error *err);
 
+// The same of other tensors than w->made, into `in`: one for each input of the session.
+enum status work_order(const struct work *w, const struct tensor *made, size_t count, struct tensor *in, struct error *err);
+
+// work_data.c: of --data, every example through the open session. In w->arena. BAD_INPUT names the example.
+struct scores;
+enum status work_data(struct work *w, struct scores *scores, struct error *err);
+
 // work_open.c
 enum status work_build(struct work *w, struct error *err);        // graph or graphs, built and placed
 enum status work_check_memory(struct work *w, struct error *err); // for references: NO_MEMORY when it does not fit

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "cell/asked.h"
+#include "cell/data.h"
 #include "cell/protocol.h"
 #include "cell/scenario.h"
 #include "onnx/precision.h"
@@ -204,6 +205,21 @@ static enum status check_inputs(struct matrix *m, struct error *err)
 	return asked_check(&m->question, &m->arena, err);
 }
 
+static enum status check_data(const struct matrix *m, struct error *err)
+{
+	const struct question *q = &m->question;
+	struct arena a = { 0 };
+	struct data_set set;
+
+	if (!q->data)
+		return STATUS_OK;
+	if (text_is(q->task, "generate") || m->together || m->switches)
+		return error_set(err, STATUS_BAD_INPUT, "--data goes with none of --task generate, --together and --switch");
+	enum status s = data_list(&set, &a, q->data, err);
+	arena_done(&a);
+	return s;
+}
+
 // What would not be the same for all of them, or measures otherwise than by timed runs.
 static enum status check_together(const struct matrix *m, size_t model_count, struct error *err)
 {
@@ -254,7 +270,7 @@ enum status matrix_check(struct matrix *m, size_t model_count, struct error *err
 		if (m->axes.of[i].count)
 			member_copy(&question_members[i], &m->question, m->axes.of[i].values);
 	if ((s = check_task(m, err)) || (s = check_protocol(&m->question, err)) || (s = check_words(m, err)) ||
-		(s = check_golden(m, model_count, err)) || (s = check_inputs(m, err)))
+		(s = check_golden(m, model_count, err)) || (s = check_inputs(m, err)) || (s = check_data(m, err)))
 		return s;
 	if ((s = plan_targets(&m->targets, &m->target_count, &m->arena, m->on, m->on_count, m->options, err)))
 		return s;

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "cell/asked.h"
+#include "cell/data.h"
 #include "conform/conform.h"
 #include "run/cell.h"
 #include "run/golden.h"
@@ -356,6 +357,8 @@ const char *plan_key(const struct plan_model *m, const struct cell *c, struct ar
 	hash_add_text(&h, c->golden ? file_digest_key(a, c->golden) : "");
 	if (c->inputs)
 		hash_add_text(&h, asked_digests(a, &c->question));
+	if (c->data)
+		hash_add_text(&h, data_digest(a, c->data, c->path));
 	hash_add_text(&h, arena_printf(a, "%s|%s|%s", c->platform, c->device ? c->device : "", c->options ? c->options : ""));
 	question_hash(&h, &c->question);
 	hash_hex(&h, hex);

@@ -100,6 +100,9 @@
 		"the platform may take no node at all; default: such a cell is fell_back") \
 	M(X, TEXT, golden, NO_KEY, ASKED, "c.golden", "", "", "golden", "FILE", 0, 0, \
 		"safetensors: its in.NAME are the inputs, its out.NAME judge; without an out.NAME another engine judges") \
+	M(X, TEXT, data, NO_KEY, JUDGED, "r.data_sha256", "", "", "data", "PATH", 0, 0, \
+		"a folder of .safetensors examples, or a .jsonl file of examples: the metric of the task over them, beside " \
+		"float32's; worse than chance allows is wrong, of a reduced precision lossy") \
 	M(X, TEXT, shapes, EACH, ROW, "r.shapes", "", "", "shape", "INPUT:N,N,...", 0, 0, \
 		"of an .onnx file: the shape of an input, once for each; default: guessed by names, ranks and what is fixed") \
 	M(X, TEXT, dims, EACH, ROW, "r.dims", "", "", "dim", "NAME=N,...", 0, 0, \

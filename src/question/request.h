@@ -11,7 +11,8 @@
 #include "base/error.h"
 #include "question/question.h"
 
-// What a request has beside the question. Text may be NULL. `reference_name`: not a measurement but a reference for another cell;
+// What a request has beside the question. Text may be NULL. `scores_path`: of --data, where
+// what the answers are worth goes. `reference_name`: not a measurement but a reference for another cell;
 // the outputs go to CACHE/reference/KEY.safetensors unless they lie there already. `reference_tokens`: of a reduced precision,
 // those that float32 generates, which it is asked about. `calibrate`: no measurement but ranges for int8-static, over so many
 // inputs, into CACHE/reference; `calibration`: the file that holds them. `form_of`, `form`: of a reference, the platform whose
@@ -23,6 +24,7 @@
 	X(TEXT, device) \
 	X(TEXT, options) \
 	X(TEXT, outputs_path) \
+	X(TEXT, scores_path) \
 	X(TEXT, reference_name) \
 	X(TEXT, reference_tokens) \
 	X(TEXT, form_of) \

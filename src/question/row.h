@@ -97,6 +97,28 @@
 	X(REAL, perplexity_float32, "the same of the reference outputs") \
 	X(REAL, token_agreement, \
 		"share of places, the tokens of float32 before each given, where its next one is chosen here too") \
+	X(TEXT, data_sha256, \
+		"of --data: SHA-256 of what the examples contain, and of what the model's folder brings to prepare texts, " \
+		"pictures and sounds") \
+	X(INTEGER, data_examples, "how many examples were asked") \
+	X(TEXT, data_metric, "accuracy, token accuracy, perplexity, or cosine to golden outputs") \
+	X(REAL, data_value, "the metric over all examples, as computed here") \
+	X(REAL, data_low, \
+		"lower end of its 95 % interval: Wilson's of accuracy, else a bootstrap over examples; null below 6 examples") \
+	X(REAL, data_high, "its upper end") \
+	X(REAL, data_reference, "the metric of float32 on the same examples") \
+	X(TEXT, data_reference_by, "the engine that computed that; null with the reason in data_note") \
+	X(INTEGER, data_unlike, \
+		"examples that are answered otherwise than in float32: another class or token, or a cosine more than 1e-6 away") \
+	X(INTEGER, data_worse, "examples whose score is below float32's") \
+	X(INTEGER, data_better, "examples whose score is above it") \
+	X(REAL, data_p, "chance that as many and more of these fall to one side by themselves: exact sign test, two-sided") \
+	X(REAL, data_macro_f1, "of accuracy: mean of the F1 of all classes that occur among labels or answers") \
+	X(REAL, data_macro_f1_reference, "the same of float32") \
+	X(REAL, data_max_rel_error, \
+		"of golden outputs: largest relative error of values above a hundredth of the output's largest") \
+	X(TEXT, data_note, \
+		"texts that were cut to the length that model and graph take, why there is no reference; null: nothing of this") \
 	X(INTEGER, batch, "batch size; null: nothing in a user's graph names it, and throughput_per_s is null too") \
 	X(INTEGER, sequence, "sequence length in tokens; null where there is none") \
 	X(INTEGER, asked_sequence, \

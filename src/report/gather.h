@@ -25,6 +25,7 @@ void summary_gather_best(struct summary *out, struct arena *a);        // best.c
 void summary_gather_performance(struct summary *out, struct arena *a); // performance.c
 void summary_gather_load(struct summary *out, struct arena *a);        // load.c
 void summary_gather_precision(struct summary *out, struct arena *a);   // precision.c
+void summary_gather_accuracy(struct summary *out, struct arena *a);    // accuracy.c
 void summary_gather_shipped(struct summary *out, struct arena *a);     // shipped.c
 void summary_gather_sweeps(struct summary *out, struct arena *a);      // sweeps.c
 void summary_gather_scenarios(struct summary *out, struct arena *a);   // sweeps.c

@@ -399,6 +399,7 @@ enum status summary_make(struct store *s, const struct report_options *options, 
 	summary_gather_performance(out, &s->arena);
 	summary_gather_load(out, &s->arena);
 	summary_gather_precision(out, &s->arena);
+	summary_gather_accuracy(out, &s->arena);
 	summary_gather_shipped(out, &s->arena);
 	summary_gather_sweeps(out, &s->arena);
 	summary_gather_scenarios(out, &s->arena);

@@ -26,10 +26,12 @@
 #include "run/cell.h"
 #include "run/cell_judge.h"
 #include "run/child_memory.h"
+#include "run/data_judge.h"
 #include "run/golden.h"
 #include "run/hear.h"
 #include "question/request.h"
 #include "cell/asked.h"
+#include "cell/data.h"
 #include "cell/predict.h"
 #include "cell/scratch.h"
 #include "stats/stats.h"
@@ -61,6 +63,8 @@ const char *cell_key(const struct cell *c, struct arena *a)
 	hash_add_text(&h, c->synthetic ? "synthetic" : "");
 	if (c->inputs)
 		hash_add_text(&h, asked_digests(a, &c->question));
+	if (c->data)
+		hash_add_text(&h, data_digest(a, c->data, c->path));
 	question_hash(&h, &c->question);
 	hash_hex(&h, hex);
 	return hex;
@@ -290,9 +294,10 @@ static const char *inputs_stamp(struct arena *a, const struct cell *c, const cha
 {
 	const char *asked = asked_digests(a, &c->question);
 
-	if (!golden && !*asked)
+	if (!golden && !*asked && !c->data)
 		return NULL;
-	return arena_printf(a, "%s %s %s", golden ? stamp_of(a, golden) : "", golden ? file_digest_key(a, golden) : "", asked);
+	return arena_printf(a, "%s %s %s %s", golden ? stamp_of(a, golden) : "", golden ? file_digest_key(a, golden) : "", asked,
+		c->data ? data_digest(a, c->data, c->path) : "");
 }
 
 // The child reads the inputs from them, that of a reference reads them again, and this process the outputs. `stamp` is of before.
@@ -301,10 +306,15 @@ static void check_inputs(const struct cell *c, const char *golden, const char *s
 	if (!stamp || !verdict_ran(out->verdict) || text_is(stamp, inputs_stamp(a, c, golden)))
 		return;
 	not_asked(out,
-		golden ? "the golden file was changed while the model was measured: whether its inputs and outputs are of one "
-			 "content is not known"
-		       : "a file of inputs was changed while the model was measured: which of its contents an answer would be of "
-			 "is not known",
+		c->data ? "the golden file, inputs or --data were changed while the model was measured: which of their contents "
+			  "an "
+			  "answer would be of is not known"
+			: golden
+			? "the golden file was changed while the model was measured: whether its inputs and outputs are of one "
+			  "content is not known"
+			: "a file of inputs was changed while the model was measured: which of its contents an answer would be "
+			  "of "
+			  "is not known",
 		a);
 }
 
@@ -343,6 +353,11 @@ static void begin_row(struct row *r, const struct cell *c, const char *golden, c
 {
 	ask_about(r, c, a);
 	r->model_sha256 = digest_is_known(identity) ? identity : NULL;
+	if (c->data) {
+		const char *digest = data_digest(a, c->data, c->path);
+
+		r->data_sha256 = digest_is_known(digest) ? digest : NULL;
+	}
 	if (golden)
 		golden_describe(r, golden, a);
 }
@@ -376,6 +391,7 @@ struct running {
 	const struct cell_watch *watch; // may be NULL
 	struct arena *a;
 	const char *golden, *outputs_path; // golden: NULL: there is none
+	const char *scores_path;           // of --data; NULL
 	const char *judging;               // golden, unless it holds no outputs and gives inputs alone
 	const char *identity, *stamp;      // of the model's files and of those of the inputs, before
 	char fingerprint[65];              // likewise
@@ -415,12 +431,15 @@ static enum status begin_running(struct running *r, struct error *err)
 	if ((r->golden && (st = reference_read_golden(&r->ref, r->golden, r->a, err))) ||
 		(st = outputs_place(r->a, &r->outputs_path, err)))
 		return st;
+	if (c->data && (st = outputs_place(r->a, &r->scores_path, err)))
+		return st;
 	r->judging = r->ref.name ? r->golden : NULL;
 	r->ask = (struct request){ .path = c->path,
 		.platform = c->platform,
 		.device = c->device,
 		.options = c->options,
 		.outputs_path = r->outputs_path,
+		.scores_path = r->scores_path,
 		.second_bytes = c->second_bytes,
 		.question = c->question };
 	r->ask.golden = r->golden;
@@ -530,15 +549,18 @@ static enum status judge_outputs(struct running *r, struct cell_result *out, str
 		judged.shapes = r->heard.shapes; // so with what was guessed, or the engine knows
 	if (out->verdict != VERDICT_RIGHT)
 		return STATUS_OK;
-	return cell_judge(&(struct judging){ .cell = &judged,
-				  .outputs_path = r->outputs_path,
-				  .golden = r->golden,
-				  .calibration = r->ask.calibration,
-				  .form = r->heard.form,
-				  .given = (unsigned)r->heard.given,
-				  .draws = r->heard.draws,
-				  .watch = r->watch },
+	enum status st = cell_judge(&(struct judging){ .cell = &judged,
+					    .outputs_path = r->outputs_path,
+					    .golden = r->golden,
+					    .calibration = r->ask.calibration,
+					    .form = r->heard.form,
+					    .given = (unsigned)r->heard.given,
+					    .draws = r->heard.draws,
+					    .watch = r->watch },
 		&r->ref, r->a, out, err);
+	if (st || !r->scores_path)
+		return st;
+	return data_judge_file(&judged, r->scores_path, r->heard.form, out->row.graph_verdict != NULL, r->watch, r->a, out, err);
 }
 
 enum status cell_run(
@@ -555,6 +577,8 @@ enum status cell_run(
 	if (!ended) {
 		st = judge_outputs(&r, &result, err);
 		unlink(r.outputs_path);
+		if (r.scores_path)
+			unlink(r.scores_path);
 		if (st)
 			return st;
 		check_placement(c, &result, a);

@@ -133,6 +133,7 @@ static enum status ask_engine(struct reference *out, const struct asked *x, cons
 		.reference_name = x->name,
 		.reference_tokens = q->tokens,
 		.question = { .golden = q->golden, // no precision: a reference computes in float32
+			.data = q->data,
 			.batch = c->batch,
 			.sequence = c->sequence,
 			.layers = c->layers,

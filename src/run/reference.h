@@ -43,6 +43,7 @@ struct reference_question {
 	const char *golden; // inputs come from this file; NULL: seeded ones
 	const char *tokens; // of a generation: what is asked about, as reference_tokens gives it; NULL: what it generates itself
 	const char *calibration; // of int8-static: the file of ranges
+	const char *data;        // the scores of these examples in the place of outputs (cell/score.h); NULL: none
 };
 
 // Having none is not an error: out->absent says why.

@@ -189,6 +189,15 @@ const struct store_question store_questions[] = {
 		"= 'unstable' AND source IS NULL ORDER BY model, id",
 		false },
 
+	{ "accuracy", "rows that were asked about examples (--data): the metric, its interval, float32's on the same examples",
+		" SELECT model, " FILES(
+			"") " AS files, requested AS platform, actual, precision, verdict, data_metric AS metric, "
+			    "round(data_value, 5) AS value, round(data_low, 5) AS low, round(data_high, 5) AS high,"
+			    " round(data_reference, 5) AS float32, data_examples AS examples, data_unlike AS unlike, "
+			    "data_worse AS worse, data_better AS better, data AS examples_from, emulated, id AS \"row\""
+			    " FROM latest WHERE data_metric IS NOT NULL ORDER BY model, id",
+		false },
+
 	{ "wrong", "rows whose outputs differ from the reference by more than the bound",
 		" SELECT model, " FILES("") " AS files, requested AS platform, actual, " SHAPE
 					    ", precision, reference, max_abs_error, nmse, cosine, top1_agreement, non_finite, "

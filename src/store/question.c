@@ -41,6 +41,7 @@ const char *question_text(struct arena *a, const struct cell *c)
 	question_put(object, &c->question);
 	json_object_set_new(object, "model_file", absolute(c->model));
 	json_object_set_new(object, "golden_file", absolute(c->golden));
+	json_object_set_new(object, "data_file", absolute(c->data));
 	json_object_set_new(object, "own_options", question_text_put(own_options(c)));
 	char *dumped = json_dumps(object, JSON_COMPACT);
 	const char *out = arena_strdup(a, dumped);
@@ -107,6 +108,7 @@ enum status question_of(struct store_question *out, struct arena *a, const struc
 		out->knows_conform = json_object_get(object, "no_conform") != NULL;
 		out->model_file = question_text_take(a, json_object_get(object, "model_file"));
 		out->golden_file = question_text_take(a, json_object_get(object, "golden_file"));
+		out->data_file = question_text_take(a, json_object_get(object, "data_file"));
 		out->own_options = json_object_get(object, "own_options")
 			? question_text_take(a, json_object_get(object, "own_options"))
 			: own_options(&out->cell);

@@ -16,15 +16,15 @@
 	X(device) \
 	X(options)
 
-// One line; files of the model and of golden outputs also as absolute paths, `model_file` and `golden_file`; `own_options` are
-// those that the platform's row did not bring: its defaults may be others in another version, or where something stands in for
-// it.
+// One line; files of the model, of golden outputs and of examples also as absolute paths, `model_file`, `golden_file`,
+// `data_file`; `own_options` are those that the platform's row did not bring: its defaults may be others in another version, or
+// where something stands in for it.
 const char *question_text(struct arena *a, const struct cell *c);
 
 struct store_question {
 	struct cell cell;       // what was asked; `requested` and the chain's members too
 	const char *model_file; // absolute, where the model was named by a file or folder; may be NULL
-	const char *golden_file;
+	const char *golden_file, *data_file;
 	const char *own_options; // of cell.options those that were asked for over the platform's own; NULL: none
 	bool is_rebuilt;         // from columns: the row is older than the column
 	bool knows_conform;      // whether --no-conform was asked: older records do not say it

@@ -471,6 +471,7 @@ static void both_ways(void **state)
 		{ "runs=3", "batch=1,2", "seq=8", "threads=1,2", "no-sweep-stop", NULL },
 		{ "runs=3", "precision=float32,int8-dynamic", "seed=7", "dynamic", NULL },
 		{ "runs=3", "as-shipped", NULL },
+		{ "runs=3", "data=" TEST_SOURCE "/tests/conform/cases/bert", NULL }, // its io.safetensors is an example
 		{ "runs=3", "delay=0.1", "static", "no-fallback", "no-conform", "memory=8", "timeout=100", NULL },
 		{ "scenario=multi-stream", "streams=2", "latency-bound=1000", "runs=6", "layers=1", "cycles=5", NULL },
 	};

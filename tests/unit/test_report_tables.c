@@ -323,6 +323,32 @@ static void test_one_line_a_question(void **state)
 }
 
 // The engine's own defaults beside the same question as assay asks it, and of no other question.
+// The metric over examples beside float32's; what nobody asked about examples has no row there.
+static void test_accuracy(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result r = process_of("m", "openvino", 59, 0);
+
+	add_timed(f, "m", "cpu", 118, 110, 120);
+	r.row.data = "set";
+	r.row.data_metric = "accuracy";
+	r.row.data_value = 0.75;
+	r.row.data_low = 0.6;
+	r.row.data_reference = 0.8;
+	r.row.data_examples = 40;
+	r.row.data_unlike = 3;
+	r.row.data_worse = 2;
+	r.row.data_better = 0;
+	add(f, "m", "openvino", r);
+	write_all(f);
+	assert_int_equal(json_array_size(json_object_get(f->root, "accuracy")), 1);
+	const json_t *row = section(f, "accuracy", 0);
+	assert_string_equal(text_in(row, "metric"), "accuracy");
+	assert_true(number_in(row, "value") == 0.75 && number_in(row, "reference") == 0.8 && number_in(row, "worse") == 2);
+	assert_true(json_is_null(json_object_get(row, "high")));
+	says(&f->md, "Accuracy on data");
+}
+
 static void test_as_shipped(void **state)
 {
 	struct fixture *f = *state;
@@ -939,6 +965,7 @@ int main(void)
 		TEST(test_not_judged),
 		TEST(test_one_line_a_question),
 		TEST(test_one_line_in_every_arithmetic),
+		TEST(test_accuracy),
 		TEST(test_as_shipped),
 		TEST(test_beside),
 		TEST(test_energy),

@@ -17,7 +17,7 @@ static const struct {
 	{ "Best hardware", { "best_*", "predictions" } },
 	{ "Times",
 		{ "latency", "performance_*", "slowest_load", "comparisons", "generation", "scenarios", "sweeps", "crossover" } },
-	{ "Precision and engines", { "precision", "as_shipped" } },
+	{ "Precision and engines", { "precision", "accuracy", "as_shipped" } },
 	{ "Memory and energy", { "memory", "energy" } },
 	{ "Details", { "notes", "cells", "platforms", "method" } },
 };

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// A set of examples that a model is asked about (--data), read one by one.
+//
+//   a folder      each *.safetensors file in it is an example, in the order of their names
+//   FILE.jsonl    an example a line, an object of
+//                   file                a safetensors file
+//                   text, text_pair     text for the model's own tokenizer
+//                   image, sound        a file for the model's own processor
+//                   label, labels       with these: an integer, a word of the configuration's label2id, or an array of them
+//                 Paths are relative to the folder of FILE and stay in it.
+//
+// A file has the model's inputs by name, "NAME" or "in.NAME", and either `label` or `labels` (integers), or outputs to be held
+// against, "out.NAME", or "NAME" where the graph has an output and no input of that name.
+#ifndef ASSAY_CELL_DATA_H
+#define ASSAY_CELL_DATA_H
+
+#include "checkpoint/checkpoint.h"
+
+enum {
+	DATA_EXAMPLES_MOST = 100000,
+	DATA_LINE_MOST = 1 << 20,  // bytes of a line
+	DATA_FILE_MOST = 64 << 20, // of FILE.jsonl
+	DATA_LABELS_MOST = 1 << 24 // places that are judged, of all examples
+};
+#define DATA_EXAMPLE_BYTES_MOST ((uint64_t)1 << 30) // of one file
+#define DATA_BYTES_MOST ((uint64_t)16 << 30)        // of all of them
+
+struct data_item {
+	const char *name; // for people: a file's name, "line 3"
+	const char *path; // of a safetensors file; NULL: `line` says what it is
+	const char *line; // its JSON text
+};
+struct data_set {
+	const char *path, *folder; // folder: what paths are relative to
+	struct data_item *items;
+	size_t count;
+};
+// What there is, in `a`; files are looked at and not opened. BAD_INPUT with a sentence: no such file or folder, no example, a
+// line that is no such object, a path that leads out, too many or too large.
+enum status data_list(struct data_set *out, struct arena *a, const char *path, struct error *err);
+// SHA-256 over names and contents of all examples, and of what `model` (its folder, or NULL) brings to prepare texts, pictures
+// and sounds. In `a`; digest_unknown where something cannot be read.
+const char *data_digest(struct arena *a, const char *path, const char *model);
+
+struct data_example {
+	struct weight *inputs; // "in.NAME"
+	size_t input_count;
+	struct weight *golden; // names of outputs
+	size_t golden_count;
+	const struct weight *labels; // integers; NULL: none
+	bool is_text;                // made of a text
+	bool is_cut;                 // that had more tokens than `text_most`
+};
+// How texts, pictures and sounds become inputs. All zero but `model` at first; what is opened lives in `arena`.
+struct data_reader {
+	const char *model; // folder
+	struct arena arena;
+	struct tokenizer *tokenizer;
+	struct preprocessor *preprocessor;
+	json_t *config, *sound;
+	int64_t text_most;   // tokens of a text at most; 0: no limit
+	int64_t text_length; // texts are padded to so many; 0: as long as they are
+	int64_t pad_token_id;
+	const struct tensor_type *types; // inputs of the graph
+	size_t type_count;
+};
+// Example i, in `a`. BAD_INPUT with its name: what cannot be read, a number that is not finite, neither labels nor outputs.
+enum status data_read(struct data_example *out, struct arena *a, const struct data_set *set, size_t i, struct data_reader *r,
+	struct error *err);
+void data_reader_done(struct data_reader *r);
+
+#endif

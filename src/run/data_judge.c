@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/data_judge.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/reference.h"
+#include "stats/proportion.h"
+
+#define SURE 0.05
+
+// exp of the loss, else the share or the mean. NaN: an output was not finite.
+static double value_of(enum data_metric m, double ratio)
+{
+	return m == DATA_PERPLEXITY ? exp(ratio) : ratio;
+}
+
+static double metric_of(const struct scores *s)
+{
+	double sum = 0, weight = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		sum += s->sum[i];
+		weight += s->weight[i];
+	}
+	return value_of(s->metric, sum / weight);
+}
+
+static void take_interval(const struct scores *s, struct row *r)
+{
+	double right = 0, places = 0;
+
+	if (s->metric == DATA_ACCURACY) { // rows are examples
+		for (size_t i = 0; i < s->count; i++) {
+			right += s->sum[i];
+			places += s->weight[i];
+		}
+		stats_wilson((size_t)right, (size_t)places, &r->data_low, &r->data_high);
+	} else if (!s->broken && stats_ratio_interval(s->sum, s->weight, s->count, 0, &r->data_low, &r->data_high)) {
+		r->data_low = value_of(s->metric, r->data_low);
+		r->data_high = value_of(s->metric, r->data_high);
+	}
+}
+
+// ---- macro F1 ------------------------------------------------------------------------------------------------------------
+
+static int by_number(const void *a, const void *b)
+{
+	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static size_t times(const int64_t *sorted, size_t count, int64_t x)
+{
+	size_t n = 0, low = 0, high = count;
+
+	while (low < high) {
+		const size_t middle = (low + high) / 2;
+
+		if (sorted[middle] < x)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low + n < count && sorted[low + n] == x)
+		n++;
+	return n;
+}
+
+// Mean over classes of 2 right / (answered + labelled).
+static double macro_f1(const struct scores *s, struct arena *a)
+{
+	int64_t *labelled = ARENA_ARRAY(a, s->places + 1, int64_t), *answered = ARENA_ARRAY(a, s->places + 1, int64_t),
+		*right = ARENA_ARRAY(a, s->places + 1, int64_t), *all = ARENA_ARRAY(a, 2 * s->places + 1, int64_t);
+	size_t right_count = 0, all_count = 0, classes = 0;
+	double sum = 0;
+
+	for (size_t i = 0; i < s->places; i++) {
+		labelled[i] = all[all_count++] = s->label[i];
+		answered[i] = s->chosen[i];
+		if (s->chosen[i] >= 0)
+			all[all_count++] = s->chosen[i];
+		if (s->chosen[i] == s->label[i])
+			right[right_count++] = s->label[i];
+	}
+	qsort(labelled, s->places, sizeof *labelled, by_number);
+	qsort(answered, s->places, sizeof *answered, by_number);
+	qsort(right, right_count, sizeof *right, by_number);
+	qsort(all, all_count, sizeof *all, by_number);
+	for (size_t i = 0; i < all_count; i++) {
+		if (i && all[i] == all[i - 1])
+			continue;
+		sum += 2 * (double)times(right, right_count, all[i]) /
+			(double)(times(answered, s->places, all[i]) + times(labelled, s->places, all[i]));
+		classes++;
+	}
+	return classes ? sum / (double)classes : (double)NAN;
+}
+
+// ---- against float32 -----------------------------------------------------------------------------------------------------
+
+// How much better the example is than float32's, in what is not rounding; NaN counts as worse.
+static int side_of(const struct scores *x, const struct scores *ref, size_t i)
+{
+	const double is = x->sum[i] / x->weight[i], was = ref->sum[i] / ref->weight[i];
+	const double slack = x->metric == DATA_PERPLEXITY ? 1e-4 : x->metric == DATA_COSINE ? 1e-6 : 1e-12;
+	const double gain = x->metric == DATA_PERPLEXITY ? was - is : is - was;
+
+	return isnan(gain) ? -1 : gain > slack ? 1 : gain < -slack ? -1 : 0;
+}
+
+static bool is_unlike(const struct scores *x, const struct scores *ref, size_t i)
+{
+	const size_t first = (size_t)x->first[i], places = (size_t)x->first[i + 1] - first;
+
+	if (x->metric == DATA_COSINE)
+		return side_of(x, ref, i) != 0;
+	return places > 0 && memcmp(x->chosen + first, ref->chosen + first, places * sizeof *x->chosen) != 0;
+}
+
+// The same examples, and the same places of them.
+static bool is_alike(const struct scores *x, const struct scores *ref)
+{
+	return x->metric == ref->metric && x->count == ref->count && x->places == ref->places &&
+		!memcmp(x->first, ref->first, (x->count + 1) * sizeof *x->first) &&
+		(!x->places || !memcmp(x->label, ref->label, x->places * sizeof *x->label));
+}
+
+static void compare(const struct scores *x, const struct scores *ref, struct arena *a, struct row *r)
+{
+	r->data_reference = metric_of(ref);
+	r->data_unlike = r->data_worse = r->data_better = 0;
+	for (size_t i = 0; i < x->count; i++) {
+		const int side = side_of(x, ref, i);
+
+		r->data_unlike += is_unlike(x, ref, i);
+		r->data_worse += side < 0;
+		r->data_better += side > 0;
+	}
+	r->data_p = stats_sign_test((size_t)r->data_worse, (size_t)r->data_better);
+	if (x->metric == DATA_ACCURACY)
+		r->data_macro_f1_reference = macro_f1(ref, a);
+}
+
+static bool is_worse(const struct scores *x, const struct row *r)
+{
+	const bool falls = x->metric == DATA_PERPLEXITY ? r->data_value > r->data_reference : r->data_value < r->data_reference;
+
+	return falls && r->data_worse > r->data_better && r->data_p < SURE;
+}
+
+void data_judge(const struct scores *x, const struct scores *ref, const char *by, const char *absent, bool is_reduced,
+	struct arena *a, struct cell_result *out)
+{
+	struct row *r = &out->row;
+	const char *note =
+		x->cut ? arena_printf(a, "%lld texts were cut to the length that model and graph take", (long long)x->cut) : NULL;
+
+	r->data_examples = (int64_t)x->count;
+	r->data_metric = data_metric_word(x->metric);
+	r->data_value = metric_of(x);
+	take_interval(x, r);
+	if (x->metric == DATA_ACCURACY)
+		r->data_macro_f1 = macro_f1(x, a);
+	for (size_t i = 0; x->metric == DATA_COSINE && i < x->count; i++)
+		r->data_max_rel_error = r->data_max_rel_error >= x->relative[i] ? r->data_max_rel_error : x->relative[i];
+	if (ref && !is_alike(x, ref)) {
+		ref = NULL;
+		absent = "its examples are others";
+	}
+	if (ref) {
+		compare(x, ref, a, r);
+		r->data_reference_by = by;
+	} else {
+		note = arena_join(a, note, "; ", arena_printf(a, "there is no reference in float32: %s", absent));
+	}
+	r->data_note = note;
+	if (out->verdict != VERDICT_RIGHT && out->verdict != VERDICT_UNJUDGED)
+		return;
+	if (x->broken && (!ref || !ref->broken)) {
+		out->verdict = VERDICT_WRONG;
+		r->cause = arena_printf(
+			a, "--data: the outputs for %lld of %zu examples are not finite", (long long)x->broken, x->count);
+	} else if (ref && is_worse(x, r)) {
+		out->verdict = is_reduced ? VERDICT_LOSSY : VERDICT_WRONG;
+		r->cause = arena_printf(a,
+			"--data: %s %.4g, float32's %.4g on the same %zu examples: %lld are worse and %lld better (sign test p = "
+			"%.2g)",
+			r->data_metric, r->data_value, r->data_reference, x->count, (long long)r->data_worse,
+			(long long)r->data_better, r->data_p);
+	}
+}
+
+enum status data_judge_file(const struct cell *c, const char *path, int64_t form, bool is_reduced, const struct cell_watch *watch,
+	struct arena *a, struct cell_result *out, struct error *err)
+{
+	const struct reference_question q = {
+		.kind = is_reduced ? REFERENCE_GRAPH : REFERENCE_ENGINE, .form = form, .data = c->data
+	};
+	struct reference ref = { 0 };
+	struct scores x, of_ref;
+	struct answer answer;
+	struct error why = { 0 };
+	enum status st = outputs_read(a, path, &answer, &why);
+
+	if (!st)
+		st = scores_of(&x, &answer, &why);
+	if (st) {
+		out->verdict = VERDICT_FAILED; // the engine's process wrote it
+		out->row.cause = arena_printf(a, "its answers to --data cannot be read: %s", why.text);
+		return STATUS_OK;
+	}
+	if (!(watch && watch->stop && *watch->stop) && (st = reference_ask(&ref, &q, c, watch, a, err)))
+		return st;
+	const bool known = ref.name && !scores_of(&of_ref, &ref.answer, &why);
+
+	data_judge(&x, known ? &of_ref : NULL, ref.name,
+		ref.name             ? why.text
+			: ref.absent ? ref.absent
+				     : "it was stopped from outside",
+		is_reduced, a, out);
+	return STATUS_OK;
+}

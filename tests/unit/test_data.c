@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tier: fast
+// --data: what an example's answer is worth, intervals and the sign test, and what becomes wrong or lossy.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cell/score.h"
+#include "run/data_judge.h"
+#include "scratch.h"
+#include "stats/proportion.h"
+
+static void near(double is, double wanted)
+{
+	if (!(fabs(is - wanted) <= 1e-9 * fmax(1, fabs(wanted))))
+		fail_msg("%.15g, not %.15g", is, wanted);
+}
+
+// Wilson's interval by its formula in Python's decimal; sums of binomial coefficients over 2^n.
+static void test_proportion(void **state)
+{
+	double low, high, x[8] = { 1, 0, 1, 1, 0, 1, 1, 1 }, one[8] = { 1, 1, 1, 1, 1, 1, 1, 1 }, none[8] = { 0 };
+
+	(void)state;
+	stats_wilson(40, 50, &low, &high);
+	near(low, 0.669628940677745877);
+	near(high, 0.887562499842238895);
+	stats_wilson(10, 10, &low, &high);
+	near(low, 0.72246720013711079);
+	near(high, 1);
+	stats_wilson(0, 0, &low, &high);
+	assert_true(isnan(low) && isnan(high));
+
+	near(stats_sign_test(6, 0), 2.0 / 64);
+	near(stats_sign_test(0, 6), 2.0 / 64);
+	near(stats_sign_test(5, 0), 2.0 / 32);
+	near(stats_sign_test(8, 2), 2 * (1 + 10 + 45) / 1024.0);
+	near(stats_sign_test(3, 3), 1);
+	near(stats_sign_test(0, 0), 1);
+
+	assert_true(stats_ratio_interval(x, one, 8, 0, &low, &high));
+	assert_true(low < 0.75 && high > 0.75 && low >= 0.25 && high <= 1);
+	assert_false(stats_ratio_interval(x, one, 5, 0, &low, &high));
+	assert_true(isnan(low) && isnan(high));
+	assert_false(stats_ratio_interval(x, none, 8, 0, &low, &high));
+	assert_true(stats_ratio_interval(one, one, 8, 0, &low, &high) && low == 1 && high == 1);
+	// A weight that is twice as large counts twice.
+	for (size_t i = 0; i < 8; i++)
+		one[i] = 2;
+	assert_true(stats_ratio_interval(x, one, 8, 0, &low, &high) && high <= 0.5);
+}
+
+// ---- scores --------------------------------------------------------------------------------------------------------------
+
+static struct weight integers(const char *name, int rank, int64_t first, int64_t second, const int64_t *data)
+{
+	return (struct weight){ .name = name,
+		.dtype = DTYPE_I64,
+		.rank = rank,
+		.dim = { first, second },
+		.nbytes = (uint64_t)(first * (rank > 1 ? second : 1)) * 8,
+		.data = data };
+}
+
+static struct tensor floats(const char *name, int rank, int64_t x, int64_t y, int64_t z, float *data)
+{
+	return (struct tensor){ .name = name,
+		.dtype = DTYPE_F32,
+		.rank = rank,
+		.dim = { x, y, z },
+		.data = data,
+		.nbytes = (size_t)(x * y * (rank > 2 ? z : 1)) * 4 };
+}
+
+static void refused(struct arena *a, const struct data_example *e, const struct tensor *out, bool next, const char *words)
+{
+	struct error err = { 0 };
+	struct scores s;
+
+	scores_begin(&s, a, 1);
+	assert_int_equal(scores_add(&s, a, e, out, 1, next, &err), STATUS_BAD_INPUT);
+	if (!strstr(err.text, words))
+		fail_msg("'%s' does not say '%s'", err.text, words);
+}
+
+static void test_labels(void **state)
+{
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	struct scores s;
+	const int64_t two[] = { 1, 0 }, four[] = { -100, 2, 0, 1 }, far[] = { 7 };
+	float logits[] = { 0, 3, 2, 5 }, places[] = { 0, 1, 5, 9, 2, 1, 0, 4, 0, 1, 2, 3 };
+	const struct weight label = integers("label", 1, 2, 0, two), labels = integers("labels", 2, 1, 4, four),
+			    beyond = integers("label", 1, 1, 0, far);
+	const struct tensor rows = floats("logits", 2, 2, 2, 0, logits), tokens = floats("logits", 3, 1, 4, 3, places),
+			    other = floats("pooled", 2, 2, 2, 0, logits), one = floats("logits", 2, 1, 2, 0, logits);
+	const struct data_example classes = { .labels = &label }, text = { .labels = &labels }, bad = { .labels = &beyond };
+
+	(void)state;
+	scores_begin(&s, &a, 2);
+	assert_int_equal(scores_add(&s, &a, &classes, &rows, 1, false, &err), STATUS_OK);
+	assert_true(s.metric == DATA_ACCURACY && s.count == 1 && s.places == 2 && s.sum[0] == 1 && s.weight[0] == 2);
+	assert_true(s.chosen[0] == 1 && s.chosen[1] == 1 && s.label[1] == 0 && s.first[1] == 2);
+	assert_int_equal(scores_add(&s, &a, &text, &tokens, 1, false, &err), STATUS_BAD_INPUT); // another metric
+	// Its own place: the first is not judged, 2 is not 0, 0 is not 1, 1 is not 2.
+	scores_begin(&s, &a, 1);
+	assert_int_equal(scores_add(&s, &a, &text, &tokens, 1, false, &err), STATUS_OK);
+	assert_true(s.metric == DATA_TOKEN_ACCURACY && s.weight[0] == 3 && s.sum[0] == 0 && s.chosen[0] == 0);
+	// The place before: 2 by (0 1 5), 0 by (9 2 1), 1 by (0 4 0).
+	scores_begin(&s, &a, 1);
+	assert_int_equal(scores_add(&s, &a, &text, &tokens, 1, true, &err), STATUS_OK);
+	assert_true(s.metric == DATA_PERPLEXITY && s.weight[0] == 3 && s.chosen[0] == 2 && s.chosen[1] == 0 && s.chosen[2] == 1);
+	near(s.sum[0], log(1 + exp(-5) + exp(-4)) + log(1 + exp(-7) + exp(-8)) + log(1 + 2 * exp(-4)));
+	places[2] = NAN;
+	scores_begin(&s, &a, 1);
+	assert_int_equal(scores_add(&s, &a, &text, &tokens, 1, true, &err), STATUS_OK);
+	assert_true(s.broken == 1 && s.chosen[0] == -1 && isnan(s.sum[0]));
+
+	refused(&a, &bad, &one, false, "the label 7 is none of 2 classes");
+	refused(&a, &classes, &one, false, "2 labels do not go with logits of 1 rows");
+	refused(&a, &(struct data_example){ 0 }, &one, false, "neither label nor labels");
+	assert_int_equal(scores_add(&s, &a, &classes, &other, 1, true, &err), STATUS_BAD_INPUT);
+	arena_done(&a);
+}
+
+static void test_golden_outputs(void **state)
+{
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	struct scores s;
+	float is[] = { 3, 4 }, was[] = { 4, 3 };
+	struct weight golden = { .name = "pooled", .dtype = DTYPE_F32, .rank = 2, .dim = { 1, 2 }, .nbytes = 8, .data = was };
+	struct tensor out = floats("pooled", 2, 1, 2, 0, is);
+	const struct data_example e = { .golden = &golden, .golden_count = 1 };
+
+	(void)state;
+	scores_begin(&s, &a, 2);
+	assert_int_equal(scores_add(&s, &a, &e, &out, 1, false, &err), STATUS_OK);
+	near(s.sum[0], 24.0 / 25);
+	near(s.relative[0], 1.0 / 3);
+	is[0] = INFINITY;
+	assert_int_equal(scores_add(&s, &a, &e, &out, 1, false, &err), STATUS_OK);
+	assert_int_equal(s.broken, 1);
+	out.dim[1] = 1;
+	refused(&a, &e, &out, false, "the output pooled is [1,1], the example has [1,2]");
+	golden.name = "poled";
+	refused(&a, &e, &out, false, "poled is neither an input nor an output");
+	arena_done(&a);
+}
+
+// ---- verdicts ------------------------------------------------------------------------------------------------------------
+
+enum { N = 10 };
+
+// Of N examples with label i % 2 those below `right` are answered rightly.
+static void classified(struct scores *s, struct arena *a, size_t right)
+{
+	scores_begin(s, a, N);
+	s->metric = DATA_ACCURACY;
+	s->chosen = ARENA_ARRAY(a, N, int64_t);
+	s->label = ARENA_ARRAY(a, N, int64_t);
+	for (size_t i = 0; i < N; i++) {
+		s->label[i] = (int64_t)(i % 2);
+		s->chosen[i] = i < right ? s->label[i] : 1 - s->label[i];
+		s->sum[i] = i < right;
+		s->weight[i] = 1;
+		s->first[i + 1] = (int64_t)i + 1;
+	}
+	s->count = s->places = N;
+}
+
+static struct row judged(struct arena *a, const struct scores *x, const struct scores *ref, bool reduced, enum verdict wanted)
+{
+	struct cell_result out = { .verdict = VERDICT_RIGHT };
+
+	row_init(&out.row);
+	data_judge(x, ref, "engine:test", "none is here", reduced, a, &out);
+	assert_int_equal(out.verdict, wanted);
+	assert_true((out.row.cause != NULL) == (wanted != VERDICT_RIGHT));
+	return out.row;
+}
+
+static void test_verdicts(void **state)
+{
+	struct arena a = { 0 };
+	struct scores good, five, six;
+	struct row r;
+
+	(void)state;
+	classified(&good, &a, 10);
+	classified(&five, &a, 5);
+	classified(&six, &a, 4);
+	judged(&a, &good, &good, false, VERDICT_RIGHT);
+	r = judged(&a, &five, &good, false, VERDICT_RIGHT); // 5 of 5 by chance: 0.0625
+	assert_true(
+		r.data_worse == 5 && r.data_better == 0 && r.data_unlike == 5 && r.data_value == 0.5 && r.data_reference == 1);
+	r = judged(&a, &six, &good, false, VERDICT_WRONG);
+	near(r.data_p, 2.0 / 64);
+	// Of labels 0 0 0 0 0 answered 0 0 1 1 1, of 1 1 1 1 1 likewise: 2 right of 5 + 5 each.
+	near(r.data_macro_f1, 0.4);
+	near(r.data_macro_f1_reference, 1);
+	judged(&a, &six, &good, true, VERDICT_LOSSY);
+	judged(&a, &good, &six, false, VERDICT_RIGHT); // better
+	r = judged(&a, &six, NULL, false, VERDICT_RIGHT);
+	assert_true(isnan(r.data_reference) && strstr(r.data_note, "none is here"));
+	good.count = 9; // another set
+	r = judged(&a, &six, &good, false, VERDICT_RIGHT);
+	assert_true(isnan(r.data_reference) && r.data_unlike == ROW_NONE);
+	arena_done(&a);
+}
+
+// Rounding is no loss, not finite is wrong, and what has another verdict keeps it.
+static void test_rounding(void **state)
+{
+	struct arena a = { 0 };
+	struct cell_result out = { .verdict = VERDICT_WRONG };
+	struct scores x, ref;
+	struct row r;
+
+	(void)state;
+	scores_begin(&x, &a, N);
+	scores_begin(&ref, &a, N);
+	x.metric = ref.metric = DATA_COSINE;
+	x.count = ref.count = N;
+	for (size_t i = 0; i < N; i++) {
+		x.weight[i] = ref.weight[i] = ref.sum[i] = 1;
+		x.sum[i] = 1 - 1e-7;
+	}
+	r = judged(&a, &x, &ref, false, VERDICT_RIGHT);
+	assert_true(r.data_worse == 0 && r.data_unlike == 0 && r.data_low <= r.data_high);
+	for (size_t i = 0; i < N; i++)
+		x.sum[i] = 1 - 1e-5;
+	judged(&a, &x, &ref, false, VERDICT_WRONG);
+	row_init(&out.row);
+	out.row.cause = "as it was";
+	data_judge(&x, &ref, "engine:test", NULL, true, &a, &out);
+	assert_true(out.verdict == VERDICT_WRONG && !strcmp(out.row.cause, "as it was"));
+	x.metric = ref.metric = DATA_PERPLEXITY;
+	for (size_t i = 0; i < N; i++) {
+		ref.sum[i] = 2;
+		x.sum[i] = 2 + 5e-5;
+	}
+	r = judged(&a, &x, &ref, false, VERDICT_RIGHT);
+	near(r.data_reference, exp(2));
+	for (size_t i = 0; i < N; i++)
+		x.sum[i] = 2.1;
+	r = judged(&a, &x, &ref, false, VERDICT_WRONG);
+	assert_true(r.data_value > r.data_reference);
+	x.broken = 1;
+	x.sum[3] = NAN;
+	r = judged(&a, &x, &ref, true, VERDICT_WRONG);
+	assert_non_null(strstr(r.cause, "1 of 10 examples are not finite"));
+	arena_done(&a);
+}
+
+// From the child to its parent.
+static void test_file(void **state)
+{
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	struct scores six, back;
+	struct answer answer;
+	const char *file = path("scores.safetensors");
+
+	(void)state;
+	classified(&six, &a, 4);
+	six.cut = 3;
+	assert_int_equal(scores_write(&six, &a, file, NULL, &err), STATUS_OK);
+	assert_int_equal(outputs_read(&a, file, &answer, &err), STATUS_OK);
+	assert_int_equal(scores_of(&back, &answer, &err), STATUS_OK);
+	assert_true(back.metric == DATA_ACCURACY && back.count == N && back.places == N && back.cut == 3);
+	assert_memory_equal(back.chosen, six.chosen, N * sizeof *six.chosen);
+	assert_memory_equal(back.sum, six.sum, N * sizeof *six.sum);
+	answer.tensors[0].name = "none"; // whichever that is
+	assert_int_equal(scores_of(&back, &answer, &err), STATUS_BAD_INPUT);
+	six.first[2] = 20;
+	assert_int_equal(scores_write(&six, &a, file, NULL, &err), STATUS_OK);
+	assert_int_equal(outputs_read(&a, file, &answer, &err), STATUS_OK);
+	assert_int_equal(scores_of(&back, &answer, &err), STATUS_BAD_INPUT);
+	arena_done(&a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_proportion),
+		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_golden_outputs),
+		cmocka_unit_test(test_verdicts),
+		cmocka_unit_test(test_rounding),
+		cmocka_unit_test(test_file),
+	};
+
+	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}
