@@ -72,8 +72,8 @@ enum status reproduce_read(struct store *s, struct arena *a, int64_t row, struct
 	out->on = question_target(a, q);
 	out->options = q->own_options;
 	out->question = c->question;
-	plan_fit_asked(&out->question, a, r->fitted); // the record has what was taken
-	out->question.profile = false;                // its cells have no profile to hold against each other
+	plan_fit_asked(&out->question, r); // the record has what was taken
+	out->question.profile = false;     // its cells have no profile to hold against each other
 	if (!q->knows_conform)
 		out->question.no_conform = r->type_conformance == NULL;
 	// A row may be a stranger's: what it asks for has limits here. The default of memory holds, which --force lifts.

@@ -331,32 +331,12 @@ void plan_memory(struct plan_memory *out, struct arena *a, const struct plan_mod
 	arena_done(&x.arena);
 }
 
-// The sentence of row.fitted: written by plan_fit, read by plan_fit_asked.
-static const char fit_asked[] = "asked ", fit_stored[] = "as stored", fit_in[] = "in ", fit_layers[] = " with --layers ",
-		  fit_not[] = ", which does not fit: ";
-
-bool plan_fit_asked(struct question *q, struct arena *a, const char *fitted)
+bool plan_fit_asked(struct question *q, const struct row *r)
 {
-	const char *end = fitted ? strstr(fitted, fit_not) : NULL, *layers = end ? strstr(fitted, fit_layers) : NULL, *words;
-	int64_t n = 0;
-
-	if (!end || !text_starts(fitted, fit_asked))
+	if (!r->fitted || !r->fit_asked_precision)
 		return false;
-	words = fitted + strlen(fit_asked);
-	if (layers && layers < end) {
-		const char *number = layers + strlen(fit_layers);
-
-		if (!text_to_int(arena_strndup(a, number, (size_t)(end - number)), 1, 1 << 20, &n))
-			return false;
-		end = layers;
-	}
-	if (text_starts(words, fit_in))
-		q->precision = arena_strndup(a, words + strlen(fit_in), (size_t)(end - words) - strlen(fit_in));
-	else if (text_starts(words, fit_stored))
-		q->precision = NULL;
-	else
-		return false;
-	q->layers = n;
+	q->precision = text_is(r->fit_asked_precision, "stored") ? NULL : r->fit_asked_precision;
+	q->layers = r->fit_asked_layers == ROW_NONE ? 0 : r->fit_asked_layers;
 	return true;
 }
 
@@ -369,11 +349,12 @@ enum status plan_fit(struct plan_model *m, struct question *q, struct plan_memor
 	if (!q->fit || !memory->refused || memory->refused_as != VERDICT_NO_MEMORY || !memory->less_count)
 		return STATUS_OK;
 	const char *what = less_words(a, l, q), *why = memory->refused + strlen("not tried: ");
-	const char *asked = q->precision ? arena_printf(a, "%s%s", fit_in, q->precision) : fit_stored;
+	const char *asked = q->precision ? arena_printf(a, "in %s", q->precision) : "as stored";
 
 	if (q->layers > 0)
-		asked = arena_printf(a, "%s%s%lld", asked, fit_layers, (long long)q->layers);
-
+		asked = arena_printf(a, "%s with --layers %lld", asked, (long long)q->layers);
+	memory->asked_precision = q->precision ? q->precision : "stored";
+	memory->asked_layers = q->layers > 0 ? q->layers : ROW_NONE;
 	q->precision = l->precision ? l->precision : q->precision;
 	q->layers = l->layers > 0 ? l->layers : q->layers;
 	enum status s = plan_model_apart(&less, a, m->model, q, NULL, err);
@@ -386,8 +367,8 @@ enum status plan_fit(struct plan_model *m, struct question *q, struct plan_memor
 	memory->predicted_bytes = l->resident_bytes;
 	memory->anonymous_bytes = l->anonymous_bytes;
 	memory->refused = NULL;
-	memory->fitted = arena_printf(a, "asked %s%s%.*s; taken in its place (--fit): %s, %s predicted%s", asked, fit_not,
-		(int)strcspn(why, ";"), why, what, predict_amount(a, l->needed_bytes),
+	memory->fitted = arena_printf(a, "asked %s, which does not fit: %.*s; taken in its place (--fit): %s, %s predicted%s",
+		asked, (int)strcspn(why, ";"), why, what, predict_amount(a, l->needed_bytes),
 		less.unwritten ? "; its weights were made in this precision alone, so what it loses against float32 is not known"
 			       : "");
 	*m = less;

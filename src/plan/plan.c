@@ -630,8 +630,11 @@ enum status plan_measure(
 			m->model);
 	if (memory && memory->less_count > 0 && out->verdict == VERDICT_NO_MEMORY)
 		out->row.would_fit = less_json(a, memory);
-	if (memory)
+	if (memory && memory->fitted) {
 		out->row.fitted = memory->fitted;
+		out->row.fit_asked_precision = memory->asked_precision;
+		out->row.fit_asked_layers = memory->asked_layers;
+	}
 	if (memory && memory->predicted_bytes > 0)
 		out->row.predicted_mib = (double)memory->predicted_bytes / 1048576.0;
 	out->row.row = task->row;

@@ -75,8 +75,10 @@ struct plan_memory {
 	// Of no_memory: what is predicted to fit, the whole model in fewer bits before fewer of its layers.
 	struct plan_less less[PLAN_LESS_MOST];
 	size_t less_count;
-	const char *fitted; // of plan_fit: what was asked and what was taken
-	double took_ms;     // of the cell's timeout
+	const char *fitted;          // of plan_fit: what was asked and what was taken
+	const char *asked_precision; // likewise: the row's fit_asked_precision and fit_asked_layers
+	int64_t asked_layers;
+	double took_ms; // of the cell's timeout
 };
 // Within the question's timeout; building one graph, which takes some seconds at most, is not interrupted. host: the memory that
 // the cell will find; NULL: what this process finds, which a child within a limit of its own must not ask.
@@ -97,8 +99,9 @@ int plan_child(const char *what); // `assay cell --plan model|memory`: the child
 enum status plan_fit(struct plan_model *m, struct question *q, struct plan_memory *memory, struct arena *a,
 	const struct target *t, struct error *err);
 
-// What was asked of a row that has `fitted`, from its words: *q's precision and layers. False: it says neither.
-bool plan_fit_asked(struct question *q, struct arena *a, const char *fitted);
+// What was asked of a row that has `fitted`: *q's precision and layers. False: it ran as asked, or is of an assay before those
+// columns.
+bool plan_fit_asked(struct question *q, const struct row *r);
 
 // Makes nothing for real weights. A full disk or a stop is a refusal in *m. What was used least recently in the cache goes, down
 // to the limit; these weights are safe from everybody's trimming until `a` ends. `progress` as in struct synth_options.

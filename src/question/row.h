@@ -40,6 +40,10 @@
 		"of no_memory: what is predicted to fit, the nearest to what was asked first: objects of precision or layers, " \
 		"and the predicted bytes; null: another verdict") \
 	X(TEXT, fitted, "--fit: what was asked and did not fit, and what was taken in its place; null: it ran as asked") \
+	X(TEXT, fit_asked_precision, \
+		"of a row that has fitted: the precision that was asked; stored: none was. null: fitted is null, or an older " \
+		"assay wrote it") \
+	X(INTEGER, fit_asked_layers, "likewise the layers that were asked; null: all") \
 	X(TEXT, raw_error, "what the engine said, word for word, where the cause was made from it") \
 	X(INTEGER, attempt, "1, or the number of this try in a chain of fallbacks") \
 	X(TEXT, tried, "the platform that this try was made on: the one asked for, or a fallback") \

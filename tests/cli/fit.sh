@@ -19,6 +19,7 @@ fit="$work/wide --synthetic --on cpu --seq 8 --memory 0.06 --fit --no-conform --
 code 0 "$ASSAY" run $fit --json
 json 'd[0]["verdict"] == "right" and d[0]["precision"] == "int8-weights" and d[0]["would_fit"] is None and d[0]["weights"] == "synthetic"'
 json 'd[0]["fitted"].startswith("asked as stored, which does not fit: it needs ") and "taken in its place (--fit): --precision int8-weights" in d[0]["fitted"]'
+json 'd[0]["fit_asked_precision"] == "stored" and d[0]["fit_asked_layers"] is None'
 json '"dequantised" in d[0]["graph_reference"] and d[0]["graph_verdict"] == d[0]["arithmetic_verdict"] == "right" and d[0]["nmse"] is None'
 [ "$(du -sm "$ASSAY_CACHE" | cut -f1)" -lt 60 ] || fail "float32 weights were written: $(du -sm "$ASSAY_CACHE")"
 # Asked again: the same row. In another precision the same weights are made anew, and as they were.

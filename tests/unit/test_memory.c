@@ -272,6 +272,20 @@ static void a_published_model(void **state)
 	assert_true(taken.predicted_bytes > 0 && taken.predicted_bytes < whole.predicted_bytes);
 	assert_non_null(strstr(taken.fitted, "asked as stored, which does not fit: it needs "));
 	assert_non_null(strstr(taken.fitted, "; taken in its place (--fit): --precision int8-weights, "));
+	// What was asked comes back from the columns, whatever the sentence says; without them it is not known.
+	struct question again = { .precision = "int4-weights", .layers = 9 };
+	struct row r;
+	row_init(&r);
+	assert_false(plan_fit_asked(&again, &r));
+	r.fitted = "some other words";
+	assert_false(plan_fit_asked(&again, &r));
+	assert_true(text_is(again.precision, "int4-weights") && again.layers == 9);
+	r.fit_asked_precision = taken.asked_precision;
+	r.fit_asked_layers = taken.asked_layers;
+	assert_true(plan_fit_asked(&again, &r) && !again.precision && again.layers == 0);
+	r.fit_asked_precision = "float32";
+	r.fit_asked_layers = 3;
+	assert_true(plan_fit_asked(&again, &r) && text_is(again.precision, "float32") && again.layers == 3);
 	// Only fewer layers: the model is another one.
 	taken = memory;
 	taken.less[0] = memory.less[2];
