@@ -79,6 +79,8 @@ void asked_of(struct asked *out, struct arena *a, const struct side_row *r, cons
 	for (size_t i = 0; i < QUESTION_COUNT; i++)
 		if (question_tells((enum question_at)i))
 			out->field[ASKED_QUESTION + i] = member_word(&question_members[i], a, &c->question);
+	if (c->profile)
+		out->field[ASKED_QUESTION + QUESTION_AT_profile] = "";
 }
 
 bool asked_same(const struct asked *x, const struct asked *y, uint64_t leave)

@@ -25,7 +25,8 @@
 //   ASKED    only in the record of what was asked; it tells questions apart
 //   SIZE     the same in SQL; but what ran decides, which the row has in a column of its own
 //   NONE     neither
-// where: SQL over a row's result r and its cell c, of what tells questions apart; "%s": question_open_sql of same_question.h
+// where: SQL over a row's result r and its cell c, of what tells questions apart; "%1$s" is the record of what was asked as a
+//   text: question_apart_sql of same_question.h puts it there
 // words: how a report says it of a ROW beside a model's batch and length, a format of printf for the member's kind; one that
 //   begins with a space goes on with the words before it; "": not said there
 // standard: another word for the default; "": there is none
@@ -92,7 +93,7 @@
 	M(X, INTEGER, seed, KEY, ASKED, "c.seed", "", "", "seed", "N", 0, 9e15, "of inputs and synthetic weights; default 0") \
 	M(X, FLAG, is_static, KEY, ASKED, "c.static_shapes", "", "", "static", NULL, 0, 0, \
 		"fixed shapes in the graph; default: as the platform takes them") \
-	M(X, FLAG, is_dynamic, KEY, ASKED, "%s", "", "", "dynamic", NULL, 0, 0, \
+	M(X, FLAG, is_dynamic, KEY, ASKED, "contains(%1$s, '\"is_dynamic\":true')", "", "", "dynamic", NULL, 0, 0, \
 		"batch and sequence open in the graph, also where the platform's first form has them fixed") \
 	M(X, FLAG, no_fallback, KEY, NONE, "", "", "", "no-fallback", NULL, 0, 0, \
 		"a node that would run elsewhere makes the cell unsupported; says which") \
@@ -113,7 +114,8 @@
 	M(X, FLAG, no_conform, NO_KEY, NONE, "", "", "", "no-conform", NULL, 0, 0, \
 		"leave the type's conformance cases out; type_conformance is null") \
 	M(X, FLAG, no_explain, KEY, NONE, "", "", "", NULL, NULL, 0, 0, "where its nodes ran is known from a cell before") \
-	M(X, FLAG, profile, KEY, NONE, "", "", "", NULL, NULL, 0, 0, "also how long each node takes, in a session of its own")
+	M(X, FLAG, profile, KEY, ASKED, "contains(%1$s, '\"profile\":true')", "", "", NULL, NULL, 0, 0, \
+		"also how long each node takes, in a session of its own")
 // clang-format on
 
 #define QUESTION_ITEM(X, ...) X(__VA_ARGS__)

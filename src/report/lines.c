@@ -48,6 +48,7 @@ const char *report_asked_beside(struct arena *a, const struct store_question *q)
 			: q->cell.is_dynamic ? "open shapes"
 					     : NULL,
 		q->own_options,
+		q->cell.profile ? "profiled" : NULL,
 		q->cell.seed != 0 ? arena_printf(a, "seed %lld", (long long)q->cell.seed) : NULL,
 		golden != NULL ? arena_printf(a, "golden file %s", name != NULL ? name + 1 : golden) : NULL,
 		q->cell.max_loss != NULL ? arena_printf(a, "may lose %s", q->cell.max_loss) : NULL,
@@ -273,11 +274,12 @@ void summary_place_cells(struct summary *out, struct arena *a)
 // The fastest of a line has the lowest median, unless a comparison of several processes says that another is faster. Where none
 // decides, a cell whose fastest run is not slower than that median cannot be told from it; nor can an unstable one, whose median
 // may be another tomorrow. An emulator's time is no hardware's: it has no place among the fastest. Nor has the null engine's,
-// which computes nothing, nor the time of a shorter input than its line's, nor one of a scenario whose rule did not hold.
+// which computes nothing, nor the time of a shorter input than its line's, nor one of a scenario whose rule did not hold, nor
+// that of `assay profile`, whose question is another one than where a model runs fastest.
 bool report_is_ranked(const struct report_cell *c)
 {
 	return c->is_good && c->row.latency_ms > 0 && !row_is_brief(&c->row) && c->row.emulated != 1 &&
-		!report_computes_nothing(c) && !c->is_not_valid;
+		!report_computes_nothing(c) && !c->is_not_valid && !c->question.cell.profile;
 }
 
 bool report_computes_nothing(const struct report_cell *c)
@@ -288,7 +290,7 @@ bool report_computes_nothing(const struct report_cell *c)
 bool report_is_plain(const struct report_cell *c)
 {
 	return member_is_default(&question_members[QUESTION_AT_scenario], &c->asked) && c->row.new_tokens == ROW_NONE &&
-		c->row.together == NULL && c->row.switched_from == NULL;
+		c->row.together == NULL && c->row.switched_from == NULL && !c->question.cell.profile;
 }
 
 bool report_same_length(const struct report_cell *x, const struct report_cell *y)

@@ -102,12 +102,12 @@ static enum status choose(struct store *s, struct summary *out, struct error *er
 		"CREATE TEMP TABLE " REPORT_CHOSEN " AS SELECT id FROM " REPORT_QUESTION " ORDER BY id DESC LIMIT %d;"
 		"SELECT (SELECT count(*) FROM " REPORT_QUESTION ") AS questions, (SELECT count(*) FROM cell) AS cells";
 	struct table t;
-	enum status status = store_query(s, QUESTION_OPEN_ASK, &t, err);
+	enum status status = store_query(s, QUESTION_RECORD_ASK, &t, err);
 
 	if (status != STATUS_OK)
 		return status;
-	out->open_shapes = question_open_sql(&t);
-	const char *words = question_word_sql(&s->arena, QUESTION_FROM_SQL " WHERE r.fallback_of IS NULL", "", out->open_shapes);
+	out->apart = question_apart_sql(&s->arena, &t);
+	const char *words = question_word_sql(&s->arena, QUESTION_FROM_SQL " WHERE r.fallback_of IS NULL", "", out->apart);
 	status = store_query(s, arena_printf(&s->arena, sql, words, REPORT_QUESTIONS), &t, err);
 	if (status != STATUS_OK)
 		return status;

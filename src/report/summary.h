@@ -205,9 +205,9 @@ struct summary {
 	size_t note_count;
 	const char **methods; // how memory was sampled, distinct
 	size_t method_count;
-	const char *open_shapes; // question_open_sql
-	int64_t rows;            // in the database; cell_count of them are shown
-	int64_t questions;       // that have an answer; above cell_count: older ones are left out
+	const char *apart; // question_apart_sql
+	int64_t rows;      // in the database; cell_count of them are shown
+	int64_t questions; // that have an answer; above cell_count: older ones are left out
 };
 
 // Everything in the store's arena.

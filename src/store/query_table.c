@@ -216,8 +216,9 @@ const struct store_question store_questions[] = {
 		"END AS reason"
 		" FROM models m CROSS JOIN platforms p LEFT JOIN looked ON looked.platform = p.platform WHERE ($2 = '' OR "
 		"p.platform = $2) AND (p.platform <> 'null' OR $2 = 'null')"
-		" AND NOT EXISTS (SELECT 1 FROM result r WHERE r.model = m.model AND r.requested = p.platform AND r.state = "
-		"'finished'"
+		" AND NOT EXISTS (SELECT 1 FROM of_model r WHERE r.model = m.model AND r.requested = p.platform AND NOT "
+		"r.profiled"
+		" AND r.state = 'finished'"
 		" AND r.verdict NOT IN " VERDICT_NO_ANSWER_SQL " AND r.source IS NULL"
 		"  AND (COALESCE(r.engine, '') <> 'null' OR p.platform = 'null')) ORDER BY looked.available DESC NULLS LAST, "
 		"m.model, p.platform",

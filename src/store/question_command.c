@@ -55,7 +55,7 @@ const char *question_command(struct arena *a, const struct store_question *q, co
 	}
 	if (!q->knows_conform)
 		asked.no_conform = r->type_conformance == NULL;
-	text_add(&t, "assay run");
+	text_add(&t, asked.profile ? "assay profile" : "assay run");
 	add_word(&t, "", q->cell.model ? q->cell.model : "?");
 	if (asked.switched_from) // one of its rows is this one
 		add_word(&t, "--switch", arena_printf(a, "%s,%s", asked.switched_from, question_target(a, q)));

@@ -13,11 +13,14 @@
 #define HAS_TIME "verdict IN ('right', 'unjudged') AND latency_ms > 0 AND NOT (" TIMED ")"
 #define EMULATED ROW_EMULATED_SQL("")
 // The null engine computes nothing: its times count only where it is asked for by name.
-#define TIMED ROW_COUNTS_SQL("") " AND NOT " EMULATED " AND latency_ms > 0 AND (COALESCE(engine, '') <> 'null' OR $2 = 'null')"
-// %s: question_word_sql.
+#define TIMED \
+	ROW_COUNTS_SQL("") \
+	" AND NOT profiled AND NOT " EMULATED " AND latency_ms > 0 AND (COALESCE(engine, '') <> 'null' OR $2 = 'null')"
+// %s: question_profile_sql, and question_word_sql.
 static const char relations[] =
 	"WITH of_model AS (SELECT *, " QUESTION_FILES_SQL ","
-	"  count(DISTINCT model_sha256) OVER (PARTITION BY model) AS file_sets FROM result WHERE " OF_MODEL "),"
+	"  count(DISTINCT model_sha256) OVER (PARTITION BY model) AS file_sets FROM result JOIN"
+	"  (SELECT c.id AS id, %s AS profiled FROM cell c) USING (id) WHERE " OF_MODEL "),"
 	" asked AS (SELECT * FROM of_model WHERE $2 = '' OR requested = $2),"
 	" latest_anywhere AS (SELECT * FROM of_model WHERE id IN (SELECT id FROM (%s))),"
 	" latest AS (SELECT * FROM latest_anywhere WHERE $2 = '' OR requested = $2),"
@@ -30,19 +33,32 @@ static const char relations[] =
 
 static const char left_out_sql[] =
 	", why AS (SELECT CASE WHEN source IS NOT NULL THEN 'imported' WHEN engine = 'null' THEN 'nothing' WHEN actual IS "
-	"DISTINCT FROM requested THEN 'elsewhere'"
+	"DISTINCT FROM requested THEN 'elsewhere' WHEN profiled THEN 'profiled'"
 	"  WHEN " EMULATED " THEN 'emulated' ELSE 'unjudged' END AS word FROM latest WHERE " HAS_TIME ")"
 	" SELECT count(*) FILTER (word = 'imported') AS imported, count(*) FILTER (word = 'nothing') AS nothing, count(*) FILTER "
 	"(word = 'elsewhere') AS elsewhere,"
-	" count(*) FILTER (word = 'emulated') AS emulated, count(*) FILTER (word = 'unjudged') AS unjudged FROM why";
+	" count(*) FILTER (word = 'profiled') AS profiled, count(*) FILTER (word = 'emulated') AS emulated, count(*) FILTER "
+	"(word = 'unjudged') AS unjudged FROM why";
 
-const char *question_open_sql(const struct table *columns)
+// Text in JSON has its quotes behind backslashes: a member's name with its quotes stands nowhere but where it means it.
+static const char *record_sql(const struct table *columns)
 {
-	// Text in JSON has its quotes behind backslashes: this stands nowhere but where it means it.
-	return table_integer(columns, 0, "n") > 0 ? "COALESCE(contains(c.question, '\"is_dynamic\":true'), FALSE)" : "FALSE";
+	return table_integer(columns, 0, "n") > 0 ? "COALESCE(c.question, '')" : "''";
 }
 
-const char *question_word_sql(struct arena *a, const char *from, const char *also, const char *open)
+const char *question_apart_sql(struct arena *a, const struct table *columns)
+{
+	return arena_printf(a,
+		"r.machine, r.model, r.files, r.requested, r.source, c.device, c.asked_options" QUESTION_TELLS_APART_SQL,
+		record_sql(columns));
+}
+
+const char *question_profile_sql(const struct table *columns)
+{
+	return table_integer(columns, 0, "n") > 0 ? "COALESCE(contains(c.question, '\"profile\":true'), FALSE)" : "FALSE";
+}
+
+const char *question_word_sql(struct arena *a, const char *from, const char *also, const char *apart)
 {
 	static const char sql[] =
 		"SELECT max({'answers': answers, 'proves': NOT (verdict = 'timeout' AND seconds < most_seconds)"
@@ -58,7 +74,7 @@ const char *question_word_sql(struct arena *a, const char *from, const char *als
 		"    COALESCE(NULLIF(CAST(c.memory_limit_bytes AS DOUBLE), 0), CAST('inf' AS DOUBLE)) AS bytes%s)"
 		"  WINDOW q AS (PARTITION BY question)) GROUP BY question";
 
-	return arena_printf(a, sql, arena_printf(a, QUESTION_SQL, open), also, from);
+	return arena_printf(a, sql, apart, also, from);
 }
 
 const struct store_question *store_question_find(const char *name)
@@ -94,12 +110,12 @@ enum status store_ask(struct store *s, const struct store_question *q, const str
 	*left_out = NULL;
 	if (status != STATUS_OK)
 		return status;
-	status = db_query(&d, &s->arena, QUESTION_OPEN_ASK, NULL, 0, &t, err);
+	status = db_query(&d, &s->arena, QUESTION_RECORD_ASK, NULL, 0, &t, err);
 	const char *latest = question_word_sql(&s->arena,
 		" FROM of_model r JOIN cell c ON c.id = r.id WHERE r.state = 'finished' AND r.verdict NOT "
 		"IN " VERDICT_NO_ANSWER_SQL,
-		", COALESCE(r.tried, r.requested)", question_open_sql(&t));
-	const char *with_relations = arena_printf(&s->arena, relations, latest);
+		", COALESCE(r.tried, r.requested)", question_apart_sql(&s->arena, &t));
+	const char *with_relations = arena_printf(&s->arena, relations, question_profile_sql(&t), latest);
 	if (status == STATUS_OK)
 		status = db_query(
 			&d, &s->arena, arena_printf(&s->arena, "%s%s LIMIT $3", with_relations, q->sql), asked, 3, out, err);
@@ -110,6 +126,7 @@ enum status store_ask(struct store *s, const struct store_question *q, const str
 	if (status == STATUS_OK && q->timed_only) {
 		add_count(&words, &t, "emulated", "row of an emulated device", "rows of emulated devices");
 		add_count(&words, &t, "elsewhere", "row that ran elsewhere", "rows that ran elsewhere");
+		add_count(&words, &t, "profiled", "row of a profile", "rows of profiles");
 		add_count(&words, &t, "unjudged", "row that nothing judged", "rows that nothing judged");
 		add_count(&words, &t, "nothing", "row of the null engine, which computes nothing",
 			"rows of the null engine, which computes nothing");

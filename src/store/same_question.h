@@ -6,24 +6,24 @@
 #include "store/store.h"
 
 // What tells questions apart, as SQL over the rows of QUESTION_FROM_SQL; options are those over the platform's own. Failed cells
-// lack what only a run could tell. Holds one "%s": question_open_sql.
-#define QUESTION_SQL "r.machine, r.model, r.files, r.requested, r.source, c.device, c.asked_options" QUESTION_TELLS_APART_SQL
+// lack what only a run could tell. `columns`: the answer to QUESTION_RECORD_ASK. In `a`.
+const char *question_apart_sql(struct arena *a, const struct table *columns);
 // Of which files a row's model was: two contents of one name are two models. A row that failed before it knew is of those that
 // the name had last on its machine.
 #define QUESTION_FILES_SQL "COALESCE(model_sha256, arg_max(model_sha256, id) OVER (PARTITION BY machine, model)) AS files"
 #define QUESTION_FROM_SQL " FROM (SELECT *, " QUESTION_FILES_SQL " FROM result) r JOIN cell c ON c.id = r.id"
 
-// Was --dynamic asked? SQL over cell c, from the answer to QUESTION_OPEN_ASK: a file of an older assay has no column that says
-// it.
-#define QUESTION_OPEN_ASK "SELECT count(*) AS n FROM duckdb_columns() WHERE table_name = 'cell' AND column_name = 'question'"
-const char *question_open_sql(const struct table *columns);
+// Has cell the record of what was asked? A file of an older assay has no such column, and what only it says is the default there.
+#define QUESTION_RECORD_ASK "SELECT count(*) AS n FROM duckdb_columns() WHERE table_name = 'cell' AND column_name = 'question'"
+// Is cell c one of `assay profile`? A truth value in SQL.
+const char *question_profile_sql(const struct table *columns);
 
 // A SELECT of those rows' numbers, `id`, and of the newest row's that answers, `newest`, whatever it proves. `from`: " FROM ...
-// WHERE ..." with r and c as QUESTION_FROM_SQL has them; `also`: "", or ", " and what else tells questions apart; `open`: of
-// question_open_sql.
+// WHERE ..." with r and c as QUESTION_FROM_SQL has them; `also`: "", or ", " and what else tells questions apart; `apart`: of
+// question_apart_sql.
 //     The newest row that answers. But two verdicts say only that a limit was reached, timeout and no_memory: they prove less
 // than a row that was allowed more time or memory and got further, and take nothing back. By default a cell has what memory there
 // is, which counts as no limit.
-const char *question_word_sql(struct arena *a, const char *from, const char *also, const char *open);
+const char *question_word_sql(struct arena *a, const char *from, const char *also, const char *apart);
 
 #endif

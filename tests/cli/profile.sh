@@ -23,6 +23,20 @@ json 'd[0]["verdict"] == "unsupported" and "how long its nodes take" in d[0]["ca
 code 1 "$ASSAY" profile --row 1
 has err 'row 1 of .* holds no profile'
 
+# A profile that gave nothing takes nothing back: the model's own answer is the last word on its question.
+plain="--on null --runs 3 --no-conform"
+rm -f "$ASSAY_DB"
+code 0 "$ASSAY" run "$work/bert" $plain
+code 2 "$ASSAY" profile "$work/bert" $plain
+code 0 "$ASSAY" query --format json --on null fastest
+json '[r["row"] for r in d] == [1]'
+code 0 "$ASSAY" query --format json --on null by-hardware
+json 'd[0]["n"] == 2 and d[0]["right"] == 1 and d[0]["others"] == 1'
+code 0 "$ASSAY" report --format md
+has out 'bert .*right.*; profiled: .*unsupported'
+code 0 "$ASSAY" reproduce 2 --command
+has out '^assay profile '
+
 for on in cpu openvino; do
 	has_platform $on || continue
 	rm -f "$ASSAY_DB"
