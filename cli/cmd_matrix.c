@@ -324,7 +324,8 @@ static int run(int argc, char **argv)
 			"  assay matrix --key --synthetic --on cpu,openvino --output-dir out\n"
 			"  assay matrix --key --synthetic --on cpu,openvino --output-dir out --resume\n\n"
 			"Exit codes: 0 every cell is right, unjudged or compiles; 1 bad use or an error of assay's own; 2 a\n"
-			"cell has another verdict; 3 a cell is wrong (wins). With --fallback a cell's last try counts.\n",
+			"cell has another verdict, or its scenario is NOT VALID; 3 a cell is wrong (wins). With --fallback a\n"
+			"cell's last try counts.\n",
 		.options = cells_options(&x.cells, first, none),
 	};
 	int words, code;

@@ -44,7 +44,8 @@ static int run(int argc, char **argv)
 			"  assay run bert-base-uncased --synthetic --on cpu,openvino\n"
 			"  assay run ./my-checkpoint --on openvino --batch 8 --seq 256 --json\n\n"
 			"Exit codes: 0 every cell is right, unjudged or compiles; 1 bad use or an error of assay's own; 2 a\n"
-			"cell has another verdict; 3 a cell is wrong (wins). With --fallback a cell's last try counts.\n",
+			"cell has another verdict, or its scenario is NOT VALID; 3 a cell is wrong (wins). With --fallback a\n"
+			"cell's last try counts.\n",
 		.options = cells_options(&c, first, last),
 		.min_words = 1,
 		.max_words = -1,

@@ -100,7 +100,7 @@ struct assay_row {
 	double latency_ms; /* median of the warm runs */
 	double peak_anonymous_mib;
 	double max_abs_error, cosine; /* against the reference */
-	int exit_code;                /* what `assay run` would end with: 0 right, unjudged or compiles; 2 else; 3 wrong */
+	int exit_code;                /* of `assay run`: 0 right, unjudged or compiles; 2 else, or NOT VALID; 3 wrong */
 	int64_t number;               /* in the database; 0: it is not stored */
 	const char *json;             /* all of it: the object that `assay run --json` prints */
 };

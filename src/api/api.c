@@ -11,6 +11,7 @@
 #include "hub/fetch.h"
 #include "hub/hub.h"
 #include "plan/matrix.h"
+#include "question/standing.h"
 #include "report/report.h"
 
 #define X(code, word, exit, sentence) \
@@ -69,7 +70,7 @@ static struct owned_row *make_row(const struct cell_result *result)
 		.peak_anonymous_mib = r->peak_anonymous_mib,
 		.max_abs_error = r->max_abs_error,
 		.cosine = r->cosine,
-		.exit_code = verdict_exit_code(result->verdict),
+		.exit_code = row_exit_code(r, result->verdict),
 		.number = r->row == ROW_NONE ? 0 : r->row,
 		.json = out->json,
 	};

@@ -288,7 +288,7 @@ static enum status look_up(struct line *n, struct outcome *out, struct error *er
 void matrix_count(struct matrix *c, enum verdict v, const struct row *r)
 {
 	const char *words = row_qualifiers(&c->arena, r, QUALIFY_ALL);
-	const int code = verdict_exit_code(v);
+	const int code = row_exit_code(r, v);
 	json_t **of = &c->qualified[v];
 
 	c->by_verdict[v]++;

@@ -61,7 +61,7 @@
 		"662 in 3 s, a 99th where 662 fit; default normal") \
 	M(X, REAL, delay_s, KEY, ROW, "r.delay_s", "after %g s of rest", "", "delay", "SECONDS", 0, 3600, \
 		"wait so long between the warm-up and the first timed run; default 0") \
-	M(X, TEXT, scenario, KEY, ROW, "nullif(r.scenario, 'single-stream')", "%s", "single-stream", "scenario", "WORD", 0, 0, \
+	M(X, TEXT, scenario, KEY, ROW, "r.scenario", "%s", "", "scenario", "WORD", 0, 0, \
 		"who asks, as MLPerf names it: single-stream, multi-stream, offline, server; default: timed runs without a " \
 		"claim") \
 	M(X, INTEGER, streams, KEY, ROW, "r.streams", " of %lld", "", "streams", "N", 1, 65536, \

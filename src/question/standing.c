@@ -47,7 +47,15 @@ bool row_is_not_valid(const struct row *r)
 
 bool row_is_success(const struct row *r)
 {
-	return row_counts(r) && r->emulated != 1 && !row_is_shortened(r) && !row_is_brief(r);
+	return row_counts(r) && r->emulated != 1 && !row_is_shortened(r) && !row_is_brief(r) && !row_is_not_valid(r);
+}
+
+int row_exit_code(const struct row *r, enum verdict v)
+{
+	enum { NOT_VALID = 2 }; // as a verdict that is not right has it
+	int code = verdict_exit_code(v);
+
+	return code == 0 && row_is_not_valid(r) ? NOT_VALID : code;
 }
 
 int64_t row_question_sequence(const struct row *r)

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
+#include "base/status.h"
 #include "question/row.h"
 
 // Measured by assay and judged right, with outputs from `platform`. Not yet whether anything was computed: the null engine may
@@ -24,8 +25,11 @@ bool row_is_shortened(const struct row *r); // fewer layers than the model has
 bool row_is_brief(const struct row *r);
 // Its scenario's own rule did not hold (scenario_result's "valid" is false): the outputs may be right, its times claim nothing.
 bool row_is_not_valid(const struct row *r);
-// It counts, and it is the whole model with inputs of the length that was asked for, on hardware: `success` of hardware_results.
+// It counts, and it is the whole model with inputs of the length that was asked for, on hardware, in no scenario whose rule did
+// not hold: `success` of hardware_results.
 bool row_is_success(const struct row *r);
+// What a program ends with that asked for this row: verdict_exit_code, and 2 where that is 0 and a scenario's rule did not hold.
+int row_exit_code(const struct row *r, enum verdict v);
 // The length by which rows answer one question: asked_sequence, else sequence; ROW_NONE unknown, or no length.
 int64_t row_question_sequence(const struct row *r);
 
@@ -51,8 +55,8 @@ const char *qualifiers_of_all(struct arena *a, const char *const *words, size_t 
 // none has any.
 const char *qualifiers_of_sides(struct arena *a, const char *of_a, const char *of_b);
 
-// row_is_right_on(requested), row_counts, row_is_shortened, row_is_brief and row_is_success as conditions, never null; `o` is the
-// prefix of the columns: "", "r.".
+// row_is_right_on(requested), row_counts, row_is_shortened, row_is_brief, row_is_not_valid and row_is_success as conditions,
+// never null; `o` is the prefix of the columns: "", "r.". A text in JSON has its quotes behind backslashes.
 #define ROW_RIGHT_SQL(o) "COALESCE(" o "verdict = 'right' AND " o "source IS NULL AND " o "actual = " o "requested, FALSE)"
 #define ROW_COUNTS_SQL(o) \
 	"(" ROW_RIGHT_SQL(o) " AND COALESCE(" o "engine <> 'null' OR (" o "engine = 'null' AND " o "requested = 'null'), " \
@@ -60,7 +64,9 @@ const char *qualifiers_of_sides(struct arena *a, const char *of_a, const char *o
 #define ROW_EMULATED_SQL(o) "COALESCE(" o "emulated, FALSE)"
 #define ROW_SHORTENED_SQL(o) "COALESCE(" o "shortened, " o "layers > 0, FALSE)"
 #define ROW_BRIEF_SQL(o) "(" o "asked_sequence IS NOT NULL AND " o "asked_sequence IS DISTINCT FROM " o "sequence)"
+#define ROW_NOT_VALID_SQL(o) "COALESCE(regexp_matches(" o "scenario_result, '\"valid\": *false'), FALSE)"
 #define ROW_SUCCESS_SQL(o) \
-	"(" ROW_COUNTS_SQL(o) " AND NOT " ROW_EMULATED_SQL(o) " AND NOT " ROW_SHORTENED_SQL(o) " AND NOT " ROW_BRIEF_SQL(o) ")"
+	"(" ROW_COUNTS_SQL(o) " AND NOT " ROW_EMULATED_SQL(o) " AND NOT " ROW_SHORTENED_SQL(o) " AND NOT " ROW_BRIEF_SQL( \
+		o) " AND NOT " ROW_NOT_VALID_SQL(o) ")"
 
 #endif

@@ -8,7 +8,8 @@
 //   no_memory, compiles, unjudged,
 //   still running, stood in,
 //   imported, the null engine
-//   right                               passed; also elsewhere, where --allow-fallback was given, and says where
+//   right                               passed; also elsewhere, where --allow-fallback was given, and
+//                                       says where. A failure where its scenario is NOT VALID
 #include <math.h>
 
 #include "base/visible.h"
@@ -58,7 +59,10 @@ static enum outcome outcome_of(const struct report_cell *c)
 		return SKIPPED;
 	switch (c->verdict) {
 	case VERDICT_RIGHT:
-		return report_computes_nothing(c) ? SKIPPED : c->is_good || c->row.fallback_allowed == 1 ? PASSED : FAILURE;
+		return report_computes_nothing(c)                    ? SKIPPED
+			: c->is_not_valid                            ? FAILURE
+			: c->is_good || c->row.fallback_allowed == 1 ? PASSED
+								     : FAILURE;
 	case VERDICT_FELL_BACK:
 		return FAILURE;
 	case VERDICT_UNJUDGED:
@@ -132,9 +136,11 @@ static void test_case(const struct summary *s, const struct report_cell *c, stru
 	if (o == SKIPPED)
 		text_addf(out, "      <skipped message=\"%s: %s\"/>\n", word, esc(a, cause));
 	else if (o != PASSED)
-		text_addf(out, "      <%s type=\"%s\" message=\"%s: %s\">%s</%s>\n", tags[o], word, word, esc(a, cause),
+		text_addf(out, "      <%s type=\"%s\" message=\"%s%s %s\">%s</%s>\n", tags[o], word,
+			c->is_not_valid ? "right" : word, c->is_not_valid ? "," : ":", esc(a, cause),
 			esc(a,
-				c->row.worst != NULL               ? c->row.worst
+				c->is_not_valid                    ? cause
+					: c->row.worst != NULL     ? c->row.worst
 					: c->row.raw_error != NULL ? c->row.raw_error
 								   : cause),
 			tags[o]);

@@ -10,7 +10,7 @@
 static void count_cell(struct report_counts *n, const struct report_cell *c)
 {
 	n->total += !c->is_foreign;
-	n->good += c->is_good;
+	n->good += c->is_good && !c->is_not_valid;
 	if (c->is_running)
 		n->running++;
 	else if (c->is_foreign)

@@ -29,6 +29,10 @@
 	" || ' rows, 6 a side are needed' END"
 // Beside a model's name: its files, where the name had others as well.
 #define FILES(of) "CASE WHEN " of "file_sets > 1 THEN left(" of "files, 8) END"
+#define SCENARIO \
+	"nullif(concat_ws(' ', scenario, 'of ' || streams, 'at ' || rate_per_s || ' queries/s', 'within ' || latency_bound_ms " \
+	"|| " \
+	"' ms'), '') AS scenario"
 #define SHAPE "weights, layers, batch, sequence, new_tokens"
 // Computed in less than float32, by --precision, in a user's .onnx or as the device likes.
 #define REDUCED(o) \
@@ -67,13 +71,13 @@ const struct store_question store_questions[] = {
 		", ranked AS (SELECT *, row_number() OVER w AS place, count(*) OVER (PARTITION BY " LINE ") AS n,"
 		"  min(latency_ms) FILTER (requested = 'cpu') OVER (PARTITION BY " LINE ") AS cpu_ms FROM timed"
 		"  WINDOW w AS (PARTITION BY " LINE " ORDER BY latency_ms, id))"
-		" SELECT model, " FILES("") " AS files, " SHAPE
-					    ", requested AS platform, device, precision, compute_dtype AS computed_in, "
-					    "delay_s, together, switched_from, round(latency_ms, 3) AS ms, "
-					    "round(latency_low_ms, 3) AS low_ms,"
-					    " round(latency_high_ms, 3) AS high_ms, samples, round(cpu_ms / latency_ms, 2) AS "
-					    "of_cpu, n - 1 AS against, verdict, not_judged, stability, id AS \"row\""
-					    " FROM ranked WHERE place = 1 ORDER BY model, batch, sequence, id",
+		" SELECT model, " FILES(
+			"") " AS files, " SHAPE ", requested AS platform, device, precision, compute_dtype AS computed_in, "
+			    "image_size, " SCENARIO ", delay_s, together, switched_from, round(latency_ms, 3) AS ms, "
+			    "round(latency_low_ms, 3) AS low_ms,"
+			    " round(latency_high_ms, 3) AS high_ms, samples, round(cpu_ms / latency_ms, 2) AS "
+			    "of_cpu, n - 1 AS against, verdict, not_judged, stability, id AS \"row\""
+			    " FROM ranked WHERE place = 1 ORDER BY model, batch, sequence, id",
 		true },
 
 	{ "runs",

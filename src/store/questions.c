@@ -15,7 +15,8 @@
 // The null engine computes nothing: its times count only where it is asked for by name.
 #define TIMED \
 	ROW_COUNTS_SQL("") \
-	" AND NOT profiled AND NOT " EMULATED " AND latency_ms > 0 AND (COALESCE(engine, '') <> 'null' OR $2 = 'null')"
+	" AND NOT profiled AND NOT " ROW_NOT_VALID_SQL( \
+		"") " AND NOT " EMULATED " AND latency_ms > 0 AND (COALESCE(engine, '') <> 'null' OR $2 = 'null')"
 // %s: question_profile_sql, and question_word_sql.
 static const char relations[] =
 	"WITH of_model AS (SELECT *, " QUESTION_FILES_SQL ","
@@ -32,13 +33,17 @@ static const char relations[] =
 	"  WHERE state = 'finished' AND " TIMED " GROUP BY ALL)";
 
 static const char left_out_sql[] =
-	", why AS (SELECT CASE WHEN source IS NOT NULL THEN 'imported' WHEN engine = 'null' THEN 'nothing' WHEN actual IS "
-	"DISTINCT FROM requested THEN 'elsewhere' WHEN profiled THEN 'profiled'"
-	"  WHEN " EMULATED " THEN 'emulated' ELSE 'unjudged' END AS word FROM latest WHERE " HAS_TIME ")"
-	" SELECT count(*) FILTER (word = 'imported') AS imported, count(*) FILTER (word = 'nothing') AS nothing, count(*) FILTER "
-	"(word = 'elsewhere') AS elsewhere,"
-	" count(*) FILTER (word = 'profiled') AS profiled, count(*) FILTER (word = 'emulated') AS emulated, count(*) FILTER "
-	"(word = 'unjudged') AS unjudged FROM why";
+	", why AS (SELECT CASE WHEN source IS NOT NULL THEN 'imported' WHEN engine = 'null' AND $2 <> 'null' THEN 'nothing' WHEN "
+	"actual IS "
+	"DISTINCT FROM requested THEN 'elsewhere' WHEN profiled THEN 'profiled' WHEN " ROW_NOT_VALID_SQL(
+		"") " THEN 'not_valid'"
+		    "  WHEN " EMULATED " THEN 'emulated' ELSE 'unjudged' END AS word FROM latest WHERE " HAS_TIME ")"
+		    " SELECT count(*) FILTER (word = 'imported') AS imported, count(*) FILTER (word = 'nothing') AS nothing, "
+		    "count(*) FILTER "
+		    "(word = 'elsewhere') AS elsewhere,"
+		    " count(*) FILTER (word = 'profiled') AS profiled, count(*) FILTER (word = 'not_valid') AS not_valid, "
+		    "count(*) FILTER (word = 'emulated') AS emulated, count(*) FILTER "
+		    "(word = 'unjudged') AS unjudged FROM why";
 
 // Text in JSON has its quotes behind backslashes: a member's name with its quotes stands nowhere but where it means it.
 static const char *record_sql(const struct table *columns)
@@ -126,6 +131,7 @@ enum status store_ask(struct store *s, const struct store_question *q, const str
 	if (status == STATUS_OK && q->timed_only) {
 		add_count(&words, &t, "emulated", "row of an emulated device", "rows of emulated devices");
 		add_count(&words, &t, "elsewhere", "row that ran elsewhere", "rows that ran elsewhere");
+		add_count(&words, &t, "not_valid", "row of a scenario that is NOT VALID", "rows of scenarios that are NOT VALID");
 		add_count(&words, &t, "profiled", "row of a profile", "rows of profiles");
 		add_count(&words, &t, "unjudged", "row that nothing judged", "rows that nothing judged");
 		add_count(&words, &t, "nothing", "row of the null engine, which computes nothing",

@@ -65,16 +65,23 @@ json 'd[0]["throughput_per_s"] == 800 and d[0]["scenario_result"]["valid"] and d
 cell 0 $steady --scenario server --rate 100 --latency-bound 60
 json 'd[0]["scenario_result"]["valid"] and d[0]["samples"] == 2648 == d[0]["scenario_result"]["queries"] and d[0]["rate_per_s"] == 100'
 json 'd[0]["latency_min_ms"] == 5 and d[0]["latency_ms"] > 5 and d[0]["latency_max_ms"] < 60'
-cell 0 null:sleep_ms=50,clock=told --scenario server --rate 1000 --latency-bound 60 --effort rapid
+cell 2 null:sleep_ms=50,clock=told --scenario server --rate 1000 --latency-bound 60 --effort rapid
 json 'not d[0]["scenario_result"]["valid"] and d[0]["scenario_result"]["unanswered"] > 500 and "a second of the 1000 that arrived" in d[0]["scenario_result"]["why"]'
 json '19 < d[0]["throughput_per_s"] <= 20 and d[0]["scenario_result"]["elapsed_s"] < 6'
-code 0 "$ASSAY" run "$work/bert" --on $steady --no-conform --scenario server --rate 300 --latency-bound 10
+code 2 "$ASSAY" run "$work/bert" --on $steady --no-conform --scenario server --rate 300 --latency-bound 10
 has out '^  scenario +server, NOT VALID: .* queries took longer than 10 ms'
 code 0 "$ASSAY" run "$work/bert" --on $steady --no-conform --scenario server --rate 20 --latency-bound 60 --runs 500
 has out '^  scenario +server: 0 of 500 queries took longer than 60 ms: 99th percentile within the bound'
 # A question of its own: another scenario is another cell.
 code 0 "$ASSAY" query --format csv "SELECT count(DISTINCT cell_key) AS n FROM result WHERE scenario = 'server'"
 has out '^4$'
+# One whose rule did not hold is no success and has no time; a valid one stands by itself, with what was asked.
+code 0 "$ASSAY" query --format json --on null fastest
+json 'sum(r["scenario"] == "server at 100.0 queries/s within 60.0 ms" for r in d) == 1 and not any("1000.0 queries" in (r["scenario"] or "") for r in d)'
+json 'any(r["scenario"] == "single-stream" for r in d) and any(r["scenario"] is None for r in d)'
+has err 'times left out: .*2 rows of scenarios that are NOT VALID'
+code 0 "$ASSAY" report --format junit
+[ "$(grep -c 'type="right, NOT VALID"' "$work/out")" = 0 ] || fail "what the null engine computed is called a failure"
 # An engine that takes several at a time: tried, stated, and the outputs of every request are looked at.
 cell 0 null:sleep_ms=20,lanes=4 --scenario offline --effort rapid
 json 'd[0]["verdict"] == "right" and [t["requests"] for t in d[0]["scenario_result"]["tried"]] == [1, 4, 8] and d[0]["scenario_result"]["requests"] in (4, 8)'
@@ -85,8 +92,8 @@ cell 0 null:sleep_ms=5,lanes=3 --scenario offline --runs 7
 json 'd[0]["samples"] == 7 == len(d[0]["samples_ms"])'
 cell 3 null:sleep_ms=20,lanes=4,wrong_lane=3 --scenario offline --effort rapid
 json 'd[0]["verdict"] == "wrong" and d[0]["scenario_result"]["outputs"].startswith("requests differ") and abs(d[0]["max_abs_error"] - 1) < 1e-3'
-code 0 "$ASSAY" run "$work/bert" --on null:sleep_ms=5,lanes=2 --no-conform --scenario server --rate 50 --latency-bound 5000 --runs 40
-has out '^  scenario +server: 0 of 40 queries took longer.* [124] requests? at a time of batch 1|^  scenario +server, NOT VALID: 0 of 40 '
+code 2 "$ASSAY" run "$work/bert" --on null:sleep_ms=5,lanes=2 --no-conform --scenario server --rate 50 --latency-bound 5000 --runs 40
+has out '^  scenario +server, NOT VALID: 0 of 40 queries took longer.* [124] requests? at a time of batch 1'
 
 for bad in "--effort fast" "--scenario Server" "--scenario server" "--scenario server --rate 5" "--scenario server --rate 0.001 --latency-bound 5" "--rate 5" "--streams 8" "--latency-bound 5" \
 	"--scenario multi-stream --streams 3 --batch 2" "--task generate --cycles 5" "--task generate --scenario offline" "--cycles 4"; do

@@ -103,8 +103,10 @@ static void test_success(void **state)
 {
 	static const int emulated[] = { -1, 0, 1 }, shortened[] = { -1, 0, 1 };
 	static const int64_t layers[] = { ROW_NONE, 2 }, asked[] = { ROW_NONE, 16, 128 };
+	static const char *const results[] = { NULL, "{\"valid\":true}", "{\"valid\":false,\"queries\":3}", "{\"valid\": false}",
+		"{\"valid\":true,\"why\":\"\\\"valid\\\":false\"}" };
 	char *folder = test_folder(), path[4200];
-	bool expected[2 * 54];
+	bool expected[5 * 2 * 54];
 	struct text sql = { 0 };
 	struct store s = { 0 };
 	struct error err = { 0 };
@@ -113,28 +115,38 @@ static void test_success(void **state)
 
 	(void)state;
 	text_add(&sql, "SELECT " ROW_SUCCESS_SQL("r.") " AS good FROM (VALUES ");
-	for (; n < 2 * 54; n++) {
+	for (; n < 5 * 2 * 54; n++) {
 		struct row r = made(n % 2 ? VERDICT_WRONG : VERDICT_RIGHT, "qnn", "qnn", "ort", NULL);
 		const int flags[] = { r.emulated = emulated[n / 2 % 3], r.shortened = shortened[n / 6 % 3] };
-		const int64_t numbers[] = { r.layers = layers[n / 18 % 2], r.asked_sequence = asked[n / 36], r.sequence = 16 };
+		const int64_t numbers[] = { r.layers = layers[n / 18 % 2], r.asked_sequence = asked[n / 36 % 3],
+			r.sequence = 16 };
+		r.scenario_result = results[n / 108];
 		text_addf(&sql, "%s(%zu, '%s', 'qnn', 'qnn', 'ort', CAST(NULL AS VARCHAR)", n > 0 ? ", " : "", n, r.verdict);
 		for (size_t k = 0; k < 2; k++)
 			text_addf(&sql, ", CAST(%s AS BOOLEAN)", flags[k] < 0 ? "NULL" : flags[k] > 0 ? "TRUE" : "FALSE");
 		for (size_t k = 0; k < 3; k++)
 			text_addf(&sql, numbers[k] == ROW_NONE ? ", CAST(NULL AS BIGINT)" : ", CAST(%lld AS BIGINT)",
 				(long long)numbers[k]);
+		text_add(&sql, ", ");
+		quoted(&sql, r.scenario_result);
 		text_add(&sql, ")");
 		good += expected[n] = row_is_success(&r);
 	}
 	text_add(&sql,
-		") AS r(n, verdict, requested, actual, engine, source, emulated, shortened, layers, asked_sequence, sequence) "
+		") AS r(n, verdict, requested, actual, engine, source, emulated, shortened, layers, asked_sequence, sequence, "
+		"scenario_result) "
 		"ORDER BY n");
 	snprintf(path, sizeof path, "%s/a.duckdb", folder);
 	if (store_open(&s, path, false, &err) || store_query(&s, text_get(&sql), &t, &err))
 		fail_msg("%s", err.text);
 	assert_int_equal(t.row_count, n);
-	// Not emulated or unknown; all layers, or 2 that are all; the length that was asked for.
-	assert_int_equal(good, 2 * 3 * 2);
+	// Not emulated or unknown; all layers, or 2 that are all; the length that was asked for; no scenario, or a valid one.
+	assert_int_equal(good, 2 * 3 * 2 * 3);
+	struct row late = made(VERDICT_RIGHT, "cpu", "cpu", "ort", NULL), held = late;
+	late.scenario_result = results[2], held.scenario_result = results[1];
+	assert_int_equal(row_exit_code(&late, VERDICT_RIGHT), 2);
+	assert_int_equal(row_exit_code(&held, VERDICT_RIGHT), 0);
+	assert_int_equal(row_exit_code(&late, VERDICT_WRONG), 3);
 	for (size_t i = 0; i < n; i++)
 		assert_string_equal(table_get(&t, i, "good"), expected[i] ? "true" : "false");
 	text_done(&sql);
