@@ -377,7 +377,7 @@ int cells_run(struct cells *c)
 	progress_clear();
 	c->exit_code = s == STATUS_OK ? m->exit_code : cli_error(&err);
 	if (cli_stop) {
-		size_t left = m->cell_count - m->done - m->left_out;
+		size_t left = m->cell_count - m->done - m->left_out + (m->together && !m->has_met ? m->cell_count : 0);
 
 		emit_error("assay: interrupted (%s); %zu %s not started\n", cli_stop_name(), left,
 			cells_plural(left, "cell was", "cells were"));

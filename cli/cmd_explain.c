@@ -189,6 +189,8 @@ static void print(struct explained *x)
 
 	emit("row %lld: %s on %s%s: %s\n", (long long)x->row, get(x, "model"), get(x, "requested"),
 		text_is(get(x, "emulated"), "true") ? " (EMULATED)" : "", or_dash(get(x, "verdict")));
+	label("together", get(x, "together") ? arena_printf(&x->arena, "with %s", get(x, "together")) : NULL);
+	label("switched", get(x, "switched_from") ? arena_printf(&x->arena, "from %s", get(x, "switched_from")) : NULL);
 	label("cause", get(x, "cause"));
 	label("hint", get(x, "hint"));
 	label("it said", get(x, "raw_error"));
@@ -242,7 +244,8 @@ static void print_json(struct explained *x)
 {
 	static const char *const keys[] = { "model", "requested", "actual", "engine", "engine_version", "provider", "device",
 		"emulated", "verdict", "cause", "hint", "raw_error", "form", "form_why", "nodes", "nodes_on_platform",
-		"nodes_elsewhere", "nodes_fused", "partitions", "copies", "placement_note", "fallback_reason" };
+		"nodes_elsewhere", "nodes_fused", "partitions", "copies", "placement_note", "fallback_reason", "together",
+		"switched_from" };
 	json_t *out = json_object(), *cell = rows(&x->cell), *first = json_array_get(cell, 0);
 
 	json_object_set_new(out, "row", json_integer(x->row));

@@ -144,6 +144,8 @@ static int set_value(const struct cli_option *o, const char *shown, const char *
 		*(const char **)o->out = value;
 		return 0;
 	case CLI_LIST:
+		if (!value[strspn(value, ",")])
+			return cli_bad_use("%s wants %s, not '%s'", shown, o->argument, value);
 		list_split(o->out, value);
 		return 0;
 	case CLI_VALUES:

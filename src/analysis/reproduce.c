@@ -39,6 +39,19 @@ static const char *model_now(struct arena *a, const struct store_question *q, co
 	return q->cell.model;
 }
 
+// Alone it would be another question: what asks it is the command of its run.
+static enum status refuse_together(struct store *s, struct arena *a, const struct side_row *r, struct error *err)
+{
+	struct table t;
+	enum status st = store_query(s, arena_printf(a, "SELECT command FROM run WHERE id = %lld", (long long)r->run), &t, err);
+	const char *command = st == STATUS_OK && t.row_count == 1 ? t.cells[0] : NULL;
+
+	if (st != STATUS_OK)
+		return st;
+	return error_set(err, STATUS_BAD_INPUT, "row %lld was measured together with %s: `%s` measures all of them again",
+		(long long)r->row.row, r->question.cell.together, command ? command : "assay run MODEL... --together");
+}
+
 enum status reproduce_read(struct store *s, struct arena *a, int64_t row, struct reproduce *out, struct error *err)
 {
 	struct side side;
@@ -62,9 +75,7 @@ enum status reproduce_read(struct store *s, struct arena *a, int64_t row, struct
 		return error_set(err, STATUS_BAD_INPUT, "row %lld was measured by %s: assay was not asked for it", (long long)row,
 			r->source);
 	if (c->together)
-		return error_set(err, STATUS_BAD_INPUT,
-			"row %lld was measured together with %s: `assay run MODEL... --together` measures all of them again",
-			(long long)row, c->together);
+		return refuse_together(s, a, &out->old, err);
 	if (!platform_find(c->platform))
 		return error_set(
 			err, STATUS_BAD_INPUT, "row %lld ran on %s, which this assay does not know", (long long)row, c->platform);

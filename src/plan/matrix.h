@@ -106,6 +106,7 @@ struct matrix { // MATRIX_INIT
 	int64_t run;                      // of the database, in which its rows are; 0: none
 	int exit_code;                    // the worst verdict_exit_code
 	bool was_stopped;
+	bool has_met; // of .together: the rows of all of them at the same time were begun
 };
 #define MATRIX_INIT \
 	{ \

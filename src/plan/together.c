@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "cell/predict.h"
+#include "plan/schedule.h"
 
 enum { GATES = CELL_GATE_END + 1, PAUSE_NS = 50 * 1000 * 1000 };
 
@@ -176,7 +177,8 @@ static enum status prepare(struct group *g, struct beside *m, struct error *err)
 	m->model = *p->model;
 	m->question = *p->question;
 	m->question.together = others_of(&m->arena, g, m);
-	m->label = arena_printf(&m->arena, "%s, together with %s", name_of(&m->arena, p), m->question.together);
+	m->label = arena_printf(&m->arena, "%s%s, together with %s", name_of(&m->arena, p),
+		schedule_is_emulated(p->target, g->matrix->platforms) ? " (EMULATED)" : "", m->question.together);
 	plan_identify(&m->model, &m->arena, NULL, NULL, NULL);
 	plan_memory_apart(&m->memory, &m->arena, &m->model, p->target, &m->question, crew_stop_flag(g->crew));
 	if (m->model.refused || p->target->absent || m->memory.refused)
@@ -363,6 +365,7 @@ enum status together_run(struct matrix *matrix, struct store *store, struct crew
 		.changed = PTHREAD_COND_INITIALIZER };
 	enum status s = STATUS_OK;
 
+	matrix->has_met = true;
 	for (size_t i = 0; i < g.count; i++) {
 		g.members[i] = (struct beside){ .group = &g, .cell = &matrix->cells[i], .phase = "start" };
 		read_alone(&g.members[i]);

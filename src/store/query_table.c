@@ -27,6 +27,12 @@
 	"CASE WHEN " n " >= 6 AND " m " >= 6 AND " least " > 1.02 * " most " THEN 'slower' WHEN " n " >= 6 AND " m " >= 6" \
 	" THEN 'cannot tell: the rows overlap' ELSE 'cannot tell: ' || " n " || ' and ' || " m \
 	" || ' rows, 6 a side are needed' END"
+// Rows of one question that one run gave several times (a model beside itself), and those that could not be asked: all rows of the
+// last run that asked, and where it gave no answer also those of the last one that did.
+#define NEWEST_RUN " OVER (PARTITION BY machine, cell_key)"
+#define OF_NEWEST_RUN \
+	"source IS NULL AND state = 'finished' QUALIFY run = max(run)" NEWEST_RUN \
+	" OR run = max(run) FILTER (verdict NOT IN " VERDICT_NO_ANSWER_SQL ")" NEWEST_RUN
 // Beside a model's name: its files, where the name had others as well.
 #define FILES(of) "CASE WHEN " of "file_sets > 1 THEN left(" of "files, 8) END"
 #define SCENARIO \
@@ -149,8 +155,9 @@ const struct store_question store_questions[] = {
 		" SELECT model, requested AS platform, together, verdict, round(latency_ms, 3) AS ms, round(alone_ms, 3) AS "
 		"alone_ms, "
 		"round(together_factor, 2) AS factor,"
-		" round(together_share, 4) AS share, round(peak_anonymous_mib, 1) AS anonymous_mib, alone_row, id AS \"row\""
-		" FROM latest WHERE together IS NOT NULL AND source IS NULL ORDER BY id",
+		" round(together_share, 4) AS share, round(peak_anonymous_mib, 1) AS anonymous_mib, emulated, weights, layers, "
+		"cause, alone_row, id AS \"row\""
+		" FROM asked WHERE together IS NOT NULL AND " OF_NEWEST_RUN " ORDER BY id",
 		false },
 
 	{ "switches",
@@ -160,8 +167,8 @@ const struct store_question store_questions[] = {
 		" SELECT model, switched_from, requested AS platform, verdict, round(switch_ms, 3) AS switch_ms, "
 		"round(switch_release_ms, 3) AS release_ms,"
 		" round(load_ms, 3) AS load_ms, round(first_ms, 3) AS first_ms, switch_max_difference AS max_difference, "
-		"round(switch_left_mib, 1) AS left_mib, id AS \"row\""
-		" FROM latest WHERE switched_from IS NOT NULL AND source IS NULL ORDER BY id",
+		"round(switch_left_mib, 1) AS left_mib, emulated, weights, layers, cause, id AS \"row\""
+		" FROM asked WHERE switched_from IS NOT NULL AND " OF_NEWEST_RUN " ORDER BY id",
 		false },
 
 	{ "slower-than-cpu",

@@ -13,6 +13,9 @@ json 'all(abs(r["switch_ms"] - r["switch_release_ms"] - r["load_ms"] - r["first_
 json 'all(r["switch_max_difference"] == 0 and r["switch_left_mib"] is not None and r["samples"] == 3 for r in d)'
 code 0 "$ASSAY" query switches --json
 json '[(r["switched_from"], r["platform"]) for r in d] == [("null:sleep_ms=3", "null"), ("null:sleep_ms=1", "null")]'
+json 'all(r["emulated"] is False and r["weights"] == "synthetic" for r in d)'
+code 1 "$ASSAY" run bert --switch ,
+has err "^assay: --switch wants PLATFORM,PLATFORM"
 code 0 "$ASSAY" report
 has out '^#+ Switches: one process'
 code 0 "$ASSAY" reproduce 1 --command

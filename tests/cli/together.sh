@@ -25,6 +25,11 @@ has out '^#+ Together: several models'
 code 0 "$ASSAY" run bert bert gpt2 --together --on null:sleep_ms=1 --runs 3 --no-conform
 has out '^bert on null, together with bert on null, gpt2 on null: right'
 has out '^  together +with bert on null, gpt2 on null; alone it took [0-9.]+ ms \(row [0-9]+\), so [0-9.]+ times as long here \(one process each: no claim\); the others ran in [0-9.]+ % of'
+# A model beside itself: both rows.
+code 0 "$ASSAY" query together --json
+json 'len([r for r in d if r["together"] == "bert on null, gpt2 on null"]) == 2 and {(r["emulated"], r["weights"]) for r in d} == {(False, "synthetic")}'
+code 0 "$ASSAY" explain 3 --json
+json 'd["together"] == "gpt2 on null" and d["switched_from"] is None'
 # Models take the platforms in turn; generations too, and beside each other they choose the same tokens.
 code 0 "$ASSAY" run gpt2 bert gpt2 --together --on null:sleep_ms=1,null:sleep_ms=2 --runs 3 --no-conform --json
 json '[json.loads(r["options"])["sleep_ms"] if isinstance(r["options"], str) else r["options"]["sleep_ms"] for r in d if not r["together"]] in (["1", "2", "1"], [1, 2, 1])'
@@ -42,13 +47,15 @@ json '[r["verdict"] for r in d] == ["wrong", "wrong", "right", "right"]'
 # answer; the others have the share that they had.
 code 2 "$ASSAY" run bert gpt2 --together --on null:sleep_ms=1,null:fail=run@2 --runs 3 --no-conform --json
 json '[r["verdict"] for r in d] == ["right", "not_asked", "failed", "not_asked"] and "gpt2 on null did not run alone: failed" in d[1]["cause"]'
+code 0 "$ASSAY" query together --json
+json 'sum(r["verdict"] == "not_asked" and "did not run alone" in r["cause"] for r in d) == 2'
 code 2 "$ASSAY" run bert gpt2 --together --on null:sleep_ms=60,null:sleep_ms=1,fail=run@90 --runs 10 --no-conform --json
 json '[r["verdict"] for r in d] == ["right", "right", "right", "failed"] and "after its timed runs" in d[3]["cause"]'
 json '0 <= d[1]["together_share"] < 0.9'
 
 # Asked again by its row it would be alone.
 code 1 "$ASSAY" reproduce 3
-has err 'row 3 was measured together with gpt2 on null: `assay run MODEL... --together` measures all of them again'
+has err 'row 3 was measured together with gpt2 on null: `assay run bert gpt2 --together --on .* --no-conform --json` measures all of them again'
 
 for bad in "bert" "bert gpt2 --fallback" "bert gpt2 --fit" "bert gpt2 --scenario offline" "bert gpt2 --batch 1,2" "bert gpt2 --on cpu,openvino,null" "bert gpt2 --cycles 5"; do
 	code 1 "$ASSAY" run --together $bad
