@@ -13,11 +13,14 @@
 #include "analysis/recommend.h"
 #include "show.h"
 
+enum { SHOWN = 6 }; // choices for a person
+
 struct recommend {
 	struct arena arena;
 	struct recommend_ask ask;
 	struct plan_model model;
-	bool is_known; // the model's configuration is here
+	bool is_known;        // the model's configuration is here
+	struct error unknown; // where nothing of that name is: hub_find's sentence, with the names that are near
 	struct recommendation rows;
 	struct recommend_predictions predicted;
 };
@@ -48,7 +51,8 @@ static const char *command_of(const struct recommend *x, struct arena *a, const 
 	struct row r;
 
 	row_init(&r);
-	r.type_conformance = ""; // conformance cases are asked as always
+	r.type_conformance = "";               // conformance cases are asked as always
+	q.cell.synthetic = x->model.synthetic; // it has no weights here
 	q.cell.precision = p->precision;
 	q.cell.threads = p->threads > 0 ? p->threads : 0;
 	return question_command(a, &q, &r);
@@ -70,12 +74,15 @@ static void print_text(struct recommend *x)
 
 	emit("%s, for %s%s%s\n", x->ask.model, recommend_word(x->ask.goal), r->question ? ": " : "",
 		r->question ? r->question : "");
-	for (size_t i = 0; i < r->choice_count && i < 6; i++)
+	for (size_t i = 0; i < r->choice_count && i < SHOWN; i++)
 		print_choice(i == 0 ? "use" : "then", &r->choices[i]);
+	if (r->choice_count > SHOWN)
+		emit("  %-11s and %zu more, which --json has\n", "", r->choice_count - SHOWN);
 	if (r->choice_count > 0)
 		emit("  %-11s %s\n", "measure it", r->choices[0].command);
 	else
-		emit("  %-11s no row of this model here may be chosen\n", "measured");
+		emit("  %-11s %s\n", "measured",
+			r->row_count > 0 ? "no row of this model here may be chosen" : "there is no row of this model here");
 	for (size_t i = 0; i < x->predicted.count; i++) {
 		const struct recommend_prediction *p = &x->predicted.items[i];
 		emit("  %-11s %s: %s; most like %s, from %zu rows of %zu models\n", i == 0 ? "PREDICTED" : "", p->use,
@@ -144,8 +151,11 @@ static void find_model(struct recommend *x, bool offline)
 {
 	struct question q = { .synthetic = true };
 	struct error ignored = { 0 };
+	struct hub_model hub;
 
 	if (fetching_ensure(x->ask.model, FETCH_CONFIG, offline) >= 0)
+		return;
+	if (hub_find(&hub, &x->arena, x->ask.model, &x->unknown) != STATUS_OK)
 		return;
 	x->is_known = plan_model(&x->model, &x->arena, x->ask.model, &q, &ignored) == STATUS_OK && !x->model.refused;
 }
@@ -162,6 +172,10 @@ static enum status recommend(
 		st = recommend_rows(summary, &x->ask, &x->arena, &x->rows, err);
 	if (st != STATUS_OK)
 		return st;
+	if (x->rows.row_count == 0 && x->unknown.text[0]) {
+		*err = x->unknown;
+		return STATUS_BAD_INPUT;
+	}
 	// What is predicted answers the question of the rows that were chosen.
 	if (x->ask.sequence <= 0 && x->rows.choice_count > 0 && x->rows.choices[0].cell->row.sequence > 0)
 		x->ask.sequence = x->rows.choices[0].cell->row.sequence;
@@ -201,8 +215,8 @@ static int run(int argc, char **argv)
 			"  assay recommend bert-base-uncased\n"
 			"  assay recommend Qwen/Qwen2-0.5B-Instruct --for memory --max-memory 1.5\n"
 			"  assay recommend bert-base-uncased --for cost --price cpu=0.08EUR,cuda=1.20EUR\n\n"
-			"Exit codes: 0 something is recommended, by measurement or prediction; 1 bad use or no database;\n"
-			"2 there is nothing to recommend from.\n",
+			"Exit codes: 0 something is recommended, by measurement or prediction; 1 bad use, no database, or a\n"
+			"model of which there is no row and that is not found; 2 there is nothing to recommend from.\n",
 		.options = options,
 		.min_words = 1,
 		.max_words = 1,

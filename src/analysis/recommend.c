@@ -167,14 +167,28 @@ static const char *warning_of(const struct report_cell *c, struct arena *a)
 	return out;
 }
 
-static const char *claim_of(const struct recommend_ask *ask, const struct report_cell *c, struct arena *a)
+// The answer of cpu to the same question, in the same precision, which need not be among the choices.
+static const struct report_cell *cpu_beside(const struct summary *s, const struct report_cell *c)
 {
+	const struct report_line *l = &s->lines[c->line];
+
+	for (size_t k = 0; k < s->column_count; k++)
+		if (text_is(s->columns[k], "cpu") && l->cell[k] != 0)
+			return &s->cells[l->cell[k] - 1];
+	return NULL;
+}
+
+static const char *claim_of(
+	const struct summary *s, const struct recommend_ask *ask, const struct report_cell *c, struct arena *a)
+{
+	const struct report_cell *cpu = cpu_beside(s, c);
 	const char *words = report_speed_words(a, &c->against_cpu);
 
-	if (ask->goal != RECOMMEND_LATENCY || text_is(c->platform, "cpu") || !(c->against_cpu.times > 0))
+	if (ask->goal != RECOMMEND_LATENCY || cpu == NULL || cpu == c || !(c->against_cpu.times > 0))
 		return NULL;
-	return words != NULL ? arena_printf(a, "%s as fast as cpu (%s)", report_times(a, c->against_cpu.times), words)
-			     : arena_printf(a, "%s as fast as cpu", report_times(a, c->against_cpu.times));
+	const char *out = arena_printf(a, "%s as fast as %s, row %lld", report_times(a, c->against_cpu.times),
+		use_of(a, cpu, false), (long long)cpu->row.row);
+	return words != NULL ? arena_printf(a, "%s (%s)", out, words) : out;
 }
 
 // ---- what is left out ----------------------------------------------------------------------------------------------------
@@ -286,6 +300,7 @@ enum status recommend_rows(
 		return error_set(err, STATUS_BAD_INPUT, "cost needs prices: --price cpu=0.08EUR,cuda=1.20EUR");
 	for (size_t i = 0; i < s->cell_count; i++) {
 		const struct report_cell *c = &s->cells[i];
+		out->row_count += text_is(c->name, hub_full_name(ask->model));
 		if (is_of(ask, c) && question != NULL && !text_agree(question->row.model_sha256, c->row.model_sha256)) {
 			leave_out(out, use_of(a, c, any_batch(ask)),
 				arena_printf(a, "is of other files of that name (%.8s): not compared with those of %.8s",
@@ -300,7 +315,7 @@ enum status recommend_rows(
 			leave_out(out, use, why);
 		else
 			out->choices[out->choice_count++] = (struct recommend_choice){ c, use, figure,
-				words_of(s, ask, c, figure, a), claim_of(ask, c, a), warning_of(c, a), report_command(a, c) };
+				words_of(s, ask, c, figure, a), claim_of(s, ask, c, a), warning_of(c, a), report_command(a, c) };
 	}
 	if (out->choice_count == 0)
 		leave_out_others(out, s, ask, a);

@@ -53,6 +53,7 @@ struct recommendation {
 	struct recommend_left_out *left_out;
 	size_t left_out_count;
 	const char *question; // what the choices answered: "batch 1, 128 tokens"; NULL: there are none
+	size_t row_count;     // of the model, on any machine and whatever they are worth
 };
 
 // Of rows. A model without any row has no choices, which is no error. BAD_INPUT: cost without prices.

@@ -27,8 +27,8 @@
 	"CASE WHEN " n " >= 6 AND " m " >= 6 AND " least " > 1.02 * " most " THEN 'slower' WHEN " n " >= 6 AND " m " >= 6" \
 	" THEN 'cannot tell: the rows overlap' ELSE 'cannot tell: ' || " n " || ' and ' || " m \
 	" || ' rows, 6 a side are needed' END"
-// Rows of one question that one run gave several times (a model beside itself), and those that could not be asked: all rows of the
-// last run that asked, and where it gave no answer also those of the last one that did.
+// Rows of one question that one run gave several times (a model beside itself), and those that could not be asked: all rows of
+// the last run that asked, and where it gave no answer also those of the last one that did.
 #define NEWEST_RUN " OVER (PARTITION BY machine, cell_key)"
 #define OF_NEWEST_RUN \
 	"source IS NULL AND state = 'finished' QUALIFY run = max(run)" NEWEST_RUN \

@@ -34,8 +34,13 @@ has out 'MiB at the peak'
 code 2 "$ASSAY" recommend "$bert" --max-memory 0.001
 has out 'more than 1.02 MiB'
 code 2 "$ASSAY" recommend "$SOURCE/tests/conform/cases/vit"
-has out 'no row of this model here may be chosen'
+has out 'there is no row of this model here'
 has out 'no guess +cpu: too few models to predict from: 1 have a time here, and 10 are needed'
+code 1 "$ASSAY" recommend bert-base-uncasd
+has err 'bert-base-uncasd: no such folder, .*the nearest known names are google-bert/bert-base-uncased'
+code 0 "$ASSAY" run "$bert" --on cpu --synthetic --runs 11 --no-conform --threads 1,2,3,4,5,6,7
+code 0 "$ASSAY" recommend "$bert"
+has out '^ +and [12] more, which --json has$'
 code 1 "$ASSAY" recommend "$bert" --for cost
 has err 'cost needs prices'
 code 1 "$ASSAY" recommend "$bert" --for speed
