@@ -68,6 +68,8 @@ static void add_latency(struct text *t, struct arena *a, const struct row *r)
 	const long long samples = r->samples == ROW_NONE ? 0 : (long long)r->samples;
 	const char *between = interval(a, r);
 
+	if (isnan(r->latency_ms) && r->emulated == 1 && !isnan(r->first_ms))
+		text_add(t, "not timed: the device is emulated, and its speed says nothing of the hardware; --runs N times it");
 	if (isnan(r->latency_ms))
 		return;
 	if (generates)

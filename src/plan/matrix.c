@@ -154,7 +154,7 @@ static enum status check_words(const struct matrix *m, struct error *err)
 		struct precise precise;
 
 		if (precision_parse(&precise, precisions->values[i].precision, &why) != STATUS_OK)
-			return error_set(err, STATUS_BAD_INPUT, "--precision %s", why.text);
+			return error_set(err, STATUS_BAD_INPUT, "--precision: %s", why.text);
 	}
 	return loss_parse(&limits, m->question.max_loss, err);
 }
