@@ -83,7 +83,9 @@ static int run(int argc, char **argv)
 		.text = "Runs the cell, then runs it again with the engine's own profile (ONNX Runtime's, OpenVINO's\n"
 			"performance counters) and prints the time of each layer, each kind of node and the slowest nodes,\n"
 			"with their rate, and how near that is to the roofline of this machine: the bandwidth of memory and the\n"
-			"best rate of this engine in a 1024^3 MatMul, both measured in the same process. A node that the engine\n"
+			"best rate of this engine in products of matrices of 512, 1024 and 2048 rows, both measured in the same\n"
+			"process. A share above 100 % says that a roof was measured too low, and is said so. A node that the "
+			"engine\n"
 			"made of several is found by the names it contains, or by its place; what cannot be found is its own\n"
 			"line. Times are means over the middle half of at least 5 profiled runs, so they add up. Platforms:\n"
 			"ONNX Runtime's CPU provider, OpenVINO, and webgpu:native by its adapter's clock; others say why not.\n\n"
@@ -105,13 +107,15 @@ static int run(int argc, char **argv)
 			row ? "--row N prints a row that is there: MODEL is left out" : "MODEL is missing (or --row N)");
 	if (code < 0 && c.on.count > 1)
 		code = cli_bad_use("--on names %d platforms: a profile is of one", c.on.count);
-	if (code < 0 && c.matrix.question.task)
-		code = cli_bad_use("--task: one forward pass is profiled");
+	if (code < 0 && c.matrix.question.task && !text_is(c.matrix.question.task, "forward"))
+		code = cli_bad_use("--task %s: what is profiled is one forward pass", c.matrix.question.task);
 	if (code < 0 && row) {
 		code = print_row(c.db, row, html, c.json, (size_t)top);
 	} else if (code < 0) {
 		c.quiet = c.json;
 		code = cells_plan(&c, (const char *const *)argv + 1, (size_t)words);
+		if (code < 0 && c.matrix.cell_count != 1)
+			code = cli_bad_use("that is %zu cells: a profile is of one", c.matrix.cell_count);
 		if (code < 0) {
 			code = cells_run(&c);
 			const json_t *first = json_array_get(c.matrix.results, 0);

@@ -16,6 +16,16 @@ has err 'MODEL is left out'
 code 1 "$ASSAY" profile "$work/bert" --on cpu,openvino
 has err 'names 2 platforms'
 code 1 "$ASSAY" profile "$work/bert" --task generate
+has err '--task generate: what is profiled is one forward pass'
+code 1 "$ASSAY" profile "$work/bert" --batch 1,2
+has err 'that is 2 cells: a profile is of one'
+
+# A network of diffusion is told apart by its blocks.
+if has_platform cpu; then
+	code 0 "$ASSAY" profile "$SOURCE/tests/conform/cases/diffusers-unet-sdxl" --synthetic --on cpu $quick --json
+	json '{"embed", "down_blocks.*", "down_blocks.*/residual", "down_blocks.*/attn", "mid_block", "up_blocks.*"} <= {s["scope"] for s in d["scopes"]}'
+	rm -f "$ASSAY_DB"
+fi
 
 # Who cannot: before anything is loaded, as a verdict.
 code 2 "$ASSAY" profile "$work/bert" --on null $quick --json

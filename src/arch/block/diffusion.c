@@ -89,8 +89,10 @@ graph_value residual_block(
 {
 	struct graph *g = b->g;
 	struct conv three = { .out = out, .kernel = 3, .bias = true };
-	graph_value y = activate(b, how->act, group_norm(b, "residual.norm.1", x, how->groups, how->eps)), scale = NO_VALUE;
+	graph_value scale = NO_VALUE;
 
+	graph_enter(g, "residual");
+	graph_value y = activate(b, how->act, group_norm(b, "residual.norm.1", x, how->groups, how->eps));
 	y = conv(b, "residual.conv.1", y, three);
 	if (time.id) {
 		int64_t n = how->scale_shift ? 2 * out : out;
@@ -109,7 +111,9 @@ graph_value residual_block(
 	y = conv(b, "residual.conv.2", activate(b, how->act, y), three);
 	if (!graph_failed(g) && value_dim(g, x, 1) != out)
 		x = conv(b, "residual.shortcut", x, (struct conv){ .out = out, .kernel = 1, .bias = true });
-	return op_add(g, x, y);
+	x = op_add(g, x, y);
+	graph_leave(g);
+	return x;
 }
 
 graph_value places_attention(struct build *b, const struct residual *how, graph_value x, int64_t heads)
@@ -123,12 +127,15 @@ graph_value places_attention(struct build *b, const struct residual *how, graph_
 		graph_fail(g, STATUS_BAD_INPUT, "%lld channels cannot have %lld heads", (long long)w, (long long)heads);
 		return NO_VALUE;
 	}
+	graph_enter(g, "attn");
 	graph_value y = tokens_of(b, group_norm(b, "places.norm", x, how->groups, how->eps));
 	graph_value q = linear(b, "places.q", y, w, w, true), k = linear(b, "places.k", y, w, w, true),
 		    v = linear(b, "places.v", y, w, w, true);
 	y = op_attention(
 		g, &(struct attention){ q, k, v, .heads = heads, .scale = (float)(1 / sqrt((double)w / (double)heads)) });
-	return op_add(g, map_of(b, linear(b, "places.o", y, w, w, true), x), x);
+	y = op_add(g, map_of(b, linear(b, "places.o", y, w, w, true), x), x);
+	graph_leave(g);
+	return y;
 }
 
 graph_value map_halved(struct build *b, graph_value x, bool one_sided)

@@ -106,8 +106,10 @@ static graph_value residuals(struct build *b, graph_value x, int64_t count, int6
 {
 	const struct autoencoder *o = b->s->own;
 
+	graph_enter(b->g, "%s", b->item_name);
 	for (b->layer = 0; b->layer < count && !graph_failed(b->g); b->layer++)
 		x = residual_block(b, &o->how, x, width, NO_VALUE, 0);
+	graph_leave(b->g);
 	return x;
 }
 
@@ -117,11 +119,14 @@ static graph_value middle(struct build *b, const char *half, graph_value x, int6
 
 	b->item_name = arena_printf(graph_arena(b->g), "%s.mid_block", half);
 	b->layer = 0;
+	graph_enter(b->g, "%s", b->item_name);
 	x = residual_block(b, &o->how, x, width, NO_VALUE, 0);
 	if (o->attends)
 		x = places_attention(b, &o->how, x, 1);
 	b->layer = 1;
-	return residual_block(b, &o->how, x, width, NO_VALUE, 0);
+	x = residual_block(b, &o->how, x, width, NO_VALUE, 0);
+	graph_leave(b->g);
+	return x;
 }
 
 static graph_value end(struct build *b, const char *half, graph_value x, int64_t out)

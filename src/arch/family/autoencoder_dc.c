@@ -265,8 +265,10 @@ static graph_value attention(struct build *b, const struct stage *s, graph_value
 
 static graph_value blocks(struct build *b, const struct stage *s, graph_value x)
 {
+	graph_enter(b->g, "%s", b->item_name);
 	for (int64_t i = 0; i < s->layers && !graph_failed(b->g); i++, b->layer++)
 		x = s->attends ? attention(b, s, x) : residual(b, s, x);
+	graph_leave(b->g);
 	return x;
 }
 

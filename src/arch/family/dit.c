@@ -279,8 +279,11 @@ static void build_dit(struct build *b)
 		steer_by_text(b, &by, x);
 	else
 		by.labels = graph_input(g, "class_labels", DTYPE_I64, 1, &batch);
-	for (b->layer = 0; b->layer < b->s->layers && !graph_failed(g); b->layer++)
+	for (b->layer = 0; b->layer < b->s->layers && !graph_failed(g); b->layer++) {
+		graph_enter(g, "layers.%lld", (long long)b->layer);
 		x = block(b, x, &by);
+		graph_leave(g);
+	}
 	b->layer = 0;
 	if (d->classes)
 		modulation_parts(b, linear(b, "out.modulate", op_silu(g, class_and_time(b, &by)), w, 2 * w, true), 2, w, last);

@@ -224,13 +224,18 @@ static void build_aura(struct build *b)
 	x = op_add(g, tokens_of(b, map), middle_places(b, map));
 	text = linear(b, "text", text, j->text, w, false);
 	text = op_concat(g, 2, (graph_value[]){ each_image(b, WEIGHT(b, "registers", "", 1, REGISTERS, w), text), text }, 1);
-	for (b->layer = 0; b->layer < j->joint_layers && !graph_failed(g); b->layer++)
+	for (b->layer = 0; b->layer < j->joint_layers && !graph_failed(g); b->layer++) {
+		graph_enter(g, "layers.%lld", (long long)b->layer);
 		joint_block(b, &text, &x, time);
+		graph_leave(g);
+	}
 	graph_value before = op_dim(g, text, 1), end = op_add(g, before, op_dim(g, x, 1)), qkv[3];
 	struct stream both = { .name = "single", .x = op_concat(g, 2, (graph_value[]){ text, x }, 1) };
 	for (b->layer = 0; b->layer < b->s->layers && !graph_failed(g); b->layer++) {
+		graph_enter(g, "singles.%lld", (long long)b->layer);
 		open_stream(b, &both, time, qkv);
 		both.x = close_stream(b, &both, attended(b, qkv));
+		graph_leave(g);
 	}
 	x = b->s->layers ? op_slice_to(g, both.x, 1, before, end) : x;
 	modulation_parts(b, linear(b, "out.modulate", time, w, 2 * w, false), 2, w, last);
@@ -308,8 +313,10 @@ static void build_cog(struct build *b)
 	graph_value all[] = { op_dim(g, frames, 0), graph_i64s(g, 2, (int64_t[]){ -1, w }) };
 	graph_value x = op_add(g, op_reshape_to(g, tokens_of(b, map), op_concat(g, 2, all, 0)), frame_sines(b, frames, map));
 	for (b->layer = 0; b->layer < b->s->layers && !graph_failed(g); b->layer++) {
+		graph_enter(g, "layers.%lld", (long long)b->layer);
 		cog_branch(b, true, &text, &x, time);
 		cog_branch(b, false, &text, &x, time);
+		graph_leave(g);
 	}
 	modulation_parts(b, linear(b, "out.modulate", time, j->time, 2 * w, true), 2, w, last);
 	x = modulated(b, normed(b, "out.norm", normed(b, "last.norm", x)), last[1], last[0]);

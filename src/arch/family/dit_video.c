@@ -151,8 +151,11 @@ static void build_wan(struct build *b)
 	graph_value map = op_conv(g, x, kernel, WEIGHT(b, "patch", "bias", w), p, none, ones, 1);
 	film_tables(b, map, &self.cos, &self.sin);
 	x = tokens_of(b, map);
-	for (b->layer = 0; b->layer < b->s->layers && !graph_failed(g); b->layer++)
+	for (b->layer = 0; b->layer < b->s->layers && !graph_failed(g); b->layer++) {
+		graph_enter(g, "layers.%lld", (long long)b->layer);
 		x = film_block(b, x, text, all, &self);
+		graph_leave(g);
+	}
 	modulation_parts(b, op_add(g, op_unsqueeze(g, time, 1), WEIGHT(b, "out.table", "", 1, 2, w)), 2, w, last);
 	x = modulated(b, norm_unlearned(b, x, f->eps), last[1], last[0]);
 	x = linear(b, "out", x, w, p[0] * p[1] * p[2] * f->out, true);
@@ -248,12 +251,14 @@ static void build_ltx(struct build *b)
 	graph_value all = op_reshape(g, linear(b, "modulate", op_silu(g, time), w, 6 * w, true), 3, (int64_t[]){ -1, 6, w });
 	text = text_projection(b, "text", text, f->text, w);
 	for (b->layer = 0; b->layer < b->s->layers && !graph_failed(g); b->layer++) {
+		graph_enter(g, "layers.%lld", (long long)b->layer);
 		modulation_parts(b, op_add(g, all, WEIGHT(b, "table", "", 6, w)), 6, w, part);
 		graph_value y = dit_attention(b, &self, modulated(b, ltx_norm(b, "norm.1", x), part[1], part[0]), NO_VALUE);
 		x = op_add(g, x, op_mul(g, part[2], y));
 		x = op_add(g, x, dit_attention(b, &cross, x, text));
 		y = dit_ffn(b, f->ffn, "ffn", modulated(b, ltx_norm(b, "norm.2", x), part[4], part[3]), f->inner);
 		x = op_add(g, x, op_mul(g, part[5], y));
+		graph_leave(g);
 	}
 	modulation_parts(b, op_add(g, op_unsqueeze(g, time, 1), WEIGHT(b, "out.table", "", 2, w)), 2, w, part);
 	x = modulated(b, norm_unlearned(b, x, 1e-6), part[1], part[0]);

@@ -134,8 +134,11 @@ static graph_value layer(struct build *b, graph_value x, const struct steering *
 static graph_value layers(struct build *b, const char *list, int64_t count, graph_value x, const struct steering *by)
 {
 	b->item_name = list;
-	for (b->layer = 0; b->layer < count && !graph_failed(b->g); b->layer++)
+	for (b->layer = 0; b->layer < count && !graph_failed(b->g); b->layer++) {
+		graph_enter(b->g, "%s.%lld", list, (long long)b->layer);
 		x = layer(b, x, by);
+		graph_leave(b->g);
+	}
 	return x;
 }
 

@@ -400,13 +400,19 @@ static void run_blocks(struct build *b, struct stream *picture, struct stream *t
 	struct graph *g = b->g;
 	const struct mmdit *m = b->s->own;
 
-	for (b->layer = 0; b->layer < m->layers && !graph_failed(g); b->layer++)
+	for (b->layer = 0; b->layer < m->layers && !graph_failed(g); b->layer++) {
+		graph_enter(g, "layers.%lld", (long long)b->layer);
 		joint_block(b, picture, text, by);
+		graph_leave(g);
+	}
 	if (!m->singles)
 		return;
 	graph_value x = joined(b, text->x, picture->x);
-	for (b->layer = 0; b->layer < m->singles && !graph_failed(g); b->layer++)
+	for (b->layer = 0; b->layer < m->singles && !graph_failed(g); b->layer++) {
+		graph_enter(g, "singles.%lld", (long long)b->layer);
 		x = single_block(b, x, by);
+		graph_leave(g);
+	}
 	picture->x = part_of_joined(b, x, text->x, true);
 }
 

@@ -304,6 +304,7 @@ static graph_value read_text(struct build *b, const struct level *level, graph_v
 		return NO_VALUE;
 	}
 	struct conv point = { .out = w, .kernel = 1, .bias = true };
+	graph_enter(g, "attn");
 	graph_value y = group_norm(b, "text.norm", x, u->how.groups, 1e-6);
 	y = u->linear_ends ? linear(b, "text.in", tokens_of(b, y), w, w, true) : tokens_of(b, conv(b, "text.in", y, point));
 	for (b->item = 0; b->item < level->depth && !graph_failed(g); b->item++) {
@@ -314,7 +315,9 @@ static graph_value read_text(struct build *b, const struct level *level, graph_v
 		y = op_add(g, y, linear(b, "text.ffn.down", z, 4 * w, w, true));
 	}
 	y = u->linear_ends ? map_of(b, linear(b, "text.out", y, w, w, true), x) : conv(b, "text.out", map_of(b, y, x), point);
-	return op_add(g, x, y);
+	y = op_add(g, x, y);
+	graph_leave(g);
+	return y;
 }
 
 static graph_value attention(struct build *b, const struct level *level, graph_value x, const struct steering *by)
@@ -378,18 +381,23 @@ static graph_value descend(struct build *b, graph_value x, const struct steering
 	for (int64_t i = 0; i < u->levels && !graph_failed(g); i++) {
 		const struct level *level = &u->down[i];
 		b->item_name = arena_printf(a, "down_blocks.%lld", (long long)i);
+		graph_enter(g, "%s", b->item_name);
 		for (b->layer = 0; b->layer < level->layers && !graph_failed(g); b->layer++)
 			skips[(*count)++] = x = layer(b, level, x, by);
 		if (i + 1 < u->levels)
 			skips[(*count)++] = x = map_halved(b, x, u->one_sided);
+		graph_leave(g);
 	}
 	if (!u->has_middle)
 		return x;
 	b->item_name = "mid_block";
 	b->layer = 0;
+	graph_enter(g, "mid_block");
 	x = layer(b, &u->middle, x, by);
 	b->layer = 1;
-	return residual_block(b, &u->how, x, u->middle.width, by->time, u->time);
+	x = residual_block(b, &u->how, x, u->middle.width, by->time, u->time);
+	graph_leave(g);
+	return x;
 }
 
 static graph_value ascend(struct build *b, graph_value x, const struct steering *by, const graph_value *skips, int64_t count)
@@ -400,6 +408,7 @@ static graph_value ascend(struct build *b, graph_value x, const struct steering 
 	for (int64_t i = 0; i < u->levels && !graph_failed(g); i++) {
 		const struct level *level = &u->up[i];
 		b->item_name = arena_printf(graph_arena(g), "up_blocks.%lld", (long long)i);
+		graph_enter(g, "%s", b->item_name);
 		for (b->layer = 0; b->layer < level->layers && !graph_failed(g); b->layer++) {
 			if (count < 1) {
 				graph_fail(g, STATUS_BAD_INPUT, "up_blocks.%lld has more layers than went down", (long long)i);
@@ -409,6 +418,7 @@ static graph_value ascend(struct build *b, graph_value x, const struct steering 
 		}
 		if (i + 1 < u->levels && count > 0)
 			x = map_enlarged(b, x, skips[count - 1]);
+		graph_leave(g);
 	}
 	return x;
 }
@@ -431,7 +441,9 @@ static void build_unet(struct build *b)
 	struct steering by = { 0 };
 	int64_t count = 0;
 
+	graph_enter(g, "embed");
 	steer(b, &by);
+	graph_leave(g);
 	if (!skips || graph_failed(g))
 		return;
 	if (u->centred)
@@ -475,7 +487,9 @@ static void build_controlnet(struct build *b)
 	struct steering by = { 0 };
 	int64_t count = 0;
 
+	graph_enter(g, "embed");
 	steer(b, &by);
+	graph_leave(g);
 	if (!skips || graph_failed(g))
 		return;
 	x = conv(b, "in", x, (struct conv){ .out = u->down[0].width, .kernel = 3, .bias = true });
