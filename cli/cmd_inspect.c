@@ -91,7 +91,14 @@ static enum status inspect(struct inspection *x, struct arena *a, const char *mo
 	} else if (x->weight_count == 0) {
 		x->planned = true;
 		s = arch_plan_weights(x->spec, a, config_dtype(x->checkpoint.config), &planned, &x->weight_count, err);
+		if (s)
+			error_prefix(err, "%s/config.json", x->checkpoint.path);
 		x->weights = planned;
+	}
+	if (s == STATUS_UNSUPPORTED) {
+		x->refusal = *err;
+		x->spec = NULL;
+		s = STATUS_OK;
 	}
 	count_weights(x, a);
 	return s;

@@ -477,7 +477,8 @@ json_t *arch_json(const struct spec *s)
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		int64_t n = *(const int64_t *)((const char *)s + rows[i].offset);
-		if (n)
+		bool is_read = rows[i].offset != offsetof(struct spec, labels) || (s->head && !s->head->bare);
+		if (n && is_read)
 			json_object_set_new(sizes, rows[i].name, json_integer(n));
 	}
 	if (s->row->family->sizes)
@@ -502,7 +503,8 @@ json_t *arch_json(const struct spec *s)
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
 		if (words[i].is)
 			add_trait(traits, words[i].name);
-	add_trait(traits, activation_word(s->act));
+	if (!text_is(s->row->family->architecture, "diffusion")) // these have several, each where its class has it
+		add_trait(traits, activation_word(s->act));
 	json_object_set_new(o, "traits", traits);
 	json_object_set_new(o, "sizes", sizes);
 	for (int i = 0; i < PARTS_MOST; i++)

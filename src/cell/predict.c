@@ -180,6 +180,8 @@ enum status predict_plan(struct checkpoint *out, struct arena *a, const struct c
 		.synthetic = true };
 	*out = (struct checkpoint){ .path = config->path, .config = config->config, .shards = shard, .shard_count = 1 };
 	enum status st = arch_plan_weights(s, a, t, &out->weights, &out->weight_count, err);
+	if (st)
+		error_prefix(err, "%s/config.json", config->path);
 	for (size_t i = 0; !st && i < out->weight_count; i++)
 		out->weights[i].shard = shard;
 	return st;

@@ -77,8 +77,8 @@ graph_value group_norm(struct build *b, const char *stem, graph_value x, int64_t
 		return NO_VALUE;
 	int64_t n = value_dim(b->g, x, 1);
 	if (groups < 1 || n % groups) {
-		graph_fail(
-			b->g, STATUS_BAD_INPUT, "%lld channels cannot be normed in %lld groups", (long long)n, (long long)groups);
+		graph_fail(b->g, STATUS_BAD_INPUT, "%lld channels cannot be normed in %lld groups (norm_num_groups)",
+			(long long)n, (long long)groups);
 		return NO_VALUE;
 	}
 	return op_group_norm(b->g, x, groups, WEIGHT(b, stem, "weight", n), WEIGHT(b, stem, "bias", n), (float)epsilon);
@@ -124,7 +124,8 @@ graph_value places_attention(struct build *b, const struct residual *how, graph_
 		return NO_VALUE;
 	int64_t w = value_dim(g, x, 1);
 	if (heads < 1 || w % heads) {
-		graph_fail(g, STATUS_BAD_INPUT, "%lld channels cannot have %lld heads", (long long)w, (long long)heads);
+		graph_fail(g, STATUS_BAD_INPUT, "%lld channels cannot have %lld heads (attention_head_dim)", (long long)w,
+			(long long)heads);
 		return NO_VALUE;
 	}
 	graph_enter(g, "attn");

@@ -300,7 +300,8 @@ static graph_value read_text(struct build *b, const struct level *level, graph_v
 	const struct unet *u = b->s->own;
 	int64_t w = level->width;
 	if (graph_failed(g) || w % level->heads) {
-		graph_fail(g, STATUS_BAD_INPUT, "%lld channels cannot have %lld heads", (long long)w, (long long)level->heads);
+		graph_fail(g, STATUS_BAD_INPUT, "%lld channels cannot have %lld heads (attention_head_dim)", (long long)w,
+			(long long)level->heads);
 		return NO_VALUE;
 	}
 	struct conv point = { .out = w, .kernel = 1, .bias = true };
