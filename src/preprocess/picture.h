@@ -12,6 +12,7 @@
 enum {
 	PICTURE_SIDE_MOST = 65535,       // what a JPEG file can say
 	PICTURE_PIXELS_MOST = 178956970, // Pillow's bound against decompression bombs: twice 1 GiB / 4 / 3
+	PICTURE_MADE_MOST = 1 << 25,     // pixels of what a resize makes: no published processor asks for more than 2^24
 	PICTURE_FILE_MOST = 512 << 20    // bytes of a file
 };
 

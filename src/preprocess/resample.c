@@ -247,12 +247,23 @@ static enum status nearest(struct picture *out, struct arena *a, const struct pi
 	return STATUS_OK;
 }
 
+// Before anything is computed: a setting may ask for what takes minutes and gigabytes.
+static enum status check_made(int64_t width, int64_t height, struct error *err)
+{
+	enum status s = picture_check(width, height, err);
+
+	if (s == STATUS_OK && width * height > PICTURE_MADE_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "it would be resized to %lld x %lld: at most %d pixels are made",
+			(long long)width, (long long)height, PICTURE_MADE_MOST);
+	return s;
+}
+
 enum status picture_resize(struct picture *out, struct arena *a, const struct picture *in, int height, int width,
 	enum filter filter, enum library library, struct error *err)
 {
 	bool vertical_first = library == LIBRARY_PILLOW && height < in->height && in->height - height > 2 * (in->width - width);
 	struct picture between;
-	enum status s = picture_check(width, height, err);
+	enum status s = check_made(width, height, err);
 
 	if (s)
 		return s;
@@ -310,7 +321,7 @@ enum status planes_resize(struct planes *out, struct arena *a, const struct plan
 	struct error *err)
 {
 	struct arena own = { 0 };
-	enum status s = picture_check(width, height, err);
+	enum status s = check_made(width, height, err);
 
 	if (s)
 		return s;
@@ -359,7 +370,7 @@ enum status planes_between(
 	struct planes *out, struct arena *a, const struct planes *in, int height, int width, bool mirrored, struct error *err)
 {
 	struct arena own = { 0 };
-	enum status s = picture_check(width, height, err);
+	enum status s = check_made(width, height, err);
 
 	if (s)
 		return s;

@@ -262,6 +262,16 @@ static enum status arrange(struct arena *a, const char *path, struct decoded *d,
 	return STATUS_OK;
 }
 
+// A file of float samples can hold what is no sound, and everything that is computed of it would be none.
+static enum status check_finite(const char *name, const struct decoded *d, struct error *err)
+{
+	for (size_t i = 0; i < d->length * d->channels; i++)
+		if (!isfinite(d->values[i]))
+			return error_set(err, STATUS_BAD_INPUT, "%s: sample %zu of channel %zu is %s", name, i / d->channels,
+				i % d->channels, isnan(d->values[i]) ? "not a number" : "infinite");
+	return STATUS_OK;
+}
+
 enum status sound_parse(struct arena *a, const char *name, const void *data, size_t nbytes, const struct sound_wanted *wanted,
 	struct sound *out, struct error *err)
 {
@@ -273,6 +283,7 @@ enum status sound_parse(struct arena *a, const char *name, const void *data, siz
 	s = s ? s : decode(name, &bytes, wanted->channels == 1, &d, err);
 	if (!s && !d.length)
 		s = error_set(err, STATUS_BAD_INPUT, "%s: has no samples", name);
+	s = s ? s : check_finite(name, &d, err);
 	s = s ? s : arrange(a, name, &d, &as_read, err);
 	free(d.values);
 	return s ? s : sound_resample(a, &as_read, wanted->rate ? wanted->rate : as_read.rate, out, err);

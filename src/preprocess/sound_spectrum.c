@@ -127,6 +127,9 @@ static struct filter *filters_make(struct arena *a, const struct spectrum *s, in
 
 // ---- a spectrum -----------------------------------------------------------------------------------------------------------
 
+// Classes have 2 to 8; without a bound a setting makes of seconds of sound what takes minutes.
+enum { OVERLAP_MOST = 64 };
+
 static enum status check(const struct spectrum *s, struct error *err)
 {
 	if (s->fft < 2 || s->fft > SPECTRUM_FFT_MOST)
@@ -137,6 +140,10 @@ static enum status check(const struct spectrum *s, struct error *err)
 			s->fft);
 	if (s->hop < 1)
 		return error_set(err, STATUS_BAD_INPUT, "frames that are %d samples apart", s->hop);
+	if (s->frame / s->hop > OVERLAP_MOST)
+		return error_set(err, STATUS_BAD_INPUT,
+			"frames of %d samples that are %d apart: each sample would be in %d of them, and at most in %d it can be",
+			s->frame, s->hop, s->frame / s->hop, OVERLAP_MOST);
 	if (s->bins < 1 || s->bins > SPECTRUM_BINS_MOST)
 		return error_set(err, STATUS_BAD_INPUT, "%d mel filters: 1 to %d can be", s->bins, SPECTRUM_BINS_MOST);
 	if (!(s->low >= 0 && s->low < s->high))

@@ -40,6 +40,14 @@ printf '{"processor_class": "X", "image_processor": %s}\n' "$(cat "$cases/vit/pr
 code 0 "$ASSAY" preprocess "$work/nested" "$files/rotated.jpg" "$files/alpha.png" -o "$work/nested.safetensors"
 cmp -s "$work/inputs.safetensors" "$work/nested.safetensors" || fail "processor_config.json gives something else"
 
+# A file of float samples that has what is no number: which one it is.
+python3 - "$work/nan.wav" <<'PY'
+import struct, sys
+d = struct.pack("<1600f", *[float("nan") if i == 5 else 0.25 for i in range(1600)])
+open(sys.argv[1], "wb").write(b"RIFF" + struct.pack("<I", 36 + len(d)) + b"WAVEfmt " + struct.pack("<IHHIIHH", 16, 3, 1, 16000, 64000, 4, 32) + b"data" + struct.pack("<I", len(d)) + d)
+PY
+code 1 "$ASSAY" preprocess "$cases/whisper" "$work/nan.wav"
+has err 'nan\.wav: sample 5 of channel 0 is not a number$'
 code 1 "$ASSAY" preprocess "$cases/vit"
 code 1 "$ASSAY" preprocess "$cases/vit" "$files/alpha.png" --backend none
 has err "^assay: --backend is torchvision or pil, not 'none'"
