@@ -349,9 +349,25 @@ const char *arch_head(const struct spec *s)
 	return s->head ? s->head->name : "none";
 }
 
+// A network of diffusion whose latents have a height and a width, and no picture of another size beside them.
+static bool takes_latents(const struct spec *s)
+{
+	struct input_hints hints = { 0 };
+	bool is_map = false, is_alone = true;
+
+	if (!text_is(arch_architecture(s), "diffusion"))
+		return false;
+	arch_input_hints(s, &hints);
+	for (size_t i = 0; i < sizeof hints.symbols / sizeof *hints.symbols && hints.symbols[i].name; i++) {
+		is_map |= text_is(hints.symbols[i].name, "height");
+		is_alone &= !text_is(hints.symbols[i].name, "control_height");
+	}
+	return is_map && is_alone;
+}
+
 bool arch_takes_images(const struct spec *s)
 {
-	bool takes = s->channels > 0;
+	bool takes = s->channels > 0 || takes_latents(s);
 	for (int i = 0; i < PARTS_MOST; i++) { // a spectrogram has channels too
 		const struct spec *part = s->parts[i].spec;
 		takes |= part && !text_is(arch_architecture(part), "audio") && part->channels > 0;

@@ -326,6 +326,17 @@ void inputs_bind_image(struct graph *g, const struct input_shape *shape)
 	graph_bind(g, "width", shape->image_size);
 }
 
+// A picture, or what stands for one in a network of diffusion.
+static bool is_image(const struct tensor_type *t)
+{
+	static const char *const latents[] = { "sample", "latent_sample", "hidden_states" };
+	bool is = text_starts(t->name, "pixel_values");
+
+	for (size_t i = 0; i < sizeof latents / sizeof *latents; i++)
+		is |= text_is(t->name, latents[i]);
+	return is && t->rank >= 4;
+}
+
 enum status inputs_check_image(const struct tensor_type *types, size_t count, const struct input_shape *shape, struct error *err)
 {
 	const long long n = shape->image_size;
@@ -335,7 +346,7 @@ enum status inputs_check_image(const struct tensor_type *types, size_t count, co
 	for (size_t i = 0; i < count; i++) {
 		const struct tensor_type *t = &types[i];
 
-		if (!text_starts(t->name, "pixel_values") || t->rank < 4)
+		if (!is_image(t))
 			continue;
 		const long long height = t->dim[t->rank - 2], width = t->dim[t->rank - 1];
 		if (height == n && width == n)

@@ -36,8 +36,8 @@
 	M(X, INTEGER, batch, AXIS, SIZE, "c.batch", "", "", "batch", "N,...", 1, 65536, "batch sizes, one cell each; default 1") \
 	M(X, INTEGER, sequence, AXIS, SIZE, "c.sequence", "", "", "seq", "N,...", 1, 1 << 20, \
 		"tokens in a sequence; default 128, or what the model takes if less") \
-	M(X, INTEGER, image_size, AXIS, ROW, "r.image_size", "images of %lld pixels", "", "image-size", "N,...", 1, 65536, \
-		"height and width of images in pixels; default: what the model says") \
+	M(X, INTEGER, image_size, AXIS, ROW, "r.image_size", "image size %lld", "", "image-size", "N,...", 1, 65536, \
+		"height and width of images in pixels, of a network of diffusion of its latents; default: what the model says") \
 	M(X, INTEGER, threads, AXIS, TUNED, "r.threads", "", "", "threads", "N,...", 1, 4096, \
 		"threads of the engine, confirmed by it; default: the CPUs this process may use") \
 	M(X, TEXT, task, KEY, NOTED, "", "", "forward", "task", "TASK", 0, 0, \
@@ -202,7 +202,7 @@ bool question_agrees(const struct question *x, const struct question *y, enum qu
 bool question_same(const struct question *x, const struct question *y); // in every column that tells questions apart
 // Is every member of `place` the default?
 bool question_is_usual(const struct question *q, enum question_place place);
-// The members of place ROW that are not the default, in their words: "images of 64 pixels, server at 20 queries/s"; "": none.
+// The members of place ROW that are not the default, in their words: "image size 64, server at 20 queries/s"; "": none.
 // In `a`.
 const char *question_words(struct arena *a, const struct question *q);
 // Adds what is part of a key and not the default, each with its name: a key made before a member existed stays what it was.

@@ -67,6 +67,8 @@ json '[x["image_size"] for x in d] == [32, 64] * 2 and [x["verdict"] for x in d]
 json 'len(set(x["flops"] for x in d)) == 4'
 code 2 "$ASSAY" run "$work/clip" --on cpu --image-size 64 --runs 3 --no-conform --json
 json 'd[0]["verdict"] == "unsupported" and "and no other; its learned positions are made for them" in d[0]["cause"]'
+code 0 "$ASSAY" run "$SOURCE/tests/conform/cases/diffusers-unet-sd15" --synthetic --on cpu --image-size 24 --runs 3 --no-conform --json
+json 'd[0]["output_shape"] == "[1,4,24,24]" and d[0]["image_size"] == 24'
 code 0 "$ASSAY" run "$work/bert" --on null --image-size 32,64 --runs 3 --no-conform --json
 json 'len(d) == 1 and d[0]["image_size"] is None'
 has err '--image-size means nothing to this model and is left out for it$'

@@ -136,7 +136,7 @@ static void test_what_keeps_lines_apart(void **state)
 		assert_true(json_is_null(json_object_get(cell(f, i, "openvino"), "times_cpu")));
 	says(&f->md, "batch 1, 128 tokens, float16");
 	says(&f->md, "f32, 2 threads");
-	says(&f->md, "images of 384 pixels");
+	says(&f->md, "image size 384");
 	says(&f->md, "f32, offline");
 	says(&f->md, "f32, after 2.5 s of rest");
 	says(&f->md, "measured by llama-bench, not by assay");

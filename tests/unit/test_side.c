@@ -123,7 +123,7 @@ static void what_a_report_says_of_a_question(void **state)
 
 	(void)state;
 	assert_string_equal(question_words(&arena, &q),
-		"images of 64 pixels, as shipped, after 1.5 s of rest, server of 8 at 20 queries/s within 7 ms");
+		"image size 64, as shipped, after 1.5 s of rest, server of 8 at 20 queries/s within 7 ms");
 	assert_string_equal(question_words(&arena, &(struct question){ .timeout_s = 3 }), "");
 }
 

@@ -544,7 +544,7 @@ static void test_refused_settings(void **state)
 		{ OF("Whisper", ", \"hop_length\": 0"), NULL, "hop_length" },
 		{ OF("Whisper", ", \"feature_size\": 100000"), NULL, "feature_size" },
 		{ OF("Whisper", ", \"chunk_length\": 3600, \"hop_length\": 10"), NULL, "at most 67108864" },
-		{ OF("Whisper", ", \"chunk_length\": 600, \"hop_length\": 1, \"feature_size\": 5"), NULL, "more frames than" },
+		{ OF("Whisper", ", \"chunk_length\": 3600, \"hop_length\": 8, \"feature_size\": 5"), NULL, "more frames than" },
 		{ OF("Whisper", ", \"return_attention_mask\": 1"), NULL, "return_attention_mask is not true or false" },
 		{ OF("Whisper", ", \"padding_side\": \"up\""), NULL, "padding_side" },
 		{ OF("SpeechT5", ", \"win_function\": \"kaiser\""), "{\"audio_target\": true}", "win_function \"kaiser\"" },

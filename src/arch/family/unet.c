@@ -510,6 +510,8 @@ static void hints(const struct spec *s, struct input_hints *out)
 	int64_t times = (int64_t)1 << (u->condition_count > 1 && u->condition_count < 16 ? u->condition_count - 1 : 0);
 
 	image_hints(out, height, width);
+	if (!u->condition)
+		return;
 	input_hint(out, "control_height", times * height);
 	input_hint(out, "control_width", times * width);
 }
