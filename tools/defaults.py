@@ -26,6 +26,7 @@ DERIVED_BY_TYPE |= {"bailing_hybrid": {"linear_head_dim", "linear_num_heads", "l
 DERIVED_BY_TYPE |= {"zamba": {"layers_block_type", "mamba_dt_rank", "attention_head_dim", "attention_hidden_size"},
                     "zamba2": {"intermediate_size", "attention_head_dim", "attention_hidden_size", "mamba_headdim", "num_key_value_heads"}}
 DERIVED_BY_TYPE |= {"encodec": {"codebook_dim"}, "mimi": {"head_dim"}, "mimi_encoder": {"head_dim"}, "dac": {"upsampling_ratios", "hidden_size", "hop_length"}}
+DERIVED_BY_TYPE |= {"moshi": HEADS, "csm": {"head_dim"}, "granite_speech_encoder": {"dim_head"}, "granite_speech5_encoder": HEADS} | {t: {"num_key_value_heads"} for t in ("nemotron3_5_transcribe_asr_audio", "nemotron3_diarization_audio")}
 DERIVED_BY_TYPE |= {"glm_moe_dsa": {"indexer_types"}, "hrm_text": {"num_layers_per_stack", "embedding_scale"}, "molmo2_text": {"rope_scaling_layers"}, "xlnet": {"d_head"}, "rwkv": {"attention_hidden_size", "intermediate_size"}}
 DERIVED_BY_TYPE |= {"gemma3n_text": {"activation_sparsity_pattern"}, "longcat_flash": {"num_key_value_heads", "qk_head_dim"}}
 # These look at rope_parameters.partial_rotary_factor, though their defaults do not have it.

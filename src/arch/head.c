@@ -163,6 +163,8 @@ static void build_causal_lm(struct build *b, const struct body *io)
 	}
 	graph_leave(b->g);
 	graph_output(b->g, "logits", logits); // [batch, seq, vocab]
+	if (s->gives_last)
+		graph_output(b->g, "last_hidden_state", io->last);
 }
 
 void head_score_last(struct build *b, const struct body *io)
@@ -256,7 +258,10 @@ const struct head head_x_vector = { "x-vector", build_own };
 
 const struct head_class head_classes[] = {
 	{ "ChameleonForConditionalGeneration", &head_causal_lm }, // a decoder, whose pictures are words
+	{ "CsmForConditionalGeneration", &head_causal_lm },       // a decoder, which gives the first word of a frame
 	{ "ForConditionalGeneration", &head_conditional },
+	{ "ForSpeechToText", &head_conditional },
+	{ "ForTextToText", &head_conditional },
 	{ "FSMTModel", &head_model },
 	{ "MTModel", &head_conditional },
 	{ "EncoderDecoderModel", &head_conditional },

@@ -147,6 +147,8 @@ struct spec {
 	int64_t max_positions, type_vocab_size, embedding_size, pooler_size, labels, pad_token_id;
 	int64_t output_size;   // what a decoder's language model's head gives; 0: vocab_size
 	int64_t project_size;  // of a linear layer after a decoder's last norm; 0: there is none
+	int64_t codebooks;     // a token is so many words, one of each codebook; 0: one word of the vocabulary
+	bool gives_last;       // a language model gives its last states, too
 	int64_t further_words; // of the vocabulary that lie in a tensor of their own
 	const bool *unsaid;    // [vocab_size]: words that the language model's head never gives; NULL: there are none
 	int64_t most_keys;     // of those that a token may see, by their values (Doge); 0: all

@@ -145,6 +145,10 @@
 #define QWEN3_OMNI_PARTS PARTS("qwen3_omni_moe_text", "qwen3_omni_moe_vision_encoder")
 #define TOWERS(type) PARTS(type "_text_model", type "_vision_model")
 #define TEXT_AUDIO(text, audio) .part_types = { { "text", text }, { "audio", audio } }
+#define GRANITE_SPEECH .pointwise_kernels = true, .unmasked = true
+#define MOSHI .half_ffn = true, .never_tied = true, .gives_last = true, .uncounted = 1, .unpredicted = 1
+#define GRANITE_SPEECH_PARTS \
+	.part_types = { { "text", "granite" }, { "audio", "granite_speech_encoder" }, { "qformer", "blip_2_qformer" } }
 #define QUERIED(text, type) \
 	.part_types = { { "text", text }, { "vision", type "_vision_model" }, { "qformer", type "_qformer" } }
 #define VLM_PART(type) .part_types = { { "vlm", type } }
@@ -235,6 +239,7 @@ const struct arch arch_rows[] = {
 	{ "cpmant", &cpmant, &cpmant_names },
 	{ "ctrl", OF(decoder, ctrl_names, GPT, CTRL, .usual_act = ACT_RELU) },
 	{ "cvt", &cvt, &cvt_names },
+	{ "csm", OF(decoder, csm_names, .never_tied = true) },
 	{ "cwm", OF(decoder, llama_names, .window_pattern = -4) },
 	{ "d_fine", OF(rt_detr, d_fine_names, .scaled_offsets = true, .distributed = true), BACKBONE_PART("hgnet_v2") },
 	{ "dab-detr", &dab_detr, &dab_detr_names, BACKBONE("timm_backbone", "resnet") },
@@ -487,6 +492,8 @@ const struct arch arch_rows[] = {
 	{ "muse_glimmer_text", OF(decoder, muse_glimmer_names, MUSE) },
 	{ "muse_spark_text", OF(decoder, muse_spark_names, MUSE, SIGMOID_MOE, MUSE_SPARK) },
 	{ "mvp", OF(seq2seq, bart_names, BART) },
+	{ "moshi", OF(decoder, moshi_names, MOSHI) },
+	{ "moss_transcribe_diarize", OF(vlm_unheard, unheard_names, .may_tie = true), TEXT_PART("qwen3") },
 	{ "nanochat", OF(decoder, nanochat_names, NANOCHAT_NORMS, .plain_ffn = true, .reversed_rope = true) },
 	{ "nat", &nat, &nat_names },
 	{ "nemotron", OF(decoder, nemotron_names, LN_MLP, .norm_plus_one = true) },
@@ -655,6 +662,8 @@ const struct arch arch_rows[] = {
 	{ "vit", &vit, &vit_names },
 	{ "vit-hybrid", &vit_hybrid, &vit_hybrid_names, BACKBONE_PART("bit") },
 	{ "vit_mae", &vit_mae, &vit_mae_names },
+	{ "vibevoice", OF(vlm_unheard, unheard_names, .text_ties = true, .gives_last = true), TEXT_PART("qwen2") },
+	{ "vibevoice_asr", &vlm_unheard, &unheard_names, TEXT_PART("qwen2") },
 	{ "vit_msn", &vit, &vit_msn_names },
 	{ "vitdet", &vitdet, &vitdet_names },
 	{ "vitmatte", &vitmatte, &vitmatte_names, BACKBONE_PART("vitdet") },

@@ -813,6 +813,15 @@ static const char *neutral_word(enum role role)
 							      : NULL;
 }
 
+// Are these [batch, sequence], or [batch, sequence, words] beside a mask of the tokens?
+static bool by_token(const struct weight *ids, const struct tensor_type *types, size_t count)
+{
+	for (size_t i = 0; ids->rank == 3 && i < count; i++)
+		if (text_is(types[i].name, "attention_mask"))
+			return types[i].rank == 2;
+	return ids->rank == 2;
+}
+
 enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t count, const char *path, struct tensor *out,
 	const char **lacks, struct error *err)
 {
@@ -832,7 +841,7 @@ enum status inputs_of(struct arena *a, const struct tensor_type *types, size_t c
 	enum status st;
 
 	const struct weight *ids = find(tensors, there, "input_ids");
-	if (ids && ids->rank == 2) { // neutral values get the shape of the ids
+	if (ids && by_token(ids, types, count)) { // neutral values get the shape of the ids
 		if ((st = check_filled(ids, path, err)))
 			return st;
 		shape = (struct input_shape){ .batch = ids->dim[0], .sequence = ids->dim[1] };

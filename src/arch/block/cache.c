@@ -162,7 +162,8 @@ void decoder_inputs(struct build *b, struct body *io)
 	struct graph *g = b->g;
 	int64_t batch = graph_symbol(g, "batch"), shape[] = { batch, graph_symbol(g, "sequence") };
 	bool cached = b->s->head->predicts_next;
-	io->ids = b->ids = graph_input(g, "input_ids", DTYPE_I64, 2, shape);
+	int64_t words[] = { batch, shape[1], b->s->codebooks };
+	io->ids = b->ids = graph_input(g, "input_ids", DTYPE_I64, b->s->codebooks ? 3 : 2, words);
 	io->mask = graph_input(g, "attention_mask", DTYPE_I64, 2, (int64_t[]){ batch, cached ? cache_total(b) : shape[1] });
 	if (!cached)
 		return;

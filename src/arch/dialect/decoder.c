@@ -78,6 +78,33 @@ const struct dialect hrm_names = {
 	.inert = IGNORED("L_bp_cycles", "prefix_lm"),
 };
 
+// The text alone: what makes sounds of its states (depth_decoder, audio_encoder) is not built. No layer has the window.
+const struct dialect moshi_names = {
+	.name = "moshi",
+	.prefix = "model.",
+	.keys = KEYS({ "intermediate_size", "ffn_dim" }, { "sliding_window", "unused_window" }),
+	.weights = WEIGHTS(LLAMA_EMBED, TWO_NORMS, HEADS, { "layers.attn.q", "@layers.#.self_attn.q_proj.linear" },
+		{ "layers.attn.k", "@layers.#.self_attn.k_proj.linear" },
+		{ "layers.attn.v", "@layers.#.self_attn.v_proj.linear" },
+		{ "layers.attn.o", "@layers.#.self_attn.o_proj.linear" }, { "layers.ffn.gate_up", "@layers.#.mlp.fc1" },
+		{ "layers.ffn.down", "@layers.#.mlp.fc2" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED("sliding_window", "num_codebooks", "audio_vocab_size", "audio_encoder_config", "depth_decoder_config"),
+};
+
+// What stands for a frame's first word is built; what adds the others (depth_decoder), sounds and text is not. The table of the
+// codebooks lies in either place, where both have the same.
+const struct dialect csm_names = {
+	.name = "csm",
+	.prefix = "backbone_model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.codes", "@embed_tokens.embed_audio_tokens" },
+		{ "embed.codes", "depth_decoder.model.embed_tokens" }, { "norm", "@norm" }, LLAMA_ATTENTION, LLAMA_FFN, TWO_NORMS,
+		HEADS),
+	.ignored = IGNORED(BUFFERS, "depth_decoder.*", "codec_model.*", "embed_text_tokens.*"),
+	.inert = IGNORED("codec_config", "depth_decoder_config", "audio_*", "codebook_*", "text_vocab_size", "tie_*"),
+};
+
 // Words of the vocabulary that were added later lie in a tensor of their own.
 const struct dialect molmo2_names = {
 	.name = "molmo2",

@@ -439,12 +439,27 @@ static graph_value tokens_of_layers(struct build *b, const struct body *io, grap
 	return op_scale(g, op_add(g, here, op_reshape(g, token, 4, split)), (float)sqrt(0.5));
 }
 
+// The sum of a token's words, each of a codebook; one after the other they lie in one table. ids [batch, seq, codebooks]
+static graph_value codes_embedding(struct build *b, graph_value ids)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	int64_t *begins = ARENA_ARRAY(graph_arena(g), (size_t)s->codebooks, int64_t);
+	for (int64_t i = 0; i < s->codebooks; i++)
+		begins[i] = i * s->vocab_size;
+	graph_value at = op_add(g, ids, graph_constant(g, DTYPE_I64, 1, &s->codebooks, begins));
+	graph_value table = WEIGHT(b, "embed.codes", "weight", s->codebooks * s->vocab_size, s->embedding_size);
+	return op_reduce_sum(g, op_gather(g, table, at, 0), 2, false);
+}
+
 // Rows of the token embedding, which may lie in two tensors, one after the other.
 static graph_value token_embedding(struct build *b, graph_value ids)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t rows = s->vocab_size, first = rows;
+	if (s->codebooks)
+		return codes_embedding(b, ids);
 	if (!weight_named(b, "embed.further"))
 		return embedding(b, "embed.word", ids, rows, s->embedding_size);
 	first = weight_rows(b, "embed.words", "", rows - s->further_words);

@@ -69,6 +69,7 @@
 	X(T, FLAG, sees_ahead, "every token sees those ahead; windows reach sliding_window tokens both ways") \
 	X(T, COUNT, unpredicted, "the last words of the vocabulary that the language model's head does not give") \
 	X(T, COUNT, uncounted, "words of the vocabulary that vocab_size does not count") \
+	X(T, FLAG, gives_last, "last_hidden_state comes out beside the language model's logits") \
 	X(T, FLAG, last_norm_plain, "norm_plus_one does not mean the last norm") \
 	X(T, FLAG, gated_residuals, "sums weigh each element of x and y by a learned gate") \
 	X(T, FLAG, scales_first, "norms after a branch multiply by 1 + weight before they norm, or have no weight") \

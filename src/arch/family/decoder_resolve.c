@@ -621,6 +621,8 @@ static void resolve_ends(struct config *c, struct spec *s)
 	s->further_words = has_word(s, "embed.further") ? config_size(c, "additional_vocab_size", 128) : 0;
 	s->vocab_size += s->further_words;
 	s->vocab_size += t->uncounted;
+	s->gives_last = t->gives_last;
+	s->codebooks = has_word(s, "embed.codes") ? config_count(c, "num_codebooks", 32) : 0;
 	s->output_size = t->unpredicted ? s->vocab_size - t->unpredicted : 0;
 	s->project_size = has_word(s, "project.last") ? config_size(c, "embedding_dim", 0) : 0;
 	s->after_eps = config_real(c, "post_norm_eps", 0);

@@ -36,6 +36,11 @@ enum sound_mask { SOUND_UNMASKED, SOUND_FEATURES_MASK, SOUND_ATTENTION_MASK };
 	X(T, FLAG, wide_projector, "twice as wide inside as the text, with biases") \
 	X(T, FLAG, may_tie, "tie_word_embeddings counts")
 FAMILY_TRAITS(vlm_sound, VLM_SOUND_TRAITS);
+#define VLM_UNHEARD_TRAITS(X, T) \
+	X(T, FLAG, may_tie, "tie_word_embeddings counts") \
+	X(T, FLAG, text_ties, "the head is tied where text_config says so, too") \
+	X(T, FLAG, gives_last, "last_hidden_state comes out beside the logits")
+FAMILY_TRAITS(vlm_unheard, VLM_UNHEARD_TRAITS);
 
 struct vlm {
 	int64_t image_token_id;

@@ -115,6 +115,128 @@ static void hints(const struct spec *s, struct input_hints *out)
 
 const struct family vlm_sound = {
 	.name = "audio-language",
+// ---- windows of states, asked by learned queries --------------------------------------------------------------------------
+
+static void resolve_windows(struct config *c, struct spec *s, struct arena *a)
+{
+	static const char *const text_roots[] = { "language_model.", "model.language_model.", NULL },
+				 *const audio_roots[] = { "encoder.", "model.encoder.", NULL },
+				 *const asks_roots[] = { "projector.qformer.", "model.projector.qformer.", NULL };
+	if (!c->checkpoint->weight_count)
+		s->prefix = "";
+	if (!vlm_resolve_text(c, s, a, false, text_roots))
+		return;
+	struct vlm *v = s->own;
+	struct spec *tower = resolve_part(c, s, a, "audio", "encoder_config", NULL, NULL, audio_roots),
+		    *asks = resolve_part(c, s, a, "qformer", "projector_config", NULL, NULL, asks_roots);
+	int64_t rate = config_size(c, "downsample_rate", 5);
+	v->wide = config_size(c, "window_size", 15);
+	if (!tower || !asks || !part_is_usual(c, s, "audio") || !part_is_usual(c, s, "qformer"))
+		return;
+	v->queries = rate > 0 ? v->wide / rate : 0;
+	if (v->queries < 1 || v->wide % rate || v->wide > CONFIG_COUNT_MOST || qformer_memory(asks) != tower->hidden_size)
+		config_fail(c, STATUS_BAD_INPUT,
+			"window_size %lld, downsample_rate %lld, queries that look at %lld of %lld numbers", (long long)v->wide,
+			(long long)rate, (long long)qformer_memory(asks), (long long)tower->hidden_size);
+}
+
+// [sounds, states, width] -> [sounds, windows * queries, text]; zeros fill up the last window
+static graph_value ask_windows(struct build *b, graph_value x)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s, *asks = part_of(s, "qformer");
+	const struct vlm *v = vlm_of(s);
+	int64_t in = part_of(s, "audio")->hidden_size, out = part_of(s, "text")->hidden_size, h = asks->hidden_size;
+	graph_value sounds = op_dim(g, x, 0), longer = op_pad(g, x, 1, 0, v->wide - 1), size = graph_i64(g, v->wide);
+	graph_value windows = op_div(g, op_dim(g, longer, 1), size); // [1]
+	x = op_slice_to(g, longer, 1, graph_i64s(g, 1, (int64_t[]){ 0 }), op_mul(g, windows, size));
+	x = op_reshape(g, x, 3, (int64_t[]){ -1, v->wide, in });
+	graph_value shape[] = { op_dim(g, x, 0), graph_i64s(g, 2, (int64_t[]){ v->queries, h }) };
+	struct body io = { .memory = x };
+	io.embeds = op_expand(g, WEIGHT(b, "query", "", 1, v->queries, h), op_concat(g, 2, shape, 0));
+	const struct spec *outer = part_enter(b, "qformer");
+	graph_enter(g, "qformer");
+	asks->row->family->body(b, &io);
+	graph_leave(g);
+	part_leave(b, outer);
+	graph_value all[] = { sounds, op_mul(g, windows, graph_i64(g, v->queries)), graph_i64s(g, 1, &out) };
+	return op_reshape_to(g, linear(b, "projector", io.last, h, out, true), op_concat(g, 3, all, 0));
+}
+
+static graph_value hear_windows(struct build *b, graph_value ids, struct body *text)
+{
+	struct graph *g = b->g;
+	const struct spec *outer = part_enter(b, "audio");
+	struct body io = { 0 };
+	(void)text;
+	graph_enter(g, "audio");
+	block_conformer_inputs(b, &io, "audio_batch");
+	b->s->row->family->body(b, &io);
+	graph_leave(g);
+	part_leave(b, outer);
+	graph_value x = ask_windows(b, io.last);
+	if (!ids.id)
+		return x;
+	if (head_how(b->s) & VLM_GIVES_FEATURES)
+		graph_output(g, "audio_hidden_states", x);
+	int64_t shape[] = { graph_symbol(g, "audio_batch"), graph_symbol(g, "features") };
+	graph_value is_audio, number, has = graph_input(g, "input_features_mask", DTYPE_BOOL, 2, shape);
+	vlm_places(b, ids, &is_audio, &number);
+	number = row_of(b, op_reshape(g, has, 1, (int64_t[]){ -1 }), number);
+	return vlm_merge(b, ids, is_audio, number, op_reshape(g, x, 2, (int64_t[]){ -1, part_of(b->s, "text")->hidden_size }));
+}
+
+static void build_windows(struct build *b)
+{
+	vlm_build(b, hear_windows);
+}
+
+// Granite Speech (https://arxiv.org/abs/2505.08699), without the adapter that its text may have for sound.
+const struct family vlm_windows_heard = {
+	.name = "audio-language-windows",
+	.architecture = "multimodal",
+	.resolve = resolve_windows,
+	.build = build_windows,
+	.graphs = vlm_sound_graphs,
+	.heads = vlm_heads,
+};
+
+// ---- the text alone -----------------------------------------------------------------------------------------------------
+
+static void resolve_unheard(struct config *c, struct spec *s, struct arena *a)
+{
+	static const char *const roots[] = { "language_model.", "model.language_model.", NULL };
+	const struct vlm_unheard_traits *t = TRAITS_OF(s, vlm_unheard);
+	if (!c->checkpoint->weight_count)
+		s->prefix = "";
+	if (!vlm_resolve_text(c, s, a, t->text_ties, roots))
+		return;
+	struct spec *text = part_of(s, "text");
+	text->tied = text->tied && (t->may_tie || t->text_ties);
+	text->gives_last = t->gives_last;
+}
+
+static graph_value hear_nothing(struct build *b, graph_value ids, struct body *text)
+{
+	(void)text;
+	return vlm_embed(b, ids);
+}
+
+static void build_unheard(struct build *b)
+{
+	vlm_build(b, hear_nothing);
+}
+
+// Without what hears: the model answers to text as its class does where it is given no sound.
+const struct family vlm_unheard = {
+	.name = "audio-language-text",
+	.architecture = "multimodal",
+	.resolve = resolve_unheard,
+	.build = build_unheard,
+	.heads = vlm_heads,
+	.traits = FAMILY_TRAIT_LIST(vlm_unheard, VLM_UNHEARD_TRAITS),
+};
+
 	.architecture = "multimodal",
 	.resolve = resolve,
 	.build = build,
