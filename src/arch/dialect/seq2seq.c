@@ -256,3 +256,17 @@ const struct dialect moonshine_names = {
 		{ "head.lm.out", "proj_out" }),
 	.inert = IGNORED("pad_head_dim_to_multiple_of", "is_encoder_decoder"),
 };
+const struct dialect voxtral_realtime_encoder_names = {
+	.name = "voxtral-realtime-encoder",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "stem.first", "@embedder.conv1" }, { "stem.second", "@embedder.conv2" },
+		{ "layers.attn.norm", "@layers.#.self_attn_layer_norm" }, { "layers.attn.q", "@layers.#.self_attn.q_proj" },
+		{ "layers.attn.k", "@layers.#.self_attn.k_proj" }, { "layers.attn.v", "@layers.#.self_attn.v_proj" },
+		{ "layers.attn.o", "@layers.#.self_attn.o_proj" }, { "layers.ffn.norm", "@layers.#.final_layer_norm" },
+		{ "layers.ffn.gate", "@layers.#.mlp.gate_proj" }, { "layers.ffn.up", "@layers.#.mlp.up_proj" },
+		{ "layers.ffn.down", "@layers.#.mlp.down_proj" }, { "norm", "@norm" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq"),
+	.inert = IGNORED("activation_function", "vocab_size"),
+};
+

@@ -283,6 +283,19 @@ const struct dialect mimi_names = {
 const struct dialect dac_names = {
 	.name = "dac",
 	.prefix = "",
+const struct dialect stacked_sound_names = {
+	.name = "stacked-sound",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.stack", "@embedder.projection" }, { "embed.norm", "@input_layer_norm" },
+		{ "layers.attn.norm", "@layers.#.layer_norm1" }, { "layers.attn.q", "@layers.#.self_attn.q_proj" },
+		{ "layers.attn.k", "@layers.#.self_attn.k_proj" }, { "layers.attn.v", "@layers.#.self_attn.v_proj" },
+		{ "layers.attn.q_norm", "@layers.#.self_attn.q_norm" }, { "layers.attn.k_norm", "@layers.#.self_attn.k_norm" },
+		{ "layers.attn.o", "@layers.#.self_attn.o_proj" }, { "layers.ffn.norm", "@layers.#.layer_norm2" },
+		{ "layers.ffn.up", "@layers.#.mlp.fc1" }, { "layers.ffn.down", "@layers.#.mlp.fc2" }, { "norm", "@layer_norm" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq"),
+};
+
 	.keys = NO_KEYS,
 	.weights = WEIGHTS({ "first", "$.conv1" }, { "snake", "$.snake1" }, { "last", "$.conv2" },
 		{ "block.snake", "$.block.#.snake1" }, { "shorter", "$.block.#.conv1" }, { "longer", "$.block.#.conv_t1" },

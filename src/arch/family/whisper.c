@@ -221,7 +221,7 @@ static void resolve_rotary(struct config *c, struct spec *s, struct arena *a)
 			(long long)s->ffn_size);
 }
 
-static graph_value rotary_attention(struct build *b, graph_value x, graph_value cos, graph_value sin)
+static graph_value rotary_attention(struct build *b, graph_value x, graph_value mask, graph_value cos, graph_value sin)
 {
 	const struct spec *s = b->s;
 	int64_t width = s->heads * s->head_width, kv_width = s->kv_heads * s->head_width;
@@ -231,7 +231,8 @@ static graph_value rotary_attention(struct build *b, graph_value x, graph_value 
 	q = rope_turn(b, q, cos, sin, s->heads);
 	k = rope_turn(b, k, cos, sin, s->kv_heads);
 	graph_value y = op_attention(b->g,
-		&(struct attention){ q, k, v, .heads = s->heads, .kv_heads = s->kv_heads, .scale = (float)s->attention_scale });
+		&(struct attention){
+			q, k, v, .bias = mask, .heads = s->heads, .kv_heads = s->kv_heads, .scale = (float)s->attention_scale });
 	return linear(b, "layers.attn.o", y, width, s->hidden_size, true);
 }
 
@@ -245,7 +246,7 @@ static void rotary_body(struct build *b, struct body *io)
 	states_begin(b, io, x);
 	for (b->layer = 0; b->layer < b->s->layers && !graph_failed(g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
-		x = op_add(g, x, rotary_attention(b, layer_norm(b, "layers.attn.norm", x, h), cos, sin));
+		x = op_add(g, x, rotary_attention(b, layer_norm(b, "layers.attn.norm", x, h), NO_VALUE, cos, sin));
 		y = layer_norm(b, "layers.ffn.norm", x, h);
 		x = op_add(g, x, prenorm_ffn(b, "layers.ffn.up", "layers.ffn.down", y));
 		graph_leave(g);
@@ -274,6 +275,75 @@ const struct family whisper_rotary = {
 	.resolve = resolve_rotary,
 	.build = build_rotary,
 	.body = rotary_body,
+	.hints = rotary_hints,
+	.heads = encoder_heads,
+};
+
+// ---- for sound as it comes in -------------------------------------------------------------------------------------------
+
+// Voxtral Realtime (https://huggingface.co/mistralai/Voxtral-Mini-4B-Realtime-2602): convolutions and attention see what came
+// before, no more than sliding_window states of it; RMS norms and a gated feed-forward.
+static void resolve_causal(struct config *c, struct spec *s, struct arena *a)
+{
+	resolve_rotary(c, s, a);
+	s->norm_eps = config_real(c, "rms_norm_eps", 1e-5);
+	s->sliding_window = config_size(c, "sliding_window", 0);
+}
+
+static graph_value convolve_past(struct build *b, const char *stem, graph_value x, int64_t in, int64_t stride)
+{
+	int64_t h = b->s->hidden_size, kernel = 3;
+	graph_value w = WEIGHT(b, stem, "weight", h, in, kernel);
+	x = op_conv(b->g, x, w, WEIGHT(b, stem, "bias", h), &stride, (int64_t[]){ kernel - stride, 0 }, (int64_t[]){ 1 }, 1);
+	return op_gelu(b->g, x);
+}
+
+static graph_value causal_ffn(struct build *b, graph_value x)
+{
+	const struct spec *s = b->s;
+	int64_t h = s->hidden_size, n = s->ffn_size;
+	graph_value gate = activate(b, s->act, linear(b, "layers.ffn.gate", x, h, n, false));
+	return linear(b, "layers.ffn.down", op_mul(b->g, gate, linear(b, "layers.ffn.up", x, h, n, false)), n, h, true);
+}
+
+static void causal_body(struct build *b, struct body *io)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct whisper *w = s->own;
+	int64_t h = s->hidden_size;
+	graph_enter(g, "stem");
+	graph_value x = convolve_past(b, "stem.first", io->features, w->bins, 1), cos, sin;
+	x = op_transpose(g, convolve_past(b, "stem.second", x, h, 2), 3, (int[]){ 0, 2, 1 }); // [batch, states, hidden]
+	graph_leave(g);
+	graph_value at = places_of(g, x), one = op_add(g, op_mul(g, at, graph_i64(g, 0)), graph_i64(g, 1));
+	graph_value mask = mask_causal(b, op_unsqueeze(g, one, 0), x, s->sliding_window);
+	rope_tables(b, x, NO_VALUE, &cos, &sin);
+	states_begin(b, io, x);
+	for (b->layer = 0; b->layer < s->layers && !graph_failed(g); b->layer++) {
+		graph_enter(g, "layers.%lld", (long long)b->layer);
+		x = op_add(g, x, rotary_attention(b, rms_norm(b, "layers.attn.norm", x, h), mask, cos, sin));
+		x = op_add(g, x, causal_ffn(b, rms_norm(b, "layers.ffn.norm", x, h)));
+		graph_leave(g);
+		states_add(io, x);
+	}
+	io->last = rms_norm(b, "norm", x, h);
+}
+
+static void build_causal(struct build *b)
+{
+	struct body io = { 0 };
+	whisper_inputs(b, &io, "batch", NULL);
+	causal_body(b, &io);
+	head_build(b, &io);
+}
+
+const struct family whisper_causal = {
+	.name = "whisper-causal",
+	.architecture = "audio",
+	.resolve = resolve_causal,
+	.build = build_causal,
+	.body = causal_body,
 	.hints = rotary_hints,
 	.heads = encoder_heads,
 };
