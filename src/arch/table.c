@@ -628,6 +628,7 @@ const struct arch arch_rows[] = {
 	{ "speecht5_hifigan", &vocoder, &hifigan_names },
 	{ "splinter", &encoder, &splinter_names },
 	{ "squeezebert", OF(encoder, squeezebert_names, TANH_HEAD) },
+	{ "speecht5", &speecht5, &speecht5_names },
 	{ "stablelm", OF(decoder, stablelm_names, .layer_norm = true) },
 	{ "starcoder2", OF(decoder, starcoder2_names, LN_MLP) },
 	{ "superglue", &superglue, &superglue_names, .part_types = { { "detector", "superpoint" } } },

@@ -69,13 +69,14 @@ graph_value conformer_relative(struct build *b, graph_value q, graph_value posit
 }
 
 // q e^T, where e is the row of a table by the clamped distance between query and key: a product for each query position.
-static graph_value key_bias(struct build *b, graph_value q, graph_value x)
+graph_value sound_distance_bias(struct build *b, graph_value q, graph_value x, bool behind)
 {
 	const struct sound *o = sound_of(b);
 	struct graph *g = b->g;
 	int64_t heads = b->s->heads, width = b->s->head_width;
 	graph_value n = op_dim(g, x, 1), at = op_range(g, graph_i64(g, 0), op_squeeze(g, n, 0), graph_i64(g, 1));
-	graph_value ahead = op_sub(g, op_unsqueeze(g, at, 0), op_unsqueeze(g, at, 1)); // [frames, frames]
+	graph_value row = op_unsqueeze(g, at, 0), column = op_unsqueeze(g, at, 1);
+	graph_value ahead = behind ? op_sub(g, column, row) : op_sub(g, row, column); // [frames, frames]
 	ahead = op_max(g, op_min(g, ahead, graph_i64(g, o->key_right)), graph_i64(g, -o->key_left));
 	graph_value e = op_gather(g, WEIGHT(b, "layers.attn.distance", "weight", o->key_left + o->key_right + 1, width),
 		op_add(g, ahead, graph_i64(g, o->key_left)), 0); // [frames, frames, width]
@@ -103,7 +104,7 @@ static graph_value attention(
 		q = op_add(
 			g, q, op_reshape(g, WEIGHT(b, "layers.attn.u_bias", "", s->heads, s->head_width), 1, (int64_t[]){ h }));
 	} else if (o->positions == POSITIONS_RELATIVE_KEY)
-		bias = op_scale(g, key_bias(b, q, x), (float)s->attention_scale);
+		bias = op_scale(g, sound_distance_bias(b, q, x, false), (float)s->attention_scale);
 	if (mask.id)
 		bias = bias.id ? op_add(g, bias, mask) : mask;
 	graph_value y = op_attention(

@@ -78,6 +78,9 @@ graph_value sound_gated(struct build *b, graph_value x, graph_value bias, graph_
 graph_value conformer_positions(struct build *b, graph_value x); // POSITIONS_RELATIVE: sines [2*frames-1, hidden]
 // (q + v) positions^T by relative distance, not scaled: [batch, heads, frames, frames]. q [batch, frames, heads * head_width].
 graph_value conformer_relative(struct build *b, graph_value q, graph_value positions, graph_value x);
+// q e^T, where e is the row of "layers.attn.distance" by how far the key is ahead of the query, or behind it, between -key_left
+// and key_right: x [batch, frames, ..], q [batch, frames, heads * head_width] -> [batch, heads, frames, frames].
+graph_value sound_distance_bias(struct build *b, graph_value q, graph_value x, bool behind);
 graph_value conformer_layer(struct build *b, graph_value x, graph_value mask, graph_value frames, graph_value positions,
 	graph_value cos, graph_value sin);
 

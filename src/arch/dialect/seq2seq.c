@@ -179,6 +179,34 @@ const struct dialect whisper_encoder_names = {
 	.inert = IGNORED("scale_embedding"),
 };
 
+const struct dialect speecht5_names = {
+	.name = "speecht5",
+	.prefix = "speecht5.",
+	.keys = KEYS(SEQ2SEQ_KEYS, { "activation_function", "hidden_act" }, { "hidden_size", "hidden_size" }),
+	.weights = WEIGHTS({ "stem.conv", "speecht5.encoder.prenet.feature_encoder.conv_layers.#.conv" },
+		{ "stem.norm", "speecht5.encoder.prenet.feature_encoder.conv_layers.#.layer_norm" },
+		{ "features.norm", "speecht5.encoder.prenet.feature_projection.layer_norm" },
+		{ "features.project", "speecht5.encoder.prenet.feature_projection.projection" },
+		{ "positions", "speecht5.encoder.prenet.pos_conv_embed.conv" }, { "norm", "@layer_norm" },
+		{ "layers.attn.distance", "@embed_positions.pe_k" }, { "layers.source.q", "@layers.#.attention.q_proj" },
+		{ "layers.source.k", "@layers.#.attention.k_proj" }, { "layers.source.v", "@layers.#.attention.v_proj" },
+		{ "layers.source.o", "@layers.#.attention.out_proj" }, { "layers.source.norm", "@layers.#.layer_norm" },
+		{ "layers.ffn.norm", "@layers.#.final_layer_norm" },
+		{ "layers.ffn.up", "@layers.#.feed_forward.intermediate_dense" },
+		{ "layers.ffn.down", "@layers.#.feed_forward.output_dense" },
+		{ "embed.word", "speecht5.decoder.prenet.embed_tokens" },
+		{ "layers.attn.norm", "@layers.#.self_attn_layer_norm" }, { "layers.attn.q", "@layers.#.self_attn.q_proj" },
+		{ "layers.attn.k", "@layers.#.self_attn.k_proj" }, { "layers.attn.v", "@layers.#.self_attn.v_proj" },
+		{ "layers.attn.o", "@layers.#.self_attn.out_proj" }, { "layers.cross.norm", "@layers.#.encoder_attn_layer_norm" },
+		{ "layers.cross.q", "@layers.#.encoder_attn.q_proj" }, { "layers.cross.k", "@layers.#.encoder_attn.k_proj" },
+		{ "layers.cross.v", "@layers.#.encoder_attn.v_proj" }, { "layers.cross.o", "@layers.#.encoder_attn.out_proj" },
+		{ "head.lm.out", "text_decoder_postnet.lm_head" }),
+	.ignored = IGNORED("*masked_spec_embed", "*pos_sinusoidal_embed.*", "*embed_positions.weights", "*text_decoder_postnet.*",
+		"*num_batches_tracked"),
+	.inert = IGNORED(INERT, "num_mel_bins", "reduction_factor", "speaker_embedding_dim", "speech_decoder_*", "guided_*",
+		"use_guided_attention_loss", "max_speech_positions", "max_text_positions", "num_feat_extract_layers"),
+};
+
 const struct dialect canary_names = {
 	.name = "canary",
 	.prefix = "model.",
@@ -238,6 +266,20 @@ const struct dialect glmasr_encoder_names = {
 	.ignored = IGNORED("*rotary_emb.inv_freq"),
 };
 
+const struct dialect voxtral_realtime_encoder_names = {
+	.name = "voxtral-realtime-encoder",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "stem.first", "@embedder.conv1" }, { "stem.second", "@embedder.conv2" },
+		{ "layers.attn.norm", "@layers.#.self_attn_layer_norm" }, { "layers.attn.q", "@layers.#.self_attn.q_proj" },
+		{ "layers.attn.k", "@layers.#.self_attn.k_proj" }, { "layers.attn.v", "@layers.#.self_attn.v_proj" },
+		{ "layers.attn.o", "@layers.#.self_attn.o_proj" }, { "layers.ffn.norm", "@layers.#.final_layer_norm" },
+		{ "layers.ffn.gate", "@layers.#.mlp.gate_proj" }, { "layers.ffn.up", "@layers.#.mlp.up_proj" },
+		{ "layers.ffn.down", "@layers.#.mlp.down_proj" }, { "norm", "@norm" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq"),
+	.inert = IGNORED("activation_function", "vocab_size"),
+};
+
 // The second norm of a layer stands before the feed-forward in the encoder, before the attention to the encoder in the decoder.
 const struct dialect moonshine_names = {
 	.name = "moonshine",
@@ -256,17 +298,3 @@ const struct dialect moonshine_names = {
 		{ "head.lm.out", "proj_out" }),
 	.inert = IGNORED("pad_head_dim_to_multiple_of", "is_encoder_decoder"),
 };
-const struct dialect voxtral_realtime_encoder_names = {
-	.name = "voxtral-realtime-encoder",
-	.prefix = "",
-	.keys = NO_KEYS,
-	.weights = WEIGHTS({ "stem.first", "@embedder.conv1" }, { "stem.second", "@embedder.conv2" },
-		{ "layers.attn.norm", "@layers.#.self_attn_layer_norm" }, { "layers.attn.q", "@layers.#.self_attn.q_proj" },
-		{ "layers.attn.k", "@layers.#.self_attn.k_proj" }, { "layers.attn.v", "@layers.#.self_attn.v_proj" },
-		{ "layers.attn.o", "@layers.#.self_attn.o_proj" }, { "layers.ffn.norm", "@layers.#.final_layer_norm" },
-		{ "layers.ffn.gate", "@layers.#.mlp.gate_proj" }, { "layers.ffn.up", "@layers.#.mlp.up_proj" },
-		{ "layers.ffn.down", "@layers.#.mlp.down_proj" }, { "norm", "@norm" }),
-	.ignored = IGNORED("*rotary_emb.inv_freq"),
-	.inert = IGNORED("activation_function", "vocab_size"),
-};
-

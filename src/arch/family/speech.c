@@ -13,7 +13,7 @@
 
 // ---- config.json --------------------------------------------------------------------------------------------------------
 
-static void resolve_stem(struct config *c, struct sound *o, struct arena *a)
+void speech_resolve_stem(struct config *c, struct sound *o, struct arena *a)
 {
 	int64_t kernels = 0, strides = 0;
 	int64_t features = config_size(c, "feature_projection_input_dim", 0);
@@ -43,7 +43,7 @@ static void resolve_stem(struct config *c, struct sound *o, struct arena *a)
 		o->feature_size = o->conv_dim[o->conv_count - 1];
 }
 
-static void resolve_positions(struct config *c, struct spec *s, struct sound *o)
+void speech_resolve_positions(struct config *c, struct spec *s, struct sound *o)
 {
 	o->conformer_kernel = config_size(c, "conv_depthwise_kernel_size", 0);
 	if (o->conformer_kernel) {
@@ -128,12 +128,12 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->norm_eps = config_real(c, "layer_norm_eps", 1e-5);
 	if (c->error.status)
 		return;
-	resolve_stem(c, o, a);
+	speech_resolve_stem(c, o, a);
 	o->feature_norm = config_bool(c, "feat_proj_layer_norm", true);
 	o->squeeze = config_size(c, "squeeze_factor", 0);
 	o->gives_features = !config_knows(c, "feat_proj_layer_norm") && !o->squeeze; // HuBERT's and SEW's classes do not
 	o->feature_projection = !o->squeeze || o->feature_size != s->hidden_size;
-	resolve_positions(c, s, o);
+	speech_resolve_positions(c, s, o);
 	o->norm_first = config_bool(c, "do_stable_layer_norm", false);
 	o->causal_convolution = TRAITS_OF(s, speech)->causal_convolution;
 	o->inner_eps = o->causal_convolution ? s->norm_eps : 1e-5;
