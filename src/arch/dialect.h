@@ -116,6 +116,7 @@ extern const struct dialect aria_vlm_names, aya_vision_names, blip_2_names, blip
 	minimax_m3_vision_names, mllama_names, mllama_vision_names, modernvbert_names, omni_names, ovis2_names,
 	paddleocr_vision_names, paddleocr_vl_names, paligemma_names, pixtral_names, qformer_names, qianfan_ocr_names,
 	qwen2_5_omni_vision_names, qwen2_5_vl_vision_names, qwen2_vl_vision_names, qwen3_omni_vision_names, qwen3_vl_vision_names,
-	resampler_names, retrieval_names, ultravbert_names, video_llama_3_names, qwen2_audio_names, voxtral_names;
+	resampler_names, retrieval_names, ultravbert_names, video_llama_3_names, qwen2_audio_names, unheard_names, voxtral_names,
+	granite_speech_names;
 
 #endif

@@ -2,6 +2,7 @@
 // Model types, sorted. A type is a family, a dialect and what differs from the family's common case; nothing else in the
 // program knows a model type by name. The class's default configuration is a line of defaults.jsonl. A row is one line.
 #include "arch/dialect.h"
+#include "arch/family/block_conformer.h"
 #include "arch/family/clip.h"
 #include "arch/family/codec.h"
 #include "arch/family/convnext.h"
@@ -144,17 +145,18 @@
 #define QWEN2_OMNI_PARTS PARTS("qwen2_5_omni_text", "qwen2_5_omni_vision_encoder")
 #define QWEN3_OMNI_PARTS PARTS("qwen3_omni_moe_text", "qwen3_omni_moe_vision_encoder")
 #define TOWERS(type) PARTS(type "_text_model", type "_vision_model")
-#define TEXT_AUDIO(text, audio) .part_types = { { "text", text }, { "audio", audio } }
 #define GRANITE_SPEECH .pointwise_kernels = true, .unmasked = true
 #define MOSHI .half_ffn = true, .never_tied = true, .gives_last = true, .uncounted = 1, .unpredicted = 1
 #define GRANITE_SPEECH_PARTS \
 	.part_types = { { "text", "granite" }, { "audio", "granite_speech_encoder" }, { "qformer", "blip_2_qformer" } }
+#define TEXT_AUDIO(text, audio) .part_types = { { "text", text }, { "audio", audio } }
 #define QUERIED(text, type) \
 	.part_types = { { "text", text }, { "vision", type "_vision_model" }, { "qformer", type "_qformer" } }
 #define VLM_PART(type) .part_types = { { "vlm", type } }
 #define BACKBONE(backbone, vision) .part_types = { { "backbone", backbone }, { "vision", vision } }
 #define BACKBONE_FOR(backbone, replaced) .part_types = { { "backbone", backbone }, { "replaced", replaced } }
 #define BACKBONE_PART(type) .part_types = { { "backbone", type } }
+#define TEXT_PART(type) .part_types = { { "text", type } }
 #define VISION_PART(type) .part_types = { { "vision", type } }
 #define ENCODER_PART(encoder) .part_types = { { "encoder", encoder } }
 #define HALVES(encoder, decoder) .part_types = { { "encoder", encoder }, { "decoder", decoder } }
@@ -237,9 +239,9 @@ const struct arch arch_rows[] = {
 	{ "cosmos3_edge_vision", OF(grid_vision, cosmos3_edge_vision_names, LN_MLP, .no_rotary = true, COSMOS3_GRID) },
 	{ "cosmos3_omni", OF(vlm_grid, grid_names, .interleaved_sections = true), TEXT_VISION("qwen3_vl") },
 	{ "cpmant", &cpmant, &cpmant_names },
+	{ "csm", OF(decoder, csm_names, .never_tied = true) },
 	{ "ctrl", OF(decoder, ctrl_names, GPT, CTRL, .usual_act = ACT_RELU) },
 	{ "cvt", &cvt, &cvt_names },
-	{ "csm", OF(decoder, csm_names, .never_tied = true) },
 	{ "cwm", OF(decoder, llama_names, .window_pattern = -4) },
 	{ "d_fine", OF(rt_detr, d_fine_names, .scaled_offsets = true, .distributed = true), BACKBONE_PART("hgnet_v2") },
 	{ "dab-detr", &dab_detr, &dab_detr_names, BACKBONE("timm_backbone", "resnet") },
@@ -319,7 +321,7 @@ const struct arch arch_rows[] = {
 	{ "fnet", OF(encoder, fnet_names, TANH_HEAD, .fourier = true, .always_projected = true) },
 	{ "focalnet", &focalnet, &focalnet_names },
 	{ "fsmt", OF(seq2seq, fsmt_names, .positions_from_pad = true, .head_in_body = true) },
-	{ "fuyu", &vlm_patches, &fuyu_names, .part_types = { { "text", "persimmon" } } },
+	{ "fuyu", &vlm_patches, &fuyu_names, TEXT_PART("persimmon") },
 	{ "gemma", OF(decoder, llama_names, GEMMA) },
 	{ "gemma2", OF(decoder, gemma2_names, GEMMA2, .window_pattern = 2) },
 	{ "gemma3", OF(vlm_pooled, gemma3_names, .norm_plus_one = true), PARTS("gemma3_text", "siglip_vision_model") },
@@ -363,13 +365,13 @@ const struct arch arch_rows[] = {
 	{ "gptj", OF(decoder, gptj_names, GPTJ) },
 	{ "granite", &decoder, &llama_names },
 	{ "granite_docling_text", &decoder, &llama_names },
-	{ "granite_swa", OF(decoder, llama_names, GRANITE_SWA) },
-	{ "granitemoe", OF(decoder, granitemoe_names, .normalised_experts = true) },
 	{ "granite_speech", &vlm_windows_heard, &granite_speech_names, GRANITE_SPEECH_PARTS },
 	{ "granite_speech5_ctc", &block_conformer_ctc, &granite_speech5_ctc_names, ENCODER_PART("granite_speech5_encoder") },
 	{ "granite_speech5_encoder", OF(block_conformer, granite_speech5_encoder_names, .stacked = 4) },
 	{ "granite_speech_encoder", OF(block_conformer, granite_speech_encoder_names, GRANITE_SPEECH) },
 	{ "granite_speech_plus", OF(vlm_unheard, unheard_names, .may_tie = true), TEXT_PART("granite") },
+	{ "granite_swa", OF(decoder, llama_names, GRANITE_SWA) },
+	{ "granitemoe", OF(decoder, granitemoe_names, .normalised_experts = true) },
 	{ "granitemoe_swa", OF(decoder, granitemoe_swa_names, GRANITE_SWA, .normalised_experts = true) },
 	{ "granitemoehybrid", OF(decoder, granitemoehybrid_names, .mixer = MIX_MAMBA2, .normalised_experts = true) },
 	{ "granitemoeshared", OF(decoder, granitemoe_names, .normalised_experts = true) },
@@ -415,7 +417,7 @@ const struct arch arch_rows[] = {
 	{ "kimi_linear", OF(decoder, kimi_linear_names, KIMI_LINEAR) },
 	{ "kolibri1", OF(decoder, kolibri1_names, EXAONE, SIGMOID_BY_LOGITS, .window_pattern = 5, .sandwich_norm = true) },
 	{ "kosmos-2", &vlm_grounded, &kosmos_names, PARTS("kosmos_2_text_model", "kosmos_2_vision_model") },
-	{ "kosmos-2.5", &vlm_unseen, &kosmos_2_5_names, .part_types = { { "text", "kosmos_2_5_text_model" } } },
+	{ "kosmos-2.5", &vlm_unseen, &kosmos_2_5_names, TEXT_PART("kosmos_2_5_text_model") },
 	{ "kosmos_2_5_text_model", OF(decoder, kosmos_2_5_text_names, KOSMOS) },
 	{ "kosmos_2_text_model", OF(decoder, kosmos_text_names, KOSMOS) },
 	{ "kosmos_2_vision_model", &clip_vision, &kosmos_vision_names },
@@ -490,23 +492,24 @@ const struct arch arch_rows[] = {
 	{ "modernvbert", &vlm_connected, &modernvbert_names, PARTS("modernbert", "siglip_vision_model") },
 	{ "molmo2_text", OF(decoder, molmo2_names, .qkv_bias_only = true, .up_first = true) },
 	{ "moonshine", &moonshine, &moonshine_names },
+	{ "moshi", OF(decoder, moshi_names, MOSHI) },
+	{ "moss_transcribe_diarize", OF(vlm_unheard, unheard_names, .may_tie = true), TEXT_PART("qwen3") },
 	{ "moss_transcribe_diarize_audio", &whisper_encoder, &whisper_encoder_names },
 	{ "mpnet", OF(encoder, mpnet_names, ROBERTA, .relative_buckets = true) },
 	{ "mpt", OF(decoder, mpt_names, LN_NO_BIAS, .plain_ffn = true, .alibi = ALIBI_COLUMNS) },
 	{ "mt5", OF(t5, t5_names, .unscaled_head = true) },
 	{ "muse_glimmer_text", OF(decoder, muse_glimmer_names, MUSE) },
 	{ "muse_spark_text", OF(decoder, muse_spark_names, MUSE, SIGMOID_MOE, MUSE_SPARK) },
+	{ "musicflamingo", &vlm_unheard, &unheard_names, TEXT_PART("qwen2") },
 	{ "mvp", OF(seq2seq, bart_names, BART) },
-	{ "moshi", OF(decoder, moshi_names, MOSHI) },
-	{ "moss_transcribe_diarize", OF(vlm_unheard, unheard_names, .may_tie = true), TEXT_PART("qwen3") },
 	{ "nanochat", OF(decoder, nanochat_names, NANOCHAT_NORMS, .plain_ffn = true, .reversed_rope = true) },
 	{ "nat", &nat, &nat_names },
 	{ "nemotron", OF(decoder, nemotron_names, LN_MLP, .norm_plus_one = true) },
+	{ "nemotron3_5_transcribe_asr_audio", OF(stacked_sound, stacked_sound_names, .layer_norm = true, .qk_norm = true) },
+	{ "nemotron3_diarization_audio", OF(stacked_sound, stacked_sound_names, .layer_norm = true) },
 	{ "nemotron_h", OF(decoder, nemotron_h_names, NEMOTRON_H) },
 	{ "nezha", OF(encoder, nezha_names, TANH_HEAD) },
 	{ "nllb-moe", OF(seq2seq, nllb_moe_names, .norm_first = true, .positions_from_pad = true) },
-	{ "nemotron3_5_transcribe_asr_audio", OF(stacked_sound, stacked_sound_names, .layer_norm = true, .qk_norm = true) },
-	{ "nemotron3_diarization_audio", OF(stacked_sound, stacked_sound_names, .layer_norm = true) },
 	{ "nomic_bert", OF(rotary_encoder, nomic_bert_names, POST_LN, TANH_HEAD) },
 	{ "nystromformer", OF(encoder, nystromformer_names, .position_offset = 2, .rows_beyond = true, .head_hidden_act = true) },
 	{ "olmo", OF(decoder, llama_names, .layer_norm = true, .norm_no_weight = true) },
@@ -625,10 +628,10 @@ const struct arch arch_rows[] = {
 	{ "solar_open", OF(decoder, dots1_names, .sigmoid_router = true) },
 	{ "speech-encoder-decoder", OF(two_models, two_models_names, .source = SOURCE_SOUND), HALVES("wav2vec2", "bert") },
 	{ "speech_to_text", &speech_to_text, &speech_to_text_names },
+	{ "speecht5", &speecht5, &speecht5_names },
 	{ "speecht5_hifigan", &vocoder, &hifigan_names },
 	{ "splinter", &encoder, &splinter_names },
 	{ "squeezebert", OF(encoder, squeezebert_names, TANH_HEAD) },
-	{ "speecht5", &speecht5, &speecht5_names },
 	{ "stablelm", OF(decoder, stablelm_names, .layer_norm = true) },
 	{ "starcoder2", OF(decoder, starcoder2_names, LN_MLP) },
 	{ "superglue", &superglue, &superglue_names, .part_types = { { "detector", "superpoint" } } },
@@ -659,6 +662,8 @@ const struct arch arch_rows[] = {
 	{ "upernet", &upernet, &upernet_names, BACKBONE_PART("resnet") },
 	{ "van", &van, &van_names },
 	{ "vaultgemma", OF(decoder, gemma2_names, GEMMA, .window_pattern = 2) },
+	{ "vibevoice", OF(vlm_unheard, unheard_names, .text_ties = true, .gives_last = true), TEXT_PART("qwen2") },
+	{ "vibevoice_asr", &vlm_unheard, &unheard_names, TEXT_PART("qwen2") },
 	{ "video_llama_3", OF(vlm_grid, video_llama_3_names, PLAIN_TEXT, .read_out = true, .text_ties = true), VIDEO_LLAMA_3 },
 	{ "video_llama_3_vision", OF(grid_vision, paddleocr_vision_names, LN_MLP, VIDEO_LLAMA_GRID) },
 	{ "videomae", &videomae, &videomae_names },
@@ -670,8 +675,6 @@ const struct arch arch_rows[] = {
 	{ "vit", &vit, &vit_names },
 	{ "vit-hybrid", &vit_hybrid, &vit_hybrid_names, BACKBONE_PART("bit") },
 	{ "vit_mae", &vit_mae, &vit_mae_names },
-	{ "vibevoice", OF(vlm_unheard, unheard_names, .text_ties = true, .gives_last = true), TEXT_PART("qwen2") },
-	{ "vibevoice_asr", &vlm_unheard, &unheard_names, TEXT_PART("qwen2") },
 	{ "vit_msn", &vit, &vit_msn_names },
 	{ "vitdet", &vitdet, &vitdet_names },
 	{ "vitmatte", &vitmatte, &vitmatte_names, BACKBONE_PART("vitdet") },
@@ -681,11 +684,11 @@ const struct arch arch_rows[] = {
 	{ "vjepa2", &vjepa2, &vjepa2_names },
 	{ "voxtral", OF(vlm_sound, voxtral_names, .grouped_states = true), TEXT_AUDIO("llama", "voxtral_encoder") },
 	{ "voxtral_encoder", &whisper_encoder, &whisper_encoder_names },
+	{ "voxtral_realtime_encoder", &whisper_causal, &voxtral_realtime_encoder_names },
 	{ "wav2vec2", &speech, &wav2vec2_names },
 	{ "wav2vec2-bert", OF(speech, wav2vec2_bert_names, .causal_convolution = true) },
 	{ "wav2vec2-conformer", &speech, &wav2vec2_conformer_names },
 	{ "wavlm", &speech, &wavlm_names },
-	{ "voxtral_realtime_encoder", &whisper_causal, &voxtral_realtime_encoder_names },
 	{ "whisper", &whisper, &whisper_names },
 	{ "xclip", &xclip, &xclip_names, TOWERS("xclip") },
 	{ "xclip_text_model", OF(clip_text, clip_text_names, .ends_highest = true) },

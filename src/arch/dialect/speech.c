@@ -200,6 +200,48 @@ const struct dialect parakeet_names = {
 	.inert = IGNORED("batch_norm_momentum"),
 };
 
+const struct dialect granite_speech5_encoder_names = {
+	.name = "granite-speech5-encoder",
+	.prefix = "encoder.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(SHORT_CONFORMER, { "embed.frame", "@input_linear" },
+		{ "layers.attn.distance", "@layers.#.self_attn.rel_pos_emb" },
+		{ "layers.conv.in", "@layers.#.conv.pointwise_lin1" }, { "layers.conv.out", "@layers.#.conv.pointwise_lin2" },
+		{ "said", "@out" }, { "said.back", "@out_mid" }),
+	.ignored = IGNORED("*num_batches_tracked", "encoder.out.*", "encoder.out_mid.*", "out.*", "out_mid.*"),
+	.inert = IGNORED("num_key_value_heads"),
+};
+
+const struct dialect granite_speech5_ctc_names = {
+	.name = "granite-speech5-ctc",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "head.ctc", "ctc_head" }),
+	.ignored = IGNORED("*num_batches_tracked", "encoder.out.*", "encoder.out_mid.*", "out.*", "out_mid.*"),
+};
+
+#define LUCID(STEM, NAME) \
+	{ "layers." STEM ".norm", "@layers.#." NAME ".pre_norm" }, { "layers." STEM ".up", "@layers.#." NAME ".up_proj" }, \
+	{ \
+		"layers." STEM ".down", "@layers.#." NAME ".down_proj" \
+	}
+
+const struct dialect granite_speech_encoder_names = {
+	.name = "granite-speech-encoder",
+	.prefix = "",
+	.keys = KEYS({ "hidden_size", "hidden_dim" }, { "num_hidden_layers", "num_layers" },
+		{ "num_attention_heads", "num_heads" }, { "head_dim", "dim_head" }, { "max_position_embeddings", "max_pos_emb" },
+		{ "num_mel_bins", "input_dim" }, { "vocab_size", "output_dim" }),
+	.weights = WEIGHTS({ "embed.frame", "@input_linear" }, LUCID("ffn1", "ff1"), LUCID("ffn2", "ff2"),
+		{ "layers.attn.norm", "@layers.#.attn.pre_norm" }, { "layers.attn.q", "@layers.#.attn.to_q" },
+		{ "layers.attn.kv", "@layers.#.attn.to_kv" }, { "layers.attn.o", "@layers.#.attn.to_out" },
+		{ "layers.attn.distance", "@layers.#.attn.rel_pos_emb" }, { "layers.conv.norm", "@layers.#.conv.norm" },
+		{ "layers.conv.in", "@layers.#.conv.up_conv" }, { "layers.conv.depth", "@layers.#.conv.depth_conv.conv" },
+		{ "layers.conv.batch_norm", "@layers.#.conv.batch_norm" }, { "layers.conv.out", "@layers.#.conv.down_conv" },
+		{ "layers.norm", "@layers.#.post_norm" }, { "said", "@out" }, { "said.back", "@out_mid" }),
+	.ignored = IGNORED("*num_batches_tracked"),
+};
+
 const struct dialect lasr_names = {
 	.name = "lasr",
 	.prefix = "encoder.",
@@ -239,6 +281,19 @@ const struct dialect hifigan_names = {
 		{ "last", "conv_post" }),
 	.ignored = IGNORED("mean", "scale"),
 	.inert = IGNORED("sampling_rate"),
+};
+
+const struct dialect stacked_sound_names = {
+	.name = "stacked-sound",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.stack", "@embedder.projection" }, { "embed.norm", "@input_layer_norm" },
+		{ "layers.attn.norm", "@layers.#.layer_norm1" }, { "layers.attn.q", "@layers.#.self_attn.q_proj" },
+		{ "layers.attn.k", "@layers.#.self_attn.k_proj" }, { "layers.attn.v", "@layers.#.self_attn.v_proj" },
+		{ "layers.attn.q_norm", "@layers.#.self_attn.q_norm" }, { "layers.attn.k_norm", "@layers.#.self_attn.k_norm" },
+		{ "layers.attn.o", "@layers.#.self_attn.o_proj" }, { "layers.ffn.norm", "@layers.#.layer_norm2" },
+		{ "layers.ffn.up", "@layers.#.mlp.fc1" }, { "layers.ffn.down", "@layers.#.mlp.fc2" }, { "norm", "@layer_norm" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq"),
 };
 
 #define CODEC_LAYERS \
@@ -283,19 +338,6 @@ const struct dialect mimi_names = {
 const struct dialect dac_names = {
 	.name = "dac",
 	.prefix = "",
-const struct dialect stacked_sound_names = {
-	.name = "stacked-sound",
-	.prefix = "",
-	.keys = NO_KEYS,
-	.weights = WEIGHTS({ "embed.stack", "@embedder.projection" }, { "embed.norm", "@input_layer_norm" },
-		{ "layers.attn.norm", "@layers.#.layer_norm1" }, { "layers.attn.q", "@layers.#.self_attn.q_proj" },
-		{ "layers.attn.k", "@layers.#.self_attn.k_proj" }, { "layers.attn.v", "@layers.#.self_attn.v_proj" },
-		{ "layers.attn.q_norm", "@layers.#.self_attn.q_norm" }, { "layers.attn.k_norm", "@layers.#.self_attn.k_norm" },
-		{ "layers.attn.o", "@layers.#.self_attn.o_proj" }, { "layers.ffn.norm", "@layers.#.layer_norm2" },
-		{ "layers.ffn.up", "@layers.#.mlp.fc1" }, { "layers.ffn.down", "@layers.#.mlp.fc2" }, { "norm", "@layer_norm" }),
-	.ignored = IGNORED("*rotary_emb.inv_freq"),
-};
-
 	.keys = NO_KEYS,
 	.weights = WEIGHTS({ "first", "$.conv1" }, { "snake", "$.snake1" }, { "last", "$.conv2" },
 		{ "block.snake", "$.block.#.snake1" }, { "shorter", "$.block.#.conv1" }, { "longer", "$.block.#.conv_t1" },

@@ -28,6 +28,26 @@ const struct dialect qwen2_audio_names = {
 	.inert = IGNORED("is_encoder_decoder", "ignore_index"),
 };
 
+// What hears and what speaks is not built: the graph reads text.
+const struct dialect unheard_names = {
+	.name = "unheard",
+	.prefix = "model.",
+	.keys = AUDIO_TOKEN,
+	.weights = WEIGHTS({ "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq", "*audio_tower.*", "*multi_modal_projector.*", "*acoustic_*", "*semantic_*",
+		"*diffusion_head.*", "*latent_*_factor", "*encoder.*", "*projector.*"),
+	.inert = IGNORED("audio_config", "projector_*", "audio_*", "rope_parameters", "acoustic_*", "semantic_*", "diffusion_*",
+		"encoder_config", "has_lora_adapter", "downsample_rate", "window_size", "max_position_embeddings", "head_dim",
+		"vocab_size"),
+};
+const struct dialect granite_speech_names = {
+	.name = "granite-speech",
+	.prefix = "model.",
+	.keys = AUDIO_TOKEN,
+	.weights = WEIGHTS({ "query", "@projector.query" }, { "projector", "@projector.linear" }, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq", "*num_batches_tracked"),
+	.inert = IGNORED("has_lora_adapter"),
+};
 const struct dialect voxtral_names = {
 	.name = "voxtral",
 	.prefix = "model.",

@@ -22,6 +22,11 @@ static const struct looking *looking_of(const struct build *b)
 	return b->s->own;
 }
 
+int64_t qformer_memory(const struct spec *s)
+{
+	return ((const struct looking *)s->own)->memory;
+}
+
 // x + o(softmax(q k^T) v), keys and values from the picture [batch, places, memory]
 static graph_value look(struct build *b, graph_value x, graph_value memory)
 {
@@ -355,7 +360,7 @@ static void resolve_queried(struct config *c, struct spec *s, struct arena *a)
 		return;
 	if (!config_bool(c, "use_decoder_only_language_model", true))
 		config_fail(c, STATUS_UNSUPPORTED, "a language model with an encoder is not supported here yet");
-	if (((const struct looking *)asks->own)->memory != part_of(s, "vision")->hidden_size || v->wide < 1)
+	if (qformer_memory(asks) != part_of(s, "vision")->hidden_size || v->wide < 1)
 		config_fail(c, STATUS_BAD_INPUT,
 			"qformer_config.encoder_hidden_size should be the tower's width, %lld, and num_query_tokens more than 0",
 			(long long)part_of(s, "vision")->hidden_size);

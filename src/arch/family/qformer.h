@@ -11,4 +11,7 @@ FAMILY_TRAITS(qformer, QFORMER_TRAITS);
 #define VLM_QUERIED_TRAITS(X, T) X(T, FLAG, frames, "a row has several pictures, each of which is asked")
 FAMILY_TRAITS(vlm_queried, VLM_QUERIED_TRAITS);
 
+// How wide what a part of this family looks at is.
+int64_t qformer_memory(const struct spec *s);
+
 #endif

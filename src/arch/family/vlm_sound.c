@@ -6,6 +6,8 @@
 //   mel [sounds, bins, frames] -> encoder (-> several states side by side) -> linear (- act - linear) -> features
 //   ids -> token embedding -> where a token is the audio token: features, those of padded frames left out -> text -> head
 #include "arch/block/sound.h"
+#include "arch/family/block_conformer.h"
+#include "arch/family/qformer.h"
 #include "arch/family/vlm.h"
 #include "arch/family/whisper.h"
 
@@ -113,8 +115,6 @@ static void hints(const struct spec *s, struct input_hints *out)
 	out->image_tokens = tower->image_tokens / vlm_of(s)->downsample;
 }
 
-const struct family vlm_sound = {
-	.name = "audio-language",
 // ---- windows of states, asked by learned queries --------------------------------------------------------------------------
 
 static void resolve_windows(struct config *c, struct spec *s, struct arena *a)
@@ -237,6 +237,8 @@ const struct family vlm_unheard = {
 	.traits = FAMILY_TRAIT_LIST(vlm_unheard, VLM_UNHEARD_TRAITS),
 };
 
+const struct family vlm_sound = {
+	.name = "audio-language",
 	.architecture = "multimodal",
 	.resolve = resolve,
 	.build = build,
