@@ -39,7 +39,7 @@ extern const struct dialect wav2vec2_names, hubert_names, unispeech_names, unisp
 	hifigan_names, transducer_names, encodec_names, mimi_names, dac_names, stacked_sound_names, granite_speech5_encoder_names,
 	granite_speech5_ctc_names, granite_speech_encoder_names;
 // series.c
-extern const struct dialect decision_names, patchtst_names, patchtsmixer_names;
+extern const struct dialect decision_names, patchtst_names, patchtsmixer_names, timesfm_names, timesfm2_5_names;
 // swin.c
 extern const struct dialect swin_names, swinv2_names, donut_swin_names, maskformer_swin_names, hiera_names, swin2sr_names,
 	nat_names, dinat_names;

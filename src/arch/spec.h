@@ -331,6 +331,8 @@ FAMILY(swiftformer);
 FAMILY(swin2sr);
 FAMILY(textnet);
 FAMILY(tiled_vision);
+FAMILY(timesfm);
+FAMILY(timesfm2_5);
 FAMILY(timesformer);
 FAMILY(tipsv2_dpt);
 FAMILY(transducer);

@@ -648,6 +648,8 @@ const struct arch arch_rows[] = {
 	{ "tapas", OF(encoder, tapas_names, TANH_HEAD) },
 	{ "textnet", &textnet, &textnet_names },
 	{ "timesformer", &timesformer, &timesformer_names },
+	{ "timesfm", &timesfm, &timesfm_names },
+	{ "timesfm2_5", &timesfm2_5, &timesfm2_5_names },
 	{ "timm_backbone", &resnet_timm, &resnet_timm_names },
 	{ "tipsv2", OF(dual, dual_names, .compared_as_pooled = true, .divided = true, .first_pooled = true), TOWERS("tipsv2") },
 	{ "tipsv2_dpt", &tipsv2_dpt, &tipsv2_dpt_names, BACKBONE_PART("tipsv2_vision_model") },

@@ -73,3 +73,43 @@ const struct dialect decision_names = {
 	.ignored = IGNORED("encoder.wte.weight", "*.attn.bias", "*.attn.masked_bias"), // tokens, and tables of older files
 	.inert = IGNORED("reorder_and_upcast_attn"),
 };
+
+#define FORECAST_BLOCK(STEM, NAME) \
+	{ STEM ".in", NAME ".input_layer" }, { STEM ".out", NAME ".output_layer" }, \
+	{ \
+		STEM ".past", NAME ".residual_layer" \
+	}
+
+#define FORECAST_ATTENTION \
+	{ "layers.attn.norm", "@layers.#.input_layernorm" }, { "layers.attn.q", "@layers.#.self_attn.q_proj" }, \
+		{ "layers.attn.k", "@layers.#.self_attn.k_proj" }, { "layers.attn.v", "@layers.#.self_attn.v_proj" }, \
+		{ "layers.attn.o", "@layers.#.self_attn.o_proj" }, \
+	{ \
+		"layers.attn.scale", "@layers.#.self_attn.scaling" \
+	}
+
+const struct dialect timesfm_names = {
+	.name = "timesfm",
+	.prefix = "decoder.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(FORECAST_BLOCK("embed", "@input_ff_layer"), { "embed.frequency", "@freq_emb" }, FORECAST_ATTENTION,
+		{ "layers.ffn.norm", "@layers.#.mlp.layer_norm" }, { "layers.ffn.up", "@layers.#.mlp.gate_proj" },
+		{ "layers.ffn.down", "@layers.#.mlp.down_proj" }, FORECAST_BLOCK("horizon", "horizon_ff_layer")),
+	.ignored = IGNORED("*position_emb.*"),
+	.inert = IGNORED("is_encoder_decoder"),
+};
+
+const struct dialect timesfm2_5_names = {
+	.name = "timesfm-2.5",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(FORECAST_BLOCK("embed", "@input_ff_layer"), FORECAST_ATTENTION,
+		{ "layers.attn.q_norm", "@layers.#.self_attn.q_norm" }, { "layers.attn.k_norm", "@layers.#.self_attn.k_norm" },
+		{ "layers.attn.after", "@layers.#.post_attention_layernorm" },
+		{ "layers.ffn.norm", "@layers.#.pre_feedforward_layernorm" }, { "layers.ffn.up", "@layers.#.mlp.ff0" },
+		{ "layers.ffn.down", "@layers.#.mlp.ff1" }, { "layers.ffn.up", "@layers.#.mlp.fc1" },
+		{ "layers.ffn.down", "@layers.#.mlp.fc2" }, { "layers.ffn.after", "@layers.#.post_feedforward_layernorm" },
+		FORECAST_BLOCK("horizon", "output_projection_point"), FORECAST_BLOCK("quantiles", "output_projection_quantiles")),
+	.ignored = IGNORED("*rotary_emb.inv_freq", "output_projection_quantiles.*"),
+	.inert = IGNORED("is_encoder_decoder"),
+};
