@@ -50,6 +50,8 @@ def line(name, config):
             r.setdefault("partial_rotary_factor", 1.0)
     row = {"model_type": name}
     config |= ADDED.get(name, {})
+    if name == "granite_speech": # what the class itself says here does not fit its encoder, and cannot run
+        config["projector_config"]["encoder_hidden_size"] = config["encoder_config"]["hidden_dim"]
     row |= {k: None if k in derived else v for k, v in sorted(config.items()) if k != "model_type" and k not in WITHOUT_EFFECT}
     return json.dumps(row)
 
