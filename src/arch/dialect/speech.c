@@ -88,6 +88,27 @@ const struct dialect sew_names = {
 	.inert = IGNORED("num_feat_extract_layers"),
 };
 
+#define SEW_D_LAYER "@encoder.encoder.layer.#."
+const struct dialect sew_d_names = {
+	.name = "sew-d",
+	.prefix = "sew_d.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(STEM, HEADS, { "features.norm", "@layer_norm" }, { "features.project", "@feature_projection" },
+		{ "upsample", "@encoder.upsample.projection" }, { "distances", "@encoder.encoder.rel_embeddings" },
+		{ "distances.norm", "@encoder.encoder.LayerNorm" }, { "layers.attn.q", SEW_D_LAYER "attention.self.query_proj" },
+		{ "layers.attn.k", SEW_D_LAYER "attention.self.key_proj" },
+		{ "layers.attn.v", SEW_D_LAYER "attention.self.value_proj" },
+		{ "layers.attn.table_k", SEW_D_LAYER "attention.self.pos_key_proj" },
+		{ "layers.attn.table_q", SEW_D_LAYER "attention.self.pos_query_proj" },
+		{ "layers.attn.o", SEW_D_LAYER "attention.output.dense" },
+		{ "layers.attn.norm", SEW_D_LAYER "attention.output.LayerNorm" },
+		{ "layers.ffn.up", SEW_D_LAYER "intermediate.dense" }, { "layers.ffn.down", SEW_D_LAYER "output.dense" },
+		{ "layers.ffn.norm", SEW_D_LAYER "output.LayerNorm" }, { "conv", "@encoder.encoder.conv.conv" },
+		{ "conv.norm", "@encoder.encoder.conv.LayerNorm" }),
+	.ignored = IGNORED(TRAINED),
+	.inert = IGNORED("num_feat_extract_layers"),
+};
+
 #define CONFORMER \
 	{ "rope.frequencies", "@encoder.embed_positions.inv_freq" }, \
 		{ "layers.ffn1.norm", "@encoder.layers.#.ffn1_layer_norm" }, \

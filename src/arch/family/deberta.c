@@ -33,10 +33,9 @@ static bool listed(const json_t *list, const char *word)
 	return found;
 }
 
-static void resolve(struct config *c, struct spec *s, struct arena *a)
+void deberta_resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct deberta *d = s->own = ARENA_NEW(a, struct deberta);
-	resolve_transformer(c, s, false);
 	const json_t *kinds = config_get(c, "pos_att_type");
 	const char *norm = config_text(c, "norm_rel_ebd");
 	d->relative = config_bool(c, "relative_attention", false);
@@ -67,6 +66,12 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	if (d->kernel && d->kernel % 2 == 0)
 		config_fail(
 			c, STATUS_UNSUPPORTED, "conv_kernel_size %lld: even ones are not supported yet", (long long)d->kernel);
+}
+
+static void resolve(struct config *c, struct spec *s, struct arena *a)
+{
+	resolve_transformer(c, s, false);
+	deberta_resolve(c, s, a);
 }
 
 // Exact up to half of the buckets, then by logarithm, in float32 and in the original's order.
@@ -150,7 +155,9 @@ static graph_value attention(struct build *b, graph_value x, const struct shared
 		swapped = op_transpose(g, swapped, 4, (int[]){ 0, 1, 3, 2 });
 		bias = bias.id ? op_add(g, bias, swapped) : swapped;
 	}
-	bias = bias.id ? op_add(g, op_scale(g, bias, (float)s->attention_scale), p->mask) : p->mask;
+	bias = bias.id ? op_scale(g, bias, (float)s->attention_scale) : p->mask;
+	if (p->mask.id && bias.id != p->mask.id)
+		bias = op_add(g, bias, p->mask);
 	graph_value y = op_attention(
 		g, &(struct attention){ q, k, v, .bias = bias, .heads = s->heads, .scale = (float)s->attention_scale });
 	return linear(b, "layers.attn.o", y, n, n, true);
@@ -216,17 +223,13 @@ static graph_value convolved(struct build *b, graph_value embedded, graph_value 
 	return x;
 }
 
-static void body(struct build *b, struct body *io)
+void deberta_layers(struct build *b, struct body *io, graph_value x, graph_value mask)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct deberta *d = s->own;
-	struct shared p = { 0 };
-	graph_value embedded = embed(b, io), x = embedded;
-	// Padding sees nothing either.
-	graph_value sees = op_cast(g, io->mask, DTYPE_BOOL);
-	graph_value both = op_and(g, op_unsqueeze(g, sees, 1), op_unsqueeze(g, sees, 2));
-	p.mask = op_unsqueeze(g, op_where(g, both, graph_f32(g, 0), graph_f32(g, -FLT_MAX)), 1); // [batch, 1, seq, seq]
+	struct shared p = { .mask = mask };
+	graph_value embedded = x;
 	if (d->relative) {
 		graph_enter(g, "relative");
 		p.table = WEIGHT(b, "distances", "weight", 2 * rows_of(d), s->hidden_size);
@@ -243,6 +246,17 @@ static void body(struct build *b, struct body *io)
 		states_add(io, x);
 	}
 	io->last = x;
+}
+
+static void body(struct build *b, struct body *io)
+{
+	struct graph *g = b->g;
+	graph_value x = embed(b, io);
+	// Padding sees nothing either.
+	graph_value sees = op_cast(g, io->mask, DTYPE_BOOL);
+	graph_value both = op_and(g, op_unsqueeze(g, sees, 1), op_unsqueeze(g, sees, 2));
+	// [batch, 1, seq, seq]
+	deberta_layers(b, io, x, op_unsqueeze(g, op_where(g, both, graph_f32(g, 0), graph_f32(g, -FLT_MAX)), 1));
 }
 
 static void build_sequence(struct build *b, const struct body *io)

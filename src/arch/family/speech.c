@@ -6,7 +6,9 @@
 //
 //   samples -> stem -> norm - project -> (0 where padded) -> + positions (- norm) -> layers (- norm) -> (adapter) -> head
 //   A mask of samples becomes one of frames: as many as the stem would give for that many samples.
+#include "arch/block/seq2seq.h"
 #include "arch/block/sound.h"
+#include "arch/family/deberta.h"
 #include "arch/family/speech.h"
 
 #include <math.h>
@@ -145,6 +147,10 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	o->bottleneck = config_size(c, "adapter_attn_dim", 0);
 	resolve_adapter(c, s, o);
 	resolve_head(c, s, o, a);
+	if (has_word(s, "distances") && !c->error.status) { // SEW-D
+		deberta_resolve(c, resolve_half(s, a, "layers", ""), a);
+		s->norm_eps = config_real(c, "feature_layer_norm_eps", 1e-5);
+	}
 }
 
 // ---- body ---------------------------------------------------------------------------------------------------------------
@@ -305,6 +311,13 @@ static void transformer_body(struct build *b, struct body *io, graph_value x, gr
 		graph_assume(g, positions, 1, value_dim(g, x, 1));
 	}
 	x = op_add(g, x, positions);
+	if (part_of(b->s, "layers")) {
+		const struct spec *outer = part_enter(b, "layers");
+		deberta_layers(b, io, x, mask);
+		part_leave(b, outer);
+		io->last = widened(b, io->last, wide);
+		return;
+	}
 	if (!o->norm_first)
 		x = layer_norm(b, "norm", x, h);
 	graph_value bias = o->buckets ? sound_bias(b, x) : NO_VALUE;
