@@ -2,13 +2,13 @@
 // Forecasts of a series from patches of it, each of which sees those before it (TimesFM: Das et al. 2024,
 // https://arxiv.org/abs/2310.10688). What comes out after the last patch is the horizon: a mean and quantiles at each step.
 //
-//   values, the last `context` of them, zeros before a shorter series -> patches, normed, beside what is padding - block -> layers
-//   - block -> horizon
+//   the last `context` values, zeros before a shorter series -> patches, normed, beside what is padding
+//   - block -> layers - block -> horizon
 //   block:  linear - act - linear (+ linear)
-//   the first:   normed by the first patch that is there; layers: RMS norm - attention -(+)- layer norm - linear - ReLU - linear
-//   -(+)- TimesFM 2.5: normed whole, then by all that came before; layers of four norms with rotary positions; the mean of a
-//   series' forecast and its mirror image's, and quantiles from a block of their own
-#include <float.h>
+//
+// The first norms by one patch; a layer of it is RMS norm - attention -(+)- layer norm - linear - ReLU - linear -(+)-. TimesFM
+// 2.5 norms the whole, then each patch by all that came before; its layers have four norms and rotary positions. It forecasts a
+// series and its mirror image, and has a block of its own for quantiles.
 #include <math.h>
 
 #include "arch/block/block.h"
