@@ -128,22 +128,33 @@ static void first_stats(struct build *b, graph_value x, graph_value pad, graph_v
 	*deviation = op_unsqueeze(g, op_max(g, d, graph_f32(g, (float)o->tolerance)), 2);
 }
 
-// Sines of places that count from the first patch that is not padding and go round: padding [batch, patches] -> [.., hidden]
-static graph_value shifted_sines(struct build *b, graph_value padding)
+// Of the positions' sines, [hidden / 2]: those of the file, where it has them.
+static graph_value frequencies_of(struct build *b)
 {
 	struct graph *g = b->g;
 	const struct timesfm *o = timesfm_of(b);
-	int64_t n = o->context / o->patch, half = b->s->hidden_size / 2;
+	int64_t half = b->s->hidden_size / 2;
+	if (!b->plan && weight_exists(b, "positions.frequencies", ""))
+		return WEIGHT(b, "positions.frequencies", "", half);
 	double step = log(o->most_scale / o->least_scale) / (double)(half > 1 ? half - 1 : 1);
 	float *f = GRAPH_TABLE(g, NULL, half, 1, float);
 	if (!f)
 		return NO_VALUE;
 	for (int64_t i = 0; i < half; i++)
 		f[i] = (float)(o->least_scale * exp(-(double)i * step));
+	return graph_constant(g, DTYPE_F32, 1, &half, f);
+}
+
+// Sines of places that count from the first patch that is not padding and go round: padding [batch, patches] -> [.., hidden]
+static graph_value shifted_sines(struct build *b, graph_value padding)
+{
+	struct graph *g = b->g;
+	const struct timesfm *o = timesfm_of(b);
+	int64_t n = o->context / o->patch;
 	graph_value is = op_cast(g, op_equal(g, padding, graph_f32(g, 0)), DTYPE_F32), first = first_of(b, is, -1);
 	graph_value at = op_sub(g, places_of(g, padding), op_unsqueeze(g, first, 1));
 	at = op_cast(g, op_mod(g, at, graph_i64(g, n)), DTYPE_F32);
-	graph_value angle = op_mul(g, op_unsqueeze(g, at, 2), graph_constant(g, DTYPE_F32, 1, &half, f));
+	graph_value angle = op_mul(g, op_unsqueeze(g, at, 2), frequencies_of(b));
 	return op_concat(g, 2, (graph_value[]){ op_sin(g, angle), op_cos(g, angle) }, 2);
 }
 
