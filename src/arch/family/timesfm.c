@@ -287,11 +287,11 @@ static graph_value running_stats(struct build *b, graph_value x, graph_value the
 	return s.all[0];
 }
 
-static graph_value norm_of_heads(struct build *b, const char *stem, graph_value x, int64_t heads)
+static graph_value norm_of_heads(struct build *b, const char *stem, graph_value x, int64_t count)
 {
 	int64_t d = b->s->head_width;
-	x = rms_norm(b, stem, op_reshape(b->g, x, 4, (int64_t[]){ 0, 0, heads, d }), d);
-	return op_reshape(b->g, x, 3, (int64_t[]){ 0, 0, heads * d });
+	x = rms_norm(b, stem, op_reshape(b->g, x, 4, (int64_t[]){ 0, 0, count, d }), d);
+	return op_reshape(b->g, x, 3, (int64_t[]){ 0, 0, count * d });
 }
 
 static graph_value later_layer(struct build *b, graph_value x, graph_value bias, graph_value cos, graph_value sin)
@@ -356,7 +356,7 @@ static graph_value unmirrored(struct build *b, graph_value x, graph_value batch)
 	for (int64_t i = 0; i < n; i++)
 		order[i] = i ? n - i : 0;
 	graph_value all = graph_i64s(g, 1, (int64_t[]){ INT64_MAX }), zero = graph_i64s(g, 1, (int64_t[]){ 0 });
-	graph_value other = op_gather(g, op_slice_to(g, x, 0, batch, all), graph_i64s(g, n, order), 2);
+	graph_value other = op_gather(g, op_slice_to(g, x, 0, batch, all), graph_i64s(g, (int)n, order), 2);
 	return op_scale(g, op_sub(g, op_slice_to(g, x, 0, zero, batch), other), 0.5f);
 }
 
