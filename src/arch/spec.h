@@ -311,6 +311,7 @@ FAMILY(patchtst);
 FAMILY(pixart);
 FAMILY(placed_vision);
 FAMILY(poolformer);
+FAMILY(prophetnet);
 FAMILY(qwen_image);
 FAMILY(radio);
 FAMILY(resampler);

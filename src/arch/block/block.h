@@ -43,6 +43,7 @@ struct body {
 	// out
 	graph_value last;    // [batch, seq, hidden], after the last norm
 	graph_value pooled;  // [batch, hidden] where the body itself pools
+	graph_value streams; // [batch, n, seq, hidden] where it predicts n tokens at a place (ProphetNet)
 	graph_value *states; // transformers' hidden_states: after the embedding and after each layer, [state_count] of them
 	int64_t state_count;
 	// out of a vision tower, into a decoder: [batch, seq, hidden], added after each of the first layers

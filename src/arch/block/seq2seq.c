@@ -188,7 +188,7 @@ static graph_value shifted(struct build *b, const struct seq2seq *f, graph_value
 	return both;
 }
 
-static graph_value logits(struct build *b, const struct seq2seq *f, graph_value hidden)
+graph_value seq2seq_scores(struct build *b, const struct seq2seq *f, graph_value hidden)
 {
 	struct graph *g = b->g;
 	const struct spec *whole = b->s, *half = part_of(whole, "decoder");
@@ -205,7 +205,7 @@ static graph_value logits(struct build *b, const struct seq2seq *f, graph_value 
 		bias = op_reshape(g, WEIGHT(b, "head.lm.bias", "", 1, half->vocab_size), 1, (int64_t[]){ half->vocab_size });
 	graph_value y = op_linear_output(g, hidden, w, bias);
 	graph_leave(g);
-	return y; // [batch, seq, vocab]
+	return y;
 }
 
 // The state at the last end of sequence, through a dense layer
@@ -226,13 +226,13 @@ static graph_value classify(struct build *b, const struct seq2seq *f, graph_valu
 
 void seq2seq_logits(struct build *b, const struct body *io)
 {
-	graph_output(b->g, "logits", logits(b, io->own, io->last));
+	graph_output(b->g, "logits", seq2seq_scores(b, io->own, io->last));
 }
 
 static void give_model(struct build *b, const struct body *io)
 {
 	const struct seq2seq *f = io->own;
-	graph_output(b->g, "last_hidden_state", f->head_in_body ? logits(b, f, io->last) : io->last);
+	graph_output(b->g, "last_hidden_state", f->head_in_body ? seq2seq_scores(b, f, io->last) : io->last);
 }
 
 void seq2seq_classify(struct build *b, const struct body *io)

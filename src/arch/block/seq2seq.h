@@ -70,6 +70,8 @@ enum {
 	// class has no decoder; its names begin with the prefix
 // Ways of building: io->own is the struct seq2seq. The rows are those of most families.
 void seq2seq_logits(struct build *b, const struct body *io);
+// Of the language model, whose states are the decoder's: [.., hidden] -> [.., vocab].
+graph_value seq2seq_scores(struct build *b, const struct seq2seq *f, graph_value hidden);
 void seq2seq_classify(struct build *b, const struct body *io);
 extern const struct family_head seq2seq_heads[], seq2seq_speech_heads[];
 

@@ -130,6 +130,27 @@ const struct dialect pegasus_x_names = {
 	.inert = IGNORED(INERT),
 };
 
+const struct dialect prophetnet_names = {
+	.name = "prophetnet",
+	.prefix = "prophetnet.",
+	.keys = KEYS({ "num_hidden_layers", "num_encoder_layers" }, { "encoder_attention_heads", "num_encoder_attention_heads" },
+		{ "decoder_attention_heads", "num_decoder_attention_heads" }),
+	.weights = WEIGHTS({ "embed.shared", "@word_embeddings" }, { "embed.word", "@word_embeddings" },
+		{ "embed.position", "@position_embeddings" }, { "embed.norm", "@embeddings_layer_norm" },
+		{ "embed.streams", "@ngram_embeddings" }, { "layers.attn.norm", "@layers.#.self_attn_layer_norm" },
+		{ "layers.attn.q", "@layers.#.self_attn.query_proj" }, { "layers.attn.k", "@layers.#.self_attn.key_proj" },
+		{ "layers.attn.v", "@layers.#.self_attn.value_proj" }, { "layers.attn.o", "@layers.#.self_attn.out_proj" },
+		{ "layers.attn.relative", "@layers.#.self_attn.relative_pos_embeddings" },
+		{ "layers.cross.norm", "@layers.#.cross_attn_layer_norm" },
+		{ "layers.cross.q", "@layers.#.cross_attn.query_proj" }, { "layers.cross.k", "@layers.#.cross_attn.key_proj" },
+		{ "layers.cross.v", "@layers.#.cross_attn.value_proj" }, { "layers.cross.o", "@layers.#.cross_attn.out_proj" },
+		{ "layers.ffn.norm", "@layers.#.feed_forward_layer_norm" },
+		{ "layers.ffn.up", "@layers.#.feed_forward.intermediate" },
+		{ "layers.ffn.down", "@layers.#.feed_forward.output" }, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*word_embeddings.weight", "lm_head.weight"),
+	.inert = IGNORED("disable_ngram_loss", "eps", "init_std", "decoder_start_token_id", "eos_token_id", "is_encoder_decoder"),
+};
+
 // Dense layers only.
 const struct dialect nllb_moe_names = {
 	.name = "nllb-moe",
