@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What config.json says of experts and of latent attention, in the words of several classes.
+// What config.json says of experts, in the words of several classes.
 #include "arch/family/decoder.h"
 
 #include <math.h>
@@ -98,7 +98,8 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 	m->width = SIZE(c, s->ffn_size, "moe_intermediate_size");
 	int64_t shared = SIZE(
 		c, t->one_shared_expert, "n_shared_experts", "num_shared_experts", "moe_num_shared_experts", "num_shared_expert");
-	m->shared_width = SIZE(c, shared * m->width, "shared_expert_intermediate_size", "shared_intermediate_size");
+	m->shared_width = SIZE(c, shared * config_size(c, "shared_width", m->width), "shared_expert_intermediate_size",
+		"shared_intermediate_size");
 	m->groups = SIZE(c, 0, "n_group");
 	m->top_groups = SIZE(c, 1, "topk_group");
 	m->group_of_two = !t->group_of_one;
@@ -126,6 +127,7 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 	m->choice_bias_row = t->choice_bias_row;
 	m->in_out = t->experts_in_out;
 	m->clamped_swiglu = t->clamped_swiglu;
+	m->clamped_silu = t->clamped_silu;
 	m->halves = t->swiglu_halves;
 	m->shared_average = with && text_is(with, "average");
 	if (config_get(c, "prefix_dense_intermediate_size"))
@@ -161,68 +163,4 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 	for (int64_t i = 0; i < s->layers; i++)
 		layers += s->sparse[i];
 	resolve_experts(c, s, m->experts, layers);
-}
-
-// Which layers share the choice of the one before: words, a pattern of letters, or all but every Nth from an offset.
-static const bool *shared_choices(struct config *c, struct spec *s, struct arena *a)
-{
-	bool *shared = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
-	const json_t *words = config_get(c, "indexer_types"), *pattern = config_get(c, "index_topk_pattern");
-	const char *letters = json_string_value(pattern);
-	int64_t every = config_size(c, "index_topk_freq", 1), offset = config_size(c, "index_skip_topk_offset", 2);
-	words = words ? words : json_is_array(pattern) ? pattern : NULL;
-	if ((words && json_array_size(words) != (size_t)s->layers) ||
-		(letters && json_string_length(pattern) != (size_t)s->layers))
-		config_fail(c, STATUS_BAD_INPUT, "indexer_types should name %lld layers", (long long)s->layers);
-	every = every > 1 ? every : 1;
-	for (int64_t i = 0; i < s->layers && !c->error.status; i++) {
-		int64_t after = i - offset + 1 > 0 ? i - offset + 1 : 0;
-		shared[i] = words ? text_is(json_string_value(json_array_get(words, (size_t)i)), "shared")
-			: letters ? letters[i] == 'S'
-				  : after % every != 0;
-	}
-	if (shared[0])
-		config_fail(c, STATUS_BAD_INPUT, "the first layer has no choice to share");
-	return shared;
-}
-
-void resolve_indexer(struct config *c, struct spec *s, struct arena *a)
-{
-	struct indexer *i = ARENA_NEW(a, struct indexer);
-	*i = (struct indexer){ .heads = config_count(c, "index_n_heads", -1),
-		.width = config_count(c, "index_head_dim", -1),
-		.top_k = config_size(c, "index_topk", -1),
-		.interleaved = TRAITS_OF(s, decoder)->indexer_interleaved };
-	i->shared = config_knows(c, "indexer_types") ? shared_choices(c, s, a) : NULL;
-	if (!c->error.status && (i->heads < 1 || i->top_k < 1 || i->width < s->latent.rope || s->latent.query_rank < 1))
-		config_fail(c, STATUS_BAD_INPUT, "an indexer of %lld heads of %lld that chooses %lld", (long long)i->heads,
-			(long long)i->width, (long long)i->top_k);
-	s->indexer = i;
-}
-
-void resolve_latent(struct config *c, struct spec *s)
-{
-	struct latent *l = &s->latent;
-	l->query_rank = config_size(c, "q_lora_rank", 0);
-	l->key_rank = config_size(c, "kv_lora_rank", -1);
-	l->nope = config_size(c, "qk_nope_head_dim", -1);
-	l->rope = config_size(c, "qk_rope_head_dim", -1);
-	l->value = config_size(c, "v_head_dim", -1);
-	l->eps = 1e-6; // whatever the other norms have
-	if (!c->error.status && (l->key_rank < 1 || l->nope < 1 || l->rope < 2 || l->rope % 2 || l->value < 1))
-		config_fail(c, STATUS_BAD_INPUT, "the sizes of latent attention do not go together");
-	s->kv_heads = s->heads;
-	s->head_width = l->rope; // what the rotary positions turn
-	s->attention_scale = 1 / sqrt((double)(l->nope + l->rope));
-	s->traits.interleaved_rope = config_bool(c, "rope_interleave", s->traits.interleaved_rope);
-}
-
-// DeepSeek's YaRN takes its own scale of the scores twice.
-void resolve_latent_scale(struct spec *s)
-{
-	const struct rope *r = &s->rope;
-	if (r->kind == ROPE_DEFAULT || !(r->mscale_all_dim > 0) || r->factor <= 1)
-		return;
-	double m = 0.1 * r->mscale_all_dim * log(r->factor) + 1;
-	s->attention_scale *= m * m;
 }

@@ -130,13 +130,20 @@ static void read_rope(
 		config_fail(c, STATUS_BAD_INPUT, "the rotary parameters do not go together");
 }
 
+// What is said of layers without a window, in either word.
+static const json_t *without_window(const json_t *parameters)
+{
+	const json_t *full = json_object_get(parameters, "full_attention");
+	return full ? full : json_object_get(parameters, "indexed_attention");
+}
+
 void resolve_rope(struct config *c, struct spec *s, struct arena *a)
 {
 	const json_t *given = config_given(c, "rope_parameters"), *theta = config_given(c, "rope_theta"),
 		     *local = config_given(c, "rope_local_base_freq");
 	const json_t *scaling = config_given(c, "rope_scaling"), *partial = config_get(c, "partial_rotary_factor");
 	const json_t *usual = json_object_get(c->defaults, "rope_parameters");
-	const json_t *full = json_object_get(usual, "full_attention"), *window = json_object_get(usual, "sliding_attention");
+	const json_t *full = without_window(usual), *window = json_object_get(usual, "sliding_attention");
 	if (!json_is_object(full))
 		full = window = usual;
 	if (!given && !scaling && (!theta || !text_is(json_string_value(json_object_get(full, "rope_type")), "default")))
@@ -149,10 +156,9 @@ void resolve_rope(struct config *c, struct spec *s, struct arena *a)
 		config_fail(c, STATUS_BAD_INPUT, "rope_parameters should be an object");
 		return;
 	}
-	if (json_is_object(json_object_get(layers[0], "full_attention")) ||
-		json_is_object(json_object_get(layers[0], "sliding_attention"))) {
+	if (json_is_object(without_window(layers[0])) || json_is_object(json_object_get(layers[0], "sliding_attention"))) {
 		layers[1] = json_object_get(layers[0], "sliding_attention");
-		layers[0] = json_object_get(layers[0], "full_attention");
+		layers[0] = without_window(layers[0]);
 	} else if (full != window)
 		layers[1] = NULL; // one scaling where the class has two is that of the layers without a window
 	struct rope *out[2] = { &s->rope, &s->window_rope };

@@ -44,7 +44,7 @@ struct moe {
 	bool unbiased_choice;                        // no bias of the choice, though the dialect has a word for it
 	bool shared_average;                         // the mean of chosen and shared experts, not their sum
 	// how the router weighs them, and how their weights lie: family/decoder.h
-	bool sigmoid, by_logits, sparse_mixer, router_bias, choice_bias_row, in_out, clamped_swiglu, halves;
+	bool sigmoid, by_logits, sparse_mixer, router_bias, choice_bias_row, in_out, clamped_swiglu, clamped_silu, halves;
 	double scale, jitter, alpha, limit;
 	double logit_scale; // of the router's scores; 0: none
 };
@@ -53,6 +53,14 @@ struct moe {
 struct latent {
 	int64_t query_rank, key_rank, nope, rope, value;
 	double eps, query_scale, key_scale; // scales of the latents; 0: none
+	bool doubled;                       // queries are made of the latent, normed, and of the latent as it is
+	bool joined;                        // without rotary positions `rope` is a part of `nope`, which each head has of its own
+};
+
+// Hyper-connections (block/hyper.c).
+struct hyper {
+	int64_t streams, rounds; // rounds of Sinkhorn's alternation; 0: streams are not mixed
+	double eps, magnitude;   // magnitude: of what a branch gives to a stream, at most
 };
 
 // What mixes a layer's tokens: attention, or what has a state of fixed size (block/recurrent.h), or nothing: the layer is a
@@ -97,6 +105,8 @@ struct indexer {
 	int64_t heads, width, top_k;
 	bool interleaved;
 	const bool *shared;
+	bool rope_last; // the end of a head is turned, not its beginning
+	double eps;     // of the norm of its keys
 };
 
 // Factors at places of a layer (Falcon-H1).
@@ -178,10 +188,13 @@ struct spec {
 	const struct moe *moe;                   // NULL: none
 	const bool *sparse;                      // [layers_in_config]: has this layer experts
 	int64_t expert_layers;                   // experts times layers that have some: what a graph may grow with
-	struct latent latent;
-	const struct indexer *indexer;         // NULL: none
-	const enum mixer *mixers;              // [layers_in_config]; NULL: attention in all layers
-	const struct recurrence *recurrence;   // of the layers without attention
+	struct latent latent, window_latent;     // of layers with a window; key_rank 0: as the others'
+	double window_scale;                     // attention_scale where window_latent is
+	const struct hyper *hyper;               // NULL: one residual stream
+	int64_t norm_rank;                   // of the gates of norms before branches with experts, and before attention; 0: none
+	const struct indexer *indexer;       // NULL: none
+	const enum mixer *mixers;            // [layers_in_config]; NULL: attention in all layers
+	const struct recurrence *recurrence; // of the layers without attention
 	const struct multipliers *multipliers; // NULL: none
 	const struct weighed_sums *weighed;    // NULL: x + y
 	struct heads window_heads;             // of the layers with a window; width 0: as the others'
@@ -483,10 +496,14 @@ struct recurrence *resolve_recurrence(struct config *c, struct spec *s, struct a
 void resolve_mixers(struct config *c, struct spec *s, struct arena *a, enum mixer kind, int64_t usual);
 // How many layers are listed by their kinds, where that is their number; 0: none are.
 int64_t resolve_listed_layers(struct config *c);
-void recurrence_sizes(const struct spec *s, json_t *sizes);              // a family's `sizes`
-void resolve_latent(struct config *c, struct spec *s);                   // before resolve_rope
-void resolve_indexer(struct config *c, struct spec *s, struct arena *a); // after resolve_latent
-void resolve_latent_scale(struct spec *s);                               // after it
+void recurrence_sizes(const struct spec *s, json_t *sizes);                     // a family's `sizes`
+void resolve_latent(struct config *c, struct spec *s);                          // before resolve_rope
+void resolve_indexer(struct config *c, struct spec *s, struct arena *a);        // after resolve_latent
+void resolve_window_latent(struct config *c, struct spec *s);                   // after resolve_window
+void scale_latents(struct spec *s);                                             // by how much narrower they are: after that
+void resolve_latent_sources(struct config *c, struct spec *s, struct arena *a); // after resolve_nope
+void resolve_hyper(struct config *c, struct spec *s, struct arena *a);
+void resolve_latent_scale(struct spec *s); // after it
 // A part: the object under `key` as a model of its own (model_type `type` where it says none; the class's whole default where
 // the key is absent). `roots`: what its names may begin with in the file, first the one for a new file; ends with NULL.
 // `type` NULL: what the row says. It has this head, or none for NULL. NULL after an error.

@@ -82,7 +82,7 @@
 	.qk_norm = true, .sandwich_norm = true, .depth_scaled = true, .attention_gate = GATE_SIGMOID, .scaled_nope = true, \
 	.sigmoid_router = true, .last_unwindowed_usually = true, .window_pattern = 6
 #define FLINT \
-	.qk_norm = true, .attention_sinks = true, .window_rope = true, .sigmoid_router = true, .window_edges = true
+	.qk_norm = true, .attention_sinks = true, .window_rope = true, .sigmoid_router = true, .window_edges = 1
 #define LFM2 .qk_norm = true, .usual_act = ACT_SILU, .mixer = MIX_CONVOLUTION
 #define QWEN3_NEXT \
 	.qk_norm = true, .norm_plus_one = true, .attention_gate = GATE_BESIDE_QUERY, .mixer = MIX_DELTA, .attention_every = 4
@@ -102,6 +102,15 @@
 	LN_NO_BIAS, .embedding_norm = true, .first_unnormed = true, .window_pattern = -3, .half_window = true
 #define ZAMBA2 .mixer = MIX_MAMBA2, .shared_block = true, .mixer_eps = true, .least_step = true
 #define GLM_MOE_DSA .sigmoid_router = true, .interleaved_rope = true, .indexer_interleaved = true
+#define AXK2 \
+	.sigmoid_router = true, .interleaved_rope = true, .attention_gate = GATE_BESIDE_QUERY, .doubled_latent = true
+#define MISTRAL_LARGE4 \
+	.normalised_experts = true, .interleaved_rope = true, .indexer_interleaved = true, .latent_eps = true, .joined_nope = true
+#define DOTS3_NOTE \
+	.sigmoid_router = true, .interleaved_rope = true, .indexer_interleaved = true, .latent_eps = true, \
+	.scaled_latents = true, .attention_gate = GATE_HEADS_SIGMOID, .window_edges = 2
+#define HY_V4 \
+	.sigmoid_router = true, .attention_gate = GATE_SIGMOID, .indexer_rope_last = true, .clamped_silu = true
 #define LLAMA4_ATTENTION .interleaved_rope = true, .qk_norm_rotary = true
 #define LLAMA4_MOE \
 	.sigmoid_router = true, .weighed_inputs = true, .experts_in_out = true, .one_shared_expert = 1
@@ -181,6 +190,7 @@ const struct arch arch_rows[] = {
 	{ "audioflamingo3", OF(vlm_sound, voxtral_names, MASKED_SOUND), TEXT_AUDIO("qwen2", "audioflamingo3_encoder") },
 	{ "audioflamingo3_encoder", OF(whisper_encoder, whisper_encoder_names, .paired_states = true, .masked = true) },
 	{ "axk1", OF(decoder, axk1_names, .sigmoid_router = true) },
+	{ "axk2", OF(decoder, axk2_names, AXK2) },
 	{ "aya_vision", OF(vlm_shuffled, aya_vision_names, .projector_norm = true), PARTS("cohere2", "siglip_vision_model") },
 	{ "bailing_hybrid", OF(decoder, bailing_hybrid_names, BAILING_HYBRID) },
 	{ "bamba", OF(decoder, bamba_names, .mixer = MIX_MAMBA2) },
@@ -289,6 +299,7 @@ const struct arch arch_rows[] = {
 	{ "doge", OF(decoder, doge_names, .qk_norm = true) },
 	{ "donut-swin", OF(swin, donut_swin_names, .no_final_norm = true) },
 	{ "dots1", OF(decoder, dots1_names, .qk_norm = true, .sigmoid_router = true) },
+	{ "dots3_note_text", OF(decoder, dots3_note_names, DOTS3_NOTE) },
 	{ "dpr", &encoder, &dpr_names },
 	{ "dpt", &dpt, &dpt_names, BACKBONE_PART("bit") },
 	{ "efficientformer", &efficientformer, &efficientformer_names },
@@ -388,6 +399,7 @@ const struct arch arch_rows[] = {
 	{ "hunyuan_v1_moe", OF(decoder, hunyuan_moe_names, HUNYUAN, .normalised_experts = true, .one_shared_expert = 1) },
 	{ "hunyuan_vl_text", OF(decoder, hunyuan_names, HUNYUAN) },
 	{ "hy_v3", OF(decoder, hy_v3_names, SIGMOID_MOE, .qk_norm = true) },
+	{ "hy_v4", OF(decoder, hy_v4_names, HY_V4) },
 	{ "hyperclovax", &decoder, &hyperclovax_names },
 	{ "hyperclovax_vision_v2", OF(vlm_grid, hyperclovax_vision_names, PLAIN_TEXT, .projected = true), HYPERCLOVAX_PARTS },
 	{ "ibert", OF(encoder, ibert_names, TANH_HEAD, .positions_from_pad = true) },
@@ -477,6 +489,7 @@ const struct arch arch_rows[] = {
 	{ "mistral", &decoder, &llama_names },
 	{ "mistral3", &vlm_packed, &mistral3_names, PARTS("mistral", "pixtral") },
 	{ "mistral4", &decoder, &mistral4_names },
+	{ "mistral_large4_text", OF(decoder, mistral_large4_names, MISTRAL_LARGE4) },
 	{ "mixtral", OF(decoder, mixtral_names, .normalised_experts = true) },
 	{ "mlcd_vision_model", OF(clip_vision, mlcd_vision_names, .grid_rope = true) },
 	{ "mllama", &vlm_crossed, &mllama_names, PARTS("mllama_text_model", "mllama_vision_model") },

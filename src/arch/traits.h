@@ -112,7 +112,7 @@ int trait_get(const struct trait *t, const void *traits);
 void trait_clear(const struct trait *t, void *traits);
 
 // What a row of a family may set: the shared traits and, after them, its own. Without a list of its own: FAMILY(detr);
-#define TRAITS_MOST 128 // bytes of a family's own
+#define TRAITS_MOST 192 // bytes of a family's own: decoders' are most
 #define TRAITS_OF_ALL \
 	union { \
 		struct traits shared; \

@@ -176,6 +176,7 @@ struct attention_extras {
 	graph_value bias;         // added to the scores
 	graph_value cos, sin;     // rotary tables
 	graph_value query_scale;  // [batch or 1, seq, 1]
+	graph_value log_place;    // log(1 + position), likewise: queries of each head grow with it
 	graph_value types;        // i64 [batch, seq], where scores go by them
 	graph_value mask, global; // i64 [batch, seq], of global_attention
 	graph_value between;      // [batch, query, key, head_width]: what queries meet besides the keys
@@ -185,7 +186,7 @@ struct attention_extras {
 	struct kept *kept;        // [layers]: what other layers may take (spec.keys_of); NULL: none does
 };
 struct kept {
-	graph_value key, value;
+	graph_value key, value; // of latent attention: the latent of both, and the part of the keys that is turned
 };
 struct heads heads_of(const struct spec *s, int64_t layer);
 graph_value self_attention_with(
@@ -211,6 +212,8 @@ graph_value index_tokens(
 	struct build *b, graph_value x, graph_value query, const struct attention_extras *e, struct cache *cache);
 
 // latent.c, moe.c: instead of self-attention and feed-forward
+// q [batch, seq, heads, width] times STEM.s * log_place + STEM.b, one each for each head
+graph_value scale_by_log(struct build *b, const char *stem, graph_value q, graph_value log_place);
 graph_value latent_attention(struct build *b, graph_value x, const struct attention_extras *e, struct cache *cache);
 graph_value mixture(struct build *b, graph_value x);
 graph_value route(struct build *b, const char *stem, graph_value x); // by STEM.router: [batch, seq, experts], 0 where not chosen
@@ -219,6 +222,17 @@ graph_value mixture_apart(struct build *b, graph_value chooser, graph_value x); 
 
 // crossing.c: x [batch, seq, hidden], of a decoder's layer that looks at io->memory
 graph_value crossing_layer(struct build *b, const struct body *io, graph_value x);
+
+// hyper.c: residual streams, [batch, seq, streams, hidden]
+struct hyper_weights {
+	graph_value after; // what of a branch's result each stream gets, [batch, seq, streams]
+	graph_value mix;   // [batch, seq, streams, streams]; NO_VALUE: streams are not mixed
+};
+graph_value hyper_begin(struct build *b, graph_value x); // [batch, seq, hidden] -> the streams
+// What a branch reads [batch, seq, hidden], and what becomes of its result y, by STEM.fn, STEM.scale and STEM.base.
+graph_value hyper_enter(struct build *b, const char *stem, graph_value streams, struct hyper_weights *w);
+graph_value hyper_leave(struct build *b, graph_value streams, graph_value y, const struct hyper_weights *w);
+graph_value hyper_end(struct build *b, graph_value streams); // the streams -> [batch, seq, hidden]
 
 // altup.c: several states side by side, x [batch, seq, inputs, hidden].
 graph_value altup_begin(struct build *b, graph_value x);   // [batch, seq, hidden] -> the states
@@ -238,6 +252,7 @@ graph_value ones_of(struct build *b, int64_t width);
 graph_value ffn_of(struct build *b, const char *stem, graph_value x, int64_t width, bool bias);
 // (up + 1) * gate * sigmoid(alpha * gate), with gate at most `limit` and up within it both ways (gpt-oss)
 graph_value clamped_glu(struct build *b, graph_value gate, graph_value up, double alpha, double limit);
+graph_value clamped_silu_glu(struct build *b, graph_value gate, graph_value up, double limit); // silu(gate) * up, likewise
 graph_value ffn_between(struct build *b, const char *stem, graph_value x, int64_t outer, int64_t width, bool bias); // of another
 
 // 0, 1, .. for each of x [batch, seq, ..]: [seq]

@@ -40,6 +40,14 @@ graph_value clamped_glu(struct build *b, graph_value gate, graph_value up, doubl
 	return op_mul(g, op_add(g, up, graph_f32(g, 1)), glu);
 }
 
+graph_value clamped_silu_glu(struct build *b, graph_value gate, graph_value up, double limit)
+{
+	struct graph *g = b->g;
+	graph_value most = graph_f32(g, (float)limit);
+	up = op_max(g, op_min(g, up, most), op_neg(g, most));
+	return op_mul(g, op_silu(g, op_min(g, gate, most)), up);
+}
+
 // Where the dialect has words for both ways the file says which.
 static bool in_one(const struct build *b, const char *stem, const char *gate_up)
 {

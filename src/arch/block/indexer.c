@@ -8,6 +8,40 @@
 
 #include "arch/block/block.h"
 
+// The rotated part of each head, at its beginning or (rope_last) its end.
+static graph_value turned(struct build *b, graph_value x, const struct attention_extras *e, int64_t heads)
+{
+	struct graph *g = b->g;
+	const struct indexer *i = b->s->indexer;
+	int64_t d = i->width, rope = b->s->latent.rope;
+	if (!e->cos.id)
+		return x;
+	if (!i->rope_last)
+		return rope_turn_by(b, x, e->cos, e->sin, heads, i->interleaved);
+	graph_value last = heads_part(g, x, heads, d, d - rope, d);
+	last = op_reshape(g, rope_turn_by(b, last, e->cos, e->sin, heads, i->interleaved), 4, (int64_t[]){ 0, 0, heads, rope });
+	graph_value first = op_reshape(g, heads_part(g, x, heads, d, 0, d - rope), 4, (int64_t[]){ 0, 0, heads, d - rope });
+	return op_reshape(g, op_concat(g, 2, (graph_value[]){ first, last }, 3), 3, (int64_t[]){ 0, 0, heads * d });
+}
+
+// [batch, heads, seq, width], of the query's latent or, where there is none, of x
+static graph_value queries(struct build *b, graph_value x, graph_value query, const struct attention_extras *e)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	int64_t n = s->indexer->heads, d = s->indexer->width, in = query.id ? s->latent.query_rank : s->hidden_size;
+	if (!query.id)
+		query = op_layer_norm(g, x, WEIGHT(b, "layers.index.q_norm", "weight", in),
+			WEIGHT(b, "layers.index.q_norm", "bias", in), 1e-6f);
+	graph_value q = linear(b, "layers.index.q", query, in, n * d, false);
+	if (e->log_place.id) {
+		q = scale_by_log(b, "layers.index.log_scale", op_reshape(g, q, 4, (int64_t[]){ 0, 0, n, d }), e->log_place);
+		q = op_reshape(g, q, 3, (int64_t[]){ 0, 0, n * d });
+	}
+	q = turned(b, q, e, n);
+	return op_transpose(g, op_reshape(g, q, 4, (int64_t[]){ 0, 0, n, d }), 4, (int[]){ 0, 2, 1, 3 });
+}
+
 // bias [batch, 1, seq, keys] with what is not chosen masked. x [batch, seq, hidden], query: the query's latent, normed.
 graph_value index_tokens(struct build *b, graph_value x, graph_value query, const struct attention_extras *e, struct cache *cache)
 {
@@ -15,17 +49,15 @@ graph_value index_tokens(struct build *b, graph_value x, graph_value query, cons
 	const struct spec *s = b->s;
 	const struct indexer *i = s->indexer;
 	int64_t n = i->heads, d = i->width, h = s->hidden_size, top = i->top_k;
-	graph_value q = linear(b, "layers.index.q", query, s->latent.query_rank, n * d, false);
+	graph_value q = queries(b, x, query, e);
 	graph_value k = linear(b, "layers.index.k", x, h, d, false);
 	k = op_layer_norm(
-		g, k, WEIGHT(b, "layers.index.k_norm", "weight", d), WEIGHT(b, "layers.index.k_norm", "bias", d), 1e-6f);
-	q = rope_turn_by(b, q, e->cos, e->sin, n, i->interleaved);
-	k = rope_turn_by(b, k, e->cos, e->sin, 1, i->interleaved);
+		g, k, WEIGHT(b, "layers.index.k_norm", "weight", d), WEIGHT(b, "layers.index.k_norm", "bias", d), (float)i->eps);
+	k = turned(b, k, e, 1);
 	if (cache)
 		cache_extend_index(b, cache, &k, d); // [batch, 1, keys, d]
 	else
 		k = op_unsqueeze(g, k, 1);
-	q = op_transpose(g, op_reshape(g, q, 4, (int64_t[]){ 0, 0, n, d }), 4, (int[]){ 0, 2, 1, 3 });
 	graph_value scores = op_relu(g, op_matmul(g, q, op_transpose(g, k, 4, (int[]){ 0, 1, 3, 2 }))); // [batch, n, seq, keys]
 	graph_value weights = op_transpose(g, linear(b, "layers.index.weights", x, h, n, false), 3, (int[]){ 0, 2, 1 });
 	weights = op_scale(g, weights, (float)(1 / sqrt((double)(n * d))));

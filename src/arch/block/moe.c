@@ -105,7 +105,9 @@ static graph_value expert_of_stack(struct build *b, graph_value x)
 	graph_value both = multiply(
 		g, x, w, bias ? weight_item(b, "layers.moe.experts.gate_up_bias", 2, (int64_t[]){ e, 2 * f }) : NO_VALUE);
 	graph_value y;
-	if (m->clamped_swiglu) {
+	if (m->clamped_silu)
+		y = clamped_silu_glu(b, op_slice(g, both, 2, 0, f), op_slice(g, both, 2, f, 2 * f), m->limit);
+	else if (m->clamped_swiglu) {
 		graph_value gate, up;
 		if (m->halves) {
 			gate = op_slice(g, both, 2, 0, f);

@@ -174,8 +174,11 @@ void rope_tables_of(struct build *b, const struct rope *rope, int64_t dim, graph
 		positions = op_unsqueeze(g, places_of(g, x), 0);
 	graph_value at = op_unsqueeze(g, op_cast(g, positions, DTYPE_F32), 2); // [batch or 1, seq, 1]
 	graph_value inverse = graph_constant(g, DTYPE_F32, 1, (int64_t[]){ dim / 2 }, f);
+	bool learned = weight_named(b, "rope.alpha"); // frequencies times exp(alpha)
+	if (learned)
+		inverse = op_mul(g, inverse, op_exp(g, WEIGHT(b, "rope.alpha", "", dim / 2)));
 	// Dynamic frequencies follow the length: no table holds them. Above a million positions tables would outgrow the graph.
-	bool tables = graph_get_form(g)->sine_tables && rope->kind != ROPE_DYNAMIC && b->s->max_positions <= 1 << 20;
+	bool tables = graph_get_form(g)->sine_tables && !learned && rope->kind != ROPE_DYNAMIC && b->s->max_positions <= 1 << 20;
 	if (rope->kind == ROPE_DYNAMIC || rope->kind == ROPE_LONGROPE) {
 		graph_value last =
 			op_reduce_max(g, op_reshape(g, op_cast(g, positions, DTYPE_F32), 1, (int64_t[]){ -1 }), 0, true); // [1]

@@ -273,6 +273,85 @@ const struct dialect deepseek_v32_names = {
 	.inert = IGNORED(MOE_INERT, "qk_head_dim", "rope_interleave"),
 };
 
+const struct dialect axk2_names = {
+	.name = "axk2",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LATENT_ATTENTION, INDEXER, LLAMA_FFN, HEADS, EXPERTS,
+		{ "layers.attn.norm", "@layers.#.input_layernorm.norm" },
+		{ "layers.attn.norm.down", "@layers.#.input_layernorm.W_down" },
+		{ "layers.attn.norm.up", "@layers.#.input_layernorm.W_up" },
+		{ "layers.ffn.norm", "@layers.#.post_attention_layernorm" },
+		{ "layers.ffn.gated_norm", "@layers.#.post_attention_layernorm.norm" },
+		{ "layers.ffn.gated_norm.down", "@layers.#.post_attention_layernorm.W_down" },
+		{ "layers.ffn.gated_norm.up", "@layers.#.post_attention_layernorm.W_up" },
+		FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"), { "layers.moe.router", "@layers.#.mlp.gate" },
+		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(MOE_INERT, "qk_head_dim"),
+};
+
+const struct dialect mistral_large4_names = {
+	.name = "mistral-large4",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, HEADS, { "rope.alpha", "@rotary_emb.alpha" },
+		{ "layers.attn.norm", "@layers.#.attention_norm" }, { "layers.ffn.norm", "@layers.#.ffn_norm" },
+		{ "layers.attn.q", "@layers.#.attention.wq" }, { "layers.attn.kv_a", "@layers.#.attention.wkv_a_with_mqa" },
+		{ "layers.attn.kv_a_norm", "@layers.#.attention.kv_a_norm" }, { "layers.attn.kv_b", "@layers.#.attention.wkv_b" },
+		{ "layers.attn.o", "@layers.#.attention.o_proj" },
+		{ "layers.attn.log_scale", "@layers.#.attention.ssmax_scaling" },
+		{ "layers.index.q_norm", "@layers.#.attention.indexer.q_input_norm" },
+		{ "layers.index.q", "@layers.#.attention.indexer.wq_b" }, { "layers.index.k", "@layers.#.attention.indexer.wk" },
+		{ "layers.index.k_norm", "@layers.#.attention.indexer.k_norm" },
+		{ "layers.index.weights", "@layers.#.attention.indexer.weights_proj" },
+		{ "layers.index.log_scale", "@layers.#.attention.indexer.ssmax_scaling" },
+		FFN_AT("ffn", "@layers.#.feed_forward"), FFN_AT("moe.shared", "@layers.#.shared_experts"),
+		{ "layers.moe.router", "@layers.#.gate" }, { "layers.moe.expert.gate", "@layers.#.experts.*.w1" },
+		{ "layers.moe.expert.up", "@layers.#.experts.*.w3" }, { "layers.moe.expert.down", "@layers.#.experts.*.w2" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(MOE_INERT, "qk_head_dim"),
+};
+
+const struct dialect dots3_note_names = {
+	.name = "dots3-note",
+	.prefix = "model.",
+	.keys = KEYS({ "shared_width", "moe_shared_expert_intermediate_size" },
+		{ "shared_width", "shared_experts_intermediate_size" }, { "sliding_window", "sliding_window_size" },
+		{ "sliding_window", "sliding_window" }),
+	.weights = WEIGHTS(LLAMA_EMBED, LATENT_ATTENTION, INDEXER, LLAMA_FFN, TWO_NORMS, HEADS, EXPERTS,
+		{ "layers.attn.k_rope_norm", "@layers.#.self_attn.k_rope_only_layernorm" },
+		{ "layers.attn.gate", "@layers.#.self_attn.g_proj" }, FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
+		{ "layers.moe.router", "@layers.#.mlp.gate" },
+		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(MOE_INERT, "qk_head_dim", "mlp_bias"),
+};
+
+#define HYPER(word, stem) \
+	{ word ".fn", stem "_fn" }, { word ".base", stem "_base" }, \
+	{ \
+		word ".scale", stem "_scale" \
+	}
+
+const struct dialect hy_v4_names = {
+	.name = "hy-v4",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, LATENT_ATTENTION, INDEXER, TWO_NORMS, HEADS, STACKED_EXPERTS,
+		HYPER("hyper", "@hc_pre.hc_head.hc_head"), HYPER("layers.attn.hyper", "@layers.#.hc_pre.hc_attn_layer.hc"),
+		HYPER("layers.ffn.hyper", "@layers.#.hc_pre.hc_mlp_layer.hc"),
+		{ "layers.attn.sinks", "@layers.#.self_attn.learnable_sink_param" },
+		{ "layers.attn.gate", "@layers.#.self_attn.linear_gate" }, { "layers.ffn.gate", "@layers.#.mlp.linear_gate" },
+		{ "layers.ffn.up", "@layers.#.mlp.up_proj" }, { "layers.ffn.down", "@layers.#.mlp.down_proj" },
+		{ "layers.moe.shared.gate", "@layers.#.mlp.shared_experts.linear_gate" },
+		{ "layers.moe.shared.up", "@layers.#.mlp.shared_experts.up_proj" },
+		{ "layers.moe.shared.down", "@layers.#.mlp.shared_experts.down_proj" },
+		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(MOE_INERT, "qk_head_dim", "learnable_sink_init"),
+};
+
 // Shared experts, and no bias of the choice.
 const struct dialect cohere2_moe_names = {
 	.name = "cohere2-moe",

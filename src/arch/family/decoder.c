@@ -23,7 +23,7 @@
 
 // What all layers share: for layers without a window [0] and with one [1]. NO_VALUE where no layer needs it.
 struct shared {
-	graph_value mask[2], cos[2], sin[2], query_scale, column_scale;
+	graph_value mask[2], cos[2], sin[2], query_scale, column_scale, log_place;
 	graph_value beside;   // what the experts of a pair's first layer gave
 	graph_value chosen;   // attention_extras
 	graph_value tokens;   // mask_of_new
@@ -51,9 +51,11 @@ static graph_value attention(struct build *b, graph_value x, struct shared *p, s
 {
 	const struct spec *s = b->s;
 	int window = s->sliding[b->layer];
-	struct attention_extras e = {
-		.bias = p->mask[window], .query_scale = p->query_scale, .kept = p->kept, .chosen = &p->chosen
-	};
+	struct attention_extras e = { .bias = p->mask[window],
+		.query_scale = p->query_scale,
+		.log_place = p->log_place,
+		.kept = p->kept,
+		.chosen = &p->chosen };
 	if (!is_rotary(s, b->layer) && p->column_scale.id)
 		e.query_scale = p->column_scale;
 	if (is_rotary(s, b->layer))
@@ -159,6 +161,26 @@ static graph_value residual(struct build *b, const char *stem, graph_value x, gr
 	return op_add(b->g, x, s->residual_scale > 0 ? op_scale(b->g, y, (float)s->residual_scale) : y);
 }
 
+// A norm before a branch, y; where it has a gate, y * sigmoid(STEM.up(silu(STEM.down(y)))).
+static graph_value norm_before(struct build *b, const char *stem, graph_value x)
+{
+	struct graph *g = b->g;
+	int64_t h = b->s->hidden_size, rank = b->s->norm_rank;
+	graph_value y = norm(b, stem, x, h);
+	if (!rank)
+		return y;
+	graph_value gate = op_silu(g, linear(b, arena_printf(graph_arena(g), "%s.down", stem), y, h, rank, false));
+	gate = linear(b, arena_printf(graph_arena(g), "%s.up", stem), gate, rank, h, false);
+	return op_mul(g, y, op_sigmoid(g, gate));
+}
+
+static graph_value norm_before_ffn(struct build *b, graph_value x)
+{
+	const struct spec *s = b->s;
+	return s->norm_rank && s->sparse[b->layer] ? norm_before(b, "layers.ffn.gated_norm", x)
+						   : norm(b, "layers.ffn.norm", x, s->hidden_size);
+}
+
 static graph_value parallel_layer(struct build *b, struct body *io, graph_value x, struct shared *p)
 {
 	struct graph *g = b->g;
@@ -262,7 +284,7 @@ static graph_value layer(struct build *b, struct body *io, graph_value x, struct
 		return paired_layer(b, io, x, p);
 	graph_enter(g, "attn");
 	bool unnormed = t->first_unnormed && b->layer == 0;
-	graph_value y = before && !unnormed ? norm(b, "layers.attn.norm", x, s->hidden_size) : x;
+	graph_value y = before && !unnormed ? norm_before(b, "layers.attn.norm", x) : x;
 	y = mix(b, io, y, p);
 	x = residual(b, "layers.attn.residual", x, after ? norm_after(b, "layers.attn.after", y) : y);
 	x = post ? norm(b, "layers.attn.norm", x, s->hidden_size) : x;
@@ -276,7 +298,7 @@ static graph_value layer(struct build *b, struct body *io, graph_value x, struct
 		graph_leave(g);
 	}
 	graph_enter(g, "ffn");
-	y = feed(b, before ? norm(b, "layers.ffn.norm", x, s->hidden_size) : x, x);
+	y = feed(b, before ? norm_before_ffn(b, x) : x, x);
 	x = residual(b, "layers.ffn.residual", x, after ? norm_after(b, "layers.ffn.after", y) : y);
 	x = post ? norm(b, "layers.ffn.norm", x, s->hidden_size) : x;
 	graph_leave(g);
@@ -308,6 +330,28 @@ static graph_value altup_layer(struct build *b, struct body *io, graph_value sta
 	return altup_add(b, states, token_of_layer(b, x, p));
 }
 
+// Of several residual streams (block/hyper.c).
+static graph_value hyper_layer(struct build *b, struct body *io, graph_value streams, struct shared *p)
+{
+	struct graph *g = b->g;
+	int64_t h = b->s->hidden_size;
+	struct hyper_weights w;
+	graph_enter(g, "attn");
+	graph_value x = hyper_enter(b, "layers.attn.hyper", streams, &w);
+	streams = hyper_leave(b, streams, mix(b, io, norm(b, "layers.attn.norm", x, h), p), &w);
+	graph_leave(g);
+	graph_enter(g, "ffn");
+	x = hyper_enter(b, "layers.ffn.hyper", streams, &w);
+	streams = hyper_leave(b, streams, feed(b, norm(b, "layers.ffn.norm", x, h), x), &w);
+	graph_leave(g);
+	return streams;
+}
+
+static graph_value any_layer(struct build *b, struct body *io, graph_value x, struct shared *p)
+{
+	return (b->s->altup ? altup_layer : b->s->hyper ? hyper_layer : layer)(b, io, x, p);
+}
+
 // 1 + beta log(1 + floor((column + 1) / floor)) of the new tokens: [1, seq, 1]
 static graph_value column_scale(struct build *b, const struct body *io, graph_value x)
 {
@@ -327,6 +371,14 @@ static graph_value scale_of_nope(struct build *b, const struct body *io, graph_v
 	graph_value at = io->positions.id ? io->positions : op_unsqueeze(g, places_of(g, x), 0), one = graph_f32(g, 1);
 	at = op_scale(g, op_add(g, op_cast(g, at, DTYPE_F32), one), 1.0f / 2048);
 	return op_unsqueeze(g, op_exp(g, op_scale(g, op_log(g, op_add(g, at, one)), 0.1f)), 2);
+}
+
+// log(1 + position): [batch or 1, seq, 1]
+static graph_value log_place(struct build *b, const struct body *io, graph_value x)
+{
+	struct graph *g = b->g;
+	graph_value at = io->positions.id ? io->positions : op_unsqueeze(g, places_of(g, x), 0);
+	return op_unsqueeze(g, op_log(g, op_cast(g, op_add(g, at, graph_i64(g, 1)), DTYPE_F32)), 2);
 }
 
 static void make_shared(struct build *b, struct body *io, graph_value x, struct shared *p)
@@ -365,6 +417,8 @@ static void make_shared(struct build *b, struct body *io, graph_value x, struct 
 		p->column_scale = column_scale(b, io, x);
 	if (TRAITS_OF(s, decoder)->scaled_nope)
 		p->column_scale = scale_of_nope(b, io, x);
+	if (weight_named(b, "layers.attn.log_scale"))
+		p->log_place = log_place(b, io, x);
 	if (s->rope.position_beta > 0)
 		p->query_scale = rope_query_scale(b, &s->rope, x, io->positions);
 }
@@ -540,12 +594,14 @@ static void body(struct build *b, struct body *io)
 	states_begin(b, io, x);
 	if (s->altup)
 		x = altup_begin(b, x);
+	if (s->hyper)
+		x = hyper_begin(b, x);
 	if (s->cycles)
 		x = cycled_layers(b, io, x, &p);
 	for (b->layer = s->cycles ? s->layers : 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		if (!s->crossing || !s->crossing[b->layer])
-			x = s->altup ? altup_layer(b, io, x, &p) : layer(b, io, x, &p);
+			x = any_layer(b, io, x, &p);
 		else if (io->memory.id)
 			x = crossing_layer(b, io, x);
 		graph_leave(g);
@@ -555,6 +611,8 @@ static void body(struct build *b, struct body *io)
 	}
 	if (s->altup)
 		x = altup_end(b, x);
+	if (s->hyper)
+		x = hyper_end(b, x);
 	io->last = TRAITS_OF(s, decoder)->no_last_norm || s->cycles ? x : last_norm(b, x);
 	if (s->project_size)
 		io->last = linear(b, "project.last", io->last, s->hidden_size, s->project_size, false);

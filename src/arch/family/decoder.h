@@ -76,9 +76,9 @@
 	X(T, FLAG, depth_scaled, "sum n of a residual, from 2, is x sqrt((n - 1) / n) + y / sqrt(n)") \
 	X(T, FLAG, scaled_nope, \
 		"layers whose rotary parameters are null have none, and queries times (1 + (position + 1) / 2048)^0.1") \
-	X(T, FLAG, window_edges, \
-		"where config.json lists no layer types the first two layers, every fourth after the second and the last have " \
-		"no window") \
+	X(T, COUNT, window_edges, \
+		"where config.json lists no layer types the first two layers, every fourth after the second and (1) the last " \
+		"have no window") \
 	X(T, FLAG, window_from_last, \
 		"window_pattern counts from the last layer; layers without a window have no rotary positions where " \
 		"layer_rope_theta does not say which") \
@@ -86,6 +86,11 @@
 	X(T, FLAG, clamped_swiglu, \
 		"experts: (up + 1) * gate * sigmoid(alpha * gate), clamped, gate and up side by side, with biases where there " \
 		"are words for them") \
+	X(T, FLAG, clamped_silu, "experts: silu(gate) * up, clamped, gate and up in halves") \
+	X(T, FLAG, latent_eps, "the norms of latents have rms_norm_eps, not 1e-6") \
+	X(T, FLAG, doubled_latent, "queries are made of the latent, normed, and of the latent as it is, side by side") \
+	X(T, FLAG, joined_nope, "in layers without rotary positions the rotated part of keys is one of each head") \
+	X(T, FLAG, indexer_rope_last, "the indexer's heads are turned at their end, and the norm of its keys has rms_norm_eps") \
 	X(T, FLAG, clamped_ffn, "feed-forwards, too: clamped_swiglu, in halves")
 FAMILY_TRAITS(decoder, DECODER_TRAITS);
 

@@ -125,7 +125,7 @@ static void resolve_own_windows(struct config *c, struct spec *s, struct arena *
 	for (int64_t i = 0; t->window_from_last && !listed && i < s->layers; i++)
 		sliding[i] = s->sliding_window > 0 && !unwindowed_from_last(s, i);
 	for (int64_t i = 0; t->window_edges && !listed && i < s->layers; i++)
-		sliding[i] = s->sliding_window > 0 && i >= 2 && i % 4 != 1 && i != s->layers - 1;
+		sliding[i] = s->sliding_window > 0 && i >= 2 && i % 4 != 1 && !(t->window_edges == 1 && i == s->layers - 1);
 	if (t->last_unwindowed || (t->last_unwindowed_usually && !listed))
 		sliding[s->layers - 1] = false;
 	if (t->first_unwindowed && !listed)
@@ -674,6 +674,8 @@ static void resolve_layers(struct config *c, struct spec *s, struct arena *a)
 	}
 	resolve_attention_experts(c, s);
 	resolve_nope(c, s, a);
+	if (has_word(s, "layers.attn.log_scale"))
+		resolve_latent_sources(c, s, a);
 	resolve_layer_thetas(c, s, a);
 	resolve_biases(c, s);
 	s->traits.out_bias |= t->out_bias_always;
@@ -738,10 +740,10 @@ void decoder_resolve(struct config *c, struct spec *s, struct arena *a)
 		s->norm_eps = 1e-5; // what layers have that no configuration speaks of
 	if (has_word(s, "layers.attn.kv_a"))
 		resolve_latent(c, s);
-	if (t->scaled_latents && s->latent.query_rank > 0 && s->latent.key_rank > 0) {
-		s->latent.query_scale = sqrt((double)s->hidden_size / (double)s->latent.query_rank);
-		s->latent.key_scale = sqrt((double)s->hidden_size / (double)s->latent.key_rank);
-	}
+	if (has_word(s, "layers.attn.norm.down"))
+		s->norm_rank = config_count(c, "gated_norm_rank", 16);
+	if (has_word(s, "layers.attn.hyper.fn"))
+		resolve_hyper(c, s, a);
 	if (has_word(s, "layers.index.q"))
 		resolve_indexer(c, s, a);
 	if (t->mixer)
@@ -750,6 +752,10 @@ void decoder_resolve(struct config *c, struct spec *s, struct arena *a)
 	if (c->error.status)
 		return;
 	resolve_own_windows(c, s, a);
+	if (has_word(s, "layers.attn.k_rope_norm"))
+		resolve_window_latent(c, s);
+	if (t->scaled_latents)
+		scale_latents(s);
 	resolve_columns(c, s);
 	resolve_gemma(c, s, a);
 	if (c->error.status)
