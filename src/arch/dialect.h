@@ -21,7 +21,8 @@ extern const struct dialect bert_generation_names, big_bird_names, data2vec_text
 	flava_text_names, ibert_names, layoutlm_names, megatron_bert_names, rembert_names, roberta_prelayernorm_names,
 	roc_bert_names, roformer_names, splinter_names, squeezebert_names, tapas_names, xlm_roberta_xl_names, xmod_names,
 	ernie_m_names, nystromformer_names, xlm_names, realm_names, bros_names, lilt_names, luke_names, layoutlmv3_names,
-	longformer_names, xlnet_names, cpmant_names, retribert_names;
+	longformer_names, xlnet_names, yoso_names, funnel_names, trajectory_names, canine_names, transfo_xl_names, cpmant_names,
+	retribert_names;
 // deberta.c
 extern const struct dialect deberta_names, deberta_v2_names;
 // rotary.c
@@ -87,7 +88,8 @@ extern const struct dialect longt5_names, switch_names, t5_names;
 // seq2seq.c
 extern const struct dialect bart_names, bigbird_pegasus_names, fsmt_names, m2m_names, moonshine_names, speech_to_text_names,
 	trocr_names, led_names, nllb_moe_names, pegasus_x_names, whisper_encoder_names, whisper_names, glmasr_encoder_names,
-	canary_names, cohere_asr_names, two_models_names, voxtral_realtime_encoder_names, speecht5_names, prophetnet_names;
+	canary_names, cohere_asr_names, two_models_names, voxtral_realtime_encoder_names, speecht5_names, prophetnet_names,
+	speech_to_text_2_names;
 
 // hybrid.c
 extern const struct dialect bamba_names, falcon_h1_names, granitemoehybrid_names, jamba_names, lfm2_moe_names, lfm2_names,

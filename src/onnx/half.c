@@ -46,9 +46,9 @@ static bool one_of(const char *op, const char *const *list)
 static const char *const always_low[] = { "MatMul", "Gemm", "FusedMatMul", "MatMulNBits", "Conv", "ConvTranspose",
 	"MultiHeadAttention", "GroupQueryAttention", "LayerNormalization", "SimplifiedLayerNormalization", "BatchNormalization",
 	"Softmax", "Gelu", NULL };
-static const char *const always_high[] = { "Sin", "Cos", "Range", "Pow", "Sqrt", "Exp", "Log", "Softplus", "CumSum", "ReduceMean",
-	"ReduceSum", "InstanceNormalization", "Floor", "Mod", "Resize", "Scan", "ReduceProd", "ReduceL2", "GridSample",
-	"RoiAlign", "LSTM", "GRU", "If", "Loop", "DFT", "NonMaxSuppression", NULL };
+static const char *const always_high[] = { "Sin", "Cos", "Acos", "Range", "Pow", "Sqrt", "Exp", "Log", "Softplus", "CumSum",
+	"ReduceMean", "ReduceSum", "InstanceNormalization", "Floor", "Mod", "Resize", "Scan", "ReduceProd", "ReduceL2",
+	"GridSample", "RoiAlign", "LSTM", "GRU", "If", "Loop", "DFT", "NonMaxSuppression", NULL };
 static const char *const moves[] = { "Reshape", "Transpose", "Slice", "Gather", "GatherND", "GatherElements", "Concat", "Squeeze",
 	"Unsqueeze", "Expand", "Identity", "ScatterND", "ScatterElements", NULL };
 

@@ -224,6 +224,10 @@ graph_value op_cos(struct graph *g, graph_value x)
 {
 	return unary(g, "Cos", x);
 }
+graph_value op_acos(struct graph *g, graph_value x)
+{
+	return unary(g, "Acos", x);
+}
 graph_value op_tanh(struct graph *g, graph_value x)
 {
 	return unary(g, "Tanh", x);

@@ -24,6 +24,7 @@ graph_value op_log(struct graph *g, graph_value x);
 graph_value op_floor(struct graph *g, graph_value x);
 graph_value op_sin(struct graph *g, graph_value x);
 graph_value op_cos(struct graph *g, graph_value x);
+graph_value op_acos(struct graph *g, graph_value x); // of -1 to 1: 0 to pi
 graph_value op_tanh(struct graph *g, graph_value x);
 graph_value op_sigmoid(struct graph *g, graph_value x);
 graph_value op_erf(struct graph *g, graph_value x);

@@ -39,6 +39,7 @@ enum { OPSET_LEAST = 17, OPSET_MOST = 20 };
 // In the order of names. Name, domain, the opset whose version of it this is, inputs, cost, of_result, of_input.
 #define OPERATOR_LIST(X) \
 	X("Abs", "", 13, "N", EACH, 1, 0) \
+	X("Acos", "", 7, "H", EACH, 1, 0) \
 	X("Add", "", 14, "NN", EACH, 1, 0) \
 	X("And", "", 7, "BB", NONE, 0, 0) \
 	X("ArgMax", "", 13, "N", EACH, 0, 1) \

@@ -140,6 +140,7 @@ struct given {
 	X("Not of i i64[2,3]: it takes bool", op_not(v->g, v->i)) \
 	X("Sqrt of i i64[2,3]: it takes f16, f32, f64 or bf16", op_sqrt(v->g, v->i)) \
 	X("Sin of h bf16[2,3]: it takes f16, f32 or f64", op_sin(v->g, v->h)) \
+	X("Acos of i i64[2,3]: it takes f16, f32 or f64", op_acos(v->g, v->i)) \
 	X("Neg of b bool[2,3]", op_neg(v->g, v->b)) \
 	X("And of x f32[2,3] and x f32[2,3]: it takes bool", op_and(v->g, v->x, v->x)) \
 	X("Add of b bool[2,3] and b bool[2,3]: it takes numbers", op_add(v->g, v->b, v->b)) \

@@ -264,6 +264,9 @@ static void build_alone(struct build *b, const struct seq2seq *f)
 	io.mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape);
 	io.memory = graph_input(g, "encoder_hidden_states", DTYPE_F32, 3,
 		(int64_t[]){ batch, graph_symbol(g, "encoder_sequence"), f->source_size });
+	if (f->source_masked)
+		io.memory_mask = graph_input(
+			g, "encoder_attention_mask", DTYPE_I64, 2, (int64_t[]){ batch, graph_symbol(g, "encoder_sequence") });
 	seq2seq_run(b, f, "decoder", &io);
 	io.own = f;
 	seq2seq_logits(b, &io);

@@ -50,6 +50,7 @@ struct seq2seq {
 	float embed_scale;     // of the token embeddings; 0: 1
 	float head_scale;      // of the last state before the language model's head; 0: 1
 	bool start_wraps;      // the shifted copy begins with the text's own last token
+	bool source_masked;    // there is encoder_attention_mask [B,S] beside the states that it looks at
 	int64_t source_size;   // of a decoder by itself: the width of the states it looks at
 	int64_t eos, start;    // for heads on a text that is read twice: where it ends, what its shifted copy begins with
 };

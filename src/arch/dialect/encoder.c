@@ -499,6 +499,75 @@ const struct dialect nystromformer_names = {
 	.ignored = IGNORED(BUFFERS),
 };
 
+const struct dialect yoso_names = {
+	.name = "yoso",
+	.prefix = "yoso.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY, { "layers.attn.near", "@encoder.layer.#.attention.self.conv" }, BERT_LM, ROBERTA_SEQUENCE),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED("use_fast_hash", "num_hash", "lsh_backward"),
+};
+
+// Layers of blocks and of the decoder have the same words; $ says which.
+const struct dialect funnel_names = {
+	.name = "funnel",
+	.prefix = "funnel.",
+	.keys = KEYS({ "hidden_size", "d_model" }, { "num_attention_heads", "n_head" }, { "head_dim", "d_head" },
+		{ "intermediate_size", "d_inner" }),
+	.weights = WEIGHTS({ "embed.word", "@embeddings.word_embeddings" }, { "embed.norm", "@embeddings.layer_norm" },
+		{ "attn.q", "@$.attention.q_head" }, { "attn.k", "@$.attention.k_head" }, { "attn.v", "@$.attention.v_head" },
+		{ "attn.o", "@$.attention.post_proj" }, { "attn.norm", "@$.attention.layer_norm" },
+		{ "attn.content_bias", "@$.attention.r_w_bias" }, { "attn.distance_bias", "@$.attention.r_r_bias" },
+		{ "attn.type_bias", "@$.attention.r_s_bias" }, { "attn.distance", "@$.attention.r_kernel" },
+		{ "attn.types", "@$.attention.seg_embed" }, { "ffn.up", "@$.ffn.linear_1" }, { "ffn.down", "@$.ffn.linear_2" },
+		{ "ffn.norm", "@$.ffn.layer_norm" }, { "head.lm.out", "lm_head" }, { "head.lm.loose", "lm_head" },
+		{ "head.found.dense", "discriminator_predictions.dense" },
+		{ "head.found.out", "discriminator_predictions.dense_prediction" },
+		{ "head.sequence.dense", "classifier.linear_hidden" }, { "head.sequence.out", "classifier.linear_out" },
+		{ "head.token", "classifier" }, { "head.span", "qa_outputs" }),
+	.inert = IGNORED("initializer_std", "max_position_embeddings", "type_vocab_size", "rel_attn_type"),
+};
+
+const struct dialect transfo_xl_names = {
+	.name = "transfo-xl",
+	.prefix = "transformer.",
+	.keys = KEYS({ "hidden_size", "d_model" }, { "num_hidden_layers", "n_layer" }, { "num_attention_heads", "n_head" },
+		{ "head_dim", "d_head" }, { "intermediate_size", "d_inner" }, { "embedding_size", "d_embed" },
+		{ "layer_norm_eps", "layer_norm_epsilon" }, { "vocab_size", "vocab_size" },
+		{ "vocab_size", "vocab_size_or_config_json_file" }),
+	.weights = WEIGHTS({ "embed.word", "@word_emb.emb_layers.*" }, { "embed.project", "@word_emb.emb_projs.*" },
+		{ "embed.frequencies", "@pos_emb" }, { "layers.attn.qkv", "@layers.#.dec_attn.qkv_net" },
+		{ "layers.attn.o", "@layers.#.dec_attn.o_net" }, { "layers.attn.distance", "@layers.#.dec_attn.r_net" },
+		{ "layers.attn.distance_bias", "@layers.#.dec_attn.r_r_bias" },
+		{ "layers.attn.content_bias", "@layers.#.dec_attn.r_w_bias" },
+		{ "layers.attn.norm", "@layers.#.dec_attn.layer_norm" }, { "layers.ffn.up", "@layers.#.pos_ff.CoreNet.0" },
+		{ "layers.ffn.down", "@layers.#.pos_ff.CoreNet.3" }, { "layers.ffn.norm", "@layers.#.pos_ff.layer_norm" },
+		{ "head.words", "crit.out_layers.*" }, { "head.project", "crit.out_projs.*" }, { "head.clusters", "crit" }),
+	.ignored = IGNORED("crit.out_layers.*.weight", "crit.out_projs.*"),
+	.inert = IGNORED("adaptive", "dropatt", "init", "init_range", "init_std", "proj_init_std", "sample_softmax"),
+};
+
+// $: which of the three encoders.
+#define CANINE_LAYER "@$.layer.#."
+const struct dialect canine_names = {
+	.name = "canine",
+	.prefix = "canine.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.hash", "@char_embeddings.HashBucketCodepointEmbedder_*" },
+		{ "embed.position", "@char_embeddings.char_position_embeddings" },
+		{ "embed.type", "@char_embeddings.token_type_embeddings" }, { "embed.norm", "@char_embeddings.LayerNorm" },
+		{ "down", "@chars_to_molecules.conv" }, { "down.norm", "@chars_to_molecules.LayerNorm" },
+		{ "up", "@projection.conv" }, { "up.norm", "@projection.LayerNorm" }, { "pooler", "@pooler.dense" },
+		{ "layers.attn.q", CANINE_LAYER "attention.self.query" }, { "layers.attn.k", CANINE_LAYER "attention.self.key" },
+		{ "layers.attn.v", CANINE_LAYER "attention.self.value" },
+		{ "layers.attn.o", CANINE_LAYER "attention.output.dense" },
+		{ "layers.attn.norm", CANINE_LAYER "attention.output.LayerNorm" },
+		{ "layers.ffn.up", CANINE_LAYER "intermediate.dense" }, { "layers.ffn.down", CANINE_LAYER "output.dense" },
+		{ "layers.ffn.norm", CANINE_LAYER "output.LayerNorm" }, { "head.sequence", "classifier" },
+		{ "head.token", "classifier" }, { "head.span", "qa_outputs" }),
+	.ignored = IGNORED("*char_embeddings.position_ids", "*pooler.*"),
+};
+
 const struct dialect xlm_names = {
 	.name = "xlm",
 	.prefix = "transformer.",

@@ -64,6 +64,16 @@ const struct dialect trocr_names = {
 	.inert = IGNORED(INERT, "is_decoder", "is_encoder_decoder"),
 };
 
+const struct dialect speech_to_text_2_names = {
+	.name = "speech-to-text-2",
+	.prefix = "model.",
+	.keys = KEYS({ "hidden_size", "d_model" }, { "num_decoder_layers", "decoder_layers" },
+		{ "max_position_embeddings", "max_target_positions" }),
+	.weights = WEIGHTS(SEQ2SEQ_BODY, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*embed_positions.*", "lm_head.weight"),
+	.inert = IGNORED(INERT, "is_decoder", "is_encoder_decoder", "add_cross_attention"),
+};
+
 const struct dialect two_models_names = {
 	.name = "two-models",
 	.prefix = "",

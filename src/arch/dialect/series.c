@@ -2,6 +2,20 @@
 // What checkpoints of models of time series call things.
 #include "arch/dialect.h"
 
+const struct dialect trajectory_names = {
+	.name = "trajectory",
+	.prefix = "",
+	.keys = KEYS({ "hidden_size", "n_embd" }, { "num_hidden_layers", "n_layer" }, { "num_attention_heads", "n_head" }),
+	.weights = WEIGHTS({ "embed.word", "@tok_emb" }, { "embed.position", "@pos_emb" }, { "norm", "@ln_f" },
+		{ "head.out", "head" }, { "layers.attn.norm", "@blocks.#.ln1" }, { "layers.attn.q", "@blocks.#.attn.query" },
+		{ "layers.attn.k", "@blocks.#.attn.key" }, { "layers.attn.v", "@blocks.#.attn.value" },
+		{ "layers.attn.o", "@blocks.#.attn.proj" }, { "layers.ffn.norm", "@blocks.#.ln2" },
+		{ "layers.ffn.up", "@blocks.#.l1" }, { "layers.ffn.down", "@blocks.#.l2" }),
+	.ignored = IGNORED("*.attn.mask"),
+	.inert = IGNORED("action_weight", "reward_weight", "value_weight", "kaiming_initializer_range", "learning_rate",
+		"layer_norm_eps", "max_position_embeddings"),
+};
+
 #define SERIES_INERT \
 	"distribution_output", "num_parallel_samples", "mask_type", "mask_value", "random_mask_ratio", \
 		"num_forecast_mask_patches", "channel_consistent_masking", "unmasked_channel_indices", "init_std", \

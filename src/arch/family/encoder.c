@@ -38,6 +38,8 @@ static graph_value attention(struct build *b, const struct body *io, graph_value
 	int64_t n = s->hidden_size;
 	if (e->kernel)
 		return encoder_span_attention(b, x, extras->bias);
+	if (e->hash_bits)
+		return encoder_hashed_attention(b, x, extras->mask);
 	if (e->value_kernel)
 		return encoder_convolved_attention(b, x, extras->bias);
 	if (e->farthest)
@@ -240,6 +242,16 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		e->value_kernel = config_size(c, "conv_kernel_size", 0);
 	if (e->value_kernel && (e->value_kernel % 2 == 0 || e->value_kernel > 1000))
 		config_fail(c, STATUS_BAD_INPUT, "conv_kernel_size %lld", (long long)e->value_kernel);
+	if (config_knows(c, "hash_code_len")) {
+		e->hash_bits = config_count(c, "hash_code_len", 9);
+		e->value_kernel = config_get(c, "conv_window") ? config_size(c, "conv_window", 0) : 0;
+		if (!config_bool(c, "use_expectation", true))
+			config_fail(
+				c, STATUS_UNSUPPORTED, "use_expectation: false, which draws hashes at random, is not supported");
+		if (e->hash_bits < 1 || (e->value_kernel && (e->value_kernel % 2 == 0 || e->value_kernel > 1000)))
+			config_fail(c, STATUS_BAD_INPUT, "hash_code_len %lld, conv_window %lld", (long long)e->hash_bits,
+				(long long)e->value_kernel);
+	}
 	if (TRAITS_OF(s, encoder)->rows_beyond)
 		s->max_positions += s->traits.position_offset;
 	if (config_bool(c, "asm", false))

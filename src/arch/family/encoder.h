@@ -55,6 +55,7 @@ struct encoder {
 	int64_t groups[6];              // of the convolutions q, k, v, o, up, down; 0: linear layers (SqueezeBERT)
 	int64_t kernel;                 // of the convolution beside attention; 0: there is none (ConvBERT)
 	int64_t value_kernel;           // of the convolution over the values of each head; 0: there is none (Nystromformer)
+	int64_t hash_bits;              // of hashes by which tokens meet; 0: they meet by scores (YOSO)
 	int64_t farthest;               // distances, as vectors, beyond which they are all the same; 0: none (NEZHA)
 	int64_t matrix_groups;          // feed-forward layers with a matrix for each group of channels; 1: plain
 	int64_t shrink;                 // how much narrower the stream of places on the page is; 0: there is none (LiLT)
@@ -95,6 +96,7 @@ extern const struct family_head encoder_heads[];
 graph_value encoder_span_attention(struct build *b, graph_value x, graph_value bias);
 graph_value encoder_distance_attention(struct build *b, graph_value x, graph_value bias);
 graph_value encoder_convolved_attention(struct build *b, graph_value x, graph_value bias);
+graph_value encoder_hashed_attention(struct build *b, graph_value x, graph_value mask); // mask i64 [batch, seq]
 graph_value encoder_grouped_linear(struct build *b, const char *stem, graph_value x, int64_t in, int64_t out, int64_t groups);
 // q [batch, heads, seq, head_width] and between [batch, query, key, head_width]: what is added to the scores
 graph_value encoder_pair_attention(struct build *b, graph_value x, graph_value bias, graph_value between);

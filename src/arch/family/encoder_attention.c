@@ -97,6 +97,38 @@ graph_value encoder_distance_attention(struct build *b, graph_value x, graph_val
 	return linear(b, "layers.attn.o", op_reshape(g, y, 3, (int64_t[]){ 0, 0, n }), n, n, true);
 }
 
+static graph_value split(struct build *b, graph_value x)
+{
+	const struct spec *s = b->s;
+	return op_transpose(b->g, op_reshape(b->g, x, 4, (int64_t[]){ 0, 0, s->heads, s->head_width }), 4, (int[]){ 0, 2, 1, 3 });
+}
+
+// YOSO (Zeng et al. 2021, https://arxiv.org/abs/2111.09714): a token reads as much of another's value as their hashes of so many
+// bits are likely to be equal, (1 - angle / pi)^bits, and what it has read is made of length 1. Padding is read too. A
+// convolution along the text may stand beside it, over the values of tokens.
+graph_value encoder_hashed_attention(struct build *b, graph_value x, graph_value mask)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct encoder *e = s->own;
+	int64_t n = s->hidden_size, kernel = e->value_kernel, ones[] = { 1, 1 }, pad[] = { kernel / 2, 0, kernel / 2, 0 };
+	graph_value q = unit_length(b, split(b, linear(b, "layers.attn.q", x, n, n, true))),
+		    k = unit_length(b, split(b, linear(b, "layers.attn.k", x, n, n, true))),
+		    v = split(b, linear(b, "layers.attn.v", x, n, n, true)); // [batch, heads, seq, width]
+	graph_value angle = op_acos(g, op_matmul(g, q, op_transpose(g, k, 4, (int[]){ 0, 1, 3, 2 })));
+	graph_value alike = op_sub(g, graph_f32(g, 1), op_scale(g, angle, (float)(1 / M_PI)));
+	alike = op_pow(g, alike, graph_f32(g, (float)e->hash_bits));
+	graph_value y = unit_length(b, op_matmul(g, alike, v));
+	if (kernel) {
+		graph_value is_token = op_unsqueeze(g, op_unsqueeze(g, op_cast(g, mask, DTYPE_F32), 1), 3);
+		y = op_add(g, y,
+			op_conv(g, op_mul(g, v, is_token), WEIGHT(b, "layers.attn.near", "weight", s->heads, 1, kernel, 1),
+				NO_VALUE, ones, pad, ones, s->heads));
+	}
+	y = op_reshape(g, op_transpose(g, y, 4, (int[]){ 0, 2, 1, 3 }), 3, (int64_t[]){ 0, 0, n });
+	return linear(b, "layers.attn.o", y, n, n, true);
+}
+
 // Attention, and a convolution along the text over the values of each head (Nystromformer: Xiong et al. 2021,
 // https://arxiv.org/abs/2102.03902, where the landmarks are all tokens)
 graph_value encoder_convolved_attention(struct build *b, graph_value x, graph_value bias)

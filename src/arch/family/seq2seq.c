@@ -147,8 +147,9 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		o->one_table = false;
 	}
 	if (TRAITS_OF(s, seq2seq)->decoder_alone) {
-		s->traits.embedding_norm = config_bool(c, "layernorm_embedding", true);
-		s->traits.positions_from_pad = !config_bool(c, "use_learned_position_embeddings", true);
+		bool learned = config_knows(c, "use_learned_position_embeddings");
+		s->traits.embedding_norm = config_bool(c, "layernorm_embedding", has_word(s, "embed.norm"));
+		s->traits.positions_from_pad = !config_bool(c, "use_learned_position_embeddings", learned);
 		if (s->traits.positions_from_pad && s->pad_token_id < 0)
 			config_fail(c, STATUS_BAD_INPUT, "pad_token_id is missing: positions count from it");
 	}
@@ -182,6 +183,7 @@ static struct seq2seq halves(const struct build *b)
 		.head_in_body = TRAITS_OF(b->s, seq2seq)->head_in_body,
 		.head_bias = weight_named(b, "head.lm.bias") && !b->s->head->reads_memory,
 		.source_size = o->source,
+		.source_masked = TRAITS_OF(b->s, seq2seq)->source_masked,
 		.start_wraps = TRAITS_OF(b->s, seq2seq)->start_wraps,
 		.eos = o->eos,
 		.start = o->start };

@@ -11,6 +11,7 @@
 	X(T, FLAG, head_in_body, "the bare model has the language model's head: its last states are logits") \
 	X(T, FLAG, tokens_normed, "the decoder's embedding norm stands before the positions are added") \
 	X(T, FLAG, decoder_alone, "the class is a decoder by itself that looks at given states") \
+	X(T, FLAG, source_masked, "a decoder by itself looks at those of the given states only that a mask names") \
 	X(T, FLAG, start_wraps, "a text read by both halves is shifted round, its last token to the front")
 FAMILY_TRAITS(seq2seq, SEQ2SEQ_TRAITS);
 
