@@ -130,11 +130,20 @@ static void read_rope(
 		config_fail(c, STATUS_BAD_INPUT, "the rotary parameters do not go together");
 }
 
-// What is said of layers without a window, in either word.
+// What is said of layers without a window, in the words of several classes.
 static const json_t *without_window(const json_t *parameters)
 {
-	const json_t *full = json_object_get(parameters, "full_attention");
-	return full ? full : json_object_get(parameters, "indexed_attention");
+	static const char *const words[] = { "full_attention", "indexed_attention", "hybrid" };
+	const json_t *found = NULL;
+	for (size_t i = 0; i < 3 && !found; i++)
+		found = json_object_get(parameters, words[i]);
+	return found;
+}
+
+static const json_t *with_window(const json_t *parameters)
+{
+	const json_t *found = json_object_get(parameters, "sliding_attention");
+	return found ? found : json_object_get(parameters, "hybrid_sliding");
 }
 
 void resolve_rope(struct config *c, struct spec *s, struct arena *a)
@@ -143,7 +152,7 @@ void resolve_rope(struct config *c, struct spec *s, struct arena *a)
 		     *local = config_given(c, "rope_local_base_freq");
 	const json_t *scaling = config_given(c, "rope_scaling"), *partial = config_get(c, "partial_rotary_factor");
 	const json_t *usual = json_object_get(c->defaults, "rope_parameters");
-	const json_t *full = without_window(usual), *window = json_object_get(usual, "sliding_attention");
+	const json_t *full = without_window(usual), *window = with_window(usual);
 	if (!json_is_object(full))
 		full = window = usual;
 	if (!given && !scaling && (!theta || !text_is(json_string_value(json_object_get(full, "rope_type")), "default")))
@@ -156,8 +165,8 @@ void resolve_rope(struct config *c, struct spec *s, struct arena *a)
 		config_fail(c, STATUS_BAD_INPUT, "rope_parameters should be an object");
 		return;
 	}
-	if (json_is_object(without_window(layers[0])) || json_is_object(json_object_get(layers[0], "sliding_attention"))) {
-		layers[1] = json_object_get(layers[0], "sliding_attention");
+	if (json_is_object(without_window(layers[0])) || json_is_object(with_window(layers[0]))) {
+		layers[1] = with_window(layers[0]);
 		layers[0] = without_window(layers[0]);
 	} else if (full != window)
 		layers[1] = NULL; // one scaling where the class has two is that of the layers without a window

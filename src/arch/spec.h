@@ -328,6 +328,8 @@ FAMILY(prophetnet);
 FAMILY(trajectory);
 FAMILY(funnel);
 FAMILY(canine);
+FAMILY(inkling);
+FAMILY(zaya);
 FAMILY(transfo_xl);
 FAMILY(qwen_image);
 FAMILY(radio);

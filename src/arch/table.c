@@ -413,6 +413,7 @@ const struct arch arch_rows[] = {
 	{ "idefics3_vision", OF(clip_vision, siglip_vision_names, .any_size = true) },
 	{ "ijepa", OF(vit, ijepa_names, .no_class_token = true) },
 	{ "imagegpt", OF(decoder, imagegpt_names, GPT_NO_LN, .transposed_weights = true, .unpredicted = 1) },
+	{ "inkling_text", &inkling, &inkling_names },
 	{ "instructblip", &vlm_queried, &blip_2_names, QUERIED("opt", "instructblip") },
 	{ "instructblip_qformer", OF(qformer, instruct_qformer_names, .reads = true) },
 	{ "instructblip_vision_model", OF(clip_vision, blip_vision_names, .own_rows = true) },
@@ -728,6 +729,7 @@ const struct arch arch_rows[] = {
 	{ "youtu", &decoder, &deepseek_v2_names },
 	{ "zamba", OF(decoder, zamba_names, .mixer = MIX_MAMBA, .shared_block = true, .no_rotary = true) },
 	{ "zamba2", OF(decoder, zamba2_names, ZAMBA2) },
+	{ "zaya", &zaya, &zaya_names },
 	{ "zoedepth", &zoedepth, &zoedepth_names, BACKBONE_PART("beit") },
 };
 // clang-format on

@@ -216,6 +216,8 @@ graph_value index_tokens(
 graph_value scale_by_log(struct build *b, const char *stem, graph_value q, graph_value log_place);
 graph_value latent_attention(struct build *b, graph_value x, const struct attention_extras *e, struct cache *cache);
 graph_value mixture(struct build *b, graph_value x);
+// The sum of what all experts make of x, each times its own of weights [batch, seq, experts or more].
+graph_value weighed_experts(struct build *b, graph_value x, graph_value weights);
 graph_value route(struct build *b, const char *stem, graph_value x); // by STEM.router: [batch, seq, experts], 0 where not chosen
 graph_value attention_of_experts(struct build *b, graph_value x, const struct attention_extras *e, struct cache *cache);
 graph_value mixture_apart(struct build *b, graph_value chooser, graph_value x); // the router looks at something else

@@ -146,24 +146,13 @@ static bool is_stacked(const struct build *b)
 	return weight_named(b, "layers.moe.experts.gate_up") || weight_named(b, "layers.moe.experts.gate");
 }
 
-graph_value mixture(struct build *b, graph_value x)
-{
-	return mixture_apart(b, x, x);
-}
-
-graph_value mixture_apart(struct build *b, graph_value chooser, graph_value x)
+graph_value weighed_experts(struct build *b, graph_value x, graph_value weights)
 {
 	struct graph *g = b->g;
-	const struct spec *s = b->s;
-	const struct moe *m = s->moe;
+	const struct moe *m = b->s->moe;
+	int64_t outer = m->latent ? m->latent : b->s->hidden_size;
 	bool stacked = is_stacked(b);
-	graph_enter(g, "moe");
-	graph_value weights = route(b, "layers.moe", chooser), sum = NO_VALUE, whole = x;
-	int64_t outer = m->latent ? m->latent : s->hidden_size;
-	if (m->latent)
-		x = linear(b, "layers.moe.latent_in", x, s->hidden_size, outer, s->traits.ffn_bias);
-	if (weight_named(b, "layers.moe.latent_norm"))
-		x = norm(b, "layers.moe.latent_norm", x, outer);
+	graph_value sum = NO_VALUE;
 	for (b->item = 0; b->item < m->experts && !graph_failed(b->g); b->item++) {
 		if (b->plan && b->item > 0) {
 			if (!stacked) // else the first has named the tensors of all
@@ -181,6 +170,27 @@ graph_value mixture_apart(struct build *b, graph_value chooser, graph_value x)
 		sum = sum.id ? op_add(g, sum, y) : y;
 		graph_leave(g);
 	}
+	return sum;
+}
+
+graph_value mixture(struct build *b, graph_value x)
+{
+	return mixture_apart(b, x, x);
+}
+
+graph_value mixture_apart(struct build *b, graph_value chooser, graph_value x)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct moe *m = s->moe;
+	graph_enter(g, "moe");
+	graph_value weights = route(b, "layers.moe", chooser), whole = x;
+	int64_t outer = m->latent ? m->latent : s->hidden_size;
+	if (m->latent)
+		x = linear(b, "layers.moe.latent_in", x, s->hidden_size, outer, s->traits.ffn_bias);
+	if (weight_named(b, "layers.moe.latent_norm"))
+		x = norm(b, "layers.moe.latent_norm", x, outer);
+	graph_value sum = weighed_experts(b, x, weights);
 	if (m->identities) {
 		graph_value own = op_slice(g, weights, 2, m->experts, m->experts + m->identities);
 		sum = op_add(g, sum, op_mul(g, x, op_reduce_sum(g, own, -1, true)));
