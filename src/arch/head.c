@@ -280,6 +280,7 @@ const struct head_class head_classes[] = {
 	{ "WithLMHeadModel", &head_masked_lm },
 	{ "LMHeadModel", &head_causal_lm },
 	{ "ForSequenceClassification", &head_sequence },
+	{ "ForGraphClassification", &head_sequence },
 	{ "ForTokenClassification", &head_token },
 	{ "ForQuestionAnswering", &head_span },
 	{ "ForImageClassificationWithTeacher", &head_image_teacher },

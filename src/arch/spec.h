@@ -328,6 +328,8 @@ FAMILY(prophetnet);
 FAMILY(trajectory);
 FAMILY(funnel);
 FAMILY(canine);
+FAMILY(graphormer);
+FAMILY(perceiver_text);
 FAMILY(inkling);
 FAMILY(zaya);
 FAMILY(transfo_xl);

@@ -51,6 +51,8 @@ static const struct known_input {
 	{ "global_attention_mask", ROLE_TYPE_IDS }, // none is
 	{ "*mask", ROLE_MASK },
 	{ "is_longer", ROLE_MASK },
+	{ "inputs", ROLE_IDS }, // Perceiver's
+	{ "trajectories", ROLE_IDS },
 	{ "image_sizes", ROLE_SIZES },
 	{ "spatial_shapes", ROLE_SIZES },
 	{ "image_grid_thw", ROLE_GRIDS },

@@ -547,6 +547,51 @@ const struct dialect transfo_xl_names = {
 	.inert = IGNORED("adaptive", "dropatt", "init", "init_range", "init_std", "proj_init_std", "sample_softmax"),
 };
 
+// $: which layer.
+const struct dialect perceiver_text_names = {
+	.name = "perceiver-text",
+	.prefix = "perceiver.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.word", "@input_preprocessor.embeddings" },
+		{ "embed.position", "@input_preprocessor.position_embeddings" }, { "embed.latents", "@embeddings.latents" },
+		{ "embed.queries", "@decoder.output_position_encodings.position_embeddings" },
+		{ "attn.norm", "@$.attention.self.layernorm1" }, { "attn.other_norm", "@$.attention.self.layernorm2" },
+		{ "attn.q", "@$.attention.self.query" }, { "attn.k", "@$.attention.self.key" },
+		{ "attn.v", "@$.attention.self.value" }, { "attn.o", "@$.attention.output.dense" },
+		{ "ffn.norm", "@$.layernorm" }, { "ffn.up", "@$.mlp.dense1" }, { "ffn.down", "@$.mlp.dense2" },
+		{ "head.lm.out", "embedding_decoder" }),
+	.inert = IGNORED("audio_samples_per_frame", "image_size", "num_frames", "output_num_channels", "output_shape",
+		"samples_per_patch", "train_size", "_label_trainable_num_channels", "layer_norm_eps", "num_channels"),
+};
+
+const struct dialect graphormer_names = {
+	.name = "graphormer",
+	.prefix = "encoder.",
+	.keys = KEYS({ "hidden_size", "embedding_dim" }, { "hidden_size", "hidden_size" }),
+	.weights = WEIGHTS({ "embed.atom", "@graph_encoder.graph_node_feature.atom_encoder" },
+		{ "embed.in", "@graph_encoder.graph_node_feature.in_degree_encoder" },
+		{ "embed.out", "@graph_encoder.graph_node_feature.out_degree_encoder" },
+		{ "embed.graph", "@graph_encoder.graph_node_feature.graph_token" },
+		{ "embed.norm", "@graph_encoder.emb_layer_norm" },
+		{ "embed.edge", "@graph_encoder.graph_attn_bias.edge_encoder" },
+		{ "embed.edge_distance", "@graph_encoder.graph_attn_bias.edge_dis_encoder" },
+		{ "embed.spatial", "@graph_encoder.graph_attn_bias.spatial_pos_encoder" },
+		{ "embed.graph_distance", "@graph_encoder.graph_attn_bias.graph_token_virtual_distance" },
+		{ "layers.attn.q", "@graph_encoder.layers.#.self_attn.q_proj" },
+		{ "layers.attn.k", "@graph_encoder.layers.#.self_attn.k_proj" },
+		{ "layers.attn.v", "@graph_encoder.layers.#.self_attn.v_proj" },
+		{ "layers.attn.o", "@graph_encoder.layers.#.self_attn.out_proj" },
+		{ "layers.attn.norm", "@graph_encoder.layers.#.self_attn_layer_norm" },
+		{ "layers.ffn.up", "@graph_encoder.layers.#.fc1" }, { "layers.ffn.down", "@graph_encoder.layers.#.fc2" },
+		{ "layers.ffn.norm", "@graph_encoder.layers.#.final_layer_norm" }, { "out", "@lm_head_transform_weight" },
+		{ "out.norm", "@layer_norm" }, { "head.classes", "classifier.classifier" },
+		{ "head.bias", "classifier.lm_output_learned_bias" }),
+	.ignored = IGNORED("*graph_encoder.final_layer_norm.*"),
+	.inert = IGNORED("apply_graphormer_init", "freeze_embeddings", "kdim", "vdim", "layerdrop", "max_nodes", "num_layers",
+		"num_trans_layers_to_freeze", "qn_block_size", "self_attention", "spatial_pos_max", "traceable",
+		"no_token_positional_embeddings", "activation_dropout", "is_encoder_decoder"),
+};
+
 // $: which of the three encoders.
 #define CANINE_LAYER "@$.layer.#."
 const struct dialect canine_names = {
