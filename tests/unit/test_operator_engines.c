@@ -155,6 +155,11 @@ static void reductions(struct call *c)
 	gives(c, "min", op_reduce_min(c->g, x, 0, false));
 }
 
+static void acos_of(struct call *c)
+{
+	gives(c, "y", op_acos(c->g, given(c, "x", "ab")));
+}
+
 static void fmod_of(struct call *c)
 {
 	gives(c, "z", op_fmod(c->g, given(c, "x", "ab"), given(c, "y", "b")));
@@ -394,7 +399,8 @@ static const struct test_case {
 #define X(name) { #name, name },
 	CASES(X)
 #undef X
-		{ "fmod", fmod_of }, // the name is C's
+		{ "acos", acos_of },
+	{ "fmod", fmod_of }, // the names are C's
 };
 enum { CASE_COUNT = sizeof cases / sizeof *cases };
 

@@ -98,14 +98,28 @@ static graph_value biased(struct build *b, graph_value q, const char *stem)
 	return op_scale(g, op_add(g, q, bias), (float)s->attention_scale);
 }
 
+// Each head of q through its part of a weight that lies as [hidden, heads, width]: [batch, heads, states, hidden]
+static graph_value of_heads(struct build *b, graph_value q)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	graph_value w = WEIGHT(b, "attn.distance", "", s->hidden_size, s->heads, s->head_width), all = NO_VALUE;
+	for (int64_t i = 0; i < s->heads && !graph_failed(g); i++) {
+		graph_value own = op_squeeze(g, op_slice(g, w, 1, i, i + 1), 1); // [hidden, width]
+		graph_value y = op_linear(g, op_squeeze(g, op_slice(g, q, 1, i, i + 1), 1), own, NO_VALUE);
+		y = op_unsqueeze(g, y, 1);
+		all = all.id ? op_concat(g, 2, (graph_value[]){ all, y }, 1) : y;
+	}
+	return all;
+}
+
 // By how far keys are from queries: [batch, heads, queries, keys]
 static graph_value distance_scores(struct build *b, graph_value q, const struct level *to, const struct level *from)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t h = s->hidden_size, half = h / 2;
-	graph_value w = op_transpose(g, WEIGHT(b, "attn.distance", "", h, s->heads, s->head_width), 3, (int[]){ 1, 2, 0 });
-	graph_value met = op_matmul(g, biased(b, q, "attn.distance_bias"), w); // [batch, heads, queries, hidden]
+	graph_value met = of_heads(b, biased(b, q, "attn.distance_bias"));
 	graph_value first = op_slice(g, met, 3, 0, half), second = op_slice(g, met, 3, half, h), sin[2], cos[2];
 	waves(b, to->at, &sin[0], &cos[0]);
 	waves(b, from->at, &sin[1], &cos[1]);
@@ -126,7 +140,7 @@ static graph_value attention(
 		    v = by_head(b, linear(b, "attn.v", key, h, width, true));
 	graph_value scores = op_matmul(g, biased(b, q, "attn.content_bias"), op_transpose(g, k, 4, (int[]){ 0, 1, 3, 2 }));
 	graph_value types = op_slice(g, WEIGHT(b, "attn.types", "", 2, s->heads, s->head_width), 0, 1, 2); // of the same type
-	types = op_mul(g, biased(b, q, "attn.type_bias"), op_transpose(g, types, 3, (int[]){ 1, 0, 2 }));
+	types = op_mul(g, biased(b, q, "attn.type_bias"), op_reshape(g, types, 3, (int64_t[]){ s->heads, 1, s->head_width }));
 	graph_value more = op_add(g, distance_scores(b, q, to, from), op_reduce_sum(g, types, 3, true));
 	if (((const struct funnel *)s->own)->apart)
 		more = op_mul(g, more, op_mul(g, op_unsqueeze(g, to->inner, 1), op_unsqueeze(g, from->inner, 0)));

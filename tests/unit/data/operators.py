@@ -306,6 +306,13 @@ def einsum(rng):
     }, {"w": w, "table": table.transpose(1, 0, 2), "row": row}
 
 
+@case
+def acos(rng):
+    """Both ends of where it is defined, too."""
+    x = np.append(rng.uniform(-1, 1, 7), [-1, 0, 1]).astype(np.float32).reshape(2, 5)
+    return {"x": x}, {"y": np.arccos(x.astype(np.float64)).astype(np.float32)}
+
+
 TYPES = {"float32": "f32", "int64": "i64", "bool": "bool"}
 
 
