@@ -22,7 +22,7 @@ extern const struct dialect bert_generation_names, big_bird_names, data2vec_text
 	roc_bert_names, roformer_names, splinter_names, squeezebert_names, tapas_names, xlm_roberta_xl_names, xmod_names,
 	ernie_m_names, nystromformer_names, xlm_names, realm_names, bros_names, lilt_names, luke_names, layoutlmv3_names,
 	longformer_names, xlnet_names, yoso_names, funnel_names, trajectory_names, graphormer_names, perceiver_text_names,
-	canine_names, transfo_xl_names, cpmant_names, retribert_names;
+	reformer_names, canine_names, transfo_xl_names, cpmant_names, retribert_names;
 // deberta.c
 extern const struct dialect deberta_names, deberta_v2_names;
 // rotary.c

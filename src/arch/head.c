@@ -280,6 +280,7 @@ const struct head_class head_classes[] = {
 	{ "WithLMHeadModel", &head_masked_lm },
 	{ "LMHeadModel", &head_causal_lm },
 	{ "ForSequenceClassification", &head_sequence },
+	{ "ModelWithLMHead", &head_causal_lm },
 	{ "ForGraphClassification", &head_sequence },
 	{ "ForTokenClassification", &head_token },
 	{ "ForQuestionAnswering", &head_span },

@@ -16,6 +16,7 @@
 #include "arch/family/mobilevit.h"
 #include "arch/family/grid_vision.h"
 #include "arch/family/qformer.h"
+#include "arch/family/reformer.h"
 #include "arch/family/resnet.h"
 #include "arch/family/retrieval.h"
 #include "arch/family/rotary.h"
@@ -611,6 +612,7 @@ const struct arch arch_rows[] = {
 	{ "radio", &radio, &radio_names },
 	{ "realm", &encoder, &realm_names },
 	{ "recurrent_gemma", OF(decoder, recurrent_gemma_names, RECURRENT_GEMMA) },
+	{ "reformer", &reformer, &reformer_names },
 	{ "regnet", &resnet, &regnet_names },
 	{ "rembert", OF(encoder, rembert_names, TANH_HEAD, .always_projected = true) },
 	{ "resnet", &resnet, &resnet_names },

@@ -592,6 +592,30 @@ const struct dialect graphormer_names = {
 		"no_token_positional_embeddings", "activation_dropout", "is_encoder_decoder"),
 };
 
+const struct dialect reformer_names = {
+	.name = "reformer",
+	.prefix = "reformer.",
+	.keys = KEYS({ "head_dim", "attention_head_size" }, { "intermediate_size", "feed_forward_size" }),
+	.weights = WEIGHTS({ "embed.word", "@embeddings.word_embeddings" },
+		{ "embed.position", "@embeddings.position_embeddings.embedding" },
+		{ "embed.row", "@embeddings.position_embeddings.weights.0" },
+		{ "embed.column", "@embeddings.position_embeddings.weights.1" },
+		{ "layers.attn.norm", "@encoder.layers.#.attention.layer_norm" },
+		{ "layers.attn.qk", "@encoder.layers.#.attention.self_attention.query_key" },
+		{ "layers.attn.q", "@encoder.layers.#.attention.self_attention.query" },
+		{ "layers.attn.k", "@encoder.layers.#.attention.self_attention.key" },
+		{ "layers.attn.v", "@encoder.layers.#.attention.self_attention.value" },
+		{ "layers.attn.o", "@encoder.layers.#.attention.output.dense" },
+		{ "layers.ffn.norm", "@encoder.layers.#.feed_forward.layer_norm" },
+		{ "layers.ffn.up", "@encoder.layers.#.feed_forward.dense.dense" },
+		{ "layers.ffn.down", "@encoder.layers.#.feed_forward.output.dense" }, { "norm", "@encoder.layer_norm" },
+		{ "head.lm.out", "lm_head.decoder" }),
+	.ignored = IGNORED("*mask_value_float*", "lm_head.bias"),
+	.inert = IGNORED("axial_norm_std", "chunk_size_lm_head", "classifier_dropout", "hash_seed", "local_num_chunks_*",
+		"lsh_num_chunks_*", "lsh_attention_probs_dropout_prob", "local_attention_probs_dropout_prob", "num_buckets",
+		"num_hashes", "tie_word_embeddings"),
+};
+
 // $: which of the three encoders.
 #define CANINE_LAYER "@$.layer.#."
 const struct dialect canine_names = {
