@@ -58,8 +58,9 @@ extern const struct dialect conditional_detr_names, d_fine_names, dab_detr_names
 	mask2former_names, rf_detr_names, rt_detr_names, rt_detr_v2_names, superpoint_names, superglue_names, lightglue_names,
 	maskformer_names;
 // convnet.c
-extern const struct dialect regnet_names, resnet_names, rt_detr_resnet_names, resnet_timm_names, convnext_names, convnextv2_names,
-	dinov3_convnext_names, mobilenet_v1_names, mobilenet_v2_names, poolformer_names, segformer_names, efficientformer_names;
+extern const struct dialect regnet_names, resnet_names, rt_detr_resnet_names, resnet_timm_names, timm_wrapper_names,
+	convnext_names, convnextv2_names, dinov3_convnext_names, mobilenet_v1_names, mobilenet_v2_names, poolformer_names,
+	segformer_names, efficientformer_names;
 extern const struct dialect bit_names, hgnet_names, pvt_names, pvt_v2_names, textnet_names, upernet_names, van_names, glpn_names,
 	cvt_names, align_vision_names, efficientnet_names, focalnet_names, levit_names, mobilevit_names, mobilevitv2_names,
 	swiftformer_names;

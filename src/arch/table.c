@@ -675,6 +675,7 @@ const struct arch arch_rows[] = {
 	{ "timesfm2_5", &timesfm2_5, &timesfm2_5_names },
 	{ "timesformer", &timesformer, &timesformer_names },
 	{ "timm_backbone", &resnet_timm, &resnet_timm_names },
+	{ "timm_wrapper", &resnet_timm, &timm_wrapper_names },
 	{ "tipsv2", OF(dual, dual_names, .compared_as_pooled = true, .divided = true, .first_pooled = true), TOWERS("tipsv2") },
 	{ "tipsv2_dpt", &tipsv2_dpt, &tipsv2_dpt_names, BACKBONE_PART("tipsv2_vision_model") },
 	{ "tipsv2_text_model", &sine_text, &tipsv2_text_names },

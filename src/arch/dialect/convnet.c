@@ -56,6 +56,18 @@ const struct dialect resnet_timm_names = {
 	.inert = IGNORED("use_pretrained_backbone", "freeze_batch_norm_2d", "stage_names", OF_DECODERS),
 };
 
+// A timm model by itself, as published or as transformers saves it.
+const struct dialect timm_wrapper_names = {
+	.name = "timm-wrapper",
+	.prefix = "timm_model.",
+	.keys = KEYS({ "backbone", "architecture" }, { "num_labels", "num_classes" }),
+	.weights = WEIGHTS({ "stem.conv", "@conv1" }, { "stem.norm", "@bn1" }, { "layers.conv", "@layer#.#.conv#" },
+		{ "layers.norm", "@layer#.#.bn#" }, { "layers.shortcut", "@layer#.#.downsample.0" },
+		{ "layers.shortcut.norm", "@layer#.#.downsample.1" }, { "head.image", "@fc" }),
+	.ignored = IGNORED("*.num_batches_tracked", "*fc.*"),
+	.inert = IGNORED("label_names", "label_descriptions", "num_features", "pretrained_cfg", "global_pool", OF_DECODERS),
+};
+
 // The lengths and names of other keys, and the size of images, which may be any.
 #define OTHER_COUNTS "num_stages", "num_hidden_layers", "image_size", "stage_names", OF_DECODERS
 

@@ -28,6 +28,7 @@ struct resnet {
 	int64_t first_stride;  // of the first stage
 	int64_t output_stride; // 0: 32; from there on convolutions are dilated instead of taking steps
 	bool stem_is_state;    // the first feature map is what comes before the pool
+	bool pools;            // a timm model by itself: its last map's mean over places is given, too
 	int64_t first;         // stages and convolutions are numbered from here in names
 };
 
@@ -112,6 +113,9 @@ static void resolve_timm(struct config *c, struct spec *s, struct arena *a)
 	s->act = ACT_RELU;
 	if (!config_bool(c, "features_only", true))
 		config_fail(c, STATUS_UNSUPPORTED, "a timm backbone with its classifier is not supported yet");
+	if (json_object_size(config_get(c, "model_args")))
+		config_fail(c, STATUS_UNSUPPORTED, "model_args, which change what timm builds, are not supported yet");
+	r->pools = config_bool(c, "do_pooling", true);
 	resolve_outputs(c, s, a, r->stages);
 	check(c, s, r, r->stages);
 }
@@ -215,6 +219,23 @@ static void body(struct build *b, struct body *io)
 	io->last = x;
 }
 
+// A timm model gives its last map, and the mean of it as a row: [batch, channels].
+static void timm_states(struct build *b, const struct body *io)
+{
+	struct graph *g = b->g;
+	graph_output(g, "last_hidden_state", io->last);
+	if (((const struct resnet *)b->s->own)->pools)
+		graph_output(g, "pooler_output",
+			op_reshape(g, op_global_average_pool(g, io->last), 2, (int64_t[]){ 0, b->s->hidden_size }));
+}
+
+static const struct family_head timm_heads[] = {
+	{ &head_backbone, map_features },
+	{ &head_model, timm_states },
+	{ &head_image, map_classify },
+	{ 0 },
+};
+
 const struct family resnet = {
 	.name = "resnet",
 	.architecture = "vision",
@@ -232,5 +253,5 @@ const struct family resnet_timm = {
 	.build = map_build,
 	.body = body,
 	.hints = map_hints,
-	.heads = map_heads,
+	.heads = timm_heads,
 };
