@@ -152,6 +152,11 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 		s->ffn_size = config_size(c, "shared_intermediate_size", s->ffn_size);
 		return;
 	}
+	int64_t layers = 0;
+	for (int64_t i = 0; i < s->layers; i++)
+		layers += s->sparse[i];
+	if (!layers) // what is said of experts then counts for nothing
+		return;
 	if (m->top_k < 1 || m->top_k > m->experts + m->identities || m->width < 1 ||
 		(m->groups > 1 && (m->experts % m->groups || m->top_groups < 1 || m->top_groups > m->groups))) {
 		config_fail(c, STATUS_BAD_INPUT, "%lld of %lld experts in %lld groups, each %lld wide", (long long)m->top_k,
@@ -159,8 +164,5 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 		return;
 	}
 	s->moe = m;
-	int64_t layers = 0;
-	for (int64_t i = 0; i < s->layers; i++)
-		layers += s->sparse[i];
 	resolve_experts(c, s, m->experts, layers);
 }

@@ -140,6 +140,8 @@
 #define QWEN3_GRID LN_MLP, .positions = GRID_CORNERS, .patch_bias = true
 #define LEARNED_GRID LN_MLP, .patch_bias = true, .no_rotary = true
 #define PADDLEOCR_GRID .positions = GRID_LINEAR, .patch_bias = true, .raster = true, .unmerged = true
+#define KIMI_K25_GRID \
+	LN_MLP, .positions = GRID_CUBIC, .patch_bias = true, .raster = true, .pooled_frames = true, .unmerged = true
 #define COSMOS3_GRID .positions = GRID_SMOOTH, .linear_patches = true, .unmerged = true
 #define VIDEO_LLAMA_GRID .patch_bias = true, .unmerged = true, .merge_given = true
 #define GLM4V_VISION \
@@ -432,6 +434,8 @@ const struct arch arch_rows[] = {
 	{ "janus_vision_model", OF(clip_vision, janus_vision_names, .attention_pool = true) },
 	{ "jetmoe", OF(decoder, jetmoe_names, .normalised_experts = true) },
 	{ "jina_embeddings_v3", OF(rotary_encoder, jina_v3_names, GPT, GELU_TANH_HEADS, .post_norm = true) },
+	{ "kimi_k25", OF(vlm_grid, kimi_k25_names, .layer_norm = true, PLAIN_TEXT), PARTS("deepseek_v3", "kimi_k25_vision") },
+	{ "kimi_k25_vision", OF(grid_vision, kimi_k25_vision_names, KIMI_K25_GRID) },
 	{ "kimi_linear", OF(decoder, kimi_linear_names, KIMI_LINEAR) },
 	{ "kolibri1", OF(decoder, kolibri1_names, EXAONE, SIGMOID_BY_LOGITS, .window_pattern = 5, .sandwich_norm = true) },
 	{ "kosmos-2", &vlm_grounded, &kosmos_names, PARTS("kosmos_2_text_model", "kosmos_2_vision_model") },

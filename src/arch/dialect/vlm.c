@@ -350,6 +350,37 @@ const struct dialect glm_image_vision_names = {
 	.inert = IGNORED(GRID_INERT),
 };
 
+// As published, query, key and value are one tensor, and layers are numbered from 0; saved by itself the tower has others.
+const struct dialect kimi_k25_vision_names = {
+	.name = "kimi-k25-vision",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.patch", "@patch_embed.proj" }, { "embed.patch", "@encoder.patch_embed.proj" },
+		{ "embed.position", "@patch_embed.pos_emb" },
+		{ "embed.position.bare", "@patch_embed.pos_emb.position_embeddings" }, { "norm", "@encoder.final_layernorm" },
+		{ "norm", "@final_layernorm" }, { "layers.attn.norm", "@encoder.blocks.#.norm0" },
+		{ "layers.attn.norm", "@layers.#.norm1" }, { "layers.attn.qkv", "@encoder.blocks.#.wqkv" },
+		{ "layers.attn.q", "@layers.#.attn.q_proj" }, { "layers.attn.k", "@layers.#.attn.k_proj" },
+		{ "layers.attn.v", "@layers.#.attn.v_proj" }, { "layers.attn.o", "@encoder.blocks.#.wo" },
+		{ "layers.attn.o", "@layers.#.attn.proj" }, { "layers.ffn.norm", "@encoder.blocks.#.norm1" },
+		{ "layers.ffn.norm", "@layers.#.norm2" }, { "layers.ffn.up", "@encoder.blocks.#.mlp.fc0" },
+		{ "layers.ffn.up", "@layers.#.mlp.fc1" }, { "layers.ffn.down", "@encoder.blocks.#.mlp.fc1" },
+		{ "layers.ffn.down", "@layers.#.mlp.fc2" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq", "*time_position_embeddings"),
+};
+
+const struct dialect kimi_k25_names = {
+	.name = "kimi-k25",
+	.prefix = "",
+	.keys = KEYS({ "image_token", "image_token_id" }, { "projector_norm_eps", "projection_layer_norm_eps" }),
+	.weights = WEIGHTS({ "projector.norm", "mm_projector.pre_norm" }, { "projector.norm", "model.mm_projector.pre_norm" },
+		{ "projector.1", "mm_projector.proj.0" }, { "projector.1", "model.mm_projector.in_proj" },
+		{ "projector.2", "mm_projector.proj.2" }, { "projector.2", "model.mm_projector.out_proj" },
+		{ "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq"),
+	.inert = IGNORED(GRID_WORDS, "projection_hidden_size"),
+};
+
 const struct dialect mistral3_names = {
 	.name = "mistral3",
 	.prefix = "model.",

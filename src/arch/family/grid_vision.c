@@ -46,6 +46,27 @@ static const bool *marked(struct config *c, struct spec *s, struct arena *a, con
 	return out;
 }
 
+// Sizes of a tower whose frames are pooled: squares, a table of positions with a side of each way, the most frames.
+static void resolve_pooled_frames(struct config *c, struct spec *s, struct arena *a)
+{
+	struct grid_vision *v = s->own;
+	int64_t square[2] = { 0 };
+	s->norm_eps = 1e-5;
+	resolve_pair(c, a, "merge_kernel_size", 2, 1, square);
+	v->merge = square[0];
+	v->side = config_size(c, "pos_emb_height", 64);
+	v->places = v->side * config_size(c, "pos_emb_width", 64);
+	v->moments = config_size(c, "pos_emb_time", 4);
+	if (!c->error.status &&
+		(square[0] != square[1] || v->side > 1 << 15 || v->places > 1 << 30 || v->places != v->side * v->side ||
+			v->moments < 1 || v->moments > 1 << 15))
+		config_fail(c, STATUS_UNSUPPORTED, "merge_kernel_size and the table of positions should be square");
+	// Where query, key and value lie in one tensor, pairs to rotate lie side by side.
+	s->traits.interleaved_rope = !c->checkpoint->weight_count;
+	for (size_t i = 0; i < c->checkpoint->weight_count; i++)
+		s->traits.interleaved_rope |= text_ends(c->checkpoint->weights[i].name, ".wqkv.weight");
+}
+
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct grid_vision *v = ARENA_NEW(a, struct grid_vision);
@@ -62,7 +83,9 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		s->ffn_size = (int64_t)((double)s->hidden_size * config_real(c, "mlp_ratio", 4));
 	v->flat = !config_knows(c, "temporal_patch_size");
 	v->frames = v->flat ? 1 : config_size(c, "temporal_patch_size", 2);
-	v->merge = t->merge_given ? 1 : config_size(c, "spatial_merge_size", 2);
+	v->merge = t->merge_given || t->pooled_frames ? 1 : config_size(c, "spatial_merge_size", 2);
+	if (t->pooled_frames)
+		resolve_pooled_frames(c, s, a);
 	v->out = t->unmerged ? s->hidden_size : config_size(c, "merged_size", -1);
 	if (!t->no_rotary)
 		resolve_axial_rope(c, s, t->timed);
@@ -85,7 +108,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		if (v->window < 1)
 			config_fail(c, STATUS_BAD_INPUT, "window_size holds no feature");
 	}
-	if (t->positions) {
+	if (t->positions && !t->pooled_frames) {
 		int64_t side = config_knows(c, "image_size") ? config_size(c, "image_size", -1) / s->patch_size : 0;
 		v->places = config_knows(c, "image_size") ? side * side : config_size(c, "num_position_embeddings", -1);
 		while ((v->side + 1) * (v->side + 1) <= v->places)
@@ -126,14 +149,12 @@ struct grid_places grid_places(struct build *b, graph_value grid, graph_value nu
 	return p;
 }
 
-// Squares of merge * merge patches lie together, in rows of squares. merge: i64, or NO_VALUE for the configuration's.
-static void rows_and_columns(struct build *b, struct grid_places *p, graph_value merge)
+// Squares of merge * merge patches lie together, in rows of squares. merge: i64, or NO_VALUE for `usual` in all pictures.
+static void rows_and_columns(struct build *b, struct grid_places *p, graph_value merge, int64_t usual)
 {
 	struct graph *g = b->g;
-	const struct grid_vision *v = b->s->own;
-	graph_value m = merge.id ? op_gather(g, merge, p->picture, 0) : graph_i64(g, v->merge),
-		    squares = op_div(g, p->columns, m);
-	graph_value area = merge.id ? op_mul(g, m, m) : graph_i64(g, v->merge * v->merge);
+	graph_value m = merge.id ? op_gather(g, merge, p->picture, 0) : graph_i64(g, usual), squares = op_div(g, p->columns, m);
+	graph_value area = merge.id ? op_mul(g, m, m) : graph_i64(g, usual * usual);
 	graph_value square = op_div(g, p->within, area), inside = rest(g, p->within, area);
 	p->row = op_add(g, op_mul(g, op_div(g, square, squares), m), op_div(g, inside, m));
 	p->column = op_add(g, op_mul(g, rest(g, square, squares), m), rest(g, inside, m));
@@ -187,6 +208,60 @@ static void axial_tables(struct build *b, const struct grid_places *p, bool lie_
 	}
 	graph_value both = op_unsqueeze(g, op_unsqueeze(g, op_concat(g, 2, angle, 1), 0), 2);
 	*cos = op_cos(g, both), *sin = op_sin(g, both);
+}
+
+// The same with angles by column and by row in turn, of one frequency each
+static void alternating_tables(struct build *b, const struct grid_places *p, graph_value *cos, graph_value *sin)
+{
+	struct graph *g = b->g;
+	int64_t half = b->s->head_width / 2, few = half / 2;
+	graph_value angle[2];
+	float *f = GRAPH_TABLE(g, NULL, few, 1, float);
+	for (int64_t k = 0; f && k < few; k++)
+		f[k] = (float)(1 / pow(b->s->rope.theta, (double)(2 * k) / (double)half));
+	graph_value inverse = graph_constant(g, DTYPE_F32, 1, &few, f);
+	for (int i = 0; i < 2; i++) {
+		graph_value at = op_cast(g, i ? p->row : p->column, DTYPE_F32);
+		angle[i] = op_unsqueeze(g, op_mul(g, op_unsqueeze(g, at, 1), inverse), 2); // [patches, few, 1]
+	}
+	graph_value both = op_reshape(g, op_concat(g, 2, angle, 2), 4, (int64_t[]){ 1, -1, 1, half });
+	*cos = op_cos(g, both), *sin = op_sin(g, both);
+}
+
+// What is added to the patches of a frame: sines and then cosines of its number; zeros where a picture has one frame.
+// grid i64 [pictures, 3] -> [patches, hidden]
+static graph_value moments(struct build *b, const struct grid_places *p, graph_value grid)
+{
+	struct graph *g = b->g;
+	const struct grid_vision *v = b->s->own;
+	int64_t h = b->s->hidden_size, half = h / 2, rows = v->moments + 1;
+	float *table = GRAPH_TABLE(g, NULL, rows, h, float);
+	for (int64_t i = 0; table && i < v->moments; i++)
+		for (int64_t k = 0; k < half; k++) {
+			float angle = (float)i * (float)(1 / pow(10000, (double)(2 * k) / (double)h));
+			table[(i + 1) * h + k] = sinf(angle);
+			table[(i + 1) * h + half + k] = cosf(angle);
+		}
+	graph_value frames = op_gather(g, op_gather(g, grid, graph_i64(g, 0), 1), p->picture, 0), one = graph_i64(g, 1);
+	graph_value row = op_where(g, op_equal(g, frames, one), graph_i64(g, 0), op_add(g, p->frame, one));
+	return op_gather(g, graph_constant(g, DTYPE_F32, 2, (int64_t[]){ rows, h }, table), row, 0);
+}
+
+// x [1, patches, hidden], line by line -> [patches of one frame, hidden], square by square: the mean over a picture's frames
+static graph_value frames_pooled(struct build *b, graph_value x, const struct grid_places *p, graph_value grid)
+{
+	struct graph *g = b->g;
+	const struct grid_vision *v = b->s->own;
+	graph_value frames = op_slice(g, grid, 1, 0, 1), one = op_add(g, op_sub(g, frames, frames), graph_i64(g, 1));
+	graph_value still = op_concat(g, 2, (graph_value[]){ one, op_slice(g, grid, 1, 1, 3) }, 1);
+	struct grid_places to = grid_places(b, still, grid_numbers(b, still, 1), 1);
+	rows_and_columns(b, &to, NO_VALUE, v->merge);
+	graph_value within = op_add(g, op_mul(g, to.row, to.columns), to.column);
+	graph_value same = op_and(g, op_equal(g, op_unsqueeze(g, to.picture, 1), op_unsqueeze(g, p->picture, 0)),
+		op_equal(g, op_unsqueeze(g, within, 1), op_unsqueeze(g, p->within, 0))); // [slots, patches]
+	graph_value count = op_cast(g, op_gather(g, op_squeeze(g, frames, 1), to.picture, 0), DTYPE_F32);
+	graph_value share = op_div(g, op_cast(g, same, DTYPE_F32), op_unsqueeze(g, count, 1));
+	return op_matmul(g, share, op_squeeze(g, x, 0));
 }
 
 // The places on a side of learned positions that a patch's is a sum of, and the share of each: i64 and f32 [patches].
@@ -246,6 +321,18 @@ static graph_value smooth_positions(struct build *b, const struct grid_places *p
 	return op_matmul(g, op_reshape(g, op_mul(g, row, column), 2, all), table);
 }
 
+// [side * side, hidden]
+static graph_value position_table(struct build *b)
+{
+	const struct grid_vision *v = b->s->own;
+	int64_t h = b->s->hidden_size;
+	if (!TRAITS_OF(b->s, grid_vision)->pooled_frames)
+		return WEIGHT(b, "embed.position", "weight", v->places, h);
+	bool bare = !weight_exists(b, "embed.position", "weight"); // a tensor that has no suffix
+	graph_value table = WEIGHT(b, bare ? "embed.position.bare" : "embed.position", bare ? "" : "weight", v->side, v->side, h);
+	return op_reshape(b->g, table, 2, (int64_t[]){ v->places, h });
+}
+
 // Learned positions [side * side, hidden] on the grids of the pictures: [patches, hidden]
 static graph_value positions(struct build *b, const struct grid_places *p, enum grid_positions how)
 {
@@ -253,7 +340,7 @@ static graph_value positions(struct build *b, const struct grid_places *p, enum 
 	const struct grid_vision *v = b->s->own;
 	if (how == GRID_SMOOTH)
 		return smooth_positions(b, p);
-	graph_value table = WEIGHT(b, "embed.position", "weight", v->places, b->s->hidden_size), sum = NO_VALUE;
+	graph_value table = position_table(b), sum = NO_VALUE;
 	struct taps row = taps_of(b, p->row, p->rows, v->side, how), column = taps_of(b, p->column, p->columns, v->side, how);
 	for (int i = 0; i < row.count * column.count; i++) {
 		int r = i / column.count, c = i % column.count;
@@ -419,20 +506,24 @@ static void body(struct build *b, struct body *io)
 	graph_value all = op_squeeze(g, op_dim(g, io->pixels, 0), 0);
 	graph_value number = op_range(g, graph_i64(g, 0), all, graph_i64(g, 1)); // [patches]
 	struct grid_places p = grid_places(b, io->grid, number, 1);
-	rows_and_columns(b, &p, io->merge);
-	if (t->raster)
+	rows_and_columns(b, &p, io->merge, t->pooled_frames ? 1 : v->merge);
+	if (t->raster && !t->pooled_frames)
 		io->pixels = op_gather(g, io->pixels, square_by_square(b, number, &p), 0);
 	graph_value x = patches(b, io->pixels); // [1, patches, hidden]
 	if (weight_named(b, "embed.norm"))
 		x = norm(b, "embed.norm", x, h);
 	if (t->positions)
 		x = op_add(g, x, op_unsqueeze(g, positions(b, &p, (enum grid_positions)t->positions), 0));
+	if (t->pooled_frames)
+		x = op_add(g, x, op_unsqueeze(g, moments(b, &p, io->grid), 0));
 	graph_value same = alike(b, NO_VALUE, p.picture);
-	same = t->timed ? same : alike(b, same, p.frame);
+	same = t->timed || t->pooled_frames ? same : alike(b, same, p.frame);
 	graph_value frames = bias_of(b, same), windows = frames;
 	graph_value cos = NO_VALUE, sin = NO_VALUE;
 	if (t->timed)
 		timed_tables(b, &p, &cos, &sin);
+	else if (t->pooled_frames)
+		alternating_tables(b, &p, &cos, &sin);
 	else if (!t->no_rotary)
 		axial_tables(b, &p, false, &cos, &sin);
 	if (t->windows) {
@@ -463,7 +554,10 @@ static void body(struct build *b, struct body *io)
 		io->last = convolved(b, io->last);
 	if (t->merge_given)
 		io->last = middles(b, io->last, io->grid, io->merge);
-	io->pooled = t->convolved ? refined(b, io->last) : t->unmerged ? io->last : merged(b, "merger", io->last, false);
+	io->pooled = t->convolved  ? refined(b, io->last)
+		: t->pooled_frames ? frames_pooled(b, io->last, &p, io->grid)
+		: t->unmerged      ? io->last
+				   : merged(b, "merger", io->last, false);
 	graph_leave(g);
 }
 
@@ -489,7 +583,10 @@ static void give(struct build *b, const struct body *io)
 	if (!t->windows)
 		graph_output(b->g, "last_hidden_state",
 			op_reshape(b->g, io->last, 2, (int64_t[]){ -1, t->convolved ? v->out : s->hidden_size }));
-	if (!t->merge_given)
+	if (t->pooled_frames)
+		graph_output(
+			b->g, "pooler_output", op_reshape(b->g, io->pooled, 3, (int64_t[]){ -1, v->merge * v->merge, v->out }));
+	else if (!t->merge_given)
 		graph_output(b->g, "pooler_output", op_reshape(b->g, io->pooled, 2, (int64_t[]){ -1, v->out }));
 }
 

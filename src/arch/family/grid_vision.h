@@ -24,6 +24,11 @@ enum grid_positions { GRID_NONE, GRID_CORNERS, GRID_LINEAR, GRID_CUBIC, GRID_SMO
 	X(T, FLAG, convolved, \
 		"squares become one by a convolution; a gated feed-forward follows, out_hidden_size * channels wide") \
 	X(T, FLAG, crossed_sizes, "intermediate_size is of what follows the layers; theirs is out_hidden_size") \
+	X(T, FLAG, pooled_frames, \
+		"patches come line by line and stay so, attend to all frames of their picture, with a sine of the frame's " \
+		"number " \
+		"where there are several, and are rotated by column and row in turn; features are the means over the frames, " \
+		"square by square") \
 	X(T, FLAG, qkv_bias_only, "attention_bias is of query, key and value alone, and nothing else in a layer has one")
 FAMILY_TRAITS(grid_vision, GRID_VISION_TRAITS);
 
@@ -34,6 +39,7 @@ struct grid_vision {
 	int64_t window;             // features that a window is high and wide
 	const bool *whole;          // [layers]: without windows
 	int64_t side, places;       // learned positions: side * side of the places are used
+	int64_t moments;            // pooled_frames: a picture has at most so many frames
 	const int64_t *deep;        // [deep_count] layers whose results are features too
 	int64_t deep_count;
 	int64_t wide;                      // of the gated feed-forward after the layers

@@ -44,6 +44,34 @@ static void resolve_sections(struct config *c, struct spec *text, bool interleav
 		config_fail(c, STATUS_BAD_INPUT, "mrope_section: %lld angles, not %lld", (long long)sum, (long long)dim / 2);
 }
 
+// A file may have the text's layers as blocks, whatever its type calls them, as transformers 5 saves Kimi K2.5.
+static void respell_layers(const struct config *c, struct spec *text, struct arena *a)
+{
+	static const char layers[] = "@layers.";
+	const char *start = arena_printf(a, "%s%sblocks.", text->root, text->prefix);
+	size_t i = 0, count = 0;
+	while (i < c->checkpoint->weight_count && !text_starts(c->checkpoint->weights[i].name, start))
+		i++;
+	if (i == c->checkpoint->weight_count)
+		return;
+	const struct weight_name *names = text->row->dialect->weights;
+	while (names[count].canonical)
+		count++;
+	struct weight_name *others = ARENA_ARRAY(a, count + 1, struct weight_name);
+	for (i = 0; i < count; i++) {
+		bool is_layer = text_starts(names[i].file, layers);
+		others[i] = (struct weight_name){ names[i].canonical,
+			is_layer ? arena_printf(a, "@blocks.%s", names[i].file + sizeof layers - 1) : names[i].file };
+	}
+	struct dialect *dialect = ARENA_NEW(a, struct dialect);
+	struct arch *row = ARENA_NEW(a, struct arch);
+	*dialect = *text->row->dialect;
+	dialect->weights = others;
+	*row = *text->row;
+	row->dialect = dialect;
+	text->row = row;
+}
+
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	const struct vlm_grid_traits *t = TRAITS_OF(s, vlm_grid);
@@ -63,13 +91,14 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	struct vlm *v = s->own;
 	const struct grid_vision *tower = part_of(s, "vision")->own;
 	struct spec *text = part_of(s, "text");
+	respell_layers(c, text, a);
 	v->looks_last = true;
 	v->downsample = tower->merge;
 	v->deep_count = tower->deep_count;
 	v->joins = TRAITS_OF(part_of(s, "vision"), grid_vision)->unmerged && !t->read_out && !t->read_twice;
 	// What the whole joins its patches by: the class says the norm's epsilon in its code only.
 	v->wide = config_size(c, "projector_hidden_size", vlm_vision_width(s) * v->downsample * v->downsample);
-	s->norm_eps = config_knows(c, "projector_hidden_size") ? 1e-6 : 1e-5;
+	s->norm_eps = config_real(c, "projector_norm_eps", config_knows(c, "projector_hidden_size") ? 1e-6 : 1e-5);
 	text->tied |= text_ties;
 	if (t->one_position)
 		for (int i = 0; i < 3; i++)
