@@ -140,9 +140,10 @@
 #define QWEN3_GRID LN_MLP, .positions = GRID_CORNERS, .patch_bias = true
 #define LEARNED_GRID LN_MLP, .patch_bias = true, .no_rotary = true
 #define PADDLEOCR_GRID .positions = GRID_LINEAR, .patch_bias = true, .raster = true, .unmerged = true
+#define LFM3_GRID .convolves = true, .qk_norm = true, .linear_patches = true, .unmerged = true
 #define KIMI_K25_GRID \
 	LN_MLP, .positions = GRID_CUBIC, .patch_bias = true, .raster = true, .pooled_frames = true, .unmerged = true
-#define COSMOS3_GRID .positions = GRID_SMOOTH, .linear_patches = true, .unmerged = true
+#define COSMOS3_GRID .positions = GRID_SMOOTH, .linear_patches = true, .patch_bias = true, .unmerged = true
 #define VIDEO_LLAMA_GRID .patch_bias = true, .unmerged = true, .merge_given = true
 #define GLM4V_VISION \
 	.positions = GRID_CUBIC, .patch_bias = true, .convolved = true, .crossed_sizes = true, .qkv_bias_only = true
@@ -454,6 +455,8 @@ const struct arch arch_rows[] = {
 	{ "lfm2_moe", OF(decoder, lfm2_moe_names, LFM2, .sigmoid_router = true) },
 	{ "lfm2_vl", &vlm_listed, &lfm2_vl_names, PARTS("lfm2", "siglip2_vision_model") },
 	{ "lfm3", OF(decoder, lfm3_names, LFM3) },
+	{ "lfm3_vl", OF(vlm_grid, lfm3_vl_names, .layer_norm = true, PLAIN_TEXT), PARTS("lfm3", "lfm3_vl_vision") },
+	{ "lfm3_vl_vision", OF(grid_vision, lfm3_vl_vision_names, LFM3_GRID) },
 	{ "lightglue", &lightglue, &lightglue_names, .part_types = { { "detector", "superpoint" } } },
 	{ "lighton_ocr", &vlm_packed, &lighton_ocr_names, PARTS("qwen3", "pixtral") },
 	{ "lilt", OF(encoder, lilt_names, TANH_HEAD, .positions_from_pad = true) },

@@ -381,6 +381,35 @@ const struct dialect kimi_k25_names = {
 	.inert = IGNORED(GRID_WORDS, "projection_hidden_size"),
 };
 
+const struct dialect lfm3_vl_vision_names = {
+	.name = "lfm3-vl-vision",
+	.prefix = "",
+	.keys = KEYS({ "num_channels", "in_channels" }, { "rms_norm_eps", "norm_eps" }),
+	.weights = WEIGHTS({ "embed.patch", "@patchifier" }, { "embed.patch", "@patch_embed" },
+		{ "embed.norm", "@embedding_norm" }, { "layers.attn.norm", "@layers.#.operator_norm" },
+		{ "layers.attn.q", "@layers.#.self_attn.q_proj" }, { "layers.attn.k", "@layers.#.self_attn.k_proj" },
+		{ "layers.attn.v", "@layers.#.self_attn.v_proj" }, { "layers.attn.o", "@layers.#.self_attn.out_proj" },
+		{ "layers.attn.q_norm", "@layers.#.self_attn.q_layernorm" },
+		{ "layers.attn.q_norm", "@layers.#.self_attn.q_norm" },
+		{ "layers.attn.k_norm", "@layers.#.self_attn.k_layernorm" },
+		{ "layers.attn.k_norm", "@layers.#.self_attn.k_norm" }, { "layers.in", "@layers.#.conv.in_proj" },
+		{ "layers.conv", "@layers.#.conv.spatial_conv" }, { "layers.out", "@layers.#.conv.out_proj" },
+		{ "layers.ffn.norm", "@layers.#.ffn_norm" }, { "layers.ffn.gate", "@layers.#.feed_forward.w1" },
+		{ "layers.ffn.up", "@layers.#.feed_forward.w3" }, { "layers.ffn.down", "@layers.#.feed_forward.w2" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq"),
+};
+
+const struct dialect lfm3_vl_names = {
+	.name = "lfm3-vl",
+	.prefix = "",
+	.keys = IMAGE_TOKEN,
+	.weights = WEIGHTS({ "projector.norm", "model.multi_modal_projector.layer_norm" },
+		{ "projector.1", "model.multi_modal_projector.linear_1" },
+		{ "projector.2", "model.multi_modal_projector.linear_2" }, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_pos_emb.inv_freq"),
+	.inert = IGNORED(GRID_WORDS),
+};
+
 const struct dialect mistral3_names = {
 	.name = "mistral3",
 	.prefix = "model.",

@@ -67,6 +67,21 @@ static void resolve_pooled_frames(struct config *c, struct spec *s, struct arena
 		s->traits.interleaved_rope |= text_ends(c->checkpoint->weights[i].name, ".wqkv.weight");
 }
 
+static void resolve_convolutions(struct config *c, struct spec *s, struct arena *a)
+{
+	struct grid_vision *v = s->own;
+	const json_t *words = config_get(c, "layer_types");
+	bool *attends = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
+	for (int64_t i = 0; i < s->layers; i++)
+		attends[i] = words ? !text_is(json_string_value(json_array_get(words, (size_t)i)), "conv") : i > 1 && i % 2 == 0;
+	v->attends = attends;
+	v->kernel = config_size(c, "conv_kernel_size", 3);
+	s->act = ACT_SILU;
+	if (!c->error.status && (v->kernel % 2 == 0 || v->kernel > 63 || (words && json_array_size(words) != (size_t)s->layers)))
+		config_fail(c, STATUS_BAD_INPUT, "layer_types should name %lld layers, and conv_kernel_size be odd",
+			(long long)s->layers);
+}
+
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct grid_vision *v = ARENA_NEW(a, struct grid_vision);
@@ -89,7 +104,9 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	v->out = t->unmerged ? s->hidden_size : config_size(c, "merged_size", -1);
 	if (!t->no_rotary)
 		resolve_axial_rope(c, s, t->timed);
-	v->qkv_bias = config_bool(c, "attention_bias", true);
+	if (t->convolves)
+		resolve_convolutions(c, s, a);
+	v->qkv_bias = config_bool(c, "attention_bias", true) && !t->convolves;
 	v->out_bias = v->qkv_bias && !t->qkv_bias_only;
 	v->ffn_bias = v->out_bias || s->traits.plain_ffn;
 	if (t->crossed_sizes)
@@ -366,8 +383,8 @@ graph_value grid_merge(struct build *b, graph_value x, const struct grid_merger 
 		x = op_reshape(g, layer_norm_eps(b, stem_norm, x, m->eps), 2, shape);
 	else
 		x = op_reshape(g, norm(b, stem_norm, x, m->width), 2, shape);
-	x = op_gelu(g, linear(b, arena_printf(a, "%s.1", m->stem), x, joined, m->wide, true));
-	return linear(b, arena_printf(a, "%s.2", m->stem), x, m->wide, m->out, true);
+	x = activate(b, m->act, linear(b, arena_printf(a, "%s.1", m->stem), x, joined, m->wide, !m->no_bias));
+	return linear(b, arena_printf(a, "%s.2", m->stem), x, m->wide, m->out, !m->no_bias);
 }
 
 static graph_value merged(struct build *b, const char *stem, graph_value x, bool joined_first)
@@ -375,7 +392,9 @@ static graph_value merged(struct build *b, const char *stem, graph_value x, bool
 	const struct spec *s = b->s;
 	const struct grid_vision *v = s->own;
 	int64_t wide = s->hidden_size * v->merge * v->merge;
-	return grid_merge(b, x, &(struct grid_merger){ stem, v->merge, s->hidden_size, wide, v->out, joined_first, s->norm_eps });
+	return grid_merge(b, x,
+		&(struct grid_merger){
+			stem, v->merge, s->hidden_size, wide, v->out, joined_first, s->norm_eps, ACT_GELU, false });
 }
 
 // x [1, patches, hidden] -> [1, features, hidden]: of each square of a picture's own width the middle patch, or the mean of the
@@ -422,17 +441,63 @@ static graph_value refined(struct build *b, graph_value x)
 	return ffn_between(b, "merger", op_gelu(b->g, x), v->out, v->wide, false);
 }
 
-static graph_value layer(struct build *b, graph_value x, graph_value bias, graph_value cos, graph_value sin, const bool biased[3])
+// Which patch is `down` and `right` of each in its frame, i64 [patches], and whether there is one, f32 [patches, 1].
+static graph_value beside(
+	struct build *b, const struct grid_places *p, graph_value first, int64_t down, int64_t right, graph_value *is)
+{
+	struct graph *g = b->g;
+	const struct grid_vision *v = b->s->own;
+	graph_value zero = graph_i64(g, 0), one = graph_i64(g, 1), m = graph_i64(g, v->merge);
+	graph_value row = op_add(g, p->row, graph_i64(g, down)), column = op_add(g, p->column, graph_i64(g, right));
+	graph_value high = op_max(g, op_min(g, row, op_sub(g, p->rows, one)), zero),
+		    wide = op_max(g, op_min(g, column, op_sub(g, p->columns, one)), zero);
+	*is = op_cast(g, op_and(g, op_equal(g, row, high), op_equal(g, column, wide)), DTYPE_F32);
+	*is = op_unsqueeze(g, *is, 1);
+	graph_value square = op_add(g, op_mul(g, op_div(g, high, m), op_div(g, p->columns, m)), op_div(g, wide, m));
+	graph_value inside = op_add(g, op_mul(g, rest(g, high, m), m), rest(g, wide, m));
+	return op_add(g, first, op_add(g, op_mul(g, square, op_mul(g, m, m)), inside));
+}
+
+// out(b * conv(a * x)) for a, b, x = in(input), each channel by itself over a frame's patches, with zeros around it.
+// x [1, patches, hidden], square by square; number i64 [patches]
+static graph_value convolve(struct build *b, graph_value x, const struct grid_places *p, graph_value number)
+{
+	struct graph *g = b->g;
+	const struct grid_vision *v = b->s->own;
+	int64_t h = b->s->hidden_size, k = v->kernel;
+	graph_value w = op_reshape(g, WEIGHT(b, "layers.conv", "weight", h, 1, k, k), 2, (int64_t[]){ h, k * k });
+	graph_value all = linear(b, "layers.in", x, h, 3 * h, false), first = op_sub(g, number, p->within), sum = NO_VALUE;
+	graph_value gated = op_mul(g, op_slice(g, all, 2, 0, h), op_slice(g, all, 2, 2 * h, 3 * h));
+	for (int64_t i = 0; i < k * k; i++) {
+		graph_value is, at = beside(b, p, first, i / k - k / 2, i % k - k / 2, &is);
+		graph_value tap = op_reshape(g, op_slice(g, w, 1, i, i + 1), 1, &h);
+		graph_value part = op_mul(g, op_mul(g, op_gather(g, gated, at, 1), is), tap);
+		sum = i ? op_add(g, sum, part) : part;
+	}
+	return linear(b, "layers.out", op_mul(g, op_slice(g, all, 2, h, 2 * h), sum), h, h, false);
+}
+
+// What a layer takes beside its input.
+struct surroundings {
+	graph_value bias, cos, sin;
+	const struct grid_places *places;
+	graph_value number; // i64 [patches]
+};
+
+static graph_value layer(struct build *b, graph_value x, const struct surroundings *e)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
+	const struct grid_vision *v = s->own;
 	graph_enter(g, "attn");
 	graph_value y = norm(b, "layers.attn.norm", x, s->hidden_size);
-	x = op_add(g, x, self_attention(b, y, bias, cos, sin, biased[0], biased[1], NULL));
+	y = v->attends && !v->attends[b->layer] ? convolve(b, y, e->places, e->number)
+						: self_attention(b, y, e->bias, e->cos, e->sin, v->qkv_bias, v->out_bias, NULL);
+	x = op_add(g, x, y);
 	graph_leave(g);
 	graph_enter(g, "ffn");
 	y = norm(b, "layers.ffn.norm", x, s->hidden_size);
-	x = op_add(g, x, ffn_of(b, "layers.ffn", y, s->ffn_size, biased[2]));
+	x = op_add(g, x, ffn_of(b, "layers.ffn", y, s->ffn_size, v->ffn_bias));
 	graph_leave(g);
 	return x;
 }
@@ -453,7 +518,10 @@ static graph_value patches(struct build *b, graph_value pixels)
 	const struct grid_vision *v = s->own;
 	int64_t h = s->hidden_size, size = s->patch_size, one[] = { 1, 1, 1 }, none[6] = { 0 };
 	if (TRAITS_OF(s, grid_vision)->linear_patches)
-		return op_unsqueeze(g, linear(b, "embed.patch", pixels, s->channels * size * size, h, true), 0);
+		return op_unsqueeze(g,
+			linear(b, "embed.patch", pixels, s->channels * v->frames * size * size, h,
+				TRAITS_OF(s, grid_vision)->patch_bias),
+			0);
 	int64_t shape[] = { h, s->channels, v->frames, size, size }, each[] = { -1, s->channels, v->frames, size, size };
 	graph_value bias = TRAITS_OF(s, grid_vision)->patch_bias ? WEIGHT(b, "embed.patch", "bias", h) : NO_VALUE, x;
 	if (v->flat)
@@ -534,8 +602,8 @@ static void body(struct build *b, struct body *io)
 	io->deep = ARENA_ARRAY(graph_arena(g), (size_t)v->deep_count + 1, graph_value);
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
-		x = layer(b, x, t->windows && !v->whole[b->layer] ? windows : frames, cos, sin,
-			(bool[]){ v->qkv_bias, v->out_bias, v->ffn_bias });
+		graph_value bias = t->windows && !v->whole[b->layer] ? windows : frames;
+		x = layer(b, x, &(struct surroundings){ bias, cos, sin, &p, number });
 		graph_leave(g);
 		int64_t k = 0, at = b->layer;
 		while (k < v->deep_count && v->deep[k] != at)
@@ -586,7 +654,7 @@ static void give(struct build *b, const struct body *io)
 	if (t->pooled_frames)
 		graph_output(
 			b->g, "pooler_output", op_reshape(b->g, io->pooled, 3, (int64_t[]){ -1, v->merge * v->merge, v->out }));
-	else if (!t->merge_given)
+	else if (!t->merge_given && !t->convolves)
 		graph_output(b->g, "pooler_output", op_reshape(b->g, io->pooled, 2, (int64_t[]){ -1, v->out }));
 }
 
@@ -620,7 +688,7 @@ const struct family grid_vision = {
 
 static void resolve_packed(struct config *c, struct spec *s, struct arena *a)
 {
-	(void)a;
+	s->own = ARENA_NEW(a, struct grid_vision); // zero: no biases
 	resolve_transformer(c, s, true);
 	resolve_image(c, s);
 	if (c->error.status)
@@ -672,7 +740,7 @@ static void body_packed(struct build *b, struct body *io)
 	states_begin(b, io, x);
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
-		x = layer(b, x, bias, cos, sin, (bool[3]){ false });
+		x = layer(b, x, &(struct surroundings){ .bias = bias, .cos = cos, .sin = sin });
 		graph_leave(g);
 		states_add(io, x);
 	}

@@ -29,6 +29,8 @@ enum grid_positions { GRID_NONE, GRID_CORNERS, GRID_LINEAR, GRID_CUBIC, GRID_SMO
 		"number " \
 		"where there are several, and are rotated by column and row in turn; features are the means over the frames, " \
 		"square by square") \
+	X(T, FLAG, convolves, \
+		"layers that layer_types does not say attend are gated convolutions over a frame's patches; nothing has a bias") \
 	X(T, FLAG, qkv_bias_only, "attention_bias is of query, key and value alone, and nothing else in a layer has one")
 FAMILY_TRAITS(grid_vision, GRID_VISION_TRAITS);
 
@@ -39,6 +41,8 @@ struct grid_vision {
 	int64_t window;             // features that a window is high and wide
 	const bool *whole;          // [layers]: without windows
 	int64_t side, places;       // learned positions: side * side of the places are used
+	const bool *attends;        // [layers]: the others convolve; NULL: all attend
+	int64_t kernel;             // of those
 	int64_t moments;            // pooled_frames: a picture has at most so many frames
 	const int64_t *deep;        // [deep_count] layers whose results are features too
 	int64_t deep_count;
@@ -63,12 +67,14 @@ graph_value grid_numbers(struct build *b, graph_value grid, int64_t merge);
 // prefix: "image_" in a whole model, "" alone. padded: rows of patches with zeros behind them, one a picture.
 void grid_inputs(struct build *b, struct body *io, const char *prefix, bool padded);
 // x [1, patches, width], square by square -> [patches / merge^2, out]: STEM.norm before or after squares are joined, two linear
-// layers with GELU between.
+// layers with an activation between.
 struct grid_merger {
 	const char *stem;
 	int64_t merge, width, wide, out;
 	bool joined_first;
 	double eps;
+	enum activation act; // between; 0: GELU
+	bool no_bias;
 };
 graph_value grid_merge(struct build *b, graph_value x, const struct grid_merger *m);
 void grid_hints(const struct spec *tower, struct input_hints *out);

@@ -52,7 +52,7 @@ static void respell_layers(const struct config *c, struct spec *text, struct are
 	size_t i = 0, count = 0;
 	while (i < c->checkpoint->weight_count && !text_starts(c->checkpoint->weights[i].name, start))
 		i++;
-	if (i == c->checkpoint->weight_count)
+	if (!text->root[0] || i == c->checkpoint->weight_count)
 		return;
 	const struct weight_name *names = text->row->dialect->weights;
 	while (names[count].canonical)
@@ -98,6 +98,9 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	v->joins = TRAITS_OF(part_of(s, "vision"), grid_vision)->unmerged && !t->read_out && !t->read_twice;
 	// What the whole joins its patches by: the class says the norm's epsilon in its code only.
 	v->wide = config_size(c, "projector_hidden_size", vlm_vision_width(s) * v->downsample * v->downsample);
+	v->bias = !config_knows(c, "projector_bias") || config_bool(c, "projector_bias", true);
+	if (config_knows(c, "projector_hidden_act"))
+		s->act = config_activation(c, "projector_hidden_act", ACT_GELU);
 	s->norm_eps = config_real(c, "projector_norm_eps", config_knows(c, "projector_hidden_size") ? 1e-6 : 1e-5);
 	text->tied |= text_ties;
 	if (t->one_position)
@@ -166,8 +169,8 @@ static graph_value joined(struct build *b, graph_value x)
 	graph_enter(b->g, "projector");
 	if (v->joins)
 		x = grid_merge(b, x,
-			&(struct grid_merger){
-				"projector", v->downsample, vlm_vision_width(s), v->wide, out, false, s->norm_eps });
+			&(struct grid_merger){ "projector", v->downsample, vlm_vision_width(s), v->wide, out, false, s->norm_eps,
+				s->act, !v->bias });
 	else if (TRAITS_OF(s, vlm_grid)->read_out) {
 		x = op_gelu(b->g,
 			linear(b, "projector.1", op_reshape(b->g, x, 2, (int64_t[]){ -1, tower->out }), tower->out, out, true));
