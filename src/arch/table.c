@@ -406,6 +406,7 @@ const struct arch arch_rows[] = {
 	{ "hunyuan_v1_dense", OF(decoder, hunyuan_names, HUNYUAN) },
 	{ "hunyuan_v1_moe", OF(decoder, hunyuan_moe_names, HUNYUAN, .normalised_experts = true, .one_shared_expert = 1) },
 	{ "hunyuan_vl_text", OF(decoder, hunyuan_names, HUNYUAN) },
+	{ "hunyuan_vl_vision", OF(grid_vision, hunyuan_vl_vision_names, LEARNED_GRID, .positions = GRID_LINEAR, .lined = true) },
 	{ "hy_v3", OF(decoder, hy_v3_names, SIGMOID_MOE, .qk_norm = true) },
 	{ "hy_v4", OF(decoder, hy_v4_names, HY_V4) },
 	{ "hyperclovax", &decoder, &hyperclovax_names },

@@ -410,6 +410,27 @@ const struct dialect lfm3_vl_names = {
 	.inert = IGNORED(GRID_WORDS),
 };
 
+const struct dialect hunyuan_vl_vision_names = {
+	.name = "hunyuan-vl-vision",
+	.prefix = "",
+	.keys = KEYS({ "merged_size", "text_hidden_size" }, { "image_size", "max_image_size" }),
+	.weights = WEIGHTS({ "embed.patch", "@embeddings.patch_embedding" },
+		{ "embed.position", "@embeddings.position_embedding" }, { "layers.attn.norm", "@layers.#.layer_norm1" },
+		{ "layers.attn.norm", "@layers.#.input_layernorm" }, { "layers.attn.q", "@layers.#.self_attn.q_proj" },
+		{ "layers.attn.k", "@layers.#.self_attn.k_proj" }, { "layers.attn.v", "@layers.#.self_attn.v_proj" },
+		{ "layers.attn.o", "@layers.#.self_attn.o_proj" }, { "layers.ffn.norm", "@layers.#.layer_norm2" },
+		{ "layers.ffn.norm", "@layers.#.post_attention_layernorm" }, { "layers.ffn.up", "@layers.#.mlp.fc1" },
+		{ "layers.ffn.up", "@layers.#.mlp.dense_h_to_4h" }, { "layers.ffn.down", "@layers.#.mlp.fc2" },
+		{ "layers.ffn.down", "@layers.#.mlp.dense_4h_to_h" }, { "merger.before", "@patch_merger.before_rms" },
+		{ "merger.after", "@patch_merger.after_rms" }, { "merger.join", "@patch_merger.proj_conv" },
+		{ "merger.1", "@patch_merger.proj_out" }, { "merger.2", "@patch_merger.mlp" },
+		{ "merger.line", "@patch_merger.image_newline" }, { "merger.begin", "@patch_merger.image_begin" },
+		{ "merger.end", "@patch_merger.image_end" }),
+	.ignored = IGNORED("*patch_merger.image_sep"),
+	.inert = IGNORED("out_hidden_size", "img_max_token_num", "min_image_size", "max_vit_seq_len", "num_key_value_heads",
+		"temporal_patch_size"),
+};
+
 const struct dialect mistral3_names = {
 	.name = "mistral3",
 	.prefix = "model.",

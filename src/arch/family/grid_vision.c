@@ -96,8 +96,10 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	s->patch_size = s->patch_width = config_size(c, "patch_size", -1);
 	if (!s->ffn_size)
 		s->ffn_size = (int64_t)((double)s->hidden_size * config_real(c, "mlp_ratio", 4));
-	v->flat = !config_knows(c, "temporal_patch_size");
+	v->flat = t->lined || !config_knows(c, "temporal_patch_size");
 	v->frames = v->flat ? 1 : config_size(c, "temporal_patch_size", 2);
+	if (t->lined)
+		s->kv_heads = s->heads; // num_key_value_heads counts for nothing
 	v->merge = t->merge_given || t->pooled_frames ? 1 : config_size(c, "spatial_merge_size", 2);
 	if (t->pooled_frames)
 		resolve_pooled_frames(c, s, a);
@@ -119,6 +121,9 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		config_fail(c, STATUS_BAD_INPUT, "the patches' sizes do not go together");
 	if (c->error.status)
 		return;
+	const char *mode = t->lined ? config_text(c, "interpolate_mode") : NULL;
+	if (mode && !text_is(mode, "bilinear"))
+		config_fail(c, STATUS_UNSUPPORTED, "the interpolate_mode %s is not supported yet", mode);
 	if (t->windows) {
 		v->window = config_size(c, "window_size", 112) / v->merge / s->patch_size;
 		v->whole = marked(c, s, a, "fullatt_block_indexes");
@@ -343,6 +348,8 @@ static graph_value position_table(struct build *b)
 {
 	const struct grid_vision *v = b->s->own;
 	int64_t h = b->s->hidden_size;
+	if (TRAITS_OF(b->s, grid_vision)->lined)
+		return op_slice(b->g, WEIGHT(b, "embed.position", "weight", v->places + 1, h), 0, 1, INT64_MAX);
 	if (!TRAITS_OF(b->s, grid_vision)->pooled_frames)
 		return WEIGHT(b, "embed.position", "weight", v->places, h);
 	bool bare = !weight_exists(b, "embed.position", "weight"); // a tensor that has no suffix
@@ -510,6 +517,73 @@ static graph_value square_by_square(struct build *b, graph_value number, const s
 	return op_add(g, op_sub(g, number, p->within), line); // from where its frame begins
 }
 
+graph_value grid_squares(struct build *b, graph_value grid, graph_value begin, int64_t m)
+{
+	struct graph *g = b->g;
+	int64_t *down = GRAPH_TABLE(g, NULL, m, m, int64_t), *right = GRAPH_TABLE(g, NULL, m, m, int64_t);
+	for (int64_t i = 0; down && right && i < m * m; i++)
+		down[i] = i / m, right[i] = i % m;
+	struct grid_places p = grid_places(b, grid, grid_numbers(b, grid, m), m);
+	graph_value wide = op_gather(g, grid, graph_i64(g, 2), 1);
+	begin = op_gather(g, begin, p.picture, 0);
+	graph_value row = op_div(g, p.within, p.columns), column = op_sub(g, p.within, op_mul(g, row, p.columns));
+	row = op_add(g, op_unsqueeze(g, op_mul(g, row, graph_i64(g, m)), 1),
+		graph_constant(g, DTYPE_I64, 1, (int64_t[]){ m * m }, down));
+	column = op_add(g, op_unsqueeze(g, op_mul(g, column, graph_i64(g, m)), 1),
+		graph_constant(g, DTYPE_I64, 1, (int64_t[]){ m * m }, right));
+	graph_value place = op_add(g, op_mul(g, row, op_unsqueeze(g, op_gather(g, wide, p.picture, 0), 1)), column);
+	return op_add(g, place, op_unsqueeze(g, begin, 1)); // [features, m * m]
+}
+
+// Where each feature of the pictures' lines is in a table of all features, line by line, and after them what ends a line, begins
+// a picture and ends one: i64 [features]
+static graph_value lined_places(struct build *b, graph_value grid, graph_value features)
+{
+	struct graph *g = b->g;
+	const struct grid_vision *v = b->s->own;
+	graph_value one = graph_i64(g, 1), m = graph_i64(g, v->merge), ones = op_div(g, grid, op_max(g, grid, one)); // 1 each
+	graph_value rows = op_div(g, op_slice(g, grid, 1, 1, 2), m), columns = op_div(g, op_slice(g, grid, 1, 2, 3), m);
+	graph_value length = op_add(g, op_mul(g, rows, op_add(g, columns, one)), graph_i64(g, 2)); // [pictures, 1]
+	ones = op_slice(g, ones, 1, 0, 1);
+	graph_value all = op_concat(g, 3, (graph_value[]){ ones, ones, length }, 1);
+	struct grid_places p = grid_places(b, all, grid_numbers(b, all, 1), 1);
+	graph_value count = op_squeeze(g, op_mul(g, rows, columns), 1);
+	graph_value first = op_gather(g, op_sub(g, op_cumsum(g, count, 0), count), p.picture, 0);
+	graph_value wide = op_gather(g, op_squeeze(g, columns, 1), p.picture, 0), at = op_sub(g, p.within, one);
+	graph_value line = op_div(g, at, op_add(g, wide, one)), column = rest(g, at, op_add(g, wide, one));
+	graph_value place = op_add(g, first, op_add(g, op_mul(g, line, wide), column));
+	place = op_where(g, op_equal(g, column, wide), features, place);
+	place = op_where(g, op_equal(g, p.within, graph_i64(g, 0)), op_add(g, features, one), place);
+	graph_value ends = op_equal(g, p.within, op_sub(g, op_gather(g, op_squeeze(g, length, 1), p.picture, 0), one));
+	return op_where(g, ends, op_add(g, features, graph_i64(g, 2)), place);
+}
+
+// x [1, patches, hidden], line by line -> [features, out] (HunyuanOCR, https://arxiv.org/abs/2511.19575)
+static graph_value lined(struct build *b, graph_value x, graph_value grid)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct grid_vision *v = s->own;
+	int64_t m = v->merge, h = s->hidden_size, stride[] = { m, m }, one[] = { 1, 1 }, none[4] = { 0 }, wide[] = { 1, 4 * h };
+	int64_t row[] = { 1, v->out };
+	graph_value count = op_reduce_prod(g, grid, 1, false);
+	graph_value place = grid_squares(b, grid, op_sub(g, op_cumsum(g, count, 0), count), m);
+	x = op_gather(g, op_squeeze(g, rms_norm(b, "merger.before", x, h), 0), place, 0);
+	x = op_transpose(g, op_reshape(g, x, 4, (int64_t[]){ -1, m, m, h }), 4, (int[]){ 0, 3, 1, 2 });
+	x = op_conv(g, x, WEIGHT(b, "merger.join", "weight", 2 * h, h, m, m), WEIGHT(b, "merger.join", "bias", 2 * h), stride,
+		none, one, 1);
+	x = op_conv(g, activate(b, s->act, x), WEIGHT(b, "merger.1", "weight", 4 * h, 2 * h, 1, 1),
+		WEIGHT(b, "merger.1", "bias", 4 * h), one, none, one, 1);
+	x = op_reshape(g, x, 2, (int64_t[]){ -1, 4 * h }); // [features, 4 * hidden]
+	graph_value features = op_squeeze(g, op_dim(g, x, 0), 0),
+		    line = op_reshape(g, WEIGHT(b, "merger.line", "", 4 * h), 2, wide);
+	x = linear(b, "merger.2", op_concat(g, 2, (graph_value[]){ x, line }, 0), 4 * h, v->out, true);
+	graph_value begin = op_reshape(g, WEIGHT(b, "merger.begin", "", v->out), 2, row),
+		    end = op_reshape(g, WEIGHT(b, "merger.end", "", v->out), 2, row);
+	x = op_gather(g, op_concat(g, 3, (graph_value[]){ x, begin, end }, 0), lined_places(b, grid, features), 0);
+	return rms_norm(b, "merger.after", x, v->out);
+}
+
 // [patches, channels * frames * size * size] -> [1, patches, hidden]
 static graph_value patches(struct build *b, graph_value pixels)
 {
@@ -574,7 +648,7 @@ static void body(struct build *b, struct body *io)
 	graph_value all = op_squeeze(g, op_dim(g, io->pixels, 0), 0);
 	graph_value number = op_range(g, graph_i64(g, 0), all, graph_i64(g, 1)); // [patches]
 	struct grid_places p = grid_places(b, io->grid, number, 1);
-	rows_and_columns(b, &p, io->merge, t->pooled_frames ? 1 : v->merge);
+	rows_and_columns(b, &p, io->merge, t->pooled_frames || t->lined ? 1 : v->merge);
 	if (t->raster && !t->pooled_frames)
 		io->pixels = op_gather(g, io->pixels, square_by_square(b, number, &p), 0);
 	graph_value x = patches(b, io->pixels); // [1, patches, hidden]
@@ -622,7 +696,8 @@ static void body(struct build *b, struct body *io)
 		io->last = convolved(b, io->last);
 	if (t->merge_given)
 		io->last = middles(b, io->last, io->grid, io->merge);
-	io->pooled = t->convolved  ? refined(b, io->last)
+	io->pooled = t->lined      ? lined(b, io->last, io->grid)
+		: t->convolved     ? refined(b, io->last)
 		: t->pooled_frames ? frames_pooled(b, io->last, &p, io->grid)
 		: t->unmerged      ? io->last
 				   : merged(b, "merger", io->last, false);
@@ -643,6 +718,11 @@ static void give(struct build *b, const struct body *io)
 	const struct spec *s = b->s;
 	const struct grid_vision *v = s->own;
 	const struct grid_vision_traits *t = TRAITS_OF(s, grid_vision);
+	if (t->lined) { // as rows of one text
+		graph_output(b->g, "last_hidden_state", io->last);
+		graph_output(b->g, "pooler_output", op_unsqueeze(b->g, io->pooled, 0));
+		return;
+	}
 	if (t->timed) { // as rows of one text; its first stands for all
 		graph_output(b->g, "last_hidden_state", io->last);
 		graph_output(b->g, "pooler_output", first_token(b, io->last));

@@ -31,6 +31,10 @@ enum grid_positions { GRID_NONE, GRID_CORNERS, GRID_LINEAR, GRID_CUBIC, GRID_SMO
 		"square by square") \
 	X(T, FLAG, convolves, \
 		"layers that layer_types does not say attend are gated convolutions over a frame's patches; nothing has a bias") \
+	X(T, FLAG, lined, \
+		"rows of patches come line by line; features are squares of them by two convolutions, with a learned one after " \
+		"each " \
+		"line, before a picture and after it; the table of positions has a row before those of the patches") \
 	X(T, FLAG, qkv_bias_only, "attention_bias is of query, key and value alone, and nothing else in a layer has one")
 FAMILY_TRAITS(grid_vision, GRID_VISION_TRAITS);
 
@@ -63,6 +67,9 @@ struct grid_places grid_places(struct build *b, graph_value grid, graph_value nu
 graph_value grid_of_sizes(struct build *b, graph_value sizes, int64_t patch);
 // 0, 1, .. for each patch, or feature, of all pictures.
 graph_value grid_numbers(struct build *b, graph_value grid, int64_t merge);
+// The places of each feature's patches, which begin at `begin` [pictures] and lie line by line: i64 [features, merge * merge].
+// The grid is in patches.
+graph_value grid_squares(struct build *b, graph_value grid, graph_value begin, int64_t merge);
 // pixel_values [patches, ..] and the grids of the pictures.
 // prefix: "image_" in a whole model, "" alone. padded: rows of patches with zeros behind them, one a picture.
 void grid_inputs(struct build *b, struct body *io, const char *prefix, bool padded);

@@ -279,34 +279,13 @@ static void resolve_packed(struct config *c, struct spec *s, struct arena *a)
 			c, STATUS_UNSUPPORTED, "one vision_feature_layer and a spatial_merge_size from 1 to 64 are supported");
 }
 
-// The places of each feature's patches, which begin at `begin` [pictures] and lie line by line: i64 [features, merge * merge].
-// The grid is in patches.
-static graph_value square_places(struct build *b, graph_value grid, graph_value begin)
-{
-	struct graph *g = b->g;
-	int64_t m = vlm_of(b->s)->downsample, *down = GRAPH_TABLE(g, NULL, m, m, int64_t),
-		*right = GRAPH_TABLE(g, NULL, m, m, int64_t);
-	for (int64_t i = 0; down && right && i < m * m; i++)
-		down[i] = i / m, right[i] = i % m;
-	struct grid_places p = grid_places(b, grid, grid_numbers(b, grid, m), m);
-	graph_value wide = op_gather(g, grid, graph_i64(g, 2), 1);
-	begin = op_gather(g, begin, p.picture, 0);
-	graph_value row = op_div(g, p.within, p.columns), column = op_sub(g, p.within, op_mul(g, row, p.columns));
-	row = op_add(g, op_unsqueeze(g, op_mul(g, row, graph_i64(g, m)), 1),
-		graph_constant(g, DTYPE_I64, 1, (int64_t[]){ m * m }, down));
-	column = op_add(g, op_unsqueeze(g, op_mul(g, column, graph_i64(g, m)), 1),
-		graph_constant(g, DTYPE_I64, 1, (int64_t[]){ m * m }, right));
-	graph_value place = op_add(g, op_mul(g, row, op_unsqueeze(g, op_gather(g, wide, p.picture, 0), 1)), column);
-	return op_add(g, place, op_unsqueeze(g, begin, 1)); // [features, m * m]
-}
-
 // x [patches, width], the grid in patches -> [features, width * merge * merge], each channel's square together
 static graph_value squares(struct build *b, graph_value x, graph_value grid, int64_t width)
 {
 	struct graph *g = b->g;
 	int64_t m = vlm_of(b->s)->downsample;
 	graph_value count = op_mul(g, op_gather(g, grid, graph_i64(g, 1), 1), op_gather(g, grid, graph_i64(g, 2), 1));
-	graph_value place = square_places(b, grid, op_sub(g, op_cumsum(g, count, 0), count));
+	graph_value place = grid_squares(b, grid, op_sub(g, op_cumsum(g, count, 0), count), m);
 	graph_value all = op_transpose(g, op_gather(g, x, place, 0), 3, (int[]){ 0, 2, 1 }); // [features, width, m * m]
 	return op_reshape(g, all, 2, (int64_t[]){ -1, width * m * m });
 }
@@ -403,7 +382,7 @@ static graph_value see_listed(struct build *b, graph_value ids, struct body *tex
 	graph_value one = op_add(g, op_mul(g, op_slice(g, io.grid, 1, 0, 1), graph_i64(g, 0)), graph_i64(g, 1)); // [pictures, 1]
 	graph_value grid = op_concat(g, 2, (graph_value[]){ one, io.grid }, 1);
 	graph_value rows = op_squeeze(g, op_dim(g, io.last, 1), 0), first = op_sub(g, op_cumsum(g, one, 0), graph_i64(g, 1));
-	graph_value place = square_places(b, grid, op_squeeze(g, op_mul(g, first, rows), 1));
+	graph_value place = grid_squares(b, grid, op_squeeze(g, op_mul(g, first, rows), 1), m);
 	graph_value x = op_gather(g, op_reshape(g, io.last, 2, (int64_t[]){ -1, h }), place, 0); // [features, m * m, width]
 	x = vlm_project(b, op_reshape(g, x, 2, (int64_t[]){ -1, h * m * m }), h * m * m);
 	return ids.id ? vlm_take(b, ids, x, x) : x;
