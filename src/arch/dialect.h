@@ -106,9 +106,9 @@ extern const struct dialect sam_names, sam_hq_names, sam2_names, sam2_hiera_name
 // clip.c
 extern const struct dialect aimv2_text_names, aimv2_vision_names, altclip_text_names, altclip_vision_names,
 	chinese_clip_text_names, clip_text_names, clip_vision_names, dual_names, mlcd_vision_names, siglip_text_names,
-	siglip_vision_names, janus_vision_names, kosmos_vision_names, blip_vision_names, tipsv2_text_names, ovis2_vision_names,
-	xclip_names, xclip_vision_names, owl_vision_names, owlvit_names, owlv2_names, groupvit_names, groupvit_vision_names,
-	clipseg_names, vilt_names;
+	siglip_vision_names, granite_docling_vision_names, janus_vision_names, kosmos_vision_names, blip_vision_names,
+	tipsv2_text_names, ovis2_vision_names, xclip_names, xclip_vision_names, owl_vision_names, owlvit_names, owlv2_names,
+	groupvit_names, groupvit_vision_names, clipseg_names, vilt_names;
 
 // vlm.c
 extern const struct dialect aria_vlm_names, aya_vision_names, blip_2_names, blip_names, blip_text_names, cosmos3_edge_names,

@@ -281,6 +281,7 @@ FAMILY(conditional_detr);
 FAMILY(conformer);
 FAMILY(conformer_ctc);
 FAMILY(conformer_seq2seq);
+FAMILY(connected_vision);
 FAMILY(convnext_dino);
 FAMILY(controlnet);
 FAMILY(cpmant);

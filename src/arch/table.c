@@ -388,6 +388,7 @@ const struct arch arch_rows[] = {
 	{ "granite_speech5_encoder", OF(block_conformer, granite_speech5_encoder_names, .stacked = 4) },
 	{ "granite_speech_encoder", OF(block_conformer, granite_speech_encoder_names, GRANITE_SPEECH) },
 	{ "granite_speech_plus", OF(vlm_unheard, unheard_names, .may_tie = true), TEXT_PART("granite") },
+	{ "granite_docling_vision", &connected_vision, &granite_docling_vision_names },
 	{ "granite_swa", OF(decoder, llama_names, GRANITE_SWA) },
 	{ "granitemoe", OF(decoder, granitemoe_names, .normalised_experts = true) },
 	{ "granitemoe_swa", OF(decoder, granitemoe_swa_names, GRANITE_SWA, .normalised_experts = true) },

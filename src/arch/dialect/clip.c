@@ -196,6 +196,21 @@ const struct dialect siglip_vision_names = {
 	.inert = IGNORED("projection_dim"),
 };
 
+// A part of the connector is for pictures that are read more finely, which a graph's are not.
+const struct dialect granite_docling_vision_names = {
+	.name = "granite-docling-vision",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(VISION_TOWER, { "connector.norm", "@connector.ln_in" },
+		{ "connector.1", "@connector.coarse.projection" }, { "connector.middle.norm", "@connector.ln_mid" },
+		{ "connector.2", "@connector.mlp_fc2" }, { "connector.last.norm", "@connector.ln_out" },
+		{ "deep.norm", "@connector.coarse.deepstack_mergers.#.layer_norm" },
+		{ "deep.1", "@connector.coarse.deepstack_mergers.#.linear_1" },
+		{ "deep.2", "@connector.coarse.deepstack_mergers.#.linear_2" }),
+	.ignored = IGNORED("*embeddings.position_ids", "*connector.fine.*", "*connector.coarse.deepstack_mergers.*"),
+	.inert = IGNORED("use_fine_route"),
+};
+
 // The two towers together
 const struct dialect dual_names = {
 	.name = "dual",
