@@ -153,6 +153,8 @@
 #define TEXT_VISION(type) PARTS(type "_text", type "_vision")
 #define IDEFICS2_PARTS \
 	.part_types = { { "text", "mistral" }, { "vision", "idefics2_vision" }, { "resampler", "idefics2_perceiver" } }
+#define VIDEO_LLAVA_PARTS \
+	.part_types = { { "text", "llama" }, { "vision", "clip_vision_model" }, { "film", "clip_vision_model" } }
 #define VIDEO_LLAMA_3 PARTS("qwen2", "video_llama_3_vision")
 #define HYPERCLOVAX_PARTS PARTS("hyperclovax", "qwen2_5_vl_vision")
 #define QWEN2_OMNI_PARTS PARTS("qwen2_5_omni_text", "qwen2_5_omni_vision_encoder")
@@ -704,6 +706,7 @@ const struct arch arch_rows[] = {
 	{ "vibevoice_asr", &vlm_unheard, &unheard_names, TEXT_PART("qwen2") },
 	{ "video_llama_3", OF(vlm_grid, video_llama_3_names, PLAIN_TEXT, .read_out = true, .text_ties = true), VIDEO_LLAMA_3 },
 	{ "video_llama_3_vision", OF(grid_vision, paddleocr_vision_names, LN_MLP, VIDEO_LLAMA_GRID) },
+	{ "video_llava", OF(vlm, video_llava_names, .films = true), VIDEO_LLAVA_PARTS },
 	{ "videomae", &videomae, &videomae_names },
 	{ "vilt", &vilt, &vilt_names },
 	{ "vipllava", OF(vlm, llava_names, .projector_norm = true), PARTS("llama", "clip_vision_model") },

@@ -17,6 +17,17 @@ const struct dialect llava_names = {
 		"spatial_pool_mode", "spatial_pool_stride", "video_token_index", "video_token_id", "video_seq_length"),
 };
 
+const struct dialect video_llava_names = {
+	.name = "video-llava",
+	.prefix = "model.",
+	.keys = KEYS({ "image_token", "image_token_index" }, { "image_token", "image_token_id" },
+		{ "video_token", "video_token_index" }, { "video_token", "video_token_id" }),
+	.weights = WEIGHTS({ "projector.1", "@multi_modal_projector.linear_1" },
+		{ "projector.2", "@multi_modal_projector.linear_2" }, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*embeddings.position_ids", "*rotary_emb.inv_freq"),
+	.inert = IGNORED("is_encoder_decoder", "image_seq_length", "video_seq_length", "ignore_index"),
+};
+
 #define AUDIO_TOKEN KEYS({ "image_token", "audio_token_id" }, { "image_token", "audio_token_index" })
 
 const struct dialect qwen2_audio_names = {

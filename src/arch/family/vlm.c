@@ -90,10 +90,25 @@ void vlm_resolve_layers(struct config *c, struct spec *s, struct arena *a, bool 
 	v->drops_first = !strategy || text_is(strategy, "default");
 }
 
+// Video-LLaVA (https://arxiv.org/abs/2311.10122): two towers of one configuration.
+static bool resolve_films(struct config *c, struct spec *s, struct arena *a)
+{
+	static const char *const texts[] = { "language_model.", "model.language_model.", NULL };
+	static const char *const images[] = { "image_tower.", "model.image_tower.", NULL };
+	static const char *const films[] = { "video_tower.", "model.video_tower.", NULL };
+	if (!c->checkpoint->weight_count)
+		s->prefix = "";
+	if (!vlm_resolve_parts(c, s, a, true, texts, images) ||
+		!resolve_part(c, s, a, "film", "vision_config", NULL, NULL, films))
+		return false;
+	((struct vlm *)s->own)->film_token_id = config_size(c, "video_token", 32001);
+	return true;
+}
+
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	bool norm = TRAITS_OF(s, vlm)->projector_norm;
-	if (!vlm_resolve(c, s, a, !norm))
+	if (!(TRAITS_OF(s, vlm)->films ? resolve_films(c, s, a) : vlm_resolve(c, s, a, !norm)))
 		return;
 	vlm_resolve_layers(c, s, a, norm);
 	struct vlm *v = s->own;
@@ -129,14 +144,15 @@ graph_value vlm_shuffle(struct build *b, graph_value x, int64_t side, int64_t f,
 	return op_reshape(g, op_transpose(g, x, 4, (int[]){ 0, 2, 1, 3 }), 3, (int64_t[]){ -1, few * few, width * f * f });
 }
 
-graph_value vlm_look(struct build *b, graph_value pixels)
+// By the tower that is this part; drops: without the first token of each picture.
+static graph_value look_by(struct build *b, const char *tower, graph_value pixels, bool drops)
 {
 	struct graph *g = b->g;
 	const struct vlm *v = vlm_of(b->s);
 	struct body io = { .pixels = pixels };
 	graph_value x[64];
-	const struct spec *outer = part_enter(b, "vision");
-	graph_enter(g, "vision");
+	const struct spec *outer = part_enter(b, tower);
+	graph_enter(g, tower);
 	b->s->row->family->body(b, &io);
 	for (int64_t i = 0; i < v->layer_count; i++) {
 		if (i == 64 || v->layers[i] >= io.state_count) {
@@ -145,12 +161,17 @@ graph_value vlm_look(struct build *b, graph_value pixels)
 				(long long)v->layer_count, (long long)io.state_count);
 			break;
 		}
-		x[i] = v->drops_first ? op_slice(g, io.states[v->layers[i]], 1, 1, INT64_MAX) : io.states[v->layers[i]];
+		x[i] = drops ? op_slice(g, io.states[v->layers[i]], 1, 1, INT64_MAX) : io.states[v->layers[i]];
 	}
 	graph_value y = graph_failed(g) ? NO_VALUE : v->looks_last ? io.last : op_concat(g, (int)v->layer_count, x, 2);
 	graph_leave(g);
 	part_leave(b, outer);
 	return y;
+}
+
+graph_value vlm_look(struct build *b, graph_value pixels)
+{
+	return look_by(b, "vision", pixels, vlm_of(b->s)->drops_first);
 }
 
 graph_value vlm_project(struct build *b, graph_value x, int64_t in)
@@ -168,9 +189,14 @@ graph_value vlm_project(struct build *b, graph_value x, int64_t in)
 
 void vlm_places(struct build *b, graph_value ids, graph_value *is_image, graph_value *number)
 {
+	vlm_places_of(b, ids, vlm_of(b->s)->image_token_id, is_image, number);
+}
+
+void vlm_places_of(struct build *b, graph_value ids, int64_t token, graph_value *is_it, graph_value *number)
+{
 	struct graph *g = b->g;
-	*is_image = op_equal(g, ids, graph_i64(g, vlm_of(b->s)->image_token_id));
-	graph_value one = op_cast(g, *is_image, DTYPE_I64);        // [batch, seq]
+	*is_it = op_equal(g, ids, graph_i64(g, token));
+	graph_value one = op_cast(g, *is_it, DTYPE_I64);           // [batch, seq]
 	graph_value row = op_reduce_sum(g, one, 1, true);          // [batch, 1]: how many this text has
 	graph_value before = op_sub(g, op_cumsum(g, row, 0), row); // and those before it
 	graph_value at = op_sub(g, op_add(g, op_cumsum(g, one, 1), before), graph_i64(g, 1));
@@ -316,17 +342,23 @@ graph_value vlm_take(struct build *b, graph_value ids, graph_value rows, graph_v
 	return vlm_merge(b, ids, is_image, number, rows);
 }
 
-graph_value vlm_see(struct build *b, graph_value ids, graph_value (*join)(struct build *b, graph_value x))
+static graph_value see_as(
+	struct build *b, const char *input, graph_value ids, graph_value (*join)(struct build *b, graph_value x))
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s, *tower = part_of(s, "vision");
 	int64_t shape[] = { graph_symbol(g, "image_batch"), tower->channels, tower->image_size, tower->image_width };
-	graph_value pixels = graph_input(g, "pixel_values", DTYPE_F32, 4, shape);
+	graph_value pixels = graph_input(g, input, DTYPE_F32, 4, shape);
 	graph_value features = join(b, vlm_look(b, pixels)); // [pictures, tokens, text]
 	if (!ids.id)
 		return features;
 	graph_value rows = op_reshape(g, features, 2, (int64_t[]){ -1, part_of(s, "text")->hidden_size });
 	return vlm_take(b, ids, rows, vlm_of(s)->by_picture ? features : rows);
+}
+
+graph_value vlm_see(struct build *b, graph_value ids, graph_value (*join)(struct build *b, graph_value x))
+{
+	return see_as(b, "pixel_values", ids, join);
 }
 
 static graph_value join(struct build *b, graph_value x)
@@ -336,8 +368,21 @@ static graph_value join(struct build *b, graph_value x)
 
 static graph_value see(struct build *b, graph_value ids, struct body *text)
 {
+	struct graph *g = b->g;
+	const struct spec *s = b->s, *tower = part_of(s, "film");
 	(void)text;
-	return vlm_see(b, ids, join);
+	if (!tower)
+		return vlm_see(b, ids, join);
+	graph_value x = see_as(b, "pixel_values_images", ids, join);
+	if (!ids.id)
+		return x;
+	int64_t shape[] = { graph_symbol(g, "video_batch"), graph_symbol(g, "frames"), tower->channels, tower->image_size,
+		tower->image_width };
+	graph_value films = graph_input(g, "pixel_values_videos", DTYPE_F32, 5, shape), is_film, number;
+	films = look_by(b, "film", op_reshape(g, films, 4, (int64_t[]){ -1, shape[2], shape[3], shape[4] }), false);
+	films = op_reshape(g, join(b, films), 2, (int64_t[]){ -1, part_of(s, "text")->hidden_size });
+	vlm_places_of(b, ids, vlm_of(s)->film_token_id, &is_film, &number);
+	return op_where(g, op_unsqueeze(g, is_film, 2), op_gather(g, films, number, 0), x);
 }
 
 static void build(struct build *b)
@@ -355,13 +400,22 @@ void vlm_hints(const struct spec *s, struct input_hints *out)
 		out->type_vocab_size = 1;
 }
 
+static void hints(const struct spec *s, struct input_hints *out)
+{
+	vlm_hints(s, out);
+	if (!TRAITS_OF(s, vlm)->films)
+		return;
+	out->symbols[0] = (struct input_symbol){ "video_batch", 1, false };
+	out->symbols[1] = (struct input_symbol){ "frames", 2, false };
+}
+
 const struct family vlm = {
 	.name = "vision-language",
 	.architecture = "multimodal",
 	.resolve = resolve,
 	.build = build,
 	.graphs = vlm_graphs,
-	.hints = vlm_hints,
+	.hints = hints,
 	.heads = vlm_heads,
 	.traits = FAMILY_TRAIT_LIST(vlm, VLM_TRAITS),
 };

@@ -7,7 +7,9 @@
 #include "arch/block/block.h"
 
 // What rows may set: traits.h.
-#define VLM_TRAITS(X, T) X(T, FLAG, projector_norm, "a norm before the projector, which always has biases and no class token")
+#define VLM_TRAITS(X, T) \
+	X(T, FLAG, projector_norm, "a norm before the projector, which always has biases and no class token") \
+	X(T, FLAG, films, "films have a token and a tower of their own, whose class tokens count, too")
 FAMILY_TRAITS(vlm, VLM_TRAITS);
 #define VLM_SHUFFLED_TRAITS(X, T) X(T, FLAG, projector_norm, "a norm before the projector; its states are chosen by layer")
 FAMILY_TRAITS(vlm_shuffled, VLM_SHUFFLED_TRAITS);
@@ -43,7 +45,7 @@ FAMILY_TRAITS(vlm_sound, VLM_SOUND_TRAITS);
 FAMILY_TRAITS(vlm_unheard, VLM_UNHEARD_TRAITS);
 
 struct vlm {
-	int64_t image_token_id;
+	int64_t image_token_id, film_token_id;
 	int64_t layer_count;
 	const int64_t *layers;    // [layer_count] of the vision tower's states, from the front
 	bool drops_first;         // the first token of each picture, its class token, is left out
@@ -99,6 +101,7 @@ graph_value vlm_project(struct build *b, graph_value x, int64_t in);
 graph_value vlm_embed(struct build *b, graph_value ids);
 // Where there is an image token, and its number among all image tokens of the batch: bool and i64 [batch, seq].
 void vlm_places(struct build *b, graph_value ids, graph_value *is_image, graph_value *number);
+void vlm_places_of(struct build *b, graph_value ids, int64_t token, graph_value *is_it, graph_value *number);
 // Rows of `features` [rows, text] in the places of the image tokens, the tokens' own embeddings elsewhere: [batch, seq, text].
 graph_value vlm_merge(struct build *b, graph_value ids, graph_value is_image, graph_value row, graph_value features);
 // Both for features [rows, text]; `given` is the output image_hidden_states where the class has one.
