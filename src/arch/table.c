@@ -575,6 +575,7 @@ const struct arch arch_rows[] = {
 	{ "persimmon", OF(decoder, persimmon_names, GPT_QKV) },
 	{ "phi", OF(decoder, phi_names, GPT, .parallel = true, .lm_bias = true) },
 	{ "phi3", &decoder, &phi3_names },
+	{ "phi4_multimodal", &decoder, &phi4_multimodal_names },
 	{ "phimoe", OF(decoder, mixtral_names, .layer_norm = true, .sparse_mixer = true) },
 	{ "pixio", OF(vit, pixio_names, .any_size = true, .pool_is_norm = true) },
 	{ "pixtral", &packed_vision, &pixtral_names },

@@ -289,6 +289,17 @@ const struct dialect phi3_names = {
 	.ignored = IGNORED(BUFFERS),
 };
 
+// Pictures and sounds are not built: of such a model what reads texts.
+const struct dialect phi4_multimodal_names = {
+	.name = "phi4-multimodal",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(LLAMA_EMBED, TWO_NORMS, FUSED_FFN, HEADS, { "layers.attn.qkv", "@layers.#.self_attn.qkv_proj" },
+		{ "layers.attn.o", "@layers.#.self_attn.o_proj" }),
+	.ignored = IGNORED(BUFFERS, "*embed_tokens_extend.*"),
+	.inert = IGNORED("vision_config", "audio_config"),
+};
+
 const struct dialect glm_names = {
 	.name = "glm",
 	.prefix = "model.",
