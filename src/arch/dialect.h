@@ -101,7 +101,8 @@ extern const struct dialect bamba_names, falcon_h1_names, granitemoehybrid_names
 extern const struct dialect mamba_names, mamba2_names, rwkv_names;
 
 // segment.c
-extern const struct dialect sam_names, sam_hq_names, sam2_names, sam2_hiera_names, sam2_vision_names;
+extern const struct dialect sam_names, sam_hq_names, sam2_names, sam2_hiera_names, sam2_vision_names, sam3_vision_names,
+	sam3_vit_names;
 
 // clip.c
 extern const struct dialect aimv2_text_names, aimv2_vision_names, altclip_text_names, altclip_vision_names,

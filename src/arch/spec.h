@@ -339,6 +339,8 @@ FAMILY(radio);
 FAMILY(resampler);
 FAMILY(resnet_timm);
 FAMILY(rf_detr);
+FAMILY(sam3_pyramid);
+FAMILY(sam3_vit);
 FAMILY(seggpt);
 FAMILY(sine_text);
 FAMILY(retribert);

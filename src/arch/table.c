@@ -643,6 +643,8 @@ const struct arch arch_rows[] = {
 	{ "sam2", OF(sam, sam2_names, .second = true), VISION_PART("sam2_vision_model") },
 	{ "sam2_hiera_det_model", &hiera_det, &sam2_hiera_names },
 	{ "sam2_vision_model", &hiera_pyramid, &sam2_vision_names, BACKBONE_PART("sam2_hiera_det_model") },
+	{ "sam3_vision_model", &sam3_pyramid, &sam3_vision_names, BACKBONE_PART("sam3_vit_model") },
+	{ "sam3_vit_model", &sam3_vit, &sam3_vit_names },
 	{ "sam_hq", OF(sam, sam_hq_names, .fine_token = true), VISION_PART("sam_hq_vision_model") },
 	{ "sam_hq_vision_model", OF(vitdet, sam_vision_names, .neck = true) },
 	{ "sam_vision_model", OF(vitdet, sam_vision_names, .neck = true) },

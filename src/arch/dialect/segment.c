@@ -93,6 +93,31 @@ const struct dialect sam2_hiera_names = {
 	.inert = IGNORED("is_encoder_decoder", "num_attention_heads"),
 };
 
+const struct dialect sam3_vit_names = {
+	.name = "sam3-vit",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.patch", "@embeddings.patch_embeddings.projection" },
+		{ "embed.position", "@embeddings.position_embeddings" }, { "embed.norm", "@layer_norm" },
+		{ "layers.attn.norm", "@layers.#.layer_norm1" }, { "layers.attn.q", "@layers.#.attention.q_proj" },
+		{ "layers.attn.k", "@layers.#.attention.k_proj" }, { "layers.attn.v", "@layers.#.attention.v_proj" },
+		{ "layers.attn.o", "@layers.#.attention.o_proj" }, { "layers.ffn.norm", "@layers.#.layer_norm2" },
+		{ "layers.ffn.up", "@layers.#.mlp.fc1" }, { "layers.ffn.down", "@layers.#.mlp.fc2" }),
+	.ignored = IGNORED("*rotary_emb.*"),
+	.inert = IGNORED("layer_scale_init_value"),
+};
+
+const struct dialect sam3_vision_names = {
+	.name = "sam3-vision",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "neck.up.1", "@neck.fpn_layers.#.scale_layers.0" },
+		{ "neck.up.2", "@neck.fpn_layers.#.scale_layers.2" }, { "neck.1", "@neck.fpn_layers.#.proj1" },
+		{ "neck.2", "@neck.fpn_layers.#.proj2" }),
+	.ignored = IGNORED("*rotary_emb.*"),
+	.inert = IGNORED("hidden_act", "layer_norm_eps", "backbone_feature_sizes"),
+};
+
 const struct dialect sam2_vision_names = {
 	.name = "sam2-vision",
 	.prefix = "",
