@@ -309,6 +309,7 @@ FAMILY(lightglue);
 FAMILY(llama4_vision);
 FAMILY(lumina);
 FAMILY(ltx_video);
+FAMILY(lxmert);
 FAMILY(mamba2);
 FAMILY(mask2former);
 FAMILY(maskformer);

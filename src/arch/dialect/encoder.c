@@ -792,3 +792,32 @@ const struct dialect retribert_names = {
 	.weights = WEIGHTS(BERT_BODY, BERT_POOLER, { "project.query", "project_query" }, { "project.doc", "project_doc" }),
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
+
+// $: whose layers these are, or which half of a cross layer.
+#define LXMERT_ATTENTION(stem, own, out) \
+	{ stem ".q", own ".query" }, { stem ".k", own ".key" }, { stem ".v", own ".value" }, { stem ".o", out ".dense" }, \
+	{ \
+		stem ".norm", out ".LayerNorm" \
+	}
+
+const struct dialect lxmert_names = {
+	.name = "lxmert",
+	.prefix = "lxmert.",
+	.keys = KEYS({ "num_hidden_layers", "l_layers" }),
+	.weights = WEIGHTS({ "embed.word", "@embeddings.word_embeddings" },
+		{ "embed.position", "@embeddings.position_embeddings" }, { "embed.type", "@embeddings.token_type_embeddings" },
+		{ "embed.norm", "@embeddings.LayerNorm" }, { "regions.features", "@encoder.visn_fc.visn_fc" },
+		{ "regions.features.norm", "@encoder.visn_fc.visn_layer_norm" }, { "regions.boxes", "@encoder.visn_fc.box_fc" },
+		{ "regions.boxes.norm", "@encoder.visn_fc.box_layer_norm" },
+		LXMERT_ATTENTION("layers.attn", "@encoder.$.#.attention.self", "@encoder.$.#.attention.output"),
+		{ "layers.ffn.up", "@encoder.$.#.intermediate.dense" }, { "layers.ffn.down", "@encoder.$.#.output.dense" },
+		{ "layers.ffn.norm", "@encoder.$.#.output.LayerNorm" },
+		LXMERT_ATTENTION(
+			"cross.attn", "@encoder.x_layers.#.visual_attention.att", "@encoder.x_layers.#.visual_attention.output"),
+		LXMERT_ATTENTION("cross.self", "@encoder.x_layers.#.$_self_att.self", "@encoder.x_layers.#.$_self_att.output"),
+		{ "cross.ffn.up", "@encoder.x_layers.#.$_inter.dense" },
+		{ "cross.ffn.down", "@encoder.x_layers.#.$_output.dense" },
+		{ "cross.ffn.norm", "@encoder.x_layers.#.$_output.LayerNorm" }, { "pooler", "@pooler.dense" }),
+	.ignored = IGNORED("*embeddings.position_ids", "cls.*", "obj_predict_head.*", "answer_head.*"),
+	.inert = IGNORED("num_hidden_layers", "num_*_labels", "task_*", "visual_*_loss", "visual_loss_normalizer"),
+};

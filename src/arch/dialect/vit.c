@@ -257,6 +257,20 @@ const struct dialect eomt_names = {
 	.inert = IGNORED(EOMT_INERT),
 };
 
+const struct dialect videomt_names = {
+	.name = "videomt",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(EOMT_REST, { "queries.next", "query_updater" },
+		{ "embed.patch", "embeddings.patch_embeddings.projection" },
+		{ "embed.position", "embeddings.position_embeddings" }, { "layers.attn.o", "layers.#.attention.out_proj" },
+		{ "layers.ffn.gate", "layers.#.mlp.gate_proj" }, { "layers.ffn.up", "layers.#.mlp.fc1" },
+		{ "layers.ffn.up", "layers.#.mlp.up_proj" }, { "layers.ffn.down", "layers.#.mlp.fc2" },
+		{ "layers.ffn.down", "layers.#.mlp.down_proj" }),
+	.ignored = IGNORED("criterion.*", "embeddings.register_tokens", "embeddings.mask_token", "attn_mask_probs"),
+	.inert = IGNORED(EOMT_INERT),
+};
+
 const struct dialect eomt_dinov3_names = {
 	.name = "eomt-dinov3",
 	.prefix = "",

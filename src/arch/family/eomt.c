@@ -4,6 +4,8 @@
 //
 //   pixels -> [class, registers, patches + positions] -> layers -> [queries, ..] -> last layers -> norm
 //   query -> class; MLP(query) * patches, twice as large once or more -> mask
+// VidEoMT (https://arxiv.org/abs/2602.17807): the same of a film, frame by frame; what a frame's queries became goes on to the next
+// frame's: query + linear(query before).
 //
 // In a last layer whose share of training with masks, a number of the checkpoint, is above 0, a query looks only at patches where
 // its mask so far is on. transformers takes shares between 0 and 1 for chances; here such a layer always does.
@@ -29,9 +31,14 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		o->dino.vit = (struct vit){ .classes = 1, .registers = config_size(c, "num_register_tokens", 0) };
 		s->traits.qkv_bias = true;
 	}
+	if (TRAITS_OF(s, eomt)->films && !c->error.status) {
+		int64_t first = s->layers - config_count(c, "num_blocks", 4); // counted from the end where it is negative
+		first = first < 0 ? s->layers + first : first;
+		o->last = s->layers - (first > 0 ? first : 0);
+	}
 	s->own = o;
 	o->queries = config_size(c, "num_queries", 200);
-	o->last = config_count(c, "num_blocks", 4);
+	o->last = TRAITS_OF(s, eomt)->films ? o->last : config_count(c, "num_blocks", 4);
 	o->scales = config_count(c, "num_upscale_blocks", 2);
 	if (!c->error.status &&
 		(o->last > s->layers || o->queries < 1 || s->image_size != s->image_width || s->patch_size != s->patch_width ||
@@ -103,8 +110,61 @@ static graph_value looks(struct build *b, graph_value x, int64_t number, graph_v
 	return op_where(g, op_greater(g, share, graph_f32(g, 0)), mask, before.id ? before : graph_f32(g, 0));
 }
 
+static void give(struct build *b, graph_value x)
+{
+	const struct eomt *o = own(b);
+	int64_t h = b->s->hidden_size;
+	graph_output(b->g, "masks_queries_logits", masks(b, x));
+	graph_output(b->g, "class_queries_logits",
+		linear(b, "head.classes", op_slice(b->g, x, 1, 0, o->queries), h, b->s->labels + 1, true));
+	graph_output(b->g, "last_hidden_state", x);
+}
+
+static graph_value layers(struct build *b, graph_value x, int64_t first, int64_t last)
+{
+	for (b->layer = first; b->layer < last && !graph_failed(b->g); b->layer++) {
+		graph_enter(b->g, "layers.%lld", (long long)b->layer);
+		x = vit_layer(b, x, NO_VALUE, VIT_LAYER_SCALE);
+		graph_leave(b->g);
+	}
+	return x;
+}
+
+// pixels [batch, frames, channels, size, size]; what comes out has the frames' batches one after another.
+static void build_films(struct build *b)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	const struct eomt *o = own(b);
+	int64_t h = s->hidden_size, size = s->image_size, first = s->layers_in_config - o->last;
+	int64_t shape[] = { graph_symbol(g, "batch"), graph_symbol(g, "frames"), s->channels, size, size };
+	int64_t tokens = (size / s->patch_size) * (size / s->patch_size) + vit_special(b), each[] = { tokens, h };
+	graph_value pixels = graph_input(g, "pixel_values_videos", DTYPE_F32, 5, shape);
+	graph_value x = embed(b, op_reshape(g, pixels, 4, (int64_t[]){ -1, s->channels, size, size }));
+	x = layers(b, x, 0, first);
+	graph_value sizes[] = { op_dim(g, pixels, 0), op_dim(g, pixels, 1), graph_i64s(g, 2, each) };
+	x = op_reshape_to(g, x, op_concat(g, 3, sizes, 0)); // [batch, frames, tokens, hidden]
+	graph_value queries = op_unsqueeze(g, WEIGHT(b, "queries", "weight", o->queries, h), 0);
+	struct scan frames = {
+		.state_count = 1, .first = { each_image(b, queries, pixels) }, .over_count = 1, .over = { x }, .axis = 1
+	};
+	op_scan_begin(g, &frames);
+	graph_value y = op_concat(g, 2, (graph_value[]){ frames.state[0], frames.item[0] }, 1);
+	y = layers(b, y, first, s->layers_in_config);
+	graph_value next = linear(b, "queries.next", op_slice(g, y, 1, 0, o->queries), h, h, true);
+	next = op_add(g, next, op_unsqueeze(g, WEIGHT(b, "queries", "weight", o->queries, h), 0));
+	y = layer_norm(b, "norm", y, h);
+	op_scan_end(g, &frames, &next, 1, &y);
+	y = op_transpose(g, frames.all[0], 4, (int[]){ 1, 0, 2, 3 });
+	give(b, op_reshape(g, y, 3, (int64_t[]){ -1, o->queries + tokens, h }));
+}
+
 static void build(struct build *b)
 {
+	if (TRAITS_OF(b->s, eomt)->films) {
+		build_films(b);
+		return;
+	}
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct eomt *o = own(b);
@@ -127,11 +187,13 @@ static void build(struct build *b)
 		x = rotary ? dino_layer(b, x, bias, cos, sin) : vit_layer(b, x, bias, VIT_LAYER_SCALE);
 		graph_leave(g);
 	}
-	x = layer_norm(b, "norm", x, h);
-	graph_output(g, "masks_queries_logits", masks(b, x));
-	graph_output(
-		g, "class_queries_logits", linear(b, "head.classes", op_slice(g, x, 1, 0, o->queries), h, s->labels + 1, true));
-	graph_output(g, "last_hidden_state", x);
+	give(b, layer_norm(b, "norm", x, h));
+}
+
+static void hints(const struct spec *s, struct input_hints *out)
+{
+	if (TRAITS_OF(s, eomt)->films)
+		input_hint(out, "frames", 2);
 }
 
 static const struct family_head heads[] = { { &head_segmentation }, { 0 } };
@@ -141,6 +203,7 @@ const struct family eomt = {
 	.architecture = "vision",
 	.resolve = resolve,
 	.build = build,
+	.hints = hints,
 	.heads = heads,
 	.traits = FAMILY_TRAIT_LIST(eomt, EOMT_TRAITS),
 };

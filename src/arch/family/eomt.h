@@ -5,7 +5,9 @@
 
 #include "arch/spec.h"
 
-#define EOMT_TRAITS(X, T) X(T, FLAG, rotary, "the layers are DINOv3's, with rotary positions")
+#define EOMT_TRAITS(X, T) \
+	X(T, FLAG, rotary, "the layers are DINOv3's, with rotary positions") \
+	X(T, FLAG, films, "of films: each frame's queries are made of what those of the frame before became; all see all")
 FAMILY_TRAITS(eomt, EOMT_TRAITS);
 
 #endif
