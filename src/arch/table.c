@@ -3,6 +3,7 @@
 // program knows a model type by name. The class's default configuration is a line of defaults.jsonl. A row is one line.
 #include "arch/dialect.h"
 #include "arch/family/block_conformer.h"
+#include "arch/family/bridgetower.h"
 #include "arch/family/clip.h"
 #include "arch/family/codec.h"
 #include "arch/family/convnext.h"
@@ -14,6 +15,7 @@
 #include "arch/family/eomt.h"
 #include "arch/family/mamba.h"
 #include "arch/family/mobilevit.h"
+#include "arch/family/flava.h"
 #include "arch/family/grid_vision.h"
 #include "arch/family/qformer.h"
 #include "arch/family/reformer.h"
@@ -153,6 +155,9 @@
 #define TEXT_VISION(type) PARTS(type "_text", type "_vision")
 #define IDEFICS2_PARTS \
 	.part_types = { { "text", "mistral" }, { "vision", "idefics2_vision" }, { "resampler", "idefics2_perceiver" } }
+#define FLAVA_PARTS \
+	.part_types = { { "text", "flava_text_model" }, { "vision", "flava_image_model" }, { "fusion", \
+		"flava_multimodal_model" } }
 #define VIDEO_LLAVA_PARTS \
 	.part_types = { { "text", "llama" }, { "vision", "clip_vision_model" }, { "film", "clip_vision_model" } }
 #define VIDEO_LLAMA_3 PARTS("qwen2", "video_llama_3_vision")
@@ -219,7 +224,9 @@ const struct arch arch_rows[] = {
 	{ "blip_text_model", &blip_text, &blip_text_names },
 	{ "blip_vision_model", OF(clip_vision, blip_vision_names, .own_rows = true) },
 	{ "bloom", OF(decoder, bloom_names, GPT_QKV, .alibi = ALIBI_TOKENS, .embedding_norm = true, .usual_act = ACT_GELU_TANH) },
+	{ "bridgetower", &bridgetower, &bridgetower_names, TOWERS("bridgetower") },
 	{ "bridgetower_text_model", OF(encoder, roberta_names, .positions_from_pad = true) },
+	{ "bridgetower_vision_model", &bridgetower_vision, &bridgetower_vision_names },
 	{ "bros", &encoder, &bros_names },
 	{ "camembert", OF(encoder, roberta_names, ROBERTA) },
 	{ "canary", &conformer_seq2seq, &canary_names, ENCODER_PART("parakeet_encoder") },
@@ -333,6 +340,9 @@ const struct arch arch_rows[] = {
 	{ "falcon_h1", OF(decoder, falcon_h1_names, .mixer = MIX_MAMBA2, .mixer_beside = true) },
 	{ "falcon_mamba", OF(mamba, mamba_names, .normed_selection = true) },
 	{ "flaubert", OF(encoder, xlm_names, .states_zeroed = true) },
+	{ "flava", &flava, &flava_names, FLAVA_PARTS },
+	{ "flava_image_model", &vit, &flava_image_names },
+	{ "flava_multimodal_model", &flava_fusion, &flava_fusion_names },
 	{ "flava_text_model", OF(encoder, flava_text_names, .norm_first = true) },
 	{ "flex_olmo", OF(decoder, flex_olmo_names, .reordered_norm = true, .qk_norm_whole = true) },
 	{ "flint", OF(decoder, flint_names, FLINT) },

@@ -211,6 +211,45 @@ const struct dialect granite_docling_vision_names = {
 	.inert = IGNORED("use_fine_route"),
 };
 
+const struct dialect bridgetower_vision_names = {
+	.name = "bridgetower-vision",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.patch", "@embeddings.patch_embedding" }, { "embed.class", "@embeddings.class_embedding" },
+		{ "embed.position", "@embeddings.position_embedding" }, { "embed.norm", "@ln_pre" }, { "norm", "@ln_post" },
+		{ "layers.attn", "@transformer.resblocks.#.attn" }, { "layers.attn.o", "@transformer.resblocks.#.attn.out_proj" },
+		{ "layers.attn.norm", "@transformer.resblocks.#.ln_1" }, { "layers.ffn.norm", "@transformer.resblocks.#.ln_2" },
+		{ "layers.ffn.up", "@transformer.resblocks.#.mlp.c_fc" },
+		{ "layers.ffn.down", "@transformer.resblocks.#.mlp.c_proj" }),
+	.ignored = IGNORED("*embeddings.position_ids", "*ln_separate.*"),
+	.inert = IGNORED("share_layernorm", "stop_gradient", "initializer_factor"),
+};
+
+// $: text or image.
+#define BRIDGED(stem, own) \
+	{ stem ".q", "@cross_modal_$_layers.#." own ".self.query" }, { stem ".k", "@cross_modal_$_layers.#." own ".self.key" }, \
+		{ stem ".v", "@cross_modal_$_layers.#." own ".self.value" }, \
+		{ stem ".o", "@cross_modal_$_layers.#." own ".output.dense" }, \
+	{ \
+		stem ".norm", "@cross_modal_$_layers.#." own ".output.LayerNorm" \
+	}
+
+const struct dialect bridgetower_names = {
+	.name = "bridgetower",
+	.prefix = "bridgetower.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(BRIDGED("layers.attn", "attention"), BRIDGED("layers.cross", "crossattention"),
+		{ "layers.ffn.up", "@cross_modal_$_layers.#.intermediate.dense" },
+		{ "layers.ffn.down", "@cross_modal_$_layers.#.output.dense" },
+		{ "layers.ffn.norm", "@cross_modal_$_layers.#.output.LayerNorm" }, { "transform", "@cross_modal_$_transform" },
+		{ "transform.each", "@cross_modal_$_transform.#" }, { "kinds", "@token_type_embeddings" },
+		{ "cross.norm", "@cross_modal_$_layernorm" }, { "link.norm", "@cross_modal_$_link_tower.#.LayerNorm" },
+		{ "link.scale", "@cross_modal_$_link_tower.#.scaled_factor" },
+		{ "link.beta", "@cross_modal_$_link_tower.#.beta" }, { "pooler", "@cross_modal_$_pooler.dense" }),
+	.ignored = IGNORED("*embeddings.position_ids", "*text_model.pooler.*"),
+	.inert = IGNORED("hidden_act", "num_attention_heads", "init_layernorm_from_vision_encoder", "initializer_factor"),
+};
+
 // The two towers together
 const struct dialect dual_names = {
 	.name = "dual",

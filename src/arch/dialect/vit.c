@@ -74,6 +74,22 @@
 		.inert = nothing }
 
 DIALECT(vit, "vit.", BACKBONE, BEFORE_AND_AFTER, DENSE, POOLED);
+DIALECT(flava_image, "flava.", IGNORED("vocab_size", "mask_token"), BEFORE_AND_AFTER, DENSE, POOLED);
+DIALECT(flava_fusion, "flava.", IGNORED("model_type"), BEFORE_AND_AFTER, DENSE, POOLED, { "fusion.class", "@cls_token" });
+
+// What compares a text with a picture, and the tokens that pictures are told as, are not built.
+const struct dialect flava_names = {
+	.name = "flava",
+	.prefix = "flava.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "picture.projector", "@image_to_mm_projection" }, { "text.projector", "@text_to_mm_projection" }),
+	.ignored = IGNORED("*image_projection.*", "*text_projection.*", "*logit_scale", "*_model.pooler.*", "image_codebook.*",
+		"*embeddings.mask_token", "*embeddings.position_ids"),
+	.inert = IGNORED("image_codebook_config", "projection_dim", "logit_scale_init_value", "hidden_size", "layer_norm_eps",
+		"init_codebook", "*_weight", "ce_ignore_index", "global_backprop_contrastive", "return_loss",
+		"skip_unmasked_multimodal_encoder", "initializer_factor"),
+};
+
 DIALECT(vit_msn, "vit.", BACKBONE, BEFORE_AND_AFTER, DENSE);
 DIALECT(deit, "deit.", BACKBONE, BEFORE_AND_AFTER, DENSE, POOLED, TEACHER);
 DIALECT(ijepa, "ijepa.", BACKBONE, BEFORE_AND_AFTER, DENSE);

@@ -4,7 +4,7 @@
 //
 //   pixels -> [class, registers, patches + positions] -> layers -> [queries, ..] -> last layers -> norm
 //   query -> class; MLP(query) * patches, twice as large once or more -> mask
-// VidEoMT (https://arxiv.org/abs/2602.17807): the same of a film, frame by frame; what a frame's queries became goes on to the next
+// VidEoMT (https://arxiv.org/abs/2602.17807): the same of a film; what a frame's queries became goes on to the next
 // frame's: query + linear(query before).
 //
 // In a last layer whose share of training with masks, a number of the checkpoint, is above 0, a query looks only at patches where
