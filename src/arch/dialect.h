@@ -33,8 +33,8 @@ extern const struct dialect deit_names, dinov2_names, dinov2_with_registers_name
 	vit_msn_names, vitpose_backbone_names, yolos_names, beit_names, data2vec_vision_names, videomae_names, vivit_names,
 	dinov3_vit_names, internvl_vision_names, qianfan_ocr_vision_names, tipsv2_vision_names, timesformer_names,
 	sam_vision_names, vit_hybrid_names, vit_mae_names, vitdet_names, radio_names, vitmatte_names, vitpose_names,
-	eomt_dinov3_names, flava_names, flava_image_names, flava_fusion_names, videomt_names, eomt_names, lw_detr_vit_names,
-	rf_detr_dinov2_names, vjepa2_names, seggpt_names, mgp_str_names;
+	eomt_dinov3_names, tvlt_names, flava_names, flava_image_names, flava_fusion_names, videomt_names, eomt_names,
+	lw_detr_vit_names, rf_detr_dinov2_names, vjepa2_names, seggpt_names, mgp_str_names;
 // speech.c
 extern const struct dialect wav2vec2_names, hubert_names, unispeech_names, unispeech_sat_names, data2vec_audio_names, wavlm_names,
 	sew_names, sew_d_names, wav2vec2_conformer_names, wav2vec2_bert_names, spectrogram_names, parakeet_names, lasr_names,

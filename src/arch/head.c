@@ -299,6 +299,7 @@ const struct head_class head_classes[] = {
 	{ "ForImageSuperResolution", &head_super_resolution },
 	{ "ForSceneTextRecognition", &head_scene_text },
 	{ "ForVideoClassification", &head_video },
+	{ "ForAudioVisualClassification", &head_video },
 	{ "ForSemanticSegmentation", &head_segments },
 	{ "ForSegmentation", &head_segmentation },
 	{ "ForImageSegmentation", &head_segmentation },

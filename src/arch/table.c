@@ -29,6 +29,7 @@
 #include "arch/family/speech.h"
 #include "arch/family/swin.h"
 #include "arch/family/t5.h"
+#include "arch/family/tvlt.h"
 #include "arch/family/two_models.h"
 #include "arch/family/vit.h"
 #include "arch/family/vitdet.h"
@@ -708,6 +709,7 @@ const struct arch arch_rows[] = {
 	{ "trajectory_transformer", &trajectory, &trajectory_names },
 	{ "transfo-xl", &transfo_xl, &transfo_xl_names },
 	{ "trocr", OF(seq2seq, trocr_names, .decoder_alone = true, .position_offset = 2) },
+	{ "tvlt", &tvlt, &tvlt_names },
 	{ "ultrabert", OF(rotary_encoder, ultrabert_names, .window_pattern = 3) },
 	{ "ultravbert", OF(vlm_connected, ultravbert_names, .normed = true), PARTS("ultrabert", "siglip_vision_model") },
 	{ "umt5", OF(t5, t5_names, .relative_each_layer = true) },

@@ -90,6 +90,13 @@ const struct dialect flava_names = {
 		"skip_unmasked_multimodal_encoder", "initializer_factor"),
 };
 
+DIALECT(tvlt, "tvlt.", IGNORED("*_mask_ratio", "audio_mask_type", "decoder_*", "task_*", "loss_type"), BEFORE_AND_AFTER, DENSE,
+	{ "tokens.class", "@cls_embedding" }, { "film", "@pixel_embeddings.patch_embeddings.projection" },
+	{ "film.place", "@pixel_embeddings.pos_embed_v" }, { "film.group", "@pixel_embeddings.temporal_embed" },
+	{ "film.kind", "@pixel_embeddings.type_embed_v" }, { "sound", "@audio_embeddings.patch_embeddings.projection" },
+	{ "sound.place", "@audio_embeddings.freq_embed" }, { "sound.group", "@audio_embeddings.pos_embed_a" },
+	{ "sound.kind", "@audio_embeddings.type_embed_a" }, { "head.1", "classifier.0" }, { "head.norm", "classifier.1" },
+	{ "head.2", "classifier.3" });
 DIALECT(vit_msn, "vit.", BACKBONE, BEFORE_AND_AFTER, DENSE);
 DIALECT(deit, "deit.", BACKBONE, BEFORE_AND_AFTER, DENSE, POOLED, TEACHER);
 DIALECT(ijepa, "ijepa.", BACKBONE, BEFORE_AND_AFTER, DENSE);
