@@ -222,7 +222,7 @@ const struct dialect bridgetower_vision_names = {
 		{ "layers.ffn.up", "@transformer.resblocks.#.mlp.c_fc" },
 		{ "layers.ffn.down", "@transformer.resblocks.#.mlp.c_proj" }),
 	.ignored = IGNORED("*embeddings.position_ids", "*ln_separate.*"),
-	.inert = IGNORED("share_layernorm", "stop_gradient", "initializer_factor"),
+	.inert = IGNORED("share_layernorm", "stop_gradient", "initializer_factor", "is_encoder_decoder"),
 };
 
 // $: text or image.
