@@ -149,7 +149,8 @@ static graph_value run(struct build *b, const char *part, struct body *io, int64
 		b->s->row->family->body(b, io);
 		graph_leave(b->g);
 	}
-	graph_value x = graph_failed(b->g) ? NO_VALUE : io->states[state];
+	int64_t at = state < io->state_count ? state : io->state_count - 1; // a part that was cut short ends earlier
+	graph_value x = graph_failed(b->g) ? NO_VALUE : io->states[at];
 	if (io->pixels.id)
 		x = layer_norm(b, "norm", x, b->s->hidden_size);
 	part_leave(b, outer);
