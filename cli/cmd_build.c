@@ -42,6 +42,8 @@ static const char *why_form(const struct graph_form *f, const struct graph_form 
 	if (f->norm != before->norm)
 		return f->norm == NORM_PLAIN_RMS ? "RMS norm taken apart, where the operator is refused"
 						 : "RMS norm as one operator";
+	if (f->experts != before->experts)
+		return f->experts == EXPERTS_ALL ? "every expert computes every token" : "experts compute what chose them";
 	return f->linear != before->linear ? "another form of the linear layers" : "the same";
 }
 
@@ -98,6 +100,8 @@ static void explain(const struct platform *p, const struct graph_form *f, const 
 		f->index32 ? "int32: cast once, where a Gather reads them" : "int64, as the model's inputs are");
 	if (f->sine_tables)
 		emit("  angles       rotary ones by tables: Sin and Cos may be wrong by 2^-11 here\n");
+	if (f->experts == EXPERTS_CHOSEN)
+		emit("  experts      each computes the tokens that chose it, sorted by expert and cut by Split\n");
 	emit("  shapes       %s\n",
 		f->is_static ? "static: every dimension is a number" : "dynamic: batch and sequence are decided at run time");
 }
@@ -204,6 +208,7 @@ static enum status build_into(const struct build *b, struct checkpoint *c, const
 	enum status s = arch_resolve(&spec, a, c, err);
 	if (s != STATUS_OK)
 		return s;
+	arch_settle_form(spec, &form);
 	if (c->weight_count == 0)
 		return error_set(err, STATUS_BAD_INPUT,
 			"%s: its weights are not here; --synthetic makes seeded random ones, `assay synth %s -o DIR` a folder of "
@@ -221,6 +226,8 @@ static enum status build_into(const struct build *b, struct checkpoint *c, const
 		s = choose(b, spec, hub->asked, which, &count, err);
 	}
 	form.is_static = form.is_static || b->is_static;
+	if (form.is_static)
+		form.experts = EXPERTS_ALL;
 	form.precise = b->precise;
 	form.precise.by_engine = way->quantises;
 	if (s == STATUS_OK)

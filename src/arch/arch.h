@@ -49,6 +49,8 @@ struct arch_likeness {
 };
 // Texts are in `a` and printable. Takes some milliseconds.
 void arch_resemble(struct arch_likeness *out, struct arena *a, const struct checkpoint *c);
+// The form without choices that this model has no use for: one without experts is built in no form of them.
+void arch_settle_form(const struct spec *s, struct graph_form *form);
 // Cuts the model to its first `layers` layers; false when it has fewer, or goes through them in cycles (HRM).
 bool arch_shorten(struct spec *s, int64_t layers);
 int64_t arch_layers(const struct spec *s);               // how many it has, of those that arch_shorten counts

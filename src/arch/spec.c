@@ -305,6 +305,20 @@ static const struct spec *layered(const struct spec *s)
 	return part_of(s, "text") ? part_of(s, "text") : s;
 }
 
+static bool has_experts(const struct spec *s)
+{
+	bool has = s->moe != NULL;
+	for (int i = 0; i < PARTS_MOST && !has; i++)
+		has = s->parts[i].spec && has_experts(s->parts[i].spec);
+	return has;
+}
+
+void arch_settle_form(const struct spec *s, struct graph_form *form)
+{
+	if (!has_experts(s))
+		form->experts = EXPERTS_ALL;
+}
+
 bool arch_shorten(struct spec *s, int64_t layers)
 {
 	struct spec *own = (struct spec *)(uintptr_t)layered(s); // s may be changed, and so its parts

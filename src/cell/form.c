@@ -24,6 +24,8 @@ void forms_begin(struct forms *out, const struct platform *p, bool is_static, bo
 		if (is_dynamic && form.is_static)
 			continue;
 		form.is_static |= is_static;
+		if (form.is_static) // how many tokens choose an expert is known to the run alone
+			form.experts = EXPERTS_ALL;
 		if (is_listed(out, &form, &a))
 			continue;
 		out->index[out->count] = i;
@@ -36,6 +38,8 @@ void forms_only(struct forms *out, const struct platform *p, size_t index, bool 
 {
 	*out = (struct forms){ .item = { p->forms[index] }, .index = { index }, .count = 1 };
 	out->item[0].is_static |= is_static;
+	if (out->item[0].is_static)
+		out->item[0].experts = EXPERTS_ALL;
 }
 
 bool forms_refused(struct arena *a, const struct target *t, bool is_resolved, const struct error *err)

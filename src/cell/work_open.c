@@ -160,6 +160,8 @@ static struct graph_form form_now(const struct work *w)
 	form.ranges = w->ranges;
 	form.range_count = w->range_count;
 	form.watches_ranges = w->ask.calibrate > 0;
+	if (form.watches_ranges) // an expert that no token chose would have no range
+		form.experts = EXPERTS_ALL;
 	return form;
 }
 
@@ -189,6 +191,7 @@ static enum status build_form(struct work *w, struct error *err)
 
 	if (st)
 		return st;
+	arch_settle_form(w->spec, &form);
 	w->built_form = form;
 	if (form.is_static && w->ask.new_tokens > 0)
 		return error_set(err, STATUS_UNSUPPORTED,

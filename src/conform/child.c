@@ -155,7 +155,8 @@ static enum status named_for_case(enum status st, const char *made, const char *
 	return st;
 }
 
-static enum status open_form(struct case_work *w, const struct target *t, const struct graph_form *form, const char *folder,
+// *form: less what is no choice of this model.
+static enum status open_form(struct case_work *w, const struct target *t, struct graph_form *form, const char *folder,
 	const char *io, struct error *err)
 {
 	const struct backend *b = route_backend(t->route);
@@ -166,6 +167,7 @@ static enum status open_form(struct case_work *w, const struct target *t, const 
 		return st;
 	if ((st = checkpoint_open(&w->checkpoint, made, err)) || (st = arch_resolve(&w->spec, &w->arena, &w->checkpoint, err)))
 		return named_for_case(st, made, folder, err);
+	arch_settle_form(w->spec, form);
 	if ((st = build_case(w, form, io, err)))
 		return named_for_case(st, made, folder, err);
 	if ((st = backend_prepare(b, &w->artifact, &w->arena, &w->checkpoint, err)) ||
@@ -269,14 +271,15 @@ static enum status run_case(struct case_work *w, const struct target *t, const c
 
 	forms_begin(&forms, t->platform, false, false);
 	for (;;) {
-		const struct graph_form *form = &forms.item[forms.at];
+		struct graph_form *form = &forms.item[forms.at];
 		struct error why = { 0 };
 		enum status st;
 
 		row_init(&w->row);
 		w->elsewhere = -1;
+		st = open_form(w, t, form, folder, io, &why);
 		w->form = graph_form_text(&w->arena, form);
-		if (!(st = open_form(w, t, form, folder, io, &why)) && !(st = judge_form(w, t, form, folder, io, rows, &why)))
+		if (!st && !(st = judge_form(w, t, form, folder, io, rows, &why)))
 			st = check_placement(w, t, &why);
 		bool refused = st && !w->is_open && forms_refused(&w->arena, t, w->spec != NULL, &why);
 

@@ -37,10 +37,7 @@ struct count {
 
 static uint64_t dim_of(struct count *c, int64_t dim)
 {
-	int64_t symbol = -1 - dim;
-
-	if (dim < 0 && symbol < c->g->symbol_count && c->g->symbols[symbol].number >= 0)
-		dim = c->g->symbols[symbol].number;
+	dim = graph_counted(c->g, dim);
 	c->node->unknown |= dim < 0;
 	return dim < 0 ? 1 : (uint64_t)dim;
 }
@@ -305,6 +302,12 @@ static void read_input(struct count *c, struct cost_value *reads, int id, uint64
 	reads[c->node->read_count++] = (struct cost_value){ c->root[id], nbytes };
 }
 
+// Of no elements an engine makes nothing: an expert that no token chose.
+static bool is_empty(struct count *c, const struct node *n)
+{
+	return n->output_count == 1 && !elements(c, n->outputs[0]);
+}
+
 // Of what is gathered or cut out, only that is read; of a shape, nothing. What bodies read of the graph is read once.
 static void bytes_of(struct count *c, struct arena *a, const struct node *n)
 {
@@ -312,7 +315,7 @@ static void bytes_of(struct count *c, struct arena *a, const struct node *n)
 	int *around, around_count;
 	bool part = text_starts(n->op, "Gather") || text_is(n->op, "Slice") || text_is(n->op, "Trilu");
 
-	if (graph_is_view(n->op) || text_is(n->op, "Shape"))
+	if (graph_is_view(n->op) || text_is(n->op, "Shape") || is_empty(c, n))
 		return;
 	around_count = graph_body_reads(c->g, n, a, &around);
 	c->node->reads = reads = ARENA_ARRAY(a, (size_t)(n->input_count + around_count) + 1, struct cost_value);
@@ -371,7 +374,9 @@ static uint64_t boundary(struct count *c, const bool *live)
 	for (int i = 0; i < g->node_count; i++) {
 		const struct node *n = &g->nodes[i];
 
-		for (int k = 0; live[i] && !graph_is_view(n->op) && !text_is(n->op, "Shape") && k < n->input_count; k++) {
+		if (!live[i] || graph_is_view(n->op) || text_is(n->op, "Shape") || is_empty(c, n))
+			continue;
+		for (int k = 0; k < n->input_count; k++) {
 			int id = n->inputs[k].id;
 
 			if (!id || !c->constant[id] || !whole || whole[id])

@@ -11,7 +11,7 @@
 
 // ---------------------------------------------------------------------------------------------------- life
 
-static void *grow(void *items, int count, int *capacity, size_t size)
+void *graph_grow(void *items, int count, int *capacity, size_t size)
 {
 	if (count < *capacity)
 		return items;
@@ -31,7 +31,7 @@ struct graph *graph_new(const struct graph_form *form)
 	if (form)
 		g->form = *form;
 	g->opset = OPSET_LEAST;
-	g->values = grow(g->values, 0, &g->value_capacity, sizeof *g->values);
+	g->values = graph_grow(g->values, 0, &g->value_capacity, sizeof *g->values);
 	memset(&g->values[0], 0, sizeof g->values[0]);
 	g->value_count = 1;
 	return g;
@@ -252,53 +252,6 @@ static const char *name_take(struct graph *g, const char *name)
 	return g->names[i].text;
 }
 
-// ---------------------------------------------------------------------------------------------------- symbols
-
-static int64_t symbol_add(struct graph *g, const char *name)
-{
-	int capacity = g->symbol_capacity;
-	g->symbols = grow(g->symbols, g->symbol_count, &capacity, sizeof *g->symbols);
-	g->symbol_values = grow(g->symbol_values, g->symbol_count, &g->symbol_capacity, sizeof *g->symbol_values);
-	g->symbols[g->symbol_count] = (struct named){ name ? arena_strdup(&g->arena, name) : NULL, -1 };
-	g->symbol_values[g->symbol_count] = NO_VALUE;
-	return -1 - (int64_t)g->symbol_count++;
-}
-
-static int64_t symbol_find(struct graph *g, const char *name)
-{
-	for (int i = 0; i < g->symbol_count; i++)
-		if (text_is(g->symbols[i].name, name))
-			return -1 - i;
-	return symbol_add(g, name);
-}
-
-int64_t graph_symbol(struct graph *g, const char *name)
-{
-	int64_t dim = symbol_find(g, name);
-	int number = g->symbols[-1 - dim].number;
-	return number >= 0 ? number : dim;
-}
-
-void graph_bind(struct graph *g, const char *name, int64_t n)
-{
-	if (n < 0 || n > INT32_MAX) {
-		graph_fail(g, STATUS_BAD_INPUT, "%s cannot be %lld", name, (long long)n);
-		return;
-	}
-	int64_t dim = symbol_find(g, name);
-	g->symbols[-1 - dim].number = (int)n;
-}
-
-const char *graph_symbol_name(const struct graph *g, int64_t dim)
-{
-	return dim < 0 && -1 - dim < g->symbol_count ? g->symbols[-1 - dim].name : NULL;
-}
-
-int64_t graph_unknown(struct graph *g)
-{
-	return symbol_add(g, NULL);
-}
-
 // ---------------------------------------------------------------------------------------------------- values
 
 static graph_value value_add(struct graph *g, enum value_kind kind, const char *name, enum dtype t, int rank, const int64_t *dim)
@@ -318,7 +271,7 @@ static graph_value value_add(struct graph *g, enum value_kind kind, const char *
 			(long long)g->values_most);
 		return NO_VALUE;
 	}
-	g->values = grow(g->values, g->value_count, &g->value_capacity, sizeof *g->values);
+	g->values = graph_grow(g->values, g->value_count, &g->value_capacity, sizeof *g->values);
 	struct value_info *v = &g->values[g->value_count];
 	*v = (struct value_info){ .kind = kind, .name = name, .dtype = t, .rank = rank };
 	if (kind == VALUE_NODE || kind == VALUE_BODY)
@@ -335,7 +288,7 @@ graph_value graph_input(struct graph *g, const char *name, enum dtype t, int ran
 	graph_value v = value_add(g, VALUE_INPUT, name_take(g, name), t, rank, dim);
 	if (g->failed)
 		return NO_VALUE;
-	g->inputs = grow(g->inputs, g->input_count, &g->input_capacity, sizeof *g->inputs);
+	g->inputs = graph_grow(g->inputs, g->input_count, &g->input_capacity, sizeof *g->inputs);
 	g->inputs[g->input_count++] = v.id;
 	return v;
 }
@@ -436,7 +389,7 @@ graph_value graph_constant(struct graph *g, enum dtype t, int rank, const int64_
 	c->data = arena_alloc(&g->arena, wanted.nbytes + 1);
 	memcpy(c->data, data, wanted.nbytes);
 	VALUE(g, v)->constant = c;
-	g->constants = grow(g->constants, g->constant_count, &g->constant_capacity, sizeof *g->constants);
+	g->constants = graph_grow(g->constants, g->constant_count, &g->constant_capacity, sizeof *g->constants);
 	g->constants[g->constant_count++] = v.id;
 	*slot = (uint32_t)g->constant_count;
 	return v;
@@ -622,9 +575,8 @@ bool graph_node_of(struct graph *g, const char *op, const char *domain, const gr
 	if (g->failed)
 		return false;
 	const struct operator* row = row_of(g, op, domain);
-	if (!row || output_count > NODE_OUTPUTS) {
-		graph_fail(g, STATUS_FAILED,
-			row ? "%s has too many outputs" : "%s is not in the builder's list of operators (onnx/operator.h)", op);
+	if (!row) {
+		graph_fail(g, STATUS_FAILED, "%s is not in the builder's list of operators (onnx/operator.h)", op);
 		return false;
 	}
 	slots_grow(&g->node_slots, &g->node_slot_count, (size_t)g->node_count);
@@ -651,7 +603,7 @@ bool graph_node_of(struct graph *g, const char *op, const char *domain, const gr
 	}
 	if (g->failed)
 		return false;
-	g->nodes = grow(g->nodes, g->node_count, &g->node_capacity, sizeof *g->nodes);
+	g->nodes = graph_grow(g->nodes, g->node_count, &g->node_capacity, sizeof *g->nodes);
 	struct node *n = &g->nodes[g->node_count];
 	*n = (struct node){ .name = name,
 		.row = row,
@@ -674,6 +626,7 @@ bool graph_node_of(struct graph *g, const char *op, const char *domain, const gr
 			n->attributes[i].ints = ints;
 		}
 	}
+	n->outputs = ARENA_ARRAY(&g->arena, (size_t)output_count + 1, int);
 	for (int i = 0; i < output_count; i++) {
 		n->outputs[i] = out[i].id;
 		VALUE(g, out[i])->node = g->node_count;
@@ -705,7 +658,7 @@ int graph_body_begin(struct graph *g, bool reads_around)
 	}
 	if (!g->body_count)
 		g->body_count = 1;
-	g->bodies = grow(g->bodies, g->body_count, &g->body_capacity, sizeof *g->bodies);
+	g->bodies = graph_grow(g->bodies, g->body_count, &g->body_capacity, sizeof *g->bodies);
 	g->bodies[g->body_count] = (struct body){ .reads_around = reads_around };
 	g->in_body = g->body_count++;
 	return g->in_body;
@@ -813,7 +766,7 @@ void graph_output(struct graph *g, const char *name, graph_value v)
 	if (g->failed)
 		return;
 	VALUE(g, v)->name = taken_name;
-	g->outputs = grow(g->outputs, g->output_count, &g->output_capacity, sizeof *g->outputs);
+	g->outputs = graph_grow(g->outputs, g->output_count, &g->output_capacity, sizeof *g->outputs);
 	g->outputs[g->output_count++] = v.id;
 }
 

@@ -34,6 +34,8 @@ enum linear_form { LINEAR_GEMM, LINEAR_FUSED_MATMUL, LINEAR_MATMUL_TRANSPOSED };
 enum attention_form { ATTENTION_PLAIN, ATTENTION_MHA }; // MatMul/Softmax/MatMul; com.microsoft.MultiHeadAttention
 enum gelu_form { GELU_ERF, GELU_OP, GELU_MICROSOFT };   // taken apart; Gelu of opset 20; com.microsoft.Gelu
 enum norm_form { NORM_PLAIN_RMS, NORM_FUSED_RMS };      // RMS norm taken apart; ONNX Runtime's SimplifiedLayerNormalization
+// Every expert computes every token, and the weight of a token decides; an expert computes the tokens that chose it.
+enum expert_form { EXPERTS_ALL, EXPERTS_CHOSEN };
 // The past and the new concatenated, by Concat; com.microsoft.GroupQueryAttention, which writes into a buffer of fixed
 // length.
 enum cache_form { CACHE_PLAIN, CACHE_SHARED };
@@ -50,8 +52,9 @@ struct graph_form {
 	enum norm_form norm;
 	bool is_static;        // every symbol has a number
 	enum cache_form cache; // of causal language models
-	bool index32;          // Gather by int32 indices; the model's inputs stay int64
-	bool sine_tables;      // rotary angles by tables: where Sin and Cos are not of float32's precision
+	enum expert_form experts;
+	bool index32;     // Gather by int32 indices; the model's inputs stay int64
+	bool sine_tables; // rotary angles by tables: where Sin and Cos are not of float32's precision
 	// int8-static: between what the inputs of linear layers lie; NULL: not measured yet, the graph is for counting only.
 	const struct linear_range *ranges;
 	size_t range_count;

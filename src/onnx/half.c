@@ -50,7 +50,7 @@ static const char *const always_high[] = { "Sin", "Cos", "Acos", "Range", "Pow",
 	"ReduceMean", "ReduceSum", "InstanceNormalization", "Floor", "Mod", "Resize", "Scan", "ReduceProd", "ReduceL2",
 	"GridSample", "RoiAlign", "LSTM", "GRU", "If", "Loop", "DFT", "NonMaxSuppression", NULL };
 static const char *const moves[] = { "Reshape", "Transpose", "Slice", "Gather", "GatherND", "GatherElements", "Concat", "Squeeze",
-	"Unsqueeze", "Expand", "Identity", "ScatterND", "ScatterElements", NULL };
+	"Unsqueeze", "Expand", "Identity", "ScatterND", "ScatterElements", "Split", NULL };
 
 static bool is_float(const struct pass *p, graph_value v)
 {

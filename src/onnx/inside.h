@@ -45,7 +45,7 @@ struct attribute {
 #define ATTR_BODY(n, x) ((struct attribute){ .name = (n), .kind = ATTRIBUTE_BODY, .i = (x) })
 #define ATTR_IS(n, k, x) ((struct attribute){ .name = (n), .kind = ATTRIBUTE_INTS, .count = (k), .ints = (x) })
 
-enum { NODE_OUTPUTS = 3 }; // the most that an operation built here has
+enum { NODE_OUTPUTS = 3 }; // the most that an operation built here has; Split has more
 
 struct node {
 	const struct operator* row;
@@ -53,7 +53,7 @@ struct node {
 	int input_count, attribute_count;
 	graph_value *inputs; // NO_VALUE: an optional input left out
 	struct attribute *attributes;
-	int outputs[NODE_OUTPUTS]; // value ids, [output_count]
+	int *outputs; // value ids, [output_count]
 	int output_count;
 	int body;  // the body that it is in; 0: the graph itself
 	bool live; // one of its outputs is
@@ -176,9 +176,13 @@ const char *graph_numbers_text(struct graph *g, int count, const int64_t *x); //
 const char *graph_value_text(struct graph *g, graph_value v);                 // "layers.0/Add f32[batch,sequence,8]"
 const char *graph_values_text(
 	struct graph *g, const graph_value *v, int count); // "x f32[2,3] and y i64[3]"; absent ones are left out
+// items [count] with room for one more; aborts without memory, which limits of a graph keep away.
+void *graph_grow(void *items, int count, int *capacity, size_t size);
 int64_t graph_unknown(struct graph *g);                    // a dimension that only the run knows
-bool graph_alive(struct graph *g, graph_value v);          // false after an error; NO_VALUE is an error here
-int graph_axis(struct graph *g, graph_value v, int axis);  // 0..rank-1; fails otherwise
+int64_t graph_counted(const struct graph *g, int64_t dim); // the number that it is, is bound to or is expected to be; -1: none
+int64_t graph_expected(struct graph *g, int64_t n);       // likewise; costs and memory are counted as if it were n, -1: not known
+bool graph_alive(struct graph *g, graph_value v);         // false after an error; NO_VALUE is an error here
+int graph_axis(struct graph *g, graph_value v, int axis); // 0..rank-1; fails otherwise
 void graph_shape_parts(
 	struct graph *g, graph_value shape, int n, int64_t *out); // what is known of the n numbers in a shape: numbers, symbols
 // (n + extra) / stride + 1, rounded down or up; for a symbol, the symbol of that name. -1: the window does not fit. op_image.c

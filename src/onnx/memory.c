@@ -60,10 +60,8 @@ static uint64_t count_of(struct walk *w, int id)
 	uint64_t n = 1;
 
 	for (int k = 0; k < v->rank; k++) {
-		int64_t dim = v->dim[k], symbol = -1 - dim;
+		int64_t dim = graph_counted(w->g, v->dim[k]);
 
-		if (dim < 0 && symbol < w->g->symbol_count && w->g->symbols[symbol].number >= 0)
-			dim = w->g->symbols[symbol].number;
 		w->m.unknown |= dim < 0;
 		n *= dim < 0 ? 1 : (uint64_t)dim;
 	}

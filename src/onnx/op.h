@@ -62,6 +62,9 @@ graph_value op_transpose(struct graph *g, graph_value x, int rank, const int *pe
 graph_value op_unsqueeze(struct graph *g, graph_value x, int axis);
 graph_value op_squeeze(struct graph *g, graph_value x, int axis);
 graph_value op_concat(struct graph *g, int count, const graph_value *x, int axis);
+// x cut along an axis into `count` pieces, in out; lengths i64 [count]: only the run knows them. Arithmetic and memory are
+// counted as if they differed by 1 at most.
+void op_split(struct graph *g, graph_value x, int axis, graph_value lengths, int count, graph_value *out);
 graph_value op_slice(struct graph *g, graph_value x, int axis, int64_t begin, int64_t end);            // INT64_MAX: to the end
 graph_value op_slice_to(struct graph *g, graph_value x, int axis, graph_value begin, graph_value end); // i64 [1] each
 graph_value op_gather(struct graph *g, graph_value table, graph_value indices, int axis);

@@ -177,3 +177,32 @@ graph_value op_nonzero(struct graph *g, graph_value x)
 	}
 	return graph_node(g, "NonZero", "", &x, 1, NULL, 0, NODE_OUTPUT(DTYPE_I64, 2, (int64_t[]){ rank, graph_unknown(g) }));
 }
+
+void op_split(struct graph *g, graph_value x, int axis, graph_value lengths, int count, graph_value *out)
+{
+	struct arena *a = graph_arena(g);
+
+	for (int i = 0; i < count; i++)
+		out[i] = NO_VALUE;
+	if (!graph_alive(g, x) || !graph_alive(g, lengths))
+		return;
+	const struct value_info v = *VALUE(g, x);
+	int at = graph_axis(g, x, axis);
+	if (g->failed)
+		return;
+	if (count < 1 || value_rank(g, lengths) != 1 || value_dim(g, lengths, 0) != count) {
+		graph_fail(g, STATUS_FAILED, "Split of %s into %d pieces", graph_values_text(g, (graph_value[]){ x, lengths }, 2),
+			count);
+		return;
+	}
+	struct node_output *outputs = ARENA_ARRAY(a, (size_t)count, struct node_output);
+	int64_t whole = graph_counted(g, v.dim[at]);
+	for (int i = 0; i < count; i++) {
+		int64_t *dim = ARENA_ARRAY(a, TENSOR_MAX_RANK, int64_t);
+		memcpy(dim, v.dim, sizeof v.dim);
+		dim[at] = graph_expected(g, whole < 0 ? -1 : whole / count + (i < whole % count));
+		outputs[i] = (struct node_output){ arena_printf(a, "%d", i), v.dtype, v.rank, dim };
+	}
+	graph_node_of(g, "Split", "", (graph_value[]){ x, lengths }, 2, (struct attribute[]){ ATTR_I("axis", at) }, 1,
+		&(struct node_outputs){ count, outputs, out });
+}

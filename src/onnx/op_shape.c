@@ -182,6 +182,15 @@ graph_value op_squeeze(struct graph *g, graph_value x, int axis)
 		g, "Squeeze", "", (graph_value[]){ x, graph_i64s(g, 1, &at) }, 2, NULL, 0, NODE_OUTPUT(v.dtype, v.rank - 1, dim));
 }
 
+static int64_t dim_sum(struct graph *g, int64_t a, int64_t b)
+{
+	int64_t x = graph_counted(g, a), y = graph_counted(g, b);
+
+	if (a >= 0 && b >= 0)
+		return a + b;
+	return graph_expected(g, x >= 0 && y >= 0 ? x + y : -1);
+}
+
 graph_value op_concat(struct graph *g, int count, const graph_value *x, int axis)
 {
 	if (count < 1)
@@ -209,7 +218,7 @@ graph_value op_concat(struct graph *g, int count, const graph_value *x, int axis
 		for (int k = 0; i && k < first.rank; k++) {
 			int64_t d = value_dim(g, x[i], k);
 			if (k == at)
-				dim[k] = dim[k] >= 0 && d >= 0 ? dim[k] + d : graph_unknown(g);
+				dim[k] = dim_sum(g, dim[k], d);
 			else if (dim[k] < 0)
 				dim[k] = d >= 0 ? d : dim[k];
 			else if (d >= 0 && d != dim[k])

@@ -121,6 +121,7 @@ enum { OPSET_LEAST = 17, OPSET_MOST = 20 };
 	X("Softmax", "", 13, "F", EACH, 0, 5) \
 	X("Softplus", "", 1, "H", EACH, 1, 0) \
 	X("SpaceToDepth", "", 13, "a", NONE, 0, 0) \
+	X("Split", "", 13, "al?", NONE, 0, 0) \
 	X("Sqrt", "", 13, "F", EACH, 1, 0) \
 	X("Squeeze", "", 13, "al?", NONE, 0, 0) \
 	X("Sub", "", 14, "NN", EACH, 1, 0) \

@@ -12,6 +12,7 @@ const char *graph_form_text(struct arena *a, const struct graph_form *f)
 	static const char *const gelu[] = { "gelu-erf", "gelu-op", "gelu-microsoft" };
 	static const char *const norm[] = { "rms-plain", "rms-fused" };
 	static const char *const cache[] = { "", " cache-shared" };
+	static const char *const experts[] = { "", " experts-chosen" };
 
 	static const char *const heads[] = { "", " head-stored" };
 	const struct precise *p = &f->precise;
@@ -22,9 +23,9 @@ const char *graph_form_text(struct arena *a, const struct graph_form *f)
 		: arena_printf(a, " %s block-%d accuracy-%d%s%s", precision_word(p->precision), p->block, p->accuracy,
 			  p->asymmetric ? " zero-points" : "", heads[p->float_head]);
 
-	return arena_printf(a, "%s %s %s %s %s%s%s%s%s%s", f->is_static ? "static" : "dynamic", linear[f->linear],
-		attention[f->attention], gelu[f->gelu], norm[f->norm], cache[f->cache], f->index32 ? " index32" : "",
-		f->sine_tables ? " sine-tables" : "", precise, dequantised);
+	return arena_printf(a, "%s %s %s %s %s%s%s%s%s%s%s", f->is_static ? "static" : "dynamic", linear[f->linear],
+		attention[f->attention], gelu[f->gelu], norm[f->norm], cache[f->cache], experts[f->experts],
+		f->index32 ? " index32" : "", f->sine_tables ? " sine-tables" : "", precise, dequantised);
 }
 
 static void add_shape(const struct graph *g, int rank, const int64_t *dim, struct text *out)

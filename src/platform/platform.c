@@ -24,6 +24,10 @@
 	{ \
 		LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, false, CACHE_PLAIN \
 	}
+#define CHOSEN_EXPERTS \
+	{ \
+		LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, false, CACHE_PLAIN, EXPERTS_CHOSEN \
+	}
 #define GELU_OP_FORM \
 	{ \
 		LINEAR_GEMM, ATTENTION_PLAIN, GELU_OP, NORM_PLAIN_RMS, false, CACHE_PLAIN \
@@ -40,15 +44,15 @@
 // (https://www.w3.org/TR/WGSL/#floating-point-accuracy).
 #define STATIC_SINE_TABLES \
 	{ \
-		LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, true, CACHE_PLAIN, false, true \
+		LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, true, CACHE_PLAIN, EXPERTS_ALL, false, true \
 	}
 #define SINE_TABLES \
 	{ \
-		LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, false, CACHE_PLAIN, false, true \
+		LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, false, CACHE_PLAIN, EXPERTS_ALL, false, true \
 	}
 #define STATIC_INDEX32 \
 	{ \
-		LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, true, CACHE_PLAIN, true \
+		LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, true, CACHE_PLAIN, EXPERTS_ALL, true \
 	}
 
 static const struct platform platforms[] = {
@@ -58,7 +62,7 @@ static const struct platform platforms[] = {
 		.routes = { { "ort", "cpu", "CPU", "CPU", NULL },
 			{ "browser", "wasm", "chromium firefox remote", "chromium", NULL } },
 		.reference = "openvino",
-		.forms = { CHOSEN_FORM },
+		.forms = { CHOSEN_EXPERTS },
 		.form_count = 1,
 		.cache = CACHE_SHARED,
 	},
@@ -96,8 +100,8 @@ static const struct platform platforms[] = {
 		.summary = "Intel's runtime for CPUs, GPUs and NPUs",
 		.routes = { { "openvino", "openvino", NULL, "CPU", NULL } },
 		.reference = "cpu:optimisation=none",
-		.forms = { CHOSEN_FORM }, // a plain cache: its GroupQueryAttention is right for one row only and leaves softcap
-					  // out (2026.4)
+		// A plain cache: its GroupQueryAttention is right for one row only and leaves softcap out (2026.4).
+		.forms = { CHOSEN_EXPERTS },
 		.form_count = 1,
 		.fallback = { "cpu" },
 	},

@@ -199,6 +199,8 @@ struct given {
 	X("ScatterElements of x f32[2,3], i i64[2,3] and h bf16[2,3]: types differ", \
 		op_scatter_elements(v->g, v->x, v->i, v->h, 0, SCATTER_ADD)) \
 	X("x f32[2,3] has rank 2: there is no axis 2", op_scatter_elements(v->g, v->x, v->i, v->x, 2, SCATTER_MAX)) \
+	X("Split of x f32[2,3] and constant.0 i64[2] into 3 pieces", split_of(v, 0, 3)) \
+	X("x f32[2,3] has rank 2: there is no axis 2", split_of(v, 2, 2)) \
 	X("NonZero of constant.0 i64[]: a scalar has no indices", op_nonzero(v->g, graph_i64(v->g, 1))) \
 	X("Expand of x f32[2,3] to [2,5]: dimension 1 differs", op_expand(v->g, v->x, graph_i64s(v->g, 2, (int64_t[]){ 2, 5 }))) \
 	X("Range of one i64[1]", op_range(v->g, v->one, graph_i64(v->g, 3), graph_i64(v->g, 1))) \
@@ -269,6 +271,14 @@ struct given {
 	X("w f32[5,4] is taken for f32[4,5]", graph_external(v->g, "w", DTYPE_F32, 2, (int64_t[]){ 4, 5 }, "f", 0, 80))
 
 static const int64_t ones[] = { 1, 1 }, none[4] = { 0 }, less[] = { -1, 0, 0, 0 };
+
+static graph_value split_of(struct given *v, int axis, int count)
+{
+	graph_value out[3];
+
+	op_split(v->g, v->x, axis, graph_i64s(v->g, 2, (int64_t[]){ 1, 1 }), count, out);
+	return out[0];
+}
 
 static graph_value kernel_of(struct given *v, int64_t channels)
 {
@@ -415,6 +425,10 @@ static void scattering_keeps_the_shape(void **state)
 		assert_int_equal(value_dtype(v.g, found), DTYPE_I64);
 		assert_int_equal(value_dim(v.g, found, 0), 2);
 		assert_true(value_dim(v.g, found, 1) < 0 && value_dim(v.g, found, 1) != batch);
+		graph_value piece[2], lengths = graph_input(v.g, "lengths", DTYPE_I64, 1, (int64_t[]){ 2 });
+		op_split(v.g, y, 0, lengths, 2, piece);
+		assert_true(value_dim(v.g, piece[0], 0) < 0 && value_dim(v.g, piece[0], 0) != value_dim(v.g, piece[1], 0));
+		assert_int_equal(value_dim(v.g, piece[1], 1), 4);
 		graph_output(v.g, "y", op_scatter_elements(v.g, v.x, v.i, v.x, -1, SCATTER_REPLACE));
 		graph_output(v.g, "found", found);
 		if (graph_finish(v.g, &err))

@@ -364,6 +364,16 @@ static void einsum(struct call *c)
 	gives(c, "inner", op_einsum(c->g, "bhid,bhjd->", 2, (graph_value[]){ q, k }));
 }
 
+static void split(struct call *c)
+{
+	graph_value piece[3];
+
+	op_split(c->g, given(c, "x", "b.w"), 1, given(c, "lengths", "."), 3, piece);
+	gives(c, "first", piece[0]);
+	gives(c, "last", piece[2]);
+	gives(c, "back", op_concat(c->g, 3, (graph_value[]){ piece[2], piece[1], piece[0] }, 1));
+}
+
 #define CASES(X) \
 	X(gather_nd) \
 	X(gather_elements) \
@@ -375,6 +385,7 @@ static void einsum(struct call *c)
 	X(reductions) \
 	X(cumsum) \
 	X(topk) \
+	X(split) \
 	X(conv_transpose) \
 	X(lstm) \
 	X(lstm_both_ways) \

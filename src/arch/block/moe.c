@@ -5,8 +5,10 @@
 //   x -+- router -> scores -> top_k -> weights [batch, seq, experts], 0 where not chosen
 //      +- expert 0 .. n-1 -> sum of weight * expert (+ shared experts, which every token goes through)
 //
-// The plain form, right for every engine: every expert computes every token and the weight decides. It costs experts / top_k
-// times what choosing would.
+// EXPERTS_ALL, right for every engine: every expert computes every token and the weight decides. It costs experts / top_k times
+// what choosing does.
+// EXPERTS_CHOSEN: pairs of a token and one of its experts, sorted by expert, are cut into a piece for each (Gale et al. 2022,
+// MegaBlocks, https://arxiv.org/abs/2211.15841, without its blocks); the results go back to where their tokens were.
 #include <float.h>
 #include <math.h>
 
@@ -124,6 +126,66 @@ static graph_value expert_of_stack(struct build *b, graph_value x)
 	return multiply(g, y, w, bias ? weight_item(b, "layers.moe.experts.down_bias", 2, (int64_t[]){ e, h }) : NO_VALUE);
 }
 
+// Pairs of a token and an expert that it chose, in the order of the experts. A token's pairs are `chosen`.
+struct pairs {
+	int64_t chosen;
+	graph_value weights; // [tokens, chosen]; 0: an expert that was not chosen, where the router chose fewer
+	graph_value place;   // i32 [tokens * chosen]: where each token's pairs are in that order
+	graph_value origin;  // i64 [tokens * chosen]: of which token's pair each is
+	graph_value lengths; // i64 [experts]: how many pairs each has
+};
+
+// A counting sort: a pair is after those of lower experts, and after those of its own that stand before it.
+static void sort_pairs(struct build *b, struct pairs *p, graph_value weights)
+{
+	struct graph *g = b->g;
+	const struct moe *m = b->s->moe;
+	graph_value flat = op_reshape(g, op_slice(g, weights, 2, 0, m->experts), 2, (int64_t[]){ -1, m->experts });
+	graph_value ids;
+
+	p->chosen = m->sparse_mixer ? 2 : m->top_k < m->experts ? m->top_k : m->experts;
+	op_topk_indices(g, op_abs(g, flat), p->chosen, 1, false, &ids);
+	p->weights = op_gather_elements(g, flat, ids, 1);
+	graph_value id = op_reshape(g, ids, 2, (int64_t[]){ -1, 1 });
+	int64_t *count = ARENA_ARRAY(graph_arena(g), (size_t)m->experts, int64_t);
+	for (int64_t i = 0; i < m->experts; i++)
+		count[i] = i;
+	graph_value is = op_cast(g, op_equal(g, id, graph_i64s(g, (int)m->experts, count)), DTYPE_I32); // [pairs, experts]
+	graph_value before = op_cumsum_from(g, is, 0, true, false), lengths = op_reduce_sum(g, is, 0, false);
+	graph_value begins = op_cumsum_from(g, lengths, 0, true, false);
+	p->place = op_reduce_sum(g, op_mul(g, op_add(g, before, begins), is), 1, false);
+	p->lengths = op_cast(g, lengths, DTYPE_I64);
+	graph_value pairs = op_range(g, graph_i64(g, 0), op_squeeze(g, op_dim(g, id, 0), 0), graph_i64(g, 1));
+	p->origin = op_scatter_elements(g, pairs, p->place, pairs, 0, SCATTER_REPLACE);
+}
+
+// One for each expert, [1, tokens that chose it, hidden].
+static graph_value *pieces(struct build *b, const struct pairs *p, graph_value x, int64_t hidden)
+{
+	struct graph *g = b->g;
+	const struct moe *m = b->s->moe;
+	graph_value *out = ARENA_ARRAY(graph_arena(g), (size_t)m->experts, graph_value);
+	graph_value token = op_div(g, p->origin, graph_i64(g, p->chosen));
+	graph_value rows = op_gather(g, op_reshape(g, x, 2, (int64_t[]){ -1, hidden }), token, 0);
+
+	if (m->scales_inputs)
+		rows = op_mul(g, rows, op_gather(g, op_reshape(g, p->weights, 2, (int64_t[]){ -1, 1 }), p->origin, 0));
+	op_split(g, op_unsqueeze(g, rows, 0), 1, p->lengths, (int)m->experts, out);
+	return out;
+}
+
+// What the experts made of the pieces, as one value of x's shape.
+static graph_value together(struct build *b, const struct pairs *p, const graph_value *made, graph_value x, int64_t hidden)
+{
+	struct graph *g = b->g;
+	const struct moe *m = b->s->moe;
+	graph_value rows = op_squeeze(g, op_concat(g, (int)m->experts, made, 1), 0);
+	rows = op_reshape(g, op_gather(g, rows, p->place, 0), 3, (int64_t[]){ -1, p->chosen, hidden });
+	graph_value sum = m->scales_inputs ? op_reduce_sum(g, rows, 1, false)
+					   : op_squeeze(g, op_matmul(g, op_unsqueeze(g, p->weights, 1), rows), 1);
+	return op_reshape_to(g, sum, op_shape(g, x));
+}
+
 // In a plan only the weights of an expert are wanted: its graph is one of its own and forgotten, since those of 32,768 take
 // 300 MB.
 static void plan_expert(struct build *b)
@@ -146,31 +208,58 @@ static bool is_stacked(const struct build *b)
 	return weight_named(b, "layers.moe.experts.gate_up") || weight_named(b, "layers.moe.experts.gate");
 }
 
-graph_value weighed_experts(struct build *b, graph_value x, graph_value weights)
+// Of b->item.
+static graph_value expert(struct build *b, graph_value x, int64_t outer)
+{
+	graph_value y =
+		is_stacked(b) ? expert_of_stack(b, x) : ffn_between(b, "layers.moe.expert", x, outer, b->s->moe->width, false);
+	return weight_named(b, "layers.moe.expert_norm") ? norm_scaled_first(b, "layers.moe.expert_norm", y, outer) : y;
+}
+
+static graph_value all_experts(struct build *b, graph_value weights, graph_value x, int64_t outer)
 {
 	struct graph *g = b->g;
 	const struct moe *m = b->s->moe;
-	int64_t outer = m->latent ? m->latent : b->s->hidden_size;
-	bool stacked = is_stacked(b);
 	graph_value sum = NO_VALUE;
+
 	for (b->item = 0; b->item < m->experts && !graph_failed(b->g); b->item++) {
 		if (b->plan && b->item > 0) {
-			if (!stacked) // else the first has named the tensors of all
+			if (!is_stacked(b)) // else the first has named the tensors of all
 				plan_expert(b);
 			continue;
 		}
 		graph_enter(g, "expert.%lld", (long long)b->item);
 		graph_value own = op_slice(g, weights, 2, b->item, b->item + 1);
-		graph_value in = m->scales_inputs ? op_mul(g, x, own) : x;
-		graph_value y =
-			stacked ? expert_of_stack(b, in) : ffn_between(b, "layers.moe.expert", in, outer, m->width, false);
-		if (weight_named(b, "layers.moe.expert_norm"))
-			y = norm_scaled_first(b, "layers.moe.expert_norm", y, outer);
+		graph_value y = expert(b, m->scales_inputs ? op_mul(g, x, own) : x, outer);
 		y = m->scales_inputs ? y : op_mul(g, y, own);
 		sum = sum.id ? op_add(g, sum, y) : y;
 		graph_leave(g);
 	}
 	return sum;
+}
+
+static graph_value chosen_experts(struct build *b, graph_value weights, graph_value x, int64_t outer)
+{
+	struct graph *g = b->g;
+	struct pairs p;
+
+	sort_pairs(b, &p, weights);
+	graph_value *piece = pieces(b, &p, x, outer);
+	for (b->item = 0; b->item < b->s->moe->experts && !graph_failed(b->g); b->item++) {
+		graph_enter(g, "expert.%lld", (long long)b->item);
+		piece[b->item] = expert(b, piece[b->item], outer);
+		graph_leave(g);
+	}
+	return together(b, &p, piece, x, outer);
+}
+
+graph_value weighed_experts(struct build *b, graph_value x, graph_value weights)
+{
+	const struct moe *m = b->s->moe;
+	int64_t outer = m->latent ? m->latent : b->s->hidden_size;
+
+	return graph_get_form(b->g)->experts == EXPERTS_CHOSEN && !b->plan ? chosen_experts(b, weights, x, outer)
+									   : all_experts(b, weights, x, outer);
 }
 
 graph_value mixture(struct build *b, graph_value x)
