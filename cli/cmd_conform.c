@@ -192,7 +192,8 @@ static size_t without_files(char **folders, size_t count)
 static bool is_any_case(char **folders, size_t count, struct arena *a)
 {
 	for (size_t i = 0; i < count; i++)
-		if (file_exists(arena_printf(a, "%s/config.json", folders[i])) || kind_of(folders[i], a))
+		if (file_exists(arena_printf(a, "%s/config.json", folders[i])) || conform_is_pipeline(folders[i], a) ||
+			kind_of(folders[i], a))
 			return true;
 	return false;
 }

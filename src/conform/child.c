@@ -261,6 +261,21 @@ static enum status run_node(struct case_work *w, const struct target *t, const c
 	return st;
 }
 
+// Of a whole pipeline: each graph in the first form that opens.
+static enum status run_pipeline(struct case_work *w, const struct target *t, const char *folder, struct error *err)
+{
+	struct pipeline_placement placed = { .elsewhere = -1 };
+	enum status st = conform_pipeline_run(t, folder, &w->arena, &placed, &w->differs, err);
+
+	row_init(&w->row);
+	w->elsewhere = placed.elsewhere;
+	w->note = placed.note;
+	w->took_none = !st && placed.took_none;
+	return w->took_none
+		? error_set(err, STATUS_UNSUPPORTED, "%s took none of the nodes of one of the graphs", t->platform->name)
+		: st;
+}
+
 // In the form that `run` would take: the first that opens. Where its outputs are wrong, the case is wrong.
 static enum status run_case(struct case_work *w, const struct target *t, const char *folder, int64_t rows, struct error *err)
 {
@@ -299,7 +314,9 @@ static void answer(const struct target *t, size_t index, const char *folder, int
 	enum status st;
 
 	say(json_pack("{s:s, s:I}", "event", "start", "index", (json_int_t)index));
-	st = conform_is_node(folder, &w.arena) ? run_node(&w, t, folder, &err) : run_case(&w, t, folder, rows, &err);
+	st = conform_is_node(folder, &w.arena)          ? run_node(&w, t, folder, &err)
+		: conform_is_pipeline(folder, &w.arena) ? run_pipeline(&w, t, folder, &err)
+							: run_case(&w, t, folder, rows, &err);
 	enum verdict v = !st  ? VERDICT_RIGHT
 		: w.untaken   ? VERDICT_UNJUDGED
 		: w.differs   ? VERDICT_WRONG

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay pipeline: a question in, an answer out.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "base/visible.h"
+#include "command.h"
+#include "emit.h"
+#include "pipeline/pipeline.h"
+#include "plan/plan.h"
+#include "show.h"
+
+struct asked {
+	const char *task, *on;
+	struct cli_list options;
+	double timeout_s, memory_gib;
+	bool json;
+};
+
+// "KEY=VALUE": VALUE as JSON where it is some, else a text.
+static enum status read_options(const struct cli_list *list, json_t **out, struct error *err)
+{
+	*out = json_object();
+	for (int i = 0; i < list->count; i++) {
+		const char *word = list->items[i], *equals = strchr(word, '=');
+		json_t *wrapped, *value;
+		struct arena a = { 0 };
+
+		if (!equals || equals == word)
+			return error_set(err, STATUS_BAD_INPUT, "--option is KEY=VALUE, not '%s'", word);
+		wrapped = json_parse(arena_printf(&a, "[%s]", equals + 1));
+		value = json_array_size(wrapped) == 1 ? json_incref(json_array_get(wrapped, 0)) : json_string(equals + 1);
+		json_decref(wrapped);
+		if (value)
+			json_object_set_new(*out, arena_strndup(&a, word, (size_t)(equals - word)), value);
+		arena_done(&a);
+		if (!value)
+			return error_set(err, STATUS_BAD_INPUT, "--option: a text that is no UTF-8");
+	}
+	return STATUS_OK;
+}
+
+static void print_value(struct text *line, const json_t *x)
+{
+	if (json_is_string(x)) {
+		visible_add(line, json_string_value(x), json_string_length(x));
+	} else if (json_is_real(x)) {
+		text_addf(line, "%.4f", json_real_value(x));
+	} else {
+		char *text = visible_json(x, JSON_ENCODE_ANY | JSON_COMPACT);
+		text_add(line, text ? text : "");
+		free(text);
+	}
+}
+
+static bool is_plain(const json_t *x)
+{
+	return !json_is_object(x) && !json_is_array(x);
+}
+
+static void print_answer(const json_t *x, int depth);
+
+// A line of an object whose members are plain: its score, its name, then the others.
+static void print_row(const json_t *o, int depth)
+{
+	static const char *const first[] = { "score", "label", "entity", "entity_group", "answer", "token_str", "word", "text",
+		"generated_text", "translation_text", "summary_text" };
+	struct text line = { 0 };
+	const char *key;
+	const json_t *x;
+
+	for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+		if ((x = json_object_get(o, first[i])) && is_plain(x)) {
+			text_add(&line, line.length ? "  " : "");
+			print_value(&line, x);
+		}
+	json_object_foreach((json_t *)(uintptr_t)o, key, x)
+	{
+		bool told = !is_plain(x) || text_is(key, "token_ids");
+		for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+			told |= text_is(key, first[i]);
+		if (told)
+			continue;
+		text_add(&line, line.length ? "  " : "");
+		visible_add(&line, key, strlen(key));
+		text_add(&line, " ");
+		print_value(&line, x);
+	}
+	if (line.length)
+		emit("%*s%s\n", 2 * depth, "", text_get(&line));
+	text_done(&line);
+	json_object_foreach((json_t *)(uintptr_t)o, key, x) if (!is_plain(x) && !text_is(key, "token_ids"))
+	{
+		emit("%*s%s:\n", 2 * depth, "", key);
+		print_answer(x, depth + 1);
+	}
+}
+
+static void print_answer(const json_t *x, int depth)
+{
+	const json_t *one;
+	size_t i;
+
+	if (json_is_object(x)) {
+		print_row(x, depth);
+	} else if (json_is_array(x)) {
+		json_array_foreach(x, i, one)
+		{
+			if (json_is_array(one) && i)
+				emit("\n");
+			print_answer(one, depth);
+		}
+	} else {
+		struct text line = { 0 };
+		print_value(&line, x);
+		emit("%*s%s\n", 2 * depth, "", text_get(&line));
+		text_done(&line);
+	}
+}
+
+// A tensor is its shape and range to a person.
+static void print_tensors(const json_t *tensors)
+{
+	const char *key;
+	const json_t *x;
+
+	json_object_foreach((json_t *)(uintptr_t)tensors, key, x)
+	{
+		struct text shape = { 0 };
+
+		for (const json_t *at = x; json_is_array(at); at = json_array_get(at, 0))
+			text_addf(&shape, "%s%zu", shape.length ? ", " : "", json_array_size(at));
+		emit("%s [%s]: the numbers are in --json\n", key, text_get(&shape));
+		text_done(&shape);
+	}
+}
+
+static void print_words(const struct pipeline_told *told)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(told->answers, i, one)
+	{
+		const json_t *answer = json_object_get(one, "answer"), *tensors = json_object_get(one, "tensors");
+
+		if (i)
+			emit("\n");
+		if (json_object_get(answer, "tensor"))
+			print_tensors(tensors);
+		else
+			print_answer(answer, 0);
+	}
+}
+
+static void print_json(const struct pipeline_told *told, const char *on)
+{
+	json_t *answers = json_array(), *o;
+	const json_t *one, *facts = told->facts;
+	size_t i;
+
+	json_array_foreach(told->answers, i, one) json_array_append_new(answers,
+		json_pack("{s:O, s:O, s:O}", "input", json_object_get(one, "input"), "answer", json_object_get(one, "answer"),
+			"tensors", json_object_get(one, "tensors")));
+	o = json_pack("{s:O?, s:s, s:o, s:O?, s:O?}", "task", json_object_get(facts, "task"), "platform", on, "answers", answers,
+		"times", json_object_get(facts, "times"), "placement", json_object_get(facts, "placement"));
+	show_json(o);
+	json_decref(o);
+}
+
+static int answer(const struct asked *q, const char *model, char **words, size_t count, struct arena *a)
+{
+	struct pipeline_told told = { 0 };
+	struct error err = { 0 };
+	struct target *target;
+	const char *folder, *nearest = NULL;
+	size_t targets;
+	json_t *inputs = json_array(), *options = NULL;
+	int code = cli_cache_ready();
+	enum status st;
+
+	if (code >= 0)
+		return code;
+	if (q->task && !pipeline_task_known(q->task)) {
+		nearest = text_nearest(q->task, pipeline_task_name, NULL);
+		return cli_bad_use("the task %s is not supported yet%s%s%s", q->task, nearest ? "; did you mean " : "",
+			nearest ? nearest : "", nearest ? "?" : "");
+	}
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(inputs, visible_json_string(words[i]));
+	st = read_options(&q->options, &options, &err);
+	if (!st)
+		st = cli_model_folder(&folder, a, model, "a model", &err);
+	if (!st)
+		st = plan_targets(&target, &targets, a, &(const char *){ q->on }, 1, NULL, &err);
+	cli_catch_stop();
+	if (!st)
+		st = pipeline_ask(&(struct pipeline_asked){ folder, q->task, target, inputs, options, q->timeout_s,
+					  (int64_t)(q->memory_gib * 0x1p30), &cli_stop },
+			&told, a, &err);
+	if (!st && q->json)
+		print_json(&told, q->on);
+	else if (!st)
+		print_words(&told);
+	json_decref(inputs);
+	json_decref(options);
+	code = !st ? EXIT_GOOD : cli_error(&err);
+	if (st && told.answers && told.verdict != VERDICT_RIGHT && err.status != STATUS_BAD_INPUT)
+		code = EXIT_VERDICT;
+	pipeline_told_done(&told);
+	return code;
+}
+
+static int run(int argc, char **argv)
+{
+	struct asked q = { .on = "cpu" };
+	const struct cli_option options[] = {
+		{ "task", CLI_TEXT, &q.task, "TASK", "what is asked of it; default by the model's class" },
+		{ "on", CLI_TEXT, &q.on, "PLATFORM", "cpu, openvino, openvino:GPU, ...; default cpu" },
+		{ "option", CLI_VALUES, &q.options, "KEY=VALUE", "an option of the task, such as top_k=3; may be repeated" },
+		{ "timeout", CLI_REAL, &q.timeout_s, "S", "seconds; default none", 0.1, 1e6 },
+		{ "memory", CLI_REAL, &q.memory_gib, "GIB",
+			"limit of anonymous memory; default what is available, less a reserve", 0.01, 1e6 },
+		{ "json", CLI_FLAG, &q.json, NULL, "an object on standard output: answers, times of the parts, where it ran" },
+		{ .kind = CLI_END },
+	};
+	struct text help = { 0 };
+
+	for (size_t i = 0; i < pipeline_task_count(); i++) {
+		const struct pipeline_input *in = pipeline_task_inputs(i);
+
+		text_addf(&help, "  %-31s", pipeline_task_name(i, NULL));
+		for (size_t k = 0; k < PIPELINE_INPUTS && in[k].key; k++)
+			text_addf(&help, in[k].optional ? " [%s]" : " %s", in[k].key);
+		if (*pipeline_task_options(i))
+			text_addf(&help, "\n%34s%s", "", pipeline_task_options(i));
+		text_add(&help, "\n");
+	}
+	struct arena a = { 0 };
+	const struct cli_usage usage = {
+		.synopsis = "assay pipeline MODEL INPUT... [--task TASK] [--on PLATFORM] [--option KEY=VALUE]... [--json]",
+		.text = arena_printf(&a,
+			"MODEL is a folder, or a name that is in the Hub's cache, with weights, and with the files of its "
+			"tokenizer\n"
+			"or processor. What the model makes of the INPUTs is printed as transformers' pipeline of that task\n"
+			"answers. An INPUT is a text, or a file, known by its content: a picture, a sound, a text, or JSON, an\n"
+			"object with the task's inputs by name, or a list of them.\n\n"
+			"Tasks, their inputs and their options:\n%s\n"
+			"  assay pipeline distilbert-base-uncased-finetuned-sst-2-english 'What a film!'\n"
+			"  assay pipeline deepset/roberta-base-squad2 'Who wrote it?' notes.txt --option top_k=2\n\n"
+			"Exit codes: 0 answered; 1 bad use, a file that is missing or cannot be read; 2 the model is not\n"
+			"supported, does not fit, or its process ended.\n",
+			text_get(&help)),
+		.options = options,
+		.min_words = 2,
+		.max_words = -1,
+	};
+	int words, code = cli_parse(&usage, argc, argv, &words);
+
+	text_done(&help);
+	if (code < 0)
+		code = answer(&q, argv[1], argv + 2, (size_t)words - 1, &a);
+	arena_done(&a);
+	return code;
+}
+
+const struct command command_pipeline = { "pipeline", "a question in, an answer out, as transformers' pipelines answer", run };

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tasks. A row: what an input holds, what may be asked, which classes mean it, what does it.
+#include "base/text.h"
+#include "pipeline/inside.h"
+
+const struct pipeline_task pipeline_tasks[] = {
+	{ "text-classification", { { "text", PIPELINE_TEXT }, { "text_pair", PIPELINE_TEXT, true } }, "top_k function_to_apply",
+		"sequence-classification", .run = task_text_classification },
+	{ "feature-extraction", { { "text", PIPELINE_TEXT } }, "", "model encoder", .run = task_feature_extraction },
+	{ NULL },
+};
+
+size_t pipeline_task_count(void)
+{
+	return sizeof pipeline_tasks / sizeof *pipeline_tasks - 1;
+}
+
+bool pipeline_task_known(const char *name)
+{
+	return pipeline_task_find(name) != NULL;
+}
+
+const char *pipeline_task_name(size_t i, const void *unused)
+{
+	(void)unused;
+	return i < pipeline_task_count() ? pipeline_tasks[i].name : NULL;
+}
+
+const struct pipeline_input *pipeline_task_inputs(size_t i)
+{
+	return pipeline_tasks[i].inputs;
+}
+
+const char *pipeline_task_options(size_t i)
+{
+	return pipeline_tasks[i].options;
+}
+
+const struct pipeline_task *pipeline_task_find(const char *name)
+{
+	for (const struct pipeline_task *t = pipeline_tasks; t->name; t++)
+		if (text_is(t->name, name))
+			return t;
+	return NULL;
+}
