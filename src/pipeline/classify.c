@@ -5,8 +5,7 @@
 
 enum applied { APPLY_NONE, APPLY_SIGMOID, APPLY_SOFTMAX };
 
-// By the option, else by problem_type, else by the number of labels.
-static enum status function_of(const struct call *c, const struct part *m, size_t labels, enum applied *out, struct error *err)
+static enum status function_of(const struct call *c, const struct part *m, bool is_sigmoid, enum applied *out, struct error *err)
 {
 	const char *word, *problem = json_string_value(json_object_get(m->config, "problem_type"));
 	enum status st = option_text(c, "function_to_apply", NULL, &word, err);
@@ -19,18 +18,25 @@ static enum status function_of(const struct call *c, const struct part *m, size_
 			? STATUS_OK
 			: error_set(err, STATUS_BAD_INPUT, "function_to_apply is softmax, sigmoid or none, not '%s'", word);
 	}
-	*out = text_is(problem, "regression")                                   ? APPLY_NONE
-		: text_is(problem, "multi_label_classification") || labels == 1 ? APPLY_SIGMOID
-										: APPLY_SOFTMAX;
+	*out = text_is(problem, "regression")                                  ? APPLY_NONE
+		: text_is(problem, "multi_label_classification") || is_sigmoid ? APPLY_SIGMOID
+									       : APPLY_SOFTMAX;
 	return STATUS_OK;
 }
 
-static void apply(enum applied how, double *x, size_t count)
+enum status scores_apply(
+	const struct call *c, const struct part *m, bool one_is_sigmoid, double *x, size_t count, struct error *err)
 {
+	enum applied how;
+	enum status st = function_of(c, m, one_is_sigmoid && count == 1, &how, err);
+
+	if (st)
+		return st;
 	if (how == APPLY_SOFTMAX)
 		scores_softmax(x, count, x);
 	for (size_t i = 0; how == APPLY_SIGMOID && i < count; i++)
 		x[i] = scores_sigmoid(x[i]);
+	return STATUS_OK;
 }
 
 // logits [1, labels] of a text, or of a text and its pair; *count: labels.
@@ -58,16 +64,15 @@ TASK(text_classification)
 	int64_t top;
 	double *scores;
 	size_t count;
-	enum applied how;
 	struct part *m;
 	enum status st = part_open(c->p, ".", &m, err);
 
 	if (st || (st = call_text(c, "text", &text, err)) ||
 		(call_has(c, "text_pair") && (st = call_text(c, "text_pair", &pair, err))) ||
 		(st = option_integer(c, "top_k", 1, PIPELINE_LIST_MOST, 1, &top, err)) ||
-		(st = class_logits(c, m, text, pair, NULL, &scores, &count, err)) || (st = function_of(c, m, count, &how, err)))
+		(st = class_logits(c, m, text, pair, NULL, &scores, &count, err)) ||
+		(st = scores_apply(c, m, true, scores, count, err)))
 		return st;
-	apply(how, scores, count);
 	out->json = labels_ranked(m, c->a, scores, count, option_is_null(c, "top_k") ? count : (size_t)top);
 	return STATUS_OK;
 }

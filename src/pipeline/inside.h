@@ -151,6 +151,10 @@ size_t *scores_order(struct arena *a, const double *scores, size_t count);
 double *scores_of(struct arena *a, const struct tensor *t, size_t first, size_t count); // elements as doubles
 // id2label of a configuration; LABEL_i where it has none.
 const char *label_of(const struct part *m, struct arena *a, size_t i);
+// What turns a classifier's logits into scores, in place: the option function_to_apply, else by problem_type: regression none,
+// multi_label_classification sigmoid, else softmax, but the sigmoid of one label where `one_is_sigmoid`. BAD_INPUT: another word.
+enum status scores_apply(
+	const struct call *c, const struct part *m, bool one_is_sigmoid, double *x, size_t count, struct error *err);
 // [{"label", "score"}, ..] of the best `top` by falling score.
 json_t *labels_ranked(const struct part *m, struct arena *a, const double *scores, size_t count, size_t top);
 
@@ -159,5 +163,20 @@ json_t *labels_ranked(const struct part *m, struct arena *a, const double *score
 #define TASK(name) enum status task_##name(struct call *c, struct pipeline_answer *out, struct error *err)
 TASK(text_classification);
 TASK(feature_extraction);
+
+TASK(image_classification);
+TASK(image_feature_extraction);
+TASK(zero_shot_image_classification);
+TASK(object_detection);
+TASK(zero_shot_object_detection);
+TASK(image_segmentation);
+TASK(depth_estimation);
+TASK(image_to_image);
+TASK(visual_question_answering);
+TASK(video_classification);
+TASK(audio_classification);
+TASK(zero_shot_audio_classification);
+TASK(automatic_speech_recognition);
+TASK(promptable_segmentation);
 
 #endif

@@ -63,7 +63,7 @@ void pipeline_placed(struct pipeline *p, struct arena *a, struct pipeline_placem
 
 // table.c: the tasks, for who asks on a command line.
 enum pipeline_kind { PIPELINE_TEXT, PIPELINE_TEXTS, PIPELINE_PICTURE, PIPELINE_PICTURES, PIPELINE_SOUND, PIPELINE_JSON };
-enum { PIPELINE_INPUTS = 3 };
+enum { PIPELINE_INPUTS = 4 };
 struct pipeline_input {
 	const char *key; // in an input's object; NULL: no more
 	enum pipeline_kind kind;
