@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tier: engine
+# Program: plain
+# Pipelines of pictures and sounds: every folder's answers, and answers that are not those of its inputs fail.
+. "$SOURCE/tests/cli/lib.sh" || exit 1
+need_python
+has_platform cpu || exit 77
+folders=$SOURCE/tests/conform/pipeline
+kinds='audio-classification-ast audio-classification-wav2vec2 automatic-speech-recognition-wav2vec2 depth-estimation-dpt
+	image-classification-vit image-feature-extraction-dinov2 image-segmentation-mask2former image-segmentation-segformer
+	image-to-image-swin2sr mask-generation-sam object-detection-detr object-detection-yolos video-classification-videomae
+	visual-question-answering-vilt zero-shot-audio-classification-clap zero-shot-image-classification-clip
+	zero-shot-object-detection-owlvit'
+
+set --
+for kind in $kinds; do
+	set -- "$@" "$folders/$kind"
+done
+code 0 "$ASSAY" conform "$@"
+[ "$(tail -1 "$work/out")" = "$# passed, 0 failed" ] || fail "the last line is not '$# passed, 0 failed'"
+
+# changed NAME FOLDER STATEMENT: a copy of a folder in which Python's STATEMENT has changed the answers `a`, the inputs `i`, the
+# processor's settings `p`, or a file in the folder `f`.
+changed()
+{
+	cp -r "$folders/$2" "$work/$1"
+	python3 - "$work/$1" "$3" <<'PY' || fail "$1: $3"
+import json, os, shutil, sys
+f = sys.argv[1] + "/"
+read = lambda name: json.load(open(f + name))
+file, p = read("pipeline.json"), read("preprocessor_config.json")
+a, i = file["answers"], file["inputs"]
+exec(sys.argv[2])
+json.dump(file, open(f + "pipeline.json", "w"))
+json.dump(p, open(f + "preprocessor_config.json", "w"))
+PY
+	set_of_changed="$set_of_changed $work/$1"
+	count=$((count + 1))
+}
+set_of_changed=
+count=0
+changed label image-classification-vit 'a[0][0]["label"], a[0][1]["label"] = a[0][1]["label"], a[0][0]["label"]'
+changed score image-classification-vit 'a[0][0]["score"] *= 1.01'
+changed fewer image-classification-vit 'del a[1][2]'
+changed turned image-classification-vit 'i[0], i[1] = i[1], i[0]'
+changed normalised image-classification-vit 'p["do_normalize"] = False'
+changed feature image-feature-extraction-dinov2 'a[0], a[1] = a[1], a[0]'
+changed box object-detection-detr 'a[0][0]["box"]["xmin"] += 3'
+changed order object-detection-yolos 'a[0][0], a[0][1] = a[0][1], a[0][0]'
+changed lost object-detection-yolos 'del a[0][-1]'
+changed threshold object-detection-yolos 'file["options"]["threshold"] = 0.9'
+changed found zero-shot-object-detection-owlvit 'a[1][0]["label"] = "bush"'
+changed mask image-segmentation-segformer 'a[0][0]["mask"], a[0][1]["mask"] = a[0][1]["mask"], a[0][0]["mask"]'
+changed subtask image-segmentation-mask2former 'i[0]["options"]["subtask"] = "semantic"'
+changed overlap image-segmentation-mask2former 'file["options"]["overlap_mask_area_threshold"] = 0.9'
+changed point mask-generation-sam 'i[0]["input_points"][0][0] = [5, 5]'
+changed corner mask-generation-sam 'i[1]["input_boxes"][0][0] = [0, 0, 20, 20]'
+changed depth depth-estimation-dpt 'shutil.copy(f + "answer.1.depth.png", f + "answer.0.depth.png")'
+changed map depth-estimation-dpt 'a[0]["predicted_depth"] = a[1]["predicted_depth"]'
+changed picture image-to-image-swin2sr 'shutil.copy(f + "input0.png", f + "answer.0.png.png")'
+changed answer visual-question-answering-vilt 'i[0]["question"] = "Is it red?"'
+changed frames video-classification-videomae 'i[0]["frames"].reverse()'
+changed candidates zero-shot-image-classification-clip 'file["options"]["hypothesis_template"] = "{}"'
+changed sound zero-shot-audio-classification-clap 'i[0]["candidate_labels"].reverse(); a[0].reverse()'
+changed rate audio-classification-wav2vec2 'p["sampling_rate"] = 8000'
+changed rain audio-classification-ast 'a[0][0]["label"] = "snow"'
+changed text automatic-speech-recognition-wav2vec2 'a[1]["text"] += "A"'
+changed time automatic-speech-recognition-wav2vec2 'a[0]["chunks"][3]["timestamp"][1] += 0.02'
+changed windows automatic-speech-recognition-wav2vec2 'i[1]["options"] = {}'
+# shellcheck disable=SC2086
+code 3 "$ASSAY" conform $set_of_changed
+[ "$(tail -1 "$work/out")" = "0 passed, $count failed" ] || fail "not all of $count changed folders failed: $(cat "$work/out")"
+grep -qE 'not supported|no such|is missing' "$work/out" && fail "a changed folder failed for another reason: $(cat "$work/out")"
+
+# Options that a task does not know, and inputs that are none, are refused in words.
+changed option image-classification-vit 'file["options"]["wings"] = 2'
+code 2 "$ASSAY" conform "$work/option"
+has out 'the option wings of image-classification is not supported yet'
+changed lacking object-detection-detr 'del i[0]["image"]'
+code 2 "$ASSAY" conform "$work/lacking"
+has out 'object-detection needs the input image'
+changed prompt mask-generation-sam 'i[0]["input_labels"] = [[1, 0]]'
+code 2 "$ASSAY" conform "$work/prompt"
+has out 'input_points \[\[\[x, y\], ..\]\]'
+changed parts automatic-speech-recognition-wav2vec2 'i[1]["options"]["stride_length_s"] = [0.3, 0.2]'
+code 2 "$ASSAY" conform "$work/parts"
+has out 'chunk_length_s must be above'
+
+finish
