@@ -6,6 +6,15 @@
 const struct pipeline_task pipeline_tasks[] = {
 	{ "text-classification", { { "text", PIPELINE_TEXT }, { "text_pair", PIPELINE_TEXT, true } }, "top_k function_to_apply",
 		"sequence-classification", .run = task_text_classification },
+	{ "token-classification", { { "text", PIPELINE_TEXT } }, "aggregation_strategy stride ignore_labels",
+		"token-classification", .run = task_token_classification },
+	{ "fill-mask", { { "text", PIPELINE_TEXT } }, "top_k targets", "masked-lm", .run = task_fill_mask },
+	{ "question-answering", { { "question", PIPELINE_TEXT }, { "context", PIPELINE_TEXT } },
+		"top_k max_seq_len doc_stride max_answer_len", "question-answering", .run = task_question_answering },
+	{ "zero-shot-classification", { { "sequence", PIPELINE_TEXT }, { "candidate_labels", PIPELINE_TEXTS } },
+		"multi_label hypothesis_template", NULL, .run = task_zero_shot_classification },
+	{ "text-ranking", { { "query", PIPELINE_TEXT }, { "documents", PIPELINE_TEXTS } }, "top_k", NULL,
+		.run = task_text_ranking },
 	{ "feature-extraction", { { "text", PIPELINE_TEXT } }, "", "model encoder", .run = task_feature_extraction },
 	{ NULL },
 };
