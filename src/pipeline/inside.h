@@ -55,6 +55,7 @@ const char *part_special(struct part *m, const char *name);
 int64_t part_special_id(struct part *m, const char *name);
 // model_max_length of tokenizer_config.json, where it is a length; 0: none.
 size_t part_max_length(struct part *m);
+bool part_cleans_up(struct part *m); // clean_up_tokenization_spaces of tokenizer_config.json
 // One of its graphs, opened when it is first asked for, in the first form that the platform takes. `in`: what it will be given,
 // for its pictures may have another size than the configuration says; NULL: that does not matter. Its session's outputs
 // stay valid through the next run.
@@ -141,6 +142,18 @@ enum status text_run(
 enum status text_decode(
 	struct part *m, struct arena *a, const uint32_t *ids, size_t count, bool skip_special, char **out, struct error *err);
 
+// The text of tokens as the vocabulary has them (tokenizer_join).
+enum status text_of_tokens(
+	struct part *m, struct arena *a, const char *const *tokens, size_t count, char **out, struct error *err);
+// Code points [begin, end) of UTF-8; what lies behind the text's end is left out.
+char *text_slice(struct arena *a, const char *text, size_t begin, size_t end);
+size_t text_length(const char *text); // in code points
+// The tokenizer's limit as a truncation; false: it has none.
+bool text_cut(struct part *m, enum truncation_strategy strategy, struct truncation *out);
+// Of a pair: which tokens are the second text's. In `a`, [e->count].
+enum status text_second(
+	struct part *m, struct arena *a, const char *first, const struct encoding *e, bool **out, struct error *err);
+
 // ---- scores.c: logits to scores and labels ----------------------------------------------------------------------------------
 
 // In double precision, stable; `out` may be `in`.
@@ -162,7 +175,12 @@ json_t *labels_ranked(const struct part *m, struct arena *a, const double *score
 
 #define TASK(name) enum status task_##name(struct call *c, struct pipeline_answer *out, struct error *err)
 TASK(text_classification);
+TASK(zero_shot_classification);
+TASK(text_ranking);
 TASK(feature_extraction);
+TASK(fill_mask);
+TASK(token_classification);
+TASK(question_answering);
 
 TASK(image_classification);
 TASK(image_feature_extraction);

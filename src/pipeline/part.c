@@ -81,6 +81,11 @@ size_t part_max_length(struct part *m)
 	return n >= 1 && n <= 1e9 ? (size_t)n : 0;
 }
 
+bool part_cleans_up(struct part *m)
+{
+	return json_is_true(json_object_get(token_config(m), "clean_up_tokenization_spaces"));
+}
+
 static enum status resolve(struct part *m, struct error *err)
 {
 	enum status st = checkpoint_open(&m->checkpoint, m->folder, err);

@@ -72,6 +72,31 @@ enum status text_run(
 	return st ? st : part_run(m, &arch_whole, in, n, a, out, count, err);
 }
 
+// " ." to "." and the like, as clean_up_tokenization of transformers: of files that say clean_up_tokenization_spaces, and whose
+// model is not BPE.
+static char *cleaned(struct arena *a, const char *text)
+{
+	static const char *const pairs[][2] = { { " .", "." }, { " ?", "?" }, { " !", "!" }, { " ,", "," }, { " ' ", "'" },
+		{ " n't", "n't" }, { " 'm", "'m" }, { " 's", "'s" }, { " 've", "'ve" }, { " 're", "'re" } };
+	char *out = arena_strdup(a, text);
+
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+		size_t from = strlen(pairs[i][0]), to = strlen(pairs[i][1]);
+		char *read = out, *write = out;
+
+		while (*read)
+			if (!strncmp(read, pairs[i][0], from)) {
+				memmove(write, pairs[i][1], to);
+				read += from;
+				write += to;
+			} else {
+				*write++ = *read++;
+			}
+		*write = 0;
+	}
+	return out;
+}
+
 enum status text_decode(
 	struct part *m, struct arena *a, const uint32_t *ids, size_t count, bool skip_special, char **out, struct error *err)
 {
@@ -79,5 +104,69 @@ enum status text_decode(
 	size_t nbytes;
 	enum status st = part_tokenizer(m, &t, err);
 
-	return st ? st : tokenizer_decode(t, a, ids, count, skip_special, out, &nbytes, err);
+	if (!st && !(st = tokenizer_decode(t, a, ids, count, skip_special, out, &nbytes, err)) && part_cleans_up(m) &&
+		!tokenizer_merges(t))
+		*out = cleaned(a, *out);
+	return st;
+}
+
+enum status text_of_tokens(
+	struct part *m, struct arena *a, const char *const *tokens, size_t count, char **out, struct error *err)
+{
+	struct tokenizer *t;
+	size_t nbytes;
+	enum status st = part_tokenizer(m, &t, err);
+
+	return st ? st : tokenizer_join(t, a, tokens, count, out, &nbytes, err);
+}
+
+// Where code point n begins; the text's end where it has fewer.
+static const char *point_at(const char *text, size_t n)
+{
+	for (; *text && n; n--)
+		do
+			text++;
+		while ((*text & 0xc0) == 0x80);
+	return text;
+}
+
+char *text_slice(struct arena *a, const char *text, size_t begin, size_t end)
+{
+	const char *from = point_at(text, begin), *to = end > begin ? point_at(from, end - begin) : from;
+
+	return arena_strndup(a, from, (size_t)(to - from));
+}
+
+size_t text_length(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += (*text & 0xc0) != 0x80;
+	return n;
+}
+
+bool text_cut(struct part *m, enum truncation_strategy strategy, struct truncation *out)
+{
+	*out = (struct truncation){ .max_length = part_max_length(m), .strategy = strategy };
+	return out->max_length > 0;
+}
+
+// The texts of a pair are tokenized each by itself, and the first one is whole: so many tokens that are not special are its own.
+enum status text_second(
+	struct part *m, struct arena *a, const char *first, const struct encoding *e, bool **out, struct error *err)
+{
+	const struct token_text in = { .text = first, .nbytes = strlen(first) };
+	struct tokenizer *t;
+	struct encoding alone;
+	size_t seen = 0;
+	enum status st = part_tokenizer(m, &t, err);
+
+	if (st || (st = tokenizer_encode_batch(t, a, &in, 1, false, NULL, NULL, &alone, err)))
+		return st;
+	*out = ARENA_ARRAY(a, e->count + 1, bool);
+	for (size_t i = 0; i < e->count; i++)
+		if (!(e->tokens[i].flags & (TOKEN_SPECIAL | TOKEN_PADDING)))
+			(*out)[i] = seen++ >= alone.count;
+	return STATUS_OK;
 }
