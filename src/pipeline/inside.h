@@ -177,5 +177,8 @@ TASK(feature_extraction);
 TASK(fill_mask);
 TASK(token_classification);
 TASK(question_answering);
+TASK(text_generation);
+TASK(translation);
+TASK(summarization);
 
 #endif
