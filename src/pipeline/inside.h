@@ -181,6 +181,9 @@ TASK(feature_extraction);
 TASK(fill_mask);
 TASK(token_classification);
 TASK(question_answering);
+TASK(text_generation);
+TASK(translation);
+TASK(summarization);
 
 TASK(image_classification);
 TASK(image_feature_extraction);

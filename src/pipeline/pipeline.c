@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model's folder and a task; one answer; where the time went.
-#include "pipeline/inside.h"
+#include "pipeline/choose.h"
 
 #include <string.h>
 
@@ -93,14 +93,13 @@ void pipeline_resume(struct pipeline *p)
 	p->ended = clock_ms();
 }
 
-static enum status check_options(const struct pipeline_task *t, const json_t *options, struct error *err)
+enum status options_known(const char *words, const json_t *options, const char *whose, struct error *err)
 {
 	const char *key;
 	const json_t *value;
 
-	json_object_foreach(
-		(json_t *)(uintptr_t)options, key, value) if (!is_word_of(t->options, key, strlen(key))) return error_set(err,
-		STATUS_UNSUPPORTED, "the option %s of %s is not supported yet", key, t->name);
+	json_object_foreach((json_t *)(uintptr_t)options, key, value) if (!is_word_of(words, key, strlen(key))) return error_set(
+		err, STATUS_UNSUPPORTED, "the option %s of %s is not supported yet", key, whose);
 	return STATUS_OK;
 }
 
@@ -121,7 +120,7 @@ enum status pipeline_answer(struct pipeline *p, const char *base, const json_t *
 	enum status st;
 
 	*out = (struct pipeline_answer){ 0 };
-	if ((st = check_options(p->task, options, err)) || (st = check_input(p->task, input, err)))
+	if ((st = options_known(p->task->options, options, p->task->name, err)) || (st = check_input(p->task, input, err)))
 		return st;
 	p->began = clock_ms();
 	p->ended = 0;

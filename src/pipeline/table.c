@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tasks. A row: what an input holds, what may be asked, which classes mean it, what does it.
 #include "base/text.h"
-#include "pipeline/inside.h"
+#include "pipeline/choose.h"
 
 const struct pipeline_task pipeline_tasks[] = {
 	{ "text-classification", { { "text", PIPELINE_TEXT }, { "text_pair", PIPELINE_TEXT, true } }, "top_k function_to_apply",
@@ -15,6 +15,11 @@ const struct pipeline_task pipeline_tasks[] = {
 		"multi_label hypothesis_template", NULL, .run = task_zero_shot_classification },
 	{ "text-ranking", { { "query", PIPELINE_TEXT }, { "documents", PIPELINE_TEXTS } }, "top_k", NULL,
 		.run = task_text_ranking },
+	{ "text-generation", { { "text", PIPELINE_TEXT, true }, { "messages", PIPELINE_JSON, true } },
+		GENERATE_OPTIONS " return_full_text", "causal-lm", .run = task_text_generation },
+	{ "translation", { { "text", PIPELINE_TEXT } }, GENERATE_OPTIONS " prefix src_lang forced_bos_token", NULL,
+		.run = task_translation },
+	{ "summarization", { { "text", PIPELINE_TEXT } }, GENERATE_OPTIONS " prefix", NULL, .run = task_summarization },
 	{ "feature-extraction", { { "text", PIPELINE_TEXT } }, "", "model encoder", .run = task_feature_extraction },
 	{ "image-classification", { { "image", PIPELINE_PICTURE } }, "top_k function_to_apply", "image-classification",
 		.of_pictures = true, .run = task_image_classification },
