@@ -66,6 +66,11 @@ static const json_t *asked(const struct call *c, const char *key)
 	return json_is_null(x) ? NULL : x;
 }
 
+bool call_asked(const struct call *c, const char *key)
+{
+	return asked(c, key) != NULL;
+}
+
 bool option_is_null(const struct call *c, const char *key)
 {
 	return json_is_null(json_object_get(c->options, key));

@@ -88,7 +88,7 @@ static void refuse_others(struct settings *s)
 	} others[] = { { "encoder_no_repeat_ngram_size", 0 }, { "num_beam_groups", 1 }, { "penalty_alpha", 0 },
 		{ "guidance_scale", 1 }, { "encoder_repetition_penalty", 1 }, { "diversity_penalty", 0 },
 		{ "num_return_sequences", 1 }, { "exponential_decay_length_penalty", NAN }, { "sequence_bias", NAN },
-		{ "stop_strings", NAN }, { "forced_decoder_ids", NAN }, { "constraints", NAN }, { "force_words_ids", NAN } };
+		{ "stop_strings", NAN }, { "constraints", NAN }, { "force_words_ids", NAN } };
 
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
 		const json_t *x = setting(s, others[i].key);

@@ -45,6 +45,10 @@ enum status generate_text(struct part *m, struct arena *a, const struct decoding
 
 // Scores of what comes next after a text of `length` tokens, changed as transformers' logits processors do, in their order.
 void decoding_process(const struct decoding *d, const int64_t *text, int64_t length, double *scores, int64_t vocab);
+// write.c
+json_t *ids_json(const int64_t *ids, size_t count);
+// Their text without special tokens, in `a`.
+enum status decode_ids(struct part *m, struct arena *a, const int64_t *ids, size_t count, char **out, struct error *err);
 bool decoding_ends(const struct decoding *d, int64_t id); // an end token
 
 #endif

@@ -122,6 +122,7 @@ enum status option_integer(
 enum status option_real(const struct call *c, const char *key, double otherwise, double *out, struct error *err);
 enum status option_bool(const struct call *c, const char *key, bool otherwise, bool *out, struct error *err);
 enum status option_text(const struct call *c, const char *key, const char *otherwise, const char **out, struct error *err);
+bool call_asked(const struct call *c, const char *key); // an option, and not null
 bool option_is_null(const struct call *c, const char *key);
 // In the answer; both take a copy of nothing: data must live as long as c->a. The JSON that stands for it is returned.
 json_t *answer_tensor(struct call *c, struct pipeline_answer *out, const char *name, const struct tensor *t);
@@ -198,6 +199,8 @@ TASK(video_classification);
 TASK(audio_classification);
 TASK(zero_shot_audio_classification);
 TASK(automatic_speech_recognition);
+TASK(image_captioning);
+TASK(image_text_to_text);
 TASK(promptable_segmentation);
 
 #endif

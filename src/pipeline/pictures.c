@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "preprocess/decode.h"
-#include "preprocess/preprocess.h"
 
 static struct tensor rows_of(const char *name, int64_t *data, size_t rows, size_t columns)
 {
@@ -34,6 +33,7 @@ enum status pictures_inputs(struct call *c, struct part *m, const struct picture
 	if (st || (st = preprocessor_run(p, PREPROCESS_TORCHVISION, pictures, count, c->a, &made, err)))
 		return st;
 	inputs_add(in, made.tensors, made.count);
+	in->tiles = made.tiles;
 	if (class_name)
 		*class_name = preprocessor_class(p);
 	return STATUS_OK;
@@ -47,6 +47,11 @@ enum status image_inputs(
 	return st ? st : pictures_inputs(c, m, image, 1, in, class_name, err);
 }
 
+enum status open_picture(const struct call *c, const char *file, struct picture *out, struct error *err)
+{
+	return picture_open(out, c->a, *file == '/' || !c->base ? file : arena_printf(c->a, "%s/%s", c->base, file), err);
+}
+
 enum status call_pictures(const struct call *c, const char *key, struct picture **out, size_t *count, struct error *err)
 {
 	const char *const *names;
@@ -55,11 +60,8 @@ enum status call_pictures(const struct call *c, const char *key, struct picture 
 	if (st)
 		return st;
 	*out = ARENA_ARRAY(c->a, *count, struct picture);
-	for (size_t i = 0; i < *count && !st; i++) {
-		const char *path = *names[i] == '/' || !c->base ? names[i] : arena_printf(c->a, "%s/%s", c->base, names[i]);
-
-		st = picture_open(&(*out)[i], c->a, path, err);
-	}
+	for (size_t i = 0; i < *count && !st; i++)
+		st = open_picture(c, names[i], &(*out)[i], err);
 	return st;
 }
 

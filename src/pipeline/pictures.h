@@ -5,6 +5,7 @@
 
 #include "pipeline/inside.h"
 #include "preprocess/picture.h"
+#include "preprocess/preprocess.h"
 #include "preprocess/resample.h"
 #include "preprocess/sound.h"
 
@@ -14,6 +15,7 @@ enum { CALL_TENSORS_MOST = 16 };
 struct inputs {
 	struct tensor items[CALL_TENSORS_MOST];
 	size_t count;
+	const struct picture_tiles *tiles; // of the pictures in it (struct preprocessed); NULL
 };
 void inputs_add(struct inputs *in, const struct tensor *more, size_t count); // beyond the room they are left out
 
@@ -23,7 +25,8 @@ enum status pictures_inputs(struct call *c, struct part *m, const struct picture
 // The picture of the input's member "image", and its tensors.
 enum status image_inputs(
 	struct call *c, struct part *m, struct picture *image, struct inputs *in, const char **class_name, struct error *err);
-// Members of the input that name several files.
+enum status open_picture(const struct call *c, const char *file, struct picture *out, struct error *err); // of the input's folder
+// Of a member of the input that names several files.
 enum status call_pictures(const struct call *c, const char *key, struct picture **out, size_t *count, struct error *err);
 
 // The sound in the file of the input's member "audio", as the model's feature extractor wants it; *settings are the extractor's,

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "pipeline/ctc.h"
 #include "pipeline/pictures.h"
+#include "pipeline/speech.h"
 
 enum { WINDOWS_MOST = 1 << 14 };
 
@@ -148,7 +149,7 @@ static json_t *chunks_of(const struct listener *l, const struct ctc_pieces *piec
 	return list;
 }
 
-static enum status recognise_labels(struct call *c, struct part *m, struct pipeline_answer *out, struct error *err)
+enum status recognise_labels(struct call *c, struct part *m, struct pipeline_answer *out, struct error *err)
 {
 	struct listener l = { .m = m };
 	struct tokenizer *t;
@@ -180,6 +181,8 @@ TASK(automatic_speech_recognition)
 
 	if (st)
 		return st;
+	if (text_is(arch_model_type(m->spec), "whisper"))
+		return recognise_dictation(c, m, out, err);
 	if (!text_is(arch_head(m->spec), "ctc"))
 		return error_set(
 			err, STATUS_UNSUPPORTED, "speech by a model of the head %s is not supported yet", arch_head(m->spec));

@@ -10,7 +10,7 @@
 
 enum { NEW_USUAL = 256, LENGTH_USUAL = 20 }; // of the pipeline; max_length of generate()
 
-static json_t *ids_json(const int64_t *ids, size_t count)
+json_t *ids_json(const int64_t *ids, size_t count)
 {
 	json_t *list = json_array();
 
@@ -19,7 +19,7 @@ static json_t *ids_json(const int64_t *ids, size_t count)
 	return list;
 }
 
-static enum status decode_ids(struct part *m, struct arena *a, const int64_t *ids, size_t count, char **out, struct error *err)
+enum status decode_ids(struct part *m, struct arena *a, const int64_t *ids, size_t count, char **out, struct error *err)
 {
 	uint32_t *as = ARENA_ARRAY(a, count + 1, uint32_t);
 
