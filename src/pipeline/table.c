@@ -20,6 +20,13 @@ const struct pipeline_task pipeline_tasks[] = {
 	{ "translation", { { "text", PIPELINE_TEXT } }, GENERATE_OPTIONS " prefix src_lang forced_bos_token", NULL,
 		.run = task_translation },
 	{ "summarization", { { "text", PIPELINE_TEXT } }, GENERATE_OPTIONS " prefix", NULL, .run = task_summarization },
+	{ "document-question-answering",
+		{ { "question", PIPELINE_TEXT }, { "words", PIPELINE_JSON }, { "boxes", PIPELINE_JSON } },
+		"top_k max_answer_len max_seq_len doc_stride", NULL, .run = task_document_question_answering },
+	{ "sentence-similarity", { { "sentences", PIPELINE_TEXTS } }, "prompt prompt_name normalize_embeddings", NULL,
+		.run = task_sentence_similarity },
+	{ "retrieval-augmented-generation", { { "question", PIPELINE_TEXT } }, GENERATE_OPTIONS " retrieval", NULL,
+		.run = task_retrieval_augmented_generation },
 	{ "feature-extraction", { { "text", PIPELINE_TEXT } }, "", "model encoder", .run = task_feature_extraction },
 	{ NULL },
 };
