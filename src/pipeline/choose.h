@@ -13,7 +13,7 @@
 	"repetition_penalty no_repeat_ngram_size forced_bos_token_id forced_eos_token_id suppress_tokens begin_suppress_tokens " \
 	"eos_token_id decoder_start_token_id"
 
-enum { BEAMS_MOST = 64, NEW_TOKENS_MOST = 1 << 16 };
+enum { BEAMS_MOST = 64, NEW_TOKENS_MOST = 1 << 16, NEW_TOKENS_USUAL = 256 }; // USUAL: of text-generation
 
 struct token_list {
 	int64_t *ids;
@@ -43,12 +43,12 @@ enum status options_known(const char *words, const json_t *options, const char *
 enum status generate_text(struct part *m, struct arena *a, const struct decoding *d, const int64_t *ids,
 	const struct tensor *inputs, size_t input_count, int64_t **out, size_t *count, struct error *err);
 
+// write.c: as an answer has them: the ids; their text without special tokens.
+json_t *generated_ids(const int64_t *ids, size_t count);
+enum status generated_decode(struct part *m, struct arena *a, const int64_t *ids, size_t count, char **out, struct error *err);
+
 // Scores of what comes next after a text of `length` tokens, changed as transformers' logits processors do, in their order.
 void decoding_process(const struct decoding *d, const int64_t *text, int64_t length, double *scores, int64_t vocab);
-// write.c
-json_t *ids_json(const int64_t *ids, size_t count);
-// Their text without special tokens, in `a`.
-enum status decode_ids(struct part *m, struct arena *a, const int64_t *ids, size_t count, char **out, struct error *err);
 bool decoding_ends(const struct decoding *d, int64_t id); // an end token
 
 #endif

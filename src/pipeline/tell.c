@@ -8,11 +8,7 @@
 #include "pipeline/choose.h"
 #include "pipeline/pictures.h"
 
-enum {
-	LENGTH_USUAL = 20,
-	NEW_USUAL = 256,
-	TOLD_PICTURES_MOST = 64
-}; // max_length of generate(); of the pipeline; of one question
+enum { LENGTH_USUAL = 20, TOLD_PICTURES_MOST = 64 }; // max_length of generate(); of one question
 
 // ---- image-captioning -----------------------------------------------------------------------------------------------------
 
@@ -78,9 +74,9 @@ TASK(image_captioning)
 		return st;
 	d.eos = (struct token_list){ &end, 1 };
 	if ((st = generate_text(m, c->a, &d, prompt, in.items, in.count, &ids, &count, err)) ||
-		(st = decode_ids(m, c->a, ids, count, &text, err)))
+		(st = generated_decode(m, c->a, ids, count, &text, err)))
 		return st;
-	out->json = json_pack("{s:s, s:o}", "generated_text", stripped(c->a, text), "token_ids", ids_json(ids, count));
+	out->json = json_pack("{s:s, s:o}", "generated_text", stripped(c->a, text), "token_ids", generated_ids(ids, count));
 	return STATUS_OK;
 }
 
@@ -302,8 +298,8 @@ static enum status new_text(
 	char *all, *prompt, *at;
 	enum status st;
 
-	if ((st = decode_ids(t->m, t->c->a, ids, count, &all, err)) ||
-		(st = decode_ids(t->m, t->c->a, ids, length, &prompt, err)))
+	if ((st = generated_decode(t->m, t->c->a, ids, count, &all, err)) ||
+		(st = generated_decode(t->m, t->c->a, ids, length, &prompt, err)))
 		return st;
 	at = strstr(all, prompt);
 	*out = at && at - all <= 2 ? at + strlen(prompt) : all;
@@ -339,10 +335,10 @@ TASK(image_text_to_text)
 		return error_set(err, STATUS_UNSUPPORTED, "a question without a picture is not supported yet");
 	if ((st = pictures_inputs(c, t.m, t.pictures, t.picture_count, &t.in, NULL, err)) ||
 		(st = told_ids(&t, &prompt, &length, err)) ||
-		(st = decoding_read(t.m, c->a, asked, (int64_t)length, NEW_USUAL, &d, err)) ||
+		(st = decoding_read(t.m, c->a, asked, (int64_t)length, NEW_TOKENS_USUAL, &d, err)) ||
 		(st = generate_text(t.m, c->a, &d, prompt, t.in.items, t.in.count, &ids, &count, err)) ||
 		(st = new_text(&t, ids, length, count, &text, err)))
 		return st;
-	out->json = json_pack("{s:o, s:o}", "generated_text", told_text(&t, text, full), "token_ids", ids_json(ids, count));
+	out->json = json_pack("{s:o, s:o}", "generated_text", told_text(&t, text, full), "token_ids", generated_ids(ids, count));
 	return STATUS_OK;
 }

@@ -150,7 +150,7 @@ enum status recognise_dictation(struct call *c, struct part *m, struct pipeline_
 		(st = dictation_prompt(&d, how.start, err)) ||
 		(st = decoding_read(m, c->a, d.asked, (int64_t)d.length, (int64_t)INT32_MAX, &how, err)) ||
 		(st = generate_text(m, c->a, &how, d.prompt, d.in.items, d.in.count, &ids, &count, err)) ||
-		(st = decode_ids(m, c->a, ids + d.length, count - d.length, &text, err)))
+		(st = generated_decode(m, c->a, ids + d.length, count - d.length, &text, err)))
 		return st;
 	out->json = json_pack("{s:s}", "text", text);
 	return STATUS_OK;

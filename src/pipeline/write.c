@@ -8,9 +8,9 @@
 #include "chat/chat.h"
 #include "pipeline/choose.h"
 
-enum { NEW_USUAL = 256, LENGTH_USUAL = 20 }; // of the pipeline; max_length of generate()
+enum { LENGTH_USUAL = 20 }; // max_length of generate()
 
-json_t *ids_json(const int64_t *ids, size_t count)
+json_t *generated_ids(const int64_t *ids, size_t count)
 {
 	json_t *list = json_array();
 
@@ -19,7 +19,7 @@ json_t *ids_json(const int64_t *ids, size_t count)
 	return list;
 }
 
-enum status decode_ids(struct part *m, struct arena *a, const int64_t *ids, size_t count, char **out, struct error *err)
+enum status generated_decode(struct part *m, struct arena *a, const int64_t *ids, size_t count, char **out, struct error *err)
 {
 	uint32_t *as = ARENA_ARRAY(a, count + 1, uint32_t);
 
@@ -99,12 +99,12 @@ TASK(text_generation)
 
 	if (st || (st = read_prompt(&w, err)) || (st = option_bool(c, "return_full_text", true, &full, err)) ||
 		(st = prompt_ids(&w, &prompt, &length, err)) ||
-		(st = decoding_read(w.m, c->a, c->options, (int64_t)length, NEW_USUAL, &d, err)) ||
+		(st = decoding_read(w.m, c->a, c->options, (int64_t)length, NEW_TOKENS_USUAL, &d, err)) ||
 		(st = generate_text(w.m, c->a, &d, prompt, NULL, 0, &ids, &count, err)) ||
-		(st = decode_ids(w.m, c->a, ids + length, count - length, &text, err)))
+		(st = generated_decode(w.m, c->a, ids + length, count - length, &text, err)))
 		return st;
 	out->json = json_pack("{s:o, s:o}", "generated_text", full ? full_text(&w, text) : json_string(text), "token_ids",
-		ids_json(ids, count));
+		generated_ids(ids, count));
 	if (out->json && w.is_chat)
 		json_object_set_new(out->json, "prompt", json_string(w.prompt));
 	return STATUS_OK;
@@ -188,9 +188,9 @@ static enum status rewrite(struct call *c, const char *key, struct pipeline_answ
 		return error_set(err, STATUS_BAD_INPUT, "nothing says which token the model's texts begin with");
 	// The encoder's two; token types are no input of these models.
 	if ((st = generate_text(m, c->a, &d, &d.start, in, 2, &ids, &count, err)) ||
-		(st = decode_ids(m, c->a, ids, count, &text, err)))
+		(st = generated_decode(m, c->a, ids, count, &text, err)))
 		return st;
-	out->json = json_pack("{s:s, s:o}", key, text, "token_ids", ids_json(ids, count));
+	out->json = json_pack("{s:s, s:o}", key, text, "token_ids", generated_ids(ids, count));
 	return STATUS_OK;
 }
 
