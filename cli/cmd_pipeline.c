@@ -11,9 +11,10 @@
 #include "pipeline/pipeline.h"
 #include "plan/plan.h"
 #include "show.h"
+#include "show_answer.h"
 
 struct asked {
-	const char *task, *on;
+	const char *task, *on, *save;
 	struct cli_list options;
 	double timeout_s, memory_gib;
 	bool json;
@@ -42,101 +43,6 @@ static enum status read_options(const struct cli_list *list, json_t **out, struc
 	return STATUS_OK;
 }
 
-static void print_value(struct text *line, const json_t *x)
-{
-	if (json_is_string(x)) {
-		visible_add(line, json_string_value(x), json_string_length(x));
-	} else if (json_is_real(x)) {
-		text_addf(line, "%.4f", json_real_value(x));
-	} else {
-		char *text = visible_json(x, JSON_ENCODE_ANY | JSON_COMPACT);
-		text_add(line, text ? text : "");
-		free(text);
-	}
-}
-
-static bool is_plain(const json_t *x)
-{
-	return !json_is_object(x) && !json_is_array(x);
-}
-
-static void print_answer(const json_t *x, int depth);
-
-// A line of an object whose members are plain: its score, its name, then the others.
-static void print_row(const json_t *o, int depth)
-{
-	static const char *const first[] = { "score", "label", "entity", "entity_group", "answer", "token_str", "word", "text",
-		"generated_text", "translation_text", "summary_text" };
-	struct text line = { 0 };
-	const char *key;
-	const json_t *x;
-
-	for (size_t i = 0; i < sizeof first / sizeof *first; i++)
-		if ((x = json_object_get(o, first[i])) && is_plain(x)) {
-			text_add(&line, line.length ? "  " : "");
-			print_value(&line, x);
-		}
-	json_object_foreach((json_t *)(uintptr_t)o, key, x)
-	{
-		bool told = !is_plain(x) || text_is(key, "token_ids");
-		for (size_t i = 0; i < sizeof first / sizeof *first; i++)
-			told |= text_is(key, first[i]);
-		if (told)
-			continue;
-		text_add(&line, line.length ? "  " : "");
-		visible_add(&line, key, strlen(key));
-		text_add(&line, " ");
-		print_value(&line, x);
-	}
-	if (line.length)
-		emit("%*s%s\n", 2 * depth, "", text_get(&line));
-	text_done(&line);
-	json_object_foreach((json_t *)(uintptr_t)o, key, x) if (!is_plain(x) && !text_is(key, "token_ids"))
-	{
-		emit("%*s%s:\n", 2 * depth, "", key);
-		print_answer(x, depth + 1);
-	}
-}
-
-static void print_answer(const json_t *x, int depth)
-{
-	const json_t *one;
-	size_t i;
-
-	if (json_is_object(x)) {
-		print_row(x, depth);
-	} else if (json_is_array(x)) {
-		json_array_foreach(x, i, one)
-		{
-			if (json_is_array(one) && i)
-				emit("\n");
-			print_answer(one, depth);
-		}
-	} else {
-		struct text line = { 0 };
-		print_value(&line, x);
-		emit("%*s%s\n", 2 * depth, "", text_get(&line));
-		text_done(&line);
-	}
-}
-
-// A tensor is its shape and range to a person.
-static void print_tensors(const json_t *tensors)
-{
-	const char *key;
-	const json_t *x;
-
-	json_object_foreach((json_t *)(uintptr_t)tensors, key, x)
-	{
-		struct text shape = { 0 };
-
-		for (const json_t *at = x; json_is_array(at); at = json_array_get(at, 0))
-			text_addf(&shape, "%s%zu", shape.length ? ", " : "", json_array_size(at));
-		emit("%s [%s]: the numbers are in --json\n", key, text_get(&shape));
-		text_done(&shape);
-	}
-}
-
 static void print_words(const struct pipeline_told *told)
 {
 	const json_t *one;
@@ -144,14 +50,9 @@ static void print_words(const struct pipeline_told *told)
 
 	json_array_foreach(told->answers, i, one)
 	{
-		const json_t *answer = json_object_get(one, "answer"), *tensors = json_object_get(one, "tensors");
-
 		if (i)
 			emit("\n");
-		if (json_object_get(answer, "tensor"))
-			print_tensors(tensors);
-		else
-			print_answer(answer, 0);
+		show_answer(one);
 	}
 }
 
@@ -162,8 +63,9 @@ static void print_json(const struct pipeline_told *told, const char *on)
 	size_t i;
 
 	json_array_foreach(told->answers, i, one) json_array_append_new(answers,
-		json_pack("{s:O, s:O, s:O}", "input", json_object_get(one, "input"), "answer", json_object_get(one, "answer"),
-			"tensors", json_object_get(one, "tensors")));
+		json_pack("{s:O, s:O, s:O, s:O}", "input", json_object_get(one, "input"), "answer",
+			json_object_get(one, "answer"), "tensors", json_object_get(one, "tensors"), "pictures",
+			json_object_get(one, "pictures")));
 	o = json_pack("{s:O?, s:s, s:o, s:O?, s:O?}", "task", json_object_get(facts, "task"), "platform", on, "answers", answers,
 		"times", json_object_get(facts, "times"), "placement", json_object_get(facts, "placement"));
 	show_json(o);
@@ -197,7 +99,7 @@ static int answer(const struct asked *q, const char *model, char **words, size_t
 		st = plan_targets(&target, &targets, a, &(const char *){ q->on }, 1, NULL, &err);
 	cli_catch_stop();
 	if (!st)
-		st = pipeline_ask(&(struct pipeline_asked){ folder, q->task, target, inputs, options, q->timeout_s,
+		st = pipeline_ask(&(struct pipeline_asked){ folder, q->task, target, inputs, options, q->save, q->timeout_s,
 					  (int64_t)(q->memory_gib * 0x1p30), &cli_stop },
 			&told, a, &err);
 	if (!st && q->json)
@@ -220,6 +122,7 @@ static int run(int argc, char **argv)
 		{ "task", CLI_TEXT, &q.task, "TASK", "what is asked of it; default by the model's class" },
 		{ "on", CLI_TEXT, &q.on, "PLATFORM", "cpu, openvino, openvino:GPU, ...; default cpu" },
 		{ "option", CLI_VALUES, &q.options, "KEY=VALUE", "an option of the task, such as top_k=3; may be repeated" },
+		{ "save", CLI_TEXT, &q.save, "FOLDER", "pictures and tensors of the answers as files there: masks, depths, ..." },
 		{ "timeout", CLI_REAL, &q.timeout_s, "S", "seconds; default none", 0.1, 1e6 },
 		{ "memory", CLI_REAL, &q.memory_gib, "GIB",
 			"limit of anonymous memory; default what is available, less a reserve", 0.01, 1e6 },

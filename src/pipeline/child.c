@@ -19,29 +19,35 @@ static json_t *nested(const struct tensor *t, int axis, size_t *at)
 	return list;
 }
 
-static enum status say_answer(const json_t *input, struct pipeline_answer *answer, struct error *err)
+// Numbers of all tensors together, or null for each of those that are too many to be told.
+static json_t *tensors_told(const struct pipeline_answer *answer)
 {
 	json_t *tensors = json_object();
 	size_t numbers = 0;
 
 	for (size_t i = 0; i < answer->tensor_count; i++) {
 		const struct tensor *t = &answer->tensors[i];
-		size_t at = 0;
+		size_t at = 0, count = t->nbytes / dtype_size(t->dtype);
+		bool told = count <= TENSOR_MOST - numbers;
 
-		numbers += t->nbytes / dtype_size(t->dtype);
-		if (numbers > TENSOR_MOST) {
-			json_decref(tensors);
-			json_decref(answer->json);
-			return error_set(err, STATUS_UNSUPPORTED, "the answer has more than %d numbers", TENSOR_MOST);
-		}
-		json_object_set_new(tensors, t->name, t->rank ? nested(t, 0, &at) : json_real(tensor_get(t, 0)));
+		numbers += told ? count : 0;
+		json_object_set_new(tensors, t->name,
+			!told             ? json_null()
+				: t->rank ? nested(t, 0, &at)
+					  : json_real(tensor_get(t, 0)));
 	}
-	say(json_pack("{s:s, s:O, s:o, s:o}", "event", "answer", "input", input, "answer", answer->json, "tensors", tensors));
-	return STATUS_OK;
+	return tensors;
+}
+
+static void say_answer(const json_t *input, struct pipeline_answer *answer)
+{
+	say(json_pack("{s:s, s:O, s:o, s:o, s:o}", "event", "answer", "input", input, "answer", answer->json, "tensors",
+		tensors_told(answer), "pictures", answer_pictures(answer)));
 }
 
 static enum status answer_all(struct pipeline *p, const json_t *request, struct arena *arena, struct error *err)
 {
+	const char *save = json_string_value(json_object_get(request, "save"));
 	json_t *inputs = NULL, *input;
 	enum status st = pipeline_words(p, json_object_get(request, "words"), arena, &inputs, err);
 	size_t i;
@@ -51,9 +57,13 @@ static enum status answer_all(struct pipeline *p, const json_t *request, struct 
 	{
 		struct pipeline_answer answer;
 		struct arena a = { 0 };
+		const char *before = json_array_size(inputs) > 1 ? arena_printf(&a, "%zu.", i) : "";
 
-		if (!st && !(st = pipeline_answer(p, NULL, input, json_object_get(request, "task_options"), &a, &answer, err)))
-			st = say_answer(input, &answer, err);
+		if (!st && !(st = pipeline_answer(p, NULL, input, json_object_get(request, "task_options"), &a, &answer, err))) {
+			if (save)
+				st = answer_save(&answer, save, before, err);
+			say_answer(input, &answer);
+		}
 		arena_done(&a);
 	}
 	json_decref(inputs);

@@ -128,6 +128,12 @@ bool option_is_null(const struct call *c, const char *key);
 json_t *answer_tensor(struct call *c, struct pipeline_answer *out, const char *name, const struct tensor *t);
 json_t *answer_picture(struct call *c, struct pipeline_answer *out, const char *name, const struct picture *picture);
 
+// save.c: {NAME: {"width", "height", "share"}} of an answer's pictures; share: of the pixels of a mask, null of another picture.
+json_t *answer_pictures(const struct pipeline_answer *answer);
+// Pictures as PNG files under their names and tensors in answer.safetensors, in a folder that is made where it is not there;
+// `before` is put before every name.
+enum status answer_save(const struct pipeline_answer *answer, const char *folder, const char *before, struct error *err);
+
 // ---- text.c: texts to inputs ----------------------------------------------------------------------------------------------
 
 // Text and pair (NULL: none), with special tokens; `cut` NULL: nothing is cut off.

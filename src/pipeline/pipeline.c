@@ -37,7 +37,8 @@ static enum status class_of(const char *folder, struct arena *a, const char **ou
 static enum status choose(const struct pipeline_task **out, struct arena *a, const char *folder, struct error *err)
 {
 	const char *class_name, *head;
-	bool pictures = file_exists(arena_printf(a, "%s/preprocessor_config.json", folder));
+	bool pictures = file_exists(arena_printf(a, "%s/preprocessor_config.json", folder)) ||
+		file_exists(arena_printf(a, "%s/processor_config.json", folder));
 	enum status st = class_of(folder, a, &class_name, err);
 
 	if (st)
