@@ -90,8 +90,8 @@ struct pipeline_asked {
 	volatile sig_atomic_t *stop;
 };
 struct pipeline_told {
-	// An array, {"input", "answer", "tensors": {NAME: nested lists; null: too many numbers}, "pictures": {NAME: {"width", "height",
-	// "share": of a mask's pixels, else null}}} each.
+	// An array, {"input", "answer", "tensors": {NAME: nested lists; null: too many numbers}, "pictures": {NAME: {"width",
+	// "height", "share": of a mask's pixels, else null}}} each.
 	json_t *answers;
 	json_t *facts;        // {"task", "times": pipeline_times, "placement": {"nodes", "on_platform", "elsewhere", "note"}}
 	enum verdict verdict; // right: it answered (nothing judged the answer); else how it ended
@@ -99,8 +99,8 @@ struct pipeline_told {
 // What was told before an error stays in *told; pipeline_told_done in any case. UNSUPPORTED, BAD_INPUT: as in pipeline_open.
 enum status pipeline_ask(const struct pipeline_asked *q, struct pipeline_told *told, struct arena *a, struct error *err);
 void pipeline_told_done(struct pipeline_told *told);
-// child.c: `assay cell --pipeline`. Request {"folder", "task", "platform", "device", "options", "words", "task_options", "save"}, one
-// event "answer" an input and one "pipeline" at the end.
+// child.c: `assay cell --pipeline`. Request {"folder", "task", "platform", "device", "options", "words", "task_options", "save"},
+// one event "answer" an input and one "pipeline" at the end.
 int pipeline_child(void);
 
 #endif

@@ -6,10 +6,11 @@
 need_python
 has_platform cpu || exit 77
 folders=$SOURCE/tests/conform/pipeline
-kinds='audio-classification-ast audio-classification-wav2vec2 automatic-speech-recognition-wav2vec2 depth-estimation-dpt
-	image-classification-vit image-feature-extraction-dinov2 image-segmentation-mask2former image-segmentation-segformer
-	image-to-image-swin2sr mask-generation-sam object-detection-detr object-detection-yolos video-classification-videomae
-	visual-question-answering-vilt zero-shot-audio-classification-clap zero-shot-image-classification-clip
+kinds='audio-classification-ast audio-classification-wav2vec2 automatic-speech-recognition-wav2vec2
+	automatic-speech-recognition-whisper depth-estimation-dpt image-captioning-blip image-classification-vit
+	image-feature-extraction-dinov2 image-segmentation-mask2former image-segmentation-segformer image-text-to-text-idefics3
+	image-text-to-text-llava image-to-image-swin2sr mask-generation-sam object-detection-detr object-detection-yolos
+	video-classification-videomae visual-question-answering-vilt zero-shot-audio-classification-clap zero-shot-image-classification-clip
 	zero-shot-object-detection-owlvit'
 
 set --
@@ -67,10 +68,38 @@ changed rain audio-classification-ast 'a[0][0]["label"] = "snow"'
 changed text automatic-speech-recognition-wav2vec2 'a[1]["text"] += "A"'
 changed time automatic-speech-recognition-wav2vec2 'a[0]["chunks"][3]["timestamp"][1] += 0.02'
 changed windows automatic-speech-recognition-wav2vec2 'i[1]["options"] = {}'
+changed caption image-captioning-blip 'a[1]["token_ids"][-1] += 1'
+changed prompt_of_caption image-captioning-blip 'i[1]["text"] = "a picture"'
+changed tokens image-captioning-blip 'file["options"]["max_new_tokens"] = 9'
+changed place image-text-to-text-llava 'i[0]["text"] = "<image>" + i[0]["text"].replace("<image>", "")'
+changed colours image-text-to-text-llava 'i[0]["image"], i[1]["messages"][0]["content"][0]["path"] = "input1.jpg", "input0.png"'
+changed tiles image-text-to-text-idefics3 'p["do_image_splitting"] = False'
+changed reply image-text-to-text-idefics3 'a[0]["generated_text"] += "."'
+changed language automatic-speech-recognition-whisper 'i[0]["options"]["generate_kwargs"]["language"] = "de"'
+changed heard automatic-speech-recognition-whisper 'a[0]["text"] = a[0]["text"].strip() + "!"'
 # shellcheck disable=SC2086
 code 3 "$ASSAY" conform $set_of_changed
 [ "$(tail -1 "$work/out")" = "0 passed, $count failed" ] || fail "not all of $count changed folders failed: $(cat "$work/out")"
 grep -qE 'not supported|no such|is missing' "$work/out" && fail "a changed folder failed for another reason: $(cat "$work/out")"
+
+# What the folders do not ask, with the texts of transformers' generate(): a language that is to be heard, a task, beams, and older
+# files, which name the tokens behind the first one.
+heard()
+{
+	rm -rf "$work/asked"
+	changed asked automatic-speech-recognition-whisper "
+g = read('generation_config.json')
+g['forced_decoder_ids'] = $3
+json.dump(g, open(f + 'generation_config.json', 'w'))
+i[0]['options']['generate_kwargs'] = dict($1, max_new_tokens=8)
+a[0]['text'] = $2"
+	code 0 "$ASSAY" conform "$work/asked"
+}
+heard '{}' "' thKK' + 3 * chr(0xfffd) + chr(0xc768)" None
+heard '{"language": "de"}' "' thKKKKKKK'" '[[1, None], [2, 705]]'
+heard '{"task": "translate"}' "2 * 'K' + 2 * chr(6) + 4 * chr(0xfffd)" None
+heard '{"language": "<|fr|>", "task": "translate", "num_beams": 3}' '4 * chr(6) + 4 * chr(0xfffd)' None
+heard '{}' "2 * 'K' + 2 * chr(6) + 4 * chr(0xfffd)" '[[1, None], [2, 705]]'
 
 # Options that a task does not know, and inputs that are none, are refused in words.
 changed option image-classification-vit 'file["options"]["wings"] = 2'
