@@ -115,11 +115,58 @@ static int answer(const struct asked *q, const char *model, char **words, size_t
 	return code;
 }
 
+enum { HELP_INDENT = 34, HELP_WIDTH = 105 };
+
+// Words on new lines, behind an indent.
+static void add_wrapped(struct text *t, const char *words, size_t indent)
+{
+	size_t column = HELP_WIDTH;
+
+	while (*words) {
+		size_t n = strcspn(words, " ");
+		if (column + 1 + n > HELP_WIDTH) {
+			text_addf(t, "\n%*s", (int)indent, "");
+			column = indent;
+		} else {
+			text_add(t, " ");
+			column++;
+		}
+		text_add_bytes(t, words, n);
+		column += n;
+		words += n + strspn(words + n, " ");
+	}
+}
+
+static void list_tasks(struct text *t)
+{
+	const char *generate = pipeline_generate_options();
+
+	for (size_t i = 0; i < pipeline_task_count(); i++) {
+		const struct pipeline_input *in = pipeline_task_inputs(i);
+		const char *options = pipeline_task_options(i);
+		bool writes = text_starts(options, generate);
+
+		text_addf(t, "  %-31s", pipeline_task_name(i, NULL));
+		for (size_t k = 0; k < PIPELINE_INPUTS && in[k].key; k++)
+			text_addf(t, in[k].optional ? " [%s]" : " %s", in[k].key);
+		if (writes) {
+			options += strlen(generate);
+			text_addf(t, "\n%*sthose of a text that is written%s", HELP_INDENT, "", *options ? "; and" : "");
+		}
+		add_wrapped(t, options + strspn(options, " "), HELP_INDENT);
+		text_add(t, "\n");
+	}
+	text_add(t, "Of a text that is written, as in generate() of transformers:");
+	add_wrapped(t, generate, 2);
+	text_add(t, "\n\n");
+}
+
 static int run(int argc, char **argv)
 {
 	struct asked q = { .on = "cpu" };
 	const struct cli_option options[] = {
-		{ "task", CLI_TEXT, &q.task, "TASK", "what is asked of it; default by the model's class" },
+		{ "task", CLI_TEXT, &q.task, "PIPELINE",
+			"what is asked of it: a task of those below; default by the model's class" },
 		{ "on", CLI_TEXT, &q.on, "PLATFORM", "cpu, openvino, openvino:GPU, ...; default cpu" },
 		{ "option", CLI_VALUES, &q.options, "KEY=VALUE", "an option of the task, such as top_k=3; may be repeated" },
 		{ "save", CLI_TEXT, &q.save, "FOLDER", "pictures and tensors of the answers as files there: masks, depths, ..." },
@@ -130,27 +177,17 @@ static int run(int argc, char **argv)
 		{ .kind = CLI_END },
 	};
 	struct text help = { 0 };
-
-	for (size_t i = 0; i < pipeline_task_count(); i++) {
-		const struct pipeline_input *in = pipeline_task_inputs(i);
-
-		text_addf(&help, "  %-31s", pipeline_task_name(i, NULL));
-		for (size_t k = 0; k < PIPELINE_INPUTS && in[k].key; k++)
-			text_addf(&help, in[k].optional ? " [%s]" : " %s", in[k].key);
-		if (*pipeline_task_options(i))
-			text_addf(&help, "\n%34s%s", "", pipeline_task_options(i));
-		text_add(&help, "\n");
-	}
+	list_tasks(&help);
 	struct arena a = { 0 };
 	const struct cli_usage usage = {
-		.synopsis = "assay pipeline MODEL INPUT... [--task TASK] [--on PLATFORM] [--option KEY=VALUE]... [--json]",
+		.synopsis = "assay pipeline MODEL INPUT... [--task PIPELINE] [--on PLATFORM] [--option KEY=VALUE]... [--json]",
 		.text = arena_printf(&a,
 			"MODEL is a folder, or a name that is in the Hub's cache, with weights, and with the files of its "
 			"tokenizer\n"
 			"or processor. What the model makes of the INPUTs is printed as transformers' pipeline of that task\n"
 			"answers. An INPUT is a text, or a file, known by its content: a picture, a sound, a text, or JSON, an\n"
 			"object with the task's inputs by name, or a list of them.\n\n"
-			"Tasks, their inputs and their options:\n%s\n"
+			"Tasks, their inputs and their options:\n%s"
 			"  assay pipeline distilbert-base-uncased-finetuned-sst-2-english 'What a film!'\n"
 			"  assay pipeline deepset/roberta-base-squad2 'Who wrote it?' notes.txt --option top_k=2\n\n"
 			"Exit codes: 0 answered; 1 bad use, a file that is missing or cannot be read; 2 the model is not\n"

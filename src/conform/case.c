@@ -183,6 +183,19 @@ enum status conform_materialise(const char **folder, struct arena *a, const char
 	return st;
 }
 
+enum status conform_named(enum status st, const char *made, const char *folder, struct error *err)
+{
+	char *at = st && err ? strstr(err->text, made) : NULL;
+	struct error said;
+
+	if (at) {
+		said = *err;
+		error_set(err, said.status, "%.*s%s%s", (int)(at - err->text), said.text, folder,
+			said.text + (at - err->text) + strlen(made));
+	}
+	return st;
+}
+
 const char *conform_folder(struct arena *a)
 {
 	const char *share = getenv("ASSAY_SHARE"), *program = cell_program(a), *slash = program ? strrchr(program, '/') : NULL;

@@ -13,6 +13,8 @@ const char *conform_folder(struct arena *a);
 // The cases in it whose model_type is `type`, or all for NULL, sorted by name.
 struct conform_case *conform_cases(struct arena *a, const char *folder, const char *type, size_t *count);
 
+// A case is made into a folder of the cache, whose name says nothing: an error names the case's own. Returns `st`.
+enum status conform_named(enum status st, const char *made, const char *folder, struct error *err);
 // A file of weights by formula from one of their names, types and shapes (weights.tsv); `integers`: {NAME: contents} of those
 // that are no floats, may be NULL. Memory in `a`.
 enum status conform_weights(struct arena *a, const char *lines, const json_t *integers, const char *to, struct error *err);

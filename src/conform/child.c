@@ -141,20 +141,6 @@ static enum dtype compute_of(const struct session *s)
 	return word ? dtype_find(word) : DTYPE_F32;
 }
 
-// A case is made into a folder of the cache, whose name says nothing: an error names the case's own.
-static enum status named_for_case(enum status st, const char *made, const char *folder, struct error *err)
-{
-	char *at = st && err ? strstr(err->text, made) : NULL;
-	struct error said;
-
-	if (at) {
-		said = *err;
-		error_set(err, said.status, "%.*s%s%s", (int)(at - err->text), said.text, folder,
-			said.text + (at - err->text) + strlen(made));
-	}
-	return st;
-}
-
 static enum status open_form(struct case_work *w, const struct target *t, const struct graph_form *form, const char *folder,
 	const char *io, struct error *err)
 {
@@ -165,9 +151,9 @@ static enum status open_form(struct case_work *w, const struct target *t, const 
 	if ((st = conform_materialise(&made, &w->arena, folder, err)))
 		return st;
 	if ((st = checkpoint_open(&w->checkpoint, made, err)) || (st = arch_resolve(&w->spec, &w->arena, &w->checkpoint, err)))
-		return named_for_case(st, made, folder, err);
+		return conform_named(st, made, folder, err);
 	if ((st = build_case(w, form, io, err)))
-		return named_for_case(st, made, folder, err);
+		return conform_named(st, made, folder, err);
 	if ((st = backend_prepare(b, &w->artifact, &w->arena, &w->checkpoint, err)) ||
 		(st = session_open(&w->session, b, route_provider(t->route), t->device, t->options, &w->artifact, err)))
 		return st;

@@ -192,7 +192,7 @@ enum status conform_pipeline_run(const struct target *t, const char *folder, str
 	if (task && !pipeline_task_known(task))
 		st = error_set(err, STATUS_UNSUPPORTED, "the task %s is not supported yet", task);
 	if (!st && !(st = make_model(&made, a, folder, json_object_get(file, "integer_tensors"), err)))
-		st = ask_all(t, folder, made, file, a, placed, differs, err);
+		st = conform_named(ask_all(t, folder, made, file, a, placed, differs, err), made, folder, err);
 	if (made)
 		file_remove_tree(made, NULL);
 	json_decref(file);

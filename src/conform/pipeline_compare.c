@@ -144,7 +144,7 @@ static enum status compare_objects(const struct compared *c, const char *where, 
 	json_object_foreach((json_t *)(uintptr_t)got, key, value) if (!json_object_get(want, key)) return error_set(
 		c->err, STATUS_FAILED, "%s: has %s, which is not expected", where, key);
 	json_object_foreach((json_t *)(uintptr_t)want, key, value) if (!st) st =
-		compare(c, arena_printf(c->a, "%s.%s", where, key), key, value, json_object_get(got, key));
+		compare(c, arena_printf(c->a, "%.300s.%.100s", where, key), key, value, json_object_get(got, key));
 	return st;
 }
 
@@ -172,7 +172,7 @@ static enum status compare(const struct compared *c, const char *where, const ch
 			return error_set(c->err, STATUS_FAILED, "%s: a list of %zu, expected %zu", where, json_array_size(got),
 				json_array_size(want));
 		json_array_foreach(want, i, value) if (!st) st =
-			compare(c, arena_printf(c->a, "%s[%zu]", where, i), key, value, json_array_get(got, i));
+			compare(c, arena_printf(c->a, "%.300s[%zu]", where, i), key, value, json_array_get(got, i));
 		return st;
 	}
 	return got && json_equal(want, got)

@@ -10,32 +10,40 @@
 
 static const double NEVER = -1e9; // what transformers adds to scores that do not count
 
+// Of one row, [vocab] each; made at the first token.
+struct room {
+	double *scores;
+	bool *seen;
+};
+
+static double *take_scores(struct arena *a, struct room *r, const float *logits, int64_t vocab)
+{
+	if (!r->scores) {
+		r->scores = ARENA_ARRAY(a, (size_t)vocab, double);
+		r->seen = ARENA_ARRAY(a, (size_t)vocab, bool);
+	}
+	for (int64_t i = 0; i < vocab; i++)
+		r->scores[i] = (double)logits[i];
+	return r->scores;
+}
+
 // ---- greedy -----------------------------------------------------------------------------------------------------------------
 
 struct greedy {
 	const struct decoding *d;
-	double *scores; // [vocab], made at the first token
+	struct room room;
 	struct arena *a;
 };
-
-static double *take_scores(struct arena *a, double **kept, const float *logits, int64_t vocab)
-{
-	if (!*kept)
-		*kept = ARENA_ARRAY(a, (size_t)vocab, double);
-	for (int64_t i = 0; i < vocab; i++)
-		(*kept)[i] = (double)logits[i];
-	return *kept;
-}
 
 static bool choose_best(void *context, const int64_t *const *texts, int64_t length, const float *const *logits, int64_t vocab,
 	int64_t *next, int64_t *from)
 {
 	struct greedy *g = context;
-	double *scores = take_scores(g->a, &g->scores, logits[0], vocab);
+	double *scores = take_scores(g->a, &g->room, logits[0], vocab);
 	int64_t best = 0;
 
 	(void)from;
-	decoding_process(g->d, texts[0], length, scores, vocab);
+	decoding_process(g->d, texts[0], length, scores, g->room.seen, vocab);
 	for (int64_t i = 1; i < vocab; i++)
 		best = scores[i] > scores[best] ? i : best;
 	next[0] = best;
@@ -56,7 +64,7 @@ struct finished {
 struct beams {
 	const struct decoding *d;
 	struct arena *a;
-	double *scores;        // [vocab]
+	struct room room;
 	double *running;       // [beams], sums of log probabilities
 	struct candidate *top; // [keep], by falling score
 	size_t keep, top_count;
@@ -132,10 +140,10 @@ static void find_candidates(
 {
 	b->top_count = 0;
 	for (int64_t row = 0; row < b->d->beams; row++) {
-		double *scores = take_scores(b->a, &b->scores, logits[row], vocab);
+		double *scores = take_scores(b->a, &b->room, logits[row], vocab);
 
 		log_softmax(scores, vocab);
-		decoding_process(b->d, texts[row], length, scores, vocab);
+		decoding_process(b->d, texts[row], length, scores, b->room.seen, vocab);
 		for (int64_t i = 0; i < vocab; i++)
 			keep_candidate(b, (struct candidate){ scores[i] + b->running[row], row, i });
 	}

@@ -173,15 +173,18 @@ static void never(const struct token_list *list, double *scores, int64_t vocab)
 }
 
 // Every token of the text once.
-static void penalise(double penalty, const int64_t *text, int64_t length, double *scores, int64_t vocab)
+static void penalise(double penalty, const int64_t *text, int64_t length, double *scores, bool *seen, int64_t vocab)
 {
 	for (int64_t i = 0; i < length; i++) {
-		int64_t k = 0, id = text[i];
-		while (k < i && text[k] != id)
-			k++;
-		if (k == i && id >= 0 && id < vocab)
-			scores[id] = scores[id] < 0 ? scores[id] * penalty : scores[id] / penalty;
+		int64_t id = text[i];
+		if (id < 0 || id >= vocab || seen[id])
+			continue;
+		seen[id] = true;
+		scores[id] = scores[id] < 0 ? scores[id] * penalty : scores[id] / penalty;
 	}
+	for (int64_t i = 0; i < length; i++)
+		if (text[i] >= 0 && text[i] < vocab)
+			seen[text[i]] = false;
 }
 
 // No n tokens in a row twice: what came after the same n - 1 before.
@@ -211,10 +214,10 @@ static void force(int64_t id, double *scores, int64_t vocab)
 		scores[i] = i == id ? 0 : -INFINITY;
 }
 
-void decoding_process(const struct decoding *d, const int64_t *text, int64_t length, double *scores, int64_t vocab)
+void decoding_process(const struct decoding *d, const int64_t *text, int64_t length, double *scores, bool *seen, int64_t vocab)
 {
 	if (d->repetition_penalty != 1)
-		penalise(d->repetition_penalty, text, length, scores, vocab);
+		penalise(d->repetition_penalty, text, length, scores, seen, vocab);
 	if (d->ngram > 0 && length + 1 >= d->ngram)
 		forbid_repeats(d->ngram, text, length, scores, vocab);
 	forbid_words(d, text, length, scores, vocab);

@@ -74,6 +74,7 @@ bool pipeline_task_known(const char *name);
 const char *pipeline_task_name(size_t i, const void *unused); // NULL after the last: the form that text_nearest asks for
 const struct pipeline_input *pipeline_task_inputs(size_t i);  // [PIPELINE_INPUTS]
 const char *pipeline_task_options(size_t i);                  // names of options, a space between
+const char *pipeline_generate_options(void);                  // those that begin it where a task writes a text
 
 // words.c: inputs of the pipeline's task from what a person types, texts and names of files: an array, owned by the caller.
 // BAD_INPUT: a word that the task has no input for.

@@ -93,6 +93,11 @@ const char *pipeline_task_options(size_t i)
 	return pipeline_tasks[i].options;
 }
 
+const char *pipeline_generate_options(void)
+{
+	return GENERATE_OPTIONS;
+}
+
 const struct pipeline_task *pipeline_task_find(const char *name)
 {
 	for (const struct pipeline_task *t = pipeline_tasks; t->name; t++)
