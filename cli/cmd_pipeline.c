@@ -189,7 +189,9 @@ static int run(int argc, char **argv)
 			"object with the task's inputs by name, or a list of them.\n\n"
 			"Tasks, their inputs and their options:\n%s"
 			"  assay pipeline distilbert-base-uncased-finetuned-sst-2-english 'What a film!'\n"
-			"  assay pipeline deepset/roberta-base-squad2 'Who wrote it?' notes.txt --option top_k=2\n\n"
+			"  assay pipeline deepset/roberta-base-squad2 'Who wrote it?' notes.txt --option top_k=2\n"
+			"  assay pipeline facebook/detr-resnet-50 photo.jpg --option threshold=0.9\n"
+			"  assay pipeline openai/whisper-base speech.flac --task automatic-speech-recognition\n\n"
 			"Exit codes: 0 answered; 1 bad use, a file that is missing or cannot be read; 2 the model is not\n"
 			"supported, does not fit, or its process ended.\n",
 			text_get(&help)),
