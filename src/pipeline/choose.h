@@ -47,8 +47,8 @@ enum status generate_text(struct part *m, struct arena *a, const struct decoding
 json_t *generated_ids(const int64_t *ids, size_t count);
 enum status generated_decode(struct part *m, struct arena *a, const int64_t *ids, size_t count, char **out, struct error *err);
 
-// Scores of what comes next after a text of `length` tokens, changed as transformers' logits processors do, in their order. `seen`
-// is room to work in, [vocab], zeros before and afterwards.
+// Scores of what comes next after a text of `length` tokens, changed as transformers' logits processors do, in their order.
+// `seen` is room to work in, [vocab], zeros before and afterwards.
 void decoding_process(const struct decoding *d, const int64_t *text, int64_t length, double *scores, bool *seen, int64_t vocab);
 bool decoding_ends(const struct decoding *d, int64_t id); // an end token
 

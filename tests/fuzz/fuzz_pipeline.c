@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any JSON with the members of a pipeline's files: "generation" (generation_config.json), "options" of a question, "text" (ids), and
-// "want" and "got", two answers, with "tolerance". Settings are read or refused with a sentence, scores stay numbers or never, and an
-// answer is the same as itself.
+// Any JSON with the members of a pipeline's files: "generation" (generation_config.json), "options" of a question, "text" (ids),
+// and "want" and "got", two answers, with "tolerance". Settings are read or refused with a sentence, scores stay numbers or
+// never, and what differs is said with a sentence.
 #include <math.h>
 #include <stdlib.h>
 

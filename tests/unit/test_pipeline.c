@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tier: fast
-// Parts of pipelines that need no model: what becomes of scores before a token is chosen, and which answers count as the same. Whole
-// pipelines are in conform/pipelines.sh.
+// Parts of pipelines that need no model: what becomes of scores before a token is chosen, and which answers count as the same.
+// Whole pipelines are in conform/pipelines.sh.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
