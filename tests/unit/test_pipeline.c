@@ -89,7 +89,6 @@ static void test_refused(void **unused)
 	assert_int_equal(process("{\"guidance_scale\": 1.5}", "{}", text, 1, x), STATUS_UNSUPPORTED);
 	assert_int_equal(process("{\"guidance_scale\": 1}", "{}", text, 1, x), STATUS_OK);
 	assert_int_equal(process("{\"num_beam_groups\": 2}", "{}", text, 1, x), STATUS_UNSUPPORTED);
-	assert_int_equal(process("{\"forced_decoder_ids\": [[1, 2]]}", "{}", text, 1, x), STATUS_UNSUPPORTED);
 	assert_int_equal(process("{\"eos_token_id\": \"7\"}", "{}", text, 1, x), STATUS_BAD_INPUT);
 	assert_int_equal(process("{\"num_beams\": 1000000}", "{}", text, 1, x), STATUS_BAD_INPUT);
 	assert_int_equal(process("{\"repetition_penalty\": 0}", "{}", text, 1, x), STATUS_BAD_INPUT);
