@@ -10,11 +10,11 @@ cases=$SOURCE/tests/conform/pipeline
 model()
 {
 	code 0 "$ASSAY" synth "$cases/$1" -o "$work/$1"
-	(cd "$cases/$1" && cp ./*processor* ./*token* ./vocab* ./special* ./generation* "$work/$1" 2>/dev/null)
+	(cd "$cases/$1" && cp ./*processor* ./*token* ./vocab* ./special* ./generation* ./chat* "$work/$1" 2>/dev/null)
 	return 0
 }
 for name in image-classification-vit object-detection-yolos image-segmentation-segformer depth-estimation-dpt \
-	automatic-speech-recognition-wav2vec2 zero-shot-image-classification-clip; do
+	automatic-speech-recognition-wav2vec2 zero-shot-image-classification-clip mask-generation-sam image-text-to-text-llava; do
 	model "$name"
 done
 
@@ -32,6 +32,17 @@ has out '^  D  timestamp 0\.0200 0\.0400$'
 code 0 "$ASSAY" pipeline "$work/zero-shot-image-classification-clip" "$cases/zero-shot-image-classification-clip/input1.jpg" \
 	river mountain --task zero-shot-image-classification
 has out '^0\.5122  river$'
+
+# An input as a file, also of a task that takes JSON among its inputs; a conversation.
+printf '{"image": "%s", "input_points": [[[30, 20]]], "input_labels": [[1]]}' "$cases/mask-generation-sam/input0.png" >"$work/point.json"
+code 0 "$ASSAY" pipeline "$work/mask-generation-sam" "$work/point.json" --task promptable-segmentation
+has out '^iou_scores -0\.58[0-9]* 0\.37[0-9]* 0\.20[0-9]*$'
+has out '^  mask\.2\.png 80 x 60, [0-9.]+ % of the pixels$'
+printf '[{"role": "user", "content": [{"type": "image", "path": "%s"}, {"type": "text", "text": "What?"}]}]' \
+	"$cases/image-text-to-text-llava/input0.png" >"$work/chat.json"
+code 0 "$ASSAY" pipeline "$work/image-text-to-text-llava" "$work/chat.json" --task image-text-to-text \
+	--option 'generate_kwargs={"max_new_tokens": 3}' --json
+json 'd["answers"][0]["answer"]["generated_text"][-1]["role"] == "assistant" and d["answers"][0]["answer"]["token_ids"].count(1214) == 16'
 
 # Masks and depths are told of, and written where that is asked for.
 segments="$work/image-segmentation-segformer $cases/image-segmentation-segformer/input1.jpg"
