@@ -248,10 +248,11 @@ static enum status run_node(struct case_work *w, const struct target *t, const c
 }
 
 // Of a whole pipeline: each graph in the first form that opens.
-static enum status run_pipeline(struct case_work *w, const struct target *t, const char *folder, struct error *err)
+static enum status run_pipeline(struct case_work *w, const struct target *t, const char *folder, int64_t rows, struct error *err)
 {
 	struct pipeline_placement placed = { .elsewhere = -1 };
-	enum status st = conform_pipeline_run(t, folder, &w->arena, &placed, &w->differs, err);
+	enum status st = rows > 0 ? error_set(err, STATUS_UNSUPPORTED, "--batch: a pipeline's questions are asked one by one")
+				  : conform_pipeline_run(t, folder, &w->arena, &placed, &w->differs, err);
 
 	row_init(&w->row);
 	w->elsewhere = placed.elsewhere;
@@ -301,7 +302,7 @@ static void answer(const struct target *t, size_t index, const char *folder, int
 
 	say(json_pack("{s:s, s:I}", "event", "start", "index", (json_int_t)index));
 	st = conform_is_node(folder, &w.arena)          ? run_node(&w, t, folder, &err)
-		: conform_is_pipeline(folder, &w.arena) ? run_pipeline(&w, t, folder, &err)
+		: conform_is_pipeline(folder, &w.arena) ? run_pipeline(&w, t, folder, rows, &err)
 							: run_case(&w, t, folder, rows, &err);
 	enum verdict v = !st  ? VERDICT_RIGHT
 		: w.untaken   ? VERDICT_UNJUDGED

@@ -49,5 +49,9 @@ refused fill-mask-roberta-targets '0,/<mask>/s//mask/' 'inputs.0.: the text has 
 refused retrieval-augmented-generation-bert-llama 's/passages\.json/..\/passages.json/' 'is no file of the model'
 refused text-ranking-bert 's/"task"/"tusk"/' 'no task, or not 1 to'
 refused question-answering-roberta-windows 's/"max_seq_len": 48/"max_seq_len": 3/' 'a length of 3, and 4 tokens are added'
+# Rows beside each other are no question of a pipeline's.
+code=0
+"$ASSAY" conform --batch 2 "$cases/feature-extraction-bert" >"$work/out" 2>"$work/err" || code=$?
+[ "$code" = 2 ] && grep -q '^FAIL feature-extraction-bert .*--batch' "$work/out" || fail "--batch: exit code $code"
 # Nothing of what was made for a run stays.
 [ -z "$(find "$work/cache" -name '*.part' | head -1)" ] || fail "a folder of a run is left in the cache"
