@@ -84,9 +84,10 @@ TASK(object_detection)
 	return STATUS_OK;
 }
 
-// Boxes of one label, which is asked for by itself; added to `all`, with the label's number.
+// Boxes of one label, which is asked for by itself; added to `all`, with the label's number. `c` is of this label alone, `keep` of
+// the whole answer.
 static enum status find_label(struct call *c, struct part *m, const struct inputs *picture, const struct picture *frame,
-	const char *label, int64_t number, double threshold, struct boxes *all, struct error *err)
+	const char *label, int64_t number, double threshold, struct boxes *all, struct arena *keep, struct error *err)
 {
 	struct inputs in = *picture;
 	struct outputs given;
@@ -102,7 +103,7 @@ static enum status find_label(struct call *c, struct part *m, const struct input
 	if ((st = whole_run(c, m, &in, &given, err)) || (st = detections_of(c, &given, frame, &d, err)))
 		return st;
 	struct boxes found = boxes_found(c->a, &d, BOXES_QUERIES, 0, threshold);
-	struct box *more = ARENA_ARRAY(c->a, all->count + found.count + 1, struct box);
+	struct box *more = ARENA_ARRAY(keep, all->count + found.count + 1, struct box);
 	if (all->count)
 		memcpy(more, all->items, all->count * sizeof *more);
 	for (size_t i = 0; i < found.count; i++) {
@@ -135,8 +136,14 @@ TASK(zero_shot_object_detection)
 		frame.width = frame.height = image.width > image.height ? image.width : image.height;
 	else if (!text_is(processor, "OwlViT"))
 		return error_set(err, STATUS_UNSUPPORTED, "boxes of given labels by a model whose processor is %s", processor);
-	for (size_t i = 0; i < count && !st; i++)
-		st = find_label(c, m, &in, &frame, labels[i], (int64_t)i, threshold, &all, err);
+	for (size_t i = 0; i < count && !st; i++) {
+		struct arena brief = { 0 };
+		struct call one = *c;
+
+		one.a = &brief;
+		st = find_label(&one, m, &in, &frame, labels[i], (int64_t)i, threshold, &all, c->a, err);
+		arena_done(&brief);
+	}
 	if (st)
 		return st;
 	boxes_sort(c->a, &all);

@@ -18,7 +18,7 @@ struct listener {
 	size_t align; // samples a frame is made of
 	struct ctc_labels labels;
 	uint32_t *ids; // of all frames so far
-	size_t frames;
+	size_t frames, room;
 };
 
 // Samples a frame: the product of the convolutions' steps (inputs_to_logits_ratio); 1 where the model has none.
@@ -56,8 +56,23 @@ static enum status listener_open(struct call *c, struct listener *l, struct erro
 	return STATUS_OK;
 }
 
-// The labels of the frames of a part of the sound, added to those before.
-static enum status listen(struct call *c, struct listener *l, const struct sound_window *w, struct error *err)
+static void add_frames(struct listener *l, struct arena *a, const uint32_t *ids, size_t count)
+{
+	if (l->frames + count > l->room) {
+		size_t room = 2 * (l->frames + count);
+		uint32_t *more = ARENA_ARRAY(a, room, uint32_t);
+
+		if (l->frames)
+			memcpy(more, l->ids, l->frames * sizeof *more);
+		l->ids = more;
+		l->room = room;
+	}
+	memcpy(l->ids + l->frames, ids, count * sizeof *ids);
+	l->frames += count;
+}
+
+// The labels of the frames of a part of the sound, added to those before. `c` is of this part alone, `keep` of the whole answer.
+static enum status listen(struct call *c, struct listener *l, const struct sound_window *w, struct arena *keep, struct error *err)
 {
 	struct sound part = l->sound;
 	struct inputs in = { 0 };
@@ -71,17 +86,13 @@ static enum status listen(struct call *c, struct listener *l, const struct sound
 	if ((st = sound_inputs(c, l->settings, &part, &in, err)) || (st = whole_run(c, l->m, &in, &given, err)) ||
 		(st = output_of(&given, "logits", 3, &logits, err)))
 		return st;
-	size_t frames = (size_t)logits->dim[1], labels = (size_t)logits->dim[2];
-	uint32_t *ids = ARENA_ARRAY(c->a, frames + 1, uint32_t), *all = ARENA_ARRAY(c->a, l->frames + frames + 1, uint32_t);
+	size_t frames = (size_t)logits->dim[1];
+	uint32_t *ids = ARENA_ARRAY(c->a, frames + 1, uint32_t);
 	end = frames;
 	if (w->left || w->right)
 		sound_window_frames(w, l->align, frames, &first, &end);
-	ctc_best(logits->data, frames, labels, ids);
-	if (l->frames)
-		memcpy(all, l->ids, l->frames * sizeof *all);
-	for (size_t i = first; i < end; i++)
-		all[l->frames++] = ids[i];
-	l->ids = all;
+	ctc_best(logits->data, frames, (size_t)logits->dim[2], ids);
+	add_frames(l, keep, ids + first, end - first);
 	return STATUS_OK;
 }
 
@@ -117,20 +128,27 @@ static enum status window_options(struct call *c, const struct listener *l, size
 
 static enum status listen_all(struct call *c, struct listener *l, struct error *err)
 {
-	size_t samples[3], count;
+	size_t samples[3], count = 1;
 	struct sound_window whole = { .length = l->sound.length };
 	const struct sound_window *windows = &whole;
 	enum status st = window_options(c, l, samples, err);
 
 	if (st)
 		return st;
-	count = 1;
-	if (samples[0] && !(windows = sound_windows(c->a, l->sound.length, samples[0], samples[1], samples[2], &count)))
+	if (samples[0] && samples[1] + samples[2] >= samples[0])
 		return error_set(err, STATUS_BAD_INPUT, "chunk_length_s must be above the two of stride_length_s together");
-	if (count > WINDOWS_MOST)
-		return error_set(err, STATUS_BAD_INPUT, "a sound of %zu windows; at most %d", count, WINDOWS_MOST);
-	for (size_t i = 0; i < count && !st; i++)
-		st = listen(c, l, &windows[i], err);
+	if (samples[0] && l->sound.length / (samples[0] - samples[1] - samples[2]) >= WINDOWS_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "a sound of more than %d windows", WINDOWS_MOST);
+	if (samples[0])
+		windows = sound_windows(c->a, l->sound.length, samples[0], samples[1], samples[2], &count);
+	for (size_t i = 0; i < count && !st; i++) {
+		struct arena brief = { 0 };
+		struct call one = *c;
+
+		one.a = &brief;
+		st = listen(&one, l, &windows[i], c->a, err);
+		arena_done(&brief);
+	}
 	return st;
 }
 
