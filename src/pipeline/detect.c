@@ -84,8 +84,8 @@ TASK(object_detection)
 	return STATUS_OK;
 }
 
-// Boxes of one label, which is asked for by itself; added to `all`, with the label's number. `c` is of this label alone, `keep` of
-// the whole answer.
+// Boxes of one label, which is asked for by itself; added to `all`, with the label's number. `c` is of this label alone, `keep`
+// of the whole answer.
 static enum status find_label(struct call *c, struct part *m, const struct inputs *picture, const struct picture *frame,
 	const char *label, int64_t number, double threshold, struct boxes *all, struct arena *keep, struct error *err)
 {
