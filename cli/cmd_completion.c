@@ -8,9 +8,10 @@
 #include "emit.h"
 #include "hub/hub.h"
 #include "onnx/precision.h"
+#include "pipeline/pipeline.h"
 #include "platform/platform.h"
 
-enum values { NOTHING, FILES, PLATFORMS, PRECISIONS, MODELS, SHELLS };
+enum values { NOTHING, FILES, PLATFORMS, PRECISIONS, MODELS, TASKS, SHELLS };
 
 static enum values values_of(const struct cli_option *o)
 {
@@ -20,6 +21,8 @@ static enum values values_of(const struct cli_option *o)
 		return PLATFORMS;
 	if (text_is(o->name, "precision"))
 		return PRECISIONS;
+	if (text_is(argument, "PIPELINE"))
+		return TASKS;
 	return text_starts(argument, "FILE") || text_starts(argument, "DIR") || text_starts(argument, "PATH") ? FILES : NOTHING;
 }
 
@@ -42,6 +45,8 @@ static void print_values(enum values v)
 		emit("%s%s", between, precision_word(p));
 	for (size_t i = 0; v == MODELS && i < hub_published_count(); i++, between = " ")
 		emit("%s%s", between, hub_published_get(i)->name);
+	for (size_t i = 0; v == TASKS && i < pipeline_task_count(); i++, between = " ")
+		emit("%s%s", between, pipeline_task_name(i, NULL));
 	if (v == SHELLS)
 		emit("bash zsh fish");
 }

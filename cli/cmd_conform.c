@@ -192,7 +192,8 @@ static size_t without_files(char **folders, size_t count)
 static bool is_any_case(char **folders, size_t count, struct arena *a)
 {
 	for (size_t i = 0; i < count; i++)
-		if (file_exists(arena_printf(a, "%s/config.json", folders[i])) || kind_of(folders[i], a))
+		if (file_exists(arena_printf(a, "%s/config.json", folders[i])) || conform_is_pipeline(folders[i], a) ||
+			kind_of(folders[i], a))
 			return true;
 	return false;
 }
@@ -218,7 +219,9 @@ static int run(int argc, char **argv)
 			"library `tokenizers` gave (all of its lines are one case); one of a scheduler of diffusers; or one of "
 			"a\n"
 			"processor with meta.json and expected.safetensors: pictures or sounds, and what transformers made of\n"
-			"them. A case that is refused, cannot run or is none has failed; a file is left out, and named on\n"
+			"them; or a whole pipeline with pipeline.json: questions, and what transformers answered. A case that "
+			"is\n"
+			"refused, cannot run or is none has failed; a file is left out, and named on\n"
 			"standard error. The last line is 'N passed, M failed' (on standard error with --json), and N + M is\n"
 			"the number of folders given.\n"
 			"With --batch the outputs of transformers are not looked at: what a model says about a row must not\n"

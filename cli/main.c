@@ -41,6 +41,7 @@ static const struct {
 	{ &command_fetch, NULL },
 	{ &command_build, NULL },
 	{ &command_synth, NULL },
+	{ &command_pipeline, NULL },
 	{ &command_tokenize, NULL },
 	{ &command_preprocess, NULL },
 	{ &command_cache, NULL },

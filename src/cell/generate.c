@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop: give a step its inputs by name, run, choose, keep what present.* says for the next step.
-// What it does not do: sampling, beams, stopping at an end token. A measurement generates as many tokens as it was told to.
+// What it does not do by itself: sampling, beams, stopping at an end token. A measurement generates as many tokens as it was told
+// to; who wants another choice gives a chooser (pipeline/choose.c).
 #include "cell/generate_inside.h"
 
 #include <math.h>
@@ -21,6 +22,9 @@ struct state {
 		unmasked; // ones for the encoder's attention_mask, where the prompt has none; no name: it has, or none is needed
 	int64_t *mask;    // [batch, capacity], rows packed for each step's length
 	int64_t capacity;
+	// Where a chooser goes on with another row, the past is moved: from one to the other, for some of it may still lie there.
+	struct arena moved[2];
+	int moved_at;
 };
 
 // Does it take what the step before gave: a cache or a state?
@@ -297,11 +301,85 @@ static uint64_t bytes_of(const struct tensor *t, size_t count)
 	return n;
 }
 
+// Rows of the past as the chooser goes on with them. A row's part of a tensor is its share of the first axis.
+static enum status move_past(struct state *s, const int64_t *from, struct error *err)
+{
+	const size_t rows = (size_t)s->prompt->batch;
+	struct arena *a = &s->moved[s->moved_at ^ 1];
+
+	arena_done(a);
+	s->moved_at ^= 1;
+	for (size_t i = 0; i < s->past_count; i++) {
+		struct tensor *t = &s->past[i];
+		const size_t each = t->nbytes / rows;
+		if (!t->nbytes)
+			continue;
+		if (t->dim[0] % (int64_t)rows)
+			return error_set(err, STATUS_UNSUPPORTED, "beams: %s does not begin with the rows of the batch", t->name);
+		char *to = arena_try(a, t->nbytes);
+		if (!to)
+			return error_set(err, STATUS_NO_MEMORY, "beams: no memory for another %s", t->name);
+		for (size_t row = 0; row < rows; row++)
+			memcpy(to + row * each, (const char *)t->data + (size_t)from[row] * each, each);
+		t->data = to;
+	}
+	return STATUS_OK;
+}
+
+// Rows of the texts and of the past, as the chooser says; *go_on: those were not the last.
+static enum status choose(struct generation *g, struct state *s, const struct tensor *logits, int64_t *all, int64_t capacity,
+	int64_t length, bool *go_on, struct error *err)
+{
+	const struct prompt *p = s->prompt;
+	struct arena a = { 0 };
+	const int64_t **texts = ARENA_ARRAY(&a, (size_t)p->batch, const int64_t *);
+	const float **rows = ARENA_ARRAY(&a, (size_t)p->batch, const float *);
+	int64_t *next = ARENA_ARRAY(&a, (size_t)p->batch, int64_t), *from = ARENA_ARRAY(&a, (size_t)p->batch, int64_t),
+		*moved = ARENA_ARRAY(&a, (size_t)(p->batch * capacity), int64_t);
+	bool same = true;
+	enum status st = STATUS_OK;
+
+	for (int64_t row = 0; row < p->batch; row++) {
+		int64_t place = logits->dim[1] == length ? last_place(p, row, length) : logits->dim[1] - 1;
+		from[row] = row;
+		texts[row] = all + row * capacity;
+		rows[row] = (const float *)logits->data + (row * logits->dim[1] + place) * logits->dim[2];
+	}
+	*go_on = g->chooser->choose(g->chooser->context, texts, length, rows, logits->dim[2], next, from);
+	for (int64_t row = 0; row < p->batch; row++) {
+		memcpy(moved + row * capacity, all + from[row] * capacity, (size_t)length * sizeof *all);
+		moved[row * capacity + length] = next[row];
+		same &= from[row] == row;
+	}
+	memcpy(all, moved, (size_t)(p->batch * capacity) * sizeof *all);
+	if (!same && *go_on)
+		st = s->shared ? error_set(err, STATUS_UNSUPPORTED, "beams: not with a shared cache") : move_past(s, from, err);
+	arena_done(&a);
+	return st;
+}
+
+static void make_results(struct generation *g, size_t places, struct arena *a)
+{
+	g->ids = arena_alloc(a, places * sizeof *g->ids);
+	g->second_ids = arena_alloc(a, places * sizeof *g->second_ids);
+	g->best = arena_alloc(a, places * sizeof *g->best);
+	g->second = arena_alloc(a, places * sizeof *g->second);
+	g->step_ms = arena_alloc(a, ((size_t)g->new_tokens + 1) * sizeof *g->step_ms);
+	g->own_ms = arena_alloc(a, ((size_t)g->new_tokens + 1) * sizeof *g->own_ms);
+}
+
+// g->ids as the texts have them.
+static void take_chosen(struct generation *g, const struct prompt *p, const int64_t *all, int64_t capacity, int64_t done)
+{
+	g->new_tokens = done;
+	for (int64_t row = 0; row < p->batch; row++)
+		memcpy(g->ids + row * done, all + row * capacity + p->length, (size_t)done * sizeof *all);
+}
+
 enum status generate_greedy(
 	struct generation *g, const struct prompt *p, const volatile sig_atomic_t *stop, struct arena *a, struct error *err)
 {
 	struct state s = { .a = a, .prompt = p };
-	size_t places = (size_t)(p->batch * g->new_tokens);
 	int64_t capacity = p->length + g->new_tokens, *all = arena_alloc(a, (size_t)(p->batch * capacity) * sizeof *all);
 	int64_t *ids = arena_alloc(a, (size_t)(p->batch * capacity) * sizeof *ids);
 	size_t inputs = g->first->input_count > g->next->input_count ? g->first->input_count : g->next->input_count;
@@ -310,21 +388,18 @@ enum status generate_greedy(
 	bool cached = takes_past(g->next);
 	enum status st = STATUS_OK;
 
-	g->ids = arena_alloc(a, places * sizeof *g->ids);
-	g->second_ids = arena_alloc(a, places * sizeof *g->second_ids);
-	g->best = arena_alloc(a, places * sizeof *g->best);
-	g->second = arena_alloc(a, places * sizeof *g->second);
-	g->step_ms = arena_alloc(a, ((size_t)g->new_tokens + 1) * sizeof *g->step_ms);
-	g->own_ms = arena_alloc(a, ((size_t)g->new_tokens + 1) * sizeof *g->own_ms);
+	make_results(g, (size_t)(p->batch * g->new_tokens), a);
 	if (g->encoder && (st = encode(g, &s, err)))
 		return st;
 	if (g->transduction)
 		return transduce_greedy(g, p, &s.encoded, stop, a, err);
 	if (g->shared)
 		make_buffers(&s, g->next, capacity - 1); // the last token does not go in
+	bool go_on = true;
+	int64_t done = 0;
 	for (int64_t row = 0; row < p->batch; row++)
 		memcpy(all + row * capacity, p->ids + row * p->length, (size_t)p->length * sizeof *all);
-	for (int64_t n = 0; n < g->new_tokens; n++) {
+	for (int64_t n = 0; n < g->new_tokens && go_on; n++) {
 		int64_t length = p->length + n, id[2];
 		bool anew = !n || length == g->cache_ends;
 		struct session *session = anew ? g->first : g->next;
@@ -345,8 +420,10 @@ enum status generate_greedy(
 		run_ms = clock_ms() - run_began;
 		arena_done(&step);
 		const struct tensor *logits = st ? NULL : logits_of(session, out, err);
-		if (!logits)
-			return st ? st : STATUS_UNSUPPORTED;
+		if (!logits) {
+			st = st ? st : STATUS_UNSUPPORTED;
+			break;
+		}
 		for (int64_t row = 0; row < p->batch; row++) {
 			int64_t at = row * g->new_tokens + n;
 			best_two(logits, row, logits->dim[1] == length ? last_place(p, row, length) : logits->dim[1] - 1, id,
@@ -357,13 +434,20 @@ enum status generate_greedy(
 			g->second[at] = logit[1];
 		}
 		keep(&s, session, out);
+		if (g->chooser && (st = choose(g, &s, logits, all, capacity, length, &go_on, err)))
+			break;
+		done = n + 1;
 		g->copied_bytes = n && cached ? written(session, in, out, count) : 0;
 		*(n ? &g->step_ms[n - 1] : &g->prefill_ms) = clock_ms() - begin;
 		if (n)
 			g->own_ms[n - 1] = g->step_ms[n - 1] - run_ms;
 	}
 	g->cache_bytes = bytes_of(s.past, s.past_count);
-	return STATUS_OK;
+	if (g->chooser)
+		take_chosen(g, p, all, capacity, done);
+	for (int i = 0; i < 2; i++)
+		arena_done(&s.moved[i]);
+	return st;
 }
 
 // What a check over all tokens at once compares.

@@ -26,12 +26,22 @@ struct prompt {
 	size_t input_count;
 };
 
+// Who chooses tokens. `choose` sees the text of each row up to `length` tokens and the logits of what comes next, [vocab] a row,
+// and fills next[batch] with the tokens and from[batch] with the row that each goes on with (at first its own): beams. False:
+// those were the last.
+struct generate_chooser {
+	void *context;
+	bool (*choose)(void *context, const int64_t *const *texts, int64_t length, const float *const *logits, int64_t vocab,
+		int64_t *next, int64_t *from);
+};
+
 struct generation {
 	struct session *encoder, *first, *next;  // encoder may be NULL; the others are the same but for an encoder-decoder
 	const struct transduction *transduction; // NULL: no transducer
 	bool shared;
-	int64_t new_tokens;
-	int64_t cache_ends; // of struct input_hints: there the whole text is run anew, as transformers does
+	const struct generate_chooser *chooser; // NULL: the best token of each row, new_tokens times
+	int64_t new_tokens;                     // at most, with a chooser; and how many there were, afterwards
+	int64_t cache_ends;                     // of struct input_hints: there the whole text is run anew, as transformers does
 	// of the run; memory in the caller's arena
 	int64_t *ids, *second_ids;     // [batch, new_tokens]: the best, and the next best
 	float *best, *second;          // their logits

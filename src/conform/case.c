@@ -105,6 +105,18 @@ static enum status write_weights(
 	return safetensors_write(path, tensors, count, err);
 }
 
+enum status conform_weights(struct arena *a, const char *lines, const json_t *integers, const char *to, struct error *err)
+{
+	struct weight *weights;
+	size_t nbytes, count;
+	char *text;
+	enum status st = file_read(a, lines, FILE_LIMIT, &text, &nbytes, err);
+
+	if (!st && (st = parse_weights(a, text, &weights, &count, err)))
+		error_prefix(err, "%s", lines);
+	return st ? st : write_weights(a, to, weights, count, integers, err);
+}
+
 // Is the folder what a case was made into? Otherwise it is made again.
 static bool is_made(const char *folder, const char *key, const char *config, size_t config_nbytes)
 {
@@ -168,6 +180,19 @@ enum status conform_materialise(const char **folder, struct arena *a, const char
 	arena_done(&scratch);
 	if (!st)
 		*folder = result;
+	return st;
+}
+
+enum status conform_named(enum status st, const char *made, const char *folder, struct error *err)
+{
+	char *at = st && err ? strstr(err->text, made) : NULL;
+	struct error said;
+
+	if (at) {
+		said = *err;
+		error_set(err, said.status, "%.*s%s%s", (int)(at - err->text), said.text, folder,
+			said.text + (at - err->text) + strlen(made));
+	}
 	return st;
 }
 

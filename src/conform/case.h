@@ -4,12 +4,20 @@
 #define ASSAY_CONFORM_CASE_H
 
 #include "conform/conform.h"
+#include "conform/stored.h"
+#include "pipeline/pipeline.h"
 
 // The folder of the cases that the program carries; NULL when there is none. ASSAY_SHARE/conform, else beside the program's
 // prefix, else the source tree of a build.
 const char *conform_folder(struct arena *a);
 // The cases in it whose model_type is `type`, or all for NULL, sorted by name.
 struct conform_case *conform_cases(struct arena *a, const char *folder, const char *type, size_t *count);
+
+// A case is made into a folder of the cache, whose name says nothing: an error names the case's own. Returns `st`.
+enum status conform_named(enum status st, const char *made, const char *folder, struct error *err);
+// A file of weights by formula from one of their names, types and shapes (weights.tsv); `integers`: {NAME: contents} of those
+// that are no floats, may be NULL. Memory in `a`.
+enum status conform_weights(struct arena *a, const char *lines, const json_t *integers, const char *to, struct error *err);
 
 // The engine that ran, as its child told it.
 struct conform_engine {
@@ -47,6 +55,18 @@ void conform_graph_close(struct conform_graph *g);
 enum status conform_steps(const struct conform_model *m, const struct tensor *in, const struct tensor *out, struct arena *a,
 	bool *differs, struct error *err);
 enum status conform_generate(const struct conform_model *m, struct arena *a, bool *differs, struct error *err);
+
+// pipeline.c: a folder with pipeline.json, in the child. *differs: as above.
+enum status conform_pipeline_run(const struct target *t, const char *folder, struct arena *a, struct pipeline_placement *placed,
+	bool *differs, struct error *err);
+// pipeline_compare.c: an answer against the stored one. FAILED names the first member that differs, as answers[0][1].score.
+struct answer_bounds {
+	const char *folder;           // of the pictures that are pointed to
+	const struct stored *tensors; // NULL: there are none
+	const json_t *tolerance;      // of this input: score, tensor, box, mask, levels, seconds
+};
+enum status conform_answer_compare(const struct answer_bounds *b, const char *where, const json_t *want,
+	const struct pipeline_answer *got, struct arena *a, struct error *err);
 
 // node.c: is the case one of ONNX's own tests of an operator?
 bool conform_is_node(const char *folder, struct arena *a);

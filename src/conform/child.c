@@ -141,20 +141,6 @@ static enum dtype compute_of(const struct session *s)
 	return word ? dtype_find(word) : DTYPE_F32;
 }
 
-// A case is made into a folder of the cache, whose name says nothing: an error names the case's own.
-static enum status named_for_case(enum status st, const char *made, const char *folder, struct error *err)
-{
-	char *at = st && err ? strstr(err->text, made) : NULL;
-	struct error said;
-
-	if (at) {
-		said = *err;
-		error_set(err, said.status, "%.*s%s%s", (int)(at - err->text), said.text, folder,
-			said.text + (at - err->text) + strlen(made));
-	}
-	return st;
-}
-
 // *form: less what is no choice of this model.
 static enum status open_form(struct case_work *w, const struct target *t, struct graph_form *form, const char *folder,
 	const char *io, struct error *err)
@@ -166,10 +152,10 @@ static enum status open_form(struct case_work *w, const struct target *t, struct
 	if ((st = conform_materialise(&made, &w->arena, folder, err)))
 		return st;
 	if ((st = checkpoint_open(&w->checkpoint, made, err)) || (st = arch_resolve(&w->spec, &w->arena, &w->checkpoint, err)))
-		return named_for_case(st, made, folder, err);
+		return conform_named(st, made, folder, err);
 	arch_settle_form(w->spec, form);
 	if ((st = build_case(w, form, io, err)))
-		return named_for_case(st, made, folder, err);
+		return conform_named(st, made, folder, err);
 	if ((st = backend_prepare(b, &w->artifact, &w->arena, &w->checkpoint, err)) ||
 		(st = session_open(&w->session, b, route_provider(t->route), t->device, t->options, &w->artifact, err)))
 		return st;
@@ -263,6 +249,22 @@ static enum status run_node(struct case_work *w, const struct target *t, const c
 	return st;
 }
 
+// Of a whole pipeline: each graph in the first form that opens.
+static enum status run_pipeline(struct case_work *w, const struct target *t, const char *folder, int64_t rows, struct error *err)
+{
+	struct pipeline_placement placed = { .elsewhere = -1 };
+	enum status st = rows > 0 ? error_set(err, STATUS_UNSUPPORTED, "--batch: a pipeline's questions are asked one by one")
+				  : conform_pipeline_run(t, folder, &w->arena, &placed, &w->differs, err);
+
+	row_init(&w->row);
+	w->elsewhere = placed.elsewhere;
+	w->note = placed.note;
+	w->took_none = !st && placed.took_none;
+	return w->took_none
+		? error_set(err, STATUS_UNSUPPORTED, "%s took none of the nodes of one of the graphs", t->platform->name)
+		: st;
+}
+
 // In the form that `run` would take: the first that opens. Where its outputs are wrong, the case is wrong.
 static enum status run_case(struct case_work *w, const struct target *t, const char *folder, int64_t rows, struct error *err)
 {
@@ -302,7 +304,9 @@ static void answer(const struct target *t, size_t index, const char *folder, int
 	enum status st;
 
 	say(json_pack("{s:s, s:I}", "event", "start", "index", (json_int_t)index));
-	st = conform_is_node(folder, &w.arena) ? run_node(&w, t, folder, &err) : run_case(&w, t, folder, rows, &err);
+	st = conform_is_node(folder, &w.arena)          ? run_node(&w, t, folder, &err)
+		: conform_is_pipeline(folder, &w.arena) ? run_pipeline(&w, t, folder, rows, &err)
+							: run_case(&w, t, folder, rows, &err);
 	enum verdict v = !st  ? VERDICT_RIGHT
 		: w.untaken   ? VERDICT_UNJUDGED
 		: w.differs   ? VERDICT_WRONG

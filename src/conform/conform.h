@@ -55,6 +55,10 @@ void conform_scheduler(struct conform_case *c, struct arena *a);
 bool conform_is_preprocessor(const char *folder, struct arena *a);
 void conform_preprocessor(struct conform_case *c, struct arena *a);
 
+// pipeline.c: a folder with pipeline.json is a whole pipeline: a model's folder, questions and answers. It runs on the platform,
+// among the cases of conform_run.
+bool conform_is_pipeline(const char *folder, struct arena *a);
+
 // node.c: ONNX's own tests of its operators in a folder: each a folder with model.onnx, and in test_data_set_0 inputs and outputs
 // as ONNX's reference implementation computed them. Sorted by operator, then by name; of a test that has its operator taken apart
 // (NAME_expanded, ..) the operator is that of NAME. BAD_INPUT: there are none.

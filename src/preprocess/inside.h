@@ -74,6 +74,7 @@ struct group { // what became of one picture
 	struct picture *pictures;
 	size_t count, room;
 	int height, width; // of the picture as it was given, in RGB
+	struct picture_tiles tiles;
 };
 struct extent {
 	int64_t height, width;

@@ -189,9 +189,13 @@ enum status pack_split(struct job *j, struct error *err)
 	int64_t count = (int64_t)count_of(j);
 	struct extent to;
 	struct tensor *t, *mask;
+	struct picture_tiles *tiles = ARENA_ARRAY(j->a, j->in_count + 1, struct picture_tiles);
 	size_t slot = 0;
 	enum status s = extent_of(j, &to, !(j->s->on & DO_PAD), err);
 
+	for (size_t i = 0; i < j->in_count; i++)
+		tiles[i] = j->groups[i].tiles;
+	j->out->tiles = tiles;
 	if (s || (s = job_tensor(&t, j, "pixel_values", DTYPE_F32, 5, (int64_t[]){ 1, count, 3, to.height, to.width }, err)))
 		return s;
 	for (size_t i = 0; i < j->in_count; i++)

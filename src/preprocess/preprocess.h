@@ -17,9 +17,14 @@ enum preprocess_backend { PREPROCESS_TORCHVISION, PREPROCESS_PIL };
 enum { PREPROCESS_TENSORS = 4 };
 #define PREPROCESS_MOST ((uint64_t)4 << 30) // bytes of all tensors
 
+// Into how many rows and columns of tiles a picture was cut, the whole picture as one more not among them; 0, 0: it was not.
+struct picture_tiles {
+	int rows, columns;
+};
 struct preprocessed { // tensors in the arena that was given
 	struct tensor tensors[PREPROCESS_TENSORS];
 	size_t count;
+	const struct picture_tiles *tiles; // of each picture, by a class that cuts them so (Idefics3); NULL
 };
 
 struct preprocessor;

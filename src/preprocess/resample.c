@@ -380,6 +380,52 @@ enum status planes_between(
 	return s;
 }
 
+static float cubic_near(float x) // |x| <= 1
+{
+	return (1.25f * x - 2.25f) * x * x + 1;
+}
+
+static float cubic_far(float x) // 1 < |x| < 2
+{
+	return ((-0.75f * x + 3.75f) * x - 6) * x + 3;
+}
+
+// Four neighbours; what a place beyond the edge weighs is added to the edge's.
+static struct taps taps_cubic(struct arena *a, int in, int out)
+{
+	struct taps t = { .out = out, .most = 4 };
+
+	t.first = ARENA_ARRAY(a, (size_t)out, int);
+	t.count = ARENA_ARRAY(a, (size_t)out, int);
+	t.weight = ARENA_ARRAY(a, (size_t)out * 4, double);
+	for (int i = 0; i < out; i++) {
+		float at = (float)in / (float)out * ((float)i + 0.5f) - 0.5f, below = floorf(at), part = at - below;
+		const float weight[4] = { cubic_far(part + 1), cubic_near(part), cubic_near(1 - part), cubic_far(2 - part) };
+		int first = (int)below - 1, from = first > 0 ? first : 0;
+
+		t.first[i] = from < in ? from : in - 1;
+		for (int k = 0; k < 4; k++) {
+			int j = first + k < 0 ? 0 : first + k < in ? first + k : in - 1;
+			t.weight[4 * i + j - t.first[i]] += (double)weight[k];
+			t.count[i] = j - t.first[i] + 1;
+		}
+	}
+	return t;
+}
+
+enum status planes_cubic(struct planes *out, struct arena *a, const struct planes *in, int height, int width, struct error *err)
+{
+	struct arena own = { 0 };
+	enum status s = picture_check(width, height, err);
+
+	if (s)
+		return s;
+	struct taps x = taps_cubic(&own, in->width, width), y = taps_cubic(&own, in->height, height);
+	s = apply(out, a, in, &x, &y, err);
+	arena_done(&own);
+	return s;
+}
+
 enum status planes_blur(
 	struct planes *out, struct arena *a, const struct planes *in, bool vertical, double sigma, int radius, struct error *err)
 {

@@ -34,6 +34,9 @@ enum status planes_resize(struct planes *out, struct arena *a, const struct plan
 // its last pixel (scipy.ndimage.zoom with mode="mirror", grid_mode=True).
 enum status planes_between(
 	struct planes *out, struct arena *a, const struct planes *in, int height, int width, bool mirrored, struct error *err);
+// Keys' cubic convolution with a = -3/4 over four neighbours, without antialiasing; beyond the edge lies the edge
+// (torch.nn.functional.interpolate with mode="bicubic", align_corners=False).
+enum status planes_cubic(struct planes *out, struct arena *a, const struct planes *in, int height, int width, struct error *err);
 // Convolution with a Gaussian of 2 * radius + 1 values along one axis, mirrored about the last pixel at the edges.
 enum status planes_blur(
 	struct planes *out, struct arena *a, const struct planes *in, bool vertical, double sigma, int radius, struct error *err);

@@ -100,6 +100,8 @@ enum status shape_split(struct job *j, const struct picture *in, struct group *o
 	if ((s = tiles_check((double)to.height, (double)to.width, tile, err)) ||
 		(s = job_resize(&whole, j, &p, to.height, to.width, err)))
 		return s;
+	if (whole.height > tile || whole.width > tile)
+		out->tiles = (struct picture_tiles){ whole.height / tile, whole.width / tile };
 	for (int y = 0; (whole.height > tile || whole.width > tile) && y < whole.height; y += tile)
 		for (int x = 0; x < whole.width; x += tile)
 			if ((s = picture_crop(&p, j->work, &whole, x, y, tile, tile, err)) || (s = group_add(out, j, &p, err)))

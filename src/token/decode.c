@@ -348,6 +348,30 @@ const struct step_kind decoder_kinds[] = {
 
 // ---- of a tokenizer -------------------------------------------------------------------------------------------------------
 
+// What the decoders make of the tokens; without any they are joined by blanks.
+static enum status run_decoders(const struct tokenizer *t, struct strings *all, char **text, size_t *nbytes, struct error *err)
+{
+	if (!t->decoders.count && strings_pay(all, bytes_of(all))) {
+		struct text out = { 0 };
+		for (size_t i = 0; i < all->count; i++) {
+			text_add(&out, i ? " " : "");
+			text_add_bytes(&out, all->items[i].s, all->items[i].n);
+		}
+		*text = (char *)(uintptr_t)slice_copy(all->a, (struct slice){ text_get(&out), out.length }).s;
+		*nbytes = out.length;
+		text_done(&out);
+		return STATUS_OK;
+	}
+	for (size_t i = 0; i < t->decoders.count && strings_pay(all, all->count + bytes_of(all)); i++)
+		t->decoders.steps[i].kind->decode(all, t->decoders.steps[i].own);
+	join(all);
+	if (all->failed.status)
+		return error_set(err, all->failed.status, "%s", all->failed.text);
+	*text = (char *)(uintptr_t)all->items[0].s;
+	*nbytes = all->items[0].n;
+	return STATUS_OK;
+}
+
 static enum status decode(struct tokenizer *t, struct arena *a, const uint32_t *ids, size_t count, bool skip_special, bool frames,
 	char **text, size_t *nbytes, struct error *err)
 {
@@ -363,25 +387,17 @@ static enum status decode(struct tokenizer *t, struct arena *a, const uint32_t *
 		if (!frames || !all.count || !same(s, all.items[all.count - 1]))
 			all.items[all.count++] = s;
 	}
-	if (!t->decoders.count && strings_pay(&all, bytes_of(&all))) { // joined by blanks
-		struct text out = { 0 };
-		for (size_t i = 0; i < all.count; i++) {
-			text_add(&out, i ? " " : "");
-			text_add_bytes(&out, all.items[i].s, all.items[i].n);
-		}
-		*text = (char *)(uintptr_t)slice_copy(a, (struct slice){ text_get(&out), out.length }).s;
-		*nbytes = out.length;
-		text_done(&out);
-		return STATUS_OK;
-	}
-	for (size_t i = 0; i < t->decoders.count && strings_pay(&all, all.count + bytes_of(&all)); i++)
-		t->decoders.steps[i].kind->decode(&all, t->decoders.steps[i].own);
-	join(&all);
-	if (all.failed.status)
-		return error_set(err, all.failed.status, "%s", all.failed.text);
-	*text = (char *)(uintptr_t)all.items[0].s;
-	*nbytes = all.items[0].n;
-	return STATUS_OK;
+	return run_decoders(t, &all, text, nbytes, err);
+}
+
+enum status tokenizer_join(struct tokenizer *t, struct arena *a, const char *const *tokens, size_t count, char **text,
+	size_t *nbytes, struct error *err)
+{
+	struct strings all = { .a = a, .items = ARENA_ARRAY(a, count + 1, struct slice), .count = count, .room = DECODE_MOST };
+
+	for (size_t i = 0; i < count; i++)
+		all.items[i] = slice_text(tokens[i]);
+	return run_decoders(t, &all, text, nbytes, err);
 }
 
 enum status tokenizer_decode(struct tokenizer *t, struct arena *a, const uint32_t *ids, size_t count, bool skip_special,

@@ -180,6 +180,16 @@ const char *tokenizer_token(const struct tokenizer *t, uint32_t id, size_t *nbyt
 	return *nbytes ? vocab_text(&t->model.vocab, entry) : "";
 }
 
+bool tokenizer_continues(const struct tokenizer *t)
+{
+	return t->model.prefix.n > 0;
+}
+
+bool tokenizer_merges(const struct tokenizer *t)
+{
+	return t->model.kind == MODEL_BPE;
+}
+
 bool tokenizer_id(const struct tokenizer *t, const char *token, size_t nbytes, uint32_t *id)
 {
 	const struct added *one = t->added.count ? added_find(&t->added, token, nbytes) : NULL;

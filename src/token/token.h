@@ -76,6 +76,14 @@ enum status tokenizer_decode(struct tokenizer *t, struct arena *a, const uint32_
 enum status tokenizer_decode_frames(struct tokenizer *t, struct arena *a, const uint32_t *ids, size_t count, bool skip_special,
 	char **text, size_t *nbytes, struct error *err);
 
+// The text of tokens that are given as the vocabulary has them ("Ġthe", "##ing"), or of any strings: what the decoders make of
+// them. As tokenizer_decode.
+enum status tokenizer_join(struct tokenizer *t, struct arena *a, const char *const *tokens, size_t count, char **text,
+	size_t *nbytes, struct error *err);
+// "##", of a vocabulary in which what goes on with a word begins so; false: it has none.
+bool tokenizer_continues(const struct tokenizer *t);
+bool tokenizer_merges(const struct tokenizer *t); // is its model BPE?
+
 size_t tokenizer_size(const struct tokenizer *t); // of the vocabulary with added tokens
 // NULL: no token has this id.
 const char *tokenizer_token(const struct tokenizer *t, uint32_t id, size_t *nbytes);

@@ -44,6 +44,7 @@ for shell in bash zsh fish; do
 	completes $shell openvino run --on open
 	completes $shell bfloat16 matrix --precision bf
 	completes $shell google-bert/bert-base-uncased run google-bert/bert-b
+	completes $shell zero-shot-classification pipeline --task zero-shot-cl
 	completes $shell cuda detect cu
 	completes $shell zsh completion z
 	(cd "$work" && completes $shell assay.bash report -o assay.ba && [ "$failures" -eq 0 ]) || fail "$shell does not complete files"

@@ -81,6 +81,13 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 			c, STATUS_BAD_INPUT, "vit_dim %lld, for a tower of %lld", (long long)fine, (long long)tower->hidden_size);
 }
 
+enum { CORNER_LABELS = 4 }; // points that are not and are of the thing, corners of a box
+
+static bool first_only(const struct spec *s)
+{
+	return !TRAITS_OF(s, sam)->second;
+}
+
 // ---- prompts ------------------------------------------------------------------------------------------------------------
 
 // Sines, then cosines, of places [.., 2] (x, y), between 0 and 1, by a matrix: [.., hidden]
@@ -106,7 +113,12 @@ static graph_value places_of_map(struct build *b)
 	return sines_of(b, "places.map", graph_constant(g, DTYPE_F32, 3, (int64_t[]){ 1, n * n, 2 }, at));
 }
 
-// points [rows, points, 2], labels [rows, points] -> [rows, points + 1, hidden]
+// The first model ends prompts of points with a point that is none, prompts with a box (two points, labelled 2 and 3) with
+// nothing: model.onnx adds that point, this one does not. The second adds it to both.
+static const struct arch_graph unpadded_graph = { .file = "model_of_boxes.onnx", .there = first_only };
+static const struct arch_graph *const graphs[] = { &unpadded_graph, NULL };
+
+// points [rows, points, 2], labels [rows, points] -> [rows, points + 1, hidden]; of unpadded_graph [rows, points, hidden]
 static graph_value prompts(struct build *b, graph_value points, graph_value labels)
 {
 	struct graph *g = b->g;
@@ -119,13 +131,14 @@ static graph_value prompts(struct build *b, graph_value points, graph_value labe
 	x = op_where(g, op_equal(g, labels, graph_i64(g, -1)), no_point, x);
 	x = op_where(g, op_equal(g, labels, graph_i64(g, -10)), graph_f32(g, 0), x);
 	graph_value table = weight_named(b, "prompt.labels") ? WEIGHT(b, "prompt.labels", "weight", o->labels, h) : NO_VALUE;
-	for (int64_t i = 0; i < o->labels && !graph_failed(g); i++) {
+	int64_t meanings = b->which == &unpadded_graph ? CORNER_LABELS : o->labels;
+	for (int64_t i = 0; i < meanings && !graph_failed(g); i++) {
 		b->layer = i;
 		graph_value is = op_cast(g, op_equal(g, labels, graph_i64(g, i)), DTYPE_F32);
 		graph_value row = table.id ? op_slice(g, table, 0, i, i + 1) : WEIGHT(b, "prompt.label", "weight", 1, h);
 		x = op_add(g, x, op_mul(g, is, row));
 	}
-	return op_concat(g, 2, (graph_value[]){ x, each_image(b, no_point, x) }, 1);
+	return b->which == &unpadded_graph ? x : op_concat(g, 2, (graph_value[]){ x, each_image(b, no_point, x) }, 1);
 }
 
 // ---- the two-way transformer --------------------------------------------------------------------------------------------
@@ -382,5 +395,6 @@ const struct family sam = {
 	.build = build,
 	.hints = hints,
 	.heads = heads,
+	.graphs = graphs,
 	.traits = FAMILY_TRAIT_LIST(sam, SAM_TRAITS),
 };

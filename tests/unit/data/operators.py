@@ -311,6 +311,9 @@ def acos(rng):
     """Both ends of where it is defined, too."""
     x = np.append(rng.uniform(-1, 1, 7), [-1, 0, 1]).astype(np.float32).reshape(2, 5)
     return {"x": x}, {"y": np.arccos(x.astype(np.float64)).astype(np.float32)}
+
+
+@case
 def split(rng):
     """The second piece is empty."""
     x, lengths = numbers(rng, 2, 5, 3), np.array([2, 0, 3])

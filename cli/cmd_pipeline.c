@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay pipeline: a question in, an answer out.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "base/visible.h"
+#include "command.h"
+#include "emit.h"
+#include "pipeline/pipeline.h"
+#include "plan/plan.h"
+#include "show.h"
+#include "show_answer.h"
+
+struct asked {
+	const char *task, *on, *save;
+	struct cli_list options;
+	double timeout_s, memory_gib;
+	bool json;
+};
+
+// "KEY=VALUE": VALUE as JSON where it is some, else a text.
+static enum status read_options(const struct cli_list *list, json_t **out, struct error *err)
+{
+	*out = json_object();
+	for (int i = 0; i < list->count; i++) {
+		const char *word = list->items[i], *equals = strchr(word, '=');
+		json_t *wrapped, *value;
+		struct arena a = { 0 };
+
+		if (!equals || equals == word)
+			return error_set(err, STATUS_BAD_INPUT, "--option is KEY=VALUE, not '%s'", word);
+		wrapped = json_parse(arena_printf(&a, "[%s]", equals + 1));
+		value = json_array_size(wrapped) == 1 ? json_incref(json_array_get(wrapped, 0)) : json_string(equals + 1);
+		json_decref(wrapped);
+		if (value)
+			json_object_set_new(*out, arena_strndup(&a, word, (size_t)(equals - word)), value);
+		arena_done(&a);
+		if (!value)
+			return error_set(err, STATUS_BAD_INPUT, "--option: a text that is no UTF-8");
+	}
+	return STATUS_OK;
+}
+
+static void print_words(const struct pipeline_told *told)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(told->answers, i, one)
+	{
+		if (i)
+			emit("\n");
+		show_answer(one);
+	}
+}
+
+static void print_json(const struct pipeline_told *told, const char *on)
+{
+	json_t *answers = json_array(), *o;
+	const json_t *one, *facts = told->facts;
+	size_t i;
+
+	json_array_foreach(told->answers, i, one) json_array_append_new(answers,
+		json_pack("{s:O, s:O, s:O, s:O}", "input", json_object_get(one, "input"), "answer",
+			json_object_get(one, "answer"), "tensors", json_object_get(one, "tensors"), "pictures",
+			json_object_get(one, "pictures")));
+	o = json_pack("{s:O?, s:s, s:o, s:O?, s:O?}", "task", json_object_get(facts, "task"), "platform", on, "answers", answers,
+		"times", json_object_get(facts, "times"), "placement", json_object_get(facts, "placement"));
+	show_json(o);
+	json_decref(o);
+}
+
+static int answer(const struct asked *q, const char *model, char **words, size_t count, struct arena *a)
+{
+	struct pipeline_told told = { 0 };
+	struct error err = { 0 };
+	struct target *target;
+	const char *folder, *nearest = NULL;
+	size_t targets;
+	json_t *inputs = json_array(), *options = NULL;
+	int code = cli_cache_ready();
+	enum status st;
+
+	if (code >= 0)
+		return code;
+	if (q->task && !pipeline_task_known(q->task)) {
+		nearest = text_nearest(q->task, pipeline_task_name, NULL);
+		return cli_bad_use("the task %s is not supported yet%s%s%s", q->task, nearest ? "; did you mean " : "",
+			nearest ? nearest : "", nearest ? "?" : "");
+	}
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(inputs, visible_json_string(words[i]));
+	st = read_options(&q->options, &options, &err);
+	if (!st)
+		st = cli_model_folder(&folder, a, model, "a model", &err);
+	if (!st)
+		st = plan_targets(&target, &targets, a, &(const char *){ q->on }, 1, NULL, &err);
+	cli_catch_stop();
+	if (!st)
+		st = pipeline_ask(&(struct pipeline_asked){ folder, q->task, target, inputs, options, q->save, q->timeout_s,
+					  (int64_t)(q->memory_gib * 0x1p30), &cli_stop },
+			&told, a, &err);
+	if (!st && q->json)
+		print_json(&told, q->on);
+	else if (!st)
+		print_words(&told);
+	json_decref(inputs);
+	json_decref(options);
+	code = !st ? EXIT_GOOD : cli_error(&err);
+	if (st && told.answers && told.verdict != VERDICT_RIGHT && err.status != STATUS_BAD_INPUT)
+		code = EXIT_VERDICT;
+	pipeline_told_done(&told);
+	return code;
+}
+
+enum { HELP_INDENT = 34, HELP_WIDTH = 105 };
+
+// Words on new lines, behind an indent.
+static void add_wrapped(struct text *t, const char *words, size_t indent)
+{
+	size_t column = HELP_WIDTH;
+
+	while (*words) {
+		size_t n = strcspn(words, " ");
+		if (column + 1 + n > HELP_WIDTH) {
+			text_addf(t, "\n%*s", (int)indent, "");
+			column = indent;
+		} else {
+			text_add(t, " ");
+			column++;
+		}
+		text_add_bytes(t, words, n);
+		column += n;
+		words += n + strspn(words + n, " ");
+	}
+}
+
+static void list_tasks(struct text *t)
+{
+	const char *generate = pipeline_generate_options();
+
+	for (size_t i = 0; i < pipeline_task_count(); i++) {
+		const struct pipeline_input *in = pipeline_task_inputs(i);
+		const char *options = pipeline_task_options(i);
+		bool writes = text_starts(options, generate);
+
+		text_addf(t, "  %-31s", pipeline_task_name(i, NULL));
+		for (size_t k = 0; k < PIPELINE_INPUTS && in[k].key; k++)
+			text_addf(t, in[k].optional ? " [%s]" : " %s", in[k].key);
+		if (writes) {
+			options += strlen(generate);
+			text_addf(t, "\n%*sthose of a text that is written%s", HELP_INDENT, "", *options ? "; and" : "");
+		}
+		add_wrapped(t, options + strspn(options, " "), HELP_INDENT);
+		text_add(t, "\n");
+	}
+	text_add(t, "Of a text that is written, as in generate() of transformers:");
+	add_wrapped(t, generate, 2);
+	text_add(t, "\n\n");
+}
+
+static int run(int argc, char **argv)
+{
+	struct asked q = { .on = "cpu" };
+	const struct cli_option options[] = {
+		{ "task", CLI_TEXT, &q.task, "PIPELINE",
+			"what is asked of it: a task of those below; default by the model's class" },
+		{ "on", CLI_TEXT, &q.on, "PLATFORM", "cpu, openvino, openvino:GPU, ...; default cpu" },
+		{ "option", CLI_VALUES, &q.options, "KEY=VALUE", "an option of the task, such as top_k=3; may be repeated" },
+		{ "save", CLI_TEXT, &q.save, "FOLDER", "pictures and tensors of the answers as files there: masks, depths, ..." },
+		{ "timeout", CLI_REAL, &q.timeout_s, "S", "seconds; default none", 0.1, 1e6 },
+		{ "memory", CLI_REAL, &q.memory_gib, "GIB",
+			"limit of anonymous memory; default what is available, less a reserve", 0.01, 1e6 },
+		{ "json", CLI_FLAG, &q.json, NULL, "an object on standard output: answers, times of the parts, where it ran" },
+		{ .kind = CLI_END },
+	};
+	struct text help = { 0 };
+	list_tasks(&help);
+	struct arena a = { 0 };
+	const struct cli_usage usage = {
+		.synopsis = "assay pipeline MODEL INPUT... [--task PIPELINE] [--on PLATFORM] [--option KEY=VALUE]... [--json]",
+		.text = arena_printf(&a,
+			"MODEL is a folder, or a name that is in the Hub's cache, with weights, and with the files of its "
+			"tokenizer\n"
+			"or processor. What the model makes of the INPUTs is printed as transformers' pipeline of that task\n"
+			"answers. An INPUT is a text, or a file, known by its content: a picture, a sound, a text, or JSON, an\n"
+			"object with the task's inputs by name, or a list of them.\n\n"
+			"Tasks, their inputs and their options:\n%s"
+			"  assay pipeline distilbert-base-uncased-finetuned-sst-2-english 'What a film!'\n"
+			"  assay pipeline deepset/roberta-base-squad2 'Who wrote it?' notes.txt --option top_k=2\n"
+			"  assay pipeline facebook/detr-resnet-50 photo.jpg --option threshold=0.9\n"
+			"  assay pipeline openai/whisper-base speech.flac --task automatic-speech-recognition\n\n"
+			"Exit codes: 0 answered; 1 bad use, a file that is missing or cannot be read; 2 the model is not\n"
+			"supported, does not fit, or its process ended.\n",
+			text_get(&help)),
+		.options = options,
+		.min_words = 2,
+		.max_words = -1,
+	};
+	int words, code = cli_parse(&usage, argc, argv, &words);
+
+	text_done(&help);
+	if (code < 0)
+		code = answer(&q, argv[1], argv + 2, (size_t)words - 1, &a);
+	arena_done(&a);
+	return code;
+}
+
+const struct command command_pipeline = { "pipeline", "a question in, an answer out, as transformers' pipelines answer", run };

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole pipelines: a folder as on the Hub, whose weights are by formula, with pipeline.json: a task, inputs, options, and what
+// transformers answered (tests/conform/README.md). The folder is made anew beside the cache's cases, with its weights, for one
+// run.
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cache.h"
+#include "base/claim.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "conform/case.h"
+#include "conform/stored.h"
+#include "pipeline/pipeline.h"
+
+enum { PIPELINE_FILE_MOST = 4 << 20, DEPTH_MOST = 3, FILES_MOST = 256, INPUTS_MOST = 256 };
+
+bool conform_is_pipeline(const char *folder, struct arena *a)
+{
+	return file_exists(arena_printf(a, "%s/pipeline.json", folder));
+}
+
+// ---- the model's folder ---------------------------------------------------------------------------------------------------
+
+struct made {
+	struct arena *a;
+	const json_t *integers; // {folder: {tensor: contents}}
+	size_t files;
+};
+
+static enum status make_weights(struct made *m, const char *from, const char *to, const char *inside, struct error *err)
+{
+	json_t *config = NULL;
+	bool diffuses = !json_file(arena_printf(m->a, "%s/config.json", from), PIPELINE_FILE_MOST, &config, NULL) &&
+		json_object_get(config, "_class_name");
+
+	json_decref(config);
+	return conform_weights(m->a, arena_printf(m->a, "%s/weights.tsv", from),
+		json_object_get(m->integers, *inside ? inside : "."),
+		arena_printf(m->a, "%s/%s", to, diffuses ? "diffusion_pytorch_model.safetensors" : "model.safetensors"), err);
+}
+
+// What is of the model; questions and answers stay where they are.
+static bool is_models(const char *name)
+{
+	return name[0] != '.' && !text_starts(name, "input") && !text_starts(name, "answer") && !text_is(name, "pipeline.json");
+}
+
+static enum status make_folder(
+	struct made *m, const char *from, const char *to, const char *inside, int depth, struct error *err);
+
+static enum status make_entry(
+	struct made *m, const char *from, const char *to, const char *inside, const char *name, int depth, struct error *err)
+{
+	const char *path = arena_printf(m->a, "%s/%s", from, name), *copy = arena_printf(m->a, "%s/%s", to, name);
+	size_t nbytes;
+	char *data;
+	enum status st;
+
+	if (++m->files > FILES_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "%s: more than %d files", from, FILES_MOST);
+	if (file_is_dir(path))
+		return make_folder(m, path, copy, *inside ? arena_printf(m->a, "%s/%s", inside, name) : name, depth + 1, err);
+	if (text_is(name, "weights.tsv"))
+		return make_weights(m, from, to, inside, err);
+	st = file_read(m->a, path, PIPELINE_FILE_MOST, &data, &nbytes, err);
+	return st ? st : file_put(copy, data, nbytes, err);
+}
+
+static enum status make_folder(struct made *m, const char *from, const char *to, const char *inside, int depth, struct error *err)
+{
+	struct dirent *e;
+	DIR *d;
+	enum status st;
+
+	if (depth > DEPTH_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "%s: folders too deep in each other", from);
+	if ((st = file_mkdirs(to, err)))
+		return st;
+	if (!(d = opendir(from)))
+		return error_errno(err, "%s: cannot be read", from);
+	while (!st && (e = readdir(d)))
+		if (is_models(e->d_name))
+			st = make_entry(m, from, to, inside, e->d_name, depth, err);
+	closedir(d);
+	return st;
+}
+
+// A folder of this process's own, which the caller removes.
+static enum status make_model(const char **out, struct arena *a, const char *folder, const json_t *integers, struct error *err)
+{
+	struct made m = { .a = a, .integers = integers };
+	const char *conform;
+	char hex[65];
+	struct hash h;
+	enum status st = cache_part(&conform, a, "conform", err);
+
+	if (st)
+		return st;
+	hash_init(&h);
+	hash_add_text(&h, folder);
+	hash_hex(&h, hex);
+	*out = arena_printf(a, "%s/%s.%s.part", conform, hex, claim_token());
+	return make_folder(&m, folder, *out, "", 0, err);
+}
+
+// ---- questions and answers ------------------------------------------------------------------------------------------------
+
+// The task's options, the input's own on top of them; beside them what stands in pipeline.json for the task alone ("retrieval").
+static json_t *options_of(const json_t *file, const json_t *input)
+{
+	json_t *all = json_object(), *own = json_object_get(input, "options"), *retrieval = json_object_get(file, "retrieval");
+
+	json_object_update(all, json_object_get(file, "options"));
+	json_object_update(all, own);
+	if (retrieval)
+		json_object_set(all, "retrieval", retrieval);
+	return all;
+}
+
+static json_t *tolerance_of(const json_t *file, const char *index)
+{
+	const json_t *all = json_object_get(file, "tolerance");
+	json_t *own = json_copy((json_t *)(uintptr_t)all);
+
+	json_object_update(own, json_object_get(json_object_get(all, "of_input"), index));
+	return own;
+}
+
+static enum status ask(struct pipeline *p, const char *folder, const json_t *file, size_t i, const struct stored *tensors,
+	struct arena *a, bool *differs, struct error *err)
+{
+	const json_t *input = json_array_get(json_object_get(file, "inputs"), i);
+	json_t *options = options_of(file, input), *tolerance = tolerance_of(file, arena_printf(a, "%zu", i)),
+	       *question = json_copy((json_t *)(uintptr_t)input);
+	const struct answer_bounds bounds = { folder, tensors, tolerance };
+	const char *where = arena_printf(a, "answers[%zu]", i);
+	struct pipeline_answer got = { 0 };
+	enum status st;
+
+	json_object_del(question, "options");
+	if ((st = pipeline_answer(p, folder, question, options, a, &got, err)))
+		error_prefix(err, "inputs[%zu]", i);
+	else if ((st = conform_answer_compare(&bounds, where, json_array_get(json_object_get(file, "answers"), i), &got, a, err)))
+		*differs = st == STATUS_FAILED;
+	json_decref(got.json);
+	json_decref(options);
+	json_decref(tolerance);
+	json_decref(question);
+	return st;
+}
+
+static enum status ask_all(const struct target *t, const char *folder, const char *made, const json_t *file, struct arena *a,
+	struct pipeline_placement *placed, bool *differs, struct error *err)
+{
+	const char *task = json_string_value(json_object_get(file, "task")),
+		   *answers = arena_printf(a, "%s/answers.safetensors", folder);
+	size_t count = json_array_size(json_object_get(file, "inputs"));
+	struct stored tensors;
+	struct arena models = { 0 };
+	struct pipeline *p;
+	bool has_tensors = file_exists(answers);
+	enum status st;
+
+	if (!task || !count || count > INPUTS_MOST || json_array_size(json_object_get(file, "answers")) != count)
+		return error_set(
+			err, STATUS_BAD_INPUT, "pipeline.json: no task, or not 1 to %d inputs with an answer each", INPUTS_MOST);
+	if (has_tensors && (st = stored_open(&tensors, a, answers, err)))
+		return st;
+	st = pipeline_open(&p, &models, made, task, t, err);
+	for (size_t i = 0; i < count && !st; i++)
+		st = ask(p, folder, file, i, has_tensors ? &tensors : NULL, a, differs, err);
+	if (!st)
+		pipeline_placed(p, a, placed);
+	arena_done(&models);
+	return st;
+}
+
+enum status conform_pipeline_run(const struct target *t, const char *folder, struct arena *a, struct pipeline_placement *placed,
+	bool *differs, struct error *err)
+{
+	json_t *file = NULL;
+	const char *made = NULL, *task;
+	enum status st = json_file(arena_printf(a, "%s/pipeline.json", folder), PIPELINE_FILE_MOST, &file, err);
+
+	if (st)
+		return st;
+	task = json_string_value(json_object_get(file, "task"));
+	if (task && !pipeline_task_known(task))
+		st = error_set(err, STATUS_UNSUPPORTED, "the task %s is not supported yet", task);
+	if (!st && !(st = make_model(&made, a, folder, json_object_get(file, "integer_tensors"), err)))
+		st = conform_named(ask_all(t, folder, made, file, a, placed, differs, err), made, folder, err);
+	if (made)
+		file_remove_tree(made, NULL);
+	json_decref(file);
+	return st;
+}

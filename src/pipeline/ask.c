@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parent's side: a child opens the model and answers.
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "pipeline/pipeline.h"
+#include "question/row.h"
+#include "run/cell.h"
+#include "run/hear.h"
+
+struct listening {
+	struct heard heard;
+	struct pipeline_told *told;
+	size_t weight; // of all answers (json_weight)
+};
+
+static enum child_watch on_line(void *context, const char *line, size_t length)
+{
+	struct listening *l = context;
+	json_t *event = json_line(line, length);
+	const char *name = json_string_value(json_object_get(event, "event"));
+	enum child_watch result = CHILD_WATCH;
+
+	if (text_is(name, "answer")) {
+		l->weight += json_weight(line, length, HEARD_MOST);
+		if (l->weight > HEARD_MOST)
+			result = CHILD_REFUSE;
+		else
+			json_array_append(l->told->answers, event);
+	} else if (text_is(name, "pipeline")) {
+		json_decref(l->told->facts);
+		l->told->facts = json_incref(event);
+	} else {
+		result = heard_line(&l->heard, line, length);
+	}
+	json_decref(event);
+	return result;
+}
+
+static char *request_of(const struct pipeline_asked *q, struct arena *a)
+{
+	json_t *request = json_pack("{s:s, s:s?, s:s, s:s?, s:s?, s:O, s:O?, s:s?}", "folder", q->folder, "task", q->task,
+		"platform", q->target->platform->name, "device", q->target->device, "options", q->target->options, "words",
+		q->words, "task_options", q->options, "save", q->save);
+	char *dumped = request ? json_dumps(request, JSON_COMPACT) : NULL, *text = arena_strdup(a, dumped);
+
+	free(dumped);
+	json_decref(request);
+	return text;
+}
+
+enum status pipeline_ask(const struct pipeline_asked *q, struct pipeline_told *told, struct arena *a, struct error *err)
+{
+	const char *program = cell_program(a), *cause = NULL, *note = NULL, *request = request_of(q, a);
+	char *argv[] = { (char *)(uintptr_t)program, "cell", "--pipeline", NULL };
+	struct child_limits limits = { .timeout_s = q->timeout_s, .memory_bytes = q->memory_bytes, .stop = q->stop };
+	struct listening l = { .told = told };
+	struct child_report report;
+	enum status st;
+
+	*told = (struct pipeline_told){ .answers = json_array() };
+	if (!program)
+		return error_set(err, STATUS_FAILED,
+			"the program assay, which children are started from, was not found; set ASSAY_PROGRAM to it");
+	if (!request)
+		return error_set(err, STATUS_BAD_INPUT, "a name or a text of the question is no UTF-8");
+	heard_init(&l.heard, a, NULL);
+	if ((st = child_run(argv, request, &limits, on_line, &l, &report, err)))
+		return st;
+	told->verdict = heard_verdict(&l.heard, &report, &limits, &cause, &note);
+	child_report_done(&report);
+	if (told->verdict == VERDICT_RIGHT)
+		return STATUS_OK;
+	return error_set(err, l.heard.status ? l.heard.status : STATUS_FAILED, "%s", cause ? cause : "no reason was given");
+}
+
+void pipeline_told_done(struct pipeline_told *told)
+{
+	json_decref(told->answers);
+	json_decref(told->facts);
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// `assay cell --pipeline`: the child that opens a model and answers. Tensors of an answer are in its event as nested lists.
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "cell/say.h"
+#include "pipeline/inside.h"
+
+enum { TENSOR_MOST = 1 << 19 }; // numbers of tensors in one event
+
+static json_t *nested(const struct tensor *t, int axis, size_t *at)
+{
+	json_t *list = json_array();
+
+	for (int64_t i = 0; i < t->dim[axis]; i++)
+		json_array_append_new(list, axis + 1 < t->rank ? nested(t, axis + 1, at) : json_real(tensor_get(t, (*at)++)));
+	return list;
+}
+
+// Numbers of all tensors together, or null for each of those that are too many to be told.
+static json_t *tensors_told(const struct pipeline_answer *answer)
+{
+	json_t *tensors = json_object();
+	size_t numbers = 0;
+
+	for (size_t i = 0; i < answer->tensor_count; i++) {
+		const struct tensor *t = &answer->tensors[i];
+		size_t at = 0, count = t->nbytes / dtype_size(t->dtype);
+		bool told = count <= TENSOR_MOST - numbers;
+
+		numbers += told ? count : 0;
+		json_object_set_new(tensors, t->name,
+			!told             ? json_null()
+				: t->rank ? nested(t, 0, &at)
+					  : json_real(tensor_get(t, 0)));
+	}
+	return tensors;
+}
+
+static void say_answer(const json_t *input, struct pipeline_answer *answer)
+{
+	say(json_pack("{s:s, s:O, s:o, s:o, s:o}", "event", "answer", "input", input, "answer", answer->json, "tensors",
+		tensors_told(answer), "pictures", answer_pictures(answer)));
+}
+
+static enum status answer_all(struct pipeline *p, const json_t *request, struct arena *arena, struct error *err)
+{
+	const char *save = json_string_value(json_object_get(request, "save"));
+	json_t *inputs = NULL, *input;
+	enum status st = pipeline_words(p, json_object_get(request, "words"), arena, &inputs, err);
+	size_t i;
+
+	say_phase("answer");
+	json_array_foreach(inputs, i, input)
+	{
+		struct pipeline_answer answer;
+		struct arena a = { 0 };
+		const char *before = json_array_size(inputs) > 1 ? arena_printf(&a, "%zu.", i) : "";
+
+		if (!st && !(st = pipeline_answer(p, NULL, input, json_object_get(request, "task_options"), &a, &answer, err))) {
+			if (save)
+				st = answer_save(&answer, save, before, err);
+			say_answer(input, &answer);
+		}
+		arena_done(&a);
+	}
+	json_decref(inputs);
+	return st;
+}
+
+static void say_pipeline(struct pipeline *p, struct arena *a)
+{
+	struct pipeline_placement placed;
+
+	pipeline_placed(p, a, &placed);
+	say(json_pack("{s:s, s:s, s:o, s:{s:I, s:I, s:I, s:s?}}", "event", "pipeline", "task", pipeline_task(p), "times",
+		pipeline_times(p), "placement", "nodes", (json_int_t)placed.nodes, "on_platform", (json_int_t)placed.on_platform,
+		"elsewhere", (json_int_t)placed.elsewhere, "note", placed.note));
+}
+
+static enum status target_of(const json_t *request, struct target *t, struct error *err)
+{
+	const char *name = json_string_value(json_object_get(request, "platform"));
+
+	t->platform = name ? platform_find(name) : NULL;
+	t->device = json_string_value(json_object_get(request, "device"));
+	t->options = json_string_value(json_object_get(request, "options"));
+	t->route = t->platform ? platform_route(t->platform, t->device) : NULL;
+	return t->route && route_backend(t->route) && json_string_value(json_object_get(request, "folder"))
+		? STATUS_OK
+		: error_set(err, STATUS_BAD_INPUT, "the request names no folder, no platform or no device of it");
+}
+
+static enum status answer_request(const json_t *request, struct arena *a, struct error *err)
+{
+	struct device_list devices = { .arena = a };
+	struct target t = { 0 };
+	struct pipeline *p;
+	enum status st = target_of(request, &t, err);
+
+	say_phase("engine");
+	if (st || (st = backend_devices(route_backend(t.route), route_provider(t.route)->build, &devices, err)))
+		return st;
+	if (!t.device || !*t.device)
+		t.device = t.route->device;
+	say_phase("model");
+	if ((st = pipeline_open(&p, a, json_string_value(json_object_get(request, "folder")),
+		     json_string_value(json_object_get(request, "task")), &t, err)) ||
+		(st = answer_all(p, request, a, err)))
+		return st;
+	say_phase("explain");
+	say_pipeline(p, a);
+	return STATUS_OK;
+}
+
+int pipeline_child(void)
+{
+	static struct arena arena;
+	struct text line = { 0 };
+	struct error err = { 0 };
+	json_t *request = NULL;
+	enum status st = child_begin(&line, &err);
+
+	if (!st)
+		st = json_bytes("the request", text_get(&line), line.length, &request, &err);
+	if (!st)
+		st = answer_request(request, &arena, &err);
+	if (st)
+		say_error(err.status, err.text);
+	say_done();
+	backend_end();
+	_exit(0); // cell/work.c says why
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings of a generation, and what becomes of the scores before a token is chosen.
+#include "pipeline/choose.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/text.h"
+
+// ---- settings ---------------------------------------------------------------------------------------------------------------
+
+struct settings {
+	struct arena *a;
+	const json_t *options, *file; // what was asked for; what the model's file says
+	struct error *err;
+	enum status st; // sticky
+};
+
+static const json_t *setting(const struct settings *s, const char *key)
+{
+	const json_t *x = json_object_get(s->options, key);
+
+	x = x && !json_is_null(x) ? x : json_object_get(s->file, key);
+	return json_is_null(x) ? NULL : x;
+}
+
+static void refuse(struct settings *s, enum status st, const char *key, const char *what)
+{
+	if (!s->st)
+		s->st = error_set(s->err, st, "%s %s", key, what);
+}
+
+static int64_t whole(struct settings *s, const char *key, int64_t least, int64_t most, int64_t otherwise)
+{
+	const json_t *x = setting(s, key);
+
+	if (x && (!json_is_integer(x) || json_integer_value(x) < least || json_integer_value(x) > most))
+		refuse(s, STATUS_BAD_INPUT, key, "is no whole number, or out of bounds");
+	return x && !s->st ? json_integer_value(x) : otherwise;
+}
+
+static double real(struct settings *s, const char *key, double otherwise)
+{
+	const json_t *x = setting(s, key);
+
+	if (x && (!json_is_number(x) || !isfinite(json_number_value(x))))
+		refuse(s, STATUS_BAD_INPUT, key, "is no number");
+	return x && !s->st ? json_number_value(x) : otherwise;
+}
+
+// One id, or a list.
+static struct token_list list_of(struct settings *s, const char *key, const json_t *x)
+{
+	size_t count = json_is_array(x) ? json_array_size(x) : x ? 1 : 0;
+	struct token_list out = { ARENA_ARRAY(s->a, count + 1, int64_t), count };
+
+	for (size_t i = 0; i < count; i++) {
+		const json_t *id = json_is_array(x) ? json_array_get(x, i) : x;
+		if (!json_is_integer(id))
+			refuse(s, STATUS_BAD_INPUT, key, "has something that is no id");
+		out.ids[i] = json_integer_value(id);
+	}
+	return out;
+}
+
+static void read_bad_words(struct settings *s, struct decoding *out)
+{
+	const json_t *all = setting(s, "bad_words_ids"), *one;
+	size_t i;
+
+	out->bad_words = ARENA_ARRAY(s->a, json_array_size(all) + 1, struct token_list);
+	json_array_foreach(all, i, one)
+	{
+		out->bad_words[i] = list_of(s, "bad_words_ids", one);
+		out->bad_word_count += out->bad_words[i].count > 0;
+	}
+	if (out->bad_word_count != json_array_size(all))
+		refuse(s, STATUS_BAD_INPUT, "bad_words_ids", "has an empty list");
+}
+
+// What changes a text, and is not there: left out it would be another text.
+static void refuse_others(struct settings *s)
+{
+	static const struct {
+		const char *key;
+		double usual; // a value that changes nothing
+	} others[] = { { "encoder_no_repeat_ngram_size", 0 }, { "num_beam_groups", 1 }, { "penalty_alpha", 0 },
+		{ "guidance_scale", 1 }, { "encoder_repetition_penalty", 1 }, { "diversity_penalty", 0 },
+		{ "num_return_sequences", 1 }, { "exponential_decay_length_penalty", NAN }, { "sequence_bias", NAN },
+		{ "stop_strings", NAN }, { "constraints", NAN }, { "force_words_ids", NAN } };
+
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		const json_t *x = setting(s, others[i].key);
+		if (x && !(json_is_number(x) && json_number_value(x) == others[i].usual) &&
+			json_is_true(x) + json_is_false(x) == 0)
+			refuse(s, STATUS_UNSUPPORTED, others[i].key, "is not supported yet");
+	}
+	if (json_is_true(json_object_get(s->options, "do_sample")))
+		refuse(s, STATUS_UNSUPPORTED, "do_sample", "is not supported: an answer is the likeliest text");
+}
+
+static void read_lengths(struct settings *s, const struct part *m, int64_t usual, struct decoding *out)
+{
+	int64_t asked = whole(s, "max_new_tokens", 1, NEW_TOKENS_MOST, 0), length = whole(s, "max_length", 1, NEW_TOKENS_MOST, 0),
+		room = m->hints.max_sequence > 0 ? m->hints.max_sequence - out->prompt_length : NEW_TOKENS_MOST;
+
+	out->new_tokens = asked ? asked : length > out->prompt_length ? length - out->prompt_length : usual;
+	if (!asked && out->new_tokens > room)
+		out->new_tokens = room;
+	if (room < 1 || (asked && asked > room + 1))
+		refuse(s, STATUS_BAD_INPUT, "the prompt", "and the new tokens are more than the model has places for");
+	out->max_length = out->prompt_length + out->new_tokens;
+	out->min_length = whole(s, "min_length", 0, NEW_TOKENS_MOST, 0);
+	out->min_new_tokens = whole(s, "min_new_tokens", 0, NEW_TOKENS_MOST, 0);
+}
+
+static void read_early(struct settings *s, struct decoding *out)
+{
+	const json_t *x = setting(s, "early_stopping");
+
+	out->early = json_is_true(x) ? STOP_EARLY : json_is_string(x) ? STOP_NEVER : STOP_HEURISTIC;
+	if (json_is_string(x) && !text_is(json_string_value(x), "never"))
+		refuse(s, STATUS_BAD_INPUT, "early_stopping", "is true, false or \"never\"");
+}
+
+enum status decoding_read(struct part *m, struct arena *a, const json_t *options, int64_t prompt_length, int64_t usual,
+	struct decoding *out, struct error *err)
+{
+	struct settings s = { .a = a, .options = options, .file = m->config, .err = err };
+	enum status st;
+
+	*out = (struct decoding){ .prompt_length = prompt_length };
+	if (file_exists(arena_printf(a, "%s/generation_config.json", m->folder)) &&
+		(st = part_json(m, "generation_config.json", &s.file, err)))
+		return st;
+	refuse_others(&s);
+	read_lengths(&s, m, usual, out);
+	read_early(&s, out);
+	read_bad_words(&s, out);
+	out->beams = whole(&s, "num_beams", 1, BEAMS_MOST, 1);
+	out->ngram = whole(&s, "no_repeat_ngram_size", 0, NEW_TOKENS_MOST, 0);
+	out->repetition_penalty = real(&s, "repetition_penalty", 1);
+	out->length_penalty = real(&s, "length_penalty", 1);
+	out->forced_bos = whole(&s, "forced_bos_token_id", 0, INT32_MAX, -1);
+	out->forced_eos = whole(&s, "forced_eos_token_id", 0, INT32_MAX, -1);
+	out->start = whole(&s, "decoder_start_token_id", 0, INT32_MAX, -1);
+	if (out->start < 0)
+		out->start = whole(&s, "bos_token_id", 0, INT32_MAX, -1);
+	out->eos = list_of(&s, "eos_token_id", setting(&s, "eos_token_id"));
+	out->suppress = list_of(&s, "suppress_tokens", setting(&s, "suppress_tokens"));
+	out->begin_suppress = list_of(&s, "begin_suppress_tokens", setting(&s, "begin_suppress_tokens"));
+	if (!(out->repetition_penalty > 0))
+		refuse(&s, STATUS_BAD_INPUT, "repetition_penalty", "is above 0");
+	return s.st;
+}
+
+// ---- scores -----------------------------------------------------------------------------------------------------------------
+
+bool decoding_ends(const struct decoding *d, int64_t id)
+{
+	for (size_t i = 0; i < d->eos.count; i++)
+		if (d->eos.ids[i] == id)
+			return true;
+	return false;
+}
+
+static void never(const struct token_list *list, double *scores, int64_t vocab)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->ids[i] >= 0 && list->ids[i] < vocab)
+			scores[list->ids[i]] = -INFINITY;
+}
+
+// Every token of the text once.
+static void penalise(double penalty, const int64_t *text, int64_t length, double *scores, bool *seen, int64_t vocab)
+{
+	for (int64_t i = 0; i < length; i++) {
+		int64_t id = text[i];
+		if (id < 0 || id >= vocab || seen[id])
+			continue;
+		seen[id] = true;
+		scores[id] = scores[id] < 0 ? scores[id] * penalty : scores[id] / penalty;
+	}
+	for (int64_t i = 0; i < length; i++)
+		if (text[i] >= 0 && text[i] < vocab)
+			seen[text[i]] = false;
+}
+
+// No n tokens in a row twice: what came after the same n - 1 before.
+static void forbid_repeats(int64_t n, const int64_t *text, int64_t length, double *scores, int64_t vocab)
+{
+	for (int64_t i = 0; i + n <= length; i++) {
+		int64_t id = text[i + n - 1];
+		if (id >= 0 && id < vocab && !memcmp(text + i, text + length - (n - 1), (size_t)(n - 1) * sizeof *text))
+			scores[id] = -INFINITY;
+	}
+}
+
+static void forbid_words(const struct decoding *d, const int64_t *text, int64_t length, double *scores, int64_t vocab)
+{
+	for (size_t i = 0; i < d->bad_word_count; i++) {
+		const struct token_list *w = &d->bad_words[i];
+		int64_t before = (int64_t)w->count - 1, last = w->ids[before];
+		if (last >= 0 && last < vocab && before <= length &&
+			!memcmp(text + length - before, w->ids, (size_t)before * sizeof *text))
+			scores[last] = -INFINITY;
+	}
+}
+
+static void force(int64_t id, double *scores, int64_t vocab)
+{
+	for (int64_t i = 0; i < vocab; i++)
+		scores[i] = i == id ? 0 : -INFINITY;
+}
+
+void decoding_process(const struct decoding *d, const int64_t *text, int64_t length, double *scores, bool *seen, int64_t vocab)
+{
+	if (d->repetition_penalty != 1)
+		penalise(d->repetition_penalty, text, length, scores, seen, vocab);
+	if (d->ngram > 0 && length + 1 >= d->ngram)
+		forbid_repeats(d->ngram, text, length, scores, vocab);
+	forbid_words(d, text, length, scores, vocab);
+	if (length < d->min_length || length - d->prompt_length < d->min_new_tokens)
+		never(&d->eos, scores, vocab);
+	if (d->forced_bos >= 0 && length == 1)
+		force(d->forced_bos, scores, vocab);
+	if (d->forced_eos >= 0 && length == d->max_length - 1)
+		force(d->forced_eos, scores, vocab);
+	never(&d->suppress, scores, vocab);
+	if (length == d->prompt_length + (d->prompt_length == 1 && d->forced_bos >= 0))
+		never(&d->begin_suppress, scores, vocab);
+}

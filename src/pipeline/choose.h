@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a text is generated: what generation_config.json and the options of generate() in transformers say, greedy search and beam
+// search. Private to pipeline/.
+#ifndef ASSAY_PIPELINE_CHOOSE_H
+#define ASSAY_PIPELINE_CHOOSE_H
+
+#include "cell/generate.h"
+#include "pipeline/inside.h"
+
+// Names of options, for rows of the table and for options_known.
+#define GENERATE_OPTIONS \
+	"do_sample max_new_tokens max_length min_new_tokens min_length num_beams length_penalty early_stopping " \
+	"repetition_penalty no_repeat_ngram_size forced_bos_token_id forced_eos_token_id suppress_tokens begin_suppress_tokens " \
+	"eos_token_id decoder_start_token_id"
+
+enum { BEAMS_MOST = 64, NEW_TOKENS_MOST = 1 << 16, NEW_TOKENS_USUAL = 256 }; // USUAL: of text-generation
+
+struct token_list {
+	int64_t *ids;
+	size_t count;
+};
+struct decoding {
+	int64_t prompt_length, new_tokens, max_length; // max_length: of prompt and new tokens
+	int64_t min_length, min_new_tokens, beams, ngram;
+	int64_t forced_bos, forced_eos, start; // -1: none
+	double repetition_penalty, length_penalty;
+	enum { STOP_NEVER, STOP_HEURISTIC, STOP_EARLY } early; // early_stopping: "never", false, true
+	struct token_list eos, suppress, begin_suppress;
+	struct token_list *bad_words;
+	size_t bad_word_count;
+};
+
+// What is said of a text whose decoder begins with `prompt_length` tokens: options over generation_config.json, over config.json
+// where that file is not there. `usual`: how many new tokens where nobody says so. UNSUPPORTED names what is asked for and is not
+// there, sampling among it; sampling that only the file asks for is left out: the answer is the likeliest text.
+enum status decoding_read(struct part *m, struct arena *a, const json_t *options, int64_t prompt_length, int64_t usual,
+	struct decoding *out, struct error *err);
+// UNSUPPORTED names the first option that is none of the words.
+enum status options_known(const char *words, const json_t *options, const char *whose, struct error *err);
+
+// Generates after `ids` [prompt_length], the decoder's. `inputs`: all others, by the graphs' names, their first axis 1: an
+// encoder's ids and mask, pixel_values. *out: prompt and new ids, in `a`.
+enum status generate_text(struct part *m, struct arena *a, const struct decoding *d, const int64_t *ids,
+	const struct tensor *inputs, size_t input_count, int64_t **out, size_t *count, struct error *err);
+
+// write.c: as an answer has them: the ids; their text without special tokens.
+json_t *generated_ids(const int64_t *ids, size_t count);
+enum status generated_decode(struct part *m, struct arena *a, const int64_t *ids, size_t count, char **out, struct error *err);
+
+// Scores of what comes next after a text of `length` tokens, changed as transformers' logits processors do, in their order.
+// `seen` is room to work in, [vocab], zeros before and afterwards.
+void decoding_process(const struct decoding *d, const int64_t *text, int64_t length, double *scores, bool *seen, int64_t vocab);
+bool decoding_ends(const struct decoding *d, int64_t id); // an end token
+
+#endif

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model of a pipeline: its configuration, its tokenizer, its graphs. A graph is opened when it first runs, in the first form of
+// the platform's row that the engine takes (cell/form.h), with open shapes: texts have all lengths.
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "onnx/flow.h"
+#include "pipeline/inside.h"
+
+// ---- files ----------------------------------------------------------------------------------------------------------------
+
+static void release_json(void *json)
+{
+	json_decref(json);
+}
+
+enum status part_json(struct part *m, const char *file, const json_t **out, struct error *err)
+{
+	const char *path = arena_printf(m->p->arena, "%s/%s", m->folder, file);
+	json_t *json = NULL;
+	enum status st = file_exists(path) ? json_file(path, PIPELINE_JSON_MOST, &json, err) : STATUS_OK;
+
+	if (!st && json && !json_is_object(json))
+		st = error_set(err, STATUS_BAD_INPUT, "%s: no object", path);
+	if (!json && !st)
+		json = json_object();
+	if (json)
+		arena_defer(m->p->arena, release_json, json);
+	*out = json;
+	return st;
+}
+
+enum status part_tokenizer(struct part *m, struct tokenizer **out, struct error *err)
+{
+	enum status st = m->tokenizer ? STATUS_OK : tokenizer_open(&m->tokenizer, m->p->arena, m->folder, err);
+
+	*out = m->tokenizer;
+	return st;
+}
+
+// Files that cannot be read say nothing here: whoever needs what they say finds it missing.
+static const json_t *token_config(struct part *m)
+{
+	const json_t *map, *own;
+
+	if (m->token_config)
+		return m->token_config;
+	json_t *all = json_object();
+	arena_defer(m->p->arena, release_json, all);
+	if (!part_json(m, "special_tokens_map.json", &map, NULL))
+		json_object_update(all, (json_t *)(uintptr_t)map);
+	if (!part_json(m, "tokenizer_config.json", &own, NULL))
+		json_object_update(all, (json_t *)(uintptr_t)own);
+	return m->token_config = all;
+}
+
+const char *part_special(struct part *m, const char *name)
+{
+	const json_t *x = json_object_get(token_config(m), name);
+
+	return json_string_value(json_is_object(x) ? json_object_get(x, "content") : x);
+}
+
+int64_t part_special_id(struct part *m, const char *name)
+{
+	const char *text = part_special(m, name);
+	struct tokenizer *t;
+	uint32_t id;
+
+	return text && !part_tokenizer(m, &t, NULL) && tokenizer_id(t, text, strlen(text), &id) ? (int64_t)id : -1;
+}
+
+size_t part_max_length(struct part *m)
+{
+	const json_t *x = json_object_get(token_config(m), "model_max_length");
+	double n = json_number_value(x); // 1e30 where there is none
+
+	return n >= 1 && n <= 1e9 ? (size_t)n : 0;
+}
+
+bool part_cleans_up(struct part *m)
+{
+	return json_is_true(json_object_get(token_config(m), "clean_up_tokenization_spaces"));
+}
+
+static enum status resolve(struct part *m, struct error *err)
+{
+	enum status st = checkpoint_open(&m->checkpoint, m->folder, err);
+
+	if (st)
+		return st;
+	m->config = m->checkpoint.config;
+	if (!m->checkpoint.weight_count)
+		return error_set(err, STATUS_BAD_INPUT, "%s: no weights are there", m->folder);
+	if (!(st = arch_resolve(&m->spec, m->p->arena, &m->checkpoint, err)))
+		arch_input_hints(m->spec, &m->hints);
+	return st;
+}
+
+enum status part_open(struct pipeline *p, const char *name, struct part **out, struct error *err)
+{
+	for (size_t i = 0; i < p->part_count; i++)
+		if (text_is(p->parts[i]->name, name)) {
+			*out = p->parts[i];
+			return STATUS_OK;
+		}
+	if (*name == '/' || strstr(name, ".."))
+		return error_set(err, STATUS_BAD_INPUT, "%s is no folder of the model's", name);
+	if (p->part_count == PIPELINE_PARTS_MOST)
+		return error_set(err, STATUS_UNSUPPORTED, "a pipeline of more than %d models", PIPELINE_PARTS_MOST);
+	struct part *m = *out = p->parts[p->part_count++] = ARENA_NEW(p->arena, struct part);
+	m->p = p;
+	m->name = arena_strdup(p->arena, name);
+	m->folder = text_is(name, ".") ? p->folder : arena_printf(p->arena, "%s/%s", p->folder, name);
+	return resolve(m, err);
+}
+
+// ---- graphs ---------------------------------------------------------------------------------------------------------------
+
+static void graph_close(struct part_graph *g)
+{
+	session_close(&g->session);
+	graph_free(g->graph);
+	g->graph = NULL;
+	g->is_open = false;
+}
+
+void part_close(struct part *m)
+{
+	for (size_t i = 0; i < m->graph_count; i++)
+		graph_close(&m->graphs[i]);
+	m->graph_count = 0;
+	checkpoint_close(&m->checkpoint);
+}
+
+// Height and width of the pictures that are given; false: there are none.
+static bool picture_size(const struct tensor *in, size_t count, int64_t size[2])
+{
+	const struct tensor *pixels = tensor_named(in, count, "pixel_values");
+
+	if (!pixels || pixels->rank != 4)
+		return false;
+	size[0] = pixels->dim[2];
+	size[1] = pixels->dim[3];
+	return true;
+}
+
+static const struct tensor_type *declared(const struct part_graph *g, const char *name)
+{
+	for (size_t i = 0; i < g->artifact.input_count; i++)
+		if (text_is(g->artifact.inputs[i].name, name))
+			return &g->artifact.inputs[i];
+	return NULL;
+}
+
+bool part_takes(const struct part_graph *g, const char *input)
+{
+	return declared(g, input) != NULL;
+}
+
+// Was it built for pictures of another size than these?
+static bool other_size(const struct part_graph *g, const int64_t size[2])
+{
+	const struct tensor_type *pixels = declared(g, "pixel_values");
+
+	return pixels && pixels->rank == 4 &&
+		((pixels->dim[2] >= 0 && pixels->dim[2] != size[0]) || (pixels->dim[3] >= 0 && pixels->dim[3] != size[1]));
+}
+
+static enum status build(struct part *m, struct part_graph *g, const struct graph_form *form, struct error *err)
+{
+	graph_free(g->graph);
+	g->graph = graph_new(form);
+	if (g->size[0]) {
+		graph_bind(g->graph, "height", g->size[0]);
+		graph_bind(g->graph, "width", g->size[1]);
+	}
+	return artifact_build(&g->artifact, m->p->arena, &m->checkpoint, m->spec, g->which, g->graph, err);
+}
+
+static enum status open_form(struct part *m, struct part_graph *g, const struct graph_form *form, const struct tensor *in,
+	size_t in_count, struct error *err)
+{
+	const struct target *t = m->p->target;
+	const struct backend *b = route_backend(t->route);
+	int64_t size[2];
+	enum status st = build(m, g, form, err);
+
+	if (!st && picture_size(in, in_count, size) && other_size(g, size)) {
+		memcpy(g->size, size, sizeof size);
+		st = build(m, g, form, err);
+	}
+	if (!st)
+		st = backend_prepare(b, &g->artifact, m->p->arena, &m->checkpoint, err);
+	if (!st)
+		st = session_open(&g->session, b, route_provider(t->route), t->device, t->options, &g->artifact, err);
+	return st;
+}
+
+static enum status open_graph(struct part *m, struct part_graph *g, const struct tensor *in, size_t in_count, struct error *err)
+{
+	struct pipeline *p = m->p;
+	struct forms forms;
+	struct error why = { 0 };
+	enum status st = STATUS_OK;
+
+	forms_begin(&forms, p->target->platform, false, true);
+	if (!forms.count)
+		return error_set(err, STATUS_UNSUPPORTED,
+			"%s takes graphs with fixed shapes only, and a pipeline's inputs have all lengths: not supported yet",
+			p->target->platform->name);
+	do {
+		graph_close(g);
+		g->form = graph_form_text(p->arena, &forms.item[forms.at]);
+		st = open_form(m, g, &forms.item[forms.at], in, in_count, &why);
+	} while (st && forms_refused(p->arena, p->target, true, &why) && forms_next(&forms, p->arena, p->target, g->form, &why));
+	if (st)
+		return error_set(err, st, "%s", why.text);
+	g->session.keeps_outputs = g->which->step != STEP_ENCODE;
+	g->is_open = true;
+	return STATUS_OK;
+}
+
+enum status part_graph(struct part *m, const struct arch_graph *which, const struct tensor *in, size_t in_count,
+	struct part_graph **out, struct error *err)
+{
+	struct part_graph *g = NULL;
+	int64_t size[2];
+	enum status st;
+
+	for (size_t i = 0; i < m->graph_count && !g; i++)
+		if (m->graphs[i].which == which)
+			g = &m->graphs[i];
+	if (!g && m->graph_count == PIPELINE_GRAPHS_MOST)
+		return error_set(err, STATUS_UNSUPPORTED, "a model of more than %d graphs", PIPELINE_GRAPHS_MOST);
+	if (!g) {
+		g = &m->graphs[m->graph_count++];
+		g->which = which;
+	}
+	*out = g;
+	if (g->is_open && !(picture_size(in, in_count, size) && other_size(g, size)))
+		return STATUS_OK;
+	pipeline_pause(m->p);
+	double began = clock_ms();
+	st = open_graph(m, g, in, in_count, err);
+	g->open_ms += clock_ms() - began;
+	pipeline_resume(m->p);
+	return st;
+}
+
+// ---- runs -----------------------------------------------------------------------------------------------------------------
+
+static bool is_past(const char *name)
+{
+	enum flow_kind kind = flow_input(name);
+
+	return kind == FLOW_CACHE || kind == FLOW_STATE;
+}
+
+// Of an input that was not given: [rows, columns] as the ids have it, but for a past.
+static enum status neutral(
+	const struct tensor_type *type, const struct tensor *ids, struct arena *a, struct tensor *out, struct error *err)
+{
+	bool counts = text_is(type->name, "position_ids"), masks = text_ends(type->name, "attention_mask");
+
+	*out = (struct tensor){ .name = type->name, .dtype = type->dtype, .rank = type->rank, .nbytes = dtype_size(type->dtype) };
+	if (!ids ||
+		!(is_past(type->name) ||
+			((counts || masks || text_ends(type->name, "token_type_ids")) && type->rank == 2 &&
+				type->dtype == DTYPE_I64)))
+		return error_set(err, STATUS_UNSUPPORTED, "nothing is there for the model's input %s", type->name);
+	for (int i = 0; i < type->rank; i++) {
+		out->dim[i] = is_past(type->name) ? (type->dim[i] >= 0 ? type->dim[i] : i == 0 ? ids->dim[0] : 0) : ids->dim[i];
+		out->nbytes *= (size_t)out->dim[i];
+	}
+	int64_t *data = arena_alloc(a, out->nbytes + 1); // zeroed
+	out->data = data;
+	for (int64_t i = 0; (counts || masks) && i < ids->dim[0] * ids->dim[1]; i++)
+		data[i] = counts ? i % ids->dim[1] : 1;
+	return STATUS_OK;
+}
+
+static enum status gather(const struct part_graph *g, const struct tensor *in, size_t in_count, struct tensor *given,
+	struct arena *a, struct error *err)
+{
+	const struct tensor *ids = tensor_named(in, in_count, "input_ids");
+	enum status st = STATUS_OK;
+
+	for (size_t i = 0; i < g->session.input_count && !st; i++) {
+		const struct tensor *t = tensor_named(in, in_count, g->session.inputs[i].name);
+
+		if (t)
+			given[i] = *t;
+		else
+			st = neutral(&g->session.inputs[i], ids && ids->rank == 2 ? ids : NULL, a, &given[i], err);
+	}
+	return st;
+}
+
+enum status part_run(struct part *m, const struct arch_graph *which, const struct tensor *in, size_t in_count, struct arena *a,
+	struct tensor **out, size_t *out_count, struct error *err)
+{
+	struct part_graph *g;
+	enum status st = part_graph(m, which, in, in_count, &g, err);
+
+	if (st)
+		return st;
+	struct session *s = &g->session;
+	struct tensor *given = ARENA_ARRAY(a, s->input_count + 1, struct tensor);
+	*out = ARENA_ARRAY(a, s->output_count + 1, struct tensor);
+	*out_count = s->output_count;
+	if ((st = gather(g, in, in_count, given, a, err)))
+		return st;
+	pipeline_pause(m->p);
+	double began = clock_ms();
+	st = session_run(s, given, s->input_count, *out, s->output_count, err);
+	g->run_ms += clock_ms() - began;
+	g->runs++;
+	pipeline_resume(m->p);
+	for (size_t i = 0; i < s->output_count && !st; i++) {
+		struct tensor *t = &(*out)[i];
+		void *copy = arena_alloc(a, t->nbytes + 1);
+
+		memcpy(copy, t->data, t->nbytes);
+		t->data = copy;
+		t->name = s->outputs[i].name;
+	}
+	return st;
+}
+
+const struct tensor *part_output(const struct tensor *out, size_t count, const char *name, int rank, struct error *err)
+{
+	const struct tensor *t = tensor_named(out, count, name);
+
+	if (t && t->rank == rank && t->dtype == DTYPE_F32)
+		return t;
+	error_set(err, STATUS_UNSUPPORTED, "the model gives no %s of %d dimensions in f32", name, rank);
+	return NULL;
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model's folder and a task; one answer; where the time went.
+#include "pipeline/choose.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+
+static bool is_word_of(const char *words, const char *word, size_t nbytes)
+{
+	for (const char *at = words; at && (at = strstr(at, word)); at += nbytes)
+		if ((at == words || at[-1] == ' ') && (at[nbytes] == ' ' || !at[nbytes]))
+			return true;
+	return false;
+}
+
+static enum status class_of(const char *folder, struct arena *a, const char **out, struct error *err)
+{
+	const char *path = arena_printf(a, "%s/config.json", folder);
+	json_t *config = NULL;
+	enum status st;
+
+	*out = NULL;
+	if (!file_exists(path))
+		return STATUS_OK;
+	if ((st = json_file(path, PIPELINE_JSON_MOST, &config, err)))
+		return st;
+	*out = arena_strdup(a, json_string_value(json_array_get(json_object_get(config, "architectures"), 0)));
+	json_decref(config);
+	return STATUS_OK;
+}
+
+// The first row whose heads the class's is one of, and that is of the same kind of input.
+static enum status choose(const struct pipeline_task **out, struct arena *a, const char *folder, struct error *err)
+{
+	const char *class_name, *head;
+	bool pictures = file_exists(arena_printf(a, "%s/preprocessor_config.json", folder)) ||
+		file_exists(arena_printf(a, "%s/processor_config.json", folder));
+	enum status st = class_of(folder, a, &class_name, err);
+
+	if (st)
+		return st;
+	*out = file_exists(arena_printf(a, "%s/modules.json", folder)) ? pipeline_task_find("sentence-similarity") : NULL;
+	head = class_name ? arch_class_head(class_name) : NULL;
+	for (const struct pipeline_task *t = pipeline_tasks; head && !*out && t->name; t++)
+		if (is_word_of(t->heads, head, strlen(head)) && t->of_pictures == pictures)
+			*out = t;
+	if (*out)
+		return STATUS_OK;
+	return error_set(err, STATUS_BAD_INPUT, "which task %s is for cannot be told from its class%s%s: name it with --task",
+		folder, class_name ? " " : "", class_name ? class_name : "");
+}
+
+static void close_all(void *handle)
+{
+	struct pipeline *p = handle;
+
+	for (size_t i = 0; i < p->part_count; i++)
+		part_close(p->parts[i]);
+}
+
+enum status pipeline_open(
+	struct pipeline **out, struct arena *a, const char *folder, const char *task, const struct target *t, struct error *err)
+{
+	struct pipeline *p = *out = ARENA_NEW(a, struct pipeline);
+	enum status st = STATUS_OK;
+
+	*p = (struct pipeline){ .arena = a, .folder = arena_strdup(a, folder), .target = t };
+	arena_defer(a, close_all, p);
+	if (!task)
+		st = choose(&p->task, a, folder, err);
+	else if (!(p->task = pipeline_task_find(task)))
+		st = error_set(err, STATUS_UNSUPPORTED, "the task %s is not supported yet", task);
+	return st;
+}
+
+const char *pipeline_task(const struct pipeline *p)
+{
+	return p->task->name;
+}
+
+void pipeline_pause(struct pipeline *p)
+{
+	double now = clock_ms();
+
+	*(p->ended > 0 ? &p->between_ms : &p->preprocess_ms) += now - (p->ended > 0 ? p->ended : p->began);
+}
+
+void pipeline_resume(struct pipeline *p)
+{
+	p->ended = clock_ms();
+}
+
+enum status options_known(const char *words, const json_t *options, const char *whose, struct error *err)
+{
+	const char *key;
+	const json_t *value;
+
+	json_object_foreach((json_t *)(uintptr_t)options, key, value) if (!is_word_of(words, key, strlen(key))) return error_set(
+		err, STATUS_UNSUPPORTED, "the option %s of %s is not supported yet", key, whose);
+	return STATUS_OK;
+}
+
+static enum status check_input(const struct pipeline_task *t, const json_t *input, struct error *err)
+{
+	if (!json_is_object(input))
+		return error_set(err, STATUS_BAD_INPUT, "an input is an object");
+	for (size_t i = 0; i < PIPELINE_INPUTS && t->inputs[i].key; i++)
+		if (!t->inputs[i].optional && !json_object_get(input, t->inputs[i].key))
+			return error_set(err, STATUS_BAD_INPUT, "%s needs the input %s", t->name, t->inputs[i].key);
+	return STATUS_OK;
+}
+
+enum status pipeline_answer(struct pipeline *p, const char *base, const json_t *input, const json_t *options, struct arena *a,
+	struct pipeline_answer *out, struct error *err)
+{
+	struct call c = { .p = p, .a = a, .base = base, .input = input, .options = options };
+	enum status st;
+
+	*out = (struct pipeline_answer){ 0 };
+	if ((st = options_known(p->task->options, options, p->task->name, err)) || (st = check_input(p->task, input, err)))
+		return st;
+	p->began = clock_ms();
+	p->ended = 0;
+	if (!(st = p->task->run(&c, out, err)) && !out->json)
+		st = error_set(err, STATUS_BAD_INPUT, "the answer cannot be said in JSON: a text of it is no UTF-8");
+	p->postprocess_ms += clock_ms() - (p->ended > 0 ? p->ended : p->began);
+	if (st) {
+		json_decref(out->json);
+		out->json = NULL;
+	}
+	return st;
+}
+
+json_t *pipeline_times(const struct pipeline *p)
+{
+	json_t *graphs = json_array();
+
+	for (size_t i = 0; i < p->part_count; i++)
+		for (size_t k = 0; k < p->parts[i]->graph_count; k++) {
+			const struct part *m = p->parts[i];
+			const struct part_graph *g = &m->graphs[k];
+			bool root = text_is(m->name, ".");
+
+			json_array_append_new(graphs,
+				json_pack("{s:o, s:f, s:I, s:f, s:s?}", "graph",
+					json_sprintf("%s%s%s", root ? "" : m->name, root ? "" : "/", g->which->file), "open_ms",
+					g->open_ms, "runs", (json_int_t)g->runs, "run_ms", g->run_ms, "form", g->form));
+		}
+	return json_pack("{s:f, s:o, s:f, s:f}", "preprocess_ms", p->preprocess_ms, "graphs", graphs, "between_ms", p->between_ms,
+		"postprocess_ms", p->postprocess_ms);
+}
+
+static void add_told(int64_t *sum, int64_t n)
+{
+	*sum = *sum < 0 || n < 0 ? -1 : *sum + n;
+}
+
+void pipeline_placed(struct pipeline *p, struct arena *a, struct pipeline_placement *out)
+{
+	*out = (struct pipeline_placement){ 0 };
+	for (size_t i = 0; i < p->part_count; i++)
+		for (size_t k = 0; k < p->parts[i]->graph_count; k++) {
+			struct part_graph *g = &p->parts[i]->graphs[k];
+			struct placement placed = { .arena = a, .on_platform = -1, .elsewhere = -1 };
+			struct error why;
+
+			if (!g->is_open)
+				continue;
+			out->nodes += (int64_t)g->artifact.summary.node_count;
+			if (session_explain(&g->session, &g->artifact, NULL, 0, &placed, &why))
+				placed.on_platform = placed.elsewhere = -1; // not told is not held against it
+			add_told(&out->on_platform, placed.on_platform);
+			add_told(&out->elsewhere, placed.elsewhere);
+			add_told(&out->fused, placed.on_platform < 0 ? -1 : placed.fused);
+			out->note = placed.note ? placed.note : out->note;
+			out->took_none |= placed.on_platform == 0 && placed.elsewhere > 0;
+		}
+}

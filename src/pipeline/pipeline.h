@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pipelines: a question in, an answer out. A text, picture or sound becomes a model's inputs as the model's own tokenizer or
+// processor makes them, the graphs run on a platform, and what they give becomes the answer that the function of that name in
+// transformers gives (`pipeline(task)` of transformers 5; tests/conform/pipeline holds them against it).
+//
+//   pipeline.c   opening a model's folder, one answer, times
+//   part.c       a model in the folder or a folder in it: configuration, tokenizer, graphs that are opened when they first run
+//   table.c      the tasks, a row each
+//   text.c, scores.c, ...   what tasks share: texts to inputs, logits to scores and labels
+//   classify.c, tokens.c, ...   what tasks do, a function each
+//
+// A new task is a row of table.c and a function `enum status task_NAME(struct call *c, struct pipeline_answer *out, ...)`,
+// declared in inside.h: it reads c->input and c->options (call_text, option_integer, ...), makes tensors, runs them
+// (part_run), and makes out->json; tensors and pictures that the answer holds go into it by answer_tensor and answer_picture.
+// Engines are opened here, so all of it is called in a child process only: `assay cell --pipeline` (child.c) and
+// `assay cell --conform`.
+#ifndef ASSAY_PIPELINE_PIPELINE_H
+#define ASSAY_PIPELINE_PIPELINE_H
+
+#include <jansson.h>
+#include <signal.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/tensor.h"
+#include "platform/platform.h"
+#include "preprocess/picture.h"
+#include "question/row.h"
+
+struct pipeline;
+
+// What one input is answered. {"tensor": NAME, "shape": [..]} in the JSON is a tensor of the list, {"png": NAME} a picture.
+struct pipeline_answer {
+	json_t *json; // owned by who asked (json_decref)
+	struct tensor *tensors;
+	size_t tensor_count;
+	struct pipeline_picture {
+		const char *name;
+		struct picture picture; // 8 bits: a mask is 0 and 255
+	} * pictures;
+	size_t picture_count;
+};
+
+// The model in `folder`, for a task, on a platform; in `a`, which closes it. `task` NULL: by the class in config.json.
+// UNSUPPORTED names a task that is not there; BAD_INPUT: a class that is of several tasks, or of none.
+enum status pipeline_open(
+	struct pipeline **out, struct arena *a, const char *folder, const char *task, const struct target *t, struct error *err);
+const char *pipeline_task(const struct pipeline *p);
+// One answer. `input` and `options` are objects, `options` may be NULL; names of files in `input` are in the folder `base`. What
+// the answer points to lies in `a`. UNSUPPORTED names an option that the task does not know: none is left out silently.
+enum status pipeline_answer(struct pipeline *p, const char *base, const json_t *input, const json_t *options, struct arena *a,
+	struct pipeline_answer *out, struct error *err);
+// Milliseconds of the answers so far, {"preprocess_ms", "graphs": [{"graph", "open_ms", "runs", "run_ms", "form"}], "between_ms",
+// "postprocess_ms"}: before the first run of a graph, between two, and behind the last. Owned by the caller.
+json_t *pipeline_times(const struct pipeline *p);
+// Where the nodes of all graphs that ran were; each number is -1 where it is not known.
+struct pipeline_placement {
+	int64_t nodes, on_platform, elsewhere, fused;
+	const char *note; // how it was learned; NULL
+	bool took_none;   // a graph of which no node was on the platform
+};
+void pipeline_placed(struct pipeline *p, struct arena *a, struct pipeline_placement *out);
+
+// table.c: the tasks, for who asks on a command line.
+enum pipeline_kind { PIPELINE_TEXT, PIPELINE_TEXTS, PIPELINE_PICTURE, PIPELINE_PICTURES, PIPELINE_SOUND, PIPELINE_JSON };
+enum { PIPELINE_INPUTS = 4 };
+struct pipeline_input {
+	const char *key; // in an input's object; NULL: no more
+	enum pipeline_kind kind;
+	bool optional;
+};
+size_t pipeline_task_count(void);
+bool pipeline_task_known(const char *name);
+const char *pipeline_task_name(size_t i, const void *unused); // NULL after the last: the form that text_nearest asks for
+const struct pipeline_input *pipeline_task_inputs(size_t i);  // [PIPELINE_INPUTS]
+const char *pipeline_task_options(size_t i);                  // names of options, a space between
+const char *pipeline_generate_options(void);                  // those that begin it where a task writes a text
+
+// words.c: inputs of the pipeline's task from what a person types, texts and names of files: an array, owned by the caller.
+// BAD_INPUT: a word that the task has no input for.
+enum status pipeline_words(const struct pipeline *p, const json_t *words, struct arena *a, json_t **out, struct error *err);
+
+// ask.c: the same from the parent of a child, which opens the model and answers, and which may crash.
+struct pipeline_asked {
+	const char *folder, *task; // task NULL: by the model's class
+	const struct target *target;
+	json_t *words, *options; // an array of texts; an object or NULL
+	const char *save;        // folder for pictures and tensors of the answers; NULL: they are told of alone
+	double timeout_s;        // 0: none
+	int64_t memory_bytes;    // as in child_limits
+	volatile sig_atomic_t *stop;
+};
+struct pipeline_told {
+	// An array, {"input", "answer", "tensors": {NAME: nested lists; null: too many numbers}, "pictures": {NAME: {"width",
+	// "height", "share": of a mask's pixels, else null}}} each.
+	json_t *answers;
+	json_t *facts;        // {"task", "times": pipeline_times, "placement": {"nodes", "on_platform", "elsewhere", "note"}}
+	enum verdict verdict; // right: it answered (nothing judged the answer); else how it ended
+};
+// What was told before an error stays in *told; pipeline_told_done in any case. UNSUPPORTED, BAD_INPUT: as in pipeline_open.
+enum status pipeline_ask(const struct pipeline_asked *q, struct pipeline_told *told, struct arena *a, struct error *err);
+void pipeline_told_done(struct pipeline_told *told);
+// child.c: `assay cell --pipeline`. Request {"folder", "task", "platform", "device", "options", "words", "task_options", "save"},
+// one event "answer" an input and one "pipeline" at the end.
+int pipeline_child(void);
+
+#endif

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What of an answer is no JSON: told in figures, and written to files where they are asked for.
+#include "base/file.h"
+#include "base/text.h"
+#include "pipeline/inside.h"
+#include "preprocess/encode.h"
+
+// Width, height, and of a mask (0 and 255 alone) the share of its pixels that is 255; null: it has other levels.
+static json_t *picture_figures(const struct picture *p)
+{
+	size_t samples = (size_t)p->width * (size_t)p->height * (size_t)p->channels, set = 0, other = 0;
+
+	for (size_t i = 0; i < samples; i++) {
+		set += p->pixels[i] == 255;
+		other += p->pixels[i] != 0 && p->pixels[i] != 255;
+	}
+	return json_pack("{s:i, s:i, s:o}", "width", p->width, "height", p->height, "share",
+		other || p->channels != 1 ? json_null() : json_real((double)set / (double)samples));
+}
+
+json_t *answer_pictures(const struct pipeline_answer *answer)
+{
+	json_t *all = json_object();
+
+	for (size_t i = 0; i < answer->picture_count; i++)
+		json_object_set_new(all, answer->pictures[i].name, picture_figures(&answer->pictures[i].picture));
+	return all;
+}
+
+enum status answer_save(const struct pipeline_answer *answer, const char *folder, const char *before, struct error *err)
+{
+	struct arena a = { 0 };
+	enum status st = answer->picture_count || answer->tensor_count ? file_mkdirs(folder, err) : STATUS_OK;
+
+	for (size_t i = 0; i < answer->picture_count && !st; i++)
+		st = picture_save(
+			&answer->pictures[i].picture, arena_printf(&a, "%s/%s%s", folder, before, answer->pictures[i].name), err);
+	if (!st && answer->tensor_count)
+		st = safetensors_write(
+			arena_printf(&a, "%s/%sanswer.safetensors", folder, before), answer->tensors, answer->tensor_count, err);
+	arena_done(&a);
+	return st;
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tasks. A row: what an input holds, what may be asked, which classes mean it, what does it.
+#include "base/text.h"
+#include "pipeline/choose.h"
+
+const struct pipeline_task pipeline_tasks[] = {
+	{ "text-classification", { { "text", PIPELINE_TEXT }, { "text_pair", PIPELINE_TEXT, true } }, "top_k function_to_apply",
+		"sequence-classification", .run = task_text_classification },
+	{ "token-classification", { { "text", PIPELINE_TEXT } }, "aggregation_strategy stride ignore_labels",
+		"token-classification", .run = task_token_classification },
+	{ "fill-mask", { { "text", PIPELINE_TEXT } }, "top_k targets", "masked-lm", .run = task_fill_mask },
+	{ "question-answering", { { "question", PIPELINE_TEXT }, { "context", PIPELINE_TEXT } },
+		"top_k max_seq_len doc_stride max_answer_len", "question-answering", .run = task_question_answering },
+	{ "zero-shot-classification", { { "sequence", PIPELINE_TEXT }, { "candidate_labels", PIPELINE_TEXTS } },
+		"multi_label hypothesis_template", NULL, .run = task_zero_shot_classification },
+	{ "text-ranking", { { "query", PIPELINE_TEXT }, { "documents", PIPELINE_TEXTS } }, "top_k", NULL,
+		.run = task_text_ranking },
+	{ "text-generation", { { "text", PIPELINE_TEXT, true }, { "messages", PIPELINE_JSON, true } },
+		GENERATE_OPTIONS " return_full_text", "causal-lm", .run = task_text_generation },
+	{ "translation", { { "text", PIPELINE_TEXT } }, GENERATE_OPTIONS " prefix src_lang forced_bos_token", NULL,
+		.run = task_translation },
+	{ "summarization", { { "text", PIPELINE_TEXT } }, GENERATE_OPTIONS " prefix", NULL, .run = task_summarization },
+	{ "document-question-answering",
+		{ { "question", PIPELINE_TEXT }, { "words", PIPELINE_JSON }, { "boxes", PIPELINE_JSON } },
+		"top_k max_answer_len max_seq_len doc_stride", NULL, .run = task_document_question_answering },
+	{ "sentence-similarity", { { "sentences", PIPELINE_TEXTS } }, "prompt prompt_name normalize_embeddings", NULL,
+		.run = task_sentence_similarity },
+	{ "retrieval-augmented-generation", { { "question", PIPELINE_TEXT } }, GENERATE_OPTIONS " retrieval", NULL,
+		.run = task_retrieval_augmented_generation },
+	{ "feature-extraction", { { "text", PIPELINE_TEXT } }, "", "model encoder", .run = task_feature_extraction },
+	{ "image-classification", { { "image", PIPELINE_PICTURE } }, "top_k function_to_apply", "image-classification",
+		.of_pictures = true, .run = task_image_classification },
+	{ "image-feature-extraction", { { "image", PIPELINE_PICTURE } }, "pool", "model", .of_pictures = true,
+		.run = task_image_feature_extraction },
+	{ "zero-shot-image-classification", { { "image", PIPELINE_PICTURE }, { "candidate_labels", PIPELINE_TEXTS } },
+		"hypothesis_template", NULL, .run = task_zero_shot_image_classification },
+	{ "object-detection", { { "image", PIPELINE_PICTURE } }, "threshold", "object-detection", .of_pictures = true,
+		.run = task_object_detection },
+	{ "zero-shot-object-detection", { { "image", PIPELINE_PICTURE }, { "candidate_labels", PIPELINE_TEXTS } },
+		"threshold top_k", NULL, .run = task_zero_shot_object_detection },
+	{ "image-segmentation", { { "image", PIPELINE_PICTURE } }, "subtask threshold mask_threshold overlap_mask_area_threshold",
+		"semantic-segmentation segmentation", .of_pictures = true, .run = task_image_segmentation },
+	{ "promptable-segmentation",
+		{ { "image", PIPELINE_PICTURE }, { "input_points", PIPELINE_JSON, true }, { "input_labels", PIPELINE_JSON, true },
+			{ "input_boxes", PIPELINE_JSON, true } },
+		"multimask_output", NULL, .run = task_promptable_segmentation },
+	{ "depth-estimation", { { "image", PIPELINE_PICTURE } }, "", "depth-estimation", .of_pictures = true,
+		.run = task_depth_estimation },
+	{ "image-to-image", { { "image", PIPELINE_PICTURE } }, "", "super-resolution", .of_pictures = true,
+		.run = task_image_to_image },
+	{ "visual-question-answering", { { "image", PIPELINE_PICTURE }, { "question", PIPELINE_TEXT } }, "top_k",
+		"question-answering", .of_pictures = true, .run = task_visual_question_answering },
+	{ "image-captioning", { { "image", PIPELINE_PICTURE }, { "text", PIPELINE_TEXT, true } }, GENERATE_OPTIONS, NULL,
+		.run = task_image_captioning },
+	{ "image-text-to-text",
+		{ { "image", PIPELINE_PICTURES, true }, { "text", PIPELINE_TEXT, true }, { "messages", PIPELINE_JSON, true } },
+		"generate_kwargs return_full_text", NULL, .run = task_image_text_to_text },
+	{ "video-classification", { { "frames", PIPELINE_PICTURES } }, "top_k function_to_apply", "video-classification",
+		.of_pictures = true, .run = task_video_classification },
+	{ "audio-classification", { { "audio", PIPELINE_SOUND } }, "top_k function_to_apply",
+		"audio-classification sequence-classification", .of_pictures = true, .run = task_audio_classification },
+	{ "zero-shot-audio-classification", { { "audio", PIPELINE_SOUND }, { "candidate_labels", PIPELINE_TEXTS } },
+		"hypothesis_template", NULL, .run = task_zero_shot_audio_classification },
+	{ "automatic-speech-recognition", { { "audio", PIPELINE_SOUND } },
+		"return_timestamps chunk_length_s stride_length_s generate_kwargs", "ctc", .of_pictures = true,
+		.run = task_automatic_speech_recognition },
+	{ NULL },
+};
+
+size_t pipeline_task_count(void)
+{
+	return sizeof pipeline_tasks / sizeof *pipeline_tasks - 1;
+}
+
+bool pipeline_task_known(const char *name)
+{
+	return pipeline_task_find(name) != NULL;
+}
+
+const char *pipeline_task_name(size_t i, const void *unused)
+{
+	(void)unused;
+	return i < pipeline_task_count() ? pipeline_tasks[i].name : NULL;
+}
+
+const struct pipeline_input *pipeline_task_inputs(size_t i)
+{
+	return pipeline_tasks[i].inputs;
+}
+
+const char *pipeline_task_options(size_t i)
+{
+	return pipeline_tasks[i].options;
+}
+
+const char *pipeline_generate_options(void)
+{
+	return GENERATE_OPTIONS;
+}
+
+const struct pipeline_task *pipeline_task_find(const char *name)
+{
+	for (const struct pipeline_task *t = pipeline_tasks; t->name; t++)
+		if (text_is(t->name, name))
+			return t;
+	return NULL;
+}

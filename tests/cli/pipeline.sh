@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tier: engine
+# pipeline: what is printed, JSON with times and placement, inputs by their content, options, and every exit code.
+. "$SOURCE/tests/cli/lib.sh" || exit 1
+cases=$SOURCE/tests/conform/pipeline
+
+# model NAME: the folder with seeded weights.
+model()
+{
+	code 0 "$ASSAY" synth "$cases/$1" -o "$work/$1"
+	(cd "$cases/$1" && cp ./*token* ./special* ./generation* ./chat* "$work/$1" 2>/dev/null)
+	return 0
+}
+model text-classification-roberta-pair
+model question-answering-roberta-windows
+model text-generation-qwen2-moe-chat
+classes=$work/text-classification-roberta-pair
+
+code 0 "$ASSAY" pipeline "$classes" 'Hello, world' 'And another'
+empty err
+has out '^0\.[0-9]{4}  (contradiction|neutral|entailment)$'
+[ "$(grep -c . "$work/out")" = 2 ] || fail "one line a text"
+code 0 "$ASSAY" pipeline "$classes" 'Hello, world' --option top_k=null --json
+json 'd["task"] == "text-classification" and len(d["answers"]) == 1 and len(d["answers"][0]["answer"]) == 3'
+json 'abs(sum(x["score"] for x in d["answers"][0]["answer"]) - 1) < 1e-6'
+json 'd["answers"][0]["input"] == {"text": "Hello, world"}'
+json 'd["times"]["graphs"][0]["graph"] == "model.onnx" and d["times"]["graphs"][0]["runs"] == 1'
+json 'all(d["times"][k] >= 0 for k in ("preprocess_ms", "between_ms", "postprocess_ms"))'
+json 'd["placement"]["nodes"] > 0 and d["placement"]["elsewhere"] == 0'
+# A pair is an object; a list of inputs, too; a text that is a file is what it holds.
+printf '[{"text": "one", "text_pair": "two"}, {"text": "three"}]' >"$work/inputs.json"
+code 0 "$ASSAY" pipeline "$classes" "$work/inputs.json" --json
+json 'len(d["answers"]) == 2 and d["answers"][0]["input"]["text_pair"] == "two"'
+printf 'Hello, world\n' >"$work/text.txt"
+code 0 "$ASSAY" pipeline "$classes" "$work/text.txt" --json
+json 'd["answers"][0]["input"] == {"text": "Hello, world"}'
+# A task by name; several inputs, in the order of words; a conversation.
+code 0 "$ASSAY" pipeline "$classes" 'A sequence' sport politics --task zero-shot-classification --json
+json 'd["answers"][0]["answer"]["sequence"] == "A sequence" and sorted(d["answers"][0]["answer"]["labels"]) == ["politics", "sport"]'
+code 0 "$ASSAY" pipeline "$work/question-answering-roberta-windows" 'Who?' 'The man in the house.' --option top_k=2
+[ "$(grep -c 'start [0-9]* *end [0-9]*' "$work/out")" = 2 ] || fail "two answers"
+code 0 "$ASSAY" pipeline "$work/text-generation-qwen2-moe-chat" 'The weather' --option max_new_tokens=3 --option return_full_text=false --json
+json 'len(d["answers"][0]["answer"]["token_ids"]) > 3'
+printf '[{"role": "user", "content": "Hello"}]' >"$work/chat.json"
+code 0 "$ASSAY" pipeline "$work/text-generation-qwen2-moe-chat" "$work/chat.json" --option max_new_tokens=2 --json
+json 'd["answers"][0]["answer"]["generated_text"][-1]["role"] == "assistant" and "<|im_start|>" in d["answers"][0]["answer"]["prompt"]'
+
+# What cannot be is a sentence.
+code 1 "$ASSAY" pipeline "$classes"
+code 1 "$ASSAY" pipeline "$work/nothing" 'Hello'
+has err 'no such file or folder'
+code 1 "$ASSAY" pipeline "$classes" 'Hello' --task fill-musk
+has err 'the task fill-musk is not supported yet; did you mean fill-mask'
+code 1 "$ASSAY" pipeline "$classes" 'Hello' --option top_k
+has err 'KEY=VALUE'
+code 1 "$ASSAY" pipeline "$classes" 'Hello' --option top_k=many
+has err 'the option top_k is a whole number'
+code 2 "$ASSAY" pipeline "$classes" 'Hello' --option top_l=3
+has err 'the option top_l of text-classification is not supported yet'
+code 1 "$ASSAY" pipeline "$work/question-answering-roberta-windows" 'Who?'
+has err 'question-answering needs the input context'
+code 1 "$ASSAY" pipeline "$work/question-answering-roberta-windows" 'Who?' 'He.' 'It.'
+has err 'question-answering takes question context'
+code 1 "$ASSAY" pipeline "$classes" "$SOURCE/tests/conform/preprocess/files/alpha.png"
+has err 'text-classification takes text \[text_pair\]'
+rm "$work/text-classification-roberta-pair/tokenizer.json"
+code 1 "$ASSAY" pipeline "$classes" 'Hello'
+has err 'tokenizer'
+# No class says which task a model that rewrites texts is for.
+code 0 "$ASSAY" synth "$cases/summarization-bart-beams" -o "$work/bart"
+code 1 "$ASSAY" pipeline "$work/bart" 'Hello'
+has err 'cannot be told from its class BartForConditionalGeneration: name it with --task'
+# A child that dies is a sentence.
+code 2 "$ASSAY" pipeline "$work/question-answering-roberta-windows" 'Who?' 'He.' --on null:fail=run@1
+has err 'null'
+finish

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tier: engine
+# pipeline of pictures and sounds: a line for each thing that is found, and what --save writes.
+. "$SOURCE/tests/cli/lib.sh" || exit 1
+need_python
+has_platform cpu || exit 77
+cases=$SOURCE/tests/conform/pipeline
+
+# model NAME: the folder with seeded weights.
+model()
+{
+	code 0 "$ASSAY" synth "$cases/$1" -o "$work/$1"
+	(cd "$cases/$1" && cp ./*processor* ./*token* ./vocab* ./special* ./generation* ./chat* "$work/$1" 2>/dev/null)
+	return 0
+}
+for name in image-classification-vit object-detection-yolos image-segmentation-segformer depth-estimation-dpt \
+	automatic-speech-recognition-wav2vec2 zero-shot-image-classification-clip mask-generation-sam image-text-to-text-llava; do
+	model "$name"
+done
+
+# By the model's class; the labels and scores of the folder's answer.
+code 0 "$ASSAY" pipeline "$work/image-classification-vit" "$cases/image-classification-vit/input0.png" --option top_k=2
+has out '^0\.4290  tench$'
+has out '^0\.2368  goldfish$'
+[ "$(grep -c . "$work/out")" = 2 ] || fail "two labels"
+code 0 "$ASSAY" pipeline "$work/object-detection-yolos" "$cases/object-detection-yolos/input0.png" --option threshold=0.32
+[ "$(cat "$work/out")" = '0.3269  car  box xmin 38 ymin 31 xmax 71 ymax 58' ] || fail "one box: $(cat "$work/out")"
+code 0 "$ASSAY" pipeline "$work/automatic-speech-recognition-wav2vec2" \
+	"$cases/automatic-speech-recognition-wav2vec2/input3.wav" --option return_timestamps=char
+has out '^KDE</s>LELMPMLVLE'
+has out '^  D  timestamp 0\.0200 0\.0400$'
+code 0 "$ASSAY" pipeline "$work/zero-shot-image-classification-clip" "$cases/zero-shot-image-classification-clip/input1.jpg" \
+	river mountain --task zero-shot-image-classification
+has out '^0\.5122  river$'
+
+# An input as a file, also of a task that takes JSON among its inputs; a conversation.
+printf '{"image": "%s", "input_points": [[[30, 20]]], "input_labels": [[1]]}' "$cases/mask-generation-sam/input0.png" >"$work/point.json"
+code 0 "$ASSAY" pipeline "$work/mask-generation-sam" "$work/point.json" --task promptable-segmentation
+has out '^iou_scores -0\.58[0-9]* 0\.37[0-9]* 0\.20[0-9]*$'
+has out '^  mask\.2\.png 80 x 60, [0-9.]+ % of the pixels$'
+printf '[{"role": "user", "content": [{"type": "image", "path": "%s"}, {"type": "text", "text": "What?"}]}]' \
+	"$cases/image-text-to-text-llava/input0.png" >"$work/chat.json"
+code 0 "$ASSAY" pipeline "$work/image-text-to-text-llava" "$work/chat.json" --task image-text-to-text \
+	--option 'generate_kwargs={"max_new_tokens": 3}' --json
+json 'd["answers"][0]["answer"]["generated_text"][-1]["role"] == "assistant" and d["answers"][0]["answer"]["token_ids"].count(1214) == 16'
+
+# Masks and depths are told of, and written where that is asked for.
+segments="$work/image-segmentation-segformer $cases/image-segmentation-segformer/input1.jpg"
+# shellcheck disable=SC2086
+code 0 "$ASSAY" pipeline $segments --save "$work/saved/here"
+has out '^wall  mask 0\.mask\.png 90 x 60, 7[0-9]\.[0-9] % of the pixels$'
+[ "$(ls "$work/saved/here")" = "$(printf '0.mask.png\n1.mask.png\n2.mask.png')" ] || fail "files: $(ls "$work/saved/here")"
+# shellcheck disable=SC2086
+code 0 "$ASSAY" pipeline $segments --json
+json 'd["answers"][0]["pictures"]["0.mask.png"]["width"] == 90 and d["answers"][0]["pictures"]["0.mask.png"]["height"] == 60'
+json 'abs(sum(x["share"] for x in d["answers"][0]["pictures"].values()) - 1) < 1e-9'
+python3 - "$work/saved/here" "$work/large.png" <<'PY' || fail "masks"
+import struct, sys, zlib
+def pixels(path):
+    data = open(path, "rb").read()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    at, idat = 8, b""
+    while at < len(data):
+        size, kind = struct.unpack(">I4s", data[at:at + 8])
+        body = data[at + 8:at + 8 + size]
+        if kind == b"IHDR":
+            width, height, depth, colour = struct.unpack(">IIBB", body[:10])
+            assert (width, height, depth, colour) == (90, 60, 8, 0), (width, height, depth, colour)
+        idat += body if kind == b"IDAT" else b""
+        at += 12 + size
+    return zlib.decompress(idat)
+for i in range(3):
+    assert len(pixels(f"{sys.argv[1]}/{i}.mask.png")) == 60 * 91
+# A picture with more pixels than numbers are told of.
+def chunk(kind, body):
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+rows = b"".join(b"\0" + bytes((x ^ y) & 255 for x in range(800)) for y in range(700))
+open(sys.argv[2], "wb").write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 800, 700, 8, 0, 0, 0, 0)) +
+                              chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+PY
+depth=$cases/depth-estimation-dpt
+code 0 "$ASSAY" pipeline "$work/depth-estimation-dpt" "$depth/input0.png" "$depth/input1.jpg" "$work/large.png" --json --save "$work/saved"
+json 'len(d["answers"][0]["tensors"]["predicted_depth"]) == 44 and len(d["answers"][0]["tensors"]["predicted_depth"][0]) == 60'
+json 'd["answers"][2]["tensors"]["predicted_depth"] is None'
+json 'd["answers"][2]["answer"]["predicted_depth"]["shape"] == [700, 800]'
+json 'd["answers"][2]["pictures"]["depth.png"] == {"width": 800, "height": 700, "share": None}'
+for i in 0 1 2; do
+	[ -s "$work/saved/$i.depth.png" ] && [ -s "$work/saved/$i.answer.safetensors" ] || fail "no files of input $i"
+done
+[ "$(wc -c <"$work/saved/2.answer.safetensors")" -gt 2240000 ] || fail "not all numbers of a large depth"
+
+# What cannot be is a sentence.
+code 2 "$ASSAY" pipeline "$work/image-segmentation-segformer" "$cases/image-segmentation-segformer/input1.jpg" --option subtask=instance
+has err 'this model gives labels of pixels alone'
+code 1 "$ASSAY" pipeline "$work/image-classification-vit" 'a text'
+has err 'image-classification takes image'
+echo >"$work/file"
+# shellcheck disable=SC2086
+"$ASSAY" pipeline $segments --save "$work/file/folder" >"$work/out" 2>"$work/err" && fail "a folder below a file"
+has err 'file/folder'
+
+finish

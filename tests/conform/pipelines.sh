@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# Program: plain
+# Whole pipelines on cpu: every folder of tests/conform/pipeline is answered as transformers answers it, and what differs is seen.
+. "${SOURCE:?the source folder}/tests/conform/lib_folders.sh"
+cases=$SOURCE/tests/conform/pipeline
+"$ASSAY" platforms >"$work/out" 2>"$work/err"
+all_agree 37 '^ok ' "$cases"/*/
+
+damage() { # FOLDER SED-EXPRESSION WHAT
+	wrong "$cases/$1" pipeline.json "$2" "^FAIL copy .*$3"
+}
+# A label, a score, an offset, an id, a text, an order, a list's length, and a member that is expected or not.
+damage text-classification-roberta-pair '0,/"label": "/s//"label": "x/' 'answers.0..0..label: ".*", expected "x'
+damage text-ranking-bert 's/0\.612598002/0.613798002/' 'answers.0..0..score: 0\.61[0-9]*, expected 0\.613798002'
+damage token-classification-roberta '0,/"end": 3$/s//"end": 4/' 'answers.0..0..end: 3, expected 4'
+damage text-generation-qwen2-moe-chat '0,/"token_ids": \[/s//"token_ids": [ 7,/' 'token_ids: a list of [0-9]+, expected'
+damage summarization-bart-beams 's/ 577,/ 578,/' 'token_ids.5.: 577, expected 578'
+damage fill-mask-roberta-targets '0,/"token_str": "/s//"token_str": "?/' 'token_str: '
+damage question-answering-roberta-windows '0,/"start": [0-9]*/s//"start": 1/' 'start: [0-9]+, expected 1'
+damage zero-shot-classification-bart 's/"labels": \[/"labels": [ "none",/' 'labels: a list of'
+damage document-question-answering-layoutlm 's/"answer": "so the/"answer": "the/' 'answer: "so the'
+damage retrieval-augmented-generation-bert-llama '0,/"next_score": 0\.944/s//"next_score": 0.946/' 'next_score: 0\.944'
+damage translation-mbart-forced '0,/"translation_text"/s//"text"/' 'has translation_text, which is not expected'
+# What the pipeline reads, and not only what it is compared with: labels, a template, an option, the weights.
+wrong "$cases/text-classification-roberta-pair" config.json 's/"2": "/"2": "not /;s/"1": "/"1": "not /;s/"0": "/"0": "not /' '^FAIL copy .*label: "not '
+wrong "$cases/token-classification-distilbert-stride" pipeline.json 's/"stride": 4/"stride": 5/' '^FAIL copy .*answers'
+wrong "$cases/text-generation-opt-penalties" pipeline.json 's/"no_repeat_ngram_size": 2/"no_repeat_ngram_size": 1/' '^FAIL copy .*answers'
+wrong "$cases/summarization-bart-beams" generation_config.json 's/"no_repeat_ngram_size": 3/"no_repeat_ngram_size": 1/' '^FAIL copy .*answers'
+wrong "$cases/sentence-similarity-roberta-cls-dense" 2_Dense/config.json 's/Tanh/Sigmoid/' '^FAIL copy .*embeddings: .* off'
+wrong "$cases/feature-extraction-bert" weights.tsv 's/LayerNorm\.bias/LayerNorm.beta/' '^FAIL copy .*answers.0.: .* off'
+
+# refused FOLDER SED-EXPRESSION PATTERN: not answered, and the reason said.
+refused()
+{
+	rm -rf "$work/copy"
+	cp -r "$cases/$1" "$work/copy"
+	chmod -R u+w "$work/copy"
+	sed -i "$2" "$work/copy/pipeline.json"
+	code=0
+	"$ASSAY" conform "$work/copy" >"$work/out" 2>"$work/err" || code=$?
+	[ "$code" = 2 ] || fail "$1, $2: exit code $code"
+	grep -qE "^FAIL copy .*$3" "$work/out" || fail "$1, $2: the reason is not shown"
+	[ "$(tail -1 "$work/out")" = "0 passed, 1 failed" ] || fail "$1, $2: the last line"
+}
+refused feature-extraction-bert 's/"feature-extraction"/"feature-guessing"/' 'the task feature-guessing is not supported yet'
+refused text-generation-opt-penalties 's/"repetition_penalty"/"repetition_bonus"/' 'the option repetition_bonus of text-generation is not supported yet'
+refused text-generation-opt-penalties 's/"do_sample": false/"do_sample": true/' 'do_sample is not supported'
+refused fill-mask-roberta-targets '0,/<mask>/s//mask/' 'inputs.0.: the text has no <mask>'
+refused retrieval-augmented-generation-bert-llama 's/passages\.json/..\/passages.json/' 'is no file of the model'
+refused text-ranking-bert 's/"task"/"tusk"/' 'no task, or not 1 to'
+refused question-answering-roberta-windows 's/"max_seq_len": 48/"max_seq_len": 3/' 'a length of 3, and 4 tokens are added'
+# Rows beside each other are no question of a pipeline's.
+code=0
+"$ASSAY" conform --batch 2 "$cases/feature-extraction-bert" >"$work/out" 2>"$work/err" || code=$?
+[ "$code" = 2 ] && grep -q '^FAIL feature-extraction-bert .*--batch' "$work/out" || fail "--batch: exit code $code"
+# Nothing of what was made for a run stays.
+[ -z "$(find "$work/cache" -name '*.part' | head -1)" ] || fail "a folder of a run is left in the cache"

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tier: fast
+// Parts of pipelines that need no model: what becomes of scores before a token is chosen, and which answers count as the same.
+// Whole pipelines are in conform/pipelines.sh.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "conform/case.h"
+#include "pipeline/choose.h"
+
+enum { VOCAB = 8 };
+
+// Scores 1 .. 8 after this text, as generation_config.json and the options say.
+static enum status process(const char *file, const char *options, const int64_t *text, int64_t length, double scores[VOCAB])
+{
+	struct arena a = { 0 };
+	json_t *config = json_parse(file), *asked = json_parse(options);
+	struct pipeline p = { .arena = &a };
+	struct part m = { .p = &p, .folder = "/nonexistent", .config = config };
+	struct decoding d;
+	bool seen[VOCAB] = { 0 };
+	struct error err;
+	enum status s = decoding_read(&m, &a, asked, 1, 20, &d, &err);
+
+	for (int i = 0; i < VOCAB; i++)
+		scores[i] = i + 1;
+	if (!s)
+		decoding_process(&d, text, length, scores, seen, VOCAB);
+	json_decref(config);
+	json_decref(asked);
+	arena_done(&a);
+	return s;
+}
+
+static void test_scores(void **unused)
+{
+	const int64_t text[] = { 3, 5, 6, 5 };
+	double x[VOCAB];
+
+	(void)unused;
+	assert_int_equal(process("{}", "{}", text, 4, x), STATUS_OK);
+	for (int i = 0; i < VOCAB; i++)
+		assert_true(x[i] == i + 1);
+	// Each token of the text once.
+	assert_int_equal(process("{\"repetition_penalty\": 2.0}", "{}", text, 4, x), STATUS_OK);
+	assert_true(x[3] == 2 && x[5] == 3 && x[6] == 3.5 && x[4] == 5);
+	// After 5 came 6; after "6 5" nothing yet.
+	assert_int_equal(process("{\"no_repeat_ngram_size\": 2}", "{}", text, 4, x), STATUS_OK);
+	assert_true(isinf(x[6]) && !isinf(x[5]));
+	assert_int_equal(process("{\"no_repeat_ngram_size\": 3}", "{}", text, 4, x), STATUS_OK);
+	assert_true(x[6] == 7);
+	assert_int_equal(process("{\"bad_words_ids\": [[1], [5, 2], [4, 0]]}", "{}", text, 4, x), STATUS_OK);
+	assert_true(isinf(x[1]) && isinf(x[2]) && x[0] == 1);
+	// No end before min_length; then as it is. An option goes over the file.
+	assert_int_equal(process("{\"eos_token_id\": [7, 0], \"min_length\": 5}", "{}", text, 4, x), STATUS_OK);
+	assert_true(isinf(x[7]) && isinf(x[0]) && x[1] == 2);
+	assert_int_equal(process("{\"eos_token_id\": 7, \"min_length\": 5}", "{\"min_length\": 4}", text, 4, x), STATUS_OK);
+	assert_true(x[7] == 8);
+	assert_int_equal(process("{\"eos_token_id\": 7}", "{\"min_new_tokens\": 4}", text, 4, x), STATUS_OK);
+	assert_true(isinf(x[7]));
+	// The first and the last token.
+	assert_int_equal(process("{\"forced_bos_token_id\": 2}", "{}", text, 1, x), STATUS_OK);
+	assert_true(x[2] == 0 && isinf(x[3]));
+	assert_int_equal(process("{\"forced_eos_token_id\": 7}", "{\"max_new_tokens\": 4}", text, 4, x), STATUS_OK);
+	assert_true(x[7] == 0 && isinf(x[6]));
+	assert_int_equal(process("{\"begin_suppress_tokens\": [4], \"suppress_tokens\": [1]}", "{}", text, 1, x), STATUS_OK);
+	assert_true(isinf(x[4]) && isinf(x[1]));
+	assert_int_equal(process("{\"begin_suppress_tokens\": [4]}", "{}", text, 2, x), STATUS_OK);
+	assert_true(x[4] == 5);
+}
+
+// What would make another text is refused; what changes nothing is not.
+static void test_refused(void **unused)
+{
+	const int64_t text[] = { 3 };
+	double x[VOCAB];
+
+	(void)unused;
+	assert_int_equal(process("{}", "{\"do_sample\": true}", text, 1, x), STATUS_UNSUPPORTED);
+	assert_int_equal(process("{\"do_sample\": true, \"temperature\": 0.6}", "{}", text, 1, x), STATUS_OK);
+	assert_int_equal(process("{\"guidance_scale\": 1.5}", "{}", text, 1, x), STATUS_UNSUPPORTED);
+	assert_int_equal(process("{\"guidance_scale\": 1}", "{}", text, 1, x), STATUS_OK);
+	assert_int_equal(process("{\"num_beam_groups\": 2}", "{}", text, 1, x), STATUS_UNSUPPORTED);
+	assert_int_equal(process("{\"eos_token_id\": \"7\"}", "{}", text, 1, x), STATUS_BAD_INPUT);
+	assert_int_equal(process("{\"num_beams\": 1000000}", "{}", text, 1, x), STATUS_BAD_INPUT);
+	assert_int_equal(process("{\"repetition_penalty\": 0}", "{}", text, 1, x), STATUS_BAD_INPUT);
+	assert_int_equal(process("{\"early_stopping\": \"soon\"}", "{}", text, 1, x), STATUS_BAD_INPUT);
+	assert_int_equal(process("{\"bad_words_ids\": [[]]}", "{}", text, 1, x), STATUS_BAD_INPUT);
+}
+
+static bool same(const char *want, const char *got, const char *tolerance)
+{
+	struct arena a = { 0 };
+	json_t *x = json_parse(want), *y = json_parse(got), *t = json_parse(tolerance);
+	const struct answer_bounds b = { "/nonexistent", NULL, t };
+	const struct pipeline_answer answer = { .json = y };
+	struct error err = { 0 };
+	enum status s = conform_answer_compare(&b, "a", x, &answer, &a, &err);
+
+	assert_true(s == STATUS_OK || (s == STATUS_FAILED && text_starts(err.text, "a")));
+	json_decref(x);
+	json_decref(y);
+	json_decref(t);
+	arena_done(&a);
+	return s == STATUS_OK;
+}
+
+static void test_same(void **unused)
+{
+	(void)unused;
+	assert_true(
+		same("[{\"label\": \"x\", \"score\": 0.5}]", "[{\"label\": \"x\", \"score\": 0.5004}]", "{\"score\": 0.001}"));
+	assert_false(
+		same("[{\"label\": \"x\", \"score\": 0.5}]", "[{\"label\": \"x\", \"score\": 0.5006}]", "{\"score\": 0.001}"));
+	assert_false(same("[0.5]", "[0.5000001]", "{}"));
+	assert_true(same("[0.001]", "[0.001009]", "{\"score\": 0.001}")); // 0.01 is the least that a bound is taken of
+	assert_false(same("[0.001]", "[0.001011]", "{\"score\": 0.001}"));
+	assert_false(same("[3]", "[3.0]", "{\"score\": 0.1}")); // whole numbers stay whole
+	assert_false(same("[3]", "[4]", "{\"score\": 1}"));
+	assert_false(same("[\"a\"]", "[\"b\"]", "{}"));
+	assert_false(same("[1, 2]", "[1]", "{}"));
+	assert_false(same("[1]", "[1, 2]", "{}"));
+	assert_false(same("{\"a\": 1}", "{\"a\": 1, \"b\": null}", "{}"));
+	assert_false(same("{\"a\": 1, \"b\": null}", "{\"a\": 1}", "{}"));
+	assert_true(same("{\"a\": null}", "{\"a\": null}", "{}"));
+	assert_true(same("{\"xmin\": 3}", "{\"xmin\": 4}", "{\"box\": 1}"));
+	assert_false(same("{\"xmin\": 3}", "{\"xmin\": 5}", "{\"box\": 1}"));
+	assert_false(same("{\"xmin\": 3}", "{\"xmin\": 4}", "{}"));
+	assert_true(same("{\"timestamp\": [0.1, 0.5]}", "{\"timestamp\": [0.12, 0.5]}", "{\"seconds\": 0.03}"));
+	assert_false(same("{\"timestamp\": [0.1, 0.5]}", "{\"timestamp\": [0.14, 0.5]}", "{\"seconds\": 0.03}"));
+	assert_false(same("[0.5]", "[null]", "{\"score\": 1}"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_scores),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_same),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
