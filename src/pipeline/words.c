@@ -141,8 +141,16 @@ static enum status put(json_t *input, const struct pipeline_task *t, const struc
 	return STATUS_OK;
 }
 
-// A file with an input, with a list of them, or with the task's first input that is no text ("messages").
-static enum status take_json(json_t *inputs, const struct pipeline_task *t, const char *path, struct error *err)
+static bool is_input(const struct pipeline_task *t, const json_t *o)
+{
+	for (size_t i = 0; i < PIPELINE_INPUTS && t->inputs[i].key; i++)
+		if (json_object_get(o, t->inputs[i].key))
+			return true;
+	return false;
+}
+
+// A file with an input, or with a list of them; *taken: it was one.
+static enum status take_json(json_t *inputs, const struct pipeline_task *t, const char *path, bool *taken, struct error *err)
 {
 	json_t *json, *one;
 	size_t i;
@@ -150,17 +158,13 @@ static enum status take_json(json_t *inputs, const struct pipeline_task *t, cons
 
 	if (st)
 		return st;
-	bool is_input = json_is_object(json),
-	     first_is_input =
-		     json_is_object(json_array_get(json, 0)) && json_object_get(json_array_get(json, 0), t->inputs[0].key);
-	if (is_input)
+	*taken = is_input(t, json) || is_input(t, json_array_get(json, 0));
+	if (*taken && json_is_object(json))
 		json_array_append(inputs, json);
-	else if (first_is_input)
+	else if (*taken)
 		json_array_foreach(json, i, one) json_array_append(inputs, one);
 	json_decref(json);
-	return is_input || first_is_input
-		? STATUS_OK
-		: error_set(err, STATUS_BAD_INPUT, "%s: no input of %s, which has %s", path, t->name, t->inputs[0].key);
+	return STATUS_OK;
 }
 
 enum status pipeline_words(const struct pipeline *p, const json_t *words, struct arena *a, json_t **out, struct error *err)
@@ -176,10 +180,9 @@ enum status pipeline_words(const struct pipeline *p, const json_t *words, struct
 
 		if ((st = look(&w, a, word ? word : "", err)))
 			break;
-		if (w.kind == WORD_JSON && place_of(t, input, WORD_JSON) == PIPELINE_INPUTS) {
-			st = take_json(inputs, t, w.text, err);
+		bool taken = false;
+		if (w.kind == WORD_JSON && ((st = take_json(inputs, t, w.text, &taken, err)) || taken))
 			continue;
-		}
 		// One that has all it needs is complete: the next word begins another.
 		if (!input || (required(t) == 1 && !is_list(t->inputs[0].kind) && fits(t->inputs[0].kind, w.kind))) {
 			json_array_append_new(inputs, json_object());
