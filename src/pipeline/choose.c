@@ -113,6 +113,8 @@ static void read_lengths(struct settings *s, const struct part *m, int64_t usual
 	out->max_length = out->prompt_length + out->new_tokens;
 	out->min_length = whole(s, "min_length", 0, NEW_TOKENS_MOST, 0);
 	out->min_new_tokens = whole(s, "min_new_tokens", 0, NEW_TOKENS_MOST, 0);
+	if (setting(s, "min_new_tokens")) // it goes over min_length, as in transformers
+		out->min_length = out->prompt_length + out->min_new_tokens;
 }
 
 static void read_early(struct settings *s, struct decoding *out)

@@ -41,6 +41,9 @@ code 0 "$ASSAY" pipeline "$work/question-answering-roberta-windows" 'Who?' 'The 
 [ "$(grep -c 'start [0-9]* *end [0-9]*' "$work/out")" = 2 ] || fail "two answers"
 code 0 "$ASSAY" pipeline "$work/text-generation-qwen2-moe-chat" 'The weather' --option max_new_tokens=3 --option return_full_text=false --json
 json 'len(d["answers"][0]["answer"]["token_ids"]) > 3'
+printf '[{"text": "one"}, {"text": "two"}]' >"$work/inputs.json"
+code 0 "$ASSAY" pipeline "$work/text-generation-qwen2-moe-chat" "$work/inputs.json" --option max_new_tokens=2 --json
+json '[a["input"] for a in d["answers"]] == [{"text": "one"}, {"text": "two"}]'
 printf '[{"role": "user", "content": "Hello"}]' >"$work/chat.json"
 code 0 "$ASSAY" pipeline "$work/text-generation-qwen2-moe-chat" "$work/chat.json" --option max_new_tokens=2 --json
 json 'd["answers"][0]["answer"]["generated_text"][-1]["role"] == "assistant" and "<|im_start|>" in d["answers"][0]["answer"]["prompt"]'

@@ -66,6 +66,8 @@ static void test_scores(void **unused)
 	assert_true(x[7] == 8);
 	assert_int_equal(process("{\"eos_token_id\": 7}", "{\"min_new_tokens\": 4}", text, 4, x), STATUS_OK);
 	assert_true(isinf(x[7]));
+	assert_int_equal(process("{\"eos_token_id\": 7, \"min_length\": 9}", "{\"min_new_tokens\": 3}", text, 4, x), STATUS_OK);
+	assert_true(x[7] == 8); // new tokens go over the length of the file
 	// The first and the last token.
 	assert_int_equal(process("{\"forced_bos_token_id\": 2}", "{}", text, 1, x), STATUS_OK);
 	assert_true(x[2] == 0 && isinf(x[3]));
