@@ -49,7 +49,7 @@ static enum status detections_of(
 		return error_set(
 			err, STATUS_FAILED, "%lld boxes of %lld queries", (long long)boxes->dim[1], (long long)logits->dim[1]);
 	size_t queries = (size_t)logits->dim[1], classes = (size_t)logits->dim[2];
-	*out = (struct detections){ scores_of(c->a, logits, 0, queries * classes), boxes->data, queries, classes, image->width,
+	*out = (struct detections){ elements_of(c->a, logits, 0, queries * classes), boxes->data, queries, classes, image->width,
 		image->height };
 	return STATUS_OK;
 }
@@ -210,7 +210,7 @@ static enum status segments_found(struct call *c, const struct segmenter *by, co
 	if (masks->dim[1] != classes->dim[1] || classes->dim[2] < 2)
 		return error_set(
 			err, STATUS_FAILED, "%lld masks of %lld queries", (long long)masks->dim[1], (long long)classes->dim[1]);
-	const struct mask_queries q = { scores_of(c->a, classes, 0, (size_t)(classes->dim[1] * classes->dim[2])),
+	const struct mask_queries q = { elements_of(c->a, classes, 0, (size_t)(classes->dim[1] * classes->dim[2])),
 		planes_of(masks), (size_t)classes->dim[2] - 1, by->side };
 	return text_is(subtask, "semantic")    ? segments_of_queries(out, c->a, &q, image->height, image->width, err)
 		: text_is(subtask, "instance") ? segments_of_instances(out, c->a, &q, &t, image->height, image->width, err)

@@ -68,7 +68,7 @@ static enum status filled(const struct filling *f, size_t at, uint32_t id, char 
 static enum status fill_one(const struct filling *f, size_t at, json_t *row, struct error *err)
 {
 	size_t words = (size_t)f->logits->dim[2], count = f->targets ? f->target_count : words;
-	double *all = scores_of(f->c->a, f->logits, at * words, words), *scores = all;
+	double *all = elements_of(f->c->a, f->logits, at * words, words), *scores = all;
 	enum status st;
 
 	scores_softmax(all, words, all);

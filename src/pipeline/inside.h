@@ -168,7 +168,7 @@ void scores_softmax(const double *in, size_t count, double *out);
 double scores_sigmoid(double x);
 // Places of the scores by falling score, equal ones in their order.
 size_t *scores_order(struct arena *a, const double *scores, size_t count);
-double *scores_of(struct arena *a, const struct tensor *t, size_t first, size_t count); // elements as doubles
+double *elements_of(struct arena *a, const struct tensor *t, size_t first, size_t count); // elements as doubles
 // id2label of a configuration; LABEL_i where it has none.
 const char *label_of(const struct part *m, struct arena *a, size_t i);
 // What turns a classifier's logits into scores, in place: the option function_to_apply, else by problem_type: regression none,

@@ -15,7 +15,7 @@ static enum status classes_answer(struct call *c, struct part *m, const struct o
 		(st = option_integer(c, "top_k", 1, PIPELINE_LIST_MOST, usual, &top, err)))
 		return st;
 	size_t count = (size_t)logits->dim[1];
-	double *scores = scores_of(c->a, logits, 0, count);
+	double *scores = elements_of(c->a, logits, 0, count);
 	if ((st = scores_apply(c, m, one_is_sigmoid, scores, count, err)))
 		return st;
 	out->json = labels_ranked(m, c->a, scores, count, (size_t)top);
@@ -109,7 +109,7 @@ TASK(visual_question_answering)
 	if ((st = whole_run(c, m, &in, &given, err)) || (st = output_of(&given, "logits", 2, &logits, err)))
 		return st;
 	size_t count = (size_t)logits->dim[1];
-	double *scores = scores_of(c->a, logits, 0, count);
+	double *scores = elements_of(c->a, logits, 0, count);
 	for (size_t i = 0; i < count; i++)
 		scores[i] = scores_sigmoid(scores[i]);
 	const size_t *order = scores_order(c->a, scores, count);
@@ -143,7 +143,7 @@ static enum status candidates_answer(struct call *c, const struct outputs *given
 		return st;
 	if (logits->dim[1] != (int64_t)count)
 		return error_set(err, STATUS_FAILED, "%lld scores of %zu labels", (long long)logits->dim[1], count);
-	double *scores = scores_of(c->a, logits, 0, count);
+	double *scores = elements_of(c->a, logits, 0, count);
 	if (!each_alone)
 		scores_softmax(scores, count, scores);
 	for (size_t i = 0; each_alone && i < count; i++)

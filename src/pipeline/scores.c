@@ -50,7 +50,7 @@ size_t *scores_order(struct arena *a, const double *scores, size_t count)
 	return order;
 }
 
-double *scores_of(struct arena *a, const struct tensor *t, size_t first, size_t count)
+double *elements_of(struct arena *a, const struct tensor *t, size_t first, size_t count)
 {
 	double *out = ARENA_ARRAY(a, count + 1, double);
 

@@ -48,7 +48,7 @@ static void keep_best(struct spans *s, struct span one)
 // -10000 stands where no answer can begin or end, as the reference has it.
 static double *probabilities(struct arena *a, const struct tensor *logits, const bool *ok, size_t count)
 {
-	double *p = scores_of(a, logits, 0, count);
+	double *p = elements_of(a, logits, 0, count);
 
 	for (size_t i = 0; i < count; i++)
 		p[i] = ok[i] ? p[i] : -10000;

@@ -83,7 +83,7 @@ static enum status tag(const struct tagging *g, const struct encoding *e, struct
 		const struct token *token = &e->tokens[i];
 		if (token->flags & (TOKEN_SPECIAL | TOKEN_PADDING))
 			continue;
-		double *scores = scores_of(g->c->a, logits, i * *labels, *labels);
+		double *scores = elements_of(g->c->a, logits, i * *labels, *labels);
 		scores_softmax(scores, *labels, scores);
 		const char *word = tokenizer_token(t, token->id, &nbytes);
 		word = word ? arena_strndup(g->c->a, word, nbytes) : "";
