@@ -89,6 +89,22 @@ static void resolve_ffn_config(struct config *c, struct spec *s, struct moe *m)
 		act ? config_activation_word(c, "ffn_config", json_string_value(act) ? json_string_value(act) : "?") : ACT_SILU;
 }
 
+static void refuse_unknown(struct config *c, const struct spec *s)
+{
+	if (config_get(c, "prefix_dense_intermediate_size"))
+		config_fail(c, STATUS_UNSUPPORTED, "prefix_dense_intermediate_size is not supported yet");
+	if (config_real(c, "moe_router_logit_softcapping", 0) > 0 || config_bool(c, "moe_apply_router_weight_on_input", false))
+		config_fail(c, STATUS_UNSUPPORTED,
+			"router logits that are capped, or weights on an expert's input, are not supported yet");
+	const json_t *heads = config_get(c, "num_attention_heads_per_layer"), *gating = config_get(c, "gating");
+	for (size_t i = 0; i < json_array_size(heads); i++)
+		if (json_integer_value(json_array_get(heads, i)) != s->heads)
+			config_fail(
+				c, STATUS_UNSUPPORTED, "numbers of heads that differ from layer to layer are not supported yet");
+	if (gating && !json_is_true(gating) && !text_is(json_string_value(gating), "per-head"))
+		config_fail(c, STATUS_UNSUPPORTED, "gating other than per-head is not supported yet");
+}
+
 void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 {
 	struct moe *m = ARENA_NEW(a, struct moe);
@@ -130,18 +146,7 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 	m->clamped_silu = t->clamped_silu;
 	m->halves = t->swiglu_halves;
 	m->shared_average = with && text_is(with, "average");
-	if (config_get(c, "prefix_dense_intermediate_size"))
-		config_fail(c, STATUS_UNSUPPORTED, "prefix_dense_intermediate_size is not supported yet");
-	if (config_real(c, "moe_router_logit_softcapping", 0) > 0 || config_bool(c, "moe_apply_router_weight_on_input", false))
-		config_fail(c, STATUS_UNSUPPORTED,
-			"router logits that are capped, or weights on an expert's input, are not supported yet");
-	const json_t *heads = config_get(c, "num_attention_heads_per_layer"), *gating = config_get(c, "gating");
-	for (size_t i = 0; i < json_array_size(heads); i++)
-		if (json_integer_value(json_array_get(heads, i)) != s->heads)
-			config_fail(
-				c, STATUS_UNSUPPORTED, "numbers of heads that differ from layer to layer are not supported yet");
-	if (gating && !json_is_true(gating) && !text_is(json_string_value(gating), "per-head"))
-		config_fail(c, STATUS_UNSUPPORTED, "gating other than per-head is not supported yet");
+	refuse_unknown(c, s);
 	const char *method = config_text(c, "topk_method");
 	if (method && text_is(method, "greedy"))
 		m->groups = 0;

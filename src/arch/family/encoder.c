@@ -193,6 +193,34 @@ static void resolve_spans(struct config *c, struct spec *s, struct encoder *e)
 			(long long)s->hidden_size, (long long)e->kernel);
 }
 
+// Attention that leaves most of the keys out (BigBird), goes through landmarks (Nystromformer) or by hashes (YOSO).
+static void resolve_approximation(struct config *c, struct encoder *e)
+{
+	const char *attention_type = config_text(c, "attention_type");
+	int64_t random = config_size(c, "num_random_blocks", 3), block = config_size(c, "block_size", 64);
+	if (attention_type && text_is(attention_type, "block_sparse")) // shorter texts are read whole, by that class too
+		e->longest = (5 + 2 * random) * block;
+	else if (attention_type && !text_is(attention_type, "original_full"))
+		config_fail(c, STATUS_UNSUPPORTED, "attention_type %s is not supported yet", attention_type);
+	int64_t landmarks = config_size(c, "num_landmarks", 0);
+	if (landmarks != config_size(c, "segment_means_seq_len", 0) || config_bool(c, "inv_coeff_init_option", false))
+		config_fail(c, STATUS_UNSUPPORTED, "attention through %lld landmarks is not supported yet", (long long)landmarks);
+	if (landmarks) // as many as there are tokens: all of them, by usual attention
+		e->value_kernel = config_size(c, "conv_kernel_size", 0);
+	if (e->value_kernel && (e->value_kernel % 2 == 0 || e->value_kernel > 1000))
+		config_fail(c, STATUS_BAD_INPUT, "conv_kernel_size %lld", (long long)e->value_kernel);
+	if (config_knows(c, "hash_code_len")) {
+		e->hash_bits = config_count(c, "hash_code_len", 9);
+		e->value_kernel = config_get(c, "conv_window") ? config_size(c, "conv_window", 0) : 0;
+		if (!config_bool(c, "use_expectation", true))
+			config_fail(
+				c, STATUS_UNSUPPORTED, "use_expectation: false, which draws hashes at random, is not supported");
+		if (e->hash_bits < 1 || (e->value_kernel && (e->value_kernel % 2 == 0 || e->value_kernel > 1000)))
+			config_fail(c, STATUS_BAD_INPUT, "hash_code_len %lld, conv_window %lld", (long long)e->hash_bits,
+				(long long)e->value_kernel);
+	}
+}
+
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	static const char *const groups[] = { "q_groups", "k_groups", "v_groups", "post_attention_groups", "intermediate_groups",
@@ -229,29 +257,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 			config_fail(
 				c, STATUS_BAD_INPUT, "%s %lld does not divide the channels", groups[i], (long long)e->groups[i]);
 	}
-	const char *attention_type = config_text(c, "attention_type");
-	int64_t random = config_size(c, "num_random_blocks", 3), block = config_size(c, "block_size", 64);
-	if (attention_type && text_is(attention_type, "block_sparse")) // shorter texts are read whole, by that class too
-		e->longest = (5 + 2 * random) * block;
-	else if (attention_type && !text_is(attention_type, "original_full"))
-		config_fail(c, STATUS_UNSUPPORTED, "attention_type %s is not supported yet", attention_type);
-	int64_t landmarks = config_size(c, "num_landmarks", 0);
-	if (landmarks != config_size(c, "segment_means_seq_len", 0) || config_bool(c, "inv_coeff_init_option", false))
-		config_fail(c, STATUS_UNSUPPORTED, "attention through %lld landmarks is not supported yet", (long long)landmarks);
-	if (landmarks) // as many as there are tokens: all of them, by usual attention
-		e->value_kernel = config_size(c, "conv_kernel_size", 0);
-	if (e->value_kernel && (e->value_kernel % 2 == 0 || e->value_kernel > 1000))
-		config_fail(c, STATUS_BAD_INPUT, "conv_kernel_size %lld", (long long)e->value_kernel);
-	if (config_knows(c, "hash_code_len")) {
-		e->hash_bits = config_count(c, "hash_code_len", 9);
-		e->value_kernel = config_get(c, "conv_window") ? config_size(c, "conv_window", 0) : 0;
-		if (!config_bool(c, "use_expectation", true))
-			config_fail(
-				c, STATUS_UNSUPPORTED, "use_expectation: false, which draws hashes at random, is not supported");
-		if (e->hash_bits < 1 || (e->value_kernel && (e->value_kernel % 2 == 0 || e->value_kernel > 1000)))
-			config_fail(c, STATUS_BAD_INPUT, "hash_code_len %lld, conv_window %lld", (long long)e->hash_bits,
-				(long long)e->value_kernel);
-	}
+	resolve_approximation(c, e);
 	if (TRAITS_OF(s, encoder)->rows_beyond)
 		s->max_positions += s->traits.position_offset;
 	if (config_bool(c, "asm", false))
