@@ -10,12 +10,14 @@
 #include "emit.h"
 #include "pipeline/pipeline.h"
 #include "plan/plan.h"
+#include "progress.h"
 #include "show.h"
 #include "show_answer.h"
 
 struct asked {
-	const char *task, *on, *save;
+	const char *task, *on, *save, *output;
 	struct cli_list options;
+	int64_t steps, seed; // -1: not given
 	double timeout_s, memory_gib;
 	bool json;
 };
@@ -41,6 +43,20 @@ static enum status read_options(const struct cli_list *list, json_t **out, struc
 			return error_set(err, STATUS_BAD_INPUT, "--option: a text that is no UTF-8");
 	}
 	return STATUS_OK;
+}
+
+// --steps and --seed are options of a task by a shorter name.
+static void add_numbers(const struct asked *q, json_t *options)
+{
+	if (q->steps >= 0)
+		json_object_set_new(options, "num_inference_steps", json_integer(q->steps));
+	if (q->seed >= 0)
+		json_object_set_new(options, "seed", json_integer(q->seed));
+}
+
+static void show_step(void *context, size_t done, size_t count)
+{
+	progress_line("%s: step %zu of %zu", (const char *)context, done, count);
 }
 
 static void print_words(const struct pipeline_told *told)
@@ -93,6 +109,7 @@ static int answer(const struct asked *q, const char *model, char **words, size_t
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(inputs, visible_json_string(words[i]));
 	st = read_options(&q->options, &options, &err);
+	add_numbers(q, options);
 	if (!st)
 		st = cli_model_folder(&folder, a, model, "a model", &err);
 	if (!st)
@@ -100,8 +117,10 @@ static int answer(const struct asked *q, const char *model, char **words, size_t
 	cli_catch_stop();
 	if (!st)
 		st = pipeline_ask(&(struct pipeline_asked){ folder, q->task, target, inputs, options, q->save, q->timeout_s,
-					  (int64_t)(q->memory_gib * 0x1p30), &cli_stop },
+					  (int64_t)(q->memory_gib * 0x1p30), &cli_stop, q->output, show_step,
+					  (void *)(uintptr_t)visible_short(a, model) },
 			&told, a, &err);
+	progress_clear();
 	if (!st && q->json)
 		print_json(&told, q->on);
 	else if (!st)
@@ -163,13 +182,17 @@ static void list_tasks(struct text *t)
 
 static int run(int argc, char **argv)
 {
-	struct asked q = { .on = "cpu" };
+	struct asked q = { .on = "cpu", .steps = -1, .seed = -1 };
 	const struct cli_option options[] = {
 		{ "task", CLI_TEXT, &q.task, "PIPELINE",
 			"what is asked of it: a task of those below; default by the model's class" },
 		{ "on", CLI_TEXT, &q.on, "PLATFORM", "cpu, openvino, openvino:GPU, ...; default cpu" },
 		{ "option", CLI_VALUES, &q.options, "KEY=VALUE", "an option of the task, such as top_k=3; may be repeated" },
 		{ "save", CLI_TEXT, &q.save, "FOLDER", "pictures and tensors of the answers as files there: masks, depths, ..." },
+		{ "o", CLI_TEXT, &q.output, "FILE", "the picture of the answer as a PNG file (--output FILE is the same)" },
+		{ "output", CLI_TEXT, &q.output, "FILE", NULL },
+		{ "steps", CLI_INTEGER, &q.steps, "N", "text-to-image: num_inference_steps", 1, 1000 },
+		{ "seed", CLI_INTEGER, &q.seed, "N", "text-to-image: of the noise that it begins with; default 0", 0, 9e15 },
 		{ "timeout", CLI_REAL, &q.timeout_s, "S", "seconds; default none", 0.1, 1e6 },
 		{ "memory", CLI_REAL, &q.memory_gib, "GIB",
 			"limit of anonymous memory; default what is available, less a reserve", 0.01, 1e6 },

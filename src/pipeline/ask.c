@@ -12,6 +12,7 @@
 struct listening {
 	struct heard heard;
 	struct pipeline_told *told;
+	const struct pipeline_asked *asked;
 	size_t weight; // of all answers (json_weight)
 };
 
@@ -28,6 +29,11 @@ static enum child_watch on_line(void *context, const char *line, size_t length)
 			result = CHILD_REFUSE;
 		else
 			json_array_append(l->told->answers, event);
+	} else if (text_is(name, "step")) {
+		json_int_t done = json_integer_value(json_object_get(event, "done")),
+			   of = json_integer_value(json_object_get(event, "of"));
+		if (l->asked->watch && done >= 0 && of > 0)
+			l->asked->watch(l->asked->watch_context, (size_t)done, (size_t)of);
 	} else if (text_is(name, "pipeline")) {
 		json_decref(l->told->facts);
 		l->told->facts = json_incref(event);
@@ -40,9 +46,9 @@ static enum child_watch on_line(void *context, const char *line, size_t length)
 
 static char *request_of(const struct pipeline_asked *q, struct arena *a)
 {
-	json_t *request = json_pack("{s:s, s:s?, s:s, s:s?, s:s?, s:O, s:O?, s:s?}", "folder", q->folder, "task", q->task,
+	json_t *request = json_pack("{s:s, s:s?, s:s, s:s?, s:s?, s:O, s:O?, s:s?, s:s?}", "folder", q->folder, "task", q->task,
 		"platform", q->target->platform->name, "device", q->target->device, "options", q->target->options, "words",
-		q->words, "task_options", q->options, "save", q->save);
+		q->words, "task_options", q->options, "save", q->save, "output", q->output);
 	char *dumped = request ? json_dumps(request, JSON_COMPACT) : NULL, *text = arena_strdup(a, dumped);
 
 	free(dumped);
@@ -55,7 +61,7 @@ enum status pipeline_ask(const struct pipeline_asked *q, struct pipeline_told *t
 	const char *program = cell_program(a), *cause = NULL, *note = NULL, *request = request_of(q, a);
 	char *argv[] = { (char *)(uintptr_t)program, "cell", "--pipeline", NULL };
 	struct child_limits limits = { .timeout_s = q->timeout_s, .memory_bytes = q->memory_bytes, .stop = q->stop };
-	struct listening l = { .told = told };
+	struct listening l = { .told = told, .asked = q };
 	struct child_report report;
 	enum status st;
 

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cell/say.h"
 #include "pipeline/inside.h"
+#include "preprocess/encode.h"
 
 enum { TENSOR_MOST = 1 << 19 }; // numbers of tensors in one event
 
@@ -45,14 +46,32 @@ static void say_answer(const json_t *input, struct pipeline_answer *answer)
 		tensors_told(answer), "pictures", answer_pictures(answer)));
 }
 
+// The picture of an answer as the file that was asked for.
+static enum status write_output(const struct pipeline_answer *answer, const char *file, struct error *err)
+{
+	if (!answer->picture_count)
+		return error_set(err, STATUS_BAD_INPUT, "the answer has no picture that could be %s", file);
+	return picture_save(&answer->pictures[0].picture, file, err);
+}
+
+static void say_step(void *context, size_t done, size_t count)
+{
+	(void)context;
+	say(json_pack("{s:s, s:I, s:I}", "event", "step", "done", (json_int_t)done, "of", (json_int_t)count));
+}
+
 static enum status answer_all(struct pipeline *p, const json_t *request, struct arena *arena, struct error *err)
 {
-	const char *save = json_string_value(json_object_get(request, "save"));
+	const char *save = json_string_value(json_object_get(request, "save")),
+		   *output = json_string_value(json_object_get(request, "output"));
 	json_t *inputs = NULL, *input;
 	enum status st = pipeline_words(p, json_object_get(request, "words"), arena, &inputs, err);
 	size_t i;
 
 	say_phase("answer");
+	pipeline_set_watch(p, say_step, NULL);
+	if (!st && output && json_array_size(inputs) > 1)
+		st = error_set(err, STATUS_BAD_INPUT, "one file, and %zu answers", json_array_size(inputs));
 	json_array_foreach(inputs, i, input)
 	{
 		struct pipeline_answer answer;
@@ -62,6 +81,8 @@ static enum status answer_all(struct pipeline *p, const json_t *request, struct 
 		if (!st && !(st = pipeline_answer(p, NULL, input, json_object_get(request, "task_options"), &a, &answer, err))) {
 			if (save)
 				st = answer_save(&answer, save, before, err);
+			if (!st && output)
+				st = write_output(&answer, output, err);
 			say_answer(input, &answer);
 		}
 		arena_done(&a);

@@ -12,9 +12,10 @@
 
 enum {
 	PIPELINE_JSON_MOST = 4 << 20, // bytes of a JSON file of a model's folder
-	PIPELINE_PARTS_MOST = 8,      // models of one pipeline
-	PIPELINE_GRAPHS_MOST = 6,     // graphs of one model
-	PIPELINE_LIST_MOST = 4096,    // texts, labels, documents, words of one input
+	TOKENIZER_JSON_MOST = 64 << 20,
+	PIPELINE_PARTS_MOST = 8,   // models of one pipeline
+	PIPELINE_GRAPHS_MOST = 6,  // graphs of one model
+	PIPELINE_LIST_MOST = 4096, // texts, labels, documents, words of one input
 };
 
 // ---- part.c: a model of the pipeline ------------------------------------------------------------------------------------
@@ -35,6 +36,7 @@ struct part {
 	struct pipeline *p;
 	const char *name;   // "." or the folder in the pipeline's folder
 	const char *folder; // path
+	const char *words;  // path of the tokenizer's folder; `folder`, but for part_words
 	struct checkpoint checkpoint;
 	struct spec *spec; // NULL: it has no graph (part_files)
 	struct input_hints hints;
@@ -47,6 +49,10 @@ struct part {
 
 // The model in a folder within the pipeline's ("." is itself), resolved; opened once.
 enum status part_open(struct pipeline *p, const char *name, struct part **out, struct error *err);
+// Its tokenizer is in another folder within the pipeline's; to be said before the tokenizer is asked for.
+void part_words(struct part *m, const char *name);
+// tokenizer_class.c: the tokenizer as this class of transformers 5 makes it, where that is not as tokenizer.json says.
+enum status part_tokenizer_class(struct part *m, const char *class_name, struct error *err);
 enum status part_tokenizer(struct part *m, struct tokenizer **out, struct error *err);
 // A JSON object of the part's folder; an empty one where there is no such file. Dies with the pipeline.
 enum status part_json(struct part *m, const char *file, const json_t **out, struct error *err);
@@ -84,6 +90,8 @@ struct pipeline {
 	// Of the answer at hand, and sums: clock_ms when it began, and when the last graph's run or opening ended (0: none yet).
 	double began, ended;
 	double preprocess_ms, between_ms, postprocess_ms;
+	pipeline_watch *watch; // NULL
+	void *watch_context;
 };
 // Around what is not a task's own time: a run or an opening of a graph.
 void pipeline_pause(struct pipeline *p);
@@ -211,5 +219,7 @@ TASK(automatic_speech_recognition);
 TASK(image_captioning);
 TASK(image_text_to_text);
 TASK(promptable_segmentation);
+
+TASK(text_to_image);
 
 #endif

@@ -17,9 +17,9 @@ static void release_json(void *json)
 	json_decref(json);
 }
 
-enum status part_json(struct part *m, const char *file, const json_t **out, struct error *err)
+static enum status folder_json(struct part *m, const char *folder, const char *file, const json_t **out, struct error *err)
 {
-	const char *path = arena_printf(m->p->arena, "%s/%s", m->folder, file);
+	const char *path = arena_printf(m->p->arena, "%s/%s", folder, file);
 	json_t *json = NULL;
 	enum status st = file_exists(path) ? json_file(path, PIPELINE_JSON_MOST, &json, err) : STATUS_OK;
 
@@ -33,9 +33,19 @@ enum status part_json(struct part *m, const char *file, const json_t **out, stru
 	return st;
 }
 
+enum status part_json(struct part *m, const char *file, const json_t **out, struct error *err)
+{
+	return folder_json(m, m->folder, file, out, err);
+}
+
+void part_words(struct part *m, const char *name)
+{
+	m->words = arena_printf(m->p->arena, "%s/%s", m->p->folder, name);
+}
+
 enum status part_tokenizer(struct part *m, struct tokenizer **out, struct error *err)
 {
-	enum status st = m->tokenizer ? STATUS_OK : tokenizer_open(&m->tokenizer, m->p->arena, m->folder, err);
+	enum status st = m->tokenizer ? STATUS_OK : tokenizer_open(&m->tokenizer, m->p->arena, m->words, err);
 
 	*out = m->tokenizer;
 	return st;
@@ -50,9 +60,9 @@ static const json_t *token_config(struct part *m)
 		return m->token_config;
 	json_t *all = json_object();
 	arena_defer(m->p->arena, release_json, all);
-	if (!part_json(m, "special_tokens_map.json", &map, NULL))
+	if (!folder_json(m, m->words, "special_tokens_map.json", &map, NULL))
 		json_object_update(all, (json_t *)(uintptr_t)map);
-	if (!part_json(m, "tokenizer_config.json", &own, NULL))
+	if (!folder_json(m, m->words, "tokenizer_config.json", &own, NULL))
 		json_object_update(all, (json_t *)(uintptr_t)own);
 	return m->token_config = all;
 }
@@ -115,6 +125,7 @@ enum status part_open(struct pipeline *p, const char *name, struct part **out, s
 	m->p = p;
 	m->name = arena_strdup(p->arena, name);
 	m->folder = text_is(name, ".") ? p->folder : arena_printf(p->arena, "%s/%s", p->folder, name);
+	m->words = m->folder;
 	return resolve(m, err);
 }
 

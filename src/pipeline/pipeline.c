@@ -43,7 +43,9 @@ static enum status choose(const struct pipeline_task **out, struct arena *a, con
 
 	if (st)
 		return st;
-	*out = file_exists(arena_printf(a, "%s/modules.json", folder)) ? pipeline_task_find("sentence-similarity") : NULL;
+	*out = file_exists(arena_printf(a, "%s/modules.json", folder))        ? pipeline_task_find("sentence-similarity")
+		: file_exists(arena_printf(a, "%s/model_index.json", folder)) ? pipeline_task_find("text-to-image")
+									      : NULL;
 	head = class_name ? arch_class_head(class_name) : NULL;
 	for (const struct pipeline_task *t = pipeline_tasks; head && !*out && t->name; t++)
 		if (is_word_of(t->heads, head, strlen(head)) && t->of_pictures == pictures)
@@ -80,6 +82,12 @@ enum status pipeline_open(
 const char *pipeline_task(const struct pipeline *p)
 {
 	return p->task->name;
+}
+
+void pipeline_set_watch(struct pipeline *p, pipeline_watch *watch, void *context)
+{
+	p->watch = watch;
+	p->watch_context = context;
 }
 
 void pipeline_pause(struct pipeline *p)

@@ -8,6 +8,7 @@
 //   table.c      the tasks, a row each
 //   text.c, scores.c, ...   what tasks share: texts to inputs, logits to scores and labels
 //   classify.c, tokens.c, ...   what tasks do, a function each
+//   diffuse.c, diffuse_flux.c   text-to-image: the folders that diffusers saves, with model_index.json
 //
 // A new task is a row of table.c and a function `enum status task_NAME(struct call *c, struct pipeline_answer *out, ...)`,
 // declared in inside.h: it reads c->input and c->options (call_text, option_integer, ...), makes tensors, runs them
@@ -46,6 +47,9 @@ struct pipeline_answer {
 enum status pipeline_open(
 	struct pipeline **out, struct arena *a, const char *folder, const char *task, const struct target *t, struct error *err);
 const char *pipeline_task(const struct pipeline *p);
+// Called after each of the `count` steps of a long answer.
+typedef void pipeline_watch(void *context, size_t done, size_t count);
+void pipeline_set_watch(struct pipeline *p, pipeline_watch *watch, void *context);
 // One answer. `input` and `options` are objects, `options` may be NULL; names of files in `input` are in the folder `base`. What
 // the answer points to lies in `a`. UNSUPPORTED names an option that the task does not know: none is left out silently.
 enum status pipeline_answer(struct pipeline *p, const char *base, const json_t *input, const json_t *options, struct arena *a,
@@ -62,7 +66,15 @@ struct pipeline_placement {
 void pipeline_placed(struct pipeline *p, struct arena *a, struct pipeline_placement *out);
 
 // table.c: the tasks, for who asks on a command line.
-enum pipeline_kind { PIPELINE_TEXT, PIPELINE_TEXTS, PIPELINE_PICTURE, PIPELINE_PICTURES, PIPELINE_SOUND, PIPELINE_JSON };
+enum pipeline_kind {
+	PIPELINE_TEXT,
+	PIPELINE_TEXTS,
+	PIPELINE_PICTURE,
+	PIPELINE_PICTURES,
+	PIPELINE_SOUND,
+	PIPELINE_JSON,
+	PIPELINE_TENSOR // a safetensors file, which an input in a JSON file names
+};
 enum { PIPELINE_INPUTS = 4 };
 struct pipeline_input {
 	const char *key; // in an input's object; NULL: no more
@@ -89,6 +101,9 @@ struct pipeline_asked {
 	double timeout_s;        // 0: none
 	int64_t memory_bytes;    // as in child_limits
 	volatile sig_atomic_t *stop;
+	const char *output;    // a PNG file to be, the first picture of the only answer; NULL
+	pipeline_watch *watch; // NULL; called with watch_context
+	void *watch_context;
 };
 struct pipeline_told {
 	// An array, {"input", "answer", "tensors": {NAME: nested lists; null: too many numbers}, "pictures": {NAME: {"width",
@@ -100,8 +115,8 @@ struct pipeline_told {
 // What was told before an error stays in *told; pipeline_told_done in any case. UNSUPPORTED, BAD_INPUT: as in pipeline_open.
 enum status pipeline_ask(const struct pipeline_asked *q, struct pipeline_told *told, struct arena *a, struct error *err);
 void pipeline_told_done(struct pipeline_told *told);
-// child.c: `assay cell --pipeline`. Request {"folder", "task", "platform", "device", "options", "words", "task_options", "save"},
-// one event "answer" an input and one "pipeline" at the end.
+// child.c: `assay cell --pipeline`. Request {"folder", "task", "platform", "device", "options", "words", "task_options", "save",
+// "output"}, one event "answer" an input, "step" {"done", "of"} in between, and one "pipeline" at the end.
 int pipeline_child(void);
 
 #endif

@@ -64,6 +64,10 @@ const struct pipeline_task pipeline_tasks[] = {
 	{ "automatic-speech-recognition", { { "audio", PIPELINE_SOUND } },
 		"return_timestamps chunk_length_s stride_length_s generate_kwargs", "ctc", .of_pictures = true,
 		.run = task_automatic_speech_recognition },
+	{ "text-to-image",
+		{ { "prompt", PIPELINE_TEXT }, { "negative_prompt", PIPELINE_TEXT, true }, { "latents", PIPELINE_TENSOR, true } },
+		"num_inference_steps guidance_scale height width seed negative_prompt eta max_sequence_length", NULL,
+		.run = task_text_to_image },
 	{ NULL },
 };
 

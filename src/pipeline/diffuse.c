@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+// text-to-image: a folder that diffusers saved. Texts go through the text encoders once, latents through the denoiser at each
+// time of the scheduler, and the VAE's decoder makes them a picture: what the class in model_index.json does when it is called
+// (diffusers 0.42). A safety checker is not run.
+#include "pipeline/diffuse.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "denoise/noise.h"
+#include "pipeline/pictures.h"
+
+static const struct diffusion_class *const classes[] = { &diffuse_stable, &diffuse_flux };
+
+static const struct arch_graph *graph_named(const struct spec *s, const char *file)
+{
+	const struct arch_graph *g;
+
+	for (size_t i = 0; (g = arch_graph_at(s, i)); i++)
+		if (text_is(g->file, file))
+			return g;
+	return NULL;
+}
+
+// ---- the folder -------------------------------------------------------------------------------------------------------------
+
+static void release_json(void *json)
+{
+	json_decref(json);
+}
+
+// An object, which dies with the answer.
+static enum status read_object(struct diffusion *d, const char *name, json_t **out, struct error *err)
+{
+	const char *path = arena_printf(d->c->a, "%s/%s", d->c->p->folder, name);
+	enum status st = json_file(path, PIPELINE_JSON_MOST, out, err);
+
+	if (st)
+		return st;
+	arena_defer(d->c->a, release_json, *out);
+	return json_is_object(*out) ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "%s: no object", path);
+}
+
+static const char *class_of(const struct diffusion *d, const char *component)
+{
+	return json_string_value(json_array_get(json_object_get(d->index, component), 1));
+}
+
+static enum status check_component(const struct diffusion *d, const char *name, const char *wanted, struct error *err)
+{
+	const char *is = class_of(d, name);
+
+	if (!is)
+		return error_set(
+			err, STATUS_BAD_INPUT, "model_index.json: %s needs the part %s, which is not there", d->kind->name, name);
+	if (wanted && !text_is(is, wanted))
+		return error_set(err, STATUS_UNSUPPORTED, "model_index.json: %s: the class %.64s is not supported yet, but %s",
+			name, is, wanted);
+	if (!file_is_dir(arena_printf(d->c->a, "%s/%s", d->c->p->folder, name)))
+		return error_set(
+			err, STATUS_BAD_INPUT, "%s has no folder %s, which model_index.json names", d->c->p->folder, name);
+	return STATUS_OK;
+}
+
+static enum status read_index(struct diffusion *d, struct error *err)
+{
+	const char *folder = d->c->p->folder, *name;
+	json_t *index;
+	enum status st;
+
+	if (!file_exists(arena_printf(d->c->a, "%s/model_index.json", folder)))
+		return error_set(
+			err, STATUS_BAD_INPUT, "%s has no model_index.json, which a folder for text-to-image has", folder);
+	if ((st = read_object(d, "model_index.json", &index, err)))
+		return st;
+	d->index = index;
+	name = json_string_value(json_object_get(index, "_class_name"));
+	for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+		if (text_is(name, classes[i]->name))
+			d->kind = classes[i];
+	if (!d->kind)
+		return error_set(err, STATUS_UNSUPPORTED, "model_index.json: the class %.64s is not supported yet",
+			name ? name : "without a name");
+	const size_t most = sizeof d->kind->components / sizeof *d->kind->components;
+	for (size_t i = 0; i < most && d->kind->components[i][0] && !st; i++)
+		st = check_component(d, d->kind->components[i][0], d->kind->components[i][1], err);
+	if (!st && !(st = check_component(d, "scheduler", NULL, err)))
+		st = read_object(d, "scheduler/scheduler_config.json", &d->scheduler_config, err);
+	return st;
+}
+
+// ---- what is asked --------------------------------------------------------------------------------------------------------
+
+// Of the VAE: how many pixels a side of its latents has.
+static enum status read_vae(struct diffusion *d, struct error *err)
+{
+	const json_t *config;
+	size_t stages;
+	enum status st = part_open(d->c->p, "vae", &d->vae, err);
+
+	if (st)
+		return st;
+	config = d->vae->config;
+	stages = json_array_size(json_object_get(config, "block_out_channels"));
+	d->channels = json_integer_value(json_object_get(config, "latent_channels"));
+	if (stages < 1 || stages > DIFFUSE_STAGES_MOST || d->channels < 1 || d->channels > DIFFUSE_CHANNELS_MOST)
+		return error_set(
+			err, STATUS_BAD_INPUT, "vae: %zu stages and %lld channels of latents", stages, (long long)d->channels);
+	d->factor = (int64_t)1 << (stages - 1);
+	return STATUS_OK;
+}
+
+// Without height and width a picture is as large as the denoiser's sample_size says (a number, or [height, width]), else 128.
+static enum status read_size(struct diffusion *d, struct error *err)
+{
+	enum { SAMPLE_USUAL = 128 };
+	const char *const keys[] = { "height", "width" };
+	const json_t *usual = json_object_get(d->denoiser->config, "sample_size");
+	int64_t size[2], unit = d->factor * d->kind->multiple;
+	enum status st;
+
+	for (size_t i = 0; i < 2; i++) {
+		const json_t *side = json_is_array(usual) ? json_array_get(usual, i) : usual;
+		json_int_t n = json_is_integer(side) ? json_integer_value(side) : SAMPLE_USUAL;
+
+		n = n > 0 && n <= DIFFUSE_SIDE_MOST ? n * d->factor : 0;
+		if ((st = option_integer(d->c, keys[i], unit, DIFFUSE_SIDE_MOST, n, &size[i], err)))
+			return st;
+		if (size[i] < unit || size[i] > DIFFUSE_SIDE_MOST || size[i] % unit)
+			return error_set(err, STATUS_BAD_INPUT, "a %s of %lld: this model makes multiples of %lld, up to %d",
+				keys[i], (long long)size[i], (long long)unit, DIFFUSE_SIDE_MOST);
+	}
+	d->rows = size[0] / d->factor;
+	d->columns = size[1] / d->factor;
+	return STATUS_OK;
+}
+
+static enum status read_asked(struct diffusion *d, struct error *err)
+{
+	const struct call *c = d->c;
+	enum status st;
+
+	for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+		if (classes[i] != d->kind && classes[i]->alone && call_asked(c, classes[i]->alone))
+			return error_set(err, STATUS_UNSUPPORTED, "the option %s of %s is not supported yet", classes[i]->alone,
+				d->kind->name);
+	if ((st = part_open(c->p, d->kind->denoiser, &d->denoiser, err)) || (st = read_vae(d, err)) || (st = read_size(d, err)) ||
+		(st = option_integer(c, "num_inference_steps", 1, DIFFUSE_STEPS_MOST, d->kind->steps, &d->steps, err)) ||
+		(st = option_integer(c, "seed", 0, INT64_MAX, 0, &d->seed, err)))
+		return st;
+	return option_real(c, "guidance_scale", d->kind->guidance, &d->guidance, err);
+}
+
+static enum status open_scheduler(struct diffusion *d, struct error *err)
+{
+	struct scheduler_asked asked = { .steps = d->steps, .mu = d->mu, .own_sigmas = d->kind->packed };
+	enum status st = option_real(d->c, "eta", 0, &asked.eta, err);
+
+	if (!st && !(asked.eta >= 0 && asked.eta <= 1))
+		st = error_set(err, STATUS_BAD_INPUT, "the option eta is from 0 to 1");
+	return st ? st : scheduler_open(&d->scheduler, d->c->a, d->scheduler_config, &asked, err);
+}
+
+// ---- texts ------------------------------------------------------------------------------------------------------------------
+
+void diffuse_give(struct diffusion *d, const char *name, int rank, const int64_t *dim, float *data)
+{
+	struct tensor *t = &d->given[d->given_count++];
+
+	*t = (struct tensor){ .name = name, .dtype = DTYPE_F32, .rank = rank, .data = data, .nbytes = sizeof *data };
+	for (int i = 0; i < rank; i++) {
+		t->dim[i] = dim[i];
+		t->nbytes *= (size_t)dim[i];
+	}
+}
+
+enum status diffuse_length(struct diffusion *d, const char *encoder, const char *tokenizer, int64_t *out, struct error *err)
+{
+	struct part *m;
+	enum status st = part_open(d->c->p, encoder, &m, err);
+
+	if (st)
+		return st;
+	part_words(m, tokenizer);
+	int64_t own = (int64_t)part_max_length(m), most = m->hints.max_sequence;
+	*out = own > 0 && (most <= 0 || own <= most) ? own : most;
+	return *out > 0 && *out <= DIFFUSE_SEQUENCE_MOST
+		? STATUS_OK
+		: error_set(err, STATUS_BAD_INPUT, "%s: texts of %lld tokens, and 1 to %d are supported", tokenizer,
+			  (long long)*out, DIFFUSE_SEQUENCE_MOST);
+}
+
+enum status diffuse_texts(struct diffusion *d, const char *encoder, const char *tokenizer, const char *const *texts, size_t count,
+	int64_t length, const char *output, int rank, const struct tensor **out, struct error *err)
+{
+	struct inputs in = { 0 };
+	struct outputs given;
+	struct part *m;
+	enum status st = part_open(d->c->p, encoder, &m, err);
+
+	if (st)
+		return st;
+	part_words(m, tokenizer);
+	if ((st = part_tokenizer_class(m, class_of(d, tokenizer), err)) ||
+		(st = texts_inputs(d->c, m, texts, count, (size_t)length, &in, err)))
+		return st;
+	if (json_is_true(json_object_get(m->config, "use_attention_mask")))
+		return error_set(err, STATUS_UNSUPPORTED, "%s: use_attention_mask is not supported yet", encoder);
+	in.count = 1; // without the mask
+	if ((st = whole_run(d->c, m, &in, &given, err)))
+		return st;
+	if (!(*out = part_output(given.items, given.count, output, rank, err)))
+		return STATUS_UNSUPPORTED;
+	return (*out)->dim[0] == (int64_t)count ? STATUS_OK
+						: error_set(err, STATUS_FAILED, "%s: not one %s a text", encoder, output);
+}
+
+// ---- latents ------------------------------------------------------------------------------------------------------------------
+
+static enum status stored_latents(struct diffusion *d, struct error *err)
+{
+	const char *path;
+	struct shard shard;
+	struct weight *stored;
+	size_t count;
+	enum status st = call_file(d->c, "latents", &path, err);
+
+	if (st || (st = safetensors_open(d->c->a, path, &shard, &stored, &count, err)))
+		return st;
+	if (count != 1 || stored->dtype != DTYPE_F32 || stored->rank != d->rank || stored->nbytes != d->n * sizeof *d->x ||
+		memcmp(stored->dim, d->shape, (size_t)d->rank * sizeof *d->shape) != 0) {
+		char wanted[128];
+
+		return error_set(err, STATUS_BAD_INPUT, "%s: not one tensor of %s in F32", path,
+			tensor_shape_text(d->rank, d->shape, wanted, sizeof wanted));
+	}
+	memcpy(d->x, stored->data, d->n * sizeof *d->x);
+	return STATUS_OK;
+}
+
+// As drawn, [channels, rows, columns], and then as the denoiser reads them.
+static void draw(struct diffusion *d, float *out)
+{
+	float *noise = d->kind->packed ? ARENA_ARRAY(d->c->a, d->n + 1, float) : out;
+
+	noise_normal((uint64_t)d->seed, d->drawn, noise, d->n);
+	d->drawn += d->n;
+	if (d->kind->packed)
+		flux_pack(noise, d->channels, d->rows, d->columns, out);
+}
+
+static enum status first_latents(struct diffusion *d, struct error *err)
+{
+	enum status st = STATUS_OK;
+
+	d->n = (size_t)(d->channels * d->rows * d->columns);
+	d->x = ARENA_ARRAY(d->c->a, d->n + 1, float);
+	if (call_has(d->c, "latents"))
+		st = stored_latents(d, err);
+	else
+		draw(d, d->x);
+	for (size_t i = 0; i < d->n; i++)
+		d->x[i] = (float)(d->x[i] * scheduler_begin(d->scheduler));
+	return st;
+}
+
+// ---- the loop -----------------------------------------------------------------------------------------------------------------
+
+static enum status time_input(const struct diffusion *d, size_t step, struct arena *a, struct tensor *out, struct error *err)
+{
+	double time = scheduler_time(d->scheduler, step);
+	int64_t rows = d->guided ? 2 : 1, *whole = ARENA_ARRAY(a, 2, int64_t);
+	float *share = ARENA_ARRAY(a, 2, float);
+	bool is_whole = d->kind->time == DTYPE_I64;
+
+	if (is_whole && time != rint(time))
+		return error_set(err, STATUS_UNSUPPORTED,
+			"the scheduler asks at the time %g, and only whole ones are supported yet", time);
+	for (int64_t i = 0; i < rows; i++) {
+		whole[i] = (int64_t)time;
+		share[i] = (float)time / 1000;
+	}
+	*out = (struct tensor){ .name = "timestep",
+		.dtype = d->kind->time,
+		.rank = 1,
+		.dim = { rows },
+		.data = is_whole ? (void *)whole : (void *)share,
+		.nbytes = (size_t)rows * (is_whole ? sizeof *whole : sizeof *share) };
+	return STATUS_OK;
+}
+
+// What the denoiser answers at a step, [n] in `a`; of two rows: without the prompt + guidance * (with it - without it).
+static enum status ask(struct diffusion *d, size_t step, struct arena *a, float **out, struct error *err)
+{
+	size_t rows = d->guided ? 2 : 1, count = d->given_count + 2, out_count;
+	float *scaled = ARENA_ARRAY(a, rows * d->n + 1, float);
+	struct tensor in[DIFFUSE_GIVEN_MOST + 2], *given;
+	const struct tensor *t;
+	enum status st;
+
+	scheduler_scale(d->scheduler, step, d->x, scaled, d->n);
+	if (d->guided)
+		memcpy(scaled + d->n, scaled, d->n * sizeof *scaled);
+	in[0] = (struct tensor){ .name = d->kind->sample, .dtype = DTYPE_F32, .rank = d->rank, .data = scaled };
+	in[0].nbytes = rows * d->n * sizeof *scaled;
+	memcpy(in[0].dim, d->shape, (size_t)d->rank * sizeof *d->shape);
+	in[0].dim[0] = (int64_t)rows;
+	memcpy(in + 2, d->given, d->given_count * sizeof *in);
+	if ((st = time_input(d, step, a, &in[1], err)) ||
+		(st = part_run(d->denoiser, &arch_whole, in, count, a, &given, &out_count, err)))
+		return st;
+	if (!(t = part_output(given, out_count, "out_sample", d->rank, err)))
+		return STATUS_UNSUPPORTED;
+	if (t->nbytes != rows * d->n * sizeof **out)
+		return error_set(err, STATUS_UNSUPPORTED,
+			"%s: what it answers has not the shape of its latents: not supported yet", d->kind->denoiser);
+	*out = t->data;
+	for (size_t i = 0; d->guided && i < d->n; i++)
+		(*out)[i] += (float)d->guidance * ((*out)[d->n + i] - (*out)[i]);
+	return STATUS_OK;
+}
+
+static enum status denoise(struct diffusion *d, struct error *err)
+{
+	size_t steps = scheduler_steps(d->scheduler);
+	float *noise = ARENA_ARRAY(d->c->a, d->n + 1, float), *answer;
+	enum status st = STATUS_OK;
+
+	for (size_t i = 0; i < steps && !st; i++) {
+		struct arena a = { 0 };
+
+		if (!(st = ask(d, i, &a, &answer, err))) {
+			bool noisy = scheduler_noisy(d->scheduler, i);
+
+			if (noisy)
+				draw(d, noise);
+			scheduler_step(d->scheduler, i, answer, noisy ? noise : NULL, d->x, d->n);
+			if (d->c->p->watch)
+				d->c->p->watch(d->c->p->watch_context, i + 1, steps);
+		}
+		arena_done(&a);
+	}
+	return st;
+}
+
+// ---- the picture --------------------------------------------------------------------------------------------------------------
+
+static double number(const json_t *config, const char *key, double usual)
+{
+	const json_t *x = json_object_get(config, key);
+
+	return json_is_number(x) ? json_number_value(x) : usual;
+}
+
+// [1, 3, height, width] of the VAE's decoder.
+static enum status decode(struct diffusion *d, const struct tensor **out, struct error *err)
+{
+	const struct arch_graph *decoder = graph_named(d->vae->spec, "vae_decoder.onnx");
+	const json_t *config = d->vae->config;
+	float scale = (float)number(config, "scaling_factor", 0.18215), shift = (float)number(config, "shift_factor", 0);
+	float *x = ARENA_ARRAY(d->c->a, d->n + 1, float);
+	struct tensor latent = { .name = "latent", .dtype = DTYPE_F32, .rank = 4, .data = x, .nbytes = d->n * sizeof *x };
+	struct outputs given;
+	enum status st;
+
+	if (!decoder || !(scale != 0))
+		return error_set(err, STATUS_UNSUPPORTED, "vae: no decoder, or a scaling_factor of 0");
+	if (d->kind->packed)
+		flux_unpack(d->x, d->channels, d->rows, d->columns, x);
+	else
+		memcpy(x, d->x, d->n * sizeof *x);
+	for (size_t i = 0; i < d->n; i++)
+		x[i] = x[i] / scale + shift;
+	memcpy(latent.dim, (int64_t[]){ 1, d->channels, d->rows, d->columns }, 4 * sizeof *latent.dim);
+	if ((st = part_run(d->vae, decoder, &latent, 1, d->c->a, &given.items, &given.count, err)) ||
+		(st = output_of(&given, "sample", 4, out, err)))
+		return st;
+	if ((*out)->dim[1] != 3 || (*out)->dim[2] != d->rows * d->factor || (*out)->dim[3] != d->columns * d->factor)
+		return error_set(err, STATUS_UNSUPPORTED, "vae: no picture of 3 colours in the size that was asked for");
+	return STATUS_OK;
+}
+
+// clamp(x / 2 + 0.5, 0, 1), [height, width, 3], and in 8 bits.
+static enum status answer_image(struct diffusion *d, const struct tensor *sample, struct pipeline_answer *out, struct error *err)
+{
+	int64_t height = sample->dim[2], width = sample->dim[3];
+	size_t pixels = (size_t)(height * width);
+	float *image = ARENA_ARRAY(d->c->a, 3 * pixels + 1, float);
+	const float *x = sample->data;
+	struct tensor t = { .dtype = DTYPE_F32, .rank = 3, .data = image, .nbytes = 3 * pixels * sizeof *image };
+	struct picture picture;
+	enum status st = picture_new(&picture, d->c->a, width, height, 3, err);
+
+	if (st)
+		return st;
+	for (size_t i = 0; i < 3 * pixels; i++) {
+		image[i] = fminf(fmaxf(x[i % 3 * pixels + i / 3] / 2 + 0.5F, 0), 1);
+		picture.pixels[i] = (uint8_t)rintf(image[i] * 255);
+	}
+	memcpy(t.dim, (int64_t[]){ height, width, 3 }, 3 * sizeof *t.dim);
+	out->json = json_pack("{s:o, s:o}", "image", answer_tensor(d->c, out, "image", &t), "png",
+		answer_picture(d->c, out, "image.png", &picture));
+	return STATUS_OK;
+}
+
+TASK(text_to_image)
+{
+	struct diffusion d = { .c = c };
+	const struct tensor *sample;
+	enum status st;
+
+	if ((st = read_index(&d, err)) || (st = read_asked(&d, err)) || (st = d.kind->prepare(&d, err)) ||
+		(st = open_scheduler(&d, err)) || (st = first_latents(&d, err)) || (st = denoise(&d, err)) ||
+		(st = decode(&d, &sample, err)))
+		return st;
+	return answer_image(&d, sample, out, err);
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// FluxPipeline: T5's states of the prompt, CLIP's pooled one, and a transformer over packed latents that is told how much
+// guidance is wanted. The noise levels are shifted by the number of its tokens.
+#include <string.h>
+
+#include "pipeline/diffuse.h"
+
+// The place of row r and column k of a channel in the packed latents.
+static size_t packed_place(int64_t channels, int64_t columns, int64_t channel, int64_t r, int64_t k)
+{
+	return (size_t)(((r / 2 * (columns / 2) + k / 2) * channels + channel) * 4 + r % 2 * 2 + k % 2);
+}
+
+void flux_pack(const float *x, int64_t channels, int64_t rows, int64_t columns, float *out)
+{
+	for (int64_t i = 0; i < channels * rows * columns; i++)
+		out[packed_place(channels, columns, i / columns / rows, i / columns % rows, i % columns)] = x[i];
+}
+
+void flux_unpack(const float *x, int64_t channels, int64_t rows, int64_t columns, float *out)
+{
+	for (int64_t i = 0; i < channels * rows * columns; i++)
+		out[i] = x[packed_place(channels, columns, i / columns / rows, i / columns % rows, i % columns)];
+}
+
+// calculate_shift of diffusers: a line through (base_image_seq_len, base_shift) and (max_image_seq_len, max_shift).
+static enum status shift_of(struct diffusion *d, int64_t tokens, struct error *err)
+{
+	static const char *const keys[] = { "base_image_seq_len", "max_image_seq_len", "base_shift", "max_shift" };
+	double v[] = { 256, 4096, 0.5, 1.15 };
+
+	for (size_t i = 0; i < 4; i++) {
+		const json_t *x = json_object_get(d->scheduler_config, keys[i]);
+
+		v[i] = json_is_number(x) ? json_number_value(x) : v[i];
+	}
+	if (v[0] == v[1])
+		return error_set(err, STATUS_BAD_INPUT, "scheduler_config.json: base_image_seq_len is max_image_seq_len");
+	double slope = (v[3] - v[2]) / (v[1] - v[0]);
+	d->mu = (double)tokens * slope + v[2] - slope * v[0];
+	return STATUS_OK;
+}
+
+// Of each token of the picture [0, row, column], of each of the text zeros.
+static void give_places(struct diffusion *d, int64_t length)
+{
+	int64_t columns = d->columns / 2, tokens = d->rows / 2 * columns;
+	float *picture = ARENA_ARRAY(d->c->a, 3 * tokens + 1, float), *text = ARENA_ARRAY(d->c->a, 3 * length + 1, float);
+
+	for (int64_t i = 0; i < tokens; i++) {
+		picture[3 * i + 1] = (float)(i / columns);
+		picture[3 * i + 2] = (float)(i % columns);
+	}
+	diffuse_give(d, "img_ids", 2, (int64_t[]){ tokens, 3 }, picture);
+	diffuse_give(d, "txt_ids", 2, (int64_t[]){ length, 3 }, text);
+}
+
+static enum status give_texts(struct diffusion *d, int64_t length, struct error *err)
+{
+	const struct tensor *pooled, *states;
+	const char *prompt;
+	int64_t short_length;
+	enum status st;
+
+	if ((st = call_text(d->c, "prompt", &prompt, err)) ||
+		(st = diffuse_length(d, "text_encoder", "tokenizer", &short_length, err)) ||
+		(st = diffuse_texts(
+			 d, "text_encoder", "tokenizer", &prompt, 1, short_length, "pooler_output", 2, &pooled, err)) ||
+		(st = diffuse_texts(
+			 d, "text_encoder_2", "tokenizer_2", &prompt, 1, length, "last_hidden_state", 3, &states, err)))
+		return st;
+	diffuse_give(d, "pooled_projections", 2, pooled->dim, pooled->data);
+	diffuse_give(d, "encoder_hidden_states", 3, states->dim, states->data);
+	return STATUS_OK;
+}
+
+static enum status prepare(struct diffusion *d, struct error *err)
+{
+	const json_t *channels = json_object_get(d->denoiser->config, "in_channels");
+	int64_t tokens = d->rows / 2 * (d->columns / 2), length;
+	float *guidance = ARENA_ARRAY(d->c->a, 1, float);
+	enum status st;
+
+	if (call_has(d->c, "negative_prompt") || call_asked(d->c, "negative_prompt"))
+		return error_set(err, STATUS_UNSUPPORTED, "a negative_prompt of FluxPipeline is not supported yet");
+	if (json_is_integer(channels) && json_integer_value(channels) != 4 * d->channels)
+		return error_set(err, STATUS_UNSUPPORTED,
+			"transformer: %lld channels in, of packed latents of %lld: not supported yet",
+			(long long)json_integer_value(channels), (long long)(4 * d->channels));
+	d->rank = 3;
+	memcpy(d->shape, (int64_t[]){ 1, tokens, 4 * d->channels }, 3 * sizeof *d->shape);
+	if ((st = option_integer(d->c, "max_sequence_length", 1, DIFFUSE_SEQUENCE_MOST, DIFFUSE_SEQUENCE_MOST, &length, err)) ||
+		(st = shift_of(d, tokens, err)) || (st = give_texts(d, length, err)))
+		return st;
+	give_places(d, length);
+	*guidance = (float)d->guidance; // a model that is not told leaves it out
+	diffuse_give(d, "guidance", 1, (int64_t[]){ 1 }, guidance);
+	return STATUS_OK;
+}
+
+const struct diffusion_class diffuse_flux = {
+	.name = "FluxPipeline",
+	.components = { { "text_encoder", "CLIPTextModel" }, { "text_encoder_2", "T5EncoderModel" }, { "tokenizer", NULL },
+		{ "tokenizer_2", NULL }, { "transformer", "FluxTransformer2DModel" }, { "vae", "AutoencoderKL" } },
+	.denoiser = "transformer",
+	.sample = "hidden_states",
+	.alone = "max_sequence_length",
+	.time = DTYPE_F32,
+	.steps = 28,
+	.guidance = 3.5,
+	.multiple = 2,
+	.packed = true,
+	.prepare = prepare,
+};
