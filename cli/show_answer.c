@@ -20,6 +20,12 @@ static bool is_plain(const json_t *x)
 	return !json_is_object(x) && !json_is_array(x);
 }
 
+// What stands for a picture or a tensor. An answer may have a member of such a name that holds one.
+static bool is_pointer(const json_t *x)
+{
+	return json_is_string(json_object_get(x, "png")) || json_is_string(json_object_get(x, "tensor"));
+}
+
 // A picture, a tensor, or a few plain values: said on the line of what it belongs to.
 static bool is_short(const json_t *x)
 {
@@ -28,7 +34,7 @@ static bool is_short(const json_t *x)
 	const json_t *one;
 	size_t i;
 
-	if (json_is_string(json_object_get(x, "png")) || json_is_string(json_object_get(x, "tensor")))
+	if (is_pointer(x))
 		return true;
 	json_object_foreach((json_t *)(uintptr_t)x, key, one) if (!is_plain(one)) return false;
 	json_array_foreach(x, i, one) if (!is_plain(one) || json_is_string(one)) return false;
@@ -67,9 +73,9 @@ static void add_short(struct text *line, const struct showing *s, const json_t *
 	const char *key, *between = "";
 	size_t i;
 
-	if (picture) {
+	if (json_is_string(picture)) {
 		add_picture(line, s, json_string_value(picture));
-	} else if (tensor) {
+	} else if (json_is_string(tensor)) {
 		char *shape = visible_json(json_object_get(x, "shape"), JSON_ENCODE_ANY | JSON_COMPACT);
 		text_add(line, shape ? shape : "");
 		free(shape);
@@ -144,7 +150,7 @@ static void print_value(const struct showing *s, const json_t *x, int depth)
 	const json_t *one;
 	size_t i;
 
-	if (json_object_get(x, "png") || json_object_get(x, "tensor") || is_plain(x)) {
+	if (is_pointer(x) || is_plain(x)) {
 		if (is_plain(x))
 			add_value(&line, x);
 		else

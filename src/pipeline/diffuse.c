@@ -135,7 +135,10 @@ static enum status read_size(struct diffusion *d, struct error *err)
 	}
 	d->rows = size[0] / d->factor;
 	d->columns = size[1] / d->factor;
-	return STATUS_OK;
+	return d->rows * d->columns * d->channels <= DIFFUSE_LATENTS_MOST
+		? STATUS_OK
+		: error_set(err, STATUS_BAD_INPUT, "%lld x %lld: more than %d numbers of latents", (long long)size[1],
+			  (long long)size[0], DIFFUSE_LATENTS_MOST);
 }
 
 static enum status read_asked(struct diffusion *d, struct error *err)

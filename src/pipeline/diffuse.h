@@ -12,6 +12,7 @@ enum {
 	DIFFUSE_SEQUENCE_MOST = 512,
 	DIFFUSE_STAGES_MOST = 8, // of the VAE: each but one halves
 	DIFFUSE_CHANNELS_MOST = 64,
+	DIFFUSE_LATENTS_MOST = 1 << 24, // numbers
 	DIFFUSE_GIVEN_MOST = 6,
 };
 

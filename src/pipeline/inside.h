@@ -36,7 +36,7 @@ struct part {
 	struct pipeline *p;
 	const char *name;   // "." or the folder in the pipeline's folder
 	const char *folder; // path
-	const char *words;  // path of the tokenizer's folder; `folder`, but for part_words
+	const char *words;  // path of the tokenizer's folder (part_words); NULL: `folder`
 	struct checkpoint checkpoint;
 	struct spec *spec; // NULL: it has no graph (part_files)
 	struct input_hints hints;

@@ -38,6 +38,11 @@ enum status part_json(struct part *m, const char *file, const json_t **out, stru
 	return folder_json(m, m->folder, file, out, err);
 }
 
+static const char *words_of(const struct part *m)
+{
+	return m->words ? m->words : m->folder;
+}
+
 void part_words(struct part *m, const char *name)
 {
 	m->words = arena_printf(m->p->arena, "%s/%s", m->p->folder, name);
@@ -45,7 +50,7 @@ void part_words(struct part *m, const char *name)
 
 enum status part_tokenizer(struct part *m, struct tokenizer **out, struct error *err)
 {
-	enum status st = m->tokenizer ? STATUS_OK : tokenizer_open(&m->tokenizer, m->p->arena, m->words, err);
+	enum status st = m->tokenizer ? STATUS_OK : tokenizer_open(&m->tokenizer, m->p->arena, words_of(m), err);
 
 	*out = m->tokenizer;
 	return st;
@@ -60,9 +65,9 @@ static const json_t *token_config(struct part *m)
 		return m->token_config;
 	json_t *all = json_object();
 	arena_defer(m->p->arena, release_json, all);
-	if (!folder_json(m, m->words, "special_tokens_map.json", &map, NULL))
+	if (!folder_json(m, words_of(m), "special_tokens_map.json", &map, NULL))
 		json_object_update(all, (json_t *)(uintptr_t)map);
-	if (!folder_json(m, m->words, "tokenizer_config.json", &own, NULL))
+	if (!folder_json(m, words_of(m), "tokenizer_config.json", &own, NULL))
 		json_object_update(all, (json_t *)(uintptr_t)own);
 	return m->token_config = all;
 }
@@ -125,7 +130,6 @@ enum status part_open(struct pipeline *p, const char *name, struct part **out, s
 	m->p = p;
 	m->name = arena_strdup(p->arena, name);
 	m->folder = text_is(name, ".") ? p->folder : arena_printf(p->arena, "%s/%s", p->folder, name);
-	m->words = m->folder;
 	return resolve(m, err);
 }
 

@@ -4,7 +4,7 @@
 . "${SOURCE:?the source folder}/tests/conform/lib_folders.sh"
 cases=$SOURCE/tests/conform/pipeline
 "$ASSAY" platforms >"$work/out" 2>"$work/err"
-all_agree 37 '^ok ' "$cases"/*/
+all_agree 39 '^ok ' "$cases"/*/
 
 damage() { # FOLDER SED-EXPRESSION WHAT
 	wrong "$cases/$1" pipeline.json "$2" "^FAIL copy .*$3"
@@ -28,6 +28,37 @@ wrong "$cases/text-generation-opt-penalties" pipeline.json 's/"no_repeat_ngram_s
 wrong "$cases/summarization-bart-beams" generation_config.json 's/"no_repeat_ngram_size": 3/"no_repeat_ngram_size": 1/' '^FAIL copy .*answers'
 wrong "$cases/sentence-similarity-roberta-cls-dense" 2_Dense/config.json 's/Tanh/Sigmoid/' '^FAIL copy .*embeddings: .* off'
 wrong "$cases/feature-extraction-bert" weights.tsv 's/LayerNorm\.bias/LayerNorm.beta/' '^FAIL copy .*answers.0.: .* off'
+# Pictures out of texts: guidance, what it goes away from, the noise levels, the number of steps, the padding, and the class of T5's
+# tokenizer, which is not as tokenizer.json says.
+picture='^FAIL copy .*image: 0\.[0-9]* off'
+wrong "$cases/text-to-image-sd15" pipeline.json 's/"guidance_scale": 5\.0/"guidance_scale": 6.0/' "$picture"
+wrong "$cases/text-to-image-sd15" pipeline.json 's/"blurry"/"noisy and blurry"/' "$picture"
+wrong "$cases/text-to-image-sd15" scheduler/scheduler_config.json 's/"steps_offset": 1/"steps_offset": 0/' "$picture"
+wrong "$cases/text-to-image-sd15" vae/config.json 's/"scaling_factor": 0.18/"scaling_factor": 0.28/' "$picture"
+wrong "$cases/text-to-image-flux" pipeline.json 's/"guidance_scale": 3\.5/"guidance_scale": 1.5/' "$picture"
+wrong "$cases/text-to-image-flux" pipeline.json 's/"max_sequence_length": 32/"max_sequence_length": 24/' "$picture"
+wrong "$cases/text-to-image-flux" scheduler/scheduler_config.json 's/"base_shift": 0\.5/"base_shift": 0.9/' "$picture"
+wrong "$cases/text-to-image-flux" model_index.json 's/"T5TokenizerFast"/"PreTrainedTokenizerFast"/' "$picture"
+# One number of the answer is another; the picture is another's.
+copied()
+{
+	rm -rf "$work/copy"
+	cp -r "$cases/text-to-image-flux" "$work/copy"
+	chmod -R u+w "$work/copy"
+}
+copy_fails() # PATTERN
+{
+	code=0
+	"$ASSAY" conform "$work/copy" >"$work/out" 2>"$work/err" || code=$?
+	[ "$code" = 3 ] && grep -qE "$1" "$work/out" || fail "$1: exit code $code"
+}
+copied
+size=$(stat -c %s "$work/copy/answers.safetensors")
+printf '\000\000\200\077' | dd of="$work/copy/answers.safetensors" bs=1 seek=$((size - 4)) conv=notrunc 2>/dev/null
+copy_fails "$picture"
+copied
+cp "$cases/text-to-image-sd15/answer.0.png.png" "$work/copy/answer.0.png.png"
+copy_fails '^FAIL copy .*png: '
 
 # refused FOLDER SED-EXPRESSION PATTERN: not answered, and the reason said.
 refused()
@@ -49,6 +80,11 @@ refused fill-mask-roberta-targets '0,/<mask>/s//mask/' 'inputs.0.: the text has 
 refused retrieval-augmented-generation-bert-llama 's/passages\.json/..\/passages.json/' 'is no file of the model'
 refused text-ranking-bert 's/"task"/"tusk"/' 'no task, or not 1 to'
 refused question-answering-roberta-windows 's/"max_seq_len": 48/"max_seq_len": 3/' 'a length of 3, and 4 tokens are added'
+refused text-to-image-sd15 's/"height": 32/"height": 33/' 'a height of 33: this model makes multiples of 4'
+refused text-to-image-flux 's/"height": 32/"height": 36/' 'a height of 36: this model makes multiples of 8'
+refused text-to-image-sd15 's/"num_inference_steps": 4/"num_inference_steps": 1001/' 'num_inference_steps is a whole number from 1 to 1000'
+refused text-to-image-sd15 's/"width": 32/"width": 64/' 'input-latents.safetensors: not one tensor of .1,4,8,16. in F32'
+refused text-to-image-flux 's/"latents"/"negative_prompt": "blurry", "latents"/' 'a negative_prompt of FluxPipeline is not supported yet'
 # Rows beside each other are no question of a pipeline's.
 code=0
 "$ASSAY" conform --batch 2 "$cases/feature-extraction-bert" >"$work/out" 2>"$work/err" || code=$?

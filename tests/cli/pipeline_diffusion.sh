@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tier: engine
+# Program: plain
+# text-to-image: a picture of a folder that diffusers saved; the same seed gives the same bytes, another one others; what the folder
+# lacks, and what cannot be asked, is a sentence. (conform.pipelines has the answers of diffusers.)
+. "$SOURCE/tests/cli/lib.sh" || exit 1
+has_platform cpu || exit 77
+from=$SOURCE/tests/conform/pipeline/text-to-image-sd15
+model=$work/model
+mkdir "$model"
+cp -r "$from/model_index.json" "$from/scheduler" "$from/tokenizer" "$model"
+for part in text_encoder unet vae; do
+	code 0 "$ASSAY" synth "$from/$part" -o "$model/$part"
+done
+chmod -R u+w "$model"
+
+code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 3 --seed 1 -o "$work/fox.png"
+empty err
+has out '^image \[32,32,3\]  png image.png 32 x 32$'
+code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 3 --seed 1 --option negative_prompt= --output "$work/again.png" --json
+json 'd["task"] == "text-to-image" and d["answers"][0]["input"] == {"prompt": "a red fox"}'
+json '{g["graph"]: g["runs"] for g in d["times"]["graphs"]} == {"text_encoder/model.onnx": 1, "unet/model.onnx": 3, "vae/vae_decoder.onnx": 1}'
+json 'all(g["run_ms"] > 0 and g["open_ms"] > 0 for g in d["times"]["graphs"])'
+cmp "$work/fox.png" "$work/again.png" || fail "the same seed gave other bytes"
+other() { # OPTION...: another picture
+	code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 3 -o "$work/other.png" "$@"
+	cmp -s "$work/fox.png" "$work/other.png" && fail "$*: the same picture"
+	return 0
+}
+other --seed 2
+other --seed 1 --option negative_prompt=dog
+other --seed 1 --option guidance_scale=1
+other --seed 1 --option eta=1
+# Noise at each step is of the seed, too.
+sed -i 's/DDIMScheduler/EulerAncestralDiscreteScheduler/;s/"steps_offset"/"timestep_spacing": "leading", "steps_offset"/' "$model/scheduler/scheduler_config.json"
+code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 3 --seed 1 -o "$work/fox.png"
+code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 3 --seed 1 -o "$work/again.png"
+cmp "$work/fox.png" "$work/again.png" || fail "the same seed gave other bytes with a scheduler that draws noise"
+code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 2 --option height=16 --option width=24 --save "$work/saved"
+has out 'image.png 24 x 16'
+[ -s "$work/saved/image.png" ] && [ -s "$work/saved/answer.safetensors" ] || fail "nothing was saved"
+
+refused() { # CODE PATTERN OPTION...
+	local want=$1 pattern=$2
+	shift 2
+	code "$want" "$ASSAY" pipeline "$model" 'a red fox' "$@"
+	has err "$pattern"
+}
+refused 1 'a height of 30: this model makes multiples of 4, up to 4096' --option height=30
+refused 1 'height is a whole number from 4 to 4096' --option height=4100
+refused 1 'num_inference_steps is a whole number from 1 to 1000' --option num_inference_steps=1001
+refused 1 "steps wants a whole number from 1 to 1000" --steps 0
+refused 1 'seed is a whole number' --option seed=-1
+refused 1 'eta is from 0 to 1' --option eta=2
+refused 2 'max_sequence_length of StableDiffusionPipeline is not supported yet' --option max_sequence_length=8
+code 1 "$ASSAY" pipeline "$model" 'a red fox' 'a wolf' --steps 1 -o "$work/two.png"
+has err 'one file, and 2 answers'
+code 1 "$ASSAY" pipeline "$model/unet" 'a red fox' --task text-to-image
+has err 'has no model_index.json'
+# A picture is not what every task gives.
+code 0 "$ASSAY" synth "$SOURCE/tests/conform/pipeline/feature-extraction-bert" -o "$work/bert"
+cp "$SOURCE/tests/conform/pipeline/feature-extraction-bert"/*token* "$work/bert"
+code 1 "$ASSAY" pipeline "$work/bert" 'a red fox' -o "$work/none.png"
+has err 'the answer has no picture'
+[ ! -e "$work/none.png" ] || fail "a file without a picture"
+# The scheduler, the classes and the parts that the folder has.
+cp "$model/model_index.json" "$work/index"
+sed -i 's/EulerAncestralDiscrete/EulerDiscrete/;s/"leading"/"linspace"/' "$model/scheduler/scheduler_config.json"
+refused 2 'only whole ones are supported yet' --steps 7
+sed -i 's/EulerDiscrete/Guessing/' "$model/scheduler/scheduler_config.json"
+refused 2 'the scheduler GuessingScheduler is not supported yet'
+sed -i 's/UNet2DConditionModel/UNet9/' "$model/model_index.json"
+refused 2 'unet: the class UNet9 is not supported yet'
+sed 's/"StableDiffusionPipeline"/"CascadePipeline"/' "$work/index" >"$model/model_index.json"
+refused 2 'the class CascadePipeline is not supported yet'
+sed 's/"CLIPTextModel"/null/' "$work/index" >"$model/model_index.json"
+refused 1 'needs the part text_encoder, which is not there'
+cp "$work/index" "$model/model_index.json"
+rm -r "$model/vae"
+refused 1 'has no folder vae'
+finish
