@@ -40,6 +40,20 @@ code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 2 --option height=16 --opt
 has out 'image.png 24 x 16'
 [ -s "$work/saved/image.png" ] && [ -s "$work/saved/answer.safetensors" ] || fail "nothing was saved"
 
+# Ctrl-C: what is finished is there, the rest is not begun, and nothing runs on.
+# shellcheck disable=SC2046
+"$ASSAY" pipeline "$model" $(seq 60) --steps 300 --save "$work/many" >"$work/out" 2>"$work/err" &
+pid=$!
+for _ in $(seq 600); do
+	[ -s "$work/many/0.image.png" ] && break
+	sleep 0.1
+done
+kill -INT $pid
+wait $pid
+[ $? -eq 2 ] || fail "an interrupted pipeline did not end with 2"
+has err 'stopped from outside'
+[ ! -e "$work/many/59.image.png" ] || fail "all 60 pictures were made"
+
 refused() { # CODE PATTERN OPTION...
 	local want=$1 pattern=$2
 	shift 2
