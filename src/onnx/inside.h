@@ -191,6 +191,8 @@ int64_t graph_windows(struct graph *g, int64_t n, int64_t extra, int64_t stride,
 int64_t graph_scalar_dim(const struct graph *g, graph_value v);
 bool graph_ints(const struct graph *g, graph_value v, int64_t *out, int max, int *count); // contents of a small i64 constant
 
+// memory.c: constant[i], of each value: an initializer, or made of initializers alone.
+void graph_constants(const struct graph *g, bool *constant);
 bool graph_is_view(const char *op); // memory.c: its result is its input's memory
 
 #define DOMAIN_MICROSOFT "com.microsoft"

@@ -81,26 +81,34 @@ static uint64_t touched(uint64_t nbytes, uint64_t rows)
 	return nbytes ? (uint64_t)((double)nbytes * (1 - exp(-(double)rows * window / (double)nbytes))) : 0;
 }
 
-// Nodes of constants alone are gone before the first run: engines fold them.
-static void find_constants(struct walk *w)
+// Engines fold these before the first run.
+void graph_constants(const struct graph *g, bool *constant)
+{
+	for (int i = 0; i < g->value_count; i++)
+		constant[i] = g->values[i].kind == VALUE_EXTERNAL || g->values[i].kind == VALUE_CONSTANT;
+	for (int i = 0; i < g->node_count; i++) {
+		const struct node *n = &g->nodes[i];
+		bool all = n->live && n->input_count > 0 && !graph_has_bodies(n);
+
+		for (int k = 0; k < n->input_count; k++)
+			all &= !n->inputs[k].id || constant[n->inputs[k].id];
+		for (int k = 0; k < n->output_count; k++)
+			constant[n->outputs[k]] = all;
+	}
+}
+
+static void find_roots(struct walk *w)
 {
 	const struct graph *g = w->g;
 
 	for (int i = 0; i < g->value_count; i++) {
 		w->root[i] = i;
 		w->last[i] = -1;
-		w->constant[i] = g->values[i].kind == VALUE_EXTERNAL || g->values[i].kind == VALUE_CONSTANT;
 	}
 	for (int i = 0; i < g->node_count; i++) {
 		const struct node *n = &g->nodes[i];
-		bool all = n->live && n->input_count > 0 && !graph_has_bodies(n);
-
-		for (int k = 0; k < n->input_count; k++)
-			all &= !n->inputs[k].id || w->constant[n->inputs[k].id];
-		for (int k = 0; k < n->output_count; k++)
-			w->constant[n->outputs[k]] = all;
 		// What a caller gets is a tensor of its own.
-		if (n->live && !all && graph_is_view(n->op) && !is_output(g, n->outputs[0]))
+		if (n->live && !w->constant[n->outputs[0]] && graph_is_view(n->op) && !is_output(g, n->outputs[0]))
 			w->root[n->outputs[0]] = w->root[n->inputs[0].id];
 		// Keys and values are written where the past ones lie (op_group_query_attention).
 		for (int k = 1; n->live && text_is(n->op, "GroupQueryAttention") && k < n->output_count; k++)
@@ -254,7 +262,8 @@ void graph_memory(const struct graph *g, struct graph_memory *out)
 		.rows = ARENA_ARRAY(&a, count, uint64_t),
 		.a = &a };
 
-	find_constants(&w);
+	graph_constants(g, w.constant);
+	find_roots(&w);
 	find_uses(&w);
 	read_weights(&w);
 	run_nodes(&w);

@@ -285,6 +285,35 @@ static graph_value cached(struct graph *g, int64_t width, enum dtype counts, gra
 	return op_group_query_attention(g, &a, &present[0], &present[1]);
 }
 
+// Where the first node of that operator lies in the file.
+static size_t place_of(const char *file, size_t nbytes, const char *op)
+{
+	for (size_t i = 0; i + strlen(op) <= nbytes; i++)
+		if (!memcmp(file + i, op, strlen(op)))
+			return i;
+	fail_msg("no %s", op);
+	return 0;
+}
+
+// A weight's cast is computed where it is read, and not before all layers below it, when its node comes first (write.c).
+static void constants_are_written_first(void **state)
+{
+	struct graph *g = graph_new(NULL);
+	struct error err = { 0 };
+	const void *bytes;
+	size_t nbytes;
+	graph_value x = op_relu(g, tokens(g));
+	graph_value w = op_cast(g, graph_external(g, "w", DTYPE_F16, 2, (int64_t[]){ 8, 8 }, "f", 0, 128), DTYPE_F32);
+
+	(void)state;
+	graph_output(g, "y", op_matmul(g, x, w));
+	finish(g);
+	assert_int_equal(graph_write(g, &bytes, &nbytes, &err), STATUS_OK);
+	assert_true(place_of(bytes, nbytes, "Cast") < place_of(bytes, nbytes, "Relu"));
+	assert_true(place_of(bytes, nbytes, "Relu") < place_of(bytes, nbytes, "MatMul"));
+	graph_free(g);
+}
+
 static void a_node_may_have_several_outputs(void **state)
 {
 	(void)state;
@@ -593,6 +622,7 @@ int main(void)
 		cmocka_unit_test(the_first_error_is_kept_with_its_place),
 		cmocka_unit_test(windows_know_their_lengths),
 		cmocka_unit_test(what_decoders_need),
+		cmocka_unit_test(constants_are_written_first),
 		cmocka_unit_test(a_node_may_have_several_outputs),
 		cmocka_unit_test(impossible_shapes_are_errors),
 		cmocka_unit_test(a_scan_has_a_body),
