@@ -52,6 +52,7 @@ static struct weights copies(const struct graph_memory *g, const struct platform
 		w.read = w.mapped = stored;
 		return w;
 	}
+	packed += e->blocks * (double)g->block_nbytes;
 	if (e->frees_packed) {
 		w.held = packed + e->folded_slack * folded + (double)g->rescaled_nbytes;
 		w.loading = w.held + (casts ? largest : 0);
@@ -79,8 +80,8 @@ void predict_engine(struct prediction *out, const struct graph_memory *g, const 
 	struct weights w = copies(g, e, t->options);
 	double given = (double)(g->output_nbytes < g->peak_nbytes ? g->output_nbytes : g->peak_nbytes),
 	       made = (double)g->peak_nbytes - given;
-	double opened = e->opened_mib * 0x1p20,
-	       run = opened + w.held + e->made * made + e->given * given + (double)g->input_nbytes;
+	double opened = e->opened_mib * 0x1p20, beside = e->made * made + e->given * given + (double)g->input_nbytes,
+	       run = opened + w.held + beside;
 	double load = opened + w.loading, libraries = e->mapped_mib * 0x1p20;
 	double packing = e->frees_packed && w.loading <= w.held ? (double)g->largest_multiplied_nbytes
 								: 0; // mapped, until its packed copy is there
@@ -88,6 +89,7 @@ void predict_engine(struct prediction *out, const struct graph_memory *g, const 
 	double resident = run + w.mapped > loaded ? run + w.mapped : loaded;
 
 	out->anonymous_bytes = (uint64_t)(run > load ? run : load);
+	out->run_bytes = (uint64_t)beside;
 	out->resident_bytes = (uint64_t)(resident + libraries);
 	out->required_bytes = (uint64_t)((run + w.read > load ? run + w.read : load) + libraries);
 }
@@ -145,6 +147,7 @@ static enum status add_graph(struct graph_memory *sum, const struct spec *s, con
 		sum->folded_nbytes += m.folded_nbytes;
 		sum->multiplied_nbytes += m.multiplied_nbytes;
 		sum->rescaled_nbytes += m.rescaled_nbytes;
+		sum->block_nbytes += m.block_nbytes;
 		if (m.largest_multiplied_nbytes > sum->largest_multiplied_nbytes)
 			sum->largest_multiplied_nbytes = m.largest_multiplied_nbytes;
 		sum->unknown |= m.unknown;

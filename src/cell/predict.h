@@ -14,6 +14,7 @@ struct prediction {
 	uint64_t resident_bytes;
 	uint64_t anonymous_bytes; // of them, what no file stands behind: what --memory limits
 	uint64_t required_bytes;  // the same and the mapped weights that every run reads: what must be free
+	uint64_t run_bytes;       // of anonymous_bytes: what runs of these shapes take, beside the weights
 	bool is_least;            // required_bytes is less than what is needed, and nothing else is known (predict_least)
 	struct graph_memory graph;
 };

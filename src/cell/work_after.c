@@ -29,13 +29,26 @@ static bool is_open_for(const struct work *w, bool batch)
 	return false;
 }
 
-// Half the sequence, a batch that is one smaller; a larger batch only of a model whose memory can be predicted.
-static bool other_shape(struct work *w, struct input_shape *other)
+// What the runs of the usual shape took stays with the engine, and comes on top: a batch of 2 beside one of 1 (llava's shape, 188
+// million weights in int4) 758 MiB in place of 377.
+static bool fits_beside(struct work *w, const struct input_shape *other)
 {
 	struct prediction p;
 	struct machine m;
-	struct error err = { 0 };
+	const long long kib = memory_anonymous_kib();
+	enum status st = predict_cell(&p, w->spec, &w->checkpoint, &w->target, &w->precise, other, false, NULL);
 
+	if (st || kib < 0)
+		return false;
+	p.anonymous_bytes = (uint64_t)kib * 1024 + p.run_bytes;
+	p.required_bytes = p.run_bytes;
+	machine_detect(&m, &w->arena);
+	return predict_fits(&p, &m, w->ask.memory_bytes, NULL) == STATUS_OK;
+}
+
+// Half the sequence, a batch that is one smaller; a larger batch only of a model whose memory can be predicted.
+static bool other_shape(struct work *w, struct input_shape *other)
+{
 	*other = w->shape;
 	if (w->shaped_by_sequence && is_open_for(w, false) && !w->hints.image_tokens && w->shape.sequence > 1)
 		return other->sequence /= 2, true;
@@ -44,11 +57,7 @@ static bool other_shape(struct work *w, struct input_shape *other)
 	if (w->shape.batch > 1)
 		return other->batch--, true;
 	other->batch = 2;
-	if (!w->spec || w->built_form.is_static ||
-		predict_cell(&p, w->spec, &w->checkpoint, &w->target, &w->precise, other, false, &err))
-		return false;
-	machine_detect(&m, &w->arena);
-	return predict_fits(&p, &m, w->ask.memory_bytes, &err) == STATUS_OK;
+	return w->spec && !w->built_form.is_static && fits_beside(w, other);
 }
 
 void work_new_shape(struct work *w)

@@ -189,6 +189,7 @@ struct graph_memory {
 	uint64_t folded_nbytes;      // what those make for the others
 	uint64_t multiplied_nbytes;  // weights as MatMul, Gemm and Conv read them, in the type they compute in; once a node
 	uint64_t largest_multiplied_nbytes;
+	uint64_t block_nbytes; // scales and zero points of MatMulNBits, read beside its weights; they are in in_place_nbytes too
 	uint64_t rescaled_nbytes; // of them: of convolutions whose result is multiplied with a constant, which engines fold into
 				  // the weight
 	bool unknown;             // some value has an unknown dimension; it counted as 1

@@ -162,6 +162,7 @@ static void find_uses(struct walk *w)
 				w->rows[id] += count_of(w, n->inputs[1].id);
 			} else {
 				w->other[id] = true;
+				w->m.block_nbytes += text_is(n->op, "MatMulNBits") ? nbytes_of(w, id) : 0;
 			}
 		}
 		int *around, count = graph_body_reads(g, n, w->a, &around);

@@ -90,6 +90,7 @@ struct platform_memory {
 	const char *engine, *provider;
 	double opened_mib, mapped_mib; // before any weight: anonymous; of libraries
 	double made, given;            // anonymous bytes for each byte that nodes make, and for each that they give out
+	double blocks;                 // for each byte of scales and zero points of blocks: packed beside the weights
 	double folded_slack;           // what stays of each folded byte after it was packed and freed
 	bool frees_packed;             // what was packed is let go of, mapped pages and folded copies
 	bool widens_half_tables;       // a table of float16 becomes one of float32

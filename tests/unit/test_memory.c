@@ -208,6 +208,31 @@ static void engines_differ(void **state)
 	assert_int_equal(p.resident_bytes, 0);
 }
 
+// ONNX Runtime packs the scales of blocks beside the integers, twice; judged, the same weights are multiplied out one by one.
+static void blocks_are_packed_with_their_scales(void **state)
+{
+	struct graph_form form = { .precise = { .precision = PRECISION_INT4_WEIGHTS, .block = 32, .accuracy = 4 } };
+	struct prediction p, q;
+
+	(void)state;
+	for (int dequantised = 0; dequantised < 2; dequantised++) {
+		form.precise.dequantised = dequantised;
+		struct graph *g = graph_new(&form);
+		graph_value x = graph_input(g, "x", DTYPE_F32, 2, (int64_t[]){ 1, 4096 });
+		graph_value w = graph_external(g, "w", DTYPE_F32, 2, (int64_t[]){ 4096, 4096 }, "w", 0, 64 << 20);
+		graph_value v = graph_external(g, "v", DTYPE_F32, 2, (int64_t[]){ 4096, 4096 }, "w", 64 << 20, 64 << 20);
+
+		graph_output(g, "y", op_linear(g, op_linear(g, x, w, NO_VALUE), v, NO_VALUE));
+		struct graph_memory m = finish(g);
+		assert_int_equal(m.block_nbytes, dequantised ? 0 : 2 * 4096 * 128 * 4);
+		predict(dequantised ? &q : &p, &m, dequantised ? "cpu:optimisation=none" : "cpu");
+	}
+	// Integers 16 MiB, scales 4 MiB twice; 12 MiB beside them. Then the larger weight twice, however many there are.
+	assert_in_range(p.anonymous_bytes, 36 << 20, 37 << 20);
+	assert_in_range(p.run_bytes, 4096 * 4, 4096 * 4 * 8);
+	assert_in_range(q.anonymous_bytes, 140 << 20, 141 << 20);
+}
+
 static void what_fits(void **state)
 {
 	const struct machine m = { .memory_bytes = 16ll << 30, .memory_available_bytes = 8ll << 30 };
@@ -316,6 +341,7 @@ int main(void)
 		cmocka_unit_test(weights_by_use),
 		cmocka_unit_test(scales_behind_convolutions),
 		cmocka_unit_test(engines_differ),
+		cmocka_unit_test(blocks_are_packed_with_their_scales),
 		cmocka_unit_test(what_fits),
 		cmocka_unit_test(a_published_model),
 	};
