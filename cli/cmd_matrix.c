@@ -149,9 +149,11 @@ static void estimate(const struct matrix *c, struct arena *a, struct estimate *o
 		if (!runs)
 			continue;
 		out->seconds += matrix_guess_s(m, p->target, p->question, !tried);
-		if (m->makes_weights && !tried && !out->memory[i].refused) { // what --fit takes is smaller, and not known yet
-			out->synthetic_bytes += m->synthetic_bytes;
-			out->largest_bytes = m->synthetic_bytes > out->largest_bytes ? m->synthetic_bytes : out->largest_bytes;
+		if (m->makes_weights && !tried) {
+			const uint64_t nbytes = out->memory[i].refused ? out->memory[i].less[0].stored_bytes : m->synthetic_bytes;
+
+			out->synthetic_bytes += nbytes;
+			out->largest_bytes = nbytes > out->largest_bytes ? nbytes : out->largest_bytes;
 		}
 		tried = true;
 	}

@@ -45,7 +45,8 @@
 	X(NUMBER, layers) \
 	X(NUMBER, needed_bytes) \
 	X(NUMBER, resident_bytes) \
-	X(NUMBER, anonymous_bytes)
+	X(NUMBER, anonymous_bytes) \
+	X(NUMBER, stored_bytes)
 
 #define PUT_TEXT(x) question_text_put(x)
 #define PUT_NUMBER(x) json_integer((json_int_t)(x))

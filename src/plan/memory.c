@@ -122,7 +122,8 @@ static void add_less(struct plan_memory *out, const struct asking *x, struct var
 			.layers = v.layers == x->q->layers ? 0 : v.layers,
 			.needed_bytes = x->q->memory_bytes > 0 ? p->anonymous_bytes : p->required_bytes,
 			.resident_bytes = p->resident_bytes,
-			.anonymous_bytes = p->anonymous_bytes };
+			.anonymous_bytes = p->anonymous_bytes,
+			.stored_bytes = p->graph.stored_nbytes };
 }
 
 // The whole model in fewer bits first, the fewest bits last, then fewer of its layers.

@@ -64,6 +64,7 @@ struct plan_less {
 	int64_t layers;        // 0: as asked
 	uint64_t needed_bytes; // what must be free, or what --memory counts
 	uint64_t resident_bytes, anonymous_bytes;
+	uint64_t stored_bytes; // of its weights in files: what making up synthetic ones writes
 };
 enum { PLAN_LESS_MOST = 4 };
 
