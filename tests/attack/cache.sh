@@ -158,7 +158,7 @@ cp "$reference" "$work/reference-8"
 right 16
 sixteen=$(find "$ASSAY_CACHE/reference" -type f ! -samefile "$reference")
 right 8
-for plant in flipped copied empty; do
+for plant in flipped copied ${ASSAY_LONG:+empty}; do
 	case $plant in
 	flipped) flip "$reference" ;;
 	copied) cp "$sixteen" "$reference" ;;
@@ -191,9 +191,10 @@ find "$ASSAY_CACHE" -type f >"$work/files"
 for part in artifact/ .lock /used model.safetensors converted/ reference/ made.json; do
 	grep -q -e "$part" "$work/files" || fail "no file of $part in the cache"
 done
-# One of a kind will do: files whose names differ in digests and numbers only are opened by the same code.
+# One of a kind will do: files whose names differ in digests and numbers only are opened by the same code, and so are locks, marks of use and
+# the weights of an artifact, wherever they lie.
 if [ -z "${ASSAY_LONG:-}" ]; then
-	paste <(sed -E 's/[0-9a-f]{8,}|[0-9]+/N/g' "$work/files") "$work/files" | awk -F'\t' '!seen[$1]++ { print $2 }' >"$work/kinds"
+	paste <(sed -E 's/[0-9a-f]{8,}|[0-9]+/N/g; s,.*(\.lock|/used)$,\1,; s,(/artifact/.*/).*safetensors$,\1weights,' "$work/files") "$work/files" | awk -F'\t' '!seen[$1]++ { print $2 }' >"$work/kinds"
 	mv "$work/kinds" "$work/files"
 fi
 while read -r file; do

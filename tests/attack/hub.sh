@@ -218,7 +218,7 @@ command -v openssl >/dev/null || { skip_part "openssl is not there to make certi
 make_certificate()
 {
 	local name=$1 san=$2 end=$3
-	openssl req -new -newkey rsa:2048 -nodes -subj "/CN=127.0.0.1" -keyout "$work/$name.key" -out "$work/$name.csr" 2>/dev/null &&
+	openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj "/CN=127.0.0.1" -keyout "$work/$name.key" -out "$work/$name.csr" 2>/dev/null &&
 		: >"$work/index" && echo 01 >"$work/serial" &&
 		printf '[ca]\ndefault_ca = a\n[a]\ndatabase = %s\nserial = %s\nnew_certs_dir = %s\ndefault_md = sha256\npolicy = p\nx509_extensions = e\n[p]\ncommonName = supplied\n[e]\nsubjectAltName = %s\nbasicConstraints = critical,CA:TRUE\n' \
 			"$work/index" "$work/serial" "$work" "$san" >"$work/ca.conf" &&

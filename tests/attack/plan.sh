@@ -23,7 +23,7 @@ three()
 
 SHIM_CRASH=model:bad/ code 2 shim "$ASSAY" $run
 three failed 'reading the model or building its graph crashed: plan: the process died of signal 11'
-SHIM_CRASH=memory:bad/ code 2 shim "$ASSAY" matrix --models bert bad behind --on null --scenario single-stream --runs 1 --no-conform --json
+SHIM_CRASH=memory:bad/ code 2 shim "$ASSAY" $run
 three failed 'reading the model or building its graph crashed: plan: the process died of signal 11'
 SHIM_GROW=memory:bad/ code 2 shim "$ASSAY" $run
 three no_memory 'reading a model and building its graph gets no more'
@@ -35,7 +35,7 @@ three timeout 'plan: not finished when the limit of'
 
 # Of a child that somebody else killed, and of a disk that was full, nothing is known: a row that says so, and --resume asks again.
 matrix="matrix --models bert bad behind --on null --scenario single-stream --runs 1 --no-conform --json"
-for what in model memory; do
+for what in ${ASSAY_LONG:+model} memory; do
 	SHIM_KILL=$what:bad/ code 2 shim "$ASSAY" $matrix --db killed-$what.duckdb
 	three not_asked 'the process that reads the model was killed from outside: plan: the process died of signal 9'
 	code 0 "$ASSAY" $matrix --db killed-$what.duckdb --resume
