@@ -555,6 +555,8 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 		if (status == STATUS_OK)
 			status = check(&d, &a, err);
 		if (status == STATUS_OK)
+			status = guard_values(&d, "source_", err);
+		if (status == STATUS_OK)
 			status = db_exec(&d, maps, err);
 		if (status == STATUS_OK)
 			status = take_tables(&d, err);

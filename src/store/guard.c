@@ -186,6 +186,98 @@ enum status guard_numbers(struct db *d, struct error *err)
 	return status;
 }
 
+// ---- numbers that nothing can have measured ---------------------------------------------------------------------------
+
+// At most four months in ms, 1e12 a second, an exbibyte in MiB, as of results of other tools (foreign.c); none is negative.
+static const double most_ms = 1e10, most_rate = 1e12, most_mib = 1099511627776.0, most_count = 1e15;
+static const struct {
+	const char *table, *column;
+	const double *most;
+} measured[] = {
+	{ "measurement", "latency_ms", &most_ms },
+	{ "measurement", "latency_min_ms", &most_ms },
+	{ "measurement", "latency_max_ms", &most_ms },
+	{ "measurement", "latency_p90_ms", &most_ms },
+	{ "measurement", "latency_p95_ms", &most_ms },
+	{ "measurement", "latency_p99_ms", &most_ms },
+	{ "measurement", "latency_low_ms", &most_ms },
+	{ "measurement", "latency_high_ms", &most_ms },
+	{ "measurement", "build_ms", &most_ms },
+	{ "measurement", "load_ms", &most_ms },
+	{ "measurement", "first_ms", &most_ms },
+	{ "measurement", "prefill_ms", &most_ms },
+	{ "measurement", "token_ms", &most_ms },
+	{ "measurement", "throughput_per_s", &most_rate },
+	{ "measurement", "tokens_per_s", &most_rate },
+	{ "measurement", "peak_anonymous_mib", &most_mib },
+	{ "measurement", "peak_pss_mib", &most_mib },
+	{ "measurement", "peak_resident_mib", &most_mib },
+	{ "measurement", "device_memory_mib", &most_mib },
+	{ "measurement", "predicted_mib", &most_count }, // of what no machine has
+	{ "measurement", "samples", &most_count },
+	{ "sample", "ms", &most_ms },
+};
+
+// The SQL of one column: NaN is above everything in DuckDB, so it is in no range; NULL is neither in it nor outside.
+static const char *outside(struct arena *a, size_t i)
+{
+	return arena_printf(a, "NOT (\"%s\" BETWEEN 0 AND %.0f)", measured[i].column, *measured[i].most);
+}
+
+// Of one table: `columns` of it that are there, of which an older file has fewer.
+static enum status look_at_values(
+	struct db *d, struct arena *a, const char *prefix, const char *table, const struct table *columns, struct error *err)
+{
+	struct text name = { 0 }, value = { 0 }, where = { 0 };
+	struct table t = { 0 };
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; i < sizeof measured / sizeof measured[0]; i++) {
+		if (!text_is(measured[i].table, table) || !has_table(columns, measured[i].column))
+			continue;
+		const char *column = measured[i].column, *is = outside(a, i);
+		text_addf(&name, " WHEN %s THEN '%s'", is, column);
+		text_addf(&value, " WHEN %s THEN CAST(\"%s\" AS VARCHAR)", is, column);
+		text_addf(&where, "%s%s", where.length > 0 ? " OR " : "", is);
+	}
+	if (where.length > 0)
+		status = db_query(d, a,
+			arena_printf(a,
+				"SELECT CAST(cell AS VARCHAR) AS cell, CASE%s END AS name, CASE%s END AS value FROM %s%s WHERE "
+				"%s LIMIT 1",
+				text_get(&name), text_get(&value), prefix, table, text_get(&where)),
+			NULL, 0, &t, err);
+	if (status == STATUS_OK && t.row_count > 0)
+		status = error_set(err, STATUS_BAD_INPUT, "row %s: %s.%s is %s, which nothing can have measured",
+			table_get(&t, 0, "cell"), table, table_get(&t, 0, "name"), table_get(&t, 0, "value"));
+	text_done(&name);
+	text_done(&value);
+	text_done(&where);
+	return status;
+}
+
+enum status guard_values(struct db *d, const char *prefix, struct error *err)
+{
+	static const char *const looked_at[] = { "measurement", "sample" };
+	struct arena a = { 0 };
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; i < sizeof looked_at / sizeof looked_at[0] && status == STATUS_OK; i++) {
+		struct table columns;
+		status = db_query(d, &a,
+			arena_printf(&a,
+				"SELECT column_name AS name FROM duckdb_columns() WHERE schema_name = 'main' AND table_name = "
+				"'%s%s' AND "
+				"database_name IN (current_database(), 'temp')",
+				prefix, looked_at[i]),
+			NULL, 0, &columns, err);
+		if (status == STATUS_OK)
+			status = look_at_values(d, &a, prefix, looked_at[i], &columns, err);
+	}
+	arena_done(&a);
+	return status;
+}
+
 enum status guard_look(struct db *d, struct error *err)
 {
 	struct arena a = { 0 };

@@ -371,6 +371,8 @@ enum status store_open(struct store *s, const char *path, bool read_only, struct
 			status = guard_numbers(&d, err);
 		if (status == STATUS_OK)
 			status = schema_look(&d, schema_migrations, schema_migration_count, &state, &version, err);
+		if (status == STATUS_OK && state != SCHEMA_EMPTY)
+			status = guard_values(&d, "", err);
 		if (status == STATUS_OK && read_only && state != SCHEMA_EMPTY)
 			status = schema_views(&d, &s->arena, state, &s->views, err);
 		if (status == STATUS_OK && state == SCHEMA_CURRENT && !read_only)
