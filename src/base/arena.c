@@ -160,6 +160,21 @@ void arena_defer(struct arena *a, void (*release)(void *), void *handle)
 	a->deferred = d;
 }
 
+void arena_take(struct arena *to, struct arena *from)
+{
+	struct arena_block **last_block = &to->blocks; // behind the one that still has room
+	struct arena_deferred **last = &from->deferred;
+
+	while (*last_block)
+		last_block = &(*last_block)->next;
+	while (*last)
+		last = &(*last)->next;
+	*last_block = from->blocks;
+	*last = to->deferred; // what came later is released first
+	to->deferred = from->deferred;
+	*from = (struct arena){ 0 };
+}
+
 void arena_done(struct arena *a)
 {
 	while (a->deferred) {

@@ -33,6 +33,8 @@ char *arena_printf(struct arena *a, const char *format, ...) __attribute__((form
 const char *arena_join(struct arena *a, const char *first, const char *between, const char *second);
 char *arena_vprintf(struct arena *a, const char *format, va_list ap);
 void arena_defer(struct arena *a, void (*release)(void *), void *handle);
+// All that `from` holds, what was deferred too, moves to `to` and stays where it is; `from` is empty afterwards.
+void arena_take(struct arena *to, struct arena *from);
 // Runs what was deferred, newest first, and frees everything; the arena is empty and usable afterwards.
 void arena_done(struct arena *a);
 

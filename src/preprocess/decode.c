@@ -123,7 +123,7 @@ enum status picture_decode(struct picture *out, struct arena *a, const char *nam
 			} else {
 				s = picture_orient(out, a, &as_stored, orientation, err);
 				if (s == STATUS_OK && out->pixels == as_stored.pixels)
-					s = picture_crop(out, a, &as_stored, 0, 0, as_stored.width, as_stored.height, err);
+					arena_take(a, &own);
 			}
 			arena_done(&own);
 			return s;

@@ -124,6 +124,34 @@ static void arenas(void **state)
 	arena_done(&a);
 }
 
+// What was taken stays where it is, lives as long as the one that took it, and is released before what was there.
+static void arena_taken(void **state)
+{
+	(void)state;
+	struct arena to = { 0 }, from = { 0 }, none = { 0 };
+	char *small = arena_strdup(&from, "small"), *large = arena_alloc(&from, 1 << 20), *there = arena_strdup(&to, "there");
+
+	memset(large, 7, 1 << 20);
+	memset(order, 0, sizeof order);
+	arena_defer(&to, note, "1");
+	arena_defer(&from, note, "2");
+	arena_defer(&from, note, "3");
+	arena_take(&to, &from);
+	arena_take(&to, &none);
+	assert_null(from.blocks);
+	arena_done(&from);
+	assert_string_equal(order, "");
+	assert_string_equal(arena_strdup(&from, "usable again"), "usable again");
+	assert_string_equal(arena_strdup(&to, "usable still"), "usable still");
+	assert_string_equal(small, "small");
+	assert_string_equal(there, "there");
+	assert_int_equal(large[(1 << 20) - 1], 7);
+	arena_take(&none, &to); // into an empty one
+	arena_done(&none);
+	assert_string_equal(order, "321");
+	arena_done(&from);
+}
+
 // A sentence and an exit code: no signal, so no core.
 static void no_memory(void **state)
 {
@@ -422,6 +450,7 @@ int main(void)
 		cmocka_unit_test(words),
 		cmocka_unit_test(errors),
 		cmocka_unit_test(arenas),
+		cmocka_unit_test(arena_taken),
 		cmocka_unit_test(no_memory),
 		cmocka_unit_test(texts),
 		cmocka_unit_test(half_precision),
