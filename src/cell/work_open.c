@@ -315,6 +315,10 @@ enum status work_check_memory(struct work *w, struct error *err)
 		predict_cell(&p, w->spec, &w->checkpoint, &w->target, &w->precise, &w->shape, w->ask.new_tokens > 0, err);
 	if (st)
 		return st;
+	if (w->ask.limit_bytes > 0 && p.anonymous_bytes > (uint64_t)w->ask.limit_bytes)
+		return error_set(err, STATUS_NO_MEMORY,
+			"not tried: it needs %s of anonymous memory (predicted), and it would be ended at %s",
+			predict_amount(&w->arena, p.anonymous_bytes), predict_amount(&w->arena, (uint64_t)w->ask.limit_bytes));
 	machine_detect(&m, &w->arena);
 	return predict_fits(&p, &m, w->ask.memory_bytes, err);
 }

@@ -28,9 +28,9 @@
 //   the same with       Qwen2-0.5B 8 layers bf16     487    149        997   1601              116     1718
 //   precision=bf16      bert-base 1x128 f32          416     30         33    280              467      748
 //
-//                       integers in blocks of 32, on ONNX Runtime and OpenVINO, while they run: llava's shape 1x704 of 188 million
-//                       weights in int4 377 and 516 (of which 78 are not explained), of 374 million 494 on the first; a layer of
-//                       1024 and 8192 1x8, 21 million, in int8 59 and in int4 38 on the second
+//                       integers in blocks of 32, on ONNX Runtime and OpenVINO, while they run: llava's shape 1x704 of 188
+//                       million weights in int4 377 and 516 (of which 78 are not explained), of 374 million 494 on the first;
+//                       a layer of 1024 and 8192, 1x8, 21 million weights, in int8 59 and in int4 38 on the second
 //
 // So: both copy every weight that is multiplied with into a layout of their own. ONNX Runtime then lets go of the mapped original
 // and, one after the other, of what it had folded (a float32 copy of 16-bit weights), so that the largest of them exists twice

@@ -17,7 +17,7 @@
 // those that float32 generates, which it is asked about. `calibrate`: no measurement but ranges for int8-static, over so many
 // inputs, into CACHE/reference; `calibration`: the file that holds them. `form_of`, `form`: of a reference, the platform whose
 // graph form of that index is built; NULL: the platform's own first. `dequantised`: of a reference, the precision's weights in
-// float32 arithmetic (enum dequantise).
+// float32 arithmetic (enum dequantise). `limit_bytes`: of a reference, at how much anonymous memory it is ended; 0: none.
 #define REQUEST_LIST(X) \
 	X(TEXT, path) \
 	X(TEXT, platform) \
@@ -32,6 +32,7 @@
 	X(INTEGER, dequantised) \
 	X(TEXT, calibration) \
 	X(INTEGER, calibrate) \
+	X(INTEGER, limit_bytes) \
 	X(INTEGER, second_bytes)
 
 enum dequantise {

@@ -9,6 +9,9 @@
 //     loss         the cell's outputs, compared with golden outputs, else with that graph: figures; only --max-loss makes a
 //                  verdict of them. Of what is judged once, they are the figures of that judgement
 //
+// Where the second engine has too little memory for float32 (OpenVINO takes twice the bytes of it), and it multiplies integer
+// weights in float32, it judges the graph by those: against the same weights, dequantised, on the first engine.
+//
 // Synthetic weights that were made in a reduced precision alone (cell.unwritten) have no float32 behind them: the graph is that
 // of the dequantised weights, on two engines, and there is no loss.
 //
@@ -192,6 +195,28 @@ static void limit_loss(const struct judging *j, struct arena *a, struct cell_res
 	}
 }
 
+// In the place of *second, which could not be had; its name says why not.
+static enum status ask_reduced(
+	const struct judging *j, const char *tokens, struct arena *a, struct reference *second, struct error *err)
+{
+	struct reference reduced;
+	const enum precision p = precision_find(j->cell->precision);
+	enum status st;
+
+	if ((p != PRECISION_INT8_WEIGHTS && p != PRECISION_INT4_WEIGHTS) || stopped(j))
+		return STATUS_OK;
+	if ((st = ask(j, REFERENCE_REDUCED, tokens, a, &reduced, err)))
+		return st;
+	if (reduced.name) {
+		reduced.name = arena_printf(a, "%s (not %s)", reduced.name, second->absent);
+		reduced.is_reduced = true;
+		*second = reduced;
+	} else if (reduced.absent) {
+		second->absent = arena_printf(a, "%s; %s", second->absent, reduced.absent);
+	}
+	return STATUS_OK;
+}
+
 static enum status judge_twice(const struct judging *j, const struct reference *given, struct bound bound, const struct answer *x,
 	struct arena *a, struct cell_result *out, struct error *err)
 {
@@ -214,7 +239,9 @@ static enum status judge_twice(const struct judging *j, const struct reference *
 		out->verdict = VERDICT_INTERRUPTED;
 		return STATUS_OK;
 	}
-	of_graph = judge_graph(&golden, &graph, &second, a, &out->row, &graph_why);
+	if (graph.name && !golden.name && second.no_memory && arithmetic.name && (st = ask_reduced(j, tokens, a, &second, err)))
+		return st;
+	of_graph = judge_graph(&golden, second.is_reduced ? &arithmetic : &graph, &second, a, &out->row, &graph_why);
 	of_arithmetic = judge_arithmetic(&arithmetic, x, bound, a, &out->row, &out->checks, &arithmetic_why);
 	if (!j->cell->unwritten) // else there is nothing in float32 that it could have lost
 		take_loss(golden.name ? &golden : &graph, x, a, &out->row);

@@ -114,7 +114,7 @@ static bool rounds_activations(const struct cell *c)
 // Of a model whose weights were made in its precision alone every reference reads those.
 static bool is_dequantised(const struct reference_question *q, const struct cell *c)
 {
-	return q->kind == REFERENCE_ARITHMETIC || c->unwritten;
+	return q->kind == REFERENCE_ARITHMETIC || (c->unwritten && q->kind != REFERENCE_REDUCED);
 }
 
 // Runs it, or finds it in the cache. *why: a sentence when there is no reference after all.
@@ -147,7 +147,7 @@ static enum status ask_engine(struct reference *out, const struct asked *x, cons
 	struct error read_error = { 0 };
 	struct child_report report;
 	struct heard heard;
-	const char *cause, *note;
+	const char *cause, *note, *from;
 	enum status st;
 
 	if (q->kind == REFERENCE_GRAPH || q->kind == REFERENCE_ARITHMETIC) {
@@ -155,11 +155,15 @@ static enum status ask_engine(struct reference *out, const struct asked *x, cons
 		ask.form = q->form;
 		ask.is_static = c->is_static;
 	}
+	if (q->kind == REFERENCE_REDUCED)
+		ask.precision = c->precision;
 	if (is_dequantised(q, c)) {
 		ask.precision = c->precision;
 		ask.calibration = q->calibration;
 		ask.dequantised = engine_quantises(c) ? DEQUANTISE_WEIGHTS : DEQUANTISE_ALL;
 	}
+	if (!limits.memory_bytes && (st = child_memory_default(&ask.limit_bytes, &from, a, "", err)))
+		return st;
 	heard_init(&heard, a, &quiet);
 	st = hear_child(&heard, NULL, request_text(a, &ask), &limits, &report, &read_error);
 	if (st == STATUS_NOT_ASKED) { // the cell has run: it stays unjudged
@@ -168,7 +172,9 @@ static enum status ask_engine(struct reference *out, const struct asked *x, cons
 	}
 	if (st)
 		return error_set(err, st, "%s", read_error.text);
-	if (heard_verdict(&heard, &report, &limits, &cause, &note) == VERDICT_RIGHT && heard.reference_path) {
+	const enum verdict v = heard_verdict(&heard, &report, &limits, &cause, &note);
+	out->no_memory = v == VERDICT_NO_MEMORY;
+	if (v == VERDICT_RIGHT && heard.reference_path) {
 		// A limit on the cache may take the file away at any time: then there is no reference, which is no error.
 		// It is looked at again here, in the memory that is compared: another program may have written meanwhile.
 		hold(a, heard.reference_path);
@@ -232,7 +238,24 @@ static void targets_of(const struct platform *p, enum reference_kind kind, const
 	if (kind == REFERENCE_ENGINE)
 		target[1] = target[0] ? unoptimised : NULL;
 	else if (!computes_nothing)
-		target[0] = kind == REFERENCE_SECOND ? processor->reference : unoptimised;
+		target[0] = kind == REFERENCE_SECOND || kind == REFERENCE_REDUCED ? processor->reference : unoptimised;
+}
+
+// Does that engine multiply integer weights of the cell's precision in float32?
+static bool reads_reduced(const struct asked *x, const struct cell *c)
+{
+	return platform_precision(x->target.route, precision_find(c->precision))->float_activations;
+}
+
+static const char *name_for(const struct asked *x, const struct reference_question *q, const struct cell *c, struct arena *a)
+{
+	const char *engine = judge_name(a, &x->target);
+
+	if (q->kind == REFERENCE_REDUCED)
+		return arena_printf(a, "%s, weights in integers as they are", engine);
+	return !is_dequantised(q, c) ? engine
+				     : arena_printf(a, "%s, dequantised weights%s", engine,
+					       rounds_activations(c) ? ", activations rounded alike" : "");
 }
 
 enum status reference_ask(struct reference *out, const struct reference_question *q, const struct cell *c,
@@ -256,10 +279,9 @@ enum status reference_ask(struct reference *out, const struct reference_question
 		// The table may name the platform itself with other options; the last resort must be another one.
 		if (i && (text_is(x.target.platform->name, c->platform) || text_is(target[0], target[1])))
 			continue;
-		x.name = judge_name(a, &x.target);
-		if (is_dequantised(q, c))
-			x.name = arena_printf(a, "%s, dequantised weights%s", x.name,
-				rounds_activations(c) ? ", activations rounded alike" : "");
+		if (q->kind == REFERENCE_REDUCED && !reads_reduced(&x, c))
+			continue;
+		x.name = name_for(&x, q, c, a);
 		if ((st = ask_engine(out, &x, q, c, watch, a, &why, err)))
 			return st;
 		if (why)

@@ -18,8 +18,10 @@
 struct reference {
 	const char *name;   // "golden", "engine:openvino-f32", "engine:ort-cpu-unoptimised"; NULL: there is none
 	const char *absent; // why not, a sentence
+	bool no_memory;     // it was too large for this machine, by prediction or at its limit
 	enum judged_by by;
-	bool derives; // golden: outputs that follow from others may be asked for
+	bool is_reduced; // of REFERENCE_REDUCED
+	bool derives;    // golden: outputs that follow from others may be asked for
 	struct answer answer;
 };
 
@@ -35,6 +37,9 @@ enum reference_kind {
 	REFERENCE_ENGINE, // the platform's row names it; else the unoptimised ONNX Runtime on the processor, for other platforms
 	REFERENCE_GRAPH,  // the cell's form of the graph in float32, unoptimised, on the processor
 	REFERENCE_SECOND, // the engine that judges the processor: what judges REFERENCE_GRAPH without golden outputs
+	// Where that does not fit into memory: its engine on the graph of weights in integers, with which it multiplies in
+	// float32; what judges REFERENCE_ARITHMETIC.
+	REFERENCE_REDUCED,
 	REFERENCE_ARITHMETIC, // the cell's form and precision, its weights dequantised, in float32, unoptimised, on the processor
 };
 struct reference_question {

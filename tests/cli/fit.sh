@@ -48,6 +48,28 @@ if has_platform openvino; then
 	json '",," not in d[0]["cause"]'
 fi
 code 0 "$ASSAY" cache --clear
+# What judges the graph takes memory, too: float32 in OpenVINO, twice, is more than a child gets here; the same integers are not.
+if has_platform openvino; then
+	mkdir "$work/deep"
+	python3 - "$work/wide/config.json" >"$work/deep/config.json" <<'PY'
+import json, sys
+config = json.load(open(sys.argv[1]))
+config.update(num_hidden_layers=3)
+json.dump(config, sys.stdout)
+PY
+	deep="$work/deep --synthetic --on cpu --seq 8 --memory 0.077 --fit --no-conform --runs 1"
+	ASSAY_MEMORY=0.45 code 0 "$ASSAY" run $deep --json
+	json 'd[0]["verdict"] == d[0]["graph_verdict"] == "right" and d[0]["precision"] == "int4-weights"'
+	json 'd[0]["graph_reference"].startswith("engine:openvino-f32, weights in integers as they are (not engine:openvino-f32, dequantised weights: not tried: it needs ")'
+	code 0 "$ASSAY" cache --clear
+	# Where neither fits, nothing is opened for it, and the row says so of both.
+	ASSAY_MEMORY=0.1 code 0 "$ASSAY" run $deep --json
+	json 'd[0]["verdict"] == "unjudged" and d[0]["cause"].count("not tried: it needs ") >= 1'
+	code 0 "$ASSAY" cache --clear
+fi
+# The plan counts what is taken, not what was asked: 38 MiB of integers in the place of 144 of float32.
+code 0 "$ASSAY" matrix --models ${fit/--memory/--dry-run --memory} --output-dir "$work/disk"
+has out '^Disk: up to 2[0-9](\.[0-9]+)? MiB of synthetic weights'
 # What is there is the machine's memory, and not what the process that plans is allowed.
 mkdir "$work/huge"
 python3 - "$SOURCE/tests/conform/cases/llama/config.json" >"$work/huge/config.json" <<'PY'
