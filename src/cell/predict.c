@@ -78,8 +78,8 @@ void predict_engine(struct prediction *out, const struct graph_memory *g, const 
 		return;
 	}
 	struct weights w = copies(g, e, t->options);
-	double given = (double)(g->output_nbytes < g->peak_nbytes ? g->output_nbytes : g->peak_nbytes),
-	       made = (double)g->peak_nbytes - given;
+	uint64_t peak = e->fuses_attention ? g->peak_fused_nbytes : g->peak_nbytes;
+	double given = (double)(g->output_nbytes < peak ? g->output_nbytes : peak), made = (double)peak - given;
 	double opened = e->opened_mib * 0x1p20, beside = e->made * made + e->given * given + (double)g->input_nbytes,
 	       run = opened + w.held + beside;
 	double load = opened + w.loading, libraries = e->mapped_mib * 0x1p20;
@@ -137,6 +137,7 @@ static enum status add_graph(struct graph_memory *sum, const struct spec *s, con
 	if (!st) {
 		graph_memory(g, &m);
 		sum->peak_nbytes += m.peak_nbytes; // an engine keeps for the next run what it needed
+		sum->peak_fused_nbytes += m.peak_fused_nbytes;
 		sum->input_nbytes += m.input_nbytes;
 		sum->output_nbytes += m.output_nbytes;
 		sum->stored_nbytes += m.stored_nbytes;

@@ -178,7 +178,8 @@ size_t graph_outputs(const struct graph *g, const struct tensor_type **out);
 // memory.c: what running the graph asks for, after graph_finish. Bytes of values count with the numbers that symbols are bound
 // to.
 struct graph_memory {
-	uint64_t peak_nbytes; // of what nodes make: the most that is alive at one time, in the order of building
+	uint64_t peak_nbytes;       // of what nodes make: the most that is alive at one time, in the order of building
+	uint64_t peak_fused_nbytes; // the same where attention is one operation and holds no scores
 	uint64_t input_nbytes, output_nbytes;
 	uint64_t stored_nbytes;     // weights as they lie in their files, each once
 	uint64_t in_place_nbytes;   // of them: read as they lie by nodes that run (norms, biases, a table that is multiplied with

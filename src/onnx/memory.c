@@ -19,6 +19,7 @@ struct walk {
 	bool *constant; // of each value: an initializer, or made of initializers alone
 	bool *multiplied, *other,
 		*folds; // of each constant value: nodes that run multiply with it, read it otherwise; a folded node reads it
+	bool *scores;   // of each value: it lies between the two products of an attention
 	uint64_t *rows; // of each constant value: how many of its rows are gathered
 	struct graph_memory m;
 	struct arena *a;
@@ -207,21 +208,69 @@ static void read_weights(struct walk *w)
 	}
 }
 
+static const struct node *maker(const struct graph *g, int id)
+{
+	const struct value_info *v = &g->values[id];
+
+	return v->kind == VALUE_NODE ? &g->nodes[v->node] : NULL;
+}
+
+// softmax(q k (+ bias)) v, as op_attention has it where no heads share keys: an engine that makes one operation of it holds
+// nothing of what lies between the products. A cap, a sink and the Reshape of shared keys stand in the way of that.
+static void find_scores(struct walk *w)
+{
+	const struct graph *g = w->g;
+
+	for (int i = 0; i < g->node_count; i++) {
+		const struct node *n = &g->nodes[i],
+				  *softmax = n->live && text_is(n->op, "MatMul") ? maker(g, n->inputs[0].id) : NULL;
+		const struct node *before = softmax && text_is(softmax->op, "Softmax") ? maker(g, softmax->inputs[0].id) : NULL,
+				  *biased = before && text_is(before->op, "Add") ? before : NULL;
+
+		if (biased)
+			before = maker(g, biased->inputs[0].id);
+		if (!before || !text_is(before->op, "MatMul"))
+			continue;
+		w->scores[before->outputs[0]] = w->scores[softmax->outputs[0]] = true;
+		if (biased)
+			w->scores[biased->outputs[0]] = true;
+	}
+}
+
+// Bytes alive: of everything; of everything but scores.
+struct alive {
+	uint64_t all, fused;
+};
+
+static void begin(struct walk *w, int id, struct alive *alive)
+{
+	if (w->root[id] != id)
+		return;
+	alive->all += nbytes_of(w, id);
+	alive->fused += w->scores[id] ? 0 : nbytes_of(w, id);
+}
+
+static void end(struct walk *w, int id, struct alive *alive)
+{
+	alive->all -= nbytes_of(w, id);
+	alive->fused -= w->scores[id] ? 0 : nbytes_of(w, id);
+}
+
 // After node number `i`: what it was the last to read is gone.
-static void release(struct walk *w, int i, int id, uint64_t *alive)
+static void release(struct walk *w, int i, int id, struct alive *alive)
 {
 	int root = w->root[id];
 
 	if (!root || w->last[root] != i || w->g->values[root].kind != VALUE_NODE || w->constant[root])
 		return;
-	*alive -= nbytes_of(w, root);
+	end(w, root, alive);
 	w->last[root] = -1; // a node may read it twice
 }
 
 static void run_nodes(struct walk *w)
 {
 	const struct graph *g = w->g;
-	uint64_t alive = 0;
+	struct alive alive = { 0 };
 
 	for (int i = 0; i < g->input_count; i++)
 		w->m.input_nbytes += nbytes_of(w, g->inputs[i]);
@@ -234,13 +283,14 @@ static void run_nodes(struct walk *w)
 		if (!n->live || n->body || w->constant[n->outputs[0]])
 			continue;
 		for (int k = 0; k < n->output_count; k++)
-			if (w->root[n->outputs[k]] == n->outputs[k])
-				alive += nbytes_of(w, n->outputs[k]);
-		if (alive > w->m.peak_nbytes)
-			w->m.peak_nbytes = alive;
+			begin(w, n->outputs[k], &alive);
+		if (alive.all > w->m.peak_nbytes)
+			w->m.peak_nbytes = alive.all;
+		if (alive.fused > w->m.peak_fused_nbytes)
+			w->m.peak_fused_nbytes = alive.fused;
 		for (int k = 1; k < n->output_count; k++) // that are not read
 			if (w->root[n->outputs[k]] == n->outputs[k] && w->last[n->outputs[k]] < 0)
-				alive -= nbytes_of(w, n->outputs[k]);
+				end(w, n->outputs[k], &alive);
 		int *around, count = graph_body_reads(g, n, w->a, &around);
 		for (int k = 0; k < n->input_count; k++)
 			release(w, i, n->inputs[k].id, &alive);
@@ -260,6 +310,7 @@ void graph_memory(const struct graph *g, struct graph_memory *out)
 		.multiplied = ARENA_ARRAY(&a, count, bool),
 		.other = ARENA_ARRAY(&a, count, bool),
 		.folds = ARENA_ARRAY(&a, count, bool),
+		.scores = ARENA_ARRAY(&a, count, bool),
 		.rows = ARENA_ARRAY(&a, count, uint64_t),
 		.a = &a };
 
@@ -267,6 +318,7 @@ void graph_memory(const struct graph *g, struct graph_memory *out)
 	find_roots(&w);
 	find_uses(&w);
 	read_weights(&w);
+	find_scores(&w);
 	run_nodes(&w);
 	*out = w.m;
 	arena_done(&a);

@@ -93,6 +93,7 @@ struct platform_memory {
 	double blocks;                 // for each byte of scales and zero points of blocks: packed beside the weights
 	double folded_slack;           // what stays of each folded byte after it was packed and freed
 	bool frees_packed;             // what was packed is let go of, mapped pages and folded copies
+	bool fuses_attention;          // holds no scores of one whose heads share no keys
 	bool widens_half_tables;       // a table of float16 becomes one of float32
 };
 const struct platform_memory *platform_memory(const struct route *r);

@@ -34,6 +34,34 @@ static struct graph_memory finish(struct graph *g)
 	return m;
 }
 
+// Of 8 heads over 64 tokens, with a bias: one operation holds q, k, v by heads and what comes out; scores are larger. With a cap
+// nothing is one operation, nor where heads share keys.
+static void fused_attention_holds_no_scores(void **state)
+{
+	enum { TOKENS = 64, WIDTH = 32, BYTES = TOKENS * WIDTH * 4, SCORES = 8 * TOKENS * TOKENS * 4 };
+	struct graph_memory m[3];
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct graph *g = graph_new(NULL);
+		int64_t keys = i == 2 ? 2 : 8, dim[] = { 1, TOKENS, WIDTH }, shared[] = { 1, TOKENS, WIDTH / 8 * keys };
+		struct attention a = { .q = graph_input(g, "q", DTYPE_F32, 3, dim),
+			.k = graph_input(g, "k", DTYPE_F32, 3, shared),
+			.v = graph_input(g, "v", DTYPE_F32, 3, shared),
+			.bias = graph_input(g, "bias", DTYPE_F32, 4, (int64_t[]){ 1, 1, 1, TOKENS }),
+			.heads = 8,
+			.kv_heads = keys,
+			.scale = 0.5f,
+			.softcap = i == 1 ? 30 : 0 };
+		graph_output(g, "y", op_attention(g, &a));
+		m[i] = finish(g);
+		assert_true(m[i].peak_nbytes >= 2 * SCORES);
+	}
+	assert_true(m[0].peak_fused_nbytes >= 2 * BYTES && m[0].peak_fused_nbytes < SCORES);
+	assert_int_equal(m[1].peak_fused_nbytes >= 2 * SCORES, 1);
+	assert_true(m[2].peak_fused_nbytes >= SCORES);
+}
+
 // x -> a -> b -> c: two beside each other at most; the input is the caller's.
 static void a_chain_needs_two(void **state)
 {
@@ -206,6 +234,10 @@ static void engines_differ(void **state)
 	assert_true(p.anonymous_bytes > 2ull << 30 && p.anonymous_bytes - q.anonymous_bytes == 1u << 29);
 	predict(&p, &m, "null");
 	assert_int_equal(p.resident_bytes, 0);
+	const struct graph_memory scores = { .peak_nbytes = 1u << 30, .peak_fused_nbytes = 1u << 20 };
+	predict(&p, &scores, "cpu");
+	predict(&q, &scores, "openvino");
+	assert_true(p.anonymous_bytes > 1u << 30 && q.anonymous_bytes < 1u << 27);
 }
 
 // ONNX Runtime packs the scales of blocks beside the integers, twice; judged, the same weights are multiplied out one by one.
@@ -332,6 +364,7 @@ static void a_published_model(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fused_attention_holds_no_scores),
 		cmocka_unit_test(a_chain_needs_two),
 		cmocka_unit_test(a_branch_keeps_its_fork),
 		cmocka_unit_test(a_branch_is_a_reader),
