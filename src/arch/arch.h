@@ -75,6 +75,8 @@ struct transduction {
 struct input_hints {
 	int64_t vocab_size, pad_token_id, type_vocab_size; // 0, -1, 0 where they do not apply
 	int64_t max_sequence;                              // 0: no limit
+	int64_t max_image;                                 // height and width of images or latents at most; 0: no limit
+	const char *max_image_why;                         // the configuration's keys that say so
 	// Rows of input_ids hold this token this often, after the first one: an image's features take its place.
 	int64_t image_token_id, image_tokens;
 	// Rows of input_ids end with this token and have it nowhere else: what pools there finds it.

@@ -339,10 +339,18 @@ static bool is_image(const struct tensor_type *t)
 	return is && t->rank >= 4;
 }
 
-enum status inputs_check_image(const struct tensor_type *types, size_t count, const struct input_shape *shape, struct error *err)
+enum status inputs_check_image(const struct tensor_type *types, size_t count, const struct input_hints *hints,
+	const struct input_shape *shape, struct error *err)
 {
 	const long long n = shape->image_size;
 
+	for (int i = 0; i < 2 && hints->max_image > 0 && !shape->file; i++) {
+		const long long side = inputs_symbol(i ? "width" : "height", hints, shape);
+		if (side > hints->max_image)
+			return error_set(err, STATUS_UNSUPPORTED,
+				"latents of %s %lld: this model takes at most %lld, which is %s of its configuration",
+				i ? "width" : "height", side, (long long)hints->max_image, hints->max_image_why);
+	}
 	if (n <= 0)
 		return STATUS_OK;
 	for (size_t i = 0; i < count; i++) {

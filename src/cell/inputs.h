@@ -51,8 +51,10 @@ void inputs_bind(struct graph *g, const struct input_hints *hints, const struct 
 // In any form: a size of images that was asked for is a number before the first node is built, because learned positions depend
 // on it.
 void inputs_bind_image(struct graph *g, const struct input_shape *shape);
-// Whether the inputs of a built graph have that size; UNSUPPORTED says which it has, or that there are no images.
-enum status inputs_check_image(const struct tensor_type *types, size_t count, const struct input_shape *shape, struct error *err);
+// Whether the inputs of a built graph have that size; UNSUPPORTED says which it has, that there are no
+// images, or what the model's table of positions takes at most.
+enum status inputs_check_image(const struct tensor_type *types, size_t count, const struct input_hints *hints,
+	const struct input_shape *shape, struct error *err);
 
 // One tensor for each declared input, by its name:
 //   *ids                in [0, vocab) without the pad token; input_ids with as many image tokens and the end token as hints say;

@@ -113,7 +113,7 @@ static enum status build_parts(struct work *w, const struct graph_form *form, st
 	for (size_t i = 0; i < w->part_count; i++) {
 		w->part[i].artifact = artifacts[i];
 		if (which[i] == &arch_whole &&
-			(st = inputs_check_image(artifacts[i].inputs, artifacts[i].input_count, &w->shape, err)))
+			(st = inputs_check_image(artifacts[i].inputs, artifacts[i].input_count, &w->hints, &w->shape, err)))
 			return st;
 		if ((st = backend_prepare(w->backend, &w->part[i].artifact, &w->arena, &w->checkpoint, err)))
 			return w->part_count > 1 ? error_prefix(err, "%s", which[i]->file) : st;

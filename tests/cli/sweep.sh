@@ -69,6 +69,9 @@ code 2 "$ASSAY" run "$work/clip" --on cpu --image-size 64 --runs 3 --no-conform 
 json 'd[0]["verdict"] == "unsupported" and "and no other; its learned positions are made for them" in d[0]["cause"]'
 code 0 "$ASSAY" run "$SOURCE/tests/conform/cases/diffusers-unet-sd15" --synthetic --on cpu --image-size 24 --runs 3 --no-conform --json
 json 'd[0]["output_shape"] == "[1,4,24,24]" and d[0]["image_size"] == 24'
+code 2 "$ASSAY" run "$SOURCE/tests/conform/cases/diffusers-sd3" --synthetic --on cpu --image-size 24,26 --runs 3 --no-conform --json
+json '[x["verdict"] for x in d] == ["right", "unsupported"]'
+json 'd[1]["cause"].startswith("latents of height 26: this model takes at most 24, which is pos_embed_max_size times patch_size")'
 code 0 "$ASSAY" run "$work/bert" --on null --image-size 32,64 --runs 3 --no-conform --json
 json 'len(d) == 1 and d[0]["image_size"] is None'
 has err '--image-size means nothing to this model and is left out for it$'

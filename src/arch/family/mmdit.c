@@ -554,6 +554,8 @@ static void hints(const struct spec *s, struct input_hints *out)
 	const struct mmdit *m = s->own;
 
 	image_hints(out, m->size[0], m->size[1]);
+	out->max_image = m->positions * m->patch;
+	out->max_image_why = "pos_embed_max_size times patch_size";
 }
 
 // A picture of 1024 by 1024 is 64 by 64 patches of 16 by 16.
