@@ -84,7 +84,8 @@ enum status reproduce_read(struct store *s, struct arena *a, int64_t row, struct
 	out->options = q->own_options;
 	out->question = c->question;
 	plan_fit_asked(&out->question, r); // the record has what was taken
-	out->question.profile = false;     // its cells have no profile to hold against each other
+	if (verdict_ran(out->old.verdict)) // two profiles are not held against each other; what did not give one is asked for it
+		out->question.profile = false;
 	if (!q->knows_conform)
 		out->question.no_conform = r->type_conformance == NULL;
 	// A row may be a stranger's: what it asks for has limits here. The default of memory holds, which --force lifts.

@@ -46,6 +46,8 @@ code 0 "$ASSAY" report --format md
 has out 'bert .*right.*; profiled: .*unsupported'
 code 0 "$ASSAY" reproduce 2 --command
 has out '^assay profile '
+code 0 "$ASSAY" reproduce 2
+has out '^  verdict +holds: unsupported then and now$'
 
 for on in cpu openvino; do
 	has_platform $on || continue
