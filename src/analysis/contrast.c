@@ -128,18 +128,21 @@ static uint64_t chosen_fields(const struct groups *a, const struct groups *b)
 	return out;
 }
 
+// "" is a flag that was given (member.h).
+static const char *field_word(const char *x)
+{
+	return !x ? "default" : *x ? x : "yes";
+}
+
 static const char *differs_words(const struct groups *a, const struct groups *b, uint64_t fields, struct arena *arena)
 {
 	const char *out = NULL;
 
 	for (unsigned f = 0; f < ASKED_COUNT; f++) {
-		const char *x, *y;
-
 		if (!(fields >> f & 1))
 			continue;
-		x = a->items[0].asked.field[f], y = b->items[0].asked.field[f];
 		out = arena_printf(arena, "%s%s%s: A %s, B %s", out ? out : "", out ? "; " : "", asked_name((enum asked_field)f),
-			x ? x : "default", y ? y : "default");
+			field_word(a->items[0].asked.field[f]), field_word(b->items[0].asked.field[f]));
 	}
 	return out;
 }
