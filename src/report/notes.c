@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What to know before a number is quoted.
 #include <math.h>
+#include <string.h>
 
 #include "report/gather.h"
 
@@ -81,7 +82,10 @@ void summary_gather_notes(struct summary *out, struct arena *a)
 	out->methods = ARENA_ARRAY(a, out->cell_count + 1, const char *);
 	for (size_t i = 0; i < out->cell_count; i++) {
 		const char *m = out->cells[i].row.memory_sampling;
+		const char *limit = m ? strstr(m, "; limit by ") : NULL; // of each cell its own: the row has it
 		size_t k = 0;
+		if (limit)
+			m = arena_strndup(a, m, (size_t)(limit - m));
 		while (m != NULL && k < out->method_count && !text_is(out->methods[k], m))
 			k++;
 		if (m != NULL && k == out->method_count)
