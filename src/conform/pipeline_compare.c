@@ -48,6 +48,8 @@ static enum status compare_tensor(const struct compared *c, const char *where, c
 			tensor_shape_text(w->rank, w->dim, shapes[1], sizeof shapes[1]));
 	}
 	for (size_t i = 0; i < stored_count(w); i++) {
+		if (!isfinite(stored_at(w, i)))
+			return error_set(c->err, STATUS_BAD_INPUT, "%s: what is expected is not finite", where);
 		double d = fabs(tensor_get(t, i) - stored_at(w, i));
 
 		most = fmax(most, fabs(stored_at(w, i)));

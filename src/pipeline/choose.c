@@ -105,6 +105,8 @@ static void read_lengths(struct settings *s, const struct part *m, int64_t usual
 	int64_t asked = whole(s, "max_new_tokens", 1, NEW_TOKENS_MOST, 0), length = whole(s, "max_length", 1, NEW_TOKENS_MOST, 0),
 		room = m->hints.max_sequence > 0 ? m->hints.max_sequence - out->prompt_length : NEW_TOKENS_MOST;
 
+	if (!asked && length && length <= out->prompt_length)
+		refuse(s, STATUS_BAD_INPUT, "max_length", "is no more than the prompt has");
 	out->new_tokens = asked ? asked : length > out->prompt_length ? length - out->prompt_length : usual;
 	if (!asked && out->new_tokens > room)
 		out->new_tokens = room;

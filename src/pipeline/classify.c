@@ -56,7 +56,7 @@ static enum status class_logits(struct call *c, struct part *m, const char *text
 	if (st || (st = text_run(m, c->a, &e, &given, &n, err)))
 		return st;
 	if (!(logits = part_output(given, n, "logits", 2, err)) || logits->dim[0] != 1 || logits->dim[1] < 1)
-		return logits ? error_set(err, STATUS_UNSUPPORTED, "the model gives no scores of classes") : STATUS_UNSUPPORTED;
+		return logits ? error_set(err, STATUS_UNSUPPORTED, "the model gives no scores of classes") : err->status;
 	*count = (size_t)logits->dim[1];
 	*out = elements_of(c->a, logits, 0, *count);
 	return STATUS_OK;

@@ -216,7 +216,7 @@ enum status diffuse_texts(struct diffusion *d, const char *encoder, const char *
 	if ((st = whole_run(d->c, m, &in, &given, err)))
 		return st;
 	if (!(*out = part_output(given.items, given.count, output, rank, err)))
-		return STATUS_UNSUPPORTED;
+		return err->status;
 	return (*out)->dim[0] == (int64_t)count ? STATUS_OK
 						: error_set(err, STATUS_FAILED, "%s: not one %s a text", encoder, output);
 }
@@ -316,7 +316,7 @@ static enum status ask(struct diffusion *d, size_t step, struct arena *a, float 
 		(st = part_run(d->denoiser, &arch_whole, in, count, a, &given, &out_count, err)))
 		return st;
 	if (!(t = part_output(given, out_count, "out_sample", d->rank, err)))
-		return STATUS_UNSUPPORTED;
+		return err->status;
 	if (t->nbytes != rows * d->n * sizeof **out)
 		return error_set(err, STATUS_UNSUPPORTED,
 			"%s: what it answers has not the shape of its latents: not supported yet", d->kind->denoiser);

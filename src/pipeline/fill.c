@@ -134,8 +134,7 @@ TASK(fill_mask)
 	if ((st = text_run(f.m, c->a, &e, &given, &n, err)))
 		return st;
 	if (!(f.logits = part_output(given, n, "logits", 3, err)) || f.logits->dim[1] != (int64_t)e.count)
-		return f.logits ? error_set(err, STATUS_UNSUPPORTED, "the model gives no logits of each token")
-				: STATUS_UNSUPPORTED;
+		return f.logits ? error_set(err, STATUS_UNSUPPORTED, "the model gives no logits of each token") : err->status;
 	f.e = &e;
 	f.top = (size_t)top;
 	f.pad = part_special_id(f.m, "pad_token");

@@ -72,7 +72,8 @@ enum status part_graph(struct part *m, const struct arch_graph *which, const str
 // is UNSUPPORTED. *out: all outputs by their names, copied into `a`.
 enum status part_run(struct part *m, const struct arch_graph *which, const struct tensor *in, size_t in_count, struct arena *a,
 	struct tensor **out, size_t *out_count, struct error *err);
-// The output of this name as float32 of this rank; NULL and *err: there is none.
+bool all_finite(const struct tensor *t); // of float32
+// The output of this name as float32 of this rank; NULL and *err: there is none, or it holds what is no number.
 const struct tensor *part_output(const struct tensor *out, size_t count, const char *name, int rank, struct error *err);
 bool part_takes(const struct part_graph *g, const char *input);
 void part_close(struct part *m);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model of a pipeline: its configuration, its tokenizer, its graphs. A graph is opened when it first runs, in the first form of
 // the platform's row that the engine takes (cell/form.h), with open shapes: texts have all lengths.
+#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -346,12 +347,27 @@ enum status part_run(struct part *m, const struct arch_graph *which, const struc
 	return st;
 }
 
+bool all_finite(const struct tensor *t)
+{
+	size_t elements = 0;
+
+	tensor_count(t->rank, t->dim, &elements);
+	for (size_t i = 0; i < elements; i++)
+		if (!isfinite(((const float *)t->data)[i]))
+			return false;
+	return true;
+}
+
 const struct tensor *part_output(const struct tensor *out, size_t count, const char *name, int rank, struct error *err)
 {
 	const struct tensor *t = tensor_named(out, count, name);
 
-	if (t && t->rank == rank && t->dtype == DTYPE_F32)
-		return t;
+	if (t && t->rank == rank && t->dtype == DTYPE_F32) {
+		if (all_finite(t))
+			return t;
+		error_set(err, STATUS_FAILED, "%s holds what is no number", name);
+		return NULL;
+	}
 	error_set(err, STATUS_UNSUPPORTED, "the model gives no %s of %d dimensions in f32", name, rank);
 	return NULL;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/pictures.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -123,9 +122,8 @@ enum status output_of(const struct outputs *given, const char *name, int rank, c
 	if (!t || t->dtype != DTYPE_F32 || (rank && t->rank != rank) || t->rank < 1 || t->dim[0] != 1 ||
 		!tensor_count(t->rank, t->dim, &elements) || !elements)
 		return error_set(err, STATUS_UNSUPPORTED, "the model gives no %s that this task can read", name);
-	for (size_t i = 0; i < elements; i++)
-		if (!isfinite(((const float *)t->data)[i]))
-			return error_set(err, STATUS_FAILED, "%s holds what is no number", name);
+	if (!all_finite(t))
+		return error_set(err, STATUS_FAILED, "%s holds what is no number", name);
 	*out = t;
 	return STATUS_OK;
 }

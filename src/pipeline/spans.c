@@ -71,7 +71,7 @@ static enum status search(struct call *c, struct part *m, const struct encoding 
 	if (st || (st = part_run(m, &arch_whole, in, count, c->a, &given, &n, err)))
 		return st;
 	if (!(start = part_output(given, n, "start_logits", 2, err)) || !(end = part_output(given, n, "end_logits", 2, err)))
-		return STATUS_UNSUPPORTED;
+		return err->status;
 	if (start->dim[1] != (int64_t)e->count || end->dim[1] != (int64_t)e->count)
 		return error_set(err, STATUS_UNSUPPORTED, "the model gives no logits of each token");
 	double *s = probabilities(c->a, start, ok, e->count), *t = probabilities(c->a, end, ok, e->count);

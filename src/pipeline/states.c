@@ -21,7 +21,7 @@ static enum status states_of(
 		return st;
 	*out = part_output(given, n, "last_hidden_state", 3, err);
 	if (!*out)
-		return STATUS_UNSUPPORTED;
+		return err->status;
 	return (*out)->dim[1] == (int64_t)e->count ? STATUS_OK
 						   : error_set(err, STATUS_UNSUPPORTED, "the model gives no state of each token");
 }

@@ -75,8 +75,7 @@ static enum status tag(const struct tagging *g, const struct encoding *e, struct
 	if (st || (st = text_run(g->m, g->c->a, e, &given, &n, err)))
 		return st;
 	if (!(logits = part_output(given, n, "logits", 3, err)) || logits->dim[1] != (int64_t)e->count || logits->dim[2] < 1)
-		return logits ? error_set(err, STATUS_UNSUPPORTED, "the model gives no logits of each token")
-			      : STATUS_UNSUPPORTED;
+		return logits ? error_set(err, STATUS_UNSUPPORTED, "the model gives no logits of each token") : err->status;
 	*labels = (size_t)logits->dim[2];
 	*out = (struct entities){ ARENA_ARRAY(g->c->a, e->count + 1, struct entity), 0 };
 	for (size_t i = 0; i < e->count; i++) {

@@ -38,7 +38,7 @@ bad 'where to' synth bert-base-uncased
 bad 'where to' build bert-base-uncased
 bad "--dtype wants f32, f16 or bf16, not 'f64'" synth bert-base-uncased -o "$work/x" --dtype f64
 bad '--batch and --seq need --static' build bert-base-uncased -o "$work/x" --batch 2
-bad '--probe, --driver, --plan and --conform' cell --probe ort --conform
+bad '--probe, --driver, --plan, --conform and --pipeline' cell --probe ort --conform
 bad '--key and --all name the models that the program carries, --models others' matrix --key --models bert-base-uncased
 
 # Nothing was written by any of them.

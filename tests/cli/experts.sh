@@ -25,6 +25,14 @@ json "'experts' not in d[0]['form']"
 code 0 "$ASSAY" run "$SOURCE/tests/conform/cases/qwen3_moe" --synthetic $quick --precision int8-static --json
 json "d[0]['verdict'] == 'right' and d[0]['form'].find('experts-chosen') > 0"
 
+# A router that gives what is no number chooses experts all the same, so that it is seen.
+code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/mixtral" --dtype f32 -o "$work/nan"
+not_a_number "$work/nan" model.layers.0.block_sparse_moe.gate.weight
+for form in '' --static; do
+	code 3 "$ASSAY" run "$work/nan" $quick $form --json
+	json "d[0]['verdict'] == 'wrong' and 'not finite' in d[0]['cause']"
+done
+
 # Of 4 experts a token chooses 2: half of their products.
 code 0 "$ASSAY" run "$SOURCE/tests/conform/cases/mixtral" --synthetic $quick --json
 cp "$work/out" "$work/chosen"

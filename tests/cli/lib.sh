@@ -128,3 +128,17 @@ finish()
 	echo "good"
 	exit 0
 }
+
+# not_a_number FOLDER TENSOR: the first float32 of this tensor of model.safetensors becomes NaN.
+not_a_number()
+{
+	python3 - "$1/model.safetensors" "$2" <<'PY' || fail "$1 has no $2"
+import json, struct, sys
+with open(sys.argv[1], "r+b") as f:
+	length = struct.unpack("<Q", f.read(8))[0]
+	tensor = json.loads(f.read(length))[sys.argv[2]]
+	assert tensor["dtype"] == "F32"
+	f.seek(8 + length + tensor["data_offsets"][0])
+	f.write(struct.pack("<f", float("nan")))
+PY
+}

@@ -76,4 +76,9 @@ has err 'cannot be told from its class BartForConditionalGeneration: name it wit
 # A child that dies is a sentence.
 code 2 "$ASSAY" pipeline "$work/question-answering-roberta-windows" 'Who?' 'He.' --on null:fail=run@1
 has err 'null'
+# What is no number is no answer.
+not_a_number "$classes" classifier.out_proj.bias
+code 2 "$ASSAY" pipeline "$classes" 'Hello, world'
+empty out
+has err 'logits holds what is no number'
 finish

@@ -100,7 +100,7 @@ static void writes(void **state)
 
 	o.layers = 4;
 	assert_int_equal(synth_write(path("b"), &c, &o, &e), STATUS_BAD_INPUT);
-	assert_non_null(strstr(e.text, "has 3 layers, not 4"));
+	assert_non_null(strstr(e.text, "has 3 layers, which cannot be cut to 4"));
 	assert_false(file_exists(path("b")));
 	checkpoint_close(&c);
 }

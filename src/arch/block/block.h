@@ -218,6 +218,9 @@ graph_value latent_attention(struct build *b, graph_value x, const struct attent
 graph_value mixture(struct build *b, graph_value x);
 // The sum of what all experts make of x, each times its own of weights [batch, seq, experts or more].
 graph_value weighed_experts(struct build *b, graph_value x, graph_value weights);
+// Of each number along the last axis, whose length is known: is it one of the k greatest? Never more than k, of equals those
+// that TopK names, and NaN among them.
+graph_value are_greatest(struct graph *g, graph_value x, int64_t k);
 graph_value route(struct build *b, const char *stem, graph_value x); // by STEM.router: [batch, seq, experts], 0 where not chosen
 graph_value attention_of_experts(struct build *b, graph_value x, const struct attention_extras *e, struct cache *cache);
 graph_value mixture_apart(struct build *b, graph_value chooser, graph_value x); // the router looks at something else

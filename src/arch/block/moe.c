@@ -14,10 +14,16 @@
 
 #include "arch/block/block.h"
 
-// The greatest k along the last axis: the kth of them, [.., 1].
-static graph_value kth_greatest(struct graph *g, graph_value x, int64_t k)
+graph_value are_greatest(struct graph *g, graph_value x, int64_t k)
 {
-	return op_slice(g, op_topk(g, x, k), -1, k - 1, k);
+	int64_t n = value_dim(g, x, value_rank(g, x) - 1), *count = ARENA_ARRAY(graph_arena(g), (size_t)(n > 0 ? n : 1), int64_t);
+	graph_value at;
+
+	for (int64_t i = 0; i < n; i++)
+		count[i] = i;
+	op_topk_indices(g, x, k, -1, false, &at);
+	graph_value is = op_equal(g, op_unsqueeze(g, at, -1), graph_i64s(g, (int)n, count)); // [.., k, n]
+	return op_greater(g, op_reduce_max(g, op_cast(g, is, DTYPE_F32), -2, false), graph_f32(g, 0.5f));
 }
 
 // Experts outside the top_groups best groups cannot be chosen. A group is worth its two best experts, or its best.
@@ -30,7 +36,7 @@ static graph_value within_groups(struct build *b, graph_value choice)
 	int64_t each = m->experts / m->groups, best = m->group_of_two ? 2 : 1;
 	graph_value grouped = op_reshape(g, choice, 4, (int64_t[]){ 0, 0, m->groups, each });
 	graph_value worth = op_reduce_sum(g, op_topk(g, grouped, best), -1, false); // [batch, seq, groups]
-	graph_value in = op_less_or_equal(g, kth_greatest(g, worth, m->top_groups), worth);
+	graph_value in = are_greatest(g, worth, m->top_groups);
 	graph_value kept = op_where(g, op_unsqueeze(g, in, 3), grouped, graph_f32(g, -FLT_MAX));
 	return op_reshape(g, kept, 3, (int64_t[]){ 0, 0, m->experts });
 }
@@ -45,7 +51,7 @@ static graph_value mix_best(struct build *b, graph_value scores, graph_value tak
 	graph_value max = op_reduce_max(g, left, -1, true);
 	graph_value ratio = op_div(g, op_sub(g, max, scores), op_max(g, op_abs(g, scores), max));
 	graph_value far = op_greater(g, ratio, graph_f32(g, (float)(2 * b->s->moe->jitter)));
-	*best = op_less_or_equal(g, max, left);
+	*best = are_greatest(g, left, 1);
 	return op_where(g, *best, op_softmax(g, op_where(g, far, low, left), -1), graph_f32(g, 0));
 }
 
@@ -77,8 +83,7 @@ graph_value route(struct build *b, const char *stem, graph_value x)
 		choice = op_add(g, choice, flat ? bias : op_reshape(g, bias, 1, &m->experts));
 	}
 	choice = within_groups(b, choice);
-	graph_value chosen = op_less_or_equal(g, kth_greatest(g, choice, m->top_k), choice);
-	graph_value weights = op_where(g, chosen, scores, graph_f32(g, 0));
+	graph_value weights = op_where(g, are_greatest(g, choice, m->top_k), scores, graph_f32(g, 0));
 	if (m->normalise)
 		weights = op_div(g, weights, op_add(g, op_reduce_sum(g, weights, -1, true), graph_f32(g, 1e-20f)));
 	if (weight_named(b, "layers.moe.expert_scale"))

@@ -171,8 +171,7 @@ static graph_value route_with_shared(struct build *b, graph_value x)
 	graph_value scores = op_sigmoid(g, linear(b, "layers.moe.router", x, b->s->hidden_size, all, false));
 	graph_value routed = op_slice(g, scores, 2, 0, m->experts);
 	graph_value choice = op_add(g, routed, WEIGHT(b, "layers.moe.choice_bias", "", m->experts));
-	graph_value least = op_slice(g, op_topk(g, choice, m->top_k), -1, m->top_k - 1, m->top_k);
-	routed = op_where(g, op_less_or_equal(g, least, choice), routed, graph_f32(g, 0));
+	routed = op_where(g, are_greatest(g, choice, m->top_k), routed, graph_f32(g, 0));
 	scores = op_concat(g, 2, (graph_value[]){ routed, op_slice(g, scores, 2, m->experts, all) }, 2);
 	scores = op_div(g, scores, op_reduce_sum(g, scores, -1, true));
 	return op_mul(g, op_scale(g, scores, (float)m->scale), WEIGHT(b, "layers.moe.scale", "", 1));

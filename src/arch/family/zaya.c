@@ -176,8 +176,7 @@ static graph_value experts(struct build *b, graph_value x, graph_value *state)
 		    none = op_unsqueeze(g, graph_f32(g, -1), 0);
 	bias = op_concat(g, 2, (graph_value[]){ bias, none }, 0); // to do nothing: the class makes it -1, whatever the file has
 	graph_value choice = op_add(g, share, bias);
-	graph_value most = op_reduce_max(g, choice, -1, true);
-	return weighed_experts(b, x, op_where(g, op_less_or_equal(g, most, choice), share, graph_f32(g, 0)));
+	return weighed_experts(b, x, op_where(g, are_greatest(g, choice, 1), share, graph_f32(g, 0)));
 }
 
 static void body(struct build *b, struct body *io)
