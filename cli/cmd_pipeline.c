@@ -2,7 +2,9 @@
 // assay pipeline: a question in, an answer out.
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/visible.h"
@@ -88,12 +90,61 @@ static void print_json(const struct pipeline_told *told, const char *on)
 	json_decref(o);
 }
 
+static enum status read_standard(struct text *out, struct error *err)
+{
+	enum { INPUT_MOST = 256 << 20 };
+	static char bytes[1 << 16];
+	ssize_t n;
+
+	while ((n = read(STDIN_FILENO, bytes, sizeof bytes)) > 0) {
+		if (out->length + (size_t)n > INPUT_MOST)
+			return error_set(err, STATUS_BAD_INPUT, "standard input: more than %d MiB", INPUT_MOST >> 20);
+		text_add_bytes(out, bytes, (size_t)n);
+	}
+	return n ? error_errno(err, "standard input") : STATUS_OK;
+}
+
+// "-" as an INPUT: what comes on standard input, as a file whose content says what it is. The caller removes *file.
+static enum status input_file(const char **file, struct arena *a, struct error *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	char *name = arena_printf(a, "%s/assay-input-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	struct text data = { 0 };
+	int fd = *file ? -1 : mkstemp(name);
+	enum status st;
+
+	if (*file)
+		return error_set(err, STATUS_BAD_INPUT, "standard input is one INPUT: '-' stands there twice");
+	if (fd < 0)
+		return error_errno(err, "%s", name);
+	close(fd);
+	*file = name;
+	if (!(st = read_standard(&data, err)))
+		st = file_put(name, text_get(&data), data.length, err);
+	text_done(&data);
+	return st;
+}
+
+static enum status read_inputs(json_t *inputs, char **words, size_t count, const char **file, struct arena *a, struct error *err)
+{
+	enum status st = STATUS_OK;
+
+	for (size_t i = 0; i < count && !st; i++) {
+		bool standard = text_is(words[i], "-");
+
+		st = standard ? input_file(file, a, err) : STATUS_OK;
+		if (!st)
+			json_array_append_new(inputs, visible_json_string(standard ? *file : words[i]));
+	}
+	return st;
+}
+
 static int answer(const struct asked *q, const char *model, char **words, size_t count, struct arena *a)
 {
 	struct pipeline_told told = { 0 };
 	struct error err = { 0 };
 	struct target *target;
-	const char *folder, *nearest = NULL;
+	const char *folder, *nearest = NULL, *file = NULL;
 	size_t targets;
 	json_t *inputs = json_array(), *options = NULL;
 	int code = cli_cache_ready();
@@ -106,15 +157,15 @@ static int answer(const struct asked *q, const char *model, char **words, size_t
 		return cli_bad_use("the task %s is not supported yet%s%s%s", q->task, nearest ? "; did you mean " : "",
 			nearest ? nearest : "", nearest ? "?" : "");
 	}
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(inputs, visible_json_string(words[i]));
+	cli_catch_stop();
 	st = read_options(&q->options, &options, &err);
 	add_numbers(q, options);
+	if (!st)
+		st = read_inputs(inputs, words, count, &file, a, &err);
 	if (!st)
 		st = cli_model_folder(&folder, a, model, "a model", &err);
 	if (!st)
 		st = plan_targets(&target, &targets, a, &(const char *){ q->on }, 1, NULL, &err);
-	cli_catch_stop();
 	if (!st)
 		st = pipeline_ask(&(struct pipeline_asked){ folder, q->task, target, inputs, options, q->save, q->timeout_s,
 					  (int64_t)(q->memory_gib * 0x1p30), &cli_stop, q->output, show_step,
@@ -125,6 +176,8 @@ static int answer(const struct asked *q, const char *model, char **words, size_t
 		print_json(&told, q->on);
 	else if (!st)
 		print_words(&told);
+	if (file)
+		unlink(file);
 	json_decref(inputs);
 	json_decref(options);
 	code = !st ? EXIT_GOOD : cli_error(&err);
@@ -209,7 +262,10 @@ static int run(int argc, char **argv)
 			"tokenizer\n"
 			"or processor. What the model makes of the INPUTs is printed as transformers' pipeline of that task\n"
 			"answers. An INPUT is a text, or a file, known by its content: a picture, a sound, a text, or JSON, an\n"
-			"object with the task's inputs by name, or a list of them.\n\n"
+			"object with the task's inputs by name, or a list of them; such JSON may also be typed as it is, and -\n"
+			"is standard input. What looks like the name of a file that is not there is refused.\n"
+			"candidate_labels are several INPUTs, a label each, or one with commas between them: sport,politics. A\n"
+			"label with a comma alone is a list in JSON: [\"up, and away\"].\n\n"
 			"text-to-image is asked of a folder that diffusers saved (model_index.json): StableDiffusionPipeline "
 			"and\n"
 			"FluxPipeline. Without latents (a safetensors file, named in a JSON input) it begins with normal noise "

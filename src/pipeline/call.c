@@ -33,6 +33,27 @@ enum status call_texts(const struct call *c, const char *key, const char *const 
 	return STATUS_OK;
 }
 
+enum status call_labels(const struct call *c, const char *const **out, size_t *count, struct error *err)
+{
+	const char *at = json_string_value(json_object_get(c->input, "candidate_labels")), **labels;
+
+	if (!at)
+		return call_texts(c, "candidate_labels", out, count, err);
+	*out = labels = ARENA_ARRAY(c->a, PIPELINE_LIST_MOST, const char *);
+	*count = 0;
+	for (at += strspn(at, ", \t"); *at && *count < PIPELINE_LIST_MOST; at += strspn(at, ", \t")) {
+		size_t n = strcspn(at, ","), kept = n;
+
+		while (kept && strchr(" \t", at[kept - 1]))
+			kept--;
+		labels[(*count)++] = arena_strndup(c->a, at, kept);
+		at += n;
+	}
+	return *count && !*at
+		? STATUS_OK
+		: error_set(err, STATUS_BAD_INPUT, "the input's candidate_labels should be 1 to %d texts", PIPELINE_LIST_MOST);
+}
+
 bool call_has(const struct call *c, const char *key)
 {
 	const json_t *x = json_object_get(c->input, key);

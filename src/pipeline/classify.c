@@ -140,8 +140,7 @@ TASK(zero_shot_classification)
 	struct part *m;
 	enum status st = part_open(c->p, ".", &m, err);
 
-	if (st || (st = call_texts(c, "candidate_labels", &labels, &count, err)) ||
-		(st = option_bool(c, "multi_label", false, &multi, err)))
+	if (st || (st = call_labels(c, &labels, &count, err)) || (st = option_bool(c, "multi_label", false, &multi, err)))
 		return st;
 	double *scores = ARENA_ARRAY(c->a, count, double), *against = ARENA_ARRAY(c->a, count, double);
 	if ((st = entail(c, m, labels, count, scores, against, err)))

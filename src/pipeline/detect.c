@@ -126,7 +126,7 @@ TASK(zero_shot_object_detection)
 	size_t count;
 	enum status st;
 
-	if ((st = part_open(c->p, ".", &m, err)) || (st = call_texts(c, "candidate_labels", &labels, &count, err)) ||
+	if ((st = part_open(c->p, ".", &m, err)) || (st = call_labels(c, &labels, &count, err)) ||
 		(st = option_real(c, "threshold", 0.1, &threshold, err)) ||
 		(st = option_integer(c, "top_k", 1, INT32_MAX, INT32_MAX, &top, err)) ||
 		(st = image_inputs(c, m, &image, &in, &processor, err)))

@@ -121,6 +121,8 @@ const struct pipeline_task *pipeline_task_find(const char *name); // NULL: there
 // call.c: members of the input. BAD_INPUT names one that is missing or of another kind.
 enum status call_text(const struct call *c, const char *key, const char **out, struct error *err);
 enum status call_texts(const struct call *c, const char *key, const char *const **out, size_t *count, struct error *err);
+// candidate_labels: a list of texts, or one text, which is parted at its commas, blanks around the parts left out.
+enum status call_labels(const struct call *c, const char *const **out, size_t *count, struct error *err);
 bool call_has(const struct call *c, const char *key);
 enum status call_picture(const struct call *c, const char *key, struct picture *out, struct error *err); // a file, decoded
 enum status call_file(const struct call *c, const char *key, const char **path, struct error *err);

@@ -165,7 +165,7 @@ TASK(zero_shot_image_classification)
 	size_t count;
 	enum status st;
 
-	if ((st = part_open(c->p, ".", &m, err)) || (st = call_texts(c, "candidate_labels", &labels, &count, err)) ||
+	if ((st = part_open(c->p, ".", &m, err)) || (st = call_labels(c, &labels, &count, err)) ||
 		(st = labels_in_template(c, labels, count, "This is a photo of {}.", &texts, err)) ||
 		(st = image_inputs(c, m, &image, &in, NULL, err)))
 		return st;
@@ -187,7 +187,7 @@ TASK(zero_shot_audio_classification)
 	size_t count;
 	enum status st;
 
-	if ((st = part_open(c->p, ".", &m, err)) || (st = call_texts(c, "candidate_labels", &labels, &count, err)) ||
+	if ((st = part_open(c->p, ".", &m, err)) || (st = call_labels(c, &labels, &count, err)) ||
 		(st = labels_in_template(c, labels, count, "This is a sound of {}.", &texts, err)) ||
 		(st = call_sound(c, m, &sound, &settings, err)) || (st = sound_inputs(c, settings, &sound, &in, err)) ||
 		(st = texts_inputs(c, m, texts, count, 0, &in, err)) || (st = whole_run(c, m, &in, &given, err)))

@@ -69,6 +69,7 @@ void pipeline_placed(struct pipeline *p, struct arena *a, struct pipeline_placem
 enum pipeline_kind {
 	PIPELINE_TEXT,
 	PIPELINE_TEXTS,
+	PIPELINE_LABELS, // texts, or one text with commas between them
 	PIPELINE_PICTURE,
 	PIPELINE_PICTURES,
 	PIPELINE_SOUND,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a person types, as inputs of a task. A word that names a file is known by the file's content: a picture, a sound, a JSON
-// file with an input or a list of inputs, else a text. It goes to the first of the task's inputs that is of its kind and free.
+// file with an input or a list of inputs, else a text. One that looks like a file's name and names none is refused: no model
+// should be asked about a mistyped name. A word goes to the first of the task's inputs that is of its kind and free.
 #include <string.h>
 
 #include "base/file.h"
@@ -16,6 +17,7 @@ enum word_kind { WORD_TEXT, WORD_PICTURE, WORD_SOUND, WORD_JSON };
 struct word {
 	enum word_kind kind;
 	const char *text; // a file's path, or the text
+	json_t *json;     // of WORD_JSON; dies with the arena
 };
 
 static const struct {
@@ -47,20 +49,49 @@ static enum word_kind kind_of(const uint8_t *data, size_t nbytes)
 	return WORD_TEXT;
 }
 
-static enum status look(struct word *out, struct arena *a, const char *word, struct error *err)
+// Does a text look like the name of a file: one of the usual endings, or a path that begins at a folder that is there?
+static bool looks_like_path(struct arena *a, const char *word)
+{
+	static const char *const endings[] = { ".txt", ".png", ".jpg", ".jpeg", ".webp", ".gif", ".wav", ".flac", ".mp3", ".json",
+		".jsonl" };
+	const char *slash = strrchr(word, '/');
+
+	if (strchr(word, '\n'))
+		return false;
+	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+		if (text_ends(word, endings[i]) && strlen(word) > strlen(endings[i]))
+			return true;
+	if (!slash || strpbrk(word, " \t"))
+		return false; // "and/or" in a sentence is none
+	return *word == '/' || *word == '.' || *word == '~' || file_is_dir(arena_strndup(a, word, (size_t)(slash - word)));
+}
+
+static void forget_json(void *json)
+{
+	json_decref(json);
+}
+
+static void keep_json(struct word *out, struct arena *a, json_t *json)
+{
+	out->kind = WORD_JSON;
+	out->json = json;
+	arena_defer(a, forget_json, json);
+}
+
+static enum status look_at_file(struct word *out, struct arena *a, const char *word, struct error *err)
 {
 	const uint8_t *data;
 	size_t nbytes;
-	enum status st;
+	json_t *json;
+	enum status st = file_map(a, word, &data, &nbytes, err);
 
-	*out = (struct word){ WORD_TEXT, word };
-	if (!file_exists(word) || file_is_dir(word))
-		return STATUS_OK;
-	if ((st = file_map(a, word, &data, &nbytes, err)))
+	if (st)
 		return st;
 	out->kind = kind_of(data, nbytes);
+	if (out->kind == WORD_JSON && !(st = json_file(word, PIPELINE_JSON_MOST, &json, err)))
+		keep_json(out, a, json);
 	if (out->kind != WORD_TEXT)
-		return STATUS_OK;
+		return st;
 	if (nbytes > TEXT_MOST || visible_not_utf8(data, nbytes) != nbytes || (nbytes && memchr(data, 0, nbytes)))
 		return error_set(
 			err, STATUS_BAD_INPUT, "%s: no picture, no sound and no text of at most %d MiB", word, TEXT_MOST >> 20);
@@ -72,7 +103,7 @@ static enum status look(struct word *out, struct arena *a, const char *word, str
 
 static bool is_list(enum pipeline_kind k)
 {
-	return k == PIPELINE_TEXTS || k == PIPELINE_PICTURES;
+	return k == PIPELINE_TEXTS || k == PIPELINE_LABELS || k == PIPELINE_PICTURES;
 }
 
 static bool fits(enum pipeline_kind k, enum word_kind w)
@@ -85,7 +116,7 @@ static bool fits(enum pipeline_kind k, enum word_kind w)
 	case WORD_JSON:
 		return k == PIPELINE_JSON;
 	default:
-		return k == PIPELINE_TEXT || k == PIPELINE_TEXTS;
+		return k == PIPELINE_TEXT || k == PIPELINE_TEXTS || k == PIPELINE_LABELS;
 	}
 }
 
@@ -117,56 +148,108 @@ static const char *usage_of(const struct pipeline_task *t, struct arena *a)
 	return out;
 }
 
+// Labels are a text while there is one word of them: it may hold several (call_labels). A second word makes a list of them.
+static void put_list(json_t *input, const struct pipeline_input *in, json_t *value)
+{
+	json_t *before = json_object_get(input, in->key);
+
+	if (!before && in->kind == PIPELINE_LABELS) {
+		json_object_set_new(input, in->key, value);
+		return;
+	}
+	if (!json_is_array(before))
+		json_object_set_new(input, in->key, before ? json_pack("[O]", before) : json_array());
+	json_array_append_new(json_object_get(input, in->key), value);
+}
+
 static enum status put(json_t *input, const struct pipeline_task *t, const struct word *w, struct arena *a, struct error *err)
 {
 	size_t at = place_of(t, input, w->kind);
-	json_t *value = NULL, *list;
-	enum status st = STATUS_OK;
+	json_t *value;
 
 	if (at == PIPELINE_INPUTS)
 		return error_set(err, STATUS_BAD_INPUT, "%.100s: %s takes %s", w->text, t->name, usage_of(t, a));
-	if (w->kind == WORD_JSON)
-		st = json_file(w->text, PIPELINE_JSON_MOST, &value, err);
-	else if (!(value = json_string(w->text)))
-		st = error_set(err, STATUS_BAD_INPUT, "%.100s: no UTF-8", w->text);
-	if (st)
-		return st;
-	if (!is_list(t->inputs[at].kind)) {
+	value = w->kind == WORD_JSON ? json_incref(w->json) : json_string(w->text);
+	if (!value)
+		return error_set(err, STATUS_BAD_INPUT, "%.100s: no UTF-8", w->text);
+	if (is_list(t->inputs[at].kind))
+		put_list(input, &t->inputs[at], value);
+	else
 		json_object_set_new(input, t->inputs[at].key, value);
-		return STATUS_OK;
-	}
-	if (!(list = json_object_get(input, t->inputs[at].key)))
-		json_object_set_new(input, t->inputs[at].key, list = json_array());
-	json_array_append_new(list, value);
 	return STATUS_OK;
+}
+
+static bool is_input(const struct pipeline_task *t, const char *key)
+{
+	for (size_t i = 0; i < PIPELINE_INPUTS && t->inputs[i].key; i++)
+		if (text_is(t->inputs[i].key, key))
+			return true;
+	return false;
 }
 
 // Does an object have a member of the name of one of the task's inputs?
 static bool names_input(const struct pipeline_task *t, const json_t *x)
 {
-	for (size_t i = 0; i < PIPELINE_INPUTS && t->inputs[i].key; i++)
-		if (json_object_get(x, t->inputs[i].key))
-			return true;
+	const char *key;
+	const json_t *value;
+
+	json_object_foreach((json_t *)(uintptr_t)x, key, value) if (is_input(t, key)) return true;
 	return false;
 }
 
-// A file with an input, or with a list of them; *taken false: it is another thing, such as one of the task's inputs ("messages").
-static enum status take_json(json_t *inputs, const struct pipeline_task *t, const char *path, bool *taken, struct error *err)
+// An input, or a list of them.
+static bool holds_inputs(const struct pipeline_task *t, const json_t *json)
 {
-	json_t *json, *one;
-	size_t i;
-	enum status st = json_file(path, PIPELINE_JSON_MOST, &json, err);
+	return names_input(t, json) || names_input(t, json_array_get(json, 0));
+}
 
-	if (st)
-		return st;
-	bool is_input = names_input(t, json), is_list = names_input(t, json_array_get(json, 0));
-	if (is_input)
-		json_array_append(inputs, json);
-	else if (is_list)
-		json_array_foreach(json, i, one) json_array_append(inputs, one);
-	*taken = is_input || is_list;
-	json_decref(json);
+// JSON that is typed as it is: inputs, or a conversation where the task takes one. Other brackets begin a text.
+static void look_at_text(struct word *out, struct arena *a, const struct pipeline_task *t, const char *word)
+{
+	json_t *json = *word == '{' || *word == '[' ? json_parse(word) : NULL;
+	const json_t *role = json_object_get(json_array_get(json, 0), "role");
+
+	if (json && (holds_inputs(t, json) || (role && place_of(t, NULL, WORD_JSON) < PIPELINE_INPUTS)))
+		keep_json(out, a, json);
+	else
+		json_decref(json);
+}
+
+static enum status look(struct word *out, struct arena *a, const struct pipeline_task *t, const char *word, struct error *err)
+{
+	*out = (struct word){ WORD_TEXT, word, NULL };
+	if (file_exists(word) && !file_is_dir(word))
+		return look_at_file(out, a, word, err);
+	look_at_text(out, a, t, word);
+	if (out->kind == WORD_TEXT && !file_exists(word) && looks_like_path(a, word))
+		return error_set(err, STATUS_BAD_INPUT, "%.200s: no such file", word);
 	return STATUS_OK;
+}
+
+static enum status take_input(
+	json_t *inputs, const struct pipeline_task *t, json_t *one, const char *whose, struct arena *a, struct error *err)
+{
+	const char *key;
+	const json_t *value;
+
+	json_object_foreach(one, key, value) if (!is_input(t, key)) return error_set(
+		err, STATUS_BAD_INPUT, "%.100s: %s has no input %.100s; it takes %s", whose, t->name, key, usage_of(t, a));
+	json_array_append(inputs, one);
+	return STATUS_OK;
+}
+
+// An input, or a list of them.
+static enum status take_json(
+	json_t *inputs, const struct pipeline_task *t, const struct word *w, struct arena *a, struct error *err)
+{
+	json_t *one;
+	size_t i;
+	enum status st = STATUS_OK;
+
+	if (json_is_object(w->json))
+		return take_input(inputs, t, w->json, w->text, a, err);
+	json_array_foreach(w->json, i, one) if (!st) st = take_input(inputs, t, one, w->text, a, err);
+	return st;
 }
 
 enum status pipeline_words(const struct pipeline *p, const json_t *words, struct arena *a, json_t **out, struct error *err)
@@ -180,19 +263,12 @@ enum status pipeline_words(const struct pipeline *p, const json_t *words, struct
 	for (size_t i = 0; i < count && !st; i++) {
 		const char *word = json_string_value(json_array_get(words, i));
 
-		if ((st = look(&w, a, word ? word : "", err)))
+		if ((st = look(&w, a, t, word ? word : "", err)))
 			break;
-		if (w.kind == WORD_JSON) {
-			bool taken = false;
-
-			if ((st = take_json(inputs, t, w.text, &taken, err)) || taken)
-				continue;
-			if (place_of(t, input, WORD_JSON) == PIPELINE_INPUTS)
-				st = error_set(err, STATUS_BAD_INPUT, "%s: no input of %s, which has %s", w.text, t->name,
-					t->inputs[0].key);
+		if (w.kind == WORD_JSON && holds_inputs(t, w.json)) {
+			st = take_json(inputs, t, &w, a, err);
+			continue;
 		}
-		if (st)
-			break;
 		// One that has all it needs is complete: the next word begins another.
 		if (!input || (required(t) == 1 && !is_list(t->inputs[0].kind) && fits(t->inputs[0].kind, w.kind))) {
 			json_array_append_new(inputs, json_object());

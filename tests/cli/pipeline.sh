@@ -37,6 +37,19 @@ json 'd["answers"][0]["input"] == {"text": "Hello, world"}'
 # A task by name; several inputs, in the order of words; a conversation.
 code 0 "$ASSAY" pipeline "$classes" 'A sequence' sport politics --task zero-shot-classification --json
 json 'd["answers"][0]["answer"]["sequence"] == "A sequence" and sorted(d["answers"][0]["answer"]["labels"]) == ["politics", "sport"]'
+# Labels: an INPUT each, or one with commas; the same scores.
+cp "$work/out" "$work/each"
+code 0 "$ASSAY" pipeline "$classes" 'A sequence' 'sport, politics,' --task zero-shot-classification --json
+json 'd["answers"][0]["answer"] == json.load(open(sys.argv[1].rsplit("/", 1)[0] + "/each"))["answers"][0]["answer"]'
+code 0 "$ASSAY" pipeline "$classes" 'A sequence' 'sport, or play' 'TCP/IP' --task zero-shot-classification --json
+json 'sorted(d["answers"][0]["answer"]["labels"]) == ["TCP/IP", "sport, or play"]'
+code 1 "$ASSAY" pipeline "$classes" 'A sequence' ' ,' --task zero-shot-classification
+has err 'candidate_labels should be 1 to'
+# JSON as it is typed, and standard input.
+code 0 "$ASSAY" pipeline "$classes" '[{"text": "one", "text_pair": "two"}, {"text": "three"}]' '[two' --json
+json '[a["input"] for a in d["answers"]] == [{"text": "one", "text_pair": "two"}, {"text": "three"}, {"text": "[two"}]'
+printf 'Hello, world\n' | "$ASSAY" pipeline "$classes" - --json >"$work/out" || fail "standard input"
+json 'd["answers"][0]["input"] == {"text": "Hello, world"}'
 code 0 "$ASSAY" pipeline "$work/question-answering-roberta-windows" 'Who?' 'The man in the house.' --option top_k=2
 [ "$(grep -c 'start [0-9]* *end [0-9]*' "$work/out")" = 2 ] || fail "two answers"
 code 0 "$ASSAY" pipeline "$work/text-generation-qwen2-moe-chat" 'The weather' --option max_new_tokens=3 --option return_full_text=false --json
@@ -50,6 +63,15 @@ json 'd["answers"][0]["answer"]["generated_text"][-1]["role"] == "assistant" and
 
 # What cannot be is a sentence.
 code 1 "$ASSAY" pipeline "$classes"
+for name in nofile.txt my\ film.jpeg ./nofile "$work/nofile"; do
+	code 1 "$ASSAY" pipeline "$classes" "$name"
+	has err "^assay: $name: no such file"
+done
+code 0 "$ASSAY" pipeline "$classes" 'One and/or two.' and/or
+code 1 "$ASSAY" pipeline "$classes" '{"text": "one", "txt_pair": "two"}'
+has err 'text-classification has no input txt_pair; it takes text \[text_pair\]'
+code 1 "$ASSAY" pipeline "$classes" - -
+has err 'standard input is one INPUT'
 code 1 "$ASSAY" pipeline "$work/nothing" 'Hello'
 has err 'no such file or folder'
 code 1 "$ASSAY" pipeline "$classes" 'Hello' --task fill-musk
