@@ -61,6 +61,21 @@ static void show_step(void *context, size_t done, size_t count)
 	progress_line("%s: step %zu of %zu", (const char *)context, done, count);
 }
 
+// Which task it was, where nobody named one.
+static void print_task(const json_t *task)
+{
+	const char *by = json_string_value(json_object_get(task, "by"));
+	long long inputs = json_integer_value(json_object_get(task, "inputs"));
+	struct text count = { 0 };
+
+	if (inputs > 1)
+		text_addf(&count, ", %lld inputs", inputs);
+	if (by)
+		emit_to(stderr, "%s (by the model's %s)%s; --task names another\n",
+			json_string_value(json_object_get(task, "task")), by, text_get(&count));
+	text_done(&count);
+}
+
 static void print_words(const struct pipeline_told *told)
 {
 	const json_t *one;
@@ -172,6 +187,8 @@ static int answer(const struct asked *q, const char *model, char **words, size_t
 					  (void *)(uintptr_t)visible_short(a, model) },
 			&told, a, &err);
 	progress_clear();
+	if (!q->json)
+		print_task(told.task);
 	if (!st && q->json)
 		print_json(&told, q->on);
 	else if (!st)
@@ -238,7 +255,7 @@ static int run(int argc, char **argv)
 	struct asked q = { .on = "cpu", .steps = -1, .seed = -1 };
 	const struct cli_option options[] = {
 		{ "task", CLI_TEXT, &q.task, "PIPELINE",
-			"what is asked of it: a task of those below; default by the model's class" },
+			"what is asked of it: a task of those below; default by the model's class, and said on standard error" },
 		{ "on", CLI_TEXT, &q.on, "PLATFORM", "cpu, openvino, openvino:GPU, ...; default cpu" },
 		{ "option", CLI_VALUES, &q.options, "KEY=VALUE", "an option of the task, such as top_k=3; may be repeated" },
 		{ "save", CLI_TEXT, &q.save, "FOLDER", "pictures and tensors of the answers as files there: masks, depths, ..." },

@@ -34,6 +34,9 @@ static enum child_watch on_line(void *context, const char *line, size_t length)
 			   of = json_integer_value(json_object_get(event, "of"));
 		if (l->asked->watch && done >= 0 && of > 0)
 			l->asked->watch(l->asked->watch_context, (size_t)done, (size_t)of);
+	} else if (text_is(name, "task")) {
+		json_decref(l->told->task);
+		l->told->task = json_incref(event);
 	} else if (text_is(name, "pipeline")) {
 		json_decref(l->told->facts);
 		l->told->facts = json_incref(event);
@@ -85,4 +88,5 @@ void pipeline_told_done(struct pipeline_told *told)
 {
 	json_decref(told->answers);
 	json_decref(told->facts);
+	json_decref(told->task);
 }

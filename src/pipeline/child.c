@@ -54,6 +54,12 @@ static enum status write_output(const struct pipeline_answer *answer, const char
 	return picture_save(&answer->pictures[0].picture, file, err);
 }
 
+static void say_task(const struct pipeline *p, size_t inputs)
+{
+	say(json_pack("{s:s, s:s, s:s?, s:I}", "event", "task", "task", pipeline_task(p), "by", p->chosen_by, "inputs",
+		(json_int_t)inputs));
+}
+
 static void say_step(void *context, size_t done, size_t count)
 {
 	(void)context;
@@ -68,6 +74,7 @@ static enum status answer_all(struct pipeline *p, const json_t *request, struct 
 	enum status st = pipeline_words(p, json_object_get(request, "words"), arena, &inputs, err);
 	size_t i;
 
+	say_task(p, json_array_size(inputs));
 	say_phase("answer");
 	pipeline_set_watch(p, say_step, NULL);
 	if (!st && output && json_array_size(inputs) > 1)

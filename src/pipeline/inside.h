@@ -85,6 +85,7 @@ struct pipeline {
 	struct arena *arena;
 	const char *folder;
 	const struct pipeline_task *task;
+	const char *chosen_by; // the model's "class" or "files"; NULL: the task was named
 	const struct target *target;
 	struct part *parts[PIPELINE_PARTS_MOST];
 	size_t part_count;
@@ -113,6 +114,8 @@ struct pipeline_task {
 	const char *options; // names, a space between; what else is asked for is refused
 	const char *heads;   // heads of classes (arch_class_head) that mean this task, a space between; NULL: it must be named
 	bool of_pictures;    // of a head that others have, too: where the folder has a processor of pictures
+	const char *classes; // classes that mean this task whatever their head is, a space between; NULL: none
+	const char *maybe;   // heads of classes that may be for this task, among others; NULL: none
 	enum status (*run)(struct call *c, struct pipeline_answer *out, struct error *err);
 };
 extern const struct pipeline_task pipeline_tasks[];

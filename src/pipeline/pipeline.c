@@ -33,27 +33,63 @@ static enum status class_of(const char *folder, struct arena *a, const char **ou
 	return STATUS_OK;
 }
 
-// The first row whose heads the class's is one of, and that is of the same kind of input.
-static enum status choose(const struct pipeline_task **out, struct arena *a, const char *folder, struct error *err)
+static bool is_in(const char *words, const char *word)
 {
-	const char *class_name, *head;
+	return word && is_word_of(words, word, strlen(word));
+}
+
+// Classes of tasks that are not there, whose head would say another one.
+static const char *task_that_is_not_there(const char *class_name)
+{
+	static const struct {
+		const char *class_name, *task;
+	} others[] = { { "TapasForQuestionAnswering", "table-question-answering" }, { "VitsModel", "text-to-audio" },
+		{ "SpeechT5ForTextToSpeech", "text-to-audio" } };
+
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (text_is(others[i].class_name, class_name))
+			return others[i].task;
+	return NULL;
+}
+
+static enum status cannot_be_told(const char *folder, const char *class_name, bool pictures, struct arena *a, struct error *err)
+{
+	const char *head = class_name ? arch_class_head(class_name) : NULL, *may = "";
+
+	for (const struct pipeline_task *t = pipeline_tasks; t->name; t++)
+		if (is_in(t->maybe, head) && t->of_pictures == pictures)
+			may = arena_join(a, *may ? may : NULL, ", ", t->name);
+	return error_set(err, STATUS_BAD_INPUT, "which task %s is for cannot be told from its class%s%s: name it with --task%s%s",
+		folder, class_name ? " " : "", class_name ? class_name : "", *may ? ", such as " : "", may);
+}
+
+// The row that names the class, else the first whose heads the class's is one of, and that is of the same kind of input.
+static enum status choose(struct pipeline *p, struct arena *a, const char *folder, struct error *err)
+{
+	const char *class_name, *head, *other;
 	bool pictures = file_exists(arena_printf(a, "%s/preprocessor_config.json", folder)) ||
 		file_exists(arena_printf(a, "%s/processor_config.json", folder));
 	enum status st = class_of(folder, a, &class_name, err);
 
 	if (st)
 		return st;
-	*out = file_exists(arena_printf(a, "%s/modules.json", folder))        ? pipeline_task_find("sentence-similarity")
+	if ((other = task_that_is_not_there(class_name)))
+		return error_set(err, STATUS_UNSUPPORTED, "%s is for %s, and that task is not supported yet", class_name, other);
+	p->chosen_by = "files";
+	p->task = file_exists(arena_printf(a, "%s/modules.json", folder))     ? pipeline_task_find("sentence-similarity")
 		: file_exists(arena_printf(a, "%s/model_index.json", folder)) ? pipeline_task_find("text-to-image")
 									      : NULL;
-	head = class_name ? arch_class_head(class_name) : NULL;
-	for (const struct pipeline_task *t = pipeline_tasks; head && !*out && t->name; t++)
-		if (is_word_of(t->heads, head, strlen(head)) && t->of_pictures == pictures)
-			*out = t;
-	if (*out)
+	if (p->task)
 		return STATUS_OK;
-	return error_set(err, STATUS_BAD_INPUT, "which task %s is for cannot be told from its class%s%s: name it with --task",
-		folder, class_name ? " " : "", class_name ? class_name : "");
+	p->chosen_by = "class";
+	head = class_name ? arch_class_head(class_name) : NULL;
+	for (const struct pipeline_task *t = pipeline_tasks; !p->task && t->name; t++)
+		if (is_in(t->classes, class_name))
+			p->task = t;
+	for (const struct pipeline_task *t = pipeline_tasks; !p->task && t->name; t++)
+		if (is_in(t->heads, head) && t->of_pictures == pictures)
+			p->task = t;
+	return p->task ? STATUS_OK : cannot_be_told(folder, class_name, pictures, a, err);
 }
 
 static void close_all(void *handle)
@@ -73,7 +109,7 @@ enum status pipeline_open(
 	*p = (struct pipeline){ .arena = a, .folder = arena_strdup(a, folder), .target = t };
 	arena_defer(a, close_all, p);
 	if (!task)
-		st = choose(&p->task, a, folder, err);
+		st = choose(p, a, folder, err);
 	else if (!(p->task = pipeline_task_find(task)))
 		st = error_set(err, STATUS_UNSUPPORTED, "the task %s is not supported yet", task);
 	return st;

@@ -111,13 +111,14 @@ struct pipeline_told {
 	// "height", "share": of a mask's pixels, else null}}} each.
 	json_t *answers;
 	json_t *facts;        // {"task", "times": pipeline_times, "placement": {"nodes", "on_platform", "elsewhere", "note"}}
+	json_t *task;         // {"task", "by": the model's "class" or "files"; null: it was named, "inputs": how many}; NULL
 	enum verdict verdict; // right: it answered (nothing judged the answer); else how it ended
 };
 // What was told before an error stays in *told; pipeline_told_done in any case. UNSUPPORTED, BAD_INPUT: as in pipeline_open.
 enum status pipeline_ask(const struct pipeline_asked *q, struct pipeline_told *told, struct arena *a, struct error *err);
 void pipeline_told_done(struct pipeline_told *told);
 // child.c: `assay cell --pipeline`. Request {"folder", "task", "platform", "device", "options", "words", "task_options", "save",
-// "output"}, one event "answer" an input, "step" {"done", "of"} in between, and one "pipeline" at the end.
+// "output"}, one event "task", one "answer" an input, "step" {"done", "of"} in between, and one "pipeline" at the end.
 int pipeline_child(void);
 
 #endif

@@ -17,9 +17,13 @@ model text-generation-qwen2-moe-chat
 classes=$work/text-classification-roberta-pair
 
 code 0 "$ASSAY" pipeline "$classes" 'Hello, world' 'And another'
-empty err
+[ "$(cat "$work/err")" = "text-classification (by the model's class), 2 inputs; --task names another" ] || fail "the task: $(cat "$work/err")"
 has out '^0\.[0-9]{4}  (contradiction|neutral|entailment)$'
 [ "$(grep -c . "$work/out")" = 2 ] || fail "one line a text"
+code 0 "$ASSAY" pipeline "$classes" 'Hello, world' --task text-classification
+empty err
+code 0 "$ASSAY" pipeline "$classes" 'Hello, world' --json
+empty err
 code 0 "$ASSAY" pipeline "$classes" 'Hello, world' --option top_k=null --json
 json 'd["task"] == "text-classification" and len(d["answers"]) == 1 and len(d["answers"][0]["answer"]) == 3'
 json 'abs(sum(x["score"] for x in d["answers"][0]["answer"]) - 1) < 1e-6'
@@ -94,7 +98,19 @@ has err 'tokenizer'
 # No class says which task a model that rewrites texts is for.
 code 0 "$ASSAY" synth "$cases/summarization-bart-beams" -o "$work/bart"
 code 1 "$ASSAY" pipeline "$work/bart" 'Hello'
-has err 'cannot be told from its class BartForConditionalGeneration: name it with --task'
+has err 'cannot be told from its class BartForConditionalGeneration: name it with --task, such as translation, summarization$'
+# Classes whose head is that of another task.
+cp -r "$work/question-answering-roberta-windows" "$work/other"
+class() # NAME: the model says that it is of this class
+{
+	sed -i "s/\"[A-Za-z0-9]*ForQuestionAnswering\"/\"$1\"/" "$work/other/config.json"
+}
+class LayoutLMForQuestionAnswering
+code 1 "$ASSAY" pipeline "$work/other" 'Who?'
+has err '^document-question-answering \(by the model.s class\); --task names another$'
+class TapasForQuestionAnswering
+code 2 "$ASSAY" pipeline "$work/other" 'Who?' 'The table.'
+has err 'TapasForQuestionAnswering is for table-question-answering, and that task is not supported yet'
 # A child that dies is a sentence.
 code 2 "$ASSAY" pipeline "$work/question-answering-roberta-windows" 'Who?' 'He.' --on null:fail=run@1
 has err 'null'

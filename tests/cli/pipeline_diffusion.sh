@@ -15,7 +15,7 @@ done
 chmod -R u+w "$model"
 
 code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 3 --seed 1 -o "$work/fox.png"
-empty err
+[ "$(cat "$work/err")" = "text-to-image (by the model's files); --task names another" ] || fail "the task: $(cat "$work/err")"
 has out '^image \[32,32,3\]  png image.png 32 x 32$'
 code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 3 --seed 1 --option negative_prompt= --output "$work/again.png" --json
 json 'd["task"] == "text-to-image" and d["answers"][0]["input"] == {"prompt": "a red fox"}'
