@@ -75,6 +75,8 @@ static enum status answer_all(struct pipeline *p, const json_t *request, struct 
 	size_t i;
 
 	say_task(p, json_array_size(inputs));
+	if (!st)
+		st = pipeline_options_known(p, json_object_get(request, "task_options"), err);
 	say_phase("answer");
 	pipeline_set_watch(p, say_step, NULL);
 	if (!st && output && json_array_size(inputs) > 1)

@@ -128,6 +128,26 @@ static void read_early(struct settings *s, struct decoding *out)
 		refuse(s, STATUS_BAD_INPUT, "early_stopping", "is true, false or \"never\"");
 }
 
+static void forget(void *json)
+{
+	json_decref(json);
+}
+
+enum status decoding_asked(const struct call *c, const char *words, const json_t **out, struct error *err)
+{
+	json_t *more = json_object_get(c->options, "generate_kwargs"), *all = json_object(), *value;
+	const char *key;
+
+	arena_defer(c->a, forget, all);
+	*out = all;
+	json_object_foreach((json_t *)(uintptr_t)c->options, key, value) if (words_have(words, key))
+		json_object_set(all, key, value);
+	if (more && !json_is_null(more) && !json_is_object(more))
+		return error_set(err, STATUS_BAD_INPUT, "the option generate_kwargs is an object");
+	json_object_update(all, more);
+	return options_known(words, more, "generate_kwargs", err);
+}
+
 enum status decoding_read(struct part *m, struct arena *a, const json_t *options, int64_t prompt_length, int64_t usual,
 	struct decoding *out, struct error *err)
 {

@@ -12,6 +12,7 @@
 	"do_sample max_new_tokens max_length min_new_tokens min_length num_beams length_penalty early_stopping " \
 	"repetition_penalty no_repeat_ngram_size forced_bos_token_id forced_eos_token_id suppress_tokens begin_suppress_tokens " \
 	"eos_token_id decoder_start_token_id"
+#define DICTATION_OPTIONS GENERATE_OPTIONS " language task" // of speech that a model writes down
 
 enum { BEAMS_MOST = 64, NEW_TOKENS_MOST = 1 << 16, NEW_TOKENS_USUAL = 256 }; // USUAL: of text-generation
 
@@ -35,7 +36,10 @@ struct decoding {
 // there, sampling among it; sampling that only the file asks for is left out: the answer is the likeliest text.
 enum status decoding_read(struct part *m, struct arena *a, const json_t *options, int64_t prompt_length, int64_t usual,
 	struct decoding *out, struct error *err);
-// UNSUPPORTED names the first option that is none of the words.
+// The options of a generation: those of `words` that the task was asked for by their own names, and those of generate_kwargs
+// over them. Dies with c->a. BAD_INPUT: generate_kwargs is no object; UNSUPPORTED names a key of it that is none of the words.
+enum status decoding_asked(const struct call *c, const char *words, const json_t **out, struct error *err);
+// UNSUPPORTED names the first option that is none of the words, and the one that was perhaps meant.
 enum status options_known(const char *words, const json_t *options, const char *whose, struct error *err);
 
 // Generates after `ids` [prompt_length], the decoder's. `inputs`: all others, by the graphs' names, their first axis 1: an

@@ -95,6 +95,9 @@ struct pipeline {
 	pipeline_watch *watch; // NULL
 	void *watch_context;
 };
+bool words_have(const char *words, const char *word); // is it one of words with a space between? NULL: has none, is none
+// BAD_INPUT: a person asked for an option that the task does not know. (pipeline_answer calls it UNSUPPORTED.)
+enum status pipeline_options_known(const struct pipeline *p, const json_t *options, struct error *err);
 // Around what is not a task's own time: a run or an opening of a graph.
 void pipeline_pause(struct pipeline *p);
 void pipeline_resume(struct pipeline *p);

@@ -9,9 +9,11 @@
 #include "base/json.h"
 #include "base/text.h"
 
-static bool is_word_of(const char *words, const char *word, size_t nbytes)
+bool words_have(const char *words, const char *word)
 {
-	for (const char *at = words; at && (at = strstr(at, word)); at += nbytes)
+	size_t nbytes = word ? strlen(word) : 0;
+
+	for (const char *at = words; at && nbytes && (at = strstr(at, word)); at += nbytes)
 		if ((at == words || at[-1] == ' ') && (at[nbytes] == ' ' || !at[nbytes]))
 			return true;
 	return false;
@@ -33,11 +35,6 @@ static enum status class_of(const char *folder, struct arena *a, const char **ou
 	return STATUS_OK;
 }
 
-static bool is_in(const char *words, const char *word)
-{
-	return word && is_word_of(words, word, strlen(word));
-}
-
 // Classes of tasks that are not there, whose head would say another one.
 static const char *task_that_is_not_there(const char *class_name)
 {
@@ -57,7 +54,7 @@ static enum status cannot_be_told(const char *folder, const char *class_name, bo
 	const char *head = class_name ? arch_class_head(class_name) : NULL, *may = "";
 
 	for (const struct pipeline_task *t = pipeline_tasks; t->name; t++)
-		if (is_in(t->maybe, head) && t->of_pictures == pictures)
+		if (words_have(t->maybe, head) && t->of_pictures == pictures)
 			may = arena_join(a, *may ? may : NULL, ", ", t->name);
 	return error_set(err, STATUS_BAD_INPUT, "which task %s is for cannot be told from its class%s%s: name it with --task%s%s",
 		folder, class_name ? " " : "", class_name ? class_name : "", *may ? ", such as " : "", may);
@@ -84,10 +81,10 @@ static enum status choose(struct pipeline *p, struct arena *a, const char *folde
 	p->chosen_by = "class";
 	head = class_name ? arch_class_head(class_name) : NULL;
 	for (const struct pipeline_task *t = pipeline_tasks; !p->task && t->name; t++)
-		if (is_in(t->classes, class_name))
+		if (words_have(t->classes, class_name))
 			p->task = t;
 	for (const struct pipeline_task *t = pipeline_tasks; !p->task && t->name; t++)
-		if (is_in(t->heads, head) && t->of_pictures == pictures)
+		if (words_have(t->heads, head) && t->of_pictures == pictures)
 			p->task = t;
 	return p->task ? STATUS_OK : cannot_be_told(folder, class_name, pictures, a, err);
 }
@@ -138,14 +135,51 @@ void pipeline_resume(struct pipeline *p)
 	p->ended = clock_ms();
 }
 
+static const char *name_at(size_t i, const void *names)
+{
+	return ((const char *const *)names)[i];
+}
+
+// The name among `words` that was perhaps meant; NULL: none.
+static const char *meant(const char *words, const char *key, struct arena *a)
+{
+	size_t count = 0;
+	const char **names = ARENA_ARRAY(a, strlen(words) + 1, const char *);
+
+	for (const char *at = words; *at; at += strspn(at, " ")) {
+		size_t n = strcspn(at, " ");
+
+		names[count++] = arena_strndup(a, at, n);
+		at += n;
+	}
+	return text_nearest(key, name_at, names);
+}
+
 enum status options_known(const char *words, const json_t *options, const char *whose, struct error *err)
 {
-	const char *key;
+	const char *key, *near;
 	const json_t *value;
 
-	json_object_foreach((json_t *)(uintptr_t)options, key, value) if (!is_word_of(words, key, strlen(key))) return error_set(
-		err, STATUS_UNSUPPORTED, "the option %s of %s is not supported yet", key, whose);
+	json_object_foreach((json_t *)(uintptr_t)options, key, value)
+	{
+		struct arena a = { 0 };
+
+		if (words_have(words, key))
+			continue;
+		near = meant(words, key, &a);
+		error_set(err, STATUS_UNSUPPORTED, "the option %.100s of %s is not supported yet%s%s%s", key, whose,
+			near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+		arena_done(&a);
+		return STATUS_UNSUPPORTED;
+	}
 	return STATUS_OK;
+}
+
+enum status pipeline_options_known(const struct pipeline *p, const json_t *options, struct error *err)
+{
+	enum status st = options_known(p->task->options, options, p->task->name, err);
+
+	return st ? err->status = STATUS_BAD_INPUT : STATUS_OK;
 }
 
 static enum status check_input(const struct pipeline_task *t, const json_t *input, struct error *err)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "pipeline/choose.h"
 #include "pipeline/ctc.h"
 #include "pipeline/pictures.h"
 #include "pipeline/speech.h"
@@ -195,6 +196,7 @@ enum status recognise_labels(struct call *c, struct part *m, struct pipeline_ans
 TASK(automatic_speech_recognition)
 {
 	struct part *m;
+	const json_t *asked;
 	enum status st = part_open(c->p, ".", &m, err);
 
 	if (st)
@@ -204,5 +206,9 @@ TASK(automatic_speech_recognition)
 	if (!text_is(arch_head(m->spec), "ctc"))
 		return error_set(
 			err, STATUS_UNSUPPORTED, "speech by a model of the head %s is not supported yet", arch_head(m->spec));
+	if ((st = decoding_asked(c, DICTATION_OPTIONS, &asked, err)))
+		return st;
+	if (json_object_size(asked))
+		return error_set(err, STATUS_BAD_INPUT, "options of a text that is written: this model gives labels of frames");
 	return recognise_labels(c, m, out, err);
 }

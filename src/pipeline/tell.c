@@ -320,7 +320,7 @@ static json_t *told_text(const struct telling *t, const char *text, bool full)
 TASK(image_text_to_text)
 {
 	struct telling t = { .c = c };
-	const json_t *asked = json_object_get(c->options, "generate_kwargs");
+	const json_t *asked;
 	struct decoding d;
 	int64_t *prompt, *ids;
 	size_t length, count;
@@ -329,7 +329,7 @@ TASK(image_text_to_text)
 	enum status st;
 
 	if ((st = part_open(c->p, ".", &t.m, err)) || (st = option_bool(c, "return_full_text", true, &full, err)) ||
-		(st = options_known(GENERATE_OPTIONS, asked, "generate_kwargs", err)) || (st = read_question(&t, err)))
+		(st = decoding_asked(c, GENERATE_OPTIONS, &asked, err)) || (st = read_question(&t, err)))
 		return st;
 	if (!t.picture_count)
 		return error_set(err, STATUS_UNSUPPORTED, "a question without a picture is not supported yet");

@@ -128,7 +128,7 @@ static enum status dictation_prompt(struct dictation *d, int64_t start, struct e
 
 enum status recognise_dictation(struct call *c, struct part *m, struct pipeline_answer *out, struct error *err)
 {
-	struct dictation d = { .c = c, .m = m, .asked = json_object_get(c->options, "generate_kwargs") };
+	struct dictation d = { .c = c, .m = m };
 	const json_t *settings;
 	struct sound sound;
 	struct decoding how;
@@ -139,7 +139,7 @@ enum status recognise_dictation(struct call *c, struct part *m, struct pipeline_
 
 	if (call_asked(c, "return_timestamps") || call_asked(c, "chunk_length_s"))
 		return error_set(err, STATUS_UNSUPPORTED, "times and windows of a model of this kind are not supported yet");
-	if ((st = options_known(GENERATE_OPTIONS " language task", d.asked, "generate_kwargs", err)) ||
+	if ((st = decoding_asked(c, DICTATION_OPTIONS, &d.asked, err)) ||
 		(st = part_json(m, "generation_config.json", &d.file, err)) || (st = call_sound(c, m, &sound, &settings, err)))
 		return st;
 	double most = json_number_value(json_object_get(settings, "chunk_length"));

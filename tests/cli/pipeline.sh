@@ -84,8 +84,10 @@ code 1 "$ASSAY" pipeline "$classes" 'Hello' --option top_k
 has err 'KEY=VALUE'
 code 1 "$ASSAY" pipeline "$classes" 'Hello' --option top_k=many
 has err 'the option top_k is a whole number'
-code 2 "$ASSAY" pipeline "$classes" 'Hello' --option top_l=3
-has err 'the option top_l of text-classification is not supported yet'
+code 1 "$ASSAY" pipeline "$classes" 'Hello' --option topk=3
+has err 'the option topk of text-classification is not supported yet; did you mean top_k\?$'
+code 1 "$ASSAY" pipeline "$classes" 'Hello' --option wings=3
+has err 'the option wings of text-classification is not supported yet$'
 code 1 "$ASSAY" pipeline "$work/question-answering-roberta-windows" 'Who?'
 has err 'question-answering needs the input context'
 code 1 "$ASSAY" pipeline "$work/question-answering-roberta-windows" 'Who?' 'He.' 'It.'

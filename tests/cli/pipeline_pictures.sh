@@ -14,7 +14,7 @@ model()
 	return 0
 }
 for name in image-classification-vit object-detection-yolos image-segmentation-segformer depth-estimation-dpt \
-	automatic-speech-recognition-wav2vec2 zero-shot-image-classification-clip mask-generation-sam image-text-to-text-llava; do
+	automatic-speech-recognition-wav2vec2 automatic-speech-recognition-whisper zero-shot-image-classification-clip mask-generation-sam image-text-to-text-llava; do
 	model "$name"
 done
 
@@ -44,6 +44,25 @@ printf '[{"role": "user", "content": [{"type": "image", "path": "%s"}, {"type": 
 code 0 "$ASSAY" pipeline "$work/image-text-to-text-llava" "$work/chat.json" \
 	--option 'generate_kwargs={"max_new_tokens": 3}' --json
 json 'd["answers"][0]["answer"]["generated_text"][-1]["role"] == "assistant" and d["answers"][0]["answer"]["token_ids"].count(1214) == 16'
+
+# Options of a text that is written, by their own names or in generate_kwargs.
+cp "$work/out" "$work/kwargs"
+code 0 "$ASSAY" pipeline "$work/image-text-to-text-llava" "$work/chat.json" --option max_new_tokens=3 --json
+json 'd["answers"][0]["answer"] == json.load(open(sys.argv[1].rsplit("/", 1)[0] + "/kwargs"))["answers"][0]["answer"]'
+whisper="$work/automatic-speech-recognition-whisper $cases/automatic-speech-recognition-whisper/input0.wav"
+for option in 'generate_kwargs={"language": "en", "max_new_tokens": 4}' 'language=en --option max_new_tokens=4' 'language=en --option max_new_tokens=9'; do
+	# shellcheck disable=SC2086
+	if [ "${option#generate}" = "$option" ]; then
+		code 0 "$ASSAY" pipeline $whisper --option $option
+	else
+		code 0 "$ASSAY" pipeline $whisper --option "$option"
+	fi
+	cat "$work/out" >>"$work/dictated"
+done
+[ "$(sed -n 1p "$work/dictated")" = "$(sed -n 2p "$work/dictated")" ] || fail "two ways to say it: $(cat "$work/dictated")"
+[ "$(sed -n 2p "$work/dictated")" != "$(sed -n 3p "$work/dictated")" ] || fail "max_new_tokens: $(cat "$work/dictated")"
+code 1 "$ASSAY" pipeline "$work/automatic-speech-recognition-wav2vec2" "$cases/automatic-speech-recognition-wav2vec2/input3.wav" --option max_new_tokens=3
+has err 'this model gives labels of frames'
 
 # Masks and depths are told of, and written where that is asked for.
 segments="$work/image-segmentation-segformer $cases/image-segmentation-segformer/input1.jpg"
