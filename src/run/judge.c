@@ -217,30 +217,34 @@ static void judge_integers(const struct tensor *output, const struct tensor *ref
 			agreement < 1 ? arena_printf(a, "%g %% must be equal", 100 * agreement) : "they must be equal");
 }
 
-// Which elements of a tensor are about padding.
-struct padded {
-	const struct tensor *mask; // NULL: none
-	size_t inner;              // elements of each place
+// A mask that fits an output, and how to find an element's token in it.
+struct places {
+	const struct tensor *mask;   // NULL: none
+	size_t tokens, inner, outer; // of each row; elements of each token along the axis, and of each row of the batch
 };
 
-static struct padded padding_of(const struct tensor *t, const struct tensor *mask)
+static struct places places_of(const struct tensor *t, const struct padded *padded)
 {
-	struct padded p = { 0 };
-	size_t places;
+	struct places p = { .inner = 1, .outer = 1 };
+	const struct tensor *mask = padded ? padded->mask : NULL;
+	size_t count;
 
-	if (!mask || mask->rank != 2 || t->rank < 2 || mask->dim[0] != t->dim[0] || mask->dim[1] != t->dim[1] ||
-		!tensor_count(2, mask->dim, &places) || mask->nbytes < places * dtype_size(mask->dtype))
+	if (!mask || mask->rank != 2 || t->rank <= padded->axis || mask->dim[0] != t->dim[0] ||
+		mask->dim[1] != t->dim[padded->axis] || !tensor_count(2, mask->dim, &count) ||
+		mask->nbytes < count * dtype_size(mask->dtype))
 		return p;
-	p.inner = 1;
-	for (int k = 2; k < t->rank; k++)
-		p.inner *= (size_t)t->dim[k];
-	p.mask = p.inner ? mask : NULL;
+	p.tokens = (size_t)mask->dim[1];
+	for (int k = 1; k < t->rank; k++) {
+		p.outer *= (size_t)t->dim[k];
+		p.inner *= k > padded->axis ? (size_t)t->dim[k] : 1;
+	}
+	p.mask = p.outer ? mask : NULL;
 	return p;
 }
 
-static bool is_padding(const struct padded *p, size_t i)
+static bool is_padding(const struct places *p, size_t i)
 {
-	return p->mask && !(tensor_get(p->mask, i / p->inner) > 0);
+	return p->mask && !(tensor_get(p->mask, i / p->outer * p->tokens + i / p->inner % p->tokens) > 0);
 }
 
 // Scores of classes (labels, a vocabulary) are an output [.., classes] that its model calls logits; of hidden states, boxes and
@@ -250,7 +254,7 @@ static bool has_classes(const struct tensor *t)
 	return t->rank >= 1 && t->rank <= 3 && t->name && strstr(t->name, "logits") && !strstr(t->name, "mask");
 }
 
-static double top1(const struct tensor *output, const struct tensor *reference, const struct padded *padded, size_t count)
+static double top1(const struct tensor *output, const struct tensor *reference, const struct places *places, size_t count)
 {
 	size_t width = output->rank ? (size_t)output->dim[output->rank - 1] : 0, agree = 0, rows = 0;
 
@@ -259,10 +263,10 @@ static double top1(const struct tensor *output, const struct tensor *reference, 
 	for (size_t row = 0; row < count; row += width) {
 		size_t best = row, wanted = row;
 
-		if (is_padding(padded, row) && output->rank > 2)
+		if (is_padding(places, row) && output->rank > 2)
 			continue;
 		for (size_t i = row + 1; i < row + width; i++) {
-			if (is_padding(padded, i))
+			if (is_padding(places, i))
 				continue;
 			best = element(output, i) > element(output, best) ? i : best;
 			wanted = element(reference, i) > element(reference, wanted) ? i : wanted;
@@ -317,19 +321,19 @@ static bool is_special(size_t i, double x, double r, enum judged_by by, struct c
 	return true;
 }
 
-static void add_up(const struct tensor *output, const struct tensor *reference, const struct padded *padded, size_t count,
+static void add_up(const struct tensor *output, const struct tensor *reference, const struct places *places, size_t count,
 	enum judged_by by, struct check *out, struct sums *sum)
 {
 	for (size_t i = 0; i < count; i++) {
 		double r = element(reference, i);
 
-		if (isfinite(r) && !stands_for_masked(r) && fabs(r) > out->reference_absmax && !is_padding(padded, i))
+		if (isfinite(r) && !stands_for_masked(r) && fabs(r) > out->reference_absmax && !is_padding(places, i))
 			out->reference_absmax = fabs(r);
 	}
 	for (size_t i = 0; i < count; i++) {
 		double x = element(output, i), r = element(reference, i), error;
 
-		if (is_padding(padded, i) && !isnan(x)) {
+		if (is_padding(places, i) && !isnan(x)) {
 			out->left_out++;
 			continue;
 		}
@@ -483,7 +487,7 @@ static const char *beyond_bound_of_small(const struct bound *bound, const struct
 		out->name, sum->small, sum->numbers, SMALL, out->reference_absmax, nmse, allowed, rms);
 }
 
-void judge_tensor(const struct tensor *output, const struct tensor *reference, const struct tensor *padding, struct bound bound,
+void judge_tensor(const struct tensor *output, const struct tensor *reference, const struct padded *padded, struct bound bound,
 	enum judged_by by, struct arena *a, struct check *out)
 {
 	char where[128], wanted[128];
@@ -522,13 +526,13 @@ void judge_tensor(const struct tensor *output, const struct tensor *reference, c
 		judge_integers(output, reference, count, bound.agreement, a, out);
 		return;
 	}
-	struct padded padded = padding_of(reference, padding);
-	add_up(output, reference, &padded, count, by, out, &sum);
+	struct places places = places_of(reference, padded);
+	add_up(output, reference, &places, count, by, out, &sum);
 	out->nmse = sum.reference2 > 0 ? sum.error2 / sum.reference2 : sum.error2 > 0 ? INFINITY : 0;
 	out->cosine = sum.reference2 > 0 && sum.output2 > 0 ? sum.dot / sqrt(sum.reference2 * sum.output2)
 		: sum.reference2 == sum.output2             ? 1
 							    : 0;
-	out->top1_agreement = top1(output, reference, &padded, count);
+	out->top1_agreement = top1(output, reference, &places, count);
 	if (!sum.numbers) // no figure is about anything
 		out->nmse = out->cosine = out->top1_agreement = out->max_abs_error = out->max_rel_error = (double)NAN;
 	out->cause = wrong_elements(output, reference, &sum, count, a, out);

@@ -66,12 +66,18 @@ enum judged_by {
 	BY_GOLDEN,
 };
 
+// Which elements of an output belong to padded tokens.
+struct padded {
+	const struct tensor *mask; // attention mask [batch, seq], integers: 0 where there is no token
+	int axis;                  // of the output, whose axis 0 is the batch: its tokens; 1 in hidden states, 2 in a cache
+};
+
+// `padded` may be NULL; where the output's batch or number of tokens is not the mask's it has no say.
 // Sums in double, in the order of the elements. A different shape, a missing output or a value that is not finite is not right.
 // Places where the reference has exactly a value that stands for "masked" (judge.c lists them) must hold at most -9000, and are
-// left out and counted: -10000 rounds to -9984 in bfloat16. `padding`: an attention mask [batch, seq], integers, or NULL; where
-// it is 0 there is no token, and what an output [batch, seq, ..] holds there is left out and counted too, unless it is NaN: no
-// caller reads it, and engines need not agree on it.
-void judge_tensor(const struct tensor *output, const struct tensor *reference, const struct tensor *padding, struct bound bound,
+// left out and counted: -10000 rounds to -9984 in bfloat16. What an output holds at padded tokens is left out and counted too,
+// unless it is NaN: no caller reads it, and engines need not agree on it.
+void judge_tensor(const struct tensor *output, const struct tensor *reference, const struct padded *padded, struct bound bound,
 	enum judged_by by, struct arena *a, struct check *out);
 // NaN and +inf values of an output that nothing can be compared with; no number that a model means, whatever it computes.
 int64_t judge_not_finite(const struct tensor *t);

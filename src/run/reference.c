@@ -326,14 +326,34 @@ static const struct tensor *find_output(const struct answer *x, const char *name
 	return NULL;
 }
 
-// The mask where it says which places of `r` are padding: of outputs [batch, seq, ..] and of the two that name places of the
-// text. Other outputs may have those sizes by chance: a pooled state as wide as the text is long, a cache with as many heads. Of
-// an encoder-decoder the mask is the encoder's, and the decoder may have as many tokens.
-static const struct tensor *padding_for(const struct tensor *r, const struct tensor *mask, bool has_encoder)
+// Keys and values of tokens, [batch, heads, tokens, width], as arch/block/cache.c and exports of other programs name them.
+static bool is_cache(const struct tensor *r)
 {
+	return r->rank == 4 && text_starts(r->name, "present.") &&
+		(text_ends(r->name, ".key") || text_ends(r->name, ".value") || text_ends(r->name, ".index"));
+}
+
+// Which axis of `r` is the mask's tokens; 0: none. Outputs [batch, seq, ..], the two that name places of the text, and caches.
+// Other outputs may have those sizes by chance: a pooled state as wide as the text is long. Of an encoder-decoder the mask is the
+// encoder's, and the decoder may have as many tokens. Keys and values at padding are no more than its hidden state is: no token
+// looks at them, and in a window a padded query may have no key that is not masked, so that its state is whatever an engine's
+// softmax makes of that.
+static int padded_axis(const struct tensor *r, bool has_encoder)
+{
+	if (is_cache(r))
+		return strstr(r->name, ".decoder.") || (has_encoder && !strstr(r->name, ".encoder.")) ? 0 : 2;
 	if (r->rank == 2 ? !text_ends(r->name, "start_logits") && !text_ends(r->name, "end_logits") : r->rank != 3)
-		return NULL;
-	return has_encoder && !text_starts(r->name, "encoder_") ? NULL : mask;
+		return 0;
+	return has_encoder && !text_starts(r->name, "encoder_") ? 0 : 1;
+}
+
+// Golden outputs count at padding too, where their authors' library gives a number that the graph repeats; but for the cache,
+// of which nobody reads it.
+static const struct padded *padding_for(
+	struct padded *out, const struct reference *ref, const struct tensor *r, const struct tensor *mask, bool has_encoder)
+{
+	*out = (struct padded){ mask, padded_axis(r, has_encoder) };
+	return out->axis && (ref->by != BY_GOLDEN || is_cache(r)) ? out : NULL;
 }
 
 // Absent is NaN: the first number replaces it.
@@ -490,6 +510,7 @@ static void judge_output(struct judging *j, const struct tensor *r, bool has_enc
 	const struct reference *ref = j->ref;
 	const struct tensor *o = find_output(j->answer, r->name);
 	struct bound bound = j->usual;
+	struct padded padded;
 	struct tensor made;
 	struct check check = { .name = r->name,
 		.max_abs_error = (double)NAN,
@@ -510,8 +531,7 @@ static void judge_output(struct judging *j, const struct tensor *r, bool has_enc
 		j->derived = arena_printf(j->a, "; for derived outputs max abs %g", bound.max_abs);
 	}
 	if (o)
-		judge_tensor(o, r, ref->by == BY_GOLDEN ? NULL : padding_for(r, j->answer->mask, has_encoder), bound, ref->by,
-			j->a, &check);
+		judge_tensor(o, r, padding_for(&padded, ref, r, j->answer->mask, has_encoder), bound, ref->by, j->a, &check);
 	else
 		check.cause = arena_printf(j->a, "%s: the reference has this output, the model has not", r->name);
 	if (text_is(r->name, "best_logits")) // of one token each: which place has the largest means nothing

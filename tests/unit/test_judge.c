@@ -195,24 +195,59 @@ static void padding_is_left_out_and_counted(void **state)
 	struct tensor mask = {
 		.name = "attention_mask", .dtype = DTYPE_I64, .rank = 2, .dim = { 1, 3 }, .data = keep, .nbytes = sizeof keep
 	};
+	const struct padded padded = { &mask, 1 };
 	struct arena a = { 0 };
 	struct check c;
 
 	(void)state;
-	judge_tensor(&output, &reference, &mask, bound_for(DTYPE_F32), BY_ENGINE, &a, &c);
+	judge_tensor(&output, &reference, &padded, bound_for(DTYPE_F32), BY_ENGINE, &a, &c);
 	assert_true(c.right);
 	assert_int_equal(c.left_out, 2);
 	assert_true(c.reference_absmax <= 4 && c.top1_agreement >= 1);
 	output.data = wrong;
-	judge_tensor(&output, &reference, &mask, bound_for(DTYPE_F32), BY_ENGINE, &a, &c);
+	judge_tensor(&output, &reference, &padded, bound_for(DTYPE_F32), BY_ENGINE, &a, &c);
 	assert_false(c.right);
 	output.data = nan; // no model means it, wherever it stands
-	judge_tensor(&output, &reference, &mask, bound_for(DTYPE_F32), BY_ENGINE, &a, &c);
+	judge_tensor(&output, &reference, &padded, bound_for(DTYPE_F32), BY_ENGINE, &a, &c);
 	assert_false(c.right);
 	mask.dim[1] = 2; // not of this output: every place counts
 	output.data = x;
-	judge_tensor(&output, &reference, &mask, bound_for(DTYPE_F32), BY_ENGINE, &a, &c);
+	judge_tensor(&output, &reference, &padded, bound_for(DTYPE_F32), BY_ENGINE, &a, &c);
 	assert_false(c.right);
+	arena_done(&a);
+}
+
+// [2, 2 heads, 3, 2]: of each row its last token is padding, in every head.
+static void padding_of_a_cache_lies_along_its_third_axis(void **state)
+{
+	float r[24], x[24];
+	int64_t keep[6] = { 1, 1, 0, 1, 1, 0 };
+	struct tensor output = floats(x, 4, (int64_t[]){ 2, 2, 3, 2 }), reference = floats(r, 4, (int64_t[]){ 2, 2, 3, 2 });
+	struct tensor mask = { .dtype = DTYPE_I64, .rank = 2, .dim = { 2, 3 }, .data = keep, .nbytes = sizeof keep };
+	const struct padded along_tokens = { &mask, 2 }, along_heads = { &mask, 1 };
+	struct arena a = { 0 };
+	struct check c;
+
+	(void)state;
+	for (size_t i = 0; i < 24; i++) {
+		r[i] = (float)i;
+		x[i] = i % 6 < 4 ? r[i] : -r[i] - 1;
+	}
+	judge_tensor(&output, &reference, &along_tokens, bound_for(DTYPE_F32), BY_ENGINE, &a, &c);
+	assert_true(c.right);
+	assert_int_equal(c.left_out, 8);
+	assert_int_equal(c.compared, 16);
+	judge_tensor(&output, &reference, &along_heads, bound_for(DTYPE_F32), BY_ENGINE, &a, &c);
+	assert_false(c.right); // two heads are not three tokens
+	assert_int_equal(c.left_out, 0);
+	for (size_t i = 0; i < 24; i++) { // each unpadded place by itself
+		float right = x[i];
+
+		x[i] += 1;
+		judge_tensor(&output, &reference, &along_tokens, bound_for(DTYPE_F32), BY_ENGINE, &a, &c);
+		assert_int_equal(c.right, i % 6 >= 4);
+		x[i] = right;
+	}
 	arena_done(&a);
 }
 
@@ -510,6 +545,7 @@ int main(void)
 		cmocka_unit_test(golden_values_that_are_not_finite_are_matched),
 		cmocka_unit_test(masked_places_are_left_out_and_counted),
 		cmocka_unit_test(padding_is_left_out_and_counted),
+		cmocka_unit_test(padding_of_a_cache_lies_along_its_third_axis),
 		cmocka_unit_test(outputs_near_zero_may_round),
 		cmocka_unit_test(huge_values_hide_no_others),
 		cmocka_unit_test(the_nearest_bound_is_told),

@@ -85,6 +85,53 @@ static void sizes_that_are_equal_by_chance_hide_nothing(void **state)
 	assert_int_equal(judged("encoder_last_hidden_state", 3, "logits", BY_ENGINE, &left_out), VERDICT_RIGHT);
 }
 
+// present.0.key [2, 1, TOKENS, 2] that is 1 off at one token of the last row.
+static enum verdict judged_cache(const char *name, size_t token, enum judged_by by, bool has_encoder, int64_t *left_out)
+{
+	struct tensor theirs[] = { of(name, 4, zeros), of(has_encoder ? "encoder_last_hidden_state" : "logits", 3, zeros) };
+	struct tensor ours[] = { theirs[0], theirs[1] };
+	const struct tensor words = { .dtype = DTYPE_I64, .rank = 2, .dim = { 2, TOKENS }, .data = mask, .nbytes = sizeof mask };
+	const struct reference ref = { .name = "another", .by = by, .answer = { .tensors = theirs, .count = 2 } };
+	struct arena a = { 0 };
+	struct row row;
+	enum verdict v;
+
+	row_init(&row);
+	memset(ones, 0, sizeof ones);
+	ones[(TOKENS + token) * 2] = 1;
+	theirs[0].dim[1] = ours[0].dim[1] = 1;
+	theirs[0].dim[2] = ours[0].dim[2] = TOKENS;
+	ours[0].data = ones;
+	v = reference_judge(
+		&ref, &(struct answer){ .tensors = ours, .count = 2, .mask = &words }, bound_for(DTYPE_F32), &a, &row, NULL);
+	*left_out = row.left_out;
+	arena_done(&a);
+	return v;
+}
+
+// In a window a padded query may have only masked keys: what follows of it in later layers' keys is no two engines' agreement.
+static void a_cache_is_left_out_at_padding_alone(void **state)
+{
+	static const enum judged_by all[] = { BY_ENGINE, BY_FILE, BY_GOLDEN };
+	int64_t left_out;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		assert_int_equal(judged_cache("present.0.key", TOKENS - 1, all[i], false, &left_out), VERDICT_RIGHT);
+		assert_int_equal(left_out, all[i] == BY_GOLDEN ? 2 : 4); // of the cache, and of logits where they are not golden
+		for (size_t token = 0; token < TOKENS - 1; token++)
+			assert_int_equal(judged_cache("present.0.key", token, all[i], false, &left_out), VERDICT_WRONG);
+		assert_int_equal(judged_cache("present.1.value", TOKENS - 1, all[i], false, &left_out), VERDICT_RIGHT);
+		assert_int_equal(judged_cache("present.1.value", 0, all[i], false, &left_out), VERDICT_WRONG);
+	}
+	// Of an encoder-decoder the mask is the encoder's; a state of another name is no cache.
+	assert_int_equal(judged_cache("present.0.encoder.key", TOKENS - 1, BY_ENGINE, true, &left_out), VERDICT_RIGHT);
+	assert_int_equal(judged_cache("present.0.decoder.key", TOKENS - 1, BY_ENGINE, true, &left_out), VERDICT_WRONG);
+	assert_int_equal(judged_cache("present.0.decoder.key", TOKENS - 1, BY_ENGINE, false, &left_out), VERDICT_WRONG);
+	assert_int_equal(judged_cache("present.0.key", TOKENS - 1, BY_ENGINE, true, &left_out), VERDICT_WRONG);
+	assert_int_equal(judged_cache("present_ssm.0", TOKENS - 1, BY_ENGINE, false, &left_out), VERDICT_WRONG);
+}
+
 // A mask that equals itself is no answer of a model, and an output that is called as the mask is no mask.
 static void inputs_are_no_outputs(void **state)
 {
@@ -260,6 +307,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_lies_on_tokens_is_left_out_where_there_is_none),
 		cmocka_unit_test(sizes_that_are_equal_by_chance_hide_nothing),
+		cmocka_unit_test(a_cache_is_left_out_at_padding_alone),
 		cmocka_unit_test(inputs_are_no_outputs),
 		cmocka_unit_test(an_average_of_no_token_decides_nothing),
 		cmocka_unit_test(what_no_engine_can_compute_of_a_users_file_is_not_judged),
