@@ -289,6 +289,30 @@ static void order(struct recommend_choice *choices, size_t count, enum recommend
 	memcpy(choices, sorted, count * sizeof *sorted);
 }
 
+// Why this row of another number of layers says nothing of what was asked, though its files bear the same name; NULL: it has as
+// many. A shortened model is a question of its own, and never the whole model's other files.
+static const char *other_layers(const struct report_cell *question, const struct report_cell *c, struct arena *a)
+{
+	int64_t layers = c->row.layers, asked = question->row.layers;
+
+	if (layers == asked || layers <= 0)
+		return NULL;
+	return arena_printf(a, "has %lld layer%s: not compared with %s", (long long)layers, layers == 1 ? "" : "s",
+		asked > 0 ? arena_printf(a, "%lld", (long long)asked) : "the whole model");
+}
+
+// Why a row of the model, machine, batch and length that were asked for answers another question than `question`; NULL: it may
+// answer that.
+static const char *other_model(const struct report_cell *question, const struct report_cell *c, struct arena *a)
+{
+	const char *why = other_layers(question, c, a);
+
+	if (why != NULL || c->row.layers != question->row.layers || text_agree(question->row.model_sha256, c->row.model_sha256))
+		return why;
+	return arena_printf(a, "is of other files of that name (%.8s): not compared with those of %.8s", c->row.model_sha256,
+		question->row.model_sha256);
+}
+
 enum status recommend_rows(
 	const struct summary *s, const struct recommend_ask *ask, struct arena *a, struct recommendation *out, struct error *err)
 {
@@ -301,10 +325,9 @@ enum status recommend_rows(
 	for (size_t i = 0; i < s->cell_count; i++) {
 		const struct report_cell *c = &s->cells[i];
 		out->row_count += text_is(c->name, hub_full_name(ask->model));
-		if (is_of(ask, c) && question != NULL && !text_agree(question->row.model_sha256, c->row.model_sha256)) {
-			leave_out(out, use_of(a, c, any_batch(ask)),
-				arena_printf(a, "is of other files of that name (%.8s): not compared with those of %.8s",
-					c->row.model_sha256, question->row.model_sha256));
+		const char *other = is_of(ask, c) && question != NULL ? other_model(question, c, a) : NULL;
+		if (other != NULL) {
+			leave_out(out, use_of(a, c, any_batch(ask)), other);
 			continue;
 		}
 		if (!is_of(ask, c) || (question != NULL && report_is_ranked(c) && !same_question(ask, question, c)))
