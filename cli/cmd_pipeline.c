@@ -76,16 +76,17 @@ static void print_task(const json_t *task)
 	text_done(&count);
 }
 
-static void print_words(const struct pipeline_told *told)
+static void print_words(const struct pipeline_told *told, const struct asked *q, struct arena *a)
 {
 	const json_t *one;
 	size_t i;
+	bool several = json_array_size(told->answers) > 1;
 
 	json_array_foreach(told->answers, i, one)
 	{
 		if (i)
 			emit("\n");
-		show_answer(one);
+		show_answer(one, &(struct shown_files){ q->save != NULL, several ? arena_printf(a, "%zu.", i) : "", q->output });
 	}
 }
 
@@ -192,7 +193,7 @@ static int answer(const struct asked *q, const char *model, char **words, size_t
 	if (!st && q->json)
 		print_json(&told, q->on);
 	else if (!st)
-		print_words(&told);
+		print_words(&told, q, a);
 	if (file)
 		unlink(file);
 	json_decref(inputs);

@@ -13,6 +13,7 @@
 
 struct showing {
 	const json_t *tensors, *pictures;
+	const struct shown_files *files;
 };
 
 static bool is_plain(const json_t *x)
@@ -54,14 +55,29 @@ static void add_value(struct text *line, const json_t *x)
 	}
 }
 
+// The file that a picture was written to, as far as it was.
+static void add_file(struct text *line, const struct showing *s, const char *name)
+{
+	const char *first = json_object_iter_key(json_object_iter((json_t *)(uintptr_t)s->pictures)), *output = s->files->output;
+
+	if (s->files->saved) {
+		text_add(line, s->files->before);
+		visible_add(line, name, strlen(name));
+		text_add(line, " ");
+	} else if (output && text_is(name, first)) {
+		visible_add(line, output, strlen(output));
+		text_add(line, " ");
+	}
+}
+
 // "0.mask.png 640 x 480, 12.3 % of the pixels"
 static void add_picture(struct text *line, const struct showing *s, const char *name)
 {
 	const json_t *p = json_object_get(s->pictures, name), *share = json_object_get(p, "share");
 
-	visible_add(line, name, strlen(name));
+	add_file(line, s, name);
 	if (p)
-		text_addf(line, " %lld x %lld", (long long)json_integer_value(json_object_get(p, "width")),
+		text_addf(line, "%lld x %lld", (long long)json_integer_value(json_object_get(p, "width")),
 			(long long)json_integer_value(json_object_get(p, "height")));
 	if (json_is_real(share))
 		text_addf(line, ", %.1f %% of the pixels", 100 * json_real_value(share));
@@ -107,6 +123,40 @@ static void add_member(struct text *line, const struct showing *s, const char *k
 		add_short(line, s, x);
 }
 
+// The rows of a matrix that is small enough to be read; NULL of any other value.
+static const json_t *small_matrix(const struct showing *s, const json_t *x)
+{
+	enum { NUMBERS_MOST = 64 };
+	const char *name = json_string_value(json_object_get(x, "tensor"));
+	const json_t *rows = name ? json_object_get(s->tensors, name) : NULL, *first = json_array_get(rows, 0);
+
+	return json_array_size(first) && is_plain(json_array_get(first, 0)) &&
+			json_array_size(rows) * json_array_size(first) <= NUMBERS_MOST
+		? rows
+		: NULL;
+}
+
+static void print_matrix(const json_t *rows, int depth)
+{
+	const json_t *row, *x;
+	size_t i, k;
+
+	json_array_foreach(rows, i, row)
+	{
+		struct text line = { 0 };
+
+		json_array_foreach(row, k, x) text_addf(&line, "%s%7.4f", k ? "  " : "", json_number_value(x));
+		emit("%*s%s\n", 2 * depth, "", text_get(&line));
+		text_done(&line);
+	}
+}
+
+// Is a member said below the line of the object it belongs to?
+static bool stands_below(const struct showing *s, const char *key, const json_t *x)
+{
+	return !text_is(key, "token_ids") && !is_plain(x) && (!is_short(x) || small_matrix(s, x));
+}
+
 static void print_value(const struct showing *s, const json_t *x, int depth);
 
 // The members that say most stand without their names and come first; lists stand below.
@@ -125,7 +175,7 @@ static void print_object(const struct showing *s, const json_t *o, int depth)
 		}
 	json_object_foreach((json_t *)(uintptr_t)o, key, x)
 	{
-		bool told = (!is_plain(x) && !is_short(x)) || text_is(key, "token_ids");
+		bool told = stands_below(s, key, x) || text_is(key, "token_ids");
 
 		for (size_t i = 0; i < sizeof first / sizeof *first; i++)
 			told |= text_is(key, first[i]) && is_plain(x);
@@ -137,10 +187,13 @@ static void print_object(const struct showing *s, const json_t *o, int depth)
 	text_done(&line);
 	json_object_foreach((json_t *)(uintptr_t)o, key, x)
 	{
-		if (is_plain(x) || is_short(x) || text_is(key, "token_ids"))
+		if (!stands_below(s, key, x))
 			continue;
 		emit("%*s%s:\n", 2 * depth, "", key);
-		print_value(s, x, depth + 1);
+		if (small_matrix(s, x))
+			print_matrix(small_matrix(s, x), depth + 1);
+		else
+			print_value(s, x, depth + 1);
 	}
 }
 
@@ -169,13 +222,15 @@ static void print_value(const struct showing *s, const json_t *x, int depth)
 	text_done(&line);
 }
 
-void show_answer(const json_t *one)
+void show_answer(const json_t *one, const struct shown_files *files)
 {
-	const struct showing s = { json_object_get(one, "tensors"), json_object_get(one, "pictures") };
+	const struct showing s = { json_object_get(one, "tensors"), json_object_get(one, "pictures"), files };
 	const json_t *answer = json_object_get(one, "answer");
 	const char *name = json_string_value(json_object_get(answer, "tensor"));
 	struct text line = { 0 };
 
+	if (json_is_array(answer) && !json_array_size(answer))
+		emit("nothing was found\n");
 	if (!name) {
 		print_value(&s, answer, 0);
 		return;

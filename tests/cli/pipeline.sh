@@ -65,6 +65,19 @@ printf '[{"role": "user", "content": "Hello"}]' >"$work/chat.json"
 code 0 "$ASSAY" pipeline "$work/text-generation-qwen2-moe-chat" "$work/chat.json" --option max_new_tokens=2 --json
 json 'd["answers"][0]["answer"]["generated_text"][-1]["role"] == "assistant" and "<|im_start|>" in d["answers"][0]["answer"]["prompt"]'
 
+# A matrix that is small enough is printed: likenesses of sentences, 1 of each to itself.
+model sentence-similarity-roberta-cls-dense
+cp -r "$cases/sentence-similarity-roberta-cls-dense/"[1c]* "$work/sentence-similarity-roberta-cls-dense/" 2>/dev/null
+python3 - "$cases" "$work" <<'PY'
+import json, sys
+name = "/sentence-similarity-roberta-cls-dense/modules.json"
+json.dump([m for m in json.load(open(sys.argv[1] + name)) if not m["type"].endswith("Dense")], open(sys.argv[2] + name, "w"))
+PY
+code 0 "$ASSAY" pipeline "$work/sentence-similarity-roberta-cls-dense" 'One sentence' 'Another one' 'And more' --option normalize_embeddings=true
+has out '^embeddings \[3,[0-9]+\]$'
+[ "$(grep -cE '^  ( *-?[01]\.[0-9]{4}){3}$' "$work/out")" = 3 ] || fail "similarity: $(cat "$work/out")"
+has out '^   1\.0000( +-?[01]\.[0-9]{4}){2}$'
+
 # What cannot be is a sentence.
 code 1 "$ASSAY" pipeline "$classes"
 for name in nofile.txt my\ film.jpeg ./nofile "$work/nofile"; do

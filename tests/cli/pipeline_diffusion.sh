@@ -16,7 +16,7 @@ chmod -R u+w "$model"
 
 code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 3 --seed 1 -o "$work/fox.png"
 [ "$(cat "$work/err")" = "text-to-image (by the model's files); --task names another" ] || fail "the task: $(cat "$work/err")"
-has out '^image \[32,32,3\]  png image.png 32 x 32$'
+has out "^image \[32,32,3\]  png $work/fox.png 32 x 32\$"
 code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 3 --seed 1 --option negative_prompt= --output "$work/again.png" --json
 json 'd["task"] == "text-to-image" and d["answers"][0]["input"] == {"prompt": "a red fox"}'
 json '{g["graph"]: g["runs"] for g in d["times"]["graphs"]} == {"text_encoder/model.onnx": 1, "unet/model.onnx": 3, "vae/vae_decoder.onnx": 1}'

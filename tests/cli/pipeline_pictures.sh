@@ -25,6 +25,8 @@ has out '^0\.2368  goldfish$'
 [ "$(grep -c . "$work/out")" = 2 ] || fail "two labels"
 code 0 "$ASSAY" pipeline "$work/object-detection-yolos" "$cases/object-detection-yolos/input0.png" --option threshold=0.32
 [ "$(cat "$work/out")" = '0.3269  car  box xmin 38 ymin 31 xmax 71 ymax 58' ] || fail "one box: $(cat "$work/out")"
+code 0 "$ASSAY" pipeline "$work/object-detection-yolos" "$cases/object-detection-yolos/input0.png" --option threshold=0.99
+[ "$(cat "$work/out")" = 'nothing was found' ] || fail "no box: $(cat "$work/out")"
 code 0 "$ASSAY" pipeline "$work/automatic-speech-recognition-wav2vec2" \
 	"$cases/automatic-speech-recognition-wav2vec2/input3.wav" --option return_timestamps=char
 has out '^KDE</s>LELMPMLVLE'
@@ -38,7 +40,7 @@ has out '^0\.5122  river$'
 printf '{"image": "%s", "input_points": [[[30, 20]]], "input_labels": [[1]]}' "$cases/mask-generation-sam/input0.png" >"$work/point.json"
 code 0 "$ASSAY" pipeline "$work/mask-generation-sam" "$work/point.json"
 has out '^iou_scores -0\.58[0-9]* 0\.37[0-9]* 0\.20[0-9]*$'
-has out '^  mask\.2\.png 80 x 60, [0-9.]+ % of the pixels$'
+has out '^  80 x 60, [0-9.]+ % of the pixels$'
 printf '[{"role": "user", "content": [{"type": "image", "path": "%s"}, {"type": "text", "text": "What?"}]}]' \
 	"$cases/image-text-to-text-llava/input0.png" >"$work/chat.json"
 code 0 "$ASSAY" pipeline "$work/image-text-to-text-llava" "$work/chat.json" \
@@ -70,6 +72,14 @@ segments="$work/image-segmentation-segformer $cases/image-segmentation-segformer
 code 0 "$ASSAY" pipeline $segments --save "$work/saved/here"
 has out '^wall  mask 0\.mask\.png 90 x 60, 7[0-9]\.[0-9] % of the pixels$'
 [ "$(ls "$work/saved/here")" = "$(printf '0.mask.png\n1.mask.png\n2.mask.png')" ] || fail "files: $(ls "$work/saved/here")"
+# Only files that were written are named: of several inputs with the input's number.
+# shellcheck disable=SC2086
+code 0 "$ASSAY" pipeline $segments
+has out '^wall  mask 90 x 60, 7'
+# shellcheck disable=SC2086
+code 0 "$ASSAY" pipeline $segments "$cases/image-segmentation-segformer/input1.jpg" --save "$work/saved/two"
+has out '^wall  mask 1\.0\.mask\.png 90 x 60, 7'
+[ -s "$work/saved/two/1.0.mask.png" ] || fail "the file that was named"
 # shellcheck disable=SC2086
 code 0 "$ASSAY" pipeline $segments --json
 json 'd["answers"][0]["pictures"]["0.mask.png"]["width"] == 90 and d["answers"][0]["pictures"]["0.mask.png"]["height"] == 60'
