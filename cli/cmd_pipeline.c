@@ -168,6 +168,9 @@ static int answer(const struct asked *q, const char *model, char **words, size_t
 
 	if (code >= 0)
 		return code;
+	if (text_is(q->task, "mask-generation"))
+		return cli_bad_use("mask-generation, all masks of a picture, is not supported yet: promptable-segmentation gives "
+				   "those of points and boxes");
 	if (q->task && !pipeline_task_known(q->task)) {
 		nearest = text_nearest(q->task, pipeline_task_name, NULL);
 		return cli_bad_use("the task %s is not supported yet%s%s%s", q->task, nearest ? "; did you mean " : "",
@@ -290,7 +293,9 @@ static int run(int argc, char **argv)
 			"of\n"
 			"the seed: splitmix64 and the transform of Box and Muller, in double precision, on every platform the\n"
 			"same. PyTorch's seeds mean other noise. A safety checker in the folder is not run.\n\n"
-			"Tasks, their inputs and their options:\n%s"
+			"Tasks, their inputs and their options; sentiment-analysis, ner, vqa, image-to-text, "
+			"text2text-generation\n"
+			"(as translation) and translation_XX_to_YY are understood, too:\n%s"
 			"  assay pipeline distilbert-base-uncased-finetuned-sst-2-english 'What a film!'\n"
 			"  assay pipeline deepset/roberta-base-squad2 'Who wrote it?' notes.txt --option top_k=2\n"
 			"  assay pipeline facebook/detr-resnet-50 photo.jpg --option threshold=0.9\n"

@@ -85,6 +85,7 @@ struct pipeline {
 	struct arena *arena;
 	const char *folder;
 	const struct pipeline_task *task;
+	const char *named;     // the task as it was asked for; NULL: it was not
 	const char *chosen_by; // the model's "class" or "files"; NULL: the task was named
 	const struct target *target;
 	struct part *parts[PIPELINE_PARTS_MOST];
@@ -122,7 +123,10 @@ struct pipeline_task {
 	enum status (*run)(struct call *c, struct pipeline_answer *out, struct error *err);
 };
 extern const struct pipeline_task pipeline_tasks[];
-const struct pipeline_task *pipeline_task_find(const char *name); // NULL: there is none
+// By its name, or by another that transformers has for it, such as ner or translation_en_to_fr. NULL: there is none.
+const struct pipeline_task *pipeline_task_find(const char *name);
+// "en" and "fr" of translation_en_to_fr, in `a`; false: the name is no such one.
+bool pipeline_task_languages(struct arena *a, const char *name, const char **from, const char **to);
 
 // call.c: members of the input. BAD_INPUT names one that is missing or of another kind.
 enum status call_text(const struct call *c, const char *key, const char **out, struct error *err);

@@ -103,7 +103,7 @@ enum status pipeline_open(
 	struct pipeline *p = *out = ARENA_NEW(a, struct pipeline);
 	enum status st = STATUS_OK;
 
-	*p = (struct pipeline){ .arena = a, .folder = arena_strdup(a, folder), .target = t };
+	*p = (struct pipeline){ .arena = a, .folder = arena_strdup(a, folder), .named = arena_strdup(a, task), .target = t };
 	arena_defer(a, close_all, p);
 	if (!task)
 		st = choose(p, a, folder, err);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tasks. A row: what an input holds, what may be asked, which classes mean it, what does it.
+#include <string.h>
+
 #include "base/text.h"
 #include "pipeline/choose.h"
 
@@ -111,8 +113,40 @@ const char *pipeline_generate_options(void)
 	return GENERATE_OPTIONS;
 }
 
+// Other names that transformers has, or had, for the tasks. One whose answers are of another kind is none of them.
+static const struct {
+	const char *name, *task;
+} other_names[] = {
+	{ "sentiment-analysis", "text-classification" },
+	{ "ner", "token-classification" },
+	{ "vqa", "visual-question-answering" },
+	{ "image-to-text", "image-captioning" },
+	{ "text2text-generation", "translation" },
+};
+
+bool pipeline_task_languages(struct arena *a, const char *name, const char **from, const char **to)
+{
+	static const char begin[] = "translation_", between[] = "_to_";
+	const char *at = name && text_starts(name, begin) ? name + strlen(begin) : NULL, *end = at ? strstr(at, between) : NULL;
+
+	if (!end || end == at || !end[strlen(between)])
+		return false;
+	*from = arena_strndup(a, at, (size_t)(end - at));
+	*to = arena_strdup(a, end + strlen(between));
+	return true;
+}
+
 const struct pipeline_task *pipeline_task_find(const char *name)
 {
+	struct arena a = { 0 };
+	const char *from, *to;
+
+	if (pipeline_task_languages(&a, name, &from, &to))
+		name = "translation";
+	arena_done(&a);
+	for (size_t i = 0; i < sizeof other_names / sizeof *other_names; i++)
+		if (text_is(other_names[i].name, name))
+			name = other_names[i].task;
 	for (const struct pipeline_task *t = pipeline_tasks; t->name; t++)
 		if (text_is(t->name, name))
 			return t;

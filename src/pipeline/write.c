@@ -194,9 +194,45 @@ static enum status rewrite(struct call *c, const char *key, struct pipeline_answ
 	return STATUS_OK;
 }
 
+static void forget(void *json)
+{
+	json_decref(json);
+}
+
+// translation_xx_to_yy: what task_specific_params of config.json says of that name, and the two languages where the tokenizer has
+// a token for each.
+static enum status named_options(struct call *c, json_t *options, struct error *err)
+{
+	const char *from, *to;
+	struct tokenizer *t;
+	struct part *m;
+	uint32_t id;
+	enum status st;
+
+	if (!pipeline_task_languages(c->a, c->p->named, &from, &to))
+		return STATUS_OK;
+	if ((st = part_open(c->p, ".", &m, err)) || (st = part_tokenizer(m, &t, err)))
+		return st;
+	json_object_update(options, json_object_get(json_object_get(m->config, "task_specific_params"), c->p->named));
+	if (tokenizer_id(t, from, strlen(from), &id) && tokenizer_id(t, to, strlen(to), &id)) {
+		json_object_set_new(options, "src_lang", json_string(from));
+		json_object_set_new(options, "forced_bos_token", json_string(to));
+	}
+	return STATUS_OK;
+}
+
 TASK(translation)
 {
-	return rewrite(c, "translation_text", out, err);
+	struct call named = *c;
+	json_t *options = json_object();
+	enum status st;
+
+	arena_defer(c->a, forget, options);
+	if ((st = named_options(c, options, err)))
+		return st;
+	json_object_update(options, (json_t *)(uintptr_t)c->options);
+	named.options = options;
+	return rewrite(&named, "translation_text", out, err);
 }
 
 TASK(summarization)

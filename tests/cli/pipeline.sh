@@ -65,6 +65,22 @@ printf '[{"role": "user", "content": "Hello"}]' >"$work/chat.json"
 code 0 "$ASSAY" pipeline "$work/text-generation-qwen2-moe-chat" "$work/chat.json" --option max_new_tokens=2 --json
 json 'd["answers"][0]["answer"]["generated_text"][-1]["role"] == "assistant" and "<|im_start|>" in d["answers"][0]["answer"]["prompt"]'
 
+# Other names of tasks; languages in the name of one.
+code 0 "$ASSAY" pipeline "$classes" 'Hello' --task sentiment-analysis --json
+json 'd["task"] == "text-classification"'
+code 1 "$ASSAY" pipeline "$classes" 'Hello' --task mask-generation
+has err 'promptable-segmentation gives'
+model translation-mbart-forced
+for task in 'translation_eng_Latn_to_fra_Latn' 'translation --option src_lang=eng_Latn --option forced_bos_token=fra_Latn' \
+	'translation_deu_Latn_to_eng_Latn' 'translation_xx_to_yy' 'text2text-generation'; do
+	# shellcheck disable=SC2086
+	code 0 "$ASSAY" pipeline "$work/translation-mbart-forced" 'The weather' --option max_new_tokens=6 --task $task --json
+	python3 -c 'import json, sys; print(json.load(sys.stdin)["answers"][0]["answer"]["token_ids"])' <"$work/out" >>"$work/ids"
+done
+nth() { sed -n "$1p" "$work/ids"; }
+[ "$(nth 1)" = "$(nth 2)" ] && [ "$(nth 1)" != "$(nth 3)" ] && [ "$(nth 4)" = "$(nth 5)" ] && [ "$(nth 1)" != "$(nth 4)" ] ||
+	fail "languages in the name of a task: $(cat "$work/ids")"
+
 # A matrix that is small enough is printed: likenesses of sentences, 1 of each to itself.
 model sentence-similarity-roberta-cls-dense
 cp -r "$cases/sentence-similarity-roberta-cls-dense/"[1c]* "$work/sentence-similarity-roberta-cls-dense/" 2>/dev/null
