@@ -221,8 +221,8 @@ static enum status look(struct word *out, struct arena *a, const struct pipeline
 	if (file_exists(word) && !file_is_dir(word))
 		return look_at_file(out, a, word, err);
 	look_at_text(out, a, t, word);
-	if (out->kind == WORD_TEXT && !file_exists(word) && looks_like_path(a, word))
-		return error_set(err, STATUS_BAD_INPUT, "%.200s: no such file", word);
+	if (out->kind == WORD_TEXT && looks_like_path(a, word))
+		return error_set(err, STATUS_BAD_INPUT, file_exists(word) ? "%.200s: a folder" : "%.200s: no such file", word);
 	return STATUS_OK;
 }
 

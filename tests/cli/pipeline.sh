@@ -100,6 +100,8 @@ for name in nofile.txt my\ film.jpeg ./nofile "$work/nofile"; do
 	code 1 "$ASSAY" pipeline "$classes" "$name"
 	has err "^assay: $name: no such file"
 done
+code 1 "$ASSAY" pipeline "$classes" "$work"
+has err ': a folder$'
 code 0 "$ASSAY" pipeline "$classes" 'One and/or two.' and/or
 code 1 "$ASSAY" pipeline "$classes" '{"text": "one", "txt_pair": "two"}'
 has err 'text-classification has no input txt_pair; it takes text \[text_pair\]'

@@ -36,6 +36,12 @@ code 0 "$ASSAY" pipeline "$work/zero-shot-image-classification-clip" "$cases/zer
 has err "^zero-shot-image-classification \(by the model's class\); --task names another$"
 has out '^0\.5122  river$'
 
+cp "$work/out" "$work/each"
+code 0 "$ASSAY" pipeline "$work/zero-shot-image-classification-clip" "$cases/zero-shot-image-classification-clip/input1.jpg" river,mountain
+cmp "$work/out" "$work/each" || fail "labels with a comma between them: $(cat "$work/out")"
+code 1 "$ASSAY" pipeline "$work/image-classification-vit" "$work/photo.jpg"
+has err 'photo.jpg: no such file'
+
 # An input as a file, also of a task that takes JSON among its inputs; a conversation.
 printf '{"image": "%s", "input_points": [[[30, 20]]], "input_labels": [[1]]}' "$cases/mask-generation-sam/input0.png" >"$work/point.json"
 code 0 "$ASSAY" pipeline "$work/mask-generation-sam" "$work/point.json"
