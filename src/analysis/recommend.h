@@ -72,7 +72,7 @@ struct recommend_prediction {
 struct recommend_predictions {
 	struct recommend_prediction *items; // fastest first
 	size_t count;
-	const char **too_few; // "openvino: too few models ..."
+	const char **too_few; // "openvino: too few models ...", "openvino: not predicted: the largest model measured here ..."
 	size_t too_few_count;
 	struct forecast_proof proof; // of all groups of this database
 	const char *proof_words;     // NULL: nothing could be proven

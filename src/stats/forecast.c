@@ -323,6 +323,40 @@ static enum status check(const struct known *k, size_t least, struct error *err)
 	return STATUS_OK;
 }
 
+// "1.5 GFLOP" of 1.5e9 and "FLOP"
+static const char *scaled(struct arena *a, double x, const char *unit)
+{
+	static const char *const prefixes[] = { "", "k", "M", "G", "T" };
+	size_t k = 0;
+
+	while (x >= 999.5 && k + 1 < sizeof prefixes / sizeof *prefixes) {
+		x /= 1000;
+		k++;
+	}
+	return arena_printf(a, "%.3g %s%s", x, prefixes[k], unit);
+}
+
+// What the measured models say nothing of: much more arithmetic, or bytes, than any of them has.
+static enum status check_reach(const struct known *k, const struct forecast_point *asked, struct error *err)
+{
+	double flops = 0, nbytes = 0;
+	struct arena a = { 0 };
+	enum status s = STATUS_OK;
+
+	for (size_t i = 0; i < k->count; i++) {
+		flops = fmax(flops, is_in(k, i) ? k->points[i].flops : 0);
+		nbytes = fmax(nbytes, is_in(k, i) ? k->points[i].nbytes : 0);
+	}
+	if (asked->flops > FORECAST_BEYOND * flops)
+		s = error_set(err, STATUS_UNSUPPORTED, "not predicted: the largest model measured here has %s, this one %s",
+			scaled(&a, flops, "FLOP"), scaled(&a, asked->flops, "FLOP"));
+	else if (asked->nbytes > FORECAST_BEYOND * nbytes)
+		s = error_set(err, STATUS_UNSUPPORTED, "not predicted: the largest model measured here moves %s, this one %s",
+			scaled(&a, nbytes, "B"), scaled(&a, asked->nbytes, "B"));
+	arena_done(&a);
+	return s;
+}
+
 enum status forecast_make(const struct forecast_point *known, size_t count, const struct forecast_point *asked,
 	struct forecast *out, struct error *err)
 {
@@ -331,6 +365,8 @@ enum status forecast_make(const struct forecast_point *known, size_t count, cons
 
 	if (s == STATUS_OK && !is_good(asked))
 		s = error_set(err, STATUS_BAD_INPUT, "what is asked for has no operations, bytes or nodes");
+	if (s == STATUS_OK)
+		s = check_reach(&k, asked, err);
 	if (s == STATUS_OK)
 		make(&k, asked, reach(&k), out);
 	return s;

@@ -32,7 +32,11 @@ struct forecast_point {
 };
 
 // Models below which nothing is predicted: of fewer than 9 errors none is the ninth of ten.
-enum { FORECAST_MODELS = 10 };
+// Times the arithmetic or the bytes of the largest measured model, beyond which nothing is predicted. The interval is that of
+// models among the measured ones: of made-up machines (20 models over 2.5 decades, scatter 15 %, 900 draws) it held 91 % at
+// the largest measured one, 85 % at twice its size, 80 % at 3 times, 60 % at 10 times, where the worst was 4 times off, and at
+// 1000 times some were 280 times off.
+enum { FORECAST_MODELS = 10, FORECAST_BEYOND = 2 };
 
 struct forecast {
 	double ms, low, high;  // 90 % interval
@@ -41,7 +45,7 @@ struct forecast {
 	size_t nearest;        // index of the measured point that is most alike
 };
 
-// UNSUPPORTED with a sentence: too few models. BAD_INPUT: a figure that is not above 0.
+// UNSUPPORTED with a sentence: too few models, or none nearly as large. BAD_INPUT: a figure that is not above 0.
 enum status forecast_make(const struct forecast_point *known, size_t count, const struct forecast_point *asked,
 	struct forecast *out, struct error *err);
 

@@ -184,6 +184,34 @@ static void too_little_is_refused(void **state)
 	assert_int_equal(forecast_make(p, 10, &none, f, &err), STATUS_BAD_INPUT);
 }
 
+// Small models say nothing of a large one: its time would come from the law of what they take beside their arithmetic.
+static void nothing_much_larger_is_predicted(void **state)
+{
+	struct forecast_point p[12], asked;
+	struct forecast f;
+	struct error err = { 0 };
+
+	(void)state;
+	noise.seed = 5;
+	for (int i = 0; i < 12; i++) {
+		p[i] = build(i, 0.1);
+		p[i].flops = 1e6 + 1e5 * i; // at most 2.1 MFLOP and 410 kB
+		p[i].nbytes = 3e5 + 1e4 * i;
+	}
+	asked = p[11];
+	asked.flops = 4.1e6;
+	asked.nbytes = 8.1e5;
+	assert_int_equal(forecast_make(p, 12, &asked, &f, &err), STATUS_OK);
+	asked.flops = 2.2e10;
+	assert_int_equal(forecast_make(p, 12, &asked, &f, &err), STATUS_UNSUPPORTED);
+	assert_string_equal(err.text, "not predicted: the largest model measured here has 2.1 MFLOP, this one 22 GFLOP");
+	asked = p[11];
+	asked.nbytes = 5e8;
+	err = (struct error){ 0 };
+	assert_int_equal(forecast_make(p, 12, &asked, &f, &err), STATUS_UNSUPPORTED);
+	assert_string_equal(err.text, "not predicted: the largest model measured here moves 410 kB, this one 500 MB");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,6 +220,7 @@ int main(void)
 		cmocka_unit_test(intervals_cover),
 		cmocka_unit_test(what_is_left_out_is_not_seen),
 		cmocka_unit_test(too_little_is_refused),
+		cmocka_unit_test(nothing_much_larger_is_predicted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
