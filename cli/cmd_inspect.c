@@ -22,6 +22,9 @@ struct inspection {
 	size_t weight_count;
 	bool planned;
 	uint64_t parameters, bytes[DTYPE_COUNT], total_bytes;
+	struct arch_experts experts; // 0: none
+	uint64_t routed;             // of the parameters: those of experts, of which a token uses some
+	bool differ;                 // parts of the model choose among other numbers of experts
 };
 
 // Buffers such as position_ids are integers; parameters are what is not.
@@ -36,6 +39,26 @@ static int by_place(const void *a, const void *b)
 	if (x->shard != y->shard)
 		return x->shard < y->shard ? -1 : 1;
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static void count_parameters(struct inspection *x, const struct weight *w, uint64_t elements)
+{
+	struct arch_experts of;
+	x->parameters += elements;
+	if (!x->spec || !arch_expert_weight(x->spec, w->name, &of))
+		return;
+	x->differ |= x->routed && (of.experts != x->experts.experts || of.chosen != x->experts.chosen);
+	x->experts = of;
+	x->routed += elements;
+}
+
+// What one token is computed with; 0: all, or not known.
+static uint64_t active_parameters(const struct inspection *x)
+{
+	uint64_t experts = (uint64_t)x->experts.experts;
+	if (!x->routed || x->differ || x->routed % experts)
+		return 0;
+	return x->parameters - x->routed / experts * (experts - (uint64_t)x->experts.chosen);
 }
 
 // Tied weights that share their bytes in a pickle count once.
@@ -56,7 +79,7 @@ static void count_weights(struct inspection *x, struct arena *a)
 		x->bytes[w->dtype] += elements * dtype_size(w->dtype);
 		x->total_bytes += elements * dtype_size(w->dtype);
 		if (is_parameter(w->dtype))
-			x->parameters += elements;
+			count_parameters(x, w, elements);
 	}
 }
 
@@ -213,6 +236,10 @@ static void print_text(const struct inspection *x, struct arena *a)
 		struct memory_range m = predict_memory(x);
 		emit("parameters: %llu%s\n", (unsigned long long)x->parameters,
 			x->planned ? " (as the configuration says; no weights here)" : "");
+		if (active_parameters(x))
+			emit("active: %llu parameters for a token, which is given to %lld of %lld experts\n",
+				(unsigned long long)active_parameters(x), (long long)x->experts.chosen,
+				(long long)x->experts.experts);
 		emit("bytes:");
 		for (int d = 0; d < DTYPE_COUNT; d++)
 			if (x->bytes[d])
@@ -257,6 +284,8 @@ static void print_json(const struct inspection *x, struct arena *a)
 	if (x->weight_count > 0) {
 		struct memory_range m = predict_memory(x);
 		json_object_set_new(out, "parameters", json_integer((json_int_t)x->parameters));
+		if (active_parameters(x))
+			json_object_set_new(out, "active_parameters", json_integer((json_int_t)active_parameters(x)));
 		json_object_set_new(out, "weights", json_string(x->planned ? "absent" : "present"));
 		json_object_set_new(out, "bytes_by_dtype", bytes_json(x));
 		json_object_set_new(out, "memory",
@@ -287,8 +316,10 @@ static int run(int argc, char **argv)
 		.synopsis = "assay inspect MODEL [--offline] [--json]",
 		.text = "Of an .onnx file: IR version, opsets and what the engines take of them, inputs, outputs, operators,\n"
 			"parameters, files of weights, and what each platform would refuse as far as the file alone tells.\n\n"
-			"Type, family, dialect, traits, parameter count, bytes by dtype and the memory needed to run (a\n"
-			"prediction), from config.json and the headers of the files of weights (safetensors, or\n"
+			"Type, family, dialect, traits, parameter count (of a mixture of experts also those that a token is\n"
+			"computed with), bytes by dtype and the memory needed to run (a prediction),\n"
+			"from config.json and the "
+			"headers of the files of weights (safetensors, or\n"
 			"pytorch_model.bin) alone; or what is not supported yet. Of a model that is not here config.json alone\n"
 			"is fetched from the Hub.\n\n"
 			"Exit codes: 0 supported; 1 bad use, or files that cannot be read; 2 not supported yet.\n",

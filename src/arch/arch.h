@@ -111,6 +111,14 @@ void arch_input_hints(const struct spec *s, struct input_hints *out);
 enum status arch_plan_weights(
 	const struct spec *s, struct arena *a, enum dtype t, struct weight **out, size_t *count, struct error *err);
 
+// Of a mixture of experts: how many a layer has, and how many of them a token is given to.
+struct arch_experts {
+	int64_t experts, chosen;
+};
+// Is this tensor one of such experts' own weights, in a stack of all or by itself? Not a shared expert's, nor the router's; nor
+// of a model some of whose experts have no weights, where how many with weights a token chooses is the token's matter.
+bool arch_expert_weight(const struct spec *s, const char *name, struct arch_experts *out);
+
 // Builds `which` into g and finishes it; every weight is external data in the checkpoint's shards. After arch_whole,
 // unread weights that no dialect lists as ignorable are an error. A graph that does not fit together is a gap of
 // the builder's, and UNSUPPORTED.

@@ -146,6 +146,32 @@ static bool stem_names(const struct spec *s, const char *pattern, const char *na
 	return !*name || *name == '.';
 }
 
+static bool is_of_expert(const char *canonical)
+{
+	static const char *const stems[] = { "layers.moe.expert.", "layers.moe.experts.", "layers.attn.experts.in",
+		"layers.attn.experts.out" };
+	for (size_t i = 0; i < sizeof stems / sizeof *stems; i++)
+		if (text_starts(canonical, stems[i]))
+			return true;
+	return false;
+}
+
+bool arch_expert_weight(const struct spec *s, const char *name, struct arch_experts *out)
+{
+	for (int i = 0; i < PARTS_MOST; i++)
+		if (s->parts[i].spec && arch_expert_weight(s->parts[i].spec, name, out))
+			return true;
+	const struct moe *m = s->moe;
+	if (!m || m->identities || !text_starts(name, s->root))
+		return false;
+	int64_t layer = -1;
+	bool is = false;
+	for (const struct weight_name *n = s->row->dialect->weights; n->canonical && !is; n++)
+		is = is_of_expert(n->canonical) && stem_names(s, n->file, name + strlen(s->root), &layer);
+	*out = (struct arch_experts){ m->experts, moe_chosen(m) };
+	return is;
+}
+
 // Known, and rightly not read: another class's head or pooler, a layer beyond --layers, the second copy of a tied weight, or
 // what the dialect lists.
 static bool may_stay_unread(const struct spec *s, const char *name)

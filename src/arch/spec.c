@@ -479,6 +479,20 @@ static bool is_rotary(const struct spec *s)
 	return s->rope.theta > 0 && !s->traits.alibi && !has_trait(s->row->family->traits.traits, s->own_traits, "sinusoids");
 }
 
+int64_t moe_chosen(const struct moe *m)
+{
+	return m->sparse_mixer ? 2 : m->top_k < m->experts ? m->top_k : m->experts;
+}
+
+static void add_experts(json_t *sizes, const struct moe *m)
+{
+	json_object_set_new(sizes, "experts", json_integer(m->experts));
+	json_object_set_new(sizes, "experts_chosen", json_integer(moe_chosen(m)));
+	json_object_set_new(sizes, "expert_size", json_integer(m->width));
+	if (m->shared_width)
+		json_object_set_new(sizes, "shared_expert_size", json_integer(m->shared_width));
+}
+
 json_t *arch_json(const struct spec *s)
 {
 	json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "type", s->row->model_type, "class", s->class_name, "family",
@@ -511,6 +525,8 @@ json_t *arch_json(const struct spec *s)
 		if (n && is_read)
 			json_object_set_new(sizes, rows[i].name, json_integer(n));
 	}
+	if (s->moe)
+		add_experts(sizes, s->moe);
 	if (s->row->family->sizes)
 		s->row->family->sizes(s, sizes);
 	static const char *const ropes[] = { "rope", "rope-linear", "rope-dynamic", "rope-llama3", "rope-yarn", "rope-longrope",

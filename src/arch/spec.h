@@ -49,6 +49,8 @@ struct moe {
 	double logit_scale; // of the router's scores; 0: none
 };
 
+int64_t moe_chosen(const struct moe *m); // experts that a token is given to
+
 // Multi-head latent attention; key_rank 0: none.
 struct latent {
 	int64_t query_rank, key_rank, nope, rope, value;

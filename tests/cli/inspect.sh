@@ -24,6 +24,16 @@ json 'd["memory"]["predicted"] is True and 4 * d["parameters"] < d["memory"]["lo
 code 0 "$ASSAY" inspect Qwen/Qwen2-0.5B-Instruct --json
 json 'd["type"] == "qwen2" and d["family"] == "decoder" and d["bytes_by_dtype"] == {"bf16": 2 * d["parameters"]}'
 
+# Of a mixture of experts: how many, how many a token is given to, what it is computed with. Two layers of 4 experts with three
+# matrices of 32 x 24 each; 2 are not chosen.
+code 0 "$ASSAY" inspect "$SOURCE/tests/conform/cases/qwen3_moe"
+has out '^sizes: .* experts 4 experts_chosen 2 expert_size 24'
+has out '^active: 28848 parameters for a token, which is given to 2 of 4 experts$'
+code 0 "$ASSAY" inspect "$SOURCE/tests/conform/cases/qwen3_moe" --json
+json 'd["parameters"] - d["active_parameters"] == 2 * 2 * 3 * 32 * 24 and d["sizes"]["experts_chosen"] == 2'
+code 0 "$ASSAY" inspect "$SOURCE/tests/conform/cases/bert" --json
+json '"active_parameters" not in d and "experts" not in d["sizes"]'
+
 # What is written is what is read back.
 code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/bert" --dtype f16
 code 0 "$ASSAY" inspect "$SOURCE/tests/conform/cases/bert" --json

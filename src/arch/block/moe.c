@@ -148,7 +148,7 @@ static void sort_pairs(struct build *b, struct pairs *p, graph_value weights)
 	graph_value flat = op_reshape(g, op_slice(g, weights, 2, 0, m->experts), 2, (int64_t[]){ -1, m->experts });
 	graph_value ids;
 
-	p->chosen = m->sparse_mixer ? 2 : m->top_k < m->experts ? m->top_k : m->experts;
+	p->chosen = moe_chosen(m);
 	op_topk_indices(g, op_abs(g, flat), p->chosen, 1, false, &ids);
 	p->weights = op_gather_elements(g, flat, ids, 1);
 	graph_value id = op_reshape(g, ids, 2, (int64_t[]){ -1, 1 });
