@@ -43,8 +43,8 @@ static const struct {
 static enum word_kind kind_of(const uint8_t *data, size_t nbytes)
 {
 	for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
-		if (nbytes >= HEAD && !memcmp(data, magics[i].at_0, magics[i].nbytes) &&
-			(!magics[i].at_8 || !memcmp(data + 8, magics[i].at_8, 4)))
+		if (nbytes >= magics[i].nbytes && !memcmp(data, magics[i].at_0, magics[i].nbytes) &&
+			(!magics[i].at_8 || (nbytes >= HEAD && !memcmp(data + 8, magics[i].at_8, 4))))
 			return magics[i].kind;
 	return WORD_TEXT;
 }
