@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Granite Docling's tower (https://huggingface.co/ibm-granite/granite-docling-258M) with its connector, which is a part of it:
+// Granite Docling's tower (ibm-granite/granite-docling-258M) with its connector, which is a part of it:
 // squares of patches become one token, as wide as the text. States of some layers come out as features of their own (DeepStack,
 // Meng et al. 2024, https://arxiv.org/abs/2406.04334).
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Encoders of sound that read several frames of a spectrogram as one (Nemotron 3 Diarization and Nemotron 3.5 Transcribe,
-// https://huggingface.co/nvidia/Nemotron-3-Diarization): pre-norm layers with rotary positions, in which all see all.
+// nvidia/Nemotron-3-Diarization): pre-norm layers with rotary positions, in which all see all.
 //
 //   mel [batch, frames, bins] -> `stack` frames side by side - linear - norm -> layers -> norm
 #include "arch/block/block.h"

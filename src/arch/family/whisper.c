@@ -281,7 +281,7 @@ const struct family whisper_rotary = {
 
 // ---- for sound as it comes in -------------------------------------------------------------------------------------------
 
-// Voxtral Realtime (https://huggingface.co/mistralai/Voxtral-Mini-4B-Realtime-2602): convolutions and attention see what came
+// Voxtral Realtime (mistralai/Voxtral-Mini-4B-Realtime-2602): convolutions and attention see what came
 // before, no more than sliding_window states of it; RMS norms and a gated feed-forward.
 static void resolve_causal(struct config *c, struct spec *s, struct arena *a)
 {
