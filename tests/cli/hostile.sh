@@ -85,6 +85,7 @@ named conform "$broken" --on null
 named run "$broken" --on null:clock=told --synthetic --runs 3 --no-conform
 ASSAY_NULL="cpu:crash=run@1 cuda:fail=open" clean run "$evil" --on cuda,cpu --fallback --synthetic --no-conform
 clean build "$evil" -o text --text
+clean pipeline "$evil" "$evil" --task "$evil" --option "$evil"
 clean profile "$evil" --on cpu --synthetic --runs 3 -o flame.html
 [ -s flame.html ] || { cat out err; fail "no flame graph"; }
 clean matrix --models "$evil" "strange $evil" --on null:clock=told --synthetic --runs 3 --no-conform --output-dir "matrix $evil"

@@ -152,6 +152,8 @@ printf '{"text": "a"}' >"$work/short.json"
 code 0 "$ASSAY" pipeline "$classes" "$work/short.json" --json
 json 'd["answers"][0]["input"] == {"text": "a"}'
 # What is no number is no answer.
+rm -rf "$classes"
+model text-classification-roberta-pair
 not_a_number "$classes" classifier.out_proj.bias
 code 2 "$ASSAY" pipeline "$classes" 'Hello, world'
 empty out
