@@ -38,13 +38,13 @@ matrix="matrix --models bert bad behind --on null --scenario single-stream --run
 for what in ${ASSAY_LONG:+model} memory; do
 	SHIM_KILL=$what:bad/ code 2 shim "$ASSAY" $matrix --db killed-$what.duckdb
 	three not_asked 'the process that reads the model was killed from outside: plan: the process died of signal 9'
-	code 0 "$ASSAY" $matrix --db killed-$what.duckdb --resume
+	code 2 "$ASSAY" $matrix --db killed-$what.duckdb --resume # right; of one run a scenario is not valid
 	json "[r['verdict'] for r in d][-1] == 'right' and len(d) in (1, 3)"
 done
 full="matrix --models $SOURCE/tests/conform/cases/bert --synthetic --on null --scenario single-stream --precision int8 --runs 1 --no-conform --json --db full.duckdb"
 export ASSAY_CACHE=$work/full
 SHIM_FULL=/full/converted/ code 2 shim "$ASSAY" $full
 json "d[0]['verdict'] == 'not_asked' and d[0]['cause'] == 'the disk is full' and 'No space left' in d[0]['raw_error'] and 'cache --trim' in d[0]['hint']"
-code 0 "$ASSAY" $full --resume
+code 2 "$ASSAY" $full --resume # likewise
 json "d[0]['verdict'] == 'right'"
 finish
