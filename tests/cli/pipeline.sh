@@ -147,13 +147,13 @@ has err 'TapasForQuestionAnswering is for table-question-answering, and that tas
 # A child that dies is a sentence.
 code 2 "$ASSAY" pipeline "$work/question-answering-roberta-windows" 'Who?' 'He.' --on null:fail=run@1
 has err 'null'
+rm -rf "$classes"
+model text-classification-roberta-pair
 # A file of JSON is one however short it is.
 printf '{"text": "a"}' >"$work/short.json"
 code 0 "$ASSAY" pipeline "$classes" "$work/short.json" --json
 json 'd["answers"][0]["input"] == {"text": "a"}'
 # What is no number is no answer.
-rm -rf "$classes"
-model text-classification-roberta-pair
 not_a_number "$classes" classifier.out_proj.bias
 code 2 "$ASSAY" pipeline "$classes" 'Hello, world'
 empty out
