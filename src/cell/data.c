@@ -243,21 +243,9 @@ static bool is_integer(enum dtype t)
 	return t == DTYPE_I64 || t == DTYPE_I32 || t == DTYPE_I16 || t == DTYPE_I8 || t == DTYPE_U8;
 }
 
-static struct tensor tensor_of(const struct weight *w)
-{
-	struct tensor t = { .name = w->name,
-		.dtype = w->dtype,
-		.rank = w->rank,
-		.data = (void *)(uintptr_t)w->data,
-		.nbytes = (size_t)w->nbytes };
-
-	memcpy(t.dim, w->dim, sizeof t.dim);
-	return t;
-}
-
 static enum status check_finite(const struct weight *w, const char *name, struct error *err)
 {
-	const struct tensor t = tensor_of(w);
+	const struct tensor t = weight_tensor(w);
 	size_t count;
 
 	if (is_integer(w->dtype) || w->dtype == DTYPE_BOOL || !tensor_count(w->rank, w->dim, &count))

@@ -117,12 +117,8 @@ static enum status take(struct arena *a, const struct weight *all, size_t count,
 
 		if (!is_mask && !is_tokens && !is_output)
 			continue;
-		*t = (struct tensor){ .name = w->name + (is_output ? strlen(OUTPUT) : 0),
-			.dtype = w->dtype,
-			.rank = w->rank,
-			.data = (void *)(uintptr_t)w->data,
-			.nbytes = w->nbytes };
-		memcpy(t->dim, w->dim, sizeof t->dim);
+		*t = weight_tensor(w);
+		t->name += is_output ? strlen(OUTPUT) : 0;
 		// The format promises no alignment.
 		if (dtype_size(t->dtype) && (uintptr_t)t->data % dtype_size(t->dtype)) {
 			if (!(t->data = arena_try(a, t->nbytes)))

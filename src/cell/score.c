@@ -24,18 +24,6 @@ void scores_begin(struct scores *s, struct arena *a, size_t examples)
 		.first = ARENA_ARRAY(a, examples + 1, int64_t) };
 }
 
-static struct tensor tensor_of(const struct weight *w)
-{
-	struct tensor t = { .name = w->name,
-		.dtype = w->dtype,
-		.rank = w->rank,
-		.data = (void *)(uintptr_t)w->data,
-		.nbytes = (size_t)w->nbytes };
-
-	memcpy(t.dim, w->dim, sizeof t.dim);
-	return t;
-}
-
 // ---- labels --------------------------------------------------------------------------------------------------------------
 
 static const struct tensor *find_logits(const struct tensor *out, size_t count)
@@ -131,7 +119,7 @@ static const struct tensor *own_labels(const struct data_example *e, struct aren
 	}
 	if (!e->is_text || !ids || !mask || !tensor_count(ids->rank, ids->dim, &count))
 		return NULL;
-	*out = tensor_of(ids);
+	*out = weight_tensor(ids);
 	int64_t *labels = ARENA_ARRAY(a, count, int64_t);
 	for (size_t i = 0; i < count; i++)
 		labels[i] = ((const int64_t *)mask->data)[i] ? ((const int64_t *)ids->data)[i] : IGNORED;
@@ -147,7 +135,7 @@ static enum status add_golden(
 	double worst = INFINITY, relative = 0;
 
 	for (size_t k = 0; k < e->golden_count; k++) {
-		const struct tensor g = tensor_of(&e->golden[k]), *o = tensor_named(out, count, g.name);
+		const struct tensor g = weight_tensor(&e->golden[k]), *o = tensor_named(out, count, g.name);
 		double dot = 0, of_out = 0, of_golden = 0, most = 0;
 		char is[128], wanted[128];
 		size_t n = 0;
@@ -185,7 +173,7 @@ static enum status add_golden(
 enum status scores_add(struct scores *s, struct arena *a, const struct data_example *e, const struct tensor *out, size_t count,
 	bool next, struct error *err)
 {
-	const struct tensor given = e->labels ? tensor_of(e->labels) : (struct tensor){ 0 },
+	const struct tensor given = e->labels ? weight_tensor(e->labels) : (struct tensor){ 0 },
 			    *labels = e->labels ? &given
 		: next && !e->golden_count      ? own_labels(e, a)
 						: NULL,

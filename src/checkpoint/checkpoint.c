@@ -364,3 +364,15 @@ void checkpoint_files(const char *folder, struct arena *a, const char *const **o
 	*out = names;
 	*count = n;
 }
+
+struct tensor weight_tensor(const struct weight *w)
+{
+	struct tensor t = { .name = w->name,
+		.dtype = w->dtype,
+		.rank = w->rank,
+		.data = (void *)(uintptr_t)w->data,
+		.nbytes = (size_t)w->nbytes };
+
+	memcpy(t.dim, w->dim, sizeof t.dim);
+	return t;
+}

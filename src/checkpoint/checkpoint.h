@@ -50,6 +50,9 @@ struct weight {
 		*stride; // of a copied view: elements from one to the next in each dimension, as its file says; NULL otherwise
 };
 
+// The weight as a tensor, whose data are the weight's: they live as long, and may be unaligned.
+struct tensor weight_tensor(const struct weight *w);
+
 struct checkpoint {
 	struct arena arena;
 	const char *path; // the folder

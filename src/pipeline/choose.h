@@ -50,6 +50,8 @@ enum status generate_text(struct part *m, struct arena *a, const struct decoding
 // write.c: as an answer has them: the ids; their text without special tokens.
 json_t *generated_ids(const int64_t *ids, size_t count);
 enum status generated_decode(struct part *m, struct arena *a, const int64_t *ids, size_t count, char **out, struct error *err);
+// What was asked, and the answer: a text after the text, a message after the input's "messages". Owned by the caller.
+json_t *full_text(struct call *c, bool is_chat, const char *asked, const char *text);
 
 // Scores of what comes next after a text of `length` tokens, changed as transformers' logits processors do, in their order.
 // `seen` is room to work in, [vocab], zeros before and afterwards.

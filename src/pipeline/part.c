@@ -57,7 +57,7 @@ enum status part_tokenizer(struct part *m, struct tokenizer **out, struct error 
 	return st;
 }
 
-// Files that cannot be read say nothing here: whoever needs what they say finds it missing.
+// Files that cannot be read say nothing here: what needs them finds them missing.
 static const json_t *token_config(struct part *m)
 {
 	const json_t *map, *own;

@@ -306,17 +306,6 @@ static enum status new_text(
 	return STATUS_OK;
 }
 
-static json_t *told_text(const struct telling *t, const char *text, bool full)
-{
-	if (!full)
-		return json_string(text);
-	if (!t->is_chat)
-		return json_string(arena_printf(t->c->a, "%s%s", t->text, text));
-	json_t *all = json_copy(json_object_get(t->c->input, "messages"));
-	json_array_append_new(all, json_pack("{s:s, s:s}", "role", "assistant", "content", text));
-	return all;
-}
-
 TASK(image_text_to_text)
 {
 	struct telling t = { .c = c };
@@ -339,6 +328,7 @@ TASK(image_text_to_text)
 		(st = generate_text(t.m, c->a, &d, prompt, t.in.items, t.in.count, &ids, &count, err)) ||
 		(st = new_text(&t, ids, length, count, &text, err)))
 		return st;
-	out->json = json_pack("{s:o, s:o}", "generated_text", told_text(&t, text, full), "token_ids", generated_ids(ids, count));
+	out->json = json_pack("{s:o, s:o}", "generated_text", full ? full_text(c, t.is_chat, t.text, text) : json_string(text),
+		"token_ids", generated_ids(ids, count));
 	return STATUS_OK;
 }

@@ -77,12 +77,11 @@ static enum status prompt_ids(struct writing *w, int64_t **out, size_t *count, s
 	return STATUS_OK;
 }
 
-// What was asked, and the answer: a text behind the text, a message behind the messages.
-static json_t *full_text(const struct writing *w, const char *text)
+json_t *full_text(struct call *c, bool is_chat, const char *asked, const char *text)
 {
-	if (!w->is_chat)
-		return json_string(arena_printf(w->c->a, "%s%s", w->prompt, text));
-	json_t *all = json_copy(json_object_get(w->c->input, "messages"));
+	if (!is_chat)
+		return json_string(arena_printf(c->a, "%s%s", asked, text));
+	json_t *all = json_copy(json_object_get(c->input, "messages"));
 	json_array_append_new(all, json_pack("{s:s, s:s}", "role", "assistant", "content", text));
 	return all;
 }
@@ -103,8 +102,8 @@ TASK(text_generation)
 		(st = generate_text(w.m, c->a, &d, prompt, NULL, 0, &ids, &count, err)) ||
 		(st = generated_decode(w.m, c->a, ids + length, count - length, &text, err)))
 		return st;
-	out->json = json_pack("{s:o, s:o}", "generated_text", full ? full_text(&w, text) : json_string(text), "token_ids",
-		generated_ids(ids, count));
+	out->json = json_pack("{s:o, s:o}", "generated_text", full ? full_text(c, w.is_chat, w.prompt, text) : json_string(text),
+		"token_ids", generated_ids(ids, count));
 	if (out->json && w.is_chat)
 		json_object_set_new(out->json, "prompt", json_string(w.prompt));
 	return STATUS_OK;

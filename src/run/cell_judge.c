@@ -195,7 +195,7 @@ static void limit_loss(const struct judging *j, struct arena *a, struct cell_res
 	}
 }
 
-// In the place of *second, which could not be had; its name says why not.
+// In the place of *second, which there is none of; its name says why.
 static enum status ask_reduced(
 	const struct judging *j, const char *tokens, struct arena *a, struct reference *second, struct error *err)
 {

@@ -63,6 +63,8 @@ void states_add(struct body *io, graph_value x);
 
 // The inputs of a decoder by itself: input_ids, attention_mask; for a causal language model position_ids and a cache too.
 void decoder_inputs(struct build *b, struct body *io);
+// The whole of one: inputs, `states` further states beside its cache, the body, the head, outputs.
+void decoder_whole(struct build *b, int64_t states, void (*body)(struct build *b, struct body *io));
 
 // cache.c: keys and values of earlier tokens: past_key_values.N.KINDkey [batch, kv_heads, past, width] -> present.N.KINDkey.
 // KIND is "" in a decoder alone, "decoder." or "encoder." beside an encoder. Where the symbol past_sequence_length is bound to

@@ -190,3 +190,16 @@ void states_add(struct body *io, graph_value x)
 {
 	io->states[io->state_count++] = x;
 }
+
+void decoder_whole(struct build *b, int64_t states, void (*body)(struct build *b, struct body *io))
+{
+	struct body io = { 0 };
+	decoder_inputs(b, &io);
+	if (io.cache && states)
+		state_begin(b, &io, states);
+	body(b, &io);
+	head_build(b, &io);
+	if (io.cache)
+		cache_outputs(b, io.cache);
+	state_outputs(b, &io);
+}

@@ -622,13 +622,7 @@ static void body(struct build *b, struct body *io)
 
 static void build(struct build *b)
 {
-	struct body io = { 0 };
-	decoder_inputs(b, &io);
-	body(b, &io);
-	head_build(b, &io);
-	if (io.cache)
-		cache_outputs(b, io.cache);
-	state_outputs(b, &io);
+	decoder_whole(b, 0, body);
 }
 
 // Classes by the mean of all tokens, padding too.

@@ -257,15 +257,7 @@ static void body(struct build *b, struct body *io)
 
 static void build(struct build *b)
 {
-	struct body io = { 0 };
-	decoder_inputs(b, &io);
-	if (io.cache)
-		state_begin(b, &io, CONVS * b->s->layers);
-	body(b, &io);
-	head_build(b, &io);
-	if (io.cache)
-		cache_outputs(b, io.cache);
-	state_outputs(b, &io);
+	decoder_whole(b, CONVS * b->s->layers, body);
 }
 
 static void give_logits(struct build *b, const struct body *io)

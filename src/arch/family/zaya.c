@@ -205,15 +205,7 @@ static void body(struct build *b, struct body *io)
 
 static void build(struct build *b)
 {
-	struct body io = { 0 };
-	decoder_inputs(b, &io);
-	if (io.cache)
-		state_begin(b, &io, STATES * b->s->layers);
-	body(b, &io);
-	head_build(b, &io);
-	if (io.cache)
-		cache_outputs(b, io.cache);
-	state_outputs(b, &io);
+	decoder_whole(b, STATES * b->s->layers, body);
 }
 
 static const struct family_head heads[] = {
