@@ -144,8 +144,66 @@ static const char *summary(struct arena *a, const struct contrast_result *r)
 		: arena_printf(a, "%s. Of so many, %zu may be called different by chance", out, (r->compared + 99) / 100);
 }
 
-static void print_text(struct arena *a, const struct side *x, const struct side *y, const struct contrast_result *r)
+static bool has_something_called(const struct contrast *q)
 {
+	for (size_t k = 0; k < q->line_count; k++)
+		if (q->lines[k].is_better || q->lines[k].is_worse)
+			return true;
+	return false;
+}
+
+// The ratios alone, those with the same verdict and cause together: "  B/A  latency 1.012, load 0.981: cannot tell: 1 process a side".
+static void print_ratios(struct arena *a, const struct contrast *q)
+{
+	const char *before = NULL;
+
+	emit("%s\n", what_of(a, q));
+	for (size_t k = 0; k < q->line_count; k++) {
+		const struct contrast_line *l = &q->lines[k];
+
+		if (!l->is_compared)
+			continue;
+		const char *said = l->cause ? arena_printf(a, "%s: %s", l->verdict, l->cause) : l->verdict;
+
+		if (before && !text_is(said, before))
+			emit(": %s", before);
+		emit("%s%s %.3f",
+			!before                         ? "  B/A  "
+				: text_is(said, before) ? ", "
+							: "; ",
+			contrast_word(l->metric), l->c.ratio);
+		before = said;
+	}
+	if (before)
+		emit(": %s\n", before);
+	else
+		emit("  nothing to compare: at least one side measured nothing\n");
+	if (q->note)
+		emit("  note  %s\n", q->note);
+}
+
+static void print_question(struct arena *a, const struct contrast *q)
+{
+	bool any = false;
+
+	emit("%s\n", what_of(a, q));
+	print_verdicts(q);
+	for (size_t k = 0; k < q->line_count; k++) {
+		print_line(a, &q->lines[k]);
+		any = any || q->lines[k].is_compared;
+	}
+	if (!any)
+		emit("  nothing to compare: at least one side measured nothing\n");
+	if (q->note)
+		emit("  note        %s\n", q->note);
+	emit("  rows        A %s, B %s\n\n", row_list(a, q->a, q->a_count), row_list(a, q->b, q->b_count));
+}
+
+static void print_text(struct arena *a, const struct side *x, const struct side *y, const struct contrast_result *r, bool verbose)
+{
+	enum { WHOLE = 3 }; // questions in common: so many are printed whole
+	bool shortened = false;
+
 	print_side("A", x);
 	print_side("B", y);
 	if (r->differs)
@@ -153,20 +211,13 @@ static void print_text(struct arena *a, const struct side *x, const struct side 
 	emit("\n");
 	for (size_t i = 0; i < r->count; i++) {
 		const struct contrast *q = &r->items[i];
-		bool any = false;
+		const bool whole = verbose || r->count <= WHOLE || q->verdict_a != q->verdict_b || has_something_called(q);
 
-		emit("%s\n", what_of(a, q));
-		print_verdicts(q);
-		for (size_t k = 0; k < q->line_count; k++) {
-			print_line(a, &q->lines[k]);
-			any = any || q->lines[k].is_compared;
-		}
-		if (!any)
-			emit("  nothing to compare: at least one side measured nothing\n");
-		if (q->note)
-			emit("  note        %s\n", q->note);
-		emit("  rows        A %s, B %s\n\n", row_list(a, q->a, q->a_count), row_list(a, q->b, q->b_count));
+		(whole ? print_question : print_ratios)(a, q);
+		shortened = shortened || !whole;
 	}
+	if (shortened)
+		emit("(-v prints the amounts, intervals and rows of these too)\n");
 	print_lone(a, "A", "B", r->only_a, r->only_a_count);
 	print_lone(a, "B", "A", r->only_b, r->only_b_count);
 	emit("%s\n", summary(a, r));
@@ -261,7 +312,7 @@ static int run(int argc, char **argv)
 	double limit = 0;
 	struct cli_list metrics = { 0 };
 	int64_t seed = 0;
-	bool json = false;
+	bool json = false, verbose = false;
 	const struct cli_option options[] = {
 		{ "db", CLI_TEXT, &db, "FILE", "the database; default $ASSAY_DB, else assay.duckdb" },
 		{ "metric", CLI_LIST, &metrics, "NAME,...", "latency, load, first, memory, throughput; default all" },
@@ -272,6 +323,10 @@ static int run(int argc, char **argv)
 		{ "fail-wrong", CLI_FLAG, &fail_wrong, NULL,
 			"exit code 3 where B's newest row of a question is wrong, whatever A's is" },
 		{ "seed", CLI_INTEGER, &seed, "N", "of the bootstrap; default 0", 0, 9e15 },
+		{ "verbose", CLI_FLAG, &verbose, NULL,
+			"amounts and intervals of every question; without it, of more than three questions, ratios alone where "
+			"nothing is called" },
+		{ "v", CLI_FLAG, &verbose, NULL, "the same" },
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
@@ -325,8 +380,10 @@ static int run(int argc, char **argv)
 		json_t *out = contrast_json(&sides[0], &sides[1], &r);
 		show_json(out);
 		json_decref(out);
+	} else if (text_is(format, "md")) {
+		print_md(&a, &sides[0], &sides[1], &r);
 	} else {
-		(text_is(format, "md") ? print_md : print_text)(&a, &sides[0], &sides[1], &r);
+		print_text(&a, &sides[0], &sides[1], &r, verbose);
 	}
 	code = fail_wrong && is_any_wrong(&r)                       ? EXIT_WRONG
 		: beyond(&r, limit) || r.worse_verdicts || !r.count ? EXIT_VERDICT

@@ -36,6 +36,14 @@ has out '^only in B'
 has out 'batch 2, 16 tokens  \(rows 16\)'
 code 0 "$ASSAY" compare 15 17
 has out 'B/A 2\.000: cannot tell: 1 process a side; `assay ab` runs 6'
+
+# More than three questions: where nothing is called, ratios in one line; everything with -v.
+ask 0 --on null:clock=told,sleep_ms=10 --batch 1,2,3,4 --db "$work/four.duckdb"
+code 0 "$ASSAY" compare "$work/four.duckdb" "$work/four.duckdb" --metric latency,throughput
+has out '^  B/A  latency 1\.000, throughput 1\.000: cannot tell: 1 process a side; `assay ab` runs 6$'
+lacks out '^  latency'
+code 0 "$ASSAY" compare "$work/four.duckdb" "$work/four.duckdb" --metric latency,throughput -v
+has out '^  latency +A 10\.[0-9] ms'
 export ASSAY_NULL="cpu:clock=told,sleep_ms=5 openvino:clock=told,sleep_ms=5,wrong=1"
 ask 3 --on cpu,openvino
 code 2 "$ASSAY" compare run:5+on:cpu run:5+on:openvino --json
