@@ -152,7 +152,7 @@ static bool has_something_called(const struct contrast *q)
 	return false;
 }
 
-// The ratios alone, those with the same verdict and cause together: "  B/A  latency 1.012, load 0.981: cannot tell: 1 process a side".
+// The ratios alone, those with the same verdict and cause together: "  B/A  latency 1.012, load 0.981: cannot tell: CAUSE".
 static void print_ratios(struct arena *a, const struct contrast *q)
 {
 	const char *before = NULL;

@@ -65,6 +65,40 @@ static void print_records(struct arena *a, const struct table *t)
 	}
 }
 
+// Of a wide table the columns that tell its rows apart. Those with one value in all of several rows are printed before it, once.
+static struct table narrowed(struct arena *a, const struct table *t)
+{
+	enum { WIDE = 12 };
+	struct table out = { .row_count = t->row_count };
+	size_t *kept = ARENA_ARRAY(a, t->column_count, size_t);
+	const char *same = "";
+
+	if (t->column_count <= WIDE || t->row_count == 0)
+		return *t;
+	for (size_t c = 0; c < t->column_count; c++) {
+		size_t alike = 1;
+
+		while (alike < t->row_count && text_is(t->cells[c], t->cells[alike * t->column_count + c]))
+			alike++;
+		if (alike < t->row_count || (t->row_count == 1 && t->cells[c]))
+			kept[out.column_count++] = c;
+		else if (t->cells[c])
+			same = arena_printf(a, "%s%s%s %s", same, *same ? ", " : "", t->columns[c], shown(a, t->cells[c]));
+	}
+	out.columns = ARENA_ARRAY(a, out.column_count, const char *);
+	out.types = ARENA_ARRAY(a, out.column_count, const char *);
+	out.cells = ARENA_ARRAY(a, out.column_count * t->row_count, const char *);
+	for (size_t k = 0; k < out.column_count; k++) {
+		out.columns[k] = t->columns[kept[k]];
+		out.types[k] = t->types[kept[k]];
+		for (size_t r = 0; r < t->row_count; r++)
+			out.cells[r * out.column_count + k] = t->cells[r * t->column_count + kept[k]];
+	}
+	if (*same)
+		emit("every row: %s\n\n", same);
+	return out;
+}
+
 static void print_table(struct arena *a, const struct table *t)
 {
 	size_t *widths = ARENA_ARRAY(a, t->column_count, size_t), total = 0;
@@ -295,7 +329,8 @@ static int run(int argc, char **argv)
 			"coverage.\n"
 			"Times are of rows that ran on the hardware that was asked for; what was left out is counted on "
 			"standard\n"
-			"error.\n\n"
+			"error. A wide table says once what is the same in every row, and leaves out columns without a value;\n"
+			"the other formats have all.\n\n"
 			"SQL: one SELECT. The view `result` has one row a cell with its latest verdict; docs/SCHEMA.md lists\n"
 			"all tables, and `assay query 'DESCRIBE result'` the columns. Works while a matrix runs, changes "
 			"nothing,\n"
@@ -360,6 +395,8 @@ static int run(int argc, char **argv)
 		store_close(&s);
 		return cli_error(&err);
 	}
+	if (question && text_is(format, "table"))
+		t = narrowed(&s.arena, &t);
 	if (t.column_count > 0)
 		formats[f].print(&s.arena, &t);
 	if (left_out)

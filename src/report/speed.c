@@ -32,16 +32,17 @@ static size_t take_samples(struct arena *a, const char *list, struct compare_pro
 enum status summary_take_processes(struct store *s, struct summary *out, struct error *err)
 {
 	struct arena *a = &s->arena;
-	// clang-format off: the SQL is laid out by hand
+	// The SQL is laid out by hand.
+	// clang-format off
 	const char *sql = arena_printf(a,
-		"WITH q AS (SELECT max(r.id, %d) AS ids" QUESTION_FROM_SQL " WHERE r.fallback_of IS NULL AND " ROW_COUNTS_SQL(
-			"r.") " AND r.scenario IS NULL"
-			      " GROUP BY %s, r.engine, r.engine_version, hash(r.options), r.form, r.model_sha256),"
-			      " p AS (SELECT ids[1] AS latest, unnest(ids) AS id FROM q)"
-			      " SELECT p.latest, p.id, CAST(list(s.ms ORDER BY s.number) AS VARCHAR) AS samples FROM p JOIN "
-			      "sample s ON s.cell = p.id"
-			      " WHERE p.latest IN (SELECT id FROM " REPORT_CHOSEN
-			      ") AND s.number < %d AND s.ms > 0 GROUP BY ALL ORDER BY p.latest, p.id",
+		"WITH q AS (SELECT max(r.id, %d) AS ids" QUESTION_FROM_SQL
+		" WHERE r.fallback_of IS NULL AND " ROW_COUNTS_SQL("r.") " AND r.scenario IS NULL"
+		" GROUP BY %s, r.engine, r.engine_version, hash(r.options), r.form, r.model_sha256),"
+		" p AS (SELECT ids[1] AS latest, unnest(ids) AS id FROM q)"
+		" SELECT p.latest, p.id, CAST(list(s.ms ORDER BY s.number) AS VARCHAR) AS samples"
+		" FROM p JOIN sample s ON s.cell = p.id"
+		" WHERE p.latest IN (SELECT id FROM " REPORT_CHOSEN
+		") AND s.number < %d AND s.ms > 0 GROUP BY ALL ORDER BY p.latest, p.id",
 		PROCESSES_MOST, out->apart, SAMPLES_MOST);
 	// clang-format on
 	struct table t;

@@ -166,61 +166,36 @@ bool schema_has_view(const char *name)
 	return false;
 }
 
-// clang-format off: the SQL is laid out by hand
+// The SQL is laid out by hand.
+// clang-format off
 static const char hardware_results[] =
-	" hardware_results AS SELECT CAST(id AS INTEGER) AS id, model AS model_id, architecture AS model_type, requested AS "
-	"hardware,"
-	"  " ROW_SUCCESS_SQL(
-		"") " AS success,"
-		    "  load_ms / 1000.0 AS load_time, latency_ms / 1000.0 AS inference_time,"
-		    "  greatest(peak_resident_mib, peak_pss_mib, peak_anonymous_mib) * 1.048576 AS memory_usage,"
-		    "  CASE WHEN source IS NOT NULL THEN 'imported from ' || source || ': not checked by assay'"
-		    "       WHEN engine = 'null' AND requested <> 'null' THEN 'the null engine stood in for ' || requested || ': "
-		    "nothing was computed'"
-		    "       WHEN " ROW_SUCCESS_SQL(
-			    "") " THEN NULL"
-				"       WHEN " ROW_COUNTS_SQL(
-					"") " THEN concat_ws('; ',"
-					    " CASE WHEN " ROW_EMULATED_SQL(
-						    "") " THEN 'emulated: software ran it in place of ' || requested END,"
-							"         CASE WHEN " ROW_NOT_VALID_SQL(
-								"") " THEN 'NOT VALID as ' || COALESCE(scenario, "
-								    "'single-stream') END,"
-								    "         CASE WHEN " ROW_SHORTENED_SQL(
-									    "") " THEN"
-										" 'shortened: ' || COALESCE(layers || ' of the "
-										"model''s "
-										"layers', 'fewer layers than the model has') END,"
-										"         CASE WHEN " ROW_BRIEF_SQL(
-											"") " THEN"
-											    " 'shorter input: ' || "
-											    "COALESCE(sequence || ' "
-											    "tokens', 'fewer tokens') || ' of "
-											    "the usual ' || "
-											    "asked_sequence END)"
-											    "       WHEN verdict = 'unjudged' "
-											    "AND actual = "
-											    "requested THEN 'unjudged: ' || "
-											    "COALESCE(cause, "
-											    "'nothing was there to compare the "
-											    "outputs with')"
-											    "       WHEN cause IS NOT NULL THEN "
-											    "verdict || "
-											    "': ' || cause"
-											    "       WHEN verdict IN ('right', "
-											    "'unjudged') "
-											    "AND actual IS NOT NULL THEN 'asked "
-											    "for ' || "
-											    "requested || ', ran on ' || actual"
-											    "       ELSE verdict END AS error,"
-											    "  finished_at AS \"timestamp\", "
-											    "output_shape "
-											    "FROM result WHERE state = "
-											    "'finished';";
+	" hardware_results AS SELECT CAST(id AS INTEGER) AS id, model AS model_id, architecture AS model_type,"
+	" requested AS hardware,"
+	"  " ROW_SUCCESS_SQL("") " AS success,"
+	"  load_ms / 1000.0 AS load_time, latency_ms / 1000.0 AS inference_time,"
+	"  greatest(peak_resident_mib, peak_pss_mib, peak_anonymous_mib) * 1.048576 AS memory_usage,"
+	"  CASE WHEN source IS NOT NULL THEN 'imported from ' || source || ': not checked by assay'"
+	"       WHEN engine = 'null' AND requested <> 'null' THEN"
+	" 'the null engine stood in for ' || requested || ': nothing was computed'"
+	"       WHEN " ROW_SUCCESS_SQL("") " THEN NULL"
+	"       WHEN " ROW_COUNTS_SQL("") " THEN concat_ws('; ',"
+	" CASE WHEN " ROW_EMULATED_SQL("") " THEN 'emulated: software ran it in place of ' || requested END,"
+	"         CASE WHEN " ROW_NOT_VALID_SQL("") " THEN 'NOT VALID as ' || COALESCE(scenario, 'single-stream') END,"
+	"         CASE WHEN " ROW_SHORTENED_SQL("") " THEN"
+	" 'shortened: ' || COALESCE(layers || ' of the model''s layers', 'fewer layers than the model has') END,"
+	"         CASE WHEN " ROW_BRIEF_SQL("") " THEN"
+	" 'shorter input: ' || COALESCE(sequence || ' tokens', 'fewer tokens') || ' of the usual ' || asked_sequence END)"
+	"       WHEN verdict = 'unjudged' AND actual = requested THEN"
+	" 'unjudged: ' || COALESCE(cause, 'nothing was there to compare the outputs with')"
+	"       WHEN cause IS NOT NULL THEN verdict || ': ' || cause"
+	"       WHEN verdict IN ('right', 'unjudged') AND actual IS NOT NULL THEN"
+	" 'asked for ' || requested || ', ran on ' || actual"
+	"       ELSE verdict END AS error,"
+	"  finished_at AS \"timestamp\", output_shape FROM result WHERE state = 'finished';";
 static const char hardware_detection[] =
 	" hardware_detection AS SELECT CAST(id AS INTEGER) AS id, platform AS hardware_type, available,"
-	"  CASE WHEN available THEN device ELSE NULL END AS name, CASE WHEN available THEN features ELSE reason END AS features, "
-	"detected_at AS \"timestamp\" FROM platform_detection;";
+	"  CASE WHEN available THEN device ELSE NULL END AS name, CASE WHEN available THEN features ELSE reason END AS features,"
+	" detected_at AS \"timestamp\" FROM platform_detection;";
 // clang-format on
 
 // One row a cell: its last word, and what was measured with that word. An event of a dead run counts until a verdict comes.

@@ -51,6 +51,15 @@ for name in $names; do
 	has out '^\| '
 done
 
+# A wide table: what is the same in every row is said once, and columns without a value are left out.
+code 0 "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on null --batch 1,2 --runs 3 --db "$work/wide.duckdb"
+code 0 "$ASSAY" query fastest --on null --db "$work/wide.duckdb"
+has out '^every row: .*platform null'
+has out '^batch  '
+lacks out 'switched_from'
+code 0 "$ASSAY" query fastest --on null --db "$work/wide.duckdb" --format csv
+has out '^model,files,weights,'
+
 # SQL as ever; one word that begins a statement is SQL too.
 code 0 "$ASSAY" query 'SELECT count(*) AS n FROM result' --json
 json 'd == [{"n": 2}]'
