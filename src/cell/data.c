@@ -129,6 +129,8 @@ static enum status check_line(
 		if (!st && !is_label && !json_is_string(value))
 			st = error_set(err, STATUS_BAD_INPUT, "--data %s, %s: %s is no text", set->path, item->name, key);
 	}
+	if (!st && json_object_get(line, "label") && json_object_get(line, "labels"))
+		st = error_set(err, STATUS_BAD_INPUT, "--data %s, %s: it has both label and labels", set->path, item->name);
 	if (!st && (sources != 1 || (json_object_get(line, "text_pair") && !json_object_get(line, "text"))))
 		st = error_set(err, STATUS_BAD_INPUT, "--data %s, %s: one of file, text, image and sound is wanted", set->path,
 			item->name);
@@ -234,6 +236,44 @@ const char *data_digest(struct arena *a, const char *path, const char *model)
 	hash_hex(&h, hex);
 	arena_done(&scratch);
 	return known ? hex : digest_unknown(a);
+}
+
+// ---- labels ---------------------------------------------------------------------------------------------------------------
+
+// An integer, or a word of label2id.
+static enum status label_number(const json_t *x, const json_t *config, int64_t *out, struct error *err)
+{
+	const json_t *id = json_is_string(x) ? json_object_get(json_object_get(config, "label2id"), json_string_value(x)) : x;
+
+	*out = json_integer_value(id);
+	return json_is_integer(id) ? STATUS_OK
+		: json_is_string(x)
+		? error_set(err, STATUS_BAD_INPUT, "the label \"%.60s\" is not in the configuration's label2id",
+			  json_string_value(x))
+		: error_set(err, STATUS_BAD_INPUT, "a label is an integer, a word of label2id, or an array of these");
+}
+
+enum status data_check_labels(const char *path, const json_t *config, struct error *err)
+{
+	struct arena a = { 0 };
+	struct data_set set;
+	enum status st = data_list(&set, &a, path, err);
+
+	for (size_t i = 0; !st && i < set.count; i++) {
+		const struct data_item *item = &set.items[i];
+		json_t *line = item->line ? json_line(item->line, strlen(item->line)) : NULL;
+		const json_t *label = json_object_get(line, "label"), *given = label ? label : json_object_get(line, "labels");
+		const bool is_list = json_is_array(given);
+		int64_t number;
+
+		for (size_t k = 0; given && !st && k < (is_list ? json_array_size(given) : 1); k++)
+			st = label_number(is_list ? json_array_get(given, k) : given, config, &number, err);
+		if (st)
+			error_prefix(err, "--data %s, %s", set.path, item->name);
+		json_decref(line);
+	}
+	arena_done(&a);
+	return st;
 }
 
 // ---- one of them ---------------------------------------------------------------------------------------------------------
@@ -398,19 +438,6 @@ static enum status read_sound(
 	return STATUS_OK;
 }
 
-// An integer, or a word of label2id.
-static enum status label_number(const json_t *x, const struct data_reader *r, int64_t *out, struct error *err)
-{
-	const json_t *id = json_is_string(x) ? json_object_get(json_object_get(r->config, "label2id"), json_string_value(x)) : x;
-
-	*out = json_integer_value(id);
-	return json_is_integer(id) ? STATUS_OK
-		: json_is_string(x)
-		? error_set(err, STATUS_BAD_INPUT, "the label \"%.60s\" is not in the configuration's label2id",
-			  json_string_value(x))
-		: error_set(err, STATUS_BAD_INPUT, "a label is an integer, a word of label2id, or an array of these");
-}
-
 static enum status read_labels(
 	struct data_example *out, struct arena *a, const json_t *given, const struct data_reader *r, struct error *err)
 {
@@ -423,7 +450,7 @@ static enum status read_labels(
 	enum status st = STATUS_OK;
 
 	for (size_t i = 0; i < count && !st; i++)
-		st = label_number(is_list ? json_array_get(given, i) : given, r, &labels[i], err);
+		st = label_number(is_list ? json_array_get(given, i) : given, r->config, &labels[i], err);
 	for (size_t i = count; i < room; i++)
 		labels[i] = IGNORED; // of padding
 	*w = (struct weight){ .name = "labels",

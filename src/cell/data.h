@@ -42,6 +42,9 @@ enum status data_list(struct data_set *out, struct arena *a, const char *path, s
 // and sounds. In `a`; digest_unknown where something cannot be read.
 const char *data_digest(struct arena *a, const char *path, const char *model);
 
+// Every label of a .jsonl file's lines: an integer, or a word of the configuration's label2id. BAD_INPUT names the line.
+enum status data_check_labels(const char *path, const json_t *config, struct error *err);
+
 struct data_example {
 	struct weight *inputs; // "in.NAME"
 	size_t input_count;
