@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "emit.h"
+#include "progress.h"
 #include "reading.h"
 #include "store/transfer.h"
 
@@ -178,6 +179,10 @@ static enum status absorb(struct store *s, const char *db, const char *path, int
 		emit("%s: %lld row%s, %lld of them new, of %lld new run%s\n", path, (long long)got.cells,
 			got.cells == 1 ? "" : "s", (long long)got.new_cells, (long long)got.new_runs,
 			got.new_runs == 1 ? "" : "s");
+	if (status == STATUS_OK && got.without_samples > 0)
+		progress_notice(arena_printf(&s->arena,
+			"%s: %lld of them came without the single times of their runs, which `assay compare` needs", path,
+			(long long)got.without_samples));
 	return status;
 }
 

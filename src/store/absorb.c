@@ -467,12 +467,15 @@ static enum status count_new(struct db *d, struct store_absorbed *out, struct er
 	struct table t;
 	enum status status = db_query(d, &a,
 		"SELECT (SELECT count(*) FROM cell_map) AS cells, (SELECT count(*) FROM cell_map WHERE NOT known) AS new_cells,"
-		" (SELECT count(*) FROM run_map WHERE NOT known) AS new_runs",
+		" (SELECT count(*) FROM run_map WHERE NOT known) AS new_runs,"
+		" (SELECT count(DISTINCT cell) FROM source_measurement WHERE samples > 0 AND source IS NULL"
+		"  AND event IN (SELECT old FROM event_map WHERE NOT known)"
+		"  AND event NOT IN (SELECT event FROM source_sample)) AS without_samples",
 		NULL, 0, &t, err);
 
 	if (status == STATUS_OK)
 		*out = (struct store_absorbed){ table_integer(&t, 0, "cells"), table_integer(&t, 0, "new_cells"),
-			table_integer(&t, 0, "new_runs") };
+			table_integer(&t, 0, "new_runs"), table_integer(&t, 0, "without_samples") };
 	arena_done(&a);
 	return status;
 }

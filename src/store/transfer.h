@@ -28,6 +28,7 @@ enum status store_tables(struct store *s, struct table *out, struct error *err);
 // then nothing is added. `most`: rows of all its tables together, counted before anything is copied.
 struct store_absorbed {
 	int64_t cells, new_cells, new_runs;
+	int64_t without_samples; // new ones that name a count of timed runs, and came without their single times
 };
 enum status store_absorb(struct store *s, const char *path, int64_t most, struct store_absorbed *out, struct error *err);
 

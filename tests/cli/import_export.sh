@@ -130,6 +130,14 @@ head -c 4 "$work/out" | grep -q PAR1 || fail "-o - wrote no Parquet"
 code 1 "$ASSAY" export -o -
 has err 'standard output takes one table'
 [ ! -e ./- ] || fail "a file is called -"
+# Rows whose single times are missing are taken, and it is said.
+code 0 "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on null --runs 3 --db timed.duckdb
+code 0 "$ASSAY" export --db timed.duckdb -o whole.csv
+grep -v '^sample,' whole.csv >timeless.csv
+code 0 "$ASSAY" import timeless.csv --db timeless.duckdb
+has err 'timeless.csv: 1 of them came without the single times of their runs'
+code 0 "$ASSAY" import whole.csv --db entire.duckdb
+lacks err 'single times'
 # What is no database, or this one, is said so.
 code 1 "$ASSAY" import "$ASSAY_DB"
 has err 'it is the database that its rows would go into'
