@@ -23,5 +23,7 @@ static inline bool csv_is_formula(const char *cell)
 // The same as an expression of DuckDB over a text, and the way back.
 #define CSV_SAFE_SQL(text) "regexp_replace(" text ", '^(''*[=+@\\t\\r]|''+-|-[0-9.]*[^0-9.])', '''\\1')"
 #define CSV_PLAIN_SQL(text) "regexp_replace(" text ", '^''(''*[=+@\\t\\r-])', '\\1')"
+// How DuckDB reads the CSV that DuckDB wrote: every column as text, an empty field as NULL and "" as the empty text.
+#define CSV_READ_SQL ", header = true, all_varchar = true, delim = ',', quote = '\"', escape = '\"', allow_quoted_nulls = false"
 
 #endif

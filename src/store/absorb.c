@@ -192,7 +192,7 @@ static enum status exported_rows(struct db *d, struct arena *a, const char *tabl
 						     : "read_json(");
 	sql_add_text(&from, s->file);
 	if (text_ends(s->file, ".csv"))
-		text_add(&from, ", header = true, all_varchar = true, delim = ',', quote = '\"', escape = '\"'");
+		text_add(&from, CSV_READ_SQL);
 	if (text_ends(s->file, ".json"))
 		status = as_texts(d, a, table, &from, err);
 	text_add(&from, ")");

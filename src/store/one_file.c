@@ -133,7 +133,7 @@ static void add_reader(struct text *sql, const char *path, const struct table *k
 	text_addf(sql, "read_%s(", format);
 	sql_add_text(sql, path);
 	if (text_is(format, "csv"))
-		text_add(sql, ", header = true, all_varchar = true, delim = ',', quote = '\"', escape = '\"'");
+		text_add(sql, CSV_READ_SQL);
 	if (text_is(format, "json")) {
 		text_add(sql, ", format = 'newline_delimited', columns = {'" MARK "': 'VARCHAR'");
 		for (size_t i = 0; i < known->row_count; i++) {

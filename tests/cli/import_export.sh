@@ -138,6 +138,14 @@ code 0 "$ASSAY" import timeless.csv --db timeless.duckdb
 has err 'timeless.csv: 1 of them came without the single times of their runs'
 code 0 "$ASSAY" import whole.csv --db entire.duckdb
 lacks err 'single times'
+# An empty text is one after it, and not NULL.
+"$BUILD/tests/duckdb_shell" timed.duckdb "UPDATE run SET command = ''" >/dev/null || fail "no empty text"
+for format in csv json parquet; do
+	code 0 "$ASSAY" export --db timed.duckdb -o "empty.$format"
+	code 0 "$ASSAY" import "empty.$format" --db "empty-$format.duckdb"
+	code 0 "$ASSAY" query --db "empty-$format.duckdb" --json "SELECT DISTINCT command FROM run WHERE command IS NULL OR command = ''"
+	json 'd == [{"command": ""}]'
+done
 # What is no database, or this one, is said so.
 code 1 "$ASSAY" import "$ASSAY_DB"
 has err 'it is the database that its rows would go into'
