@@ -208,8 +208,10 @@ static void judge_integers(const struct tensor *output, const struct tensor *ref
 	out->decided_by = "integers";
 	out->of_bound = agreement < 1 ? (1 - equal) / (1 - agreement) : different ? INFINITY : 0;
 	out->right = equal >= agreement;
-	if (count && agreement < 1)
-		out->top1_agreement = equal;
+	if (agreement < 1) { // ids of tokens: which differ says something, by how much does not
+		out->top1_agreement = count ? equal : (double)NAN;
+		out->max_abs_error = out->max_rel_error = (double)NAN;
+	}
 	if (!out->right)
 		out->cause = arena_printf(a, "%s: %zu of %zu integers differ, most at %s (%s, reference %s); %s", out->name,
 			different, count, place(output, out->worst, where, sizeof where),
