@@ -10,6 +10,7 @@
 #include "base/visible.h"
 #include "command.h"
 #include "emit.h"
+#include "onnx/precision.h"
 #include "pipeline/pipeline.h"
 #include "plan/plan.h"
 #include "progress.h"
@@ -17,7 +18,7 @@
 #include "show_answer.h"
 
 struct asked {
-	const char *task, *on, *save, *output;
+	const char *task, *on, *precision, *save, *output;
 	struct cli_list options;
 	int64_t steps, seed; // -1: not given
 	double timeout_s, memory_gib;
@@ -90,7 +91,7 @@ static void print_words(const struct pipeline_told *told, const struct asked *q,
 	}
 }
 
-static void print_json(const struct pipeline_told *told, const char *on)
+static void print_json(const struct pipeline_told *told, const struct asked *q)
 {
 	json_t *answers = json_array(), *o;
 	const json_t *one, *facts = told->facts;
@@ -100,8 +101,9 @@ static void print_json(const struct pipeline_told *told, const char *on)
 		json_pack("{s:O, s:O, s:O, s:O}", "input", json_object_get(one, "input"), "answer",
 			json_object_get(one, "answer"), "tensors", json_object_get(one, "tensors"), "pictures",
 			json_object_get(one, "pictures")));
-	o = json_pack("{s:O?, s:s, s:o, s:O?, s:O?}", "task", json_object_get(facts, "task"), "platform", on, "answers", answers,
-		"times", json_object_get(facts, "times"), "placement", json_object_get(facts, "placement"));
+	o = json_pack("{s:O?, s:s, s:s?, s:o, s:O?, s:O?}", "task", json_object_get(facts, "task"), "platform", q->on,
+		"precision", q->precision, "answers", answers, "times", json_object_get(facts, "times"), "placement",
+		json_object_get(facts, "placement"));
 	show_json(o);
 	json_decref(o);
 }
@@ -186,15 +188,25 @@ static int answer(const struct asked *q, const char *model, char **words, size_t
 	if (!st)
 		st = plan_targets(&target, &targets, a, &(const char *){ q->on }, 1, NULL, &err);
 	if (!st)
-		st = pipeline_ask(&(struct pipeline_asked){ folder, q->task, target, inputs, options, q->save, q->timeout_s,
-					  (int64_t)(q->memory_gib * 0x1p30), &cli_stop, q->output, show_step,
-					  (void *)(uintptr_t)visible_short(a, model) },
+		st = pipeline_ask(&(struct pipeline_asked){ .folder = folder,
+					  .task = q->task,
+					  .target = target,
+					  .words = inputs,
+					  .options = options,
+					  .precision = q->precision,
+					  .save = q->save,
+					  .timeout_s = q->timeout_s,
+					  .memory_bytes = (int64_t)(q->memory_gib * 0x1p30),
+					  .stop = &cli_stop,
+					  .output = q->output,
+					  .watch = show_step,
+					  .watch_context = (void *)(uintptr_t)visible_short(a, model) },
 			&told, a, &err);
 	progress_clear();
 	if (!q->json)
 		print_task(told.task);
 	if (!st && q->json)
-		print_json(&told, q->on);
+		print_json(&told, q);
 	else if (!st)
 		print_words(&told, q, a);
 	if (file)
@@ -261,6 +273,8 @@ static int run(int argc, char **argv)
 		{ "task", CLI_TEXT, &q.task, "PIPELINE",
 			"what is asked of it: a task of those below; default by the model's class, and said on standard error" },
 		{ "on", CLI_TEXT, &q.on, "PLATFORM", "cpu, openvino, openvino:GPU, ...; default cpu" },
+		{ "precision", CLI_TEXT, &q.precision, "P",
+			"of the weights in its graphs: float16, int8-weights, int4-weights, ...; default as stored" },
 		{ "option", CLI_VALUES, &q.options, "KEY=VALUE", "an option of the task, such as top_k=3; may be repeated" },
 		{ "save", CLI_TEXT, &q.save, "FOLDER", "pictures and tensors of the answers as files there: masks, depths, ..." },
 		{ "o", CLI_TEXT, &q.output, "FILE", "the picture of the answer as a PNG file (--output FILE is the same)" },
@@ -277,7 +291,7 @@ static int run(int argc, char **argv)
 	list_tasks(&help);
 	struct arena a = { 0 };
 	const struct cli_usage usage = {
-		.synopsis = "assay pipeline MODEL INPUT... [--task PIPELINE] [--on PLATFORM] [--option KEY=VALUE]... [--json]",
+		.synopsis = "assay pipeline MODEL INPUT... [--task PIPELINE] [--on PLATFORM] [options]",
 		.text = arena_printf(&a,
 			"MODEL is a folder, or a name that is in the Hub's cache, with weights, and with the files of its "
 			"tokenizer\n"
@@ -311,6 +325,7 @@ static int run(int argc, char **argv)
 	int words, code = cli_parse(&usage, argc, argv, &words);
 
 	text_done(&help);
+	q.precision = precision_typed(&a, q.precision);
 	if (code < 0)
 		code = answer(&q, argv[1], argv + 2, (size_t)words - 1, &a);
 	arena_done(&a);

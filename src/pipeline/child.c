@@ -138,6 +138,7 @@ static enum status answer_request(const json_t *request, struct arena *a, struct
 	say_phase("model");
 	if ((st = pipeline_open(&p, a, json_string_value(json_object_get(request, "folder")),
 		     json_string_value(json_object_get(request, "task")), &t, err)) ||
+		(st = pipeline_set_precision(p, json_string_value(json_object_get(request, "precision")), err)) ||
 		(st = answer_all(p, request, a, err)))
 		return st;
 	say_phase("explain");

@@ -88,6 +88,7 @@ struct pipeline {
 	const char *named;     // the task as it was asked for; NULL: it was not
 	const char *chosen_by; // the model's "class" or "files"; NULL: the task was named
 	const struct target *target;
+	struct precise precise;
 	struct part *parts[PIPELINE_PARTS_MOST];
 	size_t part_count;
 	// Of the answer at hand, and sums: clock_ms when it began, and when the last graph's run or opening ended (0: none yet).

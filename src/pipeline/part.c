@@ -194,7 +194,9 @@ static enum status build(struct part *m, struct part_graph *g, const struct grap
 		graph_bind(g->graph, "height", g->size[0]);
 		graph_bind(g->graph, "width", g->size[1]);
 	}
-	return artifact_build(&g->artifact, m->p->arena, &m->checkpoint, m->spec, g->which, g->graph, err);
+	const struct artifact_set one = { 1, &g->which, &g->graph, &g->artifact };
+	struct conversion made;
+	return artifact_build_all(&one, m->p->arena, &m->checkpoint, m->spec, &made, err);
 }
 
 static enum status open_form(struct part *m, struct part_graph *g, const struct graph_form *form, const struct tensor *in,
@@ -229,9 +231,12 @@ static enum status open_graph(struct part *m, struct part_graph *g, const struct
 			"%s takes graphs with fixed shapes only, and a pipeline's inputs have all lengths: not supported yet",
 			p->target->platform->name);
 	do {
+		struct graph_form form = forms.item[forms.at];
+
+		form.precise = p->precise;
 		graph_close(g);
-		g->form = graph_form_text(p->arena, &forms.item[forms.at]);
-		st = open_form(m, g, &forms.item[forms.at], in, in_count, &why);
+		g->form = graph_form_text(p->arena, &form);
+		st = open_form(m, g, &form, in, in_count, &why);
 	} while (st && forms_refused(p->arena, p->target, true, &why) && forms_next(&forms, p->arena, p->target, g->form, &why));
 	if (st)
 		return error_set(err, st, "%s", why.text);

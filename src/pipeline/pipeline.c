@@ -112,6 +112,23 @@ enum status pipeline_open(
 	return st;
 }
 
+enum status pipeline_set_precision(struct pipeline *p, const char *precision, struct error *err)
+{
+	enum status st = precision_parse(&p->precise, precision, err);
+	const struct precision_way *way = platform_precision(p->target->route, p->precise.precision);
+
+	if (st || !p->precise.precision)
+		return st;
+	if (way->by == PRECISION_BY_NOBODY)
+		return error_set(err, STATUS_UNSUPPORTED, "%s", way->why);
+	if (way->by != PRECISION_BY_GRAPH || way->quantises || p->precise.precision == PRECISION_INT8_STATIC)
+		return error_set(err, STATUS_UNSUPPORTED, "a pipeline in %s on %s is not supported yet: %s",
+			precision_word(p->precise.precision), p->target->platform->name,
+			p->precise.precision == PRECISION_INT8_STATIC ? "ranges of its activations would have to be measured"
+								      : "the engine makes it, and not the graph");
+	return STATUS_OK;
+}
+
 const char *pipeline_task(const struct pipeline *p)
 {
 	return p->task->name;

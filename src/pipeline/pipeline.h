@@ -46,6 +46,9 @@ struct pipeline_answer {
 // UNSUPPORTED names a task that is not there; BAD_INPUT: a class that is of several tasks, or of none.
 enum status pipeline_open(
 	struct pipeline **out, struct arena *a, const char *folder, const char *task, const struct target *t, struct error *err);
+// Before the first answer: the graphs are built in a precision ("int4-weights:block=32", onnx/precision.h), whose answers are not
+// held against anything. UNSUPPORTED: one that the engine would have to make, or whose ranges would have to be measured.
+enum status pipeline_set_precision(struct pipeline *p, const char *precision, struct error *err);
 const char *pipeline_task(const struct pipeline *p);
 // Called after each of the `count` steps of a long answer.
 typedef void pipeline_watch(void *context, size_t done, size_t count);
@@ -98,6 +101,7 @@ struct pipeline_asked {
 	const char *folder, *task; // task NULL: by the model's class
 	const struct target *target;
 	json_t *words, *options; // an array of texts; an object or NULL
+	const char *precision;   // NULL: as stored
 	const char *save;        // folder for pictures and tensors of the answers; NULL: they are told of alone
 	double timeout_s;        // 0: none
 	int64_t memory_bytes;    // as in child_limits
@@ -118,7 +122,8 @@ struct pipeline_told {
 enum status pipeline_ask(const struct pipeline_asked *q, struct pipeline_told *told, struct arena *a, struct error *err);
 void pipeline_told_done(struct pipeline_told *told);
 // child.c: `assay cell --pipeline`. Request {"folder", "task", "platform", "device", "options", "words", "task_options", "save",
-// "output"}, one event "task", one "answer" an input, "step" {"done", "of"} in between, and one "pipeline" at the end.
+// "output", "precision"}, one event "task", one "answer" an input, "step" {"done", "of"} in between, and
+// one "pipeline" at the end.
 int pipeline_child(void);
 
 #endif

@@ -5,6 +5,22 @@
 kind=$browser
 . "$SOURCE/tests/browser/lib.sh"
 cases="bert vit t5 qwen2"
+
+# A chat with a model of 4 bits: the page answers as cpu does.
+chat()
+{
+	local folder=$SOURCE/tests/conform/pipeline/text-generation-qwen2-moe-chat on
+	code 0 "$ASSAY" synth "$folder" -o "$work/chat"
+	cp "$folder"/tokenizer*.json "$folder/special_tokens_map.json" "$folder/generation_config.json" "$work/chat"
+	for on in cpu "webgpu:$kind"; do
+		code 0 "$ASSAY" pipeline "$work/chat" '{"messages": [{"role": "user", "content": "hello there"}]}' --option max_new_tokens=6 \
+			--precision int4-weights --on "$on" --json
+		grep -q '"form": .* int4-weights ' "$work/out" || fail "chat on $on: not in 4 bits"
+		grep '"content": ' "$work/out" >"$work/chat.$on"
+		[ "$(wc -l <"$work/chat.$on")" = 3 ] || fail "chat on $on: no answer"
+	done
+	diff "$work/chat.cpu" "$work/chat.webgpu:$kind" || fail "$kind answers otherwise than cpu"
+}
 ran=
 for provider in $providers; do
 	status=0
@@ -53,7 +69,8 @@ for provider in $providers; do
 		# The row must call a software adapter one.
 		if grep -q '"isFallbackAdapter": true' "$work/out"; then
 			is emulated true
-		fi ;;
+		fi
+		[ "$kind" != chromium ] || chat ;;
 	esac
 	nothing_left '*'
 done

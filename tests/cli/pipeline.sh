@@ -153,6 +153,15 @@ model text-classification-roberta-pair
 printf '{"text": "a"}' >"$work/short.json"
 code 0 "$ASSAY" pipeline "$classes" "$work/short.json" --json
 json 'd["answers"][0]["input"] == {"text": "a"}'
+# Its graphs in a precision: the weights are converted, and what would have to be measured or made by the engine is refused.
+code 0 "$ASSAY" pipeline "$classes" 'Hello, world' --precision INT4 --json
+json 'd["precision"] == "int4-weights" and " int4-weights " in d["times"]["graphs"][0]["form"]'
+code 2 "$ASSAY" pipeline "$classes" 'Hello, world' --precision int8-static
+has err 'a pipeline in int8-static on cpu is not supported yet: ranges'
+code 2 "$ASSAY" pipeline "$classes" 'Hello, world' --precision fp16 --on openvino
+has err 'a pipeline in float16 on openvino is not supported yet: the engine makes it'
+code 1 "$ASSAY" pipeline "$classes" 'Hello, world' --precision int5
+has err 'no precision is called "int5"'
 # What is no number is no answer.
 not_a_number "$classes" classifier.out_proj.bias
 code 2 "$ASSAY" pipeline "$classes" 'Hello, world'
