@@ -478,13 +478,15 @@ static enum status check_part(
 	const struct tensor *logits = logits_of(first, out, err);
 	if (!logits)
 		return STATUS_UNSUPPORTED;
-	if (logits->dim[1] != length)
+	// Those of a picture may stand before the text's (git).
+	const int64_t before = logits->dim[1] - length;
+	if (before < 0)
 		return error_set(
 			err, STATUS_FAILED, "logits for %lld places, not %lld", (long long)logits->dim[1], (long long)length);
 	for (int64_t row = 0; row < p->batch; row++)
 		for (int64_t n = begin; p->length + n <= length; n++) {
 			int64_t at = row * g->new_tokens + n, place = n ? p->length - 1 + n : last_place(p, row, p->length);
-			best_two(logits, row, place, id, logit);
+			best_two(logits, row, before + place, id, logit);
 			k->differing += id[0] != g->ids[at];
 			if (k->answer && g->ids[at] >= logits->dim[2])
 				return error_set(err, STATUS_BAD_INPUT, "token %lld is none of the %lld of the vocabulary",
@@ -492,7 +494,8 @@ static enum status check_part(
 			if (k->answer) {
 				k->answer->chosen[at] = id[0];
 				k->answer->logits[at] =
-					((const float *)logits->data)[(row * length + place) * logits->dim[2] + g->ids[at]];
+					((const float *)logits->data)[(row * logits->dim[1] + before + place) * logits->dim[2] +
+						g->ids[at]];
 				continue;
 			}
 			double error = fabs((double)logit[0] - (double)g->best[at]);
