@@ -346,7 +346,8 @@ int cells_plan(struct cells *c, const char *const *models, size_t model_count)
 	m->on = c->on.items;
 	m->on_count = (size_t)c->on.count;
 	m->db = c->db;
-	m->looks_at_all = m->is_numbered = c->counted;
+	m->is_numbered = c->counted;
+	m->looks_at_all = c->counted && m->on_count == 0;
 	m->stop = &cli_stop;
 	m->event = show;
 	m->context = c;

@@ -224,23 +224,22 @@ static void print_plan(const struct matrix_command *x, FILE *out, struct arena *
 
 static enum status write_reports(const struct matrix_command *x, struct arena *a, struct error *err)
 {
-	static const struct {
-		enum report_format format;
-		const char *file;
-	} reports[] = { { REPORT_HTML, "report.html" }, { REPORT_MD, "report.md" }, { REPORT_MATRIX, "matrix.json" },
-		{ REPORT_MATRIX_YAML, "matrix.yaml" } };
+	enum { REPORTS = 4 };
+	static const enum report_format formats[REPORTS] = { REPORT_HTML, REPORT_MD, REPORT_MATRIX, REPORT_MATRIX_YAML };
+	static const char *const files[REPORTS] = { "report.html", "report.md", "matrix.json", "matrix.yaml" };
 	struct store store = { 0 };
+	struct text texts[REPORTS] = { 0 };
 
 	enum status s = store_open(&store, x->cells.db, true, err);
-	for (size_t i = 0; i < sizeof reports / sizeof *reports && s == STATUS_OK; i++) {
-		struct text t = { 0 };
-		const char *path = arena_printf(a, "%s/%s", x->folder, reports[i].file);
-		s = report_write(&store, reports[i].format, &t, err);
+	if (s == STATUS_OK)
+		s = report_write_each(&store, formats, REPORTS, NULL, texts, err);
+	for (size_t i = 0; i < REPORTS; i++) {
+		const char *path = arena_printf(a, "%s/%s", x->folder, files[i]);
 		if (s == STATUS_OK)
-			s = file_write_user(path, text_get(&t), t.length, err);
+			s = file_write_user(path, text_get(&texts[i]), texts[i].length, err);
 		if (s == STATUS_OK && !x->cells.json)
 			emit("%s\n", path);
-		text_done(&t);
+		text_done(&texts[i]);
 	}
 	store_close(&store);
 	return s;

@@ -460,6 +460,7 @@ static void begin_cell(struct line *n)
 	struct matrix *c = n->loop->matrix;
 	const struct matrix_cell *p = cell_of(n);
 
+	store_let_go(&n->loop->store); // weights that have changed are read whole
 	c->done++;
 	n->label = label_of(n);
 	n->tries = "";
@@ -482,6 +483,7 @@ static enum status take_turn(struct line *n, struct error *err)
 			&(struct plan_asked){
 				&n->model, &n->chain.target, &n->chain.now, &n->memory, &n->chain.attempt, resumes(l) },
 			store_of(l), &n->arena, err);
+		store_let_go(&l->store);
 		n->begun_ms = clock_ms();
 		snprintf(n->phase, sizeof n->phase, "start");
 		if (s == STATUS_OK && n->task.found == STORE_NEVER)
@@ -606,6 +608,7 @@ static void run_all(struct loop *l)
 	while (begin_steps(l)) {
 		if (l->failed || is_asked_to_stop(l->matrix))
 			crew_stop(l->crew);
+		store_let_go(&l->store);
 		if (crew_hear(l->crew, &event))
 			hear(l, &event);
 	}
@@ -649,6 +652,7 @@ static enum status begin(struct loop *l, struct error *err)
 		return STATUS_OK;
 	machine_detect(&machine, &c->arena);
 	enum status s = store_open(&l->store, c->db, false, err);
+	l->store.keeps_open = s == STATUS_OK; // until something is waited for
 	if (s == STATUS_OK)
 		s = store_begin_run(&l->store, &machine, c->command, err);
 	c->run = l->store.run;
@@ -721,9 +725,11 @@ enum status matrix_run(struct matrix *c, struct error *err)
 	if (s == STATUS_OK) {
 		make_lines(&l);
 		run_all(&l);
-		if (c->together && !l.failed && !is_asked_to_stop(c) &&
-			together_run(c, store_of(&l), l.crew, &l.err) != STATUS_OK)
-			l.failed = true;
+		if (c->together && !l.failed && !is_asked_to_stop(c)) {
+			store_let_go(&l.store);
+			l.store.keeps_open = false; // it waits without end between its transactions
+			l.failed = together_run(c, store_of(&l), l.crew, &l.err) != STATUS_OK;
+		}
 		crew_close(l.crew);
 		end(&l);
 	}

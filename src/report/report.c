@@ -97,35 +97,47 @@ static enum status add_json(json_t *json, bool as_yaml, struct text *out, struct
 	return STATUS_OK;
 }
 
-enum status report_write_with(
-	struct store *s, enum report_format format, const struct report_options *options, struct text *out, struct error *err)
+static enum status write_one(
+	const struct summary *summary, enum report_format format, struct arena *a, struct text *out, struct error *err)
+{
+	switch (format) {
+	case REPORT_MD:
+		report_md(summary, a, out);
+		return STATUS_OK;
+	case REPORT_HTML:
+		return report_html(summary, a, out, err);
+	case REPORT_JUNIT:
+		report_junit(summary, a, out);
+		return STATUS_OK;
+	case REPORT_JSON:
+	case REPORT_YAML:
+		return add_json(report_json(summary), format == REPORT_YAML, out, err);
+	case REPORT_MATRIX:
+	case REPORT_MATRIX_YAML:
+		return add_json(report_compatibility(summary, a), format == REPORT_MATRIX_YAML, out, err);
+	case REPORT_FORMAT_COUNT:
+		break;
+	}
+	return error_set(err, STATUS_BAD_INPUT, "there is no such report format");
+}
+
+enum status report_write_each(struct store *s, const enum report_format *wanted, size_t count,
+	const struct report_options *options, struct text *out, struct error *err)
 {
 	struct report_options asked = options != NULL ? *options : (struct report_options){ 0 };
 	struct summary summary;
 
 	asked.currency = asked.currency != NULL ? asked.currency : "";
 	enum status status = summary_make(s, &asked, &summary, err);
-	if (status != STATUS_OK)
-		return status;
-	switch (format) {
-	case REPORT_MD:
-		report_md(&summary, &s->arena, out);
-		return STATUS_OK;
-	case REPORT_HTML:
-		return report_html(&summary, &s->arena, out, err);
-	case REPORT_JUNIT:
-		report_junit(&summary, &s->arena, out);
-		return STATUS_OK;
-	case REPORT_JSON:
-	case REPORT_YAML:
-		return add_json(report_json(&summary), format == REPORT_YAML, out, err);
-	case REPORT_MATRIX:
-	case REPORT_MATRIX_YAML:
-		return add_json(report_compatibility(&summary, &s->arena), format == REPORT_MATRIX_YAML, out, err);
-	case REPORT_FORMAT_COUNT:
-		break;
-	}
-	return error_set(err, STATUS_BAD_INPUT, "there is no such report format");
+	for (size_t i = 0; i < count && status == STATUS_OK; i++)
+		status = write_one(&summary, wanted[i], &s->arena, &out[i], err);
+	return status;
+}
+
+enum status report_write_with(
+	struct store *s, enum report_format format, const struct report_options *options, struct text *out, struct error *err)
+{
+	return report_write_each(s, &format, 1, options, out, err);
 }
 
 enum status report_write(struct store *s, enum report_format format, struct text *out, struct error *err)

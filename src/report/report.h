@@ -48,5 +48,8 @@ const char *report_md_esc(struct arena *a, const char *s);
 enum status report_write(struct store *s, enum report_format format, struct text *out, struct error *err);
 enum status report_write_with(
 	struct store *s, enum report_format format, const struct report_options *options, struct text *out, struct error *err);
+// Several formats of one moment of the file: wanted[i] into out[i]. The facts are gathered once, which is most of the time.
+enum status report_write_each(struct store *s, const enum report_format *wanted, size_t count,
+	const struct report_options *options, struct text *out, struct error *err);
 
 #endif

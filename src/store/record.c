@@ -181,8 +181,9 @@ enum status store_detection(struct store *s, const json_t *platforms, struct err
 	json_t *p;
 	enum status status = need_run(s, err);
 
-	if (status == STATUS_OK)
-		status = transaction_begin(s, true, &d, err);
+	if (status != STATUS_OK || json_array_size(platforms) == 0)
+		return status;
+	status = transaction_begin(s, true, &d, err);
 	if (status != STATUS_OK)
 		return status;
 	status = transaction_next_id(&d, "platform_detection", &id, err);

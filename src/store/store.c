@@ -405,6 +405,13 @@ enum status store_open_settled(struct store *s, const char *path, struct error *
 	return store_open(s, path, true, err);
 }
 
+void store_let_go(struct store *s)
+{
+	if (s->kept != NULL)
+		db_close(s->kept);
+	s->kept = NULL;
+}
+
 void store_close(struct store *s)
 {
 	void (*notice)(void *, const char *) = s->notice;
@@ -413,8 +420,7 @@ void store_close(struct store *s)
 	double lock_wait_s = s->lock_wait_s;
 
 	store_read_end(s);
-	if (s->kept != NULL)
-		db_close(s->kept);
+	store_let_go(s);
 	if (s->lock > 0)
 		close(s->lock);
 	arena_done(&s->arena);

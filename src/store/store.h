@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The database: one DuckDB file of honest rows. Append-only: "started" and the verdict are two events of a cell, never an
-// update. The file is open only while a transaction lasts, because DuckDB's lock shuts out readers too; a held lock is
-// retried with back-off (up to 60 s) and `notice` says so once. libduckdb is opened with dlopen when it is needed.
-// Only parents write. docs/SCHEMA.md describes the tables.
+// update. The file is open only while a transaction lasts (keeps_open: several), because DuckDB's lock shuts out readers
+// too; a held lock is retried with back-off (up to 60 s) and `notice` says so once. libduckdb is opened with dlopen when it
+// is needed. Only parents write. docs/SCHEMA.md describes the tables.
 #ifndef ASSAY_STORE_STORE_H
 #define ASSAY_STORE_STORE_H
 
@@ -32,8 +32,9 @@ struct store { // all zero but for `notice`, `context`, `limits` and `lock_wait_
 	bool read_only;
 	double lock_wait_s; // how long a held lock is waited for; 0: 60 s
 	void *reading;      // between store_read_begin and _end: the open file
-	// May be set after store_open: the file stays open from the next transaction until store_close, and others wait that
-	// long. For many rows at once, while nothing is timed: opening is most of the time that a row takes.
+	// May be set after store_open: the file stays open from the next transaction until store_let_go or store_close, and
+	// others wait that long. For what is read and written one after the other while nothing is timed: opening and closing
+	// are most of the time that a row takes.
 	bool keeps_open;
 	void *kept;
 	// SQL that puts assay's views in the place of the file's; NULL: the file's are those.
@@ -49,6 +50,8 @@ enum status store_open(struct store *s, const char *path, bool read_only, struct
 // For reading, after migrating and settling dead runs where the file can be written; where it cannot, it is read as it is.
 enum status store_open_settled(struct store *s, const char *path, struct error *err);
 void store_close(struct store *s);
+// Closes the file that `keeps_open` keeps open; the next transaction opens it again. Nothing where it is not open.
+void store_let_go(struct store *s);
 
 // One run of the program: command line, version, pid, start time, boot id, machine.
 enum status store_begin_run(struct store *s, const struct machine *m, const char *command, struct error *err);

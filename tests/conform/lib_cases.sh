@@ -6,7 +6,7 @@ set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export ASSAY_BROWSER_PATH=none ASSAY_CACHE=$work/cache LC_ALL=C
-"$ASSAY" detect >"$work/detect"
+"$ASSAY" detect "$on" >"$work/detect"
 if ! grep -Eq "^  $on +yes" "$work/detect"; then
 	echo "skip: $on is not here: $(grep -E "^  $on +no" "$work/detect" || true)"
 	exit 77
