@@ -78,6 +78,7 @@ extern const struct command command_doctor, command_setup, command_platforms;
 extern const struct command command_detect, command_inspect, command_synth, command_build, command_run, command_matrix;
 extern const struct command command_ab, command_compare, command_recommend, command_history, command_reproduce, command_profile,
 	command_report, command_query, command_explain, command_conform, command_models, command_types, command_operators,
-	command_cache, command_cell, command_fetch, command_completion, command_tokenize, command_preprocess, command_pipeline;
+	command_cache, command_cell, command_fetch, command_completion, command_tokenize, command_preprocess, command_pipeline,
+	command_verify;
 
 #endif

@@ -22,6 +22,7 @@ static const struct {
 	{ &command_report, NULL },
 	{ &command_recommend, NULL },
 	{ &command_matrix, NULL },
+	{ &command_verify, NULL },
 	{ &command_profile, NULL },
 	{ &command_ab, "Compare" },
 	{ &command_compare, NULL },

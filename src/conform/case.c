@@ -196,22 +196,33 @@ enum status conform_named(enum status st, const char *made, const char *folder, 
 	return st;
 }
 
-const char *conform_folder(struct arena *a)
+// A folder of those that the program carries: "cases", "pipeline".
+static const char *carried(struct arena *a, const char *name)
 {
 	const char *share = getenv("ASSAY_SHARE"), *program = cell_program(a), *slash = program ? strrchr(program, '/') : NULL;
 	const char *places[3] = { NULL, NULL, NULL };
 
 	if (share && *share)
-		places[0] = arena_printf(a, "%s/conform/cases", share);
+		places[0] = arena_printf(a, "%s/conform/%s", share, name);
 	if (slash)
-		places[1] = arena_printf(a, "%.*s/../share/assay/conform/cases", (int)(slash - program), program);
+		places[1] = arena_printf(a, "%.*s/../share/assay/conform/%s", (int)(slash - program), program, name);
 #ifdef ASSAY_BUILD_SHARE
-	places[2] = ASSAY_BUILD_SHARE "/cases";
+	places[2] = arena_printf(a, "%s/%s", ASSAY_BUILD_SHARE, name);
 #endif
 	for (size_t i = 0; i < 3; i++)
 		if (places[i] && file_is_dir(places[i]))
 			return places[i];
 	return NULL;
+}
+
+const char *conform_folder(struct arena *a)
+{
+	return carried(a, "cases");
+}
+
+const char *conform_pipelines_folder(struct arena *a)
+{
+	return carried(a, "pipeline");
 }
 
 static int by_name(const void *a, const void *b)

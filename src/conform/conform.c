@@ -93,7 +93,7 @@ enum status conform_run_told(const struct conform_asked *which, struct arena *a,
 {
 	const char *program = cell_program(a);
 	char *argv[] = { (char *)(uintptr_t)program, "cell", "--conform", NULL };
-	struct child_limits limits = { .silence_s = CASE_LIMIT_S, .memory_bytes = which->memory_bytes };
+	struct child_limits limits = { .silence_s = CASE_LIMIT_S, .memory_bytes = which->memory_bytes, .stop = which->stop };
 
 	if (!program)
 		return error_set(err, STATUS_FAILED,

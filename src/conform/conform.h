@@ -4,6 +4,8 @@
 #ifndef ASSAY_CONFORM_CONFORM_H
 #define ASSAY_CONFORM_CONFORM_H
 
+#include <signal.h>
+
 #include "run/judge.h"
 #include "platform/platform.h"
 
@@ -34,6 +36,7 @@ struct conform_asked {
 	// an axis are left out.
 	int64_t rows;
 	int64_t memory_bytes;                              // as in child_limits
+	volatile sig_atomic_t *stop;                       // likewise
 	void (*each)(void *, const struct conform_case *); // called as answers come; may be NULL
 	void *context;
 };
@@ -58,6 +61,8 @@ void conform_preprocessor(struct conform_case *c, struct arena *a);
 // pipeline.c: a folder with pipeline.json is a whole pipeline: a model's folder, questions and answers. It runs on the platform,
 // among the cases of conform_run.
 bool conform_is_pipeline(const char *folder, struct arena *a);
+// Of the pipelines that the program carries, found as its cases are (types.c); NULL: they are not there.
+const char *conform_pipelines_folder(struct arena *a);
 
 // node.c: ONNX's own tests of its operators in a folder: each a folder with model.onnx, and in test_data_set_0 inputs and outputs
 // as ONNX's reference implementation computed them. Sorted by operator, then by name; of a test that has its operator taken apart

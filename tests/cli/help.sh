@@ -9,7 +9,7 @@ commands=$("$ASSAY" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p' | grep -v '^assay
 
 code 0 "$ASSAY" --help
 empty err
-for name in detect doctor setup platforms inspect run matrix profile ab compare history reproduce recommend report query export import explain build fetch synth pipeline tokenize preprocess conform models types operators cache completion; do
+for name in detect doctor setup platforms inspect run matrix verify profile ab compare history reproduce recommend report query export import explain build fetch synth pipeline tokenize preprocess conform models types operators cache completion; do
 	has out "^  $name +[A-Za-z]"
 done
 lacks out '^  cell '

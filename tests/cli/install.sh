@@ -14,7 +14,7 @@ cmake --install "$BUILD" --prefix "$scratch/first" >"$scratch/install.log" || { 
 mv "$scratch/first" "$scratch/prefix"
 prefix=$scratch/prefix
 lib=$(dirname "$(find "$prefix" -name libassay.a)")
-for file in bin/assay include/assay.h share/doc/assay/LICENSE share/man/man1/assay.1 share/assay/conform/cases/bert/case.json share/assay/deps.lock share/assay/tools/deps share/assay/tools/steps.sh; do
+for file in bin/assay include/assay.h share/doc/assay/LICENSE share/man/man1/assay.1 share/assay/conform/cases/bert/case.json share/assay/conform/pipeline/image-classification-vit/pipeline.json share/assay/deps.lock share/assay/tools/deps share/assay/tools/steps.sh; do
 	[ -f "$prefix/$file" ] || fail "$file is not installed"
 done
 [ -L "$lib/libassay.so" ] || fail "libassay.so is not installed"
