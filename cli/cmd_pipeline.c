@@ -150,11 +150,23 @@ static enum status read_inputs(json_t *inputs, char **words, size_t count, const
 	for (size_t i = 0; i < count && !st; i++) {
 		bool standard = text_is(words[i], "-");
 
+		if (visible_not_utf8(words[i], strlen(words[i])) != strlen(words[i]))
+			return error_set(err, STATUS_BAD_INPUT, "INPUT %zu, '%s': no UTF-8", i + 1, visible_short(a, words[i]));
 		st = standard ? input_file(file, a, err) : STATUS_OK;
 		if (!st)
 			json_array_append_new(inputs, visible_json_string(standard ? *file : words[i]));
 	}
 	return st;
+}
+
+// The file that stands for standard input has a name that says nothing.
+static void name_standard(struct error *err, const char *file)
+{
+	const struct error said = *err;
+	const char *at = strstr(said.text, file);
+
+	if (at)
+		error_set(err, said.status, "%.*sstandard input%s", (int)(at - said.text), said.text, at + strlen(file));
 }
 
 static int answer(const struct asked *q, const char *model, char **words, size_t count, struct arena *a)
@@ -213,6 +225,8 @@ static int answer(const struct asked *q, const char *model, char **words, size_t
 		unlink(file);
 	json_decref(inputs);
 	json_decref(options);
+	if (st && file)
+		name_standard(&err, file);
 	code = !st ? EXIT_GOOD : cli_error(&err);
 	if (st && told.answers && told.verdict != VERDICT_RIGHT && err.status != STATUS_BAD_INPUT)
 		code = EXIT_VERDICT;

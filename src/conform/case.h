@@ -65,6 +65,8 @@ struct answer_bounds {
 	const struct stored *tensors; // NULL: there are none
 	const json_t *tolerance;      // of this input: score, tensor, box, mask, levels, seconds
 };
+// BAD_INPUT: a bound that is not known, no number, negative, or so wide that it would call anything right.
+enum status conform_tolerance_check(const json_t *tolerance, struct error *err);
 enum status conform_answer_compare(const struct answer_bounds *b, const char *where, const json_t *want,
 	const struct pipeline_answer *got, struct arena *a, struct error *err);
 

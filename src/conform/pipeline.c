@@ -130,6 +130,24 @@ static json_t *tolerance_of(const json_t *file, const char *index)
 	return own;
 }
 
+// Bounds that make no sense would call any answer right, or none.
+static enum status check_tolerance(const json_t *file, size_t count, struct arena *a, struct error *err)
+{
+	const json_t *of_input = json_object_get(json_object_get(file, "tolerance"), "of_input"), *one;
+	const char *key;
+	enum status st = conform_tolerance_check(json_object_get(file, "tolerance"), err);
+
+	json_object_foreach((json_t *)(uintptr_t)of_input, key, one) if (!st && !json_is_object(one)) st =
+		error_set(err, STATUS_BAD_INPUT, "pipeline.json: tolerance.of_input.%.100s is no object", key);
+	for (size_t i = 0; i < count && !st; i++) {
+		json_t *all = tolerance_of(file, arena_printf(a, "%zu", i));
+
+		st = conform_tolerance_check(all, err);
+		json_decref(all);
+	}
+	return st;
+}
+
 static enum status ask(struct pipeline *p, const char *folder, const json_t *file, size_t i, const struct stored *tensors,
 	struct arena *a, bool *differs, struct error *err)
 {
@@ -168,6 +186,8 @@ static enum status ask_all(const struct target *t, const char *folder, const cha
 	if (!task || !count || count > INPUTS_MOST || json_array_size(json_object_get(file, "answers")) != count)
 		return error_set(
 			err, STATUS_BAD_INPUT, "pipeline.json: no task, or not 1 to %d inputs with an answer each", INPUTS_MOST);
+	if ((st = check_tolerance(file, count, a, err)))
+		return st;
 	if (has_tensors && (st = stored_open(&tensors, a, answers, err)))
 		return st;
 	st = pipeline_open(&p, &models, made, task, t, err);

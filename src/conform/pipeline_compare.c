@@ -17,6 +17,46 @@ struct compared {
 	struct error *err;
 };
 
+// The most that each bound may allow: above it nothing would be wrong that a person could call so.
+static const struct {
+	const char *name;
+	double most;
+	const char *unit;
+} bounds[] = {
+	{ "score", 0.1, "of the number" },
+	{ "tensor", 0.1, "of its largest value" },
+	{ "box", 16, "pixels" },
+	{ "mask", 0.1, "of its pixels" },
+	{ "levels", 32, "of 255" },
+	{ "seconds", 1, "s" },
+};
+enum { BOUND_COUNT = sizeof bounds / sizeof *bounds };
+
+enum status conform_tolerance_check(const json_t *tolerance, struct error *err)
+{
+	const char *key;
+	const json_t *value;
+
+	if (tolerance && !json_is_object(tolerance))
+		return error_set(err, STATUS_BAD_INPUT, "pipeline.json: tolerance is no object");
+	json_object_foreach((json_t *)(uintptr_t)tolerance, key, value)
+	{
+		size_t i = 0;
+
+		if (text_is(key, "of_input"))
+			continue;
+		while (i < BOUND_COUNT && !text_is(bounds[i].name, key))
+			i++;
+		if (i == BOUND_COUNT)
+			return error_set(err, STATUS_BAD_INPUT, "pipeline.json: tolerance.%.100s: no bound is called so", key);
+		const double x = json_number_value(value);
+		if (!json_is_number(value) || !(x >= 0 && x <= bounds[i].most))
+			return error_set(err, STATUS_BAD_INPUT, "pipeline.json: tolerance.%s is a number from 0 to %g %s", key,
+				bounds[i].most, bounds[i].unit);
+	}
+	return STATUS_OK;
+}
+
 static double allowed(const struct compared *c, const char *name)
 {
 	const json_t *x = json_object_get(c->b->tolerance, name);
@@ -25,6 +65,19 @@ static double allowed(const struct compared *c, const char *name)
 }
 
 // ---- tensors and pictures -------------------------------------------------------------------------------------------------
+
+// The shape that an answer says beside its tensor's name; it may leave it out.
+static bool is_shape(const json_t *shape, const struct weight *w)
+{
+	bool same = !shape || (json_is_array(shape) && json_array_size(shape) == (size_t)w->rank);
+
+	for (int i = 0; shape && same && i < w->rank; i++) {
+		const json_t *n = json_array_get(shape, (size_t)i);
+
+		same = json_is_integer(n) && json_integer_value(n) == w->dim[i];
+	}
+	return same;
+}
 
 static enum status compare_tensor(const struct compared *c, const char *where, const json_t *want, const json_t *got)
 {
@@ -47,6 +100,9 @@ static enum status compare_tensor(const struct compared *c, const char *where, c
 			tensor_shape_text(t->rank, t->dim, shapes[0], sizeof shapes[0]),
 			tensor_shape_text(w->rank, w->dim, shapes[1], sizeof shapes[1]));
 	}
+	if (!is_shape(json_object_get(want, "shape"), w))
+		return error_set(c->err, STATUS_BAD_INPUT, "pipeline.json: %s.shape is not that of %s in answers.safetensors",
+			where, name);
 	for (size_t i = 0; i < stored_count(w); i++) {
 		if (!isfinite(stored_at(w, i)))
 			return error_set(c->err, STATUS_BAD_INPUT, "%s: what is expected is not finite", where);

@@ -191,7 +191,7 @@ double scores_sigmoid(double x);
 // Places of the scores by falling score, equal ones in their order.
 size_t *scores_order(struct arena *a, const double *scores, size_t count);
 double *elements_of(struct arena *a, const struct tensor *t, size_t first, size_t count); // elements as doubles
-// id2label of a configuration; LABEL_i where it has none.
+// id2label of a configuration, of timm's label_names; LABEL_i where it has none.
 const char *label_of(const struct part *m, struct arena *a, size_t i);
 // What turns a classifier's logits into scores, in place: the option function_to_apply, else by problem_type: regression none,
 // multi_label_classification sigmoid, else softmax, but the sigmoid of one label where `one_is_sigmoid`. BAD_INPUT: another word.

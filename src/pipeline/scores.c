@@ -61,7 +61,9 @@ double *elements_of(struct arena *a, const struct tensor *t, size_t first, size_
 
 const char *label_of(const struct part *m, struct arena *a, size_t i)
 {
-	const char *name = json_string_value(json_object_get(json_object_get(m->config, "id2label"), arena_printf(a, "%zu", i)));
+	const json_t *names = json_object_get(m->config, "label_names"), *by_id = json_object_get(m->config, "id2label");
+	const char *name =
+		json_string_value(names ? json_array_get(names, i) : json_object_get(by_id, arena_printf(a, "%zu", i)));
 
 	return name ? name : arena_printf(a, "LABEL_%zu", i);
 }

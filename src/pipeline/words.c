@@ -222,7 +222,8 @@ static enum status look(struct word *out, struct arena *a, const struct pipeline
 		return look_at_file(out, a, word, err);
 	look_at_text(out, a, t, word);
 	if (out->kind == WORD_TEXT && looks_like_path(a, word))
-		return error_set(err, STATUS_BAD_INPUT, file_exists(word) ? "%.200s: a folder" : "%.200s: no such file", word);
+		return error_set(err, STATUS_BAD_INPUT,
+			file_exists(word) ? "%.200s: a folder; an INPUT is a text or a file" : "%.200s: no such file", word);
 	return STATUS_OK;
 }
 

@@ -101,7 +101,16 @@ for name in nofile.txt my\ film.jpeg ./nofile "$work/nofile"; do
 	has err "^assay: $name: no such file"
 done
 code 1 "$ASSAY" pipeline "$classes" "$work"
-has err ': a folder$'
+has err ': a folder; an INPUT is a text or a file$'
+code 1 "$ASSAY" pipeline "$classes" 'one' $'caf\xe9'
+has err "^assay: INPUT 2, 'caf.*': no UTF-8$"
+printf 'caf\xe9' >"$work/latin.txt"
+code 1 "$ASSAY" pipeline "$classes" "$work/latin.txt"
+has err 'latin.txt: no picture, no sound and no text'
+printf '{"text": "caf\xe9"}' | "$ASSAY" pipeline "$classes" - >"$work/out" 2>"$work/err" && fail "JSON that is no UTF-8 is answered"
+has err '^assay: standard input: not valid JSON'
+printf 'caf\xe9' | "$ASSAY" pipeline "$classes" - >"$work/out" 2>"$work/err" && fail "standard input that is no UTF-8 is answered"
+has err '^assay: standard input: no picture, no sound and no text'
 code 0 "$ASSAY" pipeline "$classes" 'One and/or two.' and/or
 code 1 "$ASSAY" pipeline "$classes" '{"text": "one", "txt_pair": "two"}'
 has err 'text-classification has no input txt_pair; it takes text \[text_pair\]'
