@@ -245,6 +245,9 @@ static void print_text(const struct inspection *x, struct arena *a)
 			if (x->bytes[d])
 				emit(" %s %s", dtype_word((enum dtype)d), show_size(a, x->bytes[d]));
 		emit("\nmemory: %s to %s (%s)\n", show_size(a, m.low), show_size(a, m.high), memory_how);
+		if (x->checkpoint.weights_from)
+			emit("published as: %s when a graph reads them; what is made goes into the cache\n",
+				x->checkpoint.weights_from);
 		print_pickle(&x->checkpoint, a);
 	} else {
 		emit("parameters: not known: no weights here, and the configuration alone does not tell for a model that is not "
@@ -299,6 +302,8 @@ static void print_json(const struct inspection *x, struct arena *a)
 	}
 	json_object_set_new(out, "copied_tensors", json_integer((json_int_t)x->checkpoint.copied_count));
 	json_object_set_new(out, "copied_bytes", json_integer((json_int_t)x->checkpoint.copied_nbytes));
+	json_object_set_new(
+		out, "weights_from", x->checkpoint.weights_from ? json_string(x->checkpoint.weights_from) : json_null());
 	json_object_set_new(out, "ignored", ignored_json(&x->checkpoint));
 	show_json(out);
 	json_decref(out);

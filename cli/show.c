@@ -492,6 +492,8 @@ static void add_weights(struct text *t, struct arena *a, const struct row *r)
 		return;
 	text_add(
 		t, strcmp(r->weights, "synthetic") == 0 ? "SYNTHETIC (seeded random numbers, not the trained ones)" : r->weights);
+	if (r->weights_from)
+		text_addf(t, " (%s)", r->weights_from);
 	// Most bytes then have another type than the files.
 	bool is_converted = r->converted_bytes != ROW_NONE && r->converted_bytes > 0;
 	if (r->weights_dtype)

@@ -10,6 +10,7 @@
 
 #include "arch/defaults.h"
 #include "base/json.h"
+#include "checkpoint/computed.h"
 
 json_t *config_defaults(const char *model_type)
 {
@@ -314,7 +315,8 @@ void config_check_unread(struct config *c)
 		bool named = false; // a key that the dialect has a word for does something, whatever it means elsewhere
 		for (const struct key_name *k = c->dialect->keys; !named && k->canonical; k++)
 			named = text_is(k->config, key);
-		known = known || (!named && config_is_inert(key));
+		known = known || (!named && config_is_inert(key)) ||
+			(text_is(key, "quantization_config") && quantisation_is_read(v));
 		for (const char *const *glob = c->dialect->inert; !known && glob && *glob; glob++)
 			known = fnmatch(*glob, key, 0) == 0;
 		if (!known && count++ < LISTED)

@@ -22,6 +22,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "checkpoint/computed.h"
 #include "onnx/fix.h"
 #include "onnx/wire.h"
 
@@ -38,7 +39,7 @@ static const char *base_name(const char *path)
 // stands there by chance costs a link and nothing else.
 static bool is_used(const struct artifact *art, const struct shard *s)
 {
-	return memmem(art->graph, art->graph_nbytes, s->location, strlen(s->location)) != NULL;
+	return !s->computed && memmem(art->graph, art->graph_nbytes, s->location, strlen(s->location)) != NULL;
 }
 
 static enum status hash_built(struct hash *h, const struct artifact *art, const struct checkpoint *c, struct error *err)
@@ -101,8 +102,11 @@ static enum dtype main_dtype(const struct checkpoint *c)
 {
 	uint64_t nbytes[DTYPE_COUNT] = { 0 };
 	enum dtype most = DTYPE_NONE;
-	for (size_t i = 0; i < c->weight_count; i++)
-		nbytes[c->weights[i].dtype] += c->weights[i].nbytes;
+	for (size_t i = 0; i < c->weight_count; i++) {
+		const struct weight *w = &c->weights[i], *stored = w->computed ? w->computed->codes : w;
+
+		nbytes[stored->dtype] += stored->nbytes;
+	}
 	for (int t = 1; t < DTYPE_COUNT; t++)
 		if (nbytes[t] > nbytes[most])
 			most = (enum dtype)t;
@@ -146,11 +150,23 @@ static enum status write_built(struct artifact *out, struct arena *a, const stru
 	return STATUS_OK;
 }
 
+// Weights that are computed are made for the graph, whatever form it has.
+static enum status build(
+	const struct checkpoint *c, const struct spec *s, const struct arch_graph *which, struct graph *g, struct error *err)
+{
+	enum status status = arch_build(s, c, which, g, err);
+
+	for (size_t i = 0; i < c->shard_count && !status; i++)
+		if (c->shards[i].computed)
+			graph_make(g, c->shards[i].location);
+	return status;
+}
+
 enum status artifact_build(struct artifact *out, struct arena *a, const struct checkpoint *c, const struct spec *s,
 	const struct arch_graph *which, struct graph *g, struct error *err)
 {
 	const struct recipe *const *recipes;
-	enum status status = arch_build(s, c, which, g, err);
+	enum status status = build(c, s, which, g, err);
 	if (!status && graph_recipes(g, &recipes))
 		status = error_set(
 			err, STATUS_UNSUPPORTED, "%s: assay does not convert weights where it builds this graph", which->file);
@@ -162,7 +178,7 @@ enum status artifact_build_all(const struct artifact_set *set, struct arena *a, 
 {
 	enum status status = STATUS_OK;
 	for (size_t i = 0; i < set->count && !status; i++)
-		if ((status = arch_build(s, c, set->which[i], set->graphs[i], err)) && set->count > 1)
+		if ((status = build(c, s, set->which[i], set->graphs[i], err)) && set->count > 1)
 			error_prefix(err, "%s", set->which[i]->file);
 	if (!status)
 		status = convert_weights(conversion, a, c, set->graphs, set->count, err);

@@ -21,6 +21,7 @@
 #include "base/hash.h"
 #include "base/sealed.h"
 #include "base/text.h"
+#include "checkpoint/computed.h"
 
 enum { STRIP_NUMBERS = 1 << 16, STRIP_COLUMNS = 64, MOST_THREADS = 8 };
 
@@ -29,9 +30,10 @@ enum { STRIP_NUMBERS = 1 << 16, STRIP_COLUMNS = 64, MOST_THREADS = 8 };
 struct item {
 	const struct recipe *recipe;
 	const struct shard *shard;
-	const struct weight *seeded; // the source lies nowhere and is made by its formula; NULL: it lies in the shard
-	uint64_t seed, at;           // of it; the source's first element within that tensor
-	int64_t rows, length;        // of the source as the recipe looks at it: a row an output
+	const struct weight *seeded;   // the source lies nowhere and is made by its formula; NULL: it does not
+	const struct weight *computed; // the source is computed from what lies in the files; NULL: it is not
+	uint64_t seed, at;             // of seeded weights; the source's first element within that tensor
+	int64_t rows, length;          // of the source as the recipe looks at it: a row an output
 };
 
 struct list {
@@ -43,6 +45,8 @@ struct list {
 	uint64_t nbytes; // of the file
 	char key[65];
 	struct unwritten unwritten;
+	const struct weight **computed; // of the checkpoint
+	size_t computed_count;
 };
 
 static int by_name(const void *a, const void *b)
@@ -58,6 +62,34 @@ static const struct shard *shard_of(const struct checkpoint *c, const struct rec
 	return NULL;
 }
 
+// Weights that are computed, in the order of the places that they were given.
+static void list_computed(struct list *l, struct arena *a, const struct checkpoint *c)
+{
+	l->computed = ARENA_ARRAY(a, c->computed_count + 1, const struct weight *);
+	for (size_t i = 0; i < c->weight_count; i++)
+		if (c->weights[i].computed)
+			l->computed[l->computed_count++] = &c->weights[i];
+}
+
+// The one that has these bytes; NULL: none.
+static const struct weight *computed_at(const struct list *l, uint64_t offset, uint64_t nbytes)
+{
+	size_t low = 0, high = l->computed_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct weight *w = l->computed[middle];
+
+		if (offset >= w->offset + w->nbytes)
+			low = middle + 1;
+		else if (offset < w->offset)
+			high = middle;
+		else
+			return nbytes <= w->nbytes - (offset - w->offset) ? w : NULL;
+	}
+	return NULL;
+}
+
 static enum status add(struct list *l, const struct checkpoint *c, const struct recipe *r, struct error *err)
 {
 	struct item *i = &l->items[l->count];
@@ -68,12 +100,14 @@ static enum status add(struct list *l, const struct checkpoint *c, const struct 
 		.rows = r->in_out ? r->inner : r->outer,
 		.length = r->in_out ? r->outer : r->inner };
 	if (!i->shard || r->offset > i->shard->nbytes || r->source_nbytes > i->shard->nbytes - r->offset ||
-		r->source_nbytes != (uint64_t)r->outer * (uint64_t)r->inner * size)
+		r->source_nbytes != (uint64_t)r->outer * (uint64_t)r->inner * size ||
+		(i->shard->computed && !(i->computed = computed_at(l, r->offset, r->source_nbytes))))
 		return error_set(err, STATUS_UNSUPPORTED,
 			"%s is not built yet: assay's graph asks for what does not lie in the file of weights", r->name);
 	i->seeded = unwritten_at(&l->unwritten, r->location, r->offset, r->source_nbytes);
 	i->seed = l->unwritten.seed;
-	i->at = i->seeded ? (r->offset - i->seeded->offset) / size : 0;
+	const struct weight *whole = i->seeded ? i->seeded : i->computed;
+	i->at = whole ? (r->offset - whole->offset) / size : 0;
 	if (r->source_dtype != DTYPE_F32 && r->source_dtype != DTYPE_F16 && r->source_dtype != DTYPE_BF16)
 		return error_set(err, STATUS_UNSUPPORTED, "%s: cannot be made from %s", r->name, dtype_word(r->source_dtype));
 	l->count++;
@@ -110,6 +144,7 @@ static enum status collect(
 	bool synthetic = false;
 	enum status s = unwritten_of(&l->unwritten, a, c, err);
 
+	list_computed(l, a, c);
 	for (size_t i = 0; i < count; i++)
 		all += graph_recipes(graphs[i], &recipes);
 	l->items = ARENA_ARRAY(a, all + 1, struct item);
@@ -142,26 +177,6 @@ static enum status collect(
 
 // ---- rows ---------------------------------------------------------------------------------------------------------------
 
-static void widen(const uint8_t *from, enum dtype t, size_t n, float *out)
-{
-	uint16_t half;
-
-	if (t == DTYPE_F32) {
-		memcpy(out, from, n * sizeof *out);
-		return;
-	}
-	for (size_t i = 0; i < n; i++) {
-		memcpy(&half, from + 2 * i, sizeof half); // files promise no alignment
-		if (t == DTYPE_F16) {
-			out[i] = f32_of_f16(half);
-		} else {
-			uint32_t bits = (uint32_t)half << 16; // f32_of_bf16, where the compiler sees it
-
-			memcpy(&out[i], &bits, sizeof bits);
-		}
-	}
-}
-
 // Elements [first, first + count) of what lies in no file.
 static void read_seeded(const struct item *i, uint64_t first, size_t count, float *out)
 {
@@ -171,7 +186,7 @@ static void read_seeded(const struct item *i, uint64_t first, size_t count, floa
 	for (size_t done = 0, n; done < count; done += n) {
 		n = count - done < PIECE ? count - done : PIECE;
 		weights_fill(i->seeded, i->seed, (size_t)(i->at + first) + done, n, piece);
-		widen((const uint8_t *)piece, i->recipe->source_dtype, n, out + done);
+		numbers_widen((const uint8_t *)piece, i->recipe->source_dtype, n, out + done);
 	}
 }
 
@@ -180,9 +195,11 @@ static void read_numbers(const struct item *i, uint64_t first, size_t count, flo
 {
 	if (i->seeded)
 		read_seeded(i, first, count, out);
+	else if (i->computed)
+		weight_numbers(i->computed, i->at + first, count, out);
 	else
-		widen(i->shard->map + i->recipe->offset + first * dtype_size(i->recipe->source_dtype), i->recipe->source_dtype,
-			count, out);
+		numbers_widen(i->shard->map + i->recipe->offset + first * dtype_size(i->recipe->source_dtype),
+			i->recipe->source_dtype, count, out);
 }
 
 // How many rows are made at one time.
@@ -207,15 +224,18 @@ static void read_rows(const struct item *i, int64_t first, int64_t count, float 
 	}
 }
 
-// The pages that were just read may go: they stay in the kernel's cache. Not those of an image in memory, which has no file.
+// The pages that were just read may go: they stay in the kernel's cache. Not those of an image in memory, which has no file; of
+// computed weights the kernel decides.
 static void let_go(const struct item *i, uint64_t begin, uint64_t end)
 {
+	if (i->shard->copied || i->seeded || i->computed)
+		return;
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)(i->shard->map + i->recipe->offset + begin),
 		  to = (uintptr_t)(i->shard->map + i->recipe->offset + end);
 
 	from = (from + page - 1) / page * page;
 	to = to / page * page;
-	if (!i->shard->copied && !i->seeded && from < to)
+	if (from < to)
 		madvise((void *)from, to - from, MADV_DONTNEED);
 }
 

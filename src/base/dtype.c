@@ -146,3 +146,19 @@ float f32_of_bf16(uint16_t h)
 {
 	return float_of((uint32_t)h << 16);
 }
+
+float f32_of_f8e4m3(uint8_t x)
+{
+	uint32_t sign = (uint32_t)(x & 0x80) << 24, e = x >> 3 & 15, m = x & 7;
+	if ((x & 0x7F) == 0x7F)
+		return float_of(sign | 0x7FC00000);
+	if (e)
+		return float_of(sign | (e + 120) << 23 | m << 20);
+	float y = (float)m * 0x1p-9f;
+	return sign ? -y : y;
+}
+
+float f32_of_f8e5m2(uint8_t x)
+{
+	return f32_of_f16((uint16_t)(x << 8));
+}

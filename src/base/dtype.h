@@ -43,5 +43,8 @@ uint16_t f16_of_f32(float x);
 float f32_of_f16(uint16_t h);
 uint16_t bf16_of_f32(float x);
 float f32_of_bf16(uint16_t h);
+// 8-bit floats as the Open Compute Project's OFP8 has them: e4m3fn has no infinities, e5m2 is the upper half of IEEE half.
+float f32_of_f8e4m3(uint8_t x);
+float f32_of_f8e5m2(uint8_t x);
 
 #endif

@@ -142,6 +142,8 @@ static enum status resolve(struct work *w, struct error *err)
 		return st;
 	say_row(json_pack("{s:s, s:s, s:s}", "model_type", arch_model_type(spec), "architecture", arch_architecture(spec), "head",
 		arch_head(spec)));
+	if (w->checkpoint.weights_from)
+		say_row(json_pack("{s:s}", "weights_from", w->checkpoint.weights_from));
 	if (w->ask.layers > 0) {
 		if (!arch_shorten(spec, w->ask.layers))
 			return error_set(err, STATUS_BAD_INPUT, "--layers %lld: the model has %lld", (long long)w->ask.layers,

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "checkpoint/computing.h"
 #include "checkpoint/inside.h"
 #include "hub/hub.h"
 
@@ -201,7 +202,7 @@ static enum status open_shards(struct checkpoint *c, const char *const *names, s
 {
 	struct weight **parts = ARENA_ARRAY(&c->arena, count, struct weight *);
 	size_t *counts = ARENA_ARRAY(&c->arena, count, size_t), total = 0, headers = 0;
-	c->shards = ARENA_ARRAY(&c->arena, count + 1, struct shard); // one more for copies of views
+	c->shards = ARENA_ARRAY(&c->arena, count + 2, struct shard); // and copies of views, and weights that are computed
 	for (size_t i = 0; i < count; i++) {
 		enum status s = (text_ends(names[i], ".safetensors") ? safetensors_open : torch_open)(&c->arena,
 			arena_printf(&c->arena, "%s/%s", c->path, names[i]), &c->shards[i], &parts[i], &counts[i], err);
@@ -283,7 +284,7 @@ static enum status open_folder(struct checkpoint *c, const char *folder, struct 
 		if (!single && !file_exists(index))
 			continue;
 		s = single ? open_shards(c, &weight_names[i], 1, err) : open_index(c, index, err);
-		return s ? s : views_copy(c, err);
+		return s || (s = views_copy(c, err)) ? s : computed_find(c, err);
 	}
 	return STATUS_OK;
 }

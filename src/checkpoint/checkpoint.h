@@ -28,7 +28,8 @@ struct shard {
 	size_t header_nbytes;   // 8 + N; of a file of torch.save its pickles, its zip's table of contents
 	uint64_t stored_nbytes; // that the file really takes on its disk: less than nbytes where it has holes
 	bool synthetic;         // its metadata says so: {"assay": "synthetic"}, written by synth_write
-	bool copied; // no file yet: the image of one in memory, with the views that had to be copied; artifact/ writes it
+	bool copied;   // no file yet: the image of one in memory, with the views that had to be copied; artifact/ writes it
+	bool computed; // no file and no bytes: the place of weights that are computed (computed.h), so that a graph can name them
 	const char **ignored;               // of a pickle: names of what is no tensor
 	size_t ignored_count, ignored_more; // [ignored_count]; and how many there are beside them
 	// For people, and no proof: the Hub's etag (name of the blob) inside its cache, else "dev:inode:size:mtime_ns".
@@ -48,6 +49,8 @@ struct weight {
 	double gain;      // in a plan: what the usual scale of seeded weights is multiplied by; 0: 1
 	const int64_t
 		*stride; // of a copied view: elements from one to the next in each dimension, as its file says; NULL otherwise
+	const struct computed
+		*computed; // what its numbers are made from (computed.h), and `data` is NULL; NULL: they lie in the file
 };
 
 // The weight as a tensor, whose data are the weight's: they live as long, and may be unaligned.
@@ -63,10 +66,15 @@ struct checkpoint {
 	size_t weight_count;    // 0 for a folder with nothing but a config.json
 	size_t copied_count;    // weights that were copied, because no graph can point at them where they lie
 	uint64_t copied_nbytes;
+	// Of weights that are published in another form than a graph reads: "fp8 (f8e4m3 in blocks of 128 x 128), 252 weights
+	// dequantised to bf16"; NULL: they are read as they lie.
+	const char *weights_from;
+	size_t computed_count; // weights that are computed: artifact/ makes them when a graph reads them
 };
 
 // Opens config.json and, when there are any, the weights: model.safetensors, else model.safetensors.index.json and its
-// shards, else pytorch_model.bin, else pytorch_model.bin.index.json (the order of transformers). An absent config.json is
+// shards, else pytorch_model.bin, else pytorch_model.bin.index.json (the order of transformers). Quantised weights are found by
+// config.json's quantization_config and stand in `weights` as the numbers that they mean (computed.h). An absent config.json is
 // BAD_INPUT; absent weights are not an error here. config.json may say NaN, Infinity and -Infinity as Python's json writes them:
 // each becomes {"__float__": "Infinity"}, the spelling of transformers 5. Integers beyond 64 bits become reals. On failure
 // nothing is left open. close accepts a zeroed or half-open checkpoint.

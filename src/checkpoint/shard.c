@@ -66,10 +66,13 @@ enum status shard_digest(char out[65], const struct shard *s, struct digest_watc
 		memcpy(out, s->digest, sizeof s->digest);
 		return STATUS_OK;
 	}
-	if (!s->copied)
+	if (!s->copied && !s->computed)
 		return file_digest(out, s->real_path, watch, err);
 	hash_init(&h);
-	hash_add(&h, s->map, s->nbytes);
+	if (s->computed) // of how they are computed; what from, their files' digests say (checkpoint_digest)
+		hash_add_text(&h, s->identity);
+	else
+		hash_add(&h, s->map, s->nbytes);
 	hash_hex(&h, out);
 	return STATUS_OK;
 }
@@ -78,9 +81,19 @@ enum status checkpoint_digest(struct checkpoint *c, struct digest_watch *watch, 
 {
 	enum status s = STATUS_OK;
 	for (size_t i = 0; i < c->shard_count && !s; i++) {
+		struct shard *of = &c->shards[i];
 		char digest[65];
-		if (!(s = shard_digest(digest, &c->shards[i], watch, err)))
-			memcpy(c->shards[i].digest, digest, sizeof digest);
+		struct hash h;
+		if (!of->computed) {
+			if (!(s = shard_digest(digest, of, watch, err)))
+				memcpy(of->digest, digest, sizeof digest);
+			continue;
+		}
+		hash_init(&h);
+		hash_add_text(&h, of->identity);
+		for (size_t k = 0; k < i; k++)
+			hash_add_text(&h, c->shards[k].digest);
+		hash_hex(&h, of->digest);
 	}
 	return s;
 }

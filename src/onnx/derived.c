@@ -52,6 +52,33 @@ graph_value graph_derived(struct graph *g, graph_value source, const char *suffi
 	return v;
 }
 
+void graph_make(struct graph *g, const char *location)
+{
+	for (int i = 1; i < g->value_count; i++) {
+		struct value_info *v = &g->values[i];
+
+		if (v->kind != VALUE_EXTERNAL || v->recipe || !text_is(v->location, location))
+			continue;
+		struct recipe *r = ARENA_NEW(&g->arena, struct recipe);
+		*r = (struct recipe){ .kind = RECIPE_CAST,
+			.location = v->location,
+			.offset = v->offset,
+			.source_nbytes = v->nbytes,
+			.source_dtype = v->dtype,
+			.dtype = v->dtype,
+			.outer = 1,
+			.inner = v->rank ? v->dim[v->rank - 1] : 1,
+			.name = v->name,
+			.rank = v->rank,
+			.nbytes = v->nbytes,
+			.value = i };
+		for (int k = 0; k + 1 < v->rank; k++)
+			r->outer *= v->dim[k];
+		memcpy(r->dim, v->dim, sizeof r->dim);
+		v->recipe = r;
+	}
+}
+
 size_t graph_recipes(const struct graph *g, const struct recipe *const **out)
 {
 	struct graph *own = (struct graph *)(uintptr_t)g; // the list is made when it is asked for

@@ -130,6 +130,8 @@ graph_value graph_derived(struct graph *g, graph_value source, const char *suffi
 	int rank, const int64_t *dim);
 // The stored weight that v is, or is a float32 copy of; NO_VALUE: neither.
 graph_value graph_stored(const struct graph *g, graph_value v);
+// After graph_finish: what is read as it lies at this location, which is no file, is made too: a recipe of its own type.
+void graph_make(struct graph *g, const char *location);
 // After graph_finish: recipes of what is read, in the order of building; they live as long as the graph.
 size_t graph_recipes(const struct graph *g, const struct recipe *const **out);
 void graph_place(struct graph *g, const struct recipe *r, const char *location, uint64_t offset);

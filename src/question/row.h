@@ -75,6 +75,9 @@
 		"cases of this type that assay ships that pass on this platform, as passed/cases: float32 models, whatever " \
 		"precision the row has") \
 	X(TEXT, weights, "real, synthetic, or as in the file: of an .onnx file that assay did not fill, nobody knows") \
+	X(TEXT, weights_from, \
+		"of weights that are published in another form than a graph reads: which, and what was made of it (fp8 .., " \
+		"dequantised to bf16); null: they are read as they lie") \
 	X(BOOLEAN, shortened, "fewer layers than the configuration says") \
 	X(INTEGER, layers, "layers asked for by --layers, or that the .onnx file says it was cut to; null: all") \
 	X(TEXT, weights_dtype, \

@@ -98,6 +98,7 @@ const char *row_qualifiers(struct arena *a, const struct row *r, unsigned which)
 	const char *const words[] = {
 		which & QUALIFY_LAYERS ? layers_words(a, r) : NULL,
 		which & QUALIFY_WEIGHTS && text_is(r->weights, "synthetic") ? "synthetic weights" : NULL,
+		which & QUALIFY_WEIGHTS && r->weights_from != NULL ? arena_printf(a, "published as %s", r->weights_from) : NULL,
 		which & QUALIFY_PRECISION ? precision_words(a, r) : NULL,
 		which & QUALIFY_PRECISION && r->fitted != NULL ? "taken to fit" : NULL,
 		which & QUALIFY_SHAPE ? shape_words(a, r) : NULL,

@@ -112,6 +112,7 @@ void html_cell_details(const struct summary *s, const struct report_cell *c, str
 				arena_join(a, r->weights, r->converted_bytes > 0 ? ", in its files " : ", ", r->weights_dtype),
 				r->converted_bytes > 0 ? ", in the graph " : ", ", report_bytes(a, r->weights_bytes)),
 			"; given to the engine by ", r->placed_by));
+	html_fact(out, a, "Published as", r->weights_from);
 	html_fact(out, a, "Shortened", r->shortened == 1 ? arena_join(a, "yes, layers: ", "", integer_text(a, r->layers)) : NULL);
 	html_fact(out, a, "Engine",
 		arena_join(a, arena_join(a, report_engine_name(r->engine), " ", r->engine_version), ", ",

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the formats of quantised weights share: tensors by name, the list of weights afterwards, numbers of any of them.
+#include "checkpoint/computed.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/tensor.h"
+#include "checkpoint/computing.h"
+#include "checkpoint/inside.h"
+
+// ---- numbers ------------------------------------------------------------------------------------------------------------
+
+void numbers_widen(const void *from, enum dtype t, size_t n, float *out)
+{
+	const uint8_t *p = from;
+	uint16_t half;
+
+	if (t == DTYPE_F32) {
+		memcpy(out, p, n * sizeof *out);
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (t != DTYPE_F16 && t != DTYPE_BF16) {
+			out[i] = NAN;
+			continue;
+		}
+		memcpy(&half, p + 2 * i, sizeof half); // files promise no alignment
+		if (t == DTYPE_F16) {
+			out[i] = f32_of_f16(half);
+		} else {
+			uint32_t bits = (uint32_t)half << 16; // f32_of_bf16, where the compiler sees it
+
+			memcpy(&out[i], &bits, sizeof bits);
+		}
+	}
+}
+
+static void round_to(enum dtype t, size_t n, float *x)
+{
+	for (size_t i = 0; i < n && t == DTYPE_F16; i++)
+		x[i] = f32_of_f16(f16_of_f32(x[i]));
+	for (size_t i = 0; i < n && t == DTYPE_BF16; i++)
+		x[i] = f32_of_bf16(bf16_of_f32(x[i]));
+}
+
+void weight_numbers(const struct weight *w, uint64_t first, size_t count, float *out)
+{
+	const struct computed *k = w->computed;
+
+	if (!k) {
+		numbers_widen((const uint8_t *)w->data + first * dtype_size(w->dtype), w->dtype, count, out);
+		return;
+	}
+	for (size_t done = 0; done < count;) {
+		int64_t row = (int64_t)((first + done) / (uint64_t)k->length),
+			column = (int64_t)((first + done) % (uint64_t)k->length);
+		size_t n = (size_t)(k->length - column) < count - done ? (size_t)(k->length - column) : count - done;
+
+		k->read(k, row, column, n, out + done);
+		done += n;
+	}
+	round_to(w->dtype, count, out);
+}
+
+float number_at(const struct weight *w, uint64_t i)
+{
+	const uint8_t *p = w->data;
+	struct tensor t = weight_tensor(w);
+
+	if (w->dtype == DTYPE_F8_E4M3)
+		return f32_of_f8e4m3(p[i]);
+	if (w->dtype == DTYPE_F8_E5M2)
+		return f32_of_f8e5m2(p[i]);
+	return (float)tensor_get(&t, (size_t)i);
+}
+
+// ---- what formats look at -----------------------------------------------------------------------------------------------
+
+bool is_float(const struct weight *w)
+{
+	return w->dtype == DTYPE_F32 || w->dtype == DTYPE_F16 || w->dtype == DTYPE_BF16;
+}
+
+const char *computing_stem(struct computing *k, size_t i, const char *end)
+{
+	const char *name = k->c->weights[i].name;
+
+	if (k->taken[i] || !text_ends(name, end))
+		return NULL;
+	return arena_strndup(&k->c->arena, name, strlen(name) - strlen(end));
+}
+
+const struct weight *computing_find(const struct computing *k, const char *stem, const char *end)
+{
+	char name[512];
+	int n = snprintf(name, sizeof name, "%s%s", stem, end);
+	const struct weight *w = n > 0 && (size_t)n < sizeof name ? checkpoint_find(k->c, name) : NULL;
+
+	return w && !k->taken[w - k->c->weights] ? w : NULL;
+}
+
+void computing_take(struct computing *k, const struct weight *w)
+{
+	if (w)
+		k->taken[w - k->c->weights] = true;
+}
+
+enum status computing_refuse(const struct weight *w, enum status s, struct error *err, const char *format, ...)
+{
+	char why[512];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(why, sizeof why, format, ap);
+	va_end(ap);
+	return error_set(err, s, "%s: tensor \"%.200s\": %s", w->shard->path, w->name, why);
+}
+
+enum status computing_check(const struct weight *w, enum dtype t, int rank, const int64_t *dim, struct error *err)
+{
+	char wanted[128], found[128];
+
+	if (w->dtype == t && w->rank == rank && (!rank || !memcmp(w->dim, dim, (size_t)rank * sizeof *dim)))
+		return STATUS_OK;
+	return computing_refuse(w, STATUS_BAD_INPUT, err, "%s %s, where %s %s is what the weight beside it needs",
+		dtype_word(w->dtype), tensor_shape_text(w->rank, w->dim, found, sizeof found), dtype_word(t),
+		tensor_shape_text(rank, dim, wanted, sizeof wanted));
+}
+
+enum status computing_count(const struct computing *k, const json_t *of, const char *key, int64_t usual, int64_t least,
+	int64_t *out, struct error *err)
+{
+	const json_t *v = json_object_get(of, key);
+	const json_int_t most = (json_int_t)1 << 31;
+
+	*out = usual;
+	if (!v || json_is_null(v))
+		return STATUS_OK;
+	if (!json_is_integer(v) || json_integer_value(v) < least || json_integer_value(v) > most)
+		return error_set(
+			err, STATUS_BAD_INPUT, "%s: \"%s\" is no number of at least %lld", k->file, key, (long long)least);
+	*out = json_integer_value(v);
+	return STATUS_OK;
+}
+
+enum status computing_groups(struct computing *k, const struct weight *w, int64_t columns, int64_t groups, int64_t block,
+	const int32_t **out, struct error *err)
+{
+	enum status s = computing_check(w, DTYPE_I32, 1, &columns, err);
+	bool plain = true;
+
+	*out = NULL;
+	for (int64_t i = 0; i < columns && !s; i++) {
+		int32_t g;
+
+		memcpy(&g, (const uint8_t *)w->data + 4 * i, sizeof g);
+		if (g < 0 || g >= groups)
+			return computing_refuse(w, STATUS_BAD_INPUT, err, "column %lld is of group %d, and there are %lld",
+				(long long)i, (int)g, (long long)groups);
+		plain = plain && g == i / block;
+	}
+	if (s || plain)
+		return s;
+	int32_t *copy = ARENA_ARRAY(&k->c->arena, (size_t)columns, int32_t);
+	memcpy(copy, w->data, (size_t)columns * sizeof *copy);
+	*out = copy;
+	return STATUS_OK;
+}
+
+// ---- what they leave ----------------------------------------------------------------------------------------------------
+
+enum status computing_add(struct computing *k, const char *name, int rank, const int64_t *dim, computed_read *read,
+	const struct weight *codes, const void *own, struct error *err)
+{
+	struct arena *a = &k->c->arena;
+	size_t count, nbytes;
+
+	if (!tensor_count(rank, dim, &count) || !count || rank < 1 ||
+		__builtin_mul_overflow(count, dtype_size(k->dtype), &nbytes))
+		return computing_refuse(
+			codes, STATUS_BAD_INPUT, err, "of a weight without numbers, or with more than memory has");
+	if (k->count == k->capacity) {
+		size_t capacity = k->capacity ? 2 * k->capacity : 64;
+		struct weight *more = ARENA_ARRAY(a, capacity, struct weight);
+
+		if (k->count)
+			memcpy(more, k->made, k->count * sizeof *more);
+		k->made = more;
+		k->capacity = capacity;
+	}
+	struct computed *how = ARENA_NEW(a, struct computed);
+	*how = (struct computed){ .read = read,
+		.rows = (int64_t)(count / (size_t)dim[rank - 1]),
+		.length = dim[rank - 1],
+		.own = own,
+		.codes = codes };
+	struct weight *w = &k->made[k->count++];
+	*w = (struct weight){ .name = arena_strdup(a, name),
+		.dtype = k->dtype,
+		.rank = rank,
+		.nbytes = nbytes,
+		.shard = codes->shard,
+		.computed = how };
+	memcpy(w->dim, dim, (size_t)rank * sizeof *dim);
+	return STATUS_OK;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct weight *)a)->name, ((const struct weight *)b)->name);
+}
+
+enum status computing_replace(struct computing *k, struct error *err)
+{
+	struct checkpoint *c = k->c;
+	struct weight *all = ARENA_ARRAY(&c->arena, c->weight_count + k->count, struct weight);
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->weight_count; i++)
+		if (!k->taken[i])
+			all[n++] = c->weights[i];
+	if (k->count)
+		memcpy(all + n, k->made, k->count * sizeof *all);
+	n += k->count;
+	qsort(all, n, sizeof *all, by_name);
+	for (size_t i = 1; i < n; i++)
+		if (!strcmp(all[i - 1].name, all[i].name))
+			return computing_refuse(&all[i], STATUS_BAD_INPUT, err, "is there twice, quantised and as it is");
+	c->weights = all;
+	c->weight_count = n;
+	return STATUS_OK;
+}
+
+// Each computed weight gets a place in a file that is none, so that it can be named as weights in files are.
+static enum status place(struct checkpoint *c, const char *facts, struct error *err)
+{
+	struct shard *shard = &c->shards[c->shard_count];
+	uint64_t at = 0;
+	struct hash h;
+	char hex[65];
+
+	hash_init(&h);
+	hash_add_text(&h, "computed 1");
+	hash_add_text(&h, facts);
+	hash_hex(&h, hex);
+	*shard = (struct shard){ .path = arena_printf(&c->arena, "%s/computed-weights", c->path),
+		.location = "computed-weights",
+		.computed = true,
+		.identity = arena_printf(&c->arena, "computed:%s", hex) };
+	shard->real_path = shard->path;
+	for (size_t i = 0; i < c->weight_count; i++) {
+		struct weight *w = &c->weights[i];
+
+		if (!w->computed)
+			continue;
+		w->shard = shard;
+		w->offset = at;
+		if (__builtin_add_overflow(at, w->nbytes, &at) || at > INT64_MAX)
+			return error_set(err, STATUS_BAD_INPUT, "%s: its weights are larger than any file", c->path);
+		c->computed_count++;
+	}
+	shard->nbytes = (size_t)at;
+	c->shard_count += c->computed_count > 0;
+	return STATUS_OK;
+}
+
+// ---- the formats --------------------------------------------------------------------------------------------------------
+
+static const struct format {
+	const char *method; // quant_method
+	enum status (*take)(struct computing *k, struct error *err);
+} formats[] = {
+	{ "fp8", take_scaled },
+	{ "compressed-tensors", take_compressed_tensors },
+};
+
+static enum dtype wanted_dtype(const json_t *config)
+{
+	const json_t *text = json_object_get(config, "text_config");
+	const json_t *const of[] = { config, json_is_object(text) ? text : NULL };
+	static const char *const keys[] = { "dtype", "torch_dtype" };
+
+	for (size_t i = 0; i < 2; i++)
+		for (size_t k = 0; k < 2; k++) {
+			enum dtype t = dtype_find(json_string_value(json_object_get(of[i], keys[k])));
+
+			if (t == DTYPE_F16 || t == DTYPE_BF16)
+				return t;
+		}
+	return DTYPE_F32;
+}
+
+static const struct format *format_of(const json_t *how)
+{
+	const char *method = json_string_value(json_object_get(how, "quant_method"));
+
+	for (size_t i = 0; method && i < sizeof formats / sizeof *formats; i++)
+		if (text_is(formats[i].method, method))
+			return &formats[i];
+	return NULL;
+}
+
+bool quantisation_is_read(const json_t *quantization_config)
+{
+	return format_of(quantization_config) != NULL;
+}
+
+static enum status take(struct computing *k, struct error *err)
+{
+	const struct format *format = format_of(k->how);
+	const char *method = json_string_value(json_object_get(k->how, "quant_method"));
+
+	if (!k->how)
+		return take_scaled(k, err);
+	return format ? format->take(k, err)
+		      : error_set(err, STATUS_UNSUPPORTED, "%s: weights quantised by \"%.60s\" are not read yet", k->file,
+				method ? method : "(no quant_method)");
+}
+
+enum status computed_find(struct checkpoint *c, struct error *err)
+{
+	struct computing k = {
+		.c = c, .how = json_object_get(c->config, "quantization_config"), .dtype = wanted_dtype(c->config)
+	};
+
+	if (!c->weight_count)
+		return STATUS_OK;
+	k.how = json_is_object(k.how) ? k.how : NULL;
+	k.file = arena_printf(&c->arena, "%s/config.json", c->path);
+	k.taken = ARENA_ARRAY(&c->arena, c->weight_count, bool);
+	enum status s = take(&k, err);
+	if (!s && k.count) {
+		char *text = k.how ? json_dumps(k.how, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+
+		c->weights_from = arena_printf(&c->arena, "%s, %zu weight%s dequantised to %s", text_get(&k.format), k.count,
+			k.count == 1 ? "" : "s", dtype_word(k.dtype));
+		if (!(s = computing_replace(&k, err)))
+			s = place(c, arena_printf(&c->arena, "%s %s", dtype_word(k.dtype), text ? text : ""), err);
+		free(text);
+	}
+	text_done(&k.format);
+	return s;
+}
