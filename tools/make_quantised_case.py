@@ -112,7 +112,90 @@ def compressed(name, format, dtype="float32", **weights):
     write(name, model, tensors, expected, how)
 
 
+# The formulas of AutoGPTQ (qlinear_cuda.py) and AutoAWQ (utils/packing_utils.py), written down from their definition.
+def groupwise(name, method, bits, group, order=False, v2=False, dtype="float16", symmetric=False):
+    model, tensors, expected = tiny(dtype), {}, {}
+    each, top = 32 // bits, 2**bits - 1
+
+    def pack(codes, dim, places):
+        codes = codes.to(torch.int64).movedim(dim, -1)
+        words = sum(codes[..., place::each] << (bits * i) for i, place in enumerate(places))
+        return torch.where(words >= 2**31, words - 2**32, words).to(torch.int32).movedim(-1, dim).contiguous()
+
+    places = [0, 2, 4, 6, 1, 3, 5, 7] if method == "awq" else list(range(each))
+    for n in linears(model):
+        w = model.get_submodule(n).weight.detach().t()  # [in, out]
+        rows = w.shape[0]
+        of = torch.arange(rows) // group
+        if order:
+            of = of[torch.randperm(rows, generator=torch.Generator().manual_seed(len(n)))]
+        scales, zeros = torch.empty(rows // group, w.shape[1], dtype=torch.float16), torch.empty(rows // group, w.shape[1], dtype=torch.int64)
+        for g in range(rows // group):
+            part = w[of == g]
+            low, high = part.amin(0).clamp(max=0), part.amax(0).clamp(min=0)
+            if symmetric:
+                high = torch.maximum(high, -low)
+                low = -high
+            scales[g] = ((high - low) / top).half()
+            zeros[g] = 2 ** (bits - 1) if symmetric else (-low / scales[g].float()).round().clamp(1, top).to(torch.int64)
+        codes = (w / scales.float()[of] + zeros[of]).round().clamp(0, top).to(torch.int64)
+        stored = zeros if method == "awq" or v2 else zeros - 1
+        tensors[n + ".qweight"] = pack(codes, 1 if method == "awq" else 0, places)
+        tensors[n + ".qzeros"] = pack(stored, 1, places)
+        tensors[n + ".scales"] = scales
+        if method == "gptq":
+            tensors[n + ".g_idx"] = of.to(torch.int32)
+        expected[n + ".weight"] = ((codes - zeros[of]).float() * scales.float()[of]).to(getattr(torch, dtype)).t()
+    how = {"quant_method": method, "bits": bits, "group_size": group}
+    how |= {"version": "gemm", "zero_point": True} if method == "awq" else {"desc_act": order, "sym": symmetric, "checkpoint_format": "gptq_v2" if v2 else "gptq"}
+    write(name, model, tensors, expected, how)
+
+
+def bitsandbytes(name, kind, nested=False, dtype="float16"):
+    import bitsandbytes.functional as F
+
+    model, tensors, expected = tiny(dtype, hidden_size=64, intermediate_size=64), {}, {}
+    for n in linears(model):
+        w = model.get_submodule(n).weight.detach().to(getattr(torch, dtype))
+        if kind == "int8":
+            codes, scales, _ = F.int8_vectorwise_quant(w.half())
+            tensors |= {n + ".weight": codes, n + ".SCB": scales, n + ".weight_format": torch.tensor(0, dtype=torch.uint8)}
+            expected[n + ".weight"] = F.int8_vectorwise_dequant(codes, scales).to(getattr(torch, dtype))
+            continue
+        codes, state = F.quantize_4bit(w, blocksize=64, compress_statistics=nested, quant_type=kind)
+        tensors |= {f"{n}.weight": codes} | {f"{n}.weight.{k}": v for k, v in state.as_dict(packed=True).items()}
+        expected[n + ".weight"] = F.dequantize_4bit(codes, state)
+    how = {"quant_method": "bitsandbytes", "load_in_8bit": kind == "int8", "load_in_4bit": kind != "int8", "bnb_4bit_quant_type": kind,
+           "bnb_4bit_use_double_quant": nested}
+    write(name, model, tensors, expected, how)
+
+
+def mxfp4():
+    from transformers.integrations.mxfp4 import convert_moe_packed_tensors
+
+    model = tiny("bfloat16", "GptOss", num_local_experts=2, num_experts_per_tok=1, head_dim=8, intermediate_size=32, layer_types=["full_attention"])
+    tensors, expected, random = {}, {}, torch.Generator().manual_seed(1)
+    for n, p in model.state_dict().items():
+        if n.endswith("_proj") and p.ndim == 3:
+            experts, rows, columns = p.shape
+            blocks = torch.randint(0, 256, (experts, columns, rows // 32, 16), generator=random, dtype=torch.uint8)
+            scales = torch.randint(120, 126, (experts, columns, rows // 32), generator=random, dtype=torch.uint8)
+            tensors |= {n + "_blocks": blocks, n + "_scales": scales}
+            expected[n] = convert_moe_packed_tensors(blocks, scales)
+    write("mxfp4", model, tensors, expected, {"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]})
+
+
 CASES = {
+    "gptq-4": lambda: groupwise("gptq-4", "gptq", 4, 16),
+    "gptq-4-order": lambda: groupwise("gptq-4-order", "gptq", 4, 16, order=True, dtype="float32"),
+    "gptq-8-v2": lambda: groupwise("gptq-8-v2", "gptq", 8, 16, v2=True),
+    "gptq-4-symmetric": lambda: groupwise("gptq-4-symmetric", "gptq", 4, 16, symmetric=True),
+    "awq": lambda: groupwise("awq", "awq", 4, 16),
+    "bnb-nf4": lambda: bitsandbytes("bnb-nf4", "nf4"),
+    "bnb-nf4-nested": lambda: bitsandbytes("bnb-nf4-nested", "nf4", True, "bfloat16"),
+    "bnb-fp4": lambda: bitsandbytes("bnb-fp4", "fp4", dtype="float32"),
+    "bnb-int8": lambda: bitsandbytes("bnb-int8", "int8"),
+    "mxfp4": mxfp4,
     "fp8-blocks": lambda: fp8("fp8-blocks", [16, 16], "bfloat16"),
     "fp8-tensor": lambda: fp8("fp8-tensor", None, "float32"),
     "f8-e5m2-cast": f8_cast,

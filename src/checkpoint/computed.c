@@ -79,6 +79,14 @@ float number_at(const struct weight *w, uint64_t i)
 	return (float)tensor_get(&t, (size_t)i);
 }
 
+int packed_at(const struct weight *w, uint64_t word, int at, int bits)
+{
+	uint32_t x;
+
+	memcpy(&x, (const uint8_t *)w->data + 4 * word, sizeof x);
+	return (int)(x >> (at * bits) & ((1u << bits) - 1));
+}
+
 // ---- what formats look at -----------------------------------------------------------------------------------------------
 
 bool is_float(const struct weight *w)
@@ -277,6 +285,10 @@ static const struct format {
 } formats[] = {
 	{ "fp8", take_scaled },
 	{ "compressed-tensors", take_compressed_tensors },
+	{ "gptq", take_gptq },
+	{ "awq", take_awq },
+	{ "bitsandbytes", take_bitsandbytes },
+	{ "mxfp4", take_mxfp4 },
 };
 
 static enum dtype wanted_dtype(const json_t *config)

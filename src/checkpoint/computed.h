@@ -7,6 +7,11 @@
 //   fp8                  N f8, N_scale_inv of blocks or of all        N * N_scale_inv (transformers, finegrained_fp8)
 //   compressed-tensors   N f8 or i8, N_scale, N_zero_point; or        (N - zero) * scale (compressed-tensors, forward.py)
 //                        N_packed i32, N_shape, N_scale, ..
+//   gptq, awq            S.qweight i32, S.qzeros i32, S.scales,       (q - zero) * scale, for N = S.weight (gptq.c)
+//                        S.g_idx i32
+//   bitsandbytes         N u8, N.absmax, N.quant_map, N.quant_state   quant_map[code] * absmax of its block (bitsandbytes,
+//                        .. of nf4 and fp4; N i8, S.SCB of int8       functional.py); N * SCB / 127
+//   mxfp4                N_blocks u8, N_scales u8                     e2m1 * 2^(scale - 127), transposed (transformers, mxfp4)
 //   (none)               N f8                                         N
 //
 // They are rounded to the type that config.json names (dtype, torch_dtype: f16 or bf16; else f32), as those libraries give them.

@@ -43,6 +43,8 @@ enum status computing_refuse(const struct weight *w, enum status s, struct error
 bool is_float(const struct weight *w);
 // Of this type and shape; a sentence that says what it is otherwise.
 enum status computing_check(const struct weight *w, enum dtype t, int rank, const int64_t *dim, struct error *err);
+// Integer `at` of `bits` bits, from the lowest bits up, of word `word` of an i32 tensor.
+int packed_at(const struct weight *w, uint64_t word, int at, int bits);
 // One number of a tensor of any type of numbers.
 float number_at(const struct weight *w, uint64_t i);
 // Which group a column belongs to: i32 [columns], each at least 0 and below `groups`. *out in the checkpoint's arena; NULL where
@@ -53,6 +55,10 @@ enum status computing_groups(struct computing *k, const struct weight *w, int64_
 // The formats, by quant_method. Each takes what it knows.
 enum status take_scaled(struct computing *k, struct error *err); // fp8, and f8 without a scale
 enum status take_compressed_tensors(struct computing *k, struct error *err);
+enum status take_gptq(struct computing *k, struct error *err);
+enum status take_awq(struct computing *k, struct error *err);
+enum status take_bitsandbytes(struct computing *k, struct error *err);
+enum status take_mxfp4(struct computing *k, struct error *err);
 
 // computed.c. All of it, after the files are open; nothing to do where nothing is quantised.
 enum status computed_find(struct checkpoint *c, struct error *err);

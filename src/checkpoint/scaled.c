@@ -7,6 +7,8 @@
 
 #include "checkpoint/computing.h"
 
+enum { BLOCK_MOST = 1 << 30 };
+
 struct scaled {
 	const struct weight *codes, *scales, *zeros; // zeros NULL: 0
 	const int32_t *group;                        // of each column; NULL: column / block
@@ -16,14 +18,6 @@ struct scaled {
 	int bits;                        // of packed integers; 0: they have a type of their own
 	int64_t words;                   // of packed integers a row
 };
-
-static int packed_at(const struct weight *w, uint64_t word, int at, int bits)
-{
-	uint32_t x;
-
-	memcpy(&x, (const uint8_t *)w->data + 4 * word, sizeof x);
-	return (int)(x >> (at * bits) & ((1u << bits) - 1));
-}
 
 static void read_codes(const struct scaled *s, int64_t row, int64_t column, size_t count, float *out)
 {
@@ -186,7 +180,7 @@ enum status take_scaled(struct computing *k, struct error *err)
 	if (size && !json_is_null(size)) {
 		for (size_t i = 0; i < 2; i++)
 			block[i] = json_integer_value(json_array_get(size, i));
-		if (json_array_size(size) != 2 || block[0] < 1 || block[1] < 1)
+		if (json_array_size(size) != 2 || block[0] < 1 || block[1] < 1 || block[0] > BLOCK_MOST || block[1] > BLOCK_MOST)
 			return error_set(err, STATUS_BAD_INPUT, "%s: \"weight_block_size\" is not two numbers", k->file);
 	}
 	for (size_t i = 0; i < k->c->weight_count && !s; i++) {
@@ -226,7 +220,8 @@ static enum status read_scheme(const struct computing *k, const json_t *group, s
 	out->bits = (int)bits;
 	out->block[1] = out->group_size;
 	for (size_t i = 0; i < 2 && json_array_size(block) == 2; i++)
-		out->block[i] = json_integer_value(json_array_get(block, i));
+		if ((out->block[i] = json_integer_value(json_array_get(block, i))) < 1 || out->block[i] > BLOCK_MOST)
+			return error_set(err, STATUS_BAD_INPUT, "%s: \"block_structure\" is not two sizes", k->file);
 	return STATUS_OK;
 }
 

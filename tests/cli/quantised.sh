@@ -12,10 +12,12 @@ for platform in cpu openvino; do
 	has_platform $platform && platforms=$platforms${platforms:+,}$platform
 done
 if [ -n "$platforms" ]; then
-	code 0 "$ASSAY" run "$data"/*/ --on $platforms --runs 1 --no-conform --json
-	json "len(d) == $(ls -d "$data"/*/ | wc -l) * len('$platforms'.split(','))"
-	json 'all(r["verdict"] == "right" and r["reference"] == "golden" and r["weights"] == "real" for r in d)'
-	json 'all(" weights dequantised to " in r["weights_from"] for r in d)'
+	for name in fp8-blocks ct-int4-group gptq-4-order awq bnb-nf4-nested mxfp4; do # unit.quantised has the numbers of all
+		folder=$data/$name
+		code 0 "$ASSAY" run "$folder" --on $platforms --runs 1 --no-conform --golden "$folder/io.safetensors" --json
+		json 'all(r["verdict"] == "right" and r["reference"] == "golden" and r["weights"] == "real" for r in d)'
+		json 'all(" weights dequantised to " in r["weights_from"] for r in d)'
+	done
 fi
 
 code 0 "$ASSAY" inspect "$data/fp8-blocks" --json

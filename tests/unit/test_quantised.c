@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "checkpoint/computed.h"
 
-enum { FOLDERS_LEAST = 10, MUTATIONS = 300 };
+enum { FOLDERS_LEAST = 20, MUTATIONS = 100 };
 
 static const char *data_path(const char *name, const char *file)
 {
@@ -159,6 +159,12 @@ static void refused(void **state)
 		{ "ct-int4-group", "\"num_bits\": 4", "\"num_bits\": 8", "do not fill it" },
 		{ "ct-int4-group", "\"num_bits\": 4", "\"num_bits\": 3", "packs 3 bits" },
 		{ "ct-int4-group", "\"num_bits\": 4", "\"num_bits\": \"4\"", "\"num_bits\" is no number" },
+		{ "gptq-4", "\"bits\": 4", "\"bits\": 3", "gptq of 3 bits is not read yet" },
+		{ "gptq-4", "\"gptq\"\n", "\"marlin\"\n", "checkpoint_format \"marlin\" is not read yet" },
+		{ "gptq-4", "\"group_size\": 16", "\"group_size\": 32", "is what the weight beside it needs" },
+		{ "gptq-4-order", "\"group_size\": 16", "\"group_size\": 0", "is what the weight beside it needs" },
+		{ "awq", "\"gemm\"", "\"gemv\"", "version \"gemv\" is not read yet" },
+		{ "awq", "\"bits\": 4", "\"bits\": 8", "awq of 8 bits is not read yet" },
 		{ "ct-int4-group", "\"group_size\": 16", "\"group_size\": 8", "are no scales of a weight" },
 	};
 
