@@ -42,6 +42,21 @@ static graph_value queries(struct build *b, graph_value x, graph_value query, co
 	return op_transpose(g, op_reshape(g, q, 4, (int64_t[]){ 0, 0, n, d }), 4, (int[]){ 0, 2, 1, 3 });
 }
 
+// Which of the scores [batch, 1, seq, keys] are the top greatest: bool, of the same shape; of equals the first. (torch takes what
+// introselect has at the front, which goes by all the values.) With fewer keys the rest are of a padding, which is cut off again.
+static graph_value are_chosen(struct build *b, graph_value scores, int64_t top)
+{
+	struct graph *g = b->g;
+	graph_value rows[] = { op_dim(g, scores, 0), op_dim(g, scores, 1), op_dim(g, scores, 2), graph_i64s(g, 1, &top) };
+	graph_value shape = op_concat(g, 4, rows, 0), at;
+	graph_value padded = op_concat(g, 2, (graph_value[]){ scores, op_expand(g, graph_f32(g, -FLT_MAX), shape) }, 3);
+	op_topk_indices(g, padded, top, 3, false, &at); // [batch, 1, seq, top]
+	graph_value chosen = op_scatter_elements(g, op_expand(g, graph_f32(g, 0), op_shape(g, padded)), at,
+		op_expand(g, graph_f32(g, 1), shape), 3, SCATTER_REPLACE);
+	chosen = op_slice_to(g, chosen, 3, graph_i64s(g, 1, (int64_t[]){ 0 }), op_dim(g, scores, 3));
+	return op_greater(g, chosen, graph_f32(g, 0.5f));
+}
+
 // bias [batch, 1, seq, keys] with what is not chosen masked. x [batch, seq, hidden], query: the query's latent, normed.
 graph_value index_tokens(struct build *b, graph_value x, graph_value query, const struct attention_extras *e, struct cache *cache)
 {
@@ -63,12 +78,5 @@ graph_value index_tokens(struct build *b, graph_value x, graph_value query, cons
 	weights = op_scale(g, weights, (float)(1 / sqrt((double)(n * d))));
 	scores = op_reduce_sum(g, op_mul(g, scores, op_unsqueeze(g, weights, 3)), 1, true); // [batch, 1, seq, keys]
 	scores = op_add(g, scores, e->bias);
-	// Where there are fewer tokens than top_k, the last chosen one is of this padding.
-	graph_value none = op_expand(g, graph_f32(g, -FLT_MAX),
-		op_concat(g, 3,
-			(graph_value[]){ op_dim(g, x, 0), graph_i64s(g, 1, (int64_t[]){ 1 }),
-				op_concat(g, 2, (graph_value[]){ op_dim(g, x, 1), graph_i64s(g, 1, &top) }, 0) },
-			0));
-	graph_value least = op_slice(g, op_topk(g, op_concat(g, 2, (graph_value[]){ scores, none }, 3), top), -1, top - 1, top);
-	return op_where(g, op_less_or_equal(g, least, scores), e->bias, graph_f32(g, -FLT_MAX));
+	return op_where(g, are_chosen(b, scores, top), e->bias, graph_f32(g, -FLT_MAX));
 }
