@@ -235,7 +235,8 @@ class Inputs:
     # Boxes on a page of 1000 by 1000: left and top before right and bottom.
     def bbox(self):
         x, y = np.sort(self.rng.integers(0, 1000, (2, *self.get("input_ids").shape, 2), dtype=np.int64), -1)
-        return np.stack([x[..., 0], y[..., 0], x[..., 1], y[..., 1]], -1)
+        box = np.stack([x[..., 0], y[..., 0], x[..., 1], y[..., 1]], -1)
+        return (box / 1000).astype(np.float32) if self.config.model_type == "udop" else box
 
     def decoder_input_ids(self):
         batch = self.size("batch", "decoder_input_ids", 0, 2)
@@ -270,6 +271,12 @@ class Inputs:
     def pixel_values_videos(self):
         batch, c = self.size("batch", "pixel_values_videos", 0, 2), self.config
         return self.sound(batch, c.frames_per_clip, c.in_chans, c.crop_size, c.crop_size)
+
+    # LayoutLMv2's picture: 0 to 255
+    def image(self):
+        batch, channels, height, width = self.like.get("image", (2, 3, 64, 64))
+        shape = self.size("batch", "image", 0, batch), channels, self.asked.get("height", height), self.asked.get("width", width)
+        return self.rng.integers(0, 256, shape).astype(np.float32)
 
     # Of a masked autoencoder: the patches with the least are kept.
     def noise(self):

@@ -20,9 +20,9 @@ extern const struct dialect convbert_names, nezha_names, fnet_names, markuplm_na
 extern const struct dialect bert_generation_names, big_bird_names, data2vec_text_names, dpr_names, ernie_names, esm_names,
 	flava_text_names, ibert_names, layoutlm_names, megatron_bert_names, rembert_names, roberta_prelayernorm_names,
 	roc_bert_names, roformer_names, splinter_names, squeezebert_names, tapas_names, xlm_roberta_xl_names, xmod_names,
-	ernie_m_names, nystromformer_names, xlm_names, realm_names, bros_names, lilt_names, luke_names, layoutlmv3_names,
-	longformer_names, xlnet_names, yoso_names, funnel_names, trajectory_names, graphormer_names, perceiver_text_names,
-	reformer_names, canine_names, transfo_xl_names, cpmant_names, retribert_names, lxmert_names;
+	ernie_m_names, nystromformer_names, xlm_names, realm_names, bros_names, lilt_names, luke_names, layoutlmv2_names,
+	layoutlmv3_names, longformer_names, xlnet_names, yoso_names, funnel_names, trajectory_names, graphormer_names,
+	perceiver_text_names, reformer_names, canine_names, transfo_xl_names, cpmant_names, retribert_names, lxmert_names;
 // deberta.c
 extern const struct dialect deberta_names, deberta_v2_names;
 // rotary.c
@@ -86,7 +86,7 @@ extern const struct dialect afmoe_names, beam_names, flint_names, aria_names, ax
 	minicpm3_names, minimax_names, minimax_m2_names, minimax_m3_names, mixtral_names, qwen_moe_names;
 
 // t5.c
-extern const struct dialect longt5_names, switch_names, t5_names;
+extern const struct dialect longt5_names, switch_names, t5_names, udop_names;
 // seq2seq.c
 extern const struct dialect bart_names, bigbird_pegasus_names, fsmt_names, m2m_names, moonshine_names, speech_to_text_names,
 	trocr_names, led_names, nllb_moe_names, pegasus_x_names, whisper_encoder_names, whisper_names, glmasr_encoder_names,

@@ -18,7 +18,7 @@ struct state {
 	size_t past_count, past_capacity;
 	bool shared;           // `past` are buffers, whatever the step
 	struct tensor encoded; // encoder_hidden_states; no name: none
-	struct tensor
+	struct tensor seen,    // encoder_attention_mask as the encoder gave it; no name: it gives none
 		unmasked; // ones for the encoder's attention_mask, where the prompt has none; no name: it has, or none is needed
 	int64_t *mask;    // [batch, capacity], rows packed for each step's length
 	int64_t capacity;
@@ -167,6 +167,8 @@ static enum status give(struct state *s, const struct session *session, const in
 			in[i] = empty_past(s->a, &session->inputs[i], p->batch);
 		else if (flow_input(name) == FLOW_ENCODED && s->encoded.name)
 			in[i] = s->encoded;
+		else if (s->seen.name && text_is(name, s->seen.name))
+			in[i] = s->seen;
 		else if (other && (text_ends(name, "token_type_ids") || text_is(name, "image_embeds_position_mask")) &&
 			other->rank == 2 && other->dtype == DTYPE_I64)
 			in[i] = types_over(s, other, count);
@@ -271,6 +273,9 @@ static enum status encode(struct generation *g, struct state *s, struct error *e
 		if (flow_output(e->outputs[i].name) == FLOW_ENCODED) {
 			s->encoded = out[i];
 			s->encoded.name = flow_next(s->a, e->outputs[i].name);
+		} else if (text_is(e->outputs[i].name, "encoder_attention_mask")) {
+			s->seen = out[i];
+			s->seen.name = e->outputs[i].name;
 		}
 	g->encoder_ms = clock_ms() - begin;
 	return s->encoded.rank == 3

@@ -2,12 +2,17 @@
 // Blocks of models that look at images (image.h). What a model is made of them is the families' business.
 #include "arch/block/image.h"
 
-graph_value pixel_input(struct build *b, int64_t channels, int64_t height, int64_t width)
+graph_value picture_input(struct build *b, const char *name, int64_t channels, int64_t height, int64_t width)
 {
 	struct graph *g = b->g;
 	int64_t h = graph_symbol(g, "height"), w = graph_symbol(g, "width");
 	int64_t shape[] = { graph_symbol(g, "batch"), channels, h >= 0 || !height ? h : height, w >= 0 || !width ? w : width };
-	return graph_input(g, "pixel_values", DTYPE_F32, 4, shape);
+	return graph_input(g, name, DTYPE_F32, 4, shape);
+}
+
+graph_value pixel_input(struct build *b, int64_t channels, int64_t height, int64_t width)
+{
+	return picture_input(b, "pixel_values", channels, height, width);
 }
 
 void input_hint(struct input_hints *out, const char *name, int64_t number)

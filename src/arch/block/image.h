@@ -9,6 +9,7 @@
 // pixel_values [batch, channels, height, width]. The symbols "height" and "width" come first where they are bound to numbers;
 // else the size is as given, and open where that is 0.
 graph_value pixel_input(struct build *b, int64_t channels, int64_t height, int64_t width);
+graph_value picture_input(struct build *b, const char *name, int64_t channels, int64_t height, int64_t width); // of another name
 
 // For a family that takes images of any size: the size of synthetic ones.
 void image_hints(struct input_hints *out, int64_t height, int64_t width);

@@ -362,6 +362,8 @@ void seq2seq_build(struct build *b, const struct seq2seq *f)
 		source(b, f, &io);
 		seq2seq_run(b, f, "encoder", &io);
 		graph_output(b->g, "last_hidden_state", io.last);
+		if (f->gives_mask)
+			graph_output(b->g, "encoder_attention_mask", io.mask);
 	} else if (b->which == &arch_whole)
 		(part_of(b->s, "encoder") ? build_whole : build_alone)(b, f);
 	else

@@ -721,6 +721,31 @@ const struct dialect luke_names = {
 	.ignored = IGNORED("*embeddings.position_ids", "*2[ew]_query.*", "*entity_embeddings.*"),
 };
 
+// Of the pyramid only the finest map is read.
+const struct dialect layoutlmv2_names = {
+	.name = "layoutlmv2",
+	.prefix = "layoutlmv2.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY, BERT_POOLER, { "embed.x", "@embeddings.x_position_embeddings" },
+		{ "embed.y", "@embeddings.y_position_embeddings" }, { "embed.height", "@embeddings.h_position_embeddings" },
+		{ "embed.width", "@embeddings.w_position_embeddings" }, { "attn.relative", "@encoder.rel_pos_bias" },
+		{ "attn.relative_x", "@encoder.rel_pos_x_bias" }, { "attn.relative_y", "@encoder.rel_pos_y_bias" },
+		{ "layers.attn.qkv", "@encoder.layer.#.attention.self.qkv_linear" },
+		{ "layers.attn.q_bias", "@encoder.layer.#.attention.self.q_bias" },
+		{ "layers.attn.v_bias", "@encoder.layer.#.attention.self.v_bias" }, { "head.page", "classifier" },
+		{ "picture.stem", "@visual.backbone.bottom_up.stem.conv1" },
+		{ "picture.stem_norm", "@visual.backbone.bottom_up.stem.conv1.norm" },
+		{ "picture.conv", "@visual.backbone.bottom_up.res#.#.conv#" },
+		{ "picture.norm", "@visual.backbone.bottom_up.res#.#.conv#.norm" },
+		{ "picture.shortcut", "@visual.backbone.bottom_up.res#.#.shortcut" },
+		{ "picture.shortcut_norm", "@visual.backbone.bottom_up.res#.#.shortcut.norm" },
+		{ "picture.lateral", "@visual.backbone.fpn_lateral#" }, { "picture.finest", "@visual.backbone.fpn_output2" },
+		{ "picture.project", "@visual_proj" }, { "picture.segment", "@visual_segment_embedding" },
+		{ "picture.embed_norm", "@visual_LayerNorm" }),
+	.ignored = IGNORED("*visual.backbone.fpn_output[345].*", "*embeddings.position_ids"),
+	.inert = IGNORED("convert_sync_batchnorm"),
+};
+
 const struct dialect layoutlmv3_names = {
 	.name = "layoutlmv3",
 	.prefix = "layoutlmv3.",

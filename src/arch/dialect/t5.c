@@ -86,3 +86,17 @@ const struct dialect longt5_names = {
 	.ignored = IGNORED("*EncDecAttention.relative_attention_bias.weight", "*shared.weight", "*embed_tokens.weight"),
 	.inert = IGNORED(INERT, "global_block_size"),
 };
+
+// The table of the first bias is the first layer's, but in files of the model without a head.
+const struct dialect udop_names = {
+	.name = "udop",
+	.prefix = "transformer.",
+	.keys = KEYS(T5_KEYS),
+	.weights = WEIGHTS(T5_WEIGHTS, T5_FFN, { "embed.patch", "patch_embed.proj" },
+		{ "embed.x", "@cell_2d_embedding.x_position_embeddings" },
+		{ "embed.y", "@cell_2d_embedding.y_position_embeddings" },
+		{ "page.relative", "@relative_bias.biases.#.relative_attention_bias" }),
+	.ignored = IGNORED("*shared.weight", "*embed_tokens.weight", "*embed_patches.proj.*", "*relative_bias.biases.0.*",
+		"*encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", "*decoder.relative_bias.*"),
+	.inert = IGNORED(INERT),
+};

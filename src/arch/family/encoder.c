@@ -48,6 +48,8 @@ static graph_value attention(struct build *b, const struct body *io, graph_value
 		return encoder_by_distance(b, x, extras->bias, extras->types);
 	if (e->windows)
 		return global_attention(b, "layers.attn", x, extras->mask, extras->global, e->windows[b->layer]);
+	if (e->joint)
+		return encoder_joint_attention(b, x, extras->bias);
 	if (extras->between.id)
 		return encoder_pair_attention(b, x, extras->bias, extras->between);
 	if (e->aware && extras->words.id)
@@ -349,8 +351,10 @@ static void encode(struct build *b, struct body *io, const struct text_inputs *i
 		extras.between = encoder_box_pairs(b, in->boxes);
 	if (in->pixels.id) {
 		extras.words = op_dim(g, x, 1);
-		x = op_concat(g, 2, (graph_value[]){ x, encoder_page_picture(b, in->pixels) }, 1);
-		x = layer_norm(b, "embed.both_norm", x, s->hidden_size);
+		io->features = e->pyramid ? encoder_pyramid_embed(b, in->pixels) : encoder_page_picture(b, in->pixels);
+		x = op_concat(g, 2, (graph_value[]){ x, io->features }, 1);
+		if (!e->pyramid)
+			x = layer_norm(b, "embed.both_norm", x, s->hidden_size);
 	}
 	if (in->entities.id) {
 		extras.words = op_dim(g, x, 1);
@@ -377,7 +381,9 @@ static void encode(struct build *b, struct body *io, const struct text_inputs *i
 		x = layer_norm(b, "norm", x, s->hidden_size);
 	if (weight_named(b, "out.project"))
 		x = linear(b, "out.project", layer_norm(b, "out.norm", x, s->hidden_size), s->hidden_size, e->out_size, true);
-	if (in->pixels.id && !(head_how(s) & WORDS_ONLY)) {
+	if (in->pixels.id && !(head_how(s) & (e->pyramid ? WORDS_ONLY | CELLS_APART : WORDS_ONLY))) {
+		if (e->pyramid && s->head->bare)
+			io->pooled = op_tanh(g, linear(b, "pooler", first_token(b, x), s->hidden_size, s->hidden_size, true));
 		io->last = x;
 		return;
 	}
@@ -472,8 +478,8 @@ static void build(struct build *b)
 	if (e->windows)
 		io.blocks = global_tokens(b, io.ids);
 	if (e->picture) {
-		in.pixels = pixel_input(b, s->channels, s->image_size, s->image_size);
-		int64_t rows = s->image_size / s->patch_size, count = rows * rows + 1;
+		in.pixels = picture_input(b, e->pyramid ? "image" : "pixel_values", s->channels, s->image_size, s->image_size);
+		int64_t count = encoder_page_tokens(e);
 		graph_value one = graph_i64(g, 1), size[] = { op_dim(g, io.ids, 0), graph_i64s(g, 1, &count) };
 		io.mask = op_concat(g, 2, (graph_value[]){ io.mask, op_expand(g, one, op_concat(g, 2, size, 0)) }, 1);
 	}
@@ -519,6 +525,8 @@ static void hints(const struct spec *s, struct input_hints *out)
 		if (e->entities < out->vocab_size)
 			out->vocab_size = e->entities;
 	}
+	if (e->pyramid)
+		image_hints(out, 224, 224);
 	out->max_sequence -= s->traits.position_offset;
 	if (e->longest && (!out->max_sequence || e->longest < out->max_sequence))
 		out->max_sequence = e->longest;

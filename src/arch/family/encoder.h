@@ -66,6 +66,10 @@ struct encoder {
 	int64_t side_width, size_width; // of the parts that say where a token is and how large; 0: there are none (LayoutLMv3)
 	int64_t text_buckets, text_farthest, page_buckets, page_farthest; // of biases by distance; 0: none
 	bool picture;                                                     // the page's picture follows the words
+	int64_t rows, cols;                                               // of its patches or cells
+	const struct pyramid *pyramid;                                    // that it is made of; NULL: patches
+	bool joint;    // queries, keys and values of one matrix, two of them with a bias
+	bool segment;  // the picture's tokens have a vector of their own
 	int64_t sides; // numbers of a box that a pair of tokens is compared by; 0: none (BROS)
 	double box_scale;
 	int64_t entities, entity_width; // rows and width of their table; 0: there are none (LUKE)
@@ -86,7 +90,8 @@ enum {
 	HAS_ENTITIES = 1,
 	WORDS_ONLY = 2, // and gives nothing of the picture after the words
 	FIRST_SEES_ALL = 4,
-	QUESTION_SEES_ALL = 8
+	QUESTION_SEES_ALL = 8,
+	CELLS_APART = 16 // words only, too, where the picture is of a pyramid's cells
 };
 
 void encoder_resolve_embedding(struct config *c, struct spec *s, struct encoder *e, struct arena *a);
@@ -108,10 +113,16 @@ void encoder_resolve_distance(struct config *c, struct spec *s, struct encoder *
 graph_value encoder_distance_mask(struct build *b, graph_value mask, graph_value ids);
 graph_value encoder_by_distance(struct build *b, graph_value x, graph_value bias, graph_value types);
 // encoder_page.c
-void encoder_resolve_page(struct config *c, struct spec *s, struct encoder *e);
+void encoder_resolve_page(struct config *c, struct spec *s, struct encoder *e, struct arena *a);
+int64_t encoder_page_tokens(const struct encoder *e);      // that the picture is
+graph_value encoder_page_side(struct build *b, int which); // i64 [1, tokens of the picture]
 graph_value encoder_page_places(struct build *b, graph_value boxes);
 graph_value encoder_page_picture(struct build *b, graph_value pixels);
 graph_value encoder_page_bias(struct build *b, graph_value ids, graph_value boxes, graph_value mask);
+// encoder_pyramid.c. image [batch, 3, height, width] -> [batch, cells, hidden]
+void encoder_resolve_pyramid(struct config *c, struct spec *s, struct encoder *e, struct arena *a);
+graph_value encoder_pyramid_embed(struct build *b, graph_value image);
+graph_value encoder_joint_attention(struct build *b, graph_value x, graph_value bias);
 // encoder_layout.c
 graph_value encoder_layout_embed(struct build *b, const struct body *io, graph_value boxes);
 graph_value encoder_layout_layer(struct build *b, graph_value x, graph_value *layout, graph_value bias);

@@ -47,7 +47,7 @@ void encoder_resolve_embedding(struct config *c, struct spec *s, struct encoder 
 	e->aware = config_bool(c, "use_entity_aware_attention", false);
 	e->entities_tied = e->entities && s->tied;
 	s->tied &= !e->entities; // the words' head is a layer of its own
-	encoder_resolve_page(c, s, e);
+	encoder_resolve_page(c, s, e, a);
 	e->retrieved = config_size(c, "retriever_proj_size", 0);
 	if (e->shrink &&
 		(s->hidden_size % 6 || s->heads * (s->head_width / e->shrink) != s->hidden_size / e->shrink ||

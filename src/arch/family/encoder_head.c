@@ -18,9 +18,24 @@ static graph_value summary(struct build *b, graph_value hidden)
 	return activate(b, e->summary_act, x);
 }
 
+// A page: its first token, and what its picture is on average, before the layers and after them.
+static void classify_page(struct build *b, const struct body *io)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	graph_value after = op_slice_to(g, io->last, 1, op_dim(g, io->ids, 1), op_dim(g, io->last, 1));
+	graph_value part[] = { first_token(b, io->last), op_reduce_mean(g, io->features, 1, false),
+		op_reduce_mean(g, after, 1, false) };
+	graph_output(g, "logits", linear(b, "head.page", op_concat(g, 3, part, 1), 3 * s->hidden_size, s->labels, true));
+}
+
 static void build_sequence(struct build *b, const struct body *io)
 {
 	const struct spec *s = b->s;
+	if (weight_named(b, "head.page")) {
+		classify_page(b, io);
+		return;
+	}
 	if (weight_named(b, "head.sequence.dense")) {
 		s->head->build(b, io);
 		return;
@@ -149,7 +164,7 @@ static void build_lm(struct build *b, const struct body *io)
 static void build_model(struct build *b, const struct body *io)
 {
 	head_give_states(b, io);
-	if (io->features.id)
+	if (io->features.id && !((const struct encoder *)b->s->own)->picture)
 		graph_output(b->g, "entity_last_hidden_state", io->features);
 }
 
@@ -176,7 +191,7 @@ const struct family_head encoder_heads[] = {
 	{ &head_sequence, build_sequence, FIRST_SEES_ALL },
 	{ &head_token, build_token, WORDS_ONLY },
 	{ &head_multiple_choice, build_choices },
-	{ &head_span, build_span, QUESTION_SEES_ALL },
+	{ &head_span, build_span, QUESTION_SEES_ALL | CELLS_APART },
 	{ &head_embedding, build_embedding },
 	{ &head_reader, build_reader },
 	{ &head_causal_lm, head_lm },

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A page's words and its picture, one after the other, with biases by how far apart two of them are in the text and on the page
-// (LayoutLMv3: Huang et al. 2022, https://arxiv.org/abs/2204.08387).
+// (LayoutLMv3: Huang et al. 2022, https://arxiv.org/abs/2204.08387). LayoutLMv2 has no class token before the picture, and makes
+// it of a pyramid's cells (encoder_pyramid.c).
 //
 //   words (+ type) (+ position) + [x0 y0 x1 y1 height width] - norm -+
 //   patches - [class, patches] + positions - norm -------------------+- norm -> layers
@@ -9,7 +10,28 @@
 #include "arch/block/image.h"
 #include "arch/family/encoder.h"
 
-void encoder_resolve_page(struct config *c, struct spec *s, struct encoder *e)
+// The patches that are the picture, and their class token.
+static void resolve_patches(struct config *c, struct spec *s, struct encoder *e)
+{
+	e->picture = config_bool(c, "visual_embed", true);
+	s->image_size = config_size(c, "input_size", 224);
+	s->patch_size = config_size(c, "patch_size", 16);
+	int64_t channels = config_size(c, "num_channels", 3);
+	s->channels = e->picture ? channels : 0;
+	if (!config_bool(c, "text_embed", true))
+		config_fail(c, STATUS_UNSUPPORTED, "text_embed: false is not supported yet");
+	if (!e->text_buckets && e->page_buckets)
+		e->page_buckets = 0; // the class looks at it beside the other only
+	if (s->patch_size < 1 || s->image_size < s->patch_size || s->image_size > 1 << 14 || channels < 1 ||
+		(e->picture && s->image_size / s->patch_size > CONFIG_COUNT_MOST)) {
+		config_fail(c, STATUS_BAD_INPUT, "pictures of %lld in patches of %lld", (long long)s->image_size,
+			(long long)s->patch_size);
+		return;
+	}
+	e->rows = e->cols = s->image_size / s->patch_size;
+}
+
+void encoder_resolve_page(struct config *c, struct spec *s, struct encoder *e, struct arena *a)
 {
 	e->side_width = config_size(c, "coordinate_size", 0);
 	if (!e->side_width)
@@ -20,19 +42,25 @@ void encoder_resolve_page(struct config *c, struct spec *s, struct encoder *e)
 	e->text_buckets = config_bool(c, "has_relative_attention_bias", true) ? text_buckets : 0;
 	e->page_buckets = config_bool(c, "has_spatial_attention_bias", true) ? page_buckets : 0;
 	e->page_farthest = config_size(c, "max_rel_2d_pos", 256);
-	e->picture = config_bool(c, "visual_embed", true);
-	s->image_size = config_size(c, "input_size", 224);
-	s->patch_size = config_size(c, "patch_size", 16);
-	int64_t channels = config_size(c, "num_channels", 3);
-	s->channels = e->picture ? channels : 0;
-	if (!config_bool(c, "text_embed", true))
-		config_fail(c, STATUS_UNSUPPORTED, "text_embed: false is not supported yet");
-	if (!e->text_buckets && e->page_buckets)
-		e->page_buckets = 0; // the class looks at it beside the other only
-	if (4 * e->side_width + 2 * e->size_width != s->hidden_size || s->patch_size < 1 || s->image_size < s->patch_size ||
-		s->image_size > 1 << 14 || channels < 1 || (e->picture && s->image_size / s->patch_size > CONFIG_COUNT_MOST))
-		config_fail(c, STATUS_BAD_INPUT, "coordinate_size %lld, shape_size %lld and pictures of %lld do not go together",
-			(long long)e->side_width, (long long)e->size_width, (long long)s->image_size);
+	if (config_knows(c, "image_feature_pool_shape")) {
+		e->picture = true;
+		encoder_resolve_pyramid(c, s, e, a);
+	} else
+		resolve_patches(c, s, e);
+	if (4 * e->side_width + 2 * e->size_width != s->hidden_size)
+		config_fail(c, STATUS_BAD_INPUT, "coordinate_size %lld and shape_size %lld do not make a width of %lld",
+			(long long)e->side_width, (long long)e->size_width, (long long)s->hidden_size);
+}
+
+// A class token comes before the patches.
+static int64_t special(const struct encoder *e)
+{
+	return e->pyramid ? 0 : 1;
+}
+
+int64_t encoder_page_tokens(const struct encoder *e)
+{
+	return e->rows * e->cols + special(e);
 }
 
 // Parts side by side; heights and widths are kept between 0 and 1023: [batch, seq, hidden]
@@ -84,21 +112,29 @@ static graph_value behind(struct graph *g, graph_value x)
 	return op_sub(g, op_unsqueeze(g, x, last), op_unsqueeze(g, x, last - 1));
 }
 
-// With one side of each patch's box, a thousandth of the page a unit, after those of the words: i64 [batch, tokens]
+// One side of each patch's box, left, upper, right or lower, a thousandth of the page a unit: i64 [1, patches]. The class token
+// has the whole page.
+graph_value encoder_page_side(struct build *b, int which)
+{
+	struct graph *g = b->g;
+	const struct encoder *e = b->s->own;
+	int64_t count = encoder_page_tokens(e), first = special(e);
+	int64_t *at = GRAPH_TABLE(g, NULL, count, 1, int64_t);
+	for (int64_t i = 0; at && i < count - first; i++)
+		at[i + first] =
+			which % 2 ? 1000 * (i / e->cols + which / 2) / e->rows : 1000 * (i % e->cols + which / 2) / e->cols;
+	if (!at)
+		return NO_VALUE;
+	at[0] = !first ? at[0] : which < 2 ? 1 : 999;
+	return op_unsqueeze(g, graph_i64s(g, (int)count, at), 0);
+}
+
+// With that of the patches after those of the words: i64 [batch, tokens]
 static graph_value with_patches(struct build *b, graph_value side, int which)
 {
 	struct graph *g = b->g;
-	const struct spec *s = b->s;
-	int64_t rows = s->image_size / s->patch_size, count = rows * rows + 1;
-	int64_t *at = GRAPH_TABLE(g, NULL, count + 1, 1, int64_t);
-	for (int64_t i = 0; at && i < count - 1; i++)
-		at[i + 1] = which == 0 ? 1000 * (i % rows) / rows : 1000 * (i / rows + 1) / rows;
-	if (!at)
-		return NO_VALUE;
-	at[0] = which == 0 ? 1 : 999;
-	graph_value picture = op_unsqueeze(g, graph_i64s(g, (int)count, at), 0);
 	graph_value batch = op_dim(g, side, 0), one = graph_i64s(g, 1, (int64_t[]){ 1 });
-	picture = op_expand(g, picture, op_concat(g, 2, (graph_value[]){ batch, one }, 0));
+	graph_value picture = op_expand(g, encoder_page_side(b, which), op_concat(g, 2, (graph_value[]){ batch, one }, 0));
 	return op_concat(g, 2, (graph_value[]){ side, picture }, 1);
 }
 
@@ -108,7 +144,7 @@ graph_value encoder_page_bias(struct build *b, graph_value ids, graph_value boxe
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct encoder *e = s->own;
-	int64_t rows = e->picture ? s->image_size / s->patch_size : 0, count = rows * rows + 1;
+	int64_t count = encoder_page_tokens(e);
 	graph_value at = places_of(g, ids), sum = NO_VALUE;
 	if (e->picture)
 		at = op_concat(
@@ -117,10 +153,12 @@ graph_value encoder_page_bias(struct build *b, graph_value ids, graph_value boxe
 		sum = bias_of(b, "attn.relative", behind(g, at), e->text_buckets, e->text_farthest);
 	for (int i = 0; i < 2 && e->page_buckets; i++) { // the left side and the lower one
 		graph_value side = op_squeeze(g, op_slice(g, boxes, 2, 3 * i, 3 * i + 1), 2);
-		side = e->picture ? with_patches(b, side, i) : side;
+		side = e->picture ? with_patches(b, side, 3 * i) : side;
 		graph_value bias =
 			bias_of(b, i ? "attn.relative_y" : "attn.relative_x", behind(g, side), e->page_buckets, e->page_farthest);
-		sum = op_add(g, sum, bias);
+		sum = sum.id ? op_add(g, sum, bias) : bias;
 	}
-	return sum.id ? op_add(g, op_scale(g, sum, (float)s->attention_scale), mask) : mask;
+	if (sum.id && !e->pyramid)
+		sum = op_scale(g, sum, (float)s->attention_scale);
+	return sum.id ? op_add(g, sum, mask) : mask;
 }

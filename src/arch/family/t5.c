@@ -20,6 +20,7 @@ struct t5 { // of the whole and of both halves
 	bool router_bias;
 	int64_t radius; // LongT5: the encoder looks this far; 0: everywhere
 	int64_t eos, start;
+	const struct t5_page *page; // UDOP: what is read is a page; NULL: text
 };
 
 // Each token goes to the expert it scores highest, whose result is weighed by that score; an expert takes the first `capacity`
@@ -107,18 +108,24 @@ static void stack(struct build *b, struct body *io)
 	decoder_places(b, io, &query, &key);
 	bool local = !t->is_decoder && t->radius > 0;
 	graph_value allowed = t->is_decoder ? causal_bias(b, query, key) : mask_bidirectional(b, io->mask);
+	const struct t5_page *page = t->is_decoder ? NULL : t->page;
+	const struct t5_seen *seen = io->own;
+	if (page)
+		x = t5_page_embed(b, page, seen, x);
 	if (io->memory_mask.id)
 		cross = mask_bidirectional(b, io->memory_mask); // [batch, 1, 1, source]
 	states_begin(b, io, x);
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
 		graph_enter(g, "attn");
-		if (b->layer == 0 || TRAITS_OF(s, t5)->relative_each_layer) // [batch or 1, heads, seq, keys]
+		if (page && b->layer == 0)
+			bias = t5_page_bias(b, page, seen->boxes);
+		else if (!page && (b->layer == 0 || TRAITS_OF(s, t5)->relative_each_layer)) // [1, heads, seq, keys]
 			bias = distance_bias(b, local ? "layers.source.relative" : "layers.attn.relative", query, key,
 				s->relative_buckets, t->farthest, !t->is_decoder);
 		graph_value y = rms_norm(b, "layers.attn.norm", x, s->hidden_size);
 		y = local ? local_attention(b, y, io->mask, query, key, bias)
-			  : attend(b, "layers.attn", y, y, op_add(g, bias, allowed), io->cache, 0);
+			  : attend(b, "layers.attn", y, y, bias.id ? op_add(g, bias, allowed) : allowed, io->cache, 0);
 		x = op_add(g, x, y);
 		graph_leave(g);
 		if (t->is_decoder) {
@@ -136,7 +143,8 @@ static void stack(struct build *b, struct body *io)
 	io->last = rms_norm(b, "norm", x, s->hidden_size);
 }
 
-// "gated-gelu" is the tanh form; "relu" and the like are one activation; keys that the class derives from it may be given.
+// "gated-gelu" is the tanh form, but on a page; "relu" and the like are one activation; keys that the class derives from it may
+// be given.
 static void resolve_feed_forward(struct config *c, struct spec *s, struct t5 *t)
 {
 	const char *word = config_text(c, "feed_forward_proj");
@@ -147,7 +155,7 @@ static void resolve_feed_forward(struct config *c, struct spec *s, struct t5 *t)
 		t->gated = json_is_true(gated);
 	if (given)
 		s->act = config_activation(c, "dense_act_fn", ACT_RELU);
-	else if (text_is(word, "gated-gelu"))
+	else if (text_is(word, "gated-gelu") && !t->page)
 		s->act = ACT_GELU_TANH;
 	else
 		s->act = config_activation_word(c, "feed_forward_proj", act ? act : "relu");
@@ -175,6 +183,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	t->farthest = config_size(c, "relative_attention_max_distance", 128);
 	s->norm_eps = config_real(c, "layer_norm_epsilon", 1e-6);
 	s->attention_scale = 1;
+	t->page = t5_resolve_page(c, s, a, s->relative_buckets);
 	resolve_feed_forward(c, s, t);
 	t->eos = json_is_integer(config_get(c, "eos_token_id")) ? config_size(c, "eos_token_id", 1) : 1;
 	t->start = config_get(c, "decoder_start_token_id") ? config_size(c, "decoder_start_token_id", 0) : -1;
@@ -187,6 +196,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		config_fail(c, STATUS_UNSUPPORTED, "encoder_attention_type %s is not supported yet", kind);
 	if (kind && t->radius < 1)
 		config_fail(c, STATUS_BAD_INPUT, "local_radius should be at least 1");
+	s->tied |= t->page != NULL; // whatever the configuration says
+	t->scaled_head |= t->page != NULL;
 	t->experts = config_size(c, "num_experts", 0);
 	t->capacity = config_size(c, "expert_capacity", 0);
 	t->router_bias = config_bool(c, "router_bias", false);
@@ -223,10 +234,19 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	second->own = of_decoder;
 }
 
+static void page_inputs(struct build *b, struct body *io)
+{
+	struct t5_seen *seen = ARENA_NEW(graph_arena(b->g), struct t5_seen);
+	t5_page_inputs(b, io, ((const struct t5 *)b->s->own)->page, seen);
+	io->own = seen;
+}
+
 static void build(struct build *b)
 {
 	const struct t5 *t = b->s->own;
 	struct seq2seq f = { .encode = stack, .decode = stack, .one_table = true, .eos = t->eos, .start = t->start };
+	if (t->page)
+		f.inputs = page_inputs, f.gives_mask = true;
 	if (t->scaled_head)
 		f.head_scale = (float)(1 / sqrt((double)b->s->hidden_size));
 	seq2seq_build(b, &f);
