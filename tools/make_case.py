@@ -180,6 +180,9 @@ class Inputs:
             if kind.endswith(("roberta", "clap_text_model")):
                 ids[:, 0] = getattr(self.text, "bos_token_id", None) or 0
             ids[mask == 0] = pad
+        if "grounding" in self.config.model_type and self.text.vocab_size > 1029:    # phrases, which end with "." or "?"
+            ids[:, 0], ids[:, length // 3], ids[::2, length // 2] = 101, 1012, 1029
+            ids[range(batch), mask.sum(1) - 1] = 102
         token = getattr(self.config, "image_token_id", None)
         token = getattr(self.config, "image_token_index", None) if token is None else token
         for row, n in enumerate(images):
@@ -396,6 +399,8 @@ def run(model, inputs):
     with torch.no_grad():
         out = model(**given, return_dict=True)
     found = {k: v.numpy() for k, v in out.items() if isinstance(v, torch.Tensor) and k != "loss"}
+    for k in found.keys() & {"logits"}:     # a masked one is -10000 in the files
+        found[k] = np.where(np.isneginf(found[k]), np.float32(-1e4), found[k])
     several = {k: out.get(k) for k in ("feature_maps", "logits") if isinstance(out.get(k), (tuple, list))}
     return found | {f"{k}.{i}": v.numpy() for k, values in several.items() for i, v in enumerate(values)}
 

@@ -301,6 +301,7 @@ FAMILY(efficientnet);
 FAMILY(flux);
 FAMILY(focalnet);
 FAMILY(git);
+FAMILY(grounding);
 FAMILY(groupvit);
 FAMILY(hgnet);
 FAMILY(hiera);

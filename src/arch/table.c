@@ -177,6 +177,7 @@
 #define BACKBONE(backbone, vision) .part_types = { { "backbone", backbone }, { "vision", vision } }
 #define BACKBONE_FOR(backbone, replaced) .part_types = { { "backbone", backbone }, { "replaced", replaced } }
 #define BACKBONE_PART(type) .part_types = { { "backbone", type } }
+#define GROUNDED .part_types = { { "backbone", "swin" }, { "text", "bert" } }
 #define TEXT_PART(type) .part_types = { { "text", type } }
 #define VISION_PART(type) .part_types = { { "vision", type } }
 #define ENCODER_PART(encoder) .part_types = { { "encoder", encoder } }
@@ -407,6 +408,7 @@ const struct arch arch_rows[] = {
 	{ "granitemoehybrid", OF(decoder, granitemoehybrid_names, .mixer = MIX_MAMBA2, .normalised_experts = true) },
 	{ "granitemoeshared", OF(decoder, granitemoe_names, .normalised_experts = true) },
 	{ "graphormer", &graphormer, &graphormer_names },
+	{ "grounding-dino", &grounding, &grounding_names, GROUNDED },
 	{ "groupvit", &dual, &groupvit_names, TOWERS("groupvit") },
 	{ "groupvit_text_model", &clip_text, &clip_text_names },
 	{ "groupvit_vision_model", &groupvit, &groupvit_vision_names },
@@ -524,6 +526,7 @@ const struct arch arch_rows[] = {
 	{ "mllama", &vlm_crossed, &mllama_names, PARTS("mllama_text_model", "mllama_vision_model") },
 	{ "mllama_text_model", OF(decoder, mllama_text_names, .uncounted = 8, .unpredicted = 8, .never_tied = true) },
 	{ "mllama_vision_model", &tiled_vision, &mllama_vision_names },
+	{ "mm-grounding-dino", &grounding, &mm_grounding_names, GROUNDED },
 	{ "mobilebert", &mobilebert, &mobilebert_names },
 	{ "mobilenet_v1", &mobilenet_v1, &mobilenet_v1_names },
 	{ "mobilenet_v2", &mobilenet_v2, &mobilenet_v2_names },

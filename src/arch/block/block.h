@@ -30,6 +30,7 @@ struct body {
 	graph_value pixels;    // [batch, channels, height, width]
 	graph_value features;  // of sound, as the family says
 	graph_value mask;      // i64 [batch, keys], 1 where there is a token
+	graph_value bias;      // [batch, 1, seq, keys] of an encoder, added to its scores in the place of what `mask` says
 	graph_value positions; // i64 [batch, seq]; NO_VALUE: counted from 0
 	graph_value axes;      // i64 [3, batch, seq] instead: by time, row and column
 	graph_value grid;      // i64 [pictures, 3] of pixels that are patches: how many in time, height and width

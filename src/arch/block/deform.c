@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention to a few places of several maps (deform.h).
 #include "arch/block/deform.h"
+#include "arch/block/detect.h"
 
 #include <float.h>
 #include <math.h>
@@ -152,6 +153,78 @@ graph_value deform_anchors(struct build *b, const struct deform_levels *l, graph
 		op_less(g, op_reduce_max(g, x, -1, true), graph_f32(g, 0.99f)));
 	graph_value y = op_log(g, op_div(g, x, op_sub(g, graph_f32(g, 1), x)));
 	return op_where(g, *valid, y, graph_f32(g, FLT_MAX));
+}
+
+const int64_t *deform_resolve_points(struct config *c, struct arena *a, const char *key, int64_t levels)
+{
+	int64_t n = config_size(c, key, 4), *out = ARENA_ARRAY(a, (size_t)levels, int64_t);
+	if (!c->error.status && (n < 1 || n > 1 << 10))
+		config_fail(c, STATUS_BAD_INPUT, "%s should be from 1 to 1024", key);
+	for (int64_t i = 0; i < levels; i++)
+		out[i] = n;
+	return out;
+}
+
+static graph_value source(struct build *b, graph_value map, bool smaller)
+{
+	int64_t h = b->s->hidden_size;
+	map = conv(b, "source", map,
+		(struct conv){ .out = h,
+			.kernel = smaller ? 3 : 1,
+			.stride = smaller ? 2 : 1,
+			.pad = smaller ? 1 : PAD_NONE,
+			.bias = true });
+	return op_group_norm(b->g, map, 32, WEIGHT(b, "source.norm", "weight", h), WEIGHT(b, "source.norm", "bias", h), 1e-5f);
+}
+
+void deform_sources(struct build *b, const graph_value *found, int64_t count, graph_value *maps, int64_t levels)
+{
+	for (b->layer = 0; b->layer < levels; b->layer++) {
+		int64_t i = b->layer;
+		maps[i] = i < count ? source(b, found[i], false) : source(b, i == count ? found[count - 1] : maps[i - 1], true);
+	}
+}
+
+struct deform_masks deform_masks(struct build *b, graph_value mask, const graph_value *maps, int64_t count)
+{
+	struct graph *g = b->g;
+	struct deform_masks m;
+	graph_value flat[DEFORM_LEVELS_MOST], ratio[DEFORM_LEVELS_MOST];
+	for (int64_t i = 0; i < count; i++) {
+		graph_value x = m.each[i] = detect_mask(b, mask, maps[i]);
+		graph_value across = op_reduce_mean(g, op_squeeze(g, op_slice(g, x, 1, 0, 1), 1), 1, true), // [batch, 1]
+			down = op_reduce_mean(g, op_squeeze(g, op_slice(g, x, 2, 0, 1), 2), 1, true);
+		ratio[i] = op_unsqueeze(g, op_concat(g, 2, (graph_value[]){ across, down }, 1), 1);
+		flat[i] = op_reshape(g, x, 3, (int64_t[]){ 0, -1, 1 });
+	}
+	m.all = op_concat(g, (int)count, flat, 1);
+	m.ratios = op_concat(g, (int)count, ratio, 1);
+	return m;
+}
+
+graph_value deform_encoder_layer(
+	struct build *b, graph_value x, graph_value positions, const struct deform_levels *l, const struct deform *d, int64_t ffn)
+{
+	struct graph *g = b->g;
+	int64_t h = b->s->hidden_size;
+	struct deform own = *d;
+	own.memory = x;
+	x = op_add(g, x, deform_attention(b, "encoder.attn", op_add(g, x, positions), l, &own));
+	x = layer_norm(b, "encoder.attn.norm", x, h);
+	return layer_norm(b, "encoder.ffn.norm", op_add(g, x, detect_ffn(b, "encoder.ffn", x, ffn)), h);
+}
+
+graph_value deform_proposals(
+	struct build *b, const struct deform_levels *l, const struct deform_masks *m, graph_value memory, graph_value *anchor)
+{
+	struct graph *g = b->g;
+	int64_t h = b->s->hidden_size;
+	graph_value valid, there = op_greater(g, m->all, graph_f32(g, 0.5f));
+	*anchor = deform_anchors(b, l, m->ratios, &valid);
+	valid = op_and(g, valid, there);
+	*anchor = op_where(g, there, *anchor, graph_f32(g, FLT_MAX));
+	memory = op_mul(g, memory, op_cast(g, valid, DTYPE_F32));
+	return layer_norm(b, "choice.norm", linear(b, "choice", memory, h, h, true), h);
 }
 
 graph_value inverse_sigmoid(struct graph *g, graph_value x)

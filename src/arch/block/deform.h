@@ -23,6 +23,17 @@ graph_value deform_centres(struct build *b, graph_value height, graph_value widt
 // Of all maps one after the other, as shares of what ratios say is not padding: [batch, places, 2].
 graph_value deform_all_centres(struct build *b, const struct deform_levels *l, graph_value ratios);
 
+// The levels of s->hidden_size channels from a backbone's maps [count], by "source" and "source.norm": a 1x1 convolution of each,
+// then of the last one, and of each made so, one that halves it.
+void deform_sources(struct build *b, const graph_value *found, int64_t count, graph_value *maps, int64_t levels);
+
+// What the mask of a picture i64 [batch, height, width] comes to on the levels.
+struct deform_masks {
+	graph_value each[DEFORM_LEVELS_MOST]; // f32 [batch, rows, columns]
+	graph_value all, ratios;              // those of struct deform
+};
+struct deform_masks deform_masks(struct build *b, graph_value mask, const graph_value *maps, int64_t count);
+
 // A box around each place, larger in coarser maps, before the sigmoid: [places, 4]; *valid [places, 1]: does it lie within the
 // picture. Elsewhere it is the largest float32. With ratios, which are those of struct deform, [batch, places, 4] and [.., 1].
 graph_value deform_anchors(struct build *b, const struct deform_levels *l, graph_value ratios, graph_value *valid);
@@ -41,6 +52,17 @@ struct deform {
 // query [batch, queries, width], with positions added.
 graph_value deform_attention(
 	struct build *b, const char *stem, graph_value query, const struct deform_levels *l, const struct deform *d);
+
+// A layer of an encoder: x [batch, places, width] looks at itself by "encoder.attn", then "encoder.ffn" of so many within; norms
+// come after the sums. d: without memory.
+graph_value deform_encoder_layer(struct build *b, graph_value x, graph_value positions, const struct deform_levels *l,
+	const struct deform *d, int64_t ffn);
+// What each place of an encoder's states is as a query, by "choice" and "choice.norm": [batch, places, width]; of places outside
+// the picture what zeros are. *anchor: deform_anchors.
+graph_value deform_proposals(
+	struct build *b, const struct deform_levels *l, const struct deform_masks *m, graph_value memory, graph_value *anchor);
+// How many places of each level a query looks at: the number under `key`, 4 where it says nothing, as [levels].
+const int64_t *deform_resolve_points(struct config *c, struct arena *a, const char *key, int64_t levels);
 
 graph_value inverse_sigmoid(struct graph *g, graph_value x); // as torch's detectors do: log(max(x, e) / max(1 - x, e))
 // Rows of x [batch, rows, width] by indices i64 [batch, n]: [batch, n, width]

@@ -29,7 +29,7 @@ static void resolve_backbone(struct config *c, struct spec *s, struct arena *a, 
 {
 	const char *name = config_text(c, "backbone");
 	const json_t *given = config_given(c, "backbone_config");
-	bool timm = config_bool(c, "use_timm_backbone", true), dilation = config_bool(c, "dilation", false);
+	bool timm = config_bool(c, "use_timm_backbone", !d->described), dilation = config_bool(c, "dilation", false);
 	if (json_object_size(config_get(c, "backbone_kwargs")) &&
 		!usual_kwargs(config_get(c, "backbone_kwargs"), s->channels, dilation))
 		config_fail(c, STATUS_UNSUPPORTED, "backbone_kwargs other than those of the class are not supported yet");
@@ -45,7 +45,7 @@ static void resolve_backbone(struct config *c, struct spec *s, struct arena *a, 
 			json_array_remove(json_object_get(made, "out_indices"), 0);
 		if (dilation)
 			json_object_set_new(made, "output_stride", json_integer(16));
-	} else if (!given)
+	} else if (!given && !d->described)
 		made = json_pack("{s:s, s:[s]}", "model_type", part_type(s->row, "vision"), "out_features", "stage4");
 	bool bare = s->head && s->head->bare;
 	const char *bottom = d->wrapped ? "_backbone." : "";
@@ -57,7 +57,8 @@ static void resolve_backbone(struct config *c, struct spec *s, struct arena *a, 
 	json_t *holder = made ? json_pack("{s:o}", "backbone_config", made) : NULL;
 	if (holder)
 		said.given = holder;
-	struct spec *backbone = resolve_part(&said, s, a, "backbone", "backbone_config", NULL, NULL, roots);
+	const struct head *head = d->described ? &head_backbone : NULL;
+	struct spec *backbone = resolve_part(&said, s, a, "backbone", "backbone_config", NULL, head, roots);
 	if (backbone && !c->checkpoint->weight_count)
 		backbone->prefix = "";
 	c->error = said.error;
@@ -113,8 +114,8 @@ int64_t detect_layers(const struct spec *s, int64_t layers)
 struct detect_inputs detect_inputs(struct build *b)
 {
 	struct graph *g = b->g;
-	graph_value pixels = pixel_input(b, b->s->channels, 0, 0);
-	int64_t shape[] = { graph_symbol(g, "batch"), graph_symbol(g, "height"), graph_symbol(g, "width") };
+	graph_value pixels = pixel_input(b, b->s->channels, b->s->image_size, b->s->image_width);
+	int64_t shape[] = { value_dim(g, pixels, 0), value_dim(g, pixels, 2), value_dim(g, pixels, 3) };
 	return (struct detect_inputs){ pixels, graph_input(g, "pixel_mask", DTYPE_I64, 3, shape) };
 }
 

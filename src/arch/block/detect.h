@@ -17,6 +17,7 @@ struct detect {
 	int64_t temperature_across; // of columns; 0: the same
 	double turn;                // what positions are counted up to; 0: 2 pi
 	bool wrapped;               // the names of timm\'s backbone begin with "_backbone."
+	bool described;             // without backbone_config the backbone is the class's own configuration of one
 	int64_t maps;               // of the last stages of a backbone that config.json does not describe; 0: of all four
 };
 

@@ -210,6 +210,77 @@ const struct dialect deformable_detr_names = {
 	.inert = IGNORED(OF_TRAINING, "disable_custom_kernels", "return_intermediate", "init_std"),
 };
 
+#define GROUNDING_ATTENTION(canonical, file) \
+	{ canonical ".q", file ".query" }, { canonical ".k", file ".key" }, { canonical ".v", file ".value" }, \
+	{ \
+		canonical ".o", file ".out_proj" \
+	}
+#define GROUNDING_ENCODER "@encoder.layers.#."
+#define GROUNDING_DECODER "@decoder.layers.#."
+#define GROUNDING_BODY \
+	{ "source", "@input_proj_vision.#.0" }, { "source.norm", "@input_proj_vision.#.1" }, { "levels", "@level_embed" }, \
+		{ "positions.row", "@backbone.position_embedding.row_embeddings" }, \
+		{ "positions.column", "@backbone.position_embedding.column_embeddings" }, { "text", "@text_projection" }, \
+		{ "queries", "@query_position_embeddings" }, { "choice", "@enc_output" }, { "choice.norm", "@enc_output_norm" }, \
+		{ "choice.box", "@encoder_output_bbox_embed.layers.#" }, \
+		{ "fusion.norm.vision", GROUNDING_ENCODER "fusion_layer.layer_norm_vision" }, \
+		{ "fusion.norm.text", GROUNDING_ENCODER "fusion_layer.layer_norm_text" }, \
+		{ "fusion.vision", GROUNDING_ENCODER "fusion_layer.attn.vision_proj" }, \
+		{ "fusion.text", GROUNDING_ENCODER "fusion_layer.attn.text_proj" }, \
+		{ "fusion.vision.v", GROUNDING_ENCODER "fusion_layer.attn.values_vision_proj" }, \
+		{ "fusion.text.v", GROUNDING_ENCODER "fusion_layer.attn.values_text_proj" }, \
+		{ "fusion.vision.o", GROUNDING_ENCODER "fusion_layer.attn.out_vision_proj" }, \
+		{ "fusion.text.o", GROUNDING_ENCODER "fusion_layer.attn.out_text_proj" }, \
+		{ "fusion.vision.scale", GROUNDING_ENCODER "fusion_layer.vision_param" }, \
+		{ "fusion.text.scale", GROUNDING_ENCODER "fusion_layer.text_param" }, \
+		GROUNDING_ATTENTION("words.attn", GROUNDING_ENCODER "text_enhancer_layer.self_attn"), \
+		{ "words.attn.norm", GROUNDING_ENCODER "text_enhancer_layer.layer_norm_before" }, \
+		{ "words.ffn.up", GROUNDING_ENCODER "text_enhancer_layer.fc1" }, \
+		{ "words.ffn.down", GROUNDING_ENCODER "text_enhancer_layer.fc2" }, \
+		{ "words.ffn.norm", GROUNDING_ENCODER "text_enhancer_layer.layer_norm_after" }, \
+		DEFORM("encoder.attn", GROUNDING_ENCODER "deformable_layer.self_attn"), \
+		{ "encoder.attn.norm", GROUNDING_ENCODER "deformable_layer.self_attn_layer_norm" }, \
+		{ "encoder.ffn.up", GROUNDING_ENCODER "deformable_layer.fc1" }, \
+		{ "encoder.ffn.down", GROUNDING_ENCODER "deformable_layer.fc2" }, \
+		{ "encoder.ffn.norm", GROUNDING_ENCODER "deformable_layer.final_layer_norm" }, \
+		{ "decoder.position", "@decoder.reference_points_head.layers.#" }, \
+		GROUNDING_ATTENTION("decoder.attn", GROUNDING_DECODER "self_attn"), \
+		{ "decoder.attn.norm", GROUNDING_DECODER "self_attn_layer_norm" }, \
+		GROUNDING_ATTENTION("decoder.text", GROUNDING_DECODER "encoder_attn_text"), \
+		{ "decoder.text.norm", GROUNDING_DECODER "encoder_attn_text_layer_norm" }, \
+		DEFORM("decoder.cross", GROUNDING_DECODER "encoder_attn"), \
+		{ "decoder.cross.norm", GROUNDING_DECODER "encoder_attn_layer_norm" }, \
+		{ "decoder.ffn.up", GROUNDING_DECODER "fc1" }, { "decoder.ffn.down", GROUNDING_DECODER "fc2" }, \
+		{ "decoder.ffn.norm", GROUNDING_DECODER "final_layer_norm" }, { "decoder.norm", "@decoder.layer_norm" }, \
+		{ "head.boxes", "bbox_embed.#.layers.#" }, \
+	{ \
+		"head.boxes", "@decoder.bbox_embed.#.layers.#" \
+	}
+#define GROUNDING_INERT \
+	OF_TRAINING, "disable_custom_kernels", "init_std", "text_enhancer_dropout", "fusion_droppath", "fusion_dropout", \
+		"two_stage_bbox_embed_share", "auxiliary_loss"
+
+const struct dialect grounding_names = {
+	.name = "grounding-dino",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(GROUNDING_BODY),
+	.ignored =
+		IGNORED("*.num_batches_tracked", "*bbox_embed.*", "*relative_position_index", "*conv_encoder.model.layernorm.*"),
+	.inert = IGNORED(GROUNDING_INERT),
+};
+
+const struct dialect mm_grounding_names = {
+	.name = "mm-grounding-dino",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(GROUNDING_BODY, { "choice.offset", "@encoder_output_class_embed" }, { "head.offset", "class_embed.#" },
+		{ "head.offset", "@decoder.class_embed.#" }),
+	.ignored = IGNORED("*.num_batches_tracked", "*bbox_embed.*", "*class_embed.*", "*relative_position_index",
+		"*conv_encoder.model.layernorm.*"),
+	.inert = IGNORED(GROUNDING_INERT),
+};
+
 #define RF_DETR_CONV(canonical, file) \
 	{ canonical, file ".conv" }, \
 	{ \

@@ -4,7 +4,6 @@
 //
 //   pixels -> backbone -> 1x1 - norm (and 3x3 of the last) -> maps -> encoder -> memory
 //   queries -> reference -> decoder -> classes, boxes around the reference
-#include <float.h>
 #include <math.h>
 
 #include "arch/block/deform.h"
@@ -16,16 +15,6 @@ struct deformable_detr {
 	bool refines;
 	const int64_t *encoder_points, *decoder_points; // [levels]
 };
-
-static const int64_t *points(struct config *c, struct arena *a, const char *key, int64_t levels)
-{
-	int64_t n = config_size(c, key, 4), *out = ARENA_ARRAY(a, (size_t)levels, int64_t);
-	if (!c->error.status && (n < 1 || n > 1 << 10))
-		config_fail(c, STATUS_BAD_INPUT, "%s should be from 1 to 1024", key);
-	for (int64_t i = 0; i < levels; i++)
-		out[i] = n;
-	return out;
-}
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
@@ -47,8 +36,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 			"two_stage without with_box_refine, or in the bare class: it cannot run so itself");
 	if (c->error.status)
 		return;
-	o->encoder_points = points(c, a, "encoder_n_points", o->levels);
-	o->decoder_points = points(c, a, "decoder_n_points", o->levels);
+	o->encoder_points = deform_resolve_points(c, a, "encoder_n_points", o->levels);
+	o->decoder_points = deform_resolve_points(c, a, "decoder_n_points", o->levels);
 	const struct spec *backbone = part_of(s, "backbone");
 	if (backbone && (backbone->out_count < 1 || backbone->out_count > o->levels))
 		config_fail(c, STATUS_BAD_INPUT, "a backbone of %lld maps for %lld num_feature_levels",
@@ -58,43 +47,6 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 static const struct deformable_detr *own(const struct build *b)
 {
 	return b->s->own;
-}
-
-static graph_value source(struct build *b, graph_value map, int64_t level, bool smaller)
-{
-	int64_t h = b->s->hidden_size;
-	b->layer = level;
-	map = conv(b, "source", map,
-		(struct conv){ .out = h,
-			.kernel = smaller ? 3 : 1,
-			.stride = smaller ? 2 : 1,
-			.pad = smaller ? 1 : PAD_NONE,
-			.bias = true });
-	return op_group_norm(b->g, map, 32, WEIGHT(b, "source.norm", "weight", h), WEIGHT(b, "source.norm", "bias", h), 1e-5f);
-}
-
-// What the levels' masks f32 [batch, rows, columns] come to.
-struct masks {
-	graph_value each[DEFORM_LEVELS_MOST];
-	graph_value all, ratios; // those of struct deform
-};
-
-static struct masks masks_of(struct build *b, graph_value mask, const graph_value *maps)
-{
-	struct graph *g = b->g;
-	const struct deformable_detr *o = own(b);
-	struct masks m;
-	graph_value flat[DEFORM_LEVELS_MOST], ratio[DEFORM_LEVELS_MOST];
-	for (int64_t i = 0; i < o->levels; i++) {
-		graph_value x = m.each[i] = detect_mask(b, mask, maps[i]);
-		graph_value across = op_reduce_mean(g, op_squeeze(g, op_slice(g, x, 1, 0, 1), 1), 1, true), // [batch, 1]
-			down = op_reduce_mean(g, op_squeeze(g, op_slice(g, x, 2, 0, 1), 2), 1, true);
-		ratio[i] = op_unsqueeze(g, op_concat(g, 2, (graph_value[]){ across, down }, 1), 1);
-		flat[i] = op_reshape(g, x, 3, (int64_t[]){ 0, -1, 1 });
-	}
-	m.all = op_concat(g, (int)o->levels, flat, 1);
-	m.ratios = op_concat(g, (int)o->levels, ratio, 1);
-	return m;
 }
 
 // Sines of the middles of what the mask leaves, from 0 to 2 pi: [batch, rows, columns, half]
@@ -109,7 +61,7 @@ static graph_value along(struct build *b, graph_value mask, int axis, int64_t ha
 }
 
 // [batch, all places, hidden]: of each place in its map, and of the map.
-static graph_value positions(struct build *b, const struct masks *m, const graph_value *maps)
+static graph_value positions(struct build *b, const struct deform_masks *m, const graph_value *maps)
 {
 	struct graph *g = b->g;
 	const struct deformable_detr *o = own(b);
@@ -127,24 +79,20 @@ static graph_value positions(struct build *b, const struct masks *m, const graph
 	return graph_failed(g) ? NO_VALUE : op_concat(g, (int)o->levels, all, 1);
 }
 
-static graph_value encode(struct build *b, const struct deform_levels *l, const struct masks *m, graph_value positions)
+static graph_value encode(struct build *b, const struct deform_levels *l, const struct deform_masks *m, graph_value positions)
 {
 	struct graph *g = b->g;
 	const struct deformable_detr *o = own(b);
-	int64_t h = b->s->hidden_size;
 	graph_value x = l->memory, centres = deform_all_centres(b, l, m->ratios);
-	for (b->layer = 0; b->layer < detect_layers(b->s, o->detect.encoder_layers) && !graph_failed(g); b->layer++) {
+	for (b->layer = 0; b->layer < detect_layers(b->s, o->detect.encoder_layers) && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "encoder.%lld", (long long)b->layer);
 		struct deform d = { .heads = o->detect.encoder_heads,
 			.points = o->encoder_points,
 			.offset_scale = 0.5,
-			.memory = x,
 			.reference = centres,
 			.ratios = m->ratios,
 			.mask = m->all };
-		x = op_add(g, x, deform_attention(b, "encoder.attn", op_add(g, x, positions), l, &d));
-		x = layer_norm(b, "encoder.attn.norm", x, h);
-		x = layer_norm(b, "encoder.ffn.norm", op_add(g, x, detect_ffn(b, "encoder.ffn", x, o->detect.encoder_ffn)), h);
+		x = deform_encoder_layer(b, x, positions, l, &d, o->detect.encoder_ffn);
 		graph_leave(g);
 	}
 	return x;
@@ -170,19 +118,15 @@ static graph_value classes(struct build *b, graph_value x, int64_t layer)
 }
 
 // The best places are queries: *reference their boxes, *query and *x what follows from the boxes.
-static void choose(struct build *b, const struct deform_levels *l, const struct masks *m, graph_value memory,
+static void choose(struct build *b, const struct deform_levels *l, const struct deform_masks *m, graph_value memory,
 	graph_value *reference, graph_value *query, graph_value *x)
 {
 	struct graph *g = b->g;
 	const struct deformable_detr *o = own(b);
 	int64_t h = b->s->hidden_size, last = o->detect.decoder_layers;
 	graph_enter(g, "queries");
-	graph_value valid, anchor = deform_anchors(b, l, m->ratios, &valid), best, sines[4];
-	graph_value there = op_greater(g, m->all, graph_f32(g, 0.5f));
-	valid = op_and(g, valid, there);
-	anchor = op_where(g, there, anchor, graph_f32(g, FLT_MAX));
-	memory = op_mul(g, memory, op_cast(g, valid, DTYPE_F32));
-	memory = layer_norm(b, "choice.norm", linear(b, "choice", memory, h, h, true), h);
+	graph_value best, sines[4], anchor;
+	memory = deform_proposals(b, l, m, memory, &anchor);
 	graph_value score = op_squeeze(g, op_slice(g, classes(b, memory, last), 2, 0, 1), 2);
 	op_topk_indices(g, score, o->proposals, 1, false, &best);
 	graph_value box = op_add(g, boxes(b, rows_at(g, memory, best), last), rows_at(g, anchor, best));
@@ -219,13 +163,11 @@ static void build(struct build *b)
 	const graph_value *found = backbone_features(b, "backbone", pixels, &count);
 	if (graph_failed(g))
 		return;
-	for (int64_t i = 0; i < o->levels; i++)
-		maps[i] = i < count ? source(b, found[i], i, false)
-				    : source(b, i == count ? found[count - 1] : maps[i - 1], i, true);
+	deform_sources(b, found, count, maps, o->levels);
 	struct deform_levels l = deform_levels(b, maps, o->levels);
 	if (graph_failed(g))
 		return;
-	struct masks m = masks_of(b, in.mask, maps);
+	struct deform_masks m = deform_masks(b, in.mask, maps, o->levels);
 	graph_value memory = encode(b, &l, &m, positions(b, &m, maps)), reference, query, x;
 	if (o->proposals)
 		choose(b, &l, &m, memory, &reference, &query, &x);

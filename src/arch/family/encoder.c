@@ -322,7 +322,9 @@ static void add_positions(
 	const struct encoder *e = b->s->own;
 	const struct encoder_traits *t = TRAITS_OF(b->s, encoder);
 
-	if (!t->fourier)
+	if (io->bias.id)
+		extras->bias = io->bias;
+	else if (!t->fourier)
 		extras->bias = e->causal
 			? mask_causal(b, e->sees_padding ? op_max(g, io->mask, graph_i64(g, 1)) : io->mask, io->ids, 0)
 			: mask_bidirectional(b, io->mask); // [batch, 1, 1 or seq, seq]
