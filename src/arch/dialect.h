@@ -123,6 +123,6 @@ extern const struct dialect aria_vlm_names, aya_vision_names, blip_2_names, blip
 	qwen2_5_omni_vision_names, qwen2_5_vl_vision_names, qwen2_vl_vision_names, qwen3_omni_vision_names, qwen3_vl_vision_names,
 	resampler_names, retrieval_names, ultravbert_names, video_llama_3_names, qwen2_audio_names, unheard_names, voxtral_names,
 	granite_speech_names, kimi_k25_names, kimi_k25_vision_names, lfm3_vl_names, lfm3_vl_vision_names, hunyuan_vl_vision_names,
-	video_llava_names;
+	video_llava_names, florence_names, davit_names;
 
 #endif

@@ -348,6 +348,8 @@ const struct arch arch_rows[] = {
 	{ "flava_text_model", OF(encoder, flava_text_names, .norm_first = true) },
 	{ "flex_olmo", OF(decoder, flex_olmo_names, .reordered_norm = true, .qk_norm_whole = true) },
 	{ "flint", OF(decoder, flint_names, FLINT) },
+	{ "florence2", &florence, &florence_names, PARTS("bart", "florence_vision") },
+	{ "florence_vision", &davit, &davit_names },
 	{ "fnet", OF(encoder, fnet_names, TANH_HEAD, .fourier = true, .always_projected = true) },
 	{ "focalnet", &focalnet, &focalnet_names },
 	{ "fsmt", OF(seq2seq, fsmt_names, .positions_from_pad = true, .head_in_body = true) },

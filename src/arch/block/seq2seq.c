@@ -8,7 +8,8 @@
 
 static bool generates(const struct spec *s)
 {
-	return part_of(s, "encoder") && part_of(s, "decoder") && s->head->generates;
+	const struct spec *of = part_of(s, "text") ? part_of(s, "text") : s; // where pictures stand in the text
+	return part_of(of, "encoder") && part_of(of, "decoder") && s->head->generates;
 }
 
 static const struct arch_graph encoder_graph = { "encoder_model.onnx", STEP_ENCODE, generates },
@@ -134,6 +135,16 @@ static const struct spec *table_of(struct build *b, const struct seq2seq *f, con
 	return found ? found : own;
 }
 
+graph_value seq2seq_embed(struct build *b, const struct seq2seq *f, const char *part, graph_value ids)
+{
+	const struct spec *whole = b->s, *half = part_of(whole, part);
+	const char *stem;
+	b->s = table_of(b, f, part, &stem);
+	graph_value x = embedding(b, stem, ids, half->vocab_size, half->embedding_size);
+	b->s = whole;
+	return f->embed_scale > 0 ? op_scale(b->g, x, f->embed_scale) : x;
+}
+
 // A dimension that only one graph knows has its own name, so that a static graph can give it a number.
 void seq2seq_run(struct build *b, const struct seq2seq *f, const char *part, struct body *io)
 {
@@ -142,15 +153,8 @@ void seq2seq_run(struct build *b, const struct seq2seq *f, const char *part, str
 	graph_enter(g, "%s", part);
 	if (text_is(part, "decoder") && f->remember && io->memory.id)
 		io->memory = f->remember(b, io->memory);
-	if (io->ids.id && !io->embeds.id && !f->whole_halves) {
-		const char *stem;
-		const struct spec *half = part_of(whole, part);
-		b->s = table_of(b, f, part, &stem);
-		io->embeds = embedding(b, stem, io->ids, half->vocab_size, half->embedding_size); // [batch, seq, embedding]
-		if (f->embed_scale > 0)
-			io->embeds = op_scale(g, io->embeds, f->embed_scale);
-		b->s = whole;
-	}
+	if (io->ids.id && !io->embeds.id && !f->whole_halves)
+		io->embeds = seq2seq_embed(b, f, part, io->ids);
 	part_enter(b, part);
 	(text_is(part, "encoder") ? f->encode : f->decode)(b, io);
 	part_leave(b, whole);
@@ -359,6 +363,7 @@ void seq2seq_build(struct build *b, const struct seq2seq *f)
 				graph_bind(b->g, others[i], n);
 	}
 	if (b->which == &encoder_graph) {
+		io.own = f;
 		source(b, f, &io);
 		seq2seq_run(b, f, "encoder", &io);
 		graph_output(b->g, "last_hidden_state", io.last);

@@ -35,7 +35,8 @@
 // How a family builds its halves. The functions run with b->s at the half; they find embeds (tokens, scaled) or features and the
 // mask in io, the decoder also memory, memory_mask and caches, and leave `last` (and `states`).
 struct seq2seq {
-	void (*inputs)(struct build *b, struct body *io); // declares the encoder's; NULL: input_ids and attention_mask
+	// Declares the encoder's, io->own being this struct; NULL: input_ids and attention_mask.
+	void (*inputs)(struct build *b, struct body *io);
 	void (*encode)(struct build *b, struct body *io);
 	void (*decode)(struct build *b, struct body *io);
 	// With b->s at the whole: what the decoder makes of the states it is given, in io->memory; NULL: nothing.
@@ -58,6 +59,8 @@ struct seq2seq {
 void seq2seq_build(struct build *b, const struct seq2seq *f);
 // Runs a half, "encoder" or "decoder": from io->ids, unless embeds are there, to io->last.
 void seq2seq_run(struct build *b, const struct seq2seq *f, const char *part, struct body *io);
+// ids [batch, seq] by the table of tokens of that half, scaled: [batch, seq, embedding]
+graph_value seq2seq_embed(struct build *b, const struct seq2seq *f, const char *part, graph_value ids);
 // Of a decoder that has a family of its own and reads memory, all of whose tokens count: io->mask [batch, past + seq], positions
 // [1, seq], types, and memory_bias of memory_mask.
 void seq2seq_begin(struct build *b, struct body *io);

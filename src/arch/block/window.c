@@ -219,17 +219,57 @@ graph_value window_layer(
 	return branches(b, w, x, y, dim);
 }
 
-// i64 [1] each: height and width of a map, and how many windows it is high and wide.
-struct extent {
-	graph_value batch, rows, cols, down, right;
-};
-
-// [batch, rows, cols, dim] -> [batch * windows, n*n, dim]
-static graph_value partitioned_any(struct graph *g, graph_value x, const struct extent *e, int64_t n, int64_t dim)
+struct window_grid window_grid(struct graph *g, graph_value x, int64_t n)
 {
-	graph_value side = graph_i64s(g, 1, &n), last = graph_i64s(g, 1, &dim);
+	graph_value side = graph_i64s(g, 1, &n), more = graph_i64s(g, 1, (int64_t[]){ n - 1 });
+	struct window_grid e = { .n = n, .batch = op_dim(g, x, 0), .rows = op_dim(g, x, 1), .cols = op_dim(g, x, 2) };
+	e.down = op_div(g, op_add(g, e.rows, more), side);
+	e.right = op_div(g, op_add(g, e.cols, more), side);
+	return e;
+}
+
+// An axis of x, `size` long, with zeros at its end up to `count` windows of n.
+static graph_value filled(struct graph *g, graph_value x, int axis, graph_value size, graph_value count, int64_t n)
+{
+	int64_t known = value_dim(g, x, axis);
+	if (known >= 0)
+		return op_pad(g, x, axis, 0, (known + n - 1) / n * n - known);
+	graph_value all = op_squeeze(g, op_mul(g, count, graph_i64s(g, 1, &n)), 0), one = graph_i64(g, 1);
+	graph_value at = op_range(g, graph_i64(g, 0), all, one), last = op_sub(g, op_squeeze(g, size, 0), one);
+	graph_value there = op_cast(g, op_less_or_equal(g, at, last), DTYPE_F32);
+	for (int i = axis; i < 3; i++)
+		there = op_unsqueeze(g, there, -1);
+	return op_mul(g, op_gather(g, x, op_min(g, at, last), axis), there);
+}
+
+// Of a map that windows divide.
+static graph_value cut(struct graph *g, graph_value x, const struct window_grid *e, int64_t dim)
+{
+	graph_value side = graph_i64s(g, 1, &e->n), last = graph_i64s(g, 1, &dim);
 	x = op_reshape_to(g, x, op_concat(g, 6, (graph_value[]){ e->batch, e->down, side, e->right, side, last }, 0));
-	return op_reshape(g, op_transpose(g, x, 6, (int[]){ 0, 1, 3, 2, 4, 5 }), 3, (int64_t[]){ -1, n * n, dim });
+	return op_reshape(g, op_transpose(g, x, 6, (int[]){ 0, 1, 3, 2, 4, 5 }), 3, (int64_t[]){ -1, e->n * e->n, dim });
+}
+
+static graph_value uncut(struct graph *g, graph_value x, const struct window_grid *e, int64_t dim)
+{
+	graph_value side = graph_i64s(g, 1, &e->n), last = graph_i64s(g, 1, &dim);
+	graph_value high = op_mul(g, e->down, side), wide = op_mul(g, e->right, side);
+	x = op_reshape_to(g, x, op_concat(g, 6, (graph_value[]){ e->batch, e->down, e->right, side, side, last }, 0));
+	x = op_transpose(g, x, 6, (int[]){ 0, 1, 3, 2, 4, 5 });
+	return op_reshape_to(g, x, op_concat(g, 4, (graph_value[]){ e->batch, high, wide, last }, 0));
+}
+
+graph_value window_cut(struct graph *g, graph_value x, const struct window_grid *e, int64_t dim)
+{
+	x = filled(g, filled(g, x, 1, e->rows, e->down, e->n), 2, e->cols, e->right, e->n);
+	return cut(g, x, e, dim);
+}
+
+graph_value window_join(struct graph *g, graph_value x, const struct window_grid *e, int64_t dim)
+{
+	graph_value zero = graph_i64s(g, 1, (int64_t[]){ 0 });
+	x = uncut(g, x, e, dim);
+	return op_slice_to(g, op_slice_to(g, x, 1, zero, e->rows), 2, zero, e->cols);
 }
 
 // 0, 1 or 2 for each place along a side: before the last window, in it, or rolled in from the beginning. f32 [size]
@@ -243,13 +283,14 @@ static graph_value region_along(struct graph *g, graph_value size, int64_t n, in
 
 // region_mask of a map whose size is not known: [batch * windows, heads, n^2, n^2] with bias [1, heads, n^2, n^2] added
 static graph_value masked_bias_any(
-	struct graph *g, graph_value bias, const struct extent *e, int64_t n, int64_t shift, int64_t heads, float apart)
+	struct graph *g, graph_value bias, const struct window_grid *e, int64_t shift, int64_t heads, float apart)
 {
-	struct extent one = *e;
+	struct window_grid one = *e;
+	int64_t n = e->n;
 	one.batch = graph_i64s(g, 1, (int64_t[]){ 1 });
 	graph_value down = op_scale(g, region_along(g, e->rows, n, shift), 3), right = region_along(g, e->cols, n, shift);
 	graph_value r = op_add(g, op_unsqueeze(g, down, 1), op_unsqueeze(g, right, 0)); // [rows, cols]
-	r = partitioned_any(g, r, &one, n, 1);                                          // [windows, n*n, 1]
+	r = cut(g, r, &one, 1);                                                         // [windows, n*n, 1]
 	graph_value same = op_unsqueeze(g, op_equal(g, r, op_transpose(g, r, 3, (int[]){ 0, 2, 1 })), 1);
 	bias = op_add(g, bias, op_where(g, same, graph_f32(g, 0), graph_f32(g, apart)));
 	graph_value shape = op_concat(g, 2, (graph_value[]){ e->batch, graph_i64s(g, 4, (int64_t[]){ 1, 1, 1, 1 }) }, 0);
@@ -265,21 +306,18 @@ graph_value window_layer_any(
 	if (graph_failed(g))
 		return NO_VALUE;
 	graph_value side = graph_i64s(g, 1, &n), last = graph_i64s(g, 1, &dim);
-	struct extent e = { op_dim(g, x, 0), rows, cols, op_div(g, rows, side), op_div(g, cols, side) };
+	struct window_grid e = { n, op_dim(g, x, 0), rows, cols, op_div(g, rows, side), op_div(g, cols, side) };
 	graph_enter(g, "attn");
 	graph_value y = w->second ? x : layer_norm(b, "windows.attn.norm", x, dim), bias = bias_of(b, w, n, heads);
 	y = op_reshape_to(g, y, op_concat(g, 4, (graph_value[]){ e.batch, rows, cols, last }, 0));
 	if (shift)
 		y = rolled(g, rolled(g, y, 1, shift), 2, shift);
-	y = partitioned_any(g, y, &e, n, dim);
+	y = cut(g, y, &e, dim);
 	if (shift) {
-		bias = masked_bias_any(g, bias, &e, n, shift, heads, w->second ? -200 : -100);
+		bias = masked_bias_any(g, bias, &e, shift, heads, w->second ? -200 : -100);
 		graph_assume(g, bias, 0, value_dim(g, y, 0));
 	}
-	y = attention(b, w, y, bias, dim, heads);
-	y = op_reshape_to(g, y, op_concat(g, 6, (graph_value[]){ e.batch, e.down, e.right, side, side, last }, 0));
-	y = op_transpose(g, y, 6, (int[]){ 0, 1, 3, 2, 4, 5 });
-	y = op_reshape_to(g, y, op_concat(g, 4, (graph_value[]){ e.batch, rows, cols, last }, 0));
+	y = uncut(g, attention(b, w, y, bias, dim, heads), &e, dim);
 	if (shift)
 		y = rolled(g, rolled(g, y, 1, -shift), 2, -shift);
 	y = op_reshape_to(g, y, op_shape(g, x));

@@ -31,6 +31,17 @@ int64_t windows_width(const struct windows *w); // of the last stage
 graph_value window_stages(
 	struct build *b, const struct windows *w, struct body *io, graph_value x, int64_t *height, int64_t *width, bool before);
 
+// A map [batch, rows, cols, ..] cut into windows of n by n, i64 [1] each: how large it is, and how many windows high and wide, the
+// last ones being filled up.
+struct window_grid {
+	int64_t n;
+	graph_value batch, rows, cols, down, right;
+};
+struct window_grid window_grid(struct graph *g, graph_value x, int64_t n);
+// [batch, rows, cols, dim] -> [batch * windows, n*n, dim], zeros where the map has ended; and back
+graph_value window_cut(struct graph *g, graph_value x, const struct window_grid *e, int64_t dim);
+graph_value window_join(struct graph *g, graph_value x, const struct window_grid *e, int64_t dim);
+
 // A layer of a stage for b->stage, b->layer: x [batch, height*width, dim].
 graph_value window_layer(
 	struct build *b, const struct windows *w, graph_value x, int64_t height, int64_t width, int64_t dim, int64_t heads);

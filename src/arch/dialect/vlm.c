@@ -831,3 +831,35 @@ const struct dialect minimax_m3_vision_names = {
 	.ignored = IGNORED("*rotary_emb.inv_freq"),
 	.inert = IGNORED("image_size"),
 };
+
+const struct dialect florence_names = {
+	.name = "florence",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "projector", "@multi_modal_projector.image_projection" },
+		{ "projector.norm", "@multi_modal_projector.image_proj_norm" },
+		{ "positions.row", "@multi_modal_projector.image_position_embed.row_embeddings" },
+		{ "positions.column", "@multi_modal_projector.image_position_embed.column_embeddings" },
+		{ "frames", "@multi_modal_projector.visual_temporal_embed.pos_idx_to_embed" }),
+	.ignored = IGNORED("*final_logits_bias"),
+	.inert = IGNORED("is_encoder_decoder"),
+};
+
+#define DAVIT_HALF(half, attention) \
+	{ half ".conv.1", "blocks.#.#." half "_block.conv1" }, { half ".conv.2", "blocks.#.#." half "_block.conv2" }, \
+		{ half ".norm.1", "blocks.#.#." half "_block.norm1" }, { half ".norm.2", "blocks.#.#." half "_block.norm2" }, \
+		{ half ".qkv", "blocks.#.#." half "_block." attention ".qkv" }, \
+		{ half ".o", "blocks.#.#." half "_block." attention ".proj" }, \
+		{ half ".ffn.up", "blocks.#.#." half "_block.ffn.fc1" }, \
+	{ \
+		half ".ffn.down", "blocks.#.#." half "_block.ffn.fc2" \
+	}
+const struct dialect davit_names = {
+	.name = "davit",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed", "convs.#.conv" }, { "embed.norm", "convs.#.norm" }, DAVIT_HALF("spatial", "window_attn"),
+		DAVIT_HALF("channel", "channel_attn")),
+	.ignored = IGNORED(NULL),
+	.inert = IGNORED("projection_dim", "max_temporal_embeddings", "max_position_embeddings", "drop_path_rate"),
+};

@@ -88,8 +88,8 @@ struct tokens {
 	graph_value phrase_bias, phrase_sine; // [batch, 1, seq, seq]; [batch, seq, hidden], of the place within the phrase
 };
 
-// Which tokens are of one phrase, bool [batch, seq, seq]; a phrase ends with one of BERT's [CLS], [SEP], "." and "?", and what ends
-// with the text's last token, or is not ended, is none: its tokens stand alone. *place: i64 [batch, seq], from 0 in each phrase.
+// Which tokens are of one phrase, bool [batch, seq, seq]; a phrase ends with one of BERT's [CLS], [SEP], "." and "?", and what
+// ends with the text's last token, or is not ended, is none: its tokens stand alone. *place: i64 [batch, seq], from 0 in each.
 static graph_value phrases(struct build *b, graph_value ids, graph_value *place)
 {
 	struct graph *g = b->g;

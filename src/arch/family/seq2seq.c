@@ -174,7 +174,7 @@ static void source_with_global(struct build *b, struct body *io)
 	io->blocks = graph_input(g, "global_attention_mask", DTYPE_I64, 2, shape);
 }
 
-static struct seq2seq halves(const struct build *b)
+struct seq2seq seq2seq_halves(const struct build *b)
 {
 	const struct seq2seq_own *o = b->s->own;
 	struct seq2seq f = { .encode = encode,
@@ -196,7 +196,7 @@ static struct seq2seq halves(const struct build *b)
 
 static void build(struct build *b)
 {
-	struct seq2seq f = halves(b);
+	struct seq2seq f = seq2seq_halves(b);
 	seq2seq_build(b, &f);
 }
 
@@ -204,7 +204,7 @@ static void build(struct build *b)
 static void body(struct build *b, struct body *io)
 {
 	struct seq2seq *f = ARENA_NEW(graph_arena(b->g), struct seq2seq);
-	*f = halves(b);
+	*f = seq2seq_halves(b);
 	seq2seq_run(b, f, "decoder", io);
 	io->own = f;
 }

@@ -3,7 +3,7 @@
 #ifndef ASSAY_ARCH_FAMILY_SEQ2SEQ_H
 #define ASSAY_ARCH_FAMILY_SEQ2SEQ_H
 
-#include "arch/spec.h"
+#include "arch/block/seq2seq.h"
 
 #define SEQ2SEQ_TRAITS(X, T) \
 	X(T, COUNT, sine_positions, \
@@ -14,5 +14,8 @@
 	X(T, FLAG, source_masked, "a decoder by itself looks at those of the given states only that a mask names") \
 	X(T, FLAG, start_wraps, "a text read by both halves is shifted round, its last token to the front")
 FAMILY_TRAITS(seq2seq, SEQ2SEQ_TRAITS);
+
+// b->s as both halves of a model of this family.
+struct seq2seq seq2seq_halves(const struct build *b);
 
 #endif
