@@ -66,8 +66,8 @@ extern const struct dialect bit_names, hgnet_names, pvt_names, pvt_v2_names, tex
 	cvt_names, align_vision_names, efficientnet_names, focalnet_names, levit_names, mobilevit_names, mobilevitv2_names,
 	swiftformer_names;
 // depth.c
-extern const struct dialect depth_anything_names, dpt_names, zoedepth_names, prompt_depth_anything_names, chmv2_names,
-	tipsv2_dpt_names;
+extern const struct dialect depth_anything_names, dpt_names, depth_pro_names, zoedepth_names, prompt_depth_anything_names,
+	chmv2_names, tipsv2_dpt_names;
 // decoder.c
 extern const struct dialect apertus_names, gemma2_names, gemma3n_names, gemma4_names, gemma4_unified_names, glm_names,
 	hunyuan_names, hyperclovax_names, llama_names, nanochat_names, nemotron_names, olmo2_names, phi3_names, phi_names,

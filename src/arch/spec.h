@@ -293,6 +293,7 @@ FAMILY(dac);
 FAMILY(davit);
 FAMILY(decision);
 FAMILY(deformable_detr);
+FAMILY(depth_pro);
 FAMILY(detr);
 FAMILY(dpt);
 FAMILY(dinov3);

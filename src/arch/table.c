@@ -181,6 +181,8 @@
 #define TEXT_PART(type) .part_types = { { "text", type } }
 #define VISION_PART(type) .part_types = { { "vision", type } }
 #define ENCODER_PART(encoder) .part_types = { { "encoder", encoder } }
+#define DEPTH_PRO_PARTS \
+	.part_types = { { "image", "dinov2" }, { "patches", "dinov2" }, { "view", "dinov2" } }
 #define HALVES(encoder, decoder) .part_types = { { "encoder", encoder }, { "decoder", decoder } }
 
 const struct arch arch_rows[] = {
@@ -286,6 +288,7 @@ const struct arch arch_rows[] = {
 	{ "deformable_detr", &deformable_detr, &deformable_detr_names, BACKBONE("timm_backbone", "resnet") },
 	{ "deit", OF(vit, deit_names, .distillation_token = true) },
 	{ "depth_anything", &depth_anything, &depth_anything_names, BACKBONE_PART("dinov2") },
+	{ "depth_pro", &depth_pro, &depth_pro_names, DEPTH_PRO_PARTS },
 	{ "detr", &detr, &detr_names, BACKBONE("timm_backbone", "resnet") },
 	{ "diffllama", OF(decoder, diffllama_names, .differential = true) },
 	{ "diffusers:AuraFlowTransformer2DModel", &aura_flow, &aura_flow_names },

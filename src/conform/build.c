@@ -31,14 +31,25 @@ static bool other_picture(const struct artifact *built, const char *io, int64_t 
 	return differs;
 }
 
+// Is there a size of made-up pictures? Then the class takes any, where it is a tower by itself, too.
+static bool takes_any(const struct spec *s)
+{
+	struct input_hints hints;
+	bool any = !text_is(arch_architecture(s), "vision");
+
+	arch_input_hints(s, &hints);
+	for (size_t i = 0; i < sizeof hints.symbols / sizeof *hints.symbols && hints.symbols[i].name; i++)
+		any |= text_is(hints.symbols[i].name, "height");
+	return any;
+}
+
 enum status conform_build(struct artifact *out, const struct conform_model *m, const struct arch_graph *which, struct graph **g,
 	const char *io, struct arena *a, struct error *err)
 {
 	int64_t size[2];
 	enum status st = artifact_build(out, a, m->checkpoint, m->spec, which, *g, err);
 
-	// A tower by itself that takes any size says so: its graph is open.
-	if (st || text_is(arch_architecture(m->spec), "vision") || !other_picture(out, io, size))
+	if (st || !takes_any(m->spec) || !other_picture(out, io, size))
 		return st;
 	graph_free(*g);
 	*g = graph_new(m->form);

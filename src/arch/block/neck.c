@@ -61,8 +61,7 @@ graph_value neck_doubled(struct build *b, graph_value x)
 	return neck_resize(b, x, op_mul(b->g, op_dim(b->g, x, 2), two), op_mul(b->g, op_dim(b->g, x, 3), two));
 }
 
-// The layer's first residual layer or its second.
-static graph_value residual(struct build *b, const struct neck *n, graph_value x, bool second)
+graph_value neck_residual(struct build *b, const struct neck *n, graph_value x, bool second)
 {
 	const struct conv c = { .out = n->width, .kernel = 3, .bias = n->bias };
 	graph_value y = conv(b, second ? "neck.second.1" : "neck.first.1", op_relu(b->g, x), c);
@@ -96,8 +95,8 @@ graph_value neck_fuse_all(struct build *b, const struct neck *n, const graph_val
 
 		int64_t at = n->states - 1 - b->layer;
 		graph_enter(g, "fuse.%lld", (long long)b->layer);
-		x = b->layer ? op_add(g, x, residual(b, n, resized_like(b, f[at], x, "linear"), false)) : f[at];
-		x = residual(b, n, x, true);
+		x = b->layer ? op_add(g, x, neck_residual(b, n, resized_like(b, f[at], x, "linear"), false)) : f[at];
+		x = neck_residual(b, n, x, true);
 		if (prompt.id)
 			x = op_add(g, x, prompted(b, n, prompt, x));
 		x = n->to_next && at ? neck_resize(b, x, op_dim(g, f[at - 1], 2), op_dim(g, f[at - 1], 3)) : neck_doubled(b, x);

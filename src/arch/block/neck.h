@@ -26,6 +26,8 @@ graph_value neck_fuse(struct build *b, const struct neck *n, const graph_value *
 // The same; every sum, the coarsest first, into sums [n->states], and the coarsest map before its sum into *coarsest.
 graph_value neck_fuse_all(struct build *b, const struct neck *n, const graph_value *maps, graph_value prompt, graph_value *sums,
 	graph_value *coarsest);
+// x through the first residual layer of a sum or its second, by "neck.first.1", "neck.first.2" and so on.
+graph_value neck_residual(struct build *b, const struct neck *n, graph_value x, bool second);
 graph_value neck_resize(struct build *b, graph_value x, graph_value height, graph_value width); // i64 [1] each; corners meet
 graph_value neck_doubled(struct build *b, graph_value x);
 

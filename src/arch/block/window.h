@@ -31,8 +31,8 @@ int64_t windows_width(const struct windows *w); // of the last stage
 graph_value window_stages(
 	struct build *b, const struct windows *w, struct body *io, graph_value x, int64_t *height, int64_t *width, bool before);
 
-// A map [batch, rows, cols, ..] cut into windows of n by n, i64 [1] each: how large it is, and how many windows high and wide, the
-// last ones being filled up.
+// A map [batch, rows, cols, ..] cut into windows of n by n, i64 [1] each: how large it is, and how many windows high and wide,
+// the last ones being filled up.
 struct window_grid {
 	int64_t n;
 	graph_value batch, rows, cols, down, right;

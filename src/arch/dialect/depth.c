@@ -124,3 +124,29 @@ const struct dialect tipsv2_dpt_names = {
 	.inert = IGNORED("backbone_config", "semantic_loss_ignore_index", "num_depth_bins", "min_depth", "max_depth",
 		"depth_decoder_activation"),
 };
+
+#define DEPTH_PRO_FUSION "fusion_stage.$."
+#define DEPTH_PRO_NECK "@neck.feature_upsample."
+const struct dialect depth_pro_names = {
+	.name = "depth-pro",
+	.prefix = "depth_pro.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "whole", DEPTH_PRO_NECK "image_block.layers.0" },
+		{ "size", DEPTH_PRO_NECK "scaled_images.#.layers.#" }, { "hook", DEPTH_PRO_NECK "intermediate.#.layers.#" },
+		{ "joined", "@neck.fuse_image_with_low_res" }, { "neck.conv", "@neck.feature_projection.projections.#" },
+		{ "neck.first.1", DEPTH_PRO_FUSION "residual_layer1.convolution1" },
+		{ "neck.first.2", DEPTH_PRO_FUSION "residual_layer1.convolution2" },
+		{ "neck.second.1", DEPTH_PRO_FUSION "residual_layer2.convolution1" },
+		{ "neck.second.2", DEPTH_PRO_FUSION "residual_layer2.convolution2" },
+		{ "neck.first.1.norm", DEPTH_PRO_FUSION "residual_layer1.batch_norm1" },
+		{ "neck.first.2.norm", DEPTH_PRO_FUSION "residual_layer1.batch_norm2" },
+		{ "neck.second.1.norm", DEPTH_PRO_FUSION "residual_layer2.batch_norm1" },
+		{ "neck.second.2.norm", DEPTH_PRO_FUSION "residual_layer2.batch_norm2" },
+		{ "neck.doubled", DEPTH_PRO_FUSION "deconv" }, { "neck.fused", DEPTH_PRO_FUSION "projection" },
+		{ "head.1", "head.layers.0" }, { "head.2", "head.layers.1" }, { "head.3", "head.layers.2" },
+		{ "head.4", "head.layers.4" }, { "view.in", "fov_model.fov_encoder.neck" }, { "view.first", "fov_model.conv" },
+		{ "view.head", "fov_model.head.layers.#" }),
+	// The first sum has nothing to add.
+	.ignored = IGNORED("fusion_stage.intermediate.0.residual_layer1.*", "*.num_batches_tracked", "*.mask_token"),
+	.inert = NULL,
+};
