@@ -293,6 +293,10 @@ class Inputs:
             m[1, :, m.shape[2] * 5 // 8:] = 0
         return m
 
+    # What OneFormer is asked for, as many numbers as its configuration says.
+    def task_inputs(self):
+        return self.sound(len(self.get("pixel_values")), self.config.task_seq_len)
+
     def image_sizes(self):
         given = [[50, 60], [30, 70], [64, 20], [33, 33]]
         return np.array(given[:self.size("batch", "image_sizes", 0, 2)], np.int64)

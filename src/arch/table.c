@@ -567,6 +567,7 @@ const struct arch arch_rows[] = {
 	{ "olmo3", OF(decoder, olmo2_names, .reordered_norm = true, .qk_norm_whole = true, .window_pattern = 4) },
 	{ "olmo_hybrid", OF(decoder, olmo_hybrid_names, OLMO_HYBRID) },
 	{ "olmoe", OF(decoder, qwen_moe_names, .qk_norm_whole = true) },
+	{ "oneformer", &mask2former, &oneformer_names, BACKBONE_PART("swin") },
 	{ "open-llama", &decoder, &open_llama_names },
 	{ "openai-gpt", OF(decoder, openai_gpt_names, GPT, GPT1_NORMS, .transposed_weights = true, .gelu_by_tanh = true) },
 	{ "openai_privacy_filter", OF(decoder, gpt_oss_names, PRIVACY_FILTER) },

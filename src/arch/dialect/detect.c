@@ -316,23 +316,32 @@ const struct dialect rf_detr_names = {
 
 #define MASK2FORMER_PIXELS "@pixel_level_module.decoder."
 #define MASK2FORMER_LAYER "@transformer_module.decoder.layers.#."
+// From the backbone's maps on, as far as Mask2Former and OneFormer agree.
+#define MASK2FORMER_MAPS \
+	{ "pixels.source", MASK2FORMER_PIXELS "input_projections.#.0" }, \
+		{ "pixels.source.norm", MASK2FORMER_PIXELS "input_projections.#.1" }, \
+		{ "pixels.levels", MASK2FORMER_PIXELS "level_embed" }, \
+		DEFORM("pixels.attn", MASK2FORMER_PIXELS "encoder.layers.#.self_attn"), \
+		{ "pixels.attn.norm", MASK2FORMER_PIXELS "encoder.layers.#.self_attn_layer_norm" }, \
+		{ "pixels.ffn.up", MASK2FORMER_PIXELS "encoder.layers.#.fc1" }, \
+		{ "pixels.ffn.down", MASK2FORMER_PIXELS "encoder.layers.#.fc2" }, \
+		{ "pixels.ffn.norm", MASK2FORMER_PIXELS "encoder.layers.#.final_layer_norm" }, \
+		{ "pixels.adapter", MASK2FORMER_PIXELS "adapter_#.0" }, \
+		{ "pixels.adapter.norm", MASK2FORMER_PIXELS "adapter_#.1" }, { "pixels.finer", MASK2FORMER_PIXELS "layer_#.0" }, \
+		{ "pixels.finer.norm", MASK2FORMER_PIXELS "layer_#.1" }, { "pixels.out", MASK2FORMER_PIXELS "mask_projection" }, \
+		{ "levels", "@transformer_module.level_embed" }, \
+	{ \
+		"queries.position", "@transformer_module.queries_embedder" \
+	}
+#define MASK2FORMER_LOSS \
+	"ignore_value", "no_object_weight", "class_weight", "mask_weight", "dice_weight", "train_num_points", \
+		"oversample_ratio", "importance_sample_ratio", "init_std", "init_xavier_std", "use_auxiliary_loss", \
+		"output_auxiliary_logits"
 const struct dialect mask2former_names = {
 	.name = "mask2former",
 	.prefix = "model.",
 	.keys = NO_KEYS,
-	.weights = WEIGHTS({ "pixels.source", MASK2FORMER_PIXELS "input_projections.#.0" },
-		{ "pixels.source.norm", MASK2FORMER_PIXELS "input_projections.#.1" },
-		{ "pixels.levels", MASK2FORMER_PIXELS "level_embed" },
-		DEFORM("pixels.attn", MASK2FORMER_PIXELS "encoder.layers.#.self_attn"),
-		{ "pixels.attn.norm", MASK2FORMER_PIXELS "encoder.layers.#.self_attn_layer_norm" },
-		{ "pixels.ffn.up", MASK2FORMER_PIXELS "encoder.layers.#.fc1" },
-		{ "pixels.ffn.down", MASK2FORMER_PIXELS "encoder.layers.#.fc2" },
-		{ "pixels.ffn.norm", MASK2FORMER_PIXELS "encoder.layers.#.final_layer_norm" },
-		{ "pixels.adapter", MASK2FORMER_PIXELS "adapter_#.0" },
-		{ "pixels.adapter.norm", MASK2FORMER_PIXELS "adapter_#.1" }, { "pixels.finer", MASK2FORMER_PIXELS "layer_#.0" },
-		{ "pixels.finer.norm", MASK2FORMER_PIXELS "layer_#.1" }, { "pixels.out", MASK2FORMER_PIXELS "mask_projection" },
-		{ "levels", "@transformer_module.level_embed" }, { "project", "@transformer_module.input_projections.#" },
-		{ "queries.position", "@transformer_module.queries_embedder" },
+	.weights = WEIGHTS(MASK2FORMER_MAPS, { "project", "@transformer_module.input_projections.#" },
 		{ "queries", "@transformer_module.queries_features" }, { "layers.cross", MASK2FORMER_LAYER "cross_attn" },
 		{ "layers.cross.o", MASK2FORMER_LAYER "cross_attn.out_proj" },
 		{ "layers.cross.norm", MASK2FORMER_LAYER "cross_attn_layer_norm" },
@@ -343,9 +352,43 @@ const struct dialect mask2former_names = {
 		{ "masks", "@transformer_module.decoder.mask_predictor.mask_embedder.#.0" },
 		{ "head.classes", "class_predictor" }),
 	.ignored = IGNORED("*.num_batches_tracked", "criterion.*", "*pixel_level_module.encoder.swin.layernorm.*"),
-	.inert = IGNORED("is_encoder_decoder", "use_pretrained_backbone", "use_timm_backbone", "backbone_kwargs", "ignore_value",
-		"no_object_weight", "class_weight", "mask_weight", "dice_weight", "train_num_points", "oversample_ratio",
-		"importance_sample_ratio", "init_std", "init_xavier_std", "use_auxiliary_loss", "output_auxiliary_logits"),
+	.inert = IGNORED(
+		"is_encoder_decoder", "use_pretrained_backbone", "use_timm_backbone", "backbone_kwargs", MASK2FORMER_LOSS),
+};
+
+#define ONEFORMER_ASKING "@transformer_module.decoder.query_transformer.decoder."
+const struct dialect oneformer_names = {
+	.name = "oneformer",
+	.prefix = "model.",
+	.keys = KEYS({ "feature_size", "conv_dim" }, { "mask_feature_size", "mask_dim" }, { "feature_strides", "strides" },
+		{ "enforce_input_projection", "enforce_input_proj" }, { "hidden_dim", "hidden_dim" },
+		{ "hidden_dim", "hidden_size" }, { "decoder_layers", "decoder_layers" },
+		{ "decoder_layers", "num_hidden_layers" }),
+	.weights = WEIGHTS(MASK2FORMER_MAPS, { "task", "@task_encoder.task_mlp.layers.#.0" },
+		{ "asking.map", "@transformer_module.decoder.query_input_projection" },
+		{ "asking.attn", ONEFORMER_ASKING "layers.#.self_attn" },
+		{ "asking.attn.o", ONEFORMER_ASKING "layers.#.self_attn.out_proj" },
+		{ "asking.attn.norm", ONEFORMER_ASKING "layers.#.norm1" },
+		{ "asking.cross", ONEFORMER_ASKING "layers.#.multihead_attn" },
+		{ "asking.cross.o", ONEFORMER_ASKING "layers.#.multihead_attn.out_proj" },
+		{ "asking.cross.norm", ONEFORMER_ASKING "layers.#.norm2" },
+		{ "asking.ffn.up", ONEFORMER_ASKING "layers.#.linear1" },
+		{ "asking.ffn.down", ONEFORMER_ASKING "layers.#.linear2" },
+		{ "asking.ffn.norm", ONEFORMER_ASKING "layers.#.norm3" }, { "asking.norm", ONEFORMER_ASKING "norm" },
+		{ "layers.cross", MASK2FORMER_LAYER "cross_attn.multihead_attn" },
+		{ "layers.cross.o", MASK2FORMER_LAYER "cross_attn.multihead_attn.out_proj" },
+		{ "layers.cross.norm", MASK2FORMER_LAYER "cross_attn.norm" },
+		ATTENTION("layers.attn", MASK2FORMER_LAYER "self_attn.self_attn"),
+		{ "layers.attn.norm", MASK2FORMER_LAYER "self_attn.norm" }, { "layers.ffn.up", MASK2FORMER_LAYER "ffn.linear1" },
+		{ "layers.ffn.down", MASK2FORMER_LAYER "ffn.linear2" }, { "layers.ffn.norm", MASK2FORMER_LAYER "ffn.norm" },
+		{ "norm", "@transformer_module.decoder.decoder_norm" },
+		{ "masks", "@transformer_module.decoder.mask_embed.layers.#.0" },
+		{ "head.classes", "@transformer_module.decoder.class_embed" }),
+	// What describes texts is for training.
+	.ignored = IGNORED("*.num_batches_tracked", "criterion.*", "*pixel_level_module.encoder.swin.layernorm.*",
+		"*text_mapper.*", "*prompt_ctx.*"),
+	.inert = IGNORED("is_encoder_decoder", "use_pretrained_backbone", "use_timm_backbone", "backbone_kwargs", "norm",
+		"contrastive_*", "text_encoder_*", "max_seq_len", "feature_size", "mask_feature_size", MASK2FORMER_LOSS),
 };
 
 const struct dialect superpoint_names = {

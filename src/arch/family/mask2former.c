@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mask2Former: queries that become masks with a class each, and look only where their mask so far is (Cheng et al. 2021,
-// https://arxiv.org/abs/2112.01527).
+// https://arxiv.org/abs/2112.01527), and OneFormer, whose queries begin as what a task's words ask for and see the map of pixels
+// before that (Jain et al. 2022, https://arxiv.org/abs/2211.06220).
 //
 //   pixels -> backbone -> the three coarsest maps -> attention to a few places -> (finer maps added) -> map of pixels
 //   queries -> layers, each on one of the three maps in turn -> norm -> class; MLP * map of pixels -> mask
+//   OneFormer's queries: task's words -> MLP -+-> norm -> one for each query but the last -> layers that see the map -> norm -+
+//                                             +-----------------------------------------------------------------------(concat)
 #include <float.h>
 #include <math.h>
 
@@ -17,7 +20,27 @@ struct mask2former {
 	int64_t encoder_layers, encoder_ffn, queries;
 	int64_t finer; // maps that are added
 	bool project;
+	int64_t task_width; // of the words that say what is asked; 0: nothing is
+	bool task_first;    // the queries begin as the task, not as zeros
+	int64_t query_layers;
 };
+
+// OneFormer's keys.
+static void resolve_task(struct config *c, struct spec *s)
+{
+	struct mask2former *o = s->own;
+	o->task_width = config_size(c, "task_seq_len", 77);
+	o->task_first = config_bool(c, "use_task_norm", true);
+	o->query_layers = config_count(c, "query_dec_layers", 2);
+	s->norm_eps = config_real(c, "layer_norm_eps", 1e-5);
+	if (config_bool(c, "is_training", false))
+		config_fail(c, STATUS_UNSUPPORTED, "is_training: true, which takes texts too, is not supported");
+	else if (o->project) // its class makes such layers anew each time, they are in no file
+		config_fail(c, STATUS_UNSUPPORTED, "maps that are projected, which no file has weights for, are not supported");
+	else if (o->task_width < 1 || o->width != o->mask_width || o->queries < 2)
+		config_fail(c, STATUS_BAD_INPUT, "task_seq_len %lld, conv_dim %lld with mask_dim %lld, %lld queries",
+			(long long)o->task_width, (long long)o->width, (long long)o->mask_width, (long long)o->queries);
+}
 
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
@@ -38,7 +61,9 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	o->queries = config_size(c, "num_queries", 100);
 	o->project = config_bool(c, "enforce_input_projection", false) || o->width != s->hidden_size;
 	const int64_t *each = config_sizes(c, "feature_strides", a, 0, &strides);
-	if (config_text(c, "backbone"))
+	if (config_knows(c, "task_seq_len"))
+		resolve_task(c, s);
+	if (config_knows(c, "backbone") && config_text(c, "backbone"))
 		config_fail(c, STATUS_UNSUPPORTED, "a backbone whose configuration lies elsewhere is not supported");
 	struct spec *backbone = resolve_part(c, s, a, "backbone", "backbone_config", NULL, &head_backbone,
 		(const char *const[]){ "model.pixel_level_module.encoder.", NULL });
@@ -141,19 +166,19 @@ static graph_value looks(struct build *b, graph_value masks, graph_value height,
 	return op_unsqueeze(g, op_scale(g, off, -FLT_MAX), 1); // [batch, 1, queries, places]
 }
 
-// Query, key and value lie in one tensor.
-static graph_value cross(struct build *b, graph_value q, graph_value k, graph_value v, graph_value bias)
+// Weights of query, key and value lie in one tensor.
+static graph_value joined(struct build *b, const char *stem, graph_value q, graph_value k, graph_value v, graph_value bias)
 {
 	struct graph *g = b->g;
 	int64_t h = b->s->hidden_size;
-	graph_value w = WEIGHT(b, "layers.cross", "in_proj_weight", 3 * h, h),
-		    offset = WEIGHT(b, "layers.cross", "in_proj_bias", 3 * h), in[] = { q, k, v }, y[3];
+	graph_value w = WEIGHT(b, stem, "in_proj_weight", 3 * h, h), offset = WEIGHT(b, stem, "in_proj_bias", 3 * h),
+		    in[] = { q, k, v }, y[3];
 	for (int i = 0; i < 3; i++)
 		y[i] = op_linear(g, in[i], op_slice(g, w, 0, i * h, (i + 1) * h), op_slice(g, offset, 0, i * h, (i + 1) * h));
 	float scale = (float)sqrt((double)b->s->heads / (double)h);
 	graph_value x =
 		op_attention(g, &(struct attention){ y[0], y[1], y[2], .bias = bias, .heads = b->s->heads, .scale = scale });
-	return linear(b, "layers.cross.o", x, h, h, true);
+	return linear(b, arena_printf(graph_arena(g), "%s.o", stem), x, h, h, true);
 }
 
 static graph_value layer(struct build *b, graph_value x, graph_value query, graph_value map, graph_value at, graph_value bias)
@@ -163,7 +188,7 @@ static graph_value layer(struct build *b, graph_value x, graph_value query, grap
 	bool first = s->traits.norm_first;
 	int64_t h = s->hidden_size;
 	graph_value y = first ? layer_norm(b, "layers.cross.norm", x, h) : x;
-	x = op_add(g, x, cross(b, op_add(g, y, query), op_add(g, map, at), map, bias));
+	x = op_add(g, x, joined(b, "layers.cross", op_add(g, y, query), op_add(g, map, at), map, bias));
 	x = first ? x : layer_norm(b, "layers.cross.norm", x, h);
 	y = first ? layer_norm(b, "layers.attn.norm", x, h) : x;
 	graph_value placed = op_add(g, y, query);
@@ -172,6 +197,46 @@ static graph_value layer(struct build *b, graph_value x, graph_value query, grap
 	y = first ? layer_norm(b, "layers.ffn.norm", x, h) : x;
 	x = op_add(g, x, detect_ffn(b, "layers.ffn", y, s->ffn_size));
 	return first ? x : layer_norm(b, "layers.ffn.norm", x, h);
+}
+
+static graph_value asking_layer(struct build *b, graph_value x, graph_value query, graph_value memory, graph_value placed)
+{
+	struct graph *g = b->g;
+	bool first = b->s->traits.norm_first;
+	int64_t h = b->s->hidden_size;
+	graph_value y = first ? layer_norm(b, "asking.attn.norm", x, h) : x, at = op_add(g, y, query);
+	x = op_add(g, x, joined(b, "asking.attn", at, at, y, NO_VALUE));
+	x = first ? x : layer_norm(b, "asking.attn.norm", x, h);
+	y = first ? layer_norm(b, "asking.cross.norm", x, h) : x;
+	x = op_add(g, x, joined(b, "asking.cross", op_add(g, y, query), placed, memory, NO_VALUE));
+	x = first ? x : layer_norm(b, "asking.cross.norm", x, h);
+	y = first ? layer_norm(b, "asking.ffn.norm", x, h) : x;
+	x = op_add(g, x, detect_ffn(b, "asking.ffn", y, b->s->ffn_size));
+	return first ? x : layer_norm(b, "asking.ffn.norm", x, h);
+}
+
+// What the queries begin as: a task's words, and what the others find in the map of pixels for it. [batch, queries, hidden]
+static graph_value ask(struct build *b, graph_value pixels)
+{
+	struct graph *g = b->g;
+	const struct mask2former *o = own(b);
+	int64_t h = b->s->hidden_size, others = o->queries - 1;
+	graph_value words = graph_input(g, "task_inputs", DTYPE_F32, 2, (int64_t[]){ graph_symbol(g, "batch"), o->task_width });
+	graph_value task = op_unsqueeze(g, detect_mlp(b, "task", words, 2, h, h), 1);
+	task = o->task_first ? layer_norm(b, "norm", task, h) : task;
+	graph_value query = op_slice(g, detect_queries(b, "queries.position", o->queries, h), 1, 0, others);
+	// The map is where it is looked, and what is found is the place.
+	graph_value memory = detect_places(b, op_dim(g, pixels, 2), op_dim(g, pixels, 3), h);
+	graph_value map = conv(b, "asking.map", pixels, (struct conv){ .out = h, .kernel = 1, .bias = true });
+	graph_value placed = op_add(g, tokens_of(b, map), memory), x = detect_zeros(b, pixels, others, h);
+	memory = op_expand(g, memory, op_shape(g, placed));
+	x = o->task_first ? op_add(g, x, task) : x;
+	for (b->layer = 0; b->layer < o->query_layers && !graph_failed(g); b->layer++) {
+		graph_enter(g, "asking.%lld", (long long)b->layer);
+		x = asking_layer(b, x, query, memory, placed);
+		graph_leave(g);
+	}
+	return op_concat(g, 2, (graph_value[]){ layer_norm(b, "asking.norm", x, h), task }, 1);
 }
 
 static void build(struct build *b)
@@ -197,7 +262,9 @@ static void build(struct build *b)
 		at[i] = detect_places(b, l.height[i], l.width[i], h);
 	}
 	graph_value query = detect_queries(b, "queries.position", o->queries, h);
-	graph_value x = op_add(g, detect_queries(b, "queries", o->queries, h), detect_zeros(b, input, o->queries, h));
+	graph_value x = o->task_width
+		? ask(b, pixels)
+		: op_add(g, detect_queries(b, "queries", o->queries, h), detect_zeros(b, input, o->queries, h));
 	graph_value state = layer_norm(b, "norm", x, h), mask = masks(b, state, pixels);
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(g); b->layer++) {
 		int64_t i = b->layer % LEVELS;
