@@ -196,6 +196,8 @@ class Inputs:
         if "input_ids" in self.wanted:
             self.get("input_ids")
             return self.made["attention_mask"]
+        if "flattened_patches" in self.wanted:
+            return (self.get("flattened_patches")[:, :, 0] > 0).astype(np.float32)
         if "states" in self.wanted:
             return self.mask(*self.get("states").shape[:2])
         name = "input_values" if "input_values" in self.wanted else "input_features"
@@ -292,6 +294,13 @@ class Inputs:
             m[1, m.shape[1] * 3 // 4:, :] = 0
             m[1, :, m.shape[2] * 5 // 8:] = 0
         return m
+
+    # Pix2Struct's: row and column, counted from 1, before the numbers of each patch; 0 where there is none.
+    def flattened_patches(self):
+        batch, n = self.size("batch", "flattened_patches", 0, 2), self.size("seq", "flattened_patches", 1, 12)
+        x = self.sound(batch, n, 2 + self.config.vision_config.patch_embed_hidden_size)
+        x[:, :, 0], x[:, :, 1] = np.arange(n) // 4 + 1, np.arange(n) % 4 + 1
+        return x * self.mask(batch, n)[:, :, None].astype(np.float32)
 
     # What OneFormer is asked for, as many numbers as its configuration says.
     def task_inputs(self):

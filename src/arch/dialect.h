@@ -86,7 +86,7 @@ extern const struct dialect afmoe_names, beam_names, flint_names, aria_names, ax
 	minicpm3_names, minimax_names, minimax_m2_names, minimax_m3_names, mixtral_names, qwen_moe_names;
 
 // t5.c
-extern const struct dialect longt5_names, switch_names, t5_names, udop_names;
+	extern, const, struct, dialect, longt5_names, switch_names, t5_names, udop_names, pix2struct_names;
 // seq2seq.c
 extern const struct dialect bart_names, bigbird_pegasus_names, fsmt_names, m2m_names, moonshine_names, speech_to_text_names,
 	trocr_names, led_names, nllb_moe_names, pegasus_x_names, whisper_encoder_names, whisper_names, glmasr_encoder_names,
@@ -102,8 +102,8 @@ extern const struct dialect bamba_names, falcon_h1_names, granitemoehybrid_names
 extern const struct dialect mamba_names, mamba2_names, rwkv_names;
 
 // segment.c
-extern const struct dialect sam_names, sam_hq_names, sam2_names, sam2_hiera_names, sam2_vision_names, sam3_vision_names,
-	sam3_vit_names;
+extern const struct dialect sam_names, sam_hq_names, sam2_names, sam2_hiera_names, sam2_vision_names, sam3_names,
+	sam3_vision_names, sam3_vit_names;
 
 // clip.c
 extern const struct dialect aimv2_text_names, aimv2_vision_names, altclip_text_names, altclip_vision_names,

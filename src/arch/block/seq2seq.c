@@ -332,8 +332,8 @@ static void build_decoder(struct build *b, const struct seq2seq *f)
 	if (first || merged)
 		io.memory = graph_input(g, "encoder_hidden_states", DTYPE_F32, 3, source_shape);
 	if (!f->sees_all)
-		io.memory_mask =
-			graph_input(g, "encoder_attention_mask", DTYPE_I64, 2, f->masks_frames ? frames_shape : source_shape);
+		io.memory_mask = graph_input(g, "encoder_attention_mask", f->float_mask ? DTYPE_F32 : DTYPE_I64, 2,
+			f->masks_frames ? frames_shape : source_shape);
 	const struct spec *outer = part_enter(b, "decoder");
 	for (b->layer = 0; !first && b->layer < half->layers && !graph_failed(b->g); b->layer++) {
 		cache_past(b, io.cache, "key", half->kv_heads, half->head_width, "past_sequence_length");

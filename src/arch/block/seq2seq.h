@@ -48,6 +48,7 @@ struct seq2seq {
 	bool head_bias;        // "head.lm.bias", [1, vocab]
 	bool masks_frames;     // masks are of what the encoder reads, not of its states: the decoder counts them over
 	bool gives_mask;       // encoder_model.onnx gives encoder_attention_mask too, which is not that of the text
+	bool float_mask;       // encoder_attention_mask is f32, as the class's processor makes the encoder's
 	bool sees_all;         // the decoder looks at all of the encoder's states: no mask
 	float embed_scale;     // of the token embeddings; 0: 1
 	float head_scale;      // of the last state before the language model's head; 0: 1

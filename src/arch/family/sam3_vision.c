@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "arch/block/image.h"
+#include "arch/family/sam3_vision.h"
 
 // spec.own of the transformer.
 struct sam3_vit {
@@ -167,6 +168,16 @@ struct sam3_pyramid {
 	int64_t levels, width;
 	double scale[16]; // [levels]: 4, 2, 1 or 0.5
 };
+
+int64_t sam3_vision_levels(const struct spec *s)
+{
+	return ((const struct sam3_pyramid *)s->own)->levels;
+}
+
+int64_t sam3_vision_width(const struct spec *s)
+{
+	return ((const struct sam3_pyramid *)s->own)->width;
+}
 
 static void resolve_pyramid(struct config *c, struct spec *s, struct arena *a)
 {

@@ -13,16 +13,6 @@
 #include "arch/block/seq2seq.h"
 #include "arch/family/t5.h"
 
-struct t5 { // of the whole and of both halves
-	int64_t farthest;
-	bool gated, scaled_head, is_decoder;
-	int64_t experts, capacity, sparse_step; // Switch: every sparse_step-th layer has experts; 0: none
-	bool router_bias;
-	int64_t radius; // LongT5: the encoder looks this far; 0: everywhere
-	int64_t eos, start;
-	const struct t5_page *page; // UDOP: what is read is a page; NULL: text
-};
-
 // Each token goes to the expert it scores highest, whose result is weighed by that score; an expert takes the first `capacity`
 // tokens of a text, and what comes later passes by.
 static graph_value experts(struct build *b, graph_value x, const char *place)
@@ -98,8 +88,7 @@ static graph_value local_attention(
 	return linear(b, "layers.source.o", y, width, s->hidden_size, false);
 }
 
-// Either half
-static void stack(struct build *b, struct body *io)
+void t5_stack(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -120,7 +109,7 @@ static void stack(struct build *b, struct body *io)
 		graph_enter(g, "attn");
 		if (page && b->layer == 0)
 			bias = t5_page_bias(b, page, seen->boxes);
-		else if (!page && (b->layer == 0 || TRAITS_OF(s, t5)->relative_each_layer)) // [1, heads, seq, keys]
+		else if (!page && (b->layer == 0 || t->relative_each_layer)) // [batch or 1, heads, seq, keys]
 			bias = distance_bias(b, local ? "layers.source.relative" : "layers.attn.relative", query, key,
 				s->relative_buckets, t->farthest, !t->is_decoder);
 		graph_value y = rms_norm(b, "layers.attn.norm", x, s->hidden_size);
@@ -172,6 +161,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct t5 *t = ARENA_NEW(a, struct t5);
 	s->own = t;
+	t->relative_each_layer = TRAITS_OF(s, t5)->relative_each_layer;
 	s->hidden_size = s->embedding_size = config_size(c, "hidden_size", -1);
 	s->layers = s->layers_in_config = config_count(c, "num_hidden_layers", -1);
 	int64_t decoder_layers = config_count(c, "num_decoder_layers", s->layers);
@@ -244,7 +234,7 @@ static void page_inputs(struct build *b, struct body *io)
 static void build(struct build *b)
 {
 	const struct t5 *t = b->s->own;
-	struct seq2seq f = { .encode = stack, .decode = stack, .one_table = true, .eos = t->eos, .start = t->start };
+	struct seq2seq f = { .encode = t5_stack, .decode = t5_stack, .one_table = true, .eos = t->eos, .start = t->start };
 	if (t->page)
 		f.inputs = page_inputs, f.gives_mask = true;
 	if (t->scaled_head)

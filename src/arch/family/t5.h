@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rows of T5 and its kin may set (traits.h), and what its files share.
+// What rows of T5 and its kin may set (traits.h), what its files share, and its halves for families that have one of them.
 #ifndef ASSAY_ARCH_FAMILY_T5_H
 #define ASSAY_ARCH_FAMILY_T5_H
 
@@ -9,6 +9,8 @@
 	X(T, FLAG, relative_each_layer, "every layer has its own bias by distance, not the first for all") \
 	X(T, FLAG, unscaled_head, "a tied head reads the state as it is, not divided by sqrt(hidden)")
 FAMILY_TRAITS(t5, T5_TRAITS);
+
+struct body;
 
 // A bias by distance: in the text, or between the middles of two boxes.
 struct t5_bias {
@@ -41,5 +43,17 @@ void t5_page_inputs(struct build *b, struct body *io, const struct t5_page *p, s
 graph_value t5_page_embed(struct build *b, const struct t5_page *p, const struct t5_seen *seen, graph_value words);
 // Added to the scores: [batch or 1, heads, seq + patches, seq + patches]
 graph_value t5_page_bias(struct build *b, const struct t5_page *p, graph_value boxes);
+
+struct t5 { // spec.own of the whole and of both halves
+	int64_t farthest;
+	bool gated, scaled_head, is_decoder, relative_each_layer;
+	int64_t experts, capacity, sparse_step; // Switch: every sparse_step-th layer has experts; 0: none
+	bool router_bias;
+	int64_t radius; // LongT5: the encoder looks this far; 0: everywhere
+	int64_t eos, start;
+	const struct t5_page *page; // UDOP: what is read is a page; NULL: text
+};
+void t5_stack(
+	struct build *b, struct body *io); // the layers of either half, and the last norm: a struct seq2seq's encode or decode
 
 #endif
