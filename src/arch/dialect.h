@@ -32,7 +32,7 @@ extern const struct dialect esmc_names, eurobert_names, gte_names, jina_v3_names
 extern const struct dialect deit_names, dinov2_names, dinov2_with_registers_names, ijepa_names, pixio_names, vit_names,
 	vit_msn_names, vitpose_backbone_names, yolos_names, beit_names, data2vec_vision_names, videomae_names, vivit_names,
 	dinov3_vit_names, internvl_vision_names, qianfan_ocr_vision_names, tipsv2_vision_names, timesformer_names,
-	sam_vision_names, vit_hybrid_names, vit_mae_names, vitdet_names, radio_names, vitmatte_names, vitpose_names,
+	sam_vision_names, vit_hybrid_names, vit_mae_names, tvp_names, vitdet_names, radio_names, vitmatte_names, vitpose_names,
 	eomt_dinov3_names, tvlt_names, flava_names, flava_image_names, flava_fusion_names, videomt_names, eomt_names,
 	lw_detr_vit_names, rf_detr_dinov2_names, vjepa2_names, seggpt_names, mgp_str_names;
 // speech.c

@@ -221,6 +221,7 @@ const struct head head_conditional = { "conditional-generation", build_own, .gen
 const struct head head_ctc = { "ctc", build_own };
 const struct head head_depth = { "depth-estimation", build_own };
 const struct head head_embedding = { "embedding", build_own };
+const struct head head_grounding = { "video-grounding", build_own };
 const struct head head_retrieval = { "retrieval", build_own };
 const struct head head_encoder = { "encoder", head_give_last };
 const struct head head_image = { "image-classification", build_own };
@@ -292,6 +293,7 @@ const struct head_class head_classes[] = {
 	{ "ForKeypointMatching", &head_matches },
 	{ "ForDepthEstimation", &head_depth },
 	{ "ForPoseEstimation", &head_pose },
+	{ "ForVideoGrounding", &head_grounding },
 	{ "ForRetrieval", &head_retrieval },
 	{ "ForImageAndTextRetrieval", &head_retrieval },
 	{ "ForImagesAndTextClassification", &head_images_text },

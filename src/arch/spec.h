@@ -370,6 +370,7 @@ FAMILY(timesfm2_5);
 FAMILY(timesformer);
 FAMILY(tipsv2_dpt);
 FAMILY(transducer);
+FAMILY(tvp);
 FAMILY(unet);
 FAMILY(unet_plain);
 FAMILY(upernet);

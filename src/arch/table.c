@@ -721,6 +721,7 @@ const struct arch arch_rows[] = {
 	{ "transfo-xl", &transfo_xl, &transfo_xl_names },
 	{ "trocr", OF(seq2seq, trocr_names, .decoder_alone = true, .position_offset = 2) },
 	{ "tvlt", &tvlt, &tvlt_names },
+	{ "tvp", &tvp, &tvp_names, BACKBONE_PART("resnet") },
 	{ "ultrabert", OF(rotary_encoder, ultrabert_names, .window_pattern = 3) },
 	{ "ultravbert", OF(vlm_connected, ultravbert_names, .normed = true), PARTS("ultrabert", "siglip_vision_model") },
 	{ "udop", &t5, &udop_names },

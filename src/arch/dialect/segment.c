@@ -104,7 +104,7 @@ const struct dialect sam3_vit_names = {
 		{ "layers.attn.o", "@layers.#.attention.o_proj" }, { "layers.ffn.norm", "@layers.#.layer_norm2" },
 		{ "layers.ffn.up", "@layers.#.mlp.fc1" }, { "layers.ffn.down", "@layers.#.mlp.fc2" }),
 	.ignored = IGNORED("*rotary_emb.*"),
-	.inert = IGNORED("layer_scale_init_value"),
+	.inert = IGNORED("is_encoder_decoder", "layer_scale_init_value"),
 };
 
 const struct dialect sam3_vision_names = {
@@ -115,7 +115,7 @@ const struct dialect sam3_vision_names = {
 		{ "neck.up.2", "@neck.fpn_layers.#.scale_layers.2" }, { "neck.1", "@neck.fpn_layers.#.proj1" },
 		{ "neck.2", "@neck.fpn_layers.#.proj2" }),
 	.ignored = IGNORED("*rotary_emb.*"),
-	.inert = IGNORED("hidden_act", "layer_norm_eps", "backbone_feature_sizes"),
+	.inert = IGNORED("is_encoder_decoder", "hidden_act", "layer_norm_eps", "backbone_feature_sizes"),
 };
 
 // Files of the model for films have this one's names after a prefix, and a tracker beside them.

@@ -457,3 +457,28 @@ const struct dialect mgp_str_names = {
 	.inert = IGNORED("output_a3_attentions", "drop_rate", "attn_drop_rate", "max_token_length", "num_character_labels",
 		"num_bpe_labels", "num_wordpiece_labels"),
 };
+
+#define TVP_LAYER "@encoder.layer.#."
+const struct dialect tvp_names = {
+	.name = "tvp",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "frame.up", "@visual_prompter.pad_up" }, { "frame.down", "@visual_prompter.pad_down" },
+		{ "frame.left", "@visual_prompter.pad_left" }, { "frame.right", "@visual_prompter.pad_right" },
+		{ "grid", "@vision_model.grid_encoder_conv" }, { "grid.rows", "@visual_embeddings.row_position_embeddings" },
+		{ "grid.columns", "@visual_embeddings.col_position_embeddings" },
+		{ "grid.type", "@visual_embeddings.token_type_embeddings" }, { "grid.norm", "@visual_embeddings.layer_norm" },
+		{ "embed.word", "@embeddings.word_embeddings" }, { "embed.position", "@embeddings.position_embeddings" },
+		{ "embed.type", "@embeddings.token_type_embeddings" }, { "embed.norm", "@embeddings.layer_norm" },
+		{ "prompt", "@text_prompt" }, { "layers.attn.q", TVP_LAYER "attention.query" },
+		{ "layers.attn.k", TVP_LAYER "attention.key" }, { "layers.attn.v", TVP_LAYER "attention.value" },
+		{ "layers.attn.o", TVP_LAYER "attention.dense" }, { "layers.attn.norm", TVP_LAYER "attention.layer_norm" },
+		{ "layers.ffn.up", TVP_LAYER "intermediate.dense" }, { "layers.ffn.down", TVP_LAYER "output.dense" },
+		{ "layers.ffn.norm", TVP_LAYER "output.layer_norm" }, { "pooler", "@pooler.dense" },
+		{ "head.when.1", "video_grounding_head.layer_0" }, { "head.when.2", "video_grounding_head.layer_1" }),
+	// The grid has positions by row and column, and not by place.
+	.ignored = IGNORED("*visual_embeddings.position_embeddings.weight", "*visual_prompter.*", "*.num_batches_tracked",
+		"*embeddings.position_ids"),
+	.inert =
+		IGNORED("is_encoder_decoder", "use_pretrained_backbone", "use_timm_backbone", "backbone_kwargs", "*_loss_weight"),
+};

@@ -63,7 +63,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	const int64_t *each = config_sizes(c, "feature_strides", a, 0, &strides);
 	if (config_knows(c, "task_seq_len"))
 		resolve_task(c, s);
-	if (config_knows(c, "backbone") && config_text(c, "backbone"))
+	if (config_text(c, "backbone"))
 		config_fail(c, STATUS_UNSUPPORTED, "a backbone whose configuration lies elsewhere is not supported");
 	struct spec *backbone = resolve_part(c, s, a, "backbone", "backbone_config", NULL, &head_backbone,
 		(const char *const[]){ "model.pixel_level_module.encoder.", NULL });
