@@ -285,7 +285,13 @@ class Inputs:
 
     # Of a masked autoencoder: the patches with the least are kept.
     def noise(self):
+        if hasattr(self.config, "flow_size"):                          # of VITS, repeated over the frames
+            return self.rng.standard_normal((len(self.get("input_ids")), self.config.flow_size, 20)).astype(np.float32)
         return self.rng.random(self.like["noise"]).astype(np.float32)
+
+    def duration_noise(self):
+        batch, length = self.get("input_ids").shape
+        return self.rng.standard_normal((batch, 2, length)).astype(np.float32)
 
     def pixel_mask(self):
         x = self.get("pixel_values")
@@ -333,13 +339,23 @@ class Inputs:
         if hasattr(self.config, "max_source_positions") and hasattr(self.config, "num_mel_bins"):
             return self.sound(batch, self.config.num_mel_bins, 2 * self.config.max_source_positions)
         _, frames, bins = self.like["input_features"]
+        bins = getattr(self.config, "num_mel_bins", bins)
         return self.sound(batch, self.size("frames", "input_features", 1, frames), bins)
+
+    def noise_sequence(self):
+        return self.sound(*self.get("input_features").shape[:2], self.config.model_in_channels)
+
+    def padding_mask(self):
+        return self.mask(*self.get("input_features").shape[:2])
 
     def is_longer(self):
         batch = self.size("batch", "is_longer", 0, 2)
         longer = np.zeros((batch, 1), bool)
         longer[:1] = part(self.config, "audio_config").enable_fusion
         return longer
+
+    def speaker_id(self):
+        return np.array([self.config.num_speakers - 1], np.int64)
 
     def input_values(self):
         batch, like = self.size("batch", "input_values", 0, 2), self.like.get("input_values", (2, 2000))
@@ -403,13 +419,32 @@ def wanted_inputs(model):
 
 # ---- running and writing -----------------------------------------------------------------------------------------------------
 
+class Drawn:
+    """What a class draws at random and does not take as an argument: the inputs of these names in its place, of any length."""
+
+    def __init__(self, given, known):
+        self.of = {name: given.pop(name) for name in ("duration_noise", "noise") if name in given and name not in known}
+
+    def __enter__(self):
+        import torch
+        self.kept = torch.randn, torch.randn_like
+        if self.of:
+            torch.randn = lambda *shape, **_: self.of["duration_noise"]
+            torch.randn_like = lambda x: self.of["noise"][..., torch.arange(x.shape[-1]) % self.of["noise"].shape[-1]]
+
+    def __exit__(self, *_):
+        import torch
+        torch.randn, torch.randn_like = self.kept
+
+
 def run(model, inputs):
     import inspect
     import torch
     given = {k: torch.from_numpy(v) for k, v in inputs.items()}
+    drawn = Drawn(given, inspect.signature(model.forward).parameters)
     if "use_cache" in inspect.signature(model.forward).parameters:
         given["use_cache"] = False
-    with torch.no_grad():
+    with torch.no_grad(), drawn:
         out = model(**given, return_dict=True)
     found = {k: v.numpy() for k, v in out.items() if isinstance(v, torch.Tensor) and k != "loss"}
     for k in found.keys() & {"logits"}:     # a masked one is -10000 in the files

@@ -30,6 +30,7 @@ enum role {
 	ROLE_GRIDS,
 	ROLE_BOXES,
 	ROLE_STATE,
+	ROLE_VOICE,
 	ROLE_RATE, // of a user's .onnx, like the one below
 	ROLE_SCALE
 };
@@ -61,6 +62,7 @@ static const struct known_input {
 	{ "image_merge_sizes", ROLE_SCALE },
 	{ "merge_sizes", ROLE_SCALE },
 	{ "bbox", ROLE_BOXES },
+	{ "speaker_id", ROLE_VOICE },
 };
 
 static enum role role_of(const struct tensor_type *t)
@@ -570,6 +572,8 @@ static int64_t number(const struct filling *f, size_t i, uint64_t random)
 	case ROLE_MASK:
 	case ROLE_SCALE:
 		return 1;
+	case ROLE_VOICE: // of many the first; in the place of what a file lacks, nobody's
+		return f->hints ? 0 : -1;
 	case ROLE_NUMBERS:
 	case ROLE_TYPE_IDS:
 	case ROLE_STATE:
@@ -763,7 +767,7 @@ static bool has_neutral(const struct tensor_type *t, const struct weight *tensor
 
 	if (is_encoder_cache(t->name))
 		return uses && uses->nbytes && !(read_number(uses, 0) > 0);
-	return role == ROLE_MASK || role == ROLE_TYPE_IDS || role == ROLE_POSITIONS || role == ROLE_STATE ||
+	return role == ROLE_MASK || role == ROLE_TYPE_IDS || role == ROLE_POSITIONS || role == ROLE_STATE || role == ROLE_VOICE ||
 		flow_input(t->name) == FLOW_CACHE;
 }
 
@@ -820,6 +824,7 @@ static const char *neutral_word(enum role role)
 	return role == ROLE_MASK                              ? "1"
 		: role == ROLE_TYPE_IDS || role == ROLE_STATE ? "0"
 		: role == ROLE_POSITIONS                      ? "0, 1, 2, ..."
+		: role == ROLE_VOICE                          ? "-1"
 							      : NULL;
 }
 
@@ -841,6 +846,12 @@ enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t
 	enum status st = safetensors_open(a, path, &shard, &tensors, &there, err);
 
 	return st ? st : inputs_of(a, types, count, tensors, there, path, out, lacks, err);
+}
+
+// Of tokens or frames, [batch, sequence]
+static bool is_mask_of_rows(const char *name)
+{
+	return text_is(name, "attention_mask") || text_is(name, "padding_mask");
 }
 
 enum status inputs_of(struct arena *a, const struct tensor_type *types, size_t count, const struct weight *tensors, size_t there,
@@ -876,7 +887,7 @@ enum status inputs_of(struct arena *a, const struct tensor_type *types, size_t c
 				type.dim[1] = pixels->dim[pixels->rank - 2];
 				type.dim[2] = pixels->dim[pixels->rank - 1];
 			}
-			if (!sound && text_is(type.name, "attention_mask") && !ids)
+			if (!sound && is_mask_of_rows(type.name) && !ids)
 				sound = find(tensors, there, "input_features");
 			if (sound && sound->rank > 1 &&
 				type.rank == 2) { // [batch, samples], or [batch, frames] beside [batch, frames, bins]

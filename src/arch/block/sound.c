@@ -20,9 +20,49 @@ graph_value sound_glu(struct graph *g, graph_value x, int axis, int64_t width)
 	return op_mul(g, op_slice(g, x, axis, 0, width), op_sigmoid(g, op_slice(g, x, axis, width, 2 * width)));
 }
 
-static graph_value transposed(struct graph *g, graph_value x) // [batch, a, b] -> [batch, b, a]
+graph_value sound_transposed(struct graph *g, graph_value x)
 {
 	return op_transpose(g, x, 3, (int[]){ 0, 2, 1 });
+}
+
+graph_value sound_conv_by(struct build *b, const char *stem, graph_value w, graph_value x, const struct sound_kernel *k)
+{
+	int64_t one = 1, dilation = k->dilation ? k->dilation : 1, all = dilation * (k->kernel - 1);
+	graph_value y = op_conv(b->g, x, w, k->no_bias ? NO_VALUE : WEIGHT(b, stem, "bias", k->out), &one,
+		(int64_t[]){ all / 2, all - all / 2 }, &dilation, k->groups ? k->groups : 1);
+	graph_assume(b->g, y, 2, value_dim(b->g, x, 2));
+	return y;
+}
+
+graph_value sound_conv(struct build *b, const char *stem, graph_value x, const struct sound_kernel *k)
+{
+	int64_t groups = k->groups ? k->groups : 1;
+	return sound_conv_by(b, stem, WEIGHT(b, stem, "weight", k->out, k->in / groups, k->kernel), x, k);
+}
+
+const int64_t **sound_dilations(struct config *c, struct arena *a, int64_t lists_wanted, const int64_t **counts)
+{
+	const json_t *lists = config_get(c, "resblock_dilation_sizes");
+	int64_t *count = ARENA_ARRAY(a, (size_t)lists_wanted + 1, int64_t);
+	const int64_t **all = ARENA_ARRAY(a, (size_t)lists_wanted + 1, const int64_t *);
+	for (int64_t i = 0; i < lists_wanted; i++) {
+		const json_t *list = json_array_get(lists, (size_t)i);
+		size_t n = json_array_size(list);
+		int64_t *d = ARENA_ARRAY(a, n + 1, int64_t);
+		for (size_t k = 0; k < n; k++) {
+			d[k] = json_integer_value(json_array_get(list, k));
+			if (d[k] < 1 || d[k] > 1 << 16)
+				config_fail(
+					c, STATUS_BAD_INPUT, "resblock_dilation_sizes should be lists of whole numbers above 0");
+		}
+		if (!n)
+			config_fail(c, STATUS_BAD_INPUT, "resblock_dilation_sizes should have a list for each of %lld kernels",
+				(long long)lists_wanted);
+		all[i] = d;
+		count[i] = (int64_t)n;
+	}
+	*counts = count;
+	return all;
 }
 
 //   samples [batch, 1, n] - conv - norm - act - conv (- norm) - act - .. -> [batch, channels, frames] -> transposed
@@ -42,13 +82,13 @@ graph_value sound_stem(struct build *b, graph_value samples)
 			w = WEIGHT(b, "stem.norm", "weight", out);
 			x = op_instance_norm(g, x, w, WEIGHT(b, "stem.norm", "bias", out), 1e-5f);
 		} else if (!o->conv_first_norm)
-			x = transposed(g, sound_norm(b, "stem.norm", transposed(g, x), out, 1e-5));
+			x = sound_transposed(g, sound_norm(b, "stem.norm", sound_transposed(g, x), out, 1e-5));
 		x = activate(b, o->conv_act, x);
 		in = out;
 	}
 	b->layer = layer;
 	graph_leave(g);
-	return transposed(g, x); // [batch, frames, channels]
+	return sound_transposed(g, x); // [batch, frames, channels]
 }
 
 // floor((n - kernel) / stride) + 1. In float32 and half a sample off whole numbers: OpenVINO 2026 computes a chain of integer
@@ -143,10 +183,10 @@ graph_value sound_positions(struct build *b, graph_value x)
 	struct graph *g = b->g;
 	int64_t h = b->s->hidden_size, in = h / o->position_groups, layer = b->layer;
 	graph_enter(g, "positions");
-	x = transposed(g, x); // [batch, hidden, frames]
+	x = sound_transposed(g, x); // [batch, hidden, frames]
 	for (b->layer = 0; b->layer < o->position_layers && !graph_failed(b->g); b->layer++) {
 		x = position_conv(b, "positions.layer", x, WEIGHT(b, "positions.layer", "weight", h, in, o->position_kernel));
-		x = activate(b, o->conv_act, transposed(g, sound_norm(b, NULL, transposed(g, x), h, 1e-5)));
+		x = activate(b, o->conv_act, sound_transposed(g, sound_norm(b, NULL, sound_transposed(g, x), h, 1e-5)));
 	}
 	b->layer = layer;
 	if (o->position_batch_norm) {
@@ -160,7 +200,7 @@ graph_value sound_positions(struct build *b, graph_value x)
 			position_conv(
 				b, "positions", x, normed_kernel(b, "positions", (int64_t[]){ h, in, o->position_kernel }, 2)));
 	graph_leave(g);
-	return transposed(g, x);
+	return sound_transposed(g, x);
 }
 
 // Exact below a quarter of the buckets, then by logarithm; the other half is for keys ahead.

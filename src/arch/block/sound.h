@@ -56,6 +56,20 @@ graph_value sound_glu(struct graph *g, graph_value x, int axis, int64_t width); 
 // STEM's kernel [first, second, kernel] of weight norm, which has a length for each of `first`, in newer and older files' words.
 graph_value sound_normed_kernel(struct build *b, const char *stem, int64_t first, int64_t second, int64_t kernel);
 
+// A convolution over time that keeps its length, padded by zeros, by one more behind for an even kernel: x [batch, in, frames] ->
+// [batch, out, frames].
+struct sound_kernel {
+	int64_t in, out, kernel, dilation, groups; // dilation, groups: 0 is 1
+	bool no_bias;
+};
+graph_value sound_conv(struct build *b, const char *stem, graph_value x, const struct sound_kernel *k);
+// The same by a kernel w [out, in / groups, kernel] that is at hand; STEM has its bias.
+graph_value sound_conv_by(struct build *b, const char *stem, graph_value w, graph_value x, const struct sound_kernel *k);
+graph_value sound_transposed(struct graph *g, graph_value x); // [batch, a, b] -> [batch, b, a]
+
+// resblock_dilation_sizes, a list for each of so many kernels: [wanted], each [counts[i]], in `a`.
+const int64_t **sound_dilations(struct config *c, struct arena *a, int64_t wanted, const int64_t **counts);
+
 // [batch, samples] -> [batch, frames, feature_size]
 graph_value sound_stem(struct build *b, graph_value samples);
 // A mask [batch, samples] -> f32 [batch]: how many frames the stem gives for so many; then what one adapter layer leaves.

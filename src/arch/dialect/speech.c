@@ -304,6 +304,55 @@ const struct dialect hifigan_names = {
 	.inert = IGNORED("sampling_rate"),
 };
 
+const struct dialect univnet_names = {
+	.name = "univnet",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "first", "conv_pre" }, { "longer", "resblocks.#.convt_pre" },
+		{ "told.first", "resblocks.#.kernel_predictor.input_conv" },
+		{ "told.block_first", "resblocks.#.kernel_predictor.resblocks.#.conv1" },
+		{ "told.block_second", "resblocks.#.kernel_predictor.resblocks.#.conv2" },
+		{ "told.kernels", "resblocks.#.kernel_predictor.kernel_conv" },
+		{ "told.biases", "resblocks.#.kernel_predictor.bias_conv" }, { "dilated", "resblocks.#.resblocks.#.conv" },
+		{ "last", "conv_post" }),
+	.ignored = IGNORED(NULL),
+};
+
+const struct dialect vits_names = {
+	.name = "vits",
+	.prefix = "",
+	.keys = KEYS({ "intermediate_size", "ffn_dim" }),
+	.weights = WEIGHTS({ "embed.word", "text_encoder.embed_tokens" }, { "embed.voice", "embed_speaker" },
+		{ "layers.attn.q", "text_encoder.encoder.layers.#.attention.q_proj" },
+		{ "layers.attn.k", "text_encoder.encoder.layers.#.attention.k_proj" },
+		{ "layers.attn.v", "text_encoder.encoder.layers.#.attention.v_proj" },
+		{ "layers.attn.o", "text_encoder.encoder.layers.#.attention.out_proj" },
+		{ "layers.attn.near_key", "text_encoder.encoder.layers.#.attention.emb_rel_k" },
+		{ "layers.attn.near_value", "text_encoder.encoder.layers.#.attention.emb_rel_v" },
+		{ "layers.attn.norm", "text_encoder.encoder.layers.#.layer_norm" },
+		{ "layers.ffn.up", "text_encoder.encoder.layers.#.feed_forward.conv_1" },
+		{ "layers.ffn.down", "text_encoder.encoder.layers.#.feed_forward.conv_2" },
+		{ "layers.ffn.norm", "text_encoder.encoder.layers.#.final_layer_norm" }, { "prior", "text_encoder.project" },
+		{ "durations.pre", "duration_predictor.$conv_pre" }, { "durations.post", "duration_predictor.$conv_proj" },
+		{ "durations.voice", "duration_predictor.cond" },
+		{ "durations.depth", "duration_predictor.$conv_dds.convs_dilated.#" },
+		{ "durations.depth_norm", "duration_predictor.$conv_dds.norms_1.#" },
+		{ "durations.point", "duration_predictor.$conv_dds.convs_pointwise.#" },
+		{ "durations.point_norm", "duration_predictor.$conv_dds.norms_2.#" },
+		{ "durations.moved", "duration_predictor.flows.0.translate" },
+		{ "durations.scale", "duration_predictor.flows.0.log_scale" }, { "durations.conv", "duration_predictor.conv_#" },
+		{ "durations.norm", "duration_predictor.norm_#" }, { "durations.proj", "duration_predictor.proj" },
+		{ "flow.pre", "flow.flows.#.conv_pre" }, { "flow.post", "flow.flows.#.conv_post" },
+		{ "flow.wide", "flow.flows.#.wavenet.in_layers.#" }, { "flow.out", "flow.flows.#.wavenet.res_skip_layers.#" },
+		{ "flow.voice", "flow.flows.*.wavenet.cond_layer" }, { "voice", "decoder.cond" }, { "first", "decoder.conv_pre" },
+		{ "longer", "decoder.upsampler.#" }, { "stacks.dilated", "decoder.resblocks.#.convs1.#" },
+		{ "stacks.plain", "decoder.resblocks.#.convs2.#" }, { "last", "decoder.conv_post" }),
+	// Of training, as the first flow of durations; and of voices where there is one.
+	.ignored = IGNORED("posterior_encoder.*", "duration_predictor.post_*", "duration_predictor.flows.1.*",
+		"*.wavenet.cond_layer.*", "*.cond.*", "embed_speaker.*"),
+	.inert = IGNORED("spectrogram_bins", "posterior_encoder_num_wavenet_layers", "sampling_rate"),
+};
+
 const struct dialect stacked_sound_names = {
 	.name = "stacked-sound",
 	.prefix = "",
