@@ -286,12 +286,12 @@ class Inputs:
     # Of a masked autoencoder: the patches with the least are kept.
     def noise(self):
         if hasattr(self.config, "flow_size"):                          # of VITS, repeated over the frames
-            return self.rng.standard_normal((len(self.get("input_ids")), self.config.flow_size, 20)).astype(np.float32)
+            return self.rng.standard_normal((len(self.get("input_ids")), 20, self.config.flow_size)).astype(np.float32)
         return self.rng.random(self.like["noise"]).astype(np.float32)
 
     def duration_noise(self):
         batch, length = self.get("input_ids").shape
-        return self.rng.standard_normal((batch, 2, length)).astype(np.float32)
+        return self.rng.standard_normal((batch, length, 2)).astype(np.float32)
 
     def pixel_mask(self):
         x = self.get("pixel_values")
@@ -423,7 +423,7 @@ class Drawn:
     """What a class draws at random and does not take as an argument: the inputs of these names in its place, of any length."""
 
     def __init__(self, given, known):
-        self.of = {name: given.pop(name) for name in ("duration_noise", "noise") if name in given and name not in known}
+        self.of = {name: given.pop(name).transpose(1, 2) for name in ("duration_noise", "noise") if name in given and name not in known}
 
     def __enter__(self):
         import torch

@@ -241,7 +241,7 @@ static graph_value flow_back(struct build *b, graph_value x, graph_value mask, c
 	return x;
 }
 
-// The input noise [batch, flow_size, n]: a frame's is that of its number, from the beginning again after n.
+// The input noise [batch, n, flow_size]: a frame's is that of its number, from the beginning again after n.
 static graph_value sampled(struct build *b, graph_value x, graph_value deviation)
 {
 	const struct vits *v = vits_of(b);
@@ -249,9 +249,9 @@ static graph_value sampled(struct build *b, graph_value x, graph_value deviation
 	if (!(v->noise > 0))
 		return x;
 	graph_value noise = graph_input(
-		g, "noise", DTYPE_F32, 3, (int64_t[]){ value_dim(g, x, 0), v->flow_size, graph_symbol(g, "noise_length") });
+		g, "noise", DTYPE_F32, 3, (int64_t[]){ value_dim(g, x, 0), graph_symbol(g, "noise_length"), v->flow_size });
 	graph_value frames = op_squeeze(g, op_dim(g, x, 2), 0), at = op_range(g, graph_i64(g, 0), frames, graph_i64(g, 1));
-	noise = op_gather(g, noise, op_mod(g, at, op_dim(g, noise, 2)), 2);
+	noise = sound_transposed(g, op_gather(g, noise, op_mod(g, at, op_dim(g, noise, 1)), 1));
 	graph_assume(g, noise, 2, value_dim(g, x, 2));
 	return op_add(g, x, op_scale(g, op_mul(g, noise, op_exp(g, deviation)), (float)v->noise));
 }

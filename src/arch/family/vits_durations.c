@@ -100,13 +100,13 @@ static graph_value bent_back(struct build *b, graph_value first, graph_value sec
 	return op_mul(g, sound_transposed(g, y), mask);
 }
 
-// Half `which` of the noise, [batch, 1, seq]
+// Half `which` of the noise [batch, seq, 2], [batch, 1, seq]
 static graph_value noise(struct build *b, graph_value drawn, graph_value mask, int64_t which)
 {
 	double scale = vits_of(b)->duration_noise;
 	if (!drawn.id)
 		return op_scale(b->g, mask, 0);
-	return op_scale(b->g, op_slice(b->g, drawn, 1, which, which + 1), (float)scale);
+	return op_scale(b->g, sound_transposed(b->g, op_slice(b->g, drawn, 2, which, which + 1)), (float)scale);
 }
 
 static graph_value stochastic(struct build *b, graph_value x, graph_value mask, const struct vits_voice *voice)
@@ -121,7 +121,7 @@ static graph_value stochastic(struct build *b, graph_value x, graph_value mask, 
 	told = op_mul(g, vits_conv(b, "durations.post", separable(b, told, mask), h, h), mask);
 	graph_value drawn = NO_VALUE;
 	if (v->duration_noise > 0)
-		drawn = graph_input(g, "duration_noise", DTYPE_F32, 3, (int64_t[]){ value_dim(g, x, 0), 2, value_dim(g, x, 2) });
+		drawn = graph_input(g, "duration_noise", DTYPE_F32, 3, (int64_t[]){ value_dim(g, x, 0), value_dim(g, x, 2), 2 });
 	graph_value half[] = { noise(b, drawn, mask, 0), noise(b, drawn, mask, 1) };
 	for (int64_t i = v->duration_flows; i > 1 && !graph_failed(g); i--) { // the first is not gone through
 		graph_value first = half[1];
