@@ -357,6 +357,18 @@ class Inputs:
     def speaker_id(self):
         return np.array([self.config.num_speakers - 1], np.int64)
 
+    def speaker_ids(self):
+        return self.rng.integers(0, self.config.num_speakers, (len(self.get("input_ids")), 1), dtype=np.int64)
+
+    def lang_ids(self):
+        return self.rng.integers(0, self.config.num_languages, (len(self.get("input_ids")), 1), dtype=np.int64)
+
+    def speaker_embedding(self):
+        return self.sound(len(self.get("input_ids")), self.config.speaker_embed_dim)
+
+    def spectrogram(self):
+        return self.sound(*self.like.get("spectrogram", (2, 20))[:2], self.config.model_in_dim)
+
     def input_values(self):
         batch, like = self.size("batch", "input_values", 0, 2), self.like.get("input_values", (2, 2000))
         samples = self.asked.get("samples", like[-1])
@@ -441,11 +453,13 @@ def run(model, inputs):
     import inspect
     import torch
     given = {k: torch.from_numpy(v) for k, v in inputs.items()}
-    drawn = Drawn(given, inspect.signature(model.forward).parameters)
-    if "use_cache" in inspect.signature(model.forward).parameters:
+    known = inspect.signature(model.forward).parameters
+    drawn = Drawn(given, known)
+    if "use_cache" in known:
         given["use_cache"] = False
     with torch.no_grad(), drawn:
-        out = model(**given, return_dict=True)
+        out = model(**given, return_dict=True) if "return_dict" in known or "kwargs" in known else model(**given)
+        out = {"waveform": out} if isinstance(out, torch.Tensor) else out
     found = {k: v.numpy() for k, v in out.items() if isinstance(v, torch.Tensor) and k != "loss"}
     for k in found.keys() & {"logits"}:     # a masked one is -10000 in the files
         found[k] = np.where(np.isneginf(found[k]), np.float32(-1e4), found[k])

@@ -301,6 +301,7 @@ FAMILY(efficientformer);
 FAMILY(dit);
 FAMILY(efficientnet);
 FAMILY(florence);
+FAMILY(fastspeech);
 FAMILY(flux);
 FAMILY(focalnet);
 FAMILY(git);

@@ -344,6 +344,8 @@ const struct arch arch_rows[] = {
 	{ "falcon", OF(decoder, falcon_names, LN_MLP, .qkv_layout = QKV_BY_HEAD) },
 	{ "falcon_h1", OF(decoder, falcon_h1_names, .mixer = MIX_MAMBA2, .mixer_beside = true) },
 	{ "falcon_mamba", OF(mamba, mamba_names, .normed_selection = true) },
+	{ "fastspeech2_conformer", &fastspeech, &fastspeech_names },
+	{ "fastspeech2_conformer_hifigan", &vocoder, &hifigan_names },
 	{ "flaubert", OF(encoder, xlm_names, .states_zeroed = true) },
 	{ "flava", &flava, &flava_names, FLAVA_PARTS },
 	{ "flava_image_model", &vit, &flava_image_names },

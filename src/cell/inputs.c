@@ -31,6 +31,7 @@ enum role {
 	ROLE_BOXES,
 	ROLE_STATE,
 	ROLE_VOICE,
+	ROLE_VOICE_NUMBERS,
 	ROLE_RATE, // of a user's .onnx, like the one below
 	ROLE_SCALE
 };
@@ -63,6 +64,9 @@ static const struct known_input {
 	{ "merge_sizes", ROLE_SCALE },
 	{ "bbox", ROLE_BOXES },
 	{ "speaker_id", ROLE_VOICE },
+	{ "speaker_ids", ROLE_VOICE },
+	{ "lang_ids", ROLE_VOICE },
+	{ "speaker_embedding", ROLE_VOICE_NUMBERS },
 };
 
 static enum role role_of(const struct tensor_type *t)
@@ -575,6 +579,7 @@ static int64_t number(const struct filling *f, size_t i, uint64_t random)
 	case ROLE_VOICE: // of many the first; in the place of what a file lacks, nobody's
 		return f->hints ? 0 : -1;
 	case ROLE_NUMBERS:
+	case ROLE_VOICE_NUMBERS:
 	case ROLE_TYPE_IDS:
 	case ROLE_STATE:
 		break;
@@ -593,7 +598,7 @@ static void fill(
 	for (size_t i = 0; i < count; i++) {
 		const uint64_t z = splitmix64(stream, i);
 
-		if (role == ROLE_NUMBERS)
+		if (role == ROLE_NUMBERS || (role == ROLE_VOICE_NUMBERS && hints))
 			store_float(t->dtype, t->data, i, (float)splitmix64_unit(z));
 		else if (inputs_is_float(t->dtype)) // a mask may be declared as floats
 			store_float(t->dtype, t->data, i, (float)number(&f, i, z));
@@ -768,7 +773,7 @@ static bool has_neutral(const struct tensor_type *t, const struct weight *tensor
 	if (is_encoder_cache(t->name))
 		return uses && uses->nbytes && !(read_number(uses, 0) > 0);
 	return role == ROLE_MASK || role == ROLE_TYPE_IDS || role == ROLE_POSITIONS || role == ROLE_STATE || role == ROLE_VOICE ||
-		flow_input(t->name) == FLOW_CACHE;
+		role == ROLE_VOICE_NUMBERS || flow_input(t->name) == FLOW_CACHE;
 }
 
 // As the graph declares it: the file may hold int32 ids for an int64 input, or the other way round.
@@ -824,6 +829,7 @@ static const char *neutral_word(enum role role)
 	return role == ROLE_MASK                              ? "1"
 		: role == ROLE_TYPE_IDS || role == ROLE_STATE ? "0"
 		: role == ROLE_POSITIONS                      ? "0, 1, 2, ..."
+		: role == ROLE_VOICE_NUMBERS                  ? "0"
 		: role == ROLE_VOICE                          ? "-1"
 							      : NULL;
 }

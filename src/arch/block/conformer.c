@@ -131,12 +131,8 @@ static graph_value convolution(struct build *b, graph_value x, graph_value frame
 	if (causal) {
 		x = sound_norm(b, "layers.conv.depth_norm", op_transpose(g, x, 3, (int[]){ 0, 2, 1 }), h, o->inner_eps);
 		x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 });
-	} else {
-		graph_value w = WEIGHT(b, "layers.conv.batch_norm", "weight", h),
-			    bias = WEIGHT(b, "layers.conv.batch_norm", "bias", h);
-		graph_value mean = WEIGHT(b, "layers.conv.batch_norm", "running_mean", h);
-		x = op_batch_norm(g, x, w, bias, mean, WEIGHT(b, "layers.conv.batch_norm", "running_var", h), 1e-5f);
-	}
+	} else
+		x = sound_batch_norm(b, "layers.conv.batch_norm", x, h);
 	x = op_conv(g, activate(b, b->s->act, x), WEIGHT(b, "layers.conv.out", "weight", h, h, 1), NO_VALUE, one,
 		(int64_t[]){ 0, 0 }, one, 1);
 	graph_assume(g, x, 2, value_dim(g, frames_dim, 2));

@@ -40,6 +40,24 @@ graph_value sound_conv(struct build *b, const char *stem, graph_value x, const s
 	return sound_conv_by(b, stem, WEIGHT(b, stem, "weight", k->out, k->in / groups, k->kernel), x, k);
 }
 
+graph_value sound_batch_norm(struct build *b, const char *stem, graph_value x, int64_t width)
+{
+	graph_value w = WEIGHT(b, stem, "weight", width), bias = WEIGHT(b, stem, "bias", width);
+	graph_value mean = WEIGHT(b, stem, "running_mean", width);
+	return op_batch_norm(b->g, x, w, bias, mean, WEIGHT(b, stem, "running_var", width), 1e-5f);
+}
+
+graph_value sound_repeats(struct build *b, graph_value durations, graph_value *lengths)
+{
+	struct graph *g = b->g;
+	graph_value end = op_cumsum(g, durations, 1), begin = op_sub(g, end, durations);
+	*lengths = op_max(g, op_reduce_sum(g, durations, 1, false), graph_f32(g, 1));
+	graph_value count = op_cast(g, op_reduce_max(g, *lengths, 0, false), DTYPE_I64);
+	graph_value at = op_cast(g, op_range(g, graph_i64(g, 0), count, graph_i64(g, 1)), DTYPE_F32);
+	graph_value begun = op_less_or_equal(g, op_unsqueeze(g, begin, 2), at);
+	return op_cast(g, op_and(g, begun, op_less(g, at, op_unsqueeze(g, end, 2))), DTYPE_F32);
+}
+
 const int64_t **sound_dilations(struct config *c, struct arena *a, int64_t lists_wanted, const int64_t **counts)
 {
 	const json_t *lists = config_get(c, "resblock_dilation_sizes");
@@ -190,9 +208,7 @@ graph_value sound_positions(struct build *b, graph_value x)
 	}
 	b->layer = layer;
 	if (o->position_batch_norm) {
-		graph_value w = WEIGHT(b, "positions.norm", "weight", h), bias = WEIGHT(b, "positions.norm", "bias", h);
-		graph_value mean = WEIGHT(b, "positions.norm", "running_mean", h);
-		x = op_batch_norm(g, x, w, bias, mean, WEIGHT(b, "positions.norm", "running_var", h), 1e-5f);
+		x = sound_batch_norm(b, "positions.norm", x, h);
 		x = activate(b, o->conv_act,
 			position_conv(b, "positions", x, WEIGHT(b, "positions", "weight", h, in, o->position_kernel)));
 	} else if (!o->position_layers)

@@ -67,6 +67,11 @@ graph_value sound_conv(struct build *b, const char *stem, graph_value x, const s
 graph_value sound_conv_by(struct build *b, const char *stem, graph_value w, graph_value x, const struct sound_kernel *k);
 graph_value sound_transposed(struct graph *g, graph_value x); // [batch, a, b] -> [batch, b, a]
 
+graph_value sound_batch_norm(struct build *b, const char *stem, graph_value x, int64_t width); // [batch, width, frames]
+// Of how many frames each token takes, whole numbers in f32 [batch, seq], which frame is which token's: f32 [batch, seq, frames].
+// *lengths: f32 [batch], the frames of each row, 1 at least.
+graph_value sound_repeats(struct build *b, graph_value durations, graph_value *lengths);
+
 // resblock_dilation_sizes, a list for each of so many kernels: [wanted], each [counts[i]], in `a`.
 const int64_t **sound_dilations(struct config *c, struct arena *a, int64_t wanted, const int64_t **counts);
 

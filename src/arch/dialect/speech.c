@@ -304,6 +304,42 @@ const struct dialect hifigan_names = {
 	.inert = IGNORED("sampling_rate"),
 };
 
+const struct dialect fastspeech_names = {
+	.name = "fastspeech",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights =
+		WEIGHTS({ "embed.word", "encoder.embed" }, { "layers.ffn1.norm", "$.conformer_layers.#.ff_macaron_layer_norm" },
+			{ "layers.ffn1.up", "$.conformer_layers.#.feed_forward_macaron.conv1" },
+			{ "layers.ffn1.down", "$.conformer_layers.#.feed_forward_macaron.conv2" },
+			{ "layers.attn.norm", "$.conformer_layers.#.self_attn_layer_norm" },
+			{ "layers.attn.q", "$.conformer_layers.#.self_attn.linear_q" },
+			{ "layers.attn.k", "$.conformer_layers.#.self_attn.linear_k" },
+			{ "layers.attn.v", "$.conformer_layers.#.self_attn.linear_v" },
+			{ "layers.attn.o", "$.conformer_layers.#.self_attn.linear_out" },
+			{ "layers.attn.concat", "$.conformer_layers.#.concat_linear" },
+			{ "layers.attn.positions", "$.conformer_layers.#.self_attn.linear_pos" },
+			{ "layers.attn.u_bias", "$.conformer_layers.#.self_attn.pos_bias_u" },
+			{ "layers.attn.v_bias", "$.conformer_layers.#.self_attn.pos_bias_v" },
+			{ "layers.conv.norm", "$.conformer_layers.#.conv_layer_norm" },
+			{ "layers.conv.in", "$.conformer_layers.#.conv_module.pointwise_conv1" },
+			{ "layers.conv.depth", "$.conformer_layers.#.conv_module.depthwise_conv" },
+			{ "layers.conv.batch_norm", "$.conformer_layers.#.conv_module.norm" },
+			{ "layers.conv.out", "$.conformer_layers.#.conv_module.pointwise_conv2" },
+			{ "layers.ffn2.norm", "$.conformer_layers.#.ff_layer_norm" },
+			{ "layers.ffn2.up", "$.conformer_layers.#.feed_forward.conv1" },
+			{ "layers.ffn2.down", "$.conformer_layers.#.feed_forward.conv2" },
+			{ "layers.norm", "$.conformer_layers.#.final_layer_norm" }, { "told.speaker", "speaker_id_embedding" },
+			{ "told.language", "language_id_embedding" }, { "told.voice", "projection" },
+			{ "predictor.conv", "$_predictor.conv_layers.#.conv" },
+			{ "predictor.norm", "$_predictor.conv_layers.#.layer_norm" }, { "predictor.out", "$_predictor.linear" },
+			{ "predictor.embed", "$_embed.conv" }, { "mel", "speech_decoder_postnet.feat_out" },
+			{ "post.conv", "speech_decoder_postnet.layers.#.conv" },
+			{ "post.norm", "speech_decoder_postnet.layers.#.batch_norm" }),
+	.ignored = IGNORED("*num_batches_tracked"),
+	.inert = IGNORED("use_masking", "use_weighted_masking", "stop_gradient_*", "max_source_positions", "is_encoder_decoder"),
+};
+
 const struct dialect univnet_names = {
 	.name = "univnet",
 	.prefix = "",

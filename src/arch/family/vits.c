@@ -177,17 +177,14 @@ static graph_value encode(struct build *b, graph_value ids, graph_value mask, gr
 
 // ---- frames -------------------------------------------------------------------------------------------------------------
 
-// Of durations [batch, 1, seq] which frame is which token's, f32 [batch, seq, frames]; lengths f32 [batch], 1 at least, and the
-// mask of frames.
-static graph_value align(struct graph *g, graph_value duration, graph_value *lengths, graph_value *mask)
+// Which of x [batch, .., frames] are frames of a row that has so many: f32 [batch, 1, frames]
+static graph_value mask_of(struct build *b, graph_value x, graph_value lengths)
 {
-	graph_value end = sound_transposed(g, op_cumsum(g, duration, 2)), begin = op_sub(g, end, sound_transposed(g, duration));
-	*lengths = op_max(g, op_reduce_sum(g, op_squeeze(g, duration, 1), 1, false), graph_f32(g, 1));
-	graph_value count = op_cast(g, op_reduce_max(g, *lengths, 0, false), DTYPE_I64);
-	graph_value at = op_cast(g, op_range(g, graph_i64(g, 0), count, graph_i64(g, 1)), DTYPE_F32);
-	graph_value there = op_less(g, at, op_unsqueeze(g, *lengths, 1));
-	*mask = op_unsqueeze(g, op_cast(g, there, DTYPE_F32), 1);
-	return op_cast(g, op_and(g, op_less_or_equal(g, begin, at), op_less(g, at, end)), DTYPE_F32);
+	struct graph *g = b->g;
+	graph_value frames = op_squeeze(g, op_dim(g, x, 2), 0), at = op_range(g, graph_i64(g, 0), frames, graph_i64(g, 1));
+	graph_value there = op_less(g, op_cast(g, at, DTYPE_F32), op_unsqueeze(g, lengths, 1));
+	graph_assume(g, there, 1, value_dim(g, x, 2));
+	return op_unsqueeze(g, op_cast(g, there, DTYPE_F32), 1);
 }
 
 static graph_value wavenet(struct build *b, graph_value x, graph_value mask, const struct vits_voice *voice)
@@ -262,7 +259,7 @@ static void build(struct build *b)
 	struct graph *g = b->g;
 	int64_t shape[] = { graph_symbol(g, "batch"), graph_symbol(g, "sequence") }, size = v->flow_size;
 	graph_value ids = graph_input(g, "input_ids", DTYPE_I64, 2, shape);
-	graph_value mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape), lengths, frames;
+	graph_value mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape), lengths;
 	graph_value real = op_unsqueeze(g, op_cast(g, mask, DTYPE_F32), 1);
 	const struct vits_voice voice = voice_of(b);
 	graph_value x = encode(b, ids, mask, real),
@@ -270,8 +267,9 @@ static void build(struct build *b)
 	graph_value pace = op_exp(g, vits_durations(b, x, real, &voice));
 	pace = op_scale(g, op_mul(g, pace, real), (float)(1 / v->pace));
 	graph_value whole = op_neg(g, op_floor(g, op_neg(g, pace))); // rounded up
-	graph_value of_token = align(g, whole, &lengths, &frames);
+	graph_value of_token = sound_repeats(b, op_squeeze(g, whole, 1), &lengths);
 	prior = op_matmul(g, prior, of_token); // [batch, 2 * size, frames]
+	graph_value frames = mask_of(b, prior, lengths);
 	x = sampled(b, op_slice(g, prior, 1, 0, size), op_slice(g, prior, 1, size, 2 * size));
 	x = op_mul(g, flow_back(b, x, frames, &voice), frames);
 	graph_enter(g, "vocoder");
