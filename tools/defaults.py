@@ -32,6 +32,7 @@ DERIVED_BY_TYPE |= {"gemma3n_text": {"activation_sparsity_pattern"}, "longcat_fl
 DERIVED_BY_TYPE |= {"udop": {"num_decoder_layers", "dense_act_fn", "is_gated_act"}}
 DERIVED_BY_TYPE |= {"reformer": {"num_hidden_layers"}, "axk2": HEADS, "dots3_note_text": HEADS, "hy_v4": HEADS | {"indexer_types"},
                     "mistral_large4_text": HEADS | {"indexer_types", "no_rope_layers", "kv_source_layers"}}
+DERIVED_BY_TYPE |= {t: {"feature_size", "cardinality", "embedding_dimension"} for t in ("autoformer", "informer", "time_series_transformer")}
 # These look at rope_parameters.partial_rotary_factor, though their defaults do not have it.
 PARTIAL = {"glm_image_text", "glm4v_moe_text", "glm4v_text", "glm_ocr_text", "mellum", "minimax_m2", "minimax_m3_vl_text", "solar_open"}
 # What a class says in its code only: its first layer has no experts.

@@ -396,10 +396,54 @@ class Inputs:
         return self.rng.integers(0, self.config.max_ep_len, self.get("states").shape[:2], dtype=np.int64)
 
     def past_values(self):
+        if hasattr(self.config, "lags_sequence"):
+            return self.series("past_values", self.config.context_length + max(self.config.lags_sequence))
         return self.sound(self.size("batch", "past_values", 0, 2), self.config.context_length, self.config.num_input_channels)
+
+    # Of models that forecast a distribution.
+    def series(self, name, steps):
+        width = [self.config.input_size] if self.config.input_size > 1 else []
+        values = 3 * self.sound(self.size("batch", "past_values", 0, 2), steps, *width)
+        return np.abs(np.rint(values)) if self.config.distribution_output == "negative_binomial" else values # which counts
+
+    def past_observed_mask(self):
+        m = np.ones_like(self.get("past_values"))
+        m[0, 2:-1:5] = 0
+        if self.asked.get("unseen", 0):
+            m[-1, -self.config.context_length:] = 0
+        return m
+
+    # What Informer draws in a layer whose name ends with "encoder.0" or the like.
+    def sampled_keys(self, layer):
+        half, number = layer.split(".")
+        steps = self.config.context_length if half == "encoder" else self.config.prediction_length
+        for _ in range(int(number) if half == "encoder" and self.config.distil else 0):
+            steps = (steps - 1) // 2 + 1
+        return self.rng.integers(0, steps, steps, dtype=np.int64)
+
+    def future_values(self):
+        return self.series("future_values", self.config.prediction_length)
+
+    def past_time_features(self):
+        width = self.config.num_time_features + self.config.num_dynamic_real_features
+        return self.sound(*self.get("past_values").shape[:2], width)
+
+    def future_time_features(self):
+        width = self.config.num_time_features + self.config.num_dynamic_real_features
+        return self.sound(*self.get("future_values").shape[:2], width)
+
+    def static_categorical_features(self):
+        rows = len(self.get("past_values"))
+        return np.stack([self.rng.integers(0, n, rows, dtype=np.int64) for n in self.config.cardinality], -1)
+
+    def static_real_features(self):
+        return self.sound(len(self.get("past_values")), self.config.num_static_real_features)
 
     def get(self, name):
         if name not in self.made:
+            if name.startswith("sampled_keys."):
+                self.made[name] = self.sampled_keys(name.partition(".")[2])
+                return self.made[name]
             make = getattr(self, name, None)
             if make is None:
                 sys.exit(f"how to make the input {name} is not known here: add a function of its name to class Inputs, or give --io FILE")
@@ -426,27 +470,41 @@ def wanted_inputs(model):
         names.append("token_type_ids")
     if "decoder_input_ids" in known and getattr(model.config, "is_encoder_decoder", False):
         names.append("decoder_input_ids")
+    if "past_observed_mask" in known and hasattr(model.config, "lags_sequence"):
+        names += ["past_time_features", "past_observed_mask", "future_values", "future_time_features"]
+        names += ["static_categorical_features"] if model.config.num_static_categorical_features else []
+        names += ["static_real_features"] if model.config.num_static_real_features else []
     return names + [n for n in ("image_sizes", "is_longer") if n in known]
 
 
 # ---- running and writing -----------------------------------------------------------------------------------------------------
 
 class Drawn:
-    """What a class draws at random and does not take as an argument: the inputs of these names in its place, of any length."""
+    """What a class draws at random and does not take as an argument: the inputs of these names in its place, noise of any length."""
 
-    def __init__(self, given, known):
+    def __init__(self, model, given, known):
         self.of = {name: given.pop(name).transpose(1, 2) for name in ("duration_noise", "noise") if name in given and name not in known}
+        # Informer: once in each layer.
+        layers = [f"{half}.{i}" for half in ("encoder", "decoder") for i in range(getattr(model.config, f"{half}_layers", None) or 0)]
+        keys = {layer: given.pop(f"sampled_keys.{layer}", None) for layer in layers}
+        self.keys = iter(keys.values()) if any(k is not None for k in keys.values()) else None
+
+    def randint(self, *args, **words):
+        keys = next(self.keys)
+        return self.kept[2](*args, **words) if keys is None else keys
 
     def __enter__(self):
         import torch
-        self.kept = torch.randn, torch.randn_like
+        self.kept = torch.randn, torch.randn_like, torch.randint
         if self.of:
             torch.randn = lambda *shape, **_: self.of["duration_noise"]
             torch.randn_like = lambda x: self.of["noise"][..., torch.arange(x.shape[-1]) % self.of["noise"].shape[-1]]
+        if self.keys:
+            torch.randint = self.randint
 
     def __exit__(self, *_):
         import torch
-        torch.randn, torch.randn_like = self.kept
+        torch.randn, torch.randn_like, torch.randint = self.kept
 
 
 def run(model, inputs):
@@ -454,7 +512,7 @@ def run(model, inputs):
     import torch
     given = {k: torch.from_numpy(v) for k, v in inputs.items()}
     known = inspect.signature(model.forward).parameters
-    drawn = Drawn(given, known)
+    drawn = Drawn(model, given, known)
     if "use_cache" in known:
         given["use_cache"] = False
     with torch.no_grad(), drawn:
@@ -463,7 +521,7 @@ def run(model, inputs):
     found = {k: v.numpy() for k, v in out.items() if isinstance(v, torch.Tensor) and k != "loss"}
     for k in found.keys() & {"logits"}:     # a masked one is -10000 in the files
         found[k] = np.where(np.isneginf(found[k]), np.float32(-1e4), found[k])
-    several = {k: out.get(k) for k in ("feature_maps", "logits") if isinstance(out.get(k), (tuple, list))}
+    several = {k: out.get(k) for k in ("feature_maps", "logits", "params") if isinstance(out.get(k), (tuple, list))}
     return found | {f"{k}.{i}": v.numpy() for k, values in several.items() for i, v in enumerate(values)}
 
 

@@ -401,6 +401,7 @@ static const struct {
 	{ "rope_scaling_layers", { LIST, WHOLE } },
 	{ "rope_type", { TEXT, 0 } },
 	{ "scale_decoder_outputs", { FLAG, 0 } },
+	{ "scaling", { FLAG | TEXT, 0 } },
 	{ "softmax_scale", { NUMBER, 0 } },
 	{ "time_step_rank", { WHOLE | AUTO, 0 } },
 	{ "truncate", { FLAG, 0 } },

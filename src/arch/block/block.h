@@ -147,6 +147,7 @@ graph_value layer_norm(struct build *b, const char *stem, graph_value x, int64_t
 graph_value rms_norm(struct build *b, const char *stem, graph_value x, int64_t width);
 graph_value activate(struct build *b, enum activation act, graph_value x);
 graph_value leaky_relu(struct graph *g, graph_value x, double slope); // slope is at most 1
+graph_value elu(struct graph *g, graph_value x);                      // x, or exp(x) - 1 below 0
 
 // attention.c
 // What is added to the scores [batch, heads, query, key]: 0 where attending is allowed, the lowest float32 elsewhere (as

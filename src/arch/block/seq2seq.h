@@ -84,10 +84,10 @@ extern const struct family_head seq2seq_heads[], seq2seq_speech_heads[];
 // seq2seq_resolve.c. Makes a half of s: a copy to be filled with its own sizes; `within` is "encoder." or "decoder.".
 struct spec *resolve_half(struct spec *s, struct arena *a, const char *part, const char *within);
 // What BART's kin say: s gets the whole's and the encoder's sizes, d the decoder's; then both halves.
-// alone: the class is a decoder by itself, and all sizes are its.
+// alone: the class is a decoder by itself, and all sizes are its. without_tokens: neither half reads words.
 struct halves_sizes {
 	int64_t layers, heads, ffn_size, vocab_size;
-	bool alone;
+	bool alone, without_tokens;
 };
 void resolve_halves_sizes(struct config *c, struct spec *s, struct halves_sizes *d);
 void resolve_halves(struct spec *s, struct arena *a, const struct halves_sizes *d);

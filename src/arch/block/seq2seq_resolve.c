@@ -22,7 +22,7 @@ void resolve_halves_sizes(struct config *c, struct spec *s, struct halves_sizes 
 	s->layers = s->layers_in_config = config_count(c, d->alone ? "num_decoder_layers" : "num_hidden_layers", -1);
 	s->heads = s->kv_heads = config_size(c, d->alone ? "decoder_attention_heads" : "encoder_attention_heads", -1);
 	s->ffn_size = config_size(c, d->alone ? "decoder_ffn_dim" : "encoder_ffn_dim", -1);
-	s->vocab_size = config_size(c, "vocab_size", -1);
+	s->vocab_size = d->without_tokens ? 0 : config_size(c, "vocab_size", -1);
 	s->act = config_activation(c, "activation_function", ACT_GELU);
 	s->norm_eps = 1e-5;
 	d->layers = d->alone ? s->layers : config_count(c, "num_decoder_layers", -1);

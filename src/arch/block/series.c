@@ -2,7 +2,7 @@
 // Time series: scaling by their own level and spread, and patches.
 #include "arch/block/series.h"
 
-static enum series_scaling scaling_of(struct config *c)
+enum series_scaling series_scaling_of(struct config *c)
 {
 	const json_t *said = config_get(c, "scaling");
 	const char *word = json_string_value(said);
@@ -19,7 +19,7 @@ void series_resolve(struct config *c, struct series *o)
 	o->patch = config_size(c, "patch_length", -1);
 	o->stride = config_size(c, "patch_stride", -1);
 	o->prediction = config_size(c, "prediction_length", -1);
-	o->scaling = scaling_of(c);
+	o->scaling = series_scaling_of(c);
 	if (loss && !text_is(loss, "mse"))
 		config_fail(c, STATUS_UNSUPPORTED, "loss %s: a head that gives a distribution is not supported yet", loss);
 	if (c->error.status)

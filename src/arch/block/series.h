@@ -14,6 +14,7 @@ struct series {
 	graph_value level, scale; // while building: [batch, 1, channels]; NO_VALUE: values are as they were given
 };
 
+enum series_scaling series_scaling_of(struct config *c); // "scaling"
 void series_resolve(struct config *c, struct series *o);
 // The input past_values f32 [batch, length, channels], all of it observed -> scaled patches [batch, channels, patches, patch]
 graph_value series_patches(struct build *b, struct series *o);

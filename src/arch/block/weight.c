@@ -238,6 +238,12 @@ graph_value leaky_relu(struct graph *g, graph_value x, double slope)
 	return op_max(g, x, op_scale(g, x, (float)slope));
 }
 
+graph_value elu(struct graph *g, graph_value x)
+{
+	graph_value below = op_exp(g, op_min(g, x, graph_f32(g, 0)));
+	return op_add(g, op_relu(g, x), op_sub(g, below, graph_f32(g, 1)));
+}
+
 graph_value activate(struct build *b, enum activation act, graph_value x)
 {
 	switch (act) {

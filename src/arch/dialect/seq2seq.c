@@ -161,6 +161,31 @@ const struct dialect prophetnet_names = {
 	.inert = IGNORED("disable_ngram_loss", "eps", "init_std", "decoder_start_token_id", "eos_token_id", "is_encoder_decoder"),
 };
 
+#define FORECAST_BODY \
+	SEQ2SEQ_BODY, { "embed.value", "@value_embedding.value_projection" }, { "embed.norm", "@layernorm_embedding" }, \
+		{ "embed.category", "@embedder.embedders.#" }, \
+	{ \
+		"head.parameters", "parameter_projection.proj.#" \
+	}
+
+const struct dialect forecast_names = {
+	.name = "forecast",
+	.prefix = "model.",
+	.keys = KEYS(SEQ2SEQ_KEYS),
+	.weights = WEIGHTS(FORECAST_BODY, { "distil.conv", "@conv_layers.#.downConv" }, { "distil.norm", "@conv_layers.#.norm" }),
+	.ignored = IGNORED("*num_batches_tracked"),
+	.inert = IGNORED(INERT, "num_parallel_samples"),
+};
+
+const struct dialect autoformer_names = {
+	.name = "autoformer",
+	.prefix = "model.",
+	.keys = KEYS(SEQ2SEQ_KEYS),
+	.weights = WEIGHTS({ "layers.ffn.norm", "@layers.#.final_layer_norm.layernorm" }, FORECAST_BODY,
+		{ "layers.trend", "@layers.#.trend_projection" }, { "seasonality", "@seasonality_projection" }),
+	.inert = IGNORED(INERT, "num_parallel_samples"),
+};
+
 // Dense layers only.
 const struct dialect nllb_moe_names = {
 	.name = "nllb-moe",

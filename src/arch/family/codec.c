@@ -171,12 +171,6 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 
 // ---- convolutions ------------------------------------------------------------------------------------------------
 
-static graph_value elu(struct graph *g, graph_value x)
-{
-	graph_value below = op_exp(g, op_min(g, x, graph_f32(g, 0)));
-	return op_add(g, op_relu(g, x), op_sub(g, below, graph_f32(g, 1)));
-}
-
 // x [batch, channels, n] -> [.., before + n + after]. `after` is for the most that a stride asks for, spare more than the least;
 // what is not asked for stands at the end, where the convolution leaves it out. Sound shorter than what is reflected is as if
 // zeros stood after it, as in EnCodec.
