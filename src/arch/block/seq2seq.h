@@ -95,7 +95,7 @@ void resolve_halves(struct spec *s, struct arena *a, const struct halves_sizes *
 // STEM.q of x, STEM.k and STEM.v (or STEM.kv, where the dialect has that word) of `from`, STEM.o of what they give. `from` is x
 // itself: self-attention, whose cache grows; else the encoder's states, or NO_VALUE when the cache has their keys and values
 // already.
-enum { BIAS_Q = 1, BIAS_K = 2, BIAS_V = 4, BIAS_O = 8, BIAS_ALL = 15 };
+enum { BIAS_Q = 1, BIAS_K = 2, BIAS_V = 4, BIAS_O = 8, BIAS_ALL = 15, FFN_NO_BIAS = 16 };
 graph_value attend(struct build *b, const char *stem, graph_value x, graph_value from, graph_value bias, struct cache *cache,
 	unsigned biases);
 
@@ -103,7 +103,8 @@ graph_value attend(struct build *b, const char *stem, graph_value x, graph_value
 void decoder_places(struct build *b, const struct body *io, graph_value *query, graph_value *key);
 graph_value causal_bias(struct build *b, graph_value query, graph_value key);
 
-// seq2seq_layers.c: io->mask, cache, cross, memory and memory_mask -> last, states; x [batch, seq, hidden] is the embedding.
+// seq2seq_layers.c: io->mask, cache, cross, memory and memory_mask -> last, states; x [batch, seq, hidden] is the embedding. A
+// decoder without memory and cross looks at none. Of biases FFN_NO_BIAS is about the feed-forward.
 void seq2seq_layers(struct build *b, struct body *io, graph_value x, bool is_decoder, unsigned biases);
 // The same without the norm after the last layer, whose result it gives: states, not `last`.
 graph_value seq2seq_stack(struct build *b, struct body *io, graph_value x, bool is_decoder, unsigned biases);

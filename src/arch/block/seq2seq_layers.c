@@ -25,13 +25,13 @@ static graph_value attention(struct build *b, const char *stem, graph_value x, g
 	return first ? x : layer_norm(b, norm, x, s->hidden_size);
 }
 
-static graph_value feed_forward(struct build *b, graph_value x)
+static graph_value feed_forward(struct build *b, graph_value x, bool bias)
 {
 	const struct spec *s = b->s;
 	bool first = s->traits.norm_first;
 	graph_value y = first ? layer_norm(b, "layers.ffn.norm", x, s->hidden_size) : x;
-	y = activate(b, s->act, linear(b, "layers.ffn.up", y, s->hidden_size, s->ffn_size, true)); // [batch, seq, ffn]
-	x = op_add(b->g, x, linear(b, "layers.ffn.down", y, s->ffn_size, s->hidden_size, true));
+	y = activate(b, s->act, linear(b, "layers.ffn.up", y, s->hidden_size, s->ffn_size, bias)); // [batch, seq, ffn]
+	x = op_add(b->g, x, linear(b, "layers.ffn.down", y, s->ffn_size, s->hidden_size, bias));
 	return first ? x : layer_norm(b, "layers.ffn.norm", x, s->hidden_size);
 }
 
@@ -100,13 +100,13 @@ graph_value seq2seq_stack(struct build *b, struct body *io, graph_value x, bool 
 		x = globals ? attention_with_globals(b, x, blocks)
 			    : attention(b, stem, x, x, own, io->cache, biases, io, is_decoder ? NULL : s->attention_windows);
 		graph_leave(g);
-		if (is_decoder) {
+		if (io->memory.id || io->cross) {
 			graph_enter(g, "cross");
 			x = attention(b, "layers.cross", x, io->memory, cross, io->cross, biases, io, NULL);
 			graph_leave(g);
 		}
 		graph_enter(g, "ffn");
-		x = feed_forward(b, x);
+		x = feed_forward(b, x, !(biases & FFN_NO_BIAS));
 		graph_leave(g);
 		graph_leave(g);
 		states_add(io, x);

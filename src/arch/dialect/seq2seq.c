@@ -82,6 +82,40 @@ const struct dialect two_models_names = {
 	.inert = IGNORED("is_encoder_decoder", "vocab_size"), // each half says its own
 };
 
+// The codec is a model of its own, and no graph's.
+const struct dialect musicgen_names = {
+	.name = "musicgen",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.codes", "@embed_tokens.#" }, SEQ2SEQ_BODY, { "norm", "@layer_norm" },
+		{ "project.text", "enc_to_dec_proj" }, { "project.sound", "audio_enc_to_dec_proj" },
+		{ "head.lm.codes", "decoder.lm_heads.#" }),
+	.ignored = IGNORED("*embed_positions.*"),
+	.inert = IGNORED("audio_encoder", "audio_channels", "scale_embedding", "is_decoder", "add_cross_attention",
+		"is_encoder_decoder", "max_position_embeddings", "layerdrop", "model_type", "initializer_factor", "pad_token_id", "tie_word_embeddings"),
+};
+
+#define DIA_ATTENTION(STEM, NAME) \
+	{ STEM ".q", "@layers.#." NAME ".q_proj" }, { STEM ".k", "@layers.#." NAME ".k_proj" }, \
+		{ STEM ".v", "@layers.#." NAME ".v_proj" }, \
+	{ \
+		STEM ".o", "@layers.#." NAME ".o_proj" \
+	}
+
+const struct dialect dia_names = {
+	.name = "dia",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.word", "@embedding" }, { "embed.codes", "@embeddings.embed" },
+		DIA_ATTENTION("layers.attn", "self_attention"), DIA_ATTENTION("layers.cross", "cross_attention"),
+		{ "layers.attn.norm", "@layers.#.pre_sa_norm" }, { "layers.cross.norm", "@layers.#.pre_ca_norm" },
+		{ "layers.last.norm", "@layers.#.pre_mlp_norm" }, { "layers.ffn.norm", "@layers.#.post_sa_norm" },
+		{ "layers.ffn.gate_up", "@layers.#.mlp.gate_up_proj" }, { "layers.ffn.down", "@layers.#.mlp.down_proj" },
+		{ "norm", "@norm" }, { "head.lm.codes", "logits_dense" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq"),
+	.inert = IGNORED("delay_pattern", "norm_eps", "is_encoder_decoder", "model_type", "pad_token_id", "tie_word_embeddings"),
+};
+
 const struct dialect m2m_names = {
 	.name = "m2m",
 	.prefix = "model.",

@@ -242,6 +242,13 @@ static void build(struct build *b)
 	seq2seq_build(b, &f);
 }
 
+// The encoder as a part.
+static void body(struct build *b, struct body *io)
+{
+	struct seq2seq f = { .encode = stack, .one_table = true };
+	seq2seq_run(b, &f, "encoder", io);
+}
+
 static const struct family_head heads[] = {
 	{ &head_conditional, seq2seq_logits },
 	{ &head_model, head_give_last },
@@ -257,6 +264,7 @@ const struct family t5 = {
 	.architecture = "encoder-decoder",
 	.resolve = resolve,
 	.build = build,
+	.body = body,
 	.graphs = seq2seq_graphs,
 	.heads = heads,
 	.traits = FAMILY_TRAIT_LIST(t5, T5_TRAITS),
