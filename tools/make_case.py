@@ -137,7 +137,10 @@ class Inputs:
         self.rng = np.random.default_rng(zlib.crc32(name.encode()))
         self.text = part(self.config, "text_config")
         self.vision = part(self.config, "vision_config")
-        if not hasattr(self.config, "vocab_size") and hasattr(self.config, "decoder"):  # two models: tokens that both know
+        self.codes = part(self.config, "decoder", "decoder_config")
+        if hasattr(self.codes, "num_codebooks") or hasattr(self.codes, "num_channels"):  # words of a codec after a text
+            self.text = part(self.config, "text_encoder", "encoder_config")
+        elif not hasattr(self.config, "vocab_size") and hasattr(self.config, "decoder"):  # two models: tokens that both know
             halves = [half for half in (self.config.encoder, self.config.decoder) if getattr(half, "vocab_size", 0)]
             self.text, self.vision = min(halves, key=lambda half: half.vocab_size), self.config.encoder
         self.made = {}
@@ -244,6 +247,11 @@ class Inputs:
         return (box / 1000).astype(np.float32) if self.config.model_type == "udop" else box
 
     def decoder_input_ids(self):
+        batch, length = self.size("batch", "input_ids", 0, 2), self.size("decoder_seq", "decoder_input_ids", 1, 7)
+        if hasattr(self.codes, "num_codebooks"):
+            return self.rng.integers(0, self.codes.vocab_size, (batch * self.codes.num_codebooks, length), dtype=np.int64)
+        if hasattr(self.codes, "num_channels"):
+            return self.rng.integers(0, self.codes.vocab_size, (batch, length, self.codes.num_channels), dtype=np.int64)
         batch = self.size("batch", "decoder_input_ids", 0, 2)
         return self.tokens(batch, self.size("decoder_seq", "decoder_input_ids", 1, 7), self.text.vocab_size)
 
@@ -338,6 +346,8 @@ class Inputs:
             return self.sound(batch, 4 if audio.enable_fusion else 1, self.size("frames", "input_features", 2, 500), audio.num_mel_bins)
         if hasattr(self.config, "max_source_positions") and hasattr(self.config, "num_mel_bins"):
             return self.sound(batch, self.config.num_mel_bins, 2 * self.config.max_source_positions)
+        if hasattr(self.config, "num_chroma"):
+            return self.sound(batch, self.size("frames", "input_features", 1, 10), self.config.num_chroma)
         _, frames, bins = self.like["input_features"]
         bins = getattr(self.config, "num_mel_bins", bins)
         return self.sound(batch, self.size("frames", "input_features", 1, frames), bins)
