@@ -386,6 +386,10 @@ class Inputs:
             return self.sound(batch, getattr(self.config, "audio_channels", 1), samples)
         return self.sound(batch, samples)
 
+    def raw_audio(self):
+        batch, samples, _ = self.like["raw_audio"]
+        return self.sound(self.asked.get("batch", batch), self.asked.get("samples", samples), self.config.conv_input_shape)
+
     # Of an episode of decision_transformer: numbers of so many elements a step.
     def episode(self, width):
         return self.sound(self.size("batch", "states", 0, 2), self.size("seq", "states", 1, 6), width)
@@ -525,6 +529,10 @@ def run(model, inputs):
     drawn = Drawn(model, given, known)
     if "use_cache" in known:
         given["use_cache"] = False
+    if type(model).__name__ == "JukeboxVQVAE":
+        with torch.no_grad():
+            found = {"music_tokens": model.encode(given["raw_audio"]), "dequantised": model(given["raw_audio"])[0]}
+        return {f"{k}_{i}": v.numpy() for k, values in found.items() for i, v in enumerate(values)}
     with torch.no_grad(), drawn:
         out = model(**given, return_dict=True) if "return_dict" in known or "kwargs" in known else model(**given)
         out = {"waveform": out} if isinstance(out, torch.Tensor) else out

@@ -325,6 +325,7 @@ const struct head_class head_classes[] = {
 	{ "AutoencoderKL", &head_model },
 	{ "AutoencoderTiny", &head_model },
 	{ "AutoencoderDC", &head_model },
+	{ "VQVAE", &head_model },
 	{ "Model", &head_model },
 	{ NULL, NULL },
 };

@@ -461,6 +461,7 @@ const struct arch arch_rows[] = {
 	{ "janus_vision_model", OF(clip_vision, janus_vision_names, .attention_pool = true) },
 	{ "jetmoe", OF(decoder, jetmoe_names, .normalised_experts = true) },
 	{ "jina_embeddings_v3", OF(rotary_encoder, jina_v3_names, GPT, GELU_TANH_HEADS, .post_norm = true) },
+	{ "jukebox_vqvae", &jukebox, &jukebox_names },
 	{ "kimi_k25", OF(vlm_grid, kimi_k25_names, .layer_norm = true, PLAIN_TEXT), PARTS("deepseek_v3", "kimi_k25_vision") },
 	{ "kimi_k25_vision", OF(grid_vision, kimi_k25_vision_names, KIMI_K25_GRID) },
 	{ "kimi_linear", OF(decoder, kimi_linear_names, KIMI_LINEAR) },

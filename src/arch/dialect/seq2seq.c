@@ -92,7 +92,8 @@ const struct dialect musicgen_names = {
 		{ "head.lm.codes", "decoder.lm_heads.#" }),
 	.ignored = IGNORED("*embed_positions.*"),
 	.inert = IGNORED("audio_encoder", "audio_channels", "scale_embedding", "is_decoder", "add_cross_attention",
-		"is_encoder_decoder", "max_position_embeddings", "layerdrop", "model_type", "initializer_factor", "pad_token_id", "tie_word_embeddings"),
+		"is_encoder_decoder", "max_position_embeddings", "layerdrop", "model_type", "initializer_factor", "pad_token_id",
+		"tie_word_embeddings"),
 };
 
 #define DIA_ATTENTION(STEM, NAME) \

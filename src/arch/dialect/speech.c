@@ -455,3 +455,16 @@ const struct dialect dac_names = {
 	.inert = IGNORED("sampling_rate", "hop_length", "quantizer_dropout", "commitment_loss_weight", "codebook_loss_weight",
 		"is_encoder_decoder"),
 };
+
+// Published files have the codec in the whole model, below "vqvae.".
+const struct dialect jukebox_names = {
+	.name = "jukebox",
+	.prefix = "vqvae.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "encoder.block", "@encoders.#.level_blocks.#.downsample_block.$" },
+		{ "encoder.out", "@encoders.#.level_blocks.#.proj_out" },
+		{ "decoder.block", "@decoders.#.level_blocks.#.upsample_block.$" },
+		{ "decoder.in", "@decoders.#.level_blocks.#.proj_in" }, { "decoder.out", "@decoders.#.out" },
+		{ "codebook", "@bottleneck.level_blocks.#.codebook" }),
+	.inert = IGNORED("act_fn", "commit", "hop_fraction", "init_scale", "lmu", "sample_length", "zero_out"),
+};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dia (Nari Labs 2025, https://github.com/nari-labs/dia): text to the words of a sound codec, of which each place has one from each
-// of several channels. Both halves have rotary positions, RMS norms before each branch and a gated feed-forward; scores are not
-// scaled.
+// Dia (Nari Labs 2025, https://github.com/nari-labs/dia): text to the words of a sound codec, of which each place has one from
+// each of several channels. Both halves have rotary positions, RMS norms before each branch and a gated feed-forward; scores are
+// not scaled.
 //
 //   text -> tokens -> layers -> norm -+
 //          sum of a place's words -> layers, which look at that -> norm -> linear -> [batch * channels, seq, words]
