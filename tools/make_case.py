@@ -186,6 +186,8 @@ class Inputs:
         if "grounding" in self.config.model_type and self.text.vocab_size > 1029:    # phrases, which end with "." or "?"
             ids[:, 0], ids[:, length // 3], ids[::2, length // 2] = 101, 1012, 1029
             ids[range(batch), mask.sum(1) - 1] = 102
+        if self.config.model_type == "clvp":   # whose class looks for 0, whatever the padding is
+            ids[mask == 0] = 0
         token = getattr(self.config, "image_token_id", None)
         token = getattr(self.config, "image_token_index", None) if token is None else token
         for row, n in enumerate(images):

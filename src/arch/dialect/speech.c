@@ -468,3 +468,32 @@ const struct dialect jukebox_names = {
 		{ "codebook", "@bottleneck.level_blocks.#.codebook" }),
 	.inert = IGNORED("act_fn", "commit", "hop_fraction", "init_scale", "lmu", "sample_length", "zero_out"),
 };
+
+const struct dialect clvp_names = {
+	.name = "clvp",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "logit_scale", "logit_scale" }, { "mel.conv", "@mel_conv" }, { "mel.norm", "@group_norms.#" },
+		{ "mel.attn.q", "@mel_attn_blocks.#.q_proj" }, { "mel.attn.k", "@mel_attn_blocks.#.k_proj" },
+		{ "mel.attn.v", "@mel_attn_blocks.#.v_proj" }, { "mel.attn.o", "@mel_attn_blocks.#.out_proj" },
+		{ "text.word", "@text_token_embedding" }, { "text.position", "@text_position_embedding" },
+		{ "embed.position", "@model.decoder.position_embeds_layer" },
+		{ "decoder.attn.norm", "@model.decoder.layers.#.input_layernorm" },
+		{ "decoder.attn.q", "@model.decoder.layers.#.attn.q_proj" },
+		{ "decoder.attn.k", "@model.decoder.layers.#.attn.k_proj" },
+		{ "decoder.attn.v", "@model.decoder.layers.#.attn.v_proj" },
+		{ "decoder.attn.o", "@model.decoder.layers.#.attn.out_proj" },
+		{ "decoder.ffn.norm", "@model.decoder.layers.#.post_attention_layernorm" },
+		{ "decoder.ffn.up", "@model.decoder.layers.#.mlp.c_fc" },
+		{ "decoder.ffn.down", "@model.decoder.layers.#.mlp.c_proj" }, { "decoder.norm", "@model.decoder.layer_norm" },
+		{ "decoder.last", "@final_norm" }, { "decoder.out", "@lm_head" }, { "embed.word", "@token_embedding" },
+		{ "rope.frequencies", "@rotary_pos_emb.inv_freq" }, { "layers.attn.norm", "@layers.#.input_rmsnorm" },
+		{ "layers.attn.q", "@layers.#.self_attn.q_proj" }, { "layers.attn.k", "@layers.#.self_attn.k_proj" },
+		{ "layers.attn.v", "@layers.#.self_attn.v_proj" }, { "layers.attn.o", "@layers.#.self_attn.out_proj" },
+		{ "layers.ffn.norm", "@layers.#.post_attention_rmsnorm" }, { "layers.ffn.gate_up", "@layers.#.mlp.fc1.proj" },
+		{ "layers.ffn.down", "@layers.#.mlp.fc2" }, { "norm", "@final_layer_norm" }, { "project", "@projection" }),
+	// The decoder's own words, which it is not given here, and masks of older files.
+	.ignored = IGNORED("*input_embeds_layer.weight", "*attn.bias", "*mel_attn_blocks.*.bias"),
+	.inert = IGNORED("projection_dim", "logit_scale_init_value", "initializer_factor", "model_type", "summary_*",
+		"embd_pdrop", "resid_pdrop", "add_cross_attention", "pad_token_id", "tie_word_embeddings"),
+};

@@ -75,6 +75,7 @@ static void hints(const struct spec *s, struct input_hints *out)
 {
 	const struct musicgen *o = s->own;
 	out->symbols[0] = (struct input_symbol){ "code_rows", o->codebooks, true };
+	out->symbols[1] = (struct input_symbol){ "frames", 8, false };
 }
 
 // What is heard, again and again until it is long enough: [batch, frames, chroma] -> [batch, chroma_length, hidden]
