@@ -39,8 +39,8 @@ extern const struct dialect deit_names, dinov2_names, dinov2_with_registers_name
 extern const struct dialect wav2vec2_names, hubert_names, unispeech_names, unispeech_sat_names, data2vec_audio_names, wavlm_names,
 	sew_names, sew_d_names, wav2vec2_conformer_names, wav2vec2_bert_names, spectrogram_names, parakeet_names, lasr_names,
 	ctc_names, fastspeech_names, hifigan_names, univnet_names, vits_names, transducer_names, encodec_names, mimi_names,
-	dac_names, stacked_sound_names, granite_speech5_encoder_names, granite_speech5_ctc_names,
-	granite_speech_encoder_names, jukebox_names, clvp_names;
+	dac_names, stacked_sound_names, granite_speech5_encoder_names, granite_speech5_ctc_names, granite_speech_encoder_names,
+	jukebox_names, clvp_names;
 // series.c
 extern const struct dialect decision_names, patchtst_names, patchtsmixer_names, timesfm_names, timesfm2_5_names;
 // swin.c
@@ -57,8 +57,8 @@ extern const struct dialect chroma_names, flux_names, lumina_names, qwen_image_n
 extern const struct dialect aura_flow_names, cog_video_names, dit_names, ltx_video_names, pixart_names, sana_names, wan_names;
 // detect.c
 extern const struct dialect conditional_detr_names, d_fine_names, dab_detr_names, deformable_detr_names, detr_names,
-	grounding_names, mask2former_names, mm_grounding_names, rf_detr_names, rt_detr_names, rt_detr_v2_names,
-	superpoint_names, superglue_names, lightglue_names, maskformer_names, oneformer_names;
+	grounding_names, mask2former_names, mm_grounding_names, rf_detr_names, rt_detr_names, rt_detr_v2_names, superpoint_names,
+	superglue_names, lightglue_names, maskformer_names, oneformer_names;
 // convnet.c
 extern const struct dialect regnet_names, resnet_names, rt_detr_resnet_names, resnet_timm_names, timm_wrapper_names,
 	convnext_names, convnextv2_names, dinov3_convnext_names, mobilenet_v1_names, mobilenet_v2_names, poolformer_names,
@@ -87,7 +87,7 @@ extern const struct dialect afmoe_names, beam_names, flint_names, aria_names, ax
 	minicpm3_names, minimax_names, minimax_m2_names, minimax_m3_names, mixtral_names, qwen_moe_names;
 
 // t5.c
-	extern, const, struct, dialect, longt5_names, switch_names, t5_names, udop_names, pix2struct_names;
+extern const struct dialect longt5_names, switch_names, t5_names, udop_names, pix2struct_names;
 // seq2seq.c
 extern const struct dialect bart_names, bigbird_pegasus_names, fsmt_names, m2m_names, moonshine_names, speech_to_text_names,
 	trocr_names, led_names, nllb_moe_names, pegasus_x_names, whisper_encoder_names, whisper_names, glmasr_encoder_names,

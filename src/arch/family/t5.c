@@ -245,7 +245,7 @@ static void build(struct build *b)
 // The encoder as a part.
 static void body(struct build *b, struct body *io)
 {
-	struct seq2seq f = { .encode = stack, .one_table = true };
+	struct seq2seq f = { .encode = t5_stack, .one_table = true };
 	seq2seq_run(b, &f, "encoder", io);
 }
 
