@@ -217,6 +217,7 @@ const struct head head_augmented_lm = { "augmented-lm", head_lm, .choices = true
 const struct head head_backbone = { "backbone", build_own, .gives_states = true };
 const struct head head_backbone_classed = { "backbone-with-class-token", build_own, .gives_states = true };
 const struct head head_causal_lm = { "causal-lm", build_causal_lm, .predicts_next = true };
+const struct head head_cells = { "table-question-answering", build_own };
 const struct head head_conditional = { "conditional-generation", build_own, .generates = true };
 const struct head head_ctc = { "ctc", build_own };
 const struct head head_depth = { "depth-estimation", build_own };
@@ -284,6 +285,7 @@ const struct head_class head_classes[] = {
 	{ "ModelWithLMHead", &head_causal_lm },
 	{ "ForGraphClassification", &head_sequence },
 	{ "ForTokenClassification", &head_token },
+	{ "TapasForQuestionAnswering", &head_cells },
 	{ "ForQuestionAnswering", &head_span },
 	{ "ForImageClassificationWithTeacher", &head_image_teacher },
 	{ "ForImageClassification", &head_image },

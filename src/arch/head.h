@@ -28,7 +28,7 @@ struct head {
 	bool choices;         // reads several texts a row
 };
 extern const struct head head_audio, head_audio_frames, head_augmented_lm, head_backbone, head_backbone_classed, head_causal_lm,
-	head_conditional, head_ctc, head_depth, head_embedding, head_encoder, head_forecast, head_grounding, head_image,
+	head_cells, head_conditional, head_ctc, head_depth, head_embedding, head_encoder, head_forecast, head_grounding, head_image,
 	head_image_teacher, head_images_text, head_keypoints, head_masked_image, head_masked_lm, head_matches, head_matting,
 	head_memory_lm, head_model, head_multiple_choice, head_next_sentence, head_objects, head_pose, head_pretraining,
 	head_projection, head_reader, head_regression, head_retrieval, head_scene_text, head_segmentation, head_segments,

@@ -211,6 +211,7 @@ TASK(fill_mask);
 TASK(token_classification);
 TASK(question_answering);
 TASK(document_question_answering);
+TASK(table_question_answering);
 TASK(sentence_similarity);
 TASK(retrieval_augmented_generation);
 TASK(text_generation);

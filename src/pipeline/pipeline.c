@@ -40,8 +40,7 @@ static const char *task_that_is_not_there(const char *class_name)
 {
 	static const struct {
 		const char *class_name, *task;
-	} others[] = { { "TapasForQuestionAnswering", "table-question-answering" }, { "VitsModel", "text-to-audio" },
-		{ "SpeechT5ForTextToSpeech", "text-to-audio" } };
+	} others[] = { { "VitsModel", "text-to-audio" }, { "SpeechT5ForTextToSpeech", "text-to-audio" } };
 
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		if (text_is(others[i].class_name, class_name))

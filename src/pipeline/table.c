@@ -28,6 +28,8 @@ const struct pipeline_task pipeline_tasks[] = {
 		{ { "question", PIPELINE_TEXT }, { "words", PIPELINE_JSON }, { "boxes", PIPELINE_JSON } },
 		"top_k max_answer_len max_seq_len doc_stride", NULL, .classes = "LayoutLMForQuestionAnswering",
 		.run = task_document_question_answering },
+	{ "table-question-answering", { { "table", PIPELINE_JSON }, { "query", PIPELINE_TEXT } }, "", "table-question-answering",
+		.run = task_table_question_answering },
 	{ "sentence-similarity", { { "sentences", PIPELINE_TEXTS } }, "prompt prompt_name normalize_embeddings", NULL,
 		.run = task_sentence_similarity },
 	{ "retrieval-augmented-generation", { { "question", PIPELINE_TEXT } }, GENERATE_OPTIONS " retrieval", NULL,

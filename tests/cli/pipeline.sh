@@ -150,9 +150,26 @@ class() # NAME: the model says that it is of this class
 class LayoutLMForQuestionAnswering
 code 1 "$ASSAY" pipeline "$work/other" 'Who?'
 has err '^document-question-answering \(by the model.s class\); --task names another$'
-class TapasForQuestionAnswering
+sed -i 's/"LayoutLMForQuestionAnswering"/"VitsModel"/' "$work/other/config.json"
 code 2 "$ASSAY" pipeline "$work/other" 'Who?' 'The table.'
-has err 'TapasForQuestionAnswering is for table-question-answering, and that task is not supported yet'
+has err 'VitsModel is for text-to-audio, and that task is not supported yet'
+# A table is a JSON file of columns, or of rows.
+model table-question-answering-tapas
+table=$work/table-question-answering-tapas
+cp "$cases/table-question-answering-tapas/vocab.txt" "$table"
+echo '{"Name": ["a fox", "the dog"], "Number": ["5", "7"]}' >"$work/columns.json"
+code 0 "$ASSAY" pipeline "$table" "$work/columns.json" 'What is more than 5?' --json
+mv "$work/out" "$work/first"
+code 0 "$ASSAY" pipeline "$table" '{"table": [{"Name": "a fox", "Number": "5"}, {"Name": "the dog", "Number": "7"}], "query": "What is more than 5?"}' --json
+python3 - "$work/first" "$work/out" <<'PY' || fail "a table of rows is not as one of columns"
+import json, sys
+a, b = (json.load(open(f))["answers"][0] for f in sys.argv[1:])
+sys.exit(a["answer"] != b["answer"] or set(a["answer"]) != {"answer", "coordinates", "cells", "aggregator"})
+PY
+code 1 "$ASSAY" pipeline "$table" '{"table": [], "query": "What?"}'
+has err 'table: 0 rows and 0 columns'
+code 1 "$ASSAY" pipeline "$table" '{"table": [{"a": "5"}, {"b": "6"}], "query": "What?"}'
+has err 'table: row 2 of column 1 is no text'
 # A child that dies is a sentence.
 code 2 "$ASSAY" pipeline "$work/question-answering-roberta-windows" 'Who?' 'He.' --on null:fail=run@1
 has err 'null'

@@ -4,7 +4,7 @@
 . "${SOURCE:?the source folder}/tests/conform/lib_folders.sh"
 cases=$SOURCE/tests/conform/pipeline
 "$ASSAY" platforms >"$work/out" 2>"$work/err"
-all_agree 41 '^ok ' "$cases"/*/
+all_agree 42 '^ok ' "$cases"/*/
 
 damage() { # FOLDER SED-EXPRESSION WHAT
 	wrong "$cases/$1" pipeline.json "$2" "^FAIL copy .*$3"
@@ -22,6 +22,7 @@ damage document-question-answering-layoutlm 's/"answer": "so the/"answer": "the/
 damage retrieval-augmented-generation-bert-llama '0,/"next_score": 0\.944/s//"next_score": 0.946/' 'next_score: 0\.944'
 damage translation-mbart-forced '0,/"translation_text"/s//"text"/' 'has translation_text, which is not expected'
 damage image-classification-timm '0,/"label": "red fox"/s//"label": "LABEL_3"/' 'answers.0..0..label: "red fox", expected "LABEL_3"'
+damage table-question-answering-tapas '0,/"SUM > /s//"COUNT > /' 'answers.0..answer: "SUM > '
 # What the pipeline reads, and not only what it is compared with: labels, a template, an option, the weights.
 wrong "$cases/text-classification-roberta-pair" config.json 's/"2": "/"2": "not /;s/"1": "/"1": "not /;s/"0": "/"0": "not /' '^FAIL copy .*label: "not '
 wrong "$cases/token-classification-distilbert-stride" pipeline.json 's/"stride": 4/"stride": 5/' '^FAIL copy .*answers'
@@ -86,6 +87,9 @@ refused text-to-image-flux 's/"height": 32/"height": 36/' 'a height of 36: this 
 refused text-to-image-sd15 's/"num_inference_steps": 4/"num_inference_steps": 1001/' 'num_inference_steps is a whole number from 1 to 1000'
 refused text-to-image-sd15 's/"width": 32/"width": 64/' 'input-latents.safetensors: not one tensor of .1,4,8,16. in F32'
 refused text-to-image-flux 's/"latents"/"negative_prompt": "blurry", "latents"/' 'a negative_prompt of FluxPipeline is not supported yet'
+refused table-question-answering-tapas '0,/"12"/s//12/' 'inputs.0.: table: row 1 of column 2 is no text'
+refused table-question-answering-tapas '0,/"12",/s///' 'inputs.0.: table: 2 cells in the column Number, 3 in the first'
+refused table-question-answering-tapas '0,/"query": ".*"/s//"query": ""/' 'inputs.0.: the input.s query is empty'
 # Bounds and shapes that make no sense.
 refused text-ranking-bert 's/"score": 0\.001/"score": -0.001/' 'tolerance.score is a number from 0 to 0\.1 of the number$'
 refused text-ranking-bert 's/"score": 0\.001/"score": 1e9/' 'tolerance.score is a number from 0 to'

@@ -198,14 +198,16 @@ const struct dialect tapas_names = {
 	.name = "tapas",
 	.prefix = "tapas.",
 	.keys = NO_KEYS,
-	.weights = WEIGHTS({ "embed.types", "@embeddings.token_type_embeddings_*" }, BERT_BODY, BERT_HEADS),
+	.weights = WEIGHTS({ "embed.types", "@embeddings.token_type_embeddings_*" }, BERT_BODY, BERT_HEADS,
+		{ "head.cells.out", "output_weights" }, { "head.cells.bias", "output_bias" },
+		{ "head.cells.column", "column_output_weights" }, { "head.cells.column_bias", "column_output_bias" },
+		{ "head.cells.aggregation", "aggregation_classifier" }),
 	.ignored = IGNORED(BUFFERS),
-	.inert = IGNORED("aggregation_labels", "aggregation_loss_weight", "aggregation_temperature",
-		"allow_empty_column_selection", "answer_loss_cutoff", "answer_loss_importance", "average_approximation_function",
-		"average_logits_per_cell", "cell_selection_preference", "disable_per_token_loss", "huber_loss_delta",
-		"init_cell_selection_weights_to_zero", "max_num_columns", "max_num_rows", "no_aggregation_label_index",
-		"num_aggregation_labels", "positive_label_weight", "select_one_column", "use_answer_as_supervision",
-		"use_gumbel_for_aggregation", "use_gumbel_for_cells", "use_normalized_answer_loss"),
+	.inert = IGNORED("aggregation_labels", "aggregation_loss_weight", "aggregation_temperature", "answer_loss_cutoff",
+		"answer_loss_importance", "average_approximation_function", "average_logits_per_cell",
+		"cell_selection_preference", "disable_per_token_loss", "huber_loss_delta", "init_cell_selection_weights_to_zero",
+		"no_aggregation_label_index", "positive_label_weight", "use_answer_as_supervision", "use_gumbel_for_aggregation",
+		"use_gumbel_for_cells", "use_normalized_answer_loss"),
 };
 
 const struct dialect roc_bert_names = {

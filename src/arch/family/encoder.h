@@ -41,7 +41,11 @@ struct encoder {
 	int64_t boxes;        // rows of the tables of places on the page; 0: none (LayoutLM)
 	const int64_t *types; // rows of each of several tables of types, [type_count] (TAPAS)
 	int64_t type_count;
-	bool cell_positions; // positions begin anew in every cell of a table
+	bool cell_positions;  // positions begin anew in every cell of a table
+	int64_t aggregations; // what may be made of the cells that are an answer; 0: nothing
+	double cell_temperature;
+	int64_t table_rows, table_columns; // rows and columns from there on are one; 0: it has no cells
+	bool empty_column;                 // it may be that no column is selected
 	int64_t shapes, shape_width, sounds,
 		sound_width; // rows and widths of what a character looks and sounds like; 0: none (RoCBert)
 	bool joined;         // those are joined to the word and mapped; else added and averaged
@@ -91,12 +95,14 @@ enum {
 	WORDS_ONLY = 2, // and gives nothing of the picture after the words
 	FIRST_SEES_ALL = 4,
 	QUESTION_SEES_ALL = 8,
-	CELLS_APART = 16 // words only, too, where the picture is of a pyramid's cells
+	CELLS_APART = 16, // words only, too, where the picture is of a pyramid's cells
+	SELECTS_COLUMN = 32
 };
 
 void encoder_resolve_embedding(struct config *c, struct spec *s, struct encoder *e, struct arena *a);
 // encoder_head.c. io->own: the value input_ids as it came in, [batch, seq] or [batch, choices, seq]
 extern const struct family_head encoder_heads[];
+void encoder_build_cells(struct build *b, const struct body *io); // encoder_cells.c
 // encoder_attention.c
 graph_value encoder_span_attention(struct build *b, graph_value x, graph_value bias);
 graph_value encoder_distance_attention(struct build *b, graph_value x, graph_value bias);

@@ -30,6 +30,19 @@ void encoder_resolve_embedding(struct config *c, struct spec *s, struct encoder 
 	e->boxes = config_size(c, "max_2d_position_embeddings", 0);
 	e->types = config_sizes(c, "type_vocab_sizes", a, 0, &e->type_count);
 	e->cell_positions = config_bool(c, "reset_position_index_per_cell", false);
+	e->table_rows = config_count(c, "max_num_rows", 0);
+	e->table_columns = config_count(c, "max_num_columns", 0);
+	e->empty_column = config_bool(c, "allow_empty_column_selection", false);
+	if (e->type_count && (e->table_rows < 1 || e->table_columns < 1))
+		config_fail(c, STATUS_BAD_INPUT, "a table of %lld rows and %lld columns", (long long)e->table_rows,
+			(long long)e->table_columns);
+	if (!config_bool(c, "select_one_column", true) &&
+		head_how(s) & SELECTS_COLUMN) // the class itself needs the logits of columns then
+		config_fail(c, STATUS_UNSUPPORTED, "select_one_column: false is not supported");
+	e->aggregations = config_size(c, "num_aggregation_labels", 0);
+	e->cell_temperature = e->type_count ? config_real(c, "temperature", 1) : 1;
+	if (!(e->cell_temperature > 0))
+		config_fail(c, STATUS_BAD_INPUT, "temperature %g", e->cell_temperature);
 	e->shapes = size_if(c, config_bool(c, "enable_shape", false), "shape_vocab_size");
 	e->sounds = size_if(c, config_bool(c, "enable_pronunciation", false), "pronunciation_vocab_size");
 	e->shape_width = config_size(c, "shape_embed_dim", 0);

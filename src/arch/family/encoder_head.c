@@ -192,6 +192,7 @@ const struct family_head encoder_heads[] = {
 	{ &head_token, build_token, WORDS_ONLY },
 	{ &head_multiple_choice, build_choices },
 	{ &head_span, build_span, QUESTION_SEES_ALL | CELLS_APART },
+	{ &head_cells, encoder_build_cells, SELECTS_COLUMN },
 	{ &head_embedding, build_embedding },
 	{ &head_reader, build_reader },
 	{ &head_causal_lm, head_lm },
