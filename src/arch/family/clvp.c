@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CLVP (Betker 2023, https://arxiv.org/abs/2305.07243): which of several spoken versions fits a text. A decoder writes the words of
-// a sound behind a voice and the text; an encoder of these words and one of the text say how well they go together.
+// CLVP (Betker 2023, https://arxiv.org/abs/2305.07243): which of several spoken versions fits a text. A decoder writes the words
+// of a sound behind a voice and the text; an encoder of these words and one of the text say how well they go together.
 //
 //   mel frames [batch, bins, frames] - conv - [norm - attention -(+)-].. -> the first frame: the voice
 //   voice, <bos> text <eos> + positions -> GPT-2 -> the likeliest word at each place -> the end mended -> speech encoder -+
