@@ -137,8 +137,8 @@ class Inputs:
         self.rng = np.random.default_rng(zlib.crc32(name.encode()))
         self.text = part(self.config, "text_config")
         self.vision = part(self.config, "vision_config")
-        self.codes = part(self.config, "decoder", "decoder_config")
-        if hasattr(self.codes, "num_codebooks") or hasattr(self.codes, "num_channels"):  # words of a codec after a text
+        self.coded = part(self.config, "decoder", "decoder_config")
+        if hasattr(self.coded, "num_codebooks") or hasattr(self.coded, "num_channels"):  # words of a codec after a text
             self.text = part(self.config, "text_encoder", "encoder_config")
         elif not hasattr(self.config, "vocab_size") and hasattr(self.config, "decoder"):  # two models: tokens that both know
             halves = [half for half in (self.config.encoder, self.config.decoder) if getattr(half, "vocab_size", 0)]
@@ -250,10 +250,10 @@ class Inputs:
 
     def decoder_input_ids(self):
         batch, length = self.size("batch", "input_ids", 0, 2), self.size("decoder_seq", "decoder_input_ids", 1, 7)
-        if hasattr(self.codes, "num_codebooks"):
-            return self.rng.integers(0, self.codes.vocab_size, (batch * self.codes.num_codebooks, length), dtype=np.int64)
-        if hasattr(self.codes, "num_channels"):
-            return self.rng.integers(0, self.codes.vocab_size, (batch, length, self.codes.num_channels), dtype=np.int64)
+        if hasattr(self.coded, "num_codebooks"):
+            return self.rng.integers(0, self.coded.vocab_size, (batch * self.coded.num_codebooks, length), dtype=np.int64)
+        if hasattr(self.coded, "num_channels"):
+            return self.rng.integers(0, self.coded.vocab_size, (batch, length, self.coded.num_channels), dtype=np.int64)
         batch = self.size("batch", "decoder_input_ids", 0, 2)
         return self.tokens(batch, self.size("decoder_seq", "decoder_input_ids", 1, 7), self.text.vocab_size)
 
@@ -391,6 +391,25 @@ class Inputs:
     def raw_audio(self):
         batch, samples, _ = self.like["raw_audio"]
         return self.sound(self.asked.get("batch", batch), self.asked.get("samples", samples), self.config.conv_input_shape)
+
+    # Bark's: of each transformer, and the codec's.
+    def words(self, name, vocab, *more):
+        batch, length = self.like[name][:2]
+        return self.rng.integers(0, vocab, (self.asked.get("batch", batch), self.asked.get("seq", length), *more), dtype=np.int64)
+
+    def semantic_ids(self):
+        return self.words("semantic_ids", self.config.semantic_config.input_vocab_size)
+
+    def coarse_ids(self):
+        return self.words("coarse_ids", self.config.coarse_acoustics_config.input_vocab_size)
+
+    def fine_ids(self):
+        return self.words("fine_ids", self.config.fine_acoustics_config.input_vocab_size, self.config.fine_acoustics_config.n_codes_total)
+
+    def codes(self):
+        batch, _, frames = self.like["codes"]
+        shape = (self.asked.get("batch", batch), self.config.fine_acoustics_config.n_codes_total, self.asked.get("frames", frames))
+        return self.rng.integers(0, self.config.codec_config.codebook_size, shape, dtype=np.int64)
 
     # Of an episode of decision_transformer: numbers of so many elements a step.
     def episode(self, width):
@@ -535,6 +554,12 @@ def run(model, inputs):
         with torch.no_grad():
             found = {"music_tokens": model.encode(given["raw_audio"]), "dequantised": model(given["raw_audio"])[0]}
         return {f"{k}_{i}": v.numpy() for k, values in found.items() for i, v in enumerate(values)}
+    if type(model).__name__ == "BarkModel":  # three transformers and a codec, each on ids of its own
+        with torch.no_grad():
+            found = {f"{k}_logits": m(given[f"{k}_ids"], use_cache=False).logits for k, m in (("semantic", model.semantic), ("coarse", model.coarse_acoustics))}
+            found["fine_logits"] = model.fine_acoustics(2, given["fine_ids"]).logits
+            found["audio"] = model.codec_model.decoder(model.codec_model.quantizer.decode(given["codes"].transpose(0, 1)))
+        return {k: v.numpy() for k, v in found.items()}
     with torch.no_grad(), drawn:
         out = model(**given, return_dict=True) if "return_dict" in known or "kwargs" in known else model(**given)
         out = {"waveform": out} if isinstance(out, torch.Tensor) else out

@@ -210,6 +210,7 @@ const struct arch arch_rows[] = {
 	{ "aya_vision", OF(vlm_shuffled, aya_vision_names, .projector_norm = true), PARTS("cohere2", "siglip_vision_model") },
 	{ "bailing_hybrid", OF(decoder, bailing_hybrid_names, BAILING_HYBRID) },
 	{ "bamba", OF(decoder, bamba_names, .mixer = MIX_MAMBA2) },
+	{ "bark", &bark, &bark_names, .part_types = { { "codec", "encodec" } } },
 	{ "bart", OF(seq2seq, bart_names, BART) },
 	{ "beam", OF(decoder, beam_names, BEAM) },
 	{ "beit", &beit, &beit_names },

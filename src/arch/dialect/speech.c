@@ -497,3 +497,18 @@ const struct dialect clvp_names = {
 	.inert = IGNORED("projection_dim", "logit_scale_init_value", "initializer_factor", "model_type", "summary_*",
 		"embd_pdrop", "resid_pdrop", "add_cross_attention", "pad_token_id", "tie_word_embeddings"),
 };
+
+const struct dialect bark_names = {
+	.name = "bark",
+	.prefix = "",
+	.keys = KEYS({ "num_hidden_layers", "num_layers" }, { "num_attention_heads", "num_heads" },
+		{ "vocab_size", "input_vocab_size" }, { "max_position_embeddings", "block_size" }),
+	.weights = WEIGHTS({ "embed.word", "@input_embeds_layer" }, { "embed.codes", "@input_embeds_layers.#" },
+		{ "embed.position", "@position_embeds_layer" }, { "layers.attn.norm", "@layers.#.layernorm_1" },
+		{ "layers.attn.qkv", "@layers.#.attn.att_proj" }, { "layers.attn.o", "@layers.#.attn.out_proj" },
+		{ "layers.ffn.norm", "@layers.#.layernorm_2" }, { "layers.ffn.up", "@layers.#.mlp.in_proj" },
+		{ "layers.ffn.down", "@layers.#.mlp.out_proj" }, { "norm", "@layernorm_final" }, { "lm", "@lm_head" },
+		{ "lm.codes", "@lm_heads.#" }),
+	.ignored = IGNORED("*.attn.bias"), // which places are seen
+	.inert = IGNORED("model_type", "is_encoder_decoder"),
+};

@@ -518,6 +518,24 @@ static void build(struct build *b)
 	head_build(b, &io);
 }
 
+// The decoder as a part: codes io->ids i64 [batch, quantizers, frames] -> io->last [batch, channels, samples]
+static void body(struct build *b, struct body *io)
+{
+	const struct codec *o = b->s->own;
+	struct graph *g = b->g;
+	int64_t count = value_dim(g, io->ids, 1);
+	graph_value x = NO_VALUE;
+	if (TRAITS_OF(b->s, codec)->transformer || count < 1 || count > o->quantizers)
+		graph_fail(g, STATUS_UNSUPPORTED, "%lld codebooks of %lld, or of such a codec, are not supported here yet",
+			(long long)count, (long long)o->quantizers);
+	for (b->layer = 0; b->layer < count && !graph_failed(g); b->layer++) {
+		graph_value code = op_squeeze(g, op_slice(g, io->ids, 1, b->layer, b->layer + 1), 1);
+		graph_value word = op_gather(g, codewords(b), code, 0);
+		x = x.id ? op_add(g, x, word) : word;
+	}
+	io->last = decode(b, transposed(g, x));
+}
+
 static const struct family_head heads[] = { { &head_model, give_all }, { &head_encoder, give_latents }, { 0 } };
 
 const struct family codec = {
@@ -525,6 +543,7 @@ const struct family codec = {
 	.architecture = "audio",
 	.resolve = resolve,
 	.build = build,
+	.body = body,
 	.heads = heads,
 	.traits = FAMILY_TRAIT_LIST(codec, CODEC_TRAITS),
 };

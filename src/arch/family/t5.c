@@ -162,6 +162,11 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	struct t5 *t = ARENA_NEW(a, struct t5);
 	s->own = t;
 	t->relative_each_layer = TRAITS_OF(s, t5)->relative_each_layer;
+	if (s->key && s->head != &head_encoder) {
+		config_fail(c, STATUS_UNSUPPORTED, "the model type %s is not supported yet as this part of another",
+			s->row->model_type);
+		return;
+	}
 	s->hidden_size = s->embedding_size = config_size(c, "hidden_size", -1);
 	s->layers = s->layers_in_config = config_count(c, "num_hidden_layers", -1);
 	int64_t decoder_layers = config_count(c, "num_decoder_layers", s->layers);
