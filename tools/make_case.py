@@ -318,6 +318,13 @@ class Inputs:
         x[:, :, 0], x[:, :, 1] = np.arange(n) // 4 + 1, np.arange(n) % 4 + 1
         return x * self.mask(batch, n)[:, :, None].astype(np.float32)
 
+    # IDEFICS's: a token sees pictures from some token on; the first ones see none.
+    def image_attention_mask(self):
+        batch, seq = self.get("input_ids").shape
+        images = self.get("pixel_values").shape[1]
+        first = 1 + np.arange(images) * (seq // (images + 1))
+        return np.broadcast_to(np.arange(seq)[:, None] >= first, (batch, seq, images)).astype(np.int64)
+
     # What OneFormer is asked for, as many numbers as its configuration says.
     def task_inputs(self):
         return self.sound(len(self.get("pixel_values")), self.config.task_seq_len)

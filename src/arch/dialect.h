@@ -32,9 +32,9 @@ extern const struct dialect esmc_names, eurobert_names, gte_names, jina_v3_names
 extern const struct dialect deit_names, dinov2_names, dinov2_with_registers_names, ijepa_names, pixio_names, vit_names,
 	vit_msn_names, vitpose_backbone_names, yolos_names, beit_names, data2vec_vision_names, videomae_names, vivit_names,
 	dinov3_vit_names, internvl_vision_names, qianfan_ocr_vision_names, tipsv2_vision_names, timesformer_names,
-	sam_vision_names, vit_hybrid_names, vit_mae_names, tvp_names, vitdet_names, radio_names, vitmatte_names, vitpose_names,
-	eomt_dinov3_names, tvlt_names, flava_names, flava_image_names, flava_fusion_names, videomt_names, eomt_names,
-	lw_detr_vit_names, rf_detr_dinov2_names, vjepa2_names, seggpt_names, mgp_str_names;
+	sam_vision_names, vit_hybrid_names, vit_mae_names, slanext_names, tvp_names, vitdet_names, radio_names, vitmatte_names,
+	vitpose_names, eomt_dinov3_names, tvlt_names, flava_names, flava_image_names, flava_fusion_names, videomt_names,
+	eomt_names, lw_detr_vit_names, rf_detr_dinov2_names, vjepa2_names, seggpt_names, mgp_str_names;
 // speech.c
 extern const struct dialect wav2vec2_names, hubert_names, unispeech_names, unispeech_sat_names, data2vec_audio_names, wavlm_names,
 	sew_names, sew_d_names, wav2vec2_conformer_names, wav2vec2_bert_names, spectrogram_names, parakeet_names, lasr_names,
@@ -108,19 +108,20 @@ extern const struct dialect sam_names, sam_hq_names, sam2_names, sam2_hiera_name
 
 // clip.c
 extern const struct dialect aimv2_text_names, aimv2_vision_names, altclip_text_names, altclip_vision_names,
-	chinese_clip_text_names, clip_text_names, clip_vision_names, dual_names, mlcd_vision_names, siglip_text_names,
-	siglip_vision_names, bridgetower_names, bridgetower_vision_names, granite_docling_vision_names, janus_vision_names,
-	kosmos_vision_names, blip_vision_names, tipsv2_text_names, ovis2_vision_names, xclip_names, xclip_vision_names,
-	owl_vision_names, owlvit_names, owlv2_names, groupvit_names, groupvit_vision_names, clipseg_names, vilt_names;
+	chinese_clip_text_names, clip_text_names, clip_vision_names, dual_names, idefics_vision_names, mlcd_vision_names,
+	siglip_text_names, siglip_vision_names, bridgetower_names, bridgetower_vision_names, granite_docling_vision_names,
+	janus_vision_names, kosmos_vision_names, blip_vision_names, tipsv2_text_names, ovis2_vision_names, xclip_names,
+	xclip_vision_names, owl_vision_names, owlvit_names, owlv2_names, groupvit_names, groupvit_vision_names, clipseg_names,
+	vilt_names;
 
 // vlm.c
 extern const struct dialect aria_vlm_names, aya_vision_names, blip_2_names, blip_names, blip_text_names, cosmos3_edge_names,
 	cosmos3_edge_vision_names, deepseek_vl_names, fuyu_names, gemma3_names, gemma4_vision_names, gemma4_vlm_names, git_names,
 	glm4v_vision_names, glm_image_vision_names, glm_ocr_vision_names, got_ocr2_names, grid_names, hyperclovax_vision_names,
-	idefics2_names, idefics3_names, instruct_qformer_names, internvl_names, janus_names, kosmos_2_5_names, kosmos_names,
-	lfm2_vl_names, lighton_ocr_names, llama4_vision_names, llama4_vlm_names, llava_names, mistral3_names, minimax_m3_vl_names,
-	minimax_m3_vision_names, mllama_names, mllama_vision_names, modernvbert_names, omni_names, ovis2_names,
-	paddleocr_vision_names, paddleocr_vl_names, paligemma_names, pixtral_names, qformer_names, qianfan_ocr_names,
+	idefics_names, idefics2_names, idefics3_names, instruct_qformer_names, internvl_names, janus_names, kosmos_2_5_names,
+	kosmos_names, lfm2_vl_names, lighton_ocr_names, llama4_vision_names, llama4_vlm_names, llava_names, mistral3_names,
+	minimax_m3_vl_names, minimax_m3_vision_names, mllama_names, mllama_vision_names, modernvbert_names, omni_names,
+	ovis2_names, paddleocr_vision_names, paddleocr_vl_names, paligemma_names, pixtral_names, qformer_names, qianfan_ocr_names,
 	qwen2_5_omni_vision_names, qwen2_5_vl_vision_names, qwen2_vl_vision_names, qwen3_omni_vision_names, qwen3_vl_vision_names,
 	resampler_names, retrieval_names, ultravbert_names, video_llama_3_names, qwen2_audio_names, unheard_names, voxtral_names,
 	granite_speech_names, kimi_k25_names, kimi_k25_vision_names, lfm3_vl_names, lfm3_vl_vision_names, hunyuan_vl_vision_names,

@@ -242,6 +242,7 @@ const struct head head_pose = { "pose-estimation", build_own };
 const struct head head_pretraining = { "pretraining", build_pretraining };
 const struct head head_projection = { "projection", build_own };
 const struct head head_reader = { "reader", build_own };
+const struct head head_table = { "table-recognition", build_own };
 const struct head head_scene_text = { "scene-text-recognition", build_own };
 const struct head head_regression = { "regression", build_own };
 const struct head head_series = { "series-classification", build_own };
@@ -264,6 +265,7 @@ const struct head_class head_classes[] = {
 	{ "ForConditionalGeneration", &head_conditional },
 	{ "ForSpeechToText", &head_conditional },
 	{ "ForTextToText", &head_conditional },
+	{ "ForVisionText2Text", &head_conditional },
 	{ "FSMTModel", &head_model },
 	{ "MTModel", &head_conditional },
 	{ "EncoderDecoderModel", &head_conditional },
@@ -302,6 +304,7 @@ const struct head_class head_classes[] = {
 	{ "ForImageMatting", &head_matting },
 	{ "ForImageSuperResolution", &head_super_resolution },
 	{ "ForSceneTextRecognition", &head_scene_text },
+	{ "ForTableRecognition", &head_table },
 	{ "ForVideoClassification", &head_video },
 	{ "ForAudioVisualClassification", &head_video },
 	{ "ForSemanticSegmentation", &head_segments },

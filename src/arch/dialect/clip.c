@@ -43,6 +43,15 @@ const struct dialect clip_vision_names = {
 	.ignored = IGNORED("*embeddings.position_ids"),
 };
 
+const struct dialect idefics_vision_names = {
+	.name = "idefics-vision",
+	.prefix = "vision_model.",
+	.keys = KEYS({ "hidden_size", "embed_dim" }, { "hidden_size", "hidden_size" }),
+	.weights = WEIGHTS(VISION_TOWER, { "embed.class", "@embeddings.class_embedding" }, { "embed.norm", "@pre_layrnorm" }),
+	.ignored = IGNORED("*embeddings.position_ids"),
+	.inert = IGNORED("vision_model_name", "is_encoder_decoder"),
+};
+
 const struct dialect kosmos_vision_names = {
 	.name = "kosmos-vision",
 	.prefix = "model.",

@@ -482,3 +482,15 @@ const struct dialect tvp_names = {
 	.inert =
 		IGNORED("is_encoder_decoder", "use_pretrained_backbone", "use_timm_backbone", "backbone_kwargs", "*_loss_weight"),
 };
+
+const struct dialect slanext_names = {
+	.name = "slanext",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "memory", "backbone.post_conv" }, { "look.memory", "head.structure_attention_cell.input_to_hidden" },
+		{ "look.state", "head.structure_attention_cell.hidden_to_hidden" },
+		{ "look.score", "head.structure_attention_cell.score" }, { "cell", "head.structure_attention_cell.rnn" },
+		{ "words.1", "head.structure_generator.fc1" }, { "words.2", "head.structure_generator.fc2" }),
+	.ignored = IGNORED(NULL),
+	.inert = IGNORED("is_encoder_decoder"),
+};

@@ -737,6 +737,41 @@ const struct dialect llama4_vision_names = {
 	.inert = IGNORED("norm_eps", "vision_feature_select_strategy", "multi_modal_projector_bias", "projector_dropout"),
 };
 
+#define IDEFICS_LOOKS "@gated_cross_attn_layers.#."
+#define IDEFICS_LATENTS "@perceiver_resampler.blocks.#."
+const struct dialect idefics_names = {
+	.name = "idefics",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.word", "@embed_tokens" }, { "embed.further", "@embed_tokens.additional_embedding" },
+		{ "layers.attn.norm", "@layers.#.input_layernorm" }, { "layers.attn.q", "@layers.#.self_attn.q_proj" },
+		{ "layers.attn.k", "@layers.#.self_attn.k_proj" }, { "layers.attn.v", "@layers.#.self_attn.v_proj" },
+		{ "layers.attn.o", "@layers.#.self_attn.o_proj" }, { "layers.ffn.norm", "@layers.#.post_attention_layernorm" },
+		{ "layers.ffn.gate", "@layers.#.mlp.gate_proj" }, { "layers.ffn.up", "@layers.#.mlp.up_proj" },
+		{ "layers.ffn.down", "@layers.#.mlp.down_proj" }, { "norm", "@norm" },
+		{ "looks.attn.norm", IDEFICS_LOOKS "input_layernorm" }, { "looks.attn.q", IDEFICS_LOOKS "cross_attn.q_proj" },
+		{ "looks.attn.k", IDEFICS_LOOKS "cross_attn.k_proj" }, { "looks.attn.v", IDEFICS_LOOKS "cross_attn.v_proj" },
+		{ "looks.attn.o", IDEFICS_LOOKS "cross_attn.o_proj" },
+		{ "looks.attn.q_norm", IDEFICS_LOOKS "cross_attn.q_layer_norm" },
+		{ "looks.attn.k_norm", IDEFICS_LOOKS "cross_attn.k_layer_norm" },
+		{ "looks.attn.gate", IDEFICS_LOOKS "alpha_cross_attn" },
+		{ "looks.ffn.norm", IDEFICS_LOOKS "post_attention_layernorm" },
+		{ "looks.ffn.gate", IDEFICS_LOOKS "mlp.gate_proj" }, { "looks.ffn.up", IDEFICS_LOOKS "mlp.up_proj" },
+		{ "looks.ffn.down", IDEFICS_LOOKS "mlp.down_proj" }, { "looks.ffn.scale", IDEFICS_LOOKS "alpha_dense" },
+		{ "latents", "@perceiver_resampler.latents" }, { "latents.norm", "@perceiver_resampler.layer_norm" },
+		{ "latents.attn.source", IDEFICS_LATENTS "0.context_layer_norm" },
+		{ "latents.attn.norm", IDEFICS_LATENTS "0.latents_layer_norm" }, { "latents.attn.q", IDEFICS_LATENTS "0.q_proj" },
+		{ "latents.attn.k", IDEFICS_LATENTS "0.k_proj" }, { "latents.attn.v", IDEFICS_LATENTS "0.v_proj" },
+		{ "latents.attn.o", IDEFICS_LATENTS "0.output_proj" },
+		{ "latents.attn.q_norm", IDEFICS_LATENTS "0.q_layer_norm" },
+		{ "latents.attn.k_norm", IDEFICS_LATENTS "0.k_layer_norm" }, { "latents.ffn.norm", IDEFICS_LATENTS "1.ln" },
+		{ "latents.ffn.up", IDEFICS_LATENTS "1.fc" }, { "latents.ffn.down", IDEFICS_LATENTS "1.c_proj" },
+		{ "head.lm.out", "lm_head" }, { "head.lm.further", "lm_head.additional_fc" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq"),
+	.inert = IGNORED("is_encoder_decoder", "freeze_*", "alpha_initializer", "alphas_initializer_range", "use_resampler",
+		"cross_layer_activation_function", "max_new_tokens", "max_sequence_length", "word_embed_proj_dim", "dropout"),
+};
+
 const struct dialect mllama_names = {
 	.name = "mllama",
 	.prefix = "model.",
