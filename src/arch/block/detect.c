@@ -57,8 +57,7 @@ static void resolve_backbone(struct config *c, struct spec *s, struct arena *a, 
 	json_t *holder = made ? json_pack("{s:o}", "backbone_config", made) : NULL;
 	if (holder)
 		said.given = holder;
-	const struct head *head = d->described ? &head_backbone : NULL;
-	struct spec *backbone = resolve_part(&said, s, a, "backbone", "backbone_config", NULL, head, roots);
+	struct spec *backbone = resolve_part(&said, s, a, "backbone", "backbone_config", NULL, &head_backbone, roots);
 	if (backbone && !c->checkpoint->weight_count)
 		backbone->prefix = "";
 	c->error = said.error;
@@ -104,6 +103,12 @@ void resolve_detector(struct config *c, struct spec *s, struct arena *a, struct 
 			(long long)d->encoder_heads, (long long)d->decoder_heads, (long long)d->queries);
 	s->own = d;
 	resolve_backbone(c, s, a, d);
+	const struct spec *backbone = part_of(s, "backbone");
+	int64_t channels = s->channels;
+	if (!backbone || c->error.status)
+		return;
+	resolve_backbone_image(s, backbone);
+	s->channels = channels;
 }
 
 int64_t detect_layers(const struct spec *s, int64_t layers)
@@ -115,6 +120,8 @@ struct detect_inputs detect_inputs(struct build *b)
 {
 	struct graph *g = b->g;
 	graph_value pixels = pixel_input(b, b->s->channels, b->s->image_size, b->s->image_width);
+	if (graph_failed(g))
+		return (struct detect_inputs){ NO_VALUE, NO_VALUE };
 	int64_t shape[] = { value_dim(g, pixels, 0), value_dim(g, pixels, 2), value_dim(g, pixels, 3) };
 	return (struct detect_inputs){ pixels, graph_input(g, "pixel_mask", DTYPE_I64, 3, shape) };
 }

@@ -286,7 +286,7 @@ const struct dialect bit_names = {
 		{ "layers.shortcut", "@encoder.stages.#.layers.#.downsample.conv" },
 		{ "layers.shortcut.norm", "@encoder.stages.#.layers.#.downsample.norm" }, { "norm", "@norm" },
 		{ "head.image", "classifier.1" }),
-	.ignored = IGNORED("*.num_batches_tracked"),
+	.ignored = IGNORED("*.num_batches_tracked", "bit.norm.*"), // of a backbone the last norm is not asked
 	.inert = IGNORED("image_size", "stage_names", OF_DECODERS),
 };
 

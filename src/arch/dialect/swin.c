@@ -78,8 +78,8 @@ const struct dialect hiera_names = {
 		{ "out.stem", "hidden_states_norms.stem" }, { "out.stage", "hidden_states_norms.stage#" },
 		{ "head.image", "classifier" }),
 	.ignored = IGNORED("*pooler.layernorm.*", "hidden_states_norms.*"),
-	.inert = IGNORED("hidden_size", "stage_names", "num_layers", "layer_norm_init", "mask_ratio", "normalize_pixel_loss",
-		"decoder_hidden_size", "decoder_depth", "decoder_num_heads"),
+	.inert = IGNORED("is_encoder_decoder", "hidden_size", "stage_names", "num_layers", "layer_norm_init", "mask_ratio",
+		"normalize_pixel_loss", "decoder_hidden_size", "decoder_depth", "decoder_num_heads"),
 };
 
 #define SWIN2SR_LAYER "@encoder.stages.#.layers.#."
