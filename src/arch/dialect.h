@@ -56,7 +56,7 @@ extern const struct dialect chroma_names, flux_names, lumina_names, qwen_image_n
 // dit.c
 extern const struct dialect aura_flow_names, cog_video_names, dit_names, ltx_video_names, pixart_names, sana_names, wan_names;
 // detect.c
-extern const struct dialect conditional_detr_names, d_fine_names, dab_detr_names, deformable_detr_names, detr_names,
+extern const struct dialect conditional_detr_names, d_fine_names, dab_detr_names, deformable_detr_names, deimv2_names, detr_names,
 	grounding_names, mask2former_names, mm_grounding_names, rf_detr_names, rt_detr_names, rt_detr_v2_names, superpoint_names,
 	superglue_names, lightglue_names, maskformer_names, oneformer_names;
 // convnet.c

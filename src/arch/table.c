@@ -139,6 +139,7 @@
 
 #define INTERNVL_VISION .any_size = true, .layer_scale = true, .norm_unless_mean = true
 #define TURNS .interleaved_sections = true
+#define DEIMV2 .scaled_offsets = true, .distributed = true, .lean = true
 #define PLAIN_TEXT .one_position = true
 #define QWEN3_GRID LN_MLP, .positions = GRID_CORNERS, .patch_bias = true
 #define LEARNED_GRID LN_MLP, .patch_bias = true, .no_rotary = true
@@ -289,6 +290,7 @@ const struct arch arch_rows[] = {
 	{ "deepseek_v32", OF(decoder, deepseek_v32_names, .sigmoid_router = true, .interleaved_rope = true) },
 	{ "deepseek_vl", &vlm_aligned, &deepseek_vl_names, PARTS("llama", "siglip_vision_model") },
 	{ "deformable_detr", &deformable_detr, &deformable_detr_names, BACKBONE("timm_backbone", "resnet") },
+	{ "deimv2", OF(rt_detr, deimv2_names, DEIMV2), BACKBONE_PART("hgnet_v2") },
 	{ "deit", OF(vit, deit_names, .distillation_token = true) },
 	{ "depth_anything", &depth_anything, &depth_anything_names, BACKBONE_PART("dinov2") },
 	{ "depth_pro", &depth_pro, &depth_pro_names, DEPTH_PRO_PARTS },

@@ -184,6 +184,55 @@ const struct dialect d_fine_names = {
 	.inert = IGNORED(RT_DETR_INERT, "layer_scale", "head_dim", "reg_scale", "up"),
 };
 
+#define DEIM_BRANCH(canonical, file) \
+	CONV_NORM(canonical ".1", file ".conv1"), CONV_NORM(canonical ".block.1", file ".bottlenecks.#.conv1"), \
+		CONV_NORM(canonical ".block.2", file ".bottlenecks.#.conv2"), CONV_NORM(canonical ".out", file ".conv2")
+#define DEIM_FUSION(canonical, file) \
+	CONV_NORM(canonical ".whole", file ".conv1"), DEIM_BRANCH(canonical ".first", file ".csp_rep1"), \
+		DEIM_BRANCH(canonical ".second", file ".csp_rep2"), CONV_NORM(canonical ".out", file ".conv2")
+#define DEIM_ATTENTION(canonical, file) \
+	{ canonical ".q", file ".q_proj" }, { canonical ".k", file ".k_proj" }, { canonical ".v", file ".v_proj" }, \
+	{ \
+		canonical ".o", file ".o_proj" \
+	}
+#define DEIM_ENCODER "@encoder.aifi.#.layers.#."
+#define DEIM_DECODER "@decoder.layers.#."
+#define DEIM_DETAILS "@conv_encoder.spatial_tuning_adapter."
+
+const struct dialect deimv2_names = {
+	.name = "deimv2",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(CONV_NORM("input", "@conv_encoder.encoder_input_proj.#"),
+		CONV_NORM("details.stem", DEIM_DETAILS "stem_conv"), CONV_NORM("details.conv", DEIM_DETAILS "conv#"),
+		CONV_NORM("details.out", "@conv_encoder.fusion_proj.#"), CONV_NORM("lite.input", "@encoder.input_proj.#"),
+		CONV_NORM("lite.smaller", "@encoder.down_conv#"), CONV_NORM("lite.mixed", "@encoder.bi_fusion_conv"),
+		DEIM_FUSION("lite.down", "@encoder.fpn_block"), DEIM_FUSION("lite.up", "@encoder.pan_block"),
+		DEIM_ATTENTION("encoder.attn", DEIM_ENCODER "self_attn"),
+		{ "encoder.attn.norm", DEIM_ENCODER "self_attn_layer_norm" }, { "encoder.ffn.up", DEIM_ENCODER "mlp.layers.0" },
+		{ "encoder.ffn.down", DEIM_ENCODER "mlp.layers.1" }, { "encoder.ffn.norm", DEIM_ENCODER "final_layer_norm" },
+		CONV_NORM("lateral", "@encoder.lateral_convs.#"), CONV_NORM("smaller.point", "@encoder.downsample_convs.#.conv1"),
+		CONV_NORM("smaller.channel", "@encoder.downsample_convs.#.conv2"), DEIM_FUSION("down", "@encoder.fpn_blocks.#"),
+		DEIM_FUSION("up", "@encoder.pan_blocks.#"), CONV_NORM("source", "@decoder_input_proj.#"),
+		{ "choice", "@enc_output.0" }, { "choice.norm", "@enc_output.1" }, { "choice.score", "@enc_score_head" },
+		{ "choice.box", "@enc_bbox_head.layers.#" }, { "decoder.position", "@decoder.query_pos_head.layers.#" },
+		DEIM_ATTENTION("decoder.attn", DEIM_DECODER "self_attn"),
+		{ "decoder.attn.norm", DEIM_DECODER "self_attn_layer_norm" },
+		{ "decoder.cross.offsets", DEIM_DECODER "encoder_attn.sampling_offsets" },
+		{ "decoder.cross.weights", DEIM_DECODER "encoder_attn.attention_weights" },
+		{ "decoder.cross.scale", DEIM_DECODER "encoder_attn.num_points_scale" },
+		{ "decoder.cross.norm", DEIM_DECODER "encoder_attn_layer_norm" }, { "decoder.gate", DEIM_DECODER "gateway.gate" },
+		{ "decoder.gate.norm", DEIM_DECODER "gateway.norm" }, { "decoder.ffn.gate", DEIM_DECODER "mlp.gate_proj" },
+		{ "decoder.ffn.up", DEIM_DECODER "mlp.up_proj" }, { "decoder.ffn.down", DEIM_DECODER "mlp.down_proj" },
+		{ "decoder.ffn.norm", DEIM_DECODER "final_layer_norm" }, { "decoder.box", "@decoder.pre_bbox_head.layers.#" },
+		{ "decoder.reach", "@decoder.up" }, { "decoder.curve", "@decoder.reg_scale" },
+		{ "decoder.quality", "@decoder.lqe_layers.#.reg_conf.layers.#" }, { "head.classes", "@decoder.class_embed.#" },
+		{ "head.classes", "class_embed.#" }, { "head.boxes", "@decoder.bbox_embed.#.layers.#" },
+		{ "head.boxes", "bbox_embed.#.layers.#" }),
+	.ignored = IGNORED(RT_DETR_IGNORED, "*decoder.lqe_layers.*", "*decoder.bbox_embed.*"),
+	.inert = IGNORED(RT_DETR_INERT, "layer_scale", "head_dim", "reg_scale", "up", "use_dense_one_to_one", "mal_alpha"),
+};
+
 const struct dialect deformable_detr_names = {
 	.name = "deformable-detr",
 	.prefix = "model.",

@@ -63,7 +63,8 @@ graph_value d_fine_gate(struct build *b, graph_value x, graph_value y)
 	graph_value gate = linear(b, "decoder.gate", op_concat(g, 2, (graph_value[]){ x, y }, 2), 2 * h, 2 * h, true);
 	gate = op_sigmoid(g, gate);
 	x = op_mul(g, op_slice(g, gate, 2, 0, h), x);
-	return layer_norm(b, "decoder.gate.norm", op_add(g, x, op_mul(g, op_slice(g, gate, 2, h, 2 * h), y)), h);
+	x = op_add(g, x, op_mul(g, op_slice(g, gate, 2, h, 2 * h), y));
+	return TRAITS_OF(b->s, rt_detr)->lean ? deim_norm(b, "decoder.gate.norm", x) : layer_norm(b, "decoder.gate.norm", x, h);
 }
 
 graph_value d_fine_clamp(struct build *b, graph_value x, float most)

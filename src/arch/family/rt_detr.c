@@ -68,12 +68,14 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	o->offset_scale = scaled ? config_real(c, "decoder_offset_scale", 0.5) : 0.5;
 	if (fine)
 		d_fine_resolve(c, s, o);
+	if (TRAITS_OF(s, rt_detr)->lean)
+		deim_resolve(c, s, o);
 	refuse(c, o, scaled, fine);
 	const int64_t *in = config_sizes(c, "decoder_in_channels", a, 0, &given);
 	bool fits = in && given > 0 && given <= o->levels && o->levels <= DEFORM_LEVELS_MOST;
 	for (int64_t i = 0; fits && i < given; i++)
 		fits = in[i] == o->width;
-	for (int64_t i = 0; fits && i < o->attended_count; i++)
+	for (int64_t i = 0; fits && i < o->attended_count && !o->lite; i++)
 		fits = o->attended[i] < given;
 	s->layers = s->layers_in_config = d->encoder_layers > d->decoder_layers ? d->encoder_layers : d->decoder_layers;
 	s->heads = s->kv_heads = d->encoder_heads;
@@ -93,12 +95,22 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	bool bare = s->head && s->head->bare;
 	const char *const roots[] = { bare ? "backbone.model." : "model.backbone.model.", "model.backbone.model.",
 		"backbone.model.", NULL };
-	struct spec *backbone = resolve_part(c, s, a, "backbone", "backbone_config", NULL, &head_backbone, roots);
+	static const char *const lean_roots[] = { "model.conv_encoder.model.", "conv_encoder.model.",
+		"model.conv_encoder.backbone.", "conv_encoder.backbone.", NULL };
+	bool lean = TRAITS_OF(s, rt_detr)->lean;
+	struct spec *backbone =
+		resolve_part(c, s, a, "backbone", "backbone_config", NULL, &head_backbone, lean ? lean_roots : roots);
 	if (!backbone)
 		return;
+	o->patches = lean && backbone->patch_size > 0;
+	if (lean && !c->checkpoint->weight_count)
+		backbone->root = lean_roots[2 * o->patches + bare];
 	s->channels = backbone->channels;
 	resolve_backbone_image(s, backbone);
-	if (backbone->out_count != o->maps)
+	int64_t made = o->lite ? backbone->out_count + 1 : backbone->out_count;
+	if (o->patches && (backbone->out_count != 3 || o->lite))
+		config_fail(c, STATUS_BAD_INPUT, "a backbone of patches should give three maps to a hybrid encoder");
+	else if (o->lite ? o->maps != 2 || made < 2 : made != o->maps)
 		config_fail(c, STATUS_BAD_INPUT, "a backbone of %lld maps for %lld of decoder_in_channels",
 			(long long)backbone->out_count, (long long)o->maps);
 }
@@ -111,6 +123,11 @@ static const struct rt_detr *own(const struct build *b)
 static bool is_fine(const struct build *b)
 {
 	return TRAITS_OF(b->s, rt_detr)->distributed;
+}
+
+static bool is_lean(const struct build *b)
+{
+	return TRAITS_OF(b->s, rt_detr)->lean;
 }
 
 // ---- the encoder --------------------------------------------------------------------------------------------------------
@@ -187,6 +204,21 @@ static graph_value attended(struct build *b, graph_value map)
 	return map_of(b, x, map);
 }
 
+graph_value rt_detr_bottlenecks(struct build *b, const char *stem, graph_value x, int64_t number)
+{
+	struct graph *g = b->g;
+	struct arena *a = graph_arena(g);
+	const struct rt_detr *o = own(b);
+	for (int64_t i = 0; i < o->blocks && !graph_failed(g); i++) {
+		b->stage = number, b->layer = i;
+		graph_value wide = rt_detr_conv(b, arena_printf(a, "%s.block.1", stem), x, o->fused, 3, 1, ACT_NONE);
+		x = op_add(g, wide, rt_detr_conv(b, arena_printf(a, "%s.block.2", stem), x, o->fused, 1, 1, ACT_NONE));
+		x = activate(b, o->conv_act, x);
+	}
+	b->layer = number;
+	return x;
+}
+
 graph_value rt_detr_branches(struct build *b, const char *stem, graph_value x, int64_t number)
 {
 	struct graph *g = b->g;
@@ -195,20 +227,15 @@ graph_value rt_detr_branches(struct build *b, const char *stem, graph_value x, i
 	b->layer = number;
 	graph_value one = rt_detr_conv(b, arena_printf(a, "%s.1", stem), x, o->fused, 1, 1, o->conv_act);
 	graph_value two = rt_detr_conv(b, arena_printf(a, "%s.2", stem), x, o->fused, 1, 1, o->conv_act);
-	for (int64_t i = 0; i < o->blocks && !graph_failed(g); i++) {
-		b->stage = number, b->layer = i;
-		graph_value wide = rt_detr_conv(b, arena_printf(a, "%s.block.1", stem), one, o->fused, 3, 1, ACT_NONE);
-		one = op_add(g, wide, rt_detr_conv(b, arena_printf(a, "%s.block.2", stem), one, o->fused, 1, 1, ACT_NONE));
-		one = activate(b, o->conv_act, one);
-	}
-	b->layer = number;
-	return op_add(g, one, two);
+	return op_add(g, rt_detr_bottlenecks(b, stem, one, number), two);
 }
 
 // Two maps of `width` channels become one.
 static graph_value fusion(struct build *b, const char *stem, graph_value x, graph_value y, int64_t number)
 {
 	const struct rt_detr *o = own(b);
+	if (is_lean(b))
+		return deim_fusion(b, stem, op_add(b->g, x, y), number);
 	x = op_concat(b->g, 2, (graph_value[]){ x, y }, 1);
 	if (is_fine(b))
 		return d_fine_fusion(b, stem, x, number);
@@ -223,10 +250,11 @@ static void encode(struct build *b, graph_value *maps)
 	struct graph *g = b->g;
 	const struct rt_detr *o = own(b);
 	int64_t n = o->maps;
-	for (int64_t i = 0; i < n; i++) {
+	double epsilon = is_lean(b) ? o->norm_eps : 1e-5;
+	for (int64_t i = 0; i < n && !o->patches; i++) {
 		b->layer = i;
 		maps[i] = conv_norm(
-			b, "input", "input.norm", maps[i], (struct conv){ .out = o->width, .kernel = 1 }, 1e-5, ACT_NONE);
+			b, "input", "input.norm", maps[i], (struct conv){ .out = o->width, .kernel = 1 }, epsilon, ACT_NONE);
 	}
 	for (int64_t i = 0; i < o->attended_count && o->detect.encoder_layers && !graph_failed(g); i++) {
 		b->stage = i;
@@ -261,9 +289,14 @@ static graph_value layer(struct build *b, graph_value x, graph_value position, g
 		.offset_scale = o->offset_scale,
 		.memory = l->memory,
 		.reference = box };
+	bool lean = is_lean(b);
 	x = op_add(g, x, attention(b, "decoder.attn", x, op_add(g, x, position), o->detect.decoder_heads));
-	x = layer_norm(b, "decoder.attn.norm", x, h);
+	x = lean ? deim_norm(b, "decoder.attn.norm", x) : layer_norm(b, "decoder.attn.norm", x, h);
 	graph_value seen = deform_attention(b, "decoder.cross", op_add(g, x, position), l, &d);
+	if (lean) {
+		x = o->gated ? d_fine_gate(b, x, seen) : deim_norm(b, "decoder.cross.norm", op_add(g, x, seen));
+		return deim_norm(b, "decoder.ffn.norm", op_add(g, x, deim_feed(b, "decoder.ffn", x)));
+	}
 	x = is_fine(b) ? d_fine_gate(b, x, seen) : layer_norm(b, "decoder.cross.norm", op_add(g, x, seen), h);
 	x = op_add(g, x, feed(b, "decoder.ffn", x, o->detect.decoder_ffn, o->decoder_act));
 	x = is_fine(b) ? d_fine_clamp(b, x, 65504) : x;
@@ -292,12 +325,16 @@ static void decode(struct build *b, graph_value x, graph_value box, const struct
 	int64_t h = b->s->hidden_size, last = detect_layers(b->s, own(b)->detect.decoder_layers);
 	bool bare = b->s->head->bare, fine = is_fine(b);
 	struct d_fine f = { 0 };
+	b->stage = b->layer = 0;
+	if (own(b)->shared_boxes &&
+		!weight_exists(b, "head.boxes", "weight")) // transformers 5.23 writes it so, and does not read it
+		graph_fail(g, STATUS_UNSUPPORTED, "share_bbox_head: the one head lies in the file as another layer's");
 	for (int64_t i = 0; i < last && !graph_failed(g); i++) {
 		graph_enter(g, "decoder.%lld", (long long)i);
 		b->layer = i;
-		graph_value position = detect_mlp(b, "decoder.position", box, 2, 2 * h, h);
+		graph_value position = is_lean(b) ? deim_position(b, box) : detect_mlp(b, "decoder.position", box, 2, 2 * h, h);
 		x = layer(b, x, fine ? d_fine_clamp(b, position, 10) : position, box, l);
-		b->stage = i;
+		b->stage = own(b)->shared_boxes ? 0 : i;
 		if (!bare && fine)
 			box = d_fine_box(b, &f, x, box);
 		else if (!bare)
@@ -308,7 +345,7 @@ static void decode(struct build *b, graph_value x, graph_value box, const struct
 		graph_output(g, "last_hidden_state", x);
 		return;
 	}
-	b->layer = last - 1;
+	b->layer = b->stage = last - 1;
 	graph_value score = linear(b, "head.classes", x, h, b->s->labels, true);
 	score = fine ? op_add(g, score, d_fine_quality(b, &f)) : score;
 	graph_output(g, "logits", score); // [batch, queries, labels]
@@ -328,7 +365,12 @@ static void build(struct build *b)
 		return;
 	for (int64_t i = 0; i < count; i++)
 		maps[i] = found[i];
-	encode(b, maps);
+	if (o->patches)
+		deim_detailed(b, pixels, maps, count);
+	if (o->lite)
+		deim_lite(b, maps, count);
+	else
+		encode(b, maps);
 	for (int64_t i = 0; i < o->levels; i++)
 		sources[i] = source(b, maps, i);
 	struct deform_levels l = deform_levels(b, sources, o->levels);
