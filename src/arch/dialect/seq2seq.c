@@ -5,8 +5,8 @@
 // Of no effect in the classes as they are; a second spelling of encoder_layers; what a decoder beside another encoder says of
 // its own.
 #define INERT \
-	"encoder_attention_heads", "encoder_ffn_dim", "encoder_layers", "num_hidden_layers", "add_bias_logits", \
-		"add_final_layer_norm", "alignment_heads", "do_blenderbot_90_layernorm", "extra_layer_norm", \
+	"add_cross_attention", "encoder_attention_heads", "encoder_ffn_dim", "encoder_layers", "num_hidden_layers", \
+		"add_bias_logits", "add_final_layer_norm", "alignment_heads", "do_blenderbot_90_layernorm", "extra_layer_norm", \
 		"extra_pos_embeddings", "force_bos_token_to_be_generated", "is_multilingual", "lang_to_id", "layernorm_variant", \
 		"max_length_generation", "median_filter_width", "no_timestamps_token_id", "normalize_before", \
 		"normalize_embedding", "prompt_length", "prompt_mid_dim", "smoothing", "static_position_embeddings", \

@@ -41,6 +41,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		.window = config_size(c, "window_size", 12),
 		.mlp_ratio = config_real(c, "mlp_ratio", 4),
 		.qkv_bias = config_bool(c, "qkv_bias", true) };
+	resolve_refusals(c, s);
 	s->channels = config_size(c, "in_channels", 3);
 	s->act = config_activation(c, "activation_function", ACT_GELU);
 	s->norm_eps = 1e-5;

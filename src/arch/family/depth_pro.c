@@ -81,6 +81,7 @@ static void resolve_lists(struct config *c, struct depth_pro *o, struct arena *a
 static void resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct depth_pro *o = s->own = ARENA_NEW(a, struct depth_pro);
+	resolve_refusals(c, s);
 	o->square = config_size(c, "patch_size", 384);
 	o->overlap = config_size(c, "merge_padding_value", 3);
 	o->neck.width = config_size(c, "fusion_hidden_size", 256);

@@ -140,6 +140,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		config_fail(c, STATUS_UNSUPPORTED, "use_prompt: true is not supported yet");
 	if (s->traits.positions_from_pad && s->pad_token_id < 0)
 		config_fail(c, STATUS_BAD_INPUT, "pad_token_id is missing: positions count from it");
+	if (json_object_size(config_get(c, "pruned_heads")))
+		config_fail(c, STATUS_UNSUPPORTED, "pruned heads are not supported yet");
 	if (is_part)
 		resolve_part_keys(c);
 	if (h.alone) {
