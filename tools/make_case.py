@@ -206,8 +206,9 @@ class Inputs:
         if "states" in self.wanted:
             return self.mask(*self.get("states").shape[:2])
         name = "input_values" if "input_values" in self.wanted else "input_features"
-        x = self.get(name)
-        return self.mask(x.shape[0], x.shape[-1])
+        x, like = self.get(name), self.like.get(name, ())
+        by_frame = len(like) == 3 and self.like.get("attention_mask", (0, 0))[1] == like[1]
+        return self.mask(x.shape[0], x.shape[1 if by_frame else -1])
 
     def token_type_ids(self):
         ids = self.get("input_ids")
@@ -358,7 +359,7 @@ class Inputs:
         if hasattr(self.config, "num_chroma"):
             return self.sound(batch, self.size("frames", "input_features", 1, 10), self.config.num_chroma)
         _, frames, bins = self.like["input_features"]
-        bins = getattr(self.config, "num_mel_bins", bins)
+        bins = getattr(self.config, "num_mel_bins", getattr(self.config, "feature_projection_input_dim", bins))
         return self.sound(batch, self.size("frames", "input_features", 1, frames), bins)
 
     def noise_sequence(self):

@@ -39,8 +39,8 @@ extern const struct dialect deit_names, dinov2_names, dinov2_with_registers_name
 extern const struct dialect wav2vec2_names, hubert_names, unispeech_names, unispeech_sat_names, data2vec_audio_names, wavlm_names,
 	sew_names, sew_d_names, wav2vec2_conformer_names, wav2vec2_bert_names, spectrogram_names, parakeet_names, lasr_names,
 	ctc_names, fastspeech_names, hifigan_names, univnet_names, vits_names, transducer_names, encodec_names, mimi_names,
-	dac_names, stacked_sound_names, granite_speech5_encoder_names, granite_speech5_ctc_names, granite_speech_encoder_names,
-	jukebox_names, clvp_names, bark_names;
+	dac_names, stacked_sound_names, granite_speech5_encoder_names, granite_speech5_ctc_names,
+	granite_speech_encoder_names, jukebox_names, clvp_names, bark_names, seamless_speech_names;
 // series.c
 extern const struct dialect decision_names, patchtst_names, patchtsmixer_names, timesfm_names, timesfm2_5_names;
 // swin.c
@@ -92,7 +92,7 @@ extern const struct dialect longt5_names, switch_names, t5_names, udop_names, pi
 extern const struct dialect bart_names, bigbird_pegasus_names, fsmt_names, m2m_names, moonshine_names, speech_to_text_names,
 	trocr_names, led_names, nllb_moe_names, pegasus_x_names, whisper_encoder_names, whisper_names, glmasr_encoder_names,
 	canary_names, cohere_asr_names, two_models_names, voxtral_realtime_encoder_names, speecht5_names, prophetnet_names,
-	speech_to_text_2_names, forecast_names, autoformer_names, musicgen_names, dia_names;
+	speech_to_text_2_names, forecast_names, autoformer_names, musicgen_names, dia_names, seamless_names;
 
 // hybrid.c
 extern const struct dialect bamba_names, falcon_h1_names, granitemoehybrid_names, jamba_names, lfm2_moe_names, lfm2_names,

@@ -253,6 +253,7 @@ const struct head head_sequence = { "sequence-classification", build_sequence };
 const struct head head_span = { "question-answering", build_span,
 	.other_prefix = "transformer." }; // where other classes say "model."
 const struct head head_super_resolution = { "super-resolution", build_own };
+const struct head head_text_to_text = { "text-to-text", build_own, .generates = true };
 const struct head head_token = { "token-classification", build_token };
 const struct head head_transducer = { "transducer", build_own };
 const struct head head_video = { "video-classification", build_own };
@@ -264,7 +265,7 @@ const struct head_class head_classes[] = {
 	{ "CsmForConditionalGeneration", &head_causal_lm },       // a decoder, which gives the first word of a frame
 	{ "ForConditionalGeneration", &head_conditional },
 	{ "ForSpeechToText", &head_conditional },
-	{ "ForTextToText", &head_conditional },
+	{ "ForTextToText", &head_text_to_text },
 	{ "ForVisionText2Text", &head_conditional },
 	{ "FSMTModel", &head_model },
 	{ "MTModel", &head_conditional },

@@ -28,12 +28,12 @@ struct head {
 	bool choices;         // reads several texts a row
 };
 extern const struct head head_audio, head_audio_frames, head_augmented_lm, head_backbone, head_backbone_classed, head_causal_lm,
-	head_cells, head_conditional, head_ctc, head_depth, head_embedding, head_encoder, head_forecast, head_grounding, head_image,
-	head_image_teacher, head_images_text, head_keypoints, head_masked_image, head_masked_lm, head_matches, head_matting,
-	head_memory_lm, head_model, head_multiple_choice, head_next_sentence, head_objects, head_pose, head_pretraining,
-	head_projection, head_reader, head_regression, head_retrieval, head_scene_text, head_segmentation, head_segments,
-	head_sequence, head_series, head_span, head_super_resolution, head_table, head_token, head_transducer, head_video,
-	head_vocoder, head_x_vector;
+	head_cells, head_conditional, head_ctc, head_depth, head_embedding, head_encoder, head_forecast, head_grounding,
+	head_image, head_image_teacher, head_images_text, head_keypoints, head_masked_image, head_masked_lm, head_matches,
+	head_matting, head_memory_lm, head_model, head_multiple_choice, head_next_sentence, head_objects, head_pose,
+	head_pretraining, head_projection, head_reader, head_regression, head_retrieval, head_scene_text, head_segmentation,
+	head_segments, head_sequence, head_series, head_span, head_super_resolution, head_table, head_token, head_transducer,
+	head_video, head_vocoder, head_x_vector, head_text_to_text;
 
 // What a class's name ends with; the first row that fits counts.
 struct head_class {

@@ -24,6 +24,7 @@
 #include "arch/family/rotary.h"
 #include "arch/family/rt_detr.h"
 #include "arch/family/sam.h"
+#include "arch/family/seamless.h"
 #include "arch/family/segformer.h"
 #include "arch/family/seq2seq.h"
 #include "arch/family/speech.h"
@@ -685,6 +686,8 @@ const struct arch arch_rows[] = {
 	{ "sam_hq", OF(sam, sam_hq_names, .fine_token = true), VISION_PART("sam_hq_vision_model") },
 	{ "sam_hq_vision_model", OF(vitdet, sam_vision_names, .neck = true) },
 	{ "sam_vision_model", OF(vitdet, sam_vision_names, .neck = true) },
+	{ "seamless_m4t", &seamless, &seamless_names },
+	{ "seamless_m4t_v2", OF(seamless, seamless_names, .causal_convolution = true) },
 	{ "seed_oss", OF(decoder, llama_names, .qkv_bias_only = true) },
 	{ "segformer", &segformer, &segformer_names },
 	{ "seggpt", &seggpt, &seggpt_names },

@@ -120,7 +120,7 @@ static graph_value convolution(struct build *b, graph_value x, graph_value frame
 	int64_t h = b->s->hidden_size, k = o->conformer_kernel, one[] = { 1 }, pad = (k - 1) / 2;
 	bool causal = o->causal_convolution;
 	x = sound_norm(b, "layers.conv.norm", x, h, o->inner_eps);
-	if (causal)
+	if (causal || o->zeroed_convolution)
 		x = sound_zeroed(b, x, frames);
 	x = op_transpose(g, x, 3, (int[]){ 0, 2, 1 }); // [batch, hidden, frames]
 	graph_value frames_dim = x;

@@ -99,6 +99,17 @@ graph_value causal_bias(struct build *b, graph_value query, graph_value key)
 	return op_where(b->g, op_less_or_equal(b->g, key, query), graph_f32(b->g, 0), graph_f32(b->g, -FLT_MAX));
 }
 
+graph_value seq2seq_states_of(struct build *b, const struct body *io, graph_value lengths)
+{
+	struct graph *g = b->g;
+	graph_value states = io->memory.id ? op_dim(g, io->memory, 1) : op_dim(g, io->cross->past_key[0], 2);
+	if (b->which == &seq2seq_merged)
+		states = op_add(g, states, op_dim(g, io->cross->past_key[0], 2));
+	graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, states, 0), graph_i64(g, 1));
+	at = op_unsqueeze(g, op_cast(g, at, DTYPE_F32), 0);
+	return op_cast(g, op_less(g, at, op_unsqueeze(g, lengths, 1)), DTYPE_I64);
+}
+
 void seq2seq_begin(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;

@@ -62,6 +62,8 @@ void seq2seq_build(struct build *b, const struct seq2seq *f);
 void seq2seq_run(struct build *b, const struct seq2seq *f, const char *part, struct body *io);
 // ids [batch, seq] by the table of tokens of that half, scaled: [batch, seq, embedding]
 graph_value seq2seq_embed(struct build *b, const struct seq2seq *f, const char *part, graph_value ids);
+// Which of the encoder's states a decoder looks at, where f32 [batch] says how many: i64 [batch, states].
+graph_value seq2seq_states_of(struct build *b, const struct body *io, graph_value lengths);
 // Of a decoder that has a family of its own and reads memory, all of whose tokens count: io->mask [batch, past + seq], positions
 // [1, seq], types, and memory_bias of memory_mask.
 void seq2seq_begin(struct build *b, struct body *io);

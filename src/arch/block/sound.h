@@ -31,11 +31,16 @@ struct sound {
 	// conformer layers
 	int64_t conformer_kernel; // 0: these are not
 	bool causal_convolution;  // theirs sees the past only and is layer-normed
+	bool zeroed_convolution;  // what it reads is 0 where there is padding, as it is in a causal one
+	bool last_norm;           // after the last of them
+	int64_t chunk,
+		left_chunks; // a frame sees those of its chunk and of so many before, -1: of all before; chunk 0: all frames
 	enum sound_positions positions;
 	int64_t key_left, key_right; // of POSITIONS_RELATIVE_KEY
 	// what shortens the result
 	int64_t adapter_layers, adapter_kernel, adapter_stride, out_size;
-	bool adapter_ffn; // half a feed-forward before it
+	bool adapter_ffn;      // half a feed-forward before it
+	bool adapter_from_all; // each of its layers takes the mask for what one layer leaves of all frames
 	enum activation adapter_act;
 	// heads
 	bool weighted_sum;

@@ -298,6 +298,28 @@ const struct dialect speecht5_names = {
 		"use_guided_attention_loss", "max_speech_positions", "max_text_positions", "num_feat_extract_layers"),
 };
 
+const struct dialect seamless_names = {
+	.name = "seamless",
+	.prefix = "",
+	.keys = KEYS({ "num_hidden_layers", "encoder_layers" }, { "num_decoder_layers", "decoder_layers" }),
+	.weights = WEIGHTS({ "embed.word", "@embed_tokens" }, { "embed.shared", "shared" },
+		{ "layers.attn.norm", "@layers.#.self_attn_layer_norm" }, { "layers.attn.q", "@layers.#.self_attn.q_proj" },
+		{ "layers.attn.k", "@layers.#.self_attn.k_proj" }, { "layers.attn.v", "@layers.#.self_attn.v_proj" },
+		{ "layers.attn.o", "@layers.#.self_attn.out_proj" },
+		{ "layers.cross.norm", "@layers.#.cross_attention_layer_norm" },
+		{ "layers.cross.q", "@layers.#.cross_attention.q_proj" },
+		{ "layers.cross.k", "@layers.#.cross_attention.k_proj" },
+		{ "layers.cross.v", "@layers.#.cross_attention.v_proj" },
+		{ "layers.cross.o", "@layers.#.cross_attention.out_proj" }, { "layers.ffn.norm", "@layers.#.ffn_layer_norm" },
+		{ "layers.ffn.up", "@layers.#.ffn.fc1" }, { "layers.ffn.down", "@layers.#.ffn.fc2" }, { "norm", "@layer_norm" },
+		{ "head.lm.out", "lm_head" }),
+	// Of what is said aloud; copies of the one table, and sines.
+	.ignored = IGNORED("t2u_model.*", "vocoder.*", "shared.weight", "*embed_tokens.weight", "*embed_positions.weights"),
+	.inert = IGNORED("t2u_*", "unit_*", "vocoder_*", "upsample_*", "resblock_*", "lang_embed_dim", "spkr_embed_dim",
+		"leaky_relu_slope", "sampling_rate", "var*_pred*", "variance_predictor_*", "char_vocab_size", "num_conv_pos_*",
+		"max_source_positions", "max_position_embeddings"),
+};
+
 const struct dialect canary_names = {
 	.name = "canary",
 	.prefix = "model.",

@@ -146,27 +146,42 @@ const struct dialect wav2vec2_conformer_names = {
 		"num_feat_extract_layers", "max_source_positions", "num_conv_pos_embeddings", "num_conv_pos_embedding_groups"),
 };
 
+#define ATTENDING_ADAPTER \
+	{ "adapter.before.up", "@intermediate_ffn.intermediate_dense" }, \
+		{ "adapter.before.down", "@intermediate_ffn.output_dense" }, \
+		{ "adapter.residual_norm", "@adapter.layers.#.residual_layer_norm" }, \
+		{ "adapter.residual_conv", "@adapter.layers.#.residual_conv" }, \
+		{ "adapter.attn.norm", "@adapter.layers.#.self_attn_layer_norm" }, \
+		{ "adapter.attn.conv", "@adapter.layers.#.self_attn_conv" }, \
+		{ "adapter.attn.q", "@adapter.layers.#.self_attn.linear_q" }, \
+		{ "adapter.attn.k", "@adapter.layers.#.self_attn.linear_k" }, \
+		{ "adapter.attn.v", "@adapter.layers.#.self_attn.linear_v" }, \
+		{ "adapter.attn.o", "@adapter.layers.#.self_attn.linear_out" }, \
+		{ "adapter.ffn.norm", "@adapter.layers.#.ffn_layer_norm" }, \
+		{ "adapter.ffn.up", "@adapter.layers.#.ffn.intermediate_dense" }, \
+	{ \
+		"adapter.ffn.down", "@adapter.layers.#.ffn.output_dense" \
+	}
+
 const struct dialect wav2vec2_bert_names = {
 	.name = "wav2vec2-bert",
 	.prefix = "wav2vec2_bert.",
 	.keys = NO_KEYS,
-	.weights = WEIGHTS(FEATURES, CONFORMER, HEADS, { "adapter.before.up", "@intermediate_ffn.intermediate_dense" },
-		{ "adapter.before.down", "@intermediate_ffn.output_dense" }, { "adapter.project", "@adapter.proj" },
-		{ "adapter.norm", "@adapter.proj_layer_norm" },
-		{ "adapter.residual_norm", "@adapter.layers.#.residual_layer_norm" },
-		{ "adapter.residual_conv", "@adapter.layers.#.residual_conv" },
-		{ "adapter.attn.norm", "@adapter.layers.#.self_attn_layer_norm" },
-		{ "adapter.attn.conv", "@adapter.layers.#.self_attn_conv" },
-		{ "adapter.attn.q", "@adapter.layers.#.self_attn.linear_q" },
-		{ "adapter.attn.k", "@adapter.layers.#.self_attn.linear_k" },
-		{ "adapter.attn.v", "@adapter.layers.#.self_attn.linear_v" },
-		{ "adapter.attn.o", "@adapter.layers.#.self_attn.linear_out" },
-		{ "adapter.ffn.norm", "@adapter.layers.#.ffn_layer_norm" },
-		{ "adapter.ffn.up", "@adapter.layers.#.ffn.intermediate_dense" },
-		{ "adapter.ffn.down", "@adapter.layers.#.ffn.output_dense" }),
+	.weights = WEIGHTS(FEATURES, CONFORMER, HEADS, ATTENDING_ADAPTER, { "adapter.project", "@adapter.proj" },
+		{ "adapter.norm", "@adapter.proj_layer_norm" }),
 	.ignored = IGNORED(TRAINED),
 	.inert = IGNORED(
 		"num_feat_extract_layers", "max_source_positions", "num_conv_pos_embeddings", "num_conv_pos_embedding_groups"),
+};
+
+// Of one half of seamless_names' models.
+const struct dialect seamless_speech_names = {
+	.name = "seamless-speech",
+	.prefix = "speech_encoder.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(
+		FEATURES, CONFORMER, { "norm", "@encoder.layer_norm" }, ATTENDING_ADAPTER, { "after", "@inner_layer_norm" }),
+	.ignored = IGNORED("*num_batches_tracked"),
 };
 
 const struct dialect spectrogram_names = {

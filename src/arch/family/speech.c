@@ -131,6 +131,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	if (c->error.status)
 		return;
 	speech_resolve_stem(c, o, a);
+	o->last_norm = o->conv_count > 0;
 	o->feature_norm = config_bool(c, "feat_proj_layer_norm", true);
 	o->squeeze = config_size(c, "squeeze_factor", 0);
 	o->gives_features = !config_knows(c, "feat_proj_layer_norm") && !o->squeeze; // HuBERT's and SEW's classes do not
@@ -248,19 +249,21 @@ static graph_value attending_adapter(struct build *b, graph_value x, graph_value
 	float scale = (float)(1 / sqrt((double)n / (double)s->heads));
 	for (b->layer = 0; b->layer < o->adapter_layers && !graph_failed(b->g); b->layer++) {
 		graph_enter(g, "adapter.%lld", (long long)b->layer);
-		graph_value residual = shortened(b, "adapter.residual_conv", layer_norm(b, "adapter.residual_norm", x, n));
-		x = shortened(b, "adapter.attn.conv", layer_norm(b, "adapter.attn.norm", x, n));
+		graph_value residual =
+			shortened(b, "adapter.residual_conv", sound_norm(b, "adapter.residual_norm", x, n, o->inner_eps));
+		x = shortened(b, "adapter.attn.conv", sound_norm(b, "adapter.attn.norm", x, n, o->inner_eps));
 		graph_value mask = NO_VALUE;
 		if (lengths.id) {
-			lengths = sound_adapter_length(b, lengths);
-			mask = mask_bidirectional(b, sound_frames(b, x, lengths, 1));
+			graph_value fewer = sound_adapter_length(b, lengths);
+			mask = mask_bidirectional(b, sound_frames(b, x, fewer, 1));
+			lengths = o->adapter_from_all ? lengths : fewer;
 		}
 		graph_value q = linear(b, "adapter.attn.q", x, n, n, true), k = linear(b, "adapter.attn.k", x, n, n, true),
 			    v = linear(b, "adapter.attn.v", x, n, n, true);
 		graph_value y = op_attention(g, &(struct attention){ q, k, v, .bias = mask, .heads = s->heads, .scale = scale });
 		x = op_add(g, linear(b, "adapter.attn.o", y, n, n, true), residual);
 		y = activate(b, o->adapter_act,
-			linear(b, "adapter.ffn.up", layer_norm(b, "adapter.ffn.norm", x, n), n, s->ffn_size, true));
+			linear(b, "adapter.ffn.up", sound_norm(b, "adapter.ffn.norm", x, n, o->inner_eps), n, s->ffn_size, true));
 		x = op_add(g, linear(b, "adapter.ffn.down", y, s->ffn_size, n, true), x);
 		graph_leave(g);
 	}
@@ -281,6 +284,21 @@ static void rotary(struct build *b, graph_value x, graph_value *cos, graph_value
 	*cos = op_cos(g, angle), *sin = op_sin(g, angle);
 }
 
+// Of frames [batch, frames], those that are in sight of each, [batch, 1, frames, frames]: 1, and 0 where none is to be seen. The
+// class (transformers 5) adds the truth values themselves to the scores, so that nothing is hidden and little is weighed down.
+static graph_value mask_of_chunks(struct build *b, graph_value x, graph_value frames)
+{
+	const struct sound *o = sound_of(b);
+	struct graph *g = b->g;
+	graph_value chunk = op_div(g, places_of(g, x), graph_i64(g, o->chunk)), query = op_unsqueeze(g, chunk, 1),
+		    key = op_unsqueeze(g, chunk, 0);
+	graph_value seen = op_less_or_equal(g, key, query);
+	if (o->left_chunks >= 0)
+		seen = op_and(g, seen, op_less_or_equal(g, op_sub(g, query, graph_i64(g, o->left_chunks)), key));
+	seen = op_and(g, op_unsqueeze(g, op_unsqueeze(g, frames, 1), 1), seen);
+	return op_cast(g, seen, DTYPE_F32);
+}
+
 static void conformer_body(struct build *b, struct body *io, graph_value x, graph_value mask, graph_value frames)
 {
 	const struct sound *o = sound_of(b);
@@ -295,7 +313,7 @@ static void conformer_body(struct build *b, struct body *io, graph_value x, grap
 		graph_leave(b->g);
 		states_add(io, x);
 	}
-	io->last = o->conv_count ? layer_norm(b, "norm", x, b->s->hidden_size) : x;
+	io->last = o->last_norm ? layer_norm(b, "norm", x, b->s->hidden_size) : x;
 }
 
 static void transformer_body(struct build *b, struct body *io, graph_value x, graph_value mask)
@@ -357,7 +375,7 @@ static void speech_body(struct build *b, struct body *io)
 		graph_value fewer = squeezed(b, x); // for its length
 		mask = mask_bidirectional(b, sound_frames(b, fewer, lengths, o->squeeze));
 	} else if (frames.id)
-		mask = mask_bidirectional(b, frames);
+		mask = o->chunk ? mask_of_chunks(b, x, frames) : mask_bidirectional(b, frames);
 	if (o->conformer_kernel)
 		conformer_body(b, io, x, mask, frames);
 	else

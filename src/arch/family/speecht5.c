@@ -58,22 +58,10 @@ static void encode(struct build *b, struct body *io)
 	io->last = x;
 }
 
-// Which of the encoder's states, i64 [1] of them, are of sound: [batch, states]
-static graph_value states_of(struct build *b, graph_value mask, graph_value states)
-{
-	struct graph *g = b->g;
-	graph_value at = op_range(g, graph_i64(g, 0), op_squeeze(g, states, 0), graph_i64(g, 1));
-	graph_value lengths = op_unsqueeze(g, sound_lengths(b, mask), 1);
-	return op_cast(g, op_less(g, op_unsqueeze(g, op_cast(g, at, DTYPE_F32), 0), lengths), DTYPE_I64);
-}
-
 static void decode(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
-	graph_value states = io->memory.id ? op_dim(g, io->memory, 1) : op_dim(g, io->cross->past_key[0], 2);
-	if (b->which == &seq2seq_merged)
-		states = op_add(g, states, op_dim(g, io->cross->past_key[0], 2));
-	io->memory_mask = states_of(b, io->memory_mask, states);
+	io->memory_mask = seq2seq_states_of(b, io, sound_lengths(b, io->memory_mask));
 	graph_value is_token = op_not(g, op_equal(g, io->ids, graph_i64(g, b->s->pad_token_id)));
 	seq2seq_layers(b, io, op_add(g, io->embeds, sines_of_tokens(b, io, is_token)), true, BIAS_ALL);
 }
