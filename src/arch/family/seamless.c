@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SeamlessM4T (Barrault et al. 2023, https://arxiv.org/abs/2308.11596 and, version 2, https://arxiv.org/abs/2312.05187) as it
-// writes text: of a sound, through w2v-BERT's conformer and a layer that shortens it, or of a text, through M2M-100's encoder; the
-// decoder is M2M-100's. What it says aloud, by units and a vocoder, is not built.
+// writes text: of a sound, through w2v-BERT's conformer and a layer that shortens it, or of a text, through M2M-100's encoder;
+// the decoder is M2M-100's. What it says aloud, by units and a vocoder, is not built.
 #include <math.h>
 
 #include "arch/block/seq2seq.h"
@@ -92,10 +92,12 @@ static void resolve_sound(struct config *c, struct spec *s, struct sound *o, str
 }
 
 // The encoder of sounds has words of its own in the file.
-static void resolve_hearer(struct config *c, struct spec *half)
+static void resolve_hearer(struct config *c, struct spec *half, struct arena *a)
 {
-	static const struct arch row = { "seamless_m4t", &seamless, &seamless_speech_names, .traits = NULL };
-	half->row = &row;
+	struct arch *row = ARENA_NEW(a, struct arch);
+	*row = *half->row;
+	row->dialect = &seamless_speech_names;
+	half->row = row;
 	half->prefix = "speech_encoder.";
 	half->layers = half->layers_in_config = config_count(c, "speech_encoder_layers", -1);
 	half->heads = half->kv_heads = config_size(c, "speech_encoder_attention_heads", -1);
@@ -130,7 +132,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_halves(s, a, &h);
 	part_of(s, "decoder")->prefix = "text_decoder.";
 	struct spec unheard = *s; // what a class that reads text says of sounds, for its keys
-	resolve_hearer(c, text ? &unheard : part_of(s, "encoder"));
+	resolve_hearer(c, text ? &unheard : part_of(s, "encoder"), a);
 	if (text)
 		part_of(s, "encoder")->prefix = "text_encoder.";
 }
