@@ -62,7 +62,7 @@ enum status inputs_check_image(const struct tensor_type *types, size_t count, co
 //   *mask, is_longer    1                       *token_type_ids  0
 //   position_ids        counted from the past   image_sizes      the hints' height and width
 //   of a user's .onnx: states 0, a sample rate 16000, factors of scale 1 (guess.h)
-//   speaker_id          0
+//   speaker_id, speaker_ids, lang_ids  0
 //   bbox                left, top < right, bottom, below 1000
 //   floats              in [-1, 1)              other integers   0 and 1, or rows of the table that they index
 // What holds an encoder's states (encoder_attention_mask, encoder_hidden_states, past_key_values.*.encoder.*) is as long as any
@@ -91,8 +91,8 @@ const char *inputs_note(struct arena *a, const struct tensor_type *types, size_t
 // How many positions the position_ids of a user's .onnx may count, by the smallest table that they index; 0: no limit is known.
 int64_t inputs_positions(const struct input_hints *hints);
 // Tensors "in.NAME" of a safetensors file for the declared inputs; memory in `a`. BAD_INPUT names a missing one.
-// A declared mask, token_type_ids or position_ids that the file lacks gets its neutral value, speaker_id -1, which is nobody,
-// and a decoder's cache is empty; so
+// A declared mask, token_type_ids or position_ids that the file lacks gets its neutral value, speaker_id(s) and lang_ids -1,
+// speaker_embedding 0, which are nobody, and a decoder's cache is empty; so
 // is that of an encoder's states, where the file says that the cache is not used (use_cache_branch false), else it must be there.
 // *lacks (may be NULL): "not in the golden file, and given their usual values: token_type_ids (0)"; NULL: none is.
 enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t count, const char *path, struct tensor *out,
