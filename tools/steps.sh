@@ -79,7 +79,8 @@ need_space() {
 	[ "$free" -ge "$2" ] || die "no space: $3 needs $2 MiB in $1, and $free MiB are free"
 }
 
-# What is looked for, and the Debian package that has it. $1: build, test, pip, npm, go, brotli, chromium, firefox, format, clang or fuzzer.
+# What is looked for, and the Debian package that has it. $1: build, test, pip, npm, go, brotli, chromium, yaml, vulkan, shells,
+# firefox, format, clang or fuzzer.
 missing_packages() {
 	local kind
 	for kind in "$@"; do
@@ -115,6 +116,9 @@ missing_packages() {
 			python3 -c 'import yaml' 2>/dev/null || /usr/bin/python3 -c 'import yaml' 2>/dev/null || echo python3-yaml ;;
 		vulkan)          # the loader, for native WebGPU and Firefox; SwiftShader comes with Chromium
 			ldconfig -p 2>/dev/null | grep 'libvulkan\.so\.1 ' >/dev/null || echo libvulkan1 ;;
+		shells)          # bash is there; a test asks each what it completes
+			command -v zsh >/dev/null || echo zsh
+			command -v fish >/dev/null || echo fish ;;
 		firefox) command -v firefox-esr >/dev/null || command -v firefox >/dev/null || echo firefox-esr ;;
 		format) command -v clang-format >/dev/null || echo clang-format ;;
 		clang) command -v clang >/dev/null || echo clang ;;

@@ -155,15 +155,15 @@ enum status library_find(struct arena *a, const char *build, const char *pattern
 	return st;
 }
 
-enum status library_open(
-	struct arena *a, const char *build, const char *pattern, void **handle, const char **path, struct error *err)
+static enum status open_found(
+	struct arena *a, const char *build, const char *pattern, int binding, void **handle, const char **path, struct error *err)
 {
 	const char *file;
 	enum status st = library_find(a, build, pattern, &file, err);
 
 	if (st)
 		return st;
-	*handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+	*handle = dlopen(file, binding | RTLD_LOCAL);
 	if (!*handle) {
 		// Its words name the missing soname. The next folder is not tried: another version would answer for this one.
 		const char *why = dlerror();
@@ -172,6 +172,18 @@ enum status library_open(
 	}
 	*path = file;
 	return STATUS_OK;
+}
+
+enum status library_open(
+	struct arena *a, const char *build, const char *pattern, void **handle, const char **path, struct error *err)
+{
+	return open_found(a, build, pattern, RTLD_NOW, handle, path, err);
+}
+
+enum status library_open_lazily(
+	struct arena *a, const char *build, const char *pattern, void **handle, const char **path, struct error *err)
+{
+	return open_found(a, build, pattern, RTLD_LAZY, handle, path, err);
 }
 
 void library_search_path(struct text *out)

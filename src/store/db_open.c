@@ -25,7 +25,7 @@ static enum status load(struct arena *a, struct db_api *api, struct error *err)
 	void *handle = NULL;
 	const char *path = NULL;
 
-	if (library_open(a, "duckdb", "libduckdb.so*", &handle, &path, err) != STATUS_OK)
+	if (library_open_lazily(a, "duckdb", "libduckdb.so*", &handle, &path, err) != STATUS_OK)
 		return error_prefix(err, "the database library");
 #define X(name) \
 	api->name = (__typeof__(api->name))dlsym(handle, "duckdb_" #name); \

@@ -78,7 +78,7 @@ config = json.load(open(sys.argv[1]))
 config.update(hidden_size=16384, intermediate_size=65536, num_hidden_layers=100, num_attention_heads=128, num_key_value_heads=128, head_dim=128)
 json.dump(config, sys.stdout)
 PY
-"$ASSAY" detect --json >"$work/machine" 2>/dev/null
+"$ASSAY" detect cpu --json >"$work/machine" 2>/dev/null
 code 0 "$ASSAY" matrix --models "$work/huge" --synthetic --on cpu --dry-run --output-dir "$work/plan"
 python3 - "$work/machine" "$work/out" <<'PY' || fail "the plan is made for another memory than the machine has"
 import json, re, sys

@@ -112,10 +112,10 @@ json 'sorted(x["verdict"] for x in d) == ["failed", "timeout"] and any("two at o
 
 # Ctrl-C ends both at once, and both are rows.
 export ASSAY_NULL='cuda:hang=run cpu:hang=run'
-"$ASSAY" matrix --models "$work/bert,$work/vit" --on cuda,cpu --workers 2 $quick --output-dir "$work/both" >"$work/out" 2>"$work/err" &
+"$ASSAY" matrix --models "$work/bert,$work/vit" --on cuda,cpu --workers 2 $quick --output-dir "$work/ended" >"$work/out" 2>"$work/err" &
 pid=$!
 for _ in $(seq 300); do
-	"$ASSAY" query --format csv --db "$work/both/assay.duckdb" "SELECT count(*) AS n FROM event WHERE kind = 'started'" 2>/dev/null |
+	"$ASSAY" query --format csv --db "$work/ended/assay.duckdb" "SELECT count(*) AS n FROM event WHERE kind = 'started'" 2>/dev/null |
 		grep -qx 2 && break
 	sleep 0.1
 done

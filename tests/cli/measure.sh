@@ -169,15 +169,17 @@ for bad in "--delay 3601" "--delay -1" "--delay x" "--delay 600" "--delay 5 --ti
 	code 1 "$ASSAY" run "$work/bert" --on null $bad
 	has err '^assay: --delay '
 done
-"$ASSAY" run "$work/bert" --on $steady --no-conform --runs 3 --delay 500 --json >"$work/out" 2>"$work/err" &
-pid=$!
+# Which phase it is in stands on a terminal alone.
+script -qfc "echo \$\$ >'$work/pid'; exec '$ASSAY' run '$work/bert' --on $steady --no-conform --runs 3 --delay 500 --json >'$work/out'" "$work/err" >/dev/null 2>&1 </dev/null &
+terminal=$!
 for _ in $(seq 600); do
-	grep -q delay "$work/err" && break
+	grep -q ': delay' "$work/err" 2>/dev/null && break
 	sleep 0.1
 done
+has err ': delay'
 since=$(date +%s)
-kill -INT $pid
-wait $pid
+kill -INT "$(cat "$work/pid")"
+wait $terminal
 [ $(($(date +%s) - since)) -lt 30 ] || fail "Ctrl-C did not end the wait"
 json 'd[0]["verdict"] == "interrupted" and d[0]["cause"].startswith("delay: ") and d[0]["wall_ms"] < 100000'
 

@@ -66,7 +66,7 @@ if small_disk 1m; then
 fi
 
 # Real engines, judged: the smallest cases of three kinds.
-"$ASSAY" detect --json >"$work/detect" 2>/dev/null
+"$ASSAY" detect cpu --json >"$work/detect" 2>/dev/null
 if grep -q '"cpu"' "$work/detect" && [ -n "$(find "${BUILD:-.}/../.deps/engines/onnxruntime" -name 'libonnxruntime.so*' 2>/dev/null)" ]; then
 	for precision in int8-weights float16; do
 		for type in llama bart gpt2; do

@@ -15,7 +15,7 @@ for class in bert t5 llama clip vit clap whisper wav2vec2 llava llava_next xclip
 	done
 done
 count=$(echo $cases | wc -w)
-"$ASSAY" detect >"$work/detect"
+"$ASSAY" detect cpu openvino >"$work/detect"
 ran= skipped=0
 for on in cpu openvino; do
 	if ! grep -Eq "^  $on +yes" "$work/detect"; then

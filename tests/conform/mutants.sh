@@ -8,7 +8,7 @@ if [ ! -e "${ASSAY_DEPS:-$SOURCE/.deps}/models/all-MiniLM-L6-v2/model.safetensor
 	echo "skip: the trained checkpoint is not there; tools/deps fetches it"
 	exit 77
 fi
-if ! ASSAY_BROWSER_PATH=none "$ASSAY" detect | grep -Eq '^  cpu +yes'; then
+if ! ASSAY_BROWSER_PATH=none "$ASSAY" detect cpu | grep -Eq '^  cpu +yes'; then
 	echo "skip: cpu is not here"
 	exit 77
 fi
@@ -38,7 +38,7 @@ grep -q '^blamed: key-bias-zero on cpu in float32: wrong' "$work/out" || { cat "
 
 # In reduced precisions a few that a bound of the precision alone would call right.
 also=gelu-tanh/cpu/int8-dynamic,ffn-out-bias-zero/cpu/int4-weights,ffn-1-percent/cpu/int8-weights,attention-zero/cpu/int4-weights
-if ASSAY_BROWSER_PATH=none "$ASSAY" detect | grep -Eq '^  openvino +yes'; then
+if ASSAY_BROWSER_PATH=none "$ASSAY" detect openvino | grep -Eq '^  openvino +yes'; then
 	also=$also,gelu-tanh/openvino/bfloat16
 fi
 python3 "$SOURCE/tools/mutants" --some --on cpu --precision float32 --also "$also" --out -
