@@ -39,8 +39,8 @@ extern const struct dialect deit_names, dinov2_names, dinov2_with_registers_name
 extern const struct dialect wav2vec2_names, hubert_names, unispeech_names, unispeech_sat_names, data2vec_audio_names, wavlm_names,
 	sew_names, sew_d_names, wav2vec2_conformer_names, wav2vec2_bert_names, spectrogram_names, parakeet_names, lasr_names,
 	ctc_names, fastspeech_names, hifigan_names, univnet_names, vits_names, transducer_names, encodec_names, mimi_names,
-	dac_names, stacked_sound_names, granite_speech5_encoder_names, granite_speech5_ctc_names,
-	granite_speech_encoder_names, jukebox_names, clvp_names, bark_names, seamless_speech_names;
+	dac_names, stacked_sound_names, granite_speech5_encoder_names, granite_speech5_ctc_names, granite_speech_encoder_names,
+	jukebox_names, clvp_names, bark_names, seamless_speech_names;
 // series.c
 extern const struct dialect decision_names, patchtst_names, patchtsmixer_names, timesfm_names, timesfm2_5_names;
 // swin.c
