@@ -4,6 +4,7 @@
 # tiny models as people publish them quantised. Each has config.json, model.safetensors, expected.safetensors (the numbers that the format's own
 # library makes of its tensors, F32) and io.safetensors (what transformers computes with those numbers).
 #     tools/make_quantised_case.py [NAME...]
+#     tools/make_quantised_case.py --adapters    the folders of tests/unit/data/adapters
 #     tools/make_quantised_case.py --corpus      inputs of fuzz_computed, from all folders
 import json, os, sys
 import torch
@@ -208,6 +209,48 @@ CASES = {
     "ct-int8-packed": lambda: compressed("ct-int8-packed", "pack-quantized", num_bits=8, type="int", strategy="channel", symmetric=True),
 }
 
+# Adapters (peft) beside their base models in data/adapters. adapter_config.json names the base as BASE; the test puts its path there.
+def adapter(name, model, base, change, **config):
+    from peft import LoraConfig, get_peft_model
+
+    root = os.path.join(ROOT, "../adapters")
+    torch.manual_seed(len(name))
+    given = {k: v.clone() for k, v in model.state_dict().items()}
+    model.save_pretrained(os.path.join(root, base), safe_serialization=True)
+    tuned = get_peft_model(model, LoraConfig(task_type="CAUSAL_LM", **config))
+    with torch.no_grad():
+        for n, p in tuned.named_parameters():
+            if "lora_" in n or change(n):
+                p.copy_(torch.randn_like(p) * 0.1)
+    folder = os.path.join(root, name)
+    tuned.eval().save_pretrained(folder)
+    merged = tuned.merge_and_unload()
+    file = os.path.join(folder, "adapter_config.json")
+    json.dump(json.load(open(file)) | {"base_model_name_or_path": "BASE"}, open(file, "w"), indent=1)
+    os.remove(os.path.join(folder, "README.md"))
+    save_file({k: v.contiguous() for k, v in merged.state_dict().items() if not torch.equal(v, given[k])}, os.path.join(folder, "expected.safetensors"))
+    with torch.no_grad():
+        ids = torch.arange(18).reshape(2, 9) * 7 % model.config.vocab_size
+        out = merged(input_ids=ids, attention_mask=torch.ones_like(ids)).logits
+    save_file({"in.input_ids": ids, "in.attention_mask": torch.ones_like(ids), "out.logits": out}, os.path.join(folder, "io.safetensors"))
+    for where in folder, os.path.join(root, base):
+        for file in os.listdir(where):
+            os.chmod(os.path.join(where, file), 0o644)
+    print(name)
+
+
+def adapters():
+    import transformers
+
+    adapter("lora", tiny(), "base-llama", lambda n: "modules_to_save" in n, r=4, lora_alpha=8, target_modules=["q_proj", "v_proj", "down_proj"],
+            modules_to_save=["lm_head"])
+    adapter("rslora-patterns", tiny(), "base-llama", lambda n: False, r=4, lora_alpha=8, use_rslora=True, rank_pattern={"q_proj": 2},
+            alpha_pattern={"mlp.down_proj": 3}, target_modules=["q_proj", "k_proj", "down_proj", "embed_tokens"])
+    gpt2 = transformers.GPT2LMHeadModel(transformers.GPT2Config(n_embd=32, n_layer=1, n_head=2, vocab_size=64, n_positions=32)).eval()
+    adapter("fan-in-fan-out", gpt2, "base-gpt2", lambda n: "c_attn" in n and n.endswith("bias"), r=4, lora_alpha=8, fan_in_fan_out=True,
+            bias="lora_only", target_modules=["c_attn", "c_proj"])
+
+
 # One matrix of each folder as an input of tests/fuzz/fuzz_computed.c.
 def corpus():
     from safetensors.torch import load_file, save
@@ -224,5 +267,7 @@ def corpus():
 if __name__ == "__main__":
     if sys.argv[1:] == ["--corpus"]:
         sys.exit(corpus())
+    if sys.argv[1:] == ["--adapters"]:
+        sys.exit(adapters())
     for case in sys.argv[1:] or CASES:
         CASES[case]()

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "checkpoint/adapter.h"
 #include "checkpoint/checkpoint.h"
 #include "onnx/external.h"
 
@@ -92,16 +93,20 @@ static void folder_files(const char *folder, struct arena *a, struct model_file 
 	char root[PATH_MAX];
 	bool known = root_of(root, folder);
 
-	checkpoint_files(folder, a, &weights, &weight_count);
+	const char *base = NULL, *model = folder;
+	if (adapter_is(folder) && !adapter_base(&base, a, folder, NULL)) // its base is the model, wherever that lies
+		model = base;
+	checkpoint_files(model, a, &weights, &weight_count);
 	struct model_file *files = ARENA_ARRAY(a, weight_count + BESIDE, struct model_file);
 	for (size_t i = 0; i < BESIDE; i++) {
-		const char *path = arena_printf(a, "%s/%s", folder, beside[i]);
-		// An adapter is not measured: one that lies elsewhere is not looked at.
+		const char *path = arena_printf(a, "%s/%s", i ? folder : model, beside[i]);
+		// Of a model that is none an adapter is not measured: one that lies elsewhere is not looked at.
 		if (!i || file_exists(path))
-			files[n++] = (struct model_file){ beside[i], !i || (known && is_within(root, path)) ? path : NULL };
+			files[n++] =
+				(struct model_file){ beside[i], !i || base || (known && is_within(root, path)) ? path : NULL };
 	}
 	for (size_t i = 0; i < weight_count; i++)
-		files[n++] = (struct model_file){ weights[i], arena_printf(a, "%s/%s", folder, weights[i]) };
+		files[n++] = (struct model_file){ weights[i], arena_printf(a, "%s/%s", model, weights[i]) };
 	*out = files;
 	*count = n;
 }

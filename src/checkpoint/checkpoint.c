@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "checkpoint/adapter.h"
 #include "checkpoint/computing.h"
 #include "checkpoint/inside.h"
 #include "hub/hub.h"
@@ -202,7 +203,7 @@ static enum status open_shards(struct checkpoint *c, const char *const *names, s
 {
 	struct weight **parts = ARENA_ARRAY(&c->arena, count, struct weight *);
 	size_t *counts = ARENA_ARRAY(&c->arena, count, size_t), total = 0, headers = 0;
-	c->shards = ARENA_ARRAY(&c->arena, count + 2, struct shard); // and copies of views, and weights that are computed
+	c->shards = ARENA_ARRAY(&c->arena, count + 3, struct shard); // and copies of views, an adapter, weights that are computed
 	for (size_t i = 0; i < count; i++) {
 		enum status s = (text_ends(names[i], ".safetensors") ? safetensors_open : torch_open)(&c->arena,
 			arena_printf(&c->arena, "%s/%s", c->path, names[i]), &c->shards[i], &parts[i], &counts[i], err);
@@ -260,7 +261,8 @@ static enum status open_index(struct checkpoint *c, const char *path, struct err
 static const char *const weight_names[] = { "model.safetensors", "pytorch_model.bin", "diffusion_pytorch_model.safetensors" };
 enum { WEIGHT_NAMES = sizeof weight_names / sizeof *weight_names };
 
-static enum status open_folder(struct checkpoint *c, const char *folder, struct error *err)
+// `adapter`: the folder of one that is merged into this model; or NULL.
+static enum status open_folder(struct checkpoint *c, const char *folder, const char *adapter, struct error *err)
 {
 	char *text;
 	size_t nbytes;
@@ -284,15 +286,18 @@ static enum status open_folder(struct checkpoint *c, const char *folder, struct 
 		if (!single && !file_exists(index))
 			continue;
 		s = single ? open_shards(c, &weight_names[i], 1, err) : open_index(c, index, err);
-		return s || (s = views_copy(c, err)) ? s : computed_find(c, err);
+		return s || (s = views_copy(c, err)) ? s : computed_find(c, adapter, err);
 	}
-	return STATUS_OK;
+	return computed_find(c, adapter, err);
 }
 
 enum status checkpoint_open(struct checkpoint *out, const char *folder, struct error *err)
 {
 	struct checkpoint c = { 0 };
-	enum status s = open_folder(&c, folder, err);
+	const char *base = folder, *adapter = adapter_is(folder) ? folder : NULL;
+	enum status s = adapter ? adapter_base(&base, &c.arena, adapter, err) : STATUS_OK;
+	if (!s)
+		s = open_folder(&c, base, adapter, err);
 	if (s)
 		arena_done(&c.arena);
 	else

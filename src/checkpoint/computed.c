@@ -334,14 +334,13 @@ static enum status take(struct computing *k, struct error *err)
 				method ? method : "(no quant_method)");
 }
 
-enum status computed_find(struct checkpoint *c, struct error *err)
+// What quantization_config says, where it does.
+static enum status dequantise(struct checkpoint *c, struct text *facts, struct error *err)
 {
 	struct computing k = {
 		.c = c, .how = json_object_get(c->config, "quantization_config"), .dtype = wanted_dtype(c->config)
 	};
 
-	if (!c->weight_count)
-		return STATUS_OK;
 	k.how = json_is_object(k.how) ? k.how : NULL;
 	k.file = arena_printf(&c->arena, "%s/config.json", c->path);
 	k.taken = ARENA_ARRAY(&c->arena, c->weight_count, bool);
@@ -351,10 +350,27 @@ enum status computed_find(struct checkpoint *c, struct error *err)
 
 		c->weights_from = arena_printf(&c->arena, "%s, %zu weight%s dequantised to %s", text_get(&k.format), k.count,
 			k.count == 1 ? "" : "s", dtype_word(k.dtype));
-		if (!(s = computing_replace(&k, err)))
-			s = place(c, arena_printf(&c->arena, "%s %s", dtype_word(k.dtype), text ? text : ""), err);
+		s = computing_replace(&k, err);
+		text_addf(facts, "%s %s", dtype_word(k.dtype), text ? text : "");
 		free(text);
 	}
 	text_done(&k.format);
+	return s;
+}
+
+enum status computed_find(struct checkpoint *c, const char *adapter, struct error *err)
+{
+	struct text facts = { 0 };
+	enum status s = STATUS_OK;
+
+	if (!c->weight_count)
+		return adapter ? error_set(err, STATUS_BAD_INPUT, "%s: its base model %s has no weights here", adapter, c->path)
+			       : STATUS_OK;
+	s = dequantise(c, &facts, err);
+	if (!s && adapter)
+		s = adapter_apply(c, adapter, &facts, err);
+	if (!s && c->weights_from)
+		s = place(c, text_get(&facts), err);
+	text_done(&facts);
 	return s;
 }

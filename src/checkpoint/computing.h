@@ -60,7 +60,12 @@ enum status take_awq(struct computing *k, struct error *err);
 enum status take_bitsandbytes(struct computing *k, struct error *err);
 enum status take_mxfp4(struct computing *k, struct error *err);
 
-// computed.c. All of it, after the files are open; nothing to do where nothing is quantised.
-enum status computed_find(struct checkpoint *c, struct error *err);
+// adapter.c. Merges the adapter of this folder into the weights of its base, which are open; what they are made from besides is
+// added to `facts`. There must be room for a shard more.
+enum status adapter_apply(struct checkpoint *c, const char *folder, struct text *facts, struct error *err);
+
+// computed.c. All of it, after the files are open; nothing to do where nothing is quantised and `adapter`, a folder, is NULL.
+// There must be room for two shards more.
+enum status computed_find(struct checkpoint *c, const char *adapter, struct error *err);
 
 #endif

@@ -215,7 +215,8 @@ static enum status find_path(struct hub_model *out, struct arena *a, const char 
 	if (file_is_dir(asked)) {
 		// "bert-base-uncased" beside an unrelated folder of that name means the model; a path with a slash means the
 		// path.
-		if (!file_exists(arena_printf(a, "%s/config.json", asked))) {
+		if (!file_exists(arena_printf(a, "%s/config.json", asked)) &&
+			!file_exists(arena_printf(a, "%s/adapter_config.json", asked))) {
 			if (!strchr(asked, '/')) {
 				*known = false;
 				return STATUS_OK;

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/adapter.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "checkpoint/computing.h"
+#include "checkpoint/inside.h"
+#include "hub/hub.h"
+
+enum { CONFIG_LIMIT = 1 << 20, RANK_MOST = 1 << 14, PIECE = 256 };
+
+#define PREFIX "base_model.model."
+
+bool adapter_is(const char *folder)
+{
+	struct arena passing = { 0 };
+	const char *const *names;
+	size_t count;
+	bool found = file_exists(arena_printf(&passing, "%s/adapter_config.json", folder));
+
+	if (found)
+		checkpoint_files(folder, &passing, &names, &count);
+	found = found && !count;
+	arena_done(&passing);
+	return found;
+}
+
+const char *adapter_file(const char *folder)
+{
+	struct arena passing = { 0 };
+	bool pickled = !file_exists(arena_printf(&passing, "%s/adapter_model.safetensors", folder)) &&
+		file_exists(arena_printf(&passing, "%s/adapter_model.bin", folder));
+
+	arena_done(&passing);
+	return pickled ? "adapter_model.bin" : "adapter_model.safetensors";
+}
+
+static enum status read_config(json_t **out, struct arena *a, const char *folder, struct error *err)
+{
+	const char *path = arena_printf(a, "%s/adapter_config.json", folder);
+	enum status s = json_file(path, CONFIG_LIMIT, out, err);
+
+	return s || json_is_object(*out) ? s : error_set(err, STATUS_BAD_INPUT, "%s: not a JSON object", path);
+}
+
+enum status adapter_base(const char **base, struct arena *a, const char *folder, struct error *err)
+{
+	json_t *config = NULL;
+	struct hub_model found;
+	enum status s = read_config(&config, a, folder, err);
+	const char *name = arena_strdup(a, json_string_value(json_object_get(config, "base_model_name_or_path")));
+
+	json_decref(config);
+	if (s)
+		return s;
+	if (!name || !*name)
+		return error_set(err, STATUS_BAD_INPUT, "%s/adapter_config.json: names no base_model_name_or_path", folder);
+	if ((s = hub_find(&found, a, name, err)))
+		return error_prefix(err, "%s: its base model", folder);
+	if (found.kind != HUB_FOLDER && found.kind != HUB_CACHED)
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s: the weights of its base model %s are not here; `assay fetch %s` brings them", folder, name, name);
+	if (adapter_is(found.path))
+		return error_set(err, STATUS_UNSUPPORTED, "%s: its base model %s is an adapter itself", folder, name);
+	*base = found.path;
+	return STATUS_OK;
+}
+
+// ---- one weight ---------------------------------------------------------------------------------------------------------
+
+struct low_rank {
+	const struct weight *base, *a,
+		*b; // a [r, columns], b [rows, r], as the weight lies; for `turned` a [r, rows], b [columns, r]
+	int64_t rank;
+	bool turned;
+	float scale;
+};
+
+// Elements [column, column + count) of a row of B A, at most PIECE.
+static void product(const struct low_rank *l, const struct computed *k, int64_t row, int64_t column, size_t count, float *out)
+{
+	const struct weight *across = l->turned ? l->b : l->a, *down = l->turned ? l->a : l->b;
+	float x[PIECE];
+
+	memset(out, 0, count * sizeof *out);
+	for (int64_t r = 0; r < l->rank; r++) {
+		const float factor = number_at(down, (uint64_t)(l->turned ? r * k->rows + row : row * l->rank + r));
+
+		if (!l->turned)
+			weight_numbers(across, (uint64_t)(r * k->length + column), count, x);
+		for (size_t i = 0; i < count; i++)
+			out[i] +=
+				factor * (l->turned ? number_at(across, (uint64_t)((column + (int64_t)i) * l->rank + r)) : x[i]);
+	}
+}
+
+static void read_low_rank(const struct computed *k, int64_t row, int64_t column, size_t count, float *out)
+{
+	const struct low_rank *l = k->own;
+	float change[PIECE];
+
+	weight_numbers(l->base, (uint64_t)(row * k->length + column), count, out);
+	for (size_t done = 0, n; done < count; done += n) {
+		n = count - done < PIECE ? count - done : PIECE;
+		product(l, k, row, column + (int64_t)done, n, change);
+		for (size_t i = 0; i < n; i++)
+			out[done + i] += change[i] * l->scale;
+	}
+}
+
+// ---- the adapter --------------------------------------------------------------------------------------------------------
+
+struct adapter {
+	struct computing k; // of the base
+	const json_t *config;
+	const struct weight *tensors; // the adapter's, by name
+	size_t count;
+	int64_t rank, ranks[2]; // of adapter_config.json; the smallest and largest that were merged
+	double alpha;
+	size_t merged, replaced;
+};
+
+// Keys that change what the tensors mean, or what is computed beside them; what they hold where they do nothing.
+static enum status check_config(const struct adapter *d, struct error *err)
+{
+	static const char *const keys[] = { "use_dora", "use_qalora", "use_bdlora", "lora_bias", "layer_replication",
+		"alora_invocation_tokens", "trainable_token_indices", "target_parameters", "arrow_config", "lora_ga_config",
+		"corda_config" };
+	const char *type = json_string_value(json_object_get(d->config, "peft_type"));
+	const json_t *init = json_object_get(d->config, "init_lora_weights");
+
+	if (!text_is(type, "LORA"))
+		return error_set(err, STATUS_UNSUPPORTED, "%s: adapters of peft_type \"%.60s\" are not read yet; LORA is",
+			d->k.file, type ? type : "(none)");
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		const json_t *v = json_object_get(d->config, keys[i]);
+		bool idle = !v || json_is_null(v) || json_is_false(v) || (json_is_array(v) && !json_array_size(v)) ||
+			(json_is_object(v) && !json_object_size(v));
+
+		if (!idle)
+			return error_set(
+				err, STATUS_UNSUPPORTED, "%s: adapters with \"%s\" are not read yet", d->k.file, keys[i]);
+	}
+	if (json_is_string(init) && !text_is(json_string_value(init), "gaussian"))
+		return error_set(err, STATUS_UNSUPPORTED,
+			"%s: adapters with init_lora_weights \"%.60s\" are not read yet: their base is changed when they are "
+			"made",
+			d->k.file, json_string_value(init));
+	return STATUS_OK;
+}
+
+// The value of a pattern's key that this module ends with, whole words; NULL: none. Expressions are refused.
+static enum status pattern_value(
+	const struct adapter *d, const char *name, const char *module, const json_t **out, struct error *err)
+{
+	const json_t *patterns = json_object_get(d->config, name);
+	const char *key;
+	json_t *v;
+
+	*out = NULL;
+	json_object_foreach((json_t *)(uintptr_t)patterns, key, v)
+	{
+		size_t n = strlen(key), m = strlen(module);
+
+		if (strpbrk(key, "\\^$*+?()[]{}|"))
+			return error_set(err, STATUS_UNSUPPORTED, "%s: \"%s\" with the expression \"%.60s\" is not read yet",
+				d->k.file, name, key);
+		if (!*out && n && n <= m && text_is(module + m - n, key) && (n == m || module[m - n - 1] == '.'))
+			*out = v;
+	}
+	return STATUS_OK;
+}
+
+// alpha / r of a module whose matrices have this rank.
+static enum status scale_of(struct adapter *d, const char *module, int64_t rank, float *out, struct error *err)
+{
+	const json_t *of_rank, *of_alpha;
+	enum status s = pattern_value(d, "rank_pattern", module, &of_rank, err);
+
+	if (s || (s = pattern_value(d, "alpha_pattern", module, &of_alpha, err)))
+		return s;
+	const int64_t wanted = of_rank ? (int64_t)json_integer_value(of_rank) : d->rank;
+	const double alpha = of_alpha ? json_number_value(of_alpha) : d->alpha;
+
+	if (wanted != rank || rank < 1 || rank > RANK_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "%s: %.200s has matrices of rank %lld, and the configuration says %lld",
+			d->k.file, module, (long long)rank, (long long)wanted);
+	*out = (float)(alpha / (json_is_true(json_object_get(d->config, "use_rslora")) ? sqrt((double)rank) : (double)rank));
+	d->ranks[0] = d->ranks[0] && d->ranks[0] < rank ? d->ranks[0] : rank;
+	d->ranks[1] = d->ranks[1] > rank ? d->ranks[1] : rank;
+	return STATUS_OK;
+}
+
+static const struct weight *adapter_tensor(const struct adapter *d, const char *module, const char *end)
+{
+	const char *name = arena_printf(&d->k.c->arena, PREFIX "%s%s", module, end);
+
+	for (size_t low = 0, high = d->count; low < high;) {
+		size_t middle = low + (high - low) / 2;
+		int order = strcmp(name, d->tensors[middle].name);
+
+		if (!order)
+			return &d->tensors[middle];
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return NULL;
+}
+
+// The base's tensor; older files leave the model's own prefix out.
+static const struct weight *base_named(const struct adapter *d, const char *module, const char *end)
+{
+	const struct weight *w = computing_find(&d->k, module, end);
+	const char *dot = strchr(module, '.');
+
+	return w || !dot ? w : computing_find(&d->k, dot + 1, end);
+}
+
+// Is w [.., ..] what a [r, x] and b [y, r] change: [y, x], or [x, y] and *turned?
+static bool fits(const struct adapter *d, const struct low_rank *l, bool embedding, bool *turned)
+{
+	const struct weight *w = l->base, *a = l->a, *b = l->b;
+	bool plain, other;
+
+	if (!is_float(w) || !is_float(a) || !is_float(b) || w->rank != 2 || a->rank != 2 || b->rank != 2 ||
+		a->dim[0] != b->dim[1])
+		return false;
+	plain = !embedding && w->dim[0] == b->dim[0] && w->dim[1] == a->dim[1];
+	other = w->dim[0] == a->dim[1] && w->dim[1] == b->dim[0];
+	*turned = embedding || (other && (!plain || json_is_true(json_object_get(d->config, "fan_in_fan_out"))));
+	return plain || other;
+}
+
+static enum status merge(struct adapter *d, const char *module, const struct weight *a, const struct weight *b, struct error *err)
+{
+	struct low_rank *l = ARENA_NEW(&d->k.c->arena, struct low_rank);
+	enum status s;
+
+	*l = (struct low_rank){ .base = base_named(d, module, ".weight"), .a = a, .b = b };
+	if (!l->base)
+		return computing_refuse(
+			a, STATUS_BAD_INPUT, err, "the base model has no %.200s.weight that it could change", module);
+	if (!b || !fits(d, l, text_ends(a->name, "lora_embedding_A"), &l->turned))
+		return computing_refuse(a, STATUS_UNSUPPORTED, err,
+			"with its B it is no change of rank r to the base model's %.200s", l->base->name);
+	l->rank = a->dim[0];
+	if ((s = scale_of(d, module, l->rank, &l->scale, err)))
+		return s;
+	computing_take(&d->k, l->base);
+	d->k.dtype = l->base->dtype;
+	d->merged++;
+	return computing_add(&d->k, l->base->name, 2, l->base->dim, read_low_rank, l->base, l, err);
+}
+
+// A tensor that takes the place of the base's: modules_to_save, bias.
+static enum status replace(struct adapter *d, const struct weight *w, const char *module, const char *end, struct error *err)
+{
+	const struct weight *base = base_named(d, module, end);
+
+	if (!base || w->stride || w->rank != base->rank || memcmp(w->dim, base->dim, (size_t)w->rank * sizeof *w->dim))
+		return computing_refuse(w, STATUS_UNSUPPORTED, err, "the base model has no such tensor of the same shape");
+	struct weight *own = &d->k.c->weights[base - d->k.c->weights];
+	const char *name = own->name;
+	*own = *w;
+	own->name = name;
+	d->replaced++;
+	return STATUS_OK;
+}
+
+static enum status apply_tensor(struct adapter *d, const struct weight *w, struct error *err)
+{
+	static const char *const seconds[] = { ".lora_B.weight", ".lora_embedding_B" };
+	static const char *const firsts[] = { ".lora_A.weight", ".lora_embedding_A" };
+	struct arena *a = &d->k.c->arena;
+
+	if (!text_starts(w->name, PREFIX))
+		return computing_refuse(w, STATUS_UNSUPPORTED, err, "is not called " PREFIX "..");
+	const char *module = w->name + strlen(PREFIX);
+	if (w->stride)
+		return computing_refuse(w, STATUS_UNSUPPORTED, err, "does not lie row by row");
+	for (size_t i = 0; i < 2; i++) {
+		if (text_ends(module, seconds[i])) {
+			const char *stem = arena_strndup(a, module, strlen(module) - strlen(seconds[i]));
+
+			return adapter_tensor(d, stem, firsts[i])
+				? STATUS_OK
+				: computing_refuse(w, STATUS_BAD_INPUT, err, "there is no A beside it");
+		}
+		if (text_ends(module, firsts[i])) {
+			const char *stem = arena_strndup(a, module, strlen(module) - strlen(firsts[i]));
+
+			return merge(d, stem, w, adapter_tensor(d, stem, seconds[i]), err);
+		}
+	}
+	const char *dot = strrchr(module, '.');
+	if (strstr(module, "lora_") || !dot || (!text_is(dot, ".weight") && !text_is(dot, ".bias")))
+		return computing_refuse(w, STATUS_UNSUPPORTED, err, "is no part of an adapter that is read");
+	// The base's own matrix under a changed one: embeddings, which may have grown. It comes before its A.
+	const size_t n = (size_t)(dot - module), within = strlen(".base_layer");
+	const bool is_base = n > within && !strncmp(dot - within, ".base_layer", within);
+	return replace(d, w, arena_strndup(a, module, is_base ? n - within : n), dot, err);
+}
+
+static enum status apply_all(struct adapter *d, struct error *err)
+{
+	enum status s = check_config(d, err);
+
+	if (s || (s = computing_count(&d->k, d->config, "r", 8, 1, &d->rank, err)))
+		return s;
+	const json_t *alpha = json_object_get(d->config, "lora_alpha");
+	d->alpha = alpha ? json_number_value(alpha) : 8;
+	if (alpha && !json_is_number(alpha))
+		return error_set(err, STATUS_BAD_INPUT, "%s: \"lora_alpha\" is no number", d->k.file);
+	for (size_t i = 0; i < d->count && !s; i++)
+		s = apply_tensor(d, &d->tensors[i], err);
+	if (!s && !d->merged && !d->replaced)
+		s = error_set(err, STATUS_BAD_INPUT, "%s: no tensor of it changes the base model", d->k.file);
+	return s ? s : computing_replace(&d->k, err);
+}
+
+// "LoRA adapter of rank 8 (alpha 16), 14 weights merged into its base model, 1 replaced; the base model fp8, ..".
+static void say(struct adapter *d, const char *base_from)
+{
+	struct checkpoint *c = d->k.c;
+	const char *rank = d->ranks[0] == d->ranks[1]
+		? arena_printf(&c->arena, "%lld", (long long)d->ranks[1])
+		: arena_printf(&c->arena, "%lld to %lld", (long long)d->ranks[0], (long long)d->ranks[1]);
+
+	c->weights_from = arena_printf(&c->arena,
+		"LoRA adapter of rank %s (alpha %g), %zu weight%s merged into its base model%s%s%s", rank, d->alpha, d->merged,
+		d->merged == 1 ? "" : "s", d->replaced ? arena_printf(&c->arena, ", %zu replaced", d->replaced) : "",
+		base_from ? "; the base model: " : "", base_from ? base_from : "");
+}
+
+enum status adapter_apply(struct checkpoint *c, const char *folder, struct text *facts, struct error *err)
+{
+	struct adapter d = { .k = { .c = c, .file = arena_printf(&c->arena, "%s/adapter_config.json", folder) } };
+	const char *file = adapter_file(folder);
+	struct weight *tensors;
+	json_t *config = NULL;
+	enum status s = read_config(&config, &c->arena, folder, err);
+
+	if (!s)
+		s = (text_ends(file, ".bin") ? torch_open : safetensors_open)(&c->arena,
+			arena_printf(&c->arena, "%s/%s", folder, file), &c->shards[c->shard_count], &tensors, &d.count, err);
+	if (!s) {
+		c->shard_count++;
+		d.tensors = tensors;
+		d.config = config;
+		d.k.taken = ARENA_ARRAY(&c->arena, c->weight_count, bool);
+		s = apply_all(&d, err);
+	}
+	char *text = s ? NULL : json_dumps(config, JSON_COMPACT | JSON_SORT_KEYS);
+	text_addf(facts, " adapter %s", text ? text : "");
+	free(text);
+	json_decref(config);
+	if (!s)
+		say(&d, c->weights_from);
+	return s;
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tier: fast
+// Adapters as peft saved them: what merge_and_unload made of the base model is what the checkpoint's numbers are
+// (tools/make_quantised_case.py --adapters); what cannot be merged is refused by its key, and damaged files give sentences.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "scratch.h"
+
+#include "base/text.h"
+#include "checkpoint/adapter.h"
+#include "checkpoint/computed.h"
+
+enum { MUTATIONS = 200 };
+
+static const char *data_path(const char *name, const char *file)
+{
+	return arena_printf(&arena, "%s/tests/unit/data/adapters/%s/%s", TEST_SOURCE, name, file);
+}
+
+static char *content(const char *file, size_t *n)
+{
+	char *data;
+
+	assert_int_equal(file_read(&arena, file, 1 << 20, &data, n, NULL), STATUS_OK);
+	return data;
+}
+
+// The adapter in the scratch folder, its base where it lies, and `from` in its configuration made `to` (NULL: nothing).
+static void put_adapter(const char *name, const char *from, const char *to)
+{
+	size_t n;
+	char *data = content(data_path(name, "adapter_model.safetensors"), &n);
+
+	assert_int_equal(file_put(path("adapter_model.safetensors"), data, n, NULL), STATUS_OK);
+	data = content(data_path(name, "adapter_config.json"), &n);
+	const char *base = data_path(text_is(name, "fan-in-fan-out") ? "base-gpt2" : "base-llama", "");
+	const char *pairs[][2] = { { from, to }, { "\"BASE\"", arena_printf(&arena, "\"%s\"", base) } };
+	const char *now = arena_strndup(&arena, data, n);
+	for (size_t i = 0; i < 2; i++) {
+		const char *at = pairs[i][0] ? strstr(now, pairs[i][0]) : NULL;
+
+		if (!pairs[i][0] || (i && !at))
+			continue;
+		if (!at)
+			fail_msg("%s has no %s", name, from);
+		now = arena_printf(&arena, "%.*s%s%s", (int)(at - now), now, pairs[i][1], at + strlen(pairs[i][0]));
+	}
+	assert_int_equal(file_put(path("adapter_config.json"), now, strlen(now), NULL), STATUS_OK);
+}
+
+static void check_numbers(const char *name)
+{
+	struct checkpoint c;
+	struct shard file;
+	struct weight *wanted;
+	struct error e = { 0 };
+	size_t count;
+
+	put_adapter(name, NULL, NULL);
+	assert_true(adapter_is(scratch));
+	if (checkpoint_open(&c, scratch, &e) ||
+		safetensors_open(&arena, data_path(name, "expected.safetensors"), &file, &wanted, &count, &e))
+		fail_msg("%s", e.text);
+	assert_true(c.weights_from && text_starts(c.weights_from, "LoRA adapter of rank "));
+	for (size_t i = 0; i < count; i++) {
+		const struct weight *w = checkpoint_find(&c, wanted[i].name);
+		size_t n = (size_t)wanted[i].nbytes / 4;
+		float *x = ARENA_ARRAY(&arena, n, float), *y = ARENA_ARRAY(&arena, n, float);
+
+		if (!w || w->nbytes != wanted[i].nbytes ||
+			(!w->computed && !text_ends(w->shard->path, "adapter_model.safetensors")))
+			fail_msg("%s: %s is not there, or is the base model's", name, wanted[i].name);
+		weight_numbers(w, 0, n, x);
+		weight_numbers(&wanted[i], 0, n, y);
+		for (size_t k = 0; k < n; k++)
+			if (!(fabsf(x[k] - y[k]) <= 1e-6f))
+				fail_msg("%s: %s: number %zu is %.9g, not %.9g", name, w->name, k, (double)x[k], (double)y[k]);
+	}
+	checkpoint_close(&c);
+}
+
+static void numbers(void **state)
+{
+	(void)state;
+	check_numbers("lora");
+	check_numbers("rslora-patterns");
+	check_numbers("fan-in-fan-out");
+}
+
+static void refused(void **state)
+{
+	static const struct {
+		const char *folder, *from, *to, *says;
+	} rows[] = {
+		{ "lora", "\"use_dora\": false", "\"use_dora\": true", "\"use_dora\" are not read yet" },
+		{ "lora", "\"LORA\"", "\"IA3\"", "peft_type \"IA3\" are not read yet" },
+		{ "lora", "\"r\": 4", "\"r\": 5", "rank 4, and the configuration says 5" },
+		{ "lora", "\"r\": 4", "\"r\": \"4\"", "\"r\" is no number" },
+		{ "lora", "\"lora_alpha\": 8", "\"lora_alpha\": \"8\"", "\"lora_alpha\" is no number" },
+		{ "lora", "\"init_lora_weights\": true", "\"init_lora_weights\": \"pissa\"", "init_lora_weights \"pissa\"" },
+		{ "rslora-patterns", "\"q_proj\": 2", "\"q_.*\": 2", "expression \"q_.*\" is not read yet" },
+		{ "lora", "\"BASE\"", "\"/nowhere\"", "its base model: /nowhere: there is no such" },
+		{ "lora", "\"BASE\"", "null", "names no base_model_name_or_path" },
+		{ "lora", "\"BASE\"", "\"bert-base-uncased\"", "not here" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct checkpoint c;
+		struct error e = { 0 };
+
+		put_adapter(rows[i].folder, rows[i].from, rows[i].to);
+		enum status s = checkpoint_open(&c, scratch, &e);
+		if ((s != STATUS_BAD_INPUT && s != STATUS_UNSUPPORTED) || !strstr(e.text, rows[i].says))
+			fail_msg("%s with %s: \"%s\"", rows[i].folder, rows[i].to, e.text);
+	}
+	// An adapter of itself, and one of another model.
+	struct checkpoint c;
+	struct error e = { 0 };
+	put_adapter("lora", "\"BASE\"", arena_printf(&arena, "\"%s\"", scratch));
+	assert_int_equal(checkpoint_open(&c, scratch, &e), STATUS_UNSUPPORTED);
+	assert_non_null(strstr(e.text, "is an adapter itself"));
+	put_adapter("lora", "\"BASE\"", arena_printf(&arena, "\"%s\"", data_path("base-gpt2", "")));
+	assert_int_equal(checkpoint_open(&c, scratch, &e), STATUS_UNSUPPORTED);
+	assert_non_null(strstr(e.text, "the base model has no "));
+}
+
+static void damaged(void **state)
+{
+	size_t n, refusals = 0;
+	char *data = content(data_path("rslora-patterns", "adapter_model.safetensors"), &n);
+
+	(void)state;
+	put_adapter("rslora-patterns", NULL, NULL);
+	for (unsigned m = 0; m < MUTATIONS; m++) {
+		struct checkpoint c;
+		struct error e = { 0 };
+		uint32_t random = m * 2654435761u;
+		size_t at = 8 + random % 1024;
+		char kept = data[at];
+
+		data[at] = (char)('0' + random % 10);
+		assert_int_equal(file_put(path("adapter_model.safetensors"), data, m % 5 ? n : random % n, NULL), STATUS_OK);
+		data[at] = kept;
+		if (checkpoint_open(&c, scratch, &e)) {
+			refusals++;
+			if (!strstr(e.text, scratch))
+				fail_msg("refused without a sentence that names the file: \"%s\"", e.text);
+			continue;
+		}
+		for (size_t i = 0; i < c.weight_count; i++) {
+			float x[64];
+
+			weight_numbers(&c.weights[i], 0, c.weights[i].nbytes / 4 < 64 ? (size_t)c.weights[i].nbytes / 4 : 64, x);
+		}
+		checkpoint_close(&c);
+	}
+	assert_true(refusals > MUTATIONS / 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(refused),
+		cmocka_unit_test(damaged),
+	};
+
+	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
+}
