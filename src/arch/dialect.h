@@ -97,7 +97,7 @@ extern const struct dialect bart_names, bigbird_pegasus_names, fsmt_names, m2m_n
 // hybrid.c
 extern const struct dialect bamba_names, falcon_h1_names, granitemoehybrid_names, jamba_names, lfm2_moe_names, lfm2_names,
 	qwen3_next_names, zamba2_names, zamba_names, kimi_linear_names, lfm3_names, recurrent_gemma_names, bailing_hybrid_names,
-	nemotron_h_names, inkling_names, zaya_names, olmo_hybrid_names, qwen3_5_moe_names, qwen3_5_names;
+	nemotron_h_names, inkling_names, inkling2_names, zaya_names, olmo_hybrid_names, qwen3_5_moe_names, qwen3_5_names;
 
 // mamba.c
 extern const struct dialect mamba_names, mamba2_names, rwkv_names;

@@ -46,7 +46,8 @@ struct moe {
 	// how the router weighs them, and how their weights lie: family/decoder.h
 	bool sigmoid, by_logits, sparse_mixer, router_bias, choice_bias_row, in_out, clamped_swiglu, clamped_silu, halves;
 	double scale, jitter, alpha, limit;
-	double logit_scale; // of the router's scores; 0: none
+	double logit_scale;      // of the router's scores; 0: none
+	double gate_cap, up_cap; // softcaps of what gate and up are in the product, beside the gate's own sigmoid; 0: none
 };
 
 int64_t moe_chosen(const struct moe *m); // experts that a token is given to
@@ -349,6 +350,7 @@ FAMILY(canine);
 FAMILY(graphormer);
 FAMILY(perceiver_text);
 FAMILY(inkling);
+FAMILY(inkling2);
 FAMILY(zaya);
 FAMILY(transfo_xl);
 FAMILY(qwen_image);

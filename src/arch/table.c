@@ -451,6 +451,7 @@ const struct arch arch_rows[] = {
 	{ "ijepa", OF(vit, ijepa_names, .no_class_token = true) },
 	{ "imagegpt", OF(decoder, imagegpt_names, GPT_NO_LN, .transposed_weights = true, .unpredicted = 1) },
 	{ "informer", &forecast, &forecast_names },
+	{ "inkling2_text", &inkling2, &inkling2_names },
 	{ "inkling_text", &inkling, &inkling_names },
 	{ "instructblip", &vlm_queried, &blip_2_names, QUERIED("opt", "instructblip") },
 	{ "instructblip_qformer", OF(qformer, instruct_qformer_names, .reads = true) },

@@ -114,7 +114,7 @@ static graph_value expert_of_stack(struct build *b, graph_value x)
 	graph_value y;
 	if (m->clamped_silu)
 		y = clamped_silu_glu(b, op_slice(g, both, 2, 0, f), op_slice(g, both, 2, f, 2 * f), m->limit);
-	else if (m->clamped_swiglu) {
+	else if (m->clamped_swiglu || m->gate_cap > 0) {
 		graph_value gate, up;
 		if (m->halves) {
 			gate = op_slice(g, both, 2, 0, f);
@@ -124,7 +124,11 @@ static graph_value expert_of_stack(struct build *b, graph_value x)
 			gate = op_squeeze(g, op_slice(g, pairs, 3, 0, 1), 3);
 			up = op_squeeze(g, op_slice(g, pairs, 3, 1, 2), 3);
 		}
-		y = clamped_glu(b, gate, up, m->alpha, m->limit);
+		if (m->gate_cap > 0)
+			y = op_mul(g, op_mul(g, op_softcap(g, gate, (float)m->gate_cap), op_sigmoid(g, gate)),
+				op_softcap(g, up, (float)m->up_cap));
+		else
+			y = clamped_glu(b, gate, up, m->alpha, m->limit);
 	} else
 		y = op_mul(g, activate(b, s->act, op_slice(g, both, 2, 0, f)), op_slice(g, both, 2, f, 2 * f));
 	w = weight_item(b, "layers.moe.experts.down", 3, (int64_t[]){ e, in_out ? f : h, in_out ? h : f });

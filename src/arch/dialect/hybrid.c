@@ -399,6 +399,41 @@ const struct dialect inkling_names = {
 		"tie_word_embeddings"),
 };
 
+// The queries of what looks back at earlier blocks lie apart, and a layer's own begin with the second layer.
+const struct dialect inkling2_names = {
+	.name = "inkling2",
+	.prefix = "model.llm.",
+	.keys = KEYS({ "sliding_window", "sliding_window_size" }, { "conv_kernel", "conv_kernel_size" },
+		{ "conv_kernel", "sconv_kernel_size" }, { "max_position_embeddings", "max_position_embeddings" },
+		{ "max_position_embeddings", "model_max_length" }, { "intermediate_size", "moe_intermediate_size" },
+		{ "intermediate_size", "intermediate_size" }, { "n_routed_experts", "n_routed_experts" },
+		{ "n_routed_experts", "num_local_experts" }, { "route_scale", "route_scale" },
+		{ "route_scale", "routed_scaling_factor" }),
+	.weights = WEIGHTS({ "embed.word", "@embed" }, { "embed.norm", "@embed_norm" }, { "norm", "@norm" },
+		{ "head.lm.out", "@unembed" }, { "residual.attn", "@attn_res.attn_queries.#" },
+		{ "residual.ffn", "@attn_res.mlp_queries.#" }, { "residual.out", "@attn_res.output_query" },
+		{ "layers.attn.norm", "@layers.#.attn_norm" }, { "layers.attn.norm_of_q", "@layers.#.q_input_norm" },
+		{ "layers.attn.norm_of_k", "@layers.#.k_input_norm" }, { "layers.attn.norm_of_v", "@layers.#.v_input_norm" },
+		{ "layers.attn.q", "@layers.#.attn.wq_du" }, { "layers.attn.k", "@layers.#.attn.wk_dv" },
+		{ "layers.attn.v", "@layers.#.attn.wv_dv" }, { "layers.attn.o", "@layers.#.attn.wo_ud" },
+		{ "layers.attn.gate", "@layers.#.attn.gate_attn" }, { "layers.attn.sink", "@layers.#.attn.attn_sink_proj" },
+		{ "layers.attn.q_clip", "@layers.#.attn.q_l2_clip.scale" }, { "layers.attn.relative", "@layers.#.attn.wr_du" },
+		{ "layers.attn.relative_clip", "@layers.#.attn.rel_l2_clip.scale" },
+		{ "layers.attn.profiles", "@layers.#.attn.rel_logits_proj.proj" },
+		{ "layers.attn.k_conv", "@layers.#.attn.k_sconv" }, { "layers.attn.v_conv", "@layers.#.attn.v_sconv" },
+		{ "layers.attn.k_conv.fixed", "@layers.#.attn.k_sconv.static_w" },
+		{ "layers.attn.k_conv.made", "@layers.#.attn.k_sconv.weight_proj" },
+		{ "layers.attn.v_conv.fixed", "@layers.#.attn.v_sconv.static_w" },
+		{ "layers.attn.v_conv.made", "@layers.#.attn.v_sconv.weight_proj" },
+		{ "layers.attn.conv", "@layers.#.attn_sconv" }, { "layers.ffn.norm", "@layers.#.mlp_norm" },
+		{ "layers.ffn.conv", "@layers.#.mlp_sconv" }, { "layers.moe.router", "@layers.#.mlp.gate" },
+		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.bias" },
+		{ "layers.moe.experts.gate_up", "@layers.#.mlp.experts.w13_weight" },
+		{ "layers.moe.experts.down", "@layers.#.mlp.experts.w2_weight" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED("number_of_conv_states", "tie_word_embeddings"),
+};
+
 const struct dialect zaya_names = {
 	.name = "zaya",
 	.prefix = "model.",

@@ -9,17 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "arch/block/recurrent.h"
-#include "arch/spec.h"
-
-enum { K_CONV, V_CONV, ATTENTION_CONV, FFN_CONV, CONVS };
-
-struct inkling {
-	int64_t relative, extent; // width of what mixes profiles; how far those reach in layers without a window
-	int64_t floor;            // queries grow from this position on, in such layers; 0: they do not
-	double growth;
-	int64_t kernel, shared, words; // words: that the head gives
-};
+#include "arch/family/inkling.h"
 
 // Which layers have a window, and which have experts.
 static void resolve_layers(struct config *c, struct spec *s, struct arena *a)
@@ -45,16 +35,41 @@ static void resolve_layers(struct config *c, struct spec *s, struct arena *a)
 	s->sliding = sliding, s->sparse = sparse, s->nope = nope;
 }
 
-static void resolve(struct config *c, struct spec *s, struct arena *a)
+void inkling_resolve(struct config *c, struct spec *s, struct arena *a)
 {
 	struct inkling *o = s->own = ARENA_NEW(a, struct inkling);
-	struct moe *m = ARENA_NEW(a, struct moe);
 	resolve_transformer(c, s, false);
 	if (c->error.status)
 		return;
 	resolve_layers(c, s, a);
-	int64_t experts_width = config_size(c, "moe_intermediate_size", 3072),
-		words = config_size(c, "unpadded_vocab_size", s->vocab_size);
+	int64_t words = config_size(c, "unpadded_vocab_size", s->vocab_size);
+	s->tied = false;
+	s->sliding_window = config_size(c, "sliding_window", 512);
+	s->window_heads.heads = config_size(c, "swa_num_attention_heads", 64);
+	s->window_heads.kv_heads = config_size(c, "swa_num_key_value_heads", 16);
+	s->window_heads.width = s->window_heads.value_width = config_size(c, "swa_head_dim", 128);
+	*o = (struct inkling){ .relative = config_count(c, "d_rel", 16),
+		.extent = config_size(c, "rel_extent", 1024),
+		.floor = config_size(c, "log_scaling_n_floor", 0),
+		.growth = config_real(c, "log_scaling_alpha", 0.1),
+		.kernel = config_count(c, "conv_kernel", 4),
+		.words = words < s->vocab_size ? words : s->vocab_size };
+	const struct heads *w = &s->window_heads;
+	if (!c->error.status &&
+		(o->relative < 1 || o->extent < 1 || o->kernel < 1 || o->words < 1 || s->sliding_window < 1 || w->heads < 1 ||
+			w->kv_heads < 1 || w->heads % w->kv_heads || w->width < 1))
+		config_fail(c, STATUS_BAD_INPUT, "%lld heads with a window, %lld of them for keys", (long long)w->heads,
+			(long long)w->kv_heads);
+}
+
+static void resolve(struct config *c, struct spec *s, struct arena *a)
+{
+	struct moe *m = ARENA_NEW(a, struct moe);
+	inkling_resolve(c, s, a);
+	if (c->error.status)
+		return;
+	struct inkling *o = s->own;
+	int64_t experts_width = config_size(c, "moe_intermediate_size", 3072);
 	const json_t *dense = config_get(c, "dense_intermediate_size"); // then intermediate_size is that of the experts
 	*m = (struct moe){ .experts = config_size(c, "n_routed_experts", 256),
 		.top_k = config_size(c, "num_experts_per_tok", 6),
@@ -62,47 +77,23 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		.scale = config_real(c, "route_scale", 8) };
 	s->ffn_size = dense ? config_size(c, "dense_intermediate_size", 0) : s->ffn_size;
 	s->moe = m;
-	s->tied = false;
-	s->sliding_window = config_size(c, "sliding_window", 512);
-	s->window_heads.heads = config_size(c, "swa_num_attention_heads", 64);
-	s->window_heads.kv_heads = config_size(c, "swa_num_key_value_heads", 16);
-	s->window_heads.width = s->window_heads.value_width = config_size(c, "swa_head_dim", 128);
 	double divisor = config_real(c, "logits_mup_width_multiplier", 24);
 	s->logit_scale = divisor > 0 ? 1 / divisor : 0;
-	*o = (struct inkling){ .relative = config_count(c, "d_rel", 16),
-		.extent = config_size(c, "rel_extent", 1024),
-		.floor = config_size(c, "log_scaling_n_floor", 0),
-		.growth = config_real(c, "log_scaling_alpha", 0.1),
-		.kernel = config_count(c, "conv_kernel", 4),
-		.shared = config_count(c, "n_shared_experts", 2),
-		.words = words < s->vocab_size ? words : s->vocab_size };
+	o->shared = config_count(c, "n_shared_experts", 2);
 	if (!config_bool(c, "shared_expert_sink", true))
 		config_fail(c, STATUS_UNSUPPORTED, "shared_expert_sink: false is not supported yet");
-	const struct heads *w = &s->window_heads;
 	if (!c->error.status &&
-		(o->relative < 1 || o->extent < 1 || o->kernel < 1 || o->shared < 1 || o->words < 1 || m->experts < 1 ||
-			m->top_k < 1 || m->top_k > m->experts || m->width < 1 || s->sliding_window < 1 || w->heads < 1 ||
-			w->kv_heads < 1 || w->heads % w->kv_heads || w->width < 1 || divisor <= 0))
-		config_fail(c, STATUS_BAD_INPUT,
-			"%lld of %lld experts, %lld shared, %lld heads with a window, %lld of them for keys", (long long)m->top_k,
-			(long long)m->experts, (long long)o->shared, (long long)w->heads, (long long)w->kv_heads);
+		(o->shared < 1 || m->experts < 1 || m->top_k < 1 || m->top_k > m->experts || m->width < 1 || divisor <= 0))
+		config_fail(c, STATUS_BAD_INPUT, "%lld of %lld experts, %lld shared", (long long)m->top_k, (long long)m->experts,
+			(long long)o->shared);
 	int64_t sparse = 0;
 	for (int64_t i = 0; i < s->layers; i++)
 		sparse += s->sparse[i];
 	resolve_experts(c, s, m->experts, sparse);
 }
 
-// What all layers share: of layers without a window [0] and with one [1].
-struct shared {
-	graph_value bias[2];  // [batch, 1, seq, keys]
-	graph_value distance; // i64 [seq, keys]
-	graph_value growth;   // [1, seq, 1]; NO_VALUE: none
-	graph_value tokens;   // mask_of_new
-};
-
-// x and its convolution along the text, which reads padding as zeros: [batch, seq, width]
-static graph_value with_convolution(
-	struct build *b, struct body *io, const char *stem, graph_value x, int which, const struct shared *p)
+graph_value inkling_convolve(
+	struct build *b, struct body *io, const char *stem, graph_value x, int which, const struct inkling_shared *p)
 {
 	const struct inkling *o = b->s->own;
 	int64_t layer = b->layer;
@@ -110,7 +101,14 @@ static graph_value with_convolution(
 	b->layer = CONVS * layer + which; // whose state it is
 	graph_value y = causal_convolution_of(b, io, w, NO_VALUE, op_mul(b->g, x, p->tokens), ACT_NONE);
 	b->layer = layer;
-	return op_add(b->g, x, y);
+	return y;
+}
+
+// x and its convolution
+static graph_value with_convolution(
+	struct build *b, struct body *io, const char *stem, graph_value x, int which, const struct inkling_shared *p)
+{
+	return op_add(b->g, x, inkling_convolve(b, io, stem, x, which, p));
 }
 
 static graph_value head_norm(struct build *b, const char *stem, graph_value x, int64_t heads, int64_t d)
@@ -119,28 +117,27 @@ static graph_value head_norm(struct build *b, const char *stem, graph_value x, i
 	return op_reshape(b->g, x, 3, (int64_t[]){ 0, 0, heads * d });
 }
 
-// What is added to the scores for how far back a key is: [batch, heads, seq, keys]
-static graph_value bias_by_distance(struct build *b, graph_value x, const struct shared *p, int64_t heads)
+graph_value inkling_bias(struct build *b, graph_value r, const struct inkling_shared *p)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	const struct inkling *o = s->own;
-	int64_t reach = s->sliding[b->layer] ? s->sliding_window : o->extent;
-	graph_value r = linear(b, "layers.attn.relative", x, s->hidden_size, heads * o->relative, false);
-	r = op_transpose(g, op_reshape(g, r, 4, (int64_t[]){ 0, 0, heads, o->relative }), 4, (int[]){ 0, 2, 1, 3 });
+	int64_t reach = s->sliding[b->layer] ? s->sliding_window : o->extent, heads = heads_of(s, b->layer).heads;
+	r = op_transpose(g, r, 4, (int[]){ 0, 2, 1, 3 });
 	r = op_matmul(g, r, WEIGHT(b, "layers.attn.profiles", "", o->relative, reach)); // [batch, heads, seq, reach]
 	graph_value zero = graph_i64(g, 0), last = graph_i64(g, reach - 1);
 	graph_value at = op_max(g, op_min(g, p->distance, last), zero),
-		    size[] = { op_dim(g, x, 0), graph_i64s(g, 1, &heads), op_shape(g, p->distance) };
+		    size[] = { op_dim(g, r, 0), graph_i64s(g, 1, &heads), op_shape(g, p->distance) };
 	r = op_gather_elements(g, r, op_expand(g, at, op_concat(g, 3, size, 0)), 3);
 	graph_value in = op_and(g, op_less_or_equal(g, zero, p->distance), op_less_or_equal(g, p->distance, last));
 	return op_where(g, in, r, graph_f32(g, 0));
 }
 
-static graph_value attention(struct build *b, struct body *io, graph_value x, const struct shared *p)
+static graph_value attention(struct build *b, struct body *io, graph_value x, const struct inkling_shared *p)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
+	const struct inkling *o = s->own;
 	const struct heads n = heads_of(s, b->layer);
 	bool window = s->sliding[b->layer];
 	int64_t h = s->hidden_size, keys = n.kv_heads * n.width;
@@ -149,7 +146,8 @@ static graph_value attention(struct build *b, struct body *io, graph_value x, co
 	graph_value k = with_convolution(b, io, "layers.attn.k_conv", linear(b, "layers.attn.k", x, h, keys, false), K_CONV, p);
 	graph_value v = with_convolution(b, io, "layers.attn.v_conv", linear(b, "layers.attn.v", x, h, keys, false), V_CONV, p);
 	k = head_norm(b, "layers.attn.k_norm", k, n.kv_heads, n.width);
-	graph_value bias = bias_by_distance(b, x, p, n.heads);
+	graph_value r = linear(b, "layers.attn.relative", x, h, n.heads * o->relative, false);
+	graph_value bias = inkling_bias(b, op_reshape(g, r, 4, (int64_t[]){ 0, 0, n.heads, o->relative }), p);
 	if (!window && p->growth.id) {
 		q = op_mul(g, q, p->growth);
 		bias = op_mul(g, bias, op_unsqueeze(g, p->growth, 1));
@@ -197,7 +195,7 @@ static graph_value experts(struct build *b, graph_value x)
 	return sum;
 }
 
-static graph_value layer(struct build *b, struct body *io, graph_value x, const struct shared *p)
+static graph_value layer(struct build *b, struct body *io, graph_value x, const struct inkling_shared *p)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
@@ -217,7 +215,7 @@ static graph_value layer(struct build *b, struct body *io, graph_value x, const 
 	return x;
 }
 
-static struct shared make_shared(struct build *b, const struct body *io, graph_value x)
+struct inkling_shared inkling_share(struct build *b, const struct body *io, graph_value x)
 {
 	struct graph *g = b->g;
 	const struct inkling *o = b->s->own;
@@ -225,7 +223,7 @@ static struct shared make_shared(struct build *b, const struct body *io, graph_v
 		    seq = op_squeeze(g, op_dim(g, x, 1), 0);
 	graph_value query = op_range(g, op_sub(g, keys, seq), keys, one); // columns, padding counted
 	graph_assume(g, query, 0, value_dim(g, x, 1));
-	struct shared p = { .tokens = mask_of_new(b, io, x) };
+	struct inkling_shared p = { .tokens = mask_of_new(b, io, x) };
 	for (int w = 0; w < 2; w++)
 		p.bias[w] = mask_causal(b, io->mask, x, w ? b->s->sliding_window : 0);
 	p.distance = op_sub(g, op_unsqueeze(g, query, 1), op_unsqueeze(g, op_range(g, zero, keys, one), 0));
@@ -244,7 +242,7 @@ static void body(struct build *b, struct body *io)
 	graph_value x = io->embeds.id
 		? io->embeds
 		: norm(b, "embed.norm", embedding(b, "embed.word", io->ids, s->vocab_size, s->hidden_size), s->hidden_size);
-	struct shared p = make_shared(b, io, x);
+	struct inkling_shared p = inkling_share(b, io, x);
 	states_begin(b, io, x);
 	for (b->layer = 0; b->layer < s->layers && !graph_failed(g); b->layer++) {
 		graph_enter(g, "layers.%lld", (long long)b->layer);
@@ -265,12 +263,13 @@ static void give_logits(struct build *b, const struct body *io)
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
 	int64_t words = ((const struct inkling *)s->own)->words;
-	graph_value x = op_scale(g, io->last, (float)s->logit_scale);
+	graph_value x = s->logit_scale > 0 ? op_scale(g, io->last, (float)s->logit_scale) : io->last;
 	graph_value y = op_linear_last(g, x, WEIGHT(b, "head.lm.out", "weight", s->vocab_size, s->hidden_size), NO_VALUE);
-	graph_output(g, "logits", words < s->vocab_size ? op_slice(g, y, 2, 0, words) : y);
+	y = op_softcap(g, words < s->vocab_size ? op_slice(g, y, 2, 0, words) : y, (float)s->logit_softcap);
+	graph_output(g, "logits", y);
 }
 
-static const struct family_head heads[] = {
+const struct family_head inkling_heads[] = {
 	{ &head_model, head_give_last },
 	{ &head_causal_lm, give_logits },
 	{ 0 },
@@ -282,6 +281,6 @@ const struct family inkling = {
 	.resolve = resolve,
 	.build = build,
 	.body = body,
-	.heads = heads,
+	.heads = inkling_heads,
 	.any_heads = true,
 };

@@ -29,8 +29,8 @@ struct t5_page {
 
 // t5_page.c. NULL: the type reads text alone.
 const struct t5_page *t5_resolve_page(struct config *c, struct spec *s, struct arena *a, int64_t buckets);
-// input_ids, attention_mask, bbox f32 [batch, seq, 4], left, upper, right and lower side within 0 to 1, and pixel_values. io->mask
-// is of the words and of the patches that no word lies on, [batch, seq + patches].
+// input_ids, attention_mask, bbox f32 [batch, seq, 4], left, upper, right and lower side within 0 to 1, and pixel_values.
+// io->mask is of the words and of the patches that no word lies on, [batch, seq + patches].
 struct t5_seen {
 	graph_value boxes;   // f32 [batch, seq + patches, 4], zeros where there is no patch
 	graph_value on;      // i64 [batch, seq]: the patch that the middle of a word lies on
