@@ -29,7 +29,7 @@ DERIVED_BY_TYPE |= {"encodec": {"codebook_dim"}, "mimi": {"head_dim"}, "mimi_enc
 DERIVED_BY_TYPE |= {"moshi": HEADS, "csm": {"head_dim"}, "granite_speech_encoder": {"dim_head"}, "granite_speech5_encoder": HEADS} | {t: {"num_key_value_heads"} for t in ("nemotron3_5_transcribe_asr_audio", "nemotron3_diarization_audio")}
 DERIVED_BY_TYPE |= {"glm_moe_dsa": {"indexer_types"}, "hrm_text": {"num_layers_per_stack", "embedding_scale"}, "molmo2_text": {"rope_scaling_layers"}, "xlnet": {"d_head"}, "rwkv": {"attention_hidden_size", "intermediate_size"}}
 DERIVED_BY_TYPE |= {"gemma3n_text": {"activation_sparsity_pattern"}, "longcat_flash": {"num_key_value_heads", "qk_head_dim"}}
-DERIVED_BY_TYPE |= {"udop": {"num_decoder_layers", "dense_act_fn", "is_gated_act"}}
+DERIVED_BY_TYPE |= {"udop": {"num_decoder_layers", "dense_act_fn", "is_gated_act"}, "xlstm": {"num_blocks", "embedding_dim"}}
 DERIVED_BY_TYPE |= {"reformer": {"num_hidden_layers"}, "axk2": HEADS, "dots3_note_text": HEADS, "hy_v4": HEADS | {"indexer_types"},
                     "mistral_large4_text": HEADS | {"indexer_types", "no_rope_layers", "kv_source_layers"}}
 DERIVED_BY_TYPE |= {t: {"feature_size", "cardinality", "embedding_dimension"} for t in ("autoformer", "informer", "time_series_transformer")}

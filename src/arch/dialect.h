@@ -100,7 +100,7 @@ extern const struct dialect bamba_names, falcon_h1_names, granitemoehybrid_names
 	nemotron_h_names, inkling_names, inkling2_names, zaya_names, olmo_hybrid_names, qwen3_5_moe_names, qwen3_5_names;
 
 // mamba.c
-extern const struct dialect mamba_names, mamba2_names, rwkv_names;
+extern const struct dialect mamba_names, mamba2_names, rwkv_names, xlstm_names;
 
 // segment.c
 extern const struct dialect sam_names, sam_hq_names, sam2_names, sam2_hiera_names, sam2_vision_names, sam3_names,

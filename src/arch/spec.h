@@ -365,6 +365,7 @@ FAMILY(seggpt);
 FAMILY(sine_text);
 FAMILY(retribert);
 FAMILY(rwkv);
+FAMILY(xlstm);
 FAMILY(sana);
 FAMILY(spectrogram);
 FAMILY(slanext);

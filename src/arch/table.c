@@ -793,6 +793,7 @@ const struct arch arch_rows[] = {
 	{ "xlm-roberta", OF(encoder, roberta_names, ROBERTA) },
 	{ "xlm-roberta-xl", OF(encoder, xlm_roberta_xl_names, ROBERTA, .norm_first = true) },
 	{ "xlnet", &encoder, &xlnet_names },
+	{ "xlstm", &xlstm, &xlstm_names },
 	{ "xmod", OF(encoder, xmod_names, ROBERTA) },
 	{ "yolos", &yolos, &yolos_names },
 	{ "yoso", OF(encoder, yoso_names, .position_offset = 2, .rows_beyond = true, .head_hidden_act = true) },

@@ -52,3 +52,25 @@ const struct dialect rwkv_names = {
 		{ "layers.ffn.down", "@blocks.#.feed_forward.value" }),
 	.ignored = IGNORED(NULL),
 };
+
+const struct dialect xlstm_names = {
+	.name = "xlstm",
+	.prefix = "backbone.",
+	.keys = KEYS({ "num_attention_heads", "num_heads" }, { "rms_norm_eps", "norm_eps" },
+		{ "num_hidden_layers", "num_blocks" }, { "num_hidden_layers", "num_hidden_layers" }),
+	.weights = WEIGHTS({ "embed.word", "@embeddings" }, { "norm", "@out_norm" }, { "head.lm.out", "lm_head" },
+		{ "layers.norm", "@blocks.#.norm_mlstm" }, { "layers.q", "@blocks.#.mlstm_layer.q" },
+		{ "layers.k", "@blocks.#.mlstm_layer.k" }, { "layers.v", "@blocks.#.mlstm_layer.v" },
+		{ "layers.gate", "@blocks.#.mlstm_layer.ogate_preact" }, { "layers.in", "@blocks.#.mlstm_layer.igate_preact" },
+		{ "layers.forget", "@blocks.#.mlstm_layer.fgate_preact" }, { "layers.qkvo", "@blocks.#.mlstm_layer.qkv_opreact" },
+		{ "layers.gates", "@blocks.#.mlstm_layer.ifgate_preact" },
+		{ "layers.head_norm", "@blocks.#.mlstm_layer.multihead_norm" },
+		{ "layers.out", "@blocks.#.mlstm_layer.out_proj" }, { "layers.ffn.norm", "@blocks.#.norm_ffn" },
+		{ "layers.ffn.gate", "@blocks.#.ffn.proj_up_gate" }, { "layers.ffn.up", "@blocks.#.ffn.proj_up" },
+		{ "layers.ffn.gate_up", "@blocks.#.ffn.proj_up_gate_z" }, { "layers.ffn.down", "@blocks.#.ffn.proj_down" }),
+	.ignored = IGNORED(NULL),
+	// Which of several ways of computing the same is taken, and what the class derives from other keys.
+	.inert = IGNORED("add_out_norm", "autocast_kernel_dtype", "chunk_size", "chunkwise_kernel", "embedding_dim",
+		"inference_state_dtype", "max_inference_chunksize", "mode", "norm_reduction_force_float32", "return_last_states",
+		"sequence_kernel", "step_kernel"),
+};
