@@ -58,8 +58,8 @@ static void look(struct build *b, const char *stem, const struct depth *d, graph
 		all[i] = op_unsqueeze(g, y, 2);
 	}
 	graph_value seen = d->count ? op_concat(g, (int)d->count + 1, all, 2) : all[0]; // [batch, seq, sums, hidden]
-	graph_value query = count > 1 ? WEIGHT(b, stem, "", count, h) : op_unsqueeze(g, WEIGHT(b, stem, "", h), 0);
-	graph_value scores = op_matmul(g, seen, op_transpose(g, query, 2, (int[]){ 1, 0 })); // [batch, seq, sums, count]
+	graph_value scores = count > 1 ? op_linear(g, seen, WEIGHT(b, stem, "", count, h), NO_VALUE)
+				       : op_matmul(g, seen, op_unsqueeze(g, WEIGHT(b, stem, "", h), 1)); // [.., sums, count]
 	scores = op_softmax(g, op_scale(g, scores, (float)(1 / sqrt((double)h))), 2);
 	graph_value found = op_matmul(g, op_transpose(g, scores, 4, (int[]){ 0, 1, 3, 2 }), seen);
 	for (int64_t i = 0; i < count; i++)
