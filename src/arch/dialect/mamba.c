@@ -57,7 +57,7 @@ const struct dialect xlstm_names = {
 	.name = "xlstm",
 	.prefix = "backbone.",
 	.keys = KEYS({ "num_attention_heads", "num_heads" }, { "rms_norm_eps", "norm_eps" },
-		{ "num_hidden_layers", "num_blocks" }, { "num_hidden_layers", "num_hidden_layers" }),
+		{ "num_hidden_layers", "num_hidden_layers" }, { "num_hidden_layers", "num_blocks" }),
 	.weights = WEIGHTS({ "embed.word", "@embeddings" }, { "norm", "@out_norm" }, { "head.lm.out", "lm_head" },
 		{ "layers.norm", "@blocks.#.norm_mlstm" }, { "layers.q", "@blocks.#.mlstm_layer.q" },
 		{ "layers.k", "@blocks.#.mlstm_layer.k" }, { "layers.v", "@blocks.#.mlstm_layer.v" },
