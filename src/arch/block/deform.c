@@ -76,6 +76,18 @@ static graph_value by_head(struct build *b, graph_value x)
 	return z;
 }
 
+// The middle of the place of map `level` that `place` [.., 2] is said to lie in: x * size + 1/2 without its fraction (RT-DETRv2,
+// https://arxiv.org/abs/2407.17140, section 3.2).
+static graph_value nearest(struct build *b, graph_value place, const struct deform_levels *l, int64_t level)
+{
+	struct graph *g = b->g;
+	graph_value each[] = { l->width[level], l->height[level] }, half = graph_f32(g, 0.5f);
+	graph_value size = op_cast(g, op_concat(g, 2, each, 0), DTYPE_F32);
+	graph_value at = op_floor(g, op_max(g, op_add(g, op_mul(g, place, size), half), graph_f32(g, 0)));
+	at = op_min(g, at, op_sub(g, size, graph_f32(g, 1)));
+	return op_div(g, op_add(g, at, half), size);
+}
+
 graph_value deform_attention(
 	struct build *b, const char *stem, graph_value query, const struct deform_levels *l, const struct deform *d)
 {
@@ -119,6 +131,7 @@ graph_value deform_attention(
 			step = op_div(g, step, op_cast(g, size, DTYPE_F32));
 		}
 		graph_value place = op_add(g, op_slice(g, where, 4, 0, 2), step);
+		place = d->discrete ? nearest(b, place, l, i) : place;
 		place = by_head(b, op_sub(g, op_scale(g, place, 2), graph_f32(g, 1))); // [batch*heads, queries, points, 2]
 		graph_value map = op_slice_to(g, value, 1, l->begin[i], l->begin[i + 1]);
 		map = op_transpose(g, map, 3, (int[]){ 0, 2, 1 });

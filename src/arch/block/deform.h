@@ -46,6 +46,7 @@ struct deform {
 	graph_value reference; // [batch or 1, queries, 2] or boxes [.., 4], the same for all levels
 	graph_value ratios;    // [batch, levels, 2]: how much of each map, in width and height, is not padding; NO_VALUE: all
 	graph_value mask;      // f32 [batch, places, 1]: 0 at padding; NO_VALUE: there is none
+	bool discrete;         // what is looked at is the nearest place, not a mean of four
 };
 // STEM.offsets, STEM.weights, STEM.v, STEM.o, and where the dialect has a word for it STEM.scale [all points], what offsets are
 // multiplied with instead of 1 over the points of the level. Without a word for STEM.v there is no STEM.o either.

@@ -22,11 +22,13 @@ static const int64_t *points_of(struct config *c, struct arena *a, int64_t level
 	return each;
 }
 
-// What is not built, of keys that are read nowhere else.
-static void refuse(struct config *c, const struct rt_detr *o, bool scaled, bool fine)
+// Keys that are read nowhere else, and what of them is not built.
+static void refuse(struct config *c, struct rt_detr *o, bool scaled, bool fine)
 {
-	if (scaled && !text_is(config_text(c, "decoder_method"), "default"))
-		config_fail(c, STATUS_UNSUPPORTED, "a decoder_method other than default is not supported yet");
+	const char *method = scaled ? config_text(c, "decoder_method") : NULL;
+	o->discrete = text_is(method, "discrete");
+	if (method && !o->discrete && !text_is(method, "default"))
+		config_fail(c, STATUS_BAD_INPUT, "decoder_method should be default or discrete");
 	if (scaled && !fine && config_size(c, "decoder_n_levels", 3) != o->levels)
 		config_fail(c, STATUS_BAD_INPUT, "decoder_n_levels is not num_feature_levels");
 	if (config_get(c, "anchor_image_size"))
@@ -288,7 +290,8 @@ static graph_value layer(struct build *b, graph_value x, graph_value position, g
 		.points = o->points,
 		.offset_scale = o->offset_scale,
 		.memory = l->memory,
-		.reference = box };
+		.reference = box,
+		.discrete = o->discrete };
 	bool lean = is_lean(b);
 	x = op_add(g, x, attention(b, "decoder.attn", x, op_add(g, x, position), o->detect.decoder_heads));
 	x = lean ? deim_norm(b, "decoder.attn.norm", x) : layer_norm(b, "decoder.attn.norm", x, h);

@@ -20,6 +20,7 @@ struct rt_detr {
 	const int64_t *attended; // maps that attention is over
 	const int64_t *points;   // [levels]
 	double offset_scale, norm_eps;
+	bool discrete;  // struct deform's
 	bool placed;    // positions are added in the encoder's attention
 	int64_t blocks; // of a fusion's branch
 	// D-FINE: steps of a side's distribution; how many of them the quality of a box is told from, by a network of that size
