@@ -87,6 +87,7 @@ static inline void type_config(char *out, size_t size, const char *type)
 {
 	static const char *const needed[][2] = {
 		{ "aria", "\"vision_config\": {\"image_size\": 980, \"patch_size\": 14}" },
+		{ "autoformer", "\"prediction_length\": 24, \"d_model\": 256" }, // the class has no usual length
 		{ "blip-2", "\"image_token_index\": 5" },
 		{ "colmodernvbert", "\"vlm_config\": {\"pixel_shuffle_factor\": 7}" },
 		{ "colqwen2", "\"vlm_config\": {\"vision_config\": {\"hidden_size\": 8192}}" },
@@ -97,6 +98,7 @@ static inline void type_config(char *out, size_t size, const char *type)
 		{ "glm4v_moe", "\"text_config\": {\"head_dim\": 128}" },
 		{ "glm_ocr", "\"vision_config\": {\"out_hidden_size\": 1024}" },
 		{ "idefics3", "\"scale_factor\": 7" }, // 7 by 7
+		{ "informer", "\"prediction_length\": 24, \"d_model\": 256" },
 		{ "instructblip", "\"image_token_index\": 5" },
 		{ "instructblipvideo", "\"image_token_index\": 5" },
 		{ "lightglue", "\"depth_confidence\": -1, \"width_confidence\": -1" },
@@ -115,6 +117,7 @@ static inline void type_config(char *out, size_t size, const char *type)
 		{ "qwen3_vl", "\"vision_config\": {\"out_hidden_size\": 4096}" },
 		{ "qwen3_vl_moe", "\"vision_config\": {\"out_hidden_size\": 2048}" },
 		{ "smolvlm", "\"scale_factor\": 7" },
+		{ "time_series_transformer", "\"prediction_length\": 24, \"d_model\": 256" },
 		{ "timm_backbone", "\"backbone\": \"resnet50\"" },
 		{ "ultravbert", "\"pixel_shuffle_factor\": 7" },
 		{ "voxtral", "\"audio_token_id\": 24" },

@@ -508,9 +508,9 @@ const struct dialect clvp_names = {
 		{ "layers.ffn.norm", "@layers.#.post_attention_rmsnorm" }, { "layers.ffn.gate_up", "@layers.#.mlp.fc1.proj" },
 		{ "layers.ffn.down", "@layers.#.mlp.fc2" }, { "norm", "@final_layer_norm" }, { "project", "@projection" }),
 	// The decoder's own words, which it is not given here, and masks of older files.
-	.ignored = IGNORED("*input_embeds_layer.weight", "*attn.bias", "*mel_attn_blocks.*.bias"),
+	.ignored = IGNORED("*input_embeds_layer.weight", "*attn.bias", "*mel_attn_blocks.[0-9].bias"),
 	.inert = IGNORED("projection_dim", "logit_scale_init_value", "initializer_factor", "model_type", "summary_*",
-		"embd_pdrop", "resid_pdrop", "add_cross_attention", "pad_token_id", "tie_word_embeddings"),
+		"embd_pdrop", "resid_pdrop", "add_cross_attention", "pad_token_id", "is_encoder_decoder", "tie_word_embeddings"),
 };
 
 const struct dialect bark_names = {
