@@ -40,9 +40,13 @@ static bool read_kind(struct config *c, const json_t *o, struct rope *r)
 		{ "su", ROPE_LONGROPE },
 		{ "proportional", ROPE_PROPORTIONAL },
 	};
-	const json_t *type = json_object_get(o, "rope_type");
-	const char *word = json_string_value(type ? type : json_object_get(o, "type"));
+	const json_t *new_name = json_object_get(o, "rope_type"), *type = new_name ? new_name : json_object_get(o, "type");
+	const char *word = json_string_value(type);
 	size_t k = 0;
+	if (type && !word && !json_is_null(type)) {
+		config_fail(c, STATUS_BAD_INPUT, "the kind of the rotary embedding is no text");
+		return false;
+	}
 	while (word && k < sizeof kinds / sizeof kinds[0] && !text_is(kinds[k].word, word))
 		k++;
 	if (k == sizeof kinds / sizeof kinds[0]) {

@@ -52,7 +52,7 @@ empty()
 	return 0
 }
 
-# json EXPRESSION: Python, with the parsed standard output as d; true is good.
+# json EXPRESSION: Python, with the parsed standard output as d and the folder $work as work; true is good.
 json()
 {
 	local answer
@@ -86,7 +86,7 @@ def ask(place, expression):
         os.chdir(place)
         with open(work + "/out") as f:
             d = json.load(f, object_pairs_hook=unique)
-        return "good" if eval(expression, {"d": d, "json": json, "os": os, "sys": sys}) else "    " + json.dumps(d)[:2000]
+        return "good" if eval(expression, {"d": d, "work": work, "json": json, "os": os, "sys": sys}) else "    " + json.dumps(d)[:2000]
     except BaseException:
         return traceback.format_exc()
 while True:

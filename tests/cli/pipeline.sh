@@ -44,7 +44,7 @@ json 'd["answers"][0]["answer"]["sequence"] == "A sequence" and sorted(d["answer
 # Labels: an INPUT each, or one with commas; the same scores.
 cp "$work/out" "$work/each"
 code 0 "$ASSAY" pipeline "$classes" 'A sequence' 'sport, politics,' --task zero-shot-classification --json
-json 'd["answers"][0]["answer"] == json.load(open(sys.argv[1].rsplit("/", 1)[0] + "/each"))["answers"][0]["answer"]'
+json 'd["answers"][0]["answer"] == json.load(open(work + "/each"))["answers"][0]["answer"]'
 code 0 "$ASSAY" pipeline "$classes" 'A sequence' 'sport, or play' 'TCP/IP' --task zero-shot-classification --json
 json 'sorted(d["answers"][0]["answer"]["labels"]) == ["TCP/IP", "sport, or play"]'
 code 1 "$ASSAY" pipeline "$classes" 'A sequence' ' ,' --task zero-shot-classification

@@ -56,7 +56,7 @@ json 'd["answers"][0]["answer"]["generated_text"][-1]["role"] == "assistant" and
 # Options of a text that is written, by their own names or in generate_kwargs.
 cp "$work/out" "$work/kwargs"
 code 0 "$ASSAY" pipeline "$work/image-text-to-text-llava" "$work/chat.json" --option max_new_tokens=3 --json
-json 'd["answers"][0]["answer"] == json.load(open(sys.argv[1].rsplit("/", 1)[0] + "/kwargs"))["answers"][0]["answer"]'
+json 'd["answers"][0]["answer"] == json.load(open(work + "/kwargs"))["answers"][0]["answer"]'
 whisper="$work/automatic-speech-recognition-whisper $cases/automatic-speech-recognition-whisper/input0.wav"
 for option in 'generate_kwargs={"language": "en", "max_new_tokens": 4}' 'language=en --option max_new_tokens=4' 'language=en --option max_new_tokens=9'; do
 	# shellcheck disable=SC2086

@@ -287,6 +287,12 @@ static bool is_no_part(const char *path)
 	return text_ends(path, ".decoder_config");
 }
 
+// Depth Pro's model of the field of view: its configuration is always there, and of use where the model is.
+static bool is_unused(const json_t *root, const char *key)
+{
+	return text_is(key, "fov_model_config") && !json_is_true(json_object_get(root, "use_fov_model"));
+}
+
 static size_t kinds_tried;
 
 static void must_refuse(const char *path, const json_t *root)
@@ -324,7 +330,7 @@ static void change_kinds(const char *path, const char *type, const json_t *root,
 		json_t *kept = json_deep_copy(v), *others[] = { json_string("many"), json_object(), json_pack("[[s]]", "many") };
 
 		snprintf(deeper, sizeof deeper, "%s.%s", path, key);
-		if (json_is_object(v))
+		if (json_is_object(v) && !is_unused(root, key))
 			change_kinds(deeper, type, root, v);
 		for (size_t i = 0; i < 3; i++) {
 			bool same = json_is_null(kept) || (i == 0 && json_is_string(kept)) || (i == 1 && json_is_object(kept)) ||
