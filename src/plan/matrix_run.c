@@ -108,8 +108,10 @@ static struct matrix_cell *cell_of(const struct line *n)
 
 // ---- what is told while they run ---------------------------------------------------------------------------------------
 
-static void tell(const struct loop *l, const struct matrix_event *e)
+// Who listens may take its time, as a terminal that is stopped does: nobody waits for the database meanwhile.
+static void tell(struct loop *l, const struct matrix_event *e)
 {
+	store_let_go(&l->store);
 	if (l->matrix->event)
 		l->matrix->event(l->matrix->context, e);
 }
@@ -128,7 +130,7 @@ static double seconds_left(const struct loop *l)
 	return l->guessed_s > 0 ? l->left_s * (l->measured_s + trust_s) / (l->guessed_s + trust_s) : (double)NAN;
 }
 
-static void tell_progress(const struct loop *l)
+static void tell_progress(struct loop *l)
 {
 	struct text t = { 0 };
 
@@ -662,7 +664,7 @@ static enum status begin(struct loop *l, struct error *err)
 }
 
 struct reading {
-	const struct loop *loop;
+	struct loop *loop;
 	const char *model;
 };
 
