@@ -122,7 +122,7 @@ static int run(int argc, char **argv)
 			"intervals must overlap or the ratio be within 10 %, which two processes may differ (`assay ab` and\n"
 			"`assay compare` with 6 rows a side tell smaller differences). An unstable row, fewer than 6 runs or an\n"
 			"interval wider than 25 % of the median cannot tell. On another machine latency is not held against\n"
-			"it. Engine, version, weights, inputs or a place of the model that are others than then are named.\n\n"
+			"it. A model whose files are others does not hold; engine, version, graph or inputs that are others are named.\n\n"
 			"  assay reproduce 12\n"
 			"  assay reproduce 12 --command\n\n"
 			"Exit codes: 0 it holds; 1 bad use, no such row, or an error of assay's own; 2 it does not hold, or it "

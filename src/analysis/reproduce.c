@@ -25,12 +25,22 @@ static double within(double seconds, double most)
 	return seconds > 0 ? fmin(seconds, most) : 0;
 }
 
+// A file or folder by the name that was typed, where that is still what it was: what has the same name here may be another.
+static const char *file_now(const char *typed, const char *then)
+{
+	return typed && then && file_exists(then) && !file_is_same(typed, then) ? then : typed;
+}
+
 static const char *model_now(struct arena *a, const struct store_question *q, const char **moved)
 {
-	if (!q->model_file || file_exists(q->cell.model))
-		return q->cell.model;
-	if (file_exists(q->model_file))
-		return q->model_file;
+	const char *name = file_now(q->cell.model, q->model_file);
+
+	if (!q->model_file || file_exists(q->model_file))
+		return name;
+	if (file_exists(name)) {
+		*moved = arena_printf(a, "the model was %s and is taken from %s here", q->model_file, name);
+		return name;
+	}
 	// A folder of synthetic weights in the cache is made again; any other that is gone is asked for by its name.
 	if ((!q->cell.synthetic || text_ends(q->cell.path, ".onnx")) && q->cell.path && file_exists(q->cell.path)) {
 		*moved = arena_printf(a, "the model was %s and is taken from %s", q->cell.model, q->cell.path);
@@ -99,10 +109,8 @@ enum status reproduce_read(struct store *s, struct arena *a, int64_t row, struct
 		out->question.new_tokens = r->new_tokens;
 		out->question.task = "generate";
 	}
-	if (c->golden && !file_exists(c->golden) && q->golden_file && file_exists(q->golden_file))
-		out->question.golden = q->golden_file;
-	if (c->data && !file_exists(c->data) && q->data_file && file_exists(q->data_file))
-		out->question.data = q->data_file;
+	out->question.golden = file_now(c->golden, q->golden_file);
+	out->question.data = file_now(c->data, q->data_file);
 	return STATUS_OK;
 }
 
@@ -170,6 +178,14 @@ static void check_verdict(const struct reproduce *r, const struct cell_result *n
 		add(out, "verdict", 0,
 			arena_printf(a, "%s then, %s now%s%s", then, word, now->row.cause ? ": " : "",
 				now->row.cause ? now->row.cause : ""));
+}
+
+static void check_model(const struct reproduce *r, const struct cell_result *now, struct arena *a, struct reproduce_answer *out)
+{
+	const char *then = r->old.row.model_sha256, *here = now->row.model_sha256;
+
+	if (!text_agree(then, here))
+		add(out, "model", 0, arena_printf(a, "its files are others: %.12s then, %.12s now", then, here));
 }
 
 // --fit: something else may fit now, and then errors and times are of two questions.
@@ -281,6 +297,7 @@ void reproduce_judge(const struct reproduce *r, const struct cell_result *now, c
 
 	*out = (struct reproduce_answer){ .holds = true };
 	check_verdict(r, now, a, out);
+	check_model(r, now, a, out);
 	if (took_the_same(r, now, a, out)) {
 		check_error(r, now, a, out);
 		check_latency(r, now, m, a, out);

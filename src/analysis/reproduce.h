@@ -24,12 +24,12 @@ enum status reproduce_check(const struct reproduce *r, struct error *err);
 const char *reproduce_command(struct arena *a, const struct reproduce *r);
 
 struct reproduce_check {
-	const char *what;  // "verdict", "taken to fit", "output error", "latency"
+	const char *what;  // "verdict", "model", "taken to fit", "output error", "latency"
 	int holds;         // 1, 0, -1: cannot be told
 	const char *words; // "right then and now"
 };
 struct reproduce_answer {
-	struct reproduce_check check[4];
+	struct reproduce_check check[5];
 	size_t count;
 	const char *differs; // what is another than then; NULL: nothing
 	bool holds;          // no check says otherwise

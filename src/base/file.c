@@ -338,6 +338,13 @@ bool file_is_dir(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
+bool file_is_same(const char *x, const char *y)
+{
+	struct stat a, b;
+
+	return stat(x, &a) == 0 && stat(y, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 uint64_t file_free_bytes(const char *path)
 {
 	struct statvfs v;

@@ -34,6 +34,7 @@ enum status file_mkdirs_private(const char *path, struct error *err); // what is
 enum status file_check_holes(int fd, const char *path, struct error *err);
 bool file_exists(const char *path); // follows links
 bool file_is_dir(const char *path);
+bool file_is_same(const char *x, const char *y); // both are there, and are one file
 // Is the open file the one that lies at `path`? Between an open and a lock somebody may have removed or replaced it: then the
 // lock is worth nothing. Follows no link.
 bool file_lies_at(int fd, const char *path);

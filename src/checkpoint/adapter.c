@@ -72,9 +72,9 @@ enum status adapter_base(const char **base, struct arena *a, const char *folder,
 
 // ---- one weight ---------------------------------------------------------------------------------------------------------
 
+// a [r, columns], b [rows, r], as the weight lies; for `turned` a [r, rows], b [columns, r]
 struct low_rank {
-	const struct weight *base, *a,
-		*b; // a [r, columns], b [rows, r], as the weight lies; for `turned` a [r, rows], b [columns, r]
+	const struct weight *base, *a, *b;
 	int64_t rank;
 	bool turned;
 	float scale;

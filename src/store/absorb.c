@@ -511,13 +511,6 @@ static enum status check(struct db *d, struct arena *a, struct error *err)
 	return status;
 }
 
-static bool is_same_file(const char *x, const char *y)
-{
-	struct stat a, b;
-
-	return stat(x, &a) == 0 && stat(y, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
 enum status store_absorb(struct store *s, const char *path, int64_t most, struct store_absorbed *out, struct error *err)
 {
 	struct source sources[TABLE_COUNT] = { 0 };
@@ -528,7 +521,7 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 	struct db d = { 0 };
 	enum status status = STATUS_OK;
 
-	if (is_same_file(path, s->path)) {
+	if (file_is_same(path, s->path)) {
 		status = error_set(err, STATUS_BAD_INPUT, "it is the database that its rows would go into; --db names another");
 	} else if (file_is_dir(path)) {
 		status = find_exported(&a, path, sources, most, err);

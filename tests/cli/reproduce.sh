@@ -39,6 +39,10 @@ lacks out 'nan'
 mkdir "$work/elsewhere" && cd "$work/elsewhere" || exit 1
 code 0 "$ASSAY" reproduce 1 --command
 has out "^assay run $work/bert "
+# What has its name there is not it.
+mkdir bert
+code 0 "$ASSAY" reproduce 1 --command
+has out "^assay run $work/bert "
 cd "$work" || exit 1
 
 # Slower, wrong, not running at all.
@@ -52,10 +56,11 @@ ASSAY_NULL="cpu:fail=open" code 2 "$ASSAY" reproduce 1 --json
 json 'd["holds"] is False and d["row"] == 1 and d["checks"][0]["what"] == "verdict" and d["checks"][0]["holds"] is False and "failed now" in d["checks"][0]["words"]'
 json 'd["now"]["verdict"] == "failed" and d["now"]["row"] == 6'
 
-# Other weights under the same name are named.
+# Other weights under the same name: another model, whatever its verdict.
 code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/other" --seed 5
 rm -r "$work/bert" && mv "$work/other" "$work/bert"
-code 0 "$ASSAY" reproduce 1
+code 2 "$ASSAY" reproduce 1
+has out '^  model +does not hold: its files are others: [0-9a-f]{12} then, [0-9a-f]{12} now$'
 has out '^  another now .*weights or graph: [0-9a-f]{12} then, [0-9a-f]{12} now'
 
 # So is another golden file in the place of the old one.
@@ -67,8 +72,8 @@ tr -s ' \n' ' ' <"$work/out" >"$work/flat"
 has flat ' another now .*golden file: [0-9a-f]{12} then, [0-9a-f]{12} now'
 
 # Below six runs a median has no interval.
-code 0 bash -c "$(sed 's|--runs 9|--runs 5|' <<<"$command") --db few.duckdb"
-code 0 "$ASSAY" reproduce 1 --db few.duckdb
+code 0 bash -c "$(sed 's|--runs 9|--runs 5|' <<<"$command") --db five.duckdb"
+code 0 "$ASSAY" reproduce 1 --db five.duckdb
 has out '^  latency +not told: .*: cannot tell: no interval of the median then: n too small, 6 runs are needed$'
 
 code 1 "$ASSAY" reproduce
