@@ -230,7 +230,7 @@ crash()
 {
 	local pid seen=0 got=0
 	# A sanitizer leaves these signals to the program where it is told to.
-	ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}handle_segv=0:handle_abort=0 "$ASSAY" query --db "$base" 'SELECT sum(a.range * b.range) FROM range(100000000) a, range(100000000) b' >out 2>err </dev/null &
+	ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}handle_segv=0:handle_abort=0 "$ASSAY" query --db "$base" 'SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b' >out 2>err </dev/null &
 	pid=$!
 	for _ in $(seq 300); do                              # open for long, and not for one of the short looks before
 		if ls -l "/proc/$pid/fd" 2>/dev/null | grep -q 'base\.duckdb$'; then seen=$((seen + 1)); else seen=0; fi

@@ -166,6 +166,8 @@ ASSAY_CACHE="$work/$evil" clean cache
 clean report --db torn.json
 clean query --db "$evil" fastest
 clean models
+clean verify --on "$evil" --task "$evil"
+ASSAY_SHARE="$work/$evil" clean verify --on null --db "$evil"
 clean cell --probe "$evil"
 clean cell --driver "$evil"
 
