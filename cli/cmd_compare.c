@@ -42,6 +42,8 @@ static enum status take_side(struct side *out, struct arena *a, const char *text
 	const char *path, *words;
 
 	split_side(a, text, db, &path, &words);
+	if (path == db && text_ends(text, ".duckdb"))
+		return error_set(err, STATUS_BAD_INPUT, "%s: no such file", text);
 	enum status st = store_open_settled(&s, path, err);
 	if (!st)
 		st = store_side(&s, a, words && *words ? words : NULL, true, out, err);
@@ -132,11 +134,23 @@ static void print_lone(struct arena *a, const char *side, const char *other, con
 		emit("  %s  (rows %s)\n", items[i].what, row_list(a, items[i].rows, items[i].count));
 }
 
+static size_t untold(const struct contrast_result *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->count; i++)
+		for (size_t k = 0; k < r->items[i].line_count; k++)
+			n += r->items[i].lines[k].is_compared && text_is(r->items[i].lines[k].verdict, "cannot tell");
+	return n;
+}
+
 static const char *summary(struct arena *a, const struct contrast_result *r)
 {
+	const size_t open = untold(r);
 	const char *out = arena_printf(a,
-		"%zu question%s in common, %zu comparison%s: %zu better, %zu worse; verdicts that became worse: %zu", r->count,
-		r->count == 1 ? "" : "s", r->compared, r->compared == 1 ? "" : "s", r->faster, r->slower, r->worse_verdicts);
+		"%zu question%s in common, %zu comparison%s: %zu better, %zu worse%s; verdicts that became worse: %zu", r->count,
+		r->count == 1 ? "" : "s", r->compared, r->compared == 1 ? "" : "s", r->faster, r->slower,
+		open ? arena_printf(a, ", %zu cannot be told", open) : "", r->worse_verdicts);
 
 	// Each is called at 99 %: many of them are not.
 	return r->compared < 50

@@ -156,10 +156,11 @@ static const char *words_of(
 // What stands beside an advice: an unstable time, what qualifies the row, what a reduced precision loses.
 static const char *warning_of(const struct report_cell *c, struct arena *a)
 {
+	static const char unstable[] = "unstable (what is stable goes first)";
 	const char *loss = c->row.graph_verdict != NULL && !isnan(c->row.cosine)
 		? arena_printf(a, "loses against its reference: cosine %.6g", c->row.cosine)
 		: NULL;
-	const char *const words[] = { report_is_unstable(c) ? "unstable" : NULL, c->qualifiers, loss };
+	const char *const words[] = { report_is_unstable(c) ? unstable : NULL, c->qualifiers, loss };
 	const char *out = NULL;
 
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)

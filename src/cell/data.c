@@ -134,10 +134,15 @@ static enum status check_line(
 	if (!st && (sources != 1 || (json_object_get(line, "text_pair") && !json_object_get(line, "text"))))
 		st = error_set(err, STATUS_BAD_INPUT, "--data %s, %s: one of file, text, image and sound is wanted", set->path,
 			item->name);
+	for (size_t i = 0; i < sizeof file_keys / sizeof *file_keys && !st; i++)
+		if (text_starts(json_string_value(json_object_get(line, file_keys[i])), "/"))
+			st = error_set(err, STATUS_BAD_INPUT,
+				"--data %s, %s: files are named as seen from the folder of %s, and not by a path from /",
+				set->path, item->name, set->path);
 	if (!st && (path = file_of(a, set, line))) {
 		st = look_at_file(
 			path, arena_printf(a, "%s, %s: %s", set->path, item->name, path + strlen(set->folder) + 1), sum, err);
-		if (!st && (path[strlen(set->folder) + 1] == '/' || !model_has_inside(set->folder, path)))
+		if (!st && !model_has_inside(set->folder, path))
 			st = error_set(
 				err, STATUS_BAD_INPUT, "--data %s, %s: its file leads out of the folder", set->path, item->name);
 		if (json_object_get(line, "file"))

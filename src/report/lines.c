@@ -410,7 +410,7 @@ void summary_rank_line(struct summary *out, struct report_line *l, struct arena 
 const char *report_rank_words(const struct report_cell *c)
 {
 	return c->is_fastest            ? c->is_decided ? "fastest by several processes" : "lowest median"
-		: c->is_near_fastest    ? "near the lowest"
+		: c->is_near_fastest    ? "overlaps the lowest"
 		: !c->is_untold         ? NULL
 		: report_is_unstable(c) ? "unstable: no claim"
 					: "no claim: another is unstable";

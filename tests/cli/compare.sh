@@ -44,6 +44,9 @@ has out '^  B/A  latency 1\.000, throughput 1\.000: cannot tell: 1 process a sid
 lacks out '^  latency'
 code 0 "$ASSAY" compare "$work/four.duckdb" "$work/four.duckdb" --metric latency,throughput -v
 has out '^  latency +A 10\.[0-9] ms'
+has out '^4 questions in common, 8 comparisons: 0 better, 0 worse, 8 cannot be told;'
+code 1 "$ASSAY" compare "$work/four.duckdb" "$work/nosuch.duckdb"
+has err 'nosuch.duckdb: no such file'
 export ASSAY_NULL="cpu:clock=told,sleep_ms=5 openvino:clock=told,sleep_ms=5,wrong=1"
 ask 3 --on cpu,openvino
 code 2 "$ASSAY" compare run:5+on:cpu run:5+on:openvino --json

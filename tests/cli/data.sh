@@ -47,7 +47,7 @@ put("bad/mixed/b.safetensors", input_ids=ids, logits=("F32", [1, 2], [1.0, 2]))
 os.makedirs("bad/empty")
 os.makedirs("bad/cut")
 open("bad/cut/a.safetensors", "wb").write(open("bad/range/a.safetensors", "rb").read()[:60])
-for name, text in {"no": "\n", "array": "[1]\n", "key": '{"txt": "a"}\n', "both": '{"text": "a", "label": 0, "labels": [0]}\n', "two": '{"text": "a", "file": "b"}\n', "out": '{"file": "../list.jsonl"}\n',
+for name, text in {"no": "\n", "array": "[1]\n", "key": '{"txt": "a"}\n', "both": '{"text": "a", "label": 0, "labels": [0]}\n', "two": '{"text": "a", "file": "b"}\n', "root": '{"file": "/etc/passwd"}\n', "out": '{"file": "../list.jsonl"}\n',
         "gone": '{"file": "x.safetensors"}\n', "label": '{"text": "hello", "label": "ugly"}\n', "long": '{"text": "' + "x" * (1 << 20) + '"}\n'}.items():
     open("bad/%s.jsonl" % name, "w").write(text)
 os.symlink(os.path.abspath("sets.py"), "bad/link.safetensors")
@@ -115,7 +115,7 @@ has out ' --data '
 
 # What is refused, before anything runs or by the example's name.
 for x in empty:'there is no .safetensors file' no.jsonl:'no line with an example' array.jsonl:'line 1: no JSON object' key.jsonl:'"txt" means nothing' \
-	two.jsonl:'one of file, text, image and sound' both.jsonl:'both label and labels' out.jsonl:'leads out of the folder' gone.jsonl:'No such file' link.jsonl:'leads out of the folder' \
+	two.jsonl:'one of file, text, image and sound' both.jsonl:'both label and labels' root.jsonl:'as seen from the folder' out.jsonl:'leads out of the folder' gone.jsonl:'No such file' link.jsonl:'leads out of the folder' \
 	long.jsonl:'more than 1048576 bytes' nowhere:'no such file or folder' a.txt:'no such file'; do
 	code 1 "$ASSAY" run m/words $quick --data "bad/${x%%:*}"
 	has err "${x#*:}"

@@ -131,7 +131,8 @@ static void the_unstable_come_last(void **state)
 	add(f, shaky);
 	ask(f, (struct recommend_ask){ .goal = RECOMMEND_LATENCY }, NULL, 0);
 	first_is(f, "cpu");
-	assert_string_equal(f->got.choices[1].warning, "unstable, int4-weights, loses against its reference: cosine 0.9955");
+	assert_string_equal(f->got.choices[1].warning,
+		"unstable (what is stable goes first), int4-weights, loses against its reference: cosine 0.9955");
 	ask(f, (struct recommend_ask){ .goal = RECOMMEND_MEMORY }, NULL, 0);
 	first_is(f, "openvino, int4-weights");
 }
