@@ -277,11 +277,15 @@ static void say_all(struct profile_view *v)
 	const struct row *r = v->row;
 
 	v->sentences = ARENA_ARRAY(a, SENTENCE_PARTS + v->scope_count + 5, const char *);
-	if (!isnan(r->roofline_share))
+	if (!isnan(r->roofline_share)) { // the time without profiling, where the row has it
+		const double allowed_ms = r->roofline_share * v->whole_ms,
+			     took_ms = r->latency_ms > 0 ? r->latency_ms : v->whole_ms;
+
 		sentence(v,
 			arena_printf(a, "The roofs of this machine, %.0f GFLOP/s and %.1f GB/s, allow %s for what took %s: %s.",
-				r->peak_gflops, r->bandwidth_gb_s, report_ms(a, r->roofline_share * v->whole_ms),
-				report_ms(a, v->whole_ms), percent(a, r->roofline_share)));
+				r->peak_gflops, r->bandwidth_gb_s, report_ms(a, allowed_ms), report_ms(a, took_ms),
+				percent(a, allowed_ms / took_ms)));
+	}
 	say_parts(v);
 	say_uneven(v);
 	if (v->not_named_ms / v->whole_ms >= 0.01)
