@@ -331,6 +331,8 @@ static enum status read_file(
 			if (!is_integer(all[i].dtype))
 				st = error_set(err, STATUS_BAD_INPUT, "--data, %s: %s is %s: integers are wanted", item->name,
 					name, dtype_word(all[i].dtype));
+			if (!st && out->labels)
+				st = error_set(err, STATUS_BAD_INPUT, "--data, %s: it has both label and labels", item->name);
 			out->labels = &all[i];
 		} else if (text_starts(name, "in.") || is_input(r, name)) {
 			out->inputs[out->input_count] = all[i];

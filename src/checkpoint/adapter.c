@@ -183,6 +183,9 @@ static enum status scale_of(struct adapter *d, const char *module, int64_t rank,
 
 	if (s || (s = pattern_value(d, "alpha_pattern", module, &of_alpha, err)))
 		return s;
+	if ((of_rank && !json_is_integer(of_rank)) || (of_alpha && !json_is_number(of_alpha)))
+		return error_set(
+			err, STATUS_BAD_INPUT, "%s: rank_pattern or alpha_pattern of %.200s is no number", d->k.file, module);
 	const int64_t wanted = of_rank ? (int64_t)json_integer_value(of_rank) : d->rank;
 	const double alpha = of_alpha ? json_number_value(of_alpha) : d->alpha;
 
@@ -222,8 +225,57 @@ static const struct weight *base_named(const struct adapter *d, const char *modu
 	return w || !dot ? w : computing_find(&d->k, dot + 1, end);
 }
 
+// Does one of a list's words end the module's name, whole words? Anything but a list names all of them.
+static bool is_among(const json_t *list, const char *module)
+{
+	const json_t *v;
+	size_t i, m = strlen(module);
+
+	json_array_foreach((json_t *)(uintptr_t)list, i, v)
+	{
+		const char *word = json_string_value(v);
+		const size_t n = word ? strlen(word) : 0;
+
+		if (n && n <= m && text_is(module + m - n, word) && (n == m || module[m - n - 1] == '.'))
+			return true;
+	}
+	return !json_is_array(list);
+}
+
+// peft passes over matrices of modules that its configuration leaves out; a file that has them is contradictory.
+static enum status check_module(const struct adapter *d, const char *module, struct error *err)
+{
+	const json_t *targets = json_object_get(d->config, "target_modules"),
+		     *excluded = json_object_get(d->config, "exclude_modules"),
+		     *layers = json_object_get(d->config, "layers_to_transform"), *v;
+	bool layer_fits = !json_is_array(layers) || !json_array_size(layers);
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)layers, i, v) layer_fits =
+		layer_fits || strstr(module, arena_printf(&d->k.c->arena, ".%lld.", (long long)json_integer_value(v))) != NULL;
+	return is_among(targets, module) && layer_fits && !(json_is_array(excluded) && is_among(excluded, module))
+		? STATUS_OK
+		: error_set(err, STATUS_BAD_INPUT, "%s: its adapter has matrices for %.200s, which the configuration leaves out",
+			  d->k.file, module);
+}
+
+// transformers' Conv1D, whose matrices lie [in, out]; of other modules peft overrides fan_in_fan_out.
+static bool is_conv1d(const struct adapter *d, const char *module)
+{
+	static const char *const types[] = { "gpt2", "openai-gpt", "imagegpt", "decision_transformer" };
+	static const char *const modules[] = { "c_attn", "c_proj", "c_fc", "q_attn" };
+	const char *type = json_string_value(json_object_get(d->k.c->config, "model_type")), *dot = strrchr(module, '.');
+	bool of_type = false, of_name = false;
+
+	for (size_t i = 0; i < 4; i++) {
+		of_type = of_type || text_is(types[i], type);
+		of_name = of_name || text_is(modules[i], dot ? dot + 1 : module);
+	}
+	return of_type && of_name;
+}
+
 // Is w [.., ..] what a [r, x] and b [y, r] change: [y, x], or [x, y] and *turned?
-static bool fits(const struct adapter *d, const struct low_rank *l, bool embedding, bool *turned)
+static bool fits(const struct adapter *d, const char *module, const struct low_rank *l, bool embedding, bool *turned)
 {
 	const struct weight *w = l->base, *a = l->a, *b = l->b;
 	bool plain, other;
@@ -233,7 +285,7 @@ static bool fits(const struct adapter *d, const struct low_rank *l, bool embeddi
 		return false;
 	plain = !embedding && w->dim[0] == b->dim[0] && w->dim[1] == a->dim[1];
 	other = w->dim[0] == a->dim[1] && w->dim[1] == b->dim[0];
-	*turned = embedding || (other && (!plain || json_is_true(json_object_get(d->config, "fan_in_fan_out"))));
+	*turned = embedding || (other && (!plain || is_conv1d(d, module)));
 	return plain || other;
 }
 
@@ -246,7 +298,9 @@ static enum status merge(struct adapter *d, const char *module, const struct wei
 	if (!l->base)
 		return computing_refuse(
 			a, STATUS_BAD_INPUT, err, "the base model has no %.200s.weight that it could change", module);
-	if (!b || !fits(d, l, text_ends(a->name, "lora_embedding_A"), &l->turned))
+	if ((s = check_module(d, module, err)))
+		return s;
+	if (!b || !fits(d, module, l, text_ends(a->name, "lora_embedding_A"), &l->turned))
 		return computing_refuse(a, STATUS_UNSUPPORTED, err,
 			"with its B it is no change of rank r to the base model's %.200s", l->base->name);
 	l->rank = a->dim[0];

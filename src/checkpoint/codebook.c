@@ -144,7 +144,10 @@ static enum status take_int8(struct computing *k, const struct weight *w, struct
 		return s;
 	computing_take(k, w);
 	computing_take(k, scales);
-	computing_take(k, computing_find(k, stem, "weight_format"));
+	const struct weight *format = computing_find(k, stem, "weight_format"); // 0: row by row; others are a device's order
+	if (format && (!format->nbytes || format->nbytes > sizeof(int64_t) || number_at(format, 0) != 0))
+		return computing_refuse(format, STATUS_UNSUPPORTED, err, "is not 0: the matrix does not lie row by row");
+	computing_take(k, format);
 	return computing_add(k, w->name, 2, w->dim, read_int8, w, scales, err);
 }
 

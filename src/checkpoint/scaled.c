@@ -352,6 +352,9 @@ static enum status check_formats(const struct computing *k, struct error *err)
 		format = is_known ? format : own;
 		fits = fits && is_known;
 	}
+	if (json_object_size(json_object_get(k->how, "transform_config")))
+		return error_set(
+			err, STATUS_UNSUPPORTED, "%s: compressed-tensors with a transform_config is not read yet", k->file);
 	const char *sparse = json_string_value(json_object_get(json_object_get(k->how, "sparsity_config"), "format"));
 	if (sparse && !text_is(sparse, "dense"))
 		return error_set(err, STATUS_UNSUPPORTED, "%s: compressed-tensors in the sparse format \"%.60s\" is not read yet",

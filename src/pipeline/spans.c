@@ -157,6 +157,10 @@ TASK(question_answering)
 	}
 	qsort(all.items, all.count, sizeof *all.items, by_score);
 	json_t *list = answers(c, &all, context);
+	if (!json_array_size(list)) {
+		json_decref(list);
+		return error_set(err, STATUS_BAD_INPUT, "the context has no token that an answer could be");
+	}
 	out->json = json_incref(top == 1 ? json_array_get(list, 0) : list);
 	json_decref(list);
 	return STATUS_OK;

@@ -203,16 +203,24 @@ static bool holds_inputs(const struct pipeline_task *t, const json_t *json)
 	return names_input(t, json) || names_input(t, json_array_get(json, 0));
 }
 
-// JSON that is typed as it is: inputs, or a conversation where the task takes one. Other brackets begin a text.
-static void look_at_text(struct word *out, struct arena *a, const struct pipeline_task *t, const char *word)
+// JSON that is typed as it is: inputs, or a conversation where the task takes one. Other JSON is refused, which may be a mistyped
+// input; brackets that are no JSON begin a text.
+static enum status look_at_text(
+	struct word *out, struct arena *a, const struct pipeline_task *t, const char *word, struct error *err)
 {
 	json_t *json = *word == '{' || *word == '[' ? json_parse(word) : NULL;
 	const json_t *role = json_object_get(json_array_get(json, 0), "role");
 
-	if (json && (holds_inputs(t, json) || (role && place_of(t, NULL, WORD_JSON) < PIPELINE_INPUTS)))
+	if (!json)
+		return STATUS_OK;
+	if (holds_inputs(t, json) || (role && place_of(t, NULL, WORD_JSON) < PIPELINE_INPUTS)) {
 		keep_json(out, a, json);
-	else
-		json_decref(json);
+		return STATUS_OK;
+	}
+	json_decref(json);
+	return error_set(err, STATUS_BAD_INPUT,
+		"%.100s: JSON without an input of %s, which takes %s; a text in brackets stands in a file", word, t->name,
+		usage_of(t, a));
 }
 
 static enum status look(struct word *out, struct arena *a, const struct pipeline_task *t, const char *word, struct error *err)
@@ -220,7 +228,9 @@ static enum status look(struct word *out, struct arena *a, const struct pipeline
 	*out = (struct word){ WORD_TEXT, word, NULL };
 	if (file_exists(word) && !file_is_dir(word))
 		return look_at_file(out, a, word, err);
-	look_at_text(out, a, t, word);
+	enum status st = look_at_text(out, a, t, word, err);
+	if (st)
+		return st;
 	if (out->kind == WORD_TEXT && looks_like_path(a, word))
 		return error_set(err, STATUS_BAD_INPUT,
 			file_exists(word) ? "%.200s: a folder; an INPUT is a text or a file" : "%.200s: no such file", word);

@@ -36,6 +36,29 @@ if has_platform cpu; then
 	json 'd[0]["verdict"] == "wrong"'
 fi
 
+# fan_in_fan_out is what the kind of the base's layer says, as in peft, whatever the configuration says.
+if has_platform cpu; then
+	sed -i 's/"fan_in_fan_out": true/"fan_in_fan_out": false/' "$work/fan-in-fan-out/adapter_config.json"
+	code 0 "$ASSAY" run "$work/fan-in-fan-out" --on cpu --runs 1 --no-conform --golden "$data/fan-in-fan-out/io.safetensors" --json
+	json 'd[0]["verdict"] == "right"'
+fi
+
+# A configuration that contradicts the file is refused by name.
+contradicts()
+{
+	cp -r "$work/rslora-patterns" "$work/other"
+	python3 - "$work/other/adapter_config.json" "$1" <<'PY'
+import json, sys
+config = json.load(open(sys.argv[1])); config.update(json.loads(sys.argv[2])); json.dump(config, open(sys.argv[1], "w"))
+PY
+	code 1 "$ASSAY" inspect "$work/other"
+	has err "$2"
+	rm -r "$work/other"
+}
+contradicts '{"target_modules": ["nothing"]}' 'has matrices for .*, which the configuration leaves out'
+contradicts '{"layers_to_transform": [77]}' 'which the configuration leaves out'
+contradicts '{"alpha_pattern": {"q_proj": "32", "v_proj": "32", "down_proj": []}}' 'rank_pattern or alpha_pattern of .* is no number'
+
 sed -i 's/"use_dora": false/"use_dora": true/' "$work/lora/adapter_config.json"
 code 2 "$ASSAY" run "$work/lora" --on null --no-conform --json
 json 'd[0]["verdict"] == "unsupported" and "\"use_dora\" are not read yet" in d[0]["cause"]'

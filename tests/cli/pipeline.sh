@@ -114,6 +114,10 @@ has err '^assay: standard input: no picture, no sound and no text'
 code 0 "$ASSAY" pipeline "$classes" 'One and/or two.' and/or
 code 1 "$ASSAY" pipeline "$classes" '{"text": "one", "txt_pair": "two"}'
 has err 'text-classification has no input txt_pair; it takes text \[text_pair\]'
+code 1 "$ASSAY" pipeline "$classes" '{"txt": "one"}'
+has err 'JSON without an input of text-classification, which takes text'
+code 1 "$ASSAY" pipeline "$classes" '[]'
+has err 'JSON without an input'
 code 1 "$ASSAY" pipeline "$classes" - -
 has err 'standard input is one INPUT'
 code 1 "$ASSAY" pipeline "$work/nothing" 'Hello'
