@@ -397,12 +397,16 @@ enum status store_open(struct store *s, const char *path, bool read_only, struct
 enum status store_open_settled(struct store *s, const char *path, struct error *err)
 {
 	// A file that is not there is not made. Whatever stands against writing (a full disk, a schema of a newer assay) does
-	// not stand against reading, and if it does, reading says it.
-	if (file_exists(path) && store_open(s, path, false, NULL) == STATUS_OK) {
-		s->read_only = true;
-		return STATUS_OK;
-	}
-	return store_open(s, path, true, err);
+	// not stand against reading, and if it does, reading says it. Who holds the file keeps readers out, too.
+	struct error why = { 0 };
+	const enum status st = file_exists(path) ? store_open(s, path, false, &why) : STATUS_BAD_INPUT;
+
+	if (st == STATUS_TIMEOUT)
+		return error_set(err, st, "%s", why.text);
+	if (st)
+		return store_open(s, path, true, err);
+	s->read_only = true;
+	return STATUS_OK;
 }
 
 void store_let_go(struct store *s)
