@@ -153,6 +153,14 @@ static enum status check_config(const struct adapter *d, struct error *err)
 	return STATUS_OK;
 }
 
+// Does the module's name end with `word`, whole words? Nothing ends with an empty one.
+static bool ends_with(const char *module, const char *word)
+{
+	const size_t n = word ? strlen(word) : 0, m = strlen(module);
+
+	return n && text_ends(module, word) && (n == m || module[m - n - 1] == '.');
+}
+
 // The value of a pattern's key that this module ends with, whole words; NULL: none. Expressions are refused.
 static enum status pattern_value(
 	const struct adapter *d, const char *name, const char *module, const json_t **out, struct error *err)
@@ -164,12 +172,10 @@ static enum status pattern_value(
 	*out = NULL;
 	json_object_foreach((json_t *)(uintptr_t)patterns, key, v)
 	{
-		size_t n = strlen(key), m = strlen(module);
-
 		if (strpbrk(key, "\\^$*+?()[]{}|"))
 			return error_set(err, STATUS_UNSUPPORTED, "%s: \"%s\" with the expression \"%.60s\" is not read yet",
 				d->k.file, name, key);
-		if (!*out && n && n <= m && text_is(module + m - n, key) && (n == m || module[m - n - 1] == '.'))
+		if (!*out && ends_with(module, key))
 			*out = v;
 	}
 	return STATUS_OK;
@@ -229,16 +235,9 @@ static const struct weight *base_named(const struct adapter *d, const char *modu
 static bool is_among(const json_t *list, const char *module)
 {
 	const json_t *v;
-	size_t i, m = strlen(module);
+	size_t i;
 
-	json_array_foreach((json_t *)(uintptr_t)list, i, v)
-	{
-		const char *word = json_string_value(v);
-		const size_t n = word ? strlen(word) : 0;
-
-		if (n && n <= m && text_is(module + m - n, word) && (n == m || module[m - n - 1] == '.'))
-			return true;
-	}
+	json_array_foreach((json_t *)(uintptr_t)list, i, v) if (ends_with(module, json_string_value(v))) return true;
 	return !json_is_array(list);
 }
 

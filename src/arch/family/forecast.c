@@ -90,8 +90,7 @@ static graph_value layer(struct build *b, graph_value x, graph_value bias, graph
 		graph_leave(g);
 	}
 	graph_enter(g, "ffn");
-	graph_value y = activate(b, s->act, linear(b, "layers.ffn.up", x, h, s->ffn_size, true));
-	x = layer_norm(b, "layers.ffn.norm", op_add(g, x, linear(b, "layers.ffn.down", y, s->ffn_size, h, true)), h);
+	x = layer_norm(b, "layers.ffn.norm", op_add(g, x, prenorm_ffn(b, "layers.ffn.up", "layers.ffn.down", x)), h);
 	graph_leave(g);
 	return x;
 }

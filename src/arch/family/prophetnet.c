@@ -139,8 +139,7 @@ static graph_value decoder_layer(struct build *b, const struct body *io, graph_v
 	x = layer_norm(b, "layers.cross.norm", op_add(g, x, cross_attention(b, io, x, bias)), h);
 	graph_leave(g);
 	graph_enter(g, "ffn");
-	graph_value y = activate(b, s->act, linear(b, "layers.ffn.up", x, h, s->ffn_size, true));
-	x = layer_norm(b, "layers.ffn.norm", op_add(g, x, linear(b, "layers.ffn.down", y, s->ffn_size, h, true)), h);
+	x = layer_norm(b, "layers.ffn.norm", op_add(g, x, prenorm_ffn(b, "layers.ffn.up", "layers.ffn.down", x)), h);
 	graph_leave(g);
 	return x;
 }
