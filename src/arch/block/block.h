@@ -285,7 +285,7 @@ graph_value rope_turn_by(struct build *b, graph_value x, graph_value cos, graph_
 graph_value prenorm_layer(struct build *b, graph_value x, graph_value bias);
 void prenorm_layers(struct build *b, struct body *io, graph_value x, graph_value bias);
 void prenorm_layers_rotary(struct build *b, struct body *io, graph_value x, graph_value bias, graph_value cos, graph_value sin);
-graph_value prenorm_ffn(struct build *b, const char *up, const char *down, graph_value x);
+graph_value prenorm_ffn(struct build *b, const char *up, const char *down, graph_value x); // wherever the norm is: act(up), down
 // The inputs of the two towers of dual models: input_ids and attention_mask; pixel_values [BATCH, channels, size, size].
 void text_tower_inputs(struct build *b, struct body *io);
 void vision_tower_inputs(struct build *b, struct body *io, const char *batch);

@@ -125,9 +125,7 @@ static graph_value correlate(struct build *b, const char *stem, graph_value x, g
 
 static graph_value feed_forward(struct build *b, graph_value x)
 {
-	const struct spec *s = b->s;
-	graph_value y = activate(b, s->act, linear(b, "layers.ffn.up", x, s->hidden_size, s->ffn_size, true));
-	return op_add(b->g, x, linear(b, "layers.ffn.down", y, s->ffn_size, s->hidden_size, true));
+	return op_add(b->g, x, prenorm_ffn(b, "layers.ffn.up", "layers.ffn.down", x));
 }
 
 static graph_value encode(struct build *b, graph_value x)

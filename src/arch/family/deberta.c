@@ -171,9 +171,7 @@ static graph_value layer(struct build *b, graph_value x, const struct shared *p)
 	x = layer_norm(b, "layers.attn.norm", op_add(g, attention(b, x, p), x), s->hidden_size);
 	graph_leave(g);
 	graph_enter(g, "ffn");
-	graph_value y = activate(b, s->act, linear(b, "layers.ffn.up", x, s->hidden_size, s->ffn_size, true));
-	x = layer_norm(b, "layers.ffn.norm", op_add(g, linear(b, "layers.ffn.down", y, s->ffn_size, s->hidden_size, true), x),
-		s->hidden_size);
+	x = layer_norm(b, "layers.ffn.norm", op_add(g, prenorm_ffn(b, "layers.ffn.up", "layers.ffn.down", x), x), s->hidden_size);
 	graph_leave(g);
 	return x;
 }

@@ -155,9 +155,7 @@ static graph_value layer(struct build *b, graph_value query, graph_value key, co
 {
 	const struct spec *s = b->s;
 	graph_value x = attention(b, query, key, to, from);
-	graph_value y = activate(b, s->act, linear(b, "ffn.up", x, s->hidden_size, s->ffn_size, true));
-	y = linear(b, "ffn.down", y, s->ffn_size, s->hidden_size, true);
-	return layer_norm(b, "ffn.norm", op_add(b->g, x, y), s->hidden_size);
+	return layer_norm(b, "ffn.norm", op_add(b->g, x, prenorm_ffn(b, "ffn.up", "ffn.down", x)), s->hidden_size);
 }
 
 // What is pooled: [batch, states, ..] with the first twice, and the last cut off, where the first stands apart

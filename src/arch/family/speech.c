@@ -158,9 +158,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 
 static graph_value ffn(struct build *b, graph_value x)
 {
-	const struct spec *s = b->s;
-	graph_value y = activate(b, s->act, linear(b, "layers.ffn.up", x, s->hidden_size, s->ffn_size, true));
-	return linear(b, "layers.ffn.down", y, s->ffn_size, s->hidden_size, true);
+	return prenorm_ffn(b, "layers.ffn.up", "layers.ffn.down", x);
 }
 
 //   after:  x -(+ attention)- norm -(+ ffn)- norm        first:  x -(+ attention(norm))-(+ ffn(norm))-(+ bottleneck)

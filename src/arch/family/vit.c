@@ -83,10 +83,8 @@ static graph_value ffn(struct build *b, graph_value x)
 {
 	const struct spec *s = b->s;
 	struct graph *g = b->g;
-	if (!s->swiglu) {
-		graph_value y = activate(b, s->act, linear(b, "layers.ffn.up", x, s->hidden_size, s->ffn_size, true));
-		return linear(b, "layers.ffn.down", y, s->ffn_size, s->hidden_size, true);
-	}
+	if (!s->swiglu)
+		return prenorm_ffn(b, "layers.ffn.up", "layers.ffn.down", x);
 	int64_t width = (s->ffn_size * 2 / 3 + 7) / 8 * 8;
 	bool joined = weight_named(b, "layers.ffn.gate_up");
 	graph_value both = joined ? linear(b, "layers.ffn.gate_up", x, s->hidden_size, 2 * width, true) : NO_VALUE;
