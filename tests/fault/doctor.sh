@@ -115,7 +115,8 @@ says text 'crashed: '
 found=$((found + 1))
 
 # 12. A control group that is too small for the engine. The program without sanitizers takes 6 MB of it; with them it takes 50, and
-# under load the kernel ended it before it had said anything.
+# under load the kernel ended it before it had said anything. The group's name does not begin with assay-: every run sweeps those that are
+# empty and that no living program has locked, another test's run also while this one makes its own.
 small=${BUILD:-}/plain/assay
 [ -x "$small" ] || small=$ASSAY
 limit_file=
@@ -125,7 +126,7 @@ while IFS=: read -r _ controllers path; do
 	,,) [ -n "$limit_file" ] || { at=/sys/fs/cgroup$path; limit_file=memory.max; } ;;
 	esac
 done </proc/self/cgroup
-group=${at:-}/assay-doctor-$$
+group=${at:-}/test-doctor-$$
 if [ -n "$limit_file" ] && mkdir "$group" 2>/dev/null; then
 	if echo 62914560 2>/dev/null >"$group/$limit_file" && (echo "$BASHPID" >"$group/cgroup.procs") 2>/dev/null; then
 		got=0
