@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole pipelines: a folder as on the Hub, whose weights are by formula, with pipeline.json: a task, inputs, options, and what
-// transformers answered (tests/conform/README.md). The folder is made anew beside the cache's cases, with its weights, for one
-// run.
+// Whole pipelines: a folder as on the Hub, whose weights are by formula or a checkpoint's, with pipeline.json: a task, inputs,
+// options, and what transformers answered (tests/conform/README.md). The folder is made anew beside the cache's cases, with its
+// weights, for one run; a checkpoint of safetensors is linked there.
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cache.h"
 #include "base/claim.h"
@@ -49,6 +51,17 @@ static bool is_models(const char *name)
 	return name[0] != '.' && !text_starts(name, "input") && !text_starts(name, "answer") && !text_is(name, "pipeline.json");
 }
 
+static enum status link_checkpoint(struct made *m, const char *path, const char *link, struct error *err)
+{
+	char *whole = realpath(path, NULL);
+	const char *target = whole ? arena_strdup(m->a, whole) : NULL;
+
+	free(whole);
+	if (!target || symlink(target, link) < 0)
+		return error_errno(err, "%s: cannot be linked to %s", path, link);
+	return STATUS_OK;
+}
+
 static enum status make_folder(
 	struct made *m, const char *from, const char *to, const char *inside, int depth, struct error *err);
 
@@ -66,6 +79,8 @@ static enum status make_entry(
 		return make_folder(m, path, copy, *inside ? arena_printf(m->a, "%s/%s", inside, name) : name, depth + 1, err);
 	if (text_is(name, "weights.tsv"))
 		return make_weights(m, from, to, inside, err);
+	if (text_ends(name, ".safetensors"))
+		return link_checkpoint(m, path, copy, err);
 	st = file_read(m->a, path, PIPELINE_FILE_MOST, &data, &nbytes, err);
 	return st ? st : file_put(copy, data, nbytes, err);
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A trained checkpoint: the embeddings of its texts match those of transformers to 1e-5, on every engine that is here.
+# A trained checkpoint: the embeddings of its texts match those of transformers to 1e-5, on every engine that is here, and from the
+# texts themselves, with its own tokenizer and modules, those of sentence-transformers.
 set -eu
 : "${ASSAY:?the program}" "${SOURCE:?the source folder}"
 model=${ASSAY_DEPS:-$SOURCE/.deps}/models/all-MiniLM-L6-v2
@@ -18,7 +19,8 @@ for on in cpu openvino; do
 done
 [ -n "$platforms" ] || { echo "skip: no engine is here"; exit 77; }
 
-golden=$SOURCE/tests/conform/real/all-MiniLM-L6-v2/io.safetensors
+golden_folder=$SOURCE/tests/conform/real/all-MiniLM-L6-v2
+golden=$golden_folder/io.safetensors
 "$ASSAY" run "$model" --golden "$golden" --on "$platforms" --runs 3 --json >"$work/out" 2>"$work/err" || { cat "$work/out" "$work/err"; exit 1; }
 cells=$(grep -c '"verdict": "right"' "$work/out")
 [ "$cells" = "$(echo "$platforms" | tr ',' '\n' | wc -l)" ] || { cat "$work/out"; exit 1; }
@@ -36,5 +38,16 @@ code=0
 "$ASSAY" run "$model" --golden "$work/changed.safetensors" --on "${platforms%%,*}" --runs 3 --json >"$work/out" 2>"$work/err" || code=$?
 [ "$code" = 3 ] || { echo "a changed golden output gave exit code $code"; cat "$work/out"; exit 1; }
 grep -q 'embedding: 3.*e-05 off at \[0,8\]' "$work/out" || { echo "not the element that was changed:"; cat "$work/out"; exit 1; }
+
+# Seventeen texts (none, blanks, accents, emoji, several scripts, longer than 256 tokens) as one batch.
+mkdir "$work/texts"
+cp -rs "$model"/* "$work/texts/"
+cp "$golden_folder/pipeline.json" "$golden_folder/answers.safetensors" "$work/texts/"
+for on in ${platforms//,/ }; do
+	"$ASSAY" conform --on "$on" "$work/texts" >"$work/out" 2>&1 || { cat "$work/out"; exit 1; }
+done
+sed -i 's/a very happy person/a very Happy persons/' "$work/texts/pipeline.json"
+"$ASSAY" conform --on "${platforms%%,*}" "$work/texts" >"$work/out" 2>&1 && { echo "another text has the same embedding"; exit 1; }
+[ -e "$model/model.safetensors" ] || { echo "the checkpoint was removed with its copy"; exit 1; }
 echo "$platforms: good"
 exit $skipped
