@@ -242,24 +242,21 @@ static enum status describe(struct session *s, const ov_output_const_port_t *por
 }
 
 // OpenVINO gives a value that has several names any one of them. The file's own name for output i is asked for where it has it.
-static enum status list_outputs(struct session *s, const struct artifact *a, struct tensor_type **types, struct error *err)
+static enum status list_outputs(struct session *s, const struct outline *file, struct tensor_type **types, struct error *err)
 {
 	struct openvino *o = s->state;
 	const struct ov_library *l = &o->library;
-	struct outline file = { 0 };
-	enum status st = outline_read(&file, &s->arena, a->graph, a->graph_nbytes, err);
+	enum status st = ov_check(l, l->ov_compiled_model_outputs_size(o->model, &s->output_count), "counting outputs", err);
 
-	if (!st)
-		st = ov_check(l, l->ov_compiled_model_outputs_size(o->model, &s->output_count), "counting outputs", err);
 	if (st)
 		return st;
 	*types = ARENA_ARRAY(&s->arena, s->output_count + 1, struct tensor_type);
 	o->ports = ARENA_ARRAY(&s->arena, s->output_count + 1, ov_output_const_port_t *);
 	o->now.out = ARENA_ARRAY(&s->arena, s->output_count + 1, ov_tensor_t *);
 	for (size_t i = 0; i < s->output_count && !st; i++) {
-		if (file.output_count == s->output_count &&
-			!l->ov_compiled_model_output_by_name(o->model, file.outputs[i].name, &o->ports[i]))
-			(*types)[i].name = file.outputs[i].name;
+		if (file->output_count == s->output_count &&
+			!l->ov_compiled_model_output_by_name(o->model, file->outputs[i].name, &o->ports[i]))
+			(*types)[i].name = file->outputs[i].name;
 		else
 			st = ov_check(l, l->ov_compiled_model_output_by_index(o->model, i, &o->ports[i]), "reading outputs", err);
 		if (!st)
@@ -268,7 +265,32 @@ static enum status list_outputs(struct session *s, const struct artifact *a, str
 	return st;
 }
 
-static enum status list_inputs(struct session *s, struct tensor_type **types, struct error *err)
+// The file's own name of an input of which OpenVINO gave `any` name: another value's, where the node between them does nothing.
+static const char *declared_name(struct session *s, const struct outline *file, const char *any)
+{
+	struct openvino *o = s->state;
+	const struct ov_library *l = &o->library;
+
+	for (size_t i = 0; i < file->input_count; i++)
+		if (text_is(file->inputs[i].name, any))
+			return any;
+	for (size_t i = 0; i < file->input_count; i++) {
+		ov_output_const_port_t *port = NULL;
+		char *name = NULL;
+		bool same = !l->ov_compiled_model_input_by_name(o->model, file->inputs[i].name, &port) &&
+			!l->ov_port_get_any_name(port, &name) && text_is(name, any);
+
+		if (name)
+			l->ov_free(name);
+		if (port)
+			l->ov_output_const_port_free(port);
+		if (same)
+			return file->inputs[i].name;
+	}
+	return any;
+}
+
+static enum status list_inputs(struct session *s, const struct outline *file, struct tensor_type **types, struct error *err)
 {
 	struct openvino *o = s->state;
 	const struct ov_library *l = &o->library;
@@ -285,6 +307,8 @@ static enum status list_inputs(struct session *s, struct tensor_type **types, st
 		st = ov_check(l, l->ov_compiled_model_input_by_index(o->model, i, &port), "reading inputs", err);
 		if (!st)
 			st = describe(s, port, &(*types)[i], err);
+		if (!st)
+			(*types)[i].name = declared_name(s, file, (*types)[i].name);
 		if (port)
 			l->ov_output_const_port_free(port);
 	}
@@ -296,6 +320,7 @@ static enum status ov_open(struct session *s, const struct artifact *a, struct e
 	struct openvino *o = s->state;
 	const struct ov_library *l = &o->library;
 	struct tensor_type *inputs = NULL, *outputs = NULL;
+	struct outline file = { 0 };
 	enum status st;
 
 	if ((st = load_library(&o->library, &s->arena, err)) ||
@@ -303,7 +328,8 @@ static enum status ov_open(struct session *s, const struct artifact *a, struct e
 		(st = ov_open_cache(s, a, err)) || (st = ov_compile(s, a, &o->model, err)) || (st = ov_keep_cache(s, err)) ||
 		(st = ov_check(
 			 l, l->ov_compiled_model_create_infer_request(o->model, &o->now.request), "making a request", err)) ||
-		(st = list_inputs(s, &inputs, err)) || (st = list_outputs(s, a, &outputs, err)))
+		(st = outline_read(&file, &s->arena, a->graph, a->graph_nbytes, err)) ||
+		(st = list_inputs(s, &file, &inputs, err)) || (st = list_outputs(s, &file, &outputs, err)))
 		return st;
 	s->inputs = inputs;
 	s->outputs = outputs;

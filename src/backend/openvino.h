@@ -29,6 +29,7 @@
 	X(ov_compiled_model_inputs_size) \
 	X(ov_compiled_model_outputs_size) \
 	X(ov_compiled_model_input_by_index) \
+	X(ov_compiled_model_input_by_name) \
 	X(ov_compiled_model_output_by_index) \
 	X(ov_compiled_model_output_by_name) \
 	X(ov_output_const_port_free) \
