@@ -223,7 +223,7 @@ void op_loop_end(
 
 // fused.c: operations with more than one form; graph_form decides.
 // y[.., out] = x[.., in] w^T + b, w as checkpoints hold it: [out, in]. b may be NO_VALUE. Owns how a stored weight meets an
-// activation: no other code writes Transpose next to a weight, because engines then fold a full copy (docs/ARCHITECTURE.md).
+// activation: no other code writes Transpose next to a weight, because engines then fold a full copy (docs/DECISIONS.md).
 graph_value op_linear(struct graph *g, graph_value x, graph_value w, graph_value b);
 graph_value op_linear_in_out(struct graph *g, graph_value x, graph_value w, graph_value b); // for a weight that lies as [in, out]
 graph_value op_linear_last(struct graph *g, graph_value x, graph_value w,
