@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folders without tokenizer.json, read into the same structure: sentencepiece's model (spm.c), vocab.json with merges.txt,
-// vocab.txt, and vocab.json alone (labels of a CTC model). The chains are those that transformers 5 builds for the class that
-// tokenizer_config.json names; where it names none, the vocabulary tells.
+// Folders without tokenizer.json, read into the same structure: sentencepiece's model (spm.c), tiktoken's (tiktoken.c),
+// vocab.json with merges.txt, vocab.txt, and vocab.json alone (labels of a CTC model). The chains are those that transformers 5
+// builds for the class that tokenizer_config.json names; where it names none, the vocabulary tells.
 #include "token/inside.h"
 
 #include "base/file.h"
@@ -441,12 +441,57 @@ static enum status open_labels(struct folder *f, const char *path, struct error 
 	return s;
 }
 
+// ---- a vocabulary of tiktoken ---------------------------------------------------------------------------------------------
+
+static json_t *byte_level(bool trim)
+{
+	return json_pack("{s:s, s:b, s:b}", "type", "ByteLevel", "add_prefix_space", 1, "trim_offsets", trim);
+}
+
+// As transformers' TikTokenConverter has it, whose expression is that of cl100k.
+static enum status open_tiktoken(struct folder *f, struct slice file, struct error *err)
+{
+	static const char *const specials[] = { "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token",
+		"mask_token" };
+	static const char words[] = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}|"
+				    " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+	struct tokenizer *t = f->t;
+	json_t *extra = json_object_get(f->config, "extra_special_tokens"), *one;
+	size_t i;
+	enum status s;
+
+	if ((s = tiktoken_read(&t->model, &f->a, file, err)))
+		return s;
+	t->next_added = (uint32_t)t->model.vocab.id_count;
+	if ((s = chain_text(&t->pretokenizers, t->a,
+		     json_pack("{s:s, s:[{s:s, s:{s:s}, s:s, s:b}, {s:s, s:b, s:b, s:b}]}", "type", "Sequence", "pretokenizers",
+			     "type", "Split", "pattern", "Regex", words, "behavior", "Isolated", "invert", 0, "type", "ByteLevel",
+			     "add_prefix_space", 0, "trim_offsets", 1, "use_regex", 0),
+		     err)) ||
+		(s = chain_text(&t->decoders, t->a, byte_level(true), err)) ||
+		(s = chain_text(&t->posts, t->a, byte_level(false), err)) || (s = add_listed(f, err)))
+		return s;
+	json_array_foreach(extra, i, one)
+	{
+		struct added added = { .special = true };
+		if (json_is_string(one)) {
+			added.content = slice_copy(t->a, (struct slice){ json_string_value(one), json_string_length(one) });
+			if ((s = added_add(t, &added, err)))
+				return s;
+		}
+	}
+	for (i = 0; i < sizeof specials / sizeof *specials; i++)
+		if ((s = add_special(f, specials[i], NULL, err)))
+			return s;
+	return STATUS_OK;
+}
+
 // ---- which ----------------------------------------------------------------------------------------------------------------
 
 static enum status open_files(struct folder *f, struct error *err)
 {
-	static const char *const pieces[] = { "spiece.model", "tokenizer.model", "sentencepiece.bpe.model",
-		"sentencepiece.model" };
+	static const char *const pieces[] = { "spiece.model", "tokenizer.model", "sentencepiece.bpe.model", "sentencepiece.model",
+		"tiktoken.model" };
 	const char *config = file_of(f, "tokenizer_config.json"), *vocab = file_of(f, "vocab.json"),
 		   *merges = file_of(f, "merges.txt"), *words = file_of(f, "vocab.txt");
 	enum status s;
@@ -463,7 +508,8 @@ static enum status open_files(struct folder *f, struct error *err)
 		if ((s = file_read(&f->a, path, TEXT_MOST, &data, &bytes.n, err)))
 			return s;
 		bytes.s = data;
-		return (s = spm_read(f->t, bytes, err)) ? error_prefix(err, "%s", path) : s;
+		s = tiktoken_is(bytes) ? open_tiktoken(f, bytes, err) : spm_read(f->t, bytes, err);
+		return s ? error_prefix(err, "%s", path) : s;
 	}
 	if (vocab && merges)
 		s = open_bpe(f, vocab, merges, err);
@@ -473,7 +519,8 @@ static enum status open_files(struct folder *f, struct error *err)
 		s = open_labels(f, vocab, err);
 	else
 		return error_set(err, STATUS_BAD_INPUT,
-			"%s: there is no tokenizer.json, spiece.model, tokenizer.model, vocab.json or vocab.txt", f->path);
+			"%s: there is no tokenizer.json, spiece.model, tokenizer.model, tiktoken.model, vocab.json or vocab.txt",
+			f->path);
 	return s ? s : add_listed(f, err);
 }
 

@@ -70,7 +70,8 @@ enum status member_char(const json_t *o, const char *key, uint32_t *out, struct 
 enum status member_needed(const json_t *o, const char *key, struct error *err);                        // is it there?
 enum status member_pattern(const json_t *o, struct arena *a, struct pattern **out, struct error *err); // "pattern"
 struct slice slice_copy(struct arena *a, struct slice s);
-struct slice slice_text(const char *s); // of a NUL-terminated one
+bool base64_read(struct arena *a, struct slice s, struct slice *out); // false: it has other characters
+struct slice slice_text(const char *s);                               // of a NUL-terminated one
 
 // ByteLevel: each byte is a character of its own.
 uint32_t byte_to_character(unsigned char byte);
@@ -235,6 +236,9 @@ size_t post_adds(const struct chain *c, bool pair);
 
 // spm.c: the bytes of a model of sentencepiece.
 enum status spm_read(struct tokenizer *t, struct slice bytes, struct error *err);
+// tiktoken.c: a vocabulary as tiktoken has it, into a model. `a`: while it is read.
+bool tiktoken_is(struct slice file);
+enum status tiktoken_read(struct model *m, struct arena *a, struct slice file, struct error *err);
 // files.c: a folder without tokenizer.json.
 enum status files_open(struct tokenizer *t, const char *folder, struct error *err);
 

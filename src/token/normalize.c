@@ -461,7 +461,7 @@ static int base64_digit(char c)
 				       : -1;
 }
 
-static bool base64_read(struct arena *a, struct slice s, struct slice *out)
+bool base64_read(struct arena *a, struct slice s, struct slice *out)
 {
 	char *bytes = arena_alloc(a, s.n / 4 * 3 + 4);
 	size_t n = 0;

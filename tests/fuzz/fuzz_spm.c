@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as spiece.model in a folder: refused with a sentence, or a tokenizer that takes a text and decodes what it gave.
+// Any bytes as spiece.model in a folder, of sentencepiece or of tiktoken: refused with a sentence, or a tokenizer that takes a
+// text and decodes what it gave.
 #include <stdlib.h>
 #include <string.h>
 
