@@ -282,7 +282,7 @@ GRAPHS = {
 
 def export(folder, name, module, shown, inputs, dynamic):
 	path = os.path.join(folder, name + ".onnx")
-	words = module.forward.__code__.co_varnames[1:module.forward.__code__.co_argcount]
+	words = list(module.forward.__code__.co_varnames[1:module.forward.__code__.co_argcount])
 	module = module.eval()
 	with torch.no_grad():
 		given = module(*inputs)
