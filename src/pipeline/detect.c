@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "pipeline/boxes.h"
+#include "answer/boxes.h"
 #include "pipeline/depth.h"
-#include "pipeline/masks.h"
+#include "answer/masks.h"
 #include "pipeline/pictures.h"
 
 static struct tensor floats_of(int rank, const int64_t *dim, float *data)
@@ -21,21 +21,6 @@ static struct tensor floats_of(int rank, const int64_t *dim, float *data)
 }
 
 // ---- boxes ----------------------------------------------------------------------------------------------------------------
-
-enum { PAIRS_USUAL = 100 }; // top_k of post_process_object_detection
-
-// What a processor's class makes of the outputs.
-static const struct {
-	const char *processor;
-	enum boxes_rule rule;
-	size_t most; // 0: as many as there are queries
-} detectors[] = {
-	{ "Detr", BOXES_NO_OBJECT, 0 },
-	{ "Yolos", BOXES_NO_OBJECT, 0 },
-	{ "ConditionalDetr", BOXES_PAIRS, PAIRS_USUAL },
-	{ "DeformableDetr", BOXES_PAIRS, PAIRS_USUAL },
-	{ "RTDetr", BOXES_PAIRS, 0 },
-};
 
 static enum status detections_of(
 	struct call *c, const struct outputs *given, const struct picture *image, struct detections *out, struct error *err)
@@ -56,7 +41,6 @@ static enum status detections_of(
 
 TASK(object_detection)
 {
-	const size_t count = sizeof detectors / sizeof *detectors;
 	struct inputs in = { 0 };
 	struct outputs given;
 	struct picture image;
@@ -64,20 +48,17 @@ TASK(object_detection)
 	const char *processor;
 	struct part *m;
 	double threshold;
-	size_t k = 0;
 	enum status st;
 
 	if ((st = part_open(c->p, ".", &m, err)) || (st = option_real(c, "threshold", 0.5, &threshold, err)) ||
 		(st = image_inputs(c, m, &image, &in, &processor, err)))
 		return st;
-	while (k < count && !text_is(detectors[k].processor, processor))
-		k++;
-	if (k == count)
+	const struct detector *by = detector_of(processor);
+	if (!by)
 		return error_set(err, STATUS_UNSUPPORTED, "boxes of a model whose processor is %s", processor);
 	if ((st = whole_run(c, m, &in, &given, err)) || (st = detections_of(c, &given, &image, &d, err)))
 		return st;
-	struct boxes found =
-		boxes_found(c->a, &d, detectors[k].rule, detectors[k].most ? detectors[k].most : d.queries, threshold);
+	struct boxes found = boxes_found(c->a, &d, by->rule, by->most ? by->most : d.queries, threshold);
 	out->json = json_array();
 	for (size_t i = 0; i < found.count; i++)
 		json_array_append_new(out->json, box_answer(&found.items[i], label_of(m, c->a, (size_t)found.items[i].label)));
@@ -160,20 +141,6 @@ static struct planes planes_of(const struct tensor *t) // the last three dimensi
 	return (struct planes){ (int)t->dim[t->rank - 3], (int)t->dim[t->rank - 2], (int)t->dim[t->rank - 1], t->data };
 }
 
-// What a processor's class makes of the outputs: maps of labels, or queries with a mask each.
-static const struct segmenter {
-	const char *processor, *classes, *masks; // names of outputs; masks NULL: `classes` are maps
-	int side;                                // of struct mask_queries
-} segmenters[] = {
-	{ "Segformer", "logits", NULL, 0 },
-	{ "Beit", "logits", NULL, 0 },
-	{ "DPT", "logits", NULL, 0 },
-	{ "MobileNetV2", "logits", NULL, 0 },
-	{ "MobileViT", "logits", NULL, 0 },
-	{ "Mask2Former", "class_queries_logits", "masks_queries_logits", 384 },
-	{ "MaskFormer", "class_queries_logits", "masks_queries_logits", 0 },
-};
-
 static enum status mask_options(const struct call *c, struct mask_thresholds *t, const char **subtask, struct error *err)
 {
 	enum status st;
@@ -219,23 +186,20 @@ static enum status segments_found(struct call *c, const struct segmenter *by, co
 
 TASK(image_segmentation)
 {
-	const size_t count = sizeof segmenters / sizeof *segmenters;
 	struct inputs in = { 0 };
 	struct outputs given;
 	struct picture image;
 	struct segments found;
 	const char *processor;
 	struct part *m;
-	size_t k = 0;
 	enum status st;
 
 	if ((st = part_open(c->p, ".", &m, err)) || (st = image_inputs(c, m, &image, &in, &processor, err)))
 		return st;
-	while (k < count && !text_is(segmenters[k].processor, processor))
-		k++;
-	if (k == count)
+	const struct segmenter *by = segmenter_of(processor);
+	if (!by)
 		return error_set(err, STATUS_UNSUPPORTED, "masks of a model whose processor is %s", processor);
-	if ((st = whole_run(c, m, &in, &given, err)) || (st = segments_found(c, &segmenters[k], &given, &image, &found, err)))
+	if ((st = whole_run(c, m, &in, &given, err)) || (st = segments_found(c, by, &given, &image, &found, err)))
 		return st;
 	out->json = json_array();
 	for (size_t i = 0; i < found.count; i++) {

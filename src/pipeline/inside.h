@@ -3,6 +3,7 @@
 #ifndef ASSAY_PIPELINE_INSIDE_H
 #define ASSAY_PIPELINE_INSIDE_H
 
+#include "answer/scores.h"
 #include "arch/arch.h"
 #include "backend/backend.h"
 #include "cell/form.h"
@@ -185,11 +186,6 @@ enum status text_second(
 
 // ---- scores.c: logits to scores and labels ----------------------------------------------------------------------------------
 
-// In double precision, stable; `out` may be `in`.
-void scores_softmax(const double *in, size_t count, double *out);
-double scores_sigmoid(double x);
-// Places of the scores by falling score, equal ones in their order.
-size_t *scores_order(struct arena *a, const double *scores, size_t count);
 double *elements_of(struct arena *a, const struct tensor *t, size_t first, size_t count); // elements as doubles
 // id2label of a configuration, of timm's label_names; LABEL_i where it has none.
 const char *label_of(const struct part *m, struct arena *a, size_t i);

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "pipeline/choose.h"
-#include "pipeline/ctc.h"
+#include "answer/ctc.h"
 #include "pipeline/pictures.h"
 #include "pipeline/speech.h"
 

@@ -14,10 +14,10 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "pipeline/boxes.h"
-#include "pipeline/ctc.h"
+#include "answer/boxes.h"
+#include "answer/ctc.h"
 #include "pipeline/depth.h"
-#include "pipeline/masks.h"
+#include "answer/masks.h"
 
 static struct arena memory;
 static json_t *known;

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Segments of a picture from the maps that a model gives: one mask a label, or one a thing. The rules are those of the
 // processors' post_process_*_segmentation in transformers, for one picture, resized to its height and width.
-#ifndef ASSAY_PIPELINE_MASKS_H
-#define ASSAY_PIPELINE_MASKS_H
+#ifndef ASSAY_ANSWER_MASKS_H
+#define ASSAY_ANSWER_MASKS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "preprocess/resample.h"
+
+// What the processor of a class (preprocessor_class) makes of the outputs: maps of labels, or queries with a mask each.
+struct segmenter {
+	const char *processor, *classes, *masks; // names of outputs; masks NULL: `classes` are maps
+	int side;                                // of struct mask_queries
+};
+const struct segmenter *segmenter_of(const char *processor); // NULL: no such one is known
 
 struct segment {
 	double score; // NaN: it has none

@@ -1,9 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/boxes.h"
+#include "answer/boxes.h"
 
 #include <math.h>
 
-#include "pipeline/inside.h"
+#include "answer/scores.h"
+#include "base/text.h"
+
+enum { PAIRS_USUAL = 100 }; // top_k of post_process_object_detection
+
+static const struct detector detectors[] = {
+	{ "Detr", BOXES_NO_OBJECT, 0 },
+	{ "Yolos", BOXES_NO_OBJECT, 0 },
+	{ "ConditionalDetr", BOXES_PAIRS, PAIRS_USUAL },
+	{ "DeformableDetr", BOXES_PAIRS, PAIRS_USUAL },
+	{ "RTDetr", BOXES_PAIRS, 0 },
+};
+
+const struct detector *detector_of(const char *processor)
+{
+	for (size_t i = 0; i < sizeof detectors / sizeof *detectors; i++)
+		if (text_is(detectors[i].processor, processor))
+			return &detectors[i];
+	return NULL;
+}
 
 size_t scores_best(const double *scores, size_t count)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/ctc.h"
+#include "answer/ctc.h"
 
 #include <math.h>
 

@@ -1,11 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/masks.h"
+#include "answer/masks.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "pipeline/boxes.h"
-#include "pipeline/inside.h"
+#include "answer/boxes.h"
+#include "answer/scores.h"
+#include "base/text.h"
+
+static const struct segmenter segmenters[] = {
+	{ "Segformer", "logits", NULL, 0 },
+	{ "Beit", "logits", NULL, 0 },
+	{ "DPT", "logits", NULL, 0 },
+	{ "MobileNetV2", "logits", NULL, 0 },
+	{ "MobileViT", "logits", NULL, 0 },
+	{ "Mask2Former", "class_queries_logits", "masks_queries_logits", 384 },
+	{ "MaskFormer", "class_queries_logits", "masks_queries_logits", 0 },
+};
+
+const struct segmenter *segmenter_of(const char *processor)
+{
+	for (size_t i = 0; i < sizeof segmenters / sizeof *segmenters; i++)
+		if (text_is(segmenters[i].processor, processor))
+			return &segmenters[i];
+	return NULL;
+}
 
 static size_t pixels_of(const struct planes *p)
 {

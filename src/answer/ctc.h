@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Speech by labels of frames (connectionist temporal classification): a label in a row counts once, the blank not at all. And
 // long sounds in windows, as the pipeline automatic-speech-recognition of transformers has them.
-#ifndef ASSAY_PIPELINE_CTC_H
-#define ASSAY_PIPELINE_CTC_H
+#ifndef ASSAY_ANSWER_CTC_H
+#define ASSAY_ANSWER_CTC_H
 
 #include <stddef.h>
 #include <stdint.h>
