@@ -98,22 +98,42 @@ static enum status contest_segment(struct segments *out, struct arena *a, const 
 	return STATUS_OK;
 }
 
-enum status segments_of_labels(
-	struct segments *out, struct arena *a, const struct planes *logits, int height, int width, struct error *err)
+// Every label takes part with its resized map.
+static enum status contest_of_labels(
+	struct contest *c, struct arena *a, const struct planes *logits, int height, int width, struct error *err)
 {
-	struct arena own = { 0 };
-	struct contest c;
-	enum status st = contest_new(&c, &own, height, width, err);
+	enum status st = contest_new(c, a, height, width, err);
 
-	*out = (struct segments){ ARENA_ARRAY(a, (size_t)logits->channels + 1, struct segment), 0 };
 	for (int label = 0; !st && label < logits->channels; label++) {
 		struct planes one = plane(logits, (size_t)label), resized;
 		struct arena brief = { 0 };
 
 		if (!(st = planes_between(&resized, &brief, &one, height, width, false, err)))
-			contest_enter(&c, label, resized.data);
+			contest_enter(c, label, resized.data);
 		arena_done(&brief);
 	}
+	return st;
+}
+
+enum status labels_of_pixels(
+	int32_t **out, struct arena *a, const struct planes *logits, int height, int width, struct error *err)
+{
+	struct contest c;
+	enum status st = contest_of_labels(&c, a, logits, height, width, err);
+
+	if (!st)
+		*out = c.winner;
+	return st;
+}
+
+enum status segments_of_labels(
+	struct segments *out, struct arena *a, const struct planes *logits, int height, int width, struct error *err)
+{
+	struct arena own = { 0 };
+	struct contest c;
+	enum status st = contest_of_labels(&c, &own, logits, height, width, err);
+
+	*out = (struct segments){ ARENA_ARRAY(a, (size_t)logits->channels + 1, struct segment), 0 };
 	for (int label = 0; !st && label < logits->channels; label++)
 		if (contest_won(&c, label))
 			st = contest_segment(out, a, &c, label, label, (double)NAN, err);
@@ -152,14 +172,11 @@ static double *class_probabilities(struct arena *a, const struct mask_queries *q
 	return out;
 }
 
-enum status segments_of_queries(
-	struct segments *out, struct arena *a, const struct mask_queries *q, int height, int width, struct error *err)
+enum status planes_of_queries(struct planes *out, struct arena *a, const struct mask_queries *q, struct error *err)
 {
-	struct arena own = { 0 };
-	const double *classes = class_probabilities(&own, q);
-	struct planes sums;
-	enum status st = planes_new(
-		&sums, &own, (int)q->labels, q->side ? q->side : q->masks.height, q->side ? q->side : q->masks.width, err);
+	const double *classes = class_probabilities(a, q);
+	enum status st =
+		planes_new(out, a, (int)q->labels, q->side ? q->side : q->masks.height, q->side ? q->side : q->masks.width, err);
 
 	for (size_t query = 0; !st && query < (size_t)q->masks.channels; query++) {
 		struct arena brief = { 0 };
@@ -169,13 +186,23 @@ enum status segments_of_queries(
 			to_probability(&mask);
 			for (size_t label = 0; label < q->labels; label++) {
 				float weight = (float)classes[query * (q->labels + 1) + label];
-				float *sum = sums.data + label * pixels_of(&sums);
-				for (size_t i = 0; i < pixels_of(&sums); i++)
+				float *sum = out->data + label * pixels_of(out);
+				for (size_t i = 0; i < pixels_of(out); i++)
 					sum[i] += weight * mask.data[i];
 			}
 		}
 		arena_done(&brief);
 	}
+	return st;
+}
+
+enum status segments_of_queries(
+	struct segments *out, struct arena *a, const struct mask_queries *q, int height, int width, struct error *err)
+{
+	struct arena own = { 0 };
+	struct planes sums;
+	enum status st = planes_of_queries(&sums, &own, q, err);
+
 	if (!st)
 		st = segments_of_labels(out, a, &sums, height, width, err);
 	arena_done(&own);

@@ -26,8 +26,11 @@ struct segments {
 	size_t count;
 };
 
-// Each pixel's label is the largest of `logits` [labels, height, width], resized (bilinear) to the picture's size; the labels
-// that occur, by rising index. In `a`, as everything here.
+// Each pixel's label is the largest of `logits` [labels, height, width], resized (bilinear) to the picture's size: [height,
+// width]. In `a`, as everything here.
+enum status labels_of_pixels(
+	int32_t **out, struct arena *a, const struct planes *logits, int height, int width, struct error *err);
+// The same as a segment for each label that occurs, by rising index.
 enum status segments_of_labels(
 	struct segments *out, struct arena *a, const struct planes *logits, int height, int width, struct error *err);
 
@@ -42,7 +45,9 @@ struct mask_thresholds {
 	double score, mask, overlap; // threshold, mask_threshold, overlap_mask_area_threshold of the library
 };
 
-// Each pixel's label is the largest sum over the queries of label probability times mask probability.
+// For each label the sum over the queries of label probability times mask probability, [labels, height, width].
+enum status planes_of_queries(struct planes *out, struct arena *a, const struct mask_queries *q, struct error *err);
+// Each pixel's label is the largest of these sums.
 enum status segments_of_queries(
 	struct segments *out, struct arena *a, const struct mask_queries *q, int height, int width, struct error *err);
 // One segment a query: its best label's probability is above thresholds->score, and of the pixels where probability times score

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/digest.h"
@@ -13,6 +14,7 @@
 #include "base/text.h"
 #include "cell/inputs.h"
 #include "checkpoint/npy.h"
+#include "preprocess/medium.h"
 
 enum { VALUES_MOST = 1024, DIM_MOST = 1 << 30 };
 
@@ -103,6 +105,83 @@ static const char *next_value(const char **text, const char *separators, struct 
 	return word;
 }
 
+static const char of_file[] = "file:", of_text[] = "text:";
+
+// %25, %3B and %0A in a text, which ";" ends and one line holds.
+static const char *without_escapes(struct arena *a, const char *text)
+{
+	static const struct {
+		const char *escape;
+		char is;
+	} all[] = { { "%25", '%' }, { "%3B", ';' }, { "%0A", '\n' } };
+	char *out = arena_strdup(a, text), *to = out;
+
+	for (const char *at = text; *at;) {
+		size_t i = 0;
+
+		while (i < sizeof all / sizeof *all && !text_starts(at, all[i].escape))
+			i++;
+		*to++ = i < sizeof all / sizeof *all ? all[i].is : *at;
+		at += i < sizeof all / sizeof *all ? 3 : 1;
+	}
+	*to = 0;
+	return out;
+}
+
+static const char *with_escapes(struct arena *a, const char *text)
+{
+	struct text t = { 0 };
+
+	for (; *text; text++) {
+		const char one[] = { *text, 0 };
+
+		text_add(&t, *text == '%' ? "%25" : *text == ';' ? "%3B" : *text == '\n' ? "%0A" : one);
+	}
+	const char *out = arena_strdup(a, text_get(&t));
+	text_done(&t);
+	return out;
+}
+
+// INPUT=WHAT: without blanks, but for the path of a file.
+static bool is_assignment(const char *word)
+{
+	const size_t n = strcspn(word, "= \t\n");
+
+	return n > 0 && word[n] == '=' &&
+		(!strpbrk(word + n, " \t\n") || text_ends(word, ".npy") || text_ends(word, ".safetensors"));
+}
+
+static bool is_file(const char *word)
+{
+	return file_exists(word) && !file_is_dir(word);
+}
+
+const char *asked_typed(struct arena *a, const char *value)
+{
+	const char *rest = value, *word, *out = NULL;
+	bool known = true;
+
+	while (known && (word = next_value(&rest, ";", a))) {
+		const bool as_it_is = text_starts(word, of_file) || text_starts(word, of_text) || is_assignment(word);
+
+		known = as_it_is || is_file(word);
+		out = arena_join(a, out, ";", as_it_is ? word : arena_printf(a, "%s%s", of_file, word));
+	}
+	if (known && out)
+		return out;
+	if (medium_names_file(a, value) && !strchr(value, ';'))
+		return arena_printf(a, "%s%s", of_file, value);
+	return arena_printf(a, "%s%s", of_text, with_escapes(a, text_starts(value, of_text) ? value + strlen(of_text) : value));
+}
+
+static void parse_thing(struct asked_inputs *out, struct arena *a, const char *word)
+{
+	const bool is = text_starts(word, of_file);
+
+	out->things[out->thing_count++] =
+		(struct asked_thing){ is, is ? word + strlen(of_file) : without_escapes(a, word + strlen(of_text)) };
+}
+
 // One input or dimension has one answer. The same one twice is none too many.
 static enum status check_repeats(const struct asked_inputs *x, struct error *err)
 {
@@ -142,8 +221,12 @@ enum status asked_parse(struct asked_inputs *out, struct arena *a, const struct 
 		st = parse_shape(&out->shapes[out->shape_count++], a, word, err);
 	while (!st && (word = next_value(&dims, ";,", a)))
 		st = parse_dim(&out->dims[out->dim_count++], a, word, err);
+	out->things = ARENA_ARRAY(a, input_most + 1, struct asked_thing);
 	while (!st && (word = next_value(&inputs, ";", a)))
-		st = parse_input(&out->inputs[out->input_count++], a, word, err);
+		if (text_starts(word, of_file) || text_starts(word, of_text))
+			parse_thing(out, a, word);
+		else
+			st = parse_input(&out->inputs[out->input_count++], a, word, err);
 	return st ? st : check_repeats(out, err);
 }
 
@@ -174,24 +257,57 @@ static enum status open_file(struct arena *a, const struct asked_input *x, struc
 	return error_set(err, STATUS_BAD_INPUT, "%s has no tensor %s or %s", x->path, prefixed, x->input);
 }
 
+static enum status check_thing(const char *path, struct error *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		return error_errno(err, "--input %s", path);
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, STATUS_BAD_INPUT, "--input %s: no regular file; an input is a text or a file", path);
+	return STATUS_OK;
+}
+
+// A file by its whole path: a question that is asked again from another folder is the same one.
+static const char *absolute(struct arena *a, const char *path)
+{
+	char folder[4096];
+
+	return *path != '/' && getcwd(folder, sizeof folder) && !strchr(folder, ';') ? arena_printf(a, "%s/%s", folder, path)
+										     : path;
+}
+
+static enum status check_word(
+	const char **word, const struct asked_input *x, struct arena *a, struct arena *passing, struct error *err)
+{
+	struct weight ignored;
+
+	if (text_starts(*word, of_file)) {
+		const char *path = *word + strlen(of_file);
+
+		*word = arena_printf(a, "%s%s", of_file, absolute(a, path));
+		return check_thing(path, err);
+	}
+	if (text_starts(*word, of_text) || !x->path)
+		return STATUS_OK;
+	if (!file_exists(x->path))
+		return error_set(err, STATUS_BAD_INPUT, "--input %s: no such file", *word);
+	*word = arena_printf(a, "%s=%s", x->input, absolute(a, x->path));
+	return open_file(passing, x, &ignored, err);
+}
+
 enum status asked_check(struct question *q, struct arena *a, struct error *err)
 {
 	struct asked_inputs asked;
 	struct arena passing = { 0 };
-	struct weight ignored;
 	const char *rest = q->inputs ? q->inputs : "", *word, *all = NULL;
-	char folder[4096];
+	size_t i = 0; // of asked.inputs
 	enum status st = asked_parse(&asked, a, q, err);
 
-	for (size_t i = 0; !st && (word = next_value(&rest, ";", a)) != NULL; i++) {
-		const struct asked_input *x = &asked.inputs[i];
+	while (!st && (word = next_value(&rest, ";", a)) != NULL) {
+		const bool is_thing = text_starts(word, of_file) || text_starts(word, of_text);
 
-		if (x->path && !file_exists(x->path))
-			st = error_set(err, STATUS_BAD_INPUT, "--input %s: no such file", word);
-		else if (x->path)
-			st = open_file(&passing, x, &ignored, err);
-		if (x->path && *x->path != '/' && getcwd(folder, sizeof folder) && !strchr(folder, ';'))
-			word = arena_printf(a, "%s=%s/%s", x->input, folder, x->path);
+		st = check_word(&word, is_thing ? NULL : &asked.inputs[i++], a, &passing, err);
 		all = arena_join(a, all, ";", word);
 	}
 	arena_done(&passing);
@@ -210,6 +326,9 @@ const char *asked_digests(struct arena *a, const struct question *q)
 	for (size_t i = 0; i < asked.input_count; i++)
 		if (asked.inputs[i].path)
 			out = arena_join(a, out, "\n", file_digest_key(a, asked.inputs[i].path));
+	for (size_t i = 0; i < asked.thing_count; i++)
+		if (asked.things[i].is_file)
+			out = arena_join(a, out, "\n", file_digest_key(a, asked.things[i].value));
 	return out ? out : "";
 }
 
@@ -219,9 +338,21 @@ bool asked_has_files(const struct question *q)
 	struct asked_inputs asked;
 	bool any = false;
 
-	if (q->inputs && !asked_parse(&asked, &a, q, NULL))
+	if (q->inputs && !asked_parse(&asked, &a, q, NULL)) {
+		any = asked.thing_count > 0;
 		for (size_t i = 0; i < asked.input_count && !any; i++)
 			any = asked.inputs[i].path != NULL;
+	}
+	arena_done(&a);
+	return any;
+}
+
+bool asked_has_things(const struct question *q)
+{
+	struct arena a = { 0 };
+	struct asked_inputs asked;
+	const bool any = q->inputs && !asked_parse(&asked, &a, q, NULL) && asked.thing_count > 0;
+
 	arena_done(&a);
 	return any;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What --shape, --dim and --input ask of the inputs of an .onnx file that assay did not build. Each text is of one value or of
-// several with ";" between; names are the file's.
+// What --shape, --dim and --input ask of the inputs. Each text is of one value or of several with ";" between; names are those of
+// an .onnx file that assay did not build.
 //   shapes   INPUT:N,N,...        no number after the colon: a scalar
 //   dims     NAME=N,NAME=N,...
 //   inputs   INPUT=FILE.npy | FILE.safetensors | random:LOW,HIGH | ones | zeros
+//            file:PATH            a picture, a recording or a text, for the model's own processor or tokenizer
+//            text:TEXT            a text, in which %25, %3B and %0A stand for "%", ";" and a line break
 #ifndef ASSAY_CELL_ASKED_H
 #define ASSAY_CELL_ASKED_H
 
@@ -29,8 +31,16 @@ struct asked_inputs {
 		const char *path; // of ASKED_FILE
 		double low, high; // of ASKED_RANDOM: from low, below high
 	} * inputs;
-	size_t shape_count, dim_count, input_count;
+	struct asked_thing { // what the model's own processor or tokenizer makes inputs of
+		bool is_file;
+		const char *value; // a path, or a text
+	} * things;
+	size_t shape_count, dim_count, input_count, thing_count;
 };
+
+// A value of --input as a person types it, in the form above: INPUT=WHAT, file: and text: as they are, the name of a file that is
+// there or a word that looks like one as file:, anything else as text:. In `a`.
+const char *asked_typed(struct arena *a, const char *value);
 
 // Memory in `a`. BAD_INPUT in the words of the option. Files are not looked at.
 enum status asked_parse(struct asked_inputs *out, struct arena *a, const struct question *q, struct error *err);
@@ -39,7 +49,8 @@ enum status asked_parse(struct asked_inputs *out, struct arena *a, const struct 
 enum status asked_check(struct question *q, struct arena *a, struct error *err);
 // For keys: what the files contain, one line each; "" where there is none.
 const char *asked_digests(struct arena *a, const struct question *q);
-bool asked_has_files(const struct question *q); // is any input one of a file?
+bool asked_has_files(const struct question *q);  // is any input one of a file?
+bool asked_has_things(const struct question *q); // is any a file or a text for the model's own processor or tokenizer?
 // How many bytes they take.
 uint64_t asked_nbytes(const struct question *q);
 

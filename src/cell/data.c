@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "artifact/identity.h"
@@ -16,9 +17,8 @@
 #include "base/tensor.h"
 #include "base/text.h"
 #include "preprocess/decode.h"
-#include "preprocess/preprocess.h"
-#include "preprocess/sound.h"
-#include "token/token.h"
+#include "stats/overlap.h"
+#include "stats/word_error.h"
 
 // ---- what there is -------------------------------------------------------------------------------------------------------
 
@@ -49,105 +49,169 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct data_item *)a)->name, ((const struct data_item *)b)->name);
 }
 
-static enum status list_folder(struct data_set *out, struct arena *a, struct error *err)
+static struct data_item *add_item(struct data_set *out, struct error *err)
 {
-	DIR *dir = opendir(out->folder);
-	uint64_t sum = 0;
-	enum status st = STATUS_OK;
-
-	if (!dir)
-		return error_errno(err, "--data %s", out->path);
-	out->items = ARENA_ARRAY(a, DATA_EXAMPLES_MOST, struct data_item);
-	for (struct dirent *e; !st && (e = readdir(dir));) {
-		if (!text_ends(e->d_name, ".safetensors"))
-			continue;
-		if (out->count == DATA_EXAMPLES_MOST) {
-			st = too_many(out->path, err);
-			break;
-		}
-		struct data_item *item = &out->items[out->count++];
-		item->name = arena_strdup(a, e->d_name);
-		item->path = arena_printf(a, "%s/%s", out->folder, e->d_name);
-		st = look_at_file(item->path, item->name, &sum, err);
-	}
-	closedir(dir);
-	if (!st)
-		qsort(out->items, out->count, sizeof *out->items, by_name);
-	return st;
-}
-
-static const char *const file_keys[] = { "file", "image", "sound" };
-
-static bool is_key(const char *key)
-{
-	static const char *const others[] = { "text", "text_pair", "label", "labels" };
-
-	for (size_t i = 0; i < sizeof file_keys / sizeof *file_keys; i++)
-		if (text_is(file_keys[i], key))
-			return true;
-	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-		if (text_is(others[i], key))
-			return true;
-	return false;
-}
-
-// The file that a line names, below the set's folder; NULL: it names none.
-static const char *file_of(struct arena *a, const struct data_set *set, const json_t *line)
-{
-	for (size_t i = 0; i < sizeof file_keys / sizeof *file_keys; i++) {
-		const char *name = json_string_value(json_object_get(line, file_keys[i]));
-
-		if (name)
-			return arena_printf(a, "%s/%s", set->folder, name);
-	}
+	if (out->count < DATA_EXAMPLES_MOST)
+		return &out->items[out->count++];
+	too_many(out->path, err);
 	return NULL;
 }
 
-// Exactly one of file, text, image and sound, and no key that means nothing.
+// What a line may say. An example has one source and at most one target.
+static const struct key {
+	const char *name;
+	enum key_role { OF_SOURCE, OF_TARGET, OF_PAIR } role;
+	bool is_file; // its text is a path
+	bool is_text;
+} keys[] = {
+	{ "file", OF_SOURCE, true, true },
+	{ "text", OF_SOURCE, false, true },
+	{ "text_file", OF_SOURCE, true, true },
+	{ "image", OF_SOURCE, true, true },
+	{ "sound", OF_SOURCE, true, true },
+	{ "text_pair", OF_PAIR, false, true },
+	{ "label", OF_TARGET, false, false },
+	{ "labels", OF_TARGET, false, false },
+	{ "transcript", OF_TARGET, false, true },
+	{ "boxes", OF_TARGET, false, false },
+	{ "mask", OF_TARGET, true, true },
+};
+enum { KEYS = sizeof keys / sizeof *keys };
+
+static const struct key *key_of(const char *name)
+{
+	for (size_t i = 0; i < KEYS; i++)
+		if (text_is(keys[i].name, name))
+			return &keys[i];
+	return NULL;
+}
+
+// The file that a member of a line names, below the set's folder; NULL: it names none.
+static const char *file_at(struct arena *a, const struct data_set *set, const json_t *line, const char *key)
+{
+	const char *name = json_string_value(json_object_get(line, key));
+
+	return name ? arena_printf(a, "%s/%s", set->folder, name) : NULL;
+}
+
+static enum status check_file(
+	const struct data_set *set, struct arena *a, const char *name, const char *where, uint64_t *sum, struct error *err)
+{
+	const char *path = arena_printf(a, "%s/%s", set->folder, name);
+	enum status st;
+
+	if (*name == '/')
+		return error_set(err, STATUS_BAD_INPUT,
+			"--data %s, %s: files are named as seen from the folder of %s, and not by a path from /", set->path,
+			where, set->path);
+	if ((st = look_at_file(path, arena_printf(a, "%s, %s: %s", set->path, where, name), sum, err)))
+		return st;
+	return model_has_inside(set->folder, path)
+		? STATUS_OK
+		: error_set(err, STATUS_BAD_INPUT, "--data %s, %s: its file leads out of the folder", set->path, where);
+}
+
+// The words that are wanted: at least one, since their number is what errors are divided by.
+static enum status check_transcript(const char *text, struct error *err)
+{
+	const size_t words = word_error_words(text);
+
+	return !words ? error_set(err, STATUS_BAD_INPUT, "transcript has no word")
+		: words > WORD_ERROR_WORDS_MOST
+		? error_set(err, STATUS_BAD_INPUT, "transcript has more than %d words", WORD_ERROR_WORDS_MOST)
+		: STATUS_OK;
+}
+
+static enum status check_boxes(const json_t *boxes, struct error *err)
+{
+	const json_t *one, *x;
+	size_t i, k;
+
+	if (!json_is_array(boxes) || json_array_size(boxes) > DATA_BOXES_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "boxes is no array of at most %d boxes", DATA_BOXES_MOST);
+	json_array_foreach(boxes, i, one)
+	{
+		const json_t *box = json_object_get(one, "box"), *crowd = json_object_get(one, "crowd");
+		bool good = json_array_size(box) == 4 && json_object_get(one, "label") && (!crowd || json_is_boolean(crowd)) &&
+			json_object_size(one) == (crowd ? 3 : 2);
+
+		json_array_foreach(box, k, x) good = good && json_is_number(x) &&
+			fabs(json_number_value(x)) <= PICTURE_SIDE_MOST && (k < 2 || json_number_value(x) > 0);
+		if (!good)
+			return error_set(err, STATUS_BAD_INPUT,
+				"box %zu: {\"label\": L, \"box\": [left, top, width, height]} of numbers up to %d is wanted, and "
+				"\"crowd\": true where it is one",
+				i + 1, PICTURE_SIDE_MOST);
+	}
+	return STATUS_OK;
+}
+
+// The member that a line has of a role; *count of them.
+static const char *member_of(const json_t *line, enum key_role role, size_t *count)
+{
+	const char *found = NULL;
+
+	*count = 0;
+	for (size_t i = 0; i < KEYS; i++)
+		if (keys[i].role == role && json_object_get(line, keys[i].name)) {
+			found = keys[i].name;
+			++*count;
+		}
+	return found;
+}
+
+// Exactly one source, at most one target, which goes with it, and no key that means nothing.
+static enum status check_members(json_t *line, struct error *err)
+{
+	const char *name, *source, *target;
+	json_t *value;
+	size_t sources, targets;
+
+	if (!json_is_object(line))
+		return error_set(err, STATUS_BAD_INPUT, "no JSON object");
+	json_object_foreach(line, name, value)
+	{
+		const struct key *key = key_of(name);
+
+		if (!key)
+			return error_set(err, STATUS_BAD_INPUT,
+				"the key \"%.40s\" means nothing; file, text, text_pair, text_file, image, sound, label, labels, "
+				"transcript, boxes and mask do",
+				name);
+		if (key->is_text && !json_is_string(value))
+			return error_set(err, STATUS_BAD_INPUT, "%s is no text", name);
+	}
+	source = member_of(line, OF_SOURCE, &sources);
+	target = member_of(line, OF_TARGET, &targets);
+	if (sources != 1 || (json_object_get(line, "text_pair") && !json_object_get(line, "text")))
+		return error_set(err, STATUS_BAD_INPUT, "one of file, text, text_file, image and sound is wanted");
+	if (json_object_get(line, "label") && json_object_get(line, "labels"))
+		return error_set(err, STATUS_BAD_INPUT, "it has both label and labels");
+	if (targets > 1)
+		return error_set(err, STATUS_BAD_INPUT, "it has more than one of label, labels, transcript, boxes and mask");
+	if ((text_is(target, "boxes") || text_is(target, "mask")) && !text_is(source, "image"))
+		return error_set(err, STATUS_BAD_INPUT, "%s are of an image, and it has %s", target, source);
+	if (text_is(target, "transcript"))
+		return check_transcript(json_string_value(json_object_get(line, target)), err);
+	return text_is(target, "boxes") ? check_boxes(json_object_get(line, target), err) : STATUS_OK;
+}
+
 static enum status check_line(
 	const struct data_set *set, struct arena *a, struct data_item *item, uint64_t *sum, struct error *err)
 {
 	json_t *line = json_line(item->line, strlen(item->line));
-	const char *key, *path;
-	json_t *value;
-	size_t sources = 0;
-	enum status st = STATUS_OK;
+	enum status st = check_members(line, err);
 
-	if (!json_is_object(line))
-		st = error_set(err, STATUS_BAD_INPUT, "--data %s, %s: no JSON object", set->path, item->name);
-	json_object_foreach(line, key, value)
-	{
-		const bool is_label = text_starts(key, "label"), is_source = !is_label && !text_is(key, "text_pair");
+	if (st)
+		error_prefix(err, "--data %s, %s", set->path, item->name);
+	for (size_t i = 0; i < KEYS && !st; i++) {
+		const char *name = keys[i].is_file ? json_string_value(json_object_get(line, keys[i].name)) : NULL;
 
-		sources += is_source;
-		if (!st && !is_key(key))
-			st = error_set(err, STATUS_BAD_INPUT,
-				"--data %s, %s: the key \"%.40s\" means nothing; file, text, text_pair, image, sound, label and "
-				"labels "
-				"do",
-				set->path, item->name, key);
-		if (!st && !is_label && !json_is_string(value))
-			st = error_set(err, STATUS_BAD_INPUT, "--data %s, %s: %s is no text", set->path, item->name, key);
+		if (name)
+			st = check_file(set, a, name, item->name, sum, err);
 	}
-	if (!st && json_object_get(line, "label") && json_object_get(line, "labels"))
-		st = error_set(err, STATUS_BAD_INPUT, "--data %s, %s: it has both label and labels", set->path, item->name);
-	if (!st && (sources != 1 || (json_object_get(line, "text_pair") && !json_object_get(line, "text"))))
-		st = error_set(err, STATUS_BAD_INPUT, "--data %s, %s: one of file, text, image and sound is wanted", set->path,
-			item->name);
-	for (size_t i = 0; i < sizeof file_keys / sizeof *file_keys && !st; i++)
-		if (text_starts(json_string_value(json_object_get(line, file_keys[i])), "/"))
-			st = error_set(err, STATUS_BAD_INPUT,
-				"--data %s, %s: files are named as seen from the folder of %s, and not by a path from /",
-				set->path, item->name, set->path);
-	if (!st && (path = file_of(a, set, line))) {
-		st = look_at_file(
-			path, arena_printf(a, "%s, %s: %s", set->path, item->name, path + strlen(set->folder) + 1), sum, err);
-		if (!st && !model_has_inside(set->folder, path))
-			st = error_set(
-				err, STATUS_BAD_INPUT, "--data %s, %s: its file leads out of the folder", set->path, item->name);
-		if (json_object_get(line, "file"))
-			item->path = path;
-	}
+	if (!st)
+		item->path = file_at(a, set, line, "file");
 	json_decref(line);
 	return st;
 }
@@ -172,13 +236,116 @@ static enum status list_lines(struct data_set *out, struct arena *a, struct erro
 				DATA_LINE_MOST);
 		if (strspn(at, " \t\r") >= (size_t)(end - at))
 			continue;
-		if (out->count == DATA_EXAMPLES_MOST)
-			return too_many(out->path, err);
-		struct data_item *item = &out->items[out->count++];
+		struct data_item *item = add_item(out, err);
+		if (!item)
+			return STATUS_BAD_INPUT;
 		item->name = arena_printf(a, "line %zu", number);
 		item->line = arena_strndup(a, at, (size_t)(end - at));
 		st = check_line(out, a, item, &sum, err);
 	}
+	return st;
+}
+
+// ---- folders -------------------------------------------------------------------------------------------------------------
+
+// The kind of an example that lies in the folder of its class, by the file's name; NULL: it is none.
+static const char *kind_of(const char *name)
+{
+	static const struct {
+		const char *ending, *key;
+	} kinds[] = { { ".png", "image" }, { ".jpg", "image" }, { ".jpeg", "image" }, { ".webp", "image" }, { ".gif", "image" },
+		{ ".wav", "sound" }, { ".flac", "sound" }, { ".mp3", "sound" }, { ".ogg", "sound" }, { ".txt", "text_file" } };
+	const size_t n = strlen(name);
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		const size_t k = strlen(kinds[i].ending);
+
+		if (n > k && !strcasecmp(name + n - k, kinds[i].ending))
+			return kinds[i].key;
+	}
+	return NULL;
+}
+
+// The line that says the same of a file in the folder of a class: a number where the folder's name is one.
+static enum status class_line(
+	struct data_item *item, struct arena *a, const char *class_name, const char *file, struct error *err)
+{
+	int64_t number;
+	json_t *label = text_to_int(class_name, 0, INT32_MAX, &number) ? json_integer(number) : json_string(class_name),
+	       *line = json_pack("{s:s, s:o}", kind_of(file), arena_printf(a, "%s/%s", class_name, file), "label", label);
+	char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
+
+	json_decref(line);
+	if (!text)
+		return error_set(err, STATUS_BAD_INPUT, "--data: a name in it is not UTF-8");
+	item->line = arena_strdup(a, text);
+	item->name = arena_printf(a, "%s/%s", class_name, file);
+	free(text);
+	return STATUS_OK;
+}
+
+static enum status list_class(struct data_set *out, struct arena *a, const char *class_name, uint64_t *sum, struct error *err)
+{
+	DIR *dir = opendir(arena_printf(a, "%s/%s", out->folder, class_name));
+	enum status st = STATUS_OK;
+
+	if (!dir)
+		return error_errno(err, "--data %s/%s", out->path, class_name);
+	for (struct dirent *e; !st && (e = readdir(dir));) {
+		struct data_item *item;
+
+		if (*e->d_name == '.')
+			continue;
+		if (!kind_of(e->d_name))
+			st = error_set(err, STATUS_BAD_INPUT,
+				"--data %s: %s/%s is neither a picture nor a sound nor a text (*.txt) by its name", out->path,
+				class_name, e->d_name);
+		else if (!(item = add_item(out, err)))
+			st = STATUS_BAD_INPUT;
+		else if (!(st = class_line(item, a, class_name, e->d_name, err)))
+			st = check_line(out, a, item, sum, err);
+	}
+	closedir(dir);
+	return st;
+}
+
+static enum status list_example(struct data_set *out, struct arena *a, const char *name, uint64_t *sum, struct error *err)
+{
+	struct data_item *item = add_item(out, err);
+
+	if (!item)
+		return STATUS_BAD_INPUT;
+	item->name = arena_strdup(a, name);
+	item->path = arena_printf(a, "%s/%s", out->folder, name);
+	return look_at_file(item->path, item->name, sum, err);
+}
+
+// Of a folder with a .safetensors file these, else what lies in its folders.
+static enum status list_folder(struct data_set *out, struct arena *a, struct error *err)
+{
+	DIR *dir = opendir(out->folder);
+	const char **classes = ARENA_ARRAY(a, DATA_CLASSES_MOST, const char *);
+	size_t class_count = 0;
+	uint64_t sum = 0;
+	enum status st = STATUS_OK;
+
+	if (!dir)
+		return error_errno(err, "--data %s", out->path);
+	out->items = ARENA_ARRAY(a, DATA_EXAMPLES_MOST, struct data_item);
+	for (struct dirent *e; !st && (e = readdir(dir));) {
+		if (text_ends(e->d_name, ".safetensors"))
+			st = list_example(out, a, e->d_name, &sum, err);
+		else if (*e->d_name != '.' && file_is_dir(arena_printf(a, "%s/%s", out->folder, e->d_name)) &&
+			class_count < DATA_CLASSES_MOST)
+			classes[class_count++] = arena_strdup(a, e->d_name);
+	}
+	closedir(dir);
+	if (!st && !out->count && class_count == DATA_CLASSES_MOST)
+		st = error_set(err, STATUS_BAD_INPUT, "--data %s: %d folders and more", out->path, DATA_CLASSES_MOST);
+	for (size_t i = 0; i < class_count && !st && (!out->count || out->items[0].line); i++)
+		st = list_class(out, a, classes[i], &sum, err);
+	if (!st && out->count)
+		qsort(out->items, out->count, sizeof *out->items, by_name);
 	return st;
 }
 
@@ -193,48 +360,53 @@ enum status data_list(struct data_set *out, struct arena *a, const char *path, s
 	if (!is_folder && !file_exists(path))
 		return error_set(err, STATUS_BAD_INPUT, "--data %s: no such file or folder", path);
 	if (!is_folder && !text_ends(path, ".jsonl"))
-		return error_set(
-			err, STATUS_BAD_INPUT, "--data %s: a folder of .safetensors files is wanted, or a .jsonl file", path);
+		return error_set(err, STATUS_BAD_INPUT,
+			"--data %s: a folder of .safetensors files or of folders of classes is wanted, or a .jsonl file", path);
 	st = is_folder ? list_folder(out, a, err) : list_lines(out, a, err);
 	if (!st && !out->count)
 		st = error_set(err, STATUS_BAD_INPUT, "--data %s: there is no %s in it", path,
-			is_folder ? ".safetensors file" : "line with an example");
+			is_folder ? ".safetensors file and no folder of examples" : "line with an example");
 	return st;
+}
+
+// Each file that an item names.
+static bool add_files(struct hash *h, struct arena *a, const struct data_set *set, const struct data_item *item)
+{
+	json_t *line = item->line ? json_line(item->line, strlen(item->line)) : NULL;
+	bool known = true;
+
+	hash_add_text(h, item->line ? item->line : item->name);
+	for (size_t i = 0; i < KEYS && known; i++) {
+		const char *file = line && keys[i].is_file ? file_at(a, set, line, keys[i].name) : i == 0 ? item->path : NULL;
+		const char *digest = file ? file_digest_key(a, file) : NULL;
+
+		if (digest) {
+			known = digest_is_known(digest);
+			hash_add_text(h, digest);
+		}
+	}
+	json_decref(line);
+	return known;
 }
 
 const char *data_digest(struct arena *a, const char *path, const char *model)
 {
-	static const char *const prepares[] = { "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
-		"added_tokens.json", "vocab.txt", "vocab.json", "merges.txt", "spiece.model", "tokenizer.model",
-		"preprocessor_config.json", "processor_config.json" };
 	struct arena scratch = { 0 };
 	struct data_set set;
 	struct hash h;
 	bool known = !data_list(&set, &scratch, path, NULL);
 	char *hex = arena_alloc(a, 65);
+	const char *name;
 
 	hash_init(&h);
-	for (size_t i = 0; known && i < set.count; i++) {
-		const struct data_item *item = &set.items[i];
-		json_t *line = item->line ? json_line(item->line, strlen(item->line)) : NULL;
-		const char *file = line ? file_of(&scratch, &set, line) : item->path;
-
-		json_decref(line);
-		hash_add_text(&h, item->line ? item->line : item->name);
-		if (file) {
-			const char *digest = file_digest_key(&scratch, file);
-
-			known = digest_is_known(digest);
-			hash_add_text(&h, digest);
-		}
-	}
-	for (size_t i = 0;
-		known && model && file_is_dir(model) && text_ends(path, ".jsonl") && i < sizeof prepares / sizeof *prepares;
-		i++) {
-		const char *file = arena_printf(&scratch, "%s/%s", model, prepares[i]);
+	for (size_t i = 0; known && i < set.count; i++)
+		known = add_files(&h, &scratch, &set, &set.items[i]);
+	const bool prepares = known && model && file_is_dir(model) && set.items[0].line;
+	for (size_t i = 0; prepares && (name = prepare_file(i)); i++) {
+		const char *file = arena_printf(&scratch, "%s/%s", model, name);
 
 		if (file_exists(file)) {
-			hash_add_text(&h, prepares[i]);
+			hash_add_text(&h, name);
 			hash_add_text(&h, file_digest_key(&scratch, file));
 		}
 	}
@@ -258,26 +430,33 @@ static enum status label_number(const json_t *x, const json_t *config, int64_t *
 		: error_set(err, STATUS_BAD_INPUT, "a label is an integer, a word of label2id, or an array of these");
 }
 
-enum status data_check_labels(const char *path, const json_t *config, struct error *err)
+static enum status check_labels(const json_t *line, const json_t *config, struct error *err)
 {
-	struct arena a = { 0 };
-	struct data_set set;
-	enum status st = data_list(&set, &a, path, err);
+	const json_t *label = json_object_get(line, "label"), *given = label ? label : json_object_get(line, "labels"),
+		     *boxes = json_object_get(line, "boxes"), *box;
+	const bool is_list = json_is_array(given);
+	int64_t number;
+	size_t i;
+	enum status st = STATUS_OK;
 
-	for (size_t i = 0; !st && i < set.count; i++) {
-		const struct data_item *item = &set.items[i];
+	for (size_t k = 0; given && !st && k < (is_list ? json_array_size(given) : 1); k++)
+		st = label_number(is_list ? json_array_get(given, k) : given, config, &number, err);
+	json_array_foreach(boxes, i, box) if (!st) st = label_number(json_object_get(box, "label"), config, &number, err);
+	return st;
+}
+
+enum status data_check_labels(const struct data_set *set, const json_t *config, struct error *err)
+{
+	enum status st = STATUS_OK;
+
+	for (size_t i = 0; !st && i < set->count; i++) {
+		const struct data_item *item = &set->items[i];
 		json_t *line = item->line ? json_line(item->line, strlen(item->line)) : NULL;
-		const json_t *label = json_object_get(line, "label"), *given = label ? label : json_object_get(line, "labels");
-		const bool is_list = json_is_array(given);
-		int64_t number;
 
-		for (size_t k = 0; given && !st && k < (is_list ? json_array_size(given) : 1); k++)
-			st = label_number(is_list ? json_array_get(given, k) : given, config, &number, err);
-		if (st)
-			error_prefix(err, "--data %s, %s", set.path, item->name);
+		if ((st = check_labels(line, config, err)))
+			error_prefix(err, "--data %s, %s", set->path, item->name);
 		json_decref(line);
 	}
-	arena_done(&a);
 	return st;
 }
 
@@ -345,113 +524,13 @@ static enum status read_file(
 	return st;
 }
 
-static void add_input(struct data_example *out, struct arena *a, const struct tensor *t)
-{
-	struct weight *w = &out->inputs[out->input_count++];
-
-	*w = (struct weight){ .name = arena_printf(a, "in.%s", t->name),
-		.dtype = t->dtype,
-		.rank = t->rank,
-		.nbytes = t->nbytes,
-		.data = t->data };
-	memcpy(w->dim, t->dim, sizeof w->dim);
-}
-
-static void add_ids(struct data_example *out, struct arena *a, const char *name, const int64_t *ids, size_t count)
-{
-	const struct tensor t = { .name = name,
-		.dtype = DTYPE_I64,
-		.rank = 2,
-		.dim = { 1, (int64_t)count },
-		.data = (void *)(uintptr_t)ids,
-		.nbytes = count * sizeof *ids };
-
-	add_input(out, a, &t);
-}
-
-// As a tokenizer of transformers is called with truncation=True and, where the graph's length is fixed, padding="max_length".
-static enum status read_text(
-	struct data_example *out, struct arena *a, const json_t *line, struct data_reader *r, struct error *err)
-{
-	const char *text = json_string_value(json_object_get(line, "text")),
-		   *pair = json_string_value(json_object_get(line, "text_pair"));
-	const struct token_text in = { text, strlen(text), pair, pair ? strlen(pair) : 0 };
-	const int64_t most = r->text_length > 0 ? r->text_length : r->text_most;
-	const struct truncation cut = { .max_length = (size_t)most, .strategy = LONGEST_FIRST };
-	const struct padding pad = {
-		.length = (size_t)r->text_length, .id = r->pad_token_id > 0 ? (uint32_t)r->pad_token_id : 0, .token = ""
-	};
-	struct encoding e;
-	enum status st = STATUS_OK;
-
-	if (!r->tokenizer && (st = tokenizer_open(&r->tokenizer, &r->arena, r->model, err)))
-		return error_prefix(err, "--data: the model's tokenizer");
-	if ((st = tokenizer_encode_batch(
-		     r->tokenizer, a, &in, 1, true, most > 0 ? &cut : NULL, r->text_length > 0 ? &pad : NULL, &e, err)))
-		return st;
-	if (!e.count)
-		return error_set(err, STATUS_BAD_INPUT, "its text has no token");
-	int64_t *ids = ARENA_ARRAY(a, e.count, int64_t), *types = ARENA_ARRAY(a, e.count, int64_t),
-		*mask = ARENA_ARRAY(a, e.count, int64_t);
-	for (size_t i = 0; i < e.count; i++) {
-		ids[i] = e.tokens[i].id;
-		types[i] = e.tokens[i].type;
-		mask[i] = !(e.tokens[i].flags & TOKEN_PADDING);
-	}
-	out->is_text = true;
-	out->is_cut = e.overflow_count > 0;
-	add_ids(out, a, "input_ids", ids, e.count);
-	add_ids(out, a, "attention_mask", mask, e.count);
-	add_ids(out, a, "token_type_ids", types, e.count);
-	return STATUS_OK;
-}
-
-static enum status read_image(
-	struct data_example *out, struct arena *a, const char *path, struct data_reader *r, struct error *err)
-{
-	struct picture picture;
-	struct preprocessed made;
-	enum status st = STATUS_OK;
-
-	if (!r->preprocessor && (st = preprocessor_open(&r->preprocessor, &r->arena, r->model, err)))
-		return error_prefix(err, "--data: the model's processor");
-	if ((st = picture_open(&picture, a, path, err)) ||
-		(st = preprocessor_run(r->preprocessor, PREPROCESS_TORCHVISION, &picture, 1, a, &made, err)))
-		return st;
-	for (size_t i = 0; i < made.count; i++)
-		add_input(out, a, &made.tensors[i]);
-	return STATUS_OK;
-}
-
-static enum status read_sound(
-	struct data_example *out, struct arena *a, const char *path, struct data_reader *r, struct error *err)
-{
-	struct sound_wanted wanted;
-	struct sound_features made;
-	struct sound sound;
-	enum status st = STATUS_OK;
-
-	if (!r->sound && !(st = sound_settings(&r->sound, &r->arena, r->model, err)) && !r->sound)
-		st = error_set(err, STATUS_BAD_INPUT, "the model has no feature extractor of sounds");
-	if (st)
-		return error_prefix(err, "--data");
-	if ((st = sound_wanted(r->sound, NULL, &wanted, err)) || (st = sound_read(a, path, &wanted, &sound, err)) ||
-		(st = sound_preprocess(a, r->sound, NULL, &sound, 1, NULL, &made, err)))
-		return st;
-	if (made.count > 8)
-		return error_set(err, STATUS_UNSUPPORTED, "its processor gives %zu tensors", made.count);
-	for (size_t i = 0; i < made.count; i++)
-		add_input(out, a, &made.tensors[i]);
-	return STATUS_OK;
-}
-
 static enum status read_labels(
 	struct data_example *out, struct arena *a, const json_t *given, const struct data_reader *r, struct error *err)
 {
 	enum { IGNORED = -100 };
 	const bool is_list = json_is_array(given);
 	const size_t count = is_list ? json_array_size(given) : 1,
-		     room = is_list && r->text_length > (int64_t)count ? (size_t)r->text_length : count;
+		     room = is_list && r->how.text_length > (int64_t)count ? (size_t)r->how.text_length : count;
 	int64_t *labels = ARENA_ARRAY(a, room + 1, int64_t);
 	struct weight *w = ARENA_NEW(a, struct weight);
 	enum status st = STATUS_OK;
@@ -470,24 +549,103 @@ static enum status read_labels(
 	return st;
 }
 
+static enum status read_boxes(
+	struct data_example *out, struct arena *a, const json_t *boxes, const json_t *config, struct error *err)
+{
+	const json_t *one;
+	size_t i;
+	enum status st = STATUS_OK;
+
+	out->boxes = ARENA_ARRAY(a, json_array_size(boxes) + 1, struct detection);
+	json_array_foreach(boxes, i, one)
+	{
+		struct detection *d = &out->boxes[out->box_count++];
+		int64_t label;
+
+		if ((st = label_number(json_object_get(one, "label"), config, &label, err)))
+			return st;
+		d->kind = json_is_true(json_object_get(one, "crowd")) ? DETECTION_CROWD : DETECTION_TRUTH;
+		d->label = (double)label;
+		for (size_t k = 0; k < 4; k++)
+			d->box[k] = json_number_value(json_array_get(json_object_get(one, "box"), k));
+	}
+	return st;
+}
+
+// A PNG of grey, whose numbers are classes: what another format or a palette makes of them is not known.
+static enum status read_mask(
+	struct data_example *out, struct arena *a, const char *path, const struct data_reader *r, struct error *err)
+{
+	const uint8_t *data;
+	size_t nbytes;
+	enum status st;
+
+	if ((st = file_map(a, path, &data, &nbytes, err)) ||
+		(st = picture_decode(&out->mask, a, path, data, nbytes, DATA_MASK_MOST, err)))
+		return st;
+	const size_t pixels = (size_t)out->mask.width * (size_t)out->mask.height;
+	if (nbytes < 8 || memcmp(data, "\x89PNG", 4))
+		return error_set(err, STATUS_BAD_INPUT, "%s: a mask is a PNG file", path);
+	for (size_t i = 0; i < pixels; i++) {
+		uint8_t *at = out->mask.pixels + 3 * i;
+
+		if (at[0] != at[1] || at[1] != at[2])
+			return error_set(err, STATUS_BAD_INPUT, "%s: a mask is a grey picture, and this one has colours", path);
+		if (r->reduces_labels)
+			at[0] = at[0] == 0 || at[0] == OVERLAP_IGNORED ? OVERLAP_IGNORED : at[0] - 1;
+	}
+	return STATUS_OK;
+}
+
+static enum status read_source(struct data_example *out, struct arena *a, const struct data_set *set, const json_t *line,
+	struct data_reader *r, struct error *err)
+{
+	struct prepared *made = ARENA_NEW(a, struct prepared);
+	const char *text = json_string_value(json_object_get(line, "text")),
+		   *pair = json_string_value(json_object_get(line, "text_pair")), *file;
+	enum status st = STATUS_OK;
+
+	if (text)
+		st = prepare_text(made, a, text, pair, &r->how, err);
+	else if ((file = file_at(a, set, line, "text_file")))
+		st = prepare_text_file(made, a, file, &r->how, err);
+	else if ((file = file_at(a, set, line, "image")))
+		st = prepare_image(made, a, file, &r->how, err);
+	else if ((file = file_at(a, set, line, "sound")))
+		st = prepare_sound(made, a, file, &r->how, err);
+	else
+		return STATUS_OK; // a safetensors file, which is read already
+	out->inputs = made->items;
+	out->input_count = made->count;
+	out->is_text = made->is_text;
+	out->is_cut = made->is_cut;
+	out->width = made->width;
+	out->height = made->height;
+	return st;
+}
+
 static enum status read_line(struct data_example *out, struct arena *a, const struct data_set *set, const json_t *line,
 	struct data_reader *r, struct error *err)
 {
-	const char *path = file_of(a, set, line);
-	const json_t *label = json_object_get(line, "label"), *labels = json_object_get(line, "labels");
-	enum status st = STATUS_OK;
+	const json_t *label = json_object_get(line, "label"), *labels = json_object_get(line, "labels"),
+		     *boxes = json_object_get(line, "boxes");
+	const char *transcript = json_string_value(json_object_get(line, "transcript")), *mask = file_at(a, set, line, "mask");
+	enum status st = read_source(out, a, set, line, r, err);
 
-	if (!out->inputs)
-		out->inputs = ARENA_ARRAY(a, 16, struct weight);
-	if (json_object_get(line, "text"))
-		st = read_text(out, a, line, r, err);
-	else if (json_object_get(line, "image"))
-		st = read_image(out, a, path, r, err);
-	else if (json_object_get(line, "sound"))
-		st = read_sound(out, a, path, r, err);
-	if (!st && (label || labels))
-		st = read_labels(out, a, label ? label : labels, r, err);
-	return st;
+	if (st)
+		return st;
+	if ((label || labels || transcript) && (out->labels || out->golden_count))
+		return error_set(err, STATUS_BAD_INPUT, "the line has %s, and its file %s: one of them is wanted",
+			label            ? "label"
+				: labels ? "labels"
+					 : "transcript",
+			out->labels ? "labels" : "outputs to be held against");
+	out->transcript = arena_strdup(a, transcript);
+	if (boxes)
+		return read_boxes(out, a, boxes, r->config, err);
+	if (mask)
+		return read_mask(out, a, mask, r, err);
+	return label || labels ? read_labels(out, a, label ? label : labels, r, err) : STATUS_OK;
 }
 
 enum status data_read(
@@ -498,6 +656,9 @@ enum status data_read(
 
 	*out = (struct data_example){ 0 };
 	st = item->path ? read_file(out, a, item, r, err) : STATUS_OK;
+	if (!st && out->labels && out->golden_count)
+		st = error_set(err, STATUS_BAD_INPUT,
+			"--data, %s: it has both labels and outputs to be held against: one of them is wanted", item->name);
 	if (!st && item->line) {
 		json_t *line = json_line(item->line, strlen(item->line));
 
@@ -507,10 +668,4 @@ enum status data_read(
 			return error_prefix(err, "--data %s, %s", set->path, item->name);
 	}
 	return st;
-}
-
-void data_reader_done(struct data_reader *r)
-{
-	json_decref(r->sound);
-	arena_done(&r->arena);
 }

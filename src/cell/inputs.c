@@ -917,7 +917,27 @@ enum status inputs_of(struct arena *a, const struct tensor_type *types, size_t c
 			return st;
 	}
 	if (lacks)
-		*lacks = names ? arena_printf(a, "not in the golden file, and given their usual values: %s", names) : NULL;
+		*lacks = names;
+	return STATUS_OK;
+}
+
+enum status inputs_all_taken(
+	const struct tensor_type *types, size_t count, const struct weight *tensors, size_t there, struct error *err)
+{
+	static const char *const main_names[] = { "input_ids", "pixel_values", "input_values", "input_features" };
+
+	for (size_t k = 0; k < sizeof main_names / sizeof *main_names; k++) {
+		size_t i = 0;
+
+		while (i < count && !text_is(types[i].name, main_names[k]))
+			i++;
+		if (i == count && find(tensors, there, main_names[k]))
+			return error_set(err, STATUS_BAD_INPUT, "--input: the model takes no %s, which %s comes to",
+				main_names[k],
+				k == 0           ? "a text"
+					: k == 1 ? "a picture"
+						 : "a sound");
+	}
 	return STATUS_OK;
 }
 

@@ -94,12 +94,15 @@ int64_t inputs_positions(const struct input_hints *hints);
 // A declared mask, token_type_ids or position_ids that the file lacks gets its neutral value, speaker_id(s) and lang_ids -1,
 // speaker_embedding 0, which are nobody, and a decoder's cache is empty; so
 // is that of an encoder's states, where the file says that the cache is not used (use_cache_branch false), else it must be there.
-// *lacks (may be NULL): "not in the golden file, and given their usual values: token_type_ids (0)"; NULL: none is.
+// *lacks (may be NULL): what got its neutral value: "token_type_ids (0)"; NULL: nothing.
 enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t count, const char *path, struct tensor *out,
 	const char **lacks, struct error *err);
 // The same of `there` tensors that are at hand, "in.NAME" too; `path` is what errors call them.
 enum status inputs_of(struct arena *a, const struct tensor_type *types, size_t count, const struct weight *tensors, size_t there,
 	const char *path, struct tensor *out, const char **lacks, struct error *err);
+// BAD_INPUT: a text, a picture or a sound was made a tensor "in.NAME" of, and no input has that name.
+enum status inputs_all_taken(
+	const struct tensor_type *types, size_t count, const struct weight *tensors, size_t there, struct error *err);
 // One input from one tensor of a file, converted where the graph declares another type of the same kind; memory in `a`.
 // BAD_INPUT: another shape, or numbers for integers.
 enum status inputs_take(struct arena *a, const struct tensor_type *type, const struct weight *w, const char *path,

@@ -145,6 +145,27 @@ static enum status decide_shapes(struct work *w, const struct tensor_type **type
 	return STATUS_OK;
 }
 
+// From the file of inputs: golden ones, or what --input came to, all of which the model must take.
+static enum status take_file(struct work *w, const struct tensor_type *types, size_t count, struct error *err)
+{
+	const bool is_given = asked_has_things(&w->ask.question);
+	const char *path = w->ask.golden, *what = is_given ? "what --input gives" : path, *lacks = NULL;
+	struct shard shard;
+	struct weight *tensors;
+	size_t there;
+	enum status st = safetensors_open(&w->arena, path, &shard, &tensors, &there, err);
+
+	if (!st && is_given)
+		st = inputs_all_taken(types, count, tensors, there, err);
+	if (!st)
+		st = inputs_of(&w->arena, types, count, tensors, there, what, w->made, &lacks, err);
+	if (lacks)
+		lacks = arena_printf(&w->arena, "not in %s, and given their usual values: %s",
+			is_given ? "what --input gives" : "the golden file", lacks);
+	say_row(json_pack("{s:s?}", "inputs_note", lacks));
+	return st;
+}
+
 enum status work_make_tensors(struct work *w, const struct tensor_type *types, size_t count, struct error *err)
 {
 	enum status st;
@@ -157,10 +178,7 @@ enum status work_make_tensors(struct work *w, const struct tensor_type *types, s
 		(st = inputs_check_asked(types, count, w->ask.batch, w->ask.sequence, err)))
 		return st;
 	if (w->ask.golden) {
-		const char *lacks = NULL;
-
-		st = inputs_file(&w->arena, types, count, w->ask.golden, w->made, &lacks, err);
-		say_row(json_pack("{s:s?}", "inputs_note", lacks));
+		st = take_file(w, types, count, err);
 	} else {
 		if (!w->spec && (st = decide_shapes(w, &types, count, err)))
 			return st;
@@ -652,7 +670,7 @@ static enum status reference_stem(struct work *w, const char **stem, struct erro
 	const struct request *ask = &w->ask;
 	const char *folder, *key;
 	json_t *facts = json_pack("{s:s, s:s?, s:s, s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:I, s:s?, s:I, s:I, s:I, s:I, s:I}", "of",
-		"reference 3", "graph_and_weights", w->part->artifact.key, "inputs", w->inputs_hash, "reference",
+		"reference 4", "graph_and_weights", w->part->artifact.key, "inputs", w->inputs_hash, "reference",
 		ask->reference_name, "engine", w->backend->name, "engine_version", w->devices.version, "device", w->target.device,
 		"options", w->target.options, "precision", ask->precision, "dequantised", (json_int_t)ask->dequantised, "tokens",
 		ask->reference_tokens, "new_tokens", (json_int_t)ask->new_tokens, "prompt_tokens", (json_int_t)ask->prompt_tokens,

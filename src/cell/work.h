@@ -8,6 +8,7 @@
 #include "cell/form.h"
 #include "question/request.h"
 #include "cell/asked.h"
+#include "cell/data.h"
 #include "cell/guess.h"
 #include "cell/inputs.h"
 #include "cell/scenario.h"
@@ -37,7 +38,8 @@ struct work {
 		struct session session;
 	} part[3];
 	size_t part_count;
-	bool shares_cache; // part[0] is built with CACHE_SHARED
+	bool shares_cache;    // part[0] is built with CACHE_SHARED
+	struct data_set data; // of --data, listed once; none: it is not asked for, or not listed yet (work_data.c)
 	struct input_hints hints;
 	struct input_shape shape;
 	int64_t batch;          // inputs that one run answers; -1: nothing names it
@@ -111,6 +113,7 @@ enum status work_order(const struct work *w, const struct tensor *made, size_t c
 
 // work_data.c: of --data, every example through the open session. In w->arena. BAD_INPUT names the example.
 struct scores;
+enum status work_data_list(struct work *w, struct error *err); // w->data, where it was asked for
 enum status work_data(struct work *w, struct scores *scores, struct error *err);
 
 // work_open.c

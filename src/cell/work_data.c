@@ -5,10 +5,10 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cell/data.h"
 #include "cell/say.h"
 #include "cell/score.h"
 #include "cell/work.h"
+#include "preprocess/preprocess.h"
 
 // Types as the graph declares them, with what is open left open.
 static const struct tensor_type *declared(const struct work *w, size_t *count)
@@ -20,57 +20,102 @@ static const struct tensor_type *declared(const struct work *w, size_t *count)
 	return art->inputs ? art->inputs : s->inputs;
 }
 
-static enum status example_scores(struct work *w, const struct data_example *e, const struct tensor *made, struct tensor *in,
-	struct tensor *out, size_t made_count, struct scores *scores, struct error *err)
-{
-	struct session *s = &w->part->session;
-	enum status st = work_order(w, made, made_count, in, err);
+// What the set's examples need to become scores.
+struct asking {
+	struct work *w;
+	struct data_reader reader;
+	struct scores *scores;
+};
 
-	if (!st)
-		st = session_run(s, in, s->input_count, out, s->output_count, err);
-	return st ? st : scores_add(scores, &w->arena, e, out, s->output_count, w->hints.predicts_next, err);
+static enum status score_rules(struct score_rules *out, struct asking *x, const struct data_example *e, struct error *err)
+{
+	struct preparing *how = &x->reader.how;
+
+	*out = (struct score_rules){ .predicts_next = x->w->hints.predicts_next,
+		.processor = how->preprocessor ? preprocessor_class(how->preprocessor) : NULL };
+	enum status st = e->transcript ? prepare_tokenizer(how, err) : STATUS_OK;
+
+	out->tokenizer = how->tokenizer;
+	return st;
 }
 
-static enum status run_example(
-	struct work *w, const struct data_set *set, size_t i, struct data_reader *r, struct scores *scores, struct error *err)
+static enum status example_scores(struct asking *x, const struct data_example *e, const struct tensor *made, struct tensor *in,
+	struct tensor *out, struct error *err)
+{
+	struct session *s = &x->w->part->session;
+	struct score_rules rules;
+	enum status st;
+
+	if ((st = score_rules(&rules, x, e, err)) || (st = work_order(x->w, made, x->reader.type_count, in, err)) ||
+		(st = session_run(s, in, s->input_count, out, s->output_count, err)))
+		return st;
+	return scores_add(x->scores, &x->w->arena, e, out, s->output_count, &rules, err);
+}
+
+static enum status run_example(struct asking *x, size_t i, struct error *err)
 {
 	struct arena a = { 0 };
 	struct data_example e;
+	const struct data_set *set = &x->w->data;
+	const struct session *s = &x->w->part->session;
+	struct data_reader *r = &x->reader;
 	struct tensor *made = ARENA_ARRAY(&a, r->type_count + 1, struct tensor),
-		      *in = ARENA_ARRAY(&a, w->part->session.input_count + 1, struct tensor),
-		      *out = ARENA_ARRAY(&a, w->part->session.output_count + 1, struct tensor);
+		      *in = ARENA_ARRAY(&a, s->input_count + 1, struct tensor),
+		      *out = ARENA_ARRAY(&a, s->output_count + 1, struct tensor);
 	enum status st = data_read(&e, &a, set, i, r, err);
 
 	if (!st) {
 		st = inputs_of(&a, r->types, r->type_count, e.inputs, e.input_count, set->items[i].name, made, NULL, err);
 		if (st) // its words have the name
 			error_prefix(err, "--data");
-		else if ((st = example_scores(w, &e, made, in, out, r->type_count, scores, err)))
+		else if ((st = example_scores(x, &e, made, in, out, err)))
 			error_prefix(err, "--data, %s", set->items[i].name);
 	}
 	arena_done(&a);
 	return st;
 }
 
+enum status work_data_list(struct work *w, struct error *err)
+{
+	return w->ask.data && !w->data.count ? data_list(&w->data, &w->arena, w->ask.data, err) : STATUS_OK;
+}
+
+// Of the processor's settings; an older file calls it reduce_labels.
+static bool reduces_labels(const char *model)
+{
+	struct arena a = { 0 };
+	json_t *settings = NULL;
+
+	json_file(arena_printf(&a, "%s/preprocessor_config.json", model), 1 << 20, &settings, NULL);
+	const json_t *now = json_object_get(settings, "do_reduce_labels"), *old = json_object_get(settings, "reduce_labels");
+	const bool reduces = json_is_true(now ? now : old);
+	json_decref(settings);
+	arena_done(&a);
+	return reduces;
+}
+
 enum status work_data(struct work *w, struct scores *scores, struct error *err)
 {
-	struct data_reader r = { .model = w->ask.path,
-		.config = w->checkpoint.config,
-		.text_most = w->hints.max_sequence,
-		.pad_token_id = w->hints.pad_token_id };
-	struct data_set set;
-	enum status st = data_list(&set, &w->arena, w->ask.data, err);
+	struct asking x = { .w = w,
+		.reader = { .how = { .model = w->ask.path,
+				    .text_most = w->hints.max_sequence,
+				    .pad_token_id = w->hints.pad_token_id },
+			.config = w->checkpoint.config,
+			.reduces_labels = reduces_labels(w->ask.path) },
+		.scores = scores };
+	struct data_reader *r = &x.reader;
+	enum status st = work_data_list(w, err);
 
 	if (st)
 		return st;
 	say_phase("data");
-	r.types = declared(w, &r.type_count);
-	for (size_t i = 0; i < r.type_count; i++)
-		if (text_is(r.types[i].name, "input_ids") && r.types[i].rank == 2 && r.types[i].dim[1] > 0)
-			r.text_length = r.types[i].dim[1];
-	scores_begin(scores, &w->arena, set.count);
-	for (size_t i = 0; i < set.count && !st; i++)
-		st = run_example(w, &set, i, &r, scores, err);
-	data_reader_done(&r);
+	r->types = declared(w, &r->type_count);
+	for (size_t i = 0; i < r->type_count; i++)
+		if (text_is(r->types[i].name, "input_ids") && r->types[i].rank == 2 && r->types[i].dim[1] > 0)
+			r->how.text_length = r->types[i].dim[1];
+	scores_begin(scores, &w->arena, w->data.count);
+	for (size_t i = 0; i < w->data.count && !st; i++)
+		st = run_example(&x, i, err);
+	preparing_done(&r->how);
 	return st;
 }

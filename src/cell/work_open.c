@@ -6,7 +6,6 @@
 
 #include "backend/outline.h"
 #include "base/clock.h"
-#include "cell/data.h"
 #include "cell/say.h"
 #include "cell/work.h"
 #include "cell/predict.h"
@@ -136,7 +135,7 @@ static enum status resolve(struct work *w, struct error *err)
 	w->identify_ms += clock_ms() - begin;
 	if (st)
 		return st;
-	if (w->ask.data && (st = data_check_labels(w->ask.data, w->checkpoint.config, err)))
+	if ((st = work_data_list(w, err)) || (st = data_check_labels(&w->data, w->checkpoint.config, err)))
 		return st;
 	if ((st = arch_resolve(&spec, &w->arena, &w->checkpoint, err)))
 		return st;

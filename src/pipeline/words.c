@@ -9,62 +9,15 @@
 #include "base/text.h"
 #include "base/visible.h"
 #include "pipeline/inside.h"
+#include "preprocess/medium.h"
 
-enum { TEXT_MOST = 4 << 20, HEAD = 16, ALL_FILES = 1 << 30 };
-
-enum word_kind { WORD_TEXT, WORD_PICTURE, WORD_SOUND, WORD_JSON };
+enum { TEXT_MOST = 4 << 20 };
 
 struct word {
-	enum word_kind kind;
+	enum medium kind;
 	const char *text; // a file's path, or the text
-	json_t *json;     // of WORD_JSON; dies with the arena
+	json_t *json;     // of MEDIUM_JSON; dies with the arena
 };
-
-static const struct {
-	const char *at_0;
-	size_t nbytes;
-	const char *at_8; // four bytes; NULL: any
-	enum word_kind kind;
-} magics[] = {
-	{ "\x89PNG", 4, NULL, WORD_PICTURE },
-	{ "\xff\xd8\xff", 3, NULL, WORD_PICTURE },
-	{ "GIF8", 4, NULL, WORD_PICTURE },
-	{ "RIFF", 4, "WEBP", WORD_PICTURE },
-	{ "RIFF", 4, "WAVE", WORD_SOUND },
-	{ "FORM", 4, "AIFF", WORD_SOUND },
-	{ "fLaC", 4, NULL, WORD_SOUND },
-	{ "OggS", 4, NULL, WORD_SOUND },
-	{ "ID3", 3, NULL, WORD_SOUND },
-	{ "\xff\xfb", 2, NULL, WORD_SOUND },
-	{ "{", 1, NULL, WORD_JSON },
-	{ "[", 1, NULL, WORD_JSON },
-};
-
-static enum word_kind kind_of(const uint8_t *data, size_t nbytes)
-{
-	for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
-		if (nbytes >= magics[i].nbytes && !memcmp(data, magics[i].at_0, magics[i].nbytes) &&
-			(!magics[i].at_8 || (nbytes >= HEAD && !memcmp(data + 8, magics[i].at_8, 4))))
-			return magics[i].kind;
-	return WORD_TEXT;
-}
-
-// Does a text look like the name of a file: one of the usual endings, or a path that begins at a folder that is there?
-static bool looks_like_path(struct arena *a, const char *word)
-{
-	static const char *const endings[] = { ".txt", ".png", ".jpg", ".jpeg", ".webp", ".gif", ".wav", ".flac", ".mp3", ".json",
-		".jsonl" };
-	const char *slash = strrchr(word, '/');
-
-	if (strchr(word, '\n'))
-		return false;
-	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-		if (text_ends(word, endings[i]) && strlen(word) > strlen(endings[i]))
-			return true;
-	if (!slash || strpbrk(word, " \t"))
-		return false; // "and/or" in a sentence is none
-	return *word == '/' || *word == '.' || *word == '~' || file_is_dir(arena_strndup(a, word, (size_t)(slash - word)));
-}
 
 static void forget_json(void *json)
 {
@@ -73,7 +26,7 @@ static void forget_json(void *json)
 
 static void keep_json(struct word *out, struct arena *a, json_t *json)
 {
-	out->kind = WORD_JSON;
+	out->kind = MEDIUM_JSON;
 	out->json = json;
 	arena_defer(a, forget_json, json);
 }
@@ -87,10 +40,10 @@ static enum status look_at_file(struct word *out, struct arena *a, const char *w
 
 	if (st)
 		return st;
-	out->kind = kind_of(data, nbytes);
-	if (out->kind == WORD_JSON && !(st = json_file(word, PIPELINE_JSON_MOST, &json, err)))
+	out->kind = medium_of(data, nbytes);
+	if (out->kind == MEDIUM_JSON && !(st = json_file(word, PIPELINE_JSON_MOST, &json, err)))
 		keep_json(out, a, json);
-	if (out->kind != WORD_TEXT)
+	if (out->kind != MEDIUM_TEXT)
 		return st;
 	if (nbytes > TEXT_MOST || visible_not_utf8(data, nbytes) != nbytes || (nbytes && memchr(data, 0, nbytes)))
 		return error_set(
@@ -106,14 +59,14 @@ static bool is_list(enum pipeline_kind k)
 	return k == PIPELINE_TEXTS || k == PIPELINE_LABELS || k == PIPELINE_PICTURES;
 }
 
-static bool fits(enum pipeline_kind k, enum word_kind w)
+static bool fits(enum pipeline_kind k, enum medium w)
 {
 	switch (w) {
-	case WORD_PICTURE:
+	case MEDIUM_PICTURE:
 		return k == PIPELINE_PICTURE || k == PIPELINE_PICTURES;
-	case WORD_SOUND:
+	case MEDIUM_SOUND:
 		return k == PIPELINE_SOUND;
-	case WORD_JSON:
+	case MEDIUM_JSON:
 		return k == PIPELINE_JSON;
 	default:
 		return k == PIPELINE_TEXT || k == PIPELINE_TEXTS || k == PIPELINE_LABELS;
@@ -121,7 +74,7 @@ static bool fits(enum pipeline_kind k, enum word_kind w)
 }
 
 // The place of the task's input that the word is for; PIPELINE_INPUTS: none.
-static size_t place_of(const struct pipeline_task *t, const json_t *input, enum word_kind kind)
+static size_t place_of(const struct pipeline_task *t, const json_t *input, enum medium kind)
 {
 	for (size_t i = 0; i < PIPELINE_INPUTS && t->inputs[i].key; i++)
 		if (fits(t->inputs[i].kind, kind) && (is_list(t->inputs[i].kind) || !json_object_get(input, t->inputs[i].key)))
@@ -169,7 +122,7 @@ static enum status put(json_t *input, const struct pipeline_task *t, const struc
 
 	if (at == PIPELINE_INPUTS)
 		return error_set(err, STATUS_BAD_INPUT, "%.100s: %s takes %s", w->text, t->name, usage_of(t, a));
-	value = w->kind == WORD_JSON ? json_incref(w->json) : json_string(w->text);
+	value = w->kind == MEDIUM_JSON ? json_incref(w->json) : json_string(w->text);
 	if (!value)
 		return error_set(err, STATUS_BAD_INPUT, "%.100s: no UTF-8", w->text);
 	if (is_list(t->inputs[at].kind))
@@ -213,7 +166,7 @@ static enum status look_at_text(
 
 	if (!json)
 		return STATUS_OK;
-	if (holds_inputs(t, json) || (role && place_of(t, NULL, WORD_JSON) < PIPELINE_INPUTS)) {
+	if (holds_inputs(t, json) || (role && place_of(t, NULL, MEDIUM_JSON) < PIPELINE_INPUTS)) {
 		keep_json(out, a, json);
 		return STATUS_OK;
 	}
@@ -225,13 +178,13 @@ static enum status look_at_text(
 
 static enum status look(struct word *out, struct arena *a, const struct pipeline_task *t, const char *word, struct error *err)
 {
-	*out = (struct word){ WORD_TEXT, word, NULL };
+	*out = (struct word){ MEDIUM_TEXT, word, NULL };
 	if (file_exists(word) && !file_is_dir(word))
 		return look_at_file(out, a, word, err);
 	enum status st = look_at_text(out, a, t, word, err);
 	if (st)
 		return st;
-	if (out->kind == WORD_TEXT && looks_like_path(a, word))
+	if (out->kind == MEDIUM_TEXT && medium_names_file(a, word))
 		return error_set(err, STATUS_BAD_INPUT,
 			file_exists(word) ? "%.200s: a folder; an INPUT is a text or a file" : "%.200s: no such file", word);
 	return STATUS_OK;
@@ -276,7 +229,7 @@ enum status pipeline_words(const struct pipeline *p, const json_t *words, struct
 
 		if ((st = look(&w, a, t, word ? word : "", err)))
 			break;
-		if (w.kind == WORD_JSON && holds_inputs(t, w.json)) {
+		if (w.kind == MEDIUM_JSON && holds_inputs(t, w.json)) {
 			st = take_json(inputs, t, &w, a, err);
 			continue;
 		}

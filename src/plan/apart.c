@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "cell/say.h"
 #include "run/hear.h"
+#include "run/reference.h"
 
 // The largest graph that is built takes 350 MB, and the sanitizers twice as much as that.
 #define MEMORY_MOST ((int64_t)2 << 30)
@@ -26,6 +27,8 @@
 	X(TEXT, architecture) \
 	X(TEXT, head) \
 	X(TEXT, cause) \
+	X(TEXT, given) \
+	X(TEXT, given_files) \
 	X(NUMBER, synthetic_bytes) \
 	X(NUMBER, weight_bytes) \
 	X(NUMBER, refused) \
@@ -171,6 +174,8 @@ enum status plan_model_apart(struct plan_model *out, struct arena *a, const char
 		m.takes_images = m.takes_tokens = true;
 	} else if (!st) {
 		take_model(&m, a, answer);
+		if (m.given && !reference_hold(a, m.given))
+			st = error_set(err, STATUS_FAILED, "%s: its inputs were removed from the cache", model);
 	}
 	arena_done(&passing);
 	if (!st)

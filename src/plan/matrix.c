@@ -52,6 +52,8 @@ enum status matrix_set(struct matrix *m, const struct member *member, const char
 	if (question_use(at) == QUESTION_EACH) {
 		struct question before = m->question;
 
+		if (at == QUESTION_AT_inputs)
+			text = asked_typed(&m->arena, text);
 		return member_set(
 			member, &m->question, arena_join(&m->arena, member_word(member, &m->arena, &before), ";", text), err);
 	}
@@ -202,6 +204,12 @@ static enum status check_inputs(struct matrix *m, struct error *err)
 			"--golden has inputs and their shapes: --shape, --dim and --input do not go with it");
 	if (text_is(q->task, "generate"))
 		return error_set(err, STATUS_BAD_INPUT, "--task generate takes none of --shape, --dim and --input");
+	const struct sweep_axes *axes = &m->axes;
+	const bool shaped = axes->of[QUESTION_AT_batch].count || axes->of[QUESTION_AT_sequence].count ||
+		axes->of[QUESTION_AT_image_size].count;
+	if (asked_has_things(q) && shaped)
+		return error_set(err, STATUS_BAD_INPUT,
+			"--input has the shapes of the file or text: --batch, --seq and --image-size do not go with it");
 	return asked_check(&m->question, &m->arena, err);
 }
 

@@ -42,7 +42,7 @@ static enum status predict(struct prediction *out, struct asking *x, struct vari
 	struct spec *spec;
 	struct target t = *x->target;
 	struct precise precise = { 0 };
-	const char *golden = v.layers > 0 && !x->q->golden ? NULL : x->golden;
+	const char *golden = v.layers > 0 && !x->q->golden && !x->q->inputs ? NULL : x->golden;
 	enum status s = precision_parse(&precise, v.precision, err);
 
 	if (s == STATUS_OK)
@@ -141,7 +141,7 @@ static void find_less(struct plan_memory *out, struct asking *x)
 		if (way->by != PRECISION_BY_NOBODY && (i || way->by != PRECISION_BY_GRAPH) && fits(x, v, &p))
 			add_less(out, x, v, &p);
 	}
-	const int64_t layers = x->q->golden ? 0 : most_layers(x, &p);
+	const int64_t layers = x->q->golden || x->q->inputs ? 0 : most_layers(x, &p);
 
 	if (layers > 0)
 		add_less(out, x, with_layers(x, layers), &p);

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "plan/against.h"
+#include "plan/given.h"
 #include "artifact/artifact.h"
 #include "artifact/identity.h"
 #include "backend/outline.h"
@@ -187,6 +188,46 @@ static enum status check_names(const struct plan_model *m, struct arena *a, cons
 	return s;
 }
 
+// INPUT=WHAT, shapes and dimensions have the names of an .onnx file; inputs of files and texts are of either kind of model.
+static enum status check_inputs(const struct plan_model *m, struct arena *a, const struct question *q, struct error *err)
+{
+	struct asked_inputs asked;
+	enum status s = asked_parse(&asked, a, q, err);
+
+	if (s != STATUS_OK)
+		return s;
+	if (m->hub.kind != HUB_ONNX_FILE && (q->shapes || q->dims || asked.input_count))
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s: --shape, --dim and --input INPUT=.. are about .onnx files; the shapes of a model that assay builds "
+			"are --batch, --seq and --image-size, its inputs --input FILE, --input TEXT and --golden",
+			m->model);
+	if (asked.thing_count && (q->shapes || q->dims || asked.input_count))
+		return error_set(err, STATUS_BAD_INPUT,
+			"--input FILE and --input TEXT have shapes of their own: --shape, --dim and INPUT=.. do not go with "
+			"them");
+	if (asked.thing_count && !m->hub.path)
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s: --input wants the model's own processor or tokenizer, and only its configuration is here", m->model);
+	return STATUS_OK;
+}
+
+// The inputs that files and texts come to.
+static enum status make_given(
+	struct plan_model *m, struct arena *a, const struct question *q, const json_t *config, struct error *err)
+{
+	struct asked_inputs asked;
+	struct given given;
+	enum status s = asked_parse(&asked, a, q, err);
+
+	if (s != STATUS_OK || !asked.thing_count || m->refused)
+		return s;
+	if ((s = given_make(&given, a, m->hub.path, config, &asked, err)) != STATUS_OK)
+		return error_prefix(err, "%s", m->model);
+	m->given = given.path;
+	m->given_files = given.files;
+	return STATUS_OK;
+}
+
 enum status plan_model(struct plan_model *out, struct arena *a, const char *model, const struct question *q, struct error *err)
 {
 	struct plan_model m = {
@@ -207,12 +248,8 @@ enum status plan_model(struct plan_model *out, struct arena *a, const char *mode
 	s = hub_find(&m.hub, a, model, err);
 	if (s != STATUS_OK)
 		return s;
-	if (m.hub.kind != HUB_ONNX_FILE && (q->shapes || q->dims || q->inputs))
-		return error_set(err, STATUS_BAD_INPUT,
-			"%s: --shape, --dim and --input are about .onnx files; the shapes of a model that assay builds are "
-			"--batch, "
-			"--seq and --image-size, its inputs --golden",
-			model);
+	if ((s = check_inputs(&m, a, q, err)) != STATUS_OK)
+		return s;
 	if (m.hub.kind == HUB_ONNX_FILE) {
 		if (q->layers > 0)
 			return error_set(
@@ -222,13 +259,15 @@ enum status plan_model(struct plan_model *out, struct arena *a, const char *mode
 		} else {
 			m.path = m.hub.path;
 			look_into(&m);
-			if ((s = check_names(&m, a, q, err)) != STATUS_OK)
+			if ((s = check_names(&m, a, q, err)) != STATUS_OK || (s = make_given(&m, a, q, NULL, err)) != STATUS_OK)
 				return s;
 		}
 	} else if (plan_checkpoint(&c, &m.hub, &why) != STATUS_OK) {
 		refuse(&m, a, &why);
 	} else {
 		s = resolve(&m, a, &c, q, err);
+		if (s == STATUS_OK)
+			s = make_given(&m, a, q, c.config, err);
 		checkpoint_close(&c);
 		if (s != STATUS_OK)
 			return s;
@@ -327,6 +366,8 @@ void plan_cell(struct cell *out, const struct plan_model *m, const struct target
 		.question = *q,
 	};
 	out->unwritten = m->unwritten;
+	out->given = m->given;
+	out->given_files = m->given_files;
 	if (!m->shortened) // as many as it has: the whole model
 		out->layers = 0;
 	out->batch = q->batch > 0 ? q->batch : 1;
@@ -357,6 +398,8 @@ const char *plan_key(const struct plan_model *m, const struct cell *c, struct ar
 	hash_add_text(&h, c->golden ? file_digest_key(a, c->golden) : "");
 	if (c->inputs)
 		hash_add_text(&h, asked_digests(a, &c->question));
+	if (c->given)
+		hash_add_text(&h, file_digest_key(a, c->given));
 	if (c->data)
 		hash_add_text(&h, data_digest(a, c->data, c->path));
 	hash_add_text(&h, arena_printf(a, "%s|%s|%s", c->platform, c->device ? c->device : "", c->options ? c->options : ""));

@@ -18,10 +18,11 @@ struct cell {
 	bool shortened;   // its layers are fewer than the model's configuration says
 	bool unwritten;   // its synthetic weights were made in its precision alone: none of float32 exist (synth_options.form)
 	double planned_s; // of timeout_s, before the cell was run
-	int64_t second_bytes; // anonymous memory that opening it once more would take (predicted); 0: not known
-	const char *identity; // model_identity of the path; NULL: found out when it is asked for
-	const char *key;      // what --resume knows the cell by; NULL: cell_key
-	QUESTION_INSIDE;      // with what is known now: a batch, a time limit, and whether the weights are synthetic
+	int64_t second_bytes;            // anonymous memory that opening it once more would take (predicted); 0: not known
+	const char *given, *given_files; // what --input FILE and TEXT came to (plan/given.h); NULL: not asked
+	const char *identity;            // model_identity of the path; NULL: found out when it is asked for
+	const char *key;                 // what --resume knows the cell by; NULL: cell_key
+	QUESTION_INSIDE;                 // with what is known now: a batch, a time limit, and whether the weights are synthetic
 };
 
 // Everything measured. All memory in the caller's arena.

@@ -102,15 +102,17 @@
 	M(X, TEXT, golden, NO_KEY, ASKED, "c.golden", "", "", "golden", "FILE", 0, 0, \
 		"safetensors: its in.NAME are the inputs, its out.NAME judge; without an out.NAME another engine judges") \
 	M(X, TEXT, data, NO_KEY, JUDGED, "r.data_sha256", "", "", "data", "PATH", 0, 0, \
-		"a folder of .safetensors examples, or a .jsonl file of examples: the metric of the task over them, beside " \
-		"float32's; worse than chance allows is wrong, of a reduced precision lossy") \
+		"a folder of .safetensors examples, a folder with a folder of files for each class, or a .jsonl file of " \
+		"examples: the metric of the task over them, beside float32's; worse than chance allows is wrong, of a reduced " \
+		"precision lossy") \
 	M(X, TEXT, shapes, EACH, ROW, "r.shapes", "", "", "shape", "INPUT:N,N,...", 0, 0, \
 		"of an .onnx file: the shape of an input, once for each; default: guessed by names, ranks and what is fixed") \
 	M(X, TEXT, dims, EACH, ROW, "r.dims", "", "", "dim", "NAME=N,...", 0, 0, \
 		"of an .onnx file: the number of an open dimension by its name, in every input that has it") \
-	M(X, TEXT, inputs, EACH, ROW, "r.inputs", "", "", "input", "INPUT=WHAT", 0, 0, \
-		"of an .onnx file: INPUT=FILE.npy, =FILE.safetensors (its in.INPUT or INPUT), =random:LOW,HIGH, =ones or " \
-		"=zeros, once for each; default: random numbers by name and type") \
+	M(X, TEXT, inputs, EACH, ROW, "r.inputs", "", "", "input", "WHAT", 0, 0, \
+		"a picture, a recording or a text file, or a text (text:TEXT where it looks like a file): inputs by the " \
+		"model's own processor or tokenizer; once for each. Of an .onnx file also INPUT=FILE.npy, =FILE.safetensors " \
+		"(its in.INPUT or INPUT), =random:LOW,HIGH, =ones or =zeros. Default: random numbers by name and type") \
 	M(X, FLAG, no_conform, NO_KEY, NONE, "", "", "", "no-conform", NULL, 0, 0, \
 		"leave the type's conformance cases out; type_conformance is null") \
 	M(X, FLAG, no_explain, KEY, NONE, "", "", "", NULL, NULL, 0, 0, "where its nodes ran is known from a cell before") \

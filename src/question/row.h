@@ -55,6 +55,9 @@
 		"--allow-fallback: where no node ran on the platform asked for, the outputs count all the same; `actual` says " \
 		"where") \
 	X(TEXT, reference, "golden, engine:openvino-f32, engine:ort-cpu-unoptimised, or null") \
+	X(JSON, input_files, \
+		"of --input: each file that the model's own processor or tokenizer made inputs of: file, is (picture, sound, " \
+		"text), sha256; null: none") \
 	X(TEXT, golden_file, "name of the golden file that judged; null: no such file") \
 	X(TEXT, golden_sha256, "of that file's contents") \
 	X(TEXT, golden_case, "the case that assay ships with these very bytes, made by transformers; null: another file") \
@@ -108,20 +111,27 @@
 		"of --data: SHA-256 of what the examples contain, and of what the model's folder brings to prepare texts, " \
 		"pictures and sounds") \
 	X(INTEGER, data_examples, "how many examples were asked") \
-	X(TEXT, data_metric, "accuracy, token accuracy, perplexity, or cosine to golden outputs") \
+	X(TEXT, data_metric, \
+		"accuracy, token accuracy, perplexity, word error rate, mAP (COCO's AP at IoU 0.50:0.95), mean IoU, or cosine " \
+		"to golden outputs") \
 	X(REAL, data_value, "the metric over all examples, as computed here") \
 	X(REAL, data_low, \
-		"lower end of its 95 % interval: Wilson's of accuracy, else a bootstrap over examples; null below 6 examples") \
+		"lower end of its 95 % interval: Wilson's of accuracy, else a bootstrap over examples; null below 6 examples, " \
+		"and of mAP and mean IoU, which no example has a share in by itself") \
 	X(REAL, data_high, "its upper end") \
 	X(REAL, data_reference, "the metric of float32 on the same examples") \
 	X(TEXT, data_reference_by, "the engine that computed that; null with the reason in data_note") \
 	X(INTEGER, data_unlike, \
-		"examples that are answered otherwise than in float32: another class or token, or a cosine more than 1e-6 away") \
+		"examples that are answered otherwise than in float32: another class, token or text, a cosine more than 1e-6 " \
+		"away, or an mAP or mean IoU of the picture by itself more than 1e-4 away") \
 	X(INTEGER, data_worse, "examples whose score is below float32's") \
 	X(INTEGER, data_better, "examples whose score is above it") \
 	X(REAL, data_p, "chance that as many and more of these fall to one side by themselves: exact sign test, two-sided") \
 	X(REAL, data_macro_f1, "of accuracy: mean of the F1 of all classes that occur among labels or answers") \
 	X(REAL, data_macro_f1_reference, "the same of float32") \
+	X(REAL, data_top5, "of accuracy with more than 5 classes: share of labels among the 5 largest logits") \
+	X(REAL, data_top5_reference, "the same of float32") \
+	X(REAL, data_map50, "of mAP: the same at the one threshold of IoU 0.50") \
 	X(REAL, data_max_rel_error, \
 		"of golden outputs: largest relative error of values above a hundredth of the output's largest") \
 	X(TEXT, data_note, \

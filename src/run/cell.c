@@ -309,7 +309,7 @@ static void check_inputs(const struct cell *c, const char *golden, const char *s
 		c->data ? "the golden file, inputs or --data were changed while the model was measured: which of their contents "
 			  "an "
 			  "answer would be of is not known"
-			: golden
+			: golden && !c->given
 			? "the golden file was changed while the model was measured: whether its inputs and outputs are of one "
 			  "content is not known"
 			: "a file of inputs was changed while the model was measured: which of its contents an answer would be "
@@ -358,6 +358,7 @@ static void begin_row(struct row *r, const struct cell *c, const char *golden, c
 
 		r->data_sha256 = digest_is_known(digest) ? digest : NULL;
 	}
+	r->input_files = c->given_files;
 	if (golden)
 		golden_describe(r, golden, a);
 }
@@ -520,7 +521,10 @@ static enum status run_child(struct running *r, struct cell_result *out, bool *e
 		.timed_to_ns = r->heard.timed_ns[1],
 		.busy_from_ns = r->heard.busy_ns[0],
 		.busy_to_ns = r->heard.busy_ns[1] };
-	if (r->golden && !r->judging)
+	if (c->given)
+		row->inputs_note =
+			arena_join(r->a, "made by the model's own processor or tokenizer (--input)", "; ", row->inputs_note);
+	else if (r->golden && !r->judging)
 		row->inputs_note =
 			arena_join(r->a, "inputs from a file that holds no outputs (--golden)", "; ", row->inputs_note);
 	row->machine_state = state_text(r->a, &r->before, &r->after, &r->calm);

@@ -10,6 +10,20 @@
 
 #define SURE 0.05
 
+// How much an example's score may differ by rounding, and is a smaller one better?
+static const struct {
+	double slack;
+	bool is_loss;
+} metrics[DATA_METRICS] = {
+	[DATA_ACCURACY] = { 1e-12, false },
+	[DATA_TOKEN_ACCURACY] = { 1e-12, false },
+	[DATA_PERPLEXITY] = { 1e-4, true },
+	[DATA_COSINE] = { 1e-6, false },
+	[DATA_WORD_ERROR] = { 1e-12, true },
+	[DATA_PRECISION] = { 1e-4, false },
+	[DATA_OVERLAP] = { 1e-4, false },
+};
+
 // exp of the loss, else the share or the mean. NaN: an output was not finite.
 static double value_of(enum data_metric m, double ratio)
 {
@@ -20,11 +34,28 @@ static double metric_of(const struct scores *s)
 {
 	double sum = 0, weight = 0;
 
+	if (scores_row_size(s->metric) && s->broken)
+		return (double)NAN;
+	if (s->metric == DATA_PRECISION)
+		return average_precision((const struct detection *)s->rows, s->row_first, s->count).mean;
+	if (s->metric == DATA_OVERLAP)
+		return overlap_mean((const struct overlap *)s->rows, s->row_count);
 	for (size_t i = 0; i < s->count; i++) {
 		sum += s->sum[i];
 		weight += s->weight[i];
 	}
 	return value_of(s->metric, sum / weight);
+}
+
+// The share of labels among the TOP largest logits, where there are more classes than that; NaN.
+static double top_of(const struct scores *s)
+{
+	enum { TOP = 5 };
+	size_t within = 0;
+
+	for (size_t i = 0; i < s->places; i++)
+		within += s->rank[i] < TOP && s->chosen[i] >= 0;
+	return s->metric == DATA_ACCURACY && s->classes > TOP ? (double)within / (double)s->places : (double)NAN;
 }
 
 static void take_interval(const struct scores *s, struct row *r)
@@ -37,7 +68,8 @@ static void take_interval(const struct scores *s, struct row *r)
 			places += s->weight[i];
 		}
 		stats_wilson((size_t)right, (size_t)places, &r->data_low, &r->data_high);
-	} else if (!s->broken && stats_ratio_interval(s->sum, s->weight, s->count, 0, &r->data_low, &r->data_high)) {
+	} else if (!s->broken && !scores_row_size(s->metric) &&
+		stats_ratio_interval(s->sum, s->weight, s->count, 0, &r->data_low, &r->data_high)) {
 		r->data_low = value_of(s->metric, r->data_low);
 		r->data_high = value_of(s->metric, r->data_high);
 	}
@@ -105,8 +137,7 @@ static double macro_f1(const struct scores *s, struct arena *a)
 static int side_of(const struct scores *x, const struct scores *ref, size_t i)
 {
 	const double is = x->sum[i] / x->weight[i], was = ref->sum[i] / ref->weight[i];
-	const double slack = x->metric == DATA_PERPLEXITY ? 1e-4 : x->metric == DATA_COSINE ? 1e-6 : 1e-12;
-	const double gain = x->metric == DATA_PERPLEXITY ? was - is : is - was;
+	const double slack = metrics[x->metric].slack, gain = metrics[x->metric].is_loss ? was - is : is - was;
 
 	return isnan(gain) ? -1 : gain > slack ? 1 : gain < -slack ? -1 : 0;
 }
@@ -115,7 +146,7 @@ static bool is_unlike(const struct scores *x, const struct scores *ref, size_t i
 {
 	const size_t first = (size_t)x->first[i], places = (size_t)x->first[i + 1] - first;
 
-	if (x->metric == DATA_COSINE)
+	if (x->metric == DATA_COSINE || scores_row_size(x->metric))
 		return side_of(x, ref, i) != 0;
 	return places > 0 && memcmp(x->chosen + first, ref->chosen + first, places * sizeof *x->chosen) != 0;
 }
@@ -142,11 +173,12 @@ static void compare(const struct scores *x, const struct scores *ref, struct are
 	r->data_p = stats_sign_test((size_t)r->data_worse, (size_t)r->data_better);
 	if (x->metric == DATA_ACCURACY)
 		r->data_macro_f1_reference = macro_f1(ref, a);
+	r->data_top5_reference = top_of(ref);
 }
 
 static bool is_worse(const struct scores *x, const struct row *r)
 {
-	const bool falls = x->metric == DATA_PERPLEXITY ? r->data_value > r->data_reference : r->data_value < r->data_reference;
+	const bool falls = metrics[x->metric].is_loss ? r->data_value > r->data_reference : r->data_value < r->data_reference;
 
 	return falls && r->data_worse > r->data_better && r->data_p < SURE;
 }
@@ -164,6 +196,9 @@ void data_judge(const struct scores *x, const struct scores *ref, const char *by
 	take_interval(x, r);
 	if (x->metric == DATA_ACCURACY)
 		r->data_macro_f1 = macro_f1(x, a);
+	r->data_top5 = top_of(x);
+	if (x->metric == DATA_PRECISION && !x->broken)
+		r->data_map50 = average_precision((const struct detection *)x->rows, x->row_first, x->count).at_50;
 	for (size_t i = 0; x->metric == DATA_COSINE && i < x->count; i++)
 		r->data_max_rel_error = r->data_max_rel_error >= x->relative[i] ? r->data_max_rel_error : x->relative[i];
 	if (ref && !is_alike(x, ref)) {

@@ -2,7 +2,8 @@
 // --data: from the scores of a cell and of its reference in float32 to the figures of the row, and to a verdict. Private to run/.
 //
 //   An example is worse than float32's where its own score is below it: fewer right places, a loss larger by more than 1e-4 a
-//   place, a cosine smaller by more than 1e-6. The cell is `wrong` where its metric is worse than float32's and the examples
+//   place, a cosine smaller by more than 1e-6, more wrong words; of boxes and masks mAP or mean IoU of the picture by itself, by
+//   more than 1e-4. The cell is `wrong` where its metric is worse than float32's and the examples
 //   that are worse outnumber those that are better by more than chance allows: an exact sign test below 0.05, which needs at
 //   least 6 of them. Of a reduced precision, whose rounding is no fault of the graph, that is `lossy`. Outputs that are not
 //   finite are wrong.

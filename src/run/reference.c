@@ -29,6 +29,8 @@ const char *reference_golden(const struct cell *c, struct arena *a)
 {
 	const char *path;
 
+	if (c->given)
+		return c->given;
 	if (c->golden)
 		return c->golden;
 	// Inputs of any size and the answer to be judged by: a folder's own maker may say so, a stranger's may not.
@@ -43,8 +45,7 @@ static void close_file(void *handle)
 	close((int)(intptr_t)handle);
 }
 
-// A file of CACHE/reference is used until `a` ends: it is not trimmed, and is the youngest. False: it is gone.
-static bool hold(struct arena *a, const char *path)
+bool reference_hold(struct arena *a, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	struct stat st;
@@ -177,7 +178,7 @@ static enum status ask_engine(struct reference *out, const struct asked *x, cons
 	if (v == VERDICT_RIGHT && heard.reference_path) {
 		// A limit on the cache may take the file away at any time: then there is no reference, which is no error.
 		// It is looked at again here, in the memory that is compared: another program may have written meanwhile.
-		hold(a, heard.reference_path);
+		reference_hold(a, heard.reference_path);
 		if (outputs_read_sealed(a, heard.reference_path, &out->answer, &read_error) == STATUS_OK)
 			out->name = x->name;
 		else
@@ -217,7 +218,7 @@ enum status reference_calibrate(const struct cell *c, const struct cell_watch *w
 		return st; // NOT_ASKED: the cell itself could not be started either
 	*path = heard_verdict(&heard, &report, &limits, &cause, &note) == VERDICT_RIGHT ? heard.reference_path : NULL;
 	*why = cause ? cause : "its child told no ranges";
-	if (*path && !hold(a, *path)) {
+	if (*path && !reference_hold(a, *path)) {
 		*path = NULL;
 		*why = "their file was removed from the cache meanwhile";
 	}

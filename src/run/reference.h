@@ -25,8 +25,12 @@ struct reference {
 	struct answer answer;
 };
 
-// The golden file of a cell: its own, else io.safetensors beside case.json in the model's folder, unless that is a download; NULL
-// when there is none. A shortened model and one with synthetic weights has none but what the caller names.
+// A file of CACHE/reference is used until `a` ends: it is not trimmed, and is the youngest. False: it is gone.
+bool reference_hold(struct arena *a, const char *path);
+
+// The golden file of a cell: what --input came to, which has inputs alone, its own, else io.safetensors beside case.json in the
+// model's folder, unless that is a download; NULL when there is none. A shortened model and one with synthetic weights has none
+// but what the caller names.
 const char *reference_golden(const struct cell *c, struct arena *a);
 
 // Without a name: the file holds inputs alone, and an engine judges.

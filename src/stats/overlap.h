@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mean intersection over union of segmented pictures, as the metric mean_iou of Hugging Face's evaluate has it (and mmsegmentation
-// before it): for each class the pixels that are its in both over those that are its in either, each summed over all pictures; the
-// mean over the classes that occur in any picture's label or answer.
+// Mean intersection over union of segmented pictures, as the metric mean_iou of Hugging Face's evaluate has it (and
+// mmsegmentation before it): for each class the pixels that are its in both over those that are its in either, each summed over
+// all pictures; the mean over the classes that occur in any picture's label or answer.
 #ifndef ASSAY_STATS_OVERLAP_H
 #define ASSAY_STATS_OVERLAP_H
 

@@ -41,7 +41,8 @@ static size_t spaces_at(const char *at, size_t left, size_t *nbytes)
 	return count;
 }
 
-// One space parts words, and so do two characters of white space or more; one that is no space belongs to its word, but at an end.
+// One space parts words, and so do two characters of white space or more; another one by itself belongs to its word, but at an
+// end.
 static void take_words(struct words *out, const char *text)
 {
 	const size_t nbytes = strlen(text);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Word error rate of a recognised text, as jiwer 4 computes it with its default transforms: (substitutions + deletions +
-// insertions) / words of the reference, the first three from the shortest edit (Levenshtein, 1966) over words. The rate of several
-// texts is the sum of their errors over the sum of their words.
+// insertions) / words of the reference, the first three from the shortest edit (Levenshtein, 1966) over words. The rate of
+// several texts is the sum of their errors over the sum of their words.
 #ifndef ASSAY_STATS_WORD_ERROR_H
 #define ASSAY_STATS_WORD_ERROR_H
 

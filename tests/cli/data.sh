@@ -43,11 +43,13 @@ bad("nan", input_ids=ids, logits=("F32", [1, 2], [1.0, math.nan]))
 bad("shape", input_ids=ids, logits=("F32", [1, 3], [1.0, 2, 3]))
 bad("name", input_ids=ids, lowgits=("F32", [1, 2], [1.0, 2]))
 bad("mixed", input_ids=ids, label=label)
+bad("targets", input_ids=ids, label=label, logits=("F32", [1, 2], [1.0, 2]))
+open("bad/golden.jsonl", "w").write('{"file": "mixed/b.safetensors", "label": 1}\n')
 put("bad/mixed/b.safetensors", input_ids=ids, logits=("F32", [1, 2], [1.0, 2]))
 os.makedirs("bad/empty")
 os.makedirs("bad/cut")
 open("bad/cut/a.safetensors", "wb").write(open("bad/range/a.safetensors", "rb").read()[:60])
-for name, text in {"no": "\n", "array": "[1]\n", "key": '{"txt": "a"}\n', "both": '{"text": "a", "label": 0, "labels": [0]}\n', "two": '{"text": "a", "file": "b"}\n', "root": '{"file": "/etc/passwd"}\n', "out": '{"file": "../list.jsonl"}\n',
+for name, text in {"no": "\n", "array": "[1]\n", "twice": '{"text": "a", "label": 0, "transcript": "a"}\n', "key": '{"txt": "a"}\n', "both": '{"text": "a", "label": 0, "labels": [0]}\n', "two": '{"text": "a", "file": "b"}\n', "root": '{"file": "/etc/passwd"}\n', "out": '{"file": "../list.jsonl"}\n',
         "gone": '{"file": "x.safetensors"}\n', "label": '{"text": "hello", "label": "ugly"}\n', "long": '{"text": "' + "x" * (1 << 20) + '"}\n'}.items():
     open("bad/%s.jsonl" % name, "w").write(text)
 os.symlink(os.path.abspath("sets.py"), "bad/link.safetensors")
@@ -115,14 +117,15 @@ has out ' --data '
 
 # What is refused, before anything runs or by the example's name.
 for x in empty:'there is no .safetensors file' no.jsonl:'no line with an example' array.jsonl:'line 1: no JSON object' key.jsonl:'"txt" means nothing' \
-	two.jsonl:'one of file, text, image and sound' both.jsonl:'both label and labels' root.jsonl:'as seen from the folder' out.jsonl:'leads out of the folder' gone.jsonl:'No such file' link.jsonl:'leads out of the folder' \
+	two.jsonl:'one of file, text, text_file, image and sound' twice.jsonl:'line 1: it has more than one of label' both.jsonl:'both label and labels' root.jsonl:'as seen from the folder' out.jsonl:'leads out of the folder' gone.jsonl:'No such file' link.jsonl:'leads out of the folder' \
 	long.jsonl:'more than 1048576 bytes' nowhere:'no such file or folder' a.txt:'no such file'; do
 	code 1 "$ASSAY" run m/words $quick --data "bad/${x%%:*}"
 	has err "${x#*:}"
 done
 for x in neither:'a.safetensors: it has neither label nor labels' noinput:'has no tensor in.input_ids' range:'the label 7 is none of 2' float:'label is f32: integers' \
 	nan:'element 1 of logits is not a finite number' shape:'logits is \[1,2\], the example has \[1,3\]' name:'lowgits is neither an input' \
-	mixed:'b.safetensors: it asks for cosine' cut:'its header would be' label.jsonl:'"ugly" is not in the configuration'; do
+	mixed:'b.safetensors: it asks for cosine' targets:'it has both labels and outputs to be held against' \
+	golden.jsonl:'line 1: the line has label, and its file outputs to be held against' cut:'its header would be' label.jsonl:'"ugly" is not in the configuration'; do
 	code 2 "$ASSAY" run m/words $quick --data "bad/${x%%:*}" -v
 	has out "^  cause +--data.*${x#*:}"
 done

@@ -77,13 +77,15 @@ static struct tensor floats(const char *name, int rank, int64_t x, int64_t y, in
 		.nbytes = (size_t)(x * y * (rank > 2 ? z : 1)) * 4 };
 }
 
+static const struct score_rules plain = { 0 }, generates = { .predicts_next = true };
+
 static void refused(struct arena *a, const struct data_example *e, const struct tensor *out, bool next, const char *words)
 {
 	struct error err = { 0 };
 	struct scores s;
 
 	scores_begin(&s, a, 1);
-	assert_int_equal(scores_add(&s, a, e, out, 1, next, &err), STATUS_BAD_INPUT);
+	assert_int_equal(scores_add(&s, a, e, out, 1, next ? &generates : &plain, &err), STATUS_BAD_INPUT);
 	if (!strstr(err.text, words))
 		fail_msg("'%s' does not say '%s'", err.text, words);
 }
@@ -103,28 +105,28 @@ static void test_labels(void **state)
 
 	(void)state;
 	scores_begin(&s, &a, 2);
-	assert_int_equal(scores_add(&s, &a, &classes, &rows, 1, false, &err), STATUS_OK);
+	assert_int_equal(scores_add(&s, &a, &classes, &rows, 1, &plain, &err), STATUS_OK);
 	assert_true(s.metric == DATA_ACCURACY && s.count == 1 && s.places == 2 && s.sum[0] == 1 && s.weight[0] == 2);
 	assert_true(s.chosen[0] == 1 && s.chosen[1] == 1 && s.label[1] == 0 && s.first[1] == 2);
-	assert_int_equal(scores_add(&s, &a, &text, &tokens, 1, false, &err), STATUS_BAD_INPUT); // another metric
+	assert_int_equal(scores_add(&s, &a, &text, &tokens, 1, &plain, &err), STATUS_BAD_INPUT); // another metric
 	// Its own place: the first is not judged, 2 is not 0, 0 is not 1, 1 is not 2.
 	scores_begin(&s, &a, 1);
-	assert_int_equal(scores_add(&s, &a, &text, &tokens, 1, false, &err), STATUS_OK);
+	assert_int_equal(scores_add(&s, &a, &text, &tokens, 1, &plain, &err), STATUS_OK);
 	assert_true(s.metric == DATA_TOKEN_ACCURACY && s.weight[0] == 3 && s.sum[0] == 0 && s.chosen[0] == 0);
 	// The place before: 2 by (0 1 5), 0 by (9 2 1), 1 by (0 4 0).
 	scores_begin(&s, &a, 1);
-	assert_int_equal(scores_add(&s, &a, &text, &tokens, 1, true, &err), STATUS_OK);
+	assert_int_equal(scores_add(&s, &a, &text, &tokens, 1, &generates, &err), STATUS_OK);
 	assert_true(s.metric == DATA_PERPLEXITY && s.weight[0] == 3 && s.chosen[0] == 2 && s.chosen[1] == 0 && s.chosen[2] == 1);
 	near(s.sum[0], log(1 + exp(-5) + exp(-4)) + log(1 + exp(-7) + exp(-8)) + log(1 + 2 * exp(-4)));
 	places[2] = NAN;
 	scores_begin(&s, &a, 1);
-	assert_int_equal(scores_add(&s, &a, &text, &tokens, 1, true, &err), STATUS_OK);
+	assert_int_equal(scores_add(&s, &a, &text, &tokens, 1, &generates, &err), STATUS_OK);
 	assert_true(s.broken == 1 && s.chosen[0] == -1 && isnan(s.sum[0]));
 
 	refused(&a, &bad, &one, false, "the label 7 is none of 2 classes");
 	refused(&a, &classes, &one, false, "2 labels do not go with logits of 1 rows");
 	refused(&a, &(struct data_example){ 0 }, &one, false, "neither label nor labels");
-	assert_int_equal(scores_add(&s, &a, &classes, &other, 1, true, &err), STATUS_BAD_INPUT);
+	assert_int_equal(scores_add(&s, &a, &classes, &other, 1, &generates, &err), STATUS_BAD_INPUT);
 	arena_done(&a);
 }
 
@@ -140,16 +142,109 @@ static void test_golden_outputs(void **state)
 
 	(void)state;
 	scores_begin(&s, &a, 2);
-	assert_int_equal(scores_add(&s, &a, &e, &out, 1, false, &err), STATUS_OK);
+	assert_int_equal(scores_add(&s, &a, &e, &out, 1, &plain, &err), STATUS_OK);
 	near(s.sum[0], 24.0 / 25);
 	near(s.relative[0], 1.0 / 3);
 	is[0] = INFINITY;
-	assert_int_equal(scores_add(&s, &a, &e, &out, 1, false, &err), STATUS_OK);
+	assert_int_equal(scores_add(&s, &a, &e, &out, 1, &plain, &err), STATUS_OK);
 	assert_int_equal(s.broken, 1);
 	out.dim[1] = 1;
 	refused(&a, &e, &out, false, "the output pooled is [1,1], the example has [1,2]");
 	golden.name = "poled";
 	refused(&a, &e, &out, false, "poled is neither an input nor an output");
+	arena_done(&a);
+}
+
+// ---- rules of tasks ------------------------------------------------------------------------------------------------------
+
+static struct tensor map(const char *name, int64_t x, int64_t y, int64_t z, float *data)
+{
+	return (struct tensor){ .name = name,
+		.dtype = DTYPE_F32,
+		.rank = 4,
+		.dim = { 1, x, y, z },
+		.data = data,
+		.nbytes = (size_t)(x * y * z) * 4 };
+}
+
+static void refused_task(struct arena *a, const struct data_example *e, const struct tensor *out, const struct score_rules *rules,
+	const char *words)
+{
+	struct error err = { 0 };
+	struct scores s;
+
+	scores_begin(&s, a, 1);
+	assert_true(scores_add(&s, a, e, out, 1, rules, &err) != STATUS_OK);
+	if (!strstr(err.text, words))
+		fail_msg("'%s' does not say '%s'", err.text, words);
+}
+
+// A detector of three queries that sees class 1 twice, better where it is wrong, and class 0 where there is a crowd.
+static void test_boxes(void **state)
+{
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	struct scores s;
+	float logits[] = { 0, 2, 0, 0, 1, 0, 1, 0, 0 }, boxes[] = { .75f, .75f, .5f, .5f, .25f, .25f, .5f, .5f, .5f, .5f, 1, 1 };
+	struct detection truths[] = { { DETECTION_TRUTH, 1, 0, { 0, 0, 50, 20 } }, { DETECTION_CROWD, 0, 0, { 0, 0, 100, 40 } } };
+	const struct data_example e = { .boxes = truths, .box_count = 2, .width = 100, .height = 40 };
+	struct tensor out[] = { floats("logits", 3, 1, 3, 3, logits), floats("pred_boxes", 3, 1, 3, 4, boxes) };
+	const struct score_rules detr = { .processor = "Detr" }, other = { .processor = "ViT" };
+
+	(void)state;
+	scores_begin(&s, &a, 2);
+	assert_int_equal(scores_add(&s, &a, &e, out, 2, &detr, &err), STATUS_OK);
+	assert_true(s.metric == DATA_PRECISION && s.row_count == 5 && s.row_first[1] == 5 && s.weight[0] == 1);
+	near(s.sum[0], 0.5); // the second of two, at all thresholds
+	near(s.rows[3], 50); // left edge of the first
+	logits[0] = NAN;
+	assert_int_equal(scores_add(&s, &a, &e, out, 2, &detr, &err), STATUS_OK);
+	assert_true(s.broken == 1 && isnan(s.sum[1]));
+	refused_task(&a, &e, out, &other, "boxes of a model whose processor is ViT");
+	refused_task(&a, &e, out, &detr, "it wants an output pred_boxes");
+	arena_done(&a);
+}
+
+// Classes 0 0 1 over 0 1 1; the mask leaves the last one out and has 0 0 1, 0 0.
+static void test_mask(void **state)
+{
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	struct scores s;
+	float logits[] = { 1, 1, 0, 1, 0, 0, 0, 0, 1, 0, 1, 1 };
+	uint8_t pixels[18];
+	const struct data_example e = { .mask = { .width = 3, .height = 2, .channels = 3, .pixels = pixels } };
+	const struct tensor out = map("logits", 2, 2, 3, logits);
+	const struct score_rules segformer = { .processor = "Segformer" }, other = { 0 };
+
+	(void)state;
+	memcpy(pixels, (const uint8_t[]){ 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 255, 255, 255 }, sizeof pixels);
+	scores_begin(&s, &a, 1);
+	assert_int_equal(scores_add(&s, &a, &e, &out, 1, &segformer, &err), STATUS_OK);
+	assert_true(s.metric == DATA_OVERLAP && s.row_count == 2 && s.rows[0] == 0 && s.rows[1] == 3 && s.rows[2] == 4);
+	assert_true(s.rows[3] == 1 && s.rows[4] == 1 && s.rows[5] == 2);
+	near(s.sum[0], (0.75 + 0.5) / 2);
+	memset(pixels, 2, 3);
+	refused_task(&a, &e, &out, &segformer, "the mask has the class 2, and the model 2 classes");
+	refused_task(&a, &e, &out, &other, "masks of a model whose processor is not known");
+	memset(pixels, 255, sizeof pixels);
+	refused_task(&a, &e, &out, &segformer, "none of the mask's pixels is judged");
+	arena_done(&a);
+}
+
+static void test_words(void **state)
+{
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	struct scores s;
+	const struct data_example e = { .transcript = "a b c d" };
+	const struct score_rules rules = { .said = "a x c" };
+
+	(void)state;
+	scores_begin(&s, &a, 1);
+	assert_int_equal(scores_add(&s, &a, &e, NULL, 0, &rules, &err), STATUS_OK);
+	assert_true(s.metric == DATA_WORD_ERROR && s.sum[0] == 2 && s.weight[0] == 4 && s.places == 1);
+	refused_task(&a, &e, NULL, &plain, "it wants an output logits");
 	arena_done(&a);
 }
 
@@ -164,10 +259,13 @@ static void classified(struct scores *s, struct arena *a, size_t right)
 	s->metric = DATA_ACCURACY;
 	s->chosen = ARENA_ARRAY(a, N, int64_t);
 	s->label = ARENA_ARRAY(a, N, int64_t);
+	s->rank = ARENA_ARRAY(a, N, int64_t);
+	s->classes = 6;
 	for (size_t i = 0; i < N; i++) {
 		s->label[i] = (int64_t)(i % 2);
 		s->chosen[i] = i < right ? s->label[i] : 1 - s->label[i];
 		s->sum[i] = i < right;
+		s->rank[i] = i < right ? 0 : i < 8 ? 4 : 5;
 		s->weight[i] = 1;
 		s->first[i + 1] = (int64_t)i + 1;
 	}
@@ -204,6 +302,10 @@ static void test_verdicts(void **state)
 	// Of labels 0 0 0 0 0 answered 0 0 1 1 1, of 1 1 1 1 1 likewise: 2 right of 5 + 5 each.
 	near(r.data_macro_f1, 0.4);
 	near(r.data_macro_f1_reference, 1);
+	near(r.data_top5, 0.8);
+	near(r.data_top5_reference, 1);
+	six.classes = 5; // all of them are among the 5 largest
+	assert_true(isnan(judged(&a, &six, &good, false, VERDICT_WRONG).data_top5));
 	judged(&a, &six, &good, true, VERDICT_LOSSY);
 	judged(&a, &good, &six, false, VERDICT_RIGHT); // better
 	r = judged(&a, &six, NULL, false, VERDICT_RIGHT);
@@ -291,6 +393,9 @@ int main(void)
 		cmocka_unit_test(test_proportion),
 		cmocka_unit_test(test_labels),
 		cmocka_unit_test(test_golden_outputs),
+		cmocka_unit_test(test_boxes),
+		cmocka_unit_test(test_mask),
+		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_verdicts),
 		cmocka_unit_test(test_rounding),
 		cmocka_unit_test(test_file),

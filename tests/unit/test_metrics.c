@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tier: fast
-// Word error rate, average precision and mean intersection over union against what jiwer, pycocotools and scikit-learn make of the
-// same (data/metrics.py made data/metrics.json).
+// Word error rate, average precision and mean intersection over union against what jiwer, pycocotools and scikit-learn make of
+// the same (data/metrics.py made data/metrics.json).
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
