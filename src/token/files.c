@@ -51,6 +51,11 @@ static bool next_line(struct slice *rest, struct slice *line)
 	return true;
 }
 
+static const char *class_name_of(const struct folder *f) // NULL: not said
+{
+	return json_string_value(json_object_get(f->config, "tokenizer_class"));
+}
+
 // ---- what is said of tokens -----------------------------------------------------------------------------------------------
 
 // A token of the configuration: "bos_token": "<s>", or an object with its content; else `usual`, which may be NULL.
@@ -194,6 +199,30 @@ static enum status open_bert(struct folder *f, const char *path, struct error *e
 	return bert_chains(f, err);
 }
 
+// ---- sentencepiece's model --------------------------------------------------------------------------------------------------
+
+// SpeechT5Tokenizer: special tokens are found in a text, and the end token stands behind it.
+static enum status speecht5_chains(struct folder *f, struct error *err)
+{
+	struct slice end = config_token(f, "eos_token", "</s>"), first = slice_text("A"), second = slice_text("B");
+	json_t *specials = json_object();
+	enum status s;
+
+	json_object_setn_new(specials, end.s, end.n, special_of(f, end));
+	s = chain_text(&f->t->posts, f->t->a,
+		json_pack("{s:s, s:[o, o], s:[o, o, o], s:o}", "type", "TemplateProcessing", "single", part("Sequence", first, 0),
+			part("SpecialToken", end, 0), "pair", part("Sequence", first, 0), part("Sequence", second, 0),
+			part("SpecialToken", end, 0), "special_tokens", specials),
+		err);
+	if (!s && config_flag(f, "normalize", false))
+		s = error_set(
+			err, STATUS_UNSUPPORTED, "SpeechT5Tokenizer: normalize, numbers to English words, is not supported yet");
+	if (s || (s = add_special(f, "bos_token", "<s>", err)) || (s = add_special(f, "eos_token", "</s>", err)) ||
+		(s = add_special(f, "unk_token", "<unk>", err)) || (s = add_special(f, "pad_token", "<pad>", err)))
+		return s;
+	return add_listed(f, err);
+}
+
 // ---- vocab.json -----------------------------------------------------------------------------------------------------------
 
 static enum status read_vocab(struct folder *f, const char *path, struct error *err)
@@ -257,7 +286,7 @@ static enum bpe_class class_of(const struct folder *f)
 		enum bpe_class class;
 	} names[] = { { "CLIP", CLASS_CLIP }, { "Roberta", CLASS_ROBERTA }, { "Bart", CLASS_ROBERTA },
 		{ "Longformer", CLASS_ROBERTA }, { "LED", CLASS_ROBERTA }, { "MVP", CLASS_ROBERTA }, { "GPT2", CLASS_GPT2 } };
-	const char *name = json_string_value(json_object_get(f->config, "tokenizer_class"));
+	const char *name = class_name_of(f);
 
 	for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)
 		if (text_starts(name, names[i].begins))
@@ -486,12 +515,68 @@ static enum status open_tiktoken(struct folder *f, struct slice file, struct err
 	return STATUS_OK;
 }
 
+// ---- vocab.json alone: the characters of VitsTokenizer --------------------------------------------------------------------
+
+static enum status add_vits_special(
+	struct folder *f, struct vits_rules *r, const json_t *token, const char *usual, struct error *err)
+{
+	static const char *const flags[] = { "lstrip", "rstrip", "single_word" };
+	const char *text = json_string_value(json_is_object(token) ? json_object_get(token, "content") : token);
+
+	text = text ? text : usual;
+	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+		if (json_is_true(json_object_get(token, flags[i])))
+			return error_set(
+				err, STATUS_UNSUPPORTED, "VitsTokenizer: a token with %s is not supported yet", flags[i]);
+	if (!text || !*text || r->special_count == VITS_SPECIALS_MOST)
+		return error_set(
+			err, STATUS_BAD_INPUT, "VitsTokenizer: an empty special token, or more than %d", VITS_SPECIALS_MOST);
+	r->specials[r->special_count++] = slice_copy(f->t->a, slice_text(text));
+	return STATUS_OK;
+}
+
+static enum status open_vits(struct folder *f, const char *path, struct error *err)
+{
+	struct vits_rules r = { .normalizes = config_flag(f, "normalize", true),
+		.blanks = config_flag(f, "add_blank", true),
+		.romanizes = config_flag(f, "is_uroman", false),
+		.romanian = text_is(json_string_value(json_object_get(f->config, "language")), "ron") };
+	json_t *listed = json_object_get(f->config, "added_tokens_decoder"), *token;
+	const char *id;
+	enum status s;
+
+	if (config_flag(f, "phonemize", true))
+		return error_set(err, STATUS_UNSUPPORTED,
+			"VitsTokenizer: phonemize, letters to phonemes by espeak, is not supported yet: only models that read "
+			"letters are");
+	if ((s = read_vocab(f, path, err)) ||
+		(s = add_vits_special(f, &r, json_object_get(f->config, "unk_token"), "<unk>", err)) ||
+		(s = add_vits_special(f, &r, json_object_get(f->config, "pad_token"), "<pad>", err)))
+		return s;
+	json_object_foreach(listed, id, token) if (!s) s = add_vits_special(f, &r, token, NULL, err);
+	return s ? s : vits_ready(f->t, &r, err);
+}
+
+static enum status open_pieces(struct folder *f, const char *path, struct error *err)
+{
+	struct slice bytes;
+	char *data;
+	enum status s = file_read(&f->a, path, TEXT_MOST, &data, &bytes.n, err);
+
+	if (s != STATUS_OK)
+		return s;
+	bytes.s = data;
+	if ((s = tiktoken_is(bytes) ? open_tiktoken(f, bytes, err) : spm_read(f->t, bytes, err)))
+		return error_prefix(err, "%s", path);
+	return text_is(class_name_of(f), "SpeechT5Tokenizer") ? speecht5_chains(f, err) : s;
+}
+
 // ---- which ----------------------------------------------------------------------------------------------------------------
 
 static enum status open_files(struct folder *f, struct error *err)
 {
 	static const char *const pieces[] = { "spiece.model", "tokenizer.model", "sentencepiece.bpe.model", "sentencepiece.model",
-		"tiktoken.model" };
+		"tiktoken.model", "spm_char.model" };
 	const char *config = file_of(f, "tokenizer_config.json"), *vocab = file_of(f, "vocab.json"),
 		   *merges = file_of(f, "merges.txt"), *words = file_of(f, "vocab.txt");
 	enum status s;
@@ -501,20 +586,15 @@ static enum status open_files(struct folder *f, struct error *err)
 		return s;
 	for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
 		const char *path = file_of(f, pieces[i]);
-		struct slice bytes;
-		char *data;
-		if (!path)
-			continue;
-		if ((s = file_read(&f->a, path, TEXT_MOST, &data, &bytes.n, err)))
-			return s;
-		bytes.s = data;
-		s = tiktoken_is(bytes) ? open_tiktoken(f, bytes, err) : spm_read(f->t, bytes, err);
-		return s ? error_prefix(err, "%s", path) : s;
+		if (path)
+			return open_pieces(f, path, err);
 	}
 	if (vocab && merges)
 		s = open_bpe(f, vocab, merges, err);
 	else if (words)
 		s = open_bert(f, words, err);
+	else if (vocab && text_is(class_name_of(f), "VitsTokenizer"))
+		return open_vits(f, vocab, err);
 	else if (vocab)
 		s = open_labels(f, vocab, err);
 	else

@@ -239,6 +239,18 @@ enum status spm_read(struct tokenizer *t, struct slice bytes, struct error *err)
 // tiktoken.c: a vocabulary as tiktoken has it, into a model. `a`: while it is read.
 bool tiktoken_is(struct slice file);
 enum status tiktoken_read(struct model *m, struct arena *a, struct slice file, struct error *err);
+// vits.c: the steps of VitsTokenizer of transformers 5, over a vocabulary that was read.
+enum { VITS_TOKENS_MOST = 1 << 12, VITS_SPECIALS_MOST = 8 };
+struct vits_rules {
+	bool normalizes, blanks, romanizes, romanian;
+	struct slice specials[VITS_SPECIALS_MOST]; // the unknown token first
+	size_t special_count;
+	// Made by vits_ready.
+	const struct vocab *vocab;
+	uint32_t characters; // entries of vocab.json; those behind are specials that it has not
+};
+// The rules are copied, the specials' texts are not. UNSUPPORTED: a vocabulary that is not one of characters.
+enum status vits_ready(struct tokenizer *t, const struct vits_rules *rules, struct error *err);
 // files.c: a folder without tokenizer.json.
 enum status files_open(struct tokenizer *t, const char *folder, struct error *err);
 

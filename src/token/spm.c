@@ -205,12 +205,15 @@ static const struct step_kind spm_kind = { "sentencepiece", .flow = normalize, .
 
 // ---- the model ------------------------------------------------------------------------------------------------------------
 
+// Of characters alone: what unigram makes of pieces that are a character each.
+enum { SPM_UNIGRAM = 1, SPM_BPE = 2, SPM_CHARACTERS = 4 };
+
 struct model_proto {
 	struct tokenizer *t;
 	struct spm *spm;
 	uint8_t *types;
 	size_t type_room;
-	uint64_t kind; // trainer_spec.model_type: 1 unigram, 2 BPE
+	uint64_t kind; // trainer_spec.model_type
 };
 
 static enum status read_piece(struct model_proto *p, struct slice bytes, struct error *err)
@@ -254,7 +257,7 @@ static enum status read_proto(struct model_proto *p, struct slice bytes, struct 
 
 	p->spm->dummy = p->spm->trims = p->spm->escapes = true;
 	p->spm->unknown = slice_text(" \xE2\x81\x87 ");
-	p->kind = 1;
+	p->kind = SPM_UNIGRAM;
 	while (s == STATUS_OK && next_field(&bytes, &f, &bad)) {
 		struct slice at = f.bytes;
 		if (f.number == 1)
@@ -335,7 +338,7 @@ static enum status add_pieces(struct model_proto *p, struct error *err)
 
 	for (uint32_t i = 0; i < v->count && s == STATUS_OK; i++) {
 		struct slice text = { vocab_text(v, i), v->entries[i].nbytes };
-		if (p->types[i] == PIECE_USER && p->kind != 1)
+		if (p->types[i] == PIECE_USER && p->kind == SPM_BPE)
 			s = added_add(p->t, &(struct added){ .content = text, .normal = text, .normalized = true }, err);
 	}
 	return s;
@@ -347,9 +350,9 @@ static enum status ready(struct model_proto *p, struct error *err)
 	struct model *m = &t->model;
 	enum status s;
 
-	if (p->kind != 1 && p->kind != 2)
-		return error_set(
-			err, STATUS_UNSUPPORTED, "a model of type %llu: neither unigram nor BPE", (unsigned long long)p->kind);
+	if (p->kind != SPM_UNIGRAM && p->kind != SPM_BPE && p->kind != SPM_CHARACTERS)
+		return error_set(err, STATUS_UNSUPPORTED, "a model of type %llu: none of unigram, BPE and characters",
+			(unsigned long long)p->kind);
 	if ((s = vocab_index(&m->vocab, err)))
 		return s;
 	for (uint32_t i = 0; i < m->vocab.count; i++)
@@ -370,8 +373,8 @@ static enum status ready(struct model_proto *p, struct error *err)
 	t->decoders.steps = t->normalizers.steps;
 	t->decoders.count = 1;
 	t->next_added = (uint32_t)m->vocab.count;
-	m->kind = p->kind == 1 ? MODEL_UNIGRAM : MODEL_BPE;
-	if (p->kind == 1) {
+	m->kind = p->kind == SPM_BPE ? MODEL_BPE : MODEL_UNIGRAM;
+	if (m->kind == MODEL_UNIGRAM) {
 		s = unigram_ready(m, err);
 	} else if ((s = make_merges(m, err)) == STATUS_OK) {
 		bpe_ready(m);
