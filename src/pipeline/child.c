@@ -46,11 +46,15 @@ static void say_answer(const json_t *input, struct pipeline_answer *answer)
 		tensors_told(answer), "pictures", answer_pictures(answer)));
 }
 
-// The picture of an answer as the file that was asked for.
+// The picture or the sound of an answer as the file that was asked for.
 static enum status write_output(const struct pipeline_answer *answer, const char *file, struct error *err)
 {
+	if (answer->rate && !text_ends(file, ".wav"))
+		return error_set(err, STATUS_BAD_INPUT, "%s: a sound is written as a WAV file, whose name ends with .wav", file);
+	if (answer->rate)
+		return answer_save_sound(answer, file, err);
 	if (!answer->picture_count)
-		return error_set(err, STATUS_BAD_INPUT, "the answer has no picture that could be %s", file);
+		return error_set(err, STATUS_BAD_INPUT, "the answer has no picture and no sound that could be %s", file);
 	return picture_save(&answer->pictures[0].picture, file, err);
 }
 

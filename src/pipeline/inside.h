@@ -153,7 +153,9 @@ json_t *answer_picture(struct call *c, struct pipeline_answer *out, const char *
 
 // save.c: {NAME: {"width", "height", "share"}} of an answer's pictures; share: of the pixels of a mask, null of another picture.
 json_t *answer_pictures(const struct pipeline_answer *answer);
-// Pictures as PNG files under their names and tensors in answer.safetensors, in a folder that is made where it is not there;
+// The sound of an answer that has one as a WAV file.
+enum status answer_save_sound(const struct pipeline_answer *answer, const char *path, struct error *err);
+// Pictures as PNG files under their names, tensors in answer.safetensors and a sound in audio.wav, in a folder that is made where it is not there;
 // `before` is put before every name.
 enum status answer_save(const struct pipeline_answer *answer, const char *folder, const char *before, struct error *err);
 
@@ -232,5 +234,6 @@ TASK(image_text_to_text);
 TASK(promptable_segmentation);
 
 TASK(text_to_image);
+TASK(text_to_audio);
 
 #endif

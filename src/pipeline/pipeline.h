@@ -40,6 +40,7 @@ struct pipeline_answer {
 		struct picture picture; // 8 bits: a mask is 0 and 255
 	} * pictures;
 	size_t picture_count;
+	int rate; // samples a second of the tensor "audio", [samples] in f32; 0: there is none
 };
 
 // The model in `folder`, for a task, on a platform; in `a`, which closes it. `task` NULL: by the class in config.json.
@@ -106,7 +107,7 @@ struct pipeline_asked {
 	double timeout_s;        // 0: none
 	int64_t memory_bytes;    // as in child_limits
 	volatile sig_atomic_t *stop;
-	const char *output;    // a PNG file to be, the first picture of the only answer; NULL
+	const char *output;    // a file to be: the first picture of the only answer (PNG), or its sound (WAV); NULL
 	pipeline_watch *watch; // NULL; called with watch_context
 	void *watch_context;
 };

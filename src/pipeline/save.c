@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "pipeline/inside.h"
 #include "preprocess/encode.h"
+#include "preprocess/sound_write.h"
 
 // Width, height, and of a mask (0 and 255 alone) the share of its pixels that is 255; null: it has other levels.
 static json_t *picture_figures(const struct picture *p)
@@ -27,6 +28,13 @@ json_t *answer_pictures(const struct pipeline_answer *answer)
 	return all;
 }
 
+enum status answer_save_sound(const struct pipeline_answer *answer, const char *path, struct error *err)
+{
+	const struct tensor *audio = tensor_named(answer->tensors, answer->tensor_count, "audio");
+
+	return sound_save(audio->data, (size_t)audio->dim[0], answer->rate, path, err);
+}
+
 enum status answer_save(const struct pipeline_answer *answer, const char *folder, const char *before, struct error *err)
 {
 	struct arena a = { 0 };
@@ -38,6 +46,8 @@ enum status answer_save(const struct pipeline_answer *answer, const char *folder
 	if (!st && answer->tensor_count)
 		st = safetensors_write(
 			arena_printf(&a, "%s/%sanswer.safetensors", folder, before), answer->tensors, answer->tensor_count, err);
+	if (!st && answer->rate)
+		st = answer_save_sound(answer, arena_printf(&a, "%s/%saudio.wav", folder, before), err);
 	arena_done(&a);
 	return st;
 }

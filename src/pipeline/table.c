@@ -81,6 +81,11 @@ const struct pipeline_task pipeline_tasks[] = {
 		{ { "prompt", PIPELINE_TEXT }, { "negative_prompt", PIPELINE_TEXT, true }, { "latents", PIPELINE_TENSOR, true } },
 		"num_inference_steps guidance_scale height width seed negative_prompt eta max_sequence_length", NULL,
 		.run = task_text_to_image },
+	{ "text-to-audio",
+		{ { "text", PIPELINE_TEXT }, { "speaker_embeddings", PIPELINE_TENSOR, true }, { "noise", PIPELINE_TENSOR, true },
+			{ "output", PIPELINE_TEXT, true } },
+		"seed speaker_id threshold minlenratio maxlenratio", NULL, .classes = "VitsModel SpeechT5ForTextToSpeech",
+		.run = task_text_to_audio },
 	{ NULL },
 };
 
@@ -124,6 +129,7 @@ static const struct {
 	{ "vqa", "visual-question-answering" },
 	{ "image-to-text", "image-captioning" },
 	{ "text2text-generation", "translation" },
+	{ "text-to-speech", "text-to-audio" },
 };
 
 bool pipeline_task_languages(struct arena *a, const char *name, const char **from, const char **to)

@@ -25,7 +25,7 @@ static void *open_library(const char *soname, const char *package, const char *p
 
 static void load_sndfile(void)
 {
-	void *library = open_library("libsndfile.so.1", "libsndfile1", "read sound files", &sndfile_failure);
+	void *library = open_library("libsndfile.so.1", "libsndfile1", "read and write sound files", &sndfile_failure);
 
 #define X(function) TAKE(function, &sndfile_failure)
 	SNDFILE_FUNCTIONS(X)

@@ -12,6 +12,8 @@
 #define SNDFILE_FUNCTIONS(X) \
 	X(sf_open_virtual) \
 	X(sf_readf_float) \
+	X(sf_writef_float) \
+	X(sf_command) \
 	X(sf_strerror) \
 	X(sf_close)
 #define SOXR_FUNCTIONS(X) \
