@@ -291,10 +291,12 @@ static int run(int argc, char **argv)
 			"of the weights in its graphs: float16, int8-weights, int4-weights, ...; default as stored" },
 		{ "option", CLI_VALUES, &q.options, "KEY=VALUE", "an option of the task, such as top_k=3; may be repeated" },
 		{ "save", CLI_TEXT, &q.save, "FOLDER", "pictures and tensors of the answers as files there: masks, depths, ..." },
-		{ "o", CLI_TEXT, &q.output, "FILE", "the picture of the answer as a PNG file (--output FILE is the same)" },
+		{ "o", CLI_TEXT, &q.output, "FILE",
+			"the picture of the answer as a PNG file, or its sound as a WAV file (--output FILE too)" },
 		{ "output", CLI_TEXT, &q.output, "FILE", NULL },
 		{ "steps", CLI_INTEGER, &q.steps, "N", "text-to-image: num_inference_steps", 1, 1000 },
-		{ "seed", CLI_INTEGER, &q.seed, "N", "text-to-image: of the noise that it begins with; default 0", 0, 9e15 },
+		{ "seed", CLI_INTEGER, &q.seed, "N",
+			"text-to-image and text-to-audio: of the noise that it begins with; default 0", 0, 9e15 },
 		{ "timeout", CLI_REAL, &q.timeout_s, "S", "seconds; default none", 0.1, 1e6 },
 		{ "memory", CLI_REAL, &q.memory_gib, "GIB",
 			"limit of anonymous memory; default what is available, less a reserve", 0.01, 1e6 },
@@ -321,14 +323,20 @@ static int run(int argc, char **argv)
 			"of\n"
 			"the seed: splitmix64 and the transform of Box and Muller, in double precision, on every platform the\n"
 			"same. PyTorch's seeds mean other noise. A safety checker in the folder is not run.\n\n"
+			"text-to-audio is asked of VITS (MMS-TTS, whose tokenizer reads letters) and of SpeechT5, which needs\n"
+			"its vocoder in the folder vocoder/ (unless output is \"spectrogram\") and speaker_embeddings, the name\n"
+			"of a safetensors file with the vector of a voice, in a JSON input. What both draw at random is of the\n"
+			"seed; VITS may be given it: a safetensors file with noise [1,frames,flow_size] and duration_noise\n"
+			"[1,tokens,2].\n\n"
 			"Tasks, their inputs and their options; sentiment-analysis, ner, vqa, image-to-text, "
 			"text2text-generation\n"
-			"(as translation) and translation_XX_to_YY are understood, too:\n%s"
+			"(as translation), text-to-speech and translation_XX_to_YY are understood, too:\n%s"
 			"  assay pipeline distilbert-base-uncased-finetuned-sst-2-english 'What a film!'\n"
 			"  assay pipeline deepset/roberta-base-squad2 'Who wrote it?' notes.txt --option top_k=2\n"
 			"  assay pipeline facebook/detr-resnet-50 photo.jpg --option threshold=0.9\n"
 			"  assay pipeline openai/whisper-base speech.flac --task automatic-speech-recognition\n"
-			"  assay pipeline ./stable-diffusion 'a red fox' --steps 20 --seed 1 -o fox.png\n\n"
+			"  assay pipeline ./stable-diffusion 'a red fox' --steps 20 --seed 1 -o fox.png\n"
+			"  assay pipeline facebook/mms-tts-eng 'Hello, world' -o hello.wav\n\n"
 			"Exit codes: 0 answered; 1 bad use, a file that is missing or cannot be read; 2 the model is not\n"
 			"supported, does not fit, or its process ended.\n",
 			text_get(&help)),

@@ -283,7 +283,7 @@ static int run(int argc, char **argv)
 			"or\n"
 			"tokenizer.model (of sentencepiece or tiktoken), vocab.json with merges.txt, vocab.txt, or vocab.json "
 			"alone\n"
-			"(the labels of a speech model). A TEXT that is - is read from standard input. Ids are those of the "
+			"(labels or letters of a speech model). A TEXT that is - is read from standard input. Ids are those of the "
 			"Python\n"
 			"library `tokenizers`; offsets count characters (code points).\n\n"
 			"  assay tokenize bert-base-uncased 'Hello, world!'\n"

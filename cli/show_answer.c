@@ -95,6 +95,8 @@ static void add_short(struct text *line, const struct showing *s, const json_t *
 		char *shape = visible_json(json_object_get(x, "shape"), JSON_ENCODE_ANY | JSON_COMPACT);
 		text_add(line, shape ? shape : "");
 		free(shape);
+		if (s->files->output && !json_object_size(s->pictures) && text_is(json_string_value(tensor), "audio"))
+			text_addf(line, " %s", s->files->output);
 	} else {
 		json_object_foreach((json_t *)(uintptr_t)x, key, one)
 		{

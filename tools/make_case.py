@@ -386,6 +386,19 @@ class Inputs:
     def speaker_embedding(self):
         return self.sound(len(self.get("input_ids")), self.config.speaker_embed_dim)
 
+    # SpeechT5's frames, a voice, and what the dropout that is never switched off leaves.
+    def decoder_input_values(self):
+        batch = self.size("batch", "decoder_input_values", 0, 2)
+        return self.sound(batch, self.size("decoder_seq", "decoder_input_values", 1, 5), self.config.num_mel_bins)
+
+    def speaker_embeddings(self):
+        return self.sound(len(self.get("input_ids")), self.config.speaker_embedding_dim)
+
+    def prenet_kept(self):
+        c = self.config
+        shape = self.get("decoder_input_values").shape[1], c.speech_decoder_prenet_layers, c.speech_decoder_prenet_units
+        return (self.rng.random(shape) < c.speech_decoder_prenet_dropout).astype(np.float32)
+
     def spectrogram(self):
         return self.sound(*self.like.get("spectrogram", (2, 20))[:2], self.config.model_in_dim)
 
@@ -513,6 +526,8 @@ def wanted_inputs(model):
         names.append("token_type_ids")
     if "decoder_input_ids" in known and getattr(model.config, "is_encoder_decoder", False):
         names.append("decoder_input_ids")
+    if "decoder_input_values" in known and hasattr(model.config, "speaker_embedding_dim"):
+        names += ["decoder_input_values", "speaker_embeddings"] + ["prenet_kept"] * bool(model.config.speech_decoder_prenet_dropout)
     if "past_observed_mask" in known and hasattr(model.config, "lags_sequence"):
         names += ["past_time_features", "past_observed_mask", "future_values", "future_time_features"]
         names += ["static_categorical_features"] if model.config.num_static_categorical_features else []
@@ -531,6 +546,8 @@ class Drawn:
         layers = [f"{half}.{i}" for half in ("encoder", "decoder") for i in range(getattr(model.config, f"{half}_layers", None) or 0)]
         keys = {layer: given.pop(f"sampled_keys.{layer}", None) for layer in layers}
         self.keys = iter(keys.values()) if any(k is not None for k in keys.values()) else None
+        kept = given.pop("prenet_kept", None)
+        self.prenet = None if kept is None else iter(kept.unbind(1))
 
     def randint(self, *args, **words):
         keys = next(self.keys)
@@ -538,7 +555,9 @@ class Drawn:
 
     def __enter__(self):
         import torch
-        self.kept = torch.randn, torch.randn_like, torch.randint
+        self.kept = torch.randn, torch.randn_like, torch.randint, torch.bernoulli
+        if self.prenet:
+            torch.bernoulli = lambda x, p: next(self.prenet)
         if self.of:
             torch.randn = lambda *shape, **_: self.of["duration_noise"]
             torch.randn_like = lambda x: self.of["noise"][..., torch.arange(x.shape[-1]) % self.of["noise"].shape[-1]]
@@ -547,7 +566,7 @@ class Drawn:
 
     def __exit__(self, *_):
         import torch
-        torch.randn, torch.randn_like, torch.randint = self.kept
+        torch.randn, torch.randn_like, torch.randint, torch.bernoulli = self.kept
 
 
 def run(model, inputs):

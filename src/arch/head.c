@@ -257,6 +257,7 @@ const struct head head_text_to_text = { "text-to-text", build_own, .generates = 
 const struct head head_token = { "token-classification", build_token };
 const struct head head_transducer = { "transducer", build_own };
 const struct head head_video = { "video-classification", build_own };
+const struct head head_speech = { "text-to-speech", build_own };
 const struct head head_vocoder = { "vocoder", build_own };
 const struct head head_x_vector = { "x-vector", build_own };
 
@@ -265,6 +266,7 @@ const struct head_class head_classes[] = {
 	{ "CsmForConditionalGeneration", &head_causal_lm },       // a decoder, which gives the first word of a frame
 	{ "ForConditionalGeneration", &head_conditional },
 	{ "ForSpeechToText", &head_conditional },
+	{ "ForTextToSpeech", &head_speech },
 	{ "ForTextToText", &head_text_to_text },
 	{ "ForVisionText2Text", &head_conditional },
 	{ "FSMTModel", &head_model },

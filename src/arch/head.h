@@ -33,7 +33,7 @@ extern const struct head head_audio, head_audio_frames, head_augmented_lm, head_
 	head_matting, head_memory_lm, head_model, head_multiple_choice, head_next_sentence, head_objects, head_pose,
 	head_pretraining, head_projection, head_reader, head_regression, head_retrieval, head_scene_text, head_segmentation,
 	head_segments, head_sequence, head_series, head_span, head_super_resolution, head_table, head_token, head_transducer,
-	head_video, head_vocoder, head_x_vector, head_text_to_text;
+	head_video, head_speech, head_vocoder, head_x_vector, head_text_to_text;
 
 // What a class's name ends with; the first row that fits counts.
 struct head_class {

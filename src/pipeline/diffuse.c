@@ -15,16 +15,6 @@
 
 static const struct diffusion_class *const classes[] = { &diffuse_stable, &diffuse_flux };
 
-static const struct arch_graph *graph_named(const struct spec *s, const char *file)
-{
-	const struct arch_graph *g;
-
-	for (size_t i = 0; (g = arch_graph_at(s, i)); i++)
-		if (text_is(g->file, file))
-			return g;
-	return NULL;
-}
-
 // ---- the folder -------------------------------------------------------------------------------------------------------------
 
 static void release_json(void *json)
@@ -361,7 +351,7 @@ static double number(const json_t *config, const char *key, double usual)
 // [1, 3, height, width] of the VAE's decoder.
 static enum status decode(struct diffusion *d, const struct tensor **out, struct error *err)
 {
-	const struct arch_graph *decoder = graph_named(d->vae->spec, "vae_decoder.onnx");
+	const struct arch_graph *decoder = part_graph_named(d->vae, "vae_decoder.onnx");
 	const json_t *config = d->vae->config;
 	float scale = (float)number(config, "scaling_factor", 0.18215), shift = (float)number(config, "shift_factor", 0);
 	float *x = ARENA_ARRAY(d->c->a, d->n + 1, float);

@@ -76,6 +76,7 @@ enum status part_run(struct part *m, const struct arch_graph *which, const struc
 bool all_finite(const struct tensor *t); // of float32
 // The output of this name as float32 of this rank; NULL and *err: there is none, or it holds what is no number.
 const struct tensor *part_output(const struct tensor *out, size_t count, const char *name, int rank, struct error *err);
+const struct arch_graph *part_graph_named(const struct part *m, const char *file); // NULL: the model has none of this name
 bool part_takes(const struct part_graph *g, const char *input);
 void part_close(struct part *m);
 
@@ -155,8 +156,8 @@ json_t *answer_picture(struct call *c, struct pipeline_answer *out, const char *
 json_t *answer_pictures(const struct pipeline_answer *answer);
 // The sound of an answer that has one as a WAV file.
 enum status answer_save_sound(const struct pipeline_answer *answer, const char *path, struct error *err);
-// Pictures as PNG files under their names, tensors in answer.safetensors and a sound in audio.wav, in a folder that is made where it is not there;
-// `before` is put before every name.
+// Pictures as PNG files under their names, tensors in answer.safetensors and a sound in audio.wav, in a folder that is made where
+// it is not there; `before` is put before every name.
 enum status answer_save(const struct pipeline_answer *answer, const char *folder, const char *before, struct error *err);
 
 // ---- text.c: texts to inputs ----------------------------------------------------------------------------------------------

@@ -172,6 +172,16 @@ static const struct tensor_type *declared(const struct part_graph *g, const char
 	return NULL;
 }
 
+const struct arch_graph *part_graph_named(const struct part *m, const char *file)
+{
+	const struct arch_graph *g;
+
+	for (size_t i = 0; (g = arch_graph_at(m->spec, i)); i++)
+		if (text_is(g->file, file))
+			return g;
+	return NULL;
+}
+
 bool part_takes(const struct part_graph *g, const char *input)
 {
 	return declared(g, input) != NULL;

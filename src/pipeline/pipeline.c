@@ -35,19 +35,6 @@ static enum status class_of(const char *folder, struct arena *a, const char **ou
 	return STATUS_OK;
 }
 
-// Classes of tasks that are not there, whose head would say another one.
-static const char *task_that_is_not_there(const char *class_name)
-{
-	static const struct {
-		const char *class_name, *task;
-	} others[] = { { "VitsModel", "text-to-audio" }, { "SpeechT5ForTextToSpeech", "text-to-audio" } };
-
-	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-		if (text_is(others[i].class_name, class_name))
-			return others[i].task;
-	return NULL;
-}
-
 static enum status cannot_be_told(const char *folder, const char *class_name, bool pictures, struct arena *a, struct error *err)
 {
 	const char *head = class_name ? arch_class_head(class_name) : NULL, *may = "";
@@ -62,15 +49,13 @@ static enum status cannot_be_told(const char *folder, const char *class_name, bo
 // The row that names the class, else the first whose heads the class's is one of, and that is of the same kind of input.
 static enum status choose(struct pipeline *p, struct arena *a, const char *folder, struct error *err)
 {
-	const char *class_name, *head, *other;
+	const char *class_name, *head;
 	bool pictures = file_exists(arena_printf(a, "%s/preprocessor_config.json", folder)) ||
 		file_exists(arena_printf(a, "%s/processor_config.json", folder));
 	enum status st = class_of(folder, a, &class_name, err);
 
 	if (st)
 		return st;
-	if ((other = task_that_is_not_there(class_name)))
-		return error_set(err, STATUS_UNSUPPORTED, "%s is for %s, and that task is not supported yet", class_name, other);
 	p->chosen_by = "files";
 	p->task = file_exists(arena_printf(a, "%s/modules.json", folder))     ? pipeline_task_find("sentence-similarity")
 		: file_exists(arena_printf(a, "%s/model_index.json", folder)) ? pipeline_task_find("text-to-image")

@@ -183,7 +183,7 @@ TASK(text_to_audio)
 		enum status (*speak)(struct call *c, struct part *m, struct pipeline_answer *out, struct error *err);
 		const char *others; // inputs and options that are another type's, a space between
 	} types[] = { { "vits", speak_samples, "speaker_embeddings output threshold minlenratio maxlenratio" },
-		{ "speecht5", speak_frames, "noise seed speaker_id" } };
+		{ "speecht5", speak_frames, "noise speaker_id" } };
 	struct part *m;
 	const char *key;
 	const json_t *value;

@@ -7,8 +7,8 @@
 
 // speak.c: VITS, whose one graph gives samples. Inputs noise; options seed, speaker_id.
 enum status speak_samples(struct call *c, struct part *m, struct pipeline_answer *out, struct error *err);
-// speak_frames.c: SpeechT5, which makes a spectrogram frame by frame; a vocoder in the folder vocoder/ makes samples of it. Inputs
-// speaker_embeddings and output; options threshold, minlenratio, maxlenratio.
+// speak_frames.c: SpeechT5, which makes a spectrogram frame by frame; a vocoder in the folder vocoder/ makes samples of it.
+// Inputs speaker_embeddings and output; options seed, threshold, minlenratio, maxlenratio.
 enum status speak_frames(struct call *c, struct part *m, struct pipeline_answer *out, struct error *err);
 
 // Samples [1, n] as the answer's sound.

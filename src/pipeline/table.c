@@ -84,7 +84,8 @@ const struct pipeline_task pipeline_tasks[] = {
 	{ "text-to-audio",
 		{ { "text", PIPELINE_TEXT }, { "speaker_embeddings", PIPELINE_TENSOR, true }, { "noise", PIPELINE_TENSOR, true },
 			{ "output", PIPELINE_TEXT, true } },
-		"seed speaker_id threshold minlenratio maxlenratio", NULL, .classes = "VitsModel SpeechT5ForTextToSpeech",
+		"seed speaker_id threshold minlenratio maxlenratio", NULL,
+		.classes = "VitsModel SpeechT5ForTextToSpeech BarkModel MusicgenForConditionalGeneration",
 		.run = task_text_to_audio },
 	{ NULL },
 };

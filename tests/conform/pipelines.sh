@@ -4,7 +4,7 @@
 . "${SOURCE:?the source folder}/tests/conform/lib_folders.sh"
 cases=$SOURCE/tests/conform/pipeline
 "$ASSAY" platforms >"$work/out" 2>"$work/err"
-all_agree 42 '^ok ' "$cases"/*/
+all_agree 44 '^ok ' "$cases"/*/
 
 damage() { # FOLDER SED-EXPRESSION WHAT
 	wrong "$cases/$1" pipeline.json "$2" "^FAIL copy .*$3"
@@ -41,6 +41,14 @@ wrong "$cases/text-to-image-flux" pipeline.json 's/"guidance_scale": 3\.5/"guida
 wrong "$cases/text-to-image-flux" pipeline.json 's/"max_sequence_length": 32/"max_sequence_length": 24/' "$picture"
 wrong "$cases/text-to-image-flux" scheduler/scheduler_config.json 's/"base_shift": 0\.5/"base_shift": 0.9/' "$picture"
 wrong "$cases/text-to-image-flux" model_index.json 's/"T5TokenizerFast"/"PreTrainedTokenizerFast"/' "$picture"
+# Sounds out of texts: the tokenizer's blanks, the pace, when a spectrogram ends, and the vocoder.
+wrong "$cases/text-to-audio-vits" tokenizer_config.json 's/"add_blank": true/"add_blank": false/' '^FAIL copy .*audio: shape .*, expected .1976.'
+wrong "$cases/text-to-audio-vits" tokenizer_config.json 's/"normalize": true/"normalize": false/' '^FAIL copy .*audio: shape .*, expected .1976.'
+wrong "$cases/text-to-audio-vits" config.json 's/"speaking_rate": 1\.0/"speaking_rate": 1.5/' '^FAIL copy .*audio: shape .*, expected .1976.'
+wrong "$cases/text-to-audio-speecht5" pipeline.json 's/"threshold": 0\.5/"threshold": 2.5/' '^FAIL copy .*: shape .40,16., expected .14,16.'
+wrong "$cases/text-to-audio-speecht5" pipeline.json 's/"minlenratio": 1\.5/"minlenratio": 3.0/' '^FAIL copy .*: shape .*, expected'
+wrong "$cases/text-to-audio-speecht5" vocoder/config.json 's/"leaky_relu_slope": 0\.1/"leaky_relu_slope": 0.3/' '^FAIL copy .*audio: .* off'
+wrong "$cases/text-to-audio-speecht5" tokenizer_config.json 's/"eos_token": "<.s>"/"eos_token": "<s>"/' '^FAIL copy .*spectrogram: '
 # One number of the answer is another; the picture is another's.
 copied()
 {
@@ -82,6 +90,11 @@ refused fill-mask-roberta-targets '0,/<mask>/s//mask/' 'inputs.0.: the text has 
 refused retrieval-augmented-generation-bert-llama 's/passages\.json/..\/passages.json/' 'is no file of the model'
 refused text-ranking-bert 's/"task"/"tusk"/' 'no task, or not 1 to'
 refused question-answering-roberta-windows 's/"max_seq_len": 48/"max_seq_len": 3/' 'a length of 3, and 4 tokens are added'
+refused text-to-audio-speecht5 's/"speaker_embeddings"/"noise"/' 'a model of the type speecht5 takes no noise'
+refused text-to-audio-speecht5 's/"output": "spectrogram"/"output": "picture"/' 'output is audio or spectrogram'
+refused text-to-audio-speecht5 's/input-speaker/answers/' 'answers.safetensors: no tensor by itself of 2 dimensions in F32'
+refused text-to-audio-vits 's/"options": {}/"options": {"threshold": 1}/' 'the option threshold is none of a model of the type vits'
+refused text-to-audio-vits 's/"The committee considered the"/"!?"/' 'the text has no tokens'
 refused text-to-image-sd15 's/"height": 32/"height": 33/' 'a height of 33: this model makes multiples of 4'
 refused text-to-image-flux 's/"height": 32/"height": 36/' 'a height of 36: this model makes multiples of 8'
 refused text-to-image-sd15 's/"num_inference_steps": 4/"num_inference_steps": 1001/' 'num_inference_steps is a whole number from 1 to 1000'

@@ -4,7 +4,7 @@
 # folder; and what differs is seen and shown.
 . "${SOURCE:?the source folder}/tests/conform/lib_folders.sh"
 cases=$SOURCE/tests/conform/tokenizer
-all_agree 41 '^ok ' "$cases"/*/
+all_agree 44 '^ok ' "$cases"/*/
 
 # A wrong id, a wrong offset, a wrong decoded text, a wrong mask, a wrong text of frames: each is found, with its text.
 damage() { # FOLDER SED-EXPRESSION WHAT

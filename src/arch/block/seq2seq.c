@@ -12,11 +12,16 @@ static bool generates(const struct spec *s)
 	return part_of(of, "encoder") && part_of(of, "decoder") && s->head->generates;
 }
 
-static const struct arch_graph encoder_graph = { "encoder_model.onnx", STEP_ENCODE, generates },
-			       decoder_graph = { "decoder_model.onnx", STEP_FIRST, generates },
-			       past_graph = { "decoder_with_past_model.onnx", STEP_NEXT, generates };
-const struct arch_graph seq2seq_merged = { "decoder_model_merged.onnx", STEP_NONE, generates };
-const struct arch_graph *const seq2seq_graphs[] = { &encoder_graph, &decoder_graph, &past_graph, &seq2seq_merged, NULL };
+const struct arch_graph seq2seq_encoder = { "encoder_model.onnx", STEP_ENCODE, generates },
+			seq2seq_first = { "decoder_model.onnx", STEP_FIRST, generates },
+			seq2seq_next = { "decoder_with_past_model.onnx", STEP_NEXT, generates },
+			seq2seq_merged = { "decoder_model_merged.onnx", STEP_NONE, generates };
+const struct arch_graph *const seq2seq_graphs[] = { &seq2seq_encoder, &seq2seq_first, &seq2seq_next, &seq2seq_merged, NULL };
+
+static const struct arch_graph *graph_at(const struct seq2seq *f, size_t i)
+{
+	return (f->graphs ? f->graphs : seq2seq_graphs)[i];
+}
 
 static const char *join(struct build *b, const char *stem, const char *word)
 {
@@ -293,7 +298,9 @@ static void build_whole(struct build *b, const struct seq2seq *f)
 	struct body enc = { .own = f }, dec = { .own = f };
 	source(b, f, &enc);
 	bool twice = head_how(b->s) & SEQ2SEQ_TWICE;
-	if (part_of(b->s, "decoder") && !twice)
+	if (f->target)
+		f->target(b, &dec);
+	else if (part_of(b->s, "decoder") && !twice)
 		dec.ids = graph_input(g, "decoder_input_ids", DTYPE_I64, 2,
 			(int64_t[]){ graph_symbol(g, "batch"), graph_symbol(g, "decoder_sequence") });
 	graph_value frames = enc.mask; // as given: an encoder may count it over
@@ -336,10 +343,13 @@ static void build_decoder(struct build *b, const struct seq2seq *f)
 		source_shape[] = { batch, graph_symbol(g, "encoder_sequence"), part_of(b->s, "encoder")->hidden_size };
 	int64_t frames_shape[] = { batch, graph_symbol(g, "frames") };
 	struct body io = { .cache = cache_new(b, half->layers, "decoder."), .cross = cache_new(b, half->layers, "encoder.") };
-	bool first = b->which == &decoder_graph, merged = b->which == &seq2seq_merged;
+	bool first = b->which == graph_at(f, 1), merged = b->which == &seq2seq_merged;
 	if (first)
 		graph_bind(g, "past_sequence_length", 0);
-	io.ids = b->ids = graph_input(g, "input_ids", DTYPE_I64, 2, (int64_t[]){ batch, graph_symbol(g, "sequence") });
+	if (f->target)
+		f->target(b, &io);
+	else
+		io.ids = b->ids = graph_input(g, "input_ids", DTYPE_I64, 2, (int64_t[]){ batch, graph_symbol(g, "sequence") });
 	if (first || merged)
 		io.memory = graph_input(g, "encoder_hidden_states", DTYPE_F32, 3, source_shape);
 	if (!f->sees_all)
@@ -373,7 +383,7 @@ void seq2seq_build(struct build *b, const struct seq2seq *f)
 			if (graph_symbol(b->g, others[i]) < 0)
 				graph_bind(b->g, others[i], n);
 	}
-	if (b->which == &encoder_graph) {
+	if (b->which == graph_at(f, 0)) {
 		io.own = f;
 		source(b, f, &io);
 		seq2seq_run(b, f, "encoder", &io);

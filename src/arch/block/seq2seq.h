@@ -37,10 +37,14 @@
 struct seq2seq {
 	// Declares the encoder's, io->own being this struct; NULL: input_ids and attention_mask.
 	void (*inputs)(struct build *b, struct body *io);
+	// The decoder's, where it reads no tokens: features; NULL: ids.
+	void (*target)(struct build *b, struct body *io);
 	void (*encode)(struct build *b, struct body *io);
 	void (*decode)(struct build *b, struct body *io);
 	// With b->s at the whole: what the decoder makes of the states it is given, in io->memory; NULL: nothing.
 	graph_value (*remember)(struct build *b, graph_value memory);
+	// encoder_model, decoder_model and decoder_with_past_model, where they are the family's own; NULL: those below.
+	const struct arch_graph *const *graphs;
 	bool gives_remembered; // encoder_last_hidden_state of model.onnx is what `remember` makes of it
 	bool whole_halves;     // halves are models of their own: they embed their tokens, and the decoder has the head
 	bool one_table;        // a new checkpoint has one table of tokens, "embed.shared", for both halves
@@ -69,7 +73,7 @@ graph_value seq2seq_states_of(struct build *b, const struct body *io, graph_valu
 void seq2seq_begin(struct build *b, struct body *io);
 // encoder_model.onnx; decoder_model.onnx: encoder_hidden_states and a first run of decoder input_ids;
 // decoder_with_past_model.onnx; decoder_model_merged.onnx: the first and every further run in one.
-extern const struct arch_graph *const seq2seq_graphs[], seq2seq_merged;
+extern const struct arch_graph *const seq2seq_graphs[], seq2seq_encoder, seq2seq_first, seq2seq_next, seq2seq_merged;
 enum {
 	SEQ2SEQ_TWICE = 1,
 	SEQ2SEQ_ENCODER_ONLY = 2,

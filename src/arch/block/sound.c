@@ -47,6 +47,19 @@ graph_value sound_batch_norm(struct build *b, const char *stem, graph_value x, i
 	return op_batch_norm(b->g, x, w, bias, mean, WEIGHT(b, stem, "running_var", width), 1e-5f);
 }
 
+graph_value sound_after(struct build *b, graph_value mel, const struct sound_postnet *p)
+{
+	struct graph *g = b->g;
+	graph_value y = sound_transposed(g, mel);
+	for (b->layer = 0; b->layer < p->layers && !graph_failed(g); b->layer++) {
+		bool last = b->layer == p->layers - 1;
+		struct sound_kernel k = { b->layer ? p->width : p->bins, last ? p->bins : p->width, p->kernel, .no_bias = true };
+		y = sound_batch_norm(b, "post.norm", sound_conv(b, "post.conv", y, &k), k.out);
+		y = last ? y : op_tanh(g, y);
+	}
+	return op_add(g, mel, sound_transposed(g, y));
+}
+
 graph_value sound_repeats(struct build *b, graph_value durations, graph_value *lengths)
 {
 	struct graph *g = b->g;

@@ -73,6 +73,12 @@ graph_value sound_conv_by(struct build *b, const char *stem, graph_value w, grap
 graph_value sound_transposed(struct graph *g, graph_value x); // [batch, a, b] -> [batch, b, a]
 
 graph_value sound_batch_norm(struct build *b, const char *stem, graph_value x, int64_t width); // [batch, width, frames]
+// What is added to a spectrogram [batch, frames, bins] behind a decoder: convolutions over the frames, "post.conv", each with
+// batch norm and, but for the last, tanh.
+struct sound_postnet {
+	int64_t bins, layers, width, kernel;
+};
+graph_value sound_after(struct build *b, graph_value mel, const struct sound_postnet *p);
 // Of how many frames each token takes, whole numbers in f32 [batch, seq], which frame is which token's: f32 [batch, seq, frames].
 // *lengths: f32 [batch], the frames of each row, 1 at least.
 graph_value sound_repeats(struct build *b, graph_value durations, graph_value *lengths);

@@ -286,6 +286,15 @@ const struct dialect speecht5_names = {
 		{ "layers.ffn.up", "@layers.#.feed_forward.intermediate_dense" },
 		{ "layers.ffn.down", "@layers.#.feed_forward.output_dense" },
 		{ "embed.word", "speecht5.decoder.prenet.embed_tokens" },
+		{ "embed.text", "speecht5.encoder.prenet.embed_tokens" },
+		{ "embed.alpha", "speecht5.encoder.prenet.encode_positions.alpha" },
+		{ "frame.alpha", "speecht5.decoder.prenet.encode_positions.alpha" },
+		{ "frame.in", "speecht5.decoder.prenet.layers.#" }, { "frame.out", "speecht5.decoder.prenet.final_layer" },
+		{ "frame.voice", "speecht5.decoder.prenet.speaker_embeds_layer" },
+		{ "head.speech.mel", "speech_decoder_postnet.feat_out" },
+		{ "head.speech.stop", "speech_decoder_postnet.prob_out" },
+		{ "post.conv", "speech_decoder_postnet.layers.#.conv" },
+		{ "post.norm", "speech_decoder_postnet.layers.#.batch_norm" },
 		{ "layers.attn.norm", "@layers.#.self_attn_layer_norm" }, { "layers.attn.q", "@layers.#.self_attn.q_proj" },
 		{ "layers.attn.k", "@layers.#.self_attn.k_proj" }, { "layers.attn.v", "@layers.#.self_attn.v_proj" },
 		{ "layers.attn.o", "@layers.#.self_attn.out_proj" }, { "layers.cross.norm", "@layers.#.encoder_attn_layer_norm" },
@@ -295,7 +304,10 @@ const struct dialect speecht5_names = {
 	.ignored = IGNORED("*masked_spec_embed", "*pos_sinusoidal_embed.*", "*embed_positions.weights", "*text_decoder_postnet.*",
 		"*num_batches_tracked"),
 	.inert = IGNORED(INERT, "num_mel_bins", "reduction_factor", "speaker_embedding_dim", "speech_decoder_*", "guided_*",
-		"use_guided_attention_loss", "max_speech_positions", "max_text_positions", "num_feat_extract_layers"),
+		"use_guided_attention_loss", "max_speech_positions", "max_text_positions", "num_feat_extract_layers",
+		// of the half that the class has not
+		"conv_bias", "conv_dim", "conv_kernel", "conv_stride", "feat_extract_activation", "feat_extract_norm",
+		"num_conv_pos_*", "scale_embedding"),
 };
 
 const struct dialect seamless_names = {

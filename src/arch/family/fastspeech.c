@@ -295,15 +295,7 @@ static graph_value mel_of(struct build *b, graph_value x)
 	const struct fastspeech *f = fastspeech_of(b);
 	graph_value mel = linear(b, "mel", x, b->s->hidden_size, f->bins * f->frames, true);
 	mel = op_reshape(g, mel, 3, (int64_t[]){ 0, -1, f->bins });
-	graph_value y = sound_transposed(g, mel);
-	for (b->layer = 0; b->layer < f->post_layers && !graph_failed(g); b->layer++) {
-		bool last = b->layer == f->post_layers - 1;
-		struct sound_kernel k = { b->layer ? f->post_width : f->bins, last ? f->bins : f->post_width, f->post_kernel,
-			.no_bias = true };
-		y = sound_batch_norm(b, "post.norm", sound_conv(b, "post.conv", y, &k), k.out);
-		y = last ? y : op_tanh(g, y);
-	}
-	return op_add(g, mel, sound_transposed(g, y));
+	return sound_after(b, mel, &(struct sound_postnet){ f->bins, f->post_layers, f->post_width, f->post_kernel });
 }
 
 static void build(struct build *b)
