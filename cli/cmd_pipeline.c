@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/visible.h"
+#include "chat/chat.h"
 #include "command.h"
 #include "emit.h"
 #include "onnx/precision.h"
@@ -22,7 +23,7 @@ struct asked {
 	struct cli_list options;
 	int64_t steps, seed; // -1: not given
 	double timeout_s, memory_gib;
-	bool json;
+	bool json, chat;
 };
 
 // "KEY=VALUE": VALUE as JSON where it is some, else a text.
@@ -143,6 +144,20 @@ static enum status input_file(const char **file, struct arena *a, struct error *
 	return st;
 }
 
+// One conversation, as the INPUT that it would be in JSON.
+static enum status read_chat(json_t *inputs, char **words, size_t count, struct error *err)
+{
+	json_t *messages = json_array();
+	enum status st = chat_typed(words, count, messages, err);
+	char *text = st ? NULL : json_dumps(messages, JSON_COMPACT);
+
+	if (text)
+		json_array_append_new(inputs, json_string(text));
+	free(text);
+	json_decref(messages);
+	return st;
+}
+
 static enum status read_inputs(json_t *inputs, char **words, size_t count, const char **file, struct arena *a, struct error *err)
 {
 	enum status st = STATUS_OK;
@@ -194,7 +209,7 @@ static int answer(const struct asked *q, const char *model, char **words, size_t
 	st = read_options(&q->options, &options, &err);
 	add_numbers(q, options);
 	if (!st)
-		st = read_inputs(inputs, words, count, &file, a, &err);
+		st = q->chat ? read_chat(inputs, words, count, &err) : read_inputs(inputs, words, count, &file, a, &err);
 	if (!st)
 		st = cli_model_folder(&folder, a, model, "a model", &err);
 	if (!st)
@@ -277,7 +292,11 @@ static void list_tasks(struct text *t)
 	}
 	text_add(t, "Of a text that is written, as in generate() of transformers:");
 	add_wrapped(t, generate, 2);
-	text_add(t, "\n\n");
+	text_add(t,
+		"\nIt is the likeliest text, or, with do_sample=true, one whose tokens are drawn: token i by number i of the "
+		"seed's\n"
+		"sequence of splitmix64, from what the options leave (top_k is 50 without one, as in transformers). The same\n"
+		"scores and seed give the same tokens; PyTorch's generators draw others.\n\n");
 }
 
 static int run(int argc, char **argv)
@@ -294,9 +313,11 @@ static int run(int argc, char **argv)
 		{ "o", CLI_TEXT, &q.output, "FILE",
 			"the picture of the answer as a PNG file, or its sound as a WAV file (--output FILE too)" },
 		{ "output", CLI_TEXT, &q.output, "FILE", NULL },
+		{ "chat", CLI_FLAG, &q.chat, NULL,
+			"each INPUT is a message of one conversation, ROLE: TEXT, for a task that takes messages" },
 		{ "steps", CLI_INTEGER, &q.steps, "N", "text-to-image: num_inference_steps", 1, 1000 },
 		{ "seed", CLI_INTEGER, &q.seed, "N",
-			"text-to-image and text-to-audio: of the noise that it begins with; default 0", 0, 9e15 },
+			"of what is drawn at random: noise of pictures and sounds, tokens with do_sample; default 0", 0, 9e15 },
 		{ "timeout", CLI_REAL, &q.timeout_s, "S", "seconds; default none", 0.1, 1e6 },
 		{ "memory", CLI_REAL, &q.memory_gib, "GIB",
 			"limit of anonymous memory; default what is available, less a reserve", 0.01, 1e6 },
@@ -335,6 +356,8 @@ static int run(int argc, char **argv)
 			"  assay pipeline deepset/roberta-base-squad2 'Who wrote it?' notes.txt --option top_k=2\n"
 			"  assay pipeline facebook/detr-resnet-50 photo.jpg --option threshold=0.9\n"
 			"  assay pipeline openai/whisper-base speech.flac --task automatic-speech-recognition\n"
+			"  assay pipeline Qwen/Qwen2-0.5B-Instruct --chat 'system: Be brief.' 'user: Hello'\n"
+			"  assay pipeline gpt2 'Once upon a time' --option do_sample=true --option temperature=0.7 --seed 1\n"
 			"  assay pipeline ./stable-diffusion 'a red fox' --steps 20 --seed 1 -o fox.png\n"
 			"  assay pipeline facebook/mms-tts-eng 'Hello, world' -o hello.wav\n\n"
 			"Exit codes: 0 answered; 1 bad use, a file that is missing or cannot be read; 2 the model is not\n"

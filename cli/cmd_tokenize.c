@@ -121,22 +121,6 @@ static enum status encode(
 
 enum { MESSAGES_MOST = 16 << 20 };
 
-// "user: text", each word a message.
-static enum status read_chat(char **words, size_t count, json_t *out, struct error *err)
-{
-	for (size_t i = 0; i < count; i++) {
-		const char *colon = strchr(words[i], ':'), *text = colon;
-		if (!colon || colon == words[i] || visible_not_utf8(words[i], strlen(words[i])) != strlen(words[i]))
-			return error_set(err, STATUS_BAD_INPUT, "a message is ROLE: TEXT in UTF-8, such as 'user: hello'");
-		do
-			text++;
-		while (*text == ' ');
-		json_array_append_new(out,
-			json_pack("{s:o, s:s}", "role", json_stringn(words[i], (size_t)(colon - words[i])), "content", text));
-	}
-	return STATUS_OK;
-}
-
 // A list of messages, or an object with messages and tools.
 static enum status read_messages(const char *path, json_t **messages, json_t **tools, struct error *err)
 {
@@ -180,7 +164,8 @@ static enum status chat(struct tokenizer *t, const struct asked *q, const char *
 	struct chat_source from;
 	struct encoding e;
 	char *text;
-	enum status s = q->messages ? read_messages(q->messages, &messages, &tools, err) : read_chat(words, count, messages, err);
+	enum status s =
+		q->messages ? read_messages(q->messages, &messages, &tools, err) : chat_typed(words, count, messages, err);
 
 	if (s == STATUS_OK && !(s = chat_find(a, folder, NULL, json_array_size(tools) > 0, &from, err)))
 		s = chat_apply(a, &from, messages, tools, true, time(NULL), &text, &prompt.nbytes, err);

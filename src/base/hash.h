@@ -31,5 +31,10 @@ static inline double splitmix64_unit(uint64_t z)
 {
 	return (double)(z >> 40) * 0x1p-23 - 1;
 }
+// Its upper 53 bits as a share of 1, in [0, 1): what is drawn at random.
+static inline double splitmix64_share(uint64_t z)
+{
+	return (double)(z >> 11) * 0x1p-53;
+}
 
 #endif

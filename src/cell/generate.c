@@ -22,6 +22,7 @@ struct state {
 		unmasked; // ones for the encoder's attention_mask, where the prompt has none; no name: it has, or none is needed
 	int64_t *mask;    // [batch, capacity], rows packed for each step's length
 	int64_t capacity;
+	int64_t text; // tokens of a step that are no padding behind the text; 0: all are
 	// Where a chooser goes on with another row, the past is moved: from one to the other, for some of it may still lie there.
 	struct arena moved[2];
 	int moved_at;
@@ -92,6 +93,15 @@ static int64_t last_place(const struct prompt *p, int64_t row, int64_t length)
 	return at;
 }
 
+// The place of a row's logits of what comes after `length` tokens.
+static int64_t place_of(
+	const struct generation *g, const struct prompt *p, const struct tensor *logits, int64_t row, int64_t length)
+{
+	if (g->places)
+		return logits->dim[1] - g->places + length - 1; // those of a picture may stand before the text's (git)
+	return logits->dim[1] == length ? last_place(p, row, length) : logits->dim[1] - 1;
+}
+
 // The mask over `length` columns: the prompt's, then ones. position_ids: the running count of the mask less one, or what the
 // prompt says and then on from there; of the last `count` columns.
 static void columns(struct state *s, int64_t length, int64_t count, int64_t *mask, int64_t *positions)
@@ -100,8 +110,9 @@ static void columns(struct state *s, int64_t length, int64_t count, int64_t *mas
 	for (int64_t row = 0; row < p->batch; row++) {
 		int64_t seen = 0;
 		for (int64_t i = 0; i < length; i++) {
-			int64_t is_token = i < p->length && p->mask ? p->mask[row * p->length + i] : 1,
-				at = seen > 0 ? seen - !is_token : 0;
+			int64_t is_token = i < p->length && p->mask   ? p->mask[row * p->length + i]
+				: !s->text || i<s->text, at = seen> 0 ? seen - !is_token
+								      : 0;
 			if (p->positions)
 				at = i < p->length ? p->positions[row * p->length + i]
 						   : p->positions[(row + 1) * p->length - 1] + 1 + i - p->length;
@@ -345,7 +356,7 @@ static enum status choose(struct generation *g, struct state *s, const struct te
 	enum status st = STATUS_OK;
 
 	for (int64_t row = 0; row < p->batch; row++) {
-		int64_t place = logits->dim[1] == length ? last_place(p, row, length) : logits->dim[1] - 1;
+		int64_t place = place_of(g, p, logits, row, length);
 		from[row] = row;
 		texts[row] = all + row * capacity;
 		rows[row] = (const float *)logits->data + (row * logits->dim[1] + place) * logits->dim[2];
@@ -386,11 +397,11 @@ enum status generate_greedy(
 {
 	struct state s = { .a = a, .prompt = p };
 	int64_t capacity = p->length + g->new_tokens, *all = arena_alloc(a, (size_t)(p->batch * capacity) * sizeof *all);
-	int64_t *ids = arena_alloc(a, (size_t)(p->batch * capacity) * sizeof *ids);
+	int64_t *ids = arena_alloc(a, (size_t)(p->batch * (capacity > g->places ? capacity : g->places)) * sizeof *ids);
 	size_t inputs = g->first->input_count > g->next->input_count ? g->first->input_count : g->next->input_count;
 	size_t outputs = g->first->output_count > g->next->output_count ? g->first->output_count : g->next->output_count;
 	struct tensor *in = ARENA_ARRAY(a, inputs + 1, struct tensor), *out = ARENA_ARRAY(a, outputs + 1, struct tensor);
-	bool cached = takes_past(g->next);
+	bool cached = takes_past(g->next) && !g->places;
 	enum status st = STATUS_OK;
 
 	make_results(g, (size_t)(p->batch * g->new_tokens), a);
@@ -406,18 +417,19 @@ enum status generate_greedy(
 		memcpy(all + row * capacity, p->ids + row * p->length, (size_t)p->length * sizeof *all);
 	for (int64_t n = 0; n < g->new_tokens && go_on; n++) {
 		int64_t length = p->length + n, id[2];
-		bool anew = !n || length == g->cache_ends;
+		bool anew = !n || length == g->cache_ends || g->places;
 		struct session *session = anew ? g->first : g->next;
-		int64_t count = cached && !anew ? 1 : length;
+		int64_t count = cached && !anew ? 1 : length, run = g->places ? g->places : count;
 		float logit[2];
 		struct arena step = { 0 }; // masks and the like of this step only
 		if (stop && *stop)
 			return error_set(err, STATUS_INTERRUPTED, "interrupted after %lld tokens", (long long)n);
 		double begin = clock_ms(), run_began, run_ms;
 		for (int64_t row = 0; row < p->batch; row++)
-			memcpy(ids + row * count, all + row * capacity + length - count, (size_t)count * sizeof *ids);
+			memcpy(ids + row * run, all + row * capacity + length - count, (size_t)count * sizeof *ids);
+		s.text = g->places ? length : 0;
 		s.a = &step;
-		st = give(&s, session, ids, count, length, anew, in, err);
+		st = give(&s, session, ids, run, g->places ? g->places : length, anew, in, err);
 		s.a = a;
 		run_began = clock_ms();
 		if (!st)
@@ -431,8 +443,7 @@ enum status generate_greedy(
 		}
 		for (int64_t row = 0; row < p->batch; row++) {
 			int64_t at = row * g->new_tokens + n;
-			best_two(logits, row, logits->dim[1] == length ? last_place(p, row, length) : logits->dim[1] - 1, id,
-				logit);
+			best_two(logits, row, place_of(g, p, logits, row, length), id, logit);
 			g->ids[at] = all[row * capacity + length] = id[0];
 			g->second_ids[at] = id[1];
 			g->best[at] = logit[0];

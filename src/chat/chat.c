@@ -261,3 +261,19 @@ enum status chat_apply(struct arena *a, const struct chat_source *from, json_t *
 	json_decref(all);
 	return s;
 }
+
+enum status chat_typed(char **words, size_t count, json_t *out, struct error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		const char *colon = strchr(words[i], ':'), *text = colon;
+
+		if (!colon || colon == words[i] || visible_not_utf8(words[i], strlen(words[i])) != strlen(words[i]))
+			return error_set(err, STATUS_BAD_INPUT, "a message is ROLE: TEXT in UTF-8, such as 'user: hello'");
+		do
+			text++;
+		while (*text == ' ');
+		json_array_append_new(out,
+			json_pack("{s:o, s:s}", "role", json_stringn(words[i], (size_t)(colon - words[i])), "content", text));
+	}
+	return STATUS_OK;
+}

@@ -67,6 +67,9 @@ struct answer_bounds {
 };
 // BAD_INPUT: a bound that is not known, no number, negative, or so wide that it would call anything right.
 enum status conform_tolerance_check(const json_t *tolerance, struct error *err);
+// Where the engine computes in less than float32 (bound_for of run/judge.h): tensors as outputs of models are judged, scores by what
+// such errors of the logits do to a softmax. A bound that is wider stays.
+void conform_tolerance_reduce(json_t *tolerance, enum dtype computes);
 enum status conform_answer_compare(const struct answer_bounds *b, const char *where, const json_t *want,
 	const struct pipeline_answer *got, struct arena *a, struct error *err);
 

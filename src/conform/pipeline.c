@@ -176,8 +176,10 @@ static enum status ask(struct pipeline *p, const char *folder, const json_t *fil
 
 	json_object_del(question, "options");
 	if ((st = pipeline_answer(p, folder, question, options, a, &got, err)))
-		error_prefix(err, "inputs[%zu]", i);
-	else if ((st = conform_answer_compare(&bounds, where, json_array_get(json_object_get(file, "answers"), i), &got, a, err)))
+		st = error_prefix(err, "inputs[%zu]", i);
+	conform_tolerance_reduce(tolerance, pipeline_computes(p));
+	if (!st &&
+		(st = conform_answer_compare(&bounds, where, json_array_get(json_object_get(file, "answers"), i), &got, a, err)))
 		*differs = st == STATUS_FAILED;
 	json_decref(got.json);
 	json_decref(options);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "conform/case.h"
 #include "preprocess/decode.h"
+#include "run/judge.h"
 
 struct compared {
 	const struct answer_bounds *b;
@@ -55,6 +56,26 @@ enum status conform_tolerance_check(const json_t *tolerance, struct error *err)
 				bounds[i].most, bounds[i].unit);
 	}
 	return STATUS_OK;
+}
+
+static void widen(json_t *tolerance, const char *name, double least)
+{
+	double is = json_number_value(json_object_get(tolerance, name));
+
+	if (is < least)
+		json_object_set_new(tolerance, name, json_real(least));
+}
+
+// Logits that are each r off make of a score p one between p exp(-2 r) and p exp(2 r): softmax divides two sums of which every
+// term is off by exp(r) at most. r is the bound of outputs whose largest value is 1.
+void conform_tolerance_reduce(json_t *tolerance, enum dtype computes)
+{
+	const double r = bound_for(computes).max_abs;
+
+	if (computes != DTYPE_F16 && computes != DTYPE_BF16)
+		return;
+	widen(tolerance, "tensor", r);
+	widen(tolerance, "score", expm1(2 * r));
 }
 
 static double allowed(const struct compared *c, const char *name)

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who chooses tokens in the loop of cell/generate.c: the best one until an end token (greedy search), or beam search as in
+// Who chooses tokens in the loop of cell/generate.c: the best one, or one that is drawn, until an end token, or beam search as in
 // transformers 5: a beam's score is its sum of log probabilities, a finished text's that over (new tokens) ^ length_penalty.
 #include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "onnx/flow.h"
 #include "pipeline/choose.h"
+#include "pipeline/pictures.h"
 
 static const double NEVER = -1e9; // what transformers adds to scores that do not count
 
@@ -27,7 +29,7 @@ static double *take_scores(struct arena *a, struct room *r, const float *logits,
 	return r->scores;
 }
 
-// ---- greedy -----------------------------------------------------------------------------------------------------------------
+// ---- one row ----------------------------------------------------------------------------------------------------------------
 
 struct greedy {
 	const struct decoding *d;
@@ -44,7 +46,11 @@ static bool choose_best(void *context, const int64_t *const *texts, int64_t leng
 
 	(void)from;
 	decoding_process(g->d, texts[0], length, scores, g->room.seen, vocab);
-	for (int64_t i = 1; i < vocab; i++)
+	if (g->d->samples) {
+		sampling_process(&g->d->sampling, scores, vocab);
+		best = sampling_draw(&g->d->sampling, length - g->d->prompt_length, scores, vocab);
+	}
+	for (int64_t i = 1; !g->d->samples && i < vocab; i++)
 		best = scores[i] > scores[best] ? i : best;
 	next[0] = best;
 	return !decoding_ends(g->d, best);
@@ -212,6 +218,58 @@ static enum status open_loop(struct part *m, const struct tensor *inputs, size_t
 	return st;
 }
 
+// ---- with fixed shapes
+
+static void add_shape(struct inputs *all, const char *name, int rank, const int64_t *dim)
+{
+	struct tensor t = { .name = name, .rank = rank };
+
+	memcpy(t.dim, dim, (size_t)rank * sizeof *dim);
+	inputs_add(all, &t, 1);
+}
+
+// What the decoder, or the whole model, is given at every step, as far as its shapes say; contents are none.
+static void decoder_shapes(struct inputs *all, const struct prompt *p, int64_t places, const struct session *encoder)
+{
+	const struct tensor *mask = tensor_named(p->inputs, p->input_count, "attention_mask");
+	const int64_t text[] = { p->batch, places };
+
+	add_shape(all, "input_ids", 2, text);
+	add_shape(all, "attention_mask", 2, text);
+	add_shape(all, "position_ids", 2, text);
+	for (size_t i = 0; encoder && i < encoder->output_count; i++) {
+		const struct tensor_type *t = &encoder->outputs[i];
+
+		if (flow_output(t->name) != FLOW_ENCODED || t->rank != 3)
+			continue;
+		add_shape(all, "encoder_hidden_states", 3, t->dim);
+		add_shape(all, "encoder_attention_mask", 2, mask && mask->rank == 2 ? mask->dim : t->dim);
+	}
+	inputs_add(all, p->inputs, p->input_count);
+}
+
+// One decoder for all steps, which sees the whole text each time: a cache grows, and no shape does. Its form says how many tokens.
+static enum status open_fixed(struct part *m, const struct prompt *p, int64_t places, struct part_graph *graphs[ARCH_STEPS_MOST],
+	size_t *n, struct error *err)
+{
+	const struct arch_graph *which[ARCH_STEPS_MOST];
+	struct inputs all = { 0 };
+	enum status st = STATUS_OK;
+
+	*n = arch_graphs_of_loop(m->spec, which) > 1 ? 2 : 1;
+	if (*n > 1)
+		st = part_graph(m, which[0], p->inputs, p->input_count, &graphs[0], err);
+	if (st)
+		return st;
+	decoder_shapes(&all, p, places, *n > 1 ? &graphs[0]->session : NULL);
+	if ((st = part_graph(m, which[*n - 1], all.items, all.count, &graphs[*n - 1], err)))
+		return st;
+	if (!strstr(graphs[*n - 1]->form, "without a past"))
+		graphs[*n - 1]->form = arena_printf(m->p->arena, "%s; %lld tokens at each step, padded, without a past",
+			graphs[*n - 1]->form, (long long)places);
+	return STATUS_OK;
+}
+
 // What the runs took is the graphs', not the task's.
 static void take_times(const struct generation *g, struct part_graph *const *graphs, size_t n, const int64_t *runs_before)
 {
@@ -229,8 +287,10 @@ static enum status run_loop(struct part *m, struct arena *a, struct generation *
 	struct part_graph *graphs[ARCH_STEPS_MOST] = { 0 };
 	int64_t runs[ARCH_STEPS_MOST];
 	size_t n;
-	enum status st = open_loop(m, p->inputs, p->input_count, graphs, &n, err);
+	enum status st;
 
+	g->places = part_is_static(m) ? p->length + g->new_tokens - 1 : 0;
+	st = g->places ? open_fixed(m, p, g->places, graphs, &n, err) : open_loop(m, p->inputs, p->input_count, graphs, &n, err);
 	if (st)
 		return st;
 	if (n > 1)

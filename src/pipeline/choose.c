@@ -10,6 +10,8 @@
 
 // ---- settings ---------------------------------------------------------------------------------------------------------------
 
+enum { TOP_K_USUAL = 50 };
+
 struct settings {
 	struct arena *a;
 	const json_t *options, *file; // what was asked for; what the model's file says
@@ -96,8 +98,51 @@ static void refuse_others(struct settings *s)
 			json_is_true(x) + json_is_false(x) == 0)
 			refuse(s, STATUS_UNSUPPORTED, others[i].key, "is not supported yet");
 	}
-	if (json_is_true(json_object_get(s->options, "do_sample")))
-		refuse(s, STATUS_UNSUPPORTED, "do_sample", "is not supported: an answer is the likeliest text");
+}
+
+static double share(struct settings *s, const char *key, double usual)
+{
+	double x = real(s, key, usual);
+
+	if (!(x >= 0 && x <= 1))
+		refuse(s, STATUS_BAD_INPUT, key, "is from 0 to 1");
+	return x;
+}
+
+// transformers 5 has the usual numbers: top_k is 50.
+static void read_sampling(struct settings *s, struct decoding *out)
+{
+	static const char *const words[] = { "seed", "temperature", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff",
+		"eta_cutoff" };
+	const json_t *asked = json_object_get(s->options, "do_sample");
+	struct sampling *p = &out->sampling;
+
+	if (asked && !json_is_boolean(asked) && !json_is_null(asked))
+		refuse(s, STATUS_BAD_INPUT, "do_sample", "is true or false");
+	out->samples = json_is_true(asked);
+	for (size_t i = 0; !out->samples && i < sizeof words / sizeof *words; i++) {
+		const json_t *x = json_object_get(s->options, words[i]);
+		if (x && !json_is_null(x))
+			refuse(s, STATUS_BAD_INPUT, words[i], "changes nothing without do_sample=true");
+	}
+	if (!out->samples)
+		return;
+	p->seed = whole(s, "seed", 0, INT64_MAX, 0);
+	p->temperature = real(s, "temperature", 1);
+	p->top_k = whole(s, "top_k", 0, INT32_MAX, TOP_K_USUAL);
+	p->top_p = share(s, "top_p", 1);
+	p->min_p = share(s, "min_p", 0);
+	p->typical_p = share(s, "typical_p", 1);
+	p->epsilon = share(s, "epsilon_cutoff", 0);
+	p->eta = share(s, "eta_cutoff", 0);
+	if (!(p->temperature > 0))
+		refuse(s, STATUS_BAD_INPUT, "temperature", "is above 0");
+	if (!(p->typical_p > 0))
+		refuse(s, STATUS_BAD_INPUT, "typical_p", "is above 0");
+	if (out->beams > 1)
+		refuse(s, STATUS_UNSUPPORTED, "do_sample", "with num_beams is not supported yet");
+	if (setting(s, "top_h"))
+		refuse(s, STATUS_UNSUPPORTED, "top_h", "is not supported yet");
 }
 
 static void read_lengths(struct settings *s, const struct part *m, int64_t usual, struct decoding *out)
@@ -163,6 +208,7 @@ enum status decoding_read(struct part *m, struct arena *a, const json_t *options
 	read_early(&s, out);
 	read_bad_words(&s, out);
 	out->beams = whole(&s, "num_beams", 1, BEAMS_MOST, 1);
+	read_sampling(&s, out);
 	out->ngram = whole(&s, "no_repeat_ngram_size", 0, NEW_TOKENS_MOST, 0);
 	out->repetition_penalty = real(&s, "repetition_penalty", 1);
 	out->length_penalty = real(&s, "length_penalty", 1);

@@ -9,7 +9,8 @@
 
 // Names of options, for rows of the table and for options_known.
 #define GENERATE_OPTIONS \
-	"do_sample max_new_tokens max_length min_new_tokens min_length num_beams length_penalty early_stopping " \
+	"do_sample seed temperature top_k top_p min_p typical_p epsilon_cutoff eta_cutoff max_new_tokens max_length " \
+	"min_new_tokens min_length num_beams length_penalty early_stopping " \
 	"repetition_penalty no_repeat_ngram_size forced_bos_token_id forced_eos_token_id suppress_tokens begin_suppress_tokens " \
 	"eos_token_id decoder_start_token_id"
 #define DICTATION_OPTIONS GENERATE_OPTIONS " language task" // of speech that a model writes down
@@ -20,7 +21,14 @@ struct token_list {
 	int64_t *ids;
 	size_t count;
 };
+// sample.c: with do_sample. What changes nothing: temperature 1, top_k 0, top_p 1, min_p 0, typical_p 1, epsilon 0, eta 0.
+struct sampling {
+	double temperature, top_p, min_p, typical_p, epsilon, eta;
+	int64_t top_k, seed;
+};
 struct decoding {
+	bool samples;
+	struct sampling sampling;                      // of samples
 	int64_t prompt_length, new_tokens, max_length; // max_length: of prompt and new tokens
 	int64_t min_length, min_new_tokens, beams, ngram;
 	int64_t forced_bos, forced_eos, start; // -1: none
@@ -33,7 +41,8 @@ struct decoding {
 
 // What is said of a text whose decoder begins with `prompt_length` tokens: options over generation_config.json, over config.json
 // where that file is not there. `usual`: how many new tokens where nobody says so. UNSUPPORTED names what is asked for and is not
-// there, sampling among it; sampling that only the file asks for is left out: the answer is the likeliest text.
+// there. Texts are sampled where the options say do_sample, with what file and options say of it; that only the file asks for it
+// changes nothing: the answer is the likeliest text then. BAD_INPUT: an option of sampling without do_sample.
 enum status decoding_read(struct part *m, struct arena *a, const json_t *options, int64_t prompt_length, int64_t usual,
 	struct decoding *out, struct error *err);
 // The options of a generation: those of `words` that the task was asked for by their own names, and those of generate_kwargs
@@ -56,6 +65,12 @@ json_t *full_text(struct call *c, bool is_chat, const char *asked, const char *t
 // Scores of what comes next after a text of `length` tokens, changed as transformers' logits processors do, in their order.
 // `seen` is room to work in, [vocab], zeros before and afterwards.
 void decoding_process(const struct decoding *d, const int64_t *text, int64_t length, double *scores, bool *seen, int64_t vocab);
+// Scores behind decoding_process: divided by the temperature, and -INFINITY for tokens that are not to be chosen from.
+void sampling_process(const struct sampling *s, double *scores, int64_t vocab);
+// The token: with u the number `place` (of tokens made so far) of the seed's sequence, splitmix64's upper 53 bits as a share of 1,
+// the first one in the order of ids up to which the probabilities (softmax, in double precision) sum to more than u. It depends on
+// seed, place and scores alone; PyTorch's generators draw others.
+int64_t sampling_draw(const struct sampling *s, int64_t place, const double *scores, int64_t vocab);
 bool decoding_ends(const struct decoding *d, int64_t id); // an end token
 
 #endif

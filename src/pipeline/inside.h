@@ -30,7 +30,7 @@ struct part_graph {
 	const char *form; // in words
 	double open_ms, run_ms;
 	int64_t runs;
-	bool is_open;
+	bool is_open, is_static; // is_static: for the shapes of artifact.inputs alone
 };
 
 struct part {
@@ -77,6 +77,7 @@ bool all_finite(const struct tensor *t); // of float32
 // The output of this name as float32 of this rank; NULL and *err: there is none, or it holds what is no number.
 const struct tensor *part_output(const struct tensor *out, size_t count, const char *name, int rank, struct error *err);
 const struct arch_graph *part_graph_named(const struct part *m, const char *file); // NULL: the model has none of this name
+bool part_is_static(const struct part *m); // does the platform take graphs with fixed shapes only?
 bool part_takes(const struct part_graph *g, const char *input);
 void part_close(struct part *m);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model of a pipeline: its configuration, its tokenizer, its graphs. A graph is opened when it first runs, in the first form of
-// the platform's row that the engine takes (cell/form.h), with open shapes: texts have all lengths.
+// the platform's row that the engine takes (cell/form.h), with open shapes: texts have all lengths. Where the platform takes fixed
+// ones only, it is built for the shapes of what it is given, and anew when those change.
 #include <math.h>
 #include <string.h>
 
@@ -196,14 +197,62 @@ static bool other_size(const struct part_graph *g, const int64_t size[2])
 		((pixels->dim[2] >= 0 && pixels->dim[2] != size[0]) || (pixels->dim[3] >= 0 && pixels->dim[3] != size[1]));
 }
 
-static enum status build(struct part *m, struct part_graph *g, const struct graph_form *form, struct error *err)
+// Was it built for other shapes than these?
+static bool other_shapes(const struct part_graph *g, const struct tensor *in, size_t in_count)
 {
+	for (size_t i = 0; g->is_static && i < g->artifact.input_count; i++) {
+		const struct tensor_type *type = &g->artifact.inputs[i];
+		const struct tensor *t = tensor_named(in, in_count, type->name);
+
+		if (t && (t->rank != type->rank || memcmp(t->dim, type->dim, (size_t)t->rank * sizeof *t->dim) != 0))
+			return true;
+	}
+	return false;
+}
+
+// Every dimension that a graph with open shapes has a name for, by what it is given; without a past where none is.
+static enum status bind_shapes(struct part *m, struct part_graph *g, const struct graph_form *form, const struct tensor *in,
+	size_t in_count, struct error *err)
+{
+	struct graph_form open = *form;
+	struct artifact named;
+
+	if (!in_count)
+		return error_set(err, STATUS_UNSUPPORTED,
+			"%s takes graphs with fixed shapes only, and those of %s follow from its run",
+			m->p->target->platform->name, g->which->file);
+	open.is_static = false;
+	struct graph *probe = graph_new(&open);
+	enum status st = artifact_build(&named, m->p->arena, &m->checkpoint, m->spec, g->which, probe, err);
+	graph_bind(g->graph, "past_sequence_length", 0);
+	for (size_t i = 0; i < named.input_count && !st; i++) {
+		const struct tensor *t = tensor_named(in, in_count, named.inputs[i].name);
+
+		for (int axis = 0; t && axis < t->rank; axis++) {
+			const char *symbol = graph_input_symbol(probe, i, axis);
+
+			if (symbol)
+				graph_bind(g->graph, symbol, t->dim[axis]);
+		}
+	}
+	graph_free(probe);
+	return st;
+}
+
+static enum status build(struct part *m, struct part_graph *g, const struct graph_form *form, const struct tensor *in,
+	size_t in_count, struct error *err)
+{
+	enum status st;
+
 	graph_free(g->graph);
 	g->graph = graph_new(form);
+	g->is_static = form->is_static;
 	if (g->size[0]) {
 		graph_bind(g->graph, "height", g->size[0]);
 		graph_bind(g->graph, "width", g->size[1]);
 	}
+	if (form->is_static && (st = bind_shapes(m, g, form, in, in_count, err)))
+		return st;
 	const struct artifact_set one = { 1, &g->which, &g->graph, &g->artifact };
 	struct conversion made;
 	return artifact_build_all(&one, m->p->arena, &m->checkpoint, m->spec, &made, err);
@@ -215,17 +264,33 @@ static enum status open_form(struct part *m, struct part_graph *g, const struct 
 	const struct target *t = m->p->target;
 	const struct backend *b = route_backend(t->route);
 	int64_t size[2];
-	enum status st = build(m, g, form, err);
+	enum status st = build(m, g, form, in, in_count, err);
 
 	if (!st && picture_size(in, in_count, size) && other_size(g, size)) {
 		memcpy(g->size, size, sizeof size);
-		st = build(m, g, form, err);
+		st = build(m, g, form, in, in_count, err);
 	}
 	if (!st)
 		st = backend_prepare(b, &g->artifact, m->p->arena, &m->checkpoint, err);
 	if (!st)
 		st = session_open(&g->session, b, route_provider(t->route), t->device, t->options, &g->artifact, err);
 	return st;
+}
+
+// Those with open shapes; of a platform that has none, those with fixed ones.
+static void part_forms(const struct part *m, struct forms *out)
+{
+	forms_begin(out, m->p->target->platform, false, true);
+	if (!out->count)
+		forms_begin(out, m->p->target->platform, false, false);
+}
+
+bool part_is_static(const struct part *m)
+{
+	struct forms forms;
+
+	part_forms(m, &forms);
+	return forms.item[0].is_static;
 }
 
 static enum status open_graph(struct part *m, struct part_graph *g, const struct tensor *in, size_t in_count, struct error *err)
@@ -235,11 +300,7 @@ static enum status open_graph(struct part *m, struct part_graph *g, const struct
 	struct error why = { 0 };
 	enum status st = STATUS_OK;
 
-	forms_begin(&forms, p->target->platform, false, true);
-	if (!forms.count)
-		return error_set(err, STATUS_UNSUPPORTED,
-			"%s takes graphs with fixed shapes only, and a pipeline's inputs have all lengths: not supported yet",
-			p->target->platform->name);
+	part_forms(m, &forms);
 	do {
 		struct graph_form form = forms.item[forms.at];
 
@@ -272,7 +333,7 @@ enum status part_graph(struct part *m, const struct arch_graph *which, const str
 		g->which = which;
 	}
 	*out = g;
-	if (g->is_open && !(picture_size(in, in_count, size) && other_size(g, size)))
+	if (g->is_open && !(picture_size(in, in_count, size) && other_size(g, size)) && !other_shapes(g, in, in_count))
 		return STATUS_OK;
 	pipeline_pause(m->p);
 	double began = clock_ms();

@@ -214,6 +214,21 @@ enum status pipeline_answer(struct pipeline *p, const char *base, const json_t *
 	return st;
 }
 
+enum dtype pipeline_computes(const struct pipeline *p)
+{
+	enum dtype out = DTYPE_F32;
+
+	for (size_t i = 0; i < p->part_count; i++)
+		for (size_t k = 0; k < p->parts[i]->graph_count; k++) {
+			const struct part_graph *g = &p->parts[i]->graphs[k];
+			const char *word = g->is_open ? session_option(&g->session, "compute_dtype") : NULL;
+			enum dtype t = word ? dtype_find(word) : DTYPE_F32;
+
+			out = t == DTYPE_BF16 || (t == DTYPE_F16 && out != DTYPE_BF16) ? t : out;
+		}
+	return out;
+}
+
 json_t *pipeline_times(const struct pipeline *p)
 {
 	json_t *graphs = json_array();

@@ -58,6 +58,8 @@ void pipeline_set_watch(struct pipeline *p, pipeline_watch *watch, void *context
 // the answer points to lies in `a`. UNSUPPORTED names an option that the task does not know: none is left out silently.
 enum status pipeline_answer(struct pipeline *p, const char *base, const json_t *input, const json_t *options, struct arena *a,
 	struct pipeline_answer *out, struct error *err);
+// What its graphs were computed in so far, as the engine says: F16 or BF16 where one of them was, else F32.
+enum dtype pipeline_computes(const struct pipeline *p);
 // Milliseconds of the answers so far, {"preprocess_ms", "graphs": [{"graph", "open_ms", "runs", "run_ms", "form"}], "between_ms",
 // "postprocess_ms"}: before the first run of a graph, between two, and behind the last. Owned by the caller.
 json_t *pipeline_times(const struct pipeline *p);

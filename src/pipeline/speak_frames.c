@@ -22,8 +22,11 @@ struct speech {
 	struct tensor speaker, encoded, mask;
 	struct tensor past[PAST_MOST]; // the next step's past_key_values.*
 	size_t past_count;
-	float *frame, *spectrum; // [bins], what the next step reads; [most * reduction, bins]
-	size_t steps;            // made so far
+	float *frames, *spectrum; // [most, bins], what steps read, the first zeros; [most * reduction, bins]
+	size_t steps;             // made so far
+	// Frames that each step reads: one behind its past; or, where the platform takes fixed shapes only, all of them without a
+	// past, those that are not made yet as zeros, which no earlier one sees.
+	size_t reads;
 };
 
 static int64_t sized(const struct part *m, const char *key, int64_t usual)
@@ -96,26 +99,28 @@ static enum status encode(struct speech *s, struct error *err)
 		return error_set(err, STATUS_BAD_INPUT, "more than %d steps, or numbers a step", STEPS_MOST);
 	s->most = (size_t)fmax(fmax(most, least), 1); // the first step is always made
 	s->least = (size_t)least;
-	s->frame = ARENA_ARRAY(s->c->a, s->bins, float);
+	s->reads = part_is_static(s->m) ? s->most : 1;
+	s->frames = ARENA_ARRAY(s->c->a, (s->most + 1) * s->bins, float);
 	s->spectrum = ARENA_ARRAY(s->c->a, s->most * s->reduction * s->bins, float);
 	return STATUS_OK;
 }
 
-// Which numbers of the frame's prenet stay, each with the probability `dropout`, as in transformers: numbers of the seed in the
+// Which numbers of the frames' prenet stay, each with the probability `dropout`, as in transformers: numbers of the seed in the
 // order of steps, layers and units.
 static struct tensor kept_of(const struct speech *s, struct arena *a)
 {
-	float *kept = ARENA_ARRAY(a, s->prenet + 1, float);
+	size_t count = s->reads * s->prenet, first = s->reads == 1 ? s->steps * s->prenet : 0;
+	float *kept = ARENA_ARRAY(a, count + 1, float);
 	int64_t units = sized(s->m, "speech_decoder_prenet_units", 256);
 
-	for (size_t i = 0; i < s->prenet; i++)
-		kept[i] = splitmix64_unit(splitmix64((uint64_t)s->seed, s->steps * s->prenet + i)) < s->dropout;
+	for (size_t i = 0; i < count; i++)
+		kept[i] = splitmix64_share(splitmix64((uint64_t)s->seed, first + i)) < s->dropout;
 	return (struct tensor){ .name = "prenet_kept",
 		.dtype = DTYPE_F32,
 		.rank = 3,
-		.dim = { 1, units > 0 ? (int64_t)s->prenet / units : 0, units },
+		.dim = { (int64_t)s->reads, units > 0 ? (int64_t)s->prenet / units : 0, units },
 		.data = kept,
-		.nbytes = s->prenet * sizeof *kept };
+		.nbytes = count * sizeof *kept };
 }
 
 // Keys and values that the step gave, in `a`; those of the encoder's states are given once.
@@ -143,17 +148,19 @@ static enum status take_frames(struct speech *s, const struct tensor *out, size_
 {
 	const struct tensor *frames = part_output(out, count, "spectrum", 3, err),
 			    *prob = frames ? part_output(out, count, "prob", 3, err) : NULL;
+	size_t at = s->reads == 1 ? 0 : s->steps, n = s->reduction * s->bins; // of the frame that was read
 	float sum = 0;
 
 	if (!prob)
 		return err->status;
-	if (frames->dim[1] != (int64_t)s->reduction || frames->dim[2] != (int64_t)s->bins ||
-		prob->dim[2] != (int64_t)s->reduction)
+	if (frames->dim[1] != (int64_t)(s->reads * s->reduction) || prob->dim[1] != (int64_t)s->reads ||
+		frames->dim[2] != (int64_t)s->bins || prob->dim[2] != (int64_t)s->reduction)
 		return error_set(err, STATUS_FAILED, "the decoder gives no %zu frames of %zu", s->reduction, s->bins);
-	memcpy(s->spectrum + s->steps * s->reduction * s->bins, frames->data, frames->nbytes);
-	memcpy(s->frame, (float *)frames->data + (s->reduction - 1) * s->bins, s->bins * sizeof *s->frame);
+	memcpy(s->spectrum + s->steps * n, (const float *)frames->data + at * n, n * sizeof *s->spectrum);
+	memcpy(s->frames + (s->steps + 1) * s->bins, (const float *)frames->data + (at + 1) * n - s->bins,
+		s->bins * sizeof *s->frames);
 	for (size_t i = 0; i < s->reduction; i++)
-		sum += ((const float *)prob->data)[i];
+		sum += ((const float *)prob->data)[at * s->reduction + i];
 	*stop = (double)sum;
 	return STATUS_OK;
 }
@@ -163,9 +170,9 @@ static enum status step(struct speech *s, const struct arch_graph *which, struct
 	struct tensor in[FIXED + 1 + PAST_MOST] = { { .name = "output_sequence",
 							    .dtype = DTYPE_F32,
 							    .rank = 3,
-							    .dim = { 1, 1, (int64_t)s->bins },
-							    .data = s->frame,
-							    .nbytes = s->bins * sizeof *s->frame },
+							    .dim = { 1, (int64_t)s->reads, (int64_t)s->bins },
+							    .data = s->frames + (s->reads == 1 ? s->steps * s->bins : 0),
+							    .nbytes = s->reads * s->bins * sizeof *s->frames },
 		s->speaker, s->mask, s->encoded, kept_of(s, a) },
 				     *out;
 	size_t count;
@@ -176,7 +183,7 @@ static enum status step(struct speech *s, const struct arch_graph *which, struct
 		(st = take_frames(s, out, count, stop, err)))
 		return st;
 	s->steps++;
-	return keep_past(s, a, out, count, err);
+	return s->reads == 1 ? keep_past(s, a, out, count, err) : STATUS_OK;
 }
 
 // The memory of the first step stays, that of others until the one after it.
@@ -195,7 +202,7 @@ static enum status decode(struct speech *s, struct error *err)
 
 		arena_done(a);
 		*a = (struct arena){ 0 };
-		st = step(s, next, a, &stop, err);
+		st = step(s, s->reads == 1 ? next : first, a, &stop, err);
 		if (!st && s->c->p->watch)
 			s->c->p->watch(s->c->p->watch_context, s->steps, s->most);
 	}

@@ -65,6 +65,27 @@ printf '[{"role": "user", "content": "Hello"}]' >"$work/chat.json"
 code 0 "$ASSAY" pipeline "$work/text-generation-qwen2-moe-chat" "$work/chat.json" --option max_new_tokens=2 --json
 json 'd["answers"][0]["answer"]["generated_text"][-1]["role"] == "assistant" and "<|im_start|>" in d["answers"][0]["answer"]["prompt"]'
 
+# The same conversation as it is typed; drawn tokens: the same for a seed, whatever the rest.
+cp "$work/out" "$work/each"
+code 0 "$ASSAY" pipeline "$work/text-generation-qwen2-moe-chat" --chat 'user: Hello' --option max_new_tokens=2 --json
+json 'd["answers"][0]["answer"] == json.load(open(work + "/each"))["answers"][0]["answer"]'
+code 1 "$ASSAY" pipeline "$work/text-generation-qwen2-moe-chat" --chat 'Hello'
+has err 'a message is ROLE: TEXT in UTF-8'
+code 1 "$ASSAY" pipeline "$classes" --chat 'user: Hello'
+has err 'JSON without an input of text-classification, which takes text'
+drawn() { # OPTION...: the tokens are the next line of $work/ids
+	code 0 "$ASSAY" pipeline "$work/text-generation-qwen2-moe-chat" 'The weather' --option max_new_tokens=8 --option do_sample=true --json "$@"
+	python3 -c 'import json, sys; print(json.load(sys.stdin)["answers"][0]["answer"]["token_ids"])' <"$work/out" >>"$work/drawn"
+}
+drawn --seed 1
+drawn --seed 1
+drawn --seed 2
+drawn --seed 2 --option top_k=1
+drawn --seed 1 --option temperature=0.001
+[ "$(sort -u "$work/drawn" | wc -l)" = 3 ] && [ "$(sed -n 1p "$work/drawn")" = "$(sed -n 2p "$work/drawn")" ] &&
+	[ "$(sed -n 4p "$work/drawn")" = "$(sed -n 5p "$work/drawn")" ] || fail "seeds: $(cat "$work/drawn")"
+code 1 "$ASSAY" pipeline "$work/text-generation-qwen2-moe-chat" 'The weather' --seed 1
+has err 'seed changes nothing without do_sample=true'
 # Other names of tasks; languages in the name of one.
 code 0 "$ASSAY" pipeline "$classes" 'Hello' --task sentiment-analysis --json
 json 'd["task"] == "text-classification"'

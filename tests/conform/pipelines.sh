@@ -85,7 +85,7 @@ refused()
 }
 refused feature-extraction-bert 's/"feature-extraction"/"feature-guessing"/' 'the task feature-guessing is not supported yet'
 refused text-generation-opt-penalties 's/"repetition_penalty"/"repetition_bonus"/' 'the option repetition_bonus of text-generation is not supported yet'
-refused text-generation-opt-penalties 's/"do_sample": false/"do_sample": true/' 'do_sample is not supported'
+refused text-generation-opt-penalties 's/"do_sample": false/"temperature": 0.5/' 'temperature changes nothing without do_sample=true'
 refused fill-mask-roberta-targets '0,/<mask>/s//mask/' 'inputs.0.: the text has no <mask>'
 refused retrieval-augmented-generation-bert-llama 's/passages\.json/..\/passages.json/' 'is no file of the model'
 refused text-ranking-bert 's/"task"/"tusk"/' 'no task, or not 1 to'

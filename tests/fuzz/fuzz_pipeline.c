@@ -37,6 +37,12 @@ static void decode(const json_t *o, struct arena *a)
 	for (int i = 0; i < VOCAB; i++)
 		if (isnan(scores[i]) || seen[i])
 			abort();
+	if (!d.samples)
+		return;
+	sampling_process(&d.sampling, scores, VOCAB);
+	const int64_t id = sampling_draw(&d.sampling, length, scores, VOCAB);
+	if (id < 0 || id >= VOCAB)
+		abort();
 }
 
 static void compare(const json_t *o, struct arena *a)

@@ -79,6 +79,96 @@ static void test_scores(void **unused)
 	assert_true(x[4] == 5);
 }
 
+static const double drawn_from[VOCAB] = { 1.5, -0.25, 3.0, 2.6, 0.0, 2.0, -4.0, 1.0 };
+
+// Probabilities behind the logits processors of transformers 5.23 (TemperatureLogitsWarper, TopKLogitsWarper, .., in generate()'s
+// order) and torch's softmax.
+static void test_sampling(void **unused)
+{
+	static const struct {
+		const char *options;
+		double p[VOCAB];
+	} rows[] = {
+		{ "{\"do_sample\": true}",
+			{ 0.0897497073, 0.0155961606, 0.402230282, 0.269622996, 0.0200258666, 0.147972252, 0.000366786541,
+				0.0544359492 } },
+		{ "{\"do_sample\": true, \"temperature\": 0.5}",
+			{ 0.0300510467, 0.000907462979, 0.603591408, 0.27121105, 0.00149615352, 0.0816872142, 5.0190359e-07,
+				0.0110551623 } },
+		{ "{\"do_sample\": true, \"top_k\": 1}", { 0, 0, 1, 0, 0, 0, 0, 0 } },
+		{ "{\"do_sample\": true, \"top_k\": 3}", { 0, 0, 0.490629125, 0.328878506, 0, 0.180492368, 0, 0 } },
+		{ "{\"do_sample\": true, \"top_p\": 0.5}", { 0, 0, 0.598687683, 0.401312317, 0, 0, 0, 0 } },
+		{ "{\"do_sample\": true, \"top_p\": 0.9, \"top_k\": 0}",
+			{ 0.0986721094, 0, 0.442217714, 0.29642737, 0, 0.162682806, 0, 0 } },
+		{ "{\"do_sample\": true, \"min_p\": 0.2}", { 0.0986721094, 0, 0.442217714, 0.29642737, 0, 0.162682806, 0, 0 } },
+		{ "{\"do_sample\": true, \"typical_p\": 0.4}", { 0, 0, 0, 0.645656284, 0, 0.354343716, 0, 0 } },
+		{ "{\"do_sample\": true, \"typical_p\": 0.8, \"temperature\": 2.0}",
+			{ 0.144653342, 0, 0.306231127, 0.250720829, 0, 0.185738567, 0, 0.112656136 } },
+		{ "{\"do_sample\": true, \"epsilon_cutoff\": 0.05}",
+			{ 0.0931002758, 0, 0.417246489, 0.279688659, 0, 0.153496405, 0, 0.0564681717 } },
+		{ "{\"do_sample\": true, \"eta_cutoff\": 0.1}",
+			{ 0.0986721094, 0, 0.442217714, 0.29642737, 0, 0.162682806, 0, 0 } },
+		{ "{\"do_sample\": true, \"temperature\": 1.5, \"top_k\": 7, \"top_p\": 0.95, \"min_p\": 0.1, \"typical_p\": "
+		  "0.85, \"epsilon_cutoff\": 0.08, \"eta_cutoff\": 0.02}",
+			{ 0.138967962, 0, 0.377754086, 0.28933253, 0, 0.193945422, 0, 0 } },
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct arena a = { 0 };
+		json_t *asked = json_parse(rows[i].options), *config = json_object();
+		struct pipeline p = { .arena = &a };
+		struct part m = { .p = &p, .folder = "/nonexistent", .config = config };
+		struct decoding d;
+		struct error err;
+		double x[VOCAB];
+
+		memcpy(x, drawn_from, sizeof x);
+		assert_int_equal(decoding_read(&m, &a, asked, 1, 20, &d, &err), STATUS_OK);
+		assert_true(d.samples);
+		sampling_process(&d.sampling, x, VOCAB);
+		scores_softmax(x, VOCAB, x);
+		for (int k = 0; k < VOCAB; k++)
+			assert_true(fabs(x[k] - rows[i].p[k]) <= 1e-6 * rows[i].p[k]); // float32 in torch
+		json_decref(asked);
+		json_decref(config);
+		arena_done(&a);
+	}
+}
+
+// Tokens of seeds, as splitmix64 and the sums of the probabilities say (computed in Python); and how often each comes.
+static void test_draws(void **unused)
+{
+	enum { DRAWS = 20000 };
+	static const struct {
+		int64_t seed;
+		int64_t ids[12];
+	} rows[] = {
+		{ 0, { 5, 2, 0, 7, 2, 2, 2, 3, 2, 7, 2, 3 } },
+		{ 1, { 3, 3, 7, 2, 2, 3, 5, 3, 2, 4, 2, 3 } },
+		{ 7, { 2, 0, 5, 3, 2, 2, 2, 2, 2, 2, 1, 7 } },
+	};
+	struct sampling s = { .temperature = 1 };
+	double p[VOCAB];
+	int seen[VOCAB] = { 0 };
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		for (int k = 0; k < 12; k++) {
+			s.seed = rows[i].seed;
+			assert_int_equal(sampling_draw(&s, k, drawn_from, VOCAB), rows[i].ids[k]);
+		}
+	scores_softmax(drawn_from, VOCAB, p);
+	for (int k = 0; k < DRAWS; k++)
+		seen[sampling_draw(&s, k, drawn_from, VOCAB)]++;
+	for (int k = 0; k < VOCAB; k++) // five standard deviations
+		assert_true(fabs(seen[k] - DRAWS * p[k]) <= 5 * sqrt(DRAWS * p[k] * (1 - p[k])));
+	// What is not to be chosen from never is.
+	const double one[VOCAB] = { -INFINITY, -INFINITY, -INFINITY, 2, -INFINITY, -INFINITY, -INFINITY, -INFINITY };
+	for (int k = 0; k < 100; k++)
+		assert_int_equal(sampling_draw(&s, k, one, VOCAB), 3);
+}
+
 // What would make another text is refused; what changes nothing is not.
 static void test_refused(void **unused)
 {
@@ -86,7 +176,14 @@ static void test_refused(void **unused)
 	double x[VOCAB];
 
 	(void)unused;
-	assert_int_equal(process("{}", "{\"do_sample\": true}", text, 1, x), STATUS_UNSUPPORTED);
+	assert_int_equal(process("{}", "{\"do_sample\": true}", text, 1, x), STATUS_OK);
+	assert_int_equal(process("{}", "{\"do_sample\": 1}", text, 1, x), STATUS_BAD_INPUT);
+	assert_int_equal(process("{}", "{\"temperature\": 0.6}", text, 1, x), STATUS_BAD_INPUT);
+	assert_int_equal(process("{}", "{\"seed\": 1}", text, 1, x), STATUS_BAD_INPUT);
+	assert_int_equal(process("{}", "{\"do_sample\": true, \"temperature\": 0}", text, 1, x), STATUS_BAD_INPUT);
+	assert_int_equal(process("{}", "{\"do_sample\": true, \"top_p\": 1.5}", text, 1, x), STATUS_BAD_INPUT);
+	assert_int_equal(process("{}", "{\"do_sample\": true, \"num_beams\": 2}", text, 1, x), STATUS_UNSUPPORTED);
+	assert_int_equal(process("{\"top_h\": 0.5}", "{\"do_sample\": true}", text, 1, x), STATUS_UNSUPPORTED);
 	assert_int_equal(process("{\"do_sample\": true, \"temperature\": 0.6}", "{}", text, 1, x), STATUS_OK);
 	assert_int_equal(process("{\"guidance_scale\": 1.5}", "{}", text, 1, x), STATUS_UNSUPPORTED);
 	assert_int_equal(process("{\"guidance_scale\": 1}", "{}", text, 1, x), STATUS_OK);
@@ -145,6 +242,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_scores),
+		cmocka_unit_test(test_sampling),
+		cmocka_unit_test(test_draws),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_same),
 	};
