@@ -5,8 +5,8 @@
 //   transducer         encoder once; first == next: a step of transduce.c
 //   encoder-decoder    encoder once; `first` takes the decoder's prompt and the encoder's states, `next` every further token
 //
-// A session without past_key_values.* is run on the whole text at each step; one with fixed shapes on the text and padding behind
-// it (`places`), which tokens before it do not see. What present.* gives goes back in by its pointer:
+// A session without past_key_values.* is run on the whole text at each step; one with fixed shapes (`places`) on the text and
+// padding behind it, which tokens before it do not see. What present.* gives goes back in by its pointer:
 // nothing is copied here. What the engine copies is counted: it lays the past and the new token's entries one after the other.
 // With `shared` (CACHE_SHARED, session_share_cache) the past is a buffer with room for all tokens, and only the new entries are
 // written into it.
@@ -40,8 +40,9 @@ struct generation {
 	struct session *encoder, *first, *next;  // encoder may be NULL; the others are the same but for an encoder-decoder
 	const struct transduction *transduction; // NULL: no transducer
 	bool shared;
-	int64_t places; // of sessions with fixed shapes: the decoder runs over so many tokens at each step, without a past, the text
-			// first and padding behind it; 0: they are not
+	// Of sessions with fixed shapes: the decoder runs over so many tokens at each step, without a past, the text first and
+	// padding behind it; 0: they have none.
+	int64_t places;
 	const struct generate_chooser *chooser; // NULL: the best token of each row, new_tokens times
 	int64_t new_tokens;                     // at most, with a chooser; and how many there were, afterwards
 	int64_t cache_ends;                     // of struct input_hints: there the whole text is run anew, as transformers does

@@ -37,7 +37,8 @@ struct chat_source {
 };
 enum status chat_find(
 	struct arena *a, const char *folder, const char *which, int tools, struct chat_source *out, struct error *err);
-// Messages as a person types them, "user: text", each word one; added to the list `out`. BAD_INPUT: one without a role, or no UTF-8.
+// Messages as a person types them, "user: text", each word one; added to the list `out`. BAD_INPUT: one without a role, or no
+// UTF-8.
 enum status chat_typed(char **words, size_t count, json_t *out, struct error *err);
 // The same as transformers' apply_chat_template: `messages` and `tools` (NULL: none) with the folder's special tokens. `generate`
 // is add_generation_prompt.

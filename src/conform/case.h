@@ -63,12 +63,12 @@ enum status conform_pipeline_run(const struct target *t, const char *folder, str
 struct answer_bounds {
 	const char *folder;           // of the pictures that are pointed to
 	const struct stored *tensors; // NULL: there are none
-	const json_t *tolerance;      // of this input: score, tensor, box, mask, levels, seconds
+	json_t *tolerance;            // of this input: score, tensor, box, mask, levels, seconds
 };
 // BAD_INPUT: a bound that is not known, no number, negative, or so wide that it would call anything right.
 enum status conform_tolerance_check(const json_t *tolerance, struct error *err);
-// Where the engine computes in less than float32 (bound_for of run/judge.h): tensors as outputs of models are judged, scores by what
-// such errors of the logits do to a softmax. A bound that is wider stays.
+// Where the engine computes in less than float32 (bound_for of run/judge.h): tensors as outputs of models are judged, scores by
+// what such errors of the logits do to a softmax. A bound that is wider stays.
 void conform_tolerance_reduce(json_t *tolerance, enum dtype computes);
 enum status conform_answer_compare(const struct answer_bounds *b, const char *where, const json_t *want,
 	const struct pipeline_answer *got, struct arena *a, struct error *err);

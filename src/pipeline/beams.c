@@ -248,7 +248,8 @@ static void decoder_shapes(struct inputs *all, const struct prompt *p, int64_t p
 	inputs_add(all, p->inputs, p->input_count);
 }
 
-// One decoder for all steps, which sees the whole text each time: a cache grows, and no shape does. Its form says how many tokens.
+// One decoder for all steps, which sees the whole text each time: a cache grows, and no shape does. Its form says how many
+// tokens.
 static enum status open_fixed(struct part *m, const struct prompt *p, int64_t places, struct part_graph *graphs[ARCH_STEPS_MOST],
 	size_t *n, struct error *err)
 {

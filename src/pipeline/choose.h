@@ -41,8 +41,8 @@ struct decoding {
 
 // What is said of a text whose decoder begins with `prompt_length` tokens: options over generation_config.json, over config.json
 // where that file is not there. `usual`: how many new tokens where nobody says so. UNSUPPORTED names what is asked for and is not
-// there. Texts are sampled where the options say do_sample, with what file and options say of it; that only the file asks for it
-// changes nothing: the answer is the likeliest text then. BAD_INPUT: an option of sampling without do_sample.
+// there. Texts are sampled where the options say do_sample, with what file and options say of it; that only the file asks for
+// it changes nothing: the answer is the likeliest text then. BAD_INPUT: an option of sampling without do_sample.
 enum status decoding_read(struct part *m, struct arena *a, const json_t *options, int64_t prompt_length, int64_t usual,
 	struct decoding *out, struct error *err);
 // The options of a generation: those of `words` that the task was asked for by their own names, and those of generate_kwargs
@@ -67,9 +67,9 @@ json_t *full_text(struct call *c, bool is_chat, const char *asked, const char *t
 void decoding_process(const struct decoding *d, const int64_t *text, int64_t length, double *scores, bool *seen, int64_t vocab);
 // Scores behind decoding_process: divided by the temperature, and -INFINITY for tokens that are not to be chosen from.
 void sampling_process(const struct sampling *s, double *scores, int64_t vocab);
-// The token: with u the number `place` (of tokens made so far) of the seed's sequence, splitmix64's upper 53 bits as a share of 1,
-// the first one in the order of ids up to which the probabilities (softmax, in double precision) sum to more than u. It depends on
-// seed, place and scores alone; PyTorch's generators draw others.
+// The token: with u the number `place` (of tokens made so far) of the seed's sequence, splitmix64's upper 53 bits as a share of
+// 1, the first one in the order of ids up to which the probabilities (softmax, in double precision) sum to more than u. It
+// depends on seed, place and scores alone; PyTorch's generators draw others.
 int64_t sampling_draw(const struct sampling *s, int64_t place, const double *scores, int64_t vocab);
 bool decoding_ends(const struct decoding *d, int64_t id); // an end token
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model of a pipeline: its configuration, its tokenizer, its graphs. A graph is opened when it first runs, in the first form of
-// the platform's row that the engine takes (cell/form.h), with open shapes: texts have all lengths. Where the platform takes fixed
-// ones only, it is built for the shapes of what it is given, and anew when those change.
+// the platform's row that the engine takes (cell/form.h), with open shapes: texts have all lengths. Where the platform takes
+// fixed ones only, it is built for the shapes of what it is given, and anew when those change.
 #include <math.h>
 #include <string.h>
 

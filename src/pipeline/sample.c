@@ -90,8 +90,8 @@ static double entropy_of(const double *shares, int64_t vocab)
 	return sum;
 }
 
-// Locally typical (Meister et al. 2022, https://arxiv.org/abs/2202.00666): those whose information is nearest to the entropy, until
-// their probabilities together reach the mass.
+// Locally typical (Meister et al. 2022, https://arxiv.org/abs/2202.00666): those whose information is nearest to the entropy,
+// until their probabilities together reach the mass.
 static void keep_typical(double mass, double *scores, double *shares, struct ranked *room, int64_t vocab)
 {
 	double sum = 0, entropy, *keys = malloc((size_t)vocab * sizeof *keys);

@@ -222,6 +222,15 @@ static void test_same(void **unused)
 	assert_false(same("[0.5]", "[0.5000001]", "{}"));
 	assert_true(same("[0.001]", "[0.001009]", "{\"score\": 0.001}")); // 0.01 is the least that a bound is taken of
 	assert_false(same("[0.001]", "[0.001011]", "{\"score\": 0.001}"));
+	// What an engine that computes in less may be off: the bound of its outputs, and what errors of the logits do to a score.
+	json_t *t = json_parse("{\"score\": 0.001, \"tensor\": 0.05, \"box\": 1}");
+	conform_tolerance_reduce(t, DTYPE_F32);
+	assert_true(json_number_value(json_object_get(t, "score")) == 0.001);
+	conform_tolerance_reduce(t, DTYPE_F16);
+	assert_true(fabs(json_number_value(json_object_get(t, "score")) - (exp(2 * 0.012) - 1)) < 1e-12);
+	assert_true(
+		json_number_value(json_object_get(t, "tensor")) == 0.05 && json_integer_value(json_object_get(t, "box")) == 1);
+	json_decref(t);
 	assert_false(same("[3]", "[3.0]", "{\"score\": 0.1}")); // whole numbers stay whole
 	assert_false(same("[3]", "[4]", "{\"score\": 1}"));
 	assert_false(same("[\"a\"]", "[\"b\"]", "{}"));
