@@ -222,12 +222,11 @@ enum status session_option_word(
 
 // ---- sessions -----------------------------------------------------------------------------------------------------------
 
-enum status session_open(struct session *s, const struct backend *b, const struct provider *p, const char *device,
+static enum status open_zeroed(struct session *s, const struct backend *b, const struct provider *p, const char *device,
 	const char *options, const struct artifact *a, struct error *err)
 {
 	enum status st;
 
-	memset(s, 0, sizeof *s);
 	s->backend = b;
 	s->provider = p ? p : b->providers;
 	s->node_count = a->summary.node_count ? (int64_t)a->summary.node_count : -1;
@@ -242,6 +241,20 @@ enum status session_open(struct session *s, const struct backend *b, const struc
 	if (st)
 		session_close(s);
 	return st;
+}
+
+enum status session_open(struct session *s, const struct backend *b, const struct provider *p, const char *device,
+	const char *options, const struct artifact *a, struct error *err)
+{
+	*s = (struct session){ 0 };
+	return open_zeroed(s, b, p, device, options, a, err);
+}
+
+enum status session_open_untimed(struct session *s, const struct backend *b, const struct provider *p, const char *device,
+	const char *options, const struct artifact *a, struct error *err)
+{
+	*s = (struct session){ .is_untimed = true };
+	return open_zeroed(s, b, p, device, options, a, err);
 }
 
 // `have` against what the engine declares; -1 takes anything.

@@ -115,6 +115,7 @@ struct session {
 	const struct tensor_type *inputs, *outputs; // as the engine sees them
 	size_t input_count, output_count;
 	int64_t node_count; // of the graph given to the engine; -1 unknown
+	bool is_untimed;    // of session_open_untimed: it may keep more beside its work
 	bool keeps_outputs; // set by the caller: the outputs of a run stay valid through the next run, so that a
 			    // cache goes back in by its pointer
 	const int *past_of; // [output_count]: the input in whose memory this output is written, or -1; NULL: none is
@@ -175,6 +176,10 @@ enum status backend_devices(const struct backend *b, const char *build, struct d
 // `device` NULL: the provider's first. `options`: "key=value,key=value" over the defaults of backend and provider; an unknown
 // key is BAD_INPUT with the known ones. On failure the session is closed. `s` is the caller's storage; it need not be zeroed.
 enum status session_open(struct session *s, const struct backend *b, const struct provider *p, const char *device,
+	const char *options, const struct artifact *a, struct error *err);
+// The same for what nobody times: it may keep beside its work where its nodes go, which session_explain then makes no second
+// session for.
+enum status session_open_untimed(struct session *s, const struct backend *b, const struct provider *p, const char *device,
 	const char *options, const struct artifact *a, struct error *err);
 // Count, names, types and shapes of the inputs against what the engine declares; session_run does it first.
 enum status session_check(const struct session *s, const struct tensor *in, size_t in_count, struct error *err);

@@ -176,13 +176,19 @@ static bool is_cpu(const struct session *s)
 	return text_is(((const struct ort_provider *)s->provider->detail)->ep, "CPUExecutionProvider");
 }
 
+// Where something is timed the processor's own session has nothing beside its work: a second one records, without prepacking, in
+// milliseconds. What another provider compiles may take minutes, so there the one session does both.
+static bool records_itself(const struct session *s)
+{
+	return s->is_untimed || !is_cpu(s);
+}
+
 static enum status set_options(
 	struct session *s, const struct artifact *a, enum ort_purpose purpose, OrtSessionOptions *o, struct error *err)
 {
 	struct ort *own = s->state;
-	// The processor's own session has nothing beside its work: a second one records, without prepacking, in milliseconds.
-	// What another provider compiles may take minutes, so there the one session does both.
-	const bool record = own->library.version >= 24 && ((purpose != ORT_MEASURE && purpose != ORT_PROFILE) || !is_cpu(s));
+	const bool record =
+		own->library.version >= 24 && ((purpose != ORT_MEASURE && purpose != ORT_PROFILE) || records_itself(s));
 	const OrtLoggingLevel told = purpose == ORT_REASONS ? ORT_LOGGING_LEVEL_VERBOSE
 		: is_cpu(s)                                 ? ORT_LOGGING_LEVEL_ERROR
 							    : ORT_LOGGING_LEVEL_WARNING;
@@ -407,7 +413,7 @@ static enum status ort_open(struct session *s, const struct artifact *a, struct 
 	s->outputs = outputs;
 	snprintf(version, sizeof version, "%u", o->library.version);
 	session_set_option(s, "api", version);
-	o->recorded = o->library.version >= 24 && !is_cpu(s);
+	o->recorded = o->library.version >= 24 && records_itself(s);
 	o->copies = is_cpu(s) ? 0 : ort_log_copies();
 	o->trouble = ort_log_error() ? arena_strdup(&s->arena, ort_log_error()) : NULL;
 	// Unless its provider says otherwise it computes in the types of the graph: those of its floating-point outputs.

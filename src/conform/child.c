@@ -157,7 +157,7 @@ static enum status open_form(struct case_work *w, const struct target *t, struct
 	if ((st = build_case(w, form, io, err)))
 		return conform_named(st, made, folder, err);
 	if ((st = backend_prepare(b, &w->artifact, &w->arena, &w->checkpoint, err)) ||
-		(st = session_open(&w->session, b, route_provider(t->route), t->device, t->options, &w->artifact, err)))
+		(st = session_open_untimed(&w->session, b, route_provider(t->route), t->device, t->options, &w->artifact, err)))
 		return st;
 	w->is_open = true;
 	return STATUS_OK;

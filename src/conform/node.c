@@ -176,7 +176,7 @@ static enum status run(struct conform_node *n, const struct target *t, const cha
 		return st;
 	}
 	if ((st = backend_prepare(b, art, a, NULL, err)) ||
-		(st = session_open(s, b, route_provider(t->route), t->device, t->options, art, err)))
+		(st = session_open_untimed(s, b, route_provider(t->route), t->device, t->options, art, err)))
 		return st;
 	struct tensor *in = ARENA_ARRAY(a, s->input_count + 1, struct tensor),
 		      *out = ARENA_ARRAY(a, s->output_count + 1, struct tensor);
