@@ -163,7 +163,7 @@ static duckdb_data_chunk fetch(const struct db *d, duckdb_result *result)
 	return chunk;
 }
 
-// Results of any type become text by DuckDB's own casts: every chunk is sent through a query that casts all columns into a
+// Results of any other type become text by DuckDB's own casts: every chunk is sent through a query that casts all columns into a
 // temporary table, which then holds nothing but VARCHAR. (The C API formats single values of simple types only, and a
 // nested value shown as NULL would be a lie.)
 static enum status cast_to_text(struct db *d, duckdb_result *result, idx_t columns, struct error *err)
@@ -211,53 +211,79 @@ static uint32_t text_length(const duckdb_string_t *s)
 	return s->value.inlined.length;
 }
 
-// Bytes of all texts of a chunk that holds nothing but VARCHAR. Many of them may be the same ones.
-static size_t text_bytes(const struct db_api *api, duckdb_data_chunk chunk, size_t columns, size_t rows)
+// What is turned into text here, exactly as DuckDB's own cast writes it. Everything else goes through cast_to_text, which takes
+// longer than a short statement itself.
+static bool is_plain(duckdb_type type)
 {
+	return type == DUCKDB_TYPE_VARCHAR || type == DUCKDB_TYPE_BIGINT || type == DUCKDB_TYPE_INTEGER ||
+		type == DUCKDB_TYPE_BOOLEAN;
+}
+
+static bool is_null(const uint64_t *valid, size_t row)
+{
+	return valid != NULL && (valid[row / 64] >> (row % 64) & 1) == 0;
+}
+
+// At least the bytes of all texts of a chunk of plain columns. Many of them may be the same ones.
+static size_t text_bytes(const struct db_api *api, duckdb_data_chunk chunk, const duckdb_type *types, size_t columns, size_t rows)
+{
+	enum { NUMBER_MOST = 21 };
 	size_t sum = 0;
 
 	for (size_t c = 0; c < columns; c++) {
 		duckdb_vector vector = api->data_chunk_get_vector(chunk, (idx_t)c);
 		const uint64_t *valid = api->vector_get_validity(vector);
 		const duckdb_string_t *strings = api->vector_get_data(vector);
+		if (types[c] != DUCKDB_TYPE_VARCHAR) {
+			sum += rows * NUMBER_MOST;
+			continue;
+		}
 		for (size_t r = 0; r < rows; r++)
-			sum += valid != NULL && (valid[r / 64] >> (r % 64) & 1) == 0 ? 0 : text_length(&strings[r]);
+			sum += is_null(valid, r) ? 0 : text_length(&strings[r]);
 	}
 	return sum;
 }
 
-static void take_chunk(
-	const struct db_api *api, duckdb_data_chunk chunk, struct arena *a, size_t columns, size_t rows, const char **cells)
+static const char *plain_text(struct arena *a, duckdb_type type, const void *data, size_t row)
+{
+	if (type == DUCKDB_TYPE_BIGINT)
+		return arena_printf(a, "%lld", (long long)((const int64_t *)data)[row]);
+	if (type == DUCKDB_TYPE_INTEGER)
+		return arena_printf(a, "%d", (int)((const int32_t *)data)[row]);
+	if (type == DUCKDB_TYPE_BOOLEAN)
+		return ((const bool *)data)[row] ? "true" : "false";
+	const duckdb_string_t *s = &((const duckdb_string_t *)data)[row];
+	uint32_t length = text_length(s);
+	return arena_strndup(a, length <= 12 ? s->value.inlined.inlined : s->value.pointer.ptr, length);
+}
+
+static void take_chunk(const struct db_api *api, duckdb_data_chunk chunk, struct arena *a, const duckdb_type *types,
+	size_t columns, size_t rows, const char **cells)
 {
 	for (size_t c = 0; c < columns; c++) {
 		duckdb_vector vector = api->data_chunk_get_vector(chunk, (idx_t)c);
 		const uint64_t *valid = api->vector_get_validity(vector);
-		const duckdb_string_t *strings = api->vector_get_data(vector);
-		for (size_t r = 0; r < rows; r++) {
-			const char **cell = &cells[r * columns + c];
-			if (valid != NULL && (valid[r / 64] >> (r % 64) & 1) == 0) {
-				*cell = NULL;
-				continue;
-			}
-			uint32_t length = text_length(&strings[r]);
-			*cell = arena_strndup(
-				a, length <= 12 ? strings[r].value.inlined.inlined : strings[r].value.pointer.ptr, length);
-		}
+		const void *data = api->vector_get_data(vector);
+		for (size_t r = 0; r < rows; r++)
+			cells[r * columns + c] = is_null(valid, r) ? NULL : plain_text(a, types[c], data, r);
 	}
 }
 
-// The chunks of a result that holds nothing but VARCHAR, row-major.
+// The chunks of a result of plain columns, row-major.
 static enum status take_text(const struct db *d, duckdb_result *result, struct arena *a, struct table *t, struct error *err)
 {
 	const struct db_api *api = d->api;
 	size_t capacity = 0, columns = t->column_count;
+	duckdb_type *types = ARENA_ARRAY(a, columns + 1, duckdb_type);
 	const char **cells = NULL; // grown by doubling; the final array goes to the arena
 	enum status status = STATUS_OK;
 	duckdb_data_chunk chunk;
 
+	for (size_t i = 0; i < columns; i++)
+		types[i] = api->column_type(result, (idx_t)i);
 	while ((status = db_watch_look(d->watch, err)) == STATUS_OK && (chunk = fetch(d, result)) != NULL) {
 		size_t rows = (size_t)api->data_chunk_get_size(chunk);
-		size_t nbytes = text_bytes(api, chunk, columns, rows) + 4 * rows * columns * sizeof *cells;
+		size_t nbytes = text_bytes(api, chunk, types, columns, rows) + 4 * rows * columns * sizeof *cells;
 		if ((status = db_watch_room(d->watch, nbytes, err)) != STATUS_OK) {
 			api->destroy_data_chunk(&chunk);
 			break;
@@ -268,7 +294,7 @@ static enum status take_text(const struct db *d, duckdb_result *result, struct a
 			if (cells == NULL)
 				abort(); // as an arena does
 		}
-		take_chunk(api, chunk, a, columns, rows, cells + t->row_count * columns);
+		take_chunk(api, chunk, a, types, columns, rows, cells + t->row_count * columns);
 		t->row_count += rows;
 		api->destroy_data_chunk(&chunk);
 	}
@@ -342,13 +368,13 @@ enum status db_query(struct db *d, struct arena *a, const char *sql, const struc
 		t.column_count = (size_t)api->column_count(&result);
 		t.columns = ARENA_ARRAY(a, t.column_count, const char *);
 		t.types = ARENA_ARRAY(a, t.column_count, const char *);
-		bool all_text = true;
+		bool all_plain = true;
 		for (size_t i = 0; i < t.column_count; i++) {
 			t.columns[i] = arena_strdup(a, api->column_name(&result, i));
 			t.types[i] = type_name(d, a, &result, i);
-			all_text = all_text && api->column_type(&result, i) == DUCKDB_TYPE_VARCHAR;
+			all_plain = all_plain && is_plain(api->column_type(&result, i));
 		}
-		if (all_text) {
+		if (all_plain) {
 			status = take_text(d, &result, a, &t, err);
 		} else {
 			db_watch_hold(d->watch);

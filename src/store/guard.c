@@ -260,17 +260,21 @@ enum status guard_values(struct db *d, const char *prefix, struct error *err)
 {
 	static const char *const looked_at[] = { "measurement", "sample" };
 	struct arena a = { 0 };
-	enum status status = STATUS_OK;
+	struct table there, columns;
+	// duckdb_columns() would make a row of each column of all tables first.
+	enum status status = db_query(d, &a,
+		"SELECT table_name AS name FROM duckdb_tables() WHERE schema_name = 'main' AND database_name IN "
+		"(current_database(), 'temp') UNION ALL SELECT view_name FROM duckdb_views() WHERE schema_name = 'main' AND "
+		"database_name IN (current_database(), 'temp')",
+		NULL, 0, &there, err);
 
 	for (size_t i = 0; i < sizeof looked_at / sizeof looked_at[0] && status == STATUS_OK; i++) {
-		struct table columns;
-		status = db_query(d, &a,
-			arena_printf(&a,
-				"SELECT column_name AS name FROM duckdb_columns() WHERE schema_name = 'main' AND table_name = "
-				"'%s%s' AND "
-				"database_name IN (current_database(), 'temp')",
-				prefix, looked_at[i]),
-			NULL, 0, &columns, err);
+		const char *name = arena_printf(&a, "%s%s", prefix, looked_at[i]);
+
+		if (!has_table(&there, name))
+			continue;
+		status = db_query(
+			d, &a, "SELECT name FROM pragma_table_info(?)", &(struct db_parameter){ .text = name }, 1, &columns, err);
 		if (status == STATUS_OK)
 			status = look_at_values(d, &a, prefix, looked_at[i], &columns, err);
 	}
