@@ -187,6 +187,10 @@ static void note_absent(struct fetch *f, const struct fetch_listing *l)
 
 static enum status survey(struct fetch *f, struct error *err)
 {
+	if (f->count > FETCH_FILES_MOST)
+		return error_set(err, STATUS_BAD_INPUT,
+			"%zu of its files are wanted, and at most %d of a model are fetched; --include names fewer", f->count,
+			FETCH_FILES_MOST);
 	for (size_t i = 0; i < f->count; i++) {
 		struct fetch_file *file = &f->files[i];
 		enum status s;
@@ -325,6 +329,7 @@ enum status fetch_run(struct fetch *f, struct error *err)
 			"%s: %.1f MiB are to be fetched, and %.1f MiB are free where the Hub's cache is (%s); free "
 			"some, or let HF_HUB_CACHE name another disk",
 			f->model, (double)left / 1048576, (double)available / 1048576, f->inside->cache);
+	http_budget(f->inside->http, fetch_time_s(left));
 	for (size_t i = 0; i < f->count; i++)
 		if (!f->files[i].here && (s = fetch_file_bring(f, i, err))) {
 			error_prefix(err, "%s", f->model);

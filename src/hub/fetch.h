@@ -10,6 +10,7 @@
 //
 //   HF_ENDPOINT      another Hub        HF_TOKEN, HF_TOKEN_PATH, HF_HOME/token      who asks
 //   HF_HUB_OFFLINE   do not ask         HF_HUB_CACHE, HF_HOME                       where the cache is
+//   ASSAY_FETCH_TIMEOUT                 seconds that the whole of a model may take
 #ifndef ASSAY_HUB_FETCH_H
 #define ASSAY_HUB_FETCH_H
 
@@ -20,6 +21,8 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+
+enum { FETCH_FILES_MOST = 10000 };
 
 enum fetch_want {
 	FETCH_CONFIG,   // config.json alone
@@ -72,7 +75,8 @@ bool fetch_is_offline(void);
 const char *fetch_endpoint(struct arena *a);
 
 // Memory in `a`; watch lives as long. UNAVAILABLE: the Hub cannot be reached. BAD_INPUT: it has no such model, revision or file.
-// FAILED: it refuses (gated, a token it does not take) or answers nonsense. The sentence says what to do.
+// FAILED: it refuses (gated, a token it does not take) or answers nonsense. The sentence says what to do. At most
+// FETCH_FILES_MOST files are chosen, more are BAD_INPUT; all requests together have a limit of time, as have those of fetch_run.
 enum status fetch_plan(struct fetch **out, struct arena *a, const char *model, const char *revision,
 	const struct fetch_options *options, const struct fetch_watch *watch, struct error *err);
 // NO_SPACE before anything is fetched when the disk does not hold what is left. INTERRUPTED leaves what came for the next time.

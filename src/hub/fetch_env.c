@@ -36,6 +36,15 @@ const char *fetch_endpoint(struct arena *a)
 	return endpoint;
 }
 
+double fetch_time_s(uint64_t nbytes)
+{
+	enum { LEAST_S = 1800, RATE = 16 << 10, MOST_S = 30 * 86400 };
+	const char *asked = variable("ASSAY_FETCH_TIMEOUT");
+	int64_t seconds;
+
+	return asked && text_to_int(asked, 1, MOST_S, &seconds) ? (double)seconds : LEAST_S + (double)nbytes / RATE;
+}
+
 static const char *token_file(struct arena *a)
 {
 	if (variable("HF_TOKEN_PATH"))

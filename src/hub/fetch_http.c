@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "hub/fetch_curl.h"
+#include "hub/fetch_inside.h"
 
 // FLOOR: bytes a second that must come, over the time after which nothing at all is a stall too. Below it a small model takes a
 // day.
@@ -25,7 +26,8 @@ struct http {
 	const char *token, *origin, *host; // origin: "https://host:443"
 	const char *authorities;           // file of the certificates that are trusted, instead of the system's; may be NULL
 	long stall_s;
-	bool answered; // by anybody, ever: the network works
+	double left_ms, until_ms, budget_ms; // what is left of http_budget; by clock_ms, while a request runs; all of it
+	bool answered;                       // by anybody, ever: the network works
 	char words[CURL_ERROR_SIZE];
 	// Of the hop that runs.
 	const struct http_request *request;
@@ -44,6 +46,25 @@ static bool stopped(const struct http *h)
 static enum status interrupted(struct error *err)
 {
 	return error_set(err, STATUS_INTERRUPTED, "stopped; what has come is kept and the rest is fetched the next time");
+}
+
+static bool is_spent(const struct http *h)
+{
+	return clock_ms() >= h->until_ms;
+}
+
+static enum status spent(const struct http *h, struct error *err)
+{
+	return error_set(err, STATUS_UNAVAILABLE,
+		"%s takes too long: all requests for a model may take %.0f s together (ASSAY_FETCH_TIMEOUT sets another limit); "
+		"what has "
+		"come is kept and the rest is fetched the next time",
+		h->host, h->budget_ms / 1e3);
+}
+
+void http_budget(struct http *h, double seconds)
+{
+	h->left_ms = h->budget_ms = 1e3 * seconds;
 }
 
 const char *http_host(const struct http *h)
@@ -113,6 +134,7 @@ enum status http_open(struct http **out, struct arena *a, const char *endpoint, 
 	if (asked)
 		text_to_int(asked, 1, 86400, &stall);
 	h->stall_s = (long)stall;
+	http_budget(h, fetch_time_s(0));
 	h->easy = h->curl->easy_init();
 	if (!h->easy)
 		return error_set(err, STATUS_NO_MEMORY, "libcurl gives no handle");
@@ -235,54 +257,89 @@ static size_t on_body(char *data, size_t size, size_t count, void *context)
 static int on_progress(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
 	(void)a, (void)b, (void)c, (void)d;
-	return stopped(context);
+	return stopped(context) || is_spent(context);
+}
+
+// False: no memory, and `list` is as it was.
+static bool add_header(const struct http *h, struct curl_slist **list, const char *line)
+{
+	struct curl_slist *longer = h->curl->append(*list, line);
+	if (longer)
+		*list = longer;
+	return longer != NULL;
+}
+
+static bool make_headers(const struct http *h, bool to_hub, struct curl_slist **out)
+{
+	bool made = add_header(h, out, "Accept-Encoding: identity");
+	if (made && to_hub && h->token) {
+		struct text t = { 0 };
+		text_addf(&t, "Authorization: Bearer %s", h->token);
+		made = add_header(h, out, text_get(&t));
+		text_done(&t);
+	}
+	return made;
+}
+
+// No other protocol, wherever a redirect leads. The option's name is of libcurl 7.85; before, it was a set of bits.
+static CURLcode only_http(const struct http *h)
+{
+	enum { NAMES = CURLOPTTYPE_OBJECTPOINT + 318, BITS = CURLOPTTYPE_LONG + 181 };
+	CURLcode code = h->curl->setopt(h->easy, (CURLoption)NAMES, "http,https");
+	return code == CURLE_UNKNOWN_OPTION ? h->curl->setopt(h->easy, (CURLoption)BITS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS))
+					    : code;
+}
+
+// Each option is a limit, a rule, or where the answer goes: without one of them nothing is asked.
+static CURLcode set_options(const struct http *h, const char *url, const struct curl_slist *headers)
+{
+	const struct curl_table *c = h->curl;
+	CURLcode code = CURLE_OK;
+	char range[32];
+#define SET(option, value) (code = code ? code : c->setopt(h->easy, option, value))
+	c->reset(h->easy);                               // the connections stay
+	c->setopt(h->easy, CURLOPT_BUFFERSIZE, 262144L); // for speed; not taken where a buffer is left of the try before
+	SET(CURLOPT_URL, url);
+	SET(CURLOPT_HTTPHEADER, headers);
+	SET(CURLOPT_USERAGENT, "assay/" ASSAY_VERSION);
+	SET(CURLOPT_NOSIGNAL, 1L);
+	SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+	SET(CURLOPT_ERRORBUFFER, h->words);
+	SET(CURLOPT_CONNECTTIMEOUT, 10L);
+	SET(CURLOPT_LOW_SPEED_LIMIT, (long)FLOOR);
+	SET(CURLOPT_LOW_SPEED_TIME, h->stall_s);
+	SET(CURLOPT_HEADERFUNCTION, on_header);
+	SET(CURLOPT_HEADERDATA, h);
+	SET(CURLOPT_WRITEFUNCTION, on_body);
+	SET(CURLOPT_WRITEDATA, h);
+	SET(CURLOPT_NOPROGRESS, 0L);
+	SET(CURLOPT_XFERINFOFUNCTION, on_progress);
+	SET(CURLOPT_XFERINFODATA, h);
+	code = code ? code : only_http(h);
+	SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	if (h->authorities && *h->authorities)
+		SET(CURLOPT_CAINFO, h->authorities);
+	if (h->request->head)
+		SET(CURLOPT_NOBODY, 1L);
+	if (h->request->from && *h->request->from) {
+		snprintf(range, sizeof range, "%llu-", (unsigned long long)*h->request->from);
+		SET(CURLOPT_RANGE, range);
+	}
+#undef SET
+	return code;
 }
 
 static CURLcode hop(struct http *h, const char *url, bool to_hub)
 {
 	const struct curl_table *c = h->curl;
-	struct curl_slist *headers = c->append(NULL, "Accept-Encoding: identity");
-	if (to_hub && h->token) {
-		struct text t = { 0 };
-		text_addf(&t, "Authorization: Bearer %s", h->token);
-		headers = c->append(headers, text_get(&t));
-		text_done(&t);
-	}
-	c->reset(h->easy); // the connections stay
-	c->setopt(h->easy, CURLOPT_URL, url);
-	c->setopt(h->easy, CURLOPT_HTTPHEADER, headers);
-	c->setopt(h->easy, CURLOPT_USERAGENT, "assay/" ASSAY_VERSION);
-	c->setopt(h->easy, CURLOPT_NOSIGNAL, 1L);
-	c->setopt(h->easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-	c->setopt(h->easy, CURLOPT_ERRORBUFFER, h->words);
-	c->setopt(h->easy, CURLOPT_CONNECTTIMEOUT, 10L);
-	c->setopt(h->easy, CURLOPT_LOW_SPEED_LIMIT, (long)FLOOR);
-	c->setopt(h->easy, CURLOPT_LOW_SPEED_TIME, h->stall_s);
-	c->setopt(h->easy, CURLOPT_BUFFERSIZE, 262144L);
-	c->setopt(h->easy, CURLOPT_HEADERFUNCTION, on_header);
-	c->setopt(h->easy, CURLOPT_HEADERDATA, h);
-	c->setopt(h->easy, CURLOPT_WRITEFUNCTION, on_body);
-	c->setopt(h->easy, CURLOPT_WRITEDATA, h);
-	c->setopt(h->easy, CURLOPT_NOPROGRESS, 0L);
-	c->setopt(h->easy, CURLOPT_XFERINFOFUNCTION, on_progress);
-	c->setopt(h->easy, CURLOPT_XFERINFODATA, h);
-#if LIBCURL_VERSION_NUM >= 0x075500
-	c->setopt(h->easy, CURLOPT_PROTOCOLS_STR, "http,https");
-#endif
-	if (h->authorities && *h->authorities)
-		c->setopt(h->easy, CURLOPT_CAINFO, h->authorities);
-	if (h->request->head)
-		c->setopt(h->easy, CURLOPT_NOBODY, 1L);
-	char range[32];
-	if (h->request->from && *h->request->from) {
-		snprintf(range, sizeof range, "%llu-", (unsigned long long)*h->request->from);
-		c->setopt(h->easy, CURLOPT_RANGE, range);
-	}
+	struct curl_slist *headers = NULL;
 	h->begun = false;
 	h->passed = h->headers = 0;
 	h->failure = (struct error){ 0 };
 	h->words[0] = 0;
-	CURLcode code = c->perform(h->easy);
+	CURLcode code = make_headers(h, to_hub, &headers) ? set_options(h, url, headers) : CURLE_OUT_OF_MEMORY;
+	if (!code)
+		code = c->perform(h->easy);
 	long status = 0;
 	curl_off_t wait = 0;
 	c->getinfo(h->easy, CURLINFO_RESPONSE_CODE, &status);
@@ -306,6 +363,7 @@ static CURLcode hop(struct http *h, const char *url, bool to_hub)
 static bool may_pass(CURLcode code)
 {
 	switch (code) {
+	case CURLE_COULDNT_RESOLVE_HOST:
 	case CURLE_COULDNT_CONNECT:
 	case CURLE_PARTIAL_FILE:
 	case CURLE_OPERATION_TIMEDOUT:
@@ -338,13 +396,16 @@ static enum status try_once(struct http *h, struct arena *a, enum outcome *outco
 		CURLcode code = hop(h, url, !strcmp(origin, h->origin));
 		if (stopped(h))
 			return interrupted(err);
+		if (code == CURLE_ABORTED_BY_CALLBACK && is_spent(h))
+			return spent(h, err);
 		if (h->failure.status) {
 			if (err)
 				*err = h->failure;
 			return h->failure.status;
 		}
 		if (code != CURLE_OK) {
-			bool first = code == CURLE_COULDNT_CONNECT || code == CURLE_SSL_CONNECT_ERROR;
+			bool first = code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_CONNECT ||
+				code == CURLE_SSL_CONNECT_ERROR;
 			if (may_pass(code) && (h->answered || !first))
 				*outcome = code == CURLE_OPERATION_TIMEDOUT && h->answer->status ? TOO_SLOW : TRANSIENT;
 			if (*outcome == TOO_SLOW)
@@ -398,15 +459,16 @@ enum status http_do(struct http *h, const struct http_request *request, struct h
 {
 	struct arena a = { 0 };
 	enum status s;
-	double since = clock_ms();
+	double begin = clock_ms(), since = begin;
 	uint64_t before = request->from ? *request->from : 0;
 	h->request = request;
 	h->answer = out;
+	h->until_ms = begin + h->left_ms;
 	for (int tries = 1;; tries++) {
 		struct error why = { 0 };
 		enum outcome outcome;
-		if (stopped(h)) {
-			s = interrupted(err);
+		if (stopped(h) || is_spent(h)) {
+			s = stopped(h) ? interrupted(err) : spent(h, err);
 			break;
 		}
 		s = try_once(h, &a, &outcome, &why);
@@ -433,6 +495,11 @@ enum status http_do(struct http *h, const struct http_request *request, struct h
 						  : "");
 			break;
 		}
+		if (clock_ms() + 1e3 * (double)wait >= h->until_ms) {
+			s = spent(h, err);
+			error_prefix(err, "%s", why.text);
+			break;
+		}
 		if (h->watch->note) {
 			struct text t = { 0 };
 			text_addf(&t, "%s; trying again in %ld s", why.text, wait);
@@ -444,6 +511,7 @@ enum status http_do(struct http *h, const struct http_request *request, struct h
 			break;
 		}
 	}
+	h->left_ms -= clock_ms() - begin;
 	arena_done(&a);
 	return s;
 }

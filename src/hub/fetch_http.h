@@ -39,7 +39,10 @@ struct http_request {
 // `endpoint` and `token` (NULL: none) outlive it; so does `watch`. Released with the arena.
 enum status http_open(struct http **out, struct arena *a, const char *endpoint, const char *token,
 	const struct fetch_watch *watch, struct error *err);
-// OK: there is an answer, whatever its status says. UNAVAILABLE: the server cannot be reached. INTERRUPTED: watch->stop.
+// From here on all requests together, waits between tries among them, take no longer; http_open sets fetch_time_s(0).
+void http_budget(struct http *h, double seconds);
+// OK: there is an answer, whatever its status says. UNAVAILABLE: the server cannot be reached, or
+// the budget is spent. INTERRUPTED: watch->stop.
 enum status http_do(struct http *h, const struct http_request *request, struct http_answer *out, struct error *err);
 // A whole text of at most `limit` bytes; the answer may be of any status, the text is that of a 2xx one.
 enum status http_text(struct http *h, struct arena *a, const char *url, size_t limit, char **out, size_t *nbytes,

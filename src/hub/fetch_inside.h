@@ -46,6 +46,10 @@ enum status fetch_file_bring(struct fetch *f, size_t i, struct error *err);
 enum status fetch_refused(
 	const struct fetch *f, const struct fetch_file *file, const struct http_answer *answer, struct error *err);
 
+// Seconds that all requests for a model may take together when so many bytes are to come: ASSAY_FETCH_TIMEOUT, else half an hour
+// and a second for each 16 KiB. A server above the floor of speed of each request (fetch_http.c) could take weeks for a model.
+double fetch_time_s(uint64_t nbytes);
+
 // HF_TOKEN, else the file that huggingface_hub keeps it in; *out NULL when there is none. BAD_INPUT for what cannot be sent.
 enum status fetch_token(const char **out, struct arena *a, struct error *err);
 

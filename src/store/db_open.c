@@ -8,8 +8,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -245,9 +246,31 @@ static enum status open_checked(struct db *d, struct arena *a, const struct db_o
 
 // ---- which one is open -------------------------------------------------------------------------------------------
 
-static char opened_path[4096];
-static volatile sig_atomic_t opened_count, opened_write;
-static pthread_mutex_t opened_lock = PTHREAD_MUTEX_INITIALIZER;
+// A handler of a signal reads these and can take no lock: a name is written once, stays as long as the program, and becomes the
+// opened one by one store.
+struct opened_name {
+	struct opened_name *next;
+	char path[];
+};
+static struct opened_name *opened_names; // each path once
+static _Atomic(const char *) opened_path;
+static atomic_int opened_count;
+static atomic_bool opened_write;
+static pthread_mutex_t opened_lock = PTHREAD_MUTEX_INITIALIZER; // of those who write
+
+static const char *keep_name(const char *path)
+{
+	struct opened_name *n = opened_names;
+
+	while (n != NULL && !text_is(n->path, path))
+		n = n->next;
+	if (n == NULL && (n = malloc(sizeof *n + strlen(path) + 1)) != NULL) {
+		memcpy(n->path, path, strlen(path) + 1);
+		n->next = opened_names;
+		opened_names = n;
+	}
+	return n != NULL ? n->path : "a database";
+}
 
 static void count_opened(const struct db_opening *how)
 {
@@ -257,16 +280,16 @@ static void count_opened(const struct db_opening *how)
 							      : "a database in memory";
 
 	pthread_mutex_lock(&opened_lock);
-	snprintf(opened_path, sizeof opened_path, "%s", path);
+	opened_path = keep_name(path);
 	opened_write = (opened_count > 0 && opened_write) || how->write;
-	opened_count = opened_count + 1;
+	opened_count++;
 	pthread_mutex_unlock(&opened_lock);
 }
 
 static void count_closed(void)
 {
 	pthread_mutex_lock(&opened_lock);
-	opened_count = opened_count - 1;
+	opened_count--;
 	pthread_mutex_unlock(&opened_lock);
 }
 

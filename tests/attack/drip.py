@@ -3,7 +3,9 @@
     headers     the headers of the list            hints   interim answers before it
     list        the list                           page    the page of a redirect
     hops        nothing: each of its redirects comes soon enough, and there is no end of them
-    file        the headers of a file; its list is good"""
+    file        the headers of a file; its list is good
+    many        nothing: a list of 10,001 files without sizes comes at once
+    busy        nothing: the list is there in 100 s, as the answer says"""
 import json
 import re
 import socket
@@ -11,6 +13,7 @@ import threading
 import time
 
 LIST = json.dumps({"sha": "a" * 40, "siblings": [{"rfilename": "config.json", "size": 2}, {"rfilename": "model.safetensors", "size": 1}]}).encode()
+MANY = json.dumps({"sha": "a" * 40, "siblings": [{"rfilename": "%d" % i} for i in range(10001)]}).encode()
 
 
 def head(status, *lines):
@@ -41,8 +44,11 @@ def answer(connection, path, what):
     elif what == "hops":
         time.sleep(0.7)
         connection.sendall(head(302, "Content-Length: 0", "Location: " + path))
+    elif what == "busy":
+        connection.sendall(head(503, "Content-Length: 0", "Retry-After: 100"))
     else:
-        connection.sendall(head(200, "Content-Length: %d" % len(LIST)) + LIST)
+        data = MANY if what == "many" else LIST
+        connection.sendall(head(200, "Content-Length: %d" % len(data)) + data)
 
 
 def serve(connection):

@@ -35,10 +35,21 @@ done
 python3 "$SOURCE/tests/attack/drip.py" >"$work/drip.port" 2>"$work/drip.err" &
 drip_server=$!
 for _ in $(seq 200); do [ -s "$work/drip.port" ] && break; sleep 0.05; done
+drip()
+{
+	HF_ENDPOINT=http://127.0.0.1:$(cat "$work/drip.port") HF_HUB_CACHE=$work/drip timeout 100 "$ASSAY" fetch "$@" >"$work/${1#*/}.out" 2>"$work/${1#*/}.err"
+}
 for f in headers hints list page hops file; do
-	HF_ENDPOINT=http://127.0.0.1:$(cat "$work/drip.port") HF_HUB_CACHE=$work/drip HF_HUB_DOWNLOAD_TIMEOUT=1 timeout 100 "$ASSAY" fetch org/$f >"$work/$f.out" 2>"$work/$f.err" &
+	HF_HUB_DOWNLOAD_TIMEOUT=1 drip org/$f &
 	pids="$pids $!"
 done
+# Each request is within its time, and all together are not: bytes, and waiting to be asked again. More files than a model has.
+ASSAY_FETCH_TIMEOUT=2 drip org/list.together &
+pids="$pids $!"
+ASSAY_FETCH_TIMEOUT=2 drip org/busy &
+pids="$pids $!"
+drip org/many --all &
+pids="$pids $!"
 rm "$work/ports"
 start_server
 trap 'kill $server $slow_server $drip_server 2>/dev/null; rm -rf "$work"' EXIT
@@ -130,6 +141,19 @@ for kind in 404:'has no such model' 302:'answers 302' text:'size is not listed, 
 done
 kill $endless
 
+# ---- a name that is not found for a moment: in the middle of a download it is looked for again, and at its beginning it is told at once
+
+clear_cache
+control '{"downgrade": "http://hub.example:'"$cdn_port"'/org/other//model.safetensors"}'
+echo >"$work/lost"
+SHIM_RESOLVE=$work/lost code 0 shim "$ASSAY" fetch org/other
+is_whole org/other
+has err 'hub.example.*; trying again in 1 s'
+echo >"$work/lost"
+SHIM_RESOLVE=$work/lost HF_ENDPOINT=http://hub.example:$hub_port code 1 shim "$ASSAY" fetch org/other
+lacks err 'trying again'
+control
+
 # ---- the disk fails: while what has come is read, while more is written, while a model is read
 
 control '{"cut": {"model.safetensors": [100000, 100, 100, 100, 100]}}'
@@ -201,6 +225,11 @@ for f in headers hints list page file; do
 		fail "$f: $(cat "$work/$f.err")"
 done
 grep -q 'nothing but redirects for 1 s; tried 2 times' "$work/hops.err" || fail "hops: $(cat "$work/hops.err")"
+for f in list.together busy; do
+	grep -q '^assay: .*127.0.0.1:[0-9]* takes too long: all requests for a model may take 2 s together' "$work/$f.err" || fail "$f: $(cat "$work/$f.err")"
+done
+grep -q 'answers 503: 127' "$work/busy.err" || fail "busy: $(cat "$work/busy.err")"
+grep -q '10001 of its files are wanted, and at most 10000 of a model are fetched' "$work/many.err" || fail "many: $(cat "$work/many.err")"
 grep -q 'what has come is kept and the rest is fetched the next time' "$work/slow.err" || fail "slow: $(cat "$work/slow.err")"
 grep -q 'tried 5 times' "$work/drops.err" || fail "drops: $(cat "$work/drops.err")"
 endpoint=$HF_ENDPOINT
@@ -271,4 +300,31 @@ PY
 code 0 "$ASSAY" fetch org/tls
 is_whole org/tls
 grep -q 'GET .*range=bytes=100000- ' "$work/log" || fail "a connection that was cut within TLS was not taken up"
+
+# A server that has no TLS newer than 1.1, and a system that would take it.
+python3 -W ignore - "$work/good.both" >"$work/old.log" 2>&1 <<'PY' &
+import socket, ssl, sys
+c = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+c.load_cert_chain(sys.argv[1])
+c.set_ciphers("DEFAULT@SECLEVEL=0")
+c.minimum_version, c.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1
+s = socket.create_server(("127.0.0.1", 0))
+print(s.getsockname()[1], flush=True)
+while True:
+    try:
+        k = c.wrap_socket(s.accept()[0], server_side=True)
+        print("spoken:", k.version(), k.recv(100), flush=True)
+        k.close()
+    except OSError as e:
+        print(e, flush=True)
+PY
+old=$!
+trap 'kill $server $slow_server $drip_server $old 2>/dev/null; rm -rf "$work"' EXIT
+for _ in $(seq 100); do [ -s "$work/old.log" ] && break; sleep 0.1; done
+printf 'openssl_conf = a\n[a]\nssl_conf = b\n[b]\nsystem_default = c\n[c]\nMinProtocol = TLSv1\nCipherString = DEFAULT@SECLEVEL=0\n' >"$work/weak.conf"
+OPENSSL_CONF=$work/weak.conf HF_ENDPOINT=https://127.0.0.1:$(head -1 "$work/old.log") code 1 timeout 60 "$ASSAY" fetch org/tls
+has err '^assay: org/tls: https://127.0.0.1:[0-9]+: '
+lacks err 'tried'
+[ "$(wc -l <"$work/old.log")" -gt 1 ] || fail "the server without newer TLS was not asked"
+grep -q '^spoken' "$work/old.log" && fail "TLS 1.1 is spoken: $(cat "$work/old.log")"
 finish

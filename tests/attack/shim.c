@@ -8,12 +8,14 @@
 //   SHIM_KILL=A:WORD     ... is killed as from outside, SIGKILL
 //   SHIM_GROW=A:WORD     ... takes memory without end
 //   SHIM_HANG=A:WORD     ... never goes on
+//   SHIM_RESOLVE=FILE    every host is 127.0.0.1, but while that file has bytes, of which each try takes one, no name is found
 //   SHIM_FOLD=WORD       below a folder with that word a file system that does not tell capital letters from small ones
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <netdb.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -170,4 +172,16 @@ int stat(const char *path, struct stat *out)
 	char folded[PATH_MAX];
 
 	return REAL(stat)(fold(path, folded), out);
+}
+
+int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **out)
+{
+	const char *path = getenv("SHIM_RESOLVE");
+	struct stat st;
+
+	if (!path)
+		return REAL(getaddrinfo)(node, service, hints, out);
+	if (!REAL(stat)(path, &st) && st.st_size && !truncate(path, st.st_size - 1))
+		return EAI_AGAIN;
+	return REAL(getaddrinfo)("127.0.0.1", service, hints, out);
 }

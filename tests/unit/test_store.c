@@ -15,6 +15,7 @@
 #include "run/cell.h"
 #include "store/db.h"
 #include "store/comparison.h"
+#include "store/opened.h"
 #include "store/schema.h"
 #include "store/transfer.h"
 #include "store_rows.h"
@@ -914,6 +915,29 @@ static void test_what_float32_took(void **state)
 	arena_done(&a);
 }
 
+// What a handler of a signal was given is not written over by another thread's opening.
+static void test_the_opened_one(void **state)
+{
+	struct fixture *f = *state;
+	const struct db_api *api = NULL;
+	struct db outer, inner;
+	bool locked, write = true;
+	char second[4200];
+
+	snprintf(second, sizeof second, "%s/b.duckdb", f->folder);
+	assert_null(store_opened(&write));
+	OK(f, db_load(&api, &f->err));
+	OK(f, db_open(&outer, api, &(struct db_opening){ .path = f->path, .write = true }, &locked, &f->err));
+	const char *then = store_opened(&write);
+	assert_true(write);
+	OK(f, db_open(&inner, api, &(struct db_opening){ .path = second, .write = true }, &locked, &f->err));
+	assert_string_equal(then, f->path);
+	assert_string_equal(store_opened(&write), second);
+	db_close(&inner);
+	db_close(&outer);
+	assert_null(store_opened(&write));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -936,6 +960,7 @@ int main(void)
 		TEST(test_use_and_files),
 		TEST(test_cell_state),
 		TEST(test_what_float32_took),
+		TEST(test_the_opened_one),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
