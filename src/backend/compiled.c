@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/cache.h"
+#include "base/clock.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -18,15 +20,21 @@
 
 enum { NOTE_MOST = 1 << 20 };
 
+static void unlock(struct compiled *c)
+{
+	if (c->lock >= 0)
+		close(c->lock);
+	c->lock = -1;
+}
+
 static void release(void *context)
 {
 	struct compiled *c = context;
 
 	json_decref(c->target);
 	json_decref(c->makers);
-	if (c->lock >= 0)
-		close(c->lock);
-	c->lock = -1;
+	free(c->note);
+	unlock(c);
 }
 
 static void hash_json(struct hash *h, const json_t *j)
@@ -37,7 +45,30 @@ static void hash_json(struct hash *h, const json_t *j)
 	free(text);
 }
 
-// Every file but the note, below any folder, with its size: {"a/b.engine": 12}.
+static const char *note_path(const struct compiled *c, struct arena *a)
+{
+	return arena_printf(a, "%s/made.json", c->folder);
+}
+
+// Only one thread opens and closes sessions that keep what they compiled.
+static double hashing_ms;
+
+double compiled_hashing_ms(void)
+{
+	return hashing_ms;
+}
+
+static json_t *describe(struct arena *a, const char *path, const struct stat *st)
+{
+	double begin = clock_ms();
+	json_t *out = json_pack("{s:I, s:s}", "bytes", (json_int_t)st->st_size, "sha256", file_digest_key(a, path));
+
+	hashing_ms += clock_ms() - begin;
+	return out;
+}
+
+// Every file but the note, below any folder: {"a/b.engine": {"bytes": 12, "sha256": "..."}}; null: it is no file. `files` NULL:
+// their sizes alone are wanted.
 static json_t *list_files(struct arena *a, const char *folder, const char *below, json_t *files, int64_t *nbytes)
 {
 	const char *here = *below ? arena_printf(a, "%s/%s", folder, below) : folder;
@@ -51,59 +82,111 @@ static json_t *list_files(struct arena *a, const char *folder, const char *below
 		if (text_is(e->d_name, ".") || text_is(e->d_name, "..") || text_is(name, "made.json") ||
 			lstat(arena_printf(a, "%s/%s", folder, name), &st))
 			continue;
-		if (S_ISDIR(st.st_mode))
+		if (S_ISDIR(st.st_mode)) {
 			list_files(a, folder, name, files, nbytes);
-		else if (S_ISREG(st.st_mode)) {
-			json_object_set_new(files, name, json_integer(st.st_size));
-			*nbytes += st.st_size;
+			continue;
 		}
+		*nbytes += S_ISREG(st.st_mode) ? st.st_size : 0;
+		if (files)
+			json_object_set_new(files, name,
+				S_ISREG(st.st_mode) ? describe(a, arena_printf(a, "%s/%s", folder, name), &st) : json_null());
 	}
 	if (dir)
 		closedir(dir);
 	return files;
 }
 
-// Why what lies there may not be used; NULL: it may. "" when there is nothing.
-static const char *why_stale(struct compiled *c, struct arena *a)
+// What differs between `made` and what is asked for now: who makes it, or what it is made from. NULL: nothing.
+static const char *why_of_another(const struct compiled *c, const json_t *made, struct arena *a)
 {
-	const char *path = arena_printf(a, "%s/made.json", c->folder), *key, *reason = NULL;
-	json_t *made = NULL, *files = json_object(), *value;
-	struct error ignored;
-	int64_t nbytes = 0;
+	const json_t *makers = json_object_get(made, "makers");
+	const char *key;
+	json_t *value;
 
-	list_files(a, c->folder, "", files, &nbytes);
-	if (!file_exists(path) || json_file(path, NOTE_MOST, &made, &ignored)) {
-		reason = json_object_size(files) ? "it was not finished" : "";
-		json_decref(files);
-		return reason;
+	if (!text_is(json_string_value(json_object_get(made, "what")), c->what) ||
+		!text_is(json_string_value(json_object_get(made, "graph")), c->graph) ||
+		!json_equal(json_object_get(made, "target"), c->target))
+		return "it was made from something else";
+	json_object_foreach(c->makers, key, value)
+	{
+		const char *then = json_string_value(json_object_get(makers, key));
+
+		if (!json_equal(value, json_object_get(makers, key)))
+			return arena_printf(a, "%s was %s, is %s", key, then ? then : "unknown", json_string_value(value));
 	}
-	const json_t *makers = json_object_get(made, "makers"), *then = json_object_get(made, "files");
-	json_object_foreach(c->makers, key, value) if (!reason &&
-		!json_equal(value, json_object_get(makers, key))) reason = arena_printf(a, "%s was %s, is %s", key,
-		json_is_string(json_object_get(makers, key)) ? json_string_value(json_object_get(makers, key)) : "unknown",
-		json_string_value(value));
-	json_object_foreach(files, key, value) if (!reason && !json_equal(value, json_object_get(then, key))) reason =
-		arena_printf(a, "%s is not as it was left", key);
-	if (!reason && json_object_size(files) != json_object_size(then))
-		reason = "a file is gone";
-	if (!reason && !json_object_size(files))
+	return NULL;
+}
+
+static const char *why_changed(const json_t *made, json_t *files, struct arena *a)
+{
+	const json_t *then = json_object_get(made, "files");
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(files, name, value)
+	{
+		if (json_is_null(value))
+			return arena_printf(a, "%s is no file", name);
+		if (!json_equal(value, json_object_get(then, name)))
+			return arena_printf(a, "%s is not as it was left", name);
+	}
+	if (json_object_size(files) != json_object_size(then))
+		return "a file is gone";
+	return json_object_size(files) ? NULL : "";
+}
+
+static bool is_empty(const char *folder)
+{
+	DIR *dir = opendir(folder);
+	const struct dirent *e = NULL;
+
+	while (dir && (e = readdir(dir)) && (text_is(e->d_name, ".") || text_is(e->d_name, "..")))
+		;
+	if (dir)
+		closedir(dir);
+	return !e;
+}
+
+// Why what lies there may not be used; NULL: it may. "" when there is nothing.
+static const char *why_stale(const struct compiled *c, struct arena *a)
+{
+	const char *path = note_path(c, a), *reason;
+	json_t *made = NULL, *files = json_object();
+	int64_t nbytes = 0;
+	struct stat st;
+
+	if (lstat(c->folder, &st)) {
 		reason = "";
+	} else if (!S_ISDIR(st.st_mode)) {
+		reason = "its folder is a link or a file";
+	} else if (!file_exists(path) || json_file(path, NOTE_MOST, &made, NULL)) {
+		reason = is_empty(c->folder) ? "" : "it was not finished";
+	} else if (!(reason = why_of_another(c, made, a))) {
+		list_files(a, c->folder, "", files, &nbytes);
+		reason = why_changed(made, files, a);
+	}
 	json_decref(files);
 	json_decref(made);
 	return reason;
 }
 
 // Beside the folder, which may be removed. A program that trims the cache removes the lock too, between our open and our lock.
-static enum status lock(struct compiled *c, const char *path, struct error *err)
+static enum status lock(struct compiled *c, int how, struct error *err)
 {
+	struct arena a = { 0 };
+	const char *path = arena_printf(&a, "%s.lock", c->folder);
+	enum status st = STATUS_OK;
+
 	for (;;) {
 		c->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-		if (c->lock < 0 || flock(c->lock, LOCK_EX))
-			return error_errno(err, "%s: cannot be locked", path);
-		if (file_lies_at(c->lock, path))
-			return STATUS_OK;
+		if (c->lock < 0 || flock(c->lock, how))
+			st = error_errno(err, "%s: cannot be locked", path);
+		if (st || file_lies_at(c->lock, path))
+			break;
 		close(c->lock);
 	}
+	arena_done(&a);
+	return st;
 }
 
 enum status compiled_open(struct compiled *out, struct arena *a, const char *what, const char *graph, json_t *target,
@@ -124,19 +207,28 @@ enum status compiled_open(struct compiled *out, struct arena *a, const char *wha
 	if ((st = cache_part(&part, a, "compiled", err)))
 		return st;
 	out->folder = arena_printf(a, "%s/%s", part, key);
-	if ((st = lock(out, arena_printf(a, "%s.lock", out->folder), err)) || (st = file_mkdirs(out->folder, err)))
+	if ((st = lock(out, LOCK_EX, err)))
 		return st;
 	why = why_stale(out, a);
 	out->state = !why ? "found" : *why ? arena_printf(a, "stale, made again: %s", why) : "new";
 	if (!why) {
-		utimensat(
-			AT_FDCWD, arena_printf(a, "%s/made.json", out->folder), NULL, 0); // used now: the oldest is trimmed first
+		utimensat(AT_FDCWD, note_path(out, a), NULL, 0); // used now: the oldest is trimmed first
 		return STATUS_OK;
 	}
 	return (st = file_remove_tree(out->folder, err)) ? st : file_mkdirs(out->folder, err);
 }
 
-enum status compiled_keep(struct compiled *c, int64_t *nbytes, struct error *err)
+int64_t compiled_bytes(const struct compiled *c)
+{
+	struct arena a = { 0 };
+	int64_t nbytes = 0;
+
+	list_files(&a, c->folder, "", NULL, &nbytes);
+	arena_done(&a);
+	return nbytes;
+}
+
+static enum status write_note(struct compiled *c, int64_t *nbytes, struct error *err)
 {
 	struct arena a = { 0 };
 	json_t *made, *files = json_object();
@@ -148,13 +240,33 @@ enum status compiled_keep(struct compiled *c, int64_t *nbytes, struct error *err
 	made = json_pack("{s:s, s:s, s:O, s:O, s:o}", "what", c->what, "graph", c->graph, "target", c->target, "makers",
 		c->makers, "files", files);
 	text = json_dumps(made, JSON_SORT_KEYS | JSON_INDENT(1));
-	st = text ? file_put(arena_printf(&a, "%s/made.json", c->folder), text, strlen(text), err)
+	st = text ? file_put(note_path(c, &a), text, strlen(text), err)
 		  : error_set(err, STATUS_FAILED, "%s: what made it is not text", c->folder);
-	free(text);
+	free(c->note);
+	c->note = text;
 	json_decref(made);
 	arena_done(&a);
-	if (c->lock >= 0)
-		close(c->lock);
-	c->lock = -1;
 	return st;
+}
+
+enum status compiled_keep(struct compiled *c, int64_t *nbytes, struct error *err)
+{
+	enum status st = write_note(c, nbytes, err);
+
+	unlock(c);
+	return st;
+}
+
+void compiled_keep_more(struct compiled *c)
+{
+	struct arena a = { 0 };
+	int64_t ignored;
+	size_t nbytes;
+	char *now;
+
+	if (c->note && !lock(c, LOCK_EX | LOCK_NB, NULL) && !file_read(&a, note_path(c, &a), NOTE_MOST, &now, &nbytes, NULL) &&
+		text_is(now, c->note))
+		write_note(c, &ignored, NULL);
+	unlock(c);
+	arena_done(&a);
 }

@@ -528,9 +528,9 @@ static enum status ort_run(struct session *s, const struct tensor *in, struct te
 	struct ort *o = s->state;
 	enum status st = o->binding ? ort_binding_run(s, in, out, err) : run_on_host(s, in, out, err);
 
-	// A provider may compile once more, for the shapes of its first run, and keep that too.
+	// A provider may compile once more, for the shapes of its first run, and keep that too: noted when the session is closed.
 	if (!st && o->compiled && !o->context && s->run_count == 1)
-		st = compiled_keep(o->compiled, &s->compiled_bytes, err);
+		s->compiled_bytes = compiled_bytes(o->compiled);
 	return st;
 }
 
@@ -583,6 +583,8 @@ static void ort_close(struct session *s)
 		api->ReleaseSession(o->session);
 	if (o->env && !ort_plugin_any())
 		api->ReleaseEnv(o->env);
+	if (o->compiled && !o->context && s->run_count)
+		compiled_keep_more(o->compiled);
 	memset(o, 0, sizeof *o);
 }
 

@@ -90,8 +90,9 @@ enum status outputs_write(
 				outputs[i].name, outputs[i].nbytes, tensors[i].nbytes);
 	if (made_from)
 		seal(header, header_nbytes, outputs, count);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0)
+	// Whatever lies there: a link leads elsewhere, and a FIFO waits for a reader.
+	if ((unlink(path) && errno != ENOENT) ||
+		(fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)) < 0)
 		return error_errno(err, "%s: cannot be written", path);
 	for (size_t i = 0; i <= count && !st; i++) {
 		errno = i ? file_write_at(fd, outputs[i - 1].data, outputs[i - 1].nbytes, tensors[i - 1].offset)

@@ -51,7 +51,10 @@ code 0 "$ASSAY" run "$work/bert" --on openvino:cache=on,threads=1 $quick --json
 json 'd[0]["options"]["cache"] == "new"'
 blob=$(find "$ASSAY_CACHE/compiled" -name '*.blob' | head -1)
 [ -s "$blob" ] || fail "no compiled model in $ASSAY_CACHE/compiled"
-for each in "$ASSAY_CACHE"/compiled/*/*.blob; do echo more >>"$each"; done
+for each in "$ASSAY_CACHE"/compiled/*/*.blob; do # another byte in its middle: as many bytes as before
+	printf '\x5a' | dd of="$each" bs=1 seek=$(($(stat -c %s "$each") / 2)) conv=notrunc status=none
+	printf '\xa5' | dd of="$each" bs=1 seek=$(($(stat -c %s "$each") / 2 + 1)) conv=notrunc status=none
+done
 code 0 "$ASSAY" run "$work/bert" --on openvino:cache=on $quick --json
 json 'd[0]["options"]["cache"].startswith("stale, made again: ") and d[0]["verdict"] == "right"'
 code 0 "$ASSAY" run "$work/bert" --on openvino:cache=on $quick --json

@@ -5,6 +5,7 @@
 // of the device, order of the calls, I/O binding, kept compilations, release of every object. Then the real libraries, up to what
 // they miss. Each test is a child with folders of its own: what was opened once stays open.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -516,6 +517,31 @@ static const char *cache_of(const char *options, const char *device, const char 
 	return path;
 }
 
+// What is planted in the folder of a graph is loaded by no engine: the same size and times with other bytes, links, another graph's.
+static void planted(void)
+{
+	const char *mine = cache_of(NULL, "0", "found"), *other = cache_of("fp16=on", "0", "found");
+	const char *engine = arena_printf(&arena, "%s/fake.engine", mine), *elsewhere = in_folder("elsewhere");
+	struct error err = { 0 };
+	struct stat st;
+
+	CHECK(stat(engine, &st) == 0 && st.st_size == 8 && !file_write(engine, "planted!", 8, &err));
+	CHECK(utimensat(AT_FDCWD, engine, (const struct timespec[]){ st.st_atim, st.st_mtim }, 0) == 0);
+	cache_of(NULL, "0", "stale, made again: fake.engine is not as it was left");
+	CHECK(called("compiled made"));
+	CHECK(rename(engine, elsewhere) == 0 && symlink(elsewhere, engine) == 0);
+	cache_of(NULL, "0", "stale, made again: fake.engine is no file");
+	CHECK(symlink(elsewhere, arena_printf(&arena, "%s/more.engine", mine)) == 0);
+	cache_of(NULL, "0", "stale, made again: more.engine is no file");
+	CHECK(!file_remove_tree(mine, &err) && rename(other, mine) == 0);
+	cache_of(NULL, "0", "stale, made again: it was made from something else");
+	CHECK(!file_remove_tree(elsewhere, &err) && rename(mine, elsewhere) == 0 && symlink(elsewhere, mine) == 0);
+	cache_of(NULL, "0", "stale, made again: its folder is a link or a file");
+	CHECK(lstat(mine, &st) == 0 && S_ISDIR(st.st_mode));
+	CHECK(file_exists(arena_printf(&arena, "%s/fake.engine", elsewhere))); // a link is removed, and what it leads to is not
+	cache_of(NULL, "0", "found");
+}
+
 static void tensorrt(void)
 {
 	const char *mine, *other, *note_path;
@@ -543,6 +569,7 @@ static void tensorrt(void)
 	other = cache_of("fp16=on", "0", "new"); // another target has another folder
 	CHECK(!text_is(other, mine));
 	CHECK(text_is(cache_of(NULL, "0", "found"), mine));
+	planted();
 	setenv("FAKE_DRIVER", "590.10", 1);
 	CHECK(text_is(cache_of(NULL, "0", "stale, made again: driver was 580.65.06, is 590.10"), mine));
 	CHECK(text_is(cache_of(NULL, "0", "found"), mine));

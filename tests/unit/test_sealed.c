@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -177,6 +179,25 @@ static void outputs(void **state)
 	assert_non_null(strstr(outputs_doubt(one), "does not say what it was made from"));
 }
 
+// What lies where outputs are written to: a link is not followed, and nobody waits for the reader of a FIFO.
+static void in_the_way(void **state)
+{
+	const char *one = write_outputs("one"), *other = path("other");
+	struct stat st;
+	size_t nbytes;
+
+	(void)state;
+	put_at(other, "kept", 4);
+	assert_true(!unlink(one) && !symlink(other, one));
+	write_outputs("one");
+	assert_string_equal(outputs_doubt(one), "");
+	assert_true(!lstat(one, &st) && S_ISREG(st.st_mode));
+	assert_string_equal(content(other, &nbytes), "kept");
+	assert_true(!unlink(one) && !mkfifo(one, 0600));
+	write_outputs("one");
+	assert_true(!lstat(one, &st) && S_ISREG(st.st_mode));
+}
+
 static void folders(void **state)
 {
 	const char *made_from, *key = key_of("one", &made_from), *other = key_of("two", &made_from), *folder = path("folder");
@@ -205,6 +226,7 @@ int main(void)
 		cmocka_unit_test(keys),
 		cmocka_unit_test(json_files),
 		cmocka_unit_test(outputs),
+		cmocka_unit_test(in_the_way),
 		cmocka_unit_test(folders),
 	};
 
