@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a vendor's compiler made of a graph (TensorRT engines, MIGraphX programs, Core ML models, OpenVINO blobs), kept so that
 // the next session need not compile: CACHE/compiled/KEY, KEY = SHA-256 over compiler, graph and target (device and options).
-// made.json says who made it (driver, versions), what it was made from, and the SHA-256 of each file: another maker, files that hold
-// something else, and what is no file make it stale. An engine loads what is found, and computes with it.
+// made.json says who made it (driver, versions), what it was made from, and the SHA-256 of each file: another maker, files that
+// hold something else, and what is no file make it stale. An engine loads what is found, and computes with it.
 #ifndef ASSAY_BACKEND_COMPILED_H
 #define ASSAY_BACKEND_COMPILED_H
 

@@ -517,7 +517,7 @@ static const char *cache_of(const char *options, const char *device, const char 
 	return path;
 }
 
-// What is planted in the folder of a graph is loaded by no engine: the same size and times with other bytes, links, another graph's.
+// What is planted in a graph's folder is loaded by no engine: other bytes of the same size and times, links, another graph's.
 static void planted(void)
 {
 	const char *mine = cache_of(NULL, "0", "found"), *other = cache_of("fp16=on", "0", "found");
