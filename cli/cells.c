@@ -368,6 +368,19 @@ int cells_plan(struct cells *c, const char *const *models, size_t model_count)
 	return -1;
 }
 
+// After a stop or an error: what has no row.
+static void print_rest(const struct cells *c)
+{
+	const struct matrix *m = &c->matrix;
+	const size_t left = m->cell_count - m->done - m->left_out + (m->together && !m->has_met ? m->cell_count : 0);
+
+	emit_error("assay: %s%s%s", cli_stop ? "interrupted (" : "", cli_stop ? cli_stop_name() : "", cli_stop ? "); " : "");
+	if (m->unstored)
+		emit_error("%zu %s measured and %s no row; ", m->unstored, cells_plural(m->unstored, "cell was", "cells were"),
+			cells_plural(m->unstored, "has", "have"));
+	emit_error("%zu %s not started\n", left, cells_plural(left, "cell was", "cells were"));
+}
+
 int cells_run(struct cells *c)
 {
 	struct matrix *m = &c->matrix;
@@ -376,14 +389,15 @@ int cells_run(struct cells *c)
 	cli_catch_stop();
 	enum status s = matrix_run(m, &err);
 	progress_clear();
-	c->exit_code = s == STATUS_OK ? m->exit_code : cli_error(&err);
-	if (cli_stop) {
-		size_t left = m->cell_count - m->done - m->left_out + (m->together && !m->has_met ? m->cell_count : 0);
-
-		emit_error("assay: interrupted (%s); %zu %s not started\n", cli_stop_name(), left,
-			cells_plural(left, "cell was", "cells were"));
-		c->exit_code = c->exit_code > EXIT_VERDICT ? c->exit_code : EXIT_VERDICT;
+	c->exit_code = m->exit_code;
+	if (s != STATUS_OK) {
+		const int code = cli_error(&err);
+		c->exit_code = m->exit_code == EXIT_WRONG ? EXIT_WRONG : code; // wrong wins, of those that have their rows
 	}
+	if (cli_stop)
+		c->exit_code = c->exit_code > EXIT_VERDICT ? c->exit_code : EXIT_VERDICT;
+	if (cli_stop || (s != STATUS_OK && m->run > 0))
+		print_rest(c);
 	return c->exit_code;
 }
 

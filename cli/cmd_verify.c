@@ -176,8 +176,11 @@ static int verify(struct verify_command *x)
 		print_causes(x, &m->arena);
 	}
 	emit_flush();
-	emit_to(c->json ? stderr : stdout, "%s; rows of the graphs in %s, run:%lld of it\n", text_get(&words), c->db,
-		(long long)m->run);
+	if (json_array_size(m->results))
+		emit_to(c->json ? stderr : stdout, "%s; rows of the graphs in %s, run:%lld of it\n", text_get(&words), c->db,
+			(long long)m->run);
+	else
+		emit_to(c->json ? stderr : stdout, "%s; no row was written\n", text_get(&words));
 	text_done(&words);
 	return code;
 }

@@ -200,19 +200,31 @@ enum status conform_named(enum status st, const char *made, const char *folder, 
 static const char *carried(struct arena *a, const char *name)
 {
 	const char *share = getenv("ASSAY_SHARE"), *program = cell_program(a), *slash = program ? strrchr(program, '/') : NULL;
-	const char *places[3] = { NULL, NULL, NULL };
+	const char *places[2] = { NULL, NULL };
 
 	if (share && *share)
-		places[0] = arena_printf(a, "%s/conform/%s", share, name);
+		return file_is_dir(arena_printf(a, "%s/conform/%s", share, name)) ? arena_printf(a, "%s/conform/%s", share, name)
+										  : NULL;
 	if (slash)
-		places[1] = arena_printf(a, "%.*s/../share/assay/conform/%s", (int)(slash - program), program, name);
+		places[0] = arena_printf(a, "%.*s/../share/assay/conform/%s", (int)(slash - program), program, name);
 #ifdef ASSAY_BUILD_SHARE
-	places[2] = arena_printf(a, "%s/%s", ASSAY_BUILD_SHARE, name);
+	places[1] = arena_printf(a, "%s/%s", ASSAY_BUILD_SHARE, name);
 #endif
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < 2; i++)
 		if (places[i] && file_is_dir(places[i]))
 			return places[i];
 	return NULL;
+}
+
+enum status conform_check_share(struct error *err)
+{
+	const char *share = getenv("ASSAY_SHARE");
+	struct arena a = { 0 };
+	const bool good = !share || !*share || file_is_dir(arena_printf(&a, "%s/conform", share));
+
+	arena_done(&a);
+	return good ? STATUS_OK
+		    : error_set(err, STATUS_BAD_INPUT, "ASSAY_SHARE is %s, and %s/conform is no folder there", share, share);
 }
 
 const char *conform_folder(struct arena *a)

@@ -7,8 +7,8 @@
 #include "conform/stored.h"
 #include "pipeline/pipeline.h"
 
-// The folder of the cases that the program carries; NULL when there is none. ASSAY_SHARE/conform, else beside the program's
-// prefix, else the source tree of a build.
+// The folder of the cases that the program carries; NULL when there is none. ASSAY_SHARE/conform where that is set; else beside
+// the program's prefix, else the source tree of a build.
 const char *conform_folder(struct arena *a);
 // The cases in it whose model_type is `type`, or all for NULL, sorted by name.
 struct conform_case *conform_cases(struct arena *a, const char *folder, const char *type, size_t *count);

@@ -61,6 +61,8 @@ void conform_preprocessor(struct conform_case *c, struct arena *a);
 // pipeline.c: a folder with pipeline.json is a whole pipeline: a model's folder, questions and answers. It runs on the platform,
 // among the cases of conform_run.
 bool conform_is_pipeline(const char *folder, struct arena *a);
+// BAD_INPUT: ASSAY_SHARE is set to a folder without conform/.
+enum status conform_check_share(struct error *err);
 // Of the pipelines that the program carries, found as its cases are (types.c); NULL: they are not there.
 const char *conform_pipelines_folder(struct arena *a);
 

@@ -119,6 +119,8 @@ static enum status plain_target(
 	if (text_is(t->device, "remote")) // somebody would have to open it for every case
 		return error_set(
 			err, STATUS_UNAVAILABLE, "%s:remote: a browser that is opened by hand runs one cell", t->platform->name);
+	if (conform_check_share(err))
+		return STATUS_BAD_INPUT;
 	if (!(*folder = conform_folder(a)))
 		return error_set(err, STATUS_UNAVAILABLE,
 			"no conformance cases were found: PREFIX/share/assay/conform/cases is not there; set ASSAY_SHARE to the "

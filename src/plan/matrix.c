@@ -11,6 +11,7 @@
 #include "cell/data.h"
 #include "cell/protocol.h"
 #include "cell/scenario.h"
+#include "conform/conform.h"
 #include "onnx/precision.h"
 #include "run/loss.h"
 
@@ -278,7 +279,8 @@ enum status matrix_check(struct matrix *m, size_t model_count, struct error *err
 		if (m->axes.of[i].count)
 			member_copy(&question_members[i], &m->question, m->axes.of[i].values);
 	if ((s = check_task(m, err)) || (s = check_protocol(&m->question, err)) || (s = check_words(m, err)) ||
-		(s = check_golden(m, model_count, err)) || (s = check_inputs(m, err)) || (s = check_data(m, err)))
+		(s = check_golden(m, model_count, err)) || (s = check_inputs(m, err)) || (s = check_data(m, err)) ||
+		(s = conform_check_share(err)))
 		return s;
 	if ((s = plan_targets(&m->targets, &m->target_count, &m->arena, m->on, m->on_count, m->options, err)))
 		return s;

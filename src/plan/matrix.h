@@ -101,6 +101,7 @@ struct matrix { // MATRIX_INIT
 	// The outcome.
 	json_t *results;                                  // array: every try of a chain, in the order of the plan
 	size_t done, skipped, taken, fell_back, left_out; // left_out: larger batches that a sweep did not ask
+	size_t unstored;                                  // measured, and the database did not take the row
 	size_t by_verdict[VERDICT_COUNT];                 // of cells: a chain's is that of its last try
 	json_t *qualified[VERDICT_COUNT]; // of these {"2 layers, synthetic weights": how many}; NULL: none is qualified
 	int64_t run;                      // of the database, in which its rows are; 0: none

@@ -79,6 +79,7 @@ struct loop {
 	double measured_s, guessed_s; // of the cells that were run: wall clock, and what was guessed for them
 	double left_s;                // what was guessed for the cells that are not done
 	bool failed;
+	bool db_is_lost; // another program holds it: nobody waits for it again
 	struct error err;
 };
 
@@ -527,14 +528,30 @@ static enum status prepared(struct line *n, bool beside, struct error *err)
 	return STATUS_OK;
 }
 
+// What it came to is said here or nowhere. It counts neither among the verdicts nor among what was not started.
+static void tell_unstored(struct line *n)
+{
+	struct matrix *c = n->loop->matrix;
+
+	c->unstored++;
+	tell_text(n, MATRIX_NOTICE,
+		arena_printf(
+			&n->arena, "%s: %s, and the database did not take its row", n->label, verdict_word(n->result.verdict)));
+	n->label = NULL;
+}
+
 static enum status measured(struct line *n, struct error *err)
 {
 	struct loop *l = n->loop;
 	struct outcome o;
-	enum status s = plan_finish(&n->task, store_of(l), &n->arena, &n->result, err);
+	enum status s = l->db_is_lost ? error_set(err, STATUS_TIMEOUT, "%s", l->err.text)
+				      : plan_finish(&n->task, store_of(l), &n->arena, &n->result, err);
 
-	if (s != STATUS_OK)
+	if (s != STATUS_OK) {
+		l->db_is_lost |= s == STATUS_TIMEOUT;
+		tell_unstored(n);
 		return s;
+	}
 	take_result(n);
 	if (!n->model.refused && n->runs) {
 		l->measured_s += (clock_ms() - n->begun_ms) / 1e3;

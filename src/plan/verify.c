@@ -75,9 +75,9 @@ static enum status check_words(const char *const *words, size_t count, struct er
 enum status verify_choose(struct verify *v, const char *const *words, size_t count, struct arena *a, struct error *err)
 {
 	const char *folder = conform_pipelines_folder(a);
-	enum status st = check_words(words, count, err);
+	enum status st;
 
-	if (st)
+	if ((st = check_words(words, count, err)) || (st = conform_check_share(err)))
 		return st;
 	*v = (struct verify){ .kinds = ARENA_ARRAY(a, KIND_COUNT, const struct verify_kind *),
 		.folders = ARENA_ARRAY(a, KIND_COUNT, const char *),

@@ -80,6 +80,23 @@ static const char *layers_words(struct arena *a, const struct row *r)
 		: "fewer layers";
 }
 
+const char *row_published_as(struct arena *a, const struct row *r)
+{
+	static const char *const more[] = { " in groups", " in blocks", " (alpha" };
+	const char *from = r->weights_from, *end = from ? from + strlen(from) : NULL, *at;
+
+	for (size_t i = 0; from && i < sizeof more / sizeof *more; i++)
+		if ((at = strstr(from, more[i])) && at < end)
+			end = at;
+	for (at = from; at && (at = strstr(at, ", ")) && at < end; at += 2) {
+		const size_t digits = strspn(at + 2, "0123456789");
+
+		if (digits && text_starts(at + 2 + digits, " weight"))
+			end = at;
+	}
+	return from ? arena_strndup(a, from, (size_t)(end - from)) : NULL;
+}
+
 // A file in 16 bits that is computed in 16 bits is the model as published; one in 32 bits is not.
 static const char *precision_words(struct arena *a, const struct row *r)
 {
@@ -98,7 +115,8 @@ const char *row_qualifiers(struct arena *a, const struct row *r, unsigned which)
 	const char *const words[] = {
 		which & QUALIFY_LAYERS ? layers_words(a, r) : NULL,
 		which & QUALIFY_WEIGHTS && text_is(r->weights, "synthetic") ? "synthetic weights" : NULL,
-		which & QUALIFY_WEIGHTS && r->weights_from != NULL ? arena_printf(a, "published as %s", r->weights_from) : NULL,
+		which & QUALIFY_WEIGHTS && r->weights_from != NULL ? arena_printf(a, "published as %s", row_published_as(a, r))
+								   : NULL,
 		which & QUALIFY_PRECISION ? precision_words(a, r) : NULL,
 		which & QUALIFY_PRECISION && r->fitted != NULL ? "taken to fit" : NULL,
 		which & QUALIFY_SHAPE ? shape_words(a, r) : NULL,

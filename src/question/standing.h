@@ -33,10 +33,14 @@ int row_exit_code(const struct row *r, enum verdict v);
 // The length by which rows answer one question: asked_sequence, else sequence; ROW_NONE unknown, or no length.
 int64_t row_question_sequence(const struct row *r);
 
+// The form that its weights are published in, short, in `a`: "gptq, 4 bits" of "gptq, 4 bits in groups of 128, 7 weights
+// dequantised to bf16". NULL where they are read as they lie.
+const char *row_published_as(struct arena *a, const struct row *r);
+
 // What makes a row something else than the whole trained model, as published, on hardware.
 enum {
 	QUALIFY_LAYERS = 1,    // "2 layers"
-	QUALIFY_WEIGHTS = 2,   // "synthetic weights"
+	QUALIFY_WEIGHTS = 2,   // "synthetic weights", "published as gptq, 4 bits"
 	QUALIFY_PRECISION = 4, // "int4-weights", "computed in f16"
 	QUALIFY_DEVICE = 8,    // "emulated", "nothing computed"
 	QUALIFY_SOURCE = 16,   // "measured by llama-bench, not by assay"
@@ -55,6 +59,8 @@ const char *qualifiers_of_all(struct arena *a, const char *const *words, size_t 
 // none has any.
 const char *qualifiers_of_sides(struct arena *a, const char *of_a, const char *of_b);
 
+// row_published_as, as an expression.
+#define ROW_PUBLISHED_SQL(o) "regexp_replace(" o "weights_from, '( in groups| in blocks| [(]alpha|, [0-9]+ weights? ).*', '')"
 // row_is_right_on(requested), row_counts, row_is_shortened, row_is_brief, row_is_not_valid and row_is_success as conditions,
 // never null; `o` is the prefix of the columns: "", "r.". A text in JSON has its quotes behind backslashes.
 #define ROW_RIGHT_SQL(o) "COALESCE(" o "verdict = 'right' AND " o "source IS NULL AND " o "actual = " o "requested, FALSE)"

@@ -93,6 +93,7 @@ static void add_to_line(struct report_line *l, const struct report_cell *c)
 	l->model_type = l->model_type != NULL ? l->model_type : r->model_type;
 	l->architecture = l->architecture != NULL ? l->architecture : r->architecture;
 	l->weights = l->weights != NULL ? l->weights : r->weights;
+	l->weights_from = l->weights_from != NULL ? l->weights_from : r->weights_from;
 	l->model_sha256 = l->model_sha256 != NULL ? l->model_sha256 : r->model_sha256;
 	if (report_computed_in(r) != NULL && (l->compute_dtype == NULL || text_is(r->compute_dtype, "f32")))
 		l->compute_dtype = r->compute_dtype;
@@ -166,6 +167,7 @@ static const char *warning_of(struct arena *a, const struct report_line *l)
 
 	row_init(&r);
 	r.weights = l->weights;
+	r.weights_from = l->weights_from;
 	r.layers = l->layers;
 	r.source = l->source;
 	return row_qualifiers(a, &r, QUALIFY_ALL);

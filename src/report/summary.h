@@ -89,7 +89,7 @@ struct report_line {
 	const char *model_type, *architecture;
 	const char *machine;
 	const char *model_sha256; // of what lay under its name; NULL: no cell knows
-	const char *weights,
+	const char *weights, *weights_from,
 		*compute_dtype; // NULL unknown. compute_dtype: f32 where any cell computed in it; one in another type says so
 	bool is_fitted;         // --fit took less than was asked
 	int64_t batch, sequence, layers;       // ROW_NONE unknown, none, all; sequence: as asked, row_question_sequence

@@ -65,7 +65,8 @@ const struct store_question store_questions[] = {
 		" FROM timed "
 		" WINDOW w AS (PARTITION BY " LINE
 		" ORDER BY latency_ms, id))"
-		" SELECT model, " FILES("") " AS files, " SHAPE ", requested AS platform, device, precision,"
+		" SELECT model, " FILES("") " AS files, " ROW_PUBLISHED_SQL("") " AS published_as, " SHAPE
+		", requested AS platform, device, precision,"
 		" compute_dtype AS computed_in, image_size, " SCENARIO ", delay_s, together, switched_from,"
 		" round(latency_ms, 3) AS ms, round(latency_low_ms, 3) AS low_ms, round(latency_high_ms, 3) AS high_ms,"
 		" samples, round(cpu_ms / latency_ms, 2) AS of_cpu, n - 1 AS against, verdict, not_judged, stability,"

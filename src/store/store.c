@@ -52,11 +52,21 @@ static const char *lock_holder(const struct error *err, char out[32])
 	return out;
 }
 
+static double lock_wait_s(const struct store *s)
+{
+	const char *asked = getenv("ASSAY_DB_WAIT");
+	double seconds;
+
+	if (s->lock_wait_s > 0)
+		return s->lock_wait_s;
+	return asked != NULL && text_to_double(asked, 0.01, 86400, &seconds) ? seconds : LOCK_WAIT_S;
+}
+
 // Opens, waiting for the lock with growing, random pauses: two programs that wait for each other must not keep step.
 static enum status open_waiting_with(struct store *s, const struct db_opening *how, struct db *d, struct error *err)
 {
 	const char *path = how->path;
-	double begin = clock_ms(), wait_ms = 1e3 * (s->lock_wait_s > 0 ? s->lock_wait_s : LOCK_WAIT_S), pause_ms = 1;
+	double begin = clock_ms(), wait_ms = 1e3 * lock_wait_s(s), pause_ms = 1;
 	unsigned seed = (unsigned)clock_ns() ^ (unsigned)getpid();
 	bool noticed = false, locked;
 	char holder[32];

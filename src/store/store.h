@@ -30,7 +30,7 @@ struct store { // all zero but for `notice`, `context`, `limits` and `lock_wait_
 	int64_t run;                                         // id after store_begin_run, else 0
 	const void *duckdb;                                  // table of functions
 	bool read_only;
-	double lock_wait_s; // how long a held lock is waited for; 0: 60 s
+	double lock_wait_s; // how long a held lock is waited for; 0: ASSAY_DB_WAIT, else 60 s
 	void *reading;      // between store_read_begin and _end: the open file
 	// May be set after store_open: the file stays open from the next transaction until store_let_go or store_close, and
 	// others wait that long. For what is read and written one after the other while nothing is timed: opening and closing

@@ -28,7 +28,12 @@ has out '^published as: fp8, f8e4m3 in blocks of 16 x 16, 7 weights dequantised 
 
 if has_platform cpu; then
 	code 0 "$ASSAY" run "$data/fp8-blocks" --on cpu --runs 1 --no-conform
-	has out 'fp8, f8e4m3 in blocks of 16 x 16, 7 weights dequantised to bf16'
+	has out 'published as fp8, f8e4m3\)'
+	code 0 "$ASSAY" query fastest
+	has out 'published_as'
+	has out ' fp8, f8e4m3 '
+	code 0 "$ASSAY" report --format md
+	has out '^\| fp8-blocks \(batch 1, .*f32; published as fp8, f8e4m3\) \|'
 	code 0 "$ASSAY" run "$data/ct-int4-group" --on cpu --runs 1 --no-conform --precision int8-weights:block=16 --json
 	json 'd[0]["verdict"] == "right" and d[0]["converted_bytes"] > 0 and d[0]["weights_from"].startswith("compressed-tensors, pack-quantized")'
 	code 0 "$ASSAY" build "$data/ct-int4-group" -o "$work/onnx" --platform cpu

@@ -160,4 +160,29 @@ code 0 "$ASSAY" run "$case" --synthetic --layers 2 --on null,null $quick --json
 json 'len(d) == 1 and d[0]["shortened"] is False and d[0]["layers"] is None'
 code 1 "$ASSAY" run "$case" --synthetic --layers 3 --on null $quick
 has err '--layers 3: .* has 2$'
+
+# Another program takes the database while the first of three cells is measured: what has no row is counted, and is no verdict.
+held=$work/held.duckdb
+python3 - "$work/alone" "$held" "$work/locked" <<'PY' &
+import fcntl, os, sys, time
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.02)
+with open(sys.argv[2], "r+b") as f:
+    fcntl.lockf(f, fcntl.LOCK_EX)
+    open(sys.argv[3], "w").close()
+    time.sleep(60)
+PY
+holder=$!
+ASSAY_DB_WAIT=0.5 code 1 "$ASSAY" run "$case" --synthetic --on "null:alone=$work/alone,sleep_ms=700,null,null:sleep_ms=1" --runs 1 --no-conform --db "$held"
+kill $holder
+[ -e "$work/locked" ] || fail "nobody held the database"
+has err '^assay: .*on null.*: [a-z]+, and the database did not take its row'
+has err '^assay: .*held.duckdb is held by another program .process [0-9]+., and was for [0-9]+ s: '
+has err '^assay: 1 cell was measured and has no row; 2 cells were not started$'
+code 0 "$ASSAY" query --db "$held" --json 'SELECT count(*) AS n FROM cell'
+json 'd[0]["n"] == 1'
+
+# A folder for cases that is none is told, and not passed over.
+ASSAY_SHARE=$work/absent code 1 "$ASSAY" run "$case" --synthetic --on null --runs 1
+has err '^assay: ASSAY_SHARE is .*/absent, and .*/absent/conform is no folder'
 finish

@@ -37,6 +37,26 @@ code 2 "$ASSAY" verify --on mps --task vision
 has out '^all on mps: unavailable: .'
 lacks out '^vision, '
 
+# Stopped before its first cell: no row is spoken of.
+python3 - "$ASSAY_DB" "$work/locked" <<'PY' &
+import fcntl, sys, time
+with open(sys.argv[1], "r+b") as f:
+    fcntl.lockf(f, fcntl.LOCK_EX)
+    open(sys.argv[2], "w").close()
+    time.sleep(60)
+PY
+holder=$!
+for _ in $(seq 200); do [ -e "$work/locked" ] && break; sleep 0.05; done
+"$ASSAY" verify --on null --task vision >"$work/out" 2>"$work/err" &
+child=$!
+for _ in $(seq 400); do grep -q 'is in use by another program' "$work/err" && break; sleep 0.05; done
+kill -INT $child
+kill $holder
+wait $child
+[ $? = 2 ] || fail "a stopped verify does not end with 2: $(cat "$work/err")"
+has out '^2 interrupted; no row was written$'
+has err '^assay: interrupted .*; 1 cell was not started$'
+
 # What is wrong is seen: another answer of transformers, another model. ASSAY_SHARE has the folders.
 mkdir -p "$work/share/conform"
 cp -r "$SOURCE/tests/conform/pipeline" "$work/share/conform/pipeline"

@@ -194,10 +194,53 @@ static void test_qualifiers(void **state)
 	arena_done(&a);
 }
 
+// The form that weights are published in, short: SQL says what C says.
+static void test_published(void **state)
+{
+	static const char *const forms[][2] = {
+		{ "gptq, 4 bits in groups of 128, 7 weights dequantised to bf16", "gptq, 4 bits" },
+		{ "fp8, f8e4m3 in blocks of 16 x 16, 1 weight dequantised to f32", "fp8, f8e4m3" },
+		{ "bitsandbytes, nf4, 7 weights dequantised to bf16", "bitsandbytes, nf4" },
+		{ "compressed-tensors, pack-quantized (4 bits), 7 weights dequantised to bf16",
+			"compressed-tensors, pack-quantized (4 bits)" },
+		{ "LoRA adapter of rank 8 (alpha 16), 14 weights merged into its base model", "LoRA adapter of rank 8" },
+		{ "mxfp4", "mxfp4" },
+	};
+	enum { COUNT = sizeof forms / sizeof *forms };
+	char *folder = test_folder(), path[4200];
+	struct arena a = { 0 };
+	struct text sql = { 0 };
+	struct store s = { 0 };
+	struct error err = { 0 };
+	struct table t;
+	struct row r;
+
+	(void)state;
+	row_init(&r);
+	assert_null(row_published_as(&a, &r));
+	text_add(&sql, "SELECT " ROW_PUBLISHED_SQL("r.") " AS short FROM (VALUES ");
+	for (size_t i = 0; i < COUNT; i++) {
+		r.weights_from = forms[i][0];
+		assert_string_equal(row_published_as(&a, &r), forms[i][1]);
+		assert_string_equal(row_qualifiers(&a, &r, QUALIFY_ALL), arena_printf(&a, "published as %s", forms[i][1]));
+		text_addf(&sql, "%s(%zu, '%s')", i ? ", " : "", i, forms[i][0]);
+	}
+	text_add(&sql, ") AS r(n, weights_from) ORDER BY n");
+	snprintf(path, sizeof path, "%s/a.duckdb", folder);
+	if (store_open(&s, path, false, &err) || store_query(&s, text_get(&sql), &t, &err))
+		fail_msg("%s", err.text);
+	for (size_t i = 0; i < COUNT; i++)
+		assert_string_equal(table_get(&t, i, "short"), forms[i][1]);
+	text_done(&sql);
+	store_close(&s);
+	test_folder_done(folder);
+	arena_done(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_what_counts), cmocka_unit_test(test_sql_says_the_same),
-		cmocka_unit_test(test_success), cmocka_unit_test(test_qualifiers) };
+		cmocka_unit_test(test_success), cmocka_unit_test(test_qualifiers), cmocka_unit_test(test_published) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
