@@ -215,8 +215,8 @@ static enum status build_into(const struct build *b, struct checkpoint *c, const
 			"them",
 			hub->asked, hub->asked);
 	if (b->layers > 0 && !arch_shorten(spec, b->layers))
-		return error_set(err, STATUS_BAD_INPUT, "%s: has %lld layers, which cannot be cut to %lld", hub->asked,
-			(long long)arch_layers(spec), (long long)b->layers);
+		return error_set(err, STATUS_BAD_INPUT, "%s: has %lld layer%s, which cannot be cut to %lld", hub->asked,
+			(long long)arch_layers(spec), arch_layers(spec) == 1 ? "" : "s", (long long)b->layers);
 	s = usual_sequence(b, spec, &sized, err);
 	if (s == STATUS_OK) {
 		while (arch_graph_at(spec, count))

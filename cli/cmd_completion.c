@@ -9,9 +9,11 @@
 #include "hub/hub.h"
 #include "onnx/precision.h"
 #include "pipeline/pipeline.h"
+#include "plan/verify.h"
 #include "platform/platform.h"
+#include "store/questions.h"
 
-enum values { NOTHING, FILES, PLATFORMS, PRECISIONS, MODELS, TASKS, SHELLS };
+enum values { NOTHING, FILES, PLATFORMS, PRECISIONS, MODELS, TASKS, KINDS, QUERIES, SHELLS };
 
 static enum values values_of(const struct cli_option *o)
 {
@@ -23,6 +25,8 @@ static enum values values_of(const struct cli_option *o)
 		return PRECISIONS;
 	if (text_is(argument, "PIPELINE"))
 		return TASKS;
+	if (text_starts(argument, "KIND"))
+		return KINDS;
 	return text_starts(argument, "FILE") || text_starts(argument, "DIR") || text_starts(argument, "PATH") ? FILES : NOTHING;
 }
 
@@ -31,6 +35,7 @@ static enum values words_of(const struct cli_usage *usage)
 	return strstr(usage->synopsis, "MODEL")       ? MODELS
 		: strstr(usage->synopsis, "PLATFORM") ? PLATFORMS
 		: strstr(usage->synopsis, "bash|")    ? SHELLS
+		: strstr(usage->synopsis, "'SQL'")    ? QUERIES
 		: usage->max_words                    ? FILES
 						      : NOTHING;
 }
@@ -47,6 +52,11 @@ static void print_values(enum values v)
 		emit("%s%s", between, hub_published_get(i)->name);
 	for (size_t i = 0; v == TASKS && i < pipeline_task_count(); i++, between = " ")
 		emit("%s%s", between, pipeline_task_name(i, NULL));
+	const char *kind;
+	for (size_t i = 0; v == KINDS && (kind = verify_kind_word(i, NULL)); i++, between = " ")
+		emit("%s%s", between, kind);
+	for (size_t i = 0; v == QUERIES && store_questions[i].name; i++, between = " ")
+		emit("%s%s", between, store_questions[i].name);
 	if (v == SHELLS)
 		emit("bash zsh fish");
 }
@@ -61,6 +71,12 @@ static bool is_value(const struct cli_option *o)
 	return o->kind != CLI_FLAG;
 }
 
+// "PLATFORM,...": values are completed behind a comma, too.
+static bool is_list(const struct cli_option *o)
+{
+	return o->argument && strstr(o->argument, ",...");
+}
+
 static const char *dashes(const struct cli_option *o)
 {
 	return strlen(o->name) == 1 ? "-" : "--";
@@ -71,6 +87,7 @@ static const char *dashes(const struct cli_option *o)
 struct dialect {
 	const char *head, *tail;
 	const char *give, *end; // before and after words
+	const char *give_list;  // before words of which several may stand, with commas between them
 	const char *files;
 };
 
@@ -79,8 +96,10 @@ static const struct dialect bash = {
 		"_assay()\n{\n"
 		"\tlocal at=$COMP_CWORD now=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} "
 		"command=${COMP_WORDS[1]}\n"
+		"\tlocal lead=${now%\"${now##*,}\"}\n"
 		"\tCOMPREPLY=()\n",
 	.give = "COMPREPLY+=($(compgen -W \"",
+	.give_list = "COMPREPLY+=($(now=${now##*,}; compgen -P \"$lead\" -W \"",
 	.end = "\" -- \"$now\"))",
 	.files = "COMPREPLY+=($(compgen -f -- \"$now\"))",
 	.tail = "}\ncomplete -o filenames -F _assay assay\n",
@@ -91,15 +110,16 @@ static const struct dialect zsh = {
 		"_assay()\n{\n"
 		"\tlocal at=$((CURRENT - 1)) now=$words[CURRENT] before=$words[CURRENT-1] command=$words[2]\n",
 	.give = "compadd -- ",
+	.give_list = "compset -P '*,'; compadd -- ",
 	.end = "",
 	.files = "_files",
 	.tail = "}\nif [ \"$funcstack[1]\" = _assay ]; then _assay \"$@\"; else compdef _assay assay; fi\n",
 };
 
-static void give(const struct dialect *d, enum values v)
+static void give(const struct dialect *d, enum values v, bool list)
 {
 	if (v != FILES && v != NOTHING) {
-		emit("%s", d->give);
+		emit("%s", list ? d->give_list : d->give);
 		print_values(v);
 		emit("%s; ", d->end);
 	}
@@ -120,7 +140,7 @@ static void option_values(void *context, const struct cli_usage *usage)
 		if (!is_value(o))
 			continue;
 		emit("\t\"%s %s%s\") ", v->name, dashes(o), o->name);
-		give(v->dialect, values_of(o));
+		give(v->dialect, values_of(o), is_list(o));
 		emit("return ;;\n");
 	}
 }
@@ -134,7 +154,7 @@ static void option_names(void *context, const struct cli_usage *usage)
 		if (o->help)
 			emit("%s%s ", dashes(o), o->name);
 	emit("--help%s ;;\n\t\t*) ", v->dialect->end);
-	give(v->dialect, words_of(usage));
+	give(v->dialect, words_of(usage), false);
 	emit("true ;;\n\t\tesac ;;\n");
 }
 
@@ -167,13 +187,13 @@ static void print_quoted(const char *text)
 	emit("'");
 }
 
-static void print_fish_values(enum values v)
+static void print_fish_values(enum values v, bool list)
 {
 	if (v == NOTHING || v == FILES)
 		return;
-	emit(" -a '");
+	emit(list ? " -a '(__fish_append , " : " -a '");
 	print_values(v);
-	emit("'");
+	emit(list ? ")'" : "'");
 }
 
 static void fish_options(void *context, const struct cli_usage *usage)
@@ -181,7 +201,7 @@ static void fish_options(void *context, const struct cli_usage *usage)
 	const struct visit *v = context;
 
 	emit("complete -c assay -n '__fish_seen_subcommand_from %s'%s", v->name, takes_files(words_of(usage)) ? "" : " -f");
-	print_fish_values(words_of(usage));
+	print_fish_values(words_of(usage), false);
 	emit("\n");
 	for (const struct cli_option *o = usage->options; o && o->kind != CLI_END; o++) {
 		if (!o->help)
@@ -192,7 +212,7 @@ static void fish_options(void *context, const struct cli_usage *usage)
 				: takes_files(values_of(o)) ? " -rF"
 							    : " -x");
 		if (is_value(o))
-			print_fish_values(values_of(o));
+			print_fish_values(values_of(o), is_list(o));
 		emit(" -d ");
 		print_quoted(o->help);
 		emit("\n");

@@ -99,6 +99,22 @@ static struct table narrowed(struct arena *a, const struct table *t)
 	return out;
 }
 
+// Of a named question: a long cause is cut, so that rows stay lines. --format csv and json have all of it.
+static bool cuts_texts;
+
+static const char *cut(struct arena *a, const char *cell)
+{
+	enum { LONG = 72 };
+	const char *s = shown(a, cell);
+	size_t n = LONG - 3;
+
+	if (!cuts_texts || strlen(s) <= LONG)
+		return s;
+	while (n && ((unsigned char)s[n] & 0xc0) == 0x80) // not within a character
+		n--;
+	return arena_printf(a, "%.*s...", (int)n, s);
+}
+
 static void print_table(struct arena *a, const struct table *t)
 {
 	size_t *widths = ARENA_ARRAY(a, t->column_count, size_t), total = 0;
@@ -107,7 +123,7 @@ static void print_table(struct arena *a, const struct table *t)
 	for (size_t c = 0; c < t->column_count; c++) {
 		widths[c] = visible_width(shown(a, t->columns[c]));
 		for (size_t r = 0; r < t->row_count; r++) {
-			size_t w = visible_width(shown(a, t->cells[r * t->column_count + c]));
+			size_t w = visible_width(cut(a, t->cells[r * t->column_count + c]));
 			widths[c] = w > widths[c] ? w : widths[c];
 		}
 		total += widths[c] + 2;
@@ -124,7 +140,8 @@ static void print_table(struct arena *a, const struct table *t)
 				for (size_t i = 0; i < widths[c]; i++)
 					emit("-");
 			} else {
-				const char *s = shown(a, r == 0 ? t->columns[c] : t->cells[(r - 2) * t->column_count + c]);
+				const char *s =
+					r == 0 ? shown(a, t->columns[c]) : cut(a, t->cells[(r - 2) * t->column_count + c]);
 				print_padded(s, last && !right ? visible_width(s) : widths[c], right);
 			}
 			emit(last ? "\n" : "  ");
@@ -329,8 +346,8 @@ static int run(int argc, char **argv)
 			"coverage.\n"
 			"Times are of rows that ran on the hardware that was asked for; what was left out is counted on "
 			"standard\n"
-			"error. A wide table says once what is the same in every row, and leaves out columns without a value;\n"
-			"the other formats have all.\n\n"
+			"error. A wide table says once what is the same in every row, leaves out columns without a value, and\n"
+			"cuts texts after 72 characters; the other formats have all.\n\n"
 			"SQL: one SELECT. The view `result` has one row a cell with its latest verdict; docs/SCHEMA.md lists\n"
 			"all tables, and `assay query 'DESCRIBE result'` the columns. Works while a matrix runs, changes "
 			"nothing,\n"
@@ -370,6 +387,7 @@ static int run(int argc, char **argv)
 			return cli_bad_use("unknown query '%s'; did you mean '%s'?", argv[1], near);
 		return cli_bad_use("unknown query '%s'; `assay query --list` has the names, and SQL is taken too", argv[1]);
 	}
+	cuts_texts = question != NULL;
 	if (!question && (with.model || with.platform || with.limit))
 		return cli_bad_use("--on, --model and --limit go with a named query; in SQL they are WHERE and LIMIT");
 	if (question && most)

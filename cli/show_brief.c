@@ -81,7 +81,9 @@ static void add_latency(struct text *t, struct arena *a, const struct row *r)
 		text_addf(t, "%lld %s", samples, samples == 1 ? "query" : "queries");
 	else
 		text_addf(t, "%lld %s%s", samples, generates ? "token" : "run", samples == 1 ? "" : "s");
-	if (text_is(r->stability, "stable") || text_is(r->stability, "unstable"))
+	if (text_is(r->stability, "unstable") && r->stability_why) // the first of its reasons; -v has all
+		text_addf(t, ", unstable (%.*s)", (int)strcspn(r->stability_why, ";"), r->stability_why);
+	else if (text_is(r->stability, "stable") || text_is(r->stability, "unstable"))
 		text_addf(t, ", %s", r->stability);
 	else
 		text_addf(t, ", stability not known%s%s", r->stability ? ": " : "", r->stability ? r->stability : "");

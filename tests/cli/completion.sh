@@ -22,7 +22,7 @@ bash_offers()
 # The completion system needs a terminal: what it would be handed is printed, with the word's beginning taken into account.
 zsh_offers()
 {
-	zsh -f -c 'compdef() { }; source "$0"
+	zsh -f -c 'compdef() { }; source "$0"; compset() { words[CURRENT]=${words[CURRENT]##*,} }
 		compadd() { shift; for w in "$@"; do [[ $w == $words[CURRENT]* ]] && print -r -- $w; done }; _files() { print -r -- $words[CURRENT]*(N) }
 		words=(assay "$@"); CURRENT=$(($# + 1)); _assay' "$work/assay.zsh" "$@"
 }
@@ -47,6 +47,9 @@ for shell in bash zsh fish; do
 	completes $shell zero-shot-classification pipeline --task zero-shot-cl
 	completes $shell cuda detect cu
 	completes $shell zsh completion z
+	completes $shell by-hardware query by-h
+	completes $shell state-space verify --task stat
+	completes $shell '(cpu,)?openvino' run --on cpu,openv
 	(cd "$work" && completes $shell assay.bash report -o assay.ba && [ "$failures" -eq 0 ]) || fail "$shell does not complete files"
 	"${shell}_offers" run --task '' >"$work/offers" 2>&1
 	grep -q -- '--on' "$work/offers" && fail "$shell offers options for the value of --task"
