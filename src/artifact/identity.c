@@ -157,7 +157,7 @@ enum status model_check_places(const char *path, struct error *err)
 	size_t count;
 	enum status s = STATUS_OK;
 
-	if (file_is_dir(path))
+	if (file_is_dir(path) || text_ends(path, ".gguf"))
 		return STATUS_OK;
 	const char *why = onnx_files(path, &a, &files, &count);
 	if (why)
@@ -174,10 +174,15 @@ enum status model_check_places(const char *path, struct error *err)
 
 void model_files(const char *path, struct arena *a, struct model_file **out, size_t *count)
 {
-	if (file_is_dir(path))
+	if (file_is_dir(path)) {
 		folder_files(path, a, out, count);
-	else
+	} else if (text_ends(path, ".gguf")) {
+		*out = ARENA_NEW(a, struct model_file);
+		**out = (struct model_file){ ".gguf", path }; // whatever it is called
+		*count = 1;
+	} else {
 		onnx_files(path, a, out, count);
+	}
 }
 
 static uint64_t size_of_all(const struct model_file *files, size_t count)

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "checkpoint/adapter.h"
 #include "checkpoint/computing.h"
+#include "checkpoint/gguf.h"
 #include "checkpoint/inside.h"
 #include "hub/hub.h"
 
@@ -203,7 +204,7 @@ static enum status open_shards(struct checkpoint *c, const char *const *names, s
 {
 	struct weight **parts = ARENA_ARRAY(&c->arena, count, struct weight *);
 	size_t *counts = ARENA_ARRAY(&c->arena, count, size_t), total = 0, headers = 0;
-	c->shards = ARENA_ARRAY(&c->arena, count + 3, struct shard); // and copies of views, an adapter, weights that are computed
+	c->shards = ARENA_ARRAY(&c->arena, count + SHARDS_MORE, struct shard);
 	for (size_t i = 0; i < count; i++) {
 		enum status s = (text_ends(names[i], ".safetensors") ? safetensors_open : torch_open)(&c->arena,
 			arena_printf(&c->arena, "%s/%s", c->path, names[i]), &c->shards[i], &parts[i], &counts[i], err);
@@ -296,7 +297,9 @@ enum status checkpoint_open(struct checkpoint *out, const char *folder, struct e
 	struct checkpoint c = { 0 };
 	const char *base = folder, *adapter = adapter_is(folder) ? folder : NULL;
 	enum status s = adapter ? adapter_base(&base, &c.arena, adapter, err) : STATUS_OK;
-	if (!s)
+	if (!s && text_ends(base, ".gguf") && !file_is_dir(base))
+		s = (s = gguf_open(&c, base, err)) ? s : computed_find(&c, adapter, err);
+	else if (!s)
 		s = open_folder(&c, base, adapter, err);
 	if (s)
 		arena_done(&c.arena);

@@ -58,8 +58,8 @@ struct tensor weight_tensor(const struct weight *w);
 
 struct checkpoint {
 	struct arena arena;
-	const char *path; // the folder
-	json_t *config;   // config.json; freed with the arena
+	const char *path; // the folder, or the GGUF file
+	json_t *config;   // config.json, or what the GGUF file says instead; freed with the arena
 	struct shard *shards;
 	size_t shard_count;
 	struct weight *weights; // sorted by name
@@ -75,7 +75,8 @@ struct checkpoint {
 // Opens config.json and, when there are any, the weights: model.safetensors, else model.safetensors.index.json and its
 // shards, else pytorch_model.bin, else pytorch_model.bin.index.json (the order of transformers). Quantised weights are found by
 // config.json's quantization_config and stand in `weights` as the numbers that they mean (computed.h). A folder of an adapter
-// is its base model's checkpoint with the adapter merged (adapter.h), and `path` is the base's. An absent config.json is
+// is its base model's checkpoint with the adapter merged (adapter.h), and `path` is the base's. A file *.gguf is all of it
+// (gguf.h). An absent config.json is
 // BAD_INPUT; absent weights are not an error here. config.json may say NaN, Infinity and -Infinity as Python's json writes them:
 // each becomes {"__float__": "Infinity"}, the spelling of transformers 5. Integers beyond 64 bits become reals. On failure
 // nothing is left open. close accepts a zeroed or half-open checkpoint.

@@ -366,7 +366,10 @@ enum status computed_find(struct checkpoint *c, const char *adapter, struct erro
 	if (!c->weight_count)
 		return adapter ? error_set(err, STATUS_BAD_INPUT, "%s: its base model %s has no weights here", adapter, c->path)
 			       : STATUS_OK;
-	s = dequantise(c, &facts, err);
+	if (c->weights_from) // a GGUF file's
+		text_addf(&facts, "gguf 1 %s", c->weights_from);
+	else
+		s = dequantise(c, &facts, err);
 	if (!s && adapter)
 		s = adapter_apply(c, adapter, &facts, err);
 	if (!s && c->weights_from)

@@ -5,6 +5,9 @@
 
 #include "checkpoint/checkpoint.h"
 
+// Room behind the files: copies of views, an adapter, weights that are computed.
+enum { SHARDS_MORE = 3 };
+
 // Of a file, and of all files of a checkpoint: what they take in memory stays below 100 MB whatever they are.
 enum { TENSORS_MOST = 1 << 18, HEADERS_MOST = 48 << 20 };
 

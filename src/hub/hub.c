@@ -207,11 +207,35 @@ static enum status unknown(struct arena *a, const char *asked, const struct hub_
 	return STATUS_BAD_INPUT;
 }
 
+const char *hub_gguf(struct arena *a, const char *folder)
+{
+	const char *only = NULL;
+	size_t count = 0;
+	struct dirent *entry;
+	DIR *dir = hub_has_weights(folder) ? NULL : opendir(folder);
+
+	while (dir && (entry = readdir(dir)) != NULL)
+		if (entry->d_name[0] != '.' && text_ends(entry->d_name, ".gguf") && !count++)
+			only = arena_strdup(a, entry->d_name);
+	if (dir)
+		closedir(dir);
+	return count == 1 ? arena_printf(a, "%s%s%s", folder, text_ends(folder, "/") ? "" : "/", only) : NULL;
+}
+
 // Something on disk. OK with *known false when there is nothing at that path.
 static enum status find_path(struct hub_model *out, struct arena *a, const char *asked, bool *known, struct error *err)
 {
 	*known = true;
 	*out = (struct hub_model){ .asked = arena_strdup(a, asked), .name = arena_strdup(a, asked) };
+	const char *gguf = file_is_dir(asked)                     ? hub_gguf(a, asked)
+		: text_ends(asked, ".gguf") && file_exists(asked) ? out->name
+								  : NULL;
+	if (gguf) {
+		out->kind = HUB_FOLDER;
+		out->path = gguf;
+		out->has_weights = true;
+		return STATUS_OK;
+	}
 	if (file_is_dir(asked)) {
 		// "bert-base-uncased" beside an unrelated folder of that name means the model; a path with a slash means the
 		// path.
@@ -232,13 +256,14 @@ static enum status find_path(struct hub_model *out, struct arena *a, const char 
 	if (file_exists(asked)) {
 		if (!text_ends(asked, ".onnx"))
 			return error_set(err, STATUS_BAD_INPUT,
-				"%s: a file that is not .onnx; name the folder with config.json instead", asked);
+				"%s: a file that is neither .onnx nor .gguf; name the folder with config.json instead", asked);
 		out->kind = HUB_ONNX_FILE;
 		out->path = out->name;
 		out->has_weights = true;
 		return STATUS_OK;
 	}
-	if (*asked == '/' || text_starts(asked, "./") || text_starts(asked, "../") || text_ends(asked, ".onnx"))
+	if (*asked == '/' || text_starts(asked, "./") || text_starts(asked, "../") || text_ends(asked, ".onnx") ||
+		text_ends(asked, ".gguf"))
 		return error_set(err, STATUS_BAD_INPUT, "%s: there is no such file or folder", asked);
 	*known = false;
 	return STATUS_OK;

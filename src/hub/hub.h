@@ -20,7 +20,7 @@ struct hub_model {
 	enum hub_kind kind;
 	const char *asked;    // as typed
 	const char *name;     // "google-bert/bert-base-uncased" for hub and published models, the path as typed otherwise
-	const char *path;     // folder with config.json, or the .onnx file; NULL for HUB_PUBLISHED
+	const char *path;     // folder with config.json, or the .onnx or .gguf file; NULL for HUB_PUBLISHED
 	const char *revision; // commit of a cached snapshot, else NULL
 	const char *config;   // HUB_PUBLISHED: the text of config.json; else NULL
 	size_t config_size;
@@ -40,6 +40,9 @@ bool hub_remote_name(const char **name, const char **revision, struct arena *a, 
 const char *hub_full_name(const char *asked);
 // Whether a snapshot has its weights, all shards of an index among them; a download that was broken off leaves less.
 bool hub_weights_are_whole(const char *folder);
+
+// The one .gguf file of a folder that has no other weights; NULL: it has none, or several.
+const char *hub_gguf(struct arena *a, const char *folder);
 
 // Did somebody else put this folder together: a snapshot of the Hub's cache, a folder that the Hub's client downloaded into, a
 // clone?
