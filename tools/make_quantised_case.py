@@ -228,7 +228,7 @@ def adapter(name, model, base, change, **config):
     file = os.path.join(folder, "adapter_config.json")
     json.dump(json.load(open(file)) | {"base_model_name_or_path": "BASE"}, open(file, "w"), indent=1)
     os.remove(os.path.join(folder, "README.md"))
-    save_file({k: v.contiguous() for k, v in merged.state_dict().items() if not torch.equal(v, given[k])}, os.path.join(folder, "expected.safetensors"))
+    save_file({k: v.clone() for k, v in merged.state_dict().items() if not torch.equal(v, given[k])}, os.path.join(folder, "expected.safetensors"))
     with torch.no_grad():
         ids = torch.arange(18).reshape(2, 9) * 7 % model.config.vocab_size
         out = merged(input_ids=ids, attention_mask=torch.ones_like(ids)).logits
@@ -246,6 +246,7 @@ def adapters():
             modules_to_save=["lm_head"])
     adapter("rslora-patterns", tiny(), "base-llama", lambda n: False, r=4, lora_alpha=8, use_rslora=True, rank_pattern={"q_proj": 2},
             alpha_pattern={"mlp.down_proj": 3}, target_modules=["q_proj", "k_proj", "down_proj", "embed_tokens"])
+    adapter("lora-tied", tiny(tie_word_embeddings=True), "base-tied", lambda n: False, r=4, lora_alpha=8, target_modules=["q_proj", "embed_tokens"])
     gpt2 = transformers.GPT2LMHeadModel(transformers.GPT2Config(n_embd=32, n_layer=1, n_head=2, vocab_size=64, n_positions=32)).eval()
     adapter("fan-in-fan-out", gpt2, "base-gpt2", lambda n: "c_attn" in n and n.endswith("bias"), r=4, lora_alpha=8, fan_in_fan_out=True,
             bias="lora_only", target_modules=["c_attn", "c_proj"])

@@ -222,13 +222,26 @@ static const struct weight *adapter_tensor(const struct adapter *d, const char *
 	return NULL;
 }
 
-// The base's tensor; older files leave the model's own prefix out.
+// Does the module's name begin with what transformers' classes call the model without its head? Those that have no common word
+// call it as the type is called.
+static bool has_own_prefix(const struct adapter *d, const char *module)
+{
+	static const char *const common[] = { "model", "transformer", "decoder", "base_model" };
+	const char *type = json_string_value(json_object_get(d->k.c->config, "model_type"));
+	const size_t n = strcspn(module, ".");
+	bool found = type && strlen(type) == n && !strncmp(type, module, n);
+
+	for (size_t i = 0; i < sizeof common / sizeof *common; i++)
+		found = found || (strlen(common[i]) == n && !strncmp(common[i], module, n));
+	return found && module[n] == '.';
+}
+
+// The base's tensor; files of a model without its head leave that prefix out.
 static const struct weight *base_named(const struct adapter *d, const char *module, const char *end)
 {
 	const struct weight *w = computing_find(&d->k, module, end);
-	const char *dot = strchr(module, '.');
 
-	return w || !dot ? w : computing_find(&d->k, dot + 1, end);
+	return w || !has_own_prefix(d, module) ? w : computing_find(&d->k, strchr(module, '.') + 1, end);
 }
 
 // Does one of a list's words end the module's name, whole words? Anything but a list names all of them.
@@ -311,13 +324,34 @@ static enum status merge(struct adapter *d, const char *module, const struct wei
 	return computing_add(&d->k, l->base->name, 2, l->base->dim, read_low_rank, l->base, l, err);
 }
 
-// A tensor that takes the place of the base's: modules_to_save, bias.
-static enum status replace(struct adapter *d, const struct weight *w, const char *module, const char *end, struct error *err)
+// An embedding of tokens of which the file has no head: the class makes it the head, too. A change that is merged changes both,
+// as in peft, where they are one parameter; what modules_to_save replaces takes the embedding's place alone.
+static bool is_tied(const struct adapter *d, const struct weight *base)
+{
+	static const char *const tables[] = { "embed_tokens.weight", "wte.weight", "word_embeddings.weight", "embed_in.weight" };
+	static const char *const heads[] = { "lm_head.weight", "embed_out.weight" };
+	bool is_embedding = false;
+
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+		is_embedding = is_embedding || text_ends(base->name, tables[i]);
+	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+		is_embedding = is_embedding && !checkpoint_find(d->k.c, heads[i]);
+	return is_embedding && !json_is_false(json_object_get(d->k.c->config, "tie_word_embeddings"));
+}
+
+// A tensor that takes the place of the base's: modules_to_save, bias; `is_base`: of the base's own matrix under a changed one.
+static enum status replace(
+	struct adapter *d, const struct weight *w, const char *module, const char *end, bool is_base, struct error *err)
 {
 	const struct weight *base = base_named(d, module, end);
 
 	if (!base || w->stride || w->rank != base->rank || memcmp(w->dim, base->dim, (size_t)w->rank * sizeof *w->dim))
 		return computing_refuse(w, STATUS_UNSUPPORTED, err, "the base model has no such tensor of the same shape");
+	if (base->shard == w->shard)
+		return computing_refuse(w, STATUS_BAD_INPUT, err, "the adapter has this tensor twice, also as a base_layer");
+	if (!is_base && is_tied(d, base))
+		return computing_refuse(w, STATUS_UNSUPPORTED, err,
+			"replaces an embedding that is the head, too, which stays as it was: that is not read yet");
 	struct weight *own = &d->k.c->weights[base - d->k.c->weights];
 	const char *name = own->name;
 	*own = *w;
@@ -357,7 +391,7 @@ static enum status apply_tensor(struct adapter *d, const struct weight *w, struc
 	// The base's own matrix under a changed one: embeddings, which may have grown. It comes before its A.
 	const size_t n = (size_t)(dot - module), within = strlen(".base_layer");
 	const bool is_base = n > within && !strncmp(dot - within, ".base_layer", within);
-	return replace(d, w, arena_strndup(a, module, is_base ? n - within : n), dot, err);
+	return replace(d, w, arena_strndup(a, module, is_base ? n - within : n), dot, is_base, err);
 }
 
 static enum status apply_all(struct adapter *d, struct error *err)

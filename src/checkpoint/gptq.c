@@ -153,6 +153,8 @@ enum status take_awq(struct computing *k, struct error *err)
 			err, STATUS_UNSUPPORTED, "%s: awq of %lld bits is not read yet; 4 are", k->file, (long long)bits);
 	if (version && !text_is(version, "gemm") && !text_is(version, "GEMM"))
 		return error_set(err, STATUS_UNSUPPORTED, "%s: awq in the version \"%.60s\" is not read yet", k->file, version);
+	if (json_is_false(json_object_get(k->how, "zero_point")))
+		return error_set(err, STATUS_UNSUPPORTED, "%s: awq without zero points is not read yet", k->file);
 	const struct packed_matrix like = { .bits = 4, .by_output = true };
 	return take_all(k, &like, "awq", group_size, err);
 }

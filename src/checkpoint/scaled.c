@@ -364,12 +364,30 @@ static enum status check_formats(const struct computing *k, struct error *err)
 			      k->file, format);
 }
 
+// Which scheme a tensor that is not packed is of: the first whose type is the tensor's.
+static enum status plain_scheme(const struct computing *k, const struct weight *w, struct weight_scheme *out, struct error *err)
+{
+	const json_t *groups = json_object_get(k->how, "config_groups");
+	const char *name, *wanted = is_f8(w) ? "float" : "int";
+	json_t *group;
+
+	json_object_foreach((json_t *)(uintptr_t)groups, name, group)
+	{
+		const char *type = json_string_value(json_object_get(json_object_get(group, "weights"), "type"));
+
+		if (!type || text_is(wanted, type))
+			return read_scheme(k, group, out, err);
+	}
+	return computing_refuse(w, STATUS_BAD_INPUT, err, "is %s, and no group of config_groups has weights of the type \"%s\"",
+		dtype_word(w->dtype), wanted);
+}
+
 enum status take_compressed_tensors(struct computing *k, struct error *err)
 {
 	const json_t *groups = json_object_get(k->how, "config_groups");
 	const char *format = json_string_value(json_object_get(k->how, "format")), *name, *stem;
 	json_t *group, *first = NULL;
-	struct weight_scheme scheme;
+	struct weight_scheme scheme = { 0 }, own;
 	enum status s = check_formats(k, err);
 
 	json_object_foreach((json_t *)(uintptr_t)groups, name, group) first = first ? first : group;
@@ -381,7 +399,7 @@ enum status take_compressed_tensors(struct computing *k, struct error *err)
 		if ((stem = computing_stem(k, i, "_packed")))
 			s = take_packed(k, stem, w, err);
 		else if (!k->taken[i] && (is_f8(w) || w->dtype == DTYPE_I8) && text_ends(w->name, "weight"))
-			s = take_plain(k, w, &scheme, err);
+			s = (s = plain_scheme(k, w, &own, err)) ? s : take_plain(k, w, &own, err);
 	}
 	take_activation_scales(k);
 	text_addf(&k->format, "compressed-tensors%s%s", format ? ", " : "", format ? format : "");

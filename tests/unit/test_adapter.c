@@ -41,7 +41,10 @@ static void put_adapter(const char *name, const char *from, const char *to)
 
 	assert_int_equal(file_put(path("adapter_model.safetensors"), data, n, NULL), STATUS_OK);
 	data = content(data_path(name, "adapter_config.json"), &n);
-	const char *base = data_path(text_is(name, "fan-in-fan-out") ? "base-gpt2" : "base-llama", "");
+	const char *base = data_path(text_is(name, "fan-in-fan-out") ? "base-gpt2"
+			: text_is(name, "lora-tied")                 ? "base-tied"
+								     : "base-llama",
+		"");
 	const char *pairs[][2] = { { from, to }, { "\"BASE\"", arena_printf(&arena, "\"%s\"", base) } };
 	const char *now = arena_strndup(&arena, data, n);
 	for (size_t i = 0; i < 2; i++) {
@@ -71,7 +74,8 @@ static void check_numbers(const char *name)
 		fail_msg("%s", e.text);
 	assert_true(c.weights_from && text_starts(c.weights_from, "LoRA adapter of rank "));
 	for (size_t i = 0; i < count; i++) {
-		const struct weight *w = checkpoint_find(&c, wanted[i].name);
+		const bool is_tied = text_is(name, "lora-tied") && text_is(wanted[i].name, "lm_head.weight");
+		const struct weight *w = checkpoint_find(&c, is_tied ? "model.embed_tokens.weight" : wanted[i].name);
 		size_t n = (size_t)wanted[i].nbytes / 4;
 		float *x = ARENA_ARRAY(&arena, n, float), *y = ARENA_ARRAY(&arena, n, float);
 
@@ -93,6 +97,7 @@ static void numbers(void **state)
 	check_numbers("lora");
 	check_numbers("rslora-patterns");
 	check_numbers("fan-in-fan-out");
+	check_numbers("lora-tied"); // what the embedding has become is the head, too
 }
 
 static void refused(void **state)
@@ -133,6 +138,53 @@ static void refused(void **state)
 	assert_non_null(strstr(e.text, "the base model has no "));
 }
 
+// An adapter of one or two tensors of zeros, over a base.
+static void put_tensors(const char *base, const char *const *names, size_t count)
+{
+	static float zeros[64 * 32];
+	struct tensor tensors[2];
+	const char *config = arena_printf(&arena,
+		"{\"peft_type\": \"LORA\", \"r\": 8, \"base_model_name_or_path\": \"%s\", \"target_modules\": [\"q_proj\"]}",
+		data_path(base, ""));
+
+	for (size_t i = 0; i < count; i++)
+		tensors[i] = (struct tensor){
+			.name = names[i], .dtype = DTYPE_F32, .rank = 2, .dim = { 64, 32 }, .data = zeros, .nbytes = sizeof zeros
+		};
+	assert_int_equal(file_put(path("adapter_config.json"), config, strlen(config), NULL), STATUS_OK);
+	assert_int_equal(safetensors_write(path("adapter_model.safetensors"), tensors, count, NULL), STATUS_OK);
+}
+
+static void names(void **state)
+{
+	static const struct {
+		const char *base, *tensors[2], *says; // NULL: it is read
+	} rows[] = {
+		{ "base-llama", { "base_model.model.lm_head.weight", NULL }, NULL },
+		{ "base-llama", { "base_model.model.lm_head.base_layer.weight", NULL }, NULL },
+		{ "base-llama", { "base_model.model.lm_head.base_layer.weight", "base_model.model.lm_head.weight" },
+			"has this tensor twice" },
+		{ "base-llama", { "base_model.model.model.lm_head.weight", NULL }, NULL },
+		{ "base-llama", { "base_model.model.llama.lm_head.weight", NULL }, NULL },
+		{ "base-llama", { "base_model.model.other.lm_head.weight", NULL }, "no such tensor" },
+		{ "base-llama", { "other.model.lm_head.weight", NULL }, "is not called base_model.model.." },
+		{ "base-tied", { "base_model.model.model.embed_tokens.weight", NULL }, "an embedding that is the head, too" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct checkpoint c;
+		struct error e = { 0 };
+
+		put_tensors(rows[i].base, rows[i].tensors, rows[i].tensors[1] ? 2 : 1);
+		enum status s = checkpoint_open(&c, scratch, &e);
+		if (rows[i].says ? !s || !strstr(e.text, rows[i].says) : s)
+			fail_msg("%s: \"%s\"", rows[i].tensors[0], e.text);
+		if (!s)
+			checkpoint_close(&c);
+	}
+}
+
 static void damaged(void **state)
 {
 	size_t n, refusals = 0;
@@ -171,6 +223,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(refused),
+		cmocka_unit_test(names),
 		cmocka_unit_test(damaged),
 	};
 

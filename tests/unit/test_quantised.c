@@ -165,6 +165,9 @@ static void refused(void **state)
 		{ "gptq-4-order", "\"group_size\": 16", "\"group_size\": 0", "is what the weight beside it needs" },
 		{ "awq", "\"gemm\"", "\"gemv\"", "version \"gemv\" is not read yet" },
 		{ "awq", "\"bits\": 4", "\"bits\": 8", "awq of 8 bits is not read yet" },
+		{ "awq", "\"zero_point\": true", "\"zero_point\": false", "without zero points is not read yet" },
+		{ "ct-float-channel", "\"type\": \"float\"", "\"type\": \"int\"", "weights of the type \"float\"" },
+		{ "ct-int8-channel", "\"type\": \"int\"", "\"type\": \"float\"", "weights of the type \"int\"" },
 		{ "ct-int4-group", "\"group_size\": 16", "\"group_size\": 8", "are no scales of a weight" },
 	};
 
