@@ -37,8 +37,8 @@ static int run(int argc, char **argv)
 				};
 	const struct cli_usage usage = {
 		.synopsis = "assay run MODEL... [options]",
-		.text = "MODEL is a folder with config.json and safetensors files, an .onnx file, a name in the Hub's cache,\n"
-			"or a model whose configuration the program carries (bert-base-uncased, vit-base-patch16-224,\n"
+		.text = "MODEL is a folder with config.json and safetensors files, an .onnx or .gguf file, a name in the Hub's\n"
+			"cache, or a model whose configuration the program carries (bert-base-uncased, vit-base-patch16-224,\n"
 			"Qwen/Qwen2-0.5B-Instruct, ...). Each cell (one model on one platform) runs in a child process and is\n"
 			"judged against golden outputs or another engine.\n\n"
 			"  assay run bert-base-uncased --synthetic --on cpu,openvino\n"

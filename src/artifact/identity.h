@@ -2,6 +2,7 @@
 // What a model is: the contents of every file that it is read from. All keys that speak of a model are made of this.
 //
 //   a folder         config.json; the files of weights and their index, as checkpoint_files names them; an adapter's files
+//   a .gguf file     the file itself
 //   an .onnx file    the file itself; every file of its folder that its external data names
 //
 // What leads out of the model's folder, by its name or by links, is not opened: a stranger's file may name a private one, or one

@@ -33,7 +33,9 @@ struct reader {
 static bool have(struct reader *r, uint64_t nbytes)
 {
 	if (!r->bad && (uint64_t)(r->end - r->at) < nbytes)
-		r->bad = "its header goes on behind the end of the file: it is cut off; download it again";
+		r->bad = r->end - r->begin == HEADERS_MOST
+			? "its header is longer than the 48 MiB that are read; no model has such a one"
+			: "its header goes on behind the end of the file: it is cut off; download it again";
 	return !r->bad;
 }
 

@@ -120,6 +120,19 @@ shards("zip-shards", 100)
 zipped("pickle-ignored", b"\x80\x02}(X" + struct.pack("<I", 190) + b"k" * 190 + b"q\0K\0" + b"h\0K\0" * 1000 + b"u.")
 shards("pickle-ignored", 1500)
 
+# ---- GGUF: many keys, an array of empty strings, many tensors, one that is many weights
+string = lambda s: struct.pack("<Q", len(s)) + s
+llama = string(b"general.architecture") + struct.pack("<I", 8) + string(b"llama")
+sizes = b"".join(string(b"llama." + k) + struct.pack("<II", 4, n) for k, n in ((b"block_count", 1), (b"embedding_length", 8),
+                                                                                (b"attention.head_count", 2), (b"feed_forward_length", 8)))
+gguf = lambda name, tensors, pairs, *parts: write(name + ".gguf", b"GGUF", struct.pack("<IQQ", 3, tensors, pairs), *parts)
+entry = lambda name, dims, at: string(name) + struct.pack("<I", len(dims)) + b"".join(struct.pack("<Q", d) for d in dims) + struct.pack("<IQ", 0, at)
+gguf("gguf-keys", 0, 65536, *(string(b"%0250d" % (i * 7919 % 65536)) + struct.pack("<IB", 0, 0) for i in range(65536)))
+gguf("gguf-strings", 0, 1, string(b"a"), struct.pack("<IIQ", 9, 8, 1 << 24), b"\0" * (128 * MIB - 1))
+gguf("gguf-tensors", 65536, 5, llama, sizes, *(entry(b"blk.%d.ffn_up.weight" % i, (1,), 32 * i) for i in range(65535)),
+     entry(b"blk.0.none.weight", (1,), 32 * 65535), b"\0" * (32 * 65536 + 32))
+gguf("gguf-experts", 1, 5, llama, sizes, entry(b"blk.0.ffn_gate_exps.weight", (1, 1, 65536), 0), b"\0" * (4 * 65536 + 64))
+
 # ---- configurations
 cases = sys.argv[1] + "/tests/conform/cases/"
 read = lambda name: json.load(open(cases + name + "/config.json"))
@@ -197,6 +210,9 @@ bounded 0 2 100 "$ASSAY" inspect pickle-tensors
 bounded 2 10 300 "$ASSAY" $run zip-shards --timeout 5
 for name in pickle-key pickle-nested; do                 # the tensor is there, and nothing reads it
 	bounded 0 2 100 "$ASSAY" inspect "$name"
+done
+for name in keys strings tensors experts; do
+	bounded 1 1 100 "$ASSAY" inspect gguf-$name.gguf
 done
 bounded 1 2 100 "$ASSAY" inspect header-entries
 has err 'tensor "0": its entry in the header holds more'
