@@ -296,7 +296,6 @@ FAMILY(dab_detr);
 FAMILY(dac);
 FAMILY(davit);
 FAMILY(decision);
-FAMILY(deformable_detr);
 FAMILY(depth_pro);
 FAMILY(detr);
 FAMILY(dia);

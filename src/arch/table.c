@@ -9,6 +9,7 @@
 #include "arch/family/convnext.h"
 #include "arch/family/deberta.h"
 #include "arch/family/decoder.h"
+#include "arch/family/deformable_detr.h"
 #include "arch/family/depth_anything.h"
 #include "arch/family/dual.h"
 #include "arch/family/encoder.h"
@@ -295,6 +296,7 @@ const struct arch arch_rows[] = {
 	{ "deit", OF(vit, deit_names, .distillation_token = true) },
 	{ "depth_anything", &depth_anything, &depth_anything_names, BACKBONE_PART("dinov2") },
 	{ "depth_pro", &depth_pro, &depth_pro_names, DEPTH_PRO_PARTS },
+	{ "deta", OF(deformable_detr, deta_names, .assigns = true), BACKBONE_PART("resnet") },
 	{ "detr", &detr, &detr_names, BACKBONE("timm_backbone", "resnet") },
 	{ "dia", &dia, &dia_names },
 	{ "diffllama", OF(decoder, diffllama_names, .differential = true) },

@@ -52,7 +52,7 @@ static void resolve_backbone(struct config *c, struct spec *s, struct arena *a, 
 	const char *const roots[] = { arena_printf(a, "%sbackbone.conv_encoder.model.%s", bare ? "" : "model.", bottom),
 		arena_printf(a, "model.backbone.conv_encoder.model.%s", bottom),
 		arena_printf(a, "backbone.conv_encoder.model.%s", bottom), "model.backbone.conv_encoder.model.",
-		"backbone.conv_encoder.model.", NULL };
+		"backbone.conv_encoder.model.", "model.backbone.model.", "backbone.model.", NULL };
 	struct config said = *c; // as if config.json had said it
 	json_t *holder = made ? json_pack("{s:o}", "backbone_config", made) : NULL;
 	if (holder)

@@ -233,30 +233,47 @@ const struct dialect deimv2_names = {
 	.inert = IGNORED(RT_DETR_INERT, "layer_scale", "head_dim", "reg_scale", "up", "use_dense_one_to_one", "mal_alpha"),
 };
 
+#define DEFORMABLE_BODY \
+	{ "source", "@input_proj.#.0" }, { "source.norm", "@input_proj.#.1" }, { "levels", "@level_embed" }, \
+		{ "positions.row", "@position_embedding.row_embeddings" }, \
+		{ "positions.column", "@position_embedding.column_embeddings" }, \
+		{ "positions.row.old", "@backbone.position_embedding.row_embeddings" }, \
+		{ "positions.column.old", "@backbone.position_embedding.column_embeddings" }, \
+		{ "queries", "@query_position_embeddings" }, { "reference", "@reference_points" }, { "choice", "@enc_output" }, \
+		{ "choice.norm", "@enc_output_norm" }, { "choice.query", "@pos_trans" }, \
+		{ "choice.query.norm", "@pos_trans_norm" }, DEFORM("encoder.attn", "@encoder.layers.#.self_attn"), \
+		{ "encoder.attn.norm", "@encoder.layers.#.self_attn_layer_norm" }, \
+		{ "encoder.ffn.up", "@encoder.layers.#.fc1" }, { "encoder.ffn.down", "@encoder.layers.#.fc2" }, \
+		{ "encoder.ffn.norm", "@encoder.layers.#.final_layer_norm" }, \
+		ATTENTION("decoder.attn", "@decoder.layers.#.self_attn"), \
+		{ "decoder.attn.norm", "@decoder.layers.#.self_attn_layer_norm" }, \
+		DEFORM("decoder.cross", "@decoder.layers.#.encoder_attn"), \
+		{ "decoder.cross.norm", "@decoder.layers.#.encoder_attn_layer_norm" }, \
+		{ "decoder.ffn.up", "@decoder.layers.#.fc1" }, { "decoder.ffn.down", "@decoder.layers.#.fc2" }, \
+		{ "decoder.ffn.norm", "@decoder.layers.#.final_layer_norm" }, { "head.classes", "class_embed.#" }, \
+		{ "head.classes", "@decoder.class_embed.#" }, { "head.boxes", "bbox_embed.#.layers.#" }, \
+	{ \
+		"head.boxes", "@decoder.bbox_embed.#.layers.#" \
+	}
+#define DEFORMABLE_INERT "disable_custom_kernels", "return_intermediate", "init_std"
+#define DEFORMABLE_IGNORED "*.num_batches_tracked", "*class_embed.*", "*bbox_embed.*"
+
 const struct dialect deformable_detr_names = {
 	.name = "deformable-detr",
 	.prefix = "model.",
 	.keys = NO_KEYS,
-	.weights = WEIGHTS({ "source", "@input_proj.#.0" }, { "source.norm", "@input_proj.#.1" }, { "levels", "@level_embed" },
-		{ "positions.row", "@position_embedding.row_embeddings" },
-		{ "positions.column", "@position_embedding.column_embeddings" },
-		{ "positions.row.old", "@backbone.position_embedding.row_embeddings" },
-		{ "positions.column.old", "@backbone.position_embedding.column_embeddings" },
-		{ "queries", "@query_position_embeddings" }, { "reference", "@reference_points" }, { "choice", "@enc_output" },
-		{ "choice.norm", "@enc_output_norm" }, { "choice.query", "@pos_trans" },
-		{ "choice.query.norm", "@pos_trans_norm" }, DEFORM("encoder.attn", "@encoder.layers.#.self_attn"),
-		{ "encoder.attn.norm", "@encoder.layers.#.self_attn_layer_norm" }, { "encoder.ffn.up", "@encoder.layers.#.fc1" },
-		{ "encoder.ffn.down", "@encoder.layers.#.fc2" }, { "encoder.ffn.norm", "@encoder.layers.#.final_layer_norm" },
-		ATTENTION("decoder.attn", "@decoder.layers.#.self_attn"),
-		{ "decoder.attn.norm", "@decoder.layers.#.self_attn_layer_norm" },
-		DEFORM("decoder.cross", "@decoder.layers.#.encoder_attn"),
-		{ "decoder.cross.norm", "@decoder.layers.#.encoder_attn_layer_norm" },
-		{ "decoder.ffn.up", "@decoder.layers.#.fc1" }, { "decoder.ffn.down", "@decoder.layers.#.fc2" },
-		{ "decoder.ffn.norm", "@decoder.layers.#.final_layer_norm" }, { "head.classes", "class_embed.#" },
-		{ "head.classes", "@decoder.class_embed.#" }, { "head.boxes", "bbox_embed.#.layers.#" },
-		{ "head.boxes", "@decoder.bbox_embed.#.layers.#" }),
-	.ignored = IGNORED("*.num_batches_tracked", "*class_embed.*", "*bbox_embed.*"),
-	.inert = IGNORED(OF_TRAINING, "disable_custom_kernels", "return_intermediate", "init_std"),
+	.weights = WEIGHTS(DEFORMABLE_BODY),
+	.ignored = IGNORED(DEFORMABLE_IGNORED),
+	.inert = IGNORED(OF_TRAINING, DEFORMABLE_INERT),
+};
+
+const struct dialect deta_names = {
+	.name = "deta",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(DEFORMABLE_BODY, { "choice.state", "@pix_trans" }, { "choice.state.norm", "@pix_trans_norm" }),
+	.ignored = IGNORED(DEFORMABLE_IGNORED),
+	.inert = IGNORED(OF_TRAINING, DEFORMABLE_INERT, "assign_second_stage"),
 };
 
 #define GROUNDING_ATTENTION(canonical, file) \

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Deformable DETR: DETR whose attention looks at a few places of several maps (Zhu et al. 2020,
-// https://arxiv.org/abs/2010.04159); also with boxes that move after each layer, and with queries that are the best places.
+// https://arxiv.org/abs/2010.04159); also with boxes that move after each layer, and with queries that are the best places. DETA
+// (Ouyang-Zhang et al. 2022, https://arxiv.org/abs/2212.06137) is the same with another way to choose these.
 //
 //   pixels -> backbone -> 1x1 - norm (and 3x3 of the last) -> maps -> encoder -> memory
 //   queries -> reference -> decoder -> classes, boxes around the reference
 #include <math.h>
 
-#include "arch/block/deform.h"
 #include "arch/block/detect.h"
+#include "arch/family/deformable_detr.h"
 
 struct deformable_detr {
 	struct detect detect;
-	int64_t levels, proposals; // proposals 0: queries are learned
-	bool refines;
+	int64_t levels, proposals;                      // proposals 0: queries are learned
+	bool refines, suppresses;                       // suppresses: proposals are what deta_places says
 	const int64_t *encoder_points, *decoder_points; // [levels]
 };
 
@@ -21,11 +22,14 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	struct deformable_detr *o = ARENA_NEW(a, struct deformable_detr);
 	o->levels = config_count(c, "num_feature_levels", 4);
 	o->detect.maps = o->levels > 1 ? 3 : 1;
+	o->detect.described = TRAITS_OF(s, deformable_detr)->assigns;
 	resolve_detector(c, s, a, &o->detect);
 	s->own = o;
 	o->refines = config_bool(c, "with_box_refine", false);
 	int64_t proposals = config_size(c, "two_stage_num_proposals", 300);
 	o->proposals = config_bool(c, "two_stage", false) ? proposals : 0;
+	if (TRAITS_OF(s, deformable_detr)->assigns)
+		o->suppresses = config_bool(c, "assign_first_stage", true) && o->proposals > 0;
 	if (c->error.status)
 		return;
 	if (o->levels < 1 || o->levels > DEFORM_LEVELS_MOST || s->hidden_size % 32 || o->detect.decoder_layers < 1)
@@ -34,6 +38,10 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	if (o->proposals && (!o->refines || (s->head && s->head->bare)))
 		config_fail(c, STATUS_UNSUPPORTED,
 			"two_stage without with_box_refine, or in the bare class: it cannot run so itself");
+	if (o->suppresses && o->proposals > deta_places_most(o->levels))
+		config_fail(c, STATUS_UNSUPPORTED,
+			"two_stage_num_proposals %lld with assign_first_stage, which looks at 1000 of each level",
+			(long long)o->proposals);
 	if (c->error.status)
 		return;
 	o->encoder_points = deform_resolve_points(c, a, "encoder_n_points", o->levels);
@@ -128,8 +136,17 @@ static void choose(struct build *b, const struct deform_levels *l, const struct 
 	graph_value best, sines[4], anchor;
 	memory = deform_proposals(b, l, m, memory, &anchor);
 	graph_value score = op_squeeze(g, op_slice(g, classes(b, memory, last), 2, 0, 1), 2);
-	op_topk_indices(g, score, o->proposals, 1, false, &best);
-	graph_value box = op_add(g, boxes(b, rows_at(g, memory, best), last), rows_at(g, anchor, best));
+	graph_value box, found;
+	if (o->suppresses) {
+		box = op_add(g, boxes(b, memory, last), anchor);
+		best = deta_places(b, l, score, box, o->proposals);
+		box = rows_at(g, box, best);
+		found = rows_at(g, memory, best);
+	} else {
+		op_topk_indices(g, score, o->proposals, 1, false, &best);
+		found = rows_at(g, memory, best);
+		box = op_add(g, boxes(b, found, last), rows_at(g, anchor, best));
+	}
 	*reference = op_sigmoid(g, box);
 	graph_value angle = op_scale(g, *reference, (float)(2 * M_PI));
 	for (int i = 0; i < 4; i++)
@@ -138,6 +155,8 @@ static void choose(struct build *b, const struct deform_levels *l, const struct 
 	both = layer_norm(b, "choice.query.norm", both, 2 * h);
 	*query = op_slice(g, both, 2, 0, h);
 	*x = op_slice(g, both, 2, h, 2 * h);
+	if (TRAITS_OF(b->s, deformable_detr)->assigns)
+		*x = op_add(g, *x, layer_norm(b, "choice.state.norm", linear(b, "choice.state", found, h, h, true), h));
 	graph_leave(g);
 }
 
@@ -225,4 +244,5 @@ const struct family deformable_detr = {
 	.build = build,
 	.hints = hints,
 	.heads = heads,
+	.traits = FAMILY_TRAIT_LIST(deformable_detr, DEFORMABLE_DETR_TRAITS),
 };
