@@ -25,7 +25,8 @@ DERIVED_BY_TYPE |= {"olmo_hybrid": {"num_key_value_heads", "linear_num_key_heads
 DERIVED_BY_TYPE |= {"bailing_hybrid": {"linear_head_dim", "linear_num_heads", "linear_conv_kernel_dim"}, "recurrent_gemma": {"lru_width", "num_key_value_heads", "head_dim"}}
 DERIVED_BY_TYPE |= {"zamba": {"layers_block_type", "mamba_dt_rank", "attention_head_dim", "attention_hidden_size"},
                     "zamba2": {"intermediate_size", "attention_head_dim", "attention_hidden_size", "mamba_headdim", "num_key_value_heads"}}
-DERIVED_BY_TYPE |= {"encodec": {"codebook_dim"}, "mimi": {"head_dim"}, "mimi_encoder": {"head_dim"}, "dac": {"upsampling_ratios", "hidden_size", "hop_length"}}
+DERIVED_BY_TYPE |= {"encodec": {"codebook_dim"}, "mimi": {"head_dim"}, "mimi_encoder": {"head_dim"}, "dac": {"upsampling_ratios", "hidden_size", "hop_length"},
+                    "efficientloftr": {"intermediate_size", "num_key_value_heads", "fine_fusion_dims", "stage_block_in_channels", "stage_block_out_channels", "stage_block_stride"}}
 DERIVED_BY_TYPE |= {"moshi": HEADS, "csm": {"head_dim"}, "granite_speech_encoder": {"dim_head"}, "granite_speech5_encoder": HEADS} | {t: {"num_key_value_heads"} for t in ("nemotron3_5_transcribe_asr_audio", "nemotron3_diarization_audio")}
 DERIVED_BY_TYPE |= {"glm_moe_dsa": {"indexer_types"}, "hrm_text": {"num_layers_per_stack", "embedding_scale"}, "molmo2_text": {"rope_scaling_layers"}, "xlnet": {"d_head"}, "rwkv": {"attention_hidden_size", "intermediate_size"}}
 DERIVED_BY_TYPE |= {"gemma3n_text": {"activation_sparsity_pattern"}, "longcat_flash": {"num_key_value_heads", "qk_head_dim"}}
@@ -49,6 +50,7 @@ WITHOUT_EFFECT = {"architectures", "id2label", "label2id", "dtype", "problem_typ
 # The line of a type, from what its class's to_dict() says.
 def line(name, config):
     derived = (DERIVED if name not in ("albert", "electra", "mobilebert", "regnet", "resnet", "rt_detr_resnet", "hgnet_v2") else DERIVED - {"embedding_size"}) | DERIVED_BY_TYPE.get(name, set())
+    derived = derived - {"out_features"} if name == "efficientloftr" else derived  # its widths: nothing else says them
     if name in PARTIAL:
         rope = config["rope_parameters"]
         for r in (rope.values() if isinstance(next(iter(rope.values())), dict) else [rope]):

@@ -409,16 +409,23 @@ static const struct {
 };
 
 // What a key may be given as, from the table or from what its class says: sides that differ for one number, one number for a
-// list of equal ones. What a reader takes of these it says itself.
+// list of equal ones. What a reader takes of these it says itself. A class whose own list is of other things has these.
 static struct kinds kinds_of(const char *key, const json_t *usual)
 {
+	unsigned first = json_is_array(usual) ? kind_of(json_array_get(usual, 0)) : 0;
+
 	for (size_t i = 0; i < sizeof known_kinds / sizeof *known_kinds; i++)
-		if (text_is(known_kinds[i].key, key))
-			return known_kinds[i].kinds;
+		if (text_is(known_kinds[i].key, key)) {
+			struct kinds kinds = known_kinds[i].kinds;
+
+			if (kinds.each && first && !(first & kinds.each))
+				kinds.each = first & NUMBER ? NUMBER : first;
+			return kinds;
+		}
 	if (json_is_number(usual))
 		return (struct kinds){ NUMBER | LIST, NUMBER };
 	if (json_is_array(usual)) {
-		unsigned each = kind_of(json_array_get(usual, 0)) & ~(unsigned)WHOLE;
+		unsigned each = first & ~(unsigned)WHOLE;
 
 		return (struct kinds){ LIST | NUMBER, each & NUMBER ? NUMBER : each };
 	}

@@ -303,6 +303,7 @@ FAMILY(dpt);
 FAMILY(dinov3);
 FAMILY(efficientformer);
 FAMILY(dit);
+FAMILY(efficient_loftr);
 FAMILY(efficientnet);
 FAMILY(florence);
 FAMILY(fastspeech);

@@ -331,6 +331,7 @@ const struct arch arch_rows[] = {
 	{ "dpr", &encoder, &dpr_names },
 	{ "dpt", &dpt, &dpt_names, BACKBONE_PART("bit") },
 	{ "efficientformer", &efficientformer, &efficientformer_names },
+	{ "efficientloftr", &efficient_loftr, &efficient_loftr_names },
 	{ "efficientnet", &efficientnet, &efficientnet_names },
 	{ "electra", OF(encoder, electra_names, .lm_gelu = true) },
 	{ "embedding_gemma2_text", OF(decoder, embedding_gemma2_names, EMBEDDING_GEMMA2) },

@@ -506,6 +506,34 @@ const struct dialect lightglue_names = {
 	.inert = IGNORED("keypoint_detector_config", "intermediate_size", "hidden_size", "head_dim"),
 };
 
+#define LOFTR_HALF(half) \
+	{ half ".pool", "@local_feature_transformer.layers.#." half "_attention.aggregation.q_aggregation" }, \
+		{ half ".norm", "@local_feature_transformer.layers.#." half "_attention.aggregation.norm" }, \
+		{ half ".q", "@local_feature_transformer.layers.#." half "_attention.attention.q_proj" }, \
+		{ half ".k", "@local_feature_transformer.layers.#." half "_attention.attention.k_proj" }, \
+		{ half ".v", "@local_feature_transformer.layers.#." half "_attention.attention.v_proj" }, \
+		{ half ".o", "@local_feature_transformer.layers.#." half "_attention.attention.o_proj" }, \
+		{ half ".ffn.up", "@local_feature_transformer.layers.#." half "_attention.mlp.fc1" }, \
+		{ half ".ffn.down", "@local_feature_transformer.layers.#." half "_attention.mlp.fc2" }, \
+	{ \
+		half ".ffn.norm", "@local_feature_transformer.layers.#." half "_attention.mlp.layer_norm" \
+	}
+
+const struct dialect efficient_loftr_names = {
+	.name = "efficient-loftr",
+	.prefix = "efficientloftr.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(CONV_NORM("block.wide", "@backbone.stages.#.blocks.#.conv1"),
+		CONV_NORM("block.point", "@backbone.stages.#.blocks.#.conv2"),
+		{ "block.same", "@backbone.stages.#.blocks.#.identity" }, LOFTR_HALF("self"), LOFTR_HALF("cross"),
+		{ "fine.in", "refinement_layer.out_conv" }, { "fine.side", "refinement_layer.out_conv_layers.#.out_conv1" },
+		{ "fine.wide", "refinement_layer.out_conv_layers.#.out_conv2" },
+		{ "fine.norm", "refinement_layer.out_conv_layers.#.batch_norm" },
+		{ "fine.out", "refinement_layer.out_conv_layers.#.out_conv3" }),
+	.ignored = IGNORED("*.num_batches_tracked"),
+	.inert = IGNORED("stage_in_channels"),
+};
+
 #define MASKFORMER_PIXELS "@pixel_level_module.decoder."
 #define MASKFORMER_LAYER "@transformer_module.decoder.layers.#."
 #define MASKFORMER_ATTENTION(stem, file) \

@@ -8,7 +8,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "arch/block/image.h"
+#include "arch/family/matching.h"
 #include "arch/family/superpoint.h"
 
 // spec.own of both families.
@@ -25,7 +25,6 @@ struct matching {
 
 // A pair of pictures on its way.
 struct pairs {
-	graph_value batch;                           // i64 [1]
 	graph_value places, at, scores, descriptors; // at: f32 [2 * batch, points, 2], normalised
 	graph_value there;                           // bool [2 * batch, points]
 	graph_value bias, other_bias;                // of the own points and of the other picture's
@@ -52,14 +51,30 @@ static void check_heads(struct config *c, struct spec *s)
 
 // ---- both -----------------------------------------------------------------------------------------------------------------
 
-// x [2 * batch, ..] as [batch, 2, ..]
-static graph_value paired(struct graph *g, graph_value x)
+graph_value pair_input(struct build *b, int64_t channels)
 {
-	graph_value rest = op_slice(g, op_shape(g, x), 0, 1, INT64_MAX);
-	return op_reshape_to(g, x, op_concat(g, 2, (graph_value[]){ graph_i64s(g, 2, (int64_t[]){ -1, 2 }), rest }, 0));
+	struct graph *g = b->g;
+	int64_t shape[] = { graph_symbol(g, "batch"), 2, channels, graph_symbol(g, "height"), graph_symbol(g, "width") };
+	return graph_input(g, "pixel_values", DTYPE_F32, 5, shape);
 }
 
-static graph_value of_pair(struct graph *g, graph_value x, int64_t which)
+graph_value pair_rows(struct graph *g, graph_value pairs)
+{
+	graph_value sizes[] = { graph_i64s(g, 2, (int64_t[]){ -1, value_dim(g, pairs, 2) }), op_dim(g, pairs, 3),
+		op_dim(g, pairs, 4) };
+	return op_reshape_to(g, pairs, op_concat(g, 3, sizes, 0));
+}
+
+graph_value paired(struct graph *g, graph_value x)
+{
+	graph_value rest = op_slice(g, op_shape(g, x), 0, 1, INT64_MAX);
+	graph_value y = op_reshape_to(g, x, op_concat(g, 2, (graph_value[]){ graph_i64s(g, 2, (int64_t[]){ -1, 2 }), rest }, 0));
+	for (int axis = 1; axis < value_rank(g, x); axis++)
+		graph_assume(g, y, axis + 1, value_dim(g, x, axis));
+	return y;
+}
+
+graph_value of_pair(struct graph *g, graph_value x, int64_t which)
 {
 	return op_squeeze(g, op_slice(g, paired(g, x), 1, which, which + 1), 1);
 }
@@ -75,11 +90,9 @@ static graph_value swapped(struct graph *g, graph_value x)
 static struct pairs detect(struct build *b, float scale)
 {
 	struct graph *g = b->g;
-	int64_t shape[] = { graph_symbol(g, "batch"), 2, b->s->channels, graph_symbol(g, "height"), graph_symbol(g, "width") };
-	graph_value pixels = graph_input(g, "pixel_values", DTYPE_F32, 5, shape);
-	struct pairs p = { .batch = op_dim(g, pixels, 0) };
-	graph_value sizes[] = { graph_i64s(g, 2, (int64_t[]){ -1, b->s->channels }), op_dim(g, pixels, 3), op_dim(g, pixels, 4) };
-	struct body io = { .pixels = op_reshape_to(g, pixels, op_concat(g, 3, sizes, 0)) };
+	graph_value pixels = pair_input(b, b->s->channels);
+	struct pairs p = { 0 };
+	struct body io = { .pixels = pair_rows(g, pixels) };
 	const struct spec *outer = part_enter(b, "detector");
 	graph_enter(g, "detector");
 	b->s->row->family->body(b, &io);
@@ -117,8 +130,7 @@ static graph_value mutual(struct graph *g, graph_value best, graph_value of_othe
 	return op_equal(g, at, op_gather_elements(g, of_other, best, 1));
 }
 
-// Two of [batch, points] as [batch, 2, points]
-static graph_value both_rows(struct graph *g, graph_value first, graph_value second)
+graph_value both_rows(struct graph *g, graph_value first, graph_value second)
 {
 	return op_concat(g, 2, (graph_value[]){ op_unsqueeze(g, first, 1), op_unsqueeze(g, second, 1) }, 1);
 }
@@ -144,7 +156,7 @@ static graph_value matched(struct build *b, graph_value logs, bool weak_zeroed, 
 	return both_rows(g, op_where(g, valid, first, none), op_where(g, known, second, none));
 }
 
-static void hints(const struct spec *s, struct input_hints *out)
+void pair_hints(const struct spec *s, struct input_hints *out)
 {
 	(void)s;
 	image_hints(out, 224, 224);
@@ -288,7 +300,7 @@ const struct family superglue = {
 	.architecture = "vision",
 	.resolve = resolve_glue,
 	.build = build_glue,
-	.hints = hints,
+	.hints = pair_hints,
 	.heads = heads,
 };
 
@@ -392,6 +404,6 @@ const struct family lightglue = {
 	.architecture = "vision",
 	.resolve = resolve_light,
 	.build = build_light,
-	.hints = hints,
+	.hints = pair_hints,
 	.heads = heads,
 };
