@@ -22,7 +22,8 @@ extern const struct dialect bert_generation_names, big_bird_names, data2vec_text
 	roc_bert_names, roformer_names, splinter_names, squeezebert_names, tapas_names, xlm_roberta_xl_names, xmod_names,
 	ernie_m_names, nystromformer_names, xlm_names, realm_names, bros_names, lilt_names, luke_names, layoutlmv2_names,
 	layoutlmv3_names, longformer_names, xlnet_names, yoso_names, funnel_names, trajectory_names, graphormer_names,
-	perceiver_text_names, reformer_names, canine_names, transfo_xl_names, cpmant_names, retribert_names, lxmert_names;
+	perceiver_text_names, reformer_names, canine_names, transfo_xl_names, cpmant_names, retribert_names, lxmert_names,
+	mra_names;
 // deberta.c
 extern const struct dialect deberta_names, deberta_v2_names;
 // rotary.c
@@ -100,7 +101,7 @@ extern const struct dialect bamba_names, falcon_h1_names, granitemoehybrid_names
 	nemotron_h_names, inkling_names, inkling2_names, zaya_names, olmo_hybrid_names, qwen3_5_moe_names, qwen3_5_names;
 
 // mamba.c
-extern const struct dialect mamba_names, mamba2_names, rwkv_names, xlstm_names;
+extern const struct dialect mamba_names, mamba2_names, mega_names, rwkv_names, xlstm_names;
 
 // segment.c
 extern const struct dialect sam_names, sam_hq_names, sam2_names, sam2_hiera_names, sam2_vision_names, sam3_names,

@@ -328,6 +328,7 @@ FAMILY(lxmert);
 FAMILY(mamba2);
 FAMILY(mask2former);
 FAMILY(maskformer);
+FAMILY(mega);
 FAMILY(mgp_str);
 FAMILY(mmdit);
 FAMILY(mobilebert);

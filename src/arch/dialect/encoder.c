@@ -510,6 +510,14 @@ const struct dialect yoso_names = {
 	.inert = IGNORED("use_fast_hash", "num_hash", "lsh_backward"),
 };
 
+const struct dialect mra_names = {
+	.name = "mra",
+	.prefix = "mra.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS(BERT_BODY, BERT_LM, ROBERTA_SEQUENCE),
+	.ignored = IGNORED(BUFFERS),
+};
+
 // Layers of blocks and of the decoder have the same words; $ says which.
 const struct dialect funnel_names = {
 	.name = "funnel",

@@ -74,3 +74,28 @@ const struct dialect xlstm_names = {
 		"inference_state_dtype", "max_inference_chunksize", "mode", "norm_reduction_force_float32", "return_last_states",
 		"sequence_kernel", "step_kernel"),
 };
+
+const struct dialect mega_names = {
+	.name = "mega",
+	.prefix = "mega.",
+	.keys = KEYS({ "hidden_act", "activation" }, { "max_position_embeddings", "max_positions" }),
+	.weights = WEIGHTS({ "embed.word", "@embedding_layer.word_embeddings" },
+		{ "embed.type", "@embedding_layer.token_type_embeddings" },
+		{ "layers.attn.norm", "@layers.#.mega_layer.norm.norm" }, { "layers.attn.v", "@layers.#.mega_layer.v_proj" },
+		{ "layers.attn.in", "@layers.#.mega_layer.mx_proj" }, { "layers.attn.o", "@layers.#.mega_layer.h_proj" },
+		{ "layers.attn.scale", "@layers.#.mega_layer.qk_weight" },
+		{ "layers.attn.offset", "@layers.#.mega_layer.qk_bias" },
+		{ "layers.attn.rotary", "@layers.#.mega_layer.rel_pos_bias" },
+		{ "layers.attn.bias", "@layers.#.mega_layer.rel_pos_bias.rel_pos_bias" },
+		{ "layers.ema.alpha", "@layers.#.mega_layer.ema_gate.damping_factor" },
+		{ "layers.ema.delta", "@layers.#.mega_layer.ema_gate.decay_factor" },
+		{ "layers.ema.beta", "@layers.#.mega_layer.ema_gate.ema_expansion_matrix" },
+		{ "layers.ema.gamma", "@layers.#.mega_layer.ema_gate.kernel_projection_matrix" },
+		{ "layers.ema.omega", "@layers.#.mega_layer.ema_gate.residual_weight" },
+		{ "layers.ffn.norm", "@layers.#.nffn.norm.norm" }, { "layers.ffn.up", "@layers.#.nffn.fc1" },
+		{ "layers.ffn.down", "@layers.#.nffn.fc2" }, { "pooler", "@pooler.dense" }, { "head.lm.dense", "dense" },
+		{ "head.mlm.out", "mlm_head" }, { "head.lm.out", "lm_head" }, { "head.sequence.dense", "classifier.dense" },
+		{ "head.sequence.out", "classifier.out_proj" }, { "head.token", "classifier" }, { "head.span", "qa_outputs" }),
+	.ignored = IGNORED("*rel_pos_bias._float_tensor", "*num_batches_tracked", "*pooler.*"),
+	.inert = IGNORED("ema_beta_range", "ema_delta_alpha_range", "ema_gamma_omega_range", "use_feature_dropout"),
+};

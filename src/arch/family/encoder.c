@@ -40,6 +40,8 @@ static graph_value attention(struct build *b, const struct body *io, graph_value
 		return encoder_span_attention(b, x, extras->bias);
 	if (e->hash_bits)
 		return encoder_hashed_attention(b, x, extras->mask);
+	if (e->near_blocks)
+		return encoder_block_attention(b, x);
 	if (e->value_kernel)
 		return encoder_convolved_attention(b, x, extras->bias);
 	if (e->farthest)
@@ -260,6 +262,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 				c, STATUS_BAD_INPUT, "%s %lld does not divide the channels", groups[i], (long long)e->groups[i]);
 	}
 	resolve_approximation(c, e);
+	if (config_knows(c, "block_per_row"))
+		encoder_resolve_blocks(c, s, e);
 	if (TRAITS_OF(s, encoder)->rows_beyond)
 		s->max_positions += s->traits.position_offset;
 	if (config_bool(c, "asm", false))
@@ -324,7 +328,7 @@ static void add_positions(
 
 	if (io->bias.id)
 		extras->bias = io->bias;
-	else if (!t->fourier)
+	else if (!t->fourier && !e->near_blocks)
 		extras->bias = e->causal
 			? mask_causal(b, e->sees_padding ? op_max(g, io->mask, graph_i64(g, 1)) : io->mask, io->ids, 0)
 			: mask_bidirectional(b, io->mask); // [batch, 1, 1 or seq, seq]
@@ -463,7 +467,7 @@ static void build(struct build *b)
 	bool choices = s->head->choices;
 	graph_value ids = token_input(b, "input_ids", choices);
 	io.ids = b->ids = one_text_a_row(b, ids, choices);
-	if (!TRAITS_OF(s, encoder)->fourier)
+	if (!TRAITS_OF(s, encoder)->fourier && !e->near_blocks)
 		io.mask = one_text_a_row(b, token_input(b, "attention_mask", choices), choices);
 	if (s->type_vocab_size > 1 || e->by_distance)
 		io.types = one_text_a_row(b, token_input(b, "token_type_ids", choices), choices);

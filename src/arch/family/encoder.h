@@ -28,8 +28,11 @@ struct encoder {
 	enum summary summary; // how a text becomes one vector where alternatives are compared and there is no pooler
 	bool summary_projected;
 	enum activation summary_act;
-	int64_t out_size; // what a last linear layer makes of the states; 0: there is none
-	int64_t longest;  // longer texts would be read in another way; 0: no limit
+	int64_t out_size;    // what a last linear layer makes of the states; 0: there is none
+	int64_t near_blocks; // pairs of blocks whose tokens are compared one by one; 0: there are no blocks (MRA)
+	bool near_only;      // other pairs have no part; else their blocks' means have
+	int64_t first_blocks, diagonal_blocks; // of each text and along the diagonal, chosen before others
+	int64_t longest;                       // longer texts would be read in another way; 0: no limit
 	// embedding
 	bool positions; // a learned table is added
 	bool normed;
@@ -108,6 +111,8 @@ graph_value encoder_span_attention(struct build *b, graph_value x, graph_value b
 graph_value encoder_distance_attention(struct build *b, graph_value x, graph_value bias);
 graph_value encoder_convolved_attention(struct build *b, graph_value x, graph_value bias);
 graph_value encoder_hashed_attention(struct build *b, graph_value x, graph_value mask); // mask i64 [batch, seq]
+graph_value encoder_block_attention(struct build *b, graph_value x);                    // encoder_blocks.c
+void encoder_resolve_blocks(struct config *c, struct spec *s, struct encoder *e);
 graph_value encoder_grouped_linear(struct build *b, const char *stem, graph_value x, int64_t in, int64_t out, int64_t groups);
 // q [batch, heads, seq, head_width] and between [batch, query, key, head_width]: what is added to the scores
 graph_value encoder_pair_attention(struct build *b, graph_value x, graph_value bias, graph_value between);
