@@ -80,7 +80,7 @@ extern const struct dialect biogpt_names, bloom_names, codegen_names, falcon_nam
 	gptj_names, mpt_names, openai_gpt_names, opt_names, persimmon_names, xglm_names;
 // moe.c
 extern const struct dialect jetmoe_names, longcat_flash_names, deepseek_v32_names, diffllama_names, modernbert_decoder_names,
-	dbrx_names, llama4_names, mimo_v2_names;
+	dbrx_names, gptsan_names, llama4_names, mimo_v2_names;
 extern const struct dialect afmoe_names, beam_names, flint_names, aria_names, axk1_names, axk2_names, mistral_large4_names,
 	dots3_note_names, hy_v4_names, cohere2_moe_names, cosmos_names, gpt_neox_japanese_names, glm4v_moe_names, kolibri1_names,
 	laguna_names, mistral4_names, qwen3_vl_moe_names, deepseek_v2_names, deepseek_v3_names, dots1_names, ernie4_5_moe_names,

@@ -348,6 +348,7 @@ FAMILY(prophetnet);
 FAMILY(trajectory);
 FAMILY(funnel);
 FAMILY(canine);
+FAMILY(gptsan);
 FAMILY(graphormer);
 FAMILY(perceiver_text);
 FAMILY(inkling);

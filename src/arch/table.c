@@ -411,6 +411,7 @@ const struct arch arch_rows[] = {
 	{ "gpt_neox_japanese", OF(decoder, gpt_neox_japanese_names, LN_MLP, .qkv_layout = QKV_BY_HEAD, .last_out_bias = true) },
 	{ "gpt_oss", OF(decoder, gpt_oss_names, GPT_OSS_MOE, .window_pattern = 2, .attention_sinks = true) },
 	{ "gptj", OF(decoder, gptj_names, GPTJ) },
+	{ "gptsan-japanese", OF(gptsan, gptsan_names, .plain_ffn = true) },
 	{ "granite", &decoder, &llama_names },
 	{ "granite_docling_text", &decoder, &llama_names },
 	{ "granite_docling_vision", &connected_vision, &granite_docling_vision_names },

@@ -511,3 +511,26 @@ const struct dialect laguna_names = {
 	.ignored = IGNORED(BUFFERS),
 	.inert = IGNORED(MOE_INERT),
 };
+
+const struct dialect gptsan_names = {
+	.name = "gptsan",
+	.prefix = "model.",
+	.keys = KEYS({ "hidden_size", "d_model" }, { "num_hidden_layers", "num_layers" }, { "num_attention_heads", "num_heads" },
+		{ "intermediate_size", "d_ff" }, { "layer_norm_eps", "layer_norm_epsilon" }),
+	.weights = WEIGHTS({ "embed.word", "@embed_tokens" }, { "embed.position", "@position_embeddings" },
+		{ "embed.more_position", "@extra_position_embeddings" }, { "project", "@last_project" },
+		{ "head.lm.out", "lm_head" }, { "head.lm.loose", "final_logits_bias" },
+		{ "layers.attn.q", "@blocks.#.self_attn.self_attn.q_proj" },
+		{ "layers.attn.k", "@blocks.#.self_attn.self_attn.k_proj" },
+		{ "layers.attn.v", "@blocks.#.self_attn.self_attn.v_proj" },
+		{ "layers.attn.o", "@blocks.#.self_attn.self_attn.out_proj" }, { "layers.attn.norm", "@blocks.#.self_attn.norm" },
+		{ "layers.moe.router", "@blocks.#.feed_forward.mlp.router.classifier" },
+		{ "layers.moe.expert.up", "@blocks.#.feed_forward.mlp.experts.expert_*.wi" },
+		{ "layers.moe.expert.down", "@blocks.#.feed_forward.mlp.experts.expert_*.wo" },
+		{ "layers.bypass", "@blocks.#.feed_forward.soft_bypass_mlp" },
+		{ "layers.ffn.norm", "@blocks.#.feed_forward.norm" }, { "layers.ffn.up", "@blocks.#.feed_forward.mlp.wi" },
+		{ "layers.ffn.down", "@blocks.#.feed_forward.mlp.wo" }),
+	.ignored = IGNORED("*spout.*"),
+	.inert = IGNORED(
+		"d_spout", "output_router_logits", "router_ignore_padding_tokens", "router_jitter_noise", "separator_token_id"),
+};
