@@ -92,8 +92,8 @@ extern const struct dialect longt5_names, switch_names, t5_names, udop_names, pi
 // seq2seq.c
 extern const struct dialect bart_names, bigbird_pegasus_names, fsmt_names, m2m_names, moonshine_names, speech_to_text_names,
 	trocr_names, led_names, nllb_moe_names, pegasus_x_names, whisper_encoder_names, whisper_names, glmasr_encoder_names,
-	canary_names, cohere_asr_names, two_models_names, voxtral_realtime_encoder_names, speecht5_names, prophetnet_names,
-	speech_to_text_2_names, forecast_names, autoformer_names, musicgen_names, dia_names, seamless_names;
+	canary_names, cohere_asr_names, rag_names, two_models_names, voxtral_realtime_encoder_names, speecht5_names,
+	prophetnet_names, speech_to_text_2_names, forecast_names, autoformer_names, musicgen_names, dia_names, seamless_names;
 
 // hybrid.c
 extern const struct dialect bamba_names, falcon_h1_names, granitemoehybrid_names, jamba_names, lfm2_moe_names, lfm2_names,

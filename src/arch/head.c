@@ -264,6 +264,8 @@ const struct head head_x_vector = { "x-vector", build_own };
 const struct head_class head_classes[] = {
 	{ "ChameleonForConditionalGeneration", &head_causal_lm }, // a decoder, whose pictures are words
 	{ "CsmForConditionalGeneration", &head_causal_lm },       // a decoder, which gives the first word of a frame
+	{ "RagTokenForGeneration", &head_conditional },
+	{ "RagSequenceForGeneration", &head_text_to_text },
 	{ "GPTSanJapaneseForConditionalGeneration", &head_causal_lm },
 	{ "ForConditionalGeneration", &head_conditional },
 	{ "ForSpeechToText", &head_conditional },

@@ -357,6 +357,7 @@ FAMILY(zaya);
 FAMILY(transfo_xl);
 FAMILY(qwen_image);
 FAMILY(radio);
+FAMILY(rag);
 FAMILY(resampler);
 FAMILY(resnet_timm);
 FAMILY(rf_detr);

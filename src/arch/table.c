@@ -666,6 +666,7 @@ const struct arch arch_rows[] = {
 	{ "qwen3_vl_text", OF(decoder, qwen3_vl_text_names, .qk_norm = true) },
 	{ "qwen3_vl_vision", OF(grid_vision, qwen3_vl_vision_names, LN_MLP, .positions = GRID_CORNERS, .patch_bias = true) },
 	{ "radio", &radio, &radio_names },
+	{ "rag", &rag, &rag_names, .part_types = { { "generator", "bart" } } },
 	{ "realm", &encoder, &realm_names },
 	{ "recurrent_gemma", OF(decoder, recurrent_gemma_names, RECURRENT_GEMMA) },
 	{ "reformer", &reformer, &reformer_names },

@@ -82,6 +82,17 @@ const struct dialect two_models_names = {
 	.inert = IGNORED("is_encoder_decoder", "vocab_size"), // each half says its own
 };
 
+// Nothing of its own; what retrieves, and how a loss is computed, has no part in the graph.
+const struct dialect rag_names = {
+	.name = "rag",
+	.prefix = "rag.",
+	.keys = NO_KEYS,
+	.weights = NO_WEIGHTS,
+	.inert = IGNORED("is_encoder_decoder", "vocab_size", "question_encoder", "dataset*", "doc_sep", "title_sep", "index_*",
+		"passages_path", "do_deduplication", "do_marginalize", "exclude_bos_score", "label_smoothing",
+		"max_combined_length", "output_retrieved", "reduce_loss", "retrieval_*", "use_dummy_dataset"),
+};
+
 // The codec is a model of its own, and no graph's.
 const struct dialect musicgen_names = {
 	.name = "musicgen",
