@@ -138,7 +138,7 @@ const char *fuzz_put(const char *name, const void *data, size_t size)
 {
 	static struct {
 		char path[PATH_MAX];
-	} paths[8];
+	} paths[12];
 	static size_t count;
 	char path[PATH_MAX];
 	size_t i = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a set of examples (--data FILE.jsonl), beside files that its lines may name: listed, its labels looked at, its first
-// examples read by a folder that has a processor of pictures and no tokenizer. Then as the one safetensors file of a folder, and
-// as a file of scores. Refused with sentences, or examples whose tensors, boxes and masks are whole, within the bounds of data.h.
+// Any bytes as a set of examples (--data FILE.jsonl), beside files that its lines may name: listed, its labels looked at, and
+// its first examples read by a folder that has a processor of pictures and no tokenizer. Then as the one safetensors file of a
+// set, as a mask, and as a file of scores. Refused with sentences, or examples whose tensors, boxes and masks are whole, within
+// the bounds of data.h.
 #include <stdlib.h>
 #include <string.h>
 
