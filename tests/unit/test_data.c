@@ -239,12 +239,13 @@ static void test_words(void **state)
 	struct scores s;
 	const struct data_example e = { .transcript = "a b c d" };
 	const struct score_rules rules = { .said = "a x c" };
+	const struct tensor other = { .name = "pooled", .dtype = DTYPE_F32 };
 
 	(void)state;
 	scores_begin(&s, &a, 1);
-	assert_int_equal(scores_add(&s, &a, &e, NULL, 0, &rules, &err), STATUS_OK);
+	assert_int_equal(scores_add(&s, &a, &e, &other, 1, &rules, &err), STATUS_OK);
 	assert_true(s.metric == DATA_WORD_ERROR && s.sum[0] == 2 && s.weight[0] == 4 && s.places == 1);
-	refused_task(&a, &e, NULL, &plain, "it wants an output logits");
+	refused_task(&a, &e, &other, &plain, "it wants an output logits");
 	arena_done(&a);
 }
 
