@@ -293,10 +293,9 @@ static void list_tasks(struct text *t)
 	text_add(t, "Of a text that is written, as in generate() of transformers:");
 	add_wrapped(t, generate, 2);
 	text_add(t,
-		"\nIt is the likeliest text, or, with do_sample=true, one whose tokens are drawn: token i by number i of the "
-		"seed's\n"
-		"sequence of splitmix64, from what the options leave (top_k is 50 without one, as in transformers). The same\n"
-		"scores and seed give the same tokens; PyTorch's generators draw others.\n\n");
+		"\nIt is the likeliest text, or, with do_sample=true, one whose tokens are drawn: token i by number i of the\n"
+		"seed's sequence of splitmix64, from what the options leave (top_k is 50 without one, as in transformers).\n"
+		"The same scores and seed give the same tokens; PyTorch's generators draw others.\n\n");
 }
 
 static int run(int argc, char **argv)
