@@ -222,6 +222,8 @@ static enum status ask_all(const struct target *t, const char *folder, const cha
 	if (has_tensors && (st = stored_open(&tensors, a, answers, err)))
 		return st;
 	st = pipeline_open(&p, &models, made, task, t, err);
+	if (!st)
+		pipeline_untimed(p);
 	for (size_t i = 0; i < count && !st; i++)
 		st = ask(p, folder, file, i, has_tensors ? &tensors : NULL, a, differs, err);
 	if (!st)

@@ -97,6 +97,7 @@ struct pipeline {
 	// Of the answer at hand, and sums: clock_ms when it began, and when the last graph's run or opening ended (0: none yet).
 	double began, ended;
 	double preprocess_ms, between_ms, postprocess_ms;
+	bool is_untimed;       // pipeline_untimed
 	pipeline_watch *watch; // NULL
 	void *watch_context;
 };

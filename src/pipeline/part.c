@@ -273,7 +273,8 @@ static enum status open_form(struct part *m, struct part_graph *g, const struct 
 	if (!st)
 		st = backend_prepare(b, &g->artifact, m->p->arena, &m->checkpoint, err);
 	if (!st)
-		st = session_open(&g->session, b, route_provider(t->route), t->device, t->options, &g->artifact, err);
+		st = (m->p->is_untimed ? session_open_untimed : session_open)(
+			&g->session, b, route_provider(t->route), t->device, t->options, &g->artifact, err);
 	return st;
 }
 

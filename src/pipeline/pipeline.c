@@ -96,6 +96,11 @@ enum status pipeline_open(
 	return st;
 }
 
+void pipeline_untimed(struct pipeline *p)
+{
+	p->is_untimed = true;
+}
+
 enum status pipeline_set_precision(struct pipeline *p, const char *precision, struct error *err)
 {
 	enum status st = precision_parse(&p->precise, precision, err);

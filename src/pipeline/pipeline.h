@@ -47,6 +47,8 @@ struct pipeline_answer {
 // UNSUPPORTED names a task that is not there; BAD_INPUT: a class that is of several tasks, or of none.
 enum status pipeline_open(
 	struct pipeline **out, struct arena *a, const char *folder, const char *task, const struct target *t, struct error *err);
+// Before the first answer: nobody reads its times, so its sessions keep where their nodes go (session_open_untimed).
+void pipeline_untimed(struct pipeline *p);
 // Before the first answer: the graphs are built in a precision ("int4-weights:block=32", onnx/precision.h), whose answers are not
 // held against anything. UNSUPPORTED: one that the engine would have to make, or whose ranges would have to be measured.
 enum status pipeline_set_precision(struct pipeline *p, const char *precision, struct error *err);
