@@ -78,4 +78,13 @@ for v in -v --verbose; do
 	has out '^  row +[0-9]+ in '
 	lacks out '-v prints'
 done
+
+# What is unstable says why in its line; a table of failures has short texts, and the other formats whole ones.
+code 0 "$ASSAY" run "$cases/bert" --on null:clock=told,sleep_ms=10,noise_ms=40 --synthetic --runs 64 --no-conform
+has out ', 64 runs, unstable \((drift|scatter|spread|tail): [^;]*\); [0-9.]+ samples/s$'
+code 2 "$ASSAY" run "$cases/bert" --on mps $quick
+code 0 "$ASSAY" query failures --on mps
+has out '^unavailable +no Apple hardware.{50,60}\.\.\. '
+code 0 "$ASSAY" query failures --on mps --format csv
+lacks out '\.\.\.'
 finish

@@ -58,7 +58,7 @@ has out '^every row: .*platform null'
 has out '^batch  '
 lacks out 'switched_from'
 code 0 "$ASSAY" query fastest --on null --db "$work/wide.duckdb" --format csv
-has out '^model,files,weights,'
+has out '^model,files,published_as,weights,'
 
 # SQL as ever; one word that begins a statement is SQL too.
 code 0 "$ASSAY" query 'SELECT count(*) AS n FROM result' --json
