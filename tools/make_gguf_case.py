@@ -7,8 +7,10 @@
 # types.gguf has a matrix of every type of numbers that is read: its numbers are in types.expected.safetensors as gguf's own code
 # (gguf.quants) makes them of the blocks, its outputs are those of transformers' own reader of GGUF files.
 #     tools/make_gguf_case.py --types
+# gguf-NAME of tests/conform/tokenizer: the tokenizer of another folder there, in a GGUF file.
+#     tools/make_gguf_case.py --tokenizers
 #     tools/make_gguf_case.py --corpus    inputs of fuzz_gguf, from all files
-import os, re, sys, tempfile
+import json, os, re, sys, tempfile
 import numpy as np
 import torch
 from pathlib import Path
@@ -192,6 +194,48 @@ def types():
     print("types", os.path.getsize(path))
 
 
+# Folders of tests/conform/tokenizer as a GGUF file has their tokenizers; every third line of their cases.
+def tokenizers():
+    import gguf
+    import sentencepiece
+
+    root = os.path.join(ROOT, "../../../conform/tokenizer")
+    for name, pre, first, last in ("gpt2", "gpt-2", None, "<|endoftext|>"), ("qwen2", "qwen2", None, "<|im_end|>"), \
+            ("llama3", "llama-bpe", "<|begin_of_text|>", "<|end_of_text|>"), ("files-spm-bpe-bytes", None, None, None):
+        folder = os.path.join(root, "gguf-" + name.removeprefix("files-"))
+        os.makedirs(folder, exist_ok=True)
+        w = gguf.GGUFWriter(os.path.join(folder, "model.gguf"), "llama")
+        if pre:
+            said = json.load(open(os.path.join(root, name, "tokenizer.json")))
+            ids = said["model"]["vocab"] | {t["content"]: t["id"] for t in said["added_tokens"]}
+            # What a GGUF file cannot say of tokens, those from the first on that is so.
+            odd = [t["id"] for t in said["added_tokens"] if t["lstrip"] or t["rstrip"] or t["single_word"] or t["normalized"]]
+            most = min(odd + [len(ids)])
+            ids = {k: v for k, v in ids.items() if v < most}
+            special = {t["content"]: 3 if t["special"] else 4 for t in said["added_tokens"]}
+            tokens = sorted(ids, key=ids.get)
+            assert [ids[t] for t in tokens] == list(range(len(tokens)))
+            w.add_tokenizer_model("gpt2"), w.add_tokenizer_pre(pre), w.add_token_list(tokens)
+            w.add_token_types([special.get(t, 1) for t in tokens])
+            w.add_token_merges([m if isinstance(m, str) else " ".join(m) for m in said["model"]["merges"]])
+            for key, token in ("bos", first), ("eos", last):
+                if token:
+                    getattr(w, f"add_{key}_token_id")(ids[token])
+        else:
+            p = sentencepiece.SentencePieceProcessor(model_file=os.path.join(root, name, "spiece.model"))
+            count = range(p.get_piece_size())
+            kind = lambda i: 2 if p.is_unknown(i) else 3 if p.is_control(i) else 6 if p.is_byte(i) else 5 if p.is_unused(i) else 1
+            w.add_tokenizer_model("llama"), w.add_token_list([p.id_to_piece(i) for i in count])
+            w.add_token_scores([p.get_score(i) for i in count]), w.add_token_types([kind(i) for i in count])
+            w.add_add_bos_token(False), w.add_bos_token_id(p.bos_id()), w.add_eos_token_id(p.eos_id())
+        w.write_header_to_file(), w.write_kv_data_to_file(), w.write_tensors_to_file(), w.close()
+        lines = open(os.path.join(root, name, "cases.jsonl")).read().splitlines()[::3 if pre else 1]
+        beyond = lambda line: pre and any(i >= most for i in json.loads(line).get("ids", []))
+        open(os.path.join(folder, "cases.jsonl"), "w").write("\n".join(line for line in lines if not beyond(line)) + "\n")
+        for file in "model.gguf", "cases.jsonl":
+            os.chmod(os.path.join(folder, file), 0o644)
+
+
 def corpus():
     folder = os.path.join(ROOT, "../../../fuzz/corpus/gguf")
     os.makedirs(folder, exist_ok=True)
@@ -203,6 +247,8 @@ if __name__ == "__main__":
     os.makedirs(ROOT, exist_ok=True)
     if sys.argv[1:] == ["--corpus"]:
         sys.exit(corpus())
+    if sys.argv[1:] == ["--tokenizers"]:
+        sys.exit(tokenizers())
     if sys.argv[1:] == ["--types"]:
         sys.exit(types())
     for case in sys.argv[1:] or CASES:

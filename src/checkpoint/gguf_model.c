@@ -300,6 +300,15 @@ static void release_json(void *v)
 	json_decref(v);
 }
 
+// A text's first or last token: for those who generate.
+static void put_token(const struct model *m, const char *from, const char *config)
+{
+	double v;
+
+	if (gguf_number(gguf_find(&m->g, from), &v) && v >= 0 && v < COUNT_MOST)
+		json_object_set_new(m->c->config, config, json_integer((json_int_t)v));
+}
+
 static enum status put_config(struct model *m, struct error *err)
 {
 	json_t *more = m->arch->more ? json_parse(m->arch->more) : NULL;
@@ -312,6 +321,8 @@ static enum status put_config(struct model *m, struct error *err)
 	json_decref(more);
 	for (const struct gguf_key *k = m->arch->keys; k->from && !s; k++)
 		s = put_key(m, k, err);
+	put_token(m, "tokenizer.ggml.bos_token_id", "bos_token_id");
+	put_token(m, "tokenizer.ggml.eos_token_id", "eos_token_id");
 	if (!s && !(s = read_heads(m, err)) && !(s = put_attention(m, err)) && (m->arch->flags & GGUF_ROTARY))
 		s = put_rope(m, err);
 	return s;

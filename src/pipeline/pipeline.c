@@ -19,6 +19,18 @@ bool words_have(const char *words, const char *word)
 	return false;
 }
 
+static enum status class_of_gguf(const char *file, struct arena *a, const char **out, struct error *err)
+{
+	struct checkpoint c;
+	enum status st = checkpoint_open(&c, file, err);
+
+	if (st)
+		return st;
+	*out = arena_strdup(a, json_string_value(json_array_get(json_object_get(c.config, "architectures"), 0)));
+	checkpoint_close(&c);
+	return STATUS_OK;
+}
+
 static enum status class_of(const char *folder, struct arena *a, const char **out, struct error *err)
 {
 	const char *path = arena_printf(a, "%s/config.json", folder);
@@ -26,6 +38,8 @@ static enum status class_of(const char *folder, struct arena *a, const char **ou
 	enum status st;
 
 	*out = NULL;
+	if (text_ends(folder, ".gguf"))
+		return class_of_gguf(folder, a, out, err);
 	if (!file_exists(path))
 		return STATUS_OK;
 	if ((st = json_file(path, PIPELINE_JSON_MOST, &config, err)))

@@ -251,6 +251,8 @@ struct vits_rules {
 };
 // The rules are copied, the specials' texts are not. UNSUPPORTED: a vocabulary that is not one of characters.
 enum status vits_ready(struct tokenizer *t, const struct vits_rules *rules, struct error *err);
+// gguf.c. That of a GGUF file.
+enum status gguf_tokenizer(struct tokenizer **out, struct arena *a, const char *path, struct error *err);
 // files.c: a folder without tokenizer.json.
 enum status files_open(struct tokenizer *t, const char *folder, struct error *err);
 

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/visible.h"
+#include "hub/hub.h"
 #include "token/inside.h"
 #include "token/scan.h"
 #include "token/unicode.h"
@@ -474,7 +475,11 @@ enum status tokenizer_open(struct tokenizer **out, struct arena *a, const char *
 	size_t nbytes;
 	enum status s;
 
-	if (!file_exists(path)) {
+	const char *gguf = file_is_dir(folder) ? hub_gguf(&file, folder) : text_ends(folder, ".gguf") ? folder : NULL;
+
+	if (gguf && !file_exists(path)) {
+		s = gguf_tokenizer(out, a, gguf, err);
+	} else if (!file_exists(path)) {
 		struct tokenizer *t = tokenizer_new(a);
 		s = files_open(t, folder, err);
 		*out = t;

@@ -18,8 +18,8 @@
 
 struct tokenizer;
 
-// The folder's tokenizer.json, else spiece.model or tokenizer.model, vocab.json with merges.txt, vocab.txt. Released with the
-// arena. BAD_INPUT: what the library refuses, too.
+// The folder's tokenizer.json, else that of its GGUF file (or `folder` is one), else spiece.model or tokenizer.model, vocab.json
+// with merges.txt, vocab.txt. Released with the arena. BAD_INPUT: what the library refuses, too.
 enum status tokenizer_open(struct tokenizer **out, struct arena *a, const char *folder, struct error *err);
 // The same of the text of a tokenizer.json; `name` is used in errors. The text is not kept.
 enum status tokenizer_parse(

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "checkpoint/computed.h"
 #include "checkpoint/gguf.h"
+#include "token/token.h"
 
 enum { FILES_LEAST = 31, MUTATIONS = 150, PIECE = 37 };
 
@@ -187,6 +188,45 @@ static void damaged(void **state)
 		}
 	}
 	assert_true(refused > count * MUTATIONS / 10);
+}
+
+static void tokenizers(void **state)
+{
+	static const char *const names[] = { "gguf-gpt2", "gguf-qwen2", "gguf-llama3", "gguf-spm-bpe-bytes" };
+	size_t refused = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		char *data;
+		size_t n;
+
+		assert_int_equal(
+			file_read(&arena, arena_printf(&arena, "%s/tests/conform/tokenizer/%s/model.gguf", TEST_SOURCE, names[i]),
+				1 << 20, &data, &n, NULL),
+			STATUS_OK);
+		for (unsigned m = 0; m < MUTATIONS; m++) {
+			struct arena own = { 0 };
+			struct error e = { 0 };
+			struct tokenizer *t;
+			struct encoding out;
+			uint32_t random = m * 2654435761u;
+			size_t at = m % 3 ? random % 300 : random % n, length = m % 7 ? n : random % n;
+			char kept = data[at];
+
+			data[at] = (char)(kept ^ (m ? 1 << random % 7 : 0));
+			assert_int_equal(file_put(path("model.gguf"), data, m ? length : n, NULL), STATUS_OK);
+			enum status s = tokenizer_open(&t, &own, path("model.gguf"), &e);
+			check_sentence(names[i], s, &e);
+			if (!m)
+				assert_int_equal(s, STATUS_OK);
+			if (!s)
+				tokenizer_encode(t, &own, &(struct token_text){ "The two 12 dogs", 15, NULL, 0 }, true, &out, &e);
+			refused += s != STATUS_OK;
+			arena_done(&own);
+			data[at] = kept;
+		}
+	}
+	assert_true(refused > MUTATIONS / 4);
 }
 
 // ---- files made here ----------------------------------------------------------------------------------------------------
@@ -400,6 +440,7 @@ int main(void)
 		cmocka_unit_test(weights),
 		cmocka_unit_test(types),
 		cmocka_unit_test(damaged),
+		cmocka_unit_test(tokenizers),
 		cmocka_unit_test(headers),
 		cmocka_unit_test(pairs),
 		cmocka_unit_test(tensors),
