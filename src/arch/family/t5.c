@@ -162,7 +162,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	struct t5 *t = ARENA_NEW(a, struct t5);
 	s->own = t;
 	t->relative_each_layer = TRAITS_OF(s, t5)->relative_each_layer;
-	if (s->key && s->head != &head_encoder) {
+	if (s->key && s->head != &head_encoder && s->head != &head_conditional) {
 		config_fail(c, STATUS_UNSUPPORTED, "the model type %s is not supported yet as this part of another",
 			s->row->model_type);
 		return;
@@ -236,7 +236,7 @@ static void page_inputs(struct build *b, struct body *io)
 	io->own = seen;
 }
 
-static void build(struct build *b)
+struct seq2seq t5_halves(const struct build *b)
 {
 	const struct t5 *t = b->s->own;
 	struct seq2seq f = { .encode = t5_stack, .decode = t5_stack, .one_table = true, .eos = t->eos, .start = t->start };
@@ -244,6 +244,12 @@ static void build(struct build *b)
 		f.inputs = page_inputs, f.gives_mask = true;
 	if (t->scaled_head)
 		f.head_scale = (float)(1 / sqrt((double)b->s->hidden_size));
+	return f;
+}
+
+static void build(struct build *b)
+{
+	struct seq2seq f = t5_halves(b);
 	seq2seq_build(b, &f);
 }
 

@@ -3,7 +3,7 @@
 #ifndef ASSAY_ARCH_FAMILY_T5_H
 #define ASSAY_ARCH_FAMILY_T5_H
 
-#include "arch/block/block.h"
+#include "arch/block/seq2seq.h"
 
 #define T5_TRAITS(X, T) \
 	X(T, FLAG, relative_each_layer, "every layer has its own bias by distance, not the first for all") \
@@ -55,5 +55,8 @@ struct t5 { // spec.own of the whole and of both halves
 };
 void t5_stack(
 	struct build *b, struct body *io); // the layers of either half, and the last norm: a struct seq2seq's encode or decode
+
+// b->s as both halves of a model of this family.
+struct seq2seq t5_halves(const struct build *b);
 
 #endif
