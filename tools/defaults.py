@@ -31,14 +31,15 @@ DERIVED_BY_TYPE |= {"moshi": HEADS, "csm": {"head_dim"}, "granite_speech_encoder
 DERIVED_BY_TYPE |= {"glm_moe_dsa": {"indexer_types"}, "hrm_text": {"num_layers_per_stack", "embedding_scale"}, "molmo2_text": {"rope_scaling_layers"}, "xlnet": {"d_head"}, "rwkv": {"attention_hidden_size", "intermediate_size"}}
 DERIVED_BY_TYPE |= {"gemma3n_text": {"activation_sparsity_pattern"}, "longcat_flash": {"num_key_value_heads", "qk_head_dim"}}
 DERIVED_BY_TYPE |= {"udop": {"num_decoder_layers", "dense_act_fn", "is_gated_act"}, "xlstm": {"num_blocks", "embedding_dim"}}
-DERIVED_BY_TYPE |= {"reformer": {"num_hidden_layers"}, "axk2": HEADS, "dots3_note_text": HEADS, "hy_v4": HEADS | {"indexer_types"},
+DERIVED_BY_TYPE |= {"reformer": {"num_hidden_layers"}, "axk2": HEADS, "dots3_note_text": HEADS, "hy_v4": HEADS | {"indexer_types"}, "glm5_next_text": {"indexer_types", "head_dim", "num_key_value_heads"},
                     "mistral_large4_text": HEADS | {"indexer_types", "no_rope_layers", "kv_source_layers"}}
 DERIVED_BY_TYPE |= {t: {"feature_size", "cardinality", "embedding_dimension"} for t in ("autoformer", "informer", "time_series_transformer")}
 # These look at rope_parameters.partial_rotary_factor, though their defaults do not have it.
-PARTIAL = {"glm_image_text", "glm4v_moe_text", "glm4v_text", "glm_ocr_text", "mellum", "minimax_m2", "minimax_m3_vl_text", "solar_open"}
+PARTIAL = {"qwen4_exp_text", "glm_image_text", "glm4v_moe_text", "glm4v_text", "glm_ocr_text", "mellum", "minimax_m2", "minimax_m3_vl_text", "solar_open"}
 # What a class says in its code only: its first layer has no experts.
 ADDED = {"beam": {"first_k_dense_replace": 3}} | {t: {"first_k_dense_replace": 1} for t in ("axk1", "axk2", "dots3_note_text", "glm4_moe_lite", "hy_v3", "kimi_linear", "laguna", "mimo_v2_flash")}
 # What a class makes its listed keys of.
+ADDED["glm5_next_text"] = {"first_k_dense_replace": 3}
 ADDED |= {"hy_v4": {"first_k_dense_replace": 1, "index_topk_freq": 4}, "mistral_large4_text": {"no_rope_layer_interval": 4}}
 ADDED |= {"embedding_gemma2_text": {"global_head_dim": 512, "num_global_key_value_heads": 1, "sliding_window_pattern": 6}, "hrm_text": {"num_hidden_layers": 16}, "flint": {"mlp_only_layers": [0, 1]},
           "minimax": {"attn_layer_period": 2, "attn_layer_offset": 0}}

@@ -85,7 +85,7 @@ extern const struct dialect afmoe_names, beam_names, flint_names, aria_names, ax
 	dots3_note_names, hy_v4_names, cohere2_moe_names, cosmos_names, gpt_neox_japanese_names, glm4v_moe_names, kolibri1_names,
 	laguna_names, mistral4_names, qwen3_vl_moe_names, deepseek_v2_names, deepseek_v3_names, dots1_names, ernie4_5_moe_names,
 	exaone_moe_names, flex_olmo_names, gpt_oss_names, granitemoe_names, granitemoe_swa_names, hunyuan_moe_names, hy_v3_names,
-	minicpm3_names, minimax_names, minimax_m2_names, minimax_m3_names, mixtral_names, qwen_moe_names;
+	minicpm3_names, minimax_names, minimax_m2_names, minimax_m3_names, mixtral_names, qwen_moe_names, deepseek_v4_names;
 
 // t5.c
 extern const struct dialect longt5_names, switch_names, t5_names, udop_names, pix2struct_names;
@@ -98,7 +98,8 @@ extern const struct dialect bart_names, bigbird_pegasus_names, fsmt_names, m2m_n
 // hybrid.c
 extern const struct dialect bamba_names, falcon_h1_names, granitemoehybrid_names, jamba_names, lfm2_moe_names, lfm2_names,
 	qwen3_next_names, zamba2_names, zamba_names, kimi_linear_names, lfm3_names, recurrent_gemma_names, bailing_hybrid_names,
-	nemotron_h_names, inkling_names, inkling2_names, zaya_names, olmo_hybrid_names, qwen3_5_moe_names, qwen3_5_names;
+	nemotron_h_names, inkling_names, inkling2_names, zaya_names, olmo_hybrid_names, qwen3_5_moe_names, qwen3_5_names,
+	qwen4_exp_names, glm5_next_names;
 
 // mamba.c
 extern const struct dialect mamba_names, mamba2_names, mega_names, rwkv_names, xlstm_names;

@@ -14,8 +14,7 @@ static const bool *shared_choices(struct config *c, struct spec *s, struct arena
 	const char *letters = json_string_value(pattern);
 	int64_t every = config_size(c, "index_topk_freq", 1), offset = config_size(c, "index_skip_topk_offset", 2);
 	words = words ? words : json_is_array(pattern) ? pattern : NULL;
-	if ((words && json_array_size(words) != (size_t)s->layers) ||
-		(letters && json_string_length(pattern) != (size_t)s->layers))
+	if ((words && json_array_size(words) < (size_t)s->layers) || (letters && json_string_length(pattern) < (size_t)s->layers))
 		config_fail(c, STATUS_BAD_INPUT, "indexer_types should name %lld layers", (long long)s->layers);
 	every = every > 1 ? every : 1;
 	for (int64_t i = 0; i < s->layers && !c->error.status; i++) {
@@ -39,11 +38,41 @@ void resolve_indexer(struct config *c, struct spec *s, struct arena *a)
 		.interleaved = TRAITS_OF(s, decoder)->indexer_interleaved,
 		.rope_last = TRAITS_OF(s, decoder)->indexer_rope_last };
 	i->shared = config_knows(c, "indexer_types") ? shared_choices(c, s, a) : NULL;
+	i->no_tail = !config_bool(c, "index_kpool_always_select_tail", true);
+	i->block = has_word(s, "layers.index.pool") ? config_count(c, "index_kpool", 16) : 0;
+	if (has_word(s, "layers.index.pool") && (i->block < 1 || i->top_k % i->block))
+		config_fail(c, STATUS_BAD_INPUT, "index_topk %lld is not a multiple of index_kpool %lld", (long long)i->top_k,
+			(long long)i->block);
+	i->top_k /= i->block > 0 ? i->block : 1;
 	if (!c->error.status &&
 		(i->heads < 1 || i->top_k < 1 || i->width < s->latent.rope ||
 			(s->latent.query_rank < 1 && !has_word(s, "layers.index.q_norm"))))
 		config_fail(c, STATUS_BAD_INPUT, "an indexer of %lld heads of %lld that chooses %lld", (long long)i->heads,
 			(long long)i->width, (long long)i->top_k);
+	s->indexer = i;
+}
+
+// Blocks of tokens, which are chosen whole (Qwen4).
+void resolve_block_indexer(struct config *c, struct spec *s, struct arena *a)
+{
+	struct indexer *i = ARENA_NEW(a, struct indexer);
+	bool any = false;
+	for (int64_t k = 0; k < s->layers; k++)
+		any |= !s->mixers || s->mixers[k] == MIX_ATTENTION;
+	*i = (struct indexer){ .heads = config_count(c, "index_n_heads", 0),
+		.width = config_count(c, "index_head_dim", 0),
+		.top_k = config_size(c, "index_topk", 0),
+		.block = config_size(c, "indexer_compress_ratio", 0),
+		.eps = s->norm_eps };
+	int64_t key_heads = config_size(c, "indexer_kv_heads", 0);
+	if (c->error.status || !any)
+		return;
+	if (i->heads < 1 || key_heads != 1 || i->block < 1 || i->top_k < i->block || i->top_k % i->block ||
+		s->rope.dim > i->width)
+		config_fail(c, STATUS_BAD_INPUT,
+			"an indexer of %lld heads of %lld, %lld of keys, that chooses %lld tokens in blocks of %lld",
+			(long long)i->heads, (long long)i->width, (long long)key_heads, (long long)i->top_k, (long long)i->block);
+	i->top_k /= i->block > 0 ? i->block : 1;
 	s->indexer = i;
 }
 
@@ -58,10 +87,11 @@ void resolve_latent(struct config *c, struct spec *s)
 	l->eps = TRAITS_OF(s, decoder)->latent_eps ? s->norm_eps : 1e-6; // or whatever the other norms have
 	l->doubled = TRAITS_OF(s, decoder)->doubled_latent;
 	l->joined = TRAITS_OF(s, decoder)->joined_nope;
-	if (!c->error.status && (l->key_rank < 1 || l->nope < 1 || l->rope < 2 || l->rope % 2 || l->value < 1))
+	bool rotary = !TRAITS_OF(s, decoder)->no_rotary || l->rope > 0;
+	if (!c->error.status && (l->key_rank < 1 || l->nope < 1 || (rotary && l->rope < 2) || l->rope % 2 || l->value < 1))
 		config_fail(c, STATUS_BAD_INPUT, "the sizes of latent attention do not go together");
 	s->kv_heads = s->heads;
-	s->head_width = l->rope; // what the rotary positions turn
+	s->head_width = rotary ? l->rope : l->nope; // what the rotary positions turn, where there are some
 	s->attention_scale = 1 / sqrt((double)(l->nope + l->rope));
 	s->traits.interleaved_rope = config_bool(c, "rope_interleave", s->traits.interleaved_rope);
 }
@@ -161,9 +191,80 @@ void resolve_hyper(struct config *c, struct spec *s, struct arena *a)
 	struct hyper *h = ARENA_NEW(a, struct hyper);
 	*h = (struct hyper){ .streams = config_count(c, "hc_mult", 4),
 		.rounds = config_count(c, "hc_sinkhorn_iters", 0),
+		.rank = has_word(s, "layers.attn.hyper.down") ? config_count(c, "hc_lowrank", 320) : 0,
 		.eps = config_real(c, "hc_eps", 1e-6),
 		.magnitude = config_real(c, "hc_magnitude", 2) };
-	if (h->streams < 1 || h->streams > 64)
-		config_fail(c, STATUS_BAD_INPUT, "hc_mult %lld", (long long)h->streams);
+	if (h->streams < 1 || h->streams > 64 || (has_word(s, "layers.attn.hyper.down") && h->rank < 1))
+		config_fail(c, STATUS_BAD_INPUT, "%lld residual streams, gates of rank %lld", (long long)h->streams,
+			(long long)h->rank);
 	s->hyper = h;
+}
+
+// DeepSeek-V4: sizes of attention to compressed entries.
+void resolve_compressed(struct config *c, struct spec *s, struct arena *a)
+{
+	struct compressed *k = ARENA_NEW(a, struct compressed);
+	*k = (struct compressed){ .groups = config_count(c, "o_groups", -1), .out_rank = config_size(c, "o_lora_rank", -1) };
+	s->latent.query_rank = config_size(c, "q_lora_rank", -1);
+	s->kv_heads = 1; // whatever the configuration says
+	s->compressed = k;
+	if (!c->error.status &&
+		(k->groups < 1 || s->heads * s->head_width % k->groups || k->out_rank < 1 || s->latent.query_rank < 1))
+		config_fail(c, STATUS_BAD_INPUT, "%lld heads of %lld in %lld groups of rank %lld", (long long)s->heads,
+			(long long)s->head_width, (long long)k->groups, (long long)k->out_rank);
+}
+
+static int64_t compress_rate(struct config *c, const char *kind, const char *older, int64_t usual)
+{
+	const json_t *v = json_object_get(config_get(c, "compress_rates"), kind);
+	int64_t n = config_count(c, older, json_is_integer(v) ? json_integer_value(v) : v ? 0 : usual);
+	if (n < 1 || n > 1 << 20)
+		config_fail(c, STATUS_BAD_INPUT, "compress_rates: %s should be a number of tokens", kind);
+	return n;
+}
+
+// Which layers have entries, of how many tokens: by words, by older numbers, or all heavily compressed, from the third on every
+// second one sparse.
+void resolve_compressed_layers(struct config *c, struct spec *s, struct arena *a)
+{
+	static const char *const kinds[] = { "sliding_attention", "compressed_sparse_attention", "heavily_compressed_attention" };
+	static const int64_t older[] = { 0, 4, 128 };
+	struct compressed *k = ARENA_NEW(a, struct compressed);
+	int64_t *rates = ARENA_ARRAY(a, (size_t)s->layers + 1, int64_t), of_kind[3] = { 0 };
+	bool *overlaps = ARENA_ARRAY(a, (size_t)s->layers + 1, bool), *sliding = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
+	const json_t *words = config_get(c, "layer_types"), *numbers = config_get(c, "compress_ratios");
+	of_kind[1] = compress_rate(c, kinds[1], "compress_rate_csa", 4);
+	of_kind[2] = compress_rate(c, kinds[2], "compress_rate_hca", 128);
+	for (int64_t i = 0; i < s->layers && !c->error.status; i++) {
+		const json_t *v = json_array_get(words ? words : numbers, (size_t)i);
+		int kind = 0;
+		while (kind < 3 && (words ? !text_is(json_string_value(v), kinds[kind]) : json_integer_value(v) != older[kind]))
+			kind++;
+		if (!words && !numbers)
+			kind = i < 2 || i % 2 == 0 ? 2 : 1;
+		else if (kind == 3 || (!words && !json_is_integer(v))) {
+			config_fail(c, STATUS_UNSUPPORTED, "layer_types: layer %lld is of a type that is not supported yet",
+				(long long)i);
+			return;
+		}
+		rates[i] = of_kind[kind], overlaps[i] = kind == 1, sliding[i] = kind == 0;
+	}
+	*k = *s->compressed;
+	k->rates = rates, k->overlaps = overlaps;
+	s->compressed = k, s->sliding = sliding;
+	if (s->sliding_window < 1)
+		config_fail(c, STATUS_BAD_INPUT, "sliding_window %lld", (long long)s->sliding_window);
+}
+
+// Older files say how much of a head is turned by a number, not by a share.
+void resolve_compressed_rope(struct config *c, struct spec *s)
+{
+	const json_t *given = config_given(c, "rope_parameters");
+	int64_t width = config_size(c, "qk_rope_head_dim", 0);
+	if (width > 0 && !config_get(c, "partial_rotary_factor") && !json_is_object(json_object_get(given, "main")))
+		s->rope.dim = s->window_rope.dim = width;
+	int64_t dim = s->rope.dim ? s->rope.dim : s->head_width;
+	if (!c->error.status && (dim > s->head_width || dim % 2 || dim > s->indexer->width || s->rope.dim != s->window_rope.dim))
+		config_fail(c, STATUS_BAD_INPUT, "rotary positions turn %lld elements of heads of %lld", (long long)dim,
+			(long long)s->head_width);
 }

@@ -46,7 +46,8 @@ static const bool *sparse_layers(struct config *c, struct spec *s, struct arena 
 		if (s->mixers && TRAITS_OF(s, decoder)->one_branch)
 			by_rule = s->mixers[i] == MIX_EXPERTS;
 		by_rule = numbers ? in_list(numbers, i) : by_rule;
-		sparse[i] = words ? text_is(json_string_value(json_array_get(words, (size_t)i)), "sparse") : by_rule;
+		const char *word = json_string_value(json_array_get(words, (size_t)i));
+		sparse[i] = words ? text_is(word, "sparse") || text_is(word, "moe") || text_is(word, "hash_moe") : by_rule;
 		sparse[i] &= experts > 0; // a configuration may have none
 	}
 	return sparse;
@@ -105,6 +106,19 @@ static void refuse_unknown(struct config *c, const struct spec *s)
 		config_fail(c, STATUS_UNSUPPORTED, "gating other than per-head is not supported yet");
 }
 
+// DeepSeek-V4: in some layers, the first where nothing says which, a table chooses; the router's scores are an activation.
+static void resolve_hashed(struct config *c, const struct spec *s, struct moe *m, struct arena *a)
+{
+	bool *hashed = ARENA_ARRAY(a, (size_t)s->layers + 1, bool);
+	const json_t *words = config_get(c, "mlp_layer_types");
+	int64_t first = config_size(c, "num_hash_layers", 3);
+	for (int64_t i = 0; i < s->layers; i++)
+		hashed[i] = words ? text_is(json_string_value(json_array_get(words, (size_t)i)), "hash_moe") : i < first;
+	m->hashed = hashed;
+	m->activated = true;
+	m->score = config_activation(c, "scoring_func", ACT_SQRT_SOFTPLUS);
+}
+
 void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 {
 	struct moe *m = ARENA_NEW(a, struct moe);
@@ -145,6 +159,8 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 	m->clamped_swiglu = t->clamped_swiglu;
 	m->clamped_silu = t->clamped_silu;
 	m->halves = t->swiglu_halves;
+	if (has_word(s, "layers.moe.hash"))
+		resolve_hashed(c, s, m, a);
 	m->shared_average = with && text_is(with, "average");
 	refuse_unknown(c, s);
 	const char *method = config_text(c, "topk_method");

@@ -90,7 +90,8 @@ static bool in_list(const json_t *list, int64_t n)
 
 static bool is_attention(const char *word)
 {
-	return text_is(word, "full_attention") || text_is(word, "sliding_attention") || text_is(word, "attention");
+	return text_is(word, "full_attention") || text_is(word, "sliding_attention") || text_is(word, "attention") ||
+		text_is(word, "indexed_attention");
 }
 
 static bool is_recurrence(const char *word)

@@ -137,17 +137,20 @@ static void read_rope(
 // What is said of layers without a window, in the words of several classes.
 static const json_t *without_window(const json_t *parameters)
 {
-	static const char *const words[] = { "full_attention", "indexed_attention", "hybrid" };
+	static const char *const words[] = { "full_attention", "indexed_attention", "hybrid", "compress" };
 	const json_t *found = NULL;
-	for (size_t i = 0; i < 3 && !found; i++)
+	for (size_t i = 0; i < 4 && !found; i++)
 		found = json_object_get(parameters, words[i]);
 	return found;
 }
 
 static const json_t *with_window(const json_t *parameters)
 {
-	const json_t *found = json_object_get(parameters, "sliding_attention");
-	return found ? found : json_object_get(parameters, "hybrid_sliding");
+	static const char *const words[] = { "sliding_attention", "hybrid_sliding", "main" };
+	const json_t *found = NULL;
+	for (size_t i = 0; i < 3 && !found; i++)
+		found = json_object_get(parameters, words[i]);
+	return found;
 }
 
 void resolve_rope(struct config *c, struct spec *s, struct arena *a)
@@ -159,7 +162,9 @@ void resolve_rope(struct config *c, struct spec *s, struct arena *a)
 	const json_t *full = without_window(usual), *window = with_window(usual);
 	if (!json_is_object(full))
 		full = window = usual;
-	if (!given && !scaling && (!theta || !text_is(json_string_value(json_object_get(full, "rope_type")), "default")))
+	const json_t *apart = config_get(c, "compress_rope_theta"); // of layers without a window, where the two are not named
+	if (!given && !scaling && !apart &&
+		(!theta || !text_is(json_string_value(json_object_get(full, "rope_type")), "default")))
 		given = usual;
 	struct rope start = { .theta = 10000, .dim = config_size(c, "rotary_dim", 0) };
 	if (start.dim == s->head_width)
@@ -172,6 +177,7 @@ void resolve_rope(struct config *c, struct spec *s, struct arena *a)
 	if (json_is_object(without_window(layers[0])) || json_is_object(with_window(layers[0]))) {
 		layers[1] = with_window(layers[0]);
 		layers[0] = without_window(layers[0]);
+		apart = NULL;
 	} else if (full != window)
 		layers[1] = NULL; // one scaling where the class has two is that of the layers without a window
 	struct rope *out[2] = { &s->rope, &s->window_rope };
@@ -182,6 +188,11 @@ void resolve_rope(struct config *c, struct spec *s, struct arena *a)
 		const json_t *beside = i == 1 && full != window && local ? local : theta;
 		const json_t *own = json_object_get(defaults[i], "rope_theta"),
 			     *part = partial ? partial : json_object_get(defaults[i], "partial_rotary_factor");
+		if (i == 0 && apart) {
+			json_object_set(o, "rope_theta", (json_t *)apart);
+			if (!json_object_get(o, "attention_factor"))
+				json_object_set_new(o, "attention_factor", json_integer(1));
+		}
 		if (!json_object_get(o, "rope_theta") && (beside || own))
 			json_object_set(o, "rope_theta", (json_t *)(beside ? beside : own));
 		if (!json_object_get(o, "partial_rotary_factor") && part)
@@ -219,7 +230,7 @@ void resolve_window(struct config *c, struct spec *s, struct arena *a)
 		const char *word = json_string_value(json_array_get(types, (size_t)i));
 		bool indexed = s->indexer && text_is(word, "indexed_attention");
 		bool chunked = s->chunk > 0 && text_is(word, "chunked_attention");
-		if (types && !s->mixers && !chunked && !indexed && !text_is(word, "sliding_attention") &&
+		if (types && !s->mixers && !s->compressed && !chunked && !indexed && !text_is(word, "sliding_attention") &&
 			!text_is(word, "full_attention"))
 			config_fail(c, STATUS_UNSUPPORTED, "layers of type %s are not supported yet", word ? word : "?");
 		bool within = s->traits.window_until ? i < from : i >= from;

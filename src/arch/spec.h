@@ -46,7 +46,10 @@ struct moe {
 	// how the router weighs them, and how their weights lie: family/decoder.h
 	bool sigmoid, by_logits, sparse_mixer, router_bias, choice_bias_row, in_out, clamped_swiglu, clamped_silu, halves;
 	double scale, jitter, alpha, limit;
-	double logit_scale;      // of the router's scores; 0: none
+	double logit_scale; // of the router's scores; 0: none
+	const bool *hashed; // [layers_in_config]: a table says which experts a token of the vocabulary has; NULL: in no layer
+	bool activated;     // the router's scores are `score` of its logits
+	enum activation score;
 	double gate_cap, up_cap; // softcaps of what gate and up are in the product, beside the gate's own sigmoid; 0: none
 };
 
@@ -63,6 +66,7 @@ struct latent {
 // Hyper-connections (block/hyper.c).
 struct hyper {
 	int64_t streams, rounds; // rounds of Sinkhorn's alternation; 0: streams are not mixed
+	int64_t rank;            // of the gates by which a branch reads each element; 0: it reads a sum of whole streams
 	double eps, magnitude;   // magnitude: of what a branch gives to a stream, at most
 };
 
@@ -96,6 +100,14 @@ struct heads {
 	int64_t heads, kv_heads, width, value_width; // width: of query and key
 };
 
+// Attention to a window and to entries that are made of so many tokens (block/compress.c). rates: [layers_in_config], 0: there
+// are none; overlaps: an entry is made of the tokens before its own, too, and an indexer chooses among entries.
+struct compressed {
+	const int64_t *rates;
+	const bool *overlaps;
+	int64_t groups, out_rank; // of the output: groups of heads, each to so many
+};
+
 // AltUp (gemma3n): a layer works on one of several states and corrects all by what it gives; laurel_rank: of the linear layers
 // beside its attention.
 struct altup {
@@ -103,9 +115,11 @@ struct altup {
 	bool scaled;
 };
 
-// Of sparse latent attention. shared: [layers_in_config]: does this layer take the choice of the one before; NULL: none does.
+// Of sparse attention. shared: [layers_in_config]: does this layer take the choice of the one before; NULL: none does.
 struct indexer {
 	int64_t heads, width, top_k;
+	int64_t block; // top_k blocks of so many tokens are chosen; 0: tokens one by one
+	bool no_tail;  // the tokens behind the last whole block are not seen
 	bool interleaved;
 	const bool *shared;
 	bool rope_last; // the end of a head is turned, not its beginning
@@ -196,6 +210,7 @@ struct spec {
 	const struct hyper *hyper;               // NULL: one residual stream
 	int64_t norm_rank;                   // of the gates of norms before branches with experts, and before attention; 0: none
 	const struct indexer *indexer;       // NULL: none
+	const struct compressed *compressed; // NULL: none
 	const enum mixer *mixers;            // [layers_in_config]; NULL: attention in all layers
 	const struct recurrence *recurrence; // of the layers without attention
 	const struct multipliers *multipliers; // NULL: none
@@ -215,6 +230,7 @@ struct spec {
 	const struct altup *altup;       // NULL: none
 	const int64_t *ffn_sizes;        // [layers_in_config]; NULL: ffn_size in all
 	double glu_alpha, glu_limit;     // of feed-forwards: clamped_glu; limit 0: they have s->act
+	double silu_limit;               // of feed-forwards: clamped_silu_glu; 0: not
 	const double *sparsity; // [layers_in_config]: only what is this many deviations above the mean passes the gate; 0: all
 	int64_t global_tokens, token_block; // learned tokens before an encoder's, which see all; the others see those and a block
 	bool staggered;                     // blocks of every second layer begin half a block earlier
@@ -535,12 +551,16 @@ struct recurrence *resolve_recurrence(struct config *c, struct spec *s, struct a
 void resolve_mixers(struct config *c, struct spec *s, struct arena *a, enum mixer kind, int64_t usual);
 // How many layers are listed by their kinds, where that is their number; 0: none are.
 int64_t resolve_listed_layers(struct config *c);
-void recurrence_sizes(const struct spec *s, json_t *sizes);                     // a family's `sizes`
-void resolve_latent(struct config *c, struct spec *s);                          // before resolve_rope
-void resolve_indexer(struct config *c, struct spec *s, struct arena *a);        // after resolve_latent
-void resolve_window_latent(struct config *c, struct spec *s);                   // after resolve_window
-void scale_latents(struct spec *s);                                             // by how much narrower they are: after that
-void resolve_latent_sources(struct config *c, struct spec *s, struct arena *a); // after resolve_nope
+void recurrence_sizes(const struct spec *s, json_t *sizes);                        // a family's `sizes`
+void resolve_latent(struct config *c, struct spec *s);                             // before resolve_rope
+void resolve_indexer(struct config *c, struct spec *s, struct arena *a);           // after resolve_latent
+void resolve_window_latent(struct config *c, struct spec *s);                      // after resolve_window
+void scale_latents(struct spec *s);                                                // by how much narrower they are: after that
+void resolve_latent_sources(struct config *c, struct spec *s, struct arena *a);    // after resolve_nope
+void resolve_compressed(struct config *c, struct spec *s, struct arena *a);        // before resolve_indexer
+void resolve_compressed_layers(struct config *c, struct spec *s, struct arena *a); // after resolve_window
+void resolve_compressed_rope(struct config *c, struct spec *s);                    // after resolve_rope
+void resolve_block_indexer(struct config *c, struct spec *s, struct arena *a);     // after resolve_rope
 void resolve_hyper(struct config *c, struct spec *s, struct arena *a);
 void resolve_latent_scale(struct spec *s); // after it
 // A part: the object under `key` as a model of its own (model_type `type` where it says none; the class's whole default where

@@ -95,6 +95,9 @@
 #define KIMI_LINEAR \
 	.mixer = MIX_DELTA, .attention_every = -4, .decay_each = true, .no_rotary = true, .sigmoid_router = true, \
 	.never_tied = true
+#define GLM5_NEXT \
+	.mixer = MIX_DELTA, .attention_every = 4, .decay_each = true, .no_rotary = true, .sigmoid_router = true, \
+	.latent_eps = true, .clamped_silu_ffn = true
 #define BAILING_HYBRID \
 	.mixer = MIX_DELTA, .decay_each = true, \
 	.attention_gate = GATE_HEADS_SIGMOID, .interleaved_rope = true, \
@@ -115,6 +118,9 @@
 #define DOTS3_NOTE \
 	.sigmoid_router = true, .interleaved_rope = true, .indexer_interleaved = true, .latent_eps = true, \
 	.scaled_latents = true, .attention_gate = GATE_HEADS_SIGMOID, .window_edges = 2
+#define DEEPSEEK_V4 \
+	.interleaved_rope = true, .indexer_interleaved = true, .indexer_rope_last = true, .normalised_experts = true, \
+	.clamped_silu_ffn = true
 #define HY_V4 \
 	.sigmoid_router = true, .attention_gate = GATE_SIGMOID, .indexer_rope_last = true, .clamped_silu = true
 #define LLAMA4_ATTENTION .interleaved_rope = true, .qk_norm_rotary = true
@@ -290,6 +296,7 @@ const struct arch arch_rows[] = {
 	{ "deepseek_v2", OF(decoder, deepseek_v2_names, .interleaved_rope = true, .group_of_one = true) },
 	{ "deepseek_v3", OF(decoder, deepseek_v3_names, .sigmoid_router = true) },
 	{ "deepseek_v32", OF(decoder, deepseek_v32_names, .sigmoid_router = true, .interleaved_rope = true) },
+	{ "deepseek_v4", OF(decoder, deepseek_v4_names, DEEPSEEK_V4) },
 	{ "deepseek_vl", &vlm_aligned, &deepseek_vl_names, PARTS("llama", "siglip_vision_model") },
 	{ "deformable_detr", &deformable_detr, &deformable_detr_names, BACKBONE("timm_backbone", "resnet") },
 	{ "deimv2", OF(rt_detr, deimv2_names, DEIMV2), BACKBONE_PART("hgnet_v2") },
@@ -392,6 +399,9 @@ const struct arch arch_rows[] = {
 	{ "glm4v_moe_vision", OF(grid_vision, glm4v_vision_names, GLM4V_VISION) },
 	{ "glm4v_text", OF(decoder, glm_names, .interleaved_rope = true, .qkv_bias = true, .sandwich_norm = true) },
 	{ "glm4v_vision", OF(grid_vision, glm4v_vision_names, GLM4V_VISION) },
+	{ "glm5_next", OF(vlm_grid, grid_names, .one_position = true), TEXT_VISION("glm5_next") },
+	{ "glm5_next_text", OF(decoder, glm5_next_names, GLM5_NEXT) },
+	{ "glm5_next_vision", OF(grid_vision, glm_ocr_vision_names, .patch_bias = true, .convolved = true, .qk_norm = true) },
 	{ "glm_image_text", OF(decoder, glm_names, .qkv_bias_only = true, .sandwich_norm = true) },
 	{ "glm_image_vision", OF(grid_vision, glm_image_vision_names, LEARNED_GRID, .positions = GRID_LINEAR, .unmerged = true) },
 	{ "glm_moe_dsa", OF(decoder, deepseek_v32_names, GLM_MOE_DSA) },
@@ -665,6 +675,7 @@ const struct arch arch_rows[] = {
 	{ "qwen3_vl_moe_vision", OF(grid_vision, qwen3_vl_vision_names, LN_MLP, .positions = GRID_CORNERS, .patch_bias = true) },
 	{ "qwen3_vl_text", OF(decoder, qwen3_vl_text_names, .qk_norm = true) },
 	{ "qwen3_vl_vision", OF(grid_vision, qwen3_vl_vision_names, LN_MLP, .positions = GRID_CORNERS, .patch_bias = true) },
+	{ "qwen4_exp_text", OF(decoder, qwen4_exp_names, QWEN3_NEXT, .no_last_norm = true) },
 	{ "radio", &radio, &radio_names },
 	{ "rag", &rag, &rag_names, .part_types = { { "generator", "bart" } } },
 	{ "realm", &encoder, &realm_names },

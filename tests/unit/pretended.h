@@ -96,6 +96,7 @@ static inline void type_config(char *out, size_t size, const char *type)
 		{ "exaone4_5", "\"vision_config\": {\"out_hidden_size\": 4096}" },
 		{ "gemma3", "\"mm_tokens_per_image\": 49" }, // 14 by 14 patches are not 256 tokens
 		{ "glm4v_moe", "\"text_config\": {\"head_dim\": 128}" },
+		{ "glm5_next", "\"vision_config\": {\"out_hidden_size\": 4096}" },
 		{ "glm_ocr", "\"vision_config\": {\"out_hidden_size\": 1024}" },
 		{ "idefics3", "\"scale_factor\": 7" }, // 7 by 7
 		{ "informer", "\"prediction_length\": 24, \"d_model\": 256" },
@@ -116,6 +117,9 @@ static inline void type_config(char *out, size_t size, const char *type)
 			"\"text_config\": {\"head_dim\": 128}, \"vision_config\": {\"out_hidden_size\": 2048}" },
 		{ "qwen3_vl", "\"vision_config\": {\"out_hidden_size\": 4096}" },
 		{ "qwen3_vl_moe", "\"vision_config\": {\"out_hidden_size\": 2048}" },
+		{ "qwen4_exp_text",
+			"\"indexer_n_heads\": 4, \"indexer_kv_heads\": 1, \"indexer_head_dim\": 256, \"indexer_budget\": 2048, "
+			"\"indexer_compress_ratio\": 16" },
 		{ "smolvlm", "\"scale_factor\": 7" },
 		{ "time_series_transformer", "\"prediction_length\": 24, \"d_model\": 256" },
 		{ "timm_backbone", "\"backbone\": \"resnet50\"" },

@@ -389,6 +389,8 @@ graph_value self_attention_with(
 	if (e->kept && !own)
 		k = e->kept[from].key, v = e->kept[from].value;
 	graph_value added = s->most_keys ? bias_by_values(b, e->bias, v, n, qkv_bias) : e->bias;
+	if (s->indexer)
+		added = index_blocks(b, x, e, cache);
 	graph_value sink = t->attention_sinks && (!t->window_sinks || s->sliding[b->layer])
 		? WEIGHT(b, "layers.attn.sinks", "", n.heads)
 		: NO_VALUE;

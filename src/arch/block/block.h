@@ -123,6 +123,8 @@ extern const struct family_head recurrent_heads[];
 // weight.c
 // STEM.SUFFIX of this shape, as float32; suffix "" for a tensor that has none. Fails when absent or of another shape.
 graph_value weight(struct build *b, const char *stem, const char *suffix, int rank, const int64_t *dim);
+graph_value weight_integers(
+	struct build *b, const char *stem, int rank, const int64_t *dim); // STEM as i64; a plan makes it up of fractions
 #define WEIGHT(b, stem, suffix, ...) \
 	weight((b), (stem), (suffix), (int)(sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), (int64_t[]){ __VA_ARGS__ })
 bool weight_exists(const struct build *b, const char *stem, const char *suffix); // true in a plan
@@ -180,9 +182,10 @@ struct attention_extras {
 	graph_value bias;         // added to the scores
 	graph_value cos, sin;     // rotary tables
 	graph_value query_scale;  // [batch or 1, seq, 1]
+	graph_value positions;    // i64 [batch or 1, seq]
 	graph_value log_place;    // log(1 + position), likewise: queries of each head grow with it
 	graph_value types;        // i64 [batch, seq], where scores go by them
-	graph_value mask, global; // i64 [batch, seq], of global_attention
+	graph_value mask, global; // i64 [batch, seq], of global_attention; mask [batch, keys] of index_blocks
 	graph_value between;      // [batch, query, key, head_width]: what queries meet besides the keys
 	graph_value words;        // [1]: how many tokens are words, the others are entities
 	bool turn_value;          // values are rotated too
@@ -212,13 +215,21 @@ graph_value global_attention(
 const int64_t *resolve_attention_windows(struct config *c, struct spec *s, struct arena *a);
 
 // indexer.c
+// e->bias [batch, 1, seq, keys] with what is not chosen masked. x [batch, seq, hidden], query: the query's latent, normed.
 graph_value index_tokens(
 	struct build *b, graph_value x, graph_value query, const struct attention_extras *e, struct cache *cache);
+// Which of keys [batch, keys, width], among those `seen` [batch, 1, seq, keys], are chosen: bool of that shape.
+graph_value index_entries(
+	struct build *b, graph_value x, graph_value query, graph_value keys, graph_value seen, const struct attention_extras *e);
+// As index_tokens without a latent, of blocks of tokens, by e->mask and the rotary tables.
+graph_value index_blocks(struct build *b, graph_value x, const struct attention_extras *e, struct cache *cache);
 
 // latent.c, moe.c: instead of self-attention and feed-forward
 // q [batch, seq, heads, width] times STEM.s * log_place + STEM.b, one each for each head
 graph_value scale_by_log(struct build *b, const char *stem, graph_value q, graph_value log_place);
 graph_value latent_attention(struct build *b, graph_value x, const struct attention_extras *e, struct cache *cache);
+graph_value compressed_attention(
+	struct build *b, graph_value x, const struct attention_extras *e, struct cache *cache); // compress.c
 graph_value mixture(struct build *b, graph_value x);
 // The sum of what all experts make of x, each times its own of weights [batch, seq, experts or more].
 graph_value weighed_experts(struct build *b, graph_value x, graph_value weights);
@@ -238,7 +249,8 @@ struct hyper_weights {
 	graph_value mix;   // [batch, seq, streams, streams]; NO_VALUE: streams are not mixed
 };
 graph_value hyper_begin(struct build *b, graph_value x); // [batch, seq, hidden] -> the streams
-// What a branch reads [batch, seq, hidden], and what becomes of its result y, by STEM.fn, STEM.scale and STEM.base.
+// What a branch reads [batch, seq, hidden], and what becomes of its result y, by STEM.fn, STEM.scale and STEM.base;
+// of low rank by STEM.norm, STEM.down, STEM.up and STEM.inject.
 graph_value hyper_enter(struct build *b, const char *stem, graph_value streams, struct hyper_weights *w);
 graph_value hyper_leave(struct build *b, graph_value streams, graph_value y, const struct hyper_weights *w);
 graph_value hyper_end(struct build *b, graph_value streams); // the streams -> [batch, seq, hidden]
@@ -279,6 +291,8 @@ graph_value rope_query_scale(
 graph_value rope_turn(struct build *b, graph_value x, graph_value cos, graph_value sin, int64_t heads);
 graph_value rope_turn_by(struct build *b, graph_value x, graph_value cos, graph_value sin, int64_t heads,
 	bool interleaved); // whatever the trait says
+graph_value rope_turn_end(struct build *b, graph_value x, graph_value cos, graph_value sin, int64_t heads,
+	bool interleaved); // the end of each head, not its beginning
 
 // prenorm.c: layers that norm before each branch, without a cache; all biases there. Over all of b->s->layers into io->states and
 // io->last.

@@ -87,6 +87,8 @@ graph_value ffn_between(struct build *b, const char *stem, graph_value x, int64_
 		gate = op_scale(g, gate, (float)s->multipliers->ffn_gate);
 	if (s->glu_limit > 0 && up.id)
 		return linear(b, down, clamped_glu(b, gate, up, s->glu_alpha, s->glu_limit), width, outer, bias);
+	if (s->silu_limit > 0 && up.id)
+		return linear(b, down, clamped_silu_glu(b, gate, up, s->silu_limit), width, outer, bias);
 	graph_value y = s->act == ACT_XIELU ? xielu(b, arena_printf(a, "%s.act", stem), gate)
 					    : activate(b, s->act, gate); // [batch, seq, width]
 	if (up.id)

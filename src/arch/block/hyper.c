@@ -48,6 +48,25 @@ static graph_value sum_of(struct graph *g, graph_value weight, graph_value strea
 	return op_reduce_sum(g, op_mul(g, op_unsqueeze(g, weight, 3), streams), 2, false);
 }
 
+// Hyper-connections of low rank (Qwen4): a branch reads the mean of the streams, each normed by itself, every element let through
+// by a gate that two narrow layers make of all of them together. It gives to each stream by a gate of that.
+static graph_value read_by_rank(struct build *b, const char *stem, graph_value streams, graph_value *normed)
+{
+	struct graph *g = b->g;
+	const struct spec *s = b->s;
+	struct arena *a = graph_arena(g);
+	int64_t n = s->hyper->streams, h = s->hidden_size, rank = s->hyper->rank;
+	graph_value w = WEIGHT(b, arena_printf(a, "%s.norm", stem), "weight", n * h);
+	w = s->traits.norm_plus_one ? op_add(g, w, graph_f32(g, 1)) : w;
+	graph_value each = op_rms_norm(g, streams, ones_of(b, h), (float)s->norm_eps);
+	each = op_mul(g, each, op_reshape(g, w, 2, (int64_t[]){ n, h }));
+	*normed = op_reshape(g, each, 3, (int64_t[]){ 0, 0, n * h });
+	graph_value gate = linear(b, arena_printf(a, "%s.down", stem), *normed, n * h, rank, false);
+	gate = op_silu(g, op_scale(g, gate, (float)(1 / (double)n)));
+	gate = op_sigmoid(g, linear(b, arena_printf(a, "%s.up", stem), gate, rank, n * h, false));
+	return op_reduce_mean(g, op_mul(g, op_reshape(g, gate, 4, (int64_t[]){ 0, 0, n, h }), each), 2, false);
+}
+
 graph_value hyper_begin(struct build *b, graph_value x)
 {
 	return op_expand(b->g, op_unsqueeze(b->g, x, 2), graph_i64s(b->g, 4, (int64_t[]){ 1, 1, b->s->hyper->streams, 1 }));
@@ -58,6 +77,14 @@ graph_value hyper_enter(struct build *b, const char *stem, graph_value streams, 
 	struct graph *g = b->g;
 	const struct hyper *h = b->s->hyper;
 	int64_t n = h->streams, out = h->rounds ? (2 + n) * n : 2 * n;
+	if (h->rank) {
+		graph_value normed, x = read_by_rank(b, stem, streams, &normed);
+		graph_value inject =
+			linear(b, arena_printf(graph_arena(g), "%s.inject", stem), normed, n * b->s->hidden_size, n, false);
+		w->after = op_scale(g, op_sigmoid(g, op_scale(g, inject, (float)(1 / (double)n))), (float)h->magnitude);
+		w->mix = NO_VALUE;
+		return x;
+	}
 	graph_value logits = logits_of(b, stem, streams, out), eps = graph_f32(g, (float)h->eps);
 	graph_value scale = WEIGHT(b, arena_printf(graph_arena(g), "%s.scale", stem), "", h->rounds ? 3 : 2);
 	graph_value base = WEIGHT(b, arena_printf(graph_arena(g), "%s.base", stem), "", out);
@@ -84,6 +111,9 @@ graph_value hyper_end(struct build *b, graph_value streams)
 	struct graph *g = b->g;
 	const struct hyper *h = b->s->hyper;
 	int64_t n = h->streams;
+	graph_value normed;
+	if (h->rank)
+		return read_by_rank(b, "hyper", streams, &normed);
 	if (!weight_named(b, "hyper.fn"))
 		return op_reduce_mean(g, streams, 2, false);
 	graph_value logits = logits_of(b, "hyper", streams, n);

@@ -55,6 +55,42 @@ static graph_value mix_best(struct build *b, graph_value scores, graph_value tak
 	return op_where(g, *best, op_softmax(g, op_where(g, far, low, left), -1), graph_f32(g, 0));
 }
 
+// How often the table has each expert for a token, by its number in the vocabulary: f32 [batch, seq, experts]
+static graph_value by_table(struct build *b)
+{
+	struct graph *g = b->g;
+	const struct moe *m = b->s->moe;
+	int64_t *count = ARENA_ARRAY(graph_arena(g), (size_t)m->experts, int64_t);
+	for (int64_t i = 0; i < m->experts; i++)
+		count[i] = i;
+	if (!b->ids.id) {
+		graph_fail(g, STATUS_UNSUPPORTED, "experts that a table chooses want the tokens' ids");
+		return NO_VALUE;
+	}
+	graph_value table = weight_integers(b, "layers.moe.hash", 2, (int64_t[]){ b->s->vocab_size, m->top_k });
+	table = op_max(g, op_min(g, table, graph_i64(g, m->experts - 1)), graph_i64(g, 0));
+	graph_value own = op_unsqueeze(g, op_gather(g, table, b->ids, 0), 3); // [batch, seq, top_k, 1]
+	graph_value is = op_equal(g, own, graph_i64s(g, (int)m->experts, count));
+	return op_reduce_sum(g, op_cast(g, is, DTYPE_F32), 2, false);
+}
+
+// The scores of the top_k best experts, 0 elsewhere.
+static graph_value chosen_scores(struct build *b, graph_value logits, graph_value scores)
+{
+	struct graph *g = b->g;
+	const struct moe *m = b->s->moe;
+	int64_t all = m->experts + m->identities;
+	graph_value choice = m->by_logits ? logits : scores;
+	if (weight_named(b, "layers.moe.choice_bias") && !m->unbiased_choice) {
+		bool flat = !m->choice_bias_row;
+		graph_value bias = flat ? WEIGHT(b, "layers.moe.choice_bias", "", all)
+					: WEIGHT(b, "layers.moe.choice_bias", "", 1, m->experts);
+		choice = op_add(g, choice, flat ? bias : op_reshape(g, bias, 1, &m->experts));
+	}
+	choice = within_groups(b, choice);
+	return op_where(g, are_greatest(g, choice, m->top_k), scores, graph_f32(g, 0));
+}
+
 // How much of each expert's result a token gets: [batch, seq, experts].
 graph_value route(struct build *b, const char *stem, graph_value x)
 {
@@ -74,16 +110,11 @@ graph_value route(struct build *b, const char *stem, graph_value x)
 		graph_value first, second, weights = mix_best(b, logits, NO_VALUE, &first);
 		return op_add(g, weights, mix_best(b, logits, first, &second));
 	}
-	graph_value scores = m->sigmoid ? op_sigmoid(g, logits) : op_softmax(g, logits, -1);
-	graph_value choice = m->by_logits ? logits : scores;
-	if (weight_named(b, "layers.moe.choice_bias") && !m->unbiased_choice) {
-		bool flat = !m->choice_bias_row;
-		graph_value bias = flat ? WEIGHT(b, "layers.moe.choice_bias", "", all)
-					: WEIGHT(b, "layers.moe.choice_bias", "", 1, m->experts);
-		choice = op_add(g, choice, flat ? bias : op_reshape(g, bias, 1, &m->experts));
-	}
-	choice = within_groups(b, choice);
-	graph_value weights = op_where(g, are_greatest(g, choice, m->top_k), scores, graph_f32(g, 0));
+	graph_value scores = m->activated ? activate(b, m->score, logits)
+		: m->sigmoid              ? op_sigmoid(g, logits)
+					  : op_softmax(g, logits, -1);
+	graph_value weights =
+		m->hashed && m->hashed[b->layer] ? op_mul(g, scores, by_table(b)) : chosen_scores(b, logits, scores);
 	if (m->normalise)
 		weights = op_div(g, weights, op_add(g, op_reduce_sum(g, weights, -1, true), graph_f32(g, 1e-20f)));
 	if (weight_named(b, "layers.moe.expert_scale"))

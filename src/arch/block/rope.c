@@ -286,3 +286,17 @@ graph_value rope_turn_by(struct build *b, graph_value x, graph_value cos, graph_
 	x = parts > 1 ? op_concat(g, parts, rotated, 3) : rotated[0];
 	return op_reshape(g, x, 3, (int64_t[]){ 0, 0, all });
 }
+
+graph_value rope_turn_end(struct build *b, graph_value x, graph_value cos, graph_value sin, int64_t heads, bool interleaved)
+{
+	struct graph *g = b->g;
+	if (graph_failed(g))
+		return NO_VALUE;
+	int64_t d = value_dim(g, x, -1) / heads, dim = 2 * value_dim(g, cos, -1), first = d - dim;
+	if (first == 0)
+		return rope_turn_by(b, x, cos, sin, heads, interleaved);
+	graph_value last = rope_turn_by(b, heads_part(g, x, heads, d, first, d), cos, sin, heads, interleaved);
+	graph_value parts[] = { op_reshape(g, heads_part(g, x, heads, d, 0, first), 4, (int64_t[]){ 0, 0, heads, first }),
+		op_reshape(g, last, 4, (int64_t[]){ 0, 0, heads, dim }) };
+	return op_reshape(g, op_concat(g, 2, parts, 3), 3, (int64_t[]){ 0, 0, heads * d });
+}

@@ -107,8 +107,15 @@ static const char *unread_alike(const struct build *b, int rank, const int64_t *
 	return count <= FEW ? names : "";
 }
 
+static bool is_kind(enum dtype t, bool integers)
+{
+	if (integers)
+		return t == DTYPE_I64 || t == DTYPE_I32;
+	return t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16 || t == DTYPE_F64;
+}
+
 // As stored, not cast.
-static graph_value stored(struct build *b, const char *stem, const char *suffix, int rank, const int64_t *dim)
+static graph_value stored_as(struct build *b, const char *stem, const char *suffix, int rank, const int64_t *dim, bool integers)
 {
 	struct graph *g = b->g;
 	if (graph_failed(g))
@@ -137,13 +144,25 @@ static graph_value stored(struct build *b, const char *stem, const char *suffix,
 			tensor_shape_text(w->rank, w->dim, found, sizeof found));
 		return NO_VALUE;
 	}
-	if (w->dtype != DTYPE_F32 && w->dtype != DTYPE_F16 && w->dtype != DTYPE_BF16 && w->dtype != DTYPE_F64) {
+	if (!is_kind(w->dtype, integers)) {
 		graph_fail(g, STATUS_UNSUPPORTED, "%s: %s: weights of type %s are not supported yet", w->shard->path, w->name,
 			dtype_word(w->dtype));
 		return NO_VALUE;
 	}
 	b->read[w - b->c->weights] = true;
 	return graph_external(g, w->name, w->dtype, rank, dim, w->shard->location, w->offset, w->nbytes);
+}
+
+static graph_value stored(struct build *b, const char *stem, const char *suffix, int rank, const int64_t *dim)
+{
+	return stored_as(b, stem, suffix, rank, dim, false);
+}
+
+graph_value weight_integers(struct build *b, const char *stem, int rank, const int64_t *dim)
+{
+	const char *name = "";
+	const struct weight *w = b->plan || graph_failed(b->g) ? NULL : find(b, stem, "", &name);
+	return op_cast(b->g, stored_as(b, stem, "", rank, dim, !w || !is_kind(w->dtype, false)), DTYPE_I64);
 }
 
 graph_value weight(struct build *b, const char *stem, const char *suffix, int rank, const int64_t *dim)

@@ -308,6 +308,29 @@ const struct dialect kimi_linear_names = {
 	.inert = IGNORED(MOE_INERT, "qk_head_dim", "mla_use_nope", "moe_router_activation_func", "use_grouped_topk", "rope_*"),
 };
 
+const struct dialect glm5_next_names = {
+	.name = "glm5-next",
+	.prefix = "model.",
+	.keys = KEYS({ "state_size", "linear_head_dim" }, { "mixer_head_dim", "linear_head_dim" },
+		{ "mixer_heads", "linear_num_heads" }, { "n_groups", "linear_num_heads" },
+		{ "conv_kernel", "linear_conv_kernel_dim" }, { "kda_lower_bound", "linear_lower_bound" },
+		{ "head_dim", "qk_nope_head_dim" }),
+	.weights = WEIGHTS(LLAMA_EMBED, LATENT_ATTENTION, TWO_NORMS, HEADS, LLAMA_FFN, EXPERTS,
+		DELTA_PARTS("@layers.#.self_attn"), { "layers.gate_a", "@layers.#.self_attn.g_a_proj" },
+		{ "layers.gate_b", "@layers.#.self_attn.g_b_proj" }, { "layers.step_a", "@layers.#.self_attn.f_a_proj" },
+		{ "layers.step_b", "@layers.#.self_attn.f_b_proj" }, HYPER("layers.attn.hyper", "@layers.#.hc_attn"),
+		HYPER("layers.ffn.hyper", "@layers.#.hc_ffn"), FFN_AT("moe.shared", "@layers.#.mlp.shared_experts"),
+		{ "layers.moe.router", "@layers.#.mlp.gate" },
+		{ "layers.moe.choice_bias", "@layers.#.mlp.gate.e_score_correction_bias" },
+		{ "layers.index.q", "@layers.#.self_attn.indexer.wq_b" }, { "layers.index.k", "@layers.#.self_attn.indexer.wk" },
+		{ "layers.index.k_norm", "@layers.#.self_attn.indexer.k_norm" },
+		{ "layers.index.weights", "@layers.#.self_attn.indexer.weights_proj" },
+		{ "layers.index.pool", "@layers.#.self_attn.indexer.index_kpool_compress_gate" },
+		{ "layers.index.place", "@layers.#.self_attn.indexer.index_kpool_compress_ape" }),
+	.ignored = IGNORED(BUFFERS),
+	.inert = IGNORED(MOE_INERT, "head_dim", "qk_head_dim"),
+};
+
 // Its attention has no biases, its recurrence only those of use_bias; heads alone say how many channels a recurrence has.
 const struct dialect nemotron_h_names = {
 	.name = "nemotron-h",
@@ -348,6 +371,34 @@ const struct dialect qwen3_next_names = {
 		{ "layers.moe.shared_gate", "@layers.#.mlp.shared_expert_gate" }),
 	.ignored = IGNORED(BUFFERS, "mtp.*"),
 	.inert = IGNORED(MOE_INERT),
+};
+
+#define HYPER_BY_RANK(word, stem) \
+	{ word ".norm", stem ".hc_norm" }, { word ".down", stem ".input_mix_weight_down" }, \
+	{ \
+		word ".up", stem ".input_mix_weight_up" \
+	}
+
+const struct dialect qwen4_exp_names = {
+	.name = "qwen4-exp",
+	.prefix = "model.",
+	.keys = KEYS(DELTA_KEYS, { "hc_mult", "hc_count" }, { "index_n_heads", "indexer_n_heads" },
+		{ "index_head_dim", "indexer_head_dim" }, { "index_topk", "indexer_budget" }),
+	.weights = WEIGHTS({ "embed.word", "@embed_tokens" }, LLAMA_ATTENTION, HEADS, QWEN3_5_DELTA, EXPERTS,
+		FFN_AT("moe.shared", "@layers.#.mlp.shared_expert"), { "layers.moe.router", "@layers.#.mlp.gate" },
+		{ "layers.moe.shared_gate", "@layers.#.mlp.shared_expert_gate" },
+		HYPER_BY_RANK("layers.attn.hyper", "@layers.#.attn_hyper_connection"),
+		{ "layers.attn.hyper.inject", "@layers.#.attn_hyper_connection.block_inject_weight" },
+		HYPER_BY_RANK("layers.ffn.hyper", "@layers.#.mlp_hyper_connection"),
+		{ "layers.ffn.hyper.inject", "@layers.#.mlp_hyper_connection.block_inject_weight" },
+		HYPER_BY_RANK("hyper", "@hyper_connection_mixer"),
+		{ "layers.index.qk", "@layers.#.self_attn.indexer.index_qk_proj" },
+		{ "layers.index.q_norm", "@layers.#.self_attn.indexer.q_layernorm" },
+		{ "layers.index.k_norm", "@layers.#.self_attn.indexer.k_layernorm" }),
+	.ignored = IGNORED(BUFFERS, "mtp.*"),
+	.inert = IGNORED(MOE_INERT, "mtp_*", "mamba_ssm_dtype", "number_of_conv_states", "ple_embed_dim", "ple_conv_kernel_size",
+		"ngram_size", "heads_per_ngram", "ngram_vocab_size_base", "make_ngram_vocab_size_divisible_by", "seed",
+		"split_ngram_parts"),
 };
 
 const struct dialect bailing_hybrid_names = {

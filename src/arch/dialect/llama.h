@@ -101,6 +101,12 @@
 		"layers.moe.shared.down", "@layers.#.shared_mlp.output_linear" \
 	}
 
+#define HYPER(word, stem) \
+	{ word ".fn", stem "_fn" }, { word ".base", stem "_base" }, \
+	{ \
+		word ".scale", stem "_scale" \
+	}
+
 // Further predictions that the class does not make, the training of experts, and words for what only one way is built.
 #define MOE_INERT \
 	"num_nextn_predict_layers", "mtp_layer_types", "mtp_mlp_layer_types", "enable_moe_fp32_combine", "scoring_func", \

@@ -328,12 +328,6 @@ const struct dialect dots3_note_names = {
 	.inert = IGNORED(MOE_INERT, "qk_head_dim", "mlp_bias"),
 };
 
-#define HYPER(word, stem) \
-	{ word ".fn", stem "_fn" }, { word ".base", stem "_base" }, \
-	{ \
-		word ".scale", stem "_scale" \
-	}
-
 const struct dialect hy_v4_names = {
 	.name = "hy-v4",
 	.prefix = "model.",
@@ -533,4 +527,39 @@ const struct dialect gptsan_names = {
 	.ignored = IGNORED("*spout.*"),
 	.inert = IGNORED(
 		"d_spout", "output_router_logits", "router_ignore_padding_tokens", "router_jitter_noise", "separator_token_id"),
+};
+
+#define COMPRESSOR(word, at) \
+	{ word ".kv", at ".wkv" }, { word ".gate", at ".wgate" }, { word ".place", at ".ape" }, \
+	{ \
+		word ".norm", at ".norm" \
+	}
+
+#define WIDE_FFN(word, at) \
+	{ word ".gate", at ".w1" }, { word ".up", at ".w3" }, \
+	{ \
+		word ".down", at ".w2" \
+	}
+
+// Its class heeds neither attention_bias nor the number of shared experts nor norm_topk_prob.
+const struct dialect deepseek_v4_names = {
+	.name = "deepseek-v4",
+	.prefix = "model.",
+	.keys = KEYS({ "shared_expert_intermediate_size", "moe_intermediate_size" }),
+	.weights = WEIGHTS(LLAMA_EMBED, { "head.lm.out", "head" }, { "layers.attn.norm", "@layers.#.attn_norm" },
+		{ "layers.ffn.norm", "@layers.#.ffn_norm" }, { "layers.attn.q_a", "@layers.#.attn.wq_a" },
+		{ "layers.attn.q_a_norm", "@layers.#.attn.q_norm" }, { "layers.attn.q_b", "@layers.#.attn.wq_b" },
+		{ "layers.attn.kv", "@layers.#.attn.wkv" }, { "layers.attn.kv_norm", "@layers.#.attn.norm" },
+		{ "layers.attn.o_a", "@layers.#.attn.wo_a" }, { "layers.attn.o_b", "@layers.#.attn.wo_b" },
+		{ "layers.attn.sinks", "@layers.#.attn.attn_sink" }, COMPRESSOR("layers.compress", "@layers.#.attn.compressor"),
+		COMPRESSOR("layers.index.compress", "@layers.#.attn.indexer.compressor"),
+		{ "layers.index.q", "@layers.#.attn.indexer.wq_b" },
+		{ "layers.index.weights", "@layers.#.attn.indexer.weights_proj" }, HYPER("hyper", "@hc_head.hc"),
+		HYPER("layers.attn.hyper", "@layers.#.hc_attn"), HYPER("layers.ffn.hyper", "@layers.#.hc_ffn"),
+		{ "layers.moe.router", "@layers.#.ffn.gate" }, { "layers.moe.choice_bias", "@layers.#.ffn.gate.bias" },
+		{ "layers.moe.hash", "@layers.#.ffn.gate.tid2eid" }, WIDE_FFN("layers.moe.expert", "@layers.#.ffn.experts.*"),
+		WIDE_FFN("layers.moe.shared", "@layers.#.ffn.shared_experts")),
+	.ignored = IGNORED(BUFFERS, "mtp.*", "*.mtp.*"),
+	.inert = IGNORED(
+		"num_nextn_predict_layers", "attention_bias", "norm_topk_prob", "n_shared_experts", "num_key_value_heads"),
 };

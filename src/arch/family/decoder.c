@@ -24,11 +24,13 @@
 // What all layers share: for layers without a window [0] and with one [1]. NO_VALUE where no layer needs it.
 struct shared {
 	graph_value mask[2], cos[2], sin[2], query_scale, column_scale, log_place;
-	graph_value beside;   // what the experts of a pair's first layer gave
-	graph_value chosen;   // attention_extras
-	graph_value tokens;   // mask_of_new
-	graph_value embedded; // what the first layer begins with
-	graph_value each;     // of each token for each layer: [batch, seq, layers, token_width]
+	graph_value keys;      // the mask of all keys, i64 [batch, keys]
+	graph_value positions; // i64 [batch or 1, seq], for attention to compressed entries
+	graph_value beside;    // what the experts of a pair's first layer gave
+	graph_value chosen;    // attention_extras
+	graph_value tokens;    // mask_of_new
+	graph_value embedded;  // what the first layer begins with
+	graph_value each;      // of each token for each layer: [batch, seq, layers, token_width]
 	struct kept *kept;
 };
 
@@ -52,6 +54,8 @@ static graph_value attention(struct build *b, graph_value x, struct shared *p, s
 	const struct spec *s = b->s;
 	int window = s->sliding[b->layer];
 	struct attention_extras e = { .bias = p->mask[window],
+		.mask = p->keys,
+		.positions = p->positions,
 		.query_scale = p->query_scale,
 		.log_place = p->log_place,
 		.kept = p->kept,
@@ -62,6 +66,8 @@ static graph_value attention(struct build *b, graph_value x, struct shared *p, s
 		e.cos = p->cos[window], e.sin = p->sin[window];
 	if (s->attention_experts)
 		return attention_of_experts(b, x, &e, cache);
+	if (s->compressed)
+		return compressed_attention(b, x, &e, cache);
 	if (s->latent.key_rank)
 		return latent_attention(b, x, &e, cache);
 	return self_attention_with(b, x, &e, s->traits.qkv_bias, s->traits.out_bias, cache);
@@ -330,19 +336,24 @@ static graph_value altup_layer(struct build *b, struct body *io, graph_value sta
 	return altup_add(b, states, token_of_layer(b, x, p));
 }
 
+// A norm of what a branch reads of several streams, where the dialect has a word for it.
+static graph_value norm_if_named(struct build *b, const char *stem, graph_value x)
+{
+	return weight_named(b, stem) ? norm(b, stem, x, b->s->hidden_size) : x;
+}
+
 // Of several residual streams (block/hyper.c).
 static graph_value hyper_layer(struct build *b, struct body *io, graph_value streams, struct shared *p)
 {
 	struct graph *g = b->g;
-	int64_t h = b->s->hidden_size;
 	struct hyper_weights w;
 	graph_enter(g, "attn");
 	graph_value x = hyper_enter(b, "layers.attn.hyper", streams, &w);
-	streams = hyper_leave(b, streams, mix(b, io, norm(b, "layers.attn.norm", x, h), p), &w);
+	streams = hyper_leave(b, streams, mix(b, io, norm_if_named(b, "layers.attn.norm", x), p), &w);
 	graph_leave(g);
 	graph_enter(g, "ffn");
 	x = hyper_enter(b, "layers.ffn.hyper", streams, &w);
-	streams = hyper_leave(b, streams, feed(b, norm(b, "layers.ffn.norm", x, h), x), &w);
+	streams = hyper_leave(b, streams, feed(b, norm_if_named(b, "layers.ffn.norm", x), x), &w);
 	graph_leave(g);
 	return streams;
 }
@@ -390,6 +401,9 @@ static void make_shared(struct build *b, struct body *io, graph_value x, struct 
 		needed[s->sliding[i]] |= attends(s, i);
 		rotary[s->sliding[i]] |= attends(s, i) && is_rotary(s, i);
 	}
+	p->keys = io->mask;
+	if (s->compressed)
+		p->positions = io->positions.id ? io->positions : op_unsqueeze(g, places_of(g, x), 0);
 	if (s->mixers)
 		p->tokens = mask_of_new(b, io, x);
 	for (int w = 0; w < 2; w++) {
@@ -403,7 +417,7 @@ static void make_shared(struct build *b, struct body *io, graph_value x, struct 
 			rope_tables_by_section(b, r, r->dim ? r->dim : width, x, io->axes, &p->cos[w], &p->sin[w]);
 		else if (!s->traits.alibi && !TRAITS_OF(s, decoder)->sinusoids && !weight_named(b, "embed.position"))
 			rope_tables_of(b, r, r->dim ? r->dim : width, x, io->positions, &p->cos[w], &p->sin[w]);
-		int64_t window = w ? s->sliding_window : 0;
+		int64_t window = w || s->compressed ? s->sliding_window : 0;
 		if (w && s->chunk)
 			p->mask[w] = mask_chunks(b, io->mask, x, s->chunk);
 		else if (!s->bidirectional || io->blocks.id) // blocks say what sees later tokens

@@ -305,8 +305,10 @@ static void resolve_hybrid(struct config *c, struct spec *s, struct arena *a)
 	if (t->shared_block)
 		resolve_shared_blocks(c, s, a, r);
 	r->gate_act = t->decay_each ? ACT_SIGMOID : r->gate_act;
+	if (config_knows(c, "output_gate_type"))
+		r->gate_act = config_activation(c, "output_gate_type", s->act);
 	double floor = config_real(c, "kda_lower_bound", 0);
-	r->decay_floor = config_bool(c, "kda_safe_gate", false) ? floor : 0;
+	r->decay_floor = config_bool(c, "kda_safe_gate", config_knows(c, "kda_lower_bound")) ? floor : 0;
 	if (r->decay_floor > 0)
 		config_fail(c, STATUS_BAD_INPUT, "kda_lower_bound %g is above 0", floor);
 	const json_t *apart = config_get(c, "linear_attn_config"); // Kimi Linear's older files
@@ -661,6 +663,13 @@ static void resolve_molmo(struct config *c, struct spec *s)
 		config_fail(c, STATUS_UNSUPPORTED, "rotary positions that are scaled in some layers only are not supported yet");
 }
 
+// Qwen4's embeddings of several tokens together, in some layers.
+static void refuse_ngrams(struct config *c)
+{
+	if (json_array_size(config_get(c, "ple_layer_ids")) > 0)
+		config_fail(c, STATUS_UNSUPPORTED, "ple_layer_ids: embeddings of n-grams are not supported yet");
+}
+
 // What its layers hold beside attention, and what stands before and after them.
 static void resolve_layers(struct config *c, struct spec *s, struct arena *a)
 {
@@ -668,10 +677,17 @@ static void resolve_layers(struct config *c, struct spec *s, struct arena *a)
 
 	if (has_word(s, "layers.moe.router"))
 		resolve_moe(c, s, a);
+	if (t->clamped_silu_ffn) {
+		s->silu_limit = config_real(c, "swiglu_limit", 10);
+		if (s->act != ACT_SILU || !(s->silu_limit > 0))
+			config_fail(c, STATUS_UNSUPPORTED,
+				"swiglu_limit %g, or a hidden_act other than silu, is not supported yet", s->silu_limit);
+	}
 	if (t->clamped_ffn) {
 		s->glu_alpha = config_real(c, "swiglu_alpha", 1.702);
 		s->glu_limit = config_real(c, "swiglu_limit", 7);
 	}
+	refuse_ngrams(c);
 	resolve_attention_experts(c, s);
 	resolve_nope(c, s, a);
 	if (has_word(s, "layers.attn.log_scale"))
@@ -742,8 +758,10 @@ void decoder_resolve(struct config *c, struct spec *s, struct arena *a)
 		resolve_latent(c, s);
 	if (has_word(s, "layers.attn.norm.down"))
 		s->norm_rank = config_count(c, "gated_norm_rank", 16);
-	if (has_word(s, "layers.attn.hyper.fn"))
+	if (has_word(s, "layers.attn.hyper.fn") || has_word(s, "layers.attn.hyper.down"))
 		resolve_hyper(c, s, a);
+	if (has_word(s, "layers.compress.kv"))
+		resolve_compressed(c, s, a);
 	if (has_word(s, "layers.index.q"))
 		resolve_indexer(c, s, a);
 	if (t->mixer)
@@ -752,6 +770,8 @@ void decoder_resolve(struct config *c, struct spec *s, struct arena *a)
 	if (c->error.status)
 		return;
 	resolve_own_windows(c, s, a);
+	if (s->compressed)
+		resolve_compressed_layers(c, s, a);
 	if (has_word(s, "layers.attn.k_rope_norm"))
 		resolve_window_latent(c, s);
 	if (t->scaled_latents)
@@ -761,6 +781,10 @@ void decoder_resolve(struct config *c, struct spec *s, struct arena *a)
 	if (c->error.status)
 		return;
 	resolve_rope(c, s, a);
+	if (s->compressed)
+		resolve_compressed_rope(c, s);
+	if (has_word(s, "layers.index.qk"))
+		resolve_block_indexer(c, s, a);
 	if (s->latent.key_rank) {
 		s->rope.dim = s->window_rope.dim = s->rope.steps = s->window_rope.steps =
 			0; // what the embedding rotates lies apart already

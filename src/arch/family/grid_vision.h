@@ -22,7 +22,8 @@ enum grid_positions { GRID_NONE, GRID_CORNERS, GRID_LINEAR, GRID_CUBIC, GRID_SMO
 	X(T, FLAG, merge_given, "how wide a feature's square is comes in for each picture; a feature is the mean of its middle") \
 	X(T, FLAG, linear_patches, "the patch embedding is a linear layer") \
 	X(T, FLAG, convolved, \
-		"squares become one by a convolution; a gated feed-forward follows, out_hidden_size * channels wide") \
+		"squares become one by a convolution; a gated feed-forward follows, projection_intermediate_size or " \
+		"out_hidden_size * channels wide") \
 	X(T, FLAG, crossed_sizes, "intermediate_size is of what follows the layers; theirs is out_hidden_size") \
 	X(T, FLAG, pooled_frames, \
 		"patches come line by line and stay so, attend to all frames of their picture, with a sine of the frame's " \
