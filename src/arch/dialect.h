@@ -41,7 +41,7 @@ extern const struct dialect wav2vec2_names, hubert_names, unispeech_names, unisp
 	sew_names, sew_d_names, wav2vec2_conformer_names, wav2vec2_bert_names, spectrogram_names, parakeet_names, lasr_names,
 	ctc_names, fastspeech_names, hifigan_names, univnet_names, vits_names, transducer_names, encodec_names, mimi_names,
 	dac_names, stacked_sound_names, granite_speech5_encoder_names, granite_speech5_ctc_names, granite_speech_encoder_names,
-	jukebox_names, clvp_names, bark_names, seamless_speech_names;
+	jukebox_names, clvp_names, bark_names, seamless_speech_names, mctct_names, pe_audio_names;
 // series.c
 extern const struct dialect decision_names, patchtst_names, patchtsmixer_names, timesfm_names, timesfm2_5_names;
 // swin.c
@@ -127,6 +127,6 @@ extern const struct dialect aria_vlm_names, aya_vision_names, blip_2_names, blip
 	qwen2_5_omni_vision_names, qwen2_5_vl_vision_names, qwen2_vl_vision_names, qwen3_omni_vision_names, qwen3_vl_vision_names,
 	resampler_names, retrieval_names, ultravbert_names, video_llama_3_names, qwen2_audio_names, unheard_names, voxtral_names,
 	granite_speech_names, kimi_k25_names, kimi_k25_vision_names, lfm3_vl_names, lfm3_vl_vision_names, hunyuan_vl_vision_names,
-	video_llava_names, florence_names, davit_names;
+	video_llava_names, florence_names, davit_names, evolla_names;
 
 #endif

@@ -268,6 +268,7 @@ const struct head_class head_classes[] = {
 	{ "RagSequenceForGeneration", &head_text_to_text },
 	{ "GPTSanJapaneseForConditionalGeneration", &head_causal_lm },
 	{ "ForConditionalGeneration", &head_conditional },
+	{ "ForProteinText2Text", &head_conditional },
 	{ "ForSpeechToText", &head_conditional },
 	{ "ForTextToSpeech", &head_speech },
 	{ "ForTextToText", &head_text_to_text },

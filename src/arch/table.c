@@ -7,6 +7,7 @@
 #include "arch/family/clip.h"
 #include "arch/family/codec.h"
 #include "arch/family/convnext.h"
+#include "arch/family/dac.h"
 #include "arch/family/deberta.h"
 #include "arch/family/decoder.h"
 #include "arch/family/deformable_detr.h"
@@ -188,6 +189,8 @@
 #define BACKBONE_PART(type) .part_types = { { "backbone", type } }
 #define GROUNDED .part_types = { { "backbone", "swin" }, { "text", "bert" } }
 #define TEXT_PART(type) .part_types = { { "text", type } }
+#define CODEC_PART(type) .part_types = { { "codec", type } }
+#define PROTEIN_PART(type) .part_types = { { "protein", type } }
 #define VISION_PART(type) .part_types = { { "vision", type } }
 #define ENCODER_PART(encoder) .part_types = { { "encoder", encoder } }
 #define DEPTH_PRO_PARTS \
@@ -354,6 +357,7 @@ const struct arch arch_rows[] = {
 	{ "esm", OF(encoder, esm_names, TANH_HEAD, .norm_first = true, .positions_from_pad = true, .padding_zeroed = true) },
 	{ "esmc", OF(rotary_encoder, esmc_names, BRANCH_BIAS_LN, GELU_TANH_HEADS, .qk_norm_whole = true, .depth_scaled = true) },
 	{ "eurobert", &rotary_encoder, &eurobert_names },
+	{ "evolla", &evolla, &evolla_names, PROTEIN_PART("esm") },
 	{ "exaone4", OF(decoder, olmo2_names, EXAONE, .reordered_norm = true) },
 	{ "exaone4_5", OF(vlm_grid, grid_names, .one_position = true), PARTS("exaone4", "exaone4_5_vision") },
 	{ "exaone4_5_vision", OF(grid_vision, qwen2_5_vl_vision_names, .windows = true) },
@@ -534,6 +538,7 @@ const struct arch arch_rows[] = {
 	{ "maskformer-swin", OF(swin, maskformer_swin_names, .windows_always = true) },
 	{ "mbart", OF(seq2seq, bart_names, BART, .norm_first = true, .start_wraps = true) },
 	{ "mega", OF(mega, mega_names, TANH_HEAD) },
+	{ "mctct", OF(mctct, mctct_names) },
 	{ "megatron-bert", OF(encoder, megatron_bert_names, TANH_HEAD, .norm_first = true) },
 	{ "mellum", OF(decoder, qwen_moe_names, .qk_norm = true, .window_pattern = 1) },
 	{ "metaclip_2", &dual, &dual_names, TOWERS("metaclip_2") },
@@ -622,6 +627,7 @@ const struct arch arch_rows[] = {
 	{ "parakeet_tdt", &transducer, &transducer_names, ENCODER_PART("parakeet_encoder") },
 	{ "patchtsmixer", &patchtsmixer, &patchtsmixer_names },
 	{ "patchtst", &patchtst, &patchtst_names },
+	{ "pe_audio_encoder", OF(pe_audio, pe_audio_names, .interleaved_rope = true, .qk_norm = true), CODEC_PART("dac") },
 	{ "pegasus", OF(seq2seq, bart_names, .norm_first = true) },
 	{ "pegasus_x", OF(seq2seq, pegasus_x_names, .norm_first = true, .sine_positions = 2) },
 	{ "perceiver", &perceiver_text, &perceiver_text_names },

@@ -337,8 +337,8 @@ const struct dialect esm_names = {
 	.weights = WEIGHTS({ "embed.norm", "@embeddings.layer_norm" },
 		{ "layers.attn.norm", "@encoder.layer.#.attention.LayerNorm" },
 		{ "layers.ffn.norm", "@encoder.layer.#.LayerNorm" }, { "norm", "@encoder.emb_layer_norm_after" },
-		{ "embed.frequencies", "@encoder.layer.$.attention.self.rotary_embeddings" }, BERT_EMBED, BERT_LAYERS,
-		ROBERTA_HEADS),
+		{ "embed.frequencies", "@encoder.layer.$.attention.self.rotary_embeddings" },
+		{ "embed.frequencies", "@rotary_embeddings" }, BERT_EMBED, BERT_LAYERS, ROBERTA_HEADS),
 	.ignored = IGNORED(BUFFERS, "*contact_head.*", "*rotary_embeddings.inv_freq"),
 	.inert = IGNORED("esmfold_config", "vocab_list"),
 };

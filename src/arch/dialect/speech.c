@@ -527,3 +527,41 @@ const struct dialect bark_names = {
 	.ignored = IGNORED("*.attn.bias"), // which places are seen
 	.inert = IGNORED("model_type", "is_encoder_decoder"),
 };
+
+const struct dialect mctct_names = {
+	.name = "mctct",
+	.prefix = "mctct.",
+	.keys = KEYS({ "head_dim", "attention_head_dim" }),
+	.weights = WEIGHTS({ "stem.scale", "@encoder.layer_norm.singleton_weight" },
+		{ "stem.offset", "@encoder.layer_norm.singleton_bias" }, { "stem.conv", "@encoder.conv.conv_layers.#" },
+		{ "layers.attn.q", "@encoder.layers.#.attention.self.query" },
+		{ "layers.attn.k", "@encoder.layers.#.attention.self.key" },
+		{ "layers.attn.v", "@encoder.layers.#.attention.self.value" },
+		{ "layers.attn.distance", "@encoder.layers.#.attention.self.distance_embedding" },
+		{ "layers.attn.o", "@encoder.layers.#.attention.output.dense" },
+		{ "layers.attn.norm", "@encoder.layers.#.attention.output.LayerNorm" },
+		{ "layers.ffn.up", "@encoder.layers.#.intermediate.dense" },
+		{ "layers.ffn.down", "@encoder.layers.#.output.dense" },
+		{ "layers.ffn.norm", "@encoder.layers.#.output.LayerNorm" }, { "head.ctc", "ctc_head" }),
+	.ignored = IGNORED("*position_ids", "*token_type_ids"),
+	.inert = IGNORED("ctc_loss_reduction", "ctc_zero_infinity", "conv_dropout"),
+};
+
+const struct dialect pe_audio_names = {
+	.name = "pe-audio-encoder",
+	.prefix = "",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.narrow", "embedder.bottleneck" }, { "embed.project", "embedder.data_proj" },
+		{ "embed.class", "patch_embedder.class_embedding" },
+		{ "block.first.norm", "patch_embedder.resnet_block.block1.groupnorm" },
+		{ "block.first.conv", "patch_embedder.resnet_block.block1.project" },
+		{ "block.second.norm", "patch_embedder.resnet_block.block2.groupnorm" },
+		{ "block.second.conv", "patch_embedder.resnet_block.block2.project" },
+		{ "layers.attn.norm", "layers.#.input_layernorm" }, { "layers.attn.q", "layers.#.self_attn.q_proj" },
+		{ "layers.attn.k", "layers.#.self_attn.k_proj" }, { "layers.attn.v", "layers.#.self_attn.v_proj" },
+		{ "layers.attn.o", "layers.#.self_attn.o_proj" }, { "layers.attn.q_norm", "layers.#.self_attn.q_norm" },
+		{ "layers.attn.k_norm", "layers.#.self_attn.k_norm" }, { "layers.ffn.norm", "layers.#.post_attention_layernorm" },
+		{ "layers.ffn.gate", "layers.#.mlp.gate_proj" }, { "layers.ffn.up", "layers.#.mlp.up_proj" },
+		{ "layers.ffn.down", "layers.#.mlp.down_proj" }, { "norm", "norm" }, { "output", "output" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq"),
+};

@@ -772,6 +772,34 @@ const struct dialect idefics_names = {
 		"cross_layer_activation_function", "max_new_tokens", "max_sequence_length", "word_embed_proj_dim", "dropout"),
 };
 
+#define EVOLLA_LATENTS "@protein_encoder.sequence_compressor_resampler."
+#define EVOLLA_LOOKS "@layers.#.adapter."
+const struct dialect evolla_names = {
+	.name = "evolla",
+	.prefix = "model.",
+	.keys = NO_KEYS,
+	.weights = WEIGHTS({ "embed.word", "@embed_tokens" }, { "layers.attn.norm", "@layers.#.input_layernorm" },
+		{ "layers.attn.q", "@layers.#.self_attn.q_proj" }, { "layers.attn.k", "@layers.#.self_attn.k_proj" },
+		{ "layers.attn.v", "@layers.#.self_attn.v_proj" }, { "layers.attn.o", "@layers.#.self_attn.o_proj" },
+		{ "layers.ffn.norm", "@layers.#.post_attention_layernorm" }, { "layers.ffn.gate", "@layers.#.mlp.gate_proj" },
+		{ "layers.ffn.up", "@layers.#.mlp.up_proj" }, { "layers.ffn.down", "@layers.#.mlp.down_proj" },
+		{ "norm", "@norm" }, { "looks.attn.norm", EVOLLA_LOOKS "attention_norm" },
+		{ "looks.attn.q", EVOLLA_LOOKS "query" }, { "looks.attn.k", EVOLLA_LOOKS "key_protein" },
+		{ "looks.attn.v", EVOLLA_LOOKS "value_protein" }, { "looks.attn.o", EVOLLA_LOOKS "out_proj" },
+		{ "looks.attn.gate", EVOLLA_LOOKS "gate_attention" }, { "looks.ffn.gate", EVOLLA_LOOKS "gate_ffw" },
+		{ "looks.ffn.norm", EVOLLA_LOOKS "ff.norm" }, { "looks.ffn.up", EVOLLA_LOOKS "ff.fc1" },
+		{ "looks.ffn.down", EVOLLA_LOOKS "ff.fc2" }, { "latents", EVOLLA_LATENTS "latents" },
+		{ "latents.project", EVOLLA_LATENTS "protein_projector" }, { "latents.norm", EVOLLA_LATENTS "norm" },
+		{ "latents.attn.source", EVOLLA_LATENTS "layers.#.0.norm_media" },
+		{ "latents.attn.norm", EVOLLA_LATENTS "layers.#.0.norm_latents" },
+		{ "latents.attn.q", EVOLLA_LATENTS "layers.#.0.to_q" }, { "latents.attn.kv", EVOLLA_LATENTS "layers.#.0.to_kv" },
+		{ "latents.attn.o", EVOLLA_LATENTS "layers.#.0.to_out" },
+		{ "latents.ffn.norm", EVOLLA_LATENTS "layers.#.1.norm" }, { "latents.ffn.up", EVOLLA_LATENTS "layers.#.1.fc1" },
+		{ "latents.ffn.down", EVOLLA_LATENTS "layers.#.1.fc2" }, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*rotary_emb.inv_freq", "*rotary_embeddings.inv_freq"),
+	.inert = IGNORED("aligner_attention_probs_dropout_prob"),
+};
+
 const struct dialect mllama_names = {
 	.name = "mllama",
 	.prefix = "model.",

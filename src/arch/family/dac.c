@@ -7,6 +7,7 @@
 //   - conv - [snake - conv * ratio - unit 1, 3, 9].. - snake - conv - tanh -> [batch, samples]
 //   unit:  x -+- snake - conv, dilated - snake - conv -(+)-        snake(x) = x + sin(a x)^2 / a
 #include "arch/block/block.h"
+#include "arch/family/dac.h"
 
 struct dac {
 	int64_t encoder_width, decoder_width, codes, code_width, quantizers;
@@ -184,6 +185,25 @@ static void give(struct build *b, const struct body *io)
 	graph_output(g, "projected_latents", latents); // [batch, quantizers * code_width, frames]
 }
 
+static void body(struct build *b, struct body *io)
+{
+	io->last = op_transpose(b->g, encode(b, io->features), 3, (int[]){ 0, 2, 1 });
+}
+
+int64_t dac_code_width(const struct spec *s)
+{
+	return ((const struct dac *)s->own)->code_width;
+}
+
+int64_t dac_hop(const struct spec *s)
+{
+	const struct dac *o = s->own;
+	int64_t hop = 1;
+	for (int64_t i = 0; i < o->down_steps && hop < 1 << 20; i++)
+		hop *= o->down[i];
+	return hop;
+}
+
 static void build(struct build *b)
 {
 	struct graph *g = b->g;
@@ -199,5 +219,6 @@ const struct family dac = {
 	.architecture = "audio",
 	.resolve = resolve,
 	.build = build,
+	.body = body,
 	.heads = heads,
 };
