@@ -159,6 +159,7 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 	m->clamped_swiglu = t->clamped_swiglu;
 	m->clamped_silu = t->clamped_silu;
 	m->halves = t->swiglu_halves;
+	m->silu = t->silu_experts;
 	if (has_word(s, "layers.moe.hash"))
 		resolve_hashed(c, s, m, a);
 	m->shared_average = with && text_is(with, "average");

@@ -48,6 +48,7 @@ struct moe {
 	double scale, jitter, alpha, limit;
 	double logit_scale; // of the router's scores; 0: none
 	const bool *hashed; // [layers_in_config]: a table says which experts a token of the vocabulary has; NULL: in no layer
+	bool silu;          // experts have it, whatever act the feed-forwards have
 	bool activated;     // the router's scores are `score` of its logits
 	enum activation score;
 	double gate_cap, up_cap; // softcaps of what gate and up are in the product, beside the gate's own sigmoid; 0: none
@@ -230,7 +231,7 @@ struct spec {
 	const struct altup *altup;       // NULL: none
 	const int64_t *ffn_sizes;        // [layers_in_config]; NULL: ffn_size in all
 	double glu_alpha, glu_limit;     // of feed-forwards: clamped_glu; limit 0: they have s->act
-	double silu_limit;               // of feed-forwards: clamped_silu_glu; 0: not
+	double gate_limit;      // of gated feed-forwards: the gate is at most that, up within it; 0: they are not clamped
 	const double *sparsity; // [layers_in_config]: only what is this many deviations above the mean passes the gate; 0: all
 	int64_t global_tokens, token_block; // learned tokens before an encoder's, which see all; the others see those and a block
 	bool staggered;                     // blocks of every second layer begin half a block earlier

@@ -98,7 +98,7 @@
 	.never_tied = true
 #define GLM5_NEXT \
 	.mixer = MIX_DELTA, .attention_every = 4, .decay_each = true, .no_rotary = true, .sigmoid_router = true, \
-	.latent_eps = true, .clamped_silu_ffn = true
+	.latent_eps = true, .clamped_gates = true, .silu_experts = true
 #define BAILING_HYBRID \
 	.mixer = MIX_DELTA, .decay_each = true, \
 	.attention_gate = GATE_HEADS_SIGMOID, .interleaved_rope = true, \
@@ -121,7 +121,7 @@
 	.scaled_latents = true, .attention_gate = GATE_HEADS_SIGMOID, .window_edges = 2
 #define DEEPSEEK_V4 \
 	.interleaved_rope = true, .indexer_interleaved = true, .indexer_rope_last = true, .normalised_experts = true, \
-	.clamped_silu_ffn = true
+	.clamped_gates = true
 #define HY_V4 \
 	.sigmoid_router = true, .attention_gate = GATE_SIGMOID, .indexer_rope_last = true, .clamped_silu = true
 #define LLAMA4_ATTENTION .interleaved_rope = true, .qk_norm_rotary = true

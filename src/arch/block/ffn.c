@@ -40,12 +40,19 @@ graph_value clamped_glu(struct build *b, graph_value gate, graph_value up, doubl
 	return op_mul(g, op_add(g, up, graph_f32(g, 1)), glu);
 }
 
-graph_value clamped_silu_glu(struct build *b, graph_value gate, graph_value up, double limit)
+// The gate at most limit, up within it.
+static void clamp_gate(struct build *b, graph_value *gate, graph_value *up, double limit)
 {
 	struct graph *g = b->g;
 	graph_value most = graph_f32(g, (float)limit);
-	up = op_max(g, op_min(g, up, most), op_neg(g, most));
-	return op_mul(g, op_silu(g, op_min(g, gate, most)), up);
+	*up = op_max(g, op_min(g, *up, most), op_neg(g, most));
+	*gate = op_min(g, *gate, most);
+}
+
+graph_value clamped_silu_glu(struct build *b, graph_value gate, graph_value up, double limit)
+{
+	clamp_gate(b, &gate, &up, limit);
+	return op_mul(b->g, op_silu(b->g, gate), up);
 }
 
 // Where the dialect has words for both ways the file says which.
@@ -87,8 +94,8 @@ graph_value ffn_between(struct build *b, const char *stem, graph_value x, int64_
 		gate = op_scale(g, gate, (float)s->multipliers->ffn_gate);
 	if (s->glu_limit > 0 && up.id)
 		return linear(b, down, clamped_glu(b, gate, up, s->glu_alpha, s->glu_limit), width, outer, bias);
-	if (s->silu_limit > 0 && up.id)
-		return linear(b, down, clamped_silu_glu(b, gate, up, s->silu_limit), width, outer, bias);
+	if (s->gate_limit > 0 && up.id)
+		clamp_gate(b, &gate, &up, s->gate_limit);
 	graph_value y = s->act == ACT_XIELU ? xielu(b, arena_printf(a, "%s.act", stem), gate)
 					    : activate(b, s->act, gate); // [batch, seq, width]
 	if (up.id)

@@ -251,8 +251,13 @@ static bool is_stacked(const struct build *b)
 // Of b->item.
 static graph_value expert(struct build *b, graph_value x, int64_t outer)
 {
+	const struct spec *s = b->s;
+	struct spec own = *s;
+	own.act = s->moe->silu ? ACT_SILU : s->act;
+	b->s = &own;
 	graph_value y =
-		is_stacked(b) ? expert_of_stack(b, x) : ffn_between(b, "layers.moe.expert", x, outer, b->s->moe->width, false);
+		is_stacked(b) ? expert_of_stack(b, x) : ffn_between(b, "layers.moe.expert", x, outer, s->moe->width, false);
+	b->s = s;
 	return weight_named(b, "layers.moe.expert_norm") ? norm_scaled_first(b, "layers.moe.expert_norm", y, outer) : y;
 }
 

@@ -92,7 +92,8 @@
 	X(T, FLAG, joined_nope, "in layers without rotary positions the rotated part of keys is one of each head") \
 	X(T, FLAG, indexer_rope_last, "the indexer's heads are turned at their end, and the norm of its keys has rms_norm_eps") \
 	X(T, FLAG, clamped_ffn, "feed-forwards, too: clamped_swiglu, in halves") \
-	X(T, FLAG, clamped_silu_ffn, "feed-forwards and experts, one by one: silu(gate) * up, clamped")
+	X(T, FLAG, clamped_gates, "feed-forwards and experts, one by one: the gate is at most swiglu_limit, up within it") \
+	X(T, FLAG, silu_experts, "experts have silu, whatever hidden_act says")
 FAMILY_TRAITS(decoder, DECODER_TRAITS);
 
 void decoder_resolve(struct config *c, struct spec *s, struct arena *a);

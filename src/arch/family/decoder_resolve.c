@@ -309,9 +309,14 @@ static void resolve_hybrid(struct config *c, struct spec *s, struct arena *a)
 		r->gate_act = config_activation(c, "output_gate_type", s->act);
 	double floor = config_real(c, "kda_lower_bound", 0);
 	r->decay_floor = config_bool(c, "kda_safe_gate", config_knows(c, "kda_lower_bound")) ? floor : 0;
-	if (r->decay_floor > 0)
-		config_fail(c, STATUS_BAD_INPUT, "kda_lower_bound %g is above 0", floor);
 	const json_t *apart = config_get(c, "linear_attn_config"); // Kimi Linear's older files
+	const json_t *least = json_object_get(apart, "gate_lower_bound");
+	if (least)
+		r->decay_floor = json_is_number(least)                       ? json_number_value(least)
+			: json_is_false(json_object_get(apart, "safe_gate")) ? 0
+									     : -5;
+	if (r->decay_floor > 0)
+		config_fail(c, STATUS_BAD_INPUT, "kda_lower_bound %g is above 0", r->decay_floor);
 	for (size_t i = 0; i < 3; i++) {
 		static const char *const words[] = { "head_dim", "num_heads", "short_conv_kernel_size" };
 		const json_t *v = json_object_get(apart, words[i]);
@@ -677,11 +682,10 @@ static void resolve_layers(struct config *c, struct spec *s, struct arena *a)
 
 	if (has_word(s, "layers.moe.router"))
 		resolve_moe(c, s, a);
-	if (t->clamped_silu_ffn) {
-		s->silu_limit = config_real(c, "swiglu_limit", 10);
-		if (s->act != ACT_SILU || !(s->silu_limit > 0))
-			config_fail(c, STATUS_UNSUPPORTED,
-				"swiglu_limit %g, or a hidden_act other than silu, is not supported yet", s->silu_limit);
+	if (t->clamped_gates) {
+		s->gate_limit = config_real(c, "swiglu_limit", 10);
+		if (!(s->gate_limit > 0))
+			config_fail(c, STATUS_UNSUPPORTED, "swiglu_limit %g is not supported yet", s->gate_limit);
 	}
 	if (t->clamped_ffn) {
 		s->glu_alpha = config_real(c, "swiglu_alpha", 1.702);

@@ -115,9 +115,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		v->wide = s->ffn_size, s->ffn_size = v->out;
 	else if (t->convolved)
 		v->wide = config_size(c, "projection_intermediate_size", v->out * s->channels);
-	s->silu_limit = config_real(c, "swiglu_limit", 0);
-	if (s->silu_limit > 0 && s->act != ACT_SILU)
-		config_fail(c, STATUS_UNSUPPORTED, "swiglu_limit beside a hidden_act other than silu is not supported yet");
+	s->gate_limit = config_real(c, "swiglu_limit", 0);
 	if (!c->error.status &&
 		(v->frames < 1 || v->frames > 64 || v->merge < 1 || v->merge > 64 || s->patch_size < 1 || s->patch_size > 4096 ||
 			s->channels < 1 || v->out < 1 || (t->convolved && v->wide < 1)))
