@@ -326,6 +326,32 @@ class Inputs:
         first = 1 + np.arange(images) * (seq // (images + 1))
         return np.broadcast_to(np.arange(seq)[:, None] >= first, (batch, seq, images)).astype(np.int64)
 
+    # OmDet-Turbo's: classes of all pictures, one after the other, and a task of each picture. A text ends with the greatest id.
+    def texts(self, name, rows):
+        length = self.asked.get("seq", self.like[name][1])
+        ids, mask = self.tokens(rows, length, self.text.vocab_size), self.mask(rows, length)
+        for row in range(rows):
+            ids[row, mask[row].sum() - 1:] = self.text.vocab_size - 1
+        self.made[name.replace("input_ids", "attention_mask")] = mask
+        return ids
+
+    def classes_structure(self):
+        return np.arange(2, 2 + self.size("batch", "classes_structure", 0, 1), dtype=np.int64)
+
+    def classes_input_ids(self):
+        return self.texts("classes_input_ids", int(self.get("classes_structure").sum()))
+
+    def classes_attention_mask(self):
+        self.get("classes_input_ids")
+        return self.made["classes_attention_mask"]
+
+    def tasks_input_ids(self):
+        return self.texts("tasks_input_ids", len(self.get("pixel_values")))
+
+    def tasks_attention_mask(self):
+        self.get("tasks_input_ids")
+        return self.made["tasks_attention_mask"]
+
     # What OneFormer is asked for, as many numbers as its configuration says.
     def task_inputs(self):
         return self.sound(len(self.get("pixel_values")), self.config.task_seq_len)

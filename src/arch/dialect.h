@@ -59,7 +59,7 @@ extern const struct dialect aura_flow_names, cog_video_names, dit_names, ltx_vid
 // detect.c
 extern const struct dialect conditional_detr_names, d_fine_names, dab_detr_names, deformable_detr_names, deimv2_names, deta_names,
 	detr_names, grounding_names, mask2former_names, mm_grounding_names, rf_detr_names, rt_detr_names, rt_detr_v2_names,
-	superpoint_names, superglue_names, lightglue_names, efficient_loftr_names, maskformer_names, oneformer_names;
+	superpoint_names, superglue_names, omdet_names, lightglue_names, efficient_loftr_names, maskformer_names, oneformer_names;
 // convnet.c
 extern const struct dialect regnet_names, resnet_names, rt_detr_resnet_names, resnet_timm_names, timm_wrapper_names,
 	convnext_names, convnextv2_names, dinov3_convnext_names, mobilenet_v1_names, mobilenet_v2_names, poolformer_names,

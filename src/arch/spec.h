@@ -357,6 +357,7 @@ FAMILY(musicgen);
 FAMILY(nat);
 FAMILY(packed_vision);
 FAMILY(patchtsmixer);
+FAMILY(omdet);
 FAMILY(patchtst);
 FAMILY(pixart);
 FAMILY(placed_vision);

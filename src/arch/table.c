@@ -604,6 +604,7 @@ const struct arch arch_rows[] = {
 	{ "olmo3", OF(decoder, olmo2_names, .reordered_norm = true, .qk_norm_whole = true, .window_pattern = 4) },
 	{ "olmo_hybrid", OF(decoder, olmo_hybrid_names, OLMO_HYBRID) },
 	{ "olmoe", OF(decoder, qwen_moe_names, .qk_norm_whole = true) },
+	{ "omdet-turbo", &omdet, &omdet_names, .part_types = { { "backbone", "timm_backbone" }, { "text", "clip_text_model" } } },
 	{ "oneformer", &mask2former, &oneformer_names, BACKBONE_PART("swin") },
 	{ "open-llama", &decoder, &open_llama_names },
 	{ "openai-gpt", OF(decoder, openai_gpt_names, GPT, GPT1_NORMS, .transposed_weights = true, .gelu_by_tanh = true) },

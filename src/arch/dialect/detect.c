@@ -162,6 +162,44 @@ const struct dialect rt_detr_v2_names = {
 	.inert = IGNORED(RT_DETR_INERT),
 };
 
+#define OMDET_ATTENTION(canonical, file) \
+	{ canonical ".q", file ".query" }, { canonical ".k", file ".key" }, { canonical ".v", file ".value" }, \
+	{ \
+		canonical ".o", file ".out_proj" \
+	}
+#define OMDET_ENCODER "encoder.encoder.#.layers.#."
+#define OMDET_DECODER "decoder.layers.#."
+
+const struct dialect omdet_names = {
+	.name = "omdet-turbo",
+	.prefix = "",
+	.keys = KEYS({ "d_model", "d_model" }, { "d_model", "encoder_hidden_dim" },
+		{ "encoder_attention_heads", "encoder_attention_heads" }, { "encoder_attention_heads", "num_attention_heads" }),
+	.weights = WEIGHTS({ "text.projection", "language_backbone.text_projection" },
+		{ "input", "encoder.channel_projection_layers.#.0" }, { "input.norm", "encoder.channel_projection_layers.#.1" },
+		OMDET_ATTENTION("encoder.attn", OMDET_ENCODER "self_attn"),
+		{ "encoder.attn.norm", OMDET_ENCODER "self_attn_layer_norm" }, { "encoder.ffn.up", OMDET_ENCODER "fc1" },
+		{ "encoder.ffn.down", OMDET_ENCODER "fc2" }, { "encoder.ffn.norm", OMDET_ENCODER "final_layer_norm" },
+		CONV_NORM("lateral", "encoder.lateral_convs.#"), CONV_NORM("smaller", "encoder.downsample_convs.#"),
+		FUSION("down", "encoder.fpn_blocks.#"), FUSION("up", "encoder.pan_blocks.#"),
+		{ "source", "decoder.channel_projection_layers.#.0" }, { "source.norm", "decoder.channel_projection_layers.#.1" },
+		{ "task.up", "decoder.task_encoder.mlp.linear1" }, { "task.down", "decoder.task_encoder.mlp.linear2" },
+		{ "task.norm", "decoder.task_encoder.res1.norm1" }, { "task.project", "decoder.task_project" },
+		{ "choice", "decoder.encoder_vision_features.0" }, { "choice.norm", "decoder.encoder_vision_features.1" },
+		{ "choice.class", "decoder.encoder_class_head" }, { "choice.box", "decoder.encoder_bbox_head.layers.#" },
+		{ "queries", "decoder.tgt_embed" }, { "decoder.position", "decoder.query_position_head.layers.#" },
+		OMDET_ATTENTION("decoder.attn", OMDET_DECODER "self_attn"), { "decoder.attn.norm", OMDET_DECODER "norm1" },
+		DEFORM("decoder.cross", OMDET_DECODER "cross_attn"), { "decoder.cross.norm", OMDET_DECODER "norm2" },
+		{ "decoder.ffn.up", OMDET_DECODER "linear1" }, { "decoder.ffn.down", OMDET_DECODER "linear2" },
+		{ "decoder.ffn.norm", OMDET_DECODER "norm3" }, { "head.class", "decoder.decoder_class_head.#" },
+		{ "head.boxes", "decoder.decoder_bbox_head.#.layers.#" }),
+	// Norms of maps whose channels are last; classes are told by the last layer alone.
+	.ignored = IGNORED("*.num_batches_tracked", "*relative_position_index", "*vision_backbone.swin.layernorm.*",
+		"*vision_backbone.layernorm.*", "vision_backbone.layer_norms.*", "decoder.decoder_class_head.*"),
+	.inert = IGNORED("image_size", "cache_size", "disable_custom_kernels", "init_std", "*dropout*", "is_encoder_decoder",
+		"use_timm_backbone", "use_pretrained_backbone", "backbone_kwargs"),
+};
+
 #define D_FINE_FUSION(canonical, file) \
 	CONV_NORM(canonical ".whole", file ".conv1"), FUSION(canonical ".first", file ".csp_rep1"), \
 		CONV_NORM(canonical ".first.out", file ".conv2"), FUSION(canonical ".second", file ".csp_rep2"), \

@@ -56,7 +56,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	o->encoder_act = config_activation(c, "encoder_activation_function", ACT_GELU);
 	o->decoder_act = config_activation(c, "decoder_activation_function", ACT_RELU);
 	o->width = config_size(c, "encoder_hidden_dim", 256);
-	bool fine = TRAITS_OF(s, rt_detr)->distributed;
+	bool fine = o->fine = TRAITS_OF(s, rt_detr)->distributed;
 	double expansion = config_real(c, "hidden_expansion", 1);
 	o->fused = (int64_t)((double)o->width * (fine ? expansion / 2 : expansion));
 	o->blocks = 3;
@@ -70,8 +70,10 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	o->offset_scale = scaled ? config_real(c, "decoder_offset_scale", 0.5) : 0.5;
 	if (fine)
 		d_fine_resolve(c, s, o);
-	if (TRAITS_OF(s, rt_detr)->lean)
+	o->lean = TRAITS_OF(s, rt_detr)->lean;
+	if (o->lean)
 		deim_resolve(c, s, o);
+	o->side_act = o->conv_act;
 	refuse(c, o, scaled, fine);
 	const int64_t *in = config_sizes(c, "decoder_in_channels", a, 0, &given);
 	bool fits = in && given > 0 && given <= o->levels && o->levels <= DEFORM_LEVELS_MOST;
@@ -99,7 +101,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		"backbone.model.", NULL };
 	static const char *const lean_roots[] = { "model.conv_encoder.model.", "conv_encoder.model.",
 		"model.conv_encoder.backbone.", "conv_encoder.backbone.", NULL };
-	bool lean = TRAITS_OF(s, rt_detr)->lean;
+	bool lean = o->lean;
 	struct spec *backbone =
 		resolve_part(c, s, a, "backbone", "backbone_config", NULL, &head_backbone, lean ? lean_roots : roots);
 	if (!backbone)
@@ -124,12 +126,12 @@ static const struct rt_detr *own(const struct build *b)
 
 static bool is_fine(const struct build *b)
 {
-	return TRAITS_OF(b->s, rt_detr)->distributed;
+	return own(b)->fine;
 }
 
 static bool is_lean(const struct build *b)
 {
-	return TRAITS_OF(b->s, rt_detr)->lean;
+	return own(b)->lean;
 }
 
 // ---- the encoder --------------------------------------------------------------------------------------------------------
@@ -147,15 +149,16 @@ graph_value rt_detr_conv(
 static graph_value places(struct build *b, graph_value map)
 {
 	struct graph *g = b->g;
-	int64_t w = own(b)->width, quarter = w / 4;
+	int64_t w = own(b)->width, quarter = w / 4, outer = own(b)->crossed ? 3 : 2, inner = 5 - outer;
 	float *wave = GRAPH_TABLE(g, NULL, quarter, 1, float);
 	for (int64_t i = 0; wave && i < quarter; i++)
 		wave[i] = (float)pow((double)own(b)->detect.temperature, -(double)i / (double)quarter);
 	graph_value each = graph_constant(g, DTYPE_F32, 1, &quarter, wave), half[2];
-	graph_value shape = op_concat(
-		g, 3, (graph_value[]){ op_dim(g, map, 2), op_dim(g, map, 3), graph_i64s(g, 1, (int64_t[]){ w / 2 }) }, 0);
+	graph_value shape = op_concat(g, 3,
+		(graph_value[]){ op_dim(g, map, (int)outer), op_dim(g, map, (int)inner), graph_i64s(g, 1, (int64_t[]){ w / 2 }) },
+		0);
 	for (int i = 0; i < 2; i++) {
-		graph_value n = op_squeeze(g, op_dim(g, map, 2 + i), 0);
+		graph_value n = op_squeeze(g, op_dim(g, map, (int)(i ? inner : outer)), 0);
 		graph_value at = op_cast(g, op_range(g, graph_i64(g, 0), n, graph_i64(g, 1)), DTYPE_F32);
 		graph_value angle = op_mul(g, op_unsqueeze(g, at, 1), each);
 		graph_value both = op_concat(g, 2, (graph_value[]){ op_sin(g, angle), op_cos(g, angle) }, 1); // [n, width / 2]
@@ -246,8 +249,7 @@ static graph_value fusion(struct build *b, const char *stem, graph_value x, grap
 	return o->fused == o->width ? x : rt_detr_conv(b, last, x, o->width, 1, 1, o->conv_act);
 }
 
-// maps [o->maps], changed in place
-static void encode(struct build *b, graph_value *maps)
+void rt_detr_encode(struct build *b, graph_value *maps)
 {
 	struct graph *g = b->g;
 	const struct rt_detr *o = own(b);
@@ -265,7 +267,7 @@ static void encode(struct build *b, graph_value *maps)
 	for (int64_t i = n - 1; i > 0 && !graph_failed(g); i--) {
 		b->layer = n - 1 - i;
 		graph_enter(g, "down.%lld", (long long)b->layer);
-		maps[i] = rt_detr_conv(b, "lateral", maps[i], o->width, 1, 1, is_fine(b) ? ACT_NONE : o->conv_act);
+		maps[i] = rt_detr_conv(b, "lateral", maps[i], o->width, 1, 1, is_fine(b) ? ACT_NONE : o->side_act);
 		maps[i - 1] = fusion(b, "down", resized_like(b, maps[i], maps[i - 1], "nearest"), maps[i - 1], n - 1 - i);
 		graph_leave(g);
 	}
@@ -273,7 +275,7 @@ static void encode(struct build *b, graph_value *maps)
 		b->layer = i - 1;
 		graph_enter(g, "up.%lld", (long long)b->layer);
 		graph_value less = is_fine(b) ? d_fine_smaller(b, maps[i - 1])
-					      : rt_detr_conv(b, "smaller", maps[i - 1], o->width, 3, 2, o->conv_act);
+					      : rt_detr_conv(b, "smaller", maps[i - 1], o->width, 3, 2, o->side_act);
 		maps[i] = fusion(b, "up", less, maps[i], i - 1);
 		graph_leave(g);
 	}
@@ -373,7 +375,7 @@ static void build(struct build *b)
 	if (o->lite)
 		deim_lite(b, maps, count);
 	else
-		encode(b, maps);
+		rt_detr_encode(b, maps);
 	for (int64_t i = 0; i < o->levels; i++)
 		sources[i] = source(b, maps, i);
 	struct deform_levels l = deform_levels(b, sources, o->levels);

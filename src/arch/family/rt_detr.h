@@ -20,18 +20,24 @@ struct rt_detr {
 	const int64_t *attended; // maps that attention is over
 	const int64_t *points;   // [levels]
 	double offset_scale, norm_eps;
-	bool discrete;  // struct deform's
-	bool placed;    // positions are added in the encoder's attention
-	int64_t blocks; // of a fusion's branch
+	bool discrete;   // struct deform's
+	bool placed;     // positions are added in the encoder's attention
+	bool crossed;    // these are counted down columns of as many places as a row has: right for squares alone (OmDet-Turbo)
+	bool fine, lean; // the traits distributed and lean
+	int64_t blocks;  // of a fusion's branch
 	// D-FINE: steps of a side's distribution; how many of them the quality of a box is told from, by a network of that size
 	int64_t bins, best, best_ffn, best_layers;
-	enum activation conv_act, encoder_act, decoder_act;
+	enum activation conv_act, encoder_act, decoder_act; // conv_act: of fusions
+	enum activation side_act;                           // of what stands between the encoder's maps
 	// DEIMv2. details: channels of the first of the convolutions that stand beside a backbone of patches; trailing: a branch
 	// ends with a 3x3; gated: what a decoder's layer saw is weighed, not added
 	bool lite, gated, shared_boxes, trailing, patches;
 	int64_t details;
 };
 
+// The hybrid encoder of section 4.2 of https://arxiv.org/abs/2304.08069: maps [maps] of any channels become such of `width`.
+// spec.own begins with struct rt_detr.
+void rt_detr_encode(struct build *b, graph_value *maps);
 // A convolution without bias and its norm. out: channels; kernel 1 or 3.
 graph_value rt_detr_conv(
 	struct build *b, const char *stem, graph_value x, int64_t out, int64_t kernel, int64_t stride, enum activation act);
