@@ -257,7 +257,6 @@ static void build(struct build *b)
 {
 	struct graph *g = b->g;
 	const struct spec *s = b->s;
-	const struct rt_detr *o = s->own;
 	int64_t count, batch = graph_symbol(g, "batch");
 	int64_t named[] = { graph_symbol(g, "classes"), graph_symbol(g, "class_sequence") },
 		asked[] = { batch, graph_symbol(g, "sequence") };
