@@ -62,6 +62,7 @@ static const struct known_input {
 	{ "img_shapes", ROLE_GRIDS },
 	{ "image_merge_sizes", ROLE_SCALE },
 	{ "merge_sizes", ROLE_SCALE },
+	{ "classes_structure", ROLE_SCALE }, // one class a picture
 	{ "bbox", ROLE_BOXES },
 	{ "speaker_id", ROLE_VOICE },
 	{ "speaker_ids", ROLE_VOICE },
