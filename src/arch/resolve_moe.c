@@ -4,16 +4,19 @@
 
 #include <math.h>
 
-// The first of these keys that is there.
+// The first of these keys that the file has, else the first of which the class has a default.
 static int64_t size_of(struct config *c, const char *const *keys, int64_t fallback)
 {
-	int64_t found = -1;
+	const char *found = NULL;
+	bool in_file = false;
 	for (; *keys; keys++) {
-		const json_t *v = config_get(c, *keys);
-		if (v && found < 0)
-			found = config_size(c, *keys, fallback);
+		bool given = config_given(c, *keys) != NULL;
+		if (config_get(c, *keys) && (!found || (given && !in_file))) {
+			found = *keys;
+			in_file = given;
+		}
 	}
-	return found >= 0 ? found : fallback;
+	return found ? config_size(c, found, fallback) : fallback;
 }
 #define SIZE(c, fallback, ...) size_of((c), (const char *const[]){ __VA_ARGS__, NULL }, (fallback))
 
