@@ -92,6 +92,7 @@ static inline void type_config(char *out, size_t size, const char *type)
 		{ "colmodernvbert", "\"vlm_config\": {\"pixel_shuffle_factor\": 7}" },
 		{ "colqwen2", "\"vlm_config\": {\"vision_config\": {\"hidden_size\": 8192}}" },
 		{ "cosmos3_omni", "\"vision_config\": {\"out_hidden_size\": 4096}" },
+		{ "deta", "\"two_stage\": false" }, // without a class named it is the bare one, which has no proposals
 		{ "esm", "\"vocab_size\": 33, \"pad_token_id\": 1" },
 		{ "exaone4_5", "\"vision_config\": {\"out_hidden_size\": 4096}" },
 		{ "gemma3", "\"mm_tokens_per_image\": 49" }, // 14 by 14 patches are not 256 tokens
@@ -107,7 +108,10 @@ static inline void type_config(char *out, size_t size, const char *type)
 		{ "llama4_vision_model", "\"hidden_size\": 1408, \"vision_output_dim\": 4096" },
 		{ "modernvbert", "\"pixel_shuffle_factor\": 7" },
 		{ "nllb-moe", "\"encoder_sparse_step\": 0, \"decoder_sparse_step\": 0" }, // its dense layers are what is built
-		{ "patchtsmixer", "\"d_model\": 512" },                                   // 8 by default: some kB of weights
+		{ "omdet-turbo",
+			"\"apply_layernorm_after_vision_backbone\": false, \"backbone_config\": {\"model_type\": \"swin\", "
+			"\"out_indices\": [2, 3, 4]}" },
+		{ "patchtsmixer", "\"d_model\": 512" }, // 8 by default: some kB of weights
 		{ "qwen2_5_vl", "\"vision_config\": {\"out_hidden_size\": 8192}" },
 		{ "qwen2_vl", "\"vision_config\": {\"hidden_size\": 8192}" },
 		{ "qwen3_5", "\"vision_config\": {\"out_hidden_size\": 4096}" },
