@@ -124,6 +124,12 @@ trait bloom '"rope" not in d["traits"] and {"alibi", "qkv-by-head"} <= set(d["tr
 trait llama '"rope" in d["traits"]'
 trait gpt2-model '"tied-head" not in d["traits"]'
 
+# A count that the file has under a later word is not the class's default of an earlier one.
+mkdir "$work/few"
+echo '{"model_type": "qwen3_moe", "architectures": ["Qwen3MoeForCausalLM"], "num_hidden_layers": 1, "num_experts": 4, "num_experts_per_tok": 2}' >"$work/few/config.json"
+code 0 "$ASSAY" inspect "$work/few"
+has out 'given to 2 of 4 experts'
+
 # No engine, no database: nothing was written and nothing foreign was loaded.
 [ -e "$ASSAY_DB" ] && fail "inspect made a database"
 finish
