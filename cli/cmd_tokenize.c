@@ -264,13 +264,13 @@ static int run(int argc, char **argv)
 	};
 	const struct cli_usage usage = {
 		.synopsis = "assay tokenize MODEL TEXT... [--pair TEXT | --decode | --chat | --messages FILE] [options]",
-		.text = "MODEL is a folder, or a name that is in the Hub's cache. Its tokenizer.json is used; else spiece.model "
-			"or\n"
-			"tokenizer.model (of sentencepiece or tiktoken), vocab.json with merges.txt, vocab.txt, or vocab.json "
-			"alone\n"
-			"(labels or letters of a speech model). A TEXT that is - is read from standard input. Ids are those of the "
-			"Python\n"
-			"library `tokenizers`; offsets count characters (code points).\n\n"
+		.text = "MODEL is a folder, or a name that is in the Hub's cache. Its tokenizer.json is used; else\n"
+			"spiece.model or tokenizer.model (of sentencepiece or tiktoken), vocab.json with merges.txt, vocab.txt,\n"
+			"or vocab.json alone (labels or letters of a speech model); a .gguf file brings its own. A TEXT that is "
+			"-\n"
+			"is read from standard input. Ids are those of the Python library `tokenizers`; offsets count "
+			"characters\n"
+			"(code points).\n\n"
 			"  assay tokenize bert-base-uncased 'Hello, world!'\n"
 			"  assay tokenize gpt2 --decode 15496 11 995\n"
 			"  assay tokenize Qwen/Qwen2-0.5B-Instruct --chat 'system: Be brief.' 'user: Hello'\n\n"

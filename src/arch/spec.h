@@ -258,6 +258,7 @@ struct build;
 struct body;
 struct config;
 
+struct seq2seq; // block/seq2seq.h
 struct family {
 	const char *name, *architecture; // "encoder"; its row of the compatibility matrix
 	// From config.json to the spec: resolve_transformer and its like, then what is the family's own.
@@ -265,6 +266,8 @@ struct family {
 	void (*build)(struct build *b); // the graph b->which: inputs, body, head, outputs
 	// The body alone, for models that have it as a part; NULL: it cannot be one.
 	void (*body)(struct build *b, struct body *io);
+	// Encoder and decoder of an encoder-decoder, for models that have it as a part; NULL: they cannot be had one by one.
+	struct seq2seq (*halves)(const struct build *b);
 	// What a backbone gives of state `index`; NULL: the state itself.
 	graph_value (*feature)(struct build *b, const struct body *io, int64_t index);
 	const struct family_head *heads;                    // heads that are its own; ends with NULL; NULL: none

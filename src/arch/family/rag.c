@@ -5,7 +5,6 @@
 //   contexts -> encoder -+
 //   text, for each document -> decoder -> logits; RagToken: log(sum over documents d of p(d) p(word | d))
 #include "arch/family/seq2seq.h"
-#include "arch/family/t5.h"
 
 struct rag {
 	int64_t documents; // of each question
@@ -22,12 +21,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 		config_fail(c, STATUS_BAD_INPUT, "n_docs 0");
 	struct spec *half =
 		resolve_part(c, s, a, "generator", "generator", NULL, &head_conditional, s->head->bare ? bare : inside);
-	if (!half || (half->row->family != &t5 && !part_is_usual(c, s, "generator")))
+	if (!half || (!half->row->family->halves && !part_is_usual(c, s, "generator")))
 		return;
-	if (half->row->family == &t5 && ((const struct t5 *)half->own)->page) {
-		config_fail(c, STATUS_UNSUPPORTED, "generator: the type %s is not supported here yet", half->row->model_type);
-		return;
-	}
 	s->hidden_size = half->hidden_size;
 	s->vocab_size = half->vocab_size;
 	s->pad_token_id = half->pad_token_id;
@@ -86,7 +81,7 @@ static void build(struct build *b)
 	dec.ids = for_documents(b, dec.ids);
 	b->ids = enc.ids;
 	const struct spec *whole = part_enter(b, "generator");
-	struct seq2seq f = b->s->row->family == &t5 ? t5_halves(b) : seq2seq_halves(b);
+	struct seq2seq f = b->s->row->family->halves(b);
 	enc.own = dec.own = &f;
 	seq2seq_run(b, &f, "encoder", &enc);
 	dec.memory = enc.last;

@@ -217,6 +217,7 @@ const struct family seq2seq = {
 	.resolve = resolve,
 	.build = build,
 	.body = body,
+	.halves = seq2seq_halves,
 	.graphs = seq2seq_graphs,
 	.heads = seq2seq_heads,
 	.traits = FAMILY_TRAIT_LIST(seq2seq, SEQ2SEQ_TRAITS),

@@ -270,12 +270,21 @@ static const struct family_head heads[] = {
 	{ 0 },
 };
 
+// Of a model that has it as a part, and no page for it.
+static struct seq2seq part_halves(const struct build *b)
+{
+	if (((const struct t5 *)b->s->own)->page)
+		graph_fail(b->g, STATUS_UNSUPPORTED, "the type %s is not supported as a part yet", b->s->row->model_type);
+	return t5_halves(b);
+}
+
 const struct family t5 = {
 	.name = "t5",
 	.architecture = "encoder-decoder",
 	.resolve = resolve,
 	.build = build,
 	.body = body,
+	.halves = part_halves,
 	.graphs = seq2seq_graphs,
 	.heads = heads,
 	.traits = FAMILY_TRAIT_LIST(t5, T5_TRAITS),
