@@ -155,6 +155,20 @@ static bool is_of_integers(enum precision p)
 		p == PRECISION_INT4_WEIGHTS;
 }
 
+// Weights that are only cast, or computed of a format that the checkpoint has, are not stored as integers by that.
+static bool has_integers(struct graph *const *graphs, size_t count)
+{
+	const struct recipe *const *recipes;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t n = graph_recipes(graphs[i], &recipes);
+		for (size_t k = 0; k < n; k++)
+			if (recipes[k]->kind != RECIPE_CAST)
+				return true;
+	}
+	return false;
+}
+
 enum status work_say_precision(struct work *w, struct graph *const *graphs, const struct conversion *made, struct error *err)
 {
 	const struct precise *p = &w->precise;
@@ -184,7 +198,7 @@ enum status work_say_precision(struct work *w, struct graph *const *graphs, cons
 		w->convert_ms += made->ms;
 		say_row(json_pack("{s:f}", "convert_ms", w->convert_ms));
 	}
-	if (is_of_integers(p->precision) && !made->nbytes) {
+	if (is_of_integers(p->precision) && !has_integers(graphs, w->part_count)) {
 		const struct left_out *items;
 		const char *why = graph_left_out(graphs[0], &items) ? items[0].why : "it has no linear layer";
 

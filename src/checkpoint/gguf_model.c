@@ -571,8 +571,6 @@ static const char *say(const struct model *m)
 	text_add(&t, ")");
 	if (quantised)
 		text_addf(&t, ", %zu weight%s dequantised to f32", quantised, quantised == 1 ? "" : "s");
-	if (m->turned)
-		text_addf(&t, ", %zu put in the order of the model's class", m->turned);
 	const char *out = arena_strdup(&m->c->arena, text_get(&t));
 	text_done(&t);
 	return out;

@@ -124,4 +124,7 @@ has err 'boxes is no array of at most 1000 boxes'
 echo '{"image": "input0.png", "boxes": [{"label": 1, "box": [1, 1, 2, 4]}]}' >bad.jsonl
 code 2 "$ASSAY" run . $quick --data bad.jsonl -v
 has out 'boxes of a model whose processor is ViT'
+echo '{"image": "input0.png", "transcript": "one"}' >bad.jsonl
+code 2 "$ASSAY" run . $quick --data bad.jsonl -v
+has out 'transcript is judged of models that label frames of a sound \(CTC\), and this one has the head'
 finish

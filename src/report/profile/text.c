@@ -76,9 +76,11 @@ void profile_view_text(const struct profile_view *v, size_t top, struct text *ou
 		r->engine_version ? r->engine_version : "", (long long)r->row,
 		(long long)json_integer_value(json_object_get(v->facts, "runs")), report_ms(a, v->whole_ms),
 		(long long)json_integer_value(json_object_get(v->facts, "runs_taken")));
-	if (r->latency_ms > 0)
+	if (r->latency_ms > 0 && v->overhead >= 1)
 		visible_addf(out, "; without the profile %s, so it costs %+.1f %%", report_ms(a, r->latency_ms),
 			(v->overhead - 1) * 100);
+	else if (r->latency_ms > 0)
+		visible_addf(out, "; without the profile %s: what it costs cannot be told", report_ms(a, r->latency_ms));
 	visible_addf(out, ".\nThe nodes make up %.1f %% of it%s.%s\n", v->nodes_ms / v->whole_ms * 100,
 		r->device_ms > 0 ? arena_printf(a, ", %s of them by the device's own clock", report_ms(a, r->device_ms)) : "",
 		r->emulated == 1 ? " EMULATED: a software device, whose times say nothing about the hardware." : "");
