@@ -421,7 +421,10 @@ void show_add_data(struct text *t, const struct row *r)
 {
 	if (!r->data_metric)
 		return;
-	text_addf(t, "%s %.5g", r->data_metric, r->data_value);
+	if (isnan(r->data_value))
+		text_addf(t, "%s not known", r->data_metric);
+	else
+		text_addf(t, "%s %.5g", r->data_metric, r->data_value);
 	if (!isnan(r->data_low))
 		text_addf(t, " (95 %% interval %.4g to %.4g)", r->data_low, r->data_high);
 	text_addf(t, " of %lld example%s", (long long)r->data_examples, r->data_examples == 1 ? "" : "s");

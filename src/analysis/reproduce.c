@@ -298,6 +298,8 @@ void reproduce_judge(const struct reproduce *r, const struct cell_result *now, c
 	*out = (struct reproduce_answer){ .holds = true };
 	check_verdict(r, now, a, out);
 	check_model(r, now, a, out);
+	if (!text_agree(x->inputs_hash, y->inputs_hash) || !text_agree(x->data_sha256, y->data_sha256))
+		add(out, "inputs", 0, "the file of inputs, or the examples, are others now");
 	if (took_the_same(r, now, a, out)) {
 		check_error(r, now, a, out);
 		check_latency(r, now, m, a, out);

@@ -29,7 +29,7 @@ struct reproduce_check {
 	const char *words; // "right then and now"
 };
 struct reproduce_answer {
-	struct reproduce_check check[5];
+	struct reproduce_check check[6];
 	size_t count;
 	const char *differs; // what is another than then; NULL: nothing
 	bool holds;          // no check says otherwise

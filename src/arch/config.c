@@ -449,6 +449,27 @@ static const char *kinds_words(unsigned takes)
 	return "another value";
 }
 
+// What scales or bounds: classes differ in what they make of none or less of it, and no published model has that.
+static bool is_factor(const char *key)
+{
+	static const char *const keys[] = { "clip_qkv", "embedding_multiplier", "linear_lower_bound", "logit_scale",
+		"logits_scaling", "partial_rotary_factor", "residual_multiplier", "scale_depth", "scale_emb" };
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		if (text_is(key, keys[i]))
+			return true;
+	return false;
+}
+
+static void check_factor(struct config *c, const char *within, const char *key, const json_t *v, const json_t *usual)
+{
+	const double x = json_number_value(v);
+
+	if (json_is_number(v) && is_factor(key) && (x == 0 || (x < 0 && !text_is(key, "linear_lower_bound"))) &&
+		!(json_is_number(usual) && json_number_value(usual) == x))
+		config_fail(c, STATUS_UNSUPPORTED, "%s%s of %g is not supported yet", within, key, x);
+}
+
 static void check_kinds(struct config *c, const char *within, const json_t *given, const json_t *usual)
 {
 	const char *key;
@@ -463,6 +484,7 @@ static void check_kinds(struct config *c, const char *within, const json_t *give
 
 		if (!*within && !json_object_get(c->read, key))
 			continue;
+		check_factor(c, within, key, v, own);
 		if (json_is_null(v) || !kinds.takes || (*within && config_is_inert(key)))
 			continue;
 		if (!(kind_of(v) & kinds.takes))

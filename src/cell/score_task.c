@@ -114,6 +114,10 @@ static enum status detections_of(struct boxes *found, struct arena *a, const str
 	if (boxes->dim[1] != logits->dim[1] || boxes->dim[2] != 4)
 		return error_set(
 			err, STATUS_BAD_INPUT, "the model gives %lld boxes for %zu queries", (long long)boxes->dim[1], queries);
+	for (size_t i = 0; i < e->box_count; i++)
+		if (!(e->boxes[i].label >= 0 && e->boxes[i].label < (double)classes))
+			return error_set(
+				err, STATUS_BAD_INPUT, "boxes: the label %g is none of %zu classes", e->boxes[i].label, classes);
 	*broken = !is_finite(logits) || !is_finite(boxes);
 	if (*broken)
 		return STATUS_OK;

@@ -183,6 +183,8 @@ static enum status put_factors(const struct model *m, json_t *rope, int64_t rota
 
 	if (!s && !(s = own_count(m, "context_length", 4096, 1, &longest, err)))
 		s = own_count(m, "rope.scaling.original_context_length", longest, 1, &original, err);
+	if (!s && (all || below || above) && !text_is(json_string_value(json_object_get(rope, "rope_type")), "default"))
+		s = refuse(m, STATUS_UNSUPPORTED, err, "factors of rotary positions beside another scaling are not read yet", "");
 	if (!s && (all || (below && above))) {
 		json_object_set_new(rope, "rope_type", json_string("longrope"));
 		json_object_set(rope, "short_factor", all ? all : below);
@@ -242,6 +244,9 @@ static enum status read_rope(struct model *m, json_t *rope, struct error *err)
 	json_object_set_new(rope, "rope_type", json_string("default"));
 	if (m->arch->flags & GGUF_PARTIAL)
 		json_object_set_new(rope, "partial_rotary_factor", json_real((double)rotated / (double)m->width));
+	if (!type && (own_pair(m, "rope.scaling.type") || factor != 1))
+		return refuse(m, STATUS_UNSUPPORTED, err,
+			"a rope.scaling.factor without rope.scaling.type, or one that is no text", "");
 	if (text_is(type, "linear") || text_is(type, "yarn")) {
 		json_object_set_new(rope, "rope_type", json_string(type));
 		json_object_set_new(rope, "factor", json_real(factor));
@@ -283,6 +288,8 @@ static enum status put_attention(struct model *m, struct error *err)
 		return s;
 	if (window && !(m->arch->flags & GGUF_WINDOW))
 		return refuse(m, STATUS_UNSUPPORTED, err, "a sliding window is not read yet in ", m->arch->name);
+	if (causal != 0 && own_pair(m, "attention.causal") && text_is(m->arch->type, "bert"))
+		return refuse(m, STATUS_UNSUPPORTED, err, "causal attention is not read yet in ", m->arch->name);
 	if (causal == 0 && !text_is(m->arch->type, "bert"))
 		return refuse(m, STATUS_UNSUPPORTED, err, "attention that is not causal is not read yet in ", m->arch->name);
 	if (window)

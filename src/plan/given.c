@@ -20,7 +20,7 @@ static const char *folder_of(struct arena *a, const char *model)
 {
 	const char *slash = strrchr(model, '/'), *folder = slash ? arena_strndup(a, model, (size_t)(slash - model)) : ".";
 
-	if (file_is_dir(model))
+	if (file_is_dir(model) || text_ends(model, ".gguf")) // which brings its own tokenizer
 		return model;
 	return text_ends(folder, "/onnx") || text_is(folder, "onnx") ? arena_printf(a, "%s/..", folder) : folder;
 }

@@ -194,6 +194,8 @@ void data_judge(const struct scores *x, const struct scores *ref, const char *by
 	r->data_metric = data_metric_word(x->metric);
 	r->data_value = metric_of(x);
 	take_interval(x, r);
+	if (x->metric == DATA_PRECISION && !x->broken && isnan(r->data_value))
+		note = arena_join(a, note, "; ", "mAP is of no example that has a box");
 	if (x->metric == DATA_ACCURACY)
 		r->data_macro_f1 = macro_f1(x, a);
 	r->data_top5 = top_of(x);

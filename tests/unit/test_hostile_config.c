@@ -231,7 +231,7 @@ static void known(void **state)
 		{ "whisper", "decoder_layers", 2147483647 },
 		{ "falcon-new-decoder", "num_kv_heads", 0 },
 		{ "mobilebert", "num_attention_heads", 0 },
-		{ "moonshine", "encoder_num_hidden_layers", 1000 },
+		{ "moonshine", "encoder_num_hidden_layers", 2000 },
 		{ "albert", "num_hidden_layers", 2147483647 },
 		{ "t5", "relative_attention_max_distance", 2147483647 },
 		{ "swin", "window_size", 1000 },
