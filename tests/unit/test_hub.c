@@ -84,7 +84,7 @@ static void on_disk(void **state)
 	m = found("graph.onnx");
 	assert_int_equal(m.kind, HUB_ONNX_FILE);
 	assert_string_equal(m.path, "graph.onnx");
-	assert_non_null(strstr(refused("graph.txt"), "not .onnx"));
+	assert_non_null(strstr(refused("graph.txt"), "neither .onnx nor .gguf"));
 	assert_non_null(strstr(refused("./empty"), "no config.json"));
 	put("empty/a.onnx", "x");
 	assert_non_null(strstr(refused("./empty/"), "`./empty/a.onnx` names the graph in it"));
