@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "answer/scores.h"
 #include "base/hash.h"
 #include "pipeline/choose.h"
 
@@ -18,19 +19,6 @@ static int by_key(const void *a, const void *b)
 	const struct ranked *x = a, *y = b;
 
 	return x->key != y->key ? (x->key < y->key ? -1 : 1) : x->id < y->id ? -1 : x->id > y->id;
-}
-
-// -INFINITY becomes 0; `out` may be `scores`.
-static void softmax(const double *scores, int64_t count, double *out)
-{
-	double most = -INFINITY, sum = 0;
-
-	for (int64_t i = 0; i < count; i++)
-		most = fmax(most, scores[i]);
-	for (int64_t i = 0; i < count; i++)
-		sum += out[i] = exp(scores[i] - most);
-	for (int64_t i = 0; i < count; i++)
-		out[i] /= sum;
 }
 
 static int64_t best_of(const double *scores, int64_t vocab)
@@ -66,7 +54,7 @@ static void keep_mass(double p, double *scores, double *shares, struct ranked *r
 	double sum = 0;
 
 	rank(room, scores, scores, vocab);
-	softmax(scores, vocab, shares);
+	scores_softmax(scores, (size_t)vocab, shares);
 	for (int64_t i = 0; i + 1 < vocab; i++)
 		if ((sum += shares[room[i].id]) <= 1 - p)
 			scores[room[i].id] = -INFINITY;
@@ -99,7 +87,7 @@ static void keep_typical(double mass, double *scores, double *shares, struct ran
 
 	if (!keys)
 		out_of_memory((size_t)vocab * sizeof *keys);
-	softmax(scores, vocab, shares);
+	scores_softmax(scores, (size_t)vocab, shares);
 	entropy = entropy_of(shares, vocab);
 	for (int64_t i = 0; i < vocab; i++)
 		keys[i] = fabs(-log(shares[i]) - entropy);
@@ -129,17 +117,17 @@ void sampling_process(const struct sampling *s, double *scores, int64_t vocab)
 	if (s->top_p < 1)
 		keep_mass(s->top_p, scores, shares, room, vocab);
 	if (s->min_p > 0) {
-		softmax(scores, vocab, shares);
+		scores_softmax(scores, (size_t)vocab, shares);
 		keep_above(s->min_p * shares[best_of(scores, vocab)], scores, shares, vocab);
 	}
 	if (s->typical_p < 1)
 		keep_typical(s->typical_p, scores, shares, room, vocab);
 	if (s->epsilon > 0) {
-		softmax(scores, vocab, shares);
+		scores_softmax(scores, (size_t)vocab, shares);
 		keep_above(s->epsilon, scores, shares, vocab);
 	}
 	if (s->eta > 0) {
-		softmax(scores, vocab, shares);
+		scores_softmax(scores, (size_t)vocab, shares);
 		keep_above(fmin(s->eta, sqrt(s->eta) * exp(-entropy_of(shares, vocab))), scores, shares, vocab);
 	}
 	free(shares);
