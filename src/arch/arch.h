@@ -18,15 +18,15 @@ struct arch_graph {
 	const char *file; // "encoder_model.onnx"
 	// What the loop of an encoder-decoder's generation runs it for: once for the source, once for the first tokens, then for
 	// each further one, which goes on after a past. STEP_TRANSDUCE: a transducer's own loop, for each token, from the states
-	// that the one before it gave.
-	enum arch_step { STEP_NONE, STEP_ENCODE, STEP_FIRST, STEP_NEXT, STEP_TRANSDUCE } step;
+	// that the one before it gave. STEP_ALONE: a decoder by itself without anything to look at, for all tokens so far.
+	enum arch_step { STEP_NONE, STEP_ENCODE, STEP_FIRST, STEP_NEXT, STEP_TRANSDUCE, STEP_ALONE } step;
 	bool (*there)(const struct spec *s); // NULL: in every model of the family
 };
 extern const struct arch_graph arch_whole; // model.onnx; causal models: past_key_values.* and present.*
 const struct arch_graph *arch_graph_at(const struct spec *s, size_t i); // 0: arch_whole; NULL after the last that is there
 const struct arch_graph *arch_graph_of(const struct spec *s, enum arch_step step); // NULL: there is none
-// The graphs that its generation runs, in the order of their steps: one for the source and those of the decoder; or the whole
-// model alone, which is all there is of one that is no encoder and decoder.
+// The graphs that its generation runs, in the order of their steps: one for the source and those of the decoder; or one alone,
+// the whole model's unless a decoder by itself has one without a source.
 enum { ARCH_STEPS_MOST = 3 };
 size_t arch_graphs_of_loop(const struct spec *s, const struct arch_graph *out[ARCH_STEPS_MOST]);
 

@@ -244,8 +244,9 @@ size_t arch_graphs_of_loop(const struct spec *s, const struct arch_graph *out[AR
 				    transduces[] = { STEP_ENCODE, STEP_TRANSDUCE };
 	const bool is_transducer = arch_graph_of(s, STEP_TRANSDUCE);
 	const size_t count = is_transducer ? 2 : 3;
+	const struct arch_graph *alone = arch_graph_of(s, STEP_ALONE);
 
-	out[0] = &arch_whole;
+	out[0] = alone ? alone : &arch_whole;
 	if (!is_transducer && !arch_graph_of(s, STEP_NEXT))
 		return 1;
 	for (size_t i = 0; i < count; i++)

@@ -233,6 +233,10 @@ enum status conform_generate(const struct conform_model *m, struct arena *a, boo
 		return st;
 	for (size_t i = 0; parted && i < count && !st; i++)
 		st = conform_graph_open(&graphs[i], m, which[i], a, err);
+	if (count == 1 && which[0] != &arch_whole) {
+		st = conform_graph_open(&graphs[0], m, which[0], a, err);
+		g.first = g.next = &graphs[0].session;
+	}
 	if (parted)
 		g = (struct generation){
 			.encoder = &graphs[0].session, .first = &graphs[1].session, .next = &graphs[count - 1].session

@@ -12,11 +12,18 @@ static bool generates(const struct spec *s)
 	return part_of(of, "encoder") && part_of(of, "decoder") && s->head->generates;
 }
 
+static bool is_alone(const struct spec *s)
+{
+	return !part_of(s, "encoder") && s->head->predicts_next;
+}
+
 const struct arch_graph seq2seq_encoder = { "encoder_model.onnx", STEP_ENCODE, generates },
 			seq2seq_first = { "decoder_model.onnx", STEP_FIRST, generates },
 			seq2seq_next = { "decoder_with_past_model.onnx", STEP_NEXT, generates },
-			seq2seq_merged = { "decoder_model_merged.onnx", STEP_NONE, generates };
-const struct arch_graph *const seq2seq_graphs[] = { &seq2seq_encoder, &seq2seq_first, &seq2seq_next, &seq2seq_merged, NULL };
+			seq2seq_merged = { "decoder_model_merged.onnx", STEP_NONE, generates },
+			seq2seq_alone = { "decoder_alone_model.onnx", STEP_ALONE, is_alone };
+const struct arch_graph *const seq2seq_graphs[] = { &seq2seq_encoder, &seq2seq_first, &seq2seq_next, &seq2seq_merged,
+	&seq2seq_alone, NULL };
 
 static const struct arch_graph *graph_at(const struct seq2seq *f, size_t i)
 {
@@ -275,16 +282,17 @@ const struct family_head seq2seq_speech_heads[] = {
 	{ 0 },
 };
 
-// A class that is only the decoder, of another model's states
+// A class that is only the decoder, of another model's states or of none.
 static void build_alone(struct build *b, const struct seq2seq *f)
 {
 	struct graph *g = b->g;
 	int64_t batch = graph_symbol(g, "batch"), shape[] = { batch, graph_symbol(g, "sequence") };
 	struct body io = { .ids = graph_input(g, "input_ids", DTYPE_I64, 2, shape) };
 	io.mask = graph_input(g, "attention_mask", DTYPE_I64, 2, shape);
-	io.memory = graph_input(g, "encoder_hidden_states", DTYPE_F32, 3,
-		(int64_t[]){ batch, graph_symbol(g, "encoder_sequence"), f->source_size });
-	if (f->source_masked)
+	if (b->which == &arch_whole)
+		io.memory = graph_input(g, "encoder_hidden_states", DTYPE_F32, 3,
+			(int64_t[]){ batch, graph_symbol(g, "encoder_sequence"), f->source_size });
+	if (io.memory.id && f->source_masked)
 		io.memory_mask = graph_input(
 			g, "encoder_attention_mask", DTYPE_I64, 2, (int64_t[]){ batch, graph_symbol(g, "encoder_sequence") });
 	seq2seq_run(b, f, "decoder", &io);
@@ -390,8 +398,10 @@ void seq2seq_build(struct build *b, const struct seq2seq *f)
 		graph_output(b->g, "last_hidden_state", io.last);
 		if (f->gives_mask)
 			graph_output(b->g, "encoder_attention_mask", io.mask);
-	} else if (b->which == &arch_whole)
-		(part_of(b->s, "encoder") ? build_whole : build_alone)(b, f);
+	} else if (!part_of(b->s, "encoder"))
+		build_alone(b, f);
+	else if (b->which == &arch_whole)
+		build_whole(b, f);
 	else
 		build_decoder(b, f);
 }

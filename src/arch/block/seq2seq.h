@@ -19,8 +19,9 @@
 //   decoder_model_merged.onnx      what decoder_with_past_model takes, encoder_hidden_states [B,S,hidden] and use_cache_branch
 //                                  bool [1]
 //                                  ->  what decoder_model gives. False: the past is not looked at and may have any length.
-//   A decoder by itself has model.onnx alone, without a cache: input_ids and attention_mask [B,N], encoder_hidden_states
-//   [B,S,source]  ->  logits.
+//   A decoder by itself has no cache: model.onnx, input_ids and attention_mask [B,N], encoder_hidden_states [B,S,source]  ->
+//   logits; and decoder_alone_model.onnx, the same without encoder_hidden_states and the attention that looks at them, which is
+//   what generates.
 //
 // Generation: run the encoder once, decoder_model with the start token(s), then decoder_with_past_model with one token a step;
 // its present.L.decoder.* are the next step's past_key_values.L.decoder.*, and present.L.encoder.* of the first run stay as they
@@ -73,7 +74,8 @@ graph_value seq2seq_states_of(struct build *b, const struct body *io, graph_valu
 void seq2seq_begin(struct build *b, struct body *io);
 // encoder_model.onnx; decoder_model.onnx: encoder_hidden_states and a first run of decoder input_ids;
 // decoder_with_past_model.onnx; decoder_model_merged.onnx: the first and every further run in one.
-extern const struct arch_graph *const seq2seq_graphs[], seq2seq_encoder, seq2seq_first, seq2seq_next, seq2seq_merged;
+extern const struct arch_graph *const seq2seq_graphs[], seq2seq_encoder, seq2seq_first, seq2seq_next, seq2seq_merged,
+	seq2seq_alone;
 enum {
 	SEQ2SEQ_TWICE = 1,
 	SEQ2SEQ_ENCODER_ONLY = 2,
