@@ -141,6 +141,14 @@ static void build_next_sentence(struct build *b, const struct body *io)
 		head_unsupported(b);
 }
 
+// The last num_logits_to_keep of [batch, seq, hidden], as transformers' logits_to_keep counts them: 0 are all.
+static graph_value last_chosen(struct graph *g, graph_value x)
+{
+	graph_value kept = graph_input(g, "num_logits_to_keep", DTYPE_I64, 0, NULL);
+
+	return op_slice_to(g, x, 1, op_neg(g, op_unsqueeze(g, kept, 0)), graph_i64s(g, 1, (int64_t[]){ INT64_MAX }));
+}
+
 static void build_causal_lm(struct build *b, const struct body *io)
 {
 	const struct spec *s = b->s;
@@ -149,6 +157,8 @@ static void build_causal_lm(struct build *b, const struct body *io)
 	int64_t words = s->output_size ? s->output_size : s->vocab_size;
 	graph_value w = WEIGHT(b, s->tied ? "embed.word" : "head.lm.out", "weight", words, width);
 	graph_value bias = s->traits.lm_bias ? WEIGHT(b, "head.lm.out", "bias", words) : NO_VALUE, x = io->last;
+	if (graph_get_form(b->g)->logits_chosen)
+		x = last_chosen(b->g, x);
 	if (weight_named(b, "head.lm.dense")) {
 		x = activate(b, s->lm_act, linear(b, "head.lm.dense", x, width, width, s->lm_dense_bias));
 		x = norm(b, "head.lm.norm", x, width);

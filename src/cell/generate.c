@@ -23,6 +23,7 @@ struct state {
 	int64_t *mask;    // [batch, capacity], rows packed for each step's length
 	int64_t capacity;
 	int64_t text; // tokens of a step that are no padding behind the text; 0: all are
+	int64_t kept; // num_logits_to_keep, where a graph asks for it
 	// Where a chooser goes on with another row, the past is moved: from one to the other, for some of it may still lie there.
 	struct arena moved[2];
 	int moved_at;
@@ -82,6 +83,15 @@ static void make_buffers(struct state *s, const struct session *session, int64_t
 		s->past[s->past_count++] = x;
 	}
 	s->past_capacity = s->past_count;
+}
+
+// Does a row of the prompt end with padding? Then its next token is chosen before the last place.
+static bool ends_padded(const struct prompt *p)
+{
+	for (int64_t row = 0; p->mask && row < p->batch; row++)
+		if (!p->mask[(row + 1) * p->length - 1])
+			return true;
+	return false;
 }
 
 // Of a run over `length` columns: the place of the last token of a row, which the prompt may have padded.
@@ -172,6 +182,12 @@ static enum status give(struct state *s, const struct session *session, const in
 			in[i] = integers(name, p->batch, length, mask);
 		else if (text_is(name, "position_ids"))
 			in[i] = integers(name, p->batch, count, positions);
+		else if (text_is(name, "num_logits_to_keep") && session->inputs[i].dtype == DTYPE_I64)
+			in[i] = (struct tensor){ .dtype = DTYPE_I64,
+				.rank = session->inputs[i].rank > 0,
+				.dim = { 1 },
+				.data = &s->kept,
+				.nbytes = sizeof s->kept };
 		else if (past)
 			in[i] = *past;
 		else if (is_past(name))
@@ -417,6 +433,7 @@ enum status generate_greedy(
 		memcpy(all + row * capacity, p->ids + row * p->length, (size_t)p->length * sizeof *all);
 	for (int64_t n = 0; n < g->new_tokens && go_on; n++) {
 		int64_t length = p->length + n, id[2];
+		s.kept = g->places || (!n && ends_padded(p)) ? 0 : 1;
 		bool anew = !n || length == g->cache_ends || g->places;
 		struct session *session = anew ? g->first : g->next;
 		int64_t count = cached && !anew ? 1 : length, run = g->places ? g->places : count;

@@ -56,6 +56,7 @@ struct generation {
 	uint64_t cache_bytes, copied_bytes; // after the last step; by the engine in the last step
 };
 
+// A graph that takes num_logits_to_keep is asked for the logits of the last token alone, unless a prompt ends with padding.
 // INTERRUPTED when *stop becomes non-zero; stop may be NULL. Sessions but the encoder must keep their outputs
 // (session.keeps_outputs).
 enum status generate_greedy(

@@ -202,6 +202,7 @@ static enum status build_form(struct work *w, struct error *err)
 		return error_set(err, STATUS_UNSUPPORTED,
 			"--task generate: in this form of the graph every shape is a number, and a cache grows with each token");
 	choose_cache(w, w->spec, &form);
+	form.logits_chosen = w->ask.new_tokens > 0 && w->part_count == 1 && !w->ask.reference_name;
 	w->built_form = form;
 	if ((st = build_parts(w, &form, err)))
 		return st;

@@ -254,6 +254,7 @@ enum status conform_generate(const struct conform_model *m, struct arena *a, boo
 		struct graph_form shared = *m->form;
 		struct conform_model as = *m;
 		shared.cache = CACHE_SHARED;
+		shared.logits_chosen = true;
 		as.form = &shared;
 		if (!(st = conform_graph_open(&graphs[0], &as, &arch_whole, a, err)))
 			st = session_share_cache(&graphs[0].session, err);

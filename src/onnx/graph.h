@@ -55,6 +55,8 @@ struct graph_form {
 	enum expert_form experts;
 	bool index32;     // Gather by int32 indices; the model's inputs stay int64
 	bool sine_tables; // rotary angles by tables: where Sin and Cos are not of float32's precision
+	// A causal language model takes num_logits_to_keep i64 [] and gives the logits of so many last tokens; 0: of all.
+	bool logits_chosen;
 	// int8-static: between what the inputs of linear layers lie; NULL: not measured yet, the graph is for counting only.
 	const struct linear_range *ranges;
 	size_t range_count;
