@@ -213,6 +213,7 @@ static enum status open_loop(struct part *m, const struct tensor *inputs, size_t
 	enum status st = STATUS_OK;
 
 	*n = arch_graphs_of_loop(m->spec, which);
+	m->logits_chosen = *n == 1;
 	for (size_t i = 0; i < *n && !st; i++)
 		st = part_graph(m, which[i], inputs, count, &graphs[i], err);
 	return st;

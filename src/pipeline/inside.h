@@ -46,6 +46,7 @@ struct part {
 	const json_t *token_config;  // tokenizer_config.json over special_tokens_map.json; NULL until asked for
 	struct part_graph graphs[PIPELINE_GRAPHS_MOST];
 	size_t graph_count;
+	bool logits_chosen; // generates with one graph, which is asked for the logits of the last token only
 };
 
 // The model in a folder within the pipeline's ("." is itself), resolved; opened once.

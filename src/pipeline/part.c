@@ -306,6 +306,7 @@ static enum status open_graph(struct part *m, struct part_graph *g, const struct
 		struct graph_form form = forms.item[forms.at];
 
 		form.precise = p->precise;
+		form.logits_chosen = m->logits_chosen && !form.is_static;
 		graph_close(g);
 		g->form = graph_form_text(p->arena, &form);
 		st = open_form(m, g, &form, in, in_count, &why);
