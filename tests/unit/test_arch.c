@@ -61,6 +61,11 @@ static void every_type_is_built_from_its_defaults(void **state)
 		char config[256];
 		if (!arch_find(arch_type_name(i))->family->heads) // a part of others only
 			continue;
+		json_t *defaults = config_defaults(arch_type_name(i));
+		if (!defaults)
+			fail_msg("%s: no line of it in src/arch/defaults.jsonl (tools/make_case.py, tools/defaults.py)",
+				arch_type_name(i));
+		json_decref(defaults);
 		type_config(config, sizeof config, arch_type_name(i));
 		struct checkpoint c;
 		struct spec *s = open_full(&c, arch_type_name(i), config, false);
