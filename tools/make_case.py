@@ -63,11 +63,17 @@ def class_named(name):
     return found or sys.exit(f"transformers {transformers.__version__} has no class {name}")
 
 
-def configuration(cls, values):
+# The class's own configuration, or that of another type that is the same class by its name.
+def kind_of(cls, values):
     kind = cls.config_class
     if kind is None or values.get("model_type") != kind.model_type:
         from transformers import CONFIG_MAPPING
         kind = CONFIG_MAPPING[values["model_type"]] if values.get("model_type") in CONFIG_MAPPING else kind
+    return kind
+
+
+def configuration(cls, values):
+    kind = kind_of(cls, values)
     values = {k: v for k, v in values.items() if k not in ("architectures", "dtype", "torch_dtype")}
     return kind.from_dict(values)
 
@@ -91,7 +97,10 @@ def with_formula(cls, folder, names, integers):
     import torch
     tensors = {k: np.array(v, order="C") for k, v in fill(names, integers).items()}
     save_file(tensors, f"{folder}/model.safetensors", {"format": "pt"})
-    model, info = cls.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32, output_loading_info=True)
+    with open(f"{folder}/config.json") as f:
+        kind = kind_of(cls, json.load(f))
+    config = {} if kind is cls.config_class else {"config": kind.from_pretrained(folder)}
+    model, info = cls.from_pretrained(folder, **config, attn_implementation="eager", dtype=torch.float32, output_loading_info=True)
     lost = sorted(info["missing_keys"]) + [str(x) for x in info["mismatched_keys"]]
     if lost:
         print(f"warning: not loaded: {', '.join(map(str, lost[:8]))}", file=sys.stderr)
@@ -814,8 +823,8 @@ def generate(folder, tokens):
     return f"{folder}/gen.json: " + "; ".join(f"{r['name']}: {r['generated'][0]}" for r in runs)
 
 
-# What config.json may leave out is looked up in src/arch/defaults.jsonl: the lines that are missing for this class and its parts.
-def learn_defaults(cls):
+# What config.json may leave out is looked up in src/arch/defaults.jsonl: the lines that are missing for this type and its parts.
+def learn_defaults(kind):
     here = os.path.dirname(os.path.abspath(__file__))
     path = os.path.join(here, "..", "src", "arch", "defaults.jsonl")
     sys.path.insert(0, here)
@@ -823,7 +832,7 @@ def learn_defaults(cls):
     with open(path) as f:
         lines = f.read().splitlines()
     known = {json.loads(x)["model_type"] for x in lines}
-    config = cls.config_class()
+    config = kind()
     new = {}
     for c in [config, *(getattr(config, k) for k in config.sub_configs)]:
         if c is not None and getattr(c, "model_type", "") and c.model_type not in known:
@@ -877,7 +886,7 @@ def main():
     values.setdefault("model_type", cls.config_class.model_type)
     asked = {k: int(v) for k, _, v in (x.partition("=") for x in o.inputs.split(",") if x)}
     out = make(cls, values, f"{o.output}/{o.name}", o.name, like, asked, o.add_input, o.drop_input, outputs, o.notes)
-    learn_defaults(cls)
+    learn_defaults(kind_of(cls, values))
     print(f"{o.output}/{o.name}: " + ", ".join(f"{k} {list(v.shape)}" for k, v in out.items()))
 
 
