@@ -14,7 +14,7 @@ DERIVED_BY_TYPE = {t: HEADS for t in (
 DERIVED_BY_TYPE |= {t: {"num_key_value_heads"} for t in (
     "afmoe apertus cohere cohere2 doge flex_olmo granite granitemoe granitemoeshared granitemoe_swa hunyuan_v1_dense hunyuan_v1_moe nanochat olmo olmo2 olmo3 "
     "olmoe phi phi3").split()}
-DERIVED_BY_TYPE |= {"eurobert": HEADS, "esmc": HEADS, "ultrabert": HEADS, "nomic_bert": {"head_dim"}}
+DERIVED_BY_TYPE |= {"eurobert": HEADS, "exaone": {"head_dim"}, "esmc": HEADS, "ultrabert": HEADS, "nomic_bert": {"head_dim"}}
 DERIVED_BY_TYPE |= {"smollm3": {"no_rope_layers"}, "nemotron": {"head_dim"}, "hyperclovax": HEADS | {"attention_multiplier"}}
 DERIVED_BY_TYPE |= {"marian": {"decoder_vocab_size"}, "moonshine": {"encoder_num_key_value_heads", "decoder_num_key_value_heads"}, "pop2piano": T5 - {"dense_act_fn"}, "switch_transformers": {"num_decoder_layers", "encoder_sparse_step", "decoder_sparse_step"}, "longt5": T5, "t5": T5, "mt5": T5, "umt5": T5, "llama": {"head_dim", "num_key_value_heads"}, "mistral": {"head_dim"}, "siglip_text_model": {"projection_size"}, "siglip2_text_model": {"projection_size"}, "sam_vision_model": {"mlp_dim"},
                    "swin2sr": {"num_channels_out"}, "seggpt": {"mlp_dim"}, "lightglue": {"num_key_value_heads", "hidden_size", "intermediate_size"}, "aya_vision": {"vision_config"}}

@@ -72,8 +72,8 @@ extern const struct dialect depth_anything_names, dpt_names, depth_pro_names, zo
 	chmv2_names, tipsv2_dpt_names;
 // decoder.c
 extern const struct dialect apertus_names, gemma2_names, gemma3n_names, gemma4_names, gemma4_unified_names, glm_names,
-	hunyuan_names, hyperclovax_names, llama_names, nanochat_names, nemotron_names, olmo2_names, phi3_names, phi_names,
-	qwen3_vl_text_names, stablelm_names, starcoder2_names, open_llama_names, doge_names, hrm_names, molmo2_names,
+	exaone_names, hunyuan_names, hyperclovax_names, llama_names, nanochat_names, nemotron_names, olmo2_names, phi3_names,
+	phi_names, qwen3_vl_text_names, stablelm_names, starcoder2_names, open_llama_names, doge_names, hrm_names, molmo2_names,
 	chameleon_names, kosmos_text_names, kosmos_2_5_text_names, mllama_text_names, muse_glimmer_names, muse_spark_names,
 	embedding_gemma2_names, t5gemma_half_names, imagegpt_names, ctrl_names, moshi_names, csm_names, phi4_multimodal_names;
 extern const struct dialect biogpt_names, bloom_names, codegen_names, falcon_names, gpt2_names, gpt_neo_names, gpt_neox_names,

@@ -358,6 +358,7 @@ const struct arch arch_rows[] = {
 	{ "esmc", OF(rotary_encoder, esmc_names, BRANCH_BIAS_LN, GELU_TANH_HEADS, .qk_norm_whole = true, .depth_scaled = true) },
 	{ "eurobert", &rotary_encoder, &eurobert_names },
 	{ "evolla", &evolla, &evolla_names, PROTEIN_PART("esm") },
+	{ "exaone", &decoder, &exaone_names },
 	{ "exaone4", OF(decoder, olmo2_names, EXAONE, .reordered_norm = true) },
 	{ "exaone4_5", OF(vlm_grid, grid_names, .one_position = true), PARTS("exaone4", "exaone4_5_vision") },
 	{ "exaone4_5_vision", OF(grid_vision, qwen2_5_vl_vision_names, .windows = true) },

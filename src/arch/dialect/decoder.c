@@ -19,6 +19,22 @@ const struct dialect llama_names = {
 	.inert = IGNORED("hidden_activation"),
 };
 
+// LLaMA in the words of GPT-2; transformers reads its own words, too.
+const struct dialect exaone_names = {
+	.name = "exaone",
+	.prefix = "transformer.",
+	.keys = KEYS({ "num_hidden_layers", "num_layers" }, { "num_hidden_layers", "num_hidden_layers" },
+		{ "rms_norm_eps", "layer_norm_epsilon" }, { "rms_norm_eps", "rms_norm_eps" },
+		{ "hidden_act", "activation_function" }, { "hidden_act", "hidden_act" }),
+	.weights = WEIGHTS({ "embed.word", "@wte" }, { "norm", "@ln_f" }, { "layers.attn.norm", "@h.#.ln_1" },
+		{ "layers.ffn.norm", "@h.#.ln_2" }, { "layers.attn.q", "@h.#.attn.attention.q_proj" },
+		{ "layers.attn.k", "@h.#.attn.attention.k_proj" }, { "layers.attn.v", "@h.#.attn.attention.v_proj" },
+		{ "layers.attn.o", "@h.#.attn.attention.out_proj" }, { "layers.ffn.gate", "@h.#.mlp.c_fc_0" },
+		{ "layers.ffn.up", "@h.#.mlp.c_fc_1" }, { "layers.ffn.down", "@h.#.mlp.c_proj" }, LLAMA_BODY, TWO_NORMS, HEADS),
+	.ignored = IGNORED(BUFFERS),
+	.other_prefixes = IGNORED("model."),
+};
+
 // Layers that look at pictures have other words for their attention.
 const struct dialect mllama_text_names = {
 	.name = "mllama-text",
