@@ -341,6 +341,18 @@ static void shapes_are_checked_against_the_file(void **state)
 	checkpoint_close(&c);
 }
 
+// Who generates opens the graphs of the loop one after the other.
+static void loop_is_known(const struct spec *s, const char *type)
+{
+	const struct arch_graph *loop[ARCH_STEPS_MOST];
+	size_t count = arch_graphs_of_loop(s, loop);
+	for (size_t i = 0; i < count; i++)
+		if (!loop[i])
+			fail_msg("%s: its graphs make no loop that arch_graphs_of_loop (src/arch/build.c) knows: the %zu. of its "
+				 "steps has none; CONTRIBUTING.md, \"A model made of models, or of several graphs\", 4",
+				type, i + 1);
+}
+
 // Whatever head a type is asked with, it is built, or refused in words of our own: no gap of a dialect, a family or a head is a
 // failure, for which an engine would be blamed. One layer, few experts: what is missing there is missing in all.
 static void every_head_is_built_or_refused(void **state)
@@ -358,6 +370,7 @@ static void every_head_is_built_or_refused(void **state)
 			assert_int_equal(checkpoint_open_config(&c, "some/model", config, strlen(config), &err), STATUS_OK);
 			enum status st = arch_resolve(&s, &c.arena, &c, &err);
 			if (!st) {
+				loop_is_known(s, arch_type_name(i));
 				arch_shorten(s, 1);
 				leave_experts_out(s);
 				st = arch_plan_weights(s, &c.arena, DTYPE_F32, &c.weights, &c.weight_count, &err);
