@@ -165,6 +165,23 @@ static inline double number_in(const json_t *row, const char *key)
 	return json_is_number(json_object_get(row, key)) ? json_number_value(json_object_get(row, key)) : (double)NAN;
 }
 
+// What no group of the contents names stands under Details.
+static inline void stand_in_groups(const char *html)
+{
+	static const char *const details[] = { "notes\"", "cells\"", "platforms\"", "method\"" };
+	const char *at = strstr(html, "<summary>Details</summary>");
+
+	assert_non_null(at);
+	for (const char *end = strstr(at, "</details>"); (at = strstr(at, "href=\"#")) != NULL && at < end; at++) {
+		bool is_detail = false;
+		for (size_t i = 0; i < sizeof details / sizeof *details; i++)
+			is_detail |= text_starts(at + 7, details[i]);
+		if (!is_detail)
+			fail_msg("the table %.*s is in no group of the contents: `groups` in src/report/html/html.c",
+				(int)strcspn(at + 7, "\""), at + 7);
+	}
+}
+
 static inline void write_all(struct fixture *f)
 {
 	struct report_options none = { .currency = "" };
@@ -172,6 +189,7 @@ static inline void write_all(struct fixture *f)
 
 	if (summary_make(&f->store, &none, &s, &f->err) || report_html(&s, &f->store.arena, &f->html, &f->err))
 		fail_msg("%s", f->err.text);
+	stand_in_groups(text_get(&f->html));
 	report_md(&s, &f->store.arena, &f->md);
 	json_t *json = report_json(&s);
 	char *dumped = json_dumps(json, 0);
