@@ -55,7 +55,9 @@ enum status part_open(struct pipeline *p, const char *name, struct part **out, s
 void part_words(struct part *m, const char *name);
 // tokenizer_class.c: the tokenizer as this class of transformers 5 makes it, where that is not as tokenizer.json says.
 enum status part_tokenizer_class(struct part *m, const char *class_name, struct error *err);
+// Opened once. Special tokens that tokenizer_config.json names and tokenizer.json does not list are added, as transformers does.
 enum status part_tokenizer(struct part *m, struct tokenizer **out, struct error *err);
+enum status part_add_specials(struct part *m, struct tokenizer *t, struct error *err); // of a tokenizer that was opened otherwise
 // A JSON object of the part's folder; an empty one where there is no such file. Dies with the pipeline.
 enum status part_json(struct part *m, const char *file, const json_t **out, struct error *err);
 // "mask_token", ...: its text, by tokenizer_config.json, else special_tokens_map.json; NULL: it has none. And its id; -1: none.

@@ -50,14 +50,6 @@ void part_words(struct part *m, const char *name)
 	m->words = arena_printf(m->p->arena, "%s/%s", m->p->folder, name);
 }
 
-enum status part_tokenizer(struct part *m, struct tokenizer **out, struct error *err)
-{
-	enum status st = m->tokenizer ? STATUS_OK : tokenizer_open(&m->tokenizer, m->p->arena, words_of(m), err);
-
-	*out = m->tokenizer;
-	return st;
-}
-
 // Files that cannot be read say nothing here: what needs them finds them missing.
 static const json_t *token_config(struct part *m)
 {
@@ -79,6 +71,37 @@ const char *part_special(struct part *m, const char *name)
 	const json_t *x = json_object_get(token_config(m), name);
 
 	return json_string_value(json_is_object(x) ? json_object_get(x, "content") : x);
+}
+
+enum status part_add_specials(struct part *m, struct tokenizer *t, struct error *err)
+{
+	static const char *const names[] = { "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token",
+		"mask_token" };
+	enum { NAMES = sizeof names / sizeof *names };
+	const json_t *more = json_object_get(token_config(m), "additional_special_tokens"), *x;
+	const char **texts = ARENA_ARRAY(m->p->arena, NAMES + json_array_size(more), const char *);
+	size_t count = 0, i;
+
+	for (i = 0; i < NAMES; i++)
+		if ((texts[count] = part_special(m, names[i])))
+			count++;
+	json_array_foreach(more, i, x)
+	{
+		if ((texts[count] = json_string_value(json_is_object(x) ? json_object_get(x, "content") : x)))
+			count++;
+	}
+	return tokenizer_add_special(t, texts, count, err);
+}
+
+enum status part_tokenizer(struct part *m, struct tokenizer **out, struct error *err)
+{
+	struct tokenizer *t = m->tokenizer;
+	enum status st = t ? STATUS_OK : tokenizer_open(&t, m->p->arena, words_of(m), err);
+
+	if (!st && !m->tokenizer && file_exists(arena_printf(m->p->arena, "%s/tokenizer.json", words_of(m))))
+		st = part_add_specials(m, t, err);
+	*out = m->tokenizer = st ? NULL : t;
+	return st;
 }
 
 int64_t part_special_id(struct part *m, const char *name)

@@ -43,6 +43,7 @@ static void make_t5(json_t *file)
 enum status part_tokenizer_class(struct part *m, const char *class_name, struct error *err)
 {
 	const char *path = arena_printf(m->p->arena, "%s/tokenizer.json", m->words);
+	struct tokenizer *t = NULL;
 	json_t *file;
 	char *text;
 	enum status st;
@@ -55,7 +56,9 @@ enum status part_tokenizer_class(struct part *m, const char *class_name, struct 
 	if (!(text = json_dumps(file, JSON_COMPACT)))
 		st = error_set(err, STATUS_NO_MEMORY, "%s: no memory", path);
 	else
-		st = tokenizer_parse(&m->tokenizer, m->p->arena, path, text, strlen(text), err);
+		st = tokenizer_parse(&t, m->p->arena, path, text, strlen(text), err);
+	if (!st && !(st = part_add_specials(m, t, err)))
+		m->tokenizer = t;
 	free(text);
 	json_decref(file);
 	return st;

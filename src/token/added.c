@@ -188,6 +188,22 @@ enum status added_ready(struct tokenizer *t, struct error *err)
 	return STATUS_OK;
 }
 
+enum status tokenizer_add_special(struct tokenizer *t, const char *const *texts, size_t count, struct error *err)
+{
+	bool any = false;
+	enum status s = STATUS_OK;
+
+	for (size_t i = 0; i < count && !s; i++) {
+		const struct added one = { .content = { texts[i], strlen(texts[i]) }, .special = true };
+
+		if (t->added.count && added_find(&t->added, one.content.s, one.content.n))
+			continue;
+		any = true;
+		s = added_add(t, &one, err);
+	}
+	return s || !any ? s : added_ready(t, err);
+}
+
 // The longest token at the beginning of s; 0: none, else 1 + place.
 static uint32_t longest(const struct added_set *set, const char *s, size_t nbytes, size_t *length)
 {

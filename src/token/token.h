@@ -24,6 +24,9 @@ enum status tokenizer_open(struct tokenizer **out, struct arena *a, const char *
 // The same of the text of a tokenizer.json; `name` is used in errors. The text is not kept.
 enum status tokenizer_parse(
 	struct tokenizer **out, struct arena *a, const char *name, const char *json, size_t nbytes, struct error *err);
+// Texts that are to be special tokens wherever they stand, before normalization: those that are added tokens already stay as they
+// are, others have their id of the vocabulary, or a new one behind all. The texts must live as long as the tokenizer.
+enum status tokenizer_add_special(struct tokenizer *t, const char *const *texts, size_t count, struct error *err);
 
 enum { TOKEN_SPECIAL = 1, TOKEN_PADDING = 2 };
 

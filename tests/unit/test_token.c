@@ -244,6 +244,31 @@ static void test_added_tokens(void **state)
 		"abc@0-3|d @3-5|ab@5-7");
 }
 
+// Special tokens that are named later: one that is there stays, one of the vocabulary has its id, a new one comes behind all.
+static void test_more_special(void **state)
+{
+	static const char *const names[] = { "tok", "!", "<new>" };
+	struct arena a = { 0 };
+	struct error e = { 0 };
+	struct encoding out;
+	struct tokenizer *t = parse(&a,
+		"{\"added_tokens\": [{\"content\": \"tok\", \"rstrip\": true}], \"model\": {\"type\": \"Unigram\", \"unk_id\": "
+		"0, \"vocab\": [[\"<unk>\", 0.0], [\"!\", 0.0], [\"x\", 0.0]]}}");
+
+	(void)state;
+	gives(t, "x!tok x", 7, "x@0-1|!@1-2|tok @2-6|x@6-7");
+	assert_int_equal(tokenizer_add_special(t, names, 3, &e), STATUS_OK);
+	assert_int_equal(tokenizer_add_special(t, names, 3, &e), STATUS_OK);
+	gives(t, "x!tok <new>x", 12, "x@0-1|!@1-2|tok @2-6|<new>@6-11|x@11-12");
+	assert_int_equal(tokenizer_encode(t, &a, &(struct token_text){ "!tok<new>", 9, NULL, 0 }, true, &out, &e), STATUS_OK);
+	assert_true(out.count == 3 && out.tokens[0].id == 1 && out.tokens[1].id == 3 && out.tokens[2].id == 4);
+	char *text;
+	size_t nbytes;
+	assert_int_equal(tokenizer_decode(t, &a, (uint32_t[]){ 2, 1, 4 }, 3, true, &text, &nbytes, &e), STATUS_OK);
+	assert_string_equal(text, "x");
+	arena_done(&a);
+}
+
 // ---- models ---------------------------------------------------------------------------------------------------------------
 
 // Short words and long ones are merged in two ways, and seen ones are remembered: all agree.
@@ -553,8 +578,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_expressions), cmocka_unit_test(test_slow_expression),
 		cmocka_unit_test(test_normalizers), cmocka_unit_test(test_pretokenizers), cmocka_unit_test(test_added_tokens),
-		cmocka_unit_test(test_bpe_ways), cmocka_unit_test(test_long_words), cmocka_unit_test(test_models),
-		cmocka_unit_test(test_growth), cmocka_unit_test(test_truncation), cmocka_unit_test(test_many_tokens),
-		cmocka_unit_test(test_unicode), cmocka_unit_test(test_scan) };
+		cmocka_unit_test(test_more_special), cmocka_unit_test(test_bpe_ways), cmocka_unit_test(test_long_words),
+		cmocka_unit_test(test_models), cmocka_unit_test(test_growth), cmocka_unit_test(test_truncation),
+		cmocka_unit_test(test_many_tokens), cmocka_unit_test(test_unicode), cmocka_unit_test(test_scan) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
