@@ -777,7 +777,7 @@ static bool has_neutral(const struct tensor_type *t, const struct weight *tensor
 		role == ROLE_VOICE_NUMBERS || flow_input(t->name) == FLOW_CACHE;
 }
 
-// As the graph declares it: the file may hold int32 ids for an int64 input, or the other way round.
+// As the graph declares it: the file may hold int32 ids for an int64 input, or the other way round, or whole timesteps for f32.
 enum status inputs_take(struct arena *a, const struct tensor_type *type, const struct weight *w, const char *path,
 	struct tensor *out, struct error *err)
 {
@@ -791,7 +791,7 @@ enum status inputs_take(struct arena *a, const struct tensor_type *type, const s
 		return error_set(err, STATUS_BAD_INPUT, "%s: %s is %s, the graph takes %s", path, w->name,
 			tensor_shape_text(w->rank, w->dim, found, sizeof found),
 			tensor_shape_text(type->rank, type->dim, wanted, sizeof wanted));
-	if (inputs_is_float(type->dtype) != inputs_is_float(w->dtype) || !dtype_size(type->dtype))
+	if ((!inputs_is_float(type->dtype) && inputs_is_float(w->dtype)) || !dtype_size(type->dtype))
 		return error_set(err, STATUS_BAD_INPUT, "%s: %s is %s, the graph takes %s", path, w->name, dtype_word(w->dtype),
 			dtype_word(type->dtype));
 	*out = (struct tensor){

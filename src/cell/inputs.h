@@ -103,8 +103,8 @@ enum status inputs_of(struct arena *a, const struct tensor_type *types, size_t c
 // BAD_INPUT: a text, a picture or a sound was made a tensor "in.NAME" of, and no input has that name.
 enum status inputs_all_taken(
 	const struct tensor_type *types, size_t count, const struct weight *tensors, size_t there, struct error *err);
-// One input from one tensor of a file, converted where the graph declares another type of the same kind; memory in `a`.
-// BAD_INPUT: another shape, or numbers for integers.
+// One input from one tensor of a file, converted where the graph declares another type; memory in `a`. BAD_INPUT: another shape,
+// or floats for integers.
 enum status inputs_take(struct arena *a, const struct tensor_type *type, const struct weight *w, const char *path,
 	struct tensor *out, struct error *err);
 bool inputs_is_float(enum dtype t);

@@ -11,9 +11,10 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "denoise/noise.h"
+#include "pipeline/choose.h"
 #include "pipeline/pictures.h"
 
-static const struct diffusion_class *const classes[] = { &diffuse_stable, &diffuse_flux };
+static const struct diffusion_class *const classes[] = { &diffuse_stable, &diffuse_xl, &diffuse_sd3, &diffuse_flux };
 
 // ---- the folder -------------------------------------------------------------------------------------------------------------
 
@@ -34,15 +35,23 @@ static enum status read_object(struct diffusion *d, const char *name, json_t **o
 	return json_is_object(*out) ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "%s: no object", path);
 }
 
-static const char *class_of(const struct diffusion *d, const char *component)
+const char *diffuse_class_of(const struct diffusion *d, const char *component)
 {
 	return json_string_value(json_array_get(json_object_get(d->index, component), 1));
 }
 
-static enum status check_component(const struct diffusion *d, const char *name, const char *wanted, struct error *err)
+bool diffuse_has(const struct diffusion *d, const char *component)
 {
-	const char *is = class_of(d, name);
+	return diffuse_class_of(d, component) != NULL;
+}
 
+static enum status check_component(
+	const struct diffusion *d, const char *name, const char *wanted, bool optional, struct error *err)
+{
+	const char *is = diffuse_class_of(d, name);
+
+	if (!is && optional)
+		return STATUS_OK;
 	if (!is)
 		return error_set(
 			err, STATUS_BAD_INPUT, "model_index.json: %s needs the part %s, which is not there", d->kind->name, name);
@@ -75,9 +84,10 @@ static enum status read_index(struct diffusion *d, struct error *err)
 		return error_set(err, STATUS_UNSUPPORTED, "model_index.json: the class %.64s is not supported yet",
 			name ? name : "without a name");
 	const size_t most = sizeof d->kind->components / sizeof *d->kind->components;
-	for (size_t i = 0; i < most && d->kind->components[i][0] && !st; i++)
-		st = check_component(d, d->kind->components[i][0], d->kind->components[i][1], err);
-	if (!st && !(st = check_component(d, "scheduler", NULL, err)))
+	for (size_t i = 0; i < most && d->kind->components[i].name && !st; i++)
+		st = check_component(
+			d, d->kind->components[i].name, d->kind->components[i].class_name, d->kind->components[i].optional, err);
+	if (!st && !(st = check_component(d, "scheduler", NULL, false, err)))
 		st = read_object(d, "scheduler/scheduler_config.json", &d->scheduler_config, err);
 	return st;
 }
@@ -131,16 +141,29 @@ static enum status read_size(struct diffusion *d, struct error *err)
 			  (long long)size[0], DIFFUSE_LATENTS_MOST);
 }
 
+// Members of the input that this class does not read are refused, as options are.
+static enum status check_members(const struct diffusion *d, struct error *err)
+{
+	const json_t *value;
+	const char *key;
+
+	json_object_foreach((json_t *)(uintptr_t)d->c->input, key, value)
+	{
+		if (!words_have("prompt negative_prompt latents options", key) && !words_have(d->kind->options, key))
+			return error_set(
+				err, STATUS_UNSUPPORTED, "the input's %.100s of %s is not supported yet", key, d->kind->name);
+	}
+	return STATUS_OK;
+}
+
 static enum status read_asked(struct diffusion *d, struct error *err)
 {
 	const struct call *c = d->c;
 	enum status st;
 
-	for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
-		if (classes[i] != d->kind && classes[i]->alone && call_asked(c, classes[i]->alone))
-			return error_set(err, STATUS_UNSUPPORTED, "the option %s of %s is not supported yet", classes[i]->alone,
-				d->kind->name);
-	if ((st = part_open(c->p, d->kind->denoiser, &d->denoiser, err)) || (st = read_vae(d, err)) || (st = read_size(d, err)) ||
+	if ((st = options_known(d->kind->options, c->options, d->kind->name, err)) || (st = check_members(d, err)) ||
+		(st = part_open(c->p, d->kind->denoiser, &d->denoiser, err)) || (st = read_vae(d, err)) ||
+		(st = read_size(d, err)) ||
 		(st = option_integer(c, "num_inference_steps", 1, DIFFUSE_STEPS_MOST, d->kind->steps, &d->steps, err)) ||
 		(st = option_integer(c, "seed", 0, INT64_MAX, 0, &d->seed, err)))
 		return st;
@@ -157,7 +180,14 @@ static enum status open_scheduler(struct diffusion *d, struct error *err)
 	return st ? st : scheduler_open(&d->scheduler, d->c->a, d->scheduler_config, &asked, err);
 }
 
-// ---- texts ------------------------------------------------------------------------------------------------------------------
+// ---- the denoiser's inputs -------------------------------------------------------------------------------------------------
+
+static double number(const json_t *config, const char *key, double usual)
+{
+	const json_t *x = json_object_get(config, key);
+
+	return json_is_number(x) ? json_number_value(x) : usual;
+}
 
 void diffuse_give(struct diffusion *d, const char *name, int rank, const int64_t *dim, float *data)
 {
@@ -170,45 +200,31 @@ void diffuse_give(struct diffusion *d, const char *name, int rank, const int64_t
 	}
 }
 
-enum status diffuse_length(struct diffusion *d, const char *encoder, const char *tokenizer, int64_t *out, struct error *err)
+enum status diffuse_map_shape(struct diffusion *d, struct error *err)
 {
-	struct part *m;
-	enum status st = part_open(d->c->p, encoder, &m, err);
+	const json_t *channels = json_object_get(d->denoiser->config, "in_channels");
 
-	if (st)
-		return st;
-	part_words(m, tokenizer);
-	int64_t own = (int64_t)part_max_length(m), most = m->hints.max_sequence;
-	*out = own > 0 && (most <= 0 || own <= most) ? own : most;
-	return *out > 0 && *out <= DIFFUSE_SEQUENCE_MOST
-		? STATUS_OK
-		: error_set(err, STATUS_BAD_INPUT, "%s: texts of %lld tokens, and 1 to %d are supported", tokenizer,
-			  (long long)*out, DIFFUSE_SEQUENCE_MOST);
+	if (json_is_integer(channels) && json_integer_value(channels) != d->channels)
+		return error_set(err, STATUS_UNSUPPORTED, "%s: %lld channels in, of latents of %lld: not supported yet",
+			d->kind->denoiser, (long long)json_integer_value(channels), (long long)d->channels);
+	d->rank = 4;
+	memcpy(d->shape, (int64_t[]){ 1, d->channels, d->rows, d->columns }, sizeof d->shape);
+	return STATUS_OK;
 }
 
-enum status diffuse_texts(struct diffusion *d, const char *encoder, const char *tokenizer, const char *const *texts, size_t count,
-	int64_t length, const char *output, int rank, const struct tensor **out, struct error *err)
+enum status diffuse_shift(struct diffusion *d, int64_t tokens, struct error *err)
 {
-	struct inputs in = { 0 };
-	struct outputs given;
-	struct part *m;
-	enum status st = part_open(d->c->p, encoder, &m, err);
+	static const char *const keys[] = { "base_image_seq_len", "max_image_seq_len", "base_shift", "max_shift" };
+	double v[] = { 256, 4096, 0.5, d->kind->max_shift };
 
-	if (st)
-		return st;
-	part_words(m, tokenizer);
-	if ((st = part_tokenizer_class(m, class_of(d, tokenizer), err)) ||
-		(st = texts_inputs(d->c, m, texts, count, (size_t)length, &in, err)))
-		return st;
-	if (json_is_true(json_object_get(m->config, "use_attention_mask")))
-		return error_set(err, STATUS_UNSUPPORTED, "%s: use_attention_mask is not supported yet", encoder);
-	in.count = 1; // without the mask
-	if ((st = whole_run(d->c, m, &in, &given, err)))
-		return st;
-	if (!(*out = part_output(given.items, given.count, output, rank, err)))
-		return err->status;
-	return (*out)->dim[0] == (int64_t)count ? STATUS_OK
-						: error_set(err, STATUS_FAILED, "%s: not one %s a text", encoder, output);
+	for (size_t i = 0; i < 4; i++)
+		v[i] = number(d->scheduler_config, keys[i], v[i]);
+	if (!(v[0] < v[1]))
+		return error_set(
+			err, STATUS_BAD_INPUT, "scheduler_config.json: base_image_seq_len is not below max_image_seq_len");
+	double slope = (v[3] - v[2]) / (v[1] - v[0]);
+	d->mu = (double)tokens * slope + v[2] - slope * v[0];
+	return STATUS_OK;
 }
 
 // ---- latents ------------------------------------------------------------------------------------------------------------------
@@ -262,27 +278,19 @@ static enum status first_latents(struct diffusion *d, struct error *err)
 
 // ---- the loop -----------------------------------------------------------------------------------------------------------------
 
-static enum status time_input(const struct diffusion *d, size_t step, struct arena *a, struct tensor *out, struct error *err)
+static struct tensor time_input(const struct diffusion *d, size_t step, struct arena *a)
 {
-	double time = scheduler_time(d->scheduler, step);
-	int64_t rows = d->guided ? 2 : 1, *whole = ARENA_ARRAY(a, 2, int64_t);
-	float *share = ARENA_ARRAY(a, 2, float);
-	bool is_whole = d->kind->time == DTYPE_I64;
+	size_t rows = d->guided ? 2 : 1;
+	float *time = ARENA_ARRAY(a, rows, float);
 
-	if (is_whole && time != rint(time))
-		return error_set(err, STATUS_UNSUPPORTED,
-			"the scheduler asks at the time %g, and only whole ones are supported yet", time);
-	for (int64_t i = 0; i < rows; i++) {
-		whole[i] = (int64_t)time;
-		share[i] = (float)time / 1000;
-	}
-	*out = (struct tensor){ .name = "timestep",
-		.dtype = d->kind->time,
+	for (size_t i = 0; i < rows; i++)
+		time[i] = (float)scheduler_time(d->scheduler, step) / (float)d->kind->time_unit;
+	return (struct tensor){ .name = "timestep",
+		.dtype = DTYPE_F32,
 		.rank = 1,
-		.dim = { rows },
-		.data = is_whole ? (void *)whole : (void *)share,
-		.nbytes = (size_t)rows * (is_whole ? sizeof *whole : sizeof *share) };
-	return STATUS_OK;
+		.dim = { (int64_t)rows },
+		.data = time,
+		.nbytes = rows * sizeof *time };
 }
 
 // What the denoiser answers at a step, [n] in `a`; of two rows: without the prompt + guidance * (with it - without it).
@@ -302,8 +310,8 @@ static enum status ask(struct diffusion *d, size_t step, struct arena *a, float 
 	memcpy(in[0].dim, d->shape, (size_t)d->rank * sizeof *d->shape);
 	in[0].dim[0] = (int64_t)rows;
 	memcpy(in + 2, d->given, d->given_count * sizeof *in);
-	if ((st = time_input(d, step, a, &in[1], err)) ||
-		(st = part_run(d->denoiser, &arch_whole, in, count, a, &given, &out_count, err)))
+	in[1] = time_input(d, step, a);
+	if ((st = part_run(d->denoiser, &arch_whole, in, count, a, &given, &out_count, err)))
 		return st;
 	if (!(t = part_output(given, out_count, "out_sample", d->rank, err)))
 		return err->status;
@@ -340,13 +348,6 @@ static enum status denoise(struct diffusion *d, struct error *err)
 }
 
 // ---- the picture --------------------------------------------------------------------------------------------------------------
-
-static double number(const json_t *config, const char *key, double usual)
-{
-	const json_t *x = json_object_get(config, key);
-
-	return json_is_number(x) ? json_number_value(x) : usual;
-}
 
 // [1, 3, height, width] of the VAE's decoder.
 static enum status decode(struct diffusion *d, const struct tensor **out, struct error *err)

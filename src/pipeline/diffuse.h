@@ -14,6 +14,7 @@ enum {
 	DIFFUSE_CHANNELS_MOST = 64,
 	DIFFUSE_LATENTS_MOST = 1 << 24, // numbers
 	DIFFUSE_GIVEN_MOST = 6,
+	DIFFUSE_ENCODERS_MOST = 3,
 };
 
 struct diffusion;
@@ -21,18 +22,23 @@ struct diffusion;
 // A class of model_index.json. Folders within the model's have the components' names.
 struct diffusion_class {
 	const char *name;
-	const char *components[6][2]; // name, class
-	const char *denoiser;         // the component that is asked at each step
-	const char *sample, *alone;   // its input of the latents; an option that only this class has
-	enum dtype time;              // of its input timestep: I64 is the time as it is, F32 the share of 1000
-	int64_t steps;                // num_inference_steps that is usual
+	struct {
+		const char *name, *class_name; // class_name NULL: any
+		bool optional;                 // null in model_index.json where it is not there
+	} components[8];
+	const char *options;  // of the task's, those that it has, a space between
+	const char *denoiser; // the component that is asked at each step
+	const char *sample;   // its input of the latents
+	double time_unit;     // its input timestep counts the scheduler's times in these
+	int64_t steps;        // num_inference_steps that is usual
 	double guidance;
+	double max_shift; // of flow matching, where the scheduler does not say it
 	int64_t multiple; // rows and columns of the latents are multiples of this
 	bool packed;      // flux_pack
 	// The latents' shape and what depends on it and on the texts: d->shape, d->given, and the scheduler's mu.
 	enum status (*prepare)(struct diffusion *d, struct error *err);
 };
-extern const struct diffusion_class diffuse_stable, diffuse_flux;
+extern const struct diffusion_class diffuse_stable, diffuse_xl, diffuse_sd3, diffuse_flux;
 
 struct diffusion {
 	struct call *c;
@@ -56,12 +62,41 @@ struct diffusion {
 };
 
 void diffuse_give(struct diffusion *d, const char *name, int rank, const int64_t *dim, float *data);
-// The states of texts, each padded or cut to `length` tokens, by an encoder with the tokenizer of a folder; the encoders of these
-// pipelines read the padding, too. *out: the encoder's output of this name and rank, its first dimension `count`.
-enum status diffuse_texts(struct diffusion *d, const char *encoder, const char *tokenizer, const char *const *texts, size_t count,
-	int64_t length, const char *output, int rank, const struct tensor **out, struct error *err);
-// How many tokens a tokenizer's texts have: model_max_length, at most the encoder's own length. BAD_INPUT: neither is told.
-enum status diffuse_length(struct diffusion *d, const char *encoder, const char *tokenizer, int64_t *out, struct error *err);
+bool diffuse_has(const struct diffusion *d, const char *component);             // is it there, and not null in model_index.json?
+const char *diffuse_class_of(const struct diffusion *d, const char *component); // NULL: it is not there
+// Sets the latents' shape to [1, channels, rows, columns]. UNSUPPORTED: the denoiser reads another number of channels.
+enum status diffuse_map_shape(struct diffusion *d, struct error *err);
+// The scheduler's mu for a picture of so many tokens (calculate_shift of diffusers): a line through (base_image_seq_len,
+// base_shift) and (max_image_seq_len, max_shift).
+enum status diffuse_shift(struct diffusion *d, int64_t tokens, struct error *err);
+
+// diffuse_text.c
+// A component that reads texts, with its tokenizer's folder and the file of its graph; the encoders of these pipelines read the
+// padding, too.
+struct diffuse_encoder {
+	const char *name, *tokenizer, *graph;
+};
+struct diffuse_output {
+	const char *name; // of the encoder's graph
+	int rank;
+	const struct tensor *is; // what it gave, its first dimension the number of texts
+};
+// Texts, each padded or cut to `length` tokens, through an encoder: *out of the `out_count` outputs that are asked for.
+enum status diffuse_texts(struct diffusion *d, const struct diffuse_encoder *encoder, const char *const *texts, size_t count,
+	int64_t length, struct diffuse_output *out, size_t out_count, struct error *err);
+// How many tokens an encoder's texts have: the tokenizer's model_max_length, at most the encoder's own length. BAD_INPUT: neither
+// is told.
+enum status diffuse_length(struct diffusion *d, const struct diffuse_encoder *encoder, int64_t *out, struct error *err);
+// Encoder `which` (from 0) of a pipeline reads texts[1], prompt_2 and so on where it is given, else prompt, and texts[0],
+// negative_prompt_2 or negative_prompt likewise, else "": what guidance goes away from.
+enum status diffuse_prompts(const struct diffusion *d, size_t which, const char *texts[2], struct error *err);
+// Tensors of the same rank, all but the last dimension alike, side by side along the last, with zeros up to `least`.
+struct tensor diffuse_beside(struct arena *a, const struct tensor *const *parts, size_t count, int64_t least);
+// The prompts through CLIP's text encoders: what the layer before the last gives, side by side: *states [rows, length, width];
+// and the projected texts of those that `pooled` says, side by side: *pooled_states [rows, width]. `rows` 2: without the prompt,
+// with it; 1: with it.
+enum status diffuse_clip(struct diffusion *d, const struct diffuse_encoder *encoders, const bool *pooled, size_t count,
+	size_t rows, struct tensor *states, struct tensor *pooled_states, struct error *err);
 
 // diffuse_flux.c: Flux reads 2 x 2 places of the latents as one token: [channels, rows, columns] to [tokens, 4 * channels], and
 // back.

@@ -23,24 +23,6 @@ void flux_unpack(const float *x, int64_t channels, int64_t rows, int64_t columns
 		out[i] = x[packed_place(channels, columns, i / columns / rows, i / columns % rows, i % columns)];
 }
 
-// calculate_shift of diffusers: a line through (base_image_seq_len, base_shift) and (max_image_seq_len, max_shift).
-static enum status shift_of(struct diffusion *d, int64_t tokens, struct error *err)
-{
-	static const char *const keys[] = { "base_image_seq_len", "max_image_seq_len", "base_shift", "max_shift" };
-	double v[] = { 256, 4096, 0.5, 1.15 };
-
-	for (size_t i = 0; i < 4; i++) {
-		const json_t *x = json_object_get(d->scheduler_config, keys[i]);
-
-		v[i] = json_is_number(x) ? json_number_value(x) : v[i];
-	}
-	if (v[0] == v[1])
-		return error_set(err, STATUS_BAD_INPUT, "scheduler_config.json: base_image_seq_len is max_image_seq_len");
-	double slope = (v[3] - v[2]) / (v[1] - v[0]);
-	d->mu = (double)tokens * slope + v[2] - slope * v[0];
-	return STATUS_OK;
-}
-
 // Of each token of the picture [0, row, column], of each of the text zeros.
 static void give_places(struct diffusion *d, int64_t length)
 {
@@ -57,20 +39,19 @@ static void give_places(struct diffusion *d, int64_t length)
 
 static enum status give_texts(struct diffusion *d, int64_t length, struct error *err)
 {
-	const struct tensor *pooled, *states;
+	static const struct diffuse_encoder clip = { "text_encoder", "tokenizer", "model.onnx" },
+					    t5 = { "text_encoder_2", "tokenizer_2", "model.onnx" };
+	struct diffuse_output pooled = { "pooler_output", 2, NULL }, states = { "last_hidden_state", 3, NULL };
 	const char *prompt;
 	int64_t short_length;
 	enum status st;
 
-	if ((st = call_text(d->c, "prompt", &prompt, err)) ||
-		(st = diffuse_length(d, "text_encoder", "tokenizer", &short_length, err)) ||
-		(st = diffuse_texts(
-			 d, "text_encoder", "tokenizer", &prompt, 1, short_length, "pooler_output", 2, &pooled, err)) ||
-		(st = diffuse_texts(
-			 d, "text_encoder_2", "tokenizer_2", &prompt, 1, length, "last_hidden_state", 3, &states, err)))
+	if ((st = call_text(d->c, "prompt", &prompt, err)) || (st = diffuse_length(d, &clip, &short_length, err)) ||
+		(st = diffuse_texts(d, &clip, &prompt, 1, short_length, &pooled, 1, err)) ||
+		(st = diffuse_texts(d, &t5, &prompt, 1, length, &states, 1, err)))
 		return st;
-	diffuse_give(d, "pooled_projections", 2, pooled->dim, pooled->data);
-	diffuse_give(d, "encoder_hidden_states", 3, states->dim, states->data);
+	diffuse_give(d, "pooled_projections", 2, pooled.is->dim, pooled.is->data);
+	diffuse_give(d, "encoder_hidden_states", 3, states.is->dim, states.is->data);
 	return STATUS_OK;
 }
 
@@ -81,7 +62,7 @@ static enum status prepare(struct diffusion *d, struct error *err)
 	float *guidance = ARENA_ARRAY(d->c->a, 1, float);
 	enum status st;
 
-	if (call_has(d->c, "negative_prompt") || call_asked(d->c, "negative_prompt"))
+	if (call_has(d->c, "negative_prompt"))
 		return error_set(err, STATUS_UNSUPPORTED, "a negative_prompt of FluxPipeline is not supported yet");
 	if (json_is_integer(channels) && json_integer_value(channels) != 4 * d->channels)
 		return error_set(err, STATUS_UNSUPPORTED,
@@ -90,7 +71,7 @@ static enum status prepare(struct diffusion *d, struct error *err)
 	d->rank = 3;
 	memcpy(d->shape, (int64_t[]){ 1, tokens, 4 * d->channels }, 3 * sizeof *d->shape);
 	if ((st = option_integer(d->c, "max_sequence_length", 1, DIFFUSE_SEQUENCE_MOST, DIFFUSE_SEQUENCE_MOST, &length, err)) ||
-		(st = shift_of(d, tokens, err)) || (st = give_texts(d, length, err)))
+		(st = diffuse_shift(d, tokens, err)) || (st = give_texts(d, length, err)))
 		return st;
 	give_places(d, length);
 	*guidance = (float)d->guidance; // a model that is not told leaves it out
@@ -104,10 +85,11 @@ const struct diffusion_class diffuse_flux = {
 		{ "tokenizer_2", NULL }, { "transformer", "FluxTransformer2DModel" }, { "vae", "AutoencoderKL" } },
 	.denoiser = "transformer",
 	.sample = "hidden_states",
-	.alone = "max_sequence_length",
-	.time = DTYPE_F32,
+	.options = "num_inference_steps guidance_scale height width seed max_sequence_length",
+	.time_unit = 1000,
 	.steps = 28,
 	.guidance = 3.5,
+	.max_shift = 1.15,
 	.multiple = 2,
 	.packed = true,
 	.prepare = prepare,

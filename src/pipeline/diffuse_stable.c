@@ -5,34 +5,20 @@
 
 #include "pipeline/diffuse.h"
 
-// Without one in the input or the options nothing: "" is what guidance goes away from.
-static enum status negative_prompt(const struct diffusion *d, const char **out, struct error *err)
-{
-	if (call_has(d->c, "negative_prompt"))
-		return call_text(d->c, "negative_prompt", out, err);
-	return option_text(d->c, "negative_prompt", "", out, err);
-}
-
 static enum status prepare(struct diffusion *d, struct error *err)
 {
-	const json_t *config = d->denoiser->config, *channels = json_object_get(config, "in_channels");
+	static const struct diffuse_encoder clip = { "text_encoder", "tokenizer", "model.onnx" };
+	struct diffuse_output states = { "last_hidden_state", 3, NULL };
 	const char *texts[2];
-	const struct tensor *states;
 	int64_t length;
 	enum status st;
 
-	if (json_is_integer(channels) && json_integer_value(channels) != d->channels)
-		return error_set(err, STATUS_UNSUPPORTED, "unet: %lld channels in, of latents of %lld: not supported yet",
-			(long long)json_integer_value(channels), (long long)d->channels);
-	d->guided = d->guidance > 1 && !json_is_integer(json_object_get(config, "time_cond_proj_dim"));
-	d->rank = 4;
-	memcpy(d->shape, (int64_t[]){ 1, d->channels, d->rows, d->columns }, sizeof d->shape);
-	if ((st = negative_prompt(d, &texts[0], err)) || (st = call_text(d->c, "prompt", &texts[1], err)) ||
-		(st = diffuse_length(d, "text_encoder", "tokenizer", &length, err)) ||
-		(st = diffuse_texts(d, "text_encoder", "tokenizer", d->guided ? texts : texts + 1, d->guided ? 2 : 1, length,
-			 "last_hidden_state", 3, &states, err)))
+	d->guided = d->guidance > 1 && !json_is_integer(json_object_get(d->denoiser->config, "time_cond_proj_dim"));
+	if ((st = diffuse_map_shape(d, err)) || (st = diffuse_prompts(d, 0, texts, err)) ||
+		(st = diffuse_length(d, &clip, &length, err)) ||
+		(st = diffuse_texts(d, &clip, d->guided ? texts : texts + 1, d->guided ? 2 : 1, length, &states, 1, err)))
 		return st;
-	diffuse_give(d, "encoder_hidden_states", 3, states->dim, states->data);
+	diffuse_give(d, "encoder_hidden_states", 3, states.is->dim, states.is->data);
 	return STATUS_OK;
 }
 
@@ -40,10 +26,10 @@ const struct diffusion_class diffuse_stable = {
 	.name = "StableDiffusionPipeline",
 	.components = { { "text_encoder", "CLIPTextModel" }, { "tokenizer", NULL }, { "unet", "UNet2DConditionModel" },
 		{ "vae", "AutoencoderKL" } },
+	.options = "num_inference_steps guidance_scale height width seed negative_prompt eta",
 	.denoiser = "unet",
 	.sample = "sample",
-	.alone = "eta",
-	.time = DTYPE_I64,
+	.time_unit = 1,
 	.steps = 50,
 	.guidance = 7.5,
 	.multiple = 1,

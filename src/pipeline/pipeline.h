@@ -8,7 +8,7 @@
 //   table.c      the tasks, a row each
 //   text.c, scores.c, ...   what tasks share: texts to inputs, logits to scores and labels
 //   classify.c, tokens.c, ...   what tasks do, a function each
-//   diffuse.c, diffuse_flux.c   text-to-image: the folders that diffusers saves, with model_index.json
+//   diffuse.c, diffuse_*.c   text-to-image: the folders that diffusers saves, with model_index.json; a file for each class
 //
 // A new task is a row of table.c and a function `enum status task_NAME(struct call *c, struct pipeline_answer *out, ...)`,
 // declared in inside.h: it reads c->input and c->options (call_text, option_integer, ...), makes tensors, runs them

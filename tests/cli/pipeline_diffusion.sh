@@ -79,9 +79,7 @@ has err 'the answer has no picture'
 [ ! -e "$work/none.png" ] || fail "a file without a picture"
 # The scheduler, the classes and the parts that the folder has.
 cp "$model/model_index.json" "$work/index"
-sed -i 's/EulerAncestralDiscrete/EulerDiscrete/;s/"leading"/"linspace"/' "$model/scheduler/scheduler_config.json"
-refused 2 'only whole ones are supported yet' --steps 7
-sed -i 's/EulerDiscrete/Guessing/' "$model/scheduler/scheduler_config.json"
+sed -i 's/EulerAncestralDiscrete/Guessing/' "$model/scheduler/scheduler_config.json"
 refused 2 'the scheduler GuessingScheduler is not supported yet'
 sed -i 's/UNet2DConditionModel/UNet9/' "$model/model_index.json"
 refused 2 'unet: the class UNet9 is not supported yet'

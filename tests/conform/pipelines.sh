@@ -4,7 +4,7 @@
 . "${SOURCE:?the source folder}/tests/conform/lib_folders.sh"
 cases=$SOURCE/tests/conform/pipeline
 "$ASSAY" platforms >"$work/out" 2>"$work/err"
-all_agree 44 '^ok ' "$cases"/*/
+all_agree 49 '^ok ' "$cases"/*/
 
 damage() { # FOLDER SED-EXPRESSION WHAT
 	wrong "$cases/$1" pipeline.json "$2" "^FAIL copy .*$3"
@@ -41,6 +41,28 @@ wrong "$cases/text-to-image-flux" pipeline.json 's/"guidance_scale": 3\.5/"guida
 wrong "$cases/text-to-image-flux" pipeline.json 's/"max_sequence_length": 32/"max_sequence_length": 24/' "$picture"
 wrong "$cases/text-to-image-flux" scheduler/scheduler_config.json 's/"base_shift": 0\.5/"base_shift": 0.9/' "$picture"
 wrong "$cases/text-to-image-flux" model_index.json 's/"T5TokenizerFast"/"PreTrainedTokenizerFast"/' "$picture"
+# Stable Diffusion XL: zeros for the prompt that is not there, a text of its own for the second encoder, the sizes; its pad token is a
+# word of texts, too; the seed's noise. Times between two steps of training, by Karras's noise levels, and by equal steps.
+wrong "$cases/text-to-image-sdxl" model_index.json 's/"force_zeros_for_empty_prompt": true/"force_zeros_for_empty_prompt": false/' "$picture"
+damage text-to-image-sdxl 's/"prompt_2": "a red fox"/"prompt_2": "a red wolf"/' 'answers.1..image: .* off'
+damage text-to-image-sdxl 's/"negative_prompt_2": "a wolf"/"negative_prompt_2": "wolves"/' 'answers.1..image: .* off'
+damage text-to-image-sdxl '/"original_size"/,/]/s/48/24/' 'answers.1..image: .* off'
+damage text-to-image-sdxl '/"crops_coords_top_left"/,/]/s/5/25/' 'answers.1..image: .* off'
+damage text-to-image-sdxl '/"target_size"/,/]/s/64/48/' 'answers.1..image: .* off'
+wrong "$cases/text-to-image-sdxl" tokenizer_2/tokenizer_config.json 's/"pad_token": "!"/"pad_token": ","/' "$picture"
+wrong "$cases/text-to-image-sdxl" scheduler/scheduler_config.json 's/"use_karras_sigmas": true/"use_karras_sigmas": false/' "$picture"
+damage text-to-image-sdxl-one-encoder 's/"seed": 7/"seed": 8/' 'image: .* off'
+wrong "$cases/text-to-image-sdxl-one-encoder" scheduler/scheduler_config.json 's/"linspace"/"trailing"/' "$picture"
+wrong "$cases/text-to-image-sd15-heun" scheduler/scheduler_config.json 's/HeunDiscreteScheduler/EulerDiscreteScheduler/' "$picture"
+# Stable Diffusion 3: each encoder's own text, the length of T5's, zeros in place of T5, the shift.
+for which in 2 3; do
+	damage text-to-image-sd3 's/"prompt_'$which'": "a /"prompt_'$which'": "no /' 'answers.1..image: .* off'
+	damage text-to-image-sd3 's/"negative_prompt_'$which'": "a /"negative_prompt_'$which'": "no /' 'answers.1..image: .* off'
+done
+damage text-to-image-sd3 's/"max_sequence_length": 24/"max_sequence_length": 23/' 'image: .* off'
+wrong "$cases/text-to-image-sd3" scheduler/scheduler_config.json 's/"shift": 3\.0/"shift": 2.0/' "$picture"
+damage text-to-image-sd35 's/"max_sequence_length": 10/"max_sequence_length": 20/' 'image: .* off'
+wrong "$cases/text-to-image-sd35" scheduler/scheduler_config.json 's/"base_shift": 0\.5/"base_shift": 0.9/' "$picture"
 # Sounds out of texts: the tokenizer's blanks, the pace, when a spectrogram ends, and the vocoder.
 wrong "$cases/text-to-audio-vits" tokenizer_config.json 's/"add_blank": true/"add_blank": false/' '^FAIL copy .*audio: shape .*, expected .1976.'
 wrong "$cases/text-to-audio-vits" tokenizer_config.json 's/"normalize": true/"normalize": false/' '^FAIL copy .*audio: shape .*, expected .1976.'
@@ -100,6 +122,10 @@ refused text-to-image-flux 's/"height": 32/"height": 36/' 'a height of 36: this 
 refused text-to-image-sd15 's/"num_inference_steps": 4/"num_inference_steps": 1001/' 'num_inference_steps is a whole number from 1 to 1000'
 refused text-to-image-sd15 's/"width": 32/"width": 64/' 'input-latents.safetensors: not one tensor of .1,4,8,16. in F32'
 refused text-to-image-flux 's/"latents"/"negative_prompt": "blurry", "latents"/' 'a negative_prompt of FluxPipeline is not supported yet'
+refused text-to-image-sdxl 's/"crops_coords_top_left": \[/"crops_coords_top_left": [ 1,/' 'crops_coords_top_left is a list of 2 whole numbers from 0 to'
+refused text-to-image-sdxl 's/"prompt_2"/"prompt_3"/' 'the option prompt_3 of StableDiffusionXLPipeline is not supported yet'
+refused text-to-image-sd15 's/"negative_prompt"/"prompt_2"/' "the input's prompt_2 of StableDiffusionPipeline is not supported yet"
+refused text-to-image-sd3 's/"max_sequence_length": 24/"max_sequence_length": 513/' 'max_sequence_length is a whole number from 1 to 512'
 refused table-question-answering-tapas '0,/"12"/s//12/' 'inputs.0.: table: row 1 of column 2 is no text'
 refused table-question-answering-tapas '0,/"12",/s///' 'inputs.0.: table: 2 cells in the column Number, 3 in the first'
 refused table-question-answering-tapas '0,/"query": ".*"/s//"query": ""/' 'inputs.0.: the input.s query is empty'

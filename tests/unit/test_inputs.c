@@ -243,6 +243,17 @@ static void files(void **state)
 	const struct tensor_type narrow = { "input_ids", DTYPE_I64, 2, { -1, 4 } };
 	assert_int_equal(inputs_file(&a, &narrow, 1, path, in, NULL, &err), STATUS_BAD_INPUT);
 	assert_non_null(strstr(err.text, "[2,3]"));
+	const struct tensor_type steps = { "input_ids", DTYPE_F32, 2, { -1, -1 } }; // integers in the file, floats in the graph
+	assert_int_equal(inputs_file(&a, &steps, 1, path, in, NULL, &err), STATUS_OK);
+	assert_true(((float *)in[0].data)[1] == 4 && in[0].nbytes == 6 * sizeof(float));
+	float half = 0.5F;
+	const struct tensor number = {
+		.name = "in.input_ids", .dtype = DTYPE_F32, .rank = 1, .dim = { 1 }, .data = &half, .nbytes = sizeof half
+	};
+	const struct tensor_type whole = { "input_ids", DTYPE_I64, 1, { -1 } };
+	assert_int_equal(safetensors_write(path, &number, 1, &err), STATUS_OK);
+	assert_int_equal(inputs_file(&a, &whole, 1, path, in, NULL, &err), STATUS_BAD_INPUT);
+	assert_non_null(strstr(err.text, "in.input_ids is f32, the graph takes i64"));
 	unlink(path);
 	arena_done(&a);
 }

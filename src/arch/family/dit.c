@@ -7,7 +7,7 @@
 //   block: x + gate * attention(norm(x) * (1 + scale) + shift), + attention to the text, + gate * ffn(..) likewise
 //   the six: a linear layer of the time (DiT: each block has its own layers of time and class), + a table of the block
 //
-//   in:  hidden_states [batch, channels, height, width], timestep i64 [batch]; class_labels i64 [batch], or
+//   in:  hidden_states [batch, channels, height, width], timestep f32 [batch]; class_labels i64 [batch], or
 //        encoder_hidden_states [batch, sequence, width] and encoder_attention_mask [batch, sequence]; PixArt: resolution
 //        [batch, 2], aspect_ratio [batch, 1]; Sana: guidance [batch]
 //   out: out_sample [batch, channels, height, width]
@@ -267,7 +267,7 @@ static void build_dit(struct build *b)
 	int64_t batch = graph_symbol(g, "batch"), w = d->width;
 	int64_t shape[] = { batch, d->in, graph_symbol(g, "height"), graph_symbol(g, "width") };
 	graph_value x = graph_input(g, "hidden_states", DTYPE_F32, 4, shape), last[2];
-	struct steering by = { .sines = timestep_embedding(b, graph_input(g, "timestep", DTYPE_I64, 1, &batch), TIME_SINES, true,
+	struct steering by = { .sines = timestep_embedding(b, graph_input(g, "timestep", DTYPE_F32, 1, &batch), TIME_SINES, true,
 				       d->classes ? 1 : 0) };
 
 	by.map = conv(

@@ -8,7 +8,7 @@
 //   CogVideoX: patches of each frame + sines of frame, row and column
 //
 //   in:  hidden_states [batch, channels, height, width], CogVideoX: [batch, frames, channels, height, width];
-//        encoder_hidden_states [batch, sequence, width]; timestep [batch], AuraFlow: f32 from 0 to 1, CogVideoX: i64
+//        encoder_hidden_states [batch, sequence, width]; timestep f32 [batch], AuraFlow: from 0 to 1
 //   out: out_sample, as hidden_states
 #include "arch/block/dit.h"
 
@@ -304,7 +304,7 @@ static void build_cog(struct build *b)
 	int64_t shape[] = { batch, graph_symbol(g, "frames"), j->in, graph_symbol(g, "height"), graph_symbol(g, "width") };
 	graph_value frames = graph_input(g, "hidden_states", DTYPE_F32, 5, shape), last[2];
 	graph_value text = linear(b, "text", text_input(b), j->text, w, true);
-	graph_value time = timestep_embedding(b, graph_input(g, "timestep", DTYPE_I64, 1, &batch), w, j->cosine_first, j->shift);
+	graph_value time = timestep_embedding(b, graph_input(g, "timestep", DTYPE_F32, 1, &batch), w, j->cosine_first, j->shift);
 
 	time = op_silu(g, timestep_layers(b, "time", time, w, j->time, j->time_act));
 	graph_value one[] = { graph_i64s(g, 2, (int64_t[]){ -1, j->in }), op_dim(g, frames, 3), op_dim(g, frames, 4) };

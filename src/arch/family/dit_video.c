@@ -7,7 +7,7 @@
 //   block: x + gate * attention(norm(x) * (1 + scale) + shift), + attention to the text, + gate * ffn(..) likewise
 //   the six: a linear layer of the time + a table of the block
 //
-//   in:  hidden_states [batch, channels, frames, height, width], timestep i64 [batch],
+//   in:  hidden_states [batch, channels, frames, height, width], timestep f32 [batch],
 //        encoder_hidden_states [batch, sequence, width]
 //   out: out_sample [batch, channels, frames, height, width]
 //   LTX: hidden_states [batch, places, channels], encoder_attention_mask f32 [batch, sequence], video_coords f32
@@ -139,7 +139,7 @@ static void build_wan(struct build *b)
 	int64_t batch = graph_symbol(g, "batch"), w = f->width;
 	int64_t shape[] = { batch, f->in, graph_symbol(g, "frames"), graph_symbol(g, "height"), graph_symbol(g, "width") };
 	graph_value x = graph_input(g, "hidden_states", DTYPE_F32, 5, shape), last[2];
-	graph_value time = timestep_embedding(b, graph_input(g, "timestep", DTYPE_I64, 1, &batch), f->sines, true, 0);
+	graph_value time = timestep_embedding(b, graph_input(g, "timestep", DTYPE_F32, 1, &batch), f->sines, true, 0);
 	graph_value text =
 		graph_input(g, "encoder_hidden_states", DTYPE_F32, 3, (int64_t[]){ batch, graph_symbol(g, "sequence"), f->text });
 	struct dit_attention self = f->self;
@@ -239,7 +239,7 @@ static void build_ltx(struct build *b)
 		w = f->width;
 	graph_value x = graph_input(g, "hidden_states", DTYPE_F32, 3, (int64_t[]){ batch, places, f->in }), part[6];
 	graph_value text = graph_input(g, "encoder_hidden_states", DTYPE_F32, 3, (int64_t[]){ batch, n, f->text });
-	graph_value time = timestep_embedding(b, graph_input(g, "timestep", DTYPE_I64, 1, &batch), f->sines, true, 0);
+	graph_value time = timestep_embedding(b, graph_input(g, "timestep", DTYPE_F32, 1, &batch), f->sines, true, 0);
 	graph_value mask = graph_input(g, "encoder_attention_mask", DTYPE_F32, 2, (int64_t[]){ batch, n });
 	graph_value coords = graph_input(g, "video_coords", DTYPE_F32, 3, (int64_t[]){ batch, 3, places });
 	struct dit_attention self = f->self, cross = f->cross;

@@ -9,7 +9,7 @@
 //   time = two layers (sines of timestep) (+ two layers (pooled text, sines of sizes)), into each residual block
 //   attention: norm - 1x1 - (self - text - gated feed-forward).. - 1x1 -(+)-, or among places alone
 //
-//   in:  sample [batch, channels, height, width], timestep i64 [batch], encoder_hidden_states [batch, sequence, width];
+//   in:  sample [batch, channels, height, width], timestep f32 [batch], encoder_hidden_states [batch, sequence, width];
 //        text_embeds [batch, width], time_ids [batch, 6]; timestep_cond [batch, width]; controlnet_cond [batch, channels, ..]
 //   out: out_sample [batch, channels, height, width]; of a ControlNet down.N and mid
 #include "arch/block/diffusion.h"
@@ -347,7 +347,7 @@ static void steer(struct build *b, struct steering *by)
 	const struct unet *u = b->s->own;
 	int64_t batch = graph_symbol(g, "batch"), first = u->down[0].width, more = u->added_in - 6 * u->added_width;
 	graph_value sines =
-		timestep_embedding(b, graph_input(g, "timestep", DTYPE_I64, 1, &batch), first, u->cosine_first, u->shift);
+		timestep_embedding(b, graph_input(g, "timestep", DTYPE_F32, 1, &batch), first, u->cosine_first, u->shift);
 
 	if (u->by_text)
 		by->text = graph_input(
