@@ -84,9 +84,10 @@ struct input_hints {
 	int64_t eos_token_id;
 	// From this many tokens on, a cache that fewer made is of no use: the rotary frequencies are others (longrope). 0: never.
 	int64_t cache_ends;
-	bool predicts_next;                      // logits at a place are about the token after it: a causal language model
-	int64_t image_size[2];                   // height and width that image_sizes tells
-	int64_t image_grid[3];                   // time, height and width that image_grid_thw or img_shapes tells
+	bool predicts_next;    // logits at a place are about the token after it: a causal language model
+	int64_t image_size[2]; // height and width that image_sizes tells
+	int64_t image_grid[3]; // time, height and width that image_grid_thw or img_shapes tells
+	int64_t place_unit[3]; // of video_coords: what a frame, a row and a column are counted in; 0: it has none
 	const struct transduction *transduction; // of the loop of STEP_TRANSDUCE; NULL: there is none
 	// Of a graph that assay did not build: how many rows the table has that an input indexes; 0: not found. In the order of
 	// its inputs.

@@ -26,6 +26,12 @@ struct conform_engine {
 enum status conform_run_told(
 	const struct conform_asked *which, struct arena *a, struct conform_engine *engine, struct error *err);
 
+// arguments.c: a case's inputs, for the declared ones of a graph: those of io.safetensors, and such as its class makes of
+// arguments that are no tensors, which "notes" of case.json tell ("num_frames 2, height 3, width 4"): video_coords, the places as
+// the class counts them without rope_interpolation_scale. Memory in `a`. BAD_INPUT: one is in neither of them.
+enum status conform_inputs(const char *folder, const struct spec *spec, const struct tensor_type *types, size_t count,
+	struct arena *a, struct tensor *out, struct error *err);
+
 // batch.c: the session's model, `in` in the order of its inputs. *differs, here and below: it ran, and what it gave is
 // wrong; only then is a failure no fault of the engine or of the case's files.
 enum status conform_batch(struct session *s, const struct tensor *in, int64_t rows, struct arena *a, double *max_abs_error,

@@ -19,6 +19,7 @@
 #include "cell/inputs.h"
 
 struct case_work {
+	const char *folder; // the case's
 	struct arena arena;
 	struct checkpoint checkpoint;
 	struct artifact artifact;
@@ -36,8 +37,7 @@ struct case_work {
 };
 
 // A graph with fixed shapes: those that the case's inputs have, which a dynamic one declares by name.
-static enum status bind(
-	struct case_work *w, const struct arch_graph *which, const struct graph_form *form, const char *io, struct error *err)
+static enum status bind(struct case_work *w, const struct arch_graph *which, const struct graph_form *form, struct error *err)
 {
 	struct graph_form open = *form;
 	struct artifact dynamic;
@@ -49,7 +49,7 @@ static enum status bind(
 	shaped = graph_new(&open);
 	if (!(st = artifact_build(&dynamic, &w->arena, &w->checkpoint, w->spec, which, shaped, err))) {
 		in = ARENA_ARRAY(&w->arena, dynamic.input_count + 1, struct tensor);
-		st = inputs_file(&w->arena, dynamic.inputs, dynamic.input_count, io, in, NULL, err);
+		st = conform_inputs(w->folder, w->spec, dynamic.inputs, dynamic.input_count, &w->arena, in, err);
 		for (size_t i = 0; i < dynamic.input_count && !st; i++)
 			for (int axis = 0; axis < in[i].rank; axis++) {
 				const char *symbol = graph_input_symbol(shaped, i, axis);
@@ -69,7 +69,7 @@ static enum status build_graph(
 
 	graph_free(w->graph);
 	w->graph = graph_new(form);
-	if (form->is_static && (st = bind(w, which, form, io, err)))
+	if (form->is_static && (st = bind(w, which, form, err)))
 		return st;
 	const struct conform_model m = { .spec = w->spec, .checkpoint = &w->checkpoint, .form = form };
 	return conform_build(&w->artifact, &m, which, &w->graph, io, &w->arena, err);
@@ -189,7 +189,7 @@ static enum status judge_form(struct case_work *w, const struct target *t, const
 	struct tensor *in = ARENA_ARRAY(&w->arena, w->session.input_count + 1, struct tensor),
 		      *out = ARENA_ARRAY(&w->arena, w->session.output_count + 1, struct tensor);
 	struct reference ref;
-	enum status st = inputs_file(&w->arena, w->session.inputs, w->session.input_count, io, in, NULL, err);
+	enum status st = conform_inputs(folder, w->spec, w->session.inputs, w->session.input_count, &w->arena, in, err);
 
 	if (st)
 		return st;
@@ -298,7 +298,7 @@ static json_t *real_or_null(double x)
 
 static void answer(const struct target *t, size_t index, const char *folder, int64_t rows)
 {
-	struct case_work w = { 0 };
+	struct case_work w = { .folder = folder };
 	struct error err = { 0 };
 	struct text clean = { 0 };
 	enum status st;

@@ -52,6 +52,20 @@ json.dump(gen, open(sys.argv[1], "w"))
 PY
 code 3 "$ASSAY" conform "$work/tokens"
 has out 'transformers generates'
+# Places that the class counts from arguments which only the notes tell: without them, of another number, in another order.
+noted() # NOTES CODE PATTERN
+{
+	rm -rf "$work/film" && cp -r "$cases/diffusers-ltx-video" "$work/film"
+	sed -i "s/\"notes\": .*/\"notes\": \"$1\"/" "$work/film/case.json"
+	code "$2" "$ASSAY" conform "$work/film"
+	has out "$3"
+}
+noted 'a film: width 4, height 3, num_frames 2' 0 '^ok +film '
+noted 'num_frames 2, height 3' 2 '^FAIL film .*no tensor in.video_coords, .*"notes" of case.json has no width from 1 to 65536'
+noted 'num_frames 2, height 3, max_width 4' 2 'has no width from'
+noted 'num_frames 2, height 0, width 4' 2 'has no height from'
+noted 'num_frames 2, height 4, width 4' 2 '2 frames of 4 by 4 are not the places of in.hidden_states'
+noted 'num_frames 2, height 4, width 3' 3 '^FAIL film .*sample: '
 
 # A platform that is not here fails every case, and each says why.
 code 2 "$ASSAY" conform --on cuda "$cases/bert" "$cases/vit"

@@ -15,6 +15,7 @@
 #include "arch/block/dit.h"
 
 #include <math.h>
+#include <string.h>
 
 struct film {
 	int64_t width, in, out, text, sines, inner;
@@ -204,6 +205,8 @@ static void resolve_ltx(struct config *c, struct spec *s, struct arena *a)
 			(long long)heads, (long long)width, (long long)f->text);
 }
 
+static const int64_t ltx_unit[3] = { 20, 2048, 2048 }; // frames, height and width that count as 1
+
 // coords f32 [batch, 3, places]: cos and sin [batch, places, 1, width / 2]. The pairs of each frequency lie beside each other,
 // one of each axis; what is left of the width comes first and is not rotated.
 static void ltx_tables(struct build *b, graph_value coords, graph_value *cos, graph_value *sin)
@@ -211,11 +214,11 @@ static void ltx_tables(struct build *b, graph_value coords, graph_value *cos, gr
 	struct graph *g = b->g;
 	int64_t w = ((const struct film *)b->s->own)->width, n = w / 6, rest = (w % 6) / 2;
 	float *rate = GRAPH_TABLE(g, NULL, n, 1, float);
-	const float base[] = { 20, 2048, 2048 }; // frames, height and width that count as 1
+	const float unit[] = { (float)ltx_unit[0], (float)ltx_unit[1], (float)ltx_unit[2] };
 
 	for (int64_t i = 0; rate && i < n; i++)
 		rate[i] = (float)pow(10000, n > 1 ? (float)i / (float)(n - 1) : 0) * 3.14159274f / 2; // rounded as the class does
-	graph_value at = op_div(g, coords, graph_constant(g, DTYPE_F32, 3, (int64_t[]){ 1, 3, 1 }, base));
+	graph_value at = op_div(g, coords, graph_constant(g, DTYPE_F32, 3, (int64_t[]){ 1, 3, 1 }, unit));
 	at = op_transpose(g, op_sub(g, op_scale(g, at, 2), graph_f32(g, 1)), 3, (int[]){ 0, 2, 1 });
 	graph_value angle = op_mul(g, op_unsqueeze(g, at, 2), graph_constant(g, DTYPE_F32, 4, (int64_t[]){ 1, 1, n, 1 }, rate));
 	angle = op_unsqueeze(g, op_reshape(g, angle, 3, (int64_t[]){ 0, 0, 3 * n }), 2);
@@ -269,6 +272,7 @@ static void ltx_hints(const struct spec *s, struct input_hints *out)
 {
 	(void)s;
 	input_hint(out, "places", 384); // a picture of 512 by 768
+	memcpy(out->place_unit, ltx_unit, sizeof ltx_unit);
 }
 
 static const struct family_head heads[] = { { &head_model, NULL }, { 0 } };
