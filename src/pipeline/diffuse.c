@@ -14,7 +14,8 @@
 #include "pipeline/choose.h"
 #include "pipeline/pictures.h"
 
-static const struct diffusion_class *const classes[] = { &diffuse_stable, &diffuse_xl, &diffuse_sd3, &diffuse_flux };
+static const struct diffusion_class *const classes[] = { &diffuse_stable, &diffuse_lcm, &diffuse_xl, &diffuse_sd3,
+	&diffuse_flux };
 
 // ---- the folder -------------------------------------------------------------------------------------------------------------
 
@@ -209,6 +210,28 @@ enum status diffuse_map_shape(struct diffusion *d, struct error *err)
 			d->kind->denoiser, (long long)json_integer_value(channels), (long long)d->channels);
 	d->rank = 4;
 	memcpy(d->shape, (int64_t[]){ 1, d->channels, d->rows, d->columns }, sizeof d->shape);
+	return STATUS_OK;
+}
+
+enum status diffuse_give_guidance(struct diffusion *d, struct error *err)
+{
+	enum { LEAST = 4, MOST = 1 << 14 };
+	const json_t *asked = json_object_get(d->denoiser->config, "time_cond_proj_dim");
+	const int64_t width = json_integer_value(asked), half = width / 2;
+
+	if (!asked || json_is_null(asked))
+		return STATUS_OK;
+	if (width < LEAST || width > MOST)
+		return error_set(err, STATUS_BAD_INPUT, "%s: time_cond_proj_dim is a whole number from %d to %d",
+			d->kind->denoiser, LEAST, MOST);
+	float *all = ARENA_ARRAY(d->c->a, width, float), rate = logf(10000) / (float)(half - 1);
+	for (int64_t i = 0; i < half; i++) {
+		const float angle = ((float)d->guidance - 1) * 1000 * expf((float)i * -rate); // rounded as the class does
+
+		all[i] = sinf(angle);
+		all[half + i] = cosf(angle);
+	}
+	diffuse_give(d, "timestep_cond", 2, (int64_t[]){ 1, width }, all);
 	return STATUS_OK;
 }
 

@@ -38,7 +38,7 @@ struct diffusion_class {
 	// The latents' shape and what depends on it and on the texts: d->shape, d->given, and the scheduler's mu.
 	enum status (*prepare)(struct diffusion *d, struct error *err);
 };
-extern const struct diffusion_class diffuse_stable, diffuse_xl, diffuse_sd3, diffuse_flux;
+extern const struct diffusion_class diffuse_stable, diffuse_lcm, diffuse_xl, diffuse_sd3, diffuse_flux;
 
 struct diffusion {
 	struct call *c;
@@ -66,6 +66,10 @@ bool diffuse_has(const struct diffusion *d, const char *component);             
 const char *diffuse_class_of(const struct diffusion *d, const char *component); // NULL: it is not there
 // Sets the latents' shape to [1, channels, rows, columns]. UNSUPPORTED: the denoiser reads another number of channels.
 enum status diffuse_map_shape(struct diffusion *d, struct error *err);
+// Where the denoiser's configuration has time_cond_proj_dim: its input timestep_cond [1, that], sines and cosines of
+// guidance_scale - 1 (Luo et al. 2023, https://arxiv.org/abs/2310.04378; get_guidance_scale_embedding of diffusers). Such a one
+// is asked once a step.
+enum status diffuse_give_guidance(struct diffusion *d, struct error *err);
 // The scheduler's mu for a picture of so many tokens (calculate_shift of diffusers): a line through (base_image_seq_len,
 // base_shift) and (max_image_seq_len, max_shift).
 enum status diffuse_shift(struct diffusion *d, int64_t tokens, struct error *err);

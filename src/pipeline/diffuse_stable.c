@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // StableDiffusionPipeline: CLIP's states of the prompt, a UNet, and guidance without a classifier (Ho and Salimans 2022,
-// https://arxiv.org/abs/2207.12598).
+// https://arxiv.org/abs/2207.12598). LatentConsistencyModelPipeline: the same with a UNet that is told the guidance.
 #include <string.h>
 
 #include "pipeline/diffuse.h"
@@ -14,12 +14,21 @@ static enum status prepare(struct diffusion *d, struct error *err)
 	enum status st;
 
 	d->guided = d->guidance > 1 && !json_is_integer(json_object_get(d->denoiser->config, "time_cond_proj_dim"));
-	if ((st = diffuse_map_shape(d, err)) || (st = diffuse_prompts(d, 0, texts, err)) ||
-		(st = diffuse_length(d, &clip, &length, err)) ||
+	if ((st = diffuse_map_shape(d, err)) || (st = diffuse_give_guidance(d, err)) ||
+		(st = diffuse_prompts(d, 0, texts, err)) || (st = diffuse_length(d, &clip, &length, err)) ||
 		(st = diffuse_texts(d, &clip, d->guided ? texts : texts + 1, d->guided ? 2 : 1, length, &states, 1, err)))
 		return st;
 	diffuse_give(d, "encoder_hidden_states", 3, states.is->dim, states.is->data);
 	return STATUS_OK;
+}
+
+static enum status prepare_lcm(struct diffusion *d, struct error *err)
+{
+	if (call_has(d->c, "negative_prompt"))
+		return error_set(err, STATUS_UNSUPPORTED, "%s has no negative_prompt", d->kind->name);
+	if (!json_is_integer(json_object_get(d->denoiser->config, "time_cond_proj_dim")))
+		return error_set(err, STATUS_BAD_INPUT, "unet: no time_cond_proj_dim, which %s needs", d->kind->name);
+	return prepare(d, err);
 }
 
 const struct diffusion_class diffuse_stable = {
@@ -34,4 +43,18 @@ const struct diffusion_class diffuse_stable = {
 	.guidance = 7.5,
 	.multiple = 1,
 	.prepare = prepare,
+};
+
+const struct diffusion_class diffuse_lcm = {
+	.name = "LatentConsistencyModelPipeline",
+	.components = { { "text_encoder", "CLIPTextModel" }, { "tokenizer", NULL }, { "unet", "UNet2DConditionModel" },
+		{ "vae", "AutoencoderKL" } },
+	.options = "num_inference_steps guidance_scale height width seed",
+	.denoiser = "unet",
+	.sample = "sample",
+	.time_unit = 1,
+	.steps = 4,
+	.guidance = 8.5,
+	.multiple = 1,
+	.prepare = prepare_lcm,
 };

@@ -85,7 +85,7 @@ static enum status prepare(struct diffusion *d, struct error *err)
 	if (json_is_array(json_object_get(d->vae->config, "latents_mean")))
 		return error_set(err, STATUS_UNSUPPORTED, "vae: latents_mean is not supported yet");
 	d->guided = d->guidance > 1 && !json_is_integer(json_object_get(d->denoiser->config, "time_cond_proj_dim"));
-	return st ? st : give_texts(d, err);
+	return st || (st = diffuse_give_guidance(d, err)) ? st : give_texts(d, err);
 }
 
 const struct diffusion_class diffuse_xl = {
