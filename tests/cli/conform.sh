@@ -57,6 +57,7 @@ noted() # NOTES CODE PATTERN
 {
 	rm -rf "$work/film" && cp -r "$cases/diffusers-ltx-video" "$work/film"
 	sed -i "s/\"notes\": .*/\"notes\": \"$1\"/" "$work/film/case.json"
+	LC_ALL=C sed -i 's/in\.video_coords/no.video_coords/' "$work/film/io.safetensors"
 	code "$2" "$ASSAY" conform "$work/film"
 	has out "$3"
 }
