@@ -99,7 +99,13 @@ static void explain(const struct platform *p, const struct graph_form *f, const 
 	emit("  indices      %s\n",
 		f->index32 ? "int32: cast once, where a Gather reads them" : "int64, as the model's inputs are");
 	if (f->sine_tables)
-		emit("  angles       rotary ones by tables: Sin and Cos may be wrong by 2^-11 here\n");
+		emit("  angles       rotary ones by tables, others by a polynomial: Sin and Cos may be wrong by 2^-11 here\n");
+	if (f->around_webgpu)
+		emit("  kernels      floats to int64 by way of int32, convolutions in channels that WebGPU computes right\n");
+	if (f->corners_by_matmul)
+		emit("  resizing     with corners on corners by products: Resize does not look at align_corners here\n");
+	if (f->around_qnn)
+		emit("  kernels      sums with rows by Sub, RMS norms of three dimensions: what QNN computes right\n");
 	if (f->experts == EXPERTS_CHOSEN)
 		emit("  experts      each computes the tokens that chose it, sorted by expert and cut by Split\n");
 	emit("  shapes       %s\n",

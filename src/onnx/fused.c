@@ -201,6 +201,11 @@ graph_value op_rms_norm(struct graph *g, graph_value x, graph_value weight, floa
 		return graph_node(g, "SimplifiedLayerNormalization", "", (graph_value[]){ x, weight }, 2, at, 3,
 			NODE_OUTPUT(v.dtype, v.rank, v.dim));
 	}
+	// QNN (2.7, its emulator) knows it too: of [a, b, c, d] rows are then wrong where b is 11, and none of [a, b * c, d].
+	if (g->form.around_qnn && v.rank == 4 && v.dim[1] >= 0 && v.dim[2] >= 0) {
+		x = op_rms_norm(g, op_reshape(g, x, 3, (int64_t[]){ 0, -1, v.dim[3] }), weight, epsilon);
+		return op_reshape(g, x, 4, v.dim);
+	}
 	// ONNX Runtime knows Pow .. Sqrt, 1/x, Mul as one operation; it does not know x / Sqrt.
 	graph_value mean = op_reduce_mean(g, op_pow(g, x, graph_f32(g, 2)), -1, true);
 	graph_value root = op_sqrt(g, op_add(g, mean, graph_f32(g, epsilon)));

@@ -53,8 +53,11 @@ struct graph_form {
 	bool is_static;        // every symbol has a number
 	enum cache_form cache; // of causal language models
 	enum expert_form experts;
-	bool index32;     // Gather by int32 indices; the model's inputs stay int64
-	bool sine_tables; // rotary angles by tables: where Sin and Cos are not of float32's precision
+	bool index32;       // Gather by int32 indices; the model's inputs stay int64
+	bool sine_tables;   // rotary angles by tables, others by a polynomial: where Sin and Cos are not of float32's precision
+	bool around_webgpu; // Cast and Conv are built around what ONNX Runtime's WebGPU computes wrong (op_cast, op_conv)
+	bool corners_by_matmul; // what is resized with align_corners, where a Resize has no such attribute (op_resize_corners)
+	bool around_qnn;        // sums and RMS norms are built around what QNN computes wrong (op_add, op_rms_norm)
 	// A causal language model takes num_logits_to_keep i64 [] and gives the logits of so many last tokens; 0: of all.
 	bool logits_chosen;
 	// int8-static: between what the inputs of linear layers lie; NULL: not measured yet, the graph is for counting only.

@@ -4,6 +4,7 @@
 #include "onnx/inside.h"
 #include "onnx/operator.h"
 
+#include <math.h>
 #include <string.h>
 
 // numpy's broadcast of one shape into another, `out` of *rank, which may become longer. False: they do not fit. Unequal symbols
@@ -98,8 +99,22 @@ static graph_value arithmetic(struct graph *g, const char *op, graph_value a, gr
 	return graph_node(g, op, "", both, 2, NULL, 0, NODE_OUTPUT(result ? result : value_dtype(g, a), rank, dim));
 }
 
+// Is y [n, width] or [1, n, width], for each of several rows of x [batch, n, width]?
+static bool is_for_each_row(struct graph *g, graph_value x, graph_value y)
+{
+	int64_t n = graph_alive(g, x) && graph_alive(g, y) && value_rank(g, x) == 3 ? value_dim(g, x, 1) : 0;
+	int rank = n > 1 ? value_rank(g, y) : 0;
+
+	return (rank == 2 || (rank == 3 && value_dim(g, y, 0) == 1)) && value_dim(g, x, 0) != 1 && value_dim(g, y, -2) == n &&
+		value_dim(g, y, -1) > 1 && value_dim(g, y, -1) == value_dim(g, x, -1) && value_dtype(g, y) == DTYPE_F32;
+}
+
 graph_value op_add(struct graph *g, graph_value a, graph_value b)
 {
+	if (g->form.around_qnn && is_for_each_row(g, b, a))
+		return op_sub(g, b, op_neg(g, a));
+	if (g->form.around_qnn && is_for_each_row(g, a, b))
+		return op_sub(g, a, op_neg(g, b));
 	return arithmetic(g, "Add", a, b, DTYPE_NONE);
 }
 graph_value op_sub(struct graph *g, graph_value a, graph_value b)
@@ -216,13 +231,41 @@ graph_value op_floor(struct graph *g, graph_value x)
 {
 	return unary(g, "Floor", x);
 }
+// For graph_form.sine_tables, in float32: x = n pi + r (a cosine: (n - 1/2) pi + r), |r| <= pi/2, and both are (-1)^n sin r,
+// which is a polynomial in r. pi is three numbers, the first two of so few bits that their products with n are exact up to
+// n = 2^13. Largest error up to 10^4: 1.3e-7, up to 10^5: 1e-6. Graphs of 16 bits have Sin and Cos: what those may be off is what
+// 16 bits round.
+static graph_value wave(struct graph *g, graph_value x, bool is_cosine)
+{
+	static const float pi[] = { 0x1.92p+1f, 0x1.fb4p-11f, 0x1.4442d2p-23f },
+			   odd[] = { 2.59927819e-6f, -1.98062020e-4f, 8.33301033e-3f, -0.166666567f }; // of r^9, r^7, r^5, r^3
+	graph_value n = op_floor(g, op_add(g, op_scale(g, x, (float)M_1_PI), graph_f32(g, is_cosine ? 1 : 0.5f)));
+	graph_value place = is_cosine ? op_sub(g, n, graph_f32(g, 0.5f)) : n, r = x;
+
+	for (int i = 0; i < 3; i++)
+		r = op_sub(g, r, op_scale(g, place, pi[i]));
+	graph_value square = op_mul(g, r, r), sum = op_scale(g, square, odd[0]);
+	for (int i = 1; i < 4; i++)
+		sum = op_mul(g, op_add(g, sum, graph_f32(g, odd[i])), square);
+	graph_value is_odd = op_sub(g, n, op_scale(g, op_floor(g, op_scale(g, n, 0.5f)), 2));
+	graph_value sign = op_sub(g, graph_f32(g, 1), op_scale(g, is_odd, 2));
+	return op_mul(g, sign, op_add(g, r, op_mul(g, r, sum)));
+}
+
+static bool has_waves(const struct graph *g, graph_value x)
+{
+	enum precision p = g->form.precise.precision;
+
+	return g->form.sine_tables && p != PRECISION_FLOAT16 && p != PRECISION_BFLOAT16 && value_dtype(g, x) == DTYPE_F32;
+}
+
 graph_value op_sin(struct graph *g, graph_value x)
 {
-	return unary(g, "Sin", x);
+	return has_waves(g, x) ? wave(g, x, false) : unary(g, "Sin", x);
 }
 graph_value op_cos(struct graph *g, graph_value x)
 {
-	return unary(g, "Cos", x);
+	return has_waves(g, x) ? wave(g, x, true) : unary(g, "Cos", x);
 }
 graph_value op_acos(struct graph *g, graph_value x)
 {
@@ -289,6 +332,9 @@ graph_value op_cast(struct graph *g, graph_value x, enum dtype t)
 	// A weight of 16 bits that is to be one of 32: made once, before an engine sees it.
 	if (v.kind == VALUE_EXTERNAL && !v.recipe && t == DTYPE_F32 && g->form.precise.precision == PRECISION_FLOAT32)
 		return graph_derived(g, x, dtype_word(t), &(struct recipe){ .kind = RECIPE_CAST }, t, v.rank, v.dim);
+	// ONNX Runtime's WebGPU (1.27) makes -2^32 of every negative float; of an int32 it makes what it should.
+	if (g->form.around_webgpu && v.dtype == DTYPE_F32 && t == DTYPE_I64)
+		x = op_cast(g, x, DTYPE_I32);
 	return graph_node(
 		g, "Cast", "", &x, 1, (struct attribute[]){ ATTR_I("to", dtype_onnx(t)) }, 1, NODE_OUTPUT(t, v.rank, v.dim));
 }

@@ -73,9 +73,15 @@ static bool slide(
 	return true;
 }
 
-graph_value op_conv(struct graph *g, graph_value x, graph_value w, graph_value b, const int64_t *stride, const int64_t *pad,
-	const int64_t *dilation, int64_t group)
+struct conv {
+	const int64_t *stride, *pad, *dilation;
+	int64_t group;
+};
+
+static graph_value convolve(struct graph *g, graph_value x, graph_value w, graph_value b, const struct conv *c)
 {
+	const int64_t *stride = c->stride, *pad = c->pad, *dilation = c->dilation, group = c->group;
+
 	if (!graph_alive(g, x) || !graph_alive(g, w))
 		return NO_VALUE;
 	const struct value_info v = *VALUE(g, x), k = *VALUE(g, w);
@@ -92,6 +98,57 @@ graph_value op_conv(struct graph *g, graph_value x, graph_value w, graph_value b
 		return NO_VALUE;
 	convolution_left_out(g, w);
 	return graph_node(g, "Conv", "", (graph_value[]){ x, w, b }, b.id ? 3 : 2, at, 5, NODE_OUTPUT(v.dtype, v.rank, dim));
+}
+
+// graph_form.around_webgpu. ONNX Runtime's WebGPU (1.27) computes four channels of output at a time, and is wrong
+//   with groups of more than four of them, not a multiple of four: where four lie in two groups. Each group is its own Conv;
+//   with a multiple of four of them, and of input channels a multiple of three but not of four, above three, and a kernel longer
+//   than 1, of which it takes three at a time: all of it. Channels of zeros make them a multiple of four.
+static bool crosses_groups(const struct value_info *w, int64_t group)
+{
+	int64_t each = group > 1 ? w->dim[0] / group : 0;
+
+	return each > 4 && each % 4 != 0;
+}
+
+static bool takes_threes(const struct value_info *w, int64_t group)
+{
+	int64_t reach = 1, in = w->dim[1];
+
+	for (int i = 2; i < w->rank; i++)
+		reach *= w->dim[i];
+	return group == 1 && reach > 1 && in > 3 && in % 3 == 0 && in % 4 != 0 && w->dim[0] % 4 == 0;
+}
+
+static graph_value convolve_around(struct graph *g, graph_value x, graph_value w, graph_value b, const struct conv *c)
+{
+	const struct value_info k = *VALUE(g, w);
+
+	if (takes_threes(&k, c->group)) {
+		int64_t more = 4 - k.dim[1] % 4;
+		x = op_pad(g, x, 1, 0, more), w = op_pad(g, w, 1, 0, more);
+	}
+	if (!crosses_groups(&k, c->group))
+		return convolve(g, x, w, b, c);
+	struct conv one = *c;
+	int64_t in = k.dim[1], out = k.dim[0] / c->group;
+	graph_value *parts = ARENA_ARRAY(&g->arena, (size_t)c->group, graph_value);
+
+	one.group = 1;
+	for (int64_t i = 0; i < c->group; i++)
+		parts[i] = convolve_around(g, op_slice(g, x, 1, i * in, (i + 1) * in), op_slice(g, w, 0, i * out, (i + 1) * out),
+			b.id ? op_slice(g, b, 0, i * out, (i + 1) * out) : b, &one);
+	return op_concat(g, (int)c->group, parts, 1);
+}
+
+graph_value op_conv(struct graph *g, graph_value x, graph_value w, graph_value b, const int64_t *stride, const int64_t *pad,
+	const int64_t *dilation, int64_t group)
+{
+	const struct conv c = { stride, pad, dilation, group };
+	bool around = g->form.around_webgpu && graph_alive(g, x) && graph_alive(g, w) && value_rank(g, w) > 2 && group > 0 &&
+		value_dim(g, w, 0) % group == 0;
+
+	return around ? convolve_around(g, x, w, b, &c) : convolve(g, x, w, b, &c);
 }
 
 // n * factor + extra; for a symbol, the symbol of that formula.
@@ -313,8 +370,43 @@ graph_value op_resize(struct graph *g, graph_value x, graph_value sizes, const c
 	return resize(g, x, sizes, mode, text_is(mode, "nearest") ? "asymmetric" : "half_pixel");
 }
 
+// [to, from], or turned: the share that each of `from` places has in each of `to`, linear between the two that it lies between,
+// the first and the last on each other.
+static graph_value corner_shares(struct graph *g, int64_t from, int64_t to, bool turned)
+{
+	float *share = GRAPH_TABLE(g, NULL, to, from, float);
+
+	for (int64_t i = 0; share && i < to; i++) {
+		double place = to > 1 ? (double)(i * (from - 1)) / (double)(to - 1) : 0;
+		int64_t low = (int64_t)place, high = low + 1 < from ? low + 1 : low;
+
+		share[turned ? low * to + i : i * from + low] += (float)(1 - (place - (double)low));
+		share[turned ? high * to + i : i * from + high] += (float)(place - (double)low);
+	}
+	return graph_constant(g, DTYPE_F32, 2, (int64_t[]){ turned ? from : to, turned ? to : from }, share);
+}
+
+// Linear, of the last two axes: rows x [.., from, from] x columns.
+static graph_value corners_by_matmul(struct graph *g, graph_value x, const int64_t *to)
+{
+	int64_t rows = value_dim(g, x, 2), cols = value_dim(g, x, 3);
+
+	x = op_matmul(g, x, corner_shares(g, cols, to[1], true));
+	return op_matmul(g, corner_shares(g, rows, to[0], false), x);
+}
+
 graph_value op_resize_corners(struct graph *g, graph_value x, graph_value sizes, const char *mode)
 {
+	int64_t dim[TENSOR_MAX_RANK] = { 0 };
+	bool by_matmul = g->form.corners_by_matmul && graph_alive(g, x) && graph_alive(g, sizes) && value_rank(g, x) == 4 &&
+		value_rank(g, sizes) == 1 && value_dim(g, sizes, 0) == 4 && value_dtype(g, x) == DTYPE_F32 &&
+		text_is(mode, "linear");
+
+	if (by_matmul)
+		graph_shape_parts(g, sizes, 4, dim);
+	if (by_matmul && dim[0] == value_dim(g, x, 0) && dim[1] == value_dim(g, x, 1) && value_dim(g, x, 2) > 0 &&
+		value_dim(g, x, 3) > 0 && dim[2] > 0 && dim[3] > 0)
+		return corners_by_matmul(g, x, dim + 2);
 	return resize(g, x, sizes, mode, "align_corners");
 }
 

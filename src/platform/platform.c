@@ -41,18 +41,31 @@
 		LINEAR_GEMM, ATTENTION_PLAIN, GELU_OP, NORM_PLAIN_RMS, true, CACHE_PLAIN \
 	}
 // WGSL allows sin and cos an absolute error of 2^-11 within +-pi and any beyond
-// (https://www.w3.org/TR/WGSL/#floating-point-accuracy).
+// (https://www.w3.org/TR/WGSL/#floating-point-accuracy). What else goes around: op_cast, op_conv.
 #define STATIC_SINE_TABLES \
 	{ \
-		LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, true, CACHE_PLAIN, EXPERTS_ALL, false, true \
+		LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, true, CACHE_PLAIN, EXPERTS_ALL, false, true, true \
 	}
 #define SINE_TABLES \
 	{ \
-		LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, false, CACHE_PLAIN, EXPERTS_ALL, false, true \
+		LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, false, CACHE_PLAIN, EXPERTS_ALL, false, true, true \
 	}
 #define STATIC_INDEX32 \
 	{ \
 		LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, true, CACHE_PLAIN, EXPERTS_ALL, true \
+	}
+// WebNN's resample2d knows no align_corners, and ONNX Runtime gives it such a Resize all the same.
+#define WEBNN_FORM(gelu_form, by_index32) \
+	{ \
+		LINEAR_GEMM, ATTENTION_PLAIN, gelu_form, NORM_PLAIN_RMS, true, CACHE_PLAIN, EXPERTS_ALL, by_index32, \
+			.corners_by_matmul = true \
+	}
+
+// Of x + p, p of one row for all of a batch, and a LayerNormalization after it QNN makes one operation, which is right for the
+// first row alone (2.7, its emulator); of x - -p it does not.
+#define QNN_FORM(gelu_form) \
+	{ \
+		LINEAR_GEMM, ATTENTION_PLAIN, gelu_form, NORM_PLAIN_RMS, true, CACHE_PLAIN, EXPERTS_ALL, .around_qnn = true \
 	}
 
 static const struct platform platforms[] = {
@@ -110,7 +123,7 @@ static const struct platform platforms[] = {
 		.summary = "Qualcomm NPUs, by ONNX Runtime; their emulator on x86-64",
 		.routes = { { "ort", "qnn", NULL, "57", NULL } },
 		.reference = "cpu:optimisation=none",
-		.forms = { STATIC_FORM, STATIC_GELU_OP },
+		.forms = { QNN_FORM(GELU_ERF), QNN_FORM(GELU_OP) },
 		.form_count = 2,
 		.fallback = { "openvino", "cpu" },
 	},
@@ -119,7 +132,7 @@ static const struct platform platforms[] = {
 		.summary = "WebNN in a browser",
 		.routes = { { "browser", "webnn", NULL, "chromium", NULL } },
 		.reference = "cpu:optimisation=none",
-		.forms = { STATIC_FORM, STATIC_GELU_OP, STATIC_INDEX32 },
+		.forms = { WEBNN_FORM(GELU_ERF, false), WEBNN_FORM(GELU_OP, false), WEBNN_FORM(GELU_ERF, true) },
 		.form_count = 3,
 		.fallback = { "cpu" },
 	},

@@ -165,6 +165,50 @@ static void fmod_of(struct call *c)
 	gives(c, "z", op_fmod(c->g, given(c, "x", "ab"), given(c, "y", "b")));
 }
 
+static void waves(struct call *c)
+{
+	graph_value x = given(c, "x", "n");
+
+	gives(c, "sin", op_sin(c->g, x));
+	gives(c, "cos", op_cos(c->g, x));
+}
+
+static void truncated(struct call *c)
+{
+	gives(c, "y", op_cast(c->g, given(c, "x", "n"), DTYPE_I64));
+}
+
+// Channels in threes, and groups of six.
+static void conv_channels(struct call *c)
+{
+	static const int64_t one[] = { 1, 1 }, pad[] = { 1, 1, 1, 1 };
+
+	gives(c, "threes", op_conv(c->g, given(c, "x", "n.hw"), weight(c, "w"), weight(c, "b"), one, pad, one, 1));
+	gives(c, "groups", op_conv(c->g, given(c, "line", "n.w"), weight(c, "each"), weight(c, "d"), one, pad, one, 2));
+	gives(c, "bare", op_conv(c->g, given(c, "other", "n.w"), weight(c, "each"), NO_VALUE, one, pad, one, 2));
+}
+
+static void resize_corners(struct call *c)
+{
+	graph_value x = given(c, "x", "nchw");
+	graph_value sizes[] = { op_dim(c->g, x, 0), op_dim(c->g, x, 1), graph_i64s(c->g, 2, (int64_t[]){ 5, 9 }) };
+
+	gives(c, "y", op_resize_corners(c->g, x, op_concat(c->g, 3, sizes, 0), "linear"));
+}
+
+static void sum_and_norm(struct call *c)
+{
+	graph_value x = given(c, "x", "bn."), p = weight(c, "p");
+
+	gives(c, "y", op_layer_norm(c->g, op_add(c->g, x, p), weight(c, "w"), weight(c, "b"), 1e-5f));
+	gives(c, "turned", op_add(c->g, op_unsqueeze(c->g, p, 0), x));
+}
+
+static void rms_norm_of(struct call *c)
+{
+	gives(c, "y", op_rms_norm(c->g, given(c, "x", "bnh."), weight(c, "w"), 1e-5f));
+}
+
 static void cumsum(struct call *c)
 {
 	graph_value x = given(c, "x", "ab");
@@ -412,6 +456,12 @@ static const struct test_case {
 #undef X
 		{ "acos", acos_of },
 	{ "fmod", fmod_of }, // the names are C's
+	{ "waves", waves },
+	{ "truncated", truncated },
+	{ "conv_channels", conv_channels },
+	{ "resize_corners", resize_corners },
+	{ "sum_and_norm", sum_and_norm },
+	{ "rms_norm", rms_norm_of },
 };
 enum { CASE_COUNT = sizeof cases / sizeof *cases };
 
@@ -419,12 +469,20 @@ enum { CASE_COUNT = sizeof cases / sizeof *cases };
 
 static const struct way {
 	const char *words;
-	bool is_static;
-	enum precision precision;
+	struct graph_form form;
 	double bound; // of an error, relative above 1
 } ways[] = {
-	{ "open lengths", false, PRECISION_FLOAT32, 2e-5 }, { "fixed lengths", true, PRECISION_FLOAT32, 2e-5 },
-	{ "float16", false, PRECISION_FLOAT16, 1e-2 }, // of numbers of 11 bits, some sums of them
+	{ "open lengths", { .precise.precision = PRECISION_FLOAT32 }, 2e-5 },
+	{ "fixed lengths", { .is_static = true, .precise.precision = PRECISION_FLOAT32 }, 2e-5 },
+	{ "float16", { .precise.precision = PRECISION_FLOAT16 }, 1e-2 }, // of numbers of 11 bits, some sums of them
+	{ "around what other engines get wrong",
+		{ .is_static = true,
+			.sine_tables = true,
+			.around_webgpu = true,
+			.corners_by_matmul = true,
+			.around_qnn = true,
+			.precise.precision = PRECISION_FLOAT32 },
+		2e-5 },
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
@@ -490,7 +548,7 @@ static void run_cases(const struct backend *engine, const json_t *figures, struc
 		const struct test_case *k = &cases[i / WAYS];
 		const struct way *way = &ways[i % WAYS];
 		const json_t *of = json_object_get(figures, k->name);
-		struct call c = { .is_static = way->is_static,
+		struct call c = { .is_static = way->form.is_static,
 			.in = json_object_get(of, "in"),
 			.out = json_object_get(of, "out"),
 			.weights = json_object_get(of, "weights") };
@@ -498,7 +556,7 @@ static void run_cases(const struct backend *engine, const json_t *figures, struc
 
 		if (only && !text_is(only, k->name))
 			continue;
-		c.g = graph_new(&(struct graph_form){ .is_static = c.is_static, .precise.precision = way->precision });
+		c.g = graph_new(&way->form);
 		if (c.is_static)
 			graph_need_opset(c.g, OPSET_MOST);
 		k->build(&c);

@@ -120,6 +120,44 @@ def conv_transpose(rng):
     return {"x": x, "image": image}, {"y": y, "up": torch.nn.functional.conv_transpose2d(image, kernel, stride=2)}, {"w": w, "b": b, "kernel": kernel}
 
 
+@case
+def waves(rng):
+    x = np.concatenate([rng.uniform(-4, 4, 20), rng.uniform(-1e4, 1e4, 20), [0, np.pi / 2, -np.pi]]).astype(np.float32)
+    return {"x": x}, {"sin": np.sin(x.astype(np.float64)).astype(np.float32), "cos": np.cos(x.astype(np.float64)).astype(np.float32)}
+
+
+@case
+def truncated(rng):
+    x = np.array([-3, -1, -0.5, 0, 0.75, 2, 1e6, -1e6], np.float32)
+    return {"x": x}, {"y": x.astype(np.int64)}
+
+
+@case
+def conv_channels(rng):
+    x, w, b = (torch.from_numpy(numbers(rng, *shape)) for shape in ((2, 6, 4, 3), (8, 6, 3, 3), (8,)))
+    line, other, each, d = (torch.from_numpy(numbers(rng, *shape)) for shape in ((2, 4, 5), (1, 4, 3), (12, 2, 3), (12,)))
+    groups, bare = (torch.nn.functional.conv1d(a, each, bias, padding=1, groups=2) for a, bias in ((line, d), (other, None)))
+    return {"x": x, "line": line, "other": other}, {"threes": torch.nn.functional.conv2d(x, w, b, padding=1), "groups": groups, "bare": bare}, {"w": w, "b": b, "each": each, "d": d}
+
+
+@case
+def resize_corners(rng):
+    x = torch.from_numpy(numbers(rng, 2, 3, 3, 4))
+    return {"x": x}, {"y": torch.nn.functional.interpolate(x, size=(5, 9), mode="bilinear", align_corners=True)}
+
+
+@case
+def sum_and_norm(rng):
+    x, p, w, b = (torch.from_numpy(numbers(rng, *shape)) for shape in ((2, 3, 8), (3, 8), (8,), (8,)))
+    return {"x": x}, {"y": torch.nn.functional.layer_norm(x + p, (8,), w, b), "turned": p + x}, {"p": p, "w": w, "b": b}
+
+
+@case
+def rms_norm(rng):
+    x, w = torch.from_numpy(numbers(rng, 2, 5, 3, 8)), torch.from_numpy(numbers(rng, 8))
+    return {"x": x}, {"y": torch.nn.functional.rms_norm(x, (8,), w, 1e-5)}, {"w": w}
+
+
 def recurrent(rng, kind, directions, biased, stated):
     """By torch's own layer, with names of weights as in its state_dict."""
     layer = kind(5, 4, bias=biased, bidirectional=directions == 2)
