@@ -40,9 +40,16 @@ static bool same_question(const struct store_question *x, const struct store_que
 	return text_is(x->own_options, y->own_options) && question_agrees(&x->cell.question, &y->cell.question, QUESTION_ASKED);
 }
 
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
 const char *report_asked_beside(struct arena *a, const struct store_question *q)
 {
-	const char *golden = q->cell.golden, *name = golden != NULL ? strrchr(golden, '/') : NULL;
+	const char *golden = q->cell.golden, *data = q->cell.data;
 	const char *const words[] = {
 		q->cell.is_static            ? "fixed shapes"
 			: q->cell.is_dynamic ? "open shapes"
@@ -50,7 +57,8 @@ const char *report_asked_beside(struct arena *a, const struct store_question *q)
 		q->own_options,
 		q->cell.profile ? "profiled" : NULL,
 		q->cell.seed != 0 ? arena_printf(a, "seed %lld", (long long)q->cell.seed) : NULL,
-		golden != NULL ? arena_printf(a, "golden file %s", name != NULL ? name + 1 : golden) : NULL,
+		golden != NULL ? arena_printf(a, "golden file %s", file_name(golden)) : NULL,
+		data != NULL ? arena_printf(a, "examples of %s", file_name(data)) : NULL,
 		q->cell.max_loss != NULL ? arena_printf(a, "may lose %s", q->cell.max_loss) : NULL,
 		q->cell.shapes != NULL ? arena_printf(a, "shapes %s", q->cell.shapes) : NULL,
 		q->cell.dims != NULL ? arena_printf(a, "dimensions %s", q->cell.dims) : NULL,
@@ -116,6 +124,22 @@ const char *report_files_words(struct arena *a, const struct summary *s, const s
 	return NULL;
 }
 
+// Of a line about --data, where another one of the model is about other examples of that name; NULL: its name tells.
+static const char *examples_words(struct arena *a, const struct summary *s, const struct report_line *l)
+{
+	const char *data = l->question->cell.data;
+
+	for (size_t i = 0; i < s->line_count && data != NULL; i++) {
+		const char *other = s->lines[i].question->cell.data;
+
+		if (other != NULL && report_same_model(&s->lines[i], l) && text_is(file_name(other), file_name(data)) &&
+			!text_is(s->lines[i].asked.data, l->asked.data))
+			return text_is(l->asked.data, data) ? "whose contents are not known"
+							    : arena_printf(a, "whose contents are %.8s", l->asked.data);
+	}
+	return NULL;
+}
+
 static const char *variant_of(struct arena *a, const struct report_line *l, bool with_options, const struct summary *s)
 {
 	const char *out = l->batch != ROW_NONE ? arena_printf(a, "batch %lld", (long long)l->batch) : "";
@@ -141,7 +165,8 @@ static const char *variant_of(struct arena *a, const struct report_line *l, bool
 	const char *files = report_files_words(a, s, l);
 	if (files != NULL)
 		out = arena_printf(a, "%s%s%s", out, *out ? ", " : "", files);
-	const char *beside = with_options ? report_asked_beside(a, l->question) : NULL;
+	const char *beside =
+		with_options ? arena_join(a, report_asked_beside(a, l->question), ", ", examples_words(a, s, l)) : NULL;
 	if (beside != NULL)
 		out = arena_printf(a, "%s%s%s", out, *out ? ", " : "", beside);
 	if (l->source != NULL && s->machine_count > 1 && l->machine != NULL) // its file names it at best

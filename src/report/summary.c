@@ -179,6 +179,8 @@ static enum status take_cells(struct store *s, struct summary *out, struct error
 		struct report_cell *c = &out->cells[i];
 		table_row(&t, i, &c->row);
 		row_asked(&c->asked, &c->row);
+		if (c->row.data_sha256 != NULL) // one set under two names is one question, two sets under one name are two
+			c->asked.data = c->row.data_sha256;
 		status = question_of(&c->question, a, &asked, i, err);
 		if (status != STATUS_OK)
 			return status;

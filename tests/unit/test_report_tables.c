@@ -349,6 +349,42 @@ static void test_accuracy(void **state)
 	says(&f->md, "Accuracy on data");
 }
 
+static void add_examples(struct fixture *f, const char *platform, const char *path, const char *contents, enum verdict verdict)
+{
+	struct cell_result r = process_of("m", platform, 60, 0);
+	struct cell c = test_cell("m", platform);
+
+	c.data = r.row.data = path;
+	r.row.data_sha256 = contents;
+	r.verdict = verdict;
+	r.row.verdict = verdict_word(verdict);
+	add_asked(f, c, r);
+}
+
+// Examples are a question's by their contents: one set under two names is one line, and a line of another set is called so,
+// also where its rows failed.
+static void test_sets_of_examples(void **state)
+{
+	struct fixture *f = *state;
+
+	add_examples(f, "cpu", "here/set", "aaaaaaaaaa", VERDICT_RIGHT);
+	add_examples(f, "openvino", "there/copy", "aaaaaaaaaa", VERDICT_RIGHT);
+	write_all(f);
+	assert_int_equal(line_count(f), 1);
+	says(&f->md, ", examples of ");
+	add_examples(f, "cpu", "here/other", "bbbbbbbbbb", VERDICT_FAILED);
+	report_again(f);
+	assert_int_equal(line_count(f), 2);
+	says(&f->md, "; examples of other: ");
+	never_says(&f->md, "asked otherwise");
+	never_says(&f->md, "whose contents");
+	add_examples(f, "cpu", "later/other", "cccccccccc", VERDICT_RIGHT);
+	report_again(f);
+	assert_int_equal(line_count(f), 3);
+	says(&f->md, "whose contents are bbbbbbbb");
+	says(&f->md, "whose contents are cccccccc");
+}
+
 static void test_as_shipped(void **state)
 {
 	struct fixture *f = *state;
@@ -966,6 +1002,7 @@ int main(void)
 		TEST(test_one_line_a_question),
 		TEST(test_one_line_in_every_arithmetic),
 		TEST(test_accuracy),
+		TEST(test_sets_of_examples),
 		TEST(test_as_shipped),
 		TEST(test_beside),
 		TEST(test_energy),
