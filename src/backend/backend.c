@@ -120,6 +120,60 @@ static enum status unknown_option(
 	return st;
 }
 
+static const char *const yes[] = { "on", "1", "yes", "true" }, *const no[] = { "off", "0", "no", "false" };
+enum { SWITCH_WORDS = sizeof yes / sizeof *yes };
+
+// The value of a switch in *on; false: it is none.
+static bool is_switch(const char *text, bool *on)
+{
+	for (size_t i = 0; i < SWITCH_WORDS; i++)
+		if (text_is(text, yes[i]) || text_is(text, no[i])) {
+			*on = text_is(text, yes[i]);
+			return true;
+		}
+	return false;
+}
+
+// Is it the word, or a number of the range, that stands at `takes`?
+static bool is_of(const char *takes, size_t length, const char *text)
+{
+	const char *dots = strstr(takes, "..");
+	int64_t n;
+	bool on;
+
+	if (dots && dots < takes + length)
+		return text_to_int(text, strtoll(takes, NULL, 10), strtoll(dots + 2, NULL, 10), &n);
+	if ((length == 2 && !strncmp(takes, "on", 2)) || (length == 3 && !strncmp(takes, "off", 3)))
+		return is_switch(text, &on);
+	return strlen(text) == length && !strncasecmp(takes, text, length);
+}
+
+static enum status check_value(const struct backend *b, const struct option *o, const char *text, struct error *err)
+{
+	struct text known = { 0 };
+	enum status st;
+
+	for (const char *at = o->takes; at && *at;) {
+		const size_t length = strcspn(at, " "), dots = strcspn(at, ".");
+
+		if (is_of(at, length, text)) {
+			text_done(&known);
+			return STATUS_OK;
+		}
+		text_add(&known, known.length ? ", " : "");
+		if (dots < length)
+			text_addf(&known, "a number from %.*s to %.*s", (int)dots, at, (int)(length - dots - 2), at + dots + 2);
+		else
+			text_addf(&known, "%.*s", (int)length, at);
+		at += length + (at[length] == ' ');
+	}
+	st = known.length ? error_set(err, STATUS_BAD_INPUT, "%s: option %s is \"%s\"; it takes %s", b->name, o->name, text,
+				    text_get(&known))
+			  : STATUS_OK;
+	text_done(&known);
+	return st;
+}
+
 enum status backend_check_options(const struct backend *b, const struct provider *p, const char *options, struct error *err)
 {
 	for (const char *at = options; at && *at;) {
@@ -130,6 +184,14 @@ enum status backend_check_options(const struct backend *b, const struct provider
 			return unknown_option(b, p, at, name, err);
 		if (o && name == length)
 			return error_set(err, STATUS_BAD_INPUT, "%s: option %s needs a value: %s=...", b->name, o->name, o->name);
+		if (o) {
+			char *value = strndup(at + name + 1, length - name - 1);
+			enum status st = value ? check_value(b, o, value, err) : error_set(err, STATUS_NO_MEMORY, "no memory");
+
+			free(value);
+			if (st)
+				return st;
+		}
 		at += length + (at[length] == ',');
 	}
 	return STATUS_OK;
@@ -187,15 +249,12 @@ enum status session_option_int(
 
 enum status session_option_bool(struct session *s, const char *name, bool *out, struct error *err)
 {
-	static const char *const yes[] = { "on", "1", "yes", "true" }, *const no[] = { "off", "0", "no", "false" };
 	const char *text = session_option(s, name);
 
-	for (size_t i = 0; text && i < 4; i++)
-		if (text_is(text, yes[i]) || text_is(text, no[i])) {
-			*out = text_is(text, yes[i]);
-			session_set_option(s, name, *out ? "on" : "off");
-			return STATUS_OK;
-		}
+	if (text && is_switch(text, out)) {
+		session_set_option(s, name, *out ? "on" : "off");
+		return STATUS_OK;
+	}
 	return error_set(err, STATUS_BAD_INPUT, "option %s is \"%s\"; it takes on or off", name, text ? text : "");
 }
 

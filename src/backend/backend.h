@@ -24,7 +24,11 @@ struct option {
 	const char *name;
 	const char *value; // default; NULL: the engine's own
 	const char *help;
+	// The values that there are, apart by spaces: words, and "1..4096" for whole numbers; another one is bad use, told before
+	// anything runs. NULL: the engine looks at it when it opens.
+	const char *takes;
 };
+#define OPTION_SWITCH "on off" // also 1, yes, true and 0, no, false
 
 // A part of an engine that serves a platform: an execution provider of ONNX Runtime, a Web API of a browser. An engine has at
 // least one.
@@ -168,7 +172,7 @@ const struct backend *backend_find(const char *name); // NULL if there is none
 
 const struct provider *backend_provider(const struct backend *b, const char *name); // NULL name: the first; NULL if there is none
 
-// Are these names of options, each with a value? BAD_INPUT lists the known ones. Values are looked at when a session opens.
+// Are these names of options, each with a value that its `takes` has? BAD_INPUT lists the known ones.
 enum status backend_check_options(const struct backend *b, const struct provider *p, const char *options, struct error *err);
 
 enum status backend_devices(const struct backend *b, const char *build, struct device_list *out, struct error *err);

@@ -11,31 +11,36 @@
 #include "base/text.h"
 
 static const struct option options[] = {
-	{ "threads", NULL, "threads of WebAssembly; the CPUs that this process may use" },
-	{ "optimisation", "all", "graph rewrites: all, extended, basic, none" },
-	{ "parallel", "on", "fetch files beside each other and beside the runtime; off: one after the other" },
-	{ "cache", "off", "load from a cache that a first visit has filled: cache-api, indexeddb; off: from the network" },
-	{ "warmup", "off", "a run with zeros while loading, so that shaders are compiled by then; needs fixed shapes" },
+	{ "threads", NULL, "threads of WebAssembly; the CPUs that this process may use", "1..256" },
+	{ "optimisation", "all", "graph rewrites: all, extended, basic, none", "all extended basic none" },
+	{ "parallel", "on", "fetch files beside each other and beside the runtime; off: one after the other", OPTION_SWITCH },
+	{ "cache", "off", "load from a cache that a first visit has filled: cache-api, indexeddb; off: from the network",
+		"off cache-api indexeddb" },
+	{ "warmup", "off", "a run with zeros while loading, so that shaders are compiled by then; needs fixed shapes",
+		OPTION_SWITCH },
 	{ "dims", NULL, "fixes dimensions by name: batch:1+sequence:128" },
-	{ "adapter", "auto", "hardware, software; auto: software where the machine has no GPU" },
+	{ "adapter", "auto", "hardware, software; auto: software where the machine has no GPU", "auto hardware software" },
 	{ "listen", NULL, "ADDR:PORT to serve at; the loopback address, any port" },
 	{ "host", NULL,
 		"a name by which a remote browser comes, where it is neither this machine's nor an address: of a proxy, say" },
 	{ "wait_s", "600", "seconds to wait for a remote browser" },
-	{ NULL, NULL, NULL },
+	{ .name = NULL },
 };
 static const struct option webgpu_options[] = {
-	{ "runtime", "native", "ONNX Runtime's WebGPU: native (the provider in C++), jsep (the older one in JavaScript)" },
-	{ "layout", NULL, "of convolutions: NCHW, NHWC; the engine's own" },
-	{ "graph_capture", "off", "record the commands of a run and replay them; needs every node on the GPU" },
-	{ "validation", NULL, "of WebGPU calls: disabled, wgpuOnly, basic, full; the engine's own" },
-	{ "power", "none", "which adapter is asked for: none, low-power, high-performance" },
-	{ NULL, NULL, NULL },
+	{ "runtime", "native", "ONNX Runtime's WebGPU: native (the provider in C++), jsep (the older one in JavaScript)",
+		"native jsep" },
+	{ "layout", NULL, "of convolutions: NCHW, NHWC; the engine's own", "NCHW NHWC" },
+	{ "graph_capture", "off", "record the commands of a run and replay them; needs every node on the GPU", OPTION_SWITCH },
+	{ "validation", NULL, "of WebGPU calls: disabled, wgpuOnly, basic, full; the engine's own",
+		"disabled wgpuOnly basic full" },
+	{ "power", "none", "which adapter is asked for: none, low-power, high-performance", "none low-power high-performance" },
+	{ .name = NULL },
 };
 static const struct option webnn_options[] = {
-	{ "webnn_device", "cpu", "device type of the context: cpu, gpu, npu; on Linux all are the processor" },
-	{ "power", "none", "what the context is asked for: none, low-power, high-performance" },
-	{ NULL, NULL, NULL },
+	{ "webnn_device", "cpu", "device type of the context: cpu, gpu, npu; on Linux all are the processor", "cpu gpu npu" },
+	{ "power", "none", "what the context is asked for: none, low-power, high-performance",
+		"none low-power high-performance" },
+	{ .name = NULL },
 };
 static const struct provider providers[] = {
 	{ .name = "webgpu", .build = "web", .options = webgpu_options, .detail = "WebGpuExecutionProvider" },

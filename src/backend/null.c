@@ -73,7 +73,7 @@ static const struct option options[] = {
 	{ "threads", "1", "says that it computes with so many, or with 64 where more are asked for" },
 	{ "alone", NULL, "a file that is held while a session is open; where another process holds it, opening fails" },
 	{ "meet", NULL, "FOLDER@N: the first run waits until N cells have come there" },
-	{ NULL, NULL, NULL },
+	{ .name = NULL },
 };
 
 // In what way outputs are wrong. Only floating point can be nan or infinite; integers are then off.

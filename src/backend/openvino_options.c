@@ -12,16 +12,20 @@
 #include "base/text.h"
 
 const struct option ov_options[] = {
-	{ "precision", "f32", "what it computes in: f32, bf16, f16, or default: OpenVINO's own (INFERENCE_PRECISION_HINT)" },
-	{ "kv_cache_precision", "f32", "what a decoder's cache is kept in (KV_CACHE_PRECISION)" },
-	{ "dynamic_quantization", "0", "group size of quantised activations, 0 for none (DYNAMIC_QUANTIZATION_GROUP_SIZE)" },
-	{ "threads", NULL, "threads; default: the CPUs this process may use (INFERENCE_NUM_THREADS)" },
-	{ "streams", NULL, "inferences at the same time; default: by the hint (NUM_STREAMS)" },
-	{ "hint", "LATENCY", "LATENCY, THROUGHPUT or CUMULATIVE_THROUGHPUT (PERFORMANCE_HINT)" },
+	{ "precision", "f32", "what it computes in: f32, bf16, f16, or default: OpenVINO's own (INFERENCE_PRECISION_HINT)",
+		"f32 bf16 f16 default" },
+	{ "kv_cache_precision", "f32", "what a decoder's cache is kept in (KV_CACHE_PRECISION)", "f32 bf16 f16 u8 default" },
+	{ "dynamic_quantization", "0", "group size of quantised activations, 0 for none (DYNAMIC_QUANTIZATION_GROUP_SIZE)",
+		"0..2147483647 default" },
+	{ "threads", NULL, "threads; default: the CPUs this process may use (INFERENCE_NUM_THREADS)", "1..4096 default" },
+	{ "streams", NULL, "inferences at the same time; default: by the hint (NUM_STREAMS)", "1..4096 default" },
+	{ "hint", "LATENCY", "LATENCY, THROUGHPUT or CUMULATIVE_THROUGHPUT (PERFORMANCE_HINT)",
+		"LATENCY THROUGHPUT CUMULATIVE_THROUGHPUT default" },
 	{ "cache", "off",
-		"compiled models are kept in assay's cache and used again until driver, library or graph change (CACHE_DIR)" },
-	{ "mmap", "on", "weights are mapped while they are read (ENABLE_MMAP)" },
-	{ NULL, NULL, NULL },
+		"compiled models are kept in assay's cache and used again until driver, library or graph change (CACHE_DIR)",
+		OPTION_SWITCH },
+	{ "mmap", "on", "weights are mapped while they are read (ENABLE_MMAP)", OPTION_SWITCH },
+	{ .name = NULL },
 };
 
 static bool listed(const char *list, const char *word)

@@ -26,13 +26,15 @@
 static const struct option options[] = {
 	{ "threads", NULL,
 		"threads within an operation; the CPUs this process may use, where nothing is said; default: one a core, as "
-		"ONNX Runtime has it" },
-	{ "inter_threads", "1", "operations at the same time; above 1 the parallel executor is used" },
-	{ "spinning", "20",
-		"how many microseconds idle threads spin before they sleep; or on (ONNX Runtime's own length) or off" },
-	{ "prepacking", "on", "weights are copied into the layout that kernels like best" },
-	{ "optimisation", "all", "all, extended, basic or none: which rewrites of the graph are allowed" },
-	{ NULL, NULL, NULL },
+		"ONNX Runtime has it",
+		"1..4096 default" },
+	{ "inter_threads", "1", "operations at the same time; above 1 the parallel executor is used", "1..4096" },
+	{ "spinning", "20", "how many microseconds idle threads spin before they sleep; or on (ONNX Runtime's own length) or off",
+		"on off 0..10000000" },
+	{ "prepacking", "on", "weights are copied into the layout that kernels like best", OPTION_SWITCH },
+	{ "optimisation", "all", "all, extended, basic or none: which rewrites of the graph are allowed",
+		"all extended basic none" },
+	{ .name = NULL },
 };
 
 #ifdef __APPLE__

@@ -10,14 +10,17 @@
 #include "backend/ort_vendor.h"
 
 const struct option ort_coreml_options[] = {
-	{ "model_format", "MLProgram", "MLProgram (more operators, float32 on the GPU) or NeuralNetwork" },
-	{ "static_shapes", "off", "only nodes with fixed shapes go to Core ML (RequireStaticInputShapes)" },
-	{ "subgraphs", "off", "bodies of If and Loop too (EnableOnSubgraphs)" },
-	{ "specialisation", "Default", "Default or FastPrediction: longer to load, faster to run (SpecializationStrategy)" },
-	{ "low_precision_accumulation", "off", "sums in float16 on the GPU (AllowLowPrecisionAccumulationOnGPU)" },
-	{ "profile_plan", "off", "Core ML logs which unit each node is planned for (ProfileComputePlan)" },
-	{ "model_cache", "on", "compiled models are kept in assay's cache and used again until system, library or graph change" },
-	{ NULL, NULL, NULL },
+	{ "model_format", "MLProgram", "MLProgram (more operators, float32 on the GPU) or NeuralNetwork",
+		"MLProgram NeuralNetwork" },
+	{ "static_shapes", "off", "only nodes with fixed shapes go to Core ML (RequireStaticInputShapes)", OPTION_SWITCH },
+	{ "subgraphs", "off", "bodies of If and Loop too (EnableOnSubgraphs)", OPTION_SWITCH },
+	{ "specialisation", "Default", "Default or FastPrediction: longer to load, faster to run (SpecializationStrategy)",
+		"Default FastPrediction" },
+	{ "low_precision_accumulation", "off", "sums in float16 on the GPU (AllowLowPrecisionAccumulationOnGPU)", OPTION_SWITCH },
+	{ "profile_plan", "off", "Core ML logs which unit each node is planned for (ProfileComputePlan)", OPTION_SWITCH },
+	{ "model_cache", "on", "compiled models are kept in assay's cache and used again until system, library or graph change",
+		OPTION_SWITCH },
+	{ .name = NULL },
 };
 
 static const struct {

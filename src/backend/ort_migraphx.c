@@ -10,17 +10,19 @@
 #include "backend/ort_vendor.h"
 
 const struct option ort_migraphx_options[] = {
-	{ "fp16", "off", "the graph is computed in float16 (migraphx_fp16_enable)" },
-	{ "bf16", "off", "the graph is computed in bfloat16 (migraphx_bf16_enable)" },
-	{ "fp8", "off", "the graph is computed in float8 (migraphx_fp8_enable)" },
-	{ "exhaustive_tune", "off", "every kernel is tuned on the device: much longer to open (migraphx_exhaustive_tune)" },
+	{ "fp16", "off", "the graph is computed in float16 (migraphx_fp16_enable)", OPTION_SWITCH },
+	{ "bf16", "off", "the graph is computed in bfloat16 (migraphx_bf16_enable)", OPTION_SWITCH },
+	{ "fp8", "off", "the graph is computed in float8 (migraphx_fp8_enable)", OPTION_SWITCH },
+	{ "exhaustive_tune", "off", "every kernel is tuned on the device: much longer to open (migraphx_exhaustive_tune)",
+		OPTION_SWITCH },
 	{ "gpu_mem_limit", NULL,
 		"the most that the arena may take: bytes, 512m, 2g; default: all there is (migraphx_mem_limit)" },
-	{ "arena_extend_strategy", "same_as_requested", "how the arena grows: same_as_requested or next_power_of_two" },
-	{ "model_cache", "on",
-		"compiled programs are kept in assay's cache and used again until driver, library or graph change" },
+	{ "arena_extend_strategy", "same_as_requested", "how the arena grows: same_as_requested or next_power_of_two",
+		"same_as_requested next_power_of_two" },
+	{ "model_cache", "on", "compiled programs are kept in assay's cache and used again until driver, library or graph change",
+		OPTION_SWITCH },
 	IO_BINDING_OPTION,
-	{ NULL, NULL, NULL },
+	{ .name = NULL },
 };
 
 static const struct vendor_library libraries[] = { { "libamdhip64.so.7", NULL }, { "libmigraphx_c.so.3", NULL }, { NULL, NULL } };

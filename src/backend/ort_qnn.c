@@ -45,16 +45,19 @@ const struct option ort_qnn_options[] = {
 	{ "htp_performance_mode", NULL,
 		"burst, balanced, default, high_performance, high_power_saver, low_balanced, low_power_saver, power_saver, "
 		"extreme_power_saver or "
-		"sustained_high_performance" },
-	{ "htp_graph_finalization_optimization_mode", NULL, "0 to 3: how long the compiler tries" },
-	{ "qnn_context_priority", NULL, "low, normal, normal_high or high" },
+		"sustained_high_performance",
+		"burst balanced default high_performance high_power_saver low_balanced low_power_saver power_saver "
+		"extreme_power_saver sustained_high_performance" },
+	{ "htp_graph_finalization_optimization_mode", NULL, "0 to 3: how long the compiler tries", "0..3" },
+	{ "qnn_context_priority", NULL, "low, normal, normal_high or high", "low normal normal_high high" },
 	{ "enable_htp_fp16_precision", NULL,
-		"on or off: float32 graphs in float16; every chip from architecture 69 on does so unasked" },
+		"on or off: float32 graphs in float16; every chip from architecture 69 on does so unasked", OPTION_SWITCH },
 	{ "htp_share_resource_optimization", NULL,
-		"on: several graphs share what the chip has; the emulator cannot, and then leaves all nodes to the processor" },
-	{ "context_cache", "off", "on: what is compiled is kept in assay's cache and used again" },
-	{ "compile_only", "off", "on: the graph is compiled for the chip and not run" },
-	{ NULL, NULL, NULL },
+		"on: several graphs share what the chip has; the emulator cannot, and then leaves all nodes to the processor",
+		OPTION_SWITCH },
+	{ "context_cache", "off", "on: what is compiled is kept in assay's cache and used again", OPTION_SWITCH },
+	{ "compile_only", "off", "on: the graph is compiled for the chip and not run", OPTION_SWITCH },
+	{ .name = NULL },
 };
 
 // ---- devices ------------------------------------------------------------------------------------------------------------

@@ -9,27 +9,31 @@
 #include "backend/ort_nvidia.h"
 
 const struct option ort_tensorrt_options[] = {
-	{ "fp16", "off", "kernels in float16 where TensorRT likes them better (trt_fp16_enable)" },
-	{ "bf16", "off", "kernels in bfloat16 (trt_bf16_enable)" },
-	{ "use_tf32", "off", "products of float32 in TF32 (NVIDIA_TF32_OVERRIDE)" },
+	{ "fp16", "off", "kernels in float16 where TensorRT likes them better (trt_fp16_enable)", OPTION_SWITCH },
+	{ "bf16", "off", "kernels in bfloat16 (trt_bf16_enable)", OPTION_SWITCH },
+	{ "use_tf32", "off", "products of float32 in TF32 (NVIDIA_TF32_OVERRIDE)", OPTION_SWITCH },
 	{ "workspace", NULL, "the most that a kernel may use beside its tensors: bytes, 512m, 2g (trt_max_workspace_size)" },
-	{ "builder_level", NULL, "0 to 5: how long TensorRT looks for kernels (trt_builder_optimization_level)" },
-	{ "min_subgraph", NULL, "smaller stretches of the graph are left to CUDA (trt_min_subgraph_size)" },
-	{ "layer_norm_fp32", "on", "with fp16: LayerNorm taken apart stays float32 (trt_layer_norm_fp32_fallback)" },
-	{ "engine_cache", "on", "built engines are kept in assay's cache and used again until driver, library or graph change" },
-	{ "timing_cache", "on", "so are timings of kernels, which make the next build shorter" },
+	{ "builder_level", NULL, "0 to 5: how long TensorRT looks for kernels (trt_builder_optimization_level)", "0..5" },
+	{ "min_subgraph", NULL, "smaller stretches of the graph are left to CUDA (trt_min_subgraph_size)", "1..100000" },
+	{ "layer_norm_fp32", "on", "with fp16: LayerNorm taken apart stays float32 (trt_layer_norm_fp32_fallback)",
+		OPTION_SWITCH },
+	{ "engine_cache", "on", "built engines are kept in assay's cache and used again until driver, library or graph change",
+		OPTION_SWITCH },
+	{ "timing_cache", "on", "so are timings of kernels, which make the next build shorter", OPTION_SWITCH },
 	{ "enable_cuda_graph", "off",
-		"the run is captured once and replayed (trt_cuda_graph_enable); needs io_binding=on and fixed shapes" },
+		"the run is captured once and replayed (trt_cuda_graph_enable); needs io_binding=on and fixed shapes",
+		OPTION_SWITCH },
 	IO_BINDING_OPTION,
-	{ NULL, NULL, NULL },
+	{ .name = NULL },
 };
 
 const struct option ort_tensorrt_rtx_options[] = {
 	{ "workspace", NULL, "the most that a kernel may use beside its tensors: bytes, 512m, 2g (nv_max_workspace_size)" },
-	{ "engine_cache", "on", "kernels compiled at run time are kept in assay's cache (nv_runtime_cache_path)" },
-	{ "enable_cuda_graph", "off", "the run is captured once and replayed; needs io_binding=on and fixed shapes" },
+	{ "engine_cache", "on", "kernels compiled at run time are kept in assay's cache (nv_runtime_cache_path)", OPTION_SWITCH },
+	{ "enable_cuda_graph", "off", "the run is captured once and replayed; needs io_binding=on and fixed shapes",
+		OPTION_SWITCH },
 	IO_BINDING_OPTION,
-	{ NULL, NULL, NULL },
+	{ .name = NULL },
 };
 
 static const struct vendor_library libraries[] = {

@@ -72,7 +72,8 @@ enum status ep_append(struct session *s, OrtSessionOptions *so, const char *name
 	{ \
 		"io_binding", "off", \
 			"on: inputs and outputs stay in the device's memory and a run is timed without the copies; off: as " \
-			"every caller sees it, from host memory to host memory" \
+			"every caller sees it, from host memory to host memory", \
+			OPTION_SWITCH \
 	}
 
 // ort_binding.c

@@ -17,18 +17,19 @@
 #define EP "WebGpuExecutionProvider"
 
 const struct option ort_webgpu_options[] = {
-	{ "preferredLayout", NULL, "NHWC or NCHW" },
+	{ "preferredLayout", NULL, "NHWC or NCHW", "NHWC NCHW" },
 	{ "enableGraphCapture", NULL,
-		"on: the commands of a run are recorded once and played again; every node must be on WebGPU" },
+		"on: the commands of a run are recorded once and played again; every node must be on WebGPU", OPTION_SWITCH },
 	{ "enableInt64", "on",
-		"on: arithmetic with 64-bit integers, which shaders do with 32 bits; else those nodes go to the processor" },
-	{ "storageBufferCacheMode", NULL, "bucket, disabled, lazyRelease or simple" },
-	{ "validationMode", NULL, "disabled, wgpuOnly, basic or full" },
+		"on: arithmetic with 64-bit integers, which shaders do with 32 bits; else those nodes go to the processor",
+		OPTION_SWITCH },
+	{ "storageBufferCacheMode", NULL, "bucket, disabled, lazyRelease or simple", "bucket disabled lazyRelease simple" },
+	{ "validationMode", NULL, "disabled, wgpuOnly, basic or full", "disabled wgpuOnly basic full" },
 	{ "forceCpuNodeNames", NULL, "names of nodes, with + between them, that are left to the processor" },
-	{ NULL, NULL, NULL },
+	{ .name = NULL },
 };
 
-const struct option ort_webgpu_virtual_options[] = { { NULL, NULL, NULL } };
+const struct option ort_webgpu_virtual_options[] = { { .name = NULL } };
 
 // ---- adapters -----------------------------------------------------------------------------------------------------------
 

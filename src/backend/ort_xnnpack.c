@@ -7,8 +7,8 @@
 #include "backend/ort_vendor.h"
 
 const struct option ort_xnnpack_options[] = {
-	{ "xnnpack_threads", NULL, "threads of XNNPACK's own pool; default: the CPUs this process may use" },
-	{ NULL, NULL, NULL },
+	{ "xnnpack_threads", NULL, "threads of XNNPACK's own pool; default: the CPUs this process may use", "1..4096" },
+	{ .name = NULL },
 };
 
 static enum status has_xnnpack(const struct ort_library *l, struct error *err)

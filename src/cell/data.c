@@ -417,6 +417,8 @@ const char *data_digest(struct arena *a, const char *path, const char *model)
 
 // ---- labels ---------------------------------------------------------------------------------------------------------------
 
+enum { LABEL_IGNORED = -100 };
+
 // An integer, or a word of label2id.
 static enum status label_number(const json_t *x, const json_t *config, int64_t *out, struct error *err)
 {
@@ -430,7 +432,26 @@ static enum status label_number(const json_t *x, const json_t *config, int64_t *
 		: error_set(err, STATUS_BAD_INPUT, "a label is an integer, a word of label2id, or an array of these");
 }
 
-static enum status check_labels(const json_t *line, const json_t *config, struct error *err)
+int64_t data_classes(const json_t *config)
+{
+	const size_t named = json_object_size(json_object_get(config, "id2label"));
+	const int64_t count = json_integer_value(json_object_get(config, "num_labels"));
+
+	return named ? (int64_t)named : count > 0 ? count : 0;
+}
+
+static enum status check_label(const json_t *given, const json_t *config, int64_t classes, struct error *err)
+{
+	int64_t number;
+	enum status st = label_number(given, config, &number, err);
+
+	return st || !classes || number == LABEL_IGNORED || (number >= 0 && number < classes)
+		? st
+		: error_set(
+			  err, STATUS_BAD_INPUT, "the label %lld is none of %lld classes", (long long)number, (long long)classes);
+}
+
+static enum status check_labels(const json_t *line, const json_t *config, int64_t classes, struct error *err)
 {
 	const json_t *label = json_object_get(line, "label"), *given = label ? label : json_object_get(line, "labels"),
 		     *boxes = json_object_get(line, "boxes"), *box;
@@ -440,12 +461,12 @@ static enum status check_labels(const json_t *line, const json_t *config, struct
 	enum status st = STATUS_OK;
 
 	for (size_t k = 0; given && !st && k < (is_list ? json_array_size(given) : 1); k++)
-		st = label_number(is_list ? json_array_get(given, k) : given, config, &number, err);
+		st = check_label(is_list ? json_array_get(given, k) : given, config, classes, err);
 	json_array_foreach(boxes, i, box) if (!st) st = label_number(json_object_get(box, "label"), config, &number, err);
 	return st;
 }
 
-enum status data_check_labels(const struct data_set *set, const json_t *config, struct error *err)
+enum status data_check_labels(const struct data_set *set, const json_t *config, int64_t classes, struct error *err)
 {
 	enum status st = STATUS_OK;
 
@@ -453,7 +474,7 @@ enum status data_check_labels(const struct data_set *set, const json_t *config, 
 		const struct data_item *item = &set->items[i];
 		json_t *line = item->line ? json_line(item->line, strlen(item->line)) : NULL;
 
-		if ((st = check_labels(line, config, err)))
+		if ((st = check_labels(line, config, classes, err)))
 			error_prefix(err, "--data %s, %s", set->path, item->name);
 		json_decref(line);
 	}
@@ -527,7 +548,6 @@ static enum status read_file(
 static enum status read_labels(
 	struct data_example *out, struct arena *a, const json_t *given, const struct data_reader *r, struct error *err)
 {
-	enum { IGNORED = -100 };
 	const bool is_list = json_is_array(given);
 	const size_t count = is_list ? json_array_size(given) : 1,
 		     room = is_list && r->how.text_length > (int64_t)count ? (size_t)r->how.text_length : count;
@@ -538,7 +558,7 @@ static enum status read_labels(
 	for (size_t i = 0; i < count && !st; i++)
 		st = label_number(is_list ? json_array_get(given, i) : given, r->config, &labels[i], err);
 	for (size_t i = count; i < room; i++)
-		labels[i] = IGNORED; // of padding
+		labels[i] = LABEL_IGNORED; // of padding
 	*w = (struct weight){ .name = "labels",
 		.dtype = DTYPE_I64,
 		.rank = is_list ? 2 : 1,

@@ -55,8 +55,12 @@ enum status data_list(struct data_set *out, struct arena *a, const char *path, s
 // and sounds. In `a`; digest_unknown where something cannot be read.
 const char *data_digest(struct arena *a, const char *path, const char *model);
 
-// Every label of a set's lines and boxes: an integer, or a word of the configuration's label2id. BAD_INPUT names the line.
-enum status data_check_labels(const struct data_set *set, const json_t *config, struct error *err);
+// Every label of a set's lines and boxes: an integer, or a word of the configuration's label2id. `classes`: of a model whose
+// labels are classes, how many it has, and an integer is one of them or the -100 that is not judged; 0: not known. BAD_INPUT
+// names the line.
+enum status data_check_labels(const struct data_set *set, const json_t *config, int64_t classes, struct error *err);
+// How many classes a configuration names: id2label, else num_labels; 0: neither is there.
+int64_t data_classes(const json_t *config);
 
 struct data_example {
 	struct weight *inputs; // "in.NAME"

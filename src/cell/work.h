@@ -111,9 +111,9 @@ enum status work_order_inputs(struct work *w, struct error *err);
 // The same of other tensors than w->made, into `in`: one for each input of the session.
 enum status work_order(const struct work *w, const struct tensor *made, size_t count, struct tensor *in, struct error *err);
 
-// work_data.c: of --data, every example through the open session. In w->arena. BAD_INPUT names the example.
+// work_data.c: of --data, every example through the open session. In w->arena. NOT_ASKED names an example that cannot be read or
+// does not fit the model.
 struct scores;
-enum status work_data_list(struct work *w, struct error *err); // w->data, where it was asked for
 enum status work_data(struct work *w, struct scores *scores, struct error *err);
 
 // work_open.c

@@ -46,6 +46,12 @@ static enum status score_rules(struct score_rules *out, struct asking *x, const 
 	return st;
 }
 
+// What is wrong with an example says nothing of the platform: the model was not asked.
+static enum status not_asked(enum status st, struct error *err)
+{
+	return st == STATUS_BAD_INPUT ? (err->status = STATUS_NOT_ASKED) : st;
+}
+
 static enum status example_scores(struct asking *x, const struct data_example *e, const struct tensor *made, struct tensor *in,
 	struct tensor *out, struct error *err)
 {
@@ -53,10 +59,11 @@ static enum status example_scores(struct asking *x, const struct data_example *e
 	struct score_rules rules;
 	enum status st;
 
-	if ((st = score_rules(&rules, x, e, err)) || (st = work_order(x->w, made, x->reader.type_count, in, err)) ||
+	if ((st = not_asked(score_rules(&rules, x, e, err), err)) ||
+		(st = work_order(x->w, made, x->reader.type_count, in, err)) ||
 		(st = session_run(s, in, s->input_count, out, s->output_count, err)))
 		return st;
-	return scores_add(x->scores, &x->w->arena, e, out, s->output_count, &rules, err);
+	return not_asked(scores_add(x->scores, &x->w->arena, e, out, s->output_count, &rules, err), err);
 }
 
 static enum status run_example(struct asking *x, size_t i, struct error *err)
@@ -69,10 +76,12 @@ static enum status run_example(struct asking *x, size_t i, struct error *err)
 	struct tensor *made = ARENA_ARRAY(&a, r->type_count + 1, struct tensor),
 		      *in = ARENA_ARRAY(&a, s->input_count + 1, struct tensor),
 		      *out = ARENA_ARRAY(&a, s->output_count + 1, struct tensor);
-	enum status st = data_read(&e, &a, set, i, r, err);
+	enum status st = not_asked(data_read(&e, &a, set, i, r, err), err);
 
 	if (!st) {
-		st = inputs_of(&a, r->types, r->type_count, e.inputs, e.input_count, set->items[i].name, made, NULL, err);
+		st = not_asked(
+			inputs_of(&a, r->types, r->type_count, e.inputs, e.input_count, set->items[i].name, made, NULL, err),
+			err);
 		if (st) // its words have the name
 			error_prefix(err, "--data");
 		else if ((st = example_scores(x, &e, made, in, out, err)))
@@ -80,11 +89,6 @@ static enum status run_example(struct asking *x, size_t i, struct error *err)
 	}
 	arena_done(&a);
 	return st;
-}
-
-enum status work_data_list(struct work *w, struct error *err)
-{
-	return w->ask.data && !w->data.count ? data_list(&w->data, &w->arena, w->ask.data, err) : STATUS_OK;
 }
 
 // Of the processor's settings; an older file calls it reduce_labels.
@@ -111,7 +115,7 @@ enum status work_data(struct work *w, struct scores *scores, struct error *err)
 			.reduces_labels = reduces_labels(w->ask.path) },
 		.scores = scores };
 	struct data_reader *r = &x.reader;
-	enum status st = work_data_list(w, err);
+	enum status st = w->data.count ? STATUS_OK : not_asked(data_list(&w->data, &w->arena, w->ask.data, err), err);
 
 	if (st)
 		return st;

@@ -136,8 +136,6 @@ static enum status resolve(struct work *w, struct error *err)
 	w->identify_ms += clock_ms() - begin;
 	if (st)
 		return st;
-	if ((st = work_data_list(w, err)) || (st = data_check_labels(&w->data, w->checkpoint.config, err)))
-		return st;
 	if ((st = arch_resolve(&spec, &w->arena, &w->checkpoint, err)))
 		return st;
 	say_row(json_pack("{s:s, s:s, s:s}", "model_type", arch_model_type(spec), "architecture", arch_architecture(spec), "head",

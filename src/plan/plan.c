@@ -211,6 +211,20 @@ static enum status check_inputs(const struct plan_model *m, struct arena *a, con
 	return STATUS_OK;
 }
 
+// Labels that the model has no number or no class for are told before anything is a row.
+static enum status check_labels(const struct plan_model *m, const struct question *q, const json_t *config, struct error *err)
+{
+	struct arena passing = { 0 };
+	struct data_set set;
+	enum status s = STATUS_OK;
+
+	if (q->data && !m->refused && !(s = data_list(&set, &passing, q->data, err)) &&
+		(s = data_check_labels(&set, config, text_ends(m->head, "-classification") ? data_classes(config) : 0, err)))
+		error_prefix(err, "%s", m->model);
+	arena_done(&passing);
+	return s;
+}
+
 // The inputs that files and texts come to.
 static enum status make_given(
 	struct plan_model *m, struct arena *a, const struct question *q, const json_t *config, struct error *err)
@@ -266,6 +280,8 @@ enum status plan_model(struct plan_model *out, struct arena *a, const char *mode
 		refuse(&m, a, &why);
 	} else {
 		s = resolve(&m, a, &c, q, err);
+		if (s == STATUS_OK)
+			s = check_labels(&m, q, c.config, err);
 		if (s == STATUS_OK)
 			s = make_given(&m, a, q, c.config, err);
 		checkpoint_close(&c);

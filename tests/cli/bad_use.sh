@@ -33,6 +33,10 @@ bad '.*no-such-model' run no-such-model
 bad '.*bert-base-uncased' run bert-base-uncasd
 bad ".*(cpu|openvino)" run bert-base-uncased --synthetic --on cpuu
 bad 'bert-base-uncased: only its configuration is here.*--synthetic.*[0-9] [MG]iB' run bert-base-uncased
+bad 'ort: option threads is "zzz"; it takes a number from 1 to 4096' run bert-base-uncased --synthetic --on cpu:threads=zzz
+bad 'openvino: option hint is "fast"; it takes LATENCY, ' run bert-base-uncased --synthetic --on openvino --options hint=fast
+bad 'ort: option prepacking is ""; it takes on, off' run bert-base-uncased --synthetic --options prepacking=
+bad 'ort: option spinning is "10000001"' run bert-base-uncased --synthetic --on cpu:spinning=10000001
 bad '--layers 99: .* has 12' run bert-base-uncased --synthetic --layers 99
 bad 'where to' synth bert-base-uncased
 bad 'where to' build bert-base-uncased

@@ -50,7 +50,7 @@ os.makedirs("bad/empty")
 os.makedirs("bad/cut")
 open("bad/cut/a.safetensors", "wb").write(open("bad/range/a.safetensors", "rb").read()[:60])
 for name, text in {"no": "\n", "array": "[1]\n", "twice": '{"text": "a", "label": 0, "transcript": "a"}\n', "key": '{"txt": "a"}\n', "both": '{"text": "a", "label": 0, "labels": [0]}\n', "two": '{"text": "a", "file": "b"}\n', "root": '{"file": "/etc/passwd"}\n', "out": '{"file": "../list.jsonl"}\n',
-        "gone": '{"file": "x.safetensors"}\n', "label": '{"text": "hello", "label": "ugly"}\n', "long": '{"text": "' + "x" * (1 << 20) + '"}\n'}.items():
+        "gone": '{"file": "x.safetensors"}\n', "class": '{"text": "hello", "label": 2}\n', "label": '{"text": "hello", "label": "ugly"}\n', "long": '{"text": "' + "x" * (1 << 20) + '"}\n'}.items():
     open("bad/%s.jsonl" % name, "w").write(text)
 os.symlink(os.path.abspath("sets.py"), "bad/link.safetensors")
 open("bad/link.jsonl", "w").write('{"file": "link.safetensors"}\n')
@@ -125,13 +125,19 @@ done
 for x in neither:'a.safetensors: it has neither label nor labels' noinput:'has no tensor in.input_ids' range:'the label 7 is none of 2' float:'label is f32: integers' \
 	nan:'element 1 of logits is not a finite number' shape:'logits is \[1,2\], the example has \[1,3\]' name:'lowgits is neither an input' \
 	mixed:'b.safetensors: it asks for cosine' targets:'it has both labels and outputs to be held against' \
-	golden.jsonl:'line 1: the line has label, and its file outputs to be held against' cut:'its header would be' label.jsonl:'"ugly" is not in the configuration'; do
+	golden.jsonl:'line 1: the line has label, and its file outputs to be held against' cut:'its header would be'; do
 	code 2 "$ASSAY" run m/words $quick --data "bad/${x%%:*}" -v
+	has out '^  not_asked +could not be asked'
 	has out "^  cause +--data.*${x#*:}"
 done
-# A label that the configuration has no number for costs no loading.
-code 2 "$ASSAY" run m/words $quick --data bad/label.jsonl --json
-json 'd[0]["load_ms"] is None'
+# Labels are held against the configuration before anything is loaded or a row.
+rows() { "$ASSAY" query --format csv 'SELECT count(*) AS n FROM cell' | tail -1; }
+before=$(rows)
+for x in label.jsonl:'line 1: the label "ugly" is not in the configuration' class.jsonl:'line 1: the label 2 is none of 2 classes'; do
+	code 1 "$ASSAY" run m/words $quick --data "bad/${x%%:*}"
+	has err "^assay: m/words: --data bad/.*${x#*:}"
+done
+[ "$(rows)" = "$before" ] || fail "a mistake in --data made a row"
 code 1 "$ASSAY" run m/llama $quick --data llama --task generate
 has err '\-\-data goes with none of'
 finish

@@ -70,7 +70,7 @@ static void read_set(const char *path, size_t size)
 	fuzz_memory_begin();
 	enum status s = data_list(&set, &a, path, &e);
 	if (!s)
-		s = data_check_labels(&set, config, &e);
+		s = data_check_labels(&set, config, data_classes(config), &e);
 	fuzz_memory_end(size, FIXED, EACH);
 	if (s)
 		fuzz_refused(s, &e, NULL);
