@@ -80,6 +80,7 @@ static void print_task(const json_t *task)
 
 static void print_words(const struct pipeline_told *told, const struct asked *q, struct arena *a)
 {
+	const char *weights = json_string_value(json_object_get(told->facts, "weights"));
 	const json_t *one;
 	size_t i;
 	bool several = json_array_size(told->answers) > 1;
@@ -90,6 +91,9 @@ static void print_words(const struct pipeline_told *told, const struct asked *q,
 			emit("\n");
 		show_answer(one, &(struct shown_files){ q->save != NULL, several ? arena_printf(a, "%zu.", i) : "", q->output });
 	}
+	if (text_is(weights, "synthetic"))
+		emit("synthetic weights: seeded random numbers, not the trained ones; %s nothing\n",
+			several ? "these answers mean" : "this answer means");
 }
 
 static void print_json(const struct pipeline_told *told, const struct asked *q)
@@ -102,9 +106,9 @@ static void print_json(const struct pipeline_told *told, const struct asked *q)
 		json_pack("{s:O, s:O, s:O, s:O}", "input", json_object_get(one, "input"), "answer",
 			json_object_get(one, "answer"), "tensors", json_object_get(one, "tensors"), "pictures",
 			json_object_get(one, "pictures")));
-	o = json_pack("{s:O?, s:s, s:s?, s:o, s:O?, s:O?}", "task", json_object_get(facts, "task"), "platform", q->on,
-		"precision", q->precision, "answers", answers, "times", json_object_get(facts, "times"), "placement",
-		json_object_get(facts, "placement"));
+	o = json_pack("{s:O?, s:s, s:s?, s:O?, s:o, s:O?, s:O?}", "task", json_object_get(facts, "task"), "platform", q->on,
+		"precision", q->precision, "weights", json_object_get(facts, "weights"), "answers", answers, "times",
+		json_object_get(facts, "times"), "placement", json_object_get(facts, "placement"));
 	show_json(o);
 	json_decref(o);
 }
@@ -320,7 +324,8 @@ static int run(int argc, char **argv)
 		{ "timeout", CLI_REAL, &q.timeout_s, "S", "seconds; default none", 0.1, 1e6 },
 		{ "memory", CLI_REAL, &q.memory_gib, "GIB",
 			"limit of anonymous memory; default what is available, less a reserve", 0.01, 1e6 },
-		{ "json", CLI_FLAG, &q.json, NULL, "an object on standard output: answers, times of the parts, where it ran" },
+		{ "json", CLI_FLAG, &q.json, NULL,
+			"an object on standard output: answers, weights (real or synthetic), times of the parts, where it ran" },
 		{ .kind = CLI_END },
 	};
 	struct text help = { 0 };
@@ -336,7 +341,9 @@ static int run(int argc, char **argv)
 			"object with the task's inputs by name, or a list of them; such JSON may also be typed as it is, and -\n"
 			"is standard input. What looks like the name of a file that is not there is refused.\n"
 			"candidate_labels are several INPUTs, a label each, or one with commas between them: sport,politics. A\n"
-			"label with a comma alone is a list in JSON: [\"up, and away\"].\n\n"
+			"label with a comma alone is a list in JSON: [\"up, and away\"]. Of weights that assay made (assay "
+			"synth)\n"
+			"the answer is followed by a line that says so.\n\n"
 			"text-to-image is asked of a folder that diffusers saved (model_index.json): StableDiffusionPipeline,\n"
 			"StableDiffusionXLPipeline, StableDiffusion3Pipeline, LatentConsistencyModelPipeline and FluxPipeline.\n"
 			"Without latents (a safetensors file, named in a JSON input) it begins with normal noise of the seed:\n"

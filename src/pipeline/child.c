@@ -109,9 +109,10 @@ static void say_pipeline(struct pipeline *p, struct arena *a)
 	struct pipeline_placement placed;
 
 	pipeline_placed(p, a, &placed);
-	say(json_pack("{s:s, s:s, s:o, s:{s:I, s:I, s:I, s:s?}}", "event", "pipeline", "task", pipeline_task(p), "times",
-		pipeline_times(p), "placement", "nodes", (json_int_t)placed.nodes, "on_platform", (json_int_t)placed.on_platform,
-		"elsewhere", (json_int_t)placed.elsewhere, "note", placed.note));
+	say(json_pack("{s:s, s:s, s:s, s:o, s:{s:I, s:I, s:I, s:s?}}", "event", "pipeline", "task", pipeline_task(p), "weights",
+		pipeline_is_synthetic(p) ? "synthetic" : "real", "times", pipeline_times(p), "placement", "nodes",
+		(json_int_t)placed.nodes, "on_platform", (json_int_t)placed.on_platform, "elsewhere",
+		(json_int_t)placed.elsewhere, "note", placed.note));
 }
 
 static enum status target_of(const json_t *request, struct target *t, struct error *err)

@@ -248,6 +248,15 @@ enum dtype pipeline_computes(const struct pipeline *p)
 	return out;
 }
 
+bool pipeline_is_synthetic(const struct pipeline *p)
+{
+	for (size_t i = 0; i < p->part_count; i++)
+		for (size_t k = 0; k < p->parts[i]->checkpoint.shard_count; k++)
+			if (p->parts[i]->checkpoint.shards[k].synthetic)
+				return true;
+	return false;
+}
+
 json_t *pipeline_times(const struct pipeline *p)
 {
 	json_t *graphs = json_array();

@@ -62,6 +62,8 @@ enum status pipeline_answer(struct pipeline *p, const char *base, const json_t *
 	struct pipeline_answer *out, struct error *err);
 // What its graphs were computed in so far, as the engine says: F16 or BF16 where one of them was, else F32.
 enum dtype pipeline_computes(const struct pipeline *p);
+// Has it answered with weights of seeded random numbers (`assay synth`), all or some? Such an answer means nothing.
+bool pipeline_is_synthetic(const struct pipeline *p);
 // Milliseconds of the answers so far, {"preprocess_ms", "graphs": [{"graph", "open_ms", "runs", "run_ms", "form"}], "between_ms",
 // "postprocess_ms"}: before the first run of a graph, between two, and behind the last. Owned by the caller.
 json_t *pipeline_times(const struct pipeline *p);
@@ -119,7 +121,9 @@ struct pipeline_told {
 	// An array, {"input", "answer", "tensors": {NAME: nested lists; null: too many numbers}, "pictures": {NAME: {"width",
 	// "height", "share": of a mask's pixels, else null}}} each.
 	json_t *answers;
-	json_t *facts;        // {"task", "times": pipeline_times, "placement": {"nodes", "on_platform", "elsewhere", "note"}}
+	// {"task", "weights": "real" or "synthetic", "times": pipeline_times, "placement": {"nodes", "on_platform", "elsewhere",
+	// "note"}}
+	json_t *facts;
 	json_t *task;         // {"task", "by": the model's "class" or "files"; null: it was named, "inputs": how many}; NULL
 	enum verdict verdict; // right: it answered (nothing judged the answer); else how it ended
 };

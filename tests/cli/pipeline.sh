@@ -19,7 +19,8 @@ classes=$work/text-classification-roberta-pair
 code 0 "$ASSAY" pipeline "$classes" 'Hello, world' 'And another'
 [ "$(cat "$work/err")" = "text-classification (by the model's class), 2 inputs; --task names another" ] || fail "the task: $(cat "$work/err")"
 has out '^0\.[0-9]{4}  (contradiction|neutral|entailment)$'
-[ "$(grep -c . "$work/out")" = 2 ] || fail "one line a text"
+[ "$(grep -c . "$work/out")" = 3 ] || fail "one line a text, and one about the weights"
+has out '^synthetic weights: seeded random numbers, not the trained ones; these answers mean nothing$'
 code 0 "$ASSAY" pipeline "$classes" 'Hello, world' --task text-classification
 empty err
 code 0 "$ASSAY" pipeline "$classes" 'Hello, world' --json
@@ -27,7 +28,7 @@ empty err
 code 0 "$ASSAY" pipeline "$classes" 'Hello, world' --option top_k=null --json
 json 'd["task"] == "text-classification" and len(d["answers"]) == 1 and len(d["answers"][0]["answer"]) == 3'
 json 'abs(sum(x["score"] for x in d["answers"][0]["answer"]) - 1) < 1e-6'
-json 'd["answers"][0]["input"] == {"text": "Hello, world"}'
+json 'd["answers"][0]["input"] == {"text": "Hello, world"} and d["weights"] == "synthetic"'
 json 'd["times"]["graphs"][0]["graph"] == "model.onnx" and d["times"]["graphs"][0]["runs"] == 1'
 json 'all(d["times"][k] >= 0 for k in ("preprocess_ms", "between_ms", "postprocess_ms"))'
 json 'd["placement"]["nodes"] > 0 and d["placement"]["elsewhere"] == 0'
