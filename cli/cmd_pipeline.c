@@ -299,7 +299,9 @@ static void list_tasks(struct text *t)
 	text_add(t,
 		"\nIt is the likeliest text, or, with do_sample=true, one whose tokens are drawn: token i by number i of the\n"
 		"seed's sequence of splitmix64, from what the options leave (top_k is 50 without one, as in transformers).\n"
-		"The same scores and seed give the same tokens; PyTorch's generators draw others.\n\n");
+		"The same scores and seed give the same tokens; PyTorch's generators draw others. Whisper follows 5 texts\n"
+		"(num_beams), as transformers' pipeline does, where neither it nor generation_config.json says another "
+		"number.\n\n");
 }
 
 static int run(int argc, char **argv)

@@ -8,7 +8,12 @@
 #include "pipeline/pictures.h"
 #include "pipeline/speech.h"
 
-enum { PROMPT_MOST = 8 };
+enum {
+	PROMPT_MOST = 8,
+	// Of AutomaticSpeechRecognitionPipeline, where neither who asks nor generation_config.json sets them.
+	TOKENS_USUAL = 256,
+	BEAMS_USUAL = 5,
+};
 
 struct dictation {
 	struct call *c;
@@ -126,6 +131,26 @@ static enum status dictation_prompt(struct dictation *d, int64_t start, struct e
 	return st;
 }
 
+static bool is_set(const struct dictation *d, const char *key)
+{
+	return json_is_integer(json_object_get(d->asked, key)) || json_is_integer(json_object_get(d->file, key));
+}
+
+// What the pipeline and the class's own generate() do otherwise than generate(): several texts are followed, unless tokens are
+// drawn, and max_length counts none of the first tokens.
+static void set_usual(const struct dictation *d, struct decoding *how)
+{
+	const int64_t places = d->m->hints.max_sequence, length = (int64_t)d->length;
+
+	if (!is_set(d, "num_beams") && !how->samples)
+		how->beams = BEAMS_USUAL;
+	if (!is_set(d, "max_length") || is_set(d, "max_new_tokens") || places < 1)
+		return;
+	how->max_length += length < places / 2 - 1 ? length : places / 2 - 1;
+	how->max_length = how->max_length < places ? how->max_length : places;
+	how->new_tokens = how->max_length - length;
+}
+
 enum status recognise_dictation(struct call *c, struct part *m, struct pipeline_answer *out, struct error *err)
 {
 	struct dictation d = { .c = c, .m = m };
@@ -148,8 +173,10 @@ enum status recognise_dictation(struct call *c, struct part *m, struct pipeline_
 			(double)sound.length / sound.rate, most);
 	if ((st = sound_inputs(c, settings, &sound, &d.in, err)) || (st = decoding_read(m, c->a, d.asked, 1, 1, &how, err)) ||
 		(st = dictation_prompt(&d, how.start, err)) ||
-		(st = decoding_read(m, c->a, d.asked, (int64_t)d.length, (int64_t)INT32_MAX, &how, err)) ||
-		(st = generate_text(m, c->a, &how, d.prompt, d.in.items, d.in.count, &ids, &count, err)) ||
+		(st = decoding_read(m, c->a, d.asked, (int64_t)d.length, TOKENS_USUAL, &how, err)))
+		return st;
+	set_usual(&d, &how);
+	if ((st = generate_text(m, c->a, &how, d.prompt, d.in.items, d.in.count, &ids, &count, err)) ||
 		(st = generated_decode(m, c->a, ids + d.length, count - d.length, &text, err)))
 		return st;
 	out->json = json_pack("{s:s}", "text", text);

@@ -78,7 +78,8 @@ heard()
 g = read('generation_config.json')
 g['forced_decoder_ids'] = $3
 json.dump(g, open(f + 'generation_config.json', 'w'))
-i[0]['options']['generate_kwargs'] = dict($1, max_new_tokens=8)
+del i[1:], a[1:]
+i[0]['options']['generate_kwargs'] = dict({'num_beams': 1, 'max_new_tokens': 8}, **$1)
 a[0]['text'] = $2"
 	code 0 "$ASSAY" conform "$work/asked"
 }
