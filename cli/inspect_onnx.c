@@ -120,10 +120,6 @@ static json_t *of_all(const struct seen *x, struct arena *a)
 			add(out,
 				arena_printf(a, "%s is of domain %s, of which the file imports no opset", o->op,
 					*o->domain ? o->domain : "ai.onnx"));
-		else if (!*o->domain && contents_since(o->op) > opset)
-			add(out,
-				arena_printf(a, "%s is there since opset %d, the file imports %lld", o->op, contents_since(o->op),
-					(long long)opset));
 	}
 	return out;
 }
@@ -132,6 +128,26 @@ static json_t *of_all(const struct seen *x, struct arena *a)
 static const struct contents_bounds *bounds_of(const struct platform *p)
 {
 	return p->routes[0].engine ? contents_bounds(p->routes[0].engine) : NULL;
+}
+
+// Why an engine would refuse an operator that the file does not define; NULL: nothing is known against it.
+static const char *of_operator(const struct contents_bounds *b, const struct contents_operator *o, int64_t opset,
+	const char *last_domain, struct arena *a)
+{
+	const int since = contents_since(o->op);
+
+	if (*o->domain)
+		return has_word(b->domains, o->domain) || text_is(last_domain, o->domain)
+			? NULL
+			: arena_printf(a, "%s %s knows no domain %s (%s)", b->engine, b->version, o->domain, o->op);
+	if (!since)
+		return opset > CONTENTS_OPSET || has_word(b->more, o->op)
+			? NULL
+			: arena_printf(a, "%s %s knows no operator %s: ai.onnx has none up to opset %d", b->engine, b->version,
+				  o->op, CONTENTS_OPSET);
+	return opset && since > opset && b->holds_to_opset
+		? arena_printf(a, "%s is there since opset %d, the file imports %lld", o->op, since, (long long)opset)
+		: NULL;
 }
 
 static json_t *of_platform(const struct seen *x, const struct platform *p, struct arena *a)
@@ -156,11 +172,11 @@ static json_t *of_platform(const struct seen *x, const struct platform *p, struc
 		add(out, arena_printf(a, "%s %s takes IR versions up to %lld", b->engine, b->version, (long long)b->ir_most));
 	for (size_t i = 0; i < c->operator_count; i++) {
 		const struct contents_operator *o = &c->operators[i];
+		const char *why = o->defined ? NULL : of_operator(b, o, opset, domain, a);
 
-		if (!*o->domain || o->defined || has_word(b->domains, o->domain) || text_is(domain, o->domain))
-			continue;
+		if (why)
+			add(out, why);
 		domain = o->domain;
-		add(out, arena_printf(a, "%s %s knows no domain %s (%s)", b->engine, b->version, domain, o->op));
 	}
 	return out;
 }

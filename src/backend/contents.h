@@ -30,7 +30,9 @@ struct contents {
 // Memory in `a`. BAD_INPUT: no readable ONNX file, or more nodes than any has.
 enum status contents_read(struct contents *out, struct arena *a, const void *onnx, size_t nbytes, struct error *err);
 
-// The opset that first had an operator of ai.onnx, from 14 on; 0: before, or not known.
+enum { CONTENTS_OPSET = 28 }; // the newest of ai.onnx whose operators are known here
+
+// The opset that first had an operator of ai.onnx; 0: no opset up to CONTENTS_OPSET has it.
 int contents_since(const char *op);
 
 // What an engine takes, as far as it was measured with the version that deps.lock pins.
@@ -38,6 +40,8 @@ struct contents_bounds {
 	const char *engine, *version;
 	int64_t opset_least, opset_most, ir_most; // 0: no bound was met
 	const char *domains;                      // separated by blanks; ai.onnx always
+	const char *more;                         // operators of ai.onnx that it knows and no opset has; separated by blanks
+	bool holds_to_opset;                      // it refuses an operator that the imported opset has not
 };
 const struct contents_bounds *contents_bounds(const char *engine); // NULL: not measured
 
