@@ -11,10 +11,27 @@
 #include "progress.h"
 #include "show.h"
 
+struct watched {
+	const char *on;
+	size_t done, count;
+};
+
+// Said where there is no terminal, too: it takes minutes.
+static void begin(void *context, size_t cases)
+{
+	struct watched *w = context;
+	struct arena a = { 0 };
+
+	w->count = cases;
+	progress_notice(arena_printf(&a, "%zu case%s to run on %s; the answer is kept", cases, cases == 1 ? "" : "s", w->on));
+	arena_done(&a);
+}
+
 static void each(void *context, const struct conform_case *c)
 {
-	size_t *done = context;
-	progress_line("%zu cases: %s", ++*done, c->name);
+	struct watched *w = context;
+
+	progress_line("[%zu/%zu] %s", ++w->done, w->count, c->name);
 }
 
 // The heads that its passed cases have, each once.
@@ -61,11 +78,12 @@ static int types(const char *on, bool json, bool markdown, struct arena *a)
 	struct error err = { 0 };
 	struct target *target;
 	struct conform_type *list;
-	size_t targets, count, done = 0, whole = 0, failed = 0;
+	size_t targets, count, whole = 0, failed = 0;
+	struct watched watched = { .on = on };
 
 	if (plan_targets(&target, &targets, a, &on, 1, NULL, &err) != STATUS_OK)
 		return cli_error(&err);
-	enum status s = conform_types(&list, &count, target, each, &done, a, &err);
+	enum status s = conform_types(&list, &count, target, begin, each, &watched, a, &err);
 	progress_clear();
 	if (s != STATUS_OK)
 		return cli_error(&err);
@@ -104,7 +122,8 @@ static int run(int argc, char **argv)
 		.synopsis = "assay types [--on PLATFORM] [--json | --markdown]",
 		.text = "The model types that assay builds. Behind each: the family that builds it, how many of the conformance\n"
 			"cases that assay carries pass on the platform, and the heads that a passed case has. The cases are run\n"
-			"(a few seconds the first time) and the answer is kept until the program, the engine or a case changes.\n"
+			"the first time, more than a thousand, which takes minutes: standard error says how many and how far it\n"
+			"is. The answer is kept until the program, the engine or a case changes.\n"
 			"0/0 is a type that is a part of others and has no case of its own.\n\n"
 			"Exit codes: 0 no case fails; 1 bad use or an error of assay's own; 2 one does.\n",
 		.options = options,

@@ -78,9 +78,10 @@ struct conform_type {
 	struct conform_case *cases; // sorted by name
 	size_t count, passed;
 };
-// Every model type of the table, in its order. What the cache does not know is run, in one child; `each` is called for those.
+// Every model type of the table, in its order. What the cache does not know is run, in one child: `begin` is called with how many
+// cases that are, where there is one, and `each` after each of them.
 // UNAVAILABLE when the platform's engine is not here, or no cases are.
-enum status conform_types(struct conform_type **out, size_t *count, const struct target *t,
+enum status conform_types(struct conform_type **out, size_t *count, const struct target *t, void (*begin)(void *, size_t),
 	void (*each)(void *, const struct conform_case *), void *context, struct arena *a, struct error *err);
 // Of one type: "8/8"; NULL when the program carries none or the engine is not here.
 const char *conform_of_type(const char *model_type, const struct target *t, struct arena *a);

@@ -131,7 +131,7 @@ static enum status plain_target(
 }
 
 // The types' cases, from the cache or run, all in one child.
-static enum status settle(struct conform_type *types, size_t count, const struct target *t,
+static enum status settle(struct conform_type *types, size_t count, const struct target *t, void (*begin)(void *, size_t),
 	void (*each)(void *, const struct conform_case *), void *context, struct arena *a, struct error *err)
 {
 	struct conform_engine engine = { 0 };
@@ -149,6 +149,8 @@ static enum status settle(struct conform_type *types, size_t count, const struct
 	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; !kept[i].known && k < types[i].count; k++)
 			run[n++] = types[i].cases[k];
+	if (n && begin)
+		begin(context, n);
 	if (n &&
 		(st = conform_run_told(
 			 &(struct conform_asked){ .target = t, .cases = run, .count = n, .each = each, .context = context }, a,
@@ -182,7 +184,7 @@ static struct conform_case *shipped_cases_in(struct arena *a, const char *folder
 	return cases;
 }
 
-enum status conform_types(struct conform_type **out, size_t *count, const struct target *t,
+enum status conform_types(struct conform_type **out, size_t *count, const struct target *t, void (*begin)(void *, size_t),
 	void (*each)(void *, const struct conform_case *), void *context, struct arena *a, struct error *err)
 {
 	struct conform_type *types = ARENA_ARRAY(a, arch_type_count(), struct conform_type);
@@ -201,7 +203,7 @@ enum status conform_types(struct conform_type **out, size_t *count, const struct
 			if (text_is(cases[k].model_type, types[i].model_type))
 				types[i].cases[types[i].count++] = cases[k];
 	}
-	if ((st = settle(types, arch_type_count(), &plain, each, context, a, err)))
+	if ((st = settle(types, arch_type_count(), &plain, begin, each, context, a, err)))
 		return st;
 	*out = types;
 	*count = arch_type_count();
@@ -217,7 +219,7 @@ const char *conform_of_type(const char *model_type, const struct target *t, stru
 	if (plain_target(&plain, t, &folder, a, NULL))
 		return NULL;
 	type.cases = shipped_cases_in(a, folder, model_type, &type.count);
-	if (!type.count || settle(&type, 1, &plain, NULL, NULL, a, NULL))
+	if (!type.count || settle(&type, 1, &plain, NULL, NULL, NULL, a, NULL))
 		return NULL;
 	return arena_printf(a, "%zu/%zu", type.passed, type.count);
 }

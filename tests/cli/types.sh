@@ -12,6 +12,7 @@ done
 export ASSAY_SHARE=$work/share
 
 code 0 "$ASSAY" types
+has err '^assay: 3 cases to run on cpu; the answer is kept$'
 has out '^bert  +encoder  +2/2 +masked-lm$'
 has out '^vit  +vit  +1/1 +image-classification$'
 has out '^gemma  +decoder  +0/0 *$'
@@ -19,6 +20,7 @@ has out 'all cases of 2 pass on cpu$'
 
 code 0 "$ASSAY" types --json
 json '[(x["cases"], x["cases_passed"], x["heads"]) for x in d if x["type"] == "bert"] == [(2, 2, ["masked-lm"])]'
+lacks err 'to run on' # nothing is run again
 json 'len(d) == len({x["type"] for x in d}) and all(x["family"] and x["dialect"] for x in d)'
 
 # A case that is not the one that assay ships any more certifies nothing, though the answer of before is kept.
