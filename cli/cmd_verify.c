@@ -162,6 +162,7 @@ static int verify(struct verify_command *x)
 	int code = cells_plan(c, x->verify.models, x->verify.model_count);
 	if (code >= 0)
 		return code;
+	progress_notice(arena_printf(&m->arena, "rows of the graphs go into %s; --db FILE names another", c->db));
 	if (cells_run(c) == EXIT_USE)
 		return EXIT_USE;
 	enum status st = verify_answers(&x->verify, m, each, x, &err);
@@ -207,7 +208,8 @@ static int run(int argc, char **argv)
 			"program carries (PREFIX/share/assay/conform/pipeline) is asked two things on each platform.\n\n"
 			"  graphs   one forward pass of each of its models, with seeded random weights, judged by another "
 			"engine\n"
-			"           in float32: cells as those of `assay run --synthetic`, whose rows go into the database\n"
+			"           in float32: cells as those of `assay run --synthetic`, whose rows go into the database,\n"
+			"           as those of every run (--db FILE keeps them apart)\n"
 			"  answer   the whole pipeline, from texts, pictures or sounds to the answer, with the model's own\n"
 			"           tokenizer or processor and weights that a formula gives, held against what transformers\n"
 			"           answered in float32, as `assay conform` does it; no row; one that has not answered after 60 "
