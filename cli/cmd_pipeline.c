@@ -316,7 +316,7 @@ static int run(int argc, char **argv)
 		{ "option", CLI_VALUES, &q.options, "KEY=VALUE", "an option of the task, such as top_k=3; may be repeated" },
 		{ "save", CLI_TEXT, &q.save, "FOLDER", "pictures and tensors of the answers as files there: masks, depths, ..." },
 		{ "o", CLI_TEXT, &q.output, "FILE",
-			"the picture of the answer as a PNG file, or its sound as a WAV file (--output FILE too)" },
+			"the only picture of the answer as a PNG file, or its sound as a WAV file (--output FILE too)" },
 		{ "output", CLI_TEXT, &q.output, "FILE", NULL },
 		{ "chat", CLI_FLAG, &q.chat, NULL,
 			"each INPUT is a message of one conversation, ROLE: TEXT, for a task that takes messages" },

@@ -113,7 +113,7 @@ struct pipeline_asked {
 	double timeout_s;        // 0: none
 	int64_t memory_bytes;    // as in child_limits
 	volatile sig_atomic_t *stop;
-	const char *output;    // a file to be: the first picture of the only answer (PNG), or its sound (WAV); NULL
+	const char *output;    // a file to be: the only picture of the only answer (PNG), or its sound (WAV); NULL
 	pipeline_watch *watch; // NULL; called with watch_context
 	void *watch_context;
 };

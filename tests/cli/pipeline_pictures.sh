@@ -79,6 +79,11 @@ segments="$work/image-segmentation-segformer $cases/image-segmentation-segformer
 code 0 "$ASSAY" pipeline $segments --save "$work/saved/here"
 has out '^wall  mask 0\.mask\.png 90 x 60, 7[0-9]\.[0-9] % of the pixels$'
 [ "$(ls "$work/saved/here")" = "$(printf '0.mask.png\n1.mask.png\n2.mask.png')" ] || fail "files: $(ls "$work/saved/here")"
+# One file for several masks is refused: which of them it would be nobody said.
+# shellcheck disable=SC2086
+code 1 "$ASSAY" pipeline $segments -o "$work/one.png"
+has err 'one file, and 3 pictures: --save FOLDER writes them all'
+[ -e "$work/one.png" ] && fail "one of three masks was written"
 # Only files that were written are named: of several inputs with the input's number.
 # shellcheck disable=SC2086
 code 0 "$ASSAY" pipeline $segments
