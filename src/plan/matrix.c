@@ -204,7 +204,10 @@ static enum status check_inputs(struct matrix *m, struct error *err)
 		return error_set(err, STATUS_BAD_INPUT,
 			"--golden has inputs and their shapes: --shape, --dim and --input do not go with it");
 	if (text_is(q->task, "generate"))
-		return error_set(err, STATUS_BAD_INPUT, "--task generate takes none of --shape, --dim and --input");
+		return error_set(err, STATUS_BAD_INPUT,
+			"--task generate takes none of --shape, --dim and --input: it measures a prompt of --prompt-tokens "
+			"random "
+			"tokens; `assay pipeline MODEL TEXT` writes on from a text, and with --chat answers in a conversation");
 	const struct sweep_axes *axes = &m->axes;
 	const bool shaped = axes->of[QUESTION_AT_batch].count || axes->of[QUESTION_AT_sequence].count ||
 		axes->of[QUESTION_AT_image_size].count;

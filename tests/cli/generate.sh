@@ -93,4 +93,6 @@ code 1 "$ASSAY" run "$cases/llama" --synthetic --new-tokens 4
 has err 'belong to --task generate'
 code 1 "$ASSAY" run "$cases/llama" --synthetic --task generate --seq 4
 has err 'prompt-tokens'
+code 1 "$ASSAY" run bert-base-uncased --synthetic --task generate --input text:Hello
+has err 'random tokens; .assay pipeline MODEL TEXT. writes on from a text'
 finish
