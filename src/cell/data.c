@@ -481,6 +481,19 @@ enum status data_check_labels(const struct data_set *set, const json_t *config, 
 	return st;
 }
 
+bool data_has(const struct data_set *set, const char *member)
+{
+	bool found = false;
+
+	for (size_t i = 0; !found && i < set->count; i++) {
+		json_t *line = set->items[i].line ? json_line(set->items[i].line, strlen(set->items[i].line)) : NULL;
+
+		found = json_object_get(line, member) != NULL;
+		json_decref(line);
+	}
+	return found;
+}
+
 // ---- one of them ---------------------------------------------------------------------------------------------------------
 
 static bool is_integer(enum dtype t)

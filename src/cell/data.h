@@ -59,6 +59,8 @@ const char *data_digest(struct arena *a, const char *path, const char *model);
 // labels are classes, how many it has, and an integer is one of them or the -100 that is not judged; 0: not known. BAD_INPUT
 // names the line.
 enum status data_check_labels(const struct data_set *set, const json_t *config, int64_t classes, struct error *err);
+// Has a line of it this member?
+bool data_has(const struct data_set *set, const char *member);
 // How many classes a configuration names: id2label, else num_labels; 0: neither is there.
 int64_t data_classes(const json_t *config);
 

@@ -33,13 +33,6 @@ static enum status score_rules(struct score_rules *out, struct asking *x, const 
 
 	*out = (struct score_rules){ .predicts_next = x->w->hints.predicts_next,
 		.processor = how->preprocessor ? preprocessor_class(how->preprocessor) : NULL };
-	const char *head = x->w->spec ? arch_head(x->w->spec) : "ctc"; // a user's .onnx does not say
-
-	if (e->transcript && !text_is(head, "ctc"))
-		return error_set(err, STATUS_BAD_INPUT,
-			"transcript is judged of models that label frames of a sound (CTC), and this one has the head %s: not "
-			"supported yet",
-			head);
 	enum status st = e->transcript ? prepare_tokenizer(how, err) : STATUS_OK;
 
 	out->tokenizer = how->tokenizer;

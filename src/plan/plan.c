@@ -211,16 +211,30 @@ static enum status check_inputs(const struct plan_model *m, struct arena *a, con
 	return STATUS_OK;
 }
 
-// Labels that the model has no number or no class for are told before anything is a row.
-static enum status check_labels(const struct plan_model *m, const struct question *q, const json_t *config, struct error *err)
+// Targets that the model cannot be asked about are told before anything is a row: labels without a number or a class, the words
+// of a sound where it labels no frames.
+static enum status check_targets(const struct plan_model *m, const struct question *q, const json_t *config, struct error *err)
 {
 	struct arena passing = { 0 };
 	struct data_set set;
 	enum status s = STATUS_OK;
 
-	if (q->data && !m->refused && !(s = data_list(&set, &passing, q->data, err)) &&
-		(s = data_check_labels(&set, config, text_ends(m->head, "-classification") ? data_classes(config) : 0, err)))
-		error_prefix(err, "%s", m->model);
+	if (q->data && !m->refused && !(s = data_list(&set, &passing, q->data, err))) {
+		const int64_t classes = text_ends(m->head, "-classification") ? data_classes(config) : 0;
+
+		if (!text_is(m->head, "ctc") && data_has(&set, "transcript"))
+			s = error_set(err, STATUS_BAD_INPUT,
+				"--data %s: a transcript is judged of models that label the frames of a sound (CTC), and this "
+				"one has "
+				"the head %s: its word error rate is not supported yet; `assay pipeline MODEL SOUND` writes what "
+				"it "
+				"hears, where the model is Whisper",
+				q->data, m->head);
+		else
+			s = data_check_labels(&set, config, classes, err);
+		if (s)
+			error_prefix(err, "%s", m->model);
+	}
 	arena_done(&passing);
 	return s;
 }
@@ -281,7 +295,7 @@ enum status plan_model(struct plan_model *out, struct arena *a, const char *mode
 	} else {
 		s = resolve(&m, a, &c, q, err);
 		if (s == STATUS_OK)
-			s = check_labels(&m, q, c.config, err);
+			s = check_targets(&m, q, c.config, err);
 		if (s == STATUS_OK)
 			s = make_given(&m, a, q, c.config, err);
 		checkpoint_close(&c);

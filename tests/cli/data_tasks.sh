@@ -100,8 +100,8 @@ has err 'tench/notes.pdf is neither a picture nor a sound nor a text'
 rm set/tench/notes.pdf
 mkdir set/dragon
 cp $m/input3.png set/dragon
-code 2 "$ASSAY" run $m $quick --data set -v
-has out '"dragon" is not in the configuration'
+code 1 "$ASSAY" run $m $quick --data set
+has err '"dragon" is not in the configuration'
 
 # What is refused before anything runs.
 cd $m || exit 1
@@ -125,6 +125,6 @@ echo '{"image": "input0.png", "boxes": [{"label": 1, "box": [1, 1, 2, 4]}]}' >ba
 code 2 "$ASSAY" run . $quick --data bad.jsonl -v
 has out 'boxes of a model whose processor is ViT'
 echo '{"image": "input0.png", "transcript": "one"}' >bad.jsonl
-code 2 "$ASSAY" run . $quick --data bad.jsonl -v
-has out 'transcript is judged of models that label frames of a sound'
+code 1 "$ASSAY" run . $quick --data bad.jsonl
+has err 'a transcript is judged of models that label the frames of a sound .*pipeline MODEL SOUND'
 finish
