@@ -127,23 +127,28 @@ static enum status inspect(struct inspection *x, struct arena *a, const char *mo
 	return s;
 }
 
-// A prediction, and said to be one. Below: the weights mapped from their file, none copied. Above: every weight in float32 again
-// in anonymous memory, as an engine does that converts or repacks them all, and as much again as work space. Measured against it
-// (MiB, proportional set size at 1x128, ONNX Runtime and OpenVINO): bert-base 573 and 916 of 442 to 1317, vit-base 374 and 725 of
-// 354 to 1054, Qwen2-0.5B in bfloat16 2187 and 4032 of 966 to 4776.
+// A prediction, said to be one. Below: the weights mapped from their file, none copied. Above: every weight again in anonymous
+// memory, in float32, as an engine does that repacks them all; of those that lie in another type, and are converted first,
+// twice. Measured against it (MiB; the high-water mark of the resident set at 1x128, ONNX Runtime and OpenVINO): a BERT of 0.1
+// MiB 37 and 69 of 32 to 80, bert-base 581 and 957 of 450 to 985, gpt2 730 and 1085 of 507 to 1109; proportional set size:
+// vit-base 374 and 725 of 362 to 795, Qwen2-0.5B in bfloat16 2187 and 4032 of 974 to 4791.
 struct memory_range {
 	uint64_t low, high;
 };
 
 static struct memory_range predict_memory(const struct inspection *x)
 {
-	const uint64_t least = 24u << 20, most = 64u << 20; // ONNX Runtime and OpenVINO with a tiny model
-	return (struct memory_range){ x->total_bytes + least, x->total_bytes + x->parameters * 4 * 2 + most };
+	const uint64_t least = 32u << 20, most = 80u << 20; // ONNX Runtime and OpenVINO with a tiny model, and a little more
+	const uint64_t all = x->parameters * 4, as_it_lies = x->bytes[DTYPE_F32] < all ? x->bytes[DTYPE_F32] : all;
+
+	return (struct memory_range){ x->total_bytes + least,
+		x->total_bytes + as_it_lies + as_it_lies / 6 + 2 * (all - as_it_lies) + most };
 }
 
 static const char memory_how[] =
 	"predicted from sizes, not measured: from weights that are mapped and never copied, to an engine that keeps "
-	"a repacked float32 copy and works on a second one while loading; activations come on top";
+	"a repacked float32 copy, and of weights in other types a second one while loading; what a large batch or a long text "
+	"needs comes on top; `assay run` predicts the platform that it is asked for";
 
 static const char *where(const struct inspection *x)
 {

@@ -20,6 +20,8 @@ json 'all(k in d for k in "model type family dialect traits parameters bytes_by_
 json 'd["type"] == "bert" and d["family"] == "encoder" and d["weights"] == "absent" and d["path"] is None'
 json 'd["parameters"] == 109514298 and d["bytes_by_dtype"] == {"f32": 4 * 109514298}'
 json 'd["memory"]["predicted"] is True and 4 * d["parameters"] < d["memory"]["low_bytes"] < d["memory"]["high_bytes"]'
+# What ONNX Runtime and OpenVINO took of it, 581 and 957 MiB, is within, and the range ends not far above.
+json 'd["memory"]["low_bytes"] < 581 * 2**20 and 957 * 2**20 < d["memory"]["high_bytes"] < 1.1 * 957 * 2**20'
 # A configuration that asks for another dtype: 2 bytes a parameter.
 code 0 "$ASSAY" inspect Qwen/Qwen2-0.5B-Instruct --json
 json 'd["type"] == "qwen2" and d["family"] == "decoder" and d["bytes_by_dtype"] == {"bf16": 2 * d["parameters"]}'
