@@ -540,12 +540,35 @@ static void tell_unstored(struct line *n)
 	n->label = NULL;
 }
 
+// Whatever its outcome, no other cell or try comes behind it.
+static bool is_last(const struct line *n)
+{
+	const struct loop *l = n->loop;
+
+	for (size_t i = 0; i < l->matrix->line_count; i++)
+		if (&l->lines[i] != n && l->lines[i].state != LINE_OVER)
+			return false;
+	return n->at + 1 == n->end && !l->matrix->fallback && !l->matrix->together;
+}
+
+// The run ends while the file is open for its last row: opening and closing it anew takes longer than both. Where that fails, the
+// end is written by itself.
+static enum status keep(struct line *n, struct error *err)
+{
+	struct loop *l = n->loop;
+	struct error why = { 0 };
+	enum status s = plan_finish(&n->task, store_of(l), &n->arena, &n->result, err);
+
+	if (s == STATUS_OK && l->matrix->db && is_last(n))
+		store_end_run(&l->store, &why);
+	return s;
+}
+
 static enum status measured(struct line *n, struct error *err)
 {
 	struct loop *l = n->loop;
 	struct outcome o;
-	enum status s = l->db_is_lost ? error_set(err, STATUS_TIMEOUT, "%s", l->err.text)
-				      : plan_finish(&n->task, store_of(l), &n->arena, &n->result, err);
+	enum status s = l->db_is_lost ? error_set(err, STATUS_TIMEOUT, "%s", l->err.text) : keep(n, err);
 
 	if (s != STATUS_OK) {
 		l->db_is_lost |= s == STATUS_TIMEOUT;
@@ -721,7 +744,7 @@ static void end(struct loop *l)
 	}
 	for (size_t i = 0; i < c->cell_count; i++)
 		json_array_extend(c->results, c->cells[i].results);
-	if (!l->failed && c->db && store_end_run(&l->store, &err) != STATUS_OK)
+	if (!l->failed && c->db && l->store.run > 0 && store_end_run(&l->store, &err) != STATUS_OK)
 		fail(l, &err);
 }
 

@@ -223,7 +223,8 @@ static void remove_stale(struct store *s)
 		closedir(dir);
 }
 
-static enum status create(struct store *s, struct error *err)
+// *own: the file in place is the one made here, and not that of a program that was faster.
+static enum status create(struct store *s, bool *own, struct error *err)
 {
 	const char *fresh = arena_printf(&s->arena, "%s.new.%016llx", s->path, (unsigned long long)process_nonce());
 	const char *wal = arena_printf(&s->arena, "%s.wal", s->path), *fresh_wal = arena_printf(&s->arena, "%s.wal", fresh);
@@ -251,8 +252,10 @@ static enum status create(struct store *s, struct error *err)
 	if (status == STATUS_OK && file_exists(fresh_wal))
 		status = error_set(err, STATUS_NO_SPACE, "%s could not be written whole", fresh);
 	// The second program finds the other's file in place, and it has the same schema.
-	if (status == STATUS_OK && renameat2(AT_FDCWD, fresh, AT_FDCWD, s->path, RENAME_NOREPLACE) != 0 && errno != EEXIST &&
-		link(fresh, s->path) != 0 && errno != EEXIST) // some file systems know only the second
+	*own = status == STATUS_OK &&
+		(renameat2(AT_FDCWD, fresh, AT_FDCWD, s->path, RENAME_NOREPLACE) == 0 ||
+			(errno != EEXIST && link(fresh, s->path) == 0)); // some file systems know only the second
+	if (status == STATUS_OK && !*own && errno != EEXIST)
 		status = error_errno(err, "%s", s->path);
 	unlink(fresh);
 	unlink(fresh_wal);
@@ -347,12 +350,51 @@ static enum status migrate(struct store *s, struct error *err)
 	return status == STATUS_OK ? status : explain_space(s, err, error_prefix(err, "%s", s->path));
 }
 
+// What the file brings, before anything is asked of it: its state, and how many cells dead runs left behind.
+static enum status look_at(struct store *s, enum schema_state *state, size_t *orphans, struct error *err)
+{
+	struct db d = { 0 };
+	int version = 0;
+	enum status status = open_waiting(s, s->path, false, &d, err);
+
+	if (status != STATUS_OK)
+		return status;
+	status = guard_look(&d, err);
+	if (status == STATUS_OK)
+		status = guard_numbers(&d, err);
+	if (status == STATUS_OK)
+		status = schema_look(&d, schema_migrations, schema_migration_count, state, &version, err);
+	if (status == STATUS_OK && *state != SCHEMA_EMPTY)
+		status = guard_values(&d, "", err);
+	if (status == STATUS_OK && s->read_only && *state != SCHEMA_EMPTY)
+		status = schema_views(&d, &s->arena, *state, &s->views, err);
+	if (status == STATUS_OK && *state == SCHEMA_CURRENT && !s->read_only)
+		status = count_orphans(s, &d, orphans, err);
+	db_close(&d);
+	if (status != STATUS_OK)
+		error_prefix(err, "%s", s->path);
+	return status;
+}
+
+// Is there a file, or may one be made?
+static enum status check_path(const char *path, bool read_only, struct error *err)
+{
+	if (file_is_dir(path))
+		return error_set(err, STATUS_BAD_INPUT, "%s is a folder; --db and ASSAY_DB name a file", path);
+	if (access(path, F_OK) != 0 && errno != ENOENT)
+		return error_errno(err, "%s", path);
+	enum status status = db_check_path(path, err);
+	if (status == STATUS_OK && !file_exists(path) && read_only)
+		return error_set(err, STATUS_BAD_INPUT,
+			"there is no database %s: `assay run` makes one; --db or ASSAY_DB name another", path);
+	return status;
+}
+
 enum status store_open(struct store *s, const char *path, bool read_only, struct error *err)
 {
-	enum schema_state state;
-	struct db d = { 0 };
+	enum schema_state state = SCHEMA_CURRENT;
 	size_t orphans = 0;
-	int version = 0;
+	bool own = false; // made here: it has what assay makes, and nothing else
 	const struct db_api *api = NULL;
 	enum status status = db_load(&api, err);
 
@@ -362,35 +404,11 @@ enum status store_open(struct store *s, const char *path, bool read_only, struct
 	s->path = arena_strdup(&s->arena, path);
 	s->read_only = read_only;
 	s->run = 0;
-	if (file_is_dir(path))
-		status = error_set(err, STATUS_BAD_INPUT, "%s is a folder; --db and ASSAY_DB name a file", path);
-	else if (access(path, F_OK) != 0 && errno != ENOENT)
-		status = error_errno(err, "%s", path);
-	else
-		status = db_check_path(path, err);
-	if (status == STATUS_OK && !file_exists(path) && read_only)
-		status = error_set(err, STATUS_BAD_INPUT,
-			"there is no database %s: `assay run` makes one; --db or ASSAY_DB name another", path);
-	else if (status == STATUS_OK && !file_exists(path))
-		status = create(s, err);
-	if (status == STATUS_OK)
-		status = open_waiting(s, path, false, &d, err);
-	if (status == STATUS_OK) {
-		status = guard_look(&d, err);
-		if (status == STATUS_OK)
-			status = guard_numbers(&d, err);
-		if (status == STATUS_OK)
-			status = schema_look(&d, schema_migrations, schema_migration_count, &state, &version, err);
-		if (status == STATUS_OK && state != SCHEMA_EMPTY)
-			status = guard_values(&d, "", err);
-		if (status == STATUS_OK && read_only && state != SCHEMA_EMPTY)
-			status = schema_views(&d, &s->arena, state, &s->views, err);
-		if (status == STATUS_OK && state == SCHEMA_CURRENT && !read_only)
-			status = count_orphans(s, &d, &orphans, err);
-		db_close(&d);
-		if (status != STATUS_OK)
-			error_prefix(err, "%s", path);
-	}
+	status = check_path(path, read_only, err);
+	if (status == STATUS_OK && !file_exists(path))
+		status = create(s, &own, err);
+	if (status == STATUS_OK && !own)
+		status = look_at(s, &state, &orphans, err);
 	if (status == STATUS_OK && read_only && state == SCHEMA_EMPTY)
 		status = error_set(err, STATUS_BAD_INPUT, "%s is a DuckDB file, but assay has stored nothing in it", path);
 	if (status == STATUS_OK && !read_only && state != SCHEMA_CURRENT) {
