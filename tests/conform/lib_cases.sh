@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced with $on set: every case that the program carries, or those whose names are in $names or the command $choose prints, on that
-# engine. Leaves $work with a cache of its own.
+# engine. Leaves $work with a cache of its own. All on one processor, the last of this process's where $at is "last", else the first: a
+# case's graphs are so small that an engine's threads wait for each other most of the time; batch.sh has several.
 set -eu
 : "${ASSAY:?the program}" "${SOURCE:?the source folder}" "${on:?the platform}"
 work=$(mktemp -d)
@@ -13,7 +14,12 @@ if ! grep -Eq "^  $on +yes" "$work/detect"; then
 fi
 cd "$SOURCE/tests/conform/cases"
 names=${names:-$(${choose:-ls})}
-"$ASSAY" conform --on "$on" $names >"$work/out" 2>"$work/err" || { grep -v '^ok' "$work/out"; tail -5 "$work/err"; exit 1; }
+one=
+if command -v taskset >/dev/null; then
+	[ "${at:-first}" = last ] && number='s/.*[ ,-]//' || number='s/.*: //; s/[,-].*//'
+	one="taskset -c $(taskset -pc $$ | sed "$number")"
+fi
+$one "$ASSAY" conform --on "$on" $names >"$work/out" 2>"$work/err" || { grep -v '^ok' "$work/out"; tail -5 "$work/err"; exit 1; }
 cd "$OLDPWD"
 count=$(wc -w <<END
 $names
