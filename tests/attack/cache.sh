@@ -197,6 +197,20 @@ if [ -z "${ASSAY_LONG:-}" ]; then
 	paste <(sed -E 's/[0-9a-f]{8,}|[0-9]+/N/g; s,.*(\.lock|/used)$,\1,; s,(/artifact/.*/).*safetensors$,\1weights,' "$work/files") "$work/files" | awk -F'\t' '!seen[$1]++ { print $2 }' >"$work/kinds"
 	mv "$work/kinds" "$work/files"
 fi
+# All at once; a FIFO that is still there may not have been looked at, because another was met before it: it is tried alone.
+mkdir "$work/kept-files"
+while read -r file; do
+	cp -p "$file" "$work/kept-files/${file//\//_}" && rm "$file" && mkfifo "$file" || fail "no FIFO in the place of $file"
+done <"$work/files"
+synthetic
+[ $? -le 3 ] || fail "FIFOs in the place of all files: not finished"
+cp "$work/files" "$work/all" && : >"$work/files"
+while read -r file; do
+	if [ -p "$file" ]; then
+		rm "$file" && cp -p "$work/kept-files/${file//\//_}" "$file" && echo "$file" >>"$work/files"
+	fi
+done <"$work/all"
+synthetic || fail "a run after FIFOs"
 while read -r file; do
 	[ -f "$file" ] || continue
 	cp -p "$file" "$work/kept"

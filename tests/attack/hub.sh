@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # A Hub that means ill, lines to it that do, and what they bring: slow bytes, other bytes, other certificates, a disk that fails, names that
 # differ in capital letters, zip files that are not what they say.
 . "$SOURCE/tests/cli/lib.sh" || exit 1

@@ -12,7 +12,7 @@ shim()
 	LD_PRELOAD=$BUILD/tests/attack_shim.so ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0 "$@"
 }
 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o bert >/dev/null || fail "no weights"
-cp -r bert bad && cp -r bert behind
+for model in bad first second behind; do cp -r bert $model; done
 run="run --on null --runs 1 --no-conform bert bad behind --json"
 # three VERDICT WORDS: of the second model; the others are not touched.
 three()
@@ -21,12 +21,11 @@ three()
 		'$2' in d[1]['cause'] and d[1]['row'] and '/bad/' not in d[1]['cause']"
 }
 
-SHIM_CRASH=model:bad/ code 2 shim "$ASSAY" $run
-three failed 'reading the model or building its graph crashed: plan: the process died of signal 11'
-SHIM_CRASH=memory:bad/ code 2 shim "$ASSAY" $run
-three failed 'reading the model or building its graph crashed: plan: the process died of signal 11'
-SHIM_GROW=memory:bad/ code 2 shim "$ASSAY" $run
-three no_memory 'reading a model and building its graph gets no more'
+SHIM_CRASH=model:first/,memory:second/ SHIM_GROW=memory:bad/ code 2 shim "$ASSAY" ${run/bert bad behind/bert first second bad behind}
+json "[r['verdict'] for r in d] == ['right', 'failed', 'failed', 'no_memory', 'right'] and d[0]['cause'] == d[4]['cause'] and \
+	all('reading the model or building its graph crashed: plan: the process died of signal 11' in r['cause'] for r in d[1:3]) and \
+	'reading a model and building its graph gets no more' in d[3]['cause'] and \
+	all(r['row'] and '/' + n + '/' not in r['cause'] for r, n in zip(d[1:4], ('first', 'second', 'bad')))"
 # The sampler alone, without a control group: the way of a build with sanitizers, which allows no limit of the address space.
 ASSAY_CGROUP=off SHIM_GROW=model:bad/ code 2 shim "$ASSAY" $run
 three no_memory 'went over the limit of 2.00 GiB'

@@ -114,13 +114,13 @@ has err 'ulimit -f'
 code 0 "$ASSAY" query --format csv --db small/there.duckdb 'SELECT count(*), min(id) FROM result'
 has out '^1,1$'
 # A transaction that is durable was told as failed where there was no room for putting a long log into the file.
-forge texts "UPDATE run SET pid = 3; INSERT INTO cell SELECT c.* REPLACE (i AS id, repeat(md5(i::VARCHAR), 20000) AS model) FROM cell c, range(2, 36) r(i)"
+forge texts "UPDATE run SET pid = 3; INSERT INTO cell SELECT c.* REPLACE (i AS id, repeat(md5(i::VARCHAR), 20000) AS model) FROM cell c, range(2, 30) r(i)"
 cp "$base" small/log.duckdb
-(failures=0; ulimit -f 23000; code 0 "$ASSAY" import texts.duckdb --db small/log.duckdb
+(failures=0; ulimit -f 18500; code 0 "$ASSAY" import texts.duckdb --db small/log.duckdb
 	[ "$(stat -c %s small/log.duckdb.wal)" -gt 16777216 ] || fail "no long log: $(ls -l small)"
 	code 0 "$ASSAY" import "$SOURCE/tests/store/foreign/llama.json" --db small/log.duckdb; exit $failures) || fail "a log that stays"
 code 0 "$ASSAY" query --format csv --db small/log.duckdb 'SELECT count(*) FROM result'
-has out '^38$'
+has out '^32$'
 code 0 "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on null --runs 3 --no-conform --db small/log.duckdb
 [ ! -e small/log.duckdb.wal ] || fail "the log stays where there is room"
 # ---- rows that stand twice ------------------------------------------------------------------------------------------
@@ -249,7 +249,8 @@ for files in 4 5 6 7 8 9; do                            # below the first that w
 	prlimit --nofile=$files:$files "$ASSAY" query --db "$base" 'SELECT 1' >out 2>err </dev/null
 	case $? in
 	1) refusals=$((refusals + 1)) && has err 'ulimit -n|Too many open files' && lacks err ': the file is damaged' ;;
-	0 | 127) ;;
+	0) break ;;                                     # so will more do
+	127) ;;
 	*) fail "with $files descriptors: $(tail -3 err)" ;;
 	esac
 done

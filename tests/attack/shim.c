@@ -4,7 +4,7 @@
 //                        (SIGBUS)
 //   SHIM_FULL=WORD       writing to files whose path has that word fails with ENOSPC
 //   SHIM_NO_PROCESS=1    no process can be started: EAGAIN
-//   SHIM_CRASH=A:WORD    a process with the argument A that opens a file whose path has that word writes to address 0
+//   SHIM_CRASH=A:WORD,.. a process with the argument A that opens a file whose path has that word writes to address 0
 //   SHIM_KILL=A:WORD     ... is killed as from outside, SIGKILL
 //   SHIM_GROW=A:WORD     ... takes memory without end
 //   SHIM_HANG=A:WORD     ... never goes on
@@ -60,12 +60,18 @@ static int is_full(int fd)
 // Is this what the variable asks for: a process with that argument, and a path with that word?
 static int is_met(const char *variable, const char *path)
 {
-	const char *asked = getenv(variable), *word = asked ? strchr(asked, ':') : NULL;
-	char arguments[4096];
+	const char *asked = getenv(variable), *word = NULL;
+	char arguments[4096], wanted[256];
 	ssize_t n;
 	int fd;
 
-	if (!word || !strstr(path, word + 1) || (fd = REAL(open)("/proc/self/cmdline", O_RDONLY | O_CLOEXEC)) < 0)
+	for (; asked; asked = strchr(asked, ',') ? strchr(asked, ',') + 1 : NULL) {
+		word = strchr(asked, ':');
+		snprintf(wanted, sizeof wanted, "%.*s", (int)strcspn(word + 1, ","), word + 1);
+		if (strstr(path, wanted))
+			break;
+	}
+	if (!asked || (fd = REAL(open)("/proc/self/cmdline", O_RDONLY | O_CLOEXEC)) < 0)
 		return 0;
 	n = REAL(read)(fd, arguments, sizeof arguments - 1);
 	close(fd);
