@@ -146,6 +146,14 @@ int64_t config_count(struct config *c, const char *key, int64_t fallback)
 	return CONFIG_COUNT_MOST;
 }
 
+int64_t resolve_window_size(struct config *c)
+{
+	int64_t window = config_size(c, "sliding_window", 0);
+	if (!window && config_get(c, "sliding_window"))
+		config_fail(c, STATUS_BAD_INPUT, "%s: 0, a window of no token; null is none", config_key(c, "sliding_window"));
+	return window;
+}
+
 const int64_t *config_sizes(struct config *c, const char *key, struct arena *a, int64_t single, int64_t *count)
 {
 	const json_t *v = config_get(c, key);

@@ -216,6 +216,7 @@ void resolve_window(struct config *c, struct spec *s, struct arena *a)
 		: rule                         ? config_size(c, "sliding_window_pattern", 0)
 					       : s->traits.window_pattern;
 	int64_t window = config_size(c, "sliding_window", 0);
+	bool slides = false; // a layer, if there is a window
 	s->chunk = config_size(c, "attention_chunk_size", 0);
 	s->sliding_window = switched ? window : 0;
 	if (s->chunk)
@@ -235,6 +236,9 @@ void resolve_window(struct config *c, struct spec *s, struct arena *a)
 			config_fail(c, STATUS_UNSUPPORTED, "layers of type %s are not supported yet", word ? word : "?");
 		bool within = s->traits.window_until ? i < from : i >= from;
 		bool by_rule = within && (pattern > 0 ? (i + 1) % pattern != 0 : pattern == 0 || i % -pattern != 0);
+		slides |= types ? text_is(word, "sliding_attention") : by_rule;
 		sliding[i] = s->sliding_window > 0 && (types ? text_is(word, "sliding_attention") || chunked : by_rule);
 	}
+	if (slides && switched && !s->sliding_window) // beside layers that all see everything, 0 is what some classes write
+		resolve_window_size(c);
 }

@@ -548,6 +548,7 @@ const int64_t *resolve_stages(struct config *c, const char *key, struct arena *a
 void resolve_rope(struct config *c, struct spec *s, struct arena *a);
 void resolve_qk_norm_type(struct config *c, struct spec *s); // by head or whole, in the words of qk_norm_type
 void resolve_window(struct config *c, struct spec *s, struct arena *a);
+int64_t resolve_window_size(struct config *c); // of layers that all have a window; 0: null, no window. 0 itself is refused
 void resolve_moe(struct config *c, struct spec *s, struct arena *a);
 // Every expert of every layer is built: DeepSeek-V3 has 14848 of them, Kimi-K2 23040.
 enum { EXPERT_LAYERS_MOST = 1 << 15 };

@@ -268,6 +268,12 @@ static void refusals_say_what_and_where(void **state)
 			"image_token_id: assay does not know this key", STATUS_UNSUPPORTED },
 		{ "{\"model_type\": \"qwen2\", \"num_hidden_layers\": 2, \"layer_types\": [\"full_attention\"]}", "layer_types",
 			STATUS_BAD_INPUT },
+		{ "{\"model_type\": \"mistral\", \"sliding_window\": 0}", "sliding_window: 0, a window of no token",
+			STATUS_BAD_INPUT },
+		{ "{\"model_type\": \"modernbert\", \"local_attention\": 0}", "local_attention: 0, a window of no token",
+			STATUS_BAD_INPUT },
+		{ "{\"model_type\": \"mimi\", \"sliding_window\": 0}", "sliding_window: 0, a window of no token",
+			STATUS_BAD_INPUT },
 		{ "{\"model_type\": \"vit\", \"patch_size\": 0}", "patches", STATUS_BAD_INPUT },
 		{ "{\"model_type\": \"parakeet_encoder\", \"architectures\": [\"SomeForTokenClassification\"]}",
 			"the head of SomeForTokenClassification on a model of type parakeet_encoder is not supported yet; its "

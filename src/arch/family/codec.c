@@ -127,7 +127,7 @@ static void resolve_mimi(struct config *c, struct spec *s, struct codec *o, stru
 	double frame_rate = config_real(c, "frame_rate", config_real(c, "_frame_rate", 0));
 	resolve_transformer(c, s, true);
 	resolve_rope(c, s, a);
-	s->sliding_window = config_size(c, "sliding_window", 0);
+	s->sliding_window = resolve_window_size(c);
 	s->traits.qkv_bias = config_bool(c, "attention_bias", false);
 	o->code_width = config_size(c, "codebook_dim", s->hidden_size);
 	o->quantizer_width = config_size(c, "vector_quantization_hidden_dimension", s->hidden_size);

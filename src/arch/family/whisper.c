@@ -287,7 +287,7 @@ static void resolve_causal(struct config *c, struct spec *s, struct arena *a)
 {
 	resolve_rotary(c, s, a);
 	s->norm_eps = config_real(c, "rms_norm_eps", 1e-5);
-	s->sliding_window = config_size(c, "sliding_window", 0);
+	s->sliding_window = resolve_window_size(c);
 }
 
 static graph_value convolve_past(struct build *b, const char *stem, graph_value x, int64_t in, int64_t stride)
