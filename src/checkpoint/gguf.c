@@ -353,6 +353,19 @@ bool gguf_number(const struct gguf_pair *p, double *out)
 	return isfinite(*out);
 }
 
+enum status gguf_check_numbers(const struct gguf *g, const char *const *keys, struct error *err)
+{
+	double v;
+
+	for (; *keys; keys++) {
+		const struct gguf_pair *p = gguf_find(g, *keys);
+
+		if (p && (p->is_array || !gguf_number(p, &v)))
+			return error_set(err, STATUS_BAD_INPUT, "%s: %s is no number", g->file->path, *keys);
+	}
+	return STATUS_OK;
+}
+
 const char *gguf_string(const uint8_t **at, size_t *nbytes)
 {
 	const uint8_t *text = *at + 8;

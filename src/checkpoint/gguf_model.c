@@ -276,6 +276,16 @@ static enum status put_rope(struct model *m, struct error *err)
 	return s;
 }
 
+// Granite's: 0, or none, is no factor, of attention the square root (llama.cpp); the class would multiply with what it has, 1.
+static void put_multipliers(const struct model *m)
+{
+	static const char *const keys[] = { "attention_multiplier", "embedding_multiplier", "residual_multiplier" };
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		if (!(json_number_value(json_object_get(m->c->config, keys[i])) != 0))
+			json_object_set_new(m->c->config, keys[i], json_real(i ? 1 : 1 / sqrt((double)m->width)));
+}
+
 // What is left: windows, the scale of attention, what nothing here may say.
 static enum status put_attention(struct model *m, struct error *err)
 {
@@ -294,6 +304,8 @@ static enum status put_attention(struct model *m, struct error *err)
 		return refuse(m, STATUS_UNSUPPORTED, err, "attention that is not causal is not read yet in ", m->arch->name);
 	if (window)
 		json_object_set_new(m->c->config, "sliding_window", json_integer(window));
+	if (text_is(m->arch->type, "granite"))
+		put_multipliers(m);
 	if (m->arch->scaled_layers)
 		json_object_set_new(m->c->config, "query_pre_attn_scalar",
 			layers == m->arch->scaled_layers
@@ -601,11 +613,32 @@ static enum status put_weights(struct model *m, struct error *err)
 
 // ---- the file -----------------------------------------------------------------------------------------------------------
 
+// What converters make besides models says so; older files do not.
+static enum status check_kind(const struct model *m, struct error *err)
+{
+	const char *kind = gguf_text(&m->g, &m->c->arena, "general.type", TEXT_MOST);
+
+	if (!gguf_find(&m->g, "general.type") || text_is(kind, "model"))
+		return STATUS_OK;
+	if (text_is(kind, "adapter"))
+		return refuse(
+			m, STATUS_UNSUPPORTED, err, "an adapter (LoRA), and no model: it changes one that is another file", "");
+	if (text_is(kind, "mmproj"))
+		return refuse(m, STATUS_UNSUPPORTED, err,
+			"what makes pictures or sounds into a model's embeddings (mmproj): the model is another file", "");
+	return refuse(m, STATUS_UNSUPPORTED, err, "its general.type is not \"model\": ", kind ? kind : "(no text)");
+}
+
 static enum status find_arch(struct model *m, struct error *err)
 {
+	static const char *const numbers[] = { "split.count", "tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id",
+		NULL };
 	const char *name = gguf_text(&m->g, &m->c->arena, "general.architecture", TEXT_MOST);
 	double parts = 0;
+	enum status s = check_kind(m, err);
 
+	if (s || (s = gguf_check_numbers(&m->g, numbers, err)))
+		return s;
 	if (!name)
 		return refuse(m, STATUS_BAD_INPUT, err, "names no general.architecture", "");
 	if (gguf_number(gguf_find(&m->g, "split.count"), &parts) && parts > 1)

@@ -291,6 +291,10 @@ static enum status array_of(
 		: refuse(f, STATUS_BAD_INPUT, err, "is no list, or not of as many values as there are tokens: ", key);
 }
 
+static const char *const numbers[] = { "tokenizer.ggml.add_bos_token", "tokenizer.ggml.add_eos_token",
+	"tokenizer.ggml.add_space_prefix", "tokenizer.ggml.remove_extra_whitespaces", "tokenizer.ggml.bos_token_id",
+	"tokenizer.ggml.eos_token_id", NULL };
+
 enum status gguf_tokenizer(struct tokenizer **out, struct arena *a, const char *path, struct error *err)
 {
 	struct arena own = { 0 };
@@ -300,6 +304,8 @@ enum status gguf_tokenizer(struct tokenizer **out, struct arena *a, const char *
 
 	if (!s)
 		s = gguf_parse(&f.g, &own, &shard, err);
+	if (!s)
+		s = gguf_check_numbers(&f.g, numbers, err);
 	if (!s && !(s = array_of(&f, "tokenizer.ggml.tokens", true, 0, &f.tokens, err)) && !f.tokens)
 		s = refuse(&f, STATUS_BAD_INPUT, err, "has no tokenizer.ggml.tokens", "");
 	if (!s && !(s = array_of(&f, "tokenizer.ggml.scores", false, f.tokens->count, &f.scores, err)) &&

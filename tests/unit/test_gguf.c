@@ -272,6 +272,13 @@ static void put_architecture(struct made *m, const char *name)
 	put_text(m, name);
 }
 
+static void put_pair(struct made *m, const char *key, const char *text)
+{
+	put_text(m, key);
+	put_bits(m, GGUF_STRING, 4);
+	put_text(m, text);
+}
+
 static void put_tensor(struct made *m, const char *name, uint64_t rows, uint64_t columns, unsigned type, uint64_t offset)
 {
 	put_text(m, name);
@@ -434,6 +441,88 @@ static void models(void **state)
 	}
 }
 
+// A text in the place of what is none, and files that are no models.
+static void texts(void **state)
+{
+	static const struct {
+		const char *key, *text;
+		enum status status;
+		const char *says;
+	} rows[] = {
+		{ "tokenizer.ggml.bos_token_id", "1", STATUS_BAD_INPUT, "tokenizer.ggml.bos_token_id is no number" },
+		{ "split.count", "2", STATUS_BAD_INPUT, "split.count is no number" },
+		{ "general.type", "adapter", STATUS_UNSUPPORTED, "an adapter (LoRA), and no model" },
+		{ "general.type", "mmproj", STATUS_UNSUPPORTED, "the model is another file" },
+		{ "general.type", "imatrix", STATUS_UNSUPPORTED, "its general.type is not \"model\": imatrix" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct made m = { 0 };
+
+		put_head(&m, 3, 1, 5);
+		put_architecture(&m, "llama");
+		put_number(&m, "llama.embedding_length", 32);
+		put_number(&m, "llama.attention.head_count", 2);
+		put_number(&m, "llama.block_count", 1);
+		put_pair(&m, rows[i].key, rows[i].text);
+		put_tensor(&m, "token_embd.weight", 2, 32, 0, 0);
+		for (int k = 0; k < 64; k++)
+			put_bits(&m, 0, 8);
+		check_refused(&m, rows[i].status, rows[i].says);
+	}
+}
+
+// A tokenizer whose flag is a text: the usual value was taken for it.
+static void tokenizer_texts(void **state)
+{
+	static const char *const keys[] = { "tokenizer.ggml.add_bos_token", "tokenizer.ggml.add_eos_token",
+		"tokenizer.ggml.add_space_prefix", "tokenizer.ggml.remove_extra_whitespaces" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		struct made m = { 0 };
+		struct tokenizer *t;
+		struct error e = { 0 };
+
+		put_head(&m, 3, 0, 2);
+		put_architecture(&m, "llama");
+		put_pair(&m, keys[i], "true");
+		assert_int_equal(file_put(path("model.gguf"), text_get(&m.t), m.t.length, NULL), STATUS_OK);
+		assert_int_equal(tokenizer_open(&t, &arena, path("model.gguf"), &e), STATUS_BAD_INPUT);
+		if (!strstr(e.text, keys[i]) || !strstr(e.text, "is no number"))
+			fail_msg("%s gave: %s", keys[i], e.text);
+		text_done(&m.t);
+	}
+}
+
+// Granite's factors where the file leaves them out: llama.cpp has one over the square root of a head's width, the class 1.
+static void multipliers(void **state)
+{
+	struct made m = { 0 };
+	struct checkpoint c;
+	struct error e = { 0 };
+
+	(void)state;
+	put_head(&m, 3, 1, 5);
+	put_architecture(&m, "granite");
+	put_number(&m, "granite.embedding_length", 32);
+	put_number(&m, "granite.attention.head_count", 2);
+	put_number(&m, "granite.block_count", 1);
+	put_number(&m, "granite.residual_scale", 0);
+	put_tensor(&m, "token_embd.weight", 2, 32, 0, 0);
+	for (int k = 0; k < 64; k++)
+		put_bits(&m, 0, 8);
+	assert_int_equal(file_put(path("granite.gguf"), text_get(&m.t), m.t.length, NULL), STATUS_OK);
+	if (checkpoint_open(&c, path("granite.gguf"), &e))
+		fail_msg("%s", e.text);
+	assert_true(json_number_value(json_object_get(c.config, "attention_multiplier")) == 0.25);
+	assert_true(json_number_value(json_object_get(c.config, "embedding_multiplier")) == 1);
+	assert_true(json_number_value(json_object_get(c.config, "residual_multiplier")) == 1);
+	checkpoint_close(&c);
+	text_done(&m.t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -445,6 +534,9 @@ int main(void)
 		cmocka_unit_test(pairs),
 		cmocka_unit_test(tensors),
 		cmocka_unit_test(models),
+		cmocka_unit_test(texts),
+		cmocka_unit_test(tokenizer_texts),
+		cmocka_unit_test(multipliers),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
