@@ -49,28 +49,53 @@ static size_t to_characters(struct slice bytes, char *out)
 	return n;
 }
 
+// Ranks that a token has: each is the id of one.
+struct taken {
+	bool *rank;
+	size_t room;
+};
+
+// False: it was taken before.
+static bool take_rank(struct taken *t, size_t rank)
+{
+	if (rank >= t->room) {
+		size_t room = 2 * rank + 1024;
+
+		t->rank = grown(t->rank, room, sizeof *t->rank);
+		memset(t->rank + t->room, 0, (room - t->room) * sizeof *t->rank);
+		t->room = room;
+	}
+	bool was = t->rank[rank];
+	t->rank[rank] = true;
+	return !was;
+}
+
 static enum status read_tokens(struct model *m, struct arena *a, struct slice file, struct error *err)
 {
 	char text[2 * TOKEN_MOST + 4];
 	struct slice base64, bytes;
 	int64_t rank;
-	enum status st;
+	enum status st = STATUS_OK;
+	struct taken taken = { 0 };
 
-	for (size_t line = 1; file.n; line++) {
+	for (size_t line = 1; file.n && !st; line++) {
 		if (*file.s == '\n') {
 			file.s++, file.n--;
 			continue;
 		}
 		if (!next_token(&file, &base64, &rank))
-			return error_set(err, STATUS_BAD_INPUT, "line %zu is no token in base64 and its rank", line);
-		if (base64.n > TOKEN_MOST / 3 * 4)
-			return error_set(err, STATUS_BAD_INPUT, "line %zu: a token of more than %d bytes", line, TOKEN_MOST);
-		if (!base64_read(a, base64, &bytes) || !bytes.n)
-			return error_set(err, STATUS_BAD_INPUT, "line %zu: no base64", line);
-		if ((st = vocab_add(&m->vocab, text, to_characters(bytes, text), (uint32_t)rank, err)))
-			return st;
+			st = error_set(err, STATUS_BAD_INPUT, "line %zu is no token in base64 and its rank", line);
+		else if (base64.n > TOKEN_MOST / 3 * 4)
+			st = error_set(err, STATUS_BAD_INPUT, "line %zu: a token of more than %d bytes", line, TOKEN_MOST);
+		else if (!base64_read(a, base64, &bytes) || !bytes.n)
+			st = error_set(err, STATUS_BAD_INPUT, "line %zu: no base64", line);
+		else if (!take_rank(&taken, (size_t)rank))
+			st = error_set(err, STATUS_BAD_INPUT, "line %zu: another token has the rank %lld", line, (long long)rank);
+		else
+			st = vocab_add(&m->vocab, text, to_characters(bytes, text), (uint32_t)rank, err);
 	}
-	return vocab_index(&m->vocab, err);
+	free(taken.rank);
+	return st ? st : vocab_index(&m->vocab, err);
 }
 
 struct cut {                         // of a token in two

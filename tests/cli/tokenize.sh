@@ -50,6 +50,11 @@ code 1 "$ASSAY" tokenize "$folders/gpt2"
 code 1 "$ASSAY" tokenize "$work" a
 has err 'there is no tokenizer\.json, spiece\.model'
 code 1 "$ASSAY" tokenize nonesuch-model a
+# A vocabulary of tiktoken with two tokens of one rank: an id would stand for both.
+cp -r "$folders/files-tiktoken" "$work/ranks"
+echo 'enp6eno= 2' >>"$work/ranks/tokenizer.model"
+code 1 "$ASSAY" tokenize "$work/ranks" a
+has err 'line [0-9]*: another token has the rank 2$'
 
 # A chat: chat_template.jinja, or what tokenizer_config.json has.
 mkdir "$work/chat"
