@@ -15,15 +15,12 @@
 #include "progress.h"
 
 struct watch {
-	size_t done, count;
+	size_t done, count, printed;
+	struct conform_case *cases; // as they were given
+	bool *answered;             // of each
+	const char *on;
+	bool json;
 };
-
-static void each(void *context, const struct conform_case *c)
-{
-	struct watch *w = context;
-	w->done++;
-	progress_line("[%zu/%zu] %s", w->done, w->count, c->name);
-}
 
 static void print_case(const struct conform_case *c)
 {
@@ -46,22 +43,43 @@ static json_t *real_or_null(double x)
 	return isfinite(x) ? json_real(x) : json_null();
 }
 
-static void print_json(const struct conform_case *cases, size_t count, const char *on)
+// One of the array's objects.
+static void print_json(const struct conform_case *c, const char *on)
 {
-	json_t *all = json_array();
-	for (size_t i = 0; i < count; i++) {
-		const struct conform_case *c = &cases[i];
-		json_array_append_new(all,
-			json_pack("{s:o, s:o, s:s?, s:s?, s:s, s:b, s:s?, s:o, s:o, s:o, s:s?, s:s?}", "name",
-				visible_json_string(c->name), "folder", visible_json_string(c->folder), "model_type",
-				c->model_type, "platform", c->here ? NULL : on, "verdict", verdict_word(c->verdict), "passed",
-				c->passed, "reason", c->reason, "max_abs_error", real_or_null(c->max_abs_error), "nmse",
-				real_or_null(c->nmse), "nodes_elsewhere",
-				c->elsewhere < 0 ? json_null() : json_integer(c->elsewhere), "placement", c->placement, "form",
-				c->form));
+	json_t *one = json_pack("{s:o, s:o, s:s?, s:s?, s:s, s:b, s:s?, s:o, s:o, s:o, s:s?, s:s?}", "name",
+		visible_json_string(c->name), "folder", visible_json_string(c->folder), "model_type", c->model_type, "platform",
+		c->here ? NULL : on, "verdict", verdict_word(c->verdict), "passed", c->passed, "reason", c->reason,
+		"max_abs_error", real_or_null(c->max_abs_error), "nmse", real_or_null(c->nmse), "nodes_elsewhere",
+		c->elsewhere < 0 ? json_null() : json_integer(c->elsewhere), "placement", c->placement, "form", c->form);
+
+	show_json(one);
+	json_decref(one);
+}
+
+// An answer is printed once those of all cases before it are: what ends the program later takes none of them away.
+static void each(void *context, const struct conform_case *c)
+{
+	struct watch *w = context;
+
+	for (size_t i = 0; i < w->count; i++)
+		if (w->cases[i].folder == c->folder && !w->answered[i]) {
+			w->cases[i] = *c;
+			w->answered[i] = true;
+			break;
+		}
+	if (w->printed < w->count && w->answered[w->printed])
+		progress_clear();
+	for (; w->printed < w->count && w->answered[w->printed]; w->printed++) {
+		if (w->json) {
+			emit(w->printed ? ",\n" : "[\n");
+			print_json(&w->cases[w->printed], w->on);
+		} else {
+			print_case(&w->cases[w->printed]);
+		}
 	}
-	show_json(all);
-	json_decref(all);
+	emit_flush();
+	w->done++;
+	progress_line("[%zu/%zu] %s", w->done, w->count, c->name);
 }
 
 // config.json's word; NULL where there is none to read: why the case fails is said where it is run.
@@ -132,9 +150,9 @@ static const struct kind *kind_of(const char *folder, struct arena *a)
 
 static int conform(const char *on, int64_t rows, double memory_gib, bool json, char **folders, size_t count, struct arena *a)
 {
-	struct watch watch = { .count = count };
 	struct conform_case *cases = ARENA_ARRAY(a, count, struct conform_case),
 			    *models = ARENA_ARRAY(a, count, struct conform_case);
+	struct watch watch = { .count = count, .cases = cases, .answered = ARENA_ARRAY(a, count, bool), .on = on, .json = json };
 	size_t failed = 0, model_count = 0;
 	int code = EXIT_GOOD;
 
@@ -142,34 +160,34 @@ static int conform(const char *on, int64_t rows, double memory_gib, bool json, c
 		cases[i] = (struct conform_case){
 			.name = base_name(a, folders[i]), .folder = folders[i], .max_abs_error = NAN, .nmse = NAN
 		};
+	}
+	for (size_t i = 0; i < count; i++) {
 		const struct kind *kind = kind_of(folders[i], a);
 		if (kind) {
-			kind->run(&cases[i], a);
-			cases[i].here = true;
-			each(&watch, &cases[i]);
+			struct conform_case one = cases[i];
+
+			kind->run(&one, a);
+			one.here = true;
+			each(&watch, &one);
 		} else {
 			cases[i].model_type = model_type(a, folders[i]);
 			models[model_count++] = cases[i];
 		}
 	}
-	if (model_count && (code = run_models(on, rows, memory_gib, models, model_count, &watch, a)) != EXIT_GOOD)
+	if (model_count && (code = run_models(on, rows, memory_gib, models, model_count, &watch, a)) != EXIT_GOOD) {
+		if (json && watch.printed)
+			emit("]\n");
 		return code;
+	}
 	progress_clear();
-	for (size_t i = 0, next = 0; i < count; i++)
-		if (next < model_count && cases[i].folder == models[next].folder)
-			cases[i] = models[next++];
 	for (size_t i = 0; i < count; i++) {
 		int one = verdict_exit_code(cases[i].verdict);
 
 		failed += !cases[i].passed;
 		code = one > code ? one : code;
 	}
-	if (json) {
-		print_json(cases, count, on);
-	} else {
-		for (size_t i = 0; i < count; i++)
-			print_case(&cases[i]);
-	}
+	if (json)
+		emit("]\n");
 	// With --json standard output is the array alone.
 	emit_flush();
 	emit_to(json ? stderr : stdout, "%zu passed, %zu failed\n", count - failed, failed);
@@ -222,7 +240,8 @@ static int run(int argc, char **argv)
 			"them; or a whole pipeline with pipeline.json: questions, and what transformers answered. A case that "
 			"is\n"
 			"refused, cannot run or is none has failed; a file is left out, and named on\n"
-			"standard error. The last line is 'N passed, M failed' (on standard error with --json), and N + M is\n"
+			"standard error. Answers come in the order of the folders, each as soon as those before it are there.\n"
+			"The last line is 'N passed, M failed' (on standard error with --json), and N + M is\n"
 			"the number of folders given.\n"
 			"With --batch the outputs of transformers are not looked at: what a model says about a row must not\n"
 			"depend on the rows beside it.\n\n"

@@ -29,16 +29,19 @@ static double real_of(const json_t *x)
 	return json_is_number(x) ? json_number_value(x) : (double)NAN;
 }
 
-static void set_answer(struct listening *l, enum verdict verdict, const char *reason, double max_abs_error, double nmse)
+// `event`: what the child says of it besides; NULL: it died.
+static void set_answer(struct listening *l, enum verdict verdict, const char *reason, const json_t *event)
 {
 	struct conform_case *c = &l->cases[l->next++];
 
 	c->verdict = verdict;
 	c->passed = verdict == VERDICT_RIGHT;
 	c->reason = c->passed ? NULL : reason ? reason : "no reason was given";
-	c->max_abs_error = max_abs_error;
-	c->nmse = nmse;
-	c->elsewhere = -1;
+	c->max_abs_error = real_of(json_object_get(event, "max_abs_error"));
+	c->nmse = real_of(json_object_get(event, "nmse"));
+	c->elsewhere = event ? json_integer_value(json_object_get(event, "elsewhere")) : -1;
+	c->placement = event ? arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "note"))) : NULL;
+	c->form = event ? arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "form"))) : NULL;
 	l->started = false;
 	if (l->each)
 		l->each(l->context, c);
@@ -57,12 +60,7 @@ static enum child_watch on_line(void *context, const char *line, size_t length)
 	} else if (text_is(name, "case") && index == l->next && l->started) {
 		enum verdict v = verdict_find(json_string_value(json_object_get(event, "verdict")));
 		set_answer(l, v < VERDICT_COUNT ? v : VERDICT_FAILED,
-			arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "reason"))),
-			real_of(json_object_get(event, "max_abs_error")), real_of(json_object_get(event, "nmse")));
-		struct conform_case *c = &l->cases[l->next - 1];
-		c->elsewhere = json_integer_value(json_object_get(event, "elsewhere"));
-		c->placement = arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "note")));
-		c->form = arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "form")));
+			arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "reason"))), event);
 	} else if (text_is(name, "engine")) {
 		l->engine->version = arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "version")));
 		l->engine->library = arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "library")));
@@ -123,10 +121,10 @@ enum status conform_run_told(const struct conform_asked *which, struct arena *a,
 		// It died in a case: that one has failed, the next starts anew. It died before the first: no case can run. It
 		// died between two cases: the rest starts anew.
 		if (l.started)
-			set_answer(&l, v, cause, (double)NAN, (double)NAN);
+			set_answer(&l, v, cause, NULL);
 		else if (l.next == 0)
 			while (l.next < l.count)
-				set_answer(&l, v, cause, (double)NAN, (double)NAN);
+				set_answer(&l, v, cause, NULL);
 		done += l.next;
 	}
 	return STATUS_OK;

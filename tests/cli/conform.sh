@@ -76,6 +76,21 @@ has out '^FAIL bert  .{20}'
 code 2 "$ASSAY" conform --on null:crash=run@1 "$cases/bert" "$cases/vit"
 [ "$(tail -1 "$work/out")" = '0 passed, 2 failed' ] || fail "a crash stopped the run: $(tail -1 "$work/out")"
 
+# An answer is written as it comes: while the next case hangs, the first stands there, and what ends the program takes nothing away.
+for json in '' --json; do
+	# shellcheck disable=SC2086
+	LD_PRELOAD=$BUILD/tests/attack_shim.so ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0 SHIM_HANG=cell:/vit/ \
+		"$ASSAY" conform $json "$cases/bert" "$cases/vit" >"$work/out" 2>"$work/err" </dev/null &
+	pid=$!
+	for _ in $(seq 600); do
+		grep -q bert "$work/out" && break
+		sleep 0.1
+	done
+	kill -KILL $pid
+	wait $pid 2>/dev/null
+	grep -Eq '^(ok   bert|  "name": "bert",)' "$work/out" || fail "conform $json: no answer before the last: $(cat "$work/out" "$work/err")"
+	lacks out vit
+done
 if has_platform openvino; then
 	code 0 "$ASSAY" conform --on openvino "$cases/bert" "$cases/vit" "$cases/qwen2"
 	[ "$(tail -1 "$work/out")" = '3 passed, 0 failed' ] || fail "openvino: $(tail -1 "$work/out")"
