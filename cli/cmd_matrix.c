@@ -285,8 +285,10 @@ static int matrix(struct matrix_command *x)
 				(long long)c->matrix.run, c->db, (long long)c->matrix.run);
 	}
 	cells_print_crossovers(c, c->json ? stderr : stdout);
-	if (c->matrix.done > 0 && write_reports(x, a, &err) != STATUS_OK)
-		return cli_error(&err);
+	if (c->matrix.done > 0 && write_reports(x, a, &err) != STATUS_OK) {
+		cli_error(&err);
+		return code == EXIT_WRONG ? code : EXIT_USE; // a wrong cell wins
+	}
 	return code;
 }
 

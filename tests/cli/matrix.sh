@@ -126,4 +126,10 @@ stopped='synthetic weights(, 16 tokens of the usual 64, nothing computed|, nothi
 has out "^2 interrupted \\(($stopped|1: $stopped; 1: $stopped)\\)\$"
 has err 'interrupted \((SIGINT|SIGTERM)\); 2 cells were not started'
 unset ASSAY_NULL
+# A wrong cell wins over reports that cannot be written; where all is right, these are the error.
+mkdir -p "$work/full/report.md"
+for wrong in 3:null:wrong=1 1:null; do
+	code "${wrong%%:*}" "$ASSAY" matrix --models "$work/bert" --on "${wrong#*:}" --runs 3 --no-conform --output-dir "$work/full" --db "$work/full${wrong%%:*}.duckdb"
+	has err 'report\.md'
+done
 finish
