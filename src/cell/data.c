@@ -619,6 +619,9 @@ static enum status read_mask(
 	const size_t pixels = (size_t)out->mask.width * (size_t)out->mask.height;
 	if (nbytes < 8 || memcmp(data, "\x89PNG", 4))
 		return error_set(err, STATUS_BAD_INPUT, "%s: a mask is a PNG file", path);
+	if (out->mask.width != out->width || out->mask.height != out->height)
+		return error_set(err, STATUS_BAD_INPUT, "%s: a mask of %d x %d for a picture of %d x %d", path, out->mask.width,
+			out->mask.height, out->width, out->height);
 	for (size_t i = 0; i < pixels; i++) {
 		uint8_t *at = out->mask.pixels + 3 * i;
 

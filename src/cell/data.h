@@ -13,7 +13,7 @@
 //                   transcript          the words that are said in a sound
 //                   boxes               the things in a picture, an array of {"label": L, "box": [left, top, width, height]} in
 //                                       pixels of the picture; with "crowd": true a group that is not counted
-//                   mask                a grey picture of the numbers of classes; 255: not judged
+//                   mask                a grey picture, as large as the image, of the numbers of classes; 255: not judged
 //                 Paths are relative to the folder of FILE and stay in it.
 //
 // A safetensors file has the model's inputs by name, "NAME" or "in.NAME", and either `label` or `labels` (integers), or outputs

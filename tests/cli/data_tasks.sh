@@ -40,7 +40,7 @@ python3 - >png <<'PY'
 import json, struct, zlib
 d = json.load(open("out"))
 width, height = struct.unpack(">II", open("image-segmentation-segformer/input0.png", "rb").read()[16:24])
-def png(path, of, colour=0):
+def png(path, of, colour=0, width=width):
     part = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
     rows = b"".join(b"\0" + of * width for _ in range(height))
     open(path, "wb").write(b"\x89PNG\r\n\x1a\n" + part(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0)) + part(b"IDAT", zlib.compress(rows)) + part(b"IEND", b""))
@@ -50,12 +50,13 @@ first = answer[0]
 png("image-segmentation-segformer/mask.png", bytes([number[first["label"]] + 1])) # do_reduce_labels: class 0 is not judged
 png("image-segmentation-segformer/far.png", b"\x63")
 png("image-segmentation-segformer/red.png", b"\1\0\0", 2)
+png("image-segmentation-segformer/narrow.png", b"\1", width=width - 1)
 print(d["answers"][0]["pictures"][first["mask"]["png"]]["share"] / len(answer))
 PY
 echo '{"image": "input0.png", "mask": "mask.png"}' >$m/set.jsonl
 code 0 "$ASSAY" run $m $quick --data $m/set.jsonl --json
 json 'd[0]["data_metric"] == "mean IoU" and abs(d[0]["data_value"] - float(open("png").read())) < 1e-6 and d[0]["data_reference"] == d[0]["data_value"] and d[0]["data_low"] is None'
-for x in far:'the mask has the class 98, and the model 6 classes' red:'a mask is a grey picture, and this one has colours'; do
+for x in far:'the mask has the class 98, and the model 6 classes' red:'a mask is a grey picture, and this one has colours' narrow:'narrow.png: a mask of '; do
 	echo "{\"image\": \"input0.png\", \"mask\": \"${x%%:*}.png\"}" >$m/bad.jsonl
 	code 2 "$ASSAY" run $m $quick --data $m/bad.jsonl --json
 	has out "\"cause\": \"--data.*${x#*:}"
