@@ -4,6 +4,9 @@
 //
 //   contexts -> encoder -+
 //   text, for each document -> decoder -> logits; RagToken: log(sum over documents d of p(d) p(word | d))
+//
+// RagToken sums where its call or do_marginalize asks for it; generate always does, whatever do_marginalize says (it is false in
+// published configurations), and so does the graph.
 #include "arch/family/seq2seq.h"
 
 struct rag {
