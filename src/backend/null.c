@@ -443,10 +443,12 @@ static void put(struct tensor *t, size_t i, double x)
 	memcpy((uint8_t *)t->data + i * dtype_size(t->dtype), u.bytes, dtype_size(t->dtype));
 }
 
+enum { RIGHT_PERIOD = 17 };
+
 // 0.125 * ((7 i) mod 17), of which every output type holds the rounded value.
 static double right_value(size_t i)
 {
-	return 0.125 * (double)(7 * (i % 17) % 17);
+	return 0.125 * (double)(7 * (i % RIGHT_PERIOD) % RIGHT_PERIOD);
 }
 
 // Element i of `count`, the last dimension being `width`.
@@ -478,10 +480,16 @@ static double wrong_value(enum wrong how, size_t i, size_t count, size_t width)
 
 static void fill(struct tensor *t, size_t count, enum wrong how)
 {
-	size_t width = t->rank ? (size_t)t->dim[t->rank - 1] : 1;
+	const size_t width = t->rank ? (size_t)t->dim[t->rank - 1] : 1, size = dtype_size(t->dtype);
+	const size_t first = how == WRONG_off && count > RIGHT_PERIOD ? RIGHT_PERIOD : count;
+	uint8_t *data = t->data;
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < first; i++)
 		put(t, i, wrong_value(how, i, count, width));
+	for (size_t done = first, more; done < count; done += more) { // whole periods, twice as many each time
+		more = done < count - done ? done : count - done;
+		memcpy(data + done * size, data, more * size);
+	}
 }
 
 // What is said about the values, when they are there.
