@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "plan/plan.h"
 #include "base/file.h"
@@ -260,6 +261,8 @@ static int run(int argc, char **argv)
 	const size_t count = without_files(argv + 1, (size_t)words);
 	if (is_any_case(argv + 1, count, &arena))
 		code = conform(on, rows, memory_gib, json, argv + 1, count, &arena);
+	else if (access(argv[1], F_OK))
+		code = cli_bad_use("%s: there is no such file or folder", argv[1]);
 	else
 		code = cli_bad_use(
 			"no case: a case is a folder with config.json, cases.jsonl of a tokenizer, scheduler_config.json, or "

@@ -2,6 +2,8 @@
 // assay pipeline: a question in, an answer out.
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -188,6 +190,23 @@ static void name_standard(struct error *err, const char *file)
 		error_set(err, said.status, "%.*sstandard input%s", (int)(at - said.text), said.text, at + strlen(file));
 }
 
+// What could be told only when everything has run: -o names a file that cannot be made, or a kind that is not written.
+static enum status check_output(const char *path, struct arena *a, struct error *err)
+{
+	static const char *const others[] = { ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".mp3", ".flac", ".ogg" };
+	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+	const char *folder = !slash ? "." : slash == path ? "/" : arena_printf(a, "%.*s", (int)(slash - path), path);
+	struct stat is;
+
+	for (size_t i = 0; dot && i < sizeof others / sizeof *others; i++)
+		if (!strcasecmp(dot, others[i]))
+			return error_set(
+				err, STATUS_BAD_INPUT, "-o %s: pictures are written as PNG files, sounds as WAV files", path);
+	if (!stat(path, &is) && S_ISDIR(is.st_mode))
+		return error_set(err, STATUS_BAD_INPUT, "-o %s is a folder", path);
+	return access(folder, W_OK | X_OK) ? error_errno(err, "-o %s: %s", path, folder) : STATUS_OK;
+}
+
 static int answer(const struct asked *q, const char *model, char **words, size_t count, struct arena *a)
 {
 	struct pipeline_told told = { 0 };
@@ -209,6 +228,8 @@ static int answer(const struct asked *q, const char *model, char **words, size_t
 		return cli_bad_use("the task %s is not supported yet%s%s%s", q->task, nearest ? "; did you mean " : "",
 			nearest ? nearest : "", nearest ? "?" : "");
 	}
+	if (q->output && (st = check_output(q->output, a, &err)))
+		return cli_error(&err);
 	cli_catch_stop();
 	st = read_options(&q->options, &options, &err);
 	add_numbers(q, options);

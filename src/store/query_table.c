@@ -37,9 +37,6 @@
 	" OR run = max(run) FILTER (verdict NOT IN " VERDICT_NO_ANSWER_SQL ")" NEWEST_RUN
 // Beside a model's name: its files, where the name had others as well.
 #define FILES(of) "CASE WHEN " of "file_sets > 1 THEN left(" of "files, 8) END"
-#define SCENARIO \
-	"nullif(concat_ws(' ', scenario, 'of ' || streams, 'at ' || rate_per_s || ' queries/s'," \
-	" 'within ' || latency_bound_ms || ' ms'), '') AS scenario"
 #define SHAPE "weights, layers, batch, sequence, new_tokens"
 // Computed in less than float32, by --precision, in a user's .onnx or as the device likes.
 #define REDUCED(o) \
@@ -67,8 +64,8 @@ const struct store_question store_questions[] = {
 		" ORDER BY latency_ms, id))"
 		" SELECT model, " FILES("") " AS files, " ROW_PUBLISHED_SQL("") " AS published_as, " SHAPE
 		", requested AS platform, device, precision,"
-		" compute_dtype AS computed_in, image_size, " SCENARIO ", delay_s, together, switched_from,"
-		" round(latency_ms, 3) AS ms, round(latency_low_ms, 3) AS low_ms, round(latency_high_ms, 3) AS high_ms,"
+		" compute_dtype AS computed_in" QUESTION_LINE_SQL
+		", round(latency_ms, 3) AS ms, round(latency_low_ms, 3) AS low_ms, round(latency_high_ms, 3) AS high_ms,"
 		" samples, round(cpu_ms / latency_ms, 2) AS of_cpu, n - 1 AS against, verdict, not_judged, stability,"
 		" id AS \"row\""
 		" FROM ranked"

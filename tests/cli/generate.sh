@@ -80,6 +80,9 @@ python3 - "$work/texts/gen.json" <<-'EOF'
 EOF
 "$ASSAY" conform "$work/texts" --on "${platforms%%,*}" >"$work/out" 2>"$work/err"
 has out '^FAIL texts .*16 texts begin, and 2 sounds were heard'
+# Token types that nobody gives are those of a first text, as in transformers' classes.
+code 0 "$ASSAY" run "$cases/bert-decoder" --synthetic --task generate --new-tokens 3 --runs 2 --on "${platforms%%,*}" --no-conform --json
+json 'd[0]["verdict"] == "right" and d[0]["tokens_unlike_uncached"] == 0'
 mkdir "$work/blank"
 sed 's/"blank_token_id": [0-9]*/"blank_token_id": 23/' "$cases/parakeet_tdt-loop/config.json" >"$work/blank/config.json"
 code 2 "$ASSAY" run "$work/blank" --synthetic --task generate --on "${platforms%%,*}" --no-conform --json

@@ -57,6 +57,13 @@ code 0 "$ASSAY" run "$work/square.onnx" $quick --shape x:3,3 --dim n=3
 for bad in "--dim n=3 --dim n=4" "--shape x:3,3 --shape x:4,4" "--input x=ones --input x=zeros"; do
 	code 1 "$ASSAY" run "$work/square.onnx" $quick $bad
 done
+# Two numbers of a dimension are two lines of the fastest.
+for n in 2 5; do
+	code 0 "$ASSAY" run "$work/square.onnx" $quick --dim n=$n --db "$work/dims.duckdb"
+done
+code 0 "$ASSAY" query fastest --db "$work/dims.duckdb"
+has out 'n=2 '
+has out 'n=5 '
 # A name that the file has not, and what makes no sense, is refused before anything runs.
 code 1 "$ASSAY" run "$work/image.onnx" $quick --shape z:1
 has err '--shape z: the file has no such input; .*it has x$'

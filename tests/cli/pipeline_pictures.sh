@@ -42,6 +42,14 @@ code 0 "$ASSAY" pipeline "$work/zero-shot-image-classification-clip" "$cases/zer
 cmp "$work/out" "$work/each" || fail "labels with a comma between them: $(cat "$work/out")"
 code 1 "$ASSAY" pipeline "$work/image-classification-vit" "$work/photo.jpg"
 has err 'photo.jpg: no such file'
+# What -o cannot give is said before anything runs.
+asked() { "$ASSAY" pipeline "$work/object-detection-yolos" "$cases/object-detection-yolos/input0.png" -o "$1"; }
+code 1 asked "$work/none/a.png"
+has err 'none/a\.png: .*/none: No such file or directory'
+code 1 asked "$work/a.jpg"
+has err 'a\.jpg: pictures are written as PNG files'
+code 1 asked "$work"
+has err 'is a folder$'
 
 # An input as a file, also of a task that takes JSON among its inputs; a conversation.
 printf '{"image": "%s", "input_points": [[[30, 20]]], "input_labels": [[1]]}' "$cases/mask-generation-sam/input0.png" >"$work/point.json"
