@@ -85,6 +85,12 @@ static void examine_platform(struct doctor *d, const struct target *asked)
 		if (asked->chosen)
 			break;
 	}
+	if (!served && cli_stop) { // nothing is known of what did not end
+		if (!d->json)
+			emit("  => interrupted: whether %s works is not known\n", p->name);
+		json_decref(routes);
+		return;
+	}
 	d->working += served != NULL;
 	if (!d->json && served)
 		emit("  => %s works%s%s\n", p->name, many ? ", by " : "", many ? served : "");

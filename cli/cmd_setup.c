@@ -102,8 +102,9 @@ static enum status choose_groups(struct setup *s, const char **words, size_t cou
 		!library_find(&s->arena, "duckdb", "libduckdb.so*", &path, &ignored);
 
 	for (size_t i = 0; i < count; i++) {
-		const char *own =
-			doctor_groups(arena_strndup(&s->arena, words[i], strcspn(words[i], ":"))); // "webgpu:native" too
+		const char *own = text_is(words[i], "operators") // no platform: the tests that `assay operators` runs
+			? words[i]
+			: doctor_groups(arena_strndup(&s->arena, words[i], strcspn(words[i], ":"))); // "webgpu:native" too
 		if (!own) {
 			text_done(&groups);
 			if (text_is(words[i], "mps"))
@@ -112,7 +113,7 @@ static enum status choose_groups(struct setup *s, const char **words, size_t cou
 					"here");
 			return error_set(err, STATUS_BAD_INPUT,
 				"nothing is known that setup could bring for \"%s\"; it knows cpu, openvino, qnn, webgpu, webnn, "
-				"cuda, tensorrt, rocm",
+				"cuda, tensorrt, rocm, and operators, ONNX's own tests of them",
 				words[i]);
 		}
 		for (const char *at = own; *at;) {
@@ -306,10 +307,11 @@ static int run(int argc, char **argv)
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
-		.synopsis = "assay setup PLATFORM... [options]",
-		.text = "Brings the engine's libraries for a platform: the packages that deps.lock pins, fetched with their own\n"
-			"package managers (pip, npm), compared by SHA-256, unpacked for assay alone; nothing is installed into\n"
-			"the system but a package manager that is missing. Sizes and licences are shown first. An installed\n"
+		.synopsis = "assay setup PLATFORM|operators... [options]",
+		.text = "Brings the engine's libraries for a platform, or the tests that `assay operators` runs: the packages\n"
+			"that deps.lock pins, fetched with their own package managers (pip, npm), compared by SHA-256, unpacked\n"
+			"for assay alone; nothing is installed into the system but a package manager that is missing. Sizes and "
+			"licences are shown first. An installed\n"
 			"program puts them under $XDG_DATA_HOME/assay, one in its source tree into .deps.\n\n"
 			"  assay setup qnn\n"
 			"  assay setup webgpu webnn --yes\n\n"

@@ -90,6 +90,8 @@ static enum status read_index(struct diffusion *d, struct error *err)
 			d, d->kind->components[i].name, d->kind->components[i].class_name, d->kind->components[i].optional, err);
 	if (!st && !(st = check_component(d, "scheduler", NULL, false, err)))
 		st = read_object(d, "scheduler/scheduler_config.json", &d->scheduler_config, err);
+	if (!st) // the class is the index's, as in diffusers, whatever class wrote the settings
+		json_object_set_new(d->scheduler_config, "_class_name", json_string(diffuse_class_of(d, "scheduler")));
 	return st;
 }
 

@@ -264,12 +264,15 @@ static enum status create(struct store *s, bool *own, struct error *err)
 	return explain_space(s, err, status);
 }
 
-// Cells without a last word, and the process of the run that started each.
+// Cells without a last word, and the process of the run that started each. A run has as many as it has workers, and the next
+// program that opens the file settles those of a dead one; there are never more than OPEN_CELLS_MOST, which are asked one by one.
+enum { OPEN_CELLS_MOST = 16384 };
 static const char open_cells[] =
 	"SELECT c.id AS cell, r.id AS run, r.pid AS pid, r.start_ticks AS start_ticks, r.boot_id AS boot_id, r.pid_namespace AS "
 	"pid_namespace"
 	" FROM cell c JOIN run r ON r.id = c.run"
-	" WHERE NOT EXISTS (SELECT 1 FROM event e WHERE e.cell = c.id AND e.kind IN ('verdict', 'interrupted')) ORDER BY c.id";
+	" WHERE NOT EXISTS (SELECT 1 FROM event e WHERE e.cell = c.id AND e.kind IN ('verdict', 'interrupted')) ORDER BY c.id"
+	" LIMIT 16385"; // one more than that
 
 static bool run_may_live(const struct store *s, const struct table *t, size_t row)
 {
@@ -293,7 +296,10 @@ static enum status count_orphans(const struct store *s, struct db *d, size_t *ou
 	enum status status = db_query(d, &a, open_cells, NULL, 0, &t, err);
 
 	*out = 0;
-	for (size_t i = 0; i < t.row_count; i++)
+	if (status == STATUS_OK && t.row_count > OPEN_CELLS_MOST)
+		status = error_set(err, STATUS_BAD_INPUT,
+			"more than %d cells have neither a verdict nor an end: assay made no such file", OPEN_CELLS_MOST);
+	for (size_t i = 0; status == STATUS_OK && i < t.row_count; i++)
 		*out += !run_may_live(s, &t, i);
 	arena_done(&a);
 	return status;

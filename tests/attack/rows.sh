@@ -65,6 +65,10 @@ awk 'BEGIN { printf "[{\"avg_ns\":1000,\"n_prompt\":1,\"n_gen\":0,\"model_filena
 bounded 0 60 500 "$ASSAY" import long.json --db long.duckdb
 code 0 "$ASSAY" query --format csv --db long.duckdb 'SELECT max(strlen(model)) < 70000 AS short, max(model[-31:]) FROM result'
 has out '^true,.*\(cut: it had 2000000 bytes\)$'
+# Cells that no run finished: the process of each was looked for, of 3,000,000 in a file of 11 MB for half a minute and more.
+forge open "INSERT INTO cell SELECT c.* REPLACE (i AS id) FROM cell c, range(100, 20100) r(i) WHERE c.id = 1"
+bounded 1 20 300 "$ASSAY" run bert-base-uncased --synthetic --on null --db open.duckdb
+has err 'more than 16384 cells have neither a verdict nor an end'
 # A report of very many cells: 80,000 with --long, and the tables that stand for others below.
 report_of()
 {

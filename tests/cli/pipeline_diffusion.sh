@@ -32,7 +32,8 @@ other --seed 1 --option negative_prompt=dog
 other --seed 1 --option guidance_scale=1
 other --seed 1 --option eta=1
 # Noise at each step is of the seed, too.
-sed -i 's/DDIMScheduler/EulerAncestralDiscreteScheduler/;s/"steps_offset"/"timestep_spacing": "leading", "steps_offset"/' "$model/scheduler/scheduler_config.json"
+sed -i 's/DDIMScheduler/EulerAncestralDiscreteScheduler/;s/"steps_offset"/"timestep_spacing": "leading", "steps_offset"/' \
+	"$model/scheduler/scheduler_config.json" "$model/model_index.json"
 code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 3 --seed 1 -o "$work/fox.png"
 code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 3 --seed 1 -o "$work/again.png"
 cmp "$work/fox.png" "$work/again.png" || fail "the same seed gave other bytes with a scheduler that draws noise"
@@ -79,7 +80,11 @@ has err 'the answer has no picture'
 [ ! -e "$work/none.png" ] || fail "a file without a picture"
 # The scheduler, the classes and the parts that the folder has.
 cp "$model/model_index.json" "$work/index"
-sed -i 's/EulerAncestralDiscrete/Guessing/' "$model/scheduler/scheduler_config.json"
+code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 2 -o "$work/by-index.png"
+sed -i 's/EulerAncestralDiscrete/Guessing/' "$model/scheduler/scheduler_config.json" # diffusers does not ask it either
+code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 2 -o "$work/by-config.png"
+cmp "$work/by-index.png" "$work/by-config.png" || fail "the class in scheduler_config.json counts"
+sed -i 's/EulerAncestralDiscrete/Guessing/' "$model/model_index.json"
 refused 2 'the scheduler GuessingScheduler is not supported yet'
 sed -i 's/UNet2DConditionModel/UNet9/' "$model/model_index.json"
 refused 2 'unet: the class UNet9 is not supported yet'

@@ -53,6 +53,7 @@ platform linux $(uname -m)
 group base 1 what every platform needs
 group qnn 1 a test's own
 group rocm 1 larger than it says
+group operators 1 no platform
 package one
 manager npm
 version 1.0
@@ -99,6 +100,7 @@ has err 'nothing is known that setup could bring for "nonesuch"'
 code 1 "$program" setup
 code 1 "$program" setup mps
 has err 'mps needs macOS'
+code 0 "$program" setup operators --list
 
 # Only said: sizes and licences; nothing is fetched, also where nobody can be asked.
 code 0 "$program" setup qnn --list
