@@ -35,12 +35,14 @@ static enum status find_or_make(struct arena *a, const char *folder, struct cach
 {
 	const char *used = arena_printf(a, "%s.lock", folder), *made = arena_printf(a, "%s.make", folder),
 		   *temporary = arena_printf(a, "%s.tmp", folder);
-	struct error why = { 0 };
+	struct error why = { 0 }, look;
+	bool is_made = false;
 	how->was_there = true;
 	for (;;) {
 		int fd;
+		look = (struct error){ 0 };
 		enum status s = lock_open(&fd, used, LOCK_SH, &why);
-		if (s && how->is_whole(how->context, folder)) // a cache that is only readable is good enough
+		if (s && how->is_whole(how->context, folder, &look)) // a cache that is only readable is good enough
 			return STATUS_OK;
 		if (s) {
 			if (err)
@@ -48,7 +50,7 @@ static enum status find_or_make(struct arena *a, const char *folder, struct cach
 			error_prefix(err, "the cache");
 			return s;
 		}
-		if (fd >= 0 && how->is_whole(how->context, folder)) {
+		if (fd >= 0 && how->is_whole(how->context, folder, &look)) {
 			arena_defer(a, close_lock, (void *)(intptr_t)fd);
 			stamp_used(folder);
 			return STATUS_OK;
@@ -56,10 +58,18 @@ static enum status find_or_make(struct arena *a, const char *folder, struct cach
 		how->was_there = false;
 		if (fd >= 0)
 			close(fd);
+		if (look.status == STATUS_NO_MEMORY || look.status == STATUS_NOT_ASKED) { // others may find it whole
+			if (err)
+				*err = look;
+			return look.status;
+		}
+		if (is_made)
+			return error_set(err, STATUS_FAILED, "%s: what was written there does not read back", folder);
 		if ((s = lock_open(&fd, made, LOCK_EX, err)))
 			return s;
 		if (fd >= 0) {
-			s = how->is_whole(how->context, folder) ? STATUS_OK : make(folder, temporary, how, err);
+			s = how->is_whole(how->context, folder, &look) ? STATUS_OK : make(folder, temporary, how, err);
+			is_made = true;
 			unlink(made);
 			close(fd);
 			if (s)

@@ -486,7 +486,7 @@ static enum status make(void *context, const char *folder, struct error *err)
 
 // The header is what it must be, the digest what it was. The first and last row of every tensor are made anew as well: a disk
 // that lost power may hold zeros and a digest that was remembered before.
-static bool is_whole(void *context, const char *folder)
+static bool is_whole(void *context, const char *folder, struct error *err)
 {
 	const struct list *l = context;
 	struct arena a = { 0 };
@@ -494,7 +494,7 @@ static bool is_whole(void *context, const char *folder)
 	struct weight *weights;
 	size_t count;
 	const char *path = file_in(&a, folder, l);
-	bool whole = file_exists(path) && !safetensors_open(&a, path, &shard, &weights, &count, NULL) &&
+	bool whole = file_exists(path) && !safetensors_open(&a, path, &shard, &weights, &count, err) &&
 		shard.header_nbytes == l->header_nbytes && !memcmp(shard.map, l->header, l->header_nbytes) &&
 		sealed_folder_check(folder, name_of(&a, l), l->key);
 

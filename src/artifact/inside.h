@@ -43,7 +43,8 @@ enum status lock_open(int *fd, const char *path, int mode, struct error *err);
 // cached.c. A folder CACHE/KIND/KEY that one process makes and everybody who asks for the same key shares; it is kept from being
 // trimmed for the life of `a`.
 struct cached {
-	bool (*is_whole)(void *context, const char *folder);
+	// err, which has no status before: why it could not be looked at; a folder that could not is not made anew.
+	bool (*is_whole)(void *context, const char *folder, struct error *err);
 	enum status (*make)(void *context, const char *folder, struct error *err); // into a folder under another name
 	int (*wait)(void *context); // another process makes it; non-zero: stop. May be NULL.
 	void *context;

@@ -375,7 +375,7 @@ static void cached_key(char out[65], const struct plan *p, const struct synth_op
 }
 
 // Whether the folder holds these weights: the header, and the first and last elements of every tensor.
-static bool is_whole(const char *folder, const struct plan *p, uint64_t seed)
+static bool is_whole(const char *folder, const struct plan *p, uint64_t seed, struct error *err)
 {
 	struct arena a = { 0 };
 	struct shard shard;
@@ -383,7 +383,7 @@ static bool is_whole(const char *folder, const struct plan *p, uint64_t seed)
 	size_t count;
 	char expected[COMPARED * 8];
 	bool whole = file_exists(arena_printf(&a, "%s/config.json", folder)) &&
-		!safetensors_open(&a, arena_printf(&a, "%s/model.safetensors", folder), &shard, &weights, &count, NULL) &&
+		!safetensors_open(&a, arena_printf(&a, "%s/model.safetensors", folder), &shard, &weights, &count, err) &&
 		shard.header_nbytes == p->header_nbytes && !memcmp(shard.map, p->header, p->header_nbytes);
 	for (size_t i = 0; whole && i < count; i++) {
 		weights[i].gain = p->weights[i].gain; // the headers are equal, so these are the same tensors in the same order
@@ -405,10 +405,10 @@ struct making {
 	const struct synth_options *options;
 };
 
-static bool holds_these(void *context, const char *folder)
+static bool holds_these(void *context, const char *folder, struct error *err)
 {
 	const struct making *m = context;
-	return is_whole(folder, m->plan, m->options->seed);
+	return is_whole(folder, m->plan, m->options->seed, err);
 }
 
 static enum status make_these(void *context, const char *folder, struct error *err)

@@ -219,8 +219,9 @@ enum status file_put(const char *path, const void *data, size_t nbytes, struct e
 	return replace(path, data, nbytes, false, err);
 }
 
-// Where the links at `path` end, which need not be there. False for what is no path: links of /proc lead to open files.
-static bool link_end(const char *path, char out[PATH_MAX])
+// Where the links at `path` end, which need not be there. False for what is no path: links of /proc lead to open files. *foreign:
+// one of the links is neither ours nor root's, and leads where its owner wants.
+static bool link_end(const char *path, char out[PATH_MAX], bool *foreign)
 {
 	enum { LINKS_MOST = 40 };
 	struct stat st;
@@ -235,6 +236,7 @@ static bool link_end(const char *path, char out[PATH_MAX])
 		if (n <= 0)
 			return n == 0;
 		to[n] = 0;
+		*foreign |= st.st_uid && st.st_uid != geteuid();
 		size_t folder = *to != '/' && slash ? (size_t)(slash - out) + 1 : 0;
 		if (text_starts(out, "/proc/") || folder + (size_t)n >= PATH_MAX)
 			return false;
@@ -247,12 +249,16 @@ enum status file_write_user(const char *path, const void *data, size_t nbytes, s
 {
 	char end[PATH_MAX];
 	struct stat st;
-	bool is_there = !stat(path, &st);
+	bool is_there = !stat(path, &st), foreign = false;
 
 	if (is_there && S_ISDIR(st.st_mode))
 		return error_set(err, STATUS_BAD_INPUT, "%s: a folder; it cannot be written as a file", path);
 	if (!is_there || S_ISREG(st.st_mode)) {
-		if (link_end(path, end))
+		const bool has_end = link_end(path, end, &foreign);
+
+		if (foreign)
+			return error_set(err, STATUS_BAD_INPUT, "%s: a link that another user made; name the file itself", path);
+		if (has_end)
 			return replace(end, data, nbytes, true, err);
 		if (!is_there)
 			return error_errno(err, "%s: cannot be written", path);

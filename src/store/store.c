@@ -271,7 +271,8 @@ static const char open_cells[] =
 	"SELECT c.id AS cell, r.id AS run, r.pid AS pid, r.start_ticks AS start_ticks, r.boot_id AS boot_id, r.pid_namespace AS "
 	"pid_namespace"
 	" FROM cell c JOIN run r ON r.id = c.run"
-	" WHERE NOT EXISTS (SELECT 1 FROM event e WHERE e.cell = c.id AND e.kind IN ('verdict', 'interrupted')) ORDER BY c.id"
+	" WHERE c.id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM event e WHERE e.cell = c.id AND e.kind IN ('verdict', "
+	"'interrupted')) ORDER BY c.id"
 	" LIMIT 16385"; // one more than that
 
 static bool run_may_live(const struct store *s, const struct table *t, size_t row)

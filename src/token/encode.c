@@ -15,6 +15,13 @@ struct model_token *model_add(struct model_tokens *out)
 	return &out->items[out->count++];
 }
 
+enum status model_looked(const struct model_tokens *out, struct error *err)
+{
+	return out->looked <= LOOKED_ANYWAY + LOOKED_A_BYTE * out->read
+		? STATUS_OK
+		: error_set(err, STATUS_BAD_INPUT, "the pieces of its vocabulary are too long for words as long as this text's");
+}
+
 enum status model_tokenize(struct model *m, const char *s, size_t nbytes, struct model_tokens *out, struct error *err)
 {
 	switch (m->kind) {
@@ -86,6 +93,8 @@ static enum status encode_text(struct tokenizer *t, struct arena *a, const char 
 		return error_set(err, f->failed.status, "%s", f->failed.text);
 	const uint32_t *characters = count_characters(t, text, nbytes);
 	*out = (struct encoding){ ARENA_ARRAY(a, room, struct token), 0, NULL, 0 };
+	t->tokens.read = nbytes;
+	t->tokens.looked = 0;
 	for (size_t i = 0; i < f->count; i++) {
 		const struct piece *p = &f->pieces[i];
 		const char *bytes = f->text + p->at;

@@ -110,8 +110,13 @@ struct model_token {
 struct model_tokens {
 	struct model_token *items;
 	size_t count, room;
+	uint64_t read,
+		looked; // of one text: its bytes, and how many were compared with pieces, again for each place where one begins
 };
 struct model_token *model_add(struct model_tokens *out);
+// A text of one long word and pieces that are nearly as long would take the square of its length: beyond this it is refused.
+enum { LOOKED_A_BYTE = 256, LOOKED_ANYWAY = 1 << 27 };
+enum status model_looked(const struct model_tokens *out, struct error *err);
 
 enum model_kind { MODEL_NONE, MODEL_BPE, MODEL_UNIGRAM, MODEL_WORDPIECE, MODEL_WORDLEVEL };
 

@@ -186,14 +186,14 @@ static void offer(const struct model *m, struct best *b, double score, uint32_t 
 		*b = (struct best){ score, begin, entry };
 }
 
-static bool offer_pieces(struct model *m, const char *s, size_t nbytes, size_t at, size_t length)
+static bool offer_pieces(struct model *m, const char *s, size_t nbytes, size_t at, size_t length, struct model_tokens *out)
 {
 	const struct vocab *v = &m->vocab;
 	double here = m->best[at].score;
 	bool single = false;
 	uint32_t node = 0;
 
-	for (size_t i = at; i < nbytes;) {
+	for (size_t i = at; i < nbytes; out->looked++) {
 		node = child(m->trie, node, (unsigned char)s[i++]);
 		if (!node)
 			break;
@@ -249,7 +249,10 @@ enum status unigram_tokenize(struct model *m, const char *s, size_t nbytes, stru
 		m->best[i] = (struct best){ 0, UINT32_MAX, 0 };
 	for (size_t at = 0; at < nbytes; at += length) {
 		length = utf8_length(s[at]);
-		if (offer_pieces(m, s, nbytes, at, length))
+		enum status st = model_looked(out, err);
+		if (st)
+			return st;
+		if (offer_pieces(m, s, nbytes, at, length, out))
 			continue;
 		if (m->unk_entry == VOCAB_NONE)
 			return error_set(

@@ -16,14 +16,16 @@ static enum status unknown_word(struct model *m, size_t nbytes, struct model_tok
 }
 
 // The entry of the longest beginning of s, behind the prefix where it is not first; its length.
-static uint32_t longest_piece(const struct model *m, const char *s, size_t nbytes, bool first, size_t *length)
+static uint32_t longest_piece(
+	const struct model *m, const char *s, size_t nbytes, bool first, size_t *length, struct model_tokens *out)
 {
 	struct slice prefix = first ? (struct slice){ "", 0 } : m->prefix;
 	uint64_t hash = vocab_hash(VOCAB_HASH_START, prefix.s, prefix.n);
 	uint32_t best = VOCAB_NONE;
 
+	size_t i = 0;
 	// Hashes go from left to right, so the pieces are looked up from the shortest on; none is longer than the vocabulary's.
-	for (size_t i = 0; i < nbytes && prefix.n + i < m->vocab.longest;) {
+	while (i < nbytes && prefix.n + i < m->vocab.longest) {
 		size_t next = utf8_length(s[i]);
 		hash = vocab_hash(hash, s + i, next);
 		i += next;
@@ -33,6 +35,7 @@ static uint32_t longest_piece(const struct model *m, const char *s, size_t nbyte
 			*length = i;
 		}
 	}
+	out->looked += i;
 	return best;
 }
 
@@ -43,7 +46,10 @@ enum status wordpiece_tokenize(struct model *m, const char *s, size_t nbytes, st
 	if (nbytes > m->longest_word && utf8_count(s, nbytes) > m->longest_word)
 		return unknown_word(m, nbytes, out, err);
 	for (size_t at = 0; at < nbytes; at += length) {
-		uint32_t entry = longest_piece(m, s + at, nbytes - at, at == 0, &length);
+		uint32_t entry = longest_piece(m, s + at, nbytes - at, at == 0, &length, out);
+		enum status st = model_looked(out, err);
+		if (st)
+			return st;
 		if (entry == VOCAB_NONE) {
 			out->count = before;
 			return unknown_word(m, nbytes, out, err);

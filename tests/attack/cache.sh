@@ -250,6 +250,30 @@ if has_platform cpu; then
 	cmp -s "$ranges" "$work/ranges" || fail "ranges of activations that were changed are used"
 fi
 
+# A result is written through links of ours, not through those that others left in a folder of everybody.
+if [ "$(id -u)" = 0 ]; then
+	mkdir -m 1777 "$work/everybody"
+	echo keep >"$work/kept"
+	ln -s "$work/kept" "$work/everybody/r.html"
+	chown -h 65534 "$work/everybody/r.html"
+	code 1 "$ASSAY" report -o "$work/everybody/r.html"
+	has err 'r\.html: a link that another user made'
+	[ "$(cat "$work/kept")" = keep ] || fail "written through another user's link"
+	chown -h 0 "$work/everybody/r.html"
+	code 0 "$ASSAY" report -o "$work/everybody/r.html"
+	[ -L "$work/everybody/r.html" ] && grep -qi html "$work/kept" || fail "a link of ours is not followed"
+fi
+
+# Weights that a process may not map are not damaged: it removed them while others read them, and made them again without end.
+other unmapped
+model=(bert-base-uncased --synthetic --layers 1 --seq 8 --runs 1 --on null --no-conform)
+code 0 "$ASSAY" run "${model[@]}"
+weights=$(find "$ASSAY_CACHE/synthetic" -name model.safetensors -printf '%i %p\n')
+(ulimit -v 200000 && exec timeout 30 "$ASSAY" run "${model[@]}" --db "$work/limited.duckdb") >"$work/out" 2>"$work/err"
+[ $? -lt 124 ] || fail "a run that may not map its weights did not end"
+[ -n "$weights" ] && [ "$weights" = "$(find "$ASSAY_CACHE/synthetic" -name model.safetensors -printf '%i %p\n')" ] ||
+	fail "weights that could not be mapped were made again"
+
 # ---- what fills it ------------------------------------------------------------------------------------------------------------
 
 # All that assay makes is shown and counts.

@@ -32,6 +32,10 @@ def split(expression):
 
 
 write("good")
+# Each place of a long word is the beginning of a piece that is nearly as long.
+write("pieces", model={"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 10 ** 9,
+                       "vocab": {"a": 0, "##a": 1, "##" + "a" * 200000: 2, "[UNK]": 3}})
+write("sums", model={"type": "Unigram", "unk_id": 0, "vocab": [["[UNK]", 0]] + [["a" * n, -n] for n in range(1, 4000)]})
 write("doubles", normalizer=chain([replace({"String": "a"}, "aa")] * 40))
 write("prepends", normalizer=chain([{"type": "Prepend", "prepend": "a" * 30000}] * 200))
 write("backtracks", normalizer=replace({"Regex": "(a+)+$"}, "b"))
@@ -63,6 +67,11 @@ refuses()
 	bounded 1 2 150 "$ASSAY" tokenize "$1" "$text"
 	has err "$2"
 }
+long=$(printf '%080000d' 0 | tr 0 a)
+for each in pieces sums; do
+	bounded 1 3 150 "$ASSAY" tokenize "$each" "$long"
+	has err 'the pieces of its vocabulary are too long for words as long as this'
+done
 refuses doubles 'the normalizer makes more than 64 times its length of a text'
 refuses prepends 'the normalizer makes more than 64 times its length of a text'
 refuses backtracks 'a regular expression takes too long on this text'
