@@ -310,9 +310,9 @@ static int run(int argc, char **argv)
 		.synopsis = "assay setup PLATFORM|operators... [options]",
 		.text = "Brings the engine's libraries for a platform, or the tests that `assay operators` runs: the packages\n"
 			"that deps.lock pins, fetched with their own package managers (pip, npm), compared by SHA-256, unpacked\n"
-			"for assay alone; nothing is installed into the system but a package manager that is missing. Sizes and "
-			"licences are shown first. An installed\n"
-			"program puts them under $XDG_DATA_HOME/assay, one in its source tree into .deps.\n\n"
+			"for assay alone; nothing is installed into the system but a package manager that is missing. Sizes\n"
+			"and licences are shown first. An installed program puts them under $XDG_DATA_HOME/assay, one in its\n"
+			"source tree into .deps.\n\n"
 			"  assay setup qnn\n"
 			"  assay setup webgpu webnn --yes\n\n"
 			"Exit codes: 0 everything is here; 1 bad use, not fetched, or an error.\n",

@@ -208,7 +208,7 @@ static enum status give(struct state *s, const struct session *session, const in
 		else if (other && (text_ends(name, "token_type_ids") || text_is(name, "image_embeds_position_mask")) &&
 			other->rank == 2 && other->dtype == DTYPE_I64)
 			in[i] = types_over(s, other, count);
-		else if (!other && text_ends(name, "token_type_ids") && session->inputs[i].dtype == DTYPE_I64)
+		else if (!other && text_is(name, "token_type_ids") && session->inputs[i].dtype == DTYPE_I64)
 			in[i] = integers(name, p->batch, count, zeros(s->a, p->batch * count));
 		else if (other && text_is(name, "cross_attention_mask") && other->rank > 2)
 			in[i] = sight_over(s, other, count);

@@ -53,7 +53,7 @@ wrong "$cases/text-to-image-sdxl" tokenizer_2/tokenizer_config.json 's/"pad_toke
 wrong "$cases/text-to-image-sdxl" scheduler/scheduler_config.json 's/"use_karras_sigmas": true/"use_karras_sigmas": false/' "$picture"
 damage text-to-image-sdxl-one-encoder 's/"seed": 7/"seed": 8/' 'image: .* off'
 wrong "$cases/text-to-image-sdxl-one-encoder" scheduler/scheduler_config.json 's/"linspace"/"trailing"/' "$picture"
-wrong "$cases/text-to-image-sd15-heun" scheduler/scheduler_config.json 's/HeunDiscreteScheduler/EulerDiscreteScheduler/' "$picture"
+wrong "$cases/text-to-image-sd15-heun" model_index.json 's/HeunDiscreteScheduler/EulerDiscreteScheduler/' "$picture"
 # Latent consistency: the guidance that the network is told, and the seed's noise.
 damage text-to-image-lcm 's/"guidance_scale": 7\.5/"guidance_scale": 7.0/' 'image: .* off'
 damage text-to-image-lcm 's/"seed": 5/"seed": 6/' 'image: .* off'
