@@ -355,7 +355,7 @@ static const char *bad_options(void)
 		{ "99", NULL, "57, 69", STATUS_UNAVAILABLE },
 		{ "57", "htp_performance_mode=fast", "sustained_high_performance", STATUS_BAD_INPUT },
 		{ "57", "htp_graph_finalization_optimization_mode=7", "from 0 to 3", STATUS_BAD_INPUT },
-		{ "57", "context_cache=maybe", "on or off", STATUS_BAD_INPUT },
+		{ "57", "context_cache=maybe", "on, off", STATUS_BAD_INPUT },
 	};
 	struct error err = { 0 };
 	struct artifact art;
