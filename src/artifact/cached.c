@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/text.h"
 
-enum { WAIT_MS = 50 };
+enum { WAIT_MS = 50, MAKES_MOST = 4 };
 
 static void close_lock(void *handle)
 {
@@ -29,6 +29,16 @@ static enum status make(const char *folder, const char *temporary, const struct 
 	return rename(temporary, folder) ? error_errno(err, "%s: cannot be made", folder) : STATUS_OK;
 }
 
+// Whatever this process lacks to look, others may find the folder whole.
+static enum status not_looked_at(const struct error *look, struct error *err)
+{
+	if (look->status != STATUS_NO_MEMORY && look->status != STATUS_NOT_ASKED)
+		return STATUS_OK;
+	if (err)
+		*err = *look;
+	return look->status;
+}
+
 // Users hold KEY.lock shared, so that it is not trimmed away; who makes it holds KEY.make alone. They do not exclude each other:
 // a damaged folder is made again while an older process still maps what was in it.
 static enum status find_or_make(struct arena *a, const char *folder, struct cached *how, struct error *err)
@@ -36,7 +46,7 @@ static enum status find_or_make(struct arena *a, const char *folder, struct cach
 	const char *used = arena_printf(a, "%s.lock", folder), *made = arena_printf(a, "%s.make", folder),
 		   *temporary = arena_printf(a, "%s.tmp", folder);
 	struct error why = { 0 }, look;
-	bool is_made = false;
+	int made_so_often = 0;
 	how->was_there = true;
 	for (;;) {
 		int fd;
@@ -58,18 +68,16 @@ static enum status find_or_make(struct arena *a, const char *folder, struct cach
 		how->was_there = false;
 		if (fd >= 0)
 			close(fd);
-		if (look.status == STATUS_NO_MEMORY || look.status == STATUS_NOT_ASKED) { // others may find it whole
-			if (err)
-				*err = look;
-			return look.status;
-		}
-		if (is_made)
+		if ((s = not_looked_at(&look, err)))
+			return s;
+		if (fd >= 0 && made_so_often == MAKES_MOST) // once more is for those that were trimmed away at once
 			return error_set(err, STATUS_FAILED, "%s: what was written there does not read back", folder);
 		if ((s = lock_open(&fd, made, LOCK_EX, err)))
 			return s;
 		if (fd >= 0) {
-			s = how->is_whole(how->context, folder, &look) ? STATUS_OK : make(folder, temporary, how, err);
-			is_made = true;
+			if (!how->is_whole(how->context, folder, &look) && !(s = not_looked_at(&look, err)))
+				s = make(folder, temporary, how, err);
+			made_so_often++;
 			unlink(made);
 			close(fd);
 			if (s)
