@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the benchmarks that are written in Python share: the machine, how busy it was meanwhile, a cell, a program built from our sources.
-import json, os, subprocess, sys, time
+import json, os, random, statistics, subprocess, sys, time
 
 root = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 assay = os.path.abspath(os.environ.get("ASSAY", os.path.join(root, "build", "assay")))
@@ -31,6 +31,13 @@ def cell(*words):
 	if not row or not row["latency_ms"]:
 		sys.exit(f"assay run {' '.join(words)}: {row['verdict'] if row else ''} {row['cause'] if row else ''}\n{run.stderr}")
 	return row
+
+
+def interval(values):
+	"""The median, and 95 % of 2000 bootstrap medians, seeded."""
+	dice = random.Random(0)
+	medians = sorted(statistics.median(dice.choices(values, k=len(values))) for _ in range(2000))
+	return statistics.median(values), [medians[49], medians[1949]]
 
 
 def cpu_seconds():

@@ -134,15 +134,6 @@ static void columns(struct state *s, int64_t length, int64_t count, int64_t *mas
 	}
 }
 
-// As transformers' classes have it where nobody says types: all tokens are of the first.
-static const int64_t *zeros(struct arena *a, int64_t count)
-{
-	int64_t *all = arena_alloc(a, (size_t)count * sizeof *all);
-
-	memset(all, 0, (size_t)count * sizeof *all);
-	return all;
-}
-
 // The prompt's token types over `length` columns: what is generated is text, type 0.
 static struct tensor types_over(struct state *s, const struct tensor *types, int64_t length)
 {
@@ -209,7 +200,8 @@ static enum status give(struct state *s, const struct session *session, const in
 			other->rank == 2 && other->dtype == DTYPE_I64)
 			in[i] = types_over(s, other, count);
 		else if (!other && text_is(name, "token_type_ids") && session->inputs[i].dtype == DTYPE_I64)
-			in[i] = integers(name, p->batch, count, zeros(s->a, p->batch * count));
+			in[i] = integers(name, p->batch, count,
+				arena_alloc(s->a, (size_t)(p->batch * count) * sizeof *ids)); // zeros: a first text
 		else if (other && text_is(name, "cross_attention_mask") && other->rank > 2)
 			in[i] = sight_over(s, other, count);
 		else if (other)

@@ -8,16 +8,9 @@
 #include "base/text.h"
 #include "cell/inputs.h"
 #include "conform/case.h"
+#include "conform/stored.h"
 
 enum { CASE_MOST = 4 << 20, SIDE_MOST = 1 << 16 };
-
-static const struct weight *find(const struct weight *tensors, size_t count, const char *name)
-{
-	for (size_t i = 0; i < count; i++)
-		if (text_is(tensors[i].name, name))
-			return &tensors[i];
-	return NULL;
-}
 
 // "NAME 3" among the words of a text; -1: it is not there.
 static int64_t noted(const char *text, const char *name)
@@ -90,19 +83,17 @@ enum status conform_inputs(const char *folder, const struct spec *spec, const st
 	struct arena *a, struct tensor *out, struct error *err)
 {
 	const char *io = arena_printf(a, "%s/io.safetensors", folder);
-	struct shard shard;
-	struct weight *tensors;
-	size_t there;
-	enum status st = safetensors_open(a, io, &shard, &tensors, &there, err);
+	struct stored s;
+	enum status st = stored_open(&s, a, io, err);
 
 	for (size_t i = 0; i < count && !st; i++) {
-		if (!text_is(types[i].name, "video_coords") || find(tensors, there, "in.video_coords"))
+		if (!text_is(types[i].name, "video_coords") || stored_find(&s, "in.video_coords"))
 			continue;
-		struct weight *more = ARENA_ARRAY(a, there + 1, struct weight);
-		memcpy(more, tensors, there * sizeof *more);
-		st = make_places(folder, spec, find(tensors, there, "in.hidden_states"), a, &more[there], err);
-		tensors = more;
-		there++;
+		struct weight *more = ARENA_ARRAY(a, s.count + 1, struct weight);
+		memcpy(more, s.tensors, s.count * sizeof *more);
+		st = make_places(folder, spec, stored_find(&s, "in.hidden_states"), a, &more[s.count], err);
+		s.tensors = more;
+		s.count++;
 	}
-	return st ? st : inputs_of(a, types, count, tensors, there, io, out, NULL, err);
+	return st ? st : inputs_of(a, types, count, s.tensors, s.count, io, out, NULL, err);
 }

@@ -273,7 +273,8 @@ static const char open_cells[] =
 	" FROM cell c JOIN run r ON r.id = c.run"
 	" WHERE c.id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM event e WHERE e.cell = c.id AND e.kind IN ('verdict', "
 	"'interrupted')) ORDER BY c.id"
-	" LIMIT 16385"; // one more than that
+	" LIMIT ?"; // one more than that
+static const struct db_parameter open_cells_limit = { .integer = OPEN_CELLS_MOST + 1 };
 
 static bool run_may_live(const struct store *s, const struct table *t, size_t row)
 {
@@ -294,7 +295,7 @@ static enum status count_orphans(const struct store *s, struct db *d, size_t *ou
 {
 	struct arena a = { 0 };
 	struct table t = { 0 };
-	enum status status = db_query(d, &a, open_cells, NULL, 0, &t, err);
+	enum status status = db_query(d, &a, open_cells, &open_cells_limit, 1, &t, err);
 
 	*out = 0;
 	if (status == STATUS_OK && t.row_count > OPEN_CELLS_MOST)
@@ -316,7 +317,7 @@ static enum status settle_orphans(struct store *s, struct error *err)
 
 	if (status != STATUS_OK)
 		return status;
-	status = db_query(&d, &a, open_cells, NULL, 0, &t, err);
+	status = db_query(&d, &a, open_cells, &open_cells_limit, 1, &t, err);
 	if (status == STATUS_OK)
 		status = transaction_next_id(&d, "event", &id, err);
 	if (status == STATUS_OK) {
