@@ -133,11 +133,16 @@ static int spawn(pid_t *pid, char *const argv[], int in, int out, int events)
 // for its end.
 static void limit_memory(struct runner *r)
 {
-	struct rlimit none = { 0, 0 };
+	struct rlimit core;
 	int64_t bytes = r->report->memory_bytes;
 	bool grouped = memory_group_make(&r->group, bytes);
 
-	prlimit(r->pid, RLIMIT_CORE, &none, NULL); // a crash is a row, not gigabytes of core file
+	// A crash is a row, not gigabytes of core file. The hard limit stays: a sanitizer of the child reads it and sets it again
+	// as it starts, and may not where it was lowered in between.
+	if (prlimit(r->pid, RLIMIT_CORE, NULL, &core) == 0) {
+		core.rlim_cur = 0;
+		prlimit(r->pid, RLIMIT_CORE, &core, NULL);
+	}
 	if (grouped && !memory_group_add(&r->group, r->pid)) {
 		memory_group_done(&r->group);
 		grouped = false;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -103,6 +104,13 @@ static int child(const char *what)
 			pause();
 		if (!strcmp(what, "daemon-die"))
 			raise(SIGKILL);
+	} else if (!strcmp(what, "core")) {
+		struct rlimit core;
+		char line[64];
+
+		getrlimit(RLIMIT_CORE, &core);
+		snprintf(line, sizeof line, "%ju of %ju", (uintmax_t)core.rlim_cur, (uintmax_t)core.rlim_max);
+		say_text(line);
 	} else if (!strcmp(what, "memory")) {
 		eat_memory();
 	} else if (!strcmp(what, "say-and-eat")) {
@@ -263,6 +271,21 @@ static void a_request_comes_back(void **state)
 	r = run("echo", "{}", &(struct child_limits){ .memory_bytes = CHILD_UNLIMITED }, &lines);
 	assert_null(r.memory_limit_by);
 	assert_int_equal(r.memory_bytes, 0);
+	child_report_done(&r);
+}
+
+// A hard limit that the parent lowers while a sanitizer of the child reads and sets it again would end the child.
+static void no_core_file_and_the_hard_limit_stays(void **state)
+{
+	struct lines lines = { .answer = CHILD_WATCH };
+	struct child_report r = run("core", "", &(struct child_limits){ 0 }, &lines);
+	struct rlimit core;
+	char wanted[64];
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_CORE, &core), 0);
+	snprintf(wanted, sizeof wanted, "0 of %ju", (uintmax_t)core.rlim_max);
+	assert_string_equal(lines.last, wanted);
 	child_report_done(&r);
 }
 
@@ -612,6 +635,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_request_comes_back),
+		cmocka_unit_test(no_core_file_and_the_hard_limit_stays),
 		cmocka_unit_test(a_large_request_comes_back),
 		cmocka_unit_test(exit_codes_and_signals),
 		cmocka_unit_test(a_hanging_child_is_ended),
