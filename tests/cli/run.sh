@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
+# Program: plain
 # run on a tiny model: the row's keys, every exit code, refusals as rows, real engines where they are.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 need_python

@@ -16,12 +16,17 @@ run --on null:fail=run@1 --db "$from" && fail "it should fail"
 # dump DB: everything that is told of a row, without the numbers that differ by where it lies.
 dump()
 {
-	"$ASSAY" query --db "$1" --format csv "SELECT * EXCLUDE (id, \"row\", run, fallback_of, fallback_against, against_float32_row) FROM result ORDER BY started_at, finished_at" || fail "dump of $1"
-	"$ASSAY" query --db "$1" --format csv "SELECT r.started_at, r.latency_ms, f.requested, f.verdict FROM result r JOIN result f ON f.id = r.fallback_of ORDER BY r.started_at"
-	"$ASSAY" query --db "$1" --format csv "SELECT r.finished_at, s.number, s.ms FROM sample s JOIN result r ON r.id = s.cell ORDER BY ALL"
-	"$ASSAY" query --db "$1" --format csv "SELECT c.ratio, c.metric, x.started_at FROM comparison c JOIN result x ON list_contains(CAST(c.rows_a AS BIGINT[]), x.id) ORDER BY ALL"
-	"$ASSAY" query --db "$1" --format csv "SELECT kind, verdict, happened_at, count(*) FROM event GROUP BY ALL ORDER BY ALL"
-	"$ASSAY" query --db "$1" --format csv "SELECT r.finished_at, count(*) FROM placement p JOIN result r ON r.id = p.cell GROUP BY ALL ORDER BY ALL"
+	local ask sql=
+	for ask in \
+		"SELECT * EXCLUDE (id, \"row\", run, fallback_of, fallback_against, against_float32_row) FROM result" \
+		"SELECT r.started_at, r.latency_ms, f.requested, f.verdict FROM result r JOIN result f ON f.id = r.fallback_of" \
+		"SELECT r.finished_at, s.number, s.ms FROM sample s JOIN result r ON r.id = s.cell" \
+		"SELECT c.ratio, c.metric, x.started_at FROM comparison c JOIN result x ON list_contains(CAST(c.rows_a AS BIGINT[]), x.id)" \
+		"SELECT kind, verdict, happened_at, count(*) FROM event GROUP BY ALL" \
+		"SELECT r.finished_at, count(*) FROM placement p JOIN result r ON r.id = p.cell GROUP BY ALL"; do
+		sql="$sql${sql:+ UNION ALL }SELECT CAST(q AS VARCHAR) AS q FROM ($ask) q"
+	done
+	"$ASSAY" query --db "$1" --format csv "$sql ORDER BY ALL" || fail "dump of $1"
 }
 dump "$from" >"$work/wanted"
 [ "$(wc -l <"$work/wanted")" -gt 60 ] || fail "too little to compare: $(wc -l <"$work/wanted") lines"

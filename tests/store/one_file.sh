@@ -14,13 +14,15 @@ code 0 "$ASSAY" ab "$bert" --synthetic --on null --a sleep_ms=1 --b sleep_ms=2 -
 # dump DB: every table but numbers that differ by where a row lies; here they do not, since all go into empty databases in their order.
 dump()
 {
-	local table
+	local table sql=
 	for table in machine run model artifact cell event measurement sample placement profile_node output_check platform_detection comparison; do
+		sql="$sql${sql:+ UNION ALL }SELECT '$table' AS t, CAST(r AS VARCHAR) AS r FROM "
 		case $table in
-		run | cell) "$ASSAY" query --db "$1" --format csv "SELECT * EXCLUDE (origin_id) FROM $table ORDER BY ALL" ;;
-		*) "$ASSAY" query --db "$1" --format csv "SELECT * FROM $table ORDER BY ALL" ;;
-		esac || fail "dump of $table of $1"
+		run | cell) sql="$sql(SELECT * EXCLUDE (origin_id) FROM $table) r" ;;
+		*) sql="$sql$table r" ;;
+		esac
 	done
+	"$ASSAY" query --db "$1" --format csv "$sql ORDER BY ALL" || fail "dump of $1"
 }
 dump "$from" >"$work/wanted"
 [ "$(wc -l <"$work/wanted")" -gt 100 ] || fail "too little to compare: $(wc -l <"$work/wanted") lines"
