@@ -473,6 +473,22 @@ static void begin_cell(struct line *n)
 	fallback_begin(&n->chain, &n->arena, &n->model, p->target, p->question, c->platforms);
 }
 
+// The run is written with its first cell, or at its end: the file is opened once for both.
+static enum status need_run(struct loop *l, struct error *err)
+{
+	struct matrix *c = l->matrix;
+	struct machine machine;
+	enum status s;
+
+	if (!c->db || c->run > 0)
+		return STATUS_OK;
+	machine_detect(&machine, &c->arena);
+	if ((s = store_begin_run(&l->store, &machine, c->command, err)) != STATUS_OK)
+		return s;
+	c->run = l->store.run;
+	return store_detection(&l->store, c->platforms, err);
+}
+
 // It is the line's turn, and what it needs is free. A thread may be at work afterwards; otherwise the line is ready again or
 // over.
 static enum status take_turn(struct line *n, struct error *err)
@@ -482,10 +498,12 @@ static enum status take_turn(struct line *n, struct error *err)
 	enum status s = STATUS_OK;
 
 	if (n->state == LINE_PREPARED) {
-		s = plan_begin(&n->task,
-			&(struct plan_asked){
-				&n->model, &n->chain.target, &n->chain.now, &n->memory, &n->chain.attempt, resumes(l) },
-			store_of(l), &n->arena, err);
+		s = need_run(l, err);
+		if (s == STATUS_OK)
+			s = plan_begin(&n->task,
+				&(struct plan_asked){
+					&n->model, &n->chain.target, &n->chain.now, &n->memory, &n->chain.attempt, resumes(l) },
+				store_of(l), &n->arena, err);
 		store_let_go(&l->store);
 		n->begun_ms = clock_ms();
 		snprintf(n->phase, sizeof n->phase, "start");
@@ -688,19 +706,12 @@ static void make_lines(struct loop *l)
 static enum status begin(struct loop *l, struct error *err)
 {
 	struct matrix *c = l->matrix;
-	struct machine machine;
 
 	if (!c->db)
 		return STATUS_OK;
-	machine_detect(&machine, &c->arena);
 	enum status s = store_open(&l->store, c->db, false, err);
 	l->store.keeps_open = s == STATUS_OK; // until something is waited for
-	if (s == STATUS_OK)
-		s = store_begin_run(&l->store, &machine, c->command, err);
-	c->run = l->store.run;
-	if (s != STATUS_OK)
-		return s;
-	return store_detection(&l->store, c->platforms, err);
+	return s;
 }
 
 struct reading {
@@ -744,7 +755,7 @@ static void end(struct loop *l)
 	}
 	for (size_t i = 0; i < c->cell_count; i++)
 		json_array_extend(c->results, c->cells[i].results);
-	if (!l->failed && c->db && l->store.run > 0 && store_end_run(&l->store, &err) != STATUS_OK)
+	if (!l->failed && (need_run(l, &err) != STATUS_OK || (l->store.run > 0 && store_end_run(&l->store, &err) != STATUS_OK)))
 		fail(l, &err);
 }
 
@@ -770,7 +781,8 @@ enum status matrix_run(struct matrix *c, struct error *err)
 		if (c->together && !l.failed && !is_asked_to_stop(c)) {
 			store_let_go(&l.store);
 			l.store.keeps_open = false; // it waits without end between its transactions
-			l.failed = together_run(c, store_of(&l), l.crew, &l.err) != STATUS_OK;
+			l.failed =
+				need_run(&l, &l.err) != STATUS_OK || together_run(c, store_of(&l), l.crew, &l.err) != STATUS_OK;
 		}
 		crew_close(l.crew);
 		end(&l);

@@ -464,8 +464,36 @@ enum status db_select(struct db *d, struct arena *a, const char *sql, int64_t mo
 void insert_begin(struct insert *in, struct db *d, const char *table)
 {
 	*in = (struct insert){ .db = d, .table = table };
-	if (d->api->appender_create(d->connection, NULL, table, &in->appender) == DuckDBError)
-		db_error(&in->err, table, d->api->appender_error(in->appender));
+}
+
+// With all columns at once: appender_add_column makes room for 2,048 rows of all that were named before, each time.
+static void name_columns(struct insert *in, const struct db_value *values, size_t count)
+{
+	static const duckdb_type types[] = {
+		[DB_TEXT] = DUCKDB_TYPE_VARCHAR,
+		[DB_REAL] = DUCKDB_TYPE_DOUBLE,
+		[DB_INTEGER] = DUCKDB_TYPE_BIGINT,
+		[DB_BOOLEAN] = DUCKDB_TYPE_BOOLEAN,
+		[DB_TIME] = DUCKDB_TYPE_TIMESTAMP,
+	};
+	const struct db_api *api = in->db->api;
+	struct arena a = { 0 };
+	struct text sql = { 0 };
+	duckdb_logical_type *type = ARENA_ARRAY(&a, count, duckdb_logical_type);
+
+	text_addf(&sql, "INSERT INTO %s(", in->table);
+	for (size_t i = 0; i < count; i++) {
+		type[i] = api->create_logical_type(types[values[i].kind]);
+		text_add(&sql, i > 0 ? ", " : "");
+		sql_add_name(&sql, values[i].column);
+	}
+	text_add(&sql, ") FROM appended_data");
+	if (api->appender_create_query(in->db->connection, text_get(&sql), count, type, NULL, NULL, &in->appender) == DuckDBError)
+		db_error(&in->err, in->table, api->appender_error(in->appender));
+	for (size_t i = 0; i < count; i++)
+		api->destroy_logical_type(&type[i]);
+	text_done(&sql);
+	arena_done(&a);
 }
 
 static duckdb_state append_text(const struct db_api *api, duckdb_appender appender, const char *s)
@@ -501,17 +529,13 @@ static duckdb_state append_value(const struct db_api *api, duckdb_appender appen
 void insert_row(struct insert *in, const struct db_value *values, size_t count)
 {
 	const struct db_api *api = in->db->api;
-	duckdb_state state = DuckDBSuccess;
+	duckdb_state state;
 
+	if (in->err.status == STATUS_OK && in->appender == NULL)
+		name_columns(in, values, count);
 	if (in->err.status != STATUS_OK)
 		return;
-	if (in->column_count == 0) {
-		for (size_t i = 0; i < count && state == DuckDBSuccess; i++)
-			state = api->appender_add_column(in->appender, values[i].column);
-		in->column_count = count;
-	}
-	if (state == DuckDBSuccess)
-		state = api->appender_begin_row(in->appender);
+	state = api->appender_begin_row(in->appender);
 	for (size_t i = 0; i < count && state == DuckDBSuccess; i++)
 		state = append_value(api, in->appender, &values[i]);
 	if (state == DuckDBSuccess)
@@ -524,7 +548,7 @@ enum status insert_end(struct insert *in, struct error *err)
 {
 	const struct db_api *api = in->db->api;
 
-	if (in->err.status == STATUS_OK && api->appender_close(in->appender) == DuckDBError)
+	if (in->err.status == STATUS_OK && in->appender != NULL && api->appender_close(in->appender) == DuckDBError)
 		db_error(&in->err, in->table, api->appender_error(in->appender));
 	if (in->appender != NULL)
 		api->appender_destroy(&in->appender);

@@ -123,8 +123,7 @@ struct db_value {
 struct insert {
 	struct db *db;
 	const char *table;
-	duckdb_appender appender;
-	size_t column_count;
+	duckdb_appender appender; // NULL: no row yet
 	struct error err;
 };
 void insert_begin(struct insert *in, struct db *d, const char *table);

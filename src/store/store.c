@@ -157,6 +157,12 @@ static enum status share(struct store *s, struct db *d, struct error *err)
 	return db_share(d, kept, err);
 }
 
+static void take_looked_at(struct store *s, struct db *d)
+{
+	*d = *(struct db *)s->looked_at;
+	s->looked_at = NULL;
+}
+
 enum status transaction_begin_with(struct store *s, bool write, struct db_opening how, struct db *d, struct error *err)
 {
 	enum status status = STATUS_OK;
@@ -168,8 +174,13 @@ enum status transaction_begin_with(struct store *s, bool write, struct db_openin
 	how.path = s->path;
 	how.write = write;
 	how.limits = s->limits;
-	if (status == STATUS_OK)
-		status = s->keeps_open && !how.source && !how.files ? share(s, d, err) : open_waiting_with(s, &how, d, err);
+	if (status == STATUS_OK) {
+		const bool as_it_is = !how.source && !how.files;
+		if (!write && as_it_is && s->looked_at != NULL)
+			take_looked_at(s, d);
+		else
+			status = s->keeps_open && as_it_is ? share(s, d, err) : open_waiting_with(s, &how, d, err);
+	}
 	if (status == STATUS_OK && (write || s->views != NULL)) {
 		status = db_exec(d, write ? "BEGIN" : s->views, err);
 		if (status != STATUS_OK)
@@ -231,10 +242,8 @@ static enum status create(struct store *s, bool *own, struct error *err)
 	struct db d = { 0 };
 	bool alone;
 	int lock;
-	enum status status = check_writable(s, err);
+	enum status status = STATUS_OK;
 
-	if (status != STATUS_OK)
-		return status;
 	// In this order: another program that makes the file at this moment has put it in place before it writes a log.
 	if (file_exists(wal) && !file_exists(s->path))
 		return error_set(err, STATUS_BAD_INPUT,
@@ -358,8 +367,9 @@ static enum status migrate(struct store *s, struct error *err)
 	return status == STATUS_OK ? status : explain_space(s, err, error_prefix(err, "%s", s->path));
 }
 
-// What the file brings, before anything is asked of it: its state, and how many cells dead runs left behind.
-static enum status look_at(struct store *s, enum schema_state *state, size_t *orphans, struct error *err)
+// What the file brings, before anything is asked of it: its state, and how many cells dead runs left behind. Who only reads
+// afterwards goes on with what was opened here.
+static enum status look_at(struct store *s, bool reads, enum schema_state *state, size_t *orphans, struct error *err)
 {
 	struct db d = { 0 };
 	int version = 0;
@@ -378,6 +388,11 @@ static enum status look_at(struct store *s, enum schema_state *state, size_t *or
 		status = schema_views(&d, &s->arena, *state, &s->views, err);
 	if (status == STATUS_OK && *state == SCHEMA_CURRENT && !s->read_only)
 		status = count_orphans(s, &d, orphans, err);
+	if (status == STATUS_OK && reads && *orphans == 0 && (s->read_only || *state == SCHEMA_CURRENT)) {
+		s->looked_at = ARENA_NEW(&s->arena, struct db);
+		*(struct db *)s->looked_at = d;
+		return STATUS_OK;
+	}
 	db_close(&d);
 	if (status != STATUS_OK)
 		error_prefix(err, "%s", s->path);
@@ -398,7 +413,8 @@ static enum status check_path(const char *path, bool read_only, struct error *er
 	return status;
 }
 
-enum status store_open(struct store *s, const char *path, bool read_only, struct error *err)
+// `reads`: nothing will be written once it is open.
+static enum status open_store(struct store *s, const char *path, bool read_only, bool reads, struct error *err)
 {
 	enum schema_state state = SCHEMA_CURRENT;
 	size_t orphans = 0;
@@ -413,10 +429,12 @@ enum status store_open(struct store *s, const char *path, bool read_only, struct
 	s->read_only = read_only;
 	s->run = 0;
 	status = check_path(path, read_only, err);
+	if (status == STATUS_OK && !reads)
+		status = check_writable(s, err); // here, and not after an hour of work
 	if (status == STATUS_OK && !file_exists(path))
 		status = create(s, &own, err);
 	if (status == STATUS_OK && !own)
-		status = look_at(s, &state, &orphans, err);
+		status = look_at(s, reads, &state, &orphans, err);
 	if (status == STATUS_OK && read_only && state == SCHEMA_EMPTY)
 		status = error_set(err, STATUS_BAD_INPUT, "%s is a DuckDB file, but assay has stored nothing in it", path);
 	if (status == STATUS_OK && !read_only && state != SCHEMA_CURRENT) {
@@ -430,12 +448,17 @@ enum status store_open(struct store *s, const char *path, bool read_only, struct
 	return status;
 }
 
+enum status store_open(struct store *s, const char *path, bool read_only, struct error *err)
+{
+	return open_store(s, path, read_only, read_only, err);
+}
+
 enum status store_open_settled(struct store *s, const char *path, struct error *err)
 {
 	// A file that is not there is not made. Whatever stands against writing (a full disk, a schema of a newer assay) does
 	// not stand against reading, and if it does, reading says it. Who holds the file keeps readers out, too.
 	struct error why = { 0 };
-	const enum status st = file_exists(path) ? store_open(s, path, false, &why) : STATUS_BAD_INPUT;
+	const enum status st = file_exists(path) ? open_store(s, path, false, true, &why) : STATUS_BAD_INPUT;
 
 	if (st == STATUS_TIMEOUT)
 		return error_set(err, st, "%s", why.text);
@@ -449,7 +472,9 @@ void store_let_go(struct store *s)
 {
 	if (s->kept != NULL)
 		db_close(s->kept);
-	s->kept = NULL;
+	if (s->looked_at != NULL)
+		db_close(s->looked_at);
+	s->kept = s->looked_at = NULL;
 }
 
 void store_close(struct store *s)

@@ -37,6 +37,7 @@ struct store { // all zero but for `notice`, `context`, `limits` and `lock_wait_
 	// are most of the time that a row takes.
 	bool keeps_open;
 	void *kept;
+	void *looked_at; // what store_open looked at, open still: the next transaction that only reads takes it over
 	// SQL that puts assay's views in the place of the file's; NULL: the file's are those.
 	const char *views;
 	int lock; // of run_lock.h since store_begin_run; 0 or below: none
