@@ -42,7 +42,7 @@ static int run(int argc, char **argv)
 		return plan_child(plan);
 	if (pipeline)
 		return pipeline_child();
-	return conform ? conform_child() : cell_child();
+	return conform ? conform_child() : cell_child(&pipeline_dictation);
 }
 
 const struct command command_cell = { "cell", NULL, run };

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "base/visible.h"
 #include "stats/compare.h"
 #include "run/golden.h"
 #include "question/standing.h"
@@ -462,7 +463,9 @@ static void add_tokens(struct text *t, struct arena *a, const struct row *r)
 			r->uncached_max_error);
 	if (!isnan(r->token_agreement))
 		text_addf(t, "; behind the tokens of float32 it chooses the same in %.4g %%", 100 * r->token_agreement);
-	if (r->cache_bytes != ROW_NONE)
+	if (r->cache_bytes == 0)
+		text_add(t, "; the graph takes no cache: each token is computed from all before it");
+	else if (r->cache_bytes != ROW_NONE)
 		text_addf(t, "; the cache is %s, and the engine writes %s of it for each token",
 			show_size(a, (uint64_t)r->cache_bytes), show_size(a, (uint64_t)r->cache_copied_bytes));
 }
@@ -579,6 +582,7 @@ void show_result(const struct cell_result *result, const char *label, const char
 		SCENARIO,
 		PRECISION,
 		TOKENS,
+		TEXT,
 		MEMORY,
 		ENERGY,
 		LEAK,
@@ -593,8 +597,9 @@ void show_result(const struct cell_result *result, const char *label, const char
 		LINES
 	};
 	static const char *const labels[LINES] = { "device", "reference", "error", "data", "graph", "arithmetic", "worst",
-		"nodes", "elsewhere", "fallback", "time", "latency", "unstable", "scenario", "precision", "tokens", "memory",
-		"energy", "leak", "together", "switch", "weights", "as shipped", "shape", "inputs", "conformance", "row" };
+		"nodes", "elsewhere", "fallback", "time", "latency", "unstable", "scenario", "precision", "tokens", "text",
+		"memory", "energy", "leak", "together", "switch", "weights", "as shipped", "shape", "inputs", "conformance",
+		"row" };
 	struct text t[LINES] = { 0 };
 
 	emit("%s\n", show_title(&a, label, r));
@@ -625,6 +630,8 @@ void show_result(const struct cell_result *result, const char *label, const char
 	show_add_scenario(&t[SCENARIO], r);
 	add_precision(&t[PRECISION], r);
 	add_tokens(&t[TOKENS], &a, r);
+	if (r->generated_text)
+		visible_clean(&t[TEXT], r->generated_text, strlen(r->generated_text));
 	add_memory(&t[MEMORY], r);
 	show_add_energy(&t[ENERGY], r);
 	if (r->energy_why)

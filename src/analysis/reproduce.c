@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "cell/asked.h"
 #include "run/child_memory.h"
 #include "stats/stats.h"
 #include "store/store.h"
@@ -109,6 +110,8 @@ enum status reproduce_read(struct store *s, struct arena *a, int64_t row, struct
 		out->question.new_tokens = r->new_tokens;
 		out->question.task = "generate";
 	}
+	if (asked_has_things(&out->question)) // a prompt of its own
+		out->question.prompt_tokens = 0;
 	out->question.golden = file_now(c->golden, q->golden_file);
 	out->question.data = file_now(c->data, q->data_file);
 	return STATUS_OK;

@@ -481,6 +481,11 @@ enum status data_check_labels(const struct data_set *set, const json_t *config, 
 	return st;
 }
 
+bool data_dictates(const char *model_type)
+{
+	return text_is(model_type, "whisper");
+}
+
 bool data_has(const struct data_set *set, const char *member)
 {
 	bool found = false;
@@ -647,7 +652,9 @@ static enum status read_source(struct data_example *out, struct arena *a, const 
 		st = prepare_text_file(made, a, file, &r->how, err);
 	else if ((file = file_at(a, set, line, "image")))
 		st = prepare_image(made, a, file, &r->how, err);
-	else if ((file = file_at(a, set, line, "sound")))
+	else if ((file = file_at(a, set, line, "sound")) && r->leaves_sounds && json_object_get(line, "transcript"))
+		out->sound = file;
+	else if (file)
 		st = prepare_sound(made, a, file, &r->how, err);
 	else
 		return STATUS_OK; // a safetensors file, which is read already

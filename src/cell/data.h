@@ -61,6 +61,8 @@ const char *data_digest(struct arena *a, const char *path, const char *model);
 enum status data_check_labels(const struct data_set *set, const json_t *config, int64_t classes, struct error *err);
 // Has a line of it this member?
 bool data_has(const struct data_set *set, const char *member);
+// Does a model of this type write down what a sound says (pipeline/whisper.c)?
+bool data_dictates(const char *model_type);
 // How many classes a configuration names: id2label, else num_labels; 0: neither is there.
 int64_t data_classes(const json_t *config);
 
@@ -71,6 +73,7 @@ struct data_example {
 	size_t golden_count;
 	const struct weight *labels; // integers; NULL: none
 	const char *transcript;      // NULL: none
+	const char *sound;           // of a transcript, with `leaves_sounds`: the file
 	struct detection *boxes;     // of DETECTION_TRUTH and DETECTION_CROWD; NULL: none are given
 	size_t box_count;
 	struct picture mask; // RGB of three equal numbers; pixels NULL: none
@@ -84,6 +87,7 @@ struct data_reader {
 	json_t *config;
 	const struct tensor_type *types; // inputs of the graph
 	size_t type_count;
+	bool leaves_sounds;  // data_dictates: the sound of a transcript is not prepared
 	bool reduces_labels; // do_reduce_labels of the processor: class 0 of a mask is not judged, the others are one less
 };
 // Example i, in `a`. BAD_INPUT with its name: what cannot be read, a number that is not finite, neither labels nor outputs, two

@@ -24,6 +24,11 @@ struct state {
 	int64_t capacity;
 	int64_t text; // tokens of a step that are no padding behind the text; 0: all are
 	int64_t kept; // num_logits_to_keep, where a graph asks for it
+	struct scoring {
+		double *scores;
+		float *changed;
+		bool *seen;
+	} room; // [vocab] each, of g->how
 	// Where a chooser goes on with another row, the past is moved: from one to the other, for some of it may still lie there.
 	struct arena moved[2];
 	int moved_at;
@@ -266,11 +271,27 @@ void generate_best_two(const float *x, int64_t count, int64_t id[2], float logit
 			id[1] = i, logit[1] = x[i];
 }
 
-// Of row `row`, place `place`.
-static void best_two(const struct tensor *logits, int64_t row, int64_t place, int64_t id[2], float logit[2])
+// Logits of row `row`, place `place`, as they are chosen from behind a text of `length` tokens.
+static const float *scores_at(const struct generation *g, struct state *s, const struct tensor *logits, int64_t row,
+	int64_t place, const int64_t *text, int64_t length)
 {
-	generate_best_two(
-		(const float *)logits->data + (row * logits->dim[1] + place) * logits->dim[2], logits->dim[2], id, logit);
+	const int64_t vocab = logits->dim[2];
+	const float *x = (const float *)logits->data + (row * logits->dim[1] + place) * vocab;
+	struct scoring *r = &s->room;
+
+	if (!g->how)
+		return x;
+	if (!r->scores) {
+		r->scores = ARENA_ARRAY(s->a, (size_t)vocab, double);
+		r->changed = ARENA_ARRAY(s->a, (size_t)vocab, float);
+		r->seen = ARENA_ARRAY(s->a, (size_t)vocab, bool);
+	}
+	for (int64_t i = 0; i < vocab; i++)
+		r->scores[i] = (double)x[i];
+	decoding_process(g->how, text, length, r->scores, r->seen, vocab);
+	for (int64_t i = 0; i < vocab; i++)
+		r->changed[i] = (float)r->scores[i];
+	return r->changed;
 }
 
 static enum status encode(struct generation *g, struct state *s, struct error *err)
@@ -463,7 +484,9 @@ enum status generate_greedy(
 		}
 		for (int64_t row = 0; row < p->batch; row++) {
 			int64_t at = row * g->new_tokens + n;
-			best_two(logits, row, place_of(g, p, logits, row, length), id, logit);
+			generate_best_two(
+				scores_at(g, &s, logits, row, place_of(g, p, logits, row, length), all + row * capacity, length),
+				logits->dim[2], id, logit);
 			g->ids[at] = all[row * capacity + length] = id[0];
 			g->second_ids[at] = id[1];
 			g->best[at] = logit[0];
@@ -522,7 +545,8 @@ static enum status check_part(
 	for (int64_t row = 0; row < p->batch; row++)
 		for (int64_t n = begin; p->length + n <= length; n++) {
 			int64_t at = row * g->new_tokens + n, place = n ? p->length - 1 + n : last_place(p, row, p->length);
-			best_two(logits, row, before + place, id, logit);
+			generate_best_two(scores_at(g, s, logits, row, before + place, k->ids + row * whole, p->length + n),
+				logits->dim[2], id, logit);
 			k->differing += id[0] != g->ids[at];
 			if (k->answer && g->ids[at] >= logits->dim[2])
 				return error_set(err, STATUS_BAD_INPUT, "token %lld is none of the %lld of the vocabulary",

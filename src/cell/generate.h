@@ -17,6 +17,7 @@
 
 #include "arch/arch.h"
 #include "backend/backend.h"
+#include "cell/decoding.h"
 
 struct prompt {
 	int64_t batch, length;
@@ -44,8 +45,9 @@ struct generation {
 	// padding behind it; 0: they have none.
 	int64_t places;
 	const struct generate_chooser *chooser; // NULL: the best token of each row, new_tokens times
-	int64_t new_tokens;                     // at most, with a chooser; and how many there were, afterwards
-	int64_t cache_ends;                     // of struct input_hints: there the whole text is run anew, as transformers does
+	const struct decoding *how; // what changes scores before the best is chosen, without a chooser; NULL: nothing does
+	int64_t new_tokens;         // at most, with a chooser; and how many there were, afterwards
+	int64_t cache_ends;         // of struct input_hints: there the whole text is run anew, as transformers does
 	// of the run; memory in the caller's arena
 	int64_t *ids, *second_ids;     // [batch, new_tokens]: the best, and the next best
 	float *best, *second;          // their logits

@@ -143,7 +143,7 @@ const char *prepare_file(size_t i)
 {
 	static const char *const names[] = { "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
 		"added_tokens.json", "vocab.txt", "vocab.json", "merges.txt", "spiece.model", "tokenizer.model",
-		"preprocessor_config.json", "processor_config.json" };
+		"preprocessor_config.json", "processor_config.json", "generation_config.json" };
 
 	return i < sizeof names / sizeof *names ? names[i] : NULL;
 }

@@ -808,7 +808,7 @@ enum status work_set_up(struct work *w, struct error *err)
 	return STATUS_OK;
 }
 
-int cell_child(void)
+int cell_child(const struct cell_dictation *dictation)
 {
 	static struct work w = { .part_count = 1 }; // ends with the process
 	struct error err = { 0 };
@@ -816,6 +816,7 @@ int cell_child(void)
 	enum status st = child_begin(&line, &err);
 
 	backend_set_notice(say_notice);
+	w.dictation = dictation;
 	if (!st)
 		st = request_parse(&w.ask, &w.arena, text_get(&line), line.length, &err);
 	text_done(&line);

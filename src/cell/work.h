@@ -8,7 +8,9 @@
 #include "cell/form.h"
 #include "question/request.h"
 #include "cell/asked.h"
+#include "cell/cell.h"
 #include "cell/data.h"
+#include "cell/decoding.h"
 #include "cell/guess.h"
 #include "cell/inputs.h"
 #include "cell/scenario.h"
@@ -38,7 +40,9 @@ struct work {
 		struct session session;
 	} part[3];
 	size_t part_count;
-	bool shares_cache;    // part[0] is built with CACHE_SHARED
+	bool shares_cache;                      // part[0] is built with CACHE_SHARED
+	struct decoding *decoding;              // of a prompt that --input gave; NULL: it says nothing of the generation
+	const struct cell_dictation *dictation; // of --data; never NULL
 	struct data_set data; // of --data, listed once; none: it is not asked for, or not listed yet (work_data.c)
 	struct input_hints hints;
 	struct input_shape shape;
@@ -188,6 +192,14 @@ void work_delay(const struct work *w); // --delay, in "warm"
 
 // work_generate.c: prompt, first generation, timed ones, check without a cache; outputs `tokens` and `logits` for the judge.
 enum status work_generate(struct work *w, struct error *err);
+// work_prompt.c: the prompt that --input came to (w->ask.golden, as pipeline_prompt has it), on a generation whose sessions are
+// open: the language of a sound is heard there. g->how is what changes its scores. p->ids stay NULL where the file has none for
+// the decoder.
+struct generation;
+struct prompt;
+enum status work_prompt(struct work *w, struct generation *g, struct prompt *p, struct error *err);
+// What it wrote, up to an end token, in the row's generated_text, where the folder has a tokenizer.
+void work_say_text(struct work *w, const struct generation *g);
 enum status work_generate_reference(struct work *w, const char *path, struct error *err);
 
 #endif

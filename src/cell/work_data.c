@@ -23,6 +23,8 @@ static const struct tensor_type *declared(const struct work *w, size_t *count)
 // What the set's examples need to become scores.
 struct asking {
 	struct work *w;
+	struct arena arena; // of `dictation`
+	void *dictation;    // where the model writes (data_dictates), from the first sound on
 	struct data_reader reader;
 	struct scores *scores;
 };
@@ -59,6 +61,31 @@ static enum status example_scores(struct asking *x, const struct data_example *e
 	return not_asked(scores_add(x->scores, &x->w->arena, e, out, s->output_count, &rules, err), err);
 }
 
+// Opened beside the session that is measured, whose one graph is no loop.
+static enum status open_dictation(struct asking *x, struct error *err)
+{
+	struct work *w = x->w;
+	struct target t = w->target;
+
+	t.options = w->ask.options;
+	if (x->dictation)
+		return STATUS_OK;
+	if (w->ask.dequantised)
+		return error_set(
+			err, STATUS_UNSUPPORTED, "weights in integers, dequantised, in a loop that writes are not supported yet");
+	return w->dictation->open(&x->dictation, &x->arena, w->ask.path, &t, w->precise.precision ? w->ask.precision : NULL, err);
+}
+
+static enum status written_scores(struct asking *x, const struct data_example *e, struct arena *a, struct error *err)
+{
+	struct score_rules rules = { 0 };
+	enum status st = open_dictation(x, err);
+
+	if (st || (st = not_asked(x->w->dictation->hear(x->dictation, a, e->sound, &rules.said, err), err)))
+		return st;
+	return not_asked(scores_add(x->scores, &x->w->arena, e, NULL, 0, &rules, err), err);
+}
+
 static enum status run_example(struct asking *x, size_t i, struct error *err)
 {
 	struct arena a = { 0 };
@@ -71,7 +98,10 @@ static enum status run_example(struct asking *x, size_t i, struct error *err)
 		      *out = ARENA_ARRAY(&a, s->output_count + 1, struct tensor);
 	enum status st = not_asked(data_read(&e, &a, set, i, r, err), err);
 
-	if (!st) {
+	if (!st && e.sound) {
+		if ((st = written_scores(x, &e, &a, err)))
+			error_prefix(err, "--data, %s", set->items[i].name);
+	} else if (!st) {
 		st = not_asked(
 			inputs_of(&a, r->types, r->type_count, e.inputs, e.input_count, set->items[i].name, made, NULL, err),
 			err);
@@ -105,6 +135,7 @@ enum status work_data(struct work *w, struct scores *scores, struct error *err)
 				    .text_most = w->hints.max_sequence,
 				    .pad_token_id = w->hints.pad_token_id },
 			.config = w->checkpoint.config,
+			.leaves_sounds = w->spec && data_dictates(arch_model_type(w->spec)),
 			.reduces_labels = reduces_labels(w->ask.path) },
 		.scores = scores };
 	struct data_reader *r = &x.reader;
@@ -121,5 +152,6 @@ enum status work_data(struct work *w, struct scores *scores, struct error *err)
 	for (size_t i = 0; i < w->data.count && !st; i++)
 		st = run_example(&x, i, err);
 	preparing_done(&r->how);
+	arena_done(&x.arena);
 	return st;
 }

@@ -52,23 +52,43 @@ static const char *lacks_of(struct work *w)
 
 // --prompt-tokens are the tokens that go in: a causal model's prompt; of an encoder-decoder the source, and the decoder begins
 // with one token.
-static enum status make_prompt(struct work *w, struct prompt *p, struct error *err)
+static enum status random_prompt(struct work *w, struct prompt *p, struct error *err)
 {
-	bool parted = w->part_count > 1;
-	struct tensor *in, *encoder;
+	const bool parted = w->part_count > 1;
 	const struct part *decoder = parted ? &w->part[1] : &w->part[0];
+	const size_t count = w->spec ? decoder->artifact.input_count : w->outline.input_count;
+	struct tensor *in, *encoder;
+	enum status st = built_for(w, decoder, parted ? 1 : w->ask.prompt_tokens, &in, err);
+
+	for (size_t i = 0; !st && i < count; i++)
+		if (text_is(in[i].name, "input_ids") && in[i].rank == 2 && in[i].dtype == DTYPE_I64) {
+			p->ids = in[i].data;
+			p->length = in[i].dim[1];
+		}
+	if (!st && !parted && w->spec && !text_is(arch_head(w->spec), "causal-lm")) { // pictures and the like
+		p->inputs = in;
+		p->input_count = count;
+	}
+	if (st || !parted || p->inputs)
+		return st;
+	if (!(st = built_for(w, &w->part[0], w->ask.prompt_tokens, &encoder, err))) {
+		p->inputs = encoder;
+		p->input_count = w->part[0].artifact.input_count;
+	}
+	return st;
+}
+
+static enum status make_prompt(struct work *w, struct generation *g, struct prompt *p, struct error *err)
+{
 	const char *lacks = w->spec ? NULL : lacks_of(w);
 	enum status st;
 
 	*p = (struct prompt){ .batch = w->shape.batch };
 	if (lacks)
 		return error_set(err, STATUS_UNSUPPORTED, "--task generate of an .onnx file: %s", lacks);
-	st = built_for(w, decoder, parted ? 1 : w->ask.prompt_tokens, &in, err);
-	for (size_t i = 0; !st && i < (w->spec ? decoder->artifact.input_count : w->outline.input_count); i++)
-		if (text_is(in[i].name, "input_ids") && in[i].rank == 2 && in[i].dtype == DTYPE_I64) {
-			p->ids = in[i].data;
-			p->length = in[i].dim[1];
-		}
+	st = w->ask.golden ? work_prompt(w, g, p, err) : STATUS_OK;
+	if (!st && !p->ids)
+		st = random_prompt(w, p, err);
 	if (!st && !p->ids)
 		st = error_set(err, STATUS_UNSUPPORTED, "the graph has no input_ids [batch, sequence] of i64 to generate from");
 	const int64_t places = p->length + w->ask.new_tokens - 1; // the last token does not go in
@@ -77,10 +97,6 @@ static enum status make_prompt(struct work *w, struct prompt *p, struct error *e
 			"%lld tokens and %lld generated: this model has places for %lld; --prompt-tokens and --new-tokens say "
 			"how many",
 			(long long)p->length, (long long)w->ask.new_tokens, (long long)w->hints.max_sequence);
-	if (!st && parted && !(st = built_for(w, &w->part[0], w->ask.prompt_tokens, &encoder, err))) {
-		p->inputs = encoder;
-		p->input_count = w->part[0].artifact.input_count;
-	}
 	struct tensor hashed[2] = { { .name = "input_ids",
 		.dtype = DTYPE_I64,
 		.rank = 2,
@@ -196,9 +212,10 @@ enum status work_generate_reference(struct work *w, const char *path, struct err
 	struct generate_answer answer;
 	struct generation g;
 	struct prompt p;
-	enum status st = make_prompt(w, &p, err);
+	enum status st;
 
 	set_up(w, &g);
+	st = make_prompt(w, &g, &p, err);
 	say_phase("first");
 	if (st || (st = ask_about_reference(w, &g, &p, &answer, err)) ||
 		(!answer.chosen && (st = generate_greedy(&g, &p, NULL, &w->arena, err))))
@@ -334,10 +351,10 @@ enum status work_generate(struct work *w, struct error *err)
 	say_phase("inputs");
 	say_row(json_pack("{s:s, s:I, s:I}", "task", "generate", "prompt_tokens", (json_int_t)w->ask.prompt_tokens, "new_tokens",
 		(json_int_t)w->ask.new_tokens));
-	if ((st = make_prompt(w, &p, err)))
-		return st;
 	set_up(w, &g);
 	if (g.shared && (st = session_share_cache(g.first, err)))
+		return st;
+	if ((st = make_prompt(w, &g, &p, err)))
 		return st;
 	say_phase("first");
 	begin = clock_ms();
@@ -367,6 +384,7 @@ enum status work_generate(struct work *w, struct error *err)
 	char shape[64];
 	say_row(json_pack("{s:o, s:s}", "tokens", ids, "output_shape",
 		tensor_shape_text(2, (int64_t[]){ p.batch, g.new_tokens }, shape, sizeof shape)));
+	work_say_text(w, &g);
 	say(json_pack("{s:s}", "event", "outputs"));
 	if (!g.shared)
 		work_place(w, NULL);

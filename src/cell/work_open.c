@@ -63,7 +63,7 @@ static enum status choose_parts(struct work *w, const struct spec *spec, struct 
 	w->part_count = arch_graphs_of_loop(spec, loop);
 	for (size_t i = 0; i < w->part_count; i++)
 		w->part[i].which = loop[i];
-	if (w->part_count == 1 && !text_is(arch_head(spec), "causal-lm"))
+	if (w->part_count == 1 && !text_is(arch_head(spec), "causal-lm") && !text_is(arch_head(spec), "conditional-generation"))
 		return error_set(err, STATUS_UNSUPPORTED, "--task generate: %s with the head %s does not generate",
 			arch_model_type(spec), arch_head(spec));
 	return STATUS_OK;

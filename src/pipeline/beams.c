@@ -326,6 +326,8 @@ enum status generate_text(struct part *m, struct arena *a, const struct decoding
 
 	if (d->prompt_length < 1)
 		return error_set(err, STATUS_BAD_INPUT, "the prompt has no tokens");
+	if (m->p->prompt)
+		return prompt_take(m, a, d, ids, inputs, input_count, err);
 	if (d->beams > 1) {
 		begin_beams(&beams, d, a);
 		chooser = (struct generate_chooser){ &beams, choose_beams };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a text is generated: what generation_config.json and the options of generate() in transformers say, greedy search and beam
-// search. Private to pipeline/.
+// How a text is generated: what generation_config.json and the options of generate() in transformers say (cell/decoding.h),
+// greedy search and beam search. Private to pipeline/.
 #ifndef ASSAY_PIPELINE_CHOOSE_H
 #define ASSAY_PIPELINE_CHOOSE_H
 
@@ -14,30 +14,6 @@
 	"repetition_penalty no_repeat_ngram_size forced_bos_token_id forced_eos_token_id suppress_tokens begin_suppress_tokens " \
 	"eos_token_id decoder_start_token_id"
 #define DICTATION_OPTIONS GENERATE_OPTIONS " language task" // of speech that a model writes down
-
-enum { BEAMS_MOST = 64, NEW_TOKENS_MOST = 1 << 16, NEW_TOKENS_USUAL = 256 }; // USUAL: of text-generation
-
-struct token_list {
-	int64_t *ids;
-	size_t count;
-};
-// sample.c: with do_sample. What changes nothing: temperature 1, top_k 0, top_p 1, min_p 0, typical_p 1, epsilon 0, eta 0.
-struct sampling {
-	double temperature, top_p, min_p, typical_p, epsilon, eta;
-	int64_t top_k, seed;
-};
-struct decoding {
-	bool samples;
-	struct sampling sampling;                      // of samples
-	int64_t prompt_length, new_tokens, max_length; // max_length: of prompt and new tokens
-	int64_t min_length, min_new_tokens, beams, ngram;
-	int64_t forced_bos, forced_eos, start; // -1: none
-	double repetition_penalty, length_penalty;
-	enum { STOP_NEVER, STOP_HEURISTIC, STOP_EARLY } early; // early_stopping: "never", false, true
-	struct token_list eos, suppress, begin_suppress;
-	struct token_list *bad_words;
-	size_t bad_word_count;
-};
 
 // What is said of a text whose decoder begins with `prompt_length` tokens: options over generation_config.json, over config.json
 // where that file is not there. `usual`: how many new tokens where nobody says so. UNSUPPORTED names what is asked for and is not
@@ -56,21 +32,23 @@ enum status options_known(const char *words, const json_t *options, const char *
 enum status generate_text(struct part *m, struct arena *a, const struct decoding *d, const int64_t *ids,
 	const struct tensor *inputs, size_t input_count, int64_t **out, size_t *count, struct error *err);
 
+// prompt.c: the same in the place of a run where p->prompt is wanted. INTERRUPTED: it is made.
+enum status prompt_take(struct part *m, struct arena *a, const struct decoding *d, const int64_t *ids,
+	const struct tensor *inputs, size_t input_count, struct error *err);
+// The language of a sound is to be heard, one of `ids`, which live as long as the answer.
+void prompt_languages(struct pipeline *p, const int64_t *ids, size_t count);
+
 // write.c: as an answer has them: the ids; their text without special tokens.
 json_t *generated_ids(const int64_t *ids, size_t count);
 enum status generated_decode(struct part *m, struct arena *a, const int64_t *ids, size_t count, char **out, struct error *err);
 // What was asked, and the answer: a text after the text, a message after the input's "messages". Owned by the caller.
 json_t *full_text(struct call *c, bool is_chat, const char *asked, const char *text);
 
-// Scores of what comes next after a text of `length` tokens, changed as transformers' logits processors do, in their order.
-// `seen` is room to work in, [vocab], zeros before and afterwards.
-void decoding_process(const struct decoding *d, const int64_t *text, int64_t length, double *scores, bool *seen, int64_t vocab);
 // Scores behind decoding_process: divided by the temperature, and -INFINITY for tokens that are not to be chosen from.
 void sampling_process(const struct sampling *s, double *scores, int64_t vocab);
 // The token: with u the number `place` (of tokens made so far) of the seed's sequence, splitmix64's upper 53 bits as a share of
 // 1, the first one in the order of ids up to which the probabilities (softmax, in double precision) sum to more than u. It
 // depends on seed, place and scores alone; PyTorch's generators draw others.
 int64_t sampling_draw(const struct sampling *s, int64_t place, const double *scores, int64_t vocab);
-bool decoding_ends(const struct decoding *d, int64_t id); // an end token
 
 #endif

@@ -100,7 +100,9 @@ struct pipeline {
 	// Of the answer at hand, and sums: clock_ms when it began, and when the last graph's run or opening ended (0: none yet).
 	double began, ended;
 	double preprocess_ms, between_ms, postprocess_ms;
-	bool is_untimed;       // pipeline_untimed
+	bool is_untimed; // pipeline_untimed
+	struct pipeline_prompt
+		*prompt;       // of pipeline_prompt: nothing is run, and what a text would begin with goes here; else NULL
 	pipeline_watch *watch; // NULL
 	void *watch_context;
 };

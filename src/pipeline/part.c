@@ -133,7 +133,7 @@ static enum status resolve(struct part *m, struct error *err)
 	if (st)
 		return st;
 	m->config = m->checkpoint.config;
-	if (!m->checkpoint.weight_count)
+	if (!m->checkpoint.weight_count && !m->p->prompt)
 		return error_set(err, STATUS_BAD_INPUT, "%s: no weights are there", m->folder);
 	if (!(st = arch_resolve(&m->spec, m->p->arena, &m->checkpoint, err)))
 		arch_input_hints(m->spec, &m->hints);
@@ -348,6 +348,8 @@ enum status part_graph(struct part *m, const struct arch_graph *which, const str
 	int64_t size[2];
 	enum status st;
 
+	if (m->p->prompt)
+		return error_set(err, STATUS_UNSUPPORTED, "a prompt of %s: the model would have to run first", m->p->task->name);
 	for (size_t i = 0; i < m->graph_count && !g; i++)
 		if (m->graphs[i].which == which)
 			g = &m->graphs[i];

@@ -75,6 +75,22 @@ struct pipeline_placement {
 };
 void pipeline_placed(struct pipeline *p, struct arena *a, struct pipeline_placement *out);
 
+// prompt.c: what the loop of a model that writes a text begins with for the words of one input (pipeline_words), as its pipeline
+// makes it: up to the loop's first run, and without any. Tensors by the graphs' names, in `a`:
+//   input_ids            the first tokens; of an encoder and decoder those of a source that is a text
+//   decoder_input_ids    of an encoder and decoder: the decoder's first tokens; -1 where the model is to hear the language
+//   languages            int64 [n], where there is a -1: what it is one of
+//   generation_config    uint8 [n]: decoding_json as JSON text
+//   all others           as the model's processor makes them: pixel_values, input_features, an encoder's attention_mask, ..
+// UNSUPPORTED: a task that does not write, or that runs the model before it does; else as pipeline_open and pipeline_answer.
+struct pipeline_prompt {
+	struct tensor *tensors;
+	size_t count;
+};
+enum { PIPELINE_LANGUAGE = -1 };
+enum status pipeline_prompt(
+	struct pipeline_prompt *out, struct arena *a, const char *folder, const json_t *words, struct error *err);
+
 // table.c: the tasks, for who asks on a command line.
 enum pipeline_kind {
 	PIPELINE_TEXT,
@@ -102,6 +118,10 @@ const char *pipeline_generate_options(void);                  // those that begi
 // words.c: inputs of the pipeline's task from what a person types, texts and names of files: an array, owned by the caller.
 // BAD_INPUT: a word that the task has no input for.
 enum status pipeline_words(const struct pipeline *p, const json_t *words, struct arena *a, json_t **out, struct error *err);
+
+// dictate.c: automatic-speech-recognition for who asks about many sounds in a cell's child (cell/cell.h).
+struct cell_dictation;
+extern const struct cell_dictation pipeline_dictation;
 
 // ask.c: the same from the parent of a child, which opens the model and answers, and which may crash.
 struct pipeline_asked {

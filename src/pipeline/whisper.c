@@ -37,6 +37,20 @@ static void say(struct dictation *d, const json_t *id)
 		d->prompt[d->length++] = json_integer_value(id);
 }
 
+// A prompt's place for it, and what it may be.
+static void leave_language(struct dictation *d, const json_t *languages)
+{
+	int64_t *ids = ARENA_ARRAY(d->c->a, json_object_size(languages) + 1, int64_t);
+	const json_t *id;
+	const char *key;
+	size_t count = 0;
+
+	json_object_foreach((json_t *)(uintptr_t)languages, key, id) if (json_is_integer(id)) ids[count++] =
+		json_integer_value(id);
+	prompt_languages(d->c->p, ids, count);
+	d->prompt[d->length++] = PIPELINE_LANGUAGE;
+}
+
 // The language that the first token is most likely followed by.
 static enum status detect_language(struct dictation *d, struct error *err)
 {
@@ -55,6 +69,10 @@ static enum status detect_language(struct dictation *d, struct error *err)
 		.nbytes = sizeof *d->prompt };
 	enum status st;
 
+	if (d->c->p->prompt && json_object_size(ids)) {
+		leave_language(d, ids);
+		return STATUS_OK;
+	}
 	inputs_add(&in, &first, 1);
 	if ((st = whole_run(d->c, d->m, &in, &given, err)) || (st = output_of(&given, "logits", 3, &logits, err)))
 		return st;
@@ -162,8 +180,10 @@ enum status recognise_dictation(struct call *c, struct part *m, struct pipeline_
 	char *text;
 	enum status st;
 
-	if (call_asked(c, "return_timestamps") || call_asked(c, "chunk_length_s"))
-		return error_set(err, STATUS_UNSUPPORTED, "times and windows of a model of this kind are not supported yet");
+	if (call_asked(c, "return_timestamps") || call_asked(c, "chunk_length_s") || call_asked(c, "stride_length_s"))
+		return error_set(err, STATUS_UNSUPPORTED,
+			"return_timestamps, chunk_length_s and stride_length_s of a model that writes the text (Whisper) are not "
+			"supported yet: they are of labels of frames (CTC)");
 	if ((st = decoding_asked(c, DICTATION_OPTIONS, &d.asked, err)) ||
 		(st = part_json(m, "generation_config.json", &d.file, err)) || (st = call_sound(c, m, &sound, &settings, err)))
 		return st;

@@ -29,6 +29,7 @@
 	X(TEXT, cause) \
 	X(TEXT, given) \
 	X(TEXT, given_files) \
+	X(NUMBER, given_tokens) \
 	X(NUMBER, synthetic_bytes) \
 	X(NUMBER, weight_bytes) \
 	X(NUMBER, refused) \

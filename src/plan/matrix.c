@@ -138,6 +138,9 @@ static enum status check_task(struct matrix *m, struct error *err)
 		return error_set(err, STATUS_BAD_INPUT, "--static and --dynamic do not go together");
 	if (generates && (q->golden || q->is_static))
 		return error_set(err, STATUS_BAD_INPUT, "--task generate takes neither --golden nor --static");
+	if (generates && q->prompt_tokens && asked_has_things(q))
+		return error_set(err, STATUS_BAD_INPUT,
+			"--prompt-tokens is the length of a random prompt: that of --input is the input's");
 	q->task = generates ? "generate" : NULL;
 	if (generates) {
 		q->prompt_tokens = q->prompt_tokens ? q->prompt_tokens : 32;
@@ -203,11 +206,10 @@ static enum status check_inputs(struct matrix *m, struct error *err)
 	if (q->golden)
 		return error_set(err, STATUS_BAD_INPUT,
 			"--golden has inputs and their shapes: --shape, --dim and --input do not go with it");
-	if (text_is(q->task, "generate"))
+	if (text_is(q->task, "generate") && (q->shapes || q->dims || !asked_has_things(q)))
 		return error_set(err, STATUS_BAD_INPUT,
-			"--task generate takes none of --shape, --dim and --input: it measures a prompt of --prompt-tokens "
-			"random "
-			"tokens; `assay pipeline MODEL TEXT` writes on from a text, and with --chat answers in a conversation");
+			"--task generate takes neither --shape, --dim nor --input INPUT=..: a prompt is --input TEXT or FILE, or "
+			"--prompt-tokens random tokens");
 	const struct sweep_axes *axes = &m->axes;
 	const bool shaped = axes->of[QUESTION_AT_batch].count || axes->of[QUESTION_AT_sequence].count ||
 		axes->of[QUESTION_AT_image_size].count;

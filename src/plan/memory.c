@@ -43,6 +43,7 @@ static enum status predict(struct prediction *out, struct asking *x, struct vari
 	struct target t = *x->target;
 	struct precise precise = { 0 };
 	const char *golden = v.layers > 0 && !x->q->golden && !x->q->inputs ? NULL : x->golden;
+	const bool generates = x->q->new_tokens > 0;
 	enum status s = precision_parse(&precise, v.precision, err);
 
 	if (s == STATUS_OK)
@@ -56,17 +57,18 @@ static enum status predict(struct prediction *out, struct asking *x, struct vari
 			(long long)arch_layers(spec));
 	if (s == STATUS_OK) {
 		arch_input_hints(spec, &hints);
-		bool generates = x->q->new_tokens > 0;
 		s = inputs_shape(&shape, &hints, x->q->batch,
-			generates        ? x->q->prompt_tokens + x->q->new_tokens
-				: golden ? 0
-					 : x->q->sequence,
+			golden              ? 0
+				: generates ? x->q->prompt_tokens + x->q->new_tokens
+					    : x->q->sequence,
 			err);
 	}
 	shape.image_size = x->q->image_size;
-	shape.file = golden;
+	shape.file = generates ? NULL : golden; // a prompt: its loop runs other graphs than the file's tensors are of
 	if (s == STATUS_OK && golden)
 		s = inputs_file_shape(&shape, golden, err);
+	if (generates && golden)
+		shape.sequence += x->q->new_tokens;
 	if (s == STATUS_OK && x->c->weight_count == 0)
 		s = predict_plan(&plan, &a, x->c, spec, synth_dtype(spec, DTYPE_NONE), err);
 	bool too_much = s == STATUS_OK && x->c->weight_count == 0 && predict_least(out, &plan, &t, &x->machine);
@@ -183,7 +185,7 @@ static const char *golden_of(struct arena *a, const struct plan_model *m, const 
 	struct cell c;
 
 	plan_cell(&c, m, t, q);
-	return q->new_tokens > 0 ? NULL : reference_golden(&c, a);
+	return q->new_tokens > 0 ? c.given : reference_golden(&c, a);
 }
 
 // Names of open dimensions whose numbers inputs have, sorted; of one that several have, the first input's.

@@ -222,14 +222,11 @@ static enum status check_targets(const struct plan_model *m, const struct questi
 	if (q->data && !m->refused && !(s = data_list(&set, &passing, q->data, err))) {
 		const int64_t classes = text_ends(m->head, "-classification") ? data_classes(config) : 0;
 
-		if (!text_is(m->head, "ctc") && data_has(&set, "transcript"))
+		if (!text_is(m->head, "ctc") && !data_dictates(m->model_type) && data_has(&set, "transcript"))
 			s = error_set(err, STATUS_BAD_INPUT,
-				"--data %s: a transcript is judged of models that label the frames of a sound (CTC), and this "
-				"one has "
-				"the head %s: its word error rate is not supported yet; `assay pipeline MODEL SOUND` writes what "
-				"it "
-				"hears, where the model is Whisper",
-				q->data, m->head);
+				"--data %s: a transcript is judged of models that label the frames of a sound (CTC) and of "
+				"Whisper, and this one is %s with the head %s",
+				q->data, m->model_type, m->head);
 		else
 			s = data_check_labels(&set, config, classes, err);
 		if (s)
@@ -249,8 +246,11 @@ static enum status make_given(
 
 	if (s != STATUS_OK || !asked.thing_count || m->refused)
 		return s;
-	if ((s = given_make(&given, a, m->hub.path, config, &asked, err)) != STATUS_OK)
+	s = q->new_tokens > 0 && m->hub.kind != HUB_ONNX_FILE ? given_prompt(&given, a, m->hub.path, &asked, err)
+							      : given_make(&given, a, m->hub.path, config, &asked, err);
+	if (s != STATUS_OK)
 		return error_prefix(err, "%s", m->model);
+	m->given_tokens = given.tokens;
 	m->given = given.path;
 	m->given_files = given.files;
 	return STATUS_OK;
@@ -404,6 +404,8 @@ void plan_cell(struct cell *out, const struct plan_model *m, const struct target
 	out->timeout_s = plan_timeout_s(q);
 	out->synthetic = m->synthetic;
 	out->task = q->new_tokens > 0 ? "generate" : NULL;
+	if (q->new_tokens > 0 && m->given)
+		out->sequence = out->prompt_tokens = m->given_tokens;
 }
 
 // What lies there may be another damaged model the next time.

@@ -37,6 +37,7 @@ struct plan_model {
 	const char *model_type, *architecture, *head; // NULL where unknown
 	bool takes_images, takes_tokens; // what a size or a length means something to; of an .onnx file that is not known: both
 	const char *given, *given_files; // of --input FILE and TEXT (given.h); NULL: not asked
+	int64_t given_tokens;            // of a prompt
 	enum status refused;             // STATUS_OK: the cells can run
 	const char *cause;               // of the refusal
 };

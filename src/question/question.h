@@ -43,7 +43,7 @@
 	M(X, TEXT, task, KEY, NOTED, "", "", "forward", "task", "TASK", 0, 0, \
 		"forward: one pass over the inputs; generate: greedy, with a cache; default forward") \
 	M(X, INTEGER, prompt_tokens, KEY, NONE, "", "", "", "prompt-tokens", "N", 1, 1 << 20, \
-		"of generate: tokens that go in; default 32") \
+		"of generate: tokens that go in, at random; default 32") \
 	M(X, INTEGER, new_tokens, KEY, SIZE, "r.new_tokens", "", "", "new-tokens", "N", 2, 1 << 20, \
 		"of generate: tokens that come out; default 32") \
 	M(X, TEXT, precision, AXIS, TUNED, "nullif(r.precision, 'stored')", "", "stored", "precision", "P,...", 0, 0, \
@@ -111,8 +111,9 @@
 		"of an .onnx file: the number of an open dimension by its name, in every input that has it") \
 	M(X, TEXT, inputs, EACH, ROW, "r.inputs", "", "", "input", "WHAT", 0, 0, \
 		"a picture, a recording or a text file, or a text (text:TEXT where it looks like a file): inputs by the " \
-		"model's own processor or tokenizer; once for each. Of an .onnx file also INPUT=FILE.npy, =FILE.safetensors " \
-		"(its in.INPUT or INPUT), =random:LOW,HIGH, =ones or =zeros. Default: random numbers by name and type") \
+		"model's own processor or tokenizer, of generate the prompt as `assay pipeline` makes it; once for each. Of " \
+		"an .onnx file also INPUT=FILE.npy, =FILE.safetensors (its in.INPUT or INPUT), =random:LOW,HIGH, =ones or " \
+		"=zeros. Default: random numbers by name and type") \
 	M(X, FLAG, no_conform, NO_KEY, NONE, "", "", "", "no-conform", NULL, 0, 0, \
 		"leave the type's conformance cases out; type_conformance is null") \
 	M(X, FLAG, no_explain, KEY, NONE, "", "", "", NULL, NULL, 0, 0, "where its nodes ran is known from a cell before") \

@@ -145,7 +145,8 @@
 		"share of the tokens of the judged run that are padding, which its attention mask says; null: it takes no such " \
 		"mask") \
 	QUESTION_COLUMN_LIST(X) \
-	X(INTEGER, prompt_tokens, "tokens that go in before the first new one; of an encoder-decoder the source's") \
+	X(INTEGER, prompt_tokens, \
+		"tokens that go in before the first new one; of an encoder-decoder the source's, of a sound the decoder's") \
 	X(INTEGER, new_tokens, "tokens generated, greedily") \
 	X(REAL, encoder_ms, "median time of the encoder") \
 	X(REAL, prefill_ms, "median time of the prompt, with the choice of the first token") \
@@ -156,6 +157,9 @@
 	X(INTEGER, cache_bytes, "keys and values after the last token") \
 	X(INTEGER, cache_copied_bytes, "bytes of the cache that the engine writes for the last token") \
 	X(JSON, tokens, "ids generated for the first row of the batch") \
+	X(TEXT, generated_text, \
+		"of a prompt that --input gave: the text of tokens up to the first end token, without special ones; null: no " \
+		"such prompt, or the model's folder has no tokenizer") \
 	X(INTEGER, tokens_unlike_uncached, "generated tokens that a run without a cache chooses otherwise") \
 	X(REAL, uncached_max_error, "largest difference of the best logits from a run without a cache") \
 	X(TEXT, form, "which graph variant ran") \

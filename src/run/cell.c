@@ -421,8 +421,8 @@ static enum status begin_running(struct running *r, struct error *err)
 	const struct cell *c = r->cell;
 	enum status st;
 
-	// A golden file holds the outputs of one forward pass.
-	r->golden = c->new_tokens > 0 ? NULL : reference_golden(c, r->a);
+	// A golden file holds the outputs of one forward pass; what --input came to is a prompt, too.
+	r->golden = c->new_tokens > 0 ? c->given : reference_golden(c, r->a);
 	r->begin = clock_ms();
 	r->identity = identity_of(c, r->a);
 	r->stamp = inputs_stamp(r->a, c, r->golden);
@@ -476,8 +476,8 @@ static enum status ask_before(struct running *r, struct cell_result *out, bool *
 	if (c->new_tokens > 0 && precision_is_reduced(precision)) {
 		tell_phase(r, "reference");
 		// Before the child has chosen a form: its platform's first, with the plain cache that every reference has.
-		if ((st = reference_ask(
-			     &r->ref, &(struct reference_question){ .kind = REFERENCE_GRAPH }, c, r->watch, r->a, err)))
+		if ((st = reference_ask(&r->ref, &(struct reference_question){ .kind = REFERENCE_GRAPH, .golden = r->golden }, c,
+			     r->watch, r->a, err)))
 			return st;
 		r->ask.reference_tokens = reference_tokens(&r->ref, r->a);
 	}

@@ -29,6 +29,8 @@ static bool is_left_out(enum question_at at, const struct question *q)
 	switch (at) {
 	case QUESTION_AT_sequence: // of a generation the prompt's
 		return q->new_tokens > 0;
+	case QUESTION_AT_prompt_tokens: // that of --input is the input's
+		return q->inputs != NULL;
 	case QUESTION_AT_batch:
 		return q->batch <= 1;
 	case QUESTION_AT_timeout_s:

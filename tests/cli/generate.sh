@@ -96,6 +96,11 @@ code 1 "$ASSAY" run "$cases/llama" --synthetic --new-tokens 4
 has err 'belong to --task generate'
 code 1 "$ASSAY" run "$cases/llama" --synthetic --task generate --seq 4
 has err 'prompt-tokens'
-code 1 "$ASSAY" run bert-base-uncased --synthetic --task generate --input text:Hello
-has err 'random tokens; .assay pipeline MODEL TEXT. writes on from a text'
+code 1 "$ASSAY" run "$cases/llama" --synthetic --task generate --input input_ids=ones
+has err 'a prompt is --input TEXT or FILE, or --prompt-tokens random tokens'
+code 1 "$ASSAY" run "$cases/llama" --synthetic --task generate --prompt-tokens 4 --input text:Hello
+has err 'that of --input is the input.s'
+# The tokens of a picture are in a random prompt, too.
+code 0 "$ASSAY" run "$cases/llava" --synthetic --task generate --prompt-tokens 24 --new-tokens 3 --runs 1 --on "${platforms%%,*}" --no-conform --json
+json 'd[0]["verdict"] == "right" and len(d[0]["tokens"]) == 3 and d[0]["cache_bytes"] == 0 and d[0]["generated_text"] is None'
 finish

@@ -129,4 +129,5 @@ def main():
     (write_stream if how == "stream" else write_zip)(f"{folder}/pytorch_model.bin", {"state_dict": state, "epoch": 3} if how == "views" else state, storages)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -40,6 +40,46 @@ static enum status process(const char *file, const char *options, const int64_t 
 	return s;
 }
 
+// What settings make of scores is the same when they are read back from decoding_json.
+static void test_settings_as_json(void **unused)
+{
+	static const char settings[] =
+		"{\"repetition_penalty\": 1.3, \"no_repeat_ngram_size\": 2, \"bad_words_ids\": [[1], [5, 2]], "
+		"\"suppress_tokens\": [0], \"begin_suppress_tokens\": [7], \"min_length\": 3, "
+		"\"forced_eos_token_id\": 4, \"eos_token_id\": [4, 6], \"max_new_tokens\": 3}";
+	const int64_t text[] = { 3, 5, 6, 5 };
+	struct arena a = { 0 };
+	struct decoding first, again, plain;
+	json_t *file = json_parse(settings), *kept;
+	struct decoding_source from = { .file = file };
+
+	(void)unused;
+	assert_int_equal(decoding_settle(&first, &a, &from, 1, 20, NULL), STATUS_OK);
+	kept = decoding_json(&first);
+	json_object_set_new(kept, "max_new_tokens", json_integer(3));
+	from.file = kept;
+	assert_int_equal(decoding_settle(&again, &a, &from, 1, 20, NULL), STATUS_OK);
+	for (int64_t length = 1; length <= 4; length++) {
+		double x[VOCAB], y[VOCAB];
+		bool seen[VOCAB] = { 0 };
+
+		for (int i = 0; i < VOCAB; i++)
+			x[i] = y[i] = i + 1;
+		decoding_process(&first, text, length, x, seen, VOCAB);
+		decoding_process(&again, text, length, y, seen, VOCAB);
+		assert_memory_equal(x, y, sizeof x);
+		assert_true(length == 3 ? x[4] == 0 : isinf(x[0]));
+	}
+	assert_true(decoding_ends(&again, 4) && decoding_ends(&again, 6) && !decoding_ends(&again, 5));
+	assert_false(decoding_is_plain(&again));
+	from.file = NULL;
+	assert_int_equal(decoding_settle(&plain, &a, &from, 1, 20, NULL), STATUS_OK);
+	assert_true(decoding_is_plain(&plain));
+	json_decref(file);
+	json_decref(kept);
+	arena_done(&a);
+}
+
 static void test_scores(void **unused)
 {
 	const int64_t text[] = { 3, 5, 6, 5 };
@@ -251,6 +291,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_scores),
+		cmocka_unit_test(test_settings_as_json),
 		cmocka_unit_test(test_sampling),
 		cmocka_unit_test(test_draws),
 		cmocka_unit_test(test_refused),
