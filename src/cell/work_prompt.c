@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cell/generate.h"
 #include "cell/prepare.h"
+#include "cell/say.h"
 #include "cell/work.h"
 
 enum { LANGUAGE = -1, HOW_MOST = 1 << 22 }; // the place of a language that is to be heard; bytes of the settings
@@ -100,7 +101,8 @@ static bool choose_language(void *context, const int64_t *const *texts, int64_t 
 	return false;
 }
 
-// The one that what stands before its place is most likely followed by, as the detect_language of transformers' class finds it.
+// The one that what stands before its place is most likely followed by, as the detect_language of transformers' class finds it. A
+// reduced precision takes the one of the tokens that it is asked about.
 static enum status hear_language(
 	struct work *w, const struct generation *g, const struct prompt_file *f, struct prompt *p, struct error *err)
 {
@@ -109,7 +111,8 @@ static enum status hear_language(
 	struct generate_chooser chooser = { &l, choose_language };
 	struct generation one = *g;
 	struct prompt before = *p;
-	enum status st;
+	int64_t token = w->ask.language;
+	enum status st = STATUS_OK;
 
 	before.length = 0;
 	while (before.length < p->length && p->ids[before.length] != LANGUAGE)
@@ -121,13 +124,16 @@ static enum status hear_language(
 	one.chooser = &chooser;
 	one.how = NULL;
 	one.new_tokens = 1;
-	if ((st = generate_greedy(&one, &before, NULL, &w->arena, err)))
+	if (!token && (st = generate_greedy(&one, &before, NULL, &w->arena, err)))
 		return error_prefix(err, "hearing the language");
-	if (one.ids[0] < 0)
+	token = token ? token : one.ids[0];
+	if (token < 0)
 		return error_set(err, STATUS_BAD_INPUT, "%s: its languages are no tokens", w->ask.golden);
-	((int64_t *)(uintptr_t)p->ids)[before.length] = one.ids[0]; // ours (take_ids)
+	((int64_t *)(uintptr_t)p->ids)[before.length] = token; // ours (take_ids)
+	say(json_pack("{s:s, s:I}", "event", "language", "token", (json_int_t)token));
 	say_row(json_pack("{s:o}", "inputs_note",
-		json_sprintf("the language is the one that the model heard, token %lld", (long long)one.ids[0])));
+		json_sprintf("the language is the one that %s heard, token %lld",
+			w->ask.language ? "the reference in float32" : "the model", (long long)token)));
 	return STATUS_OK;
 }
 

@@ -14,7 +14,8 @@
 // What a request has beside the question. Text may be NULL. `scores_path`: of --data, where
 // what the answers are worth goes. `reference_name`: not a measurement but a reference for another cell;
 // the outputs go to CACHE/reference/KEY.safetensors unless they lie there already. `reference_tokens`: of a reduced precision,
-// those that float32 generates, which it is asked about. `calibrate`: no measurement but ranges for int8-static, over so many
+// those that float32 generates, which it is asked about; `language`: where it heard the language of a sound, that token; 0: it is
+// heard. `calibrate`: no measurement but ranges for int8-static, over so many
 // inputs, into CACHE/reference; `calibration`: the file that holds them. `form_of`, `form`: of a reference, the platform whose
 // graph form of that index is built; NULL: the platform's own first. `dequantised`: of a reference, the precision's weights in
 // float32 arithmetic (enum dequantise). `limit_bytes`: of a reference, at how much anonymous memory it is ended; 0: none.
@@ -27,6 +28,7 @@
 	X(TEXT, scores_path) \
 	X(TEXT, reference_name) \
 	X(TEXT, reference_tokens) \
+	X(INTEGER, language) \
 	X(TEXT, form_of) \
 	X(INTEGER, form) \
 	X(INTEGER, dequantised) \

@@ -480,6 +480,7 @@ static enum status ask_before(struct running *r, struct cell_result *out, bool *
 			     r->watch, r->a, err)))
 			return st;
 		r->ask.reference_tokens = reference_tokens(&r->ref, r->a);
+		r->ask.language = r->ask.reference_tokens ? r->ref.language : 0;
 	}
 	return STATUS_OK;
 }
@@ -557,6 +558,7 @@ static enum status judge_outputs(struct running *r, struct cell_result *out, str
 					    .outputs_path = r->outputs_path,
 					    .golden = r->golden,
 					    .calibration = r->ask.calibration,
+					    .language = r->ask.language,
 					    .form = r->heard.form,
 					    .given = (unsigned)r->heard.given,
 					    .draws = r->heard.draws,

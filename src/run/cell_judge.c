@@ -61,9 +61,12 @@ static bool stopped(const struct judging *j)
 static enum status ask(const struct judging *j, enum reference_kind kind, const char *tokens, struct arena *a,
 	struct reference *out, struct error *err)
 {
-	struct reference_question q = {
-		.kind = kind, .form = j->form, .golden = j->golden, .tokens = tokens, .calibration = j->calibration
-	};
+	struct reference_question q = { .kind = kind,
+		.form = j->form,
+		.golden = j->golden,
+		.tokens = tokens,
+		.language = tokens ? j->language : 0,
+		.calibration = j->calibration };
 
 	return reference_ask(out, &q, j->cell, j->watch, a, err);
 }

@@ -12,6 +12,7 @@ struct judging {
 	const char *outputs_path; // safetensors that the child wrote
 	const char *golden;       // path, or NULL
 	const char *calibration;  // of int8-static: the file of ranges
+	int64_t language;         // of a reduced precision: struct reference_question
 	// What a user's .onnx rounds to: OUTLINE_F16, ... of backend/outline.h; 0: float32 alone, or built by assay.
 	unsigned given;
 	const char *draws; // of a user's .onnx: the operator that made two runs unlike, or NULL

@@ -191,6 +191,8 @@ static bool hear_event(struct heard *h, const char *name, json_t *event)
 		return h->compiled = true;
 	if (text_is(name, "shape"))
 		return (h->sequence = json_integer_value(json_object_get(event, "sequence"))) >= 0;
+	if (text_is(name, "language"))
+		return (h->language = json_integer_value(json_object_get(event, "token"))) >= 0;
 	if (text_is(name, "shapes"))
 		return (h->shapes = arena_strdup(h->arena, json_string_value(json_object_get(event, "shapes")))) != NULL;
 	if (text_is(name, "form"))

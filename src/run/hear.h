@@ -26,6 +26,7 @@ struct heard {
 	bool memory_beside;                          // those are of the engine's own processes too
 	bool outputs, compiled, done;
 	int64_t sequence;   // of the inputs; 0: not told
+	int64_t language;   // of a sound: the token that was heard; 0: not told
 	const char *shapes; // of a user's .onnx: those of its inputs, as --shape has them; NULL: not told
 	int64_t given;      // what a user's .onnx rounds to: OUTLINE_F16, ...; 0: float32 alone
 	const char *draws;  // of a user's .onnx: the operator that made two runs unlike, or NULL

@@ -133,6 +133,7 @@ static enum status ask_engine(struct reference *out, const struct asked *x, cons
 		.options = x->target.options,
 		.reference_name = x->name,
 		.reference_tokens = q->tokens,
+		.language = q->language,
 		.question = { .golden = q->golden, // no precision: a reference computes in float32
 			.data = q->data,
 			.batch = c->batch,
@@ -175,6 +176,7 @@ static enum status ask_engine(struct reference *out, const struct asked *x, cons
 		return error_set(err, st, "%s", read_error.text);
 	const enum verdict v = heard_verdict(&heard, &report, &limits, &cause, &note);
 	out->no_memory = v == VERDICT_NO_MEMORY;
+	out->language = heard.language;
 	if (v == VERDICT_RIGHT && heard.reference_path) {
 		// A limit on the cache may take the file away at any time: then there is no reference, which is no error.
 		// It is looked at again here, in the memory that is compared: another program may have written meanwhile.

@@ -20,8 +20,9 @@ struct reference {
 	const char *absent; // why not, a sentence
 	bool no_memory;     // it was too large for this machine, by prediction or at its limit
 	enum judged_by by;
-	bool is_reduced; // of REFERENCE_REDUCED
-	bool derives;    // golden: outputs that follow from others may be asked for
+	bool is_reduced;  // of REFERENCE_REDUCED
+	int64_t language; // of a generation: as struct heard has it
+	bool derives;     // golden: outputs that follow from others may be asked for
 	struct answer answer;
 };
 
@@ -51,6 +52,7 @@ struct reference_question {
 	int64_t form;       // of REFERENCE_GRAPH and _ARITHMETIC: index of the cell's form among its platform's
 	const char *golden; // inputs come from this file; NULL: seeded ones
 	const char *tokens; // of a generation: what is asked about, as reference_tokens gives it; NULL: what it generates itself
+	int64_t language;   // of `tokens`: the token of the language that they were heard in; 0: none was heard
 	const char *calibration; // of int8-static: the file of ranges
 	const char *data;        // the scores of these examples in the place of outputs (cell/score.h); NULL: none
 };
