@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop: give a step its inputs by name, run, choose, keep what present.* says for the next step.
 // What it does not do by itself: sampling, beams, stopping at an end token. A measurement generates as many tokens as it was told
-// to; who wants another choice gives a chooser (pipeline/choose.c).
+// to; who wants another choice gives a chooser (pipeline/beams.c).
 #include "cell/generate_inside.h"
 
 #include <math.h>
