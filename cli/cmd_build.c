@@ -108,6 +108,8 @@ static void explain(const struct platform *p, const struct graph_form *f, const 
 		emit("  kernels      sums with rows by Sub, RMS norms of three dimensions: what QNN computes right\n");
 	if (f->experts == EXPERTS_CHOSEN)
 		emit("  experts      each computes the tokens that chose it, sorted by expert and cut by Split\n");
+	if (f->torch_ties)
+		emit("  equal scores an indexer chooses those that torch.topk does, by a Loop that runs where they are 0\n");
 	emit("  shapes       %s\n",
 		f->is_static ? "static: every dimension is a number" : "dynamic: batch and sequence are decided at run time");
 }

@@ -307,16 +307,27 @@ static const struct spec *layered(const struct spec *s)
 
 static bool has_experts(const struct spec *s)
 {
-	bool has = s->moe != NULL;
-	for (int i = 0; i < PARTS_MOST && !has; i++)
-		has = s->parts[i].spec && has_experts(s->parts[i].spec);
-	return has;
+	return s->moe;
+}
+
+static bool has_indexer(const struct spec *s)
+{
+	return s->indexer;
+}
+
+static bool any_part(const struct spec *s, bool (*has)(const struct spec *s))
+{
+	bool any = has(s);
+	for (int i = 0; i < PARTS_MOST && !any; i++)
+		any = s->parts[i].spec && any_part(s->parts[i].spec, has);
+	return any;
 }
 
 void arch_settle_form(const struct spec *s, struct graph_form *form)
 {
-	if (!has_experts(s))
+	if (!any_part(s, has_experts))
 		form->experts = EXPERTS_ALL;
+	form->torch_ties = form->torch_ties && any_part(s, has_indexer);
 }
 
 bool arch_shorten(struct spec *s, int64_t layers)

@@ -211,8 +211,8 @@ static uint64_t flops_of_body(struct count *c, int64_t body)
 	return sum;
 }
 
-// Scan: a run of the body for each slice of the first value that it goes over. Loop: as many as it may have. If: the branch that
-// takes more.
+// Scan: a run of the body for each slice of the first value that it goes over. Loop: as many as it may have, none where a
+// condition begins it. If: the branch that takes more.
 static uint64_t bodies(struct count *c, const struct node *n)
 {
 	int64_t axis = 0, over = n->input_count - attribute_of(n, "num_scan_inputs", 1);
@@ -225,9 +225,10 @@ static uint64_t bodies(struct count *c, const struct node *n)
 		if (text_is(n->attributes[i].name, "scan_input_axes"))
 			axis = n->attributes[i].ints[0];
 	}
-	return text_is(n->op, "If")      ? most
-		: text_is(n->op, "Loop") ? most * dim_of(c, graph_scalar_dim(c->g, n->inputs[0]))
-					 : most * axis_of(c, input_of(n, (int)over), (int)axis);
+	return text_is(n->op, "If")                        ? most
+		: text_is(n->op, "Loop") && input_of(n, 1) ? 0
+		: text_is(n->op, "Loop")                   ? most * dim_of(c, graph_scalar_dim(c->g, n->inputs[0]))
+							   : most * axis_of(c, input_of(n, (int)over), (int)axis);
 }
 
 // The formula of the operator's row. One that has no row is not known.

@@ -563,6 +563,18 @@ static bool types_fit(struct graph *g, const struct operator* o, const graph_val
 	return true;
 }
 
+// "NODE/WORD", of an output behind the first; "NODE/WORD_1" where one of that word is before it.
+static const char *output_name(struct graph *g, const char *node, const struct node_output *outputs, int i)
+{
+	int before = 0;
+
+	for (int k = 1; k < i; k++)
+		before += text_is(outputs[k].word, outputs[i].word);
+	return name_take(g,
+		before ? arena_printf(&g->arena, "%s/%s_%d", node, outputs[i].word, before)
+		       : arena_printf(&g->arena, "%s/%s", node, outputs[i].word));
+}
+
 bool graph_node_of(struct graph *g, const char *op, const char *domain, const graph_value *inputs, int input_count,
 	const struct attribute *attributes, int attribute_count, const struct node_outputs *made)
 {
@@ -598,8 +610,7 @@ bool graph_node_of(struct graph *g, const char *op, const char *domain, const gr
 	const char *name = name_unique(g, op);
 	for (int i = 0; i < output_count; i++) {
 		const struct node_output *o = &outputs[i];
-		out[i] = value_add(g, VALUE_NODE, i ? name_take(g, arena_printf(&g->arena, "%s/%s", name, o->word)) : name,
-			o->dtype, o->rank, o->dim);
+		out[i] = value_add(g, VALUE_NODE, i ? output_name(g, name, outputs, i) : name, o->dtype, o->rank, o->dim);
 	}
 	if (g->failed)
 		return false;

@@ -58,6 +58,7 @@ struct graph_form {
 	bool around_webgpu; // Cast and Conv are built around what ONNX Runtime's WebGPU computes wrong (op_cast, op_conv)
 	bool corners_by_matmul; // what is resized with align_corners, where a Resize has no such attribute (op_resize_corners)
 	bool around_qnn;        // sums and RMS norms are built around what QNN computes wrong (op_add, op_rms_norm)
+	bool torch_ties;        // of equal numbers those that torch.topk has on a processor, by a Loop (op_choose)
 	// A causal language model takes num_logits_to_keep i64 [] and gives the logits of so many last tokens; 0: of all.
 	bool logits_chosen;
 	// int8-static: between what the inputs of linear layers lie; NULL: not measured yet, the graph is for counting only.

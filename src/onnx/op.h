@@ -207,7 +207,7 @@ void op_if_end(struct graph *g, struct branches *b, const graph_value *otherwise
 enum { LOOP_MOST = 3 };
 struct loop {
 	graph_value runs;   // i64 scalar, how often at most; NO_VALUE: until the condition ends it
-	graph_value begins; // bool scalar, whether there is a first run; NO_VALUE: yes
+	graph_value begins; // bool scalar, whether there is a first run, which arithmetic is counted without; NO_VALUE: yes
 	int state_count;
 	graph_value first[LOOP_MOST]; // states before the first run
 	graph_value number, again;    // in the body: i64 scalar, of the run, from 0; bool scalar, what it goes on by
@@ -220,6 +220,11 @@ void op_loop_begin(struct graph *g, struct loop *l);
 // and shapes; `given` of each run become `all`. At most 3 values together.
 void op_loop_end(
 	struct graph *g, struct loop *l, graph_value again, const graph_value *next, int given_count, const graph_value *given);
+
+// choose.c: which of x [a, b, c, n] are the `top` greatest of the last axis, or all where there are fewer: bool, of its shape.
+// count i64, broadcastable to [a, b, c, 1]: so many of a row, the first, are compared, and -FLT_MAX stands behind them; NO_VALUE:
+// all. Of equals the first; with graph_form.torch_ties, where they are 0, those that torch.topk has.
+graph_value op_choose(struct graph *g, graph_value x, graph_value count, int64_t top);
 
 // fused.c: operations with more than one form; graph_form decides.
 // y[.., out] = x[.., in] w^T + b, w as checkpoints hold it: [out, in]. b may be NO_VALUE. Owns how a stored weight meets an

@@ -23,11 +23,11 @@ const char *graph_form_text(struct arena *a, const struct graph_form *f)
 		: arena_printf(a, " %s block-%d accuracy-%d%s%s", precision_word(p->precision), p->block, p->accuracy,
 			  p->asymmetric ? " zero-points" : "", heads[p->float_head]);
 
-	return arena_printf(a, "%s %s %s %s %s%s%s%s%s%s%s%s%s%s%s", f->is_static ? "static" : "dynamic", linear[f->linear],
+	return arena_printf(a, "%s %s %s %s %s%s%s%s%s%s%s%s%s%s%s%s", f->is_static ? "static" : "dynamic", linear[f->linear],
 		attention[f->attention], gelu[f->gelu], norm[f->norm], cache[f->cache], f->logits_chosen ? " logits-chosen" : "",
 		experts[f->experts], f->index32 ? " index32" : "", f->sine_tables ? " sine-tables" : "",
 		f->around_webgpu ? " around-webgpu" : "", f->corners_by_matmul ? " corners-by-matmul" : "",
-		f->around_qnn ? " around-qnn" : "", precise, dequantised);
+		f->around_qnn ? " around-qnn" : "", f->torch_ties ? " torch-ties" : "", precise, dequantised);
 }
 
 static void add_shape(const struct graph *g, int rank, const int64_t *dim, struct text *out)

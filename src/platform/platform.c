@@ -24,9 +24,9 @@
 	{ \
 		LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, false, CACHE_PLAIN \
 	}
-#define CHOSEN_EXPERTS \
+#define PROCESSOR_FORM \
 	{ \
-		LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, false, CACHE_PLAIN, EXPERTS_CHOSEN \
+		LINEAR_GEMM, ATTENTION_PLAIN, GELU_ERF, NORM_PLAIN_RMS, false, CACHE_PLAIN, EXPERTS_CHOSEN, .torch_ties = true \
 	}
 #define GELU_OP_FORM \
 	{ \
@@ -75,7 +75,7 @@ static const struct platform platforms[] = {
 		.routes = { { "ort", "cpu", "CPU", "CPU", NULL },
 			{ "browser", "wasm", "chromium firefox remote", "chromium", NULL } },
 		.reference = "openvino",
-		.forms = { CHOSEN_EXPERTS },
+		.forms = { PROCESSOR_FORM },
 		.form_count = 1,
 		.cache = CACHE_SHARED,
 	},
@@ -114,7 +114,7 @@ static const struct platform platforms[] = {
 		.routes = { { "openvino", "openvino", NULL, "CPU", NULL } },
 		.reference = "cpu:optimisation=none",
 		// A plain cache: its GroupQueryAttention is right for one row only and leaves softcap out (2026.4).
-		.forms = { CHOSEN_EXPERTS },
+		.forms = { PROCESSOR_FORM },
 		.form_count = 1,
 		.fallback = { "cpu" },
 	},

@@ -163,7 +163,8 @@ static void recurrence(void **state)
 	arena_done(&a);
 }
 
-// 7 runs of a body of 2 x 6 operations, which reads x and what was made of it; the longer one of two branches.
+// 7 runs of a body of 2 x 6 operations, which reads x and what was made of it; none of one that a condition begins; the longer of
+// two branches.
 static void loops_and_branches(void **state)
 {
 	struct graph *g = graph_new(NULL);
@@ -171,18 +172,23 @@ static void loops_and_branches(void **state)
 	graph_value x = graph_input(g, "x", DTYPE_F32, 1, (int64_t[]){ 6 }), made = op_tanh(g, x), y;
 	struct loop l = { .runs = graph_i64(g, 7), .state_count = 1, .first = { x } };
 	struct branches b = { .condition = graph_input(g, "is", DTYPE_BOOL, 0, NULL) };
+	struct loop seldom = { .begins = b.condition, .state_count = 1, .first = { made } };
 
 	(void)state;
 	op_loop_begin(g, &l);
 	y = op_mul(g, op_add(g, l.state[0], made), graph_f32(g, 0.5f));
 	op_loop_end(g, &l, NO_VALUE, &y, 0, NULL);
+	op_loop_begin(g, &seldom);
+	y = op_add(g, seldom.state[0], made);
+	op_loop_end(g, &seldom, seldom.again, &y, 0, NULL);
 	op_if_begin(g, &b);
 	y = op_softmax(g, x, 0);
 	op_if_else(g, &b, 1, &y);
 	op_if_end(g, &b, &x);
-	graph_output(g, "y", op_add(g, l.last[0], b.given[0]));
+	graph_output(g, "y", op_add(g, op_add(g, l.last[0], seldom.last[0]), b.given[0]));
 	struct graph_cost c = finish(g, &a);
 	assert_int_equal(node(&c, "Loop")->flops, 7 * 2 * 6);
+	assert_int_equal(c.flops, 7 * 2 * 6 + 5 * 6 + 3 * 6); // Tanh and two sums beside them
 	assert_int_equal(node(&c, "Loop")->read_nbytes, 2 * 6 * 4);
 	assert_int_equal(node(&c, "If")->flops, 5 * 6);
 	assert_int_equal(node(&c, "If")->read_nbytes, 6 * 4 + 1);

@@ -377,6 +377,21 @@ static void loop_until(struct call *c)
 	}
 }
 
+// Of what is compared; behind that the lowest number stands.
+static void choose(struct call *c)
+{
+	struct graph *g = c->g;
+	graph_value scores = given(c, "scores", "b.sk"), count = given(c, "count", "b.s.");
+	graph_value is = op_greater(g, scores, graph_f32(g, -1));
+
+	c->g->form.torch_ties = true;
+	gives(c, "topk_1", op_and(g, is, op_choose(g, scores, count, 1)));
+	gives(c, "topk_4", op_and(g, is, op_choose(g, scores, count, 4)));
+	gives(c, "topk_9", op_and(g, is, op_choose(g, scores, count, 9)));
+	c->g->form.torch_ties = false;
+	gives(c, "first_4", op_and(g, is, op_choose(g, scores, count, 4)));
+}
+
 static void dft(struct call *c)
 {
 	graph_value x = given(c, "x", "bn."), z = given(c, "z", "bkm.");
@@ -443,6 +458,7 @@ static void split(struct call *c)
 	X(branches) \
 	X(loop) \
 	X(loop_until) \
+	X(choose) \
 	X(dft) \
 	X(stft) \
 	X(einsum)

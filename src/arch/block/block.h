@@ -218,9 +218,10 @@ const int64_t *resolve_attention_windows(struct config *c, struct spec *s, struc
 // e->bias [batch, 1, seq, keys] with what is not chosen masked. x [batch, seq, hidden], query: the query's latent, normed.
 graph_value index_tokens(
 	struct build *b, graph_value x, graph_value query, const struct attention_extras *e, struct cache *cache);
-// Which of keys [batch, keys, width], among those `seen` [batch, 1, seq, keys], are chosen: bool of that shape.
-graph_value index_entries(
-	struct build *b, graph_value x, graph_value query, graph_value keys, graph_value seen, const struct attention_extras *e);
+// Which of keys [batch, keys, width], `count` of them (i64 scalar), among those `seen` [batch, 1, seq, keys], are chosen: bool of
+// that shape.
+graph_value index_entries(struct build *b, graph_value x, graph_value query, graph_value keys, graph_value count,
+	graph_value seen, const struct attention_extras *e);
 // As index_tokens without a latent, of blocks of tokens, by e->mask and the rotary tables.
 graph_value index_blocks(struct build *b, graph_value x, const struct attention_extras *e, struct cache *cache);
 

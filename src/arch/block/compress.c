@@ -122,7 +122,8 @@ static graph_value entries(struct build *b, graph_value x, graph_value query, co
 		graph_value own = op_slice(g, columns, 2, wide, INT64_MAX);
 		graph_assume(g, own, 2, 4 * b->s->indexer->width);
 		own = entries_of(b, "layers.index.compress", own, count, b->s->indexer->width);
-		seen = op_and(g, seen, index_entries(b, x, query, own, seen, e));
+		graph_value whole = op_div(g, op_squeeze(g, op_dim(g, columns, 1), 0), graph_i64(g, each));
+		seen = op_and(g, seen, index_entries(b, x, query, own, whole, seen, e));
 	}
 	*bias = op_where(g, seen, graph_f32(g, 0), graph_f32(g, -FLT_MAX));
 	return entries_of(b, "layers.compress", op_slice(g, columns, 2, 0, wide), count, d);

@@ -39,21 +39,6 @@ static graph_value queries(struct build *b, graph_value x, graph_value query, co
 	return op_transpose(g, op_reshape(g, q, 4, (int64_t[]){ 0, 0, n, d }), 4, (int[]){ 0, 2, 1, 3 });
 }
 
-// Which of the scores [batch, 1, seq, keys] are the top greatest: bool, of the same shape; of equals the first, on every engine
-// (torch takes what introselect has at the front, which goes by all the values). With fewer keys the rest are of a padding.
-static graph_value are_chosen(struct build *b, graph_value scores, int64_t top)
-{
-	struct graph *g = b->g;
-	graph_value rows[] = { op_dim(g, scores, 0), op_dim(g, scores, 1), op_dim(g, scores, 2), graph_i64s(g, 1, &top) };
-	graph_value rest = op_expand(g, graph_f32(g, -FLT_MAX), op_concat(g, 4, rows, 0));
-	graph_value greatest = op_topk(g, op_concat(g, 2, (graph_value[]){ scores, rest }, 3), top);
-	graph_value least = op_slice(g, greatest, 3, top - 1, top); // [batch, 1, seq, 1]
-	graph_value above = op_greater(g, scores, least), equal = op_equal(g, scores, least);
-	graph_value left = op_sub(g, graph_i64(g, top), op_reduce_sum(g, op_cast(g, above, DTYPE_I64), 3, true));
-	graph_value place = op_cumsum(g, op_cast(g, equal, DTYPE_I64), 3);
-	return op_or(g, above, op_and(g, equal, op_less_or_equal(g, place, left)));
-}
-
 // The scores of keys k [batch, 1, keys, d] for queries q [batch, heads, seq, d], weighed by x: [batch, 1, seq, keys]
 static graph_value weighed(struct build *b, graph_value x, graph_value q, graph_value k)
 {
@@ -66,12 +51,12 @@ static graph_value weighed(struct build *b, graph_value x, graph_value q, graph_
 	return op_reduce_sum(g, op_mul(g, scores, op_unsqueeze(g, weights, 3)), 1, true);
 }
 
-graph_value index_entries(
-	struct build *b, graph_value x, graph_value query, graph_value keys, graph_value seen, const struct attention_extras *e)
+graph_value index_entries(struct build *b, graph_value x, graph_value query, graph_value keys, graph_value count,
+	graph_value seen, const struct attention_extras *e)
 {
 	struct graph *g = b->g;
 	graph_value scores = weighed(b, x, queries(b, x, query, e), op_unsqueeze(g, keys, 1));
-	return are_chosen(b, op_where(g, seen, scores, graph_f32(g, -FLT_MAX)), b->s->indexer->top_k);
+	return op_choose(g, op_where(g, seen, scores, graph_f32(g, -FLT_MAX)), count, b->s->indexer->top_k);
 }
 
 // A row's tokens by blocks. Of padding `number` is 0: the bias masks it.
@@ -160,14 +145,16 @@ static graph_value pooled_keys(struct build *b, graph_value x, const struct bloc
 	return op_reduce_sum(g, op_mul(g, op_softmax(g, logits, 2), op_slice(g, k, 3, 0, d)), 2, false);
 }
 
-// bias [batch, 1, seq, keys] with what is not chosen masked, by scores [batch, 1, seq, blocks]
-static graph_value blocks_seen(struct build *b, graph_value scores, const struct blocks *blocks, const struct attention_extras *e)
+// bias [batch, 1, seq, keys] with what is not chosen masked, by scores [batch, 1, seq, blocks], of which the first `count` are
+// compared
+static graph_value blocks_seen(
+	struct build *b, graph_value scores, graph_value count, const struct blocks *blocks, const struct attention_extras *e)
 {
 	struct graph *g = b->g;
 	const struct indexer *i = b->s->indexer;
 	graph_value lowest = graph_f32(g, -FLT_MAX), number = op_range(g, graph_i64(g, 0), blocks->most, graph_i64(g, 1));
 	graph_value whole = op_unsqueeze(g, op_less(g, number, blocks->whole), 1);
-	graph_value chosen = are_chosen(b, op_where(g, whole, scores, lowest), i->top_k);
+	graph_value chosen = op_choose(g, op_where(g, whole, scores, lowest), count, i->top_k);
 	chosen = i->no_tail ? op_and(g, chosen, whole) : op_or(g, chosen, op_not(g, whole));
 	graph_value one = graph_i64s(g, 1, (int64_t[]){ 1 }), seq = op_dim(g, scores, 2);
 	graph_value shape[] = { op_dim(g, scores, 0), one, seq, op_dim(g, blocks->number, 1) };
@@ -183,7 +170,9 @@ static graph_value index_pools(
 	struct graph *g = b->g;
 	struct blocks blocks = blocks_of(b, e->mask, x, b->s->indexer->block);
 	graph_value q = queries(b, x, query, e), end = op_dim(g, e->mask, 1);
-	graph_value seen = blocks_seen(b, weighed(b, x, q, op_unsqueeze(g, pooled_keys(b, x, &blocks, cache), 1)), &blocks, e);
+	graph_value scores = weighed(b, x, q, op_unsqueeze(g, pooled_keys(b, x, &blocks, cache), 1));
+	graph_value longest = op_reduce_max(g, op_reduce_max(g, blocks.whole, 1, true), 0, true); // of all rows
+	graph_value seen = blocks_seen(b, scores, op_unsqueeze(g, longest, 1), &blocks, e);
 	graph_value is = op_slice_to(g, e->mask, 1, op_sub(g, end, op_dim(g, x, 1)), end); // are the queries tokens?
 	graph_assume(g, is, 1, value_dim(g, x, 1));
 	is = op_unsqueeze(g, op_unsqueeze(g, op_cast(g, is, DTYPE_BOOL), 1), 3);
@@ -204,7 +193,7 @@ graph_value index_blocks(struct build *b, graph_value x, const struct attention_
 	k = op_unsqueeze(g, op_transpose(g, k, 3, (int[]){ 0, 2, 1 }), 1); // [batch, 1, d, blocks]
 	graph_value scores = op_relu(g, op_matmul(g, op_transpose(g, q, 4, (int[]){ 0, 2, 1, 3 }), k));
 	scores = op_scale(g, op_reduce_sum(g, scores, 1, true), (float)(1 / sqrt((double)d)));
-	return blocks_seen(b, scores, &blocks, e);
+	return blocks_seen(b, scores, op_unsqueeze(g, blocks.whole, 1), &blocks, e);
 }
 
 graph_value index_tokens(struct build *b, graph_value x, graph_value query, const struct attention_extras *e, struct cache *cache)
@@ -224,5 +213,5 @@ graph_value index_tokens(struct build *b, graph_value x, graph_value query, cons
 	else
 		k = op_unsqueeze(g, k, 1);
 	graph_value scores = op_add(g, weighed(b, x, q, k), e->bias);
-	return op_where(g, are_chosen(b, scores, i->top_k), e->bias, graph_f32(g, -FLT_MAX));
+	return op_where(g, op_choose(g, scores, NO_VALUE, i->top_k), e->bias, graph_f32(g, -FLT_MAX));
 }

@@ -359,6 +359,23 @@ def split(rng):
     return {"x": x, "lengths": lengths}, {"first": pieces[0], "last": pieces[2], "back": np.concatenate(pieces[::-1], 1)}
 
 
+@case
+def choose(rng):
+    """Scores of which many are 0 and no others are equal; of each row the first `count` are compared. topk_N: what torch.topk takes, first_4: of equals the first."""
+    rows, keys = 50, 21
+    count = rng.integers(1, keys + 1, (2, 1, rows // 2, 1))
+    others = rng.permuted(np.tile(np.arange(1, keys + 1) - keys // 4, (rows, 1)), axis=1) / 8
+    scores = np.where(rng.random((rows, keys)) < rng.random((rows, 1)), 0, others)
+    scores = np.where(np.arange(keys) < count.reshape(rows, 1), scores, np.finfo(np.float32).min).astype(np.float32)
+    out = {f"topk_{top}": np.zeros((rows, keys), bool) for top in (1, 4, 9)} | {"first_4": np.zeros((rows, keys), bool)}
+    for row, n in enumerate(count.ravel()):
+        for top in (1, 4, 9):
+            out[f"topk_{top}"][row, torch.tensor(scores[row, :n]).topk(min(top, n)).indices.numpy()] = True
+        out["first_4"][row, np.argsort(-scores[row, :n], kind="stable")[:4]] = True
+    shape = (2, 1, rows // 2, keys)
+    return {"scores": scores.reshape(shape), "count": count}, {name: y.reshape(shape) for name, y in out.items()}
+
+
 TYPES = {"float32": "f32", "int64": "i64", "bool": "bool"}
 
 
