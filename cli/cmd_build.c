@@ -355,7 +355,8 @@ static int run(int argc, char **argv)
 			"config.json and tokenizer, as optimum expects them. Python's onnx package refuses hard-linked\n"
 			"weights: for it leave --link out.\n\n"
 			"  assay build ./bert -o bert-onnx --link --explain\n"
-			"  assay build bert-base-uncased -o bert-onnx --synthetic\n",
+			"  assay build bert-base-uncased -o bert-onnx --synthetic\n\n"
+			"Exit codes: 0 built; 1 bad use or an error of assay's own; 2 the model is not supported.\n",
 		.options = options,
 		.min_words = 1,
 		.max_words = 1,

@@ -266,7 +266,8 @@ static int run(int argc, char **argv)
 			"system\n"
 			"looks; browsers in $ASSAY_BROWSER_PATH (none: nowhere, which is faster) and in $PATH. An engine is\n"
 			"listed as available only after a child process has loaded it and asked it for its devices; drivers\n"
-			"are asked in children too. What cannot be read is left out, never guessed.\n",
+			"are asked in children too. What cannot be read is left out, never guessed.\n\n"
+			"Exit codes: 0 whatever is here; 1 bad use or an error of assay's own.\n",
 		.options = options,
 		.max_words = -1,
 	};

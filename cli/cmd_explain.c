@@ -278,7 +278,8 @@ static int run(int argc, char **argv)
 			"graph,\n"
 			"and why earlier ones were not taken; the chain of fallbacks that the row belongs to. ROW is the number\n"
 			"that `assay run` prints.\n\n"
-			"  assay explain 12\n",
+			"  assay explain 12\n\n"
+			"Exit codes: 0 explained; 1 bad use, no such row, or an error of assay's own.\n",
 		.options = options,
 		.min_words = 1,
 		.max_words = 1,

@@ -41,7 +41,9 @@ static int run(int argc, char **argv)
 		.text = "MODEL may be a folder with nothing but a config.json, or a model whose configuration the program\n"
 			"carries. The folder gets config.json and model.safetensors: the right names and shapes, scaled\n"
 			"random numbers. The same seed gives the same bytes.\n\n"
-			"  assay synth bert-base-uncased -o bert --layers 2\n",
+			"  assay synth bert-base-uncased -o bert --layers 2\n\n"
+			"Exit codes: 0 written; 1 bad use or an error of assay's own; 2 the model is not supported, or it was\n"
+			"interrupted.\n",
 		.options = options,
 		.min_words = 1,
 		.max_words = 1,

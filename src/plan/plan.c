@@ -256,11 +256,26 @@ static enum status make_given(
 	return STATUS_OK;
 }
 
+// A folder or file by one name, however it was spelled: ".//bert/" is "bert".
+static const char *spelled(struct arena *a, const char *model)
+{
+	char *given = arena_strdup(a, model), *out = arena_strdup(a, model);
+	size_t n = 0, skipped;
+
+	if (!file_exists(model))
+		return given;
+	while (text_starts(model, "./") && model[skipped = 1 + strspn(model + 1, "/")])
+		model += skipped;
+	for (; *model; model++)
+		if (*model != '/' || (model[1] != '/' && (model[1] || !n)))
+			out[n++] = *model;
+	out[n] = '\0';
+	return *out == '-' ? given : out; // no option
+}
+
 enum status plan_model(struct plan_model *out, struct arena *a, const char *model, const struct question *q, struct error *err)
 {
-	struct plan_model m = {
-		.model = arena_strdup(a, model), .layers = q->layers, .takes_images = true, .takes_tokens = true
-	};
+	struct plan_model m = { .model = spelled(a, model), .layers = q->layers, .takes_images = true, .takes_tokens = true };
 	struct error why = { 0 };
 	struct checkpoint c;
 

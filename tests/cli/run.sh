@@ -13,7 +13,8 @@ compute_dtype batch sequence padding form options attempts build_ms load_ms firs
 nodes_on_platform max_abs_error cosine samples_ms checks"
 
 # The null engine: the whole way of a cell on any machine.
-code 0 "$ASSAY" run "$work/bert" --on null $quick --json
+code 0 "$ASSAY" run "$work//bert/" --on null $quick --json
+json 'd[0]["model"] == work + "/bert"' # a folder by one name, however it was spelled
 json 'len(d) == 1 and d[0]["verdict"] in ("right", "unjudged") and d[0]["requested"] == d[0]["actual"] == "null"'
 json "all(k in d[0] for k in '''$keys'''.split())"
 json 'd[0]["samples"] == 3 == len(d[0]["samples_ms"]) and d[0]["row"] == 1 and d[0]["weights"] == "synthetic"'
