@@ -15,11 +15,17 @@
 
 enum values { NOTHING, FILES, PLATFORMS, PRECISIONS, MODELS, TASKS, KINDS, QUERIES, SHELLS };
 
+// "PLATFORM,PART=PLATFORM,...": platforms are completed behind an equals sign, too.
+static bool has_parts(const struct cli_option *o)
+{
+	return o->argument && strstr(o->argument, ",PART=PLATFORM");
+}
+
 static enum values values_of(const struct cli_option *o)
 {
 	const char *argument = o->argument ? o->argument : "";
 
-	if (text_starts(argument, "PLATFORM") && !strchr(argument, '='))
+	if (text_starts(argument, "PLATFORM") && (!strchr(argument, '=') || has_parts(o)))
 		return PLATFORMS;
 	if (text_is(o->name, "precision"))
 		return PRECISIONS;
@@ -96,10 +102,16 @@ static const struct dialect bash = {
 		"_assay()\n{\n"
 		"\tlocal at=$COMP_CWORD now=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} "
 		"command=${COMP_WORDS[1]}\n"
-		"\tlocal lead=${now%\"${now##*,}\"}\n"
+		// An equals sign is a word of its own: cpu,unet = openv.
+		"\tlocal value=$at\n"
+		"\tif [ \"$now\" = = ]; then now= value=$((at + 1)); fi\n"
+		"\tif [ \"${COMP_WORDS[value-1]}\" = = ]; then\n"
+		"\t\tbefore=${COMP_WORDS[value-2]}; [[ $before == -* ]] || before=${COMP_WORDS[value-3]}\n"
+		"\tfi\n"
+		"\tlocal lead=${now%\"${now##*[,=]}\"}\n"
 		"\tCOMPREPLY=()\n",
 	.give = "COMPREPLY+=($(compgen -W \"",
-	.give_list = "COMPREPLY+=($(now=${now##*,}; compgen -P \"$lead\" -W \"",
+	.give_list = "COMPREPLY+=($(now=${now##*[,=]}; compgen -P \"$lead\" -W \"",
 	.end = "\" -- \"$now\"))",
 	.files = "COMPREPLY+=($(compgen -f -- \"$now\"))",
 	.tail = "}\ncomplete -o filenames -F _assay assay\n",
@@ -110,7 +122,7 @@ static const struct dialect zsh = {
 		"_assay()\n{\n"
 		"\tlocal at=$((CURRENT - 1)) now=$words[CURRENT] before=$words[CURRENT-1] command=$words[2]\n",
 	.give = "compadd -- ",
-	.give_list = "compset -P '*,'; compadd -- ",
+	.give_list = "compset -P '*[,=]'; compadd -- ",
 	.end = "",
 	.files = "_files",
 	.tail = "}\nif [ \"$funcstack[1]\" = _assay ]; then _assay \"$@\"; else compdef _assay assay; fi\n",

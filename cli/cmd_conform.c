@@ -47,11 +47,12 @@ static json_t *real_or_null(double x)
 // One of the array's objects.
 static void print_json(const struct conform_case *c, const char *on)
 {
-	json_t *one = json_pack("{s:o, s:o, s:s?, s:s?, s:s, s:b, s:s?, s:o, s:o, s:o, s:s?, s:s?}", "name",
+	json_t *one = json_pack("{s:o, s:o, s:s?, s:s?, s:s, s:b, s:s?, s:o, s:o, s:o, s:s?, s:s?, s:O*}", "name",
 		visible_json_string(c->name), "folder", visible_json_string(c->folder), "model_type", c->model_type, "platform",
 		c->here ? NULL : on, "verdict", verdict_word(c->verdict), "passed", c->passed, "reason", c->reason,
 		"max_abs_error", real_or_null(c->max_abs_error), "nmse", real_or_null(c->nmse), "nodes_elsewhere",
-		c->elsewhere < 0 ? json_null() : json_integer(c->elsewhere), "placement", c->placement, "form", c->form);
+		c->elsewhere < 0 ? json_null() : json_integer(c->elsewhere), "placement", c->placement, "form", c->form, "graphs",
+		c->graphs);
 
 	show_json(one);
 	json_decref(one);
@@ -107,19 +108,21 @@ static const char *base_name(struct arena *a, const char *path)
 }
 
 // Of models, on the platform; `cases` are some of all.
-static int run_models(const char *on, int64_t rows, double memory_gib, struct conform_case *cases, size_t count,
+static int run_models(const struct cli_list *on, int64_t rows, double memory_gib, struct conform_case *cases, size_t count,
 	struct watch *watch, struct arena *a)
 {
 	struct error err = { 0 };
-	struct target *target;
-	size_t targets;
+	struct target target;
 	int code = cli_cache_ready();
 
 	if (code >= 0)
 		return code;
-	if (plan_targets(&target, &targets, a, &on, 1, NULL, &err) != STATUS_OK)
+	if (plan_pipeline_target(&target, a, on->items, (size_t)on->count, &err) != STATUS_OK)
 		return cli_error(&err);
-	enum status s = conform_run(&(struct conform_asked){ .target = target,
+	for (size_t i = 0; i < count && target.part_count; i++)
+		if (!conform_is_pipeline(cases[i].folder, a))
+			return cli_bad_use("--on %s: %s is no whole pipeline, and has no parts", watch->on, cases[i].name);
+	enum status s = conform_run(&(struct conform_asked){ .target = &target,
 					    .cases = cases,
 					    .count = count,
 					    .rows = rows,
@@ -149,11 +152,16 @@ static const struct kind *kind_of(const char *folder, struct arena *a)
 	return NULL;
 }
 
-static int conform(const char *on, int64_t rows, double memory_gib, bool json, char **folders, size_t count, struct arena *a)
+static int conform(
+	const struct cli_list *on, int64_t rows, double memory_gib, bool json, char **folders, size_t count, struct arena *a)
 {
 	struct conform_case *cases = ARENA_ARRAY(a, count, struct conform_case),
 			    *models = ARENA_ARRAY(a, count, struct conform_case);
-	struct watch watch = { .count = count, .cases = cases, .answered = ARENA_ARRAY(a, count, bool), .on = on, .json = json };
+	struct watch watch = { .count = count,
+		.cases = cases,
+		.answered = ARENA_ARRAY(a, count, bool),
+		.on = cli_list_text(a, on, "cpu"),
+		.json = json };
 	size_t failed = 0, model_count = 0;
 	int code = EXIT_GOOD;
 
@@ -219,12 +227,13 @@ static bool is_any_case(char **folders, size_t count, struct arena *a)
 
 static int run(int argc, char **argv)
 {
-	const char *on = "cpu";
+	struct cli_list on = { 0 };
 	int64_t rows = 0;
 	double memory_gib = 0;
 	bool json = false;
 	const struct cli_option options[] = {
-		{ "on", CLI_TEXT, &on, "PLATFORM", "cpu, openvino, openvino:GPU, ...; default cpu" },
+		{ "on", CLI_LIST, &on, "PLATFORM,PART=PLATFORM,...",
+			"cpu, openvino, openvino:GPU, ...; default cpu; of whole pipelines, as `assay pipeline` has it" },
 		{ "batch", CLI_INTEGER, &rows, "N", "N rows of each case at once against the same rows one by one", 1, 4096 },
 		{ "memory", CLI_REAL, &memory_gib, "GIB", "limit of anonymous memory; default what is available, less a reserve",
 			0.01, 1e6 },
@@ -232,7 +241,7 @@ static int run(int argc, char **argv)
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
-		.synopsis = "assay conform [--on PLATFORM] [--batch N] [--memory GIB] [--json] CASE-DIR...",
+		.synopsis = "assay conform [--on PLATFORM,PART=PLATFORM,...] [--batch N] [--memory GIB] [--json] CASE-DIR...",
 		.text = "A case is a folder with config.json, weights.tsv, case.json and io.safetensors: a tiny model, and\n"
 			"what transformers computed with it; or one of a tokenizer with cases.jsonl: texts, and what the\n"
 			"library `tokenizers` gave (all of its lines are one case); one of a scheduler of diffusers; or one of "
@@ -260,7 +269,7 @@ static int run(int argc, char **argv)
 		return code;
 	const size_t count = without_files(argv + 1, (size_t)words);
 	if (is_any_case(argv + 1, count, &arena))
-		code = conform(on, rows, memory_gib, json, argv + 1, count, &arena);
+		code = conform(&on, rows, memory_gib, json, argv + 1, count, &arena);
 	else if (access(argv[1], F_OK))
 		code = cli_bad_use("%s: there is no such file or folder", argv[1]);
 	else

@@ -21,8 +21,8 @@
 #include "show_answer.h"
 
 struct asked {
-	const char *task, *on, *precision, *save, *output;
-	struct cli_list options;
+	const char *task, *precision, *save, *output;
+	struct cli_list on, options;
 	int64_t steps, seed; // -1: not given
 	double timeout_s, memory_gib;
 	bool json, chat;
@@ -80,6 +80,24 @@ static void print_task(const json_t *task)
 	text_done(&count);
 }
 
+// Which graph ran where, where parts of it were asked for elsewhere.
+static void print_places(const json_t *graphs)
+{
+	const json_t *g;
+	size_t i;
+
+	json_array_foreach(graphs, i, g)
+	{
+		const char *platform = json_string_value(json_object_get(g, "platform")),
+			   *device = json_string_value(json_object_get(g, "device"));
+		const bool told = device && platform && strcasecmp(device, platform) != 0;
+
+		emit_to(stderr, "%s%s on %s%s%s%s", i ? "; " : "", json_string_value(json_object_get(g, "graph")), platform,
+			told ? ":" : "", told ? device : "", json_is_true(json_object_get(g, "emulated")) ? " (software)" : "");
+	}
+	emit_to(stderr, "\n");
+}
+
 static void print_words(const struct pipeline_told *told, const struct asked *q, struct arena *a)
 {
 	const char *weights = json_string_value(json_object_get(told->facts, "weights"));
@@ -98,7 +116,7 @@ static void print_words(const struct pipeline_told *told, const struct asked *q,
 			several ? "these answers mean" : "this answer means");
 }
 
-static void print_json(const struct pipeline_told *told, const struct asked *q)
+static void print_json(const struct pipeline_told *told, const struct asked *q, struct arena *a)
 {
 	json_t *answers = json_array(), *o;
 	const json_t *one, *facts = told->facts;
@@ -108,9 +126,9 @@ static void print_json(const struct pipeline_told *told, const struct asked *q)
 		json_pack("{s:O, s:O, s:O, s:O}", "input", json_object_get(one, "input"), "answer",
 			json_object_get(one, "answer"), "tensors", json_object_get(one, "tensors"), "pictures",
 			json_object_get(one, "pictures")));
-	o = json_pack("{s:O?, s:s, s:s?, s:O?, s:o, s:O?, s:O?}", "task", json_object_get(facts, "task"), "platform", q->on,
-		"precision", q->precision, "weights", json_object_get(facts, "weights"), "answers", answers, "times",
-		json_object_get(facts, "times"), "placement", json_object_get(facts, "placement"));
+	o = json_pack("{s:O?, s:s, s:s?, s:O?, s:o, s:O?, s:O?}", "task", json_object_get(facts, "task"), "platform",
+		cli_list_text(a, &q->on, "cpu"), "precision", q->precision, "weights", json_object_get(facts, "weights"),
+		"answers", answers, "times", json_object_get(facts, "times"), "placement", json_object_get(facts, "placement"));
 	show_json(o);
 	json_decref(o);
 }
@@ -211,9 +229,8 @@ static int answer(const struct asked *q, const char *model, char **words, size_t
 {
 	struct pipeline_told told = { 0 };
 	struct error err = { 0 };
-	struct target *target;
+	struct target target;
 	const char *folder, *nearest = NULL, *file = NULL;
-	size_t targets;
 	json_t *inputs = json_array(), *options = NULL;
 	int code = cli_cache_ready();
 	enum status st;
@@ -238,11 +255,11 @@ static int answer(const struct asked *q, const char *model, char **words, size_t
 	if (!st)
 		st = cli_model_folder(&folder, a, model, "a model", &err);
 	if (!st)
-		st = plan_targets(&target, &targets, a, &(const char *){ q->on }, 1, NULL, &err);
+		st = plan_pipeline_target(&target, a, q->on.items, (size_t)q->on.count, &err);
 	if (!st)
 		st = pipeline_ask(&(struct pipeline_asked){ .folder = folder,
 					  .task = q->task,
-					  .target = target,
+					  .target = &target,
 					  .words = inputs,
 					  .options = options,
 					  .precision = q->precision,
@@ -258,9 +275,11 @@ static int answer(const struct asked *q, const char *model, char **words, size_t
 	if (!q->json)
 		print_task(told.task);
 	if (!st && q->json)
-		print_json(&told, q);
+		print_json(&told, q, a);
 	else if (!st)
 		print_words(&told, q, a);
+	if (!st && !q->json && target.part_count)
+		print_places(json_object_get(json_object_get(told.facts, "placement"), "graphs"));
 	if (file)
 		unlink(file);
 	json_decref(inputs);
@@ -327,11 +346,13 @@ static void list_tasks(struct text *t)
 
 static int run(int argc, char **argv)
 {
-	struct asked q = { .on = "cpu", .steps = -1, .seed = -1 };
+	struct asked q = { .steps = -1, .seed = -1 };
 	const struct cli_option options[] = {
 		{ "task", CLI_TEXT, &q.task, "PIPELINE",
 			"what is asked of it: a task of those below; default by the model's class, and said on standard error" },
-		{ "on", CLI_TEXT, &q.on, "PLATFORM", "cpu, openvino, openvino:GPU, ...; default cpu" },
+		{ "on", CLI_LIST, &q.on, "PLATFORM,PART=PLATFORM,...",
+			"cpu, openvino, openvino:GPU, ...; default cpu; parts of the model that run on another platform, as in "
+			"cpu,unet=webgpu or openvino,decoder=cpu" },
 		{ "precision", CLI_TEXT, &q.precision, "P",
 			"of the weights in its graphs: float16, int8-weights, int4-weights, ...; default as stored" },
 		{ "option", CLI_VALUES, &q.options, "KEY=VALUE", "an option of the task, such as top_k=3; may be repeated" },
@@ -355,7 +376,7 @@ static int run(int argc, char **argv)
 	list_tasks(&help);
 	struct arena a = { 0 };
 	const struct cli_usage usage = {
-		.synopsis = "assay pipeline MODEL INPUT... [--task PIPELINE] [--on PLATFORM] [options]",
+		.synopsis = "assay pipeline MODEL INPUT... [--task PIPELINE] [--on PLATFORM,PART=PLATFORM,...] [options]",
 		.text = arena_printf(&a,
 			"MODEL is a folder, or a name that is in the Hub's cache, with weights, and with the files of its "
 			"tokenizer\n"
@@ -380,6 +401,10 @@ static int run(int argc, char **argv)
 			"automatic-speech-recognition: return_timestamps (char or word), chunk_length_s and stride_length_s are\n"
 			"of models that label the frames of a sound (CTC); language, task, generate_kwargs and those of a text\n"
 			"that is written are of Whisper, whose sounds have 30 seconds at most and no times.\n\n"
+			"Parts that --on may name: of such folders the components (text_encoder, unet, vae, ...); encoder and\n"
+			"decoder of models that write a text after a source, of retrieval-augmented-generation and of SpeechT5,\n"
+			"which has vocoder, too; else model, which Whisper has besides, for the language that it hears. Where a\n"
+			"graph ran --json says, and standard error where parts are named.\n\n"
 			"Tasks, their inputs and their options; sentiment-analysis, ner, vqa, image-to-text, "
 			"text2text-generation\n"
 			"(as translation), text-to-speech and translation_XX_to_YY are understood, too:\n%s"
@@ -390,6 +415,7 @@ static int run(int argc, char **argv)
 			"  assay pipeline Qwen/Qwen2-0.5B-Instruct --chat 'system: Be brief.' 'user: Hello'\n"
 			"  assay pipeline gpt2 'Once upon a time' --option do_sample=true --option temperature=0.7 --seed 1\n"
 			"  assay pipeline ./stable-diffusion 'a red fox' --steps 20 --seed 1 -o fox.png\n"
+			"  assay pipeline ./stable-diffusion 'a red fox' --on cpu,unet=webgpu -o fox.png\n"
 			"  assay pipeline facebook/mms-tts-eng 'Hello, world' -o hello.wav\n\n"
 			"Exit codes: 0 answered; 1 bad use, a file that is missing or cannot be read; 2 the model is not\n"
 			"supported, does not fit, or its process ended.\n",

@@ -34,6 +34,9 @@ struct cli_list {
 	int count;
 }; // of LIST: "a,b,c" and repeated options add up; of VALUES: each as typed, "1,2,4" is one; lives till exit
 
+// Its items with commas between them; `otherwise` of an empty one.
+const char *cli_list_text(struct arena *a, const struct cli_list *list, const char *otherwise);
+
 struct cli_usage {
 	const char *synopsis;             // "assay run MODEL... [options]"
 	const char *text;                 // paragraphs and examples after the options; may be NULL

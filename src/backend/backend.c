@@ -104,6 +104,11 @@ static const struct option *find_option(const struct backend *b, const struct pr
 	return own ? own : find_in(b->options, name, length);
 }
 
+bool backend_has_option(const struct backend *b, const struct provider *p, const char *name, size_t length)
+{
+	return find_option(b, p, name, length) != NULL;
+}
+
 static enum status unknown_option(
 	const struct backend *b, const struct provider *p, const char *item, size_t length, struct error *err)
 {

@@ -34,7 +34,7 @@ struct option {
 // least one.
 struct provider {
 	const char *name;             // "cpu", "qnn", "webgpu": what a platform's route names
-	const char *build;            // folder of the library that has it; two builds never meet in one process
+	const char *build;            // folder of the library that has it; two meet in one process for parts of a pipeline alone
 	const struct option *options; // its own, beside the engine's; NULL: none
 	const void *detail;           // the engine's
 	const char *threads;          // the option that sets how many threads compute; NULL: it has no such number
@@ -172,6 +172,8 @@ const struct backend *backend_find(const char *name); // NULL if there is none
 
 const struct provider *backend_provider(const struct backend *b, const char *name); // NULL name: the first; NULL if there is none
 
+// Is an option of the engine, or of the provider, called so?
+bool backend_has_option(const struct backend *b, const struct provider *p, const char *name, size_t length);
 // Are these names of options, each with a value that its `takes` has? BAD_INPUT lists the known ones.
 enum status backend_check_options(const struct backend *b, const struct provider *p, const char *options, struct error *err);
 

@@ -34,6 +34,7 @@ struct case_work {
 	bool differs;      // it ran, and what it gave is wrong
 	bool took_none;    // it ran, and no node of it on the platform
 	bool untaken;      // nothing could be said of it
+	json_t *graphs;    // of a whole pipeline: where they ran (struct pipeline_placement); NULL
 };
 
 // A graph with fixed shapes: those that the case's inputs have, which a dynamic one declares by name.
@@ -259,9 +260,10 @@ static enum status run_pipeline(struct case_work *w, const struct target *t, con
 	row_init(&w->row);
 	w->elsewhere = placed.elsewhere;
 	w->note = placed.note;
+	w->graphs = placed.graphs;
 	w->took_none = !st && placed.took_none;
 	return w->took_none
-		? error_set(err, STATUS_UNSUPPORTED, "%s took none of the nodes of one of the graphs", t->platform->name)
+		? error_set(err, STATUS_UNSUPPORTED, "%s took none of the nodes of one of the graphs", placed.took_none)
 		: st;
 }
 
@@ -313,14 +315,15 @@ static void answer(const struct target *t, size_t index, const char *folder, int
 		: w.took_none ? VERDICT_FELL_BACK
 			      : verdict_of_status(st);
 	visible_clean(&clean, err.text, strlen(err.text));
-	say(json_pack("{s:s, s:I, s:s, s:s?, s:o, s:o, s:I, s:s?, s:s?}", "event", "case", "index", (json_int_t)index, "verdict",
-		verdict_word(v), "reason", st ? text_get(&clean) : NULL, "max_abs_error", real_or_null(w.row.max_abs_error),
-		"nmse", real_or_null(w.row.nmse), "elsewhere", (json_int_t)w.elsewhere, "note", w.note, "form", w.form));
+	say(json_pack("{s:s, s:I, s:s, s:s?, s:o, s:o, s:I, s:s?, s:s?, s:O?}", "event", "case", "index", (json_int_t)index,
+		"verdict", verdict_word(v), "reason", st ? text_get(&clean) : NULL, "max_abs_error",
+		real_or_null(w.row.max_abs_error), "nmse", real_or_null(w.row.nmse), "elsewhere", (json_int_t)w.elsewhere, "note",
+		w.note, "form", w.form, "graphs", w.graphs));
 	text_done(&clean);
 	arena_done(&w.arena);
 }
 
-// {"platform","device","options","rows","cases":["FOLDER",...]}; rows 0: as the case has them, against its outputs
+// {"on": pipeline_target_json, "rows", "cases": ["FOLDER",...]}; rows 0: as the case has them, against its outputs
 int conform_child(void)
 {
 	static struct arena arena;
@@ -328,30 +331,16 @@ int conform_child(void)
 	struct text line = { 0 };
 	struct error err = { 0 };
 	struct target t = { 0 };
-	const struct backend *b = NULL;
 	json_t *request = NULL;
 	const json_t *cases;
 	enum status st = child_begin(&line, &err);
 
 	if (!st)
 		st = json_bytes("the request", text_get(&line), line.length, &request, &err);
-	if (!st) {
-		const char *platform = json_string_value(json_object_get(request, "platform"));
-
-		t.platform = platform ? platform_find(platform) : NULL;
-		t.device = json_string_value(json_object_get(request, "device"));
-		t.options = json_string_value(json_object_get(request, "options"));
-		t.route = t.platform ? platform_route(t.platform, t.device) : NULL;
-		b = t.route ? route_backend(t.route) : NULL;
-		if (!b)
-			st = error_set(&err, STATUS_BAD_INPUT, "the request names no platform or no device of it");
-	}
 	say_phase("engine");
 	if (!st)
-		st = backend_devices(b, route_provider(t.route)->build, &devices, &err);
+		st = pipeline_target_read(&t, &arena, json_object_get(request, "on"), &devices, &err);
 	if (!st) {
-		if (!t.device || !*t.device)
-			t.device = t.route->device;
 		say(json_pack("{s:s, s:s?, s:s?}", "event", "engine", "version", devices.version, "library", devices.library));
 		cases = json_object_get(request, "cases");
 		for (size_t i = 0; i < json_array_size(cases); i++)

@@ -29,6 +29,11 @@ static double real_of(const json_t *x)
 	return json_is_number(x) ? json_number_value(x) : (double)NAN;
 }
 
+static void release_json(void *json)
+{
+	json_decref(json);
+}
+
 // `event`: what the child says of it besides; NULL: it died.
 static void set_answer(struct listening *l, enum verdict verdict, const char *reason, const json_t *event)
 {
@@ -42,6 +47,8 @@ static void set_answer(struct listening *l, enum verdict verdict, const char *re
 	c->elsewhere = event ? json_integer_value(json_object_get(event, "elsewhere")) : -1;
 	c->placement = event ? arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "note"))) : NULL;
 	c->form = event ? arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "form"))) : NULL;
+	c->graphs = json_incref(json_object_get(event, "graphs"));
+	arena_defer(l->heard.arena, release_json, c->graphs);
 	l->started = false;
 	if (l->each)
 		l->each(l->context, c);
@@ -78,8 +85,7 @@ static char *request_for(struct arena *a, const struct target *t, const struct c
 
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(folders, json_string(cases[i].folder));
-	request = json_pack("{s:s, s:s?, s:s?, s:I, s:o}", "platform", t->platform->name, "device", t->device, "options",
-		t->options, "rows", (json_int_t)rows, "cases", folders);
+	request = json_pack("{s:o, s:I, s:o}", "on", pipeline_target_json(t), "rows", (json_int_t)rows, "cases", folders);
 	dumped = request ? json_dumps(request, JSON_COMPACT) : NULL;
 	text = arena_strdup(a, dumped ? dumped : "{}");
 	free(dumped);

@@ -20,6 +20,7 @@ struct conform_case {
 	int64_t elsewhere;          // nodes that were not on the platform; -1: not known
 	const char *placement;      // in words; NULL: not known
 	const char *form;           // of the graph, the one that `run` takes too; NULL: not known
+	json_t *graphs;             // of a whole pipeline that ran: where each did (struct pipeline_placement); NULL
 	bool here;                  // of a tokenizer, processor or scheduler: run by the asker itself, on no platform
 	size_t lines;               // of a tokenizer's or a processor's cases, that agreed; 0: of a model
 	const char *counted;        // what `lines` counts: "lines", "cases"
@@ -29,7 +30,7 @@ struct conform_case {
 enum status conform_materialise(const char **folder, struct arena *a, const char *case_folder, struct error *err);
 
 struct conform_asked {
-	const struct target *target;
+	const struct target *target; // its parts are whole pipelines'
 	struct conform_case *cases;
 	size_t count;
 	// Above 0: not against transformers, but that many of a case's rows at once against each of them alone; outputs without

@@ -49,9 +49,9 @@ static enum child_watch on_line(void *context, const char *line, size_t length)
 
 static char *request_of(const struct pipeline_asked *q, struct arena *a)
 {
-	json_t *request = json_pack("{s:s, s:s?, s:s, s:s?, s:s?, s:O, s:O?, s:s?, s:s?, s:s?}", "folder", q->folder, "task",
-		q->task, "platform", q->target->platform->name, "device", q->target->device, "options", q->target->options,
-		"words", q->words, "task_options", q->options, "save", q->save, "output", q->output, "precision", q->precision);
+	json_t *request = json_pack("{s:s, s:s?, s:o, s:O, s:O?, s:s?, s:s?, s:s?}", "folder", q->folder, "task", q->task, "on",
+		pipeline_target_json(q->target), "words", q->words, "task_options", q->options, "save", q->save, "output",
+		q->output, "precision", q->precision);
 	char *dumped = request ? json_dumps(request, JSON_COMPACT) : NULL, *text = arena_strdup(a, dumped);
 
 	free(dumped);

@@ -258,6 +258,7 @@ static enum status open_fixed(struct part *m, const struct prompt *p, int64_t pl
 	struct inputs all = { 0 };
 	enum status st = STATUS_OK;
 
+	m->is_fixed = true;
 	*n = arch_graphs_of_loop(m->spec, which) > 1 ? 2 : 1;
 	if (*n > 1)
 		st = part_graph(m, which[0], p->inputs, p->input_count, &graphs[0], err);
@@ -287,11 +288,12 @@ static void take_times(const struct generation *g, struct part_graph *const *gra
 static enum status run_loop(struct part *m, struct arena *a, struct generation *g, const struct prompt *p, struct error *err)
 {
 	struct part_graph *graphs[ARCH_STEPS_MOST] = { 0 };
+	const struct arch_graph *which[ARCH_STEPS_MOST];
 	int64_t runs[ARCH_STEPS_MOST];
-	size_t n;
+	size_t n = arch_graphs_of_loop(m->spec, which);
 	enum status st;
 
-	g->places = part_is_static(m) ? p->length + g->new_tokens - 1 : 0;
+	g->places = part_is_static(m, which[n - 1]) ? p->length + g->new_tokens - 1 : 0;
 	st = g->places ? open_fixed(m, p, g->places, graphs, &n, err) : open_loop(m, p->inputs, p->input_count, graphs, &n, err);
 	if (st)
 		return st;

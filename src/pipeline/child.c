@@ -112,40 +112,27 @@ static void say_pipeline(struct pipeline *p, struct arena *a)
 	struct pipeline_placement placed;
 
 	pipeline_placed(p, a, &placed);
-	say(json_pack("{s:s, s:s, s:s, s:o, s:{s:I, s:I, s:I, s:s?}}", "event", "pipeline", "task", pipeline_task(p), "weights",
-		pipeline_is_synthetic(p) ? "synthetic" : "real", "times", pipeline_times(p), "placement", "nodes",
+	say(json_pack("{s:s, s:s, s:s, s:o, s:{s:I, s:I, s:I, s:s?, s:O}}", "event", "pipeline", "task", pipeline_task(p),
+		"weights", pipeline_is_synthetic(p) ? "synthetic" : "real", "times", pipeline_times(p), "placement", "nodes",
 		(json_int_t)placed.nodes, "on_platform", (json_int_t)placed.on_platform, "elsewhere",
-		(json_int_t)placed.elsewhere, "note", placed.note));
-}
-
-static enum status target_of(const json_t *request, struct target *t, struct error *err)
-{
-	const char *name = json_string_value(json_object_get(request, "platform"));
-
-	t->platform = name ? platform_find(name) : NULL;
-	t->device = json_string_value(json_object_get(request, "device"));
-	t->options = json_string_value(json_object_get(request, "options"));
-	t->route = t->platform ? platform_route(t->platform, t->device) : NULL;
-	return t->route && route_backend(t->route) && json_string_value(json_object_get(request, "folder"))
-		? STATUS_OK
-		: error_set(err, STATUS_BAD_INPUT, "the request names no folder, no platform or no device of it");
+		(json_int_t)placed.elsewhere, "note", placed.note, "graphs", placed.graphs));
 }
 
 static enum status answer_request(const json_t *request, struct arena *a, struct error *err)
 {
 	struct device_list devices = { .arena = a };
-	struct target t = { 0 };
+	const char *folder = json_string_value(json_object_get(request, "folder"));
+	struct target t;
 	struct pipeline *p;
-	enum status st = target_of(request, &t, err);
+	enum status st;
 
+	if (!folder)
+		return error_set(err, STATUS_BAD_INPUT, "the request names no folder");
 	say_phase("engine");
-	if (st || (st = backend_devices(route_backend(t.route), route_provider(t.route)->build, &devices, err)))
+	if ((st = pipeline_target_read(&t, a, json_object_get(request, "on"), &devices, err)))
 		return st;
-	if (!t.device || !*t.device)
-		t.device = t.route->device;
 	say_phase("model");
-	if ((st = pipeline_open(&p, a, json_string_value(json_object_get(request, "folder")),
-		     json_string_value(json_object_get(request, "task")), &t, err)) ||
+	if ((st = pipeline_open(&p, a, folder, json_string_value(json_object_get(request, "task")), &t, err)) ||
 		(st = pipeline_set_precision(p, json_string_value(json_object_get(request, "precision")), err)) ||
 		(st = answer_all(p, request, a, err)))
 		return st;

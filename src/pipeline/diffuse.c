@@ -65,6 +65,19 @@ static enum status check_component(
 	return STATUS_OK;
 }
 
+// Those components that have graphs: each has a class that is known.
+static enum status check_parts(const struct diffusion *d, struct error *err)
+{
+	enum { MOST = sizeof d->kind->components / sizeof *d->kind->components };
+	const char *names[MOST];
+	size_t count = 0;
+
+	for (size_t i = 0; i < MOST && d->kind->components[i].name; i++)
+		if (d->kind->components[i].class_name && diffuse_has(d, d->kind->components[i].name))
+			names[count++] = d->kind->components[i].name;
+	return parts_known(d->c->p, names, count, err);
+}
+
 static enum status read_index(struct diffusion *d, struct error *err)
 {
 	const char *folder = d->c->p->folder, *name;
@@ -92,7 +105,7 @@ static enum status read_index(struct diffusion *d, struct error *err)
 		st = read_object(d, "scheduler/scheduler_config.json", &d->scheduler_config, err);
 	if (!st) // the class is the index's, as in diffusers, whatever class wrote the settings
 		json_object_set_new(d->scheduler_config, "_class_name", json_string(diffuse_class_of(d, "scheduler")));
-	return st;
+	return st ? st : check_parts(d, err);
 }
 
 // ---- what is asked --------------------------------------------------------------------------------------------------------

@@ -30,7 +30,8 @@ struct part_graph {
 	const char *form; // in words
 	double open_ms, run_ms;
 	int64_t runs;
-	bool is_open, is_static; // is_static: for the shapes of artifact.inputs alone
+	bool is_open, is_static;     // is_static: for the shapes of artifact.inputs alone
+	const struct target *target; // where it runs
 };
 
 struct part {
@@ -47,6 +48,7 @@ struct part {
 	struct part_graph graphs[PIPELINE_GRAPHS_MOST];
 	size_t graph_count;
 	bool logits_chosen; // generates with one graph, which is asked for the logits of the last token only
+	bool is_fixed;      // its graphs have fixed shapes on every platform: one of them goes by the shapes that another has
 };
 
 // The model in a folder within the pipeline's ("." is itself), resolved; opened once.
@@ -80,9 +82,20 @@ bool all_finite(const struct tensor *t); // of float32
 // The output of this name as float32 of this rank; NULL and *err: there is none, or it holds what is no number.
 const struct tensor *part_output(const struct tensor *out, size_t count, const char *name, int rank, struct error *err);
 const struct arch_graph *part_graph_named(const struct part *m, const char *file); // NULL: the model has none of this name
-bool part_is_static(const struct part *m); // does the platform take graphs with fixed shapes only?
+// Does the platform of this graph take graphs with fixed shapes only?
+bool part_is_static(const struct part *m, const struct arch_graph *which);
 bool part_takes(const struct part_graph *g, const char *input);
 void part_close(struct part *m);
+
+// ---- parts.c: what --on names ---------------------------------------------------------------------------------------------
+
+// The platform of a graph: its part's, else the pipeline's. A part is a folder within the pipeline's; the graphs of the model in
+// the pipeline's own folder are parts by how their files' names begin: encoder, decoder (of both steps), model.
+const struct target *part_target(const struct part *m, const struct arch_graph *which);
+// Is every part that has a platform of its own one of these, or one of those of a model that is open? BAD_INPUT names the
+// first that is not.
+enum status parts_known(const struct pipeline *p, const char *const *names, size_t count, struct error *err);
+enum status parts_known_of(struct part *const *models, size_t count, struct error *err);
 
 // ---- pipeline.c -----------------------------------------------------------------------------------------------------------
 

@@ -154,8 +154,10 @@ enum status part_open(struct pipeline *p, const char *name, struct part **out, s
 	struct part *m = *out = p->parts[p->part_count++] = ARENA_NEW(p->arena, struct part);
 	m->p = p;
 	m->name = arena_strdup(p->arena, name);
-	m->folder = text_is(name, ".") ? p->folder : arena_printf(p->arena, "%s/%s", p->folder, name);
-	return resolve(m, err);
+	const bool root = text_is(name, ".");
+	m->folder = root ? p->folder : arena_printf(p->arena, "%s/%s", p->folder, name);
+	enum status st = resolve(m, err);
+	return st || !root ? st : parts_known_of(&m, 1, err);
 }
 
 // ---- graphs ---------------------------------------------------------------------------------------------------------------
@@ -242,8 +244,8 @@ static enum status bind_shapes(struct part *m, struct part_graph *g, const struc
 
 	if (!in_count)
 		return error_set(err, STATUS_UNSUPPORTED,
-			"%s takes graphs with fixed shapes only, and those of %s follow from its run",
-			m->p->target->platform->name, g->which->file);
+			"%s takes graphs with fixed shapes only, and those of %s follow from its run", g->target->platform->name,
+			g->which->file);
 	open.is_static = false;
 	struct graph *probe = graph_new(&open);
 	enum status st = artifact_build(&named, m->p->arena, &m->checkpoint, m->spec, g->which, probe, err);
@@ -284,7 +286,7 @@ static enum status build(struct part *m, struct part_graph *g, const struct grap
 static enum status open_form(struct part *m, struct part_graph *g, const struct graph_form *form, const struct tensor *in,
 	size_t in_count, struct error *err)
 {
-	const struct target *t = m->p->target;
+	const struct target *t = g->target;
 	const struct backend *b = route_backend(t->route);
 	int64_t size[2];
 	enum status st = build(m, g, form, in, in_count, err);
@@ -302,18 +304,18 @@ static enum status open_form(struct part *m, struct part_graph *g, const struct 
 }
 
 // Those with open shapes; of a platform that has none, those with fixed ones.
-static void part_forms(const struct part *m, struct forms *out)
+static void forms_of(const struct platform *p, struct forms *out)
 {
-	forms_begin(out, m->p->target->platform, false, true);
+	forms_begin(out, p, false, true);
 	if (!out->count)
-		forms_begin(out, m->p->target->platform, false, false);
+		forms_begin(out, p, false, false);
 }
 
-bool part_is_static(const struct part *m)
+bool part_is_static(const struct part *m, const struct arch_graph *which)
 {
 	struct forms forms;
 
-	part_forms(m, &forms);
+	forms_of(part_target(m, which)->platform, &forms);
 	return forms.item[0].is_static;
 }
 
@@ -324,7 +326,10 @@ static enum status open_graph(struct part *m, struct part_graph *g, const struct
 	struct error why = { 0 };
 	enum status st = STATUS_OK;
 
-	part_forms(m, &forms);
+	if (m->is_fixed)
+		forms_begin(&forms, g->target->platform, true, false);
+	else
+		forms_of(g->target->platform, &forms);
 	do {
 		struct graph_form form = forms.item[forms.at];
 
@@ -333,7 +338,7 @@ static enum status open_graph(struct part *m, struct part_graph *g, const struct
 		graph_close(g);
 		g->form = graph_form_text(p->arena, &form);
 		st = open_form(m, g, &form, in, in_count, &why);
-	} while (st && forms_refused(p->arena, p->target, true, &why) && forms_next(&forms, p->arena, p->target, g->form, &why));
+	} while (st && forms_refused(p->arena, g->target, true, &why) && forms_next(&forms, p->arena, g->target, g->form, &why));
 	if (st)
 		return error_set(err, st, "%s", why.text);
 	g->session.keeps_outputs = g->which->step != STEP_ENCODE;
@@ -358,6 +363,7 @@ enum status part_graph(struct part *m, const struct arch_graph *which, const str
 	if (!g) {
 		g = &m->graphs[m->graph_count++];
 		g->which = which;
+		g->target = part_target(m, which);
 	}
 	*out = g;
 	if (g->is_open && !(picture_size(in, in_count, size) && other_size(g, size)) && !other_shapes(g, in, in_count))

@@ -115,21 +115,30 @@ void pipeline_untimed(struct pipeline *p)
 	p->is_untimed = true;
 }
 
-enum status pipeline_set_precision(struct pipeline *p, const char *precision, struct error *err)
+static enum status check_precision(const struct pipeline *p, const struct target *t, struct error *err)
 {
-	enum status st = precision_parse(&p->precise, precision, err);
-	const struct precision_way *way = platform_precision(p->target->route, p->precise.precision);
+	const struct precision_way *way = platform_precision(t->route, p->precise.precision);
 
-	if (st || !p->precise.precision)
-		return st;
 	if (way->by == PRECISION_BY_NOBODY)
 		return error_set(err, STATUS_UNSUPPORTED, "%s", way->why);
 	if (way->by != PRECISION_BY_GRAPH || way->quantises || p->precise.precision == PRECISION_INT8_STATIC)
 		return error_set(err, STATUS_UNSUPPORTED, "a pipeline in %s on %s is not supported yet: %s",
-			precision_word(p->precise.precision), p->target->platform->name,
+			precision_word(p->precise.precision), t->platform->name,
 			p->precise.precision == PRECISION_INT8_STATIC ? "ranges of its activations would have to be measured"
 								      : "the engine makes it, and not the graph");
 	return STATUS_OK;
+}
+
+enum status pipeline_set_precision(struct pipeline *p, const char *precision, struct error *err)
+{
+	enum status st = precision_parse(&p->precise, precision, err);
+
+	if (st || !p->precise.precision)
+		return st;
+	st = check_precision(p, p->target, err);
+	for (size_t i = 0; i < p->target->part_count && !st; i++)
+		st = check_precision(p, p->target->parts[i].target, err);
+	return st;
 }
 
 const char *pipeline_task(const struct pipeline *p)
@@ -257,6 +266,11 @@ bool pipeline_is_synthetic(const struct pipeline *p)
 	return false;
 }
 
+static const char *graph_name(const struct part *m, const struct part_graph *g, struct arena *a)
+{
+	return text_is(m->name, ".") ? g->which->file : arena_printf(a, "%s/%s", m->name, g->which->file);
+}
+
 json_t *pipeline_times(const struct pipeline *p)
 {
 	json_t *graphs = json_array();
@@ -265,11 +279,9 @@ json_t *pipeline_times(const struct pipeline *p)
 		for (size_t k = 0; k < p->parts[i]->graph_count; k++) {
 			const struct part *m = p->parts[i];
 			const struct part_graph *g = &m->graphs[k];
-			bool root = text_is(m->name, ".");
 
 			json_array_append_new(graphs,
-				json_pack("{s:o, s:f, s:I, s:f, s:s?}", "graph",
-					json_sprintf("%s%s%s", root ? "" : m->name, root ? "" : "/", g->which->file), "open_ms",
+				json_pack("{s:s, s:f, s:I, s:f, s:s?}", "graph", graph_name(m, g, p->arena), "open_ms",
 					g->open_ms, "runs", (json_int_t)g->runs, "run_ms", g->run_ms, "form", g->form));
 		}
 	return json_pack("{s:f, s:o, s:f, s:f}", "preprocess_ms", p->preprocess_ms, "graphs", graphs, "between_ms", p->between_ms,
@@ -281,24 +293,44 @@ static void add_told(int64_t *sum, int64_t n)
 	*sum = *sum < 0 || n < 0 ? -1 : *sum + n;
 }
 
+static void place_graph(const struct part *m, struct part_graph *g, struct arena *a, struct pipeline_placement *out)
+{
+	const int64_t nodes = (int64_t)g->artifact.summary.node_count;
+	struct placement placed = { .arena = a, .on_platform = -1, .elsewhere = -1 };
+	struct error why;
+
+	if (session_explain(&g->session, &g->artifact, NULL, 0, &placed, &why))
+		placed.on_platform = placed.elsewhere = -1; // not told is not held against it
+	out->nodes += nodes;
+	add_told(&out->on_platform, placed.on_platform);
+	add_told(&out->elsewhere, placed.elsewhere);
+	add_told(&out->fused, placed.on_platform < 0 ? -1 : placed.fused);
+	if (placed.note && m->p->target->part_count)
+		out->note = arena_join(a, out->note, "; ",
+			arena_printf(a, "%s on %s: %s", graph_name(m, g, a), g->target->platform->name, placed.note));
+	else if (placed.note)
+		out->note = placed.note;
+	if (placed.on_platform == 0 && placed.elsewhere > 0)
+		out->took_none = g->target->platform->name;
+	json_array_append_new(out->graphs,
+		json_pack("{s:s, s:s, s:s?, s:b, s:I, s:I, s:I, s:s?}", "graph", graph_name(m, g, a), "platform",
+			g->target->platform->name, "device", g->target->device, "emulated",
+			g->session.emulated ? g->session.emulated > 0 : g->target->emulated, "nodes", (json_int_t)nodes,
+			"on_platform", (json_int_t)placed.on_platform, "elsewhere", (json_int_t)placed.elsewhere, "note",
+			placed.note));
+}
+
+static void release_json(void *json)
+{
+	json_decref(json);
+}
+
 void pipeline_placed(struct pipeline *p, struct arena *a, struct pipeline_placement *out)
 {
-	*out = (struct pipeline_placement){ 0 };
+	*out = (struct pipeline_placement){ .graphs = json_array() };
+	arena_defer(a, release_json, out->graphs);
 	for (size_t i = 0; i < p->part_count; i++)
-		for (size_t k = 0; k < p->parts[i]->graph_count; k++) {
-			struct part_graph *g = &p->parts[i]->graphs[k];
-			struct placement placed = { .arena = a, .on_platform = -1, .elsewhere = -1 };
-			struct error why;
-
-			if (!g->is_open)
-				continue;
-			out->nodes += (int64_t)g->artifact.summary.node_count;
-			if (session_explain(&g->session, &g->artifact, NULL, 0, &placed, &why))
-				placed.on_platform = placed.elsewhere = -1; // not told is not held against it
-			add_told(&out->on_platform, placed.on_platform);
-			add_told(&out->elsewhere, placed.elsewhere);
-			add_told(&out->fused, placed.on_platform < 0 ? -1 : placed.fused);
-			out->note = placed.note ? placed.note : out->note;
-			out->took_none |= placed.on_platform == 0 && placed.elsewhere > 0;
-		}
+		for (size_t k = 0; k < p->parts[i]->graph_count; k++)
+			if (p->parts[i]->graphs[k].is_open)
+				place_graph(p->parts[i], &p->parts[i]->graphs[k], a, out);
 }

@@ -43,6 +43,14 @@ struct pipeline_answer {
 	int rate; // samples a second of the tensor "audio", [samples] in f32; 0: there is none
 };
 
+// parts.c: a target in a request to a child: {"platform", "device", "options", "parts": [{"part", "platform", "device",
+// "options"}]}. Owned by the caller; NULL: a part's name is no UTF-8.
+json_t *pipeline_target_json(const struct target *t);
+// The same in the child, which points into `o`; the engines are opened, and *devices, which has its arena, is of the first
+// platform's. UNAVAILABLE and others as backend_devices has them.
+enum status pipeline_target_read(
+	struct target *out, struct arena *a, const json_t *o, struct device_list *devices, struct error *err);
+
 // The model in `folder`, for a task, on a platform; in `a`, which closes it. `task` NULL: by the class in config.json.
 // UNSUPPORTED names a task that is not there; BAD_INPUT: a class that is of several tasks, or of none.
 enum status pipeline_open(
@@ -70,8 +78,10 @@ json_t *pipeline_times(const struct pipeline *p);
 // Where the nodes of all graphs that ran were; each number is -1 where it is not known.
 struct pipeline_placement {
 	int64_t nodes, on_platform, elsewhere, fused;
-	const char *note; // how it was learned; NULL
-	bool took_none;   // a graph of which no node was on the platform
+	const char *note;      // how it was learned, of each graph where parts have platforms of their own; NULL
+	const char *took_none; // a platform that took no node of one of its graphs; NULL: there is none
+	// [{"graph", "platform", "device", "emulated", "nodes", "on_platform", "elsewhere", "note"}]; dies with the arena
+	json_t *graphs;
 };
 void pipeline_placed(struct pipeline *p, struct arena *a, struct pipeline_placement *out);
 
@@ -125,13 +135,13 @@ extern const struct cell_dictation pipeline_dictation;
 
 // ask.c: the same from the parent of a child, which opens the model and answers, and which may crash.
 struct pipeline_asked {
-	const char *folder, *task; // task NULL: by the model's class
-	const struct target *target;
-	json_t *words, *options; // an array of texts; an object or NULL
-	const char *precision;   // NULL: as stored
-	const char *save;        // folder for pictures and tensors of the answers; NULL: they are told of alone
-	double timeout_s;        // 0: none
-	int64_t memory_bytes;    // as in child_limits
+	const char *folder, *task;   // task NULL: by the model's class
+	const struct target *target; // and those of its parts
+	json_t *words, *options;     // an array of texts; an object or NULL
+	const char *precision;       // NULL: as stored
+	const char *save;            // folder for pictures and tensors of the answers; NULL: they are told of alone
+	double timeout_s;            // 0: none
+	int64_t memory_bytes;        // as in child_limits
 	volatile sig_atomic_t *stop;
 	const char *output;    // a file to be: the only picture of the only answer (PNG), or its sound (WAV); NULL
 	pipeline_watch *watch; // NULL; called with watch_context
@@ -142,7 +152,7 @@ struct pipeline_told {
 	// "height", "share": of a mask's pixels, else null}}} each.
 	json_t *answers;
 	// {"task", "weights": "real" or "synthetic", "times": pipeline_times, "placement": {"nodes", "on_platform", "elsewhere",
-	// "note"}}
+	// "note", "graphs"}}, as in struct pipeline_placement
 	json_t *facts;
 	json_t *task;         // {"task", "by": the model's "class" or "files"; null: it was named, "inputs": how many}; NULL
 	enum verdict verdict; // right: it answered (nothing judged the answer); else how it ended
@@ -150,7 +160,7 @@ struct pipeline_told {
 // What was told before an error stays in *told; pipeline_told_done in any case. UNSUPPORTED, BAD_INPUT: as in pipeline_open.
 enum status pipeline_ask(const struct pipeline_asked *q, struct pipeline_told *told, struct arena *a, struct error *err);
 void pipeline_told_done(struct pipeline_told *told);
-// child.c: `assay cell --pipeline`. Request {"folder", "task", "platform", "device", "options", "words", "task_options", "save",
+// child.c: `assay cell --pipeline`. Request {"folder", "task", "on": pipeline_target_json, "words", "task_options", "save",
 // "output", "precision"}, one event "task", one "answer" an input, "step" {"done", "of"} in between, and
 // one "pipeline" at the end.
 int pipeline_child(void);

@@ -64,7 +64,8 @@ static enum status read_retrieval(struct retrieval *r, struct error *err)
 	top = json_integer_value(json_object_get(r->o, "top_k"));
 	r->top = top > 0 && top <= PIPELINE_LIST_MOST ? (size_t)top : 1;
 	if ((st = part_open(r->c->p, word(r, "encoder", "encoder"), &r->encoder, err)) ||
-		(st = part_open(r->c->p, word(r, "decoder", "decoder"), &r->decoder, err)))
+		(st = part_open(r->c->p, word(r, "decoder", "decoder"), &r->decoder, err)) ||
+		(st = parts_known_of((struct part *[]){ r->encoder, r->decoder }, 2, err)))
 		return st;
 	return read_passages(r, err);
 }

@@ -75,7 +75,7 @@ static enum status graph_of(const struct speech *s, const char *file, const stru
 
 static enum status encode(struct speech *s, struct error *err)
 {
-	const struct arch_graph *encoder;
+	const struct arch_graph *encoder, *decoder;
 	const struct tensor *states;
 	struct encoding e;
 	struct tensor *in, *out;
@@ -85,6 +85,7 @@ static enum status encode(struct speech *s, struct error *err)
 
 	if ((st = call_text(s->c, "text", &text, err)) || (st = text_encode(s->m, s->c->a, text, NULL, NULL, &e, err)) ||
 		(st = text_tensors(s->m, s->c->a, &e, &in, &n, err)) || (st = graph_of(s, "encoder_model.onnx", &encoder, err)) ||
+		(st = graph_of(s, "decoder_model.onnx", &decoder, err)) ||
 		(st = part_run(s->m, encoder, in, n, s->c->a, &out, &count, err)))
 		return st;
 	if (!(states = part_output(out, count, "last_hidden_state", 3, err)))
@@ -99,7 +100,7 @@ static enum status encode(struct speech *s, struct error *err)
 		return error_set(err, STATUS_BAD_INPUT, "more than %d steps, or numbers a step", STEPS_MOST);
 	s->most = (size_t)fmax(fmax(most, least), 1); // the first step is always made
 	s->least = (size_t)least;
-	s->reads = part_is_static(s->m) ? s->most : 1;
+	s->reads = part_is_static(s->m, decoder) ? s->most : 1;
 	s->frames = ARENA_ARRAY(s->c->a, (s->most + 1) * s->bins, float);
 	s->spectrum = ARENA_ARRAY(s->c->a, s->most * s->reduction * s->bins, float);
 	return STATUS_OK;

@@ -198,8 +198,11 @@ static enum status read_module(struct sentences *s, const json_t *o, struct erro
 	if (!type || !path || strstr(path, "..") || *path == '/')
 		return error_set(err, STATUS_BAD_INPUT, "modules.json: a module without a type or a path");
 	const char *name = strrchr(type, '.') ? strrchr(type, '.') + 1 : type;
-	if (text_is(name, "Transformer"))
-		return part_open(s->c->p, *path ? path : ".", &s->m, err);
+	if (text_is(name, "Transformer")) {
+		enum status st = part_open(s->c->p, *path ? path : ".", &s->m, err);
+
+		return st ? st : parts_known_of(&s->m, 1, err);
+	}
 	if (!s->m)
 		return error_set(err, STATUS_UNSUPPORTED, "modules.json: %s before the Transformer is not supported yet", name);
 	if (text_is(name, "Pooling"))

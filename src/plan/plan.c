@@ -541,6 +541,96 @@ enum status plan_targets(struct target **out, size_t *count, struct arena *a, co
 	return STATUS_OK;
 }
 
+// ---- of a pipeline ------------------------------------------------------------------------------------------------------
+
+// Has the platform that `text` begins with, on any of its routes, an option that is called as `word` begins?
+static bool is_option_of(const char *text, const char *word, size_t length)
+{
+	char name[32];
+
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
+	const struct platform *p = platform_named(name);
+	for (const struct route *r = p ? p->routes : NULL; r && r->engine; r++)
+		if (backend_has_option(route_backend(r), route_provider(r), word, length))
+			return true;
+	return false;
+}
+
+// The end of the words of the platform that words[at] names: the next one names a part.
+static size_t platform_end(const char *const *words, size_t at, size_t count)
+{
+	size_t i = at + 1;
+
+	for (; i < count; i++) {
+		const size_t length = strcspn(words[i], "=:");
+
+		if (words[i][length] == '=' && !is_option_of(words[at], words[i], length))
+			break;
+	}
+	return i;
+}
+
+static enum status one_target(struct target *out, struct arena *a, const char *const *words, size_t count, struct error *err)
+{
+	struct target *targets;
+	size_t n;
+	enum status st = plan_targets(&targets, &n, a, words, count, NULL, err);
+
+	if (st)
+		return st;
+	if (n != 1)
+		return error_set(err, STATUS_BAD_INPUT,
+			"--on: one platform, and others by the part that runs there, as in cpu,unet=openvino");
+	*out = targets[0];
+	return STATUS_OK;
+}
+
+// `before`: the platform that the word might be an option of.
+static enum status check_part(const struct target *t, const char *word, const char *before, struct error *err)
+{
+	const size_t length = strcspn(word, "=");
+	const char *value = word + length + 1;
+	struct arena a = { 0 };
+	const char *name = arena_strndup(&a, value, strcspn(value, ":"));
+	enum status st = STATUS_OK;
+
+	if (!length || !*value)
+		st = error_set(err, STATUS_BAD_INPUT, "--on: %s: PART=PLATFORM has both", word);
+	else if (!platform_named(name) && !platform_elsewhere(name))
+		st = error_set(err, STATUS_BAD_INPUT,
+			"--on: %s is no option of %s, and no PART=PLATFORM: no platform is called \"%s\"", word, before, name);
+	for (size_t i = 0; i < t->part_count && !st; i++)
+		if (!strncmp(t->parts[i].name, word, length) && !t->parts[i].name[length])
+			st = error_set(err, STATUS_BAD_INPUT, "--on: the part %s is there twice", t->parts[i].name);
+	arena_done(&a);
+	return st;
+}
+
+enum status plan_pipeline_target(struct target *out, struct arena *a, const char *const *words, size_t count, struct error *err)
+{
+	struct target_part *parts = ARENA_ARRAY(a, count + 1, struct target_part);
+	const char **own = ARENA_ARRAY(a, count + 1, const char *), *before = "cpu";
+	const bool is_part = count && words[0][strcspn(words[0], "=:")] == '=';
+	size_t at = is_part || !count ? 0 : platform_end(words, 0, count);
+	enum status st = one_target(out, a, words, at, err);
+
+	for (size_t i = 0; i < count; i++)
+		own[i] = words[i];
+	out->parts = parts;
+	for (size_t end; at < count && !st; at = end) {
+		const char *word = words[at];
+
+		if ((st = check_part(out, word, at ? before : "cpu", err)))
+			return st;
+		own[at] = before = word + strcspn(word, "=") + 1;
+		end = platform_end(own, at, count);
+		parts[out->part_count].name = arena_strndup(a, word, strcspn(word, "="));
+		parts[out->part_count].target = ARENA_NEW(a, struct target);
+		st = one_target(parts[out->part_count++].target, a, own + at, end - at, err);
+	}
+	return st;
+}
+
 // The options that were asked for, over those of the route that serves the target now.
 static const char *options_over(struct arena *a, const struct target *t, const struct route *r)
 {

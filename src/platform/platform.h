@@ -53,6 +53,14 @@ struct target {
 	const char *absent;       // plan_choose: no route has a device here: the reasons; NULL otherwise
 	// Then what rows of it say: unavailable, or that it could not be asked, or how the process that asked ended.
 	enum verdict absent_verdict;
+	bool emulated; // pipeline_target_read: the device is a software stand-in for other hardware
+	// Of a whole pipeline: the platforms of its parts, where they are others (plan_pipeline_target). Nothing else has any.
+	const struct target_part *parts;
+	size_t part_count;
+};
+struct target_part {
+	const char *name;      // "unet", "encoder"
+	struct target *target; // without parts
 };
 // The route that has this device: NULL or "" is the first route.
 const struct route *platform_route(const struct platform *p, const char *device);

@@ -22,7 +22,7 @@ bash_offers()
 # The completion system needs a terminal: what it would be handed is printed, with the word's beginning taken into account.
 zsh_offers()
 {
-	zsh -f -c 'compdef() { }; source "$0"; compset() { words[CURRENT]=${words[CURRENT]##*,} }
+	zsh -f -c 'compdef() { }; source "$0"; compset() { words[CURRENT]=${words[CURRENT]##*[,=]} }
 		compadd() { shift; for w in "$@"; do [[ $w == $words[CURRENT]* ]] && print -r -- $w; done }; _files() { print -r -- $words[CURRENT]*(N) }
 		words=(assay "$@"); CURRENT=$(($# + 1)); _assay' "$work/assay.zsh" "$@"
 }
@@ -50,10 +50,15 @@ for shell in bash zsh fish; do
 	completes $shell by-hardware query by-h
 	completes $shell state-space verify --task stat
 	completes $shell '(cpu,)?openvino' run --on cpu,openv
+	[ $shell = fish ] || completes $shell '(cpu,unet=)?openvino' pipeline --on cpu,unet=openv
 	(cd "$work" && completes $shell assay.bash report -o assay.ba && [ "$failures" -eq 0 ]) || fail "$shell does not complete files"
 	"${shell}_offers" run --task '' >"$work/offers" 2>&1
 	grep -q -- '--on' "$work/offers" && fail "$shell offers options for the value of --task"
 done
+# Bash has an equals sign as a word of its own.
+completes bash openvino pipeline --on cpu,unet = openv
+completes bash webnn pipeline --on cpu,unet =
+completes bash openvino run --on = openv
 # Every option of every command that its help has.
 for option in $("$ASSAY" run --help | sed -n 's/^  \(--[a-z-]*\).*/\1/p'); do
 	grep -qw -e "$option" "$work/assay.bash" || fail "$option is not completed"

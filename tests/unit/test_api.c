@@ -57,6 +57,43 @@ static void targets_from_words(void **state)
 	arena_done(&a);
 }
 
+static void targets_of_parts(void **state)
+{
+	(void)state;
+	struct arena a = { 0 };
+	struct error err = { 0 };
+	struct target t;
+	const char *const words[] = { "openvino:HETERO:GPU", "CPU", "precision=f16", "unet=cpu:threads=2", "spinning=on",
+		"vae=webgpu" };
+	const char *const two[] = { "cpu", "unet=cpu", "openvino" };
+
+	assert_int_equal(plan_pipeline_target(&t, &a, words, 6, &err), STATUS_OK);
+	assert_string_equal(t.platform->name, "openvino");
+	assert_string_equal(t.device, "HETERO:GPU,CPU");
+	assert_non_null(strstr(t.options, "precision=f16"));
+	assert_int_equal(t.part_count, 2);
+	assert_string_equal(t.parts[0].name, "unet");
+	assert_string_equal(t.parts[0].target->platform->name, "cpu");
+	assert_non_null(strstr(t.parts[0].target->options, "threads=2,spinning=on"));
+	assert_string_equal(t.parts[1].name, "vae");
+	assert_string_equal(t.parts[1].target->platform->name, "webgpu");
+	// An option stands for itself where the platform before it has it; a part alone is beside cpu.
+	assert_int_equal(plan_pipeline_target(&t, &a, words + 3, 2, &err), STATUS_OK);
+	assert_string_equal(t.platform->name, "cpu");
+	assert_int_equal(t.part_count, 1);
+	assert_int_equal(plan_pipeline_target(&t, &a, NULL, 0, &err), STATUS_OK);
+	assert_string_equal(t.platform->name, "cpu");
+	assert_int_equal(t.part_count, 0);
+	assert_int_equal(plan_pipeline_target(&t, &a, two, 3, &err), STATUS_BAD_INPUT);
+	assert_non_null(strstr(err.text, "one platform"));
+	// A single cell has no parts.
+	struct target *list;
+	size_t n;
+	assert_int_equal(plan_targets(&list, &n, &a, two, 2, NULL, &err), STATUS_BAD_INPUT);
+	assert_non_null(strstr(err.text, "unet"));
+	arena_done(&a);
+}
+
 static void models_and_refusals(void **state)
 {
 	(void)state;
@@ -542,6 +579,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(targets_from_words),
+		cmocka_unit_test(targets_of_parts),
 		cmocka_unit_test(models_and_refusals),
 		cmocka_unit_test(keys),
 		cmocka_unit_test(keys_of_the_unknown),
