@@ -60,10 +60,13 @@ enum status adapter_base(const char **base, struct arena *a, const char *folder,
 	if (!name || !*name)
 		return error_set(err, STATUS_BAD_INPUT, "%s/adapter_config.json: names no base_model_name_or_path", folder);
 	if ((s = hub_find(&found, a, name, err)))
-		return error_prefix(err, "%s: its base model", folder);
+		return error_prefix(err, "%s: an adapter (adapter_config.json), whose base model is not here", folder);
 	if (found.kind != HUB_FOLDER && found.kind != HUB_CACHED)
 		return error_set(err, STATUS_BAD_INPUT,
-			"%s: the weights of its base model %s are not here; `assay fetch %s` brings them", folder, name, name);
+			"%s: an adapter (adapter_config.json), and the weights of its base model %s are not here; `assay fetch "
+			"%s` "
+			"brings them",
+			folder, name, name);
 	if (adapter_is(found.path))
 		return error_set(err, STATUS_UNSUPPORTED, "%s: its base model %s is an adapter itself", folder, name);
 	*base = found.path;

@@ -236,7 +236,12 @@ static void flow_levels(struct scheduler *s, struct reader *r)
 	size_t n = s->asked;
 	bool dynamic = yes(r, "use_dynamic_shifting", false);
 	double train = (double)s->train, terminal = real(r, "shift_terminal", 0), least = 1 / train;
+	const char *type = word(r, "time_shift_type", "exponential");
 
+	if (!text_is(type, "exponential") && !text_is(type, "linear"))
+		fail(r, STATUS_BAD_INPUT, "time_shift_type", "neither exponential nor linear");
+	if (!(real(r, "shift", 1) > 0))
+		fail(r, STATUS_BAD_INPUT, "shift", "not above 0");
 	if (!dynamic) // the class shifts its table, and what is taken from it once more
 		least = shifted(r, least);
 	for (size_t i = 0; i < n; i++) {

@@ -163,8 +163,23 @@ static void suggest(struct suggestion *best, const char *asked, const char *name
 		}
 }
 
+// Of a folder of several models, as diffusers saves it.
+static const char *models_in(struct arena *a, const char *folder)
+{
+	static const char *const names[] = { "unet", "transformer", "vae", "text_encoder" };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (file_exists(arena_printf(a, "%s/%s/config.json", folder, names[i])))
+			return arena_printf(a,
+				"; it is a pipeline of several models (model_index.json), which `assay pipeline %s TEXT` asks; "
+				"each of them is a model, such as `%s/%s`",
+				folder, folder, names[i]);
+	return arena_printf(
+		a, "; it is a pipeline of several models (model_index.json), which `assay pipeline %s TEXT` asks", folder);
+}
+
 // A folder without config.json may be one of graphs, as `assay build` and exporters write it: "; name FOLDER/model.onnx to
-// run that file", or "". In `a`.
+// run that file"; or a whole pipeline's; else "". In `a`.
 static const char *graphs_in(struct arena *a, const char *folder)
 {
 	static const char *const names[] = { "model.onnx", "onnx/model.onnx", "decoder_model_merged.onnx", "decoder_model.onnx" };
@@ -176,6 +191,8 @@ static const char *graphs_in(struct arena *a, const char *folder)
 	while (length > 1 && folder[length - 1] == '/')
 		length--;
 	folder = arena_strndup(a, folder, length);
+	if (file_exists(arena_printf(a, "%s/model_index.json", folder)))
+		return models_in(a, folder);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (file_exists(arena_printf(a, "%s/%s", folder, names[i])))
 			return arena_printf(a, "; `%s/%s` names the graph in it", folder, names[i]);

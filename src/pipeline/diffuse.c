@@ -228,6 +228,17 @@ enum status diffuse_map_shape(struct diffusion *d, struct error *err)
 	return STATUS_OK;
 }
 
+enum status diffuse_check_width(const struct diffusion *d, const char *key, int64_t width, const char *given, struct error *err)
+{
+	const json_t *wanted = json_object_get(d->denoiser->config, key);
+
+	wanted = json_is_array(wanted) ? json_array_get(wanted, 0) : wanted;
+	if (!json_is_integer(wanted) || json_integer_value(wanted) == width)
+		return STATUS_OK;
+	return error_set(err, STATUS_BAD_INPUT, "%s: its %s is %lld, and %s give%s %lld numbers", d->kind->denoiser, key,
+		(long long)json_integer_value(wanted), given, strchr(given, ' ') ? "" : "s", (long long)width);
+}
+
 enum status diffuse_give_guidance(struct diffusion *d, struct error *err)
 {
 	enum { LEAST = 4, MOST = 1 << 14 };

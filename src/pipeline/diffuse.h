@@ -66,6 +66,9 @@ bool diffuse_has(const struct diffusion *d, const char *component);             
 const char *diffuse_class_of(const struct diffusion *d, const char *component); // NULL: it is not there
 // Sets the latents' shape to [1, channels, rows, columns]. UNSUPPORTED: the denoiser reads another number of channels.
 enum status diffuse_map_shape(struct diffusion *d, struct error *err);
+// Is `width`, of what `given` give, what the denoiser's configuration has under this key, a number or a list that begins with it?
+// BAD_INPUT: it is another; a key that is not there says nothing.
+enum status diffuse_check_width(const struct diffusion *d, const char *key, int64_t width, const char *given, struct error *err);
 // Where the denoiser's configuration has time_cond_proj_dim: its input timestep_cond [1, that], sines and cosines of
 // guidance_scale - 1 (Luo et al. 2023, https://arxiv.org/abs/2310.04378; get_guidance_scale_embedding of diffusers). Such a one
 // is asked once a step.

@@ -3,6 +3,7 @@
 // https://arxiv.org/abs/2207.12598). LatentConsistencyModelPipeline: the same with a UNet that is told the guidance.
 #include <string.h>
 
+#include "base/text.h"
 #include "pipeline/diffuse.h"
 
 static enum status prepare(struct diffusion *d, struct error *err)
@@ -16,7 +17,8 @@ static enum status prepare(struct diffusion *d, struct error *err)
 	d->guided = d->guidance > 1 && !json_is_integer(json_object_get(d->denoiser->config, "time_cond_proj_dim"));
 	if ((st = diffuse_map_shape(d, err)) || (st = diffuse_give_guidance(d, err)) ||
 		(st = diffuse_prompts(d, 0, texts, err)) || (st = diffuse_length(d, &clip, &length, err)) ||
-		(st = diffuse_texts(d, &clip, d->guided ? texts : texts + 1, d->guided ? 2 : 1, length, &states, 1, err)))
+		(st = diffuse_texts(d, &clip, d->guided ? texts : texts + 1, d->guided ? 2 : 1, length, &states, 1, err)) ||
+		(st = diffuse_check_width(d, "cross_attention_dim", states.is->dim[2], clip.name, err)))
 		return st;
 	diffuse_give(d, "encoder_hidden_states", 3, states.is->dim, states.is->data);
 	return STATUS_OK;
@@ -28,6 +30,10 @@ static enum status prepare_lcm(struct diffusion *d, struct error *err)
 		return error_set(err, STATUS_UNSUPPORTED, "%s has no negative_prompt", d->kind->name);
 	if (!json_is_integer(json_object_get(d->denoiser->config, "time_cond_proj_dim")))
 		return error_set(err, STATUS_BAD_INPUT, "unet: no time_cond_proj_dim, which %s needs", d->kind->name);
+	if (!text_is(diffuse_class_of(d, "scheduler"), "LCMScheduler")) // the class asks it for what no other takes
+		return error_set(err, STATUS_UNSUPPORTED,
+			"model_index.json: %s with the scheduler %.64s, and only LCMScheduler goes with it", d->kind->name,
+			diffuse_class_of(d, "scheduler"));
 	return prepare(d, err);
 }
 

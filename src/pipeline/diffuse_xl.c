@@ -55,6 +55,15 @@ static void zeros_first(struct arena *a, struct tensor *t)
 	t->dim[0] = 2;
 }
 
+// The denoiser puts the sines of the sizes beside the pooled text.
+static enum status check_pooled(const struct diffusion *d, int64_t width, struct error *err)
+{
+	const int64_t sines = json_integer_value(json_object_get(d->denoiser->config, "addition_time_embed_dim"));
+
+	return diffuse_check_width(d, "projection_class_embeddings_input_dim", width + TIME_IDS * sines,
+		"the pooled text and sizes of addition_time_embed_dim", err);
+}
+
 static enum status give_texts(struct diffusion *d, struct error *err)
 {
 	static const struct diffuse_encoder encoders[] = { { "text_encoder", "tokenizer", "text_encoder.onnx" },
@@ -67,7 +76,10 @@ static enum status give_texts(struct diffusion *d, struct error *err)
 	enum status st;
 
 	const size_t rows = d->guided && !zeros ? 2 : 1;
-	if ((st = diffuse_clip(d, encoders + skipped, pooled + skipped, 2 - skipped, rows, &states, &texts, err)))
+	if ((st = diffuse_clip(d, encoders + skipped, pooled + skipped, 2 - skipped, rows, &states, &texts, err)) ||
+		(st = diffuse_check_width(d, "cross_attention_dim", states.dim[2],
+			 skipped ? encoders[1].name : "text_encoder and text_encoder_2", err)) ||
+		(st = check_pooled(d, texts.dim[1], err)))
 		return st;
 	if (zeros) {
 		zeros_first(d->c->a, &states);
@@ -80,8 +92,12 @@ static enum status give_texts(struct diffusion *d, struct error *err)
 
 static enum status prepare(struct diffusion *d, struct error *err)
 {
+	const bool words = diffuse_has(d, "tokenizer"), states = diffuse_has(d, "text_encoder");
 	enum status st = diffuse_map_shape(d, err);
 
+	if (words != states) // the class would pair what is left in another way
+		return error_set(err, STATUS_UNSUPPORTED, "model_index.json: %s without %s is not supported yet",
+			words ? "tokenizer" : "text_encoder", words ? "text_encoder" : "tokenizer");
 	if (json_is_array(json_object_get(d->vae->config, "latents_mean")))
 		return error_set(err, STATUS_UNSUPPORTED, "vae: latents_mean is not supported yet");
 	d->guided = d->guidance > 1 && !json_is_integer(json_object_get(d->denoiser->config, "time_cond_proj_dim"));

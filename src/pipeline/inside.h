@@ -103,6 +103,7 @@ struct pipeline_task;
 struct pipeline {
 	struct arena *arena;
 	const char *folder;
+	const char *files; // of its model but for the weights: of an adapter the folder of its base model, else `folder`
 	const struct pipeline_task *task;
 	const char *named;     // the task as it was asked for; NULL: it was not
 	const char *chosen_by; // the model's "class" or "files"; NULL: the task was named

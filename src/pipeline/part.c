@@ -128,13 +128,17 @@ bool part_cleans_up(struct part *m)
 
 static enum status resolve(struct part *m, struct error *err)
 {
-	enum status st = checkpoint_open(&m->checkpoint, m->folder, err);
+	const char *weights = m->folder == m->p->files ? m->p->folder : m->folder;
+	enum status st = checkpoint_open(&m->checkpoint, weights, err);
 
 	if (st)
 		return st;
 	m->config = m->checkpoint.config;
 	if (!m->checkpoint.weight_count && !m->p->prompt)
-		return error_set(err, STATUS_BAD_INPUT, "%s: no weights are there", m->folder);
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s: no weights are there; `assay synth %s -o %s` puts seeded random ones beside its config.json, whose "
+			"answers mean nothing",
+			m->folder, m->folder, m->folder);
 	if (!(st = arch_resolve(&m->spec, m->p->arena, &m->checkpoint, err)))
 		arch_input_hints(m->spec, &m->hints);
 	return st;
@@ -155,7 +159,7 @@ enum status part_open(struct pipeline *p, const char *name, struct part **out, s
 	m->p = p;
 	m->name = arena_strdup(p->arena, name);
 	const bool root = text_is(name, ".");
-	m->folder = root ? p->folder : arena_printf(p->arena, "%s/%s", p->folder, name);
+	m->folder = root ? p->files : arena_printf(p->arena, "%s/%s", p->folder, name);
 	enum status st = resolve(m, err);
 	return st || !root ? st : parts_known_of(&m, 1, err);
 }

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "checkpoint/adapter.h"
 
 bool words_have(const char *words, const char *word)
 {
@@ -103,8 +104,11 @@ enum status pipeline_open(
 
 	*p = (struct pipeline){ .arena = a, .folder = arena_strdup(a, folder), .named = arena_strdup(a, task), .target = t };
 	arena_defer(a, close_all, p);
+	p->files = p->folder;
+	if (adapter_is(folder) && (st = adapter_base(&p->files, a, folder, err)))
+		return st;
 	if (!task)
-		st = choose(p, a, folder, err);
+		st = choose(p, a, p->files, err);
 	else if (!(p->task = pipeline_task_find(task)))
 		st = error_set(err, STATUS_UNSUPPORTED, "the task %s is not supported yet", task);
 	return st;

@@ -20,6 +20,7 @@
 #include "base/hash.h"
 #include "cell/asked.h"
 #include "cell/data.h"
+#include "checkpoint/adapter.h"
 #include "conform/conform.h"
 #include "run/cell.h"
 #include "run/golden.h"
@@ -273,6 +274,17 @@ static const char *spelled(struct arena *a, const char *model)
 	return *out == '-' ? given : out; // no option
 }
 
+// An adapter without its base is as little here as a model of an unknown name.
+static enum status check_base(const struct plan_model *m, struct arena *a, struct error *err)
+{
+	const char *base;
+	struct error why = { 0 };
+
+	if (!m->hub.path || !adapter_is(m->hub.path) || adapter_base(&base, a, m->hub.path, &why) != STATUS_BAD_INPUT)
+		return STATUS_OK;
+	return error_set(err, STATUS_BAD_INPUT, "%s", why.text);
+}
+
 enum status plan_model(struct plan_model *out, struct arena *a, const char *model, const struct question *q, struct error *err)
 {
 	struct plan_model m = { .model = spelled(a, model), .layers = q->layers, .takes_images = true, .takes_tokens = true };
@@ -291,7 +303,7 @@ enum status plan_model(struct plan_model *out, struct arena *a, const char *mode
 	s = hub_find(&m.hub, a, model, err);
 	if (s != STATUS_OK)
 		return s;
-	if ((s = check_inputs(&m, a, q, err)) != STATUS_OK)
+	if ((s = check_inputs(&m, a, q, err)) != STATUS_OK || (s = check_base(&m, a, err)) != STATUS_OK)
 		return s;
 	if (m.hub.kind == HUB_ONNX_FILE) {
 		if (q->layers > 0)

@@ -29,6 +29,53 @@ if has_platform cpu; then
 	json 'd[0]["verdict"] == "wrong" and d[0]["weights_from"] is None'
 fi
 
+# A pipeline of it: the base model's files, and the answer of the merged model, which is not that of the base alone.
+if has_platform cpu; then
+	cp -r "$data/base-llama" "$work/base"
+	chmod -R u+w "$work/base"
+	cp -r "$work/base" "$work/merged"
+	cp -r "$work/lora" "$work/asked"
+	sed -i "s|$data/base-llama|$work/base|" "$work/asked/adapter_config.json"
+	python3 - "$work" "$data/lora/expected.safetensors" <<'PY'
+import json, struct, sys
+work, expected = sys.argv[1:]
+def read(path):
+    data = open(path, "rb").read()
+    n = struct.unpack("<Q", data[:8])[0]
+    head = json.loads(data[8:8 + n])
+    head.pop("__metadata__", None)
+    return {k: (v["dtype"], v["shape"], data[8 + n + v["data_offsets"][0]:8 + n + v["data_offsets"][1]]) for k, v in head.items()}
+tensors = read(work + "/base/model.safetensors")
+tensors.update(read(expected))
+head, body = {}, b""
+for name, (dtype, shape, data) in tensors.items():
+    head[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(body), len(body) + len(data)]}
+    body += data
+head = json.dumps(head).encode()
+open(work + "/merged/model.safetensors", "wb").write(struct.pack("<Q", len(head)) + head + body)
+words = {"w%d" % i: i for i in range(64)}
+for name in "base", "merged":
+    json.dump({"version": "1.0", "added_tokens": [], "normalizer": None, "pre_tokenizer": {"type": "WhitespaceSplit"}, "post_processor": None,
+        "decoder": None, "model": {"type": "WordLevel", "vocab": words, "unk_token": "w3"}}, open("%s/%s/tokenizer.json" % (work, name), "w"))
+PY
+	for name in base merged asked; do
+		code 0 "$ASSAY" pipeline "$work/$name" 'w5 w9 w33 w7' --option max_new_tokens=8 --json
+		json 'd["task"] == "text-generation" and d["weights"] == "real"'
+		cp "$work/out" "$work/$name.json"
+	done
+	json 'd["answers"] == json.load(open(work + "/merged.json"))["answers"] and d["answers"] != json.load(open(work + "/base.json"))["answers"]'
+fi
+# Its base is not here: said before anything is a row.
+cp -r "$work/lora" "$work/lost"
+sed -i "s|$data/base-llama|$work/nowhere|" "$work/lost/adapter_config.json"
+for command in 'inspect' 'run --on null' 'pipeline --on null'; do
+	words=
+	[ "$command" = 'pipeline --on null' ] && words=w5
+	# shellcheck disable=SC2086
+	code 1 "$ASSAY" $command "$work/lost" $words
+	has err "^assay: $work/lost: an adapter .adapter_config.json., whose base model is not here: $work/nowhere: there is no such"
+done
+
 # Another scale is another model: nothing of the first is used.
 if has_platform cpu; then
 	sed -i 's/"lora_alpha": 8/"lora_alpha": 16/' "$work/lora/adapter_config.json"

@@ -93,6 +93,47 @@ refused 2 'the class CascadePipeline is not supported yet'
 sed 's/"CLIPTextModel"/null/' "$work/index" >"$model/model_index.json"
 refused 1 'needs the part text_encoder, which is not there'
 cp "$work/index" "$model/model_index.json"
+sed -i 's/"cross_attention_dim": [0-9]*/"cross_attention_dim": 40/' "$model/unet/config.json"
+refused 1 'unet: its cross_attention_dim is 40, and text_encoder gives [0-9]+ numbers$'
+rm "$model/unet/model.safetensors"
+refused 1 'unet: no weights are there; `assay synth .*/unet -o .*/unet` puts seeded random ones beside its config.json'
 rm -r "$model/vae"
 refused 1 'has no folder vae'
+# It is no model by itself.
+for command in run inspect "synth -o $work/none"; do
+	# shellcheck disable=SC2086
+	code 1 "$ASSAY" $command "$model"
+	has err "has no config.json, .*; it is a pipeline of several models .model_index.json., which \`assay pipeline $model TEXT\` asks; each of them is a model, such as \`$model/unet\`\$"
+done
+
+# Stable Diffusion XL without its first text encoder; sizes that leave no room for the pooled text. Latent consistency with another
+# scheduler, which the class cannot ask.
+other_model() # NAME PART...: the folder with seeded weights
+{
+	local part name=$1
+	shift
+	rm -rf "$model"
+	mkdir "$model"
+	(cd "$SOURCE/tests/conform/pipeline/$name" && cp -r model_index.json scheduler tokenizer* "$model")
+	for part; do
+		code 0 "$ASSAY" synth "$SOURCE/tests/conform/pipeline/$name/$part" -o "$model/$part"
+	done
+	chmod -R u+w "$model"
+	cp "$model/model_index.json" "$work/index"
+}
+other_model text-to-image-sdxl text_encoder text_encoder_2 unet vae
+sed -i 's/"CLIPTextModel"$/null/' "$model/model_index.json"
+refused 2 'model_index.json: tokenizer without text_encoder is not supported yet$' --steps 1
+sed 's/"CLIPTextModel"$/null/;/"tokenizer": /,/]/s/"CLIPTokenizer"/null/' "$work/index" >"$model/model_index.json"
+refused 1 'unet: its cross_attention_dim is 44, and text_encoder_2 gives 24 numbers$' --steps 1
+cp "$work/index" "$model/model_index.json"
+sed -i 's/"addition_time_embed_dim": 8/"addition_time_embed_dim": 6/' "$model/unet/config.json"
+refused 1 'its projection_class_embeddings_input_dim is 76, and the pooled text and sizes of addition_time_embed_dim give 64 numbers$' --steps 1
+sed -i 's/"addition_time_embed_dim": 6/"addition_time_embed_dim": 100000000/' "$model/unet/config.json"
+refused 1 'addition_time_embed_dim, 100000000 numbers for each of 6 sizes, leaves none for the pooled text' --steps 1
+other_model text-to-image-lcm text_encoder unet vae
+for scheduler in EulerDiscreteScheduler DDPMScheduler; do
+	sed "s/LCMScheduler/$scheduler/" "$work/index" >"$model/model_index.json"
+	refused 2 "LatentConsistencyModelPipeline with the scheduler $scheduler, and only LCMScheduler goes with it\$" --steps 2
+done
 finish

@@ -112,7 +112,7 @@ static void refused(void **state)
 		{ "lora", "\"lora_alpha\": 8", "\"lora_alpha\": \"8\"", "\"lora_alpha\" is no number" },
 		{ "lora", "\"init_lora_weights\": true", "\"init_lora_weights\": \"pissa\"", "init_lora_weights \"pissa\"" },
 		{ "rslora-patterns", "\"q_proj\": 2", "\"q_.*\": 2", "expression \"q_.*\" is not read yet" },
-		{ "lora", "\"BASE\"", "\"/nowhere\"", "its base model: /nowhere: there is no such" },
+		{ "lora", "\"BASE\"", "\"/nowhere\"", "whose base model is not here: /nowhere: there is no such" },
 		{ "lora", "\"BASE\"", "null", "names no base_model_name_or_path" },
 		{ "lora", "\"BASE\"", "\"bert-base-uncased\"", "not here" },
 	};

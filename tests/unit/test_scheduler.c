@@ -131,6 +131,8 @@ static enum status opened(const char *config, int64_t steps, char *why)
 	return st;
 }
 
+#define FLOW "{\"_class_name\": \"FlowMatchEulerDiscreteScheduler\""
+
 static void refusals(void **state)
 {
 	static const struct {
@@ -155,6 +157,9 @@ static void refusals(void **state)
 		{ "{\"_class_name\": \"LCMScheduler\", \"original_inference_steps\": 4}", "original_inference_steps",
 			STATUS_BAD_INPUT },
 		{ "{\"_class_name\": \"DDPMScheduler\", \"variance_type\": \"learned\"}", "variance_type", STATUS_UNSUPPORTED },
+		{ FLOW ", \"time_shift_type\": \"foo\"}", "time_shift_type: neither exponential nor linear", STATUS_BAD_INPUT },
+		{ FLOW ", \"shift\": -3.0}", "shift: not above 0", STATUS_BAD_INPUT },
+		{ FLOW ", \"shift\": 0}", "shift: not above 0", STATUS_BAD_INPUT },
 	};
 	char why[sizeof(((struct error *)0)->text)];
 
@@ -168,6 +173,7 @@ static void refusals(void **state)
 	assert_int_equal(opened("{\"_class_name\": \"EulerDiscreteScheduler\"}", 1, NULL), STATUS_OK);
 	assert_int_equal(opened("{\"_class_name\": \"PNDMScheduler\", \"skip_prk_steps\": true}", 1, NULL), STATUS_OK);
 	assert_int_equal(opened("{\"_class_name\": \"HeunDiscreteScheduler\"}", 1000, NULL), STATUS_OK);
+	assert_int_equal(opened(FLOW ", \"time_shift_type\": \"linear\", \"shift\": null}", 5, NULL), STATUS_OK);
 }
 
 int main(void)

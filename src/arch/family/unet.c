@@ -16,6 +16,8 @@
 
 #include <math.h>
 
+enum { ADDED_SIZES = 6 }; // time_ids of one picture
+
 struct level {
 	int64_t width, layers, heads, depth; // depth: transformer blocks an attention
 	bool attends;
@@ -163,6 +165,11 @@ static void resolve_added(struct config *c, struct unet *u)
 	if (width < 2 || in < 1)
 		config_fail(
 			c, STATUS_BAD_INPUT, "text_time wants addition_time_embed_dim and projection_class_embeddings_input_dim");
+	else if (in <= ADDED_SIZES * width)
+		config_fail(c, STATUS_BAD_INPUT,
+			"addition_time_embed_dim, %lld numbers for each of %d sizes, leaves none for the pooled text of "
+			"projection_class_embeddings_input_dim, which is %lld",
+			(long long)width, ADDED_SIZES, (long long)in);
 }
 
 // Of what reads a text. In these classes attention_head_dim is the number of heads.
@@ -345,7 +352,7 @@ static void steer(struct build *b, struct steering *by)
 {
 	struct graph *g = b->g;
 	const struct unet *u = b->s->own;
-	int64_t batch = graph_symbol(g, "batch"), first = u->down[0].width, more = u->added_in - 6 * u->added_width;
+	int64_t batch = graph_symbol(g, "batch"), first = u->down[0].width, more = u->added_in - ADDED_SIZES * u->added_width;
 	graph_value sines =
 		timestep_embedding(b, graph_input(g, "timestep", DTYPE_F32, 1, &batch), first, u->cosine_first, u->shift);
 
@@ -357,14 +364,12 @@ static void steer(struct build *b, struct steering *by)
 		sines = op_add(g, sines, linear(b, "time.condition", given, u->time_condition, first, false));
 	}
 	graph_value time = timestep_layers(b, "time", sines, first, u->time, u->how.act);
-	if (u->added_in && more < 1)
-		graph_fail(g, STATUS_BAD_INPUT, "a pooled text of width %lld", (long long)more);
 	if (u->added_in && !graph_failed(g)) {
 		graph_value text = graph_input(g, "text_embeds", DTYPE_F32, 2, (int64_t[]){ batch, more });
-		graph_value sizes = graph_input(g, "time_ids", DTYPE_F32, 2, (int64_t[]){ batch, 6 });
+		graph_value sizes = graph_input(g, "time_ids", DTYPE_F32, 2, (int64_t[]){ batch, ADDED_SIZES });
 		sizes = timestep_embedding(
 			b, op_reshape(g, sizes, 1, (int64_t[]){ -1 }), u->added_width, u->cosine_first, u->shift);
-		sizes = op_reshape(g, sizes, 2, (int64_t[]){ -1, 6 * u->added_width });
+		sizes = op_reshape(g, sizes, 2, (int64_t[]){ -1, ADDED_SIZES * u->added_width });
 		text = op_concat(g, 2, (graph_value[]){ text, sizes }, 1);
 		time = op_add(g, time, timestep_layers(b, "added", text, u->added_in, u->time, u->how.act));
 	}
