@@ -522,6 +522,32 @@ static const char *const *with_all(struct arena *a, const char *const *words, si
 	return out;
 }
 
+// Has the platform that `text` begins with, on any of its routes, an option that is called as `word` begins?
+static bool is_option_of(const char *text, const char *word, size_t length)
+{
+	char name[32];
+
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
+	const struct platform *p = platform_named(name);
+	for (const struct route *r = p ? p->routes : NULL; r && r->engine; r++)
+		if (backend_has_option(route_backend(r), route_provider(r), word, length))
+			return true;
+	return false;
+}
+
+// PART=PLATFORM is no option of a platform.
+static enum status check_continuation(const char *text, const char *word, struct error *err)
+{
+	const size_t length = strcspn(word, "=:");
+	const char *value = word[length] == '=' ? word + length + 1 : "";
+	char name[32];
+
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(value, ":"), value);
+	return platform_named(name) && !is_option_of(text, word, length)
+		? error_set(err, STATUS_BAD_INPUT, "--on: %s: only a whole pipeline has parts (`assay pipeline`)", word)
+		: STATUS_OK;
+}
+
 enum status plan_targets(struct target **out, size_t *count, struct arena *a, const char *const *words, size_t word_count,
 	const char *options, struct error *err)
 {
@@ -535,10 +561,12 @@ enum status plan_targets(struct target **out, size_t *count, struct arena *a, co
 	size_t n = 0;
 	for (size_t i = 0; i < word_count; n++) {
 		const char *text = words[i];
-		for (i++; i < word_count && is_continuation(text, words[i]); i++)
+		enum status s = STATUS_OK;
+		for (i++; i < word_count && is_continuation(text, words[i]) && !s; i++) {
+			s = check_continuation(text, words[i], err);
 			text = arena_printf(a, "%s%s%s", text, strchr(text, ':') ? "," : ":", words[i]);
-		enum status s = platform_target(&targets[n], a, text, err);
-		if (s != STATUS_OK)
+		}
+		if (s || (s = platform_target(&targets[n], a, text, err)))
 			return s;
 		const char *own = targets[n].options;
 		const struct route *r = targets[n].route;
@@ -554,19 +582,6 @@ enum status plan_targets(struct target **out, size_t *count, struct arena *a, co
 }
 
 // ---- of a pipeline ------------------------------------------------------------------------------------------------------
-
-// Has the platform that `text` begins with, on any of its routes, an option that is called as `word` begins?
-static bool is_option_of(const char *text, const char *word, size_t length)
-{
-	char name[32];
-
-	snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
-	const struct platform *p = platform_named(name);
-	for (const struct route *r = p ? p->routes : NULL; r && r->engine; r++)
-		if (backend_has_option(route_backend(r), route_provider(r), word, length))
-			return true;
-	return false;
-}
 
 // The end of the words of the platform that words[at] names: the next one names a part.
 static size_t platform_end(const char *const *words, size_t at, size_t count)
