@@ -11,7 +11,7 @@ enum status cli_model_folder(const char **folder, struct arena *a, const char *m
 	*folder = model;
 	if (file_is_dir(model))
 		return STATUS_OK;
-	if ((s = hub_find(&hub, a, model, err)))
+	if ((s = hub_find_any(&hub, a, model, err)))
 		return s;
 	if (hub.kind != HUB_FOLDER && hub.kind != HUB_CACHED)
 		return error_set(err, STATUS_BAD_INPUT, "%s: no folder with %s is here; `assay fetch %s --all` brings it", model,

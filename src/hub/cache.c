@@ -122,6 +122,11 @@ static const char *commit_of(struct arena *a, const char *model, const char *rev
 	return only_snapshot(a, model);
 }
 
+static bool has_any(struct arena *a, const char *folder)
+{
+	return hub_is_model(folder) || file_exists(arena_printf(a, "%s/model_index.json", folder));
+}
+
 enum status hub_cache_snapshot(
 	const char **folder, const char **commit, struct arena *a, const char *name, const char *revision, struct error *err)
 {
@@ -137,7 +142,7 @@ enum status hub_cache_snapshot(
 		return error_set(err, STATUS_UNAVAILABLE, "%s is in the cache (%s), but not its revision \"%s\"", name, model,
 			revision ? revision : "main");
 	const char *snapshot = arena_printf(a, "%s/snapshots/%s", model, found);
-	if (!file_exists(arena_printf(a, "%s/config.json", snapshot)))
+	if (!has_any(a, snapshot))
 		return error_set(err, STATUS_UNAVAILABLE, "%s is in the cache, but %s has no config.json: download it again",
 			name, snapshot);
 	*folder = snapshot;

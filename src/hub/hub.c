@@ -239,6 +239,22 @@ const char *hub_gguf(struct arena *a, const char *folder)
 	return count == 1 ? arena_printf(a, "%s%s%s", folder, text_ends(folder, "/") ? "" : "/", only) : NULL;
 }
 
+bool hub_is_model(const char *folder)
+{
+	struct arena passing = { 0 };
+	bool is = file_exists(arena_printf(&passing, "%s/config.json", folder)) ||
+		file_exists(arena_printf(&passing, "%s/adapter_config.json", folder));
+
+	arena_done(&passing);
+	return is;
+}
+
+static enum status no_model(struct arena *a, const char *asked, const char *folder, struct error *err)
+{
+	return error_set(err, STATUS_BAD_INPUT, "%s: has no config.json, so it is not the folder of a model%s", asked,
+		graphs_in(a, folder));
+}
+
 // Something on disk. OK with *known false when there is nothing at that path.
 static enum status find_path(struct hub_model *out, struct arena *a, const char *asked, bool *known, struct error *err)
 {
@@ -256,14 +272,9 @@ static enum status find_path(struct hub_model *out, struct arena *a, const char 
 	if (file_is_dir(asked)) {
 		// "bert-base-uncased" beside an unrelated folder of that name means the model; a path with a slash means the
 		// path.
-		if (!file_exists(arena_printf(a, "%s/config.json", asked)) &&
-			!file_exists(arena_printf(a, "%s/adapter_config.json", asked))) {
-			if (!strchr(asked, '/')) {
-				*known = false;
-				return STATUS_OK;
-			}
-			return error_set(err, STATUS_BAD_INPUT, "%s: has no config.json, so it is not the folder of a model%s",
-				asked, graphs_in(a, asked));
+		if (!hub_is_model(asked)) {
+			*known = strchr(asked, '/');
+			return *known ? no_model(a, asked, asked, err) : STATUS_OK;
 		}
 		out->kind = HUB_FOLDER;
 		out->path = out->name;
@@ -324,7 +335,7 @@ bool hub_remote_name(const char **name, const char **revision, struct arena *a, 
 	return true;
 }
 
-enum status hub_find(struct hub_model *out, struct arena *a, const char *asked, struct error *err)
+enum status hub_find_any(struct hub_model *out, struct arena *a, const char *asked, struct error *err)
 {
 	struct hub_model m;
 	bool known;
@@ -374,4 +385,11 @@ enum status hub_find(struct hub_model *out, struct arena *a, const char *asked, 
 			"%s: revision \"%s\" is not in the Hub's cache; without @%s the published configuration is used", name,
 			revision, revision);
 	return unknown(a, name, &cached, err);
+}
+
+enum status hub_find(struct hub_model *out, struct arena *a, const char *asked, struct error *err)
+{
+	enum status s = hub_find_any(out, a, asked, err);
+
+	return s || out->kind != HUB_CACHED || hub_is_model(out->path) ? s : no_model(a, asked, out->path, err);
 }

@@ -29,6 +29,12 @@ if has_platform cpu; then
 	json 'd[0]["verdict"] == "wrong" and d[0]["weights_from"] is None'
 fi
 
+# By its name in the Hub's cache.
+mkdir -p "$HF_HUB_CACHE/models--org--lora/snapshots"
+cp -r "$work/lora" "$HF_HUB_CACHE/models--org--lora/snapshots/0123456789012345678901234567890123456789"
+code 0 "$ASSAY" inspect org/lora --json
+json 'd["parameters"] == 11872 and d["type"] == "llama"'
+
 # A pipeline of it: the base model's files, and the answer of the merged model, which is not that of the base alone.
 if has_platform cpu; then
 	cp -r "$data/base-llama" "$work/base"

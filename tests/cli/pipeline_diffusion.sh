@@ -22,6 +22,14 @@ json 'd["task"] == "text-to-image" and d["answers"][0]["input"] == {"prompt": "a
 json '{g["graph"]: g["runs"] for g in d["times"]["graphs"]} == {"text_encoder/model.onnx": 1, "unet/model.onnx": 3, "vae/vae_decoder.onnx": 1}'
 json 'all(g["run_ms"] > 0 and g["open_ms"] > 0 for g in d["times"]["graphs"])'
 cmp "$work/fox.png" "$work/again.png" || fail "the same seed gave other bytes"
+# A name in the Hub's cache, as the folder; a model by itself it is not there either.
+snapshot=$HF_HUB_CACHE/models--org--fox/snapshots
+mkdir -p "$snapshot"
+ln -s "$model" "$snapshot/0123456789012345678901234567890123456789"
+code 0 "$ASSAY" pipeline org/fox 'a red fox' --steps 3 --seed 1 --option negative_prompt= -o "$work/again.png"
+cmp "$work/fox.png" "$work/again.png" || fail "the folder in the Hub's cache gave other bytes"
+code 1 "$ASSAY" inspect org/fox
+has err '^assay: org/fox: has no config.json, .*; it is a pipeline of several models'
 other() { # OPTION...: another picture
 	code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 3 -o "$work/other.png" "$@"
 	cmp -s "$work/fox.png" "$work/other.png" && fail "$*: the same picture"
