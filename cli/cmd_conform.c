@@ -108,7 +108,7 @@ static const char *base_name(struct arena *a, const char *path)
 }
 
 // Of models, on the platform; `cases` are some of all.
-static int run_models(const struct cli_list *on, int64_t rows, double memory_gib, struct conform_case *cases, size_t count,
+static int run_models(const char *on, int64_t rows, double memory_gib, struct conform_case *cases, size_t count,
 	struct watch *watch, struct arena *a)
 {
 	struct error err = { 0 };
@@ -117,7 +117,7 @@ static int run_models(const struct cli_list *on, int64_t rows, double memory_gib
 
 	if (code >= 0)
 		return code;
-	if (plan_pipeline_target(&target, a, on->items, (size_t)on->count, &err) != STATUS_OK)
+	if (plan_pipeline_target(&target, a, on, &err) != STATUS_OK)
 		return cli_error(&err);
 	for (size_t i = 0; i < count && target.part_count; i++)
 		if (!conform_is_pipeline(cases[i].folder, a))
@@ -152,16 +152,11 @@ static const struct kind *kind_of(const char *folder, struct arena *a)
 	return NULL;
 }
 
-static int conform(
-	const struct cli_list *on, int64_t rows, double memory_gib, bool json, char **folders, size_t count, struct arena *a)
+static int conform(const char *on, int64_t rows, double memory_gib, bool json, char **folders, size_t count, struct arena *a)
 {
 	struct conform_case *cases = ARENA_ARRAY(a, count, struct conform_case),
 			    *models = ARENA_ARRAY(a, count, struct conform_case);
-	struct watch watch = { .count = count,
-		.cases = cases,
-		.answered = ARENA_ARRAY(a, count, bool),
-		.on = cli_list_text(a, on, "cpu"),
-		.json = json };
+	struct watch watch = { .count = count, .cases = cases, .answered = ARENA_ARRAY(a, count, bool), .on = on, .json = json };
 	size_t failed = 0, model_count = 0;
 	int code = EXIT_GOOD;
 
@@ -227,12 +222,12 @@ static bool is_any_case(char **folders, size_t count, struct arena *a)
 
 static int run(int argc, char **argv)
 {
-	struct cli_list on = { 0 };
+	const char *on = "cpu";
 	int64_t rows = 0;
 	double memory_gib = 0;
 	bool json = false;
 	const struct cli_option options[] = {
-		{ "on", CLI_LIST, &on, "PLATFORM,PART=PLATFORM,...",
+		{ "on", CLI_TEXT, &on, "PLATFORM,PART=PLATFORM,...",
 			"cpu, openvino, openvino:GPU, ...; default cpu; of whole pipelines, as `assay pipeline` has it" },
 		{ "batch", CLI_INTEGER, &rows, "N", "N rows of each case at once against the same rows one by one", 1, 4096 },
 		{ "memory", CLI_REAL, &memory_gib, "GIB", "limit of anonymous memory; default what is available, less a reserve",
@@ -269,7 +264,7 @@ static int run(int argc, char **argv)
 		return code;
 	const size_t count = without_files(argv + 1, (size_t)words);
 	if (is_any_case(argv + 1, count, &arena))
-		code = conform(&on, rows, memory_gib, json, argv + 1, count, &arena);
+		code = conform(on, rows, memory_gib, json, argv + 1, count, &arena);
 	else if (access(argv[1], F_OK))
 		code = cli_bad_use("%s: there is no such file or folder", argv[1]);
 	else

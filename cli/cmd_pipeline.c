@@ -13,6 +13,7 @@
 #include "chat/chat.h"
 #include "command.h"
 #include "emit.h"
+#include "hub/hub.h"
 #include "onnx/precision.h"
 #include "pipeline/pipeline.h"
 #include "plan/plan.h"
@@ -21,34 +22,22 @@
 #include "show_answer.h"
 
 struct asked {
-	const char *task, *precision, *save, *output;
-	struct cli_list on, options;
+	const char *task, *on, *precision, *save, *output;
+	struct cli_list options;
 	int64_t steps, seed; // -1: not given
 	double timeout_s, memory_gib;
 	bool json, chat;
 };
 
-// "KEY=VALUE": VALUE as JSON where it is some, else a text.
 static enum status read_options(const struct cli_list *list, json_t **out, struct error *err)
 {
-	*out = json_object();
-	for (int i = 0; i < list->count; i++) {
-		const char *word = list->items[i], *equals = strchr(word, '=');
-		json_t *wrapped, *value;
-		struct arena a = { 0 };
+	enum status st = STATUS_OK;
 
-		if (!equals || equals == word)
-			return error_set(err, STATUS_BAD_INPUT, "--option is KEY=VALUE, not '%s'", word);
-		wrapped = json_parse(arena_printf(&a, "[%s]", equals + 1));
-		value = json_array_size(wrapped) == 1 ? json_incref(json_array_get(wrapped, 0)) : json_string(equals + 1);
-		json_decref(wrapped);
-		if (value)
-			json_object_set_new(*out, arena_strndup(&a, word, (size_t)(equals - word)), value);
-		arena_done(&a);
-		if (!value)
-			return error_set(err, STATUS_BAD_INPUT, "--option: a text that is no UTF-8");
-	}
-	return STATUS_OK;
+	*out = json_object();
+	for (int i = 0; i < list->count && !st; i++)
+		if ((st = pipeline_option_typed(*out, list->items[i], err)))
+			error_prefix(err, "--option");
+	return st;
 }
 
 // --steps and --seed are options of a task by a shorter name.
@@ -116,19 +105,10 @@ static void print_words(const struct pipeline_told *told, const struct asked *q,
 			several ? "these answers mean" : "this answer means");
 }
 
-static void print_json(const struct pipeline_told *told, const struct asked *q, struct arena *a)
+static void print_json(const struct pipeline_told *told, const struct asked *q)
 {
-	json_t *answers = json_array(), *o;
-	const json_t *one, *facts = told->facts;
-	size_t i;
+	json_t *o = pipeline_told_json(told, q->on, q->precision);
 
-	json_array_foreach(told->answers, i, one) json_array_append_new(answers,
-		json_pack("{s:O, s:O, s:O, s:O}", "input", json_object_get(one, "input"), "answer",
-			json_object_get(one, "answer"), "tensors", json_object_get(one, "tensors"), "pictures",
-			json_object_get(one, "pictures")));
-	o = json_pack("{s:O?, s:s, s:s?, s:O?, s:o, s:O?, s:O?}", "task", json_object_get(facts, "task"), "platform",
-		cli_list_text(a, &q->on, "cpu"), "precision", q->precision, "weights", json_object_get(facts, "weights"),
-		"answers", answers, "times", json_object_get(facts, "times"), "placement", json_object_get(facts, "placement"));
 	show_json(o);
 	json_decref(o);
 }
@@ -253,9 +233,9 @@ static int answer(const struct asked *q, const char *model, char **words, size_t
 	if (!st)
 		st = q->chat ? read_chat(inputs, words, count, &err) : read_inputs(inputs, words, count, &file, a, &err);
 	if (!st)
-		st = cli_model_folder(&folder, a, model, "a model", &err);
+		st = hub_folder(&folder, a, model, "a model", &err);
 	if (!st)
-		st = plan_pipeline_target(&target, a, q->on.items, (size_t)q->on.count, &err);
+		st = plan_pipeline_target(&target, a, q->on, &err);
 	if (!st)
 		st = pipeline_ask(&(struct pipeline_asked){ .folder = folder,
 					  .task = q->task,
@@ -275,7 +255,7 @@ static int answer(const struct asked *q, const char *model, char **words, size_t
 	if (!q->json)
 		print_task(told.task);
 	if (!st && q->json)
-		print_json(&told, q, a);
+		print_json(&told, q);
 	else if (!st)
 		print_words(&told, q, a);
 	if (!st && !q->json && target.part_count)
@@ -346,11 +326,11 @@ static void list_tasks(struct text *t)
 
 static int run(int argc, char **argv)
 {
-	struct asked q = { .steps = -1, .seed = -1 };
+	struct asked q = { .on = "cpu", .steps = -1, .seed = -1 };
 	const struct cli_option options[] = {
 		{ "task", CLI_TEXT, &q.task, "PIPELINE",
 			"what is asked of it: a task of those below; default by the model's class, and said on standard error" },
-		{ "on", CLI_LIST, &q.on, "PLATFORM,PART=PLATFORM,...",
+		{ "on", CLI_TEXT, &q.on, "PLATFORM,PART=PLATFORM,...",
 			"cpu, openvino, openvino:GPU, ...; default cpu; parts of the model that run on another platform, as in "
 			"cpu,unet=webgpu or openvino,decoder=cpu" },
 		{ "precision", CLI_TEXT, &q.precision, "P",

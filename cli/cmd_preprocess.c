@@ -8,6 +8,7 @@
 #include "checkpoint/checkpoint.h"
 #include "command.h"
 #include "emit.h"
+#include "hub/hub.h"
 #include "preprocess/decode.h"
 #include "preprocess/preprocess.h"
 #include "preprocess/sound.h"
@@ -138,7 +139,7 @@ static enum status run_files(const struct asked *q, const char *model, struct ar
 {
 	json_t *settings = NULL;
 	const char *folder;
-	enum status s = cli_model_folder(&folder, a, model, "settings of a processor", err);
+	enum status s = hub_folder(&folder, a, model, "settings of a processor", err);
 
 	if (s || (s = sound_settings(&settings, a, folder, err)))
 		return s;

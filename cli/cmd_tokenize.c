@@ -9,6 +9,7 @@
 #include "chat/chat.h"
 #include "command.h"
 #include "emit.h"
+#include "hub/hub.h"
 #include "show.h"
 #include "token/token.h"
 
@@ -297,7 +298,7 @@ static int run(int argc, char **argv)
 		return cli_bad_use(q.messages ? "--messages takes no TEXT" : "a TEXT is missing");
 	if ((q.chat || q.messages) && (q.decode || q.pair || q.plain))
 		return cli_bad_use("a chat goes with none of --decode, --pair and --no-special");
-	s = cli_model_folder(&folder, &a, argv[1], "a tokenizer", &err);
+	s = hub_folder(&folder, &a, argv[1], "a tokenizer", &err);
 	if (s == STATUS_OK)
 		s = tokenizer_open(&t, &a, folder, &err);
 	if (s == STATUS_OK && (q.chat || q.messages))

@@ -34,9 +34,6 @@ struct cli_list {
 	int count;
 }; // of LIST: "a,b,c" and repeated options add up; of VALUES: each as typed, "1,2,4" is one; lives till exit
 
-// Its items with commas between them; `otherwise` of an empty one.
-const char *cli_list_text(struct arena *a, const struct cli_list *list, const char *otherwise);
-
 struct cli_usage {
 	const char *synopsis;             // "assay run MODEL... [options]"
 	const char *text;                 // paragraphs and examples after the options; may be NULL
@@ -61,9 +58,6 @@ int cli_bad_use(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int cli_cache_ready(void);
 // Where `assay setup` unpacks what it fetches, in `a`.
 enum status cli_setup_folder(const char **folder, struct arena *a, struct error *err);
-// MODEL as a folder: as it is typed, else what the Hub's cache has under the name. `what`: what it is looked for in it, "a
-// tokenizer". BAD_INPUT: it is not here.
-enum status cli_model_folder(const char **folder, struct arena *a, const char *model, const char *what, struct error *err);
 // $ASSAY_DB, else "assay.duckdb".
 const char *cli_default_db(void);
 // Installs the Ctrl-C handler (SIGINT, SIGTERM) that sets the flag; a second one ends the program at once.

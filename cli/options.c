@@ -133,15 +133,6 @@ static void list_split(struct cli_list *list, const char *text)
 	}
 }
 
-const char *cli_list_text(struct arena *a, const struct cli_list *list, const char *otherwise)
-{
-	const char *out = NULL;
-
-	for (int i = 0; i < list->count; i++)
-		out = arena_join(a, out, ",", list->items[i]);
-	return out ? out : otherwise;
-}
-
 static int set_value(const struct cli_option *o, const char *shown, const char *value)
 {
 	bool limited = o->min != 0 || o->max != 0;

@@ -149,6 +149,22 @@ ASSAY_PUBLIC enum assay_status assay_run(
 	const char *model, const char *platform, const char *const *options, struct assay_row **row, struct assay_error *error);
 ASSAY_PUBLIC void assay_row_free(struct assay_row *row);
 
+/* A question to a whole pipeline, as `assay pipeline` has it. Zero is the default of every member but size, model and inputs. */
+struct assay_pipeline {
+	size_t size;                       /* sizeof(struct assay_pipeline): members may come to its end */
+	const char *model;                 /* a folder, or a name in the Hub's cache */
+	const char *const *inputs;         /* ends with NULL: texts, names of files, JSON, as the command takes INPUT */
+	const char *task;                  /* NULL: by the model's class */
+	const char *on;                    /* as --on takes: "cpu", "cpu,unet=webgpu"; NULL: cpu */
+	const char *const *options;        /* ends with NULL: "KEY=VALUE" of the task, as --option takes; NULL: none */
+	const char *precision;             /* as --precision takes; NULL: as stored */
+	const char *save;                  /* folder that gets pictures and tensors of the answers as files; NULL: none */
+	const volatile sig_atomic_t *stop; /* may be NULL */
+};
+/* *json: the object that `assay pipeline --json` prints. A model that gives no answer is ASSAY_FAILED, and the sentence says why.
+ * Free *json with assay_free. */
+ASSAY_PUBLIC enum assay_status assay_pipeline_json(const struct assay_pipeline *pipeline, char **json, struct assay_error *error);
+
 /* Brings a model ("ORG/NAME", "ORG/NAME@REVISION") from the Hub into its cache, or what is missing of it. $HF_ENDPOINT, $HF_TOKEN
  * and $HF_HUB_OFFLINE mean what they mean to huggingface_hub. `stop` may be NULL. */
 ASSAY_PUBLIC enum assay_status assay_fetch(const char *model, const volatile sig_atomic_t *stop, struct assay_error *error);

@@ -10,6 +10,8 @@
 #include "base/visible.h"
 #include "hub/fetch.h"
 #include "hub/hub.h"
+#include "onnx/precision.h"
+#include "pipeline/pipeline.h"
 #include "plan/matrix.h"
 #include "question/standing.h"
 #include "report/report.h"
@@ -246,6 +248,73 @@ enum assay_status assay_run(
 	}
 	assay_row_free(kept ? &kept->row : NULL);
 	return fail(error, s, &err);
+}
+
+// ---- a whole pipeline ------------------------------------------------------------------------------------------------
+
+static enum status read_words(const struct assay_pipeline *x, json_t *inputs, json_t *options, struct error *err)
+{
+	enum status s = STATUS_OK;
+
+	for (size_t i = 0; x->inputs && x->inputs[i]; i++)
+		if (json_array_append_new(inputs, json_string(x->inputs[i])))
+			return error_set(err, STATUS_BAD_INPUT, "inputs[%zu]: no UTF-8", i);
+	if (!json_array_size(inputs))
+		return error_set(err, STATUS_BAD_INPUT, "assay_pipeline.inputs has none");
+	for (size_t i = 0; x->options && x->options[i] && !s; i++)
+		s = pipeline_option_typed(options, x->options[i], err);
+	return s;
+}
+
+static enum status ask(const struct assay_pipeline *x, struct arena *a, char **json, struct error *err)
+{
+	json_t *inputs = json_array(), *options = json_object();
+	struct pipeline_told told = { 0 };
+	const char *folder;
+	struct target target;
+	enum status s = read_words(x, inputs, options, err);
+
+	if (!s)
+		s = hub_folder(&folder, a, x->model ? x->model : "", "a model", err);
+	if (!s && !(s = plan_pipeline_target(&target, a, x->on, err)))
+		s = pipeline_ask(&(struct pipeline_asked){ .folder = folder,
+					 .task = x->task,
+					 .target = &target,
+					 .words = inputs,
+					 .options = options,
+					 .precision = precision_typed(a, x->precision),
+					 .save = x->save,
+					 .stop = (volatile sig_atomic_t *)(uintptr_t)x->stop },
+			&told, a, err);
+	if (!s) {
+		json_t *all = pipeline_told_json(&told, x->on ? x->on : "cpu", x->precision);
+
+		*json = visible_json(all, JSON_INDENT(2));
+		json_decref(all);
+	}
+	pipeline_told_done(&told);
+	json_decref(inputs);
+	json_decref(options);
+	return s;
+}
+
+enum assay_status assay_pipeline_json(const struct assay_pipeline *pipeline, char **json, struct assay_error *error)
+{
+	struct assay_pipeline x = { 0 };
+	struct error err = { 0 };
+	struct arena a = { 0 };
+	enum status s;
+
+	if (pipeline->size == 0 || pipeline->size > sizeof x) {
+		error_set(&err, STATUS_BAD_INPUT,
+			"assay_pipeline.size is %zu: it is sizeof(struct assay_pipeline), %zu in this version", pipeline->size,
+			sizeof x);
+		return fail(error, STATUS_BAD_INPUT, &err);
+	}
+	memcpy(&x, pipeline, pipeline->size);
+	s = ask(&x, &a, json, &err);
+	arena_done(&a);
+	return s == STATUS_OK ? ASSAY_OK : fail(error, s, &err);
 }
 
 // ---- the rest --------------------------------------------------------------------------------------------------------

@@ -335,7 +335,8 @@ bool hub_remote_name(const char **name, const char **revision, struct arena *a, 
 	return true;
 }
 
-enum status hub_find_any(struct hub_model *out, struct arena *a, const char *asked, struct error *err)
+// A model, or in the cache a pipeline of several models.
+static enum status find_any(struct hub_model *out, struct arena *a, const char *asked, struct error *err)
 {
 	struct hub_model m;
 	bool known;
@@ -389,7 +390,24 @@ enum status hub_find_any(struct hub_model *out, struct arena *a, const char *ask
 
 enum status hub_find(struct hub_model *out, struct arena *a, const char *asked, struct error *err)
 {
-	enum status s = hub_find_any(out, a, asked, err);
+	enum status s = find_any(out, a, asked, err);
 
 	return s || out->kind != HUB_CACHED || hub_is_model(out->path) ? s : no_model(a, asked, out->path, err);
+}
+
+enum status hub_folder(const char **folder, struct arena *a, const char *asked, const char *what, struct error *err)
+{
+	struct hub_model m;
+	enum status s;
+
+	*folder = asked;
+	if (file_is_dir(asked))
+		return STATUS_OK;
+	if ((s = find_any(&m, a, asked, err)))
+		return s;
+	if (m.kind != HUB_FOLDER && m.kind != HUB_CACHED)
+		return error_set(err, STATUS_BAD_INPUT, "%s: no folder with %s is here; `assay fetch %s --all` brings it", asked,
+			what, m.kind == HUB_PUBLISHED ? m.name : "MODEL");
+	*folder = m.path;
+	return STATUS_OK;
 }

@@ -31,8 +31,9 @@ struct hub_model {
 // NAME@REVISION asks for a branch, tag or commit of the cache ("main" otherwise). A short name is the part after the "/".
 // BAD_INPUT with the nearest known names when there is no such model.
 enum status hub_find(struct hub_model *out, struct arena *a, const char *asked, struct error *err);
-// The same, where a pipeline of several models (model_index.json) in the cache will do, too.
-enum status hub_find_any(struct hub_model *out, struct arena *a, const char *asked, struct error *err);
+// The folder of a model or of a pipeline of several models: as it is typed, whatever it holds, else what the cache has under the
+// name. `what`: what it is looked for in it, "a tokenizer". BAD_INPUT: it is not here.
+enum status hub_folder(const char **folder, struct arena *a, const char *asked, const char *what, struct error *err);
 
 // What the Hub would be asked for: "bert-base-uncased@v1" -> "google-bert/bert-base-uncased", "v1" (NULL: main). False for a path
 // and for what cannot be the name of a model.

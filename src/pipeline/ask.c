@@ -90,3 +90,18 @@ void pipeline_told_done(struct pipeline_told *told)
 	json_decref(told->facts);
 	json_decref(told->task);
 }
+
+json_t *pipeline_told_json(const struct pipeline_told *told, const char *on, const char *precision)
+{
+	json_t *answers = json_array();
+	const json_t *one, *facts = told->facts;
+	size_t i;
+
+	json_array_foreach(told->answers, i, one) json_array_append_new(answers,
+		json_pack("{s:O, s:O, s:O, s:O}", "input", json_object_get(one, "input"), "answer",
+			json_object_get(one, "answer"), "tensors", json_object_get(one, "tensors"), "pictures",
+			json_object_get(one, "pictures")));
+	return json_pack("{s:O?, s:s, s:s?, s:O?, s:o, s:O?, s:O?}", "task", json_object_get(facts, "task"), "platform", on,
+		"precision", precision, "weights", json_object_get(facts, "weights"), "answers", answers, "times",
+		json_object_get(facts, "times"), "placement", json_object_get(facts, "placement"));
+}

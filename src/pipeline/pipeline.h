@@ -133,6 +133,9 @@ enum status pipeline_words(const struct pipeline *p, const json_t *words, struct
 struct cell_dictation;
 extern const struct cell_dictation pipeline_dictation;
 
+// "KEY=VALUE" as a person types it into options: VALUE as JSON where it is some, else a text. BAD_INPUT: it is no such word.
+enum status pipeline_option_typed(json_t *options, const char *word, struct error *err);
+
 // ask.c: the same from the parent of a child, which opens the model and answers, and which may crash.
 struct pipeline_asked {
 	const char *folder, *task;   // task NULL: by the model's class
@@ -160,6 +163,9 @@ struct pipeline_told {
 // What was told before an error stays in *told; pipeline_told_done in any case. UNSUPPORTED, BAD_INPUT: as in pipeline_open.
 enum status pipeline_ask(const struct pipeline_asked *q, struct pipeline_told *told, struct arena *a, struct error *err);
 void pipeline_told_done(struct pipeline_told *told);
+// What `assay pipeline --json` prints: {"task", "platform", "precision", "weights", "answers", "times", "placement"}; `on` and
+// `precision` as they were asked for. Owned by the caller.
+json_t *pipeline_told_json(const struct pipeline_told *told, const char *on, const char *precision);
 // child.c: `assay cell --pipeline`. Request {"folder", "task", "on": pipeline_target_json, "words", "task_options", "save",
 // "output", "precision"}, one event "task", one "answer" an input, "step" {"done", "of"} in between, and
 // one "pipeline" at the end.

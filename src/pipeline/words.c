@@ -247,3 +247,19 @@ enum status pipeline_words(const struct pipeline *p, const json_t *words, struct
 	*out = inputs;
 	return STATUS_OK;
 }
+
+enum status pipeline_option_typed(json_t *options, const char *word, struct error *err)
+{
+	const char *equals = strchr(word, '=');
+	struct arena a = { 0 };
+	json_t *wrapped, *value;
+
+	if (!equals || equals == word)
+		return error_set(err, STATUS_BAD_INPUT, "an option is KEY=VALUE, not '%s'", word);
+	wrapped = json_parse(arena_printf(&a, "[%s]", equals + 1));
+	value = json_array_size(wrapped) == 1 ? json_incref(json_array_get(wrapped, 0)) : json_string(equals + 1);
+	json_decref(wrapped);
+	int bad = json_object_set_new(options, arena_strndup(&a, word, (size_t)(equals - word)), value);
+	arena_done(&a);
+	return bad ? error_set(err, STATUS_BAD_INPUT, "a text that is no UTF-8") : STATUS_OK;
+}

@@ -633,27 +633,43 @@ static enum status check_part(const struct target *t, const char *word, const ch
 	return st;
 }
 
-enum status plan_pipeline_target(struct target *out, struct arena *a, const char *const *words, size_t count, struct error *err)
+// Between commas; of none cpu.
+static const char **words_in(struct arena *a, const char *text, size_t *count)
 {
+	const char **words = ARENA_ARRAY(a, strlen(text) + 1, const char *);
+
+	*count = 0;
+	for (; *text; text += *text == ',') {
+		const size_t length = strcspn(text, ",");
+
+		if (length)
+			words[(*count)++] = arena_strndup(a, text, length);
+		text += length;
+	}
+	return words;
+}
+
+enum status plan_pipeline_target(struct target *out, struct arena *a, const char *on, struct error *err)
+{
+	size_t count;
+	const char **words = words_in(a, on ? on : "", &count), *before = "cpu";
 	struct target_part *parts = ARENA_ARRAY(a, count + 1, struct target_part);
-	const char **own = ARENA_ARRAY(a, count + 1, const char *), *before = "cpu";
 	const bool is_part = count && words[0][strcspn(words[0], "=:")] == '=';
 	size_t at = is_part || !count ? 0 : platform_end(words, 0, count);
 	enum status st = one_target(out, a, words, at, err);
 
-	for (size_t i = 0; i < count; i++)
-		own[i] = words[i];
 	out->parts = parts;
+	before = at ? words[0] : before;
 	for (size_t end; at < count && !st; at = end) {
 		const char *word = words[at];
 
-		if ((st = check_part(out, word, at ? before : "cpu", err)))
+		if ((st = check_part(out, word, before, err)))
 			return st;
-		own[at] = before = word + strcspn(word, "=") + 1;
-		end = platform_end(own, at, count);
+		words[at] = before = word + strcspn(word, "=") + 1;
+		end = platform_end(words, at, count);
 		parts[out->part_count].name = arena_strndup(a, word, strcspn(word, "="));
 		parts[out->part_count].target = ARENA_NEW(a, struct target);
-		st = one_target(parts[out->part_count++].target, a, own + at, end - at, err);
+		st = one_target(parts[out->part_count++].target, a, words + at, end - at, err);
 	}
 	return st;
 }

@@ -162,11 +162,11 @@ enum status plan_finish(
 enum status plan_targets(struct target **out, size_t *count, struct arena *a, const char *const *words, size_t word_count,
 	const char *options, struct error *err);
 
-// What --on has of a whole pipeline: a platform, then PART=PLATFORM for parts that run on another; "cpu", "unet=openvino:GPU",
-// "precision=f16". NAME=VALUE is an option of the platform before it where that has one of this name. No platform before the
-// first part: cpu. BAD_INPUT: two platforms, a part twice, a platform that there is not. Whether the pipeline has the parts is
-// known when it is open (parts_known).
-enum status plan_pipeline_target(struct target *out, struct arena *a, const char *const *words, size_t count, struct error *err);
+// What --on has of a whole pipeline, a platform and PART=PLATFORM for parts that run on another, with commas between them:
+// "openvino,unet=cpu:threads=2,spinning=on". NAME=VALUE is an option of the platform before it where that has one of this name.
+// NULL, or no platform before the first part: cpu. BAD_INPUT: two platforms, a part twice, a platform that there is not. Whether
+// the pipeline has the parts is known when it is open (parts_known).
+enum status plan_pipeline_target(struct target *out, struct arena *a, const char *on, struct error *err);
 
 // For targets whose text names no device: the first route of their platform that has one here, from what detect_platforms found;
 // where none has, target.absent says why.

@@ -63,11 +63,11 @@ static void targets_of_parts(void **state)
 	struct arena a = { 0 };
 	struct error err = { 0 };
 	struct target t;
-	const char *const words[] = { "openvino:HETERO:GPU", "CPU", "precision=f16", "unet=cpu:threads=2", "spinning=on",
-		"vae=webgpu" };
-	const char *const two[] = { "cpu", "unet=cpu", "openvino" };
+	const char *const two[] = { "cpu", "unet=cpu" };
 
-	assert_int_equal(plan_pipeline_target(&t, &a, words, 6, &err), STATUS_OK);
+	assert_int_equal(plan_pipeline_target(
+				 &t, &a, "openvino:HETERO:GPU,CPU,precision=f16,unet=cpu:threads=2,spinning=on,vae=webgpu", &err),
+		STATUS_OK);
 	assert_string_equal(t.platform->name, "openvino");
 	assert_string_equal(t.device, "HETERO:GPU,CPU");
 	assert_non_null(strstr(t.options, "precision=f16"));
@@ -78,13 +78,13 @@ static void targets_of_parts(void **state)
 	assert_string_equal(t.parts[1].name, "vae");
 	assert_string_equal(t.parts[1].target->platform->name, "webgpu");
 	// An option stands for itself where the platform before it has it; a part alone is beside cpu.
-	assert_int_equal(plan_pipeline_target(&t, &a, words + 3, 2, &err), STATUS_OK);
+	assert_int_equal(plan_pipeline_target(&t, &a, "unet=cpu:threads=2,spinning=on", &err), STATUS_OK);
 	assert_string_equal(t.platform->name, "cpu");
 	assert_int_equal(t.part_count, 1);
-	assert_int_equal(plan_pipeline_target(&t, &a, NULL, 0, &err), STATUS_OK);
+	assert_int_equal(plan_pipeline_target(&t, &a, NULL, &err), STATUS_OK);
 	assert_string_equal(t.platform->name, "cpu");
 	assert_int_equal(t.part_count, 0);
-	assert_int_equal(plan_pipeline_target(&t, &a, two, 3, &err), STATUS_BAD_INPUT);
+	assert_int_equal(plan_pipeline_target(&t, &a, "cpu,unet=cpu,openvino", &err), STATUS_BAD_INPUT);
 	assert_non_null(strstr(err.text, "one platform"));
 	// A single cell has no parts.
 	struct target *list;
@@ -532,6 +532,58 @@ static void both_ways(void **state)
 	arena_done(&a);
 }
 
+// Of a whole pipeline with parts: the words of --on, and the object that the program prints.
+static void pipelines(void **state)
+{
+	(void)state;
+	struct arena a = { 0 };
+	static const char from[] = TEST_SOURCE "/tests/conform/pipeline/text-classification-roberta-pair";
+	static const char *const files[] = { "tokenizer.json", "tokenizer_config.json" }, *const none[] = { NULL },
+				 *const inputs[] = { "Hello, world", "And another", NULL },
+				 *const options[] = { "top_k=null", NULL };
+	struct assay_pipeline p = { .size = sizeof p,
+		.model = arena_printf(&a, "%s/pipeline", scratch),
+		.inputs = inputs,
+		.options = options,
+		.on = "null,model=cpu:threads=1" };
+	struct assay_error error;
+	struct checkpoint c;
+	char *text, *data;
+	json_t *json;
+
+	assert_int_equal(checkpoint_open(&c, from, NULL), STATUS_OK);
+	assert_int_equal(synth_write(p.model, &c, &(struct synth_options){ 0 }, NULL), STATUS_OK);
+	checkpoint_close(&c);
+	for (size_t i = 0, nbytes; i < 2; i++) {
+		assert_int_equal(
+			file_read(&a, arena_printf(&a, "%s/%s", from, files[i]), 1 << 22, &data, &nbytes, NULL), STATUS_OK);
+		assert_int_equal(file_put(arena_printf(&a, "%s/%s", p.model, files[i]), data, nbytes, NULL), STATUS_OK);
+	}
+	assert_int_equal(assay_pipeline_json(&p, &text, &error), ASSAY_OK);
+	assert_int_equal(json_bytes("pipeline", text, strlen(text), &json, NULL), STATUS_OK);
+	assay_free(text);
+	assert_string_equal(json_string_value(json_object_get(json, "platform")), p.on);
+	assert_string_equal(json_string_value(json_object_get(json, "weights")), "synthetic");
+	assert_int_equal(json_array_size(json_object_get(json, "answers")), 2);
+	assert_int_equal(json_array_size(json_object_get(json_array_get(json_object_get(json, "answers"), 0), "answer")), 3);
+	const json_t *graph = json_array_get(json_object_get(json_object_get(json, "placement"), "graphs"), 0);
+	assert_string_equal(json_string_value(json_object_get(graph, "platform")), "cpu");
+	json_decref(json);
+	p.on = "cpu,wings=null";
+	assert_int_equal(assay_pipeline_json(&p, &text, &error), ASSAY_BAD_INPUT);
+	assert_non_null(strstr(error.text, "has no part wings; it has model"));
+	p.on = "cpu,cuda";
+	assert_int_equal(assay_pipeline_json(&p, &text, &error), ASSAY_BAD_INPUT);
+	p = (struct assay_pipeline){ .size = sizeof p, .model = p.model, .inputs = inputs, .task = "fill-musk" };
+	assert_int_equal(assay_pipeline_json(&p, &text, &error), ASSAY_FAILED);
+	assert_non_null(strstr(error.text, "fill-musk"));
+	p.inputs = none;
+	assert_int_equal(assay_pipeline_json(&p, &text, &error), ASSAY_BAD_INPUT);
+	p.size = sizeof p + 1;
+	assert_int_equal(assay_pipeline_json(&p, &text, &error), ASSAY_BAD_INPUT);
+	arena_done(&a);
+}
+
 static void detection(void **state)
 {
 	(void)state;
@@ -587,6 +639,7 @@ int main(void)
 		cmocka_unit_test(matrices),
 		cmocka_unit_test(a_stop),
 		cmocka_unit_test(both_ways),
+		cmocka_unit_test(pipelines),
 		cmocka_unit_test(detection),
 	};
 	return cmocka_run_group_tests_name("api", tests, set_up, scratch_remove);
