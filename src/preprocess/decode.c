@@ -134,12 +134,14 @@ enum status picture_decode(struct picture *out, struct arena *a, const char *nam
 enum status picture_open(struct picture *out, struct arena *a, const char *path, struct error *err)
 {
 	struct arena own = { 0 };
-	char *data;
+	const uint8_t *data;
 	size_t nbytes;
-	enum status s = file_read(&own, path, PICTURE_FILE_MOST, &data, &nbytes, err);
+	enum status s = file_map(&own, path, &data, &nbytes, err); // of what is no picture, only its beginning is looked at
 
+	if (s == STATUS_OK && nbytes > PICTURE_FILE_MOST)
+		s = error_set(err, STATUS_BAD_INPUT, "%s: %zu bytes; at most %d are read", path, nbytes, PICTURE_FILE_MOST);
 	if (s == STATUS_OK)
-		s = picture_decode(out, a, path, (const uint8_t *)data, nbytes, PICTURE_PIXELS_MOST, err);
+		s = picture_decode(out, a, path, data, nbytes, PICTURE_PIXELS_MOST, err);
 	arena_done(&own);
 	return s;
 }

@@ -14,6 +14,8 @@ struct failure {
 	struct jpeg_error_mgr base; // first: the library knows this part
 	jmp_buf back;
 	bool cut; // the file ended early
+	bool has_exif;
+	int orientation; // of the first block of EXIF
 };
 
 static void fail(j_common_ptr info)
@@ -38,9 +40,31 @@ static void say_nothing(j_common_ptr info)
 static void count_scans(j_common_ptr info)
 {
 	enum { SCANS_MOST = 500 };
+	const int64_t samples_most = (int64_t)1 << 31; // of all scans together: 64 of as large a picture as is read so
+	const struct jpeg_decompress_struct *d = (struct jpeg_decompress_struct *)(void *)info;
 
-	if (info->is_decompressor && ((struct jpeg_decompress_struct *)(void *)info)->input_scan_number > SCANS_MOST)
-		ERREXIT1(info, JERR_BAD_PROG_SCRIPT, SCANS_MOST);
+	if (info->is_decompressor &&
+		(d->input_scan_number > SCANS_MOST ||
+			(int64_t)d->image_width * d->image_height * d->num_components * d->input_scan_number > samples_most))
+		ERREXIT1(info, JERR_BAD_PROG_SCRIPT, d->input_scan_number);
+}
+
+// APP1: a length of two bytes, which counts itself, and that much. The first block of EXIF is looked at where it lies: libjpeg
+// would keep a copy of each, and of everything else that has this marker.
+static boolean take_app1(j_decompress_ptr d)
+{
+	struct failure *f = (struct failure *)d->err;
+	const uint8_t *at = d->src->next_input_byte;
+	size_t left = d->src->bytes_in_buffer, nbytes = left < 2 ? 0 : (size_t)at[0] << 8 | at[1];
+
+	if (nbytes < 2)
+		ERREXIT(d, JERR_BAD_LENGTH);
+	if (!f->has_exif && nbytes >= 8 && nbytes <= left && memcmp(at + 2, "Exif\0\0", 6) == 0) {
+		f->has_exif = true;
+		f->orientation = exif_orientation(at + 2, nbytes - 2);
+	}
+	d->src->skip_input_data(d, (long)nbytes);
+	return TRUE;
 }
 
 // Four channels are inverted, as Adobe's programs write them and Pillow takes all of them; then Pillow's CMYK to RGB.
@@ -68,14 +92,6 @@ static void read_rows(struct jpeg_decompress_struct *d, struct picture *out, uin
 	}
 }
 
-static int orientation_of(const struct jpeg_decompress_struct *d)
-{
-	for (const struct jpeg_marker_struct *m = d->marker_list; m; m = m->next)
-		if (m->marker == JPEG_APP0 + 1 && m->data_length >= 6 && memcmp(m->data, "Exif\0\0", 6) == 0)
-			return exif_orientation(m->data, m->data_length);
-	return 0;
-}
-
 // Behind the setjmp of decode_jpeg: every variable is the caller's.
 static enum status decode(struct jpeg_decompress_struct *d, struct failure *f, struct picture *out, int *orientation,
 	struct arena *a, const struct decode_in *in, struct jpeg_progress_mgr *progress, struct error *err)
@@ -85,7 +101,7 @@ static enum status decode(struct jpeg_decompress_struct *d, struct failure *f, s
 	jpeg_create_decompress(d);
 	d->mem->max_memory_to_use = 64 << 20;
 	jpeg_mem_src(d, in->data, in->nbytes);
-	jpeg_save_markers(d, JPEG_APP0 + 1, 0xFFFF);
+	jpeg_set_marker_processor(d, JPEG_APP0 + 1, take_app1);
 	jpeg_read_header(d, TRUE);
 	// A block of 64 pixels takes a bit at least, but not with arithmetic coding.
 	if ((s = decode_begin(out, a, in, d->image_width, d->image_height, d->arith_code ? 0 : 64 * 8, err)))
@@ -93,7 +109,7 @@ static enum status decode(struct jpeg_decompress_struct *d, struct failure *f, s
 	if (d->num_components != 1 && d->num_components != 3 && d->num_components != 4)
 		return error_set(err, STATUS_BAD_INPUT, "%d channels", d->num_components);
 	d->out_color_space = d->num_components == 1 ? JCS_GRAYSCALE : d->num_components == 3 ? JCS_RGB : JCS_CMYK;
-	*orientation = orientation_of(d);
+	*orientation = f->orientation;
 	d->progress = progress;
 	jpeg_start_decompress(d);
 	read_rows(d, out, arena_alloc(a, (size_t)out->width * 4));

@@ -43,6 +43,13 @@ static void take(png_structp png, png_bytep out, size_t nbytes)
 	f->at += nbytes;
 }
 
+// Texts and profiles are passed over: each would be decompressed to CHUNK_MOST, a thousand times its size, and nobody reads them.
+static void ignore_words(png_structp png)
+{
+	png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1); // all but IHDR, PLTE, tRNS, IDAT and IEND
+	png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_AS_DEFAULT, (png_const_bytep) "eXIf", 1);
+}
+
 // Every chunk up to IEND lies in the file: libpng allocates what eXIf says before it reads. Length, type, data, checksum.
 static enum status check_chunks(const struct decode_in *in, struct error *err)
 {
@@ -126,6 +133,7 @@ static enum status decode(struct source *f, struct picture *out, int *orientatio
 		return error_set(err, STATUS_BAD_INPUT, "%s", f->what);
 	png_set_user_limits(f->png, PICTURE_SIDE_MOST, PICTURE_SIDE_MOST);
 	png_set_chunk_malloc_max(f->png, CHUNK_MOST);
+	ignore_words(f->png);
 	png_set_read_fn(f->png, f, take);
 	if ((s = read_header(f, out, &grey16, a, err)) || (s = read_image(f, out, grey16, a, err)))
 		return s;

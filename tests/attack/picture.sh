@@ -39,6 +39,28 @@ scan = b"\xff\xda\0\x08\1\1\0\0\0\0"
 open("scans.jpg", "wb").write(jpeg + (scan + bytes(64)) * 3000 + b"\xff\xd9")
 open("gif.gif", "wb").write(b"GIF89a" + struct.pack("<HH", 65535, 65535) + b"\x80\0\0" + bytes(6) + b"," + struct.pack("<HHHH", 0, 0, 65535, 65535) + b"\0\2")
 open("vp8x.webp", "wb").write(b"RIFF" + struct.pack("<I", 22) + b"WEBPVP8X" + struct.pack("<I", 10) + bytes(4) + b"\xff" * 6)
+# Texts of 8 MiB each, and profiles, which nobody reads: 10 s of a file of 2 MB; an animation of very many frames; markers without end.
+png("texts.png", 4, 4, zlib.compress(b"\0" * 52), before=chunk(b"iTXt", b"k\0\1\0\0\0" + zeros((8 << 20) - 100)) * 300)
+png("palettes.png", 4, 4, zlib.compress(b"\0" * 52), before=b"".join(chunk(b"sPLT", b"%d\0\x08" % i + bytes(6 << 20)) for i in range(20)))
+pixel = b"VP8L" + struct.pack("<I", 17) + bytes.fromhex("2f0140000007d0842634a1ff8188e87f0000")  # 2 x 2, and a byte that makes it even
+frame = b"ANMF" + struct.pack("<I", 16 + len(pixel)) + bytes(6) + b"\1\0\0\1\0\0\x64\0\0\0" + pixel
+
+
+def animation(name, side, frames):
+    body = b"WEBPVP8X" + struct.pack("<IBBH", 10, 2, 0, 0) + (side - 1).to_bytes(3, "little") * 2 + b"ANIM" + struct.pack("<IIH", 6, 0, 0) + frame * frames
+    open(name, "wb").write(b"RIFF" + struct.pack("<I", len(body)) + body)
+
+
+animation("canvas.webp", 13370, 1)
+animation("frames.webp", 4, 1 << 18)
+open("markers.jpg", "wb").write(b"\xff\xd8" + (b"\xff\xe1\xff\xff" + bytes(65533)) * 3000)
+open("none", "wb").truncate(400 << 20)
+# Scans that go over all blocks and change none: a bit says so of 32767.
+side = 5600
+tables = b"\xff\xdb\0\x43\0" + b"\1" * 64 + b"\xff\xc4\0\x14\x10\1" + bytes(15) + b"\xe0"
+refine = b"\xff\xda\0\x08\1\1\0\1\x3f\xdc" + b"\x7f\xff\0" * ((side // 8) ** 2 // 32767 + 2)
+space = b"\xff\xfe\xfd\xe8" + bytes(64998)                   # pixels want bytes
+open("refine.jpg", "wb").write(b"\xff\xd8" + space + b"\xff\xc2\0\x0b\x08" + struct.pack(">HH", side, side) + b"\1\1\x11\0" + tables + refine * 490 + b"\xff\xd9")
 png("good.png", 4, 3, zlib.compress(b"\0" + bytes(12) + (b"\0" + bytes(12)) * 2))
 
 
@@ -79,6 +101,13 @@ refuses scans.jpg 'JPEG: '
 refuses gif.gif 'GIF: a picture of 65535 x 65535 is too large'
 refuses vp8x.webp 'WebP: '
 bounded 0,1 5 100 "$ASSAY" preprocess vit text.png
+for name in texts.png palettes.png; do bounded 0 1 200 "$ASSAY" preprocess vit $name; done
+bounded 0 2 700 "$ASSAY" preprocess vit canvas.webp      # its canvas is honest: three bytes a pixel, and two tables of four went
+refuses frames.webp 'WebP: an animation of 262144 frames: at most 131072$'
+bounded 1 1 250 "$ASSAY" preprocess vit markers.jpg      # 190 MB of a file that is mapped; they were copied twice
+has err 'markers.jpg: JPEG: JPEG datastream contains no image'
+refuses refine.jpg 'JPEG: Invalid progressive parameters at scan script entry'
+refuses none 'no picture that is read here'
 refuses_settings huge 'a picture of 65535 x 65535 is too large'
 refuses_settings patches 'is too large|would take more than'
 refuses_settings rows 'would take more than'
