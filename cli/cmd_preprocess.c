@@ -75,7 +75,7 @@ struct asked {
 static enum status give(const struct asked *q, const char *processor, const char *what, json_t *in, struct tensor *tensors,
 	size_t count, struct error *err)
 {
-	enum status s = q->to ? safetensors_write(q->to, tensors, count, err) : STATUS_OK;
+	enum status s = q->to ? safetensors_write_user(q->to, tensors, count, err) : STATUS_OK;
 
 	if (s == STATUS_OK && q->json)
 		print_json(processor, what, json_incref(in), tensors, count);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program: a table of commands. It finds the command and hands over; what a command does lies in cmd_*.c.
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "assay.h"
@@ -122,8 +125,20 @@ static int dispatch(int argc, char **argv)
 	return command->run(argc - 1, argv + 1);
 }
 
+// A standard descriptor that is closed would be that of the next file that is opened, and what is printed would be written into
+// it. Opened for the other direction it fails as before.
+static bool fill_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			return false;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
+	if (!fill_descriptors())
+		return EXIT_USE;
 	// At a limit of file sizes a write fails with a sentence; the signal would end the program in silence.
 	signal(SIGXFSZ, SIG_IGN);
 	bool is_child = argc > 1 && strcmp(argv[1], "cell") == 0;

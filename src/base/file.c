@@ -245,6 +245,29 @@ static bool link_end(const char *path, char out[PATH_MAX], bool *foreign)
 	return false;
 }
 
+// A device, a pipe, or a file that is open and has no name. A FIFO that nobody reads would be waited for without end; a disk
+// would be overwritten.
+static enum status write_special(const char *path, const void *data, size_t nbytes, struct error *err)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_TRUNC);
+	struct stat st;
+	enum status s;
+
+	if (fd < 0 && errno == ENXIO)
+		return error_set(err, STATUS_BAD_INPUT, "%s: a pipe that nobody reads, or a socket; name a file", path);
+	if (fd < 0)
+		return error_errno(err, "%s: cannot be written", path);
+	if (fstat(fd, &st) || fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK))
+		s = error_errno(err, "%s", path);
+	else if (S_ISBLK(st.st_mode))
+		s = error_set(err, STATUS_BAD_INPUT, "%s: a disk; it cannot be written as a file", path);
+	else
+		s = write_all(fd, path, data, nbytes, err);
+	if (close(fd) && s == STATUS_OK)
+		s = error_errno(err, "%s", path);
+	return s;
+}
+
 enum status file_write_user(const char *path, const void *data, size_t nbytes, struct error *err)
 {
 	char end[PATH_MAX];
@@ -263,13 +286,7 @@ enum status file_write_user(const char *path, const void *data, size_t nbytes, s
 		if (!is_there)
 			return error_errno(err, "%s: cannot be written", path);
 	}
-	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_TRUNC);
-	if (fd < 0)
-		return error_errno(err, "%s: cannot be written", path);
-	enum status s = write_all(fd, path, data, nbytes, err);
-	if (close(fd) && s == STATUS_OK)
-		s = error_errno(err, "%s", path);
-	return s;
+	return write_special(path, data, nbytes, err);
 }
 
 int file_write_at(int fd, const void *data, size_t nbytes, uint64_t offset)

@@ -23,7 +23,8 @@ enum status file_write(const char *path, const void *data, size_t nbytes, struct
 // The same without waiting for the disk: for what can be made again, and is checked when it is used.
 enum status file_put(const char *path, const void *data, size_t nbytes, struct error *err);
 // The same of file_write for a path that a person typed: a link is followed and what it leads to replaced, a device or a pipe is
-// written as it is. Not for files of the cache, where nothing may be followed.
+// written as it is. BAD_INPUT: a FIFO that nobody reads, a socket, a disk. Not for files of the cache, where nothing may be
+// followed.
 enum status file_write_user(const char *path, const void *data, size_t nbytes, struct error *err);
 // All of it at this offset of an open file. 0, or errno.
 int file_write_at(int fd, const void *data, size_t nbytes, uint64_t offset);

@@ -130,6 +130,8 @@ enum status safetensors_header_metadata(struct arena *a, struct weight *weights,
 	char **header, size_t *header_nbytes, uint64_t *file_nbytes, struct error *err);
 // A whole small file at once, atomically.
 enum status safetensors_write(const char *path, const struct tensor *tensors, size_t count, struct error *err);
+enum status safetensors_write_user(
+	const char *path, const struct tensor *tensors, size_t count, struct error *err); // by file_write_user
 
 // Seeded weights (the conformance formula, ../tests/conform/README.md; `seed` 0 is exactly that, another seed gives
 // other numbers): stream = fnv1a64(name) ^ (seed ? splitmix64(seed, 0) : 0).

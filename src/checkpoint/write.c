@@ -114,7 +114,9 @@ enum status safetensors_header_metadata(struct arena *a, struct weight *weights,
 	return s;
 }
 
-enum status safetensors_write(const char *path, const struct tensor *tensors, size_t count, struct error *err)
+typedef enum status file_writer(const char *path, const void *data, size_t nbytes, struct error *err);
+
+static enum status write_by(file_writer *writer, const char *path, const struct tensor *tensors, size_t count, struct error *err)
 {
 	struct arena a = { 0 };
 	struct weight *weights = ARENA_ARRAY(&a, count, struct weight);
@@ -140,9 +142,19 @@ enum status safetensors_write(const char *path, const struct tensor *tensors, si
 		for (size_t i = 0; i < count; i++)
 			if (tensors[i].nbytes)
 				memcpy(file + weights[i].offset, tensors[i].data, tensors[i].nbytes);
-		s = file_write(path, file, nbytes, err);
+		s = writer(path, file, nbytes, err);
 	}
 	free(file);
 	arena_done(&a);
 	return s;
+}
+
+enum status safetensors_write(const char *path, const struct tensor *tensors, size_t count, struct error *err)
+{
+	return write_by(file_write, path, tensors, count, err);
+}
+
+enum status safetensors_write_user(const char *path, const struct tensor *tensors, size_t count, struct error *err)
+{
+	return write_by(file_write_user, path, tensors, count, err);
 }

@@ -44,7 +44,7 @@ enum status answer_save(const struct pipeline_answer *answer, const char *folder
 		st = picture_save(
 			&answer->pictures[i].picture, arena_printf(&a, "%s/%s%s", folder, before, answer->pictures[i].name), err);
 	if (!st && answer->tensor_count)
-		st = safetensors_write(
+		st = safetensors_write_user(
 			arena_printf(&a, "%s/%sanswer.safetensors", folder, before), answer->tensors, answer->tensor_count, err);
 	if (!st && answer->rate)
 		st = answer_save_sound(answer, arena_printf(&a, "%s/%saudio.wav", folder, before), err);

@@ -26,7 +26,7 @@ enum status picture_save(const struct picture *p, const char *path, struct error
 	else if (!png_image_write_to_memory(&image, file, &nbytes, 0, p->pixels, 0, NULL))
 		st = error_set(err, STATUS_FAILED, "%s: %s", path, image.message);
 	else
-		st = file_write(path, file, nbytes, err);
+		st = file_write_user(path, file, nbytes, err);
 	png_image_free(&image);
 	arena_done(&a);
 	return st;

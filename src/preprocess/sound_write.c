@@ -93,7 +93,7 @@ enum status sound_save(const float *samples, size_t count, int rate, const char 
 		return error_set(err, STATUS_BAD_INPUT, "%s: %zu samples, %d a second: no WAV file has that", path, count, rate);
 	st = encode(&w, samples, count, rate, path, err);
 	if (!st)
-		st = file_write(path, w.data, (size_t)w.size, err);
+		st = file_write_user(path, w.data, (size_t)w.size, err);
 	free(w.data);
 	return st;
 }

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tier: engine
+# Program: plain
+# Where results are written: pipes, devices, links to open files, and standard descriptors that are closed.
+. "$SOURCE/tests/cli/lib.sh" || exit 1
+. "$SOURCE/tests/attack/lib.sh" || exit 1
+cd "$work" || exit 1
+mkdir vit && echo '{"image_processor_type": "ViTImageProcessor", "size": {"height": 8, "width": 8}}' >vit/preprocessor_config.json
+picture=$SOURCE/tests/conform/preprocess/files/plain.png
+preprocess=("$ASSAY" preprocess vit "$picture" -o)
+code 0 "${preprocess[@]}" file
+run=("$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on null --runs 1 --no-conform --db)
+code 0 "${run[@]}" rows.duckdb
+
+# A FIFO was replaced by a file, as was every device; of a report it was waited for without end.
+mkfifo fifo
+bounded 1 5 200 "${preprocess[@]}" fifo
+has err 'fifo: a pipe that nobody reads'
+bounded 1 5 400 "$ASSAY" report --db rows.duckdb -o fifo
+has err 'fifo: a pipe that nobody reads'
+[ -p fifo ] || fail "the FIFO is gone"
+cat fifo >read &
+sleep 0.2
+code 0 "${preprocess[@]}" fifo
+wait $!
+cmp -s file read || fail "what a FIFO's reader got is not what a file has"
+# What /dev/stdout is; the program of the super-user made a file of it.
+ln -s /proc/self/fd/1 stdout
+"${preprocess[@]}" stdout >both 2>err || fail "into a link to standard output: $(cat err)"
+[ -L stdout ] || fail "the link to standard output is gone"
+"${preprocess[@]}" stdout 2>err | head -c "$(wc -c <file)" | cmp -s file - || fail "what a pipe got is not what a file has"
+if mknod full c 1 7 2>/dev/null && [ -w full ]; then
+	code 1 "${preprocess[@]}" full
+	has err 'full: No space left on device'
+	[ -c full ] || fail "the device is gone"
+else
+	skip_part "devices cannot be made here"
+fi
+
+# A closed standard output: the object was written into the cache's file of claims, and that was a success.
+"${run[@]}" rows.duckdb --json >&- 2>err && fail "what could not be printed is a success"
+has err 'standard output cannot be written'
+"${run[@]}" closed.duckdb <&- >&- 2>&-
+code 0 "$ASSAY" query --format csv --db closed.duckdb 'SELECT count(*) FROM cell'
+has out '^1$'
+finish
