@@ -138,10 +138,13 @@ static enum status look_at_macros(struct db *d, struct arena *a, struct error *e
 }
 
 // Rows that are there once in a file of assay, and that its views join by their number: if all of a table had the same, every
-// question would make pairs of all rows, 10^10 of a file of 9 MB.
+// question would make pairs of all rows, 10^10 of a file of 9 MB. And how many of them are read: 10^7 runs, alike but for their
+// numbers, are a file of 90 MB, and took 1.2 GB. A cell has some four events.
 static const struct {
 	const char *table, *column;
-} numbers[] = { { "run", "id" }, { "cell", "id" }, { "event", "id" }, { "measurement", "event" } };
+	int64_t most;
+} numbers[] = { { "run", "id", 1 << 20 }, { "cell", "id", 1 << 20 }, { "event", "id", 1 << 22 },
+	{ "measurement", "event", 1 << 20 } };
 
 enum status guard_once(struct db *d, struct arena *a, const char *from, const char *columns, const char *table, const char *words,
 	struct error *err)
@@ -167,6 +170,18 @@ static bool has_table(const struct table *names, const char *name)
 	return false;
 }
 
+static enum status look_at_count(struct db *d, struct arena *a, const char *table, int64_t most, struct error *err)
+{
+	struct table t;
+	enum status status = db_query(d, a, arena_printf(a, "SELECT count(*) AS n FROM main.%s", table), NULL, 0, &t, err);
+
+	if (status == STATUS_OK && table_integer(&t, 0, "n") > most)
+		status = error_set(err, STATUS_BAD_INPUT,
+			"its table %s has %lld rows; at most %lld are read: begin another database", table,
+			(long long)table_integer(&t, 0, "n"), (long long)most);
+	return status;
+}
+
 enum status guard_numbers(struct db *d, struct error *err)
 {
 	struct arena a = { 0 };
@@ -179,7 +194,10 @@ enum status guard_numbers(struct db *d, struct error *err)
 	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0] && status == STATUS_OK; i++) {
 		const char *table = numbers[i].table, *column = numbers[i].column;
 
-		if (has_table(&there, table))
+		if (!has_table(&there, table))
+			continue;
+		status = look_at_count(d, &a, table, numbers[i].most, err);
+		if (status == STATUS_OK)
 			status = guard_once(d, &a, arena_printf(&a, "main.%s", table), column, table, column, err);
 	}
 	arena_done(&a);
@@ -192,7 +210,7 @@ enum status guard_numbers(struct db *d, struct error *err)
 static const double most_ms = 1e10, most_rate = 1e12, most_mib = 1099511627776.0, most_count = 1e15;
 static const struct {
 	const char *table, *column;
-	const double *most;
+	const double *most; // NULL: a time
 } measured[] = {
 	{ "measurement", "latency_ms", &most_ms },
 	{ "measurement", "latency_min_ms", &most_ms },
@@ -216,24 +234,52 @@ static const struct {
 	{ "measurement", "predicted_mib", &most_count }, // of what no machine has
 	{ "measurement", "samples", &most_count },
 	{ "sample", "ms", &most_ms },
+	{ "machine", "first_seen_at", NULL },
+	{ "run", "started_at", NULL },
+	{ "model", "first_seen_at", NULL },
+	{ "artifact", "first_seen_at", NULL },
+	{ "cell", "started_at", NULL },
+	{ "event", "happened_at", NULL },
+	{ "platform_detection", "detected_at", NULL },
+	{ "import", "imported_at", NULL },
 };
 
-// The SQL of one column: NaN is above everything in DuckDB, so it is in no range; NULL is neither in it nor outside.
+// Their tables, and what a row of each is called.
+static const struct looked_at {
+	const char *table, *key, *words;
+} looked_at[] = {
+	{ "measurement", "cell", "row " },
+	{ "sample", "cell", "row " },
+	{ "machine", "id", "machine " },
+	{ "run", "id", "run:" },
+	{ "model", "id", "model " },
+	{ "artifact", "key", "artifact " },
+	{ "cell", "id", "row " },
+	{ "event", "id", "event " },
+	{ "platform_detection", "id", "detection " },
+	{ "import", "id", "import " },
+};
+
+// The SQL of one column: NaN and infinity are above everything in DuckDB, so they are in no range; NULL is neither in it nor
+// outside.
 static const char *outside(struct arena *a, size_t i)
 {
+	if (measured[i].most == NULL)
+		return arena_printf(
+			a, "NOT (\"%s\" BETWEEN TIMESTAMP '1970-01-01' AND TIMESTAMP '9999-12-31')", measured[i].column);
 	return arena_printf(a, "NOT (\"%s\" BETWEEN 0 AND %.0f)", measured[i].column, *measured[i].most);
 }
 
 // Of one table: `columns` of it that are there, of which an older file has fewer.
-static enum status look_at_values(
-	struct db *d, struct arena *a, const char *prefix, const char *table, const struct table *columns, struct error *err)
+static enum status look_at_values(struct db *d, struct arena *a, const char *prefix, const struct looked_at *l,
+	const struct table *columns, struct error *err)
 {
 	struct text name = { 0 }, value = { 0 }, where = { 0 };
 	struct table t = { 0 };
 	enum status status = STATUS_OK;
 
 	for (size_t i = 0; i < sizeof measured / sizeof measured[0]; i++) {
-		if (!text_is(measured[i].table, table) || !has_table(columns, measured[i].column))
+		if (!text_is(measured[i].table, l->table) || !has_table(columns, measured[i].column))
 			continue;
 		const char *column = measured[i].column, *is = outside(a, i);
 		text_addf(&name, " WHEN %s THEN '%s'", is, column);
@@ -243,13 +289,13 @@ static enum status look_at_values(
 	if (where.length > 0)
 		status = db_query(d, a,
 			arena_printf(a,
-				"SELECT CAST(cell AS VARCHAR) AS cell, CASE%s END AS name, CASE%s END AS value FROM %s%s WHERE "
+				"SELECT CAST(\"%s\" AS VARCHAR) AS key, CASE%s END AS name, CASE%s END AS value FROM %s%s WHERE "
 				"%s LIMIT 1",
-				text_get(&name), text_get(&value), prefix, table, text_get(&where)),
+				l->key, text_get(&name), text_get(&value), prefix, l->table, text_get(&where)),
 			NULL, 0, &t, err);
 	if (status == STATUS_OK && t.row_count > 0)
-		status = error_set(err, STATUS_BAD_INPUT, "row %s: %s.%s is %s, which nothing can have measured",
-			table_get(&t, 0, "cell"), table, table_get(&t, 0, "name"), table_get(&t, 0, "value"));
+		status = error_set(err, STATUS_BAD_INPUT, "%s%s: %s.%s is %s, which nothing can have measured", l->words,
+			table_get(&t, 0, "key"), l->table, table_get(&t, 0, "name"), table_get(&t, 0, "value"));
 	text_done(&name);
 	text_done(&value);
 	text_done(&where);
@@ -258,7 +304,6 @@ static enum status look_at_values(
 
 enum status guard_values(struct db *d, const char *prefix, struct error *err)
 {
-	static const char *const looked_at[] = { "measurement", "sample" };
 	struct arena a = { 0 };
 	struct table there, columns;
 	// duckdb_columns() would make a row of each column of all tables first.
@@ -269,14 +314,14 @@ enum status guard_values(struct db *d, const char *prefix, struct error *err)
 		NULL, 0, &there, err);
 
 	for (size_t i = 0; i < sizeof looked_at / sizeof looked_at[0] && status == STATUS_OK; i++) {
-		const char *name = arena_printf(&a, "%s%s", prefix, looked_at[i]);
+		const char *name = arena_printf(&a, "%s%s", prefix, looked_at[i].table);
 
 		if (!has_table(&there, name))
 			continue;
 		status = db_query(
 			d, &a, "SELECT name FROM pragma_table_info(?)", &(struct db_parameter){ .text = name }, 1, &columns, err);
 		if (status == STATUS_OK)
-			status = look_at_values(d, &a, prefix, looked_at[i], &columns, err);
+			status = look_at_values(d, &a, prefix, &looked_at[i], &columns, err);
 	}
 	arena_done(&a);
 	return status;

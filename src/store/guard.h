@@ -11,11 +11,12 @@
 // Of all databases that are open in `d`, before any other statement. BAD_INPUT: the sentence says what is in the file, and how it
 // goes away.
 enum status guard_look(struct db *d, struct error *err);
-// Behind it, of the database that is asked: BAD_INPUT where a number by which rows are joined stands twice.
+// Behind it, of the database that is asked: BAD_INPUT where a table has more rows than are read, or a number by which rows are
+// joined stands twice.
 enum status guard_numbers(struct db *d, struct error *err);
-// Of the tables measurement and sample, whose names begin with `prefix`, "" or that of views over a file that is taken in:
-// BAD_INPUT where a time in ms, a rate a second, a memory in MiB or a count is not finite, negative, or larger than anything that
-// can be measured; the sentence names the row and the column.
+// Of the tables, whose names begin with `prefix`, "" or that of views over a file that is taken in: BAD_INPUT where a time in ms,
+// a rate a second, a memory in MiB or a count is not finite, negative, or larger than anything that can be measured, and where a
+// date is not of the years 1970 to 9999; the sentence names the row and the column.
 enum status guard_values(struct db *d, const char *prefix, struct error *err);
 // BAD_INPUT where rows of `from` are alike in `columns`, SQL both; `table` and `words` say so to people. Scratch in `a`.
 enum status guard_once(struct db *d, struct arena *a, const char *from, const char *columns, const char *table, const char *words,

@@ -305,8 +305,10 @@ static enum status compare_views(struct db *d, struct arena *a, bool *ours, stru
 			" WHERE f.schema_name = 'main' AND t.temporary AND NOT f.temporary AND f.view_name IN (" VIEW_NAMES ")",
 			NULL, 0, &t, err);
 	if (status == STATUS_OK)
-		status = db_exec(
-			d, "DROP VIEW temp.hardware_results; DROP VIEW temp.hardware_detection; DROP VIEW temp.result", err);
+		status = db_exec(d, // a file may have a schema that is called temp
+			"DROP VIEW temp.main.hardware_results; DROP VIEW temp.main.hardware_detection; DROP VIEW "
+			"temp.main.result",
+			err);
 	for (size_t i = 0; status == STATUS_OK && i < t.row_count; i++)
 		alike += text_is(as_stored(a, behind_kind(table_get(&t, i, "there"))),
 			as_stored(a, behind_kind(table_get(&t, i, "ours"))));

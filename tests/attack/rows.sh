@@ -192,6 +192,24 @@ measurement SET samples = -1|measurement.samples is -1|compare run:1 run:1
 sample SET ms = '-inf'::DOUBLE WHERE number = 1|sample.ms is -inf|export -o cannot.csv result
 END
 refused 'cannot.duckdb: row 1: sample.ms is -inf' "$ASSAY" import cannot.duckdb --db new.duckdb
+# Dates of no calendar.
+while IFS='|' read -r set words; do
+	forge never "UPDATE $set"
+	refused "never.duckdb: $words, which nothing can have measured" "$ASSAY" query runs --db never.duckdb
+done <<'END'
+run SET started_at = 'infinity'|run:1: run.started_at is infinity
+event SET happened_at = '-infinity' WHERE id = 1|event 1: event.happened_at is -infinity
+cell SET started_at = '100000-01-01'|row 1: cell.started_at is 100000-01-01 00:00:00
+END
+refused 'never.duckdb: row 1: cell.started_at is 100000' "$ASSAY" import never.duckdb --db new.duckdb
+# A schema of a name that DuckDB has for a catalog: its own sentence, which names no cause, was all that was said.
+forge catalogs "CREATE SCHEMA temp; CREATE SCHEMA system; CREATE SCHEMA memory; CREATE SCHEMA catalogs"
+code 0 "$ASSAY" report --db catalogs.duckdb
+code 0 "$ASSAY" query runs --db catalogs.duckdb
+# Rows of a run without end, in a file of some MB: 1.2 GB and 7 s of 10^7.
+forge runs "INSERT INTO run SELECT r.* REPLACE (i AS id) FROM run r, range(2, 1048580) n(i)"
+bounded 1 2 200 "$ASSAY" report --db runs.duckdb
+has err 'its table run has 1048579 rows; at most 1048576 are read'
 # Words that are no verdict, rows of a run that is not there: none is right, and none is the fastest.
 forge word "UPDATE measurement SET engine = 'onnxruntime', requested = 'cpu'; UPDATE cell SET requested = 'cpu'; UPDATE event SET verdict = 'perfect' WHERE kind = 'verdict'"
 refused "row 1 has the verdict 'perfect', which this assay does not know" "$ASSAY" report --db word.duckdb
