@@ -366,6 +366,24 @@ enum status gguf_check_numbers(const struct gguf *g, const char *const *keys, st
 	return STATUS_OK;
 }
 
+enum status gguf_check_tokens(const struct gguf *g, struct error *err)
+{
+	static const char *const keys[] = { "tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id" };
+	const struct gguf_pair *tokens = gguf_find(g, "tokenizer.ggml.tokens");
+	double v;
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		const struct gguf_pair *p = gguf_find(g, keys[i]);
+
+		if (p && (!gguf_number(p, &v) || v < 0 || v != floor(v)))
+			return error_set(err, STATUS_BAD_INPUT, "%s: %s is no number of a token", g->file->path, keys[i]);
+		if (p && tokens && v >= (double)tokens->count)
+			return error_set(err, STATUS_BAD_INPUT, "%s: %s is %.0f, and its tokens are %" PRIu64, g->file->path,
+				keys[i], v, tokens->count);
+	}
+	return STATUS_OK;
+}
+
 const char *gguf_string(const uint8_t **at, size_t *nbytes)
 {
 	const uint8_t *text = *at + 8;

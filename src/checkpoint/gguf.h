@@ -76,6 +76,8 @@ enum status gguf_parse(struct gguf *out, struct arena *a, const struct shard *fi
 const struct gguf_pair *gguf_find(const struct gguf *g, const char *key); // NULL: there is none
 // Keys that are there and hold no single number, though they stand for one, are refused by name. The list ends with NULL.
 enum status gguf_check_numbers(const struct gguf *g, const char *const *keys, struct error *err);
+// BAD_INPUT: the token that texts begin or end with is none of the file's tokens.
+enum status gguf_check_tokens(const struct gguf *g, struct error *err);
 // One number, whatever its type; also of an array whose values are all the same. False: it is none.
 bool gguf_number(const struct gguf_pair *p, double *out);
 // Number i of an array of numbers, or the number.

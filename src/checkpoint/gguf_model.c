@@ -637,7 +637,7 @@ static enum status find_arch(struct model *m, struct error *err)
 	double parts = 0;
 	enum status s = check_kind(m, err);
 
-	if (s || (s = gguf_check_numbers(&m->g, numbers, err)))
+	if (s || (s = gguf_check_numbers(&m->g, numbers, err)) || (s = gguf_check_tokens(&m->g, err)))
 		return s;
 	if (!name)
 		return refuse(m, STATUS_BAD_INPUT, err, "names no general.architecture", "");

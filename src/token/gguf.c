@@ -306,6 +306,8 @@ enum status gguf_tokenizer(struct tokenizer **out, struct arena *a, const char *
 		s = gguf_parse(&f.g, &own, &shard, err);
 	if (!s)
 		s = gguf_check_numbers(&f.g, numbers, err);
+	if (!s)
+		s = gguf_check_tokens(&f.g, err);
 	if (!s && !(s = array_of(&f, "tokenizer.ggml.tokens", true, 0, &f.tokens, err)) && !f.tokens)
 		s = refuse(&f, STATUS_BAD_INPUT, err, "has no tokenizer.ggml.tokens", "");
 	if (!s && !(s = array_of(&f, "tokenizer.ggml.scores", false, f.tokens->count, &f.scores, err)) &&

@@ -279,6 +279,16 @@ static void put_pair(struct made *m, const char *key, const char *text)
 	put_text(m, text);
 }
 
+static void put_words(struct made *m, const char *key, const char *one, const char *two)
+{
+	put_text(m, key);
+	put_bits(m, GGUF_ARRAY, 4);
+	put_bits(m, GGUF_STRING, 4);
+	put_bits(m, 2, 8);
+	put_text(m, one);
+	put_text(m, two);
+}
+
 static void put_tensor(struct made *m, const char *name, uint64_t rows, uint64_t columns, unsigned type, uint64_t offset)
 {
 	put_text(m, name);
@@ -496,6 +506,29 @@ static void tokenizer_texts(void **state)
 	}
 }
 
+// The token that texts begin or end with is none of the file's: it was left out without a word.
+static void tokens_outside(void **state)
+{
+	static const char *const keys[] = { "tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id" };
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof keys / sizeof *keys; i++) {
+		struct made m = { 0 };
+		struct tokenizer *t;
+		struct error e = { 0 };
+
+		put_head(&m, 3, 0, 3);
+		put_architecture(&m, "llama");
+		put_words(&m, "tokenizer.ggml.tokens", "a", "b");
+		put_number(&m, keys[i / 2], i % 2 ? UINT32_MAX : 2);
+		assert_int_equal(file_put(path("model.gguf"), text_get(&m.t), m.t.length, NULL), STATUS_OK);
+		assert_int_equal(tokenizer_open(&t, &arena, path("model.gguf"), &e), STATUS_BAD_INPUT);
+		if (!strstr(e.text, keys[i / 2]) || !strstr(e.text, ", and its tokens are 2"))
+			fail_msg("%s gave: %s", keys[i / 2], e.text);
+		check_refused(&m, STATUS_BAD_INPUT, "and its tokens are 2");
+	}
+}
+
 // Granite's factors where the file leaves them out: llama.cpp has one over the square root of a head's width, the class 1.
 static void multipliers(void **state)
 {
@@ -536,6 +569,7 @@ int main(void)
 		cmocka_unit_test(models),
 		cmocka_unit_test(texts),
 		cmocka_unit_test(tokenizer_texts),
+		cmocka_unit_test(tokens_outside),
 		cmocka_unit_test(multipliers),
 	};
 
