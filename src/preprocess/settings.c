@@ -138,6 +138,8 @@ static enum status read_sizes(struct settings *out, const json_t *o, const struc
 		(s = read_edges(&out->tile, o, "max_image_size", false, false, err)) ||
 		(s = read_edges(&out->patch, o, "patch_size", false, false, err)))
 		return s;
+	if (given(o, "patch_size") && (!out->patch.height || !out->patch.width)) // what is divided by it
+		return not_this("patch_size", "height and width, or a number", err);
 	if (row->pad_size_is_divisor && json_is_number(given(o, "pad_size")))
 		s = read_int(&out->size_divisor, given(o, "pad_size"), "pad_size", 1, PICTURE_SIDE_MOST, err);
 	else

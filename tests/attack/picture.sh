@@ -113,6 +113,8 @@ refuses_settings patches 'is too large|would take more than'
 refuses_settings rows 'would take more than'
 refuses_settings pixels 'is too large|a side is 1 to 65535'
 refuses_settings deep 'preprocessor_config.json: '
+mkdir nothing && echo '{"image_processor_type": "PixtralImageProcessor", "patch_size": {}}' >nothing/preprocessor_config.json
+refuses_settings nothing 'patch_size: height and width'                    # a division by it ended the program
 refuses_settings tiles '[0-9]+ tiles of one picture: at most 1024$'
 refuses_settings pins '169000000 tiles of one picture: at most 1024$'
 finish

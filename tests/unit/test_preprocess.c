@@ -369,6 +369,23 @@ static void test_sizes_that_do_not_go(void **state)
 		3, 1, "would take more than");
 }
 
+// A patch without a height or a width: Pixtral's class divided by it.
+static void test_no_patch(void **state)
+{
+	static const char *const classes[] = { "Pixtral", "Qwen2VL", "Siglip2", "Pix2Struct" };
+	static const char *const values[] = { "{}", "{\"shortest_edge\": 8}", "{\"height\": 8}", "{\"width\": 8}" };
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++)
+		for (size_t k = 0; k < 4; k++) {
+			char json[128];
+
+			snprintf(json, sizeof json, "{\"image_processor_type\": \"%sImageProcessor\", \"patch_size\": %s}",
+				classes[i], values[k]);
+			refuses(json, STATUS_BAD_INPUT, "patch_size: height and width");
+		}
+}
+
 // What transformers 5.23 gave: resized in float32 and not in samples of 8 bits.
 static void test_dinov3(void **state)
 {
@@ -416,6 +433,7 @@ int main(void)
 		cmocka_unit_test(test_crop),
 		cmocka_unit_test(test_settings),
 		cmocka_unit_test(test_sizes_that_do_not_go),
+		cmocka_unit_test(test_no_patch),
 		cmocka_unit_test(test_dinov3),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
