@@ -39,8 +39,11 @@ static void print_words(const struct tensor *tensors, size_t count)
 		const struct tensor *t = &tensors[i];
 		struct range r = range_of(t);
 		char shape[128];
-		emit("%-22s %s %s  least %.6g, most %.6g, mean %.6g\n", t->name, dtype_word(t->dtype),
-			tensor_shape_text(t->rank, t->dim, shape, sizeof shape), r.least, r.most, r.mean);
+		emit("%-22s %s %s", t->name, dtype_word(t->dtype), tensor_shape_text(t->rank, t->dim, shape, sizeof shape));
+		if (t->nbytes)
+			emit("  least %.6g, most %.6g, mean %.6g\n", r.least, r.most, r.mean);
+		else
+			emit("  no values\n");
 	}
 }
 
@@ -55,9 +58,11 @@ static void print_json(const char *processor, const char *what, json_t *in, cons
 		json_t *shape = json_array();
 		for (int k = 0; k < t->rank; k++)
 			json_array_append_new(shape, json_integer(t->dim[k]));
-		json_array_append_new(outputs,
-			json_pack("{s:s, s:s, s:o, s:f, s:f, s:f}", "name", t->name, "dtype", dtype_word(t->dtype), "shape",
-				shape, "least", r.least, "most", r.most, "mean", r.mean));
+		json_t *one = json_pack("{s:s, s:s, s:o}", "name", t->name, "dtype", dtype_word(t->dtype), "shape", shape);
+		json_object_set_new(one, "least", t->nbytes ? json_real(r.least) : json_null());
+		json_object_set_new(one, "most", t->nbytes ? json_real(r.most) : json_null());
+		json_object_set_new(one, "mean", t->nbytes ? json_real(r.mean) : json_null());
+		json_array_append_new(outputs, one);
 	}
 	json_t *o = json_pack("{s:s, s:o, s:o}", "processor", processor, what, in, "outputs", outputs);
 	show_json(o);

@@ -40,6 +40,14 @@ printf '{"processor_class": "X", "image_processor": %s}\n' "$(cat "$cases/vit/pr
 code 0 "$ASSAY" preprocess "$work/nested" "$files/rotated.jpg" "$files/alpha.png" -o "$work/nested.safetensors"
 cmp -s "$work/inputs.safetensors" "$work/nested.safetensors" || fail "processor_config.json gives something else"
 
+# Of a sound that is shorter than a stride there is nothing: a least value of infinity was printed, and of JSON no tensor at all.
+mkdir "$work/strides"
+echo '{"feature_extractor_type": "SeamlessM4TFeatureExtractor", "num_mel_bins": 80, "stride": 200}' >"$work/strides/preprocessor_config.json"
+code 0 "$ASSAY" preprocess "$work/strides" "$files/pcm16.wav"
+has out '^input_features +f32 \[1,0,[0-9]*\]  no values$'
+code 0 "$ASSAY" preprocess "$work/strides" "$files/pcm16.wav" --json
+json 'd["outputs"][0]["least"] is None and d["outputs"][0]["mean"] is None'
+
 # A file of float samples that has what is no number: which one it is.
 python3 - "$work/nan.wav" <<'PY'
 import struct, sys
