@@ -2,6 +2,7 @@
 #include "checkpoint/adapter.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -266,8 +267,13 @@ static enum status check_module(const struct adapter *d, const char *module, str
 	bool layer_fits = !json_is_array(layers) || !json_array_size(layers);
 	size_t i;
 
-	json_array_foreach((json_t *)(uintptr_t)layers, i, v) layer_fits =
-		layer_fits || strstr(module, arena_printf(&d->k.c->arena, ".%lld.", (long long)json_integer_value(v))) != NULL;
+	json_array_foreach((json_t *)(uintptr_t)layers, i, v)
+	{
+		char layer[32];
+
+		snprintf(layer, sizeof layer, ".%lld.", (long long)json_integer_value(v));
+		layer_fits = layer_fits || strstr(module, layer) != NULL;
+	}
 	return is_among(targets, module) && layer_fits && !(json_is_array(excluded) && is_among(excluded, module))
 		? STATUS_OK
 		: error_set(err, STATUS_BAD_INPUT, "%s: its adapter has matrices for %.200s, which the configuration leaves out",
