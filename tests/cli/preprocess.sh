@@ -42,7 +42,7 @@ cmp -s "$work/inputs.safetensors" "$work/nested.safetensors" || fail "processor_
 
 # Of a sound that is shorter than a stride there is nothing: a least value of infinity was printed, and of JSON no tensor at all.
 mkdir "$work/strides"
-echo '{"feature_extractor_type": "SeamlessM4TFeatureExtractor", "num_mel_bins": 80, "stride": 200}' >"$work/strides/preprocessor_config.json"
+echo '{"feature_extractor_type": "SeamlessM4TFeatureExtractor", "feature_size": 80, "num_mel_bins": 80, "sampling_rate": 16000, "padding_side": "right", "padding_value": 1, "return_attention_mask": true, "stride": 16}' >"$work/strides/preprocessor_config.json"
 code 0 "$ASSAY" preprocess "$work/strides" "$files/pcm16.wav"
 has out '^input_features +f32 \[1,0,[0-9]*\]  no values$'
 code 0 "$ASSAY" preprocess "$work/strides" "$files/pcm16.wav" --json
