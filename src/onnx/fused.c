@@ -333,6 +333,25 @@ graph_value op_attention(struct graph *g, const struct attention *a)
 	return y;
 }
 
+graph_value op_rotary(struct graph *g, graph_value x, const struct rotation *r)
+{
+	if (!graph_alive(g, x) || !graph_alive(g, r->cos) || !graph_alive(g, r->sin) || !graph_alive(g, r->places))
+		return NO_VALUE;
+	const struct value_info v = *VALUE(g, x);
+	int64_t width = r->heads > 0 ? value_dim(g, x, -1) / r->heads : 0, turned = 2 * value_dim(g, r->cos, -1);
+
+	if (v.rank != 3 || value_rank(g, r->cos) != 2 || value_rank(g, r->sin) != 2 || width * r->heads != value_dim(g, x, -1) ||
+		turned <= 0 || turned > width || turned != 2 * value_dim(g, r->sin, -1)) {
+		graph_fail(g, STATUS_BAD_INPUT, "rotary positions of %lld heads: %s", (long long)r->heads,
+			graph_values_text(g, (graph_value[]){ x, r->cos, r->sin }, 3));
+		return NO_VALUE;
+	}
+	struct attribute at[] = { ATTR_I("num_heads", r->heads), ATTR_I("interleaved", r->interleaved),
+		ATTR_I("rotary_embedding_dim", turned) };
+	return graph_node(g, "RotaryEmbedding", DOMAIN_MICROSOFT, (graph_value[]){ x, r->places, r->cos, r->sin }, 4, at,
+		turned < width ? 3 : 2, NODE_OUTPUT(v.dtype, 3, v.dim));
+}
+
 graph_value op_group_query_attention(
 	struct graph *g, const struct shared_attention *a, graph_value *present_key, graph_value *present_value)
 {

@@ -48,7 +48,7 @@ static const char *const always_low[] = { "MatMul", "Gemm", "FusedMatMul", "MatM
 	"Softmax", "Gelu", NULL };
 static const char *const always_high[] = { "Sin", "Cos", "Acos", "Range", "Pow", "Sqrt", "Exp", "Log", "Softplus", "CumSum",
 	"ReduceMean", "ReduceSum", "InstanceNormalization", "Floor", "Mod", "Resize", "Scan", "ReduceProd", "ReduceL2",
-	"GridSample", "RoiAlign", "LSTM", "GRU", "If", "Loop", "DFT", "NonMaxSuppression", NULL };
+	"GridSample", "RoiAlign", "LSTM", "GRU", "If", "Loop", "DFT", "NonMaxSuppression", "RotaryEmbedding", NULL };
 static const char *const moves[] = { "Reshape", "Transpose", "Slice", "Gather", "GatherND", "GatherElements", "Concat", "Squeeze",
 	"Unsqueeze", "Expand", "Identity", "ScatterND", "ScatterElements", "Split", NULL };
 

@@ -251,6 +251,15 @@ struct attention {
 	float scale, softcap;    // of the scores; softcap c > 0 makes them c*tanh(scores/c)
 };
 graph_value op_attention(struct graph *g, const struct attention *a);
+// com.microsoft.RotaryEmbedding: of x [batch, seq, heads*width] the first elements of each head, turned. block/rope.c builds the
+// same of ten operators.
+struct rotation {
+	graph_value cos, sin; // [rows, dim / 2], dim elements of a head are turned
+	graph_value places;   // i64: [batch, seq], the row of each token, or [1], that of the first one, in each row of the batch
+	int64_t heads;
+	bool interleaved; // pairs are neighbours; else halves
+};
+graph_value op_rotary(struct graph *g, graph_value x, const struct rotation *r);
 // com.microsoft.GroupQueryAttention: causal attention over a buffer that holds keys and values of at most `room` tokens. Those of
 // the new tokens are written into it after each row's past, in place where the engine is given the same memory for past and
 // present. Rows may be of different lengths; their new tokens are the last ones, and nothing stands before the first.

@@ -110,6 +110,7 @@ enum { OPSET_LEAST = 17, OPSET_MOST = 20 };
 	X("Reshape", "", 14, "al", NONE, 0, 0) \
 	X("Resize", "", 13, "ah?e?l?", RESIZE, 0, 0) \
 	X("RoiAlign", "", 16, "HHl", ROI, 0, 0) \
+	X("RotaryEmbedding", DOMAIN_MICROSOFT, 1, "FlFF", EACH, 3, 0) \
 	X("Scan", "", 16, "a*", BODY, 0, 0) \
 	X("ScatterElements", "", 16, "AxA", SCATTER, 0, 0) \
 	X("ScatterND", "", 16, "AlA", SCATTER, 0, 0) \

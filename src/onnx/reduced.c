@@ -96,14 +96,16 @@ bool linear_reduced(struct graph *g, graph_value x, graph_value w, graph_value b
 	dim[v.rank - 1] = out;
 	for (int i = 0; i < v.rank - 1; i++)
 		op_dim(g, x, i); // so that the way back is known
-	graph_value rows = g->form.linear == LINEAR_GEMM ? graph_rows(g, x) : x;
+	// MatMulNBits takes any rank, and a Reshape of every layer's input and result costs a token more than it is worth.
+	bool in_rows = g->form.linear == LINEAR_GEMM && quantised;
+	graph_value rows = in_rows ? graph_rows(g, x) : x;
 	if (!graph_alive(g, rows))
 		return true;
 	*y = quantised ? quantised_linear(g, rows, stored, name, in, out, in_out)
 		       : matmul_bits(g, rows, stored, bits, in, out, in_out);
 	if (b.id && !g->failed)
 		*y = op_add(g, *y, b);
-	if (g->form.linear == LINEAR_GEMM && !g->failed)
+	if (in_rows && !g->failed)
 		*y = graph_from_rows(g, *y, v.rank, dim);
 	return true;
 }

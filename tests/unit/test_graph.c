@@ -285,6 +285,39 @@ static graph_value cached(struct graph *g, int64_t width, enum dtype counts, gra
 	return op_group_query_attention(g, &a, &present[0], &present[1]);
 }
 
+// Heads may be turned in part; what does not fit is refused.
+static void heads_are_turned_by_one_operator(void **state)
+{
+	(void)state;
+	struct graph *g = graph_new(NULL);
+	struct error err = { 0 };
+	struct text t = { 0 };
+	const int64_t whole[] = { 6, 4 }, part[] = { 6, 2 }, seq[] = { 2, 3 };
+	graph_value x = graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ 2, 3, 16 });
+	struct rotation r = { .heads = 2,
+		.places = graph_input(g, "places", DTYPE_I64, 2, seq),
+		.cos = graph_input(g, "cos", DTYPE_F32, 2, whole),
+		.sin = graph_input(g, "sin", DTYPE_F32, 2, whole) };
+	graph_output(g, "y", op_rotary(g, x, &r));
+	r.cos = graph_input(g, "less_cos", DTYPE_F32, 2, part), r.sin = graph_input(g, "less_sin", DTYPE_F32, 2, part);
+	r.interleaved = true;
+	graph_output(g, "z", op_rotary(g, x, &r));
+	finish(g);
+	graph_text(g, &t);
+	assert_non_null(strstr(text_get(&t),
+		"RotaryEmbedding = com.microsoft.RotaryEmbedding(x, places, cos, sin) num_heads=2 interleaved=0 : "
+		"f32[2,3,16]\n"));
+	assert_non_null(strstr(text_get(&t),
+		"RotaryEmbedding_1 = com.microsoft.RotaryEmbedding(x, places, less_cos, less_sin) num_heads=2 "
+		"interleaved=1 rotary_embedding_dim=4 : f32[2,3,16]\n"));
+	text_done(&t);
+	r.heads = 8;
+	assert_int_equal(op_rotary(g, x, &r).id, 0);
+	assert_int_equal(graph_finish(g, &err), STATUS_BAD_INPUT);
+	assert_non_null(strstr(err.text, "rotary positions of 8 heads: x f32[2,3,16]"));
+	graph_free(g);
+}
+
 // Where the first node of that operator lies in the file.
 static size_t place_of(const char *file, size_t nbytes, const char *op)
 {
@@ -624,6 +657,7 @@ int main(void)
 		cmocka_unit_test(what_decoders_need),
 		cmocka_unit_test(constants_are_written_first),
 		cmocka_unit_test(a_node_may_have_several_outputs),
+		cmocka_unit_test(heads_are_turned_by_one_operator),
 		cmocka_unit_test(impossible_shapes_are_errors),
 		cmocka_unit_test(a_scan_has_a_body),
 		cmocka_unit_test(what_a_body_may_not_do),

@@ -348,6 +348,12 @@ static graph_value gated(struct build *b, graph_value y, graph_value x, struct h
 	return y;
 }
 
+static graph_value turned(struct build *b, graph_value x, const struct attention_extras *e, int64_t heads, struct cache *cache)
+{
+	return cache && cache->row_last.id ? rope_turn_fused(b, cache, x, e->cos, e->sin, heads)
+					   : rope_turn(b, x, e->cos, e->sin, heads);
+}
+
 graph_value self_attention_with(
 	struct build *b, graph_value x, const struct attention_extras *e, bool qkv_bias, bool out_bias, struct cache *cache)
 {
@@ -367,9 +373,9 @@ graph_value self_attention_with(
 	}
 	q = clipped(b, q, s->clip_qkv), k = clipped(b, k, s->clip_qkv), v = clipped(b, v, s->clip_qkv);
 	if (e->cos.id) {
-		q = rope_turn(b, q, e->cos, e->sin, n.heads);
-		k = own ? rope_turn(b, k, e->cos, e->sin, n.kv_heads) : k;
-		v = e->turn_value ? rope_turn(b, v, e->cos, e->sin, n.kv_heads) : v;
+		q = turned(b, q, e, n.heads, cache);
+		k = own ? turned(b, k, e, n.kv_heads, cache) : k;
+		v = e->turn_value ? turned(b, v, e, n.kv_heads, cache) : v;
 	}
 	if (normed && t->qk_norm_late) {
 		q = query_key_norm(b, "layers.attn.q_norm", q, n.heads, n.width);

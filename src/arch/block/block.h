@@ -78,6 +78,10 @@ struct cache {
 	// CACHE_SHARED: the inputs are buffers with room for all tokens. From the mask, whose rows must not begin with padding:
 	// the place of each row's last token, i32 [batch], and how many columns there are, i32. NO_VALUE: the plain form.
 	graph_value row_last, row_most;
+	struct {
+		graph_value cos; // of rope_tables
+		struct rotation as;
+	} rotary[2]; // CACHE_SHARED: tables as op_rotary takes them, made once: layers with a window may have others
 	int64_t count;
 };
 struct cache *cache_new(struct build *b, int64_t layers, const char *kind);
@@ -290,6 +294,8 @@ void rope_tables_by_section(
 graph_value rope_query_scale(
 	struct build *b, const struct rope *r, graph_value x, graph_value positions); // by position_beta: [batch or 1, seq, 1]
 graph_value rope_turn(struct build *b, graph_value x, graph_value cos, graph_value sin, int64_t heads);
+// The same by one operator: of a graph with a shared cache, which is no standard ONNX anyway.
+graph_value rope_turn_fused(struct build *b, struct cache *cache, graph_value x, graph_value cos, graph_value sin, int64_t heads);
 graph_value rope_turn_by(struct build *b, graph_value x, graph_value cos, graph_value sin, int64_t heads,
 	bool interleaved); // whatever the trait says
 graph_value rope_turn_end(struct build *b, graph_value x, graph_value cos, graph_value sin, int64_t heads,

@@ -255,6 +255,37 @@ graph_value rope_turn(struct build *b, graph_value x, graph_value cos, graph_val
 	return rope_turn_by(b, x, cos, sin, heads, b->s->traits.interleaved_rope);
 }
 
+// cos and sin [batch or 1, seq, 1, dim / 2] in rows, and which row is whose.
+static struct rotation rows_of_tables(struct graph *g, graph_value cos, graph_value sin)
+{
+	const int64_t rows[] = { -1, value_dim(g, cos, -1) }, first = 0;
+	struct rotation r = { .cos = op_reshape(g, cos, 2, rows), .sin = op_reshape(g, sin, 2, rows) };
+
+	if (graph_failed(g))
+		return r;
+	if (value_dim(g, cos, 0) == 1) { // of every row of the batch
+		r.places = graph_i64s(g, 1, &first);
+		return r;
+	}
+	graph_value count = op_squeeze(g, op_dim(g, r.cos, 0), 0),
+		    shape = op_concat(g, 2, (graph_value[]){ op_dim(g, cos, 0), op_dim(g, cos, 1) }, 0);
+	r.places = op_reshape_to(g, op_range(g, graph_i64(g, 0), count, graph_i64(g, 1)), shape);
+	return r;
+}
+
+graph_value rope_turn_fused(struct build *b, struct cache *cache, graph_value x, graph_value cos, graph_value sin, int64_t heads)
+{
+	int at = !cache->rotary[0].cos.id || cache->rotary[0].cos.id == cos.id ? 0 : 1;
+
+	if (cache->rotary[at].cos.id != cos.id) {
+		cache->rotary[at].cos = cos;
+		cache->rotary[at].as = rows_of_tables(b->g, cos, sin);
+		cache->rotary[at].as.interleaved = b->s->traits.interleaved_rope;
+	}
+	cache->rotary[at].as.heads = heads;
+	return op_rotary(b->g, x, &cache->rotary[at].as);
+}
+
 graph_value rope_turn_by(struct build *b, graph_value x, graph_value cos, graph_value sin, int64_t heads, bool interleaved)
 {
 	struct graph *g = b->g;
