@@ -259,16 +259,34 @@ static void keep(struct state *s, const struct session *session, const struct te
 	}
 }
 
+// Is one of x [CHUNK] above `least`, or a NaN? Without a branch, so that compilers compare many at a time.
+enum { CHUNK = 64 };
+static bool one_above(const float *x, float least)
+{
+	int any = 0;
+
+	for (int i = 0; i < CHUNK; i++)
+		any |= !(x[i] <= least);
+	return any;
+}
+
+// A vocabulary is some 100 000 numbers, of which few are among the best two so far: chunks without such a one are left out.
 void generate_best_two(const float *x, int64_t count, int64_t id[2], float logit[2])
 {
 	id[0] = id[1] = 0;
 	logit[0] = logit[1] = -INFINITY;
-	for (int64_t i = 0; i < count; i++)
-		if (x[i] > logit[0] || !(logit[0] >= x[i])) {
-			id[1] = id[0], logit[1] = logit[0];
-			id[0] = i, logit[0] = x[i];
-		} else if (x[i] > logit[1])
-			id[1] = i, logit[1] = x[i];
+	for (int64_t begin = 0; begin < count; begin += CHUNK) {
+		const int64_t end = count - begin < CHUNK ? count : begin + CHUNK;
+
+		if (end - begin == CHUNK && !one_above(x + begin, logit[1]))
+			continue;
+		for (int64_t i = begin; i < end; i++)
+			if (!isnan(logit[0]) && !(x[i] <= logit[0])) {
+				id[1] = id[0], logit[1] = logit[0];
+				id[0] = i, logit[0] = x[i];
+			} else if (x[i] > logit[1])
+				id[1] = i, logit[1] = x[i];
+	}
 }
 
 // Logits of row `row`, place `place`, as they are chosen from behind a text of `length` tokens.

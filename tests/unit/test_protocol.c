@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "run/hear.h"
+#include "cell/generate_inside.h"
 #include "cell/protocol.h"
 
 struct fake {
@@ -215,6 +216,28 @@ static void samples_come_in_several_lines(void **state)
 	arena_done(&a);
 }
 
+// Chunks that are left out are those with nothing to find; a NaN is found, and so is what stands in the rest behind them.
+static void the_best_two_of_many(void **state)
+{
+	(void)state;
+	float x[300], logit[2];
+	int64_t id[2];
+
+	for (int i = 0; i < 300; i++)
+		x[i] = -1 - (float)(i % 7);
+	x[3] = 2, x[130] = 2, x[131] = 5, x[299] = 3;
+	generate_best_two(x, 300, id, logit);
+	assert_true(id[0] == 131 && id[1] == 299 && logit[0] == 5 && logit[1] == 3);
+	generate_best_two(x, 131, id, logit); // of equal ones the first
+	assert_true(id[0] == 3 && id[1] == 130 && logit[0] == 2 && logit[1] == 2);
+	x[299] = NAN;
+	generate_best_two(x, 300, id, logit);
+	assert_true(id[0] == 299 && isnan(logit[0]) && id[1] == 131);
+	x[0] = NAN; // and stays
+	generate_best_two(x, 300, id, logit);
+	assert_true(id[0] == 0 && isnan(logit[0]) && id[1] == 131 && logit[1] == 5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -223,6 +246,7 @@ int main(void)
 		cmocka_unit_test(warm_up_has_limits),
 		cmocka_unit_test(samples),
 		cmocka_unit_test(samples_come_in_several_lines),
+		cmocka_unit_test(the_best_two_of_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
