@@ -792,8 +792,10 @@ enum status work_set_up(struct work *w, struct error *err)
 	if (!of || w->ask.form < 0 || (size_t)w->ask.form >= of->form_count)
 		return error_set(err, STATUS_BAD_INPUT, "the request names a graph form that is not there");
 	w->target.device = w->ask.device && *w->ask.device ? w->ask.device : w->target.route->device;
-	if (!precision_parse(&asked, w->ask.precision, NULL))
-		w->ask.options = platform_precision_options(&w->arena, w->target.route, asked.precision, w->ask.options);
+	const bool is_parsed = !precision_parse(&asked, w->ask.precision, NULL);
+	// As shipped the engine rounds activations in its own way, or does not.
+	if (is_parsed && !(w->ask.as_shipped && platform_precision(w->target.route, asked.precision)->float_activations))
+		w->ask.options = platform_precision_options(&w->arena, w->target.route, &asked, w->ask.options);
 	w->target.options = w->ask.options;
 	if (w->ask.form_of)
 		forms_only(&w->forms, of, (size_t)w->ask.form, w->ask.is_static != 0);

@@ -121,7 +121,7 @@ const char *work_confirmed_dtype(const struct work *w)
 		says = "f32";
 	// A graph of a reduced precision gives out float32 whatever its products are, and an engine's word is on what it computes
 	// in floats.
-	return precision_is_reduced(p) && text_is(says, "f32") && !platform_precision(w->target.route, p)->float_activations
+	return precision_is_reduced(p) && text_is(says, "f32") && !platform_float_activations(w->target.route, &w->precise)
 		? NULL
 		: says;
 }

@@ -48,7 +48,7 @@ static enum status predict(struct prediction *out, struct asking *x, struct vari
 
 	if (s == STATUS_OK)
 		s = arch_resolve(&spec, &a, x->c, err);
-	t.options = platform_precision_options(&a, t.route, precise.precision, x->target->options);
+	t.options = platform_precision_options(&a, t.route, &precise, x->target->options);
 	precise.by_engine = platform_precision(t.route, precise.precision)->quantises;
 	if (platform_precision(t.route, precise.precision)->by != PRECISION_BY_GRAPH)
 		precise = (struct precise){ 0 };

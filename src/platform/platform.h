@@ -86,12 +86,16 @@ struct precision_way {
 	enum precision_by by;
 	const char *options;    // "key=value,..." of the engine that make it, or what the graph leaves to the engine
 	bool quantises;         // by the graph: activations are left to the engine (struct precise)
-	bool float_activations; // of weights alone: the engine multiplies in float32, whatever accuracy level the graph allows
+	bool float_activations; // of weights alone: the engine multiplies in float32 without `options`, which an accuracy level
+				// of int8 gives it
 	const char *why;        // by nobody: a sentence
 };
 const struct precision_way *platform_precision(const struct route *r, enum precision p); // never NULL
-// The options of a target with those that the precision takes after them; `options` itself where the graph makes it.
-const char *platform_precision_options(struct arena *a, const struct route *r, enum precision p, const char *options);
+// Does the engine multiply integer weights in float32, as their accuracy level has it?
+bool platform_float_activations(const struct route *r, const struct precise *p);
+// The options of a target with those that the precision takes: after them, or before them where it only allows them; `options`
+// itself where the graph makes it.
+const char *platform_precision_options(struct arena *a, const struct route *r, const struct precise *p, const char *options);
 
 // memory.c: what an engine does with memory; MiB. NULL for one that was not measured.
 struct platform_memory {

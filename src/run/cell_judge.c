@@ -93,7 +93,8 @@ static enum activations activations_of(const struct cell *c, const struct route 
 	// Left alone, OpenVINO rounds them for integer weights; that it does not is an option of assay's.
 	if (way && way->float_activations && c->as_shipped)
 		return ACTIVATIONS_BY_ENGINE;
-	if ((way && way->float_activations) || (!precision_parse(&asked, c->precision, &err) && asked.accuracy == 1))
+	if (!precision_parse(&asked, c->precision, &err) &&
+		(asked.accuracy == 1 || (route && platform_float_activations(route, &asked))))
 		return ACTIVATIONS_FLOAT;
 	return ACTIVATIONS_AS_BUILT;
 }

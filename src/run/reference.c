@@ -157,8 +157,8 @@ static enum status ask_engine(struct reference *out, const struct asked *x, cons
 		ask.form = q->form;
 		ask.is_static = c->is_static;
 	}
-	if (q->kind == REFERENCE_REDUCED)
-		ask.precision = c->precision;
+	if (q->kind == REFERENCE_REDUCED) // which multiplies in float32: reads_reduced
+		ask.precision = arena_printf(a, "%s:accuracy=1", c->precision);
 	if (is_dequantised(q, c)) {
 		ask.precision = c->precision;
 		ask.calibration = q->calibration;

@@ -86,6 +86,13 @@ if has_platform openvino; then
 	json 'all(x["verdict"] in ("right", "unjudged") and (x["nmse"] is None or 1e-7 < x["nmse"] < 0.01) for x in d)'
 	code 0 "$ASSAY" run "$work/bert" --on openvino $quick --precision int8-dynamic --json
 	json 'd[0]["options"]["dynamic_quantization"] == "128" and d[0]["form"].endswith("activations-by-engine")'
+	# Of weights alone it rounds activations where the accuracy level lets it, and where no option says otherwise.
+	for way in int4:32:'0.012 ' int4:accuracy=1:0:'1e-07 ' "int4 --options dynamic_quantization=0:0:0.012 "; do
+		asked=${way%:*:*} rest=${way#"${way%:*:*}":}
+		code 0 "$ASSAY" run "$work/llama" --on openvino $quick --precision $asked --json
+		json "d[0]['options']['dynamic_quantization'] == '${rest%:*}' and 'NMSE ${rest#*:}' in d[0]['bound']"
+		json 'd[0]["arithmetic_verdict"] == "right"'
+	done
 fi
 
 # float32 by name where the device computes in 16 bits alone is not given; without a name that is the answer.
