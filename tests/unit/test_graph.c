@@ -311,7 +311,13 @@ static void heads_are_turned_by_one_operator(void **state)
 		"RotaryEmbedding_1 = com.microsoft.RotaryEmbedding(x, places, less_cos, less_sin) num_heads=2 "
 		"interleaved=1 rotary_embedding_dim=4 : f32[2,3,16]\n"));
 	text_done(&t);
-	r.heads = 8;
+	graph_free(g);
+
+	g = graph_new(NULL);
+	x = graph_input(g, "x", DTYPE_F32, 3, (int64_t[]){ 2, 3, 16 });
+	r.places = graph_input(g, "places", DTYPE_I64, 2, seq);
+	r.cos = graph_input(g, "cos", DTYPE_F32, 2, whole), r.sin = graph_input(g, "sin", DTYPE_F32, 2, whole);
+	r.heads = 8; // of two elements each
 	assert_int_equal(op_rotary(g, x, &r).id, 0);
 	assert_int_equal(graph_finish(g, &err), STATUS_BAD_INPUT);
 	assert_non_null(strstr(err.text, "rotary positions of 8 heads: x f32[2,3,16]"));
