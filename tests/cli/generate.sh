@@ -61,7 +61,7 @@ done
 python3 - "$work"/{128,200000}.json <<-'EOF' || fail "the time to choose a token does not show in harness_overhead_us"
 	import json, sys
 	small, big = (json.load(open(f))[0]["harness_overhead_us"] for f in sys.argv[1:])
-	sys.exit(not big > small + 30)
+	sys.exit(not big > small + 5)  # 800 kB are not read in less, however few are compared one by one
 EOF
 
 # More tokens than there are places for is no failure of the engine.
