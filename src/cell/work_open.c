@@ -165,6 +165,8 @@ static struct graph_form form_now(const struct work *w)
 	form.watches_ranges = w->ask.calibrate > 0;
 	if (form.watches_ranges) // an expert that no token chose would have no range
 		form.experts = EXPERTS_ALL;
+	if (w->ask.new_tokens > 0) // torch's choice goes by the length, and is another one with a cache than without
+		form.torch_ties = false;
 	return form;
 }
 
