@@ -159,7 +159,7 @@ static enum status ask(const json_t **answer, struct arena *a, const char *what,
 enum status plan_model_apart(struct plan_model *out, struct arena *a, const char *model, const struct question *q,
 	volatile sig_atomic_t *stop, struct error *err)
 {
-	struct plan_model m = { .model = arena_strdup(a, model), .layers = q->layers };
+	struct plan_model m = { .model = plan_model_name(a, model), .layers = q->layers };
 	struct arena passing = { 0 };
 	struct error bad = { 0 };
 	const json_t *answer = NULL;

@@ -257,8 +257,7 @@ static enum status make_given(
 	return STATUS_OK;
 }
 
-// A folder or file by one name, however it was spelled: ".//bert/" is "bert".
-static const char *spelled(struct arena *a, const char *model)
+const char *plan_model_name(struct arena *a, const char *model)
 {
 	char *given = arena_strdup(a, model), *out = arena_strdup(a, model);
 	size_t n = 0, skipped;
@@ -287,7 +286,9 @@ static enum status check_base(const struct plan_model *m, struct arena *a, struc
 
 enum status plan_model(struct plan_model *out, struct arena *a, const char *model, const struct question *q, struct error *err)
 {
-	struct plan_model m = { .model = spelled(a, model), .layers = q->layers, .takes_images = true, .takes_tokens = true };
+	struct plan_model m = {
+		.model = plan_model_name(a, model), .layers = q->layers, .takes_images = true, .takes_tokens = true
+	};
 	struct error why = { 0 };
 	struct checkpoint c;
 

@@ -45,6 +45,8 @@ struct plan_model {
 // Opens what hub_find found, a folder or a published configuration. BAD_INPUT for an .onnx file, which is no checkpoint.
 enum status plan_checkpoint(struct checkpoint *out, const struct hub_model *hub, struct error *err);
 
+// What rows call it: a folder or file has one name, however it is spelled: ".//bert/" is "bert". In `a`.
+const char *plan_model_name(struct arena *a, const char *model);
 // BAD_INPUT: no such model, or no weights and question.synthetic is not set (the sentence offers it, with the size). An
 // unsupported or damaged model is a refusal in *out, not an error. Memory in `a`.
 enum status plan_model(struct plan_model *out, struct arena *a, const char *model, const struct question *q, struct error *err);
