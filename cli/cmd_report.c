@@ -61,6 +61,8 @@ static int run(int argc, char **argv)
 	if (f == REPORT_FORMAT_COUNT)
 		return cli_bad_use("unknown format '%s': one of %s", format, report_format_words());
 	enum status status = report_prices(&a, prices.items, (size_t)prices.count, &how, &err);
+	if (status == STATUS_OK && output && file_is_same(output, db))
+		status = error_set(&err, STATUS_BAD_INPUT, "-o %s is the database", output);
 	if (status == STATUS_OK)
 		status = store_open_settled(&s, db, &err);
 	if (status == STATUS_OK)

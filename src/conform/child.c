@@ -281,6 +281,7 @@ static enum status run_case(struct case_work *w, const struct target *t, const c
 
 		row_init(&w->row);
 		w->elsewhere = -1;
+		form->torch_ties &= rows == 0; // torch's choice among equal scores goes by the longest row beside it
 		st = open_form(w, t, form, folder, io, &why);
 		w->form = graph_form_text(&w->arena, form);
 		if (!st && !(st = judge_form(w, t, form, folder, io, rows, &why)))

@@ -103,9 +103,9 @@ static const char *name_of(const struct part *m, const struct arch_graph *which)
 
 const struct target *part_target(const struct part *m, const struct arch_graph *which)
 {
-	const struct target *t = m->p->target;
+	const struct target *t = m->p->target; // NULL: only a prompt is made
 
-	for (size_t i = 0; i < t->part_count; i++)
+	for (size_t i = 0; t && i < t->part_count; i++)
 		if (text_is(name_of(m, which), t->parts[i].name))
 			return t->parts[i].target;
 	return t;
@@ -160,7 +160,7 @@ enum status parts_known(const struct pipeline *p, const char *const *names, size
 
 	for (size_t i = 0; i < count; i++)
 		all = arena_join(p->arena, all, ", ", names[i]);
-	for (size_t i = 0; i < t->part_count; i++) {
+	for (size_t i = 0; t && i < t->part_count; i++) {
 		size_t k = 0;
 
 		while (k < count && !text_is(names[k], t->parts[i].name))

@@ -5,10 +5,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -399,13 +401,26 @@ static enum status look_at(struct store *s, bool reads, enum schema_state *state
 	return status;
 }
 
+// What a link names: DuckDB looks for the log beside the file, and is let near no other name.
+static const char *file_of(struct arena *a, const char *path)
+{
+	char real[PATH_MAX];
+	struct stat st;
+
+	return arena_strdup(a, lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && realpath(path, real) != NULL ? real : path);
+}
+
 // Is there a file, or may one be made?
 static enum status check_path(const char *path, bool read_only, struct error *err)
 {
+	struct stat st;
+
 	if (file_is_dir(path))
 		return error_set(err, STATUS_BAD_INPUT, "%s is a folder; --db and ASSAY_DB name a file", path);
 	if (access(path, F_OK) != 0 && errno != ENOENT)
 		return error_errno(err, "%s", path);
+	if (!file_exists(path) && lstat(path, &st) == 0)
+		return error_set(err, STATUS_BAD_INPUT, "%s is a link, and what it names is not there", path);
 	enum status status = db_check_path(path, err);
 	if (status == STATUS_OK && !file_exists(path) && read_only)
 		return error_set(err, STATUS_BAD_INPUT,
@@ -425,7 +440,7 @@ static enum status open_store(struct store *s, const char *path, bool read_only,
 	if (status != STATUS_OK)
 		return status;
 	s->duckdb = api;
-	s->path = arena_strdup(&s->arena, path);
+	s->path = file_of(&s->arena, path);
 	s->read_only = read_only;
 	s->run = 0;
 	status = check_path(path, read_only, err);

@@ -37,6 +37,22 @@ else
 	skip_part "devices cannot be made here"
 fi
 
+# A report in the place of the database that it is made of was written, and the rows were gone.
+for name in rows.duckdb ./rows.duckdb; do
+	code 1 "$ASSAY" report --db rows.duckdb --format md -o $name
+	has err 'rows.duckdb is the database$'
+done
+# A link to a database in another folder is the database.
+mkdir there
+code 0 "${run[@]}" there/rows.duckdb
+ln -s there/rows.duckdb link.duckdb
+code 0 "${run[@]}" link.duckdb
+code 0 "$ASSAY" query --format csv --db link.duckdb 'SELECT count(*) FROM cell'
+has out '^2$'
+ln -s none.duckdb nothing.duckdb
+code 1 "${run[@]}" nothing.duckdb
+has err 'nothing.duckdb is a link, and what it names is not there$'
+
 # A closed standard output: the object was written into the cache's file of claims, and that was a success.
 "${run[@]}" rows.duckdb --json >&- 2>err && fail "what could not be printed is a success"
 has err 'standard output cannot be written'

@@ -36,8 +36,8 @@ has out 'then [0-9.]+ tokens/s'
 
 # What the one operator cannot say is built in the plain form, and the row says why.
 if has_platform cpu; then
-	code 0 "$ASSAY" run "$cases/bloom" "$cases/llama" --synthetic --task generate --prompt-tokens 5 --new-tokens 4 --runs 1 --on cpu --no-conform --json
-	json '[r["cache_form"] for r in d] == ["plain", "shared"] and "bias by position" in d[0]["cache_why"]'
+	code 0 "$ASSAY" run "$cases/bloom" "$cases/llama" "$cases/deepseek_v4" --synthetic --task generate --prompt-tokens 5 --new-tokens 4 --runs 1 --on cpu --no-conform --json
+	json '[r["cache_form"] for r in d] == ["plain", "shared", "plain"] and "bias by position" in d[0]["cache_why"] and "indexer" in d[2]["cache_why"]'
 	json 'all(r["verdict"] == "right" and r["tokens_unlike_uncached"] == 0 for r in d)'
 	"$ASSAY" synth "$cases/bloom" -o "$work/bloom" >"$work/out"
 	code 0 "$ASSAY" build "$work/bloom" --explain --platform cpu -o "$work/graph"

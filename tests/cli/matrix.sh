@@ -55,6 +55,7 @@ for _ in $(seq 100); do
 	sleep 0.1
 done
 kill -INT $pid
+kill -INT $pid # as timeout(1) sends it: to the program and to its group
 wait $pid
 [ $? -eq 2 ] || fail "an interrupted matrix did not end with 2"
 has out "^1 interrupted \\($stopped\\)\$"

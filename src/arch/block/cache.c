@@ -108,6 +108,8 @@ const char *arch_unshared(const struct spec *s)
 		return "some of its layers take the keys and values of others";
 	if (s->mixers)
 		return "some of its layers have a state in the place of a cache";
+	if (s->indexer)
+		return "an indexer has keys of its own";
 	if (s->latent.key_rank)
 		return "its keys and values come out of a latent and may differ in width";
 	if (s->head_width % 8 || s->window_heads.width % 8)
