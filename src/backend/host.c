@@ -87,12 +87,13 @@ static bool group_mount(const char *root, const char *controller, char mount_roo
 
 static bool read_line(const char *root, const char *folder, const char *file, char *out, size_t size)
 {
-	char name[3 * PATH_SIZE];
+	struct text name = { 0 }; // no array: a stack may be small (ulimit -s), and walk() has its own
 	bool ok;
 	FILE *f;
 
-	snprintf(name, sizeof name, "%s%s/%s", root, folder, file);
-	f = fopen(name, "re");
+	text_addf(&name, "%s%s/%s", root, folder, file);
+	f = fopen(text_get(&name), "re");
+	text_done(&name);
 	if (!f)
 		return false;
 	ok = fgets(out, (int)size, f) != NULL;
@@ -179,23 +180,31 @@ static double throttled_at(const char *root, const char *folder, bool v2)
 	return us;
 }
 
+// The group of this process as a path, and how much of that is its mount. false: it is in none.
+static bool own_group(const char *root, const char *controller, char *folder, size_t size, size_t *floor)
+{
+	char group[PATH_SIZE], mount_root[PATH_SIZE], point[PATH_SIZE];
+
+	if (!group_path(root, controller, group) || !group_mount(root, controller, mount_root, point))
+		return false;
+	if (!strcmp(mount_root, "/"))
+		mount_root[0] = 0;
+	*floor = strlen(point);
+	bool is_below = text_starts(group, mount_root) && !strstr(group, "/..");
+	snprintf(folder, size, "%s%s", point, is_below ? group + strlen(mount_root) : "");
+	return true;
+}
+
 // What `at` finds from the group up to the root of its mount: the smallest limit, or the sum; 0: none.
 static double walk(const char *root, const char *controller, double (*at)(const char *, const char *, bool), bool sum)
 {
-	char group[PATH_SIZE], mount_root[PATH_SIZE], point[PATH_SIZE], folder[2 * PATH_SIZE];
+	const size_t size = 2 * (size_t)PATH_SIZE;
+	char *folder = malloc(size);
 	double least = 0;
-	size_t floor;
+	size_t floor = 0;
 
-	if (!group_path(root, controller, group) || !group_mount(root, controller, mount_root, point))
-		return 0;
-	if (!strcmp(mount_root, "/"))
-		mount_root[0] = 0;
-	floor = strlen(point);
-	if (text_starts(group, mount_root) && !strstr(group, "/.."))
-		snprintf(folder, sizeof folder, "%s%s", point, group + strlen(mount_root));
-	else
-		snprintf(folder, sizeof folder, "%s", point);
-	for (;;) {
+	bool is_in = folder && own_group(root, controller, folder, size, &floor);
+	while (is_in) {
 		double limit = at(root, folder, controller == NULL);
 		char *slash;
 
@@ -208,6 +217,7 @@ static double walk(const char *root, const char *controller, double (*at)(const 
 			break;
 		*slash = 0;
 	}
+	free(folder);
 	return least;
 }
 

@@ -67,6 +67,7 @@ struct weights {
 
 struct loop {
 	struct matrix *matrix;
+	const struct machine *machine; // since make_lines
 	struct store store;
 	struct crew *crew;
 	struct schedule schedule;
@@ -477,13 +478,11 @@ static void begin_cell(struct line *n)
 static enum status need_run(struct loop *l, struct error *err)
 {
 	struct matrix *c = l->matrix;
-	struct machine machine;
 	enum status s;
 
 	if (!c->db || c->run > 0)
 		return STATUS_OK;
-	machine_detect(&machine, &c->arena);
-	if ((s = store_begin_run(&l->store, &machine, c->command, err)) != STATUS_OK)
+	if ((s = store_begin_run(&l->store, l->machine, c->command, err)) != STATUS_OK)
 		return s;
 	c->run = l->store.run;
 	return store_detection(&l->store, c->platforms, err);
@@ -677,16 +676,17 @@ static void run_all(struct loop *l)
 static void make_lines(struct loop *l)
 {
 	struct matrix *c = l->matrix;
-	struct machine machine;
+	struct machine *machine = ARENA_NEW(&c->arena, struct machine);
 
-	machine_detect(&machine, &c->arena);
+	machine_detect(machine, &c->arena);
+	l->machine = machine;
 	l->weights = ARENA_ARRAY(&c->arena, c->model_count + 1, struct weights);
 	l->guess_s = ARENA_ARRAY(&c->arena, c->cell_count + 1, double);
 	l->lines = ARENA_ARRAY(&c->arena, c->line_count + 1, struct line);
 	l->schedule = (struct schedule){ .lines = ARENA_ARRAY(&c->arena, c->line_count + 1, struct schedule_line),
 		.count = c->line_count,
 		.workers = c->workers > 1 ? (size_t)c->workers : 1,
-		.room_bytes = machine.memory_available_bytes > 0 ? (uint64_t)machine.memory_available_bytes : 0 };
+		.room_bytes = machine->memory_available_bytes > 0 ? (uint64_t)machine->memory_available_bytes : 0 };
 	for (size_t i = 0; i < c->cell_count; i++) {
 		const struct matrix_cell *p = &c->cells[i];
 		struct line *n = &l->lines[p->line];

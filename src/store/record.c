@@ -2,6 +2,7 @@
 // What a run writes: itself, what it found on the machine, a cell before its child starts, and the verdict with everything
 // measured. One transaction each; rows are only ever added.
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -297,25 +298,53 @@ enum status store_claim(
 	return start(s, c, cell_key, true, out, row, err);
 }
 
+#define KIND_TEXT DB_TEXT
+#define KIND_JSON DB_TEXT
+#define KIND_REAL DB_REAL
+#define KIND_INTEGER DB_INTEGER
+#define KIND_BOOLEAN DB_BOOLEAN
+#define X(kind, name, meaning) { #name, KIND_##kind, offsetof(struct row, name) },
+static const struct {
+	const char *name;
+	enum db_kind kind;
+	size_t at;
+} members[] = { ROW_LIST(X) };
+#undef X
+enum { MEMBERS = sizeof members / sizeof members[0] };
+
+static struct db_value value_at(size_t i, const struct row *row)
+{
+	const char *at = (const char *)row + members[i].at;
+	struct db_value out = { .column = members[i].name, .kind = members[i].kind };
+
+	if (out.kind == DB_TEXT)
+		out.text = *(const char *const *)at;
+	else if (out.kind == DB_REAL)
+		out.real = *(const double *)at;
+	else
+		out.integer = out.kind == DB_BOOLEAN ? *(const int *)at : *(const int64_t *)at;
+	return out;
+}
+
+// The values are no array of this function: 7 KiB, and DuckDB's own frames are deep where a stack is small (ulimit -s).
 static void insert_measurement(struct insert *in, const struct cell_result *r, int64_t cell, int64_t event)
 {
-	const struct row *row = &r->row;
-#define KIND_TEXT V_TEXT
-#define KIND_JSON V_TEXT
-#define KIND_REAL V_REAL
-#define KIND_INTEGER V_INTEGER
-#define KIND_BOOLEAN V_BOOLEAN
-#define X(kind, name, meaning) KIND_##kind(#name, row->name),
-	struct db_value values[] = { V_INTEGER("cell", cell), V_INTEGER("event", event), ROW_LIST(X) };
-#undef X
+	struct arena a = { 0 };
+	struct db_value *values = ARENA_ARRAY(&a, 2 + MEMBERS, struct db_value);
 
-	for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
-		if (text_is(values[i].column, "row"))
-			values[i].integer = cell;
-		else if (text_is(values[i].column, "verdict"))
-			values[i].text = verdict_word(r->verdict); // one truth, whatever the row says
+	values[0] = (struct db_value)V_INTEGER("cell", cell);
+	values[1] = (struct db_value)V_INTEGER("event", event);
+	for (size_t i = 0; i < MEMBERS; i++) {
+		struct db_value *v = &values[2 + i];
+
+		*v = value_at(i, &r->row);
+		if (text_is(v->column, "row"))
+			v->integer = cell;
+		else if (text_is(v->column, "verdict"))
+			v->text = verdict_word(r->verdict); // one truth, whatever the row says
 	}
-	insert_row(in, values, sizeof values / sizeof values[0]);
+	insert_row(in, values, 2 + MEMBERS);
+	arena_done(&a);
 }
 
 static enum status add_measurement(struct db *d, const struct cell_result *r, int64_t cell, int64_t event, struct error *err)
