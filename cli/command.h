@@ -60,7 +60,8 @@ int cli_cache_ready(void);
 enum status cli_setup_folder(const char **folder, struct arena *a, struct error *err);
 // $ASSAY_DB, else "assay.duckdb".
 const char *cli_default_db(void);
-// Installs the Ctrl-C handler (SIGINT, SIGTERM) that sets the flag; a second one ends the program at once.
+// Installs the Ctrl-C handler (SIGINT, SIGTERM) that sets the flag; a second one, which does not come with the first, ends the
+// program at once.
 extern volatile sig_atomic_t cli_stop;
 void cli_catch_stop(void);
 const char *cli_stop_name(void); // "SIGINT": the signal that came

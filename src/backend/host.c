@@ -203,8 +203,11 @@ static double walk(const char *root, const char *controller, double (*at)(const 
 	double least = 0;
 	size_t floor = 0;
 
-	bool is_in = folder && own_group(root, controller, folder, size, &floor);
-	while (is_in) {
+	if (!folder || !own_group(root, controller, folder, size, &floor)) {
+		free(folder);
+		return 0;
+	}
+	for (;;) {
 		double limit = at(root, folder, controller == NULL);
 		char *slash;
 

@@ -493,15 +493,21 @@ const char *plan_try_key(const struct plan_model *m, const struct cell *c, const
 	return hex;
 }
 
+// Of "PLATFORM:DEVICE"; NULL: there is none of that name.
+static const struct platform *platform_of(const char *text)
+{
+	char name[32];
+
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
+	return platform_named(name);
+}
+
 // A comma separates platforms, and also what belongs to one: "openvino:HETERO:GPU", "CPU", "precision=f16". An option has its "="
 // before any colon; a word in upper case is a device of `before` unless that has none and the word is a platform.
 static bool is_continuation(const char *before, const char *word)
 {
-	char name[32];
-
-	snprintf(name, sizeof name, "%.*s", (int)strcspn(word, ":"), word);
 	return word[strcspn(word, ":=")] == '=' ||
-		(word[0] >= 'A' && word[0] <= 'Z' && (strchr(before, ':') || !platform_named(name)));
+		(word[0] >= 'A' && word[0] <= 'Z' && (strchr(before, ':') || !platform_of(word)));
 }
 
 // "all": the eight platforms, without their parts.
@@ -526,10 +532,8 @@ static const char *const *with_all(struct arena *a, const char *const *words, si
 // Has the platform that `text` begins with, on any of its routes, an option that is called as `word` begins?
 static bool is_option_of(const char *text, const char *word, size_t length)
 {
-	char name[32];
+	const struct platform *p = platform_of(text);
 
-	snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
-	const struct platform *p = platform_named(name);
 	for (const struct route *r = p ? p->routes : NULL; r && r->engine; r++)
 		if (backend_has_option(route_backend(r), route_provider(r), word, length))
 			return true;
@@ -541,10 +545,8 @@ static enum status check_continuation(const char *text, const char *word, struct
 {
 	const size_t length = strcspn(word, "=:");
 	const char *value = word[length] == '=' ? word + length + 1 : "";
-	char name[32];
 
-	snprintf(name, sizeof name, "%.*s", (int)strcspn(value, ":"), value);
-	return platform_named(name) && !is_option_of(text, word, length)
+	return platform_of(value) && !is_option_of(text, word, length)
 		? error_set(err, STATUS_BAD_INPUT, "--on: %s: only a whole pipeline has parts (`assay pipeline`)", word)
 		: STATUS_OK;
 }

@@ -242,9 +242,9 @@ static enum status create(struct store *s, bool *own, struct error *err)
 	const char *fresh = arena_printf(&s->arena, "%s.new.%016llx", s->path, (unsigned long long)process_nonce());
 	const char *wal = arena_printf(&s->arena, "%s.wal", s->path), *fresh_wal = arena_printf(&s->arena, "%s.wal", fresh);
 	struct db d = { 0 };
+	enum status status;
 	bool alone;
 	int lock;
-	enum status status = STATUS_OK;
 
 	// In this order: another program that makes the file at this moment has put it in place before it writes a log.
 	if (file_exists(wal) && !file_exists(s->path))
