@@ -33,6 +33,16 @@ const struct option ort_cuda_options[] = {
 	{ .name = NULL },
 };
 
+static OrtStatus *load(const OrtApi *api)
+{
+	OrtCUDAProviderOptionsV2 *o = NULL;
+	OrtStatus *st = api->CreateCUDAProviderOptions(&o);
+
+	if (o)
+		api->ReleaseCUDAProviderOptions(o);
+	return st;
+}
+
 static const struct vendor vendor = {
 	.file = "libonnxruntime_providers_cuda.so",
 	.folder = "nvidia",
@@ -40,6 +50,7 @@ static const struct vendor vendor = {
 	.needs = nvidia_cuda_libraries,
 	.setup = "`assay setup cuda` brings it",
 	.remedy = "`assay setup cuda` brings the libraries; the driver (580 or newer) comes from NVIDIA or the distribution",
+	.load = load,
 };
 
 static enum status cuda_devices(

@@ -27,6 +27,19 @@ const struct option ort_migraphx_options[] = {
 
 static const struct vendor_library libraries[] = { { "libamdhip64.so.7", NULL }, { "libmigraphx_c.so.3", NULL }, { NULL, NULL } };
 static const char *const places[] = { "/opt/rocm/lib", "/opt/rocm/lib/migraphx/lib", NULL };
+// It has no function that makes its options: what is given it here is thrown away.
+static OrtStatus *load(const OrtApi *api)
+{
+	OrtSessionOptions *so = NULL;
+	OrtStatus *st = api->CreateSessionOptions(&so);
+
+	if (!st)
+		st = api->SessionOptionsAppendExecutionProvider(so, "MIGraphX", NULL, NULL, 0);
+	if (so)
+		api->ReleaseSessionOptions(so);
+	return st;
+}
+
 static const struct vendor vendor = {
 	.file = "libonnxruntime_providers_migraphx.so",
 	.folder = "rocm",
@@ -35,6 +48,7 @@ static const struct vendor vendor = {
 	.setup = "`assay setup rocm` brings it",
 	.remedy = "they come with AMD's ROCm 7 (packages hip-runtime-amd and migraphx); `assay setup rocm` brings only ONNX "
 		  "Runtime's part",
+	.load = load,
 };
 
 struct hip {

@@ -76,6 +76,13 @@ const char *ort_plugin_version(const struct ort_library *l, const OrtEpDevice *d
 	return pair(l->api, l->api->EpDevice_EpMetadata(device), "version");
 }
 
+bool ort_plugin_is_virtual(const struct ort_library *l, const OrtEpDevice *device)
+{
+	const OrtHardwareDevice *hardware = l->api->EpDevice_Device(device);
+
+	return text_is(pair(l->api, l->api->HardwareDevice_Metadata(hardware), "is_virtual"), "1");
+}
+
 void ort_pairs_add(struct ort_pairs *p, const char *key, const char *text)
 {
 	if (p->count == ORT_PAIRS || !text)

@@ -18,6 +18,8 @@ bool ort_plugin_any(void); // is one registered? Then the environment has to sta
 // Those of the library at `path`; UNAVAILABLE when there is none.
 enum status ort_plugin_devices(struct arena *a, const struct ort_library *l, OrtEnv *env, const char *path,
 	const OrtEpDevice *const **out, size_t *count, struct error *err);
+// Stands for hardware that is not there: the plugin compiles for it and runs nothing.
+bool ort_plugin_is_virtual(const struct ort_library *l, const OrtEpDevice *device);
 const char *ort_plugin_version(const struct ort_library *l, const OrtEpDevice *device); // NULL: it does not say
 
 // Options of a provider; a value NULL is left out.

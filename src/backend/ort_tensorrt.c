@@ -47,6 +47,16 @@ static const struct vendor_library libraries[] = {
 	{ NULL, NULL },
 };
 
+static OrtStatus *load(const OrtApi *api)
+{
+	OrtTensorRTProviderOptionsV2 *o = NULL;
+	OrtStatus *st = api->CreateTensorRTProviderOptions(&o);
+
+	if (o)
+		api->ReleaseTensorRTProviderOptions(o);
+	return st;
+}
+
 static const struct vendor vendor = {
 	.file = "libonnxruntime_providers_tensorrt.so",
 	.folder = "nvidia",
@@ -54,6 +64,7 @@ static const struct vendor vendor = {
 	.needs = libraries,
 	.setup = "`assay setup cuda` brings it",
 	.remedy = "`assay setup cuda` brings CUDA's libraries; TensorRT 10 and the driver (580 or newer) come from NVIDIA",
+	.load = load,
 };
 
 static enum status tensorrt_devices(

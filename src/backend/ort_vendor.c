@@ -75,18 +75,13 @@ static void add_missing(struct text *out, struct arena *a, const struct vendor *
 		text_addf(out, " (%s is here)", other);
 }
 
-static enum status open_provider(const struct ort_library *l, struct arena *a, const struct vendor *v, struct error *err)
+static enum status load_provider(const struct ort_library *l, const struct vendor *v, const char *file, struct error *err)
 {
-	const char *folder = arena_strndup(a, l->path, (size_t)(strrchr(l->path, '/') - l->path));
-	const char *shared = arena_printf(a, "%s/libonnxruntime_providers_shared.so", folder),
-		   *own = arena_printf(a, "%s/%s", folder, v->file);
+	struct error why = { 0 };
 
-	// The first gives the second the functions that it is linked against without naming it: so it must be global.
-	if (!dlopen(shared, RTLD_NOW | RTLD_GLOBAL) || !dlopen(own, RTLD_NOW | RTLD_LOCAL)) {
-		const char *why = dlerror();
-		return error_set(
-			err, STATUS_UNAVAILABLE, "%s cannot be opened: %s; %s", own, why ? why : "no reason given", v->remedy);
-	}
+	if (ort_check(l->api, v->load(l->api), "loading the provider", &why))
+		return error_set(err, STATUS_UNAVAILABLE, "%s cannot be used by ONNX Runtime %s: %s; %s", file, l->text, why.text,
+			v->remedy);
 	return STATUS_OK;
 }
 
@@ -116,7 +111,7 @@ enum status vendor_load(const struct ort_library *l, struct arena *a, const stru
 			missing.length && late.length ? "; missing too: " : "",
 			missing.length && late.length ? text_get(&late) : "", v->remedy);
 	else
-		st = open_provider(l, a, v, err);
+		st = load_provider(l, v, file, err);
 	if (late.length)
 		*without = arena_strdup(a, text_get(&late));
 	text_done(&missing);

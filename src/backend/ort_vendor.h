@@ -18,6 +18,9 @@ struct vendor {
 	const struct vendor_library *needs; // in the order in which they are opened; ends with a NULL soname
 	const char *setup;                  // what brings the provider's library
 	const char *remedy;                 // what brings the vendor's libraries
+	// Makes ONNX Runtime load the provider's library: only it can. Static initialisers of the library call ONNX Runtime
+	// through an interface that it hands over first; opened by anybody else, the library reads a null pointer there.
+	OrtStatus *(*load)(const OrtApi *api);
 };
 
 struct gpu {
@@ -36,7 +39,7 @@ struct gpu_list {
 void *vendor_open(struct arena *a, const struct vendor *v, const char *soname, const char **why);
 // The address of a function, or NULL; `function` is the pointer's place.
 bool vendor_find(void *handle, const char *name, void *function);
-// Opens everything the provider needs, then the provider's library in the way of ONNX Runtime. The error names everything
+// Opens everything the provider needs, then makes ONNX Runtime load the provider's library. The error names everything
 // that is missing, `driver` (gpu_list.missing, or NULL) first, and what brings it. *without: what the late ones that are missing
 // are for, or NULL.
 enum status vendor_load(const struct ort_library *l, struct arena *a, const struct vendor *v, const char *driver,

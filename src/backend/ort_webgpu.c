@@ -181,16 +181,33 @@ const struct ort_provider ort_webgpu = { .ep = EP, .devices = native_devices, .a
 static const struct ort_plugin plugin = { "onnxruntime-ep-webgpu", "libonnxruntime_providers_webgpu.so", "webgpu.virtual",
 	"webgpu" };
 
-static enum status virtual_devices(
-	const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
+// The one device of the plugin that is no GPU. Where there is a GPU the plugin lists that too, and takes one device at a time.
+static enum status find_virtual(
+	struct arena *a, const struct ort_library *l, OrtEnv *env, const OrtEpDevice **out, struct error *err)
 {
 	const OrtEpDevice *const *devices;
 	const char *path;
 	size_t count;
 	enum status st;
 
-	if ((st = ort_plugin_load(out->arena, l, env, &plugin, &path, err)) ||
-		(st = ort_plugin_devices(out->arena, l, env, path, &devices, &count, err)))
+	if ((st = ort_plugin_load(a, l, env, &plugin, &path, err)) ||
+		(st = ort_plugin_devices(a, l, env, path, &devices, &count, err)))
+		return st;
+	for (size_t i = 0; i < count; i++)
+		if (ort_plugin_is_virtual(l, devices[i])) {
+			*out = devices[i];
+			return STATUS_OK;
+		}
+	return error_set(err, STATUS_UNAVAILABLE, "%s lists no device that is virtual", path);
+}
+
+static enum status virtual_devices(
+	const struct provider *p, const struct ort_library *l, OrtEnv *env, struct device_list *out, struct error *err)
+{
+	const OrtEpDevice *device;
+	enum status st = find_virtual(out->arena, l, env, &device, err);
+
+	if (st)
 		return st;
 	device_add(out,
 		&(struct device){
@@ -199,7 +216,7 @@ static enum status virtual_devices(
 			.description = "a GPU that is not here: what compiles for it is not run",
 			.emulated = true,
 			.compiles_only = true,
-			.features = arena_printf(out->arena, "plugin %s", ort_plugin_version(l, devices[0])),
+			.features = arena_printf(out->arena, "plugin %s", ort_plugin_version(l, device)),
 		});
 	return STATUS_OK;
 }
@@ -208,21 +225,18 @@ static enum status virtual_append(struct session *s, OrtSessionOptions *o, struc
 {
 	struct ort *own = s->state;
 	const OrtApi *api = own->library.api;
-	const OrtEpDevice *const *devices;
-	const char *path;
-	size_t count;
+	const OrtEpDevice *device;
 	enum status st;
 
 	if (s->device && strcasecmp(s->device, "virtual"))
 		return error_set(err, STATUS_UNAVAILABLE, "no device %s; there is virtual", s->device);
 	s->device = "virtual";
 	s->compiles_only = true;
-	if ((st = ort_plugin_load(&s->arena, &own->library, own->env, &plugin, &path, err)) ||
-		(st = ort_plugin_devices(&s->arena, &own->library, own->env, path, &devices, &count, err)) ||
+	if ((st = find_virtual(&s->arena, &own->library, own->env, &device, err)) ||
 		(st = ort_check(api, api->AddSessionConfigEntry(o, "session.compile_only", "1"), "setting options", err)))
 		return st;
-	session_set_option(s, "plugin_version", ort_plugin_version(&own->library, devices[0]));
-	return ort_plugin_append(s, o, devices, count, &(struct ort_pairs){ 0 }, err);
+	session_set_option(s, "plugin_version", ort_plugin_version(&own->library, device));
+	return ort_plugin_append(s, o, &device, 1, &(struct ort_pairs){ 0 }, err);
 }
 
 const struct ort_provider ort_webgpu_virtual = { .ep = EP, .devices = virtual_devices, .append = virtual_append };

@@ -103,6 +103,7 @@ static void make_folders(void)
 		put(nvidia[i], FAKE_VENDOR);
 	setenv("ASSAY_ENGINE_PATH", in_folder("engines"), 1);
 	setenv("ASSAY_CACHE", in_folder("cache"), 1);
+	setenv("FAKE_PROVIDER", FAKE_PROVIDER, 1);
 	unsetenv("CUDA_VISIBLE_DEVICES");
 	unsetenv("HIP_VISIBLE_DEVICES");
 	unsetenv("ROCR_VISIBLE_DEVICES");

@@ -5,6 +5,7 @@
 // vendor's copy (vendor.c) takes off. A run on a device does its work when it is waited for, not before.
 #include <onnxruntime/onnxruntime_c_api.h>
 
+#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -229,8 +230,25 @@ static OrtStatus *add_entry(OrtSessionOptions *o, const char *key, const char *v
 	return NULL;
 }
 
+// Opens a provider's library (FAKE_PROVIDER) as the real one does: after handing over the interface that the library calls.
+static OrtStatus *load_provider(void)
+{
+	void *library;
+
+	setenv("FAKE_HOST", "1", 1);
+	library = dlopen(getenv("FAKE_PROVIDER"), RTLD_NOW | RTLD_LOCAL);
+	unsetenv("FAKE_HOST");
+	if (!library)
+		FAIL("%s", dlerror());
+	return NULL;
+}
+
 static OrtStatus *create_cuda(OrtCUDAProviderOptionsV2 **out)
 {
+	OrtStatus *st = load_provider();
+
+	if (st)
+		return st;
 	*out = make(CUDA_OPTIONS, sizeof **out);
 	return NULL;
 }
@@ -262,6 +280,10 @@ static OrtStatus *cuda_text(const OrtCUDAProviderOptionsV2 *o, OrtAllocator *a, 
 
 static OrtStatus *create_trt(OrtTensorRTProviderOptionsV2 **out)
 {
+	OrtStatus *st = load_provider();
+
+	if (st)
+		return st;
 	*out = make(TRT_OPTIONS, sizeof **out);
 	return NULL;
 }
@@ -307,6 +329,8 @@ static OrtStatus *append_by_name(
 
 		if (strcmp(all[i].name, name))
 			continue;
+		if (!strcmp(name, "MIGraphX") && (st = load_provider()))
+			return st;
 		if ((st = write_options(name, all[i].known, keys, values, count, text, sizeof text)))
 			return st;
 		for (size_t k = 0; k < count; k++)
