@@ -149,21 +149,53 @@ static const char *find_swiftshader(struct arena *a, const char *root)
 	return found;
 }
 
+// Where Vulkan's loader opens a driver: a path, one beside the file that names it, or by the system's folders. NULL: nowhere.
+static const char *driver_path(struct arena *a, const struct vulkan_manifest *m, const char *root)
+{
+	const char *slash = strrchr(m->path, '/'), *path = m->library;
+
+	if (!strchr(path, '/'))
+		return elf_find(a, path, &(struct elf_search){ root, NULL });
+	if (*path != '/' && slash)
+		path = arena_printf(a, "%.*s/%s", (int)(slash - m->path), m->path, path);
+	return file_exists(path) ? path : NULL;
+}
+
+// The loader leaves a driver out whose libraries are not all here, and does not say so.
+static void check_driver(struct checkup *c, const struct vulkan_manifest *m, const char *root)
+{
+	const char *path = driver_path(c->arena, m, root);
+	struct elf_chain chain = { 0 };
+	struct error err = { 0 };
+
+	if (!path)
+		checkup_add(c, CHECK_BAD, "vulkan", soname_bringer(c->arena, m->library), "the driver %s of %s is missing",
+			m->library, m->path);
+	else if (elf_walk(&chain, c->arena, path, &(struct elf_search){ root, NULL }, &err))
+		checkup_add(c, CHECK_BAD, "vulkan", NULL, "the driver of %s: %s", m->path, err.text);
+	for (size_t i = 0; i < chain.gap_count; i++)
+		checkup_add(c, CHECK_BAD, "vulkan", chain.gaps[i].bringer, "the driver %s cannot be used: %s", m->library,
+			chain.gaps[i].sentence);
+	if (chain.path_count && !chain.gap_count)
+		checkup_add(c, CHECK_OK, "vulkan", NULL, "a driver: %s (%s), %zu libraries, all here", m->library, m->path,
+			chain.path_count);
+}
+
 void doctor_vulkan(struct checkup *c, const char *root)
 {
 	struct vulkan_manifest *manifest;
-	size_t count = vulkan_manifests(c->arena, root, &manifest), usable = 0;
+	size_t count = vulkan_manifests(c->arena, root, &manifest), drivers = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		if (!manifest[i].library) {
 			checkup_add(c, CHECK_BAD, "vulkan", NULL, "%s cannot be read or names no library", manifest[i].path);
 			continue;
 		}
-		usable++;
-		checkup_add(c, CHECK_OK, "vulkan", NULL, "a driver: %s (%s)", manifest[i].library, manifest[i].path);
+		drivers++;
+		check_driver(c, &manifest[i], root);
 	}
-	if (usable)
-		return;
+	if (drivers)
+		return; // those that do not work are named above
 	const char *named = getenv("VK_DRIVER_FILES") ? "VK_DRIVER_FILES"
 		: getenv("VK_ICD_FILENAMES")          ? "VK_ICD_FILENAMES"
 						      : NULL;

@@ -105,6 +105,15 @@ finds "hidden AMD GPUs" bad environment 'HIP_VISIBLE_DEVICES="" hides every devi
 # 10. No driver of Vulkan.
 VK_DRIVER_FILES=$work/none.json code 2 "$ASSAY" doctor webgpu:native
 finds "no Vulkan driver" bad vulkan 'no Vulkan driver: VK_DRIVER_FILES names none that is here' 'unset VK_DRIVER_FILES'
+library "$work/driver/libneeded.so.1" libneeded.so.1 V1
+library "$work/driver/libdriver.so" libdriver.so V1 "$work/driver/libneeded.so.1"
+rm "$work/driver/libneeded.so.1"
+echo '{"file_format_version": "1.0.0", "ICD": {"library_path": "./libdriver.so", "api_version": "1.3.0"}}' >"$work/driver/icd.json"
+VK_DRIVER_FILES=$work/driver/icd.json code 2 "$ASSAY" doctor webgpu:native
+finds "a driver of Vulkan that lacks a library" bad vulkan 'the driver \./libdriver\.so cannot be used: libneeded\.so\.1 is missing' ''
+rm "$work/driver/libdriver.so"
+VK_DRIVER_FILES=$work/driver/icd.json code 2 "$ASSAY" doctor webgpu:native
+finds "a driver of Vulkan that is gone" bad vulkan 'the driver \./libdriver\.so of .*icd\.json is missing' ''
 
 # 11. It answers, and wrongly.
 code 2 "$ASSAY" doctor null:wrong=on
