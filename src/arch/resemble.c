@@ -42,10 +42,15 @@ static const char *list_done(struct listing *l, struct arena *a)
 
 // ---- keys ---------------------------------------------------------------------------------------------------------------
 
-// How many types have each key, {"hidden_size": 250, ..}.
-static json_t *count_keys(json_t **defaults, size_t types)
+static double weight_by(json_int_t types_with, size_t types)
 {
-	json_t *counts = json_object(), *value;
+	return log((double)(types + 1) / (double)(types_with + 1));
+}
+
+// What each key of a default configuration tells, {"hidden_size": 0.12, ..}; the inert ones tell nothing and are left out.
+static json_t *weigh_keys(json_t **defaults, size_t types)
+{
+	json_t *counts = json_object(), *weights = json_object(), *value;
 	const char *key;
 
 	for (size_t i = 0; i < types; i++)
@@ -54,18 +59,14 @@ static json_t *count_keys(json_t **defaults, size_t types)
 			json_int_t n = json_integer_value(json_object_get(counts, key));
 			json_object_set_new(counts, key, json_integer(n + 1));
 		}
-	return counts;
-}
-
-static double weight_of(const json_t *counts, const char *key, size_t types)
-{
-	json_int_t n = json_integer_value(json_object_get(counts, key));
-
-	return log((double)(types + 1) / (double)(n + 1));
+	json_object_foreach(counts, key, value) if (!config_is_inert(key))
+		json_object_set_new(weights, key, json_real(weight_by(json_integer_value(value), types)));
+	json_decref(counts);
+	return weights;
 }
 
 // 0..1; `given` without its inert keys.
-static double likeness(const json_t *given, json_t *known, const json_t *counts, size_t types)
+static double likeness(const json_t *given, json_t *known, const json_t *weights, size_t types)
 {
 	double both = 0, either = 0;
 	const char *key;
@@ -73,12 +74,13 @@ static double likeness(const json_t *given, json_t *known, const json_t *counts,
 
 	json_object_foreach((json_t *)(uintptr_t)given, key, value)
 	{
-		double w = weight_of(counts, key, types);
+		const json_t *weight = json_object_get(weights, key);
+		double w = weight ? json_real_value(weight) : weight_by(0, types);
 		either += w;
 		both += json_object_get(known, key) ? w : 0;
 	}
-	json_object_foreach(known, key, value) if (!json_object_get(given, key) && !config_is_inert(key)) either +=
-		weight_of(counts, key, types);
+	json_object_foreach(known, key, value) if (!json_object_get(given, key)) either +=
+		json_real_value(json_object_get(weights, key));
 	return either > 0 ? both / either : 0;
 }
 
@@ -136,9 +138,9 @@ static const struct arch *most_alike(const json_t *given)
 		abort();
 	for (size_t i = 0; i < types; i++)
 		defaults[i] = config_defaults(arch_type_name(i));
-	json_t *counts = count_keys(defaults, types), *towers = list_towers(types);
+	json_t *weights = weigh_keys(defaults, types), *towers = list_towers(types);
 	for (size_t i = 0; i < types; i++) {
-		double like = defaults[i] ? likeness(given, defaults[i], counts, types) : 0;
+		double like = defaults[i] ? likeness(given, defaults[i], weights, types) : 0;
 
 		if (json_object_get(towers, arch_type_name(i)))
 			like *= TOWER_LIKENESS;
@@ -149,7 +151,7 @@ static const struct arch *most_alike(const json_t *given)
 		json_decref(defaults[i]);
 	}
 	json_decref(towers);
-	json_decref(counts);
+	json_decref(weights);
 	free(defaults);
 	return arch_find(best);
 }

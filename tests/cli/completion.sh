@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: fast
+# Program: plain
 # What shells complete: asked of the shells themselves, where they are installed.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 export PATH=$work/bin:$PATH

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: fast
+# Program: plain
 # --help of the program and of every command, word for word: the options are an interface. With UPDATE=1 the expected texts
 # are written anew.
 . "$SOURCE/tests/cli/lib.sh" || exit 1

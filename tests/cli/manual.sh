@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: fast
+# Program: plain
 # docs/assay.1 has every command, option, environment variable, platform, verdict and exit code that there is, and no other.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 manual=$SOURCE/docs/assay.1

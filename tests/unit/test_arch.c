@@ -359,13 +359,32 @@ static void loop_is_known(const struct spec *s, const char *type)
 				type, i + 1);
 }
 
+struct head_names {
+	const char *names[64];
+	size_t count;
+};
+
+// Is it one of them? It is from now on.
+static bool is_among(struct head_names *h, const char *name)
+{
+	for (size_t i = 0; i < h->count; i++)
+		if (!strcmp(h->names[i], name))
+			return true;
+	assert_true(h->count < sizeof h->names / sizeof h->names[0]);
+	h->names[h->count++] = name;
+	return false;
+}
+
 // Whatever head a type is asked with, it is built, or refused in words of our own: no gap of a dialect, a family or a head is a
-// failure, for which an engine would be blamed. One layer, few experts: what is missing there is missing in all.
+// failure, for which an engine would be blamed. One layer, few experts: what is missing there is missing in all. Of classes that
+// have the same head of a type the first one's weights are planned.
 static void every_head_is_built_or_refused(void **state)
 {
 	size_t built = 0, refused = 0, gaps = 0;
 	(void)state;
-	for (size_t i = 0; i < arch_type_count(); i++)
+	for (size_t i = 0; i < arch_type_count(); i++) {
+		struct head_names planned = { 0 };
+
 		for (const struct head_class *h = head_classes; h->suffix; h++) {
 			char config[384], type[256];
 			struct checkpoint c;
@@ -375,6 +394,10 @@ static void every_head_is_built_or_refused(void **state)
 			snprintf(config, sizeof config, "{\"architectures\": [\"Some%s\"], %s", h->suffix, type + 1);
 			assert_int_equal(checkpoint_open_config(&c, "some/model", config, strlen(config), &err), STATUS_OK);
 			enum status st = arch_resolve(&s, &c.arena, &c, &err);
+			if (!st && is_among(&planned, arch_head(s))) {
+				checkpoint_close(&c);
+				continue;
+			}
 			if (!st) {
 				loop_is_known(s, arch_type_name(i));
 				arch_shorten(s, 1);
@@ -395,6 +418,7 @@ static void every_head_is_built_or_refused(void **state)
 			*(st ? &refused : &built) += 1;
 			checkpoint_close(&c);
 		}
+	}
 	assert_true(built > arch_type_count() && refused > 0 && gaps > 0);
 }
 
