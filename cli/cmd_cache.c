@@ -20,12 +20,13 @@ static void print_usage(const struct cache_usage *u, const char *folder, const c
 	if (problem)
 		emit("  problem      %s\n", problem);
 	emit("  graphs       %s in %zu; hard links to weights count nothing\n", show_size(a, u->artifact_bytes), u->artifacts);
-	emit("  synthetic    %s in %zu; this and the next four are kept up to %s together\n", show_size(a, u->synthetic_bytes),
+	emit("  synthetic    %s in %zu; this and the next five are kept up to %s together\n", show_size(a, u->synthetic_bytes),
 		u->synthetics, show_size(a, limit));
 	emit("  converted    %s in %zu; weights in another precision\n", show_size(a, u->converted_bytes), u->converted);
 	emit("  references   %s in %zu; outputs to compare with, ranges of activations\n", show_size(a, u->reference_bytes),
 		u->references);
 	emit("  compiled     %s in %zu; what vendors' compilers made of graphs\n", show_size(a, u->compiled_bytes), u->compiled);
+	emit("  cases        %s in %zu; of conformance, with their weights\n", show_size(a, u->conform_bytes), u->cases);
 	emit("  digests      %s in %zu; of files of 1 MiB and more, so that they are hashed once\n",
 		show_size(a, u->digest_bytes), u->digests);
 	emit("  claims       %s in %zu; of programs that use the cache, or have ended since\n", show_size(a, u->claim_bytes),
@@ -38,15 +39,17 @@ static void print_usage(const struct cache_usage *u, const char *folder, const c
 
 static json_t *usage_json(const struct cache_usage *u, const char *folder, const char *problem, uint64_t limit)
 {
-	return json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+	return json_pack(
+		"{s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
 		"folder", folder, "problem", problem, "limit_bytes", (json_int_t)limit, "artifact_bytes",
 		(json_int_t)u->artifact_bytes, "artifacts", (json_int_t)u->artifacts, "synthetic_bytes",
 		(json_int_t)u->synthetic_bytes, "synthetics", (json_int_t)u->synthetics, "converted_bytes",
 		(json_int_t)u->converted_bytes, "converted", (json_int_t)u->converted, "reference_bytes",
 		(json_int_t)u->reference_bytes, "references", (json_int_t)u->references, "compiled_bytes",
-		(json_int_t)u->compiled_bytes, "compiled", (json_int_t)u->compiled, "digest_bytes", (json_int_t)u->digest_bytes,
-		"digests", (json_int_t)u->digests, "claim_bytes", (json_int_t)u->claim_bytes, "claims", (json_int_t)u->claims,
-		"other_bytes", (json_int_t)u->other_bytes, "dead_links", (json_int_t)u->dead_links);
+		(json_int_t)u->compiled_bytes, "compiled", (json_int_t)u->compiled, "conform_bytes", (json_int_t)u->conform_bytes,
+		"cases", (json_int_t)u->cases, "digest_bytes", (json_int_t)u->digest_bytes, "digests", (json_int_t)u->digests,
+		"claim_bytes", (json_int_t)u->claim_bytes, "claims", (json_int_t)u->claims, "other_bytes",
+		(json_int_t)u->other_bytes, "dead_links", (json_int_t)u->dead_links);
 }
 
 static int cache(bool verify, bool trim, bool clear, bool json, uint64_t limit, struct arena *a)
@@ -109,8 +112,8 @@ static int run(int argc, char **argv)
 		.text = "The cache is $ASSAY_CACHE, else $XDG_CACHE_HOME/assay, else ~/.cache/assay. It holds graphs (weights\n"
 			"are linked, not copied), synthetic and converted weights, reference outputs, what vendors' compilers "
 			"made\n"
-			"of graphs, digests; all of it may be deleted at any time. Sizes are real disk use. It is used only "
-			"where\n"
+			"of graphs, conformance cases, digests; all of it may be deleted at any time. Sizes are real disk\n"
+			"use. It is used only where\n"
 			"nobody but you and root could have put something into it: the folder and those in it belong to one of\n"
 			"you, nobody else may write into them, and those in it are no links.\n\n"
 			"Exit codes: 0 good; 1 bad use or an error of assay's own; 2 --verify found files that do not match.\n",

@@ -5,6 +5,7 @@
 //   CACHE/converted/KEY/{converted-*.safetensors, made.json, used} weights in another precision; locks as of synthetic ones
 //   CACHE/reference/KEY.*                                          outputs to compare with, ranges of activations; own locks
 //   CACHE/compiled/KEY/{..., made.json}                            what a vendor's compiler made (backend/compiled.h); KEY.lock
+//   CACHE/conform/KEY/{config.json, model.safetensors, used}       conformance cases; locks as of synthetic ones
 //   CACHE/digest/DEVICE-INODE                                      SHA-256 of large files (base/digest.h)
 //   CACHE/claim/TOKEN                                              programs that live (base/claim.h); not trimmed but swept
 #include "artifact/artifact.h"
@@ -72,10 +73,20 @@ enum status lock_open(int *fd, const char *path, int mode, struct error *err)
 
 // ---- a walk over all of it ----------------------------------------------------------------------------------------------
 
-enum part { PART_ARTIFACT, PART_SYNTHETIC, PART_CONVERTED, PART_REFERENCE, PART_COMPILED, PART_DIGEST, PART_CLAIM, PART_OTHER };
+enum part {
+	PART_ARTIFACT,
+	PART_SYNTHETIC,
+	PART_CONVERTED,
+	PART_REFERENCE,
+	PART_COMPILED,
+	PART_CONFORM,
+	PART_DIGEST,
+	PART_CLAIM,
+	PART_OTHER
+};
 
-static const char *const part_name[PART_OTHER] = { "artifact", "synthetic", "converted", "reference", "compiled", "digest",
-	"claim" };
+static const char *const part_name[PART_OTHER] = { "artifact", "synthetic", "converted", "reference", "compiled", "conform",
+	"digest", "claim" };
 
 struct entry {
 	enum part part;
@@ -85,7 +96,7 @@ struct entry {
 	ino_t inode;
 	uint64_t disk_bytes;
 	size_t links, links_here; // all of them, and those inside the cache
-	bool made_here;           // one of those is a synthetic or converted weight
+	bool made_here;           // one of those is a weight that assay made
 };
 
 struct walk {
@@ -138,7 +149,7 @@ static void walk_folder(struct walk *w, enum part part, const char *folder, cons
 // Weights that assay made itself; an artifact may be a link to them.
 static bool is_made(enum part p)
 {
-	return p == PART_SYNTHETIC || p == PART_CONVERTED;
+	return p == PART_SYNTHETIC || p == PART_CONVERTED || p == PART_CONFORM;
 }
 
 // Same file together; among its names the one that it was made under first, so that its bytes are counted there.
@@ -227,6 +238,7 @@ enum status cache_usage(struct cache_usage *out, struct error *err)
 			[PART_CONVERTED] = &u.converted_bytes,
 			[PART_REFERENCE] = &u.reference_bytes,
 			[PART_COMPILED] = &u.compiled_bytes,
+			[PART_CONFORM] = &u.conform_bytes,
 			[PART_DIGEST] = &u.digest_bytes,
 			[PART_CLAIM] = &u.claim_bytes,
 			[PART_OTHER] = &u.other_bytes };
@@ -238,6 +250,7 @@ enum status cache_usage(struct cache_usage *out, struct error *err)
 		u.references +=
 			e->part == PART_REFERENCE && (text_ends(e->name, ".safetensors") || text_ends(e->name, ".ranges.json"));
 		u.compiled += e->part == PART_COMPILED && keyed && text_is(e->name, "made.json");
+		u.cases += e->part == PART_CONFORM && keyed && text_is(e->name, "model.safetensors");
 		u.digests += e->part == PART_DIGEST;
 		u.claims += e->part == PART_CLAIM;
 		u.dead_links += is_dead_link(e, &of_hub) && of_hub;
@@ -423,7 +436,8 @@ enum status cache_trim(uint64_t limit, uint64_t *removed, struct error *err)
 	static const struct {
 		const char *part;
 		void (*remove)(const char *);
-	} unfinished[] = { { "artifact", remove_stale }, { "synthetic", remove_unfinished }, { "converted", remove_unfinished } };
+	} unfinished[] = { { "artifact", remove_stale }, { "synthetic", remove_unfinished }, { "converted", remove_unfinished },
+		{ "conform", remove_unfinished } };
 	for (size_t i = 0; i < sizeof unfinished / sizeof unfinished[0]; i++) {
 		const char *part = cache_find(&a, unfinished[i].part);
 		if (part)

@@ -8,8 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cache.h"
-#include "base/claim.h"
+#include "artifact/inside.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -117,69 +116,81 @@ enum status conform_weights(struct arena *a, const char *lines, const json_t *in
 	return st ? st : write_weights(a, to, weights, count, integers, err);
 }
 
-// Is the folder what a case was made into? Otherwise it is made again.
-static bool is_made(const char *folder, const char *key, const char *config, size_t config_nbytes)
+// A case that is made into a folder: its files as they were read, and the key that is their SHA-256.
+struct making {
+	const char *case_folder;
+	char *config, *weights, *json;
+	size_t config_nbytes, weights_nbytes, json_nbytes;
+	char key[65];
+};
+
+// Is the folder what the case was made into? Otherwise it is made again.
+static bool is_whole(void *context, const char *folder, struct error *err)
 {
+	const struct making *m = context;
 	struct arena a = { 0 };
 	size_t nbytes;
 	char *text;
 	bool good = !file_read(&a, arena_printf(&a, "%s/config.json", folder), FILE_LIMIT, &text, &nbytes, NULL) &&
-		nbytes == config_nbytes && !memcmp(text, config, nbytes) && sealed_folder_check(folder, "model.safetensors", key);
+		nbytes == m->config_nbytes && !memcmp(text, m->config, nbytes) &&
+		sealed_folder_check(folder, "model.safetensors", m->key);
 
+	(void)err; // whatever it is, it is made anew
 	arena_done(&a);
 	return good;
 }
 
+static enum status make(void *context, const char *folder, struct error *err)
+{
+	const struct making *m = context;
+	struct arena a = { 0 };
+	struct weight *weights = NULL;
+	size_t count = 0;
+	json_t *json = NULL;
+
+	scratch_sweep();
+	enum status st = json_bytes(arena_printf(&a, "%s/case.json", m->case_folder), m->json, m->json_nbytes, &json, err);
+	if (!st && (st = parse_weights(&a, arena_strndup(&a, m->weights, m->weights_nbytes), &weights, &count, err)))
+		error_prefix(err, "%s/weights.tsv", m->case_folder);
+	if (!st)
+		st = file_mkdirs(folder, err);
+	if (!st)
+		st = file_write(arena_printf(&a, "%s/config.json", folder), m->config, m->config_nbytes, err);
+	if (!st)
+		st = write_weights(&a, arena_printf(&a, "%s/model.safetensors", folder), weights, count,
+			json_object_get(json, "integer_tensors"), err);
+	if (!st)
+		st = sealed_folder_write(folder, "model.safetensors", m->key, err);
+	json_decref(json);
+	arena_done(&a);
+	return st;
+}
+
 enum status conform_materialise(const char **folder, struct arena *a, const char *case_folder, struct error *err)
 {
-	static const char *const names[] = { "config.json", "weights.tsv", "case.json" };
 	struct arena scratch = { 0 };
-	const char *conform, *result, *part;
-	char *files[3], hex[65];
-	size_t sizes[3], count = 0;
-	struct weight *weights = NULL;
-	json_t *json = NULL;
+	struct making m = { .case_folder = case_folder };
+	const struct {
+		const char *name;
+		char **text;
+		size_t *nbytes;
+	} files[] = { { "config.json", &m.config, &m.config_nbytes }, { "weights.tsv", &m.weights, &m.weights_nbytes },
+		{ "case.json", &m.json, &m.json_nbytes } };
 	struct hash h;
 	enum status st = STATUS_OK;
 
 	hash_init(&h);
-	for (size_t i = 0; i < 3 && !st; i++) {
-		st = file_read(
-			&scratch, arena_printf(&scratch, "%s/%s", case_folder, names[i]), FILE_LIMIT, &files[i], &sizes[i], err);
+	for (size_t i = 0; i < sizeof files / sizeof *files && !st; i++) {
+		st = file_read(&scratch, arena_printf(&scratch, "%s/%s", case_folder, files[i].name), FILE_LIMIT, files[i].text,
+			files[i].nbytes, err);
 		if (!st)
-			hash_add_text(&h, files[i]);
+			hash_add_text(&h, *files[i].text);
 	}
-	if (st || (st = cache_part(&conform, &scratch, "conform", err))) {
-		arena_done(&scratch);
-		return st;
-	}
-	hash_hex(&h, hex);
-	result = arena_printf(a, "%s/%s", conform, hex);
-	part = arena_printf(&scratch, "%s.%s.part", result, claim_token());
-	if (!is_made(result, hex, files[0], sizes[0])) {
-		scratch_sweep();
-		st = json_bytes(arena_printf(&scratch, "%s/case.json", case_folder), files[2], sizes[2], &json, err);
-		if (!st && (st = parse_weights(&scratch, files[1], &weights, &count, err)))
-			error_prefix(err, "%s/weights.tsv", case_folder);
-		if (!st)
-			st = file_mkdirs(part, err);
-		if (!st)
-			st = file_write(arena_printf(&scratch, "%s/config.json", part), files[0], sizes[0], err);
-		if (!st)
-			st = write_weights(&scratch, arena_printf(&scratch, "%s/model.safetensors", part), weights, count,
-				json_object_get(json, "integer_tensors"), err);
-		if (!st)
-			st = sealed_folder_write(part, "model.safetensors", hex, err);
-		if (!st && !is_made(result, hex, files[0], sizes[0])) // another may have been faster
-			st = file_remove_tree(result, err);
-		if (!st && rename(part, result) < 0 && !file_is_dir(result))
-			st = error_errno(err, "%s: cannot be renamed", part);
-		file_remove_tree(part, NULL);
-		json_decref(json);
-	}
-	arena_done(&scratch);
+	hash_hex(&h, m.key);
 	if (!st)
-		*folder = result;
+		st = cached_folder(
+			folder, a, "conform", m.key, &(struct cached){ .is_whole = is_whole, .make = make, .context = &m }, err);
+	arena_done(&scratch);
 	return st;
 }
 

@@ -26,7 +26,8 @@ struct conform_case {
 	const char *counted;        // what `lines` counts: "lines", "cases"
 };
 
-// A checkpoint folder made from a case, in the cache (CACHE/conform/KEY): config.json and model.safetensors.
+// A checkpoint folder made from a case, in the cache (CACHE/conform/KEY): config.json and model.safetensors. While `a` lives it
+// is not trimmed away.
 enum status conform_materialise(const char **folder, struct arena *a, const char *case_folder, struct error *err);
 
 struct conform_asked {

@@ -28,6 +28,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cell/scratch.h"
+#include "conform/conform.h"
 #include "skips.h"
 
 // A cache of its own for every test.
@@ -370,6 +371,38 @@ static void digests_in_use(void **state)
 	assert_true(st.st_mtim.tv_sec > 1000);
 }
 
+// Conformance cases count and go like the rest, but for one that is in use.
+static void cases_go(void **state)
+{
+	static const char bert[] = TEST_SOURCE "/tests/conform/cases/bert", albert[] = TEST_SOURCE "/tests/conform/cases/albert";
+	struct arena used = { 0 }, done = { 0 };
+	const char *in_use, *other, *again;
+	struct cache_usage u;
+
+	(void)state;
+	use_cache("cases");
+	assert_int_equal(conform_materialise(&in_use, &used, bert, NULL), STATUS_OK);
+	assert_int_equal(conform_materialise(&other, &done, albert, NULL), STATUS_OK);
+	other = arena_strdup(&arena, other);
+	arena_done(&done);
+	assert_int_equal(cache_usage(&u, NULL), STATUS_OK);
+	assert_int_equal(u.cases, 2);
+	assert_true(u.conform_bytes > 4096);
+	assert_int_equal(trim(1 << 30), 0);
+	const char *killed = arena_printf(&arena, "cases/conform/" KEY("0d0d") ".tmp");
+	make(killed, 0700); // of a maker that died
+	assert_true(trim(0) > 0);
+	assert_true(file_is_dir(in_use));
+	assert_false(file_is_dir(other) || file_is_dir(path(killed)));
+	in_use = arena_strdup(&arena, in_use);
+	arena_done(&used);
+	assert_int_equal(conform_materialise(&again, &arena, albert, NULL), STATUS_OK);
+	assert_string_equal(again, other);
+	assert_true(trim(0) > 0);
+	assert_false(file_is_dir(in_use));
+	assert_true(file_is_dir(again));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -383,6 +416,7 @@ int main(void)
 		cmocka_unit_test(claims_told),
 		cmocka_unit_test(trims),
 		cmocka_unit_test(digests_in_use),
+		cmocka_unit_test(cases_go),
 	};
 
 	return exit_code(cmocka_run_group_tests(tests, scratch_make, scratch_remove));
