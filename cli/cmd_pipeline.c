@@ -87,6 +87,38 @@ static void print_places(const json_t *graphs)
 	emit_to(stderr, "\n");
 }
 
+// Devices that stand in for hardware, and the null engine: what ran there says nothing of hardware.
+static void print_software(const json_t *graphs)
+{
+	const char *told = NULL;
+	const json_t *g;
+	size_t i;
+
+	json_array_foreach(graphs, i, g)
+	{
+		const char *name = json_string_value(json_object_get(g, "platform"));
+		const bool is_null = platform_is_software(platform_named(name));
+
+		if (text_is(name, told) || !(is_null || json_is_true(json_object_get(g, "emulated"))))
+			continue;
+		emit("%s: %s\n", name,
+			is_null ? "nothing was computed: the answer means nothing"
+				: "an EMULATED device, software in the place of hardware");
+		told = name;
+	}
+}
+
+// An answer that is a picture or a sound, and nobody keeps it.
+static void hint_file(const struct pipeline_told *told, const struct asked *q)
+{
+	const json_t *answer = json_object_get(json_array_get(told->answers, 0), "answer");
+	const bool picture = json_object_get(answer, "png"), sound = json_object_get(answer, "sampling_rate");
+
+	if ((picture || sound) && !q->save && !q->output)
+		progress_notice(sound ? "the sound is not kept: -o FILE.wav writes it"
+				      : "the picture is not kept: -o FILE.png writes it");
+}
+
 static void print_words(const struct pipeline_told *told, const struct asked *q, struct arena *a)
 {
 	const char *weights = json_string_value(json_object_get(told->facts, "weights"));
@@ -205,6 +237,31 @@ static enum status check_output(const char *path, struct arena *a, struct error 
 	return access(folder, W_OK | X_OK) ? error_errno(err, "-o %s: %s", path, folder) : STATUS_OK;
 }
 
+// Is what lies at `path` in the folder, links followed?
+static bool lies_in(const char *path, const char *folder)
+{
+	char *real = realpath(path, NULL), *of = realpath(folder, NULL);
+	const size_t n = of ? strlen(of) : 0;
+	const bool inside = real && of && !strncmp(real, of, n) && (real[n] == '/' || n == 1);
+
+	free(real);
+	free(of);
+	return inside;
+}
+
+// A file that is there and lies in the model's folder, or that its folder there links to, is one of the model.
+static enum status check_no_models(const char *path, const char *model, struct arena *a, struct error *err)
+{
+	const char *slash = strrchr(path, '/'), *above = slash ? arena_printf(a, "%.*s.", (int)(slash - path + 1), path) : ".";
+	struct stat is;
+
+	if (lstat(path, &is) ||
+		!(lies_in(path, model) || lies_in(arena_printf(a, "%s/.", above), arena_printf(a, "%s/.", model))))
+		return STATUS_OK;
+	return error_set(err, STATUS_BAD_INPUT,
+		"-o %s is a file in the model's own folder: name one that is not there yet, or elsewhere", path);
+}
+
 static int answer(const struct asked *q, const char *model, char **words, size_t count, struct arena *a)
 {
 	struct pipeline_told told = { 0 };
@@ -234,6 +291,8 @@ static int answer(const struct asked *q, const char *model, char **words, size_t
 		st = q->chat ? read_chat(inputs, words, count, &err) : read_inputs(inputs, words, count, &file, a, &err);
 	if (!st)
 		st = hub_folder(&folder, a, model, "a model", &err);
+	if (!st && q->output)
+		st = check_no_models(q->output, folder, a, &err);
 	if (!st)
 		st = plan_pipeline_target(&target, a, q->on, &err);
 	if (!st)
@@ -258,6 +317,10 @@ static int answer(const struct asked *q, const char *model, char **words, size_t
 		print_json(&told, q);
 	else if (!st)
 		print_words(&told, q, a);
+	if (!st && !q->json)
+		print_software(json_object_get(json_object_get(told.facts, "placement"), "graphs"));
+	if (!st)
+		hint_file(&told, q);
 	if (!st && !q->json && target.part_count)
 		print_places(json_object_get(json_object_get(told.facts, "placement"), "graphs"));
 	if (file)

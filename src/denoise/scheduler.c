@@ -162,7 +162,9 @@ static void space(struct scheduler *s, struct reader *r)
 			fail(r, STATUS_UNSUPPORTED, "timestep_spacing", "neither linspace, leading nor trailing");
 		}
 		if (s->time[i] < 0 || s->time[i] > train - 1)
-			fail(r, STATUS_BAD_INPUT, "steps_offset", "more steps than training had, or times that it had not");
+			fail(r, STATUS_BAD_INPUT, "steps_offset",
+				"there would be times that training had not, with this offset or so many steps: ask for fewer "
+				"(--steps)");
 	}
 }
 

@@ -98,9 +98,9 @@ json_t *pipeline_told_json(const struct pipeline_told *told, const char *on, con
 	size_t i;
 
 	json_array_foreach(told->answers, i, one) json_array_append_new(answers,
-		json_pack("{s:O, s:O, s:O, s:O}", "input", json_object_get(one, "input"), "answer",
+		json_pack("{s:O, s:O, s:O, s:O, s:O}", "input", json_object_get(one, "input"), "answer",
 			json_object_get(one, "answer"), "tensors", json_object_get(one, "tensors"), "pictures",
-			json_object_get(one, "pictures")));
+			json_object_get(one, "pictures"), "files", json_object_get(one, "files")));
 	return json_pack("{s:O?, s:s, s:s?, s:O?, s:o, s:O?, s:O?}", "task", json_object_get(facts, "task"), "platform", on,
 		"precision", precision, "weights", json_object_get(facts, "weights"), "answers", answers, "times",
 		json_object_get(facts, "times"), "placement", json_object_get(facts, "placement"));

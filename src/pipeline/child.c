@@ -40,10 +40,10 @@ static json_t *tensors_told(const struct pipeline_answer *answer)
 	return tensors;
 }
 
-static void say_answer(const json_t *input, struct pipeline_answer *answer)
+static void say_answer(const json_t *input, struct pipeline_answer *answer, json_t *files)
 {
-	say(json_pack("{s:s, s:O, s:o, s:o, s:o}", "event", "answer", "input", input, "answer", answer->json, "tensors",
-		tensors_told(answer), "pictures", answer_pictures(answer)));
+	say(json_pack("{s:s, s:O, s:o, s:o, s:o, s:o}", "event", "answer", "input", input, "answer", answer->json, "tensors",
+		tensors_told(answer), "pictures", answer_pictures(answer), "files", files));
 }
 
 // The picture or the sound of an answer as the file that was asked for.
@@ -87,7 +87,10 @@ static enum status answer_all(struct pipeline *p, const json_t *request, struct 
 	say_phase("answer");
 	pipeline_set_watch(p, say_step, NULL);
 	if (!st && output && json_array_size(inputs) > 1)
-		st = error_set(err, STATUS_BAD_INPUT, "one file, and %zu answers", json_array_size(inputs));
+		st = error_set(err, STATUS_BAD_INPUT,
+			"-o %s is one file, and %zu inputs have %zu answers: ask for one at a time, or --save FOLDER writes them "
+			"all",
+			output, json_array_size(inputs), json_array_size(inputs));
 	json_array_foreach(inputs, i, input)
 	{
 		struct pipeline_answer answer;
@@ -99,7 +102,7 @@ static enum status answer_all(struct pipeline *p, const json_t *request, struct 
 				st = answer_save(&answer, save, before, err);
 			if (!st && output)
 				st = write_output(&answer, output, err);
-			say_answer(input, &answer);
+			say_answer(input, &answer, st ? json_array() : answer_files(&answer, save, before, output));
 		}
 		arena_done(&a);
 	}

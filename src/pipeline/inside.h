@@ -175,6 +175,8 @@ json_t *answer_picture(struct call *c, struct pipeline_answer *out, const char *
 
 // save.c: {NAME: {"width", "height", "share"}} of an answer's pictures; share: of the pixels of a mask, null of another picture.
 json_t *answer_pictures(const struct pipeline_answer *answer);
+// What answer_save with `folder` and `before`, and -o with `output`, wrote, either NULL: [{"of": name in the answer, "file"}].
+json_t *answer_files(const struct pipeline_answer *answer, const char *folder, const char *before, const char *output);
 // The sound of an answer that has one as a WAV file.
 enum status answer_save_sound(const struct pipeline_answer *answer, const char *path, struct error *err);
 // Pictures as PNG files under their names, tensors in answer.safetensors and a sound in audio.wav, in a folder that is made where

@@ -53,10 +53,18 @@ static enum status class_of(const char *folder, struct arena *a, const char **ou
 static enum status cannot_be_told(const char *folder, const char *class_name, bool pictures, struct arena *a, struct error *err)
 {
 	const char *head = class_name ? arch_class_head(class_name) : NULL, *may = "";
+	bool of_pictures = false;
 
-	for (const struct pipeline_task *t = pipeline_tasks; t->name; t++)
+	for (const struct pipeline_task *t = pipeline_tasks; t->name; t++) {
+		of_pictures = of_pictures || (t->of_pictures && (words_have(t->heads, head) || words_have(t->maybe, head)));
 		if (words_have(t->maybe, head) && t->of_pictures == pictures)
 			may = arena_join(a, *may ? may : NULL, ", ", t->name);
+	}
+	if (!pictures && !*may && of_pictures)
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s has no preprocessor_config.json, which says how the pictures of %s are prepared: put the model's own "
+			"there",
+			folder, class_name);
 	return error_set(err, STATUS_BAD_INPUT, "which task %s is for cannot be told from its class%s%s: name it with --task%s%s",
 		folder, class_name ? " " : "", class_name ? class_name : "", *may ? ", such as " : "", may);
 }

@@ -152,7 +152,7 @@ struct pipeline_asked {
 };
 struct pipeline_told {
 	// An array, {"input", "answer", "tensors": {NAME: nested lists; null: too many numbers}, "pictures": {NAME: {"width",
-	// "height", "share": of a mask's pixels, else null}}} each.
+	// "height", "share": of a mask's pixels, else null}}, "files": [{"of": NAME, "file": written path}]} each.
 	json_t *answers;
 	// {"task", "weights": "real" or "synthetic", "times": pipeline_times, "placement": {"nodes", "on_platform", "elsewhere",
 	// "note", "graphs"}}, as in struct pipeline_placement

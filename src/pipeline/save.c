@@ -28,6 +28,28 @@ json_t *answer_pictures(const struct pipeline_answer *answer)
 	return all;
 }
 
+static void add_file(json_t *list, const char *of, const char *file)
+{
+	json_array_append_new(list, json_pack("{s:s, s:s}", "of", of, "file", file));
+}
+
+json_t *answer_files(const struct pipeline_answer *answer, const char *folder, const char *before, const char *output)
+{
+	struct arena a = { 0 };
+	json_t *list = json_array();
+
+	for (size_t i = 0; folder && i < answer->picture_count; i++)
+		add_file(list, answer->pictures[i].name, arena_printf(&a, "%s/%s%s", folder, before, answer->pictures[i].name));
+	for (size_t i = 0; folder && i < answer->tensor_count; i++)
+		add_file(list, answer->tensors[i].name, arena_printf(&a, "%s/%sanswer.safetensors", folder, before));
+	if (folder && answer->rate)
+		add_file(list, "audio", arena_printf(&a, "%s/%saudio.wav", folder, before));
+	if (output)
+		add_file(list, answer->rate ? "audio" : answer->pictures[0].name, output);
+	arena_done(&a);
+	return list;
+}
+
 enum status answer_save_sound(const struct pipeline_answer *answer, const char *path, struct error *err)
 {
 	const struct tensor *audio = tensor_named(answer->tensors, answer->tensor_count, "audio");

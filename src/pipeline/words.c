@@ -121,7 +121,8 @@ static enum status put(json_t *input, const struct pipeline_task *t, const struc
 	json_t *value;
 
 	if (at == PIPELINE_INPUTS)
-		return error_set(err, STATUS_BAD_INPUT, "%.100s: %s takes %s", w->text, t->name, usage_of(t, a));
+		return error_set(err, STATUS_BAD_INPUT, "%.100s: %s takes %s",
+			*w->text ? w->text : "an INPUT without text, or an empty file", t->name, usage_of(t, a));
 	value = w->kind == MEDIUM_JSON ? json_incref(w->json) : json_string(w->text);
 	if (!value)
 		return error_set(err, STATUS_BAD_INPUT, "%.100s: no UTF-8", w->text);

@@ -19,6 +19,7 @@ code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 3 --seed 1 -o "$work/fox.p
 has out "^image \[32,32,3\]  png $work/fox.png 32 x 32\$"
 code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 3 --seed 1 --option negative_prompt= --output "$work/again.png" --json
 json 'd["task"] == "text-to-image" and d["answers"][0]["input"] == {"prompt": "a red fox"}'
+json 'd["answers"][0]["files"] == [{"of": "image.png", "file": work + "/again.png"}] and list(d["answers"][0]["pictures"]) == ["image.png"]'
 json '{g["graph"]: g["runs"] for g in d["times"]["graphs"]} == {"text_encoder/model.onnx": 1, "unet/model.onnx": 3, "vae/vae_decoder.onnx": 1}'
 json 'all(g["run_ms"] > 0 and g["open_ms"] > 0 for g in d["times"]["graphs"])'
 cmp "$work/fox.png" "$work/again.png" || fail "the same seed gave other bytes"
@@ -77,7 +78,16 @@ refused 1 'seed is a whole number' --option seed=-1
 refused 1 'eta is from 0 to 1' --option eta=2
 refused 2 'max_sequence_length of StableDiffusionPipeline is not supported yet' --option max_sequence_length=8
 code 1 "$ASSAY" pipeline "$model" 'a red fox' 'a wolf' --steps 1 -o "$work/two.png"
-has err 'one file, and 2 answers'
+has err '-o .*/two.png is one file, and 2 inputs have 2 answers: ask for one at a time, or --save FOLDER'
+refused 1 'times that training had not, .*: ask for fewer \(--steps\)' --steps 1000
+# The model's own files are not replaced, also by way of a link; a picture that nobody keeps is said to be gone.
+ln -s "$model/unet/config.json" "$work/link.png"
+for file in "$model/unet/config.json" "$model/model_index.json" "$work/link.png"; do
+	code 1 "$ASSAY" pipeline "$model" 'a red fox' --steps 1 -o "$file"
+	has err "^assay: -o $file is a file in the model's own folder: "
+done
+code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 1
+has err '^assay: the picture is not kept: -o FILE.png writes it$'
 code 1 "$ASSAY" pipeline "$model/unet" 'a red fox' --task text-to-image
 has err 'has no model_index.json'
 # A picture is not what every task gives.

@@ -144,6 +144,18 @@ code 2 "$ASSAY" pipeline "$work/image-segmentation-segformer" "$cases/image-segm
 has err 'this model gives labels of pixels alone'
 code 1 "$ASSAY" pipeline "$work/image-classification-vit" 'a text'
 has err 'image-classification takes image'
+: >"$work/empty.png"
+code 1 "$ASSAY" pipeline "$work/image-classification-vit" "$work/empty.png"
+has err '^assay: an INPUT without text, or an empty file: image-classification takes image$'
+mv "$work/image-classification-vit/preprocessor_config.json" "$work/prepared.json"
+code 1 "$ASSAY" pipeline "$work/image-classification-vit" "$cases/image-classification-vit/input0.png"
+has err 'image-classification-vit has no preprocessor_config.json, which says how the pictures of ViTForImageClassification are prepared'
+mv "$work/prepared.json" "$work/image-classification-vit/preprocessor_config.json"
+# What ran on no hardware says so, whether parts are named or not.
+code 0 "$ASSAY" pipeline "$work/image-classification-vit" "$cases/image-classification-vit/input0.png"
+lacks out 'nothing was computed|EMULATED'
+code 0 "$ASSAY" pipeline "$work/image-classification-vit" "$cases/image-classification-vit/input0.png" --on null
+has out '^null: nothing was computed: the answer means nothing$'
 echo >"$work/file"
 # shellcheck disable=SC2086
 "$ASSAY" pipeline $segments --save "$work/file/folder" >"$work/out" 2>"$work/err" && fail "a folder below a file"
