@@ -12,6 +12,7 @@
 #include "assay.h"
 #include "command.h"
 #include "emit.h"
+#include "run/cell.h"
 
 // clang-format off
 // In the order of `assay --help`: what people do first, then what serves it. One line here is all that a new command needs
@@ -141,6 +142,7 @@ int main(int argc, char **argv)
 		return EXIT_USE;
 	// At a limit of file sizes a write fails with a sentence; the signal would end the program in silence.
 	signal(SIGXFSZ, SIG_IGN);
+	cell_program_is_this();
 	bool is_child = argc > 1 && strcmp(argv[1], "cell") == 0;
 	cli_watch_pages(is_child);
 	if (!is_child)

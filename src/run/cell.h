@@ -64,7 +64,10 @@ json_t *cell_probe(const struct backend *b, const char *build);
 // never NULL.
 json_t *cell_driver(const char *name);
 
-// The program that children are started from: ASSAY_PROGRAM, else beside or below this library or program.
+// The program that children are started from: ASSAY_PROGRAM, else this one where it is assay itself, else beside or below this
+// library or program.
 const char *cell_program(struct arena *a);
+// Told by assay itself, which may have been renamed or copied, before the first child.
+void cell_program_is_this(void);
 
 #endif

@@ -94,6 +94,13 @@ static const char *folder_of(struct arena *a, const char *path)
 	return slash ? arena_strndup(a, path, (size_t)(slash - path)) : NULL;
 }
 
+static bool is_this;
+
+void cell_program_is_this(void)
+{
+	is_this = true;
+}
+
 const char *cell_program(struct arena *a)
 {
 	static const char *const places[] = { "assay", "../bin/assay", "../../bin/assay", "../assay" };
@@ -108,8 +115,8 @@ const char *cell_program(struct arena *a)
 	if (n > 0) {
 		self[n] = 0;
 		// Itself: also when the file was replaced or moved while this one runs.
-		if (text_ends(self, "/assay") || text_ends(self, "/assay (deleted)"))
-			return text_ends(self, ")") ? "/proc/self/exe" : arena_strdup(a, self);
+		if (is_this || text_ends(self, "/assay") || text_ends(self, "/assay (deleted)"))
+			return text_ends(self, " (deleted)") ? "/proc/self/exe" : arena_strdup(a, self);
 		folders[1] = folder_of(a, self);
 	}
 	// The address of a constant of ours lies in the library, or in the program that it is linked into.
