@@ -48,6 +48,15 @@ static const char *architecture_name(size_t i, const void *table)
 	return i < ARCHITECTURE_COUNT ? architectures[i].word : NULL;
 }
 
+static const char *architecture_names(struct arena *a)
+{
+	const char *out = NULL;
+
+	for (size_t i = 0; i < ARCHITECTURE_COUNT; i++)
+		out = arena_join(a, out, ", ", architectures[i].word);
+	return out;
+}
+
 // Those that stand for each architecture; of the carried ones with --key or --all those that are of it.
 static int add_architecture(const struct matrix_command *x, const char *word, const char **models, size_t *count)
 {
@@ -59,8 +68,11 @@ static int add_architecture(const struct matrix_command *x, const char *word, co
 	if (i == ARCHITECTURE_COUNT) {
 		const char *near = text_nearest(word, architecture_name, NULL);
 
-		return cli_bad_use("--architectures %s: no architecture is called so%s%s%s", word, near ? "; did you mean " : "",
-			near ? near : "", near ? "?" : "");
+		int code = near ? cli_bad_use("--architectures %s: no architecture is called so; did you mean %s?", word, near)
+				: cli_bad_use("--architectures %s: no architecture is called so; there are %s", word,
+					  architecture_names(&a));
+		arena_done(&a);
+		return code;
 	}
 	const struct architecture *wanted = &architectures[i];
 	for (size_t k = 0; !x->key && k < 3 && wanted->models[k]; k++)
@@ -279,7 +291,9 @@ static int matrix(struct matrix_command *x)
 		show_json(c->matrix.results);
 	} else {
 		cells_print_counts(c);
-		if (c->matrix.run > 0)
+		if (c->matrix.done <= c->matrix.skipped + c->matrix.taken) // a run without a row is in no list
+			emit("no row was written\n");
+		else if (c->matrix.run > 0)
 			emit("run:%lld of %s; `assay compare run:N run:%lld` holds it against another, `assay query runs` lists "
 			     "them\n",
 				(long long)c->matrix.run, c->db, (long long)c->matrix.run);

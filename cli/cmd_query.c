@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay query: named questions and SQL over the rows. SQL is one SELECT, which changes nothing and reads nothing but the
 // database; its rows and its time are bounded.
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,6 +227,18 @@ static void name_members(struct arena *a, const struct table *t, const char **na
 	json_decref(seen);
 }
 
+// As it stands in JSON. A real number is written as DuckDB does it, by the shortest digits that are read as the same number of
+// its type: a FLOAT is 0.212, and the double that it becomes 0.21199999749660492.
+static char *json_text(const char *type, const char *cell)
+{
+	json_t *value = json_of(type, cell);
+	char *text = json_is_real(value) && isdigit((unsigned char)cell[*cell == '-']) ? strdup(cell)
+										       : visible_json(value, JSON_ENCODE_ANY);
+
+	json_decref(value);
+	return text;
+}
+
 // Row by row: a tree of all is many times their text.
 static void print_json(struct arena *a, const struct table *t)
 {
@@ -234,17 +247,20 @@ static void print_json(struct arena *a, const struct table *t)
 	name_members(a, t, names);
 	emit(t->row_count > 0 ? "[\n" : "[]\n");
 	for (size_t r = 0; r < t->row_count; r++) {
-		json_t *row = json_object();
-		for (size_t c = 0; c < t->column_count; c++)
-			json_object_set_new(row, names[c], json_of(t->types[c], t->cells[r * t->column_count + c]));
-		char *text = visible_json(row, JSON_INDENT(2)); // its texts have no line ends
-		for (char *left = NULL, *line = strtok_r(text, "\n", &left); line != NULL; line = strtok_r(NULL, "\n", &left)) {
-			emit_bytes("  ", 2);
-			emit_bytes(line, strlen(line));
-			emit(*line != '}' ? "\n" : r + 1 < t->row_count ? ",\n" : "\n]\n");
+		emit("  {\n");
+		for (size_t c = 0; c < t->column_count; c++) {
+			json_t *name = visible_json_string(names[c]);
+			char *key = visible_json(name, JSON_ENCODE_ANY),
+			     *text = json_text(t->types[c], t->cells[r * t->column_count + c]);
+
+			emit("    %s: ", key);
+			emit_bytes(text, strlen(text)); // has no line ends
+			emit(c + 1 < t->column_count ? ",\n" : "\n");
+			free(text);
+			free(key);
+			json_decref(name);
 		}
-		free(text);
-		json_decref(row);
+		emit(r + 1 < t->row_count ? "  },\n" : "  }\n]\n");
 	}
 }
 

@@ -29,7 +29,8 @@ static void each(void *context, const struct conform_case *c)
 {
 	struct verify_command *x = context;
 
-	progress_line("%zu: %s: %s", ++x->done, c->name, verdict_word(c->verdict));
+	progress_step("%zu of %zu answers: %s: %s", ++x->done, x->verify.kind_count * x->cells.matrix.target_count, c->name,
+		verdict_word(c->verdict));
 }
 
 // ---- what is seen ---------------------------------------------------------------------------------------------------------
@@ -61,7 +62,7 @@ static void print_cause(struct verify_command *x, struct arena *a, size_t kind, 
 	struct verify_entry e;
 
 	verify_entry(&e, &x->verify, &x->cells.matrix, kind, t, check);
-	if (e.verdict == VERDICT_RIGHT)
+	if (e.verdict == VERDICT_RIGHT || (e.verdict == VERDICT_NOT_ASKED && cli_stop)) // of those that did not begin one line
 		return;
 	emit("%s, %s, on %s: %s: %s%s%s\n", verify_kind_name(a, x->verify.kinds[kind]), verify_check_word(check),
 		platform_name(a, &x->cells.matrix, t), verdict_word(e.verdict), e.cause ? e.cause : verdict_sentence(e.verdict),
@@ -79,6 +80,9 @@ static void print_causes(struct verify_command *x, struct arena *a)
 				verdict_word(m->targets[t].absent_verdict), m->targets[t].absent);
 			continue;
 		}
+		if (cli_stop)
+			emit("on %s: what is not_asked had not begun when assay was stopped\n",
+				platform_name(a, m, &m->targets[t]));
 		for (size_t k = 0; k < x->verify.kind_count; k++)
 			for (int check = 0; check < VERIFY_CHECKS; check++)
 				print_cause(x, a, k, &m->targets[t], (enum verify_check)check);
@@ -159,6 +163,7 @@ static int verify(struct verify_command *x)
 	m->question.synthetic = m->question.no_conform = true;
 	m->question.effort = "rapid";
 	c->offline = c->quiet = true;
+	c->counted = !progress_is_shown();
 	int code = cells_plan(c, x->verify.models, x->verify.model_count);
 	if (code >= 0)
 		return code;

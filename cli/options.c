@@ -232,8 +232,14 @@ static int parse_option(const struct cli_usage *usage, int argc, char **argv, in
 		return 0;
 	}
 	if (!value) {
-		if (*i + 1 >= argc)
+		const char *next = *i + 1 < argc ? argv[*i + 1] : NULL;
+		const char *given = next && next[0] == '-' && next[1] == '-' && next[2] ? next + 2 : NULL;
+
+		if (!next)
 			return cli_bad_use("%s wants a value: %s", shown, o->argument ? o->argument : "VALUE");
+		if (given && o->kind != CLI_TEXT && find_option(usage->options, given, strcspn(given, "=")))
+			return cli_bad_use("%s wants a value, %s, and not another option: %s", shown,
+				o->argument ? o->argument : "VALUE", next);
 		value = argv[++*i];
 	}
 	if (o->kind != CLI_TEXT && *value == '\0')

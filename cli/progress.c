@@ -39,6 +39,25 @@ void progress_line(const char *format, ...)
 	shown = true;
 }
 
+bool progress_is_shown(void)
+{
+	return terminal_width() != 0;
+}
+
+void progress_step(const char *format, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof text, format, ap);
+	va_end(ap);
+	if (progress_is_shown())
+		progress_line("%s", text);
+	else
+		emit_error("%s\n", text);
+}
+
 void progress_clear(void)
 {
 	if (!shown)

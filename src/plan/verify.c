@@ -120,6 +120,17 @@ static bool is_asked(struct conform_case *cases, size_t count, const struct targ
 	return !reason;
 }
 
+// Behind the one that was stopped none had begun.
+static void leave_out_not_begun(struct conform_case *cases, size_t count)
+{
+	size_t i = 0;
+
+	while (i < count && cases[i].verdict != VERDICT_INTERRUPTED)
+		i++;
+	for (i++; i < count; i++)
+		cases[i].name = NULL;
+}
+
 enum status verify_answers(
 	struct verify *v, struct matrix *m, void (*each)(void *, const struct conform_case *), void *context, struct error *err)
 {
@@ -141,6 +152,8 @@ enum status verify_answers(
 						 .each = each,
 						 .context = context },
 				&m->arena, err);
+		if (m->stop && *m->stop)
+			leave_out_not_begun(cases, v->kind_count);
 	}
 	return st;
 }
@@ -160,18 +173,21 @@ bool verify_is_of(const struct verify *v, size_t kind, const struct matrix_cell 
 	return strncmp(model, v->folders[kind], length) == 0 && (model[length] == '/' || !model[length]);
 }
 
+// What was not asked before assay was stopped has no verdict of its own.
+static const struct verify_entry not_begun = { VERDICT_NOT_ASKED, "assay was stopped before it began", NULL };
+
 // The cell's last try over what is in *out, where it is worse.
 static void worse(struct verify_entry *out, const struct matrix_cell *cell)
 {
 	const size_t count = json_array_size(cell->results);
 	const json_t *row = json_array_get(cell->results, count - 1);
-	enum verdict v = count ? verdict_find(text_of(row, "verdict")) : VERDICT_INTERRUPTED;
+	enum verdict v = count ? verdict_find(text_of(row, "verdict")) : not_begun.verdict;
 
 	const int code = verdict_exit_code(v), before = verdict_exit_code(out->verdict);
 
 	if (out->model && (code < before || (code == before && out->verdict != VERDICT_RIGHT)))
 		return;
-	*out = (struct verify_entry){ v, text_of(row, "cause"), cell->model->model };
+	*out = (struct verify_entry){ v, count ? text_of(row, "cause") : not_begun.cause, cell->model->model };
 }
 
 void verify_entry(struct verify_entry *out, const struct verify *v, struct matrix *m, size_t kind, const struct target *t,
@@ -179,12 +195,12 @@ void verify_entry(struct verify_entry *out, const struct verify *v, struct matri
 {
 	const size_t at = (size_t)(t - m->targets) * v->kind_count + kind;
 
-	*out = (struct verify_entry){ .verdict = VERDICT_INTERRUPTED };
+	*out = not_begun;
 	if (check == VERIFY_ANSWER && v->answers && v->answers[at].name)
 		*out = (struct verify_entry){ v->answers[at].verdict, v->answers[at].reason, NULL };
 	for (size_t i = 0; check == VERIFY_GRAPHS && i < m->cell_count; i++)
 		if (m->cells[i].target == t && verify_is_of(v, kind, &m->cells[i]))
 			worse(out, &m->cells[i]);
-	if (!v->kinds[kind]->models[1])
+	if (!v->kinds[kind]->models[1] || out->cause == not_begun.cause)
 		out->model = NULL;
 }

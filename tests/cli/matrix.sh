@@ -37,6 +37,8 @@ done
 
 # The same again with --resume: nothing is run, the verdicts count as before.
 code 2 "$ASSAY" matrix --models "$work/bert,$work/vit" --on null,null:fail=open,cuda $quick --resume
+has out '^no row was written$'
+lacks out '^run:'
 has err '^\[1/6\] .*: finished before, row 1: (right|unjudged)$'
 has out '; 6 finished before$'
 code 0 "$ASSAY" query --format csv --db "$work/dir/assay.duckdb" 'SELECT count(*) AS n FROM result'
@@ -85,6 +87,10 @@ has out '^  openai/clip-vit-base-patch32 '
 lacks out 'bert-base-uncased'
 code 1 "$ASSAY" matrix --architectures vison
 has err 'no architecture is called so; did you mean vision\?'
+code 1 "$ASSAY" matrix --architectures qqqqqqqq
+has err 'no architecture is called so; there are encoder-only, .*, rag$'
+code 1 "$ASSAY" matrix --models --on null
+has err '^assay: --models wants a value, MODEL,\.\.\., and not another option: --on$'
 code 1 "$ASSAY" matrix --architectures rag
 has err 'no models stand for it; name some with --models'
 code 1 "$ASSAY" matrix --all --models "$work/bert"

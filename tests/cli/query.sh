@@ -63,6 +63,10 @@ has out '^model,files,published_as,weights,'
 # SQL as ever; one word that begins a statement is SQL too.
 code 0 "$ASSAY" query 'SELECT count(*) AS n FROM result' --json
 json 'd == [{"n": 2}]'
+# The shortest digits that are read as the same number of the column's type.
+code 0 "$ASSAY" query --json "SELECT CAST(0.212 AS FLOAT) AS f, CAST(0.1 AS DOUBLE) + 0.2 AS d, CAST('nan' AS DOUBLE) AS n, 1e300 AS big, 'a\"b' AS t"
+has out '^    "f": 0\.212,$'
+json 'd == [{"f": 0.212, "d": 0.1 + 0.2, "n": "nan", "big": 1e300, "t": "a\"b"}]'
 code 0 "$ASSAY" query 'FROM(SELECT 1 AS n)' --format csv
 has out '^1$'
 code 1 "$ASSAY" query select

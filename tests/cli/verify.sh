@@ -33,6 +33,7 @@ json 'len(d) == 4 and [x["verdict"] for x in d] == ["right", "right", "unavailab
 json '[len(x["rows"]) for x in d] == [1, 0, 1, 0] and all(x["kind"] == "vision" for x in d)'
 json 'd[0]["cause"] is None and "Apple" in d[3]["cause"]'
 has err '^2 right, 2 unavailable; '
+has err '^1 of 2 answers: image-classification-vit: right$'
 code 2 "$ASSAY" verify --on mps --task vision
 has out '^all on mps: unavailable: .'
 lacks out '^vision, '
@@ -54,7 +55,9 @@ kill -INT $child
 kill $holder
 wait $child
 [ $? = 2 ] || fail "a stopped verify does not end with 2: $(cat "$work/err")"
-has out '^2 interrupted; no row was written$'
+has out '^2 not_asked; no row was written$'
+has out '^on null: what is not_asked had not begun when assay was stopped$'
+lacks out '^vision, (graphs|answer), on null'
 has err '^assay: interrupted .*; 1 cell was not started$'
 
 # What is wrong is seen: another answer of transformers, another model. ASSAY_SHARE has the folders.
