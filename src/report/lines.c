@@ -124,6 +124,17 @@ const char *report_files_words(struct arena *a, const struct summary *s, const s
 	return NULL;
 }
 
+// "in FOLDER", where a model of another folder has the same name; NULL: its name tells.
+static const char *folder_words(struct arena *a, const struct summary *s, const struct report_line *l)
+{
+	const size_t n = l->model != NULL ? strlen(l->model) - strlen(l->name) : 0;
+
+	for (size_t i = 0; i < s->line_count && n > 1; i++)
+		if (text_is(s->lines[i].name, l->name) && !text_is(s->lines[i].model, l->model))
+			return arena_printf(a, "in %.*s", (int)n - 1, l->model);
+	return NULL;
+}
+
 // Of a line about --data, where another one of the model is about other examples of that name; NULL: its name tells.
 static const char *examples_words(struct arena *a, const struct summary *s, const struct report_line *l)
 {
@@ -162,6 +173,9 @@ static const char *variant_of(struct arena *a, const struct report_line *l, bool
 	const char *more = question_words(a, &l->asked);
 	if (*more)
 		out = arena_printf(a, "%s, %s", out, more);
+	const char *folder = folder_words(a, s, l);
+	if (folder != NULL)
+		out = arena_printf(a, "%s%s%s", out, *out ? ", " : "", folder);
 	const char *files = report_files_words(a, s, l);
 	if (files != NULL)
 		out = arena_printf(a, "%s%s%s", out, *out ? ", " : "", files);

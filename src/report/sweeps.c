@@ -31,6 +31,13 @@ static bool is_point(const struct report_cell *c, unsigned axis)
 	return c->is_good && !c->is_not_valid && c->row.latency_ms > 0 && value_of(c, axis) > 0;
 }
 
+// Times of the same inputs: made-up ones of a length that was asked for, or examples and a golden file of their own lengths.
+static bool have_same_inputs(const struct report_cell *x, const struct report_cell *y)
+{
+	return text_is(x->asked.data, y->asked.data) && text_is(x->question.cell.golden, y->question.cell.golden) &&
+		text_is(x->question.cell.inputs, y->question.cell.inputs);
+}
+
 // The points of cell i's sweep, in the order of the axis; 0 where i is not the first of them, or the only one.
 static size_t points_of(const struct summary *s, size_t i, unsigned axis, const struct report_cell **points)
 {
@@ -39,7 +46,7 @@ static size_t points_of(const struct summary *s, size_t i, unsigned axis, const 
 	for (size_t k = 0; k < s->cell_count && is_point(&s->cells[i], axis); k++) {
 		const struct report_cell *c = &s->cells[k];
 		size_t at;
-		if (!is_point(c, axis) || !report_alike(&s->cells[i], c, axis))
+		if (!is_point(c, axis) || !report_alike(&s->cells[i], c, axis) || !have_same_inputs(&s->cells[i], c))
 			continue;
 		if (k < i)
 			return 0;
