@@ -18,7 +18,7 @@
 struct build {
 	const char *folder, *platform, *graph, *precision;
 	struct precise precise;
-	bool link, explain, text, is_static, synthetic;
+	bool link, explain, text, is_static, synthetic, json;
 	int64_t batch, sequence, layers, form;
 };
 
@@ -187,6 +187,24 @@ static enum status usual_sequence(const struct build *b, const struct spec *spec
 	return s;
 }
 
+static void print_json(
+	const struct build *b, const struct artifact *arts, size_t count, const char *placed_by, double ms, struct arena *a)
+{
+	json_t *graphs = json_array(), *out;
+
+	for (size_t i = 0; i < count; i++) {
+		json_t *one = show_written(arena_printf(a, "%s/%s", b->folder, arts[i].file));
+
+		json_object_set_new(one, "nodes", json_integer((json_int_t)arts[i].summary.node_count));
+		json_object_set_new(one, "opset", json_integer(arts[i].summary.opset));
+		json_object_set_new(one, "weights_bytes", json_integer((json_int_t)arts[i].weights_nbytes));
+		json_array_append_new(graphs, one);
+	}
+	out = json_pack("{s:o, s:s?, s:f}", "graphs", graphs, "weights_by", placed_by, "ms", ms);
+	show_json(out);
+	json_decref(out);
+}
+
 static enum status build_into(const struct build *b, struct checkpoint *c, const struct hub_model *hub, const struct platform *p,
 	struct arena *a, struct error *err)
 {
@@ -248,6 +266,10 @@ static enum status build_into(const struct build *b, struct checkpoint *c, const
 	if (s == STATUS_OK && b->explain) {
 		explain_variants(p, (size_t)b->form - 1, a);
 		explain(p, &form, spec);
+	}
+	if (s == STATUS_OK && b->json) {
+		print_json(b, arts, count, placed_by, clock_ms() - begin, a);
+		return s;
 	}
 	if (s == STATUS_OK && made.nbytes)
 		emit("%s: %s of weights converted%s\n", precision_word(b->precise.precision), show_size(a, made.nbytes),
@@ -344,10 +366,11 @@ static int run(int argc, char **argv)
 		{ "synthetic", CLI_FLAG, &b.synthetic, NULL,
 			"seeded random weights where the model has none here; their size is said before they are written" },
 		{ "layers", CLI_INTEGER, &b.layers, "N", "only the first N layers", 1, 100000 },
+		{ "json", CLI_FLAG, &b.json, NULL, "with -o: an object on standard output: the graphs, their nodes and bytes" },
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
-		.synopsis = "assay build MODEL -o DIR [--link] [--explain] [--text] [--platform NAME] [--static]",
+		.synopsis = "assay build MODEL -o DIR [--link] [--explain] [--text] [--platform NAME] [--static] [--json]",
 		.text = "Builds the model's graph from config.json and the header of its safetensors files. DIR gets\n"
 			"model.onnx (some kB) and, beside it, the weights it points into. An encoder-decoder has\n"
 			"encoder_model.onnx, decoder_model.onnx, decoder_with_past_model.onnx and, both in one,\n"
@@ -372,6 +395,9 @@ static int run(int argc, char **argv)
 		return cli_bad_use("--precision %s", err.text);
 	if (!b.folder && !b.text && !b.explain)
 		return cli_bad_use("where to? Add -o DIR, or --text to print the graph");
+	if (b.json && (!b.folder || b.text || b.explain))
+		return cli_bad_use(
+			"--json says what was written: it needs -o DIR, and --text and --explain print what is no JSON");
 	if ((batch || sequence) && !b.is_static && !is_static_form(&b))
 		return cli_bad_use("--batch and --seq need --static: without it they are decided at run time");
 	if (batch)

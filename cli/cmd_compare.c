@@ -131,7 +131,8 @@ static void print_lone(struct arena *a, const char *side, const char *other, con
 	if (count)
 		emit("only in %s (%s was not asked)\n", side, other);
 	for (size_t i = 0; i < count; i++)
-		emit("  %s  (rows %s)\n", items[i].what, row_list(a, items[i].rows, items[i].count));
+		emit("  %s  (row%s %s)\n", items[i].what, items[i].count == 1 ? "" : "s",
+			row_list(a, items[i].rows, items[i].count));
 }
 
 static size_t untold(const struct contrast_result *r)

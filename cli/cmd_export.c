@@ -9,7 +9,9 @@
 #include "base/text.h"
 #include "emit.h"
 #include "progress.h"
+#include "base/visible.h"
 #include "reading.h"
+#include "show.h"
 #include "store/transfer.h"
 
 static bool has_ending(const char *path)
@@ -19,14 +21,21 @@ static bool has_ending(const char *path)
 	return strchr(slash ? slash + 1 : path, '.') != NULL;
 }
 
-// table NULL: all of them.
-static enum status to_file(struct store *s, const char *table, const char *format, bool raw, const char *path, struct error *err)
+// table NULL: all of them. Told to `written`, an array, or where that is NULL on standard output.
+static enum status to_file(
+	struct store *s, const char *table, const char *format, bool raw, const char *path, json_t *written, struct error *err)
 {
 	int64_t rows = 0;
 	enum status st = table ? store_export(s, table, format, raw, path, &rows, err)
 			       : store_export_all(s, format, raw, path, &rows, err);
 
-	if (!st)
+	if (!st && written) {
+		json_t *one = show_written(path);
+
+		json_object_set_new(one, "table", table ? json_string(table) : json_null());
+		json_object_set_new(one, "rows", json_integer(rows));
+		json_array_append_new(written, one);
+	} else if (!st)
 		emit("%s: %lld row%s%s\n", path, (long long)rows, rows == 1 ? "" : "s", table ? "" : " of all tables");
 	return st;
 }
@@ -59,6 +68,7 @@ struct export_how {
 	const char *const *tables; // of the command line
 	int count;                 // 0: all of assay's tables
 	bool raw, is_one_file;     // is_one_file: `to` is a file and no folder
+	json_t *written;           // --json: what to_file tells; else NULL
 };
 
 // Format and kind of `to`, by its ending and what else was asked. -1, or the exit code of bad use.
@@ -94,14 +104,15 @@ static enum status export_as_asked(struct store *s, const struct export_how *x, 
 	if (text_is(x->to, "-"))
 		return to_output(s, x->tables[0], x->format, x->raw, err);
 	if (x->is_one_file)
-		return to_file(s, x->count ? x->tables[0] : NULL, x->format, x->raw, x->to, err);
+		return to_file(s, x->count ? x->tables[0] : NULL, x->format, x->raw, x->to, x->written, err);
 	st = file_mkdirs(x->to, err);
 	if (!st && !x->count)
 		st = store_tables(s, &all, err);
 	for (size_t i = 0; i < (x->count ? (size_t)x->count : all.row_count) && !st; i++) {
 		const char *table = x->count ? x->tables[i] : all.cells[i];
 
-		st = to_file(s, table, x->format, x->raw, arena_printf(&s->arena, "%s/%s.%s", x->to, table, x->format), err);
+		st = to_file(s, table, x->format, x->raw, arena_printf(&s->arena, "%s/%s.%s", x->to, table, x->format),
+			x->written, err);
 	}
 	return st;
 }
@@ -110,6 +121,7 @@ static int run_export(int argc, char **argv)
 {
 	struct export_how x = { 0 };
 	const char *db = cli_default_db();
+	bool json = false;
 	const struct cli_option options[] = {
 		{ "format", CLI_TEXT, &x.format, "FORMAT",
 			"parquet, csv, or json (an object a line); default by the ending of FILE or PATH, of -o - csv, else "
@@ -119,6 +131,7 @@ static int run_export(int argc, char **argv)
 		{ "o", CLI_TEXT, &x.to, "PATH",
 			"the file for one table, - for standard output; a folder for several, made where it is not there" },
 		{ "db", CLI_TEXT, &db, "FILE", "the database; default $ASSAY_DB, else assay.duckdb" },
+		{ "json", CLI_FLAG, &json, NULL, "an array on standard output: of each file its table, rows and bytes" },
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
@@ -148,12 +161,18 @@ static int run_export(int argc, char **argv)
 	}
 	if (!x.to)
 		return cli_bad_use("-o PATH says where to, or one FILE that ends in .parquet, .csv, .json, .jsonl or .ndjson");
+	if (json && text_is(x.to, "-"))
+		return cli_bad_use("-o -: standard output has the table; --json tells of files");
 	code = settle_export(&x);
 	if (code >= 0)
 		return code;
+	x.written = json ? json_array() : NULL;
 	enum status st = store_open_settled(&s, db, &err);
 	if (!st)
 		st = export_as_asked(&s, &x, &err);
+	if (!st && json)
+		show_json(x.written);
+	json_decref(x.written);
 	store_close(&s);
 	return st ? cli_error(&err) : EXIT_GOOD;
 }
@@ -164,7 +183,7 @@ static bool is_ours(const char *path)
 	return file_is_dir(path) || text_ends(path, ".duckdb") || text_ends(path, ".db") || store_is_one_file(path);
 }
 
-static enum status absorb(struct store *s, const char *db, const char *path, int64_t most, struct error *err)
+static enum status absorb(struct store *s, const char *db, const char *path, int64_t most, json_t *told, struct error *err)
 {
 	struct store_absorbed got;
 	enum status status = !file_exists(path) && !file_is_dir(path)
@@ -175,7 +194,12 @@ static enum status absorb(struct store *s, const char *db, const char *path, int
 		status = store_open(s, db, false, err);
 	if (status == STATUS_OK)
 		status = store_absorb(s, path, most, &got, err);
-	if (status == STATUS_OK)
+	if (status == STATUS_OK && told)
+		json_array_append_new(told,
+			json_pack("{s:o, s:s, s:I, s:I, s:I}", "file", visible_json_string(path), "from", "assay", "rows",
+				(json_int_t)got.cells, "new_rows", (json_int_t)got.new_cells, "new_runs",
+				(json_int_t)got.new_runs));
+	else if (status == STATUS_OK)
 		emit("%s: %lld row%s, %lld of them new, of %lld new run%s\n", path, (long long)got.cells,
 			got.cells == 1 ? "" : "s", (long long)got.new_cells, (long long)got.new_runs,
 			got.new_runs == 1 ? "" : "s");
@@ -186,20 +210,37 @@ static enum status absorb(struct store *s, const char *db, const char *path, int
 	return status;
 }
 
+// Of one file of another tool, to `told` or, where that is NULL, on standard output.
+static void tell_foreign(const char *path, const struct foreign_result *r, const struct store_import *added, json_t *told)
+{
+	if (told)
+		json_array_append_new(told,
+			json_pack("{s:o, s:s, s:s?, s:I, s:I}", "file", visible_json_string(path), "from", r->tool, "version",
+				r->version, "rows", (json_int_t)r->count, "new_rows",
+				(json_int_t)(added->known ? 0 : added->cells)));
+	else if (added->known)
+		emit("%s: imported before, nothing added\n", path);
+	else
+		emit("%s: %lld row%s of %s%s%s\n", path, (long long)added->cells, added->cells == 1 ? "" : "s", r->tool,
+			r->version ? " " : "", r->version ? r->version : "");
+}
+
 static int run_import(int argc, char **argv)
 {
 	const char *db = cli_default_db();
 	int64_t most = 5000000;
+	bool json = false;
 	const struct cli_option options[] = {
 		{ "rows", CLI_INTEGER, &most, "N",
 			"of a database of assay: one whose tables hold more rows, or 100 bytes of texts for each, is refused; "
 			"default 5000000",
 			1, 1e12 },
 		{ "db", CLI_TEXT, &db, "FILE", "the database, made where it is not there; default $ASSAY_DB, else assay.duckdb" },
+		{ "json", CLI_FLAG, &json, NULL, "an array on standard output: of each file its rows, and how many were new" },
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
-		.synopsis = "assay import FILE... [--db FILE]",
+		.synopsis = "assay import FILE... [--db FILE] [--json]",
 		.text = "Rows of other databases of assay: the .duckdb file, the one .parquet, .csv or .json file that\n"
 			"`assay export FILE` wrote, or the folder that `assay export -o FOLDER` wrote. They get new numbers, "
 			"and\n"
@@ -224,12 +265,13 @@ static int run_import(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	code = EXIT_GOOD;
+	json_t *told = json ? json_array() : NULL;
 	for (int i = 1; i <= words; i++) {
 		struct foreign_result r;
 		struct store_import added = { 0 };
 		err = (struct error){ 0 };
 		if (is_ours(argv[i])) {
-			if (absorb(&s, db, argv[i], most, &err) != STATUS_OK)
+			if (absorb(&s, db, argv[i], most, told, &err) != STATUS_OK)
 				code = cli_error(&err);
 			continue;
 		}
@@ -239,13 +281,13 @@ static int run_import(int argc, char **argv)
 		}
 		if ((!s.duckdb && store_open(&s, db, false, &err)) || store_import_foreign(&s, argv[i], &r, &added, &err))
 			code = cli_error(&err);
-		else if (added.known)
-			emit("%s: imported before, nothing added\n", argv[i]);
 		else
-			emit("%s: %lld row%s of %s%s%s\n", argv[i], (long long)added.cells, added.cells == 1 ? "" : "s", r.tool,
-				r.version ? " " : "", r.version ? r.version : "");
+			tell_foreign(argv[i], &r, &added, told);
 		foreign_done(&r);
 	}
+	if (json)
+		show_json(told);
+	json_decref(told);
 	store_close(&s);
 	return code;
 }

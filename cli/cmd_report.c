@@ -8,11 +8,13 @@
 #include "emit.h"
 #include "reading.h"
 #include "report/report.h"
+#include "show.h"
 
 static int run(int argc, char **argv)
 {
 	const char *db = cli_default_db(), *format = NULL, *output = NULL;
 	struct cli_list prices = { 0 };
+	bool json = false;
 	const struct cli_option options[] = {
 		{ "db", CLI_TEXT, &db, "FILE", "the database; default $ASSAY_DB, else assay.duckdb" },
 		{ "format", CLI_TEXT, &format, "FORMAT",
@@ -22,10 +24,11 @@ static int run(int argc, char **argv)
 			"what an hour costs, with a currency or without (cpu=0.20EUR): adds the cost of a million inferences" },
 		{ "o", CLI_TEXT, &output, "FILE", "where to write it; default standard output" },
 		{ "output", CLI_TEXT, &output, "FILE", NULL },
+		{ "json", CLI_FLAG, &json, NULL, "with -o: an object on standard output that says what was written" },
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
-		.synopsis = "assay report [--db FILE] [--format FORMAT] [--price PLATFORM=PRICE,...] [-o FILE]",
+		.synopsis = "assay report [--db FILE] [--format FORMAT] [--price PLATFORM=PRICE,...] [-o FILE] [--json]",
 		.text = "What runs on this machine, what does not and why, what is fastest, and how each number was got.\n"
 			"Works while a matrix runs. A summary of hardware, times by hardware and architecture, what is\n"
 			"slowest to load, the best hardware by model, memory, energy, precisions, accuracy on data,\n"
@@ -54,6 +57,8 @@ static int run(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
+	if (json && !output)
+		return cli_bad_use("--json says what was written and needs -o FILE; --format json is the report as JSON");
 	enum report_format f = format != NULL ? report_format_find(format) : report_format_of_file(output);
 	if (f == REPORT_FORMAT_COUNT && format == NULL)
 		return cli_bad_use(
@@ -72,6 +77,11 @@ static int run(int argc, char **argv)
 		status = file_write_user(output, text_get(&out), out.length, &err);
 	else if (status == STATUS_OK)
 		emit_bytes(text_get(&out), out.length);
+	if (status == STATUS_OK && json) {
+		json_t *written = show_written(output);
+		show_json(written);
+		json_decref(written);
+	}
 	text_done(&out);
 	arena_done(&a);
 	return status == STATUS_OK ? EXIT_GOOD : cli_error(&err);

@@ -8,6 +8,7 @@
 #include "emit.h"
 #include "fetching.h"
 #include "progress.h"
+#include "show.h"
 
 static enum status synth(const char *model, const char *folder, struct synth_options *o, struct arena *a, struct error *err)
 {
@@ -24,20 +25,31 @@ static enum status synth(const char *model, const char *folder, struct synth_opt
 	return s;
 }
 
+static void print_json(const char *folder, int64_t seed, struct arena *a)
+{
+	json_t *out = json_pack("{s:[o, o], s:I}", "files", show_written(arena_printf(a, "%s/config.json", folder)),
+		show_written(arena_printf(a, "%s/model.safetensors", folder)), "seed", (json_int_t)seed);
+
+	show_json(out);
+	json_decref(out);
+}
+
 static int run(int argc, char **argv)
 {
 	const char *folder = NULL, *dtype = NULL;
 	int64_t seed = 0, layers = 0;
+	bool json = false;
 	const struct cli_option options[] = {
 		{ "o", CLI_TEXT, &folder, "DIR", "the folder to write (--output DIR is the same)" },
 		{ "output", CLI_TEXT, &folder, "DIR", NULL },
 		{ "seed", CLI_INTEGER, &seed, "N", "other numbers; default 0", 0, 9e15 },
 		{ "dtype", CLI_TEXT, &dtype, "TYPE", "f32, f16 or bf16; default: as the configuration says, else f32" },
 		{ "layers", CLI_INTEGER, &layers, "N", "only the first N layers; config.json says so", 1, 100000 },
+		{ "json", CLI_FLAG, &json, NULL, "an object on standard output: files, bytes, seed" },
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {
-		.synopsis = "assay synth MODEL -o DIR [--seed N] [--dtype TYPE] [--layers N]",
+		.synopsis = "assay synth MODEL -o DIR [--seed N] [--dtype TYPE] [--layers N] [--json]",
 		.text = "MODEL may be a folder with nothing but a config.json, or a model whose configuration the program\n"
 			"carries. The folder gets config.json and model.safetensors: the right names and shapes, scaled\n"
 			"random numbers. The same seed gives the same bytes.\n\n"
@@ -67,7 +79,9 @@ static int run(int argc, char **argv)
 		return code;
 	enum status s = synth(argv[1], folder, &o, &arena, &err);
 	progress_clear();
-	if (s == STATUS_OK)
+	if (s == STATUS_OK && json)
+		print_json(folder, seed, &arena);
+	else if (s == STATUS_OK)
 		emit("%s: config.json and model.safetensors, synthetic weights, seed %lld\n", folder, (long long)seed);
 	else
 		cli_error(&err);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -26,6 +27,14 @@ const char *show_size(struct arena *a, uint64_t nbytes)
 void show_json(const json_t *json)
 {
 	emit_json(json, JSON_INDENT(2) | JSON_REAL_PRECISION(9) | JSON_ENCODE_ANY);
+}
+
+json_t *show_written(const char *path)
+{
+	struct stat st;
+
+	return json_pack("{s:o, s:I}", "file", visible_json_string(path), "bytes",
+		stat(path, &st) ? (json_int_t)0 : (json_int_t)st.st_size);
 }
 
 const char *show_ms(struct arena *a, double x)

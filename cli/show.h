@@ -27,6 +27,8 @@ void show_table_print(const struct show_table *t);
 const char *show_short(struct arena *a, const struct cell_result *r);
 // A JSON value and a newline on standard output.
 void show_json(const json_t *json);
+// {"file": path, "bytes"}: a file that was written. Owned by the caller.
+json_t *show_written(const char *path);
 // "418 MiB", "1.9 GiB" in the arena.
 const char *show_size(struct arena *a, uint64_t nbytes);
 // 0.123 -> "0.123", 12.3 -> "12.3", 1234 -> "1234": three or four digits that mean something.

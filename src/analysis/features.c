@@ -74,8 +74,8 @@ enum status plan_features(struct forecast_point *out, const struct plan_model *m
 	if ((st = plan_checkpoint(&c, &m->hub, err)))
 		return st;
 	if (!(st = arch_resolve(&spec, &a, &c, err)) && q->layers > 0 && !arch_shorten(spec, q->layers))
-		st = error_set(err, STATUS_UNSUPPORTED, "the model has %lld layers, which cannot be cut to %lld",
-			(long long)arch_layers(spec), (long long)q->layers);
+		st = error_set(err, STATUS_UNSUPPORTED, "the model has %lld layer%s, which cannot be cut to %lld",
+			(long long)arch_layers(spec), arch_layers(spec) == 1 ? "" : "s", (long long)q->layers);
 	if (!st && c.weight_count == 0)
 		st = predict_plan(&plan, &a, &c, spec, synth_dtype(spec, DTYPE_NONE), err);
 	if (!st && c.weight_count == 0)

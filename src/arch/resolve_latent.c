@@ -15,7 +15,8 @@ static const bool *shared_choices(struct config *c, struct spec *s, struct arena
 	int64_t every = config_size(c, "index_topk_freq", 1), offset = config_size(c, "index_skip_topk_offset", 2);
 	words = words ? words : json_is_array(pattern) ? pattern : NULL;
 	if ((words && json_array_size(words) < (size_t)s->layers) || (letters && json_string_length(pattern) < (size_t)s->layers))
-		config_fail(c, STATUS_BAD_INPUT, "indexer_types should name %lld layers", (long long)s->layers);
+		config_fail(c, STATUS_BAD_INPUT, "indexer_types should name %lld layer%s", (long long)s->layers,
+			s->layers == 1 ? "" : "s");
 	every = every > 1 ? every : 1;
 	for (int64_t i = 0; i < s->layers && !c->error.status; i++) {
 		int64_t after = i - offset + 1 > 0 ? i - offset + 1 : 0;

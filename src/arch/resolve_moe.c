@@ -42,7 +42,8 @@ static const bool *sparse_layers(struct config *c, struct spec *s, struct arena 
 	if (json_is_integer(end) && json_integer_value(end) < -1)
 		config_fail(c, STATUS_BAD_INPUT, "moe_layer_end_index should be a layer, or -1 for the last");
 	if (words && json_array_size(words) != (size_t)s->layers)
-		config_fail(c, STATUS_BAD_INPUT, "mlp_layer_types should name %lld layers", (long long)s->layers);
+		config_fail(c, STATUS_BAD_INPUT, "mlp_layer_types should name %lld layer%s", (long long)s->layers,
+			s->layers == 1 ? "" : "s");
 	for (int64_t i = 0; i < s->layers; i++) {
 		bool by_rule = step > 0 && (i + 1) % step == 0 && i >= first && i <= last && !in_list(dense, i);
 		by_rule = period ? i % period == offset && experts > 1 : by_rule;

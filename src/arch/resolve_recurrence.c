@@ -140,7 +140,8 @@ void resolve_mixers(struct config *c, struct spec *s, struct arena *a, enum mixe
 
 	period = period ? period : every;
 	if (words && !cycle && json_array_size(words) != (size_t)s->layers)
-		config_fail(c, STATUS_BAD_INPUT, "layer_types should name %lld layers", (long long)s->layers);
+		config_fail(c, STATUS_BAD_INPUT, "layer_types should name %lld layer%s", (long long)s->layers,
+			s->layers == 1 ? "" : "s");
 	if (period && !(offset >= 0 && offset < period))
 		config_fail(c, STATUS_BAD_INPUT, "no layer is the %lldth of %lld", (long long)offset, (long long)period);
 	for (int64_t i = 0; i < s->layers && !c->error.status; i++) {

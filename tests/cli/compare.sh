@@ -33,7 +33,7 @@ json 'd["questions"] == [] and d["differs"] is None'    # options are part of th
 code 2 "$ASSAY" compare run:2 run:3
 has out '^only in A'
 has out '^only in B'
-has out 'batch 2, 16 tokens  \(rows 16\)'
+has out 'batch 2, 16 tokens  \(row 16\)'
 code 0 "$ASSAY" compare 15 17
 has out 'B/A 2\.000: cannot tell: 1 process a side; `assay ab` runs 6'
 

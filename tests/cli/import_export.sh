@@ -116,6 +116,10 @@ code 0 "$ASSAY" export -o by-ending.csv result
 head -1 by-ending.csv | grep -q '^row,\|,model,' || fail "x.csv is no CSV: $(head -c 40 by-ending.csv | od -c | head -2)"
 code 0 "$ASSAY" export -o by-ending.jsonl run
 head -c 1 by-ending.jsonl | grep -q '{' || fail "x.jsonl is no JSON"
+code 0 "$ASSAY" export -o by-ending.csv result --json
+json '[sorted(x) for x in d] == [["bytes", "file", "rows", "table"]] and d[0]["rows"] == 13 and d[0]["bytes"] == os.stat("by-ending.csv").st_size and d[0]["table"] == "result"'
+code 1 "$ASSAY" export -o - result --json
+has err '--json tells of files'
 code 1 "$ASSAY" export -o by-ending.xlsx result
 has err 'by-ending.xlsx: the ending says no format: .parquet, .csv'
 code 1 "$ASSAY" export --format json -o two.csv result
@@ -134,6 +138,10 @@ has err 'standard output takes one table'
 code 0 "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on null --runs 3 --db timed.duckdb
 code 0 "$ASSAY" export --db timed.duckdb -o whole.csv
 grep -v '^sample,' whole.csv >timeless.csv
+code 0 "$ASSAY" import whole.csv "$foreign/llama.json" --db told.duckdb --json
+json '[(x["file"], x["from"]) for x in d] == [("whole.csv", "assay"), (os.environ["SOURCE"] + "/tests/store/foreign/llama.json", "llama-bench")] and d[0]["rows"] == d[0]["new_rows"] == 1 and d[1]["new_rows"] == d[1]["rows"] > 0'
+code 0 "$ASSAY" import whole.csv "$foreign/llama.json" --db told.duckdb --json
+json 'd[0]["new_rows"] == d[1]["new_rows"] == 0 and d[1]["rows"] > 0'
 code 0 "$ASSAY" import timeless.csv --db timeless.duckdb
 has err 'timeless.csv: 1 of them came without the single times of their runs'
 code 0 "$ASSAY" import whole.csv --db entire.duckdb

@@ -2,6 +2,7 @@
 # Tier: engine
 # synth and build on a tiny model: the same seed gives the same bytes, the graph lies beside its weights, text and explain.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
+need_python
 case=$SOURCE/tests/conform/cases/bert
 
 code 0 "$ASSAY" synth "$case" -o "$work/a"
@@ -104,6 +105,12 @@ code 2 "$ASSAY" build "$work/nonesuch" -o "$work/x"
 has err 'nonesuch is not supported'
 code 0 "$ASSAY" synth google-t5/t5-small -o "$work/t5-short" --layers 2 --dtype bf16
 grep -Eq '"num_decoder_layers": *2\b' "$work/t5-short/config.json" || fail "config.json does not say two layers for the decoder"
+code 0 "$ASSAY" synth google-t5/t5-small -o "$work/t5-short" --layers 1 --json
+json 'd["seed"] == 0 and [x["bytes"] for x in d["files"]] == [os.stat(work + "/t5-short/" + f).st_size for f in ("config.json", "model.safetensors")]'
+code 0 "$ASSAY" build "$work/t5-short" -o "$work/t5-built" --json
+json 'len(d["graphs"]) > 3 and all(x["nodes"] > 0 and x["bytes"] == os.stat(x["file"]).st_size and x["weights_bytes"] > 0 for x in d["graphs"])'
+code 1 "$ASSAY" build "$work/t5-short" --text --json
+has err '--json says what was written'
 # What somebody else has in a folder is not replaced; what assay wrote is.
 mkdir "$work/theirs" && echo theirs >"$work/theirs/model.onnx"
 code 1 "$ASSAY" build "$work/a" -o "$work/theirs"
