@@ -11,22 +11,25 @@
 #include "base/text.h"
 #include "base/visible.h"
 #include "chat/chat.h"
+#include "cells.h"
 #include "command.h"
+#include "conform/answers.h"
 #include "emit.h"
 #include "hub/hub.h"
 #include "onnx/precision.h"
 #include "pipeline/pipeline.h"
+#include "plan/answer.h"
 #include "plan/plan.h"
 #include "progress.h"
 #include "show.h"
 #include "show_answer.h"
 
 struct asked {
-	const char *task, *on, *precision, *save, *output;
+	const char *task, *on, *precision, *save, *output, *db, *command;
 	struct cli_list options;
 	int64_t steps, seed; // -1: not given
 	double timeout_s, memory_gib;
-	bool json, chat;
+	bool json, chat, no_reference, no_db;
 };
 
 static enum status read_options(const struct cli_list *list, json_t **out, struct error *err)
@@ -137,9 +140,41 @@ static void print_words(const struct pipeline_told *told, const struct asked *q,
 			several ? "these answers mean" : "this answer means");
 }
 
-static void print_json(const struct pipeline_told *told, const struct asked *q)
+static void show_judging(void *context, const char *reference)
 {
-	json_t *o = pipeline_told_json(told, q->on, q->precision);
+	(void)context;
+	progress_line("the same of %s, to hold the answer against", reference);
+}
+
+static void show_notice(void *context, const char *sentence)
+{
+	(void)context;
+	progress_notice(sentence);
+}
+
+// "right: 3 of 3 labels the same, scores at most 1e-07 apart; against engine:openvino-f32; row 12 of assay.duckdb"
+static void print_verdict(const struct answered *x, const struct asked *q, struct arena *a)
+{
+	const struct row *r = &x->result.row;
+	const char *measures = answers_words(a, r->answer_measures), *out = verdict_word(x->result.verdict);
+
+	if (!x->has_result || (q->no_db && (q->no_reference || !x->told.facts)))
+		return;
+	if (!x->told.facts) { // its cause is told as the program's error
+		emit_to(stderr, "%s; row %lld of %s\n", out, (long long)r->row, q->db);
+		return;
+	}
+	out = r->cause ? arena_printf(a, "%s: %s", out, r->cause) : out;
+	out = arena_join(a, out, r->cause ? "; " : ": ", measures);
+	out = r->reference ? arena_printf(a, "%s; against %s", out, r->reference) : out;
+	if (r->row != ROW_NONE)
+		out = arena_printf(a, "%s; row %lld of %s", out, (long long)r->row, q->db);
+	emit_to(stderr, "%s\n", out);
+}
+
+static void print_json(const struct answered *x, const struct asked *q)
+{
+	json_t *o = answered_json(x, q->on, q->precision);
 
 	show_json(o);
 	json_decref(o);
@@ -262,13 +297,23 @@ static enum status check_no_models(const char *path, const char *model, struct a
 		"-o %s is a file in the model's own folder: name one that is not there yet, or elsewhere", path);
 }
 
+static json_t *words_json(char **words, size_t count)
+{
+	json_t *out = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(out, visible_json_string(words[i]));
+	return out;
+}
+
 static int answer(const struct asked *q, const char *model, char **words, size_t count, struct arena *a)
 {
-	struct pipeline_told told = { 0 };
+	struct answered answered = { 0 };
+	struct pipeline_told *told = &answered.told;
 	struct error err = { 0 };
 	struct target target;
 	const char *folder, *nearest = NULL, *file = NULL;
-	json_t *inputs = json_array(), *options = NULL;
+	json_t *inputs = json_array(), *typed = words_json(words, count), *options = NULL;
 	int code = cli_cache_ready();
 	enum status st;
 
@@ -296,43 +341,55 @@ static int answer(const struct asked *q, const char *model, char **words, size_t
 	if (!st)
 		st = plan_pipeline_target(&target, a, q->on, &err);
 	if (!st)
-		st = pipeline_ask(&(struct pipeline_asked){ .folder = folder,
-					  .task = q->task,
-					  .target = &target,
-					  .words = inputs,
-					  .options = options,
-					  .precision = q->precision,
-					  .save = q->save,
-					  .timeout_s = q->timeout_s,
-					  .memory_bytes = (int64_t)(q->memory_gib * 0x1p30),
-					  .stop = &cli_stop,
-					  .output = q->output,
-					  .watch = show_step,
-					  .watch_context = (void *)(uintptr_t)visible_short(a, model) },
-			&told, a, &err);
+		st = answer_ask(&(struct answer_asked){ .pipeline = { .folder = folder,
+								.task = q->task,
+								.target = &target,
+								.words = inputs,
+								.options = options,
+								.precision = q->precision,
+								.save = q->save,
+								.timeout_s = q->timeout_s,
+								.memory_bytes = (int64_t)(q->memory_gib * 0x1p30),
+								.stop = &cli_stop,
+								.output = q->output,
+								.watch = show_step,
+								.watch_context = (void *)(uintptr_t)visible_short(a, model) },
+					.model = model,
+					.typed = file ? typed : NULL,
+					.db = q->no_db ? NULL : q->db,
+					.command = q->command,
+					.no_reference = q->no_reference,
+					.notice = show_notice,
+					.judging = show_judging },
+			&answered, a, &err);
 	progress_clear();
 	if (!q->json)
-		print_task(told.task);
+		print_task(told->task);
 	if (!st && q->json)
-		print_json(&told, q);
+		print_json(&answered, q);
 	else if (!st)
-		print_words(&told, q, a);
+		print_words(told, q, a);
 	if (!st && !q->json)
-		print_software(json_object_get(json_object_get(told.facts, "placement"), "graphs"));
+		print_software(json_object_get(json_object_get(told->facts, "placement"), "graphs"));
 	if (!st)
-		hint_file(&told, q);
+		hint_file(told, q);
 	if (!st && !q->json && target.part_count)
-		print_places(json_object_get(json_object_get(told.facts, "placement"), "graphs"));
+		print_places(json_object_get(json_object_get(told->facts, "placement"), "graphs"));
+	if (!q->json)
+		print_verdict(&answered, q, a);
 	if (file)
 		unlink(file);
 	json_decref(inputs);
+	json_decref(typed);
 	json_decref(options);
 	if (st && file)
 		name_standard(&err, file);
-	code = !st ? EXIT_GOOD : cli_error(&err);
-	if (st && told.answers && told.verdict != VERDICT_RIGHT && err.status != STATUS_BAD_INPUT)
+	code = !st ? verdict_exit_code(answered.result.verdict) : cli_error(&err);
+	if (st && told->answers && told->verdict != VERDICT_RIGHT && err.status != STATUS_BAD_INPUT)
 		code = EXIT_VERDICT;
-	pipeline_told_done(&told);
+	if (answered.store)
+		code = cli_error(&answered.store_error);
+	pipeline_told_done(told);
 	return code;
 }
 
@@ -389,7 +446,7 @@ static void list_tasks(struct text *t)
 
 static int run(int argc, char **argv)
 {
-	struct asked q = { .on = "cpu", .steps = -1, .seed = -1 };
+	struct asked q = { .on = "cpu", .steps = -1, .seed = -1, .db = cli_default_db() };
 	const struct cli_option options[] = {
 		{ "task", CLI_TEXT, &q.task, "PIPELINE",
 			"what is asked of it: a task of those below; default by the model's class, and said on standard error" },
@@ -412,7 +469,13 @@ static int run(int argc, char **argv)
 		{ "memory", CLI_REAL, &q.memory_gib, "GIB",
 			"limit of anonymous memory; default what is available, less a reserve", 0.01, 1e6 },
 		{ "json", CLI_FLAG, &q.json, NULL,
-			"an object on standard output: answers, weights (real or synthetic), times of the parts, where it ran" },
+			"an object on standard output: answers, weights (real or synthetic), times of the parts, where it ran, "
+			"the "
+			"row" },
+		{ "no-reference", CLI_FLAG, &q.no_reference, NULL,
+			"hold the answer against nothing; its verdict is unjudged; default: another platform answers, too" },
+		{ "db", CLI_TEXT, &q.db, "FILE", "DuckDB file that gets the row; default $ASSAY_DB, else assay.duckdb" },
+		{ "no-db", CLI_FLAG, &q.no_db, NULL, "keep no row" },
 		{ .kind = CLI_END },
 	};
 	struct text help = { 0 };
@@ -448,6 +511,14 @@ static int run(int argc, char **argv)
 			"decoder of models that write a text after a source, of retrieval-augmented-generation and of SpeechT5,\n"
 			"which has vocoder, too; else model, which Whisper has besides, for the language that it hears. Where a\n"
 			"graph ran --json says, and standard error where parts are named.\n\n"
+			"The question becomes a row of the database, as cells of `assay run` do, with the answer (of pictures a\n"
+			"small copy), the times and the memory of its parts, steps or tokens a second; a pipeline that fails is "
+			"a\n"
+			"row with its cause. Its verdict comes from a second run, behind the answer, on the platform that "
+			"judges\n"
+			"cells of this one (of cpu openvino, of others cpu): right where both answer the same, within the "
+			"bounds\n"
+			"that the row has; how much alike they are is said in the measure of the task.\n\n"
 			"Tasks, their inputs and their options; sentiment-analysis, ner, vqa, image-to-text, "
 			"text2text-generation\n"
 			"(as translation), text-to-speech and translation_XX_to_YY are understood, too:\n%s"
@@ -460,8 +531,9 @@ static int run(int argc, char **argv)
 			"  assay pipeline ./stable-diffusion 'a red fox' --steps 20 --seed 1 -o fox.png\n"
 			"  assay pipeline ./stable-diffusion 'a red fox' --on cpu,unet=webgpu -o fox.png\n"
 			"  assay pipeline facebook/mms-tts-eng 'Hello, world' -o hello.wav\n\n"
-			"Exit codes: 0 answered; 1 bad use, a file that is missing or cannot be read; 2 the model is not\n"
-			"supported, does not fit, or its process ended.\n",
+			"Exit codes: 0 answered, right or unjudged; 1 bad use, a file that is missing or cannot be read; 2 the\n"
+			"model is not supported, does not fit, or its process ended, or no node of a graph ran on its platform;\n"
+			"3 the answer is wrong.\n",
 			text_get(&help)),
 		.options = options,
 		.min_words = 2,
@@ -470,6 +542,7 @@ static int run(int argc, char **argv)
 	int words, code = cli_parse(&usage, argc, argv, &words);
 
 	text_done(&help);
+	q.command = cells_command(&a, argc, argv);
 	q.precision = precision_typed(&a, q.precision);
 	if (code < 0)
 		code = answer(&q, argv[1], argv + 2, (size_t)words - 1, &a);

@@ -85,6 +85,9 @@ enum status reproduce_read(struct store *s, struct arena *a, int64_t row, struct
 	if (r->source)
 		return error_set(err, STATUS_BAD_INPUT, "row %lld was measured by %s: assay was not asked for it", (long long)row,
 			r->source);
+	if (c->pipeline_asked)
+		return error_set(err, STATUS_BAD_INPUT, "row %lld is of a whole pipeline: `%s` asks it again", (long long)row,
+			question_command(a, q, r));
 	if (c->together)
 		return refuse_together(s, a, &out->old, err);
 	if (!platform_find(c->platform))

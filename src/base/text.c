@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nettle/base64.h>
+
 #include "base/arena.h"
 
 static void reserve(struct text *t, size_t more)
@@ -50,6 +52,14 @@ void text_add_url(struct text *t, const char *s, bool keep_slashes)
 			text_add_bytes(t, p, 1);
 		else
 			text_addf(t, "%%%02X", *p);
+}
+
+void text_add_base64(struct text *t, const void *data, size_t nbytes)
+{
+	reserve(t, BASE64_ENCODE_RAW_LENGTH(nbytes));
+	base64_encode_raw(t->data + t->length, nbytes, data);
+	t->length += BASE64_ENCODE_RAW_LENGTH(nbytes);
+	t->data[t->length] = 0;
 }
 
 void text_addv(struct text *t, const char *format, va_list ap)

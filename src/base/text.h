@@ -19,6 +19,7 @@ void text_addf(struct text *t, const char *format, ...) __attribute__((format(pr
 // Percent-encoded for a URL; '/' stays when keep_slashes.
 void text_add_url(struct text *t, const char *s, bool keep_slashes);
 void text_addv(struct text *t, const char *format, va_list ap);
+void text_add_base64(struct text *t, const void *data, size_t nbytes); // RFC 4648, with padding, in one line
 // The string, never NULL; owned by the text.
 const char *text_get(const struct text *t);
 void text_done(struct text *t);

@@ -2,8 +2,10 @@
 // Events of a child, one JSON object a line.
 #include "cell/say.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "backend/backend.h"
@@ -68,6 +70,18 @@ void say_notice(const char *text)
 void say_done(void)
 {
 	say(json_pack("{s:s}", "event", "done"));
+}
+
+bool say_meet(const char *gate)
+{
+	char answer = 'n';
+	ssize_t n;
+
+	say(json_pack("{s:s, s:s}", "event", "meet", "gate", gate));
+	do
+		n = recv(STDIN_FILENO, &answer, 1, 0);
+	while (n < 0 && errno == EINTR);
+	return n == 1 && answer == 'y';
 }
 
 static json_t *known(long long kib)

@@ -27,6 +27,8 @@ void say_nothing(bool mute);
 void say_phase(const char *phase);
 void say_error(enum status status, const char *text); // cleans the text
 void say_done(void);
+// Waits at a gate (run/cell.h) for the parent's answer; false: it is to end, or the parent is gone.
+bool say_meet(const char *gate);
 #define NODES_MOST ((size_t)44 << 20) // of json_weight: two such lists are within HEARD_MOST
 // {"event":name,"nodes":nodes}, unless the parent would not keep so long a list: then false, and nothing is said.
 bool say_nodes(const char *name, json_t *nodes);

@@ -17,17 +17,10 @@ static void say_gate(const char *gate)
 
 enum status work_meet(struct work *w, struct error *err)
 {
-	char answer = 'n';
-	ssize_t n;
-
 	if (!w->ask.together)
 		return STATUS_OK;
 	say_phase("meet");
-	say_gate("start");
-	do
-		n = recv(STDIN_FILENO, &answer, 1, 0);
-	while (n < 0 && errno == EINTR);
-	if (n != 1 || answer != 'y')
+	if (!say_meet("start"))
 		return error_set(err, STATUS_NOT_ASKED, "what it was to run beside did not come to its timed runs");
 	w->beside.busy_from = clock_ns();
 	return STATUS_OK;

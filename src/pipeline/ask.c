@@ -38,6 +38,7 @@ static enum child_watch on_line(void *context, const char *line, size_t length)
 		json_decref(l->told->task);
 		l->told->task = json_incref(event);
 	} else if (text_is(name, "pipeline")) {
+		l->told->took_none = arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "took_none")));
 		json_decref(l->told->facts);
 		l->told->facts = json_incref(event);
 	} else {
@@ -47,16 +48,34 @@ static enum child_watch on_line(void *context, const char *line, size_t length)
 	return result;
 }
 
+// The child's gate: the row begins.
+static bool on_gate(void *context, enum cell_gate gate)
+{
+	struct listening *l = context;
+
+	return gate == CELL_GATE_START &&
+		l->asked->begin(l->asked->begin_context, json_string_value(json_object_get(l->told->task, "task")));
+}
+
 static char *request_of(const struct pipeline_asked *q, struct arena *a)
 {
-	json_t *request = json_pack("{s:s, s:s?, s:o, s:O, s:O?, s:s?, s:s?, s:s?}", "folder", q->folder, "task", q->task, "on",
-		pipeline_target_json(q->target), "words", q->words, "task_options", q->options, "save", q->save, "output",
-		q->output, "precision", q->precision);
+	json_t *request = json_pack("{s:s, s:s?, s:o, s:O, s:O?, s:s?, s:s?, s:s?, s:s?, s:b}", "folder", q->folder, "task",
+		q->task, "on", pipeline_target_json(q->target), "words", q->words, "task_options", q->options, "save", q->save,
+		"output", q->output, "precision", q->precision, "keep", q->keep, "waits", (int)(q->begin != NULL));
 	char *dumped = request ? json_dumps(request, JSON_COMPACT) : NULL, *text = arena_strdup(a, dumped);
 
 	free(dumped);
 	json_decref(request);
 	return text;
+}
+
+static void take_row(struct pipeline_told *told, const struct heard *h, const struct child_report *report, struct arena *a)
+{
+	told->row = h->row;
+	told->row.peak_pss_mib = h->pss_mib;
+	told->row.peak_resident_mib = h->resident_mib;
+	if (text_get(&report->output)[0])
+		told->row.stderr_tail = arena_strdup(a, text_get(&report->output));
 }
 
 enum status pipeline_ask(const struct pipeline_asked *q, struct pipeline_told *told, struct arena *a, struct error *err)
@@ -65,19 +84,22 @@ enum status pipeline_ask(const struct pipeline_asked *q, struct pipeline_told *t
 	char *argv[] = { (char *)(uintptr_t)program, "cell", "--pipeline", NULL };
 	struct child_limits limits = { .timeout_s = q->timeout_s, .memory_bytes = q->memory_bytes, .stop = q->stop };
 	struct listening l = { .told = told, .asked = q };
+	const struct cell_watch watch = { .meet = on_gate, .context = &l };
 	struct child_report report;
 	enum status st;
 
 	*told = (struct pipeline_told){ .answers = json_array() };
+	row_init(&told->row);
 	if (!program)
 		return error_set(err, STATUS_FAILED,
 			"the program assay, which children are started from, was not found; set ASSAY_PROGRAM to it");
 	if (!request)
 		return error_set(err, STATUS_BAD_INPUT, "a name or a text of the question is no UTF-8");
-	heard_init(&l.heard, a, NULL);
+	heard_init(&l.heard, a, q->begin ? &watch : NULL);
 	if ((st = child_run(argv, request, &limits, on_line, &l, &report, err)))
 		return st;
 	told->verdict = heard_verdict(&l.heard, &report, &limits, &cause, &note);
+	take_row(told, &l.heard, &report, a);
 	child_report_done(&report);
 	if (told->verdict == VERDICT_RIGHT)
 		return STATUS_OK;

@@ -285,6 +285,15 @@ static void take_times(const struct generation *g, struct part_graph *const *gra
 		graphs[n - 1]->run_ms += g->step_ms[i] - g->own_ms[i];
 }
 
+static void take_tokens(struct pipeline *p, const struct generation *g)
+{
+	p->first_ms += (g->encoder ? g->encoder_ms : 0) + g->prefill_ms;
+	p->firsts++;
+	for (int64_t i = 0; i + 1 < g->new_tokens; i++)
+		p->tokens_ms += g->step_ms[i];
+	p->tokens += g->new_tokens > 1 ? g->new_tokens - 1 : 0;
+}
+
 static enum status run_loop(struct part *m, struct arena *a, struct generation *g, const struct prompt *p, struct error *err)
 {
 	struct part_graph *graphs[ARCH_STEPS_MOST] = { 0 };
@@ -307,8 +316,10 @@ static enum status run_loop(struct part *m, struct arena *a, struct generation *
 	pipeline_pause(m->p);
 	st = generate_greedy(g, p, NULL, a, err);
 	pipeline_resume(m->p);
-	if (!st)
+	if (!st) {
 		take_times(g, graphs, n, runs);
+		take_tokens(m->p, g);
+	}
 	return st;
 }
 

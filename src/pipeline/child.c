@@ -76,7 +76,8 @@ static void say_step(void *context, size_t done, size_t count)
 static enum status answer_all(struct pipeline *p, const json_t *request, struct arena *arena, struct error *err)
 {
 	const char *save = json_string_value(json_object_get(request, "save")),
-		   *output = json_string_value(json_object_get(request, "output"));
+		   *output = json_string_value(json_object_get(request, "output")),
+		   *keep = json_string_value(json_object_get(request, "keep"));
 	json_t *inputs = NULL, *input;
 	enum status st = pipeline_words(p, json_object_get(request, "words"), arena, &inputs, err);
 	size_t i;
@@ -84,13 +85,15 @@ static enum status answer_all(struct pipeline *p, const json_t *request, struct 
 	say_task(p, json_array_size(inputs));
 	if (!st)
 		st = pipeline_options_known(p, json_object_get(request, "task_options"), err);
-	say_phase("answer");
-	pipeline_set_watch(p, say_step, NULL);
 	if (!st && output && json_array_size(inputs) > 1)
 		st = error_set(err, STATUS_BAD_INPUT,
 			"-o %s is one file, and %zu inputs have %zu answers: ask for one at a time, or --save FOLDER writes them "
 			"all",
 			output, json_array_size(inputs), json_array_size(inputs));
+	if (!st && json_is_true(json_object_get(request, "waits")) && !say_meet("start"))
+		st = error_set(err, STATUS_NOT_ASKED, "it was not to answer");
+	say_phase("answer");
+	pipeline_set_watch(p, say_step, NULL);
 	json_array_foreach(inputs, i, input)
 	{
 		struct pipeline_answer answer;
@@ -102,6 +105,8 @@ static enum status answer_all(struct pipeline *p, const json_t *request, struct 
 				st = answer_save(&answer, save, before, err);
 			if (!st && output)
 				st = write_output(&answer, output, err);
+			if (!st && keep)
+				st = answer_save(&answer, arena_printf(&a, "%s/%zu", keep, i), "", err);
 			say_answer(input, &answer, st ? json_array() : answer_files(&answer, save, before, output));
 		}
 		arena_done(&a);
@@ -110,15 +115,49 @@ static enum status answer_all(struct pipeline *p, const json_t *request, struct 
 	return st;
 }
 
-static void say_pipeline(struct pipeline *p, struct arena *a)
+static json_t *known(int64_t n)
+{
+	return n < 0 ? json_null() : json_integer((json_int_t)n);
+}
+
+static bool any_emulated(const json_t *graphs)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(graphs, i, one) if (json_is_true(json_object_get(one, "emulated"))) return true;
+	return false;
+}
+
+// Engine and device are those of the first platform; where each graph ran is in answer_parts.
+static void say_row(const struct pipeline *p, const struct target *t, const struct device_list *devices,
+	const struct pipeline_placement *placed)
+{
+	json_t *row = pipeline_columns(p, placed);
+
+	json_object_update_new(row,
+		json_pack("{s:s, s:s, s:s?, s:s, s:s?, s:b, s:s, s:s, s:s?}", "event", "row", "engine", t->route->engine,
+			"engine_version", devices->version, "provider", route_provider(t->route)->name, "device", t->device,
+			"emulated", (int)any_emulated(placed->graphs), "compute_dtype", dtype_word(pipeline_computes(p)),
+			"weights", pipeline_is_synthetic(p) ? "synthetic" : "real", "model_type",
+			p->part_count ? json_string_value(json_object_get(p->parts[0]->config, "model_type")) : NULL));
+	json_object_update_new(row,
+		json_pack("{s:o, s:o, s:o, s:o, s:s?}", "nodes", known(placed->nodes), "nodes_on_platform",
+			known(placed->on_platform), "nodes_elsewhere", known(placed->elsewhere), "nodes_fused",
+			known(placed->fused), "placement_note", placed->note));
+	say(row);
+}
+
+static void say_pipeline(struct pipeline *p, const struct target *t, const struct device_list *devices, struct arena *a)
 {
 	struct pipeline_placement placed;
 
 	pipeline_placed(p, a, &placed);
-	say(json_pack("{s:s, s:s, s:s, s:o, s:{s:I, s:I, s:I, s:s?, s:O}}", "event", "pipeline", "task", pipeline_task(p),
-		"weights", pipeline_is_synthetic(p) ? "synthetic" : "real", "times", pipeline_times(p), "placement", "nodes",
-		(json_int_t)placed.nodes, "on_platform", (json_int_t)placed.on_platform, "elsewhere",
-		(json_int_t)placed.elsewhere, "note", placed.note, "graphs", placed.graphs));
+	say_row(p, t, devices, &placed);
+	say(json_pack("{s:s, s:s, s:s, s:o, s:s?, s:{s:I, s:I, s:I, s:s?, s:O}}", "event", "pipeline", "task", pipeline_task(p),
+		"weights", pipeline_is_synthetic(p) ? "synthetic" : "real", "times", pipeline_times(p), "took_none",
+		placed.took_none, "placement", "nodes", (json_int_t)placed.nodes, "on_platform", (json_int_t)placed.on_platform,
+		"elsewhere", (json_int_t)placed.elsewhere, "note", placed.note, "graphs", placed.graphs));
 }
 
 static enum status answer_request(const json_t *request, struct arena *a, struct error *err)
@@ -139,8 +178,9 @@ static enum status answer_request(const json_t *request, struct arena *a, struct
 		(st = pipeline_set_precision(p, json_string_value(json_object_get(request, "precision")), err)) ||
 		(st = answer_all(p, request, a, err)))
 		return st;
+	say_memory("answer");
 	say_phase("explain");
-	say_pipeline(p, a);
+	say_pipeline(p, &t, &devices, a);
 	return STATUS_OK;
 }
 

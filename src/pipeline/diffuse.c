@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -373,9 +374,19 @@ static enum status ask(struct diffusion *d, size_t step, struct arena *a, float 
 	return STATUS_OK;
 }
 
+static double opened_ms(const struct part *m)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < m->graph_count; i++)
+		sum += m->graphs[i].open_ms;
+	return sum;
+}
+
 static enum status denoise(struct diffusion *d, struct error *err)
 {
 	size_t steps = scheduler_steps(d->scheduler);
+	const double began = clock_ms() - opened_ms(d->denoiser);
 	float *noise = ARENA_ARRAY(d->c->a, d->n + 1, float), *answer;
 	enum status st = STATUS_OK;
 
@@ -393,6 +404,8 @@ static enum status denoise(struct diffusion *d, struct error *err)
 		}
 		arena_done(&a);
 	}
+	d->c->p->steps_ms += clock_ms() - opened_ms(d->denoiser) - began;
+	d->c->p->steps += (int64_t)steps;
 	return st;
 }
 

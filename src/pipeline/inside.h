@@ -26,9 +26,9 @@ struct part_graph {
 	struct graph *graph;
 	struct artifact artifact;
 	struct session session;
-	int64_t size[2];  // of pictures that it was built for; 0: as the model says
-	const char *form; // in words
-	double open_ms, run_ms;
+	int64_t size[2];                       // of pictures that it was built for; 0: as the model says
+	const char *form;                      // in words
+	double open_ms, run_ms, anonymous_mib; // the last: what opening and first run added; NaN: not known
 	int64_t runs;
 	bool is_open, is_static;     // is_static: for the shapes of artifact.inputs alone
 	const struct target *target; // where it runs
@@ -114,6 +114,9 @@ struct pipeline {
 	// Of the answer at hand, and sums: clock_ms when it began, and when the last graph's run or opening ended (0: none yet).
 	double began, ended;
 	double preprocess_ms, between_ms, postprocess_ms;
+	// Sums over texts that were written: their first tokens, those after; over pictures: steps of their denoiser.
+	double first_ms, tokens_ms, steps_ms;
+	int64_t firsts, tokens, steps;
 	bool is_untimed; // pipeline_untimed
 	struct pipeline_prompt
 		*prompt;       // of pipeline_prompt: nothing is run, and what a text would begin with goes here; else NULL

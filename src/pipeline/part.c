@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "cell/say.h"
 #include "onnx/flow.h"
 #include "pipeline/inside.h"
 
@@ -350,6 +351,13 @@ static enum status open_graph(struct part *m, struct part_graph *g, const struct
 	return STATUS_OK;
 }
 
+static double mib_since(long long kib)
+{
+	const long long now = kib < 0 ? -1 : memory_anonymous_kib();
+
+	return now < 0 ? (double)NAN : (double)(now - kib) / 1024;
+}
+
 enum status part_graph(struct part *m, const struct arch_graph *which, const struct tensor *in, size_t in_count,
 	struct part_graph **out, struct error *err)
 {
@@ -373,9 +381,11 @@ enum status part_graph(struct part *m, const struct arch_graph *which, const str
 	if (g->is_open && !(picture_size(in, in_count, size) && other_size(g, size)) && !other_shapes(g, in, in_count))
 		return STATUS_OK;
 	pipeline_pause(m->p);
+	const long long before = memory_anonymous_kib();
 	double began = clock_ms();
 	st = open_graph(m, g, in, in_count, err);
 	g->open_ms += clock_ms() - began;
+	g->anonymous_mib = mib_since(before);
 	pipeline_resume(m->p);
 	return st;
 }
@@ -444,10 +454,12 @@ enum status part_run(struct part *m, const struct arch_graph *which, const struc
 	if ((st = gather(g, in, in_count, given, a, err)))
 		return st;
 	pipeline_pause(m->p);
+	const long long before = g->runs ? -1 : memory_anonymous_kib();
 	double began = clock_ms();
 	st = session_run(s, given, s->input_count, *out, s->output_count, err);
 	g->run_ms += clock_ms() - began;
-	g->runs++;
+	if (!g->runs++)
+		g->anonymous_mib += mib_since(before);
 	pipeline_resume(m->p);
 	for (size_t i = 0; i < s->output_count && !st; i++) {
 		struct tensor *t = &(*out)[i];

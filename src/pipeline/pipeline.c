@@ -2,6 +2,7 @@
 // A model's folder and a task; one answer; where the time went.
 #include "pipeline/choose.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -281,6 +282,39 @@ bool pipeline_is_synthetic(const struct pipeline *p)
 static const char *graph_name(const struct part *m, const struct part_graph *g, struct arena *a)
 {
 	return text_is(m->name, ".") ? g->which->file : arena_printf(a, "%s/%s", m->name, g->which->file);
+}
+
+// Its times, and where it ran: `placed`, of pipeline_placed, without what that says of no graph in particular.
+static json_t *part_of(const struct part *m, const struct part_graph *g, const json_t *placed)
+{
+	const char *name = graph_name(m, g, m->p->arena);
+	json_t *out = json_pack("{s:s, s:f, s:I, s:f, s:o}", "graph", name, "open_ms", g->open_ms, "runs", (json_int_t)g->runs,
+		"run_ms", g->run_ms, "anonymous_mib", isnan(g->anonymous_mib) ? json_null() : json_real(g->anonymous_mib));
+	const json_t *one;
+	size_t i;
+
+	json_object_set_new(out, "form", g->form ? json_string(g->form) : json_null());
+	json_array_foreach(placed, i, one) if (text_is(json_string_value(json_object_get(one, "graph")), name))
+		json_object_update_missing(out, (json_t *)(uintptr_t)one);
+	return out;
+}
+
+static json_t *mean_or_null(double sum, int64_t n)
+{
+	return n > 0 ? json_real(sum / (double)n) : json_null();
+}
+
+json_t *pipeline_columns(const struct pipeline *p, const struct pipeline_placement *placed)
+{
+	json_t *graphs = json_array();
+
+	for (size_t i = 0; i < p->part_count; i++)
+		for (size_t k = 0; k < p->parts[i]->graph_count; k++)
+			json_array_append_new(graphs, part_of(p->parts[i], &p->parts[i]->graphs[k], placed->graphs));
+	return json_pack("{s:{s:f, s:o, s:f, s:f}, s:o, s:o, s:o}", "answer_parts", "preprocess_ms", p->preprocess_ms, "graphs",
+		graphs, "between_ms", p->between_ms, "postprocess_ms", p->postprocess_ms, "answer_first_token_ms",
+		mean_or_null(p->first_ms, p->firsts), "answer_token_ms", mean_or_null(p->tokens_ms, p->tokens),
+		"answer_steps_per_s", p->steps_ms > 0 ? json_real(1000 * (double)p->steps / p->steps_ms) : json_null());
 }
 
 json_t *pipeline_times(const struct pipeline *p)

@@ -84,6 +84,9 @@ struct pipeline_placement {
 	json_t *graphs;
 };
 void pipeline_placed(struct pipeline *p, struct arena *a, struct pipeline_placement *out);
+// The columns of a row (question/row.h) that tell of its answers: answer_parts, answer_first_token_ms, answer_token_ms,
+// answer_steps_per_s. Owned by the caller.
+json_t *pipeline_columns(const struct pipeline *p, const struct pipeline_placement *placed);
 
 // prompt.c: what the loop of a model that writes a text begins with for the words of one input (pipeline_words), as its pipeline
 // makes it: up to the loop's first run, and without any. Tensors by the graphs' names, in `a`:
@@ -149,6 +152,12 @@ struct pipeline_asked {
 	const char *output;    // a file to be: the only picture of the only answer (PNG), or its sound (WAV); NULL
 	pipeline_watch *watch; // NULL; called with watch_context
 	void *watch_context;
+	// Pictures, tensors and sound of answer I as files in the folder KEEP/I (answer_save); NULL: they are not kept.
+	const char *keep;
+	// Inputs and options have been understood, and nothing is opened yet; the child waits. False: it is not to answer. NULL:
+	// it does not wait. Called with begin_context.
+	bool (*begin)(void *context, const char *task);
+	void *begin_context;
 };
 struct pipeline_told {
 	// An array, {"input", "answer", "tensors": {NAME: nested lists; null: too many numbers}, "pictures": {NAME: {"width",
@@ -157,8 +166,11 @@ struct pipeline_told {
 	// {"task", "weights": "real" or "synthetic", "times": pipeline_times, "placement": {"nodes", "on_platform", "elsewhere",
 	// "note", "graphs"}}, as in struct pipeline_placement
 	json_t *facts;
-	json_t *task;         // {"task", "by": the model's "class" or "files"; null: it was named, "inputs": how many}; NULL
-	enum verdict verdict; // right: it answered (nothing judged the answer); else how it ended
+	// What the child knew of the row: engine, device, where its nodes were, times, memory; all else is absent.
+	struct row row;
+	const char *took_none; // a platform that took no node of one of its graphs; NULL: there is none
+	json_t *task;          // {"task", "by": the model's "class" or "files"; null: it was named, "inputs": how many}; NULL
+	enum verdict verdict;  // right: it answered (nothing judged the answer); else how it ended
 };
 // What was told before an error stays in *told; pipeline_told_done in any case. UNSUPPORTED, BAD_INPUT: as in pipeline_open.
 enum status pipeline_ask(const struct pipeline_asked *q, struct pipeline_told *told, struct arena *a, struct error *err);
@@ -167,7 +179,7 @@ void pipeline_told_done(struct pipeline_told *told);
 // `precision` as they were asked for. Owned by the caller.
 json_t *pipeline_told_json(const struct pipeline_told *told, const char *on, const char *precision);
 // child.c: `assay cell --pipeline`. Request {"folder", "task", "on": pipeline_target_json, "words", "task_options", "save",
-// "output", "precision"}, one event "task", one "answer" an input, "step" {"done", "of"} in between, and
+// "output", "precision", "keep", "waits"}, one event "task", one "answer" an input, "step" {"done", "of"} in between, and
 // one "pipeline" at the end.
 int pipeline_child(void);
 

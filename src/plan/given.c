@@ -46,7 +46,7 @@ static enum status take_text(struct taking *t, const char *text, struct error *e
 
 static const char *const medium_words[] = { "text", "picture", "sound", "text" };
 
-static enum status add_file(json_t *files, struct arena *a, const char *path, enum medium *medium, struct error *err)
+enum status given_add_file(json_t *files, struct arena *a, const char *path, enum medium *medium, struct error *err)
 {
 	const char *slash = strrchr(path, '/'), *digest = file_digest_key(a, path);
 	const uint8_t *data;
@@ -66,7 +66,7 @@ static enum status take_file(struct taking *t, const char *path, struct error *e
 {
 	enum medium medium;
 	char *text;
-	enum status st = add_file(t->files, t->a, path, &medium, err);
+	enum status st = given_add_file(t->files, t->a, path, &medium, err);
 
 	if (st)
 		return st;
@@ -168,7 +168,7 @@ enum status given_prompt(
 	for (size_t i = 0; i < asked->thing_count && !st; i++) {
 		json_array_append_new(words, json_string(asked->things[i].value));
 		if (asked->things[i].is_file)
-			st = add_file(files, a, asked->things[i].value, &medium, err);
+			st = given_add_file(files, a, asked->things[i].value, &medium, err);
 	}
 	if (!st && (st = pipeline_prompt(&prompt, a, model, words, err)))
 		error_prefix(err, "--input");

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "cell/asked.h"
+#include "preprocess/medium.h"
 
 struct given {
 	const char *path;  // CACHE/reference/SHA-256.inputs.safetensors: the tensors, "in.NAME"
@@ -22,5 +23,8 @@ enum status given_make(struct given *out, struct arena *a, const char *model, co
 // file, whose pipeline is not known, as given_make.
 enum status given_prompt(
 	struct given *out, struct arena *a, const char *model, const struct asked_inputs *asked, struct error *err);
+
+// Adds {"file", "is", "sha256"} of the file to the list.
+enum status given_add_file(json_t *files, struct arena *a, const char *path, enum medium *medium, struct error *err);
 
 #endif

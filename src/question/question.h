@@ -74,6 +74,13 @@
 		"the other models that ran at the same time (--together), each with its platform") \
 	M(X, TEXT, switched_from, KEY, ROW, "r.switched_from", "switched from %s", "", NULL, NULL, 0, 0, \
 		"the platform that the same process had the model open on before (--switch)") \
+	M(X, TEXT, pipeline, KEY, ROW, "r.pipeline", "pipeline %s", "", NULL, NULL, 0, 0, \
+		"the task of a whole pipeline (`assay pipeline`), from its inputs to its answer; null: a pass over a model's " \
+		"graphs, or a generation") \
+	M(X, TEXT, pipeline_parts, KEY, ROW, "r.pipeline_parts", " with %s", "", NULL, NULL, 0, 0, \
+		"of a pipeline: PART=PLATFORM of each part that was asked for on a platform of its own") \
+	M(X, TEXT, pipeline_asked, KEY, ROW, "r.pipeline_asked", "", "", NULL, NULL, 0, 0, \
+		"of a pipeline: JSON, the words that it was given, and the options of the task") \
 	M(X, INTEGER, cycles, KEY, NOTED, "", "", "", "cycles", "N", 5, 10000, \
 		"open, run and close so often at the end: does memory stay behind?") \
 	M(X, REAL, timeout_s, NO_KEY, NONE, "", "", "", "timeout", "S", 0.1, 1e7, "seconds for a whole cell; default 600") \

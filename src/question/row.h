@@ -160,6 +160,23 @@
 	X(TEXT, generated_text, \
 		"of a prompt that --input gave: the text of tokens up to the first end token, without special ones; null: no " \
 		"such prompt, or the model's folder has no tokenizer") \
+	X(JSON, answer, \
+		"of a pipeline: what it answered to each input, as transformers' pipeline does; of pictures and sounds their " \
+		"sizes and SHA-256, as files that assay writes; of more than 256 KiB its SHA-256 alone") \
+	X(TEXT, answer_picture, \
+		"of a pipeline: its first picture, at most 128 pixels high and wide, a PNG file in base64; null: no picture") \
+	X(JSON, answer_parts, \
+		"of a pipeline: milliseconds before the first graph, between graphs and behind the last, and of each graph: " \
+		"where it ran, its form, milliseconds of opening, runs and milliseconds of all of them, nodes there and " \
+		"elsewhere, and the anonymous memory that opening and first run added") \
+	X(JSON, answer_measures, \
+		"of a pipeline: its answer beside that of `reference`: labels and tokens that are the same, largest difference " \
+		"of a score, word errors, least intersection over union of boxes and of masks, least PSNR of pictures") \
+	X(REAL, answer_first_token_ms, \
+		"of a pipeline that writes a text: encoder, prompt and choice of the first token, a mean over the texts") \
+	X(REAL, answer_token_ms, "likewise a token after the first, a mean over all of them") \
+	X(REAL, answer_steps_per_s, \
+		"of a pipeline that makes pictures: steps of its denoiser a second, the schedule's work in it, opening not") \
 	X(INTEGER, tokens_unlike_uncached, "generated tokens that a run without a cache chooses otherwise") \
 	X(REAL, uncached_max_error, "largest difference of the best logits from a run without a cache") \
 	X(TEXT, form, "which graph variant ran") \

@@ -35,6 +35,7 @@ void summary_gather_together(struct summary *out, struct arena *a); // beside.c
 void summary_gather_switches(struct summary *out, struct arena *a);
 void summary_gather_energy(struct summary *out, struct arena *a);    // energy.c
 void summary_gather_forecasts(struct summary *out, struct arena *a); // forecasts.c
+void summary_gather_answers(struct summary *out, struct arena *a);   // answers.c
 void summary_gather_notes(struct summary *out, struct arena *a);     // notes.c
 
 // A list without doubles; its owner has room for the item.
@@ -89,7 +90,8 @@ const char *report_computed_in(const struct row *r);
 bool report_is_unstable(const struct report_cell *c);
 // A million inputs (of generation: tokens) in what was typed as the price of an hour; NaN: there is no price, or no time.
 double report_cost(const struct summary *s, const struct report_cell *c);
-// One forward pass after the other, alone and in a process of its own: no scenario, no generation, no --together, no --switch.
+// One forward pass after the other, alone and in a process of its own: no scenario, no generation, no --together, no
+// --switch, no whole pipeline.
 bool report_is_plain(const struct report_cell *c);
 struct report_speed report_speed_against(
 	const struct summary *s, const struct report_cell *c, const struct report_cell *other, struct arena *a);

@@ -331,7 +331,8 @@ bool report_computes_nothing(const struct report_cell *c)
 bool report_is_plain(const struct report_cell *c)
 {
 	return member_is_default(&question_members[QUESTION_AT_scenario], &c->asked) && c->row.new_tokens == ROW_NONE &&
-		c->row.together == NULL && c->row.switched_from == NULL && !c->question.cell.profile;
+		c->row.together == NULL && c->row.switched_from == NULL && c->row.pipeline_asked == NULL &&
+		!c->question.cell.profile;
 }
 
 bool report_same_length(const struct report_cell *x, const struct report_cell *y)

@@ -63,7 +63,7 @@ void summary_gather_precision(struct summary *out, struct arena *a)
 	for (size_t i = 0; i < out->cell_count; i++) {
 		const struct report_cell *c = &out->cells[i], *base;
 		const struct row *r = &c->row;
-		if (!is_reduced(c) || c->is_running)
+		if (!is_reduced(c) || c->is_running || c->row.pipeline_asked != NULL)
 			continue;
 		base = float32_of(out, c);
 		struct report_speed speed = report_speed_against(out, c, base, a);

@@ -18,8 +18,9 @@ struct report_value {
 	enum report_kind kind; // how a program gets it; ABSENT: null
 	double real;
 	int64_t integer;
-	const char *note; // small, below: n, spread; NULL: nothing. A program has it in a column of its own
-	bool is_warning;  // marked
+	const char *note;    // small, below: n, spread; NULL: nothing. A program has it in a column of its own
+	bool is_warning;     // marked
+	const char *picture; // a PNG file in base64, which HTML shows beside the text; NULL: none
 };
 
 struct report_column {

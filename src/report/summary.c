@@ -411,6 +411,7 @@ enum status summary_make(struct store *s, const struct report_options *options, 
 	summary_gather_together(out, &s->arena);
 	summary_gather_switches(out, &s->arena);
 	summary_gather_forecasts(out, &s->arena);
+	summary_gather_answers(out, &s->arena);
 	summary_gather_notes(out, &s->arena);
 	return STATUS_OK;
 }

@@ -45,6 +45,8 @@ struct cell_watch {
 // What a row says of a cell's weights: "synthetic", "real" (of a checkpoint), or "as in the file" (of an .onnx file that assay
 // did not fill).
 const char *cell_weights_word(const struct cell *c);
+// What a row calls a reference on this platform: "engine:openvino-f32", "engine:ort-cpu-unoptimised", "engine:PLATFORM".
+const char *cell_judge_word(struct arena *a, const struct target *t);
 // Hash of the question, for --resume: the contents of the model's files and of the golden file, shapes, platform, options,
 // precision... Reads every file of the model where c->identity is NULL. Where what one of them contains cannot be known the key
 // is another one at every call, and no row has it.

@@ -80,8 +80,7 @@ enum status reference_read_golden(struct reference *out, const char *path, struc
 	return STATUS_OK;
 }
 
-// The word in the row for a reference that the platform table names as a target.
-static const char *judge_name(struct arena *a, const struct target *t)
+const char *cell_judge_word(struct arena *a, const struct target *t)
 {
 	if (text_is(t->platform->name, "openvino"))
 		return "engine:openvino-f32"; // the engine's own defaults are float32
@@ -252,7 +251,7 @@ static bool reads_reduced(const struct asked *x, const struct cell *c)
 
 static const char *name_for(const struct asked *x, const struct reference_question *q, const struct cell *c, struct arena *a)
 {
-	const char *engine = judge_name(a, &x->target);
+	const char *engine = cell_judge_word(a, &x->target);
 
 	if (q->kind == REFERENCE_REDUCED)
 		return arena_printf(a, "%s, weights in integers as they are", engine);

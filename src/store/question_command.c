@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // question.h: a question as the command that asks it. Whatever prints a command prints this one.
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "store/question.h"
 
@@ -45,11 +47,41 @@ const char *question_target(struct arena *a, const struct store_question *q)
 	return q->cell.device && *q->cell.device ? arena_printf(a, "%s:%s", q->cell.platform, q->cell.device) : q->cell.platform;
 }
 
+// Of a whole pipeline: what stands in its pipeline_asked. Files and standard input are those of the one who asked.
+static const char *pipeline_command(struct arena *a, const struct store_question *q)
+{
+	const struct question *asked = &q->cell.question;
+	json_t *all = json_parse(asked->pipeline_asked), *one;
+	struct text t = { 0 };
+	const char *key;
+	size_t i;
+
+	text_add(&t, "assay pipeline");
+	add_word(&t, "", q->cell.model ? q->cell.model : "?");
+	json_array_foreach(json_object_get(all, "words"), i, one) add_word(&t, "", question_text_take(a, one));
+	add_word(&t, "--task", asked->pipeline);
+	add_word(&t, "--on", arena_join(a, question_target(a, q), ",", asked->pipeline_parts));
+	add_word(&t, "--precision", asked->precision);
+	json_object_foreach(json_object_get(all, "options"), key, one)
+	{
+		char *value = json_is_string(one) ? NULL : json_dumps(one, JSON_COMPACT | JSON_ENCODE_ANY);
+
+		add_word(&t, "--option", arena_printf(a, "%s=%s", key, value ? value : json_string_value(one)));
+		free(value);
+	}
+	json_decref(all);
+	const char *out = arena_strdup(a, text_get(&t));
+	text_done(&t);
+	return out;
+}
+
 const char *question_command(struct arena *a, const struct store_question *q, const struct row *r)
 {
 	struct question asked = q->cell.question;
 	struct text t = { 0 };
 
+	if (asked.pipeline_asked)
+		return pipeline_command(a, q);
 	if (q->is_rebuilt && r->new_tokens != ROW_NONE) { // the question is older than its record
 		asked.new_tokens = r->new_tokens;
 		asked.prompt_tokens = r->prompt_tokens;

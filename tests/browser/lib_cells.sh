@@ -13,7 +13,7 @@ chat()
 	code 0 "$ASSAY" synth "$folder" -o "$work/chat"
 	cp "$folder"/tokenizer*.json "$folder/special_tokens_map.json" "$folder/generation_config.json" "$work/chat"
 	for on in cpu "webgpu:$kind"; do
-		code 0 "$ASSAY" pipeline "$work/chat" '{"messages": [{"role": "user", "content": "hello there"}]}' --option max_new_tokens=6 \
+		code 0 "$ASSAY" pipeline --no-db --no-reference "$work/chat" '{"messages": [{"role": "user", "content": "hello there"}]}' --option max_new_tokens=6 \
 			--precision int4-weights --on "$on" --json
 		grep -q '"form": .* int4-weights ' "$work/out" || fail "chat on $on: not in 4 bits"
 		grep '"content": ' "$work/out" >"$work/chat.$on"

@@ -65,7 +65,7 @@ for name in "base", "merged":
         "decoder": None, "model": {"type": "WordLevel", "vocab": words, "unk_token": "w3"}}, open("%s/%s/tokenizer.json" % (work, name), "w"))
 PY
 	for name in base merged asked; do
-		code 0 "$ASSAY" pipeline "$work/$name" 'w5 w9 w33 w7' --option max_new_tokens=8 --json
+		code 0 "$ASSAY" pipeline --no-db --no-reference "$work/$name" 'w5 w9 w33 w7' --option max_new_tokens=8 --json
 		json 'd["task"] == "text-generation" and d["weights"] == "real"'
 		cp "$work/out" "$work/$name.json"
 	done

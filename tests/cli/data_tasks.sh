@@ -22,7 +22,7 @@ exec(sys.stdin.read())' >"$1/set.jsonl" || fail "no set"
 # Words: of what the model says two are left out, and one text is right.
 model automatic-speech-recognition-wav2vec2
 m=automatic-speech-recognition-wav2vec2
-code 0 "$ASSAY" pipeline $m $m/input3.wav $m/input5.wav --json
+code 0 "$ASSAY" pipeline --no-db --no-reference $m $m/input3.wav $m/input5.wav --json
 set_of $m <<'PY'
 said = [a["answer"]["text"] for a in d["answers"]]
 print(json.dumps({"sound": "input3.wav", "transcript": said[0] + " and more"}))
@@ -35,7 +35,7 @@ json 'd[0]["data_metric"] == "word error rate" and abs(d[0]["data_value"] - floa
 # The same of a model that writes: with other words in the middle, of which the distance is computed here, by its definition.
 model automatic-speech-recognition-whisper
 m=automatic-speech-recognition-whisper
-code 0 "$ASSAY" pipeline $m $m/input0.wav --json
+code 0 "$ASSAY" pipeline --no-db --no-reference $m $m/input0.wav --json
 set_of $m <<'PY'
 from functools import lru_cache
 said = d["answers"][0]["answer"]["text"]
@@ -52,7 +52,7 @@ json 'd[0]["data_metric"] == "word error rate" and abs(d[0]["data_value"] - floa
 # Masks: all of it is one class, and the pipeline says which share of the picture it is of the classes that it finds.
 model image-segmentation-segformer
 m=image-segmentation-segformer
-code 0 "$ASSAY" pipeline $m $m/input0.png --json
+code 0 "$ASSAY" pipeline --no-db --no-reference $m $m/input0.png --json
 python3 - >png <<'PY'
 import json, struct, zlib
 d = json.load(open("out"))
@@ -82,7 +82,7 @@ done
 # Boxes: one where something is found, and one where nothing can be.
 model object-detection-detr
 m=object-detection-detr
-code 0 "$ASSAY" pipeline $m $m/input0.png --option threshold=0.3 --json
+code 0 "$ASSAY" pipeline --no-db --no-reference $m $m/input0.png --option threshold=0.3 --json
 set_of $m <<'PY'
 best = max(d["answers"][0]["answer"], key=lambda x: x["score"])
 b = best["box"]
@@ -103,7 +103,7 @@ cp $m/input0.png $m/input1.jpg set/tench
 cp $m/input2.png set/teapot
 cp $m/input3.png set/2
 touch set/tench/.hidden
-code 0 "$ASSAY" pipeline $m set/tench/input0.png set/tench/input1.jpg set/teapot/input2.png set/2/input3.png --option top_k=5 --json
+code 0 "$ASSAY" pipeline --no-db --no-reference $m set/tench/input0.png set/tench/input1.jpg set/teapot/input2.png set/2/input3.png --option top_k=5 --json
 python3 - >wanted <<'PY'
 import json
 answers = [a["answer"] for a in json.load(open("out"))["answers"]]

@@ -75,7 +75,7 @@ code 0 "$ASSAY" run $m $quick --new-tokens 10 --input $m/input0.wav
 json 'd[0]["tokens"].count(459) > 1'
 cp $m/generation_config.json kept
 set_of repetition_penalty=1.3 no_repeat_ngram_size=2
-code 0 "$ASSAY" pipeline $m $m/input0.wav --option num_beams=1 --option max_new_tokens=12 --json
+code 0 "$ASSAY" pipeline --no-db --no-reference $m $m/input0.wav --option num_beams=1 --option max_new_tokens=12 --json
 python3 -c 'import json; print(json.dumps(json.load(open("out"))["answers"][0]["answer"]["text"]))' >text
 code 0 "$ASSAY" run $m $quick --new-tokens 12 --input $m/input0.wav
 json 'd[0]["verdict"] == "right" and d[0]["generated_text"] == json.load(open("text")) and d[0]["prompt_tokens"] == 3 and d[0]["encoder_ms"] > 0 and d[0]["tokens_unlike_uncached"] == 0 and d[0]["tokens"].count(459) == 1 and "the model heard, token 70" in d[0]["inputs_note"]'

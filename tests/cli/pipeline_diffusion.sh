@@ -14,10 +14,10 @@ for part in text_encoder unet vae; do
 done
 chmod -R u+w "$model"
 
-code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 3 --seed 1 -o "$work/fox.png"
+code 0 "$ASSAY" pipeline --no-db --no-reference "$model" 'a red fox' --steps 3 --seed 1 -o "$work/fox.png"
 [ "$(cat "$work/err")" = "text-to-image (by the model's files); --task names another" ] || fail "the task: $(cat "$work/err")"
 has out "^image \[32,32,3\]  png $work/fox.png 32 x 32\$"
-code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 3 --seed 1 --option negative_prompt= --output "$work/again.png" --json
+code 0 "$ASSAY" pipeline --no-db --no-reference "$model" 'a red fox' --steps 3 --seed 1 --option negative_prompt= --output "$work/again.png" --json
 json 'd["task"] == "text-to-image" and d["answers"][0]["input"] == {"prompt": "a red fox"}'
 json 'd["answers"][0]["files"] == [{"of": "image.png", "file": work + "/again.png"}] and list(d["answers"][0]["pictures"]) == ["image.png"]'
 json '{g["graph"]: g["runs"] for g in d["times"]["graphs"]} == {"text_encoder/model.onnx": 1, "unet/model.onnx": 3, "vae/vae_decoder.onnx": 1}'
@@ -27,12 +27,12 @@ cmp "$work/fox.png" "$work/again.png" || fail "the same seed gave other bytes"
 snapshot=$HF_HUB_CACHE/models--org--fox/snapshots
 mkdir -p "$snapshot"
 ln -s "$model" "$snapshot/0123456789012345678901234567890123456789"
-code 0 "$ASSAY" pipeline org/fox 'a red fox' --steps 3 --seed 1 --option negative_prompt= -o "$work/again.png"
+code 0 "$ASSAY" pipeline --no-db --no-reference org/fox 'a red fox' --steps 3 --seed 1 --option negative_prompt= -o "$work/again.png"
 cmp "$work/fox.png" "$work/again.png" || fail "the folder in the Hub's cache gave other bytes"
 code 1 "$ASSAY" inspect org/fox
 has err '^assay: org/fox: has no config.json, .*; it is a pipeline of several models'
 other() { # OPTION...: another picture
-	code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 3 -o "$work/other.png" "$@"
+	code 0 "$ASSAY" pipeline --no-db --no-reference "$model" 'a red fox' --steps 3 -o "$work/other.png" "$@"
 	cmp -s "$work/fox.png" "$work/other.png" && fail "$*: the same picture"
 	return 0
 }
@@ -43,16 +43,16 @@ other --seed 1 --option eta=1
 # Noise at each step is of the seed, too.
 sed -i 's/DDIMScheduler/EulerAncestralDiscreteScheduler/;s/"steps_offset"/"timestep_spacing": "leading", "steps_offset"/' \
 	"$model/scheduler/scheduler_config.json" "$model/model_index.json"
-code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 3 --seed 1 -o "$work/fox.png"
-code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 3 --seed 1 -o "$work/again.png"
+code 0 "$ASSAY" pipeline --no-db --no-reference "$model" 'a red fox' --steps 3 --seed 1 -o "$work/fox.png"
+code 0 "$ASSAY" pipeline --no-db --no-reference "$model" 'a red fox' --steps 3 --seed 1 -o "$work/again.png"
 cmp "$work/fox.png" "$work/again.png" || fail "the same seed gave other bytes with a scheduler that draws noise"
-code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 2 --option height=16 --option width=24 --save "$work/saved"
+code 0 "$ASSAY" pipeline --no-db --no-reference "$model" 'a red fox' --steps 2 --option height=16 --option width=24 --save "$work/saved"
 has out 'image.png 24 x 16'
 [ -s "$work/saved/image.png" ] && [ -s "$work/saved/answer.safetensors" ] || fail "nothing was saved"
 
 # Ctrl-C: what is finished is there, the rest is not begun, and nothing runs on.
 # shellcheck disable=SC2046
-"$ASSAY" pipeline "$model" $(seq 60) --steps 300 --save "$work/many" >"$work/out" 2>"$work/err" &
+"$ASSAY" pipeline --no-db --no-reference "$model" $(seq 60) --steps 300 --save "$work/many" >"$work/out" 2>"$work/err" &
 pid=$!
 for _ in $(seq 600); do
 	[ -s "$work/many/0.image.png" ] && break
@@ -67,7 +67,7 @@ has err 'stopped from outside'
 refused() { # CODE PATTERN OPTION...
 	local want=$1 pattern=$2
 	shift 2
-	code "$want" "$ASSAY" pipeline "$model" 'a red fox' "$@"
+	code "$want" "$ASSAY" pipeline --no-db --no-reference "$model" 'a red fox' "$@"
 	has err "$pattern"
 }
 refused 1 'a height of 30: this model makes multiples of 4, up to 4096' --option height=30
@@ -77,30 +77,30 @@ refused 1 "steps wants a whole number from 1 to 1000" --steps 0
 refused 1 'seed is a whole number' --option seed=-1
 refused 1 'eta is from 0 to 1' --option eta=2
 refused 2 'max_sequence_length of StableDiffusionPipeline is not supported yet' --option max_sequence_length=8
-code 1 "$ASSAY" pipeline "$model" 'a red fox' 'a wolf' --steps 1 -o "$work/two.png"
+code 1 "$ASSAY" pipeline --no-db --no-reference "$model" 'a red fox' 'a wolf' --steps 1 -o "$work/two.png"
 has err '-o .*/two.png is one file, and 2 inputs have 2 answers: ask for one at a time, or --save FOLDER'
 refused 1 'times that training had not, .*: ask for fewer \(--steps\)' --steps 1000
 # The model's own files are not replaced, also by way of a link; a picture that nobody keeps is said to be gone.
 ln -s "$model/unet/config.json" "$work/link.png"
 for file in "$model/unet/config.json" "$model/model_index.json" "$work/link.png"; do
-	code 1 "$ASSAY" pipeline "$model" 'a red fox' --steps 1 -o "$file"
+	code 1 "$ASSAY" pipeline --no-db --no-reference "$model" 'a red fox' --steps 1 -o "$file"
 	has err "^assay: -o $file is a file in the model's own folder: "
 done
-code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 1
+code 0 "$ASSAY" pipeline --no-db --no-reference "$model" 'a red fox' --steps 1
 has err '^assay: the picture is not kept: -o FILE.png writes it$'
-code 1 "$ASSAY" pipeline "$model/unet" 'a red fox' --task text-to-image
+code 1 "$ASSAY" pipeline --no-db --no-reference "$model/unet" 'a red fox' --task text-to-image
 has err 'has no model_index.json'
 # A picture is not what every task gives.
 code 0 "$ASSAY" synth "$SOURCE/tests/conform/pipeline/feature-extraction-bert" -o "$work/bert"
 cp "$SOURCE/tests/conform/pipeline/feature-extraction-bert"/*token* "$work/bert"
-code 1 "$ASSAY" pipeline "$work/bert" 'a red fox' -o "$work/none.png"
+code 1 "$ASSAY" pipeline --no-db --no-reference "$work/bert" 'a red fox' -o "$work/none.png"
 has err 'the answer has no picture'
 [ ! -e "$work/none.png" ] || fail "a file without a picture"
 # The scheduler, the classes and the parts that the folder has.
 cp "$model/model_index.json" "$work/index"
-code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 2 -o "$work/by-index.png"
+code 0 "$ASSAY" pipeline --no-db --no-reference "$model" 'a red fox' --steps 2 -o "$work/by-index.png"
 sed -i 's/EulerAncestralDiscrete/Guessing/' "$model/scheduler/scheduler_config.json" # diffusers does not ask it either
-code 0 "$ASSAY" pipeline "$model" 'a red fox' --steps 2 -o "$work/by-config.png"
+code 0 "$ASSAY" pipeline --no-db --no-reference "$model" 'a red fox' --steps 2 -o "$work/by-config.png"
 cmp "$work/by-index.png" "$work/by-config.png" || fail "the class in scheduler_config.json counts"
 sed -i 's/EulerAncestralDiscrete/Guessing/' "$model/model_index.json"
 refused 2 'the scheduler GuessingScheduler is not supported yet'

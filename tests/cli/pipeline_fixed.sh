@@ -22,9 +22,9 @@ both() # MODEL WORD...: as on cpu in "$work/cpu", as on qnn in "$work/out"
 {
 	local folder=$work/$1
 	shift
-	code 0 "$ASSAY" pipeline "$folder" "$@" --json
+	code 0 "$ASSAY" pipeline --no-db --no-reference "$folder" "$@" --json
 	cp "$work/out" "$work/cpu"
-	code 0 "$ASSAY" pipeline "$folder" "$@" --json --on qnn
+	code 0 "$ASSAY" pipeline --no-db --no-reference "$folder" "$@" --json --on qnn
 }
 both text-classification-roberta-pair 'Hello, world' 'A text that is longer' --option top_k=null
 json '[[x["label"] for x in a["answer"]] for a in d["answers"]] == [[x["label"] for x in a["answer"]] for a in json.load(open(work + "/cpu"))["answers"]]'
@@ -35,6 +35,6 @@ json 'd["answers"][0]["answer"]["token_ids"] == json.load(open(work + "/cpu"))["
 json '[g["runs"] for g in d["times"]["graphs"]] == [5] and d["times"]["graphs"][0]["form"].endswith("tokens at each step, padded, without a past")'
 both text-generation-opt-penalties 'The weather' --option max_new_tokens=3 --option num_beams=2
 json 'd["answers"][0]["answer"]["token_ids"] == json.load(open(work + "/cpu"))["answers"][0]["answer"]["token_ids"]'
-code 2 "$ASSAY" pipeline "$work/text-to-audio-vits" 'Hello' --on qnn
+code 2 "$ASSAY" pipeline --no-db --no-reference "$work/text-to-audio-vits" 'Hello' --on qnn
 has err 'qnn takes graphs with fixed shapes only, and those of model.onnx follow from its run$'
 finish

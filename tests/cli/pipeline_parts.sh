@@ -31,7 +31,7 @@ ask() # CODE ARGUMENT...
 {
 	local want=$1
 	shift
-	code "$want" "$ASSAY" pipeline "$work/model" 'Hello, world' "$@"
+	code "$want" "$ASSAY" pipeline --no-db --no-reference "$work/model" 'Hello, world' "$@"
 }
 ask 0 --task text-classification --on cpu,model=openvino
 [ "$(cat "$work/err")" = "model.onnx on openvino:CPU" ] || fail "where it ran: $(cat "$work/err")"
@@ -65,7 +65,7 @@ has err '^assay: --on cpu,model=openvino: bert is no whole pipeline, and has no 
 if "$ASSAY" detect cuda | grep -Eq '^  cuda +yes'; then
 	skip_part "cuda is here"
 else
-	code 2 "$ASSAY" pipeline "$work/model" 'Hello, world' --on cpu,model=cuda
+	code 2 "$ASSAY" pipeline --no-db --no-reference "$work/model" 'Hello, world' --on cpu,model=cuda
 	has err '^assay: the part model on cuda: '
 fi
 finish

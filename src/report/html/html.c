@@ -13,7 +13,7 @@
 static const struct {
 	const char *title, *ids[12];
 } groups[] = {
-	{ "What runs", { "runs", "matrix", "failures", "fallbacks", "partials" } },
+	{ "What runs", { "runs", "matrix", "answers", "failures", "fallbacks", "partials" } },
 	{ "Best hardware", { "best_*", "predictions" } },
 	{ "Times",
 		{ "latency", "performance_*", "slowest_load", "comparisons", "generation", "scenarios", "sweeps", "crossover",
@@ -104,7 +104,8 @@ const char *html_policy(struct arena *a, const char *script, size_t size)
 	sha256_digest(&sha, sizeof digest, digest);
 	base64_encode_raw(text, sizeof digest, digest);
 	return arena_printf(a,
-		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-%s'; style-src "
+		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; script-src "
+		"'sha256-%s'; style-src "
 		"'unsafe-inline'; base-uri 'none'; form-action 'none'\">",
 		text);
 }

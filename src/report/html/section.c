@@ -2,6 +2,15 @@
 // A table of the report as HTML; on a narrow page every row becomes a card of its own.
 #include "report/html/html.h"
 
+#include <string.h>
+
+// A file may be a stranger's: nothing but base64 goes into the attribute.
+static bool is_base64(const char *text)
+{
+	return text != NULL && text_starts(text, "iVBORw0KGgo") &&
+		text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")] == '\0';
+}
+
 void html_section(const struct report_section *t, struct arena *a, struct text *out)
 {
 	if (t->row_count == 0)
@@ -25,6 +34,8 @@ void html_section(const struct report_section *t, struct arena *a, struct text *
 								   : "");
 			if (v->text != NULL)
 				text_addf(out, v->is_warning ? "<span class=\"tag warn\">%s</span>" : "%s", html_esc(a, v->text));
+			if (is_base64(v->picture))
+				text_addf(out, "<img class=\"answer\" alt=\"\" src=\"data:image/png;base64,%s\">", v->picture);
 			if (v->note != NULL)
 				text_addf(out, "<span class=\"sub\">%s</span>", html_esc(a, v->note));
 			text_add(out, "</span></td>");

@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: Apache-2.0
+// answer.h. The platform that judges is the one that judges the cells of the first platform, unless a part runs there: then the
+// unoptimised processor. It makes the whole pipeline's answer from the same words, in the same precision.
+#include "plan/answer.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "artifact/identity.h"
+#include "base/cache.h"
+#include "base/claim.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "cell/scratch.h"
+#include "conform/answers.h"
+#include "hub/hub.h"
+#include "onnx/precision.h"
+#include "plan/given.h"
+#include "plan/plan.h"
+#include "preprocess/decode.h"
+#include "preprocess/encode.h"
+#include "preprocess/resample.h"
+#include "store/store.h"
+
+enum { THUMBNAIL_SIDE = 128, THUMBNAIL_MOST = 64 << 10, ANSWER_MOST = 256 << 10 };
+
+struct answering {
+	const struct answer_asked *q;
+	struct arena *a;
+	struct store store;
+	struct cell cell;
+	const char *key, *files; // files: column input_files; NULL: none
+	const char *kept;        // a folder with what the answers hold beside their JSON; below it "asked" and "reference"
+	double began_ms;
+	const char *started_at;
+	int64_t row;
+	bool has_begun;
+	struct error err; // of the store, in `begin`
+};
+
+static const char *compact(struct arena *a, const json_t *x)
+{
+	char *text = x ? json_dumps(x, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY) : NULL;
+	const char *out = arena_strdup(a, text);
+
+	free(text);
+	return out;
+}
+
+static const char *hex_of(struct arena *a, const char *text)
+{
+	char *out = arena_alloc(a, 65);
+	struct hash h;
+
+	hash_init(&h);
+	hash_add_text(&h, text);
+	hash_hex(&h, out);
+	return out;
+}
+
+// ---- the question ---------------------------------------------------------------------------------------------------------
+
+static int by_name(const void *x, const void *y)
+{
+	return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+// The folders of its models, sorted.
+static const char **model_folders(struct arena *a, const char *folder, size_t *count)
+{
+	enum { FOLDERS_MOST = 64 };
+	const char **out = ARENA_ARRAY(a, FOLDERS_MOST, const char *);
+	DIR *d = opendir(folder);
+	struct dirent *e;
+
+	*count = 0;
+	while (d && *count < FOLDERS_MOST && (e = readdir(d)))
+		if (e->d_name[0] != '.' && file_exists(arena_printf(a, "%s/%s/config.json", folder, e->d_name)))
+			out[(*count)++] = arena_strdup(a, e->d_name);
+	if (d)
+		closedir(d);
+	qsort(out, *count, sizeof *out, by_name);
+	return out;
+}
+
+// Of one model as cells of it have it; of a folder of several, over the names and identities of all. NULL: not known.
+static const char *identity_of(struct arena *a, const char *folder)
+{
+	size_t count;
+	const char **names = model_folders(a, folder, &count), *all;
+	char *own = arena_alloc(a, 65);
+
+	if (model_identity(own, folder, NULL, NULL))
+		return NULL;
+	all = own;
+	for (size_t i = 0; i < count; i++) {
+		char part[65];
+
+		if (model_identity(part, arena_printf(a, "%s/%s", folder, names[i]), NULL, NULL))
+			return NULL;
+		all = arena_printf(a, "%s %s %s", all, names[i], part);
+	}
+	return count ? hex_of(a, all) : own;
+}
+
+static const char *parts_of(struct arena *a, const struct target *t)
+{
+	const char *out = NULL;
+
+	for (size_t i = 0; i < t->part_count; i++) {
+		const struct target *own = t->parts[i].target;
+
+		out = arena_join(a, out, ",",
+			arena_printf(a, "%s=%s%s%s", t->parts[i].name, own->platform->name, own->chosen ? ":" : "",
+				own->chosen ? own->device : ""));
+	}
+	return out;
+}
+
+// The words, the options, and what the files among the words hold.
+static const char *asked_text(struct answering *x)
+{
+	const struct pipeline_asked *p = &x->q->pipeline;
+	const json_t *typed = x->q->typed ? x->q->typed : p->words, *word;
+	json_t *files = json_array(), *digests = json_array(), *all;
+	size_t i;
+
+	json_array_foreach(p->words, i, word)
+	{
+		const char *path = json_string_value(word);
+		enum medium medium;
+
+		if (path && file_exists(path) && !file_is_dir(path))
+			given_add_file(files, x->a, path, &medium, NULL); // one that cannot be read is the child's to tell
+	}
+	x->files = json_array_size(files) ? compact(x->a, files) : NULL;
+	json_array_foreach(files, i, word) json_array_append(digests, json_object_get(word, "sha256"));
+	json_decref(files);
+	all = json_pack("{s:O, s:O?, s:o}", "words", typed, "options", p->options, "files", digests);
+	const char *out = compact(x->a, all);
+	json_decref(all);
+	return out;
+}
+
+static void set_cell(struct answering *x)
+{
+	const struct pipeline_asked *p = &x->q->pipeline;
+	const struct target *t = p->target;
+	struct hub_model hub = { 0 };
+	struct text key = { 0 };
+
+	x->cell = (struct cell){ .model = plan_model_name(x->a, x->q->model),
+		.path = p->folder,
+		.platform = t->platform->name,
+		.device = t->device,
+		.options = t->options,
+		.identity = x->q->db ? identity_of(x->a, p->folder) : NULL };
+	if (!hub_find(&hub, x->a, x->q->model, NULL))
+		x->cell.revision = hub.revision;
+	x->cell.task = "pipeline";
+	x->cell.pipeline = p->task;
+	x->cell.pipeline_parts = parts_of(x->a, t);
+	x->cell.pipeline_asked = asked_text(x);
+	x->cell.precision = p->precision;
+	x->cell.seed = json_integer_value(json_object_get(p->options, "seed"));
+	x->cell.timeout_s = p->timeout_s;
+	x->cell.memory_bytes = p->memory_bytes;
+	text_addf(&key, "pipeline 1 %s %s %s %s", x->cell.identity ? x->cell.identity : digest_unknown(x->a), x->cell.platform,
+		x->cell.device ? x->cell.device : "", x->cell.options ? x->cell.options : "");
+	text_addf(&key, " %s %s %s %s", x->cell.pipeline ? x->cell.pipeline : "",
+		x->cell.pipeline_parts ? x->cell.pipeline_parts : "", x->cell.pipeline_asked, p->precision ? p->precision : "");
+	x->key = hex_of(x->a, text_get(&key));
+	text_done(&key);
+}
+
+// ---- the store ------------------------------------------------------------------------------------------------------------
+
+static enum status open_store(struct answering *x, struct error *err)
+{
+	x->store.notice = x->q->notice;
+	x->store.context = x->q->context;
+	return x->q->db ? store_open(&x->store, x->q->db, false, err) : STATUS_OK;
+}
+
+static enum status begin_row(struct answering *x, struct error *err)
+{
+	struct machine machine;
+	enum status st;
+
+	machine_detect(&machine, x->a);
+	st = store_begin_run(&x->store, &machine, x->q->command, err);
+	return st ? st : store_started(&x->store, &x->cell, x->key, &x->row, err);
+}
+
+// Before the child answers; false: the database did not take it.
+static bool begin(void *context, const char *task)
+{
+	struct answering *x = context;
+
+	x->has_begun = true;
+	if (task)
+		x->cell.pipeline = arena_strdup(x->a, task);
+	x->began_ms = clock_ms();
+	x->started_at = arena_strdup(x->a, clock_utc((char[32]){ 0 }));
+	return !x->q->db || begin_row(x, &x->err) == STATUS_OK;
+}
+
+// ---- the verdict ----------------------------------------------------------------------------------------------------------
+
+static bool computes_nothing(const struct target *t)
+{
+	bool out = text_is(t->route->engine, "null");
+
+	for (size_t i = 0; i < t->part_count; i++)
+		out |= text_is(t->parts[i].target->route->engine, "null");
+	return out;
+}
+
+// The platform of a reference's text has a part of the pipeline.
+static bool has_part_on(const struct target *t, const char *text)
+{
+	const size_t n = strcspn(text, ":");
+
+	for (size_t i = 0; i < t->part_count; i++)
+		if (!strncmp(t->parts[i].target->platform->name, text, n) && !t->parts[i].target->platform->name[n])
+			return true;
+	return false;
+}
+
+static void set_verdict(struct cell_result *r, enum verdict v, const char *cause)
+{
+	r->verdict = v;
+	r->row.verdict = verdict_word(v);
+	r->row.cause = cause;
+}
+
+static enum status compare_all(struct answering *x, const struct pipeline_told *told, const struct pipeline_told *reference,
+	struct cell_result *r, struct error *err)
+{
+	const enum dtype computes = told->row.compute_dtype ? dtype_find(told->row.compute_dtype) : DTYPE_F32;
+	struct answer_likeness sum;
+	enum status st = STATUS_OK;
+
+	answers_begin(&sum);
+	if (json_array_size(told->answers) != json_array_size(reference->answers))
+		st = error_set(err, STATUS_FAILED, "%zu answers, and %zu of the reference", json_array_size(told->answers),
+			json_array_size(reference->answers));
+	for (size_t i = 0; i < json_array_size(told->answers); i++) {
+		const struct answer_kept got = { json_object_get(json_array_get(told->answers, i), "answer"),
+			arena_printf(x->a, "%s/asked/%zu", x->kept, i) };
+		const struct answer_kept want = { json_object_get(json_array_get(reference->answers, i), "answer"),
+			arena_printf(x->a, "%s/reference/%zu", x->kept, i) };
+		struct error why = { 0 };
+		enum status one = want.answer ? answers_compare(&got, &want, x->cell.pipeline, computes, &sum, x->a, &why) : st;
+
+		if (one && !st)
+			st = error_set(err, one, "%s%s",
+				json_array_size(told->answers) > 1 ? arena_printf(x->a, "input %zu: ", i + 1) : "", why.text);
+	}
+	json_t *measures = answers_json(&sum);
+	r->row.answer_measures = compact(x->a, measures);
+	json_decref(measures);
+	r->row.bound = answers_bound(x->a, x->cell.pipeline, computes);
+	r->row.max_abs_error = sum.max_abs_error;
+	r->row.nmse = sum.nmse;
+	r->row.cosine = sum.cosine;
+	return st;
+}
+
+// False: that platform gave no answer, and *why says why.
+static bool judge_by(struct answering *x, const char *text, const struct pipeline_told *told, struct cell_result *r,
+	const char **why, enum status *failed)
+{
+	struct pipeline_asked ask = x->q->pipeline;
+	struct pipeline_told reference = { 0 };
+	struct error err = { 0 };
+	struct target t;
+	enum status st = plan_pipeline_target(&t, x->a, text, &err);
+	const char *name = st ? text : cell_judge_word(x->a, &t);
+
+	ask.target = &t;
+	ask.task = x->cell.pipeline;
+	ask.save = ask.output = NULL;
+	ask.keep = arena_printf(x->a, "%s/reference", x->kept);
+	ask.memory_bytes = 0;
+	if (x->q->judging)
+		x->q->judging(x->q->context, name);
+	if (!st)
+		st = pipeline_ask(&ask, &reference, x->a, &err);
+	if (!st) {
+		r->row.reference = ask.precision ? arena_printf(x->a, "%s, %s too", name, ask.precision) : name;
+		st = compare_all(x, told, &reference, r, &err);
+		if (!st)
+			set_verdict(r, VERDICT_RIGHT, NULL);
+		else
+			set_verdict(r, st == STATUS_FAILED ? VERDICT_WRONG : VERDICT_UNJUDGED, arena_strdup(x->a, err.text));
+		st = STATUS_OK;
+	} else if (reference.verdict == VERDICT_INTERRUPTED) {
+		set_verdict(r, VERDICT_INTERRUPTED, "stopped from outside while the reference was asked");
+		st = STATUS_OK;
+	}
+	*failed = st;
+	*why = st ? arena_printf(x->a, "%s gave no answer to hold it against: %s", name, err.text) : NULL;
+	pipeline_told_done(&reference);
+	return !st;
+}
+
+static void judge(struct answering *x, const struct pipeline_told *told, struct cell_result *r)
+{
+	static const char unoptimised[] = "cpu:optimisation=none";
+	const struct target *t = x->q->pipeline.target;
+	const char *first = t->platform->reference, *why = NULL, *again;
+	enum status failed;
+
+	if (computes_nothing(t)) {
+		set_verdict(r, VERDICT_UNJUDGED, "the null engine computes nothing: there is no answer to hold against another");
+		return;
+	}
+	if (x->q->no_reference) {
+		set_verdict(r, VERDICT_UNJUDGED, "no reference was wanted (--no-reference): the answer was held against nothing");
+		return;
+	}
+	if (!first || has_part_on(t, first))
+		first = unoptimised;
+	if (judge_by(x, first, told, r, &why, &failed))
+		return;
+	if ((failed == STATUS_UNAVAILABLE || failed == STATUS_UNSUPPORTED) && !text_is(first, unoptimised)) {
+		if (judge_by(x, unoptimised, told, r, &again, &failed))
+			return;
+		why = arena_join(x->a, why, "; ", again);
+	}
+	set_verdict(r, VERDICT_UNJUDGED, why);
+}
+
+// As a cell: where a platform took no node at all of a graph, what is right is no answer of it.
+static void check_placement(struct answering *x, const struct pipeline_told *told, struct cell_result *r)
+{
+	if (!told->took_none || r->verdict == VERDICT_WRONG || r->verdict == VERDICT_INTERRUPTED)
+		return;
+	set_verdict(r, VERDICT_FELL_BACK,
+		arena_printf(x->a, "%s took none of the nodes of one of the graphs%s%s", told->took_none,
+			r->verdict == VERDICT_UNJUDGED ? "; " : "", r->verdict == VERDICT_UNJUDGED ? r->row.cause : ""));
+	r->row.actual = NULL;
+}
+
+// ---- the answer in the row --------------------------------------------------------------------------------------------------
+
+static json_t *digest_json(const char *path)
+{
+	char hex[65];
+
+	return file_digest(hex, path, NULL, NULL) ? json_null() : json_string(hex);
+}
+
+static json_t *kept_answer(struct answering *x, const json_t *told, size_t i)
+{
+	const char *folder = arena_printf(x->a, "%s/asked/%zu", x->kept, i), *name,
+		   *sound = arena_printf(x->a, "%s/audio.wav", folder);
+	json_t *out = json_pack("{s:O}", "answer", json_object_get(told, "answer")),
+	       *pictures = json_deep_copy(json_object_get(told, "pictures"));
+	json_t *one;
+
+	json_object_foreach(pictures, name, one)
+		json_object_set_new(one, "sha256", digest_json(arena_printf(x->a, "%s/%s", folder, name)));
+	if (json_object_size(pictures))
+		json_object_set(out, "pictures", pictures);
+	json_decref(pictures);
+	if (file_exists(sound))
+		json_object_set_new(out, "sound", json_pack("{s:o}", "sha256", digest_json(sound)));
+	return out;
+}
+
+static const char *answers_text(struct answering *x, const struct pipeline_told *told)
+{
+	json_t *all = json_array();
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(told->answers, i, one) json_array_append_new(all, kept_answer(x, one, i));
+	const char *text = compact(x->a, all);
+	json_decref(all);
+	if (text && strlen(text) > ANSWER_MOST)
+		text = arena_printf(x->a, "[{\"bytes\":%zu,\"sha256\":\"%s\"}]", strlen(text), hex_of(x->a, text));
+	return text;
+}
+
+static const char *first_picture(const json_t *answer)
+{
+	const char *name;
+	json_t *one;
+
+	json_object_foreach(json_object_get(answer, "pictures"), name, one) return name;
+	return NULL;
+}
+
+// PNG, in base64; NULL: there is no picture, or none can be made.
+static const char *thumbnail(struct answering *x, const struct pipeline_told *told)
+{
+	const char *name = first_picture(json_array_get(told->answers, 0)), *to = arena_printf(x->a, "%s/thumbnail.png", x->kept);
+	struct picture whole, small;
+	struct text text = { 0 };
+	size_t nbytes;
+	char *data;
+
+	if (!name || picture_open(&whole, x->a, arena_printf(x->a, "%s/asked/0/%s", x->kept, name), NULL))
+		return NULL;
+	const int side = whole.width > whole.height ? whole.width : whole.height,
+		  most = side > THUMBNAIL_SIDE ? THUMBNAIL_SIDE : side;
+	const int width = (int)fmax(1, round((double)whole.width * most / side)),
+		  height = (int)fmax(1, round((double)whole.height * most / side));
+	if (picture_resize(&small, x->a, &whole, height, width, FILTER_BICUBIC, LIBRARY_PILLOW, NULL) ||
+		picture_save(&small, to, NULL) || file_read(x->a, to, THUMBNAIL_MOST, &data, &nbytes, NULL))
+		return NULL;
+	text_add_base64(&text, data, nbytes);
+	const char *out = arena_strdup(x->a, text_get(&text));
+	text_done(&text);
+	return out;
+}
+
+static void fill_row(struct answering *x, const struct pipeline_told *told, struct cell_result *r)
+{
+	struct row *row = &r->row;
+
+	*row = told->row;
+	row_set_asked(row, &x->cell.question);
+	row->row = x->row;
+	row->model = x->cell.model;
+	row->revision = x->cell.revision;
+	row->requested = row->tried = x->cell.platform;
+	row->device = row->device ? row->device : x->cell.device;
+	row->attempt = row->attempts = 1;
+	row->cell_key = x->key;
+	row->model_sha256 = x->cell.identity;
+	row->inputs_hash = hex_of(x->a, x->cell.pipeline_asked);
+	row->input_files = x->files;
+	row->started_at = x->started_at;
+}
+
+static void judge_answer(struct answering *x, const struct pipeline_told *told, struct cell_result *r)
+{
+	r->row.wall_ms = clock_ms() - x->began_ms;
+	r->row.actual = x->cell.platform;
+	r->row.answer = answers_text(x, told);
+	r->row.answer_picture = thumbnail(x, told);
+	judge(x, told, r);
+	check_placement(x, told, r);
+}
+
+// ---- all of it ------------------------------------------------------------------------------------------------------------
+
+static enum status keep_folder(struct answering *x, struct error *err)
+{
+	const char *folder;
+	enum status st = cache_part(&folder, x->a, "conform", err);
+
+	scratch_sweep();
+	if (!st)
+		st = file_mkdirs(x->kept = arena_printf(x->a, "%s/answer.%s.part", folder, claim_token()), err);
+	return st;
+}
+
+static enum status ask(struct answering *x, struct answered *out, struct error *err)
+{
+	struct pipeline_asked p = x->q->pipeline;
+	enum status st;
+
+	p.keep = arena_printf(x->a, "%s/asked", x->kept);
+	p.begin = begin;
+	p.begin_context = x;
+	st = pipeline_ask(&p, &out->told, x->a, err);
+	if (x->err.status)
+		return error_set(err, x->err.status, "%s", x->err.text);
+	// A word or an option that makes no sense is no question.
+	if (st && !x->has_begun && (err->status == STATUS_BAD_INPUT || !begin(x, NULL)))
+		return x->err.status ? error_set(err, x->err.status, "%s", x->err.text) : st;
+	out->has_result = true;
+	fill_row(x, &out->told, &out->result);
+	if (!st) {
+		judge_answer(x, &out->told, &out->result);
+		return STATUS_OK;
+	}
+	out->result.row.wall_ms = clock_ms() - x->began_ms;
+	set_verdict(&out->result, out->told.verdict != VERDICT_RIGHT ? out->told.verdict : verdict_of_status(st),
+		arena_strdup(x->a, err->text));
+	return st;
+}
+
+static void end_store(struct answering *x, struct answered *out)
+{
+	if (x->q->db && out->has_result)
+		out->store = store_finished(&x->store, &out->result, &out->store_error);
+	if (x->store.run > 0 && !out->store)
+		out->store = store_end_run(&x->store, &out->store_error);
+	store_close(&x->store);
+}
+
+enum status answer_ask(const struct answer_asked *q, struct answered *out, struct arena *a, struct error *err)
+{
+	struct answering x = { .q = q, .a = a, .row = ROW_NONE };
+	enum status st;
+
+	*out = (struct answered){ 0 };
+	row_init(&out->result.row);
+	set_cell(&x);
+	if (!(st = keep_folder(&x, err)) && !(st = open_store(&x, err)))
+		st = ask(&x, out, err);
+	end_store(&x, out);
+	if (x.kept)
+		file_remove_tree(x.kept, NULL);
+	return st;
+}
+
+json_t *answered_json(const struct answered *x, const char *on, const char *precision)
+{
+	const struct row *r = &x->result.row;
+	json_t *out = pipeline_told_json(&x->told, on, precision);
+
+	json_object_update_new(out,
+		json_pack("{s:o, s:s?, s:s?, s:s?, s:o}", "row",
+			r->row == ROW_NONE ? json_null() : json_integer((json_int_t)r->row), "verdict",
+			x->has_result ? verdict_word(x->result.verdict) : NULL, "cause", r->cause, "reference", r->reference,
+			"measures", r->answer_measures ? json_parse(r->answer_measures) : json_null()));
+	return out;
+}
