@@ -360,6 +360,8 @@ static int answer(const struct asked *q, const char *model, char **words, size_t
 					.command = q->command,
 					.no_reference = q->no_reference,
 					.notice = show_notice,
+					.reading = progress_bytes,
+					.context = (void *)(uintptr_t) "reading the model's files, to know what it is",
 					.judging = show_judging },
 			&answered, a, &err);
 	progress_clear();

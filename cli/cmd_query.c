@@ -358,8 +358,8 @@ static int run(int argc, char **argv)
 	const struct cli_usage usage = {
 		.synopsis = "assay query [NAME | 'SQL'] [options]",
 		.text = "NAME is one of `assay query --list`: fastest, runs, by-hardware, by-architecture, memory, failures,\n"
-			"fallbacks, together, switches, slower-than-cpu, unstable, accuracy, wrong, untested, regressions,\n"
-			"coverage.\n"
+			"fallbacks, together, switches, answers, slower-than-cpu, unstable, accuracy, wrong, untested,\n"
+			"regressions, coverage.\n"
 			"Times are of rows that ran on the hardware that was asked for; what was left out is counted on "
 			"standard\n"
 			"error. A wide table says once what is the same in every row, leaves out columns without a value, and\n"

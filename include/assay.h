@@ -161,8 +161,8 @@ struct assay_pipeline {
 	const char *save;                  /* folder that gets pictures and tensors of the answers as files; NULL: none */
 	const volatile sig_atomic_t *stop; /* may be NULL */
 };
-/* *json: the object that `assay pipeline --json --no-db --no-reference` prints, but for what it has of a row. A model that gives no answer is ASSAY_FAILED, and the sentence says why.
- * Free *json with assay_free. */
+/* *json: the object that `assay pipeline --json` prints, but for its row and verdict: nothing is stored and nothing judged. A
+ * model that gives no answer is ASSAY_FAILED, and the sentence says why. Free *json with assay_free. */
 ASSAY_PUBLIC enum assay_status assay_pipeline_json(const struct assay_pipeline *pipeline, char **json, struct assay_error *error);
 
 /* Brings a model ("ORG/NAME", "ORG/NAME@REVISION") from the Hub into its cache, or what is missing of it. $HF_ENDPOINT, $HF_TOKEN

@@ -88,35 +88,48 @@ static const char **model_folders(struct arena *a, const char *folder, size_t *c
 }
 
 // Of one model as cells of it have it; of a folder of several, over the names and identities of all. NULL: not known.
-static const char *identity_of(struct arena *a, const char *folder)
+static const char *identity_of(const struct answer_asked *q, struct arena *a)
 {
+	const char *folder = q->pipeline.folder;
+	struct digest_watch watch = { .progress = q->reading, .context = q->context };
 	size_t count;
 	const char **names = model_folders(a, folder, &count), *all;
 	char *own = arena_alloc(a, 65);
 
-	if (model_identity(own, folder, NULL, NULL))
+	if (model_identity(own, folder, q->reading ? &watch : NULL, NULL))
 		return NULL;
 	all = own;
 	for (size_t i = 0; i < count; i++) {
 		char part[65];
 
-		if (model_identity(part, arena_printf(a, "%s/%s", folder, names[i]), NULL, NULL))
+		if (model_identity(part, arena_printf(a, "%s/%s", folder, names[i]), q->reading ? &watch : NULL, NULL))
 			return NULL;
 		all = arena_printf(a, "%s %s %s", all, names[i], part);
 	}
 	return count ? hex_of(a, all) : own;
 }
 
+// The options of a target over those of its route; NULL: none.
+static const char *own_options(const struct target *t)
+{
+	const size_t n = t->route->options ? strlen(t->route->options) : 0;
+	const char *own = t->options ? t->options + n : "";
+
+	own += n && *own == ',';
+	return *own ? own : NULL;
+}
+
+// "unet=webgpu:native,vae=cpu:threads=2", as --on takes it; NULL: all of it runs on one platform.
 static const char *parts_of(struct arena *a, const struct target *t)
 {
 	const char *out = NULL;
 
 	for (size_t i = 0; i < t->part_count; i++) {
 		const struct target *own = t->parts[i].target;
+		const char *more = arena_join(a, own->chosen ? own->device : NULL, ",", own_options(own));
 
 		out = arena_join(a, out, ",",
-			arena_printf(a, "%s=%s%s%s", t->parts[i].name, own->platform->name, own->chosen ? ":" : "",
-				own->chosen ? own->device : ""));
+			arena_printf(a, "%s=%s%s%s", t->parts[i].name, own->platform->name, more ? ":" : "", more ? more : ""));
 	}
 	return out;
 }
@@ -158,7 +171,7 @@ static void set_cell(struct answering *x)
 		.platform = t->platform->name,
 		.device = t->device,
 		.options = t->options,
-		.identity = x->q->db ? identity_of(x->a, p->folder) : NULL };
+		.identity = x->q->db ? identity_of(x->q, x->a) : NULL };
 	if (!hub_find(&hub, x->a, x->q->model, NULL))
 		x->cell.revision = hub.revision;
 	x->cell.task = "pipeline";
@@ -183,7 +196,11 @@ static enum status open_store(struct answering *x, struct error *err)
 {
 	x->store.notice = x->q->notice;
 	x->store.context = x->q->context;
-	return x->q->db ? store_open(&x->store, x->q->db, false, err) : STATUS_OK;
+	if (!x->q->db)
+		return STATUS_OK;
+	enum status st = store_open(&x->store, x->q->db, false, err);
+	x->store.keeps_open = st == STATUS_OK; // until the child goes on
+	return st;
 }
 
 static enum status begin_row(struct answering *x, struct error *err)
@@ -192,8 +209,10 @@ static enum status begin_row(struct answering *x, struct error *err)
 	enum status st;
 
 	machine_detect(&machine, x->a);
-	st = store_begin_run(&x->store, &machine, x->q->command, err);
-	return st ? st : store_started(&x->store, &x->cell, x->key, &x->row, err);
+	if (!(st = store_begin_run(&x->store, &machine, x->q->command, err)))
+		st = store_started(&x->store, &x->cell, x->key, &x->row, err);
+	store_let_go(&x->store);
+	return st;
 }
 
 // Before the child answers; false: the database did not take it.
@@ -204,20 +223,26 @@ static bool begin(void *context, const char *task)
 	x->has_begun = true;
 	if (task)
 		x->cell.pipeline = arena_strdup(x->a, task);
-	x->began_ms = clock_ms();
 	x->started_at = arena_strdup(x->a, clock_utc((char[32]){ 0 }));
-	return !x->q->db || begin_row(x, &x->err) == STATUS_OK;
+	enum status st = x->q->db ? begin_row(x, &x->err) : STATUS_OK;
+	x->began_ms = clock_ms(); // what the database took is not the pipeline's
+	return st == STATUS_OK;
 }
 
 // ---- the verdict ----------------------------------------------------------------------------------------------------------
 
-static bool computes_nothing(const struct target *t)
+static bool is_null(const struct target *t)
 {
-	bool out = text_is(t->route->engine, "null");
+	return text_is(t->route->engine, "null");
+}
 
+// Parts of the null engine beside others: nothing computes what that would have answered.
+static bool is_part_null(const struct target *t)
+{
 	for (size_t i = 0; i < t->part_count; i++)
-		out |= text_is(t->parts[i].target->route->engine, "null");
-	return out;
+		if (is_null(t) != is_null(t->parts[i].target))
+			return true;
+	return false;
 }
 
 // The platform of a reference's text has a part of the pipeline.
@@ -289,6 +314,9 @@ static bool judge_by(struct answering *x, const char *text, const struct pipelin
 	ask.memory_bytes = 0;
 	if (x->q->judging)
 		x->q->judging(x->q->context, name);
+	// As of cells: the null engine judges what it serves itself, and nothing else.
+	if (!st && is_null(&t) && !is_null(x->q->pipeline.target))
+		st = error_set(&err, STATUS_UNAVAILABLE, "the null engine stands in for it, and computes nothing");
 	if (!st)
 		st = pipeline_ask(&ask, &reference, x->a, &err);
 	if (!st) {
@@ -316,8 +344,10 @@ static void judge(struct answering *x, const struct pipeline_told *told, struct 
 	const char *first = t->platform->reference, *why = NULL, *again;
 	enum status failed;
 
-	if (computes_nothing(t)) {
-		set_verdict(r, VERDICT_UNJUDGED, "the null engine computes nothing: there is no answer to hold against another");
+	if (is_part_null(t)) {
+		set_verdict(r, VERDICT_UNJUDGED,
+			"the null engine, which computes nothing, ran some of the parts: there is no answer to hold against "
+			"another");
 		return;
 	}
 	if (x->q->no_reference) {

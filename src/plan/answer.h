@@ -8,14 +8,16 @@
 #include "question/cell.h"
 
 struct answer_asked {
-	struct pipeline_asked pipeline;                        // but for keep, begin and begin_context
-	const char *model;                                     // as typed
-	const json_t *typed;                                   // words as typed, where pipeline.words has others; NULL: the same
-	const char *db, *command;                              // db NULL: no row
-	bool no_reference;                                     // the answer is held against nothing
-	void (*notice)(void *context, const char *sentence);   // of the database; may be NULL
+	struct pipeline_asked pipeline;                      // but for keep, begin and begin_context
+	const char *model;                                   // as typed
+	const json_t *typed;                                 // words as typed, where pipeline.words has others; NULL: the same
+	const char *db, *command;                            // db NULL: no row
+	bool no_reference;                                   // the answer is held against nothing
+	void (*notice)(void *context, const char *sentence); // of the database; may be NULL
+	// Bytes of the model's files, which are read to know what it is; not 0: it is to stop. May be NULL.
+	int (*reading)(void *context, uint64_t done, uint64_t total);
 	void (*judging)(void *context, const char *reference); // the answer is there, and that platform is asked; may be NULL
-	void *context;                                         // of both
+	void *context;                                         // of all three
 };
 
 struct answered {

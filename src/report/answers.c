@@ -151,17 +151,18 @@ void summary_gather_answers(struct summary *out, struct arena *a)
 
 	for (size_t i = 0; i < out->cell_count; i++) {
 		const struct report_cell *c = &out->cells[i];
+		const struct question *q = &c->question.cell.question; // also of one that has no row yet
 		const struct row *r = &c->row;
 
-		if (r->pipeline_asked == NULL || c->is_foreign)
+		if (q->pipeline_asked == NULL || c->is_foreign)
 			continue;
 		struct report_value *v = section_row(s);
 		v[0] = value_noted(value_text(report_model_name(r->model)), row_qualifiers(a, r, QUALIFY_WEIGHTS));
-		v[1] = value_noted(value_text(r->pipeline), options_of(a, r->pipeline_asked));
+		v[1] = value_noted(value_text(q->pipeline), options_of(a, q->pipeline_asked));
 		v[2] = value_noted(
-			value_text(r->pipeline_parts ? arena_printf(a, "%s, %s", c->platform, r->pipeline_parts) : c->platform),
+			value_text(q->pipeline_parts ? arena_printf(a, "%s, %s", c->platform, q->pipeline_parts) : c->platform),
 			c->own_qualifiers);
-		v[3] = value_text(words_of(a, r->pipeline_asked));
+		v[3] = value_text(words_of(a, q->pipeline_asked));
 		v[4] = value_text(answer_words(a, r->answer));
 		v[4].picture = r->answer_picture;
 		v[5] = value_noted(value_text(report_verdict_word(c)), c->cause);

@@ -172,6 +172,19 @@ const struct store_question store_questions[] = {
 		" ORDER BY id",
 		false },
 
+	{ "answers",
+		"whole pipelines (assay pipeline): verdict, how much alike the answer and the reference's are, what a text or a"
+		" picture took",
+		" SELECT model, pipeline, requested AS platform, pipeline_parts AS parts, verdict, reference,"
+		" answer_measures AS measures, round(answer_first_token_ms, 3) AS first_token_ms,"
+		" round(1000 / answer_token_ms, 1) AS tokens_per_s, round(answer_steps_per_s, 2) AS steps_per_s,"
+		" round(peak_resident_mib, 1) AS resident_mib, round(wall_ms, 1) AS wall_ms, precision, emulated, weights,"
+		" pipeline_asked AS asked, cause, id AS \"row\""
+		" FROM latest"
+		" WHERE pipeline_asked IS NOT NULL"
+		" ORDER BY id",
+		false },
+
 	{ "slower-than-cpu",
 		"platforms whose median is above cpu's for the same; sure: slower, where each of 6 rows a side says so,"
 		" else what is missing",

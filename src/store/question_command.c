@@ -53,14 +53,15 @@ static const char *pipeline_command(struct arena *a, const struct store_question
 	const struct question *asked = &q->cell.question;
 	json_t *all = json_parse(asked->pipeline_asked), *one;
 	struct text t = { 0 };
-	const char *key;
+	const char *key, *on = arena_join(a, question_target(a, q), ",", q->own_options);
 	size_t i;
 
+	on = arena_join(a, on, ",", asked->pipeline_parts);
 	text_add(&t, "assay pipeline");
 	add_word(&t, "", q->cell.model ? q->cell.model : "?");
 	json_array_foreach(json_object_get(all, "words"), i, one) add_word(&t, "", question_text_take(a, one));
 	add_word(&t, "--task", asked->pipeline);
-	add_word(&t, "--on", arena_join(a, question_target(a, q), ",", asked->pipeline_parts));
+	add_word(&t, "--on", on);
 	add_word(&t, "--precision", asked->precision);
 	json_object_foreach(json_object_get(all, "options"), key, one)
 	{

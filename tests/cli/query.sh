@@ -3,12 +3,12 @@
 # query: the named questions, what a word and what SQL is, the formats, bad use. The answers themselves: tests/unit/test_query.c.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 need_python
-names='fastest runs by-hardware by-architecture memory failures fallbacks together switches slower-than-cpu unstable accuracy wrong untested regressions coverage'
+names='fastest runs by-hardware by-architecture memory failures fallbacks together switches answers slower-than-cpu unstable accuracy wrong untested regressions coverage'
 
 code 0 "$ASSAY" query --list
 empty err
 for name in $names; do has out "^  $name +[a-z]"; done
-[ "$(wc -l <"$work/out")" -eq 16 ] || fail "--list has $(wc -l <"$work/out") names"
+[ "$(wc -l <"$work/out")" -eq 17 ] || fail "--list has $(wc -l <"$work/out") names"
 code 0 "$ASSAY" query --list --json
 json '[x["name"] for x in d] == "'"$names"'".split() and all(x["answers"] for x in d)'
 

@@ -15,6 +15,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "answer/boxes.h"
+#include "conform/answers.h"
+#include "preprocess/encode.h"
+#include "scratch.h"
 #include "answer/ctc.h"
 #include "pipeline/depth.h"
 #include "answer/masks.h"
@@ -329,6 +332,146 @@ static void windows(void **state)
 	assert_int_equal(w[0].length, 5);
 }
 
+// ---- two platforms' answers ------------------------------------------------------------------------------------------------
+
+static struct answer_likeness alike;
+static struct error differs;
+
+// The folders "got" and "want" of the scratch folder hold what the answers point to.
+static enum status beside(const char *got, const char *want, const char *task, enum dtype computes)
+{
+	struct answer_kept x = { json_parse(got), path("got") }, y = { json_parse(want), path("want") };
+	enum status st;
+
+	differs = (struct error){ 0 };
+	answers_begin(&alike);
+	st = answers_compare(&x, &y, task, computes, &alike, &arena, &differs);
+	json_decref((json_t *)(uintptr_t)x.answer);
+	json_decref((json_t *)(uintptr_t)y.answer);
+	return st;
+}
+
+static const char *in_words(void)
+{
+	json_t *json = answers_json(&alike);
+	char *text = json_dumps(json, 0);
+	const char *out = answers_words(&arena, text);
+
+	free(text);
+	json_decref(json);
+	return out;
+}
+
+static void platforms_texts(void **state)
+{
+	static const char list[] = "[{\"label\":\"cat\",\"score\":0.75},{\"label\":\"dog\",\"score\":0.25}]";
+
+	(void)state;
+	assert_int_equal(beside(list, list, "image-classification", DTYPE_F32), STATUS_OK);
+	assert_string_equal(in_words(), "2 of 2 labels the same, scores at most 0 apart");
+	assert_int_equal(beside("[{\"label\":\"cat\",\"score\":0.7503},{\"label\":\"dog\",\"score\":0.25}]", list,
+				 "image-classification", DTYPE_F32),
+		STATUS_OK);
+	assert_int_equal(beside("[{\"label\":\"cat\",\"score\":0.76},{\"label\":\"dog\",\"score\":0.24}]", list,
+				 "image-classification", DTYPE_F32),
+		STATUS_FAILED);
+	assert_string_equal(differs.text, "answer[0].score: 0.76, expected 0.75");
+	assert_true(fabs(alike.score_difference - 0.01) < 1e-12);
+	// What float16 makes of scores is no mistake of the engine's.
+	assert_int_equal(beside("[{\"label\":\"cat\",\"score\":0.76},{\"label\":\"dog\",\"score\":0.247}]", list,
+				 "image-classification", DTYPE_F16),
+		STATUS_OK);
+	assert_int_equal(beside("[{\"label\":\"dog\",\"score\":0.75},{\"label\":\"cat\",\"score\":0.25}]", list,
+				 "image-classification", DTYPE_F32),
+		STATUS_FAILED);
+	assert_string_equal(in_words(), "0 of 2 labels the same, scores at most 0 apart");
+	assert_int_equal(beside("{\"text\":\"the quick fox\",\"token_ids\":[1,2,3]}",
+				 "{\"text\":\"the quick brown fox\",\"token_ids\":[1,2,4,3]}", "text-generation", DTYPE_F32),
+		STATUS_FAILED);
+	assert_string_equal(in_words(), "2 of 4 tokens the same, word error rate 0.25");
+}
+
+static void platforms_boxes(void **state)
+{
+	static const char want[] = "[{\"box\":{\"xmin\":0,\"ymin\":0,\"xmax\":10,\"ymax\":10}}]";
+
+	(void)state;
+	assert_int_equal(
+		beside("[{\"box\":{\"xmin\":0,\"ymin\":0,\"xmax\":10,\"ymax\":9}}]", want, "object-detection", DTYPE_F32),
+		STATUS_OK);
+	assert_string_equal(in_words(), "least IoU of boxes 0.9000");
+	assert_int_equal(
+		beside("[{\"box\":{\"xmin\":5,\"ymin\":0,\"xmax\":15,\"ymax\":10}}]", want, "object-detection", DTYPE_F32),
+		STATUS_FAILED);
+	assert_true(fabs(alike.box_iou - 1.0 / 3) < 1e-12);
+	assert_int_equal(beside("[]", want, "object-detection", DTYPE_F32), STATUS_FAILED);
+}
+
+static void save_picture(const char *folder, uint8_t first, uint8_t rest)
+{
+	struct picture p;
+
+	assert_int_equal(picture_new(&p, &arena, 4, 4, 1, NULL), STATUS_OK);
+	memset(p.pixels, rest, 16);
+	p.pixels[0] = first;
+	assert_int_equal(file_mkdirs(path(folder), NULL), STATUS_OK);
+	assert_int_equal(picture_save(&p, arena_printf(&arena, "%s/a.png", path(folder)), NULL), STATUS_OK);
+}
+
+static void platforms_pictures(void **state)
+{
+	static const char picture[] = "{\"png\":\"a.png\"}";
+
+	(void)state;
+	save_picture("want", 100, 90);
+	save_picture("got", 100, 90);
+	assert_int_equal(beside(picture, picture, "depth-estimation", DTYPE_F32), STATUS_OK);
+	assert_string_equal(in_words(), "pictures the same");
+	save_picture("got", 102, 90); // 4 / 16 of a squared level
+	assert_int_equal(beside(picture, picture, "depth-estimation", DTYPE_F32), STATUS_OK);
+	assert_true(fabs(alike.psnr_db - 10 * log10(255.0 * 255.0 * 4)) < 1e-9);
+	save_picture("got", 103, 90);
+	assert_int_equal(beside(picture, picture, "depth-estimation", DTYPE_F32), STATUS_FAILED);
+	save_picture("want", 255, 0);
+	save_picture("got", 0, 255);
+	assert_int_equal(beside(picture, picture, "image-segmentation", DTYPE_F32), STATUS_FAILED);
+	assert_true(alike.mask_iou == 0 && isnan(alike.psnr_db));
+	// What was not kept says nothing.
+	assert_int_equal(beside(picture, "{\"png\":\"b.png\"}", "depth-estimation", DTYPE_F32), STATUS_BAD_INPUT);
+}
+
+static void platforms_tensors(void **state)
+{
+	float x[] = { 1, 2, 4 };
+	struct tensor t = { .name = "t", .dtype = DTYPE_F32, .rank = 1, .dim = { 3 }, .data = x, .nbytes = sizeof x };
+	static const char tensor[] = "{\"tensor\":\"t\"}";
+
+	(void)state;
+	assert_int_equal(file_mkdirs(path("got"), NULL), STATUS_OK);
+	assert_int_equal(file_mkdirs(path("want"), NULL), STATUS_OK);
+	assert_int_equal(safetensors_write_user(path("want/answer.safetensors"), &t, 1, NULL), STATUS_OK);
+	x[2] = 4.004F;
+	assert_int_equal(safetensors_write_user(path("got/answer.safetensors"), &t, 1, NULL), STATUS_OK);
+	assert_int_equal(beside(tensor, tensor, "feature-extraction", DTYPE_F32), STATUS_OK);
+	assert_true(fabs(alike.max_abs_error - 0.004) < 1e-6 && alike.nmse > 0);
+	x[2] = 4.1F;
+	assert_int_equal(safetensors_write_user(path("got/answer.safetensors"), &t, 1, NULL), STATUS_OK);
+	assert_int_equal(beside(tensor, tensor, "feature-extraction", DTYPE_F32), STATUS_FAILED);
+	x[2] = (float)NAN;
+	assert_int_equal(safetensors_write_user(path("got/answer.safetensors"), &t, 1, NULL), STATUS_OK);
+	assert_int_equal(beside(tensor, tensor, "feature-extraction", DTYPE_F32), STATUS_FAILED);
+}
+
+static int begin(void **state)
+{
+	return open_known(state) || scratch_make(state);
+}
+
+static int end(void **state)
+{
+	return close_known(state) || scratch_remove(state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -342,7 +485,11 @@ int main(void)
 		cmocka_unit_test(one_depth),
 		cmocka_unit_test(spoken),
 		cmocka_unit_test(windows),
+		cmocka_unit_test(platforms_texts),
+		cmocka_unit_test(platforms_boxes),
+		cmocka_unit_test(platforms_pictures),
+		cmocka_unit_test(platforms_tensors),
 	};
 
-	return cmocka_run_group_tests(tests, open_known, close_known);
+	return cmocka_run_group_tests(tests, begin, end);
 }

@@ -357,7 +357,7 @@ static void test_every_question(void **state)
 		assert_null(left_out);
 		assert_true(strlen(q->answers) > 10);
 	}
-	assert_int_equal(n, 16);
+	assert_int_equal(n, 17);
 	assert_null(store_question_find("fastets"));
 	store_close(&s);
 }

@@ -128,11 +128,14 @@ static void test_what_keeps_lines_apart(void **state)
 	ADD(as_shipped, 1);
 	ADD(together, "n on cpu");
 	ADD(switched_from, "cpu");
+	ADD(pipeline, "text-to-image");
+	ADD(pipeline_parts, "unet=cpu");
+	ADD(pipeline_asked, "{}");
 	ADD(source, "llama-bench");
 #undef ADD
 	write_all(f);
-	assert_int_equal(line_count(f), 11);
-	for (size_t i = 1; i < 11; i++)
+	assert_int_equal(line_count(f), 14);
+	for (size_t i = 1; i < 14; i++)
 		assert_true(json_is_null(json_object_get(cell(f, i, "openvino"), "times_cpu")));
 	says(&f->md, "batch 1, 128 tokens, float16");
 	says(&f->md, "f32, 2 threads");
@@ -143,8 +146,10 @@ static void test_what_keeps_lines_apart(void **state)
 	says(&f->md, "f32, as shipped");
 	says(&f->md, "together with n on cpu");
 	says(&f->md, "switched from cpu");
-	says(&f->md, "1 of 11 cells were measured by another tool");
-	assert_int_equal(json_array_size(json_object_get(f->root, "best_latency")), 10); // the foreign one is in no ranking
+	says(&f->md, "f32, pipeline text-to-image");
+	says(&f->md, "with unet=cpu");
+	says(&f->md, "1 of 14 cells were measured by another tool");
+	assert_int_equal(json_array_size(json_object_get(f->root, "best_latency")), 13); // the foreign one is in no ranking
 	says(&f->html, "--on openvino --seq 128 --threads 2 --synthetic");
 }
 
@@ -441,6 +446,61 @@ static void test_beside(void **state)
 	assert_true(fabs(number_in(row, "switch_ms") - 300) < 1e-9 && fabs(number_in(row, "release_ms") - 20) < 1e-9);
 	row = section(f, "performance_by_platform", 0);
 	assert_true(fabs(number_in(row, "average_ms") - 40) < 1e-9);
+}
+
+// Whole pipelines: a table of their own, with the picture in the page, and no time among those of models.
+static void test_answers(void **state)
+{
+	static const char asked[] = "{\"files\":[],\"options\":{\"seed\":1},\"words\":[\"a <fox>\",\"b\"]}",
+			  png[] = "iVBORw0KGgoAAAA=";
+	struct fixture *f = *state;
+	struct cell c = test_cell("m", "cpu");
+	struct cell_result r = test_result(0, "m", "cpu", VERDICT_RIGHT);
+
+	c.pipeline = r.row.pipeline = "text-to-image";
+	c.pipeline_parts = r.row.pipeline_parts = "unet=openvino";
+	c.pipeline_asked = r.row.pipeline_asked = asked;
+	r.sample_count = 0;
+	r.row.latency_ms = r.row.latency_min_ms = r.row.latency_max_ms = (double)NAN;
+	r.row.answer = "[{\"answer\":{\"png\":{\"png\":\"image.png\"}},\"pictures\":{\"image.png\":{\"width\":3,\"height\":2,"
+		       "\"sha256\":\"0123456789abcdef\"}}}]";
+	r.row.answer_picture = png;
+	r.row.answer_parts =
+		"{\"preprocess_ms\":1.5,\"graphs\":[{\"graph\":\"unet/model.onnx\",\"platform\":\"openvino\",\"runs\":3,"
+		"\"run_ms\":30,\"open_ms\":20,\"anonymous_mib\":12.5}],\"between_ms\":0,\"postprocess_ms\":0}";
+	r.row.answer_measures = "{\"psnr_db\":51.25,\"pictures_same\":false}";
+	r.row.answer_steps_per_s = 7.5;
+	r.row.answer_token_ms = 20;
+	add_asked(f, c, r);
+	c.model = r.row.model = "hostile";
+	r.row.answer_picture = "iVBORw0KGgo\"><script>alert(1)</script>";
+	r.row.answer = "no JSON";
+	add_asked(f, c, r);
+	r = (struct cell_result){ .verdict = VERDICT_UNAVAILABLE };
+	row_init(&r.row);
+	c.model = r.row.model = "gone";
+	c.pipeline = NULL; // it never came so far
+	c.platform = r.row.requested = "cuda";
+	r.row.pipeline_asked = asked;
+	r.row.cause = "no card";
+	add_asked(f, c, r);
+	write_all(f);
+	assert_int_equal(json_array_size(json_object_get(f->root, "answers")), 3);
+	const json_t *row = section(f, "answers", 0);
+	assert_string_equal(text_in(row, "platform"), "cpu, unet=openvino");
+	assert_string_equal(text_in(row, "input"), "a <fox> | b");
+	assert_string_equal(text_in(row, "answer"), "image.png: 3 x 2, SHA-256 01234567");
+	assert_string_equal(text_in(row, "measures"), "PSNR 51.2 dB");
+	assert_non_null(
+		strstr(text_in(row, "parts"), "unet/model.onnx on openvino: 3 runs, 30.0 ms, opened in 20.0 ms, 12.5 MiB"));
+	assert_true(fabs(number_in(row, "steps_per_s") - 7.5) < 1e-9 && fabs(number_in(row, "tokens_per_s") - 50) < 1e-9);
+	assert_string_equal(text_in(section(f, "answers", 2), "verdict"), "unavailable");
+	assert_int_equal(json_array_size(json_object_get(f->root, "best_latency")), 0);
+	says(&f->html, "<img class=\"answer\" alt=\"\" src=\"data:image/png;base64,iVBORw0KGgoAAAA=\">");
+	says(&f->html, "img-src data:");
+	says(&f->html, "a &lt;fox&gt; | b");
+	assert_null(strstr(text_get(&f->html), "<script>alert(1)"));
+	says(&f->md, "no card");
 }
 
 static void test_energy(void **state)
@@ -960,7 +1020,8 @@ static void test_policy(void **state)
 	write_all(f);
 	const char *page = text_get(&f->html),
 		   *policy = strstr(page,
-			   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-");
+			   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; script-src "
+			   "'sha256-");
 	const char *script = strstr(page, "<script>"), *end = script != NULL ? strstr(script, "</script>") : NULL;
 	assert_true(policy != NULL && end != NULL && policy < strstr(page, "<style") && strstr(end + 1, "<script>") == NULL);
 	says(&f->html, html_policy(&f->store.arena, script + 8, (size_t)(end - script - 8)));
@@ -1005,6 +1066,7 @@ int main(void)
 		TEST(test_sets_of_examples),
 		TEST(test_as_shipped),
 		TEST(test_beside),
+		TEST(test_answers),
 		TEST(test_energy),
 		TEST(test_precision),
 		TEST(test_times),
