@@ -146,6 +146,33 @@ static void show_judging(void *context, const char *reference)
 	progress_line("the same of %s, to hold the answer against", reference);
 }
 
+struct showing {
+	const struct asked *q;
+	struct arena *a;
+	bool has_parts, has_shown;
+};
+
+static void show_answered(void *context, const struct pipeline_told *told)
+{
+	struct showing *x = context;
+
+	progress_clear();
+	if (x->q->json)
+		return;
+	x->has_shown = true;
+	print_task(told->task);
+	print_words(told, x->q, x->a);
+	if (x->has_parts)
+		print_places(json_object_get(json_object_get(told->facts, "placement"), "graphs"));
+	emit_flush();
+}
+
+static int show_reading(void *context, uint64_t done, uint64_t total)
+{
+	(void)context;
+	return progress_bytes((void *)(uintptr_t) "reading the model's files, to know what it is", done, total);
+}
+
 static void show_notice(void *context, const char *sentence)
 {
 	(void)context;
@@ -306,16 +333,12 @@ static json_t *words_json(char **words, size_t count)
 	return out;
 }
 
-static int answer(const struct asked *q, const char *model, char **words, size_t count, struct arena *a)
+// What is refused before anything is read; -1: go on.
+static int check_asked(const struct asked *q, struct arena *a)
 {
-	struct answered answered = { 0 };
-	struct pipeline_told *told = &answered.told;
+	const char *nearest;
 	struct error err = { 0 };
-	struct target target;
-	const char *folder, *nearest = NULL, *file = NULL;
-	json_t *inputs = json_array(), *typed = words_json(words, count), *options = NULL;
-	int code = cli_cache_ready();
-	enum status st;
+	const int code = cli_cache_ready();
 
 	if (code >= 0)
 		return code;
@@ -327,71 +350,92 @@ static int answer(const struct asked *q, const char *model, char **words, size_t
 		return cli_bad_use("the task %s is not supported yet%s%s%s", q->task, nearest ? "; did you mean " : "",
 			nearest ? nearest : "", nearest ? "?" : "");
 	}
-	if (q->output && (st = check_output(q->output, a, &err)))
-		return cli_error(&err);
-	cli_catch_stop();
-	st = read_options(&q->options, &options, &err);
-	add_numbers(q, options);
-	if (!st)
-		st = q->chat ? read_chat(inputs, words, count, &err) : read_inputs(inputs, words, count, &file, a, &err);
-	if (!st)
-		st = hub_folder(&folder, a, model, "a model", &err);
-	if (!st && q->output)
-		st = check_no_models(q->output, folder, a, &err);
-	if (!st)
-		st = plan_pipeline_target(&target, a, q->on, &err);
-	if (!st)
-		st = answer_ask(&(struct answer_asked){ .pipeline = { .folder = folder,
-								.task = q->task,
-								.target = &target,
-								.words = inputs,
-								.options = options,
-								.precision = q->precision,
-								.save = q->save,
-								.timeout_s = q->timeout_s,
-								.memory_bytes = (int64_t)(q->memory_gib * 0x1p30),
-								.stop = &cli_stop,
-								.output = q->output,
-								.watch = show_step,
-								.watch_context = (void *)(uintptr_t)visible_short(a, model) },
-					.model = model,
-					.typed = file ? typed : NULL,
-					.db = q->no_db ? NULL : q->db,
-					.command = q->command,
-					.no_reference = q->no_reference,
-					.notice = show_notice,
-					.reading = progress_bytes,
-					.context = (void *)(uintptr_t) "reading the model's files, to know what it is",
-					.judging = show_judging },
-			&answered, a, &err);
+	return q->output && check_output(q->output, a, &err) ? cli_error(&err) : -1;
+}
+
+struct typed {
+	const char *model;
+	json_t *words;    // as typed
+	json_t *inputs;   // as the pipeline takes them
+	json_t *options;  // of the task
+	const char *file; // that stands for standard input; NULL
+};
+
+static enum status ask(const struct asked *q, const struct typed *t, struct answered *out, struct arena *a, struct error *err)
+{
+	struct showing showing = { .q = q, .a = a };
+	struct target target;
+	const char *folder;
+	enum status st = hub_folder(&folder, a, t->model, "a model", err);
+
+	if (st || (st = plan_pipeline_target(&target, a, q->on, err)))
+		return st;
+	showing.has_parts = target.part_count;
+	st = answer_ask(&(struct answer_asked){ .pipeline = { .folder = folder,
+							.task = q->task,
+							.target = &target,
+							.words = t->inputs,
+							.options = t->options,
+							.precision = q->precision,
+							.save = q->save,
+							.timeout_s = q->timeout_s,
+							.memory_bytes = (int64_t)(q->memory_gib * 0x1p30),
+							.stop = &cli_stop,
+							.output = q->output,
+							.watch = show_step,
+							.watch_context = (void *)(uintptr_t)visible_short(a, t->model) },
+				.model = t->model,
+				.typed = t->file ? t->words : NULL,
+				.db = q->no_db ? NULL : q->db,
+				.command = q->command,
+				.no_reference = q->no_reference,
+				.notice = show_notice,
+				.reading = show_reading,
+				.answered = show_answered,
+				.judging = show_judging,
+				.context = &showing },
+		out, a, err);
 	progress_clear();
+	if (!q->json && !showing.has_shown)
+		print_task(out->told.task);
 	if (!q->json)
-		print_task(told->task);
-	if (!st && q->json)
-		print_json(&answered, q);
+		print_verdict(out, q, a);
 	else if (!st)
-		print_words(told, q, a);
-	if (!st && !q->json)
-		print_software(json_object_get(json_object_get(told->facts, "placement"), "graphs"));
+		print_json(out, q);
+	return st;
+}
+
+static int answer(const struct asked *q, const char *model, char **words, size_t count, struct arena *a)
+{
+	struct typed t = { .model = model };
+	struct answered answered = { 0 };
+	struct error err = { 0 };
+	int code = check_asked(q, a);
+
+	if (code >= 0)
+		return code;
+	cli_catch_stop();
+	t.words = words_json(words, count);
+	t.inputs = json_array();
+	enum status st = read_options(&q->options, &t.options, &err);
+	add_numbers(q, t.options);
 	if (!st)
-		hint_file(told, q);
-	if (!st && !q->json && target.part_count)
-		print_places(json_object_get(json_object_get(told->facts, "placement"), "graphs"));
-	if (!q->json)
-		print_verdict(&answered, q, a);
-	if (file)
-		unlink(file);
-	json_decref(inputs);
-	json_decref(typed);
-	json_decref(options);
-	if (st && file)
-		name_standard(&err, file);
+		st = q->chat ? read_chat(t.inputs, words, count, &err) : read_inputs(t.inputs, words, count, &t.file, a, &err);
+	if (!st)
+		st = ask(q, &t, &answered, a, &err);
+	if (t.file)
+		unlink(t.file);
+	json_decref(t.words);
+	json_decref(t.inputs);
+	json_decref(t.options);
+	if (st && t.file)
+		name_standard(&err, t.file);
 	code = !st ? verdict_exit_code(answered.result.verdict) : cli_error(&err);
-	if (st && told->answers && told->verdict != VERDICT_RIGHT && err.status != STATUS_BAD_INPUT)
+	if (st && answered.told.answers && answered.told.verdict != VERDICT_RIGHT && err.status != STATUS_BAD_INPUT)
 		code = EXIT_VERDICT;
 	if (answered.store)
 		code = cli_error(&answered.store_error);
-	pipeline_told_done(told);
+	pipeline_told_done(&answered.told);
 	return code;
 }
 

@@ -24,6 +24,8 @@ static json_t *bounds_of(const char *task, enum dtype computes)
 	if (task && strstr(task, "segmentation"))
 		json_object_set_new(out, "mask", json_real(0.005));
 	conform_tolerance_reduce(out, computes);
+	if (computes == DTYPE_F16 || computes == DTYPE_BF16) // a picture is a tensor from 0 to 1 in levels
+		json_object_set_new(out, "levels", json_real(ceil(255 * bound_for(computes).max_abs)));
 	return out;
 }
 
@@ -278,11 +280,14 @@ enum status answers_compare(const struct answer_kept *got, const struct answer_k
 	if ((st = open_tensors(got, &tensors[0], a, err)) || (st = open_tensors(want, &tensors[1], a, err)) ||
 		(st = open_answer(got, &tensors[0], &x, a, err)) || (st = open_answer(want, &tensors[1], &y, a, err)))
 		return st == STATUS_FAILED ? STATUS_BAD_INPUT : st;
+	sum->empty += json_is_array(want->answer) && !json_array_size(want->answer) && !json_array_size(got->answer);
 	measure(&(struct measuring){ sum, &x, &y, computes, a }, "", want->answer, got->answer);
 	json_t *bounds = bounds_of(task, computes);
 	st = conform_answer_compare(&(struct answer_bounds){ want->folder, tensors[1].count ? &tensors[1] : NULL, bounds },
 		"answer", want->answer, &x, a, err);
 	json_decref(bounds);
+	if (st == STATUS_FAILED && computes != DTYPE_F32) // what lies close may change places then
+		error_set(err, st, "%s; computed in %s", arena_strdup(a, err->text), dtype_word(computes));
 	return st;
 }
 
@@ -307,6 +312,10 @@ json_t *answers_json(const struct answer_likeness *s)
 		json_object_update_new(out,
 			json_pack("{s:I, s:I, s:f}", "words", (json_int_t)s->words, "word_errors", (json_int_t)s->word_errors,
 				"wer", (double)s->word_errors / (double)s->words));
+	if (s->empty)
+		json_object_set_new(out, "empty", json_integer((json_int_t)s->empty));
+	if (isfinite(s->max_abs_error))
+		json_object_set_new(out, "tensor_difference", json_real(s->max_abs_error));
 	if (!isnan(s->score_difference))
 		json_object_set_new(out, "score_difference", json_real(s->score_difference));
 	if (!isnan(s->box_iou))
@@ -337,7 +346,7 @@ static const char *numbers(struct arena *a, const char *before, const json_t *m)
 {
 	const json_t *wer = json_object_get(m, "wer"), *score = json_object_get(m, "score_difference"),
 		     *box = json_object_get(m, "box_iou"), *mask = json_object_get(m, "mask_iou"),
-		     *psnr = json_object_get(m, "psnr_db");
+		     *psnr = json_object_get(m, "psnr_db"), *tensor = json_object_get(m, "tensor_difference");
 
 	if (json_is_number(wer))
 		before = arena_join(a, before, ", ", arena_printf(a, "word error rate %.3g", json_number_value(wer)));
@@ -347,6 +356,8 @@ static const char *numbers(struct arena *a, const char *before, const json_t *m)
 		before = arena_join(a, before, ", ", arena_printf(a, "least IoU of boxes %.4f", json_number_value(box)));
 	if (json_is_number(mask))
 		before = arena_join(a, before, ", ", arena_printf(a, "least IoU of masks %.4f", json_number_value(mask)));
+	if (json_is_number(tensor))
+		before = arena_join(a, before, ", ", arena_printf(a, "tensors at most %.2g apart", json_number_value(tensor)));
 	if (json_is_number(psnr))
 		before = arena_join(a, before, ", ", arena_printf(a, "PSNR %.1f dB", json_number_value(psnr)));
 	return before;
@@ -359,6 +370,8 @@ const char *answers_words(struct arena *a, const char *measures)
 
 	out = share(a, out, m, "tokens_same", "tokens", "tokens");
 	out = numbers(a, out, m);
+	if (json_is_integer(json_object_get(m, "empty")))
+		out = arena_join(a, out, ", ", "nothing found by either");
 	if (json_is_true(json_object_get(m, "pictures_same")))
 		out = arena_join(a, out, ", ", "pictures the same");
 	json_decref(m);

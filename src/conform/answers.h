@@ -13,6 +13,7 @@ struct answer_kept {
 // In the measures of tasks, over all answers that were compared. NaN, 0: nothing of this kind was there.
 struct answer_likeness {
 	int64_t labels, labels_same, tokens, tokens_same;
+	int64_t empty;                      // nothing was found, by both
 	int64_t words, word_errors;         // of texts: stats/word_error.h
 	double score_difference;            // the largest
 	double box_iou, mask_iou;           // intersection over union, the least

@@ -149,6 +149,8 @@ static const char *asked_text(struct answering *x)
 
 		if (path && file_exists(path) && !file_is_dir(path))
 			given_add_file(files, x->a, path, &medium, NULL); // one that cannot be read is the child's to tell
+		if (!json_equal(word, json_array_get(typed, i)))          // standard input has no name
+			json_object_set(json_array_get(files, json_array_size(files) - 1), "file", json_array_get(typed, i));
 	}
 	x->files = json_array_size(files) ? compact(x->a, files) : NULL;
 	json_array_foreach(files, i, word) json_array_append(digests, json_object_get(word, "sha256"));
@@ -476,6 +478,8 @@ static void judge_answer(struct answering *x, const struct pipeline_told *told, 
 	r->row.actual = x->cell.platform;
 	r->row.answer = answers_text(x, told);
 	r->row.answer_picture = thumbnail(x, told);
+	if (x->q->answered)
+		x->q->answered(x->q->context, told);
 	judge(x, told, r);
 	check_placement(x, told, r);
 }

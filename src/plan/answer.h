@@ -16,8 +16,10 @@ struct answer_asked {
 	void (*notice)(void *context, const char *sentence); // of the database; may be NULL
 	// Bytes of the model's files, which are read to know what it is; not 0: it is to stop. May be NULL.
 	int (*reading)(void *context, uint64_t done, uint64_t total);
-	void (*judging)(void *context, const char *reference); // the answer is there, and that platform is asked; may be NULL
-	void *context;                                         // of all three
+	// The answer is there, and what judges it is asked next; may be NULL.
+	void (*answered)(void *context, const struct pipeline_told *told);
+	void (*judging)(void *context, const char *reference); // that platform is asked now; may be NULL
+	void *context;                                         // of all of them
 };
 
 struct answered {

@@ -171,7 +171,8 @@
 		"elsewhere, and the anonymous memory that opening and first run added") \
 	X(JSON, answer_measures, \
 		"of a pipeline: its answer beside that of `reference`: labels and tokens that are the same, largest difference " \
-		"of a score, word errors, least intersection over union of boxes and of masks, least PSNR of pictures") \
+		"of a score, word errors, largest difference of a tensor, least intersection over union of boxes and of masks, " \
+		"least PSNR of pictures; empty: answers in which neither found anything") \
 	X(REAL, answer_first_token_ms, \
 		"of a pipeline that writes a text: encoder, prompt and choice of the first token, a mean over the texts") \
 	X(REAL, answer_token_ms, "likewise a token after the first, a mean over all of them") \

@@ -405,6 +405,9 @@ static void platforms_boxes(void **state)
 		STATUS_FAILED);
 	assert_true(fabs(alike.box_iou - 1.0 / 3) < 1e-12);
 	assert_int_equal(beside("[]", want, "object-detection", DTYPE_F32), STATUS_FAILED);
+	assert_null(in_words());
+	assert_int_equal(beside("[]", "[]", "object-detection", DTYPE_F32), STATUS_OK);
+	assert_string_equal(in_words(), "nothing found by either");
 }
 
 static void save_picture(const char *folder, uint8_t first, uint8_t rest)
@@ -454,6 +457,7 @@ static void platforms_tensors(void **state)
 	assert_int_equal(safetensors_write_user(path("got/answer.safetensors"), &t, 1, NULL), STATUS_OK);
 	assert_int_equal(beside(tensor, tensor, "feature-extraction", DTYPE_F32), STATUS_OK);
 	assert_true(fabs(alike.max_abs_error - 0.004) < 1e-6 && alike.nmse > 0);
+	assert_string_equal(in_words(), "tensors at most 0.004 apart");
 	x[2] = 4.1F;
 	assert_int_equal(safetensors_write_user(path("got/answer.safetensors"), &t, 1, NULL), STATUS_OK);
 	assert_int_equal(beside(tensor, tensor, "feature-extraction", DTYPE_F32), STATUS_FAILED);
