@@ -121,7 +121,10 @@ static const struct {
 	{ "requested", "c.requested" },
 	{ "device", "NULLIF(c.device, '')" },
 	{ "weights",
-		"CASE WHEN c.synthetic THEN 'synthetic' WHEN ends_with(c.path, '.onnx') THEN 'as in the file' ELSE 'real' END" },
+		// Without a batch it is a pipeline's, of which its child alone knows.
+		"CASE WHEN c.synthetic THEN 'synthetic' WHEN ends_with(c.path, '.onnx') THEN 'as in the file' WHEN c.batch > 0 "
+		"THEN "
+		"'real' END" },
 	{ "layers", "NULLIF(c.layers, 0)" },
 	{ "batch", "NULLIF(c.batch, 0)" },
 	{ "sequence", "NULLIF(c.sequence, 0)" },

@@ -178,6 +178,23 @@ static void no_memory(void **state)
 	assert_true(text_starts(said, "assay: out of memory ("));
 }
 
+// RFC 4648, section 10.
+static void base64(void **state)
+{
+	static const char *const pairs[][2] = { { "", "" }, { "f", "Zg==" }, { "fo", "Zm8=" }, { "foobar", "Zm9vYmFy" },
+		{ "\xfb\xff\xbf", "+/+/" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+		struct text t = { 0 };
+
+		text_add(&t, "<");
+		text_add_base64(&t, pairs[i][0], strlen(pairs[i][0]));
+		assert_string_equal(text_get(&t) + 1, pairs[i][1]);
+		text_done(&t);
+	}
+}
+
 static void texts(void **state)
 {
 	(void)state;
@@ -453,6 +470,7 @@ int main(void)
 		cmocka_unit_test(arena_taken),
 		cmocka_unit_test(no_memory),
 		cmocka_unit_test(texts),
+		cmocka_unit_test(base64),
 		cmocka_unit_test(half_precision),
 		cmocka_unit_test(dtypes),
 		cmocka_unit_test(tensors),
