@@ -162,9 +162,11 @@ static void show_answered(void *context, const struct pipeline_told *told)
 	x->has_shown = true;
 	print_task(told->task);
 	print_words(told, x->q, x->a);
+	print_software(json_object_get(json_object_get(told->facts, "placement"), "graphs"));
 	if (x->has_parts)
 		print_places(json_object_get(json_object_get(told->facts, "placement"), "graphs"));
 	emit_flush();
+	hint_file(told, x->q);
 }
 
 static int show_reading(void *context, uint64_t done, uint64_t total)
@@ -368,7 +370,8 @@ static enum status ask(const struct asked *q, const struct typed *t, struct answ
 	const char *folder;
 	enum status st = hub_folder(&folder, a, t->model, "a model", err);
 
-	if (st || (st = plan_pipeline_target(&target, a, q->on, err)))
+	if (st || (q->output && (st = check_no_models(q->output, folder, a, err))) ||
+		(st = plan_pipeline_target(&target, a, q->on, err)))
 		return st;
 	showing.has_parts = target.part_count;
 	st = answer_ask(&(struct answer_asked){ .pipeline = { .folder = folder,
@@ -400,8 +403,10 @@ static enum status ask(const struct asked *q, const struct typed *t, struct answ
 		print_task(out->told.task);
 	if (!q->json)
 		print_verdict(out, q, a);
-	else if (!st)
+	else if (!st) {
 		print_json(out, q);
+		hint_file(&out->told, q);
+	}
 	return st;
 }
 
