@@ -114,6 +114,17 @@ static void explain(const struct platform *p, const struct graph_form *f, const 
 		f->is_static ? "static: every dimension is a number" : "dynamic: batch and sequence are decided at run time");
 }
 
+static size_t stem_of(const char *file)
+{
+	return strlen(file) - strlen(".onnx");
+}
+
+// Is it the file, with or without its ending?
+static bool is_named(const char *name, const char *file)
+{
+	return text_is(name, file) || (strlen(name) == stem_of(file) && text_starts(file, name));
+}
+
 // The graphs that were asked for: the one by name, or all that the model has, the whole one first.
 static enum status choose(const struct build *b, const struct spec *spec, const char *asked, const struct arch_graph **out,
 	size_t *count, struct error *err)
@@ -124,10 +135,10 @@ static enum status choose(const struct build *b, const struct spec *spec, const 
 	const struct arch_graph *g;
 	for (size_t i = 0; (g = arch_graph_at(spec, i)); i++) {
 		const char *file = g->file;
-		size_t stem = strlen(file) - strlen(".onnx");
+		size_t stem = stem_of(file);
 
 		text_addf(&there, "%s%.*s", there.length ? ", " : "", (int)stem, file);
-		if (!b->graph || (strlen(b->graph) == stem && !memcmp(b->graph, file, stem)) || !strcmp(b->graph, file))
+		if (b->graph ? is_named(b->graph, file) : !g->by_name)
 			out[(*count)++] = g;
 	}
 	enum status s = *count

@@ -4,7 +4,8 @@
 #     tools/make_diffusers_pipeline.py [--check] FOLDER...
 # A folder has model_index.json, the scheduler's, the models' and the tokenizers' configurations, and in pipeline.json the inputs and the
 # options. Weights by formula (weights.tsv), latents that an input names and that are not there, and the answers are written; --check
-# writes nothing, and says how far the answers are from those of the folder. Noise that a scheduler draws is that of src/denoise/noise.h.
+# writes nothing, and says how far the answers are from those of the folder. Noise that is drawn is that of src/denoise/noise.h. An
+# image, and a mask_image, is asked of the class that AutoPipelineForImage2Image or AutoPipelineForInpainting has for that of the folder.
 import argparse, json, os, shutil, sys, tempfile
 import numpy as np
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -91,15 +92,22 @@ def latents_of(pipe, path, options):
 
 
 def answer(pipe, folder, given, options):
-    import torch
+    import diffusers, torch
     options = dict(options) | given.get("options", {})
     noise = Noise(options.pop("seed", 0))
-    for module in {sys.modules[c.__module__] for c in type(pipe.scheduler).__mro__}:
-        if hasattr(module, "randn_tensor"):
-            module.randn_tensor = noise
     asked = {k: v for k, v in given.items() if k != "options"}
+    for k in ("image", "mask_image"):
+        if k in asked:
+            asked[k] = diffusers.utils.load_image(f"{folder}/{asked[k]}")
+    if type(pipe).__name__ in ("StableDiffusionPipeline", "StableDiffusionXLPipeline") and "image" in asked:
+        auto = diffusers.AutoPipelineForInpainting if "mask_image" in asked else diffusers.AutoPipelineForImage2Image
+        pipe = auto.from_pipe(pipe)
+        pipe.set_progress_bar_config(disable=True)
     if "latents" in asked:
         asked["latents"] = torch.from_numpy(latents_of(pipe, f"{folder}/{asked['latents']}", options))
+    for module in {sys.modules[c.__module__] for c in (*type(pipe.scheduler).__mro__, *type(pipe).__mro__, diffusers.models.autoencoders.vae.DiagonalGaussianDistribution)}:
+        if hasattr(module, "randn_tensor"):
+            module.randn_tensor = noise
     return pipe(**asked, **options, output_type="np").images[0]
 
 

@@ -21,6 +21,7 @@ struct arch_graph {
 	// that the one before it gave. STEP_ALONE: a decoder by itself without anything to look at, for all tokens so far.
 	enum arch_step { STEP_NONE, STEP_ENCODE, STEP_FIRST, STEP_NEXT, STEP_TRANSDUCE, STEP_ALONE } step;
 	bool (*there)(const struct spec *s); // NULL: in every model of the family
+	bool by_name;                        // `assay build` writes it only where it is named: few have a use for it
 };
 extern const struct arch_graph arch_whole; // model.onnx; causal models: past_key_values.* and present.*
 const struct arch_graph *arch_graph_at(const struct spec *s, size_t i); // 0: arch_whole; NULL after the last that is there

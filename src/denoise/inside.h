@@ -29,6 +29,7 @@ struct scheduler {
 	float *answer[ANSWERS_MOST]; // the newest first; [n] each
 	float *before, *slope;       // latents, derivative of the step before
 	int answers, last_order;
+	size_t first; // step that the loop begins with
 };
 
 struct scheduler_class {

@@ -409,6 +409,16 @@ double scheduler_begin(const struct scheduler *s)
 	return !s->kind->scales ? 1 : s->spread ? most : sqrt(most * most + 1);
 }
 
+size_t scheduler_order(const struct scheduler *s)
+{
+	return s->kind->step == step_heun ? 2 : 1;
+}
+
+void scheduler_start(struct scheduler *s, size_t i)
+{
+	s->first = i;
+}
+
 bool scheduler_noisy(const struct scheduler *s, size_t i)
 {
 	return s->eta > 0 || s->stochastic ||

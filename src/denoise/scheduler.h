@@ -39,9 +39,14 @@ double scheduler_time(const struct scheduler *s, size_t i);
 double scheduler_sigma(const struct scheduler *s, size_t i); // i at most scheduler_steps; NaN for a class without sigmas
 double scheduler_kept(const struct scheduler *s, size_t t);  // alphas_cumprod at training step t; NaN for flow matching
 double scheduler_begin(const struct scheduler *s);           // what the first noise is multiplied by
-bool scheduler_noisy(const struct scheduler *s, size_t i);   // does step i take fresh noise
+// Steps that a step of inference has: 2 where each time is asked twice (Heun), else 1.
+size_t scheduler_order(const struct scheduler *s);
+// Before the first step: the loop begins with step i, from latents of scheduler_add_noise.
+void scheduler_start(struct scheduler *s, size_t i);
+bool scheduler_noisy(const struct scheduler *s, size_t i);                                       // does step i take fresh noise
 void scheduler_scale(const struct scheduler *s, size_t i, const float *x, float *out, size_t n); // out may be x
-// Step i, in order from 0. answer: the network's, [n]; x: the latents, before and after; noise: standard normal, or NULL.
+// Step i, in order from 0 or from where scheduler_start says. answer: the network's, [n];
+// x: the latents, before and after; noise: standard normal, or NULL.
 void scheduler_step(struct scheduler *s, size_t i, const float *answer, const float *noise, float *x, size_t n);
 // The latents as they are at the time of step i, from clean ones: what is begun with where a picture is given.
 void scheduler_add_noise(const struct scheduler *s, size_t i, const float *clean, const float *noise, float *out, size_t n);

@@ -158,7 +158,7 @@ void step_pndm(struct scheduler *s, size_t i, const float *answer, const float *
 	static const double weights[ANSWERS_MOST][ANSWERS_MOST] = { { 1 }, { 1.5, -0.5 }, { 23.0 / 12, -16.0 / 12, 5.0 / 12 },
 		{ 55.0 / 24, -59.0 / 24, 37.0 / 24, -9.0 / 24 } };
 	double back = (double)(s->train / s->asked), time = s->time[i], before = time - back;
-	bool again = i == 1;
+	bool again = i == s->first + 1;
 	(void)noise;
 
 	if (again) {
@@ -174,7 +174,7 @@ void step_pndm(struct scheduler *s, size_t i, const float *answer, const float *
 
 		for (int j = 0; j < s->answers && !again; j++)
 			mixed += weights[s->answers - 1][j] * s->answer[j][k];
-		if (i == 0)
+		if (i == s->first)
 			s->before[k] = x[k];
 		if (again) {
 			mixed = ((double)answer[k] + s->answer[0][k]) / 2;
@@ -309,7 +309,7 @@ void step_unipc(struct scheduler *s, size_t i, const float *answer, const float 
 {
 	(void)noise;
 	convert(s, i, answer, x, n); // answer[0] is of now, answer[1] of where the last step began
-	if (i > 0) {
+	if (i > s->first) {
 		struct unified u = unify(s, i - 1, s->last_order, true);
 
 		for (size_t k = 0; k < n; k++) {

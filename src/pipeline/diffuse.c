@@ -15,8 +15,9 @@
 #include "pipeline/choose.h"
 #include "pipeline/pictures.h"
 
-static const struct diffusion_class *const classes[] = { &diffuse_stable, &diffuse_lcm, &diffuse_xl, &diffuse_sd3,
-	&diffuse_flux };
+static const struct diffusion_class *const classes[] = { &diffuse_stable, &diffuse_stable_image, &diffuse_stable_inpaint,
+	&diffuse_stable_control, &diffuse_lcm, &diffuse_xl, &diffuse_xl_image, &diffuse_xl_inpaint, &diffuse_xl_control,
+	&diffuse_sd3, &diffuse_flux };
 
 // ---- the folder -------------------------------------------------------------------------------------------------------------
 
@@ -98,6 +99,10 @@ static enum status read_index(struct diffusion *d, struct error *err)
 	if (!d->kind)
 		return error_set(err, STATUS_UNSUPPORTED, "model_index.json: the class %.64s is not supported yet",
 			name ? name : "without a name");
+	if (call_has(d->c, "image") && call_has(d->c, "mask_image") && d->kind->with_mask)
+		d->kind = d->kind->with_mask;
+	else if (call_has(d->c, "image") && d->kind->with_image)
+		d->kind = d->kind->with_image;
 	const size_t most = sizeof d->kind->components / sizeof *d->kind->components;
 	for (size_t i = 0; i < most && d->kind->components[i].name && !st; i++)
 		st = check_component(
@@ -110,6 +115,13 @@ static enum status read_index(struct diffusion *d, struct error *err)
 }
 
 // ---- what is asked --------------------------------------------------------------------------------------------------------
+
+static double number(const json_t *config, const char *key, double usual)
+{
+	const json_t *x = json_object_get(config, key);
+
+	return json_is_number(x) ? json_number_value(x) : usual;
+}
 
 // Of the VAE: how many pixels a side of its latents has.
 static enum status read_vae(struct diffusion *d, struct error *err)
@@ -127,21 +139,34 @@ static enum status read_vae(struct diffusion *d, struct error *err)
 		return error_set(
 			err, STATUS_BAD_INPUT, "vae: %zu stages and %lld channels of latents", stages, (long long)d->channels);
 	d->factor = (int64_t)1 << (stages - 1);
+	d->latent_scale = (float)number(config, "scaling_factor", 0.18215);
+	d->latent_shift = (float)number(config, "shift_factor", 0);
+	if (!(d->latent_scale != 0))
+		return error_set(err, STATUS_UNSUPPORTED, "vae: a scaling_factor of 0");
 	return STATUS_OK;
 }
 
-// Without height and width a picture is as large as the denoiser's sample_size says (a number, or [height, width]), else 128.
-static enum status read_size(struct diffusion *d, struct error *err)
+// How many of the latents are usual, rows (0) or columns (1): those of the picture that is given, where it decides, else as the
+// denoiser's sample_size says (a number, or [height, width]), else 128.
+static int64_t usual_side(const struct diffusion *d, size_t i)
 {
 	enum { SAMPLE_USUAL = 128 };
+	const json_t *usual = json_object_get(d->denoiser->config, "sample_size"),
+		     *side = json_is_array(usual) ? json_array_get(usual, i) : usual;
+
+	if (d->kind->use == DIFFUSE_VARIES || d->kind->use == DIFFUSE_STEERED)
+		return (i ? d->image.width : d->image.height) / d->factor;
+	return json_is_integer(side) ? json_integer_value(side) : SAMPLE_USUAL;
+}
+
+static enum status read_size(struct diffusion *d, struct error *err)
+{
 	const char *const keys[] = { "height", "width" };
-	const json_t *usual = json_object_get(d->denoiser->config, "sample_size");
 	int64_t size[2], unit = d->factor * d->kind->multiple;
 	enum status st;
 
 	for (size_t i = 0; i < 2; i++) {
-		const json_t *side = json_is_array(usual) ? json_array_get(usual, i) : usual;
-		json_int_t n = json_is_integer(side) ? json_integer_value(side) : SAMPLE_USUAL;
+		int64_t n = usual_side(d, i);
 
 		n = n > 0 && n <= DIFFUSE_SIDE_MOST ? n * d->factor : 0;
 		if ((st = option_integer(d->c, keys[i], unit, DIFFUSE_SIDE_MOST, n, &size[i], err)))
@@ -164,9 +189,16 @@ static enum status check_members(const struct diffusion *d, struct error *err)
 	const json_t *value;
 	const char *key;
 
+	const char *pictures = d->kind->use == DIFFUSE_WITHOUT ? NULL
+		: d->kind->use == DIFFUSE_FILLS                ? "image mask_image"
+							       : "image";
+
 	json_object_foreach((json_t *)(uintptr_t)d->c->input, key, value)
 	{
-		if (!words_have("prompt negative_prompt latents options", key) && !words_have(d->kind->options, key))
+		if (!words_have(d->kind->use == DIFFUSE_VARIES ? "prompt negative_prompt options"
+							       : "prompt negative_prompt latents options",
+			    key) &&
+			!words_have(pictures, key) && !words_have(d->kind->options, key))
 			return error_set(
 				err, STATUS_UNSUPPORTED, "the input's %.100s of %s is not supported yet", key, d->kind->name);
 	}
@@ -179,8 +211,8 @@ static enum status read_asked(struct diffusion *d, struct error *err)
 	enum status st;
 
 	if ((st = options_known(d->kind->options, c->options, d->kind->name, err)) || (st = check_members(d, err)) ||
-		(st = part_open(c->p, d->kind->denoiser, &d->denoiser, err)) || (st = read_vae(d, err)) ||
-		(st = read_size(d, err)) ||
+		(st = diffuse_open_pictures(d, err)) || (st = part_open(c->p, d->kind->denoiser, &d->denoiser, err)) ||
+		(st = read_vae(d, err)) || (st = read_size(d, err)) ||
 		(st = option_integer(c, "num_inference_steps", 1, DIFFUSE_STEPS_MOST, d->kind->steps, &d->steps, err)) ||
 		(st = option_integer(c, "seed", 0, INT64_MAX, 0, &d->seed, err)))
 		return st;
@@ -199,13 +231,6 @@ static enum status open_scheduler(struct diffusion *d, struct error *err)
 
 // ---- the denoiser's inputs -------------------------------------------------------------------------------------------------
 
-static double number(const json_t *config, const char *key, double usual)
-{
-	const json_t *x = json_object_get(config, key);
-
-	return json_is_number(x) ? json_number_value(x) : usual;
-}
-
 void diffuse_give(struct diffusion *d, const char *name, int rank, const int64_t *dim, float *data)
 {
 	struct tensor *t = &d->given[d->given_count++];
@@ -221,7 +246,10 @@ enum status diffuse_map_shape(struct diffusion *d, struct error *err)
 {
 	const json_t *channels = json_object_get(d->denoiser->config, "in_channels");
 
-	if (json_is_integer(channels) && json_integer_value(channels) != d->channels)
+	// One that fills reads the mask and the latents of what is kept beside them.
+	if (d->kind->use == DIFFUSE_FILLS && json_integer_value(channels) == 2 * d->channels + 1)
+		d->beside_channels = d->channels + 1;
+	if (json_is_integer(channels) && json_integer_value(channels) != d->channels + d->beside_channels)
 		return error_set(err, STATUS_UNSUPPORTED, "%s: %lld channels in, of latents of %lld: not supported yet",
 			d->kind->denoiser, (long long)json_integer_value(channels), (long long)d->channels);
 	d->rank = 4;
@@ -279,7 +307,7 @@ enum status diffuse_shift(struct diffusion *d, int64_t tokens, struct error *err
 
 // ---- latents ------------------------------------------------------------------------------------------------------------------
 
-static enum status stored_latents(struct diffusion *d, struct error *err)
+enum status diffuse_stored_latents(struct diffusion *d, float *out, struct error *err)
 {
 	const char *path;
 	struct shard shard;
@@ -296,12 +324,12 @@ static enum status stored_latents(struct diffusion *d, struct error *err)
 		return error_set(err, STATUS_BAD_INPUT, "%s: not one tensor of %s in F32", path,
 			tensor_shape_text(d->rank, d->shape, wanted, sizeof wanted));
 	}
-	memcpy(d->x, stored->data, d->n * sizeof *d->x);
+	memcpy(out, stored->data, d->n * sizeof *out);
 	return STATUS_OK;
 }
 
 // As drawn, [channels, rows, columns], and then as the denoiser reads them.
-static void draw(struct diffusion *d, float *out)
+void diffuse_draw(struct diffusion *d, float *out)
 {
 	float *noise = d->kind->packed ? ARENA_ARRAY(d->c->a, d->n + 1, float) : out;
 
@@ -309,21 +337,6 @@ static void draw(struct diffusion *d, float *out)
 	d->drawn += d->n;
 	if (d->kind->packed)
 		flux_pack(noise, d->channels, d->rows, d->columns, out);
-}
-
-static enum status first_latents(struct diffusion *d, struct error *err)
-{
-	enum status st = STATUS_OK;
-
-	d->n = (size_t)(d->channels * d->rows * d->columns);
-	d->x = ARENA_ARRAY(d->c->a, d->n + 1, float);
-	if (call_has(d->c, "latents"))
-		st = stored_latents(d, err);
-	else
-		draw(d, d->x);
-	for (size_t i = 0; i < d->n; i++)
-		d->x[i] = (float)(d->x[i] * scheduler_begin(d->scheduler));
-	return st;
 }
 
 // ---- the loop -----------------------------------------------------------------------------------------------------------------
@@ -343,25 +356,58 @@ static struct tensor time_input(const struct diffusion *d, size_t step, struct a
 		.nbytes = rows * sizeof *time };
 }
 
+// The latents as the denoiser reads them at a step, a row for each text, the maps beside them behind each.
+static struct tensor sample_input(struct diffusion *d, size_t step, struct arena *a)
+{
+	const size_t rows = d->guided ? 2 : 1, beside = (size_t)(d->beside_channels * d->rows * d->columns), n = d->n + beside;
+	float *x = ARENA_ARRAY(a, rows * n + 1, float);
+	struct tensor t = {
+		.name = d->kind->sample, .dtype = DTYPE_F32, .rank = d->rank, .data = x, .nbytes = rows * n * sizeof *x
+	};
+
+	memcpy(t.dim, d->shape, (size_t)d->rank * sizeof *d->shape);
+	t.dim[0] = (int64_t)rows;
+	t.dim[1] += d->beside_channels;
+	scheduler_scale(d->scheduler, step, d->x, x, d->n);
+	if (beside)
+		memcpy(x + d->n, d->beside, beside * sizeof *x);
+	if (d->guided)
+		memcpy(x + n, x, n * sizeof *x);
+	return t;
+}
+
+// The denoiser's inputs at a step, in `a`.
+static enum status inputs_at(
+	struct diffusion *d, size_t step, struct arena *a, struct tensor **out, size_t *out_count, struct error *err)
+{
+	size_t count = 0, more_count = 0;
+	struct tensor in[DIFFUSE_GIVEN_MOST + 2], *more = NULL;
+	enum status st = STATUS_OK;
+
+	in[count++] = sample_input(d, step, a);
+	in[count++] = time_input(d, step, a);
+	for (size_t i = 0; i < d->given_count; i++)
+		in[count++] = d->given[i];
+	if (d->control.net)
+		st = diffuse_control_run(d, step, in, count, a, &more, &more_count, err);
+	*out = ARENA_ARRAY(a, count + more_count, struct tensor);
+	memcpy(*out, in, count * sizeof *in);
+	if (more_count)
+		memcpy(*out + count, more, more_count * sizeof *more);
+	*out_count = count + more_count;
+	return st;
+}
+
 // What the denoiser answers at a step, [n] in `a`; of two rows: without the prompt + guidance * (with it - without it).
 static enum status ask(struct diffusion *d, size_t step, struct arena *a, float **out, struct error *err)
 {
-	size_t rows = d->guided ? 2 : 1, count = d->given_count + 2, out_count;
-	float *scaled = ARENA_ARRAY(a, rows * d->n + 1, float);
-	struct tensor in[DIFFUSE_GIVEN_MOST + 2], *given;
+	const struct arch_graph *which = d->control.net ? part_graph_named(d->denoiser, "model_controlled.onnx") : &arch_whole;
+	size_t rows = d->guided ? 2 : 1, count, out_count;
+	struct tensor *in, *given;
 	const struct tensor *t;
-	enum status st;
+	enum status st = inputs_at(d, step, a, &in, &count, err);
 
-	scheduler_scale(d->scheduler, step, d->x, scaled, d->n);
-	if (d->guided)
-		memcpy(scaled + d->n, scaled, d->n * sizeof *scaled);
-	in[0] = (struct tensor){ .name = d->kind->sample, .dtype = DTYPE_F32, .rank = d->rank, .data = scaled };
-	in[0].nbytes = rows * d->n * sizeof *scaled;
-	memcpy(in[0].dim, d->shape, (size_t)d->rank * sizeof *d->shape);
-	in[0].dim[0] = (int64_t)rows;
-	memcpy(in + 2, d->given, d->given_count * sizeof *in);
-	in[1] = time_input(d, step, a);
-	if ((st = part_run(d->denoiser, &arch_whole, in, count, a, &given, &out_count, err)))
+	if (st || (st = part_run(d->denoiser, which, in, count, a, &given, &out_count, err)))
 		return st;
 	if (!(t = part_output(given, out_count, "out_sample", d->rank, err)))
 		return err->status;
@@ -390,17 +436,18 @@ static enum status denoise(struct diffusion *d, struct error *err)
 	float *noise = ARENA_ARRAY(d->c->a, d->n + 1, float), *answer;
 	enum status st = STATUS_OK;
 
-	for (size_t i = 0; i < steps && !st; i++) {
+	for (size_t i = d->first; i < steps && !st; i++) {
 		struct arena a = { 0 };
 
 		if (!(st = ask(d, i, &a, &answer, err))) {
 			bool noisy = scheduler_noisy(d->scheduler, i);
 
 			if (noisy)
-				draw(d, noise);
+				diffuse_draw(d, noise);
 			scheduler_step(d->scheduler, i, answer, noisy ? noise : NULL, d->x, d->n);
+			diffuse_keep(d, i);
 			if (d->c->p->watch)
-				d->c->p->watch(d->c->p->watch_context, i + 1, steps);
+				d->c->p->watch(d->c->p->watch_context, i + 1 - d->first, steps - d->first);
 		}
 		arena_done(&a);
 	}
@@ -415,21 +462,19 @@ static enum status denoise(struct diffusion *d, struct error *err)
 static enum status decode(struct diffusion *d, const struct tensor **out, struct error *err)
 {
 	const struct arch_graph *decoder = part_graph_named(d->vae, "vae_decoder.onnx");
-	const json_t *config = d->vae->config;
-	float scale = (float)number(config, "scaling_factor", 0.18215), shift = (float)number(config, "shift_factor", 0);
 	float *x = ARENA_ARRAY(d->c->a, d->n + 1, float);
 	struct tensor latent = { .name = "latent", .dtype = DTYPE_F32, .rank = 4, .data = x, .nbytes = d->n * sizeof *x };
 	struct outputs given;
 	enum status st;
 
-	if (!decoder || !(scale != 0))
-		return error_set(err, STATUS_UNSUPPORTED, "vae: no decoder, or a scaling_factor of 0");
+	if (!decoder)
+		return error_set(err, STATUS_UNSUPPORTED, "vae: no decoder");
 	if (d->kind->packed)
 		flux_unpack(d->x, d->channels, d->rows, d->columns, x);
 	else
 		memcpy(x, d->x, d->n * sizeof *x);
 	for (size_t i = 0; i < d->n; i++)
-		x[i] = x[i] / scale + shift;
+		x[i] = x[i] / d->latent_scale + d->latent_shift;
 	memcpy(latent.dim, (int64_t[]){ 1, d->channels, d->rows, d->columns }, 4 * sizeof *latent.dim);
 	if ((st = part_run(d->vae, decoder, &latent, 1, d->c->a, &given.items, &given.count, err)) ||
 		(st = output_of(&given, "sample", 4, out, err)))
@@ -469,8 +514,8 @@ TASK(text_to_image)
 	enum status st;
 
 	if ((st = read_index(&d, err)) || (st = read_asked(&d, err)) || (st = d.kind->prepare(&d, err)) ||
-		(st = open_scheduler(&d, err)) || (st = first_latents(&d, err)) || (st = denoise(&d, err)) ||
-		(st = decode(&d, &sample, err)))
+		(st = open_scheduler(&d, err)) || (d.kind->use == DIFFUSE_STEERED && (st = diffuse_control_open(&d, err))) ||
+		(st = diffuse_begin(&d, err)) || (st = denoise(&d, err)) || (st = decode(&d, &sample, err)))
 		return st;
 	return answer_image(&d, sample, out, err);
 }

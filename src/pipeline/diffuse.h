@@ -19,6 +19,14 @@ enum {
 
 struct diffusion;
 
+// What a class reads pictures for.
+enum diffuse_use {
+	DIFFUSE_WITHOUT,
+	DIFFUSE_VARIES,  // image: the latents begin as those of it, with noise
+	DIFFUSE_FILLS,   // image, mask_image: what is black in the mask stays
+	DIFFUSE_STEERED, // image: a ControlNet reads it at each step
+};
+
 // A class of model_index.json. Folders within the model's have the components' names.
 struct diffusion_class {
 	const char *name;
@@ -35,10 +43,23 @@ struct diffusion_class {
 	double max_shift; // of flow matching, where the scheduler does not say it
 	int64_t multiple; // rows and columns of the latents are multiples of this
 	bool packed;      // flux_pack
+	enum diffuse_use use;
+	double strength; // the share of the steps that is usual where latents begin as a picture's; 0: all are done
+	// The class that is meant where the input has an image, or an image and a mask_image (AutoPipelineForImage2Image and
+	// AutoPipelineForInpainting of diffusers); NULL: none
+	const struct diffusion_class *with_image, *with_mask;
 	// The latents' shape and what depends on it and on the texts: d->shape, d->given, and the scheduler's mu.
 	enum status (*prepare)(struct diffusion *d, struct error *err);
 };
-extern const struct diffusion_class diffuse_stable, diffuse_lcm, diffuse_xl, diffuse_sd3, diffuse_flux;
+extern const struct diffusion_class diffuse_stable, diffuse_stable_image, diffuse_stable_inpaint, diffuse_stable_control,
+	diffuse_lcm, diffuse_xl, diffuse_xl_image, diffuse_xl_inpaint, diffuse_xl_control, diffuse_sd3, diffuse_flux;
+
+#define DIFFUSE_CONTROL_OPTIONS "controlnet_conditioning_scale control_guidance_start control_guidance_end"
+struct diffuse_control {
+	struct part *net;
+	struct tensor picture;  // controlnet_cond [rows, 3, height, width]
+	double scale, from, to; // of what it gives; the shares of the steps between which it is asked
+};
 
 struct diffusion {
 	struct call *c;
@@ -50,13 +71,23 @@ struct diffusion {
 	double guidance, mu;
 	bool guided; // two rows: without the prompt (or with the negative one), and with it
 	int64_t steps, seed;
-	uint64_t drawn;                  // numbers of the seed that are used up
-	int64_t channels, rows, columns; // of the latents as the VAE reads them
-	int64_t factor;                  // pixels of a side of the picture for one of the latents'
-	int64_t shape[4];                // of the latents as the denoiser reads them, without the rows of guidance
+	uint64_t drawn;                   // numbers of the seed that are used up
+	int64_t channels, rows, columns;  // of the latents as the VAE reads them
+	float latent_scale, latent_shift; // of the VAE: its latents are what is denoised / scale + shift
+	int64_t factor;                   // pixels of a side of the picture for one of the latents'
+	int64_t shape[4];                 // of the latents as the denoiser reads them, without the rows of guidance
 	int rank;
 	float *x; // latents, [n], as the denoiser reads them
 	size_t n;
+	struct picture image, mask; // as they were given
+	double strength;
+	size_t first;            // step of the scheduler that is begun with
+	int64_t beside_channels; // maps that the denoiser reads beside the latents at each step; 0: none
+	float *beside;           // [beside_channels, rows, columns]
+	// Of a picture that is kept where the mask is black: its latents [n], the first noise [n], and [rows, columns] of which
+	// places are made anew (1), else 0; room for its latents at a step.
+	float *clean, *noise, *chosen, *kept_now;
+	struct diffuse_control control;
 	struct tensor given[DIFFUSE_GIVEN_MOST]; // the denoiser's inputs that stay the same
 	size_t given_count;
 };
@@ -76,6 +107,19 @@ enum status diffuse_give_guidance(struct diffusion *d, struct error *err);
 // The scheduler's mu for a picture of so many tokens (calculate_shift of diffusers): a line through (base_image_seq_len,
 // base_shift) and (max_image_seq_len, max_shift).
 enum status diffuse_shift(struct diffusion *d, int64_t tokens, struct error *err);
+
+void diffuse_draw(struct diffusion *d, float *out); // [n], the seed's next normal numbers, as the denoiser reads latents
+// The input's latents, [n]. BAD_INPUT: a file of another shape.
+enum status diffuse_stored_latents(struct diffusion *d, float *out, struct error *err);
+
+// diffuse_picture.c
+enum status diffuse_open_pictures(struct diffusion *d, struct error *err); // those that the class needs
+enum status diffuse_begin(struct diffusion *d, struct error *err);         // the first latents, by noise, a file or a picture
+void diffuse_keep(struct diffusion *d, size_t step); // after a step: where the mask is black, the picture with the noise of now
+enum status diffuse_control_open(struct diffusion *d, struct error *err);
+// What the ControlNet gives for the denoiser's inputs, under the names of the denoiser's inputs, in `a`.
+enum status diffuse_control_run(struct diffusion *d, size_t step, const struct tensor *in, size_t count, struct arena *a,
+	struct tensor **out, size_t *out_count, struct error *err);
 
 // diffuse_text.c
 // A component that reads texts, with its tokenizer's folder and the file of its graph; the encoders of these pipelines read the

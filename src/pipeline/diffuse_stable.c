@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // StableDiffusionPipeline: CLIP's states of the prompt, a UNet, and guidance without a classifier (Ho and Salimans 2022,
-// https://arxiv.org/abs/2207.12598). LatentConsistencyModelPipeline: the same with a UNet that is told the guidance.
+// https://arxiv.org/abs/2207.12598); its kin that begin with a picture, fill what a mask shows, or have a ControlNet (Zhang et
+// al. 2023, https://arxiv.org/abs/2302.05543). LatentConsistencyModelPipeline: the same with a UNet that is told the guidance.
 #include <string.h>
 
 #include "base/text.h"
@@ -37,19 +38,25 @@ static enum status prepare_lcm(struct diffusion *d, struct error *err)
 	return prepare(d, err);
 }
 
-const struct diffusion_class diffuse_stable = {
-	.name = "StableDiffusionPipeline",
-	.components = { { "text_encoder", "CLIPTextModel" }, { "tokenizer", NULL }, { "unet", "UNet2DConditionModel" },
-		{ "vae", "AutoencoderKL" } },
-	.options = "num_inference_steps guidance_scale height width seed negative_prompt eta",
-	.denoiser = "unet",
-	.sample = "sample",
-	.time_unit = 1,
-	.steps = 50,
-	.guidance = 7.5,
-	.multiple = 1,
-	.prepare = prepare,
-};
+// What the classes of Stable Diffusion 1 and 2 have in common; ...: components of one beside theirs.
+#define STABLE(...) \
+	.components = { { "text_encoder", "CLIPTextModel" }, { "tokenizer", NULL }, { "unet", "UNet2DConditionModel" }, \
+		{ "vae", "AutoencoderKL" }, __VA_ARGS__ }, \
+	.denoiser = "unet", .sample = "sample", .time_unit = 1, .steps = 50, .guidance = 7.5, .multiple = 1, .prepare = prepare
+#define OPTIONS "num_inference_steps guidance_scale seed negative_prompt eta"
+
+const struct diffusion_class diffuse_stable = { STABLE(), .name = "StableDiffusionPipeline", .options = OPTIONS " height width",
+	.with_image = &diffuse_stable_image, .with_mask = &diffuse_stable_inpaint };
+
+const struct diffusion_class diffuse_stable_image = { STABLE(), .name = "StableDiffusionImg2ImgPipeline",
+	.options = OPTIONS " strength", .use = DIFFUSE_VARIES, .strength = 0.8, .with_mask = &diffuse_stable_inpaint };
+
+const struct diffusion_class diffuse_stable_inpaint = { STABLE(), .name = "StableDiffusionInpaintPipeline",
+	.options = OPTIONS " height width strength", .use = DIFFUSE_FILLS, .strength = 1 };
+
+const struct diffusion_class diffuse_stable_control = { STABLE({ "controlnet", "ControlNetModel" }),
+	.name = "StableDiffusionControlNetPipeline", .options = OPTIONS " height width " DIFFUSE_CONTROL_OPTIONS,
+	.use = DIFFUSE_STEERED };
 
 const struct diffusion_class diffuse_lcm = {
 	.name = "LatentConsistencyModelPipeline",

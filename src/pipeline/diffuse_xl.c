@@ -98,24 +98,33 @@ static enum status prepare(struct diffusion *d, struct error *err)
 	if (words != states) // the class would pair what is left in another way
 		return error_set(err, STATUS_UNSUPPORTED, "model_index.json: %s without %s is not supported yet",
 			words ? "tokenizer" : "text_encoder", words ? "text_encoder" : "tokenizer");
+	if (json_is_true(json_object_get(d->index, "requires_aesthetics_score")))
+		return error_set(err, STATUS_UNSUPPORTED, "model_index.json: requires_aesthetics_score is not supported yet");
 	if (json_is_array(json_object_get(d->vae->config, "latents_mean")))
 		return error_set(err, STATUS_UNSUPPORTED, "vae: latents_mean is not supported yet");
 	d->guided = d->guidance > 1 && !json_is_integer(json_object_get(d->denoiser->config, "time_cond_proj_dim"));
 	return st || (st = diffuse_give_guidance(d, err)) ? st : give_texts(d, err);
 }
 
-const struct diffusion_class diffuse_xl = {
-	.name = "StableDiffusionXLPipeline",
-	.components = { { "text_encoder", "CLIPTextModel", true }, { "text_encoder_2", "CLIPTextModelWithProjection" },
-		{ "tokenizer", NULL, true }, { "tokenizer_2", NULL }, { "unet", "UNet2DConditionModel" },
-		{ "vae", "AutoencoderKL" } },
-	.options = "num_inference_steps guidance_scale height width seed negative_prompt eta prompt_2 negative_prompt_2 "
-		   "original_size crops_coords_top_left target_size",
-	.denoiser = "unet",
-	.sample = "sample",
-	.time_unit = 1,
-	.steps = 50,
-	.guidance = 5,
-	.multiple = 1,
-	.prepare = prepare,
-};
+// What the classes of Stable Diffusion XL have in common; ...: components of one beside theirs.
+#define XL(...) \
+	.components = { { "text_encoder", "CLIPTextModel", true }, { "text_encoder_2", "CLIPTextModelWithProjection" }, \
+		{ "tokenizer", NULL, true }, { "tokenizer_2", NULL }, { "unet", "UNet2DConditionModel" }, \
+		{ "vae", "AutoencoderKL" }, __VA_ARGS__ }, \
+	.denoiser = "unet", .sample = "sample", .time_unit = 1, .steps = 50, .multiple = 1, .prepare = prepare
+#define OPTIONS \
+	"num_inference_steps guidance_scale seed negative_prompt eta prompt_2 negative_prompt_2 original_size " \
+	"crops_coords_top_left target_size"
+
+const struct diffusion_class diffuse_xl = { XL(), .name = "StableDiffusionXLPipeline", .options = OPTIONS " height width",
+	.guidance = 5, .with_image = &diffuse_xl_image, .with_mask = &diffuse_xl_inpaint };
+
+const struct diffusion_class diffuse_xl_image = { XL(), .name = "StableDiffusionXLImg2ImgPipeline",
+	.options = OPTIONS " strength", .guidance = 5, .use = DIFFUSE_VARIES, .strength = 0.3, .with_mask = &diffuse_xl_inpaint };
+
+const struct diffusion_class diffuse_xl_inpaint = { XL(), .name = "StableDiffusionXLInpaintPipeline",
+	.options = OPTIONS " height width strength", .guidance = 7.5, .use = DIFFUSE_FILLS, .strength = 0.9999 };
+
+const struct diffusion_class diffuse_xl_control = { XL({ "controlnet", "ControlNetModel" }),
+	.name = "StableDiffusionXLControlNetPipeline", .options = OPTIONS " height width " DIFFUSE_CONTROL_OPTIONS, .guidance = 5,
+	.use = DIFFUSE_STEERED };

@@ -115,7 +115,7 @@ enum pipeline_kind {
 	PIPELINE_JSON,
 	PIPELINE_TENSOR // a safetensors file, which an input in a JSON file names
 };
-enum { PIPELINE_INPUTS = 4 };
+enum { PIPELINE_INPUTS = 5 };
 struct pipeline_input {
 	const char *key; // in an input's object; NULL: no more
 	enum pipeline_kind kind;

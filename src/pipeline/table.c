@@ -78,9 +78,12 @@ const struct pipeline_task pipeline_tasks[] = {
 		.classes = "WhisperForConditionalGeneration", .maybe = "conditional-generation",
 		.run = task_automatic_speech_recognition },
 	{ "text-to-image",
-		{ { "prompt", PIPELINE_TEXT }, { "negative_prompt", PIPELINE_TEXT, true }, { "latents", PIPELINE_TENSOR, true } },
-		"num_inference_steps guidance_scale height width seed negative_prompt eta max_sequence_length prompt_2 prompt_3 "
-		"negative_prompt_2 negative_prompt_3 original_size crops_coords_top_left target_size",
+		{ { "prompt", PIPELINE_TEXT }, { "negative_prompt", PIPELINE_TEXT, true }, { "image", PIPELINE_PICTURE, true },
+			{ "mask_image", PIPELINE_PICTURE, true }, { "latents", PIPELINE_TENSOR, true } },
+		"num_inference_steps guidance_scale strength height width seed negative_prompt eta max_sequence_length prompt_2 "
+		"prompt_3 "
+		"negative_prompt_2 negative_prompt_3 original_size crops_coords_top_left target_size "
+		"controlnet_conditioning_scale control_guidance_start control_guidance_end",
 		NULL, .run = task_text_to_image },
 	{ "text-to-audio",
 		{ { "text", PIPELINE_TEXT }, { "speaker_embeddings", PIPELINE_TENSOR, true }, { "noise", PIPELINE_TENSOR, true },

@@ -149,6 +149,20 @@ sed -i 's/"addition_time_embed_dim": 8/"addition_time_embed_dim": 6/' "$model/un
 refused 1 'its projection_class_embeddings_input_dim is 76, and the pooled text and sizes of addition_time_embed_dim give 64 numbers$' --steps 1
 sed -i 's/"addition_time_embed_dim": 6/"addition_time_embed_dim": 100000000/' "$model/unet/config.json"
 refused 1 'addition_time_embed_dim, 100000000 numbers for each of 6 sizes, leaves none for the pooled text' --steps 1
+# Pictures that are typed: the first is the image, the second the mask; a ControlNet reads one of the VAE's size.
+other_model text-to-image-sd15-controlnet text_encoder unet vae controlnet
+photo=$SOURCE/tests/conform/pipeline/text-to-image-sd15-pictures/input-photo.png
+code 0 "$ASSAY" pipeline "$model" 'a red fox' "$photo" --steps 1 --seed 1 -o "$work/fox.png" --json
+json '{g["graph"]: g["runs"] for g in d["times"]["graphs"]} == {"text_encoder/model.onnx": 1, "controlnet/model.onnx": 1, "unet/model_controlled.onnx": 1, "vae/vae_decoder.onnx": 1}'
+refused 1 'StableDiffusionControlNetPipeline needs the input image, a picture' --steps 1
+sed -i '/"conditioning_embedding_out_channels"/,/]/s/\b8,/8, 8,/' "$model/controlnet/config.json"
+code 1 "$ASSAY" pipeline "$model" 'a red fox' "$photo" --steps 1
+has err 'controlnet: 4 convolutions read its picture, and the VAE makes it 4 times smaller'
+sed 's/StableDiffusionControlNetPipeline/StableDiffusionPipeline/' "$work/index" >"$model/model_index.json"
+code 0 "$ASSAY" pipeline "$model" 'a red fox' "$photo" "${photo/photo/mask}" --steps 2 --option height=16 --option width=24 -o "$work/filled.png"
+has out 'filled.png 24 x 16'
+code 0 "$ASSAY" pipeline "$model" 'a red fox' "$photo" --steps 2 -o "$work/varied.png"
+has out 'varied.png 36 x 44'
 other_model text-to-image-lcm text_encoder unet vae
 for scheduler in EulerDiscreteScheduler DDPMScheduler; do
 	sed "s/LCMScheduler/$scheduler/" "$work/index" >"$model/model_index.json"

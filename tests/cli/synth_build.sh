@@ -69,6 +69,12 @@ code 0 "$ASSAY" build "$work/t5" -o "$work/t5-one" --graph encoder_model
 [ "$(ls "$work/t5-one")" = "$(printf 'encoder_model.onnx\nmodel.safetensors')" ] || fail "--graph wrote more than one graph"
 code 1 "$ASSAY" build "$work/t5" -o "$work/x" --graph nonesuch
 has err 'no graph called nonesuch; it has model, encoder_model'
+# One that few have a use for, by its name alone.
+code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/diffusers-unet-sd15" -o "$work/unet"
+code 0 "$ASSAY" build "$work/unet" -o "$work/unet-onnx"
+[ ! -e "$work/unet-onnx/model_controlled.onnx" ] && [ -s "$work/unet-onnx/model.onnx" ] || fail "other graphs than the whole model's"
+code 0 "$ASSAY" build "$work/unet" -o "$work/unet-onnx" --graph model_controlled
+[ -s "$work/unet-onnx/model_controlled.onnx" ] || fail "no model_controlled.onnx"
 
 code 0 "$ASSAY" build "$work/a" --text
 cp "$work/out" "$work/dynamic.txt"

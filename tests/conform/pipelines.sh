@@ -4,7 +4,7 @@
 . "${SOURCE:?the source folder}/tests/conform/lib_folders.sh"
 cases=$SOURCE/tests/conform/pipeline
 "$ASSAY" platforms >"$work/out" 2>"$work/err"
-all_agree 50 '^ok ' "$cases"/*/
+all_agree 52 '^ok ' "$cases"/*/
 
 damage() { # FOLDER SED-EXPRESSION WHAT
 	wrong "$cases/$1" pipeline.json "$2" "^FAIL copy .*$3"
@@ -66,6 +66,17 @@ damage text-to-image-sd3 's/"max_sequence_length": 24/"max_sequence_length": 23/
 wrong "$cases/text-to-image-sd3" scheduler/scheduler_config.json 's/"shift": 3\.0/"shift": 2.0/' "$picture"
 damage text-to-image-sd35 's/"max_sequence_length": 10/"max_sequence_length": 20/' 'image: .* off'
 wrong "$cases/text-to-image-sd35" scheduler/scheduler_config.json 's/"base_shift": 0\.5/"base_shift": 0.9/' "$picture"
+# Pictures that are given: how much of one is changed, what is drawn for its latents, the mask, what a ControlNet counts and when.
+damage text-to-image-sd15-pictures 's/"strength": 0\.6/"strength": 0.8/' 'answers.0..image: .* off'
+damage text-to-image-sd15-pictures 's/"seed": 2/"seed": 3/' 'answers.1..image: .* off'
+damage text-to-image-sd15-pictures 's/input-mask/input-photo/' 'answers.1..image: .* off'
+damage text-to-image-sd15-inpaint 's/"strength": 0\.7/"strength": 0.3/' 'answers.1..image: .* off'
+damage text-to-image-sd15-inpaint 's/input-mask/input-photo/' 'answers.0..image: .* off'
+damage text-to-image-sd15-controlnet 's/"controlnet_conditioning_scale": 0\.7/"controlnet_conditioning_scale": 0.6/' 'answers.0..image: .* off'
+damage text-to-image-sd15-controlnet 's/"control_guidance_start": 0\.3/"control_guidance_start": 0.2/' 'answers.1..image: .* off'
+damage text-to-image-sd15-controlnet 's/"control_guidance_end": 0\.8/"control_guidance_end": 1.0/' 'answers.1..image: .* off'
+wrong "$cases/text-to-image-sdxl-controlnet" controlnet/config.json 's/"bgr"/"rgb"/' "$picture"
+damage text-to-image-sdxl-pictures 's/"strength": 0\.6/"strength": 0.8/' 'answers.0..image: .* off'
 # Sounds out of texts: the tokenizer's blanks, the pace, when a spectrogram ends, and the vocoder.
 wrong "$cases/text-to-audio-vits" tokenizer_config.json 's/"add_blank": true/"add_blank": false/' '^FAIL copy .*audio: shape .*, expected .1976.'
 wrong "$cases/text-to-audio-vits" tokenizer_config.json 's/"normalize": true/"normalize": false/' '^FAIL copy .*audio: shape .*, expected .1976.'
@@ -128,6 +139,14 @@ refused text-to-image-flux 's/"latents"/"negative_prompt": "blurry", "latents"/'
 refused text-to-image-sdxl 's/"crops_coords_top_left": \[/"crops_coords_top_left": [ 1,/' 'crops_coords_top_left is a list of 2 whole numbers from 0 to'
 refused text-to-image-sdxl 's/"prompt_2"/"prompt_3"/' 'the option prompt_3 of StableDiffusionXLPipeline is not supported yet'
 refused text-to-image-sd15 's/"negative_prompt"/"prompt_2"/' "the input's prompt_2 of StableDiffusionPipeline is not supported yet"
+refused text-to-image-lcm 's/"prompt"/"image": "x.png", "prompt"/' "the input's image of LatentConsistencyModelPipeline is not supported yet"
+refused text-to-image-sd15-pictures '0,/"image"/s//"latents": "x", "image"/' "the input's latents of StableDiffusionImg2ImgPipeline is not supported yet"
+refused text-to-image-sd15-pictures 's/"strength": 0\.6/"strength": 1.5/' 'the option strength is from 0 to 1'
+refused text-to-image-sd15-pictures 's/"strength": 0\.6/"strength": 0.1/' 'a strength of 0\.1 leaves none of the 5 steps'
+refused text-to-image-sd15-pictures 's/"strength": 0\.6/"height": 32/' 'the option height of StableDiffusionImg2ImgPipeline is not supported yet'
+refused text-to-image-sd15-inpaint '/"mask_image"/d' 'StableDiffusionInpaintPipeline needs the input mask_image, a picture'
+refused text-to-image-sd15-controlnet 's/input-photo/answers/' 'no such|cannot|No such'
+refused text-to-image-sd15-controlnet 's/"control_guidance_start": 0\.3/"control_guidance_start": 0.9/' 'are from 0 to 1, the start before the end'
 refused text-to-image-lcm 's/"prompt"/"negative_prompt": "", "prompt"/' 'LatentConsistencyModelPipeline has no negative_prompt'
 refused text-to-image-sd3 's/"max_sequence_length": 24/"max_sequence_length": 513/' 'max_sequence_length is a whole number from 1 to 512'
 refused table-question-answering-tapas '0,/"12"/s//12/' 'inputs.0.: table: row 1 of column 2 is no text'

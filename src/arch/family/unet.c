@@ -11,7 +11,8 @@
 //
 //   in:  sample [batch, channels, height, width], timestep f32 [batch], encoder_hidden_states [batch, sequence, width];
 //        text_embeds [batch, width], time_ids [batch, 6]; timestep_cond [batch, width]; controlnet_cond [batch, channels, ..]
-//   out: out_sample [batch, channels, height, width]; of a ControlNet down.N and mid
+//   out: out_sample [batch, channels, height, width]; of a ControlNet down.N and mid, which model_controlled.onnx of a U-Net adds
+//        to its skips and its middle: down_block_additional_residuals.N, mid_block_additional_residual
 #include "arch/block/diffusion.h"
 
 #include <math.h>
@@ -439,6 +440,19 @@ static graph_value *skip_table(struct build *b)
 	return GRAPH_TABLE(b->g, NULL, most, 1, graph_value);
 }
 
+static const struct arch_graph controlled_graph = { .file = "model_controlled.onnx", .by_name = true };
+static const struct arch_graph *const graphs[] = { &controlled_graph, NULL };
+
+// x [batch, channels, height, width] + what a ControlNet gives for it
+static graph_value controlled(struct build *b, const char *name, graph_value x)
+{
+	struct graph *g = b->g;
+	const char *height = arena_printf(graph_arena(g), "%s.height", name),
+		   *width = arena_printf(graph_arena(g), "%s.width", name);
+
+	return op_add(g, x, map_input(b, name, value_dim(g, x, 1), height, width));
+}
+
 static void build_unet(struct build *b)
 {
 	struct graph *g = b->g;
@@ -456,6 +470,12 @@ static void build_unet(struct build *b)
 		x = op_sub(g, op_scale(g, x, 2), graph_f32(g, 1));
 	x = conv(b, "in", x, (struct conv){ .out = u->down[0].width, .kernel = u->in_kernel, .bias = true });
 	x = descend(b, x, &by, skips, &count);
+	if (b->which == &controlled_graph) {
+		for (int64_t i = 0; i < count && !graph_failed(g); i++)
+			skips[i] = controlled(
+				b, arena_printf(graph_arena(g), "down_block_additional_residuals.%lld", (long long)i), skips[i]);
+		x = controlled(b, "mid_block_additional_residual", x);
+	}
 	x = ascend(b, x, &by, skips, count);
 	x = activate(b, u->how.act, group_norm(b, "out.norm", x, u->how.groups, u->how.eps));
 	graph_output(g, "out_sample", conv(b, "out", x, (struct conv){ .out = u->out, .kernel = u->out_kernel, .bias = true }));
@@ -529,6 +549,7 @@ const struct family unet = {
 	.resolve = resolve_unet,
 	.build = build_unet,
 	.heads = heads,
+	.graphs = graphs,
 	.hints = hints,
 };
 
