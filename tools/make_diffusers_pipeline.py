@@ -85,8 +85,7 @@ def filled(folder, scratch):
 def latents_of(pipe, path, options):
     from safetensors.numpy import load_file, save_file
     if not os.path.exists(path):
-        factor = 2 ** (len(pipe.vae.config.block_out_channels) - 1)
-        shape = (1, pipe.vae.config.latent_channels, options["height"] // factor, options["width"] // factor)
+        shape = (1, pipe.vae.config.latent_channels, options["height"] // pipe.vae_scale_factor, options["width"] // pipe.vae_scale_factor)
         save_file({"latents": normal(0, 0, shape)}, path)
     return load_file(path)["latents"]
 

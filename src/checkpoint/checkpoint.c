@@ -98,6 +98,12 @@ static void name_by_class(json_t *config)
 
 	if (!name || json_object_get(config, "model_type"))
 		return;
+	// Two classes had one name once.
+	const char *norm = json_string_value(json_object_get(config, "norm_type"));
+	if (text_is(name, "Transformer2DModel") && text_is(norm, "ada_norm_single"))
+		name = "PixArtTransformer2DModel";
+	else if (text_is(name, "Transformer2DModel") && text_is(norm, "ada_norm_zero"))
+		name = "DiTTransformer2DModel";
 	json_object_set_new(config, "model_type", json_sprintf("diffusers:%s", name));
 	json_object_set_new(config, "architectures", json_pack("[s]", name));
 }

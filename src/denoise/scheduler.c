@@ -223,6 +223,21 @@ static void levels(struct scheduler *s, struct reader *r)
 		s->sigma[i] = (double)(float)s->sigma[i];
 }
 
+// Of a flow, for DPM-Solver: equal steps of the noise's share, shifted (use_flow_sigmas).
+static void solver_flow_levels(struct scheduler *s, struct reader *r)
+{
+	const double shift = real(r, "flow_shift", 1), train = (double)s->train, n = (double)s->asked;
+
+	if (!(shift > 0))
+		fail(r, STATUS_BAD_INPUT, "flow_shift", "not above 0");
+	for (size_t i = 0; i < s->asked; i++) {
+		const double share = (n - (double)i) / n * (1 - 1 / train), sigma = shift * share / (1 + (shift - 1) * share);
+
+		s->sigma[i] = (double)(float)sigma;
+		s->time[i] = floor(sigma * train);
+	}
+}
+
 static double shifted(struct reader *r, double t)
 {
 	double shift = real(r, "shift", 1), mu = r->asked->mu;
@@ -302,8 +317,9 @@ static void read_solver(struct scheduler *s, struct reader *r)
 	if (!yes(r, "predict_x0", true))
 		fail(r, STATUS_UNSUPPORTED, "predict_x0", "false is not supported yet");
 	s->flow_sigmas = yes(r, "use_flow_sigmas", false);
-	if (s->flow_sigmas)
-		fail(r, STATUS_UNSUPPORTED, "use_flow_sigmas", "is not supported yet");
+	if (s->flow_sigmas && (!dpm || !s->plus_plus || s->predicts != PREDICTS_FLOW))
+		fail(r, STATUS_UNSUPPORTED, "use_flow_sigmas",
+			"is supported yet for DPMSolverMultistepScheduler with dpmsolver++ and flow_prediction alone");
 }
 
 static void read_kind(struct scheduler *s, struct reader *r)
@@ -316,7 +332,8 @@ static void read_kind(struct scheduler *s, struct reader *r)
 
 	while (i < 4 && !text_is(words[i], predicts))
 		i++;
-	if (i == 4 || (i == PREDICTS_FLOW && !flow))
+	const bool flows = flow || (s->kind->step == step_dpm_solver && yes(r, "use_flow_sigmas", false));
+	if (i == 4 || (i == PREDICTS_FLOW && !flows))
 		fail(r, STATUS_UNSUPPORTED, "prediction_type", "is not supported yet");
 	s->predicts = (enum prediction)i;
 	s->clip = yes(r, "clip_sample", s->kind->clips) ? real(r, "clip_sample_range", 1) : 0;
@@ -352,6 +369,8 @@ static void plan(struct scheduler *s, struct reader *r)
 			space(s, r);
 		if (!r->st && s->kind->has_sigmas)
 			levels(s, r);
+		if (!r->st && s->flow_sigmas)
+			solver_flow_levels(s, r);
 		s->spread = !text_is(word(r, "timestep_spacing", s->kind->spacing), "leading");
 	}
 	repeat(s);
@@ -462,7 +481,7 @@ void scheduler_add_noise(const struct scheduler *s, size_t i, const float *clean
 		alpha = 1 - sigma;
 	} else if (s->kind->one_more) {
 		alpha = scheduler_alpha(s, sigma);
-		sigma *= alpha;
+		sigma *= s->flow_sigmas ? 1 : alpha;
 	}
 	for (size_t k = 0; k < n; k++)
 		out[k] = (float)(alpha * clean[k] + sigma * noise[k]);

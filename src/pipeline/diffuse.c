@@ -14,10 +14,11 @@
 #include "denoise/noise.h"
 #include "pipeline/choose.h"
 #include "pipeline/pictures.h"
+#include "preprocess/resample.h"
 
 static const struct diffusion_class *const classes[] = { &diffuse_stable, &diffuse_stable_image, &diffuse_stable_inpaint,
 	&diffuse_stable_control, &diffuse_lcm, &diffuse_xl, &diffuse_xl_image, &diffuse_xl_inpaint, &diffuse_xl_control,
-	&diffuse_sd3, &diffuse_flux };
+	&diffuse_pixart_alpha, &diffuse_pixart_sigma, &diffuse_sana, &diffuse_sd3, &diffuse_flux };
 
 // ---- the folder -------------------------------------------------------------------------------------------------------------
 
@@ -58,7 +59,7 @@ static enum status check_component(
 	if (!is)
 		return error_set(
 			err, STATUS_BAD_INPUT, "model_index.json: %s needs the part %s, which is not there", d->kind->name, name);
-	if (wanted && !text_is(is, wanted))
+	if (wanted && !words_have(wanted, is))
 		return error_set(err, STATUS_UNSUPPORTED, "model_index.json: %s: the class %.64s is not supported yet, but %s",
 			name, is, wanted);
 	if (!file_is_dir(arena_printf(d->c->a, "%s/%s", d->c->p->folder, name)))
@@ -133,48 +134,65 @@ static enum status read_vae(struct diffusion *d, struct error *err)
 	if (st)
 		return st;
 	config = d->vae->config;
-	stages = json_array_size(json_object_get(config, "block_out_channels"));
+	const json_t *widths = json_object_get(config, "block_out_channels");
+	stages = json_array_size(widths ? widths : json_object_get(config, "encoder_block_out_channels"));
 	d->channels = json_integer_value(json_object_get(config, "latent_channels"));
 	if (stages < 1 || stages > DIFFUSE_STAGES_MOST || d->channels < 1 || d->channels > DIFFUSE_CHANNELS_MOST)
 		return error_set(
 			err, STATUS_BAD_INPUT, "vae: %zu stages and %lld channels of latents", stages, (long long)d->channels);
 	d->factor = (int64_t)1 << (stages - 1);
-	d->latent_scale = (float)number(config, "scaling_factor", 0.18215);
+	d->latent_scale = (float)number(config, "scaling_factor", widths ? 0.18215 : 1);
 	d->latent_shift = (float)number(config, "shift_factor", 0);
 	if (!(d->latent_scale != 0))
 		return error_set(err, STATUS_UNSUPPORTED, "vae: a scaling_factor of 0");
 	return STATUS_OK;
 }
 
-// How many of the latents are usual, rows (0) or columns (1): those of the picture that is given, where it decides, else as the
+// How many pixels of a side are usual, height (0) or width (1): those of the picture that is given, where it decides, else as the
 // denoiser's sample_size says (a number, or [height, width]), else 128.
 static int64_t usual_side(const struct diffusion *d, size_t i)
 {
 	enum { SAMPLE_USUAL = 128 };
 	const json_t *usual = json_object_get(d->denoiser->config, "sample_size"),
 		     *side = json_is_array(usual) ? json_array_get(usual, i) : usual;
+	int64_t n = json_is_integer(side) ? json_integer_value(side) : SAMPLE_USUAL;
 
+	if (d->kind->usual_size)
+		return d->kind->usual_size;
 	if (d->kind->use == DIFFUSE_VARIES || d->kind->use == DIFFUSE_STEERED)
-		return (i ? d->image.width : d->image.height) / d->factor;
-	return json_is_integer(side) ? json_integer_value(side) : SAMPLE_USUAL;
+		n = (i ? d->image.width : d->image.height) / d->factor;
+	return n > 0 && n <= DIFFUSE_SIDE_MOST ? n * d->factor : 0;
+}
+
+static enum status bin(struct diffusion *d, int64_t size[2], struct error *err)
+{
+	const int64_t sample = json_integer_value(json_object_get(d->denoiser->config, "sample_size"));
+
+	if (sample < d->kind->samples[0] || sample > d->kind->samples[1] || (sample & (sample - 1)))
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s: sizes are binned for a sample_size of %lld to %lld, a power of two, and it is %lld: "
+			"use_resolution_binning=false makes the size that is asked for",
+			d->kind->denoiser, (long long)d->kind->samples[0], (long long)d->kind->samples[1], (long long)sample);
+	memcpy(d->asked_size, size, sizeof d->asked_size);
+	diffuse_bin(sample * d->kind->usual_pixels, size);
+	return STATUS_OK;
 }
 
 static enum status read_size(struct diffusion *d, struct error *err)
 {
 	const char *const keys[] = { "height", "width" };
 	int64_t size[2], unit = d->factor * d->kind->multiple;
-	enum status st;
+	bool bins;
+	enum status st = option_bool(d->c, "use_resolution_binning", d->kind->usual_pixels > 0, &bins, err);
 
-	for (size_t i = 0; i < 2; i++) {
-		int64_t n = usual_side(d, i);
-
-		n = n > 0 && n <= DIFFUSE_SIDE_MOST ? n * d->factor : 0;
-		if ((st = option_integer(d->c, keys[i], unit, DIFFUSE_SIDE_MOST, n, &size[i], err)))
-			return st;
-		if (size[i] < unit || size[i] > DIFFUSE_SIDE_MOST || size[i] % unit)
+	for (size_t i = 0; i < 2 && !st; i++)
+		st = option_integer(d->c, keys[i], bins ? 1 : unit, DIFFUSE_SIDE_MOST, usual_side(d, i), &size[i], err);
+	if (st || (bins && (st = bin(d, size, err))))
+		return st;
+	for (size_t i = 0; i < 2; i++)
+		if (size[i] < unit || (!bins && size[i] > DIFFUSE_SIDE_MOST) || size[i] % unit)
 			return error_set(err, STATUS_BAD_INPUT, "a %s of %lld: this model makes multiples of %lld, up to %d",
 				keys[i], (long long)size[i], (long long)unit, DIFFUSE_SIDE_MOST);
-	}
 	d->rows = size[0] / d->factor;
 	d->columns = size[1] / d->factor;
 	return d->rows * d->columns * d->channels <= DIFFUSE_LATENTS_MOST
@@ -347,7 +365,7 @@ static struct tensor time_input(const struct diffusion *d, size_t step, struct a
 	float *time = ARENA_ARRAY(a, rows, float);
 
 	for (size_t i = 0; i < rows; i++)
-		time[i] = (float)scheduler_time(d->scheduler, step) / (float)d->kind->time_unit;
+		time[i] = (float)scheduler_time(d->scheduler, step) / (float)d->kind->time_unit * (float)d->time_scale;
 	return (struct tensor){ .name = "timestep",
 		.dtype = DTYPE_F32,
 		.rank = 1,
@@ -411,12 +429,13 @@ static enum status ask(struct diffusion *d, size_t step, struct arena *a, float 
 		return st;
 	if (!(t = part_output(given, out_count, "out_sample", d->rank, err)))
 		return err->status;
-	if (t->nbytes != rows * d->n * sizeof **out)
+	const size_t own = t->nbytes / sizeof **out / rows;
+	if (own != d->n && !(d->kind->learns_variance && own == 2 * d->n))
 		return error_set(err, STATUS_UNSUPPORTED,
 			"%s: what it answers has not the shape of its latents: not supported yet", d->kind->denoiser);
 	*out = t->data;
 	for (size_t i = 0; d->guided && i < d->n; i++)
-		(*out)[i] += (float)d->guidance * ((*out)[d->n + i] - (*out)[i]);
+		(*out)[i] += (float)d->guidance * ((*out)[own + i] - (*out)[i]);
 	return STATUS_OK;
 }
 
@@ -484,6 +503,35 @@ static enum status decode(struct diffusion *d, const struct tensor **out, struct
 	return STATUS_OK;
 }
 
+// A picture that was made in another size than asked for: resized, and its middle cut out (resize_and_crop_tensor of diffusers).
+static enum status fit(struct diffusion *d, const struct tensor **sample, struct error *err)
+{
+	const int64_t *dim = (*sample)->dim, height = d->asked_size[0], width = d->asked_size[1];
+	const struct planes made = { 3, (int)dim[2], (int)dim[3], (*sample)->data };
+	struct tensor *t = ARENA_NEW(d->c->a, struct tensor);
+	struct planes whole;
+	enum status st;
+
+	if (!height || (height == dim[2] && width == dim[3]))
+		return STATUS_OK;
+	const double ratio = fmax((double)height / (double)dim[2], (double)width / (double)dim[3]);
+	if ((st = planes_between(
+		     &whole, d->c->a, &made, (int)((double)dim[2] * ratio), (int)((double)dim[3] * ratio), false, err)))
+		return st;
+	const int64_t above = (whole.height - height) / 2, before = (whole.width - width) / 2;
+	float *x = ARENA_ARRAY(d->c->a, 3 * height * width + 1, float);
+	for (int64_t i = 0; i < 3 * height; i++)
+		memcpy(x + i * width, whole.data + (i / height * whole.height + above + i % height) * whole.width + before,
+			(size_t)width * sizeof *x);
+	*t = (struct tensor){ .dtype = DTYPE_F32,
+		.rank = 4,
+		.dim = { 1, 3, height, width },
+		.data = x,
+		.nbytes = (size_t)(3 * height * width) * sizeof *x };
+	*sample = t;
+	return STATUS_OK;
+}
+
 // clamp(x / 2 + 0.5, 0, 1), [height, width, 3], and in 8 bits.
 static enum status answer_image(struct diffusion *d, const struct tensor *sample, struct pipeline_answer *out, struct error *err)
 {
@@ -509,13 +557,14 @@ static enum status answer_image(struct diffusion *d, const struct tensor *sample
 
 TASK(text_to_image)
 {
-	struct diffusion d = { .c = c };
+	struct diffusion d = { .c = c, .time_scale = 1 };
 	const struct tensor *sample;
 	enum status st;
 
 	if ((st = read_index(&d, err)) || (st = read_asked(&d, err)) || (st = d.kind->prepare(&d, err)) ||
 		(st = open_scheduler(&d, err)) || (d.kind->use == DIFFUSE_STEERED && (st = diffuse_control_open(&d, err))) ||
-		(st = diffuse_begin(&d, err)) || (st = denoise(&d, err)) || (st = decode(&d, &sample, err)))
+		(st = diffuse_begin(&d, err)) || (st = denoise(&d, err)) || (st = decode(&d, &sample, err)) ||
+		(st = fit(&d, &sample, err)))
 		return st;
 	return answer_image(&d, sample, out, err);
 }

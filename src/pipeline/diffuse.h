@@ -41,8 +41,12 @@ struct diffusion_class {
 	int64_t steps;        // num_inference_steps that is usual
 	double guidance;
 	double max_shift; // of flow matching, where the scheduler does not say it
-	int64_t multiple; // rows and columns of the latents are multiples of this
-	bool packed;      // flux_pack
+	// Where sizes are binned (diffuse_bin): pixels of a side for one of sample_size, and between which sample_size is a power
+	// of two. usual_size: pixels of a side that are usual whatever sample_size is; 0: none
+	int64_t usual_pixels, samples[2], usual_size;
+	bool learns_variance; // the denoiser may answer twice the channels, of which the second half is not read
+	int64_t multiple;     // rows and columns of the latents are multiples of this
+	bool packed;          // flux_pack
 	enum diffuse_use use;
 	double strength; // the share of the steps that is usual where latents begin as a picture's; 0: all are done
 	// The class that is meant where the input has an image, or an image and a mask_image (AutoPipelineForImage2Image and
@@ -52,7 +56,8 @@ struct diffusion_class {
 	enum status (*prepare)(struct diffusion *d, struct error *err);
 };
 extern const struct diffusion_class diffuse_stable, diffuse_stable_image, diffuse_stable_inpaint, diffuse_stable_control,
-	diffuse_lcm, diffuse_xl, diffuse_xl_image, diffuse_xl_inpaint, diffuse_xl_control, diffuse_sd3, diffuse_flux;
+	diffuse_lcm, diffuse_xl, diffuse_xl_image, diffuse_xl_inpaint, diffuse_xl_control, diffuse_sd3, diffuse_flux,
+	diffuse_pixart_alpha, diffuse_pixart_sigma, diffuse_sana;
 
 #define DIFFUSE_CONTROL_OPTIONS "controlnet_conditioning_scale control_guidance_start control_guidance_end"
 struct diffuse_control {
@@ -71,6 +76,8 @@ struct diffusion {
 	double guidance, mu;
 	bool guided; // two rows: without the prompt (or with the negative one), and with it
 	int64_t steps, seed;
+	double time_scale;                // the denoiser's timestep is the scheduler's times this
+	int64_t asked_size[2];            // height and width that the answer has, where what is made is binned; else 0
 	uint64_t drawn;                   // numbers of the seed that are used up
 	int64_t channels, rows, columns;  // of the latents as the VAE reads them
 	float latent_scale, latent_shift; // of the VAE: its latents are what is denoised / scale + shift
@@ -135,6 +142,12 @@ struct diffuse_output {
 // Texts, each padded or cut to `length` tokens, through an encoder: *out of the `out_count` outputs that are asked for.
 enum status diffuse_texts(struct diffusion *d, const struct diffuse_encoder *encoder, const char *const *texts, size_t count,
 	int64_t length, struct diffuse_output *out, size_t out_count, struct error *err);
+// The same with the mask of padding, which the encoder reads, too: *mask [texts, tokens] in F32.
+enum status diffuse_masked_texts(struct diffusion *d, const struct diffuse_encoder *encoder, const char *const *texts,
+	size_t count, int64_t length, struct diffuse_output *out, struct tensor *mask, struct error *err);
+// How many tokens a text has, special ones included.
+enum status diffuse_tokens(
+	struct diffusion *d, const struct diffuse_encoder *encoder, const char *text, int64_t *out, struct error *err);
 // How many tokens an encoder's texts have: the tokenizer's model_max_length, at most the encoder's own length. BAD_INPUT: neither
 // is told.
 enum status diffuse_length(struct diffusion *d, const struct diffuse_encoder *encoder, int64_t *out, struct error *err);
@@ -148,6 +161,10 @@ struct tensor diffuse_beside(struct arena *a, const struct tensor *const *parts,
 // with it; 1: with it.
 enum status diffuse_clip(struct diffusion *d, const struct diffuse_encoder *encoders, const bool *pooled, size_t count,
 	size_t rows, struct tensor *states, struct tensor *pooled_states, struct error *err);
+
+// diffuse_pixart.c: of the sizes that PixArt and Sana were trained on, for pictures of side x side, that whose height / width is
+// next to that of `size`, in its place.
+void diffuse_bin(int64_t side, int64_t size[2]);
 
 // diffuse_flux.c: Flux reads 2 x 2 places of the latents as one token: [channels, rows, columns] to [tokens, 4 * channels], and
 // back.

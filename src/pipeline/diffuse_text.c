@@ -22,34 +22,81 @@ enum status diffuse_length(struct diffusion *d, const struct diffuse_encoder *en
 			  (long long)*out, DIFFUSE_SEQUENCE_MOST);
 }
 
-enum status diffuse_texts(struct diffusion *d, const struct diffuse_encoder *encoder, const char *const *texts, size_t count,
-	int64_t length, struct diffuse_output *out, size_t out_count, struct error *err)
+static enum status open_words(struct diffusion *d, const struct diffuse_encoder *encoder, struct part **out, struct error *err)
 {
-	struct inputs in = { 0 };
-	struct outputs given;
-	struct part *m;
-	const struct arch_graph *graph;
-	enum status st = part_open(d->c->p, encoder->name, &m, err);
+	enum status st = part_open(d->c->p, encoder->name, out, err);
 
 	if (st)
 		return st;
-	part_words(m, encoder->tokenizer);
-	if ((st = part_tokenizer_class(m, diffuse_class_of(d, encoder->tokenizer), err)) ||
-		(st = texts_inputs(d->c, m, texts, count, (size_t)length, &in, err)))
-		return st;
-	if (json_is_true(json_object_get(m->config, "use_attention_mask")))
-		return error_set(err, STATUS_UNSUPPORTED, "%s: use_attention_mask is not supported yet", encoder->name);
-	if (!(graph = part_graph_named(m, encoder->graph)))
+	part_words(*out, encoder->tokenizer);
+	return part_tokenizer_class(*out, diffuse_class_of(d, encoder->tokenizer), err);
+}
+
+static enum status run_texts(struct diffusion *d, struct part *m, const struct diffuse_encoder *encoder, const struct inputs *in,
+	struct diffuse_output *out, size_t out_count, struct error *err)
+{
+	const struct arch_graph *graph = part_graph_named(m, encoder->graph);
+	struct outputs given;
+	enum status st;
+
+	if (!graph)
 		return error_set(err, STATUS_UNSUPPORTED, "%s: a model without layers", encoder->name);
-	in.count = 1; // without the mask
-	if ((st = part_run(m, graph, in.items, in.count, d->c->a, &given.items, &given.count, err)))
+	if ((st = part_run(m, graph, in->items, in->count, d->c->a, &given.items, &given.count, err)))
 		return st;
 	for (size_t i = 0; i < out_count; i++) {
 		if (!(out[i].is = part_output(given.items, given.count, out[i].name, out[i].rank, err)))
 			return err->status;
-		if (out[i].is->dim[0] != (int64_t)count)
+		if (out[i].is->dim[0] != in->items[0].dim[0])
 			return error_set(err, STATUS_FAILED, "%s: not one %s a text", encoder->name, out[i].name);
 	}
+	return STATUS_OK;
+}
+
+enum status diffuse_texts(struct diffusion *d, const struct diffuse_encoder *encoder, const char *const *texts, size_t count,
+	int64_t length, struct diffuse_output *out, size_t out_count, struct error *err)
+{
+	struct inputs in = { 0 };
+	struct part *m;
+	enum status st;
+
+	if ((st = open_words(d, encoder, &m, err)) || (st = texts_inputs(d->c, m, texts, count, (size_t)length, &in, err)))
+		return st;
+	if (json_is_true(json_object_get(m->config, "use_attention_mask")))
+		return error_set(err, STATUS_UNSUPPORTED, "%s: use_attention_mask is not supported yet", encoder->name);
+	in.count = 1; // without the mask
+	return run_texts(d, m, encoder, &in, out, out_count, err);
+}
+
+enum status diffuse_masked_texts(struct diffusion *d, const struct diffuse_encoder *encoder, const char *const *texts,
+	size_t count, int64_t length, struct diffuse_output *out, struct tensor *mask, struct error *err)
+{
+	struct inputs in = { 0 };
+	struct part *m;
+	enum status st;
+
+	if ((st = open_words(d, encoder, &m, err)) || (st = texts_inputs(d->c, m, texts, count, (size_t)length, &in, err)) ||
+		(st = run_texts(d, m, encoder, &in, out, 1, err)))
+		return st;
+	const size_t n = count * (size_t)length;
+	float *all = ARENA_ARRAY(d->c->a, n + 1, float);
+	for (size_t i = 0; i < n; i++)
+		all[i] = (float)((const int64_t *)in.items[1].data)[i];
+	*mask = (struct tensor){
+		.dtype = DTYPE_F32, .rank = 2, .dim = { (int64_t)count, length }, .data = all, .nbytes = n * sizeof *all
+	};
+	return STATUS_OK;
+}
+
+enum status diffuse_tokens(
+	struct diffusion *d, const struct diffuse_encoder *encoder, const char *text, int64_t *out, struct error *err)
+{
+	struct encoding e;
+	struct part *m;
+	enum status st = open_words(d, encoder, &m, err);
+
+	if (st || (st = text_encode(m, d->c->a, text, NULL, NULL, &e, err)))
+		return st;
+	*out = (int64_t)e.count;
 	return STATUS_OK;
 }
 

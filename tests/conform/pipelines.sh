@@ -4,7 +4,7 @@
 . "${SOURCE:?the source folder}/tests/conform/lib_folders.sh"
 cases=$SOURCE/tests/conform/pipeline
 "$ASSAY" platforms >"$work/out" 2>"$work/err"
-all_agree 52 '^ok ' "$cases"/*/
+all_agree 55 '^ok ' "$cases"/*/
 
 damage() { # FOLDER SED-EXPRESSION WHAT
 	wrong "$cases/$1" pipeline.json "$2" "^FAIL copy .*$3"
@@ -77,6 +77,18 @@ damage text-to-image-sd15-controlnet 's/"control_guidance_start": 0\.3/"control_
 damage text-to-image-sd15-controlnet 's/"control_guidance_end": 0\.8/"control_guidance_end": 1.0/' 'answers.1..image: .* off'
 wrong "$cases/text-to-image-sdxl-controlnet" controlnet/config.json 's/"bgr"/"rgb"/' "$picture"
 damage text-to-image-sdxl-pictures 's/"strength": 0\.6/"strength": 0.8/' 'answers.0..image: .* off'
+# PixArt: the size that is made, the padding's length, what it goes away from. Sana: what stands before
+# the prompt, the noise levels of a flow, the times' scale.
+damage text-to-image-pixart-sigma 's/"width": 36/"width": 30/' 'answers.0..image: '
+damage text-to-image-pixart-sigma 's/"use_resolution_binning": false/"use_resolution_binning": true/' 'answers.1..image: .* off'
+damage text-to-image-pixart-sigma 's/"max_sequence_length": 24/"max_sequence_length": 12/' 'image: .* off'
+damage text-to-image-pixart-sigma 's/"Blurry"/"Blurred"/' 'answers.0..image: .* off'
+damage text-to-image-pixart-alpha 's/"guidance_scale": 4\.0/"guidance_scale": 5.0/' 'image: .* off'
+damage text-to-image-sana 's/"Enhance:"/"Enhanced:"/' 'answers.2..image: .* off'
+damage text-to-image-sana 's/"complex_human_instruction": null/"eta": 0/' 'answers.1..image: .* off'
+damage text-to-image-sana 's/"max_sequence_length": 20/"max_sequence_length": 6/' 'image: .* off'
+wrong "$cases/text-to-image-sana" scheduler/scheduler_config.json 's/"flow_shift": 3\.0/"flow_shift": 2.0/' "$picture"
+wrong "$cases/text-to-image-sana" transformer/config.json 's/"timestep_scale": 0\.7/"timestep_scale": 1.0/' "$picture"
 # Sounds out of texts: the tokenizer's blanks, the pace, when a spectrogram ends, and the vocoder.
 wrong "$cases/text-to-audio-vits" tokenizer_config.json 's/"add_blank": true/"add_blank": false/' '^FAIL copy .*audio: shape .*, expected .1976.'
 wrong "$cases/text-to-audio-vits" tokenizer_config.json 's/"normalize": true/"normalize": false/' '^FAIL copy .*audio: shape .*, expected .1976.'
@@ -139,6 +151,9 @@ refused text-to-image-flux 's/"latents"/"negative_prompt": "blurry", "latents"/'
 refused text-to-image-sdxl 's/"crops_coords_top_left": \[/"crops_coords_top_left": [ 1,/' 'crops_coords_top_left is a list of 2 whole numbers from 0 to'
 refused text-to-image-sdxl 's/"prompt_2"/"prompt_3"/' 'the option prompt_3 of StableDiffusionXLPipeline is not supported yet'
 refused text-to-image-sd15 's/"negative_prompt"/"prompt_2"/' "the input's prompt_2 of StableDiffusionPipeline is not supported yet"
+refused text-to-image-pixart-sigma 's/"height": 20/"height": 0/' 'height is a whole number from 1 to 4096'
+refused text-to-image-sana 's/"use_resolution_binning": false/"use_resolution_binning": 1/' 'use_resolution_binning is true or false'
+refused text-to-image-sana 's/"Enhance:"/7/' 'complex_human_instruction is a list of texts, or null'
 refused text-to-image-lcm 's/"prompt"/"image": "x.png", "prompt"/' "the input's image of LatentConsistencyModelPipeline is not supported yet"
 refused text-to-image-sd15-pictures '0,/"image"/s//"latents": "x", "image"/' "the input's latents of StableDiffusionImg2ImgPipeline is not supported yet"
 refused text-to-image-sd15-pictures 's/"strength": 0\.6/"strength": 1.5/' 'the option strength is from 0 to 1'

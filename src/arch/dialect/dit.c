@@ -20,6 +20,9 @@
 		"ffn.down", file ".net.2" \
 	}
 
+// Keys of Transformer2DModel, which these classes leave out.
+#define OF_TRANSFORMER_2D "double_self_attention", "num_vector_embeds", "only_cross_attention", "use_linear_projection"
+
 const struct dialect dit_names = {
 	.name = "dit",
 	.prefix = "",
@@ -29,7 +32,8 @@ const struct dialect dit_names = {
 		{ "norm.2", BLOCK "norm3" }, { "patch", "pos_embed.proj" }, { "out.modulate", "proj_out_1" },
 		{ "out", "proj_out_2" }),
 	.ignored = IGNORED(NULL),
-	.inert = IGNORED("dropout", "norm_num_groups", "upcast_attention"),
+	.inert = IGNORED(
+		"dropout", "norm_num_groups", "upcast_attention", OF_TRANSFORMER_2D, "caption_channels", "cross_attention_dim"),
 };
 
 const struct dialect pixart_names = {
@@ -43,7 +47,7 @@ const struct dialect pixart_names = {
 		TWO("aspect", "adaln_single.emb.aspect_ratio_embedder"), { "modulate", "adaln_single.linear" },
 		TWO("text", "caption_projection"), { "out.table", "scale_shift_table" }, { "out", "proj_out" }),
 	.ignored = IGNORED(NULL),
-	.inert = IGNORED("dropout", "norm_num_groups", "upcast_attention", "num_embeds_ada_norm"),
+	.inert = IGNORED("dropout", "norm_num_groups", "upcast_attention", "num_embeds_ada_norm", OF_TRANSFORMER_2D),
 };
 
 // With guidance the layers of time lie beside those of guidance. Time and guidance are scaled by the pipeline.
