@@ -98,7 +98,7 @@ def answer(pipe, folder, given, options):
     for k in ("image", "mask_image"):
         if k in asked:
             asked[k] = diffusers.utils.load_image(f"{folder}/{asked[k]}")
-    if type(pipe).__name__ in ("StableDiffusionPipeline", "StableDiffusionXLPipeline") and "image" in asked:
+    if type(pipe).__name__ in ("StableDiffusionPipeline", "StableDiffusionXLPipeline", "StableDiffusion3Pipeline", "FluxPipeline") and "image" in asked:
         auto = diffusers.AutoPipelineForInpainting if "mask_image" in asked else diffusers.AutoPipelineForImage2Image
         pipe = auto.from_pipe(pipe)
         pipe.set_progress_bar_config(disable=True)

@@ -18,7 +18,8 @@
 
 static const struct diffusion_class *const classes[] = { &diffuse_stable, &diffuse_stable_image, &diffuse_stable_inpaint,
 	&diffuse_stable_control, &diffuse_lcm, &diffuse_xl, &diffuse_xl_image, &diffuse_xl_inpaint, &diffuse_xl_control,
-	&diffuse_pixart_alpha, &diffuse_pixart_sigma, &diffuse_sana, &diffuse_sd3, &diffuse_flux };
+	&diffuse_pixart_alpha, &diffuse_pixart_sigma, &diffuse_sana, &diffuse_sd3_image, &diffuse_flux_image, &diffuse_aura,
+	&diffuse_sd3, &diffuse_flux };
 
 // ---- the folder -------------------------------------------------------------------------------------------------------------
 
@@ -159,7 +160,7 @@ static int64_t usual_side(const struct diffusion *d, size_t i)
 
 	if (d->kind->usual_size)
 		return d->kind->usual_size;
-	if (d->kind->use == DIFFUSE_VARIES || d->kind->use == DIFFUSE_STEERED)
+	if (d->kind->use == DIFFUSE_STEERED || (d->kind->use == DIFFUSE_VARIES && !words_have(d->kind->options, "height")))
 		n = (i ? d->image.width : d->image.height) / d->factor;
 	return n > 0 && n <= DIFFUSE_SIDE_MOST ? n * d->factor : 0;
 }
@@ -346,13 +347,17 @@ enum status diffuse_stored_latents(struct diffusion *d, float *out, struct error
 	return STATUS_OK;
 }
 
-// As drawn, [channels, rows, columns], and then as the denoiser reads them.
+void diffuse_draw_map(struct diffusion *d, float *out)
+{
+	noise_normal((uint64_t)d->seed, d->drawn, out, d->n);
+	d->drawn += d->n;
+}
+
 void diffuse_draw(struct diffusion *d, float *out)
 {
 	float *noise = d->kind->packed ? ARENA_ARRAY(d->c->a, d->n + 1, float) : out;
 
-	noise_normal((uint64_t)d->seed, d->drawn, noise, d->n);
-	d->drawn += d->n;
+	diffuse_draw_map(d, noise);
 	if (d->kind->packed)
 		flux_pack(noise, d->channels, d->rows, d->columns, out);
 }

@@ -49,6 +49,7 @@ struct diffusion_class {
 	bool packed;          // flux_pack
 	enum diffuse_use use;
 	double strength; // the share of the steps that is usual where latents begin as a picture's; 0: all are done
+	bool part_steps; // with a strength, a step of which it takes a part is done
 	// The class that is meant where the input has an image, or an image and a mask_image (AutoPipelineForImage2Image and
 	// AutoPipelineForInpainting of diffusers); NULL: none
 	const struct diffusion_class *with_image, *with_mask;
@@ -57,7 +58,7 @@ struct diffusion_class {
 };
 extern const struct diffusion_class diffuse_stable, diffuse_stable_image, diffuse_stable_inpaint, diffuse_stable_control,
 	diffuse_lcm, diffuse_xl, diffuse_xl_image, diffuse_xl_inpaint, diffuse_xl_control, diffuse_sd3, diffuse_flux,
-	diffuse_pixart_alpha, diffuse_pixart_sigma, diffuse_sana;
+	diffuse_pixart_alpha, diffuse_pixart_sigma, diffuse_sana, diffuse_sd3_image, diffuse_flux_image, diffuse_aura;
 
 #define DIFFUSE_CONTROL_OPTIONS "controlnet_conditioning_scale control_guidance_start control_guidance_end"
 struct diffuse_control {
@@ -115,7 +116,9 @@ enum status diffuse_give_guidance(struct diffusion *d, struct error *err);
 // base_shift) and (max_image_seq_len, max_shift).
 enum status diffuse_shift(struct diffusion *d, int64_t tokens, struct error *err);
 
-void diffuse_draw(struct diffusion *d, float *out); // [n], the seed's next normal numbers, as the denoiser reads latents
+// The seed's next normal numbers, [channels, rows, columns], or as the denoiser reads latents, both [n].
+void diffuse_draw_map(struct diffusion *d, float *out);
+void diffuse_draw(struct diffusion *d, float *out);
 // The input's latents, [n]. BAD_INPUT: a file of another shape.
 enum status diffuse_stored_latents(struct diffusion *d, float *out, struct error *err);
 

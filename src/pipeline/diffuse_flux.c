@@ -63,7 +63,7 @@ static enum status prepare(struct diffusion *d, struct error *err)
 	enum status st;
 
 	if (call_has(d->c, "negative_prompt"))
-		return error_set(err, STATUS_UNSUPPORTED, "a negative_prompt of FluxPipeline is not supported yet");
+		return error_set(err, STATUS_UNSUPPORTED, "a negative_prompt of %s is not supported yet", d->kind->name);
 	if (json_is_integer(channels) && json_integer_value(channels) != 4 * d->channels)
 		return error_set(err, STATUS_UNSUPPORTED,
 			"transformer: %lld channels in, of packed latents of %lld: not supported yet",
@@ -79,18 +79,15 @@ static enum status prepare(struct diffusion *d, struct error *err)
 	return STATUS_OK;
 }
 
-const struct diffusion_class diffuse_flux = {
-	.name = "FluxPipeline",
-	.components = { { "text_encoder", "CLIPTextModel" }, { "text_encoder_2", "T5EncoderModel" }, { "tokenizer", NULL },
-		{ "tokenizer_2", NULL }, { "transformer", "FluxTransformer2DModel" }, { "vae", "AutoencoderKL" } },
-	.denoiser = "transformer",
-	.sample = "hidden_states",
-	.options = "num_inference_steps guidance_scale height width seed max_sequence_length",
-	.time_unit = 1000,
-	.steps = 28,
-	.guidance = 3.5,
-	.max_shift = 1.15,
-	.multiple = 2,
-	.packed = true,
-	.prepare = prepare,
-};
+#define FLUX \
+	.components = { { "text_encoder", "CLIPTextModel" }, { "text_encoder_2", "T5EncoderModel" }, { "tokenizer", NULL }, \
+		{ "tokenizer_2", NULL }, { "transformer", "FluxTransformer2DModel" }, { "vae", "AutoencoderKL" } }, \
+	.denoiser = "transformer", .sample = "hidden_states", .time_unit = 1000, .steps = 28, .max_shift = 1.15, .multiple = 2, \
+	.packed = true, .prepare = prepare
+#define OPTIONS "num_inference_steps guidance_scale height width seed max_sequence_length"
+
+const struct diffusion_class diffuse_flux = { FLUX, .name = "FluxPipeline", .options = OPTIONS, .guidance = 3.5,
+	.with_image = &diffuse_flux_image };
+
+const struct diffusion_class diffuse_flux_image = { FLUX, .name = "FluxImg2ImgPipeline", .options = OPTIONS " strength",
+	.guidance = 7, .use = DIFFUSE_VARIES, .strength = 0.6, .part_steps = true };

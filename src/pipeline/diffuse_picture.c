@@ -91,7 +91,7 @@ static enum status encode(struct diffusion *d, float *picture, float *out, struc
 		return st;
 	if (mean->nbytes != d->n * sizeof *out || spread->nbytes != mean->nbytes)
 		return error_set(err, STATUS_UNSUPPORTED, "vae: latents of another size than its decoder reads");
-	diffuse_draw(d, out);
+	diffuse_draw_map(d, out);
 	for (size_t i = 0; i < d->n; i++) {
 		const float x = ((const float *)mean->data)[i] + expf(((const float *)spread->data)[i] / 2) * out[i];
 
@@ -111,6 +111,8 @@ static enum status read_strength(struct diffusion *d, struct error *err)
 	if (!(d->strength >= 0 && d->strength <= 1))
 		return error_set(err, STATUS_BAD_INPUT, "the option strength is from 0 to 1");
 	kept = (int64_t)((double)d->steps * d->strength);
+	if (d->kind->part_steps) // as it is rounded in the class
+		kept = d->steps - (int64_t)((double)d->steps - (double)d->steps * d->strength);
 	if (kept < 1)
 		return error_set(err, STATUS_BAD_INPUT, "a strength of %g leaves none of the %lld steps", d->strength,
 			(long long)d->steps);
@@ -127,6 +129,12 @@ static enum status vary(struct diffusion *d, struct error *err)
 
 	if (st || (st = encode(d, colours_of(d->c->a, &picture, true), clean, err)))
 		return st;
+	if (d->kind->packed) {
+		float *map = clean;
+
+		clean = ARENA_ARRAY(d->c->a, d->n + 1, float);
+		flux_pack(map, d->channels, d->rows, d->columns, clean);
+	}
 	diffuse_draw(d, noise);
 	scheduler_add_noise(d->scheduler, d->first, clean, noise, d->x, d->n);
 	return STATUS_OK;

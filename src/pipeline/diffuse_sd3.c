@@ -87,19 +87,18 @@ static enum status prepare(struct diffusion *d, struct error *err)
 	return give_texts(d, length, err);
 }
 
-const struct diffusion_class diffuse_sd3 = {
-	.name = "StableDiffusion3Pipeline",
-	.components = { { "text_encoder", "CLIPTextModelWithProjection" }, { "text_encoder_2", "CLIPTextModelWithProjection" },
-		{ "text_encoder_3", "T5EncoderModel", true }, { "tokenizer", NULL }, { "tokenizer_2", NULL },
-		{ "tokenizer_3", NULL, true }, { "transformer", "SD3Transformer2DModel" }, { "vae", "AutoencoderKL" } },
-	.options = "num_inference_steps guidance_scale height width seed negative_prompt max_sequence_length prompt_2 prompt_3 "
-		   "negative_prompt_2 negative_prompt_3",
-	.denoiser = "transformer",
-	.sample = "hidden_states",
-	.time_unit = 1,
-	.steps = 28,
-	.guidance = 7,
-	.max_shift = 1.16,
-	.multiple = PATCH,
-	.prepare = prepare,
-};
+#define SD3 \
+	.components = { { "text_encoder", "CLIPTextModelWithProjection" }, { "text_encoder_2", "CLIPTextModelWithProjection" }, \
+		{ "text_encoder_3", "T5EncoderModel", true }, { "tokenizer", NULL }, { "tokenizer_2", NULL }, \
+		{ "tokenizer_3", NULL, true }, { "transformer", "SD3Transformer2DModel" }, { "vae", "AutoencoderKL" } }, \
+	.denoiser = "transformer", .sample = "hidden_states", .time_unit = 1, .guidance = 7, .max_shift = 1.16, \
+	.multiple = PATCH, .prepare = prepare
+#define OPTIONS \
+	"num_inference_steps guidance_scale height width seed negative_prompt max_sequence_length prompt_2 prompt_3 " \
+	"negative_prompt_2 negative_prompt_3"
+
+const struct diffusion_class diffuse_sd3 = { SD3, .name = "StableDiffusion3Pipeline", .options = OPTIONS, .steps = 28,
+	.with_image = &diffuse_sd3_image };
+
+const struct diffusion_class diffuse_sd3_image = { SD3, .name = "StableDiffusion3Img2ImgPipeline", .options = OPTIONS " strength",
+	.steps = 50, .use = DIFFUSE_VARIES, .strength = 0.6, .part_steps = true };
