@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "artifact/identity.h"
 #include "base/cache.h"
@@ -394,6 +395,7 @@ static json_t *kept_answer(struct answering *x, const json_t *told, size_t i)
 		   *sound = arena_printf(x->a, "%s/audio.wav", folder);
 	json_t *out = json_pack("{s:O}", "answer", json_object_get(told, "answer")),
 	       *pictures = json_deep_copy(json_object_get(told, "pictures"));
+	struct stat is;
 	json_t *one;
 
 	json_object_foreach(pictures, name, one)
@@ -401,8 +403,9 @@ static json_t *kept_answer(struct answering *x, const json_t *told, size_t i)
 	if (json_object_size(pictures))
 		json_object_set(out, "pictures", pictures);
 	json_decref(pictures);
-	if (file_exists(sound))
-		json_object_set_new(out, "sound", json_pack("{s:o}", "sha256", digest_json(sound)));
+	if (!stat(sound, &is))
+		json_object_set_new(
+			out, "sound", json_pack("{s:I, s:o}", "bytes", (json_int_t)is.st_size, "sha256", digest_json(sound)));
 	return out;
 }
 

@@ -18,7 +18,6 @@ static const struct report_column columns[] = {
 	{ "answer", "answer", false },
 	{ "verdict", "verdict", false },
 	{ "measures", "beside the reference", false },
-	{ "parts", "parts", false },
 	{ "first_token_ms", "first token", true },
 	{ "tokens_per_s", "tokens", true },
 	{ "steps_per_s", "steps", true },
@@ -26,117 +25,240 @@ static const struct report_column columns[] = {
 	{ "wall_ms", "all of it", true },
 };
 
-enum { WORDS_MOST = 200 };
+static const struct report_column part_columns[] = {
+	{ "model", "model", false },
+	{ "pipeline", "task", false },
+	{ "part", "part", false },
+	{ "platform", "on", false },
+	{ "runs", "runs", true },
+	{ "run_ms", "time of all runs", true },
+	{ "open_ms", "opened in", true },
+	{ "anonymous_mib", "memory added", true },
+	{ "elsewhere", "nodes elsewhere", true },
+};
 
-// The beginning of a text in UTF-8, in whole characters.
-static const char *beginning(struct arena *a, const char *text)
+enum {
+	WORDS_MOST = 200, // bytes of a text that is shown
+	PARTS_MOST = 64,  // graphs of an answer
+};
+
+static void add_item(struct text *t, const char *separator, const char *item)
 {
-	size_t n = text ? strlen(text) : 0;
-
-	if (n <= WORDS_MOST)
-		return text;
-	for (n = WORDS_MOST; n && ((unsigned char)text[n] & 0xC0) == 0x80; n--)
-		;
-	return arena_printf(a, "%.*s...", (int)n, text);
+	text_addf(t, "%s%s", t->length ? separator : "", item);
 }
 
-static const char *compact(struct arena *a, const json_t *x)
+static void add_json(struct text *t, const char *separator, const json_t *x)
 {
-	char *text = x ? json_dumps(x, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
-	const char *out = arena_strdup(a, text);
+	char *text = json_dumps(x, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
 
+	text_addf(t, "%s%s", t->length ? separator : "", text ? text : "?");
 	free(text);
+}
+
+// The beginning of the text, in whole characters of UTF-8; NULL: there is none.
+static const char *take(struct text *t, size_t most, struct arena *a)
+{
+	size_t n = t->length;
+	const char *out = NULL;
+
+	if (n > most)
+		for (n = most; n && ((unsigned char)t->data[n] & 0xC0) == 0x80; n--)
+			;
+	if (t->length)
+		out = arena_printf(a, "%.*s%s", (int)n, t->data, n < t->length ? "..." : "");
+	text_done(t);
 	return out;
 }
 
 static const char *words_of(struct arena *a, const char *asked)
 {
 	json_t *all = json_parse(asked), *one;
-	const char *out = NULL;
+	struct text t = { 0 };
 	size_t i;
 
 	json_array_foreach(json_object_get(all, "words"), i, one)
 	{
-		const char *word = json_string_value(one);
-
-		out = arena_join(a, out, " | ", word ? arena_strdup(a, word) : compact(a, one));
+		if (json_is_string(one))
+			add_item(&t, " | ", json_string_value(one));
+		else
+			add_json(&t, " | ", one);
 	}
-	out = beginning(a, out);
 	json_decref(all);
-	return out;
+	return take(&t, WORDS_MOST, a);
 }
 
 static const char *options_of(struct arena *a, const char *asked)
 {
-	json_t *all = json_parse(asked), *options = json_object_get(all, "options"), *one;
-	const char *out = NULL, *key;
+	json_t *all = json_parse(asked), *one;
+	struct text t = { 0 };
+	const char *key;
 
-	json_object_foreach(options, key, one) out = arena_join(a, out, ", ", arena_printf(a, "%s=%s", key, compact(a, one)));
+	json_object_foreach(json_object_get(all, "options"), key, one)
+	{
+		add_item(&t, ", ", key);
+		text_add(&t, "=");
+		add_json(&t, "", one);
+	}
 	json_decref(all);
-	return beginning(a, out);
+	return take(&t, WORDS_MOST, a);
 }
 
-// "unet/model.onnx on openvino: 3 runs, 14.2 ms, opened in 88.1 ms, 12.0 MiB".
-static const char *graph_words(struct arena *a, const json_t *g)
+// "image.png: 32 x 32, SHA-256 5101f4b2; ..": of an answer with pictures or a sound.
+static void add_files(struct text *t, const json_t *answer)
 {
-	const char *graph = json_string_value(json_object_get(g, "graph")),
-		   *on = json_string_value(json_object_get(g, "platform"));
-	const json_t *memory = json_object_get(g, "anonymous_mib");
-	const char *out = arena_printf(a, "%s on %s%s: %lld runs, %s, opened in %s", graph ? graph : "?", on ? on : "?",
-		json_is_true(json_object_get(g, "emulated")) ? " (emulated)" : "",
-		(long long)json_integer_value(json_object_get(g, "runs")),
-		report_ms(a, json_number_value(json_object_get(g, "run_ms"))),
-		report_ms(a, json_number_value(json_object_get(g, "open_ms"))));
-
-	return json_is_number(memory) ? arena_printf(a, "%s, %.1f MiB", out, json_number_value(memory)) : out;
-}
-
-static const char *parts_words(struct arena *a, const char *parts)
-{
-	json_t *all = json_parse(parts), *g;
-	const char *out = NULL;
-	size_t i;
-
-	if (!all)
-		return NULL;
-	out = arena_printf(a, "before %s", report_ms(a, json_number_value(json_object_get(all, "preprocess_ms"))));
-	json_array_foreach(json_object_get(all, "graphs"), i, g) out = arena_join(a, out, "; ", graph_words(a, g));
-	out = arena_printf(a, "%s; between %s; after %s", out,
-		report_ms(a, json_number_value(json_object_get(all, "between_ms"))),
-		report_ms(a, json_number_value(json_object_get(all, "postprocess_ms"))));
-	json_decref(all);
-	return out;
-}
-
-// "image.png: 32 x 32, SHA-256 5101f4b2...": of an answer that is a picture or a sound. NULL: it is neither.
-static const char *file_words(struct arena *a, const json_t *answer)
-{
-	const char *out = NULL, *name, *sha = json_string_value(json_object_get(json_object_get(answer, "sound"), "sha256"));
+	const char *name, *sha = json_string_value(json_object_get(json_object_get(answer, "sound"), "sha256"));
 	json_t *one;
 
 	json_object_foreach(json_object_get(answer, "pictures"), name, one)
 	{
 		const char *of = json_string_value(json_object_get(one, "sha256"));
 
-		out = arena_join(a, out, "; ",
-			arena_printf(a, "%s: %lld x %lld, SHA-256 %.8s", name,
-				(long long)json_integer_value(json_object_get(one, "width")),
-				(long long)json_integer_value(json_object_get(one, "height")), of ? of : "?"));
+		add_item(t, "; ", name);
+		text_addf(t, ": %lld x %lld, SHA-256 %.8s", (long long)json_integer_value(json_object_get(one, "width")),
+			(long long)json_integer_value(json_object_get(one, "height")), of ? of : "?");
 	}
-	return sha ? arena_join(a, out, "; ", arena_printf(a, "sound: SHA-256 %.8s", sha)) : out;
+	if (sha)
+		text_addf(t, "%ssound: SHA-256 %.8s", t->length ? "; " : "", sha);
 }
 
-// Of one input what it was answered, else the list of all.
+// What was written, said or answered; of a conversation its last message. NULL: the answer is no text.
+static const char *text_of(const json_t *said)
+{
+	static const char *const keys[] = { "generated_text", "text", "answer", "summary_text", "translation_text", "sequence" };
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		const json_t *x = json_object_get(said, keys[i]);
+
+		if (json_is_array(x))
+			x = json_object_get(json_array_get(x, json_array_size(x) - 1), "content");
+		if (json_is_string(x))
+			return json_string_value(x);
+	}
+	return NULL;
+}
+
+// "neutral 0.647, entailment 0.21" of a list of labels; else the JSON that it is.
+static void add_said(struct text *t, const json_t *said)
+{
+	const json_t *one;
+	const char *text = text_of(said);
+	size_t i;
+
+	if (text)
+		add_item(t, " | ", text);
+	else if (!json_is_string(json_object_get(json_array_get(said, 0), "label")))
+		add_json(t, " | ", said);
+	else
+		json_array_foreach(said, i, one)
+		{
+			const char *label = json_string_value(json_object_get(one, "label"));
+
+			add_item(t, i ? ", " : " | ", label ? label : "?");
+			text_addf(t, " %.3g", json_number_value(json_object_get(one, "score")));
+		}
+}
+
+// Of each input what it was answered. A list of masks says more than their files do.
 static const char *answer_words(struct arena *a, const char *answer)
 {
 	json_t *all = json_parse(answer);
-	const json_t *one = json_array_size(all) == 1 ? json_array_get(all, 0) : NULL, *said = json_object_get(one, "answer");
-	const char *files = file_words(a, one), *out = beginning(a, compact(a, said ? said : all));
+	const json_t *one;
+	struct text t = { 0 };
+	size_t i;
 
-	// A list of masks says more than their files do.
-	out = files && !json_is_array(said) ? beginning(a, files) : out;
+	json_array_foreach(all, i, one)
+	{
+		const json_t *said = json_object_get(one, "answer");
+		const size_t before = t.length;
+
+		if (!json_is_array(said))
+			add_files(&t, one);
+		if (t.length == before)
+			add_said(&t, said ? said : one);
+	}
 	json_decref(all);
-	return out;
+	return take(&t, WORDS_MOST, a);
+}
+
+// Also of one that has no row yet.
+static const struct question *asked_of(const struct report_cell *c)
+{
+	return c->question.cell.pipeline_asked != NULL && !c->is_foreign ? &c->question.cell.question : NULL;
+}
+
+static const char *where_of(const struct report_cell *c, struct arena *a)
+{
+	return arena_join(a, c->platform, ", ", asked_of(c)->pipeline_parts);
+}
+
+static const char *row_words(const struct report_cell *c, struct arena *a)
+{
+	return arena_printf(a, "row %lld", (long long)c->row.row);
+}
+
+static struct report_value real_of(
+	const json_t *o, const char *key, struct arena *a, struct report_value (*value)(struct arena *a, double x))
+{
+	const json_t *x = json_object_get(o, key);
+
+	return json_is_number(x) ? value(a, json_number_value(x)) : (struct report_value){ 0 };
+}
+
+static struct report_value integer_of(const json_t *o, const char *key, struct arena *a)
+{
+	const json_t *x = json_object_get(o, key);
+
+	return value_count(a, json_is_integer(x) && json_integer_value(x) >= 0 ? json_integer_value(x) : ROW_NONE);
+}
+
+static void add_phase(struct report_section *s, const struct report_cell *c, const json_t *parts, const char *words,
+	const char *key, struct arena *a)
+{
+	struct report_value *v = section_row(s);
+
+	v[0] = value_noted(value_text(report_model_name(c->row.model)), row_words(c, a));
+	v[1] = value_noted(value_text(asked_of(c)->pipeline), where_of(c, a));
+	v[2] = value_text(words);
+	v[5] = real_of(parts, key, a, value_ms);
+}
+
+static void add_graph(struct report_section *s, const struct report_cell *c, const json_t *g, struct arena *a)
+{
+	const char *on = json_string_value(json_object_get(g, "platform")), *form = json_string_value(json_object_get(g, "form"));
+	struct report_value *v = section_row(s);
+
+	v[0] = value_noted(value_text(report_model_name(c->row.model)), row_words(c, a));
+	v[1] = value_noted(value_text(asked_of(c)->pipeline), where_of(c, a));
+	v[2] = value_noted(value_text(arena_strdup(a, json_string_value(json_object_get(g, "graph")))), arena_strdup(a, form));
+	v[3] = value_noted(value_text(arena_strdup(a, on)), json_is_true(json_object_get(g, "emulated")) ? "emulated" : NULL);
+	v[4] = integer_of(g, "runs", a);
+	v[5] = real_of(g, "run_ms", a, value_ms);
+	v[6] = real_of(g, "open_ms", a, value_ms);
+	v[7] = real_of(g, "anonymous_mib", a, value_mib);
+	v[8] = integer_of(g, "elsewhere", a);
+}
+
+static void gather_parts(struct summary *out, struct arena *a)
+{
+	struct report_section *s = section_add(out, a, "answer_parts", "Parts of pipelines",
+		"Each graph of a pipeline's answer, and what lies before, between and behind the graphs, in the order in which "
+		"its "
+		"models were opened. Memory: the anonymous memory that opening and first run added to the process.",
+		part_columns, sizeof part_columns / sizeof *part_columns, out->cell_count * (PARTS_MOST + 3));
+
+	for (size_t i = 0; i < out->cell_count; i++) {
+		const struct report_cell *c = &out->cells[i];
+		json_t *parts = asked_of(c) ? json_parse(c->row.answer_parts) : NULL, *g;
+		size_t k;
+
+		if (!parts)
+			continue;
+		add_phase(s, c, parts, "before the first graph", "preprocess_ms", a);
+		json_array_foreach(json_object_get(parts, "graphs"), k, g) if (k < PARTS_MOST) add_graph(s, c, g, a);
+		add_phase(s, c, parts, "between graphs", "between_ms", a);
+		add_phase(s, c, parts, "behind the last", "postprocess_ms", a);
+		json_decref(parts);
+	}
 }
 
 void summary_gather_answers(struct summary *out, struct arena *a)
@@ -145,33 +267,31 @@ void summary_gather_answers(struct summary *out, struct arena *a)
 		"Whole pipelines, from the input to the answer, asked once: their times include the first runs of each graph, "
 		"and "
 		"nothing is claimed of them. An answer is right where another platform answers the same from the same input, "
-		"within "
-		"the bound that the row has.",
+		"within the bound that the row has.",
 		columns, sizeof columns / sizeof *columns, out->cell_count);
 
 	for (size_t i = 0; i < out->cell_count; i++) {
 		const struct report_cell *c = &out->cells[i];
-		const struct question *q = &c->question.cell.question; // also of one that has no row yet
+		const struct question *q = asked_of(c);
 		const struct row *r = &c->row;
 
-		if (q->pipeline_asked == NULL || c->is_foreign)
+		if (q == NULL)
 			continue;
 		struct report_value *v = section_row(s);
-		v[0] = value_noted(value_text(report_model_name(r->model)), row_qualifiers(a, r, QUALIFY_WEIGHTS));
+		v[0] = value_noted(value_text(report_model_name(r->model)),
+			arena_join(a, row_words(c, a), ", ", row_qualifiers(a, r, QUALIFY_WEIGHTS)));
 		v[1] = value_noted(value_text(q->pipeline), options_of(a, q->pipeline_asked));
-		v[2] = value_noted(
-			value_text(q->pipeline_parts ? arena_printf(a, "%s, %s", c->platform, q->pipeline_parts) : c->platform),
-			c->own_qualifiers);
+		v[2] = value_noted(value_text(where_of(c, a)), c->own_qualifiers);
 		v[3] = value_text(words_of(a, q->pipeline_asked));
 		v[4] = value_text(answer_words(a, r->answer));
 		v[4].picture = r->answer_picture;
 		v[5] = value_noted(value_text(report_verdict_word(c)), c->cause);
 		v[6] = value_noted(value_text(answers_words(a, r->answer_measures)), r->reference);
-		v[7] = value_text(parts_words(a, r->answer_parts));
-		v[8] = value_ms(a, r->answer_first_token_ms);
-		v[9] = value_per_s(a, 1000 / r->answer_token_ms);
-		v[10] = value_per_s(a, r->answer_steps_per_s);
-		v[11] = value_mib(a, r->peak_resident_mib);
-		v[12] = value_ms(a, r->wall_ms);
+		v[7] = value_ms(a, r->answer_first_token_ms);
+		v[8] = value_per_s(a, 1000 / r->answer_token_ms);
+		v[9] = value_per_s(a, r->answer_steps_per_s);
+		v[10] = value_mib(a, r->peak_resident_mib);
+		v[11] = value_ms(a, r->wall_ms);
 	}
+	gather_parts(out, a);
 }

@@ -90,6 +90,7 @@ json '[(r["row"], r["verdict"]) for r in d if r["row"] in (2, 3, 4, 7, 9)] == [(
 code 0 "$ASSAY" report --format json
 json 'len(d["answers"]) == 10 and {(r["model"], r["verdict"]) for r in d["answers"]} >= {("pictures", "right"), ("'$classes'", "failed")}'
 json '[r["steps_per_s"] > 0 for r in d["answers"] if r["model"] == "pictures"] == [True, True] and any(r["platform"] == "cpu, unet=openvino" for r in d["answers"])'
+json '{r["platform"] for r in d["answer_parts"] if r["part"] == "unet/model.onnx"} == {"cpu", "openvino"} and all(r["run_ms"] >= 0 for r in d["answer_parts"])'
 json 'not d.get("performance_by_platform") and not d.get("best_latency")'
 code 0 "$ASSAY" report -o report.html
 [ "$(grep -o '<img class="answer" alt="" src="data:image/png;base64,[A-Za-z0-9+/=]*">' report.html | wc -l)" = 2 ] || fail "two pictures in the report"

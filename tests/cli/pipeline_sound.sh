@@ -33,8 +33,10 @@ code 0 "$ASSAY" pipeline --no-db --no-reference "$work/vits" 'The committee' -o 
 [ "$(cat "$work/err")" = "text-to-audio (by the model's class); --task names another" ] || fail "the task: $(cat "$work/err")"
 has out "^audio \[[0-9]+\] $work/plain.wav  sampling_rate 16000\$"
 wave "$work/plain.wav"
-code 0 "$ASSAY" pipeline --no-db --no-reference "$work/vits" 'The committee' --save "$work/saved"
+code 0 "$ASSAY" pipeline --no-reference "$work/vits" 'The committee' --save "$work/saved"
 cmp "$work/plain.wav" "$work/saved/audio.wav" || fail "--save and -o differ"
+code 0 "$ASSAY" query "SELECT answer, answer_picture FROM result" --json
+json 'json.loads(d[0]["answer"])[0]["sound"] == {"bytes": os.path.getsize(work + "/plain.wav"), "sha256": "'"$(sha256sum <"$work/plain.wav" | cut -d' ' -f1)"'"}'
 # Without a scale of noise a seed changes nothing; with one it does, also how long it takes.
 code 0 "$ASSAY" pipeline --no-db --no-reference "$work/vits" 'The committee' -o "$work/other.wav" --seed 1
 cmp "$work/plain.wav" "$work/other.wav" || fail "a seed where nothing is drawn"

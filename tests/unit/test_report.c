@@ -142,7 +142,8 @@ static void test_what_does_not_count(void **state)
 	struct cell_result stands_in = test_result(0, "s", "cuda", VERDICT_RIGHT),
 			   null = test_result(0, "n", "null", VERDICT_RIGHT);
 	static const char *const ids[] = { "best_latency", "best_throughput", "best_memory", "performance_by_platform",
-		"slowest_load", "predictions", "as_shipped", "accuracy", "energy", "together", "switches", "answers" };
+		"slowest_load", "predictions", "as_shipped", "accuracy", "energy", "together", "switches", "answers",
+		"answer_parts" };
 	struct text junit = { 0 }, matrix = { 0 };
 
 	unjudged.row.reference = NULL;

@@ -13,7 +13,7 @@
 static const struct {
 	const char *title, *ids[12];
 } groups[] = {
-	{ "What runs", { "runs", "matrix", "answers", "failures", "fallbacks", "partials" } },
+	{ "What runs", { "runs", "matrix", "answers", "answer_parts", "failures", "fallbacks", "partials" } },
 	{ "Best hardware", { "best_*", "predictions" } },
 	{ "Times",
 		{ "latency", "performance_*", "slowest_load", "comparisons", "generation", "scenarios", "sweeps", "crossover",
