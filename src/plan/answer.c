@@ -35,7 +35,7 @@ struct answering {
 	struct store store;
 	struct cell cell;
 	const char *key, *files; // files: column input_files; NULL: none
-	const char *kept;        // a folder with what the answers hold beside their JSON; below it "asked" and "reference"
+	const char *kept;        // a folder with what the answers hold beside their JSON; below it "asked" and "reference"; NULL
 	double began_ms;
 	const char *started_at;
 	int64_t row;
@@ -479,8 +479,10 @@ static void judge_answer(struct answering *x, const struct pipeline_told *told, 
 {
 	r->row.wall_ms = clock_ms() - x->began_ms;
 	r->row.actual = x->cell.platform;
-	r->row.answer = answers_text(x, told);
-	r->row.answer_picture = thumbnail(x, told);
+	if (x->q->db) {
+		r->row.answer = answers_text(x, told);
+		r->row.answer_picture = thumbnail(x, told);
+	}
 	if (x->q->answered)
 		x->q->answered(x->q->context, told);
 	judge(x, told, r);
@@ -492,8 +494,11 @@ static void judge_answer(struct answering *x, const struct pipeline_told *told, 
 static enum status keep_folder(struct answering *x, struct error *err)
 {
 	const char *folder;
-	enum status st = cache_part(&folder, x->a, "conform", err);
+	enum status st;
 
+	if (!x->q->db && x->q->no_reference)
+		return STATUS_OK;
+	st = cache_part(&folder, x->a, "conform", err);
 	scratch_sweep();
 	if (!st)
 		st = file_mkdirs(x->kept = arena_printf(x->a, "%s/answer.%s.part", folder, claim_token()), err);
@@ -505,7 +510,7 @@ static enum status ask(struct answering *x, struct answered *out, struct error *
 	struct pipeline_asked p = x->q->pipeline;
 	enum status st;
 
-	p.keep = arena_printf(x->a, "%s/asked", x->kept);
+	p.keep = x->kept ? arena_printf(x->a, "%s/asked", x->kept) : NULL;
 	p.begin = begin;
 	p.begin_context = x;
 	st = pipeline_ask(&p, &out->told, x->a, err);
