@@ -44,8 +44,7 @@ static struct pair pair_of(const struct summary *s, const char *architecture, co
 		if (c->is_good && is_null) {
 			continue;
 		} else if (c->is_good) {
-			report_add_once(p.examples, &p.example_count,
-				report_qualified(a, report_model_name(c->row.model), c->qualifiers));
+			report_add_once(p.examples, &p.example_count, report_qualified(a, c->shown, c->qualifiers));
 		} else if (p.cause == NULL) {
 			p.cause = c->cause != NULL ? c->cause : verdict_sentence(c->verdict);
 			p.verdict = report_verdict_word(c);

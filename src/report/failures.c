@@ -55,7 +55,7 @@ void summary_gather_failures(struct summary *out, struct arena *a)
 		while (k < count &&
 			!(f[k].verdict == c->verdict && f[k].is_elsewhere == c->is_elsewhere &&
 				f[k].is_stand_in == c->is_stand_in && text_is(f[k].cause, c->cause) &&
-				text_is(f[k].models[0], report_model_name(c->row.model))))
+				text_is(f[k].models[0], c->shown)))
 			k++;
 		if (k == count) {
 			f[count++] = (struct report_failure){ .cause = c->cause,
@@ -65,7 +65,7 @@ void summary_gather_failures(struct summary *out, struct arena *a)
 				.models = ARENA_ARRAY(a, out->line_count, const char *),
 				.platforms = ARENA_ARRAY(a, out->column_count, const char *),
 				.cells = ARENA_ARRAY(a, out->cell_count, const struct report_cell *) };
-			f[k].models[f[k].model_count++] = report_model_name(c->row.model);
+			f[k].models[f[k].model_count++] = c->shown;
 		}
 		report_add_once(f[k].platforms, &f[k].platform_count, c->platform);
 		f[k].cells[f[k].cell_count++] = c;

@@ -126,8 +126,7 @@ static void fallbacks_md(const struct summary *s, struct arena *a, struct text *
 		text_add(out, "## Fallbacks\n\n| model | asked for | chain | tries | got |\n| --- | --- | --- | --- | --- |\n");
 	for (size_t i = 0; i < s->fallback_count; i++) {
 		const struct report_fallback *f = &s->fallbacks[i];
-		text_addf(out, "| %s | %s | %s | %s%s%s",
-			esc(a, report_qualified(a, report_model_name(f->cell->row.model), f->cell->qualifiers)),
+		text_addf(out, "| %s | %s | %s | %s%s%s", esc(a, report_qualified(a, f->cell->shown, f->cell->qualifiers)),
 			esc(a, f->cell->platform), esc(a, f->chain), report_verdict_word(f->cell),
 			f->cell->cause != NULL ? ": " : "", esc(a, f->cell->cause));
 		for (size_t k = 0; k < f->try_count; k++)
@@ -141,9 +140,7 @@ static void fallbacks_md(const struct summary *s, struct arena *a, struct text *
 			"--- |\n");
 	for (size_t i = 0; i < s->partial_count; i++)
 		text_addf(out, "| %s | %s | %s | %s |\n",
-			esc(a,
-				report_qualified(
-					a, report_model_name(s->partials[i].cell->row.model), s->partials[i].cell->qualifiers)),
+			esc(a, report_qualified(a, s->partials[i].cell->shown, s->partials[i].cell->qualifiers)),
 			esc(a, s->partials[i].cell->platform), s->partials[i].nodes, esc(a, s->partials[i].ops));
 	text_add(out, s->partial_count > 0 ? "\n" : "");
 }

@@ -82,10 +82,10 @@ static void row_of(
 	v[3] = value_count(a, (int64_t)g->models);
 	v[4] = value_count(a, g->samples);
 	v[5] = value_ms(a, g->sum / (double)g->cells);
-	v[6] = value_noted(value_ms(a, g->fastest->row.latency_ms),
-		report_qualified(a, report_model_name(g->fastest->row.model), g->fastest->qualifiers));
-	v[7] = value_noted(value_ms(a, g->slowest->row.latency_ms),
-		report_qualified(a, report_model_name(g->slowest->row.model), g->slowest->qualifiers));
+	v[6] = value_noted(
+		value_ms(a, g->fastest->row.latency_ms), report_qualified(a, g->fastest->shown, g->fastest->qualifiers));
+	v[7] = value_noted(
+		value_ms(a, g->slowest->row.latency_ms), report_qualified(a, g->slowest->shown, g->slowest->qualifiers));
 	if (g->timed_with_cpu > 0) {
 		double mean = exp(g->logs / (double)g->timed_with_cpu);
 		v[8] = value_noted(value_times(a, mean),

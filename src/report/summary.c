@@ -158,6 +158,32 @@ static enum status check_names(const struct summary *out, struct error *err)
 	return STATUS_OK;
 }
 
+// "bert", or "bert in /models/mine" where another folder of the report has a bert.
+static void name_cells(struct summary *out, struct arena *a)
+{
+	json_t *models = json_object(); // by name: the one model that is called so; null: several are
+
+	for (size_t i = 0; i < out->cell_count; i++) {
+		const char *model = out->cells[i].row.model, *name = report_model_name(model);
+		const json_t *known = json_object_get(models, name);
+
+		if (model != NULL && !known)
+			json_object_set_new(models, name, json_string(model));
+		else if (model != NULL && !text_is(json_string_value(known), model))
+			json_object_set_new(models, name, json_null());
+	}
+	for (size_t i = 0; i < out->cell_count; i++) {
+		struct report_cell *c = &out->cells[i];
+		const char *name = report_model_name(c->row.model);
+		const size_t before = c->row.model != NULL ? strlen(c->row.model) - strlen(name) : 0;
+
+		c->shown = name;
+		if (before > 1 && json_is_null(json_object_get(models, name)))
+			c->shown = arena_printf(a, "%s in %.*s", name, (int)before - 1, c->row.model);
+	}
+	json_decref(models);
+}
+
 static enum status take_cells(struct store *s, struct summary *out, struct error *err)
 {
 	static const char sql[] = "SELECT r.*, c.device AS asked_device FROM result r JOIN cell c ON c.id = r.id WHERE r.id IN "
@@ -202,6 +228,7 @@ static enum status take_cells(struct store *s, struct summary *out, struct error
 		c->p90 = verdict_ran(c->verdict) ? p90_of(a, &c->row) : NULL;
 		c->times_cpu = c->against_cpu.times = (double)NAN;
 	}
+	name_cells(out, a);
 	return check_names(out, err);
 }
 

@@ -27,6 +27,7 @@ struct report_cell {
 	struct store_question question; // as it was asked
 	struct question asked;          // what the row says of that: row_asked
 	const char *name;               // row.model in full: hub_full_name
+	const char *shown;              // report_model_name, with its folder where a model of another one is called so too
 	// "openvino"; "openvino:GPU" where that is not the device that it takes unasked, or cells asked for several.
 	const char *platform;
 	const char *machine; // id

@@ -663,6 +663,48 @@ static void test_sweeps(void **state)
 
 // Questions of a graph whose batch is not known: lines that say what was asked, and none for throughput beside the one that is
 // known.
+// A length that was asked for and the lengths of examples are no sweep.
+static void test_no_sweep_of_examples(void **state)
+{
+	struct fixture *f = *state;
+	static const int64_t lengths[] = { 16, 32, 200 };
+
+	for (size_t i = 0; i < 3; i++) {
+		struct cell_result r = process_of("m", "cpu", 10 + (double)i, 0);
+		struct cell c = test_cell("m", "cpu");
+
+		c.sequence = r.row.sequence = lengths[i];
+		if (i == 2) {
+			c.data = r.row.data = "set";
+			r.row.data_sha256 = "aaaaaaaaaa";
+		}
+		add_asked(f, c, r);
+	}
+	write_all(f);
+	assert_int_equal(json_array_size(json_object_get(f->root, "sweeps")), 2);
+	assert_int_equal(json_integer_value(json_object_get(section(f, "sweeps", 1), "value")), 32);
+}
+
+// Two folders of one name, in rows and in what heads them.
+static void test_one_name_in_two_folders(void **state)
+{
+	struct fixture *f = *state;
+
+	add_timed(f, "/first/bert", "cpu", 10, 9, 11);
+	write_all(f);
+	assert_null(strstr(text_get(&f->md), "in /first"));
+	add_timed(f, "/second/bert", "cpu", 20, 19, 21);
+	add(f, "/first/bert", "openvino", test_result(0, "/first/bert", "openvino", VERDICT_FAILED));
+	add(f, "/second/bert", "openvino", test_result(0, "/second/bert", "openvino", VERDICT_FAILED));
+	report_again(f);
+	assert_int_equal(line_count(f), 2);
+	assert_non_null(strstr(text_in(section(f, "best_latency", 0), "variant"), "in /first"));
+	assert_non_null(strstr(text_in(section(f, "best_latency", 1), "variant"), "in /second"));
+	says(&f->md, "bert in /first");
+	says(&f->md, "bert in /second");
+	says(&f->html, "bert in /second");
+}
+
 static void test_unknown_batches(void **state)
 {
 	struct fixture *f = *state;
@@ -1076,6 +1118,8 @@ int main(void)
 		TEST(test_times),
 		TEST(test_load),
 		TEST(test_sweeps),
+		TEST(test_no_sweep_of_examples),
+		TEST(test_one_name_in_two_folders),
 		TEST(test_unknown_batches),
 		TEST(test_memory_scenarios_and_text),
 		TEST(test_not_valid),

@@ -40,8 +40,8 @@ void html_cell_details(const struct summary *s, const struct report_cell *c, str
 	text_addf(out,
 		"<details id=\"cell-%lld\"><summary><span class=\"strong\">%s</span><span>%s</span><span class=\"chip %s\">%s "
 		"%s</span>%s<span class=\"right\">%s</span></summary><dl>",
-		(long long)r->row, html_esc(a, report_model_name(r->model)), html_esc(a, c->platform), html_cell_class(c),
-		report_verdict_mark(c), report_verdict_word(c),
+		(long long)r->row, html_esc(a, c->shown), html_esc(a, c->platform), html_cell_class(c), report_verdict_mark(c),
+		report_verdict_word(c),
 		c->qualifiers != NULL ? arena_printf(a, "<span class=\"tag warn\">%s</span>", html_esc(a, c->qualifiers)) : "",
 		latency != NULL ? latency : "");
 	html_fact(out, a, "Verdict", c->is_running ? "still running" : verdict_sentence(c->verdict));

@@ -21,9 +21,9 @@ void html_fallbacks(const struct summary *s, struct arena *a, struct text *out)
 			"data-label=\"Asked for\"><span><span class=\"strong\">%s</span><span "
 			"class=\"sub\">%s</span></span></td><td data-label=\"Tries\"><div>"
 			"<span class=\"sub\">1. %s: %s%s%s</span>",
-			html_esc(a, report_qualified(a, report_model_name(c->row.model), c->qualifiers)),
-			html_esc(a, c->platform), html_esc(a, f->chain), html_esc(a, c->platform), report_verdict_word(c),
-			c->cause != NULL ? ": " : "", html_prose(a, c->cause));
+			html_esc(a, report_qualified(a, c->shown, c->qualifiers)), html_esc(a, c->platform),
+			html_esc(a, f->chain), html_esc(a, c->platform), report_verdict_word(c), c->cause != NULL ? ": " : "",
+			html_prose(a, c->cause));
 		for (size_t k = 0; k < f->try_count; k++)
 			text_addf(out, "<span class=\"sub\">%lld. %s</span>", (long long)f->tries[k].row.attempt,
 				html_esc(a, report_try_words(a, &f->tries[k])));
@@ -56,8 +56,8 @@ void html_partials(const struct summary *s, struct arena *a, struct text *out)
 			"<tr><td data-label=\"Model\"><span class=\"strong\" style=\"overflow-wrap:anywhere\">%s</span></td><td "
 			"data-label=\"On\"><span>%s</span></td><td data-label=\"Nodes elsewhere\"><span>%s</span></td><td "
 			"data-label=\"Which\"><span class=\"clip\" style=\"overflow-wrap:anywhere\">%s</span></td></tr>\n",
-			html_esc(a, report_qualified(a, report_model_name(p->cell->row.model), p->cell->qualifiers)),
-			html_esc(a, p->cell->platform), p->nodes, html_esc(a, p->ops));
+			html_esc(a, report_qualified(a, p->cell->shown, p->cell->qualifiers)), html_esc(a, p->cell->platform),
+			p->nodes, html_esc(a, p->ops));
 	}
 	text_add(out, "</tbody></table></div>\n");
 }
