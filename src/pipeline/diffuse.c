@@ -19,7 +19,7 @@
 static const struct diffusion_class *const classes[] = { &diffuse_stable, &diffuse_stable_image, &diffuse_stable_inpaint,
 	&diffuse_stable_control, &diffuse_lcm, &diffuse_xl, &diffuse_xl_image, &diffuse_xl_inpaint, &diffuse_xl_control,
 	&diffuse_pixart_alpha, &diffuse_pixart_sigma, &diffuse_sana, &diffuse_sd3_image, &diffuse_flux_image, &diffuse_aura,
-	&diffuse_sd3, &diffuse_flux };
+	&diffuse_chroma, &diffuse_sd3, &diffuse_flux };
 
 // ---- the folder -------------------------------------------------------------------------------------------------------------
 
@@ -424,7 +424,7 @@ static enum status inputs_at(
 // What the denoiser answers at a step, [n] in `a`; of two rows: without the prompt + guidance * (with it - without it).
 static enum status ask(struct diffusion *d, size_t step, struct arena *a, float **out, struct error *err)
 {
-	const struct arch_graph *which = d->control.net ? part_graph_named(d->denoiser, "model_controlled.onnx") : &arch_whole;
+	const struct arch_graph *which = d->kind->graph ? part_graph_named(d->denoiser, d->kind->graph) : &arch_whole;
 	size_t rows = d->guided ? 2 : 1, count, out_count;
 	struct tensor *in, *given;
 	const struct tensor *t;

@@ -36,6 +36,7 @@ struct diffusion_class {
 	} components[8];
 	const char *options;  // of the task's, those that it has, a space between
 	const char *denoiser; // the component that is asked at each step
+	const char *graph;    // of it; NULL: the whole model's
 	const char *sample;   // its input of the latents
 	double time_unit;     // its input timestep counts the scheduler's times in these
 	int64_t steps;        // num_inference_steps that is usual
@@ -58,7 +59,8 @@ struct diffusion_class {
 };
 extern const struct diffusion_class diffuse_stable, diffuse_stable_image, diffuse_stable_inpaint, diffuse_stable_control,
 	diffuse_lcm, diffuse_xl, diffuse_xl_image, diffuse_xl_inpaint, diffuse_xl_control, diffuse_sd3, diffuse_flux,
-	diffuse_pixart_alpha, diffuse_pixart_sigma, diffuse_sana, diffuse_sd3_image, diffuse_flux_image, diffuse_aura;
+	diffuse_pixart_alpha, diffuse_pixart_sigma, diffuse_sana, diffuse_sd3_image, diffuse_flux_image, diffuse_aura,
+	diffuse_chroma;
 
 #define DIFFUSE_CONTROL_OPTIONS "controlnet_conditioning_scale control_guidance_start control_guidance_end"
 struct diffuse_control {

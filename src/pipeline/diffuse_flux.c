@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // FluxPipeline: T5's states of the prompt, CLIP's pooled one, and a transformer over packed latents that is told how much
-// guidance is wanted. The noise levels are shifted by the number of its tokens.
+// guidance is wanted. The noise levels are shifted by the number of its tokens. ChromaPipeline: T5's states alone, with a mask,
+// and guidance without a classifier.
 #include <string.h>
 
 #include "pipeline/diffuse.h"
@@ -55,27 +56,78 @@ static enum status give_texts(struct diffusion *d, int64_t length, struct error 
 	return STATUS_OK;
 }
 
-static enum status prepare(struct diffusion *d, struct error *err)
+// The latents' shape; UNSUPPORTED: the transformer reads others than packed ones.
+static enum status packed_shape(struct diffusion *d, struct error *err)
 {
 	const json_t *channels = json_object_get(d->denoiser->config, "in_channels");
-	int64_t tokens = d->rows / 2 * (d->columns / 2), length;
-	float *guidance = ARENA_ARRAY(d->c->a, 1, float);
-	enum status st;
 
-	if (call_has(d->c, "negative_prompt"))
-		return error_set(err, STATUS_UNSUPPORTED, "a negative_prompt of %s is not supported yet", d->kind->name);
 	if (json_is_integer(channels) && json_integer_value(channels) != 4 * d->channels)
 		return error_set(err, STATUS_UNSUPPORTED,
 			"transformer: %lld channels in, of packed latents of %lld: not supported yet",
 			(long long)json_integer_value(channels), (long long)(4 * d->channels));
 	d->rank = 3;
-	memcpy(d->shape, (int64_t[]){ 1, tokens, 4 * d->channels }, 3 * sizeof *d->shape);
-	if ((st = option_integer(d->c, "max_sequence_length", 1, DIFFUSE_SEQUENCE_MOST, DIFFUSE_SEQUENCE_MOST, &length, err)) ||
-		(st = diffuse_shift(d, tokens, err)) || (st = give_texts(d, length, err)))
+	memcpy(d->shape, (int64_t[]){ 1, d->rows / 2 * (d->columns / 2), 4 * d->channels }, 3 * sizeof *d->shape);
+	return diffuse_shift(d, d->shape[1], err);
+}
+
+static enum status prepare(struct diffusion *d, struct error *err)
+{
+	float *guidance = ARENA_ARRAY(d->c->a, 1, float);
+	int64_t length;
+	enum status st;
+
+	if (call_has(d->c, "negative_prompt"))
+		return error_set(err, STATUS_UNSUPPORTED, "a negative_prompt of %s is not supported yet", d->kind->name);
+	if ((st = packed_shape(d, err)) ||
+		(st = option_integer(
+			 d->c, "max_sequence_length", 1, DIFFUSE_SEQUENCE_MOST, DIFFUSE_SEQUENCE_MOST, &length, err)) ||
+		(st = give_texts(d, length, err)))
 		return st;
 	give_places(d, length);
 	*guidance = (float)d->guidance; // a model that is not told leaves it out
 	diffuse_give(d, "guidance", 1, (int64_t[]){ 1 }, guidance);
+	return STATUS_OK;
+}
+
+// Of the text's places those of its tokens and one more, and all of the picture's: [rows, places].
+static void give_mask(struct diffusion *d, const struct tensor *mask)
+{
+	const int64_t rows = mask->dim[0], length = mask->dim[1], places = length + d->shape[1];
+	const float *from = mask->data;
+	float *all = ARENA_ARRAY(d->c->a, rows * places + 1, float);
+
+	for (int64_t r = 0; r < rows; r++) {
+		int64_t tokens = 0;
+
+		for (int64_t i = 0; i < length; i++)
+			tokens += from[r * length + i] != 0;
+		for (int64_t i = 0; i < places; i++)
+			all[r * places + i] = i <= tokens || i >= length;
+	}
+	diffuse_give(d, "attention_mask", 2, (int64_t[]){ rows, places }, all);
+}
+
+static enum status prepare_chroma(struct diffusion *d, struct error *err)
+{
+	static const struct diffuse_encoder t5 = { "text_encoder", "tokenizer", "model.onnx" };
+	struct diffuse_output states = { "last_hidden_state", 3, NULL };
+	const char *texts[2];
+	struct tensor mask;
+	int64_t length;
+	enum status st = packed_shape(d, err);
+
+	d->guided = d->guidance > 1;
+	if (st ||
+		(st = option_integer(
+			 d->c, "max_sequence_length", 1, DIFFUSE_SEQUENCE_MOST, DIFFUSE_SEQUENCE_MOST, &length, err)) ||
+		(st = diffuse_prompts(d, 0, texts, err)) ||
+		(st = diffuse_masked_texts(
+			 d, &t5, d->guided ? texts : texts + 1, d->guided ? 2 : 1, length, &states, &mask, err)) ||
+		(st = diffuse_check_width(d, "joint_attention_dim", states.is->dim[2], t5.name, err)))
+		return st;
+	diffuse_give(d, "encoder_hidden_states", 3, states.is->dim, states.is->data);
+	give_mask(d, &mask);
+	give_places(d, length);
 	return STATUS_OK;
 }
 
@@ -91,3 +143,20 @@ const struct diffusion_class diffuse_flux = { FLUX, .name = "FluxPipeline", .opt
 
 const struct diffusion_class diffuse_flux_image = { FLUX, .name = "FluxImg2ImgPipeline", .options = OPTIONS " strength",
 	.guidance = 7, .use = DIFFUSE_VARIES, .strength = 0.6, .part_steps = true };
+
+const struct diffusion_class diffuse_chroma = {
+	.name = "ChromaPipeline",
+	.components = { { "text_encoder", "T5EncoderModel" }, { "tokenizer", NULL },
+		{ "transformer", "ChromaTransformer2DModel" }, { "vae", "AutoencoderKL" } },
+	.options = OPTIONS " negative_prompt",
+	.denoiser = "transformer",
+	.graph = "model_masked.onnx",
+	.sample = "hidden_states",
+	.time_unit = 1000,
+	.steps = 35,
+	.guidance = 5,
+	.max_shift = 1.15,
+	.multiple = 2,
+	.packed = true,
+	.prepare = prepare_chroma,
+};

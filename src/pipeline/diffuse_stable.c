@@ -56,7 +56,7 @@ const struct diffusion_class diffuse_stable_inpaint = { STABLE(), .name = "Stabl
 
 const struct diffusion_class diffuse_stable_control = { STABLE({ "controlnet", "ControlNetModel" }),
 	.name = "StableDiffusionControlNetPipeline", .options = OPTIONS " height width " DIFFUSE_CONTROL_OPTIONS,
-	.use = DIFFUSE_STEERED };
+	.graph = "model_controlled.onnx", .use = DIFFUSE_STEERED };
 
 const struct diffusion_class diffuse_lcm = {
 	.name = "LatentConsistencyModelPipeline",

@@ -127,4 +127,4 @@ const struct diffusion_class diffuse_xl_inpaint = { XL(), .name = "StableDiffusi
 
 const struct diffusion_class diffuse_xl_control = { XL({ "controlnet", "ControlNetModel" }),
 	.name = "StableDiffusionXLControlNetPipeline", .options = OPTIONS " height width " DIFFUSE_CONTROL_OPTIONS, .guidance = 5,
-	.use = DIFFUSE_STEERED };
+	.graph = "model_controlled.onnx", .use = DIFFUSE_STEERED };

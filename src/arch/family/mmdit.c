@@ -42,6 +42,10 @@ enum { TIME_WIDTH = 256 }; // of the sines
 static const double EPSILON = 1e-6;
 
 static const struct arch_graph shape_graph = { .file = "model_of_shape.onnx" };
+// Chroma: attention_mask [batch, joint_sequence] of the text and the picture, besides. As the class has it, attention between two
+// places has the product of their masks added to its score, which is 1 or 0 in its pipeline.
+static const struct arch_graph masked_graph = { .file = "model_masked.onnx", .by_name = true };
+static const struct arch_graph *const chroma_graphs[] = { &masked_graph, NULL };
 static const struct arch_graph *const qwen_graphs[] = { &shape_graph, NULL };
 
 // ---- resolve --------------------------------------------------------------------------------------------------------------
@@ -182,6 +186,7 @@ struct steering {
 	graph_value time; // [batch, width], activated
 	graph_value rows; // [batch, n * width]: the modulations of all blocks; NO_VALUE: each makes its own of `time`
 	graph_value cos, sin;
+	graph_value bias; // of attention, [batch, 1, places, places]; NO_VALUE: none
 };
 
 struct stream {
@@ -223,8 +228,8 @@ static graph_value attend(struct build *b, struct projected p, const struct stee
 		p.k = rope_turn_by(b, p.k, by->cos, by->sin, m->heads, true);
 	}
 	return op_attention(b->g,
-		&(struct attention){
-			p.q, p.k, p.v, .heads = m->heads, .scale = (float)(1 / sqrt((double)m->width / (double)m->heads)) });
+		&(struct attention){ p.q, p.k, p.v, .bias = by ? by->bias : NO_VALUE, .heads = m->heads,
+			.scale = (float)(1 / sqrt((double)m->width / (double)m->heads)) });
 }
 
 static graph_value joined(struct build *b, graph_value text, graph_value picture)
@@ -491,6 +496,11 @@ static void place_given(struct build *b, struct steering *by, graph_value pictur
 	graph_value of_text = graph_input(g, "txt_ids", DTYPE_F32, 2, shape);
 	graph_value all = op_concat(g, 2, (graph_value[]){ of_text, of_picture }, 0);
 	axes_tables(b, &m->axes, op_unsqueeze(g, all, 0), &by->cos, &by->sin);
+	if (b->which != &masked_graph)
+		return;
+	int64_t rows[] = { graph_symbol(g, "batch"), graph_symbol(g, "joint_sequence") };
+	graph_value mask = op_unsqueeze(g, graph_input(g, "attention_mask", DTYPE_F32, 2, rows), 1);
+	by->bias = op_mul(g, op_unsqueeze(g, mask, 1), op_unsqueeze(g, mask, 3));
 }
 
 static void build_flux(struct build *b)
@@ -595,6 +605,7 @@ const struct family chroma = {
 	.resolve = resolve_chroma,
 	.build = build_flux,
 	.heads = heads,
+	.graphs = chroma_graphs,
 	.hints = packed_hints,
 };
 
