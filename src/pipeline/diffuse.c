@@ -19,7 +19,7 @@
 static const struct diffusion_class *const classes[] = { &diffuse_stable, &diffuse_stable_image, &diffuse_stable_inpaint,
 	&diffuse_stable_control, &diffuse_lcm, &diffuse_xl, &diffuse_xl_image, &diffuse_xl_inpaint, &diffuse_xl_control,
 	&diffuse_pixart_alpha, &diffuse_pixart_sigma, &diffuse_sana, &diffuse_sd3_image, &diffuse_flux_image, &diffuse_aura,
-	&diffuse_chroma, &diffuse_sd3, &diffuse_flux };
+	&diffuse_chroma, &diffuse_lumina, &diffuse_sd3, &diffuse_flux };
 
 // ---- the folder -------------------------------------------------------------------------------------------------------------
 
@@ -240,7 +240,7 @@ static enum status read_asked(struct diffusion *d, struct error *err)
 
 static enum status open_scheduler(struct diffusion *d, struct error *err)
 {
-	struct scheduler_asked asked = { .steps = d->steps, .mu = d->mu, .own_sigmas = d->kind->packed };
+	struct scheduler_asked asked = { .steps = d->steps, .mu = d->mu, .own_sigmas = d->kind->packed || d->kind->own_sigmas };
 	enum status st = option_real(d->c, "eta", 0, &asked.eta, err);
 
 	if (!st && !(asked.eta >= 0 && asked.eta <= 1))
@@ -369,8 +369,10 @@ static struct tensor time_input(const struct diffusion *d, size_t step, struct a
 	size_t rows = d->guided ? 2 : 1;
 	float *time = ARENA_ARRAY(a, rows, float);
 
-	for (size_t i = 0; i < rows; i++)
+	for (size_t i = 0; i < rows; i++) {
 		time[i] = (float)scheduler_time(d->scheduler, step) / (float)d->kind->time_unit * (float)d->time_scale;
+		time[i] = d->kind->is_backward ? 1 - time[i] : time[i];
+	}
 	return (struct tensor){ .name = "timestep",
 		.dtype = DTYPE_F32,
 		.rank = 1,
@@ -421,6 +423,29 @@ static enum status inputs_at(
 	return st;
 }
 
+// x, the answer without the prompt, becomes that + guidance * (with it - that).
+static void guide(const struct diffusion *d, size_t step, float *x, const float *with)
+{
+	const size_t width = (size_t)d->shape[d->rank - 1];
+
+	if ((double)(step + 1) / (double)scheduler_steps(d->scheduler) > d->guided_share) {
+		memcpy(x, with, d->n * sizeof *x);
+		return;
+	}
+	for (size_t i = 0; i < d->n; i++)
+		x[i] += (float)d->guidance * (with[i] - x[i]);
+	for (size_t row = 0; d->normalises && row < d->n; row += width) {
+		double is = 0, wanted = 0;
+
+		for (size_t i = row; i < row + width; i++) {
+			is += (double)x[i] * x[i];
+			wanted += (double)with[i] * with[i];
+		}
+		for (size_t i = row; i < row + width; i++)
+			x[i] *= (float)sqrt(wanted / is);
+	}
+}
+
 // What the denoiser answers at a step, [n] in `a`; of two rows: without the prompt + guidance * (with it - without it).
 static enum status ask(struct diffusion *d, size_t step, struct arena *a, float **out, struct error *err)
 {
@@ -439,8 +464,10 @@ static enum status ask(struct diffusion *d, size_t step, struct arena *a, float 
 		return error_set(err, STATUS_UNSUPPORTED,
 			"%s: what it answers has not the shape of its latents: not supported yet", d->kind->denoiser);
 	*out = t->data;
-	for (size_t i = 0; d->guided && i < d->n; i++)
-		(*out)[i] += (float)d->guidance * ((*out)[own + i] - (*out)[i]);
+	if (d->guided)
+		guide(d, step, *out, *out + own);
+	for (size_t i = 0; d->kind->is_backward && i < d->n; i++)
+		(*out)[i] = -(*out)[i];
 	return STATUS_OK;
 }
 
@@ -562,7 +589,7 @@ static enum status answer_image(struct diffusion *d, const struct tensor *sample
 
 TASK(text_to_image)
 {
-	struct diffusion d = { .c = c, .time_scale = 1 };
+	struct diffusion d = { .c = c, .time_scale = 1, .guided_share = 1 };
 	const struct tensor *sample;
 	enum status st;
 

@@ -38,6 +38,8 @@ struct diffusion_class {
 	const char *denoiser; // the component that is asked at each step
 	const char *graph;    // of it; NULL: the whole model's
 	const char *sample;   // its input of the latents
+	bool own_sigmas;      // the scheduler's noise levels are the class's, equal steps
+	bool is_backward;     // its input timestep is 1 - that, and its answer the other way
 	double time_unit;     // its input timestep counts the scheduler's times in these
 	int64_t steps;        // num_inference_steps that is usual
 	double guidance;
@@ -60,7 +62,7 @@ struct diffusion_class {
 extern const struct diffusion_class diffuse_stable, diffuse_stable_image, diffuse_stable_inpaint, diffuse_stable_control,
 	diffuse_lcm, diffuse_xl, diffuse_xl_image, diffuse_xl_inpaint, diffuse_xl_control, diffuse_sd3, diffuse_flux,
 	diffuse_pixart_alpha, diffuse_pixart_sigma, diffuse_sana, diffuse_sd3_image, diffuse_flux_image, diffuse_aura,
-	diffuse_chroma;
+	diffuse_chroma, diffuse_lumina;
 
 #define DIFFUSE_CONTROL_OPTIONS "controlnet_conditioning_scale control_guidance_start control_guidance_end"
 struct diffuse_control {
@@ -77,7 +79,9 @@ struct diffusion {
 	struct scheduler *scheduler;
 	json_t *scheduler_config;
 	double guidance, mu;
-	bool guided; // two rows: without the prompt (or with the negative one), and with it
+	double guided_share; // of the steps, in which guidance counts
+	bool normalises;     // with guidance each row of the answer is as long as that with the prompt
+	bool guided;         // two rows: without the prompt (or with the negative one), and with it
 	int64_t steps, seed;
 	double time_scale;                // the denoiser's timestep is the scheduler's times this
 	int64_t asked_size[2];            // height and width that the answer has, where what is made is binned; else 0

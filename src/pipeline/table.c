@@ -83,7 +83,7 @@ const struct pipeline_task pipeline_tasks[] = {
 		"num_inference_steps guidance_scale strength height width seed negative_prompt eta max_sequence_length prompt_2 "
 		"prompt_3 "
 		"negative_prompt_2 negative_prompt_3 original_size crops_coords_top_left target_size use_resolution_binning "
-		"complex_human_instruction "
+		"complex_human_instruction system_prompt cfg_normalization cfg_trunc_ratio "
 		"controlnet_conditioning_scale control_guidance_start control_guidance_end",
 		NULL, .run = task_text_to_image },
 	{ "text-to-audio",

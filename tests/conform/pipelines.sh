@@ -4,7 +4,7 @@
 . "${SOURCE:?the source folder}/tests/conform/lib_folders.sh"
 cases=$SOURCE/tests/conform/pipeline
 "$ASSAY" platforms >"$work/out" 2>"$work/err"
-all_agree 59 '^ok ' "$cases"/*/
+all_agree 60 '^ok ' "$cases"/*/
 
 damage() { # FOLDER SED-EXPRESSION WHAT
 	wrong "$cases/$1" pipeline.json "$2" "^FAIL copy .*$3"
@@ -91,6 +91,10 @@ wrong "$cases/text-to-image-sana" scheduler/scheduler_config.json 's/"flow_shift
 wrong "$cases/text-to-image-sana" transformer/config.json 's/"timestep_scale": 0\.7/"timestep_scale": 1.0/' "$picture"
 damage text-to-image-chroma 's/"max_sequence_length": 24/"max_sequence_length": 23/' 'image: .* off'
 damage text-to-image-chroma 's/"blurry"/"noisy"/' 'answers.0..image: .* off'
+damage text-to-image-lumina2 's/"blurry"/"noisy"/' 'answers.0..image: .* off'
+damage text-to-image-lumina2 's/"system_prompt": "Draw/"system_prompt": "Paint/' 'answers.1..image: .* off'
+damage text-to-image-lumina2 's/"cfg_normalization": false/"cfg_normalization": true/' 'answers.1..image: .* off'
+damage text-to-image-lumina2 's/"cfg_trunc_ratio": 0\.7/"cfg_trunc_ratio": 1.0/' 'answers.1..image: .* off'
 damage text-to-image-auraflow 's/"max_sequence_length": 24/"max_sequence_length": 6/' 'image: .* off'
 damage text-to-image-auraflow 's/"blurry"/"noisy"/' 'answers.0..image: .* off'
 damage text-to-image-sd35-picture 's/"strength": 0\.6/"strength": 0.5/' 'image: .* off'

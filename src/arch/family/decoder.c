@@ -579,6 +579,16 @@ static graph_value cycled_layers(struct build *b, struct body *io, graph_value x
 	return high;
 }
 
+// Where a model by itself reads a text for others: what model.onnx gives, and penultimate_hidden_state [batch, sequence, hidden]:
+// what the last layer reads, without the last norm.
+static bool reads_for_others(const struct spec *s)
+{
+	return s->head == &head_model && s->layers > 0 && !s->cycles;
+}
+
+static const struct arch_graph encoder_graph = { .file = "text_encoder.onnx", .there = reads_for_others, .by_name = true };
+static const struct arch_graph *const graphs[] = { &encoder_graph, NULL };
+
 static void body(struct build *b, struct body *io)
 {
 	struct graph *g = b->g;
@@ -623,6 +633,8 @@ static void body(struct build *b, struct body *io)
 			x = op_add(g, x, io->deep[b->layer]);
 		states_add(io, s->altup ? altup_active(b, x) : x);
 	}
+	if (b->which == &encoder_graph && !graph_failed(g))
+		graph_output(g, "penultimate_hidden_state", io->states[io->state_count - 2]);
 	if (s->altup)
 		x = altup_end(b, x);
 	if (s->hyper)
@@ -665,6 +677,7 @@ const struct family decoder = {
 	.build = build,
 	.body = body,
 	.heads = heads,
+	.graphs = graphs,
 	.sizes = recurrence_sizes,
 	.any_heads = true,
 	.may_unturn = true,
