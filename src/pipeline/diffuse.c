@@ -19,7 +19,7 @@
 static const struct diffusion_class *const classes[] = { &diffuse_stable, &diffuse_stable_image, &diffuse_stable_inpaint,
 	&diffuse_stable_control, &diffuse_lcm, &diffuse_xl, &diffuse_xl_image, &diffuse_xl_inpaint, &diffuse_xl_control,
 	&diffuse_pixart_alpha, &diffuse_pixart_sigma, &diffuse_sana, &diffuse_sd3_image, &diffuse_flux_image, &diffuse_aura,
-	&diffuse_chroma, &diffuse_lumina, &diffuse_sd3, &diffuse_flux };
+	&diffuse_chroma, &diffuse_lumina, &diffuse_flux_inpaint, &diffuse_sd3, &diffuse_flux };
 
 // ---- the folder -------------------------------------------------------------------------------------------------------------
 
@@ -205,18 +205,14 @@ static enum status read_size(struct diffusion *d, struct error *err)
 // Members of the input that this class does not read are refused, as options are.
 static enum status check_members(const struct diffusion *d, struct error *err)
 {
+	const enum diffuse_use use = d->kind->use;
+	const bool draws = use == DIFFUSE_VARIES || (use == DIFFUSE_FILLS && d->kind->packed); // always, of the seed
+	const char *pictures = use == DIFFUSE_WITHOUT ? NULL : use == DIFFUSE_FILLS ? "image mask_image" : "image", *key;
 	const json_t *value;
-	const char *key;
-
-	const char *pictures = d->kind->use == DIFFUSE_WITHOUT ? NULL
-		: d->kind->use == DIFFUSE_FILLS                ? "image mask_image"
-							       : "image";
 
 	json_object_foreach((json_t *)(uintptr_t)d->c->input, key, value)
 	{
-		if (!words_have(d->kind->use == DIFFUSE_VARIES ? "prompt negative_prompt options"
-							       : "prompt negative_prompt latents options",
-			    key) &&
+		if (!words_have(draws ? "prompt negative_prompt options" : "prompt negative_prompt latents options", key) &&
 			!words_have(pictures, key) && !words_have(d->kind->options, key))
 			return error_set(
 				err, STATUS_UNSUPPORTED, "the input's %.100s of %s is not supported yet", key, d->kind->name);

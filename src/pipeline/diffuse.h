@@ -62,7 +62,7 @@ struct diffusion_class {
 extern const struct diffusion_class diffuse_stable, diffuse_stable_image, diffuse_stable_inpaint, diffuse_stable_control,
 	diffuse_lcm, diffuse_xl, diffuse_xl_image, diffuse_xl_inpaint, diffuse_xl_control, diffuse_sd3, diffuse_flux,
 	diffuse_pixart_alpha, diffuse_pixart_sigma, diffuse_sana, diffuse_sd3_image, diffuse_flux_image, diffuse_aura,
-	diffuse_chroma, diffuse_lumina;
+	diffuse_chroma, diffuse_lumina, diffuse_flux_inpaint;
 
 #define DIFFUSE_CONTROL_OPTIONS "controlnet_conditioning_scale control_guidance_start control_guidance_end"
 struct diffuse_control {
@@ -98,8 +98,8 @@ struct diffusion {
 	size_t first;            // step of the scheduler that is begun with
 	int64_t beside_channels; // maps that the denoiser reads beside the latents at each step; 0: none
 	float *beside;           // [beside_channels, rows, columns]
-	// Of a picture that is kept where the mask is black: its latents [n], the first noise [n], and [rows, columns] of which
-	// places are made anew (1), else 0; room for its latents at a step.
+	// Of a picture that is kept where the mask is black, [n] each: its latents, the first noise, which of them are made anew
+	// (1), else 0; room for its latents at a step.
 	float *clean, *noise, *chosen, *kept_now;
 	struct diffuse_control control;
 	struct tensor given[DIFFUSE_GIVEN_MOST]; // the denoiser's inputs that stay the same

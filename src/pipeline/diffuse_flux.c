@@ -139,10 +139,13 @@ static enum status prepare_chroma(struct diffusion *d, struct error *err)
 #define OPTIONS "num_inference_steps guidance_scale height width seed max_sequence_length"
 
 const struct diffusion_class diffuse_flux = { FLUX, .name = "FluxPipeline", .options = OPTIONS, .guidance = 3.5,
-	.with_image = &diffuse_flux_image };
+	.with_image = &diffuse_flux_image, .with_mask = &diffuse_flux_inpaint };
 
 const struct diffusion_class diffuse_flux_image = { FLUX, .name = "FluxImg2ImgPipeline", .options = OPTIONS " strength",
-	.guidance = 7, .use = DIFFUSE_VARIES, .strength = 0.6, .part_steps = true };
+	.guidance = 7, .use = DIFFUSE_VARIES, .strength = 0.6, .part_steps = true, .with_mask = &diffuse_flux_inpaint };
+
+const struct diffusion_class diffuse_flux_inpaint = { FLUX, .name = "FluxInpaintPipeline", .options = OPTIONS " strength",
+	.guidance = 7, .use = DIFFUSE_FILLS, .strength = 0.6, .part_steps = true };
 
 const struct diffusion_class diffuse_chroma = {
 	.name = "ChromaPipeline",

@@ -121,6 +121,18 @@ static enum status read_strength(struct diffusion *d, struct error *err)
 	return STATUS_OK;
 }
 
+// A map [channels, rows, columns] as the denoiser reads latents.
+static float *packed_of(const struct diffusion *d, float *map)
+{
+	float *out = map;
+
+	if (d->kind->packed) {
+		out = ARENA_ARRAY(d->c->a, d->n + 1, float);
+		flux_pack(map, d->channels, d->rows, d->columns, out);
+	}
+	return out;
+}
+
 static enum status vary(struct diffusion *d, struct error *err)
 {
 	float *clean = ARENA_ARRAY(d->c->a, d->n + 1, float), *noise = ARENA_ARRAY(d->c->a, d->n + 1, float);
@@ -129,12 +141,7 @@ static enum status vary(struct diffusion *d, struct error *err)
 
 	if (st || (st = encode(d, colours_of(d->c->a, &picture, true), clean, err)))
 		return st;
-	if (d->kind->packed) {
-		float *map = clean;
-
-		clean = ARENA_ARRAY(d->c->a, d->n + 1, float);
-		flux_pack(map, d->channels, d->rows, d->columns, clean);
-	}
+	clean = packed_of(d, clean);
 	diffuse_draw(d, noise);
 	scheduler_add_noise(d->scheduler, d->first, clean, noise, d->x, d->n);
 	return STATUS_OK;
@@ -142,13 +149,13 @@ static enum status vary(struct diffusion *d, struct error *err)
 
 // ---- a mask -----------------------------------------------------------------------------------------------------------------
 
-// Of each place of the latents whether it is made anew: the pixel in its corner counts.
-static float *chosen_places(const struct diffusion *d, const float *chosen)
+// Of each of the latents whether its place is made anew: the pixel in its corner counts.
+static float *chosen_latents(const struct diffusion *d, const float *chosen)
 {
-	float *out = ARENA_ARRAY(d->c->a, d->rows * d->columns + 1, float);
+	float *out = ARENA_ARRAY(d->c->a, d->n + 1, float);
 
-	for (int64_t i = 0; i < d->rows * d->columns; i++)
-		out[i] = chosen[i / d->columns * d->factor * d->columns * d->factor + i % d->columns * d->factor];
+	for (int64_t i = 0; i < (int64_t)d->n; i++)
+		out[i] = chosen[(i / d->columns % d->rows * d->columns * d->factor + i % d->columns) * d->factor];
 	return out;
 }
 
@@ -162,6 +169,7 @@ static enum status begin_filling(struct diffusion *d, float *picture, struct err
 	d->noise = ARENA_ARRAY(d->c->a, d->n + 1, float);
 	if ((!d->beside || !(stored || is_whole)) && (st = encode(d, picture, d->clean, err)))
 		return st;
+	d->clean = packed_of(d, d->clean);
 	if (stored)
 		st = diffuse_stored_latents(d, d->noise, err);
 	else
@@ -188,8 +196,9 @@ static enum status fill(struct diffusion *d, struct error *err)
 	d->beside = d->beside_channels ? ARENA_ARRAY(d->c->a, places + d->n + 1, float) : NULL;
 	if ((st = begin_filling(d, picture, err)))
 		return st;
-	d->chosen = chosen_places(d, chosen);
+	d->chosen = chosen_latents(d, chosen);
 	if (!d->beside) {
+		d->chosen = packed_of(d, d->chosen);
 		d->drawn += d->n; // the class encodes what is kept, too, and does not read it
 		return STATUS_OK;
 	}
@@ -201,7 +210,6 @@ static enum status fill(struct diffusion *d, struct error *err)
 
 void diffuse_keep(struct diffusion *d, size_t step)
 {
-	const size_t places = (size_t)(d->rows * d->columns);
 	float *clean = d->clean;
 
 	if (!d->chosen || d->beside)
@@ -211,7 +219,7 @@ void diffuse_keep(struct diffusion *d, size_t step)
 		scheduler_add_noise(d->scheduler, step + 1, d->clean, d->noise, clean, d->n);
 	}
 	for (size_t i = 0; i < d->n; i++)
-		d->x[i] = d->chosen[i % places] != 0 ? d->x[i] : clean[i];
+		d->x[i] = d->chosen[i] != 0 ? d->x[i] : clean[i];
 }
 
 enum status diffuse_begin(struct diffusion *d, struct error *err)

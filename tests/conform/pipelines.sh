@@ -98,7 +98,8 @@ damage text-to-image-lumina2 's/"cfg_trunc_ratio": 0\.7/"cfg_trunc_ratio": 1.0/'
 damage text-to-image-auraflow 's/"max_sequence_length": 24/"max_sequence_length": 6/' 'image: .* off'
 damage text-to-image-auraflow 's/"blurry"/"noisy"/' 'answers.0..image: .* off'
 damage text-to-image-sd35-picture 's/"strength": 0\.6/"strength": 0.5/' 'image: .* off'
-damage text-to-image-flux-picture 's/"strength": 0\.7/"strength": 0.5/' 'image: .* off'
+damage text-to-image-flux-pictures 's/"strength": 0\.7/"strength": 0.5/' 'answers.0..image: .* off'
+damage text-to-image-flux-pictures 's/input-mask/input-photo/' 'answers.1..image: .* off'
 # Sounds out of texts: the tokenizer's blanks, the pace, when a spectrogram ends, and the vocoder.
 wrong "$cases/text-to-audio-vits" tokenizer_config.json 's/"add_blank": true/"add_blank": false/' '^FAIL copy .*audio: shape .*, expected .1976.'
 wrong "$cases/text-to-audio-vits" tokenizer_config.json 's/"normalize": true/"normalize": false/' '^FAIL copy .*audio: shape .*, expected .1976.'
@@ -161,7 +162,9 @@ refused text-to-image-flux 's/"latents"/"negative_prompt": "blurry", "latents"/'
 refused text-to-image-sdxl 's/"crops_coords_top_left": \[/"crops_coords_top_left": [ 1,/' 'crops_coords_top_left is a list of 2 whole numbers from 0 to'
 refused text-to-image-sdxl 's/"prompt_2"/"prompt_3"/' 'the option prompt_3 of StableDiffusionXLPipeline is not supported yet'
 refused text-to-image-sd15 's/"negative_prompt"/"prompt_2"/' "the input's prompt_2 of StableDiffusionPipeline is not supported yet"
-refused text-to-image-flux-picture '0,/"image"/s//"mask_image": "input-photo.png", "image"/' "the input's mask_image of FluxImg2ImgPipeline is not supported yet"
+refused text-to-image-flux-pictures '0,/"image"/s//"latents": "x", "image"/' "the input's latents of FluxImg2ImgPipeline is not supported yet"
+refused text-to-image-flux-pictures 's/"mask_image"/"latents": "x", "mask_image"/' "the input's latents of FluxInpaintPipeline is not supported yet"
+refused text-to-image-sd35-picture '0,/"image"/s//"mask_image": "input-photo.png", "image"/' "the input's mask_image of StableDiffusion3Img2ImgPipeline is not supported yet"
 refused text-to-image-pixart-sigma 's/"height": 20/"height": 0/' 'height is a whole number from 1 to 4096'
 refused text-to-image-sana 's/"use_resolution_binning": false/"use_resolution_binning": 1/' 'use_resolution_binning is true or false'
 refused text-to-image-sana 's/"Enhance:"/7/' 'complex_human_instruction is a list of texts, or null'
