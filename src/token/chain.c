@@ -43,7 +43,7 @@ static enum status add_steps(struct chain *c, struct arena *a, const json_t *fro
 	if (!kind)
 		return error_set(err, STATUS_BAD_INPUT, "a step of the type \"%s\" is not known", type ? type : "(none)");
 	struct step *step = &c->steps[c->count];
-	*step = (struct step){ .kind = kind };
+	*step = (struct step){ .kind = kind, .patterns = c->patterns };
 	if (kind->parse && (s = kind->parse(step, a, from, err)))
 		return error_prefix(err, "%s", kind->name);
 	c->count++;
@@ -142,14 +142,16 @@ enum status member_char(const json_t *o, const char *key, uint32_t *out, struct 
 	return STATUS_OK;
 }
 
-enum status member_pattern(const json_t *o, struct arena *a, struct pattern **out, struct error *err)
+enum status member_pattern(const json_t *o, struct pattern_list *all, struct pattern **out, struct error *err)
 {
 	const json_t *v = json_object_get(o, "pattern"), *text = json_object_get(v, "String");
 
-	if (json_is_string(text))
-		return pattern_literal(out, a, json_string_value(text), json_string_length(text), err);
+	if (json_is_string(text)) {
+		*out = pattern_literal(all->a, json_string_value(text), json_string_length(text));
+		return STATUS_OK;
+	}
 	text = json_object_get(v, "Regex");
 	if (!json_is_string(text))
 		return wrong("pattern", "{\"String\": ..} or {\"Regex\": ..}", err);
-	return pattern_regex(out, a, json_string_value(text), json_string_length(text), err);
+	return pattern_regex(out, all, json_string_value(text), json_string_length(text), err);
 }

@@ -49,12 +49,14 @@ struct step_kind {
 struct step {
 	const struct step_kind *kind;
 	void *own;
+	struct pattern_list *patterns; // of the tokenizer; while it is parsed
 };
 struct chain {
 	struct step *steps;
 	size_t count;
 	const struct step_kind *kinds; // the table; ends with a row without a name
 	const char *list;              // the member of a Sequence: "normalizers"
+	struct pattern_list *patterns; // of the tokenizer
 };
 extern const struct step_kind normalizer_kinds[], pretokenizer_kinds[], post_kinds[], decoder_kinds[];
 
@@ -67,8 +69,8 @@ enum status member_bool(const json_t *o, const char *key, bool *out, struct erro
 enum status member_size(const json_t *o, const char *key, size_t *out, struct error *err); // below 2^31
 enum status member_text(const json_t *o, const char *key, struct arena *a, struct slice *out, struct error *err);
 enum status member_char(const json_t *o, const char *key, uint32_t *out, struct error *err);
-enum status member_needed(const json_t *o, const char *key, struct error *err);                        // is it there?
-enum status member_pattern(const json_t *o, struct arena *a, struct pattern **out, struct error *err); // "pattern"
+enum status member_needed(const json_t *o, const char *key, struct error *err); // is it there?
+enum status member_pattern(const json_t *o, struct pattern_list *all, struct pattern **out, struct error *err); // "pattern"
 struct slice slice_copy(struct arena *a, struct slice s);
 bool base64_read(struct arena *a, struct slice s, struct slice *out); // false: it has other characters
 struct slice slice_text(const char *s);                               // of a NUL-terminated one
@@ -216,6 +218,7 @@ struct tokenizer {
 	struct model model;
 	struct added_tokens added;
 	struct chain normalizers, pretokenizers, posts, decoders;
+	struct pattern_list patterns;
 	bool cuts, pads;
 	bool ctc; // frames are decoded: of the same labels in a row one counts
 	struct truncation truncation;

@@ -20,17 +20,18 @@ static void release(void *tokenizer)
 	flow_done(&t->flow);
 	free(t->tokens.items);
 	free(t->characters);
+	pattern_list_done(&t->patterns);
 }
 
 struct tokenizer *tokenizer_new(struct arena *a)
 {
 	struct tokenizer *t = ARENA_NEW(a, struct tokenizer);
 
-	t->a = a;
-	t->normalizers = (struct chain){ .kinds = normalizer_kinds, .list = "normalizers" };
-	t->pretokenizers = (struct chain){ .kinds = pretokenizer_kinds, .list = "pretokenizers" };
-	t->posts = (struct chain){ .kinds = post_kinds, .list = "processors" };
-	t->decoders = (struct chain){ .kinds = decoder_kinds, .list = "decoders" };
+	t->a = t->patterns.a = a;
+	t->normalizers = (struct chain){ .kinds = normalizer_kinds, .list = "normalizers", .patterns = &t->patterns };
+	t->pretokenizers = (struct chain){ .kinds = pretokenizer_kinds, .list = "pretokenizers", .patterns = &t->patterns };
+	t->posts = (struct chain){ .kinds = post_kinds, .list = "processors", .patterns = &t->patterns };
+	t->decoders = (struct chain){ .kinds = decoder_kinds, .list = "decoders", .patterns = &t->patterns };
 	t->model.unk_entry = VOCAB_NONE;
 	t->model.prefix = t->model.suffix = t->model.unk = slice_text("");
 	t->model.longest_word = 100;

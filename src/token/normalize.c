@@ -385,7 +385,7 @@ struct replace {
 enum status replace_parse(struct step *s, struct arena *a, const json_t *from, struct error *err)
 {
 	struct replace *r = s->own = ARENA_NEW(a, struct replace);
-	enum status status = member_pattern(from, a, &r->pattern, err);
+	enum status status = member_pattern(from, s->patterns, &r->pattern, err);
 
 	if (status != STATUS_OK || (status = member_needed(from, "content", err)))
 		return status;

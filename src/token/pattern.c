@@ -14,15 +14,30 @@
 
 #include <pcre2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "token/grown.h"
 #include "token/unicode.h"
+
+// What the expressions of one file may come to. Published files have up to 20 of them, of 2 KiB together, and 40 KiB for PCRE2.
+enum {
+	EXPRESSIONS_MOST = 256,
+	SOURCE_MOST = 1 << 16,                // bytes, as they are written
+	EXPANDED_MOST = 1 << 20,              // bytes, as PCRE2 is given them
+	SETS_MOST = 128,                      // computed; each is 136 KiB while an expression is read
+	PROPERTIES_MOST = 16,                 // of those of PCRE2, computed: each is asked for all characters
+	IN_RANGES_MOST = 128 * UNICODE_END,   // characters in the ranges of sets: PCRE2 goes through them where case is ignored
+	JIT_MOST = 1 << 17                    // bytes of PCRE2's code that are compiled further; what is behind is interpreted
+};
 
 struct pattern {
 	const char *literal; // NULL: an expression
 	size_t nbytes;
+	const char *source; // the expression as it was written, nbytes of it
+	struct pattern *next;
 	pcre2_code *code;
 	pcre2_match_data *data;
 	pcre2_match_context *limits;
@@ -34,6 +49,7 @@ struct pattern {
 // same computed, where it had to be.
 enum { SET_WORDS = UNICODE_END / 32 };
 struct set {
+	struct reader *r;
 	struct text items;
 	uint32_t *bits; // SET_WORDS; NULL: not computed
 	bool negated;
@@ -42,9 +58,10 @@ struct set {
 struct reader {
 	const char *at, *end;
 	struct text out;
-	struct arena *a;
+	struct arena *a; // while it is read
+	struct pattern_list *all;
 	bool extended; // (?x)
-	int depth, computed;
+	int depth;
 	struct error *err;
 	bool failed;
 };
@@ -57,26 +74,40 @@ static void refuse(struct reader *r, const char *why)
 	r->at = r->end;
 }
 
-static void add_bits(uint32_t *bits, uint32_t first, uint32_t last)
+// nbytes: of what is being written for PCRE2.
+static void weigh(struct reader *r, size_t nbytes)
 {
-	for (uint32_t c = first; c <= last && c < UNICODE_END; c++)
-		bits[c / 32] |= 1u << c % 32;
+	if (r->all->expanded + nbytes > EXPANDED_MOST || r->all->in_ranges > IN_RANGES_MOST)
+		refuse(r, "its sets, or those of the file's expressions together, are too large");
 }
 
+static void add_bits(uint32_t *bits, uint32_t first, uint32_t last)
+{
+	last = last < UNICODE_END ? last : UNICODE_END - 1;
+	for (uint32_t c = first, n; c <= last; c += n) {
+		n = 32 - c % 32 < last - c + 1 ? 32 - c % 32 : last - c + 1;
+		bits[c / 32] |= (n == 32 ? UINT32_MAX : (1u << n) - 1) << c % 32;
+	}
+}
+
+// Zero. Beyond the file's limit the expression is refused.
 static uint32_t *new_bits(struct reader *r)
 {
-	if (++r->computed > 64) { // each is 136 KiB
-		refuse(r, "too many sets within sets");
-		r->computed = 0;
-	}
+	if (r->all->sets == SETS_MOST)
+		refuse(r, "too many sets that must be computed");
+	else
+		r->all->sets++;
 	return ARENA_ARRAY(r->a, SET_WORDS, uint32_t);
 }
 
 static void add_range(struct set *s, uint32_t first, uint32_t last)
 {
-	if (s->bits)
+	if (s->bits) {
 		add_bits(s->bits, first, last);
-	else if (first == last)
+		return;
+	}
+	s->r->all->in_ranges += last - first + 1;
+	if (first == last)
 		text_addf(&s->items, "\\x{%x}", first);
 	else
 		text_addf(&s->items, "\\x{%x}-\\x{%x}", first, last);
@@ -115,22 +146,35 @@ static uint32_t category_mask(const char *name, size_t length)
 	return mask;
 }
 
+// Characters in a row of the same category, over all of Unicode: found once for a file.
+static void find_runs(struct pattern_list *all)
+{
+	size_t room = 0;
+
+	for (uint32_t c = 0, first; c < UNICODE_END;) {
+		uint8_t category = unicode_of(first = c)->category;
+		while (c < UNICODE_END && unicode_of(c)->category == category)
+			c++;
+		if (all->run_count == room) {
+			room = room * 2 + 4096;
+			all->runs = grown(all->runs, room, sizeof *all->runs);
+		}
+		all->runs[all->run_count++] = (struct unicode_range){ first, c - 1, category };
+	}
+}
+
 static void add_categories(struct set *s, uint32_t mask)
 {
-	if (s->bits) {
-		for (uint32_t c = 0; c < UNICODE_END; c++)
-			if (mask >> unicode_of(c)->category & 1)
-				s->bits[c / 32] |= 1u << c % 32;
+	struct pattern_list *all = s->r->all;
+	uint32_t by_run = s->bits ? mask : mask & 1; // what is not assigned: PCRE2 may know of less or more
+
+	if (by_run && !all->runs)
+		find_runs(all);
+	for (size_t i = 0; by_run && i < all->run_count; i++)
+		if (by_run >> all->runs[i].category & 1)
+			add_range(s, all->runs[i].first, all->runs[i].last);
+	if (s->bits)
 		return;
-	}
-	if (mask & 1) // what is not assigned: PCRE2 may know of less or more
-		for (uint32_t c = 0; c < UNICODE_END; c++) {
-			uint32_t first = c;
-			while (c < UNICODE_END && !unicode_of(c)->category)
-				c++;
-			if (c > first)
-				add_range(s, first, c - 1);
-		}
 	for (int i = 1; i < UNICODE_CATEGORY_COUNT; i++)
 		if (mask >> i & 1)
 			text_addf(&s->items, "\\p{%.2s}", &UNICODE_CATEGORIES[2 * i]);
@@ -189,24 +233,74 @@ static void add_spans(struct set *s, const struct span *spans, size_t n)
 }
 #define ADD_SPANS(s, spans) add_spans(s, spans, sizeof spans / sizeof *spans)
 
-// Every character asked, for sets that are computed.
-static bool add_property(struct set *s, const char *name)
+static void join(uint32_t *bits, const uint32_t *with)
 {
-	char text[80], utf8[4];
-	int code;
-	size_t where;
+	for (size_t i = 0; i < SET_WORDS; i++)
+		bits[i] |= with[i];
+}
 
-	snprintf(text, sizeof text, "\\p{%s}", name);
-	pcre2_code *c = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_UCP, &code, &where, NULL);
+// Every character asked, 1024 at a time.
+static bool ask_property(uint32_t *bits, const char *name)
+{
+	enum { BLOCK = 1024 };
+	char expression[88], text[4 * BLOCK];
+	int code;
+	size_t where, length;
+
+	snprintf(expression, sizeof expression, "\\p{%s}+", name);
+	pcre2_code *c =
+		pcre2_compile((PCRE2_SPTR)expression, PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_UCP, &code, &where, NULL);
 	pcre2_match_data *data = pcre2_match_data_create(1, NULL);
 	bool known = c && data;
-	for (uint32_t u = 0; known && u < UNICODE_END; u++)
-		if ((u < 0xD800 || u >= 0xE000) &&
-			pcre2_match(c, (PCRE2_SPTR)utf8, utf8_put(utf8, u), 0, PCRE2_NO_UTF_CHECK, data, NULL) > 0)
-			s->bits[u / 32] |= 1u << u % 32;
+	for (uint32_t u = 0; known && u < UNICODE_END; u += BLOCK) {
+		size_t n = 0;
+		if (u >= 0xD800 && u < 0xE000)
+			continue;
+		for (uint32_t i = 0; i < BLOCK; i++)
+			n += utf8_put(text + n, u + i);
+		const PCRE2_SIZE *at = pcre2_get_ovector_pointer(data);
+		for (size_t from = 0; from < n; from = at[1]) {
+			if (pcre2_match(c, (PCRE2_SPTR)text, n, from, PCRE2_NO_UTF_CHECK, data, NULL) <= 0)
+				break;
+			add_bits(bits, utf8_next(text + at[0], &length), utf8_last(text, text + at[1], &length));
+		}
+	}
 	pcre2_match_data_free(data);
 	pcre2_code_free(c);
 	return known;
+}
+
+struct property { // computed, of a file
+	char name[80];
+	uint32_t bits[SET_WORDS];
+	struct property *next;
+};
+
+// Into s, which is computed; false: PCRE2 does not know it.
+static bool add_property(struct set *s, const char *name)
+{
+	struct pattern_list *all = s->r->all;
+	struct property *p = all->properties;
+
+	while (p && !text_is(p->name, name))
+		p = p->next;
+	if (!p && all->property_count == PROPERTIES_MOST) {
+		refuse(s->r, "too many properties in sets that must be computed");
+		return true;
+	}
+	if (!p) {
+		p = calloc(1, sizeof *p);
+		if (!p)
+			out_of_memory(sizeof *p);
+		snprintf(p->name, sizeof p->name, "%s", name);
+		p->next = all->properties;
+		all->properties = p;
+		all->property_count++;
+		if (!ask_property(p->bits, name))
+			return false;
+	}
+	join(s->bits, p->bits);
+	return true;
 }
 
 static bool add_named(struct set *s, const char *name, size_t length)
@@ -272,34 +366,37 @@ static void negate(uint32_t *bits)
 		bits[i] = ~bits[i];
 }
 
-static void merge(struct set *s, struct reader *r, const uint32_t *bits)
+// The first character from c on that the set has, or has not.
+static uint32_t next_of(const uint32_t *bits, uint32_t c, bool has)
+{
+	uint32_t other = has ? 0 : UINT32_MAX;
+
+	while (c < UNICODE_END && (bits[c / 32] >> c % 32 & 1) != has)
+		c += !(c % 32) && bits[c / 32] == other ? 32 : 1;
+	return c;
+}
+
+static void merge(struct set *s, const uint32_t *bits)
 {
 	if (s->bits) {
-		for (size_t i = 0; i < SET_WORDS; i++)
-			s->bits[i] |= bits[i];
+		join(s->bits, bits);
 		return;
 	}
-	(void)r;
-	for (uint32_t c = 0; c < UNICODE_END;) {
-		uint32_t first = c;
-		while (c < UNICODE_END && bits[c / 32] >> c % 32 & 1)
-			c++;
-		if (c > first)
-			add_range(s, first, c - 1);
-		else
-			c++;
+	for (uint32_t c = next_of(bits, 0, true), end; c < UNICODE_END; c = next_of(bits, end, true)) {
+		end = next_of(bits, c, false);
+		add_range(s, c, end - 1);
 	}
 }
 
 // The set of a name, negated, into s: computed.
 static bool add_negated(struct set *s, struct reader *r, const char *name, size_t length)
 {
-	struct set one = { .bits = new_bits(r) };
+	struct set one = { .r = r, .bits = new_bits(r) };
 
 	if (!add_named(&one, name, length))
 		return false;
 	negate(one.bits);
-	merge(s, r, one.bits);
+	merge(s, one.bits);
 	return true;
 }
 
@@ -356,14 +453,14 @@ static void read_property(struct reader *r, struct set *s, bool negated)
 			ADD_SPANS(s, han);
 		return;
 	}
-	struct set one = { .bits = new_bits(r) };
+	struct set one = { .r = r, .bits = new_bits(r) };
 	if (!add_property(&one, full))
 		refuse(r, "a property that is not known");
 	if (is_han)
 		ADD_SPANS(&one, han);
 	if (negated)
 		negate(one.bits);
-	merge(s, r, one.bits);
+	merge(s, one.bits);
 }
 
 static uint32_t read_hex(struct reader *r, int most)
@@ -450,12 +547,14 @@ static void read_class(struct reader *r, struct set *s);
 static void read_inner(struct reader *r, struct set *s)
 {
 	const char *at = r->at;
-	struct set plain = { 0 };
+	struct set plain = { .r = r };
 
 	if (!s->bits && !(at < r->end && *at == '^')) {
 		const char *before = r->at;
 		read_class(r, &plain);
 		if (!plain.negated && !r->failed) {
+			if (plain.bits)
+				merge(s, plain.bits);
 			text_add(&s->items, text_get(&plain.items));
 			text_done(&plain.items);
 			return;
@@ -463,11 +562,11 @@ static void read_inner(struct reader *r, struct set *s)
 		text_done(&plain.items);
 		r->at = before;
 	}
-	struct set one = { .bits = new_bits(r) };
+	struct set one = { .r = r, .bits = new_bits(r) };
 	read_class(r, &one);
 	if (one.negated)
 		negate(one.bits);
-	merge(s, r, one.bits);
+	merge(s, one.bits);
 }
 
 static void intersect(uint32_t *bits, const uint32_t *with)
@@ -605,6 +704,7 @@ static void read_class(struct reader *r, struct set *s)
 		} else {
 			read_members(r, s);
 		}
+		weigh(r, s->items.length);
 	}
 	if (left)
 		intersect(s->bits, left);
@@ -613,10 +713,10 @@ static void read_class(struct reader *r, struct set *s)
 
 static void write_set(struct reader *r, struct set *s)
 {
-	struct set plain = { 0 };
+	struct set plain = { .r = r };
 
 	if (s->bits) { // computed: as ranges
-		merge(&plain, r, s->bits);
+		merge(&plain, s->bits);
 		text_done(&s->items);
 		s->items = plain.items;
 		if (!s->items.length) {
@@ -662,7 +762,7 @@ static void read_group(struct reader *r)
 
 static void read_escape(struct reader *r)
 {
-	struct set s = { 0 };
+	struct set s = { .r = r };
 	uint32_t code;
 
 	if (++r->at == r->end) {
@@ -726,11 +826,12 @@ static void translate(struct reader *r)
 		char c = *r->at;
 		size_t here = r->out.length;
 
+		weigh(r, here);
 		if (c == '\\') {
 			read_escape(r);
 			atom = here;
 		} else if (c == '[') {
-			struct set s = { 0 };
+			struct set s = { .r = r };
 			r->at++;
 			read_class(r, &s);
 			write_set(r, &s);
@@ -782,65 +883,112 @@ static void release(void *pattern)
 	pcre2_code_free(p->code);
 }
 
-enum status pattern_literal(struct pattern **out, struct arena *a, const char *text, size_t nbytes, struct error *err)
+static const char *copy_of(struct arena *a, const char *text, size_t nbytes) // may hold NUL
+{
+	char *copy = arena_alloc(a, nbytes + 1);
+
+	if (nbytes)
+		memcpy(copy, text, nbytes);
+	return copy;
+}
+
+struct pattern *pattern_literal(struct arena *a, const char *text, size_t nbytes)
 {
 	struct pattern *p = ARENA_NEW(a, struct pattern);
 
-	(void)err;
-	p->literal = arena_strndup(a, text, 0);
-	char *copy = arena_alloc(a, nbytes + 1);
-	if (nbytes)
-		memcpy(copy, text, nbytes);
-	p->literal = copy;
+	p->literal = copy_of(a, text, nbytes);
 	p->nbytes = nbytes;
-	*out = p;
-	return STATUS_OK;
+	return p;
 }
 
-enum status pattern_regex(struct pattern **out, struct arena *a, const char *text, size_t nbytes, struct error *err)
+static struct pattern *find_source(const struct pattern_list *all, const char *text, size_t nbytes)
 {
-	enum {
-		TEXT_MOST = 1 << 16,
-		MATCH_LIMIT = 1000000,
-		HEAP_KIB = 64 << 10
-	}; // PCRE2's, from each place where a match may begin
-	struct arena sets = { 0 };
-	struct reader r = { .at = text, .end = text + nbytes, .a = &sets, .err = err };
+	struct pattern *p = all->first;
+
+	while (p && (p->nbytes != nbytes || memcmp(p->source, text, nbytes) != 0))
+		p = p->next;
+	return p;
+}
+
+// What is interpreted is as right, and slower.
+static void compile_further(struct pattern_list *all, struct pattern *p)
+{
+	size_t nbytes = 0;
+
+	pcre2_pattern_info(p->code, PCRE2_INFO_SIZE, &nbytes);
+	if (all->jit_nbytes + nbytes > JIT_MOST)
+		return;
+	all->jit_nbytes += nbytes;
+	pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE); // where it cannot, it is interpreted
+}
+
+static enum status compile(struct pattern *p, struct reader *r, struct error *err)
+{
+	enum { MATCH_LIMIT = 1000000, HEAP_KIB = 64 << 10 }; // PCRE2's, from each place where a match may begin
 	int code;
 	size_t where;
 
-	if (nbytes > TEXT_MOST)
-		return error_set(err, STATUS_BAD_INPUT, "a regular expression of %zu bytes", nbytes);
-	translate(&r);
-	arena_done(&sets);
-	if (r.failed) {
-		text_done(&r.out);
-		return STATUS_BAD_INPUT;
-	}
-	struct pattern *p = ARENA_NEW(a, struct pattern);
 	// The text was looked at before: tokenizer_encode takes UTF-8 only.
-	p->code = pcre2_compile((PCRE2_SPTR)text_get(&r.out), r.out.length,
+	p->code = pcre2_compile((PCRE2_SPTR)text_get(&r->out), r->out.length,
 		PCRE2_UTF | PCRE2_UCP | PCRE2_NO_UTF_CHECK | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C | PCRE2_ALLOW_EMPTY_CLASS |
 			PCRE2_USE_OFFSET_LIMIT,
 		&code, &where, NULL);
 	if (!p->code) {
 		PCRE2_UCHAR why[256] = "";
 		pcre2_get_error_message(code, why, sizeof why);
-		error_set(err, STATUS_BAD_INPUT, "a regular expression: %s", (char *)why);
-		text_done(&r.out);
-		return STATUS_BAD_INPUT;
+		return error_set(err, STATUS_BAD_INPUT, "a regular expression: %s", (char *)why);
 	}
-	text_done(&r.out);
-	arena_defer(a, release, p);
-	pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE); // where it cannot, it is interpreted
+	arena_defer(r->all->a, release, p);
+	compile_further(r->all, p);
 	p->data = pcre2_match_data_create(1, NULL);
 	p->limits = pcre2_match_context_create(NULL);
 	if (!p->data || !p->limits)
 		out_of_memory(sizeof *p);
 	pcre2_set_match_limit(p->limits, MATCH_LIMIT);
 	pcre2_set_heap_limit(p->limits, HEAP_KIB);
-	*out = p;
 	return STATUS_OK;
+}
+
+enum status pattern_regex(
+	struct pattern **out, struct pattern_list *all, const char *text, size_t nbytes, struct error *err)
+{
+	struct arena sets = { 0 };
+	struct reader r = { .at = text, .end = text + nbytes, .a = &sets, .all = all, .err = err };
+
+	if ((*out = find_source(all, text, nbytes)))
+		return STATUS_OK;
+	if (++all->count > EXPRESSIONS_MOST || (all->nbytes += nbytes) > SOURCE_MOST)
+		return error_set(err, STATUS_BAD_INPUT,
+			"a regular expression of %zu bytes, of the file's the number %zu: at most %d of %d bytes together are taken",
+			nbytes, all->count, EXPRESSIONS_MOST, SOURCE_MOST);
+	translate(&r);
+	if (!r.failed)
+		weigh(&r, r.out.length);
+	all->expanded += r.out.length;
+	arena_done(&sets);
+	enum status s = STATUS_BAD_INPUT;
+	if (!r.failed) {
+		struct pattern *p = ARENA_NEW(all->a, struct pattern);
+		if ((s = compile(p, &r, err)) == STATUS_OK) {
+			p->source = copy_of(all->a, text, nbytes);
+			p->nbytes = nbytes;
+			p->next = all->first;
+			*out = all->first = p;
+		}
+	}
+	text_done(&r.out);
+	return s;
+}
+
+void pattern_list_done(struct pattern_list *all)
+{
+	for (struct property *p = all->properties, *next; p; p = next) {
+		next = p->next;
+		free(p);
+	}
+	free(all->runs);
+	all->properties = NULL;
+	all->runs = NULL;
 }
 
 // The expressions of a text have half a second of processor time, and 4 us for each of its bytes: a hundred times what they take.

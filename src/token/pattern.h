@@ -13,9 +13,25 @@
 
 struct pattern;
 
-enum status pattern_literal(struct pattern **out, struct arena *a, const char *text, size_t nbytes, struct error *err);
-// BAD_INPUT with the reason: not valid, or in it what has no equivalent.
-enum status pattern_regex(struct pattern **out, struct arena *a, const char *text, size_t nbytes, struct error *err);
+// The expressions of one tokenizer. The same text twice is one pattern, and together they have limits of what their making takes
+// (pattern.c): a file may have thousands.
+struct pattern_list {
+	struct arena *a; // where they live
+	struct pattern *first;
+	size_t count, nbytes, expanded, jit_nbytes; // bytes: as they are written; as PCRE2 is given them; of its code
+	uint64_t in_ranges;                         // characters
+	size_t sets, property_count;                // computed
+	// Kept while expressions may still come.
+	struct property *properties;
+	struct unicode_range *runs; // of general categories
+	size_t run_count;
+};
+void pattern_list_done(struct pattern_list *all); // frees what is kept for further expressions; the patterns stay
+
+struct pattern *pattern_literal(struct arena *a, const char *text, size_t nbytes);
+// BAD_INPUT with the reason: not valid, in it what has no equivalent, or beyond the limits of the list.
+enum status pattern_regex(
+	struct pattern **out, struct pattern_list *all, const char *text, size_t nbytes, struct error *err);
 // A flow_find: all of a text, which may be empty, as matches; f->failed where an expression takes too long.
 void pattern_find(struct flow *f, const char *text, size_t nbytes, const void *pattern);
 

@@ -137,7 +137,7 @@ static enum status split_parse(struct step *s, struct arena *a, const json_t *fr
 	struct split *p = s->own = ARENA_NEW(a, struct split);
 	enum status status;
 
-	if ((status = member_pattern(from, a, &p->pattern, err)) || (status = behaviour_parse(from, &p->behaviour, err)) ||
+	if ((status = member_pattern(from, s->patterns, &p->pattern, err)) || (status = behaviour_parse(from, &p->behaviour, err)) ||
 		(status = member_needed(from, "invert", err)))
 		return status;
 	return member_bool(from, "invert", &p->invert, err);
@@ -152,15 +152,12 @@ static void split(struct flow *f, const void *own)
 
 static enum status delimiter_parse(struct step *s, struct arena *a, const json_t *from, struct error *err)
 {
-	struct pattern *p = NULL;
 	uint32_t code;
 	char text[4];
 	enum status status = member_char(from, "delimiter", &code, err);
 
-	if (status != STATUS_OK)
-		return status;
-	status = pattern_literal(&p, a, text, utf8_put(text, code), err);
-	s->own = p;
+	if (status == STATUS_OK)
+		s->own = pattern_literal(a, text, utf8_put(text, code));
 	return status;
 }
 
@@ -364,7 +361,7 @@ enum status byte_level_parse(struct step *s, struct arena *a, const json_t *from
 		(status = member_bool(from, "trim_offsets", &b->trim, err)) ||
 		(status = member_bool(from, "use_regex", &b->regex, err)))
 		return status;
-	return pattern_regex(&b->pattern, a, words, sizeof words - 1, err);
+	return pattern_regex(&b->pattern, s->patterns, words, sizeof words - 1, err);
 }
 
 static void prefix_space(struct change *c, void *own)
