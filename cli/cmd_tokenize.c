@@ -13,7 +13,7 @@
 #include "show.h"
 #include "token/token.h"
 
-enum { INPUT_MOST = 64 << 20 };
+enum { INPUT_MOST = 64 << 20, SHOWN_MOST = 64 << 20 };
 
 struct asked {
 	const char *pair, *messages;
@@ -72,6 +72,18 @@ static json_t *to_json(const struct token_text *in, const struct encoding *e)
 	return out;
 }
 
+// A token's text is what its file says, and a short text may have many of one: BAD_INPUT where they are too long to be printed.
+static enum status check_shown(const struct asked *q, const struct token_text *in, const struct encoding *e, struct error *err)
+{
+	size_t nbytes = 0, most = SHOWN_MOST + 8 * in->nbytes;
+
+	for (size_t i = 0; i < e->count && (q->json || q->offsets); i++)
+		nbytes += e->tokens[i].nbytes;
+	return nbytes <= most ? STATUS_OK
+			      : error_set(err, STATUS_BAD_INPUT,
+					"the texts of the tokens have %zu bytes; at most %zu are printed", nbytes, most);
+}
+
 static void print_ids(const struct encoding *e)
 {
 	for (size_t i = 0; i < e->count; i++)
@@ -103,7 +115,7 @@ static enum status encode(
 			break;
 		in.pair = q->pair;
 		in.pair_nbytes = q->pair ? strlen(q->pair) : 0;
-		if ((s = tokenizer_encode(t, a, &in, !q->plain, &e, err)))
+		if ((s = tokenizer_encode(t, a, &in, !q->plain, &e, err)) || (s = check_shown(q, &in, &e, err)))
 			break;
 		if (q->json)
 			json_array_append_new(all, to_json(&in, &e));
@@ -173,6 +185,7 @@ static enum status chat(struct tokenizer *t, const struct asked *q, const char *
 	if (s == STATUS_OK) {
 		prompt.text = text;
 		s = tokenizer_encode(t, a, &prompt, false, &e, err);
+		s = s ? s : check_shown(q, &prompt, &e, err);
 	}
 	if (s == STATUS_OK)
 		print_chat(q, &prompt, &e);

@@ -188,7 +188,8 @@ enum status answer_save(const struct pipeline_answer *answer, const char *folder
 
 // ---- text.c: texts to inputs ----------------------------------------------------------------------------------------------
 
-// Text and pair (NULL: none), with special tokens; `cut` NULL: nothing is cut off.
+size_t text_most(const struct part *m); // tokens that it takes; 0: any number
+// Text and pair (NULL: none), with special tokens; `cut` NULL: nothing is cut off, and more tokens than text_most are BAD_INPUT.
 enum status text_encode(struct part *m, struct arena *a, const char *text, const char *pair, const struct truncation *cut,
 	struct encoding *out, struct error *err);
 // input_ids, attention_mask and token_type_ids of one text, [1, tokens]; *count is 3. BAD_INPUT: an empty one.

@@ -276,7 +276,7 @@ static enum status told_ids(struct telling *t, int64_t **ids, size_t *count, str
 		return error_set(err, STATUS_UNSUPPORTED, "texts about pictures by a model of the type %s are not supported yet",
 			arch_model_type(t->m->spec));
 	if (!(st = part_tokenizer(t->m, &tokenizer, err)) && !(st = with_places(t, by, &text, err))) {
-		const struct token_text in = { .text = text_get(&text), .nbytes = text.length };
+		const struct token_text in = { .text = text_get(&text), .nbytes = text.length, .most = text_most(t->m) };
 		bool special = !(t->is_chat && first && text_starts(in.text, first));
 
 		st = tokenizer_encode_batch(tokenizer, t->c->a, &in, 1, special, NULL, NULL, &e, err);

@@ -5,10 +5,15 @@
 #include "base/text.h"
 #include "pipeline/inside.h"
 
+size_t text_most(const struct part *m)
+{
+	return m->hints.max_sequence > 0 ? (size_t)m->hints.max_sequence : 0;
+}
+
 enum status text_encode(struct part *m, struct arena *a, const char *text, const char *pair, const struct truncation *cut,
 	struct encoding *out, struct error *err)
 {
-	const struct token_text in = { text, strlen(text), pair, pair ? strlen(pair) : 0 };
+	const struct token_text in = { text, strlen(text), pair, pair ? strlen(pair) : 0, cut ? 0 : text_most(m) };
 	struct tokenizer *t;
 	enum status st = part_tokenizer(m, &t, err);
 

@@ -62,7 +62,7 @@ static enum status read_prompt(struct writing *w, struct error *err)
 // A template writes its special tokens itself.
 static enum status prompt_ids(struct writing *w, int64_t **out, size_t *count, struct error *err)
 {
-	const struct token_text in = { .text = w->prompt, .nbytes = strlen(w->prompt) };
+	const struct token_text in = { .text = w->prompt, .nbytes = strlen(w->prompt), .most = text_most(w->m) };
 	struct tokenizer *t;
 	struct encoding e;
 	struct tensor *tensors;

@@ -3,11 +3,13 @@
 // the others behind the normalizer, in their own normalized form. The leftmost and of these the longest counts.
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "token/grown.h"
 #include "token/inside.h"
 #include "token/unicode.h"
 
-enum { ADDED_MOST = 1 << 20, CONTENT_MOST = 1 << 12 };
+// A file has some hundred, at most thousands of short ones. A tree is made of their bytes, of 16 bytes for each.
+enum { ADDED_MOST = 1 << 20, CONTENT_MOST = 1 << 12, ALL_MOST = 2 << 20, NORMALIZING_MS_MOST = 300 };
 
 struct added_node {
 	uint32_t sibling, child; // 0: none
@@ -80,9 +82,13 @@ static enum status normal_form(struct tokenizer *t, struct slice s, struct slice
 {
 	struct flow *f = &t->flow;
 	struct text all = { 0 };
+	double begun = clock_thread_ms();
 
 	flow_start(f, s.s, s.n);
 	chain_flow(&t->normalizers, f);
+	t->added.normalizing_ms += clock_thread_ms() - begun;
+	if (t->added.normalizing_ms > NORMALIZING_MS_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "the normalizer takes too long on the added tokens");
 	if (f->failed.status != STATUS_OK)
 		return error_set(err, f->failed.status, "the added token \"%.100s\": %s", s.s, f->failed.text);
 	for (size_t i = 0; i < f->count; i++)
@@ -120,6 +126,8 @@ enum status added_add(struct tokenizer *t, const struct added *one, struct error
 		if (s != STATUS_OK)
 			return s;
 	}
+	if ((d->nbytes += token.normal.n) > ALL_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "more than %d MiB of added tokens", ALL_MOST >> 20);
 	if (token.id >= d->id_count) {
 		size_t count = (size_t)token.id + 1 + d->id_count / 2;
 		d->by_id = grown(d->by_id, count, sizeof *d->by_id);
@@ -172,20 +180,17 @@ static void set_add(struct added_set *s, struct slice text, uint32_t place)
 	s->nodes[at].place = place + 1;
 }
 
-enum status added_ready(struct tokenizer *t, struct error *err)
+void added_ready(struct tokenizer *t)
 {
 	struct added_tokens *d = &t->added;
-	size_t bytes = 0;
 
 	for (size_t i = 0; i < d->count; i++) {
 		const struct added *one = &d->items[i];
+
 		if (one->replaced || !one->normal.n)
 			continue;
-		if ((bytes += one->normal.n) > (size_t)1 << 26)
-			return error_set(err, STATUS_BAD_INPUT, "more than 64 MiB of added tokens");
 		set_add(one->normalized ? &d->normal : &d->raw, one->normal, (uint32_t)i);
 	}
-	return STATUS_OK;
 }
 
 enum status tokenizer_add_special(struct tokenizer *t, const char *const *texts, size_t count, struct error *err)
@@ -201,7 +206,9 @@ enum status tokenizer_add_special(struct tokenizer *t, const char *const *texts,
 		any = true;
 		s = added_add(t, &one, err);
 	}
-	return s || !any ? s : added_ready(t, err);
+	if (!s && any)
+		added_ready(t);
+	return s;
 }
 
 // The longest token at the beginning of s; 0: none, else 1 + place.

@@ -85,7 +85,13 @@ enum status bpe_merge(struct model *m, struct slice left, struct slice right, ui
 // ---- words that were seen -------------------------------------------------------------------------------------------------
 
 // Open addressing by the hash of the word; emptied when full.
-enum { CACHE_SLOTS = 1 << 14, CACHE_WORDS = CACHE_SLOTS / 2, CACHE_LONGEST = 64, CACHE_BYTES = 1 << 20 };
+enum {
+	CACHE_SLOTS = 1 << 14,
+	CACHE_WORDS = CACHE_SLOTS / 2,
+	CACHE_LONGEST = 64,
+	CACHE_BYTES = 1 << 20,
+	CACHE_TOKENS = CACHE_BYTES / 4
+};
 struct cached {
 	uint64_t hash;
 	uint32_t text, nbytes; // in bytes; nbytes 0: empty
@@ -96,7 +102,7 @@ struct word_cache {
 	char bytes[CACHE_BYTES];
 	struct {
 		uint32_t id, nbytes;
-	} tokens[CACHE_BYTES / 4];
+	} tokens[CACHE_TOKENS];
 	size_t words, used, token_count;
 };
 
@@ -113,8 +119,9 @@ static struct cached *cache_slot(struct word_cache *c, uint64_t hash, const char
 static void cache_put(
 	struct word_cache *c, uint64_t hash, const char *s, size_t nbytes, const struct model_token *t, size_t count)
 {
-	if (c->words == CACHE_WORDS || c->used + nbytes > CACHE_BYTES ||
-		c->token_count + count > sizeof c->tokens / sizeof *c->tokens) {
+	if (count > CACHE_TOKENS)
+		return;
+	if (c->words == CACHE_WORDS || c->used + nbytes > CACHE_BYTES || c->token_count + count > CACHE_TOKENS) {
 		memset(c->slots, 0, sizeof c->slots);
 		c->words = c->used = c->token_count = 0;
 	}
@@ -154,7 +161,7 @@ void bpe_done(struct model *m)
 
 struct word {
 	struct model *m;
-	size_t count;
+	size_t count, most; // symbols; tokens that are of use
 	bool has_unk;
 	uint32_t unk_nbytes;
 };
@@ -181,7 +188,7 @@ static void flush_unknown(struct word *w)
 // The character's entry with the prefix of what is not first, and the suffix of what is last.
 static uint32_t find_character(struct model *m, const char *s, size_t length, bool first, bool last)
 {
-	char text[64];
+	char text[4 + 2 * AFFIX_MOST];
 	size_t prefix = first ? 0 : m->prefix.n, suffix = last ? m->suffix.n : 0, n = prefix + length + suffix;
 
 	if (!prefix && !suffix) {
@@ -191,16 +198,12 @@ static uint32_t find_character(struct model *m, const char *s, size_t length, bo
 		}
 		return vocab_find(&m->vocab, s, length);
 	}
-	char *at = n <= sizeof text ? text : grown(NULL, n, 1);
 	if (prefix)
-		memcpy(at, m->prefix.s, prefix);
-	memcpy(at + prefix, s, length);
+		memcpy(text, m->prefix.s, prefix);
+	memcpy(text + prefix, s, length);
 	if (suffix)
-		memcpy(at + prefix + length, m->suffix.s, suffix);
-	uint32_t entry = vocab_find(&m->vocab, at, n);
-	if (at != text)
-		free(at);
-	return entry;
+		memcpy(text + prefix + length, m->suffix.s, suffix);
+	return vocab_find(&m->vocab, text, n);
 }
 
 // With byte_fallback: the bytes of what is not in the vocabulary, where it has them all; prefix and suffix are of these.
@@ -223,13 +226,16 @@ static bool add_bytes(struct word *w, const char *s, size_t length, bool first, 
 static enum status read_word(struct word *w, const char *s, size_t nbytes, struct error *err)
 {
 	struct model *m = w->m;
-	size_t length;
+	// What the symbols become is at least so many times fewer tokens.
+	size_t length, longest = m->vocab.longest ? m->vocab.longest : 1;
 
 	for (size_t i = 0; i < nbytes; i += length) {
 		length = utf8_length(s[i]);
 		bool first = i == 0, last = i + length == nbytes;
 		uint32_t entry = find_character(m, s + i, length, first, last);
 
+		if (w->count / longest > w->most)
+			return model_too_many(w->most, err);
 		if (entry != VOCAB_NONE) {
 			flush_unknown(w);
 			add_symbol(w, m->vocab.entries[entry].id, (uint32_t)length);
@@ -396,11 +402,13 @@ enum status bpe_tokenize(struct model *m, const char *s, size_t nbytes, struct m
 			return STATUS_OK;
 		}
 	}
-	struct word w = { .m = m };
+	struct word w = { .m = m, .most = out->most };
 	size_t first = out->count;
 	if ((status = read_word(&w, s, nbytes, err)))
 		return status;
 	size_t n = w.count <= SHORT_WORD ? merge_short(m, w.count) : merge_long(m, w.count);
+	if (n > out->most)
+		return model_too_many(out->most, err);
 	for (size_t i = 0; i < n; i++) {
 		add_token(m, out, m->symbols[i].id, at, at + m->symbols[i].nbytes);
 		at += m->symbols[i].nbytes;

@@ -15,6 +15,11 @@ struct model_token *model_add(struct model_tokens *out)
 	return &out->items[out->count++];
 }
 
+enum status model_too_many(size_t most, struct error *err)
+{
+	return error_set(err, STATUS_BAD_INPUT, "the text has more than %zu tokens, which is what the model takes", most);
+}
+
 enum status model_looked(const struct model_tokens *out, struct error *err)
 {
 	return out->looked <= LOOKED_ANYWAY + LOOKED_A_BYTE * out->read
@@ -71,7 +76,7 @@ static void to_characters(const uint32_t *characters, size_t nbytes, uint32_t *b
 
 // ---- one text -------------------------------------------------------------------------------------------------------------
 
-static enum status encode_text(struct tokenizer *t, struct arena *a, const char *text, size_t nbytes, uint32_t type,
+static enum status encode_text(struct tokenizer *t, struct arena *a, const char *text, size_t nbytes, uint32_t type, size_t most,
 	struct encoding *out, struct error *err)
 {
 	struct flow *f = &t->flow;
@@ -95,6 +100,7 @@ static enum status encode_text(struct tokenizer *t, struct arena *a, const char 
 	*out = (struct encoding){ ARENA_ARRAY(a, room, struct token), 0, NULL, 0 };
 	t->tokens.read = nbytes;
 	t->tokens.looked = 0;
+	t->tokens.most = most;
 	for (size_t i = 0; i < f->count; i++) {
 		const struct piece *p = &f->pieces[i];
 		const char *bytes = f->text + p->at;
@@ -105,6 +111,8 @@ static enum status encode_text(struct tokenizer *t, struct arena *a, const char 
 			*model_add(&t->tokens) = (struct model_token){ p->id, 0, p->nbytes, { NULL, 0 } };
 		else if ((s = p->nbytes ? model_tokenize(&t->model, bytes, p->nbytes, &t->tokens, err) : STATUS_OK))
 			return s;
+		if (t->tokens.count > most - out->count)
+			return model_too_many(most, err);
 		for (size_t k = 0; k < t->tokens.count; k++) {
 			const struct model_token *m = &t->tokens.items[k];
 			struct token one = { .id = m->id, .type = type, .begin = m->begin, .end = m->end };
@@ -130,10 +138,11 @@ static enum status encode_one(struct tokenizer *t, struct arena *a, const struct
 {
 	struct encoding both[2] = { 0 };
 	struct parts p = { a, both, in->pair ? 2 : 1, add_special };
-	enum status s = encode_text(t, a, in->text, in->nbytes, 0, &both[0], err);
+	size_t most = in->most ? in->most : SIZE_MAX;
+	enum status s = encode_text(t, a, in->text, in->nbytes, 0, most, &both[0], err);
 
 	if (s == STATUS_OK && in->pair)
-		s = encode_text(t, a, in->pair, in->pair_nbytes, 1, &both[1], err);
+		s = encode_text(t, a, in->pair, in->pair_nbytes, 1, most, &both[1], err);
 	if (s == STATUS_OK && cut) {
 		size_t adds = add_special ? post_adds(&t->posts, in->pair) : 0;
 		if (adds > cut->max_length)

@@ -9,7 +9,7 @@
 #include "token/scan.h"
 #include "token/unicode.h"
 
-enum { TEXT_MOST = 64 << 20, CONFIG_MOST = 16 << 20 };
+enum { TEXT_MOST = 24 << 20, CONFIG_MOST = 16 << 20 };
 
 struct folder {
 	struct tokenizer *t;
@@ -610,7 +610,7 @@ enum status files_open(struct tokenizer *t, const char *folder, struct error *er
 	enum status s = open_files(&f, err);
 
 	if (s == STATUS_OK)
-		s = added_ready(t, err);
+		added_ready(t);
 	json_decref(f.config);
 	arena_done(&f.a);
 	return s;

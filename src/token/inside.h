@@ -69,7 +69,7 @@ enum status member_bool(const json_t *o, const char *key, bool *out, struct erro
 enum status member_size(const json_t *o, const char *key, size_t *out, struct error *err); // below 2^31
 enum status member_text(const json_t *o, const char *key, struct arena *a, struct slice *out, struct error *err);
 enum status member_char(const json_t *o, const char *key, uint32_t *out, struct error *err);
-enum status member_needed(const json_t *o, const char *key, struct error *err); // is it there?
+enum status member_needed(const json_t *o, const char *key, struct error *err);                                 // is it there?
 enum status member_pattern(const json_t *o, struct pattern_list *all, struct pattern **out, struct error *err); // "pattern"
 struct slice slice_copy(struct arena *a, struct slice s);
 bool base64_read(struct arena *a, struct slice s, struct slice *out); // false: it has other characters
@@ -114,11 +114,16 @@ struct model_tokens {
 	size_t count, room;
 	uint64_t read,
 		looked; // of one text: its bytes, and how many were compared with pieces, again for each place where one begins
+	size_t most;    // tokens of one text that are of use
 };
+enum status model_too_many(size_t most, struct error *err); // BAD_INPUT, and says so
 struct model_token *model_add(struct model_tokens *out);
 // A text of one long word and pieces that are nearly as long would take the square of its length: beyond this it is refused.
 enum { LOOKED_A_BYTE = 256, LOOKED_ANYWAY = 1 << 27 };
 enum status model_looked(const struct model_tokens *out, struct error *err);
+
+// Published prefixes and suffixes have two to four bytes ("##", "@@", "</w>"). With byte_fallback each byte is a token again.
+enum { AFFIX_MOST = 16 };
 
 enum model_kind { MODEL_NONE, MODEL_BPE, MODEL_UNIGRAM, MODEL_WORDPIECE, MODEL_WORDLEVEL };
 
@@ -142,7 +147,7 @@ struct model {
 	struct slice unk;
 	uint32_t unk_entry; // VOCAB_NONE: not in the vocabulary
 	bool fuse_unk, byte_fallback, ignore_merges;
-	struct slice prefix, suffix; // n 0: none
+	struct slice prefix, suffix; // n 0: none; at most AFFIX_MOST bytes
 	size_t longest_word;         // WordPiece, characters
 	uint32_t byte_entry[256];    // of "<0xNN>"; VOCAB_NONE
 	double least_score;          // Unigram
@@ -200,11 +205,13 @@ struct added_tokens {
 	size_t slot_count;
 	uint32_t *by_id; // 1 + place, of ids below id_count
 	size_t id_count;
+	size_t nbytes;         // of all, in their normal forms
+	double normalizing_ms; // of the processor, for these
 };
 struct tokenizer;
 // As the library adds them: the id is the vocabulary's where it has the text, else the next one.
 enum status added_add(struct tokenizer *t, const struct added *one, struct error *err);
-enum status added_ready(struct tokenizer *t, struct error *err);
+void added_ready(struct tokenizer *t); // after the last one
 void added_cut(struct tokenizer *t, struct flow *f, bool normalized);
 const struct added *added_at_id(const struct added_tokens *d, uint32_t id); // NULL: none
 const struct added *added_find(const struct added_tokens *d, const char *s, size_t nbytes);
@@ -237,8 +244,10 @@ enum status encoding_cut(struct encoding *e, struct arena *a, size_t most, const
 enum status truncate_pair(struct encoding *one, struct encoding *two, struct arena *a, size_t most, const struct truncation *how,
 	struct error *err);
 enum status pad_all(struct encoding *all, size_t count, struct arena *a, const struct padding *how, struct error *err);
-// A small file can ask for any number of tokens of a short text: BAD_INPUT for more than TOKENS_MOST, which is far above any use.
-enum status tokens_within(size_t tokens, struct error *err);
+size_t encoding_tokens(const struct encoding *all, size_t count); // with what was cut off of them
+// A small file can ask for any number of tokens of a short text: BAD_INPUT where more than TOKENS_MOST, far above any use, and
+// four times its own are made.
+enum status tokens_within(size_t made, size_t of, struct error *err);
 enum status post_process(const struct chain *c, struct parts *p, struct encoding *out, struct error *err);
 size_t post_adds(const struct chain *c, bool pair);
 

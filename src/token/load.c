@@ -9,7 +9,8 @@
 #include "token/scan.h"
 #include "token/unicode.h"
 
-enum { FILE_MOST = 256 << 20 };
+// Gemma 3's has 33 MB. A text among a model's members is a token such as "<|endoftext|>".
+enum { FILE_MOST = 128 << 20, TEXT_MOST = 1 << 10, PAD_TOKEN_MOST = 256 };
 
 static void release(void *tokenizer)
 {
@@ -54,6 +55,8 @@ static bool read_text(struct scan *s, struct tokenizer *t, struct slice *out, bo
 		return true;
 	if (!scan_string(s, &text.s, &text.n))
 		return false;
+	if (text.n > TEXT_MOST)
+		return scan_fail(s, "a text that is too long");
 	*out = slice_copy(t->a, text);
 	if (has)
 		*has = true;
@@ -245,6 +248,10 @@ static enum status ready_model(struct tokenizer *t, struct model_file *f, bool u
 		return error_set(err, STATUS_BAD_INPUT, "a model of a type that is not known, or without its vocabulary");
 	if (f->dropout != 0)
 		return error_set(err, STATUS_BAD_INPUT, "a dropout of %g: its ids are random", f->dropout);
+	if (m->prefix.n > AFFIX_MOST || m->suffix.n > AFFIX_MOST)
+		return error_set(err, STATUS_BAD_INPUT,
+			"\"continuing_subword_prefix\" of %zu bytes and \"end_of_word_suffix\" of %zu; each has %d at most",
+			m->prefix.n, m->suffix.n, AFFIX_MOST);
 	if (m->kind == MODEL_BPE && !f->merges.at)
 		return error_set(err, STATUS_BAD_INPUT, "a BPE model without \"merges\"");
 	if ((m->kind == MODEL_WORDPIECE || m->kind == MODEL_WORDLEVEL) && !m->has_unk)
@@ -309,6 +316,7 @@ void model_done(struct model *m)
 // Trees of everything but the model; a string may hold NUL.
 struct rest {
 	json_t *added, *normalizer, *pretokenizer, *post, *decoder, *truncation, *padding, *version;
+	size_t weight; // of all together
 };
 
 static enum status read_rest(struct scan *s, struct tokenizer *t, struct rest *r, const char *name, struct error *err)
@@ -342,6 +350,10 @@ static enum status read_rest(struct scan *s, struct tokenizer *t, struct rest *r
 				continue;
 			if (*out)
 				return error_set(err, STATUS_BAD_INPUT, "duplicate key \"%.*s\"", (int)key.n, key.s);
+			size_t weight = json_weight(begin, (size_t)(s->at - begin), JSON_MOST);
+			if (weight <= JSON_MOST && (r->weight += weight) > JSON_MOST)
+				return error_set(err, STATUS_BAD_INPUT,
+					"what stands beside the model would take more than %zu MiB of memory", JSON_MOST >> 20);
 			enum status status = json_bytes_nul(name, begin, (size_t)(s->at - begin), out, err);
 			if (status != STATUS_OK)
 				return status;
@@ -374,7 +386,8 @@ static enum status added_parse(struct tokenizer *t, const json_t *list, struct e
 			(s = member_bool(o, "special", &one.special, err)) || (s = added_add(t, &one, err)))
 			return error_prefix(err, "added token %zu", i);
 	}
-	return added_ready(t, err);
+	added_ready(t);
+	return s;
 }
 
 static enum status truncation_parse(struct tokenizer *t, const json_t *o, struct error *err)
@@ -414,15 +427,19 @@ static enum status padding_parse(struct tokenizer *t, const json_t *o, struct er
 		return s;
 	p->id = (uint32_t)id;
 	p->type = (uint32_t)type;
+	if (token.n > PAD_TOKEN_MOST)
+		return error_set(
+			err, STATUS_BAD_INPUT, "\"pad_token\" of %zu bytes; at most %d are taken", token.n, PAD_TOKEN_MOST);
 	p->token = token.s;
 	p->left = text_is(json_string_value(json_object_get(o, "direction")), "Left");
 	t->pads = true;
 	return STATUS_OK;
 }
 
-static enum status parse(struct tokenizer *t, const char *name, const char *json, size_t nbytes, struct error *err)
+static enum status parse(
+	struct tokenizer *t, const char *name, const char *json, size_t nbytes, bool is_mapped, struct error *err)
 {
-	struct scan s = { .begin = json, .at = json, .end = json + nbytes };
+	struct scan s = { .begin = json, .at = json, .end = json + nbytes, .kept = is_mapped ? json : NULL };
 	struct rest r = { 0 };
 	const char *version;
 	enum status status = read_rest(&s, t, &r, name, err);
@@ -456,16 +473,22 @@ static enum status parse(struct tokenizer *t, const char *name, const char *json
 	return status;
 }
 
-enum status tokenizer_parse(
-	struct tokenizer **out, struct arena *a, const char *name, const char *json, size_t nbytes, struct error *err)
+static enum status open_json(struct tokenizer **out, struct arena *a, const char *name, const char *json, size_t nbytes,
+	bool is_mapped, struct error *err)
 {
 	struct tokenizer *t = tokenizer_new(a);
-	enum status s = parse(t, name, json, nbytes, err);
+	enum status s = parse(t, name, json, nbytes, is_mapped, err);
 
 	if (s != STATUS_OK)
 		return error_prefix(err, "%s", name);
 	*out = t;
 	return STATUS_OK;
+}
+
+enum status tokenizer_parse(
+	struct tokenizer **out, struct arena *a, const char *name, const char *json, size_t nbytes, struct error *err)
+{
+	return open_json(out, a, name, json, nbytes, false, err);
 }
 
 enum status tokenizer_open(struct tokenizer **out, struct arena *a, const char *folder, struct error *err)
@@ -488,7 +511,7 @@ enum status tokenizer_open(struct tokenizer **out, struct arena *a, const char *
 		if (nbytes > FILE_MOST)
 			s = error_set(err, STATUS_BAD_INPUT, "%s: %zu bytes; at most %d are read", path, nbytes, FILE_MOST);
 		else
-			s = tokenizer_parse(out, a, path, nbytes ? (const char *)data : "", nbytes, err);
+			s = open_json(out, a, path, nbytes ? (const char *)data : "", nbytes, nbytes > 0, err);
 	}
 	arena_done(&file);
 	return s;

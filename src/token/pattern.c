@@ -14,24 +14,12 @@
 
 #include <pcre2.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "token/grown.h"
+#include "token/charset.h"
 #include "token/unicode.h"
-
-// What the expressions of one file may come to. Published files have up to 20 of them, of 2 KiB together, and 40 KiB for PCRE2.
-enum {
-	EXPRESSIONS_MOST = 256,
-	SOURCE_MOST = 1 << 16,                // bytes, as they are written
-	EXPANDED_MOST = 1 << 20,              // bytes, as PCRE2 is given them
-	SETS_MOST = 128,                      // computed; each is 136 KiB while an expression is read
-	PROPERTIES_MOST = 16,                 // of those of PCRE2, computed: each is asked for all characters
-	IN_RANGES_MOST = 128 * UNICODE_END,   // characters in the ranges of sets: PCRE2 goes through them where case is ignored
-	JIT_MOST = 1 << 17                    // bytes of PCRE2's code that are compiled further; what is behind is interpreted
-};
 
 struct pattern {
 	const char *literal; // NULL: an expression
@@ -43,363 +31,6 @@ struct pattern {
 	pcre2_match_context *limits;
 };
 
-// ---- sets -----------------------------------------------------------------------------------------------------------------
-
-// What a class or an escape stands for, as far as PCRE2 can be told it: `items` is what stands between [ and ]. `bits` is the
-// same computed, where it had to be.
-enum { SET_WORDS = UNICODE_END / 32 };
-struct set {
-	struct reader *r;
-	struct text items;
-	uint32_t *bits; // SET_WORDS; NULL: not computed
-	bool negated;
-};
-
-struct reader {
-	const char *at, *end;
-	struct text out;
-	struct arena *a; // while it is read
-	struct pattern_list *all;
-	bool extended; // (?x)
-	int depth;
-	struct error *err;
-	bool failed;
-};
-
-static void refuse(struct reader *r, const char *why)
-{
-	if (!r->failed)
-		error_set(r->err, STATUS_BAD_INPUT, "a regular expression: %s", why);
-	r->failed = true;
-	r->at = r->end;
-}
-
-// nbytes: of what is being written for PCRE2.
-static void weigh(struct reader *r, size_t nbytes)
-{
-	if (r->all->expanded + nbytes > EXPANDED_MOST || r->all->in_ranges > IN_RANGES_MOST)
-		refuse(r, "its sets, or those of the file's expressions together, are too large");
-}
-
-static void add_bits(uint32_t *bits, uint32_t first, uint32_t last)
-{
-	last = last < UNICODE_END ? last : UNICODE_END - 1;
-	for (uint32_t c = first, n; c <= last; c += n) {
-		n = 32 - c % 32 < last - c + 1 ? 32 - c % 32 : last - c + 1;
-		bits[c / 32] |= (n == 32 ? UINT32_MAX : (1u << n) - 1) << c % 32;
-	}
-}
-
-// Zero. Beyond the file's limit the expression is refused.
-static uint32_t *new_bits(struct reader *r)
-{
-	if (r->all->sets == SETS_MOST)
-		refuse(r, "too many sets that must be computed");
-	else
-		r->all->sets++;
-	return ARENA_ARRAY(r->a, SET_WORDS, uint32_t);
-}
-
-static void add_range(struct set *s, uint32_t first, uint32_t last)
-{
-	if (s->bits) {
-		add_bits(s->bits, first, last);
-		return;
-	}
-	s->r->all->in_ranges += last - first + 1;
-	if (first == last)
-		text_addf(&s->items, "\\x{%x}", first);
-	else
-		text_addf(&s->items, "\\x{%x}-\\x{%x}", first, last);
-}
-
-// General categories: a bit each, in the order of UNICODE_CATEGORIES.
-static uint32_t category_mask(const char *name, size_t length)
-{
-	static const struct {
-		const char *name, *category;
-	} words[] = { { "letter", "L" }, { "mark", "M" }, { "number", "N" }, { "punctuation", "P" }, { "punct", "P" },
-		{ "symbol", "S" }, { "separator", "Z" }, { "other", "C" }, { "lowercaseletter", "Ll" },
-		{ "uppercaseletter", "Lu" }, { "titlecaseletter", "Lt" }, { "modifierletter", "Lm" }, { "otherletter", "Lo" },
-		{ "nonspacingmark", "Mn" }, { "spacingmark", "Mc" }, { "enclosingmark", "Me" }, { "decimalnumber", "Nd" },
-		{ "letternumber", "Nl" }, { "othernumber", "No" }, { "connectorpunctuation", "Pc" }, { "dashpunctuation", "Pd" },
-		{ "openpunctuation", "Ps" }, { "closepunctuation", "Pe" }, { "initialpunctuation", "Pi" },
-		{ "finalpunctuation", "Pf" }, { "otherpunctuation", "Po" }, { "mathsymbol", "Sm" }, { "currencysymbol", "Sc" },
-		{ "modifiersymbol", "Sk" }, { "othersymbol", "So" }, { "spaceseparator", "Zs" }, { "lineseparator", "Zl" },
-		{ "paragraphseparator", "Zp" }, { "control", "Cc" }, { "format", "Cf" }, { "privateuse", "Co" },
-		{ "unassigned", "Cn" }, { "surrogate", "Cs" } };
-	uint32_t mask = 0;
-
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (strlen(words[i].name) == length && !strncmp(words[i].name, name, length)) {
-			name = words[i].category;
-			length = strlen(name);
-			break;
-		}
-	if (length > 2 || !length)
-		return 0;
-	for (int i = 0; i < UNICODE_CATEGORY_COUNT; i++) {
-		const char *c = &UNICODE_CATEGORIES[2 * i];
-		if ((c[0] | 32) == (name[0] | 32) && (length == 1 || c[1] == (name[1] | 32)))
-			mask |= 1u << i;
-	}
-	return mask;
-}
-
-// Characters in a row of the same category, over all of Unicode: found once for a file.
-static void find_runs(struct pattern_list *all)
-{
-	size_t room = 0;
-
-	for (uint32_t c = 0, first; c < UNICODE_END;) {
-		uint8_t category = unicode_of(first = c)->category;
-		while (c < UNICODE_END && unicode_of(c)->category == category)
-			c++;
-		if (all->run_count == room) {
-			room = room * 2 + 4096;
-			all->runs = grown(all->runs, room, sizeof *all->runs);
-		}
-		all->runs[all->run_count++] = (struct unicode_range){ first, c - 1, category };
-	}
-}
-
-static void add_categories(struct set *s, uint32_t mask)
-{
-	struct pattern_list *all = s->r->all;
-	uint32_t by_run = s->bits ? mask : mask & 1; // what is not assigned: PCRE2 may know of less or more
-
-	if (by_run && !all->runs)
-		find_runs(all);
-	for (size_t i = 0; by_run && i < all->run_count; i++)
-		if (by_run >> all->runs[i].category & 1)
-			add_range(s, all->runs[i].first, all->runs[i].last);
-	if (s->bits)
-		return;
-	for (int i = 1; i < UNICODE_CATEGORY_COUNT; i++)
-		if (mask >> i & 1)
-			text_addf(&s->items, "\\p{%.2s}", &UNICODE_CATEGORIES[2 * i]);
-	for (size_t i = 0; i < unicode_since14_count;) {
-		uint32_t first = unicode_since14[i].first, last = first;
-		if (!(mask >> unicode_since14[i].category & 1)) {
-			i++;
-			continue;
-		}
-		for (last = unicode_since14[i].last, i++; i < unicode_since14_count && unicode_since14[i].first == last + 1 &&
-			(mask >> unicode_since14[i].category & 1);
-			i++)
-			last = unicode_since14[i].last;
-		add_range(s, first, last);
-	}
-}
-
-static void add_mask(struct set *s, const char *categories) // "LMNd"
-{
-	uint32_t mask = 0;
-
-	while (*categories) {
-		size_t length = categories[1] >= 'a' && categories[1] <= 'z' ? 2 : 1;
-		mask |= category_mask(categories, length);
-		categories += length;
-	}
-	// One \p{L} is faster than five.
-	if (!s->bits)
-		for (const char *one = "LMNPSZ"; *one; one++) {
-			uint32_t whole = category_mask(one, 1);
-			if ((mask & whole) == whole) {
-				text_addf(&s->items, "\\p{%c}", *one);
-				for (size_t i = 0; i < unicode_since14_count; i++)
-					if (whole >> unicode_since14[i].category & 1)
-						add_range(s, unicode_since14[i].first, unicode_since14[i].last);
-				mask &= ~whole;
-			}
-		}
-	if (mask)
-		add_categories(s, mask);
-}
-
-static const struct span spaces[] = { { 9, 13 }, { 32, 32 }, { 0x85, 0x85 }, { 0xA0, 0xA0 }, { 0x1680, 0x1680 },
-	{ 0x2000, 0x200A }, { 0x2028, 0x2029 }, { 0x202F, 0x202F }, { 0x205F, 0x205F }, { 0x3000, 0x3000 } };
-// Of \w besides letters, marks, digits and connectors: Other_Alphabetic, and what Oniguruma has below U+0100.
-static const struct span alphabetic[] = { { 0x24B6, 0x24E9 }, { 0x1F130, 0x1F149 }, { 0x1F150, 0x1F169 }, { 0x1F170, 0x1F189 } };
-
-static const struct span latin_numbers[] = { { 0xB2, 0xB3 }, { 0xB9, 0xB9 }, { 0xBC, 0xBE } };
-// Han since Unicode 14.
-static const struct span han[] = { { 0x2B739, 0x2B739 }, { 0x2EBF0, 0x2EE5D }, { 0x31350, 0x323AF } };
-
-static void add_spans(struct set *s, const struct span *spans, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		add_range(s, spans[i].begin, spans[i].end);
-}
-#define ADD_SPANS(s, spans) add_spans(s, spans, sizeof spans / sizeof *spans)
-
-static void join(uint32_t *bits, const uint32_t *with)
-{
-	for (size_t i = 0; i < SET_WORDS; i++)
-		bits[i] |= with[i];
-}
-
-// Every character asked, 1024 at a time.
-static bool ask_property(uint32_t *bits, const char *name)
-{
-	enum { BLOCK = 1024 };
-	char expression[88], text[4 * BLOCK];
-	int code;
-	size_t where, length;
-
-	snprintf(expression, sizeof expression, "\\p{%s}+", name);
-	pcre2_code *c =
-		pcre2_compile((PCRE2_SPTR)expression, PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_UCP, &code, &where, NULL);
-	pcre2_match_data *data = pcre2_match_data_create(1, NULL);
-	bool known = c && data;
-	for (uint32_t u = 0; known && u < UNICODE_END; u += BLOCK) {
-		size_t n = 0;
-		if (u >= 0xD800 && u < 0xE000)
-			continue;
-		for (uint32_t i = 0; i < BLOCK; i++)
-			n += utf8_put(text + n, u + i);
-		const PCRE2_SIZE *at = pcre2_get_ovector_pointer(data);
-		for (size_t from = 0; from < n; from = at[1]) {
-			if (pcre2_match(c, (PCRE2_SPTR)text, n, from, PCRE2_NO_UTF_CHECK, data, NULL) <= 0)
-				break;
-			add_bits(bits, utf8_next(text + at[0], &length), utf8_last(text, text + at[1], &length));
-		}
-	}
-	pcre2_match_data_free(data);
-	pcre2_code_free(c);
-	return known;
-}
-
-struct property { // computed, of a file
-	char name[80];
-	uint32_t bits[SET_WORDS];
-	struct property *next;
-};
-
-// Into s, which is computed; false: PCRE2 does not know it.
-static bool add_property(struct set *s, const char *name)
-{
-	struct pattern_list *all = s->r->all;
-	struct property *p = all->properties;
-
-	while (p && !text_is(p->name, name))
-		p = p->next;
-	if (!p && all->property_count == PROPERTIES_MOST) {
-		refuse(s->r, "too many properties in sets that must be computed");
-		return true;
-	}
-	if (!p) {
-		p = calloc(1, sizeof *p);
-		if (!p)
-			out_of_memory(sizeof *p);
-		snprintf(p->name, sizeof p->name, "%s", name);
-		p->next = all->properties;
-		all->properties = p;
-		all->property_count++;
-		if (!ask_property(p->bits, name))
-			return false;
-	}
-	join(s->bits, p->bits);
-	return true;
-}
-
-static bool add_named(struct set *s, const char *name, size_t length)
-{
-	static const struct {
-		const char *name, *categories;
-		const char *property; // of PCRE2: more than the categories say
-		char more;            // s: spaces, a: alphabetic symbols, w: .. and numbers of Latin-1, x: hexadecimal digits
-	} names[] = { { "space", "", NULL, 's' }, { "whitespace", "", NULL, 's' }, { "digit", "Nd", NULL, 0 },
-		{ "word", "LMNdNlPc", NULL, 'w' }, { "alpha", "LNl", "Alphabetic", 'a' },
-		{ "alphabetic", "LNl", "Alphabetic", 'a' }, { "alnum", "LNdNl", "Alphabetic", 'a' },
-		{ "upper", "Lu", "Uppercase", 0 }, { "uppercase", "Lu", "Uppercase", 0 }, { "lower", "Ll", "Lowercase", 0 },
-		{ "lowercase", "Ll", "Lowercase", 0 }, { "xdigit", "", NULL, 'x' }, { "cntrl", "Cc", NULL, 0 } };
-
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		if (strlen(names[i].name) != length || strncmp(names[i].name, name, length) != 0)
-			continue;
-		if (names[i].property && s->bits)
-			add_property(s, names[i].property);
-		else if (names[i].property)
-			text_addf(&s->items, "\\p{%s}", names[i].property);
-		add_mask(s, names[i].categories);
-		if (names[i].more == 's')
-			ADD_SPANS(s, spaces);
-		else if (names[i].more == 'a' || names[i].more == 'w')
-			ADD_SPANS(s, alphabetic);
-		else if (names[i].more == 'x')
-			ADD_SPANS(s, ((struct span[]){ { '0', '9' }, { 'A', 'F' }, { 'a', 'f' } }));
-		if (names[i].more == 'w')
-			ADD_SPANS(s, latin_numbers);
-		return true;
-	}
-	if (length == 5 && !strncmp(name, "ascii", 5)) {
-		add_range(s, 0, 0x7F);
-		return true;
-	}
-	if (length == 3 && !strncmp(name, "any", 3)) {
-		add_range(s, 0, UNICODE_END - 1);
-		return true;
-	}
-	uint32_t mask = category_mask(name, length);
-	if (length <= 2 && length && mask) {
-		char one[3] = { (char)(name[0] & ~32), length == 2 ? name[1] : 0, 0 };
-		add_mask(s, one);
-	} else if (mask) {
-		for (int i = 0; i < UNICODE_CATEGORY_COUNT; i++)
-			if (mask >> i & 1) {
-				char one[3] = { UNICODE_CATEGORIES[2 * i], UNICODE_CATEGORIES[2 * i + 1], 0 };
-				if (length == 6 || __builtin_popcount(mask) > 1) {
-					one[1] = 0;
-					add_mask(s, one);
-					break;
-				}
-				add_mask(s, one);
-			}
-	}
-	return mask != 0;
-}
-
-static void negate(uint32_t *bits)
-{
-	for (size_t i = 0; i < SET_WORDS; i++)
-		bits[i] = ~bits[i];
-}
-
-// The first character from c on that the set has, or has not.
-static uint32_t next_of(const uint32_t *bits, uint32_t c, bool has)
-{
-	uint32_t other = has ? 0 : UINT32_MAX;
-
-	while (c < UNICODE_END && (bits[c / 32] >> c % 32 & 1) != has)
-		c += !(c % 32) && bits[c / 32] == other ? 32 : 1;
-	return c;
-}
-
-static void merge(struct set *s, const uint32_t *bits)
-{
-	if (s->bits) {
-		join(s->bits, bits);
-		return;
-	}
-	for (uint32_t c = next_of(bits, 0, true), end; c < UNICODE_END; c = next_of(bits, end, true)) {
-		end = next_of(bits, c, false);
-		add_range(s, c, end - 1);
-	}
-}
-
-// The set of a name, negated, into s: computed.
-static bool add_negated(struct set *s, struct reader *r, const char *name, size_t length)
-{
-	struct set one = { .r = r, .bits = new_bits(r) };
-
-	if (!add_named(&one, name, length))
-		return false;
-	negate(one.bits);
-	merge(s, one.bits);
-	return true;
-}
-
 static bool is_script(const char *name)
 {
 	char text[80];
@@ -410,6 +41,14 @@ static bool is_script(const char *name)
 	pcre2_code *c = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_UCP, &code, &where, NULL);
 	pcre2_code_free(c);
 	return c != NULL;
+}
+
+static void add_han(struct set *s) // since Unicode 14
+{
+	static const struct span han[] = { { 0x2B739, 0x2B739 }, { 0x2EBF0, 0x2EE5D }, { 0x31350, 0x323AF } };
+
+	for (size_t i = 0; i < sizeof han / sizeof *han; i++)
+		set_add_range(s, han[i].begin, han[i].end);
 }
 
 // \p{..} with r->at behind the p. Into s, else, of a script, as PCRE2 has it.
@@ -428,20 +67,20 @@ static void read_property(struct reader *r, struct set *s, bool negated)
 			if (*p != ' ' && *p != '_' && *p != '-')
 				name[n++] = (char)(*p >= 'A' && *p <= 'Z' ? *p + 32 : *p);
 		if (p == r->end || *p != '}') {
-			refuse(r, "a property without its end");
+			reader_refuse(r, "a property without its end");
 			return;
 		}
 		r->at = p + 1;
 	} else {
-		refuse(r, "\\p without a name in braces");
+		reader_refuse(r, "\\p without a name in braces");
 		return;
 	}
 	name[n] = 0;
-	if (negated ? add_negated(s, r, name, n) : add_named(s, name, n))
+	if (negated ? set_add_negated(s, r, name, n) : set_add_named(s, name, n))
 		return;
 	for (size_t i = 0; i < n; i++)
 		if (name[i] < 'a' || name[i] > 'z') {
-			refuse(r, "a property that is not known");
+			reader_refuse(r, "a property that is not known");
 			return;
 		}
 	char full[80];
@@ -450,17 +89,17 @@ static void read_property(struct reader *r, struct set *s, bool negated)
 	if (!s->bits && !(is_han && negated)) {
 		text_addf(&s->items, "\\%c{%s}", negated ? 'P' : 'p', full);
 		if (is_han)
-			ADD_SPANS(s, han);
+			add_han(s);
 		return;
 	}
-	struct set one = { .r = r, .bits = new_bits(r) };
-	if (!add_property(&one, full))
-		refuse(r, "a property that is not known");
+	struct set one = { .r = r, .bits = set_new_bits(r) };
+	if (!set_add_property(&one, full))
+		reader_refuse(r, "a property that is not known");
 	if (is_han)
-		ADD_SPANS(&one, han);
+		add_han(&one);
 	if (negated)
-		negate(one.bits);
-	merge(s, one.bits);
+		set_negate(one.bits);
+	set_merge(s, one.bits);
 }
 
 static uint32_t read_hex(struct reader *r, int most)
@@ -477,7 +116,7 @@ static uint32_t read_hex(struct reader *r, int most)
 			break;
 	}
 	if (v >= UNICODE_END || (v >= 0xD800 && v < 0xE000))
-		refuse(r, "a character that is none");
+		reader_refuse(r, "a character that is none");
 	return v;
 }
 
@@ -499,7 +138,7 @@ static bool read_character(struct reader *r, uint32_t *code)
 			r->at++;
 			*code = read_hex(r, 8);
 			if (r->at == r->end || *r->at != '}')
-				refuse(r, "\\x{ without its end");
+				reader_refuse(r, "\\x{ without its end");
 			else
 				r->at++;
 		} else {
@@ -529,9 +168,9 @@ static bool read_shorthand(struct reader *r, struct set *s)
 		const char *name = names[known - letters];
 		r->at++;
 		if (c & 32)
-			add_named(s, name, strlen(name));
+			set_add_named(s, name, strlen(name));
 		else
-			add_negated(s, r, name, strlen(name));
+			set_add_negated(s, r, name, strlen(name));
 		return true;
 	}
 	if (c != 'p' && c != 'P')
@@ -554,7 +193,7 @@ static void read_inner(struct reader *r, struct set *s)
 		read_class(r, &plain);
 		if (!plain.negated && !r->failed) {
 			if (plain.bits)
-				merge(s, plain.bits);
+				set_merge(s, plain.bits);
 			text_add(&s->items, text_get(&plain.items));
 			text_done(&plain.items);
 			return;
@@ -562,11 +201,11 @@ static void read_inner(struct reader *r, struct set *s)
 		text_done(&plain.items);
 		r->at = before;
 	}
-	struct set one = { .r = r, .bits = new_bits(r) };
+	struct set one = { .r = r, .bits = set_new_bits(r) };
 	read_class(r, &one);
 	if (one.negated)
-		negate(one.bits);
-	merge(s, one.bits);
+		set_negate(one.bits);
+	set_merge(s, one.bits);
 }
 
 static void intersect(uint32_t *bits, const uint32_t *with)
@@ -605,12 +244,12 @@ static bool read_posix(struct reader *r, struct set *s)
 	size_t n = (size_t)(close - name);
 	r->at = close + 2;
 	if (close >= name && n == 5 && !memcmp(name, "punct", 5) && !negated) {
-		add_mask(s, "P");
+		set_add_mask(s, "P");
 		for (const char *p = "$+<=>^`|~"; *p; p++)
-			add_range(s, (unsigned char)*p, (unsigned char)*p);
-		add_mask(s, "S");
-	} else if (close < name || !(negated ? add_negated(s, r, name, n) : add_named(s, name, n))) {
-		refuse(r, "a POSIX class that is not known");
+			set_add_range(s, (unsigned char)*p, (unsigned char)*p);
+		set_add_mask(s, "S");
+	} else if (close < name || !(negated ? set_add_negated(s, r, name, n) : set_add_named(s, name, n))) {
+		reader_refuse(r, "a POSIX class that is not known");
 	}
 	return true;
 }
@@ -653,17 +292,17 @@ static void read_members(struct reader *r, struct set *s)
 		escaped = is_escaped(r);
 		r->at += escaped;
 		if (escaped && strchr("sSdDwWhHpP", *r->at)) { // no range: the - stands for itself
-			add_range(s, low, low);
-			add_range(s, '-', '-');
+			set_add_range(s, low, low);
+			set_add_range(s, '-', '-');
 			r->at = after;
 			return;
 		}
 		high = read_member(r, escaped);
 	}
 	if (high < low)
-		refuse(r, "a range that ends before it begins");
+		reader_refuse(r, "a range that ends before it begins");
 	else
-		add_range(s, low, high);
+		set_add_range(s, low, high);
 }
 
 // Of a class, r->at behind its [; behind its ] afterwards. With && it is computed.
@@ -673,7 +312,7 @@ static void read_class(struct reader *r, struct set *s)
 	uint32_t *left = NULL;
 
 	if (++r->depth > 50) {
-		refuse(r, "classes are too deep");
+		reader_refuse(r, "classes are too deep");
 		return;
 	}
 	if (r->at < r->end && *r->at == '^') {
@@ -682,10 +321,10 @@ static void read_class(struct reader *r, struct set *s)
 	}
 	meets = has_intersection(r);
 	if (meets && !s->bits)
-		s->bits = new_bits(r);
+		s->bits = set_new_bits(r);
 	for (bool first = true; !r->failed; first = false) {
 		if (r->at >= r->end) {
-			refuse(r, "a class without its end");
+			reader_refuse(r, "a class without its end");
 		} else if (*r->at == ']' && !first) {
 			r->at++;
 			break;
@@ -700,11 +339,11 @@ static void read_class(struct reader *r, struct set *s)
 				intersect(left, s->bits);
 			else
 				left = s->bits;
-			s->bits = new_bits(r);
+			s->bits = set_new_bits(r);
 		} else {
 			read_members(r, s);
 		}
-		weigh(r, s->items.length);
+		reader_weigh(r, s->items.length);
 	}
 	if (left)
 		intersect(s->bits, left);
@@ -716,7 +355,7 @@ static void write_set(struct reader *r, struct set *s)
 	struct set plain = { .r = r };
 
 	if (s->bits) { // computed: as ranges
-		merge(&plain, s->bits);
+		set_merge(&plain, s->bits);
 		text_done(&s->items);
 		s->items = plain.items;
 		if (!s->items.length) {
@@ -741,7 +380,7 @@ static void read_group(struct reader *r)
 	const char *p = r->at + 1;
 	bool off = false;
 	if (p < r->end && (*p == '~' || *p == '{')) {
-		refuse(r, "an absent operator or a call, which PCRE2 has not");
+		reader_refuse(r, "an absent operator or a call, which PCRE2 has not");
 		return;
 	}
 	text_add(&r->out, "?");
@@ -766,7 +405,7 @@ static void read_escape(struct reader *r)
 	uint32_t code;
 
 	if (++r->at == r->end) {
-		refuse(r, "a backslash at the end");
+		reader_refuse(r, "a backslash at the end");
 		return;
 	}
 	if (read_shorthand(r, &s)) {
@@ -775,7 +414,7 @@ static void read_escape(struct reader *r)
 	}
 	if (*r->at == 'b' || *r->at == 'B') {
 		bool within = *r->at++ == 'B';
-		add_named(&s, "word", 4);
+		set_add_named(&s, "word", 4);
 		const char *word = text_get(&s.items);
 		text_addf(&r->out, within ? "(?:(?<=[%s])(?=[%s])|(?<![%s])(?![%s]))" : "(?:(?<=[%s])(?![%s])|(?<![%s])(?=[%s]))",
 			word, word, word, word);
@@ -790,7 +429,7 @@ static void read_escape(struct reader *r)
 	} else if (*r->at >= 'a' && *r->at <= 'z') {
 		text_addf(&r->out, "\\x{%x}", (unsigned)*r->at++);
 	} else {
-		refuse(r, "an escape that has no equivalent");
+		reader_refuse(r, "an escape that has no equivalent");
 	}
 }
 
@@ -826,7 +465,7 @@ static void translate(struct reader *r)
 		char c = *r->at;
 		size_t here = r->out.length;
 
-		weigh(r, here);
+		reader_weigh(r, here);
 		if (c == '\\') {
 			read_escape(r);
 			atom = here;
@@ -838,7 +477,7 @@ static void translate(struct reader *r)
 			atom = here;
 		} else if (c == '(') {
 			if (depth == DEEP) {
-				refuse(r, "groups are too deep");
+				reader_refuse(r, "groups are too deep");
 				return;
 			}
 			open[depth++] = here;
@@ -949,8 +588,7 @@ static enum status compile(struct pattern *p, struct reader *r, struct error *er
 	return STATUS_OK;
 }
 
-enum status pattern_regex(
-	struct pattern **out, struct pattern_list *all, const char *text, size_t nbytes, struct error *err)
+enum status pattern_regex(struct pattern **out, struct pattern_list *all, const char *text, size_t nbytes, struct error *err)
 {
 	struct arena sets = { 0 };
 	struct reader r = { .at = text, .end = text + nbytes, .a = &sets, .all = all, .err = err };
@@ -959,11 +597,12 @@ enum status pattern_regex(
 		return STATUS_OK;
 	if (++all->count > EXPRESSIONS_MOST || (all->nbytes += nbytes) > SOURCE_MOST)
 		return error_set(err, STATUS_BAD_INPUT,
-			"a regular expression of %zu bytes, of the file's the number %zu: at most %d of %d bytes together are taken",
+			"a regular expression of %zu bytes, of the file's the number %zu: at most %d of %d bytes together are "
+			"taken",
 			nbytes, all->count, EXPRESSIONS_MOST, SOURCE_MOST);
 	translate(&r);
 	if (!r.failed)
-		weigh(&r, r.out.length);
+		reader_weigh(&r, r.out.length);
 	all->expanded += r.out.length;
 	arena_done(&sets);
 	enum status s = STATUS_BAD_INPUT;
@@ -978,17 +617,6 @@ enum status pattern_regex(
 	}
 	text_done(&r.out);
 	return s;
-}
-
-void pattern_list_done(struct pattern_list *all)
-{
-	for (struct property *p = all->properties, *next; p; p = next) {
-		next = p->next;
-		free(p);
-	}
-	free(all->runs);
-	all->properties = NULL;
-	all->runs = NULL;
 }
 
 // The expressions of a text have half a second of processor time, and 4 us for each of its bytes: a hundred times what they take.

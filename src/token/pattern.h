@@ -30,8 +30,7 @@ void pattern_list_done(struct pattern_list *all); // frees what is kept for furt
 
 struct pattern *pattern_literal(struct arena *a, const char *text, size_t nbytes);
 // BAD_INPUT with the reason: not valid, in it what has no equivalent, or beyond the limits of the list.
-enum status pattern_regex(
-	struct pattern **out, struct pattern_list *all, const char *text, size_t nbytes, struct error *err);
+enum status pattern_regex(struct pattern **out, struct pattern_list *all, const char *text, size_t nbytes, struct error *err);
 // A flow_find: all of a text, which may be empty, as matches; f->failed where an expression takes too long.
 void pattern_find(struct flow *f, const char *text, size_t nbytes, const void *pattern);
 

@@ -268,7 +268,7 @@ static enum status template_post(struct parts *p, const void *own, struct error 
 {
 	const struct template *t = own;
 	bool pair = p->count > 1;
-	size_t n = 0, tokens = 0;
+	size_t n = 0, tokens = 0, before = encoding_tokens(p->items, p->count);
 
 	if (p->count > 2 || !p->count)
 		return error_set(err, STATUS_BAD_INPUT, "a template behind a post-processor that leaves %zu parts", p->count);
@@ -284,7 +284,7 @@ static enum status template_post(struct parts *p, const void *own, struct error 
 		tokens += e->count;
 		for (size_t k = 0; k < e->overflow_count; k++)
 			tokens += e->overflow[k].count;
-		enum status s = tokens_within(tokens, err);
+		enum status s = tokens_within(tokens, before, err);
 		if (s)
 			return s;
 		set_types(e, part->type);

@@ -137,8 +137,8 @@ static enum status split_parse(struct step *s, struct arena *a, const json_t *fr
 	struct split *p = s->own = ARENA_NEW(a, struct split);
 	enum status status;
 
-	if ((status = member_pattern(from, s->patterns, &p->pattern, err)) || (status = behaviour_parse(from, &p->behaviour, err)) ||
-		(status = member_needed(from, "invert", err)))
+	if ((status = member_pattern(from, s->patterns, &p->pattern, err)) ||
+		(status = behaviour_parse(from, &p->behaviour, err)) || (status = member_needed(from, "invert", err)))
 		return status;
 	return member_bool(from, "invert", &p->invert, err);
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/visible.h"
 #include "token/unicode.h"
 
@@ -20,8 +21,14 @@ void scan_done(struct scan *s)
 	text_done(&s->unescaped[1]);
 }
 
+enum { KEPT_MOST = 1 << 20 };
+
 static void blanks(struct scan *s)
 {
+	if (s->kept && s->at - s->kept > KEPT_MOST) {
+		pages_forget(s->kept, (size_t)(s->at - s->kept));
+		s->kept = s->at;
+	}
 	while (s->at < s->end && (*s->at == ' ' || *s->at == '\n' || *s->at == '\t' || *s->at == '\r'))
 		s->at++;
 }
@@ -119,9 +126,10 @@ bool scan_string(struct scan *s, const char **out, size_t *nbytes)
 	if (!take(s, '"', "a string expected"))
 		return false;
 	const char *begin = s->at, *p = begin;
-	while (p < s->end && *p != '"' && *p != '\\' && (unsigned char)*p >= ' ')
+	const char *end = s->end - begin > SCAN_STRING_MOST ? begin + SCAN_STRING_MOST : s->end;
+	while (p < end && *p != '"' && *p != '\\' && (unsigned char)*p >= ' ')
 		all |= (unsigned char)*p++;
-	if (p < s->end && *p == '"') {
+	if (p < end && *p == '"') {
 		s->at = p + 1;
 		*out = begin;
 		*nbytes = (size_t)(p - begin);
@@ -130,7 +138,7 @@ bool scan_string(struct scan *s, const char **out, size_t *nbytes)
 		t->length = 0;
 		text_add(t, "");
 		text_add_bytes(t, begin, (size_t)(p - begin));
-		for (s->at = p; s->at < s->end && *s->at != '"';) {
+		for (s->at = p; s->at < end && *s->at != '"';) {
 			if ((unsigned char)*s->at < ' ')
 				return scan_fail(s, "a control character in a string");
 			if (*s->at == '\\') {
@@ -140,12 +148,12 @@ bool scan_string(struct scan *s, const char **out, size_t *nbytes)
 				continue;
 			}
 			const char *from = s->at;
-			while (s->at < s->end && *s->at != '"' && *s->at != '\\' && (unsigned char)*s->at >= ' ')
+			while (s->at < end && *s->at != '"' && *s->at != '\\' && (unsigned char)*s->at >= ' ')
 				s->at++;
 			text_add_bytes(t, from, (size_t)(s->at - from));
 		}
-		if (s->at == s->end)
-			return scan_fail(s, "a string without its end");
+		if (s->at >= end)
+			return scan_fail(s, end < s->end ? "a string that is too long" : "a string without its end");
 		s->at++;
 		*out = text_get(t);
 		*nbytes = t->length;

@@ -15,7 +15,10 @@ struct scan {
 	const char *error; // a sentence's end; NULL: none
 	struct text unescaped[2];
 	int turn;
+	const char *kept; // of a mapped file: what is before goes back to the system as the scan goes on. NULL: of other memory
 };
+
+enum { SCAN_STRING_MOST = 8 << 20 }; // bytes: the longest in use is a Precompiled normalizer's table, 320,012 of T5's
 
 // What is next, without blanks: one of { [ " 0 (a number) t f n (words), or 0 at the end.
 char scan_peek(struct scan *s);

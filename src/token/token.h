@@ -49,6 +49,7 @@ struct token_text {
 	size_t nbytes;
 	const char *pair; // NULL: none
 	size_t pair_nbytes;
+	size_t most; // 0: any number; a text of more tokens, without those that are added, is BAD_INPUT as soon as that is known
 };
 
 enum truncation_strategy { LONGEST_FIRST, ONLY_FIRST, ONLY_SECOND };

@@ -2,7 +2,7 @@
 // Encodings joined, cut and filled up, as the library does it.
 #include "token/inside.h"
 
-enum { OVERFLOW_MOST = 1 << 16, TOKENS_MOST = 1 << 24 };
+enum { OVERFLOW_MOST = 1 << 16, TOKENS_MOST = 1 << 18 };
 
 void encoding_push(struct encoding *e, struct arena *a, size_t *room, struct token t)
 {
@@ -28,17 +28,27 @@ static struct encoding joined(struct arena *a, const struct encoding *x, const s
 	return e;
 }
 
-// What was cut off of both is joined, too: each part of the one with the other and with each of its parts. Joined parts have
-// none.
-enum status tokens_within(size_t tokens, struct error *err)
+size_t encoding_tokens(const struct encoding *all, size_t count)
 {
-	return tokens <= TOKENS_MOST
-		? STATUS_OK
-		: error_set(err, STATUS_BAD_INPUT,
-			  "truncation, padding or a template makes %zu tokens of a text; at most %zu are made", tokens,
-			  (size_t)TOKENS_MOST);
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++)
+		n += all[i].count + encoding_tokens(all[i].overflow, all[i].overflow_count);
+	return n;
 }
 
+enum status tokens_within(size_t made, size_t of, struct error *err)
+{
+	size_t most = TOKENS_MOST + 4 * of;
+
+	return made <= most ? STATUS_OK
+			    : error_set(err, STATUS_BAD_INPUT,
+				      "truncation, padding or a template makes %zu tokens of a text of %zu; at most %zu are made",
+				      made, of, most);
+}
+
+// What was cut off of both is joined, too: each part of the one with the other and with each of its parts. Joined parts have
+// none.
 enum status encoding_merge(struct encoding *e, struct arena *a, const struct encoding *with, struct error *err)
 {
 	size_t n = 0, most = e->overflow_count * (with->overflow_count + 1) + with->overflow_count;
@@ -46,7 +56,7 @@ enum status encoding_merge(struct encoding *e, struct arena *a, const struct enc
 
 	if (e->overflow_count > OVERFLOW_MOST || with->overflow_count > OVERFLOW_MOST || most > OVERFLOW_MOST)
 		return error_set(err, STATUS_BAD_INPUT, "truncation leaves %zu parts of a pair", most);
-	enum status s = tokens_within(tokens, err);
+	enum status s = tokens_within(tokens, encoding_tokens(e, 1) + encoding_tokens(with, 1), err);
 	if (s)
 		return s;
 	struct encoding *overflow = most ? ARENA_ARRAY(a, most, struct encoding) : NULL;
@@ -79,7 +89,7 @@ enum status encoding_cut(struct encoding *e, struct arena *a, size_t most, const
 		return error_set(err, STATUS_BAD_INPUT, "a stride of %zu is not less than the length of %zu that is left",
 			how->stride, most);
 	size_t step = most - how->stride, count = (length - most + step - 1) / step + 1;
-	enum status s = tokens_within(count > TOKENS_MOST ? count : count * most, err);
+	enum status s = tokens_within(count > TOKENS_MOST + 4 * length ? count : count * most, length, err);
 	if (s)
 		return s;
 	struct encoding *part = ARENA_ARRAY(a, count, struct encoding);
@@ -167,7 +177,8 @@ enum status pad_all(struct encoding *all, size_t count, struct arena *a, const s
 		length += how->multiple - length % how->multiple;
 	for (size_t i = 0; i < count; i++)
 		parts += all[i].overflow_count;
-	enum status s = tokens_within(length > TOKENS_MOST ? length : length * parts, err);
+	size_t of = encoding_tokens(all, count);
+	enum status s = tokens_within(length > TOKENS_MOST + 4 * of ? length : length * parts, of, err);
 	for (size_t i = 0; !s && i < count; i++)
 		pad_one(&all[i], a, length, how);
 	return s;

@@ -18,8 +18,9 @@ void vocab_done(struct vocab *v)
 
 enum status vocab_add(struct vocab *v, const char *s, size_t nbytes, uint32_t id, struct error *err)
 {
-	if (v->count == VOCAB_MOST || nbytes > ((size_t)1 << 30) - v->used)
-		return error_set(err, STATUS_BAD_INPUT, "a vocabulary of more than %d entries or 1 GiB", VOCAB_MOST);
+	if (v->count == VOCAB_MOST || nbytes > VOCAB_BYTES_MOST - v->used)
+		return error_set(err, STATUS_BAD_INPUT, "a vocabulary of more than %d entries or %d MiB of text", VOCAB_MOST,
+			VOCAB_BYTES_MOST >> 20);
 	if (v->used + nbytes > v->room) {
 		v->room = (v->used + nbytes) * 2 + 4096;
 		v->bytes = grown(v->bytes, v->room, 1);

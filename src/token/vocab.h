@@ -10,7 +10,8 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-enum { VOCAB_MOST = 1 << 22 }; // entries; ids are below 4 times as many
+// Entries, and bytes of their texts; ids are below 4 times as many. The largest published one has 901,629 entries (XLM-V).
+enum { VOCAB_MOST = 1 << 20, VOCAB_BYTES_MOST = 24 << 20 };
 
 struct vocab_entry {
 	uint32_t at, nbytes; // in vocab.bytes
@@ -48,7 +49,7 @@ static inline uint64_t vocab_mix(uint64_t h)
 enum { VOCAB_NONE = UINT32_MAX }; // no entry
 
 void vocab_done(struct vocab *v); // frees; a vocab all zero is a valid empty one
-// The text is copied. BAD_INPUT beyond VOCAB_MOST entries or 1 GiB.
+// The text is copied. BAD_INPUT beyond VOCAB_MOST entries or VOCAB_BYTES_MOST.
 enum status vocab_add(struct vocab *v, const char *s, size_t nbytes, uint32_t id, struct error *err);
 void vocab_score(struct vocab *v, double score); // of the entry that was added last
 // After the last vocab_add. Of an id or a text that comes twice the last one counts. BAD_INPUT: ids too far apart.

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tier: engine
 # Program: plain
-# A stranger's tokenizer.json: texts that grow, expressions that never end, counts that are no counts. Each is refused, quickly and small.
+# A stranger's tokenizer.json: texts that grow, expressions that never end or are never compiled, counts that are no counts. Each is
+# refused, quickly and small.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
 . "$SOURCE/tests/attack/lib.sh" || exit 1
 need_python
@@ -58,6 +59,65 @@ write("repeats", pre_tokenizer=split("(?:(?:(?:(?:a{1,1000}){1,1000}){1,1000}){1
 write("ids", model={"type": "BPE", "vocab": {"a": 2**62, "b": -1, "c": 2**32 + 1}, "merges": []})
 write("template", post_processor={"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}}] * 100000,
                                   "pair": [], "special_tokens": {}})
+# A prefix is put before each letter but the first, and with byte_fallback each of its bytes is a token.
+BYTES = {"<0x%02X>" % i: i for i in range(256)}
+
+
+def prefixed(length):
+    return {"type": "BPE", "vocab": BYTES, "merges": [], "byte_fallback": True, "continuing_subword_prefix": "x" * length}
+
+
+write("prefix", model=prefixed(17))
+write("prefix_long", model=prefixed(9000000))
+write("prefix_good", model=prefixed(16))
+write("suffix", model={"type": "BPE", "vocab": {"a": 0}, "merges": [], "end_of_word_suffix": "x" * 1000})
+
+
+def splits(expressions):
+    return {"type": "Sequence", "pretokenizers": [split(one) for one in expressions]}
+
+
+# What an expression is compiled from is many times its text: sets of Unicode as ranges, computed ones, and each again for PCRE2 and its code.
+write("unassigned", pre_tokenizer=split(r"\p{Cn}" * 10900))
+write("unassigned_in_one", pre_tokenizer=split("[" + r"\p{Cn}" * 10900 + "]"))
+write("boundaries", pre_tokenizer=split(r"\b" * 32000))
+write("same_sets", pre_tokenizer=splits([r"[\P{Alpha}]"] * 500 + ["("]))
+write("sets", pre_tokenizer=splits([r"[\P{Alpha}]" + "a" * i for i in range(250)]))
+write("ranges", pre_tokenizer=split("(?i)" + r"[\x{0}-\x{10ffff}]" * 3000))
+write("intersections", pre_tokenizer=split("[" + r"\p{Cn}" * 10000 + "&&a]("))
+write("properties", pre_tokenizer=splits([r"[\P{%s}&&a]" % name for name in (
+    "Greek Latin Han Cyrillic Arabic Hebrew Thai Lao Tibetan Hangul Khmer Runic Ogham Gothic Osage Coptic Yi Lisu Braille").split()]))
+write("expressions", pre_tokenizer=splits(["a" * i for i in range(1, 300)]))
+write("expressions_long", pre_tokenizer=splits(["(?:a|b|c|d|e)*" * 20 + "x" * i for i in range(250)]))
+write("byte_levels", pre_tokenizer={"type": "Sequence", "pretokenizers": [
+    {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}] * 900 + [split("(")]})
+
+
+def added(content):
+    return {"id": 9, "content": content, "single_word": False, "lstrip": False, "rstrip": False, "normalized": True, "special": False}
+
+
+write("added_grow", normalizer=replace({"String": "a"}, "a" * 1000), added_tokens=[added("a" * 900 + "b%d" % i) for i in range(2000)])
+write("added_long", added_tokens=[added("%04000d" % i) for i in range(600)])
+write("added_slow", normalizer=chain([{"type": "NFKD"}] * 1000), added_tokens=[added("\u00e9" * 1900 + "%d" % i) for i in range(400)])
+write("trees", **{key: [[0] * 300000] for key in ("normalizer", "pre_tokenizer", "post_processor", "decoder", "added_tokens")})
+
+
+def padding(length, token):
+    return {"strategy": {"Fixed": length}, "direction": "Right", "pad_id": 0, "pad_type_id": 0, "pad_token": token}
+
+
+write("pads", padding=padding(10000000, "[PAD]"))
+write("pad_long", padding=padding(1000, "x" * 10000))
+write("unknown_long", pre_tokenizer={"type": "Whitespace"}, model={"type": "WordLevel", "vocab": {"u" * 1024: 0}, "unk_token": "u" * 1024})
+# Large files.
+entries = ",".join('"%d":%d' % (i, i) for i in range(1050000))
+write("many", text='{"model":{"type":"BPE","vocab":{' + entries + '},"merges":["a b"]}}')
+write("wide", text='{"model":{"type":"BPE","vocab":{' + ",".join('"%01000d":%d' % (i, i) for i in range(26000)) + '},"merges":[]}}')
+write("strings", text='{"version":"' + "\\n" * 4500000 + '"}')
+for name, line in ("lines", "abcdefghijklmnop\n" * 1600000), ("blank_lines", "\n" * 1100000):
+    os.makedirs(name)
+    open(name + "/vocab.txt", "w").write(line)
 PY
 text=$(head -c 30000 /dev/zero | tr '\0' a)b
 bounded 0 2 100 "$ASSAY" tokenize good "$text"
@@ -85,6 +145,40 @@ refuses parentheses 'a regular expression of 120001 bytes'
 refuses repeats 'regular expression is too large'
 refuses ids 'an id that is too large'
 refuses template 'of JSON would take more than the 48 MiB of memory'
+# refuses_small NAME WORDS [TEXT OPTIONS]: nothing of what is refused is built.
+refuses_small()
+{
+	local name=$1 why=$2
+	shift 2
+	bounded 1 1 100 "$ASSAY" tokenize "$name" "${@:-$text}"
+	has err "$why"
+}
+refuses_small prefix '"continuing_subword_prefix" of 17 bytes and "end_of_word_suffix" of 0; each has 16 at most'
+refuses_small suffix '"end_of_word_suffix" of 1000'
+refuses_small prefix_long 'a string that is too long'
+bounded 0 1 100 "$ASSAY" tokenize prefix_good "${text:0:20000}"
+for each in unassigned unassigned_in_one boundaries sets ranges; do
+	refuses_small $each "its sets, or those of the file's expressions together, are too large"
+done
+refuses_small same_sets 'missing closing parenthesis'
+refuses_small byte_levels 'missing closing parenthesis'
+refuses_small intersections 'missing closing parenthesis'
+refuses_small properties 'too many properties in sets that must be computed'
+refuses_small expressions "of the file's the number 257"
+refuses_small expressions_long 'at most 256 of 65536 bytes together are taken'
+refuses_small added_grow 'more than 2 MiB of added tokens'
+refuses_small added_long 'more than 2 MiB of added tokens'
+refuses_small added_slow 'the normalizer takes too long on the added tokens'
+refuses_small trees 'what stands beside the model would take more than 48 MiB of memory'
+refuses_small pads 'makes 10000000 tokens of a text of'
+refuses_small pad_long '"pad_token" of 10000 bytes'
+words=$(printf '%060000d' 0 | sed 's/0/b /g')
+refuses_small unknown_long 'the texts of the tokens have' "$words" --offsets --pair "$words"
+refuses_small many 'a vocabulary of more than 1048576 entries or 24 MiB of text'
+refuses_small wide 'a vocabulary of more than 1048576 entries or 24 MiB of text'
+refuses_small strings 'a string that is too long'
+refuses_small lines 'at most 25165824 are read'
+refuses_small blank_lines 'a vocabulary of more than 1048576 entries or 24 MiB of text'
 # Back to text: decoders doubled it without a limit, and what an expression did not come to the end of was printed as it was.
 decodes()
 {

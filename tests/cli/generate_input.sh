@@ -4,6 +4,7 @@
 # run --task generate --input: a prompt of a chat, of a picture and a text, of a recording. The tokens are those that transformers
 # answered (tests/conform/pipeline, whose weights are by formula) and those of `assay pipeline`.
 . "$SOURCE/tests/cli/lib.sh" || exit 1
+. "$SOURCE/tests/attack/lib.sh" || exit 1
 need_python
 has_platform cpu || exit 77
 cd "$work" || exit 1
@@ -48,6 +49,11 @@ row=$("$ASSAY" query --format csv "SELECT max(id) AS id FROM cell" | tail -1)
 code 0 "$ASSAY" reproduce "$row" --command
 has out "--input.*file:$work/chat.json"
 lacks out 'prompt-tokens'
+
+# A prompt of three million tokens is not encoded to the end to be refused.
+python3 -c 'import json; json.dump([{"role": "user", "content": "a" * 3000000}], open("huge.json", "w"))'
+bounded 1 2 150 "$ASSAY" run $m $quick --new-tokens 4 --input huge.json
+has err 'the text has more than 256 tokens, which is what the model takes'
 
 # A picture and a text.
 m=image-text-to-text-llava

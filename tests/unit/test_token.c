@@ -112,6 +112,8 @@ static void test_expressions(void **state)
 	splits("\\\\d{,2}", "123", "12@0-2|3@2-3");
 	splits("[a-c[x-z]]+", "abxd", "abx@0-3|d@3-4"); // a set within a set
 	splits("[a-f&&[^c]]+", "abcd", "ab@0-2|c@2-3|d@3-4");
+	splits("[a[b-e&&c-z]x]+", "abcdexaazb", "a@0-1|b@1-2|cdexaa@2-8|zb@8-10"); // .. which is an intersection
+	splits("[^\\\\P{Greek}\\\\P{Alpha}]+", "a\xCE\xB1\xCD\xBE", "a@0-1|\xCE\xB1@1-2|\xCD\xBE@2-3");
 	splits(" ?[^(\\\\s|[.,])]+", "a, (b", "a@0-1|, (@1-4|b@4-5");
 	splits("[\\\\P{L}]+", "a12b", "a@0-1|12@1-3|b@3-4");
 	splits("\\\\p{L}+",
@@ -329,6 +331,69 @@ static void test_bpe_ways(void **state)
 			assert_memory_equal(whole.tokens[i].text, parts[i], strlen(parts[i]));
 	}
 	text_done(&json);
+	arena_done(&a);
+}
+
+// Every byte of a prefix is a token again where it is not in the vocabulary, and there are more of them than a word has letters.
+static void test_byte_fallback(void **state)
+{
+	struct arena a = { 0 };
+	struct error e = { 0 };
+	struct encoding out;
+	struct text json = { 0 };
+
+	(void)state;
+	for (int prefix = AFFIX_MOST; prefix <= AFFIX_MOST + 1; prefix++) {
+		json.length = 0;
+		text_addf(&json,
+			"{\"model\": {\"type\": \"BPE\", \"merges\": [], \"byte_fallback\": true, "
+			"\"continuing_subword_prefix\": \"%0*d\", \"vocab\": {",
+			prefix, 0);
+		for (int i = 0; i < 256; i++)
+			text_addf(&json, "%s\"<0x%02X>\": %d", i ? ", " : "", i, i);
+		text_add(&json, "}}}");
+		if (prefix > AFFIX_MOST) {
+			refused(text_get(&json), "\"continuing_subword_prefix\" of 17 bytes");
+			continue;
+		}
+		struct tokenizer *t = parse(&a, text_get(&json));
+		// Twice: of the model, and of the words that were seen.
+		for (int i = 0; i < 2; i++) {
+			assert_int_equal(tokenizer_encode(t, &a, &(struct token_text){ "abcd", 4, NULL, 0 }, true, &out, &e), 0);
+			assert_int_equal(out.count, 4 + 3 * AFFIX_MOST);
+			assert_int_equal(out.tokens[0].id, 'a');
+			assert_int_equal(out.tokens[1].id, '0');
+			assert_int_equal(out.tokens[1 + AFFIX_MOST].id, 'b');
+		}
+	}
+	text_done(&json);
+	arena_done(&a);
+}
+
+// A text of more tokens than are of use is refused before they are made.
+static void test_most(void **state)
+{
+	enum { N = 1000000 };
+	struct arena a = { 0 };
+	struct error e = { 0 };
+	struct encoding out;
+	char *word = malloc(N);
+	struct tokenizer *t = parse(&a,
+		"{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"aa\": 1, \"aaaa\": 2}, \"merges\": [\"a a\", \"aa "
+		"aa\"]}}");
+
+	(void)state;
+	memset(word, 'a', N);
+	struct token_text in = { word, 400, NULL, 0, 100 };
+	assert_int_equal(tokenizer_encode(t, &a, &in, true, &out, &e), STATUS_OK);
+	assert_int_equal(out.count, 100);
+	in.nbytes = 401;
+	assert_int_equal(tokenizer_encode(t, &a, &in, true, &out, &e), STATUS_BAD_INPUT);
+	assert_string_equal(e.text, "the text has more than 100 tokens, which is what the model takes");
+	in.nbytes = N;
+	assert_int_equal(tokenizer_encode(t, &a, &in, true, &out, &e), STATUS_BAD_INPUT);
+	assert_true(t->model.symbol_room < 2000); // of a million letters
+	free(word);
 	arena_done(&a);
 }
 
@@ -579,7 +644,8 @@ int main(void)
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_expressions), cmocka_unit_test(test_slow_expression),
 		cmocka_unit_test(test_normalizers), cmocka_unit_test(test_pretokenizers), cmocka_unit_test(test_added_tokens),
 		cmocka_unit_test(test_more_special), cmocka_unit_test(test_bpe_ways), cmocka_unit_test(test_long_words),
-		cmocka_unit_test(test_models), cmocka_unit_test(test_growth), cmocka_unit_test(test_truncation),
-		cmocka_unit_test(test_many_tokens), cmocka_unit_test(test_unicode), cmocka_unit_test(test_scan) };
+		cmocka_unit_test(test_byte_fallback), cmocka_unit_test(test_most), cmocka_unit_test(test_models),
+		cmocka_unit_test(test_growth), cmocka_unit_test(test_truncation), cmocka_unit_test(test_many_tokens),
+		cmocka_unit_test(test_unicode), cmocka_unit_test(test_scan) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
