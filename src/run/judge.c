@@ -19,8 +19,12 @@
 // are small: that is no verdict.
 //
 // A few huge values decide every figure over a whole output. Where at least a quarter of it is below SMALL of the largest value,
-// those are judged by themselves, too, in float32: they may be a hundred times further off (in NMSE) than all are, since what is
+// those are judged by themselves, too, in float32 (in other arithmetic they are not judged where nothing
+// of them agrees): they may be a hundred times further off (in NMSE) than all are, since what is
 // huge inside of a model is rounded, too.
+//
+// So does an offset that all values share. What they differ by, about their mean, is judged by itself as what is small is; up to
+// OFFSET_ROUNDING units of rounding of the largest value it can be neither right nor wrong.
 #include "run/judge.h"
 
 #include <float.h>
@@ -29,9 +33,11 @@
 
 #define MASKED_AT_MOST (-9000.0)
 #define SMALL 0x1p-10
-#define SMALL_LEAST 0.25 // of the compared elements
-#define SMALL_NMSE 100   // times the NMSE of the bound
-#define UNLIKE 0.1       // NMSE of outputs of which nothing agrees; unrelated ones have 1 or more
+#define SMALL_LEAST 0.25   // of the compared elements
+#define SMALL_NMSE 100     // times the NMSE of the bound
+#define UNLIKE 0.1         // NMSE of outputs of which nothing agrees; unrelated ones have 1 or more
+#define OFFSET_ROUNDING 16 // units of `rounding` of the largest value: sums of values that share an offset
+#define CLEAR 0.5          // of a row's largest value above the row's mean: by so much less another class is no near miss
 
 // What models and the conformance files (README there: -10000) write where a logit is masked. Other values are values, however
 // low.
@@ -256,27 +262,47 @@ static bool has_classes(const struct tensor *t)
 	return t->rank >= 1 && t->rank <= 3 && t->name && strstr(t->name, "logits") && !strstr(t->name, "mask");
 }
 
-static double top1(const struct tensor *output, const struct tensor *reference, const struct places *places, size_t count)
+struct classes {
+	size_t rows, agree;
+	size_t missed; // rows of another class that the reference holds clearly below its own
+};
+
+static void take_row(const struct tensor *output, const struct tensor *reference, const struct places *places, size_t row,
+	size_t width, struct classes *out)
 {
-	size_t width = output->rank ? (size_t)output->dim[output->rank - 1] : 0, agree = 0, rows = 0;
+	size_t best = row, wanted = row, n = 0;
+	double sum = 0;
+
+	for (size_t i = row; i < row + width; i++) {
+		double r = element(reference, i);
+
+		if (is_padding(places, i))
+			continue;
+		best = element(output, i) > element(output, best) ? i : best;
+		wanted = r > element(reference, wanted) ? i : wanted;
+		if (isfinite(r) && !stands_for_masked(r)) {
+			sum += r;
+			n++;
+		}
+	}
+	double top = element(reference, wanted), above = top - (n ? sum / (double)n : top);
+	out->rows++;
+	out->agree += best == wanted;
+	out->missed += above > 0 && top - element(reference, best) > CLEAR * above;
+}
+
+static struct classes classes_of(
+	const struct tensor *output, const struct tensor *reference, const struct places *places, size_t count)
+{
+	size_t width = output->rank ? (size_t)output->dim[output->rank - 1] : 0;
+	struct classes out = { 0 };
 
 	if (width < 2 || count < width || !has_classes(reference))
-		return (double)NAN;
-	for (size_t row = 0; row < count; row += width) {
-		size_t best = row, wanted = row;
-
-		if (is_padding(places, row) && output->rank > 2)
-			continue;
-		for (size_t i = row + 1; i < row + width; i++) {
-			if (is_padding(places, i))
-				continue;
-			best = element(output, i) > element(output, best) ? i : best;
-			wanted = element(reference, i) > element(reference, wanted) ? i : wanted;
-		}
-		agree += best == wanted;
-		rows++;
-	}
-	return rows ? (double)agree / (double)rows : (double)NAN;
+		return out;
+	for (size_t row = 0; row < count; row += width)
+		if (!is_padding(places, row) || output->rank <= 2)
+			take_row(output, reference, places, row, width, &out);
+	return out;
 }
 
 struct sums {
@@ -288,6 +314,8 @@ struct sums {
 	size_t both_not_finite;              // of them: the reference has the same value
 	size_t small;                        // of `numbers`: below SMALL of the reference's largest value
 	double small_error2, small_reference2;
+	double first;                // the first compared value of the reference
+	double error, above, above2; // sums of the error, and of the reference less `first`
 };
 
 // True: the place is done with, one way or the other.
@@ -358,6 +386,10 @@ static void add_up(const struct tensor *output, const struct tensor *reference, 
 			sum->small_error2 += error * error;
 			sum->small_reference2 += r * r;
 		}
+		sum->first = sum->numbers == 1 ? r : sum->first;
+		sum->error += x - r;
+		sum->above += r - sum->first;
+		sum->above2 += (r - sum->first) * (r - sum->first);
 		sum->error2 += error * error;
 		sum->reference2 += r * r;
 		sum->output2 += x * x;
@@ -461,24 +493,35 @@ static const char *beyond_bound(
 	return NULL;
 }
 
+static bool is_exact(const struct bound *bound)
+{
+	return bound->nmse <= bound_for(DTYPE_F32).nmse;
+}
+
+// The normalised mean squared error of a part of an output that says: nothing of it agrees.
+static double unlike(const struct bound *bound)
+{
+	return fmin(1, fmax(UNLIKE, SMALL_NMSE * bound->nmse));
+}
+
 // What is small beside the largest values, and right or wrong for itself; NULL where it is right. Below float32's rounding of the
-// largest value it can be neither.
+// largest value it can be neither; nor in arithmetic that rounds more.
 static const char *beyond_bound_of_small(const struct bound *bound, const struct sums *sum, struct arena *a, struct check *out)
 {
-	const double rounding = bound_for(DTYPE_F32).rounding, allowed = SMALL_NMSE * bound->nmse;
+	const double allowed = SMALL_NMSE * bound->nmse;
 
-	if (bound->nmse > bound_for(DTYPE_F32).nmse || (double)sum->small < SMALL_LEAST * (double)sum->numbers || !sum->small)
+	if ((double)sum->small < SMALL_LEAST * (double)sum->numbers || !sum->small)
 		return NULL;
 	double rms = sqrt(sum->small_error2 / (double)sum->small), size = sqrt(sum->small_reference2 / (double)sum->small);
-	double nmse = rms * rms / (size * size);
+	double nmse = size > 0 ? rms * rms / (size * size) : INFINITY;
 
-	if (size <= SMALL || nmse <= allowed)
+	if (fmax(size, rms) <= SMALL || nmse <= allowed)
 		return NULL;
-	if (rms <= rounding * out->reference_absmax) {
-		if (nmse >= UNLIKE)
-			out->not_judged =
-				arena_printf(a, "beside values of %.3g, %zu of its %zu values are below float32's rounding",
-					out->reference_absmax, sum->small, sum->numbers);
+	if (!is_exact(bound) || rms <= bound->rounding * out->reference_absmax) {
+		if (nmse >= unlike(bound))
+			out->not_judged = arena_printf(a, "beside values of %.3g, %zu of its %zu values are below %s rounding",
+				out->reference_absmax, sum->small, sum->numbers,
+				is_exact(bound) ? "float32's" : "its arithmetic's");
 		return NULL;
 	}
 	out->decided_by = "NMSE of small values";
@@ -487,6 +530,50 @@ static const char *beyond_bound_of_small(const struct bound *bound, const struct
 		"%s: %zu of %zu values are below %g of the largest, %.3g: their normalised mean squared error is %.3g; allowed "
 		"%.2g (root mean square error %.3g)",
 		out->name, sum->small, sum->numbers, SMALL, out->reference_absmax, nmse, allowed, rms);
+}
+
+// What the values differ by, about their mean: NULL where it is right. Only where the mean is ten times as large can it be
+// anything else than the whole is.
+static const char *beyond_bound_of_differences(
+	const struct bound *bound, const struct sums *sum, struct arena *a, struct check *out)
+{
+	const double n = (double)sum->numbers, allowed = SMALL_NMSE * bound->nmse;
+	double rms = sqrt(fmax(0, sum->error2 / n - sum->error * sum->error / n / n));
+	double spread = sqrt(fmax(0, sum->above2 / n - sum->above * sum->above / n / n));
+	double nmse = spread > 0 ? rms * rms / (spread * spread) : INFINITY;
+
+	if (sum->numbers < 2 || rms <= bound->rounding || nmse <= allowed)
+		return NULL;
+	if (!is_exact(bound) || rms <= OFFSET_ROUNDING * bound->rounding * out->reference_absmax) {
+		if (nmse >= unlike(bound))
+			out->not_judged = arena_printf(a,
+				"its values differ by %.3g (root mean square) about %.3g, which the rounding of such values "
+				"hides",
+				spread, sum->first + sum->above / n);
+		return NULL;
+	}
+	out->decided_by = "NMSE about the mean";
+	out->of_bound = sqrt(nmse / allowed);
+	return arena_printf(a,
+		"%s: its values differ by %.3g (root mean square) about %.3g: the normalised mean squared error of that is %.3g; "
+		"allowed %.2g (root mean square error %.3g)",
+		out->name, spread, sum->first + sum->above / n, nmse, allowed, rms);
+}
+
+// All that is asked of an output whose elements are right one by one.
+static void judge_numbers(const struct tensor *output, const struct bound *bound, const struct sums *sum,
+	const struct classes *classes, struct arena *a, struct check *out)
+{
+	out->cause = beyond_bound(output, bound, sum, a, out);
+	if (!out->cause && !out->not_judged)
+		out->cause = beyond_bound_of_small(bound, sum, a, out);
+	if (!out->cause && !out->not_judged)
+		out->cause = beyond_bound_of_differences(bound, sum, a, out);
+	if (!out->cause && !out->not_judged && 2 * classes->missed > classes->rows)
+		out->not_judged = arena_printf(a,
+			"in %zu of %zu rows another class is the largest, by more than a near miss: the bound allows more than "
+			"what tells its classes apart",
+			classes->missed, classes->rows);
 }
 
 void judge_tensor(const struct tensor *output, const struct tensor *reference, const struct padded *padded, struct bound bound,
@@ -534,17 +621,17 @@ void judge_tensor(const struct tensor *output, const struct tensor *reference, c
 	out->cosine = sum.reference2 > 0 && sum.output2 > 0 ? sum.dot / sqrt(sum.reference2 * sum.output2)
 		: sum.reference2 == sum.output2             ? 1
 							    : 0;
-	out->top1_agreement = top1(output, reference, &places, count);
+	const struct classes classes = classes_of(output, reference, &places, count);
+	out->top1_agreement = classes.rows ? (double)classes.agree / (double)classes.rows : (double)NAN;
 	if (!sum.numbers) // no figure is about anything
 		out->nmse = out->cosine = out->top1_agreement = out->max_abs_error = out->max_rel_error = (double)NAN;
 	out->cause = wrong_elements(output, reference, &sum, count, a, out);
 	if (!out->cause && !sum.numbers && out->compared) {
 		out->decided_by = "nothing";
 		out->not_judged = "no finite value in it";
-	} else if (!out->cause)
-		out->cause = beyond_bound(output, &bound, &sum, a, out);
-	if (!out->cause && !out->not_judged)
-		out->cause = beyond_bound_of_small(&bound, &sum, a, out);
+	} else if (!out->cause) {
+		judge_numbers(output, &bound, &sum, &classes, a, out);
+	}
 	out->right = !out->cause;
 }
 

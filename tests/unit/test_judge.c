@@ -304,6 +304,54 @@ static void huge_values_hide_no_others(void **state)
 	arena_done(&a);
 }
 
+// Golden values that a file claims beside one huge value, or on top of an offset, which the bounds of the whole allow.
+static void what_says_nothing_is_not_right(void **state)
+{
+	enum { CLASSES = 32, COUNT = 4 * CLASSES };
+	const int64_t dim[] = { 4, CLASSES };
+	float r[COUNT], x[COUNT];
+	struct arena a = { 0 };
+	struct check c;
+
+	(void)state;
+	for (int i = 0; i < COUNT; i++) { // the small ones of the reference are all zero
+		r[i] = i ? 0 : 1e30f;
+		x[i] = i ? (float)(i % 5 - 2) : 1e30f;
+	}
+	c = judge(&a, x, r, 2, dim);
+	assert_string_equal(c.not_judged, "beside values of 1e+30, 127 of its 128 values are below float32's rounding");
+	r[0] = x[0] = 1e6f;
+	c = judge(&a, x, r, 2, dim);
+	assert_false(c.right);
+	assert_string_equal(c.decided_by, "NMSE of small values");
+	for (int i = 0; i < COUNT; i++) {
+		r[i] = 1e6f + (float)(i * 37 % 50);
+		x[i] = 1e6f + (float)(i % 7 - 3);
+	}
+	c = judge(&a, x, r, 2, dim);
+	assert_false(c.right);
+	assert_string_equal(c.decided_by, "NMSE about the mean");
+	c = judge(&a, r, r, 2, dim);
+	assert_true(c.right && !c.not_judged);
+	for (int i = 0; i < COUNT; i++) { // the values lie 1 apart there
+		r[i] = 1e7f + (float)(i * 37 % 7);
+		x[i] = 1e7f + (float)(i % 7);
+	}
+	c = judge(&a, x, r, 2, dim);
+	assert_true(c.right);
+	assert_non_null(strstr(c.not_judged, "its values differ by 2 (root mean square) about 1e+07"));
+	for (int i = 0; i < COUNT; i++) { // an offset of each row
+		r[i] = 1e5f * (float)(i / CLASSES) + (float)(i % CLASSES == 3);
+		x[i] = 1e5f * (float)(i / CLASSES) + (float)(i % CLASSES == 5);
+	}
+	for (int i = 0; i < CLASSES; i++)
+		r[i] = x[i] = r[i] + 4e5f;
+	c = judge(&a, x, r, 2, dim);
+	assert_true(c.right);
+	assert_non_null(strstr(c.not_judged, "in 3 of 4 rows another class is the largest"));
+	arena_done(&a);
+}
+
 static void the_nearest_bound_is_told(void **state)
 {
 	float r[4] = { 1, 2, 3, 4 }, x[4] = { 1, 2, 3, 4.0002f };
@@ -549,6 +597,7 @@ int main(void)
 		cmocka_unit_test(padding_of_a_cache_lies_along_its_third_axis),
 		cmocka_unit_test(outputs_near_zero_may_round),
 		cmocka_unit_test(huge_values_hide_no_others),
+		cmocka_unit_test(what_says_nothing_is_not_right),
 		cmocka_unit_test(the_nearest_bound_is_told),
 		cmocka_unit_test(shapes_must_agree),
 		cmocka_unit_test(a_short_tensor_is_not_read),
