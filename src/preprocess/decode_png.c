@@ -13,6 +13,7 @@ enum { CHUNK_MOST = 8 << 20 }; // bytes that libpng may take for one chunk besid
 struct source {
 	const struct decode_in *in;
 	size_t at;
+	size_t left;    // bytes that may still be taken
 	char what[200]; // why it failed
 	png_structp png;
 	png_infop info;
@@ -39,6 +40,9 @@ static void take(png_structp png, png_bytep out, size_t nbytes)
 
 	if (nbytes > f->in->nbytes - f->at)
 		png_error(png, "the file is truncated");
+	if (nbytes > f->left)
+		png_error(png, "more compressed data than its rows have");
+	f->left -= nbytes;
 	memcpy(out, f->in->data + f->at, nbytes);
 	f->at += nbytes;
 }
@@ -96,6 +100,20 @@ static enum status read_header(struct source *f, struct picture *out, bool *grey
 	return STATUS_OK;
 }
 
+// Behind the last row libpng decompresses what is left, to see it end: a byte of that can be 1032, so that 10 MB take 19 s.
+// `enough` is what a row that does not compress needs, and what libpng takes at once.
+static void read_rows(struct source *f, int height, int passes)
+{
+	const size_t row = png_get_rowbytes(f->png, f->info), enough = row + row / 4 + (8 << 10);
+
+	for (int i = 1; i < passes; i++)
+		png_read_rows(f->png, f->rows, NULL, (png_uint_32)height);
+	png_read_rows(f->png, f->rows, NULL, (png_uint_32)height - 1);
+	f->left = enough;
+	png_read_rows(f->png, f->rows + height - 1, NULL, 1);
+	f->left = SIZE_MAX;
+}
+
 static enum status read_image(struct source *f, struct picture *out, bool grey16, struct arena *a, struct error *err)
 {
 	int passes = png_set_interlace_handling(f->png);
@@ -107,8 +125,7 @@ static enum status read_image(struct source *f, struct picture *out, bool grey16
 	f->rows = ARENA_ARRAY(a, (size_t)out->height, png_bytep);
 	for (int y = 0; y < out->height; y++)
 		f->rows[y] = picture_at(out, 0, y) + (grey16 ? out->width : 0);
-	for (int i = 0; i < passes; i++)
-		png_read_rows(f->png, f->rows, NULL, (png_uint_32)out->height);
+	read_rows(f, out->height, passes);
 	for (int y = 0; grey16 && y < out->height; y++)
 		rgb_of_grey16(picture_at(out, 0, y), f->rows[y], out->width);
 	png_read_end(f->png, f->info);
@@ -143,7 +160,7 @@ static enum status decode(struct source *f, struct picture *out, int *orientatio
 
 enum status decode_png(struct picture *out, int *orientation, struct arena *a, const struct decode_in *in, struct error *err)
 {
-	struct source f = { .in = in };
+	struct source f = { .in = in, .left = SIZE_MAX };
 	enum status s = check_chunks(in, err);
 
 	if (s)

@@ -31,9 +31,13 @@ def zeros(count):
 png("large.png", 60000, 60000, zlib.compress(b"\0" * 100))
 png("line.png", 2000000, 1, zlib.compress(b"\0" * 100))
 png("empty.png", 12000, 12000, zlib.compress(b"\0" * 100))
+gigabyte = zeros(1 << 30)
 # An honest bomb of 10 MB of colour text, and one whose rows never come.
-png("text.png", 4, 4, zlib.compress(b"\0" * 52), before=chunk(b"zTXt", b"k\0\0" + zeros(1 << 30)))
+png("text.png", 4, 4, zlib.compress(b"\0" * 52), before=chunk(b"zTXt", b"k\0\0" + gigabyte))
 png("short.png", 3000, 3000, zeros(8000000))
+# Behind the last row, 1 GB of zeros: 10 times as much took 19 s. And rows that do not compress, in blocks of a few bytes.
+png("behind.png", 8, 8, gigabyte)
+png("noise.png", 300, 300, zlib.compress(b"".join(b"\0" + os.urandom(900) for _ in range(300)), 0))
 jpeg = b"\xff\xd8\xff\xc2\0\x0b\x08" + struct.pack(">HH", 4096, 4096) + b"\1\1\x11\0" + b"\xff\xc4\0\x14\0\1" + bytes(15) + b"\0"
 scan = b"\xff\xda\0\x08\1\1\0\0\0\0"
 open("scans.jpg", "wb").write(jpeg + (scan + bytes(64)) * 3000 + b"\xff\xd9")
@@ -97,6 +101,8 @@ refuses large.png 'PNG: a picture of 60000 x 60000 is too large: at most 65535 a
 refuses line.png 'PNG: '
 refuses empty.png 'PNG: a picture of 12000 x 12000 in [0-9]+ bytes: the file is damaged or truncated$'
 refuses short.png 'PNG: '
+refuses behind.png 'PNG: more compressed data than its rows have$'
+bounded 0 1 100 "$ASSAY" preprocess vit noise.png
 refuses scans.jpg 'JPEG: '
 refuses gif.gif 'GIF: a picture of 65535 x 65535 is too large'
 refuses vp8x.webp 'WebP: '
