@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#define PCRE2_CODE_UNIT_WIDTH 8
 #include "checkpoint/adapter.h"
 
 #include <math.h>
+#include <pcre2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -13,6 +16,7 @@
 #include "hub/hub.h"
 
 enum { CONFIG_LIMIT = 1 << 20, RANK_MOST = 1 << 14, PIECE = 256 };
+enum { EXPRESSION_MOST = 4096, MATCH_LIMIT = 10000, HEAP_KIB = 1024 }; // bytes of one, steps of PCRE2 for a name
 
 #define PREFIX "base_model.model."
 
@@ -165,6 +169,11 @@ static bool ends_with(const char *module, const char *word)
 	return n && text_ends(module, word) && (n == m || module[m - n - 1] == '.');
 }
 
+static bool is_expression(const char *word)
+{
+	return strpbrk(word, "\\^$*+?()[]{}|") != NULL;
+}
+
 // The value of a pattern's key that this module ends with, whole words; NULL: none. Expressions are refused.
 static enum status pattern_value(
 	const struct adapter *d, const char *name, const char *module, const json_t **out, struct error *err)
@@ -176,7 +185,7 @@ static enum status pattern_value(
 	*out = NULL;
 	json_object_foreach((json_t *)(uintptr_t)patterns, key, v)
 	{
-		if (strpbrk(key, "\\^$*+?()[]{}|"))
+		if (is_expression(key))
 			return error_set(err, STATUS_UNSUPPORTED, "%s: \"%s\" with the expression \"%.60s\" is not read yet",
 				d->k.file, name, key);
 		if (!*out && ends_with(module, key))
@@ -248,33 +257,158 @@ static const struct weight *base_named(const struct adapter *d, const char *modu
 	return w || !has_own_prefix(d, module) ? w : computing_find(&d->k, strchr(module, '.') + 1, end);
 }
 
-// Does one of a list's words end the module's name, whole words? Anything but a list names all of them.
-static bool is_among(const json_t *list, const char *module)
+// Python's re.fullmatch of a module's name.
+static enum status full_match(
+	const struct adapter *d, const char *key, const char *expression, const char *module, bool *out, struct error *err)
 {
-	const json_t *v;
+	int code, found = 0;
+	size_t where;
+	pcre2_code *c = strlen(expression) > EXPRESSION_MOST
+		? NULL
+		: pcre2_compile((PCRE2_SPTR)expression, PCRE2_ZERO_TERMINATED,
+			  PCRE2_UTF | PCRE2_UCP | PCRE2_ANCHORED | PCRE2_ENDANCHORED | PCRE2_NEVER_BACKSLASH_C, &code, &where,
+			  NULL);
+	pcre2_match_data *data = c ? pcre2_match_data_create(1, NULL) : NULL;
+	pcre2_match_context *limits = c ? pcre2_match_context_create(NULL) : NULL;
+
+	if (data && limits) {
+		pcre2_set_match_limit(limits, MATCH_LIMIT);
+		pcre2_set_heap_limit(limits, HEAP_KIB);
+		found = pcre2_match(c, (PCRE2_SPTR)module, strlen(module), 0, 0, data, limits);
+	}
+	bool done = data && limits && (found >= 0 || found == PCRE2_ERROR_NOMATCH);
+	pcre2_match_context_free(limits);
+	pcre2_match_data_free(data);
+	pcre2_code_free(c);
+	*out = found >= 0;
+	return done ? STATUS_OK
+		    : error_set(err, STATUS_BAD_INPUT, "%s: \"%s\": the expression \"%.60s\" %s", d->k.file, key, expression,
+			      c ? "takes too long" : "is not valid");
+}
+
+// Modules that peft's "all-linear" leaves out beside embeddings: the head, of a model that makes text or chooses a class.
+static bool is_head(const char *module)
+{
+	static const char *const heads[] = { "lm_head", "embed_out", "score", "classifier" };
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+		found = found || ends_with(module, heads[i]);
+	return found;
+}
+
+// peft's rule of target_modules and exclude_modules: a list's word is the module's name or ends it, whole words; a text is an
+// expression that the name is all of, but for "all-linear". *exactly: a word is the name.
+static enum status names_module(
+	const struct adapter *d, const char *key, const char *module, bool *out, bool *exactly, struct error *err)
+{
+	const json_t *names = json_object_get(d->config, key), *v;
+	const char *text = json_string_value(names);
 	size_t i;
 
-	json_array_foreach((json_t *)(uintptr_t)list, i, v) if (ends_with(module, json_string_value(v))) return true;
-	return !json_is_array(list);
+	*out = *exactly = false;
+	if (text && !strcasecmp(text, "all-linear") && text_is(key, "target_modules")) {
+		*out = !is_head(module);
+		return STATUS_OK;
+	}
+	if (text)
+		return full_match(d, key, text, module, out, err);
+	if (!json_is_array(names))
+		return error_set(
+			err, STATUS_BAD_INPUT, "%s: \"%s\" is neither a list of names nor an expression", d->k.file, key);
+	json_array_foreach((json_t *)(uintptr_t)names, i, v)
+	{
+		const char *word = json_string_value(v);
+
+		if (!word)
+			return error_set(err, STATUS_BAD_INPUT, "%s: \"%s\" names something that is no text", d->k.file, key);
+		*out = *out || ends_with(module, word);
+		*exactly = *exactly || text_is(word, module);
+	}
+	return STATUS_OK;
+}
+
+// The number of the layer that a module is in, by peft's rule: the first number of its name behind `pattern`, whole words, or,
+// where that is NULL, behind two names; -1: none.
+static int64_t layer_of(struct arena *a, const char *module, const char *pattern)
+{
+	for (const char *dot = strchr(module, '.'); dot; dot = strchr(dot + 1, '.')) {
+		const size_t digits = strspn(dot + 1, "0123456789");
+		const char *before = arena_strndup(a, module, (size_t)(dot - module));
+
+		if (digits && digits < 10 && dot[1 + digits] == '.' &&
+			(pattern ? ends_with(before, pattern) : strchr(before, '.') != NULL))
+			return strtoll(dot + 1, NULL, 10);
+	}
+	return -1;
+}
+
+// The same by layers_pattern: a word or a list of words.
+static enum status layer_by_pattern(const struct adapter *d, struct arena *a, const char *module, int64_t *out, struct error *err)
+{
+	const json_t *patterns = json_object_get(d->config, "layers_pattern");
+	const bool is_list = json_is_array(patterns);
+	const size_t count = is_list ? json_array_size(patterns) : json_is_string(patterns) && json_string_length(patterns);
+
+	*out = count ? -1 : layer_of(a, module, NULL);
+	for (size_t i = 0; i < count && *out < 0; i++) {
+		const char *word = json_string_value(is_list ? json_array_get(patterns, i) : patterns);
+
+		if (!word || is_expression(word))
+			return error_set(err, STATUS_UNSUPPORTED, "%s: \"layers_pattern\" that is no plain word is not read yet",
+				d->k.file);
+		*out = layer_of(a, module, word);
+	}
+	return STATUS_OK;
+}
+
+// Is the module in one of layers_to_transform, a number or a list of them? Where there are none, all are.
+static enum status is_in_layer(const struct adapter *d, const char *module, bool *out, struct error *err)
+{
+	const json_t *layers = json_object_get(d->config, "layers_to_transform");
+	const bool is_list = json_is_array(layers);
+	const size_t count = is_list ? json_array_size(layers) : 1;
+	struct arena passing = { 0 };
+	int64_t layer;
+
+	*out = !layers || json_is_null(layers) || !count;
+	if (*out)
+		return STATUS_OK;
+	enum status s = layer_by_pattern(d, &passing, module, &layer, err);
+	for (size_t i = 0; i < count && !s; i++) {
+		const json_t *v = is_list ? json_array_get(layers, i) : layers;
+
+		if (!json_is_integer(v))
+			s = error_set(err, STATUS_BAD_INPUT, "%s: \"layers_to_transform\" is no number of a layer", d->k.file);
+		*out = *out || (layer >= 0 && json_integer_value(v) == layer);
+	}
+	arena_done(&passing);
+	return s;
 }
 
 // peft passes over matrices of modules that its configuration leaves out; a file that has them is contradictory.
 static enum status check_module(const struct adapter *d, const char *module, struct error *err)
 {
 	const json_t *targets = json_object_get(d->config, "target_modules"),
-		     *excluded = json_object_get(d->config, "exclude_modules"),
-		     *layers = json_object_get(d->config, "layers_to_transform"), *v;
-	bool layer_fits = !json_is_array(layers) || !json_array_size(layers);
-	size_t i;
+		     *excluded = json_object_get(d->config, "exclude_modules");
+	bool fits = false, in_layer = true, is_excluded = false, exactly, passing;
+	enum status s;
 
-	json_array_foreach((json_t *)(uintptr_t)layers, i, v)
-	{
-		char layer[32];
-
-		snprintf(layer, sizeof layer, ".%lld.", (long long)json_integer_value(v));
-		layer_fits = layer_fits || strstr(module, layer) != NULL;
-	}
-	return is_among(targets, module) && layer_fits && !(json_is_array(excluded) && is_among(excluded, module))
+	if (!targets || json_is_null(targets))
+		return error_set(err, STATUS_UNSUPPORTED,
+			"%s: adapters without \"target_modules\" are not read yet: peft chooses them by the model's type",
+			d->k.file);
+	s = names_module(d, "target_modules", module, &fits, &exactly, err);
+	if (!s && !exactly)
+		s = is_in_layer(d, module, &in_layer, err);
+	if (!s && !in_layer && json_is_string(targets))
+		s = error_set(err, STATUS_BAD_INPUT, "%s: \"layers_to_transform\" beside a \"target_modules\" that is a text",
+			d->k.file);
+	if (!s && excluded && !json_is_null(excluded))
+		s = names_module(d, "exclude_modules", module, &is_excluded, &passing, err);
+	if (s)
+		return s;
+	return fits && in_layer && !is_excluded
 		? STATUS_OK
 		: error_set(err, STATUS_BAD_INPUT, "%s: its adapter has matrices for %.200s, which the configuration leaves out",
 			  d->k.file, module);

@@ -155,6 +155,57 @@ static void put_tensors(const char *base, const char *const *names, size_t count
 	assert_int_equal(safetensors_write(path("adapter_model.safetensors"), tensors, count, NULL), STATUS_OK);
 }
 
+// What peft 0.21 says of each (check_target_module_exists), of an adapter for q_proj, v_proj and down_proj of every layer of
+// "model.layers".
+static void modules(void **state)
+{
+	static const struct {
+		const char *targets, *more, *says; // NULL: it is read
+	} rows[] = {
+		{ "\".*\\\\.(q_proj|v_proj|down_proj)\"", "", NULL },
+		{ "\"model\\\\.layers\\\\.\\\\d+\\\\..*_proj\"", "", NULL },
+		{ "\"All-Linear\"", "", NULL },
+		{ "\".*q_proj\"", "", "which the configuration leaves out" },
+		{ "\"q_proj|v_proj|down_proj\"", "", "which the configuration leaves out" }, // the whole name
+		{ "\"lm_head\"", "", "which the configuration leaves out" },
+		{ "\"(a+)+$\"", "", "which the configuration leaves out" },
+		{ "\"(.*.*.*.*.*.*)*[XYZ]\"", "", "takes too long" },
+		{ "\"(\"", "", "\"target_modules\": the expression \"(\" is not valid" },
+		{ "5", "", "\"target_modules\" is neither a list of names nor an expression" },
+		{ "[\"q_proj\", 5]", "", "\"target_modules\" names something that is no text" },
+		{ "null", "", "adapters without \"target_modules\" are not read yet" },
+		{ "[\"q_proj\", \"v_proj\", \"down_proj\"]", ", \"layers_to_transform\": 77",
+			"which the configuration leaves out" },
+		{ "[\"q_proj\", \"v_proj\", \"down_proj\"]", ", \"layers_to_transform\": [0, 1, 2, 3]", NULL },
+		{ "[\"q_proj\", \"v_proj\", \"down_proj\"]", ", \"layers_to_transform\": [0, 1, 2, 3], \"layers_pattern\": \"h\"",
+			"which the configuration leaves out" },
+		{ "[\"q_proj\", \"v_proj\", \"down_proj\"]",
+			", \"layers_to_transform\": [0, 1, 2, 3], \"layers_pattern\": [\"h\", \"layers\"]", NULL },
+		{ "[\"q_proj\", \"v_proj\", \"down_proj\"]", ", \"layers_to_transform\": \"0\"", "is no number of a layer" },
+		{ "[\"q_proj\", \"v_proj\", \"down_proj\"]", ", \"exclude_modules\": \".*v_proj\"",
+			"which the configuration leaves out" },
+		{ "[\"q_proj\", \"v_proj\", \"down_proj\"]", ", \"exclude_modules\": \"v_proj\"", NULL },
+		{ "[\"q_proj\", \"v_proj\", \"down_proj\"]", ", \"exclude_modules\": true", "\"exclude_modules\" is neither" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct checkpoint c;
+		struct error e = { 0 };
+		const char *config = arena_printf(&arena,
+			"{\"peft_type\": \"LORA\", \"r\": 4, \"base_model_name_or_path\": \"%s\", \"target_modules\": %s%s}",
+			data_path("base-llama", ""), rows[i].targets, rows[i].more);
+
+		put_adapter("lora", NULL, NULL);
+		assert_int_equal(file_put(path("adapter_config.json"), config, strlen(config), NULL), STATUS_OK);
+		enum status s = checkpoint_open(&c, scratch, &e);
+		if (rows[i].says ? !s || !strstr(e.text, rows[i].says) : s)
+			fail_msg("%s%s: \"%s\"", rows[i].targets, rows[i].more, e.text);
+		if (!s)
+			checkpoint_close(&c);
+	}
+}
+
 static void names(void **state)
 {
 	static const struct {
@@ -223,6 +274,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(refused),
+		cmocka_unit_test(modules),
 		cmocka_unit_test(names),
 		cmocka_unit_test(damaged),
 	};
