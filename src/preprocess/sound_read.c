@@ -23,7 +23,8 @@ struct bytes { // a file, and where libsndfile is in it
 struct decoded {
 	float *values; // [length, channels]
 	size_t length, channels, room;
-	size_t most; // values that a file of these bytes is believed to have
+	size_t most;    // values that a file of these bytes is believed to have
+	size_t longest; // values that are SOUND_MOST or fewer at the rate that is wanted
 	int rate;
 };
 
@@ -102,13 +103,22 @@ static enum status too_long(const char *path, struct error *err)
 	return error_set(err, STATUS_BAD_INPUT, "%s: more than %zu samples", path, SOUND_MOST);
 }
 
-static enum status check_info(const SF_INFO *info, size_t channels, const char *path, struct error *err)
+static enum status check_info(const SF_INFO *info, const struct decoded *d, const char *path, struct error *err)
 {
 	if (info->channels < 1 || info->channels > BLOCK || info->samplerate < RATE_LEAST || info->samplerate > RATE_MOST)
 		return error_set(
 			err, STATUS_BAD_INPUT, "%s: %d channels of %d samples a second", path, info->channels, info->samplerate);
-	if (info->frames != SF_COUNT_MAX && (info->frames < 0 || (uint64_t)info->frames > SOUND_MOST / channels))
+	if (info->frames != SF_COUNT_MAX && (info->frames < 0 || (uint64_t)info->frames > d->longest / d->channels))
 		return too_long(path, err);
+	return STATUS_OK;
+}
+
+static enum status check_length(const struct decoded *d, size_t length, const char *path, struct error *err)
+{
+	if (length > d->longest / d->channels)
+		return too_long(path, err);
+	if (length * d->channels > d->most)
+		return error_set(err, STATUS_BAD_INPUT, "%s: more than %zu samples in so few bytes: no sound", path, d->most);
 	return STATUS_OK;
 }
 
@@ -117,12 +127,9 @@ static enum status make_room(struct decoded *d, size_t more, const char *path, s
 {
 	size_t needed = (d->length + more) * d->channels, room = d->room ? d->room * 2 : BLOCK;
 
-	if (needed > SOUND_MOST)
-		return too_long(path, err);
-	if (needed > d->most)
-		return error_set(err, STATUS_BAD_INPUT, "%s: more than %zu samples in so few bytes: no sound", path, d->most);
-	if (needed <= d->room)
-		return STATUS_OK;
+	enum status s = check_length(d, d->length + more, path, err);
+	if (s || needed <= d->room)
+		return s;
 	room = room < needed ? needed : room > d->most ? d->most : room;
 	float *values = realloc(d->values, room * sizeof *values);
 	if (!values)
@@ -174,7 +181,53 @@ static enum status read_all(
 	return s;
 }
 
-static enum status decode(const char *name, struct bytes *bytes, bool mean, struct decoded *d, struct error *err)
+// How many values there are is not known before they are decoded, or is not to be believed: it is counted first, so that what is
+// too long is refused before memory is taken for it. Files of so few bytes cannot hold much.
+static bool must_count(const struct bytes *bytes, const SF_INFO *info)
+{
+	enum { FEW = 1 << 20 };
+	const uint64_t nbytes = (uint64_t)bytes->size;
+
+	return nbytes * DENSITY_MOST > FEW &&
+		(info->frames == SF_COUNT_MAX || (info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_MPEG ||
+			(uint64_t)info->frames * (uint64_t)info->channels > 2 * nbytes);
+}
+
+// Into d->room; `file` is then at its end.
+static enum status count(
+	const struct sound_library *l, SNDFILE *file, const SF_INFO *info, const char *path, struct decoded *d, struct error *err)
+{
+	const sf_count_t wanted = BLOCK / info->channels;
+	float *block = malloc(BLOCK * sizeof *block);
+	enum status s = block ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, "%s: no memory", path);
+	size_t length = 0;
+	sf_count_t got;
+
+	while (!s && (got = l->sf_readf_float(file, block, wanted)) > 0) {
+		length += (size_t)got;
+		s = check_length(d, length, path, err);
+	}
+	free(block);
+	d->room = length * d->channels;
+	return s;
+}
+
+// The file again from its first byte, with room for all that it was counted to have.
+static enum status reopen(const struct sound_library *l, SNDFILE **file, SF_INFO *info, SF_VIRTUAL_IO *io, struct bytes *bytes,
+	const char *name, struct decoded *d, struct error *err)
+{
+	l->sf_close(*file);
+	*info = (SF_INFO){ 0 };
+	bytes->at = 0;
+	*file = l->sf_open_virtual(io, SFM_READ, info, bytes);
+	d->values = *file && d->room ? malloc(d->room * sizeof *d->values) : NULL;
+	if (!*file || (d->room && !d->values))
+		return error_set(err, STATUS_NO_MEMORY, "%s: no memory for %zu samples", name, d->room);
+	return STATUS_OK;
+}
+
+static enum status decode(
+	const char *name, struct bytes *bytes, const struct sound_wanted *wanted, struct decoded *d, struct error *err)
 {
 	SF_VIRTUAL_IO io = { bytes_size, bytes_seek, bytes_read, bytes_write, bytes_tell };
 	const struct sound_library *l;
@@ -186,12 +239,18 @@ static enum status decode(const char *name, struct bytes *bytes, bool mean, stru
 	SNDFILE *file = l->sf_open_virtual(&io, SFM_READ, &info, bytes);
 	if (!file)
 		return error_set(err, STATUS_BAD_INPUT, "%s: no sound that libsndfile reads: %s", name, l->sf_strerror(NULL));
-	d->channels = mean ? 1 : (size_t)info.channels;
+	d->channels = wanted->channels == 1 ? 1 : (size_t)info.channels;
 	d->rate = info.samplerate;
+	d->longest = wanted->rate > d->rate ? (size_t)((double)SOUND_MOST / wanted->rate * d->rate) : SOUND_MOST;
 	d->most = (size_t)bytes->size > SOUND_MOST / DENSITY_MOST ? SOUND_MOST : BLOCK + (size_t)bytes->size * DENSITY_MOST;
-	s = check_info(&info, d->channels, name, err);
+	s = check_info(&info, d, name, err);
+	if (!s && must_count(bytes, &info)) {
+		s = count(l, file, &info, name, d, err);
+		s = s ? s : reopen(l, &file, &info, &io, bytes, name, d, err);
+	}
 	s = s ? s : read_all(l, file, &info, name, d, err);
-	l->sf_close(file);
+	if (file)
+		l->sf_close(file);
 	return s;
 }
 
@@ -280,7 +339,7 @@ enum status sound_parse(struct arena *a, const char *name, const void *data, siz
 	struct sound as_read;
 	enum status s = check_wav(name, data, nbytes, err);
 
-	s = s ? s : decode(name, &bytes, wanted->channels == 1, &d, err);
+	s = s ? s : decode(name, &bytes, wanted, &d, err);
 	if (!s && !d.length)
 		s = error_set(err, STATUS_BAD_INPUT, "%s: has no samples", name);
 	s = s ? s : check_finite(name, &d, err);
