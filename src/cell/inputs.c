@@ -861,6 +861,22 @@ static bool is_mask_of_rows(const char *name)
 	return text_is(name, "attention_mask") || text_is(name, "padding_mask");
 }
 
+// Numbers that mean nothing, whatever a graph makes of them: engines need not agree on it.
+static enum status check_meaning(const struct weight *w, const char *path, struct error *err)
+{
+	const char *name = w->name + strlen("in.");
+	const bool is_mask = is_mask_of_rows(name) && w->rank == 2, is_ids = text_is(name, "input_ids");
+
+	for (size_t i = 0; (is_mask || is_ids) && !inputs_is_float(w->dtype) && i < w->nbytes / dtype_size(w->dtype); i++) {
+		double x = read_number(w, i);
+
+		if (is_mask ? x > 1 || x < 0 : x < 0)
+			return error_set(err, STATUS_BAD_INPUT, "%s: %s holds %.15g, and %s", path, w->name, x,
+				is_mask ? "a mask means something by 0 and 1 only" : "no token has a number below 0");
+	}
+	return STATUS_OK;
+}
+
 enum status inputs_of(struct arena *a, const struct tensor_type *types, size_t count, const struct weight *tensors, size_t there,
 	const char *path, struct tensor *out, const char **lacks, struct error *err)
 {
@@ -880,6 +896,7 @@ enum status inputs_of(struct arena *a, const struct tensor_type *types, size_t c
 
 		if (w) {
 			st = inputs_take(a, &types[i], w, path, &out[i], err);
+			st = st ? st : check_meaning(w, path, err);
 		} else if (has_neutral(&types[i], tensors, there)) {
 			struct tensor_type type = types[i];
 			const struct weight *pixels =

@@ -95,6 +95,7 @@ int64_t inputs_positions(const struct input_hints *hints);
 // speaker_embedding 0, which are nobody, and a decoder's cache is empty; so
 // is that of an encoder's states, where the file says that the cache is not used (use_cache_branch false), else it must be there.
 // *lacks (may be NULL): what got its neutral value: "token_type_ids (0)"; NULL: nothing.
+// BAD_INPUT too where a mask of tokens holds another number than 0 and 1, or input_ids one below 0.
 enum status inputs_file(struct arena *a, const struct tensor_type *types, size_t count, const char *path, struct tensor *out,
 	const char **lacks, struct error *err);
 // The same of `there` tensors that are at hand, "in.NAME" too; `path` is what errors call them.

@@ -145,6 +145,27 @@ static enum status decide_shapes(struct work *w, const struct tensor_type **type
 	return STATUS_OK;
 }
 
+// The tensors "in.NAME" that no input takes, "in.a, in.b"; NULL: none.
+static const char *not_taken(
+	struct arena *a, const struct tensor_type *types, size_t count, const struct weight *tensors, size_t there)
+{
+	enum { TOLD = 8 };
+	const char *names = NULL;
+	size_t more = 0;
+
+	for (size_t k = 0; k < there; k++) {
+		size_t i = 0;
+
+		if (!text_starts(tensors[k].name, "in."))
+			continue;
+		while (i < count && !text_is(types[i].name, tensors[k].name + strlen("in.")))
+			i++;
+		if (i == count && ++more <= TOLD)
+			names = arena_join(a, names, ", ", arena_printf(a, "%.80s", tensors[k].name));
+	}
+	return more > TOLD ? arena_printf(a, "%s and %zu more", names, more - TOLD) : names;
+}
+
 // From the file of inputs: golden ones, or what --input came to, all of which the model must take.
 static enum status take_file(struct work *w, const struct tensor_type *types, size_t count, struct error *err)
 {
@@ -162,6 +183,10 @@ static enum status take_file(struct work *w, const struct tensor_type *types, si
 	if (lacks)
 		lacks = arena_printf(&w->arena, "not in %s, and given their usual values: %s",
 			is_given ? "what --input gives" : "the golden file", lacks);
+	const char *unused = is_given || st ? NULL : not_taken(&w->arena, types, count, tensors, there);
+	if (unused)
+		lacks = arena_join(&w->arena, lacks, "; ",
+			arena_printf(&w->arena, "in the golden file, and taken by no input of the model: %s", unused));
 	say_row(json_pack("{s:s?}", "inputs_note", lacks));
 	return st;
 }

@@ -96,7 +96,7 @@ assert data.count(b'"in.token_type_ids"') == 1
 open(sys.argv[2], "wb").write(data.replace(b'"in.token_type_ids"', b'"in.token_type_idz"'))
 PY
 "$ASSAY" run "$folder" $quick --golden "$work/lacks.safetensors" --json >"$work/out" 2>"$work/err"
-json 'd[0]["inputs_note"] == "not in the golden file, and given their usual values: token_type_ids (0)"'
+json 'd[0]["inputs_note"] == "not in the golden file, and given their usual values: token_type_ids (0); in the golden file, and taken by no input of the model: in.token_type_idz"'
 
 code 0 "$ASSAY" history "$work/other" --db "$work/other.duckdb" --json
 ! grep -q '"from": "wrong"' "$work/out" || fail "history: an answer of another judge after a wrong one is a change"

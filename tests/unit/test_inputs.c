@@ -235,6 +235,18 @@ static void files(void **state)
 	assert_true(in[3].dim[0] == 2 && in[3].dim[1] == 3);
 	assert_int_equal(inputs_file(&a, text_types, 5, path, in, NULL, &err), STATUS_BAD_INPUT);
 	assert_non_null(strstr(err.text, "in.inputs_embeds"));
+	// Numbers that mean nothing: engines made different outputs of them, and a platform was called wrong.
+	mask[4] = (int64_t)1 << 62;
+	assert_int_equal(safetensors_write(path, stored, 2, &err), STATUS_OK);
+	assert_int_equal(inputs_file(&a, text_types, 4, path, in, NULL, &err), STATUS_BAD_INPUT);
+	assert_non_null(strstr(err.text, "in.attention_mask holds 4.61168601842739e+18, and a mask means something by 0 and"));
+	mask[4] = 1;
+	ids[1] = -1;
+	assert_int_equal(safetensors_write(path, stored, 2, &err), STATUS_OK);
+	assert_int_equal(inputs_file(&a, text_types, 4, path, in, NULL, &err), STATUS_BAD_INPUT);
+	assert_non_null(strstr(err.text, "in.input_ids holds -1, and no token has a number below 0"));
+	ids[1] = 4;
+	assert_int_equal(safetensors_write(path, stored, 2, &err), STATUS_OK);
 	const struct tensor_type past = {
 		.name = "past_key_values.0.key", .dtype = DTYPE_F32, .rank = 4, .dim = { -1, 2, -1, 4 }
 	};
