@@ -39,11 +39,11 @@ enum status summary_take_processes(struct store *s, struct summary *out, struct 
 		" WHERE r.fallback_of IS NULL AND " ROW_COUNTS_SQL("r.") " AND r.scenario IS NULL"
 		" GROUP BY %s, r.engine, r.engine_version, hash(r.options), r.form, r.model_sha256),"
 		" p AS (SELECT ids[1] AS latest, unnest(ids) AS id FROM q)"
-		" SELECT p.latest, p.id, CAST(list(s.ms ORDER BY s.number) AS VARCHAR) AS samples"
+		" SELECT p.latest, p.id, CAST(arg_min(s.ms, s.number, %d) AS VARCHAR) AS samples"
 		" FROM p JOIN sample s ON s.cell = p.id"
 		" WHERE p.latest IN (SELECT id FROM " REPORT_CHOSEN
 		") AND s.number < %d AND s.ms > 0 GROUP BY ALL ORDER BY p.latest, p.id",
-		PROCESSES_MOST, out->apart, SAMPLES_MOST);
+		PROCESSES_MOST, out->apart, SAMPLES_MOST, SAMPLES_MOST);
 	// clang-format on
 	struct table t;
 	enum status status = store_query(s, sql, &t, err);

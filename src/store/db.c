@@ -23,6 +23,7 @@ enum status db_error(struct error *err, const char *what, const char *message)
 		{ "File too large", STATUS_NO_SPACE },
 		{ "Out of Memory Error", STATUS_NO_MEMORY },
 		// An appender's says "Failed to append" in the place of these words.
+		{ "Allocation error : not enough memory", STATUS_NO_MEMORY }, // of a codec
 		{ "could not allocate block", STATUS_NO_MEMORY },
 		{ "Failed to allocate block", STATUS_NO_MEMORY },
 	};

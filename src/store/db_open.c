@@ -299,6 +299,46 @@ const char *store_opened(bool *write)
 	return opened_count > 0 ? opened_path : NULL;
 }
 
+// DuckDB ends the program where it gets no descriptor for the file, its log or its locks.
+static enum status check_descriptors(struct error *err)
+{
+	enum { ENOUGH = 4 };
+	int got[ENOUGH], n = 0;
+
+	while (n < ENOUGH && (got[n] = open("/", O_PATH | O_CLOEXEC)) >= 0)
+		n++;
+	bool are_enough = n == ENOUGH;
+	while (n > 0)
+		close(got[--n]);
+	return are_enough ? STATUS_OK
+			  : error_set(err, STATUS_FAILED,
+				    "a limit of this process on open files is too low for the database library (ulimit -n)");
+}
+
+static bool has_log(struct arena *a, const char *path)
+{
+	return path != NULL && access(arena_printf(a, "%s.wal", path), F_OK) == 0;
+}
+
+// A file that is only opened, and takes more than assay's: a column's type can be a tree of thousands of levels, of which DuckDB
+// makes 700 MB.
+static enum status open_held(struct db *d, struct arena *a, const struct db_opening *how, bool *locked, struct error *err)
+{
+	const char *file = how->source != NULL ? how->source : how->path; // NULL: in memory
+	const bool is_small = file != NULL && !has_log(a, how->path);     // what a log of changes says is computed
+	struct error own = { 0 };
+
+	(is_small ? db_watch_hold_opening : db_watch_hold)(d->watch);
+	enum status status = open_checked(d, a, how, locked, &own);
+	bool is_held = store_holds_memory();
+	db_watch_release(d->watch);
+	if (status == STATUS_NO_MEMORY && is_held && is_small)
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s: opening it takes more than %d MiB: it has tables that assay does not make", file,
+			(int)(DB_OPENING_MEMORY >> 20));
+	return status == STATUS_OK ? status : error_set(err, status, "%s", own.text);
+}
+
 enum status db_open(struct db *d, const struct db_api *api, const struct db_opening *how, bool *locked, struct error *err)
 {
 	struct db opened = { .api = api };
@@ -306,6 +346,8 @@ enum status db_open(struct db *d, const struct db_api *api, const struct db_open
 	enum status status = how->path != NULL ? db_check_path(how->path, err) : STATUS_OK;
 
 	*locked = false;
+	if (status == STATUS_OK)
+		status = check_descriptors(err);
 	if (status == STATUS_OK && how->source != NULL)
 		status = db_check_path(how->source, err);
 	if (status == STATUS_OK && (opened.watch = db_watch_begin(&how->limits, api->interrupt, err)) == NULL)
@@ -313,9 +355,7 @@ enum status db_open(struct db *d, const struct db_api *api, const struct db_open
 	if (status == STATUS_OK) {
 		count_opened(how);
 		opened.counted = true;
-		db_watch_hold(opened.watch); // a log of changes is computed
-		status = open_checked(&opened, &a, how, locked, err);
-		db_watch_release(opened.watch);
+		status = open_held(&opened, &a, how, locked, err);
 	}
 	arena_done(&a);
 	if (status == STATUS_OK)

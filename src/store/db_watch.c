@@ -190,11 +190,21 @@ bool store_holds_memory(void)
 	return holding;
 }
 
-void db_watch_hold(struct db_watch *w)
+static void hold(struct db_watch *w, int64_t nbytes)
 {
 	if (w == NULL || !w->limits.holds_memory || w->limits.memory_bytes <= 0 || w->holds++ > 0)
 		return;
-	holding = process_hold_memory(w->begin_private_kib, w->limits.memory_bytes);
+	holding = process_hold_memory(w->begin_private_kib, nbytes < w->limits.memory_bytes ? nbytes : w->limits.memory_bytes);
+}
+
+void db_watch_hold(struct db_watch *w)
+{
+	hold(w, INT64_MAX);
+}
+
+void db_watch_hold_opening(struct db_watch *w)
+{
+	hold(w, DB_OPENING_MEMORY);
 }
 
 void db_watch_release(struct db_watch *w)

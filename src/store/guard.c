@@ -140,11 +140,20 @@ static enum status look_at_macros(struct db *d, struct arena *a, struct error *e
 // Rows that are there once in a file of assay, and that its views join by their number: if all of a table had the same, every
 // question would make pairs of all rows, 10^10 of a file of 9 MB. And how many of them are read: 10^7 runs, alike but for their
 // numbers, are a file of 90 MB, and took 1.2 GB. A cell has some four events.
+enum { ROWS_MOST = 1 << 24, PART_BITS = 19 }; // of any table; of rows whose numbers are looked at together
 static const struct {
 	const char *table, *column;
 	int64_t most;
 } numbers[] = { { "run", "id", 1 << 20 }, { "cell", "id", 1 << 20 }, { "event", "id", 1 << 22 },
 	{ "measurement", "event", 1 << 20 } };
+
+static enum status say_twice(int64_t n, const char *table, const char *words, struct error *err)
+{
+	return n == 0
+		? STATUS_OK
+		: error_set(err, STATUS_BAD_INPUT, "%lld of the rows of its table %s stand twice, by %s: assay writes each once",
+			  (long long)n, table, words);
+}
 
 enum status guard_once(struct db *d, struct arena *a, const char *from, const char *columns, const char *table, const char *words,
 	struct error *err)
@@ -155,11 +164,27 @@ enum status guard_once(struct db *d, struct arena *a, const char *from, const ch
 			from, columns, from),
 		NULL, 0, &t, err);
 
-	if (status == STATUS_OK && table_integer(&t, 0, "n") != 0)
-		status = error_set(err, STATUS_BAD_INPUT,
-			"%lld of the rows of its table %s stand twice, by %s: assay writes each once",
-			(long long)table_integer(&t, 0, "n"), table, words);
-	return status;
+	return status == STATUS_OK ? say_twice(table_integer(&t, 0, "n"), table, words, err) : status;
+}
+
+// The same of a table's numbers, a part of them at a time: those of four million rows at once are 100 MB.
+static enum status look_at_once(
+	struct db *d, struct arena *a, const char *table, const char *column, int64_t rows, struct error *err)
+{
+	const long long parts = 1 + (rows >> PART_BITS);
+	int64_t all = 0;
+	struct table t;
+	enum status status = STATUS_OK;
+
+	for (long long i = 0; i < parts && status == STATUS_OK; i++) {
+		const char *of = parts > 1 ? arena_printf(a, " WHERE abs(%s %% %lld) = %lld", column, parts, i) : "";
+
+		status = db_query(d, a,
+			arena_printf(a, "SELECT count(*) - count(DISTINCT %s) AS n FROM main.%s%s", column, table, of), NULL, 0,
+			&t, err);
+		all += status == STATUS_OK ? table_integer(&t, 0, "n") : 0;
+	}
+	return status == STATUS_OK ? say_twice(all, table, column, err) : status;
 }
 
 static bool has_table(const struct table *names, const char *name)
@@ -170,15 +195,58 @@ static bool has_table(const struct table *names, const char *name)
 	return false;
 }
 
-static enum status look_at_count(struct db *d, struct arena *a, const char *table, int64_t most, struct error *err)
+static enum status say_many(const char *table, int64_t rows, int64_t most, struct error *err)
+{
+	return rows <= most
+		? STATUS_OK
+		: error_set(err, STATUS_BAD_INPUT, "its table %s has %lld rows; at most %lld are read: begin another database",
+			  table, (long long)rows, (long long)most);
+}
+
+static enum status look_at_count(struct db *d, struct arena *a, const char *table, int64_t most, int64_t *rows, struct error *err)
 {
 	struct table t;
 	enum status status = db_query(d, a, arena_printf(a, "SELECT count(*) AS n FROM main.%s", table), NULL, 0, &t, err);
 
-	if (status == STATUS_OK && table_integer(&t, 0, "n") > most)
-		status = error_set(err, STATUS_BAD_INPUT,
-			"its table %s has %lld rows; at most %lld are read: begin another database", table,
-			(long long)table_integer(&t, 0, "n"), (long long)most);
+	*rows = status == STATUS_OK ? table_integer(&t, 0, "n") : 0;
+	return status == STATUS_OK ? say_many(table, *rows, most, err) : status;
+}
+
+// Of a row of pragma_storage_info. Beside it are the first 8 bytes of two texts, which cannot be taken for it.
+#define LONGEST_SQL "TRY_CAST(regexp_extract(stats, 'Max String Length: (\\d+)\\]', 1) AS BIGINT)"
+
+// Of all tables of assay's that are there: how many rows, and, by what the file says of its segments, how long a text is. Equal
+// rows and texts take next to nothing in a file: 3 MB were 30 million samples, or texts of 60 MB, and each question took 1 GB.
+static enum status look_at_sizes(struct db *d, struct arena *a, const struct table *there, struct error *err)
+{
+	struct text rows = { 0 }, texts = { 0 };
+	struct table t = { 0 };
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; i < there->row_count; i++) {
+		const char *name = table_get(there, i, "name"), *also = rows.length > 0 ? " UNION ALL " : "";
+		if (!schema_has_table(name))
+			continue;
+		text_addf(&rows, "%sSELECT '%s' AS name, count(*) AS n FROM main.\"%s\"", also, name, name);
+		text_addf(&texts, "%sSELECT '%s' AS name, stats FROM pragma_storage_info('main.\"%s\"')", also, name, name);
+	}
+	if (rows.length > 0)
+		status = db_query(d, a, arena_printf(a, "SELECT name, n FROM (%s) ORDER BY n DESC LIMIT 1", text_get(&rows)),
+			NULL, 0, &t, err);
+	if (status == STATUS_OK && t.row_count > 0)
+		status = say_many(table_get(&t, 0, "name"), table_integer(&t, 0, "n"), ROWS_MOST, err);
+	if (status == STATUS_OK && rows.length > 0)
+		status = db_query(d, a,
+			arena_printf(a,
+				"SELECT name, n FROM (SELECT name, " LONGEST_SQL
+				" AS n FROM (%s)) WHERE n > %d ORDER BY n DESC LIMIT 1",
+				text_get(&texts), DB_TEXT_MOST),
+			NULL, 0, &t, err);
+	if (status == STATUS_OK && rows.length > 0 && t.row_count > 0)
+		status = error_set(err, STATUS_BAD_INPUT, "its table %s holds a text of %s bytes; assay writes none above %d",
+			table_get(&t, 0, "name"), table_get(&t, 0, "n"), DB_TEXT_MOST);
+	text_done(&rows);
+	text_done(&texts);
 	return status;
 }
 
@@ -191,14 +259,17 @@ enum status guard_numbers(struct db *d, struct error *err)
 		"'main'",
 		NULL, 0, &there, err);
 
+	if (status == STATUS_OK)
+		status = look_at_sizes(d, &a, &there, err);
 	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0] && status == STATUS_OK; i++) {
 		const char *table = numbers[i].table, *column = numbers[i].column;
+		int64_t rows;
 
 		if (!has_table(&there, table))
 			continue;
-		status = look_at_count(d, &a, table, numbers[i].most, err);
+		status = look_at_count(d, &a, table, numbers[i].most, &rows, err);
 		if (status == STATUS_OK)
-			status = guard_once(d, &a, arena_printf(&a, "main.%s", table), column, table, column, err);
+			status = look_at_once(d, &a, table, column, rows, err);
 	}
 	arena_done(&a);
 	return status;

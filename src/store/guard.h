@@ -11,8 +11,8 @@
 // Of all databases that are open in `d`, before any other statement. BAD_INPUT: the sentence says what is in the file, and how it
 // goes away.
 enum status guard_look(struct db *d, struct error *err);
-// Behind it, of the database that is asked: BAD_INPUT where a table has more rows than are read, or a number by which rows are
-// joined stands twice.
+// Behind it, of the database that is asked: BAD_INPUT where a table has more rows than are read, a text is longer than assay
+// writes, or a number by which rows are joined stands twice.
 enum status guard_numbers(struct db *d, struct error *err);
 // Of the tables, whose names begin with `prefix`, "" or that of views over a file that is taken in: BAD_INPUT where a time in ms,
 // a rate a second, a memory in MiB or a count is not finite, negative, or larger than anything that can be measured, and where a

@@ -28,10 +28,36 @@ has err 'the column model of .* is of type LIST'
 rm folder/sample.parquet
 ln -s "$work/secret" folder/sample.csv
 refused 'sample.csv is no regular file' "$ASSAY" import folder --db new.duckdb
+# Read where they are: 1.4 GB of 30 million equal samples, 1 GB of a text of 60 MB and of 4 million events whose numbers stand twice
+# 150 MB. A file says of itself how many rows it has, and how long its texts are.
+forge many "INSERT INTO sample SELECT 1, 3, 0, 1.0 FROM range(16777217)"
+bounded 1 1 100 "$ASSAY" report --db many.duckdb
+has err 'many.duckdb: its table sample has 167772[0-9]* rows; at most 16777216 are read'
+rm many.duckdb
+if [ -n "${ASSAY_LONG:-}" ]; then
+	forge halves "UPDATE event SET id = id + 4000000000; INSERT INTO event SELECT e.* REPLACE (i // 2 AS id) FROM (FROM event LIMIT 1) e, range(4100000) r(i)"
+	bounded 1 2 100 "$ASSAY" report --db halves.duckdb
+	has err '2050000 of the rows of its table event stand twice, by id'
+	rm halves.duckdb
+fi
+# A table of anybody's, a column of which is a tree of 3000 levels: DuckDB took 700 MB to open the file, 31 s and so much again to export it.
+deep=$(printf '{"a":%.0s' {1..1500})'"INTEGER"'$(printf '}%.0s' {1..1500})
+forge deep "CREATE TABLE z AS SELECT json_transform('{}', '$deep') AS a LIMIT 0"
+for command in 'report --db deep.duckdb' 'query --db deep.duckdb coverage' 'export -o deep --db deep.duckdb' 'import deep.duckdb --db new.duckdb'; do
+	# shellcheck disable=SC2086
+	bounded 1 1 100 "$ASSAY" $command
+	has err 'deep.duckdb: opening it takes more than 32 MiB: it has tables that assay does not make'
+done
+# DuckDB ended the program where it got no descriptor.
+# shellcheck disable=SC2016
+code 1 bash -c 'ulimit -n 5; exec "$@"' sh "$ASSAY" report --db "$base"
+has err '^assay: .*a limit of this process on open files is too low for the database library .ulimit -n.$'
 # Texts: one that is long, many that are less, of a file of 12 KB, and what is no text at all.
 forge text "UPDATE run SET pid = 2; UPDATE cell SET model = repeat('x', 20000000)"
 bounded 1 60 500 "$ASSAY" import text.duckdb --db new.duckdb
 has err 'its table cell holds a text of 20000000 bytes; assay writes none above 1048576'
+bounded 1 1 100 "$ASSAY" report --db text.duckdb
+has err 'text.duckdb: its table cell holds a text of 20000000 bytes; assay writes none above 1048576'
 "$shell" text.duckdb "COPY (FROM cell) TO 'texts/cell.parquet'" >forged || fail "no Parquet"
 bounded 1 60 500 "$ASSAY" import texts --db new.duckdb
 has err 'its table cell holds a text of 20000000 bytes'
