@@ -215,37 +215,31 @@ static enum status look_at_count(struct db *d, struct arena *a, const char *tabl
 // Of a row of pragma_storage_info. Beside it are the first 8 bytes of two texts, which cannot be taken for it.
 #define LONGEST_SQL "TRY_CAST(regexp_extract(stats, 'Max String Length: (\\d+)\\]', 1) AS BIGINT)"
 
-// Of all tables of assay's that are there: how many rows, and, by what the file says of its segments, how long a text is. Equal
+// Of all tables of assay's that are there, by what the file says of them: how many rows, and how long a text is. Equal
 // rows and texts take next to nothing in a file: 3 MB were 30 million samples, or texts of 60 MB, and each question took 1 GB.
 static enum status look_at_sizes(struct db *d, struct arena *a, const struct table *there, struct error *err)
 {
-	struct text rows = { 0 }, texts = { 0 };
+	struct text texts = { 0 };
 	struct table t = { 0 };
 	enum status status = STATUS_OK;
 
-	for (size_t i = 0; i < there->row_count; i++) {
-		const char *name = table_get(there, i, "name"), *also = rows.length > 0 ? " UNION ALL " : "";
+	for (size_t i = 0; i < there->row_count && status == STATUS_OK; i++) {
+		const char *name = table_get(there, i, "name"), *also = texts.length > 0 ? " UNION ALL " : "";
 		if (!schema_has_table(name))
 			continue;
-		text_addf(&rows, "%sSELECT '%s' AS name, count(*) AS n FROM main.\"%s\"", also, name, name);
+		status = say_many(name, table_integer(there, i, "rows"), ROWS_MOST, err);
 		text_addf(&texts, "%sSELECT '%s' AS name, stats FROM pragma_storage_info('main.\"%s\"')", also, name, name);
 	}
-	if (rows.length > 0)
-		status = db_query(d, a, arena_printf(a, "SELECT name, n FROM (%s) ORDER BY n DESC LIMIT 1", text_get(&rows)),
-			NULL, 0, &t, err);
-	if (status == STATUS_OK && t.row_count > 0)
-		status = say_many(table_get(&t, 0, "name"), table_integer(&t, 0, "n"), ROWS_MOST, err);
-	if (status == STATUS_OK && rows.length > 0)
+	if (status == STATUS_OK && texts.length > 0)
 		status = db_query(d, a,
 			arena_printf(a,
 				"SELECT name, n FROM (SELECT name, " LONGEST_SQL
 				" AS n FROM (%s)) WHERE n > %d ORDER BY n DESC LIMIT 1",
 				text_get(&texts), DB_TEXT_MOST),
 			NULL, 0, &t, err);
-	if (status == STATUS_OK && rows.length > 0 && t.row_count > 0)
+	if (status == STATUS_OK && texts.length > 0 && t.row_count > 0)
 		status = error_set(err, STATUS_BAD_INPUT, "its table %s holds a text of %s bytes; assay writes none above %d",
 			table_get(&t, 0, "name"), table_get(&t, 0, "n"), DB_TEXT_MOST);
-	text_done(&rows);
 	text_done(&texts);
 	return status;
 }
@@ -255,8 +249,8 @@ enum status guard_numbers(struct db *d, struct error *err)
 	struct arena a = { 0 };
 	struct table there;
 	enum status status = db_query(d, &a,
-		"SELECT table_name AS name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = "
-		"'main'",
+		"SELECT table_name AS name, estimated_size AS rows FROM duckdb_tables() WHERE database_name = current_database() "
+		"AND schema_name = 'main'",
 		NULL, 0, &there, err);
 
 	if (status == STATUS_OK)
