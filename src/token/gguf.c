@@ -10,6 +10,7 @@
 #include "checkpoint/gguf.h"
 
 enum { TEXT_MOST = 64, TOKEN_MOST = 1 << 16, NORMAL = 1, CONTROL = 3, USER = 4 };
+enum { STRINGS_MOST = 8 << 20, JSON_TEXT_MOST = 32 << 20 }; // bytes: of a list, and of the tokenizer.json that is made of them
 
 #define CONTRACTIONS "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 #define AROUND_DIGITS(digits) \
@@ -55,6 +56,7 @@ static int type_of(const struct file *f, uint64_t i)
 static enum status strings_of(const struct file *f, const struct gguf_pair *p, struct slice **out, struct error *err)
 {
 	const uint8_t *at = p->at;
+	size_t all = 0;
 
 	*out = ARENA_ARRAY(f->a, (size_t)p->count, struct slice);
 	for (uint64_t i = 0; i < p->count; i++) {
@@ -64,6 +66,9 @@ static enum status strings_of(const struct file *f, const struct gguf_pair *p, s
 		if (!s->n || s->n > TOKEN_MOST || visible_not_utf8(s->s, s->n) != s->n)
 			return error_set(err, STATUS_BAD_INPUT, "%s: \"%s\": string %llu is no text of a token", f->path, p->key,
 				(unsigned long long)i);
+		if ((all += s->n) > STRINGS_MOST)
+			return error_set(err, STATUS_BAD_INPUT, "%s: \"%s\": more than %d MiB of text", f->path, p->key,
+				STRINGS_MOST >> 20);
 	}
 	return STATUS_OK;
 }
@@ -168,18 +173,19 @@ static enum status bpe_text(const struct file *f, const struct cut *c, struct te
 	add_json(t, template_of(f, tokens, c->begins));
 	text_addf(t, ",\"decoder\":{\"type\":\"ByteLevel\"},\"model\":{\"type\":\"BPE\",\"ignore_merges\":%s,\"vocab\":{",
 		c->whole_words ? "true" : "false");
-	for (uint64_t i = 0; i < f->tokens->count; i++) {
+	for (uint64_t i = 0; i < f->tokens->count && t->length < JSON_TEXT_MOST; i++) {
 		text_add(t, i ? "," : "");
 		add_string(t, tokens[i]);
 		text_addf(t, ":%llu", (unsigned long long)i);
 	}
 	text_add(t, "},\"merges\":[");
-	for (uint64_t i = 0; i < f->merges->count; i++) {
+	for (uint64_t i = 0; i < f->merges->count && t->length < JSON_TEXT_MOST; i++) {
 		text_add(t, i ? "," : "");
 		add_string(t, merges[i]);
 	}
 	text_add(t, "]}}");
-	return STATUS_OK;
+	return t->length < JSON_TEXT_MOST ? STATUS_OK
+					  : refuse(f, STATUS_BAD_INPUT, err, "the texts of its tokens are too long", "");
 }
 
 static enum status open_bpe(struct tokenizer **out, struct arena *a, const struct file *f, struct error *err)

@@ -153,7 +153,8 @@ static enum status read_merges(struct scan *s, struct model *m, size_t count, st
 
 struct model_file {
 	struct slice type;
-	bool has_type, has_vocab, is_list, has_unk_id, null_unk_id;
+	bool has_type, has_vocab, is_list, has_unk_id;
+	bool has_prefix, has_longest; // members that WordPiece has and WordLevel has not
 	uint32_t unk_id;
 	double dropout;
 	struct scan merges; // at NULL: there are none
@@ -179,6 +180,7 @@ static enum status read_members(struct scan *s, struct tokenizer *t, struct mode
 			if (!scan_null(s))
 				f->has_unk_id = scan_id(s, &f->unk_id);
 		} else if (key_is(key.s, key.n, "continuing_subword_prefix")) {
+			f->has_prefix = true;
 			read_text(s, t, &m->prefix, NULL);
 		} else if (key_is(key.s, key.n, "end_of_word_suffix")) {
 			read_text(s, t, &m->suffix, NULL);
@@ -192,6 +194,7 @@ static enum status read_members(struct scan *s, struct tokenizer *t, struct mode
 			if (!scan_null(s))
 				scan_number(s, &f->dropout);
 		} else if (key_is(key.s, key.n, "max_input_chars_per_word")) {
+			f->has_longest = true;
 			if (scan_id(s, &words))
 				m->longest_word = words;
 		} else if (key_is(key.s, key.n, "vocab") && !f->has_vocab) {
@@ -236,14 +239,14 @@ void model_bytes(struct model *m)
 	}
 }
 
-static enum status ready_model(struct tokenizer *t, struct model_file *f, bool untyped_piece, struct error *err)
+static enum status ready_model(struct tokenizer *t, struct model_file *f, struct error *err)
 {
 	struct model *m = &t->model;
 	enum status s;
 
 	m->kind = kind_of(f);
 	if (m->kind == MODEL_NONE && !f->has_type && f->has_vocab)
-		m->kind = untyped_piece ? MODEL_WORDPIECE : MODEL_WORDLEVEL;
+		m->kind = f->has_prefix && f->has_longest ? MODEL_WORDPIECE : MODEL_WORDLEVEL;
 	if (m->kind == MODEL_NONE || !f->has_vocab || f->is_list != (m->kind == MODEL_UNIGRAM))
 		return error_set(err, STATUS_BAD_INPUT, "a model of a type that is not known, or without its vocabulary");
 	if (f->dropout != 0)
@@ -281,17 +284,9 @@ static enum status ready_model(struct tokenizer *t, struct model_file *f, bool u
 	return s;
 }
 
-// Are the members those of WordPiece? WordLevel has two of them.
-static bool is_wordpiece(struct slice text)
-{
-	return memmem(text.s, text.n, "\"continuing_subword_prefix\"", 27) &&
-		memmem(text.s, text.n, "\"max_input_chars_per_word\"", 26);
-}
-
 static enum status read_model(struct scan *s, struct tokenizer *t, struct error *err)
 {
 	struct model_file f = { 0 };
-	const char *begin = s->at;
 
 	if (scan_peek(s) != '{')
 		return error_set(err, STATUS_BAD_INPUT, "\"model\" is no object");
@@ -299,8 +294,7 @@ static enum status read_model(struct scan *s, struct tokenizer *t, struct error 
 	enum status status = read_members(s, t, &f, err);
 	if (status != STATUS_OK || s->error)
 		return status;
-	bool piece = !f.has_type && !f.is_list && is_wordpiece((struct slice){ begin, (size_t)(s->at - begin) });
-	status = ready_model(t, &f, piece, err);
+	status = ready_model(t, &f, err);
 	return status ? error_prefix(err, "model") : status;
 }
 

@@ -25,12 +25,14 @@ enum { KEPT_MOST = 1 << 20 };
 
 static void blanks(struct scan *s)
 {
-	if (s->kept && s->at - s->kept > KEPT_MOST) {
-		pages_forget(s->kept, (size_t)(s->at - s->kept));
-		s->kept = s->at;
+	for (;; s->at++) {
+		if (s->kept && s->at - s->kept > KEPT_MOST) {
+			pages_forget(s->kept, (size_t)(s->at - s->kept));
+			s->kept = s->at;
+		}
+		if (s->at == s->end || (*s->at != ' ' && *s->at != '\n' && *s->at != '\t' && *s->at != '\r'))
+			return;
 	}
-	while (s->at < s->end && (*s->at == ' ' || *s->at == '\n' || *s->at == '\t' || *s->at == '\r'))
-		s->at++;
 }
 
 char scan_peek(struct scan *s)

@@ -8,7 +8,7 @@
 need_python
 cd "$work" || exit 1
 python3 - <<'PY' || exit 1
-import json, os
+import json, os, struct
 VOCABULARY = {"a": 0, "b": 1, "aa": 2, "[UNK]": 3}
 
 
@@ -115,6 +115,24 @@ entries = ",".join('"%d":%d' % (i, i) for i in range(1050000))
 write("many", text='{"model":{"type":"BPE","vocab":{' + entries + '},"merges":["a b"]}}')
 write("wide", text='{"model":{"type":"BPE","vocab":{' + ",".join('"%01000d":%d' % (i, i) for i in range(26000)) + '},"merges":[]}}')
 write("strings", text='{"version":"' + "\\n" * 4500000 + '"}')
+write("blanks", text="{" + " " * 110000000)
+
+
+def string(text):
+    return struct.pack("<Q", len(text)) + text
+
+
+def gguf(name, tokens):
+    pairs = [string(key) + struct.pack("<I", 8) + string(value) for key, value in (
+        (b"general.architecture", b"qwen2"), (b"tokenizer.ggml.model", b"gpt2"), (b"tokenizer.ggml.pre", b"qwen2"))]
+    pairs += [string(key) + struct.pack("<IIQ", 9, 8, len(values)) + b"".join(map(string, values)) for key, values in (
+        (b"tokenizer.ggml.tokens", tokens), (b"tokenizer.ggml.merges", [b"a b"]))]
+    os.makedirs(name)
+    open(name + "/model.gguf", "wb").write(b"GGUF" + struct.pack("<IQQ", 3, 0, len(pairs)) + b"".join(pairs) + bytes(64))
+
+
+gguf("gguf_wide", [b"%050000d" % i for i in range(800)])
+gguf("gguf_escapes", [b"\x01" * 30000 + b"%d" % i for i in range(270)])
 for name, line in ("lines", "abcdefghijklmnop\n" * 1600000), ("blank_lines", "\n" * 1100000):
     os.makedirs(name)
     open(name + "/vocab.txt", "w").write(line)
@@ -177,6 +195,9 @@ refuses_small unknown_long 'the texts of the tokens have' "$words" --offsets --p
 refuses_small many 'a vocabulary of more than 1048576 entries or 24 MiB of text'
 refuses_small wide 'a vocabulary of more than 1048576 entries or 24 MiB of text'
 refuses_small strings 'a string that is too long'
+refuses_small blanks 'a string expected (byte 110000001)'
+refuses_small gguf_wide '"tokenizer.ggml.tokens": more than 8 MiB of text'
+refuses_small gguf_escapes 'the texts of its tokens are too long'
 refuses_small lines 'at most 25165824 are read'
 refuses_small blank_lines 'a vocabulary of more than 1048576 entries or 24 MiB of text'
 # Back to text: decoders doubled it without a limit, and what an expression did not come to the end of was printed as it was.
