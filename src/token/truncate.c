@@ -2,7 +2,7 @@
 // Encodings joined, cut and filled up, as the library does it.
 #include "token/inside.h"
 
-enum { OVERFLOW_MOST = 1 << 16, TOKENS_MOST = 1 << 18 };
+enum { OVERFLOW_MOST = 1 << 16, TOKENS_MOST = 1 << 18, BATCH_MOST = 1 << 24 };
 
 void encoding_push(struct encoding *e, struct arena *a, size_t *room, struct token t)
 {
@@ -37,14 +37,17 @@ size_t encoding_tokens(const struct encoding *all, size_t count)
 	return n;
 }
 
-enum status tokens_within(size_t made, size_t of, struct error *err)
+static enum status within(size_t made, size_t of, size_t most, struct error *err)
 {
-	size_t most = TOKENS_MOST + 4 * of;
-
 	return made <= most ? STATUS_OK
 			    : error_set(err, STATUS_BAD_INPUT,
 				      "truncation, padding or a template makes %zu tokens of a text of %zu; at most %zu are made",
 				      made, of, most);
+}
+
+enum status tokens_within(size_t made, size_t of, struct error *err)
+{
+	return within(made, of, TOKENS_MOST + 4 * of, err);
 }
 
 // What was cut off of both is joined, too: each part of the one with the other and with each of its parts. Joined parts have
@@ -177,8 +180,10 @@ enum status pad_all(struct encoding *all, size_t count, struct arena *a, const s
 		length += how->multiple - length % how->multiple;
 	for (size_t i = 0; i < count; i++)
 		parts += all[i].overflow_count;
+	// Of a batch, so much for each of its texts.
 	size_t of = encoding_tokens(all, count);
-	enum status s = tokens_within(length > TOKENS_MOST + 4 * of ? length : length * parts, of, err);
+	size_t most = (count < BATCH_MOST / TOKENS_MOST ? count * TOKENS_MOST : BATCH_MOST) + 4 * of;
+	enum status s = within(length > most ? length : length * parts, of, most, err);
 	for (size_t i = 0; !s && i < count; i++)
 		pad_one(&all[i], a, length, how);
 	return s;
