@@ -11,6 +11,7 @@
 
 // Gemma 3's has 33 MB. A text among a model's members is a token such as "<|endoftext|>".
 enum { FILE_MOST = 128 << 20, TEXT_MOST = 1 << 10, PAD_TOKEN_MOST = 256 };
+enum { KEPT_MOST = 16 << 20 }; // bytes of a file that are not given back while it is read: merges are read twice
 
 static void release(void *tokenizer)
 {
@@ -430,10 +431,9 @@ static enum status padding_parse(struct tokenizer *t, const json_t *o, struct er
 	return STATUS_OK;
 }
 
-static enum status parse(
-	struct tokenizer *t, const char *name, const char *json, size_t nbytes, bool is_mapped, struct error *err)
+static enum status parse(struct tokenizer *t, const char *name, const char *json, size_t nbytes, bool is_large, struct error *err)
 {
-	struct scan s = { .begin = json, .at = json, .end = json + nbytes, .kept = is_mapped ? json : NULL };
+	struct scan s = { .begin = json, .at = json, .end = json + nbytes, .kept = is_large ? json : NULL };
 	struct rest r = { 0 };
 	const char *version;
 	enum status status = read_rest(&s, t, &r, name, err);
@@ -471,7 +471,7 @@ static enum status open_json(struct tokenizer **out, struct arena *a, const char
 	bool is_mapped, struct error *err)
 {
 	struct tokenizer *t = tokenizer_new(a);
-	enum status s = parse(t, name, json, nbytes, is_mapped, err);
+	enum status s = parse(t, name, json, nbytes, is_mapped && nbytes > KEPT_MOST, err);
 
 	if (s != STATUS_OK)
 		return error_prefix(err, "%s", name);
