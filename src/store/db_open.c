@@ -332,10 +332,10 @@ static enum status open_held(struct db *d, struct arena *a, const struct db_open
 	enum status status = open_checked(d, a, how, locked, &own);
 	bool is_held = store_holds_memory();
 	db_watch_release(d->watch);
-	if (status == STATUS_NO_MEMORY && is_held && is_small)
+	if (status == STATUS_NO_MEMORY && is_held && is_small && how->limits.memory_bytes >= DB_OPENING_MEMORY)
 		return error_set(err, STATUS_BAD_INPUT,
-			"%s: opening it takes more than %d MiB: it has tables that assay does not make", file,
-			(int)(DB_OPENING_MEMORY >> 20));
+			"%s%sopening it takes more than %d MiB: it has tables that assay does not make",
+			how->source != NULL ? "" : file, how->source != NULL ? "" : ": ", (int)(DB_OPENING_MEMORY >> 20));
 	return status == STATUS_OK ? status : error_set(err, status, "%s", own.text);
 }
 

@@ -190,21 +190,23 @@ bool store_holds_memory(void)
 	return holding;
 }
 
-static void hold(struct db_watch *w, int64_t nbytes)
+static bool must_hold(struct db_watch *w)
 {
-	if (w == NULL || !w->limits.holds_memory || w->limits.memory_bytes <= 0 || w->holds++ > 0)
-		return;
-	holding = process_hold_memory(w->begin_private_kib, nbytes < w->limits.memory_bytes ? nbytes : w->limits.memory_bytes);
+	return w != NULL && w->limits.holds_memory && w->limits.memory_bytes > 0 && w->holds++ == 0;
 }
 
 void db_watch_hold(struct db_watch *w)
 {
-	hold(w, INT64_MAX);
+	if (must_hold(w))
+		holding = process_hold_memory(w->begin_private_kib, w->limits.memory_bytes);
 }
 
 void db_watch_hold_opening(struct db_watch *w)
 {
-	hold(w, DB_OPENING_MEMORY);
+	const int64_t most = w != NULL && w->limits.memory_bytes < DB_OPENING_MEMORY ? w->limits.memory_bytes : DB_OPENING_MEMORY;
+
+	if (must_hold(w)) // from now on: a thread's stack, of the size that `ulimit -s` says, is there already
+		holding = process_hold_memory(process_private_kib(), most);
 }
 
 void db_watch_release(struct db_watch *w)
