@@ -241,7 +241,7 @@ static void add_graph(struct report_section *s, const struct report_cell *c, con
 static void gather_parts(struct summary *out, struct arena *a)
 {
 	struct report_section *s = section_add(out, a, "answer_parts", "Parts of pipelines",
-		"Each graph of a pipeline's answer, and what lies before, between and behind the graphs, in the order in which "
+		"Each graph of a pipeline's answer, and what lies before, between and after the graphs, in the order in which "
 		"its "
 		"models were opened. Memory: the anonymous memory that opening and first run added to the process.",
 		part_columns, sizeof part_columns / sizeof *part_columns, out->cell_count * (PARTS_MOST + 3));
