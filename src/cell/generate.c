@@ -289,6 +289,20 @@ void generate_best_two(const float *x, int64_t count, int64_t id[2], float logit
 	}
 }
 
+enum status generate_check_scores(const float *x, int64_t count, int64_t n, struct error *err)
+{
+	bool none = false, some = false;
+
+	for (int64_t i = 0; i < count; i++) {
+		none |= !(x[i] < INFINITY);
+		some |= x[i] > -INFINITY;
+	}
+	if (!none && some)
+		return STATUS_OK;
+	return error_set(
+		err, STATUS_FAILED, "the scores that token %lld is chosen from hold what is no number", (long long)n + 1);
+}
+
 // Logits of row `row`, place `place`, as they are chosen from behind a text of `length` tokens.
 static const float *scores_at(const struct generation *g, struct state *s, const struct tensor *logits, int64_t row,
 	int64_t place, const int64_t *text, int64_t length)
@@ -500,16 +514,20 @@ enum status generate_greedy(
 			st = st ? st : STATUS_UNSUPPORTED;
 			break;
 		}
-		for (int64_t row = 0; row < p->batch; row++) {
-			int64_t at = row * g->new_tokens + n;
+		for (int64_t row = 0; row < p->batch && !st; row++) {
+			const int64_t at = row * g->new_tokens + n, place = place_of(g, p, logits, row, length);
+
+			st = generate_check_scores((const float *)logits->data + (row * logits->dim[1] + place) * logits->dim[2],
+				logits->dim[2], n, err);
 			generate_best_two(
-				scores_at(g, &s, logits, row, place_of(g, p, logits, row, length), all + row * capacity, length),
-				logits->dim[2], id, logit);
+				scores_at(g, &s, logits, row, place, all + row * capacity, length), logits->dim[2], id, logit);
 			g->ids[at] = all[row * capacity + length] = id[0];
 			g->second_ids[at] = id[1];
 			g->best[at] = logit[0];
 			g->second[at] = logit[1];
 		}
+		if (st)
+			break;
 		keep(&s, session, out);
 		if (g->chooser && (st = choose(g, &s, logits, all, capacity, length, &go_on, err)))
 			break;

@@ -5,6 +5,9 @@
 
 #include "cell/generate.h"
 
+// FAILED where a choice from x [count] means nothing: one is NaN or inf, or all are -inf (some are, where a model rules words
+// out). `n`: how many tokens were chosen before.
+enum status generate_check_scores(const float *x, int64_t count, int64_t n, struct error *err);
 // Of x [count]: places and values of the greatest and the next. A NaN is taken for the greatest, and then seen.
 void generate_best_two(const float *x, int64_t count, int64_t id[2], float logit[2]);
 

@@ -202,6 +202,10 @@ static enum status choose(struct walk *w, const struct tensor *out, int64_t colu
 	for (int64_t row = 0; row < w->batch; row++) {
 		const float *x = (const float *)logits->data + (row * columns + (w->whole ? w->length[row] - 1 : 0)) * width;
 
+		enum status st = generate_check_scores(x, t->vocab_size, n, err);
+
+		if (st)
+			return st;
 		generate_best_two(x, t->vocab_size, c[row].id, c[row].logit);
 		int64_t token = w->given ? w->given[row * w->g->new_tokens + n] : c[row].id[0];
 		if (token < 0 || token >= t->vocab_size)

@@ -35,8 +35,8 @@
 
 void say_row(json_t *fields)
 {
-	if (!fields) { // json_pack refuses text that is not UTF-8: an engine's or a file's
-		say_error(STATUS_FAILED, "a name or a message of the engine is not UTF-8");
+	if (!fields) { // json_pack refuses text that is not UTF-8, an engine's or a file's, and numbers that JSON does not have
+		say_error(STATUS_FAILED, "a name or a message of the engine is not UTF-8, or a number of the row is none");
 		return;
 	}
 	json_object_set_new(fields, "event", json_string("row"));

@@ -77,8 +77,13 @@ static uint32_t little_endian(const uint8_t *at)
 	return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
+// What programs write that do not know the length, for they write into a pipe, stands for all there is.
+static bool is_no_length(size_t said)
+{
+	return said == UINT32_MAX || (said >= 0x7ffff000 && said <= 0x80000000); // SoX the least, arecord the most
+}
+
 // A WAV file whose samples do not all lie in it, as a broken download leaves it; libsndfile would take those that do.
-// 0xFFFFFFFF is what programs write that did not know the length: all there is.
 static enum status check_wav(const char *name, const uint8_t *data, size_t nbytes, struct error *err)
 {
 	size_t at = 12;
@@ -89,7 +94,7 @@ static enum status check_wav(const char *name, const uint8_t *data, size_t nbyte
 		size_t said = little_endian(data + at + 4), there = nbytes - at - 8;
 
 		if (!memcmp(data + at, "data", 4))
-			return said <= there || said == UINT32_MAX
+			return said <= there || is_no_length(said)
 				? STATUS_OK
 				: error_set(err, STATUS_BAD_INPUT, "%s: says that it has %zu bytes of samples, and has %zu", name,
 					  said, there);

@@ -308,9 +308,10 @@ void model_done(struct model *m)
 
 // ---- the rest -------------------------------------------------------------------------------------------------------------
 
-// Trees of everything but the model; a string may hold NUL.
+// Trees of everything but the model and the added tokens, of which there may be tens of thousands; a string may hold NUL.
 struct rest {
-	json_t *added, *normalizer, *pretokenizer, *post, *decoder, *truncation, *padding, *version;
+	struct slice added; // the text of the list; n 0: none
+	json_t *normalizer, *pretokenizer, *post, *decoder, *truncation, *padding, *version;
 	size_t weight; // of all together
 };
 
@@ -319,9 +320,9 @@ static enum status read_rest(struct scan *s, struct tokenizer *t, struct rest *r
 	struct {
 		const char *key;
 		json_t **out;
-	} members[] = { { "added_tokens", &r->added }, { "normalizer", &r->normalizer }, { "pre_tokenizer", &r->pretokenizer },
-		{ "post_processor", &r->post }, { "decoder", &r->decoder }, { "truncation", &r->truncation },
-		{ "padding", &r->padding }, { "version", &r->version } };
+	} members[] = { { "normalizer", &r->normalizer }, { "pre_tokenizer", &r->pretokenizer }, { "post_processor", &r->post },
+		{ "decoder", &r->decoder }, { "truncation", &r->truncation }, { "padding", &r->padding },
+		{ "version", &r->version } };
 	struct slice key;
 	bool has_model = false;
 
@@ -341,8 +342,15 @@ static enum status read_rest(struct scan *s, struct tokenizer *t, struct rest *r
 		} else {
 			scan_peek(s);
 			const char *begin = s->at;
-			if (!scan_skip(s) || !out)
+			const bool added = key_is(key.s, key.n, "added_tokens");
+			if (!scan_skip(s) || !(out || added))
 				continue;
+			if (added) {
+				if (r->added.n)
+					return error_set(err, STATUS_BAD_INPUT, "duplicate key \"added_tokens\"");
+				r->added = (struct slice){ begin, (size_t)(s->at - begin) };
+				continue;
+			}
 			if (*out)
 				return error_set(err, STATUS_BAD_INPUT, "duplicate key \"%.*s\"", (int)key.n, key.s);
 			size_t weight = json_weight(begin, (size_t)(s->at - begin), JSON_MOST);
@@ -362,27 +370,45 @@ static enum status read_rest(struct scan *s, struct tokenizer *t, struct rest *r
 	return has_model ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "has no \"model\"");
 }
 
-static enum status added_parse(struct tokenizer *t, const json_t *list, struct error *err)
+static enum status added_one(struct tokenizer *t, const json_t *o, struct error *err)
 {
-	const json_t *o;
-	size_t i;
-	enum status s = STATUS_OK;
+	struct added one = { 0 };
+	enum status s;
 
-	if (list && !json_is_array(list))
-		return error_set(err, STATUS_BAD_INPUT, "\"added_tokens\" is no list");
+	if ((s = member_needed(o, "content", err)) || (s = member_text(o, "content", t->a, &one.content, err)) ||
+		(s = member_bool(o, "single_word", &one.single_word, err)) || (s = member_bool(o, "lstrip", &one.lstrip, err)) ||
+		(s = member_bool(o, "rstrip", &one.rstrip, err)) || (s = member_bool(o, "normalized", &one.normalized, err)) ||
+		(s = member_bool(o, "special", &one.special, err)))
+		return s;
+	return added_add(t, &one, err);
+}
+
+// One tree at a time.
+static enum status added_parse(struct tokenizer *t, const char *name, struct slice list, struct error *err)
+{
+	struct scan s = { .begin = list.s, .at = list.s, .end = list.s + list.n };
+	enum status status = STATUS_OK;
+	size_t count = 0;
+
 	t->next_added = (uint32_t)t->model.vocab.count;
-	json_array_foreach(list, i, o)
-	{
-		struct added one = { 0 };
-		if ((s = member_needed(o, "content", err)) || (s = member_text(o, "content", t->a, &one.content, err)) ||
-			(s = member_bool(o, "single_word", &one.single_word, err)) ||
-			(s = member_bool(o, "lstrip", &one.lstrip, err)) || (s = member_bool(o, "rstrip", &one.rstrip, err)) ||
-			(s = member_bool(o, "normalized", &one.normalized, err)) ||
-			(s = member_bool(o, "special", &one.special, err)) || (s = added_add(t, &one, err)))
-			return error_prefix(err, "added token %zu", i);
+	if (list.n && scan_peek(&s) != '[')
+		return error_set(err, STATUS_BAD_INPUT, "\"added_tokens\" is no list");
+	if (list.n)
+		scan_open(&s, '[');
+	for (bool first = true; list.n && !status && scan_more(&s, ']', &first); count++) {
+		json_t *o = NULL;
+
+		scan_peek(&s);
+		const char *begin = s.at;
+		scan_skip(&s);
+		if ((status = json_bytes_nul(name, begin, (size_t)(s.at - begin), &o, err)) || (status = added_one(t, o, err)))
+			status = error_prefix(err, "added token %zu", count);
+		json_decref(o);
 	}
-	added_ready(t);
-	return s;
+	scan_done(&s);
+	if (!status)
+		added_ready(t);
+	return status;
 }
 
 static enum status truncation_parse(struct tokenizer *t, const json_t *o, struct error *err)
@@ -451,12 +477,11 @@ static enum status parse(struct tokenizer *t, const char *name, const char *json
 	if (status == STATUS_OK && (status = chain_parse(&t->decoders, t->a, r.decoder, err)))
 		error_prefix(err, "decoder");
 	if (status == STATUS_OK)
-		status = added_parse(t, r.added, err);
+		status = added_parse(t, name, r.added, err);
 	if (status == STATUS_OK && (status = truncation_parse(t, r.truncation, err)))
 		error_prefix(err, "truncation");
 	if (status == STATUS_OK && (status = padding_parse(t, r.padding, err)))
 		error_prefix(err, "padding");
-	json_decref(r.added);
 	json_decref(r.normalizer);
 	json_decref(r.pretokenizer);
 	json_decref(r.post);
