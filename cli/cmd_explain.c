@@ -96,7 +96,10 @@ static const char *summary(struct explained *x)
 		text_addf(&t, "not known%s%s", get(x, "placement_note") ? ": " : "",
 			get(x, "placement_note") ? get(x, "placement_note") : "");
 	} else {
-		text_addf(&t, "%s of %s nodes on %s", on, nodes ? nodes : "?", provider ? provider : get(x, "requested"));
+		text_addf(&t, "%s of %s nodes on %s", on, nodes ? nodes : "?",
+			get(x, "pipeline_parts") ? "the platforms that their graphs were asked for"
+				: provider       ? provider
+						 : get(x, "requested"));
 		if (partitions)
 			text_addf(&t, " in %s partition%s", partitions, text_is(partitions, "1") ? "" : "s");
 		if (fused && !text_is(fused, "0"))
@@ -183,12 +186,38 @@ static void print_chain(const struct explained *x)
 	}
 }
 
+// Of a whole pipeline: "unet/model.onnx on webgpu: 480 of 621 nodes, 30 elsewhere".
+static void print_graphs(struct explained *x)
+{
+	json_t *parts = json_parse(get(x, "answer_parts")), *g;
+	size_t i;
+
+	json_array_foreach(json_object_get(parts, "graphs"), i, g)
+	{
+		const char *platform = json_string_value(json_object_get(g, "platform"));
+		const json_int_t on = json_integer_value(json_object_get(g, "on_platform")),
+				 elsewhere = json_integer_value(json_object_get(g, "elsewhere"));
+
+		if (!platform)
+			continue;
+		emit("  %-11s %s on %s: ", i ? "" : "graphs", json_string_value(json_object_get(g, "graph")), platform);
+		if (on < 0)
+			emit("not known\n");
+		else
+			emit("%lld of %lld nodes%s\n", (long long)on, (long long)json_integer_value(json_object_get(g, "nodes")),
+				elsewhere > 0 ? arena_printf(&x->arena, ", %lld elsewhere", (long long)elsewhere) : "");
+	}
+	json_decref(parts);
+}
+
 static void print(struct explained *x)
 {
 	const char *device = get(x, "device"), *version = get(x, "engine_version"), *description = get(x, "device_description");
 
-	emit("row %lld: %s on %s%s: %s\n", (long long)x->row, get(x, "model"), get(x, "requested"),
+	emit("row %lld: %s on %s%s: %s\n", (long long)x->row, get(x, "model"),
+		arena_join(&x->arena, get(x, "requested"), ",", get(x, "pipeline_parts")),
 		text_is(get(x, "emulated"), "true") ? " (EMULATED)" : "", or_dash(get(x, "verdict")));
+	label("task", get(x, "pipeline"));
 	label("together", get(x, "together") ? arena_printf(&x->arena, "with %s", get(x, "together")) : NULL);
 	label("switched", get(x, "switched_from") ? arena_printf(&x->arena, "from %s", get(x, "switched_from")) : NULL);
 	label("cause", get(x, "cause"));
@@ -198,6 +227,7 @@ static void print(struct explained *x)
 		emit("  %-11s %s%s%s%s%s%s%s\n", "device", get(x, "engine"), version ? " " : "", version ? version : "",
 			device ? ", " : "", device ? device : "", description ? ": " : "", description ? description : "");
 	label("placement", summary(x));
+	print_graphs(x);
 	if (get(x, "nodes_on_platform"))
 		label("known by", get(x, "placement_note"));
 	label("fallback", get(x, "fallback_reason"));
@@ -245,7 +275,7 @@ static void print_json(struct explained *x)
 	static const char *const keys[] = { "model", "requested", "actual", "engine", "engine_version", "provider", "device",
 		"emulated", "verdict", "cause", "hint", "raw_error", "form", "form_why", "nodes", "nodes_on_platform",
 		"nodes_elsewhere", "nodes_fused", "partitions", "copies", "placement_note", "fallback_reason", "together",
-		"switched_from" };
+		"switched_from", "pipeline", "pipeline_parts" };
 	json_t *out = json_object(), *cell = rows(&x->cell), *first = json_array_get(cell, 0);
 
 	json_object_set_new(out, "row", json_integer(x->row));
@@ -253,6 +283,7 @@ static void print_json(struct explained *x)
 		json_object_set(out, keys[i], json_object_get(first, keys[i]) ? json_object_get(first, keys[i]) : json_null());
 	json_object_set_new(out, "summary", json_string(summary(x)));
 	json_object_set_new(out, "refused", get(x, "refused") ? json_parse(get(x, "refused")) : json_array());
+	json_object_set_new(out, "answer_parts", get(x, "answer_parts") ? json_parse(get(x, "answer_parts")) : json_null());
 	json_object_set_new(out, "kinds", rows(&x->kinds));
 	json_object_set_new(out, "places", rows(&x->places));
 	json_object_set_new(out, "fused", rows(&x->fused));

@@ -131,9 +131,13 @@ static void print_words(const struct pipeline_told *told, const struct asked *q,
 
 	json_array_foreach(told->answers, i, one)
 	{
+		const bool is_written = json_array_size(json_object_get(one, "files")) > 0;
+
 		if (i)
 			emit("\n");
-		show_answer(one, &(struct shown_files){ q->save != NULL, several ? arena_printf(a, "%zu.", i) : "", q->output });
+		show_answer(one,
+			&(struct shown_files){ q->save && is_written, several ? arena_printf(a, "%zu.", i) : "",
+				is_written ? q->output : NULL });
 	}
 	if (text_is(weights, "synthetic"))
 		emit("synthetic weights: seeded random numbers, not the trained ones; %s nothing\n",
@@ -403,7 +407,7 @@ static enum status ask(const struct asked *q, const struct typed *t, struct answ
 		print_task(out->told.task);
 	if (!q->json)
 		print_verdict(out, q, a);
-	else if (!st) {
+	else if (!st || out->has_result) {
 		print_json(out, q);
 		hint_file(&out->told, q);
 	}
@@ -438,6 +442,10 @@ static int answer(const struct asked *q, const char *model, char **words, size_t
 	code = !st ? verdict_exit_code(answered.result.verdict) : cli_error(&err);
 	if (st && answered.told.answers && answered.told.verdict != VERDICT_RIGHT && err.status != STATUS_BAD_INPUT)
 		code = EXIT_VERDICT;
+	if (!st && answered.told.file_error) {
+		error_set(&err, STATUS_BAD_INPUT, "%s", answered.told.file_error);
+		code = cli_error(&err);
+	}
 	if (answered.store)
 		code = cli_error(&answered.store_error);
 	pipeline_told_done(&answered.told);

@@ -107,6 +107,7 @@ static enum status open_answer(const struct answer_kept *x, const struct stored 
 struct measuring {
 	struct answer_likeness *sum;
 	const struct pipeline_answer *got, *want;
+	size_t prompt_tokens;
 	enum dtype computes;
 	struct arena *a;
 };
@@ -201,7 +202,7 @@ static void measure_boxes(struct measuring *m, const json_t *x, const json_t *y)
 static bool is_label(const char *key)
 {
 	return text_is(key, "label") || text_is(key, "labels") || text_is(key, "entity") || text_is(key, "entity_group") ||
-		text_is(key, "token_str") || text_is(key, "role") || text_is(key, "aggregator");
+		text_is(key, "token_str") || text_is(key, "aggregator");
 }
 
 static void measure_texts(struct measuring *m, const char *key, const char *want, const char *got)
@@ -214,7 +215,7 @@ static void measure_texts(struct measuring *m, const char *key, const char *want
 		s->labels_same += text_is(want, got);
 		return;
 	}
-	if (got && word_error(got, want, &errors, &words)) {
+	if (got && !text_is(key, "role") && word_error(got, want, &errors, &words)) {
 		s->word_errors += (int64_t)errors;
 		s->words += (int64_t)words;
 	}
@@ -224,7 +225,7 @@ static void measure_tokens(struct measuring *m, const json_t *want, const json_t
 {
 	const size_t count = json_array_size(want) > json_array_size(got) ? json_array_size(want) : json_array_size(got);
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = m->prompt_tokens; i < count; i++) {
 		const json_t *x = json_array_get(want, i), *y = json_array_get(got, i);
 
 		m->sum->tokens++;
@@ -281,7 +282,7 @@ enum status answers_compare(const struct answer_kept *got, const struct answer_k
 		(st = open_answer(got, &tensors[0], &x, a, err)) || (st = open_answer(want, &tensors[1], &y, a, err)))
 		return st == STATUS_FAILED ? STATUS_BAD_INPUT : st;
 	sum->empty += json_is_array(want->answer) && !json_array_size(want->answer) && !json_array_size(got->answer);
-	measure(&(struct measuring){ sum, &x, &y, computes, a }, "", want->answer, got->answer);
+	measure(&(struct measuring){ sum, &x, &y, want->prompt_tokens, computes, a }, "", want->answer, got->answer);
 	json_t *bounds = bounds_of(task, computes);
 	st = conform_answer_compare(&(struct answer_bounds){ want->folder, tensors[1].count ? &tensors[1] : NULL, bounds },
 		"answer", want->answer, &x, a, err);

@@ -8,6 +8,7 @@
 struct answer_kept {
 	const json_t *answer; // as transformers' pipeline has it
 	const char *folder;   // of its pictures and tensors (struct pipeline_asked's KEEP/I); absent where it has none
+	size_t prompt_tokens; // of its token_ids, which are not counted as tokens that are the same
 };
 
 // In the measures of tasks, over all answers that were compared. NaN, 0: nothing of this kind was there.

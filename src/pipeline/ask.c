@@ -37,6 +37,9 @@ static enum child_watch on_line(void *context, const char *line, size_t length)
 	} else if (text_is(name, "task")) {
 		json_decref(l->told->task);
 		l->told->task = json_incref(event);
+	} else if (text_is(name, "file")) {
+		if (!l->told->file_error)
+			l->told->file_error = arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "error")));
 	} else if (text_is(name, "pipeline")) {
 		l->told->took_none = arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "took_none")));
 		json_decref(l->told->facts);
@@ -117,13 +120,14 @@ json_t *pipeline_told_json(const struct pipeline_told *told, const char *on, con
 {
 	json_t *answers = json_array();
 	const json_t *one, *facts = told->facts;
+	json_t *task = json_object_get(facts ? facts : told->task, "task");
 	size_t i;
 
 	json_array_foreach(told->answers, i, one) json_array_append_new(answers,
 		json_pack("{s:O, s:O, s:O, s:O, s:O}", "input", json_object_get(one, "input"), "answer",
 			json_object_get(one, "answer"), "tensors", json_object_get(one, "tensors"), "pictures",
 			json_object_get(one, "pictures"), "files", json_object_get(one, "files")));
-	return json_pack("{s:O?, s:s, s:s?, s:O?, s:o, s:O?, s:O?}", "task", json_object_get(facts, "task"), "platform", on,
-		"precision", precision, "weights", json_object_get(facts, "weights"), "answers", answers, "times",
-		json_object_get(facts, "times"), "placement", json_object_get(facts, "placement"));
+	return json_pack("{s:O?, s:s, s:s?, s:O?, s:o, s:O?, s:O?}", "task", task, "platform", on, "precision", precision,
+		"weights", json_object_get(facts, "weights"), "answers", answers, "times", json_object_get(facts, "times"),
+		"placement", json_object_get(facts, "placement"));
 }

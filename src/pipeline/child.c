@@ -42,8 +42,9 @@ static json_t *tensors_told(const struct pipeline_answer *answer)
 
 static void say_answer(const json_t *input, struct pipeline_answer *answer, json_t *files)
 {
-	say(json_pack("{s:s, s:O, s:o, s:o, s:o, s:o}", "event", "answer", "input", input, "answer", answer->json, "tensors",
-		tensors_told(answer), "pictures", answer_pictures(answer), "files", files));
+	say(json_pack("{s:s, s:O, s:o, s:o, s:o, s:o, s:I}", "event", "answer", "input", input, "answer", answer->json, "tensors",
+		tensors_told(answer), "pictures", answer_pictures(answer), "files", files, "prompt_tokens",
+		(json_int_t)answer->prompt_tokens));
 }
 
 // The picture or the sound of an answer as the file that was asked for.
@@ -73,6 +74,25 @@ static void say_step(void *context, size_t done, size_t count)
 	say(json_pack("{s:s, s:I, s:I}", "event", "step", "done", (json_int_t)done, "of", (json_int_t)count));
 }
 
+// The row begins.
+static bool meet_start(void)
+{
+	return say_meet("start");
+}
+
+// Files that were asked for. One that cannot be written costs the file, and not the answer.
+static json_t *write_files(const struct pipeline_answer *answer, const char *save, const char *before, const char *output)
+{
+	struct error why;
+	enum status st = save ? answer_save(answer, save, before, &why) : STATUS_OK;
+
+	if (!st && output)
+		st = write_output(answer, output, &why);
+	if (st)
+		say(json_pack("{s:s, s:s}", "event", "file", "error", why.text));
+	return st ? json_array() : answer_files(answer, save, before, output);
+}
+
 static enum status answer_all(struct pipeline *p, const json_t *request, struct arena *arena, struct error *err)
 {
 	const char *save = json_string_value(json_object_get(request, "save")),
@@ -90,8 +110,7 @@ static enum status answer_all(struct pipeline *p, const json_t *request, struct 
 			"-o %s is one file, and %zu inputs have %zu answers: ask for one at a time, or --save FOLDER writes them "
 			"all",
 			output, json_array_size(inputs), json_array_size(inputs));
-	if (!st && json_is_true(json_object_get(request, "waits")) && !say_meet("start"))
-		st = error_set(err, STATUS_NOT_ASKED, "it was not to answer");
+	p->meet = json_is_true(json_object_get(request, "waits")) ? meet_start : NULL;
 	say_phase("answer");
 	pipeline_set_watch(p, say_step, NULL);
 	json_array_foreach(inputs, i, input)
@@ -101,13 +120,9 @@ static enum status answer_all(struct pipeline *p, const json_t *request, struct 
 		const char *before = json_array_size(inputs) > 1 ? arena_printf(&a, "%zu.", i) : "";
 
 		if (!st && !(st = pipeline_answer(p, NULL, input, json_object_get(request, "task_options"), &a, &answer, err))) {
-			if (save)
-				st = answer_save(&answer, save, before, err);
-			if (!st && output)
-				st = write_output(&answer, output, err);
-			if (!st && keep)
+			if (keep)
 				st = answer_save(&answer, arena_printf(&a, "%s/%zu", keep, i), "", err);
-			say_answer(input, &answer, st ? json_array() : answer_files(&answer, save, before, output));
+			say_answer(input, &answer, write_files(&answer, save, before, output));
 		}
 		arena_done(&a);
 	}

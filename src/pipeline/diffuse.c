@@ -220,6 +220,15 @@ static enum status check_members(const struct diffusion *d, struct error *err)
 	return STATUS_OK;
 }
 
+static enum status open_scheduler(struct diffusion *d, struct error *err)
+{
+	const struct scheduler_asked asked = {
+		.steps = d->steps, .mu = d->mu, .eta = d->eta, .own_sigmas = d->kind->packed || d->kind->own_sigmas
+	};
+
+	return d->scheduler ? STATUS_OK : scheduler_open(&d->scheduler, d->c->a, d->scheduler_config, &asked, err);
+}
+
 static enum status read_asked(struct diffusion *d, struct error *err)
 {
 	const struct call *c = d->c;
@@ -229,19 +238,14 @@ static enum status read_asked(struct diffusion *d, struct error *err)
 		(st = diffuse_open_pictures(d, err)) || (st = part_open(c->p, d->kind->denoiser, &d->denoiser, err)) ||
 		(st = read_vae(d, err)) || (st = read_size(d, err)) ||
 		(st = option_integer(c, "num_inference_steps", 1, DIFFUSE_STEPS_MOST, d->kind->steps, &d->steps, err)) ||
-		(st = option_integer(c, "seed", 0, INT64_MAX, 0, &d->seed, err)))
+		(st = option_integer(c, "seed", 0, INT64_MAX, 0, &d->seed, err)) || (st = diffuse_read_strength(d, err)) ||
+		(st = option_real(c, "eta", 0, &d->eta, err)))
 		return st;
-	return option_real(c, "guidance_scale", d->kind->guidance, &d->guidance, err);
-}
-
-static enum status open_scheduler(struct diffusion *d, struct error *err)
-{
-	struct scheduler_asked asked = { .steps = d->steps, .mu = d->mu, .own_sigmas = d->kind->packed || d->kind->own_sigmas };
-	enum status st = option_real(d->c, "eta", 0, &asked.eta, err);
-
-	if (!st && !(asked.eta >= 0 && asked.eta <= 1))
-		st = error_set(err, STATUS_BAD_INPUT, "the option eta is from 0 to 1");
-	return st ? st : scheduler_open(&d->scheduler, d->c->a, d->scheduler_config, &asked, err);
+	if (!(d->eta >= 0 && d->eta <= 1))
+		return error_set(err, STATUS_BAD_INPUT, "the option eta is from 0 to 1");
+	if ((st = option_real(c, "guidance_scale", d->kind->guidance, &d->guidance, err)))
+		return st;
+	return d->kind->max_shift > 0 ? STATUS_OK : open_scheduler(d, err); // else `prepare` says by how much times are shifted
 }
 
 // ---- the denoiser's inputs -------------------------------------------------------------------------------------------------
@@ -493,13 +497,13 @@ static enum status denoise(struct diffusion *d, struct error *err)
 				diffuse_draw(d, noise);
 			scheduler_step(d->scheduler, i, answer, noisy ? noise : NULL, d->x, d->n);
 			diffuse_keep(d, i);
+			d->c->p->steps++;
 			if (d->c->p->watch)
 				d->c->p->watch(d->c->p->watch_context, i + 1 - d->first, steps - d->first);
 		}
 		arena_done(&a);
 	}
 	d->c->p->steps_ms += clock_ms() - opened_ms(d->denoiser) - began;
-	d->c->p->steps += (int64_t)steps;
 	return st;
 }
 

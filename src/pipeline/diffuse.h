@@ -94,7 +94,8 @@ struct diffusion {
 	float *x; // latents, [n], as the denoiser reads them
 	size_t n;
 	struct picture image, mask; // as they were given
-	double strength;
+	double strength, eta;
+	size_t left_out;         // of `steps`, by the strength
 	size_t first;            // step of the scheduler that is begun with
 	int64_t beside_channels; // maps that the denoiser reads beside the latents at each step; 0: none
 	float *beside;           // [beside_channels, rows, columns]
@@ -130,6 +131,7 @@ enum status diffuse_stored_latents(struct diffusion *d, float *out, struct error
 
 // diffuse_picture.c
 enum status diffuse_open_pictures(struct diffusion *d, struct error *err); // those that the class needs
+enum status diffuse_read_strength(struct diffusion *d, struct error *err); // strength and left_out; needs steps
 enum status diffuse_begin(struct diffusion *d, struct error *err);         // the first latents, by noise, a file or a picture
 void diffuse_keep(struct diffusion *d, size_t step); // after a step: where the mask is black, the picture with the noise of now
 enum status diffuse_control_open(struct diffusion *d, struct error *err);

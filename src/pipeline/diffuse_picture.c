@@ -100,8 +100,7 @@ static enum status encode(struct diffusion *d, float *picture, float *out, struc
 	return STATUS_OK;
 }
 
-// How many steps are left out.
-static enum status read_strength(struct diffusion *d, struct error *err)
+enum status diffuse_read_strength(struct diffusion *d, struct error *err)
 {
 	int64_t kept;
 	enum status st = option_real(d->c, "strength", d->kind->strength, &d->strength, err);
@@ -116,8 +115,7 @@ static enum status read_strength(struct diffusion *d, struct error *err)
 	if (kept < 1)
 		return error_set(err, STATUS_BAD_INPUT, "a strength of %g leaves none of the %lld steps", d->strength,
 			(long long)d->steps);
-	d->first = (size_t)(d->steps - kept) * scheduler_order(d->scheduler);
-	scheduler_start(d->scheduler, d->first);
+	d->left_out = (size_t)(d->steps - kept);
 	return STATUS_OK;
 }
 
@@ -228,8 +226,9 @@ enum status diffuse_begin(struct diffusion *d, struct error *err)
 
 	d->n = (size_t)(d->channels * d->rows * d->columns);
 	d->x = ARENA_ARRAY(d->c->a, d->n + 1, float);
-	if ((st = read_strength(d, err)))
-		return st;
+	d->first = d->left_out * scheduler_order(d->scheduler);
+	if (d->kind->strength > 0)
+		scheduler_start(d->scheduler, d->first);
 	if (d->kind->use == DIFFUSE_VARIES)
 		return vary(d, err);
 	if (d->kind->use == DIFFUSE_FILLS)

@@ -117,7 +117,8 @@ struct pipeline {
 	// Sums over texts that were written: their first tokens, those after; over pictures: steps of their denoiser.
 	double first_ms, tokens_ms, steps_ms;
 	int64_t firsts, tokens, steps;
-	bool is_untimed; // pipeline_untimed
+	bool is_untimed;    // pipeline_untimed
+	bool (*meet)(void); // before the first graph is opened; false: it is not to be. NULL: nobody is asked
 	struct pipeline_prompt
 		*prompt;       // of pipeline_prompt: nothing is run, and what a text would begin with goes here; else NULL
 	pipeline_watch *watch; // NULL

@@ -381,6 +381,10 @@ enum status part_graph(struct part *m, const struct arch_graph *which, const str
 	if (g->is_open && !(picture_size(in, in_count, size) && other_size(g, size)) && !other_shapes(g, in, in_count))
 		return STATUS_OK;
 	pipeline_pause(m->p);
+	bool (*meet)(void) = m->p->meet;
+	m->p->meet = NULL;
+	if (meet && !meet())
+		return error_set(err, STATUS_NOT_ASKED, "it was not to answer");
 	const long long before = memory_anonymous_kib();
 	double began = clock_ms();
 	st = open_graph(m, g, in, in_count, err);

@@ -339,7 +339,17 @@ static void add_told(int64_t *sum, int64_t n)
 	*sum = *sum < 0 || n < 0 ? -1 : *sum + n;
 }
 
-static void place_graph(const struct part *m, struct part_graph *g, struct arena *a, struct pipeline_placement *out)
+static void add_note(struct pipeline_placement *out, struct arena *a, const char *note)
+{
+	enum { NOTES_MOST = 4 << 10 };
+
+	if (!out->note || strlen(out->note) + strlen(note) < NOTES_MOST)
+		out->note = arena_join(a, out->note, "; ", note);
+	else if (!text_ends(out->note, "; ..."))
+		out->note = arena_printf(a, "%s; ...", out->note);
+}
+
+static void place_graph(const struct part *m, struct part_graph *g, bool is_only, struct arena *a, struct pipeline_placement *out)
 {
 	const int64_t nodes = (int64_t)g->artifact.summary.node_count;
 	struct placement placed = { .arena = a, .on_platform = -1, .elsewhere = -1 };
@@ -351,9 +361,8 @@ static void place_graph(const struct part *m, struct part_graph *g, struct arena
 	add_told(&out->on_platform, placed.on_platform);
 	add_told(&out->elsewhere, placed.elsewhere);
 	add_told(&out->fused, placed.on_platform < 0 ? -1 : placed.fused);
-	if (placed.note && m->p->target->part_count)
-		out->note = arena_join(a, out->note, "; ",
-			arena_printf(a, "%s on %s: %s", graph_name(m, g, a), g->target->platform->name, placed.note));
+	if (placed.note && !is_only)
+		add_note(out, a, arena_printf(a, "%s on %s: %s", graph_name(m, g, a), g->target->platform->name, placed.note));
 	else if (placed.note)
 		out->note = placed.note;
 	if (placed.on_platform == 0 && placed.elsewhere > 0)
@@ -373,10 +382,15 @@ static void release_json(void *json)
 
 void pipeline_placed(struct pipeline *p, struct arena *a, struct pipeline_placement *out)
 {
+	size_t opened = 0;
+
 	*out = (struct pipeline_placement){ .graphs = json_array() };
 	arena_defer(a, release_json, out->graphs);
 	for (size_t i = 0; i < p->part_count; i++)
 		for (size_t k = 0; k < p->parts[i]->graph_count; k++)
+			opened += p->parts[i]->graphs[k].is_open;
+	for (size_t i = 0; i < p->part_count; i++)
+		for (size_t k = 0; k < p->parts[i]->graph_count; k++)
 			if (p->parts[i]->graphs[k].is_open)
-				place_graph(p->parts[i], &p->parts[i]->graphs[k], a, out);
+				place_graph(p->parts[i], &p->parts[i]->graphs[k], opened == 1 && !p->target->part_count, a, out);
 }

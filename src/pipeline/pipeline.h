@@ -40,7 +40,8 @@ struct pipeline_answer {
 		struct picture picture; // 8 bits: a mask is 0 and 255
 	} * pictures;
 	size_t picture_count;
-	int rate; // samples a second of the tensor "audio", [samples] in f32; 0: there is none
+	int rate;             // samples a second of the tensor "audio", [samples] in f32; 0: there is none
+	size_t prompt_tokens; // of the JSON's token_ids: those before the first that was written
 };
 
 // parts.c: a target in a request to a child: {"platform", "device", "options", "parts": [{"part", "platform", "device",
@@ -75,10 +76,11 @@ bool pipeline_is_synthetic(const struct pipeline *p);
 // Milliseconds of the answers so far, {"preprocess_ms", "graphs": [{"graph", "open_ms", "runs", "run_ms", "form"}], "between_ms",
 // "postprocess_ms"}: before the first run of a graph, between two, and behind the last. Owned by the caller.
 json_t *pipeline_times(const struct pipeline *p);
-// Where the nodes of all graphs that ran were; each number is -1 where it is not known.
+// Where the nodes of all graphs that ran were: on the platform that their graph was asked for, or elsewhere. Each number is -1
+// where it is not known of one of them.
 struct pipeline_placement {
 	int64_t nodes, on_platform, elsewhere, fused;
-	const char *note;      // how it was learned, of each graph where parts have platforms of their own; NULL
+	const char *note;      // how it was learned; of several graphs of each, named, to a length; NULL
 	const char *took_none; // a platform that took no node of one of its graphs; NULL: there is none
 	// [{"graph", "platform", "device", "emulated", "nodes", "on_platform", "elsewhere", "note"}]; dies with the arena
 	json_t *graphs;
@@ -154,23 +156,25 @@ struct pipeline_asked {
 	void *watch_context;
 	// Pictures, tensors and sound of answer I as files in the folder KEEP/I (answer_save); NULL: they are not kept.
 	const char *keep;
-	// Inputs and options have been understood, and nothing is opened yet; the child waits. False: it is not to answer. NULL:
-	// it does not wait. Called with begin_context.
+	// The first graph is about to be opened: all that can be told of inputs and options without running a model was
+	// understood. The child waits. False: it is not to answer. NULL: it does not wait. Called with begin_context.
 	bool (*begin)(void *context, const char *task);
 	void *begin_context;
 };
 struct pipeline_told {
 	// An array, {"input", "answer", "tensors": {NAME: nested lists; null: too many numbers}, "pictures": {NAME: {"width",
-	// "height", "share": of a mask's pixels, else null}}, "files": [{"of": NAME, "file": written path}]} each.
+	// "height", "share": of a mask's pixels, else null}}, "files": [{"of": NAME, "file": written path}], "prompt_tokens":
+	// of struct pipeline_answer} each.
 	json_t *answers;
 	// {"task", "weights": "real" or "synthetic", "times": pipeline_times, "placement": {"nodes", "on_platform", "elsewhere",
 	// "note", "graphs"}}, as in struct pipeline_placement
 	json_t *facts;
 	// What the child knew of the row: engine, device, where its nodes were, times, memory; all else is absent.
 	struct row row;
-	const char *took_none; // a platform that took no node of one of its graphs; NULL: there is none
-	json_t *task;          // {"task", "by": the model's "class" or "files"; null: it was named, "inputs": how many}; NULL
-	enum verdict verdict;  // right: it answered (nothing judged the answer); else how it ended
+	const char *took_none;  // a platform that took no node of one of its graphs; NULL: there is none
+	json_t *task;           // {"task", "by": the model's "class" or "files"; null: it was named, "inputs": how many}; NULL
+	const char *file_error; // why a file of an answer was not written, the first one; NULL: none was left out
+	enum verdict verdict;   // right: it answered (nothing judged the answer); else how it ended
 };
 // What was told before an error stays in *told; pipeline_told_done in any case. UNSUPPORTED, BAD_INPUT: as in pipeline_open.
 enum status pipeline_ask(const struct pipeline_asked *q, struct pipeline_told *told, struct arena *a, struct error *err);
@@ -179,8 +183,8 @@ void pipeline_told_done(struct pipeline_told *told);
 // `precision` as they were asked for. Owned by the caller.
 json_t *pipeline_told_json(const struct pipeline_told *told, const char *on, const char *precision);
 // child.c: `assay cell --pipeline`. Request {"folder", "task", "on": pipeline_target_json, "words", "task_options", "save",
-// "output", "precision", "keep", "waits"}, one event "task", one "answer" an input, "step" {"done", "of"} in between, and
-// one "pipeline" at the end.
+// "output", "precision", "keep", "waits"}, one event "task", one "answer" an input, "step" {"done", "of"} in between, "file"
+// {"error"} where a file of an answer was not written, and one "pipeline" at the end.
 int pipeline_child(void);
 
 #endif

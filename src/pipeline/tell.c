@@ -77,6 +77,7 @@ TASK(image_captioning)
 		(st = generated_decode(m, c->a, ids, count, &text, err)))
 		return st;
 	out->json = json_pack("{s:s, s:o}", "generated_text", stripped(c->a, text), "token_ids", generated_ids(ids, count));
+	out->prompt_tokens = length;
 	return STATUS_OK;
 }
 
@@ -330,5 +331,6 @@ TASK(image_text_to_text)
 		return st;
 	out->json = json_pack("{s:o, s:o}", "generated_text", full ? full_text(c, t.is_chat, t.text, text) : json_string(text),
 		"token_ids", generated_ids(ids, count));
+	out->prompt_tokens = length;
 	return STATUS_OK;
 }

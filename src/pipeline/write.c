@@ -104,6 +104,7 @@ TASK(text_generation)
 		return st;
 	out->json = json_pack("{s:o, s:o}", "generated_text", full ? full_text(c, w.is_chat, w.prompt, text) : json_string(text),
 		"token_ids", generated_ids(ids, count));
+	out->prompt_tokens = length;
 	if (out->json && w.is_chat)
 		json_object_set_new(out->json, "prompt", json_string(w.prompt));
 	return STATUS_OK;
@@ -190,6 +191,7 @@ static enum status rewrite(struct call *c, const char *key, struct pipeline_answ
 		(st = generated_decode(m, c->a, ids, count, &text, err)))
 		return st;
 	out->json = json_pack("{s:s, s:o}", key, text, "token_ids", generated_ids(ids, count));
+	out->prompt_tokens = 1;
 	return STATUS_OK;
 }
 

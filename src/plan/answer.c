@@ -162,12 +162,33 @@ static const char *asked_text(struct answering *x)
 	return out;
 }
 
+static void set_key(struct answering *x)
+{
+	struct text key = { 0 };
+
+	text_addf(&key, "pipeline 1 %s %s %s %s", x->cell.identity ? x->cell.identity : digest_unknown(x->a), x->cell.platform,
+		x->cell.device ? x->cell.device : "", x->cell.options ? x->cell.options : "");
+	text_addf(&key, " %s %s %s %s", x->cell.pipeline ? x->cell.pipeline : "",
+		x->cell.pipeline_parts ? x->cell.pipeline_parts : "", x->cell.pipeline_asked,
+		x->cell.precision ? x->cell.precision : "");
+	x->key = hex_of(x->a, text_get(&key));
+	text_done(&key);
+}
+
+// The task that was found, or that has the name which was typed; translation_en_to_fr says more than its task's name does.
+static void set_task(struct answering *x, const char *task)
+{
+	if (!task || (x->cell.pipeline && text_starts(x->cell.pipeline, "translation_")))
+		return;
+	x->cell.pipeline = arena_strdup(x->a, task);
+	set_key(x);
+}
+
 static void set_cell(struct answering *x)
 {
 	const struct pipeline_asked *p = &x->q->pipeline;
 	const struct target *t = p->target;
 	struct hub_model hub = { 0 };
-	struct text key = { 0 };
 
 	x->cell = (struct cell){ .model = plan_model_name(x->a, x->q->model),
 		.path = p->folder,
@@ -185,12 +206,7 @@ static void set_cell(struct answering *x)
 	x->cell.seed = json_integer_value(json_object_get(p->options, "seed"));
 	x->cell.timeout_s = p->timeout_s;
 	x->cell.memory_bytes = p->memory_bytes;
-	text_addf(&key, "pipeline 1 %s %s %s %s", x->cell.identity ? x->cell.identity : digest_unknown(x->a), x->cell.platform,
-		x->cell.device ? x->cell.device : "", x->cell.options ? x->cell.options : "");
-	text_addf(&key, " %s %s %s %s", x->cell.pipeline ? x->cell.pipeline : "",
-		x->cell.pipeline_parts ? x->cell.pipeline_parts : "", x->cell.pipeline_asked, p->precision ? p->precision : "");
-	x->key = hex_of(x->a, text_get(&key));
-	text_done(&key);
+	set_key(x);
 }
 
 // ---- the store ------------------------------------------------------------------------------------------------------------
@@ -223,12 +239,13 @@ static bool begin(void *context, const char *task)
 {
 	struct answering *x = context;
 
+	const double now = clock_ms();
+
 	x->has_begun = true;
-	if (task)
-		x->cell.pipeline = arena_strdup(x->a, task);
+	set_task(x, task);
 	x->started_at = arena_strdup(x->a, clock_utc((char[32]){ 0 }));
 	enum status st = x->q->db ? begin_row(x, &x->err) : STATUS_OK;
-	x->began_ms = clock_ms(); // what the database took is not the pipeline's
+	x->began_ms += clock_ms() - now; // what the database took is not the pipeline's
 	return st == STATUS_OK;
 }
 
@@ -266,6 +283,30 @@ static void set_verdict(struct cell_result *r, enum verdict v, const char *cause
 	r->row.cause = cause;
 }
 
+// How far a reduced precision may move the answer of a whole pipeline is not known: only within a bound is anything said, and
+// what lies close may turn, a label or a token too.
+static enum status unbounded(struct answering *x, enum dtype computes, struct error *err)
+{
+	const char *asked = x->q->pipeline.precision, *first = arena_strdup(x->a, err->text);
+	const bool reduced = precision_is_reduced(precision_find(asked)),
+		   widened = computes == DTYPE_F16 || computes == DTYPE_BF16;
+
+	if (err->status != STATUS_FAILED || !(reduced || widened))
+		return err->status;
+	return error_set(err, STATUS_UNSUPPORTED,
+		"%s; beyond the bound of %s, and for %s through a whole pipeline none is known: the measures say how far", first,
+		widened ? arena_printf(x->a, "one model in %s", dtype_word(computes)) : "float32",
+		reduced ? asked : dtype_word(computes));
+}
+
+static struct answer_kept kept_of(struct answering *x, const struct pipeline_told *told, const char *folder, size_t i)
+{
+	const json_t *one = json_array_get(told->answers, i);
+
+	return (struct answer_kept){ json_object_get(one, "answer"), arena_printf(x->a, "%s/%s/%zu", x->kept, folder, i),
+		(size_t)json_integer_value(json_object_get(one, "prompt_tokens")) };
+}
+
 static enum status compare_all(struct answering *x, const struct pipeline_told *told, const struct pipeline_told *reference,
 	struct cell_result *r, struct error *err)
 {
@@ -278,13 +319,12 @@ static enum status compare_all(struct answering *x, const struct pipeline_told *
 		st = error_set(err, STATUS_FAILED, "%zu answers, and %zu of the reference", json_array_size(told->answers),
 			json_array_size(reference->answers));
 	for (size_t i = 0; i < json_array_size(told->answers); i++) {
-		const struct answer_kept got = { json_object_get(json_array_get(told->answers, i), "answer"),
-			arena_printf(x->a, "%s/asked/%zu", x->kept, i) };
-		const struct answer_kept want = { json_object_get(json_array_get(reference->answers, i), "answer"),
-			arena_printf(x->a, "%s/reference/%zu", x->kept, i) };
+		const struct answer_kept got = kept_of(x, told, "asked", i), want = kept_of(x, reference, "reference", i);
 		struct error why = { 0 };
 		enum status one = want.answer ? answers_compare(&got, &want, x->cell.pipeline, computes, &sum, x->a, &why) : st;
 
+		if (one == STATUS_FAILED && want.answer)
+			one = unbounded(x, computes, &why);
 		if (one && !st)
 			st = error_set(err, one, "%s%s",
 				json_array_size(told->answers) > 1 ? arena_printf(x->a, "input %zu: ", i + 1) : "", why.text);
@@ -513,11 +553,12 @@ static enum status ask(struct answering *x, struct answered *out, struct error *
 	p.keep = x->kept ? arena_printf(x->a, "%s/asked", x->kept) : NULL;
 	p.begin = begin;
 	p.begin_context = x;
+	x->began_ms = clock_ms();
 	st = pipeline_ask(&p, &out->told, x->a, err);
 	if (x->err.status)
 		return error_set(err, x->err.status, "%s", x->err.text);
 	// A word or an option that makes no sense is no question.
-	if (st && !x->has_begun && (err->status == STATUS_BAD_INPUT || !begin(x, NULL)))
+	if (!x->has_begun && (st == STATUS_BAD_INPUT || !begin(x, json_string_value(json_object_get(out->told.task, "task")))))
 		return x->err.status ? error_set(err, x->err.status, "%s", x->err.text) : st;
 	out->has_result = true;
 	fill_row(x, &out->told, &out->result);

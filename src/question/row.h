@@ -274,7 +274,8 @@
 	X(TEXT, memory_sampling, "how memory was sampled") \
 	X(INTEGER, weights_bytes, "bytes of the weights that the graph uses; of an .onnx file of all that it holds or names") \
 	X(INTEGER, nodes, "nodes in the graph as built") \
-	X(INTEGER, nodes_on_platform, "nodes that ran on the requested platform; null when it cannot be known") \
+	X(INTEGER, nodes_on_platform, \
+		"nodes that ran on the requested platform, of a pipeline on that of their graph; null when it cannot be known") \
 	X(INTEGER, nodes_elsewhere, "nodes that ran on something else; null when it cannot be known") \
 	X(INTEGER, partitions, "stretches of the graph that the platform took; null when it cannot be known") \
 	X(INTEGER, copies, "nodes that the engine added to copy between devices") \

@@ -162,8 +162,9 @@ void summary_gather_partials(struct summary *out, struct arena *a)
 		if (r->nodes_elsewhere == ROW_NONE || r->nodes_elsewhere <= 0)
 			continue;
 		out->partials[out->partial_count++] = (struct report_partial){ &out->cells[i],
+			arena_join(a, out->cells[i].platform, ", ", out->cells[i].question.cell.question.pipeline_parts),
 			arena_printf(a, "%lld of %lld", (long long)r->nodes_elsewhere,
 				(long long)(r->nodes != ROW_NONE ? r->nodes : r->nodes_elsewhere)),
-			refused_words(a, r->refused) };
+			r->answer_parts && r->placement_note ? r->placement_note : refused_words(a, r->refused) };
 	}
 }

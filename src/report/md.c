@@ -141,7 +141,7 @@ static void fallbacks_md(const struct summary *s, struct arena *a, struct text *
 	for (size_t i = 0; i < s->partial_count; i++)
 		text_addf(out, "| %s | %s | %s | %s |\n",
 			esc(a, report_qualified(a, s->partials[i].cell->shown, s->partials[i].cell->qualifiers)),
-			esc(a, s->partials[i].cell->platform), s->partials[i].nodes, esc(a, s->partials[i].ops));
+			esc(a, s->partials[i].on), s->partials[i].nodes, esc(a, s->partials[i].ops));
 	text_add(out, s->partial_count > 0 ? "\n" : "");
 }
 

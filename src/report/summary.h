@@ -81,6 +81,7 @@ struct report_fallback {
 // Some of the nodes ran on something else than the asked platform.
 struct report_partial {
 	const struct report_cell *cell;
+	const char *on;          // the platform, and those of a whole pipeline's parts
 	const char *nodes, *ops; // "12 of 854"; "Gather i64 (4): REASON, ..."
 };
 

@@ -137,7 +137,8 @@ const struct store_question store_questions[] = {
 	{ "fallbacks",
 		"what ran somewhere else than it was asked to: another platform tried after, without a word,"
 		" allowed by --allow-fallback, or some of the nodes",
-		" SELECT model, requested AS asked_for, actual AS ran_on,"
+		" SELECT model, concat_ws(',', requested, pipeline_parts) AS asked_for,"
+		" actual || coalesce(',' || pipeline_parts, '') AS ran_on,"
 		" CASE WHEN fallback_of IS NOT NULL THEN 'tried after row ' || fallback_of  WHEN actual <> requested"
 		" AND fallback_allowed THEN 'allowed by --allow-fallback' WHEN actual <> requested THEN 'without a word'"
 		" ELSE 'some of its nodes' END AS how, nodes_elsewhere, nodes, verdict, round(latency_ms, 3) AS ms,"

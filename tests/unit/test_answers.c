@@ -337,10 +337,13 @@ static void windows(void **state)
 static struct answer_likeness alike;
 static struct error differs;
 
+static size_t prompt_tokens; // of both answers
+
 // The folders "got" and "want" of the scratch folder hold what the answers point to.
 static enum status beside(const char *got, const char *want, const char *task, enum dtype computes)
 {
-	struct answer_kept x = { json_parse(got), path("got") }, y = { json_parse(want), path("want") };
+	struct answer_kept x = { json_parse(got), path("got"), prompt_tokens },
+			   y = { json_parse(want), path("want"), prompt_tokens };
 	enum status st;
 
 	differs = (struct error){ 0 };
@@ -389,6 +392,13 @@ static void platforms_texts(void **state)
 				 "{\"text\":\"the quick brown fox\",\"token_ids\":[1,2,4,3]}", "text-generation", DTYPE_F32),
 		STATUS_FAILED);
 	assert_string_equal(in_words(), "2 of 4 tokens the same, word error rate 0.25");
+	// A prompt was not written, and who speaks in a chat is no label.
+	prompt_tokens = 2;
+	assert_int_equal(beside("[{\"role\":\"user\",\"token_ids\":[1,2,3,5]}]", "[{\"role\":\"user\",\"token_ids\":[1,2,4,5]}]",
+				 "text-generation", DTYPE_F32),
+		STATUS_FAILED);
+	assert_string_equal(in_words(), "1 of 2 tokens the same");
+	prompt_tokens = 0;
 }
 
 static void platforms_boxes(void **state)

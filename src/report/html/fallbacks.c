@@ -56,8 +56,8 @@ void html_partials(const struct summary *s, struct arena *a, struct text *out)
 			"<tr><td data-label=\"Model\"><span class=\"strong\" style=\"overflow-wrap:anywhere\">%s</span></td><td "
 			"data-label=\"On\"><span>%s</span></td><td data-label=\"Nodes elsewhere\"><span>%s</span></td><td "
 			"data-label=\"Which\"><span class=\"clip\" style=\"overflow-wrap:anywhere\">%s</span></td></tr>\n",
-			html_esc(a, report_qualified(a, p->cell->shown, p->cell->qualifiers)), html_esc(a, p->cell->platform),
-			p->nodes, html_esc(a, p->ops));
+			html_esc(a, report_qualified(a, p->cell->shown, p->cell->qualifiers)), html_esc(a, p->on), p->nodes,
+			html_esc(a, p->ops));
 	}
 	text_add(out, "</tbody></table></div>\n");
 }
