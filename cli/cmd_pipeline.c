@@ -582,7 +582,9 @@ static int run(int argc, char **argv)
 			"judges\n"
 			"cells of this one (of cpu openvino, of others cpu): right where both answer the same, within the "
 			"bounds\n"
-			"that the row has; how much alike they are is said in the measure of the task.\n\n"
+			"that the row has; how much alike they are is said in the measure of the task. Beyond them an answer in "
+			"less\n"
+			"than float32 is unjudged, for no bound of it through a whole pipeline is known.\n\n"
 			"Tasks, their inputs and their options; sentiment-analysis, ner, vqa, image-to-text, "
 			"text2text-generation\n"
 			"(as translation), text-to-speech and translation_XX_to_YY are understood, too:\n%s"
@@ -596,9 +598,11 @@ static int run(int argc, char **argv)
 			"  assay pipeline ./stable-diffusion 'a red fox' --on cpu,unet=webgpu -o fox.png\n"
 			"  assay pipeline ./stable-diffusion 'a red fox' photo.png mask.png --option strength=0.8 -o fox.png\n"
 			"  assay pipeline facebook/mms-tts-eng 'Hello, world' -o hello.wav\n\n"
-			"Exit codes: 0 answered, right or unjudged; 1 bad use, a file that is missing or cannot be read; 2 the\n"
-			"model is not supported, does not fit, or its process ended, or no node of a graph ran on its platform;\n"
-			"3 the answer is wrong.\n",
+			"Exit codes: 0 answered, right or unjudged; 1 bad use, a file that is missing, cannot be read or was "
+			"not\n"
+			"written; 2 the model is not supported, does not fit, or its process ended, or no node of a graph ran "
+			"on\n"
+			"its platform; 3 the answer is wrong.\n",
 			text_get(&help)),
 		.options = options,
 		.min_words = 2,

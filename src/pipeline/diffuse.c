@@ -239,6 +239,7 @@ static enum status read_asked(struct diffusion *d, struct error *err)
 		(st = read_vae(d, err)) || (st = read_size(d, err)) ||
 		(st = option_integer(c, "num_inference_steps", 1, DIFFUSE_STEPS_MOST, d->kind->steps, &d->steps, err)) ||
 		(st = option_integer(c, "seed", 0, INT64_MAX, 0, &d->seed, err)) || (st = diffuse_read_strength(d, err)) ||
+		(d->kind->use == DIFFUSE_STEERED && (st = diffuse_control_read(d, err))) ||
 		(st = option_real(c, "eta", 0, &d->eta, err)))
 		return st;
 	if (!(d->eta >= 0 && d->eta <= 1))

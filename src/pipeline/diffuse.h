@@ -134,6 +134,7 @@ enum status diffuse_open_pictures(struct diffusion *d, struct error *err); // th
 enum status diffuse_read_strength(struct diffusion *d, struct error *err); // strength and left_out; needs steps
 enum status diffuse_begin(struct diffusion *d, struct error *err);         // the first latents, by noise, a file or a picture
 void diffuse_keep(struct diffusion *d, size_t step); // after a step: where the mask is black, the picture with the noise of now
+enum status diffuse_control_read(struct diffusion *d, struct error *err); // its options
 enum status diffuse_control_open(struct diffusion *d, struct error *err);
 // What the ControlNet gives for the denoiser's inputs, under the names of the denoiser's inputs, in `a`.
 enum status diffuse_control_run(struct diffusion *d, size_t step, const struct tensor *in, size_t count, struct arena *a,

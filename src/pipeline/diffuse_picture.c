@@ -244,6 +244,21 @@ enum status diffuse_begin(struct diffusion *d, struct error *err)
 
 // ---- a ControlNet -----------------------------------------------------------------------------------------------------------
 
+enum status diffuse_control_read(struct diffusion *d, struct error *err)
+{
+	struct diffuse_control *k = &d->control;
+	enum status st;
+
+	if ((st = option_real(d->c, "controlnet_conditioning_scale", 1, &k->scale, err)) ||
+		(st = option_real(d->c, "control_guidance_start", 0, &k->from, err)) ||
+		(st = option_real(d->c, "control_guidance_end", 1, &k->to, err)))
+		return st;
+	if (!(k->from >= 0 && k->from < k->to && k->to <= 1))
+		return error_set(err, STATUS_BAD_INPUT,
+			"control_guidance_start and control_guidance_end are from 0 to 1, the start before the end");
+	return STATUS_OK;
+}
+
 enum status diffuse_control_open(struct diffusion *d, struct error *err)
 {
 	const size_t rows = d->guided ? 2 : 1;
@@ -254,14 +269,8 @@ enum status diffuse_control_open(struct diffusion *d, struct error *err)
 	float *all, *one;
 	enum status st;
 
-	if ((st = part_open(d->c->p, "controlnet", &k->net, err)) || (st = sized(d, &d->image, &picture, err)) ||
-		(st = option_real(d->c, "controlnet_conditioning_scale", 1, &k->scale, err)) ||
-		(st = option_real(d->c, "control_guidance_start", 0, &k->from, err)) ||
-		(st = option_real(d->c, "control_guidance_end", 1, &k->to, err)))
+	if ((st = part_open(d->c->p, "controlnet", &k->net, err)) || (st = sized(d, &d->image, &picture, err)))
 		return st;
-	if (!(k->from >= 0 && k->from < k->to && k->to <= 1))
-		return error_set(err, STATUS_BAD_INPUT,
-			"control_guidance_start and control_guidance_end are from 0 to 1, the start before the end");
 	const size_t convolutions = json_array_size(json_object_get(k->net->config, "conditioning_embedding_out_channels"));
 	if (convolutions && (int64_t)1 << (convolutions - 1) != d->factor)
 		return error_set(err, STATUS_BAD_INPUT,

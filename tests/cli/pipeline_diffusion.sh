@@ -155,6 +155,10 @@ photo=$SOURCE/tests/conform/pipeline/text-to-image-sd15-pictures/input-photo.png
 code 0 "$ASSAY" pipeline "$model" 'a red fox' "$photo" --steps 1 --seed 1 -o "$work/fox.png" --json
 json '{g["graph"]: g["runs"] for g in d["times"]["graphs"]} == {"text_encoder/model.onnx": 1, "controlnet/model.onnx": 1, "unet/model_controlled.onnx": 1, "vae/vae_decoder.onnx": 1}'
 refused 1 'StableDiffusionControlNetPipeline needs the input image, a picture' --steps 1
+code 1 "$ASSAY" pipeline "$model" 'a red fox' "$photo" --steps 1 --option control_guidance_end=2 --db "$work/none.duckdb"
+has err 'control_guidance_start and control_guidance_end are from 0 to 1, the start before the end'
+code 0 "$ASSAY" query 'SELECT count(*) AS n FROM result' --db "$work/none.duckdb" --json
+json 'd == [{"n": 0}]'
 sed -i '/"conditioning_embedding_out_channels"/,/]/s/\b8,/8, 8,/' "$model/controlnet/config.json"
 code 1 "$ASSAY" pipeline "$model" 'a red fox' "$photo" --steps 1
 has err 'controlnet: 4 convolutions read its picture, and the VAE makes it 4 times smaller'
