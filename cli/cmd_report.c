@@ -5,7 +5,9 @@
 
 #include "command.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "emit.h"
+#include "progress.h"
 #include "reading.h"
 #include "report/report.h"
 #include "show.h"
@@ -39,7 +41,8 @@ static int run(int argc, char **argv)
 			"(with it a right cell passes); crashed, timeout, not_asked, interrupted: error; unavailable,\n"
 			"unsupported, no_memory, compiles, unjudged, imported, the null engine in a platform's place: skipped,\n"
 			"with the reason.\n"
-			"matrix: {architecture: {hardware: {compatible, performance, notes, optimizations, examples, rows}}}.\n"
+			"matrix: {architecture: {hardware: {compatible, performance, notes, optimizations, examples, rows}}}\n"
+			"of cells of models; answers of whole pipelines, which have no architecture, are in the others.\n"
 			"performance is the speed against cpu on the same questions: excellent from 4, good from 1.5,\n"
 			"moderate from 1.1, baseline from 0.9, poor below; varies where models disagree; n/a not measured.\n\n"
 			"  assay report -o report.html\n"
@@ -77,6 +80,9 @@ static int run(int argc, char **argv)
 		status = file_write_user(output, text_get(&out), out.length, &err);
 	else if (status == STATUS_OK)
 		emit_bytes(text_get(&out), out.length);
+	if (status == STATUS_OK && (f == REPORT_MATRIX || f == REPORT_MATRIX_YAML) && text_starts(text_get(&out), "{}"))
+		progress_notice("the matrix is empty: no row has an architecture; answers of whole pipelines are in the other "
+				"formats");
 	if (status == STATUS_OK && json) {
 		json_t *written = show_written(output);
 		show_json(written);

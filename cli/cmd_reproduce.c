@@ -123,7 +123,7 @@ static int run(int argc, char **argv)
 			"`assay compare` with 6 rows a side tell smaller differences). An unstable row, fewer than 6 runs or an\n"
 			"interval wider than 25 % of the median cannot tell. On another machine latency is not held against\n"
 			"it. A model whose files are others does not hold; engine, version, graph or inputs that are others\n"
-			"are named.\n\n"
+			"are named. Of a whole pipeline there is --command alone: the line that asks it again.\n\n"
 			"  assay reproduce 12\n"
 			"  assay reproduce 12 --command\n\n"
 			"Exit codes: 0 it holds; 1 bad use, no such row, or an error of assay's own; 2 it does not hold, or it "

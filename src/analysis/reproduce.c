@@ -85,9 +85,6 @@ enum status reproduce_read(struct store *s, struct arena *a, int64_t row, struct
 	if (r->source)
 		return error_set(err, STATUS_BAD_INPUT, "row %lld was measured by %s: assay was not asked for it", (long long)row,
 			r->source);
-	if (c->pipeline_asked)
-		return error_set(err, STATUS_BAD_INPUT, "row %lld is of a whole pipeline: `%s` asks it again", (long long)row,
-			question_command(a, q, r));
 	if (c->together)
 		return refuse_together(s, a, &out->old, err);
 	if (!platform_find(c->platform))
@@ -142,18 +139,6 @@ static bool opens_port(const char *words)
 	return false;
 }
 
-enum status reproduce_check(const struct reproduce *r, struct error *err)
-{
-	const char *const before = r->question.switched_from ? strpbrk(r->question.switched_from, ":,") : NULL;
-
-	if (!has_option(r->options, "listen") && !has_option(r->options, "host") && !opens_port(before))
-		return STATUS_OK;
-	return error_set(err, STATUS_BAD_INPUT,
-		"this row was asked with options that serve to a network (%s): "
-		"--command prints the question, to be asked by hand",
-		r->options ? r->options : r->question.switched_from);
-}
-
 const char *reproduce_command(struct arena *a, const struct reproduce *r)
 {
 	struct store_question now = r->old.question;
@@ -164,6 +149,25 @@ const char *reproduce_command(struct arena *a, const struct reproduce *r)
 	now.cell.precision = r->question.precision;
 	now.cell.layers = r->question.layers;
 	return question_command(a, &now, &r->old.row);
+}
+
+enum status reproduce_check(const struct reproduce *r, struct error *err)
+{
+	const char *const before = r->question.switched_from ? strpbrk(r->question.switched_from, ":,") : NULL;
+	struct arena a = { 0 };
+
+	if (r->question.pipeline_asked) {
+		error_set(err, STATUS_BAD_INPUT, "row %lld is of a whole pipeline: `%s` asks it again", (long long)r->old.row.row,
+			reproduce_command(&a, r));
+		arena_done(&a);
+		return STATUS_BAD_INPUT;
+	}
+	if (!has_option(r->options, "listen") && !has_option(r->options, "host") && !opens_port(before))
+		return STATUS_OK;
+	return error_set(err, STATUS_BAD_INPUT,
+		"this row was asked with options that serve to a network (%s): "
+		"--command prints the question, to be asked by hand",
+		r->options ? r->options : r->question.switched_from);
 }
 
 // ---- then and now ------------------------------------------------------------------------------------------------

@@ -10,19 +10,25 @@
 #include "question/standing.h"
 #include "report/gather.h"
 
+// People read a row as seven columns; a program has each member by itself.
+enum { MODEL, TASK, ON, JUDGED, VERDICT, MEASURES, INPUT, ANSWER, SPEED, FIRST, TOKENS, STEPS, TIME, WALL, MEMORY };
+
 static const struct report_column columns[] = {
-	{ "model", "model", false },
-	{ "pipeline", "task", false },
-	{ "platform", "on", false },
-	{ "input", "input", false },
-	{ "answer", "answer", false },
-	{ "verdict", "verdict", false },
-	{ "measures", "beside the reference", false },
-	{ "first_token_ms", "first token", true },
-	{ "tokens_per_s", "tokens", true },
-	{ "steps_per_s", "steps", true },
-	{ "memory_mib", "memory", true },
-	{ "wall_ms", "all of it", true },
+	[MODEL] = { "model", "model", false },
+	[TASK] = { "pipeline", NULL, false },
+	[ON] = { "platform", "on", false },
+	[JUDGED] = { NULL, "verdict", false },
+	[VERDICT] = { "verdict", NULL, false },
+	[MEASURES] = { "measures", NULL, false },
+	[INPUT] = { "input", "input", false },
+	[ANSWER] = { "answer", "answer", false },
+	[SPEED] = { NULL, "tokens, steps", true },
+	[FIRST] = { "first_token_ms", NULL, true },
+	[TOKENS] = { "tokens_per_s", NULL, true },
+	[STEPS] = { "steps_per_s", NULL, true },
+	[TIME] = { NULL, "all of it", true },
+	[WALL] = { "wall_ms", NULL, true },
+	[MEMORY] = { "memory_mib", NULL, true },
 };
 
 static const struct report_column part_columns[] = {
@@ -154,7 +160,8 @@ static void add_said(struct text *t, const json_t *said)
 			const char *label = json_string_value(json_object_get(one, "label"));
 
 			add_item(t, i ? ", " : " | ", label ? label : "?");
-			text_addf(t, " %.3g", json_number_value(json_object_get(one, "score")));
+			if (json_is_number(json_object_get(one, "score"))) // a class of a segmentation has none
+				text_addf(t, " %.3g", json_number_value(json_object_get(one, "score")));
 		}
 }
 
@@ -261,37 +268,78 @@ static void gather_parts(struct summary *out, struct arena *a)
 	}
 }
 
+// "1 of 1 labels the same; against engine:openvino-f32", behind the cause of what is not right.
+static const char *judged_words(const struct report_cell *c, struct arena *a)
+{
+	const char *measures = answers_words(a, c->row.answer_measures), *reference = c->row.reference;
+
+	reference = reference ? arena_printf(a, "against %s", reference) : NULL;
+	return arena_join(a, arena_join(a, c->cause, "; ", measures), "; ", reference);
+}
+
+// "12334 tokens/s", or steps; below, when the first token came.
+static struct report_value speed_of(const struct report_value *v, struct arena *a)
+{
+	const struct report_value *each = v[TOKENS].text ? &v[TOKENS] : &v[STEPS];
+	const char *per_s = each->text ? strchr(each->text, '/') : NULL, *first = v[FIRST].text;
+	const char *unit = each == &v[TOKENS] ? "tokens" : "steps", *speed = NULL;
+
+	if (per_s)
+		speed = arena_printf(a, "%.*s %s%s", (int)(per_s - each->text), each->text, unit, per_s);
+	return value_noted(value_text(speed), first ? arena_printf(a, "first after %s", first) : NULL);
+}
+
+const char *report_pipeline_words(struct arena *a, const struct report_cell *c)
+{
+	enum { PROMPT_MOST = 40 };
+	struct text t = { 0 };
+	const char *words;
+
+	if (!asked_of(c))
+		return NULL;
+	if ((words = words_of(a, asked_of(c)->pipeline_asked)))
+		text_add(&t, words);
+	return arena_join(a, options_of(a, asked_of(c)->pipeline_asked), "; ", take(&t, PROMPT_MOST, a));
+}
+
+static void add_answer(struct report_section *s, const struct report_cell *c, struct arena *a)
+{
+	const struct row *r = &c->row;
+	const char *task = asked_of(c)->pipeline, *asked = asked_of(c)->pipeline_asked;
+	const char *about = arena_join(a, arena_join(a, row_words(c, a), ", ", task), ", ", options_of(a, asked));
+	struct report_value *v = section_row(s);
+
+	v[MODEL] = value_noted(
+		value_text(report_model_name(r->model)), arena_join(a, about, ", ", row_qualifiers(a, r, QUALIFY_WEIGHTS)));
+	v[TASK] = value_noted(value_text(task), options_of(a, asked));
+	v[ON] = value_noted(value_text(where_of(c, a)), c->own_qualifiers);
+	v[VERDICT] = value_noted(value_text(report_verdict_word(c)), c->cause);
+	v[JUDGED] = value_noted(v[VERDICT], judged_words(c, a));
+	v[MEASURES] = value_noted(value_text(answers_words(a, r->answer_measures)), r->reference);
+	v[INPUT] = value_text(words_of(a, asked));
+	v[ANSWER] = value_text(answer_words(a, r->answer));
+	v[ANSWER].picture = r->answer_picture;
+	v[ANSWER].picture_words = arena_printf(a, "first picture of the answer to: %s", v[INPUT].text ? v[INPUT].text : "");
+	v[FIRST] = value_ms(a, r->answer_first_token_ms);
+	v[TOKENS] = value_per_s(a, 1000 / r->answer_token_ms);
+	v[STEPS] = value_per_s(a, r->answer_steps_per_s);
+	v[SPEED] = speed_of(v, a);
+	v[WALL] = value_ms(a, r->wall_ms);
+	v[MEMORY] = value_mib(a, r->peak_resident_mib);
+	v[TIME] = value_noted(v[WALL], v[MEMORY].text);
+}
+
 void summary_gather_answers(struct summary *out, struct arena *a)
 {
 	struct report_section *s = section_add(out, a, "answers", "Answers of pipelines",
 		"Whole pipelines, from the input to the answer, asked once: their times include the first runs of each graph, "
 		"and "
 		"nothing is claimed of them. An answer is right where another platform answers the same from the same input, "
-		"within the bound that the row has.",
+		"within the bound that the row has. Below the time of all of it is the peak of memory.",
 		columns, sizeof columns / sizeof *columns, out->cell_count);
 
-	for (size_t i = 0; i < out->cell_count; i++) {
-		const struct report_cell *c = &out->cells[i];
-		const struct question *q = asked_of(c);
-		const struct row *r = &c->row;
-
-		if (q == NULL)
-			continue;
-		struct report_value *v = section_row(s);
-		v[0] = value_noted(value_text(report_model_name(r->model)),
-			arena_join(a, row_words(c, a), ", ", row_qualifiers(a, r, QUALIFY_WEIGHTS)));
-		v[1] = value_noted(value_text(q->pipeline), options_of(a, q->pipeline_asked));
-		v[2] = value_noted(value_text(where_of(c, a)), c->own_qualifiers);
-		v[3] = value_text(words_of(a, q->pipeline_asked));
-		v[4] = value_text(answer_words(a, r->answer));
-		v[4].picture = r->answer_picture;
-		v[5] = value_noted(value_text(report_verdict_word(c)), c->cause);
-		v[6] = value_noted(value_text(answers_words(a, r->answer_measures)), r->reference);
-		v[7] = value_ms(a, r->answer_first_token_ms);
-		v[8] = value_per_s(a, 1000 / r->answer_token_ms);
-		v[9] = value_per_s(a, r->answer_steps_per_s);
-		v[10] = value_mib(a, r->peak_resident_mib);
-		v[11] = value_ms(a, r->wall_ms);
-	}
+	for (size_t i = 0; i < out->cell_count; i++)
+		if (asked_of(&out->cells[i]))
+			add_answer(s, &out->cells[i], a);
 	gather_parts(out, a);
 }

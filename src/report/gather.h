@@ -38,6 +38,10 @@ void summary_gather_forecasts(struct summary *out, struct arena *a); // forecast
 void summary_gather_answers(struct summary *out, struct arena *a);   // answers.c
 void summary_gather_notes(struct summary *out, struct arena *a);     // notes.c
 
+// Of a whole pipeline its options and the beginning of its inputs: "num_inference_steps=2, seed=1; a red fox". NULL: no pipeline,
+// or one that was asked nothing. answers.c.
+const char *report_pipeline_words(struct arena *a, const struct report_cell *c);
+
 // A list without doubles; its owner has room for the item.
 void report_add_once(const char **list, size_t *count, const char *item);
 

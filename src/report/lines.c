@@ -153,41 +153,36 @@ static const char *examples_words(struct arena *a, const struct summary *s, cons
 
 static const char *variant_of(struct arena *a, const struct report_line *l, bool with_options, const struct summary *s)
 {
-	const char *out = l->batch != ROW_NONE ? arena_printf(a, "batch %lld", (long long)l->batch) : "";
+	const char *out = l->batch != ROW_NONE ? arena_printf(a, "batch %lld", (long long)l->batch) : NULL;
 	const struct cell *asked = &l->question->cell;
 
 	// Two questions of a graph in which no batch is known are told apart by what was asked.
 	if (l->batch == ROW_NONE && l->source == NULL && asked->batch > 1 && asked->golden == NULL)
 		out = arena_printf(a, "batch %lld asked, not known", (long long)asked->batch);
 	if (l->sequence != ROW_NONE)
-		out = arena_printf(a, "%s%s%lld tokens", out, *out ? ", " : "", (long long)l->sequence);
+		out = arena_join(a, out, ", ", arena_printf(a, "%lld tokens", (long long)l->sequence));
 	if (l->new_tokens > 0 && l->source != NULL) // other tools time the whole test
-		out = arena_printf(a, "%s%stime of all %lld generated", out, *out ? ", " : "", (long long)l->new_tokens);
+		out = arena_join(a, out, ", ", arena_printf(a, "time of all %lld generated", (long long)l->new_tokens));
 	else if (l->new_tokens != ROW_NONE && l->source == NULL)
-		out = arena_printf(a, "%s, time of each of %lld generated", out, (long long)l->new_tokens);
-	if (with_options && (l->asked.precision != NULL || l->compute_dtype != NULL))
-		out = arena_printf(
-			a, "%s%s%s", out, *out ? ", " : "", l->asked.precision != NULL ? l->asked.precision : l->compute_dtype);
+		out = arena_join(a, out, ", ", arena_printf(a, "time of each of %lld generated", (long long)l->new_tokens));
+	if (with_options)
+		out = arena_join(a, out, ", ", l->asked.precision != NULL ? l->asked.precision : l->compute_dtype);
 	if (l->asked.threads > 0)
-		out = arena_printf(a, "%s, %lld thread%s", out, (long long)l->asked.threads, l->asked.threads == 1 ? "" : "s");
+		out = arena_join(a, out, ", ",
+			arena_printf(a, "%lld thread%s", (long long)l->asked.threads, l->asked.threads == 1 ? "" : "s"));
 	const char *more = question_words(a, &l->asked);
-	if (*more)
-		out = arena_printf(a, "%s, %s", out, more);
-	const char *folder = folder_words(a, s, l);
-	if (folder != NULL)
-		out = arena_printf(a, "%s%s%s", out, *out ? ", " : "", folder);
-	const char *files = report_files_words(a, s, l);
-	if (files != NULL)
-		out = arena_printf(a, "%s%s%s", out, *out ? ", " : "", files);
-	const char *beside =
-		with_options ? arena_join(a, report_asked_beside(a, l->question), ", ", examples_words(a, s, l)) : NULL;
-	if (beside != NULL)
-		out = arena_printf(a, "%s%s%s", out, *out ? ", " : "", beside);
+	out = arena_join(a, out, ", ", *more ? more : NULL);
+	if (asked->pipeline_asked != NULL && l->asked.pipeline == NULL) // it failed before its task was known
+		out = arena_join(a, out, ", ", "a whole pipeline");
+	out = arena_join(a, out, ", ", folder_words(a, s, l));
+	out = arena_join(a, out, ", ", report_files_words(a, s, l));
+	if (with_options)
+		out = arena_join(a, out, ", ", arena_join(a, report_asked_beside(a, l->question), ", ", examples_words(a, s, l)));
 	if (l->source != NULL && s->machine_count > 1 && l->machine != NULL) // its file names it at best
-		out = arena_printf(a, "%s%smachine %s", out, *out ? ", " : "", l->machine);
+		out = arena_join(a, out, ", ", arena_printf(a, "machine %s", l->machine));
 	else if (l->source == NULL && s->own_machine_count > 1)
-		out = arena_printf(a, "%s%smachine %.8s", out, *out ? ", " : "", l->machine != NULL ? l->machine : "?");
-	return out;
+		out = arena_join(a, out, ", ", arena_printf(a, "machine %.8s", l->machine != NULL ? l->machine : "?"));
+	return out != NULL ? out : "";
 }
 
 static const char *own_words(struct arena *a, const struct report_line *l, const struct report_cell *c)

@@ -66,8 +66,7 @@ static void model_md(const struct summary *s, const struct report_line *l, struc
 	struct report_variant *v = ARENA_ARRAY(a, s->line_count + 1, struct report_variant);
 	size_t count = report_variants(s, l, v);
 
-	text_addf(
-		out, "| %s (%s%s%s) |", esc(a, l->name), esc(a, l->variant), l->warning != NULL ? "; " : "", esc(a, l->warning));
+	text_addf(out, "| %s |", esc(a, report_qualified(a, l->name, report_line_words(a, l))));
 	for (size_t k = 0; k < s->column_count; k++) {
 		bool said = l->cell[k] != 0;
 		text_add(out, " ");
@@ -177,6 +176,16 @@ static void figures_md(const struct summary *s, struct arena *a, struct text *ou
 		text_add(out, "\n");
 }
 
+static void value_md(const struct report_value *v, struct arena *a, struct text *out)
+{
+	const char *mark = v->is_warning && v->text != NULL ? "**" : "";
+
+	text_addf(out, " %s%s%s", mark, esc(a, v->text), mark);
+	if (v->note != NULL)
+		text_addf(out, v->text != NULL ? " (%s)" : "%s", esc(a, v->note));
+	text_add(out, " |");
+}
+
 static void section_md(const struct report_section *t, struct arena *a, struct text *out)
 {
 	if (t->row_count == 0)
@@ -184,21 +193,20 @@ static void section_md(const struct report_section *t, struct arena *a, struct t
 	text_addf(out, "## %s\n\n", t->title);
 	if (t->hint != NULL)
 		text_addf(out, "%s\n\n", esc(a, t->hint));
+	text_add(out, "|");
 	for (size_t k = 0; k < t->column_count; k++)
-		text_addf(out, "%s %s |", k == 0 ? "|" : "", t->columns[k].title);
+		if (t->columns[k].title != NULL)
+			text_addf(out, " %s |", t->columns[k].title);
+	text_add(out, "\n|");
 	for (size_t k = 0; k < t->column_count; k++)
-		text_addf(out, "%s %s |", k == 0 ? "\n|" : "", t->columns[k].is_number ? "---:" : "---");
+		if (t->columns[k].title != NULL)
+			text_add(out, t->columns[k].is_number ? " ---: |" : " --- |");
 	text_add(out, "\n");
 	for (size_t i = 0; i < t->row_count; i++) {
-		for (size_t k = 0; k < t->column_count; k++) {
-			const struct report_value *v = &t->values[i * t->column_count + k];
-			const char *mark = v->is_warning ? "**" : "";
-			text_addf(out, "%s %s%s%s", k == 0 ? "|" : "", v->text != NULL ? mark : "", esc(a, v->text),
-				v->text != NULL ? mark : "");
-			if (v->note != NULL)
-				text_addf(out, v->text != NULL ? " (%s)" : "%s", esc(a, v->note));
-			text_add(out, " |");
-		}
+		text_add(out, "|");
+		for (size_t k = 0; k < t->column_count; k++)
+			if (t->columns[k].title != NULL)
+				value_md(&t->values[i * t->column_count + k], a, out);
 		text_add(out, "\n");
 	}
 	text_add(out, "\n");

@@ -18,14 +18,15 @@ struct report_value {
 	enum report_kind kind; // how a program gets it; ABSENT: null
 	double real;
 	int64_t integer;
-	const char *note;    // small, below: n, spread; NULL: nothing. A program has it in a column of its own
-	bool is_warning;     // marked
-	const char *picture; // a PNG file in base64, which HTML shows beside the text; NULL: none
+	const char *note;          // small, below: n, spread; NULL: nothing. A program has it in a column of its own
+	bool is_warning;           // marked
+	const char *picture;       // a PNG file in base64, which HTML shows beside the text; NULL: none
+	const char *picture_words; // what it shows, for whom it is not seen
 };
 
 struct report_column {
 	const char *key;   // "average_ms"; NULL: for people only
-	const char *title; // "average"
+	const char *title; // "average"; NULL: for programs only
 	bool is_number;    // to the right
 };
 

@@ -117,7 +117,7 @@ double report_cost(const struct summary *s, const struct report_cell *c)
 
 const char *report_line_words(struct arena *a, const struct report_line *l)
 {
-	return arena_join(a, l->variant, "; ", l->warning);
+	return arena_join(a, *l->variant != '\0' ? l->variant : NULL, "; ", l->warning);
 }
 
 const char *report_machine_line(struct arena *a, const struct report_machine *m)

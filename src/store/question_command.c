@@ -10,12 +10,10 @@
 
 static const double default_timeout_s = 600;
 
-static void add_word(struct text *t, const char *flag, const char *word)
+// As a shell reads it back: an empty word, too, has to stand there.
+static void add_quoted(struct text *t, const char *word)
 {
-	if (!word || !*word)
-		return;
-	text_addf(t, " %s%s", flag, *flag ? " " : "");
-	if (!word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@+")]) {
+	if (*word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@+")]) {
 		text_add(t, word);
 		return;
 	}
@@ -23,6 +21,14 @@ static void add_word(struct text *t, const char *flag, const char *word)
 	for (const char *p = word; *p; p++)
 		text_add_bytes(t, *p == '\'' ? "'\\''" : p, *p == '\'' ? 4 : 1);
 	text_add(t, "'");
+}
+
+static void add_word(struct text *t, const char *flag, const char *word)
+{
+	if (!word || !*word)
+		return;
+	text_addf(t, " %s%s", flag, *flag ? " " : "");
+	add_quoted(t, word);
 }
 
 // Is it said by a default, or by another option?
@@ -59,7 +65,13 @@ static const char *pipeline_command(struct arena *a, const struct store_question
 	on = arena_join(a, on, ",", asked->pipeline_parts);
 	text_add(&t, "assay pipeline");
 	add_word(&t, "", q->cell.model ? q->cell.model : "?");
-	json_array_foreach(json_object_get(all, "words"), i, one) add_word(&t, "", question_text_take(a, one));
+	json_array_foreach(json_object_get(all, "words"), i, one)
+	{
+		const char *word = question_text_take(a, one);
+
+		text_add(&t, " ");
+		add_quoted(&t, word ? word : "");
+	}
 	add_word(&t, "--task", asked->pipeline);
 	add_word(&t, "--on", on);
 	add_word(&t, "--precision", asked->precision);

@@ -105,9 +105,23 @@ json '[r["steps_per_s"] > 0 for r in d["answers"] if r["model"] == "pictures"] =
 json '{r["platform"] for r in d["answer_parts"] if r["part"] == "unet/model.onnx"} == {"cpu", "openvino"} and all(r["run_ms"] >= 0 for r in d["answer_parts"])'
 json 'not d.get("performance_by_platform") and not d.get("best_latency")'
 code 0 "$ASSAY" report -o report.html
-[ "$(grep -o '<img class="answer" alt="" src="data:image/png;base64,[A-Za-z0-9+/=]*">' report.html | wc -l)" = 2 ] || fail "two pictures in the report"
+[ "$(grep -o '<img class="answer" alt="[^"]*a red fox" src="data:image/png;base64,[A-Za-z0-9+/=]*">' report.html | wc -l)" = 2 ] || fail "two pictures in the report"
+code 0 "$ASSAY" report --format junit -o report.xml
+python3 - report.xml <<'PY' || fail "cases of one name"
+import sys, xml.etree.ElementTree as tree
+cases = [(c.get("classname"), c.get("name")) for c in tree.parse(sys.argv[1]).iter("testcase")]
+sys.exit(len(set(cases)) != len(cases) or not any("num_inference_steps=2, seed=1; a red fox" in n for _, n in cases))
+PY
+code 0 "$ASSAY" report --format matrix
+has err 'the matrix is empty: no row has an architecture'
 code 1 "$ASSAY" reproduce 4
 has err 'row 4 is of a whole pipeline: `assay pipeline pictures .a red fox. --task text-to-image --on cpu:CPU,unet=openvino --option num_inference_steps=2 --option seed=1` asks it again'
+code 0 "$ASSAY" reproduce 4 --command
+has out "^assay pipeline pictures 'a red fox' --task text-to-image --on cpu:CPU,unet=openvino --option num_inference_steps=2 --option seed=1\$"
+# An empty prompt is one.
+code 0 "$ASSAY" pipeline pictures '' --steps 1 --no-reference --db empty.duckdb
+code 0 "$ASSAY" reproduce 1 --command --db empty.duckdb
+has out "^assay pipeline pictures '' --task text-to-image "
 # A file of an assay before there were such rows.
 cp assay.duckdb old.duckdb
 code 0 "$BUILD/tests/duckdb_shell" old.duckdb 'ALTER TABLE measurement DROP COLUMN answer; ALTER TABLE measurement DROP COLUMN pipeline; ALTER TABLE measurement DROP COLUMN pipeline_asked'

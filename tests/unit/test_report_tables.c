@@ -500,11 +500,16 @@ static void test_answers(void **state)
 	assert_true(json_integer_value(json_object_get(row, "runs")) == 3 && fabs(number_in(row, "run_ms") - 30) < 1e-9 &&
 		fabs(number_in(row, "open_ms") - 20) < 1e-9 && fabs(number_in(row, "anonymous_mib") - 12.5) < 1e-9);
 	assert_true(fabs(number_in(section(f, "answer_parts", 0), "run_ms") - 1.5) < 1e-9);
-	says(&f->html, "<img class=\"answer\" alt=\"\" src=\"data:image/png;base64,iVBORw0KGgoAAAA=\">");
+	says(&f->html,
+		"<img class=\"answer\" alt=\"first picture of the answer to: a &lt;fox&gt; | b\" "
+		"src=\"data:image/png;base64,iVBORw0KGgoAAAA=\">");
 	says(&f->html, "img-src data:");
 	says(&f->html, "a &lt;fox&gt; | b");
 	assert_null(strstr(text_get(&f->html), "<script>alert(1)"));
 	says(&f->md, "no card");
+	says(&f->md, "| m (row 1, text-to-image, seed=1, synthetic weights) | cpu, unet=openvino | right (PSNR 51.2 dB; ");
+	says(&f->md, "| 50.0 tokens/s |");
+	says(&f->md, "| gone (a whole pipeline) |"); // no comma before the first word
 }
 
 static void test_energy(void **state)
