@@ -44,12 +44,24 @@ static enum status read_options(const struct cli_list *list, json_t **out, struc
 }
 
 // --steps and --seed are options of a task by a shorter name.
-static void add_numbers(const struct asked *q, json_t *options)
+static enum status add_number(json_t *options, const char *flag, const char *key, int64_t n, struct error *err)
 {
-	if (q->steps >= 0)
-		json_object_set_new(options, "num_inference_steps", json_integer(q->steps));
-	if (q->seed >= 0)
-		json_object_set_new(options, "seed", json_integer(q->seed));
+	const json_t *other = json_object_get(options, key);
+
+	if (n < 0)
+		return STATUS_OK;
+	if (other && json_integer_value(other) != n)
+		return error_set(err, STATUS_BAD_INPUT, "%s %lld and --option %s with another value: give one of them", flag,
+			(long long)n, key);
+	json_object_set_new(options, key, json_integer(n));
+	return STATUS_OK;
+}
+
+static enum status add_numbers(const struct asked *q, json_t *options, struct error *err)
+{
+	enum status st = add_number(options, "--steps", "num_inference_steps", q->steps, err);
+
+	return st ? st : add_number(options, "--seed", "seed", q->seed, err);
 }
 
 static void show_step(void *context, size_t done, size_t count)
@@ -136,7 +148,7 @@ static void print_words(const struct pipeline_told *told, const struct asked *q,
 		if (i)
 			emit("\n");
 		show_answer(one,
-			&(struct shown_files){ q->save && is_written, several ? arena_printf(a, "%zu.", i) : "",
+			&(struct shown_files){ is_written ? q->save : NULL, several ? arena_printf(a, "%zu.", i) : "",
 				is_written ? q->output : NULL });
 	}
 	if (text_is(weights, "synthetic"))
@@ -262,6 +274,16 @@ static enum status read_chat(json_t *inputs, char **words, size_t count, struct 
 	return st;
 }
 
+// Braces that are no JSON are a text, which may be a mistake.
+static void notice_braces(const char *word, size_t number, struct arena *a)
+{
+	json_t *json = *word == '{' ? json_parse(word) : NULL;
+
+	if (*word == '{' && !json)
+		progress_notice(arena_printf(a, "INPUT %zu begins with { and is no JSON: it is taken for a text", number));
+	json_decref(json);
+}
+
 static enum status read_inputs(json_t *inputs, char **words, size_t count, const char **file, struct arena *a, struct error *err)
 {
 	enum status st = STATUS_OK;
@@ -272,6 +294,7 @@ static enum status read_inputs(json_t *inputs, char **words, size_t count, const
 		if (visible_not_utf8(words[i], strlen(words[i])) != strlen(words[i]))
 			return error_set(err, STATUS_BAD_INPUT, "INPUT %zu, '%s': no UTF-8", i + 1, visible_short(a, words[i]));
 		st = standard ? input_file(file, a, err) : STATUS_OK;
+		notice_braces(words[i], i + 1, a);
 		if (!st)
 			json_array_append_new(inputs, visible_json_string(standard ? *file : words[i]));
 	}
@@ -427,7 +450,8 @@ static int answer(const struct asked *q, const char *model, char **words, size_t
 	t.words = words_json(words, count);
 	t.inputs = json_array();
 	enum status st = read_options(&q->options, &t.options, &err);
-	add_numbers(q, t.options);
+	if (!st)
+		st = add_numbers(q, t.options, &err);
 	if (!st)
 		st = q->chat ? read_chat(t.inputs, words, count, &err) : read_inputs(t.inputs, words, count, &t.file, a, &err);
 	if (!st)

@@ -61,6 +61,8 @@ static void add_file(struct text *line, const struct showing *s, const char *nam
 	const char *first = json_object_iter_key(json_object_iter((json_t *)(uintptr_t)s->pictures)), *output = s->files->output;
 
 	if (s->files->saved) {
+		visible_add(line, s->files->saved, strlen(s->files->saved));
+		text_add(line, text_ends(s->files->saved, "/") ? "" : "/");
 		text_add(line, s->files->before);
 		visible_add(line, name, strlen(name));
 		text_add(line, " ");

@@ -7,7 +7,7 @@
 
 // The files that were written of an answer: its pictures under their names with `before` in front, or the first one as `output`.
 struct shown_files {
-	bool saved;
+	const char *saved;
 	const char *before, *output; // output NULL: none
 };
 // One of the answers of struct pipeline_told, for a person. Only files that were written are named.

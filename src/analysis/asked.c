@@ -72,8 +72,8 @@ void asked_of(struct asked *out, struct arena *a, const struct side_row *r, cons
 	out->field[ASKED_SHAPES] = c->is_static ? "static" : c->is_dynamic ? "dynamic" : NULL;
 	out->field[ASKED_SEED] = number(a, (int64_t)c->seed);
 	out->field[ASKED_GOLDEN] = word(c->golden);
-	// Inputs from a file have its shapes, whatever the defaults are.
-	bool has_shapes = c->golden == NULL && row->golden_file == NULL;
+	// Inputs from a file have its shapes, whatever the defaults are, and a whole pipeline makes its own.
+	bool has_shapes = c->golden == NULL && row->golden_file == NULL && c->pipeline_asked == NULL;
 	out->field[ASKED_BATCH] = has_shapes ? number(a, c->batch > 0 ? c->batch : 1) : NULL;
 	out->field[ASKED_SEQUENCE] = has_shapes && fresh <= 0 ? number(a, length_of(r, sides, side_count)) : NULL;
 	for (size_t i = 0; i < QUESTION_COUNT; i++)

@@ -195,14 +195,17 @@ static const char *verdict_text(enum contrast_metric m, enum compare_verdict v)
 	return compare_word(v);
 }
 
-static const char *few(struct arena *a, const struct comparison *c)
+// `assay ab` takes no whole pipelines: as many rows of those are asked for by hand.
+static const char *few(struct arena *a, const struct comparison *c, bool is_pipeline)
 {
+	const char *how = is_pipeline ? "a claim needs" : "`assay ab` runs";
+
 	if (c->a_count >= COMPARE_LEAST && c->b_count >= COMPARE_LEAST)
 		return NULL;
 	if (c->a_count == c->b_count)
 		return arena_printf(
-			a, "%zu process%s a side; `assay ab` runs %d", c->a_count, c->a_count == 1 ? "" : "es", COMPARE_LEAST);
-	return arena_printf(a, "%zu and %zu processes; `assay ab` runs %d a side", c->a_count, c->b_count, COMPARE_LEAST);
+			a, "%zu process%s a side; %s %d", c->a_count, c->a_count == 1 ? "" : "es", how, COMPARE_LEAST);
+	return arena_printf(a, "%zu and %zu processes; %s %d a side", c->a_count, c->b_count, how, COMPARE_LEAST);
 }
 
 enum status contrast_rows(struct contrast_line *line, const struct side_row *const *a, size_t a_count,
@@ -225,7 +228,7 @@ enum status contrast_rows(struct contrast_line *line, const struct side_row *con
 	line->is_better = line->c.verdict == COMPARE_FASTER;
 	line->is_worse = line->c.verdict == COMPARE_SLOWER;
 	line->verdict = verdict_text(line->metric, line->c.verdict);
-	line->cause = few(arena, &line->c);
+	line->cause = few(arena, &line->c, a[0]->question.cell.pipeline_asked != NULL);
 	if (metrics[line->metric].more)
 		turn_over(&line->c);
 	return STATUS_OK;

@@ -56,6 +56,9 @@ static enum status write_output(const struct pipeline_answer *answer, const char
 		return answer_save_sound(answer, file, err);
 	if (!answer->picture_count)
 		return error_set(err, STATUS_BAD_INPUT, "the answer has no picture and no sound that could be %s", file);
+	if (text_ends(file, ".wav"))
+		return error_set(
+			err, STATUS_BAD_INPUT, "%s: a picture is written as a PNG file, and .wav is a sound's ending", file);
 	if (answer->picture_count > 1)
 		return error_set(err, STATUS_BAD_INPUT, "one file, and %zu pictures: --save FOLDER writes them all",
 			answer->picture_count);

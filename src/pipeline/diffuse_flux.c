@@ -43,13 +43,14 @@ static enum status give_texts(struct diffusion *d, int64_t length, struct error 
 	static const struct diffuse_encoder clip = { "text_encoder", "tokenizer", "model.onnx" },
 					    t5 = { "text_encoder_2", "tokenizer_2", "model.onnx" };
 	struct diffuse_output pooled = { "pooler_output", 2, NULL }, states = { "last_hidden_state", 3, NULL };
-	const char *prompt;
+	const char *prompt[2], *second[2]; // the first of each, negative, is not asked of this class
 	int64_t short_length;
 	enum status st;
 
-	if ((st = call_text(d->c, "prompt", &prompt, err)) || (st = diffuse_length(d, &clip, &short_length, err)) ||
-		(st = diffuse_texts(d, &clip, &prompt, 1, short_length, &pooled, 1, err)) ||
-		(st = diffuse_texts(d, &t5, &prompt, 1, length, &states, 1, err)))
+	if ((st = diffuse_prompts(d, 0, prompt, err)) || (st = diffuse_prompts(d, 1, second, err)) ||
+		(st = diffuse_length(d, &clip, &short_length, err)) ||
+		(st = diffuse_texts(d, &clip, prompt + 1, 1, short_length, &pooled, 1, err)) ||
+		(st = diffuse_texts(d, &t5, second + 1, 1, length, &states, 1, err)))
 		return st;
 	diffuse_give(d, "pooled_projections", 2, pooled.is->dim, pooled.is->data);
 	diffuse_give(d, "encoder_hidden_states", 3, states.is->dim, states.is->data);
@@ -138,14 +139,14 @@ static enum status prepare_chroma(struct diffusion *d, struct error *err)
 	.packed = true, .prepare = prepare
 #define OPTIONS "num_inference_steps guidance_scale height width seed max_sequence_length"
 
-const struct diffusion_class diffuse_flux = { FLUX, .name = "FluxPipeline", .options = OPTIONS, .guidance = 3.5,
-	.with_image = &diffuse_flux_image, .with_mask = &diffuse_flux_inpaint };
+const struct diffusion_class diffuse_flux = { FLUX, .name = "FluxPipeline", .options = OPTIONS " prompt_2 strength",
+	.guidance = 3.5, .with_image = &diffuse_flux_image, .with_mask = &diffuse_flux_inpaint };
 
-const struct diffusion_class diffuse_flux_image = { FLUX, .name = "FluxImg2ImgPipeline", .options = OPTIONS " strength",
+const struct diffusion_class diffuse_flux_image = { FLUX, .name = "FluxImg2ImgPipeline", .options = OPTIONS " prompt_2 strength",
 	.guidance = 7, .use = DIFFUSE_VARIES, .strength = 0.6, .part_steps = true, .with_mask = &diffuse_flux_inpaint };
 
-const struct diffusion_class diffuse_flux_inpaint = { FLUX, .name = "FluxInpaintPipeline", .options = OPTIONS " strength",
-	.guidance = 7, .use = DIFFUSE_FILLS, .strength = 0.6, .part_steps = true };
+const struct diffusion_class diffuse_flux_inpaint = { FLUX, .name = "FluxInpaintPipeline",
+	.options = OPTIONS " prompt_2 strength", .guidance = 7, .use = DIFFUSE_FILLS, .strength = 0.6, .part_steps = true };
 
 const struct diffusion_class diffuse_chroma = {
 	.name = "ChromaPipeline",

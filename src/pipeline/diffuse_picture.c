@@ -23,6 +23,9 @@ enum status diffuse_open_pictures(struct diffusion *d, struct error *err)
 	const size_t count = d->kind->use == DIFFUSE_WITHOUT ? 0 : d->kind->use == DIFFUSE_FILLS ? 2 : 1;
 	enum status st = STATUS_OK;
 
+	if (!count && call_asked(d->c, "strength")) // the class has others for pictures
+		return error_set(err, STATUS_BAD_INPUT,
+			"the option strength says how much of an image is changed: an image is needed beside the prompt");
 	for (size_t i = 0; i < count && !st; i++)
 		st = call_has(d->c, keys[i])
 			? call_picture(d->c, keys[i], out[i], err)

@@ -97,7 +97,7 @@ static enum status prepare(struct diffusion *d, struct error *err)
 	"num_inference_steps guidance_scale height width seed negative_prompt max_sequence_length prompt_2 prompt_3 " \
 	"negative_prompt_2 negative_prompt_3"
 
-const struct diffusion_class diffuse_sd3 = { SD3, .name = "StableDiffusion3Pipeline", .options = OPTIONS, .steps = 28,
+const struct diffusion_class diffuse_sd3 = { SD3, .name = "StableDiffusion3Pipeline", .options = OPTIONS " strength", .steps = 28,
 	.with_image = &diffuse_sd3_image };
 
 const struct diffusion_class diffuse_sd3_image = { SD3, .name = "StableDiffusion3Img2ImgPipeline", .options = OPTIONS " strength",

@@ -45,8 +45,8 @@ static enum status prepare_lcm(struct diffusion *d, struct error *err)
 	.denoiser = "unet", .sample = "sample", .time_unit = 1, .steps = 50, .guidance = 7.5, .multiple = 1, .prepare = prepare
 #define OPTIONS "num_inference_steps guidance_scale seed negative_prompt eta"
 
-const struct diffusion_class diffuse_stable = { STABLE(), .name = "StableDiffusionPipeline", .options = OPTIONS " height width",
-	.with_image = &diffuse_stable_image, .with_mask = &diffuse_stable_inpaint };
+const struct diffusion_class diffuse_stable = { STABLE(), .name = "StableDiffusionPipeline",
+	.options = OPTIONS " height width strength", .with_image = &diffuse_stable_image, .with_mask = &diffuse_stable_inpaint };
 
 const struct diffusion_class diffuse_stable_image = { STABLE(), .name = "StableDiffusionImg2ImgPipeline",
 	.options = OPTIONS " strength", .use = DIFFUSE_VARIES, .strength = 0.8, .with_mask = &diffuse_stable_inpaint };

@@ -116,8 +116,9 @@ static enum status prepare(struct diffusion *d, struct error *err)
 	"num_inference_steps guidance_scale seed negative_prompt eta prompt_2 negative_prompt_2 original_size " \
 	"crops_coords_top_left target_size"
 
-const struct diffusion_class diffuse_xl = { XL(), .name = "StableDiffusionXLPipeline", .options = OPTIONS " height width",
-	.guidance = 5, .with_image = &diffuse_xl_image, .with_mask = &diffuse_xl_inpaint };
+const struct diffusion_class diffuse_xl = { XL(), .name = "StableDiffusionXLPipeline",
+	.options = OPTIONS " height width strength", .guidance = 5, .with_image = &diffuse_xl_image,
+	.with_mask = &diffuse_xl_inpaint };
 
 const struct diffusion_class diffuse_xl_image = { XL(), .name = "StableDiffusionXLImg2ImgPipeline",
 	.options = OPTIONS " strength", .guidance = 5, .use = DIFFUSE_VARIES, .strength = 0.3, .with_mask = &diffuse_xl_inpaint };

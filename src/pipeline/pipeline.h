@@ -122,6 +122,7 @@ struct pipeline_input {
 	const char *key; // in an input's object; NULL: no more
 	enum pipeline_kind kind;
 	bool optional;
+	const char *beside; // the input that it is of no use without; NULL: none
 };
 size_t pipeline_task_count(void);
 bool pipeline_task_known(const char *name);

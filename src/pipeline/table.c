@@ -79,7 +79,7 @@ const struct pipeline_task pipeline_tasks[] = {
 		.run = task_automatic_speech_recognition },
 	{ "text-to-image",
 		{ { "prompt", PIPELINE_TEXT }, { "negative_prompt", PIPELINE_TEXT, true }, { "image", PIPELINE_PICTURE, true },
-			{ "mask_image", PIPELINE_PICTURE, true }, { "latents", PIPELINE_TENSOR, true } },
+			{ "mask_image", PIPELINE_PICTURE, true, "image" }, { "latents", PIPELINE_TENSOR, true } },
 		"num_inference_steps guidance_scale strength height width seed negative_prompt eta max_sequence_length prompt_2 "
 		"prompt_3 "
 		"negative_prompt_2 negative_prompt_3 original_size crops_coords_top_left target_size use_resolution_binning "

@@ -256,8 +256,8 @@ static enum status with_places(const struct telling *t, const struct placing *by
 	}
 	text_add(out, at);
 	if (!st && picture != t->picture_count)
-		st = error_set(err, STATUS_BAD_INPUT, "the text has %s %zu times, and there are %zu pictures", word, picture,
-			t->picture_count);
+		st = error_set(err, STATUS_BAD_INPUT, "the text has %zu times %s, and %zu picture%s given", picture, word,
+			t->picture_count, t->picture_count == 1 ? " is" : "s are");
 	return st;
 }
 

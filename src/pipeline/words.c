@@ -82,13 +82,17 @@ static size_t place_of(const struct pipeline_task *t, const json_t *input, enum 
 	return PIPELINE_INPUTS;
 }
 
-static size_t required(const struct pipeline_task *t)
+// Is an input complete with one word of this kind, so that the next word begins another? Of one that the task needs, and of a text
+// that it takes in the place of a conversation.
+static bool is_whole(const struct pipeline_task *t, enum medium kind)
 {
-	size_t n = 0;
+	size_t needed = 0, texts = 0;
 
-	for (size_t i = 0; i < PIPELINE_INPUTS && t->inputs[i].key; i++)
-		n += !t->inputs[i].optional;
-	return n;
+	for (size_t i = 0; i < PIPELINE_INPUTS && t->inputs[i].key; i++) {
+		needed += !t->inputs[i].optional;
+		texts += t->inputs[i].kind != PIPELINE_JSON;
+	}
+	return (needed == 1 || (!needed && texts == 1)) && !is_list(t->inputs[0].kind) && fits(t->inputs[0].kind, kind);
 }
 
 static const char *usage_of(const struct pipeline_task *t, struct arena *a)
@@ -199,6 +203,10 @@ static enum status take_input(
 
 	json_object_foreach(one, key, value) if (!is_input(t, key)) return error_set(
 		err, STATUS_BAD_INPUT, "%.100s: %s has no input %.100s; it takes %s", whose, t->name, key, usage_of(t, a));
+	for (size_t i = 0; i < PIPELINE_INPUTS && t->inputs[i].key; i++)
+		if (t->inputs[i].beside && json_object_get(one, t->inputs[i].key) && !json_object_get(one, t->inputs[i].beside))
+			return error_set(err, STATUS_BAD_INPUT, "%.100s: %s: %s needs the input %s beside it", whose, t->name,
+				t->inputs[i].key, t->inputs[i].beside);
 	json_array_append(inputs, one);
 	return STATUS_OK;
 }
@@ -234,8 +242,7 @@ enum status pipeline_words(const struct pipeline *p, const json_t *words, struct
 			st = take_json(inputs, t, &w, a, err);
 			continue;
 		}
-		// One that has all it needs is complete: the next word begins another.
-		if (!input || (required(t) == 1 && !is_list(t->inputs[0].kind) && fits(t->inputs[0].kind, w.kind))) {
+		if (!input || is_whole(t, w.kind)) {
 			json_array_append_new(inputs, json_object());
 			input = json_array_get(inputs, json_array_size(inputs) - 1);
 		}

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -124,6 +125,16 @@ static enum status check_writable(struct store *s, struct error *err)
 	return STATUS_OK;
 }
 
+// Is it a limit on the size of files that a file could not grow, and not the disk, which has more room than that?
+static bool is_limited(const struct store *s, const char *text)
+{
+	struct rlimit limit;
+
+	return strstr(text, strerror(EFBIG)) != NULL ||
+		(!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY &&
+			file_free_bytes(s->path) > limit.rlim_cur);
+}
+
 // Adds what helps to an error about space; leaves others as they are.
 static enum status explain_space(const struct store *s, struct error *err, enum status status)
 {
@@ -131,7 +142,7 @@ static enum status explain_space(const struct store *s, struct error *err, enum 
 		return status;
 	char text[sizeof err->text];
 	snprintf(text, sizeof text, "%s", err->text);
-	if (strstr(text, strerror(EFBIG)) != NULL)
+	if (is_limited(s, text))
 		return error_set(err, STATUS_NO_SPACE,
 			"a limit of this process on the size of files (ulimit -f) keeps %s from growing: raise it; nothing that "
 			"was stored is lost (%s)",
