@@ -14,7 +14,6 @@ struct verify_command {
 	struct cells cells;
 	struct cli_list kinds;
 	struct verify verify;
-	const struct target *at; // whose answers are asked for
 	size_t done;
 };
 
@@ -28,9 +27,14 @@ static const char *platform_name(struct arena *a, const struct matrix *m, const 
 static void each(void *context, const struct conform_case *c)
 {
 	struct verify_command *x = context;
+	struct matrix *m = &x->cells.matrix;
+	const struct target *on = &m->targets[(size_t)(c - x->verify.answers) / x->verify.kind_count];
+	size_t asked = 0;
 
-	progress_step("%zu of %zu answers: %s: %s", ++x->done, x->verify.kind_count * x->cells.matrix.target_count, c->name,
-		verdict_word(c->verdict));
+	for (size_t t = 0; t < m->target_count; t++)
+		asked += !m->targets[t].absent && !platform_is_software(m->targets[t].platform);
+	progress_step("%zu of %zu answers: %s on %s: %s", ++x->done, x->verify.kind_count * asked, c->name,
+		platform_name(&m->arena, m, on), verdict_word(c->verdict));
 }
 
 // ---- what is seen ---------------------------------------------------------------------------------------------------------
