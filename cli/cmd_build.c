@@ -362,7 +362,8 @@ static int run(int argc, char **argv)
 		{ "link", CLI_FLAG, &b.link, NULL,
 			"hard links to the weights, in milliseconds; default: files that stand alone (reflink or copy)" },
 		{ "graph", CLI_TEXT, &b.graph, "NAME",
-			"only this one of the model's graphs: model, encoder_model, ...; default: all" },
+			"only this one of the model's graphs: model, encoder_model, ...; default: all but those that are written "
+			"by name alone" },
 		{ "explain", CLI_FLAG, &b.explain, NULL, "say which form of each operation was chosen and why" },
 		{ "text", CLI_FLAG, &b.text, NULL, "print the graph as text, one line a value; -o may then be left out" },
 		{ "platform", CLI_TEXT, &b.platform, "NAME", "whose forms to build: cpu, openvino, ...; default cpu" },
@@ -386,8 +387,10 @@ static int run(int argc, char **argv)
 			"model.onnx (some kB) and, beside it, the weights it points into. An encoder-decoder has\n"
 			"encoder_model.onnx, decoder_model.onnx, decoder_with_past_model.onnx and, both in one,\n"
 			"decoder_model_merged.onnx too, and DIR its\n"
-			"config.json and tokenizer, as optimum expects them. Python's onnx package refuses hard-linked\n"
-			"weights: for it leave --link out.\n\n"
+			"config.json and tokenizer, as optimum expects them. Some graphs are written where --graph names\n"
+			"them alone: model_controlled of a U-Net, model_masked of Chroma, text_encoder\n"
+			"of a decoder without a head. Python's onnx package refuses hard-linked weights: for it leave --link\n"
+			"out.\n\n"
 			"  assay build ./bert -o bert-onnx --link --explain\n"
 			"  assay build bert-base-uncased -o bert-onnx --synthetic\n\n"
 			"Exit codes: 0 built; 1 bad use or an error of assay's own; 2 the model is not supported.\n",
