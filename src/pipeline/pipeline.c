@@ -56,6 +56,9 @@ static enum status cannot_be_told(const char *folder, const char *class_name, bo
 	const char *head = class_name ? arch_class_head(class_name) : NULL, *may = "";
 	bool of_pictures = false;
 
+	if (!class_name && file_is_dir(arena_printf(a, "%s/encoder", folder)) &&
+		file_is_dir(arena_printf(a, "%s/decoder", folder)))
+		may = "retrieval-augmented-generation";
 	for (const struct pipeline_task *t = pipeline_tasks; t->name; t++) {
 		of_pictures = of_pictures || (t->of_pictures && (words_have(t->heads, head) || words_have(t->maybe, head)));
 		if (words_have(t->maybe, head) && t->of_pictures == pictures)

@@ -54,8 +54,9 @@ static enum status read_retrieval(struct retrieval *r, struct error *err)
 
 	r->o = json_object_get(r->c->options, "retrieval");
 	if (!json_is_object(r->o))
-		return error_set(
-			err, STATUS_BAD_INPUT, "the option retrieval should be an object: encoder, decoder, passages, template");
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s needs the option retrieval, an object: passages, encoder, decoder, template, ...",
+			r->c->p->task->name);
 	pooling = word(r, "pooling", "mean");
 	if (!text_is(pooling, "mean") && !text_is(pooling, "cls"))
 		return error_set(err, STATUS_BAD_INPUT, "retrieval: pooling is mean or cls, not '%s'", pooling);

@@ -82,8 +82,8 @@ static size_t place_of(const struct pipeline_task *t, const json_t *input, enum 
 	return PIPELINE_INPUTS;
 }
 
-// Is an input complete with one word of this kind, so that the next word begins another? Of one that the task needs, and of a text
-// that it takes in the place of a conversation.
+// Is an input complete with one word of this kind, so that the next word begins another? Of the only one that the task needs, and
+// of a text in the place of a conversation.
 static bool is_whole(const struct pipeline_task *t, enum medium kind)
 {
 	size_t needed = 0, texts = 0;

@@ -140,6 +140,8 @@ code 1 "$ASSAY" pipeline --no-db --no-reference "$classes" '{"txt": "one"}'
 has err 'JSON without an input of text-classification, which takes text'
 code 1 "$ASSAY" pipeline --no-db --no-reference "$classes" '[]'
 has err 'JSON without an input'
+code 0 "$ASSAY" pipeline --no-db --no-reference "$classes" '{"text": "one"'
+has err 'INPUT 1 begins with \{ and is no JSON: it is taken for a text$'
 code 1 "$ASSAY" pipeline --no-db --no-reference "$classes" - -
 has err 'standard input is one INPUT'
 code 1 "$ASSAY" pipeline --no-db --no-reference "$work/nothing" 'Hello'
@@ -167,6 +169,12 @@ has err 'tokenizer'
 code 0 "$ASSAY" synth "$cases/summarization-bart-beams" -o "$work/bart"
 code 1 "$ASSAY" pipeline --no-db --no-reference "$work/bart" 'Hello'
 has err 'cannot be told from its class BartForConditionalGeneration: name it with --task, such as translation, summarization$'
+# An encoder and a decoder in folders of their own have no class; which passages, the option says.
+mkdir -p "$work/rag/encoder" "$work/rag/decoder"
+code 1 "$ASSAY" pipeline --no-db --no-reference "$work/rag" 'Who?'
+has err 'name it with --task, such as retrieval-augmented-generation$'
+code 1 "$ASSAY" pipeline --no-db --no-reference "$work/rag" 'Who?' --task retrieval-augmented-generation
+has err 'retrieval-augmented-generation needs the option retrieval, an object: passages, encoder, decoder, template'
 # Classes whose head is that of another task.
 cp -r "$work/question-answering-roberta-windows" "$work/other"
 class() # NAME: the model says that it is of this class

@@ -47,7 +47,7 @@ code 0 "$ASSAY" pipeline --no-db --no-reference "$model" 'a red fox' --steps 3 -
 code 0 "$ASSAY" pipeline --no-db --no-reference "$model" 'a red fox' --steps 3 --seed 1 -o "$work/again.png"
 cmp "$work/fox.png" "$work/again.png" || fail "the same seed gave other bytes with a scheduler that draws noise"
 code 0 "$ASSAY" pipeline --no-db --no-reference "$model" 'a red fox' --steps 2 --option height=16 --option width=24 --save "$work/saved"
-has out 'image.png 24 x 16'
+has out "png $work/saved/image.png 24 x 16\$"
 [ -s "$work/saved/image.png" ] && [ -s "$work/saved/answer.safetensors" ] || fail "nothing was saved"
 
 # Ctrl-C: what is finished is there, the rest is not begun, and nothing runs on.
@@ -75,6 +75,12 @@ refused 1 'height is a whole number from 4 to 4096' --option height=4100
 refused 1 'num_inference_steps is a whole number from 1 to 1000' --option num_inference_steps=1001
 refused 1 "steps wants a whole number from 1 to 1000" --steps 0
 refused 1 'seed is a whole number' --option seed=-1
+refused 1 '^assay: --steps 2 and --option num_inference_steps with another value: give one of them$' --steps 2 --option num_inference_steps=3
+refused 1 'strength says how much of an image is changed: an image is needed' --option strength=0.5
+refused 1 "other.wav: a picture is written as a PNG file" --steps 1 -o "$work/other.wav"
+[ ! -e "$work/other.wav" ] || fail "a picture is a WAV file"
+code 1 "$ASSAY" pipeline --no-db --no-reference "$model" "{\"prompt\": \"a\", \"mask_image\": \"$work/fox.png\"}"
+has err 'mask_image needs the input image beside it$'
 refused 1 'eta is from 0 to 1' --option eta=2
 refused 2 'max_sequence_length of StableDiffusionPipeline is not supported yet' --option max_sequence_length=8
 code 1 "$ASSAY" pipeline --no-db --no-reference "$model" 'a red fox' 'a wolf' --steps 1 -o "$work/two.png"

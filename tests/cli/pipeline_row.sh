@@ -122,6 +122,15 @@ has out "^assay pipeline pictures 'a red fox' --task text-to-image --on cpu:CPU,
 code 0 "$ASSAY" pipeline pictures '' --steps 1 --no-reference --db empty.duckdb
 code 0 "$ASSAY" reproduce 1 --command --db empty.duckdb
 has out "^assay pipeline pictures '' --task text-to-image "
+code 0 "$ASSAY" compare 3 4
+has out '1 process a side; a claim needs 6$'
+lacks out 'batch'
+# A limit on the size of files is no full disk.
+code 1 bash -c "ulimit -f 300; exec '$ASSAY' pipeline $classes 'Hello, world' --no-reference --db limited.duckdb"
+has err 'a limit of this process on the size of files \(ulimit -f\) keeps .*limited.duckdb from growing'
+# Each text is a question of its own, also where the task takes conversations.
+code 0 "$ASSAY" pipeline "$writes" 'The weather' 'A fox' --option max_new_tokens=2 --no-reference --no-db --json
+json '[a["input"] for a in d["answers"]] == [{"text": "The weather"}, {"text": "A fox"}]'
 # A file of an assay before there were such rows.
 cp assay.duckdb old.duckdb
 code 0 "$BUILD/tests/duckdb_shell" old.duckdb 'ALTER TABLE measurement DROP COLUMN answer; ALTER TABLE measurement DROP COLUMN pipeline; ALTER TABLE measurement DROP COLUMN pipeline_asked'
