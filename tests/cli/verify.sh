@@ -33,7 +33,7 @@ json 'len(d) == 4 and [x["verdict"] for x in d] == ["right", "right", "unavailab
 json '[len(x["rows"]) for x in d] == [1, 0, 1, 0] and all(x["kind"] == "vision" for x in d)'
 json 'd[0]["cause"] is None and "Apple" in d[3]["cause"]'
 has err '^2 right, 2 unavailable; '
-has err '^1 of 2 answers: image-classification-vit: right$'
+has err '^1 of 1 answers: image-classification-vit on cpu: right$'
 code 2 "$ASSAY" verify --on mps --task vision
 has out '^all on mps: unavailable: .'
 lacks out '^vision, '
