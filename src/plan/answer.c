@@ -336,6 +336,8 @@ static enum status compare_all(struct answering *x, const struct pipeline_told *
 	r->row.max_abs_error = sum.max_abs_error;
 	r->row.nmse = sum.nmse;
 	r->row.cosine = sum.cosine;
+	if (!st && sum.empty && (size_t)sum.empty == json_array_size(told->answers)) // a threshold that nothing reaches, say
+		st = error_set(err, STATUS_UNSUPPORTED, "nothing was found, by neither: there is nothing to compare");
 	return st;
 }
 

@@ -210,4 +210,12 @@ decodes grows "$(printf '0 %.0s' $(seq 300))" 'the decoders make more than 32 Mi
 decodes between 0 'the decoders make more than 32 MiB'
 decodes joined "$(printf '2 %.0s' $(seq 100))" 'the decoders make more than 32 MiB'
 decodes unsaid 1 'a regular expression takes too long on this text'
+# Good ones are read: published models have tens of thousands of added tokens.
+mkdir "$work/added"
+python3 -c 'import json
+flags = dict.fromkeys(["single_word", "lstrip", "rstrip", "normalized"], False)
+json.dump({"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}, "added_tokens": [dict(flags, id=1 + i, content=f"<t{i}>", special=True)
+	for i in range(65536)]}, open("'"$work"'/added/tokenizer.json", "w"))'
+bounded 0 1 100 "$ASSAY" tokenize "$work/added" '<t65535>'
+has out '^65536$'
 finish
