@@ -328,53 +328,63 @@ static enum status names_module(
 	return STATUS_OK;
 }
 
-// The number of the layer that a module is in, by peft's rule: the first number of its name behind `pattern`, whole words, or,
-// where that is NULL, behind two names; -1: none.
-static int64_t layer_of(struct arena *a, const char *module, const char *pattern)
+// Which of several numbers of a name is its layer's: "encoder.block.0.layer.1.k" has two. peft takes the last before release 0.20,
+// the first from there on.
+enum of_numbers { NUMBER_FIRST, NUMBER_LAST };
+
+// The number of the layer that a module is in, by peft's rule: a number of its name behind `pattern`, whole words, or, where that
+// is NULL, behind two names; -1: none. Before 0.21 the name must not begin with the pattern; NUMBER_LAST keeps to that.
+static int64_t layer_of(struct arena *a, const char *module, const char *pattern, enum of_numbers which)
 {
+	int64_t layer = -1;
+
 	for (const char *dot = strchr(module, '.'); dot; dot = strchr(dot + 1, '.')) {
 		const size_t digits = strspn(dot + 1, "0123456789");
 		const char *before = arena_strndup(a, module, (size_t)(dot - module));
+		const bool begins = pattern && text_is(before, pattern);
 
-		if (digits && digits < 10 && dot[1 + digits] == '.' &&
-			(pattern ? ends_with(before, pattern) : strchr(before, '.') != NULL))
-			return strtoll(dot + 1, NULL, 10);
+		if (!digits || digits >= 10 || dot[1 + digits] != '.' ||
+			!(pattern ? ends_with(before, pattern) : strchr(before, '.') != NULL) || (begins && which == NUMBER_LAST))
+			continue;
+		layer = strtoll(dot + 1, NULL, 10);
+		if (which == NUMBER_FIRST)
+			break;
 	}
-	return -1;
+	return layer;
 }
 
 // The same by layers_pattern: a word or a list of words.
-static enum status layer_by_pattern(const struct adapter *d, struct arena *a, const char *module, int64_t *out, struct error *err)
+static enum status layer_by_pattern(
+	const struct adapter *d, struct arena *a, const char *module, enum of_numbers which, int64_t *out, struct error *err)
 {
 	const json_t *patterns = json_object_get(d->config, "layers_pattern");
 	const bool is_list = json_is_array(patterns);
 	const size_t count = is_list ? json_array_size(patterns) : json_is_string(patterns) && json_string_length(patterns);
 
-	*out = count ? -1 : layer_of(a, module, NULL);
+	*out = count ? -1 : layer_of(a, module, NULL, which);
 	for (size_t i = 0; i < count && *out < 0; i++) {
 		const char *word = json_string_value(is_list ? json_array_get(patterns, i) : patterns);
 
 		if (!word || is_expression(word))
 			return error_set(err, STATUS_UNSUPPORTED, "%s: \"layers_pattern\" that is no plain word is not read yet",
 				d->k.file);
-		*out = layer_of(a, module, word);
+		*out = layer_of(a, module, word, which);
 	}
 	return STATUS_OK;
 }
 
-// Is the module in one of layers_to_transform, a number or a list of them? Where there are none, all are.
-static enum status is_in_layer(const struct adapter *d, const char *module, bool *out, struct error *err)
+// Is the module in one of layers_to_transform, a number or a list of them, by one of the two rules?
+static enum status is_in_layer_by(
+	const struct adapter *d, const char *module, enum of_numbers which, bool *out, struct error *err)
 {
 	const json_t *layers = json_object_get(d->config, "layers_to_transform");
 	const bool is_list = json_is_array(layers);
 	const size_t count = is_list ? json_array_size(layers) : 1;
 	struct arena passing = { 0 };
 	int64_t layer;
+	enum status s = layer_by_pattern(d, &passing, module, which, &layer, err);
 
-	*out = !layers || json_is_null(layers) || !count;
-	if (*out)
-		return STATUS_OK;
-	enum status s = layer_by_pattern(d, &passing, module, &layer, err);
+	*out = false;
 	for (size_t i = 0; i < count && !s; i++) {
 		const json_t *v = is_list ? json_array_get(layers, i) : layers;
 
@@ -384,6 +394,27 @@ static enum status is_in_layer(const struct adapter *d, const char *module, bool
 	}
 	arena_done(&passing);
 	return s;
+}
+
+// Where there are no layers_to_transform, each module is in one. Where peft's releases disagree, what the adapter computes depends
+// on which of them reads it: nothing can be held against that.
+static enum status is_in_layer(const struct adapter *d, const char *module, bool *out, struct error *err)
+{
+	const json_t *layers = json_object_get(d->config, "layers_to_transform");
+	bool before = true;
+	enum status s;
+
+	*out = !layers || json_is_null(layers) || (json_is_array(layers) && !json_array_size(layers));
+	if (*out)
+		return STATUS_OK;
+	if ((s = is_in_layer_by(d, module, NUMBER_FIRST, out, err)) || (s = is_in_layer_by(d, module, NUMBER_LAST, &before, err)))
+		return s;
+	return before == *out
+		? STATUS_OK
+		: error_set(err, STATUS_UNSUPPORTED,
+			  "%s: whether \"layers_to_transform\" has %.200s depends on peft's release: the last number of "
+			  "a name is its layer before 0.20, the first from there on",
+			  d->k.file, module);
 }
 
 // peft passes over matrices of modules that its configuration leaves out; a file that has them is contradictory.
@@ -399,7 +430,7 @@ static enum status check_module(const struct adapter *d, const char *module, str
 			"%s: adapters without \"target_modules\" are not read yet: peft chooses them by the model's type",
 			d->k.file);
 	s = names_module(d, "target_modules", module, &fits, &exactly, err);
-	if (!s && !exactly)
+	if (!s && fits && !exactly)
 		s = is_in_layer(d, module, &in_layer, err);
 	if (!s && !in_layer && json_is_string(targets))
 		s = error_set(err, STATUS_BAD_INPUT, "%s: \"layers_to_transform\" beside a \"target_modules\" that is a text",

@@ -206,6 +206,64 @@ static void modules(void **state)
 	}
 }
 
+// A module whose name has two numbers, in an adapter of its own: which is its layer's is what peft's releases have answered
+// differently (check_target_module_exists of 0.19: the last; of 0.21: the first).
+static void layers(void **state)
+{
+	static const struct {
+		const char *module, *more, *says; // NULL: it is read
+	} rows[] = {
+		{ "decoder.block.0.layer.1.k", "\"layers_to_transform\": [1]", "depends on peft's release" },
+		{ "decoder.block.1.layer.0.k", "\"layers_to_transform\": 1", "depends on peft's release" },
+		{ "decoder.block.1.layer.1.k", "\"layers_to_transform\": [1]", NULL },
+		{ "decoder.block.0.layer.1.k", "\"layers_to_transform\": [0, 1]", NULL },
+		{ "decoder.block.0.layer.1.k", "\"layers_to_transform\": [2]", "which the configuration leaves out" },
+		{ "decoder.block.0.layer.1.k", "\"layers_to_transform\": 0, \"layers_pattern\": \"block\"", NULL },
+		{ "decoder.block.0.layer.1.k", "\"layers_to_transform\": 1, \"layers_pattern\": \"layer\"", NULL },
+		{ "decoder.block.0.block.1.k", "\"layers_to_transform\": 1, \"layers_pattern\": \"block\"",
+			"depends on peft's release" },
+		{ "block.0.layer.k", "\"layers_to_transform\": 0, \"layers_pattern\": \"block\"", "depends on peft's release" },
+	};
+	static const float zeros[4 * 4];
+
+	(void)state;
+	assert_int_equal(file_mkdirs(path("base"), NULL), STATUS_OK);
+	assert_int_equal(file_put(path("base/config.json"), "{\"model_type\": \"t5\"}", 20, NULL), STATUS_OK);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const char *m = rows[i].module,
+			   *config = arena_printf(&arena,
+				   "{\"peft_type\": \"LORA\", \"r\": 4, \"base_model_name_or_path\": \"%s\", \"target_modules\": "
+				   "[\"k\"], %s}",
+				   path("base"), rows[i].more);
+		struct tensor t[] = {
+			{ .name = arena_printf(&arena, "base_model.model.%s.lora_A.weight", m) },
+			{ .name = arena_printf(&arena, "base_model.model.%s.lora_B.weight", m) },
+			{ .name = arena_printf(&arena, "%s.weight", m) },
+		};
+		struct checkpoint c;
+		struct error e = { 0 };
+
+		for (size_t k = 0; k < 3; k++) {
+			const char *name = t[k].name;
+
+			t[k] = (struct tensor){ .name = name,
+				.dtype = DTYPE_F32,
+				.rank = 2,
+				.dim = { 4, 4 },
+				.data = (void *)(uintptr_t)zeros,
+				.nbytes = sizeof zeros };
+		}
+		assert_int_equal(file_put(path("adapter_config.json"), config, strlen(config), NULL), STATUS_OK);
+		assert_int_equal(safetensors_write(path("adapter_model.safetensors"), t, 2, NULL), STATUS_OK);
+		assert_int_equal(safetensors_write(path("base/model.safetensors"), t + 2, 1, NULL), STATUS_OK);
+		enum status s = checkpoint_open(&c, scratch, &e);
+		if (rows[i].says ? !s || !strstr(e.text, rows[i].says) : s)
+			fail_msg("%s, %s: \"%s\"", m, rows[i].more, e.text);
+		if (!s)
+			checkpoint_close(&c);
+	}
+}
+
 static void names(void **state)
 {
 	static const struct {
@@ -275,6 +333,7 @@ int main(void)
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(modules),
+		cmocka_unit_test(layers),
 		cmocka_unit_test(names),
 		cmocka_unit_test(damaged),
 	};
