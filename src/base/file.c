@@ -343,6 +343,35 @@ enum status file_mkdirs_private(const char *path, struct error *err)
 	return mkdirs(path, 0700, err);
 }
 
+static bool has_parent_part(const char *name)
+{
+	for (const char *part = name; part; part = strchr(part, '/') ? strchr(part, '/') + 1 : NULL)
+		if (text_is(part, "..") || text_starts(part, "../"))
+			return true;
+	return false;
+}
+
+enum status file_inside(struct arena *a, const char *folder, const char *name, const char **out, struct error *err)
+{
+	const char *path = arena_printf(a, "%s/%s", folder, name);
+
+	if (!*name || *name == '/' || has_parent_part(name))
+		return error_set(err, STATUS_BAD_INPUT, "\"%.200s\" is no file of the folder %s", name, folder);
+	char *real_folder = realpath(folder, NULL), *real = real_folder ? realpath(path, NULL) : NULL;
+	enum status s = real ? STATUS_OK : cannot_open(real_folder ? path : folder, err);
+
+	if (!s) {
+		const size_t n = text_is(real_folder, "/") ? 0 : strlen(real_folder);
+
+		if (strncmp(real, real_folder, n) != 0 || real[n] != '/')
+			s = error_set(err, STATUS_BAD_INPUT, "%s: a link that leads out of the folder", path);
+	}
+	free(real);
+	free(real_folder);
+	*out = path;
+	return s;
+}
+
 bool file_exists(const char *path)
 {
 	struct stat st;

@@ -33,6 +33,9 @@ enum status file_mkdirs_private(const char *path, struct error *err); // what is
 // BAD_INPUT for a file of more than 1 GiB of which its disk holds less than a 64th: what a few bytes made that large (`truncate`,
 // a download that was only begun) reads as zeros for hours.
 enum status file_check_holes(int fd, const char *path, struct error *err);
+// The path of a file in `folder` that a file in there names, in the arena. BAD_INPUT: an absolute name or one with a ".." part, a
+// link that leads out of the folder, or nothing there. For folders of others: what is named is shown or compared.
+enum status file_inside(struct arena *a, const char *folder, const char *name, const char **out, struct error *err);
 bool file_exists(const char *path); // follows links
 bool file_is_dir(const char *path);
 bool file_is_same(const char *x, const char *y); // both are there, and are one file

@@ -328,8 +328,8 @@ static enum status names_module(
 	return STATUS_OK;
 }
 
-// Which of several numbers of a name is its layer's: "encoder.block.0.layer.1.k" has two. peft takes the last before release 0.20,
-// the first from there on.
+// Which of several numbers of a name is its layer's: "encoder.block.0.layer.1.k" has two. peft takes the last before release
+// 0.20, the first from there on.
 enum of_numbers { NUMBER_FIRST, NUMBER_LAST };
 
 // The number of the layer that a module is in, by peft's rule: a number of its name behind `pattern`, whole words, or, where that
@@ -396,8 +396,8 @@ static enum status is_in_layer_by(
 	return s;
 }
 
-// Where there are no layers_to_transform, each module is in one. Where peft's releases disagree, what the adapter computes depends
-// on which of them reads it: nothing can be held against that.
+// Where there are no layers_to_transform, each module is in one. Where peft's releases disagree, what the adapter computes
+// depends on which of them reads it: nothing can be held against that.
 static enum status is_in_layer(const struct adapter *d, const char *module, bool *out, struct error *err)
 {
 	const json_t *layers = json_object_get(d->config, "layers_to_transform");

@@ -68,7 +68,7 @@ static void count_pictures(const json_t *x, size_t *count)
 static enum status open_pictures(
 	const struct answer_kept *x, const json_t *at, struct pipeline_answer *out, struct arena *a, struct error *err)
 {
-	const char *key, *png = json_string_value(json_object_get(at, "png"));
+	const char *key, *path, *png = json_string_value(json_object_get(at, "png"));
 	const json_t *value;
 	enum status st = STATUS_OK;
 	size_t i;
@@ -77,7 +77,7 @@ static enum status open_pictures(
 		struct pipeline_picture *p = &out->pictures[out->picture_count++];
 
 		p->name = png;
-		return picture_open(&p->picture, a, arena_printf(a, "%s/%s", x->folder, png), err);
+		return (st = file_inside(a, x->folder, png, &path, err)) ? st : picture_open(&p->picture, a, path, err);
 	}
 	json_object_foreach((json_t *)(uintptr_t)at, key, value) if (!st) st = open_pictures(x, value, out, a, err);
 	json_array_foreach(at, i, value) if (!st) st = open_pictures(x, value, out, a, err);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "conform/case.h"
@@ -163,7 +164,7 @@ static enum status judge_pixels(
 static enum status compare_picture(const struct compared *c, const char *where, const json_t *want, const json_t *got)
 {
 	const char *file = json_string_value(json_object_get(want, "png")),
-		   *mine = json_string_value(json_object_get(got, "png"));
+		   *mine = json_string_value(json_object_get(got, "png")), *path;
 	struct picture stored, given;
 	const struct picture *found = NULL;
 	enum status st;
@@ -171,9 +172,9 @@ static enum status compare_picture(const struct compared *c, const char *where, 
 	for (size_t i = 0; mine && i < c->got->picture_count; i++)
 		if (text_is(c->got->pictures[i].name, mine))
 			found = &c->got->pictures[i].picture;
-	if (!file || *file == '/' || text_starts(file, ".."))
-		return error_set(c->err, STATUS_BAD_INPUT, "%s: no file of the folder", where);
-	if ((st = picture_open(&stored, c->a, arena_printf(c->a, "%s/%s", c->b->folder, file), c->err)))
+	if ((st = file_inside(c->a, c->b->folder, file, &path, c->err)))
+		return error_prefix(c->err, "%s", where);
+	if ((st = picture_open(&stored, c->a, path, c->err)))
 		return st;
 	if (!found)
 		return error_set(c->err, STATUS_FAILED, "%s: no picture", where);

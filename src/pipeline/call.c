@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "pipeline/inside.h"
 #include "preprocess/decode.h"
@@ -66,9 +67,11 @@ enum status call_file(const struct call *c, const char *key, const char **path, 
 	const char *name;
 	enum status st = call_text(c, key, &name, err);
 
-	if (!st)
-		*path = *name == '/' || !c->base ? name : arena_printf(c->a, "%s/%s", c->base, name);
-	return st;
+	if (st || !c->base) {
+		*path = st ? NULL : name;
+		return st;
+	}
+	return file_inside(c->a, c->base, name, path, err);
 }
 
 enum status call_picture(const struct call *c, const char *key, struct picture *out, struct error *err)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "preprocess/decode.h"
 
@@ -48,7 +49,9 @@ enum status image_inputs(
 
 enum status open_picture(const struct call *c, const char *file, struct picture *out, struct error *err)
 {
-	return picture_open(out, c->a, *file == '/' || !c->base ? file : arena_printf(c->a, "%s/%s", c->base, file), err);
+	enum status st = c->base ? file_inside(c->a, c->base, file, &file, err) : STATUS_OK;
+
+	return st ? st : picture_open(out, c->a, file, err);
 }
 
 enum status call_pictures(const struct call *c, const char *key, struct picture **out, size_t *count, struct error *err)

@@ -386,6 +386,23 @@ static void files(void **state)
 		assert_true(!lstat(path("full"), &st) && S_ISLNK(st.st_mode) && !stat(path("full"), &st) && S_ISCHR(st.st_mode));
 	}
 
+	// What a file of a folder names is in the folder.
+	const char *inside;
+	static const char *const outside[] = { "", "/etc/passwd", "..", "../fifo", "b/../../fifo", "b/..", "out", "out/file",
+		"b/up", "b/absent", "circle" };
+	assert_int_equal(file_mkdirs(path("ab"), &e), STATUS_OK);
+	assert_int_equal(file_write(path("ab/file"), "x", 1, &e), STATUS_OK);
+	assert_int_equal(symlink("../ab", path("a/out")) | symlink("../../ab/file", path("a/b/up")) |
+			symlink("circle", path("a/circle")) | symlink("a", path("to_a")),
+		0);
+	for (size_t i = 0; i < sizeof outside / sizeof *outside; i++)
+		if (file_inside(&a, path("a"), outside[i], &inside, &e) != STATUS_BAD_INPUT)
+			fail_msg("\"%s\" is in the folder", outside[i]);
+	assert_int_equal(file_inside(&a, path("a"), "b/one", &inside, &e), STATUS_OK);
+	assert_string_equal(inside, path("a/b/one"));
+	assert_int_equal(file_inside(&a, path("to_a"), "b/c/file", &inside, &e), STATUS_OK);
+	assert_int_equal(file_inside(&a, "/", "etc", &inside, &e), STATUS_OK);
+
 	// A tree is removed without following its links.
 	const char *kept = path("kept");
 	assert_int_equal(file_mkdirs(kept, &e), STATUS_OK);

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "conform/case.h"
 #include "pipeline/choose.h"
+#include "pipeline/pictures.h"
 
 enum { VOCAB = 8 };
 
@@ -287,6 +288,36 @@ static void test_same(void **unused)
 	assert_false(same("[0.5]", "[null]", "{\"score\": 1}"));
 }
 
+// Files that answers and inputs name lie in their folder; without a folder an input's is a path.
+static void test_files(void **unused)
+{
+	static const char *const names[] = { "a/../../x", "../x", "/dev/null" };
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		struct arena a = { 0 };
+		json_t *x = json_pack("{s:s}", "png", names[i]), *t = json_object();
+		const struct answer_bounds b = { TEST_SOURCE, NULL, t };
+		const struct pipeline_answer answer = { .json = x };
+		struct call c = { .a = &a, .base = TEST_SOURCE, .input = x };
+		struct error err = { 0 };
+		struct picture picture;
+		const char *path;
+
+		assert_int_equal(conform_answer_compare(&b, "a", x, &answer, &a, &err), STATUS_BAD_INPUT);
+		assert_non_null(strstr(err.text, "is no file of the folder"));
+		assert_int_equal(call_file(&c, "png", &path, &err), STATUS_BAD_INPUT);
+		assert_int_equal(open_picture(&c, names[i], &picture, &err), STATUS_BAD_INPUT);
+		assert_non_null(strstr(err.text, "is no file of the folder"));
+		c.base = NULL;
+		assert_int_equal(call_file(&c, "png", &path, &err), STATUS_OK);
+		assert_string_equal(path, names[i]);
+		json_decref(x);
+		json_decref(t);
+		arena_done(&a);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +327,7 @@ int main(void)
 		cmocka_unit_test(test_draws),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_same),
+		cmocka_unit_test(test_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
