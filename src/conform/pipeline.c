@@ -3,9 +3,11 @@
 // options, and what transformers answered (tests/conform/README.md). The folder is made anew beside the cache's cases, with its
 // weights, for one run; a checkpoint of safetensors is linked there.
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cache.h"
@@ -18,7 +20,7 @@
 #include "conform/stored.h"
 #include "pipeline/pipeline.h"
 
-enum { PIPELINE_FILE_MOST = 4 << 20, DEPTH_MOST = 3, FILES_MOST = 256, INPUTS_MOST = 256 };
+enum { PIPELINE_FILE_MOST = 4 << 20, PIPELINE_FOLDER_MOST = 64 << 20, DEPTH_MOST = 3, FILES_MOST = 256, INPUTS_MOST = 256 };
 
 bool conform_is_pipeline(const char *folder, struct arena *a)
 {
@@ -27,11 +29,25 @@ bool conform_is_pipeline(const char *folder, struct arena *a)
 
 // ---- the model's folder ---------------------------------------------------------------------------------------------------
 
+// What is of the model, listed before anything of it is read: a folder of somebody else's costs little until its size is known.
+struct model_file {
+	const char *inside, *name; // the folder in the model's, "" of itself, and its name there
+	bool is_folder;
+};
+
 struct made {
 	struct arena *a;
+	const char *from;
 	const json_t *integers; // {folder: {tensor: contents}}
-	size_t files;
+	struct model_file files[FILES_MOST];
+	size_t count;
+	uint64_t nbytes; // of the files that will be read
 };
+
+static const char *within(struct arena *a, const char *folder, const char *inside)
+{
+	return *inside ? arena_printf(a, "%s/%s", folder, inside) : folder;
+}
 
 static enum status make_weights(struct made *m, const char *from, const char *to, const char *inside, struct error *err)
 {
@@ -51,6 +67,56 @@ static bool is_models(const char *name)
 	return name[0] != '.' && !text_starts(name, "input") && !text_starts(name, "answer") && !text_is(name, "pipeline.json");
 }
 
+static bool is_checkpoint(const char *name)
+{
+	return text_ends(name, ".safetensors");
+}
+
+static enum status list_folder(struct made *m, const char *inside, int depth, struct error *err);
+
+static enum status list_entry(struct made *m, const char *inside, const char *name, int depth, struct error *err)
+{
+	const char *path = arena_printf(m->a, "%s/%s", within(m->a, m->from, inside), name);
+	struct stat st;
+
+	if (m->count == FILES_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "%s: more than %d files", m->from, FILES_MOST);
+	if (stat(path, &st))
+		return error_set(err, STATUS_BAD_INPUT, "%s: %s", path, strerror(errno));
+	m->files[m->count++] = (struct model_file){ inside, arena_strdup(m->a, name), S_ISDIR(st.st_mode) };
+	if (S_ISDIR(st.st_mode))
+		return list_folder(
+			m, *inside ? arena_printf(m->a, "%s/%s", inside, name) : arena_strdup(m->a, name), depth + 1, err);
+	if (is_checkpoint(name))
+		return STATUS_OK;
+	m->nbytes += (uint64_t)st.st_size;
+	if (st.st_size > PIPELINE_FILE_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "%s: %lld bytes; at most %d are read", path, (long long)st.st_size,
+			PIPELINE_FILE_MOST);
+	return m->nbytes <= PIPELINE_FOLDER_MOST
+		? STATUS_OK
+		: error_set(err, STATUS_BAD_INPUT, "%s: its files have more than %d MiB together, checkpoints left out", m->from,
+			  PIPELINE_FOLDER_MOST >> 20);
+}
+
+static enum status list_folder(struct made *m, const char *inside, int depth, struct error *err)
+{
+	const char *from = within(m->a, m->from, inside);
+	struct dirent *e;
+	DIR *d;
+	enum status st = STATUS_OK;
+
+	if (depth > DEPTH_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "%s: folders too deep in each other", from);
+	if (!(d = opendir(from)))
+		return error_errno(err, "%s: cannot be read", from);
+	while (!st && (e = readdir(d)))
+		if (is_models(e->d_name))
+			st = list_entry(m, inside, e->d_name, depth, err);
+	closedir(d);
+	return st;
+}
+
 static enum status link_checkpoint(struct made *m, const char *path, const char *link, struct error *err)
 {
 	char *whole = realpath(path, NULL);
@@ -62,64 +128,50 @@ static enum status link_checkpoint(struct made *m, const char *path, const char 
 	return STATUS_OK;
 }
 
-static enum status make_folder(
-	struct made *m, const char *from, const char *to, const char *inside, int depth, struct error *err);
-
-static enum status make_entry(
-	struct made *m, const char *from, const char *to, const char *inside, const char *name, int depth, struct error *err)
+static enum status copy_file(const char *path, const char *copy, struct error *err)
 {
-	const char *path = arena_printf(m->a, "%s/%s", from, name), *copy = arena_printf(m->a, "%s/%s", to, name);
+	struct arena passing = { 0 };
 	size_t nbytes;
 	char *data;
-	enum status st;
+	enum status st = file_read(&passing, path, PIPELINE_FILE_MOST, &data, &nbytes, err);
 
-	if (++m->files > FILES_MOST)
-		return error_set(err, STATUS_BAD_INPUT, "%s: more than %d files", from, FILES_MOST);
-	if (file_is_dir(path))
-		return make_folder(m, path, copy, *inside ? arena_printf(m->a, "%s/%s", inside, name) : name, depth + 1, err);
-	if (text_is(name, "weights.tsv"))
-		return make_weights(m, from, to, inside, err);
-	if (text_ends(name, ".safetensors"))
-		return link_checkpoint(m, path, copy, err);
-	st = file_read(m->a, path, PIPELINE_FILE_MOST, &data, &nbytes, err);
-	return st ? st : file_put(copy, data, nbytes, err);
+	if (!st)
+		st = file_put(copy, data, nbytes, err);
+	arena_done(&passing);
+	return st;
 }
 
-static enum status make_folder(struct made *m, const char *from, const char *to, const char *inside, int depth, struct error *err)
+static enum status make_file(struct made *m, const struct model_file *f, const char *out, struct error *err)
 {
-	struct dirent *e;
-	DIR *d;
-	enum status st;
+	const char *from = within(m->a, m->from, f->inside), *to = within(m->a, out, f->inside),
+		   *path = arena_printf(m->a, "%s/%s", from, f->name), *copy = arena_printf(m->a, "%s/%s", to, f->name);
 
-	if (depth > DEPTH_MOST)
-		return error_set(err, STATUS_BAD_INPUT, "%s: folders too deep in each other", from);
-	if ((st = file_mkdirs(to, err)))
-		return st;
-	if (!(d = opendir(from)))
-		return error_errno(err, "%s: cannot be read", from);
-	while (!st && (e = readdir(d)))
-		if (is_models(e->d_name))
-			st = make_entry(m, from, to, inside, e->d_name, depth, err);
-	closedir(d);
-	return st;
+	if (f->is_folder)
+		return file_mkdirs(copy, err);
+	if (text_is(f->name, "weights.tsv"))
+		return make_weights(m, from, to, f->inside, err);
+	return is_checkpoint(f->name) ? link_checkpoint(m, path, copy, err) : copy_file(path, copy, err);
 }
 
 // A folder of this process's own, which the caller removes.
 static enum status make_model(const char **out, struct arena *a, const char *folder, const json_t *integers, struct error *err)
 {
-	struct made m = { .a = a, .integers = integers };
+	struct made m = { .a = a, .from = folder, .integers = integers };
 	const char *conform;
 	char hex[65];
 	struct hash h;
-	enum status st = cache_part(&conform, a, "conform", err);
+	enum status st = list_folder(&m, "", 0, err);
 
-	if (st)
+	if (st || (st = cache_part(&conform, a, "conform", err)))
 		return st;
 	hash_init(&h);
 	hash_add_text(&h, folder);
 	hash_hex(&h, hex);
 	*out = arena_printf(a, "%s/%s.%s.part", conform, hex, claim_token());
-	return make_folder(&m, folder, *out, "", 0, err);
+	st = file_mkdirs(*out, err);
+	for (size_t i = 0; i < m.count && !st; i++)
+		st = make_file(&m, &m.files[i], *out, err);
+	return st;
 }
 
 // ---- questions and answers ------------------------------------------------------------------------------------------------

@@ -66,7 +66,8 @@ const char *pipeline_task(const struct pipeline *p);
 typedef void pipeline_watch(void *context, size_t done, size_t count);
 void pipeline_set_watch(struct pipeline *p, pipeline_watch *watch, void *context);
 // One answer. `input` and `options` are objects, `options` may be NULL; names of files in `input` are in the folder `base` and
-// may not lead out of it (file_inside); NULL: they are paths. What the answer points to lies in `a`. UNSUPPORTED names an option that the task does not know: none is left out silently.
+// may not lead out of it (file_inside); NULL: they are paths. What the answer points to lies in `a`. UNSUPPORTED names an option
+// that the task does not know: none is left out silently.
 enum status pipeline_answer(struct pipeline *p, const char *base, const json_t *input, const json_t *options, struct arena *a,
 	struct pipeline_answer *out, struct error *err);
 // What its graphs were computed in so far, as the engine says: F16 or BF16 where one of them was, else F32.

@@ -7,9 +7,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+
+#include "scratch.h"
 
 #include "base/json.h"
 #include "base/text.h"
@@ -302,20 +306,59 @@ static void test_files(void **unused)
 		struct call c = { .a = &a, .base = TEST_SOURCE, .input = x };
 		struct error err = { 0 };
 		struct picture picture;
-		const char *path;
+		const char *found;
 
 		assert_int_equal(conform_answer_compare(&b, "a", x, &answer, &a, &err), STATUS_BAD_INPUT);
 		assert_non_null(strstr(err.text, "is no file of the folder"));
-		assert_int_equal(call_file(&c, "png", &path, &err), STATUS_BAD_INPUT);
+		assert_int_equal(call_file(&c, "png", &found, &err), STATUS_BAD_INPUT);
 		assert_int_equal(open_picture(&c, names[i], &picture, &err), STATUS_BAD_INPUT);
 		assert_non_null(strstr(err.text, "is no file of the folder"));
 		c.base = NULL;
-		assert_int_equal(call_file(&c, "png", &path, &err), STATUS_OK);
-		assert_string_equal(path, names[i]);
+		assert_int_equal(call_file(&c, "png", &found, &err), STATUS_OK);
+		assert_string_equal(found, names[i]);
 		json_decref(x);
 		json_decref(t);
 		arena_done(&a);
 	}
+}
+
+// A case whose files are too many or too large is refused by their sizes, before any is read or copied.
+static void test_size(void **unused)
+{
+	static const struct {
+		size_t count;
+		off_t nbytes;
+		const char *says;
+	} rows[] = {
+		{ 17, 4 << 20, "its files have more than 64 MiB together" },
+		{ 1, (4 << 20) + 1, "4194305 bytes; at most 4194304 are read" },
+		{ 257, 0, "more than 256 files" },
+	};
+	static const char text[] = "{\"task\": \"fill-mask\"}";
+	const struct target target = { 0 };
+
+	(void)unused;
+	setenv("ASSAY_CACHE", path("cache"), 1);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct pipeline_placement placed = { 0 };
+		struct error err = { 0 };
+		bool differs = false;
+
+		assert_int_equal(file_mkdirs(path("case/sub"), NULL), STATUS_OK);
+		assert_int_equal(file_put(path("case/pipeline.json"), text, sizeof text - 1, NULL), STATUS_OK);
+		for (size_t k = 0; k < rows[i].count; k++) {
+			const char *file = arena_printf(&arena, "%s/%zu.bin", path(k % 2 ? "case" : "case/sub"), k);
+
+			assert_int_equal(file_put(file, "", 0, NULL), STATUS_OK);
+			assert_int_equal(truncate(file, rows[i].nbytes), 0);
+		}
+		assert_int_equal(conform_pipeline_run(&target, path("case"), &arena, &placed, &differs, &err), STATUS_BAD_INPUT);
+		if (!strstr(err.text, rows[i].says))
+			fail_msg("%s: \"%s\"", rows[i].says, err.text);
+		assert_false(file_exists(path("cache")));
+		assert_int_equal(file_remove_tree(path("case"), NULL), STATUS_OK);
+	}
+	unsetenv("ASSAY_CACHE");
 }
 
 int main(void)
@@ -328,7 +371,8 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_same),
 		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_size),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
