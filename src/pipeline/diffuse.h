@@ -157,6 +157,10 @@ enum status diffuse_texts(struct diffusion *d, const struct diffuse_encoder *enc
 // The same with the mask of padding, which the encoder reads, too: *mask [texts, tokens] in F32.
 enum status diffuse_masked_texts(struct diffusion *d, const struct diffuse_encoder *encoder, const char *const *texts,
 	size_t count, int64_t length, struct diffuse_output *out, struct tensor *mask, struct error *err);
+// What a transformer of one encoder reads: the prompt's states, after those of the negative one where d->guided, which is set:
+// *states [texts, max_sequence_length, joint_attention_dim], *mask as above. `usual`: max_sequence_length where none is asked.
+enum status diffuse_joint_texts(
+	struct diffusion *d, int64_t usual, struct diffuse_output *states, struct tensor *mask, struct error *err);
 // How many tokens a text has, special ones included.
 enum status diffuse_tokens(
 	struct diffusion *d, const struct diffuse_encoder *encoder, const char *text, int64_t *out, struct error *err);

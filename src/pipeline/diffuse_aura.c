@@ -3,23 +3,13 @@
 // each other.
 #include "pipeline/diffuse.h"
 
-enum { LENGTH_USUAL = 256 };
-
 static enum status prepare(struct diffusion *d, struct error *err)
 {
-	static const struct diffuse_encoder encoder = { "text_encoder", "tokenizer", "model.onnx" };
-	struct diffuse_output states = { "last_hidden_state", 3, NULL };
-	const char *texts[2];
+	struct diffuse_output states;
 	struct tensor mask;
-	int64_t length;
 	enum status st = diffuse_map_shape(d, err);
 
-	d->guided = d->guidance > 1;
-	if (st || (st = option_integer(d->c, "max_sequence_length", 1, DIFFUSE_SEQUENCE_MOST, LENGTH_USUAL, &length, err)) ||
-		(st = diffuse_prompts(d, 0, texts, err)) ||
-		(st = diffuse_masked_texts(
-			 d, &encoder, d->guided ? texts : texts + 1, d->guided ? 2 : 1, length, &states, &mask, err)) ||
-		(st = diffuse_check_width(d, "joint_attention_dim", states.is->dim[2], encoder.name, err)))
+	if (st || (st = diffuse_joint_texts(d, 256, &states, &mask, err)))
 		return st;
 	float *x = states.is->data;
 	for (int64_t i = 0; i < states.is->dim[0] * states.is->dim[1] * states.is->dim[2]; i++)

@@ -110,25 +110,15 @@ static void give_mask(struct diffusion *d, const struct tensor *mask)
 
 static enum status prepare_chroma(struct diffusion *d, struct error *err)
 {
-	static const struct diffuse_encoder t5 = { "text_encoder", "tokenizer", "model.onnx" };
-	struct diffuse_output states = { "last_hidden_state", 3, NULL };
-	const char *texts[2];
+	struct diffuse_output states;
 	struct tensor mask;
-	int64_t length;
 	enum status st = packed_shape(d, err);
 
-	d->guided = d->guidance > 1;
-	if (st ||
-		(st = option_integer(
-			 d->c, "max_sequence_length", 1, DIFFUSE_SEQUENCE_MOST, DIFFUSE_SEQUENCE_MOST, &length, err)) ||
-		(st = diffuse_prompts(d, 0, texts, err)) ||
-		(st = diffuse_masked_texts(
-			 d, &t5, d->guided ? texts : texts + 1, d->guided ? 2 : 1, length, &states, &mask, err)) ||
-		(st = diffuse_check_width(d, "joint_attention_dim", states.is->dim[2], t5.name, err)))
+	if (st || (st = diffuse_joint_texts(d, DIFFUSE_SEQUENCE_MOST, &states, &mask, err)))
 		return st;
 	diffuse_give(d, "encoder_hidden_states", 3, states.is->dim, states.is->data);
 	give_mask(d, &mask);
-	give_places(d, length);
+	give_places(d, mask.dim[1]);
 	return STATUS_OK;
 }
 

@@ -178,3 +178,21 @@ enum status diffuse_clip(struct diffusion *d, const struct diffuse_encoder *enco
 	*pooled_states = diffuse_beside(d->c->a, projected, projected_count, 0);
 	return STATUS_OK;
 }
+
+enum status diffuse_joint_texts(
+	struct diffusion *d, int64_t usual, struct diffuse_output *states, struct tensor *mask, struct error *err)
+{
+	static const struct diffuse_encoder encoder = { "text_encoder", "tokenizer", "model.onnx" };
+	const char *texts[2];
+	int64_t length;
+	enum status st;
+
+	d->guided = d->guidance > 1;
+	*states = (struct diffuse_output){ "last_hidden_state", 3, NULL };
+	if ((st = option_integer(d->c, "max_sequence_length", 1, DIFFUSE_SEQUENCE_MOST, usual, &length, err)) ||
+		(st = diffuse_prompts(d, 0, texts, err)) ||
+		(st = diffuse_masked_texts(
+			 d, &encoder, d->guided ? texts : texts + 1, d->guided ? 2 : 1, length, states, mask, err)))
+		return st;
+	return diffuse_check_width(d, "joint_attention_dim", states->is->dim[2], encoder.name, err);
+}

@@ -238,7 +238,6 @@ static enum status begin_row(struct answering *x, struct error *err)
 static bool begin(void *context, const char *task)
 {
 	struct answering *x = context;
-
 	const double now = clock_ms();
 
 	x->has_begun = true;
