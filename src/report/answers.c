@@ -263,7 +263,7 @@ static void gather_parts(struct summary *out, struct arena *a)
 		add_phase(s, c, parts, "before the first graph", "preprocess_ms", a);
 		json_array_foreach(json_object_get(parts, "graphs"), k, g) if (k < PARTS_MOST) add_graph(s, c, g, a);
 		add_phase(s, c, parts, "between graphs", "between_ms", a);
-		add_phase(s, c, parts, "behind the last", "postprocess_ms", a);
+		add_phase(s, c, parts, "after the last", "postprocess_ms", a);
 		json_decref(parts);
 	}
 }
