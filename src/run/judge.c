@@ -23,21 +23,31 @@
 // of them agrees): they may be a hundred times further off (in NMSE) than all are, since what is
 // huge inside of a model is rounded, too.
 //
-// So does an offset that all values share. What they differ by, about their mean, is judged by itself as what is small is; up to
-// OFFSET_ROUNDING units of rounding of the largest value it can be neither right nor wrong.
+// So do a few offsets that many values share. What the values of a group differ by, about its mean, is judged by itself as what is
+// small is (stats/groups.h): all values are one group where their mean is far beyond what they differ by; 24 values of 100 about 0
+// beside 76 of 1e6 and more are another. Up to OFFSET_ROUNDING units of rounding of the largest value a group can be neither right
+// nor wrong, nor where the reference holds one value there but for its rounding.
+//
+// What no figure over values can see: an error that is small beside differences that are right, in values that form no groups.
 #include "run/judge.h"
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "stats/groups.h"
 
 #define MASKED_AT_MOST (-9000.0)
 #define SMALL 0x1p-10
-#define SMALL_LEAST 0.25   // of the compared elements
-#define SMALL_NMSE 100     // times the NMSE of the bound
-#define UNLIKE 0.1         // NMSE of outputs of which nothing agrees; unrelated ones have 1 or more
-#define OFFSET_ROUNDING 16 // units of `rounding` of the largest value: sums of values that share an offset
-#define CLEAR 0.5          // of a row's largest value above the row's mean: by so much less another class is no near miss
+#define SMALL_LEAST 0.25         // of the compared elements
+#define SMALL_NMSE 100           // times the NMSE of the bound
+#define UNLIKE 0.1               // NMSE of outputs of which nothing agrees; unrelated ones have 1 or more
+#define OFFSET_ROUNDING 16       // units of `rounding` of the largest value: sums of values that share an offset
+#define GROUP_LEAST 8            // values of a group; of outputs of fewer than 16: 2
+#define GROUPED_LEAST 0x1p-6     // of the compared elements: in groups
+#define GROUPED_SAMPLE (1 << 20) // elements of an output that are looked at for groups, at most
+#define CLEAR 0.5                // of a row's largest value above the row's mean: by so much less another class is no near miss
 
 // What models and the conformance files (README there: -10000) write where a logit is masked. Other values are values, however
 // low.
@@ -314,8 +324,8 @@ struct sums {
 	size_t both_not_finite;              // of them: the reference has the same value
 	size_t small;                        // of `numbers`: below SMALL of the reference's largest value
 	double small_error2, small_reference2;
-	double first;                // the first compared value of the reference
-	double error, above, above2; // sums of the error, and of the reference less `first`
+	struct groups_value *sample; // [sampled, at most room] compared values of the reference and their errors
+	size_t sampled, room;
 };
 
 // True: the place is done with, one way or the other.
@@ -349,6 +359,14 @@ static bool is_special(size_t i, double x, double r, enum judged_by by, struct c
 	if (!sum->not_finite++)
 		sum->first_not_finite = i;
 	return true;
+}
+
+// Of more elements than GROUPED_SAMPLE about so many, spread over all axes: by the fractional part of multiples of the golden ratio.
+static bool is_in_sample(size_t i, size_t count)
+{
+	const double turn = (double)i * 0.6180339887498949;
+
+	return count <= GROUPED_SAMPLE || (turn - floor(turn)) * (double)count < GROUPED_SAMPLE;
 }
 
 static void add_up(const struct tensor *output, const struct tensor *reference, const struct places *places, size_t count,
@@ -386,10 +404,8 @@ static void add_up(const struct tensor *output, const struct tensor *reference, 
 			sum->small_error2 += error * error;
 			sum->small_reference2 += r * r;
 		}
-		sum->first = sum->numbers == 1 ? r : sum->first;
-		sum->error += x - r;
-		sum->above += r - sum->first;
-		sum->above2 += (r - sum->first) * (r - sum->first);
+		if (sum->sampled < sum->room && is_in_sample(i, count))
+			sum->sample[sum->sampled++] = (struct groups_value){ r, x - r };
 		sum->error2 += error * error;
 		sum->reference2 += r * r;
 		sum->output2 += x * x;
@@ -532,43 +548,61 @@ static const char *beyond_bound_of_small(const struct bound *bound, const struct
 		out->name, sum->small, sum->numbers, SMALL, out->reference_absmax, nmse, allowed, rms);
 }
 
-// What the values differ by, about their mean: NULL where it is right. Only where the mean is ten times as large can it be
-// anything else than the whole is.
-static const char *beyond_bound_of_differences(
-	const struct bound *bound, const struct sums *sum, struct arena *a, struct check *out)
+// Whether the groups at one distance are judged, and wrong; NULL: they are not.
+static const char *beyond_bound_at(
+	const struct bound *bound, const struct sums *sum, double distance, struct arena *a, struct check *out)
 {
-	const double n = (double)sum->numbers, allowed = SMALL_NMSE * bound->nmse;
-	double rms = sqrt(fmax(0, sum->error2 / n - sum->error * sum->error / n / n));
-	double spread = sqrt(fmax(0, sum->above2 / n - sum->above * sum->above / n / n));
-	double nmse = spread > 0 ? rms * rms / (spread * spread) : INFINITY;
+	const double allowed = SMALL_NMSE * bound->nmse, n = (double)sum->sampled;
+	const struct groups_figures g = groups_at(sum->sample, sum->sampled, distance, n < 2 * GROUP_LEAST ? 2 : GROUP_LEAST);
+	const double values = (double)g.values, rms = sqrt(g.error2 / fmax(1, values)),
+		     spread = sqrt(g.spread2 / fmax(1, values));
+	const double nmse = spread > 0 ? rms * rms / (spread * spread) : INFINITY, largest = g.largest / fmax(1, values);
+	const bool is_all = g.groups == 1 && g.values == sum->sampled;
 
-	if (sum->numbers < 2 || rms <= bound->rounding || nmse <= allowed)
+	if (values < GROUPED_LEAST * n || rms <= bound->rounding || nmse <= allowed)
+		return NULL;
+	if (!is_all && spread > SMALL * out->reference_absmax) // the bound of the whole sees it
 		return NULL;
 	if (!is_exact(bound) || rms <= OFFSET_ROUNDING * bound->rounding * out->reference_absmax) {
-		if (nmse >= unlike(bound))
+		const bool is_one_value = !is_all && spread <= bound->rounding * largest;
+
+		if (nmse >= unlike(bound) && !is_one_value && values >= SMALL_LEAST * n)
 			out->not_judged = arena_printf(a,
-				"its values differ by %.3g (root mean square) about %.3g, which the rounding of such values "
-				"hides",
-				spread, sum->first + sum->above / n);
+				"%.0f %% of its values differ by %.3g (root mean square) beside values of %.3g, which "
+				"the rounding of such values hides",
+				100 * values / n, spread, out->reference_absmax);
 		return NULL;
 	}
-	out->decided_by = "NMSE about the mean";
+	out->decided_by = "NMSE in groups";
 	out->of_bound = sqrt(nmse / allowed);
 	return arena_printf(a,
-		"%s: its values differ by %.3g (root mean square) about %.3g: the normalised mean squared error of that is %.3g; "
-		"allowed %.2g (root mean square error %.3g)",
-		out->name, spread, sum->first + sum->above / n, nmse, allowed, rms);
+		"%s: %.0f %% of its values differ by %.3g (root mean square) beside values of %.3g: the normalised mean squared "
+		"error of that is %.3g; allowed %.2g (root mean square error %.3g)",
+		out->name, 100 * values / n, spread, out->reference_absmax, nmse, allowed, rms);
+}
+
+// What the values differ by that lie close to each other and far from others: NULL where it is right.
+static const char *beyond_bound_in_groups(const struct bound *bound, struct sums *sum, struct arena *a, struct check *out)
+{
+	const double least = OFFSET_ROUNDING * bound_for(DTYPE_F32).rounding * out->reference_absmax;
+	const char *cause = NULL;
+
+	groups_order(sum->sample, sum->sampled);
+	for (double distance = 2 * out->reference_absmax; sum->sampled > 1 && distance > least && !cause; distance /= 2)
+		cause = beyond_bound_at(bound, sum, distance, a, out);
+	out->not_judged = cause ? NULL : out->not_judged;
+	return cause;
 }
 
 // All that is asked of an output whose elements are right one by one.
-static void judge_numbers(const struct tensor *output, const struct bound *bound, const struct sums *sum,
-	const struct classes *classes, struct arena *a, struct check *out)
+static void judge_numbers(const struct tensor *output, const struct bound *bound, struct sums *sum, const struct classes *classes,
+	struct arena *a, struct check *out)
 {
 	out->cause = beyond_bound(output, bound, sum, a, out);
 	if (!out->cause && !out->not_judged)
 		out->cause = beyond_bound_of_small(bound, sum, a, out);
 	if (!out->cause && !out->not_judged)
-		out->cause = beyond_bound_of_differences(bound, sum, a, out);
+		out->cause = beyond_bound_in_groups(bound, sum, a, out);
 	if (!out->cause && !out->not_judged && 2 * classes->missed > classes->rows)
 		out->not_judged = arena_printf(a,
 			"in %zu of %zu rows another class is the largest, by more than a near miss: the bound allows more than "
@@ -616,6 +650,13 @@ void judge_tensor(const struct tensor *output, const struct tensor *reference, c
 		return;
 	}
 	struct places places = places_of(reference, padded);
+	sum.room = count < GROUPED_SAMPLE ? count : GROUPED_SAMPLE;
+	sum.sample = calloc(sum.room + 1, sizeof *sum.sample);
+	if (!sum.sample) {
+		out->not_judged = "no memory to judge it";
+		out->right = true;
+		return;
+	}
 	add_up(output, reference, &places, count, by, out, &sum);
 	out->nmse = sum.reference2 > 0 ? sum.error2 / sum.reference2 : sum.error2 > 0 ? INFINITY : 0;
 	out->cosine = sum.reference2 > 0 && sum.output2 > 0 ? sum.dot / sqrt(sum.reference2 * sum.output2)
@@ -632,6 +673,7 @@ void judge_tensor(const struct tensor *output, const struct tensor *reference, c
 	} else if (!out->cause) {
 		judge_numbers(output, &bound, &sum, &classes, a, out);
 	}
+	free(sum.sample);
 	out->right = !out->cause;
 }
 

@@ -49,7 +49,7 @@ struct check {
 	size_t worst; // flat index
 	double worst_value, worst_reference;
 	const char *decided_by; // the figure nearest to its bound: "max abs", "NMSE", "rounding", "NMSE of small values",
-				// "NMSE about the mean", "integers", "mask", "not finite", "shape"
+				// "NMSE in groups", "integers", "mask", "not finite", "shape"
 	double of_bound;        // that figure over its bound; above 1: wrong. NaN where there is no such figure
 	const char *cause;      // NULL when right; in the arena
 	// Nothing is wrong, and that says nothing: why; NULL: it was judged. Its figures do not count.

@@ -330,7 +330,7 @@ static void what_says_nothing_is_not_right(void **state)
 	}
 	c = judge(&a, x, r, 2, dim);
 	assert_false(c.right);
-	assert_string_equal(c.decided_by, "NMSE about the mean");
+	assert_string_equal(c.decided_by, "NMSE in groups");
 	c = judge(&a, r, r, 2, dim);
 	assert_true(c.right && !c.not_judged);
 	for (int i = 0; i < COUNT; i++) { // the values lie 1 apart there
@@ -339,16 +339,61 @@ static void what_says_nothing_is_not_right(void **state)
 	}
 	c = judge(&a, x, r, 2, dim);
 	assert_true(c.right);
-	assert_non_null(strstr(c.not_judged, "its values differ by 2 (root mean square) about 1e+07"));
-	for (int i = 0; i < COUNT; i++) { // an offset of each row
-		r[i] = 1e5f * (float)(i / CLASSES) + (float)(i % CLASSES == 3);
-		x[i] = 1e5f * (float)(i / CLASSES) + (float)(i % CLASSES == 5);
+	assert_non_null(strstr(c.not_judged, "100 % of its values differ by 2 (root mean square) beside values of 1e+07"));
+	for (int i = 0; i < COUNT; i++) { // one row of scores that are a hundred times as large
+		r[i] = i < CLASSES ? (float)(3 * i) : 0.2f + 0.01f * (float)(i * 37 % 29) + (float)(i % CLASSES == 3);
+		x[i] = i < CLASSES ? r[i] : 0.2f + 0.01f * (float)(i * 37 % 29) + (float)(i % CLASSES == 5);
 	}
-	for (int i = 0; i < CLASSES; i++)
-		r[i] = x[i] = r[i] + 4e5f;
-	c = judge(&a, x, r, 2, dim);
+	struct tensor output = floats(x, 2, dim), reference = floats(r, 2, dim);
+	judge_tensor(&output, &reference, NULL, bound_for(DTYPE_BF16), BY_ENGINE, &a, &c);
 	assert_true(c.right);
 	assert_non_null(strstr(c.not_judged, "in 3 of 4 rows another class is the largest"));
+	arena_done(&a);
+}
+
+// Of each two values one lies about +offset and one about -offset; of each hundred 24 are small.
+static void groups_are_judged_by_themselves(void **state)
+{
+	enum { COUNT = 200 };
+	float r[COUNT], x[COUNT], y[COUNT];
+	struct arena a = { 0 };
+	struct check c;
+
+	(void)state;
+	for (int i = 0; i < COUNT; i++) {
+		const float offset = i % 2 ? 1e6f : -1e6f;
+
+		r[i] = offset + (float)(i * 37 % 50);
+		x[i] = offset + (float)(i % 7 - 3);
+		y[i] = r[i] + (i % 3 ? 0.0625f : 0); // the unit in the last place
+	}
+	c = judge(&a, x, r, 1, (int64_t[]){ COUNT });
+	assert_false(c.right);
+	assert_string_equal(c.decided_by, "NMSE in groups");
+	assert_non_null(strstr(c.cause, "100 % of its values differ by 14.4 (root mean square) beside values of 1e+06"));
+	c = judge(&a, y, r, 1, (int64_t[]){ COUNT });
+	assert_true(c.right && !c.not_judged);
+	for (int i = 0; i < COUNT; i++) {
+		const bool is_small = i * 29 % 100 < 24;
+
+		r[i] = is_small ? (float)(i * 37 % 50) : 3e5f + 3e3f * (float)(i * 61 % 97);
+		x[i] = is_small ? (float)(i % 7 - 3) : r[i];
+	}
+	c = judge(&a, x, r, 1, (int64_t[]){ COUNT });
+	assert_false(c.right);
+	assert_string_equal(c.decided_by, "NMSE in groups");
+	for (int i = 0; i < COUNT; i++) { // a few values, each many times, and rounding
+		r[i] = 640.0f / (float)(1 + i % 5);
+		x[i] = r[i] * (1 + (i % 3 ? 0x1p-23f : 0));
+	}
+	c = judge(&a, x, r, 1, (int64_t[]){ COUNT });
+	assert_true(c.right && !c.not_judged);
+	for (int i = 0; i < 4; i++) {
+		r[i] = (i % 2 ? 1e6f : -1e6f) + (float)(10 * i);
+		x[i] = (i % 2 ? 1e6f : -1e6f) - (float)(10 * i);
+	}
+	c = judge(&a, x, r, 1, (int64_t[]){ 4 });
+	assert_false(c.right);
 	arena_done(&a);
 }
 
@@ -598,6 +643,7 @@ int main(void)
 		cmocka_unit_test(outputs_near_zero_may_round),
 		cmocka_unit_test(huge_values_hide_no_others),
 		cmocka_unit_test(what_says_nothing_is_not_right),
+		cmocka_unit_test(groups_are_judged_by_themselves),
 		cmocka_unit_test(the_nearest_bound_is_told),
 		cmocka_unit_test(shapes_must_agree),
 		cmocka_unit_test(a_short_tensor_is_not_read),
