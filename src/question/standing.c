@@ -11,8 +11,8 @@
 
 bool row_is_right_on(const struct row *r, const char *platform)
 {
-	return text_is(r->verdict, verdict_word(VERDICT_RIGHT)) && r->source == NULL && r->actual != NULL &&
-		text_is(r->actual, platform);
+	return text_is(r->verdict, verdict_word(VERDICT_RIGHT)) && r->reference != NULL && r->source == NULL &&
+		r->actual != NULL && text_is(r->actual, platform);
 }
 
 bool row_counts(const struct row *r)

@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "question/row.h"
 
-// Measured by assay and judged right, with outputs from `platform`. Not yet whether anything was computed: the null engine may
+// Measured by assay and judged right by a reference that the row names, with outputs from `platform`. Not yet whether anything was computed: the null engine may
 // have answered.
 bool row_is_right_on(const struct row *r, const char *platform);
 // The same of the platform that was asked for, by an engine that computes. The null engine counts only where platform null was
@@ -63,7 +63,9 @@ const char *qualifiers_of_sides(struct arena *a, const char *of_a, const char *o
 #define ROW_PUBLISHED_SQL(o) "regexp_replace(" o "weights_from, '( in groups| in blocks| [(]alpha|, [0-9]+ weights? ).*', '')"
 // row_is_right_on(requested), row_counts, row_is_shortened, row_is_brief, row_is_not_valid and row_is_success as conditions,
 // never null; `o` is the prefix of the columns: "", "r.". A text in JSON has its quotes behind backslashes.
-#define ROW_RIGHT_SQL(o) "COALESCE(" o "verdict = 'right' AND " o "source IS NULL AND " o "actual = " o "requested, FALSE)"
+#define ROW_RIGHT_SQL(o) \
+	"COALESCE(" o "verdict = 'right' AND " o "reference IS NOT NULL AND " o "source IS NULL AND " o "actual = " o \
+	"requested, FALSE)"
 #define ROW_COUNTS_SQL(o) \
 	"(" ROW_RIGHT_SQL(o) " AND COALESCE(" o "engine <> 'null' OR (" o "engine = 'null' AND " o "requested = 'null'), " \
 			     "FALSE))"

@@ -38,6 +38,8 @@ static const char *cause_of(struct arena *a, const struct report_cell *c)
 		return arena_printf(a, "the null engine stood in for %s (ASSAY_NULL): nothing was computed", c->row.requested);
 	if (c->row.cause != NULL && *c->row.cause != '\0')
 		return c->row.cause;
+	if (c->verdict == VERDICT_UNJUDGED && text_is(c->row.verdict, verdict_word(VERDICT_RIGHT)))
+		return "right, and no reference is named";
 	if (c->is_elsewhere && c->row.fallback_reason != NULL)
 		return c->row.fallback_reason;
 	if (c->is_elsewhere && c->verdict != VERDICT_FELL_BACK)
@@ -59,6 +61,8 @@ static void take_standing(struct report_cell *c)
 	const struct row *r = &c->row;
 	bool answered = c->verdict == VERDICT_RIGHT || c->verdict == VERDICT_UNJUDGED || c->verdict == VERDICT_FELL_BACK;
 
+	if (c->verdict == VERDICT_RIGHT && r->reference == NULL && r->source == NULL)
+		c->verdict = VERDICT_UNJUDGED;
 	c->is_good = row_counts(r);
 	c->is_not_valid = row_is_not_valid(r);
 	c->is_foreign = r->source != NULL;

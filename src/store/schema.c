@@ -190,6 +190,7 @@ static const char hardware_results[] =
 	" 'shorter input: ' || COALESCE(sequence || ' tokens', 'fewer tokens') || ' of the usual ' || asked_sequence END)"
 	"       WHEN verdict = 'unjudged' AND actual = requested THEN"
 	" 'unjudged: ' || COALESCE(cause, 'nothing was there to compare the outputs with')"
+	"       WHEN verdict = 'right' AND reference IS NULL THEN 'right, and no reference is named'"
 	"       WHEN cause IS NOT NULL THEN verdict || ': ' || cause"
 	"       WHEN verdict IN ('right', 'unjudged') AND actual IS NOT NULL THEN"
 	" 'asked for ' || requested || ', ran on ' || actual"

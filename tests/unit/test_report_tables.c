@@ -449,10 +449,12 @@ static void test_beside(void **state)
 }
 
 // Whole pipelines: a table of their own, with the picture in the page, and no time among those of models.
+#define PNG_3X2 "iVBORw0KGgoAAAANSUhEUgAAAAMAAAACCAIAAAASFvFNAAAAEElEQVR42mNocFCAIAY4CwA21AVBiVG2uwAAAABJRU5ErkJggg=="
+#define PNG_60000X2 "iVBORw0KGgoAAAANSUhEUgAA6mAAAAACCAIAAADtXLUdAAAAEElEQVR42mNocFCAIAY4CwA21AVBiVG2uwAAAABJRU5ErkJggg=="
+
 static void test_answers(void **state)
 {
-	static const char asked[] = "{\"files\":[],\"options\":{\"seed\":1},\"words\":[\"a <fox>\",\"b\"]}",
-			  png[] = "iVBORw0KGgoAAAA=";
+	static const char asked[] = "{\"files\":[],\"options\":{\"seed\":1},\"words\":[\"a <fox>\",\"b\"]}", png[] = PNG_3X2;
 	struct fixture *f = *state;
 	struct cell c = test_cell("m", "cpu");
 	struct cell_result r = test_result(0, "m", "cpu", VERDICT_RIGHT);
@@ -476,6 +478,10 @@ static void test_answers(void **state)
 	r.row.answer_picture = "iVBORw0KGgo\"><script>alert(1)</script>";
 	r.row.answer = "no JSON";
 	add_asked(f, c, r);
+	c.model = r.row.model = "huge";
+	r.row.answer_picture = PNG_60000X2;
+	r.row.reference = NULL; // right beside nothing
+	add_asked(f, c, r);
 	r = (struct cell_result){ .verdict = VERDICT_UNAVAILABLE };
 	row_init(&r.row);
 	c.model = r.row.model = "gone";
@@ -485,14 +491,15 @@ static void test_answers(void **state)
 	r.row.cause = "no card";
 	add_asked(f, c, r);
 	write_all(f);
-	assert_int_equal(json_array_size(json_object_get(f->root, "answers")), 3);
+	assert_int_equal(json_array_size(json_object_get(f->root, "answers")), 4);
 	const json_t *row = section(f, "answers", 0);
 	assert_string_equal(text_in(row, "platform"), "cpu, unet=openvino");
 	assert_string_equal(text_in(row, "input"), "a <fox> | b");
 	assert_string_equal(text_in(row, "answer"), "image.png: 3 x 2, SHA-256 01234567");
 	assert_string_equal(text_in(row, "measures"), "PSNR 51.2 dB");
 	assert_true(fabs(number_in(row, "steps_per_s") - 7.5) < 1e-9 && fabs(number_in(row, "tokens_per_s") - 50) < 1e-9);
-	assert_string_equal(text_in(section(f, "answers", 2), "verdict"), "unavailable");
+	assert_string_equal(text_in(section(f, "answers", 3), "verdict"), "unavailable");
+	assert_string_equal(text_in(section(f, "answers", 2), "verdict"), "unjudged");
 	assert_int_equal(json_array_size(json_object_get(f->root, "best_latency")), 0);
 	row = section(f, "answer_parts", 1);
 	assert_string_equal(text_in(row, "part"), "unet/model.onnx");
@@ -502,10 +509,12 @@ static void test_answers(void **state)
 	assert_true(fabs(number_in(section(f, "answer_parts", 0), "run_ms") - 1.5) < 1e-9);
 	says(&f->html,
 		"<img class=\"answer\" alt=\"first picture of the answer to: a &lt;fox&gt; | b\" "
-		"src=\"data:image/png;base64,iVBORw0KGgoAAAA=\">");
+		"src=\"data:image/png;base64," PNG_3X2 "\">");
 	says(&f->html, "img-src data:");
 	says(&f->html, "a &lt;fox&gt; | b");
 	assert_null(strstr(text_get(&f->html), "<script>alert(1)"));
+	assert_null(strstr(text_get(&f->html), PNG_60000X2));
+	says(&f->html, "right, and no reference is named");
 	says(&f->md, "no card");
 	says(&f->md, "| m (row 1, text-to-image, seed=1, synthetic weights) | cpu, unet=openvino | right (PSNR 51.2 dB; ");
 	says(&f->md, "| 50.0 tokens/s |");

@@ -23,6 +23,7 @@ static struct row made(enum verdict v, const char *requested, const char *actual
 	r.requested = requested;
 	r.actual = actual;
 	r.engine = engine;
+	r.reference = "engine:openvino-f32";
 	r.source = source;
 	return r;
 }
@@ -44,6 +45,8 @@ static void test_what_counts(void **state)
 	assert_false(row_counts(&stands_in) || row_runs_on(&stands_in, "cuda"));
 	assert_true(row_counts(&null) && !row_runs_on(&null, "null"));
 	assert_false(row_counts(&foreign) || row_runs_on(&foreign, "cpu"));
+	ours.reference = NULL; // right beside what?
+	assert_false(row_counts(&ours) || row_runs_on(&ours, "cuda"));
 	for (int v = 0; v < VERDICT_COUNT; v++) {
 		struct row r = made((enum verdict)v, "cpu", "cpu", "ort", NULL);
 		assert_int_equal(row_counts(&r), v == VERDICT_RIGHT);
@@ -59,8 +62,9 @@ static void quoted(struct text *out, const char *word)
 static void test_sql_says_the_same(void **state)
 {
 	static const char *const requested[] = { "cpu", "null" }, *const actual[] = { "cpu", "null", NULL },
-				 *const engine[] = { "ort", "null", NULL }, *const source[] = { NULL, "x" };
-	bool expected[VERDICT_COUNT * 36];
+				 *const engine[] = { "ort", "null", NULL }, *const source[] = { NULL, "x" },
+				 *const reference[] = { "golden", NULL };
+	bool expected[VERDICT_COUNT * 72];
 	char *folder = test_folder(), path[4200];
 	struct text sql = { 0 };
 	struct store s = { 0 };
@@ -71,10 +75,11 @@ static void test_sql_says_the_same(void **state)
 	(void)state;
 	text_add(&sql, "SELECT " ROW_COUNTS_SQL("r.") " AS counts FROM (VALUES ");
 	for (int v = 0; v < VERDICT_COUNT; v++) {
-		for (size_t i = 0; i < 36; i++, n++) {
+		for (size_t i = 0; i < 72; i++, n++) {
 			struct row r =
-				made((enum verdict)v, requested[i % 2], actual[i / 2 % 3], engine[i / 6 % 3], source[i / 18]);
-			const char *const columns[] = { r.verdict, r.requested, r.actual, r.engine, r.source };
+				made((enum verdict)v, requested[i % 2], actual[i / 2 % 3], engine[i / 6 % 3], source[i / 18 % 2]);
+			r.reference = reference[i / 36];
+			const char *const columns[] = { r.verdict, r.requested, r.actual, r.engine, r.source, r.reference };
 			text_addf(&sql, "%s(%zu", n > 0 ? ", " : "", n);
 			for (size_t k = 0; k < sizeof columns / sizeof *columns; k++) {
 				text_add(&sql, ", ");
@@ -84,7 +89,7 @@ static void test_sql_says_the_same(void **state)
 			counting += expected[n] = row_counts(&r);
 		}
 	}
-	text_add(&sql, ") AS r(n, verdict, requested, actual, engine, source) ORDER BY n");
+	text_add(&sql, ") AS r(n, verdict, requested, actual, engine, source, reference) ORDER BY n");
 	snprintf(path, sizeof path, "%s/a.duckdb", folder);
 	if (store_open(&s, path, false, &err) || store_query(&s, text_get(&sql), &t, &err))
 		fail_msg("%s", err.text);
@@ -121,7 +126,8 @@ static void test_success(void **state)
 		const int64_t numbers[] = { r.layers = layers[n / 18 % 2], r.asked_sequence = asked[n / 36 % 3],
 			r.sequence = 16 };
 		r.scenario_result = results[n / 108];
-		text_addf(&sql, "%s(%zu, '%s', 'qnn', 'qnn', 'ort', CAST(NULL AS VARCHAR)", n > 0 ? ", " : "", n, r.verdict);
+		text_addf(&sql, "%s(%zu, '%s', 'qnn', 'qnn', 'ort', CAST(NULL AS VARCHAR), 'golden'", n > 0 ? ", " : "", n,
+			r.verdict);
 		for (size_t k = 0; k < 2; k++)
 			text_addf(&sql, ", CAST(%s AS BOOLEAN)", flags[k] < 0 ? "NULL" : flags[k] > 0 ? "TRUE" : "FALSE");
 		for (size_t k = 0; k < 3; k++)
@@ -133,7 +139,8 @@ static void test_success(void **state)
 		good += expected[n] = row_is_success(&r);
 	}
 	text_add(&sql,
-		") AS r(n, verdict, requested, actual, engine, source, emulated, shortened, layers, asked_sequence, sequence, "
+		") AS r(n, verdict, requested, actual, engine, source, reference, emulated, shortened, layers, asked_sequence, "
+		"sequence, "
 		"scenario_result) "
 		"ORDER BY n");
 	snprintf(path, sizeof path, "%s/a.duckdb", folder);

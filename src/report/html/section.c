@@ -2,13 +2,61 @@
 // A table of the report as HTML; on a narrow page every row becomes a card of its own.
 #include "report/html/html.h"
 
+#include <nettle/base64.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
-// A file may be a stranger's: nothing but base64 goes into the attribute.
-static bool is_base64(const char *text)
+enum {
+	PICTURE_MOST = 64 << 10, // bytes of a PNG file
+	PICTURE_SIDE = 128,      // pixels; as src/plan/answer.c makes them
+};
+
+static uint32_t big_endian(const uint8_t *x)
 {
-	return text != NULL && text_starts(text, "iVBORw0KGgo") &&
-		text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")] == '\0';
+	return (uint32_t)x[0] << 24 | (uint32_t)x[1] << 16 | (uint32_t)x[2] << 8 | x[3];
+}
+
+// A signature, and the three chunks of a plain picture: no text, no colour profile, no animation.
+static bool is_small_png(const uint8_t *file, size_t nbytes)
+{
+	static const uint8_t begin[] = { 0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n', 0, 0, 0, 13, 'I', 'H', 'D', 'R' };
+	enum { WIDTH = sizeof begin, HEIGHT = WIDTH + 4, AFTER_HEADER = WIDTH + 13 + 4, OF_CHUNK = 12 };
+
+	if (nbytes < AFTER_HEADER || memcmp(file, begin, sizeof begin) != 0 || big_endian(file + WIDTH) - 1 >= PICTURE_SIDE ||
+		big_endian(file + HEIGHT) - 1 >= PICTURE_SIDE)
+		return false;
+	for (size_t at = AFTER_HEADER; nbytes - at >= OF_CHUNK;) {
+		const size_t length = big_endian(file + at);
+
+		if (length > nbytes - at - OF_CHUNK)
+			return false;
+		if (memcmp(file + at + 4, "IEND", 4) == 0)
+			return length == 0 && at + OF_CHUNK == nbytes;
+		if (memcmp(file + at + 4, "IDAT", 4) != 0)
+			return false;
+		at += OF_CHUNK + length;
+	}
+	return false;
+}
+
+// A row may be a stranger's: nothing but base64 of a small picture goes into the attribute.
+static bool is_picture(const char *text)
+{
+	const size_t length = text ? strlen(text) : 0;
+	struct base64_decode_ctx context;
+	size_t nbytes = 0;
+	uint8_t *file;
+
+	if (!length || length > BASE64_ENCODE_RAW_LENGTH(PICTURE_MOST) ||
+		text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=")] != '\0' ||
+		!(file = malloc(BASE64_DECODE_LENGTH(length))))
+		return false;
+	base64_decode_init(&context);
+	const bool is = base64_decode_update(&context, &nbytes, file, length, text) && base64_decode_final(&context) &&
+		is_small_png(file, nbytes);
+	free(file);
+	return is;
 }
 
 static void add_value(const struct report_section *t, size_t k, const struct report_value *v, struct arena *a, struct text *out)
@@ -21,7 +69,7 @@ static void add_value(const struct report_section *t, size_t k, const struct rep
 						   : "");
 	if (v->text != NULL)
 		text_addf(out, v->is_warning ? "<span class=\"tag warn\">%s</span>" : "%s", html_esc(a, v->text));
-	if (is_base64(v->picture))
+	if (is_picture(v->picture))
 		text_addf(out, "<img class=\"answer\" alt=\"%s\" src=\"data:image/png;base64,%s\">",
 			v->picture_words != NULL ? html_esc(a, v->picture_words) : "", v->picture);
 	if (v->note != NULL)
