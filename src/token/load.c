@@ -420,8 +420,13 @@ static enum status truncation_parse(struct tokenizer *t, const json_t *o, struct
 
 	if (!o || json_is_null(o))
 		return STATUS_OK;
-	if ((s = member_needed(o, "max_length", err)) || (s = member_size(o, "max_length", &c->max_length, err)) ||
-		(s = member_size(o, "stride", &c->stride, err)))
+	if ((s = member_needed(o, "max_length", err)))
+		return s;
+	if (json_integer_value(json_object_get(o, "max_length")) > INT32_MAX) // no text has so many tokens
+		c->max_length = INT32_MAX;
+	else if ((s = member_size(o, "max_length", &c->max_length, err)))
+		return s;
+	if ((s = member_size(o, "stride", &c->stride, err)))
 		return s;
 	c->left = text_is(json_string_value(json_object_get(o, "direction")), "Left");
 	for (int i = 0; i < 3; i++)

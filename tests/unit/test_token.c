@@ -550,6 +550,13 @@ static void test_many_tokens(void **state)
 				 t, &a, in, 1, true, &(struct truncation){ 1000, 999, LONGEST_FIRST, false }, NULL, out, &e),
 		STATUS_BAD_INPUT);
 	assert_true(text_starts(e.text, few));
+	t = parse(&a,
+		"{\"pre_tokenizer\": {\"type\": \"FixedLength\", \"length\": 1}, \"truncation\": {\"max_length\": "
+		"9223372036854775807, \"strategy\": \"LongestFirst\", \"stride\": 0}, " UNIGRAM);
+	in[0] = (struct token_text){ "abab", 4, NULL, 0 };
+	assert_int_equal(tokenizer_encode_batch(t, &a, in, 1, true, NULL, NULL, out, &e), STATUS_OK);
+	assert_int_equal(out[0].count, 4);
+	in[0] = (struct token_text){ longer, 1 << 15, NULL, 0 };
 	text_add(&json,
 		"{\"pre_tokenizer\": {\"type\": \"FixedLength\", \"length\": 1}, \"post_processor\": {\"type\": "
 		"\"TemplateProcessing\", \"special_tokens\": {}, \"pair\": [], \"single\": [");

@@ -17,7 +17,13 @@ static uint32_t big_endian(const uint8_t *x)
 	return (uint32_t)x[0] << 24 | (uint32_t)x[1] << 16 | (uint32_t)x[2] << 8 | x[3];
 }
 
-// A signature, and the three chunks of a plain picture: no text, no colour profile, no animation.
+// The chunks that libpng writes of its own: no text, no colour profile, no animation.
+static bool is_plain_chunk(const uint8_t *type, size_t length)
+{
+	return memcmp(type, "IDAT", 4) == 0 || (memcmp(type, "gAMA", 4) == 0 && length == 4) ||
+		(memcmp(type, "sRGB", 4) == 0 && length == 1) || (memcmp(type, "cHRM", 4) == 0 && length == 32);
+}
+
 static bool is_small_png(const uint8_t *file, size_t nbytes)
 {
 	static const uint8_t begin[] = { 0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n', 0, 0, 0, 13, 'I', 'H', 'D', 'R' };
@@ -33,7 +39,7 @@ static bool is_small_png(const uint8_t *file, size_t nbytes)
 			return false;
 		if (memcmp(file + at + 4, "IEND", 4) == 0)
 			return length == 0 && at + OF_CHUNK == nbytes;
-		if (memcmp(file + at + 4, "IDAT", 4) != 0)
+		if (!is_plain_chunk(file + at + 4, length))
 			return false;
 		at += OF_CHUNK + length;
 	}
