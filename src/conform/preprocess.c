@@ -65,8 +65,10 @@ static enum status make_picture(struct run *r, struct picture *out, const json_t
 	int channels = text_is(mode, "L") ? 1 : text_is(mode, "RGB") ? 3 : text_is(mode, "RGBA") ? 4 : 0;
 	enum status s;
 
-	if (file) // of the tree that the folder stands in
-		return picture_open(out, r->a, arena_printf(r->a, "%s/../%s", r->folder, file), err);
+	if (file) { // of the tree that the folder stands in
+		s = file_inside(r->a, arena_printf(r->a, "%s/..", r->folder), file, &file, err);
+		return s ? s : picture_open(out, r->a, file, err);
+	}
 	if (!name || !channels)
 		return error_set(err, STATUS_BAD_INPUT, "meta.json: a picture that is none");
 	s = picture_new(out, r->a, json_integer_value(json_object_get(o, "width")),
