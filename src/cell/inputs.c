@@ -901,8 +901,10 @@ enum status inputs_of(struct arena *a, const struct tensor_type *types, size_t c
 			struct tensor_type type = types[i];
 			const struct weight *pixels =
 				text_starts(type.name, "pixel_") && type.rank == 3 ? find(tensors, there, "pixel_values") : NULL;
-			const struct weight *sound =
-				text_is(type.name, "attention_mask") ? find(tensors, there, "input_values") : NULL;
+			const struct weight *sound = text_is(type.name, "attention_mask") || text_is(type.name, "padding_mask")
+				? find(tensors, there, "input_values")
+				: NULL;
+			const bool is_samples = sound != NULL; // [batch, samples], or [batch, channels, samples]
 
 			if (neutral_word(role))
 				names = arena_join(a, names, ", ", arena_printf(a, "%s (%s)", type.name, neutral_word(role)));
@@ -913,10 +915,9 @@ enum status inputs_of(struct arena *a, const struct tensor_type *types, size_t c
 			}
 			if (!sound && is_mask_of_rows(type.name) && !ids)
 				sound = find(tensors, there, "input_features");
-			if (sound && sound->rank > 1 &&
-				type.rank == 2) { // [batch, samples], or [batch, frames] beside [batch, frames, bins]
+			if (sound && sound->rank > 1 && type.rank == 2) { // else [batch, frames] beside [batch, frames, bins]
 				type.dim[0] = sound->dim[0];
-				type.dim[1] = sound->dim[1];
+				type.dim[1] = sound->dim[is_samples ? sound->rank - 1 : 1];
 			}
 			if (is_encoder_cache(type.name) && type.rank > 2 && type.dim[2] < 0)
 				type.dim[2] = 0;
