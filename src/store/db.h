@@ -49,6 +49,7 @@ struct db { // all zero is closed
 	struct db_watch *watch; // db_watch.h
 	bool counted;           // among those of opened.h
 	bool shared;            // db_share: closing leaves the database open
+	char *written;          // the path of a file that is open for writing: closing makes a checkpoint (journal.h); NULL: none
 };
 
 struct db_opening {

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "store/db.h"
 #include "store/db_watch.h"
+#include "store/journal.h"
 #include "store/opened.h"
 #include "store/sql_name.h"
 
@@ -241,7 +242,9 @@ static enum status open_checked(struct db *d, struct arena *a, const struct db_o
 		return error_set(err, STATUS_FAILED, "%s: DuckDB opens the file but gives no connection",
 			how->path != NULL ? how->path : ":memory:");
 	db_watch_connection(d->watch, d->connection);
-	return shut_in(d, a, how, err);
+	if (how->write)
+		status = db_exec(d, "PRAGMA disable_checkpoint_on_shutdown", err); // db_close makes it
+	return status == STATUS_OK ? shut_in(d, a, how, err) : status;
 }
 
 // ---- which one is open -------------------------------------------------------------------------------------------
@@ -350,6 +353,8 @@ enum status db_open(struct db *d, const struct db_api *api, const struct db_open
 		status = check_descriptors(err);
 	if (status == STATUS_OK && how->source != NULL)
 		status = db_check_path(how->source, err);
+	if (status == STATUS_OK && how->path != NULL)
+		status = journal_roll_back(how->path, err);
 	if (status == STATUS_OK && (opened.watch = db_watch_begin(&how->limits, api->interrupt, err)) == NULL)
 		status = STATUS_FAILED;
 	if (status == STATUS_OK) {
@@ -357,6 +362,8 @@ enum status db_open(struct db *d, const struct db_api *api, const struct db_open
 		opened.counted = true;
 		status = open_held(&opened, &a, how, locked, err);
 	}
+	if (status == STATUS_OK && how->path != NULL && how->write)
+		opened.written = strdup(how->path);
 	arena_done(&a);
 	if (status == STATUS_OK)
 		*d = opened;
@@ -374,16 +381,40 @@ enum status db_share(struct db *d, const struct db *open, struct error *err)
 	return STATUS_OK;
 }
 
+// What was committed goes from the log into the file. Where that fails, or must not be tried, it stays in the log, which is read
+// by who opens the file next. *file: see journal_begin.
+static void checkpoint(struct db *d, int *file)
+{
+	struct arena a = { 0 };
+	struct error err = { 0 };
+
+	*file = -1;
+	if (d->written != NULL && has_log(&a, d->written) && d->api->connect(d->database, &d->connection) != DuckDBError) {
+		if (journal_begin(d, d->written, file, &err) == STATUS_OK && db_exec(d, "CHECKPOINT", &err) == STATUS_OK)
+			journal_end(d->written);
+		d->api->disconnect(&d->connection);
+	}
+	arena_done(&a);
+}
+
 void db_close(struct db *d)
 {
+	int file = -1;
+
 	if (d->shared)
 		db_watch_connection(d->watch, NULL);
 	else
 		db_watch_end(d->watch);
 	if (d->connection != NULL)
 		d->api->disconnect(&d->connection);
-	if (d->database != NULL && !d->shared)
+	d->watch = NULL;
+	if (d->database != NULL && !d->shared) {
+		checkpoint(d, &file);
 		d->api->close(&d->database);
+	}
+	if (file >= 0)
+		close(file);
+	free(d->written);
 	if (d->counted)
 		count_closed();
 	*d = (struct db){ 0 };

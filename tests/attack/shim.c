@@ -6,6 +6,8 @@
 //   SHIM_NO_PROCESS=1    no process can be started: EAGAIN
 //   SHIM_CRASH=A:WORD,.. a process with the argument A that opens a file whose path has that word writes to address 0
 //   SHIM_KILL=A:WORD     ... is killed as from outside, SIGKILL
+//   SHIM_STOP=END:N:I:PART   a process is killed, SIGKILL, in the I-th of its writes of N bytes (0: of any length) to files
+//                        whose path ends so, when PART of the bytes are written
 //   SHIM_GROW=A:WORD     ... takes memory without end
 //   SHIM_HANG=A:WORD     ... never goes on
 //   SHIM_RESOLVE=FILE    every host is 127.0.0.1, but while that file has bytes, of which each try takes one, no name is found
@@ -19,6 +21,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,13 +114,41 @@ ssize_t pread(int fd, void *out, size_t n, off_t at)
 	return is_bad(fd) ? -1 : REAL(pread)(fd, out, n, at);
 }
 
+// Is this the write in which the process is killed? *part: so many bytes are written before.
+static int is_stop(int fd, size_t n, size_t *part)
+{
+	static atomic_ulong seen;
+	const char *asked = getenv("SHIM_STOP");
+	char link[64], path[PATH_MAX], end[64];
+	unsigned long nbytes, nth;
+	ssize_t length;
+
+	if (!asked || sscanf(asked, "%63[^:]:%lu:%lu:%zu", end, &nbytes, &nth, part) != 4 || (nbytes && nbytes != n))
+		return 0;
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	length = readlink(link, path, sizeof path - 1);
+	return length >= (ssize_t)strlen(end) && !memcmp(path + length - strlen(end), end, strlen(end)) && ++seen == nth;
+}
+
 ssize_t write(int fd, const void *data, size_t n)
 {
+	size_t part;
+
+	if (is_stop(fd, n, &part)) {
+		REAL(write)(fd, data, part);
+		raise(SIGKILL);
+	}
 	return is_bad(fd) || is_full(fd) ? -1 : REAL(write)(fd, data, n);
 }
 
 ssize_t pwrite(int fd, const void *data, size_t n, off_t at)
 {
+	size_t part;
+
+	if (is_stop(fd, n, &part)) {
+		REAL(pwrite)(fd, data, part, at);
+		raise(SIGKILL);
+	}
 	return is_bad(fd) || is_full(fd) ? -1 : REAL(pwrite)(fd, data, n, at);
 }
 
