@@ -4,12 +4,13 @@
 // Writers killed in the middle of a write: what the kernel has taken of it is in the file, the rest is not. test_store_kill.c
 // kills at any time, here it is known where.
 #include "base/file.h"
+#include "base/hash.h"
 #include "store_roles.h"
 
 enum { PAGE = 4096, BLOCKS_AT = 3 * PAGE, BLOCK = 16384, LIMIT = 1 << 26 };
 
-// A writer of one row, killed as SHIM_STOP says.
-static void write_row(const char *path, const char *stop)
+// A writer of one row, killed as SHIM_STOP says; false: it was not.
+static bool write_row(const char *path, const char *stop)
 {
 	const char *options = getenv("ASAN_OPTIONS");
 	char *before = options != NULL ? strdup(options) : NULL, with[4096];
@@ -26,8 +27,9 @@ static void write_row(const char *path, const char *stop)
 	else
 		unsetenv("ASAN_OPTIONS");
 	free(before);
-	if (finish(writer) != -1)
-		fail_msg("%s: the writer was not killed", stop);
+	int code = finish(writer);
+	assert_true(code == 0 || code == -1);
+	return code == -1;
 }
 
 static void expect_rows(const char *path, int rows, const char *where)
@@ -48,11 +50,14 @@ static void expect_rows(const char *path, int rows, const char *where)
 	assert_false(file_exists(journal));
 }
 
+// A row by a writer that is not killed, which leaves nothing beside the database.
 static void begin(const char *path)
 {
-	int writer = start("write", path, "1", NULL);
+	char journal[4300];
 
-	assert_int_equal(finish(writer), 0);
+	assert_int_equal(finish(start("write", path, "1", NULL)), 0);
+	snprintf(journal, sizeof journal, "%s.journal", path);
+	assert_false(file_exists(journal));
 }
 
 // In each state of a transaction of its own: the log, the journal, blocks, the header.
@@ -66,7 +71,7 @@ static void test_stopped_writes(void **state)
 		{ "a.duckdb.journal:0:4:65536", 1 }, // half a journal; the row is in the log
 		{ "a.duckdb:16384:12:8192", 0 },     // half a block, of the run again
 		{ "a.duckdb:4096:2:0", 1 },          // all blocks, and no header
-		{ "a.duckdb:4096:2:2048", 1 },       // half of it
+		{ "a.duckdb:4096:2:16", 1 },         // its first words
 		{ "a.duckdb:4096:2:4096", 1 },       // the journal is of another state now
 	};
 	struct fixture *f = *state;
@@ -74,7 +79,7 @@ static void test_stopped_writes(void **state)
 
 	begin(f->path);
 	for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
-		write_row(f->path, at[i].stop);
+		assert_true(write_row(f->path, at[i].stop));
 		rows += at[i].rows;
 		expect_rows(f->path, rows, at[i].stop);
 	}
@@ -113,63 +118,167 @@ static int cut_blocks(char *file, size_t nbytes, const char *before, size_t befo
 	return count;
 }
 
+// What a writer leaves that is killed with all blocks written and no header.
+struct left {
+	char path[4200], wal[4300], journal[4300];
+	const char *before, *file, *log, *blocks;
+	size_t before_nbytes, nbytes, log_nbytes, blocks_nbytes;
+};
+
+static void leave(struct arena *a, const char *path, struct left *l)
+{
+	snprintf(l->path, sizeof l->path, "%s", path);
+	snprintf(l->wal, sizeof l->wal, "%s.wal", path);
+	snprintf(l->journal, sizeof l->journal, "%s.journal", path);
+	begin(path);
+	l->before = load(a, path, &l->before_nbytes);
+	assert_true(write_row(path, "a.duckdb:4096:1:0")); // of the run: no row yet
+	l->file = load(a, path, &l->nbytes);
+	l->log = load(a, l->wal, &l->log_nbytes);
+	l->blocks = load(a, l->journal, &l->blocks_nbytes);
+}
+
+// The same, cut.
+static void put_cut(struct arena *a, const struct left *l, int pages)
+{
+	char *cut = arena_alloc(a, l->nbytes);
+
+	memcpy(cut, l->file, l->nbytes);
+	assert_true(cut_blocks(cut, l->nbytes, l->before, l->before_nbytes, pages) > 10);
+	save(l->path, cut, l->nbytes);
+	save(l->wal, l->log, l->log_nbytes);
+	save(l->journal, l->blocks, l->blocks_nbytes);
+}
+
+static void expect_corrupt(const struct left *l)
+{
+	struct store s = { 0 };
+	struct error err = { 0 };
+
+	assert_int_not_equal(store_open(&s, l->path, false, &err), STATUS_OK);
+	if (strstr(err.text, "Corrupt database file") == NULL)
+		fail_msg("%s", err.text);
+	store_close(&s);
+}
+
+static void test_living(struct arena *a, const struct left *l)
+{
+	struct store s = { .lock_wait_s = 0.02 };
+	struct error err = { 0 };
+	size_t nbytes;
+
+	put_cut(a, l, 1);
+	const char *cut = load(a, l->path, &nbytes);
+	int held = open(l->path, O_RDWR | O_CLOEXEC);
+	assert_int_equal(fcntl(held, F_OFD_SETLK, &(struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET }), 0);
+	assert_int_equal(store_open(&s, l->path, false, &err), STATUS_TIMEOUT);
+	store_close(&s);
+	close(held);
+	assert_true(file_exists(l->journal));
+	assert_memory_equal(load(a, l->path, &nbytes), cut, l->nbytes);
+}
+
+// Blocks behind the end of the database.
+static void test_far(struct arena *a, const struct left *l)
+{
+	struct store s = { 0 };
+	struct error err = { 0 };
+	size_t nbytes;
+
+	put_cut(a, l, 1);
+	char *far = load(a, l->journal, &nbytes);
+	const uint64_t number = 1 << 20, hash_at = 8, head = 16;
+	memcpy(far + head + BLOCKS_AT, &number, sizeof number);
+	const uint64_t hash = fnv1a64(far + head, nbytes - head);
+	memcpy(far + hash_at, &hash, sizeof hash);
+	save(l->journal, far, nbytes);
+	(void)store_open(&s, l->path, false, &err);
+	store_close(&s);
+	assert_true(load(a, l->path, &nbytes) != NULL && nbytes < 2 * l->nbytes);
+}
+
+// An earlier state of a database that is damaged now.
+static void test_earlier(struct arena *a, const struct left *l)
+{
+	size_t nbytes, same;
+
+	unlink(l->wal);
+	unlink(l->journal);
+	save(l->path, l->before, l->before_nbytes);
+	begin(l->path);
+	char *damaged = load(a, l->path, &nbytes);
+	for (size_t at = BLOCKS_AT; at < nbytes; at += BLOCK)
+		damaged[at + PAGE] ^= 1;
+	save(l->path, damaged, nbytes);
+	save(l->journal, l->blocks, l->blocks_nbytes);
+	expect_corrupt(l);
+	assert_memory_equal(load(a, l->path, &same), damaged, nbytes);
+}
+
 static void test_cut_blocks(void **state)
 {
 	struct fixture *f = *state;
 	struct arena a = { 0 };
-	struct error err = { 0 };
-	struct store s = { 0 };
-	char wal[4300], journal[4300];
-	size_t before_nbytes, nbytes, wal_nbytes, journal_nbytes;
+	struct left l;
 
-	snprintf(wal, sizeof wal, "%s.wal", f->path);
-	snprintf(journal, sizeof journal, "%s.journal", f->path);
-	begin(f->path);
-	const char *before = load(&a, f->path, &before_nbytes);
-	write_row(f->path, "a.duckdb:4096:1:0"); // of the run: no row yet
-	const char *after = load(&a, f->path, &nbytes), *log = load(&a, wal, &wal_nbytes);
-	const char *saved = load(&a, journal, &journal_nbytes);
+	leave(&a, f->path, &l);
 	for (int pages = 1; pages < BLOCK / PAGE; pages++) {
-		char *cut = arena_alloc(&a, nbytes);
-		memcpy(cut, after, nbytes);
-		assert_true(cut_blocks(cut, nbytes, before, before_nbytes, pages) > 10);
-		save(f->path, cut, nbytes);
-		save(wal, log, wal_nbytes);
-		save(journal, saved, journal_nbytes);
+		put_cut(&a, &l, pages);
 		expect_rows(f->path, 1, "cut");
-		// Without the journal it is lost: else this test proves nothing, and the journal can go.
-		save(f->path, cut, nbytes);
-		save(wal, log, wal_nbytes);
-		assert_int_not_equal(store_open(&s, f->path, false, &err), STATUS_OK);
-		assert_non_null(strstr(err.text, "Corrupt database file"));
-		store_close(&s);
-		// Nor is one believed that is not whole, or of another state.
-		save(journal, saved, journal_nbytes - 1);
-		assert_int_not_equal(store_open(&s, f->path, false, &err), STATUS_OK);
-		store_close(&s);
-		assert_false(file_exists(journal));
-		unlink(wal);
 	}
-	// Nor is one believed of another state: with it, the damage would be another one.
-	save(f->path, before, before_nbytes);
-	begin(f->path);
-	char *damaged = load(&a, f->path, &nbytes);
-	for (size_t at = BLOCKS_AT; at < nbytes; at += BLOCK)
-		damaged[at + PAGE] ^= 1;
-	save(f->path, damaged, nbytes);
-	save(journal, saved, journal_nbytes);
-	assert_int_not_equal(store_open(&s, f->path, false, &err), STATUS_OK);
-	store_close(&s);
-	assert_memory_equal(load(&a, f->path, &before_nbytes), damaged, nbytes);
+	// Without the journal it is lost: else this test proves nothing, and journals can go.
+	put_cut(&a, &l, 1);
+	unlink(l.journal);
+	expect_corrupt(&l);
+	// One that is not whole is of a checkpoint that had not begun.
+	put_cut(&a, &l, 1);
+	save(l.journal, l.blocks, l.blocks_nbytes - 1);
+	expect_corrupt(&l);
+	assert_false(file_exists(l.journal));
+	test_living(&a, &l);
+	test_far(&a, &l);
+	test_earlier(&a, &l);
 	arena_done(&a);
+}
+
+// Every write of a row's transactions, cut behind its first page; minutes. Called by tests/store/crash_points.sh.
+static void test_every_write(void **state)
+{
+	static const char *const ends[] = { "a.duckdb", "a.duckdb.wal", "a.duckdb.journal" };
+	struct fixture *f = *state;
+	int rows = 1, count = 0;
+	char stop[64];
+
+	begin(f->path);
+	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+		for (int nth = 1;; nth++, count++) {
+			struct store s;
+			struct table t;
+			snprintf(stop, sizeof stop, "%s:0:%d:%d", ends[i], nth, i == 1 ? 16 : PAGE);
+			if (!write_row(f->path, stop))
+				break; // it had not so many
+			query(f->path, "SELECT count(*) FROM result", &s, &t);
+			const int now = atoi(t.cells[0]);
+			store_close(&s);
+			assert_in_range(now, rows, rows + 1);
+			expect_rows(f->path, now, stop);
+			rows = now;
+		}
+		rows++;
+	}
+	print_message("%d writes cut, %d rows\n", count, rows);
+	assert_true(count > 100);
 }
 
 int main(int argc, char **argv)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = { TEST(test_stopped_writes), TEST(test_cut_blocks) };
+	const struct CMUnitTest all[] = { TEST(test_every_write) };
 
 	if (argc == 4)
 		return role_write(argv[2], argv[3]);
+	if (argc == 2 && text_is(argv[1], "all"))
+		return cmocka_run_group_tests(all, NULL, NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
