@@ -135,7 +135,7 @@ ssize_t write(int fd, const void *data, size_t n)
 	size_t part;
 
 	if (is_stop(fd, n, &part)) {
-		REAL(write)(fd, data, part);
+		REAL(write)(fd, data, part < n ? part : n);
 		raise(SIGKILL);
 	}
 	return is_bad(fd) || is_full(fd) ? -1 : REAL(write)(fd, data, n);
@@ -146,7 +146,7 @@ ssize_t pwrite(int fd, const void *data, size_t n, off_t at)
 	size_t part;
 
 	if (is_stop(fd, n, &part)) {
-		REAL(pwrite)(fd, data, part, at);
+		REAL(pwrite)(fd, data, part < n ? part : n, at);
 		raise(SIGKILL);
 	}
 	return is_bad(fd) || is_full(fd) ? -1 : REAL(pwrite)(fd, data, n, at);
