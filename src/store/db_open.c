@@ -346,6 +346,7 @@ enum status db_open(struct db *d, const struct db_api *api, const struct db_open
 {
 	struct db opened = { .api = api };
 	struct arena a = { 0 };
+	bool journal_stays = false;
 	enum status status = how->path != NULL ? db_check_path(how->path, err) : STATUS_OK;
 
 	*locked = false;
@@ -354,13 +355,17 @@ enum status db_open(struct db *d, const struct db_api *api, const struct db_open
 	if (status == STATUS_OK && how->source != NULL)
 		status = db_check_path(how->source, err);
 	if (status == STATUS_OK && how->path != NULL)
-		status = journal_roll_back(how->path, err);
+		status = journal_roll_back(how->path, &journal_stays, err);
 	if (status == STATUS_OK && (opened.watch = db_watch_begin(&how->limits, api->interrupt, err)) == NULL)
 		status = STATUS_FAILED;
 	if (status == STATUS_OK) {
 		count_opened(how);
 		opened.counted = true;
 		status = open_held(&opened, &a, how, locked, err);
+		if (how->path != NULL && !*locked && !journal_stays && journal_is_there(how->path)) {
+			*locked = true; // until the next attempt
+			status = error_set(err, STATUS_FAILED, "%s: its writer was killed while it was opened", how->path);
+		}
 	}
 	if (status == STATUS_OK && how->path != NULL && how->write)
 		opened.written = strdup(how->path);

@@ -270,31 +270,49 @@ static bool lock_alone(int file)
 	return fcntl(file, F_OFD_SETLK, &whole) == 0;
 }
 
-enum status journal_roll_back(const char *database, struct error *err)
+// With a journal there. Whoever has the database open ends it himself, or found that he can do without.
+static enum status take_over(const char *journal, const char *database, bool *stays, struct error *err)
+{
+	int file = open(database, O_RDWR | O_CLOEXEC | O_NOCTTY);
+	const bool may_write = file >= 0;
+	enum status status = STATUS_OK;
+
+	if (!may_write)
+		file = open(database, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	const bool alone = file >= 0 && (!may_write || lock_alone(file));
+	if (alone && file_exists(journal))
+		status = roll_back(journal, database, file, may_write, err);
+	*stays = !may_write || (alone && status == STATUS_OK && unlink(journal) != 0 && errno != ENOENT);
+	if (file >= 0)
+		close(file);
+	return status;
+}
+
+enum status journal_roll_back(const char *database, bool *stays, struct error *err)
 {
 	struct text path = { 0 };
 	struct stat st;
 	enum status status = STATUS_OK;
 
+	*stays = false;
 	text_addf(&path, "%s" JOURNAL, database);
 	const char *journal = text_get(&path);
-	if (lstat(journal, &st) == 0 && !S_ISREG(st.st_mode)) {
+	const bool is_there = lstat(journal, &st) == 0;
+	if (is_there && S_ISREG(st.st_mode))
+		status = take_over(journal, database, stays, err);
+	else if (is_there)
 		status = error_set(
 			err, STATUS_BAD_INPUT, "%s is no regular file, and the journal of %s belongs there", journal, database);
-	} else if (lstat(journal, &st) == 0) {
-		int file = open(database, O_RDWR | O_CLOEXEC | O_NOCTTY);
-		const bool may_write = file >= 0;
-		if (!may_write)
-			file = open(database, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-		// Whoever has it open ends the journal himself, or found that he can do without.
-		const bool alone = file >= 0 && (!may_write || lock_alone(file));
-		if (alone && file_exists(journal))
-			status = roll_back(journal, database, file, may_write, err);
-		if (alone && may_write && status == STATUS_OK)
-			unlink(journal);
-		if (file >= 0)
-			close(file);
-	}
 	text_done(&path);
 	return status;
+}
+
+bool journal_is_there(const char *database)
+{
+	struct text path = { 0 };
+
+	text_addf(&path, "%s" JOURNAL, database);
+	bool is_there = file_exists(text_get(&path));
+	text_done(&path);
+	return is_there;
 }
