@@ -236,15 +236,14 @@ static enum status roll_back(const char *path, const char *database, int file, b
 	struct arena a = { 0 };
 	uint8_t pages[PAGES_NBYTES];
 	struct stat st;
-	char *data;
-	size_t nbytes;
+	char *data = NULL;
+	size_t nbytes = 0;
 	bool torn = false;
 	int failure = 0;
-	enum status status = STATUS_OK;
 
-	if (fstat(file, &st) != 0 || !read_at(file, pages, sizeof pages, 0))
-		return STATUS_OK; // DuckDB says what is wrong with it
-	status = file_read(&a, path, (size_t)st.st_size + BLOCK_NBYTES_MOST, &data, &nbytes, err);
+	if (fstat(file, &st) != 0 || !read_at(file, pages, sizeof pages, 0)) // and the journal stays
+		return error_set(err, STATUS_FAILED, "%s, whose last writer was killed, cannot be read", database);
+	enum status status = file_read(&a, path, (size_t)st.st_size + BLOCK_NBYTES_MOST, &data, &nbytes, err);
 	if (status == STATUS_OK) {
 		const struct journal j = parse(data, nbytes);
 		if (is_of(&j, pages))
