@@ -23,10 +23,10 @@
 // of them agrees): they may be a hundred times further off (in NMSE) than all are, since what is
 // huge inside of a model is rounded, too.
 //
-// So do a few offsets that many values share. What the values of a group differ by, about its mean, is judged by itself as what is
-// small is (stats/groups.h): all values are one group where their mean is far beyond what they differ by; 24 values of 100 about 0
-// beside 76 of 1e6 and more are another. Up to OFFSET_ROUNDING units of rounding of the largest value a group can be neither right
-// nor wrong, nor where the reference holds one value there but for its rounding.
+// So do a few offsets that many values share. What the values of a group differ by, about its mean, is judged by itself as what
+// is small is (stats/groups.h): all values are one group where their mean is far beyond what they differ by; 24 values of 100
+// about 0 beside 76 of 1e6 and more are another. Up to OFFSET_ROUNDING units of rounding of the largest value a group can be
+// neither right nor wrong, nor where the reference holds one value there but for its rounding.
 //
 // What no figure over values can see: an error that is small beside differences that are right, in values that form no groups.
 #include "run/judge.h"
@@ -361,7 +361,8 @@ static bool is_special(size_t i, double x, double r, enum judged_by by, struct c
 	return true;
 }
 
-// Of more elements than GROUPED_SAMPLE about so many, spread over all axes: by the fractional part of multiples of the golden ratio.
+// Of more elements than GROUPED_SAMPLE about so many, spread over all axes: by the fractional part of multiples of the golden
+// ratio.
 static bool is_in_sample(size_t i, size_t count)
 {
 	const double turn = (double)i * 0.6180339887498949;
