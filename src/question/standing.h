@@ -10,8 +10,8 @@
 #include "base/status.h"
 #include "question/row.h"
 
-// Measured by assay and judged right by a reference that the row names, with outputs from `platform`. Not yet whether anything was
-// computed: the null engine may have answered.
+// Measured by assay and judged right by a reference that the row names, with outputs from `platform`. Not yet whether anything
+// was computed: the null engine may have answered.
 bool row_is_right_on(const struct row *r, const char *platform);
 // The same of the platform that was asked for, by an engine that computes. The null engine counts only where platform null was
 // asked for.
