@@ -11,16 +11,22 @@ start()
 	ticks=
 	started="$started $parent"
 	until_true a_page_is_there "$parent"
-	all=$(below "$parent")
+	below "$parent"
+	all=${below[*]}
 	started="$started $all"
 }
 
-# Those processes of the browser that show pages; which of them shows ours cannot be seen from outside.
+# $pages: those processes of the browser that show pages, by the last look; which of them shows ours cannot be seen from outside.
 pages()
 {
-	for p in $(below "$browser"); do
-		{ tr '\0' ' ' <"/proc/$p/cmdline"; } 2>/dev/null | grep -Eq -e '--type=renderer|-contentproc.* tab' && echo "$p"
-	done
+	local p words
+	pages=
+	below "$browser"
+	for p in "${below[@]}"; do
+		mapfile -d '' -t words <"/proc/$p/cmdline" || continue
+		words=${words[*]}
+		case $words in *--type=renderer* | *-contentproc*' tab'*) pages="$pages $p" ;; esac
+	done 2>/dev/null
 }
 
 # The page is at work: waiting for it takes the cell next to no processor time, one run after the other does. What it took before there
@@ -28,7 +34,8 @@ pages()
 a_page_is_there()
 {
 	a_browser_runs "$1" || return 1
-	[ -n "$(pages)" ] || return 1
+	pages
+	[ -n "$pages" ] || return 1
 	{ read -r line <"/proc/$cell/stat"; } 2>/dev/null || return 1
 	# shellcheck disable=SC2086
 	set -- ${line##*) }
@@ -41,7 +48,9 @@ a_page_is_there()
 pages_die()
 {
 	for _ in $(seq 30); do
-		for p in $(pages); do
+		look
+		pages
+		for p in $pages; do
 			kill -9 "$p" 2>/dev/null || true
 		done
 		sleep 0.1
@@ -62,51 +71,102 @@ ended()
 	[ -z "$left" ] || fail "left behind: $left"
 }
 
-any=
-for kind in chromium firefox; do
-	(needs wasm $kind) || { skip_part "$kind"; continue; }
-	any=1
-	on=cpu:$kind
-
-	echo "$kind: The whole browser dies"
-	# The whole browser dies.
+# Which browser is asked is $kind.
+the_browser_dies()
+{
 	start
 	kill -9 "$browser"
 	ended failed 'died of signal 9'
+}
 
-	echo "$kind: The process of the page dies"
-	# The process of the page dies, the browser lives.
+# The browser lives.
+the_page_dies()
+{
 	start
 	pages_die
 	ended failed 'page was closed or reloaded, or its process died|died of signal|ended with exit code'
+}
 
-	if [ $kind = chromium ] || [ -n "${ASSAY_LONG-}" ]; then # what follows is the parent's doing, whichever browser it is
-		echo "$kind: It is closed in order"
-		# It is closed in order.
-		start
-		kill -TERM "$browser"
-		ended failed 'ended with exit code|died of signal 15|page was closed'
+it_is_closed_in_order()
+{
+	start
+	kill -TERM "$browser"
+	ended failed 'ended with exit code|died of signal 15|page was closed'
+}
 
-		echo "$kind: It hangs"
-		# It hangs: all of it stops.
-		start --timeout 40
-		for p in $browser $(below "$browser"); do
-			kill -STOP "$p" 2>/dev/null || true
-		done
-		ended timeout 'not finished when the limit'
-	fi
+# All of it stops.
+it_hangs()
+{
+	start --timeout 50
+	look
+	below "$browser"
+	for p in "$browser" "${below[@]}"; do
+		kill -STOP "$p" 2>/dev/null || true
+	done
+	ended timeout 'not finished when the limit'
+}
 
-	echo "$kind: assay itself is killed"
-	# assay itself is killed: nobody is left to end the browser but the kernel.
+# Nobody is left to end the browser but the kernel. What a killed run left goes with the next one.
+assay_is_killed()
+{
 	start
 	kill -9 "$parent"
 	wait "$parent" 2>/dev/null || true
 	until_true none_of "$all"
+	code 0 "$ASSAY" run "$model" --on null --runs 3 --json
+	left=$(find "$ASSAY_CACHE/run" -mindepth 1 2>/dev/null || true)
+	[ -z "$left" ] || fail "left behind: $left"
+}
+
+# one CASE: with a cache and a database of its own, which knows the browsers already.
+one()
+{
+	local own=$work.$kind.$1
+	cp -r "$work" "$own"
+	work=$own started=
+	trap cleanup EXIT
+	trap 'exit 1' TERM
+	export ASSAY_CACHE=$work/cache ASSAY_DB=$work/assay.duckdb
+	echo "$kind: $1"
+	"$1"
+}
+
+# Most of the time of two cases nothing happens: one waits for its limit, the other, where the browser is Firefox, for the minute in which
+# a page may say nothing. They begin first and go on beside the others, of which each is mostly a browser that starts.
+waiting=
+all_end()
+{
+	# shellcheck disable=SC2086
+	[ -z "$waiting" ] || kill $waiting 2>/dev/null || true
+	wait
+	cleanup
+}
+trap all_end EXIT
+any=
+for kind in firefox chromium; do
+	status=0
+	(needs wasm $kind) || status=$?
+	[ "$status" != 77 ] || { skip_part "$kind"; continue; }
+	[ "$status" = 0 ] || exit 1
+	any=1
+	on=cpu:$kind
+	cases="the_page_dies the_browser_dies assay_is_killed"
+	if [ $kind = chromium ] || [ -n "${ASSAY_LONG-}" ]; then # these are the parent's doing, whichever browser it is
+		cases="it_hangs $cases it_is_closed_in_order"
+	fi
+	for each in $cases; do
+		case $kind:$each in
+		*:it_hangs | firefox:the_page_dies)
+			(one "$each") &
+			waiting="$waiting $!"
+			;;
+		*) (one "$each") ;;
+		esac
+	done
 done
 [ -n "$any" ] || exit 77
-# What a killed run left goes with the next one.
-code 0 "$ASSAY" run "$model" --on null --runs 3 --json
-left=$(find "$ASSAY_CACHE/run" -mindepth 1 2>/dev/null || true)
-[ -z "$left" ] || fail "left behind: $left"
+for each in $waiting; do
+	wait "$each" || exit 1
+done
 echo good
 [ "$skipped_parts" = 0 ] || exit 77

@@ -34,21 +34,23 @@ needs()
 	fail "$2 is installed, and detect does not list it for $1: $why"
 }
 
-# Every process below PID.
+# below PID: $below is every process below it, by the last look.
 below()
 {
-	local c
-	for c in $(child_of "$1"); do
-		echo "$c"
-		below "$c"
+	local i
+	below=("$1")
+	for ((i = 0; i < ${#below[@]}; i++)); do
+		# shellcheck disable=SC2206
+		below+=(${children[${below[i]}]-})
 	done
+	below=("${below[@]:1}")
 }
 
 # a_browser_runs PID: the cell of this run has a browser; its first process is in $browser.
 a_browser_runs()
 {
 	in_cell "$1" || return 1
-	browser=$(child_of "$cell" | head -1)
+	read -r browser _ <<<"${children[$cell]-}"
 	[ -n "$browser" ]
 }
 

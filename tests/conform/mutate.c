@@ -119,8 +119,8 @@ struct tally {
 	size_t *owner, case_count;
 };
 
-// Is the case built at all? A mutant that cannot be built is dead and needs no engine.
-static bool is_built(const char *folder)
+// How many nodes the case's graph has; 0 where it is not built: a mutant that cannot be built is dead and needs no engine.
+static size_t nodes_of(const char *folder)
 {
 	struct arena a = { 0 };
 	struct checkpoint c = { 0 };
@@ -129,10 +129,11 @@ static bool is_built(const char *folder)
 	struct graph *g = graph_new(NULL);
 	bool built = !__real_conform_materialise(&made, &a, folder, NULL) && !checkpoint_open(&c, made, NULL) &&
 		!arch_resolve(&s, &a, &c, NULL) && !arch_build(s, &c, &arch_whole, g, NULL) && !graph_finish(g, NULL);
+	const size_t nodes = built ? (size_t)g->node_count : 0;
 	graph_free(g);
 	checkpoint_close(&c);
 	arena_done(&a);
-	return built;
+	return nodes;
 }
 
 // What config.json of each case says; "" where there is none.

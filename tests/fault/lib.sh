@@ -77,27 +77,31 @@ gone()
 	[ -z "$state" ] || [ "$state" = Z ] || [ "$state" = X ]
 }
 
-# child_of PID: prints the numbers of its children. Reads only, no program is started: a look must be quick on a busy machine too.
-child_of()
+# look: ${children[PID]} has the numbers of every process's children, as they are now. Reads only, no program is started: a look must be
+# quick on a busy machine too, and there is one for all that is asked of it.
+look()
 {
 	local s line
+	children=()
 	for s in /proc/[0-9]*/stat; do
-		{ read -r line <"$s"; } 2>/dev/null || continue
-		set -- "$1" ${line##*) }                 # state, parent, ...
-		[ "$3" != "$1" ] || { s=${s#/proc/}; echo "${s%/stat}"; }
-	done
+		read -r line <"$s" || continue
+		# shellcheck disable=SC2086
+		set -- ${line##*) }                      # state, parent, ...
+		s=${s#/proc/}
+		[ -z "${2-}" ] || children[$2]+=" ${s%/stat}"
+	done 2>/dev/null
 }
 
 # in_cell PID: it has a child for a cell, the guard, and that one a child, $cell, that does the work. Its command line says "cell" and nothing
-# behind it; "cell --probe ENGINE", which looks for devices before the first cell is started, is another thing.
+# behind it; "cell --probe ENGINE", which looks for devices before the first cell is started, is another thing. It leaves the look.
 in_cell()
 {
 	local c words
-	for c in $(child_of "$1"); do
+	look
+	for c in ${children[$1]-}; do
 		{ mapfile -d '' -t words <"/proc/$c/cmdline"; } 2>/dev/null || continue
 		if [ "${#words[@]}" -eq 2 ] && [ "${words[1]}" = cell ]; then
-			cell=$(child_of "$c")
-			cell=${cell%%$'\n'*}
+			read -r cell _ <<<"${children[$c]-}"
 			[ -z "$cell" ] || return 0
 		fi
 	done
