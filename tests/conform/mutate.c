@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "question/cell.h"
 #include "conform/case.h"
+#include "onnx/inside.h"
 
 static char mutated_type[64], mutated_trait[64];
 
@@ -115,8 +116,9 @@ struct mutant {
 struct tally {
 	struct mutant *mutants;
 	size_t count;
-	struct conform_case *cases; // of each mutant, one mutant's behind the other's
-	size_t *owner, case_count;
+	struct conform_case
+		*cases; // of each mutant, one mutant's behind the other's; those of few nodes first, which open sooner
+	size_t *owner, *nodes, case_count;
 };
 
 // How many nodes the case's graph has; 0 where it is not built: a mutant that cannot be built is dead and needs no engine.
@@ -164,13 +166,18 @@ static void add_mutant(struct tally *t, struct arena *a, const char *work, const
 	for (size_t i = 0; i < count && !m->killed; i++) {
 		if (strcmp(cases[i].model_type, type) != 0 && !strstr(texts[i], quoted))
 			continue;
-		m->killed = !is_built(cases[i].folder);
-		struct conform_case *c = &t->cases[t->case_count];
-		*c = cases[i];
-		c->folder = arena_printf(a, "%s/%s", folder, cases[i].name);
-		if (symlink(cases[i].folder, c->folder))
+		size_t nodes = nodes_of(cases[i].folder), at = t->case_count++;
+		m->killed = !nodes;
+		for (; at > begin && t->nodes[at - 1] > nodes; at--) {
+			t->cases[at] = t->cases[at - 1];
+			t->nodes[at] = t->nodes[at - 1];
+		}
+		t->cases[at] = cases[i];
+		t->cases[at].folder = arena_printf(a, "%s/%s", folder, cases[i].name);
+		t->nodes[at] = nodes;
+		t->owner[t->case_count - 1] = t->count;
+		if (symlink(cases[i].folder, t->cases[at].folder))
 			abort();
-		t->owner[t->case_count++] = t->count;
 	}
 	if (m->killed)
 		t->case_count = begin;
@@ -237,6 +244,7 @@ int main(int argc, char **argv)
 	t.mutants = ARENA_ARRAY(&a, arch_row_count * 64, struct mutant);
 	t.cases = ARENA_ARRAY(&a, arch_row_count * 64 * 8 + count * 64, struct conform_case);
 	t.owner = ARENA_ARRAY(&a, arch_row_count * 64 * 8 + count * 64, size_t);
+	t.nodes = ARENA_ARRAY(&a, arch_row_count * 64 * 8 + count * 64, size_t);
 	for (size_t i = 0; i < arch_row_count; i++) {
 		const struct arch *row = &arch_rows[i];
 		if (!wanted(row->model_type, argc, argv))
