@@ -22,7 +22,8 @@ enum {
 	ITERATION_AT = 8,
 	BLOCK_COUNT_AT = 32,
 	BLOCK_NBYTES_AT = 40,
-	BLOCK_NBYTES_MOST = 1 << 18
+	BLOCK_NBYTES_MOST = 1 << 18,
+	JOURNAL_MOST = 64 << 20
 };
 
 // Words of the machine, as DuckDB's own are. Behind it are the pages, then each block with its number before it.
@@ -93,7 +94,7 @@ static bool add_blocks(struct text *out, const struct table *t, int file, uint64
 	uint8_t *block = arena_alloc(&a, nbytes);
 	bool can_read = true;
 
-	for (size_t i = 0; i < t->row_count && can_read; i++) {
+	for (size_t i = 0; i < t->row_count && can_read && out->length < JOURNAL_MOST; i++) {
 		const uint64_t number = (uint64_t)table_integer(t, i, "block_id");
 		if (table_integer(t, i, "free_blocks") == 0)
 			continue;
@@ -102,7 +103,7 @@ static bool add_blocks(struct text *out, const struct table *t, int file, uint64
 		text_add_bytes(out, block, nbytes);
 	}
 	arena_done(&a);
-	return can_read;
+	return can_read && out->length < JOURNAL_MOST;
 }
 
 static enum status write_journal(const char *path, const struct text *behind, struct error *err)
@@ -243,7 +244,7 @@ static enum status roll_back(const char *path, const char *database, int file, b
 
 	if (fstat(file, &st) != 0 || !read_at(file, pages, sizeof pages, 0)) // and the journal stays
 		return error_set(err, STATUS_FAILED, "%s, whose last writer was killed, cannot be read", database);
-	enum status status = file_read(&a, path, (size_t)st.st_size + BLOCK_NBYTES_MOST, &data, &nbytes, err);
+	enum status status = file_read(&a, path, JOURNAL_MOST + BLOCK_NBYTES_MOST, &data, &nbytes, err);
 	if (status == STATUS_OK) {
 		const struct journal j = parse(data, nbytes);
 		if (is_of(&j, pages))

@@ -30,11 +30,11 @@ ln -s "$work/secret" folder/sample.csv
 refused 'sample.csv is no regular file' "$ASSAY" import folder --db new.duckdb
 # Read where they are: 1.4 GB of 30 million equal samples, 1 GB of a text of 60 MB and of 4 million events whose numbers stand twice
 # 150 MB. A file says of itself how many rows it has, and how long its texts are.
-forge many "INSERT INTO sample SELECT 1, 3, 0, 1.0 FROM range(16777217)"
-bounded 1 1 100 "$ASSAY" report --db many.duckdb
-has err 'many.duckdb: its table sample has 167772[0-9]* rows; at most 16777216 are read'
-rm many.duckdb
-if [ -n "${ASSAY_LONG:-}" ]; then
+if [ -n "${ASSAY_LONG:-}" ]; then # of a million runs always, see below
+	forge many "INSERT INTO sample SELECT 1, 3, 0, 1.0 FROM range(16777217)"
+	bounded 1 1 100 "$ASSAY" report --db many.duckdb
+	has err 'many.duckdb: its table sample has 167772[0-9]* rows; at most 16777216 are read'
+	rm many.duckdb
 	forge halves "UPDATE event SET id = id + 4000000000; INSERT INTO event SELECT e.* REPLACE (i // 2 AS id) FROM (FROM event LIMIT 1) e, range(4100000) r(i)"
 	bounded 1 2 100 "$ASSAY" report --db halves.duckdb
 	has err '2050000 of the rows of its table event stand twice, by id'
