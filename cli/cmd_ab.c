@@ -420,7 +420,8 @@ static enum status begin(struct command_line *l, struct job *jobs, size_t count,
 		for (int k = 0; k < 2; k++)
 			if (jobs[i].ab.side[k].target.platform)
 				targets[target_count++] = jobs[i].ab.side[k].target;
-	json_t *platforms = detect_platforms(targets, target_count, false);
+	const struct probe_limits limits = { .timeout_s = l->cells.matrix.question.timeout_s, .stop = &cli_stop };
+	json_t *platforms = detect_platforms(targets, target_count, false, &limits);
 	for (size_t i = 0; i < count; i++)
 		for (int k = 0; k < 2; k++)
 			if (jobs[i].ab.side[k].target.platform)

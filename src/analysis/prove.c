@@ -55,9 +55,9 @@ static const char *device_of(struct checkup *c, const struct target *t, const js
 }
 
 // Sets the target's device to one that is here. False: there is none, and the check says why.
-static bool check_loads(struct checkup *c, struct target *t)
+static bool check_loads(struct checkup *c, struct target *t, const struct probe_limits *l)
 {
-	json_t *probe = cell_probe(route_backend(t->route), route_provider(t->route)->build);
+	json_t *probe = cell_probe(route_backend(t->route), route_provider(t->route)->build, l);
 	const char *version = json_string_value(json_object_get(probe, "version"));
 	const char *own = json_string_value(json_object_get(json_object_get(probe, "absent"), t->route->provider));
 	const char *why = own ? own : json_string_value(json_object_get(probe, "reason"));
@@ -175,6 +175,7 @@ static enum status run_model(
 void prove_route(struct checkup *c, const struct target *target, double timeout_s, const struct cell_watch *watch)
 {
 	struct question q = { .synthetic = true, .sequence = SEQUENCE, .runs = 1, .no_conform = true, .timeout_s = timeout_s };
+	const struct probe_limits limits = { .timeout_s = timeout_s, .stop = watch ? watch->stop : NULL };
 	struct target t = *target;
 	struct error err = { 0 };
 
@@ -182,7 +183,7 @@ void prove_route(struct checkup *c, const struct target *target, double timeout_
 		checkup_add(c, CHECK_NONE, "runs", NULL, "not tried: what is wrong above comes first");
 		return;
 	}
-	if (!check_loads(c, &t))
+	if (!check_loads(c, &t, &limits))
 		checkup_add(c, CHECK_NONE, "runs", NULL, "not tried: there is no device");
 	else if (run_model(c, &t, &q, watch, &err))
 		checkup_add(c, CHECK_BAD, "runs", NULL, "%s", err.text);

@@ -235,6 +235,7 @@ enum status session_option_word(
 // XDG_DATA_HOME/assay/engines, the build tree's dependency folder, the system loader. In each, FOLDER/BUILD/ goes first; a build
 // without a dash in its name is also found in FOLDER itself ("onnxruntime" is the plain one, "onnxruntime-gpu" is not to be
 // taken for it). `pattern` is a glob of the file name, "libonnxruntime.so.*"; the newest match wins. `path` is in `a`.
+// UNAVAILABLE: none (*path is NULL), or the newest is no regular file (*path is its name), which might be waited for.
 enum status library_find(struct arena *a, const char *build, const char *pattern, const char **path, struct error *err);
 enum status library_open(
 	struct arena *a, const char *build, const char *pattern, void **handle, const char **path, struct error *err);
@@ -242,6 +243,13 @@ enum status library_open(
 // calls few. One that is not there ends the process then; names and versions of libraries are looked at here all the same.
 enum status library_open_lazily(
 	struct arena *a, const char *build, const char *pattern, void **handle, const char **path, struct error *err);
+// dlopen of a path, which must be a regular file, or of a soname, for the system's loader; `binding` RTLD_NOW or RTLD_LAZY,
+// always RTLD_LOCAL. NULL: *why, in `a`, says why.
+void *library_load(struct arena *a, const char *file, int binding, const char **why);
+// A library runs code of its own while it is loaded, and may not come back from it: the listener is told its name before, and
+// NULL behind. library_loading is for those that an engine loads when it is asked to.
+void library_set_loading(void (*listener)(const char *file));
+void library_loading(const char *file);
 // The folders that are looked in, in order, one a line with a mark whether they exist.
 void library_search_path(struct text *out);
 

@@ -8,6 +8,7 @@
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -135,6 +136,17 @@ static const char *newest(struct places *p, size_t place, const char *build, con
 		: newest_of(p->arena, folder, NULL, pattern, NULL);
 }
 
+// Looked at and not opened: to open a FIFO is to wait for somebody who writes. The loader opens it again: who exchanges it
+// meanwhile may write into the folder of an engine. NULL: it is one, or it is not there, which the loader says best.
+static const char *irregular(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) || S_ISREG(st.st_mode))
+		return NULL;
+	return S_ISDIR(st.st_mode) ? "a folder" : S_ISFIFO(st.st_mode) ? "a named pipe" : "a special file";
+}
+
 enum status library_find(struct arena *a, const char *build, const char *pattern, const char **path, struct error *err)
 {
 	struct places p = { .arena = a };
@@ -144,7 +156,9 @@ enum status library_find(struct arena *a, const char *build, const char *pattern
 	find_places(&p);
 	for (size_t i = 0; i < p.count; i++)
 		if ((*path = newest(&p, i, build, pattern)))
-			return STATUS_OK;
+			return !irregular(*path) ? STATUS_OK
+						 : error_set(err, STATUS_UNAVAILABLE, "%s is %s and no file: it is not opened",
+							   *path, irregular(*path));
 	for (size_t i = 0; i < p.count; i++)
 		if (!p.system[i])
 			text_addf(&looked, "%s%s", looked.length ? ", " : "", p.folder[i]);
@@ -155,21 +169,45 @@ enum status library_find(struct arena *a, const char *build, const char *pattern
 	return st;
 }
 
+static void (*loading)(const char *file);
+
+void library_set_loading(void (*listener)(const char *file))
+{
+	loading = listener;
+}
+
+void library_loading(const char *file)
+{
+	if (loading)
+		loading(file);
+}
+
+void *library_load(struct arena *a, const char *file, int binding, const char **why)
+{
+	const char *odd = strchr(file, '/') ? irregular(file) : NULL, *words;
+	void *handle;
+
+	*why = odd ? arena_printf(a, "it is %s and no file", odd) : NULL;
+	if (odd)
+		return NULL;
+	library_loading(file);
+	if (!(handle = dlopen(file, binding | RTLD_LOCAL)))
+		*why = arena_strdup(a, (words = dlerror()) ? words : "no reason given");
+	library_loading(NULL);
+	return handle;
+}
+
 static enum status open_found(
 	struct arena *a, const char *build, const char *pattern, int binding, void **handle, const char **path, struct error *err)
 {
-	const char *file;
+	const char *file, *why;
 	enum status st = library_find(a, build, pattern, &file, err);
 
 	if (st)
 		return st;
-	*handle = dlopen(file, binding | RTLD_LOCAL);
-	if (!*handle) {
-		// Its words name the missing soname. The next folder is not tried: another version would answer for this one.
-		const char *why = dlerror();
-
-		return error_set(err, STATUS_UNAVAILABLE, "%s cannot be opened: %s", file, why ? why : "no reason given");
-	}
+	// Its words name the missing soname. The next folder is not tried: another version would answer for this one.
+	if (!(*handle = library_load(a, file, binding, &why)))
+		return error_set(err, STATUS_UNAVAILABLE, "%s cannot be opened: %s", file, why);
 	*path = file;
 	return STATUS_OK;
 }

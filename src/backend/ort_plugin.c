@@ -36,7 +36,7 @@ enum status ort_plugin_load(struct arena *a, const struct ort_library *l, OrtEnv
 		return error_set(err, STATUS_UNAVAILABLE,
 			"ONNX Runtime %s takes no provider from a library of its own; 1.%d and later do", l->text, PLUGIN_API);
 	if ((st = library_find(a, p->build, p->pattern, path, &why)))
-		return error_set(err, st, "%s; `assay setup %s` brings it", why.text, p->setup);
+		return error_set(err, st, *path ? "%s" : "%s; `assay setup %s` brings it", why.text, p->setup);
 	for (size_t i = 0; i < plugin_count; i++)
 		if (plugins[i].env == env && text_is(plugins[i].registered, p->registered)) {
 			*path = plugins[i].path;
@@ -44,8 +44,11 @@ enum status ort_plugin_load(struct arena *a, const struct ort_library *l, OrtEnv
 		}
 	if (plugin_count == PLUGINS)
 		return error_set(err, STATUS_UNAVAILABLE, "more than %d libraries of providers in one process", PLUGINS);
-	if ((st = ort_check(l->api, l->api->RegisterExecutionProviderLibrary(env, p->registered, *path),
-		     "registering the provider", &why)))
+	library_loading(*path);
+	st = ort_check(
+		l->api, l->api->RegisterExecutionProviderLibrary(env, p->registered, *path), "registering the provider", &why);
+	library_loading(NULL);
+	if (st)
 		return error_set(err, STATUS_UNAVAILABLE, "%s cannot be used by ONNX Runtime %s: %s", *path, l->text, why.text);
 	plugins[plugin_count].env = env;
 	plugins[plugin_count].registered = p->registered;

@@ -11,33 +11,23 @@
 
 // ---- libraries ----------------------------------------------------------------------------------------------------------
 
-static void *open_at(const char *path, const char **why, struct arena *a)
-{
-	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-
-	if (!handle) {
-		const char *text = dlerror();
-		*why = arena_strdup(a, text ? text : "no reason given");
-	}
-	return handle;
-}
-
 void *vendor_open(struct arena *a, const struct vendor *v, const char *soname, const char **why)
 {
 	const char *patterns[] = { arena_printf(a, "*/lib/%s", soname), soname }, *path;
 	struct error ignored;
 	void *handle;
 
-	*why = NULL;
-	for (size_t i = 0; i < 2; i++)
-		if (!library_find(a, v->folder ? v->folder : "vendor", patterns[i], &path, &ignored))
-			return open_at(path, why, a); // another copy would answer for this one
-	if ((handle = open_at(soname, why, a)))
+	for (size_t i = 0; i < 2; i++) {
+		library_find(a, v->folder ? v->folder : "vendor", patterns[i], &path, &ignored);
+		if (path) // also where it cannot be opened: another copy would answer for this one
+			return library_load(a, path, RTLD_NOW, why);
+	}
+	if ((handle = library_load(a, soname, RTLD_NOW, why)))
 		return handle;
 	for (const char *const *place = v->places; place && *place; place++) {
 		path = arena_printf(a, "%s/%s", *place, soname);
 		if (file_exists(path))
-			return open_at(path, why, a);
+			return library_load(a, path, RTLD_NOW, why);
 	}
 	return NULL;
 }

@@ -23,6 +23,7 @@ int cell_child_probe(const char *engine_build)
 
 	text_done(&line);
 	list.arena = &arena;
+	library_set_loading(say_loading);
 	say_phase("engine");
 	if (!st)
 		st = b ? backend_devices(b, slash ? slash + 1 : b->providers->build, &list, &err)

@@ -58,6 +58,16 @@ void say_error(enum status status, const char *text)
 	text_done(&clean);
 }
 
+void say_loading(const char *file)
+{
+	struct text clean = { 0 };
+
+	if (file)
+		visible_clean(&clean, file, strlen(file));
+	say(json_pack("{s:s, s:s?}", "event", "loading", "library", file ? text_get(&clean) : NULL));
+	text_done(&clean);
+}
+
 void say_notice(const char *text)
 {
 	struct text clean = { 0 };

@@ -33,6 +33,8 @@ bool say_meet(const char *gate);
 // {"event":name,"nodes":nodes}, unless the parent would not keep so long a list: then false, and nothing is said.
 bool say_nodes(const char *name, json_t *nodes);
 void say_notice(const char *text); // words for the person that waits
+// A library is being loaded, and runs code of its own; NULL: it is loaded.
+void say_loading(const char *file);
 // {"event":"memory",...}: what /proc/self/smaps_rollup says now, and the largest resident set so far; nothing where there is
 // neither.
 void say_memory(const char *phase);

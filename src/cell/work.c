@@ -843,6 +843,7 @@ int cell_child(const struct cell_dictation *dictation)
 	enum status st = child_begin(&line, &err);
 
 	backend_set_notice(say_notice);
+	library_set_loading(say_loading);
 	w.dictation = dictation;
 	if (!st)
 		st = request_parse(&w.ask, &w.arena, text_get(&line), line.length, &err);

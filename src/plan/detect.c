@@ -15,6 +15,7 @@ enum { PROBES_MOST = 32, DRIVERS_MOST = 8 };
 struct probe {
 	const struct backend *backend;
 	const char *build;
+	const struct probe_limits *limits;
 	pthread_t thread;
 	bool threaded;
 	json_t *answer;
@@ -22,6 +23,7 @@ struct probe {
 
 struct asked_driver {
 	const char *name;
+	const struct probe_limits *limits;
 	pthread_t thread;
 	bool threaded;
 	json_t *answer;
@@ -43,6 +45,7 @@ struct wanted {
 	const struct target *targets;
 	size_t target_count;
 	bool fallback;
+	const struct probe_limits *limits; // of each probe; may be NULL
 };
 
 static bool wants_for(const struct wanted *w, const struct target *t, const struct platform *p)
@@ -82,14 +85,14 @@ static bool wants_route(const struct wanted *w, const struct platform *p, const 
 static void *probe_thread(void *context)
 {
 	struct probe *p = context;
-	p->answer = cell_probe(p->backend, p->build);
+	p->answer = cell_probe(p->backend, p->build, p->limits);
 	return NULL;
 }
 
 static void *driver_thread(void *context)
 {
 	struct asked_driver *d = context;
-	d->answer = cell_driver(d->name);
+	d->answer = cell_driver(d->name, d->limits);
 	return NULL;
 }
 
@@ -133,6 +136,7 @@ static void probe_routes(struct probes *all, const struct wanted *wanted, bool f
 			struct probe *probe = &all->of[all->count++];
 			probe->backend = route_backend(r);
 			probe->build = route_provider(r)->build;
+			probe->limits = wanted->limits;
 			probe->threaded = pthread_create(&probe->thread, NULL, probe_thread, probe) == 0;
 			if (!probe->threaded)
 				probe_thread(probe);
@@ -150,6 +154,7 @@ static void probe_all(struct probes *all, const struct wanted *wanted)
 			continue;
 		struct asked_driver *d = &all->drivers[all->driver_count++];
 		d->name = driver_name(i);
+		d->limits = wanted->limits;
 		d->threaded = pthread_create(&d->thread, NULL, driver_thread, d) == 0;
 		if (!d->threaded)
 			driver_thread(d);
@@ -317,11 +322,11 @@ static json_t *detect_wanted(const struct wanted *wanted, const struct machine *
 	return out;
 }
 
-json_t *detect_platforms(const struct target *targets, size_t count, bool fallback)
+json_t *detect_platforms(const struct target *targets, size_t count, bool fallback, const struct probe_limits *l)
 {
 	struct arena a = { 0 };
 	struct machine machine;
-	const struct wanted some = { .targets = targets, .target_count = count, .fallback = fallback };
+	const struct wanted some = { .targets = targets, .target_count = count, .fallback = fallback, .limits = l };
 	machine_detect(&machine, &a);
 	json_t *out = detect_wanted(&some, &machine, &a), *platform, *device;
 	size_t i, k;

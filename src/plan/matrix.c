@@ -405,7 +405,9 @@ enum status matrix_plan(struct matrix *m, const char *const *models, size_t mode
 		m->event(m->context,
 			&(struct matrix_event){
 				.kind = MATRIX_PROGRESS, .text = "looking at the engines", .seconds_left = (double)NAN });
-	m->platforms = detect_platforms(m->looks_at_all ? NULL : m->targets, m->looks_at_all ? 0 : m->target_count, m->fallback);
+	const struct probe_limits limits = { .timeout_s = m->question.timeout_s, .stop = m->stop };
+	m->platforms = m->looks_at_all ? detect_platforms(NULL, 0, m->fallback, &limits)
+				       : detect_platforms(m->targets, m->target_count, m->fallback, &limits);
 	plan_choose(m->targets, m->target_count, m->platforms, &m->arena);
 	make_cells(m);
 	return STATUS_OK;

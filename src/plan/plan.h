@@ -179,11 +179,13 @@ json_t *plan_json(const struct cell_result *r);
 
 // detect.c: {"machine": {...}, "platforms": [...]} of `detect --json`, and its second half alone. One probe child an engine,
 // all at once; no engine is loaded here.
+// `l`: of each probe (run/cell.h); NULL: a minute.
+struct probe_limits;
 json_t *detect_all(void);
 json_t *detect_some(const char *const *names, size_t count); // of platforms by name, each in the table; 0: all
 // Without the facts of single devices. With targets only what they need is asked: their platforms, with `fallback` those of their
 // chains too, each route only until one has a device; without, everything.
-json_t *detect_platforms(const struct target *targets, size_t count, bool fallback);
+json_t *detect_platforms(const struct target *targets, size_t count, bool fallback, const struct probe_limits *l);
 // How fast memory is, measured now, for about three seconds, with every CPU that this process may use.
 enum status detect_bandwidth(json_t **out, struct error *err);
 

@@ -16,6 +16,7 @@
 //                                           {"event":"meet","gate":"start"}: of --together: it waits for a byte on its
 //                                           fd 0, 'y' or 'n'; "end": it goes on with runs until that byte
 //                                           {"event":"loop","timed":[NS,NS],"busy":[NS,NS]}: of the same, by CLOCK_MONOTONIC
+//                                           {"event":"loading","library":"..."}: runs code of its own; null: it is loaded
 //                                           {"event":"done"}  {"event":"notice","text":"..."}
 // Outputs do not go through the pipe: the child writes them as safetensors to request.outputs_path, the parent judges.
 // Anything on fd 3 that is not such a line, an exit without "done", a signal: verdict crashed or failed, with the cause.
@@ -57,14 +58,21 @@ const char *cell_key(const struct cell *c, struct arena *a);
 enum status cell_run(
 	const struct cell *c, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err);
 
+// How long asking an engine or a driver may take: what they load runs code of its own. timeout_s: at most a minute is given
+// anyway; 0: that. `stop` may be NULL: non-zero ends it.
+struct probe_limits {
+	double timeout_s;
+	volatile sig_atomic_t *stop;
+};
+
 // Runs a probe child and returns
 // {"engine","build","verdict","reason","version","library","devices":[{"provider","name","description","emulated",
 // "compiles_only","features","facts"}],"absent":{PROVIDER: REASON}}; never NULL. `reason`: why the whole build is not available.
-json_t *cell_probe(const struct backend *b, const char *build);
+json_t *cell_probe(const struct backend *b, const char *build, const struct probe_limits *l);
 
 // `assay cell --driver NAME` in a child: what a vendor's library says, or {"error": "..."} also when the child crashed or hung;
 // never NULL.
-json_t *cell_driver(const char *name);
+json_t *cell_driver(const char *name, const struct probe_limits *l);
 
 // The program that children are started from: ASSAY_PROGRAM, else this one where it is assay itself, else beside or below this
 // library or program.

@@ -150,6 +150,10 @@ static bool hear_event(struct heard *h, const char *name, json_t *event)
 			h->watch->notice(h->watch->context, text);
 		return text != NULL;
 	}
+	if (text_is(name, "loading")) {
+		h->loading = arena_strdup(h->arena, json_string_value(json_object_get(event, "library")));
+		return true;
+	}
 	if (text_is(name, "row"))
 		return row_from_json(&h->row, h->arena, event, NULL) == STATUS_OK;
 	if (text_is(name, "meet"))
@@ -296,6 +300,7 @@ static enum verdict end_of(const struct heard *h, const struct child_report *r, 
 {
 	struct arena *a = h->arena;
 	const char *words = last_words(a, &r->output);
+	double limit_s;
 
 	switch (r->end) {
 	case CHILD_STOPPED:
@@ -303,8 +308,13 @@ static enum verdict end_of(const struct heard *h, const struct child_report *r, 
 		return VERDICT_INTERRUPTED;
 	case CHILD_TIMEOUT:
 	case CHILD_SILENT:
-		*cause = arena_printf(a, "%s: not finished when the limit of %g s was over%s", h->phase,
-			r->end == CHILD_TIMEOUT ? l->timeout_s : l->silence_s, words);
+		limit_s = r->end == CHILD_TIMEOUT ? l->timeout_s : l->silence_s;
+		*cause = h->loading
+			? arena_printf(a,
+				  "%s: %s was still being loaded when the limit of %g s was over: what it runs by itself "
+				  "then waits, or does not end%s",
+				  h->phase, h->loading, limit_s, words)
+			: arena_printf(a, "%s: not finished when the limit of %g s was over%s", h->phase, limit_s, words);
 		return VERDICT_TIMEOUT;
 	case CHILD_MEMORY:
 		*cause = arena_printf(
@@ -327,7 +337,8 @@ static enum verdict end_of(const struct heard *h, const struct child_report *r, 
 			*cause = arena_printf(a, "%s: %s", h->phase, lacked_page(a, r));
 			return VERDICT_FAILED;
 		}
-		*cause = arena_printf(a, "%s: the process died of signal %d, %s%s", h->phase, r->code, strsignal(r->code), words);
+		*cause = arena_printf(a, "%s: the process died of signal %d, %s%s%s%s", h->phase, r->code, strsignal(r->code),
+			h->loading ? ", while it loaded " : "", h->loading ? h->loading : "", words);
 		return VERDICT_CRASHED;
 	case CHILD_EXITED:
 		break;

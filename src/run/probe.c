@@ -16,9 +16,16 @@
 
 #define PROBE_TIMEOUT_S 60.0
 
-json_t *cell_driver(const char *name)
+static struct child_limits limits_of(const struct probe_limits *l)
 {
-	struct child_limits limits = { .timeout_s = PROBE_TIMEOUT_S };
+	bool less = l && l->timeout_s > 0 && l->timeout_s < PROBE_TIMEOUT_S;
+
+	return (struct child_limits){ .timeout_s = less ? l->timeout_s : PROBE_TIMEOUT_S, .stop = l ? l->stop : NULL };
+}
+
+json_t *cell_driver(const char *name, const struct probe_limits *l)
+{
+	struct child_limits limits = limits_of(l);
 	struct child_report report;
 	struct arena a = { 0 };
 	struct error err = { 0 };
@@ -51,9 +58,9 @@ static enum verdict answer_of(const struct backend *b, enum verdict v, const cha
 											   : VERDICT_UNAVAILABLE;
 }
 
-json_t *cell_probe(const struct backend *b, const char *build)
+json_t *cell_probe(const struct backend *b, const char *build, const struct probe_limits *l)
 {
-	struct child_limits limits = { .timeout_s = PROBE_TIMEOUT_S };
+	struct child_limits limits = limits_of(l);
 	struct child_report report;
 	struct arena a = { 0 };
 	struct error err = { 0 };

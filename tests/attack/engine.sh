@@ -2,7 +2,7 @@
 # Tier: engine
 # Program: plain
 # An engine that means ill, and a machine that gives nothing: daemons end with their cell, memory that is shared counts, and what could not be
-# asked is not said to be absent. The null engine plays the engine.
+# asked is not said to be absent; a folder of engines that holds others. The null engine plays the engine.
 . "$SOURCE/tests/fault/lib.sh"
 shim()
 {
@@ -70,6 +70,32 @@ grep -q 'limit of 358 MiB' "$work/out" || fail "conform goes over its limit"
 # shellcheck disable=SC2086
 ASSAY_MEMORY=much code 1 "$ASSAY" run "$model" --on null $quick
 grep -q 'ASSAY_MEMORY=much: a number of GiB' "$work/err" || fail "a limit that is no number"
+
+# ---- a folder of engines: what lies there under an engine's name is opened only where it is a file, and one that waits while it is
+# loaded is ended and named
+
+mkdir -p "$work/engines/onnxruntime" "$work/engines/duckdb"
+engines() { ASSAY_ENGINE_PATH=$work/engines timeout 20 "$ASSAY" "$@"; }
+mkfifo "$work/engines/onnxruntime/libonnxruntime.so"
+code 0 engines detect cpu
+grep -q 'onnxruntime/libonnxruntime.so is a named pipe and no file' "$work/out" || fail "detect: a pipe in the place of an engine"
+code 2 engines doctor cpu
+grep -Eq 'bad +library .*libonnxruntime.so is a named pipe' "$work/out" || fail "doctor: a pipe in the place of an engine"
+rm "$work/engines/onnxruntime/libonnxruntime.so"
+cp "$BUILD/tests/attack_shim.so" "$work/engines/onnxruntime/libonnxruntime.so"
+waits='libonnxruntime.so was still being loaded when the limit of 0.5 s was over'
+export SHIM_WAITS=1
+# shellcheck disable=SC2086
+code 2 engines run "$model" --on cpu --timeout 0.5 $quick
+is verdict timeout
+says cause "$waits"
+code 2 engines doctor cpu --timeout 0.5
+grep -q 'libonnxruntime.so was still being' "$work/out" || fail "doctor: an engine that waits"
+unset SHIM_WAITS
+mkfifo "$work/engines/duckdb/libduckdb.so"
+code 1 engines query fastest
+grep -q 'duckdb/libduckdb.so is a named pipe and no file' "$work/err" || fail "query: a pipe in the place of the database library"
+rm -r "$work/engines"
 
 # ---- a machine that gives nothing: no descriptors, no stack, no processes
 

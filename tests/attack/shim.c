@@ -10,6 +10,7 @@
 //                        whose path ends so, when PART of the bytes are written
 //   SHIM_GROW=A:WORD     ... takes memory without end
 //   SHIM_HANG=A:WORD     ... never goes on
+//   SHIM_WAITS=1         it waits while it is loaded, preloaded or in the place of an engine's library
 //   SHIM_RESOLVE=FILE    every host is 127.0.0.1, but while that file has bytes, of which each try takes one, no name is found
 //   SHIM_FOLD=WORD       below a folder with that word a file system that does not tell capital letters from small ones
 #include <ctype.h>
@@ -221,4 +222,10 @@ int getaddrinfo(const char *node, const char *service, const struct addrinfo *hi
 	if (!REAL(stat)(path, &st) && st.st_size && !truncate(path, st.st_size - 1))
 		return EAI_AGAIN;
 	return REAL(getaddrinfo)("127.0.0.1", service, hints, out);
+}
+
+__attribute__((constructor)) static void wait_when_loaded(void)
+{
+	while (getenv("SHIM_WAITS"))
+		pause();
 }
