@@ -258,15 +258,34 @@ static enum status take_types(
 	return STATUS_OK;
 }
 
+// A page's own clock, in ms. It is another's, and may say anything.
+static enum status page_time(const json_t *x, const char *what, double *ms, struct error *err)
+{
+	static const double most = 1e10; // four months: no database is read that holds more
+
+	*ms = json_number_value(x);
+	if (!json_is_number(x))
+		return error_set(err, STATUS_FAILED, "the page gave no time (%s)", what);
+	if (!(*ms >= 0 && *ms <= most))
+		return error_set(err, STATUS_FAILED, "the page gave a time that nothing can have taken: %s %g ms", what, *ms);
+	return STATUS_OK;
+}
+
 // Loading as a page's user has it: files, runtime, session, and the warm-up run where there is one; without the start of the
 // browser, and without the first visit, which fills the cache.
-static int64_t opened_ns(const json_t *times)
+static enum status opened_ns(const json_t *times, int64_t *ns, struct error *err)
 {
-	double ms = json_number_value(json_object_get(times, "load_ms")) +
-		json_number_value(json_object_get(times, "warmup_ms")) -
-		json_number_value(json_object_get(times, "first_visit_ms"));
+	static const char *const keys[] = { "load_ms", "warmup_ms", "first_visit_ms" };
+	double ms[3] = { 0 };
+	enum status st = STATUS_OK;
 
-	return ms > 0 ? (int64_t)(ms * 1e6) : 0;
+	for (size_t i = 0; i < 3 && !st; i++)
+		if (i == 0 || json_object_get(times, keys[i]))
+			st = page_time(json_object_get(times, keys[i]), keys[i], &ms[i], err);
+	if (!st && !(ms[0] + ms[1] > ms[2]))
+		st = error_set(err, STATUS_FAILED, "the page says that loading took %g ms", ms[0] + ms[1] - ms[2]);
+	*ns = st ? 0 : (int64_t)((ms[0] + ms[1] - ms[2]) * 1e6);
+	return st;
 }
 
 static enum status take_opened(struct session *s, const struct artifact *a, const json_t *head, struct error *err)
@@ -293,7 +312,8 @@ static enum status take_opened(struct session *s, const struct artifact *a, cons
 	for (size_t i = s->output_count; i-- > 0;)
 		if (s->outputs[i].dtype == DTYPE_F32 || s->outputs[i].dtype == DTYPE_F16)
 			session_set_option(s, "compute_dtype", dtype_word(s->outputs[i].dtype));
-	s->open_ns = opened_ns(json_object_get(head, "times"));
+	if ((st = opened_ns(json_object_get(head, "times"), &s->open_ns, err)))
+		return st;
 	s->emulated = h->software ? 1 : -1;
 	s->adapter = json_pack("{s:s, s:b, s:O, s:O?, s:O?, s:b}", "browser", h->version, "software", (int)h->software, "page",
 		h->hello, "times", json_object_get(head, "times"), "runtime", json_object_get(head, "version"), "remote",
@@ -337,7 +357,7 @@ static enum status browser_open(struct session *s, const struct artifact *a, str
 		json_object_set_new(command, "id", json_integer(b->id));
 		json_object_set_new(command, "provider", json_string(s->provider->name));
 		serve_files(s, a->parts, command);
-		if (!(st = page_ask(h, command, NULL, 0, &head, &b->reply[0], &at, err)))
+		if (!(st = page_ask(h, command, NULL, 0, 4 * PAGE_HEAD_MOST, &head, &b->reply[0], &at, err)))
 			st = take_opened(s, a, head, err);
 	}
 	json_decref(head);
@@ -379,12 +399,45 @@ static enum status take_output(const struct session *s, size_t i, const json_t *
 	return STATUS_OK;
 }
 
+// The size of a dimension that has a name, by an input that has the same; -1: none has.
+static int64_t dim_named(const struct session *s, const struct tensor *in, const char *symbol)
+{
+	for (size_t i = 0; symbol && i < s->input_count; i++)
+		for (int k = 0; k < s->inputs[i].rank && k < in[i].rank; k++)
+			if (text_is(s->inputs[i].symbol[k], symbol))
+				return in[i].dim[k];
+	return -1;
+}
+
+// What a reply to a run can have: its outputs, an element of at least 4 bytes, since a browser has fewer types, and the JSON.
+// Where the graph does not say how large an output is, what a page can hold in one array.
+static size_t reply_most(const struct session *s, const struct tensor *in)
+{
+	static const size_t any = (size_t)2 << 30;
+	size_t most = PAGE_HEAD_MOST;
+
+	for (size_t i = 0; i < s->output_count; i++) {
+		const struct tensor_type *t = &s->outputs[i];
+		size_t size = dtype_size(t->dtype), count;
+		int64_t dim[TENSOR_MAX_RANK];
+
+		for (int k = 0; k < t->rank; k++)
+			dim[k] = t->dim[k] >= 0 ? t->dim[k] : dim_named(s, in, t->symbol[k]);
+		if (!tensor_count(t->rank, dim, &count) || count > any / 8)
+			return any;
+		most += count * (size > 4 ? size : 4) + 8; // each begins at a multiple of 8
+		if (most > any)
+			return any;
+	}
+	return most;
+}
+
 static enum status browser_run(struct session *s, const struct tensor *in, struct tensor *out, struct error *err)
 {
 	struct browser_session *b = s->state;
 	json_t *inputs = json_array(), *command, *head = NULL;
 	struct text *reply = &b->reply[b->turn];
-	const json_t *ms;
+	double ms = 0;
 	size_t at = 0;
 	enum status st = STATUS_OK;
 
@@ -404,11 +457,12 @@ static enum status browser_run(struct session *s, const struct tensor *in, struc
 	}
 	command = json_pack("{s:s, s:I, s:o}", "op", "run", "id", (json_int_t)b->id, "inputs", inputs);
 	if (!st)
-		st = page_ask(page_host_of(b->generation), command, in, s->input_count, &head, reply, &at, err);
-	if (!st && !json_is_number(ms = json_object_get(head, "ms")))
-		st = error_set(err, STATUS_FAILED, "the page gave no time");
+		st = page_ask(
+			page_host_of(b->generation), command, in, s->input_count, reply_most(s, in), &head, reply, &at, err);
+	if (!st && !(st = page_time(json_object_get(head, "ms"), "of a run", &ms, err)) && ms < 1e-6)
+		st = error_set(err, STATUS_FAILED, "the page gave a time that nothing can have taken: of a run %g ms", ms);
 	if (!st)
-		s->run_ns = (int64_t)(json_number_value(ms) * 1e6);
+		s->run_ns = (int64_t)(ms * 1e6);
 	for (size_t i = 0; i < s->output_count && !st; i++)
 		st = take_output(s, i, json_object_get(head, "outputs"), reply, at, &out[i], err);
 	json_decref(head);
@@ -427,7 +481,7 @@ static void browser_close(struct session *s)
 	if (b->is_open) {
 		json_t *command = json_pack("{s:s, s:I}", "op", "close", "id", (json_int_t)b->id);
 
-		if (page_ask(page_host_of(b->generation), command, NULL, 0, &head, &reply, &at, &ignored))
+		if (page_ask(page_host_of(b->generation), command, NULL, 0, PAGE_HEAD_MOST, &head, &reply, &at, &ignored))
 			page_host_end(); // a page that cannot close a session is not used for another one
 		else
 			serve_remove(

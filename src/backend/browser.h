@@ -59,10 +59,12 @@ void page_host_end(void); // whatever runs ends
 // The host that a session was opened in; NULL when it has ended.
 struct page_host *page_host_of(int64_t generation);
 
-// Sends a command with its bytes and waits. *head is the reply's JSON, the caller's; the bytes it points into are at
-// text_get(reply) + *at. A command that failed in the page is an error in its words.
-enum status page_ask(struct page_host *h, json_t *command, const struct tensor *blobs, size_t blob_count, json_t **head,
-	struct text *reply, size_t *at, struct error *err);
+// What the JSON of a reply may take; `most` of page_ask is that and the bytes of tensors.
+#define PAGE_HEAD_MOST ((size_t)1 << 20)
+// Sends a command with its bytes and waits for at most `most` bytes. *head is the reply's JSON, the caller's; the bytes it points
+// into are at text_get(reply) + *at. A command that failed in the page is an error in its words.
+enum status page_ask(struct page_host *h, json_t *command, const struct tensor *blobs, size_t blob_count, size_t most,
+	json_t **head, struct text *reply, size_t *at, struct error *err);
 
 // NO_MEMORY, with both numbers, where the weights do not fit into what the page or its adapter can hold.
 enum status page_fits(const struct artifact_parts *parts, const char *provider, const json_t *hello, struct error *err);

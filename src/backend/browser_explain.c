@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "backend/outline.h"
+#include "base/json.h"
 #include "base/text.h"
 
 struct assigned {
@@ -171,7 +172,7 @@ enum status browser_explain(
 
 	(void)in;
 	if (!(st = outline_read(&built, out->arena, a->graph, a->graph_nbytes, err)) &&
-		!(st = page_ask(page_host_of(b->generation), command, NULL, 0, &head, &reply, &at, err))) {
+		!(st = page_ask(page_host_of(b->generation), command, NULL, 0, JSON_MOST, &head, &reply, &at, err))) {
 		const json_t *list = json_object_get(head, "lines");
 		size_t n = json_array_size(list);
 		const char **lines = ARENA_ARRAY(out->arena, n + 1, const char *);

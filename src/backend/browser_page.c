@@ -223,8 +223,8 @@ static enum status read_head(const struct text *reply, json_t **head, size_t *at
 	return st;
 }
 
-enum status page_ask(struct page_host *h, json_t *command, const struct tensor *blobs, size_t blob_count, json_t **head,
-	struct text *reply, size_t *at, struct error *err)
+enum status page_ask(struct page_host *h, json_t *command, const struct tensor *blobs, size_t blob_count, size_t most,
+	json_t **head, struct text *reply, size_t *at, struct error *err)
 {
 	struct text message = { 0 };
 	char *text = h ? json_dumps(command, JSON_COMPACT) : NULL;
@@ -239,7 +239,7 @@ enum status page_ask(struct page_host *h, json_t *command, const struct tensor *
 	free(text);
 	for (size_t i = 0; i < blob_count; i++)
 		text_add_bytes(&message, blobs[i].data, blobs[i].nbytes);
-	st = serve_ask(h->serve, 0, message.data, message.length, still_there, h, reply, err);
+	st = serve_ask(h->serve, 0, message.data, message.length, most, still_there, h, reply, err);
 	text_done(&message);
 	if (st || (st = read_head(reply, head, at, err)))
 		return st;

@@ -33,9 +33,9 @@ enum {
 	GONE_MS = 3000,
 	SILENT_MS = 60000
 };
-#define HELLO_LIMIT ((size_t)4 << 20)
+#define HELLO_LIMIT ((size_t)1 << 20) // with every operator of a browser's WebNN some 100 KiB
 #define NOTE_LIMIT ((size_t)64 << 10)
-#define REPLY_LIMIT ((size_t)2 << 30)
+#define KEPT_LIMIT ((size_t)8 << 20) // of all bodies that nobody waits for, together: connections are 256
 
 struct file {
 	struct file *next;
@@ -54,10 +54,12 @@ struct page {
 	char instance[64]; // of the browser that has joined; "" before
 	struct text hello, notes, reply;
 	const void *command;
-	size_t command_nbytes;
+	size_t command_nbytes, reply_most;
 	uint64_t number; // of the last command
 	bool asked, replied, gone, alone;
-	double beat; // when it, or its worker, was last heard, ms; 0: it has not joined
+	const struct request *receiving; // the one that brings the reply; NULL: none yet
+	bool too_large;                  // the reply
+	double beat;                     // when it, or its worker, was last heard, ms; 0: it has not joined
 	char url[512];
 };
 
@@ -73,12 +75,14 @@ struct serve {
 	char origin[300];
 	char *name;
 	unsigned port; // ours; 0: it cannot be told
+	size_t kept;   // bytes of bodies that nobody waits for, of requests that are under way
 	bool own_user, closing;
 };
 
 struct request { // of one upload
 	struct text body;
-	size_t limit;
+	size_t limit, kept;   // kept: of the server's
+	struct page *awaited; // the page whose reply it was when it began; NULL: none
 	bool too_large;
 	bool refused; // of another name or another page
 };
@@ -409,20 +413,45 @@ static bool is_for_us(const struct serve *s, struct MHD_Connection *c)
 }
 
 // So much of a body is kept: of a reply that nobody waits for, of another page's or to another command, no more than of a note.
-static size_t limit_of(struct serve *s, struct MHD_Connection *c, const char *rest)
+static void set_limit(struct serve *s, struct MHD_Connection *c, const char *rest, struct request *r)
 {
 	const char *what = *rest != '\0' ? rest + 1 : rest;
 	struct page *p = &s->pages[rest[0] >= '0' && rest[0] < '0' + SERVE_PAGES ? rest[0] - '0' : 0];
-	bool awaited;
 
-	if (!strcmp(what, "/hello"))
-		return HELLO_LIMIT;
+	r->limit = strcmp(what, "/hello") ? NOTE_LIMIT : HELLO_LIMIT;
 	if (strcmp(what, "/reply"))
-		return NOTE_LIMIT;
+		return;
 	pthread_mutex_lock(&s->lock);
-	awaited = is_ours(p, c, false) && p->asked && !p->replied && number_of(c) == p->number;
+	if (is_ours(p, c, false) && p->asked && !p->replied && !p->receiving && number_of(c) == p->number) {
+		p->receiving = r;
+		r->awaited = p;
+		r->limit = p->reply_most;
+	}
 	pthread_mutex_unlock(&s->lock);
-	return awaited ? REPLY_LIMIT : NOTE_LIMIT;
+}
+
+// False: it is more than is kept. Who waits for a reply is told so now, and not when its last byte has come.
+static bool keep_body(struct serve *s, struct request *r, const char *data, size_t nbytes)
+{
+	bool fits = !r->too_large && nbytes <= r->limit - r->body.length;
+
+	pthread_mutex_lock(&s->lock);
+	if (!r->awaited) {
+		fits = fits && nbytes <= KEPT_LIMIT - s->kept;
+		s->kept += fits ? nbytes : 0;
+		r->kept += fits ? nbytes : 0;
+	} else if (r->awaited->receiving != r) {
+		fits = false; // it was given up
+	} else if (!fits) {
+		r->awaited->too_large = true;
+		pthread_cond_broadcast(&s->changed);
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (fits)
+		text_add_bytes(&r->body, data, nbytes);
+	else
+		text_done(&r->body);
+	return fits;
 }
 
 // A connection that has named the token may wait as long as it likes, and is not closed for others.
@@ -448,7 +477,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *c, const cha
 			return MHD_NO;
 		r->refused = !is_for_us(s, c);
 		if (!r->refused && path_parse(url, s->token, kind, sizeof kind, &rest)) {
-			r->limit = limit_of(s, c, rest);
+			set_limit(s, c, rest, r);
 			trust(s, c);
 		}
 		return MHD_YES;
@@ -456,10 +485,8 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *c, const cha
 	// A stranger's upload is not kept.
 	bool known = !r->refused && path_parse(url, s->token, kind, sizeof kind, &rest);
 	if (*upload_size) {
-		if (!known || r->body.length + *upload_size > r->limit)
+		if (!known || !keep_body(s, r, upload, *upload_size))
 			r->too_large = true;
-		else
-			text_add_bytes(&r->body, upload, *upload_size);
 		*upload_size = 0;
 		return MHD_YES;
 	}
@@ -480,13 +507,19 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *c, const cha
 
 static void request_done(void *context, struct MHD_Connection *c, void **state, enum MHD_RequestTerminationCode why)
 {
+	struct serve *s = context;
 	struct request *r = *state;
 
-	(void)context;
 	(void)c;
 	(void)why;
-	if (r)
+	if (r) {
+		pthread_mutex_lock(&s->lock);
+		s->kept -= r->kept;
+		if (r->awaited && r->awaited->receiving == r)
+			r->awaited->receiving = NULL;
+		pthread_mutex_unlock(&s->lock);
 		text_done(&r->body);
+	}
 	free(r);
 	*state = NULL;
 }
@@ -625,7 +658,7 @@ enum status serve_open(struct serve **out, const struct serve_at *how, struct er
 		0, take_connection, s, handle, s, MHD_OPTION_NOTIFY_CONNECTION, notice_connection, s,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)STRANGER_S, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&at,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS, MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_NBYTES,
-		MHD_OPTION_NOTIFY_COMPLETED, request_done, NULL, MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL, MHD_OPTION_END);
+		MHD_OPTION_NOTIFY_COMPLETED, request_done, s, MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL, MHD_OPTION_END);
 	const union MHD_DaemonInfo *info = s->daemon ? MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
 	s->port = info ? info->port : 0;
 	pthread_mutex_unlock(&s->lock);
@@ -770,8 +803,8 @@ enum status serve_hello(
 	return st;
 }
 
-enum status serve_ask(struct serve *s, int page, const void *command, size_t nbytes, serve_alive *alive, void *context,
-	struct text *reply, struct error *err)
+enum status serve_ask(struct serve *s, int page, const void *command, size_t nbytes, size_t most, serve_alive *alive,
+	void *context, struct text *reply, struct error *err)
 {
 	struct page *p = &s->pages[page];
 	enum status st = STATUS_OK;
@@ -782,9 +815,16 @@ enum status serve_ask(struct serve *s, int page, const void *command, size_t nby
 	p->command_nbytes = nbytes;
 	p->number++;
 	p->asked = true;
-	p->replied = false;
+	p->replied = p->too_large = false;
+	p->receiving = NULL;
+	p->reply_most = most;
 	pthread_cond_broadcast(&s->changed);
 	while (!p->replied && !st) {
+		if (p->too_large) {
+			st = error_set(
+				err, STATUS_FAILED, "the page's answer is larger than the %zu bytes that it can have here", most);
+			break;
+		}
 		if (p->beat > 0 && clock_ms() - p->beat > SILENT_MS)
 			p->gone = true;
 		// A process that ended says more than a page that is gone, and may take a moment longer to be seen.

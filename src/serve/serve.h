@@ -54,9 +54,10 @@ enum status serve_hello(
 // process dies).
 void serve_alone(struct serve *s, int page);
 bool serve_has_hello(struct serve *s, int page);
-// One command, one reply. A page that is closed, reloaded or dies is FAILED.
-enum status serve_ask(struct serve *s, int page, const void *command, size_t nbytes, serve_alive *alive, void *context,
-	struct text *reply, struct error *err);
+// One command, one reply of at most `most` bytes; a longer one is FAILED as soon as that is known, and not kept. A page that is
+// closed, reloaded or dies is FAILED.
+enum status serve_ask(struct serve *s, int page, const void *command, size_t nbytes, size_t most, serve_alive *alive,
+	void *context, struct text *reply, struct error *err);
 // What pages noted since (errors outside of a command), and forgets it.
 void serve_notes(struct serve *s, int page, struct text *out);
 // A conversation from its beginning, for another browser.

@@ -97,4 +97,27 @@ PY
 wait $assay || fail "detect: exit code $?"
 [ "$(cat "$work/fake/hello" 2>/dev/null)" = 200 ] || fail "the browser did not get its page"
 json 'd["platforms"][0]["name"] == "webgpu" and any("fake" in x["description"] for x in d["platforms"][0]["devices"])'
+
+# A page that joins tells times that no clock gives, and an answer that is larger than the outputs: the row has failed, and says why.
+code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/model"
+page()
+{
+	PATH=$work/empty:$PATH ASSAY_ENGINE_PATH=$work/engines ASSAY_DB=$work/$1.duckdb timeout 30 python3 "$SOURCE/tests/attack/page.py" "$1" \
+		"$ASSAY" run "$work/model" --on cpu:remote --runs 1 --no-conform --json >"$work/$1.out" 2>"$work/$1.err"
+}
+pids=
+for what in zero negative load long; do
+	page $what &
+	pids="$pids $!"
+done
+# shellcheck disable=SC2086
+wait $pids
+fails()
+{
+	grep -q '"verdict": "failed"' "$work/$1.out" && grep -Eq "\"cause\": \"browser: the page.*$2" "$work/$1.out" || fail "$1: $(grep -E '"(verdict|cause)"' "$work/$1.out" "$work/$1.err")"
+}
+fails zero 'a time that nothing can have taken: of a run 0 ms'
+fails negative 'a time that nothing can have taken: of a run -5 ms'
+fails load 'a time that nothing can have taken: load_ms -5 ms'
+fails long 'answer is larger than the [0-9]{7} bytes'
 finish

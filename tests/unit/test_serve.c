@@ -18,6 +18,7 @@
 
 #include "serve/serve.h"
 
+enum { REPLY_MOST = 200000 };
 static struct serve *server;
 static char token[64], host[64];
 
@@ -61,7 +62,7 @@ static void *ask_page(void *context)
 {
 	struct asking *a = context;
 
-	a->status = serve_ask(server, 0, "do this", 7, NULL, NULL, &a->reply, &a->err);
+	a->status = serve_ask(server, 0, "do this", 7, REPLY_MOST, NULL, NULL, &a->reply, &a->err);
 	return NULL;
 }
 
@@ -93,7 +94,7 @@ static void test_conversation(void **state)
 	assert_int_equal(ask("POST", "0/hello?i=own", "{\"x\":1}", 0), 409);
 	assert_int_equal(ask("GET", "0/next?i=other&n=1", "", 0), 409);
 	assert_string_equal(hello, "{}");
-	// A reply may have 2 GiB; one that nobody waits for is not kept.
+	// One that nobody waits for is not kept.
 	assert_int_equal(ask("POST", "0/reply?i=own&n=1", "", 65537), 413);
 	assert_int_equal(ask("POST", "0/note?i=own", "", 65537), 413);
 
@@ -122,6 +123,15 @@ static void test_conversation(void **state)
 	assert_int_equal(a.status, STATUS_OK);
 	assert_string_equal(text_get(&a.reply), "and this");
 	text_done(&a.reply);
+	// One that is longer than it can be: who waits is told while it comes.
+	a = (struct asking){ 0 };
+	assert_int_equal(pthread_create(&thread, NULL, ask_page, &a), 0);
+	wait_for_command("0/next?i=own&n=3");
+	assert_int_equal(ask("POST", "0/reply?i=own&n=3", "", REPLY_MOST + 1), 413);
+	pthread_join(thread, NULL);
+	assert_int_equal(a.status, STATUS_FAILED);
+	assert_non_null(strstr(a.err.text, "larger than the 200000 bytes"));
+	assert_int_equal(a.reply.length, 0);
 	// Notes without an end are cut.
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(ask("POST", "0/note?i=own", "a note", 60000), 200);
@@ -130,9 +140,41 @@ static void test_conversation(void **state)
 	text_done(&notes);
 }
 
+// Bodies that begin and do not end take 8 MiB together, however many they are: the others are turned away, and when they are gone
+// there is room again.
+static void test_begun(void **state)
+{
+	enum { COUNT = 12, EACH = 1000000 };
+	static char body[EACH];
+	int fd[COUNT], status;
+
+	(void)state;
+	for (int i = 0; i < COUNT; i++) {
+		struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+		address.sin_port = htons((uint16_t)strtol(strchr(host, ':') + 1, NULL, 10));
+		fd[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		assert_int_equal(connect(fd[i], (struct sockaddr *)&address, sizeof address), 0);
+		dprintf(fd[i], "POST /%s/page/3/hello?i=x%d HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n", token, i, host,
+			EACH + 1);
+		for (size_t sent = 0; sent < EACH;) {
+			ssize_t n = send(fd[i], body + sent, EACH - sent, MSG_NOSIGNAL);
+			assert_true(n > 0);
+			sent += (size_t)n;
+		}
+	}
+	for (int i = 0; i < 500 && (status = ask("POST", "3/hello?i=late", "{}", 400000)) != 413; i++)
+		usleep(10000);
+	assert_int_equal(status, 413);
+	for (int i = 0; i < COUNT; i++)
+		close(fd[i]);
+	for (int i = 0; i < 500 && (status = ask("POST", "3/hello?i=late", "{}", 400000)) != 200; i++)
+		usleep(10000);
+	assert_int_equal(status, 200);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_conversation) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_conversation), cmocka_unit_test(test_begun) };
 
 	if (serve_open(&server, NULL, NULL) != STATUS_OK ||
 		sscanf(serve_url(server, 0), "http://%63[^/]/%63[^/]/", host, token) != 2)
