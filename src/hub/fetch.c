@@ -21,6 +21,9 @@ enum status fetch_refused(const struct fetch *f, const struct fetch_file *file, 
 	const char *code = x->error_code, *message = x->error_message[0] ? x->error_message : "no reason given";
 	bool token = http_has_token(f->inside->http);
 
+	if (x->other[0])
+		return error_set(err, STATUS_FAILED, "%s%s%s redirects to %s, which answers %ld: %s", file ? file->name : "",
+			file ? ": " : "", f->endpoint, x->other, x->status, message);
 	if (!strcmp(code, "GatedRepo"))
 		return token ? error_set(err, STATUS_FAILED,
 				       "is gated, and this token's account has no access to it yet: ask for it at %s/%s",
@@ -261,7 +264,7 @@ static enum status write_ref(const struct fetch *f, struct error *err)
 	const char *path = arena_printf(a, "%s/refs/%s", f->inside->repository, f->revision);
 	if (!file_read(a, path, 256, &old, &nbytes, NULL) && !strcmp(old, f->commit))
 		return STATUS_OK;
-	enum status s = file_mkdirs(arena_strndup(a, path, (size_t)(strrchr(path, '/') - path)), err);
+	enum status s = fetch_folder(f, arena_strndup(a, path, (size_t)(strrchr(path, '/') - path)), err);
 	return s ? s : file_put(path, f->commit, strlen(f->commit), err);
 }
 
@@ -277,7 +280,7 @@ static enum status write_absent(const struct fetch *f, struct error *err)
 {
 	struct arena *a = f->inside->arena;
 	const char *folder = arena_printf(a, "%s/.no_exist/%s", f->inside->repository, f->commit);
-	enum status s = f->inside->absent[0] ? file_mkdirs(folder, err) : STATUS_OK;
+	enum status s = f->inside->absent[0] ? fetch_folder(f, folder, err) : STATUS_OK;
 	for (const char *const *p = f->inside->absent; *p && !s; p++) {
 		const char *path = arena_printf(a, "%s/%s", folder, *p);
 		if (!file_exists(path))
@@ -331,7 +334,7 @@ enum status fetch_run(struct fetch *f, struct error *err)
 			f->model, (double)left / 1048576, (double)available / 1048576, f->inside->cache);
 	http_budget(f->inside->http, fetch_time_s(left));
 	for (size_t i = 0; i < f->count; i++)
-		if (!f->files[i].here && (s = fetch_file_bring(f, i, err))) {
+		if ((s = fetch_file_bring(f, i, err))) {
 			error_prefix(err, "%s", f->model);
 			return s;
 		}

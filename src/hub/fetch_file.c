@@ -15,12 +15,29 @@
 #include <nettle/version.h>
 
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "hub/fetch_inside.h"
 
 enum { BLOCK = 1 << 20 };
+
+enum status fetch_folder(const struct fetch *f, const char *folder, struct error *err)
+{
+	struct stat st;
+
+	for (const char *at = folder + strlen(f->inside->repository); *at; at += strcspn(at, "/")) {
+		const char *part;
+		at += *at == '/';
+		part = arena_strndup(f->inside->arena, folder, (size_t)(at + strcspn(at, "/") - folder));
+		if (!lstat(part, &st) && S_ISLNK(st.st_mode))
+			return error_set(err, STATUS_BAD_INPUT,
+				"%s is a link, and the Hub's cache has none there: nothing is written through it; remove it",
+				part);
+	}
+	return file_mkdirs(folder, err);
+}
 
 static const char *blob_path(const struct fetch *f, const char *etag, const char *end)
 {
@@ -367,6 +384,36 @@ static enum status check(struct sink *k, bool *good, struct error *err)
 	return STATUS_OK;
 }
 
+static int stop_hashing(void *context, uint64_t done, uint64_t total)
+{
+	(void)done, (void)total;
+	return is_stopped(context);
+}
+
+// A file of the cache, which others may have put there, in the place of one that was checked. Its SHA-256 is remembered
+// (base/digest.h), so that weights are read once. Not good: it is taken away, of a link the link.
+static enum status check_here(struct fetch *f, struct fetch_file *file, const char *path, bool *good, struct error *err)
+{
+	struct digest_watch watch = { .progress = stop_hashing, .context = f };
+	const char *wanted = file->sha256 ? file->sha256 : file->git;
+	char found[65];
+	struct stat st;
+	enum status s;
+
+	*good = true;
+	if (!wanted)
+		return STATUS_OK;
+	if ((s = file->sha256 ? file_digest(found, path, &watch, err) : git_hash(found, path, err)))
+		return s;
+	if ((*good = !strcmp(found, wanted)))
+		return STATUS_OK;
+	if (f->inside->watch->note && !lstat(path, &st) && S_ISREG(st.st_mode))
+		f->inside->watch->note(f->inside->watch->context,
+			arena_printf(f->inside->arena, "%s: what lies in the cache in its place has another hash; fetched again",
+				file->name));
+	return unlink(path) && errno != ENOENT ? error_errno(err, "%s", path) : STATUS_OK;
+}
+
 // ---- one file ----------------------------------------------------------------------------------------------------
 
 static enum status fill(struct fetch *f, size_t i, const char *path, struct error *err)
@@ -417,7 +464,7 @@ static enum status link_file(const struct fetch *f, const struct fetch_file *fil
 	text_addf(&to, "blobs/%s", file->etag);
 	const char *target = arena_strdup(a, text_get(&to));
 	text_done(&to);
-	enum status s = file_mkdirs(arena_strndup(a, path, (size_t)(strrchr(path, '/') - path)), err);
+	enum status s = fetch_folder(f, arena_strndup(a, path, (size_t)(strrchr(path, '/') - path)), err);
 	if (s)
 		return s;
 	struct stat old;
@@ -436,21 +483,27 @@ static enum status link_file(const struct fetch *f, const struct fetch_file *fil
 enum status fetch_file_bring(struct fetch *f, size_t i, struct error *err)
 {
 	struct fetch_file *file = &f->files[i];
+	const char *path = arena_printf(f->inside->arena, "%s/%s", f->folder, file->name);
 	int locked = -1;
 	enum status s;
+	if (file->here && ((s = check_here(f, file, path, &file->here, err)) || file->here))
+		return s;
 	if (!file->etag && (s = fetch_file_head(f, file, err)))
 		return s;
 	const char *blob = blob_path(f, file->etag, ""), *partial = blob_path(f, file->etag, ".incomplete");
-	if ((s = file_mkdirs(arena_printf(f->inside->arena, "%s/blobs", f->inside->repository), err)) ||
+	if ((s = fetch_folder(f, arena_printf(f->inside->arena, "%s/blobs", f->inside->repository), err)) ||
 		(s = lock(f, file, &locked, err)))
 		return s;
-	// Somebody else may have brought it since.
-	if (!is_whole(blob, file->size)) {
+	// Somebody else may have brought it since, or put something else there.
+	bool whole = is_whole(blob, file->size);
+	if (whole)
+		s = check_here(f, file, blob, &whole, err);
+	if (!s && !whole) {
 		s = fill(f, i, partial, err);
 		if (!s && rename(partial, blob))
 			s = error_errno(err, "%s", blob);
 	}
-	if (!s && !is_whole(arena_printf(f->inside->arena, "%s/%s", f->folder, file->name), file->size))
+	if (!s && !is_whole(path, file->size))
 		s = link_file(f, file, err);
 	close(locked);
 	if (s)

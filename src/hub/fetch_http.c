@@ -329,6 +329,19 @@ static CURLcode set_options(const struct http *h, const char *url, const struct 
 	return code;
 }
 
+// libcurl keeps a line of headers until its end, at most 100 KiB, and says of a longer one that there is no memory, or since 8.6
+// CURLE_TOO_LARGE.
+static CURLcode refuse_line(struct http *h, CURLcode code)
+{
+	enum { TOO_LARGE = 100 };
+	void *memory = code == CURLE_OUT_OF_MEMORY ? malloc(1 << 20) : NULL;
+
+	if (memory || code == (CURLcode)TOO_LARGE)
+		error_set(&h->failure, STATUS_FAILED, "an answer with a line of headers that is too long, or without an end");
+	free(memory);
+	return code;
+}
+
 static CURLcode hop(struct http *h, const char *url, bool to_hub)
 {
 	const struct curl_table *c = h->curl;
@@ -339,7 +352,7 @@ static CURLcode hop(struct http *h, const char *url, bool to_hub)
 	h->words[0] = 0;
 	CURLcode code = make_headers(h, to_hub, &headers) ? set_options(h, url, headers) : CURLE_OUT_OF_MEMORY;
 	if (!code)
-		code = c->perform(h->easy);
+		code = refuse_line(h, c->perform(h->easy));
 	long status = 0;
 	curl_off_t wait = 0;
 	c->getinfo(h->easy, CURLINFO_RESPONSE_CODE, &status);
@@ -421,6 +434,8 @@ static enum status try_once(struct http *h, struct arena *a, enum outcome *outco
 		char *to = NULL;
 		h->curl->getinfo(h->easy, CURLINFO_REDIRECT_URL, &to);
 		if (x->status / 100 != 3 || !to) {
+			if (!text_is(origin, h->origin))
+				snprintf(x->other, sizeof x->other, "%s", origin);
 			if (x->status == 408 || x->status == 429 || (x->status >= 500 && x->status != 501 && x->status != 505))
 				*outcome = TRANSIENT;
 			if (*outcome == TRANSIENT)

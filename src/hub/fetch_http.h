@@ -24,6 +24,7 @@ struct http_answer { // of the last hop; linked_* and commit of the last hop tha
 	int64_t range_from;          // of Content-Range; -1: none
 	int64_t range_total;         // of Content-Range, the whole file; -1: none or "*"
 	long retry_after_s;          // of Retry-After, else of RateLimit; 0: not given
+	char other[264];             // "https://host:443" that a redirect led to, which knows no token; "": the Hub itself
 };
 
 struct http_request {

@@ -41,7 +41,11 @@ struct fetch_inside {
 void fetch_file_look(const struct fetch *f, struct fetch_file *file);
 // HEAD: etag, size and hashes, where the list did not say.
 enum status fetch_file_head(struct fetch *f, struct fetch_file *file, struct error *err);
+// Also one that is here: its bytes are held against the hash that the Hub lists, and are fetched again where they have another.
 enum status fetch_file_bring(struct fetch *f, size_t i, struct error *err);
+// mkdir -p below the repository's folder. BAD_INPUT: a folder of that path is a link, which no Hub's cache has: what is fetched
+// would be written wherever it leads.
+enum status fetch_folder(const struct fetch *f, const char *folder, struct error *err);
 // What an answer that is not 2xx means. `file` NULL: the list was asked for.
 enum status fetch_refused(
 	const struct fetch *f, const struct fetch_file *file, const struct http_answer *answer, struct error *err);

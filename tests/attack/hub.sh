@@ -85,6 +85,31 @@ has err 'an odd ETag, which cannot name it in the cache'
 rm "$repos/org/other/second.safetensors"
 control
 
+# ---- the cache: a file of the right size under the name of a hash is read before it is taken for that file, in the place of a blob and as
+# a file of the snapshot; folders of it that are links are not written through
+
+wrong() { head -c 300000 /dev/zero >"$work/zeros" && cp "$work/zeros" "$1"; }
+clear_cache
+control
+code 0 "$ASSAY" fetch org/other
+blob=$(readlink -f "$(snapshot org/other)/model.safetensors")
+for planted in blob file; do
+	[ $planted = file ] || rm "$(snapshot org/other)/model.safetensors"
+	wrong "$blob"
+	code 0 "$ASSAY" fetch org/other
+	has err 'model.safetensors: what lies in the cache in its place has another hash'
+	is_whole org/other
+done
+mkdir "$work/elsewhere"
+for folder in blobs "snapshots/$(basename "$(snapshot org/other)")"; do
+	clear_cache
+	mkdir -p "$HF_HUB_CACHE/models--org--other/snapshots"
+	ln -s "$work/elsewhere" "$HF_HUB_CACHE/models--org--other/$folder"
+	code 1 "$ASSAY" fetch org/other
+	has err "$folder is a link, and the Hub's cache has none there"
+	[ -z "$(ls -A "$work/elsewhere")" ] || fail "$folder: written through a link"
+done
+
 # ---- without an end: the page of a refusal, of a redirect, a text whose size nobody lists, headers before the answer and behind it
 
 cat >"$work/endless.py" <<'PY'
@@ -94,7 +119,21 @@ class Answer(http.server.BaseHTTPRequestHandler):
     def log_message(self, *a): pass
     def do_GET(self):
         listing = self.path.startswith("/api/")
-        kind = next(k for k in ("404", "302", "text", "hints", "trailers") if "org/" + k in self.path)
+        kind = next(k for k in ("404", "302", "text", "hints", "trailers", "line", "away", "403") if "org/" + k in self.path)
+        if kind == "line":
+            try:
+                self.wfile.write(b"HTTP/1.1 200 OK\r\nX: ")
+                while True:
+                    self.wfile.write(b"y" * 100000)
+            except OSError:
+                self.close_connection = True
+            return
+        if kind in ("away", "403"):
+            self.send_response(302 if kind == "away" else 403)
+            self.send_header("Location", "http://localhost:%d/org/403" % s.server_port)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         if kind in ("hints", "trailers"):
             line = b"X: " + b"y" * 1000 + b"\r\n"
             try:
@@ -133,7 +172,9 @@ endless=$!
 trap 'kill $server $slow_server $drip_server $endless 2>/dev/null; rm -rf "$work"' EXIT
 for _ in $(seq 100); do [ -s "$work/endless.port" ] && break; sleep 0.1; done
 for kind in 404:'has no such model' 302:'answers 302' text:'size is not listed, and it has more than the 67108864 bytes' \
-	hints:'more than 262144 bytes of headers' trailers:'more than 262144 bytes of headers'; do
+	hints:'more than 262144 bytes of headers' trailers:'more than 262144 bytes of headers' \
+	line:'a line of headers that is too long, or without an end' \
+	away:'redirects to http://localhost:[0-9]*, which answers 403: no reason given$'; do
 	clear_cache
 	(failures=0; ulimit -f 400000; HF_ENDPOINT=http://127.0.0.1:$(cat "$work/endless.port") code 1 timeout 20 "$ASSAY" fetch "org/${kind%%:*}"; exit $failures) ||
 		fail "${kind%%:*}: an answer without an end"
