@@ -117,7 +117,8 @@ static int run(int argc, char **argv)
 	struct doctor d = { .timeout_s = 120, .out = json_array() };
 	const struct cli_option options[] = {
 		{ "json", CLI_FLAG, &d.json, NULL, "{\"platforms\": [...]} on standard output: every check, and the fix" },
-		{ "timeout", CLI_REAL, &d.timeout_s, "S", "seconds for the run that proves a platform; default 120", 0.1, 1e7 },
+		{ "timeout", CLI_REAL, &d.timeout_s, "S",
+			"seconds for loading an engine (at most 60) and for the run that proves it; default 120", 0.1, 1e7 },
 		{ .kind = CLI_END },
 	};
 	const struct cli_usage usage = {

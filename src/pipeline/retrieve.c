@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // retrieval-augmented-generation: the passages nearest to a question by an encoder's vectors, put into a template, and what a
 // decoder writes behind it. Which models, passages, template: the option `retrieval`, an object.
+#include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/text.h"
 #include "pipeline/choose.h"
 #include "pipeline/states.h"
+
+enum { PASSAGES_MOST = 16 << 20 }; // bytes of all, each with the prefix
 
 struct retrieval {
 	struct call *c;
@@ -19,6 +22,29 @@ struct retrieval {
 	bool unit;
 };
 
+// Bytes of a text that a model is given. Tokenizing takes up to 150 times a text, so one that is far beyond what the model takes
+// is refused before: texts have 4 bytes or so for a token, and here 256.
+static size_t text_bytes_most(const struct part *m)
+{
+	enum { EACH = 256, LEAST = 256 << 10, MOST = 4 << 20 };
+	size_t tokens = text_most(m);
+
+	return !tokens || tokens > MOST / EACH ? MOST : tokens < LEAST / EACH ? LEAST : tokens * EACH;
+}
+
+static enum status check_bytes(const struct part *m, const char *what, size_t nbytes, struct error *err)
+{
+	size_t most = text_bytes_most(m), tokens = text_most(m);
+	char takes[64] = "";
+
+	if (nbytes <= most)
+		return STATUS_OK;
+	if (tokens)
+		snprintf(takes, sizeof takes, ", which takes %zu tokens", tokens);
+	return error_set(err, STATUS_BAD_INPUT, "retrieval: %s of %zu bytes; at most %zu are given to the model %s%s", what,
+		nbytes, most, m->name, takes);
+}
+
 static const char *word(const struct retrieval *r, const char *key, const char *otherwise)
 {
 	const char *text = json_string_value(json_object_get(r->o, key));
@@ -30,6 +56,7 @@ static enum status read_passages(struct retrieval *r, struct error *err)
 {
 	const json_t *x = json_object_get(r->o, "passages");
 	const char *file = json_string_value(x);
+	size_t prefix = strlen(word(r, "passage_prefix", "")), total = 0;
 	enum status st;
 
 	if (file && (*file == '/' || strstr(file, "..")))
@@ -40,9 +67,17 @@ static enum status read_passages(struct retrieval *r, struct error *err)
 	if (!json_array_size(r->passages) || json_array_size(r->passages) > PIPELINE_LIST_MOST)
 		return error_set(
 			err, STATUS_BAD_INPUT, "retrieval: passages should be a list of 1 to %d texts", PIPELINE_LIST_MOST);
-	for (size_t i = 0; i < json_array_size(r->passages); i++)
-		if (!json_is_string(json_array_get(r->passages, i)))
+	for (size_t i = 0; i < json_array_size(r->passages); i++) {
+		const json_t *passage = json_array_get(r->passages, i);
+		size_t nbytes = json_string_length(passage) + prefix;
+		if (!json_is_string(passage))
 			return error_set(err, STATUS_BAD_INPUT, "retrieval: a passage that is no text");
+		if ((st = check_bytes(r->encoder, "a passage", nbytes, err)))
+			return st;
+		if ((total += nbytes) > PASSAGES_MOST)
+			return error_set(err, STATUS_BAD_INPUT, "retrieval: passages of more than %d MiB with their prefixes",
+				PASSAGES_MOST >> 20);
+	}
 	return STATUS_OK;
 }
 
@@ -94,25 +129,39 @@ static enum status score(struct retrieval *r, const char *question, double **out
 	return st;
 }
 
+// The best passages, a separator between.
+static enum status join(struct retrieval *r, const size_t *order, size_t count, struct text *out, struct error *err)
+{
+	const char *separator = word(r, "separator", "\n");
+	enum status st = STATUS_OK;
+
+	for (size_t i = 0; i < count && !st; i++) {
+		text_add(out, i ? separator : "");
+		text_add(out, json_string_value(json_array_get(r->passages, order[i])));
+		st = check_bytes(r->decoder, "a context", out->length, err);
+	}
+	return st;
+}
+
 // The template with {context} and {question}; a "{" that begins neither stands for itself.
-static const char *fill(struct retrieval *r, const char *context, const char *question)
+static enum status fill(struct retrieval *r, const char *context, const char *question, const char **prompt, struct error *err)
 {
 	struct text out = { 0 };
 	const char *at = word(r, "template", "{context}\n{question}");
+	enum status st = STATUS_OK;
 
-	while (*at)
-		if (text_starts(at, "{context}")) {
-			text_add(&out, context);
-			at += strlen("{context}");
-		} else if (text_starts(at, "{question}")) {
-			text_add(&out, question);
-			at += strlen("{question}");
-		} else {
-			text_add_bytes(&out, at++, 1);
-		}
-	const char *text = arena_strdup(r->c->a, text_get(&out));
+	while (*at && !st) {
+		const char *from = text_starts(at, "{context}") ? context : text_starts(at, "{question}") ? question : NULL;
+		if (from)
+			text_add(&out, from);
+		else
+			text_add_bytes(&out, at, 1);
+		at += from ? strcspn(at, "}") + 1 : 1;
+		st = check_bytes(r->decoder, "a prompt", out.length, err);
+	}
+	*prompt = arena_strdup(r->c->a, st ? "" : text_get(&out));
 	text_done(&out);
-	return text;
+	return st;
 }
 
 static enum status write_answer(struct retrieval *r, const char *prompt, json_t *o, struct error *err)
@@ -141,23 +190,27 @@ static enum status answer(struct retrieval *r, const char *question, json_t *o, 
 {
 	size_t count = json_array_size(r->passages);
 	json_t *places = json_array(), *numbers = json_array();
-	const char *context = "";
+	const char *prompt;
+	struct text context = { 0 };
 	double *scores;
-	enum status st = score(r, question, &scores, err);
+	size_t asked = strlen(word(r, "query_prefix", "")) + strlen(question);
+	enum status st = check_bytes(r->encoder, "a question", asked, err);
 
 	json_object_set_new(o, "passages", places);
 	json_object_set_new(o, "scores", numbers);
-	if (st)
+	if (st || (st = score(r, question, &scores, err)))
 		return st;
 	const size_t *order = scores_order(r->c->a, scores, count);
 	for (size_t i = 0; i < count && i < r->top; i++) {
-		const char *passage = json_string_value(json_array_get(r->passages, order[i]));
 		json_array_append_new(places, json_integer((json_int_t)order[i]));
 		json_array_append_new(numbers, json_real(scores[order[i]]));
-		context = arena_printf(r->c->a, "%s%s%s", context, i ? word(r, "separator", "\n") : "", passage);
 	}
 	json_object_set_new(o, "next_score", r->top < count ? json_real(scores[order[r->top]]) : json_null());
-	return write_answer(r, fill(r, context, question), o, err);
+	if (!(st = join(r, order, r->top < count ? r->top : count, &context, err)) &&
+		!(st = fill(r, text_get(&context), question, &prompt, err)))
+		st = write_answer(r, prompt, o, err);
+	text_done(&context);
+	return st;
 }
 
 TASK(retrieval_augmented_generation)

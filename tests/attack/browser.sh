@@ -114,7 +114,8 @@ done
 wait $pids
 fails()
 {
-	grep -q '"verdict": "failed"' "$work/$1.out" && grep -Eq "\"cause\": \"browser: the page.*$2" "$work/$1.out" || fail "$1: $(grep -E '"(verdict|cause)"' "$work/$1.out" "$work/$1.err")"
+	grep -q '"verdict": "failed"' "$work/$1.out" && grep -Eq "\"cause\": \"browser: the page.*$2" "$work/$1.out" && return
+	fail "$1: $(grep -E '"(verdict|cause)"' "$work/$1.out" "$work/$1.err")"
 }
 fails zero 'a time that nothing can have taken: of a run 0 ms'
 fails negative 'a time that nothing can have taken: of a run -5 ms'

@@ -33,6 +33,7 @@ def split(expression):
 
 
 write("good")
+write("words", pre_tokenizer={"type": "WhitespaceSplit"}, model={"type": "WordLevel", "vocab": {"[UNK]": 0, "a": 1}, "unk_token": "[UNK]"})
 # Each place of a long word is the beginning of a piece that is nearly as long.
 write("pieces", model={"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 10 ** 9,
                        "vocab": {"a": 0, "##a": 1, "##" + "a" * 200000: 2, "[UNK]": 3}})
@@ -210,6 +211,23 @@ decodes grows "$(printf '0 %.0s' $(seq 300))" 'the decoders make more than 32 Mi
 decodes between 0 'the decoders make more than 32 MiB'
 decodes joined "$(printf '2 %.0s' $(seq 100))" 'the decoders make more than 32 MiB'
 decodes unsaid 1 'a regular expression takes too long on this text'
+# Passages of a stranger's folder, for models that take 64 tokens and less: one that is long, many that are put together.
+mkdir "$work/rag"
+for part in encoder decoder; do
+	code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/$([ $part = encoder ] && echo bert-model || echo gpt2)" -o "$work/rag/$part"
+	cp "$work/words/tokenizer.json" "$work/rag/$part"
+done
+retrieves()
+{
+	python3 -c "import json; json.dump($1, open('rag/passages.json', 'w'))"
+	bounded 1 1 100 "$ASSAY" pipeline rag q --task retrieval-augmented-generation --no-db --no-reference \
+		--option "retrieval={\"passages\":\"passages.json\",\"top_k\":4000$2}"
+	has err "$3"
+}
+retrieves '["a" * 4000000]' '' 'retrieval: a passage of 4000000 bytes; at most 262144 are given to the model encoder'
+retrieves '["a" * 20000] * 20' '' 'retrieval: a context of [0-9]* bytes; at most 262144 are given to the model decoder'
+retrieves '["a" * 100000]' ',"template":"{context}{context}{context}"' 'retrieval: a prompt of 300000 bytes'
+retrieves '["a"] * 4000' ",\"passage_prefix\":\"$(printf '%05000d' 0)\"" 'retrieval: passages of more than 16 MiB'
 # Good ones are read: published models have tens of thousands of added tokens.
 mkdir "$work/added"
 python3 -c 'import json
