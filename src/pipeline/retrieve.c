@@ -23,10 +23,10 @@ struct retrieval {
 };
 
 // Bytes of a text that a model is given. Tokenizing takes up to 150 times a text, so one that is far beyond what the model takes
-// is refused before: texts have 4 bytes or so for a token, and here 256.
+// is refused before: texts have 4 bytes or so for a token, and here 64.
 static size_t text_bytes_most(const struct part *m)
 {
-	enum { EACH = 256, LEAST = 256 << 10, MOST = 4 << 20 };
+	enum { EACH = 64, LEAST = 256 << 10, MOST = 4 << 20 };
 	size_t tokens = text_most(m);
 
 	return !tokens || tokens > MOST / EACH ? MOST : tokens < LEAST / EACH ? LEAST : tokens * EACH;

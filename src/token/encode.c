@@ -80,7 +80,7 @@ static enum status encode_text(struct tokenizer *t, struct arena *a, const char 
 	struct encoding *out, struct error *err)
 {
 	struct flow *f = &t->flow;
-	size_t room = nbytes / 4 + 16;
+	size_t room = (nbytes / 4 < most ? nbytes / 4 : most) + 16;
 	enum status s = STATUS_OK;
 
 	if (nbytes > FLOW_MOST)
