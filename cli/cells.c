@@ -349,6 +349,7 @@ int cells_plan(struct cells *c, const char *const *models, size_t model_count)
 	m->is_numbered = c->counted;
 	m->looks_at_all = c->counted && m->on_count == 0;
 	m->stop = &cli_stop;
+	cli_limit_loading(m->question.timeout_s);
 	m->event = show;
 	m->context = c;
 	if (matrix_check(m, model_count, &err) != STATUS_OK)

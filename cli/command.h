@@ -70,6 +70,9 @@ const char *cli_stop_name(void); // "SIGINT": the signal that came
 void cli_watch_pages(bool is_child);
 // The same for a database that DuckDB crashes on; not in a child, whose parent tells its signals.
 void cli_watch_database(void);
+// Each library that this process loads itself (DuckDB's) has a minute, or `timeout_s` where a cell has less; 0: a minute. One
+// that is not loaded by then ends the program with its name and EXIT_USE. Not in a child, whose parent has a limit.
+void cli_limit_loading(double timeout_s);
 
 extern const struct command command_export, command_import;
 extern const struct command command_doctor, command_setup, command_platforms;

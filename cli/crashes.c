@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "backend/backend.h"
 #include "command.h"
 #include "emit.h"
 #include "store/opened.h"
@@ -54,6 +55,22 @@ static void on_crash(int number)
 	}
 	signal(number, SIG_DFL);
 	raise(number);
+}
+
+// Nothing but system calls: the other thread holds the loader's lock, and may hold others.
+static void give_up_loading(const char *file)
+{
+	emit_in_handler((const char *const[]){ "assay: ", file,
+		" was still being loaded when the limit of time was over: what it runs by itself then waits, or does not end",
+		NULL });
+	_exit(EXIT_USE);
+}
+
+void cli_limit_loading(double timeout_s)
+{
+	enum { MOST_S = 60 };
+
+	library_limit(timeout_s > 0 && timeout_s < MOST_S ? timeout_s : MOST_S, give_up_loading);
 }
 
 void cli_watch_database(void)

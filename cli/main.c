@@ -145,8 +145,10 @@ int main(int argc, char **argv)
 	cell_program_is_this();
 	bool is_child = argc > 1 && strcmp(argv[1], "cell") == 0;
 	cli_watch_pages(is_child);
-	if (!is_child)
+	if (!is_child) {
 		cli_watch_database();
+		cli_limit_loading(0);
+	}
 	int code = dispatch(argc, argv);
 	int failure = emit_flush();
 	if (failure && failure != EPIPE)

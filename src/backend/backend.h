@@ -250,6 +250,9 @@ void *library_load(struct arena *a, const char *file, int binding, const char **
 // NULL behind. library_loading is for those that an engine loads when it is asked to.
 void library_set_loading(void (*listener)(const char *file));
 void library_loading(const char *file);
+// Of a process that is no child with a limit, and loads libraries all the same (DuckDB's): one that is still being loaded after
+// so many seconds is told to `give_up`, in a thread of its own, which ends the process: the loader is locked. NULL: none is.
+void library_limit(double seconds, void (*give_up)(const char *file));
 // The folders that are looked in, in order, one a line with a mark whether they exist.
 void library_search_path(struct text *out);
 

@@ -6,9 +6,12 @@
 
 #include <dlfcn.h>
 #include <glob.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -182,17 +185,91 @@ void library_loading(const char *file)
 		loading(file);
 }
 
+static struct {
+	double seconds;
+	void (*give_up)(const char *file);
+} limit;
+
+void library_limit(double seconds, void (*give_up)(const char *file))
+{
+	limit.seconds = seconds;
+	limit.give_up = give_up;
+}
+
+struct watched {
+	const char *file;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t end;
+	bool has_thread, is_over;
+};
+
+static void *watch_loading(void *context)
+{
+	struct watched *w = context;
+	struct timespec until;
+	int passed = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += (time_t)limit.seconds + 1; // no library is given up before its time
+	pthread_mutex_lock(&w->lock);
+	while (!w->is_over && !passed)
+		passed = pthread_cond_timedwait(&w->end, &w->lock, &until);
+	if (!w->is_over)
+		limit.give_up(w->file);
+	pthread_mutex_unlock(&w->lock);
+	return NULL;
+}
+
+static void watch_begin(struct watched *w, const char *file)
+{
+	enum { STACK_NBYTES = 128 << 10 };
+	pthread_attr_t how;
+	pthread_condattr_t clock;
+	sigset_t all, before;
+
+	*w = (struct watched){ .file = file };
+	if (!limit.give_up)
+		return;
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->end, &clock);
+	pthread_condattr_destroy(&clock);
+	pthread_attr_init(&how);
+	pthread_attr_setstacksize(&how, STACK_NBYTES);
+	sigfillset(&all); // signals are the other threads'
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	w->has_thread = pthread_create(&w->thread, &how, watch_loading, w) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&how);
+}
+
+static void watch_end(struct watched *w)
+{
+	if (!w->has_thread)
+		return;
+	pthread_mutex_lock(&w->lock);
+	w->is_over = true;
+	pthread_cond_signal(&w->end);
+	pthread_mutex_unlock(&w->lock);
+	pthread_join(w->thread, NULL);
+}
+
 void *library_load(struct arena *a, const char *file, int binding, const char **why)
 {
 	const char *odd = strchr(file, '/') ? irregular(file) : NULL, *words;
+	struct watched watched;
 	void *handle;
 
 	*why = odd ? arena_printf(a, "it is %s and no file", odd) : NULL;
 	if (odd)
 		return NULL;
 	library_loading(file);
+	watch_begin(&watched, file);
 	if (!(handle = dlopen(file, binding | RTLD_LOCAL)))
 		*why = arena_strdup(a, (words = dlerror()) ? words : "no reason given");
+	watch_end(&watched);
 	library_loading(NULL);
 	return handle;
 }
