@@ -8,7 +8,7 @@
 
 // Most of what a report takes from a database, however much is in it; the newest. Questions are compared with each
 // other, name by name, and a matrix has lines x columns.
-enum { REPORT_QUESTIONS = 5000, REPORT_COLUMNS = 100, REPORT_OTHERS = 5000, REPORT_NAME = 4096 };
+enum { REPORT_QUESTIONS = 5000, REPORT_COLUMNS = 100, REPORT_OTHERS = 5000 };
 // Ids of the questions that it takes: a temporary table that take_cells makes, there while the store is being read.
 #define REPORT_CHOSEN "report_chosen"
 #define REPORT_QUESTION "report_question" // of all of them: id, and newest, as question_word_sql has them

@@ -32,7 +32,11 @@ void summary_gather_notes(struct summary *out, struct arena *a)
 #define NOTE(count, ...) \
 	if ((count) > 0) \
 	n[out->note_count++] = arena_printf(a, __VA_ARGS__)
-	NOTE(out->questions - (int64_t)out->cell_count,
+	NOTE(out->left_out,
+		"%zu rows are left out: they hold what this assay does not know or has no room for, as it said when it made this "
+		"report.",
+		out->left_out);
+	NOTE(out->questions - (int64_t)out->cell_count - (int64_t)out->left_out,
 		"The database has answers to %lld questions; this report has the newest %zu, and nothing below speaks of the "
 		"others.",
 		(long long)out->questions, out->cell_count);

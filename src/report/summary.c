@@ -13,7 +13,9 @@
 #include "base/json.h"
 #include "hub/hub.h"
 #include "run/golden.h"
+#include "question/bounds.h"
 #include "question/standing.h"
+#include "store/guard.h"
 
 // ---- rows --------------------------------------------------------------------------------------------------------
 
@@ -131,35 +133,90 @@ static bool is_long(const struct report_cell *c)
 		r->scenario, r->source, c->machine, c->asked_device };
 
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-		if (names[i] != NULL && strnlen(names[i], REPORT_NAME + 1) > REPORT_NAME)
+		if (names[i] != NULL && strnlen(names[i], NAME_MOST + 1) > NAME_MOST)
 			return true;
 	}
 	return false;
 }
 
-// A database of assay has some dozens of platforms and devices; a matrix has a column for each.
-static enum status check_names(const struct summary *out, struct error *err)
+// Why a row stands in no report; NULL: it does. In `a`.
+static const char *why_left_out(struct arena *a, const struct report_cell *c)
 {
-	const struct report_cell *seen[REPORT_COLUMNS];
-	size_t count = 0;
+	if (is_long(c))
+		return arena_printf(a, "row %lld has a name of more than %d characters", (long long)c->row.row, NAME_MOST);
+	if (!c->is_running && c->verdict == VERDICT_COUNT)
+		return arena_printf(a, GUARD_VERDICT, "row ", arena_printf(a, "%lld", (long long)c->row.row),
+			arena_printf(a, "%.100s", c->row.verdict));
+	return NULL;
+}
+
+// `why`: of the last of them.
+static void say_left_out(struct store *s, struct summary *out, size_t count, const char *why)
+{
+	out->left_out = count;
+	if (count > 0 && s->notice != NULL)
+		s->notice(s->context,
+			arena_printf(&s->arena, "%s: %zu row%s left out of the report: %s", s->path, count,
+				count == 1 ? " is" : "s are", why));
+}
+
+struct used { // a platform and device that rows name
+	const struct report_cell *first;
+	size_t place, rows;
+};
+
+static int by_use(const void *a, const void *b)
+{
+	const struct used *x = a, *y = b;
+
+	return x->rows != y->rows ? (x->rows < y->rows) - (x->rows > y->rows) : (x->place > y->place) - (x->place < y->place);
+}
+
+static bool is_same_column(const struct report_cell *a, const struct report_cell *b)
+{
+	return text_is(a->row.requested, b->row.requested) && text_is(a->asked_device, b->asked_device);
+}
+
+// A database of assay has some dozens of platforms and devices; a matrix has a column for each. Of more, those of most rows.
+static void keep_columns(struct store *s, struct summary *out)
+{
+	struct arena scratch = { 0 };
+	struct used *used = ARENA_ARRAY(&scratch, out->cell_count + 1, struct used);
+	size_t count = 0, kept = 0;
 
 	for (size_t i = 0; i < out->cell_count; i++) {
-		const struct report_cell *c = &out->cells[i];
 		size_t k = 0;
-		if (is_long(c))
-			return error_set(err, STATUS_BAD_INPUT, "row %lld has a name of more than %d characters",
-				(long long)c->row.row, REPORT_NAME);
-		while (k < count &&
-			!(text_is(seen[k]->row.requested, c->row.requested) && text_is(seen[k]->asked_device, c->asked_device)))
+		while (k < count && !is_same_column(used[k].first, &out->cells[i]))
 			k++;
-		if (k == REPORT_COLUMNS)
-			return error_set(err, STATUS_BAD_INPUT,
-				"its rows name more than %d platforms and devices, and no report has room for them",
-				REPORT_COLUMNS);
 		if (k == count)
-			seen[count++] = c;
+			used[count++] = (struct used){ &out->cells[i], i, 0 };
+		used[k].rows++;
 	}
-	return STATUS_OK;
+	if (count > REPORT_COLUMNS) {
+		const size_t before = out->cell_count;
+		struct report_cell *cells = ARENA_ARRAY(&s->arena, before + 1, struct report_cell);
+
+		qsort(used, count, sizeof *used, by_use);
+		for (size_t i = 0; i < before; i++) {
+			for (size_t k = 0; k < REPORT_COLUMNS; k++) {
+				if (!is_same_column(used[k].first, &out->cells[i]))
+					continue;
+				cells[kept++] = out->cells[i];
+				break;
+			}
+		}
+		out->cells = cells;
+		out->cell_count = kept;
+		out->left_out += before - kept;
+		if (s->notice != NULL)
+			s->notice(s->context,
+				arena_printf(&s->arena,
+					"%s names %zu platforms and devices; the report has the %d that most rows name, and "
+					"leaves %zu rows "
+					"out",
+					s->path, count, REPORT_COLUMNS, before - kept));
+	}
+	arena_done(&scratch);
 }
 
 // "bert", or "bert in /models/mine" where another folder of the report has a bert.
@@ -188,12 +245,45 @@ static void name_cells(struct summary *out, struct arena *a)
 	json_decref(models);
 }
 
+// One row; why it is left out, NULL: it is not.
+static const char *take_cell(struct report_cell *c, struct arena *a, const struct table *t, const struct table *asked, size_t i)
+{
+	struct error err = { 0 };
+
+	*c = (struct report_cell){ 0 };
+	table_row(t, i, &c->row);
+	c->machine = table_get(t, i, "machine");
+	c->asked_device = table_get(t, i, "asked_device");
+	c->is_running = c->row.verdict == NULL;
+	c->verdict = c->is_running ? VERDICT_COUNT : verdict_find(c->row.verdict);
+	const char *why = why_left_out(a, c);
+	if (why == NULL && question_of(&c->question, a, asked, i, &err) != STATUS_OK)
+		why = arena_strdup(a, err.text);
+	if (why != NULL)
+		return why;
+	row_asked(&c->asked, &c->row);
+	if (c->row.data_sha256 != NULL) // one set under two names is one question, two sets under one name are two
+		c->asked.data = c->row.data_sha256;
+	c->name = c->row.model != NULL ? hub_full_name(c->row.model) : NULL;
+	take_standing(c);
+	c->qualifiers = row_qualifiers(a, &c->row, QUALIFY_ALL);
+	c->own_qualifiers = row_qualifiers(a, &c->row, QUALIFY_DEVICE | QUALIFY_PRECISION | QUALIFY_SHAPE);
+	if (c->verdict == VERDICT_RIGHT && !c->is_foreign)
+		c->agreement = agreement_of(a, &c->row);
+	c->cause = cause_of(a, c);
+	c->p90 = verdict_ran(c->verdict) ? p90_of(a, &c->row) : NULL;
+	c->times_cpu = c->against_cpu.times = (double)NAN;
+	return NULL;
+}
+
 static enum status take_cells(struct store *s, struct summary *out, struct error *err)
 {
 	static const char sql[] = "SELECT r.*, c.device AS asked_device FROM result r JOIN cell c ON c.id = r.id WHERE r.id IN "
 				  "(SELECT id FROM " REPORT_CHOSEN ") ORDER BY r.id";
 	struct arena *a = &s->arena;
 	struct table t, asked;
+	size_t left_out = 0;
+	const char *last = NULL;
 	enum status status = choose(s, out, err);
 
 	if (status == STATUS_OK)
@@ -203,37 +293,20 @@ static enum status take_cells(struct store *s, struct summary *out, struct error
 			s, "SELECT * FROM cell WHERE id IN (SELECT id FROM " REPORT_CHOSEN ") ORDER BY id", &asked, err);
 	if (status != STATUS_OK)
 		return status;
-	out->cell_count = t.row_count;
 	out->cells = ARENA_ARRAY(a, t.row_count + 1, struct report_cell);
 	for (size_t i = 0; i < t.row_count; i++) {
-		struct report_cell *c = &out->cells[i];
-		table_row(&t, i, &c->row);
-		row_asked(&c->asked, &c->row);
-		if (c->row.data_sha256 != NULL) // one set under two names is one question, two sets under one name are two
-			c->asked.data = c->row.data_sha256;
-		status = question_of(&c->question, a, &asked, i, err);
-		if (status != STATUS_OK)
-			return status;
-		c->machine = table_get(&t, i, "machine");
-		c->name = c->row.model != NULL ? hub_full_name(c->row.model) : NULL;
-		c->asked_device = table_get(&t, i, "asked_device");
-		c->is_running = c->row.verdict == NULL;
-		c->verdict = c->is_running ? VERDICT_COUNT : verdict_find(c->row.verdict);
-		if (!c->is_running && c->verdict == VERDICT_COUNT)
-			return error_set(err, STATUS_BAD_INPUT,
-				"row %lld has the verdict '%s', which this assay does not know: use a newer one",
-				(long long)c->row.row, c->row.verdict);
-		take_standing(c);
-		c->qualifiers = row_qualifiers(a, &c->row, QUALIFY_ALL);
-		c->own_qualifiers = row_qualifiers(a, &c->row, QUALIFY_DEVICE | QUALIFY_PRECISION | QUALIFY_SHAPE);
-		if (c->verdict == VERDICT_RIGHT && !c->is_foreign)
-			c->agreement = agreement_of(a, &c->row);
-		c->cause = cause_of(a, c);
-		c->p90 = verdict_ran(c->verdict) ? p90_of(a, &c->row) : NULL;
-		c->times_cpu = c->against_cpu.times = (double)NAN;
+		struct report_cell *c = &out->cells[out->cell_count];
+		const char *why = take_cell(c, a, &t, &asked, i);
+
+		if (why == NULL)
+			out->cell_count++;
+		else
+			last = why, left_out++;
 	}
+	say_left_out(s, out, left_out, last);
+	keep_columns(s, out);
 	name_cells(out, a);
-	return check_names(out, err);
+	return STATUS_OK;
 }
 
 // ---- machine, platforms, runs ------------------------------------------------------------------------------------

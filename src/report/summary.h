@@ -209,6 +209,7 @@ struct summary {
 	size_t method_count;
 	const char *apart; // question_apart_sql
 	int64_t rows;      // in the database; cell_count of them are shown
+	size_t left_out;   // rows that no report takes, or of platforms and devices beyond REPORT_COLUMNS
 	int64_t questions; // that have an answer; above cell_count: older ones are left out
 };
 

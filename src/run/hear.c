@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/visible.h"
+#include "question/bounds.h"
 #include "run/cell.h"
 
 static void drop_json(void *json)
@@ -76,11 +77,25 @@ static bool hear_samples(struct heard *h, const json_t *ms)
 		const json_t *x = json_array_get(ms, i);
 		double took = json_number_value(x);
 
-		if (!json_is_number(x) || !(took >= 0 && took <= 1e10)) // four months: no database is read that holds more
+		if (!json_is_number(x) || !(took >= 0 && took <= BOUND_MS)) // no database is read that holds more
 			return false;
 		h->sample_ms[h->sample_count++] = took;
 	}
 	return true;
+}
+
+// What a page or an engine says of itself and nothing can have measured ends the child; nothing of it is kept.
+static bool hear_row(struct heard *h, const json_t *event)
+{
+	const char *beyond;
+
+	if (row_from_json(&h->row, h->arena, event, NULL) != STATUS_OK)
+		return false;
+	if ((beyond = row_beyond(&h->row, h->arena)) == NULL)
+		return true;
+	row_keep_within(&h->row, h->arena);
+	h->rubbish = arena_printf(h->arena, "%s: the engine's process says that %s", h->phase, beyond);
+	return false;
 }
 
 static bool hear_error(struct heard *h, const json_t *event)
@@ -155,7 +170,7 @@ static bool hear_event(struct heard *h, const char *name, json_t *event)
 		return true;
 	}
 	if (text_is(name, "row"))
-		return row_from_json(&h->row, h->arena, event, NULL) == STATUS_OK;
+		return hear_row(h, event);
 	if (text_is(name, "meet"))
 		return hear_meet(h, json_string_value(json_object_get(event, "gate")));
 	if (text_is(name, "loop"))
@@ -249,7 +264,7 @@ enum child_watch heard_line(void *context, const char *line, size_t length)
 	json_decref(event);
 	if (h->sample_count > samples) // of their line only the numbers are kept, in an array that doubles
 		h->weight = weight + 4 * sizeof(double) * (h->sample_count - samples);
-	if (!known)
+	if (!known && !h->rubbish)
 		h->rubbish = arena_printf(h->arena, "%s: a line that is no event came from the engine's process: '%s'", h->phase,
 			excerpt(h->arena, line, length, 80));
 	if (known && h->answer != CHILD_QUIET)

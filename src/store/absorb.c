@@ -461,6 +461,16 @@ static enum status take_tables(struct db *d, struct error *err)
 	return status;
 }
 
+// A database that has more than is read is refused from then on.
+static enum status check_rooms(struct db *d, struct error *err)
+{
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++)
+		status = guard_room(d, tables[i].table, 0, err);
+	return status;
+}
+
 static enum status count_new(struct db *d, struct store_absorbed *out, struct error *err)
 {
 	struct arena a = { 0 };
@@ -553,9 +563,13 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 		if (status == STATUS_OK)
 			status = guard_values(&d, "source_", err);
 		if (status == STATUS_OK)
+			status = guard_words(&d, "source_", err);
+		if (status == STATUS_OK)
 			status = db_exec(&d, maps, err);
 		if (status == STATUS_OK)
 			status = take_tables(&d, err);
+		if (status == STATUS_OK)
+			status = check_rooms(&d, err);
 		if (status == STATUS_OK)
 			status = count_new(&d, out, err);
 		status = transaction_end(s, &d, status, err);

@@ -12,6 +12,26 @@
 #include "store/select.h"
 #include "store/sql_name.h"
 
+// Of a log of changes that was not taken over. Not all is its fault: to replay it DuckDB may have to write to the file, which
+// is open for reading, or want memory or room.
+static enum status log_error(struct error *err, enum status status, const char *what, const char *message, const char *because)
+{
+	const char *why = strstr(message, ".wal\": ");
+
+	why = why != NULL ? why + strlen(".wal\": ") : message;
+	if (status != STATUS_FAILED)
+		return error_set(err, status, "%s: its log of changes %s.wal is not taken over: %s", what, what, because);
+	if (strstr(why, "Could not write file") != NULL)
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s: its log of changes %s.wal has what DuckDB takes over in writing only: open the file once with "
+			"DuckDB "
+			"itself, or with what wrote it; nothing is lost",
+			what, what);
+	return error_set(err, STATUS_BAD_INPUT,
+		"%s: its log of changes %s.wal is not taken over; it may be damaged, or another database's: %.*s", what, what,
+		(int)strcspn(why, "\n"), why);
+}
+
 enum status db_error(struct error *err, const char *what, const char *message)
 {
 	static const struct {
@@ -28,6 +48,7 @@ enum status db_error(struct error *err, const char *what, const char *message)
 		{ "Failed to allocate block", STATUS_NO_MEMORY },
 	};
 	enum status status = STATUS_FAILED;
+	const char *original = message;
 
 	for (size_t i = 0; message != NULL && i < sizeof known / sizeof known[0]; i++) {
 		if (strstr(message, known[i].words) != NULL)
@@ -38,10 +59,8 @@ enum status db_error(struct error *err, const char *what, const char *message)
 		message = "the machine, or a limit of this process (ulimit -d, ulimit -v), gives no memory for it";
 	else if (status == STATUS_NO_MEMORY) // DuckDB's words are a paragraph about settings, which are locked
 		message = "the database takes more than " DB_MEMORY " of memory for it: ask for less at once";
-	if (message != NULL && strstr(message, "Failure while replaying WAL file") != NULL)
-		return error_set(err, STATUS_BAD_INPUT,
-			"%s: its log of changes %s.wal is damaged, or another database's; moved away, it is not taken over", what,
-			what);
+	if (original != NULL && strstr(original, "Failure while replaying WAL file") != NULL)
+		return log_error(err, status, what, original, message);
 	if (message != NULL && strstr(message, "More than one row returned by a subquery") != NULL) // goes on with a setting
 		return error_set(err, STATUS_BAD_INPUT,
 			"%s%sa subquery has more than one row where one can be (in a question of assay's own: rows of the file "

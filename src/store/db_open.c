@@ -318,19 +318,50 @@ static enum status check_descriptors(struct error *err)
 				    "a limit of this process on open files is too low for the database library (ulimit -n)");
 }
 
-static bool has_log(struct arena *a, const char *path)
+// Bytes of the log of changes beside it; 0: there is none.
+static int64_t log_bytes(struct arena *a, const char *path)
 {
-	return path != NULL && access(arena_printf(a, "%s.wal", path), F_OK) == 0;
+	struct stat st;
+
+	return path != NULL && stat(arena_printf(a, "%s.wal", path), &st) == 0 ? (int64_t)st.st_size : 0;
+}
+
+// DuckDB reads a log whole, and takes four times as much memory. What assay leaves is what one command wrote.
+static enum status check_log_size(struct arena *a, const char *path, struct error *err)
+{
+	enum { LOG_MOST_MIB = 64 };
+	const int64_t nbytes = log_bytes(a, path);
+
+	return nbytes >> 20 < LOG_MOST_MIB ? STATUS_OK
+					   : error_set(err, STATUS_BAD_INPUT,
+						     "%s: its log of changes %s.wal has %lld MiB, and at most %d are taken over "
+						     "here: open the file once with DuckDB itself; nothing is lost",
+						     path, path, (long long)(nbytes >> 20), LOG_MOST_MIB);
+}
+
+// The C++ library makes its part of a thread's own memory at the first exception that the thread throws. glibc ends the program
+// where there is no memory for that, and the exception of a held opening is that there is none: so one is thrown before.
+static void throw_once(const struct db_api *api)
+{
+	static _Thread_local bool has_thrown;
+	duckdb_config config = NULL;
+
+	if (!has_thrown && api->create_config(&config) != DuckDBError) {
+		api->set_config(config, "threads", "no number");
+		api->destroy_config(&config);
+	}
+	has_thrown = true;
 }
 
 // A file that is only opened, and takes more than assay's: a column's type can be a tree of thousands of levels, of which DuckDB
 // makes 700 MB.
 static enum status open_held(struct db *d, struct arena *a, const struct db_opening *how, bool *locked, struct error *err)
 {
-	const char *file = how->source != NULL ? how->source : how->path; // NULL: in memory
-	const bool is_small = file != NULL && !has_log(a, how->path);     // what a log of changes says is computed
+	const char *file = how->source != NULL ? how->source : how->path;   // NULL: in memory
+	const bool is_small = file != NULL && log_bytes(a, how->path) == 0; // what a log of changes says is computed
 	struct error own = { 0 };
 
+	throw_once(d->api);
 	(is_small ? db_watch_hold_opening : db_watch_hold)(d->watch);
 	enum status status = open_checked(d, a, how, locked, &own);
 	bool is_held = store_holds_memory();
@@ -352,6 +383,8 @@ enum status db_open(struct db *d, const struct db_api *api, const struct db_open
 	*locked = false;
 	if (status == STATUS_OK)
 		status = check_descriptors(err);
+	if (status == STATUS_OK)
+		status = check_log_size(&a, how->path, err);
 	if (status == STATUS_OK && how->source != NULL)
 		status = db_check_path(how->source, err);
 	if (status == STATUS_OK && how->path != NULL)

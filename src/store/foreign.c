@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "question/bounds.h"
 #include "stats/order.h"
 #include "base/text.h"
 #include "store/db.h"
@@ -606,7 +607,7 @@ static const char *cannot_be(struct arena *a, const struct foreign_row *f)
 	for (size_t i = 0; i < sizeof why / sizeof *why; i++)
 		if (why[i] != NULL)
 			return why[i];
-	return NULL;
+	return row_beyond(r, a);
 }
 
 static enum status check_rows(struct foreign_result *out, const char *path, struct error *err)

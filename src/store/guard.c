@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "question/bounds.h"
 #include "store/schema.h"
 
 static bool eat(const char **at, const char *words)
@@ -271,42 +272,20 @@ enum status guard_numbers(struct db *d, struct error *err)
 
 // ---- numbers that nothing can have measured ---------------------------------------------------------------------------
 
-// At most four months in ms, 1e12 a second, an exbibyte in MiB, as of results of other tools (foreign.c); none is negative.
-static const double most_ms = 1e10, most_rate = 1e12, most_mib = 1099511627776.0, most_count = 1e15;
+// Beside those of a row (question/bounds.h), which are columns of `measurement`.
 static const struct {
 	const char *table, *column;
-	const double *most; // NULL: a time
+	double most; // 0: a time
 } measured[] = {
-	{ "measurement", "latency_ms", &most_ms },
-	{ "measurement", "latency_min_ms", &most_ms },
-	{ "measurement", "latency_max_ms", &most_ms },
-	{ "measurement", "latency_p90_ms", &most_ms },
-	{ "measurement", "latency_p95_ms", &most_ms },
-	{ "measurement", "latency_p99_ms", &most_ms },
-	{ "measurement", "latency_low_ms", &most_ms },
-	{ "measurement", "latency_high_ms", &most_ms },
-	{ "measurement", "build_ms", &most_ms },
-	{ "measurement", "load_ms", &most_ms },
-	{ "measurement", "first_ms", &most_ms },
-	{ "measurement", "prefill_ms", &most_ms },
-	{ "measurement", "token_ms", &most_ms },
-	{ "measurement", "throughput_per_s", &most_rate },
-	{ "measurement", "tokens_per_s", &most_rate },
-	{ "measurement", "peak_anonymous_mib", &most_mib },
-	{ "measurement", "peak_pss_mib", &most_mib },
-	{ "measurement", "peak_resident_mib", &most_mib },
-	{ "measurement", "device_memory_mib", &most_mib },
-	{ "measurement", "predicted_mib", &most_count }, // of what no machine has
-	{ "measurement", "samples", &most_count },
-	{ "sample", "ms", &most_ms },
-	{ "machine", "first_seen_at", NULL },
-	{ "run", "started_at", NULL },
-	{ "model", "first_seen_at", NULL },
-	{ "artifact", "first_seen_at", NULL },
-	{ "cell", "started_at", NULL },
-	{ "event", "happened_at", NULL },
-	{ "platform_detection", "detected_at", NULL },
-	{ "import", "imported_at", NULL },
+	{ "sample", "ms", BOUND_MS },
+	{ "machine", "first_seen_at", 0 },
+	{ "run", "started_at", 0 },
+	{ "model", "first_seen_at", 0 },
+	{ "artifact", "first_seen_at", 0 },
+	{ "cell", "started_at", 0 },
+	{ "event", "happened_at", 0 },
+	{ "platform_detection", "detected_at", 0 },
+	{ "import", "imported_at", 0 },
 };
 
 // Their tables, and what a row of each is called.
@@ -325,45 +304,65 @@ static const struct looked_at {
 	{ "import", "id", "import " },
 };
 
-// The SQL of one column: NaN and infinity are above everything in DuckDB, so they are in no range; NULL is neither in it nor
-// outside.
-static const char *outside(struct arena *a, size_t i)
+// NaN and infinity are above everything in DuckDB, so they are in no range; NULL is neither in it nor outside.
+static const char *outside(struct arena *a, const char *column, double most)
 {
-	if (measured[i].most == NULL)
-		return arena_printf(
-			a, "NOT (\"%s\" BETWEEN TIMESTAMP '1970-01-01' AND TIMESTAMP '9999-12-31')", measured[i].column);
-	return arena_printf(a, "NOT (\"%s\" BETWEEN 0 AND %.0f)", measured[i].column, *measured[i].most);
+	if (most <= 0)
+		return arena_printf(a, "NOT (\"%s\" BETWEEN TIMESTAMP '1970-01-01' AND TIMESTAMP '9999-12-31')", column);
+	return arena_printf(a, "NOT (\"%s\" BETWEEN 0 AND %.0f)", column, most);
+}
+
+// Of a row of a table: what is wrong, and the value of which column it is.
+struct wrong {
+	struct text name, value, where;
+};
+
+static void add_wrong(struct wrong *w, const char *column, const char *is)
+{
+	text_addf(&w->name, " WHEN %s THEN '%s'", is, column);
+	text_addf(&w->value, " WHEN %s THEN left(CAST(\"%s\" AS VARCHAR), 100)", is, column);
+	text_addf(&w->where, "%s%s", w->where.length > 0 ? " OR " : "", is);
+}
+
+// The first row of which a condition holds; `out` without rows: none.
+static enum status find_wrong(struct db *d, struct arena *a, const char *prefix, const struct looked_at *l, struct wrong *w,
+	struct table *out, struct error *err)
+{
+	enum status status = STATUS_OK;
+
+	*out = (struct table){ 0 };
+	if (w->where.length > 0)
+		status = db_query(d, a,
+			arena_printf(a,
+				"SELECT CAST(\"%s\" AS VARCHAR) AS key, CASE%s END AS name, CASE%s END AS value FROM %s%s WHERE "
+				"%s LIMIT 1",
+				l->key, text_get(&w->name), text_get(&w->value), prefix, l->table, text_get(&w->where)),
+			NULL, 0, out, err);
+	text_done(&w->name);
+	text_done(&w->value);
+	text_done(&w->where);
+	return status;
 }
 
 // Of one table: `columns` of it that are there, of which an older file has fewer.
 static enum status look_at_values(struct db *d, struct arena *a, const char *prefix, const struct looked_at *l,
 	const struct table *columns, struct error *err)
 {
-	struct text name = { 0 }, value = { 0 }, where = { 0 };
-	struct table t = { 0 };
-	enum status status = STATUS_OK;
+	struct wrong w = { 0 };
+	struct table t;
 
-	for (size_t i = 0; i < sizeof measured / sizeof measured[0]; i++) {
-		if (!text_is(measured[i].table, l->table) || !has_table(columns, measured[i].column))
-			continue;
-		const char *column = measured[i].column, *is = outside(a, i);
-		text_addf(&name, " WHEN %s THEN '%s'", is, column);
-		text_addf(&value, " WHEN %s THEN CAST(\"%s\" AS VARCHAR)", is, column);
-		text_addf(&where, "%s%s", where.length > 0 ? " OR " : "", is);
+	for (const struct row_bound *b = row_bounds; text_is(l->table, "measurement") && b->name != NULL; b++) {
+		if (has_table(columns, b->name))
+			add_wrong(&w, b->name, outside(a, b->name, b->most));
 	}
-	if (where.length > 0)
-		status = db_query(d, a,
-			arena_printf(a,
-				"SELECT CAST(\"%s\" AS VARCHAR) AS key, CASE%s END AS name, CASE%s END AS value FROM %s%s WHERE "
-				"%s LIMIT 1",
-				l->key, text_get(&name), text_get(&value), prefix, l->table, text_get(&where)),
-			NULL, 0, &t, err);
+	for (size_t i = 0; i < sizeof measured / sizeof measured[0]; i++) {
+		if (text_is(measured[i].table, l->table) && has_table(columns, measured[i].column))
+			add_wrong(&w, measured[i].column, outside(a, measured[i].column, measured[i].most));
+	}
+	enum status status = find_wrong(d, a, prefix, l, &w, &t, err);
 	if (status == STATUS_OK && t.row_count > 0)
 		status = error_set(err, STATUS_BAD_INPUT, "%s%s: %s.%s is %s, which nothing can have measured", l->words,
 			table_get(&t, 0, "key"), l->table, table_get(&t, 0, "name"), table_get(&t, 0, "value"));
-	text_done(&name);
-	text_done(&value);
-	text_done(&where);
 	return status;
 }
 
@@ -390,6 +389,111 @@ enum status guard_values(struct db *d, const char *prefix, struct error *err)
 	}
 	arena_done(&a);
 	return status;
+}
+
+// ---- words that no report takes ------------------------------------------------------------------------------------------
+
+static const struct {
+	struct looked_at at;
+	const char *columns[4];
+} named[] = {
+	{ { "cell", "id", "row " }, { "model", "requested", "device" } },
+	{ { "run", "id", "run:" }, { "machine" } },
+	{ { "machine", "id", "machine " }, { "id" } },
+	{ { "model", "id", "model " }, { "name" } },
+};
+
+static enum status look_at_names(struct db *d, struct arena *a, const char *prefix, const struct looked_at *l,
+	const char *const *columns, struct error *err)
+{
+	struct wrong w = { 0 };
+	struct table t;
+
+	for (; *columns != NULL; columns++)
+		add_wrong(&w, *columns, arena_printf(a, "strlen(\"%s\") > %d", *columns, NAME_MOST));
+	enum status status = find_wrong(d, a, prefix, l, &w, &t, err);
+	if (status == STATUS_OK && t.row_count > 0)
+		status = error_set(err, STATUS_BAD_INPUT, "%s%.100s: %s.%s is a name of more than %d characters", l->words,
+			table_get(&t, 0, "key"), l->table, table_get(&t, 0, "name"), NAME_MOST);
+	return status;
+}
+
+static enum status look_at_verdicts(
+	struct db *d, struct arena *a, const char *prefix, const struct looked_at *l, struct error *err)
+{
+	struct wrong w = { 0 };
+	struct text is = { 0 };
+	struct table t;
+
+	for (enum verdict v = 0; v < VERDICT_COUNT; v++)
+		text_addf(&is, "%s'%s'", v > 0 ? ", " : "verdict NOT IN (", verdict_word(v));
+	text_add(&is, ")");
+	add_wrong(&w, "verdict", text_get(&is));
+	text_done(&is);
+	enum status status = find_wrong(d, a, prefix, l, &w, &t, err);
+	if (status == STATUS_OK && t.row_count > 0)
+		status = error_set(
+			err, STATUS_BAD_INPUT, GUARD_VERDICT, l->words, table_get(&t, 0, "key"), table_get(&t, 0, "value"));
+	return status;
+}
+
+static enum status look_at_questions(struct db *d, struct arena *a, const char *prefix, struct error *err)
+{
+	static const struct looked_at cells = { "cell", "id", "row " };
+	struct wrong w = { 0 };
+	struct table t;
+
+	add_wrong(&w, "question",
+		"CASE WHEN json_valid(question) THEN json_type(question) <> 'OBJECT' ELSE question IS NOT NULL END");
+	enum status status = find_wrong(d, a, prefix, &cells, &w, &t, err);
+	if (status == STATUS_OK && t.row_count > 0)
+		status = error_set(
+			err, STATUS_BAD_INPUT, "row %s: its column `question` is no JSON object", table_get(&t, 0, "key"));
+	return status;
+}
+
+enum status guard_words(struct db *d, const char *prefix, struct error *err)
+{
+	static const struct looked_at rows = { "measurement", "cell", "row " }, events = { "event", "id", "event " };
+	struct arena a = { 0 };
+	enum status status = look_at_names(d, &a, prefix, &rows, row_names, err);
+
+	for (size_t i = 0; i < sizeof named / sizeof named[0] && status == STATUS_OK; i++)
+		status = look_at_names(d, &a, prefix, &named[i].at, named[i].columns, err);
+	if (status == STATUS_OK)
+		status = look_at_verdicts(d, &a, prefix, &rows, err);
+	if (status == STATUS_OK)
+		status = look_at_verdicts(d, &a, prefix, &events, err);
+	if (status == STATUS_OK)
+		status = look_at_questions(d, &a, prefix, err);
+	arena_done(&a);
+	return status;
+}
+
+// ---- room ----------------------------------------------------------------------------------------------------------------
+
+static int64_t most_of(const char *table)
+{
+	int64_t most = ROWS_MOST;
+
+	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+		most = text_is(numbers[i].table, table) ? numbers[i].most : most;
+	return most;
+}
+
+enum status guard_many(const char *table, int64_t rows, struct error *err)
+{
+	return say_many(table, rows, most_of(table), err);
+}
+
+enum status guard_room(struct db *d, const char *table, int64_t more, struct error *err)
+{
+	struct arena a = { 0 };
+	int64_t rows;
+	enum status status = look_at_count(d, &a, table, most_of(table), &rows, err);
+
+	arena_done(&a);
+	return status == STATUS_OK ? guard_many(table, rows + more, err) : status;
 }
 
 enum status guard_look(struct db *d, struct error *err)

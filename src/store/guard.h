@@ -18,6 +18,14 @@ enum status guard_numbers(struct db *d, struct error *err);
 // a rate a second, a memory in MiB or a count is not finite, negative, or larger than anything that can be measured, and where a
 // date is not of the years 1970 to 9999; the sentence names the row and the column.
 enum status guard_values(struct db *d, const char *prefix, struct error *err);
+// Of what is taken in, as above: BAD_INPUT where a name is longer than NAME_MOST, a verdict is no word of this assay, or a
+// question no JSON object, all of which a report leaves out; the sentence names the row.
+enum status guard_words(struct db *d, const char *prefix, struct error *err);
+#define GUARD_VERDICT "%s%s has the verdict '%s', which this assay does not know: use a newer one" // "row ", number, word
+// Before `more` rows go into one of assay's tables: BAD_INPUT where guard_numbers would refuse the file from then on.
+enum status guard_room(struct db *d, const char *table, int64_t more, struct error *err);
+// The same of `rows` in all.
+enum status guard_many(const char *table, int64_t rows, struct error *err);
 // BAD_INPUT where rows of `from` are alike in `columns`, SQL both; `table` and `words` say so to people. Scratch in `a`.
 enum status guard_once(struct db *d, struct arena *a, const char *from, const char *columns, const char *table, const char *words,
 	struct error *err);

@@ -8,6 +8,7 @@
 
 #include "base/csv.h"
 #include "base/file.h"
+#include "store/line_numbers.h"
 #include "store/lines.h"
 #include "store/sql_name.h"
 #include "store/transfer.h"
@@ -100,8 +101,12 @@ enum status one_file_look(const char *path, int64_t most, struct error *err)
 		return error_set(err, STATUS_BAD_INPUT, "it is no regular file");
 	if (st.st_size == 0)
 		return error_set(err, STATUS_BAD_INPUT, "it has 0 bytes: it was not written whole");
-	if (!text_is(store_format_of(path), "parquet"))
+	if (text_is(store_format_of(path), "csv"))
 		return lines_look(path, most, err);
+	if (text_is(store_format_of(path), "json")) {
+		enum status status = lines_look(path, most, err);
+		return status == STATUS_OK ? line_numbers_look(path, err) : status;
+	}
 	if (!is_parquet(path))
 		return error_set(err, STATUS_BAD_INPUT,
 			"it is no Parquet file, or was cut off: one begins and ends with the letters PAR1");

@@ -12,6 +12,8 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "commit.h"
+#include "question/bounds.h"
+#include "store/guard.h"
 #include "store/objects.h"
 #include "store/question.h"
 #include "store/run_lock.h"
@@ -219,12 +221,18 @@ enum status store_detection(struct store *s, const json_t *platforms, struct err
 	return transaction_end(s, &d, status, err);
 }
 
+enum { EVENTS_A_CELL = 4 }; // at most, with the end of its run
+
 static enum status add_started(
 	struct store *s, struct db *d, const struct cell *c, const char *cell_key, int64_t *row, struct error *err)
 {
 	int64_t id = 0, event;
 	enum status status = transaction_next_id(d, "cell", &id, err);
 
+	if (status == STATUS_OK)
+		status = guard_room(d, "cell", 1, err);
+	if (status == STATUS_OK)
+		status = guard_room(d, "event", EVENTS_A_CELL, err);
 	if (status == STATUS_OK) {
 		struct arena a = { 0 };
 		const struct db_value values[] = {
@@ -232,11 +240,11 @@ static enum status add_started(
 			V_INTEGER("run", s->run),
 			V_TEXT("cell_key", cell_key),
 			V_TEXT("question", question_text(&a, c)),
-			V_TEXT("model", c->model),
+			V_TEXT("model", name_within(c->model, &a)),
 			V_TEXT("path", c->path),
 			V_TEXT("revision", c->revision),
-			V_TEXT("requested", c->requested ? c->requested : c->platform),
-			V_TEXT("device", c->device),
+			V_TEXT("requested", name_within(c->requested ? c->requested : c->platform, &a)),
+			V_TEXT("device", name_within(c->device, &a)),
 			V_TEXT("asked_options", c->options),
 			V_INTEGER("batch", c->batch),
 			V_INTEGER("sequence", c->sequence),
@@ -331,13 +339,17 @@ static void insert_measurement(struct insert *in, const struct cell_result *r, i
 {
 	struct arena a = { 0 };
 	struct db_value *values = ARENA_ARRAY(&a, 2 + MEMBERS, struct db_value);
+	struct row *kept = ARENA_NEW(&a, struct row);
+
+	*kept = r->row;
+	row_keep_within(kept, &a); // what is beyond is not read again
 
 	values[0] = (struct db_value)V_INTEGER("cell", cell);
 	values[1] = (struct db_value)V_INTEGER("event", event);
 	for (size_t i = 0; i < MEMBERS; i++) {
 		struct db_value *v = &values[2 + i];
 
-		*v = value_at(i, &r->row);
+		*v = value_at(i, kept);
 		if (text_is(v->column, "row"))
 			v->integer = cell;
 		else if (text_is(v->column, "verdict"))
@@ -364,7 +376,7 @@ static enum status add_model(struct db *d, const struct row *r, struct error *er
 	int64_t id = 0;
 	bool known = true;
 	const struct db_parameter what[] = {
-		{ .text = r->model },
+		{ .text = name_within(r->model, &a) },
 		{ .text = r->revision ? r->revision : "" },
 		{ .text = r->model_type ? r->model_type : "" },
 		{ .text = r->head ? r->head : "" },
@@ -382,7 +394,7 @@ static enum status add_model(struct db *d, const struct row *r, struct error *er
 	} else if (status == STATUS_OK && (status = transaction_next_id(d, "model", &id, err)) == STATUS_OK) {
 		const struct db_value values[] = {
 			V_INTEGER("id", id),
-			V_TEXT("name", r->model),
+			V_TEXT("name", name_within(r->model, &a)),
 			V_TEXT("revision", r->revision),
 			V_TEXT("model_type", r->model_type),
 			V_TEXT("architecture", r->architecture),
@@ -412,6 +424,8 @@ static enum status add_model(struct db *d, const struct row *r, struct error *er
 
 static enum status add_samples(struct db *d, const struct cell_result *r, int64_t cell, int64_t event, struct error *err)
 {
+	if (guard_room(d, "sample", (int64_t)r->sample_count, err) != STATUS_OK)
+		return STATUS_BAD_INPUT;
 	struct arena a = { 0 };
 	int64_t *numbers = ARENA_ARRAY(&a, r->sample_count, int64_t);
 
@@ -590,6 +604,8 @@ static enum status add_foreign(struct db *d, int64_t run, const struct foreign_r
 
 	if (status == STATUS_OK)
 		status = transaction_next_id(d, "event", &first.event, err);
+	if (status == STATUS_OK)
+		status = guard_room(d, "cell", (int64_t)r->count, err);
 	if (status == STATUS_OK)
 		status = foreign_cells(d, r, &first, now, err);
 	if (status == STATUS_OK)

@@ -193,6 +193,7 @@ static enum status take_rows(struct db *d, struct arena *a, struct condition *c,
 		out->by_number ? "" : " AND r.fallback_of IS NULL");
 	struct table t, cells, runs;
 	struct text list = { 0 };
+	struct error why = { 0 };
 	enum status status = count_rows(d, a, c, from, with_samples, out, err);
 
 	if (status == STATUS_OK)
@@ -210,7 +211,7 @@ static enum status take_rows(struct db *d, struct arena *a, struct condition *c,
 	if (status != STATUS_OK)
 		return status;
 	out->rows = ARENA_ARRAY(a, t.row_count + 1, struct side_row);
-	for (size_t i = 0; i < t.row_count && i < cells.row_count && status == STATUS_OK; i++) {
+	for (size_t i = 0; i < t.row_count && i < cells.row_count; i++) {
 		struct side_row *r = &out->rows[out->count];
 
 		table_row(&t, i, &r->row);
@@ -219,12 +220,15 @@ static enum status take_rows(struct db *d, struct arena *a, struct condition *c,
 			out->unfinished++;
 			continue;
 		}
+		if (question_of(&r->question, a, &cells, i, &why) != STATUS_OK) {
+			out->unreadable++;
+			continue;
+		}
 		r->run = table_integer(&t, i, "run");
 		r->machine = table_get(&t, i, "machine");
 		r->measured_at = table_get(&t, i, "measured_at");
 		r->asked_device = table_get(&cells, i, "device");
 		take_run(r, &runs);
-		status = question_of(&r->question, a, &cells, i, err);
 		text_addf(&list, "%s%lld", list.length ? "," : "", (long long)r->row.row);
 		out->count++;
 	}
@@ -251,7 +255,11 @@ enum status store_side(
 		db_close(&d);
 	}
 	text_done(&c.sql);
-	if (status == STATUS_OK && out->count + out->unfinished == 0)
+	if (status == STATUS_OK && out->unreadable > 0 && s->notice != NULL)
+		s->notice(s->context,
+			arena_printf(a, "%s: %zu row%s left out, whose column `question` is no JSON object", out->path,
+				out->unreadable, out->unreadable == 1 ? " is" : "s are"));
+	if (status == STATUS_OK && out->count + out->unfinished + out->unreadable == 0)
 		return error_set(err, STATUS_BAD_INPUT, "%s has no rows %s", s->path, words ? words : "at all");
 	return status;
 }

@@ -25,6 +25,8 @@
 #include "store/schema.h"
 #include "store/transaction.h"
 
+#define LOOK_MEMORY ((int64_t)1536 << 20) // as cli/reading.c has it
+
 enum { LOCK_WAIT_S = 60, NOTICE_AFTER_MS = 500, BACK_OFF_MS = 100 };
 
 const char *table_get(const struct table *t, size_t row, const char *column)
@@ -386,7 +388,13 @@ static enum status look_at(struct store *s, bool reads, enum schema_state *state
 {
 	struct db d = { 0 };
 	int version = 0;
-	enum status status = open_waiting(s, s->path, false, &d, err);
+	struct db_opening how = { .path = s->path, .limits = s->limits };
+
+	if (how.limits.memory_bytes <= 0) { // who writes has no limit, and takes no file that readers refuse
+		how.limits.memory_bytes = LOOK_MEMORY;
+		how.limits.holds_memory = true;
+	}
+	enum status status = open_waiting_with(s, &how, &d, err);
 
 	if (status != STATUS_OK)
 		return status;

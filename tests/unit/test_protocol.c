@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -216,6 +217,38 @@ static void samples_come_in_several_lines(void **state)
 	arena_done(&a);
 }
 
+// A page or an engine may say anything: what nothing can have measured, and no database is read with, ends it and is not kept.
+static void what_cannot_be_is_not_kept(void **state)
+{
+	static const struct {
+		const char *line, *wanted;
+	} cases[] = {
+		{ "{\"event\": \"row\", \"first_ms\": 1e11}", "says that first_ms is 1e+11, which nothing can have measured" },
+		{ "{\"event\": \"row\", \"load_ms\": -1}", "says that load_ms is -1, which nothing can have measured" },
+		{ "{\"event\": \"row\", \"peak_resident_mib\": 1e300}", "says that peak_resident_mib is 1e+300, which" },
+		{ "{\"event\": \"row\", \"actual\": \"", "says that actual is a name of more than 4096 characters" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct arena a = { 0 };
+		struct heard h;
+		char line[6000];
+
+		heard_init(&h, &a, NULL);
+		const bool is_open = cases[i].line[strlen(cases[i].line) - 1] != '}'; // a name of 5000 characters goes on
+		snprintf(line, sizeof line, "%s%0*d%s", cases[i].line, is_open ? 5000 : 0, 0, is_open ? "\"}" : "");
+		if (!is_open)
+			snprintf(line, sizeof line, "%s", cases[i].line);
+		assert_int_equal(heard_line(&h, line, strlen(line)), CHILD_REFUSE);
+		assert_non_null(h.rubbish);
+		assert_non_null(strstr(h.rubbish, cases[i].wanted));
+		assert_true(isnan(h.row.first_ms) && isnan(h.row.load_ms) && isnan(h.row.peak_resident_mib));
+		assert_true(h.row.actual == NULL || strlen(h.row.actual) < 4096);
+		arena_done(&a);
+	}
+}
+
 // Chunks that are left out are those with nothing to find; a NaN is found, and so is what stands in the rest behind them.
 static void the_best_two_of_many(void **state)
 {
@@ -246,6 +279,7 @@ int main(void)
 		cmocka_unit_test(warm_up_has_limits),
 		cmocka_unit_test(samples),
 		cmocka_unit_test(samples_come_in_several_lines),
+		cmocka_unit_test(what_cannot_be_is_not_kept),
 		cmocka_unit_test(the_best_two_of_many),
 	};
 

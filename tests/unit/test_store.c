@@ -129,6 +129,7 @@ static void test_every_field(void **state)
 	number++;
 	ROW_LIST(X)
 #undef X
+	full.row.samples = INT64_C(999999999999999); // bounds.h
 	open_with_run(f);
 	int64_t a = add(f, "asked", "cpu", full), b = add(f, "asked", "openvino", empty);
 	OK(f, store_query(&f->store, "SELECT * FROM result ORDER BY id", &t, &f->err));
@@ -375,7 +376,15 @@ static void test_words_of_the_library(void **state)
 		{ "Invalid Input Error: More than one row returned by a subquery used as an expression - Use \"SET x\"",
 			"a: a subquery has more than one row where one can be (", STATUS_BAD_INPUT },
 		{ "INTERNAL Error: Failure while replaying WAL file \"a.wal\": Calling\nThis error signals an assertion failure",
-			"a: its log of changes a.wal is damaged", STATUS_BAD_INPUT },
+			"a: its log of changes a.wal is not taken over; it may be damaged, or another database's: Calling",
+			STATUS_BAD_INPUT },
+		// What is no fault of the log's is not told as one.
+		{ "IO Error: Failure while replaying WAL file \"a.wal\": Could not write file \"a\": Bad file descriptor",
+			"a: its log of changes a.wal has what DuckDB takes over in writing only", STATUS_BAD_INPUT },
+		{ "IO Error: Failure while replaying WAL file \"a.wal\": could not allocate block of size 256.0 KiB",
+			"a: its log of changes a.wal is not taken over: the database takes more than 1GiB", STATUS_NO_MEMORY },
+		{ "IO Error: Failure while replaying WAL file \"a.wal\": Could not write file \"a\": No space left on device",
+			"a: its log of changes a.wal is not taken over: IO Error", STATUS_NO_SPACE },
 		{ "INTERNAL Error: Attempted to access index 1\nThis error signals\n\nStack Trace:\n0x1",
 			"a: INTERNAL Error: Attempted to access index 1", STATUS_FAILED },
 	};

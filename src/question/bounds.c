@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// bounds.h. At most four months in ms, 1e12 a second, an exbibyte in MiB; a prediction may be of what no machine has.
+#include "question/bounds.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#define MOST_RATE 1e12
+#define MOST_MIB 1099511627776.0
+#define MOST_COUNT 1e15
+
+#define REALS(X) \
+	X(latency_ms, BOUND_MS) \
+	X(latency_min_ms, BOUND_MS) \
+	X(latency_max_ms, BOUND_MS) \
+	X(latency_p90_ms, BOUND_MS) \
+	X(latency_p95_ms, BOUND_MS) \
+	X(latency_p99_ms, BOUND_MS) \
+	X(latency_low_ms, BOUND_MS) \
+	X(latency_high_ms, BOUND_MS) \
+	X(build_ms, BOUND_MS) \
+	X(load_ms, BOUND_MS) \
+	X(first_ms, BOUND_MS) \
+	X(prefill_ms, BOUND_MS) \
+	X(token_ms, BOUND_MS) \
+	X(throughput_per_s, MOST_RATE) \
+	X(tokens_per_s, MOST_RATE) \
+	X(peak_anonymous_mib, MOST_MIB) \
+	X(peak_pss_mib, MOST_MIB) \
+	X(peak_resident_mib, MOST_MIB) \
+	X(device_memory_mib, MOST_MIB) \
+	X(predicted_mib, MOST_COUNT)
+#define NAMES(X) X(model) X(requested) X(actual) X(engine) X(weights) X(compute_dtype) X(precision) X(scenario) X(source)
+
+const struct row_bound row_bounds[] = {
+#define X(member, bound) { #member, bound },
+	REALS(X)
+#undef X
+		{ "samples", MOST_COUNT },
+	{ NULL, 0 },
+};
+
+const char *const row_names[] = {
+#define X(member) #member,
+	NAMES(X)
+#undef X
+		NULL,
+};
+
+// Infinity and below 0 are beyond; NaN is absent.
+static bool is_beyond(double x, double most)
+{
+	return !isnan(x) && !(x >= 0 && x <= most);
+}
+
+static bool is_long(const char *name)
+{
+	return name != NULL && strnlen(name, NAME_MOST + 1) > NAME_MOST;
+}
+
+static bool counts_nothing(int64_t n)
+{
+	return n != ROW_NONE && is_beyond((double)n, MOST_COUNT);
+}
+
+const char *row_beyond(const struct row *r, struct arena *a)
+{
+#define X(member, bound) \
+	if (is_beyond(r->member, bound)) \
+		return arena_printf(a, #member " is %g, which nothing can have measured", r->member);
+	REALS(X)
+#undef X
+#define X(member) \
+	if (is_long(r->member)) \
+		return arena_printf(a, #member " is a name of more than %d characters", NAME_MOST);
+	NAMES(X)
+#undef X
+	return counts_nothing(r->samples)
+		? arena_printf(a, "samples is %lld, which nothing can have measured", (long long)r->samples)
+		: NULL;
+}
+
+const char *name_within(const char *name, struct arena *a)
+{
+	enum { KEPT = NAME_MOST / 2 };
+
+	return is_long(name) ? arena_printf(a, "%.*s... (cut: it had %zu bytes)", KEPT, name, strlen(name)) : name;
+}
+
+void row_keep_within(struct row *r, struct arena *a)
+{
+#define X(member, bound) r->member = is_beyond(r->member, bound) ? (double)NAN : r->member;
+	REALS(X)
+#undef X
+#define X(member) r->member = name_within(r->member, a);
+	NAMES(X)
+#undef X
+	if (counts_nothing(r->samples))
+		r->samples = ROW_NONE;
+}
