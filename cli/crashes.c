@@ -90,4 +90,5 @@ void cli_watch_database(void)
 		if (sigaction(signals[i], NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_DFL)
 			sigaction(signals[i], &action, NULL);
 	}
+	store_owns_process();
 }

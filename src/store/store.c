@@ -21,6 +21,7 @@
 #include "base/text.h"
 #include "store/guard.h"
 #include "store/objects.h"
+#include "store/opened.h"
 #include "store/run_lock.h"
 #include "store/schema.h"
 #include "store/transaction.h"
@@ -382,6 +383,13 @@ static enum status migrate(struct store *s, struct error *err)
 	return status == STATUS_OK ? status : explain_space(s, err, error_prefix(err, "%s", s->path));
 }
 
+static bool owns_process;
+
+void store_owns_process(void)
+{
+	owns_process = true;
+}
+
 // What the file brings, before anything is asked of it: its state, and how many cells dead runs left behind. Who only reads
 // afterwards goes on with what was opened here.
 static enum status look_at(struct store *s, bool reads, enum schema_state *state, size_t *orphans, struct error *err)
@@ -390,7 +398,7 @@ static enum status look_at(struct store *s, bool reads, enum schema_state *state
 	int version = 0;
 	struct db_opening how = { .path = s->path, .limits = s->limits };
 
-	if (how.limits.memory_bytes <= 0) { // who writes has no limit, and takes no file that readers refuse
+	if (owns_process && !reads && how.limits.memory_bytes <= 0) { // who writes takes no file that readers refuse
 		how.limits.memory_bytes = LOOK_MEMORY;
 		how.limits.holds_memory = true;
 	}

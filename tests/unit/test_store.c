@@ -183,6 +183,35 @@ static void test_broken_text(void **state)
 	expect(f, "SELECT length(stderr_tail) FROM result", "12");
 }
 
+// What no database is read with is not stored: neither numbers that nothing can have measured nor names without end.
+static void test_what_is_beyond(void **state)
+{
+	struct fixture *f = *state;
+	char name[6000] = { 0 };
+	memset(name, 'n', sizeof name - 1);
+	struct cell_result r = test_result(0, name, "cpu", VERDICT_FAILED);
+
+	r.row.first_ms = 1e11;
+	r.row.load_ms = -1;
+	r.row.peak_pss_mib = HUGE_VAL;
+	r.row.samples = -3;
+	r.row.actual = name;
+	open_with_run(f);
+	add(f, name, "cpu", r);
+	add(f, name, "cpu", r);
+	store_close(&f->store);
+	OK(f, store_open(&f->store, f->path, true, &f->err));
+	expect(f,
+		"SELECT count(*) FROM result WHERE first_ms IS NULL AND load_ms IS NULL AND peak_pss_mib IS NULL AND samples IS "
+		"NULL",
+		"2");
+	expect(f,
+		"SELECT max(greatest(strlen(r.model), strlen(r.actual), strlen(c.model))) < 4096 FROM result r JOIN cell c ON "
+		"c.id = r.id",
+		"true");
+	expect(f, "SELECT count(*) FROM model", "1");
+}
+
 static void test_details(void **state)
 {
 	struct fixture *f = *state;
@@ -954,6 +983,7 @@ int main(void)
 		cmocka_unit_test(test_words_of_the_library),
 		TEST(test_every_field),
 		TEST(test_broken_text),
+		TEST(test_what_is_beyond),
 		TEST(test_details),
 		TEST(test_original_tables),
 		TEST(test_file_of_the_original),
