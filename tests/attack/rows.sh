@@ -151,7 +151,7 @@ has err 'ulimit -f'
 code 0 "$ASSAY" query --format csv --db small/there.duckdb 'SELECT count(*), min(id) FROM result'
 has out '^1,1$'
 # A transaction that is durable was told as failed where there was no room for putting a long log into the file.
-forge texts "UPDATE run SET pid = 3; INSERT INTO cell SELECT c.* REPLACE (i AS id, repeat(md5(i::VARCHAR), 20000) AS model) FROM cell c, range(2, 30) r(i)"
+forge texts "UPDATE run SET pid = 3; INSERT INTO cell SELECT c.* REPLACE (i AS id, repeat(md5(i::VARCHAR), 20000) AS asked_options) FROM cell c, range(2, 30) r(i)"
 cp "$base" small/log.duckdb
 (failures=0; ulimit -f 18500; code 0 "$ASSAY" import texts.duckdb --db small/log.duckdb
 	[ "$(stat -c %s small/log.duckdb.wal)" -gt 16777216 ] || fail "no long log: $(ls -l small)"
