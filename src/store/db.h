@@ -55,6 +55,7 @@ struct db { // all zero is closed
 struct db_opening {
 	const char *path; // NULL: a database in memory
 	bool write;
+	bool takes_log;             // before writing: a log of changes of any size is taken over
 	const char *source;         // another DuckDB file, which is then attached as `source`, for reading; NULL: none
 	const char *const *files;   // files besides these that statements may read and write; ends with NULL; NULL: none
 	struct store_limits limits; // of everything until db_close

@@ -335,7 +335,7 @@ static enum status check_log_size(struct arena *a, const char *path, struct erro
 	return nbytes >> 20 < LOG_MOST_MIB ? STATUS_OK
 					   : error_set(err, STATUS_BAD_INPUT,
 						     "%s: its log of changes %s.wal has %lld MiB, and at most %d are taken over "
-						     "here: open the file once with DuckDB itself; nothing is lost",
+						     "in reading: `assay import` or DuckDB itself takes it over; nothing is lost",
 						     path, path, (long long)(nbytes >> 20), LOG_MOST_MIB);
 }
 
@@ -383,7 +383,7 @@ enum status db_open(struct db *d, const struct db_api *api, const struct db_open
 	*locked = false;
 	if (status == STATUS_OK)
 		status = check_descriptors(err);
-	if (status == STATUS_OK)
+	if (status == STATUS_OK && !how->write && !how->takes_log)
 		status = check_log_size(&a, how->path, err);
 	if (status == STATUS_OK && how->source != NULL)
 		status = db_check_path(how->source, err);

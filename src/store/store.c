@@ -396,7 +396,7 @@ static enum status look_at(struct store *s, bool reads, enum schema_state *state
 {
 	struct db d = { 0 };
 	int version = 0;
-	struct db_opening how = { .path = s->path, .limits = s->limits };
+	struct db_opening how = { .path = s->path, .takes_log = !reads, .limits = s->limits };
 
 	if (owns_process && !reads && how.limits.memory_bytes <= 0) { // who writes takes no file that readers refuse
 		how.limits.memory_bytes = LOOK_MEMORY;

@@ -290,7 +290,7 @@ refused 'opening it takes more than 24 MiB' "$ASSAY" run "$SOURCE/tests/conform/
 cp "$base" long_log.duckdb
 truncate -s 100M long_log.duckdb.wal
 bounded 1 1 100 "$ASSAY" query fastest --db long_log.duckdb
-has err 'its log of changes long_log.duckdb.wal has 100 MiB, and at most 64 are taken over here'
+has err 'its log of changes long_log.duckdb.wal has 100 MiB, and at most 64 are taken over in reading'
 lacks err 'damaged'
 rm long_log.duckdb.wal
 forge nowhere "UPDATE cell SET run = 77"
