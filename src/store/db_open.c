@@ -427,7 +427,7 @@ static void checkpoint(struct db *d, int *file)
 	struct error err = { 0 };
 
 	*file = -1;
-	if (d->written != NULL && has_log(&a, d->written) && d->api->connect(d->database, &d->connection) != DuckDBError) {
+	if (d->written != NULL && log_bytes(&a, d->written) > 0 && d->api->connect(d->database, &d->connection) != DuckDBError) {
 		if (journal_begin(d, d->written, file, &err) == STATUS_OK && db_exec(d, "CHECKPOINT", &err) == STATUS_OK)
 			journal_end(d->written);
 		d->api->disconnect(&d->connection);
