@@ -416,10 +416,10 @@ static bool is_for_us(const struct serve *s, struct MHD_Connection *c)
 static void set_limit(struct serve *s, struct MHD_Connection *c, const char *rest, struct request *r)
 {
 	const char *what = *rest != '\0' ? rest + 1 : rest;
-	struct page *p = &s->pages[rest[0] >= '0' && rest[0] < '0' + SERVE_PAGES ? rest[0] - '0' : 0];
+	struct page *p = rest[0] >= '0' && rest[0] < '0' + SERVE_PAGES ? &s->pages[rest[0] - '0'] : NULL;
 
 	r->limit = strcmp(what, "/hello") ? NOTE_LIMIT : HELLO_LIMIT;
-	if (strcmp(what, "/reply"))
+	if (!p || strcmp(what, "/reply"))
 		return;
 	pthread_mutex_lock(&s->lock);
 	if (is_ours(p, c, false) && p->asked && !p->replied && !p->receiving && number_of(c) == p->number) {
