@@ -366,7 +366,8 @@ static enum status open_held(struct db *d, struct arena *a, const struct db_open
 	enum status status = open_checked(d, a, how, locked, &own);
 	bool is_held = store_holds_memory();
 	db_watch_release(d->watch);
-	if (status == STATUS_NO_MEMORY && is_held && is_small && how->limits.memory_bytes >= DB_OPENING_MEMORY)
+	if (status == STATUS_NO_MEMORY && is_held && is_small && !db_watch_is_cramped(d->watch) &&
+		how->limits.memory_bytes >= DB_OPENING_MEMORY)
 		return error_set(err, STATUS_BAD_INPUT,
 			"%s%sopening it takes more than %d MiB: it has tables that assay does not make",
 			how->source != NULL ? "" : file, how->source != NULL ? "" : ": ", (int)(DB_OPENING_MEMORY >> 20));

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,8 +31,9 @@ struct db_watch {
 	duckdb_connection connection; // NULL: none yet
 	double begin_ms, passed_ms;
 	int64_t begin_bytes, begin_private_kib;
-	int holds; // of this thread's calls that are under way
-	int statm; // descriptor, below 0: memory cannot be read
+	int64_t own_limit; // of this process on its memory (RLIMIT_DATA, RLIMIT_AS), bytes; INT64_MAX: none
+	int holds;         // of this thread's calls that are under way
+	int statm;         // descriptor, below 0: memory cannot be read
 	enum passed passed;
 	bool ending;
 };
@@ -49,6 +51,11 @@ static int64_t anonymous_bytes(const struct db_watch *w)
 	return sscanf(text, "%*d %lld %lld", &resident, &shared) == 2 ? (int64_t)(resident - shared) * sysconf(_SC_PAGESIZE) : 0;
 }
 
+bool db_watch_is_cramped(const struct db_watch *w)
+{
+	return w != NULL && w->own_limit < w->limits.memory_bytes;
+}
+
 static enum status say(const struct db_watch *w, struct error *err)
 {
 	const char *option = w->limits.option;
@@ -57,6 +64,10 @@ static enum status say(const struct db_watch *w, struct error *err)
 		return error_set(err, STATUS_TIMEOUT, "the database is not done within %g s%s%s%s", w->limits.seconds,
 			option != NULL ? "; " : "", option != NULL ? option : "", option != NULL ? " allows more" : "");
 	option = w->limits.memory_option;
+	if (db_watch_is_cramped(w))
+		return error_set(err, STATUS_NO_MEMORY,
+			"the database gets no more memory: a limit of this process (ulimit -d, ulimit -v) is %lld MiB",
+			(long long)(w->own_limit >> 20));
 	return error_set(err, STATUS_NO_MEMORY,
 		"the database takes more than %lld MiB of memory for it: ask for less at once%s%s%s",
 		(long long)(w->limits.memory_bytes >> 20), option != NULL ? "; " : "", option != NULL ? option : "",
@@ -116,6 +127,19 @@ static void release(struct db_watch *w)
 	free(w);
 }
 
+static int64_t limit_of_process(void)
+{
+	static const int kinds[] = { RLIMIT_DATA, RLIMIT_AS };
+	int64_t least = INT64_MAX;
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		struct rlimit l;
+		if (getrlimit(kinds[i], &l) == 0 && l.rlim_cur < (rlim_t)least)
+			least = (int64_t)l.rlim_cur;
+	}
+	return least;
+}
+
 struct db_watch *db_watch_begin(const struct store_limits *limits, void (*interrupt)(duckdb_connection), struct error *err)
 {
 	struct db_watch *w = calloc(1, sizeof *w);
@@ -129,6 +153,7 @@ struct db_watch *db_watch_begin(const struct store_limits *limits, void (*interr
 		w->limits.seconds = DEFAULT_S;
 	w->interrupt = interrupt;
 	w->begin_ms = clock_ms();
+	w->own_limit = limit_of_process();
 	w->statm = w->limits.memory_bytes > 0 ? open("/proc/self/statm", O_RDONLY | O_CLOEXEC) : -1;
 	w->begin_bytes = anonymous_bytes(w);
 	w->begin_private_kib = limits->holds_memory ? process_private_kib() : -1;

@@ -28,6 +28,7 @@ void db_watch_hold_opening(struct db_watch *w);
 void db_watch_release(struct db_watch *w);
 // DuckDB got no memory: with a limit of memory it is passed, and db_watch_look says so. Accepts NULL.
 void db_watch_no_memory(struct db_watch *w);
+bool db_watch_is_cramped(const struct db_watch *w); // this process has a limit of its own that is lower
 // The same as db_watch_look, for what would grow by so many bytes.
 enum status db_watch_room(struct db_watch *w, size_t nbytes, struct error *err);
 
