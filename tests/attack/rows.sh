@@ -54,7 +54,7 @@ code 0 bash -c 'ulimit -s 65536 2>/dev/null; exec "$@"' sh "$ASSAY" query covera
 # A limit of this process was told as tables of a stranger's, or as too much that was asked.
 for kib in 25000 30000; do
 	(failures=0; ulimit -d $kib; code 1 "$ASSAY" query coverage --db "$base"; exit $failures) || fail "with ulimit -d $kib"
-	has err '^assay: .*a limit of this process (on memory )?\(ulimit -d, ulimit -v\)'
+	has err '^assay: .*a limit of this process \(ulimit -d, ulimit -v\)'
 done
 # DuckDB ended the program where it got no descriptor.
 for files in 4 5 6 7 8 9 10 11 12; do # the first that is enough for the loader: 127 is its exit code
