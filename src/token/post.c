@@ -179,7 +179,8 @@ static size_t roberta_adds(const void *own, bool pair)
 struct part { // of a template: a sequence (tokens NULL) or special tokens
 	unsigned sequence;
 	uint32_t type;
-	struct encoding special;
+	struct encoding special; // of type 0; parts that name the same share it
+	const json_t *named;     // while the file is read: what `special` was made of
 	bool is_special;
 };
 struct template
@@ -196,7 +197,6 @@ static enum status special_parse(struct part *p, struct arena *a, const char *id
 
 	if (!json_is_array(ids) || json_array_size(texts) != n)
 		return error_set(err, STATUS_BAD_INPUT, "the special token \"%s\" has no \"ids\" and \"tokens\"", id);
-	p->is_special = true;
 	p->special = (struct encoding){ ARENA_ARRAY(a, n + 1, struct token), n, NULL, 0 };
 	for (size_t i = 0; i < n; i++) {
 		const json_t *one = json_array_get(ids, i), *text = json_array_get(texts, i);
@@ -204,17 +204,30 @@ static enum status special_parse(struct part *p, struct arena *a, const char *id
 			!json_is_string(text))
 			return error_set(err, STATUS_BAD_INPUT, "an id or text of the special token \"%s\"", id);
 		struct slice s = slice_copy(a, (struct slice){ json_string_value(text), json_string_length(text) });
-		p->special.tokens[i] = (struct token){ .id = (uint32_t)json_integer_value(one),
-			.type = p->type,
-			.nbytes = (uint32_t)s.n,
-			.flags = TOKEN_SPECIAL,
-			.text = s.s };
+		p->special.tokens[i] = (struct token){
+			.id = (uint32_t)json_integer_value(one), .nbytes = (uint32_t)s.n, .flags = TOKEN_SPECIAL, .text = s.s
+		};
 	}
 	return STATUS_OK;
 }
 
-static enum status part_parse(
-	struct part *p, struct arena *a, const json_t *from, const json_t *tokens, bool pair, struct error *err)
+// A part may be named a thousand times, and have any number of tokens: they are read once.
+static enum status special_find(
+	struct template *t, struct part *p, struct arena *a, const char *id, const json_t *tokens, struct error *err)
+{
+	p->is_special = true;
+	p->named = json_object_get(tokens, id);
+	for (int pair = 0; pair < 2; pair++)
+		for (const struct part *q = t->parts[pair]; p->named && q && q < t->parts[pair] + t->counts[pair] && q != p; q++)
+			if (q->named == p->named) {
+				p->special = q->special;
+				return STATUS_OK;
+			}
+	return special_parse(p, a, id, tokens, err);
+}
+
+static enum status part_parse(struct template *t, struct part *p, struct arena *a, const json_t *from, const json_t *tokens,
+	bool pair, struct error *err)
 {
 	const json_t *special = json_object_get(from, "SpecialToken"), *sequence = json_object_get(from, "Sequence");
 	const json_t *one = special ? special : sequence, *type = json_object_get(one, "type_id");
@@ -224,7 +237,7 @@ static enum status part_parse(
 		return error_set(err, STATUS_BAD_INPUT, "a part of a template that is neither Sequence nor SpecialToken");
 	p->type = (uint32_t)json_integer_value(type);
 	if (special)
-		return special_parse(p, a, id, tokens, err);
+		return special_find(t, p, a, id, tokens, err);
 	if (!text_is(id, "A") && !text_is(id, "B"))
 		return error_set(err, STATUS_BAD_INPUT, "a template's sequence \"%s\"", id);
 	p->sequence = id[0] == 'B';
@@ -246,7 +259,7 @@ static enum status template_parse(struct step *s, struct arena *a, const json_t 
 			return error_set(err, STATUS_BAD_INPUT, "\"%s\" is no list of at most %d parts", keys[pair], PARTS_MOST);
 		t->counts[pair] = json_array_size(list);
 		t->parts[pair] = ARENA_ARRAY(a, t->counts[pair] + 1, struct part);
-		json_array_foreach(list, i, one) if ((status = part_parse(&t->parts[pair][i], a, one,
+		json_array_foreach(list, i, one) if ((status = part_parse(t, &t->parts[pair][i], a, one,
 							      json_object_get(from, "special_tokens"), pair, err))) return status;
 	}
 	return status;
@@ -275,20 +288,15 @@ static enum status template_post(struct parts *p, const void *own, struct error 
 	struct encoding *out = ARENA_ARRAY(p->a, t->counts[pair] + 1, struct encoding);
 	for (size_t i = 0; i < t->counts[pair]; i++) {
 		const struct part *part = &t->parts[pair][i];
-		if (part->is_special) {
-			if (p->add_special)
-				out[n++] = part->special;
+		const struct encoding *e = part->is_special ? &part->special : &p->items[part->sequence];
+		if (part->is_special && !p->add_special)
 			continue;
-		}
-		struct encoding *e = &p->items[part->sequence];
-		tokens += e->count;
-		for (size_t k = 0; k < e->overflow_count; k++)
-			tokens += e->overflow[k].count;
+		tokens += encoding_tokens(e, 1);
 		enum status s = tokens_within(tokens, before, err);
 		if (s)
 			return s;
-		set_types(e, part->type);
-		out[n++] = copy_encoding(p->a, e);
+		out[n] = copy_encoding(p->a, e);
+		set_types(&out[n++], part->type);
 	}
 	p->items = out;
 	p->count = n;
@@ -322,6 +330,30 @@ size_t post_adds(const struct chain *c, bool pair)
 	return n;
 }
 
+// How many of the parts from `first` on have nothing that was cut off; one that has: 1.
+static size_t whole_parts(const struct parts *p, size_t first)
+{
+	size_t n = first;
+
+	while (n < p->count && !p->items[n].overflow_count)
+		n++;
+	return n > first ? n - first : 1;
+}
+
+// All of them in one list, which is made once: one merge for each part would copy what is there a thousand times.
+static struct encoding one_list(struct arena *a, const struct encoding *parts, size_t count)
+{
+	if (count == 1)
+		return parts[0];
+	struct encoding e = { ARENA_ARRAY(a, encoding_tokens(parts, count) + 1, struct token), 0, NULL, 0 };
+	for (size_t i = 0; i < count; i++) {
+		if (parts[i].count)
+			memcpy(e.tokens + e.count, parts[i].tokens, parts[i].count * sizeof *e.tokens);
+		e.count += parts[i].count;
+	}
+	return e;
+}
+
 enum status post_process(const struct chain *c, struct parts *p, struct encoding *out, struct error *err)
 {
 	enum status s = STATUS_OK;
@@ -330,8 +362,14 @@ enum status post_process(const struct chain *c, struct parts *p, struct encoding
 		set_types(&p->items[i], (uint32_t)i);
 	for (size_t i = 0; i < c->count && s == STATUS_OK; i++)
 		s = c->steps[i].kind->post(p, c->steps[i].own, err);
-	*out = p->count ? p->items[0] : (struct encoding){ 0 };
-	for (size_t i = 1; i < p->count && s == STATUS_OK; i++)
-		s = encoding_merge(out, p->a, &p->items[i], err);
+	*out = (struct encoding){ 0 };
+	for (size_t i = 0, n; i < p->count && s == STATUS_OK; i += n) {
+		n = whole_parts(p, i);
+		struct encoding list = one_list(p->a, &p->items[i], n);
+		if (i)
+			s = encoding_merge(out, p->a, &list, err);
+		else
+			*out = list;
+	}
 	return s;
 }

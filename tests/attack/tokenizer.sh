@@ -60,6 +60,15 @@ write("repeats", pre_tokenizer=split("(?:(?:(?:(?:a{1,1000}){1,1000}){1,1000}){1
 write("ids", model={"type": "BPE", "vocab": {"a": 2**62, "b": -1, "c": 2**32 + 1}, "merges": []})
 write("template", post_processor={"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}}] * 100000,
                                   "pair": [], "special_tokens": {}})
+
+
+def special(parts, count):
+    return {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x", "type_id": 0}}] * parts, "pair": [],
+            "special_tokens": {"x": {"id": "x", "ids": list(range(count)), "tokens": ["x"] * count}}}
+
+
+write("specials", post_processor=special(300, 10000))
+write("specials_good", post_processor=special(1000, 250))
 # A prefix is put before each letter but the first, and with byte_fallback each of its bytes is a token.
 BYTES = {"<0x%02X>" % i: i for i in range(256)}
 
@@ -164,6 +173,10 @@ refuses parentheses 'a regular expression of 120001 bytes'
 refuses repeats 'regular expression is too large'
 refuses ids 'an id that is too large'
 refuses template 'of JSON would take more than the 48 MiB of memory'
+# Special tokens that a template names again and again: they were not counted, and copied once more for each part of it.
+bounded 1 1 100 "$ASSAY" tokenize specials a
+has err 'template makes 270000 tokens of a text of 1; at most 262148 are made'
+bounded 0 1 100 "$ASSAY" tokenize specials_good a
 # refuses_small NAME WORDS [TEXT OPTIONS]: nothing of what is refused is built.
 refuses_small()
 {
@@ -228,6 +241,11 @@ retrieves '["a" * 4000000]' '' 'retrieval: a passage of 4000000 bytes; at most 2
 retrieves '["a" * 20000] * 20' '' 'retrieval: a context of [0-9]* bytes; at most 262144 are given to the model decoder'
 retrieves '["a" * 100000]' ',"template":"{context}{context}{context}"' 'retrieval: a prompt of 300000 bytes'
 retrieves '["a"] * 4000' ",\"passage_prefix\":\"$(printf '%05000d' 0)\"" 'retrieval: passages of more than 16 MiB'
+# Answers that are too many for the memory that they are given: those before are told.
+python3 -c 'import json; json.dump([{"text": "a " * 60}] * 1500, open("many.json", "w"))'
+bounded 2 3 150 "$ASSAY" pipeline rag/encoder many.json --task feature-extraction --no-db --no-reference --json
+has err 'the answers to more than the first [0-9]+ inputs take more than the 96 MiB'
+json '1 < len(d["answers"]) < 1500'
 # Good ones are read: published models have tens of thousands of added tokens.
 mkdir "$work/added"
 python3 -c 'import json
