@@ -90,6 +90,14 @@ static const struct format {
 	{ "GIF", is_gif, decode_gif },
 };
 
+enum status decode_proportion(const struct decode_in *in, int64_t width, int64_t height, int64_t a_byte, struct error *err)
+{
+	if (width * height / a_byte <= (int64_t)in->nbytes)
+		return STATUS_OK;
+	return error_set(err, STATUS_BAD_INPUT, "a picture of %lld x %lld in %zu bytes: the file is damaged or truncated",
+		(long long)width, (long long)height, in->nbytes);
+}
+
 enum status decode_begin(struct picture *out, struct arena *a, const struct decode_in *in, int64_t width, int64_t height,
 	int64_t a_byte, struct error *err)
 {
@@ -100,9 +108,8 @@ enum status decode_begin(struct picture *out, struct arena *a, const struct deco
 	if (width * height > in->most)
 		return error_set(err, STATUS_BAD_INPUT, "a picture of %lld x %lld is too large: at most %lld pixels",
 			(long long)width, (long long)height, (long long)in->most);
-	if (a_byte && width * height / a_byte > (int64_t)in->nbytes)
-		return error_set(err, STATUS_BAD_INPUT, "a picture of %lld x %lld in %zu bytes: the file is damaged or truncated",
-			(long long)width, (long long)height, in->nbytes);
+	if (a_byte && (s = decode_proportion(in, width, height, a_byte, err)))
+		return s;
 	return picture_new(out, a, width, height, 3, err);
 }
 

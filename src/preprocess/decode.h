@@ -24,6 +24,8 @@ struct decode_in {
 	size_t nbytes;
 	int64_t most; // pixels
 };
+// BAD_INPUT: so few bytes cannot stand for so many pixels. `a_byte`: the most that one can.
+enum status decode_proportion(const struct decode_in *in, int64_t width, int64_t height, int64_t a_byte, struct error *err);
 // picture_new in RGB for what a header says. `a_byte`: the most pixels that a byte of such a file can stand for; 0: any number.
 enum status decode_begin(struct picture *out, struct arena *a, const struct decode_in *in, int64_t width, int64_t height,
 	int64_t a_byte, struct error *err);

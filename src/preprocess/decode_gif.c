@@ -66,6 +66,25 @@ static void put_row(struct picture *out, const GifImageDesc *at, const ColorMapO
 		}
 }
 
+// Canvas that the frame leaves free.
+static void fill_around(struct picture *out, const GifImageDesc *at, const ColorMapObject *map, int transparent)
+{
+	const int outside = transparent > 0 ? transparent : 0;
+
+	if (outside >= map->ColorCount)
+		return;
+	const GifColorType c = map->Colors[outside];
+	for (int y = 0; y < out->height; y++) {
+		const bool beside = y >= at->Top && y - at->Top < at->Height;
+		for (int x = 0; x < out->width; x++) {
+			if (beside && x == at->Left)
+				x += at->Width;
+			if (x < out->width)
+				memcpy(picture_at(out, x, y), (uint8_t[]){ c.Red, c.Green, c.Blue }, 3);
+		}
+	}
+}
+
 static enum status read_image(struct source *f, struct picture *out, struct arena *a, struct error *err)
 {
 	static const struct {
@@ -73,18 +92,10 @@ static enum status read_image(struct source *f, struct picture *out, struct aren
 	} interlaced[] = { { 0, 8 }, { 4, 8 }, { 2, 4 }, { 1, 2 } };
 	const GifImageDesc *at = &f->gif->Image;
 	const ColorMapObject *map = at->ColorMap ? at->ColorMap : f->gif->SColorMap;
-	size_t outside = f->transparent > 0 ? (size_t)f->transparent : 0;
-	enum status s;
 
 	if (!map)
 		return error_set(err, STATUS_BAD_INPUT, "there is no palette in it");
-	if ((s = picture_check(at->Width, at->Height, err)))
-		return s;
 	GifByteType *row = arena_alloc(a, (size_t)at->Width);
-	for (size_t i = 0; outside < (size_t)map->ColorCount && i < (size_t)out->width * (size_t)out->height; i++) {
-		const GifColorType *c = &map->Colors[outside];
-		memcpy(out->pixels + 3 * i, (uint8_t[]){ c->Red, c->Green, c->Blue }, 3);
-	}
 	for (int pass = 0; pass < (at->Interlace ? 4 : 1); pass++)
 		for (int y = at->Interlace ? interlaced[pass].first : 0; y < at->Height;
 			y += at->Interlace ? interlaced[pass].step : 1) {
@@ -92,7 +103,22 @@ static enum status read_image(struct source *f, struct picture *out, struct aren
 				return failed(f, err);
 			put_row(out, at, map, row, y);
 		}
+	fill_around(out, at, map, f->transparent);
 	return STATUS_OK;
+}
+
+// The longest run of LZW is a code of 12 bits for each of 4096 entries: 2731 pixels a byte.
+static enum status begin(struct source *f, struct picture *out, struct arena *a, struct error *err)
+{
+	enum { A_BYTE = 2731 };
+	const GifImageDesc *at = &f->gif->Image;
+	const int right = at->Left + at->Width, below = at->Top + at->Height;
+	enum status s = picture_check(at->Width, at->Height, err);
+
+	if (s == STATUS_OK)
+		s = decode_begin(out, a, f->in, right > f->gif->SWidth ? right : f->gif->SWidth,
+			below > f->gif->SHeight ? below : f->gif->SHeight, 0, err);
+	return s ? s : decode_proportion(f->in, at->Width, at->Height, A_BYTE, err);
 }
 
 enum status decode_gif(struct picture *out, int *orientation, struct arena *a, const struct decode_in *in, struct error *err)
@@ -106,12 +132,8 @@ enum status decode_gif(struct picture *out, int *orientation, struct arena *a, c
 	if (!f.gif)
 		return error_set(
 			err, STATUS_BAD_INPUT, "%s", GifErrorString(code) ? GifErrorString(code) : "the file is damaged");
-	if ((s = find_image(&f, err)) == STATUS_OK) {
-		const GifImageDesc *at = &f.gif->Image;
-		int right = at->Left + at->Width, below = at->Top + at->Height;
-		s = decode_begin(out, a, in, right > f.gif->SWidth ? right : f.gif->SWidth,
-			below > f.gif->SHeight ? below : f.gif->SHeight, 0, err);
-	}
+	if ((s = find_image(&f, err)) == STATUS_OK)
+		s = begin(&f, out, a, err);
 	if (s == STATUS_OK)
 		s = read_image(&f, out, a, err);
 	DGifCloseFile(f.gif, &code);

@@ -13,7 +13,10 @@
 struct failure {
 	struct jpeg_error_mgr base; // first: the library knows this part
 	jmp_buf back;
-	bool cut; // the file ended early
+	const char *why;  // of assay's own refusals
+	int64_t nsamples; // that the scans so far go over
+	int scans;        // that were counted
+	bool is_held;     // all coefficients are in memory, and they are many
 	bool has_exif;
 	int orientation; // of the first block of EXIF
 };
@@ -23,12 +26,22 @@ static void fail(j_common_ptr info)
 	longjmp(((struct failure *)info->err)->back, 1);
 }
 
+static void refuse(j_common_ptr info, const char *why)
+{
+	((struct failure *)info->err)->why = why;
+	fail(info);
+}
+
+// libjpeg would go on with zeros. So does Pillow where a scan ends early, but not where the file does.
 static void note(j_common_ptr info, int level)
 {
-	struct failure *f = (struct failure *)info->err;
+	const struct failure *f = (const struct failure *)info->err;
 
 	(void)level;
-	f->cut = f->cut || info->err->msg_code == JWRN_JPEG_EOF;
+	if (info->err->msg_code == JWRN_JPEG_EOF)
+		refuse(info, "the file is truncated");
+	if (f->is_held && info->err->msg_code == JWRN_HIT_MARKER)
+		refuse(info, "a scan ends early: the file is damaged or truncated");
 }
 
 static void say_nothing(j_common_ptr info)
@@ -36,17 +49,48 @@ static void say_nothing(j_common_ptr info)
 	(void)info;
 }
 
-// Each scan of a progressive file goes over the whole picture again: a file of many empty ones would take hours.
+// Each scan of a progressive file goes over its components again: a file of many empty ones would take hours. A usual one has
+// ten, over 14 times its pixels at most.
 static void count_scans(j_common_ptr info)
 {
 	enum { SCANS_MOST = 500 };
-	const int64_t samples_most = (int64_t)1 << 31; // of all scans together: 64 of as large a picture as is read so
+	const int64_t samples_most = (int64_t)1 << 31; // of all scans together
 	const struct jpeg_decompress_struct *d = (struct jpeg_decompress_struct *)(void *)info;
+	struct failure *f = (struct failure *)info->err;
 
-	if (info->is_decompressor &&
-		(d->input_scan_number > SCANS_MOST ||
-			(int64_t)d->image_width * d->image_height * d->num_components * d->input_scan_number > samples_most))
-		ERREXIT1(info, JERR_BAD_PROG_SCRIPT, d->input_scan_number);
+	if (!info->is_decompressor || d->input_scan_number == f->scans)
+		return;
+	f->scans = d->input_scan_number;
+	for (int i = 0; i < d->comps_in_scan; i++)
+		f->nsamples += (int64_t)d->cur_comp_info[i]->width_in_blocks * d->cur_comp_info[i]->height_in_blocks * DCTSIZE2;
+	if (f->scans > SCANS_MOST || f->nsamples > samples_most)
+		refuse(info, "too many scans for a picture of this size");
+}
+
+// Of a file of several scans all coefficients are kept, two bytes each: 3 to 8 bytes a pixel. A block of 64 takes a bit at least
+// of the file.
+static enum status allow_memory(struct jpeg_decompress_struct *d, struct failure *f, size_t nbytes, struct error *err)
+{
+	enum { COEFFICIENTS_MOST = 512 << 20, ALWAYS = 64 << 20, A_BYTE = 8 * (int)sizeof(JBLOCK) };
+	int64_t needed = 0, kept = 0;
+
+	d->mem->max_memory_to_use = ALWAYS;
+	for (int i = 0; jpeg_has_multiple_scans(d) && i < d->num_components; i++) {
+		const jpeg_component_info *c = &d->comp_info[i];
+		kept += (int64_t)sizeof(JBLOCK) * c->width_in_blocks * c->height_in_blocks;
+		needed += (int64_t)sizeof(JBLOCK) * ((int64_t)c->width_in_blocks + c->h_samp_factor) *
+			((int64_t)c->height_in_blocks + c->v_samp_factor);
+	}
+	f->is_held = needed > ALWAYS;
+	if (needed > COEFFICIENTS_MOST)
+		return error_set(err, STATUS_BAD_INPUT,
+			"a picture of %u x %u in several scans (progressive) takes %lld MiB to decode; at most %d are taken",
+			d->image_width, d->image_height, (long long)(needed >> 20), COEFFICIENTS_MOST >> 20);
+	if (f->is_held && kept / A_BYTE > (int64_t)nbytes)
+		return error_set(err, STATUS_BAD_INPUT, "a picture of %u x %u in %zu bytes: the file is damaged or truncated",
+			d->image_width, d->image_height, nbytes);
+	d->mem->max_memory_to_use += (long)needed;
+	return STATUS_OK;
 }
 
 // APP1: a length of two bytes, which counts itself, and that much. The first block of EXIF is looked at where it lies: libjpeg
@@ -99,12 +143,13 @@ static enum status decode(struct jpeg_decompress_struct *d, struct failure *f, s
 	enum status s;
 
 	jpeg_create_decompress(d);
-	d->mem->max_memory_to_use = 64 << 20;
 	jpeg_mem_src(d, in->data, in->nbytes);
 	jpeg_set_marker_processor(d, JPEG_APP0 + 1, take_app1);
 	jpeg_read_header(d, TRUE);
 	// A block of 64 pixels takes a bit at least, but not with arithmetic coding.
 	if ((s = decode_begin(out, a, in, d->image_width, d->image_height, d->arith_code ? 0 : 64 * 8, err)))
+		return s;
+	if ((s = allow_memory(d, f, in->nbytes, err)))
 		return s;
 	if (d->num_components != 1 && d->num_components != 3 && d->num_components != 4)
 		return error_set(err, STATUS_BAD_INPUT, "%d channels", d->num_components);
@@ -114,7 +159,7 @@ static enum status decode(struct jpeg_decompress_struct *d, struct failure *f, s
 	jpeg_start_decompress(d);
 	read_rows(d, out, arena_alloc(a, (size_t)out->width * 4));
 	jpeg_finish_decompress(d);
-	return f->cut ? error_set(err, STATUS_BAD_INPUT, "the file is truncated") : STATUS_OK;
+	return STATUS_OK;
 }
 
 enum status decode_jpeg(struct picture *out, int *orientation, struct arena *a, const struct decode_in *in, struct error *err)
@@ -131,7 +176,7 @@ enum status decode_jpeg(struct picture *out, int *orientation, struct arena *a, 
 	if (setjmp(f.back)) {
 		char text[JMSG_LENGTH_MAX];
 		f.base.format_message((j_common_ptr)&d, text);
-		s = error_set(err, STATUS_BAD_INPUT, "%s", text);
+		s = error_set(err, STATUS_BAD_INPUT, "%s", f.why ? f.why : text);
 	} else {
 		s = decode(&d, &f, out, orientation, a, in, &progress, err);
 	}

@@ -65,6 +65,20 @@ tables = b"\xff\xdb\0\x43\0" + b"\1" * 64 + b"\xff\xc4\0\x14\x10\1" + bytes(15) 
 refine = b"\xff\xda\0\x08\1\1\0\1\x3f\xdc" + b"\x7f\xff\0" * ((side // 8) ** 2 // 32767 + 2)
 space = b"\xff\xfe\xfd\xe8" + bytes(64998)                   # pixels want bytes
 open("refine.jpg", "wb").write(b"\xff\xd8" + space + b"\xff\xc2\0\x0b\x08" + struct.pack(">HH", side, side) + b"\1\1\x11\0" + tables + refine * 490 + b"\xff\xd9")
+# Of a file of several scans libjpeg keeps all coefficients: of a good one, of one whose scan ends early, and of one that is too large.
+def progressive(name, side, channels, data, before=b""):
+    components = b"".join(bytes([1 + i, 0x11, 0]) for i in range(channels))
+    header = b"\xff\xc2" + struct.pack(">HBHHB", 8 + 3 * channels, 8, *side, channels) + components
+    table = b"\xff\xdb\0\x43\0" + b"\1" * 64 + b"\xff\xc4\0\x14\0\1" + bytes(15) + b"\0"    # a block of 0 is a bit of 0
+    select = b"\xff\xda" + struct.pack(">HB", 6 + 2 * channels, channels) + b"".join(bytes([1 + i, 0]) for i in range(channels)) + bytes(3)
+    open(name, "wb").write(b"\xff\xd8" + before + header + table + select + data + b"\xff\xd9")
+
+
+progressive("photo.jpg", (6400, 5600), 1, bytes(6400 * 5600 // 512))
+progressive("early.jpg", (6400, 5600), 1, bytes(100), space + space)
+progressive("progressive.jpg", (13000, 13000), 3, b"", space * 6)
+open("pixels.gif", "wb").write(b"GIF89a" + struct.pack("<HH", 13000, 13000) + b"\x80\0\0" + bytes(3) + b"\xff" * 3 + b"," +
+                               struct.pack("<HHHH", 0, 0, 13000, 13000) + b"\0\2\2\x44\1\0;")
 png("good.png", 4, 3, zlib.compress(b"\0" + bytes(12) + (b"\0" + bytes(12)) * 2))
 
 
@@ -111,8 +125,12 @@ for name in texts.png palettes.png; do bounded 0 1 200 "$ASSAY" preprocess vit $
 bounded 0 2 700 "$ASSAY" preprocess vit canvas.webp      # its canvas is honest: three bytes a pixel, and two tables of four went
 refuses frames.webp 'WebP: an animation of 262144 frames: at most 131072$'
 bounded 1 1 250 "$ASSAY" preprocess vit markers.jpg      # 190 MB of a file that is mapped; they were copied twice
-has err 'markers.jpg: JPEG: JPEG datastream contains no image'
-refuses refine.jpg 'JPEG: Invalid progressive parameters at scan script entry'
+has err 'markers.jpg: JPEG: the file is truncated$'
+refuses refine.jpg 'JPEG: too many scans for a picture of this size$'
+bounded 0 1 220 "$ASSAY" preprocess vit photo.jpg
+refuses early.jpg 'JPEG: a scan ends early: the file is damaged or truncated$'
+refuses progressive.jpg 'JPEG: a picture of 13000 x 13000 in several scans .progressive. takes 968 MiB to decode; at most 512 are taken$'
+refuses pixels.gif 'GIF: a picture of 13000 x 13000 in 35 bytes: the file is damaged or truncated$'
 refuses none 'no picture that is read here'
 refuses_settings huge 'a picture of 65535 x 65535 is too large'
 refuses_settings patches 'is too large|would take more than'
