@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The element types' words, and the two 16-bit float formats in plain integer arithmetic: the same on every machine,
-// whatever its instructions and rounding mode. It does not convert the 8-bit floats.
+// whatever its instructions and rounding mode; the 8-bit ones are read only.
 #include "base/dtype.h"
 
 #include <string.h>

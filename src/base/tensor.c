@@ -81,8 +81,8 @@ double tensor_get(const struct tensor *t, size_t i)
 		CASE(DTYPE_U16, uint16_t, x)
 		CASE(DTYPE_U8, uint8_t, x)
 		CASE(DTYPE_BOOL, uint8_t, x != 0)
-	case DTYPE_F8_E4M3:
-	case DTYPE_F8_E5M2:
+		CASE(DTYPE_F8_E4M3, uint8_t, f32_of_f8e4m3(x))
+		CASE(DTYPE_F8_E5M2, uint8_t, f32_of_f8e5m2(x))
 	case DTYPE_NONE:
 	case DTYPE_COUNT:
 		break;

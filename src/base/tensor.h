@@ -36,7 +36,7 @@ bool tensor_count(int rank, const int64_t *dim, size_t *out);
 const char *tensor_shape_text(int rank, const int64_t *dim, char *out, size_t size);
 // The one of this name in a list; NULL: there is none.
 const struct tensor *tensor_named(const struct tensor *list, size_t count, const char *name);
-// Element i as a double, whatever the type (F8 gives NaN).
+// Element i as a double, whatever the type (NONE gives NaN).
 double tensor_get(const struct tensor *t, size_t i);
 
 #endif

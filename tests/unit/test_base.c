@@ -310,7 +310,12 @@ static void tensors(void **state)
 	assert_true(tensor_get(&(struct tensor){ .dtype = DTYPE_I16, .data = i16 }, 0) == -3);
 	assert_true(tensor_get(&(struct tensor){ .dtype = DTYPE_BF16, .data = bf16 }, 1) == -2);
 	assert_true(tensor_get(&(struct tensor){ .dtype = DTYPE_BOOL, .data = flag }, 1) == 1);
-	assert_true(isnan(tensor_get(&(struct tensor){ .dtype = DTYPE_F8_E5M2, .data = flag }, 1)));
+	uint8_t eight[] = { 0x38, 0x48, 0x7F, 0xC4 }; // 1, 4, NaN and -3 of e4m3, 0.5, 8, NaN and -4 of e5m2
+	const struct tensor e4m3 = { .dtype = DTYPE_F8_E4M3, .data = eight }, e5m2 = { .dtype = DTYPE_F8_E5M2, .data = eight };
+	assert_true(tensor_get(&e4m3, 0) == 1 && tensor_get(&e4m3, 1) == 4 && tensor_get(&e4m3, 3) == -3);
+	assert_true(tensor_get(&e5m2, 0) == 0.5 && tensor_get(&e5m2, 1) == 8 && tensor_get(&e5m2, 3) == -4);
+	assert_true(isnan(tensor_get(&e4m3, 2)) && isnan(tensor_get(&e5m2, 2)));
+	assert_true(isnan(tensor_get(&(struct tensor){ .dtype = DTYPE_NONE, .data = eight }, 0)));
 }
 
 static void files(void **state)
