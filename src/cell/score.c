@@ -165,6 +165,7 @@ static enum status add_golden(
 	struct scores *s, const struct data_example *e, const struct tensor *out, size_t count, struct error *err)
 {
 	double worst = INFINITY, relative = 0;
+	size_t compared = 0;
 
 	for (size_t k = 0; k < e->golden_count; k++) {
 		const struct tensor g = weight_tensor(&e->golden[k]), *o = tensor_named(out, count, g.name);
@@ -179,6 +180,7 @@ static enum status add_golden(
 			return error_set(err, STATUS_BAD_INPUT, "the output %s is %s, the example has %s", g.name,
 				tensor_shape_text(o->rank, o->dim, is, sizeof is),
 				tensor_shape_text(g.rank, g.dim, wanted, sizeof wanted));
+		compared += n;
 		for (size_t i = 0; i < n; i++)
 			most = fmax(most, fabs(tensor_get(&g, i)));
 		for (size_t i = 0; i < n; i++) {
@@ -193,6 +195,8 @@ static enum status add_golden(
 		const double cosine = of_out > 0 && of_golden > 0 ? dot / sqrt(of_out) / sqrt(of_golden) : of_out == of_golden;
 		worst = isnan(cosine) || cosine < worst ? cosine : worst;
 	}
+	if (!compared)
+		return error_set(err, STATUS_BAD_INPUT, "the outputs that it holds have no element: nothing is compared");
 	s->broken += !isfinite(worst);
 	s->sum[s->count] = worst;
 	s->weight[s->count] = 1;

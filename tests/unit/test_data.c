@@ -150,6 +150,8 @@ static void test_golden_outputs(void **state)
 	assert_int_equal(s.broken, 1);
 	out.dim[1] = 1;
 	refused(&a, &e, &out, false, "the output pooled is [1,1], the example has [1,2]");
+	golden.dim[1] = out.dim[1] = golden.dim[0] = out.dim[0] = 0; // cosine 1, of nothing
+	refused(&a, &e, &out, false, "have no element: nothing is compared");
 	golden.name = "poled";
 	refused(&a, &e, &out, false, "poled is neither an input nor an output");
 	arena_done(&a);
