@@ -426,11 +426,14 @@ static enum status ask(const struct asked *q, const struct typed *t, struct answ
 				.context = &showing },
 		out, a, err);
 	progress_clear();
+	const bool is_part = st && json_array_size(out->told.answers) > 0; // what was answered before it failed
 	if (!q->json && !showing.has_shown)
 		print_task(out->told.task);
+	if (!q->json && !showing.has_shown && is_part)
+		print_words(&out->told, q, a);
 	if (!q->json)
 		print_verdict(out, q, a);
-	else if (!st || out->has_result) {
+	else if (!st || out->has_result || is_part) {
 		print_json(out, q);
 		hint_file(&out->told, q);
 	}
@@ -576,7 +579,9 @@ static int run(int argc, char **argv)
 			"candidate_labels are several INPUTs, a label each, or one with commas between them: sport,politics. A\n"
 			"label with a comma alone is a list in JSON: [\"up, and away\"]. Of weights that assay made (assay "
 			"synth)\n"
-			"the answer is followed by a line that says so.\n\n"
+			"the answer is followed by a line that says so. Where one of several INPUTs fails, the answers before it "
+			"are\n"
+			"printed.\n\n"
 			"text-to-image is asked of a folder that diffusers saved (model_index.json): StableDiffusionPipeline,\n"
 			"StableDiffusionXLPipeline, StableDiffusion3Pipeline, LatentConsistencyModelPipeline, FluxPipeline,\n"
 			"ChromaPipeline, PixArtAlphaPipeline, PixArtSigmaPipeline, SanaPipeline, AuraFlowPipeline and\n"

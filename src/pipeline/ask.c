@@ -16,6 +16,16 @@ struct listening {
 	size_t weight; // of all answers (json_weight)
 };
 
+// Those that were heard are kept.
+static enum child_watch refuse_more(struct listening *l)
+{
+	l->heard.rubbish = arena_printf(l->heard.arena,
+		"the answers to more than the first %zu inputs take more than the %zu MiB of memory that they are given: ask for "
+		"the others in a second command",
+		json_array_size(l->told->answers), HEARD_MOST >> 20);
+	return CHILD_REFUSE;
+}
+
 static enum child_watch on_line(void *context, const char *line, size_t length)
 {
 	struct listening *l = context;
@@ -25,10 +35,10 @@ static enum child_watch on_line(void *context, const char *line, size_t length)
 
 	if (text_is(name, "answer")) {
 		l->weight += json_weight(line, length, HEARD_MOST);
-		if (l->weight > HEARD_MOST)
-			result = CHILD_REFUSE;
-		else
+		if (l->weight <= HEARD_MOST)
 			json_array_append(l->told->answers, event);
+		else
+			result = refuse_more(l);
 	} else if (text_is(name, "step")) {
 		json_int_t done = json_integer_value(json_object_get(event, "done")),
 			   of = json_integer_value(json_object_get(event, "of"));
