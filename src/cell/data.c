@@ -311,13 +311,19 @@ static enum status list_class(struct data_set *out, struct arena *a, const char 
 
 static enum status list_example(struct data_set *out, struct arena *a, const char *name, uint64_t *sum, struct error *err)
 {
+	enum { LEAST = 8 + 2 }; // the length of an empty header, and that header
 	struct data_item *item = add_item(out, err);
+	const uint64_t before = *sum;
 
 	if (!item)
 		return STATUS_BAD_INPUT;
 	item->name = arena_strdup(a, name);
 	item->path = arena_printf(a, "%s/%s", out->folder, name);
-	return look_at_file(item->path, item->name, sum, err);
+	enum status st = look_at_file(item->path, item->name, sum, err);
+	if (!st && *sum - before < LEAST)
+		st = error_set(err, STATUS_BAD_INPUT, "--data: %s has %d bytes, a safetensors file at least %d", name,
+			(int)(*sum - before), LEAST);
+	return st;
 }
 
 // Of a folder with a .safetensors file these, else what lies in its folders.

@@ -47,6 +47,8 @@ bad("targets", input_ids=ids, label=label, logits=("F32", [1, 2], [1.0, 2]))
 open("bad/golden.jsonl", "w").write('{"file": "mixed/b.safetensors", "label": 1}\n')
 put("bad/mixed/b.safetensors", input_ids=ids, logits=("F32", [1, 2], [1.0, 2]))
 os.makedirs("bad/empty")
+os.makedirs("bad/bytes")
+open("bad/bytes/a.safetensors", "wb").write(bytes(9))
 os.makedirs("bad/cut")
 open("bad/cut/a.safetensors", "wb").write(open("bad/range/a.safetensors", "rb").read()[:60])
 for name, text in {"no": "\n", "array": "[1]\n", "twice": '{"text": "a", "label": 0, "transcript": "a"}\n', "key": '{"txt": "a"}\n', "both": '{"text": "a", "label": 0, "labels": [0]}\n', "two": '{"text": "a", "file": "b"}\n', "root": '{"file": "/etc/passwd"}\n', "out": '{"file": "../list.jsonl"}\n',
@@ -116,7 +118,7 @@ code 0 "$ASSAY" reproduce "$row" --command
 has out ' --data '
 
 # What is refused, before anything runs or by the example's name.
-for x in empty:'there is no .safetensors file' no.jsonl:'no line with an example' array.jsonl:'line 1: no JSON object' key.jsonl:'"txt" means nothing' \
+for x in empty:'there is no .safetensors file' bytes:'a.safetensors has 9 bytes, a safetensors file at least 10' no.jsonl:'no line with an example' array.jsonl:'line 1: no JSON object' key.jsonl:'"txt" means nothing' \
 	two.jsonl:'one of file, text, text_file, image and sound' twice.jsonl:'line 1: it has more than one of label' both.jsonl:'both label and labels' root.jsonl:'as seen from the folder' out.jsonl:'leads out of the folder' gone.jsonl:'No such file' link.jsonl:'leads out of the folder' \
 	long.jsonl:'more than 1048576 bytes' nowhere:'no such file or folder' a.txt:'no such file'; do
 	code 1 "$ASSAY" run m/words $quick --data "bad/${x%%:*}"
