@@ -119,7 +119,7 @@ struct model_tokens {
 enum status model_too_many(size_t most, struct error *err); // BAD_INPUT, and says so
 struct model_token *model_add(struct model_tokens *out);
 // A text of one long word and pieces that are nearly as long would take the square of its length: beyond this it is refused.
-enum { LOOKED_A_BYTE = 256, LOOKED_ANYWAY = 1 << 27 };
+enum { LOOKED_A_BYTE = 256, LOOKED_ANYWAY = 1 << 26 };
 enum status model_looked(const struct model_tokens *out, struct error *err);
 
 // Published prefixes and suffixes have two to four bytes ("##", "@@", "</w>"). With byte_fallback each byte is a token again.
