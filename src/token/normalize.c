@@ -423,15 +423,15 @@ void replace_decode(struct strings *t, const void *own)
 	struct flow f = { 0 };
 
 	for (size_t i = 0; i < t->count && strings_pay(t, t->items[i].n); i++) {
+		struct pattern_walk w = { 0 };
+		struct match m;
 		struct text all = { 0 };
 		struct slice s = t->items[i];
-		f.match_count = 0;
-		pattern_find(&f, s.s, s.n, r->pattern);
-		for (size_t k = 0; k < f.match_count && strings_pay(t, r->content.n); k++) {
-			if (f.matches[k].matched)
+		while (s.n && pattern_walk(&f, s.s, s.n, r->pattern, &w, &m) && strings_pay(t, r->content.n)) {
+			if (m.matched)
 				text_add_bytes(&all, r->content.s, r->content.n);
 			else
-				text_add_bytes(&all, s.s + f.matches[k].begin, f.matches[k].end - f.matches[k].begin);
+				text_add_bytes(&all, s.s + m.begin, m.end - m.begin);
 		}
 		t->items[i] = slice_copy(t->a, (struct slice){ text_get(&all), all.length });
 		text_done(&all);

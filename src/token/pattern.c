@@ -676,26 +676,42 @@ static bool next_match(
 	return at[0] <= at[1];
 }
 
-void pattern_find(struct flow *f, const char *text, size_t nbytes, const void *pattern)
+bool pattern_walk(
+	struct flow *f, const char *text, size_t nbytes, const struct pattern *p, struct pattern_walk *w, struct match *out)
 {
-	size_t from = 0, done = 0, begin, end, last = SIZE_MAX;
+	size_t begin, end, done = w->done;
 
-	if (!nbytes) {
-		flow_match(f, 0, 0, false);
-		return;
+	if (w->has_next) {
+		w->has_next = false;
+		*out = w->next;
+		return true;
 	}
-	while (from <= nbytes && next_match(f, pattern, text, nbytes, from, &begin, &end)) {
+	while (w->from <= nbytes && next_match(f, p, text, nbytes, w->from, &begin, &end)) {
 		// An empty match right behind the last match is none.
-		if (begin == end && last == end) {
-			from = end < nbytes ? end + utf8_length(text[end]) : nbytes + 1;
+		if (begin == end && w->has_last && done == end) {
+			w->from = end < nbytes ? end + utf8_length(text[end]) : nbytes + 1;
 			continue;
 		}
-		from = last = end;
-		if (done < begin)
-			flow_match(f, done, begin, false);
-		flow_match(f, begin, end, true);
-		done = end;
+		w->from = w->done = end;
+		w->has_last = true;
+		w->next = (struct match){ (uint32_t)begin, (uint32_t)end, true };
+		w->has_next = done < begin;
+		*out = w->has_next ? (struct match){ (uint32_t)done, (uint32_t)begin, false } : w->next;
+		return true;
 	}
-	if (done < nbytes)
-		flow_match(f, done, nbytes, false);
+	w->from = nbytes + 1;
+	w->done = nbytes;
+	*out = (struct match){ (uint32_t)done, (uint32_t)nbytes, false };
+	return done < nbytes;
+}
+
+void pattern_find(struct flow *f, const char *text, size_t nbytes, const void *pattern)
+{
+	struct pattern_walk w = { 0 };
+	struct match m;
+
+	if (!nbytes)
+		flow_match(f, 0, 0, false);
+	while (nbytes && pattern_walk(f, text, nbytes, pattern, &w, &m))
+		flow_match(f, m.begin, m.end, m.matched);
 }

@@ -31,6 +31,15 @@ void pattern_list_done(struct pattern_list *all); // frees what is kept for furt
 struct pattern *pattern_literal(struct arena *a, const char *text, size_t nbytes);
 // BAD_INPUT with the reason: not valid, in it what has no equivalent, or beyond the limits of the list.
 enum status pattern_regex(struct pattern **out, struct pattern_list *all, const char *text, size_t nbytes, struct error *err);
+// Where a walk over a text is; all zero: at its beginning.
+struct pattern_walk {
+	size_t from, done; // where the next match is looked for; the end of the last one
+	struct match next; // where has_next is set: what follows what lay before it
+	bool has_last, has_next;
+};
+// The next match, or what lies before it, of a text that is not empty; false: there is no more. f->failed as below.
+bool pattern_walk(
+	struct flow *f, const char *text, size_t nbytes, const struct pattern *p, struct pattern_walk *w, struct match *out);
 // A flow_find: all of a text, which may be empty, as matches; f->failed where an expression takes too long.
 void pattern_find(struct flow *f, const char *text, size_t nbytes, const void *pattern);
 

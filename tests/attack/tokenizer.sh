@@ -51,6 +51,7 @@ write("places", pre_tokenizer=split("a?" * 2000 + "a" * 2000))
 write("matches", pre_tokenizer=split("(?:" + ".?" * 18 + "(?!))|."))
 long = {"type": "BPE", "vocab": {"a": 0, "a" * 30000 + "c": 1, "a" * 500000: 2}, "merges": []}
 write("grows", decoder={"type": "Sequence", "decoders": [replace({"String": "a"}, "aa")] * 50}, model=long)
+write("tens", decoder={"type": "Sequence", "decoders": [replace({"String": "a"}, "a" * 10)] * 12}, model=long)
 write("between", decoder={"type": "Sequence", "decoders": [replace({"String": ""}, "a" * 1000)] * 4}, model=long)
 write("unsaid", decoder=replace({"Regex": "(a+)+$"}, "b"), model=long)
 write("joined", model=long)
@@ -157,7 +158,7 @@ refuses()
 }
 long=$(printf '%080000d' 0 | tr 0 a)
 for each in pieces sums; do
-	bounded 1 3 150 "$ASSAY" tokenize "$each" "$long"
+	bounded 1 2 100 "$ASSAY" tokenize "$each" "$long"
 	has err 'the pieces of its vocabulary are too long for words as long as this'
 done
 refuses doubles 'the normalizer makes more than 64 times its length of a text'
@@ -221,6 +222,7 @@ decodes()
 	has err "$3"
 }
 decodes grows "$(printf '0 %.0s' $(seq 300))" 'the decoders make more than 32 MiB'
+decodes tens 0 'the decoders make more than 32 MiB'
 decodes between 0 'the decoders make more than 32 MiB'
 decodes joined "$(printf '2 %.0s' $(seq 100))" 'the decoders make more than 32 MiB'
 decodes unsaid 1 'a regular expression takes too long on this text'
