@@ -134,30 +134,28 @@ static int run_models(const char *on, int64_t rows, double memory_gib, struct co
 	return s == STATUS_OK ? EXIT_GOOD : cli_error(&err);
 }
 
-// Folders that are of no model: each kind runs here, on no platform.
-static const struct kind {
-	bool (*is)(const char *folder, struct arena *a);
-	void (*run)(struct conform_case *c, struct arena *a);
-} kinds[] = {
-	{ conform_is_tokenizer, conform_tokenizer },
-	{ conform_is_scheduler, conform_scheduler },
-	{ conform_is_preprocessor, conform_preprocessor },
-};
-
-static const struct kind *kind_of(const char *folder, struct arena *a)
+// Those of no model: on no platform, and in a child, so that none of them ends the others.
+static int run_here(double memory_gib, struct conform_case *cases, size_t count, struct watch *watch, struct arena *a)
 {
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		if (kinds[i].is(folder, a))
-			return &kinds[i];
-	return NULL;
+	struct error err = { 0 };
+	enum status s = conform_run(&(struct conform_asked){ .cases = cases,
+					    .count = count,
+					    .memory_bytes = (int64_t)(memory_gib * 0x1p30),
+					    .each = each,
+					    .context = watch },
+		a, &err);
+
+	progress_clear();
+	return s == STATUS_OK ? EXIT_GOOD : cli_error(&err);
 }
 
 static int conform(const char *on, int64_t rows, double memory_gib, bool json, char **folders, size_t count, struct arena *a)
 {
 	struct conform_case *cases = ARENA_ARRAY(a, count, struct conform_case),
-			    *models = ARENA_ARRAY(a, count, struct conform_case);
+			    *models = ARENA_ARRAY(a, count, struct conform_case),
+			    *others = ARENA_ARRAY(a, count, struct conform_case);
 	struct watch watch = { .count = count, .cases = cases, .answered = ARENA_ARRAY(a, count, bool), .on = on, .json = json };
-	size_t failed = 0, model_count = 0;
+	size_t failed = 0, model_count = 0, other_count = 0;
 	int code = EXIT_GOOD;
 
 	for (size_t i = 0; i < count; i++) {
@@ -166,19 +164,19 @@ static int conform(const char *on, int64_t rows, double memory_gib, bool json, c
 		};
 	}
 	for (size_t i = 0; i < count; i++) {
-		const struct kind *kind = kind_of(folders[i], a);
-		if (kind) {
-			struct conform_case one = cases[i];
-
-			kind->run(&one, a);
-			one.here = true;
-			each(&watch, &one);
+		if (conform_is_here(folders[i], a)) {
+			cases[i].here = true;
+			others[other_count++] = cases[i];
 		} else {
 			cases[i].model_type = model_type(a, folders[i]);
 			models[model_count++] = cases[i];
 		}
 	}
-	if (model_count && (code = run_models(on, rows, memory_gib, models, model_count, &watch, a)) != EXIT_GOOD) {
+	if (other_count)
+		code = run_here(memory_gib, others, other_count, &watch, a);
+	if (code == EXIT_GOOD && model_count)
+		code = run_models(on, rows, memory_gib, models, model_count, &watch, a);
+	if (code != EXIT_GOOD) {
 		if (json && watch.printed)
 			emit("]\n");
 		return code;
@@ -215,7 +213,7 @@ static bool is_any_case(char **folders, size_t count, struct arena *a)
 {
 	for (size_t i = 0; i < count; i++)
 		if (file_exists(arena_printf(a, "%s/config.json", folders[i])) || conform_is_pipeline(folders[i], a) ||
-			kind_of(folders[i], a))
+			conform_is_here(folders[i], a))
 			return true;
 	return false;
 }

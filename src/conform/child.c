@@ -324,7 +324,48 @@ static void answer(const struct target *t, size_t index, const char *folder, int
 	arena_done(&w.arena);
 }
 
-// {"on": pipeline_target_json, "rows", "cases": ["FOLDER",...]}; rows 0: as the case has them, against its outputs
+// Of a tokenizer, a scheduler or a processor.
+static void answer_here(size_t index, const char *folder)
+{
+	struct conform_case c = { .folder = folder, .max_abs_error = (double)NAN, .nmse = (double)NAN };
+	struct arena a = { 0 };
+	struct text clean = { 0 };
+
+	say(json_pack("{s:s, s:I}", "event", "start", "index", (json_int_t)index));
+	conform_here(&c, &a);
+	if (c.reason)
+		visible_clean(&clean, c.reason, strlen(c.reason));
+	say(json_pack("{s:s, s:I, s:s, s:s?, s:o, s:o, s:I, s:I, s:s?}", "event", "case", "index", (json_int_t)index, "verdict",
+		verdict_word(c.verdict), "reason", c.reason ? text_get(&clean) : NULL, "max_abs_error",
+		real_or_null(c.max_abs_error), "nmse", real_or_null(c.nmse), "elsewhere", (json_int_t)c.elsewhere, "lines",
+		(json_int_t)c.lines, "counted", c.counted));
+	text_done(&clean);
+	arena_done(&a);
+}
+
+static enum status answer_all(const json_t *request, struct target *t, struct device_list *devices, struct error *err)
+{
+	const json_t *cases = json_object_get(request, "cases"), *on = json_object_get(request, "on");
+	const json_int_t rows = json_integer_value(json_object_get(request, "rows"));
+	enum status st = on ? pipeline_target_read(t, devices->arena, on, devices, err) : STATUS_OK;
+
+	if (st)
+		return st;
+	if (on)
+		say(json_pack("{s:s, s:s?, s:s?}", "event", "engine", "version", devices->version, "library", devices->library));
+	for (size_t i = 0; i < json_array_size(cases); i++) {
+		const char *folder = json_string_value(json_array_get(cases, i));
+
+		if (on)
+			answer(t, i, folder, rows);
+		else
+			answer_here(i, folder);
+	}
+	return STATUS_OK;
+}
+
+// {"on": pipeline_target_json, "rows", "cases": ["FOLDER",...]}; rows 0: as the case has them, against its outputs. Without "on":
+// cases of conform_here.
 int conform_child(void)
 {
 	static struct arena arena;
@@ -333,21 +374,13 @@ int conform_child(void)
 	struct error err = { 0 };
 	struct target t = { 0 };
 	json_t *request = NULL;
-	const json_t *cases;
 	enum status st = child_begin(&line, &err);
 
 	if (!st)
 		st = json_bytes("the request", text_get(&line), line.length, &request, &err);
-	say_phase("engine");
+	say_phase(json_object_get(request, "on") ? "engine" : "case");
 	if (!st)
-		st = pipeline_target_read(&t, &arena, json_object_get(request, "on"), &devices, &err);
-	if (!st) {
-		say(json_pack("{s:s, s:s?, s:s?}", "event", "engine", "version", devices.version, "library", devices.library));
-		cases = json_object_get(request, "cases");
-		for (size_t i = 0; i < json_array_size(cases); i++)
-			answer(&t, i, json_string_value(json_array_get(cases, i)),
-				json_integer_value(json_object_get(request, "rows")));
-	}
+		st = answer_all(request, &t, &devices, &err);
 	if (st)
 		say_error(err.status, err.text);
 	say_done();

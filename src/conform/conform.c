@@ -47,6 +47,8 @@ static void set_answer(struct listening *l, enum verdict verdict, const char *re
 	c->elsewhere = event ? json_integer_value(json_object_get(event, "elsewhere")) : -1;
 	c->placement = event ? arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "note"))) : NULL;
 	c->form = event ? arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "form"))) : NULL;
+	c->lines = (size_t)json_integer_value(json_object_get(event, "lines"));
+	c->counted = event ? arena_strdup(l->heard.arena, json_string_value(json_object_get(event, "counted"))) : NULL;
 	c->graphs = json_incref(json_object_get(event, "graphs"));
 	arena_defer(l->heard.arena, release_json, c->graphs);
 	l->started = false;
@@ -85,7 +87,7 @@ static char *request_for(struct arena *a, const struct target *t, const struct c
 
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(folders, json_string(cases[i].folder));
-	request = json_pack("{s:o, s:I, s:o}", "on", pipeline_target_json(t), "rows", (json_int_t)rows, "cases", folders);
+	request = json_pack("{s:o*, s:I, s:o}", "on", t ? pipeline_target_json(t) : NULL, "rows", (json_int_t)rows, "cases", folders);
 	dumped = request ? json_dumps(request, JSON_COMPACT) : NULL;
 	text = arena_strdup(a, dumped ? dumped : "{}");
 	free(dumped);

@@ -21,7 +21,7 @@ struct conform_case {
 	const char *placement;      // in words; NULL: not known
 	const char *form;           // of the graph, the one that `run` takes too; NULL: not known
 	json_t *graphs;             // of a whole pipeline that ran: where each did (struct pipeline_placement); NULL
-	bool here;                  // of a tokenizer, processor or scheduler: run by the asker itself, on no platform
+	bool here;                  // of a tokenizer, processor or scheduler: run on no platform
 	size_t lines;               // of a tokenizer's or a processor's cases, that agreed; 0: of a model
 	const char *counted;        // what `lines` counts: "lines", "cases"
 };
@@ -31,7 +31,7 @@ struct conform_case {
 enum status conform_materialise(const char **folder, struct arena *a, const char *case_folder, struct error *err);
 
 struct conform_asked {
-	const struct target *target; // its parts are whole pipelines'
+	const struct target *target; // its parts are whole pipelines'; NULL: all cases are such as conform_is_here takes
 	struct conform_case *cases;
 	size_t count;
 	// Above 0: not against transformers, but that many of a case's rows at once against each of them alone; outputs without
@@ -47,6 +47,10 @@ struct conform_asked {
 enum status conform_run(const struct conform_asked *which, struct arena *a, struct error *err);
 int conform_child(void); // `assay cell --conform`
 
+// here.c: is it a folder of a tokenizer, a scheduler or a processor? Such run on no platform.
+bool conform_is_here(const char *folder, struct arena *a);
+// Runs it in this process: c->folder is given, the answer lies in `a`.
+void conform_here(struct conform_case *c, struct arena *a);
 // tokens.c: a folder with cases.jsonl and without case.json is one of a tokenizer. It runs here, on no platform; c->name and
 // c->folder are given, the answer lies in `a`.
 bool conform_is_tokenizer(const char *folder, struct arena *a);
