@@ -3,11 +3,14 @@
 #include "conform/case.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "artifact/artifact.h"
 #include "artifact/inside.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -19,7 +22,7 @@
 
 // A case is tiny, but for a table that a class makes as large as it always is (Gemma 4's of tokens for each layer takes 1 GiB):
 // a damaged weights.tsv must not fill memory and disk.
-enum { WEIGHTS_MOST = 1 << 16 };
+enum { WEIGHTS_MOST = 1 << 16, PIECE_NBYTES = 1 << 20 };
 #define FILE_LIMIT ((size_t)4 << 20)
 #define WEIGHTS_LIMIT ((uint64_t)2 << 30)
 
@@ -45,10 +48,10 @@ static enum status parse_line(struct weight *w, struct arena *a, char *line, str
 	return STATUS_OK;
 }
 
-static enum status parse_weights(struct arena *a, char *text, struct weight **out, size_t *count, struct error *err)
+static enum status parse_weights(
+	struct arena *a, char *text, struct weight **out, size_t *count, uint64_t *sum, struct error *err)
 {
 	size_t lines = 1, n = 0;
-	uint64_t sum = 0;
 	enum status st;
 
 	for (const char *at = text; (at = strchr(at, '\n')); at++)
@@ -59,8 +62,8 @@ static enum status parse_weights(struct arena *a, char *text, struct weight **ou
 	for (char *save = NULL, *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		if ((st = parse_line(&(*out)[n], a, line, err)))
 			return st;
-		sum += (*out)[n++].nbytes;
-		if (sum > WEIGHTS_LIMIT)
+		*sum += (*out)[n++].nbytes;
+		if (*sum > WEIGHTS_LIMIT)
 			return error_set(err, STATUS_BAD_INPUT, "the weights are larger than %llu MiB",
 				(unsigned long long)(WEIGHTS_LIMIT >> 20));
 	}
@@ -68,52 +71,78 @@ static enum status parse_weights(struct arena *a, char *text, struct weight **ou
 	return STATUS_OK;
 }
 
-static void fill_integers(const struct weight *w, const json_t *values, void *data)
+// Elements [first, first + count).
+static void fill_integers(const struct weight *w, const json_t *values, size_t first, size_t count, char *data)
 {
-	size_t count = (size_t)(w->nbytes / dtype_size(w->dtype));
+	const size_t size = dtype_size(w->dtype);
 
-	for (size_t i = 0; i < count && i < json_array_size(values); i++) {
-		const json_t *x = json_array_get(values, i);
+	for (size_t i = 0; i < count && first + i < json_array_size(values); i++) {
+		const json_t *x = json_array_get(values, first + i);
 		int64_t n = json_is_boolean(x) ? json_is_true(x) : json_integer_value(x);
 
-		// Little-endian, as the file is.
-		memcpy((char *)data + i * dtype_size(w->dtype), &n, dtype_size(w->dtype));
+		memcpy(data + i * size, &n, size); // little-endian, as the file is
 	}
 }
 
+static int write_weight(int fd, const struct weight *w, const json_t *values, char *piece)
+{
+	const size_t size = dtype_size(w->dtype), total = w->nbytes / size, most = PIECE_NBYTES / size;
+	int code = 0;
+
+	for (size_t first = 0, count; first < total && !code; first += count) {
+		count = total - first < most ? total - first : most;
+		weights_fill(w, 0, first, count, piece);
+		if (values)
+			fill_integers(w, values, first, count, piece);
+		code = file_write_at(fd, piece, count * size, w->offset + first * size);
+	}
+	return code;
+}
+
+// In pieces: a file may be larger than the memory that a child has.
 static enum status write_weights(
 	struct arena *a, const char *path, struct weight *weights, size_t count, const json_t *integers, struct error *err)
 {
-	struct tensor *tensors = ARENA_ARRAY(a, count + 1, struct tensor);
+	char *header, *piece = arena_alloc(a, PIECE_NBYTES);
+	size_t header_nbytes;
+	uint64_t nbytes;
+	int code, fd;
+	enum status st = safetensors_header(a, weights, count, &header, &header_nbytes, &nbytes, err);
 
-	for (size_t i = 0; i < count; i++) {
-		struct weight *w = &weights[i];
-		const json_t *values = json_object_get(integers, w->name);
-		size_t elements = (size_t)(w->nbytes / dtype_size(w->dtype));
-
-		tensors[i] = (struct tensor){ .name = w->name,
-			.dtype = w->dtype,
-			.rank = w->rank,
-			.nbytes = w->nbytes,
-			.data = arena_alloc(a, w->nbytes ? w->nbytes : 1) };
-		memcpy(tensors[i].dim, w->dim, sizeof w->dim);
-		weights_fill(w, 0, 0, elements, tensors[i].data);
-		if (values)
-			fill_integers(w, values, tensors[i].data);
-	}
-	return safetensors_write(path, tensors, count, err);
+	if (st)
+		return error_prefix(err, "%s", path);
+	if ((fd = partial_open(path, err)) < 0)
+		return err ? err->status : STATUS_FAILED;
+	code = file_write_at(fd, header, header_nbytes, 0);
+	for (size_t i = 0; i < count && !code; i++)
+		code = write_weight(fd, &weights[i], json_object_get(integers, weights[i].name), piece);
+	if (!code)
+		return partial_keep(fd, path, err);
+	partial_drop(fd, path);
+	errno = code;
+	return error_errno(err, "%s: cannot be written", path);
 }
 
-enum status conform_weights(struct arena *a, const char *lines, const json_t *integers, const char *to, struct error *err)
+enum status conform_weights(const char *lines, const json_t *integers, const char *to, uint64_t *left, struct error *err)
 {
+	struct arena a = { 0 };
 	struct weight *weights;
 	size_t nbytes, count;
+	uint64_t sum = 0;
 	char *text;
-	enum status st = file_read(a, lines, FILE_LIMIT, &text, &nbytes, err);
+	enum status st = file_read(&a, lines, FILE_LIMIT, &text, &nbytes, err);
 
-	if (!st && (st = parse_weights(a, text, &weights, &count, err)))
+	if (!st && (st = parse_weights(&a, text, &weights, &count, &sum, err)))
 		error_prefix(err, "%s", lines);
-	return st ? st : write_weights(a, to, weights, count, integers, err);
+	if (!st && sum > *left)
+		st = error_set(err, STATUS_BAD_INPUT, "%s: the weights of all folders have more than %llu MiB", lines,
+			(unsigned long long)(CONFORM_UNSEEN_MOST >> 20));
+	if (!st) {
+		*left -= sum;
+		st = write_weights(&a, to, weights, count, integers, err);
+	}
+	arena_done(&a);
+	return st;
 }
 
 // A case that is made into a folder: its files as they were read, and the key that is their SHA-256.
@@ -123,6 +152,18 @@ struct making {
 	size_t config_nbytes, weights_nbytes, json_nbytes;
 	char key[65];
 };
+
+struct zeros {
+	void *map;
+	size_t nbytes;
+};
+
+static void unmap(void *zeros)
+{
+	const struct zeros *z = zeros;
+
+	munmap(z->map, z->nbytes);
+}
 
 // Is the folder what the case was made into? Otherwise it is made again.
 static bool is_whole(void *context, const char *folder, struct error *err)
@@ -140,18 +181,72 @@ static bool is_whole(void *context, const char *folder, struct error *err)
 	return good;
 }
 
+// A checkpoint of these weights that are not made: all are zeros, and the system has memory only for what is read of them.
+static enum status open_zeros(struct checkpoint *c, struct weight *weights, size_t count, struct error *err)
+{
+	struct shard *shard = ARENA_NEW(&c->arena, struct shard);
+	char *header;
+	size_t header_nbytes;
+	uint64_t nbytes;
+	enum status st = safetensors_header(&c->arena, weights, count, &header, &header_nbytes, &nbytes, err);
+
+	if (st)
+		return st;
+	uint8_t *map = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (map == MAP_FAILED)
+		return error_errno(err, "%s: cannot map %llu bytes", c->path, (unsigned long long)nbytes);
+	struct zeros *z = ARENA_NEW(&c->arena, struct zeros);
+	*z = (struct zeros){ map, nbytes };
+	arena_defer(&c->arena, unmap, z);
+	memcpy(map, header, header_nbytes);
+	*shard = (struct shard){ .path = c->path,
+		.real_path = c->path,
+		.location = "model.safetensors",
+		.map = map,
+		.nbytes = nbytes,
+		.header_nbytes = header_nbytes,
+		.stored_nbytes = nbytes };
+	c->shards = shard;
+	c->shard_count = 1;
+	return safetensors_parse(&c->arena, shard, &c->weights, &c->weight_count, err);
+}
+
+// Before any weight is made: is there a configuration, and where they are `large`, is there a graph of them?
+static enum status look(const struct making *m, struct weight *weights, size_t count, bool large, struct error *err)
+{
+	struct arena a = { 0 };
+	struct checkpoint c = { 0 };
+	struct artifact built;
+	struct spec *spec;
+	struct graph_form form = { 0 };
+	struct graph *g = graph_new(&form);
+	enum status st =
+		checkpoint_open_config(&c, arena_printf(&a, "%s/config.json", m->case_folder), m->config, m->config_nbytes, err);
+
+	c.path = m->case_folder;
+	if (!st && large && !(st = open_zeros(&c, weights, count, err)) && !(st = arch_resolve(&spec, &a, &c, err)))
+		st = artifact_build(&built, &a, &c, spec, &arch_whole, g, err);
+	graph_free(g);
+	checkpoint_close(&c);
+	arena_done(&a);
+	return st;
+}
+
 static enum status make(void *context, const char *folder, struct error *err)
 {
 	const struct making *m = context;
 	struct arena a = { 0 };
 	struct weight *weights = NULL;
 	size_t count = 0;
+	uint64_t sum = 0;
 	json_t *json = NULL;
 
 	scratch_sweep();
 	enum status st = json_bytes(arena_printf(&a, "%s/case.json", m->case_folder), m->json, m->json_nbytes, &json, err);
-	if (!st && (st = parse_weights(&a, arena_strndup(&a, m->weights, m->weights_nbytes), &weights, &count, err)))
+	if (!st && (st = parse_weights(&a, arena_strndup(&a, m->weights, m->weights_nbytes), &weights, &count, &sum, err)))
 		error_prefix(err, "%s/weights.tsv", m->case_folder);
+	if (!st)
+		st = look(m, weights, count, sum > CONFORM_UNSEEN_MOST, err);
 	if (!st)
 		st = file_mkdirs(folder, err);
 	if (!st)

@@ -87,7 +87,8 @@ static char *request_for(struct arena *a, const struct target *t, const struct c
 
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(folders, json_string(cases[i].folder));
-	request = json_pack("{s:o*, s:I, s:o}", "on", t ? pipeline_target_json(t) : NULL, "rows", (json_int_t)rows, "cases", folders);
+	request = json_pack(
+		"{s:o*, s:I, s:o}", "on", t ? pipeline_target_json(t) : NULL, "rows", (json_int_t)rows, "cases", folders);
 	dumped = request ? json_dumps(request, JSON_COMPACT) : NULL;
 	text = arena_strdup(a, dumped ? dumped : "{}");
 	free(dumped);

@@ -11,8 +11,9 @@
 #include "cell/generate.h"
 #include "run/judge.h"
 
-// A case is a stranger's file, and what is computed of it grows with these.
-enum { ROWS_MOST = 64, TOKENS_MOST = 4096 };
+// A case is a stranger's file, and what is computed of it grows with these. Those that there are have 2 runs of 2 rows, 90 tokens
+// of a prompt and 20 new ones.
+enum { RUNS_MOST = 16, ROWS_MOST = 64, TOKENS_MOST = 4096, NEW_MOST = 256 };
 
 static enum status integers(
 	int64_t **out, int64_t *rows, int64_t *columns, const json_t *list, const char *what, struct arena *a, struct error *err)
@@ -156,6 +157,26 @@ static void pad_behind(struct prompt *p, struct arena *a)
 	p->mask = mask;
 }
 
+// Are there as many tokens in each row as in the first, and the two best logits of each? Before anything is generated.
+static enum status check_generated(const json_t *run, int64_t *new_tokens, struct error *err)
+{
+	const json_t *wanted = json_object_get(run, "generated"), *top2 = json_object_get(run, "top2");
+	const size_t rows = json_array_size(wanted), count = json_array_size(json_array_get(wanted, 0));
+
+	*new_tokens = (int64_t)count;
+	if (!count || !json_is_integer(json_array_get(json_array_get(wanted, 0), 0)))
+		return error_set(err, STATUS_BAD_INPUT, "gen.json: generated should be rows of integers");
+	if (rows > ROWS_MOST || count > NEW_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "gen.json: %zu rows of %zu new tokens; at most %d of %d", rows, count,
+			ROWS_MOST, NEW_MOST);
+	for (size_t row = 0; row < rows; row++)
+		if (json_array_size(json_array_get(wanted, row)) != count)
+			return error_set(err, STATUS_BAD_INPUT, "gen.json: the rows of generated differ in length");
+		else if (json_array_size(json_array_get(top2, row)) != count)
+			return error_set(err, STATUS_BAD_INPUT, "gen.json: top2 should be four numbers a token");
+	return STATUS_OK;
+}
+
 // `plain`: what a run without a cache is made on.
 static enum status one_run(struct generation *g, struct session *plain, const json_t *run, const char *folder, struct arena *a,
 	bool *differs, struct error *err)
@@ -165,11 +186,10 @@ static enum status one_run(struct generation *g, struct session *plain, const js
 	double error;
 	enum status st;
 
-	g->new_tokens = (int64_t)json_array_size(json_array_get(json_object_get(run, "generated"), 0));
-	if (g->new_tokens < 1)
-		return error_set(err, STATUS_BAD_INPUT, "gen.json: generated should be rows of integers");
-	if ((st = read_prompt(&p, run, folder, a, err)))
+	if ((st = check_generated(run, &g->new_tokens, err)) || (st = read_prompt(&p, run, folder, a, err)))
 		return st;
+	if (json_array_size(json_object_get(run, "generated")) != (size_t)p.batch)
+		return error_set(err, STATUS_BAD_INPUT, "gen.json: generated has not the prompt's rows");
 	if (g->shared && p.positions)
 		return STATUS_OK; // they count the padding's columns
 	if (g->shared && p.mask)
@@ -231,6 +251,10 @@ enum status conform_generate(const struct conform_model *m, struct arena *a, boo
 
 	if (st)
 		return st;
+	if (json_array_size(json_object_get(json, "runs")) < 1 || json_array_size(json_object_get(json, "runs")) > RUNS_MOST) {
+		json_decref(json);
+		return error_set(err, STATUS_BAD_INPUT, "gen.json should have 1 to %d runs", RUNS_MOST);
+	}
 	for (size_t i = 0; parted && i < count && !st; i++)
 		st = conform_graph_open(&graphs[i], m, which[i], a, err);
 	if (count == 1 && which[0] != &arch_whole) {
@@ -264,8 +288,6 @@ enum status conform_generate(const struct conform_model *m, struct arena *a, boo
 		if (st)
 			error_prefix(err, "gen.json: the cache shared");
 	}
-	if (!st && !json_array_size(runs))
-		st = error_set(err, STATUS_BAD_INPUT, "gen.json has no runs");
 	for (size_t k = 0; k < ARCH_STEPS_MOST; k++)
 		conform_graph_close(&graphs[k]);
 	json_decref(json);

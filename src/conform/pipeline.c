@@ -42,6 +42,7 @@ struct made {
 	struct model_file files[FILES_MOST];
 	size_t count;
 	uint64_t nbytes; // of the files that will be read
+	uint64_t left;   // bytes of weights that may still be made
 };
 
 static const char *within(struct arena *a, const char *folder, const char *inside)
@@ -56,9 +57,9 @@ static enum status make_weights(struct made *m, const char *from, const char *to
 		json_object_get(config, "_class_name");
 
 	json_decref(config);
-	return conform_weights(m->a, arena_printf(m->a, "%s/weights.tsv", from),
-		json_object_get(m->integers, *inside ? inside : "."),
-		arena_printf(m->a, "%s/%s", to, diffuses ? "diffusion_pytorch_model.safetensors" : "model.safetensors"), err);
+	return conform_weights(arena_printf(m->a, "%s/weights.tsv", from), json_object_get(m->integers, *inside ? inside : "."),
+		arena_printf(m->a, "%s/%s", to, diffuses ? "diffusion_pytorch_model.safetensors" : "model.safetensors"), &m->left,
+		err);
 }
 
 // What is of the model; questions and answers stay where they are.
@@ -156,7 +157,7 @@ static enum status make_file(struct made *m, const struct model_file *f, const c
 // A folder of this process's own, which the caller removes.
 static enum status make_model(const char **out, struct arena *a, const char *folder, const json_t *integers, struct error *err)
 {
-	struct made m = { .a = a, .from = folder, .integers = integers };
+	struct made m = { .a = a, .from = folder, .integers = integers, .left = CONFORM_UNSEEN_MOST };
 	const char *conform;
 	char hex[65];
 	struct hash h;
@@ -215,6 +216,26 @@ static enum status check_tolerance(const json_t *file, size_t count, struct aren
 	return st;
 }
 
+// All that can be said of pipeline.json before the model is made.
+static enum status check_file(const json_t *file, struct arena *a, struct error *err)
+{
+	const json_t *inputs = json_object_get(file, "inputs"), *options = json_object_get(file, "options"), *own;
+	const char *task = json_string_value(json_object_get(file, "task"));
+	const size_t count = json_array_size(inputs);
+
+	if (!task || !count || count > INPUTS_MOST || json_array_size(json_object_get(file, "answers")) != count)
+		return error_set(
+			err, STATUS_BAD_INPUT, "pipeline.json: no task, or not 1 to %d inputs with an answer each", INPUTS_MOST);
+	if (!pipeline_task_known(task))
+		return error_set(err, STATUS_UNSUPPORTED, "the task %s is not supported yet", task);
+	if (options && !json_is_object(options))
+		return error_set(err, STATUS_BAD_INPUT, "pipeline.json: options is no object");
+	for (size_t i = 0; i < count; i++)
+		if ((own = json_object_get(json_array_get(inputs, i), "options")) && !json_is_object(own))
+			return error_set(err, STATUS_BAD_INPUT, "pipeline.json: options of inputs[%zu] is no object", i);
+	return check_tolerance(file, count, a, err);
+}
+
 // What differs says so where the engine computes in less than float32: labels and tokens that lie close may change places then.
 static enum status compare(struct pipeline *p, const struct answer_bounds *bounds, const char *where, const json_t *want,
 	const struct pipeline_answer *got, struct arena *a, bool *differs, struct error *err)
@@ -264,13 +285,8 @@ static enum status ask_all(const struct target *t, const char *folder, const cha
 	struct arena models = { 0 };
 	struct pipeline *p;
 	bool has_tensors = file_exists(answers);
-	enum status st;
+	enum status st = STATUS_OK;
 
-	if (!task || !count || count > INPUTS_MOST || json_array_size(json_object_get(file, "answers")) != count)
-		return error_set(
-			err, STATUS_BAD_INPUT, "pipeline.json: no task, or not 1 to %d inputs with an answer each", INPUTS_MOST);
-	if ((st = check_tolerance(file, count, a, err)))
-		return st;
 	if (has_tensors && (st = stored_open(&tensors, a, answers, err)))
 		return st;
 	st = pipeline_open(&p, &models, made, task, t, err);
@@ -288,14 +304,12 @@ enum status conform_pipeline_run(const struct target *t, const char *folder, str
 	bool *differs, struct error *err)
 {
 	json_t *file = NULL;
-	const char *made = NULL, *task;
+	const char *made = NULL;
 	enum status st = json_file(arena_printf(a, "%s/pipeline.json", folder), PIPELINE_FILE_MOST, &file, err);
 
 	if (st)
 		return st;
-	task = json_string_value(json_object_get(file, "task"));
-	if (task && !pipeline_task_known(task))
-		st = error_set(err, STATUS_UNSUPPORTED, "the task %s is not supported yet", task);
+	st = check_file(file, a, err);
 	if (!st && !(st = make_model(&made, a, folder, json_object_get(file, "integer_tensors"), err)))
 		st = conform_named(ask_all(t, folder, made, file, a, placed, differs, err), made, folder, err);
 	if (made)
