@@ -18,6 +18,13 @@
 
 enum { META_LIMIT = 4 << 20, HEAD = 16 };
 
+// What a stranger's folder may ask for. Those that there are have 23 cases of 3 pictures or sounds, 1,604,583 samples of pictures
+// that are made, each of them twice, 856,800 of sounds, 28,089,152 elements of which every 16381st is stored at least, outputs of
+// 33 MB, and tolerances of 1e-4 and 1e-3.
+enum { CASES_MOST = 64, INPUTS_MOST = 16, STRIDE_MOST = 1 << 14, ELEMENTS_MOST = 1 << 25, OUTPUT_MOST = 64 << 20 };
+enum { PICTURE_SAMPLES_MOST = 1 << 24, SOUND_SAMPLES_MOST = 1 << 21 };
+static const double TOLERANCE_MOST = 1e-3;
+
 // Absolute, of values that are some units large. A level of 255, in which the two implementations of transformers differ here and
 // there, is 200 times that and more: every rounding must be the library's own.
 static const double ELEMENT_BOUND = 2e-5, MEAN_BOUND = 5e-6;
@@ -28,6 +35,7 @@ struct run {
 	const struct preprocessor *p;
 	const json_t *sounds;       // a feature extractor's settings; NULL: the cases are of pictures
 	double bound, bound_in_sum; // absolute, of an element, and of each element of a sum
+	int64_t left;               // samples of pictures or of sounds that may still be made
 	struct stored expected;
 	double worst;      // largest difference so far
 	struct text wrong; // the first difference; empty: none
@@ -38,6 +46,16 @@ bool conform_is_preprocessor(const char *folder, struct arena *a)
 	return file_exists(arena_printf(a, "%s/meta.json", folder)) &&
 		file_exists(arena_printf(a, "%s/expected.safetensors", folder)) &&
 		!file_exists(arena_printf(a, "%s/case.json", folder));
+}
+
+// Before they are made.
+static enum status take(struct run *r, int64_t samples, struct error *err)
+{
+	if (samples > r->left)
+		return error_set(err, STATUS_BAD_INPUT, "meta.json: its %s have more than %d samples together",
+			r->sounds ? "sounds" : "pictures", r->sounds ? SOUND_SAMPLES_MOST : PICTURE_SAMPLES_MOST);
+	r->left -= samples;
+	return STATUS_OK;
 }
 
 // ---- pictures -------------------------------------------------------------------------------------------------------------
@@ -63,19 +81,26 @@ static enum status make_picture(struct run *r, struct picture *out, const json_t
 	const char *file = json_string_value(json_object_get(o, "file")), *name = json_string_value(json_object_get(o, "name")),
 		   *mode = json_string_value(json_object_get(o, "mode"));
 	int channels = text_is(mode, "L") ? 1 : text_is(mode, "RGB") ? 3 : text_is(mode, "RGBA") ? 4 : 0;
+	const uint8_t *data;
+	size_t nbytes;
 	enum status s;
 
 	if (file) { // of the tree that the folder stands in
-		s = file_inside(r->a, arena_printf(r->a, "%s/..", r->folder), file, &file, err);
-		return s ? s : picture_open(out, r->a, file, err);
+		if ((s = file_inside(r->a, arena_printf(r->a, "%s/..", r->folder), file, &file, err)) ||
+			(s = file_map(r->a, file, &data, &nbytes, err)) ||
+			(s = picture_decode(out, r->a, file, data, nbytes, r->left / 3, err)))
+			return s;
+		return take(r, out->width * (int64_t)out->height * 3, err);
 	}
+	const json_int_t width = json_integer_value(json_object_get(o, "width")),
+			 height = json_integer_value(json_object_get(o, "height"));
 	if (!name || !channels)
 		return error_set(err, STATUS_BAD_INPUT, "meta.json: a picture that is none");
-	s = picture_new(out, r->a, json_integer_value(json_object_get(o, "width")),
-		json_integer_value(json_object_get(o, "height")), channels, err);
-	if (s == STATUS_OK)
-		draw(out, name);
-	return s;
+	if ((s = picture_check(width, height, err)) || (s = take(r, width * height * channels, err)) ||
+		(s = picture_new(out, r->a, width, height, channels, err)))
+		return s;
+	draw(out, name);
+	return STATUS_OK;
 }
 
 // ---- comparing ------------------------------------------------------------------------------------------------------------
@@ -215,6 +240,9 @@ static enum status make_sound(struct run *r, struct sound *out, const json_t *o,
 	if (length < 1 || rate < 1 || rate > 1000000 || channels < 1 || channels > 8 ||
 		length > (json_int_t)(SOUND_MOST / channels))
 		return error_set(err, STATUS_BAD_INPUT, "meta.json: a sound that is none");
+	enum status s = take(r, (int64_t)length * (int64_t)channels, err);
+	if (s)
+		return s;
 	float *samples = ARENA_ARRAY(r->a, channels * (size_t)length, float);
 	for (size_t c = 0; c < channels; c++) {
 		const char *name = json_string_value(names ? json_array_get(names, c) : one);
@@ -223,8 +251,8 @@ static enum status make_sound(struct run *r, struct sound *out, const json_t *o,
 		uint64_t seed = fnv1a64(name, strlen(name));
 		for (size_t i = 0; i < (size_t)length; i++) {
 			double t = (double)i / (double)rate, u = splitmix64_unit(splitmix64(seed, i));
-			double s = 0.4 * sin(2 * M_PI * (80 * t + 350 * t * t)) * (0.6 + 0.4 * cos(2 * M_PI * 1.5 * t));
-			samples[c * (size_t)length + i] = (float)(s + 0.05 * (double)(float)u);
+			double tone = 0.4 * sin(2 * M_PI * (80 * t + 350 * t * t)) * (0.6 + 0.4 * cos(2 * M_PI * 1.5 * t));
+			samples[c * (size_t)length + i] = (float)(tone + 0.05 * (double)(float)u);
 		}
 	}
 	*out = (struct sound){ "made", samples, (size_t)length, (int)channels, (int)rate };
@@ -295,6 +323,57 @@ static enum status run_one(struct run *r, const json_t *o, enum preprocess_backe
 	return s ? error_prefix(err, "%s", name) : s;
 }
 
+// Of one output, what is compared of it: *elements are added.
+static enum status check_output(const char *name, const json_t *o, int64_t *elements, struct error *err)
+{
+	const json_t *shape = json_object_get(o, "shape"), *pil = json_object_get(o, "pil"), *n;
+	const json_int_t stride = json_integer_value(json_object_get(o, "stride")),
+			 of_pil = json_is_integer(pil) ? json_integer_value(pil) : 1;
+	int64_t dim[TENSOR_MAX_RANK];
+	size_t i, count;
+
+	if (stride < 1 || of_pil < 1 || stride > STRIDE_MOST || of_pil > STRIDE_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "meta.json: %.100s: its stride is not 1 to %d", name, STRIDE_MOST);
+	if (json_array_size(shape) > TENSOR_MAX_RANK)
+		return error_set(err, STATUS_BAD_INPUT, "meta.json: %.100s: a shape of more than %d axes", name, TENSOR_MAX_RANK);
+	json_array_foreach((json_t *)(uintptr_t)shape, i, n) dim[i] = json_integer_value(n);
+	if (!json_is_array(shape) || !tensor_count((int)json_array_size(shape), dim, &count) || count > ELEMENTS_MOST ||
+		(*elements += (int64_t)count) > ELEMENTS_MOST)
+		return error_set(err, STATUS_BAD_INPUT,
+			"meta.json: %.100s: no shape, or more than %d elements with those before it", name, ELEMENTS_MOST);
+	return STATUS_OK;
+}
+
+// All that can be said of meta.json before anything is made.
+static enum status check_meta(const json_t *meta, bool sounds, struct error *err)
+{
+	static const char *const lists[] = { "images", "frames", "audio" };
+	const json_t *cases = json_object_get(meta, "cases"), *tolerance = json_object_get(meta, "tolerance"), *o, *output;
+	const char *name;
+	int64_t elements = 0;
+	enum status s = STATUS_OK;
+	size_t i;
+
+	if (sounds &&
+		!(json_is_number(tolerance) && json_number_value(tolerance) >= 0 &&
+			json_number_value(tolerance) <= TOLERANCE_MOST))
+		return error_set(err, STATUS_BAD_INPUT, "meta.json: tolerance is a number from 0 to %g", TOLERANCE_MOST);
+	if (json_array_size(cases) < 1 || json_array_size(cases) > CASES_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "meta.json should have 1 to %d cases", CASES_MOST);
+	json_array_foreach(cases, i, o)
+	{
+		for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+			if (json_array_size(json_object_get(o, lists[k])) > INPUTS_MOST)
+				return error_set(
+					err, STATUS_BAD_INPUT, "meta.json: a case of more than %d %s", INPUTS_MOST, lists[k]);
+		json_object_foreach(json_object_get(o, "outputs"), name, output) if (!s) s =
+			check_output(name, output, &elements, err);
+	}
+	if (!s && !elements)
+		return error_set(err, STATUS_BAD_INPUT, "meta.json: no element is compared");
+	return s;
+}
+
 static enum status run_all(struct run *r, const json_t *meta, size_t *done, struct error *err)
 {
 	const json_t *cases = json_object_get(meta, "cases"), *o;
@@ -309,7 +388,7 @@ static enum status run_all(struct run *r, const json_t *meta, size_t *done, stru
 			return STATUS_OK;
 		++*done;
 	}
-	return *done ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "meta.json has no cases");
+	return STATUS_OK;
 }
 
 void conform_preprocessor(struct conform_case *c, struct arena *a)
@@ -327,8 +406,12 @@ void conform_preprocessor(struct conform_case *c, struct arena *a)
 		s = preprocessor_open(&p, &own, c->folder, &err);
 	if (s == STATUS_OK &&
 		!(s = stored_open(&r.expected, &own, arena_printf(&own, "%s/expected.safetensors", c->folder), &err)) &&
-		!(s = json_file(arena_printf(&own, "%s/meta.json", c->folder), META_LIMIT, &meta, &err))) {
+		!(s = json_file(arena_printf(&own, "%s/meta.json", c->folder), META_LIMIT, &meta, &err)) &&
+		!(s = check_meta(meta, sounds, &err))) {
 		r.p = p;
+		r.left = sounds ? SOUND_SAMPLES_MOST : PICTURE_SAMPLES_MOST;
+		if (p)
+			preprocessor_bound(p, OUTPUT_MOST);
 		if ((r.sounds = sounds)) // each case says what its arithmetic may be off
 			r.bound = r.bound_in_sum = json_number_value(json_object_get(meta, "tolerance"));
 		s = run_all(&r, meta, &done, &err);

@@ -115,10 +115,10 @@ struct job {
 	struct group *groups; // [in_count]
 	float level[3][256];  // a sample of a channel as the model takes it
 	struct preprocessed *out;
-	uint64_t out_nbytes;
+	uint64_t out_nbytes, most;
 };
 
-// A tensor of zeros more in j->out. BAD_INPUT: more than PREPROCESS_MOST bytes with those before.
+// A tensor of zeros more in j->out. BAD_INPUT: more than j->most bytes with those before.
 enum status job_tensor(
 	struct tensor **out, struct job *j, const char *name, enum dtype dtype, int rank, const int64_t *dim, struct error *err);
 // A copy of `p`.

@@ -13,6 +13,7 @@ enum { SETTINGS_MOST = 1 << 20 };
 struct preprocessor {
 	const struct processor_class *row;
 	struct settings s;
+	uint64_t most; // bytes of all tensors of a run; 0: PREPROCESS_MOST
 };
 
 // ---- opening --------------------------------------------------------------------------------------------------------------
@@ -96,6 +97,11 @@ enum status preprocessor_open(struct preprocessor **out, struct arena *a, const 
 		folder);
 }
 
+void preprocessor_bound(struct preprocessor *p, uint64_t nbytes)
+{
+	p->most = nbytes;
+}
+
 const char *preprocessor_class(const struct preprocessor *p)
 {
 	return p->row->name;
@@ -154,10 +160,10 @@ enum status job_tensor(
 
 	*t = (struct tensor){ .name = name, .dtype = dtype, .rank = rank };
 	memcpy(t->dim, dim, (size_t)rank * sizeof *dim);
-	if (!tensor_count(rank, dim, &count) || count > PREPROCESS_MOST / dtype_size(dtype) ||
-		j->out_nbytes + count * dtype_size(dtype) > PREPROCESS_MOST)
+	if (!tensor_count(rank, dim, &count) || count > j->most / dtype_size(dtype) ||
+		j->out_nbytes + count * dtype_size(dtype) > j->most)
 		return error_set(err, STATUS_BAD_INPUT, "%s %s would take more than %llu MiB", name,
-			tensor_shape_text(rank, dim, shape, sizeof shape), (unsigned long long)(PREPROCESS_MOST >> 20));
+			tensor_shape_text(rank, dim, shape, sizeof shape), (unsigned long long)(j->most >> 20));
 	t->nbytes = count * dtype_size(dtype);
 	j->out_nbytes += t->nbytes;
 	t->data = arena_try(j->a, t->nbytes ? t->nbytes : 1);
@@ -202,9 +208,15 @@ enum status preprocessor_run(const struct preprocessor *p, enum preprocess_backe
 {
 	struct arena keep = { 0 }, work = { 0 };
 	struct picture *rgb = ARENA_ARRAY(&keep, count + 1, struct picture);
-	struct job j = {
-		.row = p->row, .s = &p->s, .a = a, .keep = &keep, .work = &work, .in = rgb, .in_count = count, .out = out
-	};
+	struct job j = { .row = p->row,
+		.s = &p->s,
+		.a = a,
+		.keep = &keep,
+		.work = &work,
+		.in = rgb,
+		.in_count = count,
+		.out = out,
+		.most = p->most ? p->most : PREPROCESS_MOST };
 	enum status s = count ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "no pictures");
 
 	j.library = backend == PREPROCESS_PIL || p->row == processor_class_timm() ? LIBRARY_PILLOW : LIBRARY_TORCHVISION;
