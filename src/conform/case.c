@@ -136,7 +136,7 @@ enum status conform_weights(const char *lines, const json_t *integers, const cha
 		error_prefix(err, "%s", lines);
 	if (!st && sum > *left)
 		st = error_set(err, STATUS_BAD_INPUT, "%s: the weights of all folders have more than %llu MiB", lines,
-			(unsigned long long)(CONFORM_UNSEEN_MOST >> 20));
+			(unsigned long long)(CONFORM_PIPELINE_WEIGHTS_MOST >> 20));
 	if (!st) {
 		*left -= sum;
 		st = write_weights(&a, to, weights, count, integers, err);
@@ -211,8 +211,8 @@ static enum status open_zeros(struct checkpoint *c, struct weight *weights, size
 	return safetensors_parse(&c->arena, shard, &c->weights, &c->weight_count, err);
 }
 
-// Before any weight is made: is there a configuration, and where they are `large`, is there a graph of them?
-static enum status look(const struct making *m, struct weight *weights, size_t count, bool large, struct error *err)
+// Before any weight is made: is there a graph of such weights, which reads all of them?
+static enum status look(const struct making *m, struct weight *weights, size_t count, struct error *err)
 {
 	struct arena a = { 0 };
 	struct checkpoint c = { 0 };
@@ -224,7 +224,7 @@ static enum status look(const struct making *m, struct weight *weights, size_t c
 		checkpoint_open_config(&c, arena_printf(&a, "%s/config.json", m->case_folder), m->config, m->config_nbytes, err);
 
 	c.path = m->case_folder;
-	if (!st && large && !(st = open_zeros(&c, weights, count, err)) && !(st = arch_resolve(&spec, &a, &c, err)))
+	if (!st && !(st = open_zeros(&c, weights, count, err)) && !(st = arch_resolve(&spec, &a, &c, err)))
 		st = artifact_build(&built, &a, &c, spec, &arch_whole, g, err);
 	graph_free(g);
 	checkpoint_close(&c);
@@ -246,7 +246,7 @@ static enum status make(void *context, const char *folder, struct error *err)
 	if (!st && (st = parse_weights(&a, arena_strndup(&a, m->weights, m->weights_nbytes), &weights, &count, &sum, err)))
 		error_prefix(err, "%s/weights.tsv", m->case_folder);
 	if (!st)
-		st = look(m, weights, count, sum > CONFORM_UNSEEN_MOST, err);
+		st = look(m, weights, count, err);
 	if (!st)
 		st = file_mkdirs(folder, err);
 	if (!st)

@@ -15,11 +15,12 @@ struct conform_case *conform_cases(struct arena *a, const char *folder, const ch
 
 // A case is made into a folder of the cache, whose name says nothing: an error names the case's own. Returns `st`.
 enum status conform_named(enum status st, const char *made, const char *folder, struct error *err);
-// Bytes of weights that are made before anything is known of the model but that it has a configuration: of a pipeline all that it
-// may have. Of the cases that there are, three need more: 1 to 1.5 GiB, where a graph is built of them before they are made.
-#define CONFORM_UNSEEN_MOST ((uint64_t)128 << 20)
+// Bytes of weights of all folders of a pipeline, which are made before its models are looked at. Those that there are have
+// 43 MiB.
+#define CONFORM_PIPELINE_WEIGHTS_MOST ((uint64_t)128 << 20)
 // A file of weights by formula from one of their names, types and shapes (weights.tsv); `integers`: {NAME: contents} of those
-// that are no floats, may be NULL. *left: bytes that may still be made, of CONFORM_UNSEEN_MOST; BAD_INPUT: they are fewer.
+// that are no floats, may be NULL. *left: bytes that may still be made, of CONFORM_PIPELINE_WEIGHTS_MOST; BAD_INPUT: too
+// few.
 enum status conform_weights(const char *lines, const json_t *integers, const char *to, uint64_t *left, struct error *err);
 
 // The engine that ran, as its child told it.

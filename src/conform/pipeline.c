@@ -157,7 +157,7 @@ static enum status make_file(struct made *m, const struct model_file *f, const c
 // A folder of this process's own, which the caller removes.
 static enum status make_model(const char **out, struct arena *a, const char *folder, const json_t *integers, struct error *err)
 {
-	struct made m = { .a = a, .from = folder, .integers = integers, .left = CONFORM_UNSEEN_MOST };
+	struct made m = { .a = a, .from = folder, .integers = integers, .left = CONFORM_PIPELINE_WEIGHTS_MOST };
 	const char *conform;
 	char hex[65];
 	struct hash h;
