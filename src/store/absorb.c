@@ -468,7 +468,7 @@ static enum status check_rooms(struct db *d, struct error *err)
 
 	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++)
 		status = guard_room(d, tables[i].table, 0, err);
-	return status;
+	return status == STATUS_OK ? transaction_check_open_cells(d, err) : status;
 }
 
 static enum status count_new(struct db *d, struct store_absorbed *out, struct error *err)

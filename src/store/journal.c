@@ -85,6 +85,18 @@ static uint64_t block_at(uint64_t block, uint64_t nbytes)
 	return PAGES_NBYTES + block * nbytes;
 }
 
+// A file of somebody's that has the name of a journal: it stays. One that was cut while it was written is none of these.
+static bool is_others(const char *path)
+{
+	char begin[sizeof magic - 1];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	ssize_t n = fd >= 0 ? read(fd, begin, sizeof begin) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return n > 0 && memcmp(begin, magic, (size_t)n) != 0;
+}
+
 // ---- before a checkpoint ---------------------------------------------------------------------------------------------------
 
 // The blocks with room for more metadata: those that the checkpoint writes to, and the present state reads.
@@ -110,6 +122,8 @@ static enum status write_journal(const char *path, const struct text *behind, st
 {
 	struct head h = { .hash = fnv1a64(text_get(behind), behind->length) };
 
+	if (is_others(path))
+		return error_set(err, STATUS_FAILED, "%s is no journal", path);
 	unlink(path);
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	int failure = fd < 0 ? errno : 0;
@@ -216,9 +230,11 @@ static int put_back(int file, bool may_write, uint64_t at, const uint8_t *was, s
 	return failure;
 }
 
-static int put_all_back(const struct journal *j, int file, bool may_write, bool *torn)
+static int put_all_back(const struct journal *j, int file, uint64_t file_nbytes, bool may_write, bool *torn)
 {
-	const uint64_t file_blocks = word_at(j->pages + active_at(j->pages) + BLOCK_COUNT_AT);
+	const uint64_t blocks = word_at(j->pages + active_at(j->pages) + BLOCK_COUNT_AT),
+		       within = file_nbytes / j->block_nbytes; // at least as many as there are: a header may say anything
+	const uint64_t file_blocks = blocks < within ? blocks : within;
 	int failure = 0;
 
 	for (size_t i = 0; i < j->block_count && failure == 0; i++) {
@@ -248,7 +264,7 @@ static enum status roll_back(const char *path, const char *database, int file, b
 	if (status == STATUS_OK) {
 		const struct journal j = parse(data, nbytes);
 		if (is_of(&j, pages))
-			failure = put_all_back(&j, file, may_write, &torn);
+			failure = put_all_back(&j, file, (uint64_t)st.st_size, may_write, &torn);
 	}
 	errno = failure;
 	if (failure != 0)
@@ -279,10 +295,10 @@ static enum status take_over(const char *journal, const char *database, bool *st
 
 	if (!may_write)
 		file = open(database, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	const bool alone = file >= 0 && (!may_write || lock_alone(file));
+	const bool alone = file >= 0 && (!may_write || lock_alone(file)), others = is_others(journal);
 	if (alone && file_exists(journal))
 		status = roll_back(journal, database, file, may_write, err);
-	*stays = !may_write || (alone && status == STATUS_OK && unlink(journal) != 0 && errno != ENOENT);
+	*stays = !may_write || others || (alone && status == STATUS_OK && unlink(journal) != 0 && errno != ENOENT);
 	if (file >= 0)
 		close(file);
 	return status;

@@ -316,6 +316,14 @@ static bool run_may_live(const struct store *s, const struct table *t, size_t ro
 	return life == RUN_UNKNOWN ? process_may_live(&p) : life == RUN_LIVES;
 }
 
+static enum status check_open_cells(const struct table *t, struct error *err)
+{
+	return t->row_count <= OPEN_CELLS_MOST
+		? STATUS_OK
+		: error_set(err, STATUS_BAD_INPUT,
+			  "more than %d cells have neither a verdict nor an end: assay made no such file", OPEN_CELLS_MOST);
+}
+
 static enum status count_orphans(const struct store *s, struct db *d, size_t *out, struct error *err)
 {
 	struct arena a = { 0 };
@@ -323,11 +331,22 @@ static enum status count_orphans(const struct store *s, struct db *d, size_t *ou
 	enum status status = db_query(d, &a, open_cells, &open_cells_limit, 1, &t, err);
 
 	*out = 0;
-	if (status == STATUS_OK && t.row_count > OPEN_CELLS_MOST)
-		status = error_set(err, STATUS_BAD_INPUT,
-			"more than %d cells have neither a verdict nor an end: assay made no such file", OPEN_CELLS_MOST);
+	if (status == STATUS_OK)
+		status = check_open_cells(&t, err);
 	for (size_t i = 0; status == STATUS_OK && i < t.row_count; i++)
 		*out += !run_may_live(s, &t, i);
+	arena_done(&a);
+	return status;
+}
+
+enum status transaction_check_open_cells(struct db *d, struct error *err)
+{
+	struct arena a = { 0 };
+	struct table t = { 0 };
+	enum status status = db_query(d, &a, open_cells, &open_cells_limit, 1, &t, err);
+
+	if (status == STATUS_OK)
+		status = check_open_cells(&t, err);
 	arena_done(&a);
 	return status;
 }

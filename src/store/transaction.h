@@ -16,6 +16,9 @@ enum status transaction_end(struct store *s, struct db *d, enum status status, s
 // One more than the largest number of table.id: safe because a writing transaction has the file for itself.
 enum status transaction_next_id(struct db *d, const char *table, int64_t *out, struct error *err);
 
+// BAD_INPUT: so many cells have neither a verdict nor an end that no program would open the file again.
+enum status transaction_check_open_cells(struct db *d, struct error *err);
+
 // store_cell_state within a transaction.
 enum status transaction_cell_state(struct store *s, struct db *d, const char *cell_key, double timeout_s,
 	enum store_cell_state *out, int64_t *row, struct error *err);

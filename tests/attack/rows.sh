@@ -105,6 +105,8 @@ has out '^true,.*\(cut: it had 2000000 bytes\)$'
 forge open "INSERT INTO cell SELECT c.* REPLACE (i AS id) FROM cell c, range(100, 20100) r(i) WHERE c.id = 1"
 bounded 1 20 300 "$ASSAY" run bert-base-uncased --synthetic --on null --db open.duckdb
 has err 'more than 16384 cells have neither a verdict nor an end'
+bounded 1 20 300 "$ASSAY" import open.duckdb --db new.duckdb
+has err 'more than 16384 cells have neither a verdict nor an end'
 # A report of very many cells: 80,000 with --long, and the tables that stand for others below.
 report_of()
 {

@@ -188,16 +188,35 @@ static void test_living(struct arena *a, const struct left *l)
 	assert_memory_equal(load(a, l->path, &nbytes), cut, l->nbytes);
 }
 
-// Blocks behind the end of the database.
-static void test_far(struct arena *a, const struct left *l)
+// Both headers say that the database has so many blocks.
+static void say_blocks(char *pages, uint64_t count)
+{
+	for (char *page = pages + PAGE; page < pages + 3 * PAGE; page += PAGE) {
+		uint64_t sum = 5381, word;
+		memcpy(page + 32, &count, sizeof count);
+		for (size_t at = sizeof word; at < PAGE; at += sizeof word) {
+			memcpy(&word, page + at, sizeof word);
+			sum ^= word * 0xbf58476d1ce4e5b9u;
+		}
+		memcpy(page, &sum, sizeof sum);
+	}
+}
+
+// Blocks behind the end of the database; also where its header says that it is larger than it is.
+static void test_far(struct arena *a, const struct left *l, uint64_t count)
 {
 	struct store s = { 0 };
 	struct error err = { 0 };
-	size_t nbytes;
+	size_t nbytes, file_nbytes;
 
 	put_cut(a, l, 1);
-	char *far = load(a, l->journal, &nbytes);
+	char *far = load(a, l->journal, &nbytes), *file = load(a, l->path, &file_nbytes);
 	const uint64_t number = 1 << 20, hash_at = 8, head = 16;
+	if (count > 0) {
+		say_blocks(file, count);
+		say_blocks(far + head, count);
+		save(l->path, file, file_nbytes);
+	}
 	memcpy(far + head + BLOCKS_AT, &number, sizeof number);
 	const uint64_t hash = fnv1a64(far + head, nbytes - head);
 	memcpy(far + hash_at, &hash, sizeof hash);
@@ -252,7 +271,13 @@ static void test_cut_blocks(void **state)
 	expect_corrupt(&l);
 	assert_false(file_exists(l.journal));
 	test_living(&a, &l);
-	test_far(&a, &l);
+	test_far(&a, &l, 0);
+	test_far(&a, &l, (uint64_t)1 << 50);
+	// A file of that name that is somebody's stays.
+	put_cut(&a, &l, 1);
+	save(l.journal, "my notes", 8);
+	expect_corrupt(&l);
+	assert_true(file_exists(l.journal));
 	test_earlier(&a, &l);
 	arena_done(&a);
 }
