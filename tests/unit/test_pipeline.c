@@ -334,7 +334,7 @@ static void test_size(void **unused)
 		{ 1, (4 << 20) + 1, "4194305 bytes; at most 4194304 are read" },
 		{ 257, 0, "more than 256 files" },
 	};
-	static const char text[] = "{\"task\": \"fill-mask\"}";
+	static const char text[] = "{\"task\": \"fill-mask\", \"inputs\": [\"a\"], \"answers\": [[]]}";
 	const struct target target = { 0 };
 
 	(void)unused;
