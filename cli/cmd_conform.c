@@ -107,7 +107,25 @@ static const char *base_name(struct arena *a, const char *path)
 	return arena_strndup(a, path + begin, length - begin);
 }
 
-// Of models, on the platform; `cases` are some of all.
+// `cases` are some of all. On no target, those of no model: in a child, so that none of them ends the others.
+static int run_cases(const struct target *target, int64_t rows, double memory_gib, struct conform_case *cases, size_t count,
+	struct watch *watch, struct arena *a)
+{
+	struct error err = { 0 };
+	enum status s = conform_run(&(struct conform_asked){ .target = target,
+					    .cases = cases,
+					    .count = count,
+					    .rows = rows,
+					    .memory_bytes = (int64_t)(memory_gib * 0x1p30),
+					    .each = each,
+					    .context = watch },
+		a, &err);
+
+	progress_clear();
+	return s == STATUS_OK ? EXIT_GOOD : cli_error(&err);
+}
+
+// Of models, on the platform.
 static int run_models(const char *on, int64_t rows, double memory_gib, struct conform_case *cases, size_t count,
 	struct watch *watch, struct arena *a)
 {
@@ -122,31 +140,7 @@ static int run_models(const char *on, int64_t rows, double memory_gib, struct co
 	for (size_t i = 0; i < count && target.part_count; i++)
 		if (!conform_is_pipeline(cases[i].folder, a))
 			return cli_bad_use("--on %s: %s is no whole pipeline, and has no parts", watch->on, cases[i].name);
-	enum status s = conform_run(&(struct conform_asked){ .target = &target,
-					    .cases = cases,
-					    .count = count,
-					    .rows = rows,
-					    .memory_bytes = (int64_t)(memory_gib * 0x1p30),
-					    .each = each,
-					    .context = watch },
-		a, &err);
-	progress_clear();
-	return s == STATUS_OK ? EXIT_GOOD : cli_error(&err);
-}
-
-// Those of no model: on no platform, and in a child, so that none of them ends the others.
-static int run_here(double memory_gib, struct conform_case *cases, size_t count, struct watch *watch, struct arena *a)
-{
-	struct error err = { 0 };
-	enum status s = conform_run(&(struct conform_asked){ .cases = cases,
-					    .count = count,
-					    .memory_bytes = (int64_t)(memory_gib * 0x1p30),
-					    .each = each,
-					    .context = watch },
-		a, &err);
-
-	progress_clear();
-	return s == STATUS_OK ? EXIT_GOOD : cli_error(&err);
+	return run_cases(&target, rows, memory_gib, cases, count, watch, a);
 }
 
 static int conform(const char *on, int64_t rows, double memory_gib, bool json, char **folders, size_t count, struct arena *a)
@@ -173,7 +167,7 @@ static int conform(const char *on, int64_t rows, double memory_gib, bool json, c
 		}
 	}
 	if (other_count)
-		code = run_here(memory_gib, others, other_count, &watch, a);
+		code = run_cases(NULL, 0, memory_gib, others, other_count, &watch, a);
 	if (code == EXIT_GOOD && model_count)
 		code = run_models(on, rows, memory_gib, models, model_count, &watch, a);
 	if (code != EXIT_GOOD) {

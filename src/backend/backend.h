@@ -247,7 +247,7 @@ enum status library_open_lazily(
 // always RTLD_LOCAL. NULL: *why, in `a`, says why.
 void *library_load(struct arena *a, const char *file, int binding, const char **why);
 // A library runs code of its own while it is loaded, and may not come back from it: the listener is told its name before, and
-// NULL behind. library_loading is for those that an engine loads when it is asked to.
+// NULL after it. library_loading is for those that an engine loads when it is asked to.
 void library_set_loading(void (*listener)(const char *file));
 void library_loading(const char *file);
 // Of a process that is no child with a limit, and loads libraries all the same (DuckDB's): one that is still being loaded after

@@ -26,10 +26,10 @@ enum {
 	JOURNAL_MOST = 64 << 20
 };
 
-// Words of the machine, as DuckDB's own are. Behind it are the pages, then each block with its number before it.
+// Words of the machine, as DuckDB's own are. After it are the pages, then each block with its number before it.
 struct head {
 	char magic[8];
-	uint64_t hash; // of everything behind: a journal is whole, or its checkpoint had not begun
+	uint64_t hash; // of everything after it: a journal is whole, or its checkpoint had not begun
 };
 
 static const char magic[] = "assayjnl";
@@ -118,9 +118,9 @@ static bool add_blocks(struct text *out, const struct table *t, int file, uint64
 	return can_read && out->length < JOURNAL_MOST;
 }
 
-static enum status write_journal(const char *path, const struct text *behind, struct error *err)
+static enum status write_journal(const char *path, const struct text *contents, struct error *err)
 {
-	struct head h = { .hash = fnv1a64(text_get(behind), behind->length) };
+	struct head h = { .hash = fnv1a64(text_get(contents), contents->length) };
 
 	if (is_others(path))
 		return error_set(err, STATUS_FAILED, "%s is no journal", path);
@@ -131,7 +131,7 @@ static enum status write_journal(const char *path, const struct text *behind, st
 	if (failure == 0)
 		failure = file_write_at(fd, &h, sizeof h, 0);
 	if (failure == 0)
-		failure = file_write_at(fd, text_get(behind), behind->length, sizeof h);
+		failure = file_write_at(fd, text_get(contents), contents->length, sizeof h);
 	if (failure == 0 && fsync(fd) != 0)
 		failure = errno;
 	if (fd >= 0)
@@ -147,7 +147,7 @@ static enum status write_journal(const char *path, const struct text *behind, st
 enum status journal_begin(struct db *d, const char *database, int *file, struct error *err)
 {
 	struct arena a = { 0 };
-	struct text behind = { 0 };
+	struct text contents = { 0 };
 	struct table t = { 0 };
 	uint8_t pages[PAGES_NBYTES];
 	enum status status =
@@ -158,13 +158,13 @@ enum status journal_begin(struct db *d, const char *database, int *file, struct 
 		*file = open(database, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 		const bool can_read = *file >= 0 && read_at(*file, pages, sizeof pages, 0);
 		const size_t active = can_read ? active_at(pages) : 0;
-		text_add_bytes(&behind, pages, sizeof pages);
-		if (active > 0 && add_blocks(&behind, &t, *file, block_nbytes_of(pages + active)))
-			status = write_journal(arena_printf(&a, "%s" JOURNAL, database), &behind, err);
+		text_add_bytes(&contents, pages, sizeof pages);
+		if (active > 0 && add_blocks(&contents, &t, *file, block_nbytes_of(pages + active)))
+			status = write_journal(arena_printf(&a, "%s" JOURNAL, database), &contents, err);
 		else
 			status = error_set(err, STATUS_FAILED, "%s cannot be read", database);
 	}
-	text_done(&behind);
+	text_done(&contents);
 	arena_done(&a);
 	return status;
 }
@@ -286,7 +286,7 @@ static bool lock_alone(int file)
 	return fcntl(file, F_OFD_SETLK, &whole) == 0;
 }
 
-// With a journal there. Whoever has the database open ends it himself, or found that he can do without.
+// With a journal there. A program that has the database open removes it itself, or found that it can do without.
 static enum status take_over(const char *journal, const char *database, bool *stays, struct error *err)
 {
 	int file = open(database, O_RDWR | O_CLOEXEC | O_NOCTTY);

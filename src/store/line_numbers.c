@@ -47,8 +47,8 @@ struct numbers {
 	struct error *err;
 };
 
-// The number behind `before`, in which a * stands for another one; -1: the text begins otherwise.
-static int64_t number_behind(const char *at, const char *before)
+// The number after `before`, in which a * stands for another one; -1: the text begins otherwise.
+static int64_t number_after(const char *at, const char *before)
 {
 	int64_t n = 0;
 
@@ -75,7 +75,7 @@ static enum status odd(struct numbers *l, const char *table)
 
 static enum status look_at_numbered(struct numbers *l, enum numbered k, const char *at)
 {
-	const int64_t n = number_behind(at, numbered[k].before);
+	const int64_t n = number_after(at, numbered[k].before);
 
 	if (n < 0)
 		return odd(l, numbered[k].table);
@@ -107,7 +107,7 @@ static enum status look_at_line(struct numbers *l, const char *head)
 	if (*at != ',') // a row without values
 		return STATUS_OK;
 	if (is_of_event(table, length)) {
-		int64_t event = number_behind(at + 1, numbered[MEASUREMENT].before);
+		int64_t event = number_after(at + 1, numbered[MEASUREMENT].before);
 		if (event < 0)
 			return odd(l, "an event's");
 		add(&l->named, event);
