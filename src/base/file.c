@@ -99,29 +99,52 @@ enum status file_read(struct arena *a, const char *path, size_t limit, char **ou
 	return s;
 }
 
-enum status file_check_holes(int fd, const char *path, struct error *err)
+enum { SHARE = 64 }; // of a file that its disk must hold
+
+// Its size, or what the disk holds of it where that is less than a part of SHARE.
+static int64_t held_bytes(int fd, const struct stat *st)
 {
-	enum { PARTS_MOST = 10000, SHARE = 64 };
-	const int64_t large = 1 << 30;
-	struct stat st;
+	enum { PARTS_MOST = 10000 };
 	off_t data = 0, hole, at = 0;
 
-	if (fstat(fd, &st) || st.st_size <= large || st.st_blocks >= st.st_size / 512 / SHARE)
-		return STATUS_OK;
+	if (st->st_blocks >= st->st_size / 512 / SHARE)
+		return st->st_size;
 	// The count of blocks may be late behind what was written; the file's own map is not.
-	for (int i = 0; i < PARTS_MOST && data < st.st_size / SHARE; i++) {
+	for (int i = 0; i < PARTS_MOST && data < st->st_size / SHARE; i++) {
 		off_t from = lseek(fd, at, SEEK_DATA);
 
 		if (from < 0 && errno == ENXIO)
-			return error_set(err, STATUS_BAD_INPUT,
-				"%s: %lld bytes, of which its disk holds %lld: the rest was never written; download it again",
-				path, (long long)st.st_size, (long long)data);
+			return data;
 		if (from < 0 || (hole = lseek(fd, from, SEEK_HOLE)) < 0)
-			return STATUS_OK; // a file system without maps
+			break; // a file system without maps
 		data += hole - from;
 		at = hole;
 	}
-	return STATUS_OK;
+	return st->st_size;
+}
+
+enum status file_check_holes(int fd, const char *path, struct error *err)
+{
+	const int64_t large = 1 << 30;
+	struct stat st;
+	int64_t held;
+
+	if (fstat(fd, &st) || st.st_size <= large || (held = held_bytes(fd, &st)) == st.st_size)
+		return STATUS_OK;
+	return error_set(err, STATUS_BAD_INPUT,
+		"%s: %lld bytes, of which its disk holds %lld: the rest was never written; download it again", path,
+		(long long)st.st_size, (long long)held);
+}
+
+int64_t file_bytes(const char *path)
+{
+	struct stat st;
+	int fd = path != NULL ? open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+	int64_t nbytes = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? held_bytes(fd, &st) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return nbytes;
 }
 
 struct mapping {

@@ -37,6 +37,8 @@ enum status file_check_holes(int fd, const char *path, struct error *err);
 // link that leads out of the folder, or nothing there. For folders of others: what is named is shown or compared.
 enum status file_inside(struct arena *a, const char *folder, const char *name, const char **out, struct error *err);
 bool file_exists(const char *path); // follows links
+// Of a regular file its size, or what its disk holds of it where that is less than a 64th; of anything else, and NULL, 0.
+int64_t file_bytes(const char *path);
 bool file_is_dir(const char *path);
 bool file_is_same(const char *x, const char *y); // both are there, and are one file
 // Is the open file the one that lies at `path`? Between an open and a lock somebody may have removed or replaced it: then the

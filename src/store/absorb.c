@@ -132,6 +132,14 @@ struct counted {
 	const char *name, *from; // from NULL: there is none
 };
 
+// What may be counted, by the user's word (--rows) and by the bytes of what is read: a row that is not like the one before takes
+// some bytes, Parquet's shortest 8, and the texts of assay's rows 12 for each byte of the file. 4.9 million equal rows, or 300
+// equal texts of 1 MB, are files of some KB.
+struct room {
+	int64_t rows, nbytes;
+};
+enum { ROWS_A_FILE = 16384, TEXT_A_FILE = 16 << 20, TEXT_A_BYTE = 64 };
+
 // ", columns = {'id': 'VARCHAR', ...}": a reader of JSON that looks for itself makes times of texts.
 static enum status as_texts(struct db *d, struct arena *a, const char *table, struct text *out, struct error *err)
 {
@@ -216,7 +224,7 @@ static enum status attached_rows(struct db *d, struct arena *a, const char *tabl
 
 // A file of 3 MB may hold 150 million rows that are all the same: they are counted before they are copied.
 static enum status count_rows(
-	struct db *d, struct arena *a, const struct counted *of, size_t count, int64_t most, struct error *err)
+	struct db *d, struct arena *a, const struct counted *of, size_t count, const struct room *room, struct error *err)
 {
 	int64_t rows = 0;
 
@@ -229,12 +237,16 @@ static enum status count_rows(
 		if (status != STATUS_OK)
 			return status;
 		int64_t n = table_integer(&t, 0, "n");
-		if (n == ROW_NONE || n > most - rows)
+		if (n == ROW_NONE || n > room->rows - rows)
 			return error_set(err, STATUS_BAD_INPUT,
-				"its tables hold more than %lld rows (%s alone %lld); --rows allows more", (long long)most,
+				"its tables hold more than %lld rows (%s alone %lld); --rows allows more", (long long)room->rows,
 				of[i].name, (long long)n);
 		rows += n;
 	}
+	if (rows > ROWS_A_FILE + room->nbytes)
+		return error_set(err, STATUS_BAD_INPUT,
+			"its tables hold %lld rows in %lld bytes: they are alike, as no rows of assay are", (long long)rows,
+			(long long)room->nbytes);
 	return STATUS_OK;
 }
 
@@ -260,8 +272,10 @@ static bool is_plain(const char *type)
 }
 
 static enum status count_texts_of(
-	struct db *d, struct arena *a, const char *table, const char *from, int64_t most, int64_t *sum, struct error *err)
+	struct db *d, struct arena *a, const char *table, const char *from, const struct room *room, int64_t *sum, struct error *err)
 {
+	const int64_t most = room->rows * BYTES_A_ROW, by_size = TEXT_A_FILE + TEXT_A_BYTE * room->nbytes;
+
 	struct text total = { 0 }, longest = { 0 };
 	struct table columns, t = { 0 };
 	enum status status = db_query(d, a, arena_printf(a, "SELECT * FROM %s LIMIT 0", from), NULL, 0, &columns, err);
@@ -292,6 +306,10 @@ static enum status count_texts_of(
 	if (one > DB_TEXT_MOST)
 		return error_set(err, STATUS_BAD_INPUT, "its table %s holds a text of %lld bytes; assay writes none above %d",
 			table, (long long)one, DB_TEXT_MOST);
+	if (bytes > by_size - *sum)
+		return error_set(err, STATUS_BAD_INPUT,
+			"its texts take %lld bytes, and the file %lld: they are alike, as no texts of assay are",
+			(long long)(*sum + bytes), (long long)room->nbytes);
 	if (bytes > most - *sum)
 		return error_set(err, STATUS_BAD_INPUT,
 			"its texts take more than %lld bytes (those of %s %lld); --rows allows more, %d for each row",
@@ -301,41 +319,43 @@ static enum status count_texts_of(
 }
 
 static enum status count_texts(
-	struct db *d, struct arena *a, const struct counted *of, size_t count, int64_t rows, struct error *err)
+	struct db *d, struct arena *a, const struct counted *of, size_t count, const struct room *room, struct error *err)
 {
 	int64_t sum = 0;
 	enum status status = STATUS_OK;
 
 	for (size_t i = 0; i < count && status == STATUS_OK; i++) {
 		if (of[i].from != NULL)
-			status = count_texts_of(d, a, of[i].name, of[i].from, rows * BYTES_A_ROW, &sum, err);
+			status = count_texts_of(d, a, of[i].name, of[i].from, room, &sum, err);
 	}
 	return status;
 }
 
 // Before anything is copied: rows, then the bytes of their texts.
 static enum status count_all(
-	struct db *d, struct arena *a, const struct counted *of, size_t count, int64_t most, struct error *err)
+	struct db *d, struct arena *a, const struct counted *of, size_t count, const struct room *room, struct error *err)
 {
-	enum status status = count_rows(d, a, of, count, most, err);
+	enum status status = count_rows(d, a, of, count, room, err);
 
-	return status == STATUS_OK ? count_texts(d, a, of, count, most, err) : status;
+	return status == STATUS_OK ? count_texts(d, a, of, count, room, err) : status;
 }
 
-static enum status count_sources(struct db *d, struct arena *a, const struct source *sources, int64_t most, struct error *err)
+static enum status count_sources(
+	struct db *d, struct arena *a, const struct source *sources, const struct room *room, struct error *err)
 {
 	struct counted of[TABLE_COUNT];
 
 	for (size_t i = 0; i < TABLE_COUNT; i++)
 		of[i] = (struct counted){ tables[i].table, sources[i].from };
-	return count_all(d, a, of, TABLE_COUNT, most, err);
+	return count_all(d, a, of, TABLE_COUNT, room, err);
 }
 
 // Of a DuckDB file 2048 texts lie in memory at once when their lengths are asked, 1.8 GB of those that are allowed one by one.
 // They are counted in a database of their own, whose memory is what they may have side by side.
 #define COUNTING_MEMORY "128MiB"
 
-static enum status count_apart(const struct store *s, struct arena *a, const char *path, int64_t most, struct error *err)
+static enum status count_apart(
+	const struct store *s, struct arena *a, const char *path, const struct room *room, struct error *err)
 {
 	struct db_opening how = { .source = path, .limits = s->limits, .memory = COUNTING_MEMORY };
 	struct source sources[TABLE_COUNT] = { 0 };
@@ -350,7 +370,7 @@ static enum status count_apart(const struct store *s, struct arena *a, const cha
 		status = guard_look(&d, err);
 	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++)
 		status = attached_rows(&d, a, tables[i].table, &sources[i], err);
-	if (status == STATUS_OK && (status = count_sources(&d, a, sources, most, err)) == STATUS_NO_MEMORY)
+	if (status == STATUS_OK && (status = count_sources(&d, a, sources, room, err)) == STATUS_NO_MEMORY)
 		status = error_set(err, STATUS_BAD_INPUT,
 			"its texts take more than " COUNTING_MEMORY " in rows that stand side by side; assay's are far shorter");
 	db_close(&d);
@@ -379,7 +399,8 @@ static enum status name_source(struct db *d, const char *table, const struct sou
 	return exec(d, &sql, err);
 }
 
-static enum status name_sources(struct db *d, struct arena *a, struct source *sources, int64_t most, struct error *err)
+static enum status name_sources(
+	struct db *d, struct arena *a, struct source *sources, const struct room *room, struct error *err)
 {
 	enum status status = STATUS_OK;
 
@@ -387,21 +408,22 @@ static enum status name_sources(struct db *d, struct arena *a, struct source *so
 		status = sources[i].file != NULL ? exported_rows(d, a, tables[i].table, &sources[i], err)
 						 : attached_rows(d, a, tables[i].table, &sources[i], err);
 	if (status == STATUS_OK && sources[0].file != NULL) // else count_apart has
-		status = count_sources(d, a, sources, most, err);
+		status = count_sources(d, a, sources, room, err);
 	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++)
 		status = name_source(d, tables[i].table, &sources[i], err);
 	return status;
 }
 
 // The same of one file that holds the rows of all tables.
-static enum status name_parts_of(struct db *d, struct arena *a, const char *file, int64_t most, struct error *err)
+static enum status name_parts_of(
+	struct db *d, struct arena *a, const char *file, const struct room *room, struct error *err)
 {
 	struct counted whole = { "the file", NULL };
 	struct text sql = { 0 };
 	enum status status = one_file_rows(d, a, file, &whole.from, err);
 
 	if (status == STATUS_OK)
-		status = count_all(d, a, &whole, 1, most, err);
+		status = count_all(d, a, &whole, 1, room, err);
 	if (status == STATUS_OK)
 		status = one_file_look_at_tables(d, a, whole.from, err);
 	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++) {
@@ -420,7 +442,7 @@ static enum status name_parts_of(struct db *d, struct arena *a, const char *file
 // that are put in the place of theirs are looked up. `map`: of these numbers.
 static enum status find_parts(struct db *d, struct arena *a, const char *map, struct table *out, struct error *err)
 {
-	enum { PART = 20000 };
+	enum { PART = 4000 };
 
 	return db_query(d, a,
 		arena_printf(a,
@@ -526,6 +548,7 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 	struct source sources[TABLE_COUNT] = { 0 };
 	const char *files[TABLE_COUNT + 1] = { 0 };
 	const bool is_one_file = store_is_one_file(path);
+	struct room room = { .rows = most };
 	struct db_opening how = { 0 };
 	struct arena a = { 0 };
 	struct db d = { 0 };
@@ -536,10 +559,11 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 	} else if (file_is_dir(path)) {
 		status = find_exported(&a, path, sources, most, err);
 		for (size_t i = 0; i < TABLE_COUNT; i++)
-			files[i] = sources[i].file;
+			room.nbytes += file_bytes(files[i] = sources[i].file);
 		how.files = files;
 	} else if (is_one_file) {
 		files[0] = strchr(path, '/') != NULL ? path : arena_printf(&a, "./%s", path);
+		room.nbytes = file_bytes(path);
 		how.files = files;
 		status = one_file_look(path, most, err);
 	} else if (file_exists(arena_printf(&a, "%s.wal", path))) {
@@ -548,16 +572,17 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 			"it has a log of changes beside it (.wal), which is not imported: "
 			"who wrote the file opens it once, so that they are taken over");
 	} else {
+		room.nbytes = file_bytes(path);
 		how.source = path;
-		status = count_apart(s, &a, path, most, err);
+		status = count_apart(s, &a, path, &room, err);
 	}
 	if (status == STATUS_OK)
 		status = transaction_begin_with(s, true, how, &d, err);
 	if (status == STATUS_OK) {
 		status = guard_look(&d, err);
 		if (status == STATUS_OK)
-			status = is_one_file ? name_parts_of(&d, &a, files[0], most, err)
-					     : name_sources(&d, &a, sources, most, err);
+			status = is_one_file ? name_parts_of(&d, &a, files[0], &room, err)
+					     : name_sources(&d, &a, sources, &room, err);
 		if (status == STATUS_OK)
 			status = check(&d, &a, err);
 		if (status == STATUS_OK)

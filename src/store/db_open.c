@@ -362,7 +362,10 @@ static enum status open_held(struct db *d, struct arena *a, const struct db_open
 	struct error own = { 0 };
 
 	throw_once(d->api);
-	(is_small ? db_watch_hold_opening : db_watch_hold)(d->watch);
+	if (is_small)
+		db_watch_hold_most(d->watch, DB_OPENING_MEMORY);
+	else
+		db_watch_hold(d->watch);
 	enum status status = open_checked(d, a, how, locked, &own);
 	bool is_held = store_holds_memory();
 	db_watch_release(d->watch);

@@ -226,10 +226,10 @@ void db_watch_hold(struct db_watch *w)
 		holding = process_hold_memory(w->begin_private_kib, w->limits.memory_bytes);
 }
 
-void db_watch_hold_opening(struct db_watch *w)
+void db_watch_hold_most(struct db_watch *w, int64_t most)
 {
-	const int64_t most = w != NULL && w->limits.memory_bytes < DB_OPENING_MEMORY ? w->limits.memory_bytes : DB_OPENING_MEMORY;
-
+	if (w != NULL && w->limits.memory_bytes < most)
+		most = w->limits.memory_bytes;
 	if (must_hold(w)) // from now on: a thread's stack, of the size that `ulimit -s` says, is there already
 		holding = process_hold_memory(process_private_kib(), most);
 }

@@ -22,9 +22,10 @@ void db_watch_end(struct db_watch *w);
 
 // Around DuckDB's work, which may be nested: with limits that hold memory the kernel gives no more. Both accept NULL.
 void db_watch_hold(struct db_watch *w);
-// The same while a file without a log is opened: DuckDB reads which tables there are, and takes little for those of assay.
+// The same, with at most `most` bytes more than there are now.
+void db_watch_hold_most(struct db_watch *w, int64_t most);
+// While a file without a log is opened: DuckDB reads which tables there are, and takes little for those of assay.
 #define DB_OPENING_MEMORY ((int64_t)24 << 20)
-void db_watch_hold_opening(struct db_watch *w);
 void db_watch_release(struct db_watch *w);
 // DuckDB got no memory: with a limit of memory it is passed, and db_watch_look says so. Accepts NULL.
 void db_watch_no_memory(struct db_watch *w);

@@ -9,9 +9,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "question/bounds.h"
+#include "store/db_watch.h"
 #include "store/schema.h"
+#include "store/sql_name.h"
 
 static bool eat(const char **at, const char *words)
 {
@@ -216,33 +219,100 @@ static enum status look_at_count(struct db *d, struct arena *a, const char *tabl
 // Of a row of pragma_storage_info. Beside it are the first 8 bytes of two texts, which cannot be taken for it.
 #define LONGEST_SQL "TRY_CAST(regexp_extract(stats, 'Max String Length: (\\d+)\\]', 1) AS BIGINT)"
 
-// Of all tables of assay's that are there, by what the file says of them: how many rows, and how long a text is. Equal
-// rows and texts take next to nothing in a file: 3 MB were 30 million samples, or texts of 60 MB, and each question took 1 GB.
+// All texts of a table, counted, which are in memory by 2048 of a column.
+static enum status count_texts(struct db *d, struct arena *a, const char *table, int64_t *nbytes, struct error *err)
+{
+	enum { MEMORY_MIB = 128 };
+	struct text sums = { 0 };
+	struct table columns, t = { 0 };
+	enum status status = db_query(d, a, "SELECT name FROM pragma_table_info(?) WHERE type = 'VARCHAR'",
+		&(struct db_parameter){ .text = arena_printf(a, "main.%s", table) }, 1, &columns, err);
+
+	for (size_t i = 0; status == STATUS_OK && i < columns.row_count; i++) {
+		text_add(&sums, i > 0 ? " + sum(strlen(" : "sum(strlen(");
+		sql_add_name(&sums, columns.cells[i]);
+		text_add(&sums, "))");
+	}
+	db_watch_hold_most(d->watch, (int64_t)MEMORY_MIB << 20);
+	if (status == STATUS_OK && sums.length > 0)
+		status = db_query(d, a, arena_printf(a, "SELECT CAST(%s AS BIGINT) AS n FROM main.%s", text_get(&sums), table),
+			NULL, 0, &t, err);
+	db_watch_release(d->watch);
+	text_done(&sums);
+	*nbytes = t.row_count > 0 ? table_integer(&t, 0, "n") : 0;
+	if (status == STATUS_NO_MEMORY && !db_watch_is_cramped(d->watch))
+		return error_set(err, STATUS_BAD_INPUT,
+			"the texts of its table %s take more than %d MiB in rows that stand side by side; assay's are far shorter",
+			table, MEMORY_MIB);
+	return status;
+}
+
+// A row takes at least a byte of the file, and a byte of it holds four of the texts of assay's rows. What is above that is alike.
+static enum status look_at_share(
+	struct db *d, struct arena *a, const struct table *texts, int64_t rows, double text_bytes, struct error *err)
+{
+	enum { ROWS_A_FILE = 1 << 20, TEXT_A_FILE = 32 << 20, TEXT_A_BYTE = 32 };
+	struct table t;
+	int64_t sum = 0;
+
+	if (rows <= ROWS_A_FILE && text_bytes <= TEXT_A_FILE)
+		return STATUS_OK;
+	enum status status = db_query(
+		d, a, "SELECT path FROM duckdb_databases() WHERE database_name = current_database()", NULL, 0, &t, err);
+	const int64_t size = status == STATUS_OK && t.row_count > 0 ? file_bytes(t.cells[0]) : 0;
+	if (status == STATUS_OK && rows > ROWS_A_FILE + size)
+		return error_set(err, STATUS_BAD_INPUT,
+			"its tables hold %lld rows in %lld bytes: they are alike, as no rows of assay are", (long long)rows,
+			(long long)size);
+	if (status != STATUS_OK || text_bytes <= TEXT_A_FILE + (double)size * TEXT_A_BYTE)
+		return status;
+	for (size_t i = 0; i < texts->row_count && status == STATUS_OK; i++) {
+		int64_t nbytes = 0;
+
+		status = count_texts(d, a, table_get(texts, i, "name"), &nbytes, err);
+		sum += nbytes;
+	}
+	if (status == STATUS_OK && sum > TEXT_A_FILE + size * TEXT_A_BYTE)
+		return error_set(err, STATUS_BAD_INPUT,
+			"its texts take %lld bytes, and the file %lld: they are alike, as no texts of assay are", (long long)sum,
+			(long long)size);
+	return status;
+}
+
+// Of all tables of assay's that are there, by what the file says of them: how many rows, and how long a text is, and all are
+// together at most. Equal rows and texts take next to nothing in a file: 3 MB were 30 million samples, or texts of 60 MB, and each
+// question took 1 GB.
 static enum status look_at_sizes(struct db *d, struct arena *a, const struct table *there, struct error *err)
 {
 	struct text texts = { 0 };
 	struct table t = { 0 };
+	int64_t rows = 0;
+	double text_bytes = 0;
 	enum status status = STATUS_OK;
 
 	for (size_t i = 0; i < there->row_count && status == STATUS_OK; i++) {
 		const char *name = table_get(there, i, "name"), *also = texts.length > 0 ? " UNION ALL " : "";
 		if (!schema_has_table(name))
 			continue;
+		rows += table_integer(there, i, "rows");
 		status = say_many(name, table_integer(there, i, "rows"), ROWS_MOST, err);
-		text_addf(&texts, "%sSELECT '%s' AS name, stats FROM pragma_storage_info('main.\"%s\"')", also, name, name);
+		text_addf(&texts, "%sSELECT '%s' AS name, \"count\" AS n, stats FROM pragma_storage_info('main.\"%s\"')", also, name,
+			name);
 	}
 	if (status == STATUS_OK && texts.length > 0)
 		status = db_query(d, a,
 			arena_printf(a,
-				"SELECT name, n FROM (SELECT name, " LONGEST_SQL
-				" AS n FROM (%s)) WHERE n > %d ORDER BY n DESC LIMIT 1",
-				text_get(&texts), DB_TEXT_MOST),
+				"SELECT name, max(longest) AS longest, sum(CAST(n AS DOUBLE) * longest) AS together FROM (SELECT name, n, "
+				LONGEST_SQL " AS longest FROM (%s)) WHERE longest IS NOT NULL GROUP BY name ORDER BY longest DESC",
+				text_get(&texts)),
 			NULL, 0, &t, err);
-	if (status == STATUS_OK && texts.length > 0 && t.row_count > 0)
+	if (status == STATUS_OK && t.row_count > 0 && table_integer(&t, 0, "longest") > DB_TEXT_MOST)
 		status = error_set(err, STATUS_BAD_INPUT, "its table %s holds a text of %s bytes; assay writes none above %d",
-			table_get(&t, 0, "name"), table_get(&t, 0, "n"), DB_TEXT_MOST);
+			table_get(&t, 0, "name"), table_get(&t, 0, "longest"), DB_TEXT_MOST);
+	for (size_t i = 0; i < t.row_count; i++)
+		text_bytes += table_real(&t, i, "together");
 	text_done(&texts);
-	return status;
+	return status == STATUS_OK ? look_at_share(d, a, &t, rows, text_bytes, err) : status;
 }
 
 enum status guard_numbers(struct db *d, struct error *err)

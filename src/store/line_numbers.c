@@ -104,8 +104,8 @@ static enum status look_at_line(struct numbers *l, const char *head)
 	if (!text_starts(head, BEGINS) || table[length = strcspn(table, "\"")] == '\0')
 		return odd(l, "");
 	const char *at = table + length + 1;
-	if (*at != ',') // a row without values
-		return STATUS_OK;
+	if (*at != ',') // a row without values, of which assay has none
+		return odd(l, "");
 	if (is_of_event(table, length)) {
 		int64_t event = number_after(at + 1, numbered[MEASUREMENT].before);
 		if (event < 0)

@@ -24,6 +24,23 @@ has err 'holds a text of 20000000 bytes'
 "$shell" "$base" "COPY (SELECT 'cell' AS assay_table, * REPLACE ([model] AS model) FROM cell) TO 'list.parquet'" >forged || fail "no Parquet"
 bounded 1 60 500 "$ASSAY" import list.parquet --db new.duckdb
 has err 'the column model of .* is of type LIST'
+# Fewer rows than --rows allows, and shorter texts: 4.9 million equal ones are a file of 36 KB, 300 texts of 1 MB one of 57 KB, and
+# they took 1.2 GB.
+"$shell" "$base" "COPY (SELECT 'sample' AS assay_table, 1 AS cell, 3 AS event, 0 AS number, 1.0 AS ms FROM range(4900000)) TO 'alike.parquet'" >forged || fail "no Parquet"
+bounded 1 1 100 "$ASSAY" import alike.parquet --db new.duckdb
+has err 'its tables hold 4900000 rows in [0-9]* bytes: they are alike'
+"$shell" "$base" "COPY (SELECT 'cell' AS assay_table, c.* REPLACE (i AS id, repeat('x', 1000000) AS model) FROM cell c, range(300) r(i)) TO 'alike.parquet'" >forged || fail "no Parquet"
+bounded 1 1 100 "$ASSAY" import alike.parquet --db new.duckdb
+has err 'its texts take 300[0-9]* bytes, and the file [0-9]*: they are alike'
+# Lines of JSON without values: 92 MB took 30 s.
+yes '{"assay_table":"machine"}' | head -3000000 >lines.json
+bounded 1 1 100 "$ASSAY" import lines.json --db new.duckdb
+has err 'its line 1 does not begin as those of `assay export` do'
+# Read where they are.
+forge alike "INSERT INTO sample SELECT 1, 3, 0, 1.0 FROM range(8000000)"
+bounded 1 1 100 "$ASSAY" report --db alike.duckdb
+has err 'alike.duckdb: its tables hold 8000[0-9]* rows in [0-9]* bytes: they are alike'
+rm alike.duckdb
 # A link in a folder that is imported could lead anywhere.
 rm folder/sample.parquet
 ln -s "$work/secret" folder/sample.csv
@@ -72,8 +89,11 @@ has err 'text.duckdb: its table cell holds a text of 20000000 bytes; assay write
 bounded 1 60 500 "$ASSAY" import texts --db new.duckdb
 has err 'its table cell holds a text of 20000000 bytes'
 "$shell" text.duckdb "COPY (SELECT c.* REPLACE (i AS id, repeat('x', 900000) AS model) FROM cell c, range(120) r(i)) TO 'texts/cell.parquet' (COMPRESSION zstd)" >forged || fail "no Parquet"
-bounded 1 60 300 "$ASSAY" import texts --rows 1000000 --db new.duckdb
-has err 'its texts take more than 100000000 bytes .*; --rows allows more'
+bounded 1 1 100 "$ASSAY" import texts --db new.duckdb
+has err 'texts: its texts take 108[0-9]* bytes, and the file [0-9]*: they are alike'
+"$shell" text.duckdb "COPY (SELECT * REPLACE ((SELECT string_agg(md5(i::VARCHAR), '') FROM range(10000) r(i)) AS model) FROM cell) TO 'texts/cell.parquet'" >forged || fail "no Parquet"
+bounded 1 1 100 "$ASSAY" import texts --rows 1000 --db new.duckdb
+has err 'its texts take more than 100000 bytes .*; --rows allows more'
 "$shell" "$base" "COPY (SELECT * REPLACE ([model] AS model) FROM cell) TO 'texts/cell.parquet'" >forged || fail "no Parquet"
 bounded 1 60 500 "$ASSAY" import texts --db new.duckdb
 has err 'the column model of its table cell is of type LIST'
