@@ -13,7 +13,7 @@ struct conform_case {
 	const char *name, *folder, *model_type;
 	const char *class_name; // of transformers; NULL where it is not known
 	const char *op;         // of one of ONNX's tests: the operator that it is about; NULL: of a model
-	enum verdict verdict;   // right, wrong, or why it did not run; failed where a kept answer (conform_types) says no more
+	enum verdict verdict;   // right, wrong, or why it did not run
 	bool passed;            // right
 	const char *reason;     // NULL when passed
 	double max_abs_error, nmse; // the worst output's; NaN when it did not run
@@ -82,14 +82,14 @@ enum status conform_nodes(struct conform_case **out, size_t *count, struct arena
 struct conform_type {
 	const char *model_type;
 	struct conform_case *cases; // sorted by name
-	size_t count, passed;
+	size_t count, passed, unanswered; // unanswered: memory, time, a process that died or a disk was in the way
 };
 // Every model type of the table, in its order. What the cache does not know is run, in one child: `begin` is called with how many
 // cases that are, where there is one, and `each` after each of them.
 // UNAVAILABLE when the platform's engine is not here, or no cases are.
 enum status conform_types(struct conform_type **out, size_t *count, const struct target *t, void (*begin)(void *, size_t),
 	void (*each)(void *, const struct conform_case *), void *context, struct arena *a, struct error *err);
-// Of one type: "8/8"; NULL when the program carries none or the engine is not here.
+// Of one type: "8/8", or "5/8 (3 without an answer)"; NULL when the program carries none or the engine is not here.
 const char *conform_of_type(const char *model_type, const struct target *t, struct arena *a);
 
 #endif

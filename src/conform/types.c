@@ -42,7 +42,7 @@ static struct kept place_of(struct arena *a, const struct conform_type *type, co
 		json_array_append_new(cases,
 			json_pack("[s, s]", type->cases[i].name,
 				case_digest(digest, type->cases[i].folder, NULL) ? "unreadable" : digest));
-	facts = json_pack("{s:s, s:s, s:s?, s:s, s:s?, s:s?, s:s, s:o}", "of", "conform 4", "program",
+	facts = json_pack("{s:s, s:s, s:s?, s:s, s:s?, s:s?, s:s, s:o}", "of", "conform 5", "program",
 		file_identity(a, cell_program(a)), "engines", getenv("ASSAY_ENGINE_PATH"), "platform", t->platform->name,
 		"device", t->device, "options", t->options, "type", type->model_type, "cases", cases);
 	if (!sealed_key(&key, &kept.made_from, a, facts, NULL) && !cache_part(&folder, a, "conform-results", NULL))
@@ -50,11 +50,20 @@ static struct kept place_of(struct arena *a, const struct conform_type *type, co
 	return kept;
 }
 
+// Did the engine have its say? What ended before that (memory, time, a killed process, a disk that
+// is full or fails) is told, and asked again.
+static bool has_answer(const struct conform_case *c)
+{
+	return verdict_ran(c->verdict) || c->verdict == VERDICT_UNSUPPORTED;
+}
+
 static void sum_up(struct conform_type *type)
 {
-	type->passed = 0;
-	for (size_t i = 0; i < type->count; i++)
+	type->passed = type->unanswered = 0;
+	for (size_t i = 0; i < type->count; i++) {
 		type->passed += type->cases[i].passed;
+		type->unanswered += !has_answer(&type->cases[i]);
+	}
 }
 
 // False when there is none, or when the engine's library has changed since.
@@ -75,8 +84,8 @@ static bool read_result(struct conform_type *type, struct arena *a, const char *
 		const char *reason = json_string_value(json_object_get(c, "reason"));
 
 		good = text_is(json_string_value(json_object_get(c, "name")), type->cases[i].name);
-		type->cases[i].passed = json_is_true(json_object_get(c, "passed"));
-		type->cases[i].verdict = type->cases[i].passed ? VERDICT_RIGHT : VERDICT_FAILED;
+		type->cases[i].verdict = verdict_find(json_string_value(json_object_get(c, "verdict")));
+		type->cases[i].passed = type->cases[i].verdict == VERDICT_RIGHT;
 		type->cases[i].reason = reason ? arena_strdup(a, reason) : NULL;
 		type->cases[i].max_abs_error = json_is_number(error) ? json_number_value(error) : (double)NAN;
 		type->cases[i].nmse = json_is_number(nmse) ? json_number_value(nmse) : (double)NAN;
@@ -100,7 +109,7 @@ static void write_result(
 		const struct conform_case *c = &type->cases[i];
 
 		json_array_append_new(cases,
-			json_pack("{s:s, s:b, s:s?, s:o, s:o}", "name", c->name, "passed", (int)c->passed, "reason", c->reason,
+			json_pack("{s:s, s:s, s:s?, s:o, s:o}", "name", c->name, "verdict", verdict_word(c->verdict), "reason", c->reason,
 				"max_abs_error", real_or_null(c->max_abs_error), "nmse", real_or_null(c->nmse)));
 	}
 	json = json_pack("{s:s, s:s?, s:s, s:s, s:o}", "model_type", type->model_type, "engine_version", engine->version,
@@ -161,7 +170,7 @@ static enum status settle(struct conform_type *types, size_t count, const struct
 		for (size_t k = 0; !kept[i].known && k < types[i].count; k++)
 			types[i].cases[k] = run[n++];
 		sum_up(&types[i]);
-		if (!kept[i].known && types[i].count && engine.library)
+		if (!kept[i].known && types[i].count && engine.library && types[i].unanswered == 0)
 			write_result(&types[i], a, &kept[i], &engine);
 	}
 	if (n && !engine.library)
@@ -221,5 +230,6 @@ const char *conform_of_type(const char *model_type, const struct target *t, stru
 	type.cases = shipped_cases_in(a, folder, model_type, &type.count);
 	if (!type.count || settle(&type, 1, &plain, NULL, NULL, NULL, a, NULL))
 		return NULL;
-	return arena_printf(a, "%zu/%zu", type.passed, type.count);
+	return type.unanswered == 0 ? arena_printf(a, "%zu/%zu", type.passed, type.count)
+				    : arena_printf(a, "%zu/%zu (%zu without an answer)", type.passed, type.count, type.unanswered);
 }
