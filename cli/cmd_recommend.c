@@ -60,7 +60,8 @@ static const char *command_of(const struct recommend *x, struct arena *a, const 
 
 static void print_choice(const char *label, const struct recommend_choice *c)
 {
-	emit("  %-11s %s: %s; row %lld\n", label, c->use, c->words ? c->words : "?", (long long)c->cell->row.row);
+	emit("  %-11s %s: %s; row %lld%s\n", label, c->use, c->words ? c->words : "?", (long long)c->cell->row.row,
+		c->cell->is_imported ? ", imported from another database" : "");
 	if (c->claim)
 		emit("  %-11s %s\n", "", c->claim);
 	if (c->warning)
@@ -101,10 +102,10 @@ static json_t *choice_json(const struct recommend_choice *c)
 {
 	const struct row *r = &c->cell->row;
 
-	return json_pack("{s:b, s:s, s:s, s:s?, s:o, s:o, s:I, s:f, s:s?, s:s?, s:s?, s:s, s:o}", "predicted", 0, "use", c->use,
+	return json_pack("{s:b, s:s, s:s, s:s?, s:o, s:o, s:I, s:b, s:f, s:s?, s:s?, s:s?, s:s, s:o}", "predicted", 0, "use", c->use,
 		"platform", c->cell->platform, "precision", r->precision, "threads",
 		r->threads == ROW_NONE ? json_null() : json_integer(r->threads), "batch",
-		r->batch == ROW_NONE ? json_null() : json_integer(r->batch), "row", (json_int_t)r->row, "figure", c->figure,
+		r->batch == ROW_NONE ? json_null() : json_integer(r->batch), "row", (json_int_t)r->row, "imported", (int)c->cell->is_imported, "figure", c->figure,
 		"words", c->words, "against_cpu", c->claim, "warning", c->warning, "command", c->command, "options",
 		r->options ? json_parse(r->options) : json_null());
 }

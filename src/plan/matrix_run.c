@@ -680,6 +680,7 @@ static void make_lines(struct loop *l)
 
 	machine_detect(machine, &c->arena);
 	l->machine = machine;
+	l->store.machine = machine->id;
 	l->weights = ARENA_ARRAY(&c->arena, c->model_count + 1, struct weights);
 	l->guess_s = ARENA_ARRAY(&c->arena, c->cell_count + 1, double);
 	l->lines = ARENA_ARRAY(&c->arena, c->line_count + 1, struct line);

@@ -254,6 +254,7 @@ static const char *take_cell(struct report_cell *c, struct arena *a, const struc
 	table_row(t, i, &c->row);
 	c->machine = table_get(t, i, "machine");
 	c->asked_device = table_get(t, i, "asked_device");
+	c->is_imported = text_is(table_get(t, i, "imported"), "true");
 	c->is_running = c->row.verdict == NULL;
 	c->verdict = c->is_running ? VERDICT_COUNT : verdict_find(c->row.verdict);
 	const char *why = why_left_out(a, c);

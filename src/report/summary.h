@@ -32,6 +32,7 @@ struct report_cell {
 	const char *platform;
 	const char *machine; // id
 	const char *asked_device;
+	bool is_imported;     // from another database of assay
 	bool is_running;      // no verdict yet
 	enum verdict verdict; // VERDICT_COUNT while running
 	bool is_good;         // it counts: row_counts. Everything below is no success

@@ -540,6 +540,16 @@ static enum status check(struct db *d, struct arena *a, struct error *err)
 	if (status == STATUS_OK && table_integer(&t, 0, "bad") != 0)
 		status = error_set(err, STATUS_BAD_INPUT,
 			"its rows do not belong together: they have no numbers, or name rows that are not there");
+	if (status == STATUS_OK)
+		status = db_query(d, a,
+			"SELECT m.cell AS cell, m.verdict AS measured, e.verdict AS said FROM source_measurement m JOIN source_event e ON "
+			"e.id = m.event WHERE m.verdict IS DISTINCT FROM e.verdict LIMIT 1",
+			NULL, 0, &t, err);
+	if (status == STATUS_OK && t.row_count > 0) {
+		const char *said = table_get(&t, 0, "said"), *measured = table_get(&t, 0, "measured");
+		status = error_set(err, STATUS_BAD_INPUT, "row %s: its event says %.100s, and its measurement %.100s",
+			table_get(&t, 0, "cell"), said != NULL ? said : "nothing", measured != NULL ? measured : "nothing");
+	}
 	return status;
 }
 

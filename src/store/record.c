@@ -92,7 +92,10 @@ enum status store_begin_run(struct store *s, const struct machine *m, const char
 	if (status != STATUS_OK)
 		return status;
 	process_self(&self);
-	status = add_machine(&d, m, err);
+	if (clock_unix_us() <= 0) // no report would take it (guard_values)
+		status = error_set(err, STATUS_NOT_ASKED, "this machine's clock shows a time before 1970: set it first");
+	if (status == STATUS_OK)
+		status = add_machine(&d, m, err);
 	if (status == STATUS_OK)
 		status = transaction_next_id(&d, "run", &id, err);
 	if (status == STATUS_OK && id > RUN_MOST)

@@ -136,7 +136,7 @@ static const struct {
 
 // The columns of a file that may be of an older schema; all zero: of this one.
 struct columns_there {
-	struct table measurement, cell;
+	struct table measurement, cell, run;
 };
 
 static bool has_column(const struct table *have, const char *name)
@@ -224,7 +224,9 @@ static void result_view(struct text *sql, const struct columns_there *have)
 	}
 	text_add(sql,
 		", c.run AS run, r.machine AS machine, CASE WHEN e.id IS NULL THEN 'running' ELSE 'finished' END AS state, "
-		"e.happened_at AS finished_at"
+		"e.happened_at AS finished_at, ");
+	text_add(sql, has_column(&have->run, "origin_id") ? "r.origin_id IS NOT NULL AS imported" : "FALSE AS imported");
+	text_add(sql,
 		" FROM cell c JOIN run r ON r.id = c.run"
 		" LEFT JOIN (SELECT cell, max(id) AS id FROM event WHERE kind IN ('verdict', 'interrupted') GROUP BY cell) AS "
 		"last ON last.cell = c.id"
@@ -396,6 +398,8 @@ enum status schema_views(struct db *d, struct arena *a, enum schema_state state,
 	status = columns_of(d, a, "main.measurement", &have.measurement, err);
 	if (status == STATUS_OK)
 		status = columns_of(d, a, "main.cell", &have.cell, err);
+	if (status == STATUS_OK)
+		status = columns_of(d, a, "main.run", &have.run, err);
 	if (status != STATUS_OK)
 		return status;
 	views(&made, "TEMP VIEW", &have);

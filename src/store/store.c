@@ -606,10 +606,13 @@ enum status transaction_cell_state(struct store *s, struct db *d, const char *ce
 		" r.pid_namespace AS pid_namespace FROM cell c JOIN run r ON r.id = c.run"
 		" LEFT JOIN (SELECT cell, arg_max(verdict, id) AS verdict FROM event WHERE kind IN ('verdict', 'interrupted') "
 		"GROUP BY cell) AS e ON e.cell = c.id"
-		" WHERE c.cell_key = ? ORDER BY c.id DESC";
+		// What was imported, or measured on another machine, answers nothing about this one.
+		" WHERE c.cell_key = $1 AND r.origin_id IS NULL AND r.import IS NULL AND ($2 = '' OR r.machine = $2) ORDER BY "
+		"c.id DESC";
 	struct arena a = { 0 };
 	struct table t = { 0 };
-	enum status status = db_query(d, &a, sql, &(struct db_parameter){ .text = cell_key }, 1, &t, err);
+	const struct db_parameter asked[] = { { .text = cell_key }, { .text = s->machine != NULL ? s->machine : "" } };
+	enum status status = db_query(d, &a, sql, asked, 2, &t, err);
 
 	if (status == STATUS_OK) {
 		enum store_cell_state state = STORE_NEVER;

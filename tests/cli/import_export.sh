@@ -146,6 +146,11 @@ code 0 "$ASSAY" import timeless.csv --db timeless.duckdb
 has err 'timeless.csv: 1 of them came without the single times of their runs'
 code 0 "$ASSAY" import whole.csv --db entire.duckdb
 lacks err 'single times'
+# A row has one verdict.
+sed 's/^event,\(.*\),right,/event,\1,wrong,/' whole.csv >two.csv
+cmp -s whole.csv two.csv && fail "no verdict was changed"
+code 1 "$ASSAY" import two.csv --db entire.duckdb
+has err 'two.csv: row 1: its event says wrong, and its measurement right'
 # An empty text is one after it, and not NULL.
 "$BUILD/tests/duckdb_shell" timed.duckdb "UPDATE run SET command = ''" >/dev/null || fail "no empty text"
 for format in csv json parquet; do

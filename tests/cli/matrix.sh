@@ -43,6 +43,18 @@ has err '^\[1/6\] .*: finished before, row 1: (right|unjudged)$'
 has out '; 6 finished before$'
 code 0 "$ASSAY" query --format csv --db "$work/dir/assay.duckdb" 'SELECT count(*) AS n FROM result'
 has out '^6$'
+# What another machine measured, or another database brought, answers nothing here.
+bert=(--models "$work/bert" --on null --runs 3 --no-conform --resume)
+code 0 "$ASSAY" export "$work/all.json" --db "$work/dir/assay.duckdb"
+code 0 "$ASSAY" import "$work/all.json" --db "$work/imported.duckdb"
+cp "$work/dir/assay.duckdb" "$work/moved.duckdb"
+"$BUILD/tests/duckdb_shell" "$work/moved.duckdb" "UPDATE run SET machine = 'another'; UPDATE machine SET id = 'another'" >/dev/null || fail "no other machine"
+for one in imported moved; do
+	code 0 "$ASSAY" matrix "${bert[@]}" --db "$work/$one.duckdb" --output-dir "$work/$one"
+	lacks err 'finished before'
+	code 0 "$ASSAY" matrix "${bert[@]}" --db "$work/$one.duckdb" --output-dir "$work/$one"
+	has err 'finished before, row 7: '
+done
 # One more platform: only its cells are run.
 code 2 "$ASSAY" matrix --models "$work/bert,$work/vit" --on null,null:fail=open,cuda,rocm $quick --resume --json
 json 'len(d) == 2 and all(x["requested"] == "rocm" for x in d)'

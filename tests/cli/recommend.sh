@@ -20,6 +20,12 @@ code 0 "$ASSAY" recommend "$bert" --json
 json 'd["for"] == "latency" and [c["row"] for c in d["choices"]] == [1] and d["predictions"] == [] and d["prediction_test"] is None'
 json 'd["choices"][0]["predicted"] is False and d["choices"][0]["figure"] > 0 and d["left_out"][0]["use"] == "cuda"'
 
+# What came from another database is said to.
+code 0 "$ASSAY" export rows.json
+code 0 "$ASSAY" import rows.json --db "$work/imported.duckdb"
+code 0 "$ASSAY" recommend "$bert" --db "$work/imported.duckdb"
+has out '^  use +cpu: .*; row 1, imported from another database$'
+
 # Rows of another batch answer another question, and how to ask it is said.
 code 0 "$ASSAY" run "$bert" --on cpu --synthetic --runs 11 --no-conform --batch 4 --db "$work/batch.duckdb"
 code 2 "$ASSAY" recommend "$bert" --db "$work/batch.duckdb"
