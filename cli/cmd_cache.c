@@ -101,7 +101,7 @@ static int run(int argc, char **argv)
 	const struct cli_option options[] = {
 		{ "verify", CLI_FLAG, &verify, NULL, "hash the files whose SHA-256 is known and say which do not match" },
 		{ "trim", CLI_FLAG, &trim, NULL, "remove what was used least recently and is not in use, down to the limit" },
-		{ "clear", CLI_FLAG, &clear, NULL, "remove everything that is not in use, graphs too; not while a cell runs" },
+		{ "clear", CLI_FLAG, &clear, NULL, "remove everything, graphs too; refused while another assay uses the cache" },
 		{ "cache-limit", CLI_REAL, &limit, "GIB", "of all that assay makes but graphs; default 20 or $ASSAY_CACHE_LIMIT",
 			0, 1e6 },
 		{ "json", CLI_FLAG, &json, NULL, "an object on standard output" },

@@ -110,9 +110,10 @@ enum status cache_usage(struct cache_usage *out, struct error *err); // real dis
 // Removes synthetic and converted weights, references, what compilers made, conformance cases and digests, whichever was used
 // least recently first and none that is in use, until they are at most `limit` bytes together; *removed counts bytes. Goes too:
 // what killed makers left, and artifacts unused for an hour whose weights live on nowhere else. A cache that is not to be used
-// (base/cache.h) is left alone: FAILED.
+// (base/cache.h) is left alone: FAILED. While other programs use the cache, references and digests of the last minute stay:
+// between writing one and opening it nothing is locked.
 enum status cache_trim(uint64_t limit, uint64_t *removed, struct error *err);
-// cache_trim to nothing, and every graph, also one that a cell is about to open: for when nothing runs.
+// cache_trim to nothing, and every graph. FAILED while other programs use the cache: a cell may be about to open one.
 enum status cache_clear(uint64_t *removed, struct error *err);
 // Hashes what is known by its SHA-256 (blobs of weights and ONNX files of the Hub's cache, and links to them) and says which do
 // not match.

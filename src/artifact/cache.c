@@ -23,6 +23,7 @@
 
 #include "artifact/inside.h"
 #include "base/cache.h"
+#include "base/claim.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -31,7 +32,7 @@
 #include "base/visible.h"
 #include "hub/hub.h"
 
-enum { STALE_S = 60, DEAD_S = 3600, READ_NBYTES = 1 << 20 };
+enum { STALE_S = 60, DEAD_S = 3600, FRESH_S = 60, READ_NBYTES = 1 << 20 };
 
 bool is_key(const char *name)
 {
@@ -443,6 +444,7 @@ enum status cache_trim(uint64_t limit, uint64_t *removed, struct error *err)
 		if (part)
 			unfinished[i].remove(part);
 	}
+	const bool others = claim_others_live();
 	walk_cache(&w, &a);
 	*removed = remove_dead(&w);
 	struct unit *units = find_units(&w, &a, &count);
@@ -450,9 +452,11 @@ enum status cache_trim(uint64_t limit, uint64_t *removed, struct error *err)
 		total += units[i].nbytes;
 	for (size_t i = 0; i < count && total > limit && !s; i++) {
 		const struct entry *e = units[i].entry;
+		const bool has_lock = is_made(e->part) || e->part == PART_COMPILED;
 		bool gone = false;
-		s = is_made(e->part) || e->part == PART_COMPILED ? remove_folder(&gone, &a, &w, e, err)
-								 : remove_file(&gone, e->unit, err);
+		if (!has_lock && others && time(NULL) - units[i].used.tv_sec < FRESH_S)
+			continue;
+		s = has_lock ? remove_folder(&gone, &a, &w, e, err) : remove_file(&gone, e->unit, err);
 		if (!s && gone) {
 			total -= units[i].nbytes;
 			*removed += units[i].nbytes;
@@ -466,8 +470,15 @@ enum status cache_clear(uint64_t *removed, struct error *err)
 {
 	struct arena a = { 0 };
 	struct walk w;
-	enum status s = cache_trim(0, removed, err);
+	enum status s = cache_check(err);
 
+	*removed = 0;
+	if (!s && claim_others_live())
+		s = error_set(err, STATUS_FAILED,
+			"%s: another assay uses it now, and may be about to open what would be removed: end it first, or --trim",
+			cache_dir(&a));
+	if (!s)
+		s = cache_trim(0, removed, err);
 	walk_cache(&w, &a);
 	for (size_t i = 0; i < w.count && !s; i++)
 		if (w.entries[i].part == PART_ARTIFACT && is_key(base_name(w.entries[i].folder))) {

@@ -120,6 +120,30 @@ void claim_sweep(void (*over)(void *context, const char *token), void *context)
 	arena_done(&a);
 }
 
+bool claim_others_live(void)
+{
+	struct arena a = { 0 };
+	const char *folder = cache_find(&a, "claim"), *mine = claim_token();
+	DIR *dir = folder ? opendir(folder) : NULL;
+	struct dirent *e;
+	bool live = false;
+
+	while (!live && dir && (e = readdir(dir))) {
+		int fd = is_token(e->d_name) && !text_is(e->d_name, mine)
+			? openat(dirfd(dir), e->d_name, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+			: -1;
+
+		if (fd < 0)
+			continue;
+		live = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+		close(fd);
+	}
+	if (dir)
+		closedir(dir);
+	arena_done(&a);
+	return live;
+}
+
 const char *claim_problem(void)
 {
 	claim_token();

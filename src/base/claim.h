@@ -21,6 +21,9 @@ const char *claim_token(void);
 // token.
 void claim_sweep(void (*over)(void *context, const char *token), void *context);
 
+// Does another process that uses the cache live, as far as locks tell?
+bool claim_others_live(void);
+
 // NULL, or why files that killed programs left in the cache cannot be told from those in use (no locks, or no folder for the
 // claims): a sentence for a person. Valid until the cache is another one.
 const char *claim_problem(void);

@@ -14,6 +14,7 @@
 #include "artifact/identity.h"
 #include "backend/outline.h"
 #include "base/cache.h"
+#include "base/claim.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/file.h"
@@ -292,6 +293,7 @@ enum status plan_model(struct plan_model *out, struct arena *a, const char *mode
 	struct error why = { 0 };
 	struct checkpoint c;
 
+	claim_token(); // from here on this process uses the cache
 	if (q->golden && q->layers > 0)
 		return error_set(err, STATUS_BAD_INPUT, "--golden and --layers: golden outputs are those of the whole model");
 	if (q->golden && (q->batch > 1 || q->sequence > 0 || q->image_size > 0))

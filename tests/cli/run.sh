@@ -120,6 +120,13 @@ json 'd["artifacts"] > 0'
 code 0 "$ASSAY" cache --clear --json
 json 'd["synthetics"] == d["artifacts"] == d["references"] == d["digests"] == 0 and d["removed_bytes"] > 1000'
 code 1 "$ASSAY" cache --clear --trim
+# A cell may be about to open what it would remove.
+"$ASSAY" run "$case" --synthetic --layers 1 --on null:hang=run $quick >/dev/null 2>&1 &
+cell=$!
+for _ in {1..200}; do "$ASSAY" cache --clear >"$work/out" 2>"$work/err" </dev/null || break; done
+has err 'another assay uses it now'
+kill -INT $cell
+wait $cell
 code 0 "$ASSAY" run "$case" --synthetic --layers 1 --on null $quick --json
 code 0 "$ASSAY" cache --clear
 
