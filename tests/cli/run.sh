@@ -125,7 +125,7 @@ code 1 "$ASSAY" cache --clear --trim
 cell=$!
 for _ in {1..200}; do "$ASSAY" cache --clear >"$work/out" 2>"$work/err" </dev/null || break; done
 has err 'another assay uses it now'
-kill -INT $cell
+kill $cell
 wait $cell
 code 0 "$ASSAY" run "$case" --synthetic --layers 1 --on null $quick --json
 code 0 "$ASSAY" cache --clear
