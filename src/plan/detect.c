@@ -260,7 +260,7 @@ static json_t *platform_json(const struct platform *p, struct probes *probes, co
 	json_t *devices = json_array(), *features = json_object(), *absent = json_object();
 	struct text reason = { 0 };
 	struct arena a = { 0 };
-	const struct route *first = NULL; // the first that has a device
+	const struct route *first = NULL; // the first that has a device; none behind one that crashed, hung or was not asked
 	enum verdict verdict = VERDICT_UNAVAILABLE;
 	size_t routes = 0;
 
@@ -271,12 +271,16 @@ static json_t *platform_json(const struct platform *p, struct probes *probes, co
 		if (!probe)
 			continue; // not asked, or too many builds
 		if (add_devices(devices, p, r, probe->answer)) {
-			first = first ? first : r;
+			first = first || verdict != VERDICT_UNAVAILABLE ? first : r;
+			if (!first)
+				text_addf(&reason, "; %s is here and is asked for by its name, --on %s:%s", r->device, p->name,
+					r->device);
 			put_absent_words(absent, &a, r, probe->answer);
 			continue;
 		}
 		const char *why = reason_of(&a, r, probe->answer);
-		verdict = weaker(verdict, verdict_find(json_string_value(json_object_get(probe->answer, "verdict"))));
+		if (!first)
+			verdict = weaker(verdict, verdict_find(json_string_value(json_object_get(probe->answer, "verdict"))));
 		json_object_set_new(absent, r->device, json_string(why));
 		text_addf(
 			&reason, "%s%s%s%s", reason.length ? "; " : "", routes > 1 ? r->device : "", routes > 1 ? ": " : "", why);

@@ -171,7 +171,7 @@ static const struct {
 	{ "platform_detection", "id", "number in this file" },
 	{ "platform_detection", "run", "run.id" },
 	{ "platform_detection", "platform", "its name" },
-	{ "platform_detection", "available", "an engine of it opened and has a device" },
+	{ "platform_detection", "available", "an engine of it opened and has a device, and none before it died or hung" },
 	{ "platform_detection", "reason", "why not" },
 	{ "platform_detection", "engine", "engine that serves it" },
 	{ "platform_detection", "engine_version", "its version, as the library says" },

@@ -98,6 +98,18 @@ wait $assay || fail "detect: exit code $?"
 [ "$(cat "$work/fake/hello" 2>/dev/null)" = 200 ] || fail "the browser did not get its page"
 json 'd["platforms"][0]["name"] == "webgpu" and any("fake" in x["description"] for x in d["platforms"][0]["devices"])'
 
+# An engine that dies as it is loaded was passed over for the browser, and nothing said so: its death is the verdict, and the browser is named.
+mkdir "$work/engines/onnxruntime" && cp "$BUILD/tests/attack_shim.so" "$work/engines/onnxruntime/libonnxruntime.so" || fail "no library"
+died='CPU: engine: the process .*; chromium is here and is asked for by its name, --on cpu:chromium'
+faulty() { PATH=$work/empty ASSAY_ENGINE_PATH=$work/engines SHIM_FAULTS=1 "$ASSAY" "$@"; }
+code 0 faulty detect cpu --json
+json 'd["platforms"][0]["verdict"] == "crashed" and not d["platforms"][0]["available"] and d["platforms"][0]["devices"][0]["name"] == "chromium"'
+has out "\"reason\": \"$died"
+code 2 faulty run "$SOURCE/tests/conform/cases/bert" --synthetic --on cpu --runs 1 --no-conform --json --db "$work/died.duckdb"
+json 'd[0]["verdict"] == "crashed"'
+has out "\"cause\": \"$died"
+rm -r "$work/engines/onnxruntime"
+
 # A page that joins tells times that no clock gives, and an answer that is larger than the outputs: the row has failed, and says why.
 code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/model"
 page()

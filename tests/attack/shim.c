@@ -11,6 +11,7 @@
 //   SHIM_GROW=A:WORD     ... takes memory without end
 //   SHIM_HANG=A:WORD     ... never goes on
 //   SHIM_WAITS=1         it waits while it is loaded, preloaded or in the place of an engine's library
+//   SHIM_FAULTS=1        ... writes to address 0 while it is loaded
 //   SHIM_RESOLVE=FILE    every host is 127.0.0.1, but while that file has bytes, of which each try takes one, no name is found
 //   SHIM_FOLD=WORD       below a folder with that word a file system that does not tell capital letters from small ones
 #include <ctype.h>
@@ -226,6 +227,8 @@ int getaddrinfo(const char *node, const char *service, const struct addrinfo *hi
 
 __attribute__((constructor)) static void wait_when_loaded(void)
 {
+	if (getenv("SHIM_FAULTS"))
+		*(volatile int *)NULL = 1;
 	while (getenv("SHIM_WAITS"))
 		pause();
 }
