@@ -69,7 +69,7 @@ enum status db_load(const struct db_api **out, struct error *err);
 // DuckDB's. A file that is not there is fine.
 enum status db_check_path(const char *path, struct error *err);
 // One attempt. A lock held by another program is *locked = true with the error filled; every other failure leaves it false.
-// The paths are checked as above first.
+// The paths are checked as above first; a file with several hard links is not opened for writing.
 enum status db_open(struct db *d, const struct db_api *api, const struct db_opening *how, bool *locked, struct error *err);
 enum status db_exec(struct db *d, const char *sql, struct error *err);
 // The result of the last statement of `sql` as text in the arena; with parameters, one statement with a `?` for each.

@@ -81,6 +81,19 @@ static enum status check_name(const char *path, struct error *err)
 	return STATUS_OK;
 }
 
+// Beside each of its names would be a log and a journal, of which the others know nothing.
+static enum status check_one_name(const char *path, struct error *err)
+{
+	struct stat st;
+
+	return stat(path, &st) != 0 || st.st_nlink < 2
+		? STATUS_OK
+		: error_set(err, STATUS_BAD_INPUT,
+			  "%s is one file under %ju names (hard links), of which each would have a log of changes of its own: it "
+			  "is only read; write to a copy, or remove the other names",
+			  path, (uintmax_t)st.st_nlink);
+}
+
 static const char *kind_of(mode_t mode)
 {
 	return S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : S_ISDIR(mode) ? "a folder" : "a device";
@@ -385,6 +398,8 @@ enum status db_open(struct db *d, const struct db_api *api, const struct db_open
 	enum status status = how->path != NULL ? db_check_path(how->path, err) : STATUS_OK;
 
 	*locked = false;
+	if (status == STATUS_OK && how->path != NULL && (how->write || how->takes_log))
+		status = check_one_name(how->path, err);
 	if (status == STATUS_OK)
 		status = check_descriptors(err);
 	if (status == STATUS_OK && !how->write && !how->takes_log)

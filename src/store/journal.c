@@ -248,7 +248,9 @@ static int put_all_back(const struct journal *j, int file, uint64_t file_nbytes,
 	return failure == 0 && may_write && fsync(file) != 0 ? errno : failure;
 }
 
-static enum status roll_back(const char *path, const char *database, int file, bool may_write, struct error *err)
+// `else_do`: what to do where it is not whole and `file` is only read.
+static enum status roll_back(
+	const char *path, const char *database, int file, bool may_write, const char *else_do, struct error *err)
 {
 	struct arena a = { 0 };
 	uint8_t pages[PAGES_NBYTES];
@@ -271,17 +273,16 @@ static enum status roll_back(const char *path, const char *database, int file, b
 		status = error_errno(err, "%s, whose last writer was killed, cannot be mended from %s", database, path);
 	else if (torn)
 		status = error_set(err, STATUS_BAD_INPUT,
-			"%s: its last writer was killed, and it must be mended from %s before it can be read: open it once as "
-			"somebody who may write both",
-			database, path);
+			"%s: its last writer was killed, and it must be mended from %s before it can be read: %s", database, path,
+			else_do);
 	arena_done(&a);
 	return status;
 }
 
-// Nobody has it open: DuckDB's locks are of the whole file, too. Ends with the descriptor.
-static bool lock_alone(int file)
+// F_WRLCK: nobody has it open, F_RDLCK: nobody for writing; DuckDB's locks are of the whole file, too. Ends with the descriptor.
+static bool lock(int file, short type)
 {
-	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	struct flock whole = { .l_type = type, .l_whence = SEEK_SET };
 
 	return fcntl(file, F_OFD_SETLK, &whole) == 0;
 }
@@ -295,10 +296,15 @@ static enum status take_over(const char *journal, const char *database, bool *st
 
 	if (!may_write)
 		file = open(database, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	const bool alone = file >= 0 && (!may_write || lock_alone(file)), others = is_others(journal);
-	if (alone && file_exists(journal))
-		status = roll_back(journal, database, file, may_write, err);
-	*stays = !may_write || others || (alone && status == STATUS_OK && unlink(journal) != 0 && errno != ENOENT);
+	// Where others only read it, or it may only be read, it is read as it is if nothing of it is torn.
+	const bool alone = may_write && lock(file, F_WRLCK), reads = !alone && file >= 0 && lock(file, F_RDLCK),
+		   others = is_others(journal);
+	if ((alone || reads) && file_exists(journal))
+		status = roll_back(journal, database, file, alone,
+			may_write ? "end the programs that have it open and open it again"
+				  : "open it once as somebody who may write both",
+			err);
+	*stays = !may_write || reads || others || (alone && status == STATUS_OK && unlink(journal) != 0 && errno != ENOENT);
 	if (file >= 0)
 		close(file);
 	return status;

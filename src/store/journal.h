@@ -17,7 +17,8 @@ enum status journal_begin(struct db *d, const char *database, int *file, struct 
 // The checkpoint is done, and the database still open.
 void journal_end(const char *database);
 // Before a database is opened. With no journal, or one that a living program or another state of the database has: nothing.
-// *stays: there is one that this process cannot take away. BAD_INPUT: it is needed, and this process may not write the database.
+// *stays: there is one that this process cannot take away, or need not while others read. BAD_INPUT: it is needed, and this
+// process may not write the database, or others have it open for reading.
 enum status journal_roll_back(const char *database, bool *stays, struct error *err);
 // Once it is open, which no writer has then: one was killed since it was asked for above.
 bool journal_is_there(const char *database);

@@ -188,6 +188,28 @@ static void test_living(struct arena *a, const struct left *l)
 	assert_memory_equal(load(a, l->path, &nbytes), cut, l->nbytes);
 }
 
+// Another program has it open for reading, and no writer lives: it is read as it is, or the sentence says what to do.
+static void test_others_read(struct arena *a, const struct left *l)
+{
+	struct store s = { .lock_wait_s = 0.02 };
+	struct error err = { 0 };
+	size_t nbytes;
+
+	for (int cut = 0; cut < 2; cut++) {
+		put_cut(a, l, 1);
+		if (!cut)
+			save(l->path, l->file, l->nbytes);
+		int held = open(l->path, O_RDONLY | O_CLOEXEC);
+		assert_int_equal(fcntl(held, F_OFD_SETLK, &(struct flock){ .l_type = F_RDLCK, .l_whence = SEEK_SET }), 0);
+		assert_int_equal(store_open(&s, l->path, true, &err), cut ? STATUS_BAD_INPUT : STATUS_OK);
+		store_close(&s);
+		close(held);
+		assert_true(file_exists(l->journal));
+		assert_memory_equal(load(a, l->journal, &nbytes), l->blocks, l->blocks_nbytes);
+	}
+	assert_non_null(strstr(err.text, "before it can be read: end the programs that have it open and open it again"));
+}
+
 // Both headers say that the database has so many blocks.
 static void say_blocks(char *pages, uint64_t count)
 {
@@ -271,6 +293,7 @@ static void test_cut_blocks(void **state)
 	expect_corrupt(&l);
 	assert_false(file_exists(l.journal));
 	test_living(&a, &l);
+	test_others_read(&a, &l);
 	test_far(&a, &l, 0);
 	test_far(&a, &l, (uint64_t)1 << 50);
 	// A file of that name that is somebody's stays.
