@@ -236,6 +236,7 @@ enum status session_option_word(
 // without a dash in its name is also found in FOLDER itself ("onnxruntime" is the plain one, "onnxruntime-gpu" is not to be
 // taken for it). `pattern` is a glob of the file name, "libonnxruntime.so.*"; the newest match wins. `path` is in `a`.
 // UNAVAILABLE: none (*path is NULL), or the newest is no regular file (*path is its name), which might be waited for.
+// NOT_ASKED: no descriptor is left to look with.
 enum status library_find(struct arena *a, const char *build, const char *pattern, const char **path, struct error *err);
 enum status library_open(
 	struct arena *a, const char *build, const char *pattern, void **handle, const char **path, struct error *err);

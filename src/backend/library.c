@@ -5,6 +5,7 @@
 #include "backend/backend.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <glob.h>
 #include <pthread.h>
 #include <signal.h>
@@ -111,6 +112,17 @@ static void escape(struct text *out, const char *folder)
 	}
 }
 
+// No descriptor was left to read a folder with (EMFILE, ENFILE): what lies there is not known. 0: there was.
+static _Thread_local int lacked_descriptor;
+
+static int note_failure(const char *folder, int failure)
+{
+	(void)folder;
+	if (failure == EMFILE || failure == ENFILE)
+		lacked_descriptor = failure;
+	return 0;
+}
+
 static const char *newest_of(struct arena *a, const char *folder, const char *below, const char *pattern, const char *best)
 {
 	struct text name = { 0 };
@@ -118,7 +130,7 @@ static const char *newest_of(struct arena *a, const char *folder, const char *be
 
 	escape(&name, folder);
 	text_addf(&name, "%s%s/%s", below ? "/" : "", below ? below : "", pattern);
-	if (!glob(text_get(&name), 0, NULL, &found)) {
+	if (!glob(text_get(&name), 0, note_failure, &found)) {
 		for (size_t i = 0; i < found.gl_pathc; i++)
 			if (!best || strverscmp(base_name(found.gl_pathv[i]), base_name(best)) > 0)
 				best = arena_strdup(a, found.gl_pathv[i]);
@@ -156,12 +168,15 @@ enum status library_find(struct arena *a, const char *build, const char *pattern
 	struct text looked = { 0 };
 	enum status st;
 
+	lacked_descriptor = 0;
 	find_places(&p);
 	for (size_t i = 0; i < p.count; i++)
 		if ((*path = newest(&p, i, build, pattern)))
 			return !irregular(*path) ? STATUS_OK
 						 : error_set(err, STATUS_UNAVAILABLE, "%s is %s and no file: it is not opened",
 							   *path, irregular(*path));
+	if ((errno = lacked_descriptor))
+		return error_errno(err, "no file descriptor is left to look for %s with (ulimit -n)", pattern);
 	for (size_t i = 0; i < p.count; i++)
 		if (!p.system[i])
 			text_addf(&looked, "%s%s", looked.length ? ", " : "", p.folder[i]);
@@ -221,7 +236,8 @@ static void *watch_loading(void *context)
 	return NULL;
 }
 
-static void watch_begin(struct watched *w, const char *file)
+// 0, or why no thread can be made for it: an errno.
+static int watch_begin(struct watched *w, const char *file)
 {
 	enum { STACK_NBYTES = 128 << 10 };
 	pthread_attr_t how;
@@ -230,7 +246,7 @@ static void watch_begin(struct watched *w, const char *file)
 
 	*w = (struct watched){ .file = file };
 	if (!limit.give_up)
-		return;
+		return 0;
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_condattr_init(&clock);
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
@@ -240,9 +256,11 @@ static void watch_begin(struct watched *w, const char *file)
 	pthread_attr_setstacksize(&how, STACK_NBYTES);
 	sigfillset(&all); // signals are the other threads'
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	w->has_thread = pthread_create(&w->thread, &how, watch_loading, w) == 0;
+	int failure = pthread_create(&w->thread, &how, watch_loading, w);
+	w->has_thread = failure == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&how);
+	return failure;
 }
 
 static void watch_end(struct watched *w)
@@ -260,14 +278,16 @@ void *library_load(struct arena *a, const char *file, int binding, const char **
 {
 	const char *odd = strchr(file, '/') ? irregular(file) : NULL, *words;
 	struct watched watched;
-	void *handle;
+	void *handle = NULL;
+	int failure;
 
 	*why = odd ? arena_printf(a, "it is %s and no file", odd) : NULL;
 	if (odd)
 		return NULL;
 	library_loading(file);
-	watch_begin(&watched, file);
-	if (!(handle = dlopen(file, binding | RTLD_LOCAL)))
+	if ((failure = watch_begin(&watched, file))) // it might wait without an end
+		*why = arena_printf(a, "no thread can be made to limit its time: %s", strerror(failure));
+	else if (!(handle = dlopen(file, binding | RTLD_LOCAL)))
 		*why = arena_strdup(a, (words = dlerror()) ? words : "no reason given");
 	watch_end(&watched);
 	library_loading(NULL);

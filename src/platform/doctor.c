@@ -270,8 +270,10 @@ static void check_part(struct checkup *c, const struct part *p, const char *root
 		check_soname(c, p, root);
 		return;
 	}
-	if (library_find(c->arena, p->build, p->pattern, &path, &err)) {
-		checkup_add(c, CHECK_BAD, "library", setup_fix(c->arena, p->setup, false), "%s", err.text);
+	const enum status st = library_find(c->arena, p->build, p->pattern, &path, &err);
+	if (st) {
+		checkup_add(c, CHECK_BAD, "library", st == STATUS_NOT_ASKED ? NULL : setup_fix(c->arena, p->setup, false), "%s",
+			err.text);
 		c->hopeless = true;
 		return;
 	}

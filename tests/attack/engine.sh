@@ -97,6 +97,8 @@ code 1 engines run "$model" --on null --timeout 0.5 $quick
 grep -q 'libduckdb.so was still being loaded when the limit of time was over' "$work/err" || fail "run: a database library that waits"
 rm "$work/engines/duckdb/libduckdb.so"
 unset SHIM_WAITS
+SHIM_NO_THREAD=1 code 1 shim "$ASSAY" query fastest
+grep -q 'libduckdb.so.* cannot be opened: no thread can be made to limit its time' "$work/err" || fail "a library was loaded without a limit of time"
 mkfifo "$work/engines/duckdb/libduckdb.so"
 code 1 engines query fastest
 grep -q 'duckdb/libduckdb.so is a named pipe and no file' "$work/err" || fail "query: a pipe in the place of the database library"

@@ -4,6 +4,7 @@
 //                        (SIGBUS)
 //   SHIM_FULL=WORD       writing to files whose path has that word fails with ENOSPC
 //   SHIM_NO_PROCESS=1    no process can be started: EAGAIN
+//   SHIM_NO_THREAD=1     no thread can be started: EAGAIN
 //   SHIM_CRASH=A:WORD,.. a process with the argument A that opens a file whose path has that word writes to address 0
 //   SHIM_KILL=A:WORD     ... is killed as from outside, SIGKILL
 //   SHIM_STOP=END:N:I:PART   a process is killed, SIGKILL, in the I-th of its writes of N bytes (0: of any length) to files
@@ -20,6 +21,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <netdb.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -170,6 +172,11 @@ int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *
 	char *const argv[], char *const environment[])
 {
 	return getenv("SHIM_NO_PROCESS") ? EAGAIN : REAL(posix_spawn)(pid, path, actions, attributes, argv, environment);
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *context)
+{
+	return getenv("SHIM_NO_THREAD") ? EAGAIN : REAL(pthread_create)(thread, attributes, run, context);
 }
 
 // The path as such a file system finds it: the last name in small letters.

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -527,6 +528,16 @@ static void test_library(void **state)
 	// A build with a dash in its name lies in a folder of that name only: another build's library is not taken for it.
 	assert_int_equal(library_find(&a, "engine-gpu", "libassay-test.so.*", &found, &err), STATUS_UNAVAILABLE);
 	assert_non_null(strstr(err.text, "engine-gpu/libassay-test.so.*"));
+	// Without a descriptor to look with it is not said to be absent.
+	struct rlimit before, none;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){ 0, before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	enum status unseen = library_open(&a, "engine", "libassay-test.so.*", &handle, &found, &err);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(unseen, STATUS_NOT_ASKED);
+	assert_string_equal(err.text,
+		"no file descriptor is left to look for libassay-test.so.* with (ulimit -n): Too many open files");
 	library_search_path(&places);
 	assert_true(text_starts(text_get(&places), arena_printf(&a, "+ %s\n", path("two"))));
 	text_done(&places);
