@@ -23,11 +23,12 @@
 
 enum { BLOCK = 1 << 20 };
 
-enum status fetch_folder(const struct fetch *f, const char *folder, struct error *err)
+// Made, and no link from `base` to it.
+static enum status make_below(const struct fetch *f, const char *base, const char *folder, struct error *err)
 {
 	struct stat st;
 
-	for (const char *at = folder + strlen(f->inside->repository); *at; at += strcspn(at, "/")) {
+	for (const char *at = folder + strlen(base); *at; at += strcspn(at, "/")) {
 		const char *part;
 		at += *at == '/';
 		part = arena_strndup(f->inside->arena, folder, (size_t)(at + strcspn(at, "/") - folder));
@@ -37,6 +38,11 @@ enum status fetch_folder(const struct fetch *f, const char *folder, struct error
 				part);
 	}
 	return file_mkdirs(folder, err);
+}
+
+enum status fetch_folder(const struct fetch *f, const char *folder, struct error *err)
+{
+	return make_below(f, f->inside->repository, folder, err);
 }
 
 static const char *blob_path(const struct fetch *f, const char *etag, const char *end)
@@ -154,7 +160,7 @@ static enum status lock(const struct fetch *f, const struct fetch_file *file, in
 	const struct fetch_watch *w = f->inside->watch;
 	const char *folder = arena_printf(a, "%s/.locks/%s", f->inside->cache, strrchr(f->inside->repository, '/') + 1);
 	const char *path = arena_printf(a, "%s/%s.lock", folder, file->etag);
-	enum status s = file_mkdirs(folder, err);
+	enum status s = make_below(f, f->inside->cache, folder, err);
 	if (s)
 		return s;
 	double begin = clock_ms();

@@ -101,10 +101,10 @@ for planted in blob file; do
 	is_whole org/other
 done
 mkdir "$work/elsewhere"
-for folder in blobs "snapshots/$(basename "$(snapshot org/other)")"; do
+for folder in models--org--other/blobs "models--org--other/snapshots/$(basename "$(snapshot org/other)")" .locks .locks/models--org--other; do
 	clear_cache
-	mkdir -p "$HF_HUB_CACHE/models--org--other/snapshots"
-	ln -s "$work/elsewhere" "$HF_HUB_CACHE/models--org--other/$folder"
+	mkdir -p "$(dirname "$HF_HUB_CACHE/$folder")"
+	ln -s "$work/elsewhere" "$HF_HUB_CACHE/$folder"
 	code 1 "$ASSAY" fetch org/other
 	has err "$folder is a link, and the Hub's cache has none there"
 	[ -z "$(ls -A "$work/elsewhere")" ] || fail "$folder: written through a link"
