@@ -202,6 +202,12 @@ static const char hardware_detection[] =
 	" detected_at AS \"timestamp\" FROM platform_detection;";
 // clang-format on
 
+// Every row of assay's has these; one that somebody else wrote, or changed, may not.
+static bool is_named(const char *column)
+{
+	return text_is(column, "model") || text_is(column, "requested");
+}
+
 // One row a cell: its last word, and what was measured with that word. An event of a dead run counts until a verdict comes.
 static void result_view(struct text *sql, const struct columns_there *have)
 {
@@ -216,6 +222,8 @@ static void result_view(struct text *sql, const struct columns_there *have)
 			text_add(sql, ", e.cause AS \"cause\"");
 		else if (text_is(name, "cell_key"))
 			text_add(sql, ", c.cell_key AS \"cell_key\""); // the question as it was asked, on any machine
+		else if (is_named(name) && has_column(&have->measurement, name))
+			text_addf(sql, ", COALESCE(m.\"%s\", %s, '?') AS \"%s\"", name, asked_of(name, have), name);
 		else if (has_column(&have->measurement, name))
 			text_addf(sql, ", CASE WHEN m.event IS NULL THEN CAST(%s AS %s) ELSE m.\"%s\" END AS \"%s\"",
 				asked_of(name, have), columns[i].type, name, name);

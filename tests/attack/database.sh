@@ -39,6 +39,20 @@ forge table "DROP VIEW hardware_results; DROP VIEW result; CREATE TABLE result A
 refused 'its result is a table' "$ASSAY" query coverage --db table.duckdb
 forge instead "DROP TABLE sample; CREATE VIEW sample AS SELECT 1 AS cell, 1 AS event, 1 AS number, length(content)::DOUBLE AS ms FROM read_text('$work/secret')"
 refused 'its sample is a view' "$ASSAY" query coverage --db instead.duckdb
+# A row without a model and without a platform: reports and `explain` said "(null)".
+forge nameless "UPDATE measurement SET model = NULL, requested = NULL"
+code 0 "$ASSAY" report --db nameless.duckdb --format md
+lacks out '\(null\)'
+has out 'on null|null:|\| null'
+"$shell" nameless.duckdb "DROP VIEW result" >forged 2>&1
+for column in model requested; do
+	"$shell" nameless.duckdb "ALTER TABLE cell ALTER $column DROP NOT NULL" >forged 2>&1 && "$shell" nameless.duckdb "UPDATE cell SET $column = NULL" >forged 2>&1 || fail "forging nameless: $(cat forged)"
+done
+for command in "report --format md" "explain 1" "query fastest"; do
+	# shellcheck disable=SC2086
+	code 0 "$ASSAY" $command --db nameless.duckdb
+	lacks out '\(null\)'
+done
 # What a file has besides is left alone, and is not taken for assay's.
 forge besides "CREATE SCHEMA other; CREATE TABLE other.cell AS FROM cell LIMIT 0; CREATE TABLE mine(x INTEGER PRIMARY KEY DEFAULT 7)"
 code 0 "$ASSAY" query --format csv --db besides.duckdb 'SELECT count(*) FROM result'
