@@ -10,6 +10,8 @@
 #include "backend/host.h"
 #include "base/text.h"
 
+enum { THREADS_MOST = 256 }; // as the option says: more than processors that browsers run on have
+
 static const struct option options[] = {
 	{ "threads", NULL, "threads of WebAssembly; the CPUs that this process may use", "1..256" },
 	{ "optimisation", "all", "graph rewrites: all, extended, basic, none", "all extended basic none" },
@@ -118,7 +120,7 @@ static enum status add_options(struct session *s, json_t *command, struct error 
 	char number[24];
 	enum status st;
 
-	if ((st = session_option_int(s, "threads", 1, 256, host_cpus(""), &threads, err)))
+	if ((st = session_option_int(s, "threads", 1, THREADS_MOST, host_cpus(""), &threads, err)))
 		return st;
 	snprintf(number, sizeof number, "%lld", (long long)threads);
 	session_set_option(s, "threads", number);
@@ -306,6 +308,9 @@ static enum status take_opened(struct session *s, const struct artifact *a, cons
 		return st;
 	}
 	if (json_is_integer(threads)) {
+		if (json_integer_value(threads) < 1 || json_integer_value(threads) > THREADS_MOST)
+			return error_set(err, STATUS_FAILED, "the page says that it has %lld threads",
+				(long long)json_integer_value(threads));
 		snprintf(number, sizeof number, "%lld", (long long)json_integer_value(threads));
 		session_set_option(s, "threads", number);
 	}

@@ -110,7 +110,7 @@ json 'd[0]["verdict"] == "crashed"'
 has out "\"cause\": \"$died"
 rm -r "$work/engines/onnxruntime"
 
-# A page that joins tells times that no clock gives, and an answer that is larger than the outputs: the row has failed, and says why.
+# A page that joins tells times that no clock gives, threads that nothing has, and an answer that is larger than the outputs: the row has failed, and says why.
 code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/model"
 page()
 {
@@ -118,7 +118,7 @@ page()
 		"$ASSAY" run "$work/model" --on cpu:remote --runs 1 --no-conform --json >"$work/$1.out" 2>"$work/$1.err"
 }
 pids=
-for what in zero negative load long; do
+for what in zero negative load threads long; do
 	page $what &
 	pids="$pids $!"
 done
@@ -132,5 +132,6 @@ fails()
 fails zero 'a time that nothing can have taken: of a run 0 ms'
 fails negative 'a time that nothing can have taken: of a run -5 ms'
 fails load 'a time that nothing can have taken: load_ms -5 ms'
+fails threads 'says that it has -5 threads'
 fails long 'answer is larger than the [0-9]{7} bytes'
 finish

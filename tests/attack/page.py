@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """page.py WHAT PROGRAM ARGUMENT...: runs the program, joins at the address that it tells, and answers as a page would, but for WHAT:
-zero, negative, load: times that no clock gives; long: 64 MiB where the outputs have some kB. Python's standard library alone."""
+zero, negative, load: times that no clock gives; threads: fewer than one; long: 64 MiB where the outputs have some kB. Python's standard library alone."""
 import http.client
 import json
 import re
@@ -46,7 +46,7 @@ try:
         op = json.loads(command[4:4 + struct.unpack("<I", command[:4])[0]])["op"]
         head = {"ok": True}
         if op == "open":
-            head.update(times={"load_ms": -5 if what == "load" else 5}, threads=1, version="1", inputs=[], outputs=[])
+            head.update(times={"load_ms": -5 if what == "load" else 5}, threads=-5 if what == "threads" else 1, version="1", inputs=[], outputs=[])
         if op == "run":
             head.update(ms={"zero": 0, "negative": -5}.get(what, 1), outputs=[])
         status = reply(n, head, bytes(64 << 20) if op == "run" and what == "long" else b"")
