@@ -103,3 +103,17 @@ enum status cached_folder(
 		*folder = found;
 	return s;
 }
+
+void cached_folder_remove(const char *folder)
+{
+	struct arena a = { 0 };
+	const char *used = arena_printf(&a, "%s.lock", folder);
+	int fd;
+
+	if (!lock_open(&fd, used, LOCK_EX, NULL) && fd >= 0) {
+		file_remove_tree(folder, NULL);
+		unlink(used);
+		close(fd);
+	}
+	arena_done(&a);
+}

@@ -52,6 +52,8 @@ struct cached {
 };
 enum status cached_folder(
 	const char **folder, struct arena *a, const char *kind, const char *key, struct cached *how, struct error *err);
+// Away with one, unless somebody uses it; the arena that it was got with has ended.
+void cached_folder_remove(const char *folder);
 // Whether `name` is a key: 64 hex digits.
 bool is_key(const char *name);
 // Notes that the folder was used now; what cannot be written is left alone.

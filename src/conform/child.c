@@ -4,9 +4,11 @@
 #include "conform/case.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "artifact/inside.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/visible.h"
@@ -34,6 +36,7 @@ struct case_work {
 	bool differs;      // it ran, and what it gave is wrong
 	bool took_none;    // it ran, and no node of it on the platform
 	bool untaken;      // nothing could be said of it
+	const char *made;  // the folder of the cache that was made of the case; NULL: none yet
 	json_t *graphs;    // of a whole pipeline: where they ran (struct pipeline_placement); NULL
 };
 
@@ -152,6 +155,7 @@ static enum status open_form(struct case_work *w, const struct target *t, struct
 
 	if ((st = conform_materialise(&made, &w->arena, folder, err)))
 		return st;
+	w->made = made;
 	if ((st = checkpoint_open(&w->checkpoint, made, err)) || (st = arch_resolve(&w->spec, &w->arena, &w->checkpoint, err)))
 		return conform_named(st, made, folder, err);
 	arch_settle_form(w->spec, form);
@@ -321,7 +325,11 @@ static void answer(const struct target *t, size_t index, const char *folder, int
 		real_or_null(w.row.max_abs_error), "nmse", real_or_null(w.row.nmse), "elsewhere", (json_int_t)w.elsewhere, "note",
 		w.note, "form", w.form, "graphs", w.graphs));
 	text_done(&clean);
+	char *refused = st == STATUS_BAD_INPUT && w.made ? strdup(w.made) : NULL;
 	arena_done(&w.arena);
+	if (refused) // nobody asks it again as it is
+		cached_folder_remove(refused);
+	free(refused);
 }
 
 // Of a tokenizer, a scheduler or a processor.
