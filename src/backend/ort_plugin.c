@@ -36,7 +36,8 @@ enum status ort_plugin_load(struct arena *a, const struct ort_library *l, OrtEnv
 		return error_set(err, STATUS_UNAVAILABLE,
 			"ONNX Runtime %s takes no provider from a library of its own; 1.%d and later do", l->text, PLUGIN_API);
 	if ((st = library_find(a, p->build, p->pattern, path, &why)))
-		return error_set(err, st, *path || st == STATUS_NOT_ASKED ? "%s" : "%s; `assay setup %s` brings it", why.text, p->setup);
+		return error_set(
+			err, st, *path || st == STATUS_NOT_ASKED ? "%s" : "%s; `assay setup %s` brings it", why.text, p->setup);
 	for (size_t i = 0; i < plugin_count; i++)
 		if (plugins[i].env == env && text_is(plugins[i].registered, p->registered)) {
 			*path = plugins[i].path;

@@ -536,8 +536,8 @@ static void test_library(void **state)
 	enum status unseen = library_open(&a, "engine", "libassay-test.so.*", &handle, &found, &err);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	assert_int_equal(unseen, STATUS_NOT_ASKED);
-	assert_string_equal(err.text,
-		"no file descriptor is left to look for libassay-test.so.* with (ulimit -n): Too many open files");
+	assert_string_equal(
+		err.text, "no file descriptor is left to look for libassay-test.so.* with (ulimit -n): Too many open files");
 	library_search_path(&places);
 	assert_true(text_starts(text_get(&places), arena_printf(&a, "+ %s\n", path("two"))));
 	text_done(&places);

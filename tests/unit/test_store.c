@@ -146,7 +146,8 @@ static void test_every_field(void **state)
 	if (!text_is(#name, "row") && !text_is(#name, "verdict") && !text_is(#name, "cell_key")) { \
 		assert_non_null(table_get(&t, 0, #name)); \
 		SAME_##kind(name, table_get(&t, 0, #name), number); \
-		assert_null(table_get(&t, 1, #name)); \
+		/* these two as they were asked for */ \
+		assert_true((table_get(&t, 1, #name) != NULL) == (text_is(#name, "model") || text_is(#name, "requested"))); \
 	} \
 	number++;
 	ROW_LIST(X)
@@ -831,18 +832,6 @@ static void test_use_and_files(void **state)
 	OK(f, store_open(&f->store, f->path, true, &f->err));
 	struct machine m = test_machine();
 	REFUSED(f, store_begin_run(&f->store, &m, "x", &f->err), "for reading only");
-	store_close(&f->store);
-	// A file under two names has two logs, two journals and two files of locks: it is read.
-	char second[4300];
-	snprintf(second, sizeof second, "%s/second.duckdb", f->folder);
-	assert_int_equal(link(f->path, second), 0);
-	for (int i = 0; i < 2; i++) {
-		REFUSED(f, store_open(&f->store, i ? second : f->path, false, &f->err), "under 2 names (hard links)");
-		OK(f, store_open_settled(&f->store, i ? second : f->path, &f->err));
-		store_close(&f->store);
-	}
-	unlink(second);
-	OK(f, store_open(&f->store, f->path, false, &f->err));
 }
 
 static void test_cell_state(void **state)

@@ -371,6 +371,29 @@ static void until_done(int fd)
 }
 
 // Of two programs that ask for the same cells at once each cell goes to one; what a killed one had is free again.
+// Under two names a file has two logs, two journals and two files of locks: it is read.
+static void test_hard_links(void **state)
+{
+	struct fixture *f = *state;
+	struct store s = { 0 };
+	struct error err = { 0 };
+	char second[4300];
+
+	assert_int_equal(store_open(&s, f->path, false, &err), STATUS_OK);
+	store_close(&s);
+	snprintf(second, sizeof second, "%s/second.duckdb", f->folder);
+	assert_int_equal(link(f->path, second), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(store_open(&s, i ? second : f->path, false, &err), STATUS_BAD_INPUT);
+		assert_non_null(strstr(err.text, "under 2 names (hard links)"));
+		assert_int_equal(store_open_settled(&s, i ? second : f->path, &err), STATUS_OK);
+		store_close(&s);
+	}
+	unlink(second);
+	assert_int_equal(store_open(&s, f->path, false, &err), STATUS_OK);
+	store_close(&s);
+}
+
 static void test_claims(void **state)
 {
 	struct fixture *f = *state;
@@ -427,6 +450,7 @@ int main(int argc, char **argv)
 		TEST(test_held_lock),
 		TEST(test_live_and_dead_runs),
 		TEST(test_claims),
+		TEST(test_hard_links),
 		TEST(test_full_disk),
 		TEST(test_read_only_folder),
 		cmocka_unit_test(test_who_lives),
