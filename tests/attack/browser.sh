@@ -112,9 +112,10 @@ rm -r "$work/engines/onnxruntime"
 
 # A page that joins tells times that no clock gives, threads that nothing has, and an answer that is larger than the outputs: the row has failed, and says why.
 code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/model"
-page()
+timeout=$(command -v timeout) python=$(python3 -c 'import sys; print(sys.executable)')
+page() # no real browser is in PATH, or each would be started to be asked what it is
 {
-	PATH=$work/empty:$PATH ASSAY_ENGINE_PATH=$work/engines ASSAY_DB=$work/$1.duckdb timeout 30 python3 "$SOURCE/tests/attack/page.py" "$1" \
+	PATH=$work/empty ASSAY_ENGINE_PATH=$work/engines ASSAY_DB=$work/$1.duckdb "$timeout" 30 "$python" "$SOURCE/tests/attack/page.py" "$1" \
 		"$ASSAY" run "$work/model" --on cpu:remote --runs 1 --no-conform --json >"$work/$1.out" 2>"$work/$1.err"
 }
 pids=
