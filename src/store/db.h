@@ -31,7 +31,7 @@ enum { DB_TEXT_MOST = 1 << 20 }; // bytes of a text; what is longer is stored cu
 	X(appender_begin_row) X(appender_end_row) X(appender_close) X(appender_destroy) X(appender_error) \
 	X(append_null) X(append_bool) X(append_int64) X(append_double) X(append_timestamp) X(append_varchar_length) \
 	X(append_data_chunk) X(create_logical_type) X(create_data_chunk) X(data_chunk_set_size) X(data_chunk_reset) \
-	X(vector_size)
+	X(vector_size) X(create_double) X(create_timestamp) X(get_varchar) X(destroy_value)
 // clang-format on
 
 // The functions, each with the type of duckdb.h's own prototype.

@@ -14,7 +14,8 @@ const char *question_apart_sql(struct arena *a, const struct table *columns);
 #define QUESTION_FROM_SQL " FROM (SELECT *, " QUESTION_FILES_SQL " FROM result) r JOIN cell c ON c.id = r.id"
 
 // Has cell the record of what was asked? A file of an older assay has no such column, and what only it says is the default there.
-#define QUESTION_RECORD_ASK "SELECT count(*) AS n FROM duckdb_columns() WHERE table_name = 'cell' AND column_name = 'question'"
+// (duckdb_columns() makes a row of each column of all tables first.)
+#define QUESTION_RECORD_ASK "SELECT count(*) AS n FROM pragma_table_info('main.cell') WHERE name = 'question'"
 // Is cell c one of `assay profile`? A truth value in SQL.
 const char *question_profile_sql(const struct table *columns);
 
