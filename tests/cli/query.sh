@@ -67,6 +67,9 @@ json 'd == [{"n": 2}]'
 code 0 "$ASSAY" query --json "SELECT CAST(0.212 AS FLOAT) AS f, CAST(0.1 AS DOUBLE) + 0.2 AS d, CAST('nan' AS DOUBLE) AS n, 1e300 AS big, 'a\"b' AS t"
 has out '^    "f": 0\.212,$'
 json 'd == [{"f": 0.212, "d": 0.1 + 0.2, "n": "nan", "big": 1e300, "t": "a\"b"}]'
+# Numbers and times are in the words of DuckDB's own cast.
+code 0 "$ASSAY" query --format csv "SELECT 1e-7::DOUBLE, 1e16::DOUBLE, 1e15::DOUBLE, '290000-01-01'::TIMESTAMP, '0044-03-15 (BC) 01:02:03.000004'::TIMESTAMP, 'infinity'::TIMESTAMP"
+has out '^1e-07,1e\+16,1000000000000000\.0,290000-01-01 00:00:00,0044-03-15 \(BC\) 01:02:03\.000004,infinity$'
 code 0 "$ASSAY" query 'FROM(SELECT 1 AS n)' --format csv
 has out '^1$'
 code 1 "$ASSAY" query select
