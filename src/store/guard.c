@@ -296,21 +296,21 @@ static enum status look_at_sizes(struct db *d, struct arena *a, const struct tab
 			continue;
 		rows += table_integer(there, i, "rows");
 		status = say_many(name, table_integer(there, i, "rows"), ROWS_MOST, err);
-		text_addf(&texts, "%sSELECT '%s' AS name, \"count\" AS n, stats FROM pragma_storage_info('main.\"%s\"')", also, name,
-			name);
+		text_addf(&texts,
+			"%sSELECT '%s' AS name, max(" LONGEST_SQL ") AS longest, sum(CAST(\"count\" AS DOUBLE) * " LONGEST_SQL
+			") AS together FROM pragma_storage_info('main.\"%s\"')",
+			also, name, name);
 	}
 	if (status == STATUS_OK && texts.length > 0)
-		status = db_query(d, a,
-			arena_printf(a,
-				"SELECT name, max(longest) AS longest, sum(CAST(n AS DOUBLE) * longest) AS together FROM (SELECT name, n, "
-				LONGEST_SQL " AS longest FROM (%s)) WHERE longest IS NOT NULL GROUP BY name ORDER BY longest DESC",
-				text_get(&texts)),
-			NULL, 0, &t, err);
-	if (status == STATUS_OK && t.row_count > 0 && table_integer(&t, 0, "longest") > DB_TEXT_MOST)
-		status = error_set(err, STATUS_BAD_INPUT, "its table %s holds a text of %s bytes; assay writes none above %d",
-			table_get(&t, 0, "name"), table_get(&t, 0, "longest"), DB_TEXT_MOST);
-	for (size_t i = 0; i < t.row_count; i++)
-		text_bytes += table_real(&t, i, "together");
+		status = db_query(d, a, text_get(&texts), NULL, 0, &t, err);
+	for (size_t i = 0; i < t.row_count && status == STATUS_OK; i++) {
+		if (table_integer(&t, i, "longest") > DB_TEXT_MOST)
+			status = error_set(err, STATUS_BAD_INPUT,
+				"its table %s holds a text of %s bytes; assay writes none above %d", table_get(&t, i, "name"),
+				table_get(&t, i, "longest"), DB_TEXT_MOST);
+		else if (table_get(&t, i, "together") != NULL) // NULL: a table without texts
+			text_bytes += table_real(&t, i, "together");
+	}
 	text_done(&texts);
 	return status == STATUS_OK ? look_at_share(d, a, &t, rows, text_bytes, err) : status;
 }
