@@ -121,21 +121,72 @@ static enum status begin(struct source *f, struct picture *out, struct arena *a,
 	return s ? s : decode_proportion(f->in, at->Width, at->Height, A_BYTE, err);
 }
 
-enum status decode_gif(struct picture *out, int *orientation, struct arena *a, const struct decode_in *in, struct error *err)
+// The pixels that the codes of an image stand for, before memory is taken for them: a code of LZW has one more than the code
+// before that which it was made after. The blocks that hold them must end, too.
+static enum status count_pixels(struct source *f, struct error *err)
+{
+	enum { CODES = 4096, CODE_BITS_MOST = 11 };
+	const int bits = f->in->data[f->at - 1]; // giflib has read so far
+	const int64_t needed = (int64_t)f->gif->Image.Width * f->gif->Image.Height;
+	int length[CODES], before = -1, code = 0;
+	int64_t found = 0;
+	GifByteType *block = NULL;
+
+	if (bits > CODE_BITS_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "codes of %d bits", bits);
+	const int clear = 1 << bits;
+	int used = clear + 2;
+	while (found < needed) {
+		if (DGifGetLZCodes(f->gif, &code) != GIF_OK)
+			return failed(f, err);
+		if (code < 0 || (before < 0 && code > clear))
+			return error_set(err, STATUS_BAD_INPUT, "the image ends early: the file is damaged or truncated");
+		if (code == clear) {
+			used = clear + 2;
+			before = -1;
+			continue;
+		}
+		const int n = code < clear ? 1 : code < used ? length[code] : length[before] + 1;
+		length[code] = n;
+		if (before >= 0 && used < CODES)
+			length[used++] = length[before] + 1;
+		before = code;
+		found += n;
+	}
+	do {
+		if (DGifGetCodeNext(f->gif, &block) != GIF_OK)
+			return failed(f, err);
+	} while (block);
+	return STATUS_OK;
+}
+
+// Up to its first image, which is read, or only counted.
+static enum status pass(struct picture *out, struct arena *a, const struct decode_in *in, bool counts, struct error *err)
 {
 	struct source f = { .in = in, .transparent = -1 };
 	int code = 0;
 	enum status s;
 
-	*orientation = 0;
 	f.gif = DGifOpen(&f, take, &code);
 	if (!f.gif)
 		return error_set(
 			err, STATUS_BAD_INPUT, "%s", GifErrorString(code) ? GifErrorString(code) : "the file is damaged");
 	if ((s = find_image(&f, err)) == STATUS_OK)
 		s = begin(&f, out, a, err);
-	if (s == STATUS_OK)
+	if (s == STATUS_OK && !counts)
 		s = read_image(&f, out, a, err);
+	if (s == STATUS_OK && counts && (int64_t)f.gif->Image.Width * f.gif->Image.Height > DECODE_UNSEEN_MOST)
+		s = count_pixels(&f, err);
 	DGifCloseFile(f.gif, &code);
 	return s;
+}
+
+enum status decode_gif(struct picture *out, int *orientation, struct arena *a, const struct decode_in *in, struct error *err)
+{
+	struct arena once = { 0 };
+	enum status s = pass(out, &once, in, true, err);
+
+	arena_done(&once);
+	*orientation = 0;
+	return s ? s : pass(out, a, in, false, err);
 }

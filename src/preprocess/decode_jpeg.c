@@ -13,10 +13,8 @@
 struct failure {
 	struct jpeg_error_mgr base; // first: the library knows this part
 	jmp_buf back;
-	const char *why;  // of assay's own refusals
-	int64_t nsamples; // that the scans so far go over
-	int scans;        // that were counted
-	bool is_held;     // all coefficients are in memory, and they are many
+	const char *why; // of assay's own refusals
+	bool is_held;    // all coefficients are in memory, and they are many
 	bool has_exif;
 	int orientation; // of the first block of EXIF
 };
@@ -49,24 +47,6 @@ static void say_nothing(j_common_ptr info)
 	(void)info;
 }
 
-// Each scan of a progressive file goes over its components again: a file of many empty ones would take hours. A usual one has
-// ten, over 14 times its pixels at most.
-static void count_scans(j_common_ptr info)
-{
-	enum { SCANS_MOST = 500 };
-	const int64_t samples_most = (int64_t)1 << 31; // of all scans together
-	const struct jpeg_decompress_struct *d = (struct jpeg_decompress_struct *)(void *)info;
-	struct failure *f = (struct failure *)info->err;
-
-	if (!info->is_decompressor || d->input_scan_number == f->scans)
-		return;
-	f->scans = d->input_scan_number;
-	for (int i = 0; i < d->comps_in_scan; i++)
-		f->nsamples += (int64_t)d->cur_comp_info[i]->width_in_blocks * d->cur_comp_info[i]->height_in_blocks * DCTSIZE2;
-	if (f->scans > SCANS_MOST || f->nsamples > samples_most)
-		refuse(info, "too many scans for a picture of this size");
-}
-
 // Of a file of several scans all coefficients are kept, two bytes each: 3 to 8 bytes a pixel. A block of 64 takes a bit at least
 // of the file.
 static enum status allow_memory(struct jpeg_decompress_struct *d, struct failure *f, size_t nbytes, struct error *err)
@@ -91,6 +71,73 @@ static enum status allow_memory(struct jpeg_decompress_struct *d, struct failure
 			d->image_width, d->image_height, nbytes);
 	d->mem->max_memory_to_use += (long)needed;
 	return STATUS_OK;
+}
+
+// ---- markers --------------------------------------------------------------------------------------------------------------
+
+enum { SOI = 0xD8, EOI = 0xD9, SOS = 0xDA, TEM = 0x01, RESTART = 0xD0, RESTART_LAST = 0xD7, SOF = 0xC0 };
+
+// Where the next marker's code is, as libjpeg finds it; `end` where there is none. In a scan's data restarts, and what is no
+// marker, are part of it.
+static const uint8_t *next_marker(const uint8_t *at, const uint8_t *end, bool in_scan)
+{
+	while (at < end && (at = memchr(at, 0xFF, (size_t)(end - at)))) {
+		while (at < end && *at == 0xFF)
+			at++;
+		if (at == end)
+			break;
+		if (*at != 0 && !(in_scan && (*at < SOF || (*at >= RESTART && *at <= RESTART_LAST))))
+			return at;
+	}
+	return end;
+}
+
+// What a scan goes over; 0: what is wrong with its header libjpeg says. `head`: behind its length.
+static int64_t blocks_of(const struct jpeg_decompress_struct *d, const uint8_t *head, size_t nbytes)
+{
+	int64_t nblocks = 0;
+
+	for (int i = 0; nbytes >= 4 && nbytes >= 4 + 2 * (size_t)head[0] && i < d->num_components; i++)
+		for (int k = 0; k < head[0]; k++)
+			if (head[1 + 2 * k] == d->comp_info[i].component_id)
+				nblocks += (int64_t)d->comp_info[i].width_in_blocks * d->comp_info[i].height_in_blocks;
+	return nblocks;
+}
+
+// From marker to marker, before memory is taken: a file that ends without EOI, or of which all coefficients are kept and a scan
+// is too short, would else be refused with all of its pixels there: a scan that has the first coefficient of its blocks takes a
+// bit for each at least. And each scan goes over its components again: a file of many empty ones would take hours. A usual one
+// has ten, over 14 times its pixels at most.
+static enum status check_markers(
+	const struct jpeg_decompress_struct *d, const struct failure *f, const struct decode_in *in, struct error *err)
+{
+	enum { SCANS_MOST = 500 };
+	const int64_t samples_most = (int64_t)1 << 31; // of all scans together
+	const uint8_t *at = in->data + 2, *const end = in->data + in->nbytes;
+	int64_t nsamples = 0;
+	int scans = 0;
+	bool in_scan = false;
+
+	while ((at = next_marker(at, end, in_scan)) < end && *at != EOI) {
+		const uint8_t code = *at++, *head = at + 2;
+		const size_t left = (size_t)(end - at), nbytes = left < 2 ? 0 : (size_t)at[0] << 8 | at[1];
+
+		in_scan = code == SOS;
+		if (code == TEM || (code >= RESTART && code <= SOI))
+			continue;
+		if (nbytes < 2 || nbytes > left)
+			return error_set(err, STATUS_BAD_INPUT, "the file is truncated");
+		at += nbytes;
+		if (!in_scan)
+			continue;
+		const int64_t nblocks = blocks_of(d, head, nbytes - 2), scan = next_marker(at, end, true) - at;
+		nsamples += nblocks * DCTSIZE2;
+		if (++scans > SCANS_MOST || nsamples > samples_most)
+			return error_set(err, STATUS_BAD_INPUT, "too many scans for a picture of this size");
+		if (f->is_held && !d->arith_code && nblocks && head[1 + 2 * head[0]] == 0 && scan < nblocks / 8)
+			return error_set(err, STATUS_BAD_INPUT, "a scan ends early: the file is damaged or truncated");
+	}
+	return at < end ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "the file is truncated");
 }
 
 // APP1: a length of two bytes, which counts itself, and that much. The first block of EXIF is looked at where it lies: libjpeg
@@ -138,7 +185,7 @@ static void read_rows(struct jpeg_decompress_struct *d, struct picture *out, uin
 
 // Behind the setjmp of decode_jpeg: every variable is the caller's.
 static enum status decode(struct jpeg_decompress_struct *d, struct failure *f, struct picture *out, int *orientation,
-	struct arena *a, const struct decode_in *in, struct jpeg_progress_mgr *progress, struct error *err)
+	struct arena *a, const struct decode_in *in, struct error *err)
 {
 	enum status s;
 
@@ -149,13 +196,12 @@ static enum status decode(struct jpeg_decompress_struct *d, struct failure *f, s
 	// A block of 64 pixels takes a bit at least, but not with arithmetic coding.
 	if ((s = decode_begin(out, a, in, d->image_width, d->image_height, d->arith_code ? 0 : 64 * 8, err)))
 		return s;
-	if ((s = allow_memory(d, f, in->nbytes, err)))
+	if ((s = allow_memory(d, f, in->nbytes, err)) || (s = check_markers(d, f, in, err)))
 		return s;
 	if (d->num_components != 1 && d->num_components != 3 && d->num_components != 4)
 		return error_set(err, STATUS_BAD_INPUT, "%d channels", d->num_components);
 	d->out_color_space = d->num_components == 1 ? JCS_GRAYSCALE : d->num_components == 3 ? JCS_RGB : JCS_CMYK;
 	*orientation = f->orientation;
-	d->progress = progress;
 	jpeg_start_decompress(d);
 	read_rows(d, out, arena_alloc(a, (size_t)out->width * 4));
 	jpeg_finish_decompress(d);
@@ -166,7 +212,6 @@ enum status decode_jpeg(struct picture *out, int *orientation, struct arena *a, 
 {
 	struct jpeg_decompress_struct d = { 0 };
 	struct failure f = { 0 };
-	struct jpeg_progress_mgr progress = { .progress_monitor = count_scans };
 	enum status s;
 
 	d.err = jpeg_std_error(&f.base);
@@ -178,7 +223,7 @@ enum status decode_jpeg(struct picture *out, int *orientation, struct arena *a, 
 		f.base.format_message((j_common_ptr)&d, text);
 		s = error_set(err, STATUS_BAD_INPUT, "%s", f.why ? f.why : text);
 	} else {
-		s = decode(&d, &f, out, orientation, a, in, &progress, err);
+		s = decode(&d, &f, out, orientation, a, in, err);
 	}
 	jpeg_destroy_decompress(&d);
 	return s;

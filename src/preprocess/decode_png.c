@@ -8,7 +8,10 @@
 
 #include "preprocess/decode.h"
 
-enum { CHUNK_MOST = 8 << 20 }; // bytes that libpng may take for one chunk beside the image's
+enum {
+	CHUNK_MOST = 8 << 20, // bytes that libpng may take for one chunk beside the image's
+	AT_ONCE = 8 << 10     // that it takes of the image's
+};
 
 struct source {
 	const struct decode_in *in;
@@ -78,7 +81,8 @@ static void rgb_of_grey16(uint8_t *out, const uint8_t *in, int width)
 		memset(out + 3 * x, in[2 * x] ? 255 : in[2 * x + 1], 3);
 }
 
-static enum status read_header(struct source *f, struct picture *out, bool *grey16, struct arena *a, struct error *err)
+static enum status read_header(
+	struct source *f, struct picture *out, bool *grey16, struct arena *a, bool looks, struct error *err)
 {
 	png_read_info(f->png, f->info);
 	png_byte kind = png_get_color_type(f->png, f->info), depth = png_get_bit_depth(f->png, f->info);
@@ -87,7 +91,7 @@ static enum status read_header(struct source *f, struct picture *out, bool *grey
 		1032 * 8 / (depth * png_get_channels(f->png, f->info)) + 1, err);
 
 	*grey16 = kind == PNG_COLOR_TYPE_GRAY && depth == 16;
-	if (s || *grey16)
+	if (s || *grey16 || looks)
 		return s;
 	png_set_strip_16(f->png);
 	png_set_strip_alpha(f->png);
@@ -104,7 +108,7 @@ static enum status read_header(struct source *f, struct picture *out, bool *grey
 // `enough` is what a row that does not compress needs, and what libpng takes at once.
 static void read_rows(struct source *f, int height, int passes)
 {
-	const size_t row = png_get_rowbytes(f->png, f->info), enough = row + row / 4 + (8 << 10);
+	const size_t row = png_get_rowbytes(f->png, f->info), enough = row + row / 4 + AT_ONCE;
 
 	for (int i = 1; i < passes; i++)
 		png_read_rows(f->png, f->rows, NULL, (png_uint_32)height);
@@ -112,6 +116,26 @@ static void read_rows(struct source *f, int height, int passes)
 	f->left = enough;
 	png_read_rows(f->png, f->rows + height - 1, NULL, 1);
 	f->left = SIZE_MAX;
+}
+
+// All rows as they lie in the file, one over the other: whether all are there, before memory is taken for a large picture.
+static void skip_rows(struct source *f, struct arena *a)
+{
+	enum { PASSES = 7 };
+	const png_uint_32 height = png_get_image_height(f->png, f->info);
+	const bool interlaced = png_get_interlace_type(f->png, f->info) == PNG_INTERLACE_ADAM7;
+
+	png_read_update_info(f->png, f->info);
+	const size_t nbytes = png_get_rowbytes(f->png, f->info);
+	png_bytep row = arena_alloc(a, nbytes);
+	for (int pass = 0; pass < (interlaced ? PASSES : 1); pass++) {
+		const png_uint_32 rows = interlaced ? PNG_PASS_ROWS(height, pass) : height;
+		for (png_uint_32 y = 0; y < rows; y++) {
+			if (y + 1 == rows && pass == (interlaced ? PASSES - 1 : 0))
+				f->left = nbytes + nbytes / 4 + AT_ONCE;
+			png_read_row(f->png, row, NULL);
+		}
+	}
 }
 
 static enum status read_image(struct source *f, struct picture *out, bool grey16, struct arena *a, struct error *err)
@@ -141,7 +165,8 @@ static int orientation_of(struct source *f)
 	return png_get_eXIf_1(f->png, f->info, &nbytes, &exif) ? exif_orientation(exif, nbytes) : 0;
 }
 
-static enum status decode(struct source *f, struct picture *out, int *orientation, struct arena *a, struct error *err)
+// `looks`: no more than to look at all rows, of a large picture.
+static enum status decode(struct source *f, struct picture *out, int *orientation, struct arena *a, bool looks, struct error *err)
 {
 	bool grey16;
 	enum status s;
@@ -152,22 +177,39 @@ static enum status decode(struct source *f, struct picture *out, int *orientatio
 	png_set_chunk_malloc_max(f->png, CHUNK_MOST);
 	ignore_words(f->png);
 	png_set_read_fn(f->png, f, take);
-	if ((s = read_header(f, out, &grey16, a, err)) || (s = read_image(f, out, grey16, a, err)))
+	if ((s = read_header(f, out, &grey16, a, looks, err)))
+		return s;
+	if (looks) {
+		if ((int64_t)out->width * out->height > DECODE_UNSEEN_MOST)
+			skip_rows(f, a);
+		return STATUS_OK;
+	}
+	if ((s = read_image(f, out, grey16, a, err)))
 		return s;
 	*orientation = orientation_of(f);
 	return STATUS_OK;
 }
 
-enum status decode_png(struct picture *out, int *orientation, struct arena *a, const struct decode_in *in, struct error *err)
+static enum status pass(
+	struct picture *out, int *orientation, struct arena *a, const struct decode_in *in, bool looks, struct error *err)
 {
 	struct source f = { .in = in, .left = SIZE_MAX };
-	enum status s = check_chunks(in, err);
+	enum status s;
 
-	if (s)
-		return s;
 	f.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &f, fail, say_nothing);
 	f.info = f.png ? png_create_info_struct(f.png) : NULL;
-	s = f.info ? decode(&f, out, orientation, a, err) : error_set(err, STATUS_NO_MEMORY, "libpng has no memory");
+	s = f.info ? decode(&f, out, orientation, a, looks, err) : error_set(err, STATUS_NO_MEMORY, "libpng has no memory");
 	png_destroy_read_struct(&f.png, &f.info, NULL);
 	return s;
+}
+
+enum status decode_png(struct picture *out, int *orientation, struct arena *a, const struct decode_in *in, struct error *err)
+{
+	struct arena once = { 0 };
+	enum status s = check_chunks(in, err);
+
+	if (s == STATUS_OK)
+		s = pass(out, orientation, &once, in, true, err);
+	arena_done(&once);
+	return s ? s : pass(out, orientation, a, in, false, err);
 }

@@ -80,6 +80,43 @@ def progressive(name, side, channels, data, before=b""):
 progressive("photo.jpg", (6400, 5600), 1, bytes(6400 * 5600 // 512))
 progressive("early.jpg", (6400, 5600), 1, bytes(100), space + space)
 progressive("progressive.jpg", (13000, 13000), 3, b"", space * 6)
+progressive("cut.jpg", (10000, 10000), 1, bytes(10000 * 10000 // 512 + 2))
+os.truncate("cut.jpg", os.path.getsize("cut.jpg") - 2)
+progressive("half.jpg", (10000, 10000), 1, bytes(10000 * 10000 // 512 - 100))
+
+
+# A line of LZW whose codes are each one longer than the one before, in blocks of 255 bytes.
+def gif(name, width, height, pixels, cut=0):
+    bits, size, following, left, run, value, data = 0, 3, 6, pixels, 0, 0, bytearray()
+
+    def put(code):
+        nonlocal bits, value
+        value |= code << bits
+        bits += size
+        while bits >= 8:
+            data.append(value & 255)
+            value, bits = value >> 8, bits - 8
+
+    put(4)
+    while left > 0:
+        if run and following == 4096:
+            put(4)
+            size, following, run = 3, 6, 0
+        put(following if run else 0)
+        following, run = following + (run > 0), run + 1
+        left -= run
+        size += following == 1 << size and size < 12
+    put(5)
+    data += bytes([value])
+    head = b"GIF89a" + struct.pack("<HH", width, height) + b"\x80\0\0" + bytes(3) + b"\xff" * 3 + b"," + struct.pack("<HHHH", 0, 0, width, height) + b"\0\2"
+    blocks = b"".join(bytes([len(data[i:i + 255])]) + data[i:i + 255] for i in range(0, len(data), 255)) + b"\0;"
+    open(name, "wb").write(head + blocks[:len(blocks) - cut])
+
+
+gif("good.gif", 6000, 6000, 6000 * 6000)
+gif("few.gif", 12000, 12000, 11000 * 12000)
+gif("cut.gif", 12000, 12000, 12000 * 12000, cut=300)
+png("last.png", 10000, 10000, zeros(10000 * 30001 - 40000))
 open("pixels.gif", "wb").write(b"GIF89a" + struct.pack("<HH", 13000, 13000) + b"\x80\0\0" + bytes(3) + b"\xff" * 3 + b"," +
                                struct.pack("<HHHH", 0, 0, 13000, 13000) + b"\0\2\2\x44\1\0;")
 png("good.png", 4, 3, zlib.compress(b"\0" + bytes(12) + (b"\0" + bytes(12)) * 2))
@@ -132,6 +169,12 @@ has err 'markers.jpg: JPEG: the file is truncated$'
 refuses refine.jpg 'JPEG: too many scans for a picture of this size$'
 bounded 0 1 220 "$ASSAY" preprocess vit photo.jpg
 refuses early.jpg 'JPEG: a scan ends early: the file is damaged or truncated$'
+refuses cut.jpg 'JPEG: the file is truncated$'         # what ends early took all of its pixels before it was told
+refuses half.jpg 'JPEG: a scan ends early: the file is damaged or truncated$'
+refuses few.gif 'GIF: the image ends early: the file is damaged or truncated$'
+refuses cut.gif 'GIF: Failed to read from given file$'
+refuses last.png 'PNG: Not enough image data$'
+bounded 0 1 200 "$ASSAY" preprocess vit good.gif
 refuses progressive.jpg 'JPEG: a picture of 13000 x 13000 in several scans .progressive. takes 968 MiB to decode; at most 512 are taken$'
 refuses pixels.gif 'GIF: a picture of 13000 x 13000 in 35 bytes: the file is damaged or truncated$'
 refuses none 'no picture that is read here'
