@@ -20,8 +20,10 @@
 // One pass over a file. One that has seen WIRE_FIELDS_MOST is as bad as one over a broken file.
 struct reading {
 	bool bad;
+	bool many; // nodes
 	uint32_t fields;
 };
+// NODES_MOST: ten times as many as any published graph has; an engine takes a kB for each while it refuses them.
 enum { NODES_MOST = 1 << 19, VALUES_MOST = 1 << 16, NAME_MOST = 1 << 16 };
 
 // The next field; false at the end. A broken one sets r->bad.
@@ -33,6 +35,12 @@ static bool next(struct wire *w, struct wire_field *f, struct reading *r)
 	r->fields += got == WIRE_FIELD ? 1 + (f->skipped < WIRE_FIELDS_MOST ? f->skipped : WIRE_FIELDS_MOST) : 0;
 	r->bad = got == WIRE_DAMAGED || r->fields > WIRE_FIELDS_MOST;
 	return got == WIRE_FIELD && !r->bad;
+}
+
+static enum status unreadable(const struct reading *r, struct error *err)
+{
+	return r->many ? error_set(err, STATUS_BAD_INPUT, "a graph of more than %d nodes; no model has so many", NODES_MOST)
+		       : error_set(err, STATUS_BAD_INPUT, "not a readable ONNX file");
 }
 
 static const char *string(struct arena *a, struct wire w)
@@ -179,7 +187,8 @@ static void read_graph(struct outline *o, struct arena *a, struct wire graph, st
 	while (next(&w, &f, r))
 		if (f.number < 16 && f.kind == 2)
 			count[f.number]++;
-	r->bad = r->bad || count[1] > NODES_MOST || count[11] > VALUES_MOST || count[12] > VALUES_MOST;
+	r->many = !r->bad && count[1] > NODES_MOST;
+	r->bad = r->bad || r->many || count[11] > VALUES_MOST || count[12] > VALUES_MOST;
 	if (r->bad)
 		return;
 	o->nodes = ARENA_ARRAY(a, count[1] + 1, struct outline_node);
@@ -229,7 +238,7 @@ enum status outline_read(struct outline *out, struct arena *a, const void *onnx,
 		read_graph(&o, a, f.bytes, &r);
 	}
 	if (r.bad || !found)
-		return error_set(err, STATUS_BAD_INPUT, "not a readable ONNX file");
+		return unreadable(&r, err);
 	*out = o;
 	return STATUS_OK;
 }
@@ -608,6 +617,7 @@ enum { DTYPE_ONNX_U4 = 21, DTYPE_ONNX_I4 = 22 };
 
 struct weigher {
 	uint64_t of[DTYPE_COUNT];
+	size_t nodes;
 };
 
 // Saturates: a file may claim any shape.
@@ -671,8 +681,10 @@ static void weigh_graph(struct weigher *w, struct wire graph, int depth, struct 
 	while (next(&graph, &f, r)) {
 		if (f.number == 5 && f.kind == 2)
 			weigh_tensor(w, f.bytes, r);
-		if (f.number == 1 && f.kind == 2)
+		if (f.number == 1 && f.kind == 2) {
+			w->nodes++;
 			weigh_node(w, f.bytes, depth, r);
+		}
 	}
 }
 
@@ -713,8 +725,9 @@ enum status outline_weights(struct outline_weights *out, const void *onnx, size_
 			weigh_graph(&weigher, f.bytes, 0, &r);
 		else if (f.number == 14 && f.kind == 2 && out->layers == 0)
 			out->layers = layers_of(f.bytes, &r);
-	if (r.bad)
-		return error_set(err, STATUS_BAD_INPUT, "not a readable ONNX file");
+	r.many = !r.bad && weigher.nodes > NODES_MOST;
+	if (r.bad || r.many)
+		return unreadable(&r, err);
 	for (int t = 0; t < DTYPE_COUNT; t++) {
 		out->nbytes = plus(out->nbytes, weigher.of[t]);
 		if (weigher.of[t] > weigher.of[out->dtype])
