@@ -634,17 +634,21 @@ static bool is_in_time(struct flow *f, size_t nbytes)
 	return clock_thread_ms() - f->begun_ms < PATIENCE_MS + 4e-3 * (double)(nbytes > f->used ? nbytes : f->used);
 }
 
-// pcre2_match, so many places at a time: the clock can be looked at in between.
+// pcre2_match, so many places at a time: the clock can be looked at in between. One at first, for a place may take a tenth of a
+// second, and more only while they are quick.
 static int match(struct flow *f, const struct pattern *p, const char *text, size_t nbytes, size_t from)
 {
-	enum { PLACES = 64 };
+	enum { PLACES = 64, SLOW_MS = 1 };
+	size_t places = 1;
 
 	while (is_in_time(f, nbytes)) {
-		size_t until = nbytes - from > PLACES ? from + PLACES : nbytes;
+		const double begun = clock_ms();
+		size_t until = nbytes - from > places ? from + places : nbytes;
 		pcre2_set_offset_limit(p->limits, until);
 		int n = pcre2_match(p->code, (PCRE2_SPTR)text, nbytes, from, PCRE2_NO_UTF_CHECK, p->data, p->limits);
 		if (n != PCRE2_ERROR_NOMATCH || until == nbytes)
 			return n;
+		places = clock_ms() - begun > SLOW_MS ? 1 : places < PLACES ? 2 * places : PLACES;
 		for (from = until + 1; from < nbytes && (text[from] & 0xC0) == 0x80;)
 			from++;
 	}

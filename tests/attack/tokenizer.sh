@@ -41,6 +41,7 @@ write("sums", model={"type": "Unigram", "unk_id": 0, "vocab": [["[UNK]", 0]] + [
 write("doubles", normalizer=chain([replace({"String": "a"}, "aa")] * 40))
 write("prepends", normalizer=chain([{"type": "Prepend", "prepend": "a" * 30000}] * 200))
 write("backtracks", normalizer=replace({"Regex": "(a+)+$"}, "b"))
+write("ahead", normalizer=replace({"Regex": "(?=a*a*c)a"}, "b"))
 write("chain", normalizer=chain([replace({"Regex": "a.*?b"}, "")] * 10000))
 nested = {"type": "Lowercase"}
 for _ in range(300):
@@ -163,6 +164,8 @@ for each in pieces sums; do
 done
 refuses doubles 'the normalizer makes more than 64 times its length of a text'
 refuses prepends 'the normalizer makes more than 64 times its length of a text'
+bounded 1 2 100 "$ASSAY" tokenize ahead "$(printf "a%.0s" $(seq 20000))" # 64 places at a time took 9 s before the clock was looked at
+has err 'a regular expression takes too long on this text'
 refuses backtracks 'a regular expression takes too long on this text'
 refuses places 'a regular expression takes too long on this text'          # limits of its library begin anew at each place
 refuses matches 'a regular expression takes too long on this text'         # and for each match
