@@ -18,10 +18,10 @@
 // right. Up to 4 such units (root mean square) an NMSE says nothing. Where it is UNLIKE or more, what agrees is only that both
 // are small: that is no verdict.
 //
-// A few huge values decide every figure over a whole output. Where at least a quarter of it is below SMALL of the largest value,
-// those are judged by themselves, too, in float32 (in other arithmetic they are not judged where nothing
-// of them agrees): they may be a hundred times further off (in NMSE) than all are, since what is
-// huge inside of a model is rounded, too.
+// A few huge values decide every figure over a whole output. What is below SMALL of the largest value is judged by itself, too,
+// in float32 (in other arithmetic it is not judged where nothing of it agrees): all values below each power of two, where they are
+// at least a 64th of the output, because values of every size between would hide what is smaller still. They may be a hundred
+// times further off (in NMSE) than all are, since what is huge inside of a model is rounded, too.
 //
 // So do a few offsets that many values share. What the values of a group differ by, about its mean, is judged by itself as what
 // is small is (stats/groups.h): all values are one group where their mean is far beyond what they differ by; 24 values of 100
@@ -40,12 +40,11 @@
 
 #define MASKED_AT_MOST (-9000.0)
 #define SMALL 0x1p-10
-#define SMALL_LEAST 0.25         // of the compared elements
+#define SMALL_LEAST 0x1p-6       // of the compared elements: below a power of two, or in groups
 #define SMALL_NMSE 100           // times the NMSE of the bound
 #define UNLIKE 0.1               // NMSE of outputs of which nothing agrees; unrelated ones have 1 or more
 #define OFFSET_ROUNDING 16       // units of `rounding` of the largest value: sums of values that share an offset
 #define GROUP_LEAST 8            // values of a group; of outputs of fewer than 16: 2
-#define GROUPED_LEAST 0x1p-6     // of the compared elements: in groups
 #define GROUPED_SAMPLE (1 << 20) // elements of an output that are looked at for groups, at most
 #define CLEAR 0.5                // of a row's largest value above the row's mean: by so much less another class is no near miss
 
@@ -315,6 +314,20 @@ static struct classes classes_of(
 	return out;
 }
 
+// Values of the reference from one power of two to the next.
+enum { BANDS = 256, BAND_OF_1 = 128 };
+struct band {
+	size_t count;
+	double error2, reference2;
+};
+
+static size_t band_of(double r)
+{
+	const int e = fabs(r) > 0 ? ilogb(r) + BAND_OF_1 : 0;
+
+	return e < 0 ? 0 : e < BANDS ? (size_t)e : BANDS - 1;
+}
+
 struct sums {
 	double error2, reference2, output2, dot;
 	size_t unmasked, first_unmasked;     // places that the reference masks and the output does not
@@ -322,8 +335,7 @@ struct sums {
 	size_t not_finite, first_not_finite; // where that is not excused
 	size_t output_not_finite;            // of them: the output is
 	size_t both_not_finite;              // of them: the reference has the same value
-	size_t small;                        // of `numbers`: below SMALL of the reference's largest value
-	double small_error2, small_reference2;
+	struct band bands[BANDS];            // of `numbers`
 	struct groups_value *sample; // [sampled, at most room] compared values of the reference and their errors
 	size_t sampled, room;
 };
@@ -400,11 +412,10 @@ static void add_up(const struct tensor *output, const struct tensor *reference, 
 		// Relative error says nothing near zero: below a hundredth of the largest value it is left out.
 		if (fabs(r) > 0.01 * out->reference_absmax && error / fabs(r) > out->max_rel_error)
 			out->max_rel_error = error / fabs(r);
-		if (fabs(r) < SMALL * out->reference_absmax) {
-			sum->small++;
-			sum->small_error2 += error * error;
-			sum->small_reference2 += r * r;
-		}
+		struct band *band = &sum->bands[band_of(r)];
+		band->count++;
+		band->error2 += error * error;
+		band->reference2 += r * r;
 		if (sum->sampled < sum->room && is_in_sample(i, count))
 			sum->sample[sum->sampled++] = (struct groups_value){ r, x - r };
 		sum->error2 += error * error;
@@ -521,32 +532,48 @@ static double unlike(const struct bound *bound)
 	return fmin(1, fmax(UNLIKE, SMALL_NMSE * bound->nmse));
 }
 
-// What is small beside the largest values, and right or wrong for itself; NULL where it is right. Below float32's rounding of the
-// largest value it can be neither; nor in arithmetic that rounds more.
-static const char *beyond_bound_of_small(const struct bound *bound, const struct sums *sum, struct arena *a, struct check *out)
+// All values below `top`, right or wrong for themselves; NULL where they are right. Below float32's rounding of the largest value
+// they can be neither; nor in arithmetic that rounds more.
+static const char *beyond_bound_below(const struct bound *bound, const struct sums *sum, const struct band *below, double top,
+	struct arena *a, struct check *out)
 {
-	const double allowed = SMALL_NMSE * bound->nmse;
+	const double allowed = SMALL_NMSE * bound->nmse, n = (double)below->count;
+	const double rms = sqrt(below->error2 / n), size = sqrt(below->reference2 / n);
+	const double nmse = size > 0 ? rms * rms / (size * size) : INFINITY;
 
-	if ((double)sum->small < SMALL_LEAST * (double)sum->numbers || !sum->small)
-		return NULL;
-	double rms = sqrt(sum->small_error2 / (double)sum->small), size = sqrt(sum->small_reference2 / (double)sum->small);
-	double nmse = size > 0 ? rms * rms / (size * size) : INFINITY;
-
-	if (fmax(size, rms) <= SMALL || nmse <= allowed)
+	if (n < SMALL_LEAST * (double)sum->numbers || fmax(size, rms) <= SMALL || nmse <= allowed)
 		return NULL;
 	if (!is_exact(bound) || rms <= bound->rounding * out->reference_absmax) {
 		if (nmse >= unlike(bound))
 			out->not_judged = arena_printf(a, "beside values of %.3g, %zu of its %zu values are below %s rounding",
-				out->reference_absmax, sum->small, sum->numbers,
+				out->reference_absmax, below->count, sum->numbers,
 				is_exact(bound) ? "float32's" : "its arithmetic's");
 		return NULL;
 	}
 	out->decided_by = "NMSE of small values";
 	out->of_bound = sqrt(nmse / allowed);
 	return arena_printf(a,
-		"%s: %zu of %zu values are below %g of the largest, %.3g: their normalised mean squared error is %.3g; allowed "
+		"%s: %zu of %zu values are %s%.3g, the largest is %.3g: their normalised mean squared error is %.3g; allowed "
 		"%.2g (root mean square error %.3g)",
-		out->name, sum->small, sum->numbers, SMALL, out->reference_absmax, nmse, allowed, rms);
+		out->name, below->count, sum->numbers, size > 0 ? "below " : "", size > 0 ? top : 0, out->reference_absmax, nmse,
+		allowed, rms);
+}
+
+// What is small beside the largest values.
+static const char *beyond_bound_of_small(const struct bound *bound, const struct sums *sum, struct arena *a, struct check *out)
+{
+	struct band below = { 0 };
+	const char *cause = NULL;
+
+	for (int i = 0; i < BANDS && !cause && ldexp(1, i - BAND_OF_1) < SMALL * out->reference_absmax; i++) {
+		below.count += sum->bands[i].count;
+		below.error2 += sum->bands[i].error2;
+		below.reference2 += sum->bands[i].reference2;
+		if (sum->bands[i].count > 0)
+			cause = beyond_bound_below(bound, sum, &below, ldexp(1, i + 1 - BAND_OF_1), a, out);
+	}
+	out->not_judged = cause ? NULL : out->not_judged;
+	return cause;
 }
 
 // Whether the groups at one distance are judged, and wrong; NULL: they are not.
@@ -560,14 +587,14 @@ static const char *beyond_bound_at(
 	const double nmse = spread > 0 ? rms * rms / (spread * spread) : INFINITY, largest = g.largest / fmax(1, values);
 	const bool is_all = g.groups == 1 && g.values == sum->sampled;
 
-	if (values < GROUPED_LEAST * n || rms <= bound->rounding || nmse <= allowed)
+	if (values < SMALL_LEAST * n || rms <= bound->rounding || nmse <= allowed)
 		return NULL;
 	if (!is_all && spread > SMALL * out->reference_absmax) // the bound of the whole sees it
 		return NULL;
 	if (!is_exact(bound) || rms <= OFFSET_ROUNDING * bound->rounding * out->reference_absmax) {
 		const bool is_one_value = !is_all && spread <= bound->rounding * largest;
 
-		if (nmse >= unlike(bound) && !is_one_value && values >= SMALL_LEAST * n)
+		if (nmse >= unlike(bound) && !is_one_value)
 			out->not_judged = arena_printf(a,
 				"%.0f %% of its values differ by %.3g (root mean square) beside values of %.3g, which "
 				"the rounding of such values hides",

@@ -294,7 +294,7 @@ static void huge_values_hide_no_others(void **state)
 	c = judge(&a, x, r, 1, (int64_t[]){ COUNT });
 	assert_false(c.right);
 	assert_string_equal(c.decided_by, "NMSE of small values");
-	assert_non_null(strstr(c.cause, "63 of 64 values are below 0.000976562 of the largest, 5e+04"));
+	assert_non_null(strstr(c.cause, "63 of 64 values are below 4, the largest is 5e+04"));
 	for (int i = 0; i < COUNT; i++)
 		x[i] = -r[i];
 	r[7] = x[7] = 1e8f; // the units in its last place are 8
@@ -381,7 +381,7 @@ static void groups_are_judged_by_themselves(void **state)
 	}
 	c = judge(&a, x, r, 1, (int64_t[]){ COUNT });
 	assert_false(c.right);
-	assert_string_equal(c.decided_by, "NMSE in groups");
+	assert_string_equal(c.decided_by, "NMSE of small values");
 	for (int i = 0; i < COUNT; i++) { // a few values, each many times, and rounding
 		r[i] = 640.0f / (float)(1 + i % 5);
 		x[i] = r[i] * (1 + (i % 3 ? 0x1p-23f : 0));
@@ -394,6 +394,43 @@ static void groups_are_judged_by_themselves(void **state)
 	}
 	c = judge(&a, x, r, 1, (int64_t[]){ 4 });
 	assert_false(c.right);
+	arena_done(&a);
+}
+
+// A few values of 1e7 and the others about 1, and values of each size between, so that nothing lies far from anything.
+static void values_between_hide_nothing(void **state)
+{
+	enum { COUNT = 256, BETWEEN = 32 };
+	float r[COUNT], sign[COUNT], zero[COUNT], y[COUNT];
+	struct arena a = { 0 };
+	struct check c;
+
+	(void)state;
+	for (int k = 0; k < 2; k++) { // beside 1e7 rounding may hide what is 1, beside 1e6 it hides nothing
+		for (int i = 0; i < COUNT; i++) {
+			const float size = i <= BETWEEN ? powf(10, (k ? 6 : 7) * (float)i / BETWEEN) : 0.5f + (float)(i * 37 % 97) / 97;
+
+			r[i] = i % 3 ? size : -size;
+			sign[i] = i <= BETWEEN ? r[i] : -r[i];
+			zero[i] = i <= BETWEEN ? r[i] : 0;
+			y[i] = r[i] * (1 + (i % 5 ? 0x1p-23f : 0));
+		}
+		c = judge(&a, sign, r, 1, (int64_t[]){ COUNT });
+		assert_true(k ? !c.right : c.not_judged != NULL);
+		c = judge(&a, zero, r, 1, (int64_t[]){ COUNT });
+		assert_true(k ? !c.right : c.not_judged != NULL);
+		c = judge(&a, r, zero, 1, (int64_t[]){ COUNT });
+		assert_true(k ? !c.right : c.not_judged != NULL);
+		c = judge(&a, y, r, 1, (int64_t[]){ COUNT });
+		assert_true(c.right && !c.not_judged);
+	}
+	for (int i = 0; i < COUNT; i++) { // all of it between 1 and 1e7, and a quarter of it false
+		r[i] = powf(10, 7 * (float)(i * 37 % COUNT) / COUNT);
+		sign[i] = r[i] < 50 ? -r[i] : r[i];
+	}
+	c = judge(&a, sign, r, 1, (int64_t[]){ COUNT });
+	assert_false(c.right);
+	assert_string_equal(c.decided_by, "NMSE of small values");
 	arena_done(&a);
 }
 
@@ -644,6 +681,7 @@ int main(void)
 		cmocka_unit_test(huge_values_hide_no_others),
 		cmocka_unit_test(what_says_nothing_is_not_right),
 		cmocka_unit_test(groups_are_judged_by_themselves),
+		cmocka_unit_test(values_between_hide_nothing),
 		cmocka_unit_test(the_nearest_bound_is_told),
 		cmocka_unit_test(shapes_must_agree),
 		cmocka_unit_test(a_short_tensor_is_not_read),
