@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 
 static const double gib = 1073741824.0;
@@ -86,6 +87,25 @@ bool member_is_same(const struct member *m, const void *x, const void *y)
 		break;
 	}
 	return flag_at(m, x) == flag_at(m, y);
+}
+
+uint64_t member_hash(const struct member *m, const void *of)
+{
+	const double real = m->kind == MEMBER_REAL ? real_at(m, of) + 0.0 : 0; // -0 is 0
+	const int64_t integer = m->kind == MEMBER_INTEGER || m->kind == MEMBER_GIB ? integer_at(m, of) : 0;
+
+	switch (m->kind) {
+	case MEMBER_TEXT:
+		return text_at(m, of) != NULL ? fnv1a64(text_at(m, of), strlen(text_at(m, of))) : 0;
+	case MEMBER_INTEGER:
+	case MEMBER_GIB:
+		return fnv1a64(&integer, sizeof integer);
+	case MEMBER_REAL:
+		return fnv1a64(&real, sizeof real);
+	case MEMBER_FLAG:
+		break;
+	}
+	return flag_at(m, of);
 }
 
 const char *member_word(const struct member *m, struct arena *a, const void *of)

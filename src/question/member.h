@@ -38,6 +38,8 @@ struct member {
 // `of` is the struct that the table is about, everywhere below. Zero, NULL, "" and the standard word are the default.
 bool member_is_default(const struct member *m, const void *of);
 bool member_is_same(const struct member *m, const void *x, const void *y);
+// Equal for what is the same.
+uint64_t member_hash(const struct member *m, const void *of);
 // What its option would be given: "8", "int8-dynamic", "0.5"; "" for a flag that is set; NULL: the default. In `a` or of `of`.
 const char *member_word(const struct member *m, struct arena *a, const void *of);
 // The other way. A flag takes NULL or "" for yes. BAD_INPUT, in the words of the command line: "--batch wants a whole number from

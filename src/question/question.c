@@ -42,6 +42,18 @@ bool question_agrees(const struct question *x, const struct question *y, enum qu
 	return true;
 }
 
+uint64_t question_digest(const struct question *q, enum question_place place)
+{
+	uint64_t hash = 0;
+
+	for (size_t i = 0; i < QUESTION_COUNT; i++) {
+		const uint64_t next[] = { hash, ways[i].place == place ? member_hash(&question_members[i], q) : 0 };
+		if (ways[i].place == place)
+			hash = fnv1a64(next, sizeof next);
+	}
+	return hash;
+}
+
 bool question_tells(enum question_at at)
 {
 	const enum question_place p = ways[at].place;

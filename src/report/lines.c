@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "question/standing.h"
 #include "onnx/precision.h"
 #include "report/gather.h"
@@ -26,6 +27,11 @@ static void count_cell(struct report_counts *n, const struct report_cell *c)
 const char *report_computed_in(const struct row *r)
 {
 	return text_is(r->compute_dtype, "none") ? NULL : r->compute_dtype;
+}
+
+static uint64_t text_key(const char *text)
+{
+	return text != NULL ? fnv1a64(text, strlen(text)) : 0;
 }
 
 static bool same_graph_and_options(const struct store_question *x, const struct store_question *y)
@@ -71,13 +77,24 @@ const char *report_asked_beside(struct arena *a, const struct store_question *q)
 	return out;
 }
 
+// Of what fits_line wants to be equal: every question is held against every line.
+static uint64_t key_of(const struct report_cell *c)
+{
+	const struct row *r = &c->row;
+	const uint64_t parts[] = { text_key(r->model), text_key(c->machine), text_key(r->source), (uint64_t)r->layers,
+		(uint64_t)r->new_tokens, text_key(c->question.own_options), question_digest(&c->asked, QUESTION_ROW),
+		question_digest(&c->asked, QUESTION_TUNED), question_digest(&c->asked, QUESTION_JUDGED),
+		question_digest(&c->question.cell.question, QUESTION_ASKED) };
+
+	return fnv1a64(parts, sizeof parts);
+}
+
 // What a cell computed in is an answer and no part of the question: the cell says it where it is not what its line says.
 static bool fits_line(const struct report_line *l, const struct report_cell *c)
 {
 	const struct row *r = &c->row;
 	int64_t sequence = row_question_sequence(r);
 
-	// Numbers first: every question is held against every line.
 	return (l->batch == r->batch || l->batch == ROW_NONE || r->batch == ROW_NONE) &&
 		(l->sequence == sequence || l->sequence == ROW_NONE || sequence == ROW_NONE) && l->layers == r->layers &&
 		l->new_tokens == r->new_tokens && text_is(l->model, r->model) && text_is(l->machine, c->machine) &&
@@ -91,6 +108,7 @@ static void add_to_line(struct report_line *l, const struct report_cell *c)
 
 	l->question = &c->question;
 	l->model = r->model;
+	l->model_key = text_key(r->model);
 	l->name = report_model_name(r->model);
 	l->machine = c->machine;
 	l->layers = r->layers;
@@ -111,9 +129,11 @@ static void add_to_line(struct report_line *l, const struct report_cell *c)
 
 bool report_same_model(const struct report_line *x, const struct report_line *y)
 {
+	if (x->model_key != y->model_key || !text_is(x->model, y->model))
+		return false;
 	bool made_alike = x->layers == y->layers && x->is_fitted == y->is_fitted && text_is(x->weights, y->weights);
 
-	return text_is(x->model, y->model) && (!made_alike || text_agree(x->model_sha256, y->model_sha256));
+	return !made_alike || text_agree(x->model_sha256, y->model_sha256);
 }
 
 const char *report_files_words(struct arena *a, const struct summary *s, const struct report_line *l)
@@ -282,14 +302,17 @@ void summary_place_cells(struct summary *out, struct arena *a)
 	}
 	for (size_t i = 0; i < out->cell_count; i++) {
 		struct report_cell *c = &out->cells[i];
+		const uint64_t key = key_of(c);
 		// Two answers of one line and column differ in something that has no place in a line: each has its own.
 		while (c->line < out->line_count &&
-			(!fits_line(&out->lines[c->line], c) || out->lines[c->line].cell[c->column] != 0))
+			(out->lines[c->line].key != key || !fits_line(&out->lines[c->line], c) ||
+				out->lines[c->line].cell[c->column] != 0))
 			c->line++;
 		struct report_line *l = &out->lines[c->line];
 		if (c->line == out->line_count) {
 			out->line_count++;
 			l->batch = l->sequence = l->new_tokens = ROW_NONE;
+			l->key = key;
 			l->cell = ARENA_ARRAY(a, out->column_count, size_t);
 		}
 		add_to_line(l, c);

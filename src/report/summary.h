@@ -88,6 +88,7 @@ struct report_partial {
 
 // A model in one variant: what must be equal for two latencies to be compared.
 struct report_line {
+	uint64_t key, model_key;  // hashes: of what all its cells have alike, of model
 	const char *model, *name; // as asked; as shown
 	const char *model_type, *architecture;
 	const char *machine;

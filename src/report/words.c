@@ -56,13 +56,18 @@ void report_add_once(const char **list, size_t *count, const char *item)
 
 const char *report_join(struct arena *a, const char *const *items, size_t count, const char *last)
 {
-	const char *out = "";
+	struct text out = { 0 };
 
-	for (size_t i = 0; i < count; i++)
-		out = i == 0                              ? items[0]
-			: i + 1 == count && *last != '\0' ? arena_printf(a, "%s %s %s", out, last, items[i])
-							  : arena_printf(a, "%s, %s", out, items[i]);
-	return out;
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0 && i + 1 == count && *last != '\0')
+			text_addf(&out, " %s ", last);
+		else if (i > 0)
+			text_add(&out, ", ");
+		text_add(&out, items[i]);
+	}
+	const char *joined = arena_strdup(a, text_get(&out));
+	text_done(&out);
+	return joined;
 }
 
 double report_peak_mib(const struct row *r)

@@ -103,6 +103,10 @@ forge side "UPDATE run SET pid = 4; INSERT INTO cell SELECT c.* REPLACE (i AS id
 bounded 1 60 300 "$ASSAY" import side.duckdb --db new.duckdb
 has err 'side.duckdb: its texts take more than 128MiB in rows that stand side by side'
 rm side.duckdb
+# Names of 4 KB in one list: each was joined to a copy of all before, 23 GB of 5000.
+forge names "UPDATE run SET pid = 5; INSERT INTO cell SELECT c.* REPLACE (i AS id, repeat('n', 3900) || i AS model) FROM cell c, range(2, 802) r(i)"
+bounded 0 10 400 "$ASSAY" report --format md -o names.md --db names.duckdb
+rm names.duckdb
 # Lines without end: of names of columns, which took 300 MB, and of nothing, which took 22 s.
 "$ASSAY" export --format csv -o lines --db "$base" >/dev/null || fail "no export"
 seq -s, 2000000 >lines/cell.csv
