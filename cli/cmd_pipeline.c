@@ -376,8 +376,8 @@ static int check_asked(const struct asked *q, struct arena *a)
 				   "those of points and boxes");
 	if (q->task && !pipeline_task_known(q->task)) {
 		nearest = text_nearest(q->task, pipeline_task_name, NULL);
-		return cli_bad_use("the task %s is not supported yet%s%s%s", q->task, nearest ? "; did you mean " : "",
-			nearest ? nearest : "", nearest ? "?" : "");
+		return cli_bad_use("the task %s is not supported yet%s%s%s", q->task, nearest ? "; did you mean " : "; ",
+			nearest ? nearest : "`assay pipeline --help` lists them", nearest ? "?" : "");
 	}
 	return q->output && check_output(q->output, a, &err) ? cli_error(&err) : -1;
 }

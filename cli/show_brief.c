@@ -7,13 +7,26 @@
 #include "base/text.h"
 #include "base/visible.h"
 #include "emit.h"
+#include "platform/platform.h"
 #include "question/standing.h"
 #include "show.h"
 
 enum { LINES = 4, LINE_WIDTH = 110, INDENT = 11 };
 
+// By which engine, where it is not the platform's first, which is taken where it is here, and the label does not name its device.
+static const char *engine_words(struct arena *a, const char *label, const struct row *r)
+{
+	const struct platform *p = r->requested != NULL ? platform_find(r->requested) : NULL;
+
+	if (p == NULL || r->engine == NULL || text_is(r->engine, p->routes[0].engine) || text_is(r->engine, "null") ||
+		(r->actual && !text_is(r->actual, r->requested)) || strchr(label, ':') != NULL)
+		return "";
+	return arena_printf(a, " (by %s)", r->device != NULL ? r->device : r->engine);
+}
+
 const char *show_title(struct arena *a, const char *label, const struct row *r)
 {
+	label = arena_printf(a, "%s%s", label, engine_words(a, label, r));
 	const char *emulated = r->emulated == 1 && !strstr(label, "(EMULATED)") ? " (EMULATED)" : "";
 
 	return r->actual && !text_is(r->actual, r->requested) ? arena_printf(a, "%s%s (ran on %s)", label, emulated, r->actual)
@@ -37,6 +50,8 @@ static void add_judgement(struct text *t, struct arena *a, const struct cell_res
 		text_addf(t, "%s with %s", result->verdict == VERDICT_RIGHT ? "agrees" : "does not agree", r->reference);
 	else
 		text_add(t, verdict_sentence(result->verdict));
+	if (is_judged && r->not_judged)
+		text_addf(t, ", not judged: %s", r->not_judged);
 	if (!isnan(r->top1_agreement) && !r->graph_verdict) // else among the loss
 		text_addf(t, ", top-1 agrees in %.4g %%", 100 * r->top1_agreement);
 	if (r->nodes_elsewhere != ROW_NONE && r->nodes_elsewhere > 0)

@@ -328,7 +328,7 @@ const char *report_headline(const struct summary *s, struct arena *a)
 		s->model_words[n[REPORT_MODEL_RUNS] > 0 || asked > 1 ? REPORT_MODEL_RUNS : REPORT_MODEL_IN_PART]);
 	if (n[REPORT_MODEL_IN_PART] > 0 && asked > 1)
 		out = arena_printf(
-			a, "%s, of %zu a part (%s)", out, n[REPORT_MODEL_IN_PART], s->model_words[REPORT_MODEL_IN_PART]);
+			a, "%s, %zu only in part (%s)", out, n[REPORT_MODEL_IN_PART], s->model_words[REPORT_MODEL_IN_PART]);
 	if (n[REPORT_MODEL_NOT_VALID] > 0 && asked > 1)
 		out = arena_printf(a, "%s, %zu only in a scenario that is NOT VALID", out, n[REPORT_MODEL_NOT_VALID]);
 	if (n[REPORT_MODEL_UNJUDGED] > 0 && asked > 1)
