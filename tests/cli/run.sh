@@ -106,6 +106,16 @@ for platform in cpu openvino; do
 	json 'd[0]["batch"] == 2 and d[0]["sequence"] == 7 and d[0]["padding"] == 0 and "static" in d[0]["form"]'
 done
 
+# A library that cannot be used: where a browser answers in its place the first line says so.
+unset ASSAY_BROWSER_PATH
+mkdir "$work/text"
+echo "no library" >"$work/text/libonnxruntime.so"
+if has_device cpu:chromium; then
+	ASSAY_ENGINE_PATH=$work/text code 0 "$ASSAY" run "$work/bert" --on cpu $quick
+	has out ' on cpu \(by chromium\): '
+fi
+export ASSAY_BROWSER_PATH=none
+
 # Synthetic weights: made once, kept in the cache, named in the row.
 code 0 "$ASSAY" run "$case" --synthetic --layers 1 --on null $quick --json
 json 'd[0]["weights"] == "synthetic" and d[0]["shortened"] is True and d[0]["layers"] == 1'
