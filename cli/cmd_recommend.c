@@ -102,12 +102,12 @@ static json_t *choice_json(const struct recommend_choice *c)
 {
 	const struct row *r = &c->cell->row;
 
-	return json_pack("{s:b, s:s, s:s, s:s?, s:o, s:o, s:I, s:b, s:f, s:s?, s:s?, s:s?, s:s, s:o}", "predicted", 0, "use", c->use,
-		"platform", c->cell->platform, "precision", r->precision, "threads",
+	return json_pack("{s:b, s:s, s:s, s:s?, s:o, s:o, s:I, s:b, s:f, s:s?, s:s?, s:s?, s:s, s:o}", "predicted", 0, "use",
+		c->use, "platform", c->cell->platform, "precision", r->precision, "threads",
 		r->threads == ROW_NONE ? json_null() : json_integer(r->threads), "batch",
-		r->batch == ROW_NONE ? json_null() : json_integer(r->batch), "row", (json_int_t)r->row, "imported", (int)c->cell->is_imported, "figure", c->figure,
-		"words", c->words, "against_cpu", c->claim, "warning", c->warning, "command", c->command, "options",
-		r->options ? json_parse(r->options) : json_null());
+		r->batch == ROW_NONE ? json_null() : json_integer(r->batch), "row", (json_int_t)r->row, "imported",
+		(int)c->cell->is_imported, "figure", c->figure, "words", c->words, "against_cpu", c->claim, "warning", c->warning,
+		"command", c->command, "options", r->options ? json_parse(r->options) : json_null());
 }
 
 static json_t *proof_json(const struct forecast_proof *p)

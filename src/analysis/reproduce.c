@@ -59,7 +59,9 @@ static enum status refuse_together(struct store *s, struct arena *a, const struc
 
 	if (st != STATUS_OK)
 		return st;
-	return error_set(err, STATUS_BAD_INPUT, "row %lld was measured together with %s, and alone it would be another question; its run was begun as (the database's "
+	return error_set(err, STATUS_BAD_INPUT,
+		"row %lld was measured together with %s, and alone it would be another question; its run was begun as (the "
+		"database's "
 		"word, without quotes): %s",
 		(long long)r->row.row, r->question.cell.together, command ? command : "assay run MODEL... --together");
 }

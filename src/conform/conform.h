@@ -11,11 +11,11 @@
 
 struct conform_case {
 	const char *name, *folder, *model_type;
-	const char *class_name; // of transformers; NULL where it is not known
-	const char *op;         // of one of ONNX's tests: the operator that it is about; NULL: of a model
-	enum verdict verdict;   // right, wrong, or why it did not run
-	bool passed;            // right
-	const char *reason;     // NULL when passed
+	const char *class_name;     // of transformers; NULL where it is not known
+	const char *op;             // of one of ONNX's tests: the operator that it is about; NULL: of a model
+	enum verdict verdict;       // right, wrong, or why it did not run
+	bool passed;                // right
+	const char *reason;         // NULL when passed
 	double max_abs_error, nmse; // the worst output's; NaN when it did not run
 	int64_t elsewhere;          // nodes that were not on the platform; -1: not known
 	const char *placement;      // in words; NULL: not known
@@ -81,7 +81,7 @@ enum status conform_nodes(struct conform_case **out, size_t *count, struct arena
 // version, platform and type, and kept in the cache.
 struct conform_type {
 	const char *model_type;
-	struct conform_case *cases; // sorted by name
+	struct conform_case *cases;       // sorted by name
 	size_t count, passed, unanswered; // unanswered: memory, time, a process that died or a disk was in the way
 };
 // Every model type of the table, in its order. What the cache does not know is run, in one child: `begin` is called with how many

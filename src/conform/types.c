@@ -109,8 +109,8 @@ static void write_result(
 		const struct conform_case *c = &type->cases[i];
 
 		json_array_append_new(cases,
-			json_pack("{s:s, s:s, s:s?, s:o, s:o}", "name", c->name, "verdict", verdict_word(c->verdict), "reason", c->reason,
-				"max_abs_error", real_or_null(c->max_abs_error), "nmse", real_or_null(c->nmse)));
+			json_pack("{s:s, s:s, s:s?, s:o, s:o}", "name", c->name, "verdict", verdict_word(c->verdict), "reason",
+				c->reason, "max_abs_error", real_or_null(c->max_abs_error), "nmse", real_or_null(c->nmse)));
 	}
 	json = json_pack("{s:s, s:s?, s:s, s:s, s:o}", "model_type", type->model_type, "engine_version", engine->version,
 		"library", engine->library, "library_identity", file_identity(a, engine->library), "cases", cases);
@@ -230,6 +230,7 @@ const char *conform_of_type(const char *model_type, const struct target *t, stru
 	type.cases = shipped_cases_in(a, folder, model_type, &type.count);
 	if (!type.count || settle(&type, 1, &plain, NULL, NULL, NULL, a, NULL))
 		return NULL;
-	return type.unanswered == 0 ? arena_printf(a, "%zu/%zu", type.passed, type.count)
-				    : arena_printf(a, "%zu/%zu (%zu without an answer)", type.passed, type.count, type.unanswered);
+	return type.unanswered == 0
+		? arena_printf(a, "%zu/%zu", type.passed, type.count)
+		: arena_printf(a, "%zu/%zu (%zu without an answer)", type.passed, type.count, type.unanswered);
 }

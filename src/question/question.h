@@ -210,7 +210,7 @@ bool question_tells(enum question_at at); // a column of the row that tells ques
 // Do two questions agree in every member of `place`?
 bool question_agrees(const struct question *x, const struct question *y, enum question_place place);
 uint64_t question_digest(const struct question *q, enum question_place place); // equal where they agree
-bool question_same(const struct question *x, const struct question *y); // in every column that tells questions apart
+bool question_same(const struct question *x, const struct question *y);        // in every column that tells questions apart
 // Is every member of `place` the default?
 bool question_is_usual(const struct question *q, enum question_place place);
 // The members of place ROW that are not the default, in their words: "image size 64, server at 20 queries/s"; "": none.

@@ -19,9 +19,9 @@
 // are small: that is no verdict.
 //
 // A few huge values decide every figure over a whole output. What is below SMALL of the largest value is judged by itself, too,
-// in float32 (in other arithmetic it is not judged where nothing of it agrees): all values below each power of two, where they are
-// at least a 64th of the output, because values of every size between would hide what is smaller still. They may be a hundred
-// times further off (in NMSE) than all are, since what is huge inside of a model is rounded, too.
+// in float32 (in other arithmetic it is not judged where nothing of it agrees): all values below each power of two, where they
+// are at least a 64th of the output, because values of every size between would hide what is smaller still. They may be a
+// hundred times further off (in NMSE) than all are, since what is huge inside of a model is rounded, too.
 //
 // So do a few offsets that many values share. What the values of a group differ by, about its mean, is judged by itself as what
 // is small is (stats/groups.h): all values are one group where their mean is far beyond what they differ by; 24 values of 100
@@ -336,7 +336,7 @@ struct sums {
 	size_t output_not_finite;            // of them: the output is
 	size_t both_not_finite;              // of them: the reference has the same value
 	struct band bands[BANDS];            // of `numbers`
-	struct groups_value *sample; // [sampled, at most room] compared values of the reference and their errors
+	struct groups_value *sample;         // [sampled, at most room] compared values of the reference and their errors
 	size_t sampled, room;
 };
 

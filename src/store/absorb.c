@@ -271,8 +271,8 @@ static bool is_plain(const char *type)
 	return true;
 }
 
-static enum status count_texts_of(
-	struct db *d, struct arena *a, const char *table, const char *from, const struct room *room, int64_t *sum, struct error *err)
+static enum status count_texts_of(struct db *d, struct arena *a, const char *table, const char *from, const struct room *room,
+	int64_t *sum, struct error *err)
 {
 	const int64_t most = room->rows * BYTES_A_ROW, by_size = TEXT_A_FILE + TEXT_A_BYTE * room->nbytes;
 
@@ -399,8 +399,7 @@ static enum status name_source(struct db *d, const char *table, const struct sou
 	return exec(d, &sql, err);
 }
 
-static enum status name_sources(
-	struct db *d, struct arena *a, struct source *sources, const struct room *room, struct error *err)
+static enum status name_sources(struct db *d, struct arena *a, struct source *sources, const struct room *room, struct error *err)
 {
 	enum status status = STATUS_OK;
 
@@ -415,8 +414,7 @@ static enum status name_sources(
 }
 
 // The same of one file that holds the rows of all tables.
-static enum status name_parts_of(
-	struct db *d, struct arena *a, const char *file, const struct room *room, struct error *err)
+static enum status name_parts_of(struct db *d, struct arena *a, const char *file, const struct room *room, struct error *err)
 {
 	struct counted whole = { "the file", NULL };
 	struct text sql = { 0 };
@@ -548,7 +546,8 @@ static enum status check_verdicts(struct db *d, struct arena *a, struct error *e
 {
 	struct table t;
 	enum status status = db_query(d, a,
-		"SELECT m.cell AS cell, m.verdict AS measured, e.verdict AS said FROM source_measurement m JOIN source_event e ON "
+		"SELECT m.cell AS cell, m.verdict AS measured, e.verdict AS said FROM source_measurement m JOIN source_event e "
+		"ON "
 		"e.id = m.event WHERE m.verdict IS DISTINCT FROM e.verdict LIMIT 1",
 		NULL, 0, &t, err);
 

@@ -242,7 +242,8 @@ static enum status count_texts(struct db *d, struct arena *a, const char *table,
 	*nbytes = t.row_count > 0 ? table_integer(&t, 0, "n") : 0;
 	if (status == STATUS_NO_MEMORY && !db_watch_is_cramped(d->watch))
 		return error_set(err, STATUS_BAD_INPUT,
-			"the texts of its table %s take more than %d MiB in rows that stand side by side; assay's are far shorter",
+			"the texts of its table %s take more than %d MiB in rows that stand side by side; assay's are far "
+			"shorter",
 			table, MEMORY_MIB);
 	return status;
 }
@@ -257,8 +258,8 @@ static enum status look_at_share(
 
 	if (rows <= ROWS_A_FILE && text_bytes <= TEXT_A_FILE)
 		return STATUS_OK;
-	enum status status = db_query(
-		d, a, "SELECT path FROM duckdb_databases() WHERE database_name = current_database()", NULL, 0, &t, err);
+	enum status status =
+		db_query(d, a, "SELECT path FROM duckdb_databases() WHERE database_name = current_database()", NULL, 0, &t, err);
 	const int64_t size = status == STATUS_OK && t.row_count > 0 ? file_bytes(t.cells[0]) : 0;
 	if (status == STATUS_OK && rows > ROWS_A_FILE + size)
 		return error_set(err, STATUS_BAD_INPUT,
@@ -279,8 +280,8 @@ static enum status look_at_share(
 	return status;
 }
 
-// Of all tables of assay's that are there, by what the file says of them: how many rows, and how long a text is, and all are
-// together at most. Equal rows and texts take next to nothing in a file: 3 MB were 30 million samples, or texts of 60 MB, and each
+// Of all tables of assay's that are there, by what the file says of them: how many rows, how long a text is, and how long all
+// are at most. Equal rows and texts take next to nothing in a file: 3 MB were 30 million samples, or texts of 60 MB, and each
 // question took 1 GB.
 static enum status look_at_sizes(struct db *d, struct arena *a, const struct table *there, struct error *err)
 {

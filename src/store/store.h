@@ -29,7 +29,7 @@ struct store { // all zero but for `notice`, `context`, `limits` and `lock_wait_
 	void *context;                                       // of notice
 	int64_t run;                                         // id after store_begin_run, else 0
 	const char *machine; // after store_open: whose rows store_cell_state finds; NULL: every machine's
-	const void *duckdb;                                  // table of functions
+	const void *duckdb;  // table of functions
 	bool read_only;
 	double lock_wait_s; // how long a held lock is waited for; 0: ASSAY_DB_WAIT, else 60 s
 	void *reading;      // between store_read_begin and _end: the open file
@@ -66,8 +66,8 @@ enum status store_started(struct store *s, const struct cell *c, const char *cel
 // The verdict with everything measured (r->row.row is the number), in one transaction.
 enum status store_finished(struct store *s, const struct cell_result *r, struct error *err);
 
-// For --resume: is there a finished row with this key (*row, verdict)? Rows that were imported are none. A live run's started cell counts as taken. A row that ran
-// into less time than `timeout_s` is no answer; 0: it is one.
+// For --resume: is there a finished row with this key (*row, verdict)? Rows that were imported are none. A live run's started
+// cell counts as taken. A row that ran into less time than `timeout_s` is no answer; 0: it is one.
 enum store_cell_state { STORE_NEVER, STORE_FINISHED, STORE_TAKEN };
 enum status store_cell_state(
 	struct store *s, const char *cell_key, double timeout_s, enum store_cell_state *out, int64_t *row, struct error *err);

@@ -408,7 +408,8 @@ static void values_between_hide_nothing(void **state)
 	(void)state;
 	for (int k = 0; k < 2; k++) { // beside 1e7 rounding may hide what is 1, beside 1e6 it hides nothing
 		for (int i = 0; i < COUNT; i++) {
-			const float size = i <= BETWEEN ? powf(10, (k ? 6 : 7) * (float)i / BETWEEN) : 0.5f + (float)(i * 37 % 97) / 97;
+			const float size =
+				i <= BETWEEN ? powf(10, (k ? 6 : 7) * (float)i / BETWEEN) : 0.5f + (float)(i * 37 % 97) / 97;
 
 			r[i] = i % 3 ? size : -size;
 			sign[i] = i <= BETWEEN ? r[i] : -r[i];

@@ -401,7 +401,8 @@ static void test_a_part_is_no_model(void **state)
 	add_failed(f, "c", "cuda", VERDICT_UNAVAILABLE, "no card: `assay setup cuda` brings <it>");
 	write_all(f);
 	assert_string_equal(json_string_value(json_object_get(f->root, "headline")),
-		"None of the 2 models was run whole and found right here, 2 only in part (2 layers, synthetic weights); 1 was asked "
+		"None of the 2 models was run whole and found right here, 2 only in part (2 layers, synthetic weights); 1 was "
+		"asked "
 		"only of platforms that are not here");
 	assert_int_equal(json_integer_value(json_object_get(f->root, "models_that_run")), 0);
 	says(&f->html, "no card: <code>assay setup cuda</code> brings &lt;it&gt;");
