@@ -260,7 +260,7 @@ static json_t *platform_json(const struct platform *p, struct probes *probes, co
 	json_t *devices = json_array(), *features = json_object(), *absent = json_object();
 	struct text reason = { 0 };
 	struct arena a = { 0 };
-	const struct route *first = NULL; // the first that has a device; none behind one that crashed, hung or was not asked
+	const struct route *first = NULL; // the first that has a device; none after one that crashed, hung or was not asked
 	enum verdict verdict = VERDICT_UNAVAILABLE;
 	size_t routes = 0;
 

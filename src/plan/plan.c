@@ -707,7 +707,7 @@ void plan_choose(struct target *targets, size_t count, const json_t *platforms, 
 
 			if (t->chosen || !text_is(json_string_value(json_object_get(p, "name")), t->platform->name))
 				continue;
-			// With devices, too: of an engine behind one that died as it was asked, and is not passed over.
+			// With devices, too: of an engine after one that died as it was asked, and is not passed over.
 			if (!json_array_size(devices) || json_is_string(json_object_get(p, "verdict"))) {
 				t->absent = arena_strdup(a, json_string_value(json_object_get(p, "reason")));
 				t->absent_verdict = verdict_find(json_string_value(json_object_get(p, "verdict")));

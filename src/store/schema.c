@@ -251,9 +251,9 @@ static void views(struct text *sql, const char *kind, const struct columns_there
 
 // Comments are the program's, not the file's: a file where they were made by other text gets them anew, and its views too. The
 // comment of `result` tells which text that was.
-static void views_and_mark(struct text *sql, char mark[32])
+static void views_and_mark(struct text *sql, const struct columns_there *have, char mark[32])
 {
-	views(sql, "VIEW", &(struct columns_there){ 0 });
+	views(sql, "VIEW", have);
 	struct text all = { 0 };
 	text_add(&all, text_get(sql));
 	schema_comments(&all);
@@ -268,7 +268,7 @@ static enum status look_at_mark(struct db *d, struct arena *a, bool *current, st
 	struct table t;
 	char mark[32];
 
-	views_and_mark(&sql, mark);
+	views_and_mark(&sql, &(struct columns_there){ 0 }, mark);
 	text_done(&sql);
 	enum status status = db_query(d, a,
 		"SELECT comment FROM duckdb_views() WHERE view_name = 'result' AND schema_name = 'main' AND NOT internal", NULL,
@@ -438,6 +438,7 @@ static enum status keep_originals(struct db *d, struct arena *a, struct error *e
 static enum status migrate(struct db *d, struct arena *a, const struct migration *steps, size_t count, struct error *err)
 {
 	enum schema_state state;
+	struct columns_there there = { 0 };
 	struct table have;
 	struct text sql = { 0 };
 	int version;
@@ -473,6 +474,8 @@ static enum status migrate(struct db *d, struct arena *a, const struct migration
 	}
 	if (status == STATUS_OK)
 		status = columns_of(d, a, "main.measurement", &have, err);
+	if (status == STATUS_OK) // of a step before the last
+		status = columns_of(d, a, "main.run", &there.run, err);
 	if (status != STATUS_OK)
 		return status;
 	for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
@@ -481,7 +484,7 @@ static enum status migrate(struct db *d, struct arena *a, const struct migration
 	}
 	struct text view_sql = { 0 };
 	char mark[32];
-	views_and_mark(&view_sql, mark);
+	views_and_mark(&view_sql, &there, mark);
 	text_add(&sql, text_get(&view_sql));
 	text_done(&view_sql);
 	if (steps == schema_migrations && count == schema_migration_count) // an unfinished schema has not all that they speak of

@@ -18,7 +18,7 @@ dump()
 {
 	local ask sql=
 	for ask in \
-		"SELECT * EXCLUDE (id, \"row\", run, fallback_of, fallback_against, against_float32_row) FROM result" \
+		"SELECT * EXCLUDE (id, \"row\", run, fallback_of, fallback_against, against_float32_row, imported) FROM result" \
 		"SELECT r.started_at, r.latency_ms, f.requested, f.verdict FROM result r JOIN result f ON f.id = r.fallback_of" \
 		"SELECT r.finished_at, s.number, s.ms FROM sample s JOIN result r ON r.id = s.cell" \
 		"SELECT c.ratio, c.metric, x.started_at FROM comparison c JOIN result x ON list_contains(CAST(c.rows_a AS BIGINT[]), x.id)" \
