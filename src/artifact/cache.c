@@ -444,12 +444,12 @@ enum status cache_trim(uint64_t limit, uint64_t *removed, struct error *err)
 		if (part)
 			unfinished[i].remove(part);
 	}
-	const bool others = claim_others_live();
 	walk_cache(&w, &a);
 	*removed = remove_dead(&w);
 	struct unit *units = find_units(&w, &a, &count);
 	for (size_t i = 0; i < count; i++)
 		total += units[i].nbytes;
+	const bool others = total > limit && claim_others_live();
 	for (size_t i = 0; i < count && total > limit && !s; i++) {
 		const struct entry *e = units[i].entry;
 		const bool has_lock = is_made(e->part) || e->part == PART_COMPILED;

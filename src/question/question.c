@@ -47,9 +47,10 @@ uint64_t question_digest(const struct question *q, enum question_place place)
 	uint64_t hash = 0;
 
 	for (size_t i = 0; i < QUESTION_COUNT; i++) {
-		const uint64_t next[] = { hash, ways[i].place == place ? member_hash(&question_members[i], q) : 0 };
-		if (ways[i].place == place)
-			hash = fnv1a64(next, sizeof next);
+		if (ways[i].place != place)
+			continue;
+		const uint64_t next[] = { hash, member_hash(&question_members[i], q) };
+		hash = fnv1a64(next, sizeof next);
 	}
 	return hash;
 }

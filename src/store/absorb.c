@@ -254,11 +254,6 @@ static enum status count_rows(
 // no text is longer than those that assay writes.
 enum { BYTES_A_ROW = 100 };
 
-static bool has_bytes(const char *type)
-{
-	return text_is(type, "VARCHAR");
-}
-
 // What Parquet may hold besides numbers, texts and times: lists, structures and bytes, which assay does not write.
 static bool is_plain(const char *type)
 {
@@ -276,33 +271,20 @@ static enum status count_texts_of(struct db *d, struct arena *a, const char *tab
 {
 	const int64_t most = room->rows * BYTES_A_ROW, by_size = TEXT_A_FILE + TEXT_A_BYTE * room->nbytes;
 
-	struct text total = { 0 }, longest = { 0 };
-	struct table columns, t = { 0 };
+	struct table columns;
+	int64_t bytes = 0, one = 0;
 	enum status status = db_query(d, a, arena_printf(a, "SELECT * FROM %s LIMIT 0", from), NULL, 0, &columns, err);
 
 	for (size_t i = 0; status == STATUS_OK && i < columns.column_count; i++) {
-		struct text name = { 0 };
-		sql_add_name(&name, columns.columns[i]);
-		if (has_bytes(columns.types[i])) {
-			text_addf(&total, " + COALESCE(sum(strlen(%s)), 0)", text_get(&name));
-			text_addf(&longest, ", max(strlen(%s))", text_get(&name));
-		} else if (!is_plain(columns.types[i])) {
+		if (!is_plain(columns.types[i]))
 			status = error_set(err, STATUS_BAD_INPUT,
 				"the column %.100s of its table %s is of type %s: assay writes numbers, texts and times",
 				columns.columns[i], table, columns.types[i]);
-		}
-		text_done(&name);
 	}
-	if (status == STATUS_OK && total.length > 0)
-		status = db_query(d, a,
-			arena_printf(a, "SELECT CAST(least(0%s, %lld) AS BIGINT) AS total, greatest(0%s) AS longest FROM %s",
-				text_get(&total), (long long)1 << 60, text_get(&longest), from),
-			NULL, 0, &t, err);
-	text_done(&total);
-	text_done(&longest);
-	if (status != STATUS_OK || t.row_count == 0)
+	if (status == STATUS_OK)
+		status = guard_texts(d, a, from, &columns, &bytes, &one, err);
+	if (status != STATUS_OK)
 		return status;
-	int64_t bytes = table_integer(&t, 0, "total"), one = table_integer(&t, 0, "longest");
 	if (one > DB_TEXT_MOST)
 		return error_set(err, STATUS_BAD_INPUT, "its table %s holds a text of %lld bytes; assay writes none above %d",
 			table, (long long)one, DB_TEXT_MOST);

@@ -219,27 +219,49 @@ static enum status look_at_count(struct db *d, struct arena *a, const char *tabl
 // Of a row of pragma_storage_info. Beside it are the first 8 bytes of two texts, which cannot be taken for it.
 #define LONGEST_SQL "TRY_CAST(regexp_extract(stats, 'Max String Length: (\\d+)\\]', 1) AS BIGINT)"
 
-// All texts of a table, counted, which are in memory by 2048 of a column.
+enum status guard_texts(struct db *d, struct arena *a, const char *from, const struct table *columns, int64_t *all,
+	int64_t *longest, struct error *err)
+{
+	struct text total = { 0 }, most = { 0 };
+	struct table t = { 0 };
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; i < columns->column_count; i++) {
+		struct text name = { 0 };
+		if (!text_is(columns->types[i], "VARCHAR"))
+			continue;
+		sql_add_name(&name, columns->columns[i]);
+		text_addf(&total, " + COALESCE(sum(strlen(%s)), 0)", text_get(&name));
+		text_addf(&most, ", max(strlen(%s))", text_get(&name));
+		text_done(&name);
+	}
+	if (total.length > 0)
+		status = db_query(d, a,
+			arena_printf(a, "SELECT CAST(least(0%s, %lld) AS BIGINT) AS total, greatest(0%s) AS longest FROM %s",
+				text_get(&total), (long long)1 << 60, text_get(&most), from),
+			NULL, 0, &t, err);
+	*all = status == STATUS_OK && t.row_count > 0 ? table_integer(&t, 0, "total") : 0;
+	*longest = status == STATUS_OK && t.row_count > 0 ? table_integer(&t, 0, "longest") : 0;
+	text_done(&total);
+	text_done(&most);
+	return status;
+}
+
+// All texts of a table, which are in memory by 2048 of a column.
 static enum status count_texts(struct db *d, struct arena *a, const char *table, int64_t *nbytes, struct error *err)
 {
 	enum { MEMORY_MIB = 128 };
-	struct text sums = { 0 };
-	struct table columns, t = { 0 };
-	enum status status = db_query(d, a, "SELECT name FROM pragma_table_info(?) WHERE type = 'VARCHAR'",
-		&(struct db_parameter){ .text = arena_printf(a, "main.%s", table) }, 1, &columns, err);
+	const char *from = arena_printf(a, "main.%s", table);
+	struct table columns;
+	int64_t longest;
+	enum status status = db_query(d, a, arena_printf(a, "SELECT * FROM %s LIMIT 0", from), NULL, 0, &columns, err);
 
-	for (size_t i = 0; status == STATUS_OK && i < columns.row_count; i++) {
-		text_add(&sums, i > 0 ? " + sum(strlen(" : "sum(strlen(");
-		sql_add_name(&sums, columns.cells[i]);
-		text_add(&sums, "))");
-	}
+	*nbytes = 0;
+	if (status != STATUS_OK)
+		return status;
 	db_watch_hold_most(d->watch, (int64_t)MEMORY_MIB << 20);
-	if (status == STATUS_OK && sums.length > 0)
-		status = db_query(d, a, arena_printf(a, "SELECT CAST(%s AS BIGINT) AS n FROM main.%s", text_get(&sums), table),
-			NULL, 0, &t, err);
+	status = guard_texts(d, a, from, &columns, nbytes, &longest, err);
 	db_watch_release(d->watch);
-	text_done(&sums);
-	*nbytes = t.row_count > 0 ? table_integer(&t, 0, "n") : 0;
 	if (status == STATUS_NO_MEMORY && !db_watch_is_cramped(d->watch))
 		return error_set(err, STATUS_BAD_INPUT,
 			"the texts of its table %s take more than %d MiB in rows that stand side by side; assay's are far "

@@ -26,6 +26,9 @@ enum status guard_words(struct db *d, const char *prefix, struct error *err);
 enum status guard_room(struct db *d, const char *table, int64_t more, struct error *err);
 // The same of `rows` in all.
 enum status guard_many(const char *table, int64_t rows, struct error *err);
+// Bytes of all texts of a relation, and of its longest. `columns`: a result with all columns of it.
+enum status guard_texts(struct db *d, struct arena *a, const char *from, const struct table *columns, int64_t *all,
+	int64_t *longest, struct error *err);
 // BAD_INPUT where rows of `from` are alike in `columns`, SQL both; `table` and `words` say so to people. Scratch in `a`.
 enum status guard_once(struct db *d, struct arena *a, const char *from, const char *columns, const char *table, const char *words,
 	struct error *err);
