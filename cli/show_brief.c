@@ -50,8 +50,9 @@ static void add_judgement(struct text *t, struct arena *a, const struct cell_res
 		text_addf(t, "%s with %s", result->verdict == VERDICT_RIGHT ? "agrees" : "does not agree", r->reference);
 	else
 		text_add(t, verdict_sentence(result->verdict));
-	if (is_judged && r->not_judged)
-		text_addf(t, ", not judged: %s", r->not_judged);
+	const char *not_judged = is_judged ? row_not_judged(a, r) : NULL;
+	if (not_judged != NULL)
+		text_addf(t, ", %s", not_judged);
 	if (!isnan(r->top1_agreement) && !r->graph_verdict) // else among the loss
 		text_addf(t, ", top-1 agrees in %.4g %%", 100 * r->top1_agreement);
 	if (r->nodes_elsewhere != ROW_NONE && r->nodes_elsewhere > 0)

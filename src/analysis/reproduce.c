@@ -154,6 +154,24 @@ const char *reproduce_command(struct arena *a, const struct reproduce *r)
 	return question_command(a, &now, &r->old.row);
 }
 
+// A row that somebody else wrote may ask what no option would take.
+static enum status check_numbers(const struct reproduce *r, struct error *err)
+{
+	struct question scratch = { 0 };
+	struct arena a = { 0 };
+	enum status s = STATUS_OK;
+
+	for (size_t i = 0; i < QUESTION_COUNT && !s; i++) {
+		const struct member *m = &question_members[i];
+		const char *word = m->option ? member_word(m, &a, &r->question) : NULL;
+
+		if (word)
+			s = member_set(m, &scratch, word, err);
+	}
+	arena_done(&a);
+	return s ? error_prefix(err, "row %lld", (long long)r->old.row.row) : STATUS_OK;
+}
+
 enum status reproduce_check(const struct reproduce *r, struct error *err)
 {
 	const char *const before = r->question.switched_from ? strpbrk(r->question.switched_from, ":,") : NULL;
@@ -166,7 +184,7 @@ enum status reproduce_check(const struct reproduce *r, struct error *err)
 		return STATUS_BAD_INPUT;
 	}
 	if (!has_option(r->options, "listen") && !has_option(r->options, "host") && !opens_port(before))
-		return STATUS_OK;
+		return check_numbers(r, err);
 	return error_set(err, STATUS_BAD_INPUT,
 		"this row was asked with options that serve to a network (%s): "
 		"--command prints the question, to be asked by hand",

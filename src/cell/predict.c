@@ -53,9 +53,11 @@ static struct weights copies(const struct graph_memory *g, const struct platform
 		return w;
 	}
 	packed += e->blocks * (double)g->block_nbytes;
+	const double widened = e->widens_half_weights ? (double)g->half_multiplied_nbytes : 0;
+	packed += widened;
 	if (e->frees_packed) {
 		w.held = packed + e->folded_slack * folded + (double)g->rescaled_nbytes;
-		w.loading = w.held + (casts ? largest : 0);
+		w.loading = w.held + (widened > 0 ? 2 * largest : casts ? largest : 0);
 		w.mapped = w.read;
 	} else {
 		w.held = w.loading = packed + folded + (double)g->rescaled_nbytes;
@@ -147,6 +149,7 @@ static enum status add_graph(struct graph_memory *sum, const struct spec *s, con
 		sum->folded_from_nbytes += m.folded_from_nbytes;
 		sum->folded_nbytes += m.folded_nbytes;
 		sum->multiplied_nbytes += m.multiplied_nbytes;
+		sum->half_multiplied_nbytes += m.half_multiplied_nbytes;
 		sum->rescaled_nbytes += m.rescaled_nbytes;
 		sum->block_nbytes += m.block_nbytes;
 		if (m.largest_multiplied_nbytes > sum->largest_multiplied_nbytes)

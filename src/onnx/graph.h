@@ -194,9 +194,10 @@ struct graph_memory {
 				    // too)
 	uint64_t gathered_nbytes;   // of the other tables: what is likely to be mapped by reading some of their rows
 	uint64_t half_table_nbytes; // tables of float16
-	uint64_t folded_from_nbytes; // of them: read by nodes that are folded (casts)
-	uint64_t folded_nbytes;      // what those make for the others
-	uint64_t multiplied_nbytes;  // weights as MatMul, Gemm and Conv read them, in the type they compute in; once a node
+	uint64_t folded_from_nbytes;     // of them: read by nodes that are folded (casts)
+	uint64_t folded_nbytes;          // what those make for the others
+	uint64_t multiplied_nbytes;      // weights as MatMul, Gemm and Conv read them, in the type they compute in; once a node
+	uint64_t half_multiplied_nbytes; // of them: of float16
 	uint64_t largest_multiplied_nbytes;
 	uint64_t block_nbytes; // scales and zero points of MatMulNBits, read beside its weights; they are in in_place_nbytes too
 	uint64_t rescaled_nbytes; // of them: of convolutions whose result is multiplied with a constant, which engines fold into

@@ -157,6 +157,7 @@ static void find_uses(struct walk *w)
 
 				w->multiplied[id] = true;
 				w->m.multiplied_nbytes += nbytes;
+				w->m.half_multiplied_nbytes += g->values[id].dtype == DTYPE_F16 ? nbytes : 0;
 				w->m.largest_multiplied_nbytes =
 					nbytes > w->m.largest_multiplied_nbytes ? nbytes : w->m.largest_multiplied_nbytes;
 			} else if (text_is(n->op, "Gather") && k == 0) {

@@ -107,6 +107,7 @@ struct platform_memory {
 	bool frees_packed;             // what was packed is let go of, mapped pages and folded copies
 	bool fuses_attention;          // holds no scores of one whose heads share no keys
 	bool widens_half_tables;       // a table of float16 becomes one of float32
+	bool widens_half_weights;      // a weight of float16 that is multiplied with becomes one of float32
 };
 const struct platform_memory *platform_memory(const struct route *r);
 

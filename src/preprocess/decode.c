@@ -98,6 +98,10 @@ enum status decode_proportion(const struct decode_in *in, int64_t width, int64_t
 		(long long)width, (long long)height, in->nbytes);
 }
 
+// One colour alone compresses a thousandfold: 630 KB were pixels for 12 s and 500 MB. A photograph has a byte for ten at most, a
+// drawing for some hundreds.
+enum { ALIKE_A_BYTE = 32 };
+
 enum status decode_begin(struct picture *out, struct arena *a, const struct decode_in *in, int64_t width, int64_t height,
 	int64_t a_byte, struct error *err)
 {
@@ -110,6 +114,12 @@ enum status decode_begin(struct picture *out, struct arena *a, const struct deco
 			(long long)width, (long long)height, (long long)in->most);
 	if (a_byte && (s = decode_proportion(in, width, height, a_byte, err)))
 		return s;
+	if (width * height > DECODE_UNSEEN_MOST + ALIKE_A_BYTE * (int64_t)in->nbytes)
+		return error_set(err, STATUS_BAD_INPUT,
+			"a picture of %lld x %lld in %zu bytes: its pixels are alike, as those of no photograph are; at most %d "
+			"of "
+			"such are read",
+			(long long)width, (long long)height, in->nbytes, DECODE_UNSEEN_MOST);
 	return picture_new(out, a, width, height, 3, err);
 }
 

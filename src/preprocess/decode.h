@@ -18,7 +18,8 @@ enum status picture_open(struct picture *out, struct arena *a, const char *path,
 // The orientation in a block of EXIF, with or without "Exif\0\0" in front: 1 .. 8; 0: it says none.
 int exif_orientation(const uint8_t *data, size_t nbytes);
 
-// Pixels that memory is taken for before a PNG or GIF file is known to have them all: 84 MiB. One of more is gone through twice.
+// Pixels that memory is taken for before a PNG or GIF file is known to have them all: 84 MiB. One of more is gone through twice,
+// and is of so many bytes as pixels that are not alike take.
 enum { DECODE_UNSEEN_MOST = 28 << 20 };
 
 // decode_*.c: one format each. `orientation` is 0 at first, and stays so where the file has none.
@@ -30,6 +31,7 @@ struct decode_in {
 // BAD_INPUT: so few bytes cannot stand for so many pixels. `a_byte`: the most that one can.
 enum status decode_proportion(const struct decode_in *in, int64_t width, int64_t height, int64_t a_byte, struct error *err);
 // picture_new in RGB for what a header says. `a_byte`: the most pixels that a byte of such a file can stand for; 0: any number.
+// BAD_INPUT also where pixels beyond DECODE_UNSEEN_MOST are too many for the bytes of any picture that is not of one colour.
 enum status decode_begin(struct picture *out, struct arena *a, const struct decode_in *in, int64_t width, int64_t height,
 	int64_t a_byte, struct error *err);
 enum status decode_jpeg(struct picture *out, int *orientation, struct arena *a, const struct decode_in *in, struct error *err);

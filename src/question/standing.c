@@ -134,6 +134,28 @@ const char *row_qualifiers(struct arena *a, const struct row *r, unsigned which)
 	return out;
 }
 
+static double values_of(const char *shape)
+{
+	json_t *list = json_parse(shape), *n;
+	double out = json_array_size(list) > 0 ? 1 : 0;
+	size_t i;
+
+	json_array_foreach(list, i, n) out *= json_number_value(n);
+	json_decref(list);
+	return out;
+}
+
+const char *row_not_judged(struct arena *a, const struct row *r)
+{
+	const double all = r->output_shape != NULL ? values_of(r->output_shape) : 0;
+	const char *values = NULL;
+
+	if (r->left_out > 0 && all > 0 && (double)r->left_out > all / 2)
+		values = arena_printf(a, "%lld values, masked or about padding", (long long)r->left_out);
+	const char *out = arena_join(a, r->not_judged, ", and ", values);
+	return out != NULL ? arena_printf(a, "not judged: %s", out) : NULL;
+}
+
 const char *qualifiers_of_all(struct arena *a, const char *const *words, size_t count)
 {
 	const char *out = NULL;

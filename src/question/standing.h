@@ -52,6 +52,10 @@ enum {
 // No latency, throughput or verdict of a row is shown without these words beside it.
 const char *row_qualifiers(struct arena *a, const struct row *r, unsigned which);
 
+// What of its outputs nobody judged: those that the reference lacks, and values left out where they are more than half of the
+// first output's; in `a`, NULL: nothing of this.
+const char *row_not_judged(struct arena *a, const struct row *r);
+
 // Of several rows, of what row_qualifiers said of each (NULL: nothing): the words of all where they are the same, else "2 of 3:
 // synthetic weights; 1 of 3: 2 layers"; NULL where none has any.
 const char *qualifiers_of_all(struct arena *a, const char *const *words, size_t count);

@@ -7,6 +7,7 @@
 //   excellent  4 and more        good  1.5 to 4        moderate  1.1 to 1.5        baseline  0.9 to 1.1, and cpu itself
 //   poor       below 0.9         varies  some questions below 0.9 and some above 1.1
 //   n/a        nothing was timed, cpu did not answer the same, or the device is emulated, whose time says nothing
+// The word is of medians, and no claim where the notes say that too few processes stand behind them.
 // optimizations: lines of `comparison` on that platform whose 99 % interval called one side faster, for a model of that
 // architecture.
 #include <math.h>
@@ -16,7 +17,7 @@
 static const double excellent = 4, good = 1.5, moderate = 1.1, poor = 0.9;
 
 struct pair {
-	size_t rows, good, unjudged, uncomputed, timed;
+	size_t rows, good, unjudged, uncomputed, timed, claimed;
 	double logs, low, high;
 	bool is_emulated;
 	const char *cause, *verdict;
@@ -24,6 +25,13 @@ struct pair {
 	size_t example_count;
 	const char *qualifiers;
 };
+
+static bool is_claim(const char *claim)
+{
+	const enum compare_verdict v = compare_find(claim);
+
+	return v != COMPARE_COUNT && v != COMPARE_CANNOT_TELL;
+}
 
 static struct pair pair_of(const struct summary *s, const char *architecture, const char *platform, struct arena *a)
 {
@@ -51,6 +59,7 @@ static struct pair pair_of(const struct summary *s, const char *architecture, co
 		}
 		if (c->against_cpu.times > 0) {
 			p.timed++;
+			p.claimed += is_claim(c->against_cpu.claim);
 			p.logs += log(c->against_cpu.times);
 			p.low = fmin(p.low, c->against_cpu.times);
 			p.high = fmax(p.high, c->against_cpu.times);
@@ -89,8 +98,11 @@ static const char *notes_of(const struct pair *p, bool is_cpu, struct arena *a)
 	if (is_cpu)
 		out = arena_printf(a, "%s; what the others are held against", out);
 	else if (p->timed > 0)
-		out = arena_printf(a, "%s; %.2f times the speed of cpu, geometric mean over %zu question%s (%.2f to %.2f)", out,
-			exp(p->logs / (double)p->timed), p->timed, p->timed == 1 ? "" : "s", p->low, p->high);
+		out = arena_printf(a, "%s; %.2f times the speed of cpu, geometric mean over %zu question%s (%.2f to %.2f)%s", out,
+			exp(p->logs / (double)p->timed), p->timed, p->timed == 1 ? "" : "s", p->low, p->high,
+			p->claimed == p->timed    ? ""
+				: p->claimed == 0 ? ", of too few processes for a claim"
+						  : arena_printf(a, ", %zu of them of enough processes for a claim", p->claimed));
 	else if (p->is_emulated)
 		out = arena_printf(a, "%s; emulated: its times say nothing about the hardware", out);
 	else if (p->good > 0)

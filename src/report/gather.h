@@ -72,6 +72,9 @@ const char *report_asked_beside(struct arena *a, const struct store_question *q)
 bool report_speaks_for_model(const struct summary *s, size_t i);
 // Of a list "batch 1, f32; 2 layers" what another has not; NULL: nothing.
 const char *report_words_beyond(struct arena *a, const char *list, const char *known);
+// Of a line below or beside that of another: its words beyond, and that it is of a forward pass where the other's time is a
+// token's.
+const char *report_words_beside(struct arena *a, const struct report_line *l, const struct report_line *known);
 bool report_has_time(const struct report_cell *c); // of a good answer that is not NOT VALID
 // What a platform answered for the model: in this line, else in another of the model's (other lengths, other types), good before
 // bad, as stored before fewer bits; NULL: it was not asked.

@@ -127,11 +127,19 @@ static void add_to_line(struct report_line *l, const struct report_cell *c)
 	l->sequence = l->sequence != ROW_NONE ? l->sequence : row_question_sequence(r);
 }
 
+static bool is_pipeline(const struct report_line *l)
+{
+	return l->question->cell.pipeline_asked != NULL;
+}
+
 bool report_same_model(const struct report_line *x, const struct report_line *y)
 {
 	if (x->model_key != y->model_key || !text_is(x->model, y->model))
 		return false;
-	bool made_alike = x->layers == y->layers && x->is_fitted == y->is_fitted && text_is(x->weights, y->weights);
+	// The identity of a whole pipeline is of more files.
+	const bool of_alike = is_pipeline(x) == is_pipeline(y);
+	const bool made_alike =
+		of_alike && x->layers == y->layers && x->is_fitted == y->is_fitted && text_is(x->weights, y->weights);
 
 	return !made_alike || text_agree(x->model_sha256, y->model_sha256);
 }

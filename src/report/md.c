@@ -44,8 +44,9 @@ static void cell_md(const struct report_cell *c, struct arena *a, struct text *o
 	const char *latency = report_ms(a, c->row.latency_ms), *peak = report_mib(a, report_peak_mib(&c->row));
 
 	text_addf(out, "%s %s", report_verdict_mark(c), report_verdict_word(c));
+	const char *mark = c->is_fastest ? "**" : "";
 	if (latency != NULL && report_rank_words(c) != NULL)
-		text_addf(out, ", **%s** (%s)", latency, report_rank_words(c));
+		text_addf(out, ", %s%s%s (%s)", mark, latency, mark, report_rank_words(c));
 	else if (latency != NULL)
 		text_addf(out, ", %s", latency);
 	if (peak != NULL)
@@ -75,7 +76,7 @@ static void model_md(const struct summary *s, const struct report_line *l, struc
 		for (size_t i = 0; i < count; i++) {
 			if (v[i].line->cell[k] == 0)
 				continue;
-			const char *words = report_words_beyond(a, report_line_words(a, v[i].line), report_line_words(a, l));
+			const char *words = report_words_beside(a, v[i].line, l);
 			text_addf(out, "%s%s: ", said ? "; " : "", words != NULL ? esc(a, words) : "asked otherwise");
 			cell_md(&s->cells[v[i].line->cell[k] - 1], a, out);
 			said = true;

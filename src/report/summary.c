@@ -75,29 +75,12 @@ static void take_standing(struct report_cell *c)
 		(c->verdict != VERDICT_UNJUDGED || c->is_stand_in || c->is_elsewhere);
 }
 
-static double values_of(const char *shape)
-{
-	json_t *list = json_parse(shape), *n;
-	double out = json_array_size(list) > 0 ? 1 : 0;
-	size_t i;
-
-	json_array_foreach(list, i, n) out *= json_number_value(n);
-	json_decref(list);
-	return out;
-}
-
-// What agrees, and how much of it nothing judged: outputs that the reference lacks, and values left out where they are more than
-// half of the first output's.
 static const char *agreement_of(struct arena *a, const struct row *r)
 {
-	const char *out =
+	const char *agrees =
 		text_is(r->reference, "golden") ? arena_printf(a, "agrees with %s", golden_what(r, a)) : "engines agree";
 
-	if (r->not_judged != NULL)
-		out = arena_printf(a, "%s, not judged: %s", out, r->not_judged);
-	if (r->left_out > 0 && r->output_shape != NULL && (double)r->left_out > values_of(r->output_shape) / 2)
-		out = arena_printf(a, "%s, %lld values left out (masked, or about padding)", out, (long long)r->left_out);
-	return out;
+	return arena_join(a, agrees, ", ", row_not_judged(a, r));
 }
 
 // The last word on every question, of the newest questions. Found by the few columns that tell questions apart: a row has 150.

@@ -100,6 +100,14 @@ const char *report_words_beyond(struct arena *a, const char *list, const char *k
 	return out;
 }
 
+const char *report_words_beside(struct arena *a, const struct report_line *l, const struct report_line *known)
+{
+	const char *out = report_words_beyond(a, report_line_words(a, l), report_line_words(a, known));
+	const bool is_one_pass = l->new_tokens == ROW_NONE && l->question->cell.pipeline_asked == NULL;
+
+	return is_one_pass && known->new_tokens != ROW_NONE ? arena_join(a, "a forward pass", ", ", out) : out;
+}
+
 bool report_has_time(const struct report_cell *c)
 {
 	return c->is_good && !c->is_not_valid && c->row.latency_ms > 0;

@@ -366,8 +366,8 @@ static enum verdict end_of(const struct heard *h, const struct child_report *r, 
 		return VERDICT_NO_MEMORY;
 	}
 	if (!h->done) {
-		*cause =
-			arena_printf(a, "%s: the process ended with exit code %d before it was done%s", h->phase, r->code, words);
+		*cause = arena_printf(a, "%s: the process ended with exit code %d %s%s%s", h->phase, r->code,
+			h->loading ? "while it loaded " : "before it was done", h->loading ? h->loading : "", words);
 		return VERDICT_CRASHED;
 	}
 	return VERDICT_RIGHT;

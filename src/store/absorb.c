@@ -523,24 +523,6 @@ static enum status check(struct db *d, struct arena *a, struct error *err)
 	return status;
 }
 
-// A row has one verdict, which its measurement holds too.
-static enum status check_verdicts(struct db *d, struct arena *a, struct error *err)
-{
-	struct table t;
-	enum status status = db_query(d, a,
-		"SELECT m.cell AS cell, m.verdict AS measured, e.verdict AS said FROM source_measurement m JOIN source_event e "
-		"ON "
-		"e.id = m.event WHERE m.verdict IS DISTINCT FROM e.verdict LIMIT 1",
-		NULL, 0, &t, err);
-
-	if (status == STATUS_OK && t.row_count > 0) {
-		const char *said = table_get(&t, 0, "said"), *measured = table_get(&t, 0, "measured");
-		status = error_set(err, STATUS_BAD_INPUT, "row %s: its event says %.100s, and its measurement %.100s",
-			table_get(&t, 0, "cell"), said != NULL ? said : "nothing", measured != NULL ? measured : "nothing");
-	}
-	return status;
-}
-
 enum status store_absorb(struct store *s, const char *path, int64_t most, struct store_absorbed *out, struct error *err)
 {
 	struct source sources[TABLE_COUNT] = { 0 };
@@ -587,8 +569,6 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 			status = guard_values(&d, "source_", err);
 		if (status == STATUS_OK)
 			status = guard_words(&d, "source_", err);
-		if (status == STATUS_OK)
-			status = check_verdicts(&d, &a, err);
 		if (status == STATUS_OK)
 			status = db_exec(&d, maps, err);
 		if (status == STATUS_OK)

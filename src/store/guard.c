@@ -459,6 +459,72 @@ static enum status look_at_values(struct db *d, struct arena *a, const char *pre
 	return status;
 }
 
+// What no row that was judged right has, since its judge would have said otherwise. Golden outputs may hold values that are not
+// finite, and of a reduced precision these figures are its loss.
+static const struct {
+	const char *column, *is;
+} contradictions[] = {
+	{ "graph_verdict", "graph_verdict <> 'right'" },
+	{ "arithmetic_verdict", "arithmetic_verdict <> 'right'" },
+	{ "nmse", "graph_verdict IS NULL AND NOT nmse < 1" },
+	{ "arithmetic_nmse", "NOT arithmetic_nmse < 1" },
+	{ "non_finite", "graph_verdict IS NULL AND not_judged IS NULL AND reference <> 'golden' AND non_finite > 0" },
+	{ "latency_ms", "NOT latency_ms BETWEEN latency_min_ms AND latency_max_ms" },
+	{ "samples", "samples = 0 AND latency_ms IS NOT NULL" },
+	{ "nodes_on_platform", "NOT nodes_on_platform BETWEEN 0 AND nodes" },
+};
+
+// Of an older step not all are there, and its judge was another.
+static bool has_all_figures(const struct table *columns)
+{
+	static const char *const others[] = { "source", "reference", "not_judged", "latency_min_ms", "latency_max_ms", "nodes" };
+	bool all = true;
+
+	for (size_t i = 0; i < sizeof contradictions / sizeof contradictions[0]; i++)
+		all = all && has_table(columns, contradictions[i].column);
+	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+		all = all && has_table(columns, others[i]);
+	return all;
+}
+
+static enum status look_at_right(struct db *d, struct arena *a, const char *prefix, const struct looked_at *l,
+	const struct table *columns, struct error *err)
+{
+	struct wrong w = { 0 };
+	struct table t;
+
+	for (size_t i = 0; i < sizeof contradictions / sizeof contradictions[0] && has_all_figures(columns); i++)
+		add_wrong(&w, contradictions[i].column,
+			arena_printf(a, "(verdict = 'right' AND source IS NULL AND %s)", contradictions[i].is));
+	enum status status = find_wrong(d, a, prefix, l, &w, &t, err);
+	if (status == STATUS_OK && t.row_count > 0)
+		status = error_set(err, STATUS_BAD_INPUT, "%s%s says right, and its %s is %s: assay wrote no such row", l->words,
+			table_get(&t, 0, "key"), table_get(&t, 0, "name"), table_get(&t, 0, "value"));
+	return status;
+}
+
+// A row has one verdict, which its measurement holds, too.
+static enum status look_at_both_verdicts(
+	struct db *d, struct arena *a, const char *prefix, const struct table *columns, struct error *err)
+{
+	struct table t;
+
+	if (!has_table(columns, "verdict"))
+		return error_set(err, STATUS_BAD_INPUT, "its table measurement has no column `verdict`");
+	enum status status = db_query(d, a,
+		arena_printf(a,
+			"SELECT m.cell AS cell, m.verdict AS measured, e.verdict AS said FROM %smeasurement m JOIN %sevent e ON "
+			"e.id = m.event WHERE CAST(m.verdict AS VARCHAR) IS DISTINCT FROM e.verdict LIMIT 1",
+			prefix, prefix),
+		NULL, 0, &t, err);
+	if (status == STATUS_OK && t.row_count > 0) {
+		const char *said = table_get(&t, 0, "said"), *it = table_get(&t, 0, "measured");
+		status = error_set(err, STATUS_BAD_INPUT, "row %s: its event says %.100s, and its measurement %.100s",
+			table_get(&t, 0, "cell"), said != NULL ? said : "nothing", it != NULL ? it : "nothing");
+	}
+	return status;
+}
+
 enum status guard_values(struct db *d, const char *prefix, struct error *err)
 {
 	struct arena a = { 0 };
@@ -479,6 +545,10 @@ enum status guard_values(struct db *d, const char *prefix, struct error *err)
 			d, &a, "SELECT name FROM pragma_table_info(?)", &(struct db_parameter){ .text = name }, 1, &columns, err);
 		if (status == STATUS_OK)
 			status = look_at_values(d, &a, prefix, &looked_at[i], &columns, err);
+		if (status == STATUS_OK && text_is(looked_at[i].table, "measurement"))
+			status = look_at_both_verdicts(d, &a, prefix, &columns, err);
+		if (status == STATUS_OK && text_is(looked_at[i].table, "measurement"))
+			status = look_at_right(d, &a, prefix, &looked_at[i], &columns, err);
 	}
 	arena_done(&a);
 	return status;

@@ -15,8 +15,9 @@ enum status guard_look(struct db *d, struct error *err);
 // writes, or a number by which rows are joined stands twice.
 enum status guard_numbers(struct db *d, struct error *err);
 // Of the tables, whose names begin with `prefix`, "" or that of views over a file that is taken in: BAD_INPUT where a time in ms,
-// a rate a second, a memory in MiB or a count is not finite, negative, or larger than anything that can be measured, and where a
-// date is not of the years 1970 to 9999; the sentence names the row and the column.
+// a rate a second, a memory in MiB or a count is not finite, negative, or larger than anything that can be measured, where a
+// date is not of the years 1970 to 9999, where an event and its measurement have two verdicts, and where a row says right and its
+// own figures say otherwise; the sentence names the row and the column.
 enum status guard_values(struct db *d, const char *prefix, struct error *err);
 // Of what is taken in, as above: BAD_INPUT where a name is longer than NAME_MOST, a verdict is no word of this assay, or a
 // question no JSON object, all of which a report leaves out; the sentence names the row.

@@ -108,6 +108,8 @@ has out "\"reason\": \"$died"
 code 2 faulty run "$SOURCE/tests/conform/cases/bert" --synthetic --on cpu --runs 1 --no-conform --json --db "$work/died.duckdb"
 json 'd[0]["verdict"] == "crashed"'
 has out "\"cause\": \"$died"
+PATH=$work/empty ASSAY_ENGINE_PATH=$work/engines SHIM_EXITS=1 code 2 "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on cpu --runs 1 --no-conform --json --db "$work/died.duckdb"
+has out '"cause": "CPU: engine: the process ended with exit code 0 while it loaded [^ ]*/libonnxruntime.so; chromium'
 rm -r "$work/engines/onnxruntime"
 
 # A page that joins tells times that no clock gives, threads that nothing has, and an answer that is larger than the outputs: the row has failed, and says why.

@@ -70,6 +70,29 @@ measurement SET samples = -1|measurement.samples is -1|compare run:1 run:1
 sample SET ms = '-inf'::DOUBLE WHERE number = 1|sample.ms is -inf|export -o cannot.csv result
 END
 refused 'cannot.duckdb: row 1: sample.ms is -inf' "$ASSAY" import cannot.duckdb --db new.duckdb
+# A row that says right, and its own figures otherwise, counted as right; so did one whose event and measurement say two things.
+while IFS='|' read -r set words command; do
+	forge cannot "UPDATE $set"
+	# shellcheck disable=SC2086
+	refused "cannot.duckdb: row 1$words" "$ASSAY" $command --db cannot.duckdb
+done <<'END'
+measurement SET non_finite = 100000| says right, and its non_finite is 100000: assay wrote no such row|report
+measurement SET nmse = 3| says right, and its nmse is 3.0|query fastest
+measurement SET graph_verdict = 'wrong'| says right, and its graph_verdict is wrong|recommend bert
+measurement SET arithmetic_nmse = 'inf'| says right, and its arithmetic_nmse is inf|history bert
+measurement SET latency_ms = latency_min_ms / 2| says right, and its latency_ms is|report
+measurement SET samples = 0| says right, and its samples is 0|query coverage
+measurement SET nodes_on_platform = nodes + 1| says right, and its nodes_on_platform is|report
+measurement SET verdict = 'wrong'|: its event says right, and its measurement wrong|report
+measurement SET verdict = NULL|: its event says right, and its measurement nothing|query fastest
+END
+refused 'cannot.duckdb: row 1: its event says right, and its measurement nothing' "$ASSAY" import cannot.duckdb --db new.duckdb
+for change in 'DROP COLUMN verdict' 'RENAME COLUMN verdict TO word'; do
+	forge cannot "ALTER TABLE measurement $change"
+	refused 'cannot.duckdb: its table measurement has no column `verdict`' "$ASSAY" report --db cannot.duckdb
+done
+forge cannot "ALTER TABLE measurement ALTER COLUMN verdict TYPE BIGINT USING 1"
+refused 'cannot.duckdb: row 1: its event says right, and its measurement 1' "$ASSAY" report --db cannot.duckdb
 # Dates of no calendar.
 while IFS='|' read -r set words; do
 	forge never "UPDATE $set"
@@ -89,7 +112,7 @@ forge runs "INSERT INTO run SELECT r.* REPLACE (i AS id) FROM run r, range(2, 10
 bounded 1 2 200 "$ASSAY" report --db runs.duckdb
 has err 'its table run has 1048579 rows; at most 1048576 are read'
 # Words that are no verdict, rows of a run that is not there: none is right, and none is the fastest.
-forge word "UPDATE measurement SET engine = 'onnxruntime', requested = 'cpu'; UPDATE cell SET requested = 'cpu'; UPDATE event SET verdict = 'perfect' WHERE kind = 'verdict'"
+forge word "UPDATE measurement SET engine = 'onnxruntime', requested = 'cpu'; UPDATE cell SET requested = 'cpu'; UPDATE event SET verdict = 'perfect' WHERE kind = 'verdict'; UPDATE measurement SET verdict = 'perfect'"
 code 0 "$ASSAY" report --db word.duckdb
 has err "1 row is left out of the report: row 1 has the verdict 'perfect', which this assay does not know"
 lacks out 'perfect'
@@ -107,7 +130,7 @@ while IFS='|' read -r set words; do
 	has out '1 rows? are left out'
 	code 2 "$ASSAY" recommend "$SOURCE/tests/conform/cases/bert" --db bad.duckdb # nothing was computed
 done <<'END'
-event SET verdict = 'bogus' WHERE cell = 2 AND kind = 'verdict'|event [0-9]* has the verdict 'bogus', which this assay does not know
+event SET verdict = 'bogus' WHERE cell = 2 AND kind = 'verdict'; UPDATE measurement SET verdict = 'bogus' WHERE cell = 2|row 2 has the verdict 'bogus', which this assay does not know
 measurement SET actual = repeat('E', 5000) WHERE cell = 2|row 2: measurement.actual is a name of more than 4096 characters
 cell SET question = '[' WHERE id = 2|row 2: its column `question` is no JSON object
 END
@@ -151,6 +174,11 @@ refused 'a log of changes beside it' "$ASSAY" import log.duckdb --db new.duckdb
 forge listens "UPDATE cell SET question = json_merge_patch(question::JSON, '{\"own_options\": \"a=1, listen=0.0.0.0:1\"}')"
 refused 'serve to a network' "$ASSAY" reproduce 1 --db listens.duckdb
 code 0 "$ASSAY" reproduce 1 --command --db listens.duckdb
+# Numbers that no option takes were asked all the same.
+for member in layers=-1 sequence=-5 image_size=1099511627776; do
+	forge asks "UPDATE cell SET question = json_merge_patch(question::JSON, '{\"${member%=*}\": ${member#*=}}')"
+	refused "^assay: row 1: --[a-z-]+ wants a whole number from 1 to [0-9]+, not '${member#*=}'" "$ASSAY" reproduce 1 --db asks.duckdb
+done
 
 # A log of another database beside it was told with a stack trace.
 cp "$base" log2.duckdb

@@ -163,7 +163,7 @@ def frame(number):
 
 
 info = struct.pack(">HH", 65535, 65535) + bytes(6) + (16000 << 44 | 15 << 36).to_bytes(8, "big") + bytes(16)
-write("equal.flac", b"fLaC\x80\0\0\x22" + info, *(frame(i) for i in range(10000)))
+write("equal.flac", b"fLaC\x80\0\0\x22" + info, *(frame(i) for i in range(1100)))
 write("tiny.mp3", (b"\xff\xe3\x18\xc4" + bytes(68)) * 100000)
 os.makedirs("hears")
 json.dump({"feature_extractor_type": "WhisperFeatureExtractor"}, open("hears/preprocessor_config.json", "w"))
@@ -360,7 +360,7 @@ bounded 2 2 100 "$ASSAY" $run names.onnx fields.onnx --json
 json 'len(d) == 2 and "more than 8388608 fields" in d[1]["cause"]'
 # Two million empty nodes: an engine took 1.8 GB before it refused them.
 if has_platform cpu; then
-	bounded 2 1 100 "$ASSAY" run --on cpu --runs 1 --no-conform nodes.onnx --json
+	bounded 2 2 100 "$ASSAY" run --on cpu --runs 1 --no-conform nodes.onnx --json
 	json 'd[0]["cause"].endswith("a graph of more than 524288 nodes; no model has so many")'
 fi
 # A number that is none, from a file of the user's: engines need not agree on it, and the platform was called wrong.

@@ -234,10 +234,10 @@ static void test_not_judged(void **state)
 	r.row.left_out = 500;
 	add(f, "half", "cpu", r);
 	write_all(f);
-	says(&f->md, "engines agree, not judged: y&lt;1, 600 values left out (masked, or about padding)");
-	says(&f->html, "engines agree, not judged: y&lt;1, 600 values left out (masked, or about padding)");
+	says(&f->md, "engines agree, not judged: y&lt;1, and 600 values, masked or about padding");
+	says(&f->html, "engines agree, not judged: y&lt;1, and 600 values, masked or about padding");
 	written(f, REPORT_JUNIT, NULL, &junit);
-	says(&junit, "engines agree, not judged: y&lt;1, 600 values left out (masked, or about padding)");
+	says(&junit, "engines agree, not judged: y&lt;1, and 600 values, masked or about padding");
 	never_says(&f->md, "500 values");
 	text_done(&junit);
 }

@@ -58,7 +58,7 @@ static void overview_cell(const struct summary *s, const struct report_line *l, 
 	const struct report_line *own = &s->lines[c->line];
 	bool is_other = own != l;
 	const char *said = report_has_time(c) ? report_ms(a, c->row.latency_ms) : report_verdict_word(c);
-	const char *other = is_other ? report_words_beyond(a, report_line_words(a, own), report_line_words(a, l)) : NULL;
+	const char *other = is_other ? report_words_beside(a, own, l) : NULL;
 	const char *beside = arena_join(a, other, ", ", report_words_beyond(a, c->own_qualifiers, other));
 
 	text_addf(out, "<td class=\"%s%s%s\" data-label=\"%s\"><a href=\"#cell-%lld\" title=\"%s on %s: %s%s%s%s%s%s\">",
@@ -79,7 +79,7 @@ static void overview_cell(const struct summary *s, const struct report_line *l, 
 static void variant_chip(const struct report_line *l, const struct report_variant *v, struct arena *a, struct text *out)
 {
 	const struct report_cell *c = v->cell;
-	const char *words = report_words_beyond(a, report_line_words(a, v->line), report_line_words(a, l));
+	const char *words = report_words_beside(a, v->line, l);
 	const char *beside = report_words_beyond(a, c->own_qualifiers, words), *times = report_times(a, v->times);
 
 	text_addf(out, "<a class=\"vc %s\" href=\"#cell-%lld\" title=\"%s on %s: %s%s%s\"><span class=\"mk\">%s</span> ",
