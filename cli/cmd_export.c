@@ -196,9 +196,9 @@ static enum status absorb(struct store *s, const char *db, const char *path, int
 		status = store_absorb(s, path, most, &got, err);
 	if (status == STATUS_OK && told)
 		json_array_append_new(told,
-			json_pack("{s:o, s:s, s:I, s:I, s:I}", "file", visible_json_string(path), "from", "assay", "rows",
+			json_pack("{s:o, s:s, s:I, s:I, s:I, s:I}", "file", visible_json_string(path), "from", "assay", "rows",
 				(json_int_t)got.cells, "new_rows", (json_int_t)got.new_cells, "new_runs",
-				(json_int_t)got.new_runs));
+				(json_int_t)got.new_runs, "left_out", (json_int_t)got.left_out));
 	else if (status == STATUS_OK)
 		emit("%s: %lld row%s, %lld of them new, of %lld new run%s\n", path, (long long)got.cells,
 			got.cells == 1 ? "" : "s", (long long)got.new_cells, (long long)got.new_runs,
@@ -207,6 +207,11 @@ static enum status absorb(struct store *s, const char *db, const char *path, int
 		progress_notice(arena_printf(&s->arena,
 			"%s: %lld of them came without the single times of their runs, which `assay compare` needs", path,
 			(long long)got.without_samples));
+	if (status == STATUS_OK && got.left_out > 0)
+		progress_notice(arena_printf(&s->arena,
+			"%s: it has other verdicts of %lld row%s that %s here, and they are left out: no file changes what is "
+			"here",
+			path, (long long)got.left_out, got.left_out == 1 ? "" : "s", got.left_out == 1 ? "is" : "are"));
 	return status;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of another database of assay into this one: a folder or a file that `assay export` wrote, or the file itself. A run is
 // known again by who ran it, when and where; a cell by its number in the file that it was first written to. What is known is not
-// added again, what it gained since is. Numbers are given anew, references follow them. One transaction; what does not fit adds
-// nothing.
+// added again, what it gained since is: but nothing to a run that was written by assay into this file, and no further verdict to a
+// cell that has one, since anybody can write that a run of his is one of these. Numbers are given anew, references follow them.
+// One transaction; what does not fit adds nothing.
 #include <string.h>
 #include <sys/stat.h>
 
@@ -39,6 +40,11 @@ struct absorbed {
 	" (SELECT COALESCE(max(id), 0) FROM main." table \
 	") + row_number() OVER (PARTITION BY k.id IS NULL ORDER BY s.id)) AS new" \
 	" FROM source_" table " s " joins ") GROUP BY old, known;"
+#define OWN_RUNS "(SELECT id FROM main.run WHERE origin_id IS NULL)"
+#define SETTLED_CELLS \
+	"(SELECT id FROM main.cell WHERE run IN " OWN_RUNS \
+	" UNION ALL SELECT cell FROM main.event WHERE kind = 'verdict' AND cell IS NOT " \
+	"NULL)"
 static const char maps[] = MAP("import", "LEFT JOIN main.import k ON k.sha256 = s.sha256") MAP("model",
 	"LEFT JOIN main.model k ON k.name IS NOT DISTINCT FROM s.name AND k.revision IS NOT DISTINCT FROM s.revision"
 	" AND k.head IS NOT DISTINCT FROM s.head AND k.model_type IS NOT DISTINCT FROM s.model_type") MAP("run",
@@ -47,9 +53,11 @@ static const char maps[] = MAP("import", "LEFT JOIN main.import k ON k.sha256 = 
 	" AND k.boot_id IS NOT DISTINCT FROM s.boot_id AND k.started_at = s.started_at AND k.command IS NOT DISTINCT FROM "
 	"s.command") "INSERT INTO run_map SELECT 0, true, 0;" MAP("cell",
 	"JOIN run_map r ON r.old = s.run"
-	" LEFT JOIN main.cell k ON k.run = r.new AND COALESCE(k.origin_id, k.id) = COALESCE(s.origin_id, s.id)") MAP("event",
+	" LEFT JOIN main.cell k ON k.run = r.new AND COALESCE(k.origin_id, k.id) = COALESCE(s.origin_id, s.id)"
+	" WHERE k.id IS NOT NULL OR r.new NOT IN " OWN_RUNS) MAP("event",
 	"JOIN run_map r ON r.old = s.run LEFT JOIN cell_map c ON c.old = s.cell LEFT JOIN main.event k ON k.run = r.new"
-	" AND k.cell IS NOT DISTINCT FROM c.new AND k.kind = s.kind AND k.happened_at = s.happened_at");
+	" AND k.cell IS NOT DISTINCT FROM c.new AND k.kind = s.kind AND k.happened_at = s.happened_at"
+	" WHERE k.id IS NOT NULL OR (r.new NOT IN " OWN_RUNS " AND (s.cell IS NULL OR c.new NOT IN " SETTLED_CELLS "))");
 
 // What there is once in a file of assay: its numbers, and by what the maps and `tables` know a row again. Two such rows would
 // both be taken, and from then on stand twice here.
@@ -58,7 +66,6 @@ static const struct {
 } keys[] = {
 	{ "machine", "id", "id" },
 	{ "import", "id", "id" },
-	{ "import", "sha256", "sha256" },
 	{ "run", "id", "id" },
 	{ "run", "machine, hostname, pid, start_ticks, boot_id, started_at, command", "machine, process, time and command" },
 	{ "model", "id", "id" },
@@ -106,7 +113,8 @@ static const struct absorbed tables[] = {
 	{ "comparison",
 		"s.* REPLACE (" NEXT("comparison") ", " RUN_NEW
 						   ", " CELLS_OF("rows_a") " AS rows_a, " CELLS_OF("rows_b") " AS rows_b)",
-		"NOT EXISTS (SELECT 1 FROM main.comparison k JOIN run_map m ON m.new = k.run WHERE m.old = s.run AND "
+		"s.run NOT IN (SELECT old FROM run_map WHERE new IN " OWN_RUNS
+		") AND NOT EXISTS (SELECT 1 FROM main.comparison k JOIN run_map m ON m.new = k.run WHERE m.old = s.run AND "
 		"k.compared_at = s.compared_at AND k.metric = s.metric)",
 		NULL },
 };
@@ -482,12 +490,16 @@ static enum status count_new(struct db *d, struct store_absorbed *out, struct er
 		" (SELECT count(*) FROM run_map WHERE NOT known) AS new_runs,"
 		" (SELECT count(DISTINCT cell) FROM source_measurement WHERE samples > 0 AND source IS NULL"
 		"  AND event IN (SELECT old FROM event_map WHERE NOT known)"
-		"  AND event NOT IN (SELECT event FROM source_sample)) AS without_samples",
+		"  AND event NOT IN (SELECT event FROM source_sample)) AS without_samples,"
+		" (SELECT count(DISTINCT cell) FROM source_event WHERE kind = 'verdict' AND id NOT IN (SELECT old FROM "
+		"event_map)) AS "
+		"left_out",
 		NULL, 0, &t, err);
 
 	if (status == STATUS_OK)
 		*out = (struct store_absorbed){ table_integer(&t, 0, "cells"), table_integer(&t, 0, "new_cells"),
-			table_integer(&t, 0, "new_runs"), table_integer(&t, 0, "without_samples") };
+			table_integer(&t, 0, "new_runs"), table_integer(&t, 0, "without_samples"),
+			table_integer(&t, 0, "left_out") };
 	arena_done(&a);
 	return status;
 }
@@ -511,7 +523,10 @@ static enum status check(struct db *d, struct arena *a, struct error *err)
 		" + (SELECT count(*) FROM source_cell WHERE run NOT IN (SELECT id FROM source_run)) + (SELECT count(*) FROM "
 		"source_event WHERE cell IS NOT NULL AND cell NOT IN (SELECT id FROM source_cell))"
 		" + (SELECT count(*) FROM source_measurement WHERE event NOT IN (SELECT id FROM source_event)) + (SELECT "
-		"count(*) FROM source_sample WHERE event NOT IN (SELECT id FROM source_event)) AS bad";
+		"count(*) FROM source_sample WHERE event NOT IN (SELECT id FROM source_event))"
+		" + (SELECT count(*) FROM source_measurement s JOIN source_event e ON e.id = s.event WHERE s.cell <> e.cell) + "
+		"(SELECT "
+		"count(*) FROM source_sample s JOIN source_event e ON e.id = s.event WHERE s.cell <> e.cell) AS bad";
 	struct table t;
 	enum status status = check_keys(d, a, err);
 

@@ -642,7 +642,11 @@ enum status store_import_foreign(
 	hash_hex(&h, sha);
 	machine.id = r->machine_cpu != NULL ? arena_printf(&a, "of a file: %s", r->machine_cpu)
 					    : arena_printf(&a, "of a file: %.12s", sha);
-	status = exists(&d, "SELECT 1 FROM import WHERE sha256 = ?", &(struct db_parameter){ .text = sha }, 1, &out->known, err);
+	// Of this file's own: another database may say that it has them.
+	status = exists(&d,
+		"SELECT 1 FROM import i JOIN run r ON r.id = i.run AND r.import = i.id AND r.origin_id IS NULL WHERE i.sha256 = "
+		"?",
+		&(struct db_parameter){ .text = sha }, 1, &out->known, err);
 	if (status == STATUS_OK && out->known) {
 		arena_done(&a);
 		db_close(&d); // rolls back: nothing was written
