@@ -54,12 +54,13 @@ bool model_has_inside(const char *folder, const char *path)
 	return root_of(root, folder) && is_within(root, path);
 }
 
-// Without what changes nothing: "a//./b" is "a/b". NULL: absolute, or with a "..".
+// Without what changes nothing: "a//./b" is "a/b". NULL: absolute, or with a "..", or ONNX Runtime's word for an address in
+// memory, which engines take for one.
 static const char *plain_location(struct arena *a, const char *location)
 {
 	char *out = arena_strdup(a, location), *to = out;
 
-	if (*location == '/')
+	if (*location == '/' || strstr(location, "_ORT_MEM_ADDR_"))
 		return NULL;
 	for (const char *from = location; *from;) {
 		size_t n = strcspn(from, "/");

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "backend/host.h"
+#include "base/clock.h"
 #include "base/text.h"
 
 enum { THREADS_MOST = 256 }; // as the option says: more than processors that browsers run on have
@@ -273,6 +274,17 @@ static enum status page_time(const json_t *x, const char *what, double *ms, stru
 	return STATUS_OK;
 }
 
+// What a page says that it took is held against assay's own clock. A browser's may be coarse, and of another machine.
+static enum status page_within(const char *what, double ms, double waited_ms, struct error *err)
+{
+	static const double drift = 1.01, coarse_ms = 5;
+
+	return ms <= drift * waited_ms + coarse_ms
+		? STATUS_OK
+		: error_set(err, STATUS_FAILED, "the page says that %s took %g ms, and its answer was here after %g ms", what, ms,
+			  waited_ms);
+}
+
 // Loading as a page's user has it: files, runtime, session, and the warm-up run where there is one; without the start of the
 // browser, and without the first visit, which fills the cache.
 static enum status opened_ns(const json_t *times, int64_t *ns, struct error *err)
@@ -362,8 +374,11 @@ static enum status browser_open(struct session *s, const struct artifact *a, str
 		json_object_set_new(command, "id", json_integer(b->id));
 		json_object_set_new(command, "provider", json_string(s->provider->name));
 		serve_files(s, a->parts, command);
+		const double asked_ms = clock_ms();
 		if (!(st = page_ask(h, command, NULL, 0, 4 * PAGE_HEAD_MOST, &head, &b->reply[0], &at, err)))
 			st = take_opened(s, a, head, err);
+		if (!st)
+			st = page_within("loading", (double)s->open_ns / 1e6, clock_ms() - asked_ms, err);
 	}
 	json_decref(head);
 	json_decref(command);
@@ -442,7 +457,7 @@ static enum status browser_run(struct session *s, const struct tensor *in, struc
 	struct browser_session *b = s->state;
 	json_t *inputs = json_array(), *command, *head = NULL;
 	struct text *reply = &b->reply[b->turn];
-	double ms = 0;
+	double ms = 0, asked_ms, took_ms;
 	size_t at = 0;
 	enum status st = STATUS_OK;
 
@@ -461,11 +476,15 @@ static enum status browser_run(struct session *s, const struct tensor *in, struc
 		at += in[i].nbytes;
 	}
 	command = json_pack("{s:s, s:I, s:o}", "op", "run", "id", (json_int_t)b->id, "inputs", inputs);
+	asked_ms = clock_ms();
 	if (!st)
 		st = page_ask(
 			page_host_of(b->generation), command, in, s->input_count, reply_most(s, in), &head, reply, &at, err);
+	took_ms = clock_ms() - asked_ms;
 	if (!st && !(st = page_time(json_object_get(head, "ms"), "of a run", &ms, err)) && ms < 1e-6)
 		st = error_set(err, STATUS_FAILED, "the page gave a time that nothing can have taken: of a run %g ms", ms);
+	if (!st)
+		st = page_within("a run", ms, took_ms, err);
 	if (!st)
 		s->run_ns = (int64_t)(ms * 1e6);
 	for (size_t i = 0; i < s->output_count && !st; i++)

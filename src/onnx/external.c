@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `table` says which fields of which message lead to a TensorProto's external_data.
+// `table` says which fields of which message lead to a TensorProto's external_data, and to attributes.
 #include "onnx/external.h"
 
 #include <stdbool.h>
@@ -10,7 +10,15 @@
 #include "onnx/wire.h"
 
 enum message { MODEL, FUNCTION, GRAPH, NODE, ATTRIBUTE, SPARSE, TENSOR, ENTRY };
-enum { MOST_DEPTH = 64, ENTRY_KEY = 1, ENTRY_VALUE = 2, NAMES_MOST = 1 << 18, NAME_MOST = 4096 };
+enum {
+	MOST_DEPTH = 64,
+	ENTRY_KEY = 1,
+	ENTRY_VALUE = 2,
+	ATTRIBUTE_NAME = 1,
+	ATTRIBUTE_TEXT = 4,
+	NAMES_MOST = 1 << 18,
+	NAME_MOST = 4096
+};
 
 // Field numbers of onnx.proto3.
 static const struct {
@@ -101,6 +109,27 @@ static void take_entry(struct found *f, struct wire s)
 		add_name(f, name);
 }
 
+// What was compiled for a device lies in a file that an attribute of com.microsoft::EPContext names, or in the attribute itself:
+// then it is no text, or longer than any name.
+static void take_context(struct found *f, struct wire s)
+{
+	static const char context[] = "ep_cache_context";
+	struct wire text = { 0 };
+	struct wire_field field;
+	bool is_context = false;
+	while (next(f, &s, &field)) {
+		const struct wire value = field.bytes;
+		if (field.kind == WIRE_BYTES && field.number == ATTRIBUTE_NAME)
+			is_context = value.end - value.at == sizeof context - 1 && !memcmp(value.at, context, sizeof context - 1);
+		else if (field.kind == WIRE_BYTES && field.number == ATTRIBUTE_TEXT)
+			text = value;
+	}
+	const bool is_name = text.at && text.end > text.at && text.end - text.at <= NAME_MOST &&
+		!memchr(text.at, 0, (size_t)(text.end - text.at));
+	if (is_context && is_name && !is_last(f, text))
+		add_name(f, text);
+}
+
 static void walk(struct found *f, enum message within, struct wire s, int depth)
 {
 	struct wire_field field;
@@ -108,6 +137,8 @@ static void walk(struct found *f, enum message within, struct wire s, int depth)
 		f->lacks = "is nested deeper than 64 messages";
 		return;
 	}
+	if (within == ATTRIBUTE)
+		take_context(f, s);
 	while (next(f, &s, &field))
 		for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
 			if (field.kind != WIRE_BYTES || table[i].within != within || table[i].field != field.number)

@@ -153,8 +153,13 @@ static void take_times(struct row *r, const struct heard *h, double others, stru
 	r->stability_why = stability.is_stable ? NULL : why_unstable(&stability, others, a);
 }
 
+// The child of a page that somebody opened serves it: what its browser takes nobody counts.
 static void take_memory(struct row *r, const struct heard *h, const struct child_report *report, struct arena *a)
 {
+	if (text_is(r->engine, "browser") && r->device && text_starts(r->device, "remote")) {
+		r->memory_sampling = "not known: the browser that ran it was opened by somebody, and nothing counts its memory";
+		return;
+	}
 	r->peak_anonymous_mib = h->anonymous_mib;
 	if (!(r->peak_anonymous_mib >= report->peak_anonymous_mib) && !isnan(report->peak_anonymous_mib))
 		r->peak_anonymous_mib = report->peak_anonymous_mib;

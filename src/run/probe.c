@@ -74,7 +74,9 @@ json_t *cell_probe(const struct backend *b, const char *build, const struct prob
 		reason = err.text;
 	} else {
 		scratch_sweep();
-		v = answer_of(b, heard_verdict(&heard, &report, &limits, &reason, &note), reason);
+		v = heard_verdict(&heard, &report, &limits, &reason, &note);
+		// One that was ended because of what it wrote has not said that it is not to be had.
+		v = v == VERDICT_FAILED && report.end != CHILD_EXITED ? VERDICT_CRASHED : answer_of(b, v, reason);
 		child_report_done(&report);
 	}
 	devices = heard.probe ? json_object_get(heard.probe, "devices") : NULL;

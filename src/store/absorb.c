@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of another database of assay into this one: a folder or a file that `assay export` wrote, or the file itself. A run is
 // known again by who ran it, when and where; a cell by its number in the file that it was first written to. What is known is not
-// added again, what it gained since is: but nothing to a run that was written by assay into this file, and no further verdict to a
-// cell that has one, since anybody can write that a run of his is one of these. Numbers are given anew, references follow them.
-// One transaction; what does not fit adds nothing.
+// added again, what it gained since is: but nothing to a run that assay wrote into this file, and no further verdict to a cell
+// that has one, since anybody can write that a run of his is one of these. Numbers are given anew, references follow them. One
+// transaction; what does not fit adds nothing.
 #include <string.h>
 #include <sys/stat.h>
 

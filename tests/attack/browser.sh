@@ -110,6 +110,8 @@ json 'd[0]["verdict"] == "crashed"'
 has out "\"cause\": \"$died"
 PATH=$work/empty ASSAY_ENGINE_PATH=$work/engines SHIM_EXITS=1 code 2 "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on cpu --runs 1 --no-conform --json --db "$work/died.duckdb"
 has out '"cause": "CPU: engine: the process ended with exit code 0 while it loaded [^ ]*/libonnxruntime.so; chromium'
+PATH=$work/empty ASSAY_ENGINE_PATH=$work/engines SHIM_FLOODS=1 code 2 "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on cpu --runs 1 --no-conform --json --db "$work/died.duckdb"
+has out '"cause": "CPU: .*: a line of more than 16 MiB came from the engine.s process; chromium'
 rm -r "$work/engines/onnxruntime"
 
 # A page that joins tells times that no clock gives, threads that nothing has, and an answer that is larger than the outputs: the row has failed, and says why.
@@ -121,7 +123,7 @@ page() # no real browser is in PATH, or each would be started to be asked what i
 		"$ASSAY" run "$work/model" --on cpu:remote --runs 1 --no-conform --json >"$work/$1.out" 2>"$work/$1.err"
 }
 pids=
-for what in zero negative load threads long; do
+for what in zero negative load late late_load threads long; do
 	page $what &
 	pids="$pids $!"
 done
@@ -135,6 +137,8 @@ fails()
 fails zero 'a time that nothing can have taken: of a run 0 ms'
 fails negative 'a time that nothing can have taken: of a run -5 ms'
 fails load 'a time that nothing can have taken: load_ms -5 ms'
+fails late 'says that a run took 50000 ms, and its answer was here after [0-9.]+ ms'
+fails late_load 'says that loading took 5e.06 ms, and its answer was here after'
 fails threads 'says that it has -5 threads'
 fails long 'answer is larger than the [0-9]{7} bytes'
 finish

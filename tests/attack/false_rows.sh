@@ -79,7 +79,7 @@ has out 'imported before, nothing added'
 
 # ---- rows of what cannot be -----------------------------------------------------------------------------------------
 
-# A time of -5 ms, of 1e308 and NaN were "right" in the report, and NaN the fastest. More columns: tests/unit/test_store.c.
+# A time of -5 ms, of 1e308 and NaN were "right" in the report, and NaN the fastest. More columns: tests/unit/test_guard.c.
 while IFS='|' read -r set words command; do
 	forge cannot "UPDATE $set"
 	# shellcheck disable=SC2086

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """page.py WHAT PROGRAM ARGUMENT...: runs the program, joins at the address that it tells, and answers as a page would, but for WHAT:
-zero, negative, load: times that no clock gives; threads: fewer than one; long: 64 MiB where the outputs have some kB. Python's standard library alone."""
+zero, negative, load: times that no clock gives; late, late_load: more than have passed; threads: fewer than one; long: 64 MiB where the outputs have some kB. Python's standard library alone."""
 import http.client
 import json
 import re
@@ -46,9 +46,9 @@ try:
         op = json.loads(command[4:4 + struct.unpack("<I", command[:4])[0]])["op"]
         head = {"ok": True}
         if op == "open":
-            head.update(times={"load_ms": -5 if what == "load" else 5}, threads=-5 if what == "threads" else 1, version="1", inputs=[], outputs=[])
+            head.update(times={"load_ms": {"load": -5, "late_load": 5e6}.get(what, 5)}, threads=-5 if what == "threads" else 1, version="1", inputs=[], outputs=[])
         if op == "run":
-            head.update(ms={"zero": 0, "negative": -5}.get(what, 1), outputs=[])
+            head.update(ms={"zero": 0, "negative": -5, "late": 50000}.get(what, 1), outputs=[])
         status = reply(n, head, bytes(64 << 20) if op == "run" and what == "long" else b"")
         n += 1
 except (OSError, http.client.HTTPException):

@@ -13,6 +13,7 @@
 //   SHIM_HANG=A:WORD     ... never goes on
 //   SHIM_WAITS=1         it waits while it is loaded, preloaded or in the place of an engine's library
 //   SHIM_FAULTS=1        ... writes to address 0 while it is loaded
+//   SHIM_FLOODS=1        ... writes to descriptor 3 without an end while it is loaded, a line that never ends
 //   SHIM_EXITS=1         ... ends the program while it is loaded, with an exit code that says all is well
 //   SHIM_RESOLVE=FILE    every host is 127.0.0.1, but while that file has bytes, of which each try takes one, no name is found
 //   SHIM_FOLD=WORD       below a folder with that word a file system that does not tell capital letters from small ones
@@ -239,6 +240,9 @@ __attribute__((constructor)) static void wait_when_loaded(void)
 		*(volatile int *)NULL = 1;
 	if (getenv("SHIM_EXITS"))
 		_exit(0);
+	static const char flood[65536] = { ' ' };
+	while (getenv("SHIM_FLOODS") && fcntl(3, F_GETFD) >= 0 && write(3, flood, sizeof flood) > 0) {
+	}
 	while (getenv("SHIM_WAITS"))
 		pause();
 }

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tier: engine
+// Heap: libc
+// What a file says that nothing can have measured, or that no judge has said: each is done to a file of assay's and undone. Names
+// and words are those that `import` refuses. That reports, questions and imports look is in tests/attack/false_rows.sh.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "run/cell.h"
+#include "store/db.h"
+#include "store/guard.h"
+#include "store_rows.h"
+
+enum { NUMBERS, VALUES, WORDS };
+
+static enum status ask(struct db *d, int look, struct error *err)
+{
+	return look == NUMBERS ? guard_numbers(d, err) : look == VALUES ? guard_values(d, "", err) : guard_words(d, "", err);
+}
+
+static void test_forged_rows(void **state)
+{
+	static const struct {
+		int look;
+		const char *sql, *words;
+	} forged[] = {
+		{ VALUES, "UPDATE measurement SET latency_ms = 'nan'::DOUBLE",
+			"row 1: measurement.latency_ms is nan, which nothing can have measured" },
+		{ VALUES, "UPDATE measurement SET latency_low_ms = -1e-3", "row 1: measurement.latency_low_ms is -0.001," },
+		{ VALUES, "UPDATE measurement SET peak_resident_mib = 1e308", "row 1: measurement.peak_resident_mib is 1e" },
+		{ VALUES, "UPDATE measurement SET samples = -1", "row 1: measurement.samples is -1," },
+		{ VALUES, "UPDATE sample SET ms = '-inf'::DOUBLE WHERE number = 1", "row 1: sample.ms is -inf," },
+		{ VALUES, "UPDATE run SET started_at = 'infinity'", "run:1: run.started_at is infinity," },
+		{ VALUES, "UPDATE event SET happened_at = '-infinity' WHERE id = 1", "event 1: event.happened_at is -infinity," },
+		{ VALUES, "UPDATE cell SET started_at = '100000-01-01'", "row 1: cell.started_at is 100000-01-01 00:00:00," },
+		{ VALUES, "UPDATE measurement SET non_finite = 100000",
+			"row 1 says right, and its non_finite is 100000: assay wrote no such row" },
+		{ VALUES, "UPDATE measurement SET nmse = 3", "row 1 says right, and its nmse is 3.0:" },
+		{ VALUES, "UPDATE measurement SET nmse = 'inf'", "row 1 says right, and its nmse is inf:" },
+		{ VALUES, "UPDATE measurement SET graph_verdict = 'wrong'", "row 1 says right, and its graph_verdict is wrong:" },
+		{ VALUES, "UPDATE measurement SET arithmetic_verdict = 'unjudged'", "and its arithmetic_verdict is unjudged:" },
+		{ VALUES, "UPDATE measurement SET arithmetic_nmse = 'inf'", "row 1 says right, and its arithmetic_nmse is inf:" },
+		{ VALUES, "UPDATE measurement SET latency_ms = latency_min_ms / 2",
+			"row 1 says right, and its latency_ms is 5.5:" },
+		{ VALUES, "UPDATE measurement SET samples = 0", "row 1 says right, and its samples is 0:" },
+		{ VALUES, "UPDATE measurement SET nodes = 1, nodes_on_platform = 2", "and its nodes_on_platform is 2:" },
+		{ VALUES, "UPDATE measurement SET verdict = 'wrong'", "row 1: its event says right, and its measurement wrong" },
+		{ VALUES, "UPDATE measurement SET verdict = NULL", "row 1: its event says right, and its measurement nothing" },
+		{ VALUES, "ALTER TABLE measurement DROP COLUMN verdict", "its table measurement has no column `verdict`" },
+		{ VALUES, "ALTER TABLE measurement RENAME COLUMN verdict TO word",
+			"its table measurement has no column `verdict`" },
+		{ VALUES, "ALTER TABLE measurement ALTER COLUMN verdict TYPE BIGINT USING 1", "and its measurement 1" },
+		{ WORDS, "UPDATE event SET verdict = 'bogus' WHERE kind = 'verdict'",
+			"has the verdict 'bogus', which this assay does not know" },
+		{ WORDS, "UPDATE measurement SET actual = repeat('E', 5000)",
+			"row 1: measurement.actual is a name of more than 4096 characters" },
+		{ WORDS, "UPDATE cell SET question = '['", "row 1: its column `question` is no JSON object" },
+		{ NUMBERS, "INSERT INTO run FROM run", "1 of the rows of its table run stand twice, by id" },
+		{ NUMBERS, "INSERT INTO cell FROM cell", "1 of the rows of its table cell stand twice, by id" },
+		{ NUMBERS, "INSERT INTO measurement FROM measurement", "of its table measurement stand twice, by event" },
+	};
+	char *folder = test_folder(), path[4200];
+	struct machine machine = test_machine();
+	struct cell cell = test_cell("m", "cpu");
+	struct cell_result right = test_result(1, "m", "cpu", VERDICT_RIGHT);
+	const struct db_api *api;
+	struct store store = { 0 };
+	struct error err = { 0 };
+	struct db d = { 0 };
+	int64_t row;
+	bool locked;
+
+	(void)state;
+	snprintf(path, sizeof path, "%s/a.duckdb", folder);
+	if (store_open(&store, path, false, &err) || store_begin_run(&store, &machine, "test", &err) ||
+		store_started(&store, &cell, "key", &row, &err) || store_finished(&store, &right, &err))
+		fail_msg("%s", err.text);
+	store_close(&store);
+	if (db_load(&api, &err) || db_open(&d, api, &(struct db_opening){ .path = path, .write = true }, &locked, &err))
+		fail_msg("%s", err.text);
+	for (int look = NUMBERS; look <= WORDS; look++)
+		if (ask(&d, look, &err))
+			fail_msg("%s", err.text);
+	for (size_t i = 0; i < sizeof forged / sizeof forged[0]; i++) {
+		err = (struct error){ 0 };
+		if (db_exec(&d, "BEGIN", &err) || db_exec(&d, forged[i].sql, &err))
+			fail_msg("%s", err.text);
+		assert_int_equal(ask(&d, forged[i].look, &err), STATUS_BAD_INPUT);
+		if (strstr(err.text, forged[i].words) == NULL)
+			fail_msg("'%s' does not say '%s'", err.text, forged[i].words);
+		assert_int_equal(db_exec(&d, "ROLLBACK", &err), STATUS_OK);
+	}
+	db_close(&d);
+	test_folder_done(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_forged_rows) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
