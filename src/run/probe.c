@@ -11,16 +11,27 @@
 #include "backend/cause.h"
 #include "base/file.h"
 #include "run/child.h"
+#include "run/child_memory.h"
 #include "run/hear.h"
 #include "cell/scratch.h"
 
 #define PROBE_TIMEOUT_S 60.0
+// Drivers of vendors take some 100 MB of it before anything is computed.
+static const int64_t probe_memory_bytes = (int64_t)4 << 30;
 
 static struct child_limits limits_of(const struct probe_limits *l)
 {
-	bool less = l && l->timeout_s > 0 && l->timeout_s < PROBE_TIMEOUT_S;
+	const bool less = l && l->timeout_s > 0 && l->timeout_s < PROBE_TIMEOUT_S;
+	struct arena a = { 0 };
+	const char *from;
+	int64_t usual = 0;
+	const bool is_known = child_memory_default(&usual, &from, &a, "", NULL) == STATUS_OK;
 
-	return (struct child_limits){ .timeout_s = less ? l->timeout_s : PROBE_TIMEOUT_S, .stop = l ? l->stop : NULL };
+	arena_done(&a);
+
+	return (struct child_limits){ .timeout_s = less ? l->timeout_s : PROBE_TIMEOUT_S,
+		.memory_bytes = is_known && (usual <= 0 || usual > probe_memory_bytes) ? probe_memory_bytes : 0,
+		.stop = l ? l->stop : NULL };
 }
 
 json_t *cell_driver(const char *name, const struct probe_limits *l)
@@ -75,8 +86,9 @@ json_t *cell_probe(const struct backend *b, const char *build, const struct prob
 	} else {
 		scratch_sweep();
 		v = heard_verdict(&heard, &report, &limits, &reason, &note);
-		// One that was ended because of what it wrote has not said that it is not to be had.
-		v = v == VERDICT_FAILED && report.end != CHILD_EXITED ? VERDICT_CRASHED : answer_of(b, v, reason);
+		// One that was ended because of what it wrote, or wrote what is no answer, has not said that it is not to be had.
+		v = v == VERDICT_FAILED && (report.end != CHILD_EXITED || heard.rubbish) ? VERDICT_CRASHED
+											 : answer_of(b, v, reason);
 		child_report_done(&report);
 	}
 	devices = heard.probe ? json_object_get(heard.probe, "devices") : NULL;

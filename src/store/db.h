@@ -68,6 +68,9 @@ enum status db_load(const struct db_api **out, struct error *err);
 // BAD_INPUT with a sentence: the path names no file (an extension's word, memory, a folder, a pipe), or a file that is not
 // DuckDB's. A file that is not there is fine.
 enum status db_check_path(const char *path, struct error *err);
+// Of a log or a journal beside the database, which all who may create files in the folder can make: BAD_INPUT where it is neither
+// of the file's owner, nor of this user or root, and the file is not one that others may write.
+enum status db_check_beside(const char *path, const char *beside, struct error *err);
 // One attempt. A lock held by another program is *locked = true with the error filled; every other failure leaves it false.
 // The paths are checked as above first; a file with several hard links is not opened for writing.
 enum status db_open(struct db *d, const struct db_api *api, const struct db_opening *how, bool *locked, struct error *err);

@@ -132,6 +132,19 @@ static enum status check_file(const char *path, struct error *err)
 	return STATUS_OK;
 }
 
+enum status db_check_beside(const char *path, const char *beside, struct error *err)
+{
+	enum { OTHERS_WRITE = 0022 };
+	struct stat file, st;
+
+	if (stat(path, &file) != 0 || lstat(beside, &st) != 0 || st.st_uid == file.st_uid || st.st_uid == geteuid() ||
+		st.st_uid == 0 || (file.st_mode & OTHERS_WRITE))
+		return STATUS_OK;
+	return error_set(err, STATUS_BAD_INPUT,
+		"%s belongs to user %ju, who may not write %s: it would change what is in there; remove it", beside,
+		(uintmax_t)st.st_uid, path);
+}
+
 // A log that is a link or a pipe would be written to, or waited for, as the database is opened.
 static enum status check_log(const char *path, struct error *err)
 {
@@ -143,6 +156,8 @@ static enum status check_log(const char *path, struct error *err)
 	if (lstat(text_get(&log), &st) == 0 && !S_ISREG(st.st_mode))
 		status = error_set(
 			err, STATUS_BAD_INPUT, "%s is no regular file, and the log of %s belongs there", text_get(&log), path);
+	else
+		status = db_check_beside(path, text_get(&log), err);
 	text_done(&log);
 	return status;
 }

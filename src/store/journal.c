@@ -320,9 +320,11 @@ enum status journal_roll_back(const char *database, bool *stays, struct error *e
 	text_addf(&path, "%s" JOURNAL, database);
 	const char *journal = text_get(&path);
 	const bool is_there = lstat(journal, &st) == 0;
-	if (is_there && S_ISREG(st.st_mode))
-		status = take_over(journal, database, stays, err);
-	else if (is_there)
+	if (is_there && S_ISREG(st.st_mode)) {
+		status = db_check_beside(database, journal, err);
+		if (status == STATUS_OK)
+			status = take_over(journal, database, stays, err);
+	} else if (is_there)
 		status = error_set(
 			err, STATUS_BAD_INPUT, "%s is no regular file, and the journal of %s belongs there", journal, database);
 	text_done(&path);

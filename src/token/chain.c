@@ -64,8 +64,13 @@ enum status chain_parse(struct chain *c, struct arena *a, const json_t *from, st
 
 void chain_flow(const struct chain *c, struct flow *f)
 {
-	for (size_t i = 0; i < c->count && f->failed.status == STATUS_OK; i++)
-		c->steps[i].kind->flow(f, c->steps[i].own);
+	for (size_t i = 0; i < c->count && f->failed.status == STATUS_OK; i++) {
+		f->work += f->used;
+		if (f->work > f->work_most)
+			flow_fail(f, "its steps go over the text more than %d times: no tokenizer in use does", FLOW_PASSES_MOST);
+		else
+			c->steps[i].kind->flow(f, c->steps[i].own);
+	}
 }
 
 // ---- members --------------------------------------------------------------------------------------------------------------

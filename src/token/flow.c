@@ -59,6 +59,8 @@ void flow_start(struct flow *f, const char *text, size_t nbytes)
 
 	f->failed.status = STATUS_OK;
 	f->limit = nbytes * 64 + (1 << 20);
+	f->work = 0;
+	f->work_most = nbytes * FLOW_PASSES_MOST + (4 << 20);
 	f->count = 0;
 	f->begun_ms = f->look_ms = 0;
 	f->used = nbytes;

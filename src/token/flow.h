@@ -34,6 +34,7 @@ struct flow {
 	struct match *matches;
 	size_t match_count, match_room;
 	size_t limit;             // of bytes: a chain may double a text as often as it has steps
+	size_t work, work_most;   // bytes that steps have gone over, and may
 	double begun_ms, look_ms; // of expressions: the thread's time at the first one, and when the clock is looked at again
 	struct error failed;      // sticky: the first reason; status OK until then
 };
@@ -41,6 +42,8 @@ struct flow {
 void flow_done(struct flow *f);
 // One piece, the whole text. At most FLOW_MOST bytes.
 enum { FLOW_MOST = 1 << 28 };
+// Steps that go over all of a long text; tokenizers in use have some ten, and a file of 80 KB can have a thousand.
+enum { FLOW_PASSES_MOST = 32 };
 void flow_start(struct flow *f, const char *text, size_t nbytes);
 void flow_fail(struct flow *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -164,6 +164,14 @@ bounded 1 1 100 "$ASSAY" query fastest --db long_log.duckdb
 has err 'its log of changes long_log.duckdb.wal has 100 MiB, and at most 64 are taken over in reading'
 lacks err 'damaged'
 rm long_log.duckdb.wal
+# In a folder where others may make files: a log of another user's, whose rows were shown as one's own, and written into the file.
+if [ "$(id -u)" = 0 ]; then
+	for ending in wal journal; do
+		cp "$base" mine.duckdb && cp "$base" mine.duckdb.$ending && chown 54321 mine.duckdb.$ending && chmod 0644 mine.duckdb
+		refused "mine.duckdb.$ending belongs to user 54321, who may not write mine.duckdb: it would change what is in there" "$ASSAY" query fastest --db mine.duckdb
+		rm mine.duckdb.$ending
+	done
+fi
 forge nowhere "UPDATE cell SET run = 77"
 code 0 "$ASSAY" report --db nowhere.duckdb
 lacks out 'cells good|✓ right'

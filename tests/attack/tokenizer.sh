@@ -40,6 +40,8 @@ write("pieces", model={"type": "WordPiece", "unk_token": "[UNK]", "continuing_su
 write("sums", model={"type": "Unigram", "unk_id": 0, "vocab": [["[UNK]", 0]] + [["a" * n, -n] for n in range(1, 4000)]})
 write("doubles", normalizer=chain([replace({"String": "a"}, "aa")] * 40))
 write("prepends", normalizer=chain([{"type": "Prepend", "prepend": "a" * 30000}] * 200))
+write("passes", normalizer=chain([{"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": True, "lowercase": True}] * 900))
+write("splits", pre_tokenizer={"type": "Sequence", "pretokenizers": [{"type": "Split", "pattern": {"String": "a"}, "behavior": "Isolated", "invert": False}] * 900})
 write("backtracks", normalizer=replace({"Regex": "(a+)+$"}, "b"))
 write("ahead", normalizer=replace({"Regex": "(?=a*a*c)a"}, "b"))
 write("chain", normalizer=chain([replace({"Regex": "a.*?b"}, "")] * 10000))
@@ -162,8 +164,12 @@ for each in pieces sums; do
 	bounded 1 2 100 "$ASSAY" tokenize "$each" "$long"
 	has err 'the pieces of its vocabulary are too long for words as long as this'
 done
+for each in passes splits; do # 4 and 5 s of 120,000 bytes
+	bounded 1 2 100 "$ASSAY" tokenize "$each" "$long"
+	has err 'its steps go over the text more than 32 times: no tokenizer in use does'
+done
 refuses doubles 'the normalizer makes more than 64 times its length of a text'
-refuses prepends 'the normalizer makes more than 64 times its length of a text'
+refuses prepends 'its steps go over the text more than 32 times'
 bounded 1 2 100 "$ASSAY" tokenize ahead "$(printf "a%.0s" $(seq 20000))" # 64 places at a time took 9 s before the clock was looked at
 has err 'a regular expression takes too long on this text'
 refuses backtracks 'a regular expression takes too long on this text'
@@ -204,7 +210,7 @@ refuses_small expressions "of the file's the number 257"
 refuses_small expressions_long 'at most 256 of 65536 bytes together are taken'
 refuses_small added_grow 'more than 2 MiB of added tokens'
 refuses_small added_long 'more than 2 MiB of added tokens'
-refuses_small added_slow 'the normalizer takes too long on the added tokens'
+refuses_small added_slow '(the normalizer takes too long on the added tokens|its steps go over the text more than 32 times)'
 refuses_small trees 'what stands beside the model would take more than 48 MiB of memory'
 refuses_small pads 'makes 10000000 tokens of a text of'
 refuses_small pad_long '"pad_token" of 10000 bytes'
