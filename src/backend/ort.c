@@ -99,7 +99,9 @@ enum status ort_load(struct ort_library *out, struct arena *a, const char *build
 	*(void **)&get_base = dlsym(handle, "OrtGetApiBase");
 	base = get_base ? get_base() : NULL;
 	if (!base)
-		return error_set(err, STATUS_UNAVAILABLE, "%s has no OrtGetApiBase: it is not ONNX Runtime", out->path);
+		return error_set(err, STATUS_UNAVAILABLE,
+			get_base ? "%s: its OrtGetApiBase gives nothing" : "%s has no OrtGetApiBase: it is not ONNX Runtime",
+			out->path);
 	out->text = arena_strdup(a, base->GetVersionString());
 	// Version 1.N answers up to API N; asking for more makes it write to standard error.
 	dot = strchr(out->text, '.');
@@ -109,8 +111,12 @@ enum status ort_load(struct ort_library *out, struct arena *a, const char *build
 	for (out->version = ORT_NEWEST_API; out->version >= ORT_OLDEST_API; out->version--)
 		if (out->version <= (unsigned)minor && (out->api = base->GetApi(out->version)))
 			return STATUS_OK;
-	return error_set(err, STATUS_UNAVAILABLE, "%s is ONNX Runtime %s: too old, 1.%d is the oldest that is understood",
-		out->path, out->text, ORT_OLDEST_API);
+	return minor < ORT_OLDEST_API
+		? error_set(err, STATUS_UNAVAILABLE, "%s is ONNX Runtime %s: too old, 1.%d is the oldest that is understood",
+			  out->path, out->text, ORT_OLDEST_API)
+		: error_set(err, STATUS_UNAVAILABLE,
+			  "%s says that it is ONNX Runtime %s, and gives no API that 1.%d or a newer one has", out->path,
+			  out->text, ORT_OLDEST_API);
 }
 
 // ---- devices ------------------------------------------------------------------------------------------------------------

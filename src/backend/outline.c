@@ -21,10 +21,12 @@
 struct reading {
 	bool bad;
 	bool many; // nodes
+	bool wide; // inputs or outputs
 	uint32_t fields;
 };
-// NODES_MOST: ten times as many as any published graph has; an engine takes a kB for each while it refuses them.
-enum { NODES_MOST = 1 << 19, VALUES_MOST = 1 << 16, NAME_MOST = 1 << 16 };
+// NODES_MOST: ten times as many as any published graph has; an engine takes a kB for each while it refuses them. PORTS_MOST:
+// inputs that are no initializers, and outputs, of which a cache of 200 layers has 400; engines take a time with their square.
+enum { NODES_MOST = 1 << 19, VALUES_MOST = 1 << 16, PORTS_MOST = 1 << 10, NAME_MOST = 1 << 16 };
 
 // The next field; false at the end. A broken one sets r->bad.
 static bool next(struct wire *w, struct wire_field *f, struct reading *r)
@@ -39,6 +41,9 @@ static bool next(struct wire *w, struct wire_field *f, struct reading *r)
 
 static enum status unreadable(const struct reading *r, struct error *err)
 {
+	if (r->wide && !r->many)
+		return error_set(
+			err, STATUS_BAD_INPUT, "a graph of more than %d inputs or outputs; no model has so many", PORTS_MOST);
 	return r->many ? error_set(err, STATUS_BAD_INPUT, "a graph of more than %d nodes; no model has so many", NODES_MOST)
 		       : error_set(err, STATUS_BAD_INPUT, "not a readable ONNX file");
 }
@@ -221,6 +226,8 @@ static void read_graph(struct outline *o, struct arena *a, struct wire graph, st
 	for (size_t i = 0; i < inputs; i++)
 		if (!slot(&names, wire_of(o->inputs[i].name))->input)
 			o->inputs[o->input_count++] = o->inputs[i];
+	r->wide = !r->bad && (o->input_count > PORTS_MOST || o->output_count > PORTS_MOST);
+	r->bad = r->bad || r->wide;
 }
 
 enum status outline_read(struct outline *out, struct arena *a, const void *onnx, size_t nbytes, struct error *err)
@@ -618,6 +625,7 @@ enum { DTYPE_ONNX_U4 = 21, DTYPE_ONNX_I4 = 22 };
 struct weigher {
 	uint64_t of[DTYPE_COUNT];
 	size_t nodes;
+	size_t inputs, initializers, outputs; // of the graph itself
 };
 
 // Saturates: a file may claim any shape.
@@ -679,6 +687,9 @@ static void weigh_graph(struct weigher *w, struct wire graph, int depth, struct 
 	struct wire_field f;
 
 	while (next(&graph, &f, r)) {
+		w->inputs += depth == 0 && f.number == 11;
+		w->initializers += depth == 0 && f.number == 5;
+		w->outputs += depth == 0 && f.number == 12;
 		if (f.number == 5 && f.kind == 2)
 			weigh_tensor(w, f.bytes, r);
 		if (f.number == 1 && f.kind == 2) {
@@ -726,7 +737,8 @@ enum status outline_weights(struct outline_weights *out, const void *onnx, size_
 		else if (f.number == 14 && f.kind == 2 && out->layers == 0)
 			out->layers = layers_of(f.bytes, &r);
 	r.many = !r.bad && weigher.nodes > NODES_MOST;
-	if (r.bad || r.many)
+	r.wide = weigher.inputs > weigher.initializers + PORTS_MOST || weigher.outputs > PORTS_MOST;
+	if (r.bad || r.many || r.wide)
 		return unreadable(&r, err);
 	for (int t = 0; t < DTYPE_COUNT; t++) {
 		out->nbytes = plus(out->nbytes, weigher.of[t]);

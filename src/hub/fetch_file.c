@@ -422,12 +422,25 @@ static enum status check_here(struct fetch *f, struct fetch_file *file, const ch
 
 // ---- one file ----------------------------------------------------------------------------------------------------
 
+// What was begun under this name is gone on with; a file that has another name too is somebody's, and only loses this one.
+static int open_partial(const char *path)
+{
+	enum { HOW = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW };
+	int fd = open(path, HOW, 0666);
+	struct stat st;
+
+	if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1))
+		return fd;
+	close(fd);
+	return unlink(path) == 0 ? open(path, HOW | O_EXCL, 0666) : -1;
+}
+
 static enum status fill(struct fetch *f, size_t i, const char *path, struct error *err)
 {
 	struct sink k = { .f = f, .i = i, .path = path, .most = most_of(&f->files[i], path) };
 	struct error why = { 0 };
 	bool good = true;
-	k.fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+	k.fd = open_partial(path);
 	if (k.fd < 0)
 		return error_errno(err, "%s", path);
 	hash_init(&k.sha);

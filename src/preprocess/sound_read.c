@@ -72,35 +72,82 @@ static sf_count_t bytes_tell(void *context)
 
 // ---- decoding -------------------------------------------------------------------------------------------------------------
 
-static uint32_t little_endian(const uint8_t *at)
-{
-	return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
-
 // What programs write that do not know the length, for they write into a pipe, stands for all there is.
-static bool is_no_length(size_t said)
+static bool is_no_length(uint64_t said)
 {
 	return said == UINT32_MAX || (said >= 0x7ffff000 && said <= 0x80000000); // SoX the least, arecord the most
 }
 
-// A WAV file whose samples do not all lie in it, as a broken download leaves it; libsndfile would take those that do.
-static enum status check_wav(const char *name, const uint8_t *data, size_t nbytes, struct error *err)
+static uint64_t number(const uint8_t *at, int nbytes, bool is_big_endian)
 {
-	size_t at = 12;
+	uint64_t out = 0;
 
-	if (nbytes < at || memcmp(data, "RIFF", 4) != 0 || memcmp(data + 8, "WAVE", 4) != 0)
-		return STATUS_OK;
-	for (int i = 0; i < CHUNKS_MOST && at <= nbytes && nbytes - at >= 8; i++) {
-		size_t said = little_endian(data + at + 4), there = nbytes - at - 8;
+	for (int i = 0; i < nbytes; i++)
+		out = out << 8 | at[is_big_endian ? i : nbytes - 1 - i];
+	return out;
+}
 
-		if (!memcmp(data + at, "data", 4))
-			return said <= there || is_no_length(said)
-				? STATUS_OK
-				: error_set(err, STATUS_BAD_INPUT, "%s: says that it has %zu bytes of samples, and has %zu", name,
-					  said, there);
-		at += 8 + said + said % 2;
+// Forms of files that are chunks, each with its length: where the first one begins, the name of the one with the samples, the
+// bytes of names and lengths, whether a length is of the whole chunk, and to a multiple of how many bytes the next one is.
+static const struct chunked {
+	const char *form, *kind;
+	size_t kind_at, first, align;
+	const char *samples;
+	int name, length;
+	bool is_whole, is_big_endian;
+} chunked[] = {
+	{ "RIFF", "WAVE", 8, 12, 2, "data", 4, 4, false, false }, { "RF64", "WAVE", 8, 12, 2, "data", 4, 4, false, false },
+	{ "FORM", "AIF", 8, 12, 2, "SSND", 4, 4, false, true },    // AIFF, AIFC
+	{ "riff", "wave", 24, 40, 8, "data", 16, 8, true, false }, // W64, whose names are GUIDs that begin so
+};
+
+static bool begins(const uint8_t *data, size_t nbytes, size_t at, const char *with)
+{
+	return nbytes >= at + strlen(with) && memcmp(data + at, with, strlen(with)) == 0;
+}
+
+// Bytes of samples by the header, and those that are there; false: it says nothing.
+static bool samples_said(const struct chunked *c, const uint8_t *data, size_t nbytes, uint64_t *said, uint64_t *there)
+{
+	const size_t head = (size_t)(c->name + c->length);
+	uint64_t large = 0; // RF64's, whose own lengths have 32 bits
+
+	for (size_t at = c->first, i = 0; i < CHUNKS_MOST && at <= nbytes && nbytes - at >= head; i++) {
+		uint64_t length = number(data + at + c->name, c->length, c->is_big_endian);
+
+		length -= c->is_whole && length >= head ? head : 0;
+		if (!memcmp(data + at, "ds64", 4) && nbytes - at >= head + 16)
+			large = number(data + at + head + 8, 8, false);
+		if (!memcmp(data + at, c->samples, 4)) {
+			*said = length == UINT32_MAX && large > 0 ? large : length;
+			*there = nbytes - at - head;
+			return c->length > 4 || large > 0 || !is_no_length(length);
+		}
+		if (length > nbytes - at - head)
+			return false;
+		at += head + length + (c->align - length % c->align) % c->align;
 	}
-	return STATUS_OK;
+	return false;
+}
+
+// A file whose samples do not all lie in it, as a broken download leaves it; libsndfile would take those that do.
+static enum status check_samples(const char *name, const uint8_t *data, size_t nbytes, struct error *err)
+{
+	uint64_t said = 0, there = 0;
+
+	for (size_t i = 0; i < sizeof chunked / sizeof *chunked; i++)
+		if (begins(data, nbytes, 0, chunked[i].form) && begins(data, nbytes, chunked[i].kind_at, chunked[i].kind) &&
+			!samples_said(&chunked[i], data, nbytes, &said, &there))
+			return STATUS_OK;
+	if (begins(data, nbytes, 0, ".snd") && nbytes >= 12) { // AU: where they begin, how many bytes
+		const uint64_t at = number(data + 4, 4, true), length = number(data + 8, 4, true);
+
+		said = length == UINT32_MAX ? 0 : length;
+		there = at < nbytes ? nbytes - at : 0;
+	}
+	return said <= there ? STATUS_OK
+			     : error_set(err, STATUS_BAD_INPUT, "%s: says that it has %llu bytes of samples, and has %llu", name,
+				       (unsigned long long)said, (unsigned long long)there);
 }
 
 static enum status too_long(const char *path, struct error *err)
@@ -342,7 +389,7 @@ enum status sound_parse(struct arena *a, const char *name, const void *data, siz
 	struct bytes bytes = { data, (sf_count_t)nbytes, 0 };
 	struct decoded d = { 0 };
 	struct sound as_read;
-	enum status s = check_wav(name, data, nbytes, err);
+	enum status s = check_samples(name, data, nbytes, err);
 
 	s = s ? s : decode(name, &bytes, wanted, &d, err);
 	if (!s && !d.length)

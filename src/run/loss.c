@@ -32,6 +32,8 @@ enum status loss_parse(struct loss_limits *out, const char *text, struct error *
 		if (!limit || equals != at + word)
 			return error_set(err, STATUS_BAD_INPUT,
 				"--max-loss %s: WORD=LIMIT is expected at '%s'; words: cosine, top1, perplexity, nmse", text, at);
+		if (!isnan(*limit))
+			return error_set(err, STATUS_BAD_INPUT, "--max-loss %s: %.*s has two limits", text, (int)word, at);
 		*limit = strtod(equals + 1, &end);
 		if (*end == '%') {
 			*limit /= 100;

@@ -202,6 +202,13 @@ control '{"cut": {"model.safetensors": [100000, 100, 100, 100, 100]}}'
 clear_cache
 SHIM_EIO=.incomplete code 1 shim "$ASSAY" fetch org/other
 has err 'incomplete: Input/output error'
+# A file that has that name, too: it was written over.
+part=$(find "$HF_HUB_CACHE" -name '*.incomplete')
+echo mine >"$work/victim" && ln -f "$work/victim" "$part" || fail "no part of a file: $part"
+control
+code 0 "$ASSAY" fetch org/other
+is_whole org/other
+[ "$(cat "$work/victim")" = mine ] || fail "a file of several names was written over"
 SHIM_EIO=config.json code 1 shim "$ASSAY" inspect "$repos/org/other"
 has err 'config.json: Input/output error'
 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/bert" >/dev/null || fail "synth"

@@ -205,6 +205,7 @@ write("spelled.onnx", field(7, b"".join(weight(spelled(i)) for i in range(20000)
 write("places.onnx", field(7, b"".join(weight(b"%x" % i) for i in range(20000))))
 write("fields.onnx", field(7, field(5, field(8, b"")) * (24 * MIB)))
 write("operators.onnx", field(7, b"".join(field(1, field(4, b"o%d" % i) + field(7, b"d%d" % i)) for i in range(300000))))
+write("wide.onnx", field(7, b"".join(field(12, field(1, b"o%d" % i)) for i in range(2000))))
 write("nodes.onnx", field(7, b"\x0a\0" * (2 * MIB)))
 write("empties.onnx", field(7, b"\x0a\0" * (8 * MIB) + b"\x5a\0" * (8 * MIB)))
 # A number of a few bytes is multiplied by the shape of the input: 3 GB of ones. The engine knows that when it is too late.
@@ -367,6 +368,8 @@ json 'len(d) == 2 and "more than 8388608 fields" in d[1]["cause"]'
 if has_platform cpu; then
 	bounded 2 2 100 "$ASSAY" run --on cpu --runs 1 --no-conform nodes.onnx --json
 	json 'd[0]["cause"].endswith("a graph of more than 524288 nodes; no model has so many")'
+	bounded 2 1 100 "$ASSAY" run --on cpu --runs 1 --no-conform wide.onnx --json # 20,000 outputs took 24 s
+	json 'd[0]["cause"].endswith("a graph of more than 1024 inputs or outputs; no model has so many")'
 fi
 # A number that is none, from a file of the user's: engines need not agree on it, and the platform was called wrong.
 python3 - <<'PY'

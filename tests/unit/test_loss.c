@@ -30,7 +30,8 @@ static void limits_are_read(void **state)
 static void other_words_are_refused(void **state)
 {
 	static const char *const bad[] = { "cosine", "cos=1", "cosine=", "cosine=x", "cosine=-1", "cosine=nan", "cosine=inf",
-		"top1=2%%", "top1=2%,", ",top1=2%", "top1=1 ,nmse=2", "=1", "cosine=1;top1=1" };
+		"top1=2%%", "top1=2%,", ",top1=2%", "top1=2%,top1=100%", "cosine=0,cosine=1", "top1=1 ,nmse=2", "=1",
+		"cosine=1;top1=1" };
 	struct loss_limits l;
 
 	(void)state;

@@ -441,6 +441,59 @@ static void test_refused_files(void **state)
 	refuses(large, "more than 67108864 samples");
 }
 
+static size_t put_head(char *out, const char *words)
+{
+	size_t n = 0;
+	unsigned byte;
+
+	for (const char *at = words; *at;) {
+		if (*at == ' ') {
+			at++;
+		} else if (*at == '\'') {
+			memcpy(out + n, at + 1, 4);
+			n += 4;
+			at += 6;
+		} else {
+			sscanf(at, "%2x", &byte);
+			out[n++] = (char)byte;
+			at += 2;
+		}
+	}
+	return n;
+}
+
+// Other forms whose header says 100,000 bytes of samples, of which 1,000 are there.
+static void test_other_forms_that_say_more(void **state)
+{
+	// Numbers in hexadecimal; names of chunks are text between "'".
+	static const struct {
+		const char *name, *head, *words;
+	} forms[] = {
+		{ "said.au", "'.snd' 00000018 000186a0 00000003 00003e80 00000001", "100000 bytes of samples, and has 1000" },
+		{ "said.aiff", "'FORM' 000186ce 'AIFF' 'COMM' 00000012 0001 0000c350 0010 400cfa00000000000000 'SSND' 000186a8",
+			"100008 bytes of samples, and has 1008" },
+		{ "said.rf64",
+			"'RF64' ffffffff 'WAVE' 'ds64' 1c000000 e886010000000000 a086010000000000 50c3000000000000 00000000 "
+			"'fmt ' 10000000 0100 0100 803e0000 007d0000 0200 1000 'data' ffffffff",
+			"100000 bytes of samples, and has 1000" },
+		{ "said.w64",
+			"'riff' 2e91cf11a5d628db04c10000 2087010000000000 'wave' f3acd3118cd100c04f8edb8a "
+			"'fmt ' f3acd3118cd100c04f8edb8a 2800000000000000 0100 0100 803e0000 007d0000 0200 1000 "
+			"'data' f3acd3118cd100c04f8edb8a b886010000000000",
+			"100000 bytes of samples, and has 1000" },
+	};
+	char bytes[2000];
+	(void)state;
+
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+		const bool is_aiff = text_ends(forms[i].name, ".aiff"); // 8 bytes before its samples are of their chunk
+
+		memset(bytes, 0, sizeof bytes);
+		put_bytes(forms[i].name, bytes, put_head(bytes, forms[i].head) + (is_aiff ? 1008 : 1000));
+		refuses(path(forms[i].name), forms[i].words);
+	}
+}
+
 // A FLAC file whose header says four thousand million samples, or no number, and has 2400.
 static void test_flac_that_says_more(void **state)
 {
@@ -610,6 +663,7 @@ int main(void)
 		cmocka_unit_test(test_mean_and_rate),
 		cmocka_unit_test(test_rates),
 		cmocka_unit_test(test_refused_files),
+		cmocka_unit_test(test_other_forms_that_say_more),
 		cmocka_unit_test(test_flac_that_says_more),
 		cmocka_unit_test(test_refused_sounds),
 		cmocka_unit_test(test_refused_settings),
