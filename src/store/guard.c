@@ -321,7 +321,7 @@ static enum status look_at_sizes(struct db *d, struct arena *a, const struct tab
 		status = say_many(name, table_integer(there, i, "rows"), ROWS_MOST, err);
 		text_addf(&texts,
 			"%sSELECT '%s' AS name, max(" LONGEST_SQL ") AS longest, sum(CAST(\"count\" AS DOUBLE) * " LONGEST_SQL
-			") AS together FROM pragma_storage_info('main.\"%s\"')",
+			") AS together FROM pragma_storage_info('main.\"%s\"') WHERE segment_type = 'VARCHAR'",
 			also, name, name);
 	}
 	if (status == STATUS_OK && texts.length > 0)
