@@ -56,6 +56,7 @@ struct assignments {
 	size_t count;
 	const char *alone;                    // all nodes are there, and none is named; NULL: not so
 	bool told;                            // it says of some node where it is
+	bool is_split;                        // it says where some of them are: then not all are in one place
 	bool compiles;                        // some of them are partitions
 	int64_t copies, partitions, compiled; // partitions, nodes in them: -1 where it does not say
 };
@@ -85,6 +86,8 @@ static void read_log(struct arena *a, const char *const *lines, size_t line_coun
 			out->told |= where != NULL;
 			if (strstr(lines[i], "All nodes placed"))
 				out->alone = where;
+			else
+				out->is_split = true;
 		} else if (where && read_node(a, lines[i], node)) {
 			node->where = where;
 			out->copies += is_copy(node->op);
@@ -92,8 +95,39 @@ static void read_log(struct arena *a, const char *const *lines, size_t line_coun
 			out->count++;
 		}
 	}
+	out->told = out->told && !(out->alone && out->is_split);
 	out->compiles &= out->compiled >= 0;
 	qsort(out->all, out->count, sizeof *out->all, by_name);
+}
+
+// Of two lines about one name, that of another place than the platform counts.
+static const struct assigned *find_assigned(const struct assignments *log, const char *name, const char *ep)
+{
+	const struct assigned key = { .name = name };
+	const struct assigned *hit = *name ? bsearch(&key, log->all, log->count, sizeof *log->all, by_name) : NULL;
+
+	if (!hit)
+		return NULL;
+	while (hit > log->all && text_is(hit[-1].name, name))
+		hit--;
+	const struct assigned *out = hit;
+	for (; hit < log->all + log->count && text_is(hit->name, name) && text_is(out->where, ep); hit++)
+		out = hit;
+	return out;
+}
+
+// A stranger's names stand in the log as they are, and could speak its words, or end before they end.
+static bool speaks(const void *graph, size_t nbytes, const struct placement *p)
+{
+	static const char *const words[] = { "placed on [", "supported by ", "MemcpyToHost", "MemcpyFromHost" };
+	bool found = false;
+
+	for (size_t i = 0; i < p->count; i++)
+		found = found || strpbrk(p->nodes[i].name, "()\n\r") || strpbrk(p->nodes[i].op, "() \n\r");
+
+	for (size_t i = 0; i < sizeof words / sizeof *words && nbytes; i++)
+		found = found || memmem(graph, nbytes, words[i], strlen(words[i]));
+	return found;
 }
 
 // Nodes that the engine made count too: one of them on the processor is a fallback like any other.
@@ -123,8 +157,7 @@ void browser_assign(const char *const *lines, size_t line_count, const char *ep,
 	}
 	for (size_t i = 0; i < p->count; i++) {
 		struct placed_node *n = &p->nodes[i];
-		struct assigned key = { .name = n->name };
-		const struct assigned *hit = *n->name ? bsearch(&key, log.all, log.count, sizeof *log.all, by_name) : NULL;
+		const struct assigned *hit = find_assigned(&log, n->name, ep);
 
 		if (!log.alone && !hit) {
 			p->fused++;
@@ -186,7 +219,10 @@ enum status browser_explain(
 		out->count = built.node_count;
 		for (size_t i = 0; i < built.node_count; i++)
 			out->nodes[i] = (struct placed_node){ .name = built.nodes[i].name, .op = built.nodes[i].op };
-		browser_assign(lines, n, session_option(s, "provider"), out);
+		if (speaks(a->graph, a->graph_nbytes, out))
+			out->note = "names in the graph have words of onnxruntime-web's log, which cannot be believed then";
+		else
+			browser_assign(lines, n, session_option(s, "provider"), out);
 	}
 	text_done(&reply);
 	json_decref(head);

@@ -211,7 +211,10 @@ static enum status scale_of(struct adapter *d, const char *module, int64_t rank,
 	if (wanted != rank || rank < 1 || rank > RANK_MOST)
 		return error_set(err, STATUS_BAD_INPUT, "%s: %.200s has matrices of rank %lld, and the configuration says %lld",
 			d->k.file, module, (long long)rank, (long long)wanted);
-	*out = (float)(alpha / (json_is_true(json_object_get(d->config, "use_rslora")) ? sqrt((double)rank) : (double)rank));
+	const json_t *stable = json_object_get(d->config, "use_rslora");
+	if (stable && !json_is_null(stable) && !json_is_boolean(stable))
+		return error_set(err, STATUS_BAD_INPUT, "%s: \"use_rslora\" is no boolean", d->k.file);
+	*out = (float)(alpha / (json_is_true(stable) ? sqrt((double)rank) : (double)rank));
 	d->ranks[0] = d->ranks[0] && d->ranks[0] < rank ? d->ranks[0] : rank;
 	d->ranks[1] = d->ranks[1] > rank ? d->ranks[1] : rank;
 	return STATUS_OK;
@@ -334,17 +337,19 @@ enum of_numbers { NUMBER_FIRST, NUMBER_LAST };
 
 // The number of the layer that a module is in, by peft's rule: a number of its name behind `pattern`, whole words, or, where that
 // is NULL, behind two names; -1: none. Before 0.21 the name must not begin with the pattern; NUMBER_LAST keeps to that.
-static int64_t layer_of(struct arena *a, const char *module, const char *pattern, enum of_numbers which)
+static int64_t layer_of(const char *module, const char *pattern, enum of_numbers which)
 {
+	const size_t word = pattern ? strlen(pattern) : 0;
+	const char *first = strchr(module, '.');
 	int64_t layer = -1;
 
-	for (const char *dot = strchr(module, '.'); dot; dot = strchr(dot + 1, '.')) {
-		const size_t digits = strspn(dot + 1, "0123456789");
-		const char *before = arena_strndup(a, module, (size_t)(dot - module));
-		const bool begins = pattern && text_is(before, pattern);
+	for (const char *dot = first; dot; dot = strchr(dot + 1, '.')) {
+		const size_t digits = strspn(dot + 1, "0123456789"), before = (size_t)(dot - module);
+		const bool ends = word && before >= word && !strncmp(dot - word, pattern, word), begins = ends && before == word;
 
 		if (!digits || digits >= 10 || dot[1 + digits] != '.' ||
-			!(pattern ? ends_with(before, pattern) : strchr(before, '.') != NULL) || (begins && which == NUMBER_LAST))
+			!(pattern ? begins || (ends && dot[-(ptrdiff_t)word - 1] == '.') : dot != first) ||
+			(begins && which == NUMBER_LAST))
 			continue;
 		layer = strtoll(dot + 1, NULL, 10);
 		if (which == NUMBER_FIRST)
@@ -355,20 +360,23 @@ static int64_t layer_of(struct arena *a, const char *module, const char *pattern
 
 // The same by layers_pattern: a word or a list of words.
 static enum status layer_by_pattern(
-	const struct adapter *d, struct arena *a, const char *module, enum of_numbers which, int64_t *out, struct error *err)
+	const struct adapter *d, const char *module, enum of_numbers which, int64_t *out, struct error *err)
 {
+	enum { PATTERNS_MOST = 64 };
 	const json_t *patterns = json_object_get(d->config, "layers_pattern");
 	const bool is_list = json_is_array(patterns);
 	const size_t count = is_list ? json_array_size(patterns) : json_is_string(patterns) && json_string_length(patterns);
 
-	*out = count ? -1 : layer_of(a, module, NULL, which);
+	if (count > PATTERNS_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "%s: \"layers_pattern\" of more than %d words", d->k.file, PATTERNS_MOST);
+	*out = count ? -1 : layer_of(module, NULL, which);
 	for (size_t i = 0; i < count && *out < 0; i++) {
 		const char *word = json_string_value(is_list ? json_array_get(patterns, i) : patterns);
 
 		if (!word || is_expression(word))
 			return error_set(err, STATUS_UNSUPPORTED, "%s: \"layers_pattern\" that is no plain word is not read yet",
 				d->k.file);
-		*out = layer_of(a, module, word, which);
+		*out = layer_of(module, word, which);
 	}
 	return STATUS_OK;
 }
@@ -380,9 +388,8 @@ static enum status is_in_layer_by(
 	const json_t *layers = json_object_get(d->config, "layers_to_transform");
 	const bool is_list = json_is_array(layers);
 	const size_t count = is_list ? json_array_size(layers) : 1;
-	struct arena passing = { 0 };
 	int64_t layer;
-	enum status s = layer_by_pattern(d, &passing, module, which, &layer, err);
+	enum status s = layer_by_pattern(d, module, which, &layer, err);
 
 	*out = false;
 	for (size_t i = 0; i < count && !s; i++) {
@@ -392,7 +399,6 @@ static enum status is_in_layer_by(
 			s = error_set(err, STATUS_BAD_INPUT, "%s: \"layers_to_transform\" is no number of a layer", d->k.file);
 		*out = *out || (layer >= 0 && json_integer_value(v) == layer);
 	}
-	arena_done(&passing);
 	return s;
 }
 
@@ -565,7 +571,10 @@ static enum status apply_tensor(struct adapter *d, const struct weight *w, struc
 	// The base's own matrix under a changed one: embeddings, which may have grown. It comes before its A.
 	const size_t n = (size_t)(dot - module), within = strlen(".base_layer");
 	const bool is_base = n > within && !strncmp(dot - within, ".base_layer", within);
-	return replace(d, w, arena_strndup(a, module, is_base ? n - within : n), dot, is_base, err);
+	const char *stem = arena_strndup(a, module, is_base ? n - within : n);
+	if (is_base && !adapter_tensor(d, stem, firsts[0]) && !adapter_tensor(d, stem, firsts[1]))
+		return computing_refuse(w, STATUS_BAD_INPUT, err, "there is no A of its module: peft passes over it");
+	return replace(d, w, stem, dot, is_base, err);
 }
 
 static enum status apply_all(struct adapter *d, struct error *err)

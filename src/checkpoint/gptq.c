@@ -2,11 +2,12 @@
 // GPTQ and AWQ: unsigned integers packed into 32-bit words, a zero point and a scale for each group of inputs and each output.
 //   gptq  qweight i32 [in * bits / 32, out]: 32 / bits inputs a word, the first in the lowest bits;
 //         qzeros i32 [groups, out * bits / 32]; scales [groups, out]; g_idx i32 [in]: the group of an input (desc_act). In files
-//         of checkpoint_format "gptq", the usual one, zero points are stored less one.
+//         of the format "gptq", the usual one, zero points are stored less one.
 //   awq   ("gemm") qweight i32 [in, out / 8], qzeros i32 [groups, out / 8]: of eight outputs those at 0, 2, 4, 6, 1, 3, 5, 7 lie
 //         one after the other, from the lowest bits up.
 // The weight is [out, in]: (q - zero) * scale.
 #include <string.h>
+#include <strings.h>
 
 #include "checkpoint/computing.h"
 
@@ -122,37 +123,58 @@ static enum status bits_and_groups(struct computing *k, int64_t *bits, int64_t *
 	return s ? s : computing_count(k, k->how, "group_size", 128, -1, group_size, err);
 }
 
+// A word that the configuration has by its name of today or by one of before; NULL: it has none. transformers reads `format`.
+static enum status word_of(const struct computing *k, const char *key, const char *before, const char **out, struct error *err)
+{
+	const json_t *now = json_object_get(k->how, key), *old = json_object_get(k->how, before);
+
+	*out = NULL;
+	if ((now && !json_is_null(now) && !json_is_string(now)) || (old && !json_is_null(old) && !json_is_string(old)))
+		return error_set(err, STATUS_BAD_INPUT, "%s: \"%s\" or \"%s\" is no text", k->file, key, before);
+	*out = json_string_value(now) ? json_string_value(now) : json_string_value(old);
+	if (json_string_value(now) && json_string_value(old) && strcasecmp(json_string_value(now), json_string_value(old)) != 0)
+		return error_set(err, STATUS_BAD_INPUT, "%s: \"%s\" and \"%s\" say two things", k->file, key, before);
+	return STATUS_OK;
+}
+
 enum status take_gptq(struct computing *k, struct error *err)
 {
-	const char *format = json_string_value(json_object_get(k->how, "checkpoint_format"));
+	const char *format;
 	int64_t bits, group_size;
 	enum status s = bits_and_groups(k, &bits, &group_size, err);
 
-	if (s)
+	if (s || (s = word_of(k, "format", "checkpoint_format", &format, err)))
 		return s;
+	if (json_object_size(json_object_get(k->how, "dynamic")))
+		return error_set(err, STATUS_UNSUPPORTED,
+			"%s: gptq with \"dynamic\", other bits for some modules, is not read yet", k->file);
 	if (bits != 2 && bits != 4 && bits != 8)
 		return error_set(err, STATUS_UNSUPPORTED, "%s: gptq of %lld bits is not read yet; 2, 4 and 8 are", k->file,
 			(long long)bits);
 	if (format && !text_is(format, "gptq") && !text_is(format, "gptq_v2"))
-		return error_set(
-			err, STATUS_UNSUPPORTED, "%s: gptq in the checkpoint_format \"%.60s\" is not read yet", k->file, format);
+		return error_set(err, STATUS_UNSUPPORTED, "%s: gptq in the format \"%.60s\" is not read yet", k->file, format);
 	const struct packed_matrix like = { .bits = (int)bits, .zero_plus = !text_is(format, "gptq_v2") };
 	return take_all(k, &like, "gptq", group_size, err);
 }
 
 enum status take_awq(struct computing *k, struct error *err)
 {
-	const char *version = json_string_value(json_object_get(k->how, "version"));
+	const json_t *zeros = json_object_get(k->how, "zero_point"), *backend = json_object_get(k->how, "backend");
+	const char *version;
 	int64_t bits, group_size;
 	enum status s = bits_and_groups(k, &bits, &group_size, err);
 
-	if (s)
+	if (s || (s = word_of(k, "format", "version", &version, err)))
 		return s;
+	if (zeros && !json_is_null(zeros) && !json_is_boolean(zeros))
+		return error_set(err, STATUS_BAD_INPUT, "%s: \"zero_point\" is no boolean", k->file);
+	if (text_is(json_string_value(backend), "llm-awq"))
+		return error_set(err, STATUS_UNSUPPORTED, "%s: awq as llm-awq packs it is not read yet", k->file);
 	if (bits != 4)
 		return error_set(
 			err, STATUS_UNSUPPORTED, "%s: awq of %lld bits is not read yet; 4 are", k->file, (long long)bits);
 	if (version && !text_is(version, "gemm") && !text_is(version, "GEMM"))
-		return error_set(err, STATUS_UNSUPPORTED, "%s: awq in the version \"%.60s\" is not read yet", k->file, version);
+		return error_set(err, STATUS_UNSUPPORTED, "%s: awq in the format \"%.60s\" is not read yet", k->file, version);
 	if (json_is_false(json_object_get(k->how, "zero_point")))
 		return error_set(err, STATUS_UNSUPPORTED, "%s: awq without zero points is not read yet", k->file);
 	const struct packed_matrix like = { .bits = 4, .by_output = true };

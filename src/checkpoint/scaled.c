@@ -250,6 +250,22 @@ static enum status packed_shape(const struct weight *w, const struct weight *sha
 	return STATUS_OK;
 }
 
+// Of groups of which more than one fits a tensor, `targets` decide, which are not read: they may only say the same.
+static enum status take_scheme(
+	const struct weight *w, const struct weight_scheme *one, bool *found, struct weight_scheme *out, struct error *err)
+{
+	if (*found &&
+		(one->bits != out->bits || one->group_size != out->group_size || one->block[0] != out->block[0] ||
+			one->block[1] != out->block[1]))
+		return computing_refuse(w, STATUS_UNSUPPORTED, err,
+			"more than one group of config_groups fits it, and they differ: which of them is meant by its targets is "
+			"not "
+			"read yet");
+	*found = true;
+	*out = *one;
+	return STATUS_OK;
+}
+
 // Which scheme a packed tensor is of: the one whose integers fill its rows.
 static enum status packed_scheme(
 	const struct computing *k, const struct weight *w, const int64_t dim[2], struct weight_scheme *out, struct error *err)
@@ -257,18 +273,23 @@ static enum status packed_scheme(
 	const json_t *groups = json_object_get(k->how, "config_groups");
 	const char *name;
 	json_t *group;
+	struct weight_scheme one;
+	bool found = false;
 	enum status s;
 
 	json_object_foreach((json_t *)(uintptr_t)groups, name, group)
 	{
-		if ((s = read_scheme(k, group, out, err)))
+		if ((s = read_scheme(k, group, &one, err)))
 			return s;
-		if (out->bits != 4 && out->bits != 8)
+		if (one.bits != 4 && one.bits != 8)
 			return error_set(err, STATUS_UNSUPPORTED, "%s: compressed-tensors packs %d bits here; 4 and 8 are read",
-				k->file, out->bits);
-		if (w->rank == 2 && w->dim[0] == dim[0] && w->dim[1] == ceil_of(dim[1], 32 / out->bits))
-			return STATUS_OK;
+				k->file, one.bits);
+		if (w->rank == 2 && w->dim[0] == dim[0] && w->dim[1] == ceil_of(dim[1], 32 / one.bits) &&
+			(s = take_scheme(w, &one, &found, out, err)))
+			return s;
 	}
+	if (found)
+		return STATUS_OK;
 	return computing_refuse(w, STATUS_BAD_INPUT, err,
 		"%lld x %lld integers do not fill it, as many bits as config_groups has", (long long)dim[0], (long long)dim[1]);
 }
@@ -364,20 +385,26 @@ static enum status check_formats(const struct computing *k, struct error *err)
 			      k->file, format);
 }
 
-// Which scheme a tensor that is not packed is of: the first whose type is the tensor's.
+// Which scheme a tensor that is not packed is of: the one whose type is the tensor's.
 static enum status plain_scheme(const struct computing *k, const struct weight *w, struct weight_scheme *out, struct error *err)
 {
 	const json_t *groups = json_object_get(k->how, "config_groups");
 	const char *name, *wanted = is_f8(w) ? "float" : "int";
 	json_t *group;
+	struct weight_scheme one;
+	bool found = false;
+	enum status s;
 
 	json_object_foreach((json_t *)(uintptr_t)groups, name, group)
 	{
 		const char *type = json_string_value(json_object_get(json_object_get(group, "weights"), "type"));
 
-		if (!type || text_is(wanted, type))
-			return read_scheme(k, group, out, err);
+		if ((!type || text_is(wanted, type)) &&
+			((s = read_scheme(k, group, &one, err)) || (s = take_scheme(w, &one, &found, out, err))))
+			return s;
 	}
+	if (found)
+		return STATUS_OK;
 	return computing_refuse(w, STATUS_BAD_INPUT, err, "is %s, and no group of config_groups has weights of the type \"%s\"",
 		dtype_word(w->dtype), wanted);
 }

@@ -467,17 +467,20 @@ static const struct {
 	{ "graph_verdict", "graph_verdict <> 'right'" },
 	{ "arithmetic_verdict", "arithmetic_verdict <> 'right'" },
 	{ "nmse", "graph_verdict IS NULL AND NOT nmse < 1" },
+	{ "cosine", "graph_verdict IS NULL AND cosine < -0.01" }, // an error below the outputs' own size leaves it above 0
 	{ "arithmetic_nmse", "NOT arithmetic_nmse < 1" },
 	{ "non_finite", "graph_verdict IS NULL AND not_judged IS NULL AND reference <> 'golden' AND non_finite > 0" },
 	{ "latency_ms", "NOT latency_ms BETWEEN latency_min_ms AND latency_max_ms" },
 	{ "samples", "samples = 0 AND latency_ms IS NOT NULL" },
 	{ "nodes_on_platform", "NOT nodes_on_platform BETWEEN 0 AND nodes" },
+	{ "nodes_elsewhere", "nodes_elsewhere > 0 AND nodes_on_platform = 0 AND fallback_allowed IS DISTINCT FROM TRUE" },
 };
 
 // Of an older step not all are there, and its judge was another.
 static bool has_all_figures(const struct table *columns)
 {
-	static const char *const others[] = { "source", "reference", "not_judged", "latency_min_ms", "latency_max_ms", "nodes" };
+	static const char *const others[] = { "source", "reference", "not_judged", "latency_min_ms", "latency_max_ms", "nodes",
+		"fallback_allowed" };
 	bool all = true;
 
 	for (size_t i = 0; i < sizeof contradictions / sizeof contradictions[0]; i++)

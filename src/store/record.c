@@ -46,7 +46,7 @@ static enum status add_event(struct db *d, int64_t run, int64_t cell, const char
 		V_TEXT("kind", kind),
 		V_TEXT("verdict", verdict),
 		V_TEXT("cause", cause),
-		V_TIME("happened_at", clock_unix_us()),
+		V_TIME("happened_at", transaction_now_us()),
 	};
 	return INSERT_ONE(d, "event", row, err);
 }
@@ -77,7 +77,7 @@ static enum status add_machine(struct db *d, const struct machine *m, struct err
 		V_TEXT("hypervisor", m->hypervisor),
 		V_INTEGER("memory_bytes", m->memory_bytes),
 		V_INTEGER("memory_limit_bytes", m->memory_limit_bytes),
-		V_TIME("first_seen_at", clock_unix_us()),
+		V_TIME("first_seen_at", transaction_now_us()),
 	};
 	return INSERT_ONE(d, "machine", row, err);
 }
@@ -92,8 +92,12 @@ enum status store_begin_run(struct store *s, const struct machine *m, const char
 	if (status != STATUS_OK)
 		return status;
 	process_self(&self);
-	if (clock_unix_us() <= 0) // no report would take it (guard_values)
-		status = error_set(err, STATUS_NOT_ASKED, "this machine's clock shows a time before 1970: set it first");
+	if (clock_unix_us() != transaction_now_us()) // it goes on, and no report would take it
+		status = clock_unix_us() <= 0
+			? error_set(err, STATUS_NOT_ASKED, "this machine's clock shows a time before 1970: set it first")
+			: clock_unix_us() > transaction_now_us() + 1000000
+			? error_set(err, STATUS_NOT_ASKED, "this machine's clock shows a time after the year 9999: set it first")
+			: STATUS_OK;
 	if (status == STATUS_OK)
 		status = add_machine(&d, m, err);
 	if (status == STATUS_OK)
@@ -114,7 +118,7 @@ enum status store_begin_run(struct store *s, const struct machine *m, const char
 			V_TEXT("boot_id", self.boot_id),
 			V_INTEGER("pid_namespace", self.pid_namespace),
 			V_INTEGER("memory_available_bytes", m->memory_available_bytes),
-			V_TIME("started_at", clock_unix_us()),
+			V_TIME("started_at", transaction_now_us()),
 		};
 		status = INSERT_ONE(&d, "run", row, err);
 	}
@@ -214,7 +218,7 @@ enum status store_detection(struct store *s, const json_t *platforms, struct err
 				V_TEXT("devices", json_text(&a, p, "devices")),
 				V_TEXT("features", all_features(&a, p)),
 				V_TEXT("facts", json_compact(&a, p)),
-				V_TIME("detected_at", clock_unix_us()),
+				V_TIME("detected_at", transaction_now_us()),
 			};
 			insert_row(&in, row, sizeof row / sizeof row[0]);
 		}
@@ -262,7 +266,7 @@ static enum status add_started(
 			V_INTEGER("attempt", c->attempt > 0 ? c->attempt : 1),
 			V_INTEGER("fallback_of", c->attempt > 1 ? c->fallback_of : ROW_NONE),
 			V_TEXT("fallback_reason", c->fallback_reason),
-			V_TIME("started_at", clock_unix_us()),
+			V_TIME("started_at", transaction_now_us()),
 		};
 		status = INSERT_ONE(d, "cell", values, err);
 		arena_done(&a);
@@ -402,7 +406,7 @@ static enum status add_model(struct db *d, const struct row *r, struct error *er
 			V_TEXT("model_type", r->model_type),
 			V_TEXT("architecture", r->architecture),
 			V_TEXT("head", r->head),
-			V_TIME("first_seen_at", clock_unix_us()),
+			V_TIME("first_seen_at", transaction_now_us()),
 		};
 		status = INSERT_ONE(d, "model", values, err);
 	}
@@ -420,7 +424,7 @@ static enum status add_model(struct db *d, const struct row *r, struct error *er
 		V_INTEGER("weights_bytes", r->weights_bytes),
 		V_INTEGER("nodes", r->nodes),
 		V_TEXT("placed_by", r->placed_by),
-		V_TIME("first_seen_at", clock_unix_us()),
+		V_TIME("first_seen_at", transaction_now_us()),
 	};
 	return INSERT_ONE(d, "artifact", values, err);
 }
@@ -602,7 +606,7 @@ static enum status foreign_samples(
 static enum status add_foreign(struct db *d, int64_t run, const struct foreign_result *r, struct error *err)
 {
 	struct foreign_numbers first = { .run = run };
-	int64_t now = clock_unix_us();
+	int64_t now = transaction_now_us();
 	enum status status = transaction_next_id(d, "cell", &first.cell, err);
 
 	if (status == STATUS_OK)
@@ -667,7 +671,7 @@ enum status store_import_foreign(
 			V_INTEGER("pid", 0),
 			V_INTEGER("start_ticks", 0),
 			V_TEXT("boot_id", sha),
-			V_TIME("started_at", clock_unix_us()),
+			V_TIME("started_at", transaction_now_us()),
 			V_INTEGER("import", import),
 		};
 		status = INSERT_ONE(&d, "run", row, err);
@@ -687,7 +691,7 @@ enum status store_import_foreign(
 			V_TEXT("tool_version", r->version),
 			V_INTEGER("run", run),
 			V_INTEGER("cells", (int64_t)r->count),
-			V_TIME("imported_at", clock_unix_us()),
+			V_TIME("imported_at", transaction_now_us()),
 		};
 		status = INSERT_ONE(&d, "import", row, err);
 	}

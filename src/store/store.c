@@ -213,6 +213,15 @@ enum status transaction_end(struct store *s, struct db *d, enum status status, s
 	return explain_space(s, err, status);
 }
 
+static const int64_t years_end_us = 253402214400000000; // 9999-12-31
+
+int64_t transaction_now_us(void)
+{
+	const int64_t now = clock_unix_us();
+
+	return now < 1 ? 1 : now > years_end_us ? years_end_us : now;
+}
+
 enum status transaction_next_id(struct db *d, const char *table, int64_t *out, struct error *err)
 {
 	struct arena a = { 0 };
@@ -378,7 +387,7 @@ static enum status settle_orphans(struct store *s, struct error *err)
 				V_TEXT("kind", "interrupted"),
 				V_TEXT("verdict", verdict_word(VERDICT_INTERRUPTED)),
 				V_TEXT("cause", "its run ended before the cell did"),
-				V_TIME("happened_at", clock_unix_us()),
+				V_TIME("happened_at", transaction_now_us()),
 			};
 			insert_row(&in, row, sizeof row / sizeof row[0]);
 		}

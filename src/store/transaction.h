@@ -13,6 +13,10 @@ enum status transaction_begin_with(struct store *s, bool write, struct db_openin
 // Commits when `status` is OK, else rolls back; closes the file; the result of both.
 enum status transaction_end(struct store *s, struct db *d, enum status status, struct error *err);
 
+// Now, in microseconds since 1970; of a clock that jumps out of the years that are read again (guard_values), their end or
+// beginning.
+int64_t transaction_now_us(void);
+
 // One more than the largest number of table.id: safe because a writing transaction has the file for itself.
 enum status transaction_next_id(struct db *d, const char *table, int64_t *out, struct error *err);
 

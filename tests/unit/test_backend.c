@@ -843,6 +843,28 @@ static void test_browser_partitions(void **state)
 	arena_done(&a);
 }
 
+// Lines that a stranger's names made: all nodes are not in one place where some are said to be in another, and a name that stands
+// twice is where it is worse.
+static void test_browser_lies(void **state)
+{
+	static const char *const all[] = { "[V:x]  Node(s) placed on [CPUExecutionProvider]. Number of nodes: 1",
+		"[V:x]   Det (All nodes placed on [WebGpuExecutionProvider]. Number of nodes: 2)" };
+	static const char *const twice[] = { "[V:x]  Node(s) placed on [WebGpuExecutionProvider]. Number of nodes: 2",
+		"[V:x]   Relu (a)", "[V:x]   Det (b)", "[V:x]  Node(s) placed on [CPUExecutionProvider]. Number of nodes: 1",
+		"[V:x]   Det (b)" };
+	struct placed_node nodes[] = { { .name = "a", .op = "Relu" }, { .name = "b", .op = "Det" } };
+	struct arena a = { 0 };
+	struct placement p = { .arena = &a, .nodes = nodes, .count = 2, .on_platform = -1, .elsewhere = -1 };
+
+	(void)state;
+	browser_assign(all, 2, "WebGpuExecutionProvider", &p);
+	assert_int_equal(p.on_platform, -1);
+	browser_assign(twice, 5, "WebGpuExecutionProvider", &p);
+	assert_int_equal(p.on_platform, 1);
+	assert_int_equal(p.elsewhere, 1);
+	arena_done(&a);
+}
+
 static void test_openvino(void **state)
 {
 	(void)state;
@@ -864,6 +886,7 @@ int main(void)
 		cmocka_unit_test(test_outline_of_circles),
 		cmocka_unit_test(test_library),
 		cmocka_unit_test(test_browser_partitions),
+		cmocka_unit_test(test_browser_lies),
 		cmocka_unit_test(test_ort),
 		cmocka_unit_test(test_openvino),
 	};
