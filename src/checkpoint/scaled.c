@@ -258,9 +258,7 @@ static enum status take_scheme(
 		(one->bits != out->bits || one->group_size != out->group_size || one->block[0] != out->block[0] ||
 			one->block[1] != out->block[1]))
 		return computing_refuse(w, STATUS_UNSUPPORTED, err,
-			"more than one group of config_groups fits it, and they differ: which of them is meant by its targets is "
-			"not "
-			"read yet");
+			"more than one group of config_groups fits it, and they differ: their targets are not read yet");
 	*found = true;
 	*out = *one;
 	return STATUS_OK;

@@ -89,11 +89,19 @@ static uint64_t key_of(const struct report_cell *c)
 	return fnv1a64(parts, sizeof parts);
 }
 
+// What did not run has no length of its own: it is the one that was asked for.
+static int64_t sequence_of(const struct report_cell *c)
+{
+	const int64_t own = row_question_sequence(&c->row), asked = c->question.cell.sequence;
+
+	return own == ROW_NONE && asked > 0 && !verdict_ran(c->verdict) ? asked : own;
+}
+
 // What a cell computed in is an answer and no part of the question: the cell says it where it is not what its line says.
 static bool fits_line(const struct report_line *l, const struct report_cell *c)
 {
 	const struct row *r = &c->row;
-	int64_t sequence = row_question_sequence(r);
+	const int64_t sequence = sequence_of(c);
 
 	return (l->batch == r->batch || l->batch == ROW_NONE || r->batch == ROW_NONE) &&
 		(l->sequence == sequence || l->sequence == ROW_NONE || sequence == ROW_NONE) && l->layers == r->layers &&
@@ -124,7 +132,7 @@ static void add_to_line(struct report_line *l, const struct report_cell *c)
 	if (report_computed_in(r) != NULL && (l->compute_dtype == NULL || text_is(r->compute_dtype, "f32")))
 		l->compute_dtype = r->compute_dtype;
 	l->batch = l->batch != ROW_NONE ? l->batch : r->batch;
-	l->sequence = l->sequence != ROW_NONE ? l->sequence : row_question_sequence(r);
+	l->sequence = l->sequence != ROW_NONE ? l->sequence : sequence_of(c);
 }
 
 static bool is_pipeline(const struct report_line *l)

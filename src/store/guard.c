@@ -470,6 +470,9 @@ static const struct {
 	{ "cosine", "graph_verdict IS NULL AND cosine < -0.01" }, // an error below the outputs' own size leaves it above 0
 	{ "arithmetic_nmse", "NOT arithmetic_nmse < 1" },
 	{ "non_finite", "graph_verdict IS NULL AND not_judged IS NULL AND reference <> 'golden' AND non_finite > 0" },
+	{ "max_abs_error", "graph_verdict IS NULL AND isinf(max_abs_error)" },
+	{ "graph_max_abs_error", "isinf(graph_max_abs_error)" },
+	{ "latency_p90_ms", "latency_p90_ms < latency_min_ms" },
 	{ "latency_ms", "NOT latency_ms BETWEEN latency_min_ms AND latency_max_ms" },
 	{ "samples", "samples = 0 AND latency_ms IS NOT NULL" },
 	{ "nodes_on_platform", "NOT nodes_on_platform BETWEEN 0 AND nodes" },

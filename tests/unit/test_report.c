@@ -99,6 +99,27 @@ static void test_fastest(void **state)
 	says(&f->md, "cpu (the only one that was timed)");
 }
 
+// What was refused for its length has none of its own: it is no later answer to the usual one.
+static void test_another_length(void **state)
+{
+	struct fixture *f = *state;
+	struct cell long_one = test_cell("m", "cpu");
+	struct cell_result refused = { .verdict = VERDICT_UNSUPPORTED };
+
+	add_timed(f, "m", "cpu", 100, 95, 120);
+	row_init(&refused.row);
+	refused.row.model = "m";
+	refused.row.requested = "cpu";
+	refused.row.weights = "synthetic";
+	refused.row.batch = 1;
+	refused.row.cause = "too long";
+	long_one.sequence = 100000;
+	add_asked(f, long_one, refused);
+	write_all(f);
+	says(&f->md, "| m (batch 1, 128 tokens, f32; synthetic weights) | ✓ right");
+	says(&f->md, "100000 tokens");
+}
+
 // A wrong or a fallen-back cell is never the fastest, and never counts as running.
 static void test_only_good_cells_count(void **state)
 {
@@ -677,6 +698,7 @@ int main(void)
 		TEST(test_hostile_names),
 		TEST(test_self_contained),
 		TEST(test_fastest),
+		TEST(test_another_length),
 		TEST(test_only_good_cells_count),
 		TEST(test_what_does_not_count),
 		TEST(test_qualifiers_stand_beside),
