@@ -89,12 +89,15 @@ static uint64_t key_of(const struct report_cell *c)
 	return fnv1a64(parts, sizeof parts);
 }
 
-// What did not run has no length of its own: it is the one that was asked for.
+// What did not run has no length of its own: it is the one that was asked for. A whole pipeline is asked for none.
 static int64_t sequence_of(const struct report_cell *c)
 {
-	const int64_t own = row_question_sequence(&c->row), asked = c->question.cell.sequence;
+	const struct cell *asked = &c->question.cell;
+	const int64_t own = row_question_sequence(&c->row);
 
-	return own == ROW_NONE && asked > 0 && !verdict_ran(c->verdict) ? asked : own;
+	return own == ROW_NONE && asked->sequence > 0 && asked->pipeline_asked == NULL && !verdict_ran(c->verdict)
+		? asked->sequence
+		: own;
 }
 
 // What a cell computed in is an answer and no part of the question: the cell says it where it is not what its line says.
