@@ -47,7 +47,7 @@ static int64_t put(struct store *s, const struct made *m)
 	ok(&err, store_started(s, &c, key, &row, &err));
 	r.row.row = row;
 	r.row.cell_key = key;
-	r.row.latency_ms = m->ms;
+	r.row.latency_ms = r.row.latency_min_ms = r.row.latency_max_ms = m->ms;
 	if (m->high > 0) {
 		r.row.latency_low_ms = m->low;
 		r.row.latency_high_ms = m->high;
