@@ -19,7 +19,7 @@ struct plan {
 
 static uint32_t *plan_slot(const struct plan *p, const char *name)
 {
-	size_t at = fnv1a64(name, strlen(name)) & (p->slot_count - 1);
+	size_t at = fnv1a64_text(name) & (p->slot_count - 1);
 	while (p->slots[at] && !text_is(p->weights[p->slots[at] - 1].name, name))
 		at = (at + 1) & (p->slot_count - 1);
 	return &p->slots[at];

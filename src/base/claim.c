@@ -96,23 +96,21 @@ const char *claim_token(void)
 	return own.token;
 }
 
-void claim_sweep(void (*over)(void *context, const char *token), void *context)
+// The file of every claim, opened, until `visit` says that it has seen enough.
+static void visit_claims(bool (*visit)(void *context, int folder, const char *token, int file), void *context)
 {
 	struct arena a = { 0 };
 	const char *folder = cache_find(&a, "claim");
 	DIR *dir = folder ? opendir(folder) : NULL;
 	struct dirent *e;
+	bool goes_on = true;
 
-	while (dir && (e = readdir(dir))) {
+	while (goes_on && dir && (e = readdir(dir))) {
 		int fd = is_token(e->d_name) ? openat(dirfd(dir), e->d_name, O_RDWR | O_CLOEXEC | O_NOFOLLOW) : -1;
 
 		if (fd < 0)
 			continue;
-		// Ours too is locked, by another descriptor.
-		if (!flock(fd, LOCK_EX | LOCK_NB)) {
-			over(context, e->d_name);
-			unlinkat(dirfd(dir), e->d_name, 0);
-		}
+		goes_on = visit(context, dirfd(dir), e->d_name, fd);
 		close(fd);
 	}
 	if (dir)
@@ -120,28 +118,48 @@ void claim_sweep(void (*over)(void *context, const char *token), void *context)
 	arena_done(&a);
 }
 
+struct sweeping {
+	void (*over)(void *context, const char *token);
+	void *context;
+};
+
+// Ours too is locked, by another descriptor.
+static bool sweep_one(void *context, int folder, const char *token, int file)
+{
+	const struct sweeping *s = context;
+
+	if (!flock(file, LOCK_EX | LOCK_NB)) {
+		s->over(s->context, token);
+		unlinkat(folder, token, 0);
+	}
+	return true;
+}
+
+void claim_sweep(void (*over)(void *context, const char *token), void *context)
+{
+	visit_claims(sweep_one, &(struct sweeping){ over, context });
+}
+
+struct others {
+	const char *mine;
+	bool live;
+};
+
+static bool is_none_of_others(void *context, int folder, const char *token, int file)
+{
+	struct others *o = context;
+
+	(void)folder;
+	o->live = !text_is(token, o->mine) && flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+	return !o->live;
+}
+
 bool claim_others_live(void)
 {
-	struct arena a = { 0 };
-	const char *folder = cache_find(&a, "claim"), *mine = claim_token();
-	DIR *dir = folder ? opendir(folder) : NULL;
-	struct dirent *e;
-	bool live = false;
+	struct others o = { .mine = claim_token() };
 
-	while (!live && dir && (e = readdir(dir))) {
-		int fd = is_token(e->d_name) && !text_is(e->d_name, mine)
-			? openat(dirfd(dir), e->d_name, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-			: -1;
-
-		if (fd < 0)
-			continue;
-		live = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-		close(fd);
-	}
-	if (dir)
-		closedir(dir);
-	arena_done(&a);
-	return live;
+	visit_claims(is_none_of_others, &o);
+	return o.live;
 }
 
 const char *claim_problem(void)

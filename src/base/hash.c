@@ -45,3 +45,8 @@ uint64_t fnv1a64(const void *data, size_t nbytes)
 		h = (h ^ p[i]) * 0x100000001B3u;
 	return h;
 }
+
+uint64_t fnv1a64_text(const char *text)
+{
+	return text ? fnv1a64(text, strlen(text)) : 0;
+}

@@ -18,6 +18,7 @@ void hash_add_text(struct hash *h, const char *s); // with its terminator, so th
 void hash_hex(struct hash *h, char out[65]);       // 64 lower-case digits and NUL; the hash is finished
 
 uint64_t fnv1a64(const void *data, size_t nbytes);
+uint64_t fnv1a64_text(const char *text); // of its characters; NULL: 0
 // splitmix64's output for counter i of a stream (Steele, Lea, Flood 2014): i counts from 0.
 static inline uint64_t splitmix64(uint64_t seed, uint64_t i)
 {

@@ -624,7 +624,7 @@ enum status asked_fill(const struct asked_inputs *asked, struct arena *a, const 
 		}
 		struct tensor *t = &made[at];
 		const bool whole = !inputs_is_float(t->dtype);
-		const uint64_t stream = fnv1a64(t->name, strlen(t->name)) ^ splitmix64(seed, 1);
+		const uint64_t stream = fnv1a64_text(t->name) ^ splitmix64(seed, 1);
 
 		for (size_t k = 0; k < t->nbytes / dtype_size(t->dtype); k++)
 			inputs_store(t, k,

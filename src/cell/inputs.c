@@ -591,7 +591,7 @@ static int64_t number(const struct filling *f, size_t i, uint64_t random)
 static void fill(
 	struct tensor *t, enum role role, const struct input_hints *hints, const struct input_shape *shape, uint64_t seed)
 {
-	const uint64_t stream = fnv1a64(t->name, strlen(t->name)) ^ splitmix64(seed, 0);
+	const uint64_t stream = fnv1a64_text(t->name) ^ splitmix64(seed, 0);
 	const size_t count = t->nbytes / dtype_size(t->dtype);
 	const struct filling f = { role, hints, shape, table_rows(hints, t->name), t->rank ? (size_t)t->dim[t->rank - 1] : 1,
 		text_is(t->name, "input_ids") };

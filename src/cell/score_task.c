@@ -60,7 +60,7 @@ static double *more_rows(struct scores *s, struct arena *a, size_t count, struct
 
 static int64_t hash_of(const char *text)
 {
-	return (int64_t)(fnv1a64(text, strlen(text)) >> 1); // -1 is no hash
+	return (int64_t)(fnv1a64_text(text) >> 1); // -1 is no hash
 }
 
 static enum status spell(const char **text, struct arena *a, const struct tensor *logits, struct tokenizer *t, struct error *err)

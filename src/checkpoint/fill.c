@@ -99,7 +99,7 @@ void weights_fill(const struct weight *w, uint64_t seed, size_t first, size_t co
 	}
 	double scale;
 	float add = kind_of(w, &scale) == NEAR_ONE ? 1 : 0;
-	uint64_t stream = fnv1a64(w->name, strlen(w->name)) ^ (seed ? splitmix64(seed, 0) : 0);
+	uint64_t stream = fnv1a64_text(w->name) ^ (seed ? splitmix64(seed, 0) : 0);
 	if (w->dtype == DTYPE_F32 && (uintptr_t)out % sizeof(float) == 0) {
 		fill_f32(stream, first, count, scale, add, out);
 		return;

@@ -64,7 +64,7 @@ static enum status take(struct run *r, int64_t samples, struct error *err)
 // the sample is min(255, base * 208 / 255 + noise).
 static void draw(struct picture *p, const char *name)
 {
-	uint64_t seed = fnv1a64(name, strlen(name)), i = 0;
+	uint64_t seed = fnv1a64_text(name), i = 0;
 
 	for (int64_t y = 0; y < p->height; y++)
 		for (int64_t x = 0; x < p->width; x++)
@@ -248,7 +248,7 @@ static enum status make_sound(struct run *r, struct sound *out, const json_t *o,
 		const char *name = json_string_value(names ? json_array_get(names, c) : one);
 		if (!name)
 			return error_set(err, STATUS_BAD_INPUT, "meta.json: a sound without a name");
-		uint64_t seed = fnv1a64(name, strlen(name));
+		uint64_t seed = fnv1a64_text(name);
 		for (size_t i = 0; i < (size_t)length; i++) {
 			double t = (double)i / (double)rate, u = splitmix64_unit(splitmix64(seed, i));
 			double tone = 0.4 * sin(2 * M_PI * (80 * t + 350 * t * t)) * (0.6 + 0.4 * cos(2 * M_PI * 1.5 * t));

@@ -38,7 +38,7 @@ bool conform_is_scheduler(const char *folder, struct arena *a)
 static float *stream(struct run *r, const char *what, double scale, float *out)
 {
 	const char *name = arena_printf(&r->a, "%s%s", r->stem, what);
-	uint64_t seed = fnv1a64(name, strlen(name));
+	uint64_t seed = fnv1a64_text(name);
 
 	for (size_t i = 0; i < r->n; i++)
 		out[i] = (float)(splitmix64_unit(splitmix64(seed, i)) * scale);

@@ -96,7 +96,7 @@ uint64_t member_hash(const struct member *m, const void *of)
 
 	switch (m->kind) {
 	case MEMBER_TEXT:
-		return text_at(m, of) != NULL ? fnv1a64(text_at(m, of), strlen(text_at(m, of))) : 0;
+		return fnv1a64_text(text_at(m, of));
 	case MEMBER_INTEGER:
 	case MEMBER_GIB:
 		return fnv1a64(&integer, sizeof integer);

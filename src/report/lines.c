@@ -29,11 +29,6 @@ const char *report_computed_in(const struct row *r)
 	return text_is(r->compute_dtype, "none") ? NULL : r->compute_dtype;
 }
 
-static uint64_t text_key(const char *text)
-{
-	return text != NULL ? fnv1a64(text, strlen(text)) : 0;
-}
-
 static bool same_graph_and_options(const struct store_question *x, const struct store_question *y)
 {
 	return text_is(x->own_options, y->own_options) && x->cell.is_static == y->cell.is_static &&
@@ -81,8 +76,8 @@ const char *report_asked_beside(struct arena *a, const struct store_question *q)
 static uint64_t key_of(const struct report_cell *c)
 {
 	const struct row *r = &c->row;
-	const uint64_t parts[] = { text_key(r->model), text_key(c->machine), text_key(r->source), (uint64_t)r->layers,
-		(uint64_t)r->new_tokens, text_key(c->question.own_options), question_digest(&c->asked, QUESTION_ROW),
+	const uint64_t parts[] = { fnv1a64_text(r->model), fnv1a64_text(c->machine), fnv1a64_text(r->source), (uint64_t)r->layers,
+		(uint64_t)r->new_tokens, fnv1a64_text(c->question.own_options), question_digest(&c->asked, QUESTION_ROW),
 		question_digest(&c->asked, QUESTION_TUNED), question_digest(&c->asked, QUESTION_JUDGED),
 		question_digest(&c->question.cell.question, QUESTION_ASKED) };
 
@@ -119,7 +114,7 @@ static void add_to_line(struct report_line *l, const struct report_cell *c)
 
 	l->question = &c->question;
 	l->model = r->model;
-	l->model_key = text_key(r->model);
+	l->model_key = fnv1a64_text(r->model);
 	l->name = report_model_name(r->model);
 	l->machine = c->machine;
 	l->layers = r->layers;

@@ -439,6 +439,11 @@ static enum status choose_memory(struct child_report *out, const struct child_li
 	out->memory_bytes = limits->memory_bytes > 0 ? limits->memory_bytes : 0;
 	if (limits->memory_bytes == 0)
 		st = child_memory_default(&out->memory_bytes, &from, &a, "", err);
+	if (limits->memory_bytes == 0 && limits->usual_most > 0 &&
+		(out->memory_bytes <= 0 || out->memory_bytes > limits->usual_most)) {
+		out->memory_bytes = limits->usual_most;
+		from = "";
+	}
 	snprintf(out->memory_from, sizeof out->memory_from, "%s", from);
 	arena_done(&a);
 	return st;

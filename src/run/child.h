@@ -36,6 +36,7 @@ struct child_limits {
 	// Of all its processes, private and shared; cgroup where one can be made, else RLIMIT_DATA (private memory alone) and
 	// the sampler; 0: child_memory_default. A child may have read a stranger's graph, so that none is a choice.
 	int64_t memory_bytes;
+	int64_t usual_most;          // of child_memory_default so much at most, also where it is not known; 0: all of it
 	int64_t mapped_bytes;        // files that the engine may map privately: RLIMIT_DATA counts them, so it is raised by them
 	volatile sig_atomic_t *stop; // may be NULL
 };

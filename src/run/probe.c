@@ -11,7 +11,6 @@
 #include "backend/cause.h"
 #include "base/file.h"
 #include "run/child.h"
-#include "run/child_memory.h"
 #include "run/hear.h"
 #include "cell/scratch.h"
 
@@ -22,16 +21,10 @@ static const int64_t probe_memory_bytes = (int64_t)4 << 30;
 static struct child_limits limits_of(const struct probe_limits *l)
 {
 	const bool less = l && l->timeout_s > 0 && l->timeout_s < PROBE_TIMEOUT_S;
-	struct arena a = { 0 };
-	const char *from;
-	int64_t usual = 0;
-	const bool is_known = child_memory_default(&usual, &from, &a, "", NULL) == STATUS_OK;
 
-	arena_done(&a);
-
-	return (struct child_limits){ .timeout_s = less ? l->timeout_s : PROBE_TIMEOUT_S,
-		.memory_bytes = is_known && (usual <= 0 || usual > probe_memory_bytes) ? probe_memory_bytes : 0,
-		.stop = l ? l->stop : NULL };
+	return (struct child_limits){
+		.timeout_s = less ? l->timeout_s : PROBE_TIMEOUT_S, .usual_most = probe_memory_bytes, .stop = l ? l->stop : NULL
+	};
 }
 
 json_t *cell_driver(const char *name, const struct probe_limits *l)

@@ -43,8 +43,7 @@ struct absorbed {
 #define OWN_RUNS "(SELECT id FROM main.run WHERE origin_id IS NULL)"
 #define SETTLED_CELLS \
 	"(SELECT id FROM main.cell WHERE run IN " OWN_RUNS \
-	" UNION ALL SELECT cell FROM main.event WHERE kind = 'verdict' AND cell IS NOT " \
-	"NULL)"
+	" UNION ALL SELECT cell FROM main.event WHERE kind = 'verdict' AND cell IS NOT NULL)"
 static const char maps[] = MAP("import", "LEFT JOIN main.import k ON k.sha256 = s.sha256") MAP("model",
 	"LEFT JOIN main.model k ON k.name IS NOT DISTINCT FROM s.name AND k.revision IS NOT DISTINCT FROM s.revision"
 	" AND k.head IS NOT DISTINCT FROM s.head AND k.model_type IS NOT DISTINCT FROM s.model_type") MAP("run",
@@ -492,8 +491,8 @@ static enum status count_new(struct db *d, struct store_absorbed *out, struct er
 		"  AND event IN (SELECT old FROM event_map WHERE NOT known)"
 		"  AND event NOT IN (SELECT event FROM source_sample)) AS without_samples,"
 		" (SELECT count(DISTINCT cell) FROM source_event WHERE kind = 'verdict' AND id NOT IN (SELECT old FROM "
-		"event_map)) AS "
-		"left_out",
+		"event_map))"
+		"  AS left_out",
 		NULL, 0, &t, err);
 
 	if (status == STATUS_OK)

@@ -499,7 +499,9 @@ static enum status look_at_right(struct db *d, struct arena *a, const char *pref
 	struct wrong w = { 0 };
 	struct table t;
 
-	for (size_t i = 0; i < sizeof contradictions / sizeof contradictions[0] && has_all_figures(columns); i++)
+	if (!has_all_figures(columns))
+		return STATUS_OK;
+	for (size_t i = 0; i < sizeof contradictions / sizeof contradictions[0]; i++)
 		add_wrong(&w, contradictions[i].column,
 			arena_printf(a, "(verdict = 'right' AND source IS NULL AND %s)", contradictions[i].is));
 	enum status status = find_wrong(d, a, prefix, l, &w, &t, err);
@@ -531,6 +533,14 @@ static enum status look_at_both_verdicts(
 	return status;
 }
 
+static enum status look_at_rows(struct db *d, struct arena *a, const char *prefix, const struct looked_at *l,
+	const struct table *columns, struct error *err)
+{
+	enum status status = look_at_both_verdicts(d, a, prefix, columns, err);
+
+	return status == STATUS_OK ? look_at_right(d, a, prefix, l, columns, err) : status;
+}
+
 enum status guard_values(struct db *d, const char *prefix, struct error *err)
 {
 	struct arena a = { 0 };
@@ -552,9 +562,7 @@ enum status guard_values(struct db *d, const char *prefix, struct error *err)
 		if (status == STATUS_OK)
 			status = look_at_values(d, &a, prefix, &looked_at[i], &columns, err);
 		if (status == STATUS_OK && text_is(looked_at[i].table, "measurement"))
-			status = look_at_both_verdicts(d, &a, prefix, &columns, err);
-		if (status == STATUS_OK && text_is(looked_at[i].table, "measurement"))
-			status = look_at_right(d, &a, prefix, &looked_at[i], &columns, err);
+			status = look_at_rows(d, &a, prefix, &looked_at[i], &columns, err);
 	}
 	arena_done(&a);
 	return status;

@@ -324,9 +324,10 @@ enum status journal_roll_back(const char *database, bool *stays, struct error *e
 		status = db_check_beside(database, journal, err);
 		if (status == STATUS_OK)
 			status = take_over(journal, database, stays, err);
-	} else if (is_there)
+	} else if (is_there) {
 		status = error_set(
 			err, STATUS_BAD_INPUT, "%s is no regular file, and the journal of %s belongs there", journal, database);
+	}
 	text_done(&path);
 	return status;
 }

@@ -92,12 +92,10 @@ enum status store_begin_run(struct store *s, const struct machine *m, const char
 	if (status != STATUS_OK)
 		return status;
 	process_self(&self);
-	if (clock_unix_us() != transaction_now_us()) // it goes on, and no report would take it
-		status = clock_unix_us() <= 0
-			? error_set(err, STATUS_NOT_ASKED, "this machine's clock shows a time before 1970: set it first")
-			: clock_unix_us() > transaction_now_us() + 1000000
-			? error_set(err, STATUS_NOT_ASKED, "this machine's clock shows a time after the year 9999: set it first")
-			: STATUS_OK;
+	const int64_t now = clock_unix_us();
+	if (now <= 0 || now > TRANSACTION_LAST_US) // no report would take its rows
+		status = error_set(err, STATUS_NOT_ASKED, "this machine's clock shows a time %s: set it first",
+			now <= 0 ? "before 1970" : "after the year 9999");
 	if (status == STATUS_OK)
 		status = add_machine(&d, m, err);
 	if (status == STATUS_OK)

@@ -213,13 +213,11 @@ enum status transaction_end(struct store *s, struct db *d, enum status status, s
 	return explain_space(s, err, status);
 }
 
-static const int64_t years_end_us = 253402214400000000; // 9999-12-31
-
 int64_t transaction_now_us(void)
 {
 	const int64_t now = clock_unix_us();
 
-	return now < 1 ? 1 : now > years_end_us ? years_end_us : now;
+	return now < 1 ? 1 : now > TRANSACTION_LAST_US ? TRANSACTION_LAST_US : now;
 }
 
 enum status transaction_next_id(struct db *d, const char *table, int64_t *out, struct error *err)

@@ -13,8 +13,9 @@ enum status transaction_begin_with(struct store *s, bool write, struct db_openin
 // Commits when `status` is OK, else rolls back; closes the file; the result of both.
 enum status transaction_end(struct store *s, struct db *d, enum status status, struct error *err);
 
-// Now, in microseconds since 1970; of a clock that jumps out of the years that are read again (guard_values), their end or
-// beginning.
+// 9999-12-31 in microseconds since 1970: the end of the years that are read again (guard_values).
+#define TRANSACTION_LAST_US INT64_C(253402214400000000)
+// Now, in microseconds since 1970; of a clock that jumps out of those years while a run goes on, their end or beginning.
 int64_t transaction_now_us(void);
 
 // One more than the largest number of table.id: safe because a writing transaction has the file for itself.
