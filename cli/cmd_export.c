@@ -196,9 +196,10 @@ static enum status absorb(struct store *s, const char *db, const char *path, int
 		status = store_absorb(s, path, most, &got, err);
 	if (status == STATUS_OK && told)
 		json_array_append_new(told,
-			json_pack("{s:o, s:s, s:I, s:I, s:I, s:I}", "file", visible_json_string(path), "from", "assay", "rows",
-				(json_int_t)got.cells, "new_rows", (json_int_t)got.new_cells, "new_runs",
-				(json_int_t)got.new_runs, "left_out", (json_int_t)got.left_out));
+			json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:I}", "file", visible_json_string(path), "from", "assay",
+				"rows", (json_int_t)got.cells, "new_rows", (json_int_t)got.new_cells, "new_runs",
+				(json_int_t)got.new_runs, "left_out", (json_int_t)got.left_out, "machines_left_out",
+				(json_int_t)got.machines));
 	else if (status == STATUS_OK)
 		emit("%s: %lld row%s, %lld of them new, of %lld new run%s\n", path, (long long)got.cells,
 			got.cells == 1 ? "" : "s", (long long)got.new_cells, (long long)got.new_runs,
@@ -209,9 +210,12 @@ static enum status absorb(struct store *s, const char *db, const char *path, int
 			(long long)got.without_samples));
 	if (status == STATUS_OK && got.left_out > 0)
 		progress_notice(arena_printf(&s->arena,
-			"%s: it has other verdicts of %lld row%s that %s here, and they are left out: no file changes what is "
-			"here",
+			"%s: it says otherwise of %lld row%s that %s here, and that is left out: no file changes what is here",
 			path, (long long)got.left_out, got.left_out == 1 ? "" : "s", got.left_out == 1 ? "is" : "are"));
+	if (status == STATUS_OK && got.machines > 0)
+		progress_notice(
+			arena_printf(&s->arena, "%s: it says otherwise of %lld machine%s that %s here, and that is left out",
+				path, (long long)got.machines, got.machines == 1 ? "" : "s", got.machines == 1 ? "is" : "are"));
 	return status;
 }
 

@@ -120,28 +120,6 @@ enum status reproduce_read(struct store *s, struct arena *a, int64_t row, struct
 	return STATUS_OK;
 }
 
-// "a=1, name=x"
-static bool has_option(const char *options, const char *name)
-{
-	size_t length = strlen(name);
-
-	for (const char *at = options; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-		at += strspn(at, " ");
-		if (!strncmp(at, name, length) && at[length + strspn(at + length, " ")] == '=')
-			return true;
-	}
-	return false;
-}
-
-// Of a target in words, behind its name: "openvino:CPU,x=1".
-static bool opens_port(const char *words)
-{
-	for (; words && *words; words = strpbrk(words + 1, ":,"))
-		if (text_starts(words + 1, "listen=") || text_starts(words + 1, "host="))
-			return true;
-	return false;
-}
-
 const char *reproduce_command(struct arena *a, const struct reproduce *r)
 {
 	struct store_question now = r->old.question;
@@ -155,40 +133,67 @@ const char *reproduce_command(struct arena *a, const struct reproduce *r)
 }
 
 // A row that somebody else wrote may ask what no option would take.
-static enum status check_numbers(const struct reproduce *r, struct error *err)
+static enum status check_numbers(const struct reproduce *r, struct arena *a, struct error *err)
 {
 	struct question scratch = { 0 };
-	struct arena a = { 0 };
 	enum status s = STATUS_OK;
 
 	for (size_t i = 0; i < QUESTION_COUNT && !s; i++) {
 		const struct member *m = &question_members[i];
-		const char *word = m->option ? member_word(m, &a, &r->question) : NULL;
+		const char *word = m->option ? member_word(m, a, &r->question) : NULL;
 
 		if (word)
 			s = member_set(m, &scratch, word, err);
 	}
-	arena_done(&a);
 	return s ? error_prefix(err, "row %lld", (long long)r->old.row.row) : STATUS_OK;
+}
+
+// `words`: a target as it is typed, with options of its own or without.
+static enum status check_target(
+	const struct reproduce *r, struct arena *a, const char *words, const char *options, struct error *err)
+{
+	struct target t;
+	enum status s = platform_target(&t, a, words, err);
+
+	if (s)
+		return error_prefix(err, "row %lld", (long long)r->old.row.row);
+	const struct backend *b = route_backend(t.route);
+	const char *name = backend_reaches_out(b, route_provider(t.route), t.options);
+	if (!name)
+		name = backend_reaches_out(b, route_provider(t.route), options);
+	return !name ? STATUS_OK
+		     : error_set(err, STATUS_BAD_INPUT,
+			       "row %lld was asked with the option %s, which opens a port or writes a file: --command prints "
+			       "the question, to be asked by hand",
+			       (long long)r->old.row.row, name);
+}
+
+static enum status check(const struct reproduce *r, struct arena *a, struct error *err)
+{
+	const struct row *row = &r->old.row;
+	const char *platform = r->old.question.cell.platform, *said = row->tried ? row->tried : row->requested;
+
+	if (r->question.pipeline_asked)
+		return error_set(err, STATUS_BAD_INPUT, "row %lld is of a whole pipeline: `%s` asks it again",
+			(long long)row->row, reproduce_command(a, r));
+	if (said && !text_is(said, platform))
+		return error_set(err, STATUS_BAD_INPUT,
+			"row %lld says that it ran on %s, and its question is of %s: assay wrote "
+			"no such row",
+			(long long)row->row, said, platform);
+	enum status s = check_target(r, a, r->on, r->options, err);
+	if (!s && r->question.switched_from)
+		s = check_target(r, a, r->question.switched_from, NULL, err);
+	return s ? s : check_numbers(r, a, err);
 }
 
 enum status reproduce_check(const struct reproduce *r, struct error *err)
 {
-	const char *const before = r->question.switched_from ? strpbrk(r->question.switched_from, ":,") : NULL;
 	struct arena a = { 0 };
+	enum status s = check(r, &a, err);
 
-	if (r->question.pipeline_asked) {
-		error_set(err, STATUS_BAD_INPUT, "row %lld is of a whole pipeline: `%s` asks it again", (long long)r->old.row.row,
-			reproduce_command(&a, r));
-		arena_done(&a);
-		return STATUS_BAD_INPUT;
-	}
-	if (!has_option(r->options, "listen") && !has_option(r->options, "host") && !opens_port(before))
-		return check_numbers(r, err);
-	return error_set(err, STATUS_BAD_INPUT,
-		"this row was asked with options that serve to a network (%s): "
-		"--command prints the question, to be asked by hand",
-		r->options ? r->options : r->question.switched_from);
+	arena_done(&a);
+	return s;
 }
 
 // ---- then and now ------------------------------------------------------------------------------------------------

@@ -18,8 +18,9 @@ struct reproduce {
 
 // BAD_INPUT: no such row, a row without a verdict, one that another tool measured, a platform that is no longer known.
 enum status reproduce_read(struct store *s, struct arena *a, int64_t row, struct reproduce *out, struct error *err);
-// May it be asked again without being looked at? A row may be a stranger's: BAD_INPUT where its options open a port to a network;
-// and of a whole pipeline, which its command asks again.
+// May it be asked again without being looked at? A row may be a stranger's: BAD_INPUT where its options open a port or write a
+// file, its question is not of the platform that it says, or its numbers are none that an option takes; and of a whole pipeline,
+// which its command asks again.
 enum status reproduce_check(const struct reproduce *r, struct error *err);
 // One line that asks it: "assay run ...".
 const char *reproduce_command(struct arena *a, const struct reproduce *r);

@@ -202,6 +202,19 @@ enum status backend_check_options(const struct backend *b, const struct provider
 	return STATUS_OK;
 }
 
+const char *backend_reaches_out(const struct backend *b, const struct provider *p, const char *options)
+{
+	for (const char *at = options; at && *at;) {
+		size_t length = strcspn(at, ",");
+		const struct option *o = length ? find_option(b, p, at, strcspn(at, "=,")) : NULL;
+
+		if (o && o->reaches_out)
+			return o->name;
+		at += length + (at[length] == ',');
+	}
+	return NULL;
+}
+
 static enum status parse_options(struct session *s, const char *options, struct error *err)
 {
 	const struct option *lists[] = { s->backend->options, s->provider->options };

@@ -27,6 +27,7 @@ struct option {
 	// The values that there are, apart by spaces: words, and "1..4096" for whole numbers; another one is bad use, told before
 	// anything runs. NULL: the engine looks at it when it opens.
 	const char *takes;
+	bool reaches_out; // opens a port, or writes a file that the value names: only who asks for it here gets it
 };
 #define OPTION_SWITCH "on off" // also 1, yes, true and 0, no, false
 
@@ -176,6 +177,8 @@ const struct provider *backend_provider(const struct backend *b, const char *nam
 bool backend_has_option(const struct backend *b, const struct provider *p, const char *name, size_t length);
 // Are these names of options, each with a value that its `takes` has? BAD_INPUT lists the known ones.
 enum status backend_check_options(const struct backend *b, const struct provider *p, const char *options, struct error *err);
+// The first of them that `reaches_out`; NULL: none.
+const char *backend_reaches_out(const struct backend *b, const struct provider *p, const char *options);
 
 enum status backend_devices(const struct backend *b, const char *build, struct device_list *out, struct error *err);
 

@@ -23,9 +23,10 @@ static const struct option options[] = {
 		OPTION_SWITCH },
 	{ "dims", NULL, "fixes dimensions by name: batch:1+sequence:128" },
 	{ "adapter", "auto", "hardware, software; auto: software where the machine has no GPU", "auto hardware software" },
-	{ "listen", NULL, "ADDR:PORT to serve at; the loopback address, any port" },
+	{ "listen", NULL, "ADDR:PORT to serve at; the loopback address, any port", .reaches_out = true },
 	{ "host", NULL,
-		"a name by which a remote browser comes, where it is neither this machine's nor an address: of a proxy, say" },
+		"a name by which a remote browser comes, where it is neither this machine's nor an address: of a proxy, say",
+		.reaches_out = true },
 	{ "wait_s", "600", "seconds to wait for a remote browser" },
 	{ .name = NULL },
 };

@@ -56,7 +56,8 @@ static const struct option options[] = {
 	{ "leak", NULL, "MiB of memory that each session leaves behind when it is closed" },
 	{ "eat", NULL, "GiB of memory to take and touch while opening" },
 	{ "share", NULL, "GiB of shared memory without a file to take and touch while opening" },
-	{ "daemon", NULL, "a file: a process that leaves session and parent writes its number there and stays" },
+	{ "daemon", NULL, "a file: a process that leaves session and parent writes its number there and stays",
+		.reaches_out = true },
 	{ "rubbish", "off", "write rubbish to descriptor 3 and to standard output" },
 	{ "wrong", "off",
 		"outputs that are off, or how they are: nan, one_nan, infinite, zeros, constant, rows, bit, exponent, shape, "
@@ -71,8 +72,9 @@ static const struct option options[] = {
 	{ "lanes", "1", "how many runs it takes at the same time; a run in a lane sleeps, and computes beside the others" },
 	{ "wrong_lane", NULL, "the lane from 1 whose outputs are off" },
 	{ "threads", "1", "says that it computes with so many, or with 64 where more are asked for" },
-	{ "alone", NULL, "a file that is held while a session is open; where another process holds it, opening fails" },
-	{ "meet", NULL, "FOLDER@N: the first run waits until N cells have come there" },
+	{ "alone", NULL, "a file that is held while a session is open; where another process holds it, opening fails",
+		.reaches_out = true },
+	{ "meet", NULL, "FOLDER@N: the first run waits until N cells have come there", .reaches_out = true },
 	{ .name = NULL },
 };
 

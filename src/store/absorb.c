@@ -480,6 +480,10 @@ static enum status check_rooms(struct db *d, struct error *err)
 	return status == STATUS_OK ? transaction_check_open_cells(d, err) : status;
 }
 
+// Of what is known already, what would be told first: a row that was forged and imported before the true one stays, and is told.
+#define OTHERWISE(column) "s." column " IS DISTINCT FROM k." column
+#define OTHERWISE_OR(column) " OR " OTHERWISE(column)
+
 static enum status count_new(struct db *d, struct store_absorbed *out, struct error *err)
 {
 	struct arena a = { 0 };
@@ -490,15 +494,22 @@ static enum status count_new(struct db *d, struct store_absorbed *out, struct er
 		" (SELECT count(DISTINCT cell) FROM source_measurement WHERE samples > 0 AND source IS NULL"
 		"  AND event IN (SELECT old FROM event_map WHERE NOT known)"
 		"  AND event NOT IN (SELECT event FROM source_sample)) AS without_samples,"
-		" (SELECT count(DISTINCT cell) FROM source_event WHERE kind = 'verdict' AND id NOT IN (SELECT old FROM "
-		"event_map))"
-		"  AS left_out",
+		" (SELECT count(DISTINCT cell) FROM (SELECT cell FROM source_event WHERE kind = 'verdict' AND id NOT IN (SELECT "
+		"old FROM event_map)"
+		"  UNION ALL SELECT s.cell FROM source_measurement s JOIN event_map m ON m.old = s.event AND m.known JOIN "
+		"main.measurement k ON k.event = m.new WHERE " OTHERWISE("verdict") OTHERWISE_OR("requested") OTHERWISE_OR(
+			"actual") OTHERWISE_OR("device") OTHERWISE_OR("engine") OTHERWISE_OR("engine_version")
+			OTHERWISE_OR("weights") OTHERWISE_OR("precision") OTHERWISE_OR("latency_ms") OTHERWISE_OR("max_abs_error")
+				OTHERWISE_OR("nmse") ")) AS left_out,"
+						     " (SELECT count(*) FROM source_machine s JOIN main.machine k ON k.id = s.id "
+						     "WHERE " OTHERWISE("os") OTHERWISE_OR("cpu_model") OTHERWISE_OR("threads")
+							     OTHERWISE_OR("memory_bytes") ") AS machines",
 		NULL, 0, &t, err);
 
 	if (status == STATUS_OK)
 		*out = (struct store_absorbed){ table_integer(&t, 0, "cells"), table_integer(&t, 0, "new_cells"),
 			table_integer(&t, 0, "new_runs"), table_integer(&t, 0, "without_samples"),
-			table_integer(&t, 0, "left_out") };
+			table_integer(&t, 0, "left_out"), table_integer(&t, 0, "machines") };
 	arena_done(&a);
 	return status;
 }

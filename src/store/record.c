@@ -82,6 +82,20 @@ static enum status add_machine(struct db *d, const struct machine *m, struct err
 	return INSERT_ONE(d, "machine", row, err);
 }
 
+// What only an import said of this machine, which may be a stranger's word, gives way to what it is.
+static enum status forget_imported(struct db *d, const char *machine, struct error *err)
+{
+	const struct db_parameter id[] = { { .text = machine }, { .text = machine } };
+	struct arena a = { 0 };
+	struct table t;
+	enum status status = db_query(d, &a,
+		"DELETE FROM machine WHERE id = ? AND NOT EXISTS (SELECT 1 FROM run WHERE machine = ? AND origin_id IS NULL)", id,
+		2, &t, err);
+
+	arena_done(&a);
+	return status;
+}
+
 enum status store_begin_run(struct store *s, const struct machine *m, const char *command, struct error *err)
 {
 	struct process self;
@@ -96,6 +110,8 @@ enum status store_begin_run(struct store *s, const struct machine *m, const char
 	if (now <= 0 || now > TRANSACTION_LAST_US) // no report would take its rows
 		status = error_set(err, STATUS_NOT_ASKED, "this machine's clock shows a time %s: set it first",
 			now <= 0 ? "before 1970" : "after the year 9999");
+	if (status == STATUS_OK)
+		status = forget_imported(&d, m->id, err);
 	if (status == STATUS_OK)
 		status = add_machine(&d, m, err);
 	if (status == STATUS_OK)

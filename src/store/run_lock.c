@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
 
@@ -96,10 +97,14 @@ enum run_life run_lock_ask(const char *database, int64_t run, const struct proce
 
 int run_lock_make(const char *database, bool *alone)
 {
+	enum { SWEEP_MS = 2000, PAUSE_US = 5000 }; // a sweeper holds it while it removes some files; another user may, for good
 	int fd = open_locks(database, 0, O_RDWR | O_CREAT);
+	const double until = clock_ms() + SWEEP_MS;
+	bool has = *alone = fd >= 0 && set_lock(fd, F_OFD_SETLK, F_WRLCK, 0);
 
-	*alone = fd >= 0 && set_lock(fd, F_OFD_SETLK, F_WRLCK, 0);
-	if (fd >= 0 && !*alone && !set_lock(fd, F_OFD_SETLKW, F_RDLCK, 0)) {
+	while (fd >= 0 && !has && !(has = set_lock(fd, F_OFD_SETLK, F_RDLCK, 0)) && clock_ms() < until)
+		usleep(PAUSE_US);
+	if (fd >= 0 && !has) {
 		close(fd);
 		fd = -1;
 	}

@@ -26,7 +26,7 @@ int run_lock_take(const char *database, int64_t run, const struct process *p);
 enum run_life run_lock_ask(const char *database, int64_t run, const struct process *p);
 
 // Makers of a new database share the lock at 0. *alone: no other process is making one, so that what lies there was left.
-// Waits for a sweeper. -1 where there are no locks.
+// Waits for a sweeper, 2 s at most. -1 where there are no locks, or is none to be had.
 int run_lock_make(const char *database, bool *alone);
 // Others may begin to make one.
 void run_lock_share(int fd);

@@ -29,8 +29,9 @@ enum status store_tables(struct store *s, struct table *out, struct error *err);
 struct store_absorbed {
 	int64_t cells, new_cells, new_runs;
 	int64_t without_samples; // new ones that name a count of timed runs, and came without their single times
-	int64_t left_out; // cells of which the file has verdicts that are not taken: its runs are this file's own, or others
-			  // have said it before
+	// Cells of which the file has another verdict or other figures, or one more verdict, that are not taken: its runs are this
+	// file's own, or were told before. The same of machines.
+	int64_t left_out, machines;
 };
 enum status store_absorb(struct store *s, const char *path, int64_t most, struct store_absorbed *out, struct error *err);
 

@@ -59,14 +59,24 @@ forge theirs "INSERT INTO event SELECT e.* REPLACE (900 AS id, happened_at + INT
 cp "$base" mine.duckdb
 code 0 "$ASSAY" import theirs.duckdb --db mine.duckdb
 has out ': 1 row, 0 of them new, of 0 new runs$'
-has err 'theirs.duckdb: it has other verdicts of 2 rows that are here, and they are left out: no file changes what is here$'
+has err 'theirs.duckdb: it says otherwise of 2 rows that are here, and that is left out: no file changes what is here$'
 code 0 "$ASSAY" query --format csv --db mine.duckdb "SELECT count(*), any_value(requested), (SELECT count(*) FROM event WHERE cell IS NOT NULL), (SELECT count(*) FROM comparison) FROM result"
 has out "^1,null,$("$shell" "$base" "SELECT count(*) FROM event WHERE cell IS NOT NULL"),0$"
 # Of somebody else's rows a first file's verdict stays, too; and samples are of the cell of their event.
 code 0 "$ASSAY" import "$base" --db third.duckdb
 code 0 "$ASSAY" import theirs.duckdb --db third.duckdb
 has out ': 2 rows, 1 of them new, of 0 new runs$'
-has err 'other verdicts of 1 row that is here'
+has err 'says otherwise of 1 row that is here'
+# A changed copy that came before the true file is told when that comes; and what it says of this machine gives way to what that is.
+forge others "UPDATE machine SET cpu_model = 'FORGED', memory_bytes = 1; UPDATE measurement SET device = 'FORGED'"
+code 0 "$ASSAY" import others.duckdb --db fourth.duckdb
+code 0 "$ASSAY" import "$base" --db fourth.duckdb
+has out ': 1 row, 0 of them new, of 0 new runs$'
+has err 'duckdb: it says otherwise of 1 row that is here'
+has err 'duckdb: it says otherwise of 1 machine that is here'
+code 0 "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on null --runs 1 --no-conform --db fourth.duckdb
+code 0 "$ASSAY" query --db fourth.duckdb "SELECT count(*) AS n FROM machine WHERE cpu_model = 'FORGED'" --format csv
+has out '^0$'
 forge astray "INSERT INTO sample SELECT s.* REPLACE (7 AS cell) FROM sample s"
 refused 'do not belong together' "$ASSAY" import astray.duckdb --db new.duckdb
 # A database that says of a file that it has imported it: the file was "imported before", and no row of it was there.
@@ -182,9 +192,14 @@ lacks out 'cells good|✓ right'
 cp "$base" log.duckdb
 echo changes >log.duckdb.wal
 refused 'a log of changes beside it' "$ASSAY" import log.duckdb --db new.duckdb
-forge listens "UPDATE cell SET question = json_merge_patch(question::JSON, '{\"own_options\": \"a=1, listen=0.0.0.0:1\"}')"
-refused 'serve to a network' "$ASSAY" reproduce 1 --db listens.duckdb
-code 0 "$ASSAY" reproduce 1 --command --db listens.duckdb
+# By each way in which a question names an option; the null engine has some that write the file they name.
+for asks in '"own_options": "threads=1,daemon=victim"' '"own_options": "threads=1, daemon=victim"' '"device": "NULL,alone=victim"' \
+	'"switched_from": "null:NULL,daemon=victim"' '"platform": "cpu", "device": "remote,listen=0.0.0.0:1"'; do
+	forge reaches "UPDATE cell SET question = json_merge_patch(question::JSON, '{$asks}')"
+	refused '^assay: (row 1 was asked with the option [a-z]+, which opens a port or writes|row 1 says that it ran on null, and its question is of cpu|null has no option " daemon")' "$ASSAY" reproduce 1 --db reaches.duckdb
+	[ ! -e victim ] || fail "it wrote: $asks"
+done
+code 0 "$ASSAY" reproduce 1 --command --db reaches.duckdb
 # Numbers that no option takes were asked all the same.
 for member in layers=-1 sequence=-5 image_size=1099511627776; do
 	forge asks "UPDATE cell SET question = json_merge_patch(question::JSON, '{\"${member%=*}\": ${member#*=}}')"

@@ -144,6 +144,9 @@ static void makers(void **state)
 	close(b);
 	a = run_lock_make(path("b.duckdb"), &first);
 	assert_true(a >= 0 && first);
+	// Another user's program that holds it for good was waited for without an end.
+	assert_int_equal(run_lock_make(path("b.duckdb"), &second), -1);
+	assert_false(second);
 	close(a);
 }
 
