@@ -81,12 +81,13 @@ static json_t *matrix_json(const struct summary *s)
 				json_object_set_new(cells, s->columns[k], cell_json(&s->cells[l->cell[k] - 1]));
 		}
 		json_array_append_new(lines,
-			json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "model", text_json(l->model),
-				"variant", text_json(l->variant), "source", text_json(l->source), "model_type",
-				text_json(l->model_type), "architecture", text_json(l->architecture), "machine",
+			json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "model",
+				text_json(l->model), "variant", text_json(l->variant), "source", text_json(l->source),
+				"model_type", text_json(l->model_type), "architecture", text_json(l->architecture), "machine",
 				text_json(l->machine), "weights", text_json(l->weights), "compute_dtype",
 				text_json(l->compute_dtype), "batch", integer_json(l->batch), "sequence",
-				integer_json(l->sequence), "layers", integer_json(l->layers), "cells", cells));
+				integer_json(l->sequence), "layers", integer_json(l->layers), "imported",
+				json_boolean(l->is_imported), "cells", cells));
 	}
 	return json_pack("{s:o, s:o}", "columns", columns, "lines", lines);
 }

@@ -76,10 +76,10 @@ const char *report_asked_beside(struct arena *a, const struct store_question *q)
 static uint64_t key_of(const struct report_cell *c)
 {
 	const struct row *r = &c->row;
-	const uint64_t parts[] = { fnv1a64_text(r->model), fnv1a64_text(c->machine), fnv1a64_text(r->source), (uint64_t)r->layers,
-		(uint64_t)r->new_tokens, fnv1a64_text(c->question.own_options), question_digest(&c->asked, QUESTION_ROW),
-		question_digest(&c->asked, QUESTION_TUNED), question_digest(&c->asked, QUESTION_JUDGED),
-		question_digest(&c->question.cell.question, QUESTION_ASKED) };
+	const uint64_t parts[] = { fnv1a64_text(r->model), fnv1a64_text(c->machine), c->is_imported, fnv1a64_text(r->source),
+		(uint64_t)r->layers, (uint64_t)r->new_tokens, fnv1a64_text(c->question.own_options),
+		question_digest(&c->asked, QUESTION_ROW), question_digest(&c->asked, QUESTION_TUNED),
+		question_digest(&c->asked, QUESTION_JUDGED), question_digest(&c->question.cell.question, QUESTION_ASKED) };
 
 	return fnv1a64(parts, sizeof parts);
 }
@@ -104,8 +104,9 @@ static bool fits_line(const struct report_line *l, const struct report_cell *c)
 	return (l->batch == r->batch || l->batch == ROW_NONE || r->batch == ROW_NONE) &&
 		(l->sequence == sequence || l->sequence == ROW_NONE || sequence == ROW_NONE) && l->layers == r->layers &&
 		l->new_tokens == r->new_tokens && text_is(l->model, r->model) && text_is(l->machine, c->machine) &&
-		text_agree(l->weights, r->weights) && text_agree(l->model_sha256, r->model_sha256) &&
-		question_same(&l->asked, &c->asked) && text_is(l->source, r->source) && same_question(l->question, &c->question);
+		l->is_imported == c->is_imported && text_agree(l->weights, r->weights) &&
+		text_agree(l->model_sha256, r->model_sha256) && question_same(&l->asked, &c->asked) &&
+		text_is(l->source, r->source) && same_question(l->question, &c->question);
 }
 
 static void add_to_line(struct report_line *l, const struct report_cell *c)
@@ -117,6 +118,7 @@ static void add_to_line(struct report_line *l, const struct report_cell *c)
 	l->model_key = fnv1a64_text(r->model);
 	l->name = report_model_name(r->model);
 	l->machine = c->machine;
+	l->is_imported = c->is_imported;
 	l->layers = r->layers;
 	l->new_tokens = r->new_tokens;
 	l->source = r->source;
@@ -216,6 +218,8 @@ static const char *variant_of(struct arena *a, const struct report_line *l, bool
 		out = arena_join(a, out, ", ", arena_printf(a, "machine %s", l->machine));
 	else if (l->source == NULL && s->own_machine_count > 1)
 		out = arena_join(a, out, ", ", arena_printf(a, "machine %.8s", l->machine != NULL ? l->machine : "?"));
+	if (l->is_imported && s->imported_count < s->cell_count)
+		out = arena_join(a, out, ", ", "imported");
 	return out != NULL ? out : "";
 }
 
@@ -378,8 +382,8 @@ bool report_alike(const struct report_cell *x, const struct report_cell *y, unsi
 
 	if (!(but & BUT_BATCH || r->batch == q->batch) || !(but & BUT_SEQUENCE || r->sequence == q->sequence) ||
 		r->layers != q->layers || r->new_tokens != q->new_tokens || !text_is(x->name, y->name) ||
-		!text_is(x->machine, y->machine) || !text_is(r->weights, q->weights) || !text_is(r->source, q->source) ||
-		!text_agree(r->model_sha256, q->model_sha256))
+		!text_is(x->machine, y->machine) || x->is_imported != y->is_imported || !text_is(r->weights, q->weights) ||
+		!text_is(r->source, q->source) || !text_agree(r->model_sha256, q->model_sha256))
 		return false;
 	struct question asked = x->asked;
 	asked.precision = but & BUT_PRECISION ? y->asked.precision : asked.precision;

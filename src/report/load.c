@@ -23,7 +23,9 @@ static size_t first_line_of(const struct summary *s, size_t line)
 	const struct report_line *l = &s->lines[line];
 	size_t i = 0;
 
-	while (i < line && !(report_same_model(&s->lines[i], l) && text_is(s->lines[i].machine, l->machine)))
+	while (i < line &&
+		!(report_same_model(&s->lines[i], l) && text_is(s->lines[i].machine, l->machine) &&
+			s->lines[i].is_imported == l->is_imported))
 		i++;
 	return i;
 }

@@ -9,7 +9,7 @@ void summary_gather_notes(struct summary *out, struct arena *a)
 {
 	size_t shortened = 0, emulated = 0, unstable = 0, shared_graph = 0, unjudged = 0, split = 0, unknown = 0, timed = 0,
 	       foreign = 0, predicted = 0, not_valid = 0;
-	const char **n = out->notes = ARENA_ARRAY(a, 20, const char *);
+	const char **n = out->notes = ARENA_ARRAY(a, 24, const char *);
 
 	for (size_t i = 0; i < out->cell_count; i++) {
 		const struct row *r = &out->cells[i].row;
@@ -58,6 +58,10 @@ void summary_gather_notes(struct summary *out, struct arena *a)
 		"%zu of %zu cells were measured by another tool and imported, not by assay: each stands in a line of its own and "
 		"has no place among the fastest.",
 		foreign, out->cell_count);
+	NOTE(out->imported_count,
+		"%zu of %zu cells were imported from other databases of assay: they are what those files say, measured on the "
+		"machines that they name; they stand in lines of their own.",
+		out->imported_count, out->cell_count);
 	NOTE(predicted, "%zu of %zu cells were not tried: that they do not fit is a prediction.", predicted, out->cell_count);
 	NOTE(shared_graph,
 		"%zu of %zu cells that ran were judged against another engine that was given the same graph (\"engines agree\"); "

@@ -289,6 +289,8 @@ static enum status take_cells(struct store *s, struct summary *out, struct error
 	}
 	say_left_out(s, out, left_out, last);
 	keep_columns(s, out);
+	for (size_t i = 0; i < out->cell_count; i++)
+		out->imported_count += out->cells[i].is_imported;
 	name_cells(out, a);
 	return STATUS_OK;
 }

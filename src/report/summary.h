@@ -92,6 +92,7 @@ struct report_line {
 	const char *model, *name; // as asked; as shown
 	const char *model_type, *architecture;
 	const char *machine;
+	bool is_imported;         // all its cells are, from another database of assay
 	const char *model_sha256; // of what lay under its name; NULL: no cell knows
 	const char *weights, *weights_from,
 		*compute_dtype; // NULL unknown. compute_dtype: f32 where any cell computed in it; one in another type says so
@@ -189,7 +190,7 @@ struct summary {
 	const char *headline;                   // what the first screen says: "6 of 8 models run here (synthetic weights)"
 	const char *model_words[REPORT_MODELS]; // qualifiers of the rows by which the first two are known; NULL: none has any
 	struct report_cell *cells;
-	size_t cell_count;
+	size_t cell_count, imported_count; // imported_count: of these, from other databases of assay
 	struct report_failure *failures;
 	size_t failure_count;
 	struct report_counts counts;

@@ -341,5 +341,7 @@ const char *report_headline(const struct summary *s, struct arena *a)
 	if (n[REPORT_MODEL_ABSENT] > 0)
 		out = arena_printf(a, "%s; %zu %s asked only of platforms that are not here", out, n[REPORT_MODEL_ABSENT],
 			n[REPORT_MODEL_ABSENT] == 1 ? "was" : "were");
+	if (s->imported_count > 0)
+		out = arena_printf(a, "%s; %zu of %zu cells were imported", out, s->imported_count, s->cell_count);
 	return out;
 }

@@ -62,7 +62,7 @@ static const char same_question[] =
 	"ON r.id = ?"
 	" JOIN cell oc ON oc.id = o.id JOIN cell rc ON rc.id = r.id"
 	" WHERE o.id < r.id AND o.state = 'finished' AND " ROW_RIGHT_SQL(
-		"o.") " AND o.latency_ms > 0 AND o.fallback_of IS NULL"
+		"o.") " AND o.latency_ms > 0 AND o.fallback_of IS NULL AND NOT o.imported"
 		      " AND o.requested = ? AND o.machine = r.machine AND o.model = ? AND o.batch IS NOT DISTINCT FROM r.batch"
 		      " AND (COALESCE(o.engine, '') = 'null') = (? = 'null') AND (COALESCE(o.engine, '') = 'null' OR NOT "
 		      "COALESCE(o.emulated, FALSE))"

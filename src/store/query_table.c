@@ -6,7 +6,7 @@
 //     timed    of these, rows that count (question/standing.h) with a time that hardware took: no emulator
 //     processes  of each question, machine and version of the engine: how many rows took such a time, the least median and the
 //     largest
-// Numbers carry the count of rows behind them. What is compared with each other has the same machine, model, model files,
+// In all of them an imported row is of a machine of its own (same_question.h). Numbers carry the count of rows behind them. What is compared with each other has the same machine, model, model files,
 // weights, layers and shapes.
 //     files    in these: of which files the model was; of a row that does not know, those that its name has now
 #include "question/standing.h"
@@ -50,7 +50,7 @@
 	" count(*) FILTER (l.verdict = 'wrong') AS wrong, count(*) FILTER (l.verdict NOT IN ('unjudged', 'wrong') AND NOT " \
 	ROW_COUNTS_SQL("l.") ") AS others, count(*) FILTER (" ROW_EMULATED_SQL("l.") ") AS emulated, count(*) FILTER" \
 	" (l.weights = 'synthetic') AS synthetic, count(*) FILTER (" ROW_SHORTENED_SQL("l.") \
-	") AS shortened, count(*) FILTER (" REDUCED("l.") ") AS reduced, count(t.id) AS timed, round(avg(t.latency_ms)," \
+	") AS shortened, count(*) FILTER (l.imported) AS imported, count(*) FILTER (" REDUCED("l.") ") AS reduced, count(t.id) AS timed, round(avg(t.latency_ms)," \
 	" 3) AS avg_ms, round(min(t.latency_ms), 3) AS min_ms, round(max(t.latency_ms), 3) AS max_ms"
 
 const struct store_question store_questions[] = {
@@ -67,7 +67,7 @@ const struct store_question store_questions[] = {
 		" compute_dtype AS computed_in" QUESTION_LINE_SQL
 		", round(latency_ms, 3) AS ms, round(latency_low_ms, 3) AS low_ms, round(latency_high_ms, 3) AS high_ms,"
 		" samples, round(cpu_ms / latency_ms, 2) AS of_cpu, n - 1 AS against, verdict, not_judged, stability,"
-		" id AS \"row\""
+		" imported, id AS \"row\""
 		" FROM ranked"
 		" WHERE place = 1"
 		" ORDER BY model, batch, sequence, id",
@@ -116,7 +116,7 @@ const struct store_question store_questions[] = {
 		" round(peak_resident_mib, 1) AS resident_mib, round(peak_pss_mib, 1) AS pss_mib,"
 		" round(peak_anonymous_mib, 1) AS anonymous_mib, round(device_memory_mib, 1) AS device_mib,"
 		" round(predicted_mib, 1) AS predicted_mib, round(predicted_mib / peak_resident_mib,"
-		" 2) AS predicted_of_peak, round(weights_bytes / 1048576.0, 1) AS weights_mib, emulated, id AS \"row\""
+		" 2) AS predicted_of_peak, round(weights_bytes / 1048576.0, 1) AS weights_mib, emulated, imported, id AS \"row\""
 		" FROM latest"
 		" WHERE source IS NULL AND greatest(peak_resident_mib, peak_pss_mib, peak_anonymous_mib) IS NOT NULL"
 		" AND (COALESCE(engine, '') <> 'null' OR $2 = 'null')"
@@ -180,7 +180,7 @@ const struct store_question store_questions[] = {
 		" answer_measures AS measures, round(answer_first_token_ms, 3) AS first_token_ms,"
 		" round(1000 / answer_token_ms, 1) AS tokens_per_s, round(answer_steps_per_s, 2) AS steps_per_s,"
 		" round(peak_resident_mib, 1) AS resident_mib, round(wall_ms, 1) AS wall_ms, precision, emulated, weights,"
-		" pipeline_asked AS asked, cause, id AS \"row\""
+		" pipeline_asked AS asked, cause, imported, id AS \"row\""
 		" FROM latest"
 		" WHERE pipeline_asked IS NOT NULL"
 		" ORDER BY id",
@@ -192,7 +192,7 @@ const struct store_question store_questions[] = {
 		" SELECT a.model, " FILES("a.") " AS files, a.weights, a.layers, a.batch, a.sequence, a.new_tokens,"
 		" a.precision, a.requested AS platform, round(a.latency_ms, 3) AS ms, round(b.latency_ms, 3) AS cpu_ms,"
 		" round(a.latency_ms / b.latency_ms, 2) AS times, " CLAIM("p.n", "p.least", "q.n", "q.most")
-		" AS sure, a.samples, b.samples AS cpu_samples, a.id AS \"row\", b.id AS cpu_row"
+		" AS sure, a.samples, b.samples AS cpu_samples, a.imported, a.id AS \"row\", b.id AS cpu_row"
 		" FROM timed a"
 		" JOIN timed_anywhere b ON b.requested = 'cpu' AND a.requested <> 'cpu' AND " SAME_LINE
 		" AND a.precision IS NOT DISTINCT FROM b.precision AND a.threads IS NOT DISTINCT FROM b.threads"
@@ -209,7 +209,7 @@ const struct store_question store_questions[] = {
 		"rows whose runs did not settle, with the reason: no number of theirs should be quoted",
 		" SELECT model, requested AS platform, " SHAPE ", round(latency_ms, 3) AS ms, round(latency_min_ms,"
 		" 3) AS min_ms, round(latency_max_ms, 3) AS max_ms, round(latency_cv, 3) AS cv, samples,"
-		" stability_why AS why, emulated, id AS \"row\""
+		" stability_why AS why, emulated, imported, id AS \"row\""
 		" FROM latest"
 		" WHERE stability = 'unstable' AND source IS NULL"
 		" ORDER BY model, id",
@@ -221,7 +221,7 @@ const struct store_question store_questions[] = {
 		" data_metric AS metric, round(data_value, 5) AS value, round(data_low, 5) AS low,"
 		" round(data_high, 5) AS high, round(data_reference, 5) AS float32, data_examples AS examples,"
 		" data_unlike AS unlike, data_worse AS worse, data_better AS better, data AS examples_from, emulated,"
-		" id AS \"row\""
+		" imported, id AS \"row\""
 		" FROM latest"
 		" WHERE data_metric IS NOT NULL"
 		" ORDER BY model, id",
@@ -231,7 +231,7 @@ const struct store_question store_questions[] = {
 		"rows whose outputs differ from the reference by more than the bound",
 		" SELECT model, " FILES("") " AS files, requested AS platform, actual, " SHAPE
 		", precision, reference, max_abs_error, nmse, cosine, top1_agreement, non_finite, worst, bound, cause,"
-		" emulated, id AS \"row\""
+		" emulated, imported, id AS \"row\""
 		" FROM latest"
 		" WHERE verdict = 'wrong'"
 		" ORDER BY model, id",
@@ -312,7 +312,7 @@ const struct store_question store_questions[] = {
 		" count(*) FILTER (verdict = 'not_asked') AS not_asked, count(*) FILTER (state = 'running') AS running,"
 		" count(*) FILTER (emulated) AS emulated, count(*) FILTER (engine = 'null') AS nothing_computed,"
 		" count(*) FILTER (weights = 'synthetic') AS synthetic,"
-		" count(*) FILTER (layers IS NOT NULL) AS shortened, count(*) FILTER (source IS NOT NULL) AS imported"
+		" count(*) FILTER (layers IS NOT NULL) AS shortened, count(*) FILTER (source IS NOT NULL OR imported) AS imported"
 		" FROM asked"
 		" GROUP BY requested"
 		" ORDER BY requested",

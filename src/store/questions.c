@@ -19,8 +19,8 @@
 		"") " AND NOT " EMULATED " AND latency_ms > 0 AND (COALESCE(engine, '') <> 'null' OR $2 = 'null')"
 // %s: question_profile_sql, and question_word_sql.
 static const char relations[] =
-	"WITH of_model AS (SELECT *, " QUESTION_FILES_SQL ","
-	"  count(DISTINCT model_sha256) OVER (PARTITION BY model) AS file_sets FROM result JOIN"
+	"WITH of_model AS (SELECT * REPLACE (machine || CASE WHEN imported THEN ' imported' ELSE '' END AS machine), "
+	"" QUESTION_FILES_SQL ", count(DISTINCT model_sha256) OVER (PARTITION BY model) AS file_sets FROM result JOIN"
 	"  (SELECT c.id AS id, %s AS profiled FROM cell c) USING (id) WHERE " OF_MODEL "),"
 	" asked AS (SELECT * FROM of_model WHERE $2 = '' OR requested = $2),"
 	" latest_anywhere AS (SELECT * FROM of_model WHERE id IN (SELECT id FROM (%s))),"
@@ -54,7 +54,8 @@ static const char *record_sql(const struct table *columns)
 const char *question_apart_sql(struct arena *a, const struct table *columns)
 {
 	return arena_printf(a,
-		"r.machine, r.model, r.files, r.requested, r.source, c.device, c.asked_options" QUESTION_TELLS_APART_SQL,
+		"r.machine, r.imported, r.model, r.files, r.requested, r.source, c.device, "
+		"c.asked_options" QUESTION_TELLS_APART_SQL,
 		record_sql(columns));
 }
 

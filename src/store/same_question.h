@@ -5,12 +5,14 @@
 
 #include "store/store.h"
 
-// What tells questions apart, as SQL over the rows of QUESTION_FROM_SQL; options are those over the platform's own. Failed cells
+// What tells questions apart, as SQL over the rows of QUESTION_FROM_SQL. A row that was imported is somebody's word, and none that
+// answers what was asked here, whatever machine it names. Options are those over the platform's own. Failed cells
 // lack what only a run could tell. `columns`: the answer to QUESTION_RECORD_ASK. In `a`.
 const char *question_apart_sql(struct arena *a, const struct table *columns);
 // Of which files a row's model was: two contents of one name are two models. A row that failed before it knew is of those that
 // the name had last on its machine.
-#define QUESTION_FILES_SQL "COALESCE(model_sha256, arg_max(model_sha256, id) OVER (PARTITION BY machine, model)) AS files"
+#define QUESTION_FILES_SQL \
+	"COALESCE(model_sha256, arg_max(model_sha256, id) OVER (PARTITION BY machine, imported, model)) AS files"
 #define QUESTION_FROM_SQL " FROM (SELECT *, " QUESTION_FILES_SQL " FROM result) r JOIN cell c ON c.id = r.id"
 
 // Has cell the record of what was asked? A file of an older assay has no such column, and what only it says is the default there.

@@ -29,7 +29,7 @@ enum status store_tables(struct store *s, struct table *out, struct error *err);
 struct store_absorbed {
 	int64_t cells, new_cells, new_runs;
 	int64_t without_samples; // new ones that name a count of timed runs, and came without their single times
-	// Cells of which the file has another verdict or other figures, or one more verdict, that are not taken: its runs are this
+	// Cells of which the file has another verdict, other figures or one more verdict, that are not taken: its runs are this
 	// file's own, or were told before. The same of machines.
 	int64_t left_out, machines;
 };
