@@ -7,7 +7,7 @@
 
 #include "checkpoint/computing.h"
 
-enum { BLOCK_MOST = 1 << 30 };
+enum { BLOCK_MOST = 1 << 30, GROUPS_MOST = 64 }; // a model has one to four groups
 
 struct scaled {
 	const struct weight *codes, *scales, *zeros; // zeros NULL: 0
@@ -359,6 +359,9 @@ static enum status check_formats(const struct computing *k, struct error *err)
 	json_t *group;
 	bool fits = !format;
 
+	if (json_object_size(groups) > GROUPS_MOST) // each weight is held against each
+		return error_set(err, STATUS_BAD_INPUT, "%s: config_groups has %zu groups; at most %d are read", k->file,
+			json_object_size(groups), GROUPS_MOST);
 	for (size_t i = 0; i < sizeof known / sizeof *known && !fits; i++)
 		fits = text_is(known[i], format);
 	json_object_foreach((json_t *)(uintptr_t)groups, name, group)

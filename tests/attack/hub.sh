@@ -84,6 +84,17 @@ code 1 "$ASSAY" fetch org/other
 has err 'an odd ETag, which cannot name it in the cache'
 rm "$repos/org/other/second.safetensors"
 control
+# One that is the name of a blob that was checked, for another commit's file that nothing checks: an earlier commit's had other bytes then.
+clear_cache
+code 0 "$ASSAY" fetch org/text --include config.json
+earlier=$(readlink -f "$(snapshot org/text)/config.json")
+cp "$earlier" "$work/earlier" && echo ' ' >>"$repos/org/text/config.json"
+control '{"etag": "='"$(basename "$earlier")"'", "bare": true}'
+code 0 "$ASSAY" fetch org/text --include config.json
+cmp -s "$work/earlier" "$earlier" || fail "a blob that was checked was written over"
+of=$HF_HUB_CACHE/models--org--text
+cmp -s "$repos/org/text/config.json" "$of/snapshots/$(cat "$of/refs/main")/config.json" || fail "the later commit has not its own file"
+control
 
 # ---- the cache: a file of the right size under the name of a hash is read before it is taken for that file, in the place of a blob and as
 # a file of the snapshot; folders of it that are links are not written through

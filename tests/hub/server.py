@@ -17,6 +17,7 @@ What it does wrong is asked for at /control?JSON (a new one replaces the old):
     no_ranges, chunked              a CDN that knows no ranges; one that gives no Content-Length
     cdn_direct                      the hub gives large files itself
     etag     "weak" | "plain" | "none" | "odd" | "other" | "same" | "partial"     how ETags look
+    etag     "=WORD"                that one, and no commit beside it
     bare     true                   a list with names alone: no sizes, no hashes
     size     {"FILE": N}            sizes that the list says instead
     extra    ["../x", ...]          names more in the list
@@ -219,7 +220,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         etag = {"weak": 'W/"%s"', "plain": "%s"}.get(control.get("etag"), '"%s"') % (
             hashlib.sha256(data).hexdigest() if is_large(name) else git_sha1(data))
         etag = {"odd": '"../../x"', "other": '"v1-' + hashlib.md5(data).hexdigest() + '"', "same": '"x"', "partial": '"x.incomplete"'}.get(control.get("etag"), etag)
-        if control.get("etag") == "other":
+        if control.get("etag", "").startswith("="):
+            etag = '"' + control["etag"][1:] + '"'
+        if control.get("etag", "").startswith(("other", "=")):
             headers = []
         if control.get("etag") != "none":
             headers.append(("ETag", etag))

@@ -144,6 +144,10 @@ static void damaged(void **state)
 	assert_true(refused > count * MUTATIONS / 10);
 }
 
+#define GROUP(name) "\"" name "\": {},"
+#define GROUPS_4(name) GROUP(name "0") GROUP(name "1") GROUP(name "2") GROUP(name "3")
+#define GROUPS_16(name) GROUPS_4(name "0") GROUPS_4(name "1") GROUPS_4(name "2") GROUPS_4(name "3")
+
 // A configuration of one of the folders with something changed, and what the refusal says.
 static void refused(void **state)
 {
@@ -161,6 +165,9 @@ static void refused(void **state)
 		{ "ct-int4-group", "\"config_groups\": {",
 			"\"config_groups\": {\"other\": {\"weights\": {\"num_bits\": 4, \"group_size\": 64}},",
 			"more than one group" },
+		{ "ct-int4-group", "\"config_groups\": {",
+			"\"config_groups\": {" GROUPS_16("a") GROUPS_16("b") GROUPS_16("c") GROUPS_16("d"), // and its own
+			"has 65 groups; at most 64 are read" },
 		{ "ct-int4-group", "\"num_bits\": 4", "\"num_bits\": \"4\"", "\"num_bits\" is no number" },
 		{ "gptq-4", "\"bits\": 4", "\"bits\": 3", "gptq of 3 bits is not read yet" },
 		{ "gptq-4", "\"gptq\"\n", "\"marlin\"\n", "format \"marlin\" is not read yet" },
