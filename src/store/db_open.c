@@ -368,9 +368,9 @@ static enum status check_log_size(struct arena *a, const char *path, struct erro
 						     path, path, (long long)(nbytes >> 20), LOG_MOST_MIB);
 }
 
-// DuckDB writes a table anew for each column that a log adds: 3,000 of them, 416 KB, took a minute and 1 GB. A log begins with its
-// version; then each entry is its length and a checksum, 8 bytes each, and an object that first names what it is. What does not
-// look so is left to DuckDB, which stops there.
+// DuckDB writes a table anew for each column that a log adds: 3,000 of them, 416 KB, took a minute and 1 GB. A log begins with
+// its version; then each entry is its length and a checksum, 8 bytes each, and an object that first names what it is. What does
+// not look so is left to DuckDB, which stops there.
 static enum status check_log_changes(struct arena *a, const char *path, struct error *err)
 {
 	enum { VERSION = 8, HEAD = 16, WORD = 2, ALTER = 20, ROWS = 25, ALTER_WHAT = 11, ALTER_TABLE = 1 };

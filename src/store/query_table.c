@@ -6,8 +6,8 @@
 //     timed    of these, rows that count (question/standing.h) with a time that hardware took: no emulator
 //     processes  of each question, machine and version of the engine: how many rows took such a time, the least median and the
 //     largest
-// In all of them an imported row is of a machine of its own (same_question.h). Numbers carry the count of rows behind them. What is compared with each other has the same machine, model, model files,
-// weights, layers and shapes.
+// In all of them an imported row is of a machine of its own (same_question.h). Numbers carry the count of rows behind them. What
+// is compared with each other has the same machine, model, model files, weights, layers and shapes.
 //     files    in these: of which files the model was; of a row that does not know, those that its name has now
 #include "question/standing.h"
 #include "store/questions.h"
@@ -50,7 +50,8 @@
 	" count(*) FILTER (l.verdict = 'wrong') AS wrong, count(*) FILTER (l.verdict NOT IN ('unjudged', 'wrong') AND NOT " \
 	ROW_COUNTS_SQL("l.") ") AS others, count(*) FILTER (" ROW_EMULATED_SQL("l.") ") AS emulated, count(*) FILTER" \
 	" (l.weights = 'synthetic') AS synthetic, count(*) FILTER (" ROW_SHORTENED_SQL("l.") \
-	") AS shortened, count(*) FILTER (l.imported) AS imported, count(*) FILTER (" REDUCED("l.") ") AS reduced, count(t.id) AS timed, round(avg(t.latency_ms)," \
+	") AS shortened, count(*) FILTER (l.imported) AS imported, count(*) FILTER (" REDUCED("l.") \
+	") AS reduced, count(t.id) AS timed, round(avg(t.latency_ms)," \
 	" 3) AS avg_ms, round(min(t.latency_ms), 3) AS min_ms, round(max(t.latency_ms), 3) AS max_ms"
 
 const struct store_question store_questions[] = {

@@ -5,8 +5,8 @@
 
 #include "store/store.h"
 
-// What tells questions apart, as SQL over the rows of QUESTION_FROM_SQL. A row that was imported is somebody's word, and none that
-// answers what was asked here, whatever machine it names. Options are those over the platform's own. Failed cells
+// What tells questions apart, as SQL over the rows of QUESTION_FROM_SQL. A row that was imported is somebody's word, and none
+// that answers what was asked here, whatever machine it names. Options are those over the platform's own. Failed cells
 // lack what only a run could tell. `columns`: the answer to QUESTION_RECORD_ASK. In `a`.
 const char *question_apart_sql(struct arena *a, const struct table *columns);
 // Of which files a row's model was: two contents of one name are two models. A row that failed before it knew is of those that
