@@ -97,6 +97,9 @@ has out ' models x 8 platforms; '
 has out '^  google/vit-base-patch16-224 '
 has out '^  openai/clip-vit-base-patch32 '
 lacks out 'bert-base-uncased'
+# Those that stand for an architecture are all carried.
+code 0 "$ASSAY" matrix --architectures encoder-only,decoder-only,encoder-decoder,vision,multimodal,audio --synthetic --on null --dry-run --output-dir "$work/stand"
+has out '^Plan: 18 cells = 18 models x 1 platform'
 code 1 "$ASSAY" matrix --architectures vison
 has err 'no architecture is called so; did you mean vision\?'
 code 1 "$ASSAY" matrix --architectures qqqqqqqq

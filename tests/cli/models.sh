@@ -28,7 +28,7 @@ known = {
     "microsoft/phi-1_5": 1418270720, "microsoft/phi-2": 2779683840, "google/gemma-2b": 2506172416, "google/gemma-7b": 8537680896,
     "state-spaces/mamba-130m-hf": 129135360, "google-t5/t5-base": 222903552, "google-t5/t5-large": 737668096,
     "google/flan-t5-small": 76961152, "google/flan-t5-base": 247577856, "google/flan-t5-large": 783150080, "google/mt5-small": 300176768,
-    "google/vit-large-patch16-224": 304326632, "facebook/deit-small-patch16-224": 22050664, "microsoft/swin-tiny-patch4-window7-224": 28288354,
+    "google/vit-large-patch16-224": 304326632, "facebook/deit-base-patch16-224": 86567656, "facebook/deit-small-patch16-224": 22050664, "microsoft/swin-tiny-patch4-window7-224": 28288354,
     "facebook/convnext-tiny-224": 28589128, "openai/clip-vit-large-patch14": 427616513, "openai/whisper-small": 241734912,
     "openai/whisper-large-v3": 1543490560, "openai/whisper-large-v3-turbo": 808878080, "openai/whisper-base": 72593920, "openai/whisper-medium": 763857920,
     "FacebookAI/roberta-base": 124697433, "FacebookAI/xlm-roberta-base": 278295186, "distilbert/distilbert-base-uncased": 66985530,
