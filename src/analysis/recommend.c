@@ -127,7 +127,7 @@ static double figure_of(const struct summary *s, const struct recommend_ask *ask
 {
 	switch (ask->goal) {
 	case RECOMMEND_THROUGHPUT:
-		return row_per_s(&c->row);
+		return row_median_per_s(&c->row);
 	case RECOMMEND_MEMORY:
 		return report_peak_mib(&c->row);
 	case RECOMMEND_COST:
@@ -146,8 +146,8 @@ static const char *words_of(
 	case RECOMMEND_MEMORY:
 		return arena_printf(a, "%s at the peak; a run takes %s", report_mib(a, figure), report_latency(a, &c->row));
 	case RECOMMEND_COST:
-		return arena_printf(a, "%.4g%s%s a million samples; %.4g samples/s", figure, *s->options.currency ? " " : "",
-			s->options.currency, row_per_s(&c->row));
+		return arena_printf(a, "%.4g%s%s a million samples; %.4g samples/s by the mean of the runs", figure,
+			*s->options.currency ? " " : "", s->options.currency, row_per_s(&c->row));
 	default:
 		return report_latency(a, &c->row);
 	}
@@ -349,6 +349,8 @@ enum status recommend_rows(
 		struct report_line l = s->lines[question->line];
 
 		l.variant = l.variant_but_options; // which options and precision is the answer
+		if (any_batch(ask) && text_starts(l.variant, "batch "))
+			l.variant = arena_printf(a, "any batch%s", l.variant + strcspn(l.variant, ","));
 		out->question = report_line_words(a, &l);
 	}
 	return STATUS_OK;

@@ -104,31 +104,33 @@ static void best_throughput(struct summary *out, struct arena *a)
 {
 	const unsigned but = BUT_PLATFORM | BUT_BATCH | BUT_THREADS | BUT_PRECISION;
 	struct report_section *s = section_add(out, a, "best_throughput", "Best hardware for throughput",
-		"Samples/s (of generation: tokens/s), over every batch, number of threads and precision that was "
+		"Samples/s by the median of the runs (of generation: tokens/s), over every batch, number of threads and "
+		"precision that was "
 		"measured and found right.",
 		throughput_columns, sizeof throughput_columns / sizeof *throughput_columns, out->cell_count);
 
 	for (size_t i = 0; i < out->cell_count; i++) {
 		const struct report_cell *first = &out->cells[i], *best = NULL, *cpu = NULL;
 		bool seen = false;
-		if (!report_is_ranked(first) || isnan(row_per_s(&first->row)))
+		if (!report_is_ranked(first) || isnan(row_median_per_s(&first->row)))
 			continue;
 		for (size_t k = 0; k < out->cell_count; k++) {
 			const struct report_cell *c = &out->cells[k];
-			if (!report_is_ranked(c) || isnan(row_per_s(&c->row)) || !report_alike(first, c, but))
+			if (!report_is_ranked(c) || isnan(row_median_per_s(&c->row)) || !report_alike(first, c, but))
 				continue;
 			seen = seen || k < i;
-			best = best == NULL || row_per_s(&c->row) > row_per_s(&best->row) ? c : best;
-			if (text_is(c->platform, "cpu") && (cpu == NULL || row_per_s(&c->row) > row_per_s(&cpu->row)))
+			best = best == NULL || row_median_per_s(&c->row) > row_median_per_s(&best->row) ? c : best;
+			if (text_is(c->platform, "cpu") &&
+				(cpu == NULL || row_median_per_s(&c->row) > row_median_per_s(&cpu->row)))
 				cpu = c;
 		}
 		if (seen || best == NULL)
 			continue;
 		struct report_value *v = section_row(s);
-		double per_s = row_per_s(&best->row), cpu_per_s = cpu != NULL ? row_per_s(&cpu->row) : (double)NAN;
+		double per_s = row_median_per_s(&best->row), cpu_per_s = cpu != NULL ? row_median_per_s(&cpu->row) : (double)NAN;
 		model_words(v, &out->lines[best->line]);
 		v[2] = value_text(report_qualified(a, best->platform, best->own_qualifiers));
-		v[3] = timed_by(best, value_per_s(a, per_s), isnan(best->row.throughput_per_s) ? "batch over median" : NULL, a);
+		v[3] = timed_by(best, value_per_s(a, per_s), NULL, a);
 		v[4] = cpu != NULL
 			? timed_by(cpu, value_per_s(a, cpu_per_s),
 				  report_qualified(a, report_line_words(a, &out->lines[cpu->line]), cpu->own_qualifiers), a)

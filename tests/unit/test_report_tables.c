@@ -830,7 +830,7 @@ static void test_prices(void **state)
 	says(&md, "cheapest, by an unstable time");
 	text_done(&md);
 	write_all(f);
-	assert_string_equal(text_in(section(f, "best_throughput", 1), "per_s_note"), "batch over median, unstable");
+	assert_string_equal(text_in(section(f, "best_throughput", 1), "per_s_note"), "unstable");
 	never_says(&f->md, "## Cost");
 }
 
