@@ -71,8 +71,8 @@ static void print_history(const struct history *h)
 {
 	struct arena a = { 0 };
 
-	emit("%s\n  %s of %zu run%s on machine %.8s\n", report_qualified(&a, h->what, h->qualifiers), contrast_word(h->metric),
-		h->measured, h->measured == 1 ? "" : "s", h->machine ? h->machine : "?");
+	emit("%s\n  %s of %zu run%s on machine %.8s%s\n", report_qualified(&a, h->what, h->qualifiers), contrast_word(h->metric),
+		h->measured, h->measured == 1 ? "" : "s", h->machine ? h->machine : "?", h->is_imported ? ", imported" : "");
 	print_spark(&a, h);
 	for (size_t i = 0; i < h->change_count; i++)
 		print_change(&a, h, &h->changes[i]);

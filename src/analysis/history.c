@@ -13,6 +13,7 @@
 struct series {
 	struct asked asked;
 	const char *machine;
+	bool is_imported; // another database's word is no point of what was measured here
 	const struct side_row **rows;
 	size_t count;
 };
@@ -28,10 +29,12 @@ static size_t gather(struct series *out, const struct side *side, struct arena *
 
 		asked_of(&asked, a, &side->rows[i], one, 1);
 		// The newest first: a row that does not know its files is of those that its name had last.
-		while (k > 0 && !(asked_same(&out[k - 1].asked, &asked, 0) && text_is(out[k - 1].machine, side->rows[i].machine)))
+		while (k > 0 &&
+			!(asked_same(&out[k - 1].asked, &asked, 0) && text_is(out[k - 1].machine, side->rows[i].machine) &&
+				out[k - 1].is_imported == side->rows[i].is_imported))
 			k--;
 		if (k == 0) {
-			out[n++] = (struct series){ asked, side->rows[i].machine,
+			out[n++] = (struct series){ asked, side->rows[i].machine, side->rows[i].is_imported,
 				ARENA_ARRAY(a, side->count, const struct side_row *), 0 };
 			k = n;
 		}
@@ -186,6 +189,7 @@ enum status history_make(const struct side *side, enum contrast_metric m, uint64
 		*h = (struct history){ .what = asked_words(a, &all[i].asked, leave_files(all, *count, &all[i].asked)),
 			.qualifiers = asked_qualifiers(a, &all[i].asked, 0, all[i].rows, all[i].count),
 			.machine = all[i].machine,
+			.is_imported = all[i].is_imported,
 			.metric = m };
 		take_points(h, &all[i], a);
 		take_turns(h, a);
@@ -246,10 +250,10 @@ json_t *history_json(const struct history *items, size_t count)
 					verdict_word(p->verdict), "cause", h->turns[k].cause));
 		}
 		json_array_append_new(out,
-			json_pack("{s:s, s:s?, s:s?, s:s, s:s, s:o, s:o, s:o, s:s?}", "question", h->what, "qualifiers",
-				h->qualifiers, "machine", h->machine, "metric", contrast_word(h->metric), "unit",
-				contrast_unit(h->metric), "points", points, "changes", changes, "verdicts", turns, "why_not",
-				h->why_not));
+			json_pack("{s:s, s:s?, s:s?, s:b, s:s, s:s, s:o, s:o, s:o, s:s?}", "question", h->what, "qualifiers",
+				h->qualifiers, "machine", h->machine, "imported", h->is_imported, "metric",
+				contrast_word(h->metric), "unit", contrast_unit(h->metric), "points", points, "changes", changes,
+				"verdicts", turns, "why_not", h->why_not));
 	}
 	return out;
 }

@@ -32,6 +32,7 @@ struct history_turn {
 
 struct history {
 	const char *what, *machine;
+	bool is_imported;       // all its rows are
 	const char *qualifiers; // asked_qualifiers of its rows; NULL: nothing
 	enum contrast_metric metric;
 	struct history_point *points;

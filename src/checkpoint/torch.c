@@ -394,9 +394,12 @@ static enum status read_zip(struct shard *shard, struct source *f, struct weight
 // The types of the storages that the pickle named: without them the length of each is not known.
 static enum status list_stored(struct source *f, const struct pickle_storage *storages, struct error *err)
 {
+	enum { KEY_MOST = 256 };
 	size_t n = 0, kept = 0;
-	for (const struct pickle_storage *st = storages; st; st = st->next)
-		n++;
+	for (const struct pickle_storage *st = storages; st; st = st->next, n++)
+		if (st->key.nbytes > KEY_MOST) // one long text may be the key of all, and each is held against others
+			return error_set(err, STATUS_BAD_INPUT,
+				"a storage's key of %zu bytes in its pickle: torch writes numbers", (size_t)st->key.nbytes);
 	f->stored = ARENA_ARRAY(&f->passing, n, struct stored);
 	f->stored_count = n;
 	for (const struct pickle_storage *st = storages; st; st = st->next)

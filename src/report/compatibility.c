@@ -17,7 +17,7 @@
 static const double excellent = 4, good = 1.5, moderate = 1.1, poor = 0.9;
 
 struct pair {
-	size_t rows, good, unjudged, uncomputed, timed, claimed;
+	size_t rows, imported, good, unjudged, uncomputed, timed, claimed;
 	double logs, low, high;
 	bool is_emulated;
 	const char *cause, *verdict;
@@ -44,6 +44,7 @@ static struct pair pair_of(const struct summary *s, const char *architecture, co
 			c->is_stand_in || !verdict_answers(c->verdict) || c->is_foreign)
 			continue;
 		cells[p.rows++] = c;
+		p.imported += c->is_imported;
 		bool is_null = report_computes_nothing(c);
 		p.uncomputed += is_null;
 		p.good += c->is_good && !is_null;
@@ -94,7 +95,8 @@ static const char *notes_of(const struct pair *p, bool is_cpu, struct arena *a)
 
 	if (p->rows == 0)
 		return "not measured";
-	out = arena_printf(a, "%zu of %zu rows good", p->good, p->rows);
+	out = arena_printf(a, "%zu of %zu rows good%s", p->good, p->rows,
+		p->imported > 0 ? arena_printf(a, " (%zu imported)", p->imported) : "");
 	if (is_cpu)
 		out = arena_printf(a, "%s; what the others are held against", out);
 	else if (p->timed > 0)

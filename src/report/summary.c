@@ -363,13 +363,16 @@ static const char *capabilities_of(struct arena *a, const char *devices, bool *e
 static enum status take_platforms(struct store *s, struct summary *out, struct error *err)
 {
 	struct table t;
-	enum status status = store_query(s,
-		arena_printf(&s->arena,
-			"SELECT * FROM platform_detection WHERE run = (SELECT max(run) FROM platform_detection) ORDER BY id "
-			"LIMIT %d",
-			REPORT_OTHERS),
-		&t, err);
+	enum status status = store_query(s, QUESTION_RECORD_ASK, &t, err);
 
+	if (status != STATUS_OK)
+		return status;
+	status = store_query(s, // of an import it is another machine's, whatever it says
+		arena_printf(&s->arena,
+			"SELECT * FROM platform_detection WHERE run = (SELECT arg_max(d.run, {'own': %s, 'run': d.run}) FROM "
+			"platform_detection d JOIN run r ON r.id = d.run) ORDER BY id LIMIT %d",
+			question_own_run_sql(&t), REPORT_OTHERS),
+		&t, err);
 	if (status != STATUS_OK)
 		return status;
 	out->platforms = ARENA_ARRAY(&s->arena, t.row_count + 1, struct report_platform);

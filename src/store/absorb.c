@@ -23,10 +23,14 @@ struct absorbed {
 	const char *table, *select, *where, *number;
 };
 
+#define OWN_RUNS "(SELECT id FROM main.run WHERE origin_id IS NULL)"
 #define CELL_OF(column) "(SELECT m.new FROM cell_map m WHERE m.old = s." column ")"
+// What a row says of others it says of those that came with it, and of no row that assay wrote here.
+#define IS_OTHER "m.new NOT IN (SELECT id FROM main.cell WHERE run IN " OWN_RUNS ")"
+#define OTHER_CELL_OF(column) "(SELECT m.new FROM cell_map m WHERE m.old = s." column " AND " IS_OTHER ") AS " column
 #define CELLS_OF(column) \
-	"(SELECT '[' || string_agg(CAST(m.new AS VARCHAR), ',' ORDER BY m.new) || ']' FROM cell_map m WHERE " \
-	"list_contains(CAST(s." column " AS BIGINT[]), m.old))"
+	"(SELECT '[' || string_agg(CAST(m.new AS VARCHAR), ',' ORDER BY m.new) || ']' FROM cell_map m WHERE " IS_OTHER \
+	" AND list_contains(CAST(s." column " AS BIGINT[]), m.old))"
 #define OF_NEW_EVENT "s.event IN (SELECT old FROM event_map WHERE NOT known)"
 #define EVENT_NEW "(SELECT m.new FROM event_map m WHERE m.old = s.event) AS event, " CELL_OF("cell") " AS cell"
 #define NEXT(table) "(SELECT COALESCE(max(id), 0) FROM main." table ") + row_number() OVER (ORDER BY s.id) AS id"
@@ -40,7 +44,6 @@ struct absorbed {
 	" (SELECT COALESCE(max(id), 0) FROM main." table \
 	") + row_number() OVER (PARTITION BY k.id IS NULL ORDER BY s.id)) AS new" \
 	" FROM source_" table " s " joins ") GROUP BY old, known;"
-#define OWN_RUNS "(SELECT id FROM main.run WHERE origin_id IS NULL)"
 #define SETTLED_CELLS \
 	"(SELECT id FROM main.cell WHERE run IN " OWN_RUNS \
 	" UNION ALL SELECT cell FROM main.event WHERE kind = 'verdict' AND cell IS NOT NULL)"
@@ -92,16 +95,16 @@ static const struct absorbed tables[] = {
 	{ "artifact", "s.* REPLACE ((SELECT m.new FROM model_map m WHERE m.old = s.model) AS model)",
 		"s.key NOT IN (SELECT key FROM main.artifact)", NULL },
 	{ "cell",
-		"s.* REPLACE (" CELL_OF("id") " AS id, " RUN_NEW ", " CELL_OF(
-			"fallback_of") " AS fallback_of, COALESCE(s.origin_id, s.id) AS origin_id)",
+		"s.* REPLACE (" CELL_OF("id") " AS id, " RUN_NEW
+					      ", " OTHER_CELL_OF("fallback_of") ", COALESCE(s.origin_id, s.id) AS origin_id)",
 		"s.id IN (SELECT old FROM cell_map WHERE NOT known)", "id" },
 	{ "event",
 		"s.* REPLACE ((SELECT m.new FROM event_map m WHERE m.old = s.id) AS id, " RUN_NEW
 		", " CELL_OF("cell") " AS cell)",
 		"s.id IN (SELECT old FROM event_map WHERE NOT known)", "id" },
 	{ "measurement",
-		"s.* REPLACE (" EVENT_NEW ", " CELL_OF("row") " AS \"row\", " CELL_OF("fallback_of") " AS fallback_of, " CELL_OF(
-			"fallback_against") " AS fallback_against, " CELL_OF("against_float32_row") " AS against_float32_row)",
+		"s.* REPLACE (" EVENT_NEW ", " CELL_OF("row") " AS \"row\", " OTHER_CELL_OF("fallback_of") ", " OTHER_CELL_OF(
+			"fallback_against") ", " OTHER_CELL_OF("against_float32_row") ")",
 		OF_NEW_EVENT, "event" },
 	{ "sample", "s.* REPLACE (" EVENT_NEW ")", OF_NEW_EVENT, "event" },
 	{ "placement", "s.* REPLACE (" EVENT_NEW ")", OF_NEW_EVENT, "event" },
@@ -524,6 +527,11 @@ static enum status check_keys(struct db *d, struct arena *a, struct error *err)
 	return status;
 }
 
+// Rows that name another cell than their event does would be of a cell that is here, and tell what that never was.
+#define OF_ITS_EVENT(table) \
+	"(SELECT count(*) FROM source_" table " s LEFT JOIN source_event e ON e.id = s.event WHERE e.id IS NULL OR s.cell IS " \
+	"DISTINCT FROM e.cell)"
+
 // A file that is not one of assay's has none of its numbers, or names rows that it does not have.
 static enum status check(struct db *d, struct arena *a, struct error *err)
 {
@@ -532,11 +540,11 @@ static enum status check(struct db *d, struct arena *a, struct error *err)
 		"id IS NULL) + (SELECT count(*) FROM source_event WHERE id IS NULL)"
 		" + (SELECT count(*) FROM source_cell WHERE run NOT IN (SELECT id FROM source_run)) + (SELECT count(*) FROM "
 		"source_event WHERE cell IS NOT NULL AND cell NOT IN (SELECT id FROM source_cell))"
-		" + (SELECT count(*) FROM source_measurement WHERE event NOT IN (SELECT id FROM source_event)) + (SELECT "
-		"count(*) FROM source_sample WHERE event NOT IN (SELECT id FROM source_event))"
-		" + (SELECT count(*) FROM source_measurement s JOIN source_event e ON e.id = s.event WHERE s.cell <> e.cell) + "
-		"(SELECT "
-		"count(*) FROM source_sample s JOIN source_event e ON e.id = s.event WHERE s.cell <> e.cell) AS bad";
+		" + " OF_ITS_EVENT("measurement") " + " OF_ITS_EVENT("sample") " + " OF_ITS_EVENT("placement") " + " OF_ITS_EVENT(
+			"profile_node") " + " OF_ITS_EVENT("output_check") " + (SELECT count(*) FROM source_cell s JOIN "
+									   "source_cell "
+									   "f ON f.id = s.fallback_of WHERE f.run <> "
+									   "s.run) AS bad";
 	struct table t;
 	enum status status = check_keys(d, a, err);
 

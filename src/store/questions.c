@@ -28,6 +28,7 @@ static const char relations[] =
 	" timed_anywhere AS (SELECT * FROM latest_anywhere WHERE " TIMED "),"
 	" timed AS (SELECT * FROM latest WHERE " TIMED "),"
 	" timed_ever AS (SELECT * FROM asked WHERE state = 'finished' AND " TIMED "),"
+	" detected AS (SELECT d.*, %s AS is_own FROM platform_detection d JOIN run r ON r.id = d.run),"
 	" processes AS (SELECT machine, cell_key, engine_version, count(*) AS n, min(latency_ms) AS least, max(latency_ms) AS "
 	"most FROM of_model"
 	"  WHERE state = 'finished' AND " TIMED " GROUP BY ALL)";
@@ -57,6 +58,11 @@ const char *question_apart_sql(struct arena *a, const struct table *columns)
 		"r.machine, r.imported, r.model, r.files, r.requested, r.source, c.device, "
 		"c.asked_options" QUESTION_TELLS_APART_SQL,
 		record_sql(columns));
+}
+
+const char *question_own_run_sql(const struct table *columns)
+{
+	return table_integer(columns, 0, "origins") > 0 ? "r.origin_id IS NULL" : "TRUE";
 }
 
 const char *question_profile_sql(const struct table *columns)
@@ -121,7 +127,8 @@ enum status store_ask(struct store *s, const struct store_question *q, const str
 		" FROM of_model r JOIN cell c ON c.id = r.id WHERE r.state = 'finished' AND r.verdict NOT "
 		"IN " VERDICT_NO_ANSWER_SQL,
 		", COALESCE(r.tried, r.requested)", question_apart_sql(&s->arena, &t));
-	const char *with_relations = arena_printf(&s->arena, relations, question_profile_sql(&t), latest);
+	const char *with_relations =
+		arena_printf(&s->arena, relations, question_profile_sql(&t), latest, question_own_run_sql(&t));
 	if (status == STATUS_OK)
 		status = db_query(
 			&d, &s->arena, arena_printf(&s->arena, "%s%s LIMIT $3", with_relations, q->sql), asked, 3, out, err);

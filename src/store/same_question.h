@@ -15,9 +15,14 @@ const char *question_apart_sql(struct arena *a, const struct table *columns);
 	"COALESCE(model_sha256, arg_max(model_sha256, id) OVER (PARTITION BY machine, imported, model)) AS files"
 #define QUESTION_FROM_SQL " FROM (SELECT *, " QUESTION_FILES_SQL " FROM result) r JOIN cell c ON c.id = r.id"
 
-// Has cell the record of what was asked? A file of an older assay has no such column, and what only it says is the default there.
+// Has cell the record of what was asked, and run the number that it came with? A file of an older assay has no such columns: what
+// only the first says is the default there, and every run is its own.
 // (duckdb_columns() makes a row of each column of all tables first.)
-#define QUESTION_RECORD_ASK "SELECT count(*) AS n FROM pragma_table_info('main.cell') WHERE name = 'question'"
+#define QUESTION_RECORD_ASK \
+	"SELECT (SELECT count(*) FROM pragma_table_info('main.cell') WHERE name = 'question') AS n, (SELECT count(*) FROM " \
+	"pragma_table_info('main.run') WHERE name = 'origin_id') AS origins"
+// Was run r of this file, and not imported? A truth value in SQL.
+const char *question_own_run_sql(const struct table *columns);
 // Is cell c one of `assay profile`? A truth value in SQL.
 const char *question_profile_sql(const struct table *columns);
 

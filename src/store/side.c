@@ -226,6 +226,7 @@ static enum status take_rows(struct db *d, struct arena *a, struct condition *c,
 		}
 		r->run = table_integer(&t, i, "run");
 		r->machine = table_get(&t, i, "machine");
+		r->is_imported = text_is(table_get(&t, i, "imported"), "true");
 		r->measured_at = table_get(&t, i, "measured_at");
 		r->asked_device = table_get(&cells, i, "device");
 		take_run(r, &runs);

@@ -22,6 +22,7 @@ struct side_row {
 	struct store_question question;
 	enum verdict verdict;
 	int64_t run;
+	bool is_imported;
 	const char *machine, *hostname, *version, *commit, *measured_at; // commit NULL: not known
 	const char *asked_device;
 	double *ms; // its timed runs in their order
