@@ -30,6 +30,15 @@ static const struct signature table[] = {
 	{ NULL, NULL, "([^ /:']+\\.so[.0-9]*): failed to map segment from shared object", STATUS_NOT_ASKED, 0,
 		"the library \\1 is here, and this process may not map it",
 		"is its address space limited (ulimit -v), or its file system mounted noexec?" },
+	{ NULL, NULL,
+		"([^ /:']+\\.so[.0-9]*): cannot (open shared object file|read file data): (Cannot allocate memory|Permission "
+		"denied)",
+		STATUS_NOT_ASKED, 0, "the library \\1 is here, and this process may not read it: \\3",
+		"whose file is it, and is memory limited (ulimit -v)?" },
+	{ NULL, NULL, "may be cannot be read: Cannot allocate memory", STATUS_NOT_ASKED, 0, NULL,
+		"is memory limited (ulimit -v)?" },
+	{ NULL, NULL, "(Input/output error|Stale file handle)", STATUS_NOT_ASKED, 0, NULL,
+		"does a disk fail, or has the server of a file system gone?" },
 
 	// ---- libraries and drivers
 	{ NULL, NULL, "libmigraphx_c\\.so[.0-9]*: cannot open shared object", STATUS_UNAVAILABLE, 0,

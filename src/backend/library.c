@@ -112,14 +112,15 @@ static void escape(struct text *out, const char *folder)
 	}
 }
 
-// No descriptor was left to read a folder with (EMFILE, ENFILE): what lies there is not known. 0: there was.
-static _Thread_local int lacked_descriptor;
+// Why a folder that is there could not be read (no descriptor or memory left, its disk fails): what lies there is not known. 0: it
+// could.
+static _Thread_local int unread;
 
 static int note_failure(const char *folder, int failure)
 {
 	(void)folder;
-	if (failure == EMFILE || failure == ENFILE)
-		lacked_descriptor = failure;
+	if (failure == EMFILE || failure == ENFILE || failure == ENOMEM || failure == EIO || failure == ESTALE)
+		unread = failure;
 	return 0;
 }
 
@@ -168,15 +169,16 @@ enum status library_find(struct arena *a, const char *build, const char *pattern
 	struct text looked = { 0 };
 	enum status st;
 
-	lacked_descriptor = 0;
+	unread = 0;
 	find_places(&p);
 	for (size_t i = 0; i < p.count; i++)
 		if ((*path = newest(&p, i, build, pattern)))
 			return !irregular(*path) ? STATUS_OK
 						 : error_set(err, STATUS_UNAVAILABLE, "%s is %s and no file: it is not opened",
 							   *path, irregular(*path));
-	if ((errno = lacked_descriptor))
-		return error_errno(err, "no file descriptor is left to look for %s with (ulimit -n)", pattern);
+	if (unread)
+		return error_set(err, STATUS_NOT_ASKED, "a folder in which %s may be cannot be read: %s%s", pattern,
+			strerror(unread), unread == EMFILE ? " (ulimit -n)" : "");
 	for (size_t i = 0; i < p.count; i++)
 		if (!p.system[i])
 			text_addf(&looked, "%s%s", looked.length ? ", " : "", p.folder[i]);

@@ -26,6 +26,17 @@ static const struct {
 	{ NULL, NULL,
 		"/x/libonnxruntime.so.1.31.1 cannot be opened: libnuma.so.1: cannot open shared object file: Too many open files",
 		STATUS_NOT_ASKED, 0, "may open no more files" },
+	{ NULL, NULL,
+		"/x/libonnxruntime.so.1.31.1 cannot be opened: /x/libonnxruntime.so.1.31.1: cannot read file data: Cannot "
+		"allocate "
+		"memory",
+		STATUS_NOT_ASKED, 0, "the library libonnxruntime.so.1.31.1 is here, and this process may not read it" },
+	{ NULL, NULL, "a folder in which libonnxruntime.so* may be cannot be read: Cannot allocate memory", STATUS_NOT_ASKED, 0,
+		NULL },
+	{ NULL, NULL,
+		"/x/libonnxruntime.so.1.31.1 cannot be opened: /x/libonnxruntime.so.1.31.1: cannot read file data: Input/output "
+		"error",
+		STATUS_NOT_ASKED, 0, NULL },
 	{ "ort", "cpu",
 		"/x/libonnxruntime.so.1.31.1 cannot be opened: /x/libonnxruntime.so.1.31.1: failed to map segment from shared "
 		"object",
