@@ -134,14 +134,13 @@ struct known {
 	int64_t dim[2]; // of a table: its first two dimensions; 0: no table
 	size_t node;    // the node that gives it, counted from 1; 0: none
 };
-// Open addressing. A file that is made to let its names collide, or has more than any model's, loses what is known of them, not
-// our time.
+// Open addressing, by a hash with a secret. A file that has more names than any model's loses what is known of the last ones.
 struct names {
 	struct known *slots;
-	size_t mask;
+	size_t mask, count;
 	struct known lost;
 };
-enum { PROBES_MOST = 256, NAMES_MOST = 1 << 20 };
+enum { NAMES_MOST = 1 << 20 };
 
 static void names_init(struct names *t, struct arena *a, size_t count)
 {
@@ -153,23 +152,23 @@ static void names_init(struct names *t, struct arena *a, size_t count)
 // The place of a name, which is added where it is new; without `add` NULL then.
 static struct known *look(struct names *t, struct wire name, bool add)
 {
-	size_t length = (size_t)(name.end - name.at), i = (size_t)splitmix64(fnv1a64(name.at, length), length) & t->mask;
+	size_t length = (size_t)(name.end - name.at);
+	size_t i = table_place_of(table_hash(TABLE_HASH_START, (const char *)name.at, length)) & t->mask;
+	struct known *k = &t->slots[i];
 
-	for (int tries = 0; tries < PROBES_MOST; tries++, i = (i + 1) & t->mask) {
-		struct known *k = &t->slots[i];
-
-		if (!k->name && !add)
-			return NULL;
-		if (!k->name) {
-			k->name = name.at;
-			k->length = length;
-			return k;
-		}
+	for (; k->name; k = &t->slots[i = (i + 1) & t->mask])
 		if (k->length == length && !memcmp(k->name, name.at, length))
 			return k;
+	if (!add)
+		return NULL;
+	if (t->count > t->mask / 4 * 3) {
+		t->lost = (struct known){ 0 };
+		return &t->lost;
 	}
-	t->lost = (struct known){ 0 };
-	return add ? &t->lost : NULL;
+	t->count++;
+	k->name = name.at;
+	k->length = length;
+	return k;
 }
 
 static struct known *slot(struct names *t, struct wire name)

@@ -2,8 +2,13 @@
 #include "base/hash.h"
 
 #include <string.h>
+#include <unistd.h>
+
+#include <sys/random.h>
 
 #include <nettle/version.h>
+
+#include "base/clock.h"
 
 void hash_init(struct hash *h)
 {
@@ -49,4 +54,18 @@ uint64_t fnv1a64(const void *data, size_t nbytes)
 uint64_t fnv1a64_text(const char *text)
 {
 	return text ? fnv1a64(text, strlen(text)) : 0;
+}
+
+struct table_secret table_secret;
+
+// Before main, and so before any thread; a process that is forked has its parent's tables, and its secret.
+__attribute__((constructor)) static void make_table_secret(void)
+{
+	if (getrandom(&table_secret, sizeof table_secret, GRND_NONBLOCK) != sizeof table_secret) {
+		const uint64_t seed = splitmix64((uint64_t)clock_ns(), (uint64_t)getpid());
+
+		table_secret = (struct table_secret){ splitmix64(seed, 0), splitmix64(seed, 1), splitmix64(seed, 2) };
+	}
+	table_secret.at &= ((uint64_t)1 << 60) - 1;
+	table_secret.times |= 1;
 }

@@ -138,6 +138,12 @@ enum status chat_render(struct arena *a, const char *name, const char *source, s
 	build_add(&text, "", 1);
 	if (r.failed)
 		return r.failed;
+	size_t said = json_dumpb(json_object_get(variables, "messages"), NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY) +
+		json_dumpb(json_object_get(variables, "tools"), NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY);
+	if (text.length - 1 > CHAT_TEXT_MOST + CHAT_TEXT_TIMES * said)
+		return error_set(err, STATUS_NO_MEMORY,
+			"%s: the template makes a text of %zu bytes of a conversation of %zu: no template in use does", name,
+			text.length - 1, said);
 	*out = text.data;
 	*nbytes = text.length - 1;
 	return STATUS_OK;

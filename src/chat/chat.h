@@ -19,6 +19,10 @@ enum {
 	CHAT_TEMPLATE_MOST = 256 << 10, // bytes of a template
 	CHAT_MEMORY_MOST = 48 << 20,    // bytes of its tree, its values and its text together
 	CHAT_STEPS_MOST = 20 << 20,     // expressions and statements, and 64 bytes each of text that is looked through
+	// Bytes of the text that it makes, which is tokenized, and more for each byte of messages and tools, as JSON: a template
+	// says some KB of its own, and what it was given once or twice.
+	CHAT_TEXT_MOST = 512 << 10,
+	CHAT_TEXT_TIMES = 16,
 	CHAT_DEPTH_MOST = 200, // of expressions, statements and calls in each other, and of values that are compared or written
 };
 

@@ -8,22 +8,33 @@
 #include "token/inside.h"
 #include "token/unicode.h"
 
-// A file has some hundred, at most thousands of short ones. A tree is made of their bytes, of 16 bytes for each.
+// A file has some hundred, at most thousands of short ones. A tree is made of their bytes, of 17 bytes for each.
 enum { ADDED_MOST = 1 << 20, CONTENT_MOST = 1 << 12, ALL_MOST = 2 << 20, NORMALIZING_MS_MOST = 300 };
 
+// Tokens are looked for from a text's end (Aho, Corasick 1975, with text and tokens turned round): so it is known of each place
+// which is the longest one that begins there, in time that is linear however much of a token stands in a text again and again.
+// A node's children lie side by side, their labels in order.
 struct added_node {
-	uint32_t sibling, child; // 0: none
-	uint32_t place;          // 1 + that of the token that ends here
-	uint8_t label;
+	uint32_t first, count; // children; while it is built: tokens of the order
+	uint32_t back;         // the node where reading goes on that has no child for the next byte: that of as much as can be
+	uint32_t place;        // 1 + that of the longest token that begins where this was read to; 0: none
 };
+
+static void set_done(struct added_set *s)
+{
+	free(s->nodes);
+	free(s->labels);
+	*s = (struct added_set){ 0 };
+}
 
 void added_done(struct added_tokens *d)
 {
 	free(d->items);
 	free(d->slots);
 	free(d->by_id);
-	free(d->raw.nodes);
-	free(d->normal.nodes);
+	free(d->hits);
+	set_done(&d->raw);
+	set_done(&d->normal);
 	*d = (struct added_tokens){ 0 };
 }
 
@@ -31,7 +42,7 @@ void added_done(struct added_tokens *d)
 
 static uint32_t *slot_of(const struct added_tokens *d, const char *s, size_t n)
 {
-	size_t mask = d->slot_count - 1, k = vocab_mix(vocab_hash(VOCAB_HASH_START, s, n)) & mask;
+	size_t mask = d->slot_count - 1, k = table_place_of(table_hash(TABLE_HASH_START, s, n)) & mask;
 
 	for (; d->slots[k]; k = (k + 1) & mask) {
 		const struct slice *c = &d->items[d->slots[k] - 1].content;
@@ -149,48 +160,95 @@ enum status added_add(struct tokenizer *t, const struct added *one, struct error
 
 // ---- where they stand -----------------------------------------------------------------------------------------------------
 
-static uint32_t new_node(struct added_set *s, uint8_t label)
+struct turned { // a token, by its text from the end
+	const char *s;
+	uint32_t n, place;
+};
+
+static int by_turned(const void *a, const void *b)
 {
-	if (s->count == s->room) {
-		s->room = s->room * 2 + 256;
-		s->nodes = grown(s->nodes, s->room, sizeof *s->nodes);
-	}
-	s->nodes[s->count] = (struct added_node){ .label = label };
-	return (uint32_t)s->count++;
+	const struct turned *x = a, *y = b;
+
+	for (uint32_t i = 1; i <= x->n && i <= y->n; i++)
+		if (x->s[x->n - i] != y->s[y->n - i])
+			return (unsigned char)x->s[x->n - i] < (unsigned char)y->s[y->n - i] ? -1 : 1;
+	return x->n != y->n ? (x->n < y->n ? -1 : 1) : x->place < y->place ? -1 : x->place > y->place;
 }
 
-static void set_add(struct added_set *s, struct slice text, uint32_t place)
+static uint32_t child(const struct added_set *s, uint32_t node, unsigned char label)
 {
-	if (!s->count)
-		new_node(s, 0);
-	uint32_t at = s->first[(unsigned char)text.s[0]];
-	if (!at)
-		at = s->first[(unsigned char)text.s[0]] = new_node(s, (uint8_t)text.s[0]);
-	for (size_t i = 1; i < text.n; i++) {
-		uint32_t next = s->nodes[at].child;
-		while (next && s->nodes[next].label != (uint8_t)text.s[i])
-			next = s->nodes[next].sibling;
-		if (!next) {
-			next = new_node(s, (uint8_t)text.s[i]);
-			s->nodes[next].sibling = s->nodes[at].child;
-			s->nodes[at].child = next;
-		}
-		at = next;
+	if (!node)
+		return s->from[label];
+	const struct added_node *p = &s->nodes[node];
+	const uint8_t *at = p->count ? memchr(s->labels + p->first, label, p->count) : NULL;
+	return at ? (uint32_t)(at - s->labels) : 0;
+}
+
+// The node behind one more byte, towards the text's beginning.
+static uint32_t go_on(const struct added_set *s, uint32_t node, unsigned char label)
+{
+	uint32_t next;
+
+	while (!(next = child(s, node, label)) && node)
+		node = s->nodes[node].back;
+	return next;
+}
+
+static void set_build(struct added_set *s, const struct added_tokens *d, bool normalized)
+{
+	struct turned *order = grown(NULL, d->count + 1, sizeof *order);
+	size_t n = 0, nbytes = 0, depth = 0, level = 1; // level: where the nodes of the next depth begin
+
+	for (size_t i = 0; i < d->count; i++) {
+		const struct added *one = &d->items[i];
+		if (one->replaced || !one->normal.n || one->normalized != normalized)
+			continue;
+		order[n++] = (struct turned){ one->normal.s, (uint32_t)one->normal.n, (uint32_t)i };
+		nbytes += one->normal.n;
 	}
-	s->nodes[at].place = place + 1;
+	set_done(s);
+	qsort(order, n, sizeof *order, by_turned);
+	s->nodes = n ? grown(NULL, nbytes + 1, sizeof *s->nodes) : NULL;
+	s->labels = n ? grown(NULL, nbytes + 1, 1) : NULL;
+	if (n)
+		s->nodes[s->count++] = (struct added_node){ 0, (uint32_t)n, 0, 0 };
+	for (size_t i = 0; i < s->count; i++) {
+		struct added_node *node = &s->nodes[i];
+		size_t at = node->first, end = node->first + node->count;
+
+		if (i == level) {
+			depth++;
+			level = s->count;
+		}
+		*node = (struct added_node){ (uint32_t)s->count, 0, node->back, i ? s->nodes[node->back].place : 0 };
+		for (; at < end && order[at].n == depth; at++) // of those of one text the last one counts
+			node->place = order[at].place + 1;
+		while (at < end) {
+			unsigned char label = (unsigned char)order[at].s[order[at].n - 1 - depth];
+			size_t next = at + 1;
+			while (next < end && (unsigned char)order[next].s[order[next].n - 1 - depth] == label)
+				next++;
+			s->labels[s->count] = label;
+			s->nodes[s->count] = (struct added_node){ (uint32_t)at, (uint32_t)(next - at),
+				i ? go_on(s, node->back, label) : 0, 0 };
+			if (!i)
+				s->from[label] = (uint32_t)s->count;
+			s->count++;
+			node->count++;
+			at = next;
+		}
+	}
+	if (n) {
+		s->nodes = grown(s->nodes, s->count, sizeof *s->nodes);
+		s->labels = grown(s->labels, s->count, 1);
+	}
+	free(order);
 }
 
 void added_ready(struct tokenizer *t)
 {
-	struct added_tokens *d = &t->added;
-
-	for (size_t i = 0; i < d->count; i++) {
-		const struct added *one = &d->items[i];
-
-		if (one->replaced || !one->normal.n)
-			continue;
-		set_add(one->normalized ? &d->normal : &d->raw, one->normal, (uint32_t)i);
-	}
+	set_build(&t->added.raw, &t->added, false);
+	set_build(&t->added.normal, &t->added, true);
 }
 
 enum status tokenizer_add_special(struct tokenizer *t, const char *const *texts, size_t count, struct error *err)
@@ -211,23 +269,23 @@ enum status tokenizer_add_special(struct tokenizer *t, const char *const *texts,
 	return s;
 }
 
-// The longest token at the beginning of s; 0: none, else 1 + place.
-static uint32_t longest(const struct added_set *set, const char *s, size_t nbytes, size_t *length)
+// Where tokens begin in s: how many places, in d->hits from the last to the first.
+static size_t find_hits(struct added_tokens *d, const struct added_set *set, const char *s, size_t nbytes)
 {
-	uint32_t at = set->first[(unsigned char)s[0]], best = 0;
+	size_t count = 0;
+	uint32_t node = 0;
 
-	for (size_t i = 1; at; i++) {
-		const struct added_node *node = &set->nodes[at];
-		if (node->place) {
-			best = node->place;
-			*length = i;
+	for (size_t i = nbytes; set->count && i-- > 0;) {
+		node = go_on(set, node, (unsigned char)s[i]);
+		if (!node || !set->nodes[node].place)
+			continue;
+		if (count == d->hit_room) {
+			d->hit_room = d->hit_room * 2 + 64;
+			d->hits = grown(d->hits, d->hit_room, sizeof *d->hits);
 		}
-		if (i == nbytes)
-			break;
-		for (at = node->child; at && set->nodes[at].label != (uint8_t)s[i];)
-			at = set->nodes[at].sibling;
+		d->hits[count++] = (struct added_hit){ (uint32_t)i, set->nodes[node].place - 1 };
 	}
-	return best;
+	return count;
 }
 
 static bool word_before(const char *s, size_t at)
@@ -245,7 +303,7 @@ static bool word_behind(const char *s, size_t at, size_t nbytes)
 }
 
 struct cut {
-	const struct added_tokens *d;
+	struct added_tokens *d;
 	const struct added_set *set;
 };
 
@@ -253,27 +311,31 @@ static void cut_piece(struct flow *f, const struct piece *p, void *context)
 {
 	const struct cut *c = context;
 	const char *s = f->text + p->at;
-	size_t n = p->nbytes, done = 0, length = 0, step;
+	size_t n = p->nbytes, done = 0, behind = 0, step;
+	size_t blanks = SIZE_MAX, blanks_end = 0; // the last ones that rstrip went over: a token within them takes the same
 
-	for (size_t i = 0; c->set->count && i < n; i += length) {
-		uint32_t place = longest(c->set, s + i, n - i, &length);
-		size_t begin = i, end = i + length;
+	for (size_t k = find_hits(c->d, c->set, s, n); k-- > 0;) {
+		const struct added *one = &c->d->items[c->d->hits[k].place];
+		size_t begin = c->d->hits[k].at, end = begin + one->normal.n;
 
-		if (!place) {
-			length = 1;
+		if (begin < behind) // within the token before
 			continue;
-		}
-		const struct added *one = &c->d->items[place - 1];
+		behind = end;
 		if (one->single_word && (word_before(s, begin) || word_behind(s, end, n)))
 			continue;
 		if (one->lstrip) {
-			while (begin > 0 && unicode_is(utf8_last(s, s + begin, &step), UNICODE_SPACE))
+			while (begin > done && unicode_is(utf8_last(s, s + begin, &step), UNICODE_SPACE))
 				begin -= step;
 			begin = begin < done ? done : begin;
 		}
-		if (one->rstrip)
+		if (one->rstrip && end >= blanks && end <= blanks_end) {
+			end = blanks_end;
+		} else if (one->rstrip) {
+			blanks = end;
 			while (end < n && unicode_is(utf8_next(s + end, &step), UNICODE_SPACE))
 				end += step;
+			blanks_end = end;
+		}
 		flow_piece(f, p, done, begin);
 		if (begin < end) { // else a token before it has taken its blanks
 			flow_piece(f, p, begin, end);

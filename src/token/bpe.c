@@ -13,9 +13,7 @@ enum { CHARACTERS = 0x800, SHORT_WORD = 24 };
 
 static inline size_t merge_slot(const struct model *m, uint32_t left, uint32_t right)
 {
-	uint64_t h = ((uint64_t)left << 32 | right) * 0x9E3779B97F4A7C15u;
-
-	return (h ^ h >> 32) & m->merge_mask;
+	return table_place((uint64_t)left << 32 | right) & m->merge_mask;
 }
 
 static inline const struct merge *find_merge(const struct model *m, uint32_t left, uint32_t right)
@@ -55,11 +53,20 @@ static uint32_t find_joined(struct model *m, struct slice left, struct slice rig
 	if (next < v->count && !v->has_repeated && v->entries[next].nbytes == left.n + right.n &&
 		!memcmp(vocab_text(v, next), left.s, left.n) && !memcmp(vocab_text(v, next) + left.n, right.s, right.n))
 		return m->last_made = next;
-	uint64_t hash = vocab_hash(vocab_hash(VOCAB_HASH_START, left.s, left.n), right.s, right.n);
+	uint64_t hash = table_hash(table_hash(TABLE_HASH_START, left.s, left.n), right.s, right.n);
 	next = vocab_find_hashed(v, hash, left.s, left.n, right.s, right.n);
 	if (next != VOCAB_NONE)
 		m->last_made = next;
 	return next;
+}
+
+void bpe_join(struct model *m, uint32_t left, uint32_t right, uint32_t made, uint32_t rank)
+{
+	size_t k = merge_slot(m, left, right);
+
+	while (m->merges[k].rank != UINT32_MAX && (m->merges[k].left != left || m->merges[k].right != right))
+		k = (k + 1) & m->merge_mask;
+	m->merges[k] = (struct merge){ left, right, rank, made };
 }
 
 enum status bpe_merge(struct model *m, struct slice left, struct slice right, uint32_t rank, struct error *err)
@@ -74,11 +81,7 @@ enum status bpe_merge(struct model *m, struct slice left, struct slice right, ui
 	uint32_t made = find_joined(m, left, rest);
 	if (made == VOCAB_NONE)
 		return not_in_vocabulary(left, err);
-	struct merge one = { m->vocab.entries[a].id, m->vocab.entries[b].id, rank, m->vocab.entries[made].id };
-	size_t k = merge_slot(m, one.left, one.right);
-	while (m->merges[k].rank != UINT32_MAX && (m->merges[k].left != one.left || m->merges[k].right != one.right))
-		k = (k + 1) & m->merge_mask;
-	m->merges[k] = one;
+	bpe_join(m, m->vocab.entries[a].id, m->vocab.entries[b].id, m->vocab.entries[made].id, rank);
 	return STATUS_OK;
 }
 
@@ -108,7 +111,7 @@ struct word_cache {
 
 static struct cached *cache_slot(struct word_cache *c, uint64_t hash, const char *s, size_t nbytes)
 {
-	size_t k = vocab_mix(hash) & (CACHE_SLOTS - 1);
+	size_t k = table_place_of(hash) & (CACHE_SLOTS - 1);
 
 	for (; c->slots[k].nbytes; k = (k + 1) & (CACHE_SLOTS - 1))
 		if (c->slots[k].hash == hash && c->slots[k].nbytes == nbytes && !memcmp(c->bytes + c->slots[k].text, s, nbytes))
@@ -380,7 +383,7 @@ static void add_token(struct model *m, struct model_tokens *out, uint32_t id, ui
 
 enum status bpe_tokenize(struct model *m, const char *s, size_t nbytes, struct model_tokens *out, struct error *err)
 {
-	uint64_t hash = vocab_hash(VOCAB_HASH_START, s, nbytes);
+	uint64_t hash = table_hash(TABLE_HASH_START, s, nbytes);
 	uint32_t at = 0;
 	enum status status;
 

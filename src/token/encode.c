@@ -97,6 +97,7 @@ static enum status encode_text(struct tokenizer *t, struct arena *a, const char 
 	if (f->failed.status != STATUS_OK)
 		return error_set(err, f->failed.status, "%s", f->failed.text);
 	const uint32_t *characters = count_characters(t, text, nbytes);
+	const char *kept = NULL; // of f->text: tokens that take the blanks behind them may all have the same ones
 	*out = (struct encoding){ ARENA_ARRAY(a, room, struct token), 0, NULL, 0 };
 	t->tokens.read = nbytes;
 	t->tokens.looked = 0;
@@ -123,10 +124,10 @@ static enum status encode_text(struct tokenizer *t, struct arena *a, const char 
 				one.end = align[m->end - 1].end;
 			}
 			to_characters(characters, nbytes, &one.begin, &one.end);
-			struct slice words =
-				m->text.s ? m->text : slice_copy(a, (struct slice){ bytes + m->begin, m->end - m->begin });
-			one.text = words.s;
-			one.nbytes = (uint32_t)words.n;
+			if (!m->text.s && !kept)
+				kept = slice_copy(a, (struct slice){ f->text, f->used }).s;
+			one.text = m->text.s ? m->text.s : kept + p->at + m->begin;
+			one.nbytes = m->text.s ? (uint32_t)m->text.n : m->end - m->begin;
 			encoding_push(out, a, &room, one);
 		}
 	}

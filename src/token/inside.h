@@ -175,6 +175,7 @@ enum status bpe_tokenize(struct model *m, const char *s, size_t nbytes, struct m
 // Merges come one by one, by rank; bpe_ready after the last.
 enum status bpe_prepare(struct model *m, size_t merges, struct error *err);
 enum status bpe_merge(struct model *m, struct slice left, struct slice right, uint32_t rank, struct error *err);
+void bpe_join(struct model *m, uint32_t left, uint32_t right, uint32_t made, uint32_t rank); // .. by ids
 void bpe_ready(struct model *m);
 void bpe_done(struct model *m);
 enum status unigram_ready(struct model *m, struct error *err);
@@ -194,13 +195,19 @@ struct added {
 struct added_node;
 struct added_set { // those that are looked for in the same text
 	struct added_node *nodes;
-	size_t count, room;
-	uint32_t first[256]; // of the root
+	uint8_t *labels; // of the node's edge from its parent
+	size_t count;
+	uint32_t from[256]; // the root's child; 0: none
+};
+struct added_hit { // the longest token that begins here
+	uint32_t at, place;
 };
 struct added_tokens {
 	struct added *items;
 	size_t count, room;
 	struct added_set raw, normal;
+	struct added_hit *hits; // of a piece, from its end to its beginning
+	size_t hit_room;
 	uint32_t *slots; // by content: 1 + place in items; a power of two of them
 	size_t slot_count;
 	uint32_t *by_id; // 1 + place, of ids below id_count

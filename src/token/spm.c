@@ -156,24 +156,17 @@ static void decode(struct strings *t, const void *own)
 			char *bytes = arena_alloc(t->a, end - i + 1);
 			for (size_t k = i; k < end; k++)
 				bytes[count++] = (char)strtol(t->items[k].s + 3, NULL, 16);
+			struct text all = { 0 };
 			for (size_t k = 0, length; k < count; k += length) { // a U+FFFD for each byte that is of no character
 				length = visible_utf8(bytes + k, count - k, NULL);
-				struct text one = { 0 };
 				if (length)
-					text_add_bytes(&one, bytes + k, length);
+					text_add_bytes(&all, bytes + k, length);
 				else
-					text_add(&one, "\xEF\xBF\xBD");
+					text_add(&all, "\xEF\xBF\xBD");
 				length += !length;
-				struct slice copy = slice_copy(t->a, (struct slice){ text_get(&one), one.length });
-				text_done(&one);
-				struct text all = { 0 };
-				if (k)
-					text_add_bytes(&all, out[n - 1].s, out[n - 1].n);
-				text_add_bytes(&all, copy.s, copy.n);
-				n -= k > 0;
-				out[n++] = slice_copy(t->a, (struct slice){ text_get(&all), all.length });
-				text_done(&all);
 			}
+			out[n++] = slice_copy(t->a, (struct slice){ text_get(&all), all.length });
+			text_done(&all);
 			i = end - 1;
 			first = false;
 			continue;
@@ -304,7 +297,8 @@ static enum status make_merges(struct model *m, struct error *err)
 {
 	struct vocab *v = &m->vocab;
 	struct ranked *order = calloc(v->count + 1, sizeof *order);
-	size_t n = 0, most = 0;
+	struct vocab_cut *cuts = NULL;
+	size_t n = 0, most = 0, room = 0;
 	uint32_t rank = 0;
 	enum status s;
 
@@ -318,15 +312,17 @@ static enum status make_merges(struct model *m, struct error *err)
 	qsort(order, n, sizeof *order, by_score);
 	s = bpe_prepare(m, most, err);
 	for (size_t i = 0; s == STATUS_OK && i < n; i++) {
-		const char *text = vocab_text(v, order[i].entry);
-		size_t nbytes = v->entries[order[i].entry].nbytes;
+		uint32_t entry = order[i].entry;
+		size_t count = vocab_cuts(v, entry, &cuts, &room);
 		rank += i && order[i].score != order[i - 1].score;
-		for (size_t k = utf8_length(text[0]); s == STATUS_OK && k < nbytes; k += utf8_length(text[k])) {
-			uint32_t a = vocab_find(v, text, k), b = vocab_find(v, text + k, nbytes - k);
-			if (a != VOCAB_NONE && b != VOCAB_NONE && !isnan(v->scores[a]) && !isnan(v->scores[b]))
-				s = bpe_merge(m, (struct slice){ text, k }, (struct slice){ text + k, nbytes - k }, rank, err);
-		}
+		if (count && v->has_repeated)
+			entry = vocab_find(v, vocab_text(v, entry), v->entries[entry].nbytes);
+		for (size_t k = 0; k < count; k++)
+			if (!isnan(v->scores[cuts[k].left]) && !isnan(v->scores[cuts[k].right]))
+				bpe_join(
+					m, v->entries[cuts[k].left].id, v->entries[cuts[k].right].id, v->entries[entry].id, rank);
 	}
+	free(cuts);
 	free(order);
 	return s;
 }

@@ -7,8 +7,7 @@
 #include "token/inside.h"
 #include "token/unicode.h"
 
-// Published vocabularies have 2 to 4 MB, and tokens of up to 128 bytes. Looking at each cut of a token is quadratic in its
-// length.
+// Published vocabularies have 2 to 4 MB, and tokens of up to 128 bytes.
 enum { FILE_MOST = 16 << 20, TOKEN_MOST = 256 };
 
 static bool next_token(struct slice *rest, struct slice *base64, int64_t *rank)
@@ -98,14 +97,13 @@ static enum status read_tokens(struct model *m, struct arena *a, struct slice fi
 	return st ? st : vocab_index(&m->vocab, err);
 }
 
-struct cut {                         // of a token in two
-	uint32_t whole, left, right; // ranks
-	uint32_t entry, nbytes;      // of the whole; bytes of the left one
+struct ranked_cut {                        // of a token in two
+	uint32_t whole, left, right, made; // ranks; made: of a text that comes twice the last one
 };
 
 static int by_ranks(const void *a, const void *b)
 {
-	const struct cut *x = a, *y = b;
+	const struct ranked_cut *x = a, *y = b;
 
 	if (x->whole != y->whole)
 		return x->whole < y->whole ? -1 : 1;
@@ -117,32 +115,28 @@ static int by_ranks(const void *a, const void *b)
 static enum status make_merges(struct model *m, struct error *err)
 {
 	const struct vocab *v = &m->vocab;
-	struct cut *cuts = NULL;
-	size_t count = 0, room = 0;
+	struct ranked_cut *all = NULL;
+	struct vocab_cut *cuts = NULL;
+	size_t count = 0, room = 0, cut_room = 0;
 	enum status st = STATUS_OK;
 
 	for (uint32_t i = 0; i < v->count && count <= VOCAB_MOST; i++) {
-		const char *text = vocab_text(v, i);
-		size_t nbytes = v->entries[i].nbytes;
-		for (size_t k = utf8_length(text[0]); k < nbytes; k += utf8_length(text[k])) {
-			uint32_t a = vocab_find(v, text, k), b = a == VOCAB_NONE ? a : vocab_find(v, text + k, nbytes - k);
-			if (b == VOCAB_NONE)
-				continue;
+		size_t n = vocab_cuts(v, i, &cuts, &cut_room);
+		uint32_t made = n && v->has_repeated ? vocab_find(v, vocab_text(v, i), v->entries[i].nbytes) : i;
+		for (size_t k = 0; k < n; k++) {
 			if (count == room)
-				cuts = grown(cuts, room = room ? 2 * room : 1024, sizeof *cuts);
-			cuts[count++] = (struct cut){ v->entries[i].id, v->entries[a].id, v->entries[b].id, i, (uint32_t)k };
+				all = grown(all, room = room ? 2 * room : 1024, sizeof *all);
+			all[count++] = (struct ranked_cut){ v->entries[i].id, v->entries[cuts[k].left].id,
+				v->entries[cuts[k].right].id, v->entries[made].id };
 		}
 	}
 	if (count)
-		qsort(cuts, count, sizeof *cuts, by_ranks);
+		qsort(all, count, sizeof *all, by_ranks);
 	st = bpe_prepare(m, count, err);
-	for (size_t i = 0; !st && i < count; i++) {
-		const char *text = vocab_text(v, cuts[i].entry);
-		struct slice left = { text, cuts[i].nbytes };
-		struct slice right = { text + left.n, v->entries[cuts[i].entry].nbytes - left.n };
-		st = bpe_merge(m, left, right, (uint32_t)i, err);
-	}
+	for (size_t i = 0; !st && i < count; i++)
+		bpe_join(m, all[i].left, all[i].right, all[i].made, (uint32_t)i);
 	free(cuts);
+	free(all);
 	return st;
 }
 

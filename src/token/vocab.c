@@ -69,7 +69,7 @@ enum status vocab_index(struct vocab *v, struct error *err)
 	for (size_t i = 0; i < v->count; i++) {
 		const struct vocab_entry *e = &v->entries[i];
 		const char *s = v->bytes + e->at;
-		uint64_t hash = vocab_mix(vocab_hash(VOCAB_HASH_START, s, e->nbytes));
+		uint64_t hash = table_place_of(table_hash(TABLE_HASH_START, s, e->nbytes));
 		size_t k = hash & v->slot_mask;
 
 		for (; v->slots[k]; k = (k + 1) & v->slot_mask) {
@@ -91,7 +91,7 @@ uint32_t vocab_find_hashed(
 {
 	if (!v->slots)
 		return VOCAB_NONE;
-	hash = vocab_mix(hash);
+	hash = table_place_of(hash);
 	for (size_t k = hash & v->slot_mask; v->slots[k]; k = (k + 1) & v->slot_mask) {
 		if (v->slots[k] >> 32 != hash >> 32)
 			continue;
@@ -106,7 +106,43 @@ uint32_t vocab_find_hashed(
 
 uint32_t vocab_find(const struct vocab *v, const char *s, size_t nbytes)
 {
-	return vocab_find_hashed(v, vocab_hash(VOCAB_HASH_START, s, nbytes), NULL, 0, s, nbytes);
+	return vocab_find_hashed(v, table_hash(TABLE_HASH_START, s, nbytes), NULL, 0, s, nbytes);
+}
+
+size_t vocab_cuts(const struct vocab *v, uint32_t entry, struct vocab_cut **cuts, size_t *room)
+{
+	const char *s = vocab_text(v, entry);
+	size_t nbytes = v->entries[entry].nbytes, ends = 0, count = 0, done = 0;
+	struct table_tail tail = TABLE_HASH_TAIL;
+	uint64_t hash = TABLE_HASH_START;
+
+	for (size_t k = nbytes; k-- > 1;) {
+		table_hash_before(&tail, s[k]);
+		if (((unsigned char)s[k] & 0xC0) == 0x80) // within a character
+			continue;
+		uint32_t right = vocab_find_hashed(v, tail.sum + tail.power, NULL, 0, s + k, nbytes - k);
+		if (right == VOCAB_NONE)
+			continue;
+		if (ends == *room) {
+			*room = *room * 2 + 64;
+			*cuts = grown(*cuts, *room, sizeof **cuts);
+		}
+		(*cuts)[ends++] = (struct vocab_cut){ (uint32_t)k, VOCAB_NONE, right };
+	}
+	for (size_t i = 0; i < ends / 2; i++) {
+		struct vocab_cut other = (*cuts)[i];
+		(*cuts)[i] = (*cuts)[ends - 1 - i];
+		(*cuts)[ends - 1 - i] = other;
+	}
+	for (size_t i = 0; i < ends; i++) {
+		struct vocab_cut cut = (*cuts)[i];
+		hash = table_hash(hash, s + done, cut.nbytes - done);
+		done = cut.nbytes;
+		cut.left = vocab_find_hashed(v, hash, NULL, 0, s, cut.nbytes);
+		if (cut.left != VOCAB_NONE)
+			(*cuts)[count++] = cut;
+	}
+	return count;
 }
 
 uint32_t vocab_at_id(const struct vocab *v, uint32_t id)

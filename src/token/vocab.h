@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/hash.h"
 
 // Entries, and bytes of their texts; ids are below 4 times as many. The largest published one has 901,629 entries (XLM-V).
 enum { VOCAB_MOST = 1 << 20, VOCAB_BYTES_MOST = 24 << 20 };
@@ -32,20 +33,6 @@ struct vocab {
 	size_t id_count;
 };
 
-// Hashes go on: vocab_hash(vocab_hash(h, a), b) is that of ab.
-#define VOCAB_HASH_START 0x9E3779B97F4A7C15u
-static inline uint64_t vocab_hash(uint64_t h, const char *s, size_t nbytes)
-{
-	for (size_t i = 0; i < nbytes; i++)
-		h = (h ^ (unsigned char)s[i]) * 0x100000001B3u;
-	return h;
-}
-static inline uint64_t vocab_mix(uint64_t h)
-{
-	h = (h ^ h >> 29) * 0xBF58476D1CE4E5B9u;
-	return h ^ h >> 32;
-}
-
 enum { VOCAB_NONE = UINT32_MAX }; // no entry
 
 void vocab_done(struct vocab *v); // frees; a vocab all zero is a valid empty one
@@ -54,10 +41,16 @@ enum status vocab_add(struct vocab *v, const char *s, size_t nbytes, uint32_t id
 void vocab_score(struct vocab *v, double score); // of the entry that was added last
 // After the last vocab_add. Of an id or a text that comes twice the last one counts. BAD_INPUT: ids too far apart.
 enum status vocab_index(struct vocab *v, struct error *err);
-// The entry, or VOCAB_NONE; `hash` is vocab_hash of prefix and text, which are looked up as one.
+// The entry, or VOCAB_NONE; `hash` is table_hash of prefix and text, which are looked up as one.
 uint32_t vocab_find_hashed(
 	const struct vocab *v, uint64_t hash, const char *prefix, size_t prefix_nbytes, const char *s, size_t nbytes);
 uint32_t vocab_find(const struct vocab *v, const char *s, size_t nbytes);
+// The ways in which an entry's text is two others, cut between characters, from the shortest left one on: how many; in *cuts,
+// which grows. Takes the text's length and those of the entries that it begins and ends with, no more.
+struct vocab_cut {
+	uint32_t nbytes, left, right; // bytes of the left one; entries
+};
+size_t vocab_cuts(const struct vocab *v, uint32_t entry, struct vocab_cut **cuts, size_t *room);
 uint32_t vocab_at_id(const struct vocab *v, uint32_t id); // the entry, or VOCAB_NONE
 
 static inline const char *vocab_text(const struct vocab *v, uint32_t entry)

@@ -20,14 +20,14 @@ static uint32_t longest_piece(
 	const struct model *m, const char *s, size_t nbytes, bool first, size_t *length, struct model_tokens *out)
 {
 	struct slice prefix = first ? (struct slice){ "", 0 } : m->prefix;
-	uint64_t hash = vocab_hash(VOCAB_HASH_START, prefix.s, prefix.n);
+	uint64_t hash = table_hash(TABLE_HASH_START, prefix.s, prefix.n);
 	uint32_t best = VOCAB_NONE;
 
 	size_t i = 0;
 	// Hashes go from left to right, so the pieces are looked up from the shortest on; none is longer than the vocabulary's.
 	while (i < nbytes && prefix.n + i < m->vocab.longest) {
 		size_t next = utf8_length(s[i]);
-		hash = vocab_hash(hash, s + i, next);
+		hash = table_hash(hash, s + i, next);
 		i += next;
 		uint32_t entry = vocab_find_hashed(&m->vocab, hash, prefix.s, prefix.n, s, i);
 		if (entry != VOCAB_NONE) {

@@ -8,7 +8,7 @@
 need_python
 cd "$work" || exit 1
 python3 - <<'PY' || exit 1
-import json, os, struct
+import base64, json, os, struct
 VOCABULARY = {"a": 0, "b": 1, "aa": 2, "[UNK]": 3}
 
 
@@ -114,6 +114,12 @@ def added(content):
 write("added_grow", normalizer=replace({"String": "a"}, "a" * 1000), added_tokens=[added("a" * 900 + "b%d" % i) for i in range(2000)])
 write("added_long", added_tokens=[added("%04000d" % i) for i in range(600)])
 write("added_slow", normalizer=chain([{"type": "NFKD"}] * 1000), added_tokens=[added("\u00e9" * 1900 + "%d" % i) for i in range(400)])
+# Most of a token stands at each place of a text, and blanks that tokens take stand there again and again.
+write("added_again", normalizer=replace({"String": "a"}, "a" * 32), added_tokens=[added("a" * 4000 + "b")])
+write("added_raw", added_tokens=[{**added("a" * 4000 + "b"), "normalized": False}])
+blank = {**added(" "), "normalized": False}
+write("added_blanks", added_tokens=[{**blank, "lstrip": True, "rstrip": True}])
+write("added_behind", added_tokens=[{**blank, "rstrip": True}])
 write("trees", **{key: [[0] * 300000] for key in ("normalizer", "pre_tokenizer", "post_processor", "decoder", "added_tokens")})
 
 
@@ -145,6 +151,18 @@ def gguf(name, tokens):
     open(name + "/model.gguf", "wb").write(b"GGUF" + struct.pack("<IQQ", 3, 0, len(pairs)) + b"".join(pairs) + bytes(64))
 
 
+def field(number, content):
+    head = number << 3 | 2, len(content)
+    return b"".join(bytes([*[n >> 7 * k & 127 | 128 for k in range((n.bit_length() - 1) // 7)], n >> (n.bit_length() - 1) // 7 * 7])
+                    for n in head) + content
+
+
+# Of BPE, and in bytes of tiktoken: each cut of a piece in two is looked for.
+os.makedirs("piece")
+open("piece/spiece.model", "wb").write(b"".join(field(1, field(1, text) + b"\x15\0\0\0\0\x18" + kind) for text, kind in (
+    (b"<unk>", b"\2"), (b"a", b"\1"), (b"a" * 60000, b"\1"))) + field(2, b"\x18\2"))
+os.makedirs("ranks")
+open("ranks/tokenizer.model", "wb").write(b"\n".join(base64.b64encode(b"\xC0" * 246 + struct.pack(">I", i)) + b" %d" % i for i in range(24000)))
 gguf("gguf_wide", [b"%050000d" % i for i in range(800)])
 gguf("gguf_escapes", [b"\x01" * 30000 + b"%d" % i for i in range(270)])
 for name, line in ("lines", "abcdefghijklmnop\n" * 1600000), ("blank_lines", "\n" * 1100000):
@@ -224,6 +242,15 @@ refuses_small gguf_wide '"tokenizer.ggml.tokens": more than 8 MiB of text'
 refuses_small gguf_escapes 'the texts of its tokens are too long'
 refuses_small lines 'at most 25165824 are read'
 refuses_small blank_lines 'a vocabulary of more than 1048576 entries or 24 MiB of text'
+# What a file of some KB made of a short text took the square of, and more.
+bounded 0 1 100 "$ASSAY" tokenize added_again "${text:0:3000}"
+head -c 300000 /dev/zero | tr '\0' a >letters
+bounded 0 1 100 sh -c '"$0" tokenize added_raw - <letters' "$ASSAY"
+head -c 50000 /dev/zero | tr '\0' ' ' >typed
+bounded 0 1 100 sh -c '"$0" tokenize added_blanks - <typed' "$ASSAY"
+bounded 0 1 100 sh -c '"$0" tokenize added_behind - <typed' "$ASSAY"
+bounded 0 1 100 "$ASSAY" tokenize piece aaa
+bounded 0 1 100 "$ASSAY" tokenize ranks a
 # Back to text: decoders doubled it without a limit, and what an expression did not come to the end of was printed as it was.
 decodes()
 {

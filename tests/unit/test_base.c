@@ -473,6 +473,19 @@ static void hashes(void **state)
 	// First outputs of splitmix64 seeded with 1234567, from its published reference.
 	assert_true(splitmix64(1234567, 0) == 6457827717110365317u);
 	assert_true(splitmix64(1234567, 1) == 3203168211198807973u);
+	// Tables' hashes go on from both ends, and have a secret.
+	struct table_tail tail = TABLE_HASH_TAIL;
+	for (size_t i = 6; i-- > 0;)
+		table_hash_before(&tail, "foo\xFF\0r"[i]);
+	uint64_t foobar = table_hash(table_hash(TABLE_HASH_START, "foo", 3), "\xFF\0r", 3);
+	assert_true(table_place_of(foobar) == table_place_of(tail.sum + tail.power));
+	assert_true(table_place_of(foobar) != table_place_of(table_hash(TABLE_HASH_START, "foo\xFF\0", 5)));
+	assert_true(table_place_of(TABLE_HASH_START) != table_place_of(table_hash(TABLE_HASH_START, "", 1)));
+	const struct table_secret secret = table_secret;
+	assert_true(secret.at && secret.times & 1);
+	table_secret.at ^= 2;
+	assert_true(foobar != table_hash(TABLE_HASH_START, "foo\xFF\0r", 6));
+	table_secret = secret;
 }
 
 static void clocks(void **state)

@@ -99,6 +99,7 @@ static const struct {
 	{ "{% set n = namespace(s='ab') %}{% for i in range(60) %}{% set n.s = n.s ~ n.s %}{% endfor %}", NULL, STATUS_NO_MEMORY,
 		"the template takes" },
 	{ "{{ range(1000000) }}", NULL, STATUS_BAD_INPUT, "Range too big" },
+	{ "{{ 'a' * 524289 }}", NULL, STATUS_NO_MEMORY, "t: the template makes a text of 524289 bytes of a conversation of 0" },
 	{ "{{ 2 ** 4000000000 }}", NULL, STATUS_UNSUPPORTED, "more than 64 bits" },
 	{ "{{ 'x' | indent(4000000000) }}", NULL, STATUS_NO_MEMORY, "the template takes" },
 	{ "{{ range(-9223372036854775807 - 1, 9223372036854775807, 6917529027641081856) | list }}",

@@ -244,6 +244,66 @@ static void test_added_tokens(void **state)
 	// The longest of those that begin leftmost.
 	chain("\"added_tokens\": [{\"content\": \"ab\"}, {\"content\": \"abc\"}, {\"content\": \"bcd\"}]", "abcd ab",
 		"abc@0-3|d @3-5|ab@5-7");
+	// Of one that goes on for long what it begins with, and what it ends with by itself.
+	chain("\"added_tokens\": [{\"content\": \"a\"}, {\"content\": \"ba\"}, {\"content\": \"abab\"}, {\"content\": \"aaac\"}]",
+		"ababab aacaaacba", "abab@0-4|a@4-5|b @5-7|a@7-8|a@8-9|c@9-10|aaac@10-14|ba@14-16");
+	// Blanks that a token takes which is a blank itself: all that follow, and none that one before it has.
+	chain("\"added_tokens\": [{\"content\": \" \", \"lstrip\": true, \"rstrip\": true}]", "a   b  ",
+		"a@0-1|   @1-4|b@4-5|  @5-7");
+	chain("\"added_tokens\": [{\"content\": \" \", \"rstrip\": true}]", "a   b", "a@0-1|   @1-4|  @2-4| @3-4|b@4-5");
+}
+
+// Texts that begin in one place of a table whose hash has no secret (FNV-1a, as that of vocabularies once was): they are spread.
+static void test_vocabulary_of_one_place(void **state)
+{
+	enum { WORDS = 60000, SLOTS = 1 << 17, PLACES = SLOTS / 16 };
+	struct vocab v = { 0 };
+	struct error e = { 0 };
+	char word[8];
+	size_t run = 0, longest = 0;
+
+	(void)state;
+	for (uint64_t i = 0; v.count < WORDS; i++) {
+		uint64_t rest = i, h = 0x9E3779B97F4A7C15u;
+		size_t n = 0;
+		for (; rest || n < 4; rest >>= 5) {
+			word[n] = "abcdefghijklmnopqrstuvwxyzABCDEF"[rest & 31];
+			h = (h ^ (unsigned char)word[n++]) * 0x100000001B3u;
+		}
+		h = (h ^ h >> 29) * 0xBF58476D1CE4E5B9u;
+		if (((h ^ h >> 32) & (SLOTS - 1)) < PLACES)
+			assert_int_equal(vocab_add(&v, word, n, (uint32_t)v.count, &e), STATUS_OK);
+	}
+	assert_int_equal(vocab_index(&v, &e), STATUS_OK);
+	assert_int_equal(v.slot_mask, SLOTS - 1);
+	for (size_t i = 0; i < SLOTS; i++) {
+		run = v.slots[i] ? run + 1 : 0;
+		longest = run > longest ? run : longest;
+	}
+	assert_true(longest < 1000); // of 60,000; 60 to 100 where they are spread
+	vocab_done(&v);
+}
+
+// A text is cut at every place, without going over it again for each.
+static void test_cuts(void **state)
+{
+	static const char *const words[] = { "a", "\xC3\xA9", "a\xC3\xA9", "\xC3\xA9x", "x", "a\xC3\xA9x", "\xC3" };
+	struct vocab v = { 0 };
+	struct vocab_cut *cuts = NULL;
+	struct error e = { 0 };
+	size_t room = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 7; i++)
+		assert_int_equal(vocab_add(&v, words[i], strlen(words[i]), i, &e), STATUS_OK);
+	assert_int_equal(vocab_index(&v, &e), STATUS_OK);
+	assert_int_equal(vocab_cuts(&v, 5, &cuts, &room), 2);
+	assert_true(cuts[0].nbytes == 1 && cuts[0].left == 0 && cuts[0].right == 3);
+	assert_true(cuts[1].nbytes == 3 && cuts[1].left == 2 && cuts[1].right == 4);
+	assert_int_equal(vocab_cuts(&v, 0, &cuts, &room), 0);
+	assert_int_equal(vocab_cuts(&v, 1, &cuts, &room), 0);
+	free(cuts);
+	vocab_done(&v);
 }
 
 // Special tokens that are named later: one that is there stays, one of the vocabulary has its id, a new one comes behind all.
@@ -650,9 +710,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_expressions), cmocka_unit_test(test_slow_expression),
 		cmocka_unit_test(test_normalizers), cmocka_unit_test(test_pretokenizers), cmocka_unit_test(test_added_tokens),
-		cmocka_unit_test(test_more_special), cmocka_unit_test(test_bpe_ways), cmocka_unit_test(test_long_words),
-		cmocka_unit_test(test_byte_fallback), cmocka_unit_test(test_most), cmocka_unit_test(test_models),
-		cmocka_unit_test(test_growth), cmocka_unit_test(test_truncation), cmocka_unit_test(test_many_tokens),
-		cmocka_unit_test(test_unicode), cmocka_unit_test(test_scan) };
+		cmocka_unit_test(test_vocabulary_of_one_place), cmocka_unit_test(test_cuts), cmocka_unit_test(test_more_special),
+		cmocka_unit_test(test_bpe_ways), cmocka_unit_test(test_long_words), cmocka_unit_test(test_byte_fallback),
+		cmocka_unit_test(test_most), cmocka_unit_test(test_models), cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_truncation), cmocka_unit_test(test_many_tokens), cmocka_unit_test(test_unicode),
+		cmocka_unit_test(test_scan) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
