@@ -219,16 +219,19 @@ static enum status exported_rows(struct db *d, struct arena *a, const char *tabl
 	return status;
 }
 
-static enum status attached_rows(struct db *d, struct arena *a, const char *table, struct source *s, struct error *err)
+static enum status attached_rows(struct db *d, struct arena *a, struct source *sources, struct error *err)
 {
 	struct table have;
-	enum status status = db_query(d, a,
-		"SELECT table_name FROM duckdb_tables() WHERE database_name = 'source' AND schema_name = 'main' AND table_name = "
-		"?",
-		&(struct db_parameter){ .text = table }, 1, &have, err);
+	enum status status =
+		db_query(d, a, "SELECT table_name FROM duckdb_tables() WHERE database_name = 'source' AND schema_name = 'main'",
+			NULL, 0, &have, err);
 
-	if (status == STATUS_OK && have.row_count > 0) // an older file has fewer
-		s->from = arena_printf(a, "source.main.%s", table);
+	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++) {
+		for (size_t k = 0; k < have.row_count; k++) { // an older file has fewer
+			if (text_is(have.cells[k], tables[i].table))
+				sources[i].from = arena_printf(a, "source.main.%s", tables[i].table);
+		}
+	}
 	return status;
 }
 
@@ -360,8 +363,8 @@ static enum status count_apart(
 		status = db_open(&d, api, &how, &locked, err);
 	if (status == STATUS_OK)
 		status = guard_look(&d, err);
-	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++)
-		status = attached_rows(&d, a, tables[i].table, &sources[i], err);
+	if (status == STATUS_OK)
+		status = attached_rows(&d, a, sources, err);
 	if (status == STATUS_OK && (status = count_sources(&d, a, sources, room, err)) == STATUS_NO_MEMORY)
 		status = error_set(err, STATUS_BAD_INPUT,
 			"its texts take more than " COUNTING_MEMORY " in rows that stand side by side; assay's are far shorter");
@@ -393,11 +396,10 @@ static enum status name_source(struct db *d, const char *table, const struct sou
 
 static enum status name_sources(struct db *d, struct arena *a, struct source *sources, const struct room *room, struct error *err)
 {
-	enum status status = STATUS_OK;
+	enum status status = sources[0].file != NULL ? STATUS_OK : attached_rows(d, a, sources, err);
 
-	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++)
-		status = sources[i].file != NULL ? exported_rows(d, a, tables[i].table, &sources[i], err)
-						 : attached_rows(d, a, tables[i].table, &sources[i], err);
+	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK && sources[i].file != NULL; i++)
+		status = exported_rows(d, a, tables[i].table, &sources[i], err);
 	if (status == STATUS_OK && sources[0].file != NULL) // else count_apart has
 		status = count_sources(d, a, sources, room, err);
 	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++)

@@ -150,6 +150,7 @@ static const struct {
 	int64_t most;
 } numbers[] = { { "run", "id", 1 << 20 }, { "cell", "id", 1 << 20 }, { "event", "id", 1 << 22 },
 	{ "measurement", "event", 1 << 20 } };
+enum { NUMBERED = sizeof numbers / sizeof numbers[0] };
 
 static enum status say_twice(int64_t n, const char *table, const char *words, struct error *err)
 {
@@ -175,7 +176,7 @@ enum status guard_once(struct db *d, struct arena *a, const char *from, const ch
 static enum status look_at_once(
 	struct db *d, struct arena *a, const char *table, const char *column, int64_t rows, struct error *err)
 {
-	const long long parts = 1 + (rows >> PART_BITS);
+	const long long parts = rows == 0 ? 0 : 1 + (rows >> PART_BITS);
 	int64_t all = 0;
 	struct table t;
 	enum status status = STATUS_OK;
@@ -191,7 +192,7 @@ static enum status look_at_once(
 	return status == STATUS_OK ? say_twice(all, table, column, err) : status;
 }
 
-static bool has_table(const struct table *names, const char *name)
+static bool has_name(const struct table *names, const char *name)
 {
 	for (size_t i = 0; i < names->row_count; i++)
 		if (text_is(table_get(names, i, "name"), name))
@@ -319,13 +320,17 @@ static enum status look_at_sizes(struct db *d, struct arena *a, const struct tab
 			continue;
 		rows += table_integer(there, i, "rows");
 		status = say_many(name, table_integer(there, i, "rows"), ROWS_MOST, err);
-		text_addf(&texts,
-			"%sSELECT '%s' AS name, max(" LONGEST_SQL ") AS longest, sum(CAST(\"count\" AS DOUBLE) * " LONGEST_SQL
-			") AS together FROM pragma_storage_info('main.\"%s\"') WHERE segment_type = 'VARCHAR'",
+		text_addf(&texts, "%sSELECT '%s' AS name, segment_type, stats, \"count\" FROM pragma_storage_info('main.\"%s\"')",
 			also, name, name);
 	}
 	if (status == STATUS_OK && texts.length > 0)
-		status = db_query(d, a, text_get(&texts), NULL, 0, &t, err);
+		status = db_query(d, a,
+			arena_printf(a,
+				"SELECT name, max(longest) AS longest, sum(rows * longest) AS together FROM (SELECT name, "
+				"CAST(\"count\" AS DOUBLE) AS rows, " LONGEST_SQL
+				" AS longest FROM (%s) WHERE segment_type = 'VARCHAR') GROUP BY name",
+				text_get(&texts)),
+			NULL, 0, &t, err);
 	for (size_t i = 0; i < t.row_count && status == STATUS_OK; i++) {
 		if (table_integer(&t, i, "longest") > DB_TEXT_MOST)
 			status = error_set(err, STATUS_BAD_INPUT,
@@ -338,10 +343,57 @@ static enum status look_at_sizes(struct db *d, struct arena *a, const struct tab
 	return status == STATUS_OK ? look_at_share(d, a, &t, rows, text_bytes, err) : status;
 }
 
+// All of them in one statement each, which is planned in a third of the time of one a table.
+static enum status look_at_counts(struct db *d, struct arena *a, const struct table *there, int64_t *rows, struct error *err)
+{
+	struct text sql = { 0 };
+	struct table t = { 0 };
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; i < NUMBERED; i++) {
+		if (has_name(there, numbers[i].table))
+			text_addf(&sql, "%sSELECT %zu AS number, count(*) AS n FROM main.%s", sql.length > 0 ? " UNION ALL " : "",
+				i, numbers[i].table);
+	}
+	if (sql.length > 0)
+		status = db_query(d, a, text_get(&sql), NULL, 0, &t, err);
+	text_done(&sql);
+	for (size_t i = 0; i < t.row_count && status == STATUS_OK; i++) {
+		const int64_t number = table_integer(&t, i, "number");
+
+		rows[number] = table_integer(&t, i, "n");
+		status = say_many(numbers[number].table, rows[number], numbers[number].most, err);
+	}
+	return status;
+}
+
+static enum status look_at_few(struct db *d, struct arena *a, const int64_t *rows, struct error *err)
+{
+	struct text sql = { 0 };
+	struct table t = { 0 };
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; i < NUMBERED; i++) {
+		if (rows[i] > 0)
+			text_addf(&sql, "%sSELECT %zu AS number, count(*) - count(DISTINCT %s) AS n FROM main.%s",
+				sql.length > 0 ? " UNION ALL " : "", i, numbers[i].column, numbers[i].table);
+	}
+	if (sql.length > 0)
+		status = db_query(d, a, text_get(&sql), NULL, 0, &t, err);
+	text_done(&sql);
+	for (size_t i = 0; i < t.row_count && status == STATUS_OK; i++) {
+		const int64_t number = table_integer(&t, i, "number");
+
+		status = say_twice(table_integer(&t, i, "n"), numbers[number].table, numbers[number].column, err);
+	}
+	return status;
+}
+
 enum status guard_numbers(struct db *d, struct error *err)
 {
 	struct arena a = { 0 };
 	struct table there;
+	int64_t rows[NUMBERED] = { 0 }, all = 0;
 	enum status status = db_query(d, &a,
 		"SELECT table_name AS name, estimated_size AS rows FROM duckdb_tables() WHERE database_name = current_database() "
 		"AND schema_name = 'main'",
@@ -349,16 +401,15 @@ enum status guard_numbers(struct db *d, struct error *err)
 
 	if (status == STATUS_OK)
 		status = look_at_sizes(d, &a, &there, err);
-	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0] && status == STATUS_OK; i++) {
-		const char *table = numbers[i].table, *column = numbers[i].column;
-		int64_t rows;
-
-		if (!has_table(&there, table))
-			continue;
-		status = look_at_count(d, &a, table, numbers[i].most, &rows, err);
-		if (status == STATUS_OK)
-			status = look_at_once(d, &a, table, column, rows, err);
-	}
+	if (status == STATUS_OK)
+		status = look_at_counts(d, &a, &there, rows, err);
+	for (size_t i = 0; i < NUMBERED; i++)
+		all += rows[i];
+	const bool are_few = all >> PART_BITS == 0;
+	if (status == STATUS_OK && are_few)
+		status = look_at_few(d, &a, rows, err);
+	for (size_t i = 0; i < NUMBERED && status == STATUS_OK && !are_few; i++)
+		status = look_at_once(d, &a, numbers[i].table, numbers[i].column, rows[i], err);
 	arena_done(&a);
 	return status;
 }
@@ -396,6 +447,7 @@ static const struct looked_at {
 	{ "platform_detection", "id", "detection " },
 	{ "import", "id", "import " },
 };
+enum { LOOKED_AT = sizeof looked_at / sizeof looked_at[0], MEASURED = 0 };
 
 // NaN and infinity are above everything in DuckDB, so they are in no range; NULL is neither in it nor outside.
 static const char *outside(struct arena *a, const char *column, double most)
@@ -417,6 +469,13 @@ static void add_wrong(struct wrong *w, const char *column, const char *is)
 	text_addf(&w->where, "%s%s", w->where.length > 0 ? " OR " : "", is);
 }
 
+static void wrong_done(struct wrong *w)
+{
+	text_done(&w->name);
+	text_done(&w->value);
+	text_done(&w->where);
+}
+
 // The first row of which a condition holds; `out` without rows: none.
 static enum status find_wrong(struct db *d, struct arena *a, const char *prefix, const struct looked_at *l, struct wrong *w,
 	struct table *out, struct error *err)
@@ -431,27 +490,53 @@ static enum status find_wrong(struct db *d, struct arena *a, const char *prefix,
 				"%s LIMIT 1",
 				l->key, text_get(&w->name), text_get(&w->value), prefix, l->table, text_get(&w->where)),
 			NULL, 0, out, err);
-	text_done(&w->name);
-	text_done(&w->value);
-	text_done(&w->where);
+	wrong_done(w);
 	return status;
 }
 
+// Nearly always there is none, and one statement that asks for any row of any table is planned in a third of the time of those that
+// name it. `sql`: what add_any added. *any: there is one, and each table is asked.
+static enum status find_any(struct db *d, struct arena *a, struct text *sql, bool *any, struct error *err)
+{
+	struct table t = { 0 };
+	enum status status = STATUS_OK;
+
+	if (sql->length > 0)
+		status = db_query(d, a, arena_printf(a, "%s LIMIT 1", text_get(sql)), NULL, 0, &t, err);
+	text_done(sql);
+	*any = t.row_count > 0;
+	return status;
+}
+
+static void add_any(struct text *sql, const char *prefix, const char *table, struct wrong *w)
+{
+	if (w->where.length > 0)
+		text_addf(sql, "%sSELECT 1 FROM %s%s WHERE %s", sql->length > 0 ? " UNION ALL " : "", prefix, table,
+			text_get(&w->where));
+	wrong_done(w);
+}
+
 // Of one table: `columns` of it that are there, of which an older file has fewer.
-static enum status look_at_values(struct db *d, struct arena *a, const char *prefix, const struct looked_at *l,
-	const struct table *columns, struct error *err)
+static struct wrong wrong_values(struct arena *a, const struct looked_at *l, const struct table *columns)
 {
 	struct wrong w = { 0 };
-	struct table t;
 
 	for (const struct row_bound *b = row_bounds; text_is(l->table, "measurement") && b->name != NULL; b++) {
-		if (has_table(columns, b->name))
+		if (has_name(columns, b->name))
 			add_wrong(&w, b->name, outside(a, b->name, b->most));
 	}
 	for (size_t i = 0; i < sizeof measured / sizeof measured[0]; i++) {
-		if (text_is(measured[i].table, l->table) && has_table(columns, measured[i].column))
+		if (text_is(measured[i].table, l->table) && has_name(columns, measured[i].column))
 			add_wrong(&w, measured[i].column, outside(a, measured[i].column, measured[i].most));
 	}
+	return w;
+}
+
+static enum status look_at_values(struct db *d, struct arena *a, const char *prefix, const struct looked_at *l,
+	const struct table *columns, struct error *err)
+{
+	struct wrong w = wrong_values(a, l, columns);
+	struct table t;
 	enum status status = find_wrong(d, a, prefix, l, &w, &t, err);
 	if (status == STATUS_OK && t.row_count > 0)
 		status = error_set(err, STATUS_BAD_INPUT, "%s%s: %s.%s is %s, which nothing can have measured", l->words,
@@ -487,23 +572,27 @@ static bool has_all_figures(const struct table *columns)
 	bool all = true;
 
 	for (size_t i = 0; i < sizeof contradictions / sizeof contradictions[0]; i++)
-		all = all && has_table(columns, contradictions[i].column);
+		all = all && has_name(columns, contradictions[i].column);
 	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-		all = all && has_table(columns, others[i]);
+		all = all && has_name(columns, others[i]);
 	return all;
+}
+
+static struct wrong wrong_right(struct arena *a, const struct table *columns)
+{
+	struct wrong w = { 0 };
+
+	for (size_t i = 0; has_all_figures(columns) && i < sizeof contradictions / sizeof contradictions[0]; i++)
+		add_wrong(&w, contradictions[i].column,
+			arena_printf(a, "(CAST(verdict AS VARCHAR) = 'right' AND source IS NULL AND %s)", contradictions[i].is));
+	return w;
 }
 
 static enum status look_at_right(struct db *d, struct arena *a, const char *prefix, const struct looked_at *l,
 	const struct table *columns, struct error *err)
 {
-	struct wrong w = { 0 };
+	struct wrong w = wrong_right(a, columns);
 	struct table t;
-
-	if (!has_all_figures(columns))
-		return STATUS_OK;
-	for (size_t i = 0; i < sizeof contradictions / sizeof contradictions[0]; i++)
-		add_wrong(&w, contradictions[i].column,
-			arena_printf(a, "(verdict = 'right' AND source IS NULL AND %s)", contradictions[i].is));
 	enum status status = find_wrong(d, a, prefix, l, &w, &t, err);
 	if (status == STATUS_OK && t.row_count > 0)
 		status = error_set(err, STATUS_BAD_INPUT, "%s%s says right, and its %s is %s: assay wrote no such row", l->words,
@@ -512,17 +601,14 @@ static enum status look_at_right(struct db *d, struct arena *a, const char *pref
 }
 
 // A row has one verdict, which its measurement holds, too.
-static enum status look_at_both_verdicts(
-	struct db *d, struct arena *a, const char *prefix, const struct table *columns, struct error *err)
+#define TWO_VERDICTS \
+	"%smeasurement m JOIN %sevent e ON e.id = m.event WHERE CAST(m.verdict AS VARCHAR) IS DISTINCT FROM e.verdict"
+static enum status look_at_both_verdicts(struct db *d, struct arena *a, const char *prefix, struct error *err)
 {
 	struct table t;
 
-	if (!has_table(columns, "verdict"))
-		return error_set(err, STATUS_BAD_INPUT, "its table measurement has no column `verdict`");
 	enum status status = db_query(d, a,
-		arena_printf(a,
-			"SELECT m.cell AS cell, m.verdict AS measured, e.verdict AS said FROM %smeasurement m JOIN %sevent e ON "
-			"e.id = m.event WHERE CAST(m.verdict AS VARCHAR) IS DISTINCT FROM e.verdict LIMIT 1",
+		arena_printf(a, "SELECT m.cell AS cell, m.verdict AS measured, e.verdict AS said FROM " TWO_VERDICTS " LIMIT 1",
 			prefix, prefix),
 		NULL, 0, &t, err);
 	if (status == STATUS_OK && t.row_count > 0) {
@@ -536,33 +622,83 @@ static enum status look_at_both_verdicts(
 static enum status look_at_rows(struct db *d, struct arena *a, const char *prefix, const struct looked_at *l,
 	const struct table *columns, struct error *err)
 {
-	enum status status = look_at_both_verdicts(d, a, prefix, columns, err);
+	enum status status = look_at_both_verdicts(d, a, prefix, err);
 
 	return status == STATUS_OK ? look_at_right(d, a, prefix, l, columns, err) : status;
 }
 
-enum status guard_values(struct db *d, const char *prefix, struct error *err)
+// The names of the columns of all tables that are looked at and that are there; `out` has one for each of looked_at.
+// duckdb_columns() would make a row of each column of all tables first.
+static enum status names_of_columns(struct db *d, struct arena *a, const char *prefix, struct table *out, struct error *err)
 {
-	struct arena a = { 0 };
-	struct table there, columns;
-	// duckdb_columns() would make a row of each column of all tables first.
-	enum status status = db_query(d, &a,
+	struct text sql = { 0 };
+	struct table there, all = { 0 };
+	enum status status = db_query(d, a,
 		"SELECT table_name AS name FROM duckdb_tables() WHERE schema_name = 'main' AND database_name IN "
 		"(current_database(), 'temp') UNION ALL SELECT view_name FROM duckdb_views() WHERE schema_name = 'main' AND "
 		"database_name IN (current_database(), 'temp')",
 		NULL, 0, &there, err);
 
-	for (size_t i = 0; i < sizeof looked_at / sizeof looked_at[0] && status == STATUS_OK; i++) {
-		const char *name = arena_printf(&a, "%s%s", prefix, looked_at[i].table);
+	if (status != STATUS_OK)
+		return status;
+	for (size_t i = 0; i < LOOKED_AT; i++) {
+		const char *name = arena_printf(a, "%s%s", prefix, looked_at[i].table);
 
-		if (!has_table(&there, name))
+		if (has_name(&there, name))
+			text_addf(&sql, "%sSELECT name, %zu AS at FROM pragma_table_info('%s')",
+				sql.length > 0 ? " UNION ALL " : "", i, name);
+	}
+	if (sql.length > 0)
+		status = db_query(d, a, text_get(&sql), NULL, 0, &all, err);
+	text_done(&sql);
+	for (size_t i = 0; i < LOOKED_AT; i++)
+		out[i] = (struct table){ .columns = all.columns,
+			.column_count = all.column_count,
+			.cells = ARENA_ARRAY(a, all.row_count * all.column_count + 1, const char *) };
+	for (size_t i = 0; i < all.row_count && status == STATUS_OK; i++) {
+		struct table *of = &out[table_integer(&all, i, "at")];
+
+		memcpy(of->cells + of->row_count++ * all.column_count, all.cells + i * all.column_count,
+			all.column_count * sizeof *all.cells);
+	}
+	return status;
+}
+
+static enum status find_any_value(
+	struct db *d, struct arena *a, const char *prefix, const struct table *columns, bool *any, struct error *err)
+{
+	struct text sql = { 0 };
+	struct wrong w;
+
+	for (size_t i = 0; i < LOOKED_AT; i++) {
+		w = wrong_values(a, &looked_at[i], &columns[i]);
+		add_any(&sql, prefix, looked_at[i].table, &w);
+	}
+	if (columns[MEASURED].row_count > 0) {
+		w = wrong_right(a, &columns[MEASURED]);
+		add_any(&sql, prefix, looked_at[MEASURED].table, &w);
+		text_addf(&sql, " UNION ALL SELECT 1 FROM " TWO_VERDICTS, prefix, prefix);
+	}
+	return find_any(d, a, &sql, any, err);
+}
+
+enum status guard_values(struct db *d, const char *prefix, struct error *err)
+{
+	struct arena a = { 0 };
+	struct table columns[LOOKED_AT];
+	enum status status = names_of_columns(d, &a, prefix, columns, err);
+	bool any = false;
+
+	if (status == STATUS_OK && columns[MEASURED].row_count > 0 && !has_name(&columns[MEASURED], "verdict"))
+		status = error_set(err, STATUS_BAD_INPUT, "its table measurement has no column `verdict`");
+	if (status == STATUS_OK)
+		status = find_any_value(d, &a, prefix, columns, &any, err);
+	for (size_t i = 0; i < LOOKED_AT && status == STATUS_OK && any; i++) {
+		if (columns[i].row_count == 0)
 			continue;
-		status = db_query(
-			d, &a, "SELECT name FROM pragma_table_info(?)", &(struct db_parameter){ .text = name }, 1, &columns, err);
-		if (status == STATUS_OK)
-			status = look_at_values(d, &a, prefix, &looked_at[i], &columns, err);
-		if (status == STATUS_OK && text_is(looked_at[i].table, "measurement"))
-			status = look_at_rows(d, &a, prefix, &looked_at[i], &columns, err);
+		status = look_at_values(d, &a, prefix, &looked_at[i], &columns[i], err);
+		if (status == STATUS_OK && i == MEASURED)
+			status = look_at_rows(d, &a, prefix, &looked_at[i], &columns[i], err);
 	}
 	arena_done(&a);
 	return status;
@@ -653,7 +789,7 @@ static int64_t most_of(const char *table)
 {
 	int64_t most = ROWS_MOST;
 
-	for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+	for (size_t i = 0; i < NUMBERED; i++)
 		most = text_is(numbers[i].table, table) ? numbers[i].most : most;
 	return most;
 }

@@ -158,11 +158,12 @@ static const char *asked_of(const char *name, const struct columns_there *have)
 }
 
 static const char *const view_names[] = { "result", "hardware_results", "hardware_detection" };
+enum { VIEW_COUNT = sizeof view_names / sizeof view_names[0] };
 #define VIEW_NAMES "'result', 'hardware_results', 'hardware_detection'"
 
 bool schema_has_view(const char *name)
 {
-	for (size_t i = 0; i < sizeof view_names / sizeof view_names[0]; i++) {
+	for (size_t i = 0; i < VIEW_COUNT; i++) {
 		if (strcasecmp(view_names[i], name) == 0)
 			return true;
 	}
@@ -285,6 +286,11 @@ static const char *behind_kind(const char *sql)
 	return p != NULL ? p + strlen("VIEW ") : "";
 }
 
+static const char *behind_as(const char *sql)
+{
+	return strstr(sql, " AS ") + strlen(" AS ");
+}
+
 // A type that is a keyword is quoted in the text of a view that was made by this connection, and is not in that of one that was
 // stored.
 static const char *as_stored(struct arena *a, const char *sql)
@@ -302,15 +308,48 @@ static const char *as_stored(struct arena *a, const char *sql)
 	return copy;
 }
 
+static bool are_alike(struct arena *a, const struct table *t)
+{
+	size_t alike = 0;
+
+	for (size_t i = 0; i < t->row_count; i++)
+		alike += text_is(
+			as_stored(a, behind_kind(table_get(t, i, "there"))), as_stored(a, behind_kind(table_get(t, i, "ours"))));
+	return alike == VIEW_COUNT;
+}
+
+// What DuckDB says of our texts when it has parsed them, which takes half the time of making the views.
+static enum status compare_parsed(struct db *d, struct arena *a, bool *ours, struct error *err)
+{
+	struct text result = { 0 };
+	struct table t = { 0 };
+
+	result_view(&result, &(struct columns_there){ 0 });
+	const struct db_parameter texts[VIEW_COUNT] = { { .text = behind_as(text_get(&result)) },
+		{ .text = behind_as(hardware_results) }, { .text = behind_as(hardware_detection) } };
+	enum status status = db_query(d, a,
+		"SELECT f.view_name AS name, f.sql AS there, 'VIEW ' || o.name || ' AS ' || "
+		"json_deserialize_sql(json_serialize_sql(o.sql)) || ';' AS ours FROM duckdb_views() f JOIN (VALUES ('result', "
+		"CAST(? AS VARCHAR)), ('hardware_results', CAST(? AS VARCHAR)), ('hardware_detection', CAST(? AS VARCHAR))) "
+		"o(name, "
+		"sql) ON o.name = f.view_name WHERE f.schema_name = 'main' AND NOT f.temporary",
+		texts, VIEW_COUNT, &t, err);
+	text_done(&result);
+	*ours = status == STATUS_OK && are_alike(a, &t);
+	return status;
+}
+
 // Anybody can write a comment: the views are ours if DuckDB says of them what it says of ours, made here and now.
 static enum status compare_views(struct db *d, struct arena *a, bool *ours, struct error *err)
 {
 	struct text sql = { 0 };
 	struct table t;
-	size_t alike = 0;
+	enum status status = compare_parsed(d, a, ours, err);
 
+	if (status != STATUS_OK || *ours)
+		return status;
 	views(&sql, "TEMP VIEW", &(struct columns_there){ 0 });
-	enum status status = db_exec(d, text_get(&sql), err);
+	status = db_exec(d, text_get(&sql), err);
 	text_done(&sql);
 	if (status == STATUS_OK)
 		status = db_query(d, a,
@@ -323,10 +362,7 @@ static enum status compare_views(struct db *d, struct arena *a, bool *ours, stru
 			"DROP VIEW temp.main.hardware_results; DROP VIEW temp.main.hardware_detection; DROP VIEW "
 			"temp.main.result",
 			err);
-	for (size_t i = 0; status == STATUS_OK && i < t.row_count; i++)
-		alike += text_is(as_stored(a, behind_kind(table_get(&t, i, "there"))),
-			as_stored(a, behind_kind(table_get(&t, i, "ours"))));
-	*ours = alike == sizeof view_names / sizeof view_names[0];
+	*ours = status == STATUS_OK && are_alike(a, &t);
 	return status;
 }
 
