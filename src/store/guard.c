@@ -192,10 +192,11 @@ static enum status look_at_once(
 	return status == STATUS_OK ? say_twice(all, table, column, err) : status;
 }
 
+// As DuckDB compares names of tables and columns: the letters' case of the file's is the file's.
 static bool has_name(const struct table *names, const char *name)
 {
 	for (size_t i = 0; i < names->row_count; i++)
-		if (text_is(table_get(names, i, "name"), name))
+		if (strcasecmp(table_get(names, i, "name"), name) == 0)
 			return true;
 	return false;
 }

@@ -61,6 +61,12 @@ static void test_forged_rows(void **state)
 		{ VALUES, "ALTER TABLE measurement DROP COLUMN verdict", "its table measurement has no column `verdict`" },
 		{ VALUES, "ALTER TABLE measurement RENAME COLUMN verdict TO word",
 			"its table measurement has no column `verdict`" },
+		{ VALUES,
+			"UPDATE measurement SET latency_ms = 'nan'; ALTER TABLE measurement RENAME COLUMN latency_ms TO "
+			"Latency_MS",
+			"row 1: measurement.latency_ms is nan," },
+		{ VALUES, "UPDATE sample SET ms = -1; ALTER TABLE sample RENAME TO other; ALTER TABLE other RENAME TO Sample",
+			"row 1: sample.ms is -1.0," },
 		{ VALUES, "ALTER TABLE measurement ALTER COLUMN verdict TYPE BIGINT USING 1", "and its measurement 1" },
 		{ WORDS, "UPDATE event SET verdict = 'bogus' WHERE kind = 'verdict'",
 			"has the verdict 'bogus', which this assay does not know" },
@@ -68,6 +74,8 @@ static void test_forged_rows(void **state)
 			"row 1: measurement.actual is a name of more than 4096 characters" },
 		{ WORDS, "UPDATE cell SET question = '['", "row 1: its column `question` is no JSON object" },
 		{ NUMBERS, "INSERT INTO run FROM run", "1 of the rows of its table run stand twice, by id" },
+		{ NUMBERS, "INSERT INTO run FROM run; ALTER TABLE run RENAME TO other; ALTER TABLE other RENAME TO RUN",
+			"1 of the rows of its table run stand twice, by id" },
 		{ NUMBERS, "INSERT INTO cell FROM cell", "1 of the rows of its table cell stand twice, by id" },
 		{ NUMBERS, "INSERT INTO measurement FROM measurement", "of its table measurement stand twice, by event" },
 	};
