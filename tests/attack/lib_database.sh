@@ -10,6 +10,17 @@ echo "$secret" >secret
 
 # forge NAME SQL: NAME.duckdb, which is base.duckdb with this done to it.
 forge() { cp "$base" "$1.duckdb" && "$shell" "$1.duckdb" "$2" >forged 2>&1 || fail "forging $1: $(tail -3 forged)"; }
+# forge_each NAME SQL NAME SQL...: the same of several, in one process. SQL that makes schemas or opens files is not for it.
+forge_each()
+{
+	local all=
+	while [ $# -gt 0 ]; do
+		cp "$base" "$1.duckdb" || fail "no $1.duckdb"
+		all="$all ATTACH '$1.duckdb' AS forged; USE forged; $2; USE memory; DETACH forged;"
+		shift 2
+	done
+	"$shell" :memory: "$all" >forged 2>&1 || fail "forging: $(tail -3 forged)"
+}
 # refused WORDS COMMAND...: exit code 1 and a sentence with the words; nothing of this machine in what it says.
 refused()
 {
