@@ -166,7 +166,8 @@ static const char *folder_words(struct arena *a, const struct summary *s, const 
 	const size_t n = l->model != NULL ? strlen(l->model) - strlen(l->name) : 0;
 
 	for (size_t i = 0; i < s->line_count && n > 1; i++)
-		if (text_is(s->lines[i].name, l->name) && !text_is(s->lines[i].model, l->model))
+		if ((s->lines[i].model_key != l->model_key || !text_is(s->lines[i].model, l->model)) &&
+			text_is(s->lines[i].name, l->name))
 			return arena_printf(a, "in %.*s", (int)n - 1, l->model);
 	return NULL;
 }
@@ -187,7 +188,9 @@ static const char *examples_words(struct arena *a, const struct summary *s, cons
 	return NULL;
 }
 
-static const char *variant_of(struct arena *a, const struct report_line *l, bool with_options, const struct summary *s)
+// `files`: which of several of that name it is, which is asked of all other lines.
+static const char *variant_of(
+	struct arena *a, const struct report_line *l, bool with_options, const char *files, const struct summary *s)
 {
 	const char *out = l->batch != ROW_NONE ? arena_printf(a, "batch %lld", (long long)l->batch) : NULL;
 	const struct cell *asked = &l->question->cell;
@@ -210,8 +213,7 @@ static const char *variant_of(struct arena *a, const struct report_line *l, bool
 	out = arena_join(a, out, ", ", *more ? more : NULL);
 	if (asked->pipeline_asked != NULL && l->asked.pipeline == NULL) // it failed before its task was known
 		out = arena_join(a, out, ", ", "a whole pipeline");
-	out = arena_join(a, out, ", ", folder_words(a, s, l));
-	out = arena_join(a, out, ", ", report_files_words(a, s, l));
+	out = arena_join(a, out, ", ", files);
 	if (with_options)
 		out = arena_join(a, out, ", ", arena_join(a, report_asked_beside(a, l->question), ", ", examples_words(a, s, l)));
 	if (l->source != NULL && s->machine_count > 1 && l->machine != NULL) // its file names it at best
@@ -340,9 +342,12 @@ void summary_place_cells(struct summary *out, struct arena *a)
 	}
 	qualify_columns(out, a);
 	for (size_t i = 0; i < out->line_count; i++) {
-		out->lines[i].variant = variant_of(a, &out->lines[i], true, out);
-		out->lines[i].variant_but_options = variant_of(a, &out->lines[i], false, out);
-		out->lines[i].warning = warning_of(a, &out->lines[i]);
+		struct report_line *l = &out->lines[i];
+		const char *files = arena_join(a, folder_words(a, out, l), ", ", report_files_words(a, out, l));
+
+		l->variant = variant_of(a, l, true, files, out);
+		l->variant_but_options = variant_of(a, l, false, files, out);
+		l->warning = warning_of(a, l);
 	}
 	for (size_t i = 0; i < out->cell_count; i++)
 		out->cells[i].own_qualifiers = own_words(a, &out->lines[out->cells[i].line], &out->cells[i]);
