@@ -130,6 +130,13 @@ def padding(length, token):
 write("pads", padding=padding(10000000, "[PAD]"))
 write("pad_long", padding=padding(1000, "x" * 10000))
 write("unknown_long", pre_tokenizer={"type": "Whitespace"}, model={"type": "WordLevel", "vocab": {"u" * 1024: 0}, "unk_token": "u" * 1024})
+# A good one: published models have tens of thousands of added tokens.
+flags = dict.fromkeys(["single_word", "lstrip", "rstrip", "normalized"], False)
+write("added", text=json.dumps({"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"},
+                                "added_tokens": [dict(flags, id=1 + i, content="<t%d>" % i, special=True) for i in range(65536)]}))
+for name, passages in ("long", ["a" * 4000000]), ("many", ["a" * 20000] * 20), ("template", ["a" * 100000]), ("prefix", ["a"] * 4000):
+    open("passages_" + name + ".json", "w").write(json.dumps(passages))
+open("many.json", "w").write(json.dumps([{"text": "a " * 60}] * 1500))
 # Large files.
 entries = ",".join('"%d":%d' % (i, i) for i in range(1050000))
 write("many", text='{"model":{"type":"BPE","vocab":{' + entries + '},"merges":["a b"]}}')
@@ -270,26 +277,20 @@ for part in encoder decoder; do
 done
 retrieves()
 {
-	python3 -c "import json; json.dump($1, open('rag/passages.json', 'w'))"
+	cp "passages_$1.json" rag/passages.json
 	bounded 1 1 100 "$ASSAY" pipeline rag q --task retrieval-augmented-generation --no-db --no-reference \
 		--option "retrieval={\"passages\":\"passages.json\",\"top_k\":4000$2}"
 	has err "$3"
 }
-retrieves '["a" * 4000000]' '' 'retrieval: a passage of 4000000 bytes; at most 262144 are given to the model encoder'
-retrieves '["a" * 20000] * 20' '' 'retrieval: a context of [0-9]* bytes; at most 262144 are given to the model decoder'
-retrieves '["a" * 100000]' ',"template":"{context}{context}{context}"' 'retrieval: a prompt of 300000 bytes'
-retrieves '["a"] * 4000' ",\"passage_prefix\":\"$(printf '%05000d' 0)\"" 'retrieval: passages of more than 16 MiB'
+retrieves long '' 'retrieval: a passage of 4000000 bytes; at most 262144 are given to the model encoder'
+retrieves many '' 'retrieval: a context of [0-9]* bytes; at most 262144 are given to the model decoder'
+retrieves template ',"template":"{context}{context}{context}"' 'retrieval: a prompt of 300000 bytes'
+retrieves prefix ",\"passage_prefix\":\"$(printf '%05000d' 0)\"" 'retrieval: passages of more than 16 MiB'
 # Answers that are too many for the memory that they are given: those before are told.
-python3 -c 'import json; json.dump([{"text": "a " * 60}] * 1500, open("many.json", "w"))'
 bounded 2 3 150 "$ASSAY" pipeline rag/encoder many.json --task feature-extraction --no-db --no-reference --json
 has err 'the answers to more than the first [0-9]+ inputs take more than the 96 MiB'
 json '1 < len(d["answers"]) < 1500'
-# Good ones are read: published models have tens of thousands of added tokens.
-mkdir "$work/added"
-python3 -c 'import json
-flags = dict.fromkeys(["single_word", "lstrip", "rstrip", "normalized"], False)
-json.dump({"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}, "added_tokens": [dict(flags, id=1 + i, content=f"<t{i}>", special=True)
-	for i in range(65536)]}, open("'"$work"'/added/tokenizer.json", "w"))'
+# Good ones are read.
 bounded 0 1 100 "$ASSAY" tokenize "$work/added" '<t65535>'
 has out '^65536$'
 finish
