@@ -231,8 +231,8 @@ if has_platform cpu; then
 	cp -r "$cases/bert" "$work/share/conform/cases/"
 	types() { ASSAY_SHARE=$work/share bounded "$1" 120 3000 "$ASSAY" types --json; }
 	types 0
-	kept=$(grep -l '"passed": *true' "$ASSAY_CACHE"/conform-results/*)
-	sed -i 's/"passed": *true/"passed":false/' "$kept"
+	kept=$(grep -l '"verdict":"right"' "$ASSAY_CACHE"/conform-results/*) || fail "no kept result says right"
+	sed -i 's/"verdict":"right"/"verdict":"wrong"/' "$kept"
 	types 0
 	json '[x["cases_passed"] for x in d if x["type"] == "bert"] == [1]'
 	flip "$(only '*/conform/*/model.safetensors')"
