@@ -495,8 +495,8 @@ static enum status find_wrong(struct db *d, struct arena *a, const char *prefix,
 	return status;
 }
 
-// Nearly always there is none, and one statement that asks for any row of any table is planned in a third of the time of those that
-// name it. `sql`: what add_any added. *any: there is one, and each table is asked.
+// Nearly always there is none, and one statement that asks for any row of any table is planned in a third of the time of those
+// that name it. `sql`: what add_any added. *any: there is one, and each table is asked.
 static enum status find_any(struct db *d, struct arena *a, struct text *sql, bool *any, struct error *err)
 {
 	struct table t = { 0 };

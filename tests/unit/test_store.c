@@ -524,7 +524,6 @@ static void test_what_a_select_names(void **state)
 	static const struct {
 		const char *sql, *words;
 	} refused[] = {
-		{ "FROM json_execute_serialized_sql(json_serialize_sql('SELECT 1'))", NO_ROWS_FROM },
 		{ "FROM json_execute_serialized_sql(json_serialize_sql('FROM theirs'))", NO_ROWS_FROM },
 		{ "FROM enable_profiling(save_location = 'x')", NO_ROWS_FROM },
 		{ "FROM enable_logging(storage = 'stdout')", NO_ROWS_FROM },
@@ -558,7 +557,6 @@ static void test_what_a_select_names(void **state)
 		{ "FROM main.result", "the file's own view" },
 		{ "FROM a.main.cell", "without its name" },
 		{ "FROM 'x.csv'", "no table or view" },
-		{ "FROM 'secret'", "no table or view" },
 		{ "WITH \"x.csv\" AS (SELECT 1) FROM \"x.csv\"", "no table or view" },
 		{ "FROM duckdb_settings", "no table or view" },
 		{ "FROM duckdb_columns()", NO_ROWS_FROM },
@@ -638,12 +636,6 @@ static void test_altered_tables(void **state)
 		{ "DROP TABLE sample; CREATE VIEW sample AS SELECT 1 AS cell", "its sample is a view" },
 		{ "DROP VIEW sample;" SAMPLE "ms DOUBLE); CREATE MACRO f(x) AS x", "the macro f" },
 		{ "DROP MACRO f; CREATE MACRO duckdb_tables() AS TABLE SELECT 1", "the macro duckdb_tables" },
-		{ "DROP MACRO TABLE duckdb_tables; CREATE MACRO count(x) AS 0; CREATE MACRO \"=\"(a, b) AS false; CREATE MACRO "
-		  "duckdb_functions() AS TABLE SELECT 'x' AS function_name, 'x' AS function_type, true AS internal",
-			"it holds the macro" },
-		{ "DROP MACRO count; DROP MACRO \"=\"; DROP MACRO TABLE duckdb_functions; DROP VIEW hardware_results; DROP VIEW "
-		  "result; CREATE TABLE result AS SELECT 1 AS id",
-			"its result is a table" },
 	};
 	struct fixture *f = *state;
 
@@ -655,7 +647,7 @@ static void test_altered_tables(void **state)
 		REFUSED(f, store_open(&f->store, f->path, false, &f->err), altered[i].words);
 	}
 	other_program(f,
-		"DROP TABLE result;" SAMPLE
+		"DROP MACRO TABLE duckdb_tables;" SAMPLE
 		"\"a \"\" b\" DOUBLE, ms DOUBLE); CREATE SCHEMA other; CREATE TABLE other.cell(x INTEGER PRIMARY KEY DEFAULT 7)");
 	OK(f, store_open(&f->store, f->path, false, &f->err)); // further columns and schemas are nobody's harm
 #undef SAMPLE
