@@ -61,6 +61,11 @@ void resolve_outputs_from(struct config *c, struct spec *s, struct arena *a, int
 	const json_t *names = config_get(c, "out_features"), *numbers = config_get(c, "out_indices");
 	const json_t *list = json_is_array(names) ? names : numbers;
 	size_t n = json_is_array(list) ? json_array_size(list) : 1;
+	if (n > (size_t)stages + 1) { // each once; who reads them holds each against the others
+		config_fail(c, STATUS_BAD_INPUT, "out_features or out_indices name %zu stages, and there are %lld", n,
+			(long long)stages + 1);
+		n = 0;
+	}
 	int64_t *out = ARENA_ARRAY(a, n + 1, int64_t);
 	out[0] = stages;
 	for (size_t i = 0; json_is_array(list) && i < n; i++) {

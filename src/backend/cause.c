@@ -40,6 +40,9 @@ static const struct signature table[] = {
 	{ NULL, NULL, "(Input/output error|Stale file handle)", STATUS_NOT_ASKED, 0, NULL,
 		"does a disk fail, or has the server of a file system gone?" },
 
+	{ "ort", NULL, "QNN SetupBackend failed (.*)", STATUS_FAILED, 0, "QNN could not be set up: \\1",
+		"is its memory limited (--memory, ulimit -v)?" },
+
 	// ---- libraries and drivers
 	{ NULL, NULL, "libmigraphx_c\\.so[.0-9]*: cannot open shared object", STATUS_UNAVAILABLE, 0,
 		"MIGraphX, which AMD's GPUs are used through, is not installed: libmigraphx_c.so is missing",

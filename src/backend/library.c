@@ -112,8 +112,8 @@ static void escape(struct text *out, const char *folder)
 	}
 }
 
-// Why a folder that is there could not be read (no descriptor or memory left, its disk fails): what lies there is not known. 0: it
-// could.
+// Why a folder that is there could not be read (no descriptor or memory left, its disk fails): what lies there is not known.
+// 0: it could.
 static _Thread_local int unread;
 
 static int note_failure(const char *folder, int failure)

@@ -424,6 +424,9 @@ static enum status ort_open(struct session *s, const struct artifact *a, struct 
 	o->recorded = o->library.version >= 24 && records_itself(s);
 	o->copies = is_cpu(s) ? 0 : ort_log_copies();
 	o->trouble = ort_log_error() ? arena_strdup(&s->arena, ort_log_error()) : NULL;
+	// That a plugin could not be asked what it takes is no word of what it takes.
+	if (o->trouble && strstr(o->trouble, "OrtEp::GetCapability() for ") && strstr(o->trouble, " failed with error: "))
+		return error_set(err, cause_status("ort", s->provider->name, o->trouble, STATUS_FAILED), "%s", o->trouble);
 	// Unless its provider says otherwise it computes in the types of the graph: those of its floating-point outputs.
 	for (size_t i = session_option(s, "compute_dtype") ? 0 : s->output_count; i-- > 0;)
 		if (outputs[i].dtype == DTYPE_F32 || outputs[i].dtype == DTYPE_F16 || outputs[i].dtype == DTYPE_BF16 ||

@@ -254,7 +254,12 @@ static void place(struct session *s, const struct artifact *a, const struct outl
 		p->partitions = text_is(nodes[i].provider, own->ep);
 	if (p->elsewhere && o->recorded && !listened)
 		listen(s, a, p->arena);
+	if (p->on_platform == 0 && !o->trouble && ort_log_error()) // the first time it kept quiet
+		o->trouble = arena_strdup(&s->arena, ort_log_error());
 	give_reasons(p, own->ep);
+	for (size_t i = 0; i < p->count && p->on_platform == 0 && o->trouble; i++)
+		if (!p->nodes[i].fused_away && !p->nodes[i].reason)
+			p->nodes[i].reason = o->trouble;
 	describe(o, nodes, count, own->ep, p);
 	ort_log_begin(NULL);
 }

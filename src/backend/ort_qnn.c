@@ -5,16 +5,18 @@
 //
 // What was seen of plugin 2.7.0 and decides the code below:
 //   - it takes any value of any option and says nothing, so values are checked here;
-//   - where the backend cannot be set up it logs an error, and the session opens with every node on the processor. Placement
-//     shows it. htp_share_resource_optimization=on is such a case on purpose, since the emulator does not have it;
+//   - where the backend cannot be set up (the emulator for want of memory, or with htp_share_resource_optimization=on, which it
+//     does not have) it logs an error, and the session opens with every node on the processor: ort.c takes that for a failure;
 //   - an architecture without a chip (73-none) is float32 arithmetic, and larger graphs fail with QNN_COMMON_ERROR_MEM_ALLOC.
 //   With
 //     enable_htp_fp16_precision=on the provider refuses to be made; Python's wrapper then goes on with the processor alone, the C
 //     interface does not;
 //   - a compiled context made for one chip loads for another without a word: the chip is part of its name in the cache.
+#include "backend/cause.h"
 #include "backend/compiled.h"
 #include "backend/ort_plugin.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -53,8 +55,7 @@ const struct option ort_qnn_options[] = {
 	{ "enable_htp_fp16_precision", NULL,
 		"on or off: float32 graphs in float16; every chip from architecture 69 on does so unasked", OPTION_SWITCH },
 	{ "htp_share_resource_optimization", NULL,
-		"on: several graphs share what the chip has; the emulator cannot, and then leaves all nodes to the processor",
-		OPTION_SWITCH },
+		"on: several graphs share what the chip has; the emulator cannot, and then fails", OPTION_SWITCH },
 	{ "context_cache", "off", "on: what is compiled is kept in assay's cache and used again", OPTION_SWITCH },
 	{ "compile_only", "off", "on: the graph is compiled for the chip and not run", OPTION_SWITCH },
 	{ .name = NULL },
@@ -208,6 +209,18 @@ static enum status open_context(struct session *s, const struct ort_pairs *pairs
 	return STATUS_OK;
 }
 
+// The plugin opens it again. Where that fails, for want of memory say, it leaves all nodes to the processor, as if the chip took
+// none.
+static enum status check_backend(struct session *s, const char *path, struct error *err)
+{
+	const char *why, *text;
+
+	if (library_load(&s->arena, path, RTLD_LAZY, &why)) // stays: who closes it last is the plugin
+		return STATUS_OK;
+	text = arena_printf(&s->arena, "%s cannot be opened: %s", path, why);
+	return error_set(err, cause_status("ort", "qnn", text, STATUS_UNAVAILABLE), "%s", text);
+}
+
 static enum status qnn_append(struct session *s, OrtSessionOptions *o, struct error *err)
 {
 	struct ort *own = s->state;
@@ -221,7 +234,8 @@ static enum status qnn_append(struct session *s, OrtSessionOptions *o, struct er
 	if (!s->device)
 		s->device = emulator ? chips[0].device : "HTP";
 	if ((st = find_chip(s, &chip, err)) || (st = read_options(s, &pairs, err)) ||
-		(st = open_plugin(&s->arena, &own->library, own->env, &backend, &devices, &count, err)))
+		(st = open_plugin(&s->arena, &own->library, own->env, &backend, &devices, &count, err)) ||
+		(st = check_backend(s, backend, err)))
 		return st;
 	if (chip) {
 		ort_pairs_add(&pairs, "soc_model", chip->soc);

@@ -139,10 +139,11 @@ static void say_placement(struct work *w, const struct session *session, const s
 		const char *place = place_word(refused, count);
 
 		say_row(json_pack("{s:s?, s:s}", "actual", ran ? place : NULL, "fallback_reason",
-			arena_printf(&w->arena, "%s took none of the graph: %lld nodes are on %s%s%s%s%s",
+			arena_printf(&w->arena, "%s took none of the graph: %lld nodes are on %s%s%s%s%s%s%s",
 				w->target.platform->name, (long long)p->elsewhere, place,
 				count && refused->op ? ", the first " : "", count && refused->op ? refused->op : "",
-				count && refused->dtype ? " " : "", count && refused->dtype ? refused->dtype : "")));
+				count && refused->dtype ? " " : "", count && refused->dtype ? refused->dtype : "",
+				count && refused->reason ? ": " : "", count && refused->reason ? refused->reason : "")));
 		if (ran && text_is(place, "cpu"))
 			// The cell is judged by this type, not by the device's.
 			say_row(json_pack("{s:s}", "compute_dtype", work_computes_in(w, session, NULL)));

@@ -369,9 +369,9 @@ static enum status take_platforms(struct store *s, struct summary *out, struct e
 		return status;
 	status = store_query(s, // of an import it is another machine's, whatever it says
 		arena_printf(&s->arena,
-			"SELECT * FROM platform_detection WHERE run = (SELECT arg_max(d.run, {'own': %s, 'run': d.run}) FROM "
-			"platform_detection d JOIN run r ON r.id = d.run) ORDER BY id LIMIT %d",
-			question_own_run_sql(&t), REPORT_OTHERS),
+			"WITH detected AS (%s) SELECT * FROM detected WHERE run = (SELECT max(run) FROM detected) ORDER BY id "
+			"LIMIT %d",
+			question_detected_sql(&t), REPORT_OTHERS),
 		&t, err);
 	if (status != STATUS_OK)
 		return status;

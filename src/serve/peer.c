@@ -32,19 +32,23 @@ static void address_text(char *out, size_t size, const struct sockaddr *peer, bo
 		snprintf(out, size, "%08X:%04X", four->sin_addr.s_addr, ntohs(four->sin_port));
 }
 
-// The user of the socket at `address` that is connected to our port; -1: it is not listed.
+enum { UNLISTED = -1, ENDED = -2 };
+
+// The user of the socket at `address` that is connected to our port. ENDED: its process has closed it, whoever that was.
 static long long user_of(const char *list, const char *address, unsigned port)
 {
 	char line[512], local[64], remote[64], wanted[8];
-	long long user = -1;
+	long long user = UNLISTED;
+	unsigned long inode;
 	unsigned uid;
 	FILE *f = fopen(list, "re");
 
 	snprintf(wanted, sizeof wanted, ":%04X", port);
-	while (f && user < 0 && fgets(line, sizeof line, f))
-		if (sscanf(line, " %*d: %63[0-9A-F:] %63[0-9A-F:] %*x %*x:%*x %*x:%*x %*x %u", local, remote, &uid) == 3 &&
+	while (f && user == UNLISTED && fgets(line, sizeof line, f))
+		if (sscanf(line, " %*d: %63[0-9A-F:] %63[0-9A-F:] %*x %*x:%*x %*x:%*x %*x %u %*d %lu", local, remote, &uid,
+			    &inode) == 4 &&
 			!strcmp(local, address) && text_ends(remote, wanted))
-			user = uid;
+			user = inode ? (long long)uid : ENDED;
 	if (f)
 		fclose(f);
 	return user;
@@ -53,17 +57,17 @@ static long long user_of(const char *list, const char *address, unsigned port)
 bool peer_is_other_user(const struct sockaddr *peer, unsigned port)
 {
 	char address[64];
-	long long user = -1;
+	long long user = UNLISTED;
 
 	if (peer->sa_family == AF_INET) {
 		address_text(address, sizeof address, peer, false);
 		user = user_of("/proc/self/net/tcp", address, port);
 	}
-	if (user < 0 && (peer->sa_family == AF_INET || peer->sa_family == AF_INET6)) {
+	if (user == UNLISTED && (peer->sa_family == AF_INET || peer->sa_family == AF_INET6)) {
 		address_text(address, sizeof address, peer, true);
 		user = user_of("/proc/self/net/tcp6", address, port);
 	}
-	return user > 0 && user != (long long)geteuid();
+	return user == ENDED || (user > 0 && user != (long long)geteuid());
 }
 
 // ---- names --------------------------------------------------------------------------------------------------------------

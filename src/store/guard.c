@@ -141,6 +141,19 @@ static enum status look_at_macros(struct db *d, struct arena *a, struct error *e
 	return status;
 }
 
+// A type of the name of one of DuckDB's stands in its place.
+static enum status look_at_types(struct db *d, struct arena *a, struct error *err)
+{
+	struct table t;
+	enum status status = db_query(d, a,
+		"SELECT type_name AS name FROM system.main.duckdb_types() WHERE internal = FALSE LIMIT 1", NULL, 0, &t, err);
+
+	if (status == STATUS_OK && t.row_count > 0)
+		status = error_set(
+			err, STATUS_BAD_INPUT, "it holds the type %s; assay makes none: DROP TYPE takes it away", t.cells[0]);
+	return status;
+}
+
 // Rows that are there once in a file of assay, and that its views join by their number: if all of a table had the same, every
 // question would make pairs of all rows, 10^10 of a file of 9 MB. And how many of them are read: 10^7 runs, alike but for their
 // numbers, are a file of 90 MB, and took 1.2 GB. A cell has some four events.
@@ -815,6 +828,8 @@ enum status guard_look(struct db *d, struct error *err)
 	struct arena a = { 0 };
 	enum status status = look_at_macros(d, &a, err);
 
+	if (status == STATUS_OK)
+		status = look_at_types(d, &a, err);
 	if (status == STATUS_OK)
 		status = look_at_tables(d, &a, err);
 	if (status == STATUS_OK)

@@ -8,7 +8,7 @@
 //     largest
 // In all of them an imported row is of a machine of its own (same_question.h). Numbers carry the count of rows behind them. What
 // is compared with each other has the same machine, model, model files, weights, layers and shapes.
-//     detected  what every detection of platforms said; is_own: of a run that was not imported
+//     detected  what detections of platforms said (question_detected_sql)
 //     files    in these: of which files the model was; of a row that does not know, those that its name has now
 #include "question/standing.h"
 #include "store/questions.h"
@@ -247,7 +247,7 @@ const struct store_question store_questions[] = {
 		" WHERE $1 = '' OR model = $1 OR regexp_extract(model, '[^/]*$') = $1)"
 		", looked AS (SELECT platform, available, reason"
 		" FROM detected"
-		" QUALIFY row_number() OVER (PARTITION BY platform ORDER BY is_own DESC, id DESC) = 1)"
+		" QUALIFY row_number() OVER (PARTITION BY platform ORDER BY id DESC) = 1)"
 		", platforms AS (SELECT platform"
 		" FROM looked UNION"
 		" SELECT DISTINCT requested"

@@ -28,7 +28,7 @@ static const char relations[] =
 	" timed_anywhere AS (SELECT * FROM latest_anywhere WHERE " TIMED "),"
 	" timed AS (SELECT * FROM latest WHERE " TIMED "),"
 	" timed_ever AS (SELECT * FROM asked WHERE state = 'finished' AND " TIMED "),"
-	" detected AS (SELECT d.*, %s AS is_own FROM platform_detection d JOIN run r ON r.id = d.run),"
+	" detected AS (%s),"
 	" processes AS (SELECT machine, cell_key, engine_version, count(*) AS n, min(latency_ms) AS least, max(latency_ms) AS "
 	"most FROM of_model"
 	"  WHERE state = 'finished' AND " TIMED " GROUP BY ALL)";
@@ -60,9 +60,12 @@ const char *question_apart_sql(struct arena *a, const struct table *columns)
 		record_sql(columns));
 }
 
-const char *question_own_run_sql(const struct table *columns)
+const char *question_detected_sql(const struct table *columns)
 {
-	return table_integer(columns, 0, "origins") > 0 ? "r.origin_id IS NULL" : "TRUE";
+	return table_integer(columns, 0, "origins") > 0
+		? "SELECT d.* FROM platform_detection d JOIN run r ON r.id = d.run WHERE r.origin_id IS NULL OR NOT EXISTS "
+		  "(SELECT 1 FROM run o WHERE o.origin_id IS NULL)"
+		: "SELECT * FROM platform_detection";
 }
 
 const char *question_profile_sql(const struct table *columns)
@@ -128,7 +131,7 @@ enum status store_ask(struct store *s, const struct store_question *q, const str
 		"IN " VERDICT_NO_ANSWER_SQL,
 		", COALESCE(r.tried, r.requested)", question_apart_sql(&s->arena, &t));
 	const char *with_relations =
-		arena_printf(&s->arena, relations, question_profile_sql(&t), latest, question_own_run_sql(&t));
+		arena_printf(&s->arena, relations, question_profile_sql(&t), latest, question_detected_sql(&t));
 	if (status == STATUS_OK)
 		status = db_query(
 			&d, &s->arena, arena_printf(&s->arena, "%s%s LIMIT $3", with_relations, q->sql), asked, 3, out, err);

@@ -21,8 +21,8 @@ const char *question_apart_sql(struct arena *a, const struct table *columns);
 #define QUESTION_RECORD_ASK \
 	"SELECT (SELECT count(*) FROM pragma_table_info('main.cell') WHERE name = 'question') AS n, (SELECT count(*) FROM " \
 	"pragma_table_info('main.run') WHERE name = 'origin_id') AS origins"
-// Was run r of this file, and not imported? A truth value in SQL.
-const char *question_own_run_sql(const struct table *columns);
+// A SELECT of what detections said of this machine: those of imported runs only where there is no other run.
+const char *question_detected_sql(const struct table *columns);
 // Is cell c one of `assay profile`? A truth value in SQL.
 const char *question_profile_sql(const struct table *columns);
 

@@ -31,6 +31,11 @@ static const struct {
 		"allocate "
 		"memory",
 		STATUS_NOT_ASKED, 0, "the library libonnxruntime.so.1.31.1 is here, and this process may not read it" },
+	{ "ort", "qnn",
+		"OrtEp::GetCapability() for QNNExecutionProvider failed with error: [ONNXRuntimeError] : 11 : EP_FAIL : QNN "
+		"SetupBackend failed Failed to initialize backend (backend). Error: QNN_BACKEND_ERROR_CANNOT_INITIALIZE: Backend "
+		"failed to initialize",
+		STATUS_FAILED, 0, "QNN could not be set up: Failed to initialize backend" },
 	{ NULL, NULL, "a folder in which libonnxruntime.so* may be cannot be read: Cannot allocate memory", STATUS_NOT_ASKED, 0,
 		NULL },
 	{ NULL, NULL,

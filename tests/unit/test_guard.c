@@ -63,6 +63,7 @@ static void test_forged_rows(void **state)
 			"CREATE MACRO count(x) AS 0; CREATE MACRO \"=\"(a, b) AS false; CREATE MACRO duckdb_functions() AS TABLE "
 			"SELECT 'x' AS function_name, 'x' AS function_type, true AS internal",
 			"it holds the macro" },
+		{ MADE, "CREATE TYPE \"JSON\" AS ENUM ('a')", "it holds the type" },
 		{ MADE, "DROP VIEW hardware_results; DROP VIEW result; CREATE TABLE result AS SELECT 1 AS id",
 			"its result is a table" },
 		{ VALUES, "UPDATE measurement SET latency_ms = 'nan'::DOUBLE",
