@@ -37,8 +37,10 @@ static const struct signature table[] = {
 		"whose file is it, and is memory limited (ulimit -v)?" },
 	{ NULL, NULL, "may be cannot be read: Cannot allocate memory", STATUS_NOT_ASKED, 0, NULL,
 		"is memory limited (ulimit -v)?" },
-	{ NULL, NULL, "(Input/output error|Stale file handle)", STATUS_NOT_ASKED, 0, NULL,
-		"does a disk fail, or has the server of a file system gone?" },
+	{ NULL, NULL,
+		"(\\.so[.0-9]*: cannot (open shared object file|read file data)|may be cannot be read): (Input/output "
+		"error|Stale file handle)",
+		STATUS_NOT_ASKED, 0, NULL, "does a disk fail, or has the server of a file system gone?" },
 
 	{ "ort", NULL, "QNN SetupBackend failed (.*)", STATUS_FAILED, 0, "QNN could not be set up: \\1",
 		"is its memory limited (--memory, ulimit -v)?" },
