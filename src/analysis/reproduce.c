@@ -157,10 +157,8 @@ static enum status check_target(
 
 	if (s)
 		return error_prefix(err, "row %lld", (long long)r->old.row.row);
-	const struct backend *b = route_backend(t.route);
-	const char *name = backend_reaches_out(b, route_provider(t.route), t.options);
-	if (!name)
-		name = backend_reaches_out(b, route_provider(t.route), options);
+	const char *name =
+		backend_reaches_out(route_backend(t.route), route_provider(t.route), arena_join(a, t.options, ",", options));
 	return !name ? STATUS_OK
 		     : error_set(err, STATUS_BAD_INPUT,
 			       "row %lld was asked with the option %s, which opens a port or writes a file: --command prints "

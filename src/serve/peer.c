@@ -34,7 +34,7 @@ static void address_text(char *out, size_t size, const struct sockaddr *peer, bo
 
 enum { UNLISTED = -1, ENDED = -2 };
 
-// The user of the socket at `address` that is connected to our port. ENDED: its process has closed it, whoever that was.
+// The user of the socket at `address` that is connected to our port. ENDED: its process has closed it, and its user is not known.
 static long long user_of(const char *list, const char *address, unsigned port)
 {
 	char line[512], local[64], remote[64], wanted[8];

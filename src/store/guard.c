@@ -125,36 +125,35 @@ static enum status look_at_views(struct db *d, struct arena *a, struct error *er
 	return status;
 }
 
-static enum status look_at_macros(struct db *d, struct arena *a, struct error *err)
+// What would stand in for something of DuckDB's: its name is what `sql` gives, a row or none.
+static enum status refuse_stand_in(
+	struct db *d, struct arena *a, const char *sql, const char *kind, const char *of, const char *drop, struct error *err)
 {
 	struct table t;
-	enum status status = db_query(d, a,
-		"SELECT function_name AS name FROM system.main.duckdb_functions()"
-		" WHERE internal = FALSE AND (function_type = 'macro' OR function_type = 'table_macro') LIMIT 1",
-		NULL, 0, &t, err);
+	enum status status = db_query(d, a, sql, NULL, 0, &t, err);
 
 	if (status == STATUS_OK && t.row_count > 0)
 		status = error_set(err, STATUS_BAD_INPUT,
-			"it holds the macro %s, which would stand in for a function of that name; assay makes none: DROP MACRO "
-			"takes it away",
-			t.cells[0]);
+			"it holds the %s %s, which would stand in for a %s of that name; assay makes none: DROP %s takes it away",
+			kind, t.cells[0], of, drop);
 	return status;
 }
 
-// A type of the name of one of DuckDB's own stands in its place: JSON's may be taken. After the macros, so that functions are
-// DuckDB's.
+static enum status look_at_macros(struct db *d, struct arena *a, struct error *err)
+{
+	return refuse_stand_in(d, a,
+		"SELECT function_name AS name FROM system.main.duckdb_functions()"
+		" WHERE internal = FALSE AND (function_type = 'macro' OR function_type = 'table_macro') LIMIT 1",
+		"macro", "function", "MACRO", err);
+}
+
+// JSON's name may be taken. After the macros, so that functions are DuckDB's.
 static enum status look_at_types(struct db *d, struct arena *a, struct error *err)
 {
-	struct table t;
-	enum status status = db_query(d, a,
+	return refuse_stand_in(d, a,
 		"SELECT type_name AS name FROM system.main.duckdb_types() WHERE internal = FALSE AND lower(type_name) IN (SELECT "
 		"lower(type_name) FROM system.main.duckdb_types() WHERE internal) LIMIT 1",
-		NULL, 0, &t, err);
-
-	if (status == STATUS_OK && t.row_count > 0)
-		status = error_set(err, STATUS_BAD_INPUT,
-			"it holds the type %s, which would stand in for DuckDB's: DROP TYPE takes it away", t.cells[0]);
-	return status;
+		"type", "type", "TYPE", err);
 }
 
 // Rows that are there once in a file of assay, and that its views join by their number: if all of a table had the same, every
