@@ -229,6 +229,7 @@ code 1 "$ASSAY" fetch org/tiny
 has err 'asks to be left alone for 3000 s'
 # A 503 without a word on how long, again and again: five tries with growing pauses would take 15 s; a stop ends them at once.
 control '{"status": [{"match": "/api/", "code": 503, "times": 99}]}'
+: >"$work/err" # nothing of before is taken for its words
 "$ASSAY" fetch org/tiny >"$work/out" 2>"$work/err" &
 child=$!
 for _ in $(seq 400); do grep -q 'trying again' "$work/err" && break; sleep 0.05; done
