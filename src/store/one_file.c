@@ -8,6 +8,7 @@
 
 #include "base/csv.h"
 #include "base/file.h"
+#include "store/footer.h"
 #include "store/line_numbers.h"
 #include "store/lines.h"
 #include "store/sql_name.h"
@@ -76,21 +77,6 @@ bool store_is_one_file(const char *path)
 	return n > 0 && text_is(first, begins);
 }
 
-static bool is_parquet(const char *path)
-{
-	static const char magic[] = { 'P', 'A', 'R', '1' };
-	char first[sizeof magic] = { 0 }, last[sizeof magic] = { 0 };
-	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool is = fd >= 0 && fstat(fd, &st) == 0 && st.st_size >= (off_t)(2 * sizeof magic) &&
-		pread(fd, first, sizeof first, 0) == sizeof first &&
-		pread(fd, last, sizeof last, st.st_size - (off_t)sizeof last) == sizeof last;
-
-	if (fd >= 0)
-		close(fd);
-	return is && memcmp(first, magic, sizeof magic) == 0 && memcmp(last, magic, sizeof magic) == 0;
-}
-
 enum status one_file_look(const char *path, int64_t most, struct error *err)
 {
 	struct stat st;
@@ -107,10 +93,7 @@ enum status one_file_look(const char *path, int64_t most, struct error *err)
 		enum status status = lines_look(path, most, err);
 		return status == STATUS_OK ? line_numbers_look(path, err) : status;
 	}
-	if (!is_parquet(path))
-		return error_set(err, STATUS_BAD_INPUT,
-			"it is no Parquet file, or was cut off: one begins and ends with the letters PAR1");
-	return STATUS_OK;
+	return footer_look(path, err);
 }
 
 // The names of all columns of assay's tables here, each once.

@@ -44,7 +44,26 @@ seq -s, 2000000 >lines/cell.csv
 head -c 30000000 /dev/zero | tr '\0' '\n' >lines_blank/cell.csv
 cp lines_blank/cell.csv lines_json/cell.json
 { echo -n build_commit,; seq -s, 2000000; } >names.csv
+# Footers alone: columns 20,000 deep, and 20,000 beside one another. DuckDB crashed, and took a minute for ten times as many.
+python3 - <<'PY'
+def number(n):
+    return (bytes([n & 127 | 128]) + number(n >> 7)) if n > 127 else bytes([n])
+
+def element(name, children):  # of the list of columns: name, num_children
+    return b"\x48" + number(len(name)) + name + b"\x15" + number(2 * children) + b"\0"
+
+def write(file, elements, more=b""):
+    footer = b"\x15\x02\x19\xfc" + number(len(elements)) + b"".join(elements) + b"\x16\0\x19\x0c\0" + more
+    with open(file, "wb") as out:
+        out.write(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+
+write("deep.parquet", [element(b"a", 1)] * 1000 + [element(b"a", 0)])
+write("wide.parquet", [element(b"schema", 20000)] + [element(b"%d" % i, 0) for i in range(20000)])
+write("long.parquet", [element(b"schema", 1), element(b"assay_table", 0)], bytes(1 << 20))
+PY
+cp -r texts_list footers && cp deep.parquet footers/cell.parquet
 refused_files=(folder rows.parquet text.parquet list.parquet alike.parquet alike_texts.parquet lines.json link texts_text texts_alike texts_list
+	deep.parquet wide.parquet long.parquet footers
 	lines lines_blank lines_json names.csv)
 bounded 1 4 200 "$ASSAY" import "${refused_files[@]}" --rows 500000 --db new.duckdb
 while IFS='|' read -r file words; do
@@ -53,14 +72,18 @@ done <<'END'
 folder|hold more than 500000 rows
 rows.parquet|hold more than 500000 rows
 text.parquet|holds a text of 20000000 bytes
-list.parquet|the column model of .* is of type LIST
+list.parquet|its footer has columns within columns
+deep.parquet|its footer has columns within columns
+wide.parquet|its footer has more columns than
+long.parquet|its footer has [0-9]* of its [0-9]* bytes
+footers|its cell.parquet: .* columns within columns
 alike.parquet|its tables hold 490000 rows in [0-9]* bytes: they are alike
 alike_texts.parquet|its texts take 300[0-9]* bytes, and the file [0-9]*: they are alike
 lines.json|its line 1 does not begin as those of `assay export` do
 link|its sample.csv is no regular file
 texts_text|its table cell holds a text of 20000000 bytes
 texts_alike|its texts take 108[0-9]* bytes, and the file [0-9]*: they are alike
-texts_list|the column model of its table cell is of type LIST
+texts_list|its cell.parquet: .* columns within columns
 lines|its cell.csv has more names of columns
 lines_blank|its cell.csv has too many lines
 lines_json|its cell.json has too many lines
