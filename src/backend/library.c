@@ -7,15 +7,13 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <glob.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/watcher.h"
 
 enum { PLACES = 64 };
 
@@ -213,85 +211,31 @@ void library_limit(double seconds, void (*give_up)(const char *file))
 	limit.give_up = give_up;
 }
 
-struct watched {
-	const char *file;
-	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t end;
-	bool has_thread, is_over;
-};
-
-static void *watch_loading(void *context)
+static void give_up_loading(void *file)
 {
-	struct watched *w = context;
-	struct timespec until;
-	int passed = 0;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += (time_t)limit.seconds + 1; // no library is given up before its time
-	pthread_mutex_lock(&w->lock);
-	while (!w->is_over && !passed)
-		passed = pthread_cond_timedwait(&w->end, &w->lock, &until);
-	if (!w->is_over)
-		limit.give_up(w->file);
-	pthread_mutex_unlock(&w->lock);
-	return NULL;
-}
-
-// 0, or why no thread can be made for it: an errno.
-static int watch_begin(struct watched *w, const char *file)
-{
-	enum { STACK_NBYTES = 128 << 10 };
-	pthread_attr_t how;
-	pthread_condattr_t clock;
-	sigset_t all, before;
-
-	*w = (struct watched){ .file = file };
-	if (!limit.give_up)
-		return 0;
-	pthread_mutex_init(&w->lock, NULL);
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&w->end, &clock);
-	pthread_condattr_destroy(&clock);
-	pthread_attr_init(&how);
-	pthread_attr_setstacksize(&how, STACK_NBYTES);
-	sigfillset(&all); // signals are the other threads'
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int failure = pthread_create(&w->thread, &how, watch_loading, w);
-	w->has_thread = failure == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&how);
-	return failure;
-}
-
-static void watch_end(struct watched *w)
-{
-	if (!w->has_thread)
-		return;
-	pthread_mutex_lock(&w->lock);
-	w->is_over = true;
-	pthread_cond_signal(&w->end);
-	pthread_mutex_unlock(&w->lock);
-	pthread_join(w->thread, NULL);
+	limit.give_up(file);
 }
 
 void *library_load(struct arena *a, const char *file, int binding, const char **why)
 {
 	const char *odd = strchr(file, '/') ? irregular(file) : NULL, *words;
-	struct watched watched;
+	struct watcher watcher;
 	void *handle = NULL;
-	int failure;
+	int failure = 0;
 
 	*why = odd ? arena_printf(a, "it is %s and no file", odd) : NULL;
 	if (odd)
 		return NULL;
 	library_loading(file);
-	if ((failure = watch_begin(&watched, file))) // it might wait without an end
+	// It might wait without an end, and is not given up before its time.
+	if (limit.give_up)
+		failure = watcher_begin(&watcher, 1e3 * (limit.seconds + 1), give_up_loading, arena_strdup(a, file));
+	if (failure)
 		*why = arena_printf(a, "no thread can be made to limit its time: %s", strerror(failure));
 	else if (!(handle = dlopen(file, binding | RTLD_LOCAL)))
 		*why = arena_strdup(a, (words = dlerror()) ? words : "no reason given");
-	watch_end(&watched);
+	if (limit.give_up && !failure)
+		watcher_end(&watcher);
 	library_loading(NULL);
 	return handle;
 }

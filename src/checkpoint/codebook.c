@@ -60,9 +60,24 @@ static const struct weight *state_of(const struct computing *k, const char *name
 	return w;
 }
 
+// The library has the 16 numbers of a kind in its code (functional.py, get_4bit_type), whatever map lies in the file.
+static bool is_map_of(const struct weight *map, const char *kind)
+{
+	static const float nf4[16] = { -1, -0.6961928f, -0.5250731f, -0.3949175f, -0.2844414f, -0.1847734f, -0.09105004f, 0,
+		0.0795803f, 0.1609302f, 0.2461123f, 0.3379152f, 0.4407098f, 0.562617f, 0.7229568f, 1 };
+	static const float fp4[16] = { 0, 0.005208333f, 2.0f / 3, 1, 1.0f / 3, 0.5f, 1.0f / 6, 0.25f, 0, -0.005208333f, -2.0f / 3,
+		-1, -1.0f / 3, -0.5f, -1.0f / 6, -0.25f };
+	const float *is = text_is(kind, "nf4") ? nf4 : fp4;
+
+	for (uint64_t i = 0; i < 16; i++)
+		if (!(fabsf(number_at(map, i) - is[i]) < 1e-6f))
+			return false;
+	return true;
+}
+
 // The shape and the sizes of blocks.
-static enum status read_state(
-	const struct weight *state, struct blocks *b, int64_t dim[TENSOR_MAX_RANK], int *rank, struct error *err)
+static enum status read_state(const struct weight *state, const char *kind, struct blocks *b, int64_t dim[TENSOR_MAX_RANK],
+	int *rank, struct error *err)
 {
 	const json_t *shape, *offset, *block, *nested;
 	json_t *v = NULL;
@@ -84,18 +99,21 @@ static enum status read_state(
 	b->block = json_integer_value(block);
 	b->nested_block = nested ? json_integer_value(nested) : 1;
 	b->nested_offset = (float)json_number_value(offset);
-	fits = fits && b->block >= 1 && b->nested_block >= 1 && b->block <= 1 << 20 && b->nested_block <= 1 << 20;
+	fits = fits && text_is(json_string_value(json_object_get(v, "quant_type")), kind) &&
+		(offset ? json_is_number(offset) && isfinite(b->nested_offset) : !nested) && b->block >= 1 &&
+		b->nested_block >= 1 && b->block <= 1 << 20 && b->nested_block <= 1 << 20;
 	json_decref(v);
-	return fits ? STATUS_OK : computing_refuse(state, STATUS_BAD_INPUT, err, "says no shape and size of blocks");
+	return fits ? STATUS_OK : computing_refuse(state, STATUS_BAD_INPUT, err, "says no shape and size of blocks of this kind");
 }
 
-static enum status take_4bit(struct computing *k, const struct weight *w, const struct weight *state, struct error *err)
+static enum status take_4bit(
+	struct computing *k, const struct weight *w, const struct weight *state, const char *kind, struct error *err)
 {
 	struct blocks *b = ARENA_NEW(&k->c->arena, struct blocks);
 	int64_t dim[TENSOR_MAX_RANK] = { 0 };
 	int rank;
 	size_t count;
-	enum status s = read_state(state, b, dim, &rank, err);
+	enum status s = read_state(state, kind, b, dim, &rank, err);
 
 	if (s)
 		return s;
@@ -116,6 +134,8 @@ static enum status take_4bit(struct computing *k, const struct weight *w, const 
 			((s = computing_check(b->nested_map, DTYPE_F32, 1, &(int64_t){ 256 }, err)) ||
 				(s = computing_check(b->nested_scales, DTYPE_F32, 1, &nested, err)))))
 		return s;
+	if (!is_map_of(b->map, kind))
+		return computing_refuse(b->map, STATUS_UNSUPPORTED, err, "is not the numbers of %s", kind);
 	const struct weight *const used[] = { w, state, b->map, b->scales, b->nested_map, b->nested_scales };
 	for (size_t i = 0; i < sizeof used / sizeof *used; i++)
 		computing_take(k, used[i]);
@@ -164,7 +184,7 @@ enum status take_bitsandbytes(struct computing *k, struct error *err)
 			continue;
 		if (w->dtype == DTYPE_U8 && (state = state_of(k, w->name, &kind))) {
 			found = kind;
-			s = take_4bit(k, w, state, err);
+			s = take_4bit(k, w, state, kind, err);
 		} else if (w->dtype == DTYPE_I8 && text_ends(w->name, ".weight")) {
 			found = "int8";
 			s = take_int8(k, w, err);

@@ -2,6 +2,7 @@
 // Reading zip.h's table, every number checked against the file.
 #include "checkpoint/zip.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -133,6 +134,20 @@ static int by_name(const void *a, const void *b)
 	return compare(x->name, x->name_nbytes, y->name, y->name_nbytes);
 }
 
+// As by_name, but capital letters are small ones.
+static int by_folded_name(const void *a, const void *b)
+{
+	const struct zip_entry *x = a, *y = b;
+	const size_t least = x->name_nbytes < y->name_nbytes ? x->name_nbytes : y->name_nbytes;
+
+	for (size_t i = 0; i < least; i++) {
+		int of_x = tolower((unsigned char)x->name[i]), of_y = tolower((unsigned char)y->name[i]);
+		if (of_x != of_y)
+			return of_x - of_y;
+	}
+	return x->name_nbytes < y->name_nbytes ? -1 : x->name_nbytes > y->name_nbytes;
+}
+
 static int by_place(const void *a, const void *b)
 {
 	const struct zip_entry *x = a, *y = b;
@@ -181,10 +196,14 @@ enum status zip_read(
 	if ((s = check_places(entries, (size_t)d.count, err)))
 		return s;
 	if (d.count)
+		qsort(entries, (size_t)d.count, sizeof *entries, by_folded_name);
+	for (size_t i = 1; i < d.count;
+		i++) // PyTorch's reader does not tell capital letters from small ones, and takes one of them
+		if (!by_folded_name(&entries[i - 1], &entries[i]))
+			return error_set(err, STATUS_BAD_INPUT, "%.*s: is in it twice%s", name_shown(&entries[i]),
+				entries[i].name, by_name(&entries[i - 1], &entries[i]) ? " but for capital letters" : "");
+	if (d.count)
 		qsort(entries, (size_t)d.count, sizeof *entries, by_name);
-	for (size_t i = 1; i < d.count; i++)
-		if (!by_name(&entries[i - 1], &entries[i]))
-			return error_set(err, STATUS_BAD_INPUT, "%.*s: is in it twice", name_shown(&entries[i]), entries[i].name);
 	*out = entries;
 	*count = (size_t)d.count;
 	return STATUS_OK;

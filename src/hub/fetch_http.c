@@ -4,20 +4,34 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/watcher.h"
 #include "hub/fetch_curl.h"
 #include "hub/fetch_inside.h"
 
 // FLOOR: bytes a second that must come, over the time after which nothing at all is a stall too. Below it a small model takes a
 // day.
-enum { HOPS = 10, TRIES = 5, SLOW_TRIES = 2, LONGEST_WAIT_S = 300, FLOOR = 1024, PAGE_MOST = 64 << 10, HEADERS_MOST = 256 << 10 };
+enum {
+	HOPS = 10,
+	TRIES = 5,
+	SLOW_TRIES = 2,
+	LONGEST_WAIT_S = 300,
+	FLOOR = 1024,
+	PAGE_MOST = 64 << 10,
+	HEADERS_MOST = 256 << 10,
+	SOCKETS = 16,
+	WAKE_MS = 250
+};
 
 struct http {
 	const struct curl_table *curl;
@@ -36,6 +50,12 @@ struct http {
 	size_t passed;  // bytes of a page that is not read
 	size_t headers; // bytes of headers, interim answers and trailers: libcurl keeps each, and older ones without a limit
 	struct error failure; // of begin or take
+	// The thread beside it: libcurl, and the TLS library below, read on as long as there is anything to read.
+	struct watcher watcher; // is held for the following
+	int sockets[SOCKETS];   // that are open
+	int socket_count;
+	double heard_ms; // when libcurl last called; INFINITY: it does not run, or what it called does
+	bool cut;        // the connections were ended because it did not call any more
 };
 
 static bool stopped(const struct http *h)
@@ -43,14 +63,70 @@ static bool stopped(const struct http *h)
 	return h->watch->stop && *h->watch->stop;
 }
 
-static enum status interrupted(struct error *err)
-{
-	return error_set(err, STATUS_INTERRUPTED, "stopped; what has come is kept and the rest is fetched the next time");
-}
-
 static bool is_spent(const struct http *h)
 {
 	return clock_ms() >= h->until_ms;
+}
+
+// ---- what does not come back ---------------------------------------------------------------------------------------------
+
+// libcurl calls each second, whatever it waits for. A server whose TLS handshake has no end, record behind record, holds it in one
+// call, which hears of no limit of time.
+static void look_at_calls(void *context)
+{
+	enum { STOP_MS = 1000, STUCK_MS = 10000 };
+	struct http *h = context;
+	const double limit_ms = stopped(h) || is_spent(h) ? STOP_MS
+		: 1e3 * (double)h->stall_s < STUCK_MS     ? 1e3 * (double)h->stall_s
+							  : STUCK_MS;
+
+	if (clock_ms() - h->heard_ms < limit_ms)
+		return;
+	h->cut = h->socket_count > 0;
+	for (int i = 0; i < h->socket_count; i++)
+		shutdown(h->sockets[i], SHUT_RDWR);
+}
+
+static void called(struct http *h, double now_ms)
+{
+	watcher_hold(&h->watcher);
+	h->heard_ms = now_ms;
+	watcher_release(&h->watcher);
+}
+
+static curl_socket_t on_open(void *context, curlsocktype purpose, struct curl_sockaddr *address)
+{
+	struct http *h = context;
+	int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+
+	(void)purpose;
+	watcher_hold(&h->watcher);
+	if (fd >= 0 && h->socket_count == SOCKETS) {
+		close(fd);
+		fd = -1;
+	}
+	if (fd >= 0)
+		h->sockets[h->socket_count++] = fd;
+	watcher_release(&h->watcher);
+	return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
+static int on_close(void *context, curl_socket_t fd)
+{
+	struct http *h = context;
+
+	watcher_hold(&h->watcher);
+	for (int i = 0; i < h->socket_count; i++)
+		if (h->sockets[i] == fd)
+			h->sockets[i] = h->sockets[--h->socket_count];
+	int failure = close(fd);
+	watcher_release(&h->watcher);
+	return failure;
+}
+
+static enum status interrupted(struct error *err)
+{
+	return error_set(err, STATUS_INTERRUPTED, "stopped; what has come is kept and the rest is fetched the next time");
 }
 
 static enum status spent(const struct http *h, struct error *err)
@@ -109,6 +185,7 @@ static void release(void *handle)
 {
 	struct http *h = handle;
 	h->curl->cleanup(h->easy);
+	watcher_end(&h->watcher);
 }
 
 enum status http_open(struct http **out, struct arena *a, const char *endpoint, const char *token,
@@ -138,6 +215,12 @@ enum status http_open(struct http **out, struct arena *a, const char *endpoint, 
 	h->easy = h->curl->easy_init();
 	if (!h->easy)
 		return error_set(err, STATUS_NO_MEMORY, "libcurl gives no handle");
+	h->heard_ms = INFINITY;
+	int failure = watcher_begin(&h->watcher, WAKE_MS, look_at_calls, h);
+	if (failure) {
+		h->curl->cleanup(h->easy);
+		return error_set(err, STATUS_FAILED, "no thread can be made to limit its time: %s", strerror(failure));
+	}
 	arena_defer(a, release, h);
 	*out = h;
 	return STATUS_OK;
@@ -224,6 +307,7 @@ void http_header(struct http_answer *x, const char *line, size_t length)
 static size_t on_header(char *line, size_t size, size_t count, void *context)
 {
 	struct http *h = context;
+	called(h, clock_ms());
 	if ((h->headers += size * count) > HEADERS_MOST) {
 		error_set(&h->failure, STATUS_FAILED, "an answer with more than %d bytes of headers", HEADERS_MOST);
 		return 0;
@@ -241,10 +325,8 @@ static bool begin(struct http *h)
 	return status / 100 != 2 || !h->request->begin || !h->request->begin(h->request->context, h->answer, &h->failure);
 }
 
-static size_t on_body(char *data, size_t size, size_t count, void *context)
+static size_t take_body(struct http *h, char *data, size_t nbytes)
 {
-	struct http *h = context;
-	size_t nbytes = size * count;
 	if (stopped(h) || (!h->begun && !begin(h)))
 		return 0;
 	// The page that comes with a redirect or a refusal is read, so that the connection can be used again; one without an end
@@ -254,9 +336,20 @@ static size_t on_body(char *data, size_t size, size_t count, void *context)
 	return h->request->take(h->request->context, data, nbytes, &h->failure) ? 0 : nbytes;
 }
 
+static size_t on_body(char *data, size_t size, size_t count, void *context)
+{
+	struct http *h = context;
+
+	called(h, INFINITY); // a disk may be slow
+	size_t taken = take_body(h, data, size * count);
+	called(h, clock_ms());
+	return taken;
+}
+
 static int on_progress(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
 	(void)a, (void)b, (void)c, (void)d;
+	called(context, clock_ms());
 	return stopped(context) || is_spent(context);
 }
 
@@ -315,6 +408,10 @@ static CURLcode set_options(const struct http *h, const char *url, const struct 
 	SET(CURLOPT_NOPROGRESS, 0L);
 	SET(CURLOPT_XFERINFOFUNCTION, on_progress);
 	SET(CURLOPT_XFERINFODATA, h);
+	SET(CURLOPT_OPENSOCKETFUNCTION, on_open);
+	SET(CURLOPT_OPENSOCKETDATA, h);
+	SET(CURLOPT_CLOSESOCKETFUNCTION, on_close);
+	SET(CURLOPT_CLOSESOCKETDATA, h);
 	code = code ? code : only_http(h);
 	SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 	if (h->authorities && *h->authorities)
@@ -351,8 +448,11 @@ static CURLcode hop(struct http *h, const char *url, bool to_hub)
 	h->failure = (struct error){ 0 };
 	h->words[0] = 0;
 	CURLcode code = make_headers(h, to_hub, &headers) ? set_options(h, url, headers) : CURLE_OUT_OF_MEMORY;
+	h->cut = false;
+	called(h, clock_ms());
 	if (!code)
 		code = refuse_line(h, c->perform(h->easy));
+	called(h, INFINITY);
 	long status = 0;
 	curl_off_t wait = 0;
 	c->getinfo(h->easy, CURLINFO_RESPONSE_CODE, &status);
@@ -424,6 +524,10 @@ static enum status try_once(struct http *h, struct arena *a, enum outcome *outco
 			if (*outcome == TOO_SLOW)
 				return error_set(err, STATUS_UNAVAILABLE, "%s: less than %d bytes a second for %ld s", origin,
 					FLOOR, h->stall_s);
+			if (h->cut) {
+				*outcome = TOO_SLOW;
+				return error_set(err, STATUS_UNAVAILABLE, "%s sends without an end what is no answer", origin);
+			}
 			bool untrusted = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
 			return error_set(err, STATUS_UNAVAILABLE, "%s: %s%s", origin,
 				h->words[0] ? h->words : h->curl->strerror(code),

@@ -14,6 +14,7 @@
 #include "store/guard.h"
 #include "store/lines.h"
 #include "store/one_file.h"
+#include "store/schema.h"
 #include "store/sql_name.h"
 #include "store/transaction.h"
 #include "store/transfer.h"
@@ -236,6 +237,10 @@ static enum status attached_rows(struct db *d, struct arena *a, struct source *s
 				sources[i].from = arena_printf(a, "source.main.%s", tables[i].table);
 		}
 	}
+	if (status == STATUS_OK)
+		status = db_query(d, a, "SELECT max(version) AS version FROM source.main.schema_version", NULL, 0, &have, err);
+	if (status == STATUS_OK && table_integer(&have, 0, "version") < 1) // ROW_NONE is less, too
+		status = error_set(err, STATUS_BAD_INPUT, SCHEMA_NO_VERSION);
 	return status;
 }
 

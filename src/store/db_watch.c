@@ -6,16 +6,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/process.h"
+#include "base/watcher.h"
 #include "store/opened.h"
 
 enum { WAKE_MS = 10, GRACE_MS = 5000, DEFAULT_S = 600 };
@@ -23,9 +22,7 @@ enum { WAKE_MS = 10, GRACE_MS = 5000, DEFAULT_S = 600 };
 enum passed { WITHIN, TOO_LONG, TOO_MUCH };
 
 struct db_watch {
-	pthread_t thread;
-	pthread_mutex_t lock; // of the following
-	pthread_cond_t end;
+	struct watcher watcher; // is held for the following
 	struct store_limits limits;
 	void (*interrupt)(duckdb_connection);
 	duckdb_connection connection; // NULL: none yet
@@ -35,7 +32,6 @@ struct db_watch {
 	int holds;         // of this thread's calls that are under way
 	int statm;         // descriptor, below 0: memory cannot be read
 	enum passed passed;
-	bool ending;
 };
 
 // Memory of this process that no file stands behind.
@@ -74,9 +70,9 @@ static enum status say(const struct db_watch *w, struct error *err)
 		option != NULL ? " allows more" : "");
 }
 
-// With the lock held.
-static void look(struct db_watch *w)
+static void look(void *context)
 {
+	struct db_watch *w = context;
 	double now = clock_ms();
 	int64_t grown = w->limits.memory_bytes > 0 ? anonymous_bytes(w) - w->begin_bytes : 0;
 
@@ -99,29 +95,8 @@ static void look(struct db_watch *w)
 	}
 }
 
-static void *watch(void *context)
-{
-	struct db_watch *w = context;
-
-	pthread_mutex_lock(&w->lock);
-	while (!w->ending) {
-		struct timespec until;
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_nsec += WAKE_MS * 1000000L;
-		until.tv_sec += until.tv_nsec / 1000000000;
-		until.tv_nsec %= 1000000000;
-		pthread_cond_timedwait(&w->end, &w->lock, &until);
-		if (!w->ending)
-			look(w);
-	}
-	pthread_mutex_unlock(&w->lock);
-	return NULL;
-}
-
 static void release(struct db_watch *w)
 {
-	pthread_cond_destroy(&w->end);
-	pthread_mutex_destroy(&w->lock);
 	if (w->statm >= 0)
 		close(w->statm);
 	free(w);
@@ -143,8 +118,6 @@ static int64_t limit_of_process(void)
 struct db_watch *db_watch_begin(const struct store_limits *limits, void (*interrupt)(duckdb_connection), struct error *err)
 {
 	struct db_watch *w = calloc(1, sizeof *w);
-	pthread_condattr_t attributes;
-	sigset_t all, before;
 
 	if (w == NULL)
 		abort(); // as an arena does
@@ -157,15 +130,7 @@ struct db_watch *db_watch_begin(const struct store_limits *limits, void (*interr
 	w->statm = w->limits.memory_bytes > 0 ? open("/proc/self/statm", O_RDONLY | O_CLOEXEC) : -1;
 	w->begin_bytes = anonymous_bytes(w);
 	w->begin_private_kib = limits->holds_memory ? process_private_kib() : -1;
-	pthread_mutex_init(&w->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&w->end, &attributes);
-	pthread_condattr_destroy(&attributes);
-	sigfillset(&all); // signals are the other threads'
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int failed = pthread_create(&w->thread, NULL, watch, w);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	int failed = watcher_begin(&w->watcher, WAKE_MS, look, w);
 	if (failed == 0)
 		return w;
 	errno = failed;
@@ -176,9 +141,9 @@ struct db_watch *db_watch_begin(const struct store_limits *limits, void (*interr
 
 void db_watch_connection(struct db_watch *w, duckdb_connection connection)
 {
-	pthread_mutex_lock(&w->lock);
+	watcher_hold(&w->watcher);
 	w->connection = connection;
-	pthread_mutex_unlock(&w->lock);
+	watcher_release(&w->watcher);
 }
 
 enum status db_watch_look(struct db_watch *w, struct error *err)
@@ -187,10 +152,10 @@ enum status db_watch_look(struct db_watch *w, struct error *err)
 
 	if (w == NULL)
 		return status;
-	pthread_mutex_lock(&w->lock);
+	watcher_hold(&w->watcher);
 	if (w->passed != WITHIN)
 		status = say(w, err);
-	pthread_mutex_unlock(&w->lock);
+	watcher_release(&w->watcher);
 	return status;
 }
 
@@ -198,11 +163,7 @@ void db_watch_end(struct db_watch *w)
 {
 	if (w == NULL)
 		return;
-	pthread_mutex_lock(&w->lock);
-	w->ending = true;
-	pthread_cond_signal(&w->end);
-	pthread_mutex_unlock(&w->lock);
-	pthread_join(w->thread, NULL);
+	watcher_end(&w->watcher);
 	release(w);
 }
 
@@ -246,10 +207,10 @@ void db_watch_no_memory(struct db_watch *w)
 {
 	if (w == NULL || w->limits.memory_bytes <= 0)
 		return;
-	pthread_mutex_lock(&w->lock);
+	watcher_hold(&w->watcher);
 	if (w->passed == WITHIN)
 		w->passed = TOO_MUCH;
-	pthread_mutex_unlock(&w->lock);
+	watcher_release(&w->watcher);
 }
 
 enum status db_watch_room(struct db_watch *w, size_t nbytes, struct error *err)

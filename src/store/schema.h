@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "store/db.h"
 
+#define SCHEMA_NO_VERSION "its table schema_version holds no version: the file is not one of assay's, or is damaged"
+
 // Steps in ascending order; each raises the file to `version`.
 struct migration {
 	int version;

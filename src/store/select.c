@@ -169,10 +169,10 @@ static enum status look_at_function(const struct walk *w, const char *name, bool
 			: ", which compute with values and reach no file, no setting, no catalog and no other SQL");
 }
 
-static bool has_view(const struct relations *has, const char *name)
+static bool has_name(const struct table *of, const char *name)
 {
-	for (size_t i = 0; i < has->views.row_count; i++) {
-		if (strcasecmp(table_get(&has->views, i, "name"), name) == 0)
+	for (size_t i = 0; i < of->row_count; i++) {
+		if (strcasecmp(table_get(of, i, "name"), name) == 0)
 			return true;
 	}
 	return false;
@@ -197,7 +197,7 @@ static enum status look_at_name(const struct relations *has, const char *schema,
 	if (*schema != '\0' && schema_has_view(name))
 		return error_set(err, STATUS_BAD_INPUT, "%s.%s would be the file's own view: assay's is %s, without a schema",
 			schema, name, name);
-	if (has_view(has, name))
+	if (has_name(&has->views, name))
 		return error_set(
 			err, STATUS_BAD_INPUT, "%s is a view of the file, and assay runs no SQL that came with one", name);
 	return error_set(err, STATUS_BAD_INPUT,
@@ -212,9 +212,9 @@ static enum status look_at_table(const struct walk *w, const json_t *node)
 		return error_set(w->err, STATUS_BAD_INPUT,
 			"%s.%s.%s: only tables of the database are read, without its name before them",
 			member(node, "catalog_name"), schema, name);
-	// A name of WITH: the scope is not looked at, so it must be none that anything else could have, a view or a file.
+	// A name of WITH: the scope is not looked at, so it must be none that anything else could have, a view, a table or a file.
 	for (size_t i = 0; *schema == '\0' && i < w->named_count; i++) {
-		if (strcasecmp(w->named[i], name) == 0 && !has_view(w->has, name))
+		if (strcasecmp(w->named[i], name) == 0 && !has_name(&w->has->views, name) && !has_name(&w->has->tables, name))
 			return STATUS_OK;
 	}
 	return look_at_name(w->has, schema, name, w->err);

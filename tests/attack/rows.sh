@@ -94,6 +94,9 @@ lacks err "$secret"
 bounded 1 1 100 "$ASSAY" import texts_odd --rows 1000 --db new.duckdb
 has err 'its texts take more than 100000 bytes .*; --rows allows more'
 rm -r "${refused_files[@]}"
+forge unversioned "DELETE FROM schema_version"
+bounded 1 1 100 "$ASSAY" import unversioned.duckdb --db new.duckdb
+has err 'its table schema_version holds no version'
 # Read where they are.
 forge alike "INSERT INTO sample SELECT 1, 3, 0, 1.0 FROM range(4600000)"
 bounded 1 1 100 "$ASSAY" report --db alike.duckdb

@@ -75,6 +75,11 @@ def zipped(name, pickle):
         z.writestr("archive/data/0", b"\0" * 64)
 
 
+with zipfile.ZipFile(folder("zip-letters") + "pytorch_model.bin", "w", zipfile.ZIP_STORED) as z:
+    for name in "archive/data.pkl", "archive/data/0", "archive/DATA.PKL":
+        z.writestr(name, b"}.")
+
+
 def shards(name, n):
     os.rename(name + "/pytorch_model.bin", name + "/0.bin")
     for i in range(1, n):
@@ -232,6 +237,8 @@ for name in header-value header-members index index-members config pickle-legacy
 	bounded 1 2 100 "$ASSAY" inspect "$name"
 done
 has err 'holes.*never written'
+code 1 "$ASSAY" inspect zip-letters
+has err 'archive/data.pkl: is in it twice but for capital letters|archive/DATA.PKL: is in it twice but for capital letters'
 bounded 1 2 100 "$ASSAY" inspect pickle-name
 has err '8388608 bytes; at most 1048576'
 for name in pickle-shards zip-shards pickle-ignored; do

@@ -212,6 +212,43 @@ static void refused(void **state)
 	}
 }
 
+// Bytes of one of the folders' weights with something changed, and what the refusal says.
+static void refused_weights(void **state)
+{
+	static const struct {
+		const char *folder, *from, *to;
+		size_t nbytes;
+		const char *says;
+	} rows[] = {
+		{ "bnb-nf4", "\"quant_type\": \"nf4\"", "\"quant_type\": \"fp4\"", 19, "of this kind" },
+		{ "bnb-nf4-nested", "\"nested_offset\": 0", "\"nested_offset\": ~", 18, "" },
+		{ "bnb-nf4-nested", "\"nested_offset\"", "\"nested_offfet\"", 15, "of this kind" },
+		{ "bnb-fp4", "\0\0\0\0\xab\xaa\xaa\x3b", "\0\0\0\0\xab\xaa\xaa\x3c", 8, "is not the numbers of fp4" },
+		{ "bnb-nf4", "\0\0\x80\xbf", "\0\0\x80\xc0", 4, "is not the numbers of nf4" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char *data;
+		size_t n;
+		struct error e = { 0 };
+
+		assert_int_equal(
+			file_read(&arena, data_path(rows[i].folder, "config.json"), 1 << 20, &data, &n, NULL), STATUS_OK);
+		assert_int_equal(file_put(path("config.json"), data, n, NULL), STATUS_OK);
+		assert_int_equal(
+			file_read(&arena, data_path(rows[i].folder, "model.safetensors"), 1 << 20, &data, &n, NULL), STATUS_OK);
+		char *at = memmem(data, n, rows[i].from, rows[i].nbytes);
+		if (!at)
+			fail_msg("%s has no %s", rows[i].folder, rows[i].from);
+		memcpy(at, rows[i].to, rows[i].nbytes);
+		assert_int_equal(file_put(path("model.safetensors"), data, n, NULL), STATUS_OK);
+		enum status s = read_all(&e);
+		if ((s != STATUS_BAD_INPUT && s != STATUS_UNSUPPORTED) || !strstr(e.text, rows[i].says))
+			fail_msg("%s with %s: \"%s\"", rows[i].folder, rows[i].to, e.text);
+	}
+}
+
 // All of the 256, against the formula of the standard.
 static void small_floats(void **state)
 {
@@ -228,6 +265,7 @@ int main(void)
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(damaged),
 		cmocka_unit_test(refused),
+		cmocka_unit_test(refused_weights),
 		cmocka_unit_test(small_floats),
 	};
 
