@@ -70,8 +70,8 @@ static bool is_spent(const struct http *h)
 
 // ---- what does not come back ---------------------------------------------------------------------------------------------
 
-// libcurl calls each second, whatever it waits for. A server whose TLS handshake has no end, record behind record, holds it in one
-// call, which hears of no limit of time.
+// libcurl calls each second, whatever it waits for. A server whose TLS handshake has no end, one record after the other, holds it
+// in one call, which hears of no limit of time.
 static void look_at_calls(void *context)
 {
 	enum { STOP_MS = 1000, STUCK_MS = 10000 };

@@ -212,7 +212,7 @@ static enum status look_at_table(const struct walk *w, const json_t *node)
 		return error_set(w->err, STATUS_BAD_INPUT,
 			"%s.%s.%s: only tables of the database are read, without its name before them",
 			member(node, "catalog_name"), schema, name);
-	// A name of WITH: the scope is not looked at, so it must be none that anything else could have, a view, a table or a file.
+	// A name of WITH: the scope is not looked at, so it must be none that a view, a table or a file could have.
 	for (size_t i = 0; *schema == '\0' && i < w->named_count; i++) {
 		if (strcasecmp(w->named[i], name) == 0 && !has_name(&w->has->views, name) && !has_name(&w->has->tables, name))
 			return STATUS_OK;
