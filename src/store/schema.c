@@ -406,8 +406,7 @@ static enum status look(struct db *d, struct arena *a, const struct migration *s
 		return status;
 	const char *text = table_get(&t, 0, "version");
 	if (text == NULL || !text_to_int(text, 0, INT32_MAX, &number))
-		return error_set(err, STATUS_BAD_INPUT,
-			SCHEMA_NO_VERSION);
+		return error_set(err, STATUS_BAD_INPUT, SCHEMA_NO_VERSION);
 	*version = (int)number;
 	int newest = count > 0 ? steps[count - 1].version : 0;
 	if (views_current && *version == newest && missing_columns(&have) == 0)

@@ -553,7 +553,6 @@ static void test_what_a_select_names(void **state)
 		{ "SELECT (SELECT count(*) FROM main.theirs)", OF_FILE },
 		{ "WITH theirs AS (SELECT 1) SELECT 1 FROM theirs", OF_FILE },
 		{ "SELECT (WITH theirs AS (SELECT 1) FROM theirs), x FROM theirs t(x)", OF_FILE },
-		{ "FROM computed", "column that is computed" },
 		{ "FROM computed, (WITH computed AS (SELECT 1 AS a) FROM computed) z", "column that is computed" },
 		{ "FROM main.result", "the file's own view" },
 		{ "FROM a.main.cell", "without its name" },
