@@ -51,15 +51,14 @@ static void examine(struct doctor *d, struct checkup *c, const struct target *t)
 static void examine_platform(struct doctor *d, const struct target *asked)
 {
 	const struct platform *p = asked->platform;
-	const char *fix = NULL, *served = NULL;
+	const char *fix = NULL, *served = NULL, *device = asked->chosen ? asked->device : NULL;
 	json_t *routes = json_array();
 	bool many = !asked->chosen && p->routes[1].engine;
 
 	if (!d->json && d->asked)
 		emit("\n"); // in the format: an argument's line ends are shown as escapes
 	if (!d->json)
-		emit("%s%s%s: %s\n", p->name, asked->chosen ? ":" : "", asked->chosen && asked->device ? asked->device : "",
-			p->summary);
+		emit("%s%s%s: %s\n", p->name, device ? ":" : "", device ? device : "", p->summary);
 	d->asked++;
 	for (const struct route *r = asked->chosen ? asked->route : p->routes; r->engine && !served && !cli_stop; r++) {
 		struct target t = *asked;
@@ -93,9 +92,11 @@ static void examine_platform(struct doctor *d, const struct target *asked)
 	}
 	d->working += served != NULL;
 	if (!d->json && served)
-		emit("  => %s works%s%s\n", p->name, many ? ", by " : "", many ? served : "");
+		emit("  => %s%s%s works%s%s\n", p->name, device ? ":" : "", device ? device : "", many ? ", by " : "",
+			many ? served : "");
 	else if (!d->json)
-		emit("  => %s does not work%s%s\n", p->name, fix ? "; " : "", fix ? fix : "");
+		emit("  => %s%s%s does not work%s%s\n", p->name, device ? ":" : "", device ? device : "", fix ? "; " : "",
+			fix ? fix : "");
 	json_array_append_new(d->out,
 		json_pack("{s:s, s:s?, s:b, s:s?, s:o}", "name", p->name, "device", served, "works", served != NULL, "fix",
 			served ? NULL : fix, "routes", routes));

@@ -49,7 +49,7 @@ double contrast_value(enum contrast_metric m, const struct row *r)
 	case CONTRAST_MEMORY: // fmax leaves a NaN out
 		return fmax(r->peak_resident_mib, fmax(r->peak_pss_mib, r->peak_anonymous_mib));
 	case CONTRAST_THROUGHPUT:
-		return r->throughput_per_s;
+		return isnan(r->throughput_per_s) ? (double)NAN : row_median_per_s(r); // as latency: one slow run says nothing
 	case CONTRAST_COUNT:
 		break;
 	}

@@ -14,7 +14,7 @@
 	X(LOAD, "load", "ms", false, "opening the model in the engine") \
 	X(FIRST, "first", "ms", false, "the first run") \
 	X(MEMORY, "memory", "MiB", false, "the largest of the peaks") \
-	X(THROUGHPUT, "throughput", "/s", true, "samples/s by the mean of the runs")
+	X(THROUGHPUT, "throughput", "/s", true, "samples/s by the median of the runs")
 
 enum contrast_metric {
 #define X(code, word, unit, more, what) CONTRAST_##code,

@@ -851,7 +851,8 @@ enum status plan_measure(
 	fill_row(&out->row, m, c, out->verdict, task->key);
 	if (out->verdict == VERDICT_UNAVAILABLE && !out->row.hint && !platform_is_software(t->platform))
 		out->row.hint = arena_printf(a,
-			"`assay doctor %s` walks what it needs and names the package that brings what is missing", c->platform);
+			"`assay doctor %s%s%s` walks what it needs and names the package that brings what is missing",
+			c->platform, t->chosen && t->device ? ":" : "", t->chosen && t->device ? t->device : "");
 	if (m->refused == STATUS_UNSUPPORTED && m->config_hash && !out->row.hint)
 		out->row.hint = arena_printf(a,
 			"`assay inspect %s` says which type it is most like, and which of its keys and tensors are not that "

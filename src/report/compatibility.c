@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The compatibility matrix of the original system, architecture x hardware -> {compatible, performance, notes, optimizations,
 // examples}, derived from rows; `rows` says how many stand behind it. A pair without a row is "n/a", "not measured", and its
-// `compatible` is null, as it is where all rows are unjudged, or of the null engine, which computes nothing: it is not known.
+// `compatible` is null, as it is where all rows are unjudged, of a platform that was not on the machine, or of the null engine, which
+// computes nothing: it is not known.
 //
 // performance, from the speed against cpu (cpu's median over this one's on the same question, geometric mean over the questions):
 //   excellent  4 and more        good  1.5 to 4        moderate  1.1 to 1.5        baseline  0.9 to 1.1, and cpu itself
@@ -17,7 +18,7 @@
 static const double excellent = 4, good = 1.5, moderate = 1.1, poor = 0.9;
 
 struct pair {
-	size_t rows, imported, good, unjudged, uncomputed, timed, claimed;
+	size_t rows, imported, good, unjudged, uncomputed, absent, timed, claimed;
 	double logs, low, high;
 	bool is_emulated;
 	const char *cause, *verdict;
@@ -48,6 +49,7 @@ static struct pair pair_of(const struct summary *s, const char *architecture, co
 		bool is_null = report_computes_nothing(c);
 		p.uncomputed += is_null;
 		p.good += c->is_good && !is_null;
+		p.absent += c->verdict == VERDICT_UNAVAILABLE;
 		p.unjudged += c->verdict == VERDICT_UNJUDGED && !c->is_elsewhere && !is_null;
 		p.is_emulated = p.is_emulated || c->row.emulated == 1;
 		if (c->is_good && is_null) {
@@ -149,9 +151,9 @@ static json_t *pair_json(const struct summary *s, const char *architecture, cons
 	for (size_t i = 0; i < p.example_count; i++)
 		json_array_append_new(examples, json_string(p.examples[i]));
 	return json_pack("{s:o, s:s, s:s, s:o, s:o, s:I}", "compatible",
-		p.rows > p.unjudged + p.uncomputed ? json_boolean(p.good > 0) : json_null(), "performance", word_of(&p), "notes",
-		notes_of(&p, text_is(platform, "cpu"), a), "optimizations", optimizations_of(s, architecture, platform, a),
-		"examples", examples, "rows", (json_int_t)p.rows);
+		p.rows > p.unjudged + p.uncomputed + p.absent ? json_boolean(p.good > 0) : json_null(), "performance",
+		word_of(&p), "notes", notes_of(&p, text_is(platform, "cpu"), a), "optimizations",
+		optimizations_of(s, architecture, platform, a), "examples", examples, "rows", (json_int_t)p.rows);
 }
 
 json_t *report_compatibility(const struct summary *s, struct arena *a)

@@ -105,7 +105,9 @@ static const char *why_unstable(const struct stats_stability *s, double others, 
 			"5 %%)",
 			s->is_drift ? "drift" : "scatter", s->size, s->median[0], s->median[1], s->median[2],
 			100 * (s->apart - 1));
-	if (!s->spread_is_small)
+	if (!s->spread_is_small && isnan(s->spread))
+		text_addf(&t, "%sspread: the clock says that runs took 0 ms", t.length ? "; " : "");
+	else if (!s->spread_is_small)
 		text_addf(&t, "%sspread: the middle half of the runs spans %.0f %% of the median (limit %.0f %%)",
 			t.length ? "; " : "", 100 * s->spread, 100 * STATS_STABLE_SPREAD);
 	if (!s->tail_is_short)

@@ -57,10 +57,26 @@ static void pass(struct footer *f, uint64_t nbytes)
 	f->at += nbytes;
 }
 
+static uint8_t take_byte(struct footer *f)
+{
+	if (f->at < f->end)
+		return *f->at++;
+	f->wrong = "is cut off";
+	return 0;
+}
+
+// How many elements follow. Each takes a byte at least.
+static uint64_t check_count(struct footer *f, uint64_t count)
+{
+	if (count > (uint64_t)(f->end - f->at))
+		f->wrong = "is cut off";
+	return count;
+}
+
 // The type of the next field, whose number takes the place of *number; STOP at the structure's end.
 static enum type take_field(struct footer *f, int16_t *number)
 {
-	const uint8_t head = f->at < f->end ? *f->at++ : STOP;
+	const uint8_t head = take_byte(f);
 
 	if ((head & 15) == STOP)
 		return STOP;
@@ -73,16 +89,13 @@ static enum type take_field(struct footer *f, int16_t *number)
 	return (enum type)(head & 15);
 }
 
-// How many elements a list has, and their type. Each takes a byte at least.
+// How many elements a list has, and their type.
 static uint64_t take_list(struct footer *f, enum type *of)
 {
-	const uint8_t head = f->at < f->end ? *f->at++ : 0;
-	const uint64_t count = head >> 4 < 15 ? head >> 4 : take_varint(f);
+	const uint8_t head = take_byte(f);
 
 	*of = (enum type)(head & 15);
-	if (count > (uint64_t)(f->end - f->at))
-		f->wrong = "is cut off";
-	return count;
+	return check_count(f, head >> 4 < 15 ? head >> 4 : take_varint(f));
 }
 
 static void pass_value(struct footer *f, enum type type, bool in_list, int depth);
@@ -101,6 +114,7 @@ static void pass_value(struct footer *f, enum type type, bool in_list, int depth
 	enum { DEPTH_MOST = 16 }; // FileMetaData, row groups, columns, their metadata, statistics
 	enum type key, value;
 	uint64_t count;
+	uint8_t types;
 
 	if (depth >= DEPTH_MOST) {
 		f->wrong = "has structures that lie in one another";
@@ -131,11 +145,12 @@ static void pass_value(struct footer *f, enum type type, bool in_list, int depth
 			pass_value(f, value, true, depth + 1);
 		break;
 	case MAP:
-		if ((count = take_varint(f)) == 0)
+		if ((count = check_count(f, take_varint(f))) == 0)
 			break;
-		key = f->at < f->end ? (enum type)(*f->at >> 4) : STOP;
-		value = f->at < f->end ? (enum type)(*f->at & 15) : STOP;
-		for (pass(f, 1); count > 0 && f->wrong == NULL; count--) {
+		types = take_byte(f);
+		key = (enum type)(types >> 4);
+		value = (enum type)(types & 15);
+		for (; count > 0 && f->wrong == NULL; count--) {
 			pass_value(f, key, true, depth + 1);
 			if (f->wrong == NULL)
 				pass_value(f, value, true, depth + 1);
@@ -160,7 +175,7 @@ static void pass_element(struct footer *f)
 	while (f->wrong == NULL && (type = take_field(f, &number)) != STOP) {
 		const uint8_t *from = f->at;
 		pass_value(f, type, false, 1);
-		if (number == NUM_CHILDREN && f->has_root && f->wrong == NULL && *from != 0)
+		if (number == NUM_CHILDREN && f->has_root && f->wrong == NULL && f->at > from && *from != 0)
 			f->wrong = "has columns within columns, which assay does not write";
 	}
 	f->has_root = true;
