@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The compatibility matrix of the original system, architecture x hardware -> {compatible, performance, notes, optimizations,
 // examples}, derived from rows; `rows` says how many stand behind it. A pair without a row is "n/a", "not measured", and its
-// `compatible` is null, as it is where all rows are unjudged, of a platform that was not on the machine, or of the null engine, which
-// computes nothing: it is not known.
+// `compatible` is null, as it is where all rows are unjudged, of a platform that was not on the machine, or of the null engine,
+// which computes nothing: it is not known.
 //
 // performance, from the speed against cpu (cpu's median over this one's on the same question, geometric mean over the questions):
 //   excellent  4 and more        good  1.5 to 4        moderate  1.1 to 1.5        baseline  0.9 to 1.1, and cpu itself
