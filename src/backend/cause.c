@@ -4,9 +4,11 @@
 // message was seen, with that message as a case in tests/unit/test_cause.c.
 #include "backend/cause.h"
 
+#include <ctype.h>
 #include <regex.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/text.h"
 
 enum { FORM = 1 }; // another form of the graph may be taken
@@ -235,10 +237,48 @@ static bool matches(
 	return hit;
 }
 
+// ---- words of the user's file -------------------------------------------------------------------------------------------
+
+static _Thread_local const char *own_file;
+
+void cause_set_file(const char *path)
+{
+	own_file = path;
+}
+
+static bool is_word(uint8_t byte)
+{
+	return isalnum(byte) != 0 || byte >= 128;
+}
+
+// Do the letters and digits of these words stand in the file in their order? Engines and the way here change what lies between.
+static bool is_own(const char *words, size_t length)
+{
+	struct arena a = { 0 };
+	uint8_t *letters = ARENA_ARRAY(&a, length + 1, uint8_t);
+	const uint8_t *data;
+	size_t nbytes, n = 0;
+	bool found = false;
+
+	for (size_t i = 0; i < length; i++)
+		if (is_word((uint8_t)words[i]))
+			letters[n++] = (uint8_t)words[i];
+	if (n > 0 && file_map(&a, own_file, &data, &nbytes, NULL) == STATUS_OK && nbytes > 0)
+		for (const uint8_t *at = data; !found && (at = memchr(at, letters[0], (size_t)(data + nbytes - at))); at++) {
+			size_t k = 1;
+			for (const uint8_t *p = at + 1; k < n && p < data + nbytes && (!is_word(*p) || *p == letters[k]); p++)
+				k += is_word(*p);
+			found = k == n;
+		}
+	arena_done(&a);
+	return found;
+}
+
 static const struct signature *look_up(const char *engine, const char *provider, const char *message, regmatch_t found[CAPTURES])
 {
 	for (size_t i = 0; message && i < cause_count(); i++)
-		if (matches(&table[i], engine, provider, message, found))
+		if (matches(&table[i], engine, provider, message, found) &&
+			!(own_file && is_own(message + found[0].rm_so, (size_t)(found[0].rm_eo - found[0].rm_so))))
 			return &table[i];
 	return NULL;
 }

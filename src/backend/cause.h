@@ -23,6 +23,10 @@ bool cause_find(struct cause *out, struct arena *a, const char *engine, const ch
 // Its status, or `told` for an unknown one.
 enum status cause_status(const char *engine, const char *provider, const char *message, enum status told);
 
+// The user's .onnx that this thread's next messages are about; NULL: none. Engines repeat the names of its nodes and tensors:
+// words that stand in it, whatever lies between their letters, say nothing of the machine and are no known message. *path stays.
+void cause_set_file(const char *path);
+
 // For tests and documents.
 size_t cause_count(void);
 const char *cause_pattern(size_t i);

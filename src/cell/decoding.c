@@ -89,12 +89,12 @@ static void refuse_others(struct settings *s)
 	} others[] = { { "encoder_no_repeat_ngram_size", 0 }, { "num_beam_groups", 1 }, { "penalty_alpha", 0 },
 		{ "guidance_scale", 1 }, { "encoder_repetition_penalty", 1 }, { "diversity_penalty", 0 },
 		{ "num_return_sequences", 1 }, { "exponential_decay_length_penalty", NAN }, { "sequence_bias", NAN },
-		{ "stop_strings", NAN }, { "constraints", NAN }, { "force_words_ids", NAN } };
+		{ "stop_strings", NAN }, { "constraints", NAN }, { "force_words_ids", NAN }, { "watermarking_config", NAN },
+		{ "token_healing", 0 }, { "dola_layers", NAN }, { "max_time", NAN } };
 
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
 		const json_t *x = setting(s, others[i].key);
-		if (x && !(json_is_number(x) && json_number_value(x) == others[i].usual) &&
-			json_is_true(x) + json_is_false(x) == 0)
+		if (x && !(json_is_number(x) && json_number_value(x) == others[i].usual) && !json_is_false(x))
 			refuse(s, STATUS_UNSUPPORTED, others[i].key, "is not supported yet");
 	}
 }

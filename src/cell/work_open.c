@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "backend/cause.h"
 #include "backend/compiled.h"
 #include "backend/outline.h"
 #include "base/clock.h"
@@ -240,6 +241,7 @@ static enum status open_onnx(struct work *w, struct error *err)
 	enum status st = artifact_open_onnx(&w->part->artifact, &w->arena, w->ask.path, err);
 	double begin = clock_ms();
 
+	cause_set_file(w->ask.path);
 	if (!st)
 		st = artifact_identify(&w->part->artifact, &w->arena, NULL, err);
 	if (!st)

@@ -376,11 +376,16 @@ static enum status make_tensor(struct machine *m, enum global_kind how, const st
 {
 	struct pickle *p = NULL;
 	enum status s;
-	size_t least = how == G_TENSOR ? 4 : how == G_TENSOR_V2 ? 6 : 7;
-	if (t->count < least || !is_kind_at(t, 0, PICKLE_STORAGE) || !is_integer_at(t, 1) || !is_kind_at(t, 2, PICKLE_TUPLE) ||
-		!is_kind_at(t, 3, PICKLE_TUPLE) ||
+	size_t least = how == G_TENSOR ? 4 : how == G_TENSOR_V2 ? 6 : 7, most = least + (how != G_TENSOR);
+	if (t->count < least || t->count > most || !is_kind_at(t, 0, PICKLE_STORAGE) || !is_integer_at(t, 1) ||
+		!is_kind_at(t, 2, PICKLE_TUPLE) || !is_kind_at(t, 3, PICKLE_TUPLE) ||
 		(how == G_TENSOR_V3 && (!is_kind_at(t, 6, PICKLE_GLOBAL) || t->at[6]->global->kind != G_DTYPE)))
 		return broken(m, "a tensor");
+	// The last is what is set on it: {"neg": True} negates all its values (torch._utils.set_tensor_metadata).
+	if (t->count > least &&
+		(t->at[least]->kind == PICKLE_DICT ? t->at[least]->items.count != 0 : t->at[least]->kind != PICKLE_NONE))
+		return error_set(m->err, STATUS_UNSUPPORTED,
+			"a tensor with metadata, which says that its values are negated or conjugate");
 	struct pickle_tensor *tensor = ARENA_NEW(m->a, struct pickle_tensor);
 	*tensor = (struct pickle_tensor){
 		.storage = t->at[0]->storage, .offset = t->at[1]->integer, .size = t->at[2], .stride = t->at[3]

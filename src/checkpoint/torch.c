@@ -365,6 +365,11 @@ static enum status find_root(struct source *f, const struct zip_entry **pickle, 
 		f->root = e->name;
 		f->root_nbytes = (size_t)(slash + 1 - e->name);
 	}
+	// PyTorch's reader takes the folder of the first file, and asks for names in it.
+	for (size_t i = 0; *pickle && i < f->entry_count; i++)
+		if (f->entries[i].name_nbytes < f->root_nbytes || memcmp(f->entries[i].name, f->root, f->root_nbytes))
+			return error_set(err, STATUS_BAD_INPUT,
+				"holds files beside the folder of data.pkl, which torch.save does not write");
 	if (!*pickle)
 		return error_set(err, STATUS_BAD_INPUT, "a zip file, but not one of torch.save: it has no data.pkl");
 	if (find_entry(f, "constants.pkl", 13))

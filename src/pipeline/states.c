@@ -174,7 +174,8 @@ static enum status read_dense(struct sentences *s, const char *path, struct modu
 		return st;
 	const char *act = json_string_value(json_object_get(o, "activation_function"));
 	size_t k = 0;
-	while (act && k < 5 && !text_ends(act, acts[k]))
+	const char *dot = act ? strrchr(act, '.') : NULL; // "torch.nn.modules.activation.Tanh"
+	while (act && k < 5 && strcmp(dot ? dot + 1 : act, acts[k]))
 		k++;
 	*out = (struct module){ .kind = MODULE_DENSE, .act = act ? k : DENSE_TANH };
 	for (size_t i = 0; i < count; i++)

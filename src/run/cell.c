@@ -224,11 +224,13 @@ static void explain_cause(const struct cell *c, struct arena *a, struct cell_res
 			out->verdict != VERDICT_NO_MEMORY && out->verdict != VERDICT_NOT_ASKED &&
 			out->verdict != VERDICT_CRASHED))
 		return;
+	cause_set_file(c->path && text_ends(c->path, ".onnx") ? c->path : NULL);
 	found = cause_find(&cause, a, engine, provider, said);
 	// A process that died has said why to standard error, if at all.
 	if (!found && out->verdict == VERDICT_CRASHED &&
 		(found = cause_find(&cause, a, engine, provider, out->row.stderr_tail)) && cause.text)
 		cause.text = arena_printf(a, "%s (%s)", cause.text, said);
+	cause_set_file(NULL);
 	if (!found)
 		return;
 	if (cause.hint)

@@ -10,10 +10,10 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "store/footer.h"
 #include "store/guard.h"
 #include "store/lines.h"
 #include "store/one_file.h"
+#include "store/parquet.h"
 #include "store/schema.h"
 #include "store/sql_name.h"
 #include "store/transaction.h"
@@ -194,7 +194,7 @@ static enum status find_exported(struct arena *a, const char *folder, struct sou
 			return error_set(err, STATUS_BAD_INPUT, "its %s has 0 bytes: it was not written whole",
 				sources[i].file + strlen(folder) + 1);
 		struct error own = { 0 };
-		if (text_ends(sources[i].file, ".parquet") && footer_look(sources[i].file, &own) != STATUS_OK)
+		if (text_ends(sources[i].file, ".parquet") && parquet_look(sources[i].file, &own) != STATUS_OK)
 			return error_set(err, own.status, "its %s: %s", sources[i].file + strlen(folder) + 1, own.text);
 		if (st.st_size == 0)
 			sources[i].file = ""; // no lines of JSON are a table without rows

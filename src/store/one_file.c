@@ -8,9 +8,9 @@
 
 #include "base/csv.h"
 #include "base/file.h"
-#include "store/footer.h"
 #include "store/line_numbers.h"
 #include "store/lines.h"
+#include "store/parquet.h"
 #include "store/sql_name.h"
 #include "store/transfer.h"
 
@@ -93,7 +93,7 @@ enum status one_file_look(const char *path, int64_t most, struct error *err)
 		enum status status = lines_look(path, most, err);
 		return status == STATUS_OK ? line_numbers_look(path, err) : status;
 	}
-	return footer_look(path, err);
+	return parquet_look(path, err);
 }
 
 // The names of all columns of assay's tables here, each once.

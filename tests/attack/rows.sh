@@ -52,18 +52,23 @@ def number(n):
 def element(name, children):  # of the list of columns: name, num_children
     return b"\x48" + number(len(name)) + name + b"\x15" + number(2 * children) + b"\0"
 
-def write(file, elements, more=b""):
-    footer = b"\x15\x02\x19\xfc" + number(len(elements)) + b"".join(elements) + b"\x16\0\x19\x0c\0" + more
+def write(file, elements, more=b"", groups=b"\x0c", pages=b""):
+    footer = b"\x15\x02\x19\xfc" + number(len(elements)) + b"".join(elements) + b"\x16\0\x19" + groups + b"\0" + more
     with open(file, "wb") as out:
-        out.write(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+        out.write(b"PAR1" + pages + footer + len(footer).to_bytes(4, "little") + b"PAR1")
 
 write("deep.parquet", [element(b"a", 1)] * 1000 + [element(b"a", 0)])
 write("wide.parquet", [element(b"schema", 20000)] + [element(b"%d" % i, 0) for i in range(20000)])
+# Each group of rows names one page, of 32 MiB when it is decompressed: type, both sizes, one plain value.
+page = b"\x15\0\x15" + number(64 << 20) + b"\x15\0\x2c\x15\x02\x15\0\x15\x06\x15\x06\0\0"
+group = b"\x19\x1c\x3c\x96" + number(8) + b"\0\0\x26\x02\0"  # columns: [{meta_data: {data_page_offset: 4}}], num_rows: 1
+write("pages.parquet", [element(b"schema", 1), element(b"assay_table", 0)], groups=b"\x5c" + group * 5, pages=page)
+write("rows_apart.parquet", [element(b"schema", 1), element(b"assay_table", 0)], groups=b"\x1c" + group.replace(b"\x26\x02", b"\x26\x06"), pages=page)
 write("long.parquet", [element(b"schema", 1), element(b"assay_table", 0)], bytes(1 << 20))
 PY
 cp -r texts_list footers && cp deep.parquet footers/cell.parquet
 refused_files=(folder rows.parquet text.parquet list.parquet alike.parquet alike_texts.parquet lines.json link texts_text texts_alike texts_list
-	deep.parquet wide.parquet long.parquet footers
+	deep.parquet wide.parquet long.parquet pages.parquet rows_apart.parquet footers
 	lines lines_blank lines_json names.csv)
 bounded 1 4 200 "$ASSAY" import "${refused_files[@]}" --rows 500000 --db new.duckdb
 while IFS='|' read -r file words; do
@@ -76,6 +81,8 @@ list.parquet|its footer has columns within columns
 deep.parquet|its footer has columns within columns
 wide.parquet|its footer has more columns than
 long.parquet|its footer has [0-9]* of its [0-9]* bytes
+pages.parquet|its footer leads to pages that take more, decompressed
+rows_apart.parquet|its footer leads to a page that is cut off
 footers|its cell.parquet: .* columns within columns
 alike.parquet|its tables hold 490000 rows in [0-9]* bytes: they are alike
 alike_texts.parquet|its texts take 300[0-9]* bytes, and the file [0-9]*: they are alike

@@ -75,6 +75,10 @@ def zipped(name, pickle):
         z.writestr("archive/data/0", b"\0" * 64)
 
 
+zipped("zip-negated", b"\x80\x02}(X\x01\0\0\0k" + TENSOR[:-2] + b"}(X\x03\0\0\0neg\x88u" + TENSOR[-2:] + b"u.")
+with zipfile.ZipFile(folder("zip-beside") + "pytorch_model.bin", "w", zipfile.ZIP_STORED) as z:
+    for name in "A/DATA.PKL", "b/data.pkl", "b/data/0":
+        z.writestr(name, b"}.")
 with zipfile.ZipFile(folder("zip-letters") + "pytorch_model.bin", "w", zipfile.ZIP_STORED) as z:
     for name in "archive/data.pkl", "archive/data/0", "archive/DATA.PKL":
         z.writestr(name, b"}.")
@@ -237,6 +241,10 @@ for name in header-value header-members index index-members config pickle-legacy
 	bounded 1 2 100 "$ASSAY" inspect "$name"
 done
 has err 'holes.*never written'
+code 1 "$ASSAY" inspect zip-negated
+has err 'a tensor with metadata'
+code 1 "$ASSAY" inspect zip-beside
+has err 'holds files beside the folder of data.pkl'
 code 1 "$ASSAY" inspect zip-letters
 has err 'archive/data.pkl: is in it twice but for capital letters|archive/DATA.PKL: is in it twice but for capital letters'
 bounded 1 2 100 "$ASSAY" inspect pickle-name

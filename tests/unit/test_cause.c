@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -317,6 +318,28 @@ static void unknown_ones_stay(void **state)
 	arena_done(&a);
 }
 
+// The names of a user's graph stand in what an engine says of it, and are no limit of this machine.
+static void words_of_a_file(void **state)
+{
+	static const char names[] = "\x0aTooG \x12Too many\nopen\tfiles\x1a\x06 Gather";
+	char path[] = "/tmp/assay-cause-XXXXXX";
+	struct arena a = { 0 };
+	struct cause c;
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0 && write(fd, names, sizeof names) == sizeof names);
+	close(fd);
+	cause_set_file(path);
+	assert_int_equal(
+		cause_status("ort", NULL, "running Gather node. Name:'Too many open files'", STATUS_FAILED), STATUS_FAILED);
+	assert_int_equal(cause_status("ort", NULL, "x: std::bad_alloc", STATUS_FAILED), STATUS_NO_MEMORY);
+	cause_set_file(NULL);
+	assert_true(cause_find(&c, &a, "ort", "cpu", "open: Too many open files"));
+	unlink(path);
+	arena_done(&a);
+}
+
 // A message as long as an error may be must not take long, nor a hostile one.
 static void long_messages(void **state)
 {
@@ -339,6 +362,7 @@ int main(void)
 		cmocka_unit_test(every_row_is_reached),
 		cmocka_unit_test(unknown_ones_stay),
 		cmocka_unit_test(long_messages),
+		cmocka_unit_test(words_of_a_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
