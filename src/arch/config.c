@@ -92,11 +92,35 @@ static const char *config_key(const struct config *c, const char *canonical)
 	return of_class ? of_class : first ? first : canonical;
 }
 
+// What some classes have and others pass over, whatever config.json says: a class takes any key, and its model reads its own.
+static bool is_passed_over(const struct config *c, const char *key)
+{
+	static const char *const of_some[] = { "alibi", "attention_bias", "attention_chunk_size", "attention_k_eq_v",
+		"attention_multiplier", "attention_value_scale", "attn_logit_softcapping", "attn_scale",
+		"attn_temperature_tuning", "apply_residual_connection_post_layernorm", "clip_qkv", "dim_model_base",
+		"embedding_multiplier", "final_logit_softcapping", "floor_scale", "key_multiplier", "layer_norm_eps",
+		"logit_scale", "logits_scaling", "mlp_bias", "moe_router_logit_softcapping", "mup_enabled",
+		"new_decoder_architecture", "no_rope_layer_interval", "no_rope_layers", "norm_after", "parallel_attn",
+		"qk_layernorm", "query_pre_attn_scalar", "residual_multiplier", "rms_norm_eps", "scale_attn_by_inverse_layer_idx",
+		"scale_attn_weights", "scale_depth", "scale_emb", "scale_embedding", "sliding_window", "sliding_window_pattern",
+		"swiglu_alpha", "swiglu_limit", "use_bidirectional_attention", "use_parallel_residual" };
+
+	if (!c->defaults || json_object_get(c->defaults, key))
+		return false;
+	for (const struct key_name *k = c->dialect->keys; k->canonical; k++)
+		if (text_is(k->canonical, key))
+			return false; // the dialect says what it is called there
+	for (size_t i = 0; i < sizeof of_some / sizeof *of_some; i++)
+		if (text_is(of_some[i], key))
+			return true;
+	return false;
+}
+
 const json_t *config_given(struct config *c, const char *key)
 {
 	const char *name = config_key(c, key);
 	json_object_set_new(c->read, name, json_true());
-	const json_t *v = json_object_get(c->given, name);
+	const json_t *v = is_passed_over(c, key) ? NULL : json_object_get(c->given, name);
 	for (const struct key_name *k = c->dialect->keys; v && k->canonical; k++) // said twice and alike: both are read
 		if (text_is(k->canonical, key) && json_equal(json_object_get(c->given, k->config), (json_t *)v))
 			json_object_set_new(c->read, k->config, json_true());

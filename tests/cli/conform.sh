@@ -30,6 +30,12 @@ has out '^FAIL unknown .*perpetuum'
 has out '^FAIL empty .*'
 has out '^FAIL none .*'
 
+# Keys of other architectures, which the class of a llama passes over.
+cp -r "$cases/llama" "$work/others"
+sed -i '1s/{/{"logit_scale": 3, "clip_qkv": 0.001, "sliding_window": 2, "layer_norm_eps": 1.0, "alibi": true, "scale_emb": 2, /' "$work/others/config.json"
+code 0 "$ASSAY" conform "$work/others"
+has out '^ok +others '
+
 code 3 "$ASSAY" conform --json "$cases/bert" "$work/swapped"
 json '[x["verdict"] for x in d] == ["right", "wrong"]'
 json '[x["passed"] for x in d] == [True, False] and d[0]["reason"] is None and d[1]["reason"]'
