@@ -311,7 +311,7 @@ static struct chunk take_column(struct reader *f)
 	return c;
 }
 
-// A RowGroup. Its number of rows may stand behind its columns.
+// A RowGroup. Its number of rows may come after its columns.
 static void take_group(struct reader *f)
 {
 	enum { COLUMNS = 1, NUM_ROWS = 3 };
