@@ -2,6 +2,12 @@
 #include "serve/peer.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
+#ifdef __linux__
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#endif
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +38,58 @@ static void address_text(char *out, size_t size, const struct sockaddr *peer, bo
 		snprintf(out, size, "%08X:%04X", four->sin_addr.s_addr, ntohs(four->sin_port));
 }
 
-enum { UNLISTED = -1, ENDED = -2 };
+enum { UNLISTED = -1, ENDED = -2, UNASKED = -3 };
+
+#ifdef __linux__
+// The same of one connection of 127.0.0.1 or ::1, which the kernel finds by its addresses: with the thousands that another user
+// opens, each look at the whole list takes milliseconds. UNASKED: another address, or a kernel without the protocol.
+static long long user_by_addresses(const struct sockaddr *peer, unsigned port)
+{
+	const struct sockaddr_in *four = (const void *)peer;
+	const struct sockaddr_in6 *six = (const void *)peer;
+	struct {
+		struct nlmsghdr head;
+		struct inet_diag_req_v2 ask;
+	} asked = { .head = { sizeof asked, SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST },
+		.ask = { .sdiag_family = (uint8_t)peer->sa_family, .sdiag_protocol = IPPROTO_TCP, .idiag_states = UINT32_MAX } };
+	union {
+		struct nlmsghdr head;
+		char bytes[4096];
+	} told;
+	struct inet_diag_sockid *id = &asked.ask.id;
+	const struct inet_diag_msg *found = NLMSG_DATA(&told.head);
+	const struct nlmsgerr *failed = NLMSG_DATA(&told.head);
+
+	if (peer->sa_family == AF_INET && four->sin_addr.s_addr == htonl(INADDR_LOOPBACK)) {
+		id->idiag_src[0] = id->idiag_dst[0] = four->sin_addr.s_addr;
+		id->idiag_sport = four->sin_port;
+	} else if (peer->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr)) {
+		memcpy(id->idiag_src, &six->sin6_addr, sizeof id->idiag_src);
+		memcpy(id->idiag_dst, &six->sin6_addr, sizeof id->idiag_dst);
+		id->idiag_sport = six->sin6_port;
+	} else {
+		return UNASKED;
+	}
+	id->idiag_dport = htons((uint16_t)port);
+	id->idiag_cookie[0] = id->idiag_cookie[1] = INET_DIAG_NOCOOKIE;
+	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	ssize_t n = fd >= 0 && send(fd, &asked, sizeof asked, 0) == sizeof asked ? recv(fd, &told, sizeof told, 0) : -1;
+	if (fd >= 0)
+		close(fd);
+	if (n >= (ssize_t)NLMSG_LENGTH(sizeof *failed) && told.head.nlmsg_type == NLMSG_ERROR && failed->error == -ENOENT)
+		return UNLISTED;
+	if (n < (ssize_t)NLMSG_LENGTH(sizeof *found) || told.head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
+		return UNASKED;
+	enum { LISTENS = 10 }; // TCP_LISTEN: another socket of that port, where the connection is gone
+	return found->idiag_state == LISTENS ? UNLISTED : found->idiag_inode ? (long long)found->idiag_uid : ENDED;
+}
+#else
+static long long user_by_addresses(const struct sockaddr *peer, unsigned port)
+{
+	(void)peer, (void)port;
+	return UNASKED;
+}
+#endif
 
 // The user of the socket at `address` that is connected to our port. ENDED: its process has closed it, and its user is not known.
 static long long user_of(const char *list, const char *address, unsigned port)
@@ -57,13 +114,14 @@ static long long user_of(const char *list, const char *address, unsigned port)
 bool peer_is_other_user(const struct sockaddr *peer, unsigned port)
 {
 	char address[64];
-	long long user = UNLISTED;
+	long long user = user_by_addresses(peer, port);
+	const bool is_asked = user != UNASKED;
 
-	if (peer->sa_family == AF_INET) {
+	if (!is_asked && peer->sa_family == AF_INET) {
 		address_text(address, sizeof address, peer, false);
 		user = user_of("/proc/self/net/tcp", address, port);
 	}
-	if (user == UNLISTED && (peer->sa_family == AF_INET || peer->sa_family == AF_INET6)) {
+	if (!is_asked && user < 0 && user != ENDED && (peer->sa_family == AF_INET || peer->sa_family == AF_INET6)) {
 		address_text(address, sizeof address, peer, true);
 		user = user_of("/proc/self/net/tcp6", address, port);
 	}
