@@ -249,16 +249,15 @@ cp "$work/torch/pytorch_model.bin" "$work/whole.bin"
 mkdir "$work/zips"
 python3 "$SOURCE/tests/attack/zip_file.py" "$work/whole.bin" "$work/zips" zip64 case far long cut many over same inside name || fail "no files"
 zipped() { cp "$work/zips/$1" "$work/torch/pytorch_model.bin"; }
-for how in zip64 case; do
-	zipped $how
-	code 0 "$ASSAY" inspect "$work/torch"
-	code 0 "$ASSAY" run "$work/torch" --on null --runs 1 --no-conform
-done
+zipped zip64
+code 0 "$ASSAY" inspect "$work/torch"
+code 0 "$ASSAY" run "$work/torch" --on null --runs 1 --no-conform
 while read -r how words; do
 	zipped "$how"
 	code 1 "$ASSAY" inspect "$work/torch"
 	has err "$words"
 done <<'END'
+case is in it twice but for capital letters
 far is not where the table of contents says
 long bytes do not fit into the file
 cut its entry .zip64. is damaged
