@@ -105,7 +105,7 @@ static bool is_passed_over(const struct config *c, const char *key)
 		"scale_attn_weights", "scale_depth", "scale_emb", "scale_embedding", "sliding_window", "sliding_window_pattern",
 		"swiglu_alpha", "swiglu_limit", "use_bidirectional_attention", "use_parallel_residual" };
 
-	if (!c->defaults || json_object_get(c->defaults, key))
+	if (config_knows(c, key))
 		return false;
 	for (const struct key_name *k = c->dialect->keys; k->canonical; k++)
 		if (text_is(k->canonical, key))

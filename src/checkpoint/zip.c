@@ -197,8 +197,8 @@ enum status zip_read(
 		return s;
 	if (d.count)
 		qsort(entries, (size_t)d.count, sizeof *entries, by_folded_name);
-	for (size_t i = 1; i < d.count;
-		i++) // PyTorch's reader does not tell capital letters from small ones, and takes one of them
+	// PyTorch's reader does not tell capital letters from small ones, and takes one of them.
+	for (size_t i = 1; i < d.count; i++)
 		if (!by_folded_name(&entries[i - 1], &entries[i]))
 			return error_set(err, STATUS_BAD_INPUT, "%.*s: is in it twice%s", name_shown(&entries[i]),
 				entries[i].name, by_name(&entries[i - 1], &entries[i]) ? " but for capital letters" : "");
