@@ -4,6 +4,7 @@
 // added again, what it gained since is: but nothing to a run that assay wrote into this file, and no further verdict to a cell
 // that has one, since anybody can write that a run of his is one of these. Numbers are given anew, references follow them. One
 // transaction; what does not fit adds nothing.
+#include <glob.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -169,6 +170,20 @@ static enum status as_texts(struct db *d, struct arena *a, const char *table, st
 	return status;
 }
 
+// DuckDB reads the name of a file as a pattern, and what else it stands for may not be read.
+static enum status check_not_pattern(const char *file, struct error *err)
+{
+	glob_t found = { 0 };
+	const int code = glob(file, GLOB_NOSORT, NULL, &found);
+	const bool is_itself = code == GLOB_NOMATCH || (code == 0 && found.gl_pathc == 1 && text_is(found.gl_pathv[0], file));
+
+	globfree(&found);
+	return is_itself
+		? STATUS_OK
+		: error_set(err, STATUS_BAD_INPUT,
+			  "its name is a pattern (with *, ? or [) that stands for other files, too: give it another name");
+}
+
 // The files of a folder that `assay export` wrote, one a table. A link could lead to any file of this machine, and a pipe
 // nowhere.
 static enum status find_exported(struct arena *a, const char *folder, struct source *sources, int64_t most, struct error *err)
@@ -194,6 +209,8 @@ static enum status find_exported(struct arena *a, const char *folder, struct sou
 			return error_set(err, STATUS_BAD_INPUT, "its %s has 0 bytes: it was not written whole",
 				sources[i].file + strlen(folder) + 1);
 		struct error own = { 0 };
+		if (check_not_pattern(sources[i].file, err) != STATUS_OK)
+			return STATUS_BAD_INPUT;
 		if (text_ends(sources[i].file, ".parquet") && parquet_look(sources[i].file, &own) != STATUS_OK)
 			return error_set(err, own.status, "its %s: %s", sources[i].file + strlen(folder) + 1, own.text);
 		if (st.st_size == 0)
@@ -227,18 +244,19 @@ static enum status exported_rows(struct db *d, struct arena *a, const char *tabl
 static enum status attached_rows(struct db *d, struct arena *a, struct source *sources, struct error *err)
 {
 	struct table have;
-	enum status status =
-		db_query(d, a, "SELECT table_name FROM duckdb_tables() WHERE database_name = 'source' AND schema_name = 'main'",
-			NULL, 0, &have, err);
+	enum status status = db_query(d, a,
+		"SELECT table_name FROM duckdb_tables() WHERE database_name = '" DB_SOURCE "' AND schema_name = 'main'", NULL, 0,
+		&have, err);
 
 	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++) {
 		for (size_t k = 0; k < have.row_count; k++) { // an older file has fewer
 			if (text_is(have.cells[k], tables[i].table))
-				sources[i].from = arena_printf(a, "source.main.%s", tables[i].table);
+				sources[i].from = arena_printf(a, "\"" DB_SOURCE "\".main.%s", tables[i].table);
 		}
 	}
 	if (status == STATUS_OK)
-		status = db_query(d, a, "SELECT max(version) AS version FROM source.main.schema_version", NULL, 0, &have, err);
+		status = db_query(
+			d, a, "SELECT max(version) AS version FROM \"" DB_SOURCE "\".main.schema_version", NULL, 0, &have, err);
 	if (status == STATUS_OK && table_integer(&have, 0, "version") < 1) // ROW_NONE is less, too
 		status = error_set(err, STATUS_BAD_INPUT, SCHEMA_NO_VERSION);
 	return status;
@@ -590,6 +608,8 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 		room.nbytes = file_bytes(path);
 		how.files = files;
 		status = one_file_look(path, most, err);
+		if (status == STATUS_OK)
+			status = check_not_pattern(files[0], err);
 	} else if (file_exists(arena_printf(&a, "%s.wal", path))) {
 		// DuckDB replays it, and computes what its expressions say, before anything can be looked at or limited.
 		status = error_set(err, STATUS_BAD_INPUT,

@@ -52,11 +52,13 @@ struct db { // all zero is closed
 	char *written;          // the path of a file that is open for writing: closing makes a checkpoint (journal.h); NULL: none
 };
 
+#define DB_SOURCE "/source" // a file's own is named as the file is, and the name of none has a slash
+
 struct db_opening {
 	const char *path; // NULL: a database in memory
 	bool write;
 	bool takes_log;             // before writing: a log of changes of any size is taken over
-	const char *source;         // another DuckDB file, which is then attached as `source`, for reading; NULL: none
+	const char *source;         // another DuckDB file, which is then attached as DB_SOURCE, for reading; NULL: none
 	const char *const *files;   // files besides these that statements may read and write; ends with NULL; NULL: none
 	struct store_limits limits; // of everything until db_close
 	const char *memory;         // that DuckDB itself counts, as it writes it; NULL: as much as `limits` allow, else DB_MEMORY

@@ -231,7 +231,7 @@ static enum status shut_in(struct db *d, struct arena *a, const struct db_openin
 	if (how->source != NULL) {
 		text_add(&sql, "ATTACH ");
 		sql_add_text(&sql, as_file(a, how->source));
-		text_add(&sql, " AS source (TYPE duckdb, READ_ONLY);");
+		text_add(&sql, " AS \"" DB_SOURCE "\" (TYPE duckdb, READ_ONLY);");
 	}
 	for (size_t i = 0; how->files != NULL && how->files[i] != NULL; i++) {
 		text_add(&sql, i == 0 ? "SET allowed_paths = [" : ", ");

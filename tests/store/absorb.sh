@@ -50,7 +50,7 @@ for ending in parquet csv json; do
 done
 
 # Behind rows that are there already, twice, and in a circle: nothing is doubled, and the sums are right.
-other=$work/other.duckdb
+other=$work/source.duckdb
 run --on null --db "$other" || fail "another"
 code 0 "$ASSAY" import "$from" --db "$other"
 has out '11 rows, 11 of them new'

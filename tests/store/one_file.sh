@@ -66,6 +66,12 @@ done
 ln -s "$work/one.csv" "$work/link.csv"
 code 1 "$ASSAY" import "$work/link.csv" --db "$work/none.duckdb"
 has err 'is no regular file'
+cp "$work/one.csv" "$work/o[a-n]e.csv"
+code 1 "$ASSAY" import "$work/o[a-n]e.csv" --db "$work/none.duckdb"
+has err 'its name is a pattern'
+mv "$work/one.csv" "$work/two.csv"
+code 0 "$ASSAY" import "$work/o[a-n]e.csv" --db "$work/brackets.duckdb"
+mv "$work/two.csv" "$work/one.csv"
 
 code 0 "$ASSAY" query --db "$work/none.duckdb" --format csv "SELECT (SELECT count(*) FROM cell) + (SELECT count(*) FROM run) + (SELECT count(*) FROM event) + (SELECT count(*) FROM machine)"
 has out '^0$'
