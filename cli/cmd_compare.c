@@ -121,6 +121,8 @@ static void print_line(struct arena *a, const struct contrast_line *l)
 static void print_side(const char *name, const struct side *s)
 {
 	emit("%s  %s in %s: %zu row%s", name, s->words ? s->words : "all rows", s->path, s->count, s->count == 1 ? "" : "s");
+	if (s->imported)
+		emit(", %zu of them imported", s->imported);
 	if (s->unfinished)
 		emit(", %zu more without a verdict or interrupted", s->unfinished);
 	emit("\n");
@@ -238,11 +240,18 @@ static void print_text(struct arena *a, const struct side *x, const struct side 
 	emit("%s\n", summary(a, r));
 }
 
+static const char *side_md(struct arena *a, const struct side *s)
+{
+	const char *imported = s->imported ? arena_printf(a, " (%zu of %zu rows imported)", s->imported, s->count) : "";
+
+	return arena_printf(
+		a, "%s of %s%s", report_md_esc(a, s->words ? s->words : "all rows"), report_md_esc(a, s->path), imported);
+}
+
 static void print_md(struct arena *a, const struct side *x, const struct side *y, const struct contrast_result *r)
 {
-	emit("A: %s of %s, B: %s of %s%s%s\n\n", report_md_esc(a, x->words ? x->words : "all rows"), report_md_esc(a, x->path),
-		report_md_esc(a, y->words ? y->words : "all rows"), report_md_esc(a, y->path),
-		r->differs ? "; they differ in " : "", report_md_esc(a, r->differs));
+	emit("A: %s, B: %s%s%s\n\n", side_md(a, x), side_md(a, y), r->differs ? "; they differ in " : "",
+		report_md_esc(a, r->differs));
 	emit("| question | metric | A | B | B/A | 99 %% interval | verdict |\n| --- | --- | ---: | ---: | ---: | --- | --- |\n");
 	for (size_t i = 0; i < r->count; i++) {
 		const struct contrast *q = &r->items[i];

@@ -217,6 +217,8 @@ static void print(struct explained *x)
 	emit("row %lld: %s on %s%s: %s\n", (long long)x->row, get(x, "model"),
 		arena_join(&x->arena, get(x, "requested"), ",", get(x, "pipeline_parts")),
 		text_is(get(x, "emulated"), "true") ? " (EMULATED)" : "", or_dash(get(x, "verdict")));
+	if (text_is(get(x, "imported"), "true"))
+		label("imported", "assay did not measure it here: all of this is what an imported file says");
 	label("task", get(x, "pipeline"));
 	label("together", get(x, "together") ? arena_printf(&x->arena, "with %s", get(x, "together")) : NULL);
 	label("switched", get(x, "switched_from") ? arena_printf(&x->arena, "from %s", get(x, "switched_from")) : NULL);
@@ -273,7 +275,7 @@ static json_t *rows(const struct table *t)
 static void print_json(struct explained *x)
 {
 	static const char *const keys[] = { "model", "requested", "actual", "engine", "engine_version", "provider", "device",
-		"emulated", "verdict", "cause", "hint", "raw_error", "form", "form_why", "nodes", "nodes_on_platform",
+		"emulated", "imported", "verdict", "cause", "hint", "raw_error", "form", "form_why", "nodes", "nodes_on_platform",
 		"nodes_elsewhere", "nodes_fused", "partitions", "copies", "placement_note", "fallback_reason", "together",
 		"switched_from", "pipeline", "pipeline_parts" };
 	json_t *out = json_object(), *cell = rows(&x->cell), *first = json_array_get(cell, 0);

@@ -451,8 +451,8 @@ static json_t *lone_json(const struct contrast_lone *items, size_t count)
 
 static json_t *side_json(const struct side *s)
 {
-	return json_pack("{s:s, s:s?, s:i, s:i}", "database", s->path, "words", s->words, "rows", (int)s->count, "unfinished",
-		(int)s->unfinished);
+	return json_pack("{s:s, s:s?, s:i, s:i, s:i}", "database", s->path, "words", s->words, "rows", (int)s->count, "imported",
+		(int)s->imported, "unfinished", (int)s->unfinished);
 }
 
 json_t *contrast_json(const struct side *a, const struct side *b, const struct contrast_result *r)

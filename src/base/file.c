@@ -209,17 +209,28 @@ static enum status write_all(int fd, const char *path, const void *data, size_t 
 	return STATUS_OK;
 }
 
-static enum status replace(const char *path, const void *data, size_t nbytes, bool sync, struct error *err)
+// A new file beside `path`, whose name nobody knows before. Below 0: with a sentence.
+static int open_beside(const char *path, char temporary[PATH_MAX], struct error *err)
 {
 	static atomic_uint serial;
-	char temporary[4096];
-	int n = snprintf(temporary, sizeof temporary, "%s.%016llx.%u.tmp", path, (unsigned long long)process_nonce(),
+	int n = snprintf(temporary, PATH_MAX, "%s.%016llx.%u.tmp", path, (unsigned long long)process_nonce(),
 		atomic_fetch_add(&serial, 1));
-	if (n < 0 || (size_t)n >= sizeof temporary)
-		return error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", path);
+	if (n < 0 || n >= PATH_MAX) {
+		error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", path);
+		return -1;
+	}
 	int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 	if (fd < 0)
-		return error_errno(err, "%s: cannot be written", path);
+		error_errno(err, "%s: cannot be written", path);
+	return fd;
+}
+
+static enum status replace(const char *path, const void *data, size_t nbytes, bool sync, struct error *err)
+{
+	char temporary[PATH_MAX];
+	int fd = open_beside(path, temporary, err);
+	if (fd < 0)
+		return err->status;
 	enum status s = write_all(fd, path, data, nbytes, err);
 	if (s == STATUS_OK && sync && fsync(fd))
 		s = error_errno(err, "%s", path);
@@ -268,6 +279,44 @@ static bool link_end(const char *path, char out[PATH_MAX], bool *foreign)
 	return false;
 }
 
+// What another user put where all may write: the rule of Linux's protected_symlinks and protected_fifos, which not each machine
+// has set.
+static bool is_planted(const char *path, mode_t kind)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX];
+	struct stat st, in;
+
+	if (lstat(path, &st) || (st.st_mode & S_IFMT) != kind || st.st_uid == 0 || st.st_uid == geteuid())
+		return false;
+	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+	return !stat(folder, &in) && in.st_mode & S_ISVTX && in.st_mode & S_IWOTH;
+}
+
+// A folder within a path.
+static enum status check_link(const char *folder, struct error *err)
+{
+	return is_planted(folder, S_IFLNK)
+		? error_set(err, STATUS_BAD_INPUT, "%s: a link that another user made; name the folder itself", folder)
+		: STATUS_OK;
+}
+
+enum status file_check_folders(const char *path, struct error *err)
+{
+	char part[PATH_MAX];
+	enum status s = STATUS_OK;
+
+	if (strlen(path) >= sizeof part)
+		return s; // no call takes it
+	strcpy(part, path);
+	for (char *slash = strchr(part + 1, '/'); slash && !s; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		s = check_link(part, err);
+		*slash = '/';
+	}
+	return s;
+}
+
 // A device, a pipe, or a file that is open and has no name. A FIFO that nobody reads would be waited for without end; a disk
 // would be overwritten.
 static enum status write_special(const char *path, const void *data, size_t nbytes, struct error *err)
@@ -291,12 +340,18 @@ static enum status write_special(const char *path, const void *data, size_t nbyt
 	return s;
 }
 
-enum status file_write_user(const char *path, const void *data, size_t nbytes, struct error *err)
+// Where a path that a person typed is written to: the name of a file, which may be there, in `end`. *is_special: there is
+// something else, which is written as it is.
+static enum status find_end(const char *path, char end[PATH_MAX], bool *is_special, struct error *err)
 {
-	char end[PATH_MAX];
 	struct stat st;
 	bool is_there = !stat(path, &st), foreign = false;
 
+	*is_special = false;
+	if (file_check_folders(path, err))
+		return STATUS_BAD_INPUT;
+	if (is_planted(path, S_IFIFO))
+		return error_set(err, STATUS_BAD_INPUT, "%s: a pipe that another user made; name a file", path);
 	if (is_there && S_ISDIR(st.st_mode))
 		return error_set(err, STATUS_BAD_INPUT, "%s: a folder; it cannot be written as a file", path);
 	if (!is_there || S_ISREG(st.st_mode)) {
@@ -305,11 +360,51 @@ enum status file_write_user(const char *path, const void *data, size_t nbytes, s
 		if (foreign)
 			return error_set(err, STATUS_BAD_INPUT, "%s: a link that another user made; name the file itself", path);
 		if (has_end)
-			return replace(end, data, nbytes, true, err);
+			return STATUS_OK;
 		if (!is_there)
 			return error_errno(err, "%s: cannot be written", path);
 	}
-	return write_special(path, data, nbytes, err);
+	*is_special = true;
+	return STATUS_OK;
+}
+
+enum status file_write_user(const char *path, const void *data, size_t nbytes, struct error *err)
+{
+	char end[PATH_MAX];
+	bool is_special;
+	enum status s = find_end(path, end, &is_special, err);
+
+	if (s)
+		return s;
+	return is_special ? write_special(path, data, nbytes, err) : replace(end, data, nbytes, true, err);
+}
+
+enum status file_begin_user(struct arena *a, const char *path, struct file_begun *out, struct error *err)
+{
+	char end[PATH_MAX], temporary[PATH_MAX];
+	bool is_special;
+	enum status s = find_end(path, end, &is_special, err);
+
+	*out = (struct file_begun){ .path = path };
+	if (s || is_special)
+		return s;
+	int fd = open_beside(end, temporary, err);
+	if (fd < 0)
+		return err->status;
+	close(fd);
+	*out = (struct file_begun){ arena_strdup(a, temporary), arena_strdup(a, end) };
+	return STATUS_OK;
+}
+
+enum status file_end_user(const struct file_begun *f, enum status s, struct error *err)
+{
+	if (!f->becomes)
+		return s;
+	if (!s && rename(f->path, f->becomes))
+		s = error_errno(err, "%s: cannot be replaced", f->becomes);
+	if (s)
+		unlink(f->path);
+	return s;
 }
 
 int file_write_at(int fd, const void *data, size_t nbytes, uint64_t offset)
@@ -341,6 +436,8 @@ static enum status mkdirs(const char *path, mode_t mode, struct error *err)
 			continue;
 		char kept = part[i];
 		part[i] = 0;
+		if (check_link(part, err))
+			return STATUS_BAD_INPUT;
 		// EROFS and EACCES come before EEXIST on some file systems, so ask whether it is there.
 		if (mkdir(part, mode) && errno != EEXIST) {
 			int code = errno;

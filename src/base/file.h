@@ -26,6 +26,15 @@ enum status file_put(const char *path, const void *data, size_t nbytes, struct e
 // written as it is. BAD_INPUT: a FIFO that nobody reads, a socket, a disk. Not for files of the cache, where nothing may be
 // followed.
 enum status file_write_user(const char *path, const void *data, size_t nbytes, struct error *err);
+// The same for what another library writes: it opens `path`, an empty file beside the one that it `becomes`, or what is there and
+// is no file, with `becomes` NULL. file_end_user puts it in place, or away where `s`, which it gives back, is none.
+struct file_begun {
+	const char *path, *becomes;
+};
+enum status file_begin_user(struct arena *a, const char *path, struct file_begun *out, struct error *err);
+enum status file_end_user(const struct file_begun *f, enum status s, struct error *err);
+// BAD_INPUT: a folder within the path is a link that another user put where all may write (file_write_user and file_mkdirs ask).
+enum status file_check_folders(const char *path, struct error *err);
 // All of it at this offset of an open file. 0, or errno.
 int file_write_at(int fd, const void *data, size_t nbytes, uint64_t offset);
 enum status file_mkdirs(const char *path, struct error *err);         // mkdir -p

@@ -7,11 +7,14 @@
 #include "report/gather.h"
 #include "report/summary.h"
 
-static bool same_question(const struct store_comparison *x, const struct store_comparison *y)
+static bool same_question(const struct report_comparison *p, const struct report_comparison *q)
 {
-	return text_is(x->preset, y->preset) && text_is(x->model, y->model) && text_is(x->side_a, y->side_a) &&
-		text_is(x->side_b, y->side_b) && text_is(x->metric, y->metric) && x->layers == y->layers &&
-		x->batch == y->batch && x->sequence == y->sequence && x->synthetic == y->synthetic;
+	const struct store_comparison *x = &p->line, *y = &q->line;
+
+	return p->is_imported == q->is_imported && text_is(p->machine, q->machine) && text_is(x->preset, y->preset) &&
+		text_is(x->model, y->model) && text_is(x->side_a, y->side_a) && text_is(x->side_b, y->side_b) &&
+		text_is(x->metric, y->metric) && x->layers == y->layers && x->batch == y->batch && x->sequence == y->sequence &&
+		x->synthetic == y->synthetic;
 }
 
 // Lines of one question that was asked again are told apart by their numbers; a failed try hides no older answer.
@@ -57,9 +60,13 @@ static const char *where_of(struct arena *a, const struct store_comparison *c)
 	return arena_printf(a, "%s, %s", x, y);
 }
 
-static const char *notes_of(struct arena *a, const struct store_comparison *c)
+static const char *notes_of(struct arena *a, const struct report_comparison *r)
 {
-	const char *notes = c->cause,
+	const struct store_comparison *c = &r->line;
+	const char *imported = !r->is_imported ? NULL
+		: r->machine != NULL           ? arena_printf(a, "imported, machine %.8s", r->machine)
+					       : "imported";
+	const char *notes = arena_join(a, imported, "; ", c->cause),
 		   *qualifiers = qualifiers_of_sides(a, comparison_qualifiers(a, c, 0), comparison_qualifiers(a, c, 1));
 
 	notes = arena_join(a, notes, "; ", qualifiers);
@@ -80,25 +87,30 @@ static void put_into_words(struct report_comparison *r, struct arena *a)
 	r->b_ms = report_ms(a, c->b_ms);
 	r->interval = interval_of(a, c);
 	r->answer = answer_of(a, c);
-	r->notes = notes_of(a, c);
+	r->notes = notes_of(a, r);
 }
 
-// Of which files its model was is what its rows know.
-static enum status take_files(struct store *s, struct report_comparison *items, size_t count, struct error *err)
+// Of which files its model was is what its rows know, and whose they are what all of its run do.
+static enum status take_rows(struct store *s, struct report_comparison *items, size_t count, struct error *err)
 {
-	static const char sql[] = "SELECT c.id, min(r.model_sha256) AS first, max(r.model_sha256) AS last FROM (SELECT id, "
-				  "unnest(list_concat(TRY_CAST(rows_a AS BIGINT[]),"
-				  " TRY_CAST(rows_b AS BIGINT[]))) AS cell FROM comparison) c JOIN result r ON r.id = c.cell "
-				  "GROUP BY c.id ORDER BY c.id";
+	static const char sql[] =
+		"WITH f AS (SELECT c.id, min(r.model_sha256) AS first, max(r.model_sha256) AS last FROM (SELECT "
+		"id, unnest(list_concat(TRY_CAST(rows_a AS BIGINT[]), TRY_CAST(rows_b AS BIGINT[]))) AS cell FROM "
+		"comparison) c JOIN result r ON r.id = c.cell GROUP BY c.id),"
+		" u AS (SELECT run, bool_or(imported) AS imported, min(machine) AS machine FROM result GROUP BY "
+		"run) SELECT c.id, f.first, f.last, COALESCE(u.imported, TRUE) AS imported, u.machine FROM "
+		"comparison c LEFT JOIN f ON f.id = c.id LEFT JOIN u ON u.run = c.run ORDER BY c.id";
 	struct table t;
 	enum status st = count > 0 ? store_query(s, sql, &t, err) : STATUS_OK;
 
-	for (size_t i = 0; !st && count > 0 && i < t.row_count; i++)
-		for (size_t k = 0; k < count; k++)
-			if (items[k].line.id == table_integer(&t, i, "id")) {
-				items[k].first_sha256 = table_get(&t, i, "first");
-				items[k].last_sha256 = table_get(&t, i, "last");
-			}
+	for (size_t i = 0, k = 0; !st && k < count && i < t.row_count; i++) {
+		if (items[k].line.id != table_integer(&t, i, "id")) // both are in the order of their numbers
+			continue;
+		items[k].first_sha256 = table_get(&t, i, "first");
+		items[k].last_sha256 = table_get(&t, i, "last");
+		items[k].machine = table_get(&t, i, "machine");
+		items[k++].is_imported = text_is(table_get(&t, i, "imported"), "true");
+	}
 	return st;
 }
 
@@ -112,17 +124,22 @@ enum status report_comparisons(struct store *s, struct report_comparison **out, 
 	if (st)
 		return st;
 	*out = ARENA_ARRAY(&s->arena, n + 1, struct report_comparison);
+	for (size_t i = 0; i < n; i++)
+		(*out)[i].line = lines[i];
+	if ((st = take_rows(s, *out, n, err)))
+		return st;
 	for (size_t i = 0; i < n; i++) {
+		const struct report_comparison it = (*out)[i];
 		size_t k = 0;
 
-		while (k < kept && !same_question(&(*out)[k].line, &lines[i]))
+		while (k < kept && !same_question(&(*out)[k], &it))
 			k++;
-		if (k == kept || is_newer(&lines[i], &(*out)[k].line))
-			(*out)[k].line = lines[i];
+		if (k == kept || is_newer(&it.line, &(*out)[k].line))
+			(*out)[k] = it;
 		kept += k == kept;
 	}
 	for (size_t i = 0; i < kept; i++)
 		put_into_words(&(*out)[i], &s->arena);
 	*count = kept;
-	return take_files(s, *out, kept, err);
+	return STATUS_OK;
 }

@@ -136,9 +136,9 @@ static json_t *optimizations_of(const struct summary *s, const char *architectur
 			!is_of(s, c->model, architecture))
 			continue;
 		json_array_append_new(out,
-			json_string(arena_printf(a, "%s: %s takes %.0f %% less %s than %s (%s, ratio %s)", r->name,
+			json_string(arena_printf(a, "%s: %s takes %.0f %% less %s than %s (%s, ratio %s%s)", r->name,
 				b_faster ? c->side_b : c->side_a, 100 * (1 - (b_faster ? c->ratio : 1 / c->ratio)), c->metric,
-				b_faster ? c->side_a : c->side_b, r->model, r->interval)));
+				b_faster ? c->side_a : c->side_b, r->model, r->interval, r->is_imported ? ", imported" : "")));
 	}
 	return out;
 }

@@ -96,6 +96,7 @@ static json_t *comparison_of(const struct report_comparison *r)
 {
 	json_t *out = comparison_json(&r->line);
 
+	json_object_set_new(out, "imported", json_boolean(r->is_imported));
 	json_object_set_new(out, "where", text_json(r->where));
 	json_object_set_new(out, "answer", text_json(r->answer));
 	json_object_set_new(out, "notes", text_json(r->notes));
@@ -196,7 +197,7 @@ json_t *report_json(const struct summary *s)
 		const struct report_machine *m = &s->machines[i];
 		json_array_append_new(machines,
 			json_pack("{s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "imported",
-				(int)m->is_foreign, "id", text_json(m->id), "cpu_model", text_json(m->cpu_model), "architecture",
+				(int)m->is_imported, "id", text_json(m->id), "cpu_model", text_json(m->cpu_model), "architecture",
 				text_json(m->architecture), "os", text_json(m->os), "kernel", text_json(m->kernel), "features",
 				text_json(m->features), "hypervisor", text_json(m->hypervisor), "cores", integer_json(m->cores),
 				"threads", integer_json(m->threads), "usable_cpus", integer_json(m->usable_cpus), "memory_bytes",
@@ -213,9 +214,9 @@ json_t *report_json(const struct summary *s)
 	for (size_t i = 0; i < s->run_count; i++) {
 		const struct report_run *r = &s->runs[i];
 		json_array_append_new(runs,
-			json_pack("{s:I, s:o, s:o, s:o, s:o}", "run", (json_int_t)r->id, "command", text_json(r->command),
-				"version", text_json(r->version), "started_at", text_json(r->started_at), "cells",
-				integer_json(r->cells)));
+			json_pack("{s:I, s:b, s:o, s:o, s:o, s:o}", "run", (json_int_t)r->id, "imported", (int)r->is_imported,
+				"command", text_json(r->command), "version", text_json(r->version), "started_at",
+				text_json(r->started_at), "cells", integer_json(r->cells)));
 	}
 	for (size_t i = 0; i < s->failure_count; i++) {
 		const struct report_failure *f = &s->failures[i];

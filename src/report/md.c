@@ -267,7 +267,7 @@ void report_md(const struct summary *s, struct arena *a, struct text *out)
 {
 	text_addf(out, "# %s\n\n", esc(a, s->headline));
 	if (s->own_machine_count > 0)
-		text_addf(out, "On %s.\n", esc(a, report_machine_line(a, &s->machines[0])));
+		text_addf(out, "On %s.\n", esc(a, report_machines_line(a, s)));
 	size_t said = 0;
 	for (size_t k = 0; k < s->column_count; k++) {
 		const struct report_counts *n = &s->column_counts[k];
@@ -300,7 +300,7 @@ void report_md(const struct summary *s, struct arena *a, struct text *out)
 		text_addf(out, "Memory: %s.\n", esc(a, s->methods[i]));
 	text_add(out, "\nThe commands that made the rows:\n\n");
 	for (size_t i = 0; i < s->run_count; i++)
-		text_addf(out, "    %s\n", visible_copy(a, s->runs[i].command != NULL ? s->runs[i].command : "(not known)"));
+		text_addf(out, "    %s\n", visible_copy(a, report_run_command(a, &s->runs[i])));
 	text_addf(out, "\nassay %s, %s; %lld rows in the database, %zu shown (the latest of every question).\n", s->version,
 		s->made_at, (long long)s->rows, s->cell_count);
 }

@@ -78,7 +78,7 @@ void summary_gather_notes(struct summary *out, struct arena *a)
 	NOTE(out->counts.running, "%zu cell%s still running, or waiting for the program that started %s.", out->counts.running,
 		out->counts.running == 1 ? " is" : "s are", out->counts.running == 1 ? "it" : "them");
 	NOTE(out->own_machine_count > 1 ? out->own_machine_count : 0,
-		"The rows come from %zu machines; cells of different machines are in different lines.", out->machine_count);
+		"The rows come from %zu machines; cells of different machines are in different lines.", out->own_machine_count);
 	for (size_t i = 0; i < out->section_count; i++) {
 		const struct report_section *t = out->sections[i];
 		size_t flagged = 0;

@@ -9,7 +9,7 @@
 enum { EXTREMES = 5 };
 
 struct group {
-	size_t cells, models, timed_with_cpu, unstable;
+	size_t cells, models, timed_with_cpu, unstable, imported;
 	int64_t samples;
 	const char *qualifiers;
 	double sum, logs;
@@ -42,6 +42,7 @@ static struct group group_of(const struct summary *s, const char *platform, cons
 		g.sum += c->row.latency_ms;
 		g.samples += c->row.samples != ROW_NONE ? c->row.samples : 0;
 		g.unstable += report_is_unstable(c);
+		g.imported += c->is_imported;
 		g.fastest = g.fastest == NULL || c->row.latency_ms < g.fastest->row.latency_ms ? c : g.fastest;
 		g.slowest = g.slowest == NULL || c->row.latency_ms > g.slowest->row.latency_ms ? c : g.slowest;
 		if (c->against_cpu.times > 0) {
@@ -74,6 +75,8 @@ static void row_of(
 
 	if (g->unstable > 0)
 		marks = arena_printf(a, "%s%s%zu unstable", marks ? marks : "", marks ? ", " : "", g->unstable);
+	if (g->imported > 0)
+		marks = arena_printf(a, "%s%s%zu imported", marks ? marks : "", marks ? ", " : "", g->imported);
 	if (g->qualifiers != NULL)
 		marks = arena_printf(a, "%s%s%s", marks ? marks : "", marks ? "; " : "", g->qualifiers);
 	v[0] = value_text(platform);

@@ -98,7 +98,9 @@ static const struct store_comparison *paired(
 		bool plain = l->side_a && l->side_b && !strchr(l->side_a, ' ') && !strchr(l->side_b, ' ');
 		bool alike = text_is(l->model, c->row.model) && l->batch == c->row.batch && l->sequence == c->row.sequence &&
 			l->layers == c->row.layers && (l->synthetic == 1) == text_is(c->row.weights, "synthetic");
-		alike = alike && is_of_files(&s->comparisons[i], &c->row) && is_of_files(&s->comparisons[i], &other->row);
+		alike = alike && s->comparisons[i].is_imported == c->is_imported &&
+			text_agree(s->comparisons[i].machine, c->machine) && is_of_files(&s->comparisons[i], &c->row) &&
+			is_of_files(&s->comparisons[i], &other->row);
 		if (text_is(c->row.requested, other->row.requested) || !(ab || ba) || !plain || !alike ||
 			!text_is(l->metric, "latency_ms") || !(l->ratio > 0) || c->row.precision != NULL ||
 			c->row.threads != ROW_NONE || c->row.image_size != ROW_NONE || c->question.own_options != NULL ||

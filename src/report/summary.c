@@ -302,11 +302,13 @@ static enum status take_machines(struct store *s, struct summary *out, struct er
 	struct table t;
 	enum status status = store_query(s,
 		arena_printf(&s->arena,
-			"SELECT machine.*, COALESCE(o.is_foreign, FALSE) AS is_foreign FROM machine JOIN (SELECT machine, "
+			"SELECT machine.*, COALESCE(o.is_foreign, FALSE) AS is_foreign, COALESCE(o.is_imported, TRUE) AS "
+			"is_imported FROM machine JOIN (SELECT machine, "
 			"max(id) AS last"
 			" FROM run GROUP BY machine) r ON r.machine = machine.id LEFT JOIN (SELECT machine, bool_and(source IS "
-			"NOT NULL) AS is_foreign FROM result GROUP BY machine) o"
-			" ON o.machine = machine.id ORDER BY is_foreign, r.last DESC LIMIT %d",
+			"NOT NULL) AS is_foreign, bool_and(imported OR source IS NOT NULL) AS is_imported FROM result GROUP BY "
+			"machine) o"
+			" ON o.machine = machine.id ORDER BY is_foreign, is_imported, r.last DESC LIMIT %d",
 			REPORT_OTHERS),
 		&t, err);
 
@@ -317,6 +319,7 @@ static enum status take_machines(struct store *s, struct summary *out, struct er
 	for (size_t i = 0; i < t.row_count; i++) {
 		out->machines[i] = (struct report_machine){
 			.is_foreign = text_is(table_get(&t, i, "is_foreign"), "true"),
+			.is_imported = text_is(table_get(&t, i, "is_imported"), "true"),
 			.id = table_get(&t, i, "id"),
 			.cpu_model = table_get(&t, i, "cpu_model"),
 			.architecture = table_get(&t, i, "architecture"),
@@ -402,7 +405,8 @@ static enum status take_runs(struct store *s, struct summary *out, struct error 
 	enum status status = store_query(s,
 		arena_printf(&s->arena,
 			"SELECT r.id, r.command, r.program_version, strftime(r.started_at, '%%Y-%%m-%%d %%H:%%M') AS started,"
-			" (SELECT count(*) FROM cell c WHERE c.run = r.id) AS cells FROM run r ORDER BY r.id DESC LIMIT %d",
+			" (SELECT count(*) FROM cell c WHERE c.run = r.id) AS cells, (SELECT bool_or(o.imported OR o.source IS "
+			"NOT NULL) FROM result o WHERE o.run = r.id) AS imported FROM run r ORDER BY r.id DESC LIMIT %d",
 			REPORT_OTHERS),
 		&t, err);
 
@@ -415,6 +419,7 @@ static enum status take_runs(struct store *s, struct summary *out, struct error 
 			.command = table_get(&t, i, "command"),
 			.version = table_get(&t, i, "program_version"),
 			.started_at = table_get(&t, i, "started"),
+			.is_imported = text_is(table_get(&t, i, "imported"), "true"),
 			.cells = table_integer(&t, i, "cells") };
 	return STATUS_OK;
 }

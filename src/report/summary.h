@@ -131,11 +131,13 @@ struct report_platform {
 struct report_machine {
 	const char *id, *cpu_model, *architecture, *os, *kernel, *features, *hypervisor;
 	int64_t cores, threads, usable_cpus, memory_bytes, memory_limit_bytes, l2_bytes, l3_bytes;
-	bool is_foreign; // all its rows were imported from other tools
+	bool is_foreign;  // all its rows were imported from other tools
+	bool is_imported; // all its rows were imported, from other databases of assay, too
 };
 
 struct report_run {
 	const char *command, *version, *started_at;
+	bool is_imported; // from another database or of another tool
 	int64_t id, cells;
 };
 
@@ -143,10 +145,12 @@ struct report_run {
 struct report_comparison {
 	struct store_comparison line;
 	const char *first_sha256, *last_sha256; // the least and the greatest model_sha256 of its rows; NULL: not known
-	const char *name, *model, *where;       // of the preset; as shown; "chromium", or both
-	const char *a_ms, *b_ms, *interval;     // "12.3 ms"; "0.871 (0.840 to 0.902)"; NULL where nothing was compared
-	const char *answer;                     // "faster: B takes 13 % less"
-	const char *notes;                      // what to know before quoting it; NULL: nothing
+	const char *machine;
+	bool is_imported;                   // from another database of assay
+	const char *name, *model, *where;   // of the preset; as shown; "chromium", or both
+	const char *a_ms, *b_ms, *interval; // "12.3 ms"; "0.871 (0.840 to 0.902)"; NULL where nothing was compared
+	const char *answer;                 // "faster: B takes 13 % less"
+	const char *notes;                  // what to know before quoting it; NULL: nothing
 };
 
 // Each cell once: by its verdict, or as what keeps the verdict from counting. Of the right ones all are good. Imported rows are
@@ -245,6 +249,9 @@ const char *report_command(struct arena *a, const struct report_cell *c);
 // "12.0 ms (11.0 ms to 13.0 ms, 11 samples)"; NULL when nothing was timed.
 const char *report_latency(struct arena *a, const struct row *r);
 // "AMD EPYC, 2 of 4 processors usable, 23.4 GiB of memory, Debian 12".
+const char *report_run_command(struct arena *a, const struct report_run *r); // "assay run x  # imported"
+// Of the first, which measured here where any did: "AMD EPYC, 2 threads, and 1 more machine"; NULL: assay measured on none.
+const char *report_machines_line(struct arena *a, const struct summary *s);
 const char *report_machine_line(struct arena *a, const struct report_machine *m);
 // "emulated", "nothing computed"; NULL for hardware.
 const char *report_software(const struct row *r);

@@ -125,6 +125,11 @@ const char *report_line_words(struct arena *a, const struct report_line *l)
 	return arena_join(a, *l->variant != '\0' ? l->variant : NULL, "; ", l->warning);
 }
 
+const char *report_run_command(struct arena *a, const struct report_run *r)
+{
+	return arena_printf(a, "%s%s", r->command != NULL ? r->command : "(not known)", r->is_imported ? "  # imported" : "");
+}
+
 const char *report_machine_line(struct arena *a, const struct report_machine *m)
 {
 	const char *out = m->cpu_model != NULL ? m->cpu_model : "processor of unknown model",
@@ -138,7 +143,17 @@ const char *report_machine_line(struct arena *a, const struct report_machine *m)
 		out = arena_printf(a, "%s, %s of memory", out, memory);
 	if (m->memory_limit_bytes > 0)
 		out = arena_printf(a, "%s (limit %s)", out, report_bytes(a, m->memory_limit_bytes));
-	return arena_join(a, out, ", ", m->os);
+	out = arena_join(a, out, ", ", m->os);
+	return m->is_imported ? arena_printf(a, "%s (imported)", out) : out;
+}
+
+const char *report_machines_line(struct arena *a, const struct summary *s)
+{
+	const size_t more = s->own_machine_count - 1;
+	const char *first = s->own_machine_count > 0 ? report_machine_line(a, &s->machines[0]) : NULL;
+
+	return first != NULL && more > 0 ? arena_printf(a, "%s, and %zu more machine%s", first, more, more > 1 ? "s" : "")
+					 : first;
 }
 
 const char *report_software(const struct row *r)

@@ -168,6 +168,8 @@ enum status db_check_path(const char *path, struct error *err)
 	enum status status = check_name(path, err);
 
 	if (status == STATUS_OK)
+		status = file_check_folders(path, err);
+	if (status == STATUS_OK)
 		status = check_file(path, err);
 	return status == STATUS_OK ? check_log(path, err) : status;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/csv.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "store/one_file.h"
 #include "store/schema.h"
@@ -76,7 +77,7 @@ static enum status copy(struct db *d, struct arena *a, const char *quoted, const
 		status = without_formulas(d, a, quoted, &sql, err);
 	text_add(&sql, " TO ");
 	sql_add_text(&sql, path);
-	text_addf(&sql, " (%s)", options);
+	text_addf(&sql, " (%s, USE_TMP_FILE false)", options); // it is one
 	if (status == STATUS_OK)
 		status = db_query(d, a, text_get(&sql), NULL, 0, &t, err);
 	text_done(&sql);
@@ -117,38 +118,40 @@ const char *store_format_of(const char *path)
 	return NULL;
 }
 
-// Opens the database for reading, and *path for writing. With a slash the name is a file's and no server's. One that is there
-// already is written beside and put in place whole.
-static enum status open_for(struct store *s, const char **path, struct db *d, struct error *err)
+// Opens the database for reading, and a file for writing. With a slash the name is a file's and no server's.
+static enum status open_for(struct store *s, const char *path, struct file_begun *file, struct db *d, struct error *err)
 {
-	const char *slash = strrchr(*path, '/');
-
-	*path = slash != NULL ? *path : arena_printf(&s->arena, "./%s", *path);
-	slash = strrchr(*path, '/');
-	const char *beside = arena_printf(&s->arena, "%.*stmp_%s", (int)(slash + 1 - *path), *path, slash + 1);
-	return transaction_begin_with(
-		s, false, (struct db_opening){ .files = (const char *const[]){ *path, beside, NULL } }, d, err);
+	path = strchr(path, '/') != NULL ? path : arena_printf(&s->arena, "./%s", path);
+	enum status status = file_begin_user(&s->arena, path, file, err);
+	if (status == STATUS_OK) {
+		status = transaction_begin_with(
+			s, false, (struct db_opening){ .files = (const char *const[]){ file->path, NULL } }, d, err);
+		if (status != STATUS_OK)
+			file_end_user(file, status, err);
+	}
+	return status;
 }
 
 enum status store_export(
 	struct store *s, const char *table, const char *format, bool raw, const char *path, int64_t *rows, struct error *err)
 {
 	const char *options = options_of(format, err);
+	struct file_begun file;
 	struct text quoted = { 0 };
 	struct db d = { 0 };
 
 	if (options == NULL)
 		return STATUS_BAD_INPUT;
-	enum status status = open_for(s, &path, &d, err);
+	enum status status = open_for(s, path, &file, &d, err);
 	if (status != STATUS_OK)
 		return status;
 	status = select_look_at_relation(&d, &s->arena, table, err);
 	sql_add_name(&quoted, table);
 	if (status == STATUS_OK)
-		status = copy(&d, &s->arena, text_get(&quoted), options, raw || !text_is(format, "csv"), path, rows, err);
+		status = copy(&d, &s->arena, text_get(&quoted), options, raw || !text_is(format, "csv"), file.path, rows, err);
 	text_done(&quoted);
 	db_close(&d);
-	return status;
+	return file_end_user(&file, status, err);
 }
 
 enum status store_export_all(struct store *s, const char *format, bool raw, const char *path, int64_t *rows, struct error *err)
@@ -156,11 +159,12 @@ enum status store_export_all(struct store *s, const char *format, bool raw, cons
 	const char *options = options_of(format, err);
 	struct table names = { 0 };
 	struct text all = { 0 };
+	struct file_begun file;
 	struct db d = { 0 };
 	enum status status = options != NULL ? store_tables(s, &names, err) : STATUS_BAD_INPUT;
 
 	if (status == STATUS_OK)
-		status = open_for(s, &path, &d, err);
+		status = open_for(s, path, &file, &d, err);
 	if (status != STATUS_OK)
 		return status;
 	for (size_t i = 0; i < names.row_count && status == STATUS_OK; i++)
@@ -171,8 +175,8 @@ enum status store_export_all(struct store *s, const char *format, bool raw, cons
 	else if (text_is(format, "parquet"))
 		options = "FORMAT parquet, COMPRESSION zstd, " ONE_FILE_PARQUET;
 	if (status == STATUS_OK)
-		status = copy(&d, &s->arena, text_get(&all), options, raw || !text_is(format, "csv"), path, rows, err);
+		status = copy(&d, &s->arena, text_get(&all), options, raw || !text_is(format, "csv"), file.path, rows, err);
 	text_done(&all);
 	db_close(&d);
-	return status;
+	return file_end_user(&file, status, err);
 }

@@ -78,12 +78,12 @@ const struct store_question store_questions[] = {
 	{ "runs",
 		"the runs of the program, the last first, as `assay compare` and `assay history --rows` name them"
 		" (run:N): rows, of them right, and the command",
-		" SELECT run, started_at, machine, version, rows, \"right\", models, platforms, command"
+		" SELECT run, started_at, machine, version, rows, \"right\", models, platforms, imported, command"
 		" FROM (SELECT u.id AS number, 'run:' || u.id AS run, strftime(u.started_at,"
 		" '%Y-%m-%dT%H:%M:%SZ') AS started_at, left(u.machine, 8) AS machine, u.program_version AS version,"
 		" count(a.id) AS rows, count(*) FILTER (a.verdict = 'right') AS \"right\","
 		" string_agg(DISTINCT a.model, ', ' ORDER BY a.model) AS models,"
-		" string_agg(DISTINCT a.requested, ', ' ORDER BY a.requested) AS platforms, u.command"
+		" string_agg(DISTINCT a.requested, ', ' ORDER BY a.requested) AS platforms, bool_or(a.imported) AS imported, u.command"
 		" FROM run u"
 		" JOIN cell c ON c.run = u.id"
 		" JOIN asked a ON a.id = c.id"

@@ -231,6 +231,7 @@ static enum status take_rows(struct db *d, struct arena *a, struct condition *c,
 		r->asked_device = table_get(&cells, i, "device");
 		take_run(r, &runs);
 		text_addf(&list, "%s%lld", list.length ? "," : "", (long long)r->row.row);
+		out->imported += r->is_imported;
 		out->count++;
 	}
 	*ids = arena_strdup(a, text_get(&list));

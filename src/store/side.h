@@ -30,11 +30,12 @@ struct side_row {
 };
 
 struct side {
-	const char *path, *words;             // words NULL: all rows
-	bool by_number;                       // rows were named one by one
-	bool by_platform;                     // on: is one of the words
-	struct side_row *rows;                // in the order of their numbers
-	size_t count, unfinished, unreadable; // left out: running or interrupted; whose question is no JSON object
+	const char *path, *words; // words NULL: all rows
+	bool by_number;           // rows were named one by one
+	bool by_platform;         // on: is one of the words
+	struct side_row *rows;    // in the order of their numbers
+	size_t count, imported;
+	size_t unfinished, unreadable; // left out: running or interrupted; whose question is no JSON object
 };
 
 // Rows without a verdict and interrupted ones are left out, and further tries of a chain too unless they are named by number.

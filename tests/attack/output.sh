@@ -37,6 +37,30 @@ else
 	skip_part "devices cannot be made here"
 fi
 
+# What another user put where all may write was followed, unless the kernel forbids it: a folder, a pipe, and the name beside an
+# export that DuckDB wrote first.
+if can_be 65534; then
+	chmod 0711 "$work"
+	mkdir -m 1777 shared && mkdir mine
+	become 65534 ln -s "$work/mine" shared/theirs
+	become 65534 mkfifo shared/pipe
+	code 1 "${preprocess[@]}" shared/theirs/file
+	has err 'shared/theirs: a link that another user made; name the folder itself$'
+	code 1 "$ASSAY" export -o shared/theirs/tables --db rows.duckdb
+	code 1 "$ASSAY" export -o shared/theirs/rows.csv result --db rows.duckdb
+	code 1 "${run[@]}" shared/theirs/rows.duckdb
+	[ -z "$(ls mine)" ] || fail "another user's link was followed: $(ls mine)"
+	setpriv --reuid=65534 --regid=65534 --clear-groups cat shared/pipe >read 2>/dev/null &
+	code 1 "${preprocess[@]}" shared/pipe
+	has err 'shared/pipe: a pipe that another user made; name a file$'
+	kill $! && wait $!
+	[ -s read ] && fail "another user read it from his pipe"
+	code 0 "$ASSAY" export -o shared/rows.csv result --db rows.duckdb
+	become 65534 ln -s "$work/mine/victim" shared/tmp_rows.csv
+	code 0 "$ASSAY" export -o shared/rows.csv result --db rows.duckdb
+	[ -e mine/victim ] && fail "an export was written to where another user's link leads"
+fi
+
 # A report in the place of the database that it is made of was written, and the rows were gone.
 for name in rows.duckdb ./rows.duckdb; do
 	code 1 "$ASSAY" report --db rows.duckdb --format md -o $name

@@ -89,6 +89,26 @@ if [ "$commit" != none ]; then
 	code 0 "$ASSAY" compare "commit:$commit+run:2" 15 --metric latency
 fi
 
+# What was imported is called so wherever it is told, and the machine that assay ran on is told first.
+cp "$ASSAY_DB" "$work/theirs.duckdb"
+"$BUILD/tests/duckdb_shell" "$work/theirs.duckdb" "UPDATE machine SET id = 'theirs', cpu_model = 'Their CPU'; UPDATE run SET machine = 'theirs'" || fail "theirs"
+ask 0 --on null --db "$work/both.duckdb"
+code 0 "$ASSAY" import "$work/theirs.duckdb" --db "$work/both.duckdb"
+code 2 "$ASSAY" compare run:1 run:2 --db "$work/both.duckdb"
+has out '^A +run:1 in .*both.duckdb: 1 row$'
+has out '^B +run:2 in .*both.duckdb: [0-9]+ rows, [0-9]+ of them imported$'
+code 2 "$ASSAY" compare run:1 run:2 --db "$work/both.duckdb" --json
+json 'd["a"]["imported"] == 0 and d["b"]["imported"] == d["b"]["rows"] > 0'
+code 0 "$ASSAY" explain 2 --db "$work/both.duckdb"
+has out '^  imported '
+code 0 "$ASSAY" query runs --db "$work/both.duckdb" --format json
+json '[r["imported"] for r in d if r["run"] in ("run:1", "run:2")] == [True, False]'
+code 0 "$ASSAY" report --db "$work/both.duckdb" --format md -o "$work/both.md"
+grep -q '^On .*, and 1 more machine\.$' "$work/both.md" && ! grep -q '^On Their CPU' "$work/both.md" || fail "the report begins with the machine of imported rows"
+grep -q '^- Their CPU, .*(imported)' "$work/both.md" || fail "an imported machine is not called so"
+grep -q '^| A/B .*| imported, machine theirs;' "$work/both.md" || fail "an imported comparison is not called so"
+grep -q '^    assay ab .*  # imported$' "$work/both.md" || fail "a command of imported rows is not called so"
+
 code 1 "$ASSAY" compare 1
 code 1 "$ASSAY" compare 1 nonsense
 has err "'nonsense' chooses no rows"

@@ -211,10 +211,7 @@ void html_first_screen(const struct summary *s, struct arena *a, struct text *ou
 	text_addf(out, "<header><p class=\"eyebrow\">assay report, %s</p><h1%s>%s</h1>", s->made_at,
 		s->headline != NULL && strlen(s->headline) > LONG_HEADLINE ? " class=\"long\"" : "", html_esc(a, s->headline));
 	if (s->own_machine_count > 0)
-		text_addf(out, "<p class=\"lede\">%s%s</p>", html_esc(a, report_machine_line(a, &s->machines[0])),
-			s->own_machine_count > 1 ? arena_printf(a, ", and %zu more machine%s", s->own_machine_count - 1,
-							   s->own_machine_count > 2 ? "s" : "")
-						 : "");
+		text_addf(out, "<p class=\"lede\">%s</p>", html_esc(a, report_machines_line(a, s)));
 	if (s->synthetic > 0)
 		text_addf(out, "<p class=\"lede\">%s: their outputs mean nothing.%s%s <a href=\"#notes\">What to know</a></p>",
 			s->synthetic == s->cell_count

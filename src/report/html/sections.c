@@ -103,7 +103,7 @@ void html_page_end(const struct summary *s, struct arena *a, struct text *out)
 	}
 	text_add(out, "</dl><h2>The commands that made the rows</h2><pre>");
 	for (size_t i = 0; i < s->run_count && i < 20; i++)
-		text_addf(out, "%s\n", s->runs[i].command != NULL ? html_esc(a, s->runs[i].command) : "(not known)");
+		text_addf(out, "%s\n", html_esc(a, report_run_command(a, &s->runs[i])));
 	if (s->run_count > 20)
 		text_addf(out, "(and %zu older ones)\n", s->run_count - 20);
 	text_addf(out,
