@@ -159,13 +159,16 @@ static bool raw_csv; // --raw
 // escaped. A number may begin with a minus, a text may not: base/csv.h.
 static void add_csv_field(struct text *t, const char *s, bool number)
 {
-	struct text field = { 0 };
+	struct text field = { 0 }, safe = { 0 };
 
 	if (!s)
 		return;
-	if (!number && !raw_csv && csv_is_formula(s))
-		text_add(&field, "'");
-	visible_add_lines(&field, s);
+	if (number || raw_csv)
+		text_add(&safe, s);
+	else
+		csv_add_safe(&safe, s);
+	visible_add_lines(&field, text_get(&safe));
+	text_done(&safe);
 	s = text_get(&field);
 	if (*s && !s[strcspn(s, "\",\n")]) {
 		text_add(t, s);

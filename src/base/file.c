@@ -308,7 +308,7 @@ enum status file_check_folders(const char *path, struct error *err)
 
 	if (strlen(path) >= sizeof part)
 		return s; // no call takes it
-	strcpy(part, path);
+	memcpy(part, path, strlen(path) + 1);
 	for (char *slash = strchr(part + 1, '/'); slash && !s; slash = strchr(slash + 1, '/')) {
 		*slash = 0;
 		s = check_link(part, err);

@@ -185,13 +185,18 @@ static bool has_shards(const char *folder, const char *index)
 
 bool hub_is_download(const char *folder)
 {
-	// What huggingface_hub leaves beside the files of `download --local-dir`, and git beside those of a clone.
-	static const char *const marks[] = { ".cache/huggingface", ".git" };
+	// What huggingface_hub leaves beside the files of `download --local-dir`, and git beside those of a clone; the model may
+	// be in a folder below. A home has the first of it, too, without what is in it.
+	static const char *const marks[] = { ".cache/huggingface/download", ".git" };
 	struct arena a = { 0 };
 	char *real = realpath(folder, NULL), *models = real ? strstr(real, "/models--") : NULL;
 	bool is = models && strstr(models, "/snapshots/");
-	for (size_t i = 0; i < sizeof marks / sizeof *marks && !is; i++)
-		is = file_exists(arena_printf(&a, "%s/%s", folder, marks[i]));
+	is = is || file_exists(arena_printf(&a, "%s/.cache/huggingface", folder));
+	for (char *end = real ? real + strlen(real) : NULL; end && !is; end = strrchr(real, '/')) {
+		*end = '\0';
+		for (size_t i = 0; i < sizeof marks / sizeof *marks && !is; i++)
+			is = file_exists(arena_printf(&a, "%s/%s", real, marks[i]));
+	}
 	free(real);
 	arena_done(&a);
 	return is;

@@ -50,13 +50,15 @@ static enum status without_formulas(struct db *d, struct arena *a, const char *q
 
 	text_add(sql, "(SELECT ");
 	for (size_t i = 0; status == STATUS_OK && i < t.column_count; i++) {
-		struct text name = { 0 };
+		struct text name = { 0 }, safe = { 0 };
 		sql_add_name(&name, t.columns[i]);
+		csv_add_safe(&safe, t.columns[i]);
 		if (is_plain(t.types[i]))
 			text_addf(sql, "%s%s AS ", i > 0 ? ", " : "", text_get(&name));
 		else
 			text_addf(sql, "%s" CSV_SAFE_SQL("CAST(%s AS VARCHAR)") " AS ", i > 0 ? ", " : "", text_get(&name));
-		sql_add_name(sql, csv_is_formula(t.columns[i]) ? arena_printf(a, "'%s", t.columns[i]) : t.columns[i]);
+		sql_add_name(sql, text_get(&safe));
+		text_done(&safe);
 		text_done(&name);
 	}
 	text_addf(sql, " FROM %s)", quoted);

@@ -119,6 +119,7 @@ enum status store_begin_run(struct store *s, const struct machine *m, const char
 	if (status == STATUS_OK && id > RUN_MOST)
 		status = error_set(err, STATUS_BAD_INPUT, "%s: its last run has the number %lld; assay gives numbers up to %d",
 			s->path, (long long)id - 1, RUN_MOST);
+	const int64_t started = transaction_now_us();
 	if (status == STATUS_OK) {
 		const struct db_value row[] = {
 			V_INTEGER("id", id),
@@ -132,7 +133,7 @@ enum status store_begin_run(struct store *s, const struct machine *m, const char
 			V_TEXT("boot_id", self.boot_id),
 			V_INTEGER("pid_namespace", self.pid_namespace),
 			V_INTEGER("memory_available_bytes", m->memory_available_bytes),
-			V_TIME("started_at", transaction_now_us()),
+			V_TIME("started_at", started),
 		};
 		status = INSERT_ONE(&d, "run", row, err);
 	}
@@ -149,6 +150,7 @@ enum status store_begin_run(struct store *s, const struct machine *m, const char
 	if (s->lock > 0)
 		close(s->lock);
 	s->run = id;
+	s->run_started_us = started;
 	s->lock = lock;
 	if (lock < 0 && s->notice != NULL)
 		s->notice(s->context,

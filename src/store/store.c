@@ -179,6 +179,21 @@ static void take_looked_at(struct store *s, struct db *d)
 	s->looked_at = NULL;
 }
 
+// Another file may have been put in the place of the one that this run began in: what it writes goes to its own numbers.
+static enum status check_run(const struct store *s, struct db *d, struct error *err)
+{
+	const struct db_parameter is[] = { { .integer = s->run }, { .integer = s->run_started_us } };
+	struct arena a = { 0 };
+	struct table t;
+	enum status status = db_query(d, &a, "SELECT 1 FROM run WHERE id = ? AND started_at = make_timestamp(?)", is, 2, &t, err);
+
+	if (status == STATUS_OK && t.row_count == 0)
+		status = error_set(
+			err, STATUS_BAD_INPUT, "%s was replaced by another file, which does not have this run", s->path);
+	arena_done(&a);
+	return status;
+}
+
 enum status transaction_begin_with(struct store *s, bool write, struct db_opening how, struct db *d, struct error *err)
 {
 	enum status status = STATUS_OK;
@@ -199,6 +214,8 @@ enum status transaction_begin_with(struct store *s, bool write, struct db_openin
 	}
 	if (status == STATUS_OK && (write || s->views != NULL)) {
 		status = db_exec(d, write ? "BEGIN" : s->views, err);
+		if (status == STATUS_OK && write && s->run > 0)
+			status = check_run(s, d, err);
 		if (status != STATUS_OK)
 			db_close(d);
 	}

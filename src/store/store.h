@@ -28,6 +28,7 @@ struct store { // all zero but for `notice`, `context`, `limits` and `lock_wait_
 	void (*notice)(void *context, const char *sentence); // may be NULL
 	void *context;                                       // of notice
 	int64_t run;                                         // id after store_begin_run, else 0
+	int64_t run_started_us;                              // as it was written, by which it is known again
 	const char *machine; // after store_open: whose rows store_cell_state finds; NULL: every machine's
 	const void *duckdb;  // table of functions
 	bool read_only;

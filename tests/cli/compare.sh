@@ -103,11 +103,11 @@ code 0 "$ASSAY" explain 2 --db "$work/both.duckdb"
 has out '^  imported '
 code 0 "$ASSAY" query runs --db "$work/both.duckdb" --format json
 json '[r["imported"] for r in d if r["run"] in ("run:1", "run:2")] == [True, False]'
-code 0 "$ASSAY" report --db "$work/both.duckdb" --format md -o "$work/both.md"
-grep -q '^On .*, and 1 more machine\.$' "$work/both.md" && ! grep -q '^On Their CPU' "$work/both.md" || fail "the report begins with the machine of imported rows"
-grep -q '^- Their CPU, .*(imported)' "$work/both.md" || fail "an imported machine is not called so"
-grep -q '^| A/B .*| imported, machine theirs;' "$work/both.md" || fail "an imported comparison is not called so"
-grep -q '^    assay ab .*  # imported$' "$work/both.md" || fail "a command of imported rows is not called so"
+code 0 "$ASSAY" report --db "$work/both.duckdb" --format md -o "$work/both"
+grep -q '^On .*, and 1 more machine\.$' "$work/both" && ! grep -q '^On Their CPU' "$work/both" || fail "the report begins with the machine of imported rows"
+grep -q '^- Their CPU, .*(imported)' "$work/both" || fail "an imported machine is not called so"
+grep -q '^| A/B .*| imported, machine theirs;' "$work/both" || fail "an imported comparison is not called so"
+grep -q '^    assay ab .*  # imported$' "$work/both" || fail "a command of imported rows is not called so"
 
 code 1 "$ASSAY" compare 1
 code 1 "$ASSAY" compare 1 nonsense
