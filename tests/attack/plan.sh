@@ -26,11 +26,12 @@ json "[r['verdict'] for r in d] == ['right', 'failed', 'failed', 'no_memory', 'r
 	all('reading the model or building its graph crashed: plan: the process died of signal 11' in r['cause'] for r in d[1:3]) and \
 	'reading a model and building its graph gets no more' in d[3]['cause'] and \
 	all(r['row'] and '/' + n + '/' not in r['cause'] for r, n in zip(d[1:4], ('first', 'second', 'bad')))"
-# The sampler alone, without a control group: the way of a build with sanitizers, which allows no limit of the address space.
-ASSAY_CGROUP=off SHIM_GROW=model:bad/ code 2 shim "$ASSAY" $run
-three no_memory 'went over the limit of 2.00 GiB'
-SHIM_HANG=memory:bad/ code 2 shim "$ASSAY" $run --timeout 1
-three timeout 'plan: not finished when the limit of'
+# The sampler alone, without a control group: the way of a build with sanitizers, which allows no limit of the address space. And a graph that
+# never ends.
+ASSAY_CGROUP=off SHIM_GROW=model:first/ SHIM_HANG=memory:bad/ code 2 shim "$ASSAY" ${run/bert bad behind/bert first bad behind} --timeout 4
+json "[r['verdict'] for r in d] == ['right', 'no_memory', 'timeout', 'right'] and d[0]['cause'] == d[3]['cause'] and \
+	all(w in r['cause'] and r['row'] and '/' + n + '/' not in r['cause'] for r, n, w in zip(d[1:3], ('first', 'bad'),
+	('went over the limit of 2.00 GiB', 'plan: not finished when the limit of')))"
 
 # Of a child that somebody else killed, and of a disk that was full, nothing is known: a row that says so, and --resume asks again.
 matrix="matrix --models bert bad behind --on null --scenario single-stream --runs 1 --no-conform --json"
