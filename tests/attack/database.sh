@@ -9,8 +9,8 @@
 # ---- what a file computes -------------------------------------------------------------------------------------------
 
 # The view `result` read a file of this machine into every report: only a comment said whose it was.
-real=$("$shell" "$base" "SELECT sql FROM duckdb_views() WHERE view_name = 'result'")
-mark=$("$shell" "$base" "SELECT comment FROM duckdb_views() WHERE view_name = 'result'")
+sql "$base" "SELECT comment, sql FROM duckdb_views() WHERE view_name = 'result'" >view
+real=$(<view) mark=${real%%|*} real=${real#*|}
 [ -n "$mark" ] || fail "the view result has no comment"
 forge view "${real/VIEW result/VIEW hidden}; CREATE OR REPLACE VIEW result AS SELECT * REPLACE ((SELECT content FROM read_text('$work/secret')) AS cause) FROM hidden;
 	COMMENT ON VIEW result IS '$mark'"
@@ -44,7 +44,7 @@ alter="DROP VIEW result"
 for column in model requested; do
 	alter="$alter; ALTER TABLE cell ALTER $column DROP NOT NULL; UPDATE cell SET $column = NULL"
 done
-"$shell" nameless.duckdb "$alter" >forged 2>&1 || fail "forging nameless: $(cat forged)"
+sql nameless.duckdb "$alter" >/dev/null || fail "forging nameless: $(cat forged)"
 for command in "report --format md" "explain 1" "query fastest"; do
 	# shellcheck disable=SC2086
 	code 0 "$ASSAY" $command --db nameless.duckdb

@@ -78,7 +78,8 @@ code 0 "$ASSAY" import theirs.duckdb --db mine.duckdb
 has out ': 1 row, 0 of them new, of 0 new runs$'
 has err 'theirs.duckdb: it says otherwise of 2 rows that are here, and that is left out: no file changes what is here$'
 code 0 "$ASSAY" query --format csv --db mine.duckdb "SELECT count(*), any_value(requested), (SELECT count(*) FROM event WHERE cell IS NOT NULL), (SELECT count(*) FROM comparison) FROM result"
-has out "^1,null,$("$shell" "$base" "SELECT count(*) FROM event WHERE cell IS NOT NULL"),0$"
+sql "$base" "SELECT count(*) FROM event WHERE cell IS NOT NULL" >events
+has out "^1,null,$(<events),0$"
 # Of somebody else's rows a first file's verdict stays, too; and samples are of the cell of their event.
 code 0 "$ASSAY" import "$base" theirs.duckdb --db third.duckdb
 has out '^theirs.duckdb: 2 rows, 1 of them new, of 0 new runs$'
@@ -193,7 +194,7 @@ echo changes >log.duckdb.wal
 refused 'a log of changes beside it' "$ASSAY" import log.duckdb --db new.duckdb
 # DuckDB writes a table anew for each column: 3,000 in a log of 416 KB took a minute and 1 GB to refuse.
 cp "$base" columns.duckdb
-"$shell" columns.duckdb "PRAGMA disable_checkpoint_on_shutdown; $(printf 'ALTER TABLE sample ADD COLUMN z%d BIGINT;' $(seq 513))" >"$work/out" || fail "no log"
+sql columns.duckdb "PRAGMA disable_checkpoint_on_shutdown; $(printf 'ALTER TABLE sample ADD COLUMN z%d BIGINT;' $(seq 513))" >"$work/out" || fail "no log"
 bounded 1 20 200 "$ASSAY" query --db columns.duckdb 'SELECT 1'
 has err 'its log of changes columns.duckdb.wal makes or changes tables 513 times'
 # The same as a log of the first version, which has no lengths, no checksums and no name of its version.

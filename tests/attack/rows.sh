@@ -14,17 +14,18 @@ bounded 1 1 100 "$ASSAY" import rows.duckdb --db new.duckdb
 has err 'hold more than 5000000 rows'
 cp new.duckdb empty.duckdb # what assay makes, and nothing in it
 mkdir folder lines
-for table in $("$shell" "$base" "SELECT table_name FROM duckdb_tables() WHERE table_name <> 'schema_version'"); do # as `export` writes them
+sql "$base" "SELECT table_name FROM duckdb_tables() WHERE table_name <> 'schema_version'" >tables
+for table in $(<tables); do # as `export` writes them
 	copies="${copies:-}COPY $table TO 'folder/$table.parquet'; COPY $table TO 'lines/$table.csv';"
 done
-"$shell" "$base" "$copies
+sql "$base" "$copies
 	COPY (SELECT s.* FROM (FROM sample LIMIT 1) s, range(500010)) TO 'folder/sample.parquet';
 	COPY (SELECT 'sample' AS assay_table, s.* FROM (FROM sample LIMIT 1) s, range(500010)) TO 'rows.parquet';
 	COPY (SELECT 'cell' AS assay_table, * REPLACE (repeat('x', 20000000) AS model) FROM cell) TO 'text.parquet';
 	COPY (SELECT 'cell' AS assay_table, * REPLACE ([model] AS model) FROM cell) TO 'list.parquet';
 	COPY (SELECT 'sample' AS assay_table, 1 AS cell, 3 AS event, 0 AS number, 1.0 AS ms FROM range(490000)) TO 'alike.parquet';
 	COPY (SELECT 'cell' AS assay_table, c.* REPLACE (i AS id, repeat('x', 1000000) AS model) FROM cell c, range(300) r(i)) TO 'alike_texts.parquet';
-	COPY (FROM sample LIMIT 1) TO 'sample.parquet'" >forged 2>&1 || fail "no Parquet: $(tail -3 forged)"
+	COPY (FROM sample LIMIT 1) TO 'sample.parquet'" >/dev/null || fail "no Parquet: $(tail -3 forged)"
 for kind in text list alike odd; do
 	cp -r folder texts_$kind && cp sample.parquet texts_$kind/sample.parquet
 done
@@ -34,10 +35,10 @@ yes '{"assay_table":"machine"}' | head -490000 >lines.json
 rm link/sample.parquet
 ln -s "$work/secret" link/sample.csv
 # Texts in a folder: one that is long, many that are less, of a file of 12 KB, and what is no text at all.
-"$shell" "$base" "COPY (SELECT * REPLACE (repeat('x', 20000000) AS model) FROM cell) TO 'texts_text/cell.parquet';
+sql "$base" "COPY (SELECT * REPLACE (repeat('x', 20000000) AS model) FROM cell) TO 'texts_text/cell.parquet';
 	COPY (SELECT c.* REPLACE (i AS id, repeat('x', 900000) AS model) FROM cell c, range(120) r(i)) TO 'texts_alike/cell.parquet' (COMPRESSION zstd);
 	COPY (SELECT * REPLACE ((SELECT string_agg(md5(i::VARCHAR), '') FROM range(10000) r(i)) AS model) FROM cell) TO 'texts_odd/cell.parquet';
-	COPY (SELECT * REPLACE ([model] AS model) FROM cell) TO 'texts_list/cell.parquet'" >forged 2>&1 || fail "no Parquet: $(tail -3 forged)"
+	COPY (SELECT * REPLACE ([model] AS model) FROM cell) TO 'texts_list/cell.parquet'" >/dev/null || fail "no Parquet: $(tail -3 forged)"
 # Lines without end: of names of columns, which took 300 MB, and of nothing, which took 22 s.
 cp -r lines lines_blank && mv lines_blank/cell.csv . && cp -r lines_blank lines_json
 seq -s, 2000000 >lines/cell.csv
