@@ -55,7 +55,7 @@ forge besides "CREATE SCHEMA other; CREATE TABLE other.cell AS FROM cell LIMIT 0
 code 0 "$ASSAY" query --format csv --db besides.duckdb 'SELECT count(*) FROM result'
 has out '^1$'
 # All tables were those of the file: each was a file of its own, where its name led.
-forge tables "$(seq -f 'CREATE TABLE t%.0f(x INTEGER);' 200) CREATE TABLE \"../out of it\"(x INTEGER); CREATE TABLE mine(x INTEGER)"
+forge tables "$(seq -f 'CREATE TABLE t%.0f(x INTEGER);' 20) CREATE TABLE \"../out of it\"(x INTEGER); CREATE TABLE mine(x INTEGER)"
 bounded 0 60 1000 "$ASSAY" export -o exports/all --db tables.duckdb
 [ "$(ls exports)" = all ] || fail "exported outside of the folder: $(ls exports)"
 [ ! -e exports/all/t1.parquet ] && [ -e exports/all/cell.parquet ] || fail "exported: $(ls exports/all)"

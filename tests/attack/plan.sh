@@ -36,6 +36,7 @@ json "[r['verdict'] for r in d] == ['right', 'no_memory', 'timeout', 'right'] an
 # Of a child that somebody else killed, and of a disk that was full, nothing is known: a row that says so, and --resume asks again.
 matrix="matrix --models bert bad behind --on null --scenario single-stream --runs 1 --no-conform --json"
 for what in ${ASSAY_LONG:+model} memory; do
+	cp "$ASSAY_DB" killed-$what.duckdb # a new one takes longer
 	SHIM_KILL=$what:bad/ code 2 shim "$ASSAY" $matrix --db killed-$what.duckdb
 	three not_asked 'the process that reads the model was killed from outside: plan: the process died of signal 9'
 	code 2 "$ASSAY" $matrix --db killed-$what.duckdb --resume # right; of one run a scenario is not valid
@@ -43,6 +44,7 @@ for what in ${ASSAY_LONG:+model} memory; do
 done
 full="matrix --models $SOURCE/tests/conform/cases/bert --synthetic --on null --scenario single-stream --precision int8 --runs 1 --no-conform --json --db full.duckdb"
 export ASSAY_CACHE=$work/full
+cp "$ASSAY_DB" full.duckdb
 SHIM_FULL=/full/converted/ code 2 shim "$ASSAY" $full
 json "d[0]['verdict'] == 'not_asked' and d[0]['cause'] == 'the disk is full' and 'No space left' in d[0]['raw_error'] and 'cache --trim' in d[0]['hint']"
 code 2 "$ASSAY" $full --resume # likewise

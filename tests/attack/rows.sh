@@ -152,15 +152,10 @@ done
 has err '^assay: .*a limit of this process on open files is too low for the database library .ulimit -n.$'
 # A long text in a database.
 forge text "UPDATE run SET pid = 2; UPDATE cell SET model = repeat('x', 20000000)"
-bounded 1 60 500 "$ASSAY" import text.duckdb --db new.duckdb
-has err 'its table cell holds a text of 20000000 bytes; assay writes none above 1048576'
 bounded 1 1 100 "$ASSAY" report --db text.duckdb
 has err 'text.duckdb: its table cell holds a text of 20000000 bytes; assay writes none above 1048576'
 # Each of a length that assay writes, and together less than --rows allows: those of 2048 rows were in memory at once, 1.4 GB of 3000.
 forge side "UPDATE run SET pid = 4; INSERT INTO cell SELECT c.* REPLACE (i AS id, repeat('x', 900000) AS model) FROM cell c, range(2, 152) r(i)"
-bounded 1 60 300 "$ASSAY" import side.duckdb --db new.duckdb
-has err 'side.duckdb: its texts take more than 128MiB in rows that stand side by side'
-rm side.duckdb
 # Names of 4 KB in one list: each was joined to a copy of all before, 23 GB of 5000.
 forge names "UPDATE run SET pid = 5; INSERT INTO cell SELECT c.* REPLACE (i AS id, repeat('n', 3900) || i AS model) FROM cell c, range(2, 502) r(i)"
 bounded 0 5 250 "$ASSAY" report --format md -o names.md --db names.duckdb
@@ -175,8 +170,12 @@ has out '^true,.*\(cut: it had 2000000 bytes\)$'
 forge open "INSERT INTO cell SELECT c.* REPLACE (i AS id) FROM cell c, range(100, 16500) r(i) WHERE c.id = 1"
 bounded 1 20 300 "$ASSAY" run bert-base-uncased --synthetic --on null --db open.duckdb
 has err 'more than 16384 cells have neither a verdict nor an end'
-bounded 1 20 300 "$ASSAY" import open.duckdb --db new.duckdb
-has err 'more than 16384 cells have neither a verdict nor an end'
+# What is refused of those above, by one command.
+bounded 1 20 300 "$ASSAY" import text.duckdb side.duckdb open.duckdb --db new.duckdb
+has err '^assay: text.duckdb: its table cell holds a text of 20000000 bytes; assay writes none above 1048576'
+has err '^assay: side.duckdb: its texts take more than 128MiB in rows that stand side by side'
+has err '^assay: open.duckdb: more than 16384 cells have neither a verdict nor an end'
+rm side.duckdb
 # A report of very many cells: 80,000 with --long, and the tables that stand for others below.
 report_of()
 {

@@ -70,7 +70,7 @@ json_begin()
 	[ ! -p "$work/json.ask" ] || return 0
 	mkfifo "$work/json.ask" "$work/json.answer" || exit 1
 	(python3 - "$work" $$ >/dev/null 2>&1 <<'PY' &
-import json, os, signal, sys, traceback
+import json, os, signal, sys
 work, script = sys.argv[1], int(sys.argv[2])
 def ends_with_the_script(*_):
     if not os.path.isdir("/proc/%d" % script):
@@ -88,6 +88,7 @@ def ask(place, expression):
             d = json.load(f, object_pairs_hook=unique)
         return "good" if eval(expression, {"d": d, "work": work, "json": json, "os": os, "sys": sys}) else "    " + json.dumps(d)[:2000]
     except BaseException:
+        import traceback
         return traceback.format_exc()
 while True:
     with open(work + "/json.ask") as f:
