@@ -103,8 +103,8 @@ int open(const char *path, int flags, ...)
 		*(volatile int *)NULL = 1;
 	if (is_met("SHIM_KILL", path))
 		raise(SIGKILL);
-	while (is_met("SHIM_GROW", path))
-		memset(malloc(64 << 20), 1, 64 << 20);
+	while (is_met("SHIM_GROW", path)) // all pages at once, which takes two thirds of the time of one after the other
+		*(char *)mmap(NULL, 64 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) = 1;
 	while (is_met("SHIM_HANG", path))
 		pause();
 	return REAL(open)(path, flags, mode);
