@@ -390,7 +390,7 @@ fi
 # Each of 40,000 inputs was looked up in all of them, for the number that its open dimension's name stands for. Fields without end: counted
 # at each of the passes before the child is started. Where their weights lie: nothing outside of the folder is opened, one file is read
 # once, and a model that is refused is a row.
-bounded 2 5 120 "$ASSAY" $run header-value pickle-ignored pairs.onnx empties.onnx names.onnx fields.onnx endless.onnx places.onnx spelled.onnx --timeout 5 --json
+bounded 2 8 120 "$ASSAY" $run header-value pickle-ignored pairs.onnx empties.onnx names.onnx fields.onnx endless.onnx places.onnx spelled.onnx --timeout 5 --json
 json 'len(d) == 9 and d[0]["verdict"] == "failed" and "its header" in d[0]["cause"] and "bytes of headers" in d[1]["cause"]'
 json '"a graph of more than 1024 inputs or outputs" in d[4]["cause"]'
 json '"more than 8388608 fields" in d[3]["cause"] and "more than 8388608 fields" in d[5]["cause"]'
