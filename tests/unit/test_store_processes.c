@@ -430,6 +430,36 @@ static void test_claims(void **state)
 	expect(f->path, "SELECT count(*) FROM cell", "25");
 }
 
+// Another database in the place of the one that a run began in, and with a run and rows of the same numbers.
+static void test_exchanged(void **state)
+{
+	struct fixture *f = *state;
+	struct store s = { 0 }, other = { 0 };
+	struct error err = { 0 };
+	struct machine m = test_machine();
+	struct cell c = test_cell("mine", "cpu");
+	struct cell_result r;
+	char path[4300];
+	int64_t row, theirs;
+
+	snprintf(path, sizeof path, "%s.other", f->path);
+	assert_int_equal(store_open(&other, path, false, &err), STATUS_OK);
+	assert_int_equal(store_begin_run(&other, &m, "theirs", &err), STATUS_OK);
+	assert_int_equal(store_started(&other, &c, "theirs", &theirs, &err), STATUS_OK);
+	store_close(&other);
+	assert_int_equal(store_open(&s, f->path, false, &err), STATUS_OK);
+	assert_int_equal(store_begin_run(&s, &m, "mine", &err), STATUS_OK);
+	assert_int_equal(store_started(&s, &c, "mine", &row, &err), STATUS_OK);
+	assert_int_equal(row, theirs);
+	assert_int_equal(rename(path, f->path), 0);
+	r = test_result(row, "mine", "cpu", VERDICT_RIGHT);
+	assert_int_equal(store_finished(&s, &r, &err), STATUS_BAD_INPUT);
+	assert_non_null(strstr(err.text, "was replaced by another file"));
+	assert_int_equal(store_started(&s, &c, "more", &row, &err), STATUS_BAD_INPUT);
+	store_close(&s);
+	expect(f->path, "SELECT (SELECT count(*) FROM cell) || ' ' || (SELECT count(*) FROM measurement)", "1 0");
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -451,6 +481,7 @@ int main(int argc, char **argv)
 		TEST(test_live_and_dead_runs),
 		TEST(test_claims),
 		TEST(test_hard_links),
+		TEST(test_exchanged),
 		TEST(test_full_disk),
 		TEST(test_read_only_folder),
 		cmocka_unit_test(test_who_lives),
