@@ -209,8 +209,8 @@ static void print_line(struct arena *a, const struct store_comparison *c)
 		emit("  %-10s  nothing to compare\n", c->metric);
 		return;
 	}
-	emit("  %-10s  A %-9s  B %-9s  B/A %.3f, %s: %s\n", c->metric, ms_text(a, c->a_ms), ms_text(a, c->b_ms), c->ratio,
-		interval(a, "99 %", c->low, c->high), c->verdict);
+	emit("  %-10s  A %-9s  B %-9s  B/A %.3f by pairs, %s: %s\n", c->metric, ms_text(a, c->a_ms), ms_text(a, c->b_ms),
+		c->ratio, interval(a, "99 %", c->low, c->high), c->verdict);
 }
 
 static void print_result(const struct job *j, const struct ab_result *r)

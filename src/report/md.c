@@ -218,8 +218,10 @@ static void comparisons_md(const struct summary *s, struct arena *a, struct text
 	if (s->comparison_count > 0)
 		text_add(out,
 			"## Comparisons\n\nTwo sides of one question, in alternation, each time in a process of its own. B/A is "
-			"B's time over A's with its 99 % interval; faster and slower are said\n"
-			"only when the interval leaves out 1, the ratio is off by more than 2 % and there are six processes a "
+			"the middle of the ratios of the pairs (Hodges and Lehmann's), not the quotient of the two medians, with "
+			"its 99 % interval; faster and slower\n"
+			"are said only when the interval leaves out 1, the ratio is off by more than 2 % and there are six "
+			"processes a "
 			"side.\n\n"
 			"| comparison | model | in | time of | A | B | B/A (99 %) | answer | claimed before | notes |\n| --- | "
 			"--- | --- | --- | ---: | ---: | --- | --- | --- | --- |\n");

@@ -10,7 +10,7 @@ code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/bert"
 # A difference of 20 % is found, in a line of the table and in words; the rows are rows like any other.
 code 0 "$ASSAY" ab "$work/bert" --on null:clock=told,noise_ms=0.5 --a sleep_ms=10 --b sleep_ms=12 --runs 5 --metric latency_ms,first_ms
 has out '^  A  null:NULL clock=told,noise_ms=0.5,sleep_ms=10 \(synthetic weights, nothing computed\)$'
-has out '^  latency_ms +A 10\.[0-9] ms +B 12\.[0-9] ms +B/A 1\.19[0-9], 99 % interval 1\.1[0-9]+ to 1\.[0-9]+: slower$'
+has out '^  latency_ms +A 10\.[0-9] ms +B 12\.[0-9] ms +B/A 1\.19[0-9] by pairs, 99 % interval 1\.1[0-9]+ to 1\.[0-9]+: slower$'
 has out '^  first_ms .*: slower$'
 lacks out 'load_ms'
 has out '^  rows +A \[[0-9,]+\], B \[[0-9,]+\]; 6 pairs, load average'

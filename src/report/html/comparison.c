@@ -64,7 +64,8 @@ void report_comparisons_html(const struct summary *s, report_escape *esc, struct
 		return;
 	text_add(out,
 		"<h2 id=\"comparisons\">Comparisons</h2>\n<p class=\"hint\">Two sides of one question, in alternation, each time "
-		"in a process of its own. B/A is B's time over A's with its 99\u00a0% interval; "
+		"in a process of its own. B/A is the middle of the ratios of the pairs (Hodges and Lehmann's), not the quotient "
+		"of the two medians, with its 99\u00a0% interval; "
 		"faster and slower are said only when the interval leaves out 1, the ratio is off by more than 2\u00a0% and "
 		"there are six processes a side.</p>\n"
 		"<div class=\"scroll stack\"><table><thead><tr><th scope=\"col\" style=\"width:22%\">Comparison</th><th "

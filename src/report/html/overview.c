@@ -9,12 +9,16 @@
 
 enum { SCREEN_MODELS = 16, FEW_COLUMNS = 3, VARIANTS = 6, NAME_BYTES = 64, NAME_END_BYTES = 40 };
 
-// A time that is of several inputs says so.
-static const char *batch_words(struct arena *a, const struct report_line *l)
+// A time that is not of one input's forward pass says so: those of other models stand above and below it.
+static const char *time_words(struct arena *a, const struct report_line *l)
 {
-	return l->batch == ROW_NONE || l->batch == 1
-		? ""
-		: arena_printf(a, "<span class=\"q\">batch %lld</span>", (long long)l->batch);
+	const char *batch = l->batch == ROW_NONE || l->batch == 1 ? NULL : arena_printf(a, "batch %lld", (long long)l->batch);
+	const char *of = l->new_tokens == ROW_NONE ? NULL
+		: l->source == NULL                ? "a generated token"
+						   : arena_printf(a, "all %lld generated tokens", (long long)l->new_tokens);
+	const char *words = arena_join(a, of, ", ", batch);
+
+	return words != NULL ? arena_printf(a, "<span class=\"q\">%s</span>", words) : "";
 }
 
 // Exporters call all their files model.onnx: the folder tells them apart.
@@ -68,7 +72,7 @@ static void overview_cell(const struct summary *s, const struct report_line *l, 
 		html_esc(a, c->qualifiers), is_other ? html_esc(a, arena_printf(a, "; asked otherwise: %s", own->variant)) : "");
 	text_addf(out, "<span class=\"mk\">%s</span> <span class=\"%s\">%s%s</span>%s", report_verdict_mark(c),
 		report_has_time(c) ? "t" : "w", said, report_has_time(c) && report_is_unstable(c) ? "<sup>~</sup>" : "",
-		report_has_time(c) && !is_other ? batch_words(a, l) : "");
+		report_has_time(c) && !is_other ? time_words(a, l) : "");
 	if (beside != NULL)
 		text_addf(out, "<span class=\"q\">%s</span>", html_esc(a, beside));
 	if (c->later != NULL)
