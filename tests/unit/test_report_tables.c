@@ -771,7 +771,7 @@ static void test_memory_scenarios_and_text(void **state)
 	assert_string_equal(text_in(section(f, "scenarios", 0), "latency_p99_ms"), "n too small (8 of 662)");
 	assert_string_equal(text_in(section(f, "generation", 0), "tokens"), "32 + 16");
 	assert_int_equal(json_integer_value(json_object_get(section(f, "performance_by_platform", 0), "cells")),
-		1); // neither scenario nor tokens
+		1);                                                            // neither scenario nor tokens
 	says(&f->html, "<span class=\"q\">a generated token</span></a></td>"); // beside forward passes of other models
 	says(&f->md, "server at 20 queries/s");
 }
