@@ -209,29 +209,26 @@ static enum status write_all(int fd, const char *path, const void *data, size_t 
 	return STATUS_OK;
 }
 
-// A new file beside `path`, whose name nobody knows before. Below 0: with a sentence.
-static int open_beside(const char *path, char temporary[PATH_MAX], struct error *err)
+// A new file beside `path`, whose name nobody knows before.
+static enum status open_beside(const char *path, char temporary[PATH_MAX], int *fd, struct error *err)
 {
 	static atomic_uint serial;
 	int n = snprintf(temporary, PATH_MAX, "%s.%016llx.%u.tmp", path, (unsigned long long)process_nonce(),
 		atomic_fetch_add(&serial, 1));
-	if (n < 0 || n >= PATH_MAX) {
-		error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", path);
-		return -1;
-	}
-	int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-	if (fd < 0)
-		error_errno(err, "%s: cannot be written", path);
-	return fd;
+	if (n < 0 || n >= PATH_MAX)
+		return error_set(err, STATUS_BAD_INPUT, "%s: the path is too long", path);
+	*fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+	return *fd < 0 ? error_errno(err, "%s: cannot be written", path) : STATUS_OK;
 }
 
 static enum status replace(const char *path, const void *data, size_t nbytes, bool sync, struct error *err)
 {
 	char temporary[PATH_MAX];
-	int fd = open_beside(path, temporary, err);
-	if (fd < 0)
-		return err->status;
-	enum status s = write_all(fd, path, data, nbytes, err);
+	int fd;
+	enum status s = open_beside(path, temporary, &fd, err);
+	if (s != STATUS_OK)
+		return s;
+	s = write_all(fd, path, data, nbytes, err);
 	if (s == STATUS_OK && sync && fsync(fd))
 		s = error_errno(err, "%s", path);
 	if (close(fd) && s == STATUS_OK)
@@ -383,14 +380,12 @@ enum status file_begin_user(struct arena *a, const char *path, struct file_begun
 {
 	char end[PATH_MAX], temporary[PATH_MAX];
 	bool is_special;
+	int fd;
 	enum status s = find_end(path, end, &is_special, err);
 
 	*out = (struct file_begun){ .path = path };
-	if (s || is_special)
+	if (s || is_special || (s = open_beside(end, temporary, &fd, err)))
 		return s;
-	int fd = open_beside(end, temporary, err);
-	if (fd < 0)
-		return err->status;
 	close(fd);
 	*out = (struct file_begun){ arena_strdup(a, temporary), arena_strdup(a, end) };
 	return STATUS_OK;

@@ -90,16 +90,15 @@ static void put_into_words(struct report_comparison *r, struct arena *a)
 	r->notes = notes_of(a, r);
 }
 
-// Of which files its model was is what its rows know, and whose they are what all of its run do.
+// Of which files its model was is what its rows know, and whose it is its run.
 static enum status take_rows(struct store *s, struct report_comparison *items, size_t count, struct error *err)
 {
 	static const char sql[] =
 		"WITH f AS (SELECT c.id, min(r.model_sha256) AS first, max(r.model_sha256) AS last FROM (SELECT "
 		"id, unnest(list_concat(TRY_CAST(rows_a AS BIGINT[]), TRY_CAST(rows_b AS BIGINT[]))) AS cell FROM "
-		"comparison) c JOIN result r ON r.id = c.cell GROUP BY c.id),"
-		" u AS (SELECT run, bool_or(imported) AS imported, min(machine) AS machine FROM result GROUP BY "
-		"run) SELECT c.id, f.first, f.last, COALESCE(u.imported, TRUE) AS imported, u.machine FROM "
-		"comparison c LEFT JOIN f ON f.id = c.id LEFT JOIN u ON u.run = c.run ORDER BY c.id";
+		"comparison) c JOIN result r ON r.id = c.cell GROUP BY c.id)"
+		" SELECT c.id, f.first, f.last, " REPORT_RUN_IMPORTED " AS imported, r.machine FROM "
+		"comparison c LEFT JOIN f ON f.id = c.id LEFT JOIN run r ON r.id = c.run ORDER BY c.id";
 	struct table t;
 	enum status st = count > 0 ? store_query(s, sql, &t, err) : STATUS_OK;
 

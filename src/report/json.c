@@ -197,11 +197,12 @@ json_t *report_json(const struct summary *s)
 		const struct report_machine *m = &s->machines[i];
 		json_array_append_new(machines,
 			json_pack("{s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "imported",
-				(int)m->is_imported, "id", text_json(m->id), "cpu_model", text_json(m->cpu_model), "architecture",
-				text_json(m->architecture), "os", text_json(m->os), "kernel", text_json(m->kernel), "features",
-				text_json(m->features), "hypervisor", text_json(m->hypervisor), "cores", integer_json(m->cores),
-				"threads", integer_json(m->threads), "usable_cpus", integer_json(m->usable_cpus), "memory_bytes",
-				integer_json(m->memory_bytes), "memory_limit_bytes", integer_json(m->memory_limit_bytes)));
+				(int)(m->is_imported || m->is_foreign), "id", text_json(m->id), "cpu_model",
+				text_json(m->cpu_model), "architecture", text_json(m->architecture), "os", text_json(m->os),
+				"kernel", text_json(m->kernel), "features", text_json(m->features), "hypervisor",
+				text_json(m->hypervisor), "cores", integer_json(m->cores), "threads", integer_json(m->threads),
+				"usable_cpus", integer_json(m->usable_cpus), "memory_bytes", integer_json(m->memory_bytes),
+				"memory_limit_bytes", integer_json(m->memory_limit_bytes)));
 	}
 	for (size_t i = 0; i < s->platform_count; i++) {
 		const struct report_platform *p = &s->platforms[i];

@@ -302,13 +302,11 @@ static enum status take_machines(struct store *s, struct summary *out, struct er
 	struct table t;
 	enum status status = store_query(s,
 		arena_printf(&s->arena,
-			"SELECT machine.*, COALESCE(o.is_foreign, FALSE) AS is_foreign, COALESCE(o.is_imported, TRUE) AS "
-			"is_imported FROM machine JOIN (SELECT machine, "
-			"max(id) AS last"
-			" FROM run GROUP BY machine) r ON r.machine = machine.id LEFT JOIN (SELECT machine, bool_and(source IS "
-			"NOT NULL) AS is_foreign, bool_and(imported OR source IS NOT NULL) AS is_imported FROM result GROUP BY "
-			"machine) o"
-			" ON o.machine = machine.id ORDER BY is_foreign, is_imported, r.last DESC LIMIT %d",
+			"SELECT machine.*, COALESCE(o.is_foreign, FALSE) AS is_foreign, u.is_imported FROM machine JOIN (SELECT "
+			"machine, bool_and" REPORT_RUN_IMPORTED " AS is_imported, max(id) AS last FROM run r GROUP BY machine) u"
+			" ON u.machine = machine.id LEFT JOIN (SELECT machine, bool_and(source IS NOT NULL) AS is_foreign FROM "
+			"result GROUP BY machine) o ON o.machine = machine.id ORDER BY is_foreign, is_imported, u.last DESC "
+			"LIMIT %d",
 			REPORT_OTHERS),
 		&t, err);
 
@@ -405,8 +403,9 @@ static enum status take_runs(struct store *s, struct summary *out, struct error 
 	enum status status = store_query(s,
 		arena_printf(&s->arena,
 			"SELECT r.id, r.command, r.program_version, strftime(r.started_at, '%%Y-%%m-%%d %%H:%%M') AS started,"
-			" (SELECT count(*) FROM cell c WHERE c.run = r.id) AS cells, (SELECT bool_or(o.imported OR o.source IS "
-			"NOT NULL) FROM result o WHERE o.run = r.id) AS imported FROM run r ORDER BY r.id DESC LIMIT %d",
+			" (SELECT count(*) FROM cell c WHERE c.run = r.id) AS cells, " REPORT_RUN_IMPORTED
+			" OR EXISTS (SELECT 1 FROM result o WHERE o.run = r.id AND o.source IS NOT NULL) AS imported FROM run r "
+			"ORDER BY r.id DESC LIMIT %d",
 			REPORT_OTHERS),
 		&t, err);
 

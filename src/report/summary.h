@@ -132,8 +132,11 @@ struct report_machine {
 	const char *id, *cpu_model, *architecture, *os, *kernel, *features, *hypervisor;
 	int64_t cores, threads, usable_cpus, memory_bytes, memory_limit_bytes, l2_bytes, l3_bytes;
 	bool is_foreign;  // all its rows were imported from other tools
-	bool is_imported; // all its rows were imported, from other databases of assay, too
+	bool is_imported; // all its runs are of other databases of assay
 };
+
+// Of a table `run` called r: did the run come from another database? An older file has no such column.
+#define REPORT_RUN_IMPORTED "(to_json(r) ->> 'origin_id' IS NOT NULL)"
 
 struct report_run {
 	const char *command, *version, *started_at;
