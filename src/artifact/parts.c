@@ -11,6 +11,7 @@
 #include "artifact/artifact.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "onnx/names.h"
 #include "onnx/unpack.h"
 
 enum { ALIGN = 16 };
@@ -233,6 +234,11 @@ struct given {
 	Onnx__StringStringEntryProto **data;
 };
 
+static enum status too_large(size_t nbytes, struct error *err)
+{
+	return error_set(err, STATUS_UNSUPPORTED, "the graph takes %zu bytes; protobuf holds 2 GiB", nbytes);
+}
+
 // Packs the model with the new places, and gives the tensors their own entries back, which the model's owner frees.
 static enum status write_graph(struct cutter *w, Onnx__ModelProto *model, struct artifact_parts *out, struct error *err)
 {
@@ -250,7 +256,7 @@ static enum status write_graph(struct cutter *w, Onnx__ModelProto *model, struct
 	enum status st = STATUS_OK;
 	size_t size = onnx__model_proto__get_packed_size(model);
 	if (size > INT_MAX) {
-		st = error_set(err, STATUS_UNSUPPORTED, "the graph takes %zu bytes; protobuf holds 2 GiB", size);
+		st = too_large(size, err);
 	} else {
 		uint8_t *bytes = arena_alloc(w->arena, size + 1);
 		out->graph_nbytes = onnx__model_proto__pack(model, bytes);
@@ -272,6 +278,17 @@ enum status artifact_cut(struct artifact_parts *out, struct arena *a, const stru
 	enum status st = onnx_unpack(&model, art->graph, art->graph_nbytes, err);
 	if (st)
 		return st;
+	// A browser says by names alone, in a log, where its nodes ran.
+	parts.graph = onnx_named(a, art->graph, art->graph_nbytes, &parts.graph_nbytes);
+	if (parts.graph != art->graph) {
+		onnx__model_proto__free_unpacked(model, NULL);
+		if (!parts.graph)
+			return error_set(err, STATUS_BAD_INPUT, "not a readable ONNX file");
+		if (parts.graph_nbytes > INT_MAX)
+			return too_large(parts.graph_nbytes, err);
+		if ((st = onnx_unpack(&model, parts.graph, parts.graph_nbytes, err)))
+			return st;
+	}
 	st = add_graph(&w, model->graph, err);
 	if (!st && w.count) {
 		cut(&w, limit, &parts);

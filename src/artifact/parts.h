@@ -28,7 +28,7 @@ struct artifact_part {
 	size_t segment_count;
 };
 struct artifact_parts {
-	const void *graph; // ONNX bytes that name the parts
+	const void *graph; // ONNX bytes that name the parts; its nodes have names of their own (onnx/names.h), in the same order
 	size_t graph_nbytes;
 	struct artifact_part *items;
 	size_t count;

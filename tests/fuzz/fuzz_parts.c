@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as an .onnx file whose weights are cut into files that a browser can fetch, beside it a w.bin of 64 bytes: refused
-// with a sentence, or parts that lie inside of that file, and a graph that names nothing but them.
+// with a sentence, or parts that lie inside of that file, and a graph that names nothing but them, whose nodes have names of
+// their own.
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "artifact/parts.h"
 #include "fuzz.h"
 #include "onnx/external.h"
+#include "onnx/names.h"
 
 enum { FILE_NBYTES = 64, LIMIT = 24 };
 
@@ -36,6 +38,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	fuzz_touch(parts.graph, parts.graph_nbytes);
+	size_t named;
+	if (onnx_named(&a, parts.graph, parts.graph_nbytes, &named) != parts.graph)
+		abort();
 	for (size_t i = 0; i < parts.count; i++) {
 		const struct artifact_part *p = &parts.items[i];
 		uint8_t *whole = malloc(p->nbytes + 1);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tier: fast
 // A graph's weights as parts: cut at the borders of tensors, no byte twice, the same bytes for every tensor wherever it lies;
-// files that name what is not there are refused. And Range headers and paths as anybody may send them.
+// files that name what is not there are refused; nodes that a log could not tell
+// apart get names. And Range headers and paths as anybody may send them.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -205,6 +206,90 @@ static void groups(void **state)
 	assert_non_null(strstr(err.text, "assay cannot take such a graph apart"));
 }
 
+// Nodes of the graph that a browser gets have names by which its log tells them apart; all else is as it was.
+static void names(void **state)
+{
+	static const char *const rows[][4] = {
+		// of two nodes, one in a branch of the second, one in a function
+		{ "a", "b", "c", "d" },
+		{ "a b", "b[0]:1/x", "~", " " },
+		{ NULL, "b", "c", "d" },
+		{ "a", "", "c", "d" },
+		{ "a", "b", NULL, "d" },
+		{ "a", "b", "c", NULL },
+		{ "a", "b", "x  (y", "d" },
+		{ "a", "b", "c", "x)" },
+		{ "a", "b", "x\n", "d" },
+		{ "a", "b", "\xc3\xa9", "d" },
+		{ "a", "a", "c", "d" },
+		{ "a", "b", "a", "d" },
+		{ "a", "b", "c", "b" },
+		{ "_inlfunc_f_d", "b", "c", "d" },
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		Onnx__ModelProto model = ONNX__MODEL_PROTO__INIT;
+		Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT, branch = ONNX__GRAPH_PROTO__INIT;
+		Onnx__FunctionProto function = ONNX__FUNCTION_PROTO__INIT, *functions[] = { &function };
+		Onnx__AttributeProto attribute = ONNX__ATTRIBUTE_PROTO__INIT, *attributes[] = { &attribute };
+		Onnx__NodeProto node[4], *nodes[4];
+		struct artifact_parts p, again;
+		struct error err = { 0 };
+		char *outputs[] = { (char *)(uintptr_t) "a\tvalue" };
+
+		for (int k = 0; k < 4; k++) {
+			onnx__node_proto__init(nodes[k] = &node[k]);
+			node[k].name = (char *)(uintptr_t)rows[i][k];
+			node[k].op_type = (char *)(uintptr_t) "Det";
+			node[k].output = outputs;
+			node[k].n_output = 1;
+		}
+		graph.node = nodes;
+		graph.n_node = 2;
+		graph.doc_string = (char *)(uintptr_t) "kept";
+		branch.node = nodes + 2;
+		branch.n_node = 1;
+		attribute.g = &branch;
+		node[1].attribute = attributes;
+		node[1].n_attribute = 1;
+		function.node = nodes + 3;
+		function.n_node = 1;
+		model.graph = &graph;
+		model.functions = functions;
+		model.n_functions = 1;
+
+		struct artifact art = { .graph_nbytes = onnx__model_proto__get_packed_size(&model), .weights_dir = f->folder };
+		uint8_t *bytes = arena_alloc(&f->arena, art.graph_nbytes);
+
+		onnx__model_proto__pack(&model, bytes);
+		art.graph = bytes;
+		assert_int_equal(artifact_cut(&p, &f->arena, &art, NULL, PART_NBYTES, &err), STATUS_OK);
+		assert_int_equal(p.graph == art.graph, i < 2);
+
+		// With these names the model is the one that was made.
+		char name[4][32];
+		for (int k = 0; k < 4 && i >= 2; k++) {
+			snprintf(name[k], sizeof name[k], "node_%08d", k);
+			node[k].name = name[k];
+		}
+		assert_int_equal(onnx__model_proto__get_packed_size(&model), p.graph_nbytes);
+		bytes = arena_alloc(&f->arena, p.graph_nbytes);
+		onnx__model_proto__pack(&model, bytes);
+		Onnx__ModelProto *m = onnx__model_proto__unpack(NULL, p.graph_nbytes, p.graph);
+		assert_non_null(m);
+		uint8_t *packed = arena_alloc(&f->arena, p.graph_nbytes);
+		assert_int_equal(onnx__model_proto__pack(m, packed), p.graph_nbytes);
+		assert_memory_equal(bytes, packed, p.graph_nbytes);
+		onnx__model_proto__free_unpacked(m, NULL);
+
+		// And they need no others.
+		art = (struct artifact){ .graph = p.graph, .graph_nbytes = p.graph_nbytes, .weights_dir = f->folder };
+		assert_int_equal(artifact_cut(&again, &f->arena, &art, NULL, PART_NBYTES, &err), STATUS_OK);
+		assert_ptr_equal(again.graph, p.graph);
+	}
+}
+
 static void refused(void **state)
 {
 	static const char *const bad[][3] = {
@@ -376,6 +461,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(cutting, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(groups, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(names, set_up, tear_down),
 		cmocka_unit_test(small_and_large),
 		cmocka_unit_test(ranges),
 		cmocka_unit_test(paths),
