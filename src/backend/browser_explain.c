@@ -4,8 +4,9 @@
 //   ... All nodes placed on [WebGpuExecutionProvider]. Number of nodes: 12
 //   ...  Node(s) placed on [CPUExecutionProvider]. Number of nodes: 3
 //   ...   Gather (embeddings/word_embeddings/Gather)
-// Nodes are those of the rewritten graph: one of ours that is not named was folded into another. WebNN compiles a partition
-// into one node of its own name and says how many went in, not which:
+// Nodes are those of the rewritten graph, of its branches and of its functions: one of ours that is not named was folded into
+// another. No two have one name (artifact/parts.h), and as many lines follow as it says, or nothing is known. WebNN compiles a
+// partition into one node of its own name and says how many went in, not which:
 //   ... number of partitions supported by WebNN: 3 number of nodes in the graph: 150 number of nodes supported by WebNN: 146
 //   ...   WEBNN_11072777413068975310_3 (WebNNExecutionProvider_WEBNN_11072777413068975310_3_0)
 #include "backend/browser.h"
@@ -31,31 +32,29 @@ static bool is_copy(const char *op)
 	return text_is(op, "MemcpyToHost") || text_is(op, "MemcpyFromHost");
 }
 
-// "  Gather (embeddings/Gather)" after the log's own prefix.
+// "]   Gather (embeddings/Gather)": what a line of the log is after its prefix.
 static bool read_node(struct arena *a, const char *line, struct assigned *out)
 {
-	const char *close = strrchr(line, ')'), *open = close ? strstr(line, " (") : NULL, *op;
+	const char *begin = strstr(line, "]   "), *close = strrchr(line, ')'), *open;
 
-	// The prefix has words in parentheses of its own; the node's are the last.
+	begin = begin ? begin + strlen("]   ") : NULL;
+	open = begin ? strstr(begin, " (") : NULL;
 	for (const char *next = open; next && next < close; next = strstr(next + 1, " ("))
 		open = next;
-	if (!open || open == line || close < open + 2)
+	if (!open || open == begin || close < open + 2)
 		return false;
-	for (op = open; op > line && op[-1] != ' ' && op[-1] != ']'; op--)
-		;
-	if (op == open)
-		return false;
-	out->op = arena_strndup(a, op, (size_t)(open - op));
+	out->op = arena_strndup(a, begin, (size_t)(open - begin));
 	out->name = arena_strndup(a, open + 2, (size_t)(close - open - 2));
 	return true;
 }
 
 // What the log says.
 struct assignments {
-	struct assigned *all; // nodes by name, sorted
+	struct assigned *all; // nodes by name, sorted; without those that copy
 	size_t count;
 	const char *alone;                    // all nodes are there, and none is named; NULL: not so
 	bool told;                            // it says of some node where it is
+	bool lacks;                           // it names fewer nodes of a place than it counts
 	bool is_split;                        // it says where some of them are: then not all are in one place
 	bool compiles;                        // some of them are partitions
 	int64_t copies, partitions, compiled; // partitions, nodes in them: -1 where it does not say
@@ -71,6 +70,7 @@ static int64_t number_after(const char *line, const char *words, int64_t otherwi
 static void read_log(struct arena *a, const char *const *lines, size_t line_count, const char *ep, struct assignments *out)
 {
 	const char *where = NULL;
+	int64_t left = 0; // nodes of that place that are still to be named
 
 	*out = (struct assignments){ .all = ARENA_ARRAY(a, line_count + 1, struct assigned), .partitions = -1, .compiled = -1 };
 	for (size_t i = 0; i < line_count; i++) {
@@ -81,20 +81,27 @@ static void read_log(struct arena *a, const char *const *lines, size_t line_coun
 		out->compiled = number_after(lines[i], "number of nodes supported by ", out->compiled);
 		if (placed) {
 			const char *begin = placed + strlen("placed on ["), *end = strchr(begin, ']');
+			const bool all = strstr(lines[i], "All nodes placed") != NULL;
 
+			out->lacks |= left != 0;
 			where = end ? arena_strndup(a, begin, (size_t)(end - begin)) : NULL;
+			left = all ? 0 : number_after(lines[i], "Number of nodes", -1);
 			out->told |= where != NULL;
-			if (strstr(lines[i], "All nodes placed"))
+			if (all)
 				out->alone = where;
 			else
 				out->is_split = true;
-		} else if (where && read_node(a, lines[i], node)) {
+		} else if (where && left > 0 && read_node(a, lines[i], node)) {
 			node->where = where;
-			out->copies += is_copy(node->op);
+			left--;
 			out->compiles |= text_is(where, ep) && text_starts(node->op, "WEBNN_");
-			out->count++;
+			if (is_copy(node->op))
+				out->copies++;
+			else
+				out->count++;
 		}
 	}
+	out->lacks |= left != 0;
 	out->told = out->told && !(out->alone && out->is_split);
 	out->compiles &= out->compiled >= 0;
 	qsort(out->all, out->count, sizeof *out->all, by_name);
@@ -116,32 +123,27 @@ static const struct assigned *find_assigned(const struct assignments *log, const
 	return out;
 }
 
-// A stranger's names stand in the log as they are, and could speak its words, or end before they end.
+// A stranger's words stand in the log as they are, and could speak its own, or end before they end.
 static bool speaks(const void *graph, size_t nbytes, const struct placement *p)
 {
 	static const char *const words[] = { "placed on [", "supported by ", "MemcpyToHost", "MemcpyFromHost" };
 	bool found = false;
 
 	for (size_t i = 0; i < p->count; i++)
-		found = found || strpbrk(p->nodes[i].name, "()\n\r") || strpbrk(p->nodes[i].op, "() \n\r");
-
+		found = found || strpbrk(p->nodes[i].op, "() \n\r");
 	for (size_t i = 0; i < sizeof words / sizeof *words && nbytes; i++)
 		found = found || memmem(graph, nbytes, words[i], strlen(words[i]));
 	return found;
 }
 
-// Nodes that the engine made count too: one of them on the processor is a fallback like any other.
-static size_t count_made_elsewhere(const struct assignments *log, const char *ep, const struct placement *p)
+// Each line is a node that ran: of ours, of a branch or a function, or one that the engine made. One of them on the processor is
+// a fallback like any other, whatever its name.
+static size_t count_elsewhere(const struct assignments *log, const char *ep)
 {
 	size_t elsewhere = 0;
 
-	for (size_t i = 0; i < log->count; i++) {
-		bool ours = false;
-
-		for (size_t k = 0; k < p->count && !ours; k++)
-			ours = text_is(p->nodes[k].name, log->all[i].name);
-		elsewhere += !ours && !is_copy(log->all[i].op) && !text_is(log->all[i].where, ep);
-	}
+	for (size_t i = 0; i < log->count; i++)
+		elsewhere += !text_is(log->all[i].where, ep);
 	return elsewhere;
 }
 
@@ -151,8 +153,9 @@ void browser_assign(const char *const *lines, size_t line_count, const char *ep,
 	size_t on = 0, elsewhere = 0, own = 0;
 
 	read_log(p->arena, lines, line_count, ep, &log);
-	if (!log.told) {
-		p->note = "onnxruntime-web's log does not tell where nodes run";
+	if (!log.told || log.lacks) {
+		p->note = log.told ? "onnxruntime-web's log names fewer nodes than it counts, so it is not known where they run"
+				   : "onnxruntime-web's log does not tell where nodes run";
 		return;
 	}
 	for (size_t i = 0; i < p->count; i++) {
@@ -173,7 +176,7 @@ void browser_assign(const char *const *lines, size_t line_count, const char *ep,
 		elsewhere += n->elsewhere;
 	}
 	if (!log.alone)
-		elsewhere += count_made_elsewhere(&log, ep, p);
+		elsewhere = count_elsewhere(&log, ep);
 	// The rewrites fold more nodes than they make; what is left of ours is in the partitions.
 	if (log.compiles && !log.alone) {
 		const int64_t in = log.compiled < p->fused ? log.compiled : p->fused;
@@ -190,7 +193,8 @@ void browser_assign(const char *const *lines, size_t line_count, const char *ep,
 		: arena_printf(p->arena,
 			  "onnxruntime-web's log of a second session: %zu of %zu nodes by name, %zu nodes in all after "
 			  "its rewrites%s",
-			  own, p->count, log.count, log.compiles ? "; how many are in partitions it says, and not which" : "");
+			  own, p->count, log.count + (size_t)log.copies,
+			  log.compiles ? "; how many are in partitions it says, and not which" : "");
 }
 
 enum status browser_explain(
@@ -199,12 +203,13 @@ enum status browser_explain(
 	struct browser_session *b = s->state;
 	json_t *command = json_pack("{s:s, s:I}", "op", "explain", "id", (json_int_t)b->id), *head = NULL;
 	struct text reply = { 0 };
-	struct outline built;
+	struct outline built, given; // the user's graph, and the browser's copy of it: the same nodes, by names of their own
 	size_t at;
 	enum status st;
 
 	(void)in;
 	if (!(st = outline_read(&built, out->arena, a->graph, a->graph_nbytes, err)) &&
+		!(st = outline_read(&given, out->arena, a->parts->graph, a->parts->graph_nbytes, err)) &&
 		!(st = page_ask(page_host_of(b->generation), command, NULL, 0, JSON_MOST, &head, &reply, &at, err))) {
 		const json_t *list = json_object_get(head, "lines");
 		size_t n = json_array_size(list);
@@ -219,10 +224,16 @@ enum status browser_explain(
 		out->count = built.node_count;
 		for (size_t i = 0; i < built.node_count; i++)
 			out->nodes[i] = (struct placed_node){ .name = built.nodes[i].name, .op = built.nodes[i].op };
-		if (speaks(a->graph, a->graph_nbytes, out))
+		for (size_t i = 0; i < built.node_count && given.node_count == built.node_count; i++)
+			out->nodes[i].name = given.nodes[i].name;
+		if (given.node_count != built.node_count)
+			out->note = "the graph is in several pieces, whose nodes the log does not tell apart";
+		else if (speaks(a->parts->graph, a->parts->graph_nbytes, out))
 			out->note = "names in the graph have words of onnxruntime-web's log, which cannot be believed then";
 		else
 			browser_assign(lines, n, session_option(s, "provider"), out);
+		for (size_t i = 0; i < built.node_count; i++)
+			out->nodes[i].name = built.nodes[i].name;
 	}
 	text_done(&reply);
 	json_decref(head);

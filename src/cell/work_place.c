@@ -253,7 +253,7 @@ static enum status name_first(struct work *w, const struct placement *p, struct 
 		"--no-fallback: %lld of %lld nodes are left to %s; the first: %s%s%s, node %s%s%s", (long long)p->elsewhere,
 		(long long)p->count, refused->where ? refused->where : "another device",
 		refused->op ? refused->op : "an operator", refused->dtype ? " " : "", refused->dtype ? refused->dtype : "",
-		refused->first ? refused->first : "without a name", refused->reason ? ": " : "",
+		refused->first && *refused->first ? refused->first : "without a name", refused->reason ? ": " : "",
 		refused->reason ? refused->reason : "");
 }
 

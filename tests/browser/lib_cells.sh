@@ -21,6 +21,20 @@ chat()
 	done
 	diff "$work/chat.cpu" "$work/chat.webgpu:$kind" || fail "$kind answers otherwise than cpu"
 }
+
+# A node without a name between two that the adapter takes, which has no Det: no log tells it from one that was folded, but in the
+# copy that the browser gets it has a name.
+unnamed()
+{
+	printf '%b' '\x08\x08\x3a\x5e\x0a\x0f\x0a\x01x\x12\x01a\x1a\x01r\x22\x04Relu\x0a\x0b\x0a\x01a\x12\x01b\x22\x03Det\x0a\x11\x0a\x01b\x0a\x01b\x12\x01c\x1a\x01a\x22\x03Add' \
+		'\x12\x01g\x5a\x17\x0a\x01x\x12\x12\x0a\x10\x08\x01\x12\x0c\x0a\x02\x08\x02\x0a\x02\x08\x03\x0a\x02\x08\x03\x62\x0f\x0a\x01c\x12\x0a\x0a\x08\x08\x01\x12\x04\x0a\x02\x08\x02' \
+		'\x42\x04\x0a\x00\x10\x11' >"$work/unnamed.onnx"
+	code 2 "$ASSAY" run "$work/unnamed.onnx" --on "$1" --no-fallback --runs 1 --no-conform --json
+	is verdict unsupported
+	is nodes_on_platform 2
+	is nodes_elsewhere 1
+	says cause '1 of 3 nodes are left to CPUExecutionProvider; the first: Det, node without a name'
+}
 ran=
 for provider in $providers; do
 	status=0
@@ -72,6 +86,7 @@ for provider in $providers; do
 		fi
 		[ "$kind" != chromium ] || chat ;;
 	esac
+	[ "$provider" = wasm ] || [ "$kind" != chromium ] || unnamed "$on:$kind"
 	nothing_left '*'
 done
 [ "$skipped_parts" = 0 ] || exit 77

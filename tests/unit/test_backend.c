@@ -865,6 +865,59 @@ static void test_browser_lies(void **state)
 	arena_done(&a);
 }
 
+// What ran on the processor is never passed over: a node without a name, one of a branch with the name of another, one of which
+// the log's line cannot be read.
+static void test_browser_unnamed(void **state)
+{
+	static const struct {
+		const char *lines[7];
+		int64_t on, elsewhere, fused;
+	} rows[] = {
+		{ { "[V:x]  Node(s) placed on [CPUExecutionProvider]. Number of nodes: 2", "[V:x]   Det ()", "[V:x]   Det ()",
+			  "[V:x]  Node(s) placed on [WebGpuExecutionProvider]. Number of nodes: 2", "[V:x]   Relu (a)",
+			  "[V:x]   MemcpyToHost (Memcpy)" },
+			1, 2, 2 },
+		{ { "[V:x]  Node(s) placed on [CPUExecutionProvider]. Number of nodes: 2", "[V:x]   Det (a)", "[V:x]   Det (a)",
+			  "[V:x]  Node(s) placed on [WebGpuExecutionProvider]. Number of nodes: 1", "[V:x]   Relu (a)" },
+			0, 2, 2 },
+		{ { "[V:x]  Node(s) placed on [CPUExecutionProvider]. Number of nodes: 2", "[V:x]   Det (x  (y)",
+			  "[V:x]   Det (x] (y)", "[V:x]  Node(s) placed on [WebGpuExecutionProvider]. Number of nodes: 1",
+			  "[V:x]   Relu (a)" },
+			1, 2, 2 },
+		{ { "[V:x]  Node(s) placed on [CPUExecutionProvider]. Number of nodes: 1", "[V:x]   Det (x", ")",
+			  "[V:x]  Node(s) placed on [WebGpuExecutionProvider]. Number of nodes: 1", "[V:x]   Relu (a)" },
+			-1, -1, 0 },
+		{ { "[V:x]  Node(s) placed on [WebGpuExecutionProvider]. Number of nodes: 1", "[V:x]   Relu (a)",
+			  "[V:x]  Node(s) placed on [CPUExecutionProvider]. Number of nodes: 1" },
+			-1, -1, 0 },
+		{ { "[V:x]  Node(s) placed on [WebGpuExecutionProvider]. Number of nodes: 1", "[V:x]   Relu (a)",
+			  "[V:x]  Node(s) placed on [CPUExecutionProvider].", "[V:x]   Det (b)" },
+			-1, -1, 0 },
+		// A copy that the engine made is none of ours, whatever its name.
+		{ { "[V:x]  Node(s) placed on [CPUExecutionProvider]. Number of nodes: 1", "[V:x]   Det (a)",
+			  "[V:x]  Node(s) placed on [WebGpuExecutionProvider]. Number of nodes: 1", "[V:x]   MemcpyToHost (b)" },
+			0, 1, 2 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct placed_node nodes[] = { { .name = "a", .op = "Relu" }, { .name = "", .op = "Det" },
+			{ .name = "b", .op = "Det" } };
+		struct arena a = { 0 };
+		struct placement p = { .arena = &a, .nodes = nodes, .count = 3, .on_platform = -1, .elsewhere = -1 };
+		size_t count = 0;
+
+		while (count < 7 && rows[i].lines[count])
+			count++;
+		browser_assign(rows[i].lines, count, "WebGpuExecutionProvider", &p);
+		assert_int_equal(p.on_platform, rows[i].on);
+		assert_int_equal(p.elsewhere, rows[i].elsewhere);
+		assert_int_equal(p.fused, rows[i].fused);
+		assert_non_null(p.note);
+		arena_done(&a);
+	}
+}
+
 static void test_openvino(void **state)
 {
 	(void)state;
@@ -887,6 +940,7 @@ int main(void)
 		cmocka_unit_test(test_library),
 		cmocka_unit_test(test_browser_partitions),
 		cmocka_unit_test(test_browser_lies),
+		cmocka_unit_test(test_browser_unnamed),
 		cmocka_unit_test(test_ort),
 		cmocka_unit_test(test_openvino),
 	};
