@@ -36,7 +36,7 @@ struct naming {
 	bool plain; // so far every node has one name, of letters that a log shows as they are
 	uint32_t fields;
 	struct wire *names; // NULL: they are counted
-	size_t count;
+	size_t count, messages;
 };
 
 static bool next(struct naming *n, struct wire *w, struct wire_field *out)
@@ -75,6 +75,7 @@ static void look(struct naming *n, enum message within, struct wire w, int depth
 	struct wire_field f;
 	enum message is;
 	n->bad = n->bad || depth == MOST_DEPTH;
+	n->messages++;
 	while (next(n, &w, &f))
 		if (leads(within, &f, &is)) {
 			look(n, is, f.bytes, depth + 1);
@@ -106,20 +107,26 @@ static size_t varint_nbytes(uint64_t x)
 	return n;
 }
 
-// Room that a message takes with the new names.
-static size_t room(enum message within, struct wire w)
+// What messages take with the new names, in the order in which they begin.
+struct copy {
+	size_t *rooms, next;
+	size_t number; // of the next node
+};
+
+static size_t measure(struct copy *c, enum message within, struct wire w)
 {
-	size_t out = within == NODE ? 2 + NAME_NBYTES : 0;
+	size_t out = within == NODE ? 2 + NAME_NBYTES : 0, place = c->next++;
 	const uint8_t *at = w.at;
 	struct wire_field f;
 	enum message is;
 	for (; wire_next(&w, &f) == WIRE_FIELD; at = w.at)
 		if (leads(within, &f, &is)) {
-			size_t n = room(is, f.bytes);
+			size_t n = measure(c, is, f.bytes);
 			out += varint_nbytes(f.number << 3 | f.kind) + varint_nbytes(n) + n;
 		} else if (within != NODE || f.number != NODE_NAME) {
 			out += (size_t)(w.at - at);
 		}
+	c->rooms[place] = out;
 	return out;
 }
 
@@ -131,21 +138,22 @@ static uint8_t *put_varint(uint8_t *out, uint64_t x)
 	return out;
 }
 
-static uint8_t *put(uint8_t *out, enum message within, struct wire w, size_t *number)
+static uint8_t *put(struct copy *c, uint8_t *out, enum message within, struct wire w)
 {
 	char name[NAME_NBYTES + 1];
 	const uint8_t *at = w.at;
 	struct wire_field f;
 	enum message is;
+	c->next++;
 	if (within == NODE) {
-		snprintf(name, sizeof name, "node_%08zu", (*number)++ % 100000000); // more than a file has fields
+		snprintf(name, sizeof name, "node_%08zu", c->number++ % 100000000); // more than a file has fields
 		out = put_varint(put_varint(out, NODE_NAME << 3 | WIRE_BYTES), NAME_NBYTES);
 		out = (uint8_t *)memcpy(out, name, NAME_NBYTES) + NAME_NBYTES;
 	}
 	for (; wire_next(&w, &f) == WIRE_FIELD; at = w.at)
 		if (leads(within, &f, &is)) {
-			out = put_varint(put_varint(out, f.number << 3 | f.kind), room(is, f.bytes));
-			out = put(out, is, f.bytes, number);
+			out = put_varint(put_varint(out, f.number << 3 | f.kind), c->rooms[c->next]);
+			out = put(c, out, is, f.bytes);
 		} else if (within != NODE || f.number != NODE_NAME) {
 			out = (uint8_t *)memcpy(out, at, (size_t)(w.at - at)) + (w.at - at);
 		}
@@ -156,7 +164,6 @@ const void *onnx_named(struct arena *a, const void *onnx, size_t nbytes, size_t 
 {
 	const struct wire w = { onnx, (const uint8_t *)onnx + nbytes };
 	struct naming n = { .plain = true };
-	size_t number = 0;
 	look(&n, MODEL, w, 0);
 	if (n.bad)
 		return NULL;
@@ -170,8 +177,10 @@ const void *onnx_named(struct arena *a, const void *onnx, size_t nbytes, size_t 
 	*out_nbytes = nbytes;
 	if (n.plain)
 		return onnx;
-	*out_nbytes = room(MODEL, w);
+	struct copy c = { .rooms = ARENA_ARRAY(a, n.messages, size_t) };
+	*out_nbytes = measure(&c, MODEL, w);
 	uint8_t *out = arena_alloc(a, *out_nbytes + 1);
-	put(out, MODEL, w, &number);
+	c.next = 0;
+	put(&c, out, MODEL, w);
 	return out;
 }
