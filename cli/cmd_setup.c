@@ -45,7 +45,7 @@ static enum status find_script(struct setup *s, struct error *err)
 		s->installed = file_exists(s->script);
 	}
 	if (s->installed) {
-		if (data && *data)
+		if (data && *data == '/') // the XDG specification: a relative path is ignored
 			s->into = arena_printf(&s->arena, "%s/assay", data);
 		else if (home && *home)
 			s->into = arena_printf(&s->arena, "%s/.local/share/assay", home);
@@ -147,6 +147,8 @@ static int run_script(struct setup *s, const char *const *more, int fd, struct e
 		argv[n++] = *more++;
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, fd, STDOUT_FILENO);
+	// Not in the current folder, which may be a stranger's: where PATH has an empty entry, its bash would be started.
+	posix_spawn_file_actions_addchdir_np(&actions, arena_strndup(&s->arena, s->script, strlen(s->script) - strlen("/deps")));
 	posix_spawnattr_init(&attributes);
 	// A group of its own, so that a stop reaches what the script has started too, once.
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);

@@ -107,13 +107,13 @@ missing_packages() {
 			[ -n "$(ls -A /etc/ssl/certs 2>/dev/null)" ] || echo ca-certificates ;;
 		test)
 			{ command -v pkg-config >/dev/null && pkg-config --exists cmocka; } || echo libcmocka-dev ;;
-		pip) python3 -m pip --version >/dev/null 2>&1 || echo python3-pip ;;
+		pip) python3 -I -m pip --version >/dev/null 2>&1 || echo python3-pip ;;
 		npm) command -v npm >/dev/null || echo npm ;;
 		go) command -v go >/dev/null || echo golang-go ;;
 		brotli) command -v brotli >/dev/null || command -v node >/dev/null || echo brotli ;;
 		chromium) command -v chromium >/dev/null || command -v google-chrome >/dev/null || echo chromium ;;
 		yaml)            # what reads the YAML of a report in a test
-			python3 -c 'import yaml' 2>/dev/null || /usr/bin/python3 -c 'import yaml' 2>/dev/null || echo python3-yaml ;;
+			python3 -I -c 'import yaml' 2>/dev/null || /usr/bin/python3 -I -c 'import yaml' 2>/dev/null || echo python3-yaml ;;
 		vulkan)          # the loader, for native WebGPU and Firefox; SwiftShader comes with Chromium
 			ldconfig -p 2>/dev/null | grep 'libvulkan\.so\.1 ' >/dev/null || echo libvulkan1 ;;
 		shells)          # bash is there; a test asks each what it completes

@@ -76,7 +76,7 @@ static void find_places(struct places *p)
 #ifdef ASSAY_PREFIX
 	add(p, ASSAY_PREFIX "/lib/assay/engines", false);
 #endif
-	if (data && *data)
+	if (data && *data == '/') // the XDG specification: a relative path is ignored
 		add(p, arena_printf(p->arena, "%s/assay/engines", data), false);
 	else if (home && *home)
 		add(p, arena_printf(p->arena, "%s/.local/share/assay/engines", home), false);

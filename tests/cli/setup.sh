@@ -36,7 +36,8 @@ head -c 80000000 /dev/zero >"$work/package/c/libbig.so"
 (cd "$work" && tar -czf archives/three-3.0.tgz package)
 cat >"$work/bin/npm" <<'END'
 #!/bin/bash
-while [ $# -gt 1 ]; do case $1 in --pack-destination) to=$2; shift ;; esac; shift; done
+while [ $# -gt 1 ]; do case $1 in --pack-destination) to=$2; shift ;; --prefix) settings=$2; shift ;; esac; shift; done
+echo "${settings:-$PWD}" >"$work/npm_reads"
 [ ! -f "$work/npm_fails" ] || { echo "npm ERR! ENOTFOUND" >&2; exit 1; }
 head -c 10 "$work/archives/${1%@*}-${1#*@}.tgz" >"$to/half"
 [ ! -f "$work/npm_waits" ] || { : >"$work/npm_began"; sleep 60; }
@@ -185,6 +186,89 @@ code 0 "$program" setup qnn --yes --offline
 [ ! -e "$into/browsers/two/first" ] || fail "a file that the lock no longer lists stayed"
 [ -f "$into/browsers/two/mine" ] && [ -x "$into/browsers/two/tool" ] || fail "what belongs there was dropped"
 [ "$(stat -c '%i %Y' "$into/engines/one/libone.so")" = "$before" ] || fail "a group that did not change was unpacked again"
+
+# Nothing of the current folder is run: a module that Python would find there or by PYTHONPATH, programs where PATH has an empty entry, the
+# settings of npm.
+mkdir "$work/evil"
+for name in pip zipfile; do echo "open('$work/ran', 'a').write('$name\n')" >"$work/evil/$name.py"; done
+for name in bash dirname npm python3 sha256sum; do
+	printf '#!/bin/sh\necho %s >>"%s"\nexit 1\n' $name "$work/ran" >"$work/evil/$name" && chmod +x "$work/evil/$name"
+done
+rm -rf "$cache" "$into"
+(failures=0; cd "$work/evil" && PATH=:$PATH code 0 "$program" setup cpu qnn --yes; exit $failures) || fail "setup in a stranger's folder"
+case $(cat "$work/npm_reads") in "$cache"/part.*) ;; *) fail "npm reads the settings of $(cat "$work/npm_reads")" ;; esac
+[ "$(stat -c %a "$cache")" = 700 ] || fail "the folder of archives has mode $(stat -c %a "$cache")"
+if python3 -I -m pip --version >/dev/null 2>&1; then
+	mkdir "$work/wheels"
+	(cd "$work/wheels" && python3 -I -) <<'PY'
+import zipfile
+with zipfile.ZipFile("four-4.0-py3-none-any.whl", "w") as z:
+    z.writestr("four/libfour.so", "library four")
+    z.writestr("four-4.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: four\nVersion: 4.0\n")
+    z.writestr("four-4.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+    z.writestr("four-4.0.dist-info/RECORD", "")
+PY
+	cp "$share/deps.lock" "$work/lock"
+	cat >>"$share/deps.lock" <<-END
+		package four
+		in operators
+		manager pip
+		version 4.0
+		archive four-4.0-py3-none-any.whl
+		bytes 1
+		sha256 $(sha256sum "$work/wheels/four-4.0-py3-none-any.whl" | cut -d' ' -f1)
+		license MIT
+		file four/libfour.so engines/four
+	END
+	(failures=0; cd "$work/evil" && PIP_NO_INDEX=1 PIP_FIND_LINKS=$work/wheels PYTHONPATH=$work/evil code 0 "$program" setup operators --yes; exit $failures) ||
+		fail "pip in a stranger's folder"
+	[ -f "$into/engines/four/libfour.so" ] || fail "pip brought nothing"
+	mv "$work/lock" "$share/deps.lock"
+else
+	skip_part "pip is not there"
+fi
+[ ! -e "$work/ran" ] || fail "run from the current folder: $(sort "$work/ran" | uniq -c | tr '\n' ' ')"
+
+# The folders of archives and of engines are used where nobody else can write into them, and what is unpacked is what was hashed.
+refused() { has err "^tools/deps: other users may write into $1 \(of user $2\) and could put anything there; name a folder of your own in XDG_"; }
+for folder in "$cache" "$into" "$into/browsers" "$work/xdg"; do
+	before=$(stat -c %a "$folder")
+	chmod 777 "$folder"
+	code 1 "$program" setup qnn --again --yes --offline
+	refused "$folder" '.*, mode 0777'
+	chmod "$before" "$folder"
+done
+chmod 775 "$into"
+code 1 "$program" setup qnn --yes                # also where everything seems to be there
+refused "$into" '.*, mode 0775'
+chmod 755 "$into"
+if [ "$(id -u)" = 0 ]; then
+	for folder in "$cache" "$into"; do
+		mv "$folder" "$folder.real" && ln -s "$folder.real" "$folder"
+		code 0 "$program" setup qnn --again --yes --offline
+		chown 1234 "$folder.real"
+		code 1 "$program" setup qnn --again --yes --offline
+		refused "$folder.real" '1234, mode 07[05][05]'
+		chown 0 "$folder.real"
+		chown -h 1234 "$folder"
+		code 1 "$program" setup qnn --again --yes --offline
+		refused "$folder" '1234, mode 0777'
+		rm "$folder" && mv "$folder.real" "$folder"
+	done
+fi
+rm -rf "$work/package" && mkdir -p "$work/package/b" && echo theirs >"$work/package/b/tool" && squeeze "$work/package/b/tool"
+(cd "$work" && tar -czf theirs.tgz package)
+cat >"$work/bin/sha256sum" <<END
+#!/bin/sh
+$(command -v sha256sum) "\$@"
+case \$1 in "$cache"/two*) cp "$work/theirs.tgz" "\$1" ;; esac
+END
+chmod +x "$work/bin/sha256sum"
+code 1 "$program" setup qnn --again --yes --offline
+has err "$cache/two-2.0.tgz is not what deps.lock pins: SHA-256 is"
+[ "$("$into/browsers/two/tool")" = ran ] || fail "another archive than the one that was hashed was unpacked"
+rm "$work/bin/sha256sum"
+nothing_half "an archive that was exchanged"
 
 # The project's own lock: every group has packages, every package a size, a version and a licence.
 code 0 bash "$SOURCE/tools/deps" --list --plain --into "$work/none"
