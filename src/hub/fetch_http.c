@@ -20,7 +20,7 @@
 #include "hub/fetch_inside.h"
 
 // FLOOR: bytes a second that must come, over the time after which nothing at all is a stall too. Below it a small model takes a
-// day.
+// day. CONNECT_S: until a request can be made, through a proxy and its tunnel too.
 enum {
 	HOPS = 10,
 	TRIES = 5,
@@ -30,7 +30,8 @@ enum {
 	PAGE_MOST = 64 << 10,
 	HEADERS_MOST = 256 << 10,
 	SOCKETS = 16,
-	WAKE_MS = 250
+	WAKE_MS = 250,
+	CONNECT_S = 10
 };
 
 struct http {
@@ -39,6 +40,7 @@ struct http {
 	const struct fetch_watch *watch;
 	const char *token, *origin, *host; // origin: "https://host:443"
 	const char *authorities;           // file of the certificates that are trusted, instead of the system's; may be NULL
+	const char *authorities_in;        // the variable that names it
 	long stall_s;
 	double left_ms, until_ms, budget_ms; // what is left of http_budget; by clock_ms, while a request runs; all of it
 	bool answered;                       // by anybody, ever: the network works
@@ -47,14 +49,15 @@ struct http {
 	const struct http_request *request;
 	struct http_answer *answer;
 	bool begun;
-	size_t passed;  // bytes of a page that is not read
-	size_t headers; // bytes of headers, interim answers and trailers: libcurl keeps each, and older ones without a limit
+	double opened_s; // connected_s when its newest connection was begun
+	size_t passed;   // bytes of a page that is not read
+	size_t headers;  // bytes of headers, interim answers and trailers: libcurl keeps each, and older ones without a limit
 	struct error failure; // of begin or take
 	// The thread beside it: libcurl, and the TLS library below, read on as long as there is anything to read.
 	struct watcher watcher; // is held for the following
 	int sockets[SOCKETS];   // that are open
 	int socket_count;
-	double heard_ms; // when libcurl last called; INFINITY: it does not run, or what it called does
+	double heard_ms; // when libcurl last called, or began to connect; INFINITY: it does not run, or what it called does
 	bool cut;        // the connections were ended because it did not call any more
 };
 
@@ -70,15 +73,19 @@ static bool is_spent(const struct http *h)
 
 // ---- what does not come back ---------------------------------------------------------------------------------------------
 
+// For a call of libcurl, and for a connection.
+static long patience_s(const struct http *h)
+{
+	return h->stall_s < CONNECT_S ? h->stall_s : CONNECT_S;
+}
+
 // libcurl calls each second, whatever it waits for. A server whose TLS handshake has no end, one record after the other, holds it
-// in one call, which hears of no limit of time.
+// in one call, which hears of no limit of time; a proxy whose refusal has no end holds it where it looks at none, though it calls.
 static void look_at_calls(void *context)
 {
-	enum { STOP_MS = 1000, STUCK_MS = 10000 };
+	enum { STOP_MS = 1000 };
 	struct http *h = context;
-	const double limit_ms = stopped(h) || is_spent(h) ? STOP_MS
-		: 1e3 * (double)h->stall_s < STUCK_MS     ? 1e3 * (double)h->stall_s
-							  : STUCK_MS;
+	const double limit_ms = stopped(h) || is_spent(h) ? STOP_MS : 1e3 * (double)patience_s(h);
 
 	if (clock_ms() - h->heard_ms < limit_ms)
 		return;
@@ -94,11 +101,26 @@ static void called(struct http *h, double now_ms)
 	watcher_release(&h->watcher);
 }
 
+// How long it took until a request could be made, a proxy's tunnel and TLS among it; of a hop that is connected anew within libcurl,
+// where the one before was closed, all together. 0: not yet.
+static double connected_s(const struct http *h)
+{
+	double seconds = 0;
+
+	return h->curl->getinfo(h->easy, CURLINFO_PRETRANSFER_TIME, &seconds) ? 0 : seconds;
+}
+
+static bool is_connected(const struct http *h)
+{
+	return connected_s(h) > h->opened_s;
+}
+
 static curl_socket_t on_open(void *context, curlsocktype purpose, struct curl_sockaddr *address)
 {
 	struct http *h = context;
 	int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 
+	h->opened_s = connected_s(h);
 	(void)purpose;
 	watcher_hold(&h->watcher);
 	if (fd >= 0 && h->socket_count == SOCKETS) {
@@ -204,8 +226,14 @@ enum status http_open(struct http **out, struct arena *a, const char *endpoint, 
 	h->host = strstr(endpoint, "://") + 3;
 	// libcurl itself reads none of these; people behind a company's proxy set one of them.
 	static const char *const files[] = { "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE" };
-	for (size_t i = 0; i < sizeof files / sizeof *files && !(h->authorities && *h->authorities); i++)
-		h->authorities = getenv(files[i]);
+	for (size_t i = 0; i < sizeof files / sizeof *files && !h->authorities; i++) {
+		const char *file = getenv(files[i]);
+
+		if (file && *file) {
+			h->authorities = file;
+			h->authorities_in = files[i];
+		}
+	}
 	int64_t stall = 30;
 	const char *asked = getenv("HF_HUB_DOWNLOAD_TIMEOUT");
 	if (asked)
@@ -348,9 +376,12 @@ static size_t on_body(char *data, size_t size, size_t count, void *context)
 
 static int on_progress(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
+	struct http *h = context;
+
 	(void)a, (void)b, (void)c, (void)d;
-	called(context, clock_ms());
-	return stopped(context) || is_spent(context);
+	if (is_connected(h))
+		called(h, clock_ms());
+	return stopped(h) || is_spent(h);
 }
 
 // False: no memory, and `list` is as it was.
@@ -398,7 +429,7 @@ static CURLcode set_options(const struct http *h, const char *url, const struct 
 	SET(CURLOPT_NOSIGNAL, 1L);
 	SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	SET(CURLOPT_ERRORBUFFER, h->words);
-	SET(CURLOPT_CONNECTTIMEOUT, 10L);
+	SET(CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
 	SET(CURLOPT_LOW_SPEED_LIMIT, (long)FLOOR);
 	SET(CURLOPT_LOW_SPEED_TIME, h->stall_s);
 	SET(CURLOPT_HEADERFUNCTION, on_header);
@@ -414,8 +445,12 @@ static CURLcode set_options(const struct http *h, const char *url, const struct 
 	SET(CURLOPT_CLOSESOCKETDATA, h);
 	code = code ? code : only_http(h);
 	SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
-	if (h->authorities && *h->authorities)
+	if (h->authorities)
 		SET(CURLOPT_CAINFO, h->authorities);
+	// Of a proxy that is spoken to by TLS. A libcurl that knows no such proxy knows neither option.
+	c->setopt(h->easy, CURLOPT_PROXY_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	if (h->authorities)
+		c->setopt(h->easy, CURLOPT_PROXY_CAINFO, h->authorities);
 	if (h->request->head)
 		SET(CURLOPT_NOBODY, 1L);
 	if (h->request->from && *h->request->from) {
@@ -444,6 +479,7 @@ static CURLcode hop(struct http *h, const char *url, bool to_hub)
 	const struct curl_table *c = h->curl;
 	struct curl_slist *headers = NULL;
 	h->begun = false;
+	h->opened_s = 0;
 	h->passed = h->headers = 0;
 	h->failure = (struct error){ 0 };
 	h->words[0] = 0;
@@ -492,6 +528,30 @@ static bool may_pass(CURLcode code)
 	}
 }
 
+// Who failed while it was connected to: the origin, or the proxy in its place, by the variables that libcurl goes by.
+static const char *find_culprit(const struct http *h, struct arena *a, const char *origin)
+{
+	const char *const https[] = { "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY" };
+	const char *const http[] = { "http_proxy", "all_proxy", "ALL_PROXY" };
+	const bool is_https = text_starts(origin, "https:");
+	const size_t count = is_https ? sizeof https / sizeof *https : sizeof http / sizeof *http;
+	long refused = 0, untrusted = 0;
+
+	h->curl->getinfo(h->easy, CURLINFO_HTTP_CONNECTCODE, &refused);
+	h->curl->getinfo(h->easy, CURLINFO_PROXY_SSL_VERIFYRESULT, &untrusted);
+	if (!untrusted && (!refused || refused / 100 == 2))
+		return origin;
+	for (size_t i = 0; i < count; i++) {
+		const char *name = (is_https ? https : http)[i], *url = getenv(name), *proxy;
+
+		if (!url || !*url)
+			continue;
+		proxy = origin_of(h->curl, a, url); // without a password in it
+		return arena_printf(a, "the proxy%s%s (%s)", proxy ? " " : "", proxy ? proxy : "", name);
+	}
+	return arena_printf(a, "the proxy before %s", origin);
+}
+
 enum outcome { FINAL, TRANSIENT, TOO_SLOW };
 
 // All hops of one try. *outcome: may another one do better?
@@ -526,13 +586,20 @@ static enum status try_once(struct http *h, struct arena *a, enum outcome *outco
 					FLOOR, h->stall_s);
 			if (h->cut) {
 				*outcome = TOO_SLOW;
-				return error_set(err, STATUS_UNAVAILABLE, "%s sends without an end what is no answer", origin);
+				if (is_connected(h))
+					return error_set(
+						err, STATUS_UNAVAILABLE, "%s sends without an end what is no answer", origin);
+				return error_set(err, STATUS_UNAVAILABLE, "%s: no connection within %ld s",
+					find_culprit(h, a, origin), patience_s(h));
 			}
 			bool untrusted = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
-			return error_set(err, STATUS_UNAVAILABLE, "%s: %s%s", origin,
-				h->words[0] ? h->words : h->curl->strerror(code),
-				untrusted ? "; are ca-certificates installed? SSL_CERT_FILE names a file with others to trust"
-					  : "");
+			const char *hint = !untrusted ? ""
+				: h->authorities
+				? arena_printf(a, "; the certificates to trust are those of %s, which %s names", h->authorities,
+					  h->authorities_in)
+				: "; are ca-certificates installed? SSL_CERT_FILE names a file with others to trust";
+			return error_set(err, STATUS_UNAVAILABLE, "%s: %s%s", find_culprit(h, a, origin),
+				h->words[0] ? h->words : h->curl->strerror(code), hint);
 		}
 		h->answered = true;
 		char *to = NULL;
