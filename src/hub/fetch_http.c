@@ -80,7 +80,7 @@ static long patience_s(const struct http *h)
 }
 
 // libcurl calls each second, whatever it waits for. A server whose TLS handshake has no end, one record after the other, holds it
-// in one call, which hears of no limit of time; a proxy whose refusal has no end holds it where it looks at none, though it calls.
+// in one call, which hears of no limit of time; a proxy whose refusal has no end does where it looks at none, though it calls.
 static void look_at_calls(void *context)
 {
 	enum { STOP_MS = 1000 };
@@ -101,8 +101,8 @@ static void called(struct http *h, double now_ms)
 	watcher_release(&h->watcher);
 }
 
-// How long it took until a request could be made, a proxy's tunnel and TLS among it; of a hop that is connected anew within libcurl,
-// where the one before was closed, all together. 0: not yet.
+// How long it took until a request could be made, a proxy's tunnel and TLS among it; where libcurl connects anew within a hop,
+// for the connection before was closed, all together. 0: not yet.
 static double connected_s(const struct http *h)
 {
 	double seconds = 0;

@@ -109,7 +109,8 @@ static void add_list(struct finding *f, const char *list, bool programs)
 		size_t n = strcspn(at, ":");
 		const char *item = arena_strndup(f->arena, at, n);
 
-		if (n && file_is_dir(item))
+		// A relative entry of PATH is the current folder or below it, which may be a stranger's.
+		if (n && (programs || *item == '/') && file_is_dir(item))
 			add_folder(f, item);
 		else if (n && programs)
 			add_program(f, item, true);
