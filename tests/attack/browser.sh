@@ -14,7 +14,7 @@ unset ASSAY_BROWSER_PATH
 export FAKE_BROWSER=$work/fake
 # A program of the current folder is none, where PATH has that too.
 mkdir "$work/planted" && printf '#!/bin/sh\necho >"%s"\n' "$work/planted/ran" >"$work/planted/chromium" && chmod +x "$work/planted/chromium"
-(cd "$work/planted" && PATH=. ASSAY_ENGINE_PATH=$work/empty "$ASSAY" detect webgpu >"$work/out" 2>&1 </dev/null)
+(cd "$work/planted" && PATH=. ASSAY_ENGINE_PATH=$work/planted/engines "$ASSAY" detect webgpu >"$work/out" 2>&1 </dev/null)
 [ ! -e "$work/planted/ran" ] || fail "a browser of the current folder was started"
 PATH=$work/empty ASSAY_ENGINE_PATH=$work/engines "$ASSAY" detect webgpu --json >"$work/out" 2>"$work/err" </dev/null &
 assay=$!
