@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Does a process still live? The one that wrote a run is named by pid, start time and boot, so that a pid used again
 // is not taken for the old one. From another pid namespace (a container) that cannot be told: then it is left alone.
-// And the processes below one (process_tree.c): who they are, their end, what they share; a limit of memory (process_memory.c).
+// And the processes below one (process_tree.c): who they are, their end, what they share; a limit of memory (process_memory.c);
+// what the kernel keeps of processes that have ended (process_ipc.c).
 #ifndef ASSAY_BASE_PROCESS_H
 #define ASSAY_BASE_PROCESS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/error.h"
 
 struct process {
 	int64_t pid;
@@ -42,5 +45,24 @@ int64_t process_kib(const char *path, const char *key);
 // KiB of the shared memory that a process maps and that no file keeps: anonymous, memfd, System V; of files in memory (tmpfs)
 // only what is mapped for writing. Of what several processes map, its share. -1: it cannot be read.
 int64_t process_shared_kib(int64_t pid);
+
+// The least of a limit (RLIMIT_STACK, NOFILE, FSIZE, AS, DATA). `hard`: what is started raises it itself, to the hard one.
+struct process_limit {
+	int resource;
+	unsigned long long least;
+	bool hard;
+};
+// NOT_ASKED, with both numbers, where one of the process `pid` (0: this one) is lower. `who`: needs it.
+enum status process_check_limits(
+	int64_t pid, const struct process_limit *limits, size_t count, const char *who, struct error *err);
+
+// Segments, semaphores and queues of System V that this user has. The end removes those that were made since by processes that
+// have ended and that none which lives has attached, used last or waits for.
+struct process_ipc {
+	int64_t *known;
+	size_t count;
+};
+void process_ipc_begin(struct process_ipc *p);
+void process_ipc_end(struct process_ipc *p);
 
 #endif

@@ -49,7 +49,7 @@ static _Noreturn void end_as(int how)
 }
 
 // All signals are blocked here; `waiting` lets those two through that it waits for.
-static _Noreturn void guard(pid_t work, const sigset_t *waiting)
+static _Noreturn void guard(pid_t work, const sigset_t *waiting, struct process_ipc *ipc)
 {
 	struct pollfd parent = { .fd = STDIN_FILENO, .events = POLLRDHUP };
 	int how = SIGKILL, status; // a wait status: what it died of unless something else is known
@@ -71,6 +71,7 @@ static _Noreturn void guard(pid_t work, const sigset_t *waiting)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		if (pid == work)
 			how = status;
+	process_ipc_end(ipc);
 	end_as(how);
 }
 
@@ -79,8 +80,10 @@ static enum status begin_guard(struct error *err)
 {
 	struct sigaction action = { .sa_handler = on_signal }, before_child, before_term;
 	sigset_t all, before, waiting;
+	struct process_ipc ipc;
 	pid_t self = getpid(), work;
 
+	process_ipc_begin(&ipc);
 	sigfillset(&all);
 	waiting = all;
 	sigdelset(&waiting, SIGCHLD);
@@ -91,7 +94,8 @@ static enum status begin_guard(struct error *err)
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 || (work = fork()) < 0)
 		return error_set(err, STATUS_NOT_ASKED, "a process cannot be started: %s", strerror(errno));
 	if (work > 0)
-		guard(work, &waiting);
+		guard(work, &waiting, &ipc);
+	free(ipc.known);
 	sigaction(SIGCHLD, &before_child, NULL);
 	sigaction(SIGTERM, &before_term, NULL);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != self)

@@ -29,9 +29,8 @@
 #define SAMPLE_MS 10.0
 #define END_MS 2000.0 // the most that a fork bomb may race with us; a control group ends it at once
 // Below these engines fail in ways that look like their own. ONNX Runtime and OpenVINO were right with 96 KiB and 32 files and
-// not with 64 KiB and 24.
-#define STACK_LEAST ((rlim_t)128 << 10)
-#define FILES_LEAST ((rlim_t)64)
+// not with 64 KiB and 24. What a browser needs beyond: serve/launch.c.
+static const struct process_limit engine_needs[] = { { RLIMIT_STACK, 128 << 10, false }, { RLIMIT_NOFILE, 64, false } };
 // RLIMIT_DATA also counts stacks, libraries' data and what the allocator holds; the sampler holds the limit itself.
 #define RLIMIT_SLACK ((int64_t)256 << 20)
 
@@ -61,6 +60,7 @@ struct runner {
 	enum child_watch watch;
 	struct memory_group group;
 	struct child_memory memory;
+	struct process_ipc ipc;
 	double started, deadline, silence, next_sample; // ms; INFINITY: never
 	bool killed, exited;
 };
@@ -165,22 +165,6 @@ static void limit_memory(struct runner *r)
 #endif
 }
 
-// Under such a limit a child would end in a way that says nothing of its engine.
-static enum status check_limits(struct error *err)
-{
-	struct rlimit stack, files;
-
-	if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur != RLIM_INFINITY && stack.rlim_cur < STACK_LEAST)
-		return error_set(err, STATUS_NOT_ASKED,
-			"a stack may have %llu KiB here, and engines are asked with %llu or more: raise the limit (ulimit -s)",
-			(unsigned long long)stack.rlim_cur >> 10, (unsigned long long)STACK_LEAST >> 10);
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY && files.rlim_cur < FILES_LEAST)
-		return error_set(err, STATUS_NOT_ASKED,
-			"%llu files may be open here, and engines are asked with %llu or more: raise the limit (ulimit -n)",
-			(unsigned long long)files.rlim_cur, (unsigned long long)FILES_LEAST);
-	return STATUS_OK;
-}
-
 static enum status cannot_start(const char *program, int code, struct error *err)
 {
 	errno = code;
@@ -192,10 +176,11 @@ static enum status cannot_start(const char *program, int code, struct error *err
 static enum status start(struct runner *r, char *const argv[], struct error *err)
 {
 	int in[2] = { -1, -1 }, out[2] = { -1, -1 }, events[2] = { -1, -1 }, failed;
-	enum status st = check_limits(err);
+	enum status st = process_check_limits(0, engine_needs, sizeof engine_needs / sizeof *engine_needs, "an engine", err);
 
 	if (st)
 		return st;
+	process_ipc_begin(&r->ipc);
 	if (!make_socket(in) || !make_pipe(out) || !make_pipe(events)) {
 		failed = errno;
 	} else {
@@ -211,6 +196,7 @@ static enum status start(struct runner *r, char *const argv[], struct error *err
 		close_fd(&r->request_fd);
 		close_fd(&r->output_fd);
 		close_fd(&r->events_fd);
+		free(r->ipc.known);
 		return cannot_start(argv[0], failed, err);
 	}
 	limit_memory(r);
@@ -403,6 +389,7 @@ static void finish(struct runner *r, int64_t oom_kills)
 	memory_group_kill(&r->group);
 	while (waitid(P_PID, (id_t)r->pid, &info, WEXITED) < 0 && errno == EINTR)
 		;
+	process_ipc_end(&r->ipc);
 	oom = memory_group_oom_kills(&r->group) > 0;
 	memory_group_done(&r->group);
 	while (r->events_fd >= 0 && poll(&(struct pollfd){ .fd = r->events_fd, .events = POLLIN }, 1, 0) > 0)

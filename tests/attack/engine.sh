@@ -104,6 +104,50 @@ code 1 engines query fastest
 grep -q 'duckdb/libduckdb.so is a named pipe and no file' "$work/err" || fail "query: a pipe in the place of the database library"
 rm -r "$work/engines"
 
+# ---- System V segments, semaphores and queues, which stay when their makers have ended: those of a cell go with it, however it ends, and
+# nothing of anybody else's
+
+kept() { cat /proc/sysvipc/shm /proc/sysvipc/sem /proc/sysvipc/msg | wc -l; }
+there_are() { [ "$(kept)" = $((there + $1)) ]; }
+mkdir -p "$work/engines/onnxruntime"
+cp "$BUILD/tests/attack_shim.so" "$work/engines/onnxruntime/libonnxruntime.so"
+others=
+if command -v ipcmk >"$work/out" && command -v ipcrm >"$work/out"; then
+	others=$(ipcmk -M 4096 -S 1 -Q | sed 's/.* //') # of a process that has ended, before the cell
+fi
+there=$(kept)
+export SHIM_KEEPS=1
+# shellcheck disable=SC2086
+code 2 engines run "$model" --on cpu --db "$work/kept.duckdb" $quick
+there_are 0 || fail "a cell that ends: $(cat /proc/sysvipc/*)"
+export SHIM_WAITS=1
+for cgroup in off on; do
+	# shellcheck disable=SC2086
+	ASSAY_CGROUP=$cgroup code 2 engines run "$model" --on cpu --db "$work/kept.duckdb" --timeout 0.5 $quick
+	is verdict timeout
+	there_are 0 || fail "a cell that is ended: $(cat /proc/sysvipc/*)"
+done
+hangs()
+{
+	# shellcheck disable=SC2086
+	ASSAY_ENGINE_PATH=$work/engines "$ASSAY" run "$model" --on cpu --db "$work/kept.duckdb" --timeout 30 $quick >"$work/out" 2>"$work/err" </dev/null &
+	started="$started $!"
+}
+hangs
+first=$!
+until_true there_are 3
+hangs
+second=$!
+until_true there_are 6
+kill -KILL $first
+until_true there_are 3
+kill -TERM $second
+until_true there_are 0
+unset SHIM_KEEPS SHIM_WAITS
+# shellcheck disable=SC2086
+[ -z "$others" ] || { set -- $others; ipcrm -m "$1" -q "$2" -s "$3"; }
+rm -r "$work/engines"
+
 # ---- a machine that gives nothing: no descriptors, no stack, no processes
 
 not_asked()

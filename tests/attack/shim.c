@@ -14,6 +14,7 @@
 //   SHIM_WAITS=1         it waits while it is loaded, preloaded or in the place of an engine's library
 //   SHIM_FAULTS=1        ... writes to address 0 while it is loaded
 //   SHIM_FLOODS=1        ... writes to descriptor 3 without an end while it is loaded, a line that never ends
+//   SHIM_KEEPS=1         ... makes a segment, a set of semaphores and a queue with a message (System V) while it is loaded
 //   SHIM_EXITS=1         ... ends the program while it is loaded, with an exit code that says all is well
 //   SHIM_RESOLVE=FILE    every host is 127.0.0.1, but while that file has bytes, of which each try takes one, no name is found
 //   SHIM_FOLD=WORD       below a folder with that word a file system that does not tell capital letters from small ones
@@ -32,6 +33,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -238,6 +242,18 @@ __attribute__((constructor)) static void wait_when_loaded(void)
 {
 	if (getenv("SHIM_FAULTS"))
 		*(volatile int *)NULL = 1;
+	if (getenv("SHIM_KEEPS")) {
+		struct {
+			long type;
+			char text[8];
+		} message = { .type = 1 };
+		const int segment = shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600), queue = msgget(IPC_PRIVATE, IPC_CREAT | 0600);
+		const int semaphores = semget(IPC_PRIVATE, 2, IPC_CREAT | 0600);
+
+		if (segment < 0 || shmat(segment, NULL, 0) == (void *)-1 || semctl(semaphores, 1, SETVAL, 1) ||
+			msgsnd(queue, &message, sizeof message.text, 0))
+			_exit(3);
+	}
 	if (getenv("SHIM_EXITS"))
 		_exit(0);
 	static const char flood[65536] = { ' ' };
