@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backend/cause.h"
 #include "base/cache.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -150,8 +151,11 @@ static bool read_cache(struct arena *a, struct found *f)
 	return good;
 }
 
+// What a limit of this process was in the way of says nothing of the browser.
 static void write_cache(struct arena *a, const struct found *f)
 {
+	if (f->failure && cause_status(backend_browser.name, NULL, f->failure, STATUS_FAILED) == STATUS_NOT_ASKED)
+		return;
 	const char *path = cache_path(a, f);
 	json_t *known = json_pack("{s:s, s:b, s:O?, s:s?}", "browser", f->browser.path, "software", (int)f->software, "facts",
 		f->facts, "failure", f->failure);

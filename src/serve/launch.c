@@ -7,13 +7,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <net/if.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,6 +29,8 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "base/text.h"
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
 
 enum { ARGUMENTS = 48, FOUND_MOST = 16, END_MS = 10000 };
 
@@ -279,6 +286,60 @@ static char **make_environment(struct arena *a, const struct browser *b, const c
 	return out;
 }
 
+// With less a browser dies, or waits without a word, and the model would be blamed. Measured with a model of one node on
+// WebAssembly and WebGPU, right | not right. Chromium 147: stack 256 | 192 KiB, files 160 | 140, a file 2500 | 2000 KiB,
+// addresses 124 | 95 GiB, data 586 | 488 MiB, disk 6 | 3 MB where two are asked at once. Firefox ESR: files 120 | 110, a file
+// 10000 | 6144 KiB, addresses 19 | 15 GiB, data 586 | 488 MiB, disk 14 | 12 MB.
+static const struct process_limit chromium_needs[] = {
+	{ RLIMIT_STACK, 256ULL << 10, false }, { RLIMIT_NOFILE, 160, true }, { RLIMIT_FSIZE, 3ULL << 20, false },
+	{ RLIMIT_AS, 128ULL << 30, false },
+	{ RLIMIT_DATA, 576ULL << 20, true }, // the soft one is assay's own while it reads a database
+};
+static const struct process_limit firefox_needs[] = {
+	{ RLIMIT_NOFILE, 128, true },
+	{ RLIMIT_FSIZE, 9ULL << 20, false },
+	{ RLIMIT_AS, 20ULL << 30, false },
+	{ RLIMIT_DATA, 576ULL << 20, true },
+};
+static const unsigned long long chromium_profile_mib = 5, firefox_profile_mib = 16;
+
+// False where it cannot be told.
+static bool loopback_is_down(void)
+{
+	struct ifreq lo = { .ifr_name = "lo" };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool told = fd >= 0 && ioctl(fd, SIOCGIFFLAGS, &lo) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return told && !(lo.ifr_flags & IFF_UP);
+}
+
+// cause.c knows these sentences. `folder`: its profile will lie there.
+static enum status check_machine(const struct browser *b, const char *folder, struct error *err)
+{
+	const bool firefox = b->kind == BROWSER_FIREFOX;
+	const unsigned long long needs = firefox ? firefox_profile_mib : chromium_profile_mib;
+	struct statvfs disk;
+	// Our guard's parent: of our own limits that of data is --memory's.
+	const int64_t user = process_parent(getppid());
+	enum status st = firefox ? process_check_limits(user, firefox_needs, COUNT(firefox_needs), b->name, err)
+				 : process_check_limits(user, chromium_needs, COUNT(chromium_needs), b->name, err);
+
+	if (st)
+		return st;
+	if (loopback_is_down())
+		return error_set(err, STATUS_NOT_ASKED,
+			"the loopback interface is down, and %s reaches its page through it: `ip link set lo up`", b->name);
+	// A tmpfs without a limit has no blocks.
+	if (statvfs(folder, &disk) == 0 && disk.f_blocks && (unsigned long long)disk.f_bavail * disk.f_frsize < needs << 20)
+		return error_set(err, STATUS_NOT_ASKED,
+			"%s: %llu KiB of the disk are free, and %s needs %llu MiB for its profile; name another folder in "
+			"ASSAY_CACHE",
+			folder, (unsigned long long)disk.f_bavail * disk.f_frsize >> 10, b->name, needs);
+	return STATUS_OK;
+}
+
 static enum status make_profile(struct launch *l, struct error *err)
 {
 	static atomic_uint counter;
@@ -289,6 +350,7 @@ static enum status make_profile(struct launch *l, struct error *err)
 
 	if (!st && !realpath(run, real))
 		st = error_errno(err, "%s", run);
+	st = st ? st : check_machine(l->browser, real, err);
 	if (!st) {
 		const char *path = arena_printf(&a, "%s/browser%u.%s.part", real, atomic_fetch_add(&counter, 1), claim_token());
 

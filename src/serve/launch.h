@@ -40,7 +40,8 @@ struct launch {
 	const struct browser *browser;
 };
 
-// To be called from a thread that lives as long as the browser shall: the kernel ends it with that thread.
+// To be called from a thread that lives as long as the browser shall: the kernel ends it with that thread. NOT_ASKED where a
+// limit of this process, the disk or a loopback interface that is down would end it: nothing is started then.
 enum status launch_start(struct launch *l, const struct browser *b, const struct launch_how *how, struct error *err);
 // OK while it runs; else how it ended and what it said last.
 enum status launch_alive(struct launch *l, struct error *err);

@@ -171,6 +171,36 @@ unset SHIM_NO_PROCESS
 code 0 "$ASSAY" query --format csv "SELECT count(*) FILTER (verdict = 'not_asked') AS a, count(*) FILTER (verdict = 'unavailable') AS b FROM result"
 grep -q '^6,0$' "$work/out" || fail "the rows of limits: $(cat "$work/out")"
 
+# What a browser lacks ends it, or lets it wait without a word: it is not started (it is no program here), and no model is blamed.
+mkdir -p "$work/engines/onnxruntime-web" "$work/browsers"
+echo '/*! ONNX Runtime Web v1.30.0 */' >"$work/engines/onnxruntime-web/ort.webgpu.bundle.min.mjs"
+echo '#!/bin/false' >"$work/browsers/chromium"
+chmod +x "$work/browsers/chromium"
+lacking()
+{
+	local words=$1
+	shift
+	# shellcheck disable=SC2086
+	ASSAY_BROWSER_PATH=$work/browsers/chromium ASSAY_ENGINE_PATH=$work/engines code 2 "$@" "$ASSAY" run "$model" --on cpu:chromium \
+		--db "$work/lacking.duckdb" $quick
+	is verdict not_asked
+	says cause "$words"
+}
+lacking 'files that may be open: 100 here, and chromium needs 160: raise the limit \(ulimit -n' limited -n 100
+lacking 'a stack may have 128 KiB here, and chromium needs 256: raise the limit \(ulimit -s' limited -s 128
+lacking 'a file may have 2000 KiB here, and chromium needs 3072: raise the limit \(ulimit -f' limited -f 2000
+lacking 'a process may have 38 GiB of addresses here, and chromium needs 128: raise the limit \(ulimit -v' limited -v 40000000
+lacking 'a process may have 97 MiB of data here, and chromium needs 576: raise the limit \(ulimit -d' limited -d 100000
+if [ "$(id -u)" = 0 ] && unshare -nm true 2>"$work/err"; then
+	lacking 'the loopback interface is down, and chromium reaches its page through it' unshare -n
+	mkdir "$work/small"
+	# shellcheck disable=SC2016
+	ASSAY_CACHE=$work/small lacking 'KiB of the disk are free, and chromium needs 5 MiB for its profile' \
+		unshare -m sh -c 'mount -t tmpfs -o size=3m,mode=700 none "$ASSAY_CACHE" && exec "$@"' sh
+else
+	echo "not tried: only the super-user can have a disk and a network of his own"
+fi
+
 # Resuming asks it again.
 matrix() { "$ASSAY" matrix --models "$model" --on null --runs 1 --no-conform --output-dir "$work/matrix" --resume; }
 code 2 limited -n 14 matrix

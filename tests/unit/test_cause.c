@@ -28,6 +28,20 @@ static const struct {
 		"/x/libonnxruntime.so.1.31.1 cannot be opened: libnuma.so.1: cannot open shared object file: Too many open files",
 		STATUS_NOT_ASKED, 0, "may open no more files" },
 	{ NULL, NULL,
+		"no browser chromium with wasm: /x/chromium: a stack may have 128 KiB here, and chromium needs 256: raise the "
+		"limit "
+		"(ulimit -s)",
+		STATUS_NOT_ASKED, 0, NULL },
+	{ NULL, NULL,
+		"no browser firefox with wasm: /x/firefox: the loopback interface is down, and firefox reaches its page through "
+		"it: "
+		"`ip link set lo up`",
+		STATUS_NOT_ASKED, 0, NULL },
+	{ NULL, NULL,
+		"/x/run: 2048 KiB of the disk are free, and chromium needs 5 MiB for its profile; name another folder in "
+		"ASSAY_CACHE",
+		STATUS_NOT_ASKED, 0, NULL },
+	{ NULL, NULL,
 		"/x/libonnxruntime.so.1.31.1 cannot be opened: /x/libonnxruntime.so.1.31.1: cannot read file data: Cannot "
 		"allocate "
 		"memory",
