@@ -15,27 +15,30 @@
 #include "base/text.h"
 #include "platform/doctor.h"
 #include "platform/elf.h"
+#include "platform/facts.h"
 
 static const struct node {
 	const char *engine, *provider, *device; // device NULL, or a pattern
 	const char *pattern, *what;
 	const char *fix; // where there is none
+	unsigned vendor; // on the PCI bus; 0: any
+	const char *vendor_name;
 } nodes[] = {
 	{ "ort", "cuda", NULL, "/dev/nvidiactl", "NVIDIA's driver",
-		"install NVIDIA's driver; in a container, start it with the GPUs handed in (--gpus all)" },
+		"install NVIDIA's driver; in a container, start it with the GPUs handed in (--gpus all)", 0x10de, "NVIDIA" },
 	{ "ort", "cuda", NULL, "/dev/nvidia[0-9]*", "NVIDIA GPUs",
-		"install NVIDIA's driver; in a container, start it with the GPUs handed in (--gpus all)" },
+		"install NVIDIA's driver; in a container, start it with the GPUs handed in (--gpus all)", 0x10de, "NVIDIA" },
 	{ "ort", "tensorrt", NULL, "/dev/nvidia[0-9]*", "NVIDIA GPUs",
-		"install NVIDIA's driver; in a container, start it with the GPUs handed in (--gpus all)" },
+		"install NVIDIA's driver; in a container, start it with the GPUs handed in (--gpus all)", 0x10de, "NVIDIA" },
 	{ "ort", "migraphx", NULL, "/dev/kfd", "AMD's compute driver",
-		"load amdgpu's driver; in a container, start it with --device /dev/kfd --device /dev/dri" },
+		"load amdgpu's driver; in a container, start it with --device /dev/kfd --device /dev/dri", 0x1002, "AMD" },
 	{ "ort", "migraphx", NULL, "/dev/dri/renderD*", "AMD GPUs",
-		"load amdgpu's driver; in a container, start it with --device /dev/kfd --device /dev/dri" },
+		"load amdgpu's driver; in a container, start it with --device /dev/kfd --device /dev/dri", 0x1002, "AMD" },
 	{ "openvino", "openvino", "GPU*", "/dev/dri/renderD*", "Intel GPUs",
-		"load the driver i915 or xe; in a container, start it with --device /dev/dri" },
+		"load the driver i915 or xe; in a container, start it with --device /dev/dri", 0x8086, "Intel" },
 	{ "openvino", "openvino", "NPU*", "/dev/accel/accel*", "Intel NPUs",
-		"load the driver intel_vpu; in a container, start it with --device /dev/accel" },
-	{ "ort", "webgpu", NULL, "/dev/dri/renderD*", "GPUs", NULL },
+		"load the driver intel_vpu; in a container, start it with --device /dev/accel", 0x8086, "Intel" },
+	{ "ort", "webgpu", NULL, "/dev/dri/renderD*", "GPUs", NULL, 0, NULL },
 };
 
 static const char *group_name(struct arena *a, gid_t gid)
@@ -72,6 +75,20 @@ static void check_node(struct checkup *c, const char *path)
 		(unsigned)st.st_uid, group, (unsigned)geteuid());
 }
 
+// A driver is no help to a machine without the card. Where the bus cannot be seen nothing is said of it.
+static bool has_no_card(struct checkup *c, const struct node *n, const char *root)
+{
+	const struct sysfs s = { c->arena, root };
+
+	if (!n->vendor || !sysfs_exists(&s, "/sys/bus/pci/devices"))
+		return false;
+	json_t *cards = facts_pci(&s, n->vendor);
+	const bool none = json_array_size(cards) == 0;
+
+	json_decref(cards);
+	return none;
+}
+
 void doctor_devices(struct checkup *c, const struct target *t, const char *root)
 {
 	const char *device = t->device ? t->device : t->route->device;
@@ -85,8 +102,15 @@ void doctor_devices(struct checkup *c, const struct target *t, const char *root)
 			continue;
 		looked++;
 		if (glob(arena_printf(c->arena, "%s%s", root, n->pattern), 0, NULL, &found)) {
-			checkup_add(c, n->fix ? CHECK_BAD : CHECK_NONE, "device", n->fix, "%s is missing (%s)%s", n->pattern,
-				n->what, n->fix ? "" : ": only a software adapter can serve");
+			const bool none = has_no_card(c, n, root);
+
+			checkup_add(c, n->fix ? CHECK_BAD : CHECK_NONE, "device",
+				none ? arena_printf(c->arena, "take a machine that has a card of %s, and there %s",
+					       n->vendor_name, n->fix)
+				     : n->fix,
+				"%s is missing (%s)%s%s", n->pattern, n->what,
+				none ? arena_printf(c->arena, ", and no %s card is on the PCI bus", n->vendor_name) : "",
+				n->fix ? "" : ": only a software adapter can serve");
 			continue;
 		}
 		for (size_t k = 0; k < found.gl_pathc; k++)

@@ -178,6 +178,12 @@ else
 	skip_part "onnxruntime-web is not in $deps: no browser"
 fi
 
+# Without a card no driver helps: said where the kernel shows a PCI bus without one.
+if [ -d /sys/bus/pci/devices ] && ! grep -qi '^PCI_ID=10DE:' /sys/bus/pci/devices/*/uevent 2>/dev/null && [ ! -e /dev/nvidiactl ]; then
+	"$ASSAY" doctor cuda >"$work/out" 2>"$work/err" && fail "cuda works without a card"
+	finds "no card" bad device '/dev/nvidiactl is missing \(NVIDIA.s driver\), and no NVIDIA card is on the PCI bus' 'take a machine that has a card of NVIDIA, and there install'
+fi
+
 # 14. The library is missing, and 15. no permission on a device file: with folders laid over this machine's.
 if unshare -m true 2>/dev/null; then
 	unshare -m sh -c 'mount -t tmpfs none "$1" && exec "$2" doctor openvino' sh "$deps/engines" "$ASSAY" >"$work/out" 2>"$work/err" </dev/null && fail "it works without its library"
