@@ -266,7 +266,7 @@ static const char *warning(const struct run *r)
 	if (r->side[0].elsewhere > 0 || r->side[1].elsewhere > 0)
 		return arena_printf(r->arena, "nodes that ran on another provider: %s of A, %s of B",
 			count_text(r->arena, r->side[0].elsewhere), count_text(r->arena, r->side[1].elsewhere));
-	return NULL;
+	return text_is(r->ab->side[0].name, r->ab->side[1].name) ? "A and B are the same question: what differs is noise" : NULL;
 }
 
 static void compare_metric(const struct run *r, enum ab_metric m, size_t pairs, struct store_comparison *out)

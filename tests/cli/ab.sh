@@ -81,6 +81,9 @@ code 0 "$ASSAY" ab "$work/bert" --preset workgroup --json
 json 'd[0]["preset"] == "workgroup" and d[0]["cause"].startswith("the API does not allow it") and d[0]["ratio"] is None and "20-35" in d[0]["claim"] and d[0]["rows_a"] == []'
 
 code 1 "$ASSAY" ab
+# Nothing was said of what B is.
+code 0 "$ASSAY" ab "$work/bert" --on null:clock=told,noise_ms=0.5 --pairs 2 --runs 3 --seq 16 --metric latency_ms --json
+json 'd[0]["cause"] == "A and B are the same question: what differs is noise"'
 code 1 "$ASSAY" ab "$work/bert" --preset nonsense
 has err "there is no preset 'nonsense'"
 code 1 "$ASSAY" ab "$work/bert" --preset layout --on cpu
