@@ -153,14 +153,15 @@ static const struct report_cell *first_of(const struct summary *s, const struct 
 	return found;
 }
 
-// How many times as fast as the same platform in what the model's line says of it; NaN: there is nothing to compare with.
+// How many times as fast as the same platform in what the model's line says of it; NaN: there is nothing to compare with, or one
+// of the two is unstable, of which two single rows say little.
 static double times_of(const struct summary *s, const struct report_line *l, const struct report_cell *c)
 {
 	const unsigned but = BUT_PRECISION | BUT_THREADS | BUT_OPTIONS | BUT_SHIPPED;
 	const struct report_cell *base = report_answer_of(s, l, c->column);
 
 	return base != NULL && base != c && !is_reduced(&base->row) && report_is_ranked(base) && report_is_ranked(c) &&
-			report_alike(c, base, but)
+			!report_is_unstable(base) && !report_is_unstable(c) && report_alike(c, base, but)
 		? base->row.latency_ms / c->row.latency_ms
 		: (double)NAN;
 }

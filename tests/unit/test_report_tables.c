@@ -992,7 +992,7 @@ static void test_variants(void **state)
 {
 	struct fixture *f = *state;
 	struct cell_result int8 = process_of("m", "cpu", 10, 0), shipped = process_of("m", "cpu", 50, 0),
-			   f16 = process_of("m", "openvino", 20, 0);
+			   f16 = process_of("m", "openvino", 20, 0), shaky = process_of("m", "cpu", 5, 0);
 	const char *path = "/data/exported/a-very-long-name-of-a-folder-that-nobody-shortened-before/model_quantized.onnx";
 
 	int8.row.precision = "int8-dynamic";
@@ -1002,6 +1002,9 @@ static void test_variants(void **state)
 	add(f, "m", "cpu", shipped);
 	add(f, "m", "cpu", process_of("m", "cpu", 22, 0));
 	add(f, "m", "cpu", int8);
+	shaky.row.precision = "int4-weights";
+	shaky.row.stability = "unstable";
+	add(f, "m", "cpu", shaky);
 	add(f, "m", "openvino", f16);
 	add(f, path, "cpu", process_of(path, "cpu", 30, 0));
 	write_all(f);
@@ -1010,6 +1013,7 @@ static void test_variants(void **state)
 		   *second = strstr(card, "<b>as shipped</b> 50.0 ms");
 	assert_true(first != NULL && second != NULL && first < second && second < end);
 	assert_true(strstr(card, "<span class=\"q\">float16, emulated</span>") < end);
+	assert_non_null(strstr(card, "<b>int4-weights</b> 5.00 ms<sup>~</sup> on cpu</a>")); // no ratio of what is unstable
 	const char *chip = strstr(card, "<b>float16</b>");
 	assert_true(chip == NULL || chip > end);
 	assert_true(strstr(card, "not asked") > strstr(card, "model_quantized.onnx"));
