@@ -56,13 +56,14 @@ struct process_limit {
 enum status process_check_limits(
 	int64_t pid, const struct process_limit *limits, size_t count, const char *who, struct error *err);
 
-// Segments, semaphores and queues of System V that this user has. The end removes those that were made since by processes that
-// have ended and that none which lives has attached, used last or waits for.
+// Segments, semaphores and queues of System V that this user has. The end removes those that are new since the beginning and were
+// made, or last used, by processes that have `ended`, while nobody has them attached or waits for them.
 struct process_ipc {
-	int64_t *known;
-	size_t count;
+	int64_t *known, *ended;
+	size_t count, ended_count;
 };
 void process_ipc_begin(struct process_ipc *p);
+void process_ipc_ended(struct process_ipc *p, int64_t pid);
 void process_ipc_end(struct process_ipc *p);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // process.h: System V shared memory, semaphores and message queues, which stay when their makers have ended. The kernel's lists
-// (/proc/sysvipc) name the maker of a segment, and of the others who used them last. An IPC namespace for each child would need
-// the super-user, or a user namespace, where files of the super-user look like somebody's. So what nobody has used stays: it
-// may be of a program that has just begun.
+// (/proc/sysvipc) name the maker of a segment, and of the others who used them last: what is of a process that the caller waited
+// for goes, and nothing else, since this user's other programs have some of their own. An IPC namespace for each child would need
+// the super-user, or a user namespace, where files of the super-user look like somebody's.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/msg.h>
@@ -15,21 +15,24 @@
 // Of a set of up to 32,000, each of which is asked for by itself: who uses one uses the first.
 enum { SEMAPHORES_LOOKED = 64 };
 enum { COLUMNS = 10, ID = 1 }; // key, id, and at least so many
+enum { ENDED_MOST = 1 << 16 }; // what forks more often leaves something
 
-static bool lives(long long pid)
+static bool has_ended(const struct process_ipc *p, long long pid)
 {
-	return pid > 0 && process_lives(pid);
+	for (size_t i = 0; i < p->ended_count; i++)
+		if (p->ended[i] == pid)
+			return true;
+	return false;
 }
 
-// Zero for a process of another PID namespace too, with which a container may share these.
-static bool segment_is_left(const long long *c)
+static bool segment_is_left(const struct process_ipc *p, const long long *c)
 {
 	const long long maker = c[4], attached = c[6];
 
-	return maker > 0 && !lives(maker) && !attached;
+	return has_ended(p, maker) && !attached;
 }
 
-static bool semaphores_are_left(const long long *c)
+static bool semaphores_are_left(const struct process_ipc *p, const long long *c)
 {
 	const int id = (int)c[ID], n = (int)(c[3] < SEMAPHORES_LOOKED ? c[3] : SEMAPHORES_LOOKED);
 	bool used = false;
@@ -37,18 +40,18 @@ static bool semaphores_are_left(const long long *c)
 	for (int i = 0; i < n; i++) {
 		const int pid = semctl(id, i, GETPID);
 
-		if (pid < 0 || lives(pid) || semctl(id, i, GETNCNT) || semctl(id, i, GETZCNT))
+		if (pid < 0 || (pid > 0 && !has_ended(p, pid)) || semctl(id, i, GETNCNT) || semctl(id, i, GETZCNT))
 			return false;
 		used |= pid > 0;
 	}
 	return used;
 }
 
-static bool queue_is_left(const long long *c)
+static bool queue_is_left(const struct process_ipc *p, const long long *c)
 {
 	const long long sender = c[5], receiver = c[6];
 
-	return (sender > 0 || receiver > 0) && !lives(sender) && !lives(receiver);
+	return (sender > 0 || receiver > 0) && (sender == 0 || has_ended(p, sender)) && (receiver == 0 || has_ended(p, receiver));
 }
 
 static void remove_segment(int id)
@@ -69,7 +72,7 @@ static void remove_queue(int id)
 static const struct kind {
 	const char *path;
 	int maker; // the column of its user
-	bool (*is_left)(const long long *columns);
+	bool (*is_left)(const struct process_ipc *p, const long long *columns);
 	void (*remove)(int id);
 } kinds[] = {
 	{ "/proc/sysvipc/shm", 9, segment_is_left, remove_segment },
@@ -96,16 +99,21 @@ static void each(void (*tell)(struct process_ipc *, const struct kind *, int64_t
 	}
 }
 
-static void keep(struct process_ipc *p, const struct kind *kind, int64_t name, const long long *columns)
+static void add(int64_t **list, size_t *count, int64_t one)
 {
-	int64_t *grown = realloc(p->known, (p->count + 1) * sizeof *grown);
+	int64_t *grown = realloc(*list, (*count + 1) * sizeof *grown);
 
-	(void)kind;
-	(void)columns;
 	if (!grown)
 		abort();
-	p->known = grown;
-	p->known[p->count++] = name;
+	*list = grown;
+	grown[(*count)++] = one;
+}
+
+static void keep(struct process_ipc *p, const struct kind *kind, int64_t name, const long long *columns)
+{
+	(void)kind;
+	(void)columns;
+	add(&p->known, &p->count, name);
 }
 
 static void end(struct process_ipc *p, const struct kind *kind, int64_t name, const long long *columns)
@@ -113,7 +121,7 @@ static void end(struct process_ipc *p, const struct kind *kind, int64_t name, co
 	for (size_t i = 0; i < p->count; i++)
 		if (p->known[i] == name)
 			return;
-	if (kind->is_left(columns))
+	if (kind->is_left(p, columns))
 		kind->remove((int)columns[ID]);
 }
 
@@ -123,9 +131,16 @@ void process_ipc_begin(struct process_ipc *p)
 	each(keep, p);
 }
 
+void process_ipc_ended(struct process_ipc *p, int64_t pid)
+{
+	if (p->ended_count < ENDED_MOST)
+		add(&p->ended, &p->ended_count, pid);
+}
+
 void process_ipc_end(struct process_ipc *p)
 {
 	each(end, p);
 	free(p->known);
+	free(p->ended);
 	*p = (struct process_ipc){ 0 };
 }

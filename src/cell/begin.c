@@ -58,19 +58,23 @@ static _Noreturn void guard(pid_t work, const sigset_t *waiting, struct process_
 
 	prctl(PR_SET_NAME, "assay-guard");
 	while (!ended && !told_to_end) {
-		while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+			process_ipc_ended(ipc, pid);
 			if (pid == work) {
 				ended = true;
 				how = status;
 			}
+		}
 		if (!ended && ppoll(&parent, 1, NULL, waiting) > 0 &&
 			(parent.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)))
 			break;
 	}
 	process_end_below(getpid(), END_MS);
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		process_ipc_ended(ipc, pid);
 		if (pid == work)
 			how = status;
+	}
 	process_ipc_end(ipc);
 	end_as(how);
 }

@@ -60,7 +60,6 @@ struct runner {
 	enum child_watch watch;
 	struct memory_group group;
 	struct child_memory memory;
-	struct process_ipc ipc;
 	double started, deadline, silence, next_sample; // ms; INFINITY: never
 	bool killed, exited;
 };
@@ -180,7 +179,6 @@ static enum status start(struct runner *r, char *const argv[], struct error *err
 
 	if (st)
 		return st;
-	process_ipc_begin(&r->ipc);
 	if (!make_socket(in) || !make_pipe(out) || !make_pipe(events)) {
 		failed = errno;
 	} else {
@@ -196,7 +194,6 @@ static enum status start(struct runner *r, char *const argv[], struct error *err
 		close_fd(&r->request_fd);
 		close_fd(&r->output_fd);
 		close_fd(&r->events_fd);
-		free(r->ipc.known);
 		return cannot_start(argv[0], failed, err);
 	}
 	limit_memory(r);
@@ -389,7 +386,6 @@ static void finish(struct runner *r, int64_t oom_kills)
 	memory_group_kill(&r->group);
 	while (waitid(P_PID, (id_t)r->pid, &info, WEXITED) < 0 && errno == EINTR)
 		;
-	process_ipc_end(&r->ipc);
 	oom = memory_group_oom_kills(&r->group) > 0;
 	memory_group_done(&r->group);
 	while (r->events_fd >= 0 && poll(&(struct pollfd){ .fd = r->events_fd, .events = POLLIN }, 1, 0) > 0)
