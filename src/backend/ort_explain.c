@@ -125,16 +125,17 @@ static bool join(
 
 // ---- a second session that tells more -----------------------------------------------------------------------------------
 
-// It is not run, and failing is no harm. What it tells is in the log until the next session.
-static void listen(struct session *s, const struct artifact *a, struct arena *arena)
+// It is not run. What it tells is in the log until the next session; one that is not made tells nothing, or half of it.
+static enum status listen(struct session *s, const struct artifact *a, struct arena *arena, struct error *err)
 {
 	const OrtApi *api = ((struct ort *)s->state)->library.api;
 	OrtSession *session = NULL;
-	struct error ignored = { 0 };
 
 	ort_log_begin(arena);
-	if (!ort_create_session(s, a, ORT_REASONS, &session, &ignored))
+	enum status st = ort_create_session(s, a, ORT_REASONS, &session, err);
+	if (!st)
 		api->ReleaseSession(session);
+	return st;
 }
 
 // Every: all nodes that run are on one provider, `by`, and only their number is told.
@@ -234,9 +235,14 @@ static void place(struct session *s, const struct artifact *a, const struct outl
 	const char *by = NULL;
 	int64_t every = 0;
 	bool listened = own->unrecorded && o->recorded;
+	struct error err = { 0 };
 
 	if (listened) {
-		listen(s, a, p->arena);
+		if (listen(s, a, p->arena, &err)) {
+			p->on_platform = p->elsewhere = p->fused = p->partitions = -1;
+			p->note = arena_printf(p->arena, "the session that tells where nodes run was not made: %s", err.text);
+			return;
+		}
 		read_log(p->arena, &nodes, &count, &every, &by);
 	}
 	for (size_t i = 0; listened && i < count; i++)
@@ -253,7 +259,7 @@ static void place(struct session *s, const struct artifact *a, const struct outl
 	for (size_t i = 0; i < count && p->partitions == 0; i++)
 		p->partitions = text_is(nodes[i].provider, own->ep);
 	if (p->elsewhere && o->recorded && !listened)
-		listen(s, a, p->arena);
+		listen(s, a, p->arena, &err);                      // for reasons, without which the numbers stand
 	if (p->on_platform == 0 && !o->trouble && ort_log_error()) // the first time it kept quiet
 		o->trouble = arena_strdup(&s->arena, ort_log_error());
 	give_reasons(p, own->ep);

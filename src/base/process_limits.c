@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // process.h: limits of a process, which what it starts inherits.
+#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -12,8 +13,9 @@ static const struct words {
 	{ RLIMIT_STACK, 10, "a stack may have", " KiB", "-s" },
 	{ RLIMIT_NOFILE, 0, "files that may be open:", "", "-n" },
 	{ RLIMIT_FSIZE, 10, "a file may have", " KiB", "-f" },
-	{ RLIMIT_AS, 30, "a process may have", " GiB of addresses", "-v" },
+	{ RLIMIT_AS, 20, "a process may have", " MiB of addresses", "-v" },
 	{ RLIMIT_DATA, 20, "a process may have", " MiB of data", "-d" },
+	{ RLIMIT_CPU, 0, "a process may compute for", " s", "-t" },
 };
 
 enum status process_check_limits(
@@ -29,9 +31,13 @@ enum status process_check_limits(
 		if (prlimit((pid_t)pid, (__rlimit_resource_t)l->resource, NULL, &is))
 			continue;
 		const rlim_t now = l->hard ? is.rlim_max : is.rlim_cur;
-		if (now != RLIM_INFINITY && now < l->least)
-			return error_set(err, STATUS_NOT_ASKED, "%s %llu%s here, and %s needs %llu: raise the limit (ulimit %s)",
-				w->before, (unsigned long long)now >> w->shift, w->unit, who, l->least >> w->shift, w->option);
+		if (now == RLIM_INFINITY || (l->least && now >= l->least))
+			continue;
+		char needs[40] = "may need more";
+		if (l->least)
+			snprintf(needs, sizeof needs, "needs %llu", l->least >> w->shift);
+		return error_set(err, STATUS_NOT_ASKED, "%s %llu%s here, and %s %s: raise the limit (ulimit %s)", w->before,
+			(unsigned long long)now >> w->shift, w->unit, who, needs, w->option);
 	}
 	return STATUS_OK;
 }

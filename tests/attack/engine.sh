@@ -168,6 +168,13 @@ not_asked()
 limited() { (ulimit "$1" "$2" && shift 2 && "$@"); }
 not_asked 'ulimit -n' limited -n 14
 not_asked 'ulimit -s' limited -s 64
+# Above these bounds an engine may die of a limit, and nobody can tell that from a hole of its own.
+for limit in '-s 512' '-v 2000000' '-d 2000000'; do
+	# shellcheck disable=SC2086
+	code 2 limited $limit "$ASSAY" run "$model" --on null:crash=run --db "$work/limits.duckdb" $quick
+	is verdict not_asked
+	says cause "the process died of signal .* raise the limit .ulimit ${limit% *}"
+done
 export SHIM_NO_PROCESS=1
 not_asked 'no process can be started for it: Resource temporarily unavailable' shim
 code 0 shim "$ASSAY" detect cpu
@@ -194,7 +201,7 @@ lacking()
 lacking 'files that may be open: 100 here, and chromium needs 160: raise the limit \(ulimit -n' limited -n 100
 lacking 'a stack may have 128 KiB here, and chromium needs 256: raise the limit \(ulimit -s' limited -s 128
 lacking 'a file may have 2000 KiB here, and chromium needs 3072: raise the limit \(ulimit -f' limited -f 2000
-lacking 'a process may have 38 GiB of addresses here, and chromium needs 128: raise the limit \(ulimit -v' limited -v 40000000
+lacking 'a process may have 39062 MiB of addresses here, and chromium needs 131072: raise the limit \(ulimit -v' limited -v 40000000
 lacking 'a process may have 97 MiB of data here, and chromium needs 576: raise the limit \(ulimit -d' limited -d 100000
 if [ "$(id -u)" = 0 ] && unshare -nm true 2>"$work/err"; then
 	lacking 'the loopback interface is down, and chromium reaches its page through it' unshare -n
