@@ -8,7 +8,7 @@ has_platform cpu || exit 77
 quick="--runs 3 --no-conform"
 made()
 {
-	python3 "$SOURCE/tests/cli/tiny_onnx.py" "$work/$1.onnx" "$2" "$3" "$4" || fail "$1.onnx was not written"
+	python3 "$SOURCE/tests/cli/tiny_onnx.py" "$work/$1.onnx" "${@:2}" || fail "$1.onnx was not written"
 }
 
 # A graph that the engine folds into constants, and one without a node: the processor answers, and no other platform has computed anything.
@@ -26,6 +26,17 @@ for m in folded none; do
 		json 'd[0]["actual"] == "cpu" and d[0]["compute_dtype"] == "f32"'
 	done
 done
+
+# Where nodes run WebGPU's native route tells with a second session. Of one that is not made (here its weights are away; it may be
+# memory) all nodes were called folded away, and the row fell back. Whenever the file goes, nothing is said of them.
+if has_device webgpu:native; then
+	made going MatMul,Relu x:batch,8 y:batch,8 beside
+	"$ASSAY" run "$work/going.onnx" --on webgpu:native --runs 5000 --no-conform --json >"$work/out" 2>"$work/err" &
+	sleep 1.5
+	mv "$work/going.onnx.w" "$work/gone"
+	wait $!
+	json 'd[0]["fallback_reason"] is None and not d[0]["nodes_fused"] and d[0]["verdict"] != "fell_back"'
+fi
 
 # A batch is what is named one, or nothing; a time or points of one cloud are none, and then there are no inputs a second.
 made named MatMul x:batch,8 y:batch,8
