@@ -46,7 +46,8 @@ int64_t process_kib(const char *path, const char *key);
 // only what is mapped for writing. Of what several processes map, its share. -1: it cannot be read.
 int64_t process_shared_kib(int64_t pid);
 
-// The least of a limit (RLIMIT_STACK, NOFILE, FSIZE, AS, DATA, CPU); 0: any is too low. `hard`: what is started raises it itself, to the hard one.
+// The least of a limit (RLIMIT_STACK, NOFILE, FSIZE, AS, DATA, CPU); 0: any is too low. `hard`: what is started raises it itself,
+// to the hard one.
 struct process_limit {
 	int resource;
 	unsigned long long least;
