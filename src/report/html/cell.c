@@ -32,6 +32,15 @@ static const char *options_text(struct arena *a, const char *options)
 	return out;
 }
 
+static const char *errors(struct arena *a, double max_abs, double nmse, double cosine)
+{
+	const char *out = isnan(max_abs) ? NULL : arena_printf(a, "max abs %s", report_error(a, max_abs));
+
+	if (out != NULL && !isnan(nmse))
+		out = arena_printf(a, "%s, NMSE %s", out, report_error(a, nmse));
+	return out == NULL || isnan(cosine) ? out : arena_printf(a, "%s, cosine %.7g", out, cosine);
+}
+
 void html_cell_details(const struct summary *s, const struct report_cell *c, struct arena *a, struct text *out)
 {
 	const struct row *r = &c->row;
@@ -49,12 +58,11 @@ void html_cell_details(const struct summary *s, const struct report_cell *c, str
 		text_addf(out, "<dt>Cause</dt><dd>%s</dd>", html_prose(a, c->cause));
 	html_fact(out, a, "Asked again later", c->later);
 	html_fact(out, a, "Agreement", arena_join(a, c->agreement, "; reference: ", r->reference));
-	html_fact(out, a, "Errors",
-		r->max_abs_error == r->max_abs_error
-			? arena_printf(a, "max abs %s%s%s%s%s", report_error(a, r->max_abs_error),
-				  isnan(r->nmse) ? "" : ", NMSE ", isnan(r->nmse) ? "" : report_error(a, r->nmse),
-				  isnan(r->cosine) ? "" : ", cosine ", isnan(r->cosine) ? "" : arena_printf(a, "%.7g", r->cosine))
-			: NULL);
+	const bool has_loss = !isnan(r->arithmetic_max_abs_error);
+	if (has_loss)
+		html_fact(out, a, "Errors of its arithmetic",
+			errors(a, r->arithmetic_max_abs_error, r->arithmetic_nmse, r->arithmetic_cosine));
+	html_fact(out, a, has_loss ? "Loss" : "Errors", errors(a, r->max_abs_error, r->nmse, r->cosine));
 	html_fact(out, a, "Bound", r->bound);
 	html_fact(out, a, "Worst element", r->worst);
 	html_fact(out, a, "NaN and infinite",
