@@ -181,6 +181,6 @@ void html_overview(const struct summary *s, struct arena *a, struct text *out)
 	text_addf(out, "%s%s%s%s.</p></section>\n", seen.timed > 0 ? "Medians" : "Nothing was timed on hardware",
 		seen.bold ? "; bold: best, where it can be told" : "", seen.unstable ? "; <sup>~</sup> unstable" : "",
 		seen.variants ? "; below a model what else was asked of it: its fastest, and how many times as fast as the same "
-				"platform above, a ratio of two stable rows"
+				"platform above, a ratio of two rows, neither unstable"
 			      : "");
 }
