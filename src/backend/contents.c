@@ -17,7 +17,7 @@ enum { DEEP = 8, NODES_MOST = 1 << 19, OPSETS_MOST = 1024, FUNCTIONS_MOST = 1 <<
 
 struct pass {
 	bool bad, too_deep;
-	uint32_t fields;
+	uint64_t fields;
 	struct contents *out;
 	struct node {
 		struct wire domain, op;
@@ -29,10 +29,9 @@ static bool next(struct wire *w, struct wire_field *f, struct pass *p)
 {
 	if (p->bad)
 		return false;
-	const enum wire_got got = wire_next(w, f);
-	p->fields += got == WIRE_FIELD ? 1 + (f->skipped < WIRE_FIELDS_MOST ? f->skipped : WIRE_FIELDS_MOST) : 0;
-	p->bad = got == WIRE_DAMAGED || p->fields > WIRE_FIELDS_MOST;
-	return got == WIRE_FIELD && !p->bad;
+	const enum wire_got got = wire_next_of(w, f, &p->fields);
+	p->bad = got == WIRE_DAMAGED || got == WIRE_MANY;
+	return got == WIRE_FIELD;
 }
 
 static size_t length(struct wire w)

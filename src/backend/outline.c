@@ -22,7 +22,7 @@ struct reading {
 	bool bad;
 	bool many; // nodes
 	bool wide; // inputs or outputs
-	uint32_t fields;
+	uint64_t fields;
 };
 // NODES_MOST: ten times as many as any published graph has; an engine takes a kB for each while it refuses them. PORTS_MOST:
 // inputs that are no initializers, and outputs, of which a cache of 200 layers has 400; engines take a time with their square.
@@ -33,10 +33,9 @@ static bool next(struct wire *w, struct wire_field *f, struct reading *r)
 {
 	if (r->bad)
 		return false;
-	enum wire_got got = wire_next(w, f);
-	r->fields += got == WIRE_FIELD ? 1 + (f->skipped < WIRE_FIELDS_MOST ? f->skipped : WIRE_FIELDS_MOST) : 0;
-	r->bad = got == WIRE_DAMAGED || r->fields > WIRE_FIELDS_MOST;
-	return got == WIRE_FIELD && !r->bad;
+	const enum wire_got got = wire_next_of(w, f, &r->fields);
+	r->bad = got == WIRE_DAMAGED || got == WIRE_MANY;
+	return got == WIRE_FIELD;
 }
 
 static enum status unreadable(const struct reading *r, struct error *err)

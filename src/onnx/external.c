@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// `table` says which fields of which message lead to a TensorProto's external_data, and to attributes.
 #include "onnx/external.h"
 
 #include <stdbool.h>
@@ -7,43 +6,9 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "onnx/wire.h"
+#include "onnx/messages.h"
 
-enum message { MODEL, FUNCTION, GRAPH, NODE, ATTRIBUTE, SPARSE, TENSOR, ENTRY };
-enum {
-	MOST_DEPTH = 64,
-	ENTRY_KEY = 1,
-	ENTRY_VALUE = 2,
-	ATTRIBUTE_NAME = 1,
-	ATTRIBUTE_TEXT = 4,
-	NAMES_MOST = 1 << 18,
-	NAME_MOST = 4096
-};
-
-// Field numbers of onnx.proto3.
-static const struct {
-	enum message within;
-	unsigned field;
-	enum message is;
-} table[] = {
-	{ MODEL, 7, GRAPH },
-	{ MODEL, 25, FUNCTION },
-	{ FUNCTION, 7, NODE },
-	{ FUNCTION, 11, ATTRIBUTE },
-	{ GRAPH, 1, NODE },
-	{ GRAPH, 5, TENSOR },
-	{ GRAPH, 15, SPARSE },
-	{ NODE, 5, ATTRIBUTE },
-	{ ATTRIBUTE, 5, TENSOR },
-	{ ATTRIBUTE, 6, GRAPH },
-	{ ATTRIBUTE, 10, TENSOR },
-	{ ATTRIBUTE, 11, GRAPH },
-	{ ATTRIBUTE, 22, SPARSE },
-	{ ATTRIBUTE, 23, SPARSE },
-	{ SPARSE, 1, TENSOR },
-	{ SPARSE, 2, TENSOR },
-	{ TENSOR, 13, ENTRY },
-};
+enum { ENTRY_KEY = 1, ENTRY_VALUE = 2, ATTRIBUTE_NAME = 1, ATTRIBUTE_TEXT = 4, NAMES_MOST = 1 << 18, NAME_MOST = 4096 };
 
 struct found {
 	struct arena *arena;
@@ -56,10 +21,10 @@ struct found {
 // False at the end, and where the message is damaged: then the list may lack some.
 static bool next(struct found *f, struct wire *w, struct wire_field *out)
 {
-	enum wire_got got = wire_next(w, out);
+	enum wire_got got = wire_next_of(w, out, &f->fields);
 	if (got == WIRE_DAMAGED)
 		f->lacks = "is damaged: it cannot be read to its end, so the files of weights that it names are not known";
-	else if (got == WIRE_FIELD && (f->fields += 1 + out->skipped) > WIRE_FIELDS_MOST)
+	else if (got == WIRE_MANY)
 		f->lacks =
 			"has more than 8388608 fields, so the files of weights that it names are not known; no graph has so many";
 	return got == WIRE_FIELD && !f->lacks;
@@ -130,24 +95,24 @@ static void take_context(struct found *f, struct wire s)
 		add_name(f, text);
 }
 
-static void walk(struct found *f, enum message within, struct wire s, int depth)
+static void walk(struct found *f, enum onnx_message within, struct wire s, int depth)
 {
 	struct wire_field field;
-	if (depth == MOST_DEPTH) {
+	if (depth == ONNX_DEPTH_MOST) {
 		f->lacks = "is nested deeper than 64 messages";
 		return;
 	}
-	if (within == ATTRIBUTE)
+	if (within == ONNX_ATTRIBUTE)
 		take_context(f, s);
-	while (next(f, &s, &field))
-		for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-			if (field.kind != WIRE_BYTES || table[i].within != within || table[i].field != field.number)
-				continue;
-			if (table[i].is == ENTRY)
-				take_entry(f, field.bytes);
-			else
-				walk(f, table[i].is, field.bytes, depth + 1);
-		}
+	while (next(f, &s, &field)) {
+		enum onnx_message is;
+		if (!onnx_leads(within, &field, &is))
+			continue;
+		if (is == ONNX_ENTRY)
+			take_entry(f, field.bytes);
+		else
+			walk(f, is, field.bytes, depth + 1);
+	}
 }
 
 static int by_text(const void *a, const void *b)
@@ -160,7 +125,7 @@ const char *onnx_external_locations(const uint8_t *onnx, size_t nbytes, struct a
 	struct found f = { .arena = a };
 	size_t kept = 0;
 	if (nbytes)
-		walk(&f, MODEL, (struct wire){ onnx, onnx + nbytes }, 0);
+		walk(&f, ONNX_MODEL, (struct wire){ onnx, onnx + nbytes }, 0);
 	if (f.count)
 		qsort(f.names, f.count, sizeof *f.names, by_text);
 	for (size_t i = 0; i < f.count; i++)

@@ -72,3 +72,12 @@ enum wire_got wire_next(struct wire *w, struct wire_field *out)
 	}
 	return WIRE_FIELD;
 }
+
+enum wire_got wire_next_of(struct wire *w, struct wire_field *out, uint64_t *fields)
+{
+	enum wire_got got = wire_next(w, out);
+
+	if (got == WIRE_FIELD && (*fields += 1 + (uint64_t)out->skipped) > WIRE_FIELDS_MOST)
+		return WIRE_MANY;
+	return got;
+}

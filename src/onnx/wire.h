@@ -22,11 +22,13 @@ struct wire_field {
 	struct wire bytes; // of WIRE_BYTES, WIRE_64 and WIRE_32; of others empty
 	uint32_t skipped;  // fields in it, of WIRE_GROUP
 };
-enum wire_got { WIRE_END, WIRE_FIELD, WIRE_DAMAGED };
+enum wire_got { WIRE_END, WIRE_FIELD, WIRE_DAMAGED, WIRE_MANY };
 
 bool wire_varint(struct wire *w, uint64_t *out);
 // The next field, and after it. What protobuf's own readers refuse is damaged: a key of more than 32 bits or with the number 0,
 // a value beyond the end, a group that does not end, or one in 100 others.
 enum wire_got wire_next(struct wire *w, struct wire_field *out);
+// The same in a pass over a file, whose `fields` begin at 0: WIRE_MANY is the one after WIRE_FIELDS_MOST, with those in groups.
+enum wire_got wire_next_of(struct wire *w, struct wire_field *out, uint64_t *fields);
 
 #endif
