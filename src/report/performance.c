@@ -74,11 +74,10 @@ static void row_of(
 	const char *marks = g->models > 1 ? "mixes models" : NULL;
 
 	if (g->unstable > 0)
-		marks = arena_printf(a, "%s%s%zu unstable", marks ? marks : "", marks ? ", " : "", g->unstable);
+		marks = arena_join(a, marks, ", ", arena_printf(a, "%zu unstable", g->unstable));
 	if (g->imported > 0)
-		marks = arena_printf(a, "%s%s%zu imported", marks ? marks : "", marks ? ", " : "", g->imported);
-	if (g->qualifiers != NULL)
-		marks = arena_printf(a, "%s%s%s", marks ? marks : "", marks ? "; " : "", g->qualifiers);
+		marks = arena_join(a, marks, ", ", arena_printf(a, "%zu imported", g->imported));
+	marks = arena_join(a, marks, "; ", g->qualifiers);
 	v[0] = value_text(platform);
 	v[1] = value_text(architecture != NULL ? architecture : "all");
 	v[2] = value_count(a, (int64_t)g->cells);
