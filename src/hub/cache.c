@@ -185,9 +185,9 @@ static bool has_shards(const char *folder, const char *index)
 
 bool hub_is_download(const char *folder)
 {
-	// What huggingface_hub leaves beside the files of `download --local-dir`, and git beside those of a clone; the model may
-	// be in a folder below. A home has the first of it, too, without what is in it.
-	static const char *const marks[] = { ".cache/huggingface/download", ".git" };
+	// What huggingface_hub leaves beside the files of `download --local-dir`, git beside those of a clone and ModelScope
+	// beside its own; the model may be in a folder below. A home has the first of it, too, without what is in it.
+	static const char *const marks[] = { ".cache/huggingface/download", ".git", ".msc", ".mv" };
 	struct arena a = { 0 };
 	char *real = realpath(folder, NULL), *models = real ? strstr(real, "/models--") : NULL;
 	bool is = models && strstr(models, "/snapshots/");

@@ -23,6 +23,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "base/visible.h"
 #include "run/cell.h"
 #include "run/cell_judge.h"
 #include "run/child_memory.h"
@@ -535,8 +536,9 @@ static enum status run_child(struct running *r, struct cell_result *out, bool *e
 		row->inputs_note =
 			arena_join(r->a, "made by the model's own processor or tokenizer (--input)", "; ", row->inputs_note);
 	else if (r->golden && !r->judging)
-		row->inputs_note =
-			arena_join(r->a, "inputs from a file that holds no outputs (--golden)", "; ", row->inputs_note);
+		row->inputs_note = arena_join(r->a,
+			arena_printf(r->a, "inputs from %s, which holds no outputs (--golden)", visible_copy(r->a, r->golden)),
+			"; ", row->inputs_note);
 	row->machine_state = state_text(r->a, &r->before, &r->after, &r->calm);
 	if (cause)
 		row->cause = cause;

@@ -350,9 +350,20 @@ json 'd[1]["verdict"] == "no_memory" and "an allocation failed" in d[1]["cause"]
 # What a download says of its own answers is not asked; what a file of inputs needs is predicted.
 echo '{}' >bert/case.json && cp "$SOURCE/tests/conform/cases/bert/io.safetensors" bert/
 cp -r bert bert-hub && mkdir -p bert-hub/.cache/huggingface clone/.git && cp -r bert clone/
-bounded 0,2,3 20 400 "$ASSAY" $run bert-hub clone/bert bert --json
-json 'all(r["verdict"] == "right" and r["golden_file"] is None and r["reference"] != "golden" for r in d[:2])'
+cp -r bert bert-scope && touch bert-scope/.msc
+bounded 0,2,3 20 400 "$ASSAY" $run bert-hub clone/bert bert bert-scope --json
+json 'all(r["verdict"] == "right" and r["golden_file"] is None and r["reference"] != "golden" for r in (d[0], d[1], d[3]))'
 json 'd[2]["golden_file"] == "io.safetensors"'
+# One of inputs alone would say how large the question is, and no row named it.
+python3 - bert/io.safetensors <<'PY'
+import sys
+data = open(sys.argv[1], "rb").read()
+open(sys.argv[1], "wb").write(data.replace(b'"out.', b'"was.'))
+PY
+bounded 0 20 400 "$ASSAY" $run bert --json
+json 'd[0]["sequence"] == 64 and d[0]["inputs_note"] is None'
+bounded 0 20 400 "$ASSAY" $run bert --golden bert/io.safetensors --json
+json 'd[0]["sequence"] < 64 and "inputs from bert/io.safetensors, which holds no outputs" in d[0]["inputs_note"]'
 bounded 2 20 400 "$ASSAY" $run bert --golden large.safetensors --memory 0.12 --json
 json 'd[0]["verdict"] == "no_memory" and d[0]["cause"].startswith("not tried")'
 bounded 1 20 400 "$ASSAY" $run bert --golden golden.safetensors
