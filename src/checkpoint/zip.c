@@ -29,15 +29,19 @@ struct directory {
 	uint64_t offset, nbytes, count, end;
 }; // `end`: where what follows it begins
 
-// The end record is the last thing in the file but for a comment of its own length.
+// The end record is the last thing in the file but for a comment of its own length. PyTorch takes the last that begins like one,
+// which may stand in that comment, and would read other weights.
 static enum status find_end(const uint8_t *data, size_t nbytes, size_t *out, struct error *err)
 {
 	for (size_t back = END_NBYTES; back <= nbytes && back <= END_NBYTES + COMMENT_MOST; back++) {
 		const uint8_t *p = data + nbytes - back;
-		if (is_at(p, 5, 6) && number(p + 20, 2) == back - END_NBYTES) {
-			*out = nbytes - back;
-			return STATUS_OK;
-		}
+		if (!is_at(p, 5, 6))
+			continue;
+		if (number(p + 20, 2) != back - END_NBYTES)
+			return error_set(err, STATUS_BAD_INPUT,
+				"two tables of contents end in it, one in the comment of the other: which is meant is not known");
+		*out = nbytes - back;
+		return STATUS_OK;
 	}
 	return error_set(err, STATUS_BAD_INPUT, "its table of contents is missing: cut off; download it again");
 }

@@ -163,6 +163,28 @@ static bool contradicts(double per_s, double avg_ns, int64_t tokens)
 	return tokens > 0 && per_s > 0 && !(told >= 0.5 && told <= 2);
 }
 
+static bool is_not_the_mean(double mean, const struct cell_result *r)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < r->sample_count; i++)
+		sum += r->sample_ms[i];
+	double told = sum / (double)r->sample_count / mean;
+	return r->sample_count > 0 && !(told >= 0.5 && told <= 2);
+}
+
+// "2026-11-03T11:20:41Z": NULL where it is no time of the years 1970 to 9999.
+static const char *time_of(struct arena *a, const json_t *object, const char *key)
+{
+	static const char form[] = "0000-00-00T00:00:00";
+	const char *text = text_of(a, object, key);
+
+	for (size_t i = 0; text != NULL && i < sizeof form - 1; i++)
+		if (form[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != form[i] && !(form[i] == 'T' && text[i] == ' '))
+			return NULL;
+	return text != NULL && strcmp(text, "1970") >= 0 ? text : NULL;
+}
+
 // For one more than `count` rows. A row takes 2 KiB, and a test that is refused may take 3 bytes of its file.
 static void make_room(struct foreign_result *out, size_t count)
 {
@@ -184,7 +206,7 @@ static enum status read_llama(struct foreign_result *out, const char *path, cons
 
 	out->tool = "llama-bench";
 	out->version = text_of(a, json_array_get(tests, 0), "build_number");
-	out->machine_cpu = text_of(a, json_array_get(tests, 0), "cpu_info");
+	out->machine_cpu = name_within(text_of(a, json_array_get(tests, 0), "cpu_info"), a);
 	if (json_array_size(tests) > RESULTS_MOST)
 		return unlike(err, path,
 			arena_printf(a, "%zu results of llama-bench; at most %d are imported from one file",
@@ -210,6 +232,11 @@ static enum status read_llama(struct foreign_result *out, const char *path, cons
 		struct row *r = &f->result.row;
 		if (!take_samples(a, &f->result, json_object_get(t, "samples_ns"), 1e-6))
 			return unlike(err, path, arena_printf(a, "test %zu of llama-bench has a sample that is no time", i + 1));
+		if (is_not_the_mean(avg_ns / 1e6, &f->result))
+			return unlike(err, path,
+				arena_printf(a,
+					"test %zu of llama-bench contradicts itself: avg_ns is not the mean of samples_ns",
+					i + 1));
 		take_statistics(a, &f->result);
 		if (isnan(r->latency_ms))
 			r->latency_ms = avg_ns / 1e6; // CSV has the mean alone
@@ -229,7 +256,7 @@ static enum status read_llama(struct foreign_result *out, const char *path, cons
 		if (generated > 0 && prompt == 0)
 			r->token_ms = r->latency_ms / (double)generated;
 		r->tokens_per_s = number_of(t, "avg_ts");
-		r->started_at = text_of(a, t, "test_time");
+		r->started_at = time_of(a, t, "test_time");
 		f->cell.batch = 1;
 		f->cell.sequence = generated == 0 ? prompt : 0;
 		f->cell.options = arena_printf(
@@ -269,7 +296,7 @@ static enum status read_optimum(struct foreign_result *out, const char *path, co
 			"benchmark.json, which has both");
 	if (!json_is_object(latency) || !text_is(json_string_value(json_object_get(latency, "unit")), "s"))
 		return unlike(err, path, "optimum-benchmark's report has no latency in s of forward, prefill or call");
-	out->machine_cpu = text_of(a, environment, "cpu");
+	out->machine_cpu = name_within(text_of(a, environment, "cpu"), a);
 	out->count = 1;
 	out->rows = ARENA_ARRAY(a, 1, struct foreign_row);
 	const char *platform = text_is(name, "openvino") ? "openvino" : device != NULL ? device : "cpu";
@@ -317,12 +344,14 @@ static enum status read_benchmark_app(struct foreign_result *out, const char *pa
 						      : text_of(a, setup, "topology");
 	const char *device =
 		text_of(a, setup, "target device") ? text_of(a, setup, "target device") : text_of(a, setup, "target_device");
+	const char *said = text_of(a, results, "error");
 
+	device = name_within(device, a);
 	out->tool = "benchmark_app";
 	if (json_object_get(results, "error") != NULL)
 		return unlike(err, path,
-			arena_printf(
-				a, "benchmark_app ended with an error, so there is no result: %s", text_of(a, results, "error")));
+			arena_printf(a, "benchmark_app ended with an error, so there is no result%s%s", said != NULL ? ": " : "",
+				said != NULL ? said : ""));
 	double median = number_of_any(results, "latency (ms)", "Median latency (ms)", "latency_median");
 	double percentile = number_of_any(results, "Percentile boundary", "Percentile boundary", "percentile_boundary");
 	if (model == NULL || !(median > 0) || (!isnan(percentile) && percentile < 50) || percentile > 50)
@@ -422,7 +451,10 @@ static enum status read_perf_test_file(struct foreign_result *out, const char *p
 	out->tool = "onnxruntime_perf_test";
 	out->count = 1;
 	out->rows = ARENA_ARRAY(a, 1, struct foreign_row);
-	struct foreign_row *f = row_begin(out, 0, arena_strdup(a, table_get(t, 0, "model")), NULL, "ort");
+	const char *model = table_get(t, 0, "model");
+	if (model == NULL || *model == '\0')
+		return unlike(err, path, "its first line names no model, as each of a result file of onnxruntime_perf_test does");
+	struct foreign_row *f = row_begin(out, 0, arena_strdup(a, model), NULL, "ort");
 	f->result.sample_ms = ARENA_ARRAY(a, t->row_count + 1, double);
 	for (size_t i = 0; i < t->row_count; i++) {
 		double s = table_real(t, i, "s");
@@ -607,6 +639,9 @@ static const char *cannot_be(struct arena *a, const struct foreign_row *f)
 	for (size_t i = 0; i < sizeof why / sizeof *why; i++)
 		if (why[i] != NULL)
 			return why[i];
+	if (r->latency_min_ms > r->latency_ms || r->latency_max_ms < r->latency_ms)
+		return arena_printf(a, "its median time is %g ms, its smallest %g and its largest %g, which cannot be",
+			r->latency_ms, r->latency_min_ms, r->latency_max_ms);
 	return row_beyond(r, a);
 }
 

@@ -383,7 +383,7 @@ enum status parquet_check(const uint8_t *data, size_t nbytes, struct error *err)
 	if (footer > nbytes - MAGIC - TAIL)
 		return error_set(
 			err, STATUS_BAD_INPUT, "it is no Parquet file, or was cut off: its footer has %zu bytes", footer);
-	if (footer > FOOTER_MOST + nbytes / 8)
+	if (footer > FOOTER_MOST + nbytes / 2)
 		return error_set(err, STATUS_BAD_INPUT, "its footer has %zu of its %zu bytes: more than those that assay writes",
 			footer, nbytes);
 	f.end = tail;

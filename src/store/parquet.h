@@ -11,7 +11,7 @@
 #include "base/error.h"
 
 enum {
-	FOOTER_MOST = 256 << 10, // bytes, besides an eighth of the file; one that assay writes has 40 KiB for each 8,192 rows
+	FOOTER_MOST = 256 << 10, // bytes, besides half of the file: one that assay writes has 15 to 40 KiB for each 8,192 rows
 	PAGES_MOST = 64 << 20,   // bytes of all pages, decompressed, besides PAGES_A_BYTE for each of the file
 	PAGES_A_BYTE = 64,
 };

@@ -80,6 +80,11 @@ zipped("zip-negated", b"\x80\x02}(X\x01\0\0\0k" + TENSOR[:-2] + b"}(X\x03\0\0\0n
 with zipfile.ZipFile(folder("zip-beside") + "pytorch_model.bin", "w", zipfile.ZIP_STORED) as z:
     for name in "A/DATA.PKL", "b/data.pkl", "b/data/0":
         z.writestr(name, b"}.")
+zipped("zip-comment", b"\x80\x02}(X\x01\0\0\0k" + TENSOR + b"u.")
+with open("zip-comment/pytorch_model.bin", "r+b") as f: # the comment of the end record is another one, whose own length is not its
+    whole = f.read()
+    f.seek(0)
+    f.write(whole[:-2] + struct.pack("<H", 22) + whole[-22:-2] + struct.pack("<H", 7))
 with zipfile.ZipFile(folder("zip-letters") + "pytorch_model.bin", "w", zipfile.ZIP_STORED) as z:
     for name in "archive/data.pkl", "archive/data/0", "archive/DATA.PKL":
         z.writestr(name, b"}.")
@@ -246,6 +251,8 @@ code 1 "$ASSAY" inspect zip-negated
 has err 'a tensor with metadata'
 code 1 "$ASSAY" inspect zip-beside
 has err 'holds files beside the folder of data.pkl'
+code 1 "$ASSAY" inspect zip-comment
+has err 'two tables of contents end in it'
 code 1 "$ASSAY" inspect zip-letters
 has err 'archive/data.pkl: is in it twice but for capital letters|archive/DATA.PKL: is in it twice but for capital letters'
 bounded 1 2 100 "$ASSAY" inspect pickle-name

@@ -57,6 +57,22 @@ sed 's/"avg_ts": 256.0/"avg_ts": 1e9/' "$foreign/llama.json" >rate.json
 code 1 "$ASSAY" import rate.json --db gpu.duckdb
 has err 'contradicts itself: avg_ts says 1e\+09 tokens a second, avg_ns 256$'
 
+sed 's/1900000000, 2000000000, 2100000000/1, 1, 1/' "$foreign/llama.json" >mean.json
+printf ',0.5,100,1,1\n' >nameless.csv
+printf '{"cmd_options": {"-m": "x"}, "execution_results": {"latency (ms)": 5, "min latency": 50, "max latency": 60}}' >between.json
+for f in 'mean:avg_ns is not the mean of samples_ns' 'nameless:names no model' 'between:its median time is 5 ms, its smallest 50'; do
+	name=${f%%:*}
+	code 1 "$ASSAY" import "$name".[cj]s* --db gpu.duckdb
+	has err "$name.*${f#*:}"
+done
+# What is longer than a name is cut, so that assay takes its own export; a time that is none is not kept.
+sed "s/Made-up CPU/$(printf '%05000d' 0)/; s/2026-01-02T03:04:05Z/garbage/" "$foreign/llama.json" >long.json
+code 0 "$ASSAY" import long.json --db long.duckdb
+code 0 "$ASSAY" query --db long.duckdb --json "SELECT started_at IS NULL AS none FROM measurement ORDER BY cell"
+json '[r["none"] for r in d] == [True, False]'
+code 0 "$ASSAY" export long.parquet --db long.duckdb
+code 0 "$ASSAY" import long.parquet --db again.duckdb
+
 # The same bytes again, also under another name: nothing.
 cp "$foreign/llama.json" other.json
 code 0 "$ASSAY" import other.json "$foreign/optimum.json"
