@@ -136,12 +136,23 @@ static bool fill_descriptors(void)
 	return true;
 }
 
+// Who started this program may have left signals blocked, and SIGCHLD ignored: no end of a child would be heard of.
+static void take_signals(void)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGCHLD, SIG_DFL);
+	// At a limit of file sizes a write fails with a sentence; the signal would end the program in silence.
+	signal(SIGXFSZ, SIG_IGN);
+}
+
 int main(int argc, char **argv)
 {
 	if (!fill_descriptors())
 		return EXIT_USE;
-	// At a limit of file sizes a write fails with a sentence; the signal would end the program in silence.
-	signal(SIGXFSZ, SIG_IGN);
+	take_signals();
 	cell_program_is_this();
 	bool is_child = argc > 1 && strcmp(argv[1], "cell") == 0;
 	cli_watch_pages(is_child);

@@ -315,8 +315,10 @@ static double earlier(double a, double b)
 static bool has_ended(struct runner *r)
 {
 	siginfo_t info = { 0 };
+	int result = waitid(P_PID, (id_t)r->pid, &info, WEXITED | WNOWAIT | WNOHANG);
 
-	if (waitid(P_PID, (id_t)r->pid, &info, WEXITED | WNOWAIT | WNOHANG) == 0 && info.si_pid == r->pid)
+	if ((result == 0 && info.si_pid == r->pid) ||
+		(result < 0 && errno == ECHILD)) // ECHILD: the program around us has waited for it
 		r->exited = true;
 	return r->exited;
 }

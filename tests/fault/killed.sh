@@ -24,8 +24,9 @@ grep -Eq 'interrupted.*2' "$work/out" || fail "the killed runs' cells are not in
 
 # SIGTERM and SIGINT: the cell ends as interrupted, at once and in order.
 for signal in TERM INT; do
-	# A background job of a script ignores SIGINT; setsid and env give it the default again where they can.
-	env --default-signal=INT "$ASSAY" run "$model" --on null:hang=open --runs 3 --json >"$work/out" 2>"$work/err" </dev/null &
+	# A background job of a script ignores SIGINT; setsid and env give it the default again where they can. A supervisor may
+	# leave SIGCHLD ignored and signals blocked.
+	env --default-signal=INT --ignore-signal=CHLD --block-signal="$signal" "$ASSAY" run "$model" --on null:hang=open --runs 3 --json >"$work/out" 2>"$work/err" </dev/null &
 	parent=$!
 	started="$started $parent"
 	until_true in_cell "$parent"
