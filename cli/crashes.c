@@ -50,7 +50,9 @@ static void on_crash(int number)
 			limit                          ? limit
 				: store_holds_memory() ? ", or it wants more memory than it gets"
 						       : "",
-			limit ? "), or the file is damaged" : "", write ? "" : "; nothing was changed", NULL });
+			// It ends this program where a write fails and taking it back fails, too.
+			number == SIGABRT && write ? ", or its disk fails" : "", limit ? "), or the file is damaged" : "",
+			write ? "" : "; nothing was changed", NULL });
 		_exit(EXIT_USE);
 	}
 	signal(number, SIG_DFL);

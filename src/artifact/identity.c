@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/pages.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "checkpoint/adapter.h"
@@ -122,9 +123,12 @@ static const char *onnx_files(const char *path, struct arena *a, struct model_fi
 	size_t nbytes, n = 0, name_count = 0, kept = 1;
 	char root[PATH_MAX];
 	bool known = root_of(root, folder);
+	const unsigned lost = pages_lost();
 
 	if (!file_map(&passing, path, &map, &nbytes, NULL))
 		why = onnx_external_locations(map, nbytes, a, &names, &name_count);
+	if (pages_lost() != lost)
+		why = "a part of it cannot be read";
 	arena_done(&passing);
 	struct model_file *files = ARENA_ARRAY(a, name_count + 1, struct model_file);
 	files[n++] = (struct model_file){ ".onnx", path }; // whatever it is called

@@ -150,6 +150,7 @@ enum status crew_start(struct crew *c, size_t line, void (*work)(void *), void *
 	*m = (struct member){ .crew = c, .line = line, .work = work, .context = context, .works = true };
 	sigfillset(&theirs);
 	sigdelset(&theirs, SIGURG);
+	sigdelset(&theirs, SIGBUS); // a blocked one ends the program whatever its handler would do
 	// A thread begins with the mask of who makes it.
 	pthread_sigmask(SIG_SETMASK, &theirs, &before);
 	errno = pthread_create(&m->thread, NULL, run, m);

@@ -18,6 +18,7 @@
 
 #include "artifact/artifact.h"
 #include "base/clock.h"
+#include "base/pages.h"
 #include "base/visible.h"
 #include "plan/crew.h"
 #include "plan/schedule.h"
@@ -771,6 +772,7 @@ enum status matrix_run(struct matrix *c, struct error *err)
 
 	l.store.context = &l;
 	c->results = json_array();
+	pages_keep(); // a disk that fails under one model's files ends no other's cells
 	enum status s = identify(&l, err);
 	if (s == STATUS_OK)
 		s = begin(&l, err);

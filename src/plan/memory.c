@@ -10,6 +10,7 @@
 #include "backend/outline.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/pages.h"
 #include "cell/asked.h"
 #include "cell/predict.h"
 #include "run/reference.h"
@@ -265,11 +266,12 @@ static bool predict_declared(struct prediction *p, const char *path, const struc
 	struct arena a = { 0 };
 	struct asked_inputs asked;
 	struct outline o;
+	const unsigned lost = pages_lost();
 	const uint8_t *map;
 	size_t nbytes;
 	bool known = file_map(&a, path, &map, &nbytes, NULL) == STATUS_OK &&
 		outline_read(&o, &a, map, nbytes, NULL) == STATUS_OK && asked_parse(&asked, &a, q, NULL) == STATUS_OK &&
-		asked_apply(&asked, o.inputs, o.input_count, &a, NULL) == STATUS_OK;
+		asked_apply(&asked, o.inputs, o.input_count, &a, NULL) == STATUS_OK && pages_lost() == lost;
 
 	if (known) {
 		struct named_dims names = named_dims(&a, o.inputs, o.input_count);

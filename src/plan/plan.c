@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/pages.h"
 #include "base/hash.h"
 #include "cell/asked.h"
 #include "cell/data.h"
@@ -178,13 +179,14 @@ static enum status check_names(const struct plan_model *m, struct arena *a, cons
 	struct arena passing = { 0 };
 	struct outline outline;
 	struct error why = { 0 };
+	const unsigned lost = pages_lost();
 	const uint8_t *map;
 	size_t nbytes;
 	enum status s = STATUS_OK;
 
 	if ((q->shapes || q->dims || q->inputs) && !asked_parse(&asked, a, q, &why) &&
 		!file_map(&passing, m->path, &map, &nbytes, &why) && !outline_read(&outline, &passing, map, nbytes, &why) &&
-		(s = asked_names(&asked, outline.inputs, outline.input_count, &passing, err)))
+		pages_lost() == lost && (s = asked_names(&asked, outline.inputs, outline.input_count, &passing, err)))
 		error_prefix(err, "%s", m->model);
 	arena_done(&passing);
 	return s;

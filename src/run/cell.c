@@ -22,6 +22,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/pages.h"
 #include "base/text.h"
 #include "base/visible.h"
 #include "run/cell.h"
@@ -580,9 +581,19 @@ static enum status judge_outputs(struct running *r, struct cell_result *out, str
 	return data_judge_file(&judged, r->scores_path, r->heard.form, out->row.graph_verdict != NULL, r->watch, r->a, out, err);
 }
 
+// Some of what was read here were no bytes of the files: what they were judged to be is worth nothing.
+static void say_lost(struct running *r, const struct cell_result *heard, struct cell_result *out)
+{
+	json_decref(out->checks);
+	*out = *heard;
+	out->verdict = VERDICT_FAILED;
+	out->row.cause = arena_strdup(r->a, pages_lost_words());
+}
+
 enum status cell_run(
 	const struct cell *c, const struct cell_watch *watch, struct arena *a, struct cell_result *out, struct error *err)
 {
+	const unsigned lost = pages_lost();
 	struct running r = { .cell = c, .watch = watch, .a = a };
 	struct cell_result result = { .verdict = VERDICT_FAILED };
 	bool ended = false; // without a child
@@ -592,12 +603,15 @@ enum status cell_run(
 		(!ended && (st = run_child(&r, &result, &ended, err))))
 		return st;
 	if (!ended) {
+		const struct cell_result heard = result;
 		st = judge_outputs(&r, &result, err);
 		unlink(r.outputs_path);
 		if (r.scores_path)
 			unlink(r.scores_path);
 		if (st)
 			return st;
+		if (pages_lost() != lost)
+			say_lost(&r, &heard, &result);
 		check_placement(c, &result, a);
 		check_files(c, r.fingerprint, r.identity, &result, a);
 		check_inputs(c, r.golden, r.stamp, &result, a);

@@ -28,6 +28,13 @@ row()
 row 2 failed 'config.json: Input/output error' bert/config.json bert
 row 2 failed "$fails" bert/model.safetensors bert
 
+# The parent reads an .onnx file, too, and what the child computed: it ended there, without a row of this model or of the next.
+"$ASSAY" build bert -o onnx >/dev/null || fail "no .onnx file"
+SHIM_EIO=onnx/model.onnx code 2 shim "$ASSAY" run onnx/model.onnx bert "${quick[@]}" --db onnx.duckdb
+json "d[0]['verdict'] == 'failed' and '$fails' in d[0]['cause'] and d[1]['verdict'] == 'right'"
+SHIM_PAGES=/run/ code 2 shim "$ASSAY" run bert "${quick[@]}" --db onnx.duckdb
+json "d[0]['verdict'] == 'failed' and '$fails' in d[0]['cause'] and d[0]['max_abs_error'] is None"
+
 # ---- what the cache holds: as it is written, and as it is read
 
 row 2 failed 'Input/output error' /converted/ llama --precision int4-weights

@@ -2,6 +2,7 @@
 // Preloaded (LD_PRELOAD), so that a healthy machine behaves like a failing one. With none of its variables it changes nothing.
 //   SHIM_EIO=WORD        reading and writing files whose path has that word fails with EIO, and so do the pages of their maps
 //                        (SIGBUS)
+//   SHIM_PAGES=WORD      the pages of such maps alone
 //   SHIM_FULL=WORD       writing to files whose path has that word fails with ENOSPC
 //   SHIM_NO_PROCESS=1    no process can be started: EAGAIN
 //   SHIM_NO_THREAD=1     no thread can be started: EAGAIN
@@ -165,10 +166,10 @@ ssize_t pwrite(int fd, const void *data, size_t n, off_t at)
 // Pages behind the end of a file: what is left of a disk that fails.
 void *mmap(void *at, size_t n, int access, int kind, int fd, off_t from)
 {
-	if (fd < 0 || !is_bad(fd))
+	if (fd < 0 || !(is_bad(fd) || fails(fd, "SHIM_PAGES", EIO)))
 		return REAL(mmap)(at, n, access, kind, fd, from);
 
-	int empty = memfd_create(getenv("SHIM_EIO"), MFD_CLOEXEC);
+	int empty = memfd_create("no bytes", MFD_CLOEXEC);
 	void *map = REAL(mmap)(at, n, access, kind, empty, 0);
 	close(empty);
 	return map;
