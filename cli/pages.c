@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checkpoints are mapped, not read. Where a page of one cannot be had any more, because its disk fails or the file became
-// shorter, the kernel has no other way to say so than SIGBUS. It is turned into a sentence that names the file, or, where rows are
-// made, into zeros that these rows learn of (base/pages.h). In the handler nothing but system calls: the name comes from
+// shorter, the kernel has no other way to say so than SIGBUS. It is turned into a sentence that names the file, or, where rows
+// are made, into zeros that these rows learn of (base/pages.h). In the handler nothing but system calls: the name comes from
 // /proc/self/maps.
 #include <fcntl.h>
 #include <signal.h>

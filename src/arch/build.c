@@ -73,7 +73,7 @@ static enum status finish(struct graph *g, const struct spec *s, struct error *e
 // published some thousand. Every expert brings some of its own.
 static int64_t values_most(const struct spec *s)
 {
-	enum { USUAL = 3 << 16, AN_EXPERT = 40 };
+	enum { USUAL = 2 << 16, AN_EXPERT = 40 };
 	int64_t experts = s->expert_layers;
 	for (int i = 0; i < PARTS_MOST; i++)
 		experts += s->parts[i].spec ? s->parts[i].spec->expert_layers : 0;

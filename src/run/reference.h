@@ -30,8 +30,8 @@ struct reference {
 bool reference_hold(struct arena *a, const char *path);
 
 // The golden file of a cell: what --input came to, which has inputs alone, its own, else io.safetensors beside case.json in the
-// model's folder, unless that is a download or holds no outputs; NULL when there is none. A shortened model and one with synthetic weights has none
-// but what the caller names.
+// model's folder, unless that is a download or holds no outputs; NULL when there is none. A shortened model and one with
+// synthetic weights has none but what the caller names.
 const char *reference_golden(const struct cell *c, struct arena *a);
 
 // Without a name: the file holds inputs alone, and an engine judges.

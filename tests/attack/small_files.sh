@@ -161,6 +161,9 @@ folder("whisper", dict(read("whisper"), encoder_layers=2147483647))
 folder("whisper-decoder", dict(read("whisper"), decoder_layers=2147483647))
 folder("type", dict(BERT, model_type="\x1b[31m" * 400000))
 folder("experts", dict(read("mixtral"), num_local_experts=100000, num_hidden_layers=1000))
+detector = read("rt_detr")
+detector["backbone_config"]["depths"][0] = 8193
+folder("values", detector)
 folder("experts-most", dict(read("mixtral"), num_local_experts=512, num_hidden_layers=64, hidden_size=4096, intermediate_size=4096))
 folder("window", dict(read("swin-pad"), window_size=1000, image_size=65536))
 folder("distances", dict(read("t5"), relative_attention_max_distance=1 << 19, num_layers=40))
@@ -313,6 +316,8 @@ json '[r["verdict"] for r in d] == ["unsupported"] * 4 + ["right"] and all(w in 
 [ -z "${ASSAY_LONG:-}" ] || refused whisper-decoder 'decoder_layers: 2147483647; at most 1024'
 # As many experts as a graph may have, of which one layer alone is too large: the graph was built to learn that, 2 s and 350 MB of it.
 bounded 0 2 100 "$ASSAY" inspect experts-most
+# A graph that reaches the values that it may have: 129 MB.
+bounded 2 2 100 "$ASSAY" inspect values
 if [ -n "${ASSAY_LONG:-}" ] && has_platform cpu; then
 	bounded 2 4 100 "$ASSAY" run --on cpu --runs 1 --no-conform --synthetic experts-most --json
 	json 'd[0]["verdict"] == "no_memory" and "it needs more than 769" in d[0]["cause"]'
