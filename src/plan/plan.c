@@ -25,7 +25,7 @@
 #include "checkpoint/adapter.h"
 #include "conform/conform.h"
 #include "run/cell.h"
-#include "run/golden.h"
+#include "run/reference.h"
 #include "onnx/precision.h"
 
 static const double default_timeout_s = 600;
@@ -287,6 +287,16 @@ static enum status check_base(const struct plan_model *m, struct arena *a, struc
 	return error_set(err, STATUS_BAD_INPUT, "%s", why.text);
 }
 
+static enum status check_golden(const char *path, struct error *err)
+{
+	struct arena passing = { 0 };
+	struct reference golden;
+	enum status s = reference_read_golden(&golden, path, &passing, err);
+
+	arena_done(&passing);
+	return s;
+}
+
 enum status plan_model(struct plan_model *out, struct arena *a, const char *model, const struct question *q, struct error *err)
 {
 	struct plan_model m = {
@@ -302,7 +312,7 @@ enum status plan_model(struct plan_model *out, struct arena *a, const char *mode
 		return error_set(err, STATUS_BAD_INPUT,
 			"--golden has the shapes of the file: no batch, length or size of images can be asked for");
 	// One that cannot be read is the caller's mistake, told before anything is a row.
-	enum status s = q->golden ? golden_check(q->golden, err) : STATUS_OK;
+	enum status s = q->golden ? check_golden(q->golden, err) : STATUS_OK;
 	if (s != STATUS_OK)
 		return s;
 	s = hub_find(&m.hub, a, model, err);

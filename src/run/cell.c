@@ -426,10 +426,12 @@ static bool is_stopped(const struct running *r)
 	return r->watch && r->watch->stop && *r->watch->stop;
 }
 
-// What must be read before anything runs. A golden file that cannot be read is the caller's mistake.
-static enum status begin_running(struct running *r, struct error *err)
+// What must be read before anything runs. A golden file that was good when the run began, or that nobody named, and cannot be read
+// now, is this cell's outcome. *ended: the cell has its result.
+static enum status begin_running(struct running *r, struct cell_result *out, bool *ended, struct error *err)
 {
 	const struct cell *c = r->cell;
+	struct error why = { 0 };
 	enum status st;
 
 	// A golden file holds the outputs of one forward pass; what --input came to is a prompt, too.
@@ -440,8 +442,12 @@ static enum status begin_running(struct running *r, struct error *err)
 	model_fingerprint(r->fingerprint, c->path);
 	if (c->golden && c->layers > 0)
 		return error_set(err, STATUS_BAD_INPUT, "--golden and --layers: golden outputs are of the whole model");
-	if ((r->golden && (st = reference_read_golden(&r->ref, r->golden, r->a, err))) ||
-		(st = outputs_place(r->a, &r->outputs_path, err)))
+	if (r->golden && reference_read_golden(&r->ref, r->golden, r->a, &why) != STATUS_OK) {
+		end_childless(out, c, NULL, r->identity, VERDICT_NOT_ASKED, arena_strdup(r->a, why.text), r->a);
+		*ended = true;
+		return STATUS_OK;
+	}
+	if ((st = outputs_place(r->a, &r->outputs_path, err)))
 		return st;
 	if (c->data && (st = outputs_place(r->a, &r->scores_path, err)))
 		return st;
@@ -599,7 +605,7 @@ enum status cell_run(
 	bool ended = false; // without a child
 	enum status st;
 
-	if ((st = begin_running(&r, err)) || (st = ask_before(&r, &result, &ended, err)) ||
+	if ((st = begin_running(&r, &result, &ended, err)) || (!ended && (st = ask_before(&r, &result, &ended, err))) ||
 		(!ended && (st = run_child(&r, &result, &ended, err))))
 		return st;
 	if (!ended) {

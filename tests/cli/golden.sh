@@ -88,6 +88,12 @@ grep -q 'golden file io.safetensors' "$work/other.md" && grep -q 'seed 3' "$work
 # One that is no golden file is told before anything is a row; what one lacks is said.
 code 1 "$ASSAY" run "$folder" $quick --golden "$SOURCE/README.md" --db "$work/none.duckdb"
 has err 'not a safetensors file'
+python3 - "$case/io.safetensors" "$work/neither.safetensors" <<'PY'
+import sys
+open(sys.argv[2], "wb").write(open(sys.argv[1], "rb").read().replace(b'"in.', b'"of.').replace(b'"out.', b'"was.'))
+PY
+code 1 "$ASSAY" run "$folder" $quick --golden "$work/neither.safetensors" --db "$work/none.duckdb"
+has err 'holds neither inputs nor outputs'
 [ ! -e "$work/none.duckdb" ] || [ "$("$ASSAY" query --db "$work/none.duckdb" --format csv 'SELECT count(*) FROM result' | tail -1)" = 0 ] || fail "a row of a golden file that cannot be read"
 python3 - "$case/io.safetensors" "$work/lacks.safetensors" <<'PY'
 import sys
@@ -97,6 +103,11 @@ open(sys.argv[2], "wb").write(data.replace(b'"in.token_type_ids"', b'"in.token_t
 PY
 "$ASSAY" run "$folder" $quick --golden "$work/lacks.safetensors" --json >"$work/out" 2>"$work/err"
 json 'd[0]["inputs_note"] == "not in the golden file, and given their usual values: token_type_ids (0); in the golden file, and taken by no input of the model: in.token_type_idz"'
+
+# A folder's own that is damaged ends no other model's cells.
+cp -rL "$work/other" "$work/damaged" && cp "$case/case.json" "$work/damaged" && echo '{' >"$work/damaged/io.safetensors"
+code 2 "$ASSAY" run "$work/damaged" "$work/other" $quick --db "$work/damaged.duckdb" --json
+json 'd[0]["verdict"] == "not_asked" and "damaged/io.safetensors" in d[0]["cause"] and d[1]["verdict"] == "right"'
 
 code 0 "$ASSAY" history "$work/other" --db "$work/other.duckdb" --json
 ! grep -q '"from": "wrong"' "$work/out" || fail "history: an answer of another judge after a wrong one is a change"
