@@ -426,8 +426,8 @@ static bool is_stopped(const struct running *r)
 	return r->watch && r->watch->stop && *r->watch->stop;
 }
 
-// What must be read before anything runs. A golden file that was good when the run began, or that nobody named, and cannot be read
-// now, is this cell's outcome. *ended: the cell has its result.
+// What must be read before anything runs. A golden file that was good when the run began, or that nobody named, and cannot be
+// read now, is this cell's outcome. *ended: the cell has its result.
 static enum status begin_running(struct running *r, struct cell_result *out, bool *ended, struct error *err)
 {
 	const struct cell *c = r->cell;
