@@ -435,6 +435,7 @@ void plan_cell(struct cell *out, const struct plan_model *m, const struct target
 		.options = t->options,
 		.shortened = m->shortened,
 		.identity = m->identity,
+		.fingerprint = m->fingerprint,
 		.question = *q,
 	};
 	out->unwritten = m->unwritten;

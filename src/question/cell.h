@@ -21,6 +21,7 @@ struct cell {
 	int64_t second_bytes;            // anonymous memory that opening it once more would take (predicted); 0: not known
 	const char *given, *given_files; // what --input FILE and TEXT came to (plan/given.h); NULL: not asked
 	const char *identity;            // model_identity of the path; NULL: found out when it is asked for
+	const char *fingerprint;         // model_fingerprint of it, before that
 	const char *key;                 // what --resume knows the cell by; NULL: cell_key
 	QUESTION_INSIDE;                 // with what is known now: a batch, a time limit, and whether the weights are synthetic
 };

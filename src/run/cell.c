@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "artifact/identity.h"
+#include "artifact/writes.h"
 #include "backend/cause.h"
 #include "base/cache.h"
 #include "base/claim.h"
@@ -261,32 +262,12 @@ static void check_placement(const struct cell *c, struct cell_result *out, struc
 		  "chain, `assay doctor` looks for what the platform lacks";
 }
 
-// An engine maps the weights and reads them when it likes, and a reference reads them again: of files that were written to
-// meanwhile nothing can be said. `fingerprint` and `identity` are of before. Links that assay makes change the one and not the
-// other.
 // The verdict that it had stands in raw_error.
 static void not_asked(struct cell_result *out, const char *cause, struct arena *a)
 {
 	out->row.raw_error = arena_join(a, verdict_word(out->verdict), ": ", out->row.cause);
 	out->verdict = VERDICT_NOT_ASKED;
 	out->row.cause = cause;
-}
-
-static void check_files(
-	const struct cell *c, const char *fingerprint, const char *identity, struct cell_result *out, struct arena *a)
-{
-	char now[65];
-
-	if (!verdict_ran(out->verdict))
-		return;
-	model_fingerprint(now, c->path);
-	if (text_is(now, fingerprint) || (!model_identity(now, c->path, NULL, NULL) && text_is(now, identity)))
-		return;
-	not_asked(out,
-		"the model's files were changed while it was measured: which of their contents an answer would be of is not "
-		"known",
-		a);
-	out->row.model_sha256 = NULL;
 }
 
 // What the file system says of a file. Without ctime, which a link changes too.
@@ -340,6 +321,11 @@ static void check_compiled(struct cell_result *out, struct arena *a)
 		: arena_printf(a, "nothing was compiled for the device: all %lld nodes were left to others",
 			  (long long)out->row.nodes_elsewhere);
 	out->row.fallback_reason = NULL;
+}
+
+static void close_file(void *handle)
+{
+	close((int)(intptr_t)handle);
 }
 
 static void drop_json(void *json)
@@ -406,7 +392,8 @@ struct running {
 	const char *scores_path;           // of --data; NULL
 	const char *judging;               // golden, unless it holds no outputs and gives inputs alone
 	const char *identity, *stamp;      // of the model's files and of those of the inputs, before
-	char fingerprint[65];              // likewise
+	char fingerprint[65];              // likewise, when `identity` was found out
+	int writes;                        // to these files since then (artifact/writes.h)
 	struct request ask;
 	struct reference ref;
 	struct heard heard;
@@ -414,6 +401,26 @@ struct running {
 	struct calm calm;
 	double begin;
 };
+
+// An engine maps the weights and reads them when it likes, and a reference reads them again: of files that were written to
+// meanwhile nothing can be said. Links that assay makes change the fingerprint, and not the identity.
+static void check_files(const struct running *r, struct cell_result *out)
+{
+	const struct cell *c = r->cell;
+	char now[65];
+
+	if (!verdict_ran(out->verdict))
+		return;
+	model_fingerprint(now, c->path);
+	if (!writes_seen(r->writes) &&
+		(text_is(now, r->fingerprint) || (!model_identity(now, c->path, NULL, NULL) && text_is(now, r->identity))))
+		return;
+	not_asked(out,
+		"the model's files were changed while it was measured: which of their contents an answer would be of is not "
+		"known",
+		r->a);
+	out->row.model_sha256 = NULL;
+}
 
 static void tell_phase(const struct running *r, const char *phase)
 {
@@ -437,9 +444,15 @@ static enum status begin_running(struct running *r, struct cell_result *out, boo
 	// A golden file holds the outputs of one forward pass; what --input came to is a prompt, too.
 	r->golden = c->new_tokens > 0 ? c->given : reference_golden(c, r->a);
 	r->begin = clock_ms();
+	r->writes = writes_watch(c->path, r->golden);
+	if (r->writes >= 0)
+		arena_defer(r->a, close_file, (void *)(intptr_t)r->writes);
+	if (c->fingerprint)
+		snprintf(r->fingerprint, sizeof r->fingerprint, "%s", c->fingerprint);
+	else
+		model_fingerprint(r->fingerprint, c->path);
 	r->identity = identity_of(c, r->a);
 	r->stamp = inputs_stamp(r->a, c, r->golden);
-	model_fingerprint(r->fingerprint, c->path);
 	if (c->golden && c->layers > 0)
 		return error_set(err, STATUS_BAD_INPUT, "--golden and --layers: golden outputs are of the whole model");
 	if (r->golden && reference_read_golden(&r->ref, r->golden, r->a, &why) != STATUS_OK) {
@@ -619,7 +632,7 @@ enum status cell_run(
 		if (pages_lost() != lost)
 			say_lost(&r, &heard, &result);
 		check_placement(c, &result, a);
-		check_files(c, r.fingerprint, r.identity, &result, a);
+		check_files(&r, &result);
 		check_inputs(c, r.golden, r.stamp, &result, a);
 		if (result.checks)
 			arena_defer(a, drop_json, result.checks);

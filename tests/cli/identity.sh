@@ -83,6 +83,7 @@ scale "$outside" 1.1
 measured "$work/built/model.onnx"
 
 # Written to while it is measured: which contents an answer would be of is not known, and it is asked again when they are as they were.
+# That they are so again at its end, times too, does not tell.
 cp -r "$work/bert" "$work/written"
 "$ASSAY" matrix --models "$work/written" --on null:sleep_ms=20 --runs 100 --no-conform --output-dir "$work/dir" >"$work/out" 2>"$work/err" </dev/null &
 running=$!
@@ -92,8 +93,9 @@ for _ in $(seq 600); do
 	done
 	sleep 0.05
 done
-cp "$work/written/model.safetensors" "$work/kept"
+cp -p "$work/written/model.safetensors" "$work/kept"
 scale "$work/written/model.safetensors" 1.7
+cat "$work/kept" >"$work/written/model.safetensors" && touch -r "$work/kept" "$work/written/model.safetensors"
 wait "$running"
 has err 'not.asked'
 code 0 "$ASSAY" query --db "$work/dir/assay.duckdb" --format csv "SELECT verdict, cause LIKE '%changed while%' AS why FROM result ORDER BY id DESC LIMIT 1"
