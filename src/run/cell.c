@@ -412,8 +412,8 @@ static void check_files(const struct running *r, struct cell_result *out)
 	if (!verdict_ran(out->verdict))
 		return;
 	model_fingerprint(now, c->path);
-	if (!writes_seen(r->writes) &&
-		(text_is(now, r->fingerprint) || (!model_identity(now, c->path, NULL, NULL) && text_is(now, r->identity))))
+	bool same = text_is(now, r->fingerprint) || (!model_identity(now, c->path, NULL, NULL) && text_is(now, r->identity));
+	if (same && !writes_seen(r->writes)) // asked last: what was read is what was there all the time
 		return;
 	not_asked(out,
 		"the model's files were changed while it was measured: which of their contents an answer would be of is not "
