@@ -3,9 +3,24 @@
 
 #include <string.h>
 
+// What a program may take away before it looks at a cell: blanks, also those of Unicode that have no width.
+static const char *behind_blanks(const char *at)
+{
+	static const char *const blanks[] = { " ", "\v", "\f", "'", "\xc2\xa0", "\xe2\x80\x8b", "\xef\xbb\xbf", "\xe3\x80\x80" };
+
+	for (size_t i = 0; i < sizeof blanks / sizeof *blanks; i++) {
+		size_t n = strlen(blanks[i]);
+		if (strncmp(at, blanks[i], n) == 0) {
+			at += n;
+			i = (size_t)-1;
+		}
+	}
+	return at;
+}
+
 static bool is_formula(const char *cell)
 {
-	const char *first = cell + strspn(cell, "'");
+	const char *first = behind_blanks(cell);
 
 	if (first[0] == '\xef' && first[1] == '\xbc')
 		return first[2] != '\0' && strchr("\x9d\x8b\x8d\xa0", first[2]) != NULL;
