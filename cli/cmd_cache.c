@@ -120,12 +120,15 @@ static int run(int argc, char **argv)
 		.options = options,
 	};
 	struct arena arena = { 0 };
+	struct error err = { 0 };
 	int words, code = cli_parse(&usage, argc, argv, &words);
 
 	if (code >= 0)
 		return code;
 	if (clear && (trim || limit >= 0))
 		return cli_bad_use("--clear leaves nothing: --trim and --cache-limit do not go with it");
+	if (plan_check_cache_limit(&err))
+		return cli_error(&err);
 	code = cache(verify, trim, clear, json, limit >= 0 ? (uint64_t)(limit * 1073741824.0) : plan_cache_limit(), &arena);
 	arena_done(&arena);
 	return code;

@@ -22,11 +22,13 @@ struct reading {
 	bool bad;
 	bool many; // nodes
 	bool wide; // inputs or outputs
+	bool deep; // dimensions of one of them
 	uint64_t fields;
 };
 // NODES_MOST: ten times as many as any published graph has; an engine takes a kB for each while it refuses them. PORTS_MOST:
 // inputs that are no initializers, and outputs, of which a cache of 200 layers has 400; engines take a time with their square.
-enum { NODES_MOST = 1 << 19, VALUES_MOST = 1 << 16, PORTS_MOST = 1 << 10, NAME_MOST = 1 << 16 };
+// PORT_NBYTES_MOST: of one of them; an engine takes 300 bytes for each of its dimensions.
+enum { NODES_MOST = 1 << 19, VALUES_MOST = 1 << 16, PORTS_MOST = 1 << 10, NAME_MOST = 1 << 16, PORT_NBYTES_MOST = 1 << 17 };
 
 // The next field; false at the end. A broken one sets r->bad.
 static bool next(struct wire *w, struct wire_field *f, struct reading *r)
@@ -40,6 +42,10 @@ static bool next(struct wire *w, struct wire_field *f, struct reading *r)
 
 static enum status unreadable(const struct reading *r, struct error *err)
 {
+	if (r->deep)
+		return error_set(err, STATUS_BAD_INPUT,
+			"an input or output of more than %d dimensions, or with a name longer than any that is read",
+			TENSOR_MAX_RANK);
 	if (r->wide && !r->many)
 		return error_set(
 			err, STATUS_BAD_INPUT, "a graph of more than %d inputs or outputs; no model has so many", PORTS_MOST);
@@ -69,7 +75,7 @@ static void read_shape(struct tensor_type *t, struct arena *a, struct wire w, st
 				symbol = string(a, g.bytes);
 		}
 		if (t->rank == TENSOR_MAX_RANK) {
-			r->bad = true;
+			r->bad = r->deep = true;
 		} else {
 			t->symbol[t->rank] = symbol;
 			t->dim[t->rank++] = dim < 0 ? -1 : dim;
@@ -688,6 +694,7 @@ static void weigh_graph(struct weigher *w, struct wire graph, int depth, struct 
 		w->inputs += depth == 0 && f.number == 11;
 		w->initializers += depth == 0 && f.number == 5;
 		w->outputs += depth == 0 && f.number == 12;
+		r->deep |= (f.number == 11 || f.number == 12) && f.kind == 2 && f.bytes.end - f.bytes.at > PORT_NBYTES_MOST;
 		if (f.number == 5 && f.kind == 2)
 			weigh_tensor(w, f.bytes, r);
 		if (f.number == 1 && f.kind == 2) {
@@ -736,7 +743,7 @@ enum status outline_weights(struct outline_weights *out, const void *onnx, size_
 			out->layers = layers_of(f.bytes, &r);
 	r.many = !r.bad && weigher.nodes > NODES_MOST;
 	r.wide = weigher.inputs > weigher.initializers + PORTS_MOST || weigher.outputs > PORTS_MOST;
-	if (r.bad || r.many || r.wide)
+	if (r.bad || r.many || r.wide || r.deep)
 		return unreadable(&r, err);
 	for (int t = 0; t < DTYPE_COUNT; t++) {
 		out->nbytes = plus(out->nbytes, weigher.of[t]);

@@ -37,12 +37,27 @@ double plan_timeout_s(const struct question *q)
 	return q->timeout_s > 0 ? q->timeout_s : default_timeout_s;
 }
 
+// False: the variable is there, and no such number.
+static bool given_cache_limit(double *limit)
+{
+	const char *asked = getenv("ASSAY_CACHE_LIMIT");
+	*limit = 20;
+	return !asked || text_to_double(asked, 0, 1e6, limit);
+}
+
+enum status plan_check_cache_limit(struct error *err)
+{
+	double limit;
+	return given_cache_limit(&limit)
+		? STATUS_OK
+		: error_set(err, STATUS_BAD_INPUT, "ASSAY_CACHE_LIMIT=%s: a number of GiB from 0 to 1000000 is wanted",
+			  getenv("ASSAY_CACHE_LIMIT"));
+}
+
 uint64_t plan_cache_limit(void)
 {
-	double limit = 20;
-	const char *asked = getenv("ASSAY_CACHE_LIMIT");
-	if (asked)
-		text_to_double(asked, 0, 1e6, &limit);
+	double limit;
+	given_cache_limit(&limit);
 	return (uint64_t)(limit * (double)gib);
 }
 

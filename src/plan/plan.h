@@ -191,7 +191,8 @@ enum status detect_bandwidth(json_t **out, struct error *err);
 
 double plan_timeout_s(const struct question *q); // what was asked for, or 600
 
-// $ASSAY_CACHE_LIMIT in GiB, else 20 GiB.
+// $ASSAY_CACHE_LIMIT in GiB, else 20 GiB. BAD_INPUT: it is no such number.
+enum status plan_check_cache_limit(struct error *err);
 uint64_t plan_cache_limit(void);
 
 #endif

@@ -296,6 +296,10 @@ has out '^  compiled +2\.0 MiB in 1;'
 bounded 0 60 1500 "$ASSAY" run "$work/bert" "${quick[@]}" --cache-limit 0.0035
 [ ! -e "$ASSAY_CACHE/reference/$key.safetensors" ] || fail "the oldest is over the limit and still there"
 [ -e "$ASSAY_CACHE/compiled/$key/made.json" ] || fail "removed, though it was within the limit"
+# A folder where assay puts files kept all others; so did a limit that is none.
+mkdir -p "$ASSAY_CACHE/reference/folder/in"
+ASSAY_CACHE_LIMIT=abc code 1 "$ASSAY" cache --trim
+has err '^assay: ASSAY_CACHE_LIMIT=abc: a number of GiB from 0 to 1000000 is wanted$'
 bounded 0 10 300 "$ASSAY" cache --trim --cache-limit 0 --json
 json 'd["removed_bytes"] >= 3 * 2**20 and d["references"] == d["compiled"] == d["digests"] == 0 and d["reference_bytes"] == d["compiled_bytes"] == d["digest_bytes"] == 0'
 [ ! -e "$ASSAY_CACHE/claim/0123456789abcdef" ] || fail "the claim of a program that is gone stays"

@@ -230,6 +230,7 @@ write("places.onnx", field(7, b"".join(weight(b"%x" % i) for i in range(20000)))
 write("fields.onnx", field(7, field(5, field(8, b"")) * (5 * MIB)))
 write("operators.onnx", field(7, b"".join(field(1, field(4, b"o%d" % i) + field(7, b"d%d" % i)) for i in range(60000))))
 write("wide.onnx", field(7, b"".join(field(12, field(1, b"o%d" % i)) for i in range(2000))))
+write("deep.onnx", field(7, field(11, field(1, b"x") + field(2, field(1, field(2, field(1, b"\x08\x01") * MIB))))))
 write("nodes.onnx", field(7, b"\x0a\0" * MIB))
 write("empties.onnx", field(7, b"\x0a\0" * (5 * MIB) + b"\x5a\0" * (5 * MIB)))
 # A number of a few bytes is multiplied by the shape of the input: 3 GB of ones. The engine knows that when it is too late.
@@ -429,6 +430,13 @@ if has_platform cpu; then
 fi
 bounded 1 1 100 "$ASSAY" inspect wide.onnx # 20,000 outputs took 24 s of an engine
 has err 'a graph of more than 1024 inputs or outputs; no model has so many$'
+# A million dimensions: 1 s and 319 MB of an engine.
+bounded 1 1 100 "$ASSAY" inspect deep.onnx
+has err 'an input or output of more than 8 dimensions'
+if has_platform cpu; then
+	bounded 2 2 100 "$ASSAY" run --on cpu --runs 1 --no-conform deep.onnx --json
+	json '"an input or output of more than 8 dimensions" in d[0]["cause"]'
+fi
 # A number that is none, from a file of the user's: engines need not agree on it, and the platform was called wrong.
 python3 - <<'PY'
 import struct
