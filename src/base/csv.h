@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cell of a CSV file that begins with = + - @ is a formula to a spreadsheet, and may start programs there. It gets a ' before
-// it, which spreadsheets take as "this is text". So does a cell that has such quotes, or blanks, before such a character, so that
-// taking one away gives back what was. Spreadsheets that part cells at a semicolon or a tab, whatever stands in quotes, begin one after each
-// of these. A text that is a minus with nothing but digits and points after it computes nothing: a negative number, and the lone
-// "-" for "none", stay as they are.
+// it, which spreadsheets take as "this is text". So does a cell that has such quotes, or blanks, before such a character, so
+// that taking one away gives back what was. Spreadsheets that part cells at a semicolon or a tab, whatever stands in quotes,
+// begin one after each of these. A text that is a minus with nothing but digits and points after it computes nothing: a negative
+// number, and the lone "-" for "none", stay as they are.
 #ifndef ASSAY_BASE_CSV_H
 #define ASSAY_BASE_CSV_H
 
