@@ -160,22 +160,22 @@ static void figures_md(const struct summary *s, struct arena *a, struct text *ou
 				"error | cosine | nodes | type conformance (float32) |\n"
 				"| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |\n");
 		begun = true;
-		const bool has_loss = !isnan(r->arithmetic_max_abs_error);
-		reduced = reduced || has_loss;
+		const bool is_reduced = !isnan(r->arithmetic_max_abs_error);
+		const char *loss = is_reduced ? report_error(a, r->max_abs_error) : NULL; // of some it is not known
+		reduced = reduced || loss;
 		const char *load = report_ms(a, r->load_ms), *first = report_ms(a, r->first_ms), *nodes = report_placement(a, r);
-		const char *error = report_error(a, has_loss ? r->arithmetic_max_abs_error : r->max_abs_error);
-		const double cosine = has_loss ? r->arithmetic_cosine : r->cosine;
+		const char *error = report_error(a, is_reduced ? r->arithmetic_max_abs_error : r->max_abs_error);
+		const double cosine = is_reduced ? r->arithmetic_cosine : r->cosine;
 		text_addf(out, "| %s (%s) | %s | %s | %s | %s%s | %s |", esc(a, report_model_name(r->model)),
 			esc(a, report_line_words(a, &s->lines[c->line])),
 			esc(a, report_qualified(a, c->platform, c->own_qualifiers)), load ? load : "", first ? first : "",
 			report_latency(a, r), report_is_unstable(c) ? ", unstable" : "", c->p90 ? c->p90 : "");
 		if (r->samples != ROW_NONE)
 			text_addf(out, " %lld", (long long)r->samples);
-		text_addf(out, " | %s%s%s | ", error ? error : "", has_loss ? "; loss " : "",
-			has_loss ? report_error(a, r->max_abs_error) : "");
+		text_addf(out, " | %s%s%s | ", error ? error : "", loss ? "; loss " : "", loss ? loss : "");
 		if (!isnan(cosine))
 			text_addf(out, "%.7g", cosine);
-		if (has_loss && !isnan(r->cosine))
+		if (is_reduced && !isnan(r->cosine))
 			text_addf(out, "; loss %.7g", r->cosine);
 		text_addf(out, " | %s | %s |\n", esc(a, nodes), esc(a, r->type_conformance));
 	}
