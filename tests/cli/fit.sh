@@ -21,6 +21,7 @@ json 'd[0]["verdict"] == "right" and d[0]["precision"] == "int8-weights" and d[0
 json 'd[0]["fitted"].startswith("asked as stored, which does not fit: it needs ") and "taken in its place (--fit): --precision int8-weights" in d[0]["fitted"]'
 json 'd[0]["fit_asked_precision"] == "stored" and d[0]["fit_asked_layers"] is None'
 json '"dequantised" in d[0]["graph_reference"] and d[0]["graph_verdict"] == d[0]["arithmetic_verdict"] == "right" and d[0]["nmse"] is None'
+json 'd[0]["reference"] == d[0]["arithmetic_reference"]' # without one every report called it unjudged
 [ "$(du -sm "$ASSAY_CACHE" | cut -f1)" -lt 60 ] || fail "float32 weights were written: $(du -sm "$ASSAY_CACHE")"
 # Asked again: the same row. In another precision the same weights are made anew, and as they were.
 code 0 "$ASSAY" matrix --models $fit --resume --output-dir "$work/fitted"
