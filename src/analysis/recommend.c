@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "hub/hub.h"
 #include "question/standing.h"
+#include "stats/order.h"
 #include "analysis/forecasts.h"
 
 static const char *const goal_words[] = {
@@ -123,40 +124,91 @@ static const char *use_of(struct arena *a, const struct report_cell *c, bool wit
 
 // ---- figures -------------------------------------------------------------------------------------------------------------
 
-static double figure_of(const struct summary *s, const struct recommend_ask *ask, const struct report_cell *c)
+// What its rows say of the time of a run, each of which was a process of its own: the newest alone may be the odd one.
+struct typical {
+	double ms, low_ms, high_ms; // of their medians the median, the least and the largest; of one row its own
+	size_t processes;
+};
+
+static struct typical typical_of(const struct report_cell *c, struct arena *a)
 {
+	const struct row *r = &c->row;
+	double *medians = ARENA_ARRAY(a, c->process_count + 1, double);
+
+	for (size_t i = 0; i < c->process_count; i++) {
+		const struct compare_process *p = &c->processes[i];
+		double *sorted = ARENA_ARRAY(a, p->count + 1, double);
+
+		memcpy(sorted, p->ms, p->count * sizeof *sorted);
+		order_ascending(sorted, p->count);
+		medians[i] = order_quantile(sorted, p->count, 0.5);
+	}
+	if (c->process_count < 2 || !(r->latency_ms > 0))
+		return (struct typical){ r->latency_ms, r->latency_min_ms, r->latency_max_ms, 1 };
+	order_ascending(medians, c->process_count);
+	return (struct typical){ order_quantile(medians, c->process_count, 0.5), medians[0], medians[c->process_count - 1],
+		c->process_count };
+}
+
+static double figure_of(
+	const struct summary *s, const struct recommend_ask *ask, const struct report_cell *c, const struct typical *t)
+{
+	const double slower = t->processes > 1 ? t->ms / c->row.latency_ms : 1; // than the newest row
+
 	switch (ask->goal) {
 	case RECOMMEND_THROUGHPUT:
-		return row_median_per_s(&c->row);
+		return row_median_per_s(&c->row) / slower;
 	case RECOMMEND_MEMORY:
 		return report_peak_mib(&c->row);
 	case RECOMMEND_COST:
-		return report_cost(s, c);
+		return report_cost(s, c) * slower;
 	default:
-		return c->row.latency_ms;
+		return t->ms;
 	}
 }
 
-static const char *words_of(
-	const struct summary *s, const struct recommend_ask *ask, const struct report_cell *c, double figure, struct arena *a)
+// By what it is put in its place. A time that did not settle counts by the slowest run, of several processes by the slowest of
+// them: it goes before one that did only where that is better, too.
+static double rank_of(const struct recommend_ask *ask, const struct report_cell *c, double figure, const struct typical *t)
 {
+	const double worse = t->high_ms > t->ms ? t->high_ms / t->ms : 1;
+
+	if (ask->goal == RECOMMEND_MEMORY || !report_is_unstable(c))
+		return figure;
+	return ask->goal == RECOMMEND_THROUGHPUT ? figure / worse : figure * worse;
+}
+
+static const char *time_words(const struct report_cell *c, const struct typical *t, struct arena *a)
+{
+	if (t->processes < 2)
+		return report_latency(a, &c->row);
+	return arena_printf(a, "%s (median of %zu processes, %s to %s)", report_ms(a, t->ms), t->processes,
+		report_ms(a, t->low_ms), report_ms(a, t->high_ms));
+}
+
+static const char *words_of(const struct summary *s, const struct recommend_ask *ask, const struct report_cell *c, double figure,
+	const struct typical *t, struct arena *a)
+{
+	const char *time = time_words(c, t, a);
+
 	switch (ask->goal) {
 	case RECOMMEND_THROUGHPUT:
-		return arena_printf(a, "%.4g samples/s; a run takes %s", figure, report_latency(a, &c->row));
+		return arena_printf(a, "%.4g samples/s; a run takes %s", figure, time);
 	case RECOMMEND_MEMORY:
-		return arena_printf(a, "%s at the peak; a run takes %s", report_mib(a, figure), report_latency(a, &c->row));
+		return arena_printf(a, "%s at the peak; a run takes %s", report_mib(a, figure), time);
 	case RECOMMEND_COST:
-		return arena_printf(a, "%.4g%s%s a million samples; %.4g samples/s by the mean of the runs", figure,
-			*s->options.currency ? " " : "", s->options.currency, row_per_s(&c->row));
+		return arena_printf(a, "%.4g%s%s a million samples, by the mean of the newest row's runs%s; a run takes %s",
+			figure, *s->options.currency ? " " : "", s->options.currency,
+			t->processes > 1 ? arena_printf(a, " and the median of %zu processes", t->processes) : "", time);
 	default:
-		return report_latency(a, &c->row);
+		return time;
 	}
 }
 
 // What stands beside an advice: an unstable time, what qualifies the row, what a reduced precision loses.
 static const char *warning_of(const struct report_cell *c, struct arena *a)
 {
-	static const char unstable[] = "unstable (what is stable goes first)";
+	static const char unstable[] = "unstable (has its place by the slowest)";
 	const char *loss = c->row.graph_verdict != NULL && !isnan(c->row.cosine)
 		? arena_printf(a, "loses against its reference: cosine %.6g", c->row.cosine)
 		: NULL;
@@ -263,31 +315,12 @@ static int larger_first(double a, double b)
 
 static int more_first(const void *x, const void *y)
 {
-	return larger_first(((const struct recommend_choice *)x)->figure, ((const struct recommend_choice *)y)->figure);
+	return larger_first(((const struct recommend_choice *)x)->rank, ((const struct recommend_choice *)y)->rank);
 }
 
 static int less_first(const void *x, const void *y)
 {
 	return more_first(y, x);
-}
-
-// An unstable time is no advice where there is a stable one: those go first, whatever the unstable say.
-static void order(struct recommend_choice *choices, size_t count, enum recommend_goal goal, struct arena *a)
-{
-	int (*by_figure)(const void *, const void *) = goal == RECOMMEND_THROUGHPUT ? more_first : less_first;
-	struct recommend_choice *sorted = ARENA_ARRAY(a, count + 1, struct recommend_choice);
-	size_t stable = 0, n = 0;
-
-	for (int unstable = 0; unstable <= 1; unstable++) {
-		for (size_t i = 0; i < count; i++) {
-			if ((goal != RECOMMEND_MEMORY && report_is_unstable(choices[i].cell)) == (unstable == 1))
-				sorted[n++] = choices[i];
-		}
-		stable = unstable == 0 ? n : stable;
-	}
-	qsort(sorted, stable, sizeof *sorted, by_figure);
-	qsort(sorted + stable, count - stable, sizeof *sorted, by_figure);
-	memcpy(choices, sorted, count * sizeof *sorted);
 }
 
 // Why this row of another number of layers says nothing of what was asked, though its files bear the same name; NULL: it has as
@@ -333,18 +366,21 @@ enum status recommend_rows(
 		}
 		if (!is_of(ask, c) || (question != NULL && report_is_ranked(c) && !same_question(ask, question, c)))
 			continue;
-		double figure = figure_of(s, ask, c);
+		const struct typical typical = typical_of(c, a);
+		double figure = figure_of(s, ask, c, &typical);
 		const char *why = why_not(ask, c, figure, a), *use = use_of(a, c, any_batch(ask));
 		if (why != NULL)
 			leave_out(out, use, why);
 		else
 			out->choices[out->choice_count++] = (struct recommend_choice){ c, use, figure,
-				words_of(s, ask, c, figure, a), claim_of(s, ask, c, a), warning_of(c, a), report_command(a, c) };
+				rank_of(ask, c, figure, &typical), words_of(s, ask, c, figure, &typical, a),
+				claim_of(s, ask, c, a), warning_of(c, a), report_command(a, c) };
 	}
 	if (out->choice_count == 0)
 		leave_out_others(out, s, ask, a);
 	else
-		order(out->choices, out->choice_count, ask->goal, a);
+		qsort(out->choices, out->choice_count, sizeof *out->choices,
+			ask->goal == RECOMMEND_THROUGHPUT ? more_first : less_first);
 	if (question != NULL) {
 		struct report_line l = s->lines[question->line];
 

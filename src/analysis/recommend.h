@@ -35,10 +35,11 @@ struct recommend_ask {
 };
 
 struct recommend_choice {
-	const struct report_cell *cell; // the row
+	const struct report_cell *cell; // the newest row
 	const char *use;                // "openvino, int4-weights, 2 threads"
-	double figure;                  // ms, inputs a second, MiB or money for a million
-	const char *words;              // "88.1 ms (86.0 ms to 91.2 ms, 64 samples)"
+	double figure;                  // ms, inputs a second, MiB or money for a million; times by all its processes
+	double rank;                    // what puts it in its place: `figure`, of unstable times by the slowest
+	const char *words;              // "88.1 ms (median of 7 processes, 86.0 ms to 91.2 ms)"
 	const char *claim;              // against cpu; NULL: it is cpu, or there is none
 	const char *warning;            // "unstable; synthetic weights"; NULL
 	const char *command;            // that measures it again
