@@ -154,10 +154,10 @@ const char *sweep_take(struct sweep_series *s, struct arena *a, int64_t batch, e
 	if (tight || v == VERDICT_NO_MEMORY || v == VERDICT_TIMEOUT)
 		return arena_printf(
 			a, "stopped at batch %lld: %s", (long long)batch, verdict_word(tight ? VERDICT_NO_MEMORY : v));
-	*s = (struct sweep_series){ .batch = batch, .per_s = (double)NAN };
+	*s = (struct sweep_series){ .batch = batch, .per_s = (double)NAN, .is_unstable = text_is(r->stability, "unstable") };
 	if (verdict_ran(v))
 		s->per_s = row_median_per_s(r);
-	if (before.batch == 0 || !(before.per_s > 0) || !(s->per_s > 0))
+	if (s->is_unstable || before.is_unstable || before.batch == 0 || !(before.per_s > 0) || !(s->per_s > 0))
 		return NULL;
 	const double gain = s->per_s / before.per_s - 1;
 	return gain < least_gain

@@ -38,12 +38,14 @@ const char *sweep_words(const struct sweep_axes *axes, struct arena *a);
 struct sweep_series {
 	int64_t batch;
 	double per_s;
+	bool is_unstable;
 };
 
 // After the cell of `batch` ended so: NULL, or why larger ones are not worth asking:
 //   "stopped at batch 8: +2.1 % samples/s by the median"   batch over median time gained less than 5 % over the batch before
 //   "stopped at batch 16: no_memory"      and timeout: a larger batch needs more of both
-// `tight`: memory was short in any try of the cell's chain. A batch without a time, for another reason, decides nothing.
+// `tight`: memory was short in any try of the cell's chain. A batch without a time, for another reason, and one whose times did
+// not settle, decide nothing.
 const char *sweep_take(struct sweep_series *s, struct arena *a, int64_t batch, enum verdict v, bool tight, const struct row *r);
 
 #endif

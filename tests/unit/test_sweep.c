@@ -80,6 +80,15 @@ static void end_of_batches(void **state)
 	r.throughput_per_s = 1900;
 	assert_true(fabs(row_per_s(&r) - 1900) < 1e-9);
 	assert_true(text_is(sweep_take(&s, &a, 4, VERDICT_RIGHT, true, &r), "stopped at batch 4: no_memory"));
+	// Times that did not settle end none, and are nothing to gain against.
+	s = (struct sweep_series){ 0 };
+	assert_true(!after(&s, &a, 1, VERDICT_RIGHT, 1));
+	row_init(&r);
+	r.batch = 2;
+	r.latency_ms = 20;
+	r.stability = "unstable";
+	assert_true(!sweep_take(&s, &a, 2, VERDICT_RIGHT, false, &r) && !after(&s, &a, 4, VERDICT_RIGHT, 400));
+	assert_true(after(&s, &a, 8, VERDICT_RIGHT, 800) != NULL);
 	// One slow run in the mean ends no sweep: the medians are compared. A scenario's figure is its own.
 	s = (struct sweep_series){ 0 };
 	assert_true(!after(&s, &a, 1, VERDICT_RIGHT, 0.044));
