@@ -16,6 +16,9 @@
 #include "hub/hub.h"
 
 enum { CONFIG_LIMIT = 1 << 20, RANK_MOST = 1 << 14, PIECE = 256 };
+// Each module of the adapter is looked for in each list of its configuration: 800 modules that a diffusion model names one by one
+// are 640,000 of these.
+enum { LOOKS_MOST = 1 << 24 };
 enum { EXPRESSION_MOST = 4096, MATCH_LIMIT = 10000, HEAP_KIB = 1024 }; // bytes of one, steps of PCRE2 for a name
 
 #define PREFIX "base_model.model."
@@ -138,12 +141,23 @@ static enum status check_config(const struct adapter *d, struct error *err)
 	static const char *const keys[] = { "use_dora", "use_qalora", "use_bdlora", "lora_bias", "layer_replication",
 		"alora_invocation_tokens", "trainable_token_indices", "target_parameters", "arrow_config", "lora_ga_config",
 		"corda_config" };
+	static const char *const lists[] = { "target_modules", "exclude_modules", "layers_to_transform", "rank_pattern",
+		"alpha_pattern" };
 	const char *type = json_string_value(json_object_get(d->config, "peft_type"));
 	const json_t *init = json_object_get(d->config, "init_lora_weights");
 
 	if (!text_is(type, "LORA"))
 		return error_set(err, STATUS_UNSUPPORTED, "%s: adapters of peft_type \"%.60s\" are not read yet; LORA is",
 			d->k.file, type ? type : "(none)");
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+		const json_t *v = json_object_get(d->config, lists[i]);
+		size_t n = json_array_size(v) + json_object_size(v);
+
+		if (n > LOOKS_MOST / (d->count + 1))
+			return error_set(err, STATUS_BAD_INPUT,
+				"%s: \"%s\" has %zu entries for %zu tensors: no adapter has as many", d->k.file, lists[i], n,
+				d->count);
+	}
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
 		const json_t *v = json_object_get(d->config, keys[i]);
 		bool idle = !v || json_is_null(v) || json_is_false(v) || (json_is_array(v) && !json_array_size(v)) ||

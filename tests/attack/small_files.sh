@@ -191,6 +191,15 @@ write("tiny.mp3", (b"\xff\xe3\x18\xc4" + bytes(68)) * 100000)
 os.makedirs("hears")
 json.dump({"feature_extractor_type": "WhisperFeatureExtractor"}, open("hears/preprocessor_config.json", "w"))
 
+# ---- an adapter: each of its modules was looked for among all words of its configuration, a minute of 3 MB
+os.makedirs("lora/base")
+modules = ["m.%d" % i for i in range(3000)]
+pairs = lambda names: json.dumps({n: {"dtype": "F32", "shape": [1, 1], "data_offsets": [4 * i, 4 * i + 4]} for i, n in enumerate(names)}).encode()
+safetensors("lora/base/model.safetensors", pairs(m + ".weight" for m in modules), b"\0" * 12000)
+json.dump({"model_type": "llama", "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8, "vocab_size": 8}, open("lora/base/config.json", "w"))
+safetensors("lora/adapter_model.safetensors", pairs("base_model.model." + m + end for m in modules for end in (".lora_A.weight", ".lora_B.weight")), b"\0" * 24000)
+json.dump({"peft_type": "LORA", "r": 1, "lora_alpha": 1, "base_model_name_or_path": os.path.abspath("lora/base"), "target_modules": ["x"] * 150000 + modules}, open("lora/adapter_config.json", "w"))
+
 # ---- a folder's own golden file, and holes
 os.makedirs("own/.cache/huggingface")
 folder("own")
@@ -317,6 +326,8 @@ json '[r["verdict"] for r in d] == ["unsupported"] * 4 + ["right"] and all(w in 
 [ -z "${ASSAY_LONG:-}" ] || refused whisper-decoder 'decoder_layers: 2147483647; at most 1024'
 # As many experts as a graph may have, of which one layer alone is too large: the graph was built to learn that, 2 s and 350 MB of it.
 bounded 0 2 100 "$ASSAY" inspect experts-most
+bounded 1 1 100 "$ASSAY" inspect lora
+has err '"target_modules" has 153000 entries for 6000 tensors: no adapter has as many'
 # A graph that reaches the values that it may have: 129 MB.
 bounded 2 2 100 "$ASSAY" inspect values
 if [ -n "${ASSAY_LONG:-}" ] && has_platform cpu; then
