@@ -15,10 +15,13 @@ static void print_end(const struct cells *c)
 		show_table_print(&c->table);
 	if (json_array_size(c->matrix.results) > 1)
 		cells_print_counts(c);
-	if (c->table.first)
+	const char *more = c->verbose ? "" : "; -v prints every fact of a cell";
+	if (c->table.first && !c->db)
+		emit("no row was kept (--no-db)%s\n", more);
+	else if (c->table.first)
 		emit("%s in %s, run:%lld of it%s\n",
 			c->table.first == c->table.last ? arena_printf(&a, "row %s", c->table.first->of[0]) : "rows", c->db,
-			(long long)c->matrix.run, c->verbose ? "" : "; -v prints every fact of a cell");
+			(long long)c->matrix.run, more);
 	arena_done(&a);
 }
 
@@ -26,6 +29,7 @@ static int run(int argc, char **argv)
 {
 	struct cells c = { CELLS_INIT, .db = cli_default_db() };
 	struct cli_list switch_on = { 0 };
+	bool no_db = false;
 	const struct cli_option first[] = { { "together", CLI_FLAG, &c.matrix.together, NULL, MATRIX_TOGETHER_HELP },
 		{ "switch", CLI_LIST, &switch_on, "PLATFORM,PLATFORM,...", MATRIX_SWITCH_HELP }, { .kind = CLI_END } },
 				last[] = {
@@ -33,6 +37,7 @@ static int run(int argc, char **argv)
 					{ "v", CLI_FLAG, &c.verbose, NULL, "the same" },
 					{ "db", CLI_TEXT, &c.db, "FILE",
 						"DuckDB file that gets the rows; default $ASSAY_DB, else assay.duckdb" },
+					{ "no-db", CLI_FLAG, &no_db, NULL, "keep no row" },
 					{ .kind = CLI_END },
 				};
 	const struct cli_usage usage = {
@@ -55,6 +60,8 @@ static int run(int argc, char **argv)
 	c.matrix.command = cells_command(&c.matrix.arena, argc, argv);
 	code = cli_parse(&usage, argc, argv, &words);
 	c.quiet = c.json;
+	if (no_db)
+		c.db = NULL;
 	if (code < 0 && switch_on.count && c.on.count)
 		code = cli_bad_use("--switch names the platforms: --on does not go with it");
 	if (switch_on.count) {

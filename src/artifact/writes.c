@@ -2,7 +2,9 @@
 #include "artifact/writes.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stddef.h>
+#include <string.h>
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/inotify.h>
@@ -12,8 +14,49 @@
 #include "base/arena.h"
 
 #ifdef __linux__
-// Links, renames and times change no content: what the file system says of them afterwards tells.
-static const uint32_t writes = IN_MODIFY | IN_CLOSE_WRITE;
+enum {
+	WRITTEN = IN_MODIFY | IN_CLOSE_WRITE,
+	MOVED = IN_MOVE_SELF | IN_DELETE_SELF,
+	LINKS_DEEP = 16,
+};
+
+// The file at the end of the path, and whether a folder or a link on the way to it is exchanged for another. Other links to a file
+// and its times are nobody's content.
+static bool watch_path(int watch, struct arena *a, const char *path, int depth)
+{
+	char target[PATH_MAX];
+	size_t n = strlen(path);
+	bool all = depth < LINKS_DEEP;
+
+	for (size_t i = 1; i <= n && all; i++) {
+		if (i < n && path[i] != '/')
+			continue;
+		const char *part = arena_strndup(a, path, i);
+		ssize_t length = readlink(part, target, sizeof target - 1);
+		// A folder of others that may be passed through, and not read.
+		all = inotify_add_watch(watch, part, MOVED | IN_DONT_FOLLOW | IN_MASK_ADD) >= 0 || (i < n && errno == EACCES);
+		if (length <= 0 || !all)
+			continue;
+		target[length] = '\0';
+		const char *slash = strrchr(part, '/');
+		all = watch_path(watch, a,
+			*target == '/' || !slash ? arena_strdup(a, target)
+						 : arena_printf(a, "%.*s/%s", (int)(slash - part), part, target),
+			depth + 1);
+	}
+	return all;
+}
+
+static bool watch_file(int watch, struct arena *a, const char *path)
+{
+	char folder[PATH_MAX];
+
+	if (access(path, F_OK) != 0) // none that is read
+		return true;
+	if (*path != '/' && getcwd(folder, sizeof folder))
+		path = arena_printf(a, "%s/%s", folder, path);
+	return watch_path(watch, a, path, 0) && inotify_add_watch(watch, path, WRITTEN | IN_MASK_ADD) >= 0;
+}
 
 int writes_watch(const char *model, const char *beside)
 {
@@ -25,8 +68,8 @@ int writes_watch(const char *model, const char *beside)
 
 	model_files(model, &a, &files, &count);
 	for (size_t i = 0; i < count && all; i++)
-		all = files[i].path == NULL || inotify_add_watch(watch, files[i].path, writes) >= 0 || errno == ENOENT;
-	all = all && (beside == NULL || inotify_add_watch(watch, beside, writes) >= 0);
+		all = files[i].path == NULL || watch_file(watch, &a, files[i].path);
+	all = all && (beside == NULL || watch_file(watch, &a, beside));
 	arena_done(&a);
 	if (all || watch < 0)
 		return watch;

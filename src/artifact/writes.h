@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Were the files of a model written to while they were read again and again? Who writes them and puts back what was there, times
-// too, leaves nothing that tells of it afterwards.
+// Were the files of a model written to, or exchanged for others, while they were read again and again? Who puts back what was
+// there, times too, leaves nothing that tells of it afterwards.
 #ifndef ASSAY_ARTIFACT_WRITES_H
 #define ASSAY_ARTIFACT_WRITES_H
 
 #include <stdbool.h>
 
-// The kernel tells of writes to the model's files (model_files) and to `beside` (NULL: none) from now on. -1: it does not: it has
+// The kernel tells of writes to the model's files (model_files) and to `beside` (NULL: none), and of folders and links on the way
+// to them that are moved or removed, from now on. -1: it does not: it has
 // no watches left, or none at all. Close it. Not told: stores through a map that was there before, and what another machine
 // writes to a network's file system.
 int writes_watch(const char *model, const char *beside);

@@ -11,7 +11,7 @@ for type in bert llama; do
 done
 chmod 755 "$work"
 mkdir "$work/target"
-quick=(--on null --runs 1 --no-conform)
+quick=(--on null --runs 1 --no-conform --no-db)
 victim=54321 attacker=54322
 
 # other NAME: a cache of that name from here on.
@@ -44,7 +44,7 @@ for mode in 0775 1777 0777; do
 	rm -rf "$ASSAY_CACHE" && mkdir "$ASSAY_CACHE" && chmod $mode "$ASSAY_CACHE"
 	refused "others may write into $ASSAY_CACHE \(mode $mode\)" run "$work/bert" "${quick[@]}"
 done
-refused 'others may write' matrix --models "$work/bert" "${quick[@]}" --output-dir "$work/dir"
+refused 'others may write' matrix --models "$work/bert" --on null --runs 1 --no-conform --output-dir "$work/dir"
 refused 'others may write' conform "$cases/bert"
 refused 'others may write' doctor null
 refused 'others may write' types
@@ -63,7 +63,7 @@ refused "others may write into $ASSAY_CACHE/reference" run "$work/bert" "${quick
 other new/deep
 before=$(umask)
 umask 0
-bounded 0 60 1500 "$ASSAY" run "$work/bert" "${quick[@]}"
+bounded 0 60 1500 "$ASSAY" run "$work/bert" --on null --runs 1 --no-conform
 umask "$before"
 open=$(find "$work/new" -type d -perm /022)
 [ -z "$open" ] || fail "made for everybody to write into: $open"
@@ -104,14 +104,14 @@ if can_be $victim; then
 	# A folder that another user made, closed to everybody else.
 	other victims
 	mkdir -m 0755 "$ASSAY_CACHE" && chown $attacker "$ASSAY_CACHE"
-	bounded 1 10 300 setpriv --reuid=$victim --regid=$victim --clear-groups "$ASSAY" run "$work/bert" "${quick[@]}" --db "$work/db/a.duckdb"
+	bounded 1 10 300 setpriv --reuid=$victim --regid=$victim --clear-groups "$ASSAY" run "$work/bert" "${quick[@]}"
 	has err "the cache is not used: .* belongs to user $attacker"
 	# Root's own is used. Where no claim can be made it is said, and the cell runs.
 	chown 0 "$ASSAY_CACHE" && chmod -R a+rX "$work/bert"
 	for part in run reference artifact digest; do
 		mkdir -m 0700 "$ASSAY_CACHE/$part" && chown $victim "$ASSAY_CACHE/$part"
 	done
-	bounded 0 60 1500 setpriv --reuid=$victim --regid=$victim --clear-groups "$ASSAY" run "$work/bert" "${quick[@]}" --db "$work/db/a.duckdb"
+	bounded 0 60 1500 setpriv --reuid=$victim --regid=$victim --clear-groups "$ASSAY" run "$work/bert" "${quick[@]}"
 	has err "^assay: what killed programs leave in the cache is not removed, because nobody can tell whether they live: .*$ASSAY_CACHE/claim: .*Permission denied"
 	become $victim "$ASSAY" cache >"$work/out" 2>"$work/err"
 	has out '^  problem +what killed programs leave'
@@ -240,7 +240,7 @@ if has_platform cpu; then
 
 	# Ranges of activations, which decide what int8-static rounds to.
 	other planted-ranges
-	static=(--on cpu --precision int8-static --seq 8 --runs 1 --no-conform --json)
+	static=(--on cpu --precision int8-static --seq 8 --runs 1 --no-conform --no-db --json)
 	bounded 0 120 3000 "$ASSAY" run "$work/bert" "${static[@]}"
 	ranges=$(only '*.ranges.json')
 	cp "$ranges" "$work/ranges"
@@ -266,11 +266,10 @@ fi
 
 # Weights that a process may not map are not damaged: it removed them while others read them, and made them again without end.
 other unmapped
-model=(bert-base-uncased --synthetic --layers 1 --seq 8 --runs 1 --on null --no-conform)
+model=(bert-base-uncased --synthetic --layers 1 --seq 8 --runs 1 --on null --no-conform --no-db)
 code 0 "$ASSAY" run "${model[@]}"
 weights=$(find "$ASSAY_CACHE/synthetic" -name model.safetensors -printf '%i %p\n')
-cp "$ASSAY_DB" "$work/limited.duckdb" # a new one takes longer
-(ulimit -v 200000 && exec timeout 30 "$ASSAY" run "${model[@]}" --db "$work/limited.duckdb") >"$work/out" 2>"$work/err"
+(ulimit -v 200000 && exec timeout 30 "$ASSAY" run "${model[@]}") >"$work/out" 2>"$work/err"
 [ $? -lt 124 ] || fail "a run that may not map its weights did not end"
 [ -n "$weights" ] && [ "$weights" = "$(find "$ASSAY_CACHE/synthetic" -name model.safetensors -printf '%i %p\n')" ] ||
 	fail "weights that could not be mapped were made again"

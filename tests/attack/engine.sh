@@ -21,7 +21,7 @@ ends_with_the_cell()
 	until_true gone "$daemon"
 }
 
-quick="--runs 1 --no-conform --json"
+quick="--runs 1 --no-conform --json --no-db"
 for cgroup in off on; do
 	export ASSAY_CGROUP=$cgroup
 	# shellcheck disable=SC2086
@@ -118,19 +118,19 @@ fi
 there=$(kept)
 export SHIM_KEEPS=1
 # shellcheck disable=SC2086
-code 2 engines run "$model" --on cpu --db "$work/kept.duckdb" $quick
+code 2 engines run "$model" --on cpu $quick
 there_are 0 || fail "a cell that ends: $(cat /proc/sysvipc/*)"
 export SHIM_WAITS=1
 for cgroup in off on; do
 	# shellcheck disable=SC2086
-	ASSAY_CGROUP=$cgroup code 2 engines run "$model" --on cpu --db "$work/kept.duckdb" --timeout 0.5 $quick
+	ASSAY_CGROUP=$cgroup code 2 engines run "$model" --on cpu --timeout 0.5 $quick
 	is verdict timeout
 	there_are 0 || fail "a cell that is ended: $(cat /proc/sysvipc/*)"
 done
 hangs()
 {
 	# shellcheck disable=SC2086
-	ASSAY_ENGINE_PATH=$work/engines "$ASSAY" run "$model" --on cpu --db "$work/kept.duckdb" --timeout 30 $quick >"$work/out" 2>"$work/err" </dev/null &
+	ASSAY_ENGINE_PATH=$work/engines "$ASSAY" run "$model" --on cpu --timeout 30 $quick >"$work/out" 2>"$work/err" </dev/null &
 	started="$started $!"
 }
 hangs
@@ -161,7 +161,7 @@ not_asked()
 	shift
 	# The first is looked for by a probe, the other is not.
 	# shellcheck disable=SC2086
-	code 2 "$@" "$ASSAY" run "$model" --on cpu,null $quick
+	code 2 "$@" "$ASSAY" run "$model" --on cpu,null ${quick% --no-db}
 	is verdict not_asked not_asked
 	says cause "$words"
 }
@@ -171,7 +171,7 @@ not_asked 'ulimit -s' limited -s 64
 # Above these bounds an engine may die of a limit, and nobody can tell that from a hole of its own.
 for limit in '-s 512' '-v 2000000' '-d 2000000'; do
 	# shellcheck disable=SC2086
-	code 2 limited $limit "$ASSAY" run "$model" --on null:crash=run --db "$work/limits.duckdb" $quick
+	code 2 limited $limit "$ASSAY" run "$model" --on null:crash=run $quick
 	is verdict not_asked
 	says cause "the process died of signal .* raise the limit .ulimit ${limit% *}"
 done
@@ -193,8 +193,7 @@ lacking()
 	local words=$1
 	shift
 	# shellcheck disable=SC2086
-	ASSAY_BROWSER_PATH=$work/browsers/chromium ASSAY_ENGINE_PATH=$work/engines code 2 "$@" "$ASSAY" run "$model" --on cpu:chromium \
-		--db "$work/lacking.duckdb" $quick
+	ASSAY_BROWSER_PATH=$work/browsers/chromium ASSAY_ENGINE_PATH=$work/engines code 2 "$@" "$ASSAY" run "$model" --on cpu:chromium $quick
 	is verdict not_asked
 	says cause "$words"
 }

@@ -225,7 +225,7 @@ has err 'config.json: Input/output error'
 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/bert" >/dev/null || fail "synth"
 SHIM_EIO=model.safetensors code 1 shim "$ASSAY" inspect "$work/bert"        # its pages, which a program sees as SIGBUS
 has err '^assay: .*model.safetensors.*: a part of it cannot be read: its disk fails'
-SHIM_EIO=/run/ code 2 shim "$ASSAY" run "$work/bert" --on null --runs 1 --no-conform --json
+SHIM_EIO=/run/ code 2 shim "$ASSAY" run "$work/bert" --on null --runs 1 --no-conform --no-db --json
 json 'd[0]["verdict"] == "failed" and d[0]["cause"].endswith("Input/output error")'
 
 # ---- names that differ in capital letters: two files, or a sentence where they cannot be
@@ -251,7 +251,7 @@ python3 "$SOURCE/tests/attack/zip_file.py" "$work/whole.bin" "$work/zips" zip64 
 zipped() { cp "$work/zips/$1" "$work/torch/pytorch_model.bin"; }
 zipped zip64
 code 0 "$ASSAY" inspect "$work/torch"
-code 0 "$ASSAY" run "$work/torch" --on null --runs 1 --no-conform
+code 0 "$ASSAY" run "$work/torch" --on null --runs 1 --no-conform --no-db
 while read -r how words; do
 	zipped "$how"
 	code 1 "$ASSAY" inspect "$work/torch"

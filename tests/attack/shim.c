@@ -169,7 +169,8 @@ void *mmap(void *at, size_t n, int access, int kind, int fd, off_t from)
 	if (fd < 0 || !(is_bad(fd) || fails(fd, "SHIM_PAGES", EIO)))
 		return REAL(mmap)(at, n, access, kind, fd, from);
 
-	int empty = memfd_create("no bytes", MFD_CLOEXEC);
+	const char *name = getenv("SHIM_EIO") ? getenv("SHIM_EIO") : getenv("SHIM_PAGES");
+	int empty = memfd_create(name, MFD_CLOEXEC);
 	void *map = REAL(mmap)(at, n, access, kind, empty, 0);
 	close(empty);
 	return map;

@@ -253,7 +253,7 @@ relu = node("Relu", ["x"], "y") + text(2, "g") + field(11, text(1, "x") + dims("
 write("relu.onnx", varint(1, 8), field(8, varint(2, 17)), field(7, relu))
 write("computed.onnx", varint(1, 8), field(8, varint(2, 17)), field(7, graph))
 PY
-run="run --on null --runs 1 --no-conform"
+run="run --on null --runs 1 --no-conform --no-db"
 
 # Checkpoints that cannot be opened.
 for name in header-value header-members index index-members config pickle-legacy zip holes; do
@@ -331,7 +331,7 @@ has err '"target_modules" has 153000 entries for 6000 tensors: no adapter has as
 # A graph that reaches the values that it may have: 129 MB.
 bounded 2 2 100 "$ASSAY" inspect values
 if [ -n "${ASSAY_LONG:-}" ] && has_platform cpu; then
-	bounded 2 4 100 "$ASSAY" run --on cpu --runs 1 --no-conform --synthetic experts-most --json
+	bounded 2 4 100 "$ASSAY" run --on cpu --runs 1 --no-conform --no-db --synthetic experts-most --json
 	json 'd[0]["verdict"] == "no_memory" and "it needs more than 769" in d[0]["cause"]'
 fi
 # Planning is inside the timeout: a thousand layers of experts are built, and built again for what would fit.
@@ -436,7 +436,7 @@ for name in away address contexts/context; do
 done
 # A million empty nodes: an engine took 1.8 GB of two before it refused them.
 if has_platform cpu; then
-	bounded 2 2 100 "$ASSAY" run --on cpu --runs 1 --no-conform nodes.onnx --json
+	bounded 2 2 100 "$ASSAY" run --on cpu --runs 1 --no-conform --no-db nodes.onnx --json
 	json 'd[0]["cause"].endswith("a graph of more than 524288 nodes; no model has so many")'
 fi
 bounded 1 1 100 "$ASSAY" inspect wide.onnx # 20,000 outputs took 24 s of an engine
@@ -445,7 +445,7 @@ has err 'a graph of more than 1024 inputs or outputs; no model has so many$'
 bounded 1 1 100 "$ASSAY" inspect deep.onnx
 has err 'an input or output of more than 8 dimensions'
 if has_platform cpu; then
-	bounded 2 2 100 "$ASSAY" run --on cpu --runs 1 --no-conform deep.onnx --json
+	bounded 2 2 100 "$ASSAY" run --on cpu --runs 1 --no-conform --no-db deep.onnx --json
 	json '"an input or output of more than 8 dimensions" in d[0]["cause"]'
 fi
 # A number that is none, from a file of the user's: engines need not agree on it, and the platform was called wrong.
@@ -456,7 +456,7 @@ for name, bad in ("nan", float("nan")), ("inf", float("-inf")), ("good", 1.0):
     open(name + ".npy", "wb").write(b"\x93NUMPY\x01\0" + struct.pack("<H", len(head)) + head + struct.pack("<4f", 1, 2, bad, 4))
 PY
 for name in $(has_platform cpu && echo good nan ${ASSAY_LONG:+inf}); do
-	code $([ $name = good ] && echo 0 || echo 2) "$ASSAY" run --on cpu --runs 1 --no-conform relu.onnx --input x=$name.npy --json
+	code $([ $name = good ] && echo 0 || echo 2) "$ASSAY" run --on cpu --runs 1 --no-conform --no-db relu.onnx --input x=$name.npy --json
 	[ $name != good ] || continue
 	json 'd[0]["verdict"] == "unsupported" and "number 3 of" in d[0]["cause"] and "nothing could be judged" in d[0]["cause"]'
 done
@@ -466,7 +466,7 @@ json 'd[0]["verdict"] == "no_memory" and "its inputs take 4.0 GiB (predicted)" i
 bounded 2 1 100 "$ASSAY" $run relu.onnx --shape x:1073741824,1048576 --json
 json 'd[0]["verdict"] == "no_memory" and "its inputs take" in d[0]["cause"]'
 if has_platform cpu; then
-	ASSAY_MEMORY=0.25 bounded 2 60 1000 "$ASSAY" run --on cpu --runs 1 --no-conform computed.onnx --json
+	ASSAY_MEMORY=0.25 bounded 2 60 1000 "$ASSAY" run --on cpu --runs 1 --no-conform --no-db computed.onnx --json
 	json 'd[0]["verdict"] == "no_memory" and "limit of 256 MiB" in d[0]["cause"] and d[0]["cause"].endswith("as ASSAY_MEMORY says")'
 fi
 # Every node of an operator of its own: the list of them took 2.6 GB, of 7 MB; these are a fifth of that.
