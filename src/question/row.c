@@ -5,6 +5,7 @@
 #include "question/row.h"
 
 #include <math.h>
+#include <string.h>
 #include <stdlib.h>
 
 #include "base/json.h"
@@ -143,6 +144,31 @@ static json_t *put_INTEGER(int64_t n)
 static json_t *put_BOOLEAN(int b)
 {
 	return b < 0 ? json_null() : json_boolean(b);
+}
+
+static size_t weigh(const char *text)
+{
+	return text ? json_weight(text, strlen(text), JSON_MOST) : 0;
+}
+
+size_t row_json_weight(const struct row *r)
+{
+	size_t n = 0;
+
+#define OF_TEXT(member)
+#define OF_JSON(member) n += weigh(r->member);
+#define OF_REAL(member)
+#define OF_INTEGER(member)
+#define OF_BOOLEAN(member)
+#define X(kind, name, meaning) OF_##kind(name)
+	ROW_LIST(X)
+#undef X
+#undef OF_TEXT
+#undef OF_JSON
+#undef OF_REAL
+#undef OF_INTEGER
+#undef OF_BOOLEAN
+	return n;
 }
 
 json_t *row_to_json(const struct row *r)

@@ -97,6 +97,25 @@ static enum status add_json(json_t *json, bool as_yaml, struct text *out, struct
 	return STATUS_OK;
 }
 
+// The columns of rows that are JSON become one tree: of 5,000 rows that assay measured some 100 MiB.
+static enum status weigh_json(const struct summary *s, struct error *err)
+{
+	const size_t most = (size_t)512 << 20;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->cell_count && n <= most; i++)
+		n += row_json_weight(&s->cells[i].row);
+	for (size_t i = 0; i < s->fallback_count && n <= most; i++)
+		for (size_t k = 0; k < s->fallbacks[i].try_count; k++)
+			n += row_json_weight(&s->fallbacks[i].tries[k].row);
+	return n <= most
+		? STATUS_OK
+		: error_set(err, STATUS_BAD_INPUT,
+			  "the JSON in its rows takes more than %zu MiB as a tree, which is more than assay's own rows have; "
+			  "--format md and html do without",
+			  most >> 20);
+}
+
 static enum status write_one(
 	const struct summary *summary, enum report_format format, struct arena *a, struct text *out, struct error *err)
 {
@@ -110,8 +129,10 @@ static enum status write_one(
 		report_junit(summary, a, out);
 		return STATUS_OK;
 	case REPORT_JSON:
-	case REPORT_YAML:
-		return add_json(report_json(summary), format == REPORT_YAML, out, err);
+	case REPORT_YAML: {
+		enum status s = weigh_json(summary, err);
+		return s != STATUS_OK ? s : add_json(report_json(summary), format == REPORT_YAML, out, err);
+	}
 	case REPORT_MATRIX:
 	case REPORT_MATRIX_YAML:
 		return add_json(report_compatibility(summary, a), format == REPORT_MATRIX_YAML, out, err);

@@ -195,6 +195,10 @@ forge platforms "INSERT INTO cell SELECT c.* REPLACE (i AS id, 'p' || i AS reque
 code 0 "$ASSAY" report --db platforms.duckdb
 has err 'names 131 platforms and devices; the report has the 100 that most rows name, and leaves 31 rows out'
 has out '31 rows are left out'
+# Columns that are JSON became one tree of all rows: 6 GB of 5 MB.
+forge trees "INSERT INTO cell SELECT c.* REPLACE (i AS id, i AS batch) FROM cell c, range(2, 16) r(i); INSERT INTO event SELECT e.* REPLACE (1000 * i + e.id AS id, i AS cell) FROM event e, range(2, 16) r(i) WHERE e.cell = 1; INSERT INTO measurement SELECT m.* REPLACE (1000 * i + m.event AS event, i AS cell, i AS batch, '[' || repeat('{},', 200000) || '{}]' AS op_mix) FROM measurement m, range(2, 16) r(i) WHERE m.cell = 1"
+bounded 1 20 400 "$ASSAY" report --db trees.duckdb --format json
+has err 'the JSON in its rows takes more than 512 MiB as a tree'
 # Rows that are compared: 100,000 of them took 1.6 GB. All pairs of those of one question are drawn again and again: 500 took 17 s.
 forge sides "INSERT INTO cell SELECT c.* REPLACE (i AS id) FROM cell c, range(2, 501) r(i); INSERT INTO event SELECT e.* REPLACE (1000 * i + e.id AS id, i AS cell) FROM event e, range(2, 501) r(i) WHERE e.cell IS NOT NULL; INSERT INTO measurement SELECT m.* REPLACE (1000 * i + m.event AS event, i AS cell) FROM measurement m, range(2, 501) r(i)"
 bounded 0 20 300 "$ASSAY" compare run:1 run:1 --db sides.duckdb
