@@ -30,6 +30,8 @@ const struct found *browser_of(
 	struct arena *a, const struct found *all, size_t count, const char *provider, const char *device, struct error *err);
 // Whether a WebGPU adapter as a page tells it computes on the processor.
 bool browser_adapter_is_software(const json_t *webgpu);
+// launch_start, where as many processes and threads may be started as it needs.
+enum status browser_launch(struct launch *l, const struct browser *b, const struct launch_how *how, struct error *err);
 // "Chromium 156.0.8078.79", from what a page said.
 const char *browser_version(struct arena *a, const json_t *facts);
 // The folder of onnxruntime-web, and its version ("1.30.0"; NULL: it does not say).

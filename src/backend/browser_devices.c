@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "backend/cause.h"
+#include "backend/host.h"
 #include "base/cache.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -176,6 +177,17 @@ struct probing {
 	bool waits, second;
 };
 
+// Processes and threads that they were seen with on two CPUs: 126, and Firefox 184.
+enum { CHROMIUM_TASKS = 140, FIREFOX_TASKS = 200 };
+
+enum status browser_launch(struct launch *l, const struct browser *b, const struct launch_how *how, struct error *err)
+{
+	const int64_t tasks = b->kind == BROWSER_FIREFOX ? FIREFOX_TASKS : CHROMIUM_TASKS;
+	enum status st = host_check_tasks(tasks, b->name, err);
+
+	return st ? st : launch_start(l, b, how, err);
+}
+
 static void ask(struct probing *p, struct serve *s, struct arena *a)
 {
 	const struct found *f = p->found;
@@ -184,7 +196,7 @@ static void ask(struct probing *p, struct serve *s, struct arena *a)
 		.software_vulkan = f->software ? f->software_vulkan : NULL };
 	struct error err = { 0 };
 
-	p->waits = !launch_start(&p->launch, &f->browser, &how, &err);
+	p->waits = !browser_launch(&p->launch, &f->browser, &how, &err);
 	if (!p->waits)
 		p->found->failure = arena_strdup(a, err.text);
 }

@@ -108,7 +108,7 @@ static enum status start(struct page_host *h, struct session *s, struct error *e
 		} else if (text_is(adapter, "software")) {
 			how.software = true;
 		}
-		if ((st = launch_start(&h->launch, &found->browser, &how, err)))
+		if ((st = browser_launch(&h->launch, &found->browser, &how, err)))
 			return st;
 	}
 	if ((st = serve_hello(h->serve, 0, h->is_remote ? (double)wait_s : HELLO_TIMEOUT_S, still_there, h, &hello, err)))

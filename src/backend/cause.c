@@ -45,9 +45,8 @@ static const struct signature table[] = {
 		STATUS_NOT_ASKED, 0, NULL, "does a disk fail, or has the server of a file system gone?" },
 	// launch.c, of a browser
 	{ NULL, NULL,
-		"here, and [^ ]+ needs [0-9]+: raise the limit|the loopback interface is down, and|free, and [^ ]+ needs [0-9]+ "
-		"MiB for "
-		"its profile",
+		"here, and [^ ]+ (needs|may need) [0-9]+: raise the |the loopback interface is down, and|(free|disk), and [^ ]+ "
+		"needs [0-9]+ (MiB )?for its profile",
 		STATUS_NOT_ASKED, 0, NULL, "mend that and ask again: with less a browser ends, or waits without a word" },
 
 	{ "ort", NULL, "QNN SetupBackend failed (.*)", STATUS_FAILED, 0, "QNN could not be set up: \\1",

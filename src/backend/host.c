@@ -8,6 +8,7 @@
 // In a container the group's path is often that of the host and not below ROOT: then only the mount point itself is looked at.
 #include "backend/host.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
@@ -15,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/text.h"
 
@@ -161,6 +164,21 @@ static double left_at(const char *root, const char *folder, bool v2)
 	return left < 1 ? 1 : left < limit ? left : limit;
 }
 
+// How many more processes and threads a group may have; it may be over its limit, of which one is left to say so.
+static double tasks_at(const char *root, const char *folder, bool v2)
+{
+	char line[128], *end;
+
+	(void)v2;
+	if (!read_line(root, folder, "pids.max", line, sizeof line))
+		return 0;
+	double limit = strtod(line, &end);
+	if (end == line || !read_line(root, folder, "pids.current", line, sizeof line)) // "max"
+		return 0;
+	double left = limit - strtod(line, NULL);
+	return left < 1 ? 1 : left;
+}
+
 // Microseconds for which a group was held back by its quota.
 static double throttled_at(const char *root, const char *folder, bool v2)
 {
@@ -279,6 +297,66 @@ const char *host_cgroup(const char *root)
 	bool unified = group_mount(root, NULL, mount_root, point);
 
 	return old && unified ? "v1 and v2" : old ? "v1" : unified ? "v2" : NULL;
+}
+
+int64_t host_tasks_left(const char *root)
+{
+	return (int64_t)smallest_of_both(root, "pids", tasks_at);
+}
+
+// Processes and threads of this user, as the kernel counts them against RLIMIT_NPROC.
+static int64_t own_tasks(void)
+{
+	const uid_t own = getuid();
+	int64_t n = 0;
+	DIR *processes = opendir("/proc");
+
+	for (struct dirent *e; processes && (e = readdir(processes));) {
+		char name[64], line[128];
+		unsigned uid = 0;
+		int threads = 0;
+
+		if (e->d_name[0] < '1' || e->d_name[0] > '9' || strlen(e->d_name) > 20)
+			continue;
+		snprintf(name, sizeof name, "/proc/%.20s/status", e->d_name);
+		FILE *f = fopen(name, "re");
+		while (f && fgets(line, sizeof line, f) && !threads) {
+			sscanf(line, "Uid: %u", &uid);
+			sscanf(line, "Threads: %d", &threads);
+		}
+		if (f)
+			fclose(f);
+		n += uid == own ? threads : 0;
+	}
+	if (processes)
+		closedir(processes);
+	return n;
+}
+
+// The super-user has no such limit.
+static int64_t user_tasks_left(void)
+{
+	struct rlimit limit;
+
+	if (geteuid() == 0 || getrlimit(RLIMIT_NPROC, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return 0;
+	const int64_t left = (int64_t)limit.rlim_cur - own_tasks();
+	return left < 1 ? 1 : left;
+}
+
+enum status host_check_tasks(int64_t least, const char *who, struct error *err)
+{
+	const int64_t of_group = host_tasks_left(""), of_user = user_tasks_left();
+	const bool user = of_user > 0 && (of_group <= 0 || of_user < of_group);
+	const int64_t left = user ? of_user : of_group;
+
+	return left > 0 && left < least
+		? error_set(err, STATUS_NOT_ASKED,
+			  "%lld more processes and threads may be started here, and %s may need %lld: raise %s", (long long)left,
+			  who, (long long)least,
+			  user ? "the user's limit (ulimit -u)"
+			       : "the control group's limit (pids.max; of a container --pids-limit)")
+		: STATUS_OK;
 }
 
 int64_t host_memory_limit(const char *root)

@@ -80,7 +80,11 @@ static enum status read_state(const struct weight *state, const char *kind, stru
 	int *rank, struct error *err)
 {
 	const json_t *shape, *offset, *block, *nested;
+	enum { STATE_MOST = 1024 }; // bytes; bitsandbytes writes some 200 for a weight, and all weights may share one
 	json_t *v = NULL;
+	if (state->nbytes > STATE_MOST)
+		return computing_refuse(state, STATUS_BAD_INPUT, err, "has %llu bytes; at most %d are read",
+			(unsigned long long)state->nbytes, STATE_MOST);
 	enum status s = state->dtype == DTYPE_U8 ? json_bytes(state->name, state->data, (size_t)state->nbytes, &v, err)
 						 : error_set(err, STATUS_BAD_INPUT, "%.200s: is no text", state->name);
 

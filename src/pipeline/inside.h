@@ -100,8 +100,16 @@ enum status parts_known_of(struct part *const *models, size_t count, struct erro
 // ---- pipeline.c -----------------------------------------------------------------------------------------------------------
 
 struct pipeline_task;
+// A JSON file that was read; the newest first.
+struct json_read {
+	const char *path;
+	const json_t *json;
+	const struct json_read *before;
+};
+
 struct pipeline {
 	struct arena *arena;
+	const struct json_read *read;
 	const char *folder;
 	const char *files; // of its model but for the weights: of an adapter the folder of its base model, else `folder`
 	const struct pipeline_task *task;

@@ -20,10 +20,17 @@ static void release_json(void *json)
 	json_decref(json);
 }
 
+// Each file is read once: a list of modules may name one again and again.
 static enum status folder_json(struct part *m, const char *folder, const char *file, const json_t **out, struct error *err)
 {
 	const char *path = arena_printf(m->p->arena, "%s/%s", folder, file);
 	json_t *json = NULL;
+
+	for (const struct json_read *r = m->p->read; r; r = r->before)
+		if (text_is(r->path, path)) {
+			*out = r->json;
+			return STATUS_OK;
+		}
 	enum status st = file_exists(path) ? json_file(path, PIPELINE_JSON_MOST, &json, err) : STATUS_OK;
 
 	if (!st && json && !json_is_object(json))
@@ -32,6 +39,12 @@ static enum status folder_json(struct part *m, const char *folder, const char *f
 		json = json_object();
 	if (json)
 		arena_defer(m->p->arena, release_json, json);
+	if (!st) {
+		struct json_read *r = ARENA_NEW(m->p->arena, struct json_read);
+
+		*r = (struct json_read){ path, json, m->p->read };
+		m->p->read = r;
+	}
 	*out = json;
 	return st;
 }

@@ -108,7 +108,7 @@ double vector_dot(const struct vector *a, const struct vector *b)
 
 // ---- sentence-similarity -----------------------------------------------------------------------------------------------------
 
-enum { MODULES_MOST = 16, WIDTH_MOST = 1 << 16 };
+enum { MODULES_MOST = 16, WIDTH_MOST = 1 << 16, PROMPT_MOST = 1 << 16, LINES_MOST = 64 };
 
 // A layer behind the pooling.
 struct module {
@@ -231,7 +231,10 @@ static enum status read_prompt(struct sentences *s, const json_t *o, struct erro
 	if (!s->prompt && name && !(s->prompt = json_string_value(json_object_get(json_object_get(o, "prompts"), name))))
 		return error_set(err, STATUS_BAD_INPUT, "the model has no prompt called %s", name);
 	s->prompt = s->prompt ? s->prompt : "";
-	return STATUS_OK;
+	return strlen(s->prompt) <= PROMPT_MOST
+		? STATUS_OK
+		: error_set(err, STATUS_BAD_INPUT, "a prompt of %zu bytes stands before each sentence; at most %d are read",
+			  strlen(s->prompt), PROMPT_MOST);
 }
 
 static enum status read_file(struct sentences *s, const char *name, json_t **out, struct error *err)
@@ -269,6 +272,8 @@ static enum status read_modules(struct sentences *s, struct error *err)
 	if (!json_array_size(list))
 		st = error_set(
 			err, STATUS_BAD_INPUT, "sentence-similarity needs modules.json, which is not there or has no modules");
+	if (json_array_size(list) > LINES_MOST)
+		st = error_set(err, STATUS_UNSUPPORTED, "modules.json: more than %d modules", LINES_MOST);
 	json_array_foreach(list, i, one) if (!st) st = read_module(s, one, err);
 	json_decref(list);
 	if (!st && !s->pooling)

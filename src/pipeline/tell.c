@@ -9,6 +9,7 @@
 #include "pipeline/pictures.h"
 
 enum { LENGTH_USUAL = 20, TOLD_PICTURES_MOST = 64 }; // max_length of generate(); of one question
+enum { PLACES_MOST = 1 << 14 };                      // of a picture in a text; Idefics3 makes 2,873 of 17 tiles
 
 // ---- image-captioning -----------------------------------------------------------------------------------------------------
 
@@ -184,6 +185,14 @@ static enum status processor_number(const json_t *config, const char *key, int64
 	return *out >= 0 && *out <= MOST ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "%s is missing or out of bounds", key);
 }
 
+static enum status check_places(int64_t places, struct error *err)
+{
+	return places <= PLACES_MOST
+		? STATUS_OK
+		: error_set(err, STATUS_BAD_INPUT, "a picture has %lld places in the text; at most %d are made",
+			  (long long)places, PLACES_MOST);
+}
+
 // LLaVA: as many places as the tower gives features, the class's left out by the usual strategy.
 static enum status places_llava(
 	const struct telling *t, const json_t *config, size_t picture, struct text *out, struct error *err)
@@ -199,8 +208,10 @@ static enum status places_llava(
 		return st;
 	if (!patch || !pixels || pixels->rank != 4)
 		return error_set(err, STATUS_UNSUPPORTED, "a model whose pictures have no patches");
-	put_times(out, "<image>", pixels->dim[2] / patch * (pixels->dim[3] / patch) + more - text_is(strategy, "default"));
-	return STATUS_OK;
+	const int64_t places = pixels->dim[2] / patch * (pixels->dim[3] / patch) + more - text_is(strategy, "default");
+	if (!(st = check_places(places, err)))
+		put_times(out, "<image>", places);
+	return st;
 }
 
 // Idefics3: a row of tiles a line, each with its place, then the whole picture.
@@ -213,6 +224,8 @@ static enum status places_tiled(
 	enum status st = processor_number(config, "image_seq_len", 169, &each, err);
 
 	if (st)
+		return st;
+	if ((st = check_places((tiles->rows * (int64_t)tiles->columns + 1) * each, err)))
 		return st;
 	for (int row = 0; row < tiles->rows; row++) {
 		for (int column = 0; column < tiles->columns; column++) {

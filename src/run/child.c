@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "backend/host.h"
 #include "base/clock.h"
 #include "base/process.h"
 #include "base/visible.h"
@@ -31,6 +32,8 @@
 // Below these engines fail in ways that look like their own. ONNX Runtime and OpenVINO were right with 96 KiB and 32 files and
 // not with 64 KiB and 24. What a browser needs beyond: serve/launch.c.
 static const struct process_limit engine_needs[] = { { RLIMIT_STACK, 128 << 10, false }, { RLIMIT_NOFILE, 64, false } };
+// Of processes and threads, besides one for each CPU: OpenVINO was right with 45 on two and not with 20.
+enum { TASKS_LEAST = 40 };
 // RLIMIT_DATA also counts stacks, libraries' data and what the allocator holds; the sampler holds the limit itself.
 #define RLIMIT_SLACK ((int64_t)256 << 20)
 
@@ -177,6 +180,7 @@ static enum status start(struct runner *r, char *const argv[], struct error *err
 	int in[2] = { -1, -1 }, out[2] = { -1, -1 }, events[2] = { -1, -1 }, failed;
 	enum status st = process_check_limits(0, engine_needs, sizeof engine_needs / sizeof *engine_needs, "an engine", err);
 
+	st = st ? st : host_check_tasks(TASKS_LEAST + host_cpus(""), "an engine", err);
 	if (st)
 		return st;
 	if (!make_socket(in) || !make_pipe(out) || !make_pipe(events)) {

@@ -69,8 +69,8 @@ json_t *cell_probe(const struct backend *b, const char *build, const struct prob
 	struct arena a = { 0 };
 	struct error err = { 0 };
 	struct heard heard;
-	const char *arguments[] = { "--probe", arena_printf(&a, "%s/%s", b->name, build), NULL }, *reason = NULL, *note;
-	json_t *devices = NULL, *absent, *result;
+	const char *arguments[] = { "--probe", arena_printf(&a, "%s/%s", b->name, build), NULL }, *reason = NULL, *note, *part;
+	json_t *devices = NULL, *absent, *result, *why;
 	enum verdict v = VERDICT_NOT_ASKED;
 
 	heard_init(&heard, &a, NULL);
@@ -89,6 +89,14 @@ json_t *cell_probe(const struct backend *b, const char *build, const struct prob
 	if (v == VERDICT_RIGHT && !json_array_size(devices)) {
 		v = VERDICT_UNAVAILABLE;
 		reason = "it has no device here";
+		// Of each of its parts it may have said more: a browser that a limit of this process is in the way of.
+		json_object_foreach(absent, part, why)
+		{
+			if (answer_of(b, VERDICT_FAILED, json_string_value(why)) != VERDICT_NOT_ASKED)
+				continue;
+			v = VERDICT_NOT_ASKED;
+			reason = json_string_value(why);
+		}
 	}
 	result = json_pack("{s:s, s:s, s:s, s:s?, s:O?, s:O?, s:o, s:o}", "engine", b->name, "build", build, "verdict",
 		verdict_word(v), "reason", reason, "version", heard.probe ? json_object_get(heard.probe, "version") : NULL,

@@ -302,6 +302,7 @@ static const struct process_limit firefox_needs[] = {
 	{ RLIMIT_DATA, 576ULL << 20, true },
 };
 static const unsigned long long chromium_profile_mib = 5, firefox_profile_mib = 16;
+enum { profile_files = 256 }; // with 60 they waited without a word
 
 // False where it cannot be told.
 static bool loopback_is_down(void)
@@ -337,6 +338,11 @@ static enum status check_machine(const struct browser *b, const char *folder, st
 			"%s: %llu KiB of the disk are free, and %s needs %llu MiB for its profile; name another folder in "
 			"ASSAY_CACHE",
 			folder, (unsigned long long)disk.f_bavail * disk.f_frsize >> 10, b->name, needs);
+	if (statvfs(folder, &disk) == 0 && disk.f_files && disk.f_favail < profile_files)
+		return error_set(err, STATUS_NOT_ASKED,
+			"%s: %llu more files may be made on the disk, and %s needs %d for its profile; name another folder in "
+			"ASSAY_CACHE",
+			folder, (unsigned long long)disk.f_favail, b->name, profile_files);
 	return STATUS_OK;
 }
 

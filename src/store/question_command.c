@@ -27,8 +27,41 @@ static void add_word(struct text *t, const char *flag, const char *word)
 {
 	if (!word || !*word)
 		return;
-	text_addf(t, " %s%s", flag, *flag ? " " : "");
+	text_addf(t, " %s ", flag);
 	add_quoted(t, word);
+}
+
+// The model and the words of a pipeline are those of whoever wrote the database: what looks like an option stands behind all
+// options and "--".
+static bool looks_like_option(struct arena *a, const char *model, const json_t *words)
+{
+	bool looks = *model == '-';
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)words, i, one)
+	{
+		const char *word = question_text_take(a, one);
+
+		looks = looks || (word && *word == '-');
+	}
+	return looks;
+}
+
+static void add_words(struct text *t, struct arena *a, const char *model, const json_t *words)
+{
+	const json_t *one;
+	size_t i;
+
+	text_add(t, " ");
+	add_quoted(t, model);
+	json_array_foreach((json_t *)(uintptr_t)words, i, one)
+	{
+		const char *word = question_text_take(a, one);
+
+		text_add(t, " ");
+		add_quoted(t, word ? word : "");
+	}
 }
 
 // Is it said by a default, or by another option?
@@ -59,19 +92,15 @@ static const char *pipeline_command(struct arena *a, const struct store_question
 	const struct question *asked = &q->cell.question;
 	json_t *all = json_parse(asked->pipeline_asked), *one;
 	struct text t = { 0 };
-	const char *key, *on = arena_join(a, question_target(a, q), ",", q->own_options);
-	size_t i;
+	const char *key, *on = arena_join(a, question_target(a, q), ",", q->own_options),
+			 *model = q->cell.model ? q->cell.model : "?";
+	const json_t *words = json_object_get(all, "words");
+	const bool last = looks_like_option(a, model, words);
 
 	on = arena_join(a, on, ",", asked->pipeline_parts);
 	text_add(&t, "assay pipeline");
-	add_word(&t, "", q->cell.model ? q->cell.model : "?");
-	json_array_foreach(json_object_get(all, "words"), i, one)
-	{
-		const char *word = question_text_take(a, one);
-
-		text_add(&t, " ");
-		add_quoted(&t, word ? word : "");
-	}
+	if (!last)
+		add_words(&t, a, model, words);
 	add_word(&t, "--task", asked->pipeline);
 	add_word(&t, "--on", on);
 	add_word(&t, "--precision", asked->precision);
@@ -81,6 +110,10 @@ static const char *pipeline_command(struct arena *a, const struct store_question
 
 		add_word(&t, "--option", arena_printf(a, "%s=%s", key, value ? value : json_string_value(one)));
 		free(value);
+	}
+	if (last) {
+		text_add(&t, " --");
+		add_words(&t, a, model, words);
 	}
 	json_decref(all);
 	const char *out = arena_strdup(a, text_get(&t));
@@ -102,8 +135,11 @@ const char *question_command(struct arena *a, const struct store_question *q, co
 	}
 	if (!q->knows_conform)
 		asked.no_conform = r->type_conformance == NULL;
+	const char *model = q->cell.model ? q->cell.model : "?";
+	const bool last = looks_like_option(a, model, NULL);
 	text_add(&t, asked.profile ? "assay profile" : "assay run");
-	add_word(&t, "", q->cell.model ? q->cell.model : "?");
+	if (!last)
+		add_words(&t, a, model, NULL);
 	if (asked.switched_from) // one of its rows is this one
 		add_word(&t, "--switch", arena_printf(a, "%s,%s", asked.switched_from, question_target(a, q)));
 	else
@@ -118,6 +154,10 @@ const char *question_command(struct arena *a, const struct store_question *q, co
 			text_addf(&t, " --%s", m->option);
 		else
 			add_word(&t, arena_printf(a, "--%s", m->option), member_word(m, a, &asked));
+	}
+	if (last) {
+		text_add(&t, " --");
+		add_words(&t, a, model, NULL);
 	}
 	const char *out = arena_strdup(a, text_get(&t));
 	text_done(&t);

@@ -220,6 +220,10 @@ for asks in '"own_options": "threads=1,daemon=victim"' '"own_options": "threads=
 	[ ! -e victim ] || fail "it wrote: $asks"
 done
 code 0 "$ASSAY" reproduce 1 --command --db reaches.duckdb
+# A model whose name is an option: who copied the command wrote the file of the stranger's choice.
+forge named "UPDATE cell SET question = json_merge_patch(question::JSON, '{\"model\": \"--db=victim\", \"model_file\": null}')"
+code 0 "$ASSAY" reproduce 1 --command --db named.duckdb
+has out '^assay run --on .* -- --db=victim$'
 # Numbers that no option takes were asked all the same.
 for member in layers=-1 sequence=-5 image_size=1099511627776; do
 	forge asks "UPDATE cell SET question = json_merge_patch(question::JSON, '{\"${member%=*}\": ${member#*=}}')"

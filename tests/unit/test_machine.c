@@ -94,6 +94,13 @@ static void test_v2(void **state)
 	assert_int_equal(host_memory_left(scratch), 1000000);
 	put("/sys/fs/cgroup/user.slice/a.scope/memory.current", "4000000000\n");
 	assert_int_equal(host_memory_left(scratch), 1);
+	put("/sys/fs/cgroup/user.slice/pids.max", "max\n");
+	put("/sys/fs/cgroup/user.slice/pids.current", "30\n");
+	assert_int_equal(host_tasks_left(scratch), 0);
+	put("/sys/fs/cgroup/user.slice/pids.max", "100\n");
+	assert_int_equal(host_tasks_left(scratch), 70);
+	put("/sys/fs/cgroup/user.slice/pids.current", "100\n");
+	assert_int_equal(host_tasks_left(scratch), 1);
 	put("/sys/fs/cgroup/user.slice/a.scope/memory.max", "max\n");
 	// A container: the path is the host's, the mount shows only the container's own group.
 	put("/proc/self/mountinfo", "31 23 0:28 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
