@@ -20,8 +20,8 @@ enum {
 	LINKS_DEEP = 16,
 };
 
-// The file at the end of the path, and whether a folder or a link on the way to it is exchanged for another. Other links to a file
-// and its times are nobody's content.
+// The file at the end of the path, and whether a folder or a link on the way to it is exchanged for another. Other links to a
+// file and its times are nobody's content.
 static bool watch_path(int watch, struct arena *a, const char *path, int depth)
 {
 	char target[PATH_MAX];
@@ -77,6 +77,15 @@ int writes_watch(const char *model, const char *beside)
 	return -1;
 }
 
+bool writes_add(int watch, const char *path)
+{
+	struct arena a = { 0 };
+	bool added = watch >= 0 && watch_file(watch, &a, path);
+
+	arena_done(&a);
+	return added;
+}
+
 bool writes_seen(int watch)
 {
 	struct inotify_event event;
@@ -90,6 +99,13 @@ int writes_watch(const char *model, const char *beside)
 	(void)model;
 	(void)beside;
 	return -1;
+}
+
+bool writes_add(int watch, const char *path)
+{
+	(void)watch;
+	(void)path;
+	return false;
 }
 
 bool writes_seen(int watch)

@@ -11,6 +11,8 @@
 // no watches left, or none at all. Close it. Not told: stores through a map that was there before, and what another machine
 // writes to a network's file system.
 int writes_watch(const char *model, const char *beside);
+// And to this file or folder, as long as all could be watched: false is no error.
+bool writes_add(int watch, const char *path);
 // Of -1 nothing is known: false.
 bool writes_seen(int watch);
 

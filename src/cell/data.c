@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "artifact/identity.h"
+#include "artifact/writes.h"
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -419,6 +420,27 @@ const char *data_digest(struct arena *a, const char *path, const char *model)
 	hash_hex(&h, hex);
 	arena_done(&scratch);
 	return known ? hex : digest_unknown(a);
+}
+
+void data_watch(int watch, const char *path)
+{
+	struct arena a = { 0 };
+	struct data_set set;
+	bool watched = writes_add(watch, path) && !data_list(&set, &a, path, NULL);
+
+	for (size_t i = 0; watched && i < set.count; i++) {
+		const struct data_item *item = &set.items[i];
+		json_t *line = item->line ? json_line(item->line, strlen(item->line)) : NULL;
+
+		watched = !item->path || writes_add(watch, item->path);
+		for (size_t k = 0; line && k < KEYS && watched; k++) {
+			const char *file = keys[k].is_file ? file_at(&a, &set, line, keys[k].name) : NULL;
+
+			watched = !file || writes_add(watch, file);
+		}
+		json_decref(line);
+	}
+	arena_done(&a);
 }
 
 // ---- labels ---------------------------------------------------------------------------------------------------------------

@@ -54,6 +54,8 @@ enum status data_list(struct data_set *out, struct arena *a, const char *path, s
 // SHA-256 over names and contents of all examples, and of what `model` (its folder, or NULL) brings to prepare texts, pictures
 // and sounds. In `a`; digest_unknown where something cannot be read.
 const char *data_digest(struct arena *a, const char *path, const char *model);
+// Writes to the list and the files of the examples are told from now on (artifact/writes.h), as many as the kernel watches.
+void data_watch(int watch, const char *path);
 
 // Every label of a set's lines and boxes: an integer, or a word of the configuration's label2id. `classes`: of a model whose
 // labels are classes, how many it has, and an integer is one of them or the -100 that is not judged; 0: not known. BAD_INPUT

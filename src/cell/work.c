@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "artifact/writes.h"
 #include "base/cache.h"
 #include "base/claim.h"
 #include "base/clock.h"
@@ -736,7 +737,7 @@ static enum status make_generated(struct work *w, struct error *err)
 }
 
 // Another program may write the same file at the same time: each writes its own and renames.
-static enum status keep_scores(struct work *w, const char *path, struct error *err)
+static enum status keep_scores(struct work *w, const char *path, int writes, struct error *err)
 {
 	const char *temporary = arena_printf(&w->arena, "%s.%s.part", path, claim_token());
 	struct scores scores;
@@ -745,6 +746,8 @@ static enum status keep_scores(struct work *w, const char *path, struct error *e
 	if ((!w->is_open && (st = work_load(w, err))) || (st = work_data(w, &scores, err)))
 		return st;
 	scratch_sweep();
+	if (writes_seen(writes))
+		return error_set(err, STATUS_FAILED, "the examples of --data were changed while the reference read them");
 	if ((st = scores_write(&scores, &w->arena, temporary, w->made_from, err)))
 		return st;
 	return rename(temporary, path) < 0 ? error_errno(err, "%s: cannot be renamed", temporary) : STATUS_OK;
@@ -753,15 +756,17 @@ static enum status keep_scores(struct work *w, const char *path, struct error *e
 // The scores of a reference on --data, kept under what the examples contain.
 static enum status make_scores(struct work *w, struct error *err)
 {
+	const int writes = writes_watch(w->ask.path, w->ask.data); // this process ends soon, and it with it
 	const char *path, *stem;
 	enum status st;
 
+	data_watch(writes, w->ask.data);
 	snprintf(w->inputs_hash, sizeof w->inputs_hash, "%s", data_digest(&w->arena, w->ask.data, w->ask.path));
 	if ((!w->part->artifact.inputs && (st = work_load(w, err))) || (st = reference_stem(w, &stem, err)))
 		return st;
 	path = arena_printf(&w->arena, "%s.safetensors", stem);
 	const bool cached = is_kept(path);
-	if (!cached && (st = keep_scores(w, path, err)))
+	if (!cached && (st = keep_scores(w, path, writes, err)))
 		return st;
 	say(json_pack("{s:s, s:s, s:b}", "event", "reference", "path", path, "cached", (int)cached));
 	return STATUS_OK;

@@ -298,6 +298,29 @@ static enum status open_folder(struct checkpoint *c, const char *folder, const c
 	return computed_find(c, adapter, err);
 }
 
+// Beside a graph a location stands for one file, and assay puts some of its own there: what is computed, copied views, an
+// adapter's, which come after unique_locations.
+static enum status check_locations(const struct checkpoint *c, struct error *err)
+{
+	static const char *const own[] = { "made.json", "used" };
+
+	for (size_t i = 0; i < c->shard_count; i++) {
+		const struct shard *s = &c->shards[i];
+		bool taken = text_starts(s->location, "converted-") || text_ends(s->location, ".onnx");
+
+		for (size_t k = 0; k < sizeof own / sizeof *own; k++)
+			taken = taken || text_is(s->location, own[k]);
+		for (size_t k = 0; k < i && !taken; k++)
+			taken = text_is(s->location, c->shards[k].location) && !text_is(s->real_path, c->shards[k].real_path);
+		if (taken)
+			return error_set(err, STATUS_BAD_INPUT,
+				"%s: one of its files of weights is called %.200s, as another one beside its graph is: give it "
+				"another name",
+				c->path, s->location);
+	}
+	return STATUS_OK;
+}
+
 enum status checkpoint_open(struct checkpoint *out, const char *folder, struct error *err)
 {
 	struct checkpoint c = { 0 };
@@ -307,6 +330,7 @@ enum status checkpoint_open(struct checkpoint *out, const char *folder, struct e
 		s = (s = gguf_open(&c, base, err)) ? s : computed_find(&c, adapter, err);
 	else if (!s)
 		s = open_folder(&c, base, adapter, err);
+	s = s ? s : check_locations(&c, err);
 	if (s)
 		arena_done(&c.arena);
 	else

@@ -416,8 +416,13 @@ static void check_files(const struct running *r, struct cell_result *out)
 	if (same && !writes_seen(r->writes)) // asked last: what was read is what was there all the time
 		return;
 	not_asked(out,
-		"the model's files were changed while it was measured: which of their contents an answer would be of is not "
-		"known",
+		arena_printf(r->a,
+			"the model's files%s were changed while it was measured: which of their contents an answer would be of "
+			"is "
+			"not known",
+			c->data             ? " or the examples of --data"
+				: r->golden ? " or the golden file"
+					    : ""),
 		r->a);
 	out->row.model_sha256 = NULL;
 }
@@ -447,6 +452,8 @@ static enum status begin_running(struct running *r, struct cell_result *out, boo
 	r->writes = writes_watch(c->path, r->golden);
 	if (r->writes >= 0)
 		arena_defer(r->a, close_file, (void *)(intptr_t)r->writes);
+	if (c->data)
+		data_watch(r->writes, c->data);
 	if (c->fingerprint)
 		snprintf(r->fingerprint, sizeof r->fingerprint, "%s", c->fingerprint);
 	else

@@ -95,6 +95,16 @@ with zipfile.ZipFile(folder("columns", dict(BERT, quantization_config=gptq)) + "
     z.writestr("archive/data.pkl", b"\x80\x02" + memo + b"}(" + b"".join(name("m.%d.%s" % (i, part)) + b"h" + bytes([k]) for i in range(400) for k, part in enumerate(parts)) + b"u.")
     for i, data in enumerate((struct.pack("<i", 1) * 200000 + b"\0" * 800000, b"\0" * 32, b"\0" * 8)):
         z.writestr("archive/data/%d" % i, data)
+# Weights in a file that is called as one that assay makes beside a graph: those of the other were read, and "right".
+for name, shard in ("named", "converted-0.safetensors"), ("computed", "computed-weights"):
+    where = folder(name, dict(BERT, quantization_config={"quant_method": "fp8"}) if name == "computed" else BERT)
+    json.dump({"weight_map": {"k": shard, "m.weight": "a.safetensors", "m.weight_scale_inv": "a.safetensors"}}, open(where + "model.safetensors.index.json", "w"))
+    safetensors(where + "a.safetensors", json.dumps({"m.weight": {"dtype": "F8_E4M3", "shape": [1, 1], "data_offsets": [0, 1]},
+                                                      "m.weight_scale_inv": {"dtype": "F32", "shape": [1, 1], "data_offsets": [1, 5]}}).encode(), b"\0" * 5)
+    if shard.endswith(".safetensors"):
+        safetensors(where + shard, b'{"k":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}', b"\0" * 4)
+zipped("computed-torch", b"\x80\x02}(X\x01\0\0\0k" + TENSOR + b"u.")
+os.rename("computed-torch/pytorch_model.bin", "computed/computed-weights")
 # What stands beside a weight of bitsandbytes was parsed for each that shares it.
 state = b'{"shape":[2,1],"x":[' + EMPTY * 1000 + b"{}]}"
 safetensors(folder("state", dict(BERT, quantization_config={"quant_method": "bitsandbytes", "load_in_4bit": True})) + "model.safetensors",
@@ -290,6 +300,10 @@ code 1 "$ASSAY" inspect zip-beside
 has err 'holds files beside the folder of data.pkl'
 bounded 1 1 100 "$ASSAY" inspect columns
 has err 'with those before it orders more than 134217728 columns'
+for name in named computed; do
+	code 1 "$ASSAY" inspect $name
+	has err 'one of its files of weights is called (converted-0.safetensors|computed-weights), as another one beside its graph is'
+done
 code 1 "$ASSAY" inspect state
 has err 'quant_state.bitsandbytes__nf4": has [0-9]* bytes; at most 1024 are read'
 code 1 "$ASSAY" inspect zip-comment
