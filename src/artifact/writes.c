@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "artifact/writes.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stddef.h>
@@ -9,6 +10,7 @@
 #ifdef __linux__
 #include <sys/inotify.h>
 #endif
+#include <sys/stat.h>
 
 #include "artifact/identity.h"
 #include "base/arena.h"
@@ -18,6 +20,8 @@ enum {
 	WRITTEN = IN_MODIFY | IN_CLOSE_WRITE,
 	MOVED = IN_MOVE_SELF | IN_DELETE_SELF,
 	LINKS_DEEP = 16,
+	FOLDERS_DEEP = 3,
+	FILES_MOST = 4096, // of a folder; more than a model has
 };
 
 // The file at the end of the path, and whether a folder or a link on the way to it is exchanged for another. Other links to a
@@ -86,6 +90,37 @@ bool writes_add(int watch, const char *path)
 	return added;
 }
 
+static bool add_folder(int watch, struct arena *a, const char *folder, int depth, size_t *left)
+{
+	DIR *d = opendir(folder);
+	bool all = d != NULL;
+
+	for (struct dirent *e; all && (e = readdir(d));) {
+		struct stat st;
+		const char *path = arena_printf(a, "%s/%s", folder, e->d_name);
+
+		if (e->d_name[0] == '.' || stat(path, &st))
+			continue;
+		if (S_ISDIR(st.st_mode))
+			all = depth + 1 >= FOLDERS_DEEP || add_folder(watch, a, path, depth + 1, left);
+		else if (S_ISREG(st.st_mode))
+			all = (*left)-- > 0 && watch_file(watch, a, path);
+	}
+	if (d)
+		closedir(d);
+	return all;
+}
+
+bool writes_add_folder(int watch, const char *folder)
+{
+	struct arena a = { 0 };
+	size_t left = FILES_MOST;
+	bool added = watch >= 0 && add_folder(watch, &a, folder, 0, &left);
+
+	arena_done(&a);
+	return added;
+}
+
 bool writes_seen(int watch)
 {
 	struct inotify_event event;
@@ -106,6 +141,11 @@ bool writes_add(int watch, const char *path)
 	(void)watch;
 	(void)path;
 	return false;
+}
+
+bool writes_add_folder(int watch, const char *folder)
+{
+	return writes_add(watch, folder);
 }
 
 bool writes_seen(int watch)

@@ -7,9 +7,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/stat.h>
 
 #include "artifact/identity.h"
+#include "artifact/writes.h"
 #include "base/cache.h"
 #include "base/claim.h"
 #include "base/clock.h"
@@ -573,6 +575,14 @@ static enum status ask(struct answering *x, struct answered *out, struct error *
 	return st;
 }
 
+// It was read again and again, by a second platform too: of which contents the answer is is not known.
+static void say_changed(struct answered *out)
+{
+	set_verdict(&out->result, VERDICT_NOT_ASKED,
+		"the model's files were changed while it answered: of which of their contents the answer is is not known");
+	out->result.row.model_sha256 = NULL;
+}
+
 static void end_store(struct answering *x, struct answered *out)
 {
 	if (x->q->db && out->has_result)
@@ -589,9 +599,15 @@ enum status answer_ask(const struct answer_asked *q, struct answered *out, struc
 
 	*out = (struct answered){ 0 };
 	row_init(&out->result.row);
+	const int writes = writes_watch(q->pipeline.folder, NULL);
+	writes_add_folder(writes, q->pipeline.folder);
 	set_cell(&x);
 	if (!(st = keep_folder(&x, err)) && !(st = open_store(&x, err)))
 		st = ask(&x, out, err);
+	if (writes_seen(writes) && out->has_result)
+		say_changed(out);
+	if (writes >= 0)
+		close(writes);
 	end_store(&x, out);
 	if (x.kept)
 		file_remove_tree(x.kept, NULL);
