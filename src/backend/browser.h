@@ -79,7 +79,8 @@ enum status browser_explain(
 	struct session *s, const struct artifact *a, const struct tensor *in, struct placement *out, struct error *err);
 // Assigns the nodes of a graph, each of which has a name of its own, from the lines of ONNX Runtime's log. `ep`: what the log
 // calls the asked provider.
-void browser_assign(const char *const *lines, size_t line_count, const char *ep, struct placement *p);
+// `constant`: outline_constant of p's nodes; NULL: none is.
+void browser_assign(const char *const *lines, size_t line_count, const char *ep, const bool *constant, struct placement *p);
 
 // ---- browser.c ----------------------------------------------------------------------------------------------------------
 

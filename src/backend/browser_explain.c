@@ -147,12 +147,21 @@ static size_t count_elsewhere(const struct assignments *log, const char *ep)
 	return elsewhere;
 }
 
-void browser_assign(const char *const *lines, size_t line_count, const char *ep, struct placement *p)
+void browser_assign(const char *const *lines, size_t line_count, const char *ep, const bool *constant, struct placement *p)
 {
 	struct assignments log;
-	size_t on = 0, elsewhere = 0, own = 0;
+	size_t on = 0, elsewhere = 0, own = 0, folded = 0;
 
 	read_log(p->arena, lines, line_count, ep, &log);
+	for (size_t i = 0; i < p->count; i++)
+		folded += constant && constant[i];
+	if (!log.told && p->count > 0 && folded == p->count) { // nothing was left that the log could tell
+		for (size_t i = 0; i < p->count; i++)
+			p->nodes[i].fused_away = true;
+		p->fused = (int64_t)p->count;
+		p->on_platform = p->elsewhere = p->copies = p->partitions = 0;
+		return;
+	}
 	if (!log.told || log.lacks) {
 		p->note = log.told ? "onnxruntime-web's log names fewer nodes than it counts, so it is not known where they run"
 				   : "onnxruntime-web's log does not tell where nodes run";
@@ -162,10 +171,10 @@ void browser_assign(const char *const *lines, size_t line_count, const char *ep,
 		struct placed_node *n = &p->nodes[i];
 		const struct assigned *hit = find_assigned(&log, n->name, ep);
 
-		if (!log.alone && !hit) {
+		if (log.alone ? constant && constant[i] : !hit) {
 			p->fused++;
-			n->fused_away = !log.compiles;
-			n->where = log.compiles ? "in a partition, or folded" : NULL;
+			n->fused_away = log.alone || !log.compiles;
+			n->where = log.compiles && !log.alone ? "in a partition, or folded" : NULL;
 			continue;
 		}
 		own += !log.alone;
@@ -189,7 +198,8 @@ void browser_assign(const char *const *lines, size_t line_count, const char *ep,
 	p->copies = log.copies;
 	p->partitions = log.partitions >= 0 ? log.partitions : log.alone && text_is(log.alone, ep) ? 1 : -1;
 	p->note = log.alone
-		? arena_printf(p->arena, "onnxruntime-web's log of a second session: all nodes on %s", log.alone)
+		? arena_printf(p->arena, "onnxruntime-web's log of a second session: all nodes on %s%s", log.alone,
+			  folded ? arena_printf(p->arena, " but the %zu that follow from constants alone", folded) : "")
 		: arena_printf(p->arena,
 			  "onnxruntime-web's log of a second session: %zu of %zu nodes by name, %zu nodes in all after "
 			  "its rewrites%s",
@@ -226,12 +236,14 @@ enum status browser_explain(
 			out->nodes[i] = (struct placed_node){ .name = built.nodes[i].name, .op = built.nodes[i].op };
 		for (size_t i = 0; i < built.node_count && given.node_count == built.node_count; i++)
 			out->nodes[i].name = given.nodes[i].name;
+		bool *constant = ARENA_ARRAY(out->arena, built.node_count + 1, bool);
+		outline_constant(constant, built.node_count, out->arena, a->graph, a->graph_nbytes);
 		if (given.node_count != built.node_count)
 			out->note = "the graph is in several pieces, whose nodes the log does not tell apart";
 		else if (speaks(a->parts->graph, a->parts->graph_nbytes, out))
 			out->note = "names in the graph have words of onnxruntime-web's log, which cannot be believed then";
 		else
-			browser_assign(lines, n, session_option(s, "provider"), out);
+			browser_assign(lines, n, session_option(s, "provider"), constant, out);
 		for (size_t i = 0; i < built.node_count; i++)
 			out->nodes[i].name = built.nodes[i].name;
 	}

@@ -254,6 +254,82 @@ enum status outline_read(struct outline *out, struct arena *a, const void *onnx,
 	return STATUS_OK;
 }
 
+// ---- constants --------------------------------------------------------------------------------------------------------
+
+static bool is_kept(struct wire op)
+{
+	static const char *const words[] = { "Random", "Multinomial", "Bernoulli", "QuantizeLinear", "DequantizeLinear",
+		"DynamicQuantizeLinear" };
+	const size_t n = (size_t)(op.end - op.at);
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		size_t length = strlen(words[i]);
+
+		if (n >= length && !memcmp(op.at, words[i], length))
+			return true;
+	}
+	return false;
+}
+
+static bool has_branches(struct wire attribute, struct reading *r)
+{
+	struct wire_field f;
+	bool found = false;
+
+	while (next(&attribute, &f, r))
+		found |= f.number == 6 || f.number == 11;
+	return found;
+}
+
+// Nodes stand behind those that give their inputs; one that does not is taken for no constant.
+static bool is_constant(struct names *names, struct wire node, struct reading *r)
+{
+	bool constant = true;
+	struct wire_field f;
+
+	for (struct wire w = node; next(&w, &f, r);) {
+		if (f.kind != 2)
+			continue;
+		if (f.number == 1 && f.bytes.at < f.bytes.end)
+			constant = constant && look(names, f.bytes, false) != NULL;
+		else if (f.number == 4)
+			constant = constant && !is_kept(f.bytes);
+		else if (f.number == 5)
+			constant = constant && !has_branches(f.bytes, r);
+	}
+	for (struct wire w = node; constant && next(&w, &f, r);)
+		if (f.number == 2 && f.kind == 2)
+			slot(names, f.bytes);
+	return constant;
+}
+
+void outline_constant(bool *out, size_t count, struct arena *a, const void *onnx, size_t nbytes)
+{
+	struct wire graph = { onnx, (const uint8_t *)onnx + nbytes };
+	struct reading r = { .bad = nbytes == 0 };
+	struct names names = { 0 };
+	struct wire_field f;
+	size_t weights = 0, at = 0;
+
+	memset(out, 0, count * sizeof *out);
+	if (!field_of(&graph, 7, &r))
+		return;
+	for (struct wire w = graph; next(&w, &f, &r);)
+		weights += f.number == 5;
+	names_init(&names, a, weights + 2 * count);
+	for (struct wire w = graph; next(&w, &f, &r);) {
+		struct wire name = f.bytes;
+
+		if (f.number == 5 && f.kind == 2 && field_of(&name, 8, &r))
+			slot(&names, name);
+	}
+	for (struct wire w = graph; next(&w, &f, &r) && at < count;)
+		if (f.number == 1 && f.kind == 2)
+			out[at++] = is_constant(&names, f.bytes, &r);
+	if (r.bad)
+		memset(out, 0, count * sizeof *out);
+}
+
 // ---- types ----------------------------------------------------------------------------------------------------------
 
 static bool is(struct wire w, const char *words)

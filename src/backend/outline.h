@@ -21,6 +21,9 @@ struct outline {
 
 // Weights inside the file are stepped over, never copied. Memory in `a`.
 enum status outline_read(struct outline *out, struct arena *a, const void *onnx, size_t nbytes, struct error *err);
+// Which nodes follow from nothing but weights and constants, so that an engine folds them before anything is placed; those with
+// branches, that draw numbers or that quantise are left out, as ONNX Runtime does. `out`: node_count of outline_read.
+void outline_constant(bool *out, size_t count, struct arena *a, const void *onnx, size_t nbytes);
 // Gives each node the type of its first input, DTYPE_NONE where it cannot be told: followed from inputs and weights through
 // operators that keep a type or name another. half: F16 or BF16 where the node rounds to it; NONE where it only moves such values
 // or widens them.

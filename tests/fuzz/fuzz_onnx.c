@@ -73,6 +73,9 @@ static void look(const uint8_t *data, size_t size)
 		check_type(&o.outputs[i]);
 	rows = ARENA_ARRAY(&a, o.input_count + 1, int64_t);
 	fuzz_memory_begin();
+	outline_constant(ARENA_ARRAY(&a, o.node_count + 1, bool), o.node_count, &a, data, size);
+	fuzz_memory_end(size, FIXED, EACH);
+	fuzz_memory_begin();
 	outline_tables(&o, data, size, rows);
 	fuzz_memory_end(size, FIXED, EACH);
 	for (size_t i = 0; i < o.input_count; i++)

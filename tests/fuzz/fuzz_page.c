@@ -53,7 +53,7 @@ static void log_lines(const uint8_t *data, size_t size)
 	for (char *save = NULL, *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
 		lines[count++] = line;
 	fuzz_memory_begin();
-	browser_assign(lines, count, "webgpu", &p);
+	browser_assign(lines, count, "webgpu", NULL, &p);
 	fuzz_memory_end(size, 16 << 10, 256);
 	if (p.on_platform > (int64_t)(p.count + count) || p.elsewhere > (int64_t)(p.count + count) || p.copies > (int64_t)count ||
 		!p.note)

@@ -831,7 +831,7 @@ static void test_browser_partitions(void **state)
 	struct placement p = { .arena = &a, .nodes = nodes, .count = 5 };
 
 	(void)state;
-	browser_assign(lines, sizeof lines / sizeof *lines, "WebNNExecutionProvider", &p);
+	browser_assign(lines, sizeof lines / sizeof *lines, "WebNNExecutionProvider", NULL, &p);
 	assert_int_equal(p.on_platform, 3);
 	assert_int_equal(p.elsewhere, 1);
 	assert_int_equal(p.fused, 1);
@@ -857,11 +857,39 @@ static void test_browser_lies(void **state)
 	struct placement p = { .arena = &a, .nodes = nodes, .count = 2, .on_platform = -1, .elsewhere = -1 };
 
 	(void)state;
-	browser_assign(all, 2, "WebGpuExecutionProvider", &p);
+	browser_assign(all, 2, "WebGpuExecutionProvider", NULL, &p);
 	assert_int_equal(p.on_platform, -1);
-	browser_assign(twice, 5, "WebGpuExecutionProvider", &p);
+	browser_assign(twice, 5, "WebGpuExecutionProvider", NULL, &p);
 	assert_int_equal(p.on_platform, 1);
 	assert_int_equal(p.elsewhere, 1);
+	// What follows from constants alone was folded on the processor, though the log says that all nodes are on the platform;
+	// where nothing else is there it says nothing.
+	p = (struct placement){ .arena = &a, .nodes = nodes, .count = 2, .on_platform = -1, .elsewhere = -1 };
+	browser_assign(all + 1, 1, "WebGpuExecutionProvider", (const bool[]){ true, false }, &p);
+	assert_int_equal(p.on_platform, 1);
+	assert_int_equal(p.fused, 1);
+	p = (struct placement){ .arena = &a, .nodes = nodes, .count = 2, .on_platform = -1, .elsewhere = -1 };
+	browser_assign(NULL, 0, "WebGpuExecutionProvider", (const bool[]){ true, true }, &p);
+	assert_true(p.on_platform == 0 && p.elsewhere == 0 && p.fused == 2);
+	arena_done(&a);
+}
+
+// y = Add(x, Mul(w, w)): the second node follows from the weight alone, unless it draws numbers.
+static void test_constant_nodes(void **state)
+{
+	static const char graph[] = "\x3a\x24"
+				    "\x0a\x0b\x0a\x01w\x0a\x01w\x12\x01m\"\x00"
+				    "\x0a\x0b\x0a\x01x\x0a\x01m\x12\x01y\"\x00"
+				    "\x2a\x03\x42\x01w"
+				    "\x5a\x03\x0a\x01x";
+	struct arena a = { 0 };
+	bool constant[2];
+
+	(void)state;
+	outline_constant(constant, 2, &a, graph, sizeof graph - 1);
+	assert_true(constant[0] && !constant[1]);
+	outline_constant(constant, 2, &a, graph, sizeof graph - 3);
+	assert_true(!constant[0] && !constant[1]);
 	arena_done(&a);
 }
 
@@ -909,7 +937,7 @@ static void test_browser_unnamed(void **state)
 
 		while (count < 7 && rows[i].lines[count])
 			count++;
-		browser_assign(rows[i].lines, count, "WebGpuExecutionProvider", &p);
+		browser_assign(rows[i].lines, count, "WebGpuExecutionProvider", NULL, &p);
 		assert_int_equal(p.on_platform, rows[i].on);
 		assert_int_equal(p.elsewhere, rows[i].elsewhere);
 		assert_int_equal(p.fused, rows[i].fused);
@@ -940,6 +968,7 @@ int main(void)
 		cmocka_unit_test(test_library),
 		cmocka_unit_test(test_browser_partitions),
 		cmocka_unit_test(test_browser_lies),
+		cmocka_unit_test(test_constant_nodes),
 		cmocka_unit_test(test_browser_unnamed),
 		cmocka_unit_test(test_ort),
 		cmocka_unit_test(test_openvino),
