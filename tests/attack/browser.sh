@@ -116,12 +116,12 @@ faulty() { PATH=$work/empty ASSAY_ENGINE_PATH=$work/engines SHIM_FAULTS=1 "$ASSA
 code 0 faulty detect cpu --json
 json 'd["platforms"][0]["verdict"] == "crashed" and not d["platforms"][0]["available"] and d["platforms"][0]["devices"][0]["name"] == "chromium"'
 has out "\"reason\": \"$died"
-code 2 faulty run "$SOURCE/tests/conform/cases/bert" --synthetic --on cpu --runs 1 --no-conform --json --db "$work/died.duckdb"
+code 2 faulty run "$SOURCE/tests/conform/cases/bert" --synthetic --on cpu --runs 1 --no-conform --no-db --json
 json 'd[0]["verdict"] == "crashed"'
 has out "\"cause\": \"$died"
-PATH=$work/empty ASSAY_ENGINE_PATH=$work/engines SHIM_EXITS=1 code 2 "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on cpu --runs 1 --no-conform --json --db "$work/died.duckdb"
+PATH=$work/empty ASSAY_ENGINE_PATH=$work/engines SHIM_EXITS=1 code 2 "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on cpu --runs 1 --no-conform --no-db --json
 has out '"cause": "CPU: engine: the process ended with exit code 0 while it loaded [^ ]*/libonnxruntime.so; chromium'
-PATH=$work/empty ASSAY_ENGINE_PATH=$work/engines SHIM_FLOODS=1 code 2 "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on cpu --runs 1 --no-conform --json --db "$work/died.duckdb"
+PATH=$work/empty ASSAY_ENGINE_PATH=$work/engines SHIM_FLOODS=1 code 2 "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on cpu --runs 1 --no-conform --no-db --json
 has out '"cause": "CPU: .*: a line of more than 16 MiB came from the engine.s process; chromium'
 rm -r "$work/engines/onnxruntime"
 
@@ -130,9 +130,8 @@ code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/model"
 timeout=$(command -v timeout) python=$(python3 -c 'import sys; print(sys.executable)')
 page() # no real browser is in PATH, or each would be started to be asked what it is
 {
-	cp "$work/died.duckdb" "$work/$1.duckdb" # one that is there takes less time than a new one
-	PATH=$work/empty ASSAY_ENGINE_PATH=$work/engines ASSAY_DB=$work/$1.duckdb "$timeout" 30 "$python" "$SOURCE/tests/attack/page.py" "$1" \
-		"$ASSAY" run "$work/model" --on cpu:remote --runs 1 --no-conform --json >"$work/$1.out" 2>"$work/$1.err"
+	PATH=$work/empty ASSAY_ENGINE_PATH=$work/engines "$timeout" 30 "$python" "$SOURCE/tests/attack/page.py" "$1" \
+		"$ASSAY" run "$work/model" --on cpu:remote --runs 1 --no-conform --no-db --json >"$work/$1.out" 2>"$work/$1.err"
 }
 pids=
 for what in zero negative load late late_load threads long; do
