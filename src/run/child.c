@@ -206,14 +206,31 @@ static enum status start(struct runner *r, char *const argv[], struct error *err
 	return STATUS_OK;
 }
 
+// Has it ended? It stays a zombie, so that its number and its group stay ours until the group was killed.
+static bool has_ended(struct runner *r)
+{
+	siginfo_t info = { 0 };
+	int result = waitid(P_PID, (id_t)r->pid, &info, WEXITED | WNOWAIT | WNOHANG);
+
+	if ((result == 0 && info.si_pid == r->pid) ||
+		(result < 0 && errno == ECHILD)) // ECHILD: the program around us has waited for it
+		r->exited = true;
+	return r->exited;
+}
+
 static void end_child(struct runner *r, enum child_end why)
 {
+	enum { PAUSE_US = 2000, PAUSES = 250 };
+
 	if (r->killed || r->exited)
 		return;
 	r->killed = true;
 	r->report->end = why;
 	// The guard (cell/begin.c) last: while it lives, everything that was started is below it, daemons too.
 	process_end_below(r->pid, END_MS);
+	// It ends by itself then, when it has removed what they left in the kernel; one that an engine has stopped does not.
+	for (int i = 0; i < PAUSES && !has_ended(r); i++)
+		usleep(PAUSE_US);
 	kill(-r->pid, SIGKILL);
 	memory_group_kill(&r->group);
 }
@@ -313,18 +330,6 @@ static void sample(struct runner *r)
 static double earlier(double a, double b)
 {
 	return a < b ? a : b;
-}
-
-// Has it ended? It stays a zombie, so that its number and its group stay ours until the group was killed.
-static bool has_ended(struct runner *r)
-{
-	siginfo_t info = { 0 };
-	int result = waitid(P_PID, (id_t)r->pid, &info, WEXITED | WNOWAIT | WNOHANG);
-
-	if ((result == 0 && info.si_pid == r->pid) ||
-		(result < 0 && errno == ECHILD)) // ECHILD: the program around us has waited for it
-		r->exited = true;
-	return r->exited;
 }
 
 static void loop(struct runner *r)
