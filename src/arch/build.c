@@ -69,7 +69,7 @@ static enum status finish(struct graph *g, const struct spec *s, struct error *e
 	return STATUS_UNSUPPORTED;
 }
 
-// The most values that a graph of this model may have, 80 MB of them: a Llama of 1,000 layers has 90,000, the deepest that is
+// The most values that a graph of this model may have, 60 MB of them: a Llama of 1,000 layers has 90,000, the deepest that is
 // published some thousand. Every expert brings some of its own.
 static int64_t values_most(const struct spec *s)
 {

@@ -415,8 +415,8 @@ static enum status remove_file(bool *gone, const char *path, struct error *err)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	enum status s = STATUS_OK;
 	if (fd < 0 || !flock(fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) {
-		if (unlink(path) &&
-			errno != ENOENT) // of assay's none is a folder, which would keep all others from being trimmed
+		// None of assay's is a folder, which would keep all others from being trimmed.
+		if (unlink(path) && errno != ENOENT)
 			s = errno == EISDIR ? file_remove_tree(path, err) : error_errno(err, "%s: cannot be removed", path);
 		*gone = !s;
 	}

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/pages.h"
 #include "base/hash.h"
+#include "base/pages.h"
 #include "base/text.h"
 #include "checkpoint/adapter.h"
 #include "checkpoint/checkpoint.h"

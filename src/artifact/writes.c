@@ -123,10 +123,9 @@ bool writes_add_folder(int watch, const char *folder)
 
 bool writes_seen(int watch)
 {
-	struct inotify_event event;
+	_Alignas(struct inotify_event) char event[sizeof(struct inotify_event) + NAME_MAX + 1]; // of a folder's it has a name
 
-	// A file has no name in its events, so each is as long as the structure. One that is there is one too many.
-	return watch >= 0 && read(watch, &event, sizeof event) > 0;
+	return watch >= 0 && read(watch, event, sizeof event) > 0; // one is one too many
 }
 #else
 int writes_watch(const char *model, const char *beside)

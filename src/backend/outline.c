@@ -281,7 +281,7 @@ static bool has_branches(struct wire attribute, struct reading *r)
 	return found;
 }
 
-// Nodes stand behind those that give their inputs; one that does not is taken for no constant.
+// Nodes stand after those that give their inputs; one that does not is taken for no constant.
 static bool is_constant(struct names *names, struct wire node, struct reading *r)
 {
 	bool constant = true;

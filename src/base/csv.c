@@ -4,7 +4,7 @@
 #include <string.h>
 
 // What a program may take away before it looks at a cell: blanks, also those of Unicode that have no width.
-static const char *behind_blanks(const char *at)
+static const char *after_blanks(const char *at)
 {
 	static const char *const blanks[] = { " ", "\v", "\f", "'", "\xc2\xa0", "\xe2\x80\x8b", "\xef\xbb\xbf", "\xe3\x80\x80" };
 
@@ -20,7 +20,7 @@ static const char *behind_blanks(const char *at)
 
 static bool is_formula(const char *cell)
 {
-	const char *first = behind_blanks(cell);
+	const char *first = after_blanks(cell);
 
 	if (first[0] == '\xef' && first[1] == '\xbc')
 		return first[2] != '\0' && strchr("\x9d\x8b\x8d\xa0", first[2]) != NULL;

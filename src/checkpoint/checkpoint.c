@@ -311,7 +311,8 @@ static enum status check_locations(const struct checkpoint *c, struct error *err
 		for (size_t k = 0; k < sizeof own / sizeof *own; k++)
 			taken = taken || text_is(s->location, own[k]);
 		for (size_t k = 0; k < i && !taken; k++)
-			taken = text_is(s->location, c->shards[k].location) && !text_is(s->real_path, c->shards[k].real_path);
+			taken = text_is(s->location, c->shards[k].location) &&
+				(s->computed || s->copied || !text_is(s->real_path, c->shards[k].real_path));
 		if (taken)
 			return error_set(err, STATUS_BAD_INPUT,
 				"%s: one of its files of weights is called %.200s, as another one beside its graph is: give it "

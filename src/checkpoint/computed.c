@@ -156,40 +156,68 @@ enum status computing_count(const struct computing *k, const json_t *of, const c
 	return STATUS_OK;
 }
 
-// Of all weights of a checkpoint together, which may share one order: the largest that is published has 18 million. Copies are
-// made of those that lie askew.
-enum { COLUMNS_MOST = 1 << 27, COPIED_MOST = 1 << 24 };
+// Of all weights of a checkpoint together, which may share one order: the largest that is published has 18 million. Copies stay
+// as they were looked at, whatever becomes of the file; they have a size besides a 16th of the checkpoint's.
+enum { COLUMNS_MOST = 1 << 27, COPIED_MOST = 64 << 20, COPIED_PART = 16 };
+
+// Is each column of one of the groups? *plain: of those that lie in order. *odd: the first column that is of none.
+static bool are_groups(const void *data, int64_t columns, int64_t groups, int64_t block, bool *plain, int64_t *odd)
+{
+	*plain = true;
+	for (*odd = 0; *odd < columns; ++*odd) {
+		int32_t g;
+
+		memcpy(&g, (const uint8_t *)data + 4 * *odd, sizeof g);
+		if (g < 0 || g >= groups)
+			return false;
+		*plain = *plain && g == *odd / block;
+	}
+	return true;
+}
+
+// The order in memory of its own, the last one again where it is the same; NULL: the copies are too large.
+static const int32_t *copy_order(struct computing *k, const void *data, int64_t columns)
+{
+	const size_t nbytes = 4 * (size_t)columns;
+	uint64_t most = COPIED_MOST;
+
+	if (k->order.data == data && k->order.columns == columns && !memcmp(k->order.copy, data, nbytes))
+		return k->order.copy;
+	for (size_t i = 0; i < k->c->shard_count; i++)
+		most += k->c->shards[i].nbytes / COPIED_PART;
+	if ((k->copied += nbytes) > most)
+		return NULL;
+	int32_t *copy = ARENA_ARRAY(&k->c->arena, (size_t)columns, int32_t);
+	memcpy(copy, data, nbytes);
+	k->order.data = data;
+	k->order.columns = columns;
+	k->order.copy = copy;
+	return copy;
+}
 
 enum status computing_groups(struct computing *k, const struct weight *w, int64_t columns, int64_t groups, int64_t block,
 	const int32_t **out, struct error *err)
 {
 	enum status s = computing_check(w, DTYPE_I32, 1, &columns, err);
-	const bool aligned = (uintptr_t)w->data % _Alignof(int32_t) == 0;
-	bool plain = true;
+	const int32_t *copy;
+	int64_t odd;
+	bool plain;
 
 	*out = NULL;
-	if (!s && (k->columns += columns) > COLUMNS_MOST)
+	if (s)
+		return s;
+	if ((k->columns += columns) > COLUMNS_MOST)
 		return computing_refuse(
 			w, STATUS_BAD_INPUT, err, "with those before it orders more than %d columns", COLUMNS_MOST);
-	for (int64_t i = 0; i < columns && !s; i++) {
-		int32_t g;
-
-		memcpy(&g, (const uint8_t *)w->data + 4 * i, sizeof g);
-		if (g < 0 || g >= groups)
-			return computing_refuse(w, STATUS_BAD_INPUT, err, "column %lld is of group %d, and there are %lld",
-				(long long)i, (int)g, (long long)groups);
-		plain = plain && g == i / block;
-	}
-	if (s || plain)
-		return s;
-	if (aligned) { // it lies in the file as long as the checkpoint
-		*out = (const int32_t *)w->data;
+	if (!are_groups(w->data, columns, groups, block, &plain, &odd))
+		return computing_refuse(w, STATUS_BAD_INPUT, err, "column %lld is of a group that is not there: there are %lld",
+			(long long)odd, (long long)groups);
+	if (plain)
 		return STATUS_OK;
-	}
-	if ((k->copied += columns) > COPIED_MOST)
-		return computing_refuse(w, STATUS_BAD_INPUT, err, "and others lie where no number of 4 bytes does: damaged");
-	int32_t *copy = ARENA_ARRAY(&k->c->arena, (size_t)columns, int32_t);
-	memcpy(copy, w->data, (size_t)columns * sizeof *copy);
+	if (!(copy = copy_order(k, w->data, columns)))
+		return computing_refuse(w, STATUS_BAD_INPUT, err, "with those before it takes more than the file may");
+	if (!are_groups(copy, columns, groups, block, &plain, &odd)) // what is used is what was looked at
+		return computing_refuse(w, STATUS_BAD_INPUT, err, "was changed while it was read");
 	*out = copy;
 	return STATUS_OK;
 }

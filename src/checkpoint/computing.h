@@ -17,8 +17,15 @@ struct computing {
 	bool *taken;         // of c->weights
 	struct weight *made; // they need no order
 	size_t count, capacity;
-	int64_t columns, copied; // of computing_groups: looked at, copied
-	struct text format;      // words for people: "fp8 (f8e4m3 in blocks of 128 x 128)"
+	// Of computing_groups: columns that were looked at, bytes that were copied, and the last copy.
+	int64_t columns;
+	uint64_t copied;
+	struct {
+		const void *data;
+		int64_t columns;
+		const int32_t *copy;
+	} order;
+	struct text format; // words for people: "fp8 (f8e4m3 in blocks of 128 x 128)"
 };
 
 // c->weights[i] has a name that ends so: the part before it, in the checkpoint's arena; NULL: it ends otherwise, or is taken.

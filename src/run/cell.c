@@ -417,9 +417,8 @@ static void check_files(const struct running *r, struct cell_result *out)
 		return;
 	not_asked(out,
 		arena_printf(r->a,
-			"the model's files%s were changed while it was measured: which of their contents an answer would be of "
-			"is "
-			"not known",
+			"the model's files%s were changed while it was measured: which of their contents an answer would be "
+			"of is not known",
 			c->data             ? " or the examples of --data"
 				: r->golden ? " or the golden file"
 					    : ""),

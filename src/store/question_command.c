@@ -31,7 +31,7 @@ static void add_word(struct text *t, const char *flag, const char *word)
 	add_quoted(t, word);
 }
 
-// The model and the words of a pipeline are those of whoever wrote the database: what looks like an option stands behind all
+// The model and the words of a pipeline are those of who wrote the database: what looks like an option stands after all
 // options and "--".
 static bool looks_like_option(struct arena *a, const char *model, const json_t *words)
 {

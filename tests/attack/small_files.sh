@@ -301,7 +301,7 @@ has err 'holds files beside the folder of data.pkl'
 bounded 1 1 100 "$ASSAY" inspect columns
 has err 'with those before it orders more than 134217728 columns'
 for name in named computed; do
-	code 1 "$ASSAY" inspect $name
+	code 1 "$ASSAY" inspect "$PWD/$name"
 	has err 'one of its files of weights is called (converted-0.safetensors|computed-weights), as another one beside its graph is'
 done
 code 1 "$ASSAY" inspect state
