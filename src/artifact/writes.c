@@ -14,6 +14,7 @@
 
 #include "artifact/identity.h"
 #include "base/arena.h"
+#include "base/text.h"
 
 #ifdef __linux__
 enum {
@@ -51,15 +52,18 @@ static bool watch_path(int watch, struct arena *a, const char *path, int depth)
 	return all;
 }
 
+// What is written into a folder beside the files that are read, a database or an answer, changes none of them.
 static bool watch_file(int watch, struct arena *a, const char *path)
 {
 	char folder[PATH_MAX];
+	struct stat st;
 
-	if (access(path, F_OK) != 0) // none that is read
+	if (stat(path, &st) != 0) // none that is read
 		return true;
 	if (*path != '/' && getcwd(folder, sizeof folder))
 		path = arena_printf(a, "%s/%s", folder, path);
-	return watch_path(watch, a, path, 0) && inotify_add_watch(watch, path, WRITTEN | IN_MASK_ADD) >= 0;
+	return watch_path(watch, a, path, 0) &&
+		(!S_ISREG(st.st_mode) || inotify_add_watch(watch, path, WRITTEN | IN_MASK_ADD) >= 0);
 }
 
 int writes_watch(const char *model, const char *beside)
@@ -90,6 +94,18 @@ bool writes_add(int watch, const char *path)
 	return added;
 }
 
+// Of a model's files: a picture or a database that the user lets lie among them is none.
+static bool is_read(const char *name)
+{
+	static const char *const ends[] = { ".json", ".jinja", ".txt", ".model", ".tiktoken", ".safetensors", ".bin", ".onnx",
+		".onnx_data", ".data", ".gguf" };
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		found = found || text_ends(name, ends[i]);
+	return found;
+}
+
 static bool add_folder(int watch, struct arena *a, const char *folder, int depth, size_t *left)
 {
 	DIR *d = opendir(folder);
@@ -103,7 +119,7 @@ static bool add_folder(int watch, struct arena *a, const char *folder, int depth
 			continue;
 		if (S_ISDIR(st.st_mode))
 			all = depth + 1 >= FOLDERS_DEEP || add_folder(watch, a, path, depth + 1, left);
-		else if (S_ISREG(st.st_mode))
+		else if (S_ISREG(st.st_mode) && is_read(e->d_name))
 			all = (*left)-- > 0 && watch_file(watch, a, path);
 	}
 	if (d)
@@ -123,9 +139,10 @@ bool writes_add_folder(int watch, const char *folder)
 
 bool writes_seen(int watch)
 {
-	_Alignas(struct inotify_event) char event[sizeof(struct inotify_event) + NAME_MAX + 1]; // of a folder's it has a name
+	struct inotify_event event;
 
-	return watch >= 0 && read(watch, event, sizeof event) > 0; // one is one too many
+	// What is watched has no name in its events, so each is as long as the structure. One that is there is one too many.
+	return watch >= 0 && read(watch, &event, sizeof event) > 0;
 }
 #else
 int writes_watch(const char *model, const char *beside)

@@ -12,7 +12,7 @@
 int writes_watch(const char *model, const char *beside);
 // And to this file or folder, as long as all could be watched: false is no error.
 bool writes_add(int watch, const char *path);
-// And to all files of a folder and of those in it: of a pipeline also tokenizers and settings decide the answer.
+// And to all files of a folder, and of those in it, that a pipeline may read: tokenizers and settings decide its answer, too.
 bool writes_add_folder(int watch, const char *folder);
 // Of -1 nothing is known: false.
 bool writes_seen(int watch);

@@ -155,6 +155,9 @@ has err '^assay: /dev/full: '
 code 0 "$ASSAY" pipeline pictures 'a red fox' --steps 1 --task text-to-image --no-reference --db less.duckdb
 code 0 "$ASSAY" query 'SELECT verdict, cell_key FROM result WHERE id > 1 ORDER BY id' --db less.duckdb --json
 json '[r["verdict"] for r in d] == ["right", "unjudged"] and d[0]["cell_key"] == d[1]["cell_key"]'
+# The model's folder may be the one that the database and the answer are written into.
+(cd pictures && code 0 "$ASSAY" pipeline . 'a red fox' --steps 1 -o fox.png --db here.duckdb && code 0 "$ASSAY" pipeline . 'a red fox' --steps 1 -o hare.png --db here.duckdb; exit $failures) ||
+	fail "an answer among the model's files"
 # Its files are read again and again, a tokenizer's too: of one that is written to meanwhile nothing is said, though nothing changed.
 cp -p "$classes/tokenizer.json" kept.json
 (while :; do cat kept.json >"$classes/tokenizer.json" && touch -r kept.json "$classes/tokenizer.json" && sleep 0.2; done) &
