@@ -284,6 +284,7 @@ static bool has_branches(struct wire attribute, struct reading *r)
 // Nodes stand after those that give their inputs; one that does not is taken for no constant.
 static bool is_constant(struct names *names, struct wire node, struct reading *r)
 {
+	const struct known *k;
 	bool constant = true;
 	struct wire_field f;
 
@@ -291,7 +292,7 @@ static bool is_constant(struct names *names, struct wire node, struct reading *r
 		if (f.kind != 2)
 			continue;
 		if (f.number == 1 && f.bytes.at < f.bytes.end)
-			constant = constant && look(names, f.bytes, false) != NULL;
+			constant = constant && (k = look(names, f.bytes, false)) != NULL && !k->input;
 		else if (f.number == 4)
 			constant = constant && !is_kept(f.bytes);
 		else if (f.number == 5)
@@ -309,14 +310,20 @@ void outline_constant(bool *out, size_t count, struct arena *a, const void *onnx
 	struct reading r = { .bad = nbytes == 0 };
 	struct names names = { 0 };
 	struct wire_field f;
-	size_t weights = 0, at = 0;
+	size_t known = 0, at = 0;
 
 	memset(out, 0, count * sizeof *out);
 	if (!field_of(&graph, 7, &r))
 		return;
 	for (struct wire w = graph; next(&w, &f, &r);)
-		weights += f.number == 5;
-	names_init(&names, a, weights + 2 * count);
+		known += f.number == 5 || f.number == 11;
+	names_init(&names, a, known + 2 * count);
+	for (struct wire w = graph; next(&w, &f, &r);) { // a weight that is an input, too, may be another one in each run
+		struct wire name = f.bytes;
+
+		if (f.number == 11 && f.kind == 2 && field_of(&name, 1, &r))
+			slot(&names, name)->input = 1;
+	}
 	for (struct wire w = graph; next(&w, &f, &r);) {
 		struct wire name = f.bytes;
 
