@@ -10,6 +10,7 @@
 #include "hub/hub.h"
 #include "question/standing.h"
 #include "stats/order.h"
+#include "stats/stats.h"
 #include "analysis/forecasts.h"
 
 static const char *const goal_words[] = {
@@ -136,12 +137,7 @@ static struct typical typical_of(const struct report_cell *c, struct arena *a)
 	double *medians = ARENA_ARRAY(a, c->process_count + 1, double);
 
 	for (size_t i = 0; i < c->process_count; i++) {
-		const struct compare_process *p = &c->processes[i];
-		double *sorted = ARENA_ARRAY(a, p->count + 1, double);
-
-		memcpy(sorted, p->ms, p->count * sizeof *sorted);
-		order_ascending(sorted, p->count);
-		medians[i] = order_quantile(sorted, p->count, 0.5);
+		medians[i] = stats_median(c->processes[i].ms, c->processes[i].count);
 	}
 	if (c->process_count < 2 || !(r->latency_ms > 0))
 		return (struct typical){ r->latency_ms, r->latency_min_ms, r->latency_max_ms, 1 };

@@ -13,11 +13,6 @@
 
 enum { WAIT_MS = 50, MAKES_MOST = 4 };
 
-static void close_lock(void *handle)
-{
-	close((int)(intptr_t)handle);
-}
-
 static enum status make(const char *folder, const char *temporary, const struct cached *how, struct error *err)
 {
 	enum status s;
@@ -61,7 +56,7 @@ static enum status find_or_make(struct arena *a, const char *folder, struct cach
 			return s;
 		}
 		if (fd >= 0 && how->is_whole(how->context, folder, &look)) {
-			arena_defer(a, close_lock, (void *)(intptr_t)fd);
+			file_close_with(a, fd);
 			stamp_used(folder);
 			return STATUS_OK;
 		}

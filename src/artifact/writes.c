@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #include "artifact/identity.h"
-#include "base/arena.h"
+#include "base/file.h"
 #include "base/text.h"
 
 #ifdef __linux__
@@ -66,23 +66,21 @@ static bool watch_file(int watch, struct arena *a, const char *path)
 		(!S_ISREG(st.st_mode) || inotify_add_watch(watch, path, WRITTEN | IN_MASK_ADD) >= 0);
 }
 
-int writes_watch(const char *model, const char *beside)
+int writes_watch(struct arena *a, const char *model)
 {
-	struct arena a = { 0 };
+	struct arena passing = { 0 };
 	struct model_file *files;
 	size_t count;
 	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	bool all = watch >= 0;
 
-	model_files(model, &a, &files, &count);
+	if (all)
+		file_close_with(a, watch);
+	model_files(model, &passing, &files, &count);
 	for (size_t i = 0; i < count && all; i++)
-		all = files[i].path == NULL || watch_file(watch, &a, files[i].path);
-	all = all && (beside == NULL || watch_file(watch, &a, beside));
-	arena_done(&a);
-	if (all || watch < 0)
-		return watch;
-	close(watch);
-	return -1;
+		all = files[i].path == NULL || watch_file(watch, &passing, files[i].path);
+	arena_done(&passing);
+	return all ? watch : -1;
 }
 
 bool writes_add(int watch, const char *path)
@@ -145,10 +143,10 @@ bool writes_seen(int watch)
 	return watch >= 0 && read(watch, &event, sizeof event) > 0;
 }
 #else
-int writes_watch(const char *model, const char *beside)
+int writes_watch(struct arena *a, const char *model)
 {
+	(void)a;
 	(void)model;
-	(void)beside;
 	return -1;
 }
 

@@ -6,10 +6,12 @@
 
 #include <stdbool.h>
 
-// The kernel tells of writes to the model's files (model_files) and to `beside` (NULL: none), and of folders and links on the way
-// to them that are moved or removed, from now on. -1: it does not: it has no watches left, or none at all. Close it. Not told:
-// stores through a map that was there before, and what another machine writes to a network's file system.
-int writes_watch(const char *model, const char *beside);
+#include "base/arena.h"
+
+// The kernel tells of writes to the model's files (model_files), and of folders and links on the way to them that are moved or
+// removed, from now on until `a` ends. -1: it does not: it has no watches left, or none at all. Not told: stores through a map
+// that was there before, and what another machine writes to a network's file system.
+int writes_watch(struct arena *a, const char *model);
 // And to this file or folder, as long as all could be watched: false is no error.
 bool writes_add(int watch, const char *path);
 // And to all files of a folder, and of those in it, that a pipeline may read: tokenizers and settings decide its answer, too.

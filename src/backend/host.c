@@ -333,12 +333,23 @@ static int64_t own_tasks(void)
 	return n;
 }
 
-// The super-user has no such limit.
-static int64_t user_tasks_left(void)
+// All processes and threads of the machine, by /proc/loadavg's "running/all"; -1: not known.
+static int64_t all_tasks(void)
 {
+	char line[128];
+	long long all;
+
+	return read_line("", "/proc", "loadavg", line, sizeof line) && sscanf(line, "%*f %*f %*f %*d/%lld", &all) == 1 ? all : -1;
+}
+
+// The super-user has no such limit. Of one that all of the machine are far below nobody is counted.
+static int64_t user_tasks_left(int64_t least)
+{
+	const int64_t all = all_tasks();
 	struct rlimit limit;
 
-	if (geteuid() == 0 || getrlimit(RLIMIT_NPROC, &limit) || limit.rlim_cur == RLIM_INFINITY)
+	if (geteuid() == 0 || getrlimit(RLIMIT_NPROC, &limit) || limit.rlim_cur == RLIM_INFINITY ||
+		(all >= 0 && (int64_t)limit.rlim_cur - all >= least))
 		return 0;
 	const int64_t left = (int64_t)limit.rlim_cur - own_tasks();
 	return left < 1 ? 1 : left;
@@ -346,7 +357,7 @@ static int64_t user_tasks_left(void)
 
 enum status host_check_tasks(int64_t least, const char *who, struct error *err)
 {
-	const int64_t of_group = host_tasks_left(""), of_user = user_tasks_left();
+	const int64_t of_group = host_tasks_left(""), of_user = user_tasks_left(least);
 	const bool user = of_user > 0 && (of_group <= 0 || of_user < of_group);
 	const int64_t left = user ? of_user : of_group;
 

@@ -186,6 +186,16 @@ enum status file_map(struct arena *a, const char *path, const uint8_t **out, siz
 	return STATUS_OK;
 }
 
+static void close_deferred(void *handle)
+{
+	close((int)(intptr_t)handle);
+}
+
+void file_close_with(struct arena *a, int fd)
+{
+	arena_defer(a, close_deferred, (void *)(intptr_t)fd);
+}
+
 void pages_forget(const void *at, size_t nbytes)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = ((uintptr_t)at + page - 1) / page * page,

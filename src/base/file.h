@@ -15,6 +15,8 @@ enum status file_read(struct arena *a, const char *path, size_t limit, char **ou
 // Maps a regular file read-only; unmapped with the arena. BAD_INPUT for one of holes (file_check_holes). An empty file gives *out
 // = NULL, *nbytes = 0.
 enum status file_map(struct arena *a, const char *path, const uint8_t **out, size_t *nbytes, struct error *err);
+// The descriptor is closed with the arena.
+void file_close_with(struct arena *a, int fd);
 // What is read once and is large: the whole pages within go back to the system. A mapped file is read again where it is looked
 // at; memory of an arena is zero then.
 void pages_forget(const void *at, size_t nbytes);

@@ -756,7 +756,7 @@ static enum status keep_scores(struct work *w, const char *path, int writes, str
 // The scores of a reference on --data, kept under what the examples contain.
 static enum status make_scores(struct work *w, struct error *err)
 {
-	const int writes = writes_watch(w->ask.path, w->ask.data); // this process ends soon, and it with it
+	const int writes = writes_watch(&w->arena, w->ask.path);
 	const char *path, *stem;
 	enum status st;
 

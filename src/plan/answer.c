@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <sys/stat.h>
 
 #include "artifact/identity.h"
@@ -599,15 +598,13 @@ enum status answer_ask(const struct answer_asked *q, struct answered *out, struc
 
 	*out = (struct answered){ 0 };
 	row_init(&out->result.row);
-	const int writes = writes_watch(q->pipeline.folder, NULL);
+	const int writes = writes_watch(a, q->pipeline.folder);
 	writes_add_folder(writes, q->pipeline.folder);
 	set_cell(&x);
 	if (!(st = keep_folder(&x, err)) && !(st = open_store(&x, err)))
 		st = ask(&x, out, err);
 	if (writes_seen(writes) && out->has_result)
 		say_changed(out);
-	if (writes >= 0)
-		close(writes);
 	end_store(&x, out);
 	if (x.kept)
 		file_remove_tree(x.kept, NULL);

@@ -323,11 +323,6 @@ static void check_compiled(struct cell_result *out, struct arena *a)
 	out->row.fallback_reason = NULL;
 }
 
-static void close_file(void *handle)
-{
-	close((int)(intptr_t)handle);
-}
-
 static void drop_json(void *json)
 {
 	json_decref(json);
@@ -448,9 +443,9 @@ static enum status begin_running(struct running *r, struct cell_result *out, boo
 	// A golden file holds the outputs of one forward pass; what --input came to is a prompt, too.
 	r->golden = c->new_tokens > 0 ? c->given : reference_golden(c, r->a);
 	r->begin = clock_ms();
-	r->writes = writes_watch(c->path, r->golden);
-	if (r->writes >= 0)
-		arena_defer(r->a, close_file, (void *)(intptr_t)r->writes);
+	r->writes = writes_watch(r->a, c->path);
+	if (r->golden)
+		writes_add(r->writes, r->golden);
 	if (c->data)
 		data_watch(r->writes, c->data);
 	if (c->fingerprint)

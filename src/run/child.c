@@ -211,10 +211,9 @@ static bool has_ended(struct runner *r)
 {
 	siginfo_t info = { 0 };
 	int result = waitid(P_PID, (id_t)r->pid, &info, WEXITED | WNOWAIT | WNOHANG);
+	bool gone = result < 0 && errno == ECHILD; // the program around us has waited for it
 
-	if ((result == 0 && info.si_pid == r->pid) ||
-		(result < 0 && errno == ECHILD)) // ECHILD: the program around us has waited for it
-		r->exited = true;
+	r->exited = r->exited || gone || (result == 0 && info.si_pid == r->pid);
 	return r->exited;
 }
 

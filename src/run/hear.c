@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/pages.h"
 #include "base/process.h"
 #include "base/visible.h"
 #include "question/bounds.h"
@@ -296,7 +297,7 @@ static bool lacked_memory(const struct child_report *r)
 // The sentence of the handler of SIGBUS (cli/pages.c): a page of a mapped file cannot be had. "" where it was another one's.
 static const char *lacked_page(struct arena *a, const struct child_report *r)
 {
-	const char *said = r->code == SIGBUS ? strstr(text_get(&r->output), ": a part of it cannot be read: ") : NULL;
+	const char *said = r->code == SIGBUS ? strstr(text_get(&r->output), PAGES_LOST_WORDS) : NULL;
 	const char *begin = said;
 
 	while (begin && begin > text_get(&r->output) && begin[-1] != '\n')

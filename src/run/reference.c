@@ -52,11 +52,6 @@ const char *reference_golden(const struct cell *c, struct arena *a)
 														       : NULL;
 }
 
-static void close_file(void *handle)
-{
-	close((int)(intptr_t)handle);
-}
-
 bool reference_hold(struct arena *a, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -66,7 +61,7 @@ bool reference_hold(struct arena *a, const char *path)
 		return false;
 	flock(fd, LOCK_SH | LOCK_NB);
 	futimens(fd, NULL);
-	arena_defer(a, close_file, (void *)(intptr_t)fd);
+	file_close_with(a, fd);
 	return !fstat(fd, &st) && st.st_nlink > 0;
 }
 
