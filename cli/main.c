@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -148,11 +149,45 @@ static void take_signals(void)
 	signal(SIGXFSZ, SIG_IGN);
 }
 
+// What these name is relative to the folder that the program is started in, and its engines are called from another. Some are
+// lists, with colons.
+static void take_folders(void)
+{
+	static const char *const names[] = { "ASSAY_CACHE", "ASSAY_ENGINE_PATH", "ASSAY_BROWSER_PATH", "LD_LIBRARY_PATH",
+		"VK_ICD_FILENAMES", "VK_DRIVER_FILES", "VK_ADD_DRIVER_FILES", "VK_LAYER_PATH" };
+	char folder[4096];
+
+	if (!getcwd(folder, sizeof folder))
+		return;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const char *list = getenv(names[i]);
+		bool is_cache = i == 0; // one folder, whatever its name has
+		struct text whole = { 0 };
+
+		if (!list || !*list || strcmp(list, "none") == 0)
+			continue;
+		for (const char *at = list;; at++) {
+			size_t n = is_cache ? strlen(at) : strcspn(at, ":");
+
+			if (n && *at != '/')
+				text_addf(&whole, "%s/", folder);
+			text_add_bytes(&whole, at, n);
+			at += n;
+			if (!*at)
+				break;
+			text_add(&whole, ":");
+		}
+		setenv(names[i], text_get(&whole), 1);
+		text_done(&whole);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	if (!fill_descriptors())
 		return EXIT_USE;
 	take_signals();
+	take_folders();
 	cell_program_is_this();
 	bool is_child = argc > 1 && strcmp(argv[1], "cell") == 0;
 	cli_watch_pages(is_child);

@@ -24,6 +24,11 @@ static enum status make(const char *folder, const char *temporary, const struct 
 	return rename(temporary, folder) ? error_errno(err, "%s: cannot be made", folder) : STATUS_OK;
 }
 
+static bool is_good(const struct cached *how, const char *folder, struct error *look)
+{
+	return cache_is_own(folder) && how->is_whole(how->context, folder, look);
+}
+
 // Whatever this process lacks to look, others may find the folder whole.
 static enum status not_looked_at(const struct error *look, struct error *err)
 {
@@ -47,7 +52,7 @@ static enum status find_or_make(struct arena *a, const char *folder, struct cach
 		int fd;
 		look = (struct error){ 0 };
 		enum status s = lock_open(&fd, used, LOCK_SH, &why);
-		if (s && how->is_whole(how->context, folder, &look)) // a cache that is only readable is good enough
+		if (s && is_good(how, folder, &look)) // a cache that is only readable is good enough
 			return STATUS_OK;
 		if (s) {
 			if (err)
@@ -55,7 +60,7 @@ static enum status find_or_make(struct arena *a, const char *folder, struct cach
 			error_prefix(err, "the cache");
 			return s;
 		}
-		if (fd >= 0 && how->is_whole(how->context, folder, &look)) {
+		if (fd >= 0 && is_good(how, folder, &look)) {
 			file_close_with(a, fd);
 			stamp_used(folder);
 			return STATUS_OK;
@@ -70,7 +75,7 @@ static enum status find_or_make(struct arena *a, const char *folder, struct cach
 		if ((s = lock_open(&fd, made, LOCK_EX, err)))
 			return s;
 		if (fd >= 0) {
-			if (!how->is_whole(how->context, folder, &look) && !(s = not_looked_at(&look, err)))
+			if (!is_good(how, folder, &look) && !(s = not_looked_at(&look, err)))
 				s = make(folder, temporary, how, err);
 			made_so_often++;
 			unlink(made);

@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "artifact/parts.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "onnx/flow.h"
 
@@ -40,13 +41,23 @@ const struct provider *backend_provider(const struct backend *b, const char *nam
 	return NULL;
 }
 
+// An engine loads libraries, which read settings from where they are (SwiftShader.ini, libnative_tls.conf; the Vulkan loader of
+// browsers a list of libraries to load): wherever it may do so, it is called from another folder.
+static enum status leave_folder(const struct backend *b, int *here, struct error *err)
+{
+	return b->caps & BACKEND_SOFTWARE ? STATUS_OK : file_leave_folder(here, err);
+}
+
 // ---- devices ------------------------------------------------------------------------------------------------------------
 
 enum status backend_devices(const struct backend *b, const char *build, struct device_list *out, struct error *err)
 {
 	struct device_list list = { .arena = out->arena };
-	enum status st = b->devices(build, &list, err);
+	int here = -1;
+	enum status st = leave_folder(b, &here, err);
 
+	st = st ? st : b->devices(build, &list, err);
+	file_return_folder(here);
 	if (!st)
 		*out = list;
 	return st ? error_prefix(err, "%s", b->name) : STATUS_OK;
@@ -303,6 +314,7 @@ static enum status open_zeroed(struct session *s, const struct backend *b, const
 	const char *options, const struct artifact *a, struct error *err)
 {
 	enum status st;
+	int here = -1;
 
 	s->backend = b;
 	s->provider = p ? p : b->providers;
@@ -313,10 +325,12 @@ static enum status open_zeroed(struct session *s, const struct backend *b, const
 	st = parse_options(s, options, err);
 	if (!st && (b->caps & BACKEND_NEEDS_PATH) && !a->graph_path)
 		st = error_set(err, STATUS_BAD_INPUT, "%s reads graphs from files, and this one has no path", b->name);
+	st = st ? st : leave_folder(b, &here, err);
 	if (!st && (st = b->open(s, a, err)))
 		error_prefix(err, "%s", b->name);
 	if (st)
 		session_close(s);
+	file_return_folder(here);
 	return st;
 }
 
@@ -377,16 +391,19 @@ enum status session_run(
 	struct session *s, const struct tensor *in, size_t in_count, struct tensor *out, size_t out_count, struct error *err)
 {
 	enum status st = session_check(s, in, in_count, err);
+	int here = -1;
 
 	if (!st && out_count != s->output_count)
 		st = error_set(err, STATUS_BAD_INPUT, "%s gives %zu outputs, room was made for %zu", s->backend->name,
 			s->output_count, out_count);
 	if (st)
 		return st;
-	s->run_count++;
-	if ((st = s->backend->run(s, in, out, err)))
-		return error_prefix(err, "%s", s->backend->name);
-	return STATUS_OK;
+	if (!s->run_count++) // which may load more
+		st = leave_folder(s->backend, &here, err);
+	if (!st && (st = s->backend->run(s, in, out, err)))
+		error_prefix(err, "%s", s->backend->name);
+	file_return_folder(here);
+	return st;
 }
 
 enum status session_lanes(struct session *s, size_t count, struct error *err)
@@ -454,6 +471,7 @@ enum status session_explain(struct session *s, const struct artifact *a, const s
 {
 	struct placement p = { .arena = out->arena, .on_platform = -1, .elsewhere = -1, .partitions = -1, .copies = -1 };
 	enum status st = in ? session_check(s, in, in_count, err) : STATUS_OK;
+	int here = -1;
 
 	if (st)
 		return st;
@@ -462,8 +480,12 @@ enum status session_explain(struct session *s, const struct artifact *a, const s
 		*out = p;
 		return STATUS_OK;
 	}
-	if ((st = s->backend->explain(s, a, in, &p, err)))
-		return error_prefix(err, "%s", s->backend->name);
+	st = leave_folder(s->backend, &here, err);
+	if (!st && (st = s->backend->explain(s, a, in, &p, err)))
+		error_prefix(err, "%s", s->backend->name);
+	file_return_folder(here);
+	if (st)
+		return st;
 	mark_elsewhere(s, &p);
 	*out = p;
 	return STATUS_OK;
@@ -481,10 +503,14 @@ enum status session_profile(struct session *s, const struct artifact *a, const s
 	struct profile *out, struct error *err)
 {
 	enum status st = backend_can_profile(s->backend, s->provider, err);
+	int here = -1;
 
-	if (st || (st = session_check(s, in, in_count, err)))
+	if (st || (st = session_check(s, in, in_count, err)) || (st = leave_folder(s->backend, &here, err)))
 		return st;
-	return (st = s->backend->profile(s, a, in, out, err)) ? error_prefix(err, "%s: profile", s->backend->name) : STATUS_OK;
+	if ((st = s->backend->profile(s, a, in, out, err)))
+		error_prefix(err, "%s: profile", s->backend->name);
+	file_return_folder(here);
+	return st;
 }
 
 struct timed_run {

@@ -136,7 +136,7 @@ static bool read_cache(struct arena *a, struct found *f)
 	struct stat st;
 	json_t *known = NULL, *facts;
 
-	if (!path || stat(path, &st) || json_file(path, 1 << 22, &known, NULL))
+	if (!path || !cache_is_own(path) || stat(path, &st) || json_file(path, 1 << 22, &known, NULL))
 		return false;
 	facts = json_object_get(known, "facts");
 	failure = json_string_value(json_object_get(known, "failure"));

@@ -159,6 +159,8 @@ static const char *why_stale(const struct compiled *c, struct arena *a)
 		reason = "";
 	} else if (!S_ISDIR(st.st_mode)) {
 		reason = "its folder is a link or a file";
+	} else if (!cache_is_own(c->folder)) {
+		reason = "not all of it is this user's alone";
 	} else if (!file_exists(path) || json_file(path, NOTE_MOST, &made, NULL)) {
 		reason = is_empty(c->folder) ? "" : "it was not finished";
 	} else if (!(reason = why_of_another(c, made, a))) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cache.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -189,4 +191,53 @@ const char *cache_find(struct arena *a, const char *part)
 	return is_part(part) && !look(cache, &absent, NULL) && !absent && !lstat(path, &st) && !check_folder(path, &st, NULL)
 		? path
 		: NULL;
+}
+
+// What this process lacks for looking it lacks for reading, too, and that says so.
+static bool lacks_means(void)
+{
+	return errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+}
+
+static bool owns_at(int folder, const char *name, int depth);
+
+// `folder` is open, and is closed.
+static bool owns_all(int folder, int depth)
+{
+	enum { DEPTH_MOST = 8 };
+	DIR *dir = depth < DEPTH_MOST ? fdopendir(folder) : NULL;
+	const struct dirent *e;
+	bool owns = dir;
+
+	if (!dir)
+		close(folder);
+	while (owns && (e = readdir(dir)))
+		owns = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || owns_at(dirfd(dir), e->d_name, depth + 1);
+	if (dir)
+		closedir(dir);
+	return owns;
+}
+
+// A group of this user alone is what a umask of 002 is for.
+static bool owns_at(int folder, const char *name, int depth)
+{
+	int fd = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), inside;
+	struct stat st;
+	bool owns;
+
+	if (fd < 0)
+		return lacks_means();
+	owns = !fstat(fd, &st) && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) && is_ours(st.st_uid) && !(st.st_mode & S_IWOTH) &&
+		(!(st.st_mode & S_IWGRP) || st.st_gid == getegid());
+	if (owns && S_ISDIR(st.st_mode)) {
+		inside = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		owns = inside < 0 ? lacks_means() : owns_all(inside, depth);
+	}
+	close(fd);
+	return owns;
+}
+
+bool cache_is_own(const char *path)
+{
+	return owns_at(AT_FDCWD, path, 0);
 }

@@ -73,7 +73,7 @@ static bool recall(char out[65], const struct stat *st)
 	const char *facts = note_facts(&a, st), *path = note_path(&a, st);
 	size_t nbytes, n = strlen(facts);
 	char *note;
-	bool known = path && !file_read(&a, path, NOTE_MOST, &note, &nbytes, NULL) && nbytes == n + 65 &&
+	bool known = path && cache_is_own(path) && !file_read(&a, path, NOTE_MOST, &note, &nbytes, NULL) && nbytes == n + 65 &&
 		!memcmp(note, facts, n) && strspn(note + n, "0123456789abcdef") == 64;
 
 	if (known) {

@@ -522,6 +522,29 @@ bool file_is_same(const char *x, const char *y)
 	return stat(x, &a) == 0 && stat(y, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
+enum status file_leave_folder(int *here, struct error *err)
+{
+	*here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	// From a folder that is not to be entered again no path led anywhere before.
+	if (*here < 0 && errno != EACCES && errno != ENOENT)
+		return error_set(err, STATUS_NOT_ASKED, "the current folder cannot be left: %s%s", strerror(errno),
+			errno == EMFILE ? " (ulimit -n)" : "");
+	if (chdir("/") == 0)
+		return STATUS_OK;
+	error_errno(err, "the current folder cannot be left");
+	file_return_folder(*here);
+	return STATUS_FAILED;
+}
+
+void file_return_folder(int here)
+{
+	if (here < 0)
+		return;
+	if (fchdir(here)) // a folder that was open for it
+		abort();
+	close(here);
+}
+
 uint64_t file_free_bytes(const char *path)
 {
 	struct statvfs v;

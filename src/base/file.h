@@ -55,6 +55,10 @@ bool file_is_same(const char *x, const char *y); // both are there, and are one 
 // Is the open file the one that lies at `path`? Between an open and a lock somebody may have removed or replaced it: then the
 // lock is worth nothing. Follows no link.
 bool file_lies_at(int fd, const char *path);
+// What others wrote reads files of fixed names in the current folder, which may be a stranger's: it is called between these two,
+// from a folder in which nobody but the administrator puts anything. *here: for the second.
+enum status file_leave_folder(int *here, struct error *err);
+void file_return_folder(int here);
 uint64_t file_free_bytes(const char *path); // free space of the file system that holds path or its nearest parent
 enum status file_remove_tree(const char *path, struct error *err); // rm -rf; absent is fine
 

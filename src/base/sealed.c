@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cache.h"
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -128,7 +129,9 @@ enum status sealed_json_read(const char *path, size_t limit, json_t **out, struc
 	char *text;
 	enum status st;
 
-	if (!(st = file_read(&a, path, limit, &text, &nbytes, err)) && !(st = json_bytes(path, text, nbytes, &object, err)))
+	st = cache_is_own(path) ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "%s is not there, or not this user's alone", path);
+	if (!st && !(st = file_read(&a, path, limit, &text, &nbytes, err)) &&
+		!(st = json_bytes(path, text, nbytes, &object, err)))
 		st = sealed_check(path, object, text, nbytes, nbytes, err);
 	if (st)
 		json_decref(object);

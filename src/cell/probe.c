@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "base/file.h"
 #include "cell/say.h"
 #include "platform/facts.h"
 
@@ -52,8 +53,9 @@ int cell_child_driver(const char *name)
 	struct error err = { 0 };
 	struct text line = { 0 };
 	json_t *facts = NULL;
+	int here; // where a vendor's library would look for its settings: nothing is read there after it
 
-	if (!child_begin(&line, &err)) {
+	if (!child_begin(&line, &err) && !file_leave_folder(&here, &err)) {
 		say_phase("driver");
 		facts = driver_ask(name);
 		if (!facts)

@@ -149,7 +149,8 @@ enum status db_check_beside(const char *path, const char *beside, struct error *
 // A log that is a link or a pipe would be written to, or waited for, as the database is opened.
 static enum status check_log(const char *path, struct error *err)
 {
-	struct text log = { 0 };
+	static const char *const during[] = { ".checkpoint", ".recovery" };
+	struct text log = { 0 }, other = { 0 };
 	struct stat st;
 	enum status status = STATUS_OK;
 
@@ -159,6 +160,18 @@ static enum status check_log(const char *path, struct error *err)
 			err, STATUS_BAD_INPUT, "%s is no regular file, and the log of %s belongs there", text_get(&log), path);
 	else
 		status = db_check_beside(path, text_get(&log), err);
+	// DuckDB's while it puts a log into the file as others write. It reads the first, and writes the second through whatever
+	// link is there; assay's databases have one writer, and neither.
+	for (size_t i = 0; i < sizeof during / sizeof *during && status == STATUS_OK; i++) {
+		text_addf(&other, "%s%s", text_get(&log), during[i]);
+		if (lstat(text_get(&other), &st) == 0)
+			status = error_set(err, STATUS_BAD_INPUT,
+				"%s: %s lies beside it, and assay leaves no such file: DuckDB itself takes it over, or it is to "
+				"be "
+				"removed",
+				path, text_get(&other));
+		text_done(&other);
+	}
 	text_done(&log);
 	return status;
 }

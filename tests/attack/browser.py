@@ -12,7 +12,7 @@ import urllib.parse
 import urllib.request
 
 folder = os.environ["FAKE_BROWSER"]
-told = {"pid": os.getpid(), "url": sys.argv[-1]}
+told = {"pid": os.getpid(), "folder": os.getcwd(), "url": sys.argv[-1]}
 if told["url"].startswith("file://"):
     path = urllib.parse.unquote(told["url"][len("file://"):])
     told["start"] = path

@@ -30,6 +30,7 @@ key = told["url"].split("/")[3]
 assert re.fullmatch("[0-9a-f]{32}", key), told["url"]
 assert key not in "".join(words), "it is among the arguments: " + " ".join(words)
 assert told["modes"] == [0o600, 0o700], told["modes"]
+assert told["folder"] == "/", told["folder"] # of the current one a browser reads settings that name libraries
 PY
 
 # All who ask, in one process; another user is a child of it. attack(WANTED, METHOD, HEADERS, UID): the status of the answer, or "refused".

@@ -83,6 +83,10 @@ code 2 engines doctor cpu
 grep -Eq 'bad +library .*libonnxruntime.so is a named pipe' "$work/out" || fail "doctor: a pipe in the place of an engine"
 rm "$work/engines/onnxruntime/libonnxruntime.so"
 cp "$BUILD/tests/attack_shim.so" "$work/engines/onnxruntime/libonnxruntime.so"
+# Engines read settings of fixed names in the current folder, a stranger's model's perhaps: they are loaded in another. What is named from there
+# is found all the same.
+(cd "$work" && SHIM_HERE=$work/here ASSAY_CACHE=own ASSAY_ENGINE_PATH=engines "$ASSAY" detect cpu >"$work/out" 2>&1)
+[ "$(cat "$work/here")" = / ] || fail "an engine is loaded in $(cat "$work/here")"
 waits='libonnxruntime.so was still being loaded when the limit of 0.5 s was over'
 export SHIM_WAITS=1
 # shellcheck disable=SC2086

@@ -16,6 +16,7 @@
 //   SHIM_FAULTS=1        ... writes to address 0 while it is loaded
 //   SHIM_FLOODS=1        ... writes to descriptor 3 without an end while it is loaded, a line that never ends
 //   SHIM_KEEPS=1         ... makes a segment, a set of semaphores and a queue with a message (System V) while it is loaded
+//   SHIM_HERE=FILE       ... writes the current folder there while it is loaded
 //   SHIM_EXITS=1         ... ends the program while it is loaded, with an exit code that says all is well
 //   SHIM_RESOLVE=FILE    every host is 127.0.0.1, but while that file has bytes, of which each try takes one, no name is found
 //   SHIM_FOLD=WORD       below a folder with that word a file system that does not tell capital letters from small ones
@@ -255,6 +256,15 @@ __attribute__((constructor)) static void wait_when_loaded(void)
 		if (segment < 0 || shmat(segment, NULL, 0) == (void *)-1 || semctl(semaphores, 1, SETVAL, 1) ||
 			msgsnd(queue, &message, sizeof message.text, 0))
 			_exit(3);
+	}
+	const char *here = getenv("SHIM_HERE");
+	FILE *told = here ? fopen(here, "w") : NULL;
+
+	if (told) {
+		char folder[PATH_MAX];
+
+		fputs(getcwd(folder, sizeof folder) ? folder : "nowhere", told);
+		fclose(told);
 	}
 	if (getenv("SHIM_EXITS"))
 		_exit(0);
