@@ -126,26 +126,51 @@ int64_t process_kib(const char *path, const char *key)
 	return kib;
 }
 
-// The head of a mapping, "7f..-7f.. rw-s 00000000 00:01 1045 /dev/zero (deleted)", of memory that no file keeps?
+int64_t process_memory_thread(int64_t pid)
+{
+	char path[320];
+	int64_t found = -1, kib;
+	DIR *d;
+
+	snprintf(path, sizeof path, "/proc/%lld/status", (long long)pid);
+	if (process_kib(path, "VmRSS") >= 0)
+		return pid;
+	snprintf(path, sizeof path, "/proc/%lld/task", (long long)pid);
+	d = opendir(path);
+	for (struct dirent *e; found < 0 && d && (e = readdir(d));) {
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof path, "/proc/%s/status", e->d_name);
+		if ((kib = process_kib(path, "VmRSS")) >= 0)
+			found = strtoll(e->d_name, NULL, 10);
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+// The head of a mapping, "7f..-7f.. rw-s 00000000 00:01 1045 /dev/zero (deleted)", of memory that no file keeps? A memfd may be mapped
+// privately, too.
 static bool is_shared(const char *line, bool *is_head)
 {
 	unsigned long long begin, end;
 	char access[5];
 
 	*is_head = sscanf(line, "%llx-%llx %4s", &begin, &end, access) == 3;
-	return *is_head && access[3] == 's' && (access[1] == 'w' || strstr(line, " (deleted)"));
+	return *is_head && (strstr(line, " (deleted)") || (access[3] == 's' && access[1] == 'w'));
 }
 
 // The list alone costs little; what of a mapping is there is counted page by page, so it is asked only where there is such a
-// mapping.
+// mapping. A list that is kept from us (a process that is not dumpable) may have one.
 static bool maps_shared(int64_t pid)
 {
 	char path[64], line[512];
-	bool is_head, shared = false;
+	bool is_head, shared;
 	FILE *f;
 
 	snprintf(path, sizeof path, "/proc/%lld/maps", (long long)pid);
 	f = fopen(path, "re");
+	shared = !f;
 	while (f && !shared && fgets(line, sizeof line, f))
 		shared = is_shared(line, &is_head);
 	if (f)
@@ -157,16 +182,18 @@ int64_t process_shared_kib(int64_t pid)
 {
 	char path[64], line[512];
 	bool shared = false;
-	int64_t all = 0, most;
+	int64_t all = 0, most, thread = process_memory_thread(pid);
 	FILE *f;
 
-	snprintf(path, sizeof path, "/proc/%lld/status", (long long)pid);
-	most = process_kib(path, "RssShmem"); // of any kind, files of tmpfs among it
-	if (most <= 0 || !maps_shared(pid))
-		return most < 0 ? -1 : 0;
-	snprintf(path, sizeof path, "/proc/%lld/smaps", (long long)pid);
-	if (!(f = fopen(path, "re")))
+	if (thread < 0)
 		return -1;
+	snprintf(path, sizeof path, "/proc/%lld/status", (long long)thread);
+	most = process_kib(path, "RssShmem"); // of any kind, files of tmpfs among it
+	if (most <= 0 || !maps_shared(thread))
+		return most < 0 ? -1 : 0;
+	snprintf(path, sizeof path, "/proc/%lld/smaps", (long long)thread);
+	if (!(f = fopen(path, "re")))
+		return most;
 	while (fgets(line, sizeof line, f)) {
 		bool is_head, is = is_shared(line, &is_head);
 		long long kib;

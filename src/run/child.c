@@ -320,6 +320,12 @@ static void sample(struct runner *r)
 
 	if (isnan(bytes))
 		return;
+	if (isinf(bytes)) {
+		if (r->report->memory_bytes > 0)
+			end_child(r, CHILD_MANY);
+		r->report->peak_anonymous_mib = (double)NAN;
+		return;
+	}
 	if (r->watch == CHILD_SAMPLE && !(r->report->peak_anonymous_mib >= bytes / 1048576))
 		r->report->peak_anonymous_mib = bytes / 1048576;
 	if (r->report->memory_bytes > 0 && bytes > (double)r->report->memory_bytes)

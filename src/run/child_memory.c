@@ -35,9 +35,26 @@ static struct child_member *find(struct child_memory *m, int64_t pid)
 
 static void drop(struct child_memory *m, size_t i)
 {
-	if (m->members[i].status_fd >= 0)
+	if (m->members[i].status_fd >= 0) {
 		close(m->members[i].status_fd);
+		m->open--;
+	}
 	m->members[i] = m->members[--m->count];
+}
+
+// FILE of the status of a member's memory, kept open where there is room.
+static int open_status(struct child_memory *m, struct child_member *x)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%lld/status", (long long)x->thread);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && m->open < CHILD_OPEN) {
+		x->status_fd = fd;
+		m->open++;
+	}
+	return fd;
 }
 
 static void look_below(struct child_memory *m)
@@ -54,12 +71,8 @@ static void look_below(struct child_memory *m)
 			drop(m, i);
 	}
 	for (size_t k = 0; k < n; k++) {
-		char path[64];
-
-		if (find(m, below[k]) || m->count == CHILD_MEMBERS)
-			continue;
-		snprintf(path, sizeof path, "/proc/%lld/status", (long long)below[k]);
-		m->members[m->count++] = (struct child_member){ .pid = below[k], .status_fd = open(path, O_RDONLY | O_CLOEXEC) };
+		if (!find(m, below[k]) && m->count < CHILD_MEMBERS)
+			m->members[m->count++] = (struct child_member){ .pid = below[k], .thread = below[k], .status_fd = -1 };
 	}
 }
 
@@ -71,15 +84,32 @@ static double bytes_of(const char *text, const char *key)
 	return at ? strtod(at + strlen(key), NULL) * 1024 : (double)NAN;
 }
 
-static double read_member(struct child_member *x, double now_ms)
+static double read_member(struct child_memory *m, struct child_member *x, double now_ms)
 {
 	char buffer[4096];
-	ssize_t n = x->status_fd >= 0 ? pread(x->status_fd, buffer, sizeof buffer - 1, 0) : -1;
+	int fd = x->status_fd >= 0 ? x->status_fd : open_status(m, x);
+	ssize_t n = fd >= 0 ? pread(fd, buffer, sizeof buffer - 1, 0) : -1;
 
+	if (fd >= 0 && fd != x->status_fd)
+		close(fd);
 	if (n <= 0)
 		return (double)NAN;
 	buffer[n] = 0;
 	double anonymous = bytes_of(buffer, "\nRssAnon:"), resident = bytes_of(buffer, "\nRssShmem:");
+	if (isnan(anonymous) && now_ms - x->searched_ms >= SHARED_MS) { // its first thread has ended, or all of it
+		int64_t thread = process_memory_thread(x->pid);
+
+		x->searched_ms = now_ms;
+		if (thread >= 0 && thread != x->thread) {
+			if (x->status_fd >= 0) {
+				close(x->status_fd);
+				m->open--;
+			}
+			x->status_fd = -1;
+			x->thread = thread;
+			return read_member(m, x, now_ms);
+		}
+	}
 	if (fabs(resident - x->resident_shared) >= SHARED_STEP && now_ms - x->looked_ms >= SHARED_MS) {
 		int64_t kib = process_shared_kib(x->pid);
 
@@ -99,12 +129,12 @@ double child_memory_read(struct child_memory *m, double now_ms)
 		m->looked_ms = now_ms;
 	}
 	for (size_t i = 0; i < m->count; i++) {
-		double bytes = read_member(&m->members[i], now_ms);
+		double bytes = read_member(m, &m->members[i], now_ms);
 
 		if (!isnan(bytes))
 			sum = isnan(sum) ? bytes : sum + bytes;
 	}
-	return sum;
+	return m->count < CHILD_MEMBERS ? sum : (double)INFINITY;
 }
 
 void child_memory_end(struct child_memory *m)

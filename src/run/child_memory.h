@@ -12,23 +12,24 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-enum { CHILD_MEMBERS = 128 };
+// Members that are kept open, and all that are counted: with more, what they hold is not known.
+enum { CHILD_OPEN = 128, CHILD_MEMBERS = 2048 };
 
 struct child_memory {
 	int64_t top;
 	struct child_member {
-		int64_t pid;
-		int status_fd;          // of /proc/PID/status; -1: not opened
+		int64_t pid, thread;    // the thread under which its memory is told
+		int status_fd;          // of /proc/THREAD/status; -1: not kept open
 		double resident_shared; // bytes, of any kind, when `shared` was looked up
 		double shared;          // bytes
-		double looked_ms;
+		double looked_ms, searched_ms;
 	} members[CHILD_MEMBERS];
-	size_t count;
+	size_t count, open;
 	double looked_ms; // who is below; 0: never
 };
 
 void child_memory_begin(struct child_memory *m, int64_t top);
-// Bytes at `now_ms` (clock_ms); NaN: there is no process to ask.
+// Bytes at `now_ms` (clock_ms); NaN: there is no process to ask; infinite: there are too many.
 double child_memory_read(struct child_memory *m, double now_ms);
 void child_memory_end(struct child_memory *m);
 

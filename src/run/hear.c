@@ -16,6 +16,7 @@
 #include "base/visible.h"
 #include "question/bounds.h"
 #include "run/cell.h"
+#include "run/child_memory.h"
 
 static void drop_json(void *json)
 {
@@ -355,6 +356,11 @@ static enum verdict end_of(const struct heard *h, const struct child_report *r, 
 		*cause = arena_printf(
 			a, "%s: anonymous memory went over the limit of %s%s", h->phase, gib(a, r->memory_bytes), r->memory_from);
 		return VERDICT_NO_MEMORY;
+	case CHILD_MANY:
+		*cause = arena_printf(a,
+			"%s: it had %d processes and more, and nobody can tell whether they keep to the limit of %s%s", h->phase,
+			CHILD_MEMBERS, gib(a, r->memory_bytes), r->memory_from);
+		return VERDICT_FAILED;
 	case CHILD_OOM:
 		*cause = r->limit_killed
 			? arena_printf(a, "%s: the kernel ended it at the limit of %s (%s)%s", h->phase, gib(a, r->memory_bytes),

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,7 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,6 +54,61 @@ static void eat_memory(void)
 		}
 		memset(p, 1, 16 << 20);
 	}
+}
+
+// 64 MiB for a while.
+static void *hold_memory(void *unused)
+{
+	char *p = mmap(NULL, 64 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memset(p, 1, 64 << 20);
+	usleep(600000);
+	_exit(unused ? 1 : 0);
+}
+
+// Ways of holding 64 MiB that a look at /proc/PID/status and writable maps alone does not see. False: there is no such way.
+static bool hide_memory(const char *way)
+{
+	volatile const char *read_only;
+	char byte[4096] = { 1 };
+	pthread_t thread;
+
+	if (!strcmp(way, "hidden-private-memfd")) {
+		int fd = memfd_create("m", MFD_CLOEXEC);
+
+		for (int i = 0; i < 64 << 8; i++)
+			if (write(fd, byte, sizeof byte) < 0)
+				return false;
+		read_only = mmap(NULL, 64 << 20, PROT_READ, MAP_PRIVATE, fd, 0);
+		for (size_t i = 0; i < 64 << 20; i += sizeof byte)
+			byte[0] ^= read_only[i];
+		usleep(600000);
+	} else if (!strcmp(way, "hidden-not-dumpable")) {
+		char *p = mmap(NULL, 64 << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+		prctl(PR_SET_DUMPABLE, 0);
+		memset(p, 1, 64 << 20);
+		usleep(600000);
+	} else if (!strcmp(way, "hidden-first-thread-ended")) {
+		if (!fork()) {
+			pthread_create(&thread, NULL, hold_memory, NULL);
+			syscall(SYS_exit, 0);
+		}
+		wait(NULL);
+	} else if (!strcmp(way, "hidden-among-many")) {
+		for (int i = 0; i < 300; i++) {
+			if (!fork()) {
+				if (i == 299)
+					hold_memory(NULL);
+				for (;;)
+					pause();
+			}
+		}
+		wait(NULL);
+	} else {
+		return false;
+	}
+	return true;
 }
 
 static int child(const char *what)
@@ -137,6 +195,9 @@ static int child(const char *what)
 		} else {
 			wait(NULL);
 		}
+	} else if (text_starts(what, "hidden")) {
+		say_text("sample");
+		return hide_memory(what) ? 0 : 98;
 	} else if (!strcmp(what, "noise")) {
 		for (int i = 0; i < 3000; i++)
 			printf("line %d of much noise\n", i);
@@ -508,6 +569,15 @@ static void memory_is_sampled(void **state)
 	r = run("memory-below", "", &none, &lines);
 	assert_true(r.peak_anonymous_mib >= 32);
 	child_report_done(&r);
+	static const char *const hidden[] = { "hidden-private-memfd", "hidden-not-dumpable", "hidden-first-thread-ended",
+		"hidden-among-many" };
+	for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++) {
+		r = run(hidden[i], "", &none, &lines);
+		assert_int_equal(r.code, 0);
+		if (!(r.peak_anonymous_mib >= 32))
+			fail_msg("%s: %g MiB", hidden[i], r.peak_anonymous_mib);
+		child_report_done(&r);
+	}
 	lines.answer = CHILD_QUIET;
 	r = run("some-memory", "", &none, &lines);
 	assert_true(isnan(r.peak_anonymous_mib)); // nobody looked while it was timed
