@@ -31,8 +31,8 @@ enum status cache_part(const char **out, struct arena *a, const char *part, stru
 // The same of what is there. NULL: it is not, or is not to be used.
 const char *cache_find(struct arena *a, const char *part);
 
-// Was what lies there, of which `path` is below a part, written by this user or root, and may nobody else write it? No link is; of
-// a folder all that is in it counts. A part that others could write into once may hold theirs. False: as if it were not there.
+// Was what lies there, of which `path` is below a part, written by this user or root, and may nobody else write it? No link is;
+// of a folder all that is in it counts. A part that others could write into once may hold theirs. False: as if it were not there.
 bool cache_is_own(const char *path);
 
 #endif

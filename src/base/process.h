@@ -42,11 +42,12 @@ size_t process_below(int64_t top, int64_t *out, size_t most);
 bool process_end_below(int64_t top, double limit_ms);
 // The number after "KEY:" in a file of such lines of /proc, KiB; -1: there is none.
 int64_t process_kib(const char *path, const char *key);
-// The number of a thread under which /proc tells the process's memory: its own, or another one's where the first has ended. -1: none.
+// The number of a thread under which /proc tells the process's memory: its own, or another one's where the first has ended. -1:
+// none.
 int64_t process_memory_thread(int64_t pid);
 // KiB of the shared memory that a process maps and that no file keeps: anonymous, memfd, System V; of files in memory (tmpfs)
-// only what is mapped for writing. Of what several processes map, its share; of a process whose maps are kept from us, all that it
-// shares. -1: it cannot be read.
+// only what is mapped for writing. Of what several processes map, its share; of a process whose maps are kept from us, all that
+// it shares. -1: it cannot be read.
 int64_t process_shared_kib(int64_t pid);
 
 // The least of a limit (RLIMIT_STACK, NOFILE, FSIZE, AS, DATA, CPU); 0: any is too low. `hard`: what is started raises it itself,

@@ -149,8 +149,8 @@ int64_t process_memory_thread(int64_t pid)
 	return found;
 }
 
-// The head of a mapping, "7f..-7f.. rw-s 00000000 00:01 1045 /dev/zero (deleted)", of memory that no file keeps? A memfd may be mapped
-// privately, too.
+// The head of a mapping, "7f..-7f.. rw-s 00000000 00:01 1045 /dev/zero (deleted)", of memory that no file keeps? A memfd may be
+// mapped privately, too.
 static bool is_shared(const char *line, bool *is_head)
 {
 	unsigned long long begin, end;
