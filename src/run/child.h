@@ -15,7 +15,7 @@
 #include "cell/say.h"
 
 // CHILD_MANY: it had so many processes that what they hold is not known, and a limit. CHILD_OOM: the kernel killed it for memory.
-// CHILD_SILENT: no line for limits.silence_s. CHILD_REFUSED: on_line did not take a line, or one was longer than CHILD_LINE_LIMIT.
+// CHILD_SILENT: no line for limits.silence_s. CHILD_REFUSED: on_line did not take a line, or one is above CHILD_LINE_LIMIT.
 enum child_end {
 	CHILD_EXITED,
 	CHILD_SIGNALLED,
