@@ -76,7 +76,7 @@ static void look_below(struct child_memory *m)
 	}
 }
 
-// The bytes after "\nKEY:" in a text of such lines; NaN.
+// The bytes after "\nKEY:" in a text of such lines; NaN: there is none.
 static double bytes_of(const char *text, const char *key)
 {
 	const char *at = strstr(text, key);
@@ -117,7 +117,8 @@ static double read_member(struct child_memory *m, struct child_member *x, double
 		x->resident_shared = resident;
 		x->looked_ms = now_ms;
 	}
-	return anonymous + x->shared;
+	double swapped = bytes_of(buffer, "\nVmSwap:"), huge = bytes_of(buffer, "\nHugetlbPages:"); // in no RssAnon
+	return anonymous + x->shared + (isnan(swapped) ? 0 : swapped) + (isnan(huge) ? 0 : huge);
 }
 
 double child_memory_read(struct child_memory *m, double now_ms)

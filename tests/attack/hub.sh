@@ -23,7 +23,9 @@ is_whole() { cmp -s "$repos/$1/model.safetensors" "$(snapshot "$1")/model.safete
 # ---- slow: bytes that come one by one are given up, and what has come is not lost. That takes its time: it runs beside all that follows, of a
 # server and in a cache of its own, and is looked at in the end.
 
+server_log=$work/slow.log
 start_server
+server_log=
 slow_server=$server slow_endpoint=$HF_ENDPOINT
 head -c 3000 /dev/urandom >"$repos/org/drops/README.md"
 control '{"drip": {"model.safetensors": 200000, "config.json": 0}, "cut": {"README.md": [1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}}'
@@ -268,40 +270,42 @@ inside lie in the same bytes
 name has another name where it lies than in the table of contents
 END
 
-# ---- the slow ones
+# ---- the slow ones, when all has been tried that needs no word from their server
 
-for pid in $pids; do
-	wait "$pid"
-	got=$?
-	[ $got = 1 ] || fail "exit code $got of a download that comes to no end"
-done
-for f in slow text; do
-	grep -q 'less than 1024 bytes a second for 1 s; tried 2 times' "$work/$f.err" || fail "$f: $(cat "$work/$f.err")"
-done
-for f in headers hints list page file; do
-	grep -Eq '(less than 1024 bytes a second for 1 s|Less than 1024 bytes/sec transferred the last 1 seconds); tried [25] times' "$work/$f.err" ||
-		fail "$f: $(cat "$work/$f.err")"
-done
-grep -q 'nothing but redirects for 1 s; tried 2 times' "$work/hops.err" || fail "hops: $(cat "$work/hops.err")"
-for f in list.together busy; do
-	grep -q '^assay: .*127.0.0.1:[0-9]* takes too long: all requests for a model may take 2 s together' "$work/$f.err" || fail "$f: $(cat "$work/$f.err")"
-done
-grep -q 'answers 503: 127' "$work/busy.err" || fail "busy: $(cat "$work/busy.err")"
-grep -q '10001 of its files are wanted, and at most 10000 of a model are fetched' "$work/many.err" || fail "many: $(cat "$work/many.err")"
-grep -q 'what has come is kept and the rest is fetched the next time' "$work/slow.err" || fail "slow: $(cat "$work/slow.err")"
-grep -q 'tried 5 times' "$work/drops.err" || fail "drops: $(cat "$work/drops.err")"
-endpoint=$HF_ENDPOINT
-export HF_HUB_CACHE=$work/slow HF_ENDPOINT=$slow_endpoint
-[ "$(partial 199999)" = 1 ] || fail "what had come is lost"
-control
-code 0 "$ASSAY" fetch org/slow
-is_whole org/slow
-grep -q '^cdn GET .*range=bytes=2000[0-9][0-9]- ' "$work/log" || fail "what had come was fetched again: $(cat "$work/log")"
-export HF_HUB_CACHE=$work/hub HF_ENDPOINT=$endpoint
+slow_ones()
+{
+	for pid in $pids; do
+		wait "$pid"
+		got=$?
+		[ $got = 1 ] || fail "exit code $got of a download that comes to no end"
+	done
+	for f in slow text; do
+		grep -q 'less than 1024 bytes a second for 1 s; tried 2 times' "$work/$f.err" || fail "$f: $(cat "$work/$f.err")"
+	done
+	for f in headers hints list page file; do
+		grep -Eq '(less than 1024 bytes a second for 1 s|Less than 1024 bytes/sec transferred the last 1 seconds); tried [25] times' "$work/$f.err" ||
+			fail "$f: $(cat "$work/$f.err")"
+	done
+	grep -q 'nothing but redirects for 1 s; tried 2 times' "$work/hops.err" || fail "hops: $(cat "$work/hops.err")"
+	for f in list.together busy; do
+		grep -q '^assay: .*127.0.0.1:[0-9]* takes too long: all requests for a model may take 2 s together' "$work/$f.err" || fail "$f: $(cat "$work/$f.err")"
+	done
+	grep -q 'answers 503: 127' "$work/busy.err" || fail "busy: $(cat "$work/busy.err")"
+	grep -q '10001 of its files are wanted, and at most 10000 of a model are fetched' "$work/many.err" || fail "many: $(cat "$work/many.err")"
+	grep -q 'what has come is kept and the rest is fetched the next time' "$work/slow.err" || fail "slow: $(cat "$work/slow.err")"
+	grep -q 'tried 5 times' "$work/drops.err" || fail "drops: $(cat "$work/drops.err")"
+	local HF_HUB_CACHE=$work/slow HF_ENDPOINT=$slow_endpoint
+	[ "$(partial 199999)" = 1 ] || fail "what had come is lost"
+	control
+	: >"$work/slow.log"
+	code 0 "$ASSAY" fetch org/slow
+	is_whole org/slow
+	grep -q '^cdn GET .*range=bytes=2000[0-9][0-9]- ' "$work/slow.log" || fail "what had come was fetched again: $(cat "$work/slow.log")"
+}
 
 # ---- TLS: certificates that are too old, of another name, of nobody; what is no TLS; a connection that is cut within it
 
-command -v openssl >/dev/null || { skip_part "openssl is not there to make certificates"; finish; }
+command -v openssl >/dev/null || { skip_part "openssl is not there to make certificates"; slow_ones; finish; }
 make_certificate()
 {
 	local name=$1 san=$2 end=$3
@@ -313,7 +317,7 @@ make_certificate()
 			-startdate 20200101000000Z -enddate "$end" 2>/dev/null && cat "$work/$name.key" "$work/$name.pem" >"$work/$name.both"
 }
 make_certificate old IP:127.0.0.1 20200102000000Z && make_certificate other DNS:other.example 20991231000000Z &&
-	make_certificate good IP:127.0.0.1 20991231000000Z || { skip_part "this openssl makes no such certificates"; finish; }
+	make_certificate good IP:127.0.0.1 20991231000000Z || { skip_part "this openssl makes no such certificates"; slow_ones; finish; }
 plain_port=$hub_port
 tls()                                    # of that certificate, which is trusted
 {
@@ -339,6 +343,7 @@ clear_cache
 (unset SSL_CERT_FILE; failures=0; code 1 "$ASSAY" fetch org/tls; exit $failures) || fail "a certificate of nobody"
 has err '^assay: org/tls: https://127.0.0.1:[0-9]+: .*certificate.*SSL_CERT_FILE names a file with others to trust'
 [ -s "$work/log" ] && fail "something was asked for behind a certificate of nobody: $(cat "$work/log")"
+slow_ones                                # whose server is told to redirect
 (
 	failures=0 tls_endpoint=$HF_ENDPOINT HF_ENDPOINT=$slow_endpoint
 	unset SSL_CERT_FILE

@@ -8,10 +8,10 @@ unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
 export no_proxy=127.0.0.1 NO_PROXY=127.0.0.1
 repos=$work/repos
 
-# start_server [CERTIFICATE]
+# start_server [CERTIFICATE]: its log is $server_log, or $work/log.
 start_server()
 {
-	python3 "$SOURCE/tests/hub/server.py" "$repos" "$work/ports" "$work/log" "$@" 2>"$work/server.err" &
+	python3 "$SOURCE/tests/hub/server.py" "$repos" "$work/ports" "${server_log:-$work/log}" "$@" 2>"$work/server.err" &
 	server=$!
 	trap 'kill $server 2>/dev/null; rm -rf "$work"' EXIT
 	for _ in $(seq 200); do [ -e "$work/ports" ] && break; sleep 0.05; done
@@ -23,8 +23,12 @@ start_server()
 # control JSON: what the server does wrong from now on; empties its log.
 control()
 {
-	python3 -c 'import sys, urllib.parse, urllib.request
-urllib.request.urlopen(sys.argv[1] + "control?" + urllib.parse.quote(sys.argv[2])).read()' "$HF_ENDPOINT" "${1:-{\}}" || fail "the server does not take $1"
+	local what=${1:-{\}} port=${HF_ENDPOINT##*:} encoded= answer= i
+	for ((i = 0; i < ${#what}; i++)); do
+		printf -v encoded '%s%%%02x' "$encoded" "'${what:i:1}"
+	done
+	{ printf 'GET /control?%s HTTP/1.0\r\n\r\n' "$encoded" >&"$i" && read -r answer <&"$i" && cat <&"$i" >/dev/null; } {i}<>"/dev/tcp/127.0.0.1/${port%/}"
+	[[ $answer == *' 200 '* ]] || fail "the server does not take $1: $answer"
 	: >"$work/log"
 }
 
