@@ -108,6 +108,18 @@ static bool take_numbers(struct graph *g, size_t nbytes)
 	return !g->failed;
 }
 
+// Counts bytes of numbers that are made and looked at, though a layer before may have had the same: false when they are too many.
+static bool look_at_numbers(struct graph *g, size_t nbytes)
+{
+	if (nbytes > GRAPH_LOOKED_MOST - g->looked_nbytes)
+		graph_fail(g, STATUS_UNSUPPORTED,
+			"all layers together make tables of more than %zu MiB: the configuration's sizes are no model's",
+			GRAPH_LOOKED_MOST >> 20);
+	else
+		g->looked_nbytes += nbytes;
+	return !g->failed;
+}
+
 void *graph_table(struct graph *g, struct arena *a, int64_t rows, int64_t columns, size_t size)
 {
 	size_t nbytes;
@@ -116,7 +128,7 @@ void *graph_table(struct graph *g, struct arena *a, int64_t rows, int64_t column
 	if (rows < 0 || columns < 0 || __builtin_mul_overflow((size_t)rows, (size_t)columns, &nbytes) ||
 		__builtin_mul_overflow(nbytes, size, &nbytes))
 		nbytes = SIZE_MAX;
-	if (!take_numbers(g, nbytes))
+	if (!take_numbers(g, nbytes) || !look_at_numbers(g, nbytes))
 		return NULL;
 	if (a) // it passes: only what becomes a constant stays
 		g->numbers_nbytes -= nbytes;
@@ -328,7 +340,15 @@ graph_value graph_external(struct graph *g, const char *name, enum dtype t, int 
 
 static uint64_t constant_hash(const struct tensor *c)
 {
-	return splitmix64(fnv1a64(c->dim, (size_t)c->rank * sizeof *c->dim) ^ (uint64_t)c->dtype, fnv1a64(c->data, c->nbytes));
+	uint64_t hash = fnv1a64(c->dim, (size_t)c->rank * sizeof *c->dim) ^ (uint64_t)c->dtype, word;
+	size_t words = c->nbytes / sizeof word;
+
+	for (size_t i = 0; i < words; i++) {
+		memcpy(&word, (const char *)c->data + i * sizeof word, sizeof word);
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+		hash ^= hash >> 32;
+	}
+	return splitmix64(hash, fnv1a64((const char *)c->data + words * sizeof word, c->nbytes % sizeof word));
 }
 
 static bool constant_equal(const struct tensor *a, const struct tensor *b)
@@ -370,6 +390,8 @@ graph_value graph_constant(struct graph *g, enum dtype t, int rank, const int64_
 		graph_fail(g, STATUS_FAILED, "a constant needs a type and known dimensions");
 		return NO_VALUE;
 	}
+	if (!look_at_numbers(g, count * dtype_size(t)))
+		return NO_VALUE;
 	// Only read.
 	struct tensor wanted = { .dtype = t, .rank = rank, .nbytes = count * dtype_size(t), .data = (void *)(uintptr_t)data };
 	if (rank)

@@ -92,6 +92,7 @@ struct graph {
 	int64_t values_most;   // 0: no limit
 	int64_t layers;        // graph_set_layers
 	size_t numbers_nbytes; // of tables in its arena, and of constants
+	size_t looked_nbytes;  // the same, and of those that passed or were there
 	int opset, ir_version;
 
 	struct value_info *values; // [0] is NO_VALUE

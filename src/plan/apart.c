@@ -17,7 +17,6 @@
 // The largest graph that is built takes 350 MB, and the sanitizers twice as much as that.
 #define MEMORY_MOST ((int64_t)2 << 30)
 #define MODEL_TIMEOUT_S 60.0
-#define MEMORY_TIMEOUT_MORE_S 5.0 // the deadline is looked at between two graphs: this is for one that never ends
 
 // kind, member: what an answer holds.
 #define MODEL_ANSWER(X) \
@@ -166,7 +165,8 @@ enum status plan_model_apart(struct plan_model *out, struct arena *a, const char
 	json_t *request = json_object();
 
 	json_object_set_new(request, "model", question_text_put(model));
-	enum status st = ask(&answer, &passing, "model", request, q, MODEL_TIMEOUT_S, stop, &bad, err);
+	const double timeout_s = plan_timeout_s(q) < MODEL_TIMEOUT_S ? plan_timeout_s(q) : MODEL_TIMEOUT_S;
+	enum status st = ask(&answer, &passing, "model", request, q, timeout_s, stop, &bad, err);
 	if (!st)
 		st = hub_find(&m.hub, a, model, err);
 	if (!st && bad.status) {
@@ -204,8 +204,7 @@ void plan_memory_apart(struct plan_memory *out, struct arena *a, const struct pl
 	json_object_set_new(request, "platform", json_string(t->platform->name));
 	json_object_set_new(request, "device", question_text_put(t->device));
 	json_object_set_new(request, "options", question_text_put(t->options));
-	if (ask(&answer, &passing, "memory", request, q, plan_timeout_s(q) + MEMORY_TIMEOUT_MORE_S, stop, &bad, &err) ||
-		bad.status) {
+	if (ask(&answer, &passing, "memory", request, q, plan_timeout_s(q), stop, &bad, &err) || bad.status) {
 		const struct error *why = bad.status ? &bad : &err;
 
 		out->refused = arena_strdup(a, why->text);

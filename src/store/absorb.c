@@ -7,9 +7,11 @@
 #include <glob.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/csv.h"
 #include "base/file.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "store/guard.h"
 #include "store/lines.h"
@@ -585,10 +587,52 @@ static enum status check(struct db *d, struct arena *a, struct error *err)
 	return status;
 }
 
+static enum status add_texts(struct db *d, struct arena *a, const char *from, int64_t *nbytes, struct error *err)
+{
+	struct table columns;
+	int64_t all = 0, longest;
+	enum status status = db_query(d, a, arena_printf(a, "SELECT * FROM %s LIMIT 0", from), NULL, 0, &columns, err);
+
+	if (status == STATUS_OK)
+		status = guard_texts(d, a, from, &columns, &all, &longest, err);
+	*nbytes += all;
+	return status;
+}
+
+// What is taken in must not make the database one that is refused for texts that are alike: how little they take there is known
+// when it is too late. Parquet, which packs as DuckDB's own file does, tells before; it is asked where there are many.
+static enum status check_packed(const struct store *s, struct db *d, struct arena *a, const char *packed, struct error *err)
+{
+	int64_t nbytes = 0, size = file_bytes(s->path);
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++) {
+		status = add_texts(d, a, arena_printf(a, "main.%s", tables[i].table), &nbytes, err);
+		if (status == STATUS_OK)
+			status = add_texts(d, a, arena_printf(a, "source_%s", tables[i].table), &nbytes, err);
+	}
+	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK && nbytes > GUARD_TEXT_A_FILE + size * GUARD_TEXT_A_BYTE; i++) {
+		struct text sql = { 0 };
+
+		text_addf(&sql, "COPY source_%s TO ", tables[i].table);
+		sql_add_text(&sql, packed);
+		text_add(&sql, " (FORMAT parquet)");
+		status = exec(d, &sql, err);
+		size += file_bytes(packed);
+		unlink(packed);
+	}
+	if (status == STATUS_OK && nbytes > GUARD_TEXT_A_FILE + size * GUARD_TEXT_A_BYTE)
+		return error_set(err, STATUS_BAD_INPUT,
+			"with it the texts of %s would take %lld bytes, and the file %lld: they are alike, as no texts of assay "
+			"are",
+			s->path, (long long)nbytes, (long long)size);
+	return status;
+}
+
 enum status store_absorb(struct store *s, const char *path, int64_t most, struct store_absorbed *out, struct error *err)
 {
 	struct source sources[TABLE_COUNT] = { 0 };
-	const char *files[TABLE_COUNT + 1] = { 0 };
+	const char *files[TABLE_COUNT + 2] = { 0 }, *packed;
 	const bool is_one_file = store_is_one_file(path);
 	struct room room = { .rows = most };
 	struct db_opening how = { 0 };
@@ -602,11 +646,9 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 		status = find_exported(&a, path, sources, most, err);
 		for (size_t i = 0; i < TABLE_COUNT; i++)
 			room.nbytes += file_bytes(files[i] = sources[i].file);
-		how.files = files;
 	} else if (is_one_file) {
 		files[0] = strchr(path, '/') != NULL ? path : arena_printf(&a, "./%s", path);
 		room.nbytes = file_bytes(path);
-		how.files = files;
 		status = one_file_look(path, most, err);
 		if (status == STATUS_OK)
 			status = check_not_pattern(files[0], err);
@@ -619,6 +661,14 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 		room.nbytes = file_bytes(path);
 		how.source = path;
 		status = count_apart(s, &a, path, &room, err);
+	}
+	packed = arena_printf(
+		&a, "%s%s.new.%016llx", strchr(s->path, '/') != NULL ? "" : "./", s->path, (unsigned long long)process_nonce());
+	for (size_t i = 0; how.files == NULL; i++) {
+		if (files[i] == NULL) {
+			files[i] = packed;
+			how.files = files;
+		}
 	}
 	if (status == STATUS_OK)
 		status = transaction_begin_with(s, true, how, &d, err);
@@ -633,6 +683,8 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 			status = guard_values(&d, "source_", err);
 		if (status == STATUS_OK)
 			status = guard_words(&d, "source_", err);
+		if (status == STATUS_OK)
+			status = check_packed(s, &d, &a, packed, err);
 		if (status == STATUS_OK)
 			status = db_exec(&d, maps, err);
 		if (status == STATUS_OK)

@@ -291,11 +291,11 @@ static enum status count_texts(struct db *d, struct arena *a, const char *table,
 static enum status look_at_share(
 	struct db *d, struct arena *a, const struct table *texts, int64_t rows, double text_bytes, struct error *err)
 {
-	enum { ROWS_A_FILE = 1 << 20, TEXT_A_FILE = 32 << 20, TEXT_A_BYTE = 32 };
+	enum { ROWS_A_FILE = 1 << 20 };
 	struct table t;
 	int64_t sum = 0;
 
-	if (rows <= ROWS_A_FILE && text_bytes <= TEXT_A_FILE)
+	if (rows <= ROWS_A_FILE && text_bytes <= GUARD_TEXT_A_FILE)
 		return STATUS_OK;
 	enum status status =
 		db_query(d, a, "SELECT path FROM duckdb_databases() WHERE database_name = current_database()", NULL, 0, &t, err);
@@ -304,7 +304,7 @@ static enum status look_at_share(
 		return error_set(err, STATUS_BAD_INPUT,
 			"its tables hold %lld rows in %lld bytes: they are alike, as no rows of assay are", (long long)rows,
 			(long long)size);
-	if (status != STATUS_OK || text_bytes <= TEXT_A_FILE + (double)size * TEXT_A_BYTE)
+	if (status != STATUS_OK || text_bytes <= GUARD_TEXT_A_FILE + (double)size * GUARD_TEXT_A_BYTE)
 		return status;
 	for (size_t i = 0; i < texts->row_count && status == STATUS_OK; i++) {
 		int64_t nbytes = 0;
@@ -312,7 +312,7 @@ static enum status look_at_share(
 		status = count_texts(d, a, table_get(texts, i, "name"), &nbytes, err);
 		sum += nbytes;
 	}
-	if (status == STATUS_OK && sum > TEXT_A_FILE + size * TEXT_A_BYTE)
+	if (status == STATUS_OK && sum > GUARD_TEXT_A_FILE + size * GUARD_TEXT_A_BYTE)
 		return error_set(err, STATUS_BAD_INPUT,
 			"its texts take %lld bytes, and the file %lld: they are alike, as no texts of assay are", (long long)sum,
 			(long long)size);

@@ -23,6 +23,8 @@ enum status guard_values(struct db *d, const char *prefix, struct error *err);
 // question no JSON object, all of which a report leaves out; the sentence names the row.
 enum status guard_words(struct db *d, const char *prefix, struct error *err);
 #define GUARD_VERDICT "%s%s has the verdict '%s', which this assay does not know: use a newer one" // "row ", number, word
+// It also refuses a file whose texts together have more bytes than that, and so many more for each of its own.
+enum { GUARD_TEXT_A_FILE = 32 << 20, GUARD_TEXT_A_BYTE = 32 };
 // Before `more` rows go into one of assay's tables: BAD_INPUT where guard_numbers would refuse the file from then on.
 enum status guard_room(struct db *d, const char *table, int64_t more, struct error *err);
 // The same of `rows` in all.

@@ -31,7 +31,7 @@ json "[r['verdict'] for r in d] == ['right', 'failed', 'failed', 'no_memory', 'r
 ASSAY_CGROUP=off SHIM_GROW=model:first/ SHIM_HANG=memory:bad/ code 2 shim "$ASSAY" ${run/bert bad behind/bert first bad behind} --timeout 1
 json "[r['verdict'] for r in d] == ['right', 'no_memory', 'timeout', 'right'] and d[0]['cause'] == d[3]['cause'] and \
 	all(w in r['cause'] and r['row'] and '/' + n + '/' not in r['cause'] for r, n, w in zip(d[1:3], ('first', 'bad'),
-	('went over the limit of 2.00 GiB', 'plan: not finished when the limit of')))"
+	('went over the limit of 2.00 GiB', 'plan: not finished when the limit of 1 s')))"
 
 # Of a child that somebody else killed, and of a disk that was full, nothing is known: a row that says so, and --resume asks again.
 matrix="matrix --models bert bad behind --on null --scenario single-stream --runs 1 --no-conform --json"

@@ -136,6 +136,14 @@ for command in "${commands[@]}"; do
 	bounded 1 1 100 "$ASSAY" $command
 	has err 'deep.duckdb: opening it takes more than 24 MiB: it has tables that assay does not make'
 done
+# What is taken in is held to what the database that has it then may hold: it was taken, and the user's own was refused from then on.
+forge packed "UPDATE run SET pid = 9; INSERT INTO placement BY NAME SELECT 3 AS event, 1 AS cell, i AS number, repeat('y', 4000) AS node, repeat('y', 4000) AS op, 'cpu' AS place FROM range(1000, 18500) r(i)"
+cp empty.duckdb own.duckdb
+bounded 1 2 200 "$ASSAY" import packed.duckdb --db own.duckdb
+has err 'with it the texts of own.duckdb would take 140[0-9]* bytes, and the file [0-9]*: they are alike'
+[ -z "$(find . -name 'own.duckdb.new*')" ] || fail "left: $(ls)"
+code 0 "$ASSAY" query runs --db own.duckdb
+rm packed.duckdb own.duckdb
 # What is held is memory of the file's, and no stack of a thread: an honest file opens whatever size those have.
 # shellcheck disable=SC2016
 code 0 bash -c 'ulimit -s 65536 2>/dev/null; exec "$@"' sh "$ASSAY" query coverage --db "$base"

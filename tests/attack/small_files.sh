@@ -199,6 +199,7 @@ detector = read("rt_detr")
 detector["backbone_config"]["depths"][0] = 8193
 folder("values", detector)
 folder("experts-most", dict(read("mixtral"), num_local_experts=512, num_hidden_layers=64, hidden_size=4096, intermediate_size=4096))
+folder("ones", dict(read("diffllama"), head_dim=1048576, num_hidden_layers=1024))
 folder("window", dict(read("swin-pad"), window_size=1000, image_size=65536))
 folder("distances", dict(read("t5"), relative_attention_max_distance=1 << 19, num_layers=40))
 folder("deep", dict(read("deepseek_v3"), num_hidden_layers=1000))
@@ -362,9 +363,9 @@ for option in '' --json; do
 	has out '\(2000000 bytes\)'
 done
 # The last is none to refuse: 40 layers share one table of 4 MiB.
-bounded 2 20 200 "$ASSAY" $run --synthetic layers whisper experts window distances --json
-json '[r["verdict"] for r in d] == ["unsupported"] * 4 + ["right"] and all(w in r["cause"] for r, w in zip(d, ("num_hidden_layers: 100000; at most 1024",
-	"encoder_layers: 2147483647; at most 1024", "1000 layers of 100000 experts", "tables of more than 64 MiB")))'
+bounded 2 20 200 "$ASSAY" $run --synthetic layers whisper experts window ones distances --json
+json '[r["verdict"] for r in d] == ["unsupported"] * 5 + ["right"] and all(w in r["cause"] for r, w in zip(d, ("num_hidden_layers: 100000; at most 1024",
+	"encoder_layers: 2147483647; at most 1024", "1000 layers of 100000 experts", "tables of more than 64 MiB", "all layers together make tables of more than 1024 MiB")))'
 [ -z "${ASSAY_LONG:-}" ] || refused whisper-decoder 'decoder_layers: 2147483647; at most 1024'
 # As many experts as a graph may have, of which one layer alone is too large: the graph was built to learn that, 2 s and 350 MB of it.
 bounded 0 2 100 "$ASSAY" inspect experts-most
