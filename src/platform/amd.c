@@ -289,7 +289,7 @@ static void find_causes(json_t *out, const struct sysfs *s, const json_t *cards,
 {
 	const json_t *card = json_array_get(cards, 0), *hip = json_object_get(out, "hip"), *one;
 	const char *bound = json_string_value(json_object_get(card, "driver")),
-		   *failed = json_string_value(json_object_get(hip, "error"));
+		   *failed = json_string_value(json_object_get(hip, "error")), *unseen = facts_pci_unseen(s);
 	const size_t asked = json_array_size(json_object_get(hip, "gpus"));
 	size_t i, visible = 0;
 
@@ -316,6 +316,8 @@ static void find_causes(json_t *out, const struct sysfs *s, const json_t *cards,
 	if (json_array_size(gpus))
 		facts_finding(
 			out, "half precision is not proven: that needs a run on the GPU; no topology and no driver says it");
+	else if (!card && unseen)
+		facts_cause(out, "/sys/class/kfd lists no GPU, and %s: whether there is an AMD card is not known", unseen);
 	else if (!card)
 		facts_cause(out, "no AMD card: none on the PCI bus, and /sys/class/kfd lists no GPU");
 }

@@ -75,12 +75,12 @@ static void check_node(struct checkup *c, const char *path)
 		(unsigned)st.st_uid, group, (unsigned)geteuid());
 }
 
-// A driver is no help to a machine without the card. Where the bus cannot be seen nothing is said of it.
-static bool has_no_card(struct checkup *c, const struct node *n, const char *root)
+// A driver is no help to a machine without the card. `unseen`: why that cannot be known.
+static bool has_no_card(struct checkup *c, const struct node *n, const char *root, const char **unseen)
 {
 	const struct sysfs s = { c->arena, root };
 
-	if (!n->vendor || !sysfs_exists(&s, "/sys/bus/pci/devices"))
+	if (!n->vendor || (*unseen = facts_pci_unseen(&s)))
 		return false;
 	json_t *cards = facts_pci(&s, n->vendor);
 	const bool none = json_array_size(cards) == 0;
@@ -102,14 +102,17 @@ void doctor_devices(struct checkup *c, const struct target *t, const char *root)
 			continue;
 		looked++;
 		if (glob(arena_printf(c->arena, "%s%s", root, n->pattern), 0, NULL, &found)) {
-			const bool none = has_no_card(c, n, root);
+			const char *unseen = NULL;
+			const bool none = has_no_card(c, n, root, &unseen);
 
 			checkup_add(c, n->fix ? CHECK_BAD : CHECK_NONE, "device",
 				none ? arena_printf(c->arena, "take a machine that has a card of %s, and there %s",
 					       n->vendor_name, n->fix)
 				     : n->fix,
 				"%s is missing (%s)%s%s", n->pattern, n->what,
-				none ? arena_printf(c->arena, ", and no %s card is on the PCI bus", n->vendor_name) : "",
+				none             ? arena_printf(c->arena, ", and no %s card is on the PCI bus", n->vendor_name)
+					: unseen ? arena_printf(c->arena, ", and %s", unseen)
+						 : "",
 				n->fix ? "" : ": only a software adapter can serve");
 			continue;
 		}

@@ -45,6 +45,8 @@ json_t *ask_vulkan(void);
 // [{"address", "vendor_id", "device_id", "class", "kind", "driver", "name"}].
 enum { PCI_NVIDIA = 0x10de, PCI_AMD = 0x1002, PCI_INTEL = 0x8086 };
 json_t *facts_pci(const struct sysfs *s, unsigned vendor);
+// "the PCI bus cannot be seen (...)": then no list of it says that there is no card. NULL: it can.
+const char *facts_pci_unseen(const struct sysfs *s);
 
 // libraries.c: the newest file of each pattern in the folders of the engines, the loader and `more` (a glob list, may be NULL),
 // as

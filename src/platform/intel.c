@@ -81,7 +81,9 @@ json_t *facts_intel(const struct facts_source *source)
 	if (json_array_size(cards))
 		find_denied(out, render);
 	find_denied(out, accel);
-	if (!json_array_size(cards))
+	if (facts_pci_unseen(s))
+		facts_finding(out, "%s: whether there is an Intel GPU or NPU is not known", facts_pci_unseen(s));
+	else if (!json_array_size(cards))
 		facts_finding(out, "no Intel GPU and no NPU on the PCI bus: OpenVINO has the processor only");
 	facts_add(out, "pci", cards);
 	facts_add(out, "render_nodes", render);

@@ -320,8 +320,17 @@ json_t *facts_nvidia(const struct facts_source *source)
 		facts_finding(
 			out, "CUDA_VISIBLE_DEVICES=%s hides %zu of %zu cards", getenv("CUDA_VISIBLE_DEVICES"), hidden, count);
 	find_causes(out, cards, files);
-	if (!count && !json_array_size(cards) && !json_array_size(files))
-		facts_cause(out, "no NVIDIA card: none on the PCI bus, no kernel driver, no device file");
+	if (!count && !json_array_size(cards) && !json_array_size(files)) {
+		const char *unseen = facts_pci_unseen(s);
+
+		if (unseen)
+			facts_cause(out,
+				"no kernel driver and no device file of NVIDIA's, and %s: whether there is a card is not "
+				"known",
+				unseen);
+		else
+			facts_cause(out, "no NVIDIA card: none on the PCI bus, no kernel driver, no device file");
+	}
 	facts_add(out, "gpus", gpus);
 	facts_add(out, "pci", cards);
 	facts_add(out, "device_files", files);

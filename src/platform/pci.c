@@ -3,6 +3,8 @@
 // `uevent` says PCI_CLASS=30000, PCI_ID=10DE:2684, PCI_SLOT_NAME=0000:01:00.0 and, when one is bound, DRIVER=nvidia.
 #include "platform/facts.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,14 +34,26 @@ static const char *find_name(const struct sysfs *s, unsigned vendor, unsigned de
 	return name;
 }
 
+#define DEVICES "/sys/bus/pci/devices"
+
+const char *facts_pci_unseen(const struct sysfs *s)
+{
+	DIR *dir = opendir(arena_printf(s->arena, "%s" DEVICES, s->root));
+
+	if (!dir)
+		return arena_printf(s->arena, "the PCI bus cannot be seen (" DEVICES ": %s)", strerror(errno));
+	closedir(dir);
+	return NULL;
+}
+
 json_t *facts_pci(const struct sysfs *s, unsigned vendor)
 {
 	json_t *out = json_array();
 	const char **names;
-	size_t count = sysfs_list(s, "/sys/bus/pci/devices", "", false, &names);
+	size_t count = sysfs_list(s, DEVICES, "", false, &names);
 
 	for (size_t i = 0; i < count; i++) {
-		const char *event = sysfs_text(s, "/sys/bus/pci/devices/%s/uevent", names[i]);
+		const char *event = sysfs_text(s, DEVICES "/%s/uevent", names[i]);
 		const char *id = sysfs_value(s, event, "PCI_ID"), *class_text = sysfs_value(s, event, "PCI_CLASS"),
 			   *driver = sysfs_value(s, event, "DRIVER");
 		char *colon;
@@ -57,9 +71,9 @@ json_t *facts_pci(const struct sysfs *s, unsigned vendor)
 		json_object_set_new(one, "id", json_sprintf("%04lx:%04lx", its_vendor, device));
 		json_object_set_new(one, "driver", driver && *driver ? json_string(driver) : json_null());
 		facts_text(one, "name", find_name(s, (unsigned)its_vendor, (unsigned)device));
-		facts_number(one, "numa_node", sysfs_number(s, -1, "/sys/bus/pci/devices/%s/numa_node", names[i]));
-		facts_text(one, "link_speed", sysfs_line(s, "/sys/bus/pci/devices/%s/current_link_speed", names[i]));
-		facts_number(one, "link_width", sysfs_number(s, -1, "/sys/bus/pci/devices/%s/current_link_width", names[i]));
+		facts_number(one, "numa_node", sysfs_number(s, -1, DEVICES "/%s/numa_node", names[i]));
+		facts_text(one, "link_speed", sysfs_line(s, DEVICES "/%s/current_link_speed", names[i]));
+		facts_number(one, "link_width", sysfs_number(s, -1, DEVICES "/%s/current_link_width", names[i]));
 		json_array_append_new(out, one);
 	}
 	return out;

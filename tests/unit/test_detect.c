@@ -227,6 +227,19 @@ static void test_two_kinds_of_cores(void **state)
 	is_true(m, "frequency.turbo", false);
 }
 
+// Nobody could look at the bus: nothing says that it has no card.
+static void test_unseen_bus(void **state)
+{
+	static const char *const platforms[] = { "cuda", "rocm", "openvino" };
+	struct made *m = *state;
+
+	for (size_t i = 0; i < sizeof platforms / sizeof *platforms; i++) {
+		look(m, "arm-sve", platforms[i]);
+		must_find(m, "the PCI bus cannot be seen (/sys/bus/pci/devices: No such file or directory)");
+		assert_false(finds(m, "on the PCI bus"));
+	}
+}
+
 static void test_container(void **state)
 {
 	struct made *m = *state;
@@ -571,6 +584,7 @@ int main(void)
 		TEST(test_two_sockets),
 		TEST(test_arm),
 		TEST(test_two_kinds_of_cores),
+		TEST(test_unseen_bus),
 		TEST(test_container),
 		TEST(test_card_without_driver),
 		TEST(test_nvidia),

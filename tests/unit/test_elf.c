@@ -160,6 +160,7 @@ static void test_devices(void **state)
 	assert_int_equal(platform_target(&t, &arena, "rocm", &err), STATUS_OK);
 	doctor_devices(&c, &t, root);
 	assert_int_equal(find(&c, "device", "/dev/kfd is missing")->state, CHECK_BAD);
+	assert_non_null(find(&c, "device", "/dev/kfd is missing (AMD's compute driver), and the PCI bus cannot be seen (/"));
 	assert_int_equal(find(&c, "device", "/dev/dri/renderD* is missing")->state, CHECK_BAD);
 	assert_non_null(strstr(checkup_fix(&c), "--device /dev/kfd"));
 
