@@ -239,8 +239,10 @@ enum status session_option_word(
 // without a dash in its name is also found in FOLDER itself ("onnxruntime" is the plain one, "onnxruntime-gpu" is not to be
 // taken for it). `pattern` is a glob of the file name, "libonnxruntime.so.*"; the newest match wins. `path` is in `a`.
 // UNAVAILABLE: none (*path is NULL), or the newest is no regular file (*path is its name), which might be waited for.
-// NOT_ASKED: no descriptor is left to look with.
+// NOT_ASKED: it is nowhere, and a folder could not be looked into; or one of ASSAY_ENGINE_PATH, before it was found.
 enum status library_find(struct arena *a, const char *build, const char *pattern, const char **path, struct error *err);
+// The newest of the pattern in that file's folder; NULL: none.
+const char *library_beside(struct arena *a, const char *file, const char *pattern);
 enum status library_open(
 	struct arena *a, const char *build, const char *pattern, void **handle, const char **path, struct error *err);
 // The same, but its functions are looked up as each is called first: half of the time, for a library of 25,000 of which a process

@@ -37,12 +37,19 @@ static const struct signature table[] = {
 		"denied)",
 		STATUS_NOT_ASKED, 0, "the library \\1 is here, and this process may not read it: \\3",
 		"whose file is it, and is memory limited (ulimit -v)?" },
-	{ NULL, NULL, "may be cannot be read: Cannot allocate memory", STATUS_NOT_ASKED, 0, NULL,
+	{ NULL, NULL, "may be, cannot be read: Cannot allocate memory", STATUS_NOT_ASKED, 0, NULL,
 		"is memory limited (ulimit -v)?" },
 	{ NULL, NULL,
-		"(\\.so[.0-9]*: cannot (open shared object file|read file data)|may be cannot be read): (Input/output "
+		"(\\.so[.0-9]*: cannot (open shared object file|read file data)|may be, cannot be read): (Input/output "
 		"error|Stale file handle)",
 		STATUS_NOT_ASKED, 0, NULL, "does a disk fail, or has the server of a file system gone?" },
+	{ NULL, NULL, "in which .* may be, cannot be read: ", STATUS_NOT_ASKED, 0, NULL,
+		"give this user the right to read that folder, or name another one: ASSAY_ENGINE_PATH" },
+	// openvino_devices.c
+	{ "openvino", NULL, "its (plugin|reader of ONNX files) .* cannot be opened: ", STATUS_NOT_ASKED, 0, NULL,
+		"is that file whole, and may this user read it? `assay setup` brings OpenVINO anew" },
+	{ "openvino", NULL, "its plugin .* is loaded, and lists none", STATUS_NOT_ASKED, 0, NULL,
+		"is this process kept from looking at its processors (sched_getaffinity, /proc, /sys)?" },
 	// launch.c, of a browser
 	{ NULL, NULL,
 		"here, and [^ ]+ (needs|may need) [0-9]+: raise the |the loopback interface is down, and|(free|disk), and [^ ]+ "

@@ -7,6 +7,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <glob.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,7 +23,7 @@ struct places {
 	struct arena *arena;
 	const char *folder[PLACES];
 	bool system[PLACES]; // a folder of the system loader: nothing of ours lies below it
-	size_t count;
+	size_t count, named; // the first are those that ASSAY_ENGINE_PATH names
 };
 
 static void add(struct places *p, const char *folder, bool system)
@@ -69,6 +71,7 @@ static void find_places(struct places *p)
 	Dl_info here;
 
 	add_list(p, getenv("ASSAY_ENGINE_PATH"), false);
+	p->named = p->count;
 	add_prefix_of(p, "/proc/self/exe");
 	add_prefix_of(p, getenv("ASSAY_PROGRAM")); // of a program that libassay.a is linked into
 	if (dladdr((void *)(uintptr_t)library_open, &here) && here.dli_fname)
@@ -110,25 +113,33 @@ static void escape(struct text *out, const char *folder)
 	}
 }
 
-// Why a folder that is there could not be read (no descriptor or memory left, its disk fails): what lies there is not known.
-// 0: it could.
-static _Thread_local int unread;
+// The first folder that could not be looked into, and why (no right to, no descriptor left, its disk fails): what lies there is
+// not known. 0: none.
+static _Thread_local struct {
+	int failure;
+	char folder[PATH_MAX];
+} unread;
 
 static int note_failure(const char *folder, int failure)
 {
-	(void)folder;
-	if (failure == EMFILE || failure == ENFILE || failure == ENOMEM || failure == EIO || failure == ESTALE)
-		unread = failure;
+	if (failure == ENOENT || failure == ENOTDIR || unread.failure)
+		return 0;
+	unread.failure = failure;
+	snprintf(unread.folder, sizeof unread.folder, "%s", folder);
 	return 0;
 }
 
 static const char *newest_of(struct arena *a, const char *folder, const char *below, const char *pattern, const char *best)
 {
 	struct text name = { 0 };
+	struct stat st;
 	glob_t found;
 
+	folder = below ? arena_printf(a, "%s/%s", folder, below) : folder;
 	escape(&name, folder);
-	text_addf(&name, "%s%s/%s", below ? "/" : "", below ? below : "", pattern);
+	text_addf(&name, "/%s", pattern);
+	if (!strpbrk(pattern, "*?[") && lstat(arena_printf(a, "%s/%s", folder, pattern), &st))
+		note_failure(folder, errno); // glob tells of patterns only
 	if (!glob(text_get(&name), 0, note_failure, &found)) {
 		for (size_t i = 0; i < found.gl_pathc; i++)
 			if (!best || strverscmp(base_name(found.gl_pathv[i]), base_name(best)) > 0)
@@ -167,16 +178,21 @@ enum status library_find(struct arena *a, const char *build, const char *pattern
 	struct text looked = { 0 };
 	enum status st;
 
-	unread = 0;
+	unread.failure = 0;
 	find_places(&p);
-	for (size_t i = 0; i < p.count; i++)
-		if ((*path = newest(&p, i, build, pattern)))
+	for (size_t i = 0; i < p.count; i++) {
+		*path = newest(&p, i, build, pattern);
+		if (unread.failure && i < p.named) // no other folder's answers for the one that is named
+			break;
+		if (*path)
 			return !irregular(*path) ? STATUS_OK
 						 : error_set(err, STATUS_UNAVAILABLE, "%s is %s and no file: it is not opened",
 							   *path, irregular(*path));
-	if (unread)
-		return error_set(err, STATUS_NOT_ASKED, "a folder in which %s may be cannot be read: %s%s", pattern,
-			strerror(unread), unread == EMFILE ? " (ulimit -n)" : "");
+	}
+	*path = NULL;
+	if (unread.failure)
+		return error_set(err, STATUS_NOT_ASKED, "%s, in which %s may be, cannot be read: %s%s", unread.folder, pattern,
+			strerror(unread.failure), unread.failure == EMFILE ? " (ulimit -n)" : "");
 	for (size_t i = 0; i < p.count; i++)
 		if (!p.system[i])
 			text_addf(&looked, "%s%s", looked.length ? ", " : "", p.folder[i]);
@@ -185,6 +201,13 @@ enum status library_find(struct arena *a, const char *build, const char *pattern
 		strchr(build, '-') ? build : "", strchr(build, '-') ? "/" : "", pattern, text_get(&looked));
 	text_done(&looked);
 	return st;
+}
+
+const char *library_beside(struct arena *a, const char *file, const char *pattern)
+{
+	const char *slash = strrchr(file, '/');
+
+	return slash ? newest_of(a, arena_strndup(a, file, (size_t)(slash - file)), NULL, pattern, NULL) : NULL;
 }
 
 static void (*loading)(const char *file);

@@ -151,7 +151,7 @@ static enum status ov_devices(const char *build, struct device_list *out, struct
 			l.ov_free(description);
 			l.ov_free(features);
 		}
-		ov_list_absent(out, &found);
+		ov_list_absent(out, &l, &found);
 		l.ov_available_devices_free(&found);
 	}
 	l.ov_core_free(core);
@@ -203,8 +203,7 @@ enum status ov_compile(struct session *s, const struct artifact *a, ov_compiled_
 	ov_model_t *model = NULL;
 	enum status st = ov_check(l, l->ov_core_read_model(o->core, a->graph_path, NULL, &model), "reading", err);
 
-	if (!st)
-		st = fix_shapes(s, a, model, err);
+	st = st ? ov_check_reader(s, st, err) : fix_shapes(s, a, model, err);
 	if (!st)
 		st = ov_check(l, l->ov_core_compile_model(o->core, model, s->device, 0, out), "compiling", err);
 	if (model)

@@ -88,8 +88,10 @@ struct openvino {
 bool ov_is_meta(const char *device);
 // Its own message for an absent device speaks of plugins and registries; this one lists what there is, and what is missing.
 enum status ov_choose_device(struct session *s, const ov_available_devices_t *found, struct error *err);
-// Why there is no GPU, no NPU: as the absence of "openvino:GPU".
-void ov_list_absent(struct device_list *out, const ov_available_devices_t *found);
+// Why there is no CPU, no GPU, no NPU: as the absence of "openvino:GPU".
+void ov_list_absent(struct device_list *out, const struct ov_library *l, const ov_available_devices_t *found);
+// After an error of reading a model, `st`: whether what OpenVINO reads ONNX files by is why.
+enum status ov_check_reader(struct session *s, enum status st, struct error *err);
 
 enum dtype ov_dtype(ov_element_type_e t); // DTYPE_NONE: not one of ours
 // OK for 0; else its last words as one of our errors.

@@ -74,24 +74,45 @@ static bool is_here(const ov_available_devices_t *found, const char *device, con
 	return here;
 }
 
-static enum status absent(const char *asked, const char *device, const ov_available_devices_t *found, struct error *err)
+// A processor is there always: "; its plugin ... cannot be opened: ...". UNAVAILABLE where that is not installed, else NOT_ASKED.
+static enum status add_plugin(struct text *out, struct arena *a, const struct ov_library *l)
 {
+	static const char pattern[] = "libopenvino_*cpu_plugin.so";
+	const char *plugin = library_beside(a, l->path, pattern), *why;
+
+	if (!plugin) // as distributions lay it
+		plugin = library_beside(a, l->path, arena_printf(a, "openvino-*/%s", pattern));
+	if (!plugin) {
+		text_addf(out, "; its plugin %s is not beside %s", pattern, l->path);
+		return STATUS_UNAVAILABLE;
+	}
+	if (!library_load(a, plugin, RTLD_NOW, &why))
+		text_addf(out, "; its plugin %s cannot be opened: %s", plugin, why);
+	else
+		text_addf(out, "; its plugin %s is loaded, and lists none", plugin);
+	return STATUS_NOT_ASKED;
+}
+
+static enum status absent(struct session *s, const char *device, const ov_available_devices_t *found, struct error *err)
+{
+	const char *asked = s->device;
 	struct text names = { 0 }, why = { 0 };
-	enum status st;
+	enum status st = STATUS_UNAVAILABLE;
 
 	for (size_t i = 0; i < found->size; i++)
 		text_addf(&names, "%s%s", i ? ", " : "", found->devices[i]);
 	add_reason(&why, device);
-	st = error_set(err, STATUS_UNAVAILABLE, "%s%sno device %s; OpenVINO's devices here: %s%s",
-		text_is(asked, device) ? "" : asked, text_is(asked, device) ? "" : ": ", device,
-		names.length ? text_get(&names) : "none", text_get(&why));
+	if (!strcasecmp(device, "CPU"))
+		st = add_plugin(&why, &s->arena, &((struct openvino *)s->state)->library);
+	st = error_set(err, st, "%s%sno device %s; OpenVINO's devices here: %s%s", text_is(asked, device) ? "" : asked,
+		text_is(asked, device) ? "" : ": ", device, names.length ? text_get(&names) : "none", text_get(&why));
 	text_done(&names);
 	text_done(&why);
 	return st;
 }
 
 // "HETERO:GPU,CPU", "AUTO:-GPU", "BATCH:GPU(4)": each of them must be here, but those that are ruled out.
-static enum status check_members(const struct session *s, const ov_available_devices_t *found, struct error *err)
+static enum status check_members(struct session *s, const ov_available_devices_t *found, struct error *err)
 {
 	struct arena a = { 0 };
 	const char *list = strchr(s->device, ':'), *full;
@@ -102,7 +123,7 @@ static enum status check_members(const struct session *s, const ov_available_dev
 		const char *member = arena_strndup(&a, at, name);
 
 		if (n && *member != '-' && !is_here(found, member, &full))
-			st = absent(s->device, member, found, err);
+			st = absent(s, member, found, err);
 		at += n + (at[n] == ',');
 	}
 	arena_done(&a);
@@ -119,15 +140,23 @@ enum status ov_choose_device(struct session *s, const ov_available_devices_t *fo
 		return error_set(
 			err, STATUS_BAD_INPUT, "%s needs the devices to share the work: %s:GPU,CPU", s->device, s->device);
 	if (ov_is_meta(s->device))
-		return check_members(s, found, err);
+		return found->size ? check_members(s, found, err) : absent(s, "CPU", found, err);
 	if (!is_here(found, s->device, &full))
-		return absent(s->device, s->device, found, err);
+		return absent(s, s->device, found, err);
 	s->device = arena_strdup(&s->arena, full);
 	return STATUS_OK;
 }
 
-void ov_list_absent(struct device_list *out, const ov_available_devices_t *found)
+void ov_list_absent(struct device_list *out, const struct ov_library *l, const ov_available_devices_t *found)
 {
+	struct text plugin = { 0 };
+	const char *cpu;
+
+	if (!is_here(found, "CPU", &cpu)) {
+		add_plugin(&plugin, out->arena, l);
+		device_absent(out, "openvino:CPU", "OpenVINO finds no CPU%s", text_get(&plugin));
+		text_done(&plugin);
+	}
 	for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
 		struct text why = { 0 };
 		const char *full;
@@ -139,4 +168,19 @@ void ov_list_absent(struct device_list *out, const ov_available_devices_t *found
 			needs[i].device, text_get(&why));
 		text_done(&why);
 	}
+}
+
+enum status ov_check_reader(struct session *s, enum status st, struct error *err)
+{
+	const struct ov_library *l = &((struct openvino *)s->state)->library;
+	const char *known = strstr(err->text, "Available frontends:"), *reader, *why;
+
+	if (!known || strstr(known, "onnx"))
+		return st;
+	if (!(reader = library_beside(&s->arena, l->path, "libopenvino_onnx_frontend.so*")))
+		return error_set(err, STATUS_UNAVAILABLE,
+			"its reader of ONNX files, libopenvino_onnx_frontend.so*, is not beside %s", l->path);
+	return library_load(&s->arena, reader, RTLD_NOW, &why)
+		? st
+		: error_set(err, STATUS_NOT_ASKED, "its reader of ONNX files %s cannot be opened: %s", reader, why);
 }

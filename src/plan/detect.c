@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/cause.h"
 #include "plan/plan.h"
 #include "platform/bandwidth.h"
 #include "platform/facts.h"
@@ -255,6 +256,14 @@ static enum verdict weaker(enum verdict v, enum verdict w)
 	return VERDICT_UNAVAILABLE;
 }
 
+// Of a route without a device. Its engine may have told of others, and of this one that something was in the way of looking.
+static enum verdict absence_of(const struct route *r, const json_t *probe, const char *why)
+{
+	return cause_status(r->engine, NULL, why, STATUS_UNAVAILABLE) == STATUS_NOT_ASKED
+		? VERDICT_NOT_ASKED
+		: verdict_find(json_string_value(json_object_get(probe, "verdict")));
+}
+
 static json_t *platform_json(const struct platform *p, struct probes *probes, const struct facts_source *source)
 {
 	json_t *devices = json_array(), *features = json_object(), *absent = json_object();
@@ -280,7 +289,7 @@ static json_t *platform_json(const struct platform *p, struct probes *probes, co
 		}
 		const char *why = reason_of(&a, r, probe->answer);
 		if (!first)
-			verdict = weaker(verdict, verdict_find(json_string_value(json_object_get(probe->answer, "verdict"))));
+			verdict = weaker(verdict, absence_of(r, probe->answer, why));
 		json_object_set_new(absent, r->device, json_string(why));
 		text_addf(
 			&reason, "%s%s%s%s", reason.length ? "; " : "", routes > 1 ? r->device : "", routes > 1 ? ": " : "", why);

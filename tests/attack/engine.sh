@@ -108,6 +108,38 @@ code 1 engines query fastest
 grep -q 'duckdb/libduckdb.so is a named pipe and no file' "$work/err" || fail "query: a pipe in the place of the database library"
 rm -r "$work/engines"
 
+# ---- what lies in a folder that cannot be looked into is not said to be absent, nor is a part of an engine that is there and cannot be
+# opened. A link to itself: the super-user may read everything else.
+
+deps=$(readlink -f "${ASSAY_DEPS:-$SOURCE/.deps}")/engines
+if [ -d "$deps/openvino" ]; then
+	mkdir -p "$work/engines/onnxruntime" "$work/engines/openvino"
+	ln -s "$deps"/onnxruntime/* "$work/engines/onnxruntime"
+	ln -s "$deps"/openvino/lib* "$work/engines/openvino"
+	ln -s onnxruntime-qnn "$work/engines/onnxruntime-qnn"
+	rm "$work/engines/openvino/"*_cpu_plugin.so "$work/engines/openvino/"*_onnx_frontend.so*
+	code 0 engines detect openvino
+	grep -Eq '^  openvino +no ' "$work/out" || fail "detect: OpenVINO without its plugin for the processor"
+	: >"$work/engines/openvino/libopenvino_intel_cpu_plugin.so"
+	code 0 engines detect openvino qnn
+	grep -Eq '^  openvino +\? +OpenVINO finds no CPU; its plugin .*_cpu_plugin.so' "$work/out" || fail "detect: an empty plugin"
+	grep -Eq "^  qnn +\? +$work/engines/onnxruntime-qnn, in which .* may be, cannot be read" "$work/out" || fail "detect: a folder that cannot be read"
+	# shellcheck disable=SC2086
+	code 0 engines run "$model" --on cpu $quick
+	is verdict unjudged
+	says cause 'no device CPU; .* its plugin .*_cpu_plugin.so cannot be opened: .*: file too short'
+	rm "$work/engines/openvino/libopenvino_intel_cpu_plugin.so"
+	ln -s "$deps"/openvino/*_cpu_plugin.so "$work/engines/openvino"
+	: >"$work/engines/openvino/libopenvino_onnx_frontend.so.1"
+	# shellcheck disable=SC2086
+	code 2 engines run "$model" --on openvino $quick
+	is verdict not_asked
+	says cause 'its reader of ONNX files .*/libopenvino_onnx_frontend.so.1 cannot be opened: .*: file too short'
+	rm -r "$work/engines"
+else
+	echo "not tried: openvino is not in $deps"
+fi
+
 # ---- System V segments, semaphores and queues, which stay when their makers have ended: those of a cell go with it, however it ends, and
 # nothing of anybody else's
 

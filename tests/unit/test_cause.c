@@ -51,8 +51,17 @@ static const struct {
 		"SetupBackend failed Failed to initialize backend (backend). Error: QNN_BACKEND_ERROR_CANNOT_INITIALIZE: Backend "
 		"failed to initialize",
 		STATUS_FAILED, 0, "QNN could not be set up: Failed to initialize backend" },
-	{ NULL, NULL, "a folder in which libonnxruntime.so* may be cannot be read: Cannot allocate memory", STATUS_NOT_ASKED, 0,
-		NULL },
+	{ NULL, NULL, "/x/onnxruntime, in which libonnxruntime.so* may be, cannot be read: Cannot allocate memory",
+		STATUS_NOT_ASKED, 0, NULL },
+	{ NULL, NULL, "/x/onnxruntime, in which libonnxruntime.so* may be, cannot be read: Permission denied", STATUS_NOT_ASKED,
+		0, NULL },
+	{ "openvino", "openvino",
+		"openvino: no device CPU; OpenVINO's devices here: none; its plugin /x/libopenvino_intel_cpu_plugin.so cannot be "
+		"opened: /x/libopenvino_intel_cpu_plugin.so: file too short",
+		STATUS_NOT_ASKED, 0, NULL },
+	{ "openvino", "openvino",
+		"OpenVINO finds no CPU; its plugin /x/libopenvino_intel_cpu_plugin.so is loaded, and lists none",
+		STATUS_NOT_ASKED, 0, NULL },
 	{ NULL, NULL,
 		"/x/libonnxruntime.so.1.31.1 cannot be opened: /x/libonnxruntime.so.1.31.1: cannot read file data: Input/output "
 		"error",
