@@ -7,8 +7,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <glob.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -116,8 +114,9 @@ static void escape(struct text *out, const char *folder)
 // The first folder that could not be looked into, and why (no right to, no descriptor left, its disk fails): what lies there is
 // not known. 0: none.
 static _Thread_local struct {
+	struct arena *arena;
 	int failure;
-	char folder[PATH_MAX];
+	const char *folder;
 } unread;
 
 static int note_failure(const char *folder, int failure)
@@ -125,7 +124,7 @@ static int note_failure(const char *folder, int failure)
 	if (failure == ENOENT || failure == ENOTDIR || unread.failure)
 		return 0;
 	unread.failure = failure;
-	snprintf(unread.folder, sizeof unread.folder, "%s", folder);
+	unread.folder = arena_strdup(unread.arena, folder);
 	return 0;
 }
 
@@ -135,6 +134,7 @@ static const char *newest_of(struct arena *a, const char *folder, const char *be
 	struct stat st;
 	glob_t found;
 
+	unread.arena = a;
 	folder = below ? arena_printf(a, "%s/%s", folder, below) : folder;
 	escape(&name, folder);
 	text_addf(&name, "/%s", pattern);
