@@ -154,7 +154,7 @@ static void take_signals(void)
 static void take_folders(void)
 {
 	static const char *const names[] = { "ASSAY_CACHE", "ASSAY_ENGINE_PATH", "ASSAY_BROWSER_PATH", "LD_LIBRARY_PATH",
-		"VK_ICD_FILENAMES", "VK_DRIVER_FILES", "VK_ADD_DRIVER_FILES", "VK_LAYER_PATH" };
+		"VK_ICD_FILENAMES", "VK_DRIVER_FILES", "VK_ADD_DRIVER_FILES" };
 	char folder[4096];
 
 	if (!getcwd(folder, sizeof folder))

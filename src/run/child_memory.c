@@ -22,7 +22,11 @@
 
 void child_memory_begin(struct child_memory *m, int64_t top)
 {
-	*m = (struct child_memory){ .top = top };
+	*m = (struct child_memory){
+		.top = top, .members = calloc(CHILD_MEMBERS, sizeof *m->members), .below = calloc(CHILD_MEMBERS, sizeof *m->below)
+	};
+	if (!m->members || !m->below)
+		abort();
 }
 
 static struct child_member *find(struct child_memory *m, int64_t pid)
@@ -59,7 +63,7 @@ static int open_status(struct child_memory *m, struct child_member *x)
 
 static void look_below(struct child_memory *m)
 {
-	int64_t below[CHILD_MEMBERS];
+	int64_t *below = m->below;
 	size_t n = process_below(m->top, below, CHILD_MEMBERS);
 
 	for (size_t i = m->count; i-- > 0;) {
@@ -142,6 +146,10 @@ void child_memory_end(struct child_memory *m)
 {
 	while (m->count)
 		drop(m, m->count - 1);
+	free(m->members);
+	free(m->below);
+	m->members = NULL;
+	m->below = NULL;
 }
 
 // Far from where a child starts at all: a machine that has less is told by what fails.

@@ -23,7 +23,8 @@ struct child_memory {
 		double resident_shared; // bytes, of any kind, when `shared` was looked up
 		double shared;          // bytes
 		double looked_ms, searched_ms;
-	} members[CHILD_MEMBERS];
+	} * members;    // [CHILD_MEMBERS], on the heap: a stack may be small
+	int64_t *below; // [CHILD_MEMBERS]
 	size_t count, open;
 	double looked_ms; // who is below; 0: never
 };
