@@ -159,14 +159,14 @@ static const char *why_stale(const struct compiled *c, struct arena *a)
 		reason = "";
 	} else if (!S_ISDIR(st.st_mode)) {
 		reason = "its folder is a link or a file";
-	} else if (!cache_is_own(c->folder)) {
-		reason = "not all of it is this user's alone";
 	} else if (!file_exists(path) || json_file(path, NOTE_MOST, &made, NULL)) {
 		reason = is_empty(c->folder) ? "" : "it was not finished";
 	} else if (!(reason = why_of_another(c, made, a))) {
 		list_files(a, c->folder, "", files, &nbytes);
 		reason = why_changed(made, files, a);
 	}
+	if (!reason && !cache_is_own(c->folder))
+		reason = "not all of it is this user's alone";
 	json_decref(files);
 	json_decref(made);
 	return reason;
