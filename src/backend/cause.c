@@ -11,7 +11,10 @@
 #include "base/file.h"
 #include "base/text.h"
 
-enum { FORM = 1 }; // another form of the graph may be taken
+enum {
+	FORM = 1, // another form of the graph may be taken
+	HOST = 2, // an allocation failed that a limit of this process may be in the way of
+};
 enum { CAPTURES = 10 };
 
 struct signature {
@@ -52,11 +55,11 @@ static const struct signature table[] = {
 		"is this process kept from looking at its processors (sched_getaffinity, /proc, /sys)?" },
 	// launch.c, of a browser
 	{ NULL, NULL,
-		"here, and [^ ]+ (needs|may need) [0-9]+: raise the |the loopback interface is down, and|(free|disk), and [^ ]+ "
-		"needs [0-9]+ (MiB )?for its profile",
+		"here, and [^ ]+ (needs|may need) ([0-9]+|more): raise the |the loopback interface is down, and|(free|disk), and "
+		"[^ ]+ needs [0-9]+ (MiB )?for its profile",
 		STATUS_NOT_ASKED, 0, NULL, "mend that and ask again: with less a browser ends, or waits without a word" },
 
-	{ "ort", NULL, "QNN SetupBackend failed (.*)", STATUS_FAILED, 0, "QNN could not be set up: \\1",
+	{ "ort", NULL, "QNN SetupBackend failed (.*)", STATUS_FAILED, HOST, "QNN could not be set up: \\1",
 		"is its memory limited (--memory, ulimit -v)?" },
 
 	// ---- libraries and drivers
@@ -123,7 +126,7 @@ static const struct signature table[] = {
 		"CL_OUT_OF_RESOURCES|CL_MEM_OBJECT_ALLOCATION_FAILURE|CL_OUT_OF_HOST_MEMORY|Exceeded max size of memory (object "
 		")?allocation",
 		STATUS_NO_MEMORY, 0, "OpenCL could not give the memory", SMALLER },
-	{ NULL, NULL, "Failed to allocate memory for requested buffer of size ([0-9]+)", STATUS_NO_MEMORY, 0,
+	{ NULL, NULL, "Failed to allocate memory for requested buffer of size ([0-9]+)", STATUS_NO_MEMORY, HOST,
 		"a buffer of \\1 bytes could not be allocated", SMALLER },
 	{ NULL, NULL, "[Bb]uffer size \\(([0-9]+)\\) exceeds the (max buffer size|maximum buffer size)( limit)? \\(([0-9]+)\\)",
 		STATUS_NO_MEMORY, 0, "a buffer of \\1 bytes is larger than the adapter allows: maxBufferSize is \\4",
@@ -141,7 +144,7 @@ static const struct signature table[] = {
 		STATUS_NO_MEMORY, 0, "WebAssembly's memory was not enough", SMALLER "; WebAssembly of 32 bits ends at 4 GiB" },
 	{ NULL, NULL,
 		"bad_alloc|bad allocation|Failed to allocate memory|Cannot allocate memory|[Oo]ut of memory|not enough memory",
-		STATUS_NO_MEMORY, 0, NULL, SMALLER },
+		STATUS_NO_MEMORY, HOST, NULL, SMALLER },
 
 	// ---- Qualcomm
 	{ "ort", "qnn", "QNN_COMMON_ERROR_MEM_ALLOC|[Cc]ode: ?1002", STATUS_FAILED, FORM,
@@ -221,6 +224,8 @@ static const struct signature table[] = {
 	{ "ort", NULL, "NOT_IMPLEMENTED|is not supported|unsupported data type", STATUS_UNSUPPORTED, FORM, NULL, NULL },
 	{ "openvino", NULL, "[Nn]ot (supported|implemented)|[Uu]nsupported", STATUS_UNSUPPORTED, FORM, NULL, NULL },
 	{ "browser", NULL, "NotSupportedError|[Nn]ot supported", STATUS_UNSUPPORTED, FORM, NULL, NULL },
+	{ NULL, NULL, "Disk quota exceeded", STATUS_NO_SPACE, 0, "this user's quota of the disk is used up",
+		"`assay cache --trim` makes room" },
 	{ NULL, NULL, "No space left on device", STATUS_NO_SPACE, 0, "the disk is full", "`assay cache --trim` makes room" },
 };
 
@@ -325,6 +330,7 @@ bool cause_find(struct cause *out, struct arena *a, const char *engine, const ch
 		return false;
 	*out = (struct cause){ .status = s->status,
 		.of_form = s->flags & FORM,
+		.of_host = s->flags & HOST,
 		.text = s->text ? fill_in(a, s->text, message, found) : NULL,
 		.hint = s->hint };
 	return true;

@@ -13,6 +13,7 @@
 struct cause {
 	enum status status; // what it is
 	bool of_form;       // an operator, a type or a shape is refused: another form of the graph may be taken
+	bool of_host;       // memory of the host was not given: a limit of this process may be why
 	const char *text;   // a sentence; NULL: the message says it well enough
 	const char *hint;   // what to do; NULL: nothing is known
 };

@@ -60,6 +60,8 @@ struct process_limit {
 // NOT_ASKED, with both numbers, where one of the process `pid` (0: this one) is lower. `who`: needs it.
 enum status process_check_limits(
 	int64_t pid, const struct process_limit *limits, size_t count, const char *who, struct error *err);
+// Likewise of the limits that may have ended a process `who` which died of that signal; 0: it ended by itself, unasked.
+enum status process_check_end(int64_t pid, int signal_number, const char *who, struct error *err);
 
 // Segments, semaphores and queues of System V that this user has. The end removes those that are new since the beginning and were
 // made, or last used, by processes that have `ended`, while nobody has them attached or waits for them.

@@ -259,7 +259,7 @@ static enum verdict weaker(enum verdict v, enum verdict w)
 // Of a route without a device. Its engine may have told of others, and of this one that something was in the way of looking.
 static enum verdict absence_of(const struct route *r, const json_t *probe, const char *why)
 {
-	return cause_status(r->engine, NULL, why, STATUS_UNAVAILABLE) == STATUS_NOT_ASKED
+	return cause_status(r->engine, r->provider, why, STATUS_UNAVAILABLE) == STATUS_NOT_ASKED
 		? VERDICT_NOT_ASKED
 		: verdict_find(json_string_value(json_object_get(probe, "verdict")));
 }

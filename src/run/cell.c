@@ -213,12 +213,22 @@ static void ask_about(struct row *r, const struct cell *c, struct arena *a)
 
 // ---- causes -------------------------------------------------------------------------------------------------------------
 
-// What the engine said, in the words of the table; its own stay beside them.
-static void explain_cause(const struct cell *c, struct arena *a, struct cell_result *out)
+// The verdict that it had stands in raw_error.
+static void not_asked(struct cell_result *out, const char *cause, struct arena *a)
+{
+	out->row.raw_error = arena_join(a, verdict_word(out->verdict), ": ", out->row.cause);
+	out->verdict = VERDICT_NOT_ASKED;
+	out->row.cause = cause;
+}
+
+// What the engine said, in the words of the table; its own stay beside them. `r`, `l`: its child's.
+static void explain_cause(const struct cell *c, const struct child_report *r, const struct child_limits *l, struct arena *a,
+	struct cell_result *out)
 {
 	const struct platform *p = platform_find(c->platform);
 	const struct route *route = p ? platform_route(p, c->device) : NULL;
 	const char *engine = route ? route->engine : NULL, *provider = route ? route->provider : NULL, *said = out->row.cause;
+	struct error limit = { 0 };
 	struct cause cause;
 	bool found;
 
@@ -234,8 +244,12 @@ static void explain_cause(const struct cell *c, struct arena *a, struct cell_res
 		(found = cause_find(&cause, a, engine, provider, out->row.stderr_tail)) && cause.text)
 		cause.text = arena_printf(a, "%s (%s)", cause.text, said);
 	cause_set_file(NULL);
-	if (!found)
+	if (!found || (out->verdict == VERDICT_NOT_ASKED && verdict_of_status(cause.status) != VERDICT_NOT_ASKED))
 		return;
+	if (cause.of_host && heard_memory_limit(r, l, &limit)) {
+		not_asked(out, arena_printf(a, "%s; %s", cause.text ? cause.text : said, limit.text), a);
+		return;
+	}
 	if (cause.hint)
 		out->row.hint = cause.hint;
 	if (cause.status != STATUS_OK)
@@ -244,6 +258,21 @@ static void explain_cause(const struct cell *c, struct arena *a, struct cell_res
 		out->row.raw_error = said;
 		out->row.cause = cause.text;
 	}
+}
+
+// A platform that took nothing since this process may have no more memory was not asked.
+static void explain_fallback(const struct cell *c, const struct child_report *r, const struct child_limits *l, struct arena *a,
+	struct cell_result *out)
+{
+	const char *said = out->row.fallback_reason;
+	struct error limit = { 0 };
+	struct cause cause;
+
+	if (c->allow_fallback || !said || !verdict_ran(out->verdict) || !row_took_none(&out->row) ||
+		!cause_find(&cause, a, NULL, NULL, said) || !cause.of_host || !heard_memory_limit(r, l, &limit))
+		return;
+	out->verdict = VERDICT_NOT_ASKED;
+	out->row.cause = arena_printf(a, "%s; %s", said, limit.text);
 }
 
 // The platform that was asked for took nothing: its outputs are another one's, and say nothing of it. Wrong stays wrong.
@@ -260,14 +289,6 @@ static void check_placement(const struct cell *c, struct cell_result *out, struc
 		unjudged ? "; " : "", unjudged ? unjudged : "");
 	r->hint = "`--allow-fallback` takes the answer from wherever it was computed, `--fallback` asks the next platform of the "
 		  "chain, `assay doctor` looks for what the platform lacks";
-}
-
-// The verdict that it had stands in raw_error.
-static void not_asked(struct cell_result *out, const char *cause, struct arena *a)
-{
-	out->row.raw_error = arena_join(a, verdict_word(out->verdict), ": ", out->row.cause);
-	out->verdict = VERDICT_NOT_ASKED;
-	out->row.cause = cause;
 }
 
 // What the file system says of a file. Without ctime, which a link changes too.
@@ -486,18 +507,19 @@ static enum status ask_before(struct running *r, struct cell_result *out, bool *
 	enum precision precision = precision_find(c->precision);
 	const char *cause = NULL;
 	struct error why = { 0 };
+	enum verdict v;
 	enum status st;
 
 	if (precision == PRECISION_INT8_STATIC && !text_ends(c->path, ".onnx")) {
 		tell_phase(r, "calibrate");
-		st = reference_calibrate(c, r->watch, r->a, &r->ask.calibration, &cause, &why);
+		st = reference_calibrate(c, r->watch, r->a, &r->ask.calibration, &v, &cause, &why);
 		*ended = st || !r->ask.calibration;
 		if (st)
 			return not_started(c, r->judging, r->identity, &why, r->a, out, err);
 		if (*ended) {
 			cause = arena_printf(r->a, "int8-static: the ranges of activations could not be measured: %s", cause);
-			end_childless(out, c, r->judging, r->identity, is_stopped(r) ? VERDICT_INTERRUPTED : VERDICT_UNSUPPORTED,
-				cause, r->a);
+			v = is_stopped(r) ? VERDICT_INTERRUPTED : v == VERDICT_NOT_ASKED ? v : VERDICT_UNSUPPORTED;
+			end_childless(out, c, r->judging, r->identity, v, cause, r->a);
 			out->row.wall_ms = clock_ms() - r->begin;
 			return STATUS_OK;
 		}
@@ -569,8 +591,9 @@ static enum status run_child(struct running *r, struct cell_result *out, bool *e
 		row->stderr_tail = arena_strdup(r->a, text_get(&report.output));
 	take_times(row, &r->heard, state_others(&r->before, &r->after), r->a);
 	take_memory(row, &r->heard, &report, r->a);
+	explain_cause(c, &report, &limits, r->a, out);
+	explain_fallback(c, &report, &limits, r->a, out);
 	child_report_done(&report);
-	explain_cause(c, r->a, out);
 	return STATUS_OK;
 }
 

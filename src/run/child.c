@@ -156,12 +156,15 @@ static void limit_memory(struct runner *r)
 		return;
 #ifndef CHILD_SANITIZED
 	int64_t mapped = r->limits->mapped_bytes;
-	struct rlimit data;
+	struct rlimit data, own;
 
 	// What is made from weights lies in the cache and is mapped too. A limit that nobody asked for must not count that.
 	if (r->report->memory_from[0])
 		mapped *= 4;
 	data.rlim_cur = data.rlim_max = (rlim_t)(bytes + RLIMIT_SLACK + mapped);
+	// The user's own is lower: it stays, though the super-user might raise it.
+	if (prlimit(r->pid, RLIMIT_DATA, NULL, &own) == 0 && own.rlim_max < data.rlim_max)
+		return;
 	if (prlimit(r->pid, RLIMIT_DATA, &data, NULL) == 0)
 		r->report->memory_limit_by = "rlimit_data+sampler";
 #endif

@@ -315,20 +315,24 @@ static const char *gib(struct arena *a, int64_t bytes)
 					: arena_printf(a, "%.2f GiB", (double)bytes / 0x1p30);
 }
 
-// A process that dies under such a limit says nothing of its engine: which of the two it was nobody can tell. A model of some
-// kilobytes was seen to need 256 KiB of stack, 900 MiB of addresses and 600 of data. That of data is, but for the hard one,
-// assay's own while it reads a database.
-static bool under_limit(int signal_number, struct error *err)
+bool heard_memory_limit(const struct child_report *r, const struct child_limits *l, struct error *err)
 {
-	static const struct process_limit few[] = { { RLIMIT_STACK, 1ULL << 20, false }, { RLIMIT_AS, 2ULL << 30, false },
-		{ RLIMIT_DATA, 2ULL << 30, true } };
-	static const struct process_limit size = { RLIMIT_FSIZE, 0, false }, time = { RLIMIT_CPU, 0, false };
+	// Of a process that stays within its memory: maps of libraries, reserved addresses.
+	static const unsigned long long addresses_beside = 2ULL << 30;
+	const unsigned long long given =
+		r->memory_bytes > 0 ? (unsigned long long)r->memory_bytes + (unsigned long long)l->mapped_bytes : 0;
+	const struct process_limit kinds[] = { { RLIMIT_DATA, given, true },
+		{ RLIMIT_AS, given ? given + addresses_beside : 0, false } };
 
-	if (signal_number == SIGXFSZ)
-		return process_check_limits(0, &size, 1, "an engine", err) != STATUS_OK;
-	if (signal_number == SIGXCPU || signal_number == SIGKILL)
-		return process_check_limits(0, &time, 1, "an engine", err) != STATUS_OK;
-	return process_check_limits(0, few, sizeof few / sizeof *few, "an engine", err) != STATUS_OK;
+	if (r->end == CHILD_MEMORY || r->end == CHILD_OOM)
+		return false;
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		const struct process_limit told = { kinds[i].resource, 0, kinds[i].hard };
+
+		if (process_check_limits(0, &kinds[i], 1, "an engine", NULL))
+			return process_check_limits(0, &told, 1, "an engine", err) != STATUS_OK;
+	}
+	return false;
 }
 
 static enum verdict end_of(const struct heard *h, const struct child_report *r, const struct child_limits *l, const char **cause)
@@ -380,7 +384,7 @@ static enum verdict end_of(const struct heard *h, const struct child_report *r, 
 		}
 		*cause = arena_printf(a, "%s: the process died of signal %d, %s%s%s%s", h->phase, r->code, strsignal(r->code),
 			h->loading ? ", while it loaded " : "", h->loading ? h->loading : "", words);
-		if (under_limit(r->code, &limit)) {
+		if (process_check_end(0, r->code, "an engine", &limit)) {
 			*cause = arena_printf(a, "%s; %s", *cause, limit.text);
 			return VERDICT_NOT_ASKED;
 		}
@@ -389,6 +393,10 @@ static enum verdict end_of(const struct heard *h, const struct child_report *r, 
 		break;
 	}
 	if (lacked_memory(r) && (r->end == CHILD_SIGNALLED || !h->done)) {
+		if (heard_memory_limit(r, l, &limit)) {
+			*cause = arena_printf(a, "%s: an allocation failed%s; %s", h->phase, words, limit.text);
+			return VERDICT_NOT_ASKED;
+		}
 		*cause = arena_printf(a, "%s: an allocation failed%s%s", h->phase,
 			r->memory_bytes > 0 ? arena_printf(a, " under the limit of %s%s", gib(a, r->memory_bytes), r->memory_from)
 					    : "",
@@ -398,6 +406,10 @@ static enum verdict end_of(const struct heard *h, const struct child_report *r, 
 	if (!h->done) {
 		*cause = arena_printf(a, "%s: the process ended with exit code %d %s%s%s", h->phase, r->code,
 			h->loading ? "while it loaded " : "before it was done", h->loading ? h->loading : "", words);
+		if (process_check_end(0, 0, "an engine", &limit)) {
+			*cause = arena_printf(a, "%s; %s", *cause, limit.text);
+			return VERDICT_NOT_ASKED;
+		}
 		return VERDICT_CRASHED;
 	}
 	return VERDICT_RIGHT;

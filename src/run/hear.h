@@ -50,6 +50,10 @@ enum child_watch heard_line(void *context, const char *line, size_t length);
 enum verdict heard_verdict(
 	const struct heard *h, const struct child_report *r, const struct child_limits *l, const char **cause, const char **note);
 
+// Is a limit of this process (ulimit -d, -v) lower than the memory that the child was given? Then an allocation failed under that
+// one, and *err says so.
+bool heard_memory_limit(const struct child_report *r, const struct child_limits *l, struct error *err);
+
 // Starts `program cell [argument...]`, gathers its events. Returns what child_run returns.
 enum status hear_child(struct heard *h, const char *const *arguments, const char *request, const struct child_limits *l,
 	struct child_report *r, struct error *err);

@@ -199,7 +199,7 @@ static enum status ask_engine(struct reference *out, const struct asked *x, cons
 }
 
 enum status reference_calibrate(const struct cell *c, const struct cell_watch *watch, struct arena *a, const char **path,
-	const char **why, struct error *err)
+	enum verdict *verdict, const char **why, struct error *err)
 {
 	enum { INPUTS = 8 };
 	struct cell_watch quiet = { .stop = watch ? watch->stop : NULL };
@@ -224,7 +224,8 @@ enum status reference_calibrate(const struct cell *c, const struct cell_watch *w
 	heard_init(&heard, a, &quiet);
 	if ((st = hear_child(&heard, NULL, request_text(a, &ask), &limits, &report, err)))
 		return st; // NOT_ASKED: the cell itself could not be started either
-	*path = heard_verdict(&heard, &report, &limits, &cause, &note) == VERDICT_RIGHT ? heard.reference_path : NULL;
+	*verdict = heard_verdict(&heard, &report, &limits, &cause, &note);
+	*path = *verdict == VERDICT_RIGHT ? heard.reference_path : NULL;
 	*why = cause ? cause : "its child told no ranges";
 	if (*path && !reference_hold(a, *path)) {
 		*path = NULL;

@@ -65,9 +65,9 @@ enum status reference_ask(struct reference *out, const struct reference_question
 const char *reference_tokens(const struct reference *ref, struct arena *a);
 
 // Ranges for int8-static, measured in a child by ONNX Runtime on the processor, whatever platform is asked for, or found in the
-// cache: the path of their file. NULL *path: *why says why not.
+// cache: the path of their file. NULL *path: *why says why not, and *verdict how that child ended.
 enum status reference_calibrate(const struct cell *c, const struct cell_watch *watch, struct arena *a, const char **path,
-	const char **why, struct error *err);
+	enum verdict *verdict, const char **why, struct error *err);
 
 // Are these names of one output? An output cannot have the name of an input of its graph: it is "out_" and that name then
 // (diffusers' sample).

@@ -288,16 +288,19 @@ static char **make_environment(struct arena *a, const struct browser *b, const c
 
 // With less a browser dies, or waits without a word, and the model would be blamed. Measured with a model of one node on
 // WebAssembly and WebGPU, right | not right. Chromium 147: stack 256 | 192 KiB, files 160 | 140, a file 2500 | 2000 KiB,
-// addresses 124 | 95 GiB, data 586 | 488 MiB, disk 6 | 3 MB where two are asked at once. Firefox ESR: files 120 | 110, a file
-// 10000 | 6144 KiB, addresses 19 | 15 GiB, data 586 | 488 MiB, disk 14 | 12 MB.
+// addresses 124 | 95 GiB, data 586 | 488 MiB, disk 6 | 3 MB where two are asked at once. Firefox ESR: files 120 | 110,
+// addresses 19 | 15 GiB, data 586 | 488 MiB, disk 14 | 12 MB. A file, with a small BERT: Chromium 156 on WebGPU 5000 | 4000 KiB,
+// the 147 with WebNN 16384 | 16000 (memory that its processes share, and which WebNN's dies of without a word), Firefox 153
+// 14000 | 12000; the bound has a margin.
+enum { BROWSER_FILE = 32 << 20 };
 static const struct process_limit chromium_needs[] = {
-	{ RLIMIT_STACK, 256ULL << 10, false }, { RLIMIT_NOFILE, 160, true }, { RLIMIT_FSIZE, 3ULL << 20, false },
+	{ RLIMIT_STACK, 256ULL << 10, false }, { RLIMIT_NOFILE, 160, true }, { RLIMIT_FSIZE, BROWSER_FILE, false },
 	{ RLIMIT_AS, 128ULL << 30, false },
 	{ RLIMIT_DATA, 576ULL << 20, true }, // the soft one is assay's own while it reads a database
 };
 static const struct process_limit firefox_needs[] = {
 	{ RLIMIT_NOFILE, 128, true },
-	{ RLIMIT_FSIZE, 9ULL << 20, false },
+	{ RLIMIT_FSIZE, BROWSER_FILE, false },
 	{ RLIMIT_AS, 20ULL << 30, false },
 	{ RLIMIT_DATA, 576ULL << 20, true },
 };
@@ -316,14 +319,19 @@ static bool loopback_is_down(void)
 	return told && !(lo.ifr_flags & IFF_UP);
 }
 
+// Our guard's parent: of our own limits that of data is --memory's.
+static int64_t limited_by_user(void)
+{
+	return process_parent(getppid());
+}
+
 // cause.c knows these sentences. `folder`: its profile will lie there.
 static enum status check_machine(const struct browser *b, const char *folder, struct error *err)
 {
 	const bool firefox = b->kind == BROWSER_FIREFOX;
 	const unsigned long long needs = firefox ? firefox_profile_mib : chromium_profile_mib;
 	struct statvfs disk;
-	// Our guard's parent: of our own limits that of data is --memory's.
-	const int64_t user = process_parent(getppid());
+	const int64_t user = limited_by_user();
 	enum status st = firefox ? process_check_limits(user, firefox_needs, COUNT(firefox_needs), b->name, err)
 				 : process_check_limits(user, chromium_needs, COUNT(chromium_needs), b->name, err);
 
@@ -465,6 +473,7 @@ static void last_words(const struct launch *l, struct text *out)
 enum status launch_alive(struct launch *l, struct error *err)
 {
 	struct text words = { 0 };
+	struct error limit = { 0 };
 	enum status st = STATUS_OK;
 	int how;
 
@@ -474,12 +483,14 @@ enum status launch_alive(struct launch *l, struct error *err)
 		return STATUS_OK;
 	l->pid = 0;
 	last_words(l, &words);
-	if (WIFSIGNALED(how))
-		st = error_set(err, STATUS_FAILED, "%s died of signal %d, %s%s", l->browser->path, WTERMSIG(how),
-			strsignal(WTERMSIG(how)), text_get(&words));
-	else
+	if (WIFSIGNALED(how)) {
+		st = process_check_end(limited_by_user(), WTERMSIG(how), l->browser->name, &limit);
+		st = error_set(err, st ? st : STATUS_FAILED, "%s died of signal %d, %s%s%s%s", l->browser->path, WTERMSIG(how),
+			strsignal(WTERMSIG(how)), st ? "; " : "", limit.text, text_get(&words));
+	} else {
 		st = error_set(
 			err, STATUS_FAILED, "%s ended with exit code %d%s", l->browser->path, WEXITSTATUS(how), text_get(&words));
+	}
 	text_done(&words);
 	return st;
 }

@@ -207,10 +207,21 @@ not_asked 'ulimit -s' limited -s 64
 # Above these bounds an engine may die of a limit, and nobody can tell that from a hole of its own.
 for limit in '-s 512' '-v 2000000' '-d 2000000'; do
 	# shellcheck disable=SC2086
-	code 2 limited $limit "$ASSAY" run "$model" --on null:crash=run $quick
-	is verdict not_asked
+	code 2 limited $limit "$ASSAY" run "$model" --on null:crash=run --on null:exit=127 $quick
+	is verdict not_asked not_asked
 	says cause "the process died of signal .* raise the limit .ulimit ${limit% *}"
+	says cause "the process ended with exit code 127 .* raise the limit .ulimit ${limit% *}"
 done
+# An allocation fails under the lower of this user's limit and --memory: only of the second it may be said how much it is.
+for limit in '-d 400000' '-v 900000'; do
+	# shellcheck disable=SC2086
+	code 2 limited $limit "$ASSAY" run "$model" --on null:eat=1 $quick
+	is verdict not_asked
+	says cause "could not be allocated: Cannot allocate memory; a process may have .* raise the limit .ulimit ${limit% *}"
+done
+# shellcheck disable=SC2086
+code 2 limited -d 2000000 "$ASSAY" run "$model" --on null:eat=1 --memory 0.1 $quick
+is verdict no_memory
 export SHIM_NO_PROCESS=1
 not_asked 'no process can be started for it: Resource temporarily unavailable' shim
 code 0 shim "$ASSAY" detect cpu
@@ -235,9 +246,17 @@ lacking()
 }
 lacking 'files that may be open: 100 here, and chromium needs 160: raise the limit \(ulimit -n' limited -n 100
 lacking 'a stack may have 128 KiB here, and chromium needs 256: raise the limit \(ulimit -s' limited -s 128
-lacking 'a file may have 2000 KiB here, and chromium needs 3072: raise the limit \(ulimit -f' limited -f 2000
+lacking 'a file may have 16000 KiB here, and chromium needs 32768: raise the limit \(ulimit -f' limited -f 16000
 lacking 'a process may have 39062 MiB of addresses here, and chromium needs 131072: raise the limit \(ulimit -v' limited -v 40000000
 lacking 'a process may have 97 MiB of data here, and chromium needs 576: raise the limit \(ulimit -d' limited -d 100000
+# It may need more than is known of it. Real ones are not in PATH, and the one beside the engines is a Chromium.
+printf '#!/bin/sh\nkill -XFSZ $$\n' >"$work/browsers/firefox"
+chmod +x "$work/browsers/firefox"
+# shellcheck disable=SC2086
+PATH=$work/none ASSAY_BROWSER_PATH=$work/browsers/firefox ASSAY_ENGINE_PATH=$work/engines limited -f 100000 "$ASSAY" run "$model" --on cpu:firefox $quick \
+	>"$work/out" 2>&1 && fail "a browser that died"
+is verdict not_asked
+says cause 'firefox died of signal 25, .*; a file may have 100000 KiB here, and firefox may need more: raise the limit \(ulimit -f'
 if [ "$(id -u)" = 0 ] && unshare -nm true 2>"$work/err"; then
 	lacking 'the loopback interface is down, and chromium reaches its page through it' unshare -n
 	mkdir "$work/small"

@@ -269,6 +269,7 @@ static const struct {
 	{ "ort", "cpu", "Tensor type bfloat16 is not supported for the loop counter", STATUS_UNSUPPORTED, FORM | NO_HINT, NULL },
 	{ "openvino", "openvino", "[CPU] Operation Foo is not supported", STATUS_UNSUPPORTED, FORM | NO_HINT, NULL },
 	{ "browser", "webnn", "NotSupportedError: Input data type is not supported", STATUS_UNSUPPORTED, FORM | NO_HINT, NULL },
+	{ NULL, NULL, "write /tmp/x: Disk quota exceeded", STATUS_NO_SPACE, 0, "quota" },
 	{ NULL, NULL, "write /tmp/x: No space left on device", STATUS_NO_SPACE, 0, "disk is full" },
 };
 
