@@ -110,6 +110,11 @@ PY
 wait $assay || fail "detect: exit code $?"
 json 'd["platforms"][0]["name"] == "webgpu" and any("fake" in x["description"] for x in d["platforms"][0]["devices"])'
 
+# One that cannot be asked leaves open what the others deny, though those are devices of another platform.
+printf '#!/bin/sh\nkill -XFSZ $$\n' >"$work/firefox" && chmod +x "$work/firefox"
+(ulimit -f 100000; failures=0; PATH=$work/empty ASSAY_ENGINE_PATH=$work/engines ASSAY_BROWSER_PATH=$work/firefox code 0 "$ASSAY" detect webnn webgpu --json; exit $failures) || failures=$((failures + 1))
+json '[p["verdict"] for p in d["platforms"]] == ["not_asked", None] and "100000 KiB here, and firefox may need more: raise the limit (ulimit -f)" in d["platforms"][0]["reason"]'
+
 # An engine that dies as it is loaded was passed over for the browser, and nothing said so: its death is the verdict, and the browser is named.
 mkdir "$work/engines/onnxruntime" && cp "$BUILD/tests/attack_shim.so" "$work/engines/onnxruntime/libonnxruntime.so" || fail "no library"
 died='CPU: engine: the process .*; chromium is here and is asked for by its name, --on cpu:chromium'

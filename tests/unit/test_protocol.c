@@ -3,11 +3,13 @@
 // The rules of warm-up and sample, with runs and a clock that are made up.
 #include <math.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -271,6 +273,34 @@ static void the_best_two_of_many(void **state)
 	assert_true(id[0] == 0 && isnan(logit[0]) && id[1] == 131 && logit[1] == 5);
 }
 
+// The lower of this user's limit and the child's is the one that an allocation failed under.
+static void memory_that_a_limit_keeps(void **state)
+{
+	rlim_t here = (rlim_t)1 << 49; // above what sanitizers map
+	struct child_report r = { .end = CHILD_SIGNALLED, .code = SIGABRT, .memory_from = ", since so much was free" };
+	struct child_limits l = { 0 };
+	struct rlimit before;
+	struct arena a = { 0 };
+	struct heard h;
+	const char *cause, *note;
+
+	(void)state;
+	text_add(&r.output, "what(): std::bad_alloc\n");
+	heard_init(&h, &a, NULL);
+	assert_int_equal(getrlimit(RLIMIT_DATA, &before), 0);
+	here = before.rlim_max < here ? before.rlim_max : here;
+	assert_int_equal(setrlimit(RLIMIT_DATA, &(struct rlimit){ here, here }), 0);
+	r.memory_bytes = (int64_t)here * 2;
+	assert_int_equal(heard_verdict(&h, &r, &l, &cause, &note), VERDICT_NOT_ASKED);
+	assert_non_null(strstr(cause, " MiB of data here, and an engine may need more: raise the limit (ulimit -d)"));
+	assert_null(strstr(cause, "so much"));
+	r.memory_bytes = (int64_t)here / 2;
+	assert_int_equal(heard_verdict(&h, &r, &l, &cause, &note), VERDICT_NO_MEMORY);
+	assert_non_null(strstr(cause, " GiB, since so much was free"));
+	text_done(&r.output);
+	arena_done(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -281,6 +311,7 @@ int main(void)
 		cmocka_unit_test(samples_come_in_several_lines),
 		cmocka_unit_test(what_cannot_be_is_not_kept),
 		cmocka_unit_test(the_best_two_of_many),
+		cmocka_unit_test(memory_that_a_limit_keeps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
