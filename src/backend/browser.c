@@ -367,6 +367,8 @@ static enum status browser_open(struct session *s, const struct artifact *a, str
 	}
 	if (!st)
 		st = page_fits(a->parts, s->provider->name, h->hello, err);
+	if (!st && !h->is_remote && text_is(s->provider->name, "webnn"))
+		st = launch_check_webnn(h->launch.browser, a->parts->nbytes, err);
 	if (!st) {
 		b->id = ++h->next_id;
 		b->generation = h->generation;

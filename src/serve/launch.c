@@ -354,6 +354,15 @@ static enum status check_machine(const struct browser *b, const char *folder, st
 	return STATUS_OK;
 }
 
+// It takes them in one piece of shared memory, which is a file, and beyond the limit it waits without a word: 69 MB were right
+// with 70000 KiB and not with 33000.
+enum status launch_check_webnn(const struct browser *b, uint64_t weights_nbytes, struct error *err)
+{
+	const struct process_limit needs = { RLIMIT_FSIZE, BROWSER_FILE + weights_nbytes, false };
+
+	return process_check_limits(limited_by_user(), &needs, 1, b->name, err);
+}
+
 static enum status make_profile(struct launch *l, struct error *err)
 {
 	static atomic_uint counter;

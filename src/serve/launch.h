@@ -7,6 +7,7 @@
 #define ASSAY_SERVE_LAUNCH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -43,6 +44,8 @@ struct launch {
 // To be called from a thread that lives as long as the browser shall: the kernel ends it with that thread. NOT_ASKED where a
 // limit of this process, the disk or a loopback interface that is down would end it: nothing is started then.
 enum status launch_start(struct launch *l, const struct browser *b, const struct launch_how *how, struct error *err);
+// NOT_ASKED where a limit of this user's on the size of a file is below what WebNN needs for weights of so many bytes.
+enum status launch_check_webnn(const struct browser *b, uint64_t weights_nbytes, struct error *err);
 // OK while it runs; else how it ended and what it said last.
 enum status launch_alive(struct launch *l, struct error *err);
 void launch_end(struct launch *l); // zeroed or ended is fine

@@ -25,5 +25,7 @@ while not os.path.exists(folder + "/go"):
     time.sleep(0.02)
 page = told["url"].split("?")[0]
 hello = {"user_agent": "Chrome/1.0", "platform": "Fake", "isolated": True, "webgpu": {"info": {"vendor": "fake"}, "limits": {}, "features": []}}
+if "FAKE_WEBNN" in os.environ:
+    hello["webnn"] = {"types": {}}
 urllib.request.urlopen(urllib.request.Request(page + "hello?i=fake", json.dumps(hello).encode(), method="POST"), timeout=20)
 time.sleep(600)
