@@ -42,6 +42,7 @@ struct fetch_file {
 	int64_t size;             // bytes; -1 while not known
 	const char *sha256, *git; // what the Hub says it hashes to; NULL: not said
 	const char *etag;         // name of its blob; NULL till it was asked for
+	const char *version;      // ETag of the server that has the bytes; NULL: not told yet
 	uint64_t partial;         // bytes of an earlier try
 	bool here;                // nothing is to be fetched, or it was
 	const char *checked;      // after fetch_run, of what was fetched: "sha256", "git-sha1", "size" or "nothing"

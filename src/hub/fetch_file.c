@@ -135,6 +135,7 @@ enum status fetch_file_head(struct fetch *f, struct fetch_file *file, struct err
 			file->name, *etag ? "an odd ETag" : "no ETag", f->endpoint);
 	if (file->size < 0)
 		file->size = size;
+	file->version = !elsewhere && !x.linked_etag[0] && x.etag[0] ? arena_strdup(a, x.etag) : NULL;
 	// A listed hash is the name, whatever the server says: under another, a blob that has the size would be taken unchecked.
 	file->etag = likely_etag(file) ? likely_etag(file) : arena_strdup(a, etag);
 	if (!file->sha256 && is_hex(file->etag, 64))
@@ -206,6 +207,7 @@ struct sink {
 	struct hash sha;
 	uint64_t most; // of a file whose size is not listed
 	bool refused;
+	bool moved; // the server has another version by now
 };
 
 static void tell(const struct sink *k)
@@ -240,6 +242,17 @@ static enum status sink_begin(void *context, const struct http_answer *x, struct
 	if (x->status == 206 && (x->range_from < 0 || (uint64_t)x->range_from != k->at))
 		return error_set(err, STATUS_FAILED, "%s: byte %llu was asked for, and the server answers with another part",
 			file->name, (unsigned long long)k->at);
+	// Of what no hash is known, two versions would be joined unseen.
+	if (x->status == 206 && !file->sha256 && !file->git && file->version && x->etag[0] && !text_is(file->version, x->etag)) {
+		k->moved = true;
+		file->version = NULL;
+		s = restart(k, err);
+		return s ? s
+			 : error_set(err, STATUS_UNAVAILABLE, "%s: the server has another version of it than the one that began",
+				   file->name);
+	}
+	if (x->etag[0])
+		file->version = arena_strdup(k->f->inside->arena, x->etag);
 	if (x->status != 206 && k->at) // it does not know ranges
 		s = restart(k, err);
 	int64_t whole = x->status == 206 ? x->range_total : x->length;
@@ -321,7 +334,11 @@ static enum status transfer(struct sink *k, struct error *err)
 	if (file->size >= 0 && k->at == (uint64_t)file->size && k->at)
 		return STATUS_OK;
 	for (int tries = 0; tries < 2; tries++) {
-		if ((s = http_do(k->f->inside->http, &request, &x, err)))
+		k->moved = false;
+		s = http_do(k->f->inside->http, &request, &x, err);
+		if (s && k->moved && tries == 0)
+			continue; // from its beginning
+		if (s)
 			return error_prefix(err, "%s", file->name);
 		if (x.status != 416 || !k->at)
 			break;

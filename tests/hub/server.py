@@ -16,7 +16,8 @@ What it does wrong is asked for at /control?JSON (a new one replaces the old):
     other_part {"FILE": "told" | "untold"}   where a range is asked for another one is given; the answer says so or not
     no_ranges, chunked              a CDN that knows no ranges; one that gives no Content-Length
     cdn_direct                      the hub gives large files itself
-    etag     "weak" | "plain" | "none" | "odd" | "other" | "same" | "partial"     how ETags look
+    etag     "weak" | "plain" | "none" | "odd" | "other" | "same" | "partial" | "moves"     how ETags look; moves: that of
+             the rest of a file is another
     etag     "=WORD"                that one, and no commit beside it
     bare     true                   a list with names alone: no sizes, no hashes
     size     {"FILE": N}            sizes that the list says instead
@@ -222,7 +223,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         etag = {"odd": '"../../x"', "other": '"v1-' + hashlib.md5(data).hexdigest() + '"', "same": '"x"', "partial": '"x.incomplete"'}.get(control.get("etag"), etag)
         if control.get("etag", "").startswith("="):
             etag = '"' + control["etag"][1:] + '"'
-        if control.get("etag", "").startswith(("other", "=")):
+        if control.get("etag") == "moves":
+            etag = '"v2"' if self.headers.get("Range") else '"v1"'
+        if control.get("etag", "").startswith(("other", "=", "moves")):
             headers = []
         if control.get("etag") != "none":
             headers.append(("ETag", etag))
