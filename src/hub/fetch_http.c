@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -234,6 +235,11 @@ enum status http_open(struct http **out, struct arena *a, const char *endpoint, 
 			h->authorities_in = files[i];
 		}
 	}
+	struct stat st;
+	// A pipe would be waited for within libcurl, and no limit of time ends that.
+	if (h->authorities && stat(h->authorities, &st) == 0 && !S_ISREG(st.st_mode))
+		return error_set(err, STATUS_BAD_INPUT, "%s names %s, which is no file of certificates", h->authorities_in,
+			h->authorities);
 	int64_t stall = 30;
 	const char *asked = getenv("HF_HUB_DOWNLOAD_TIMEOUT");
 	if (asked)

@@ -81,7 +81,7 @@ const struct graph_form *graph_get_form(const struct graph *g);
 // A graph is built by loops over counts that a file named. Limits, all sticky errors: `values` of it (0: no limit, the state of a
 // new graph), GRAPH_NUMBERS_MOST bytes of tables and constants that are kept, and GRAPH_LOOKED_MOST of all that are made, which
 // layers may have in common.
-#define GRAPH_NUMBERS_MOST ((size_t)64 << 20)
+#define GRAPH_NUMBERS_MOST ((size_t)32 << 20)
 #define GRAPH_LOOKED_MOST ((size_t)1 << 30)
 void graph_limit(struct graph *g, int64_t values);
 // Room for rows x columns numbers that a builder computes, zeroed, in `a` or, for NULL, in the graph's arena. NULL when it is

@@ -347,6 +347,9 @@ for name in old other; do
 done
 tls good
 clear_cache
+mkfifo "$work/certificates"
+SSL_CERT_FILE=$work/certificates code 1 timeout 20 "$ASSAY" fetch org/tls
+has err 'SSL_CERT_FILE names .*/certificates, which is no file of certificates'
 # Of nobody: asked directly, and where a file is redirected to it.
 (unset SSL_CERT_FILE; failures=0; code 1 "$ASSAY" fetch org/tls; exit $failures) || fail "a certificate of nobody"
 has err '^assay: org/tls: https://127.0.0.1:[0-9]+: .*certificate.*SSL_CERT_FILE names a file with others to trust'
