@@ -365,7 +365,7 @@ done
 # The last is none to refuse: 40 layers share one table of 4 MiB.
 bounded 2 20 200 "$ASSAY" $run --synthetic layers whisper experts window ones distances --json
 json '[r["verdict"] for r in d] == ["unsupported"] * 5 + ["right"] and all(w in r["cause"] for r, w in zip(d, ("num_hidden_layers: 100000; at most 1024",
-	"encoder_layers: 2147483647; at most 1024", "1000 layers of 100000 experts", "tables of more than 64 MiB", "all layers together make tables of more than 1024 MiB")))'
+	"encoder_layers: 2147483647; at most 1024", "1000 layers of 100000 experts", "tables of more than 32 MiB", "all layers together make tables of more than 1024 MiB")))'
 [ -z "${ASSAY_LONG:-}" ] || refused whisper-decoder 'decoder_layers: 2147483647; at most 1024'
 # As many experts as a graph may have, of which one layer alone is too large: the graph was built to learn that, 2 s and 350 MB of it.
 bounded 0 2 100 "$ASSAY" inspect experts-most
