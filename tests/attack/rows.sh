@@ -208,7 +208,7 @@ forge trees "INSERT INTO cell SELECT c.* REPLACE (i AS id, i AS batch) FROM cell
 bounded 1 20 400 "$ASSAY" report --db trees.duckdb --format json
 has err 'the JSON in its rows takes more than 512 MiB as a tree'
 # Rows that are compared: 100,000 of them took 1.6 GB. All pairs of those of one question are drawn again and again: 500 took 17 s.
-forge sides "INSERT INTO cell SELECT c.* REPLACE (i AS id) FROM cell c, range(2, 351) r(i); INSERT INTO event SELECT e.* REPLACE (1000 * i + e.id AS id, i AS cell) FROM event e, range(2, 351) r(i) WHERE e.cell IS NOT NULL; INSERT INTO measurement SELECT m.* REPLACE (1000 * i + m.event AS event, i AS cell) FROM measurement m, range(2, 351) r(i)"
+forge sides "INSERT INTO cell SELECT c.* REPLACE (i AS id) FROM cell c, range(2, 201) r(i); INSERT INTO event SELECT e.* REPLACE (1000 * i + e.id AS id, i AS cell) FROM event e, range(2, 201) r(i) WHERE e.cell IS NOT NULL; INSERT INTO measurement SELECT m.* REPLACE (1000 * i + m.event AS event, i AS cell) FROM measurement m, range(2, 201) r(i)"
 bounded 0 20 300 "$ASSAY" compare run:1 run:1 --db sides.duckdb
 has out '^1 question in common'
 forge sides "INSERT INTO cell SELECT c.* REPLACE (i AS id) FROM cell c, range(2, 5101) r(i)"
