@@ -171,6 +171,7 @@ open("piece/spiece.model", "wb").write(b"".join(field(1, field(1, text) + b"\x15
 os.makedirs("ranks")
 open("ranks/tokenizer.model", "wb").write(b"\n".join(base64.b64encode(b"\xC0" * 246 + struct.pack(">I", i)) + b" %d" % i for i in range(24000)))
 gguf("gguf_wide", [b"0" * 49990 + b"%010d" % i for i in range(800)])
+gguf("gguf_many", [b"%d" % i for i in range(524289 if os.environ.get("ASSAY_LONG") else 2)])
 gguf("gguf_escapes", [b"\x01" * 30000 + b"%d" % i for i in range(270)])
 for name, line in ("lines", "abcdefghijklmnop\n" * 1600000), ("blank_lines", "\n" * 1100000):
     os.makedirs(name)
@@ -247,6 +248,7 @@ refuses_small strings 'a string that is too long'
 bounded 1 1 40 "$ASSAY" tokenize blanks "$text"
 has err 'a string expected .byte 60000001'
 refuses_small gguf_wide '"tokenizer.ggml.tokens": more than 8 MiB of text'
+[ -z "${ASSAY_LONG:-}" ] || refuses_small gguf_many 'has more than 524288 values'
 refuses_small gguf_escapes 'the texts of its tokens are too long'
 refuses_small lines 'at most 25165824 are read'
 refuses_small blank_lines 'a vocabulary of more than 1048576 entries or 24 MiB of text'
