@@ -22,7 +22,10 @@ static void print_answer(
 			answer->check[i].words);
 	if (answer->differs)
 		emit("  %-14s %s\n", "another now", answer->differs);
-	emit("%s\n", answer->holds ? "holds" : "does not hold");
+	emit("%s\n",
+		answer->unasked         ? "not told: the question could not be asked here"
+			: answer->holds ? "holds"
+					: "does not hold");
 }
 
 // What the matrix is asked, and what becomes of its answer.
@@ -41,7 +44,7 @@ static void answer(struct again *x, const struct cell_result *now)
 
 	reproduce_judge(&x->r, now, &x->machine, &a, &answer);
 	x->has_answer = true;
-	x->holds = answer.holds;
+	x->holds = answer.holds && !answer.unasked;
 	if (x->json) {
 		json_t *out = reproduce_json(&x->r, now, &answer);
 
@@ -126,9 +129,9 @@ static int run(int argc, char **argv)
 			"are named. Of a whole pipeline there is --command alone: the line that asks it again.\n\n"
 			"  assay reproduce 12\n"
 			"  assay reproduce 12 --command\n\n"
-			"Exit codes: 0 it holds; 1 bad use, no such row, or an error of assay's own; 2 it does not hold, or it "
-			"was\n"
-			"stopped.\n",
+			"Exit codes: 0 it holds; 1 bad use, no such row, or an error of assay's own; 2 it does not hold, could "
+			"not be\n"
+			"asked here, or was stopped.\n",
 		.options = options,
 		.min_words = 1,
 		.max_words = 1,

@@ -206,7 +206,13 @@ static void check_verdict(const struct reproduce *r, const struct cell_result *n
 {
 	const char *then = verdict_word(r->old.verdict), *word = verdict_word(now->verdict);
 
-	if (r->old.verdict == now->verdict)
+	// What was in the way here says nothing of the row.
+	out->unasked = now->verdict == VERDICT_NOT_ASKED || now->verdict == VERDICT_INTERRUPTED;
+	if (out->unasked)
+		add(out, "verdict", -1,
+			arena_printf(a, "%s then, %s now%s%s", then, word, now->row.cause ? ": " : "",
+				now->row.cause ? now->row.cause : ""));
+	else if (r->old.verdict == now->verdict)
 		add(out, "verdict", 1, arena_printf(a, "%s then and now", then));
 	else
 		add(out, "verdict", 0,
@@ -364,6 +370,7 @@ json_t *reproduce_json(const struct reproduce *r, const struct cell_result *now,
 			json_pack("{s:s, s:o, s:s}", "what", c->what, "holds",
 				c->holds < 0 ? json_null() : json_boolean(c->holds), "words", c->words));
 	}
-	return json_pack("{s:I, s:b, s:o, s:s?, s:o}", "row", (json_int_t)r->old.row.row, "holds", answer->holds, "checks",
-		checks, "differs", answer->differs, "now", plan_json(now));
+	return json_pack("{s:I, s:o, s:o, s:s?, s:o}", "row", (json_int_t)r->old.row.row, "holds",
+		answer->unasked ? json_null() : json_boolean(answer->holds), "checks", checks, "differs", answer->differs, "now",
+		plan_json(now));
 }

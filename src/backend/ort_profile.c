@@ -18,11 +18,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/claim.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/json.h"
+#include "base/process.h"
 #include "base/text.h"
 
 enum { WARM_RUNS = 2, RUNS_LEAST = 5 };
@@ -244,6 +247,19 @@ static enum status run_all(struct session *s, const struct tensor *in, struct pr
 	return st;
 }
 
+// ONNX Runtime says nothing of lines that it could not write.
+static enum status cut_off(size_t seen, const struct profile *out, struct error *err)
+{
+	static const struct process_limit size = { RLIMIT_FSIZE, 0, false };
+	enum { ROOM = 1 << 20 };
+	enum status st = process_check_limits(getpid(), &size, 1, "its profile", err);
+
+	if (!st && file_free_bytes(out->folder) < ROOM)
+		return error_set(err, STATUS_NO_SPACE, "%s: No space left on device for its profile", out->folder);
+	return st ? st
+		  : error_set(err, STATUS_FAILED, "its profile holds %zu of %lld runs", seen, (long long)out->runs + WARM_RUNS);
+}
+
 enum status ort_profile(
 	struct session *s, const struct artifact *a, const struct tensor *in, struct profile *out, struct error *err)
 {
@@ -277,8 +293,7 @@ enum status ort_profile(
 	if (!st && r.of_device && r.seen >= WARM_RUNS + (size_t)out->runs)
 		st = add_device(&r, ep, err);
 	if (!st && (r.seen < WARM_RUNS + (size_t)out->runs || !out->count))
-		st = error_set(
-			err, STATUS_FAILED, "its profile holds %zu of %lld runs", r.seen, (long long)out->runs + WARM_RUNS);
+		st = cut_off(r.seen, out, err);
 	if (!st)
 		profile_gather(out, r.ms, whole_ms, (size_t)out->runs);
 	arena_done(&scratch);

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "token/token.h"
 
-enum { LINES_LIMIT = 4 << 20 }; // the largest that there is has 130 kB
+enum { LINES_LIMIT = 4 << 20, LINE_LIMIT = 1 << 18 }; // the largest that there are have 130 kB, and 14
 
 struct run {
 	struct tokenizer *t;
@@ -298,6 +298,9 @@ static enum status run_lines(struct run *r, const char *path, char *text, size_t
 		line++;
 		if (stop == at)
 			continue;
+		if (stop - at > LINE_LIMIT)
+			return error_set(err, STATUS_BAD_INPUT, "%s: line %zu has %zu bytes, and at most %d are taken", path,
+				line, (size_t)(stop - at), LINE_LIMIT);
 		if ((s = json_bytes_nul(path, at, (size_t)(stop - at), &v, err)))
 			return error_prefix(err, "line %zu", line);
 		r->a = &arena;

@@ -292,16 +292,17 @@ static char **make_environment(struct arena *a, const struct browser *b, const c
 // addresses 19 | 15 GiB, data 586 | 488 MiB, disk 14 | 12 MB. A file, with a small BERT: Chromium 156 on WebGPU 5000 | 4000 KiB,
 // the 147 with WebNN 16384 | 16000 (memory that its processes share, and which WebNN's dies of without a word), Firefox 153
 // 14000 | 12000; the bound has a margin.
-enum { BROWSER_FILE = 32 << 20 };
+enum { BROWSER_FILE = 32 << 20, BROWSER_CPU_S = 60 }; // of the model above; its processes ended with 4 s each
 static const struct process_limit chromium_needs[] = {
 	{ RLIMIT_STACK, 256ULL << 10, false }, { RLIMIT_NOFILE, 160, true }, { RLIMIT_FSIZE, BROWSER_FILE, false },
-	{ RLIMIT_AS, 128ULL << 30, false },
+	{ RLIMIT_AS, 128ULL << 30, false }, { RLIMIT_CPU, BROWSER_CPU_S, false },
 	{ RLIMIT_DATA, 576ULL << 20, true }, // the soft one is assay's own while it reads a database
 };
 static const struct process_limit firefox_needs[] = {
 	{ RLIMIT_NOFILE, 128, true },
 	{ RLIMIT_FSIZE, BROWSER_FILE, false },
 	{ RLIMIT_AS, 20ULL << 30, false },
+	{ RLIMIT_CPU, BROWSER_CPU_S, false },
 	{ RLIMIT_DATA, 576ULL << 20, true },
 };
 static const unsigned long long chromium_profile_mib = 5, firefox_profile_mib = 16;

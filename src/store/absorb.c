@@ -603,7 +603,7 @@ static enum status add_texts(struct db *d, struct arena *a, const char *from, in
 // when it is too late. Parquet, which packs as DuckDB's own file does, tells before; it is asked where there are many.
 static enum status check_packed(const struct store *s, struct db *d, struct arena *a, const char *packed, struct error *err)
 {
-	int64_t nbytes = 0, size = file_bytes(s->path);
+	int64_t nbytes = 0, size = db_bytes(s->path);
 	enum status status = STATUS_OK;
 
 	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK; i++) {

@@ -187,6 +187,16 @@ enum status db_check_path(const char *path, struct error *err)
 	return status == STATUS_OK ? check_log(path, err) : status;
 }
 
+int64_t db_bytes(const char *path)
+{
+	enum { SHARE = 64 }; // as file_bytes: a file system may store less than was written
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		return 0;
+	return (int64_t)st.st_blocks * 512 < st.st_size / SHARE ? (int64_t)st.st_blocks * 512 : (int64_t)st.st_size;
+}
+
 // With a slash in it a name is nothing but a file's.
 static const char *as_file(struct arena *a, const char *path)
 {

@@ -299,7 +299,7 @@ static enum status look_at_share(
 		return STATUS_OK;
 	enum status status =
 		db_query(d, a, "SELECT path FROM duckdb_databases() WHERE database_name = current_database()", NULL, 0, &t, err);
-	const int64_t size = status == STATUS_OK && t.row_count > 0 ? file_bytes(t.cells[0]) : 0;
+	const int64_t size = status == STATUS_OK && t.row_count > 0 ? db_bytes(t.cells[0]) : 0;
 	if (status == STATUS_OK && rows > ROWS_A_FILE + size)
 		return error_set(err, STATUS_BAD_INPUT,
 			"its tables hold %lld rows in %lld bytes: they are alike, as no rows of assay are", (long long)rows,

@@ -10,7 +10,7 @@
 #include "checkpoint/gguf.h"
 
 enum { TEXT_MOST = 64, TOKEN_MOST = 1 << 16, NORMAL = 1, CONTROL = 3, USER = 4 };
-enum { LIST_MOST = 1 << 19 }; // tokens, or merges: four times those of a model with many
+enum { LIST_MOST = 1 << 19 };                               // tokens, or merges: four times those of a model with many
 enum { STRINGS_MOST = 8 << 20, JSON_TEXT_MOST = 32 << 20 }; // bytes: of a list, and of the tokenizer.json that is made of them
 
 #define CONTRACTIONS "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
@@ -295,7 +295,8 @@ static enum status array_of(
 			(p->is_array && (p->kind == GGUF_STRING) == strings && p->count >= 1 && (!count || p->count == count) &&
 				p->count <= LIST_MOST)
 		? STATUS_OK
-		: refuse(f, STATUS_BAD_INPUT, err, "is no list, has more than 524288 values, or not as many as there are tokens: ", key);
+		: refuse(f, STATUS_BAD_INPUT, err,
+			  "is no list, has more than 524288 values, or not as many as there are tokens: ", key);
 }
 
 static const char *const numbers[] = { "tokenizer.ggml.add_bos_token", "tokenizer.ggml.add_eos_token",

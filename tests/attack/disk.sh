@@ -56,6 +56,13 @@ if small_disk 600k; then
 	done
 	umount small
 fi
+# An engine that cannot write its profile says nothing of it.
+if small_disk 300k; then
+	chmod 700 small
+	ASSAY_CACHE=$work/small code 2 "$ASSAY" profile bert --on cpu --runs 1 --no-conform --db types.duckdb --json
+	json "d[0]['verdict'] == 'not_asked' and d[0]['cause'] == 'the disk is full'"
+	umount small
+fi
 
 # Ranges for int8-static that cannot be written say nothing of the model or its platform.
 SHIM_FULL=.ranges.json code 2 shim "$ASSAY" run bert "${quick[@]}" --precision int8-static --no-db

@@ -274,4 +274,8 @@ code 2 limited -n 14 matrix
 grep -q '^1 not_asked' "$work/out" || fail "the matrix without descriptors"
 code 0 matrix
 grep -q '^1 right' "$work/out" || fail "a row that says not_asked was taken for an answer"
+# A row is not refuted by what was in the way.
+row=$("$ASSAY" query --format csv "SELECT max(id) FROM result WHERE verdict = 'right'" --db "$work/matrix/assay.duckdb" 2>/dev/null | tail -1)
+code 2 limited -n 14 "$ASSAY" reproduce "$row" --db "$work/matrix/assay.duckdb"
+grep -q '^not told: the question could not be asked here' "$work/out" || fail "reproduce where nothing can be asked: $(cat "$work/out")"
 echo good

@@ -266,6 +266,12 @@ forge far "INSERT INTO run BY NAME SELECT * REPLACE (1000000000000 AS id) FROM r
 refused 'its last run has the number 1000000000000' "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on null --runs 3 --no-conform --db far.duckdb
 [ "$(stat -c %s far.duckdb.lock 2>/dev/null || echo 0)" -lt 4096 ] || fail "a file of locks of $(stat -c %s far.duckdb.lock) bytes"
 
+# A descriptor of the database that is closed takes DuckDB's lock away, whichever it is: two programs wrote at once then, and tore the file.
+forge other "UPDATE run SET pid = 5"
+cp "$base" locked.duckdb
+SHIM_CLOSES=$work/closed:locked.duckdb LD_PRELOAD=$BUILD/tests/attack_shim.so code 0 "$ASSAY" import other.duckdb --db locked.duckdb
+[ ! -e closed ] || fail "closed while it is open: $(cat closed)"
+
 # ---- where DuckDB crashes -------------------------------------------------------------------------------------------
 
 # A file with one changed byte and right checksums ended the program with a bare signal. The signal is sent here: which byte does it is DuckDB's.

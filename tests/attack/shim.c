@@ -19,6 +19,8 @@
 //   SHIM_HERE=FILE       ... writes the current folder there while it is loaded
 //   SHIM_EXITS=1         ... ends the program while it is loaded, with an exit code that says all is well
 //   SHIM_RESOLVE=FILE    every host is 127.0.0.1, but while that file has bytes, of which each try takes one, no name is found
+//   SHIM_CLOSES=LOG:WORD a file whose path ends so, and that is closed while the process has it open for writing by another
+//                        descriptor, is written into that log: its locks of POSIX are gone then
 //   SHIM_FOLD=WORD       below a folder with that word a file system that does not tell capital letters from small ones
 #include <ctype.h>
 #include <dlfcn.h>
@@ -31,6 +33,7 @@
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,6 +242,51 @@ int getaddrinfo(const char *node, const char *service, const struct addrinfo *hi
 	if (!REAL(stat)(path, &st) && st.st_size && !truncate(path, st.st_size - 1))
 		return EAI_AGAIN;
 	return REAL(getaddrinfo)("127.0.0.1", service, hints, out);
+}
+
+// Says so where a file that SHIM_CLOSES names stays open for writing when `fd` is closed.
+static void tell_second(int fd)
+{
+	const char *asked = getenv("SHIM_CLOSES"), *word = asked ? strchr(asked, ':') : NULL;
+	char link[64], path[PATH_MAX + 1], other[PATH_MAX + 1], log[PATH_MAX];
+	size_t n, length;
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	ssize_t got = word ? readlink(link, path, PATH_MAX) : -1;
+	if (got <= 0)
+		return;
+	path[got] = 0;
+	n = strlen(path), length = strlen(word + 1);
+	if (n < length || strcmp(path + n - length, word + 1))
+		return;
+	for (int i = 0; i < 256; i++) {
+		snprintf(link, sizeof link, "/proc/self/fd/%d", i);
+		got = i == fd ? -1 : readlink(link, other, PATH_MAX);
+		if (got > 0 && (size_t)got == n && !memcmp(other, path, n) && (fcntl(i, F_GETFL) & O_ACCMODE) == O_RDWR) {
+			snprintf(log, sizeof log, "%.*s", (int)(word - asked), asked);
+			FILE *f = fopen(log, "a");
+			if (f) {
+				fprintf(f, "%s\n", path);
+				fclose(f);
+			}
+			return;
+		}
+	}
+}
+
+int close(int fd)
+{
+	static int (*real)(int);
+	static _Thread_local bool within;
+
+	if (!real)
+		real = (int (*)(int))dlsym(RTLD_NEXT, "close");
+	if (!within && getenv("SHIM_CLOSES")) {
+		within = true;
+		tell_second(fd);
+		within = false;
+	}
+	return real(fd);
 }
 
 __attribute__((constructor)) static void wait_when_loaded(void)
