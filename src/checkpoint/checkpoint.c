@@ -387,8 +387,11 @@ void checkpoint_close(struct checkpoint *c)
 
 void checkpoint_plain_locations(struct checkpoint *c)
 {
-	for (size_t i = 0; i < c->shard_count; i++)
-		c->shards[i].location = strrchr(c->shards[i].path, '/') + 1;
+	for (size_t i = 0; i < c->shard_count; i++) {
+		const char *slash = strrchr(c->shards[i].path, '/'); // none: a GGUF file of the current folder
+
+		c->shards[i].location = slash ? slash + 1 : c->shards[i].path;
+	}
 }
 
 const struct weight *checkpoint_find(const struct checkpoint *c, const char *name)

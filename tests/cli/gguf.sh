@@ -28,6 +28,8 @@ json 'd["weights_from"] == "gguf (F32)" and d["parameters"] == 4944'
 code 0 "$ASSAY" inspect "$data/types.gguf"
 has out '^published as: gguf .F32, F16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, .*, 14 weights dequantised to f32'
 
+cp "$data/llama.gguf" "$work/here.gguf"
+(cd "$work" && failures=0 && code 0 "$ASSAY" build here.gguf -o linked --link && exit $failures) || fail "a file of the current folder"
 mkdir "$work/folder" && cp "$data/qwen3.gguf" "$work/folder/any.gguf"
 code 0 "$ASSAY" inspect "$work/folder" --json
 json 'd["type"] == "qwen3" and d["weights_from"] == "gguf (F32)"'
