@@ -443,6 +443,11 @@ static enum status name_parts_of(struct db *d, struct arena *a, const char *file
 	struct text sql = { 0 };
 	enum status status = one_file_rows(d, a, file, &whole.from, err);
 
+	// What the first line tells is looked at before the others are counted.
+	for (size_t i = 0; i < TABLE_COUNT && status == STATUS_OK && text_is(store_format_of(file), "csv"); i++) {
+		status = one_file_part(d, a, file, whole.from, tables[i].table, &sql, err);
+		text_done(&sql);
+	}
 	if (status == STATUS_OK)
 		status = count_all(d, a, &whole, 1, room, err);
 	if (status == STATUS_OK)

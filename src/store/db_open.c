@@ -64,12 +64,16 @@ enum status db_load(const struct db_api **out, struct error *err)
 // "md:name" loads an extension that reaches for a network, "sqlite:name" another, and ":memory:" is no file.
 static enum status check_name(const char *path, struct error *err)
 {
+	char here[4096];
 	size_t n = 0;
 
 	while (isalnum((unsigned char)path[n]) || path[n] == '_')
 		n++;
 	if (*path == '\0')
 		return error_set(err, STATUS_BAD_INPUT, "the name of the database is empty");
+	if (*path != '/' && getcwd(here, sizeof here) == NULL && errno == ENOENT) // DuckDB ends the program then
+		return error_set(
+			err, STATUS_BAD_INPUT, "%s: the current folder was removed; --db names a database elsewhere", path);
 	if (text_is(path, ":memory:"))
 		return error_set(err, STATUS_BAD_INPUT,
 			":memory: is DuckDB's word for a database that is gone when the program ends; name a file (./:memory: if "

@@ -48,8 +48,8 @@ code 0 "$ASSAY" import "$base" --db all_twice.duckdb
 has out ': 1 row, [01] of them new, of 0 new runs$'
 # Numbers that rows are joined by: 100,000 cells whose events had all the same took longer than anybody waited.
 forge numbers "INSERT INTO cell SELECT c.* REPLACE (i AS id) FROM cell c, range(2, 20001) r(i); INSERT INTO event SELECT e.* REPLACE (i AS cell) FROM event e, range(2, 20001) r(i)"
-commands=(report "run $SOURCE/tests/conform/cases/bert --synthetic --on null")
-[ -z "${ASSAY_LONG:-}" ] || commands+=('history bert' 'recommend bert' 'query coverage')
+commands=(report)
+[ -z "${ASSAY_LONG:-}" ] || commands+=("run $SOURCE/tests/conform/cases/bert --synthetic --on null" 'history bert' 'recommend bert' 'query coverage')
 for command in "${commands[@]}"; do
 	# shellcheck disable=SC2086
 	bounded 1 20 200 "$ASSAY" $command --db numbers.duckdb
@@ -146,7 +146,7 @@ has err 'odd.duckdb: row 4: its column `question` is no JSON object'
 code 0 "$ASSAY" report --db bad.duckdb
 has err '3 rows are left out of the report: row 4: its column `question`'
 has out '3 rows are left out'
-code 2 "$ASSAY" recommend "$SOURCE/tests/conform/cases/bert" --db bad.duckdb # nothing was computed
+[ -z "${ASSAY_LONG:-}" ] || code 2 "$ASSAY" recommend "$SOURCE/tests/conform/cases/bert" --db bad.duckdb # nothing was computed
 code 0 "$ASSAY" history "$SOURCE/tests/conform/cases/bert" --db bad.duckdb
 has err '1 row is left out, whose column `question` is no JSON object'
 awk 'BEGIN { m = sprintf("%5000s", ""); gsub(" ", "m", m); print "[{\"avg_ns\":1000,\"n_prompt\":1,\"n_gen\":0,\"model_filename\":\"" m "\"}]" }' >name.json

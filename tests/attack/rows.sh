@@ -99,6 +99,10 @@ names.csv|a line of [0-9]* bytes
 END
 [ "$(grep -c '^assay: ' err)" = ${#refused_files[@]} ] || fail "not all of ${#refused_files[@]} files were refused: $(cat err)"
 lacks err "$secret"
+{ echo assay_table,id && yes run,1 | head -1000000; } >few.csv
+bounded 1 1 100 "$ASSAY" import few.csv --db new.duckdb
+has err 'few.csv: it has no column of the table artifact'
+mkdir gone && (cd gone && rmdir ../gone && failures=0 && code 1 "$ASSAY" import "$SOURCE/tests/store/foreign/llama.json" --db x.duckdb && has err "the current folder was removed"; exit $failures) || fail "a folder that is gone"
 bounded 1 1 100 "$ASSAY" import texts_odd --rows 1000 --db new.duckdb
 has err 'its texts take more than 100000 bytes .*; --rows allows more'
 rm -r "${refused_files[@]}"
