@@ -29,7 +29,7 @@ static enum status place_model(const char **folder, struct arena *a, struct erro
 	if (st)
 		return st;
 	*folder = arena_printf(a, "%s/bert", part);
-	if ((st = file_mkdirs(*folder, err)))
+	if ((st = file_mkdirs_private(*folder, err)))
 		return st;
 	return file_put(arena_printf(a, "%s/config.json", *folder), config, strlen(config), err);
 }

@@ -16,8 +16,8 @@ enum { WAIT_MS = 50, MAKES_MOST = 4 };
 static enum status make(const char *folder, const char *temporary, const struct cached *how, struct error *err)
 {
 	enum status s;
-	if ((s = file_remove_tree(temporary, err)) || (s = how->make(how->context, temporary, err)) ||
-		(s = file_remove_tree(folder, err))) {
+	if ((s = file_remove_tree(temporary, err)) || (s = file_mkdirs_private(temporary, err)) ||
+		(s = how->make(how->context, temporary, err)) || (s = file_remove_tree(folder, err))) {
 		file_remove_tree(temporary, NULL);
 		return s;
 	}

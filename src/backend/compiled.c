@@ -217,7 +217,7 @@ enum status compiled_open(struct compiled *out, struct arena *a, const char *wha
 		utimensat(AT_FDCWD, note_path(out, a), NULL, 0); // used now: the oldest is trimmed first
 		return STATUS_OK;
 	}
-	return (st = file_remove_tree(out->folder, err)) ? st : file_mkdirs(out->folder, err);
+	return (st = file_remove_tree(out->folder, err)) ? st : file_mkdirs_private(out->folder, err);
 }
 
 int64_t compiled_bytes(const struct compiled *c)

@@ -199,10 +199,10 @@ static bool lacks_means(void)
 	return errno == EMFILE || errno == ENFILE || errno == ENOMEM;
 }
 
-static bool owns_at(int folder, const char *name, int depth);
+static bool owns_at(int folder, const char *name, mode_t writers, int depth);
 
 // `folder` is open, and is closed.
-static bool owns_all(int folder, int depth)
+static bool owns_all(int folder, mode_t writers, int depth)
 {
 	enum { DEPTH_MOST = 8 };
 	DIR *dir = depth < DEPTH_MOST ? fdopendir(folder) : NULL;
@@ -212,14 +212,15 @@ static bool owns_all(int folder, int depth)
 	if (!dir)
 		close(folder);
 	while (owns && (e = readdir(dir)))
-		owns = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || owns_at(dirfd(dir), e->d_name, depth + 1);
+		owns = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || owns_at(dirfd(dir), e->d_name, writers, depth + 1);
 	if (dir)
 		closedir(dir);
 	return owns;
 }
 
-// A group of this user alone is what a umask of 002 is for.
-static bool owns_at(int folder, const char *name, int depth)
+// `writers`: the bits of those who get into the folder, and may write nothing here. A group of this user alone is what a umask of
+// 002 is for.
+static bool owns_at(int folder, const char *name, mode_t writers, int depth)
 {
 	int fd = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), inside;
 	struct stat st;
@@ -227,11 +228,11 @@ static bool owns_at(int folder, const char *name, int depth)
 
 	if (fd < 0)
 		return lacks_means();
-	owns = !fstat(fd, &st) && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) && is_ours(st.st_uid) && !(st.st_mode & S_IWOTH) &&
-		(!(st.st_mode & S_IWGRP) || st.st_gid == getegid());
+	owns = !fstat(fd, &st) && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) && is_ours(st.st_uid) &&
+		!(st.st_mode & writers & S_IWOTH) && (!(st.st_mode & writers & S_IWGRP) || st.st_gid == getegid());
 	if (owns && S_ISDIR(st.st_mode)) {
 		inside = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		owns = inside < 0 ? lacks_means() : owns_all(inside, depth);
+		owns = inside < 0 ? lacks_means() : owns_all(inside, writers, depth);
 	}
 	close(fd);
 	return owns;
@@ -239,5 +240,14 @@ static bool owns_at(int folder, const char *name, int depth)
 
 bool cache_is_own(const char *path)
 {
-	return owns_at(AT_FDCWD, path, 0);
+	const char *slash = strrchr(path, '/');
+	mode_t writers = S_IWGRP | S_IWOTH;
+	char folder[PATH_MAX];
+	struct stat st;
+
+	// As assay makes it, it is closed to all others, whatever a umask lets them do with what is in it.
+	if (slash && snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path) < (int)sizeof folder &&
+		!stat(folder, &st))
+		writers = (st.st_mode & S_IXGRP ? S_IWGRP : 0) | (st.st_mode & S_IXOTH ? S_IWOTH : 0);
+	return owns_at(AT_FDCWD, path, writers, 0);
 }

@@ -169,7 +169,7 @@ static enum status make_model(const char **out, struct arena *a, const char *fol
 	hash_add_text(&h, folder);
 	hash_hex(&h, hex);
 	*out = arena_printf(a, "%s/%s.%s.part", conform, hex, claim_token());
-	st = file_mkdirs(*out, err);
+	st = file_mkdirs_private(*out, err);
 	for (size_t i = 0; i < m.count && !st; i++)
 		st = make_file(&m, &m.files[i], *out, err);
 	return st;

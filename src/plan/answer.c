@@ -543,7 +543,7 @@ static enum status keep_folder(struct answering *x, struct error *err)
 	st = cache_part(&folder, x->a, "conform", err);
 	scratch_sweep();
 	if (!st)
-		st = file_mkdirs(x->kept = arena_printf(x->a, "%s/answer.%s.part", folder, claim_token()), err);
+		st = file_mkdirs_private(x->kept = arena_printf(x->a, "%s/answer.%s.part", folder, claim_token()), err);
 	return st;
 }
 

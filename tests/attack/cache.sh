@@ -63,7 +63,7 @@ refused "others may write into $ASSAY_CACHE/reference" run "$work/bert" "${quick
 other new/deep
 before=$(umask)
 umask 0
-bounded 0 60 1500 "$ASSAY" run "$work/bert" --on null --runs 1 --no-conform
+bounded 0 60 1500 "$ASSAY" run "$work/llama" --precision int4-weights --on null --runs 1 --no-conform
 umask "$before"
 open=$(find "$work/new" -type d -perm /022)
 [ -z "$open" ] || fail "made for everybody to write into: $open"
@@ -168,6 +168,7 @@ for plant in flipped copied ${ASSAY_LONG:+empty}; do
 	cmp -s "$reference" "$work/reference-8" || fail "a reference that was $plant is not made again"
 done
 # Files of a folder that everybody could write into once: any of them may be another's, hashes and all.
+chmod 0755 "$ASSAY_CACHE" "$ASSAY_CACHE/reference"
 find "$ASSAY_CACHE" -type f -path '*/reference/*' -exec chmod 0666 {} +
 right 8
 [ "$(stat -c %a "$reference")" != 666 ] || fail "a reference that everybody may write is believed"
