@@ -46,7 +46,7 @@ static void drop(struct child_memory *m, size_t i)
 	m->members[i] = m->members[--m->count];
 }
 
-// FILE of the status of a member's memory, kept open where there is room.
+// The status of a member's memory, kept open where there is room; -1: it cannot be read.
 static int open_status(struct child_memory *m, struct child_member *x)
 {
 	char path[64];
@@ -96,11 +96,9 @@ static double read_member(struct child_memory *m, struct child_member *x, double
 
 	if (fd >= 0 && fd != x->status_fd)
 		close(fd);
-	if (n <= 0)
-		return (double)NAN;
-	buffer[n] = 0;
+	buffer[n > 0 ? n : 0] = 0;
 	double anonymous = bytes_of(buffer, "\nRssAnon:"), resident = bytes_of(buffer, "\nRssShmem:");
-	if (isnan(anonymous) && now_ms - x->searched_ms >= SHARED_MS) { // its first thread has ended, or all of it
+	if (isnan(anonymous) && now_ms - x->searched_ms >= SHARED_MS) { // that thread has ended, or all of it
 		int64_t thread = process_memory_thread(x->pid);
 
 		x->searched_ms = now_ms;
