@@ -129,6 +129,10 @@ refuses misspelled 'line 1: nothing in it can be compared'
 refuses empty 'line 1: nothing in it can be compared'
 refuses no_batch 'line 1: nothing in it can be compared'
 refuses fewer 'line 1: a batch, and not as many encodings of it'
+# A line of what a link leads to was told.
+cp -r "$SOURCE/tests/conform/cases/bert" linked && echo 'a line of this machine' >secret && ln -sf "$work/secret" linked/weights.tsv
+refuses linked 'linked/weights.tsv: a link that leads out of the folder'
+lacks out 'a line of this'
 # Also of afmoe, which is made and opened before the case's gen.json is refused.
 left=$(find "$ASSAY_CACHE/conform" -name '*.safetensors' 2>/dev/null | wc -l)
 [ "$left" = 0 ] || fail "left of refused cases: $left files of weights"
