@@ -208,14 +208,10 @@ static void check_verdict(const struct reproduce *r, const struct cell_result *n
 
 	// What was in the way here says nothing of the row.
 	out->unasked = now->verdict == VERDICT_NOT_ASKED || now->verdict == VERDICT_INTERRUPTED;
-	if (out->unasked)
-		add(out, "verdict", -1,
-			arena_printf(a, "%s then, %s now%s%s", then, word, now->row.cause ? ": " : "",
-				now->row.cause ? now->row.cause : ""));
-	else if (r->old.verdict == now->verdict)
+	if (!out->unasked && r->old.verdict == now->verdict)
 		add(out, "verdict", 1, arena_printf(a, "%s then and now", then));
 	else
-		add(out, "verdict", 0,
+		add(out, "verdict", out->unasked ? -1 : 0,
 			arena_printf(a, "%s then, %s now%s%s", then, word, now->row.cause ? ": " : "",
 				now->row.cause ? now->row.cause : ""));
 }

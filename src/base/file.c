@@ -99,18 +99,16 @@ enum status file_read(struct arena *a, const char *path, size_t limit, char **ou
 	return s;
 }
 
-enum { SHARE = 64 }; // of a file that its disk must hold
-
-// Its size, or what the disk holds of it where that is less than a part of SHARE.
+// Its size, or what the disk holds of it where that is less than a part of FILE_SHARE.
 static int64_t held_bytes(int fd, const struct stat *st)
 {
 	enum { PARTS_MOST = 10000 };
 	off_t data = 0, hole, at = 0;
 
-	if (st->st_blocks >= st->st_size / 512 / SHARE)
+	if (st->st_blocks >= st->st_size / 512 / FILE_SHARE)
 		return st->st_size;
 	// The count of blocks may be late behind what was written; the file's own map is not.
-	for (int i = 0; i < PARTS_MOST && data < st->st_size / SHARE; i++) {
+	for (int i = 0; i < PARTS_MOST && data < st->st_size / FILE_SHARE; i++) {
 		off_t from = lseek(fd, at, SEEK_DATA);
 
 		if (from < 0 && errno == ENXIO)
@@ -125,11 +123,10 @@ static int64_t held_bytes(int fd, const struct stat *st)
 
 enum status file_check_holes(int fd, const char *path, struct error *err)
 {
-	const int64_t large = 1 << 30;
 	struct stat st;
 	int64_t held;
 
-	if (fstat(fd, &st) || st.st_size <= large || (held = held_bytes(fd, &st)) == st.st_size)
+	if (fstat(fd, &st) || st.st_size <= FILE_LARGE || (held = held_bytes(fd, &st)) == st.st_size)
 		return STATUS_OK;
 	return error_set(err, STATUS_BAD_INPUT,
 		"%s: %lld bytes, of which its disk holds %lld: the rest was never written; download it again", path,
@@ -532,7 +529,9 @@ enum status file_leave_folder(int *here, struct error *err)
 	if (chdir("/") == 0)
 		return STATUS_OK;
 	error_errno(err, "the current folder cannot be left");
-	file_return_folder(*here);
+	if (*here >= 0)
+		close(*here);
+	*here = -1;
 	return STATUS_FAILED;
 }
 

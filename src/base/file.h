@@ -41,8 +41,9 @@ enum status file_check_folders(const char *path, struct error *err);
 int file_write_at(int fd, const void *data, size_t nbytes, uint64_t offset);
 enum status file_mkdirs(const char *path, struct error *err);         // mkdir -p
 enum status file_mkdirs_private(const char *path, struct error *err); // what is made has mode 0700
-// BAD_INPUT for a file of more than 1 GiB of which its disk holds less than a 64th: what a few bytes made that large (`truncate`,
-// a download that was only begun) reads as zeros for hours.
+enum { FILE_LARGE = 1 << 30, FILE_SHARE = 64 };
+// BAD_INPUT for a file of more than FILE_LARGE bytes of which its disk holds less than a part of FILE_SHARE: what a few bytes
+// made that large (`truncate`, a download that was only begun) reads as zeros for hours.
 enum status file_check_holes(int fd, const char *path, struct error *err);
 // The path of a file in `folder` that a file in there names, in the arena. BAD_INPUT: an absolute name or one with a ".." part, a
 // link that leads out of the folder, or nothing there. For folders of others: what is named is shown or compared.

@@ -90,6 +90,8 @@ enum status sealed_check(
 	char hex[DIGITS + 1];
 	struct hash h;
 
+	if (!cache_is_own(path))
+		return error_set(err, STATUS_BAD_INPUT, "%s is not this user's alone", path);
 	if (!made_from || !says || !digits)
 		return error_set(err, STATUS_BAD_INPUT, "%s does not say what it was made from", path);
 	if (!is_named(path, made_from))
@@ -129,9 +131,7 @@ enum status sealed_json_read(const char *path, size_t limit, json_t **out, struc
 	char *text;
 	enum status st;
 
-	st = cache_is_own(path) ? STATUS_OK : error_set(err, STATUS_BAD_INPUT, "%s is not there, or not this user's alone", path);
-	if (!st && !(st = file_read(&a, path, limit, &text, &nbytes, err)) &&
-		!(st = json_bytes(path, text, nbytes, &object, err)))
+	if (!(st = file_read(&a, path, limit, &text, &nbytes, err)) && !(st = json_bytes(path, text, nbytes, &object, err)))
 		st = sealed_check(path, object, text, nbytes, nbytes, err);
 	if (st)
 		json_decref(object);

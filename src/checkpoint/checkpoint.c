@@ -325,8 +325,6 @@ static enum status check_locations(const struct checkpoint *c, struct error *err
 // As file_check_holes, of all files together: twenty of 1 GiB each that hold nothing take 300 KB, and minutes to be hashed.
 static enum status check_holes(const struct checkpoint *c, struct error *err)
 {
-	enum { SHARE = 64 };
-	const uint64_t large = 1 << 30;
 	uint64_t all = 0, stored = 0;
 
 	for (int by_map = 0; by_map < 2; by_map++) { // the count of blocks may be late, as there
@@ -339,7 +337,7 @@ static enum status check_holes(const struct checkpoint *c, struct error *err)
 			all += x->nbytes;
 			stored += by_map ? (uint64_t)file_bytes(x->path) : x->stored_nbytes;
 		}
-		if (all <= large || stored >= all / SHARE)
+		if (all <= FILE_LARGE || stored >= all / FILE_SHARE)
 			return STATUS_OK;
 	}
 	return error_set(err, STATUS_BAD_INPUT,

@@ -96,28 +96,27 @@ void graph_set_layers(struct graph *g, int64_t layers)
 	g->layers = layers;
 }
 
-// Counts bytes of numbers; false when they are too many.
-static bool take_numbers(struct graph *g, size_t nbytes)
+// Counts bytes; false when they are more than `most`.
+static bool count_numbers(struct graph *g, size_t *all, size_t nbytes, size_t most, const char *before, const char *after)
 {
-	if (nbytes > GRAPH_NUMBERS_MOST - g->numbers_nbytes)
-		graph_fail(g, STATUS_UNSUPPORTED,
-			"tables of more than %zu MiB inside the graph: the configuration's sizes are no model's",
-			GRAPH_NUMBERS_MOST >> 20);
+	if (nbytes > most - *all)
+		graph_fail(g, STATUS_UNSUPPORTED, "%stables of more than %zu MiB%s: the configuration's sizes are no model's",
+			before, most >> 20, after);
 	else
-		g->numbers_nbytes += nbytes;
+		*all += nbytes;
 	return !g->failed;
 }
 
-// Counts bytes of numbers that are made and looked at, though a layer before may have had the same: false when they are too many.
+// Of numbers that stay in the graph.
+static bool take_numbers(struct graph *g, size_t nbytes)
+{
+	return count_numbers(g, &g->numbers_nbytes, nbytes, GRAPH_NUMBERS_MOST, "", " inside the graph");
+}
+
+// Of numbers that are made and looked at, though a layer before may have had the same.
 static bool look_at_numbers(struct graph *g, size_t nbytes)
 {
-	if (nbytes > GRAPH_LOOKED_MOST - g->looked_nbytes)
-		graph_fail(g, STATUS_UNSUPPORTED,
-			"all layers together make tables of more than %zu MiB: the configuration's sizes are no model's",
-			GRAPH_LOOKED_MOST >> 20);
-	else
-		g->looked_nbytes += nbytes;
-	return !g->failed;
+	return count_numbers(g, &g->looked_nbytes, nbytes, GRAPH_LOOKED_MOST, "all layers together make ", "");
 }
 
 void *graph_table(struct graph *g, struct arena *a, int64_t rows, int64_t columns, size_t size)

@@ -37,12 +37,18 @@ static struct child_member *find(struct child_memory *m, int64_t pid)
 	return NULL;
 }
 
+static void close_status(struct child_memory *m, struct child_member *x)
+{
+	if (x->status_fd < 0)
+		return;
+	close(x->status_fd);
+	x->status_fd = -1;
+	m->open--;
+}
+
 static void drop(struct child_memory *m, size_t i)
 {
-	if (m->members[i].status_fd >= 0) {
-		close(m->members[i].status_fd);
-		m->open--;
-	}
+	close_status(m, &m->members[i]);
 	m->members[i] = m->members[--m->count];
 }
 
@@ -103,11 +109,7 @@ static double read_member(struct child_memory *m, struct child_member *x, double
 
 		x->searched_ms = now_ms;
 		if (thread >= 0 && thread != x->thread) {
-			if (x->status_fd >= 0) {
-				close(x->status_fd);
-				m->open--;
-			}
-			x->status_fd = -1;
+			close_status(m, x);
 			x->thread = thread;
 			return read_member(m, x, now_ms);
 		}

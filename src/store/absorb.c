@@ -638,6 +638,7 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 {
 	struct source sources[TABLE_COUNT] = { 0 };
 	const char *files[TABLE_COUNT + 2] = { 0 }, *packed;
+	size_t file_count = 0;
 	const bool is_one_file = store_is_one_file(path);
 	struct room room = { .rows = most };
 	struct db_opening how = { 0 };
@@ -669,12 +670,10 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 	}
 	packed = arena_printf(
 		&a, "%s%s.new.%016llx", strchr(s->path, '/') != NULL ? "" : "./", s->path, (unsigned long long)process_nonce());
-	for (size_t i = 0; how.files == NULL; i++) {
-		if (files[i] == NULL) {
-			files[i] = packed;
-			how.files = files;
-		}
-	}
+	while (files[file_count] != NULL)
+		file_count++;
+	files[file_count] = packed;
+	how.files = files;
 	if (status == STATUS_OK)
 		status = transaction_begin_with(s, true, how, &d, err);
 	if (status == STATUS_OK) {

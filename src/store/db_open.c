@@ -193,12 +193,11 @@ enum status db_check_path(const char *path, struct error *err)
 
 int64_t db_bytes(const char *path)
 {
-	enum { SHARE = 64 }; // as file_bytes: a file system may store less than was written
-	struct stat st;
+	struct stat st; // as file_bytes: a file system may store less than was written
 
 	if (stat(path, &st) != 0)
 		return 0;
-	return (int64_t)st.st_blocks * 512 < st.st_size / SHARE ? (int64_t)st.st_blocks * 512 : (int64_t)st.st_size;
+	return (int64_t)st.st_blocks * 512 < st.st_size / FILE_SHARE ? (int64_t)st.st_blocks * 512 : (int64_t)st.st_size;
 }
 
 // With a slash in it a name is nothing but a file's.
