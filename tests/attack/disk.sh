@@ -47,7 +47,7 @@ row 0 right '' /nothing/ bert --seq 8
 
 # ---- what the cases of its type answer: where the cache's disk is full they have none, which was remembered as "do not pass"
 
-if small_disk 600k; then
+if [ -n "${ASSAY_LONG:-}" ] && small_disk 600k; then
 	chmod 700 small
 	for wanted in '[0-9]*/14 .[0-9]* without an answer.' 14/14; do
 		ASSAY_CACHE=$work/small code 0 "$ASSAY" run bert --on cpu --runs 1 --db types.duckdb -v

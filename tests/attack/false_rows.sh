@@ -22,21 +22,21 @@ for table in machine run model artifact cell event; do
 done
 # Of another machine, with an event of no cell.
 stranger="INSERT INTO run SELECT r.* REPLACE (99 AS id, pid + 5 AS pid, 'another' AS machine) FROM run r; INSERT INTO event SELECT e.* REPLACE (999 AS id, 99 AS run, NULL AS cell, 'note' AS kind) FROM event e WHERE kind = 'verdict';"
-forge_each "${forgeries[@]}" all_twice "$all" \
+apart=(of_no_cell "$stranger INSERT INTO sample SELECT s.* REPLACE (999 AS event, ms / 1000 AS ms) FROM sample s")
+[ -z "${ASSAY_LONG:-}" ] || apart+=(placed "$stranger INSERT INTO placement BY NAME SELECT 999 AS event, 1 AS cell, 1 AS number, 'a' AS node, 'cpu' AS place"
+	tries "$stranger INSERT INTO cell SELECT c.* REPLACE (77 AS id, 99 AS run, 1 AS fallback_of, 2 AS attempt) FROM cell c")
+forge_each "${forgeries[@]}" all_twice "$all" "${apart[@]}" \
 	zero "INSERT INTO run SELECT * REPLACE (0 AS id, 1 AS pid) FROM run" astray "INSERT INTO sample SELECT s.* REPLACE (7 AS cell) FROM sample s" \
 	numbers_twice "INSERT INTO measurement FROM measurement" infinite "UPDATE sample SET ms = '-inf'::DOUBLE WHERE number = 1" \
-	of_no_cell "$stranger INSERT INTO sample SELECT s.* REPLACE (999 AS event, ms / 1000 AS ms) FROM sample s" \
-	placed "$stranger INSERT INTO placement BY NAME SELECT 999 AS event, 1 AS cell, 1 AS number, 'a' AS node, 'cpu' AS place" \
-	tries "$stranger INSERT INTO cell SELECT c.* REPLACE (77 AS id, 99 AS run, 1 AS fallback_of, 2 AS attempt) FROM cell c" \
 	two_verdicts "UPDATE measurement SET verdict = 'wrong'" never "UPDATE cell SET started_at = '100000-01-01'"
-files=(zero.duckdb astray.duckdb of_no_cell.duckdb placed.duckdb tries.duckdb numbers_twice.duckdb infinite.duckdb two_verdicts.duckdb never.duckdb twice_*.duckdb)
+files=(zero.duckdb astray.duckdb of_no_cell.duckdb ${ASSAY_LONG:+placed.duckdb tries.duckdb} numbers_twice.duckdb infinite.duckdb two_verdicts.duckdb never.duckdb twice_*.duckdb)
 code 1 "$ASSAY" import "${files[@]}" --db new.duckdb
 for file in twice_*.duckdb; do
 	table=${file#twice_} table=${table%.duckdb}
 	has err "^assay: $file: .* of the rows of its table $table stand twice"
 done
 has err '^assay: zero.duckdb: .*do not belong together'
-for file in astray of_no_cell placed tries; do has err "^assay: $file.duckdb: .*do not belong together"; done
+for file in astray of_no_cell ${ASSAY_LONG:+placed tries}; do has err "^assay: $file.duckdb: .*do not belong together"; done
 has err '^assay: numbers_twice.duckdb: .*rows of its table measurement stand twice, by event'
 has err '^assay: infinite.duckdb: row 1: sample.ms is -inf'
 has err '^assay: two_verdicts.duckdb: row 1: its event says right, and its measurement wrong'
@@ -44,8 +44,10 @@ has err '^assay: never.duckdb: row 1: cell.started_at is 100000'
 [ "$(grep -c '^assay: ' err)" = ${#files[@]} ] || fail "not all of ${#files[@]} files were refused: $(cat err)"
 lacks err "$secret"
 # A database that has them twice already takes in what is honest.
-code 0 "$ASSAY" import "$base" --db all_twice.duckdb
-has out ': 1 row, [01] of them new, of 0 new runs$'
+if [ -n "${ASSAY_LONG:-}" ]; then
+	code 0 "$ASSAY" import "$base" --db all_twice.duckdb
+	has out ': 1 row, [01] of them new, of 0 new runs$'
+fi
 # Numbers that rows are joined by: 100,000 cells whose events had all the same took longer than anybody waited.
 forge numbers "INSERT INTO cell SELECT c.* REPLACE (i AS id) FROM cell c, range(2, 20001) r(i); INSERT INTO event SELECT e.* REPLACE (i AS cell) FROM event e, range(2, 20001) r(i)"
 commands=(report)
@@ -84,31 +86,37 @@ code 0 "$ASSAY" import "$base" theirs.duckdb --db third.duckdb
 has out '^theirs.duckdb: 2 rows, 1 of them new, of 0 new runs$'
 has err 'says otherwise of 1 row that is here'
 # A changed copy that came before the true file is told when that comes; and what it says of this machine gives way to what that is.
-forge others "UPDATE machine SET cpu_model = 'FORGED', memory_bytes = 1; UPDATE measurement SET device = 'FORGED'"
-code 0 "$ASSAY" import others.duckdb "$base" --db fourth.duckdb
-has out 'base.duckdb: 1 row, 0 of them new, of 0 new runs$'
-has err 'base.duckdb: it says otherwise of 1 row that is here'
-has err 'base.duckdb: it says otherwise of 1 machine that is here'
-code 0 "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on null --runs 1 --no-conform --db fourth.duckdb
+if [ -n "${ASSAY_LONG:-}" ]; then
+	forge others "UPDATE machine SET cpu_model = 'FORGED', memory_bytes = 1; UPDATE measurement SET device = 'FORGED'"
+	code 0 "$ASSAY" import others.duckdb "$base" --db fourth.duckdb
+	has out 'base.duckdb: 1 row, 0 of them new, of 0 new runs$'
+	has err 'base.duckdb: it says otherwise of 1 row that is here'
+	has err 'base.duckdb: it says otherwise of 1 machine that is here'
+	code 0 "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on null --runs 1 --no-conform --db fourth.duckdb
+fi
 # Another's run tells nothing of a row that is here: neither in a comparison nor as what it is held against, and what he found on his machine
 # is not this one's.
-forge tells "$stranger INSERT INTO comparison BY NAME SELECT 1 AS id, 99 AS run, 'm' AS model, 'latency_ms' AS metric, 'faster' AS verdict, 'x' AS compared_at, '[1]' AS rows_a;
-	INSERT INTO cell SELECT c.* REPLACE (77 AS id, 99 AS run) FROM cell c; INSERT INTO event SELECT e.* REPLACE (1000 + id AS id, 99 AS run, 77 AS cell) FROM event e WHERE cell = 1;
-	INSERT INTO measurement SELECT m.* REPLACE (1000 + event AS event, 77 AS cell, 1 AS fallback_against, 0.001 AS fallback_factor) FROM measurement m;
-	INSERT INTO platform_detection BY NAME SELECT 50 AS id, 99 AS run, 'cuda' AS platform, 'FORGED' AS device, TRUE AS available, now()::TIMESTAMP AS detected_at"
-code 0 "$ASSAY" import tells.duckdb --db mine.duckdb
-has out ': 2 rows, 1 of them new, of 1 new run$'
-code 0 "$ASSAY" query --format csv --db mine.duckdb "SELECT (SELECT count(*) FROM result WHERE fallback_against IS NOT NULL), (SELECT count(rows_a) FROM comparison), (SELECT count(*) FROM platform_detection WHERE device = 'FORGED') > 0"
-has out '^0,0,true$'
-code 0 "$ASSAY" report --db mine.duckdb --format md
-lacks out FORGED
-has out '1 of 2 cells were imported'
+if [ -n "${ASSAY_LONG:-}" ]; then
+	forge tells "$stranger INSERT INTO comparison BY NAME SELECT 1 AS id, 99 AS run, 'm' AS model, 'latency_ms' AS metric, 'faster' AS verdict, 'x' AS compared_at, '[1]' AS rows_a;
+		INSERT INTO cell SELECT c.* REPLACE (77 AS id, 99 AS run) FROM cell c; INSERT INTO event SELECT e.* REPLACE (1000 + id AS id, 99 AS run, 77 AS cell) FROM event e WHERE cell = 1;
+		INSERT INTO measurement SELECT m.* REPLACE (1000 + event AS event, 77 AS cell, 1 AS fallback_against, 0.001 AS fallback_factor) FROM measurement m;
+		INSERT INTO platform_detection BY NAME SELECT 50 AS id, 99 AS run, 'cuda' AS platform, 'FORGED' AS device, TRUE AS available, now()::TIMESTAMP AS detected_at"
+	code 0 "$ASSAY" import tells.duckdb --db mine.duckdb
+	has out ': 2 rows, 1 of them new, of 1 new run$'
+	code 0 "$ASSAY" query --format csv --db mine.duckdb "SELECT (SELECT count(*) FROM result WHERE fallback_against IS NOT NULL), (SELECT count(rows_a) FROM comparison), (SELECT count(*) FROM platform_detection WHERE device = 'FORGED') > 0"
+	has out '^0,0,true$'
+	code 0 "$ASSAY" report --db mine.duckdb --format md
+	lacks out FORGED
+	has out '1 of 2 cells were imported'
+fi
 # A database that says of a file that it has imported it: the file was "imported before", and no row of it was there.
-forge says "INSERT INTO import SELECT 1, 'x', '$(sha256sum <"$SOURCE/tests/store/foreign/llama.json" | cut -d' ' -f1)', 'llama-bench', NULL, 1, 0, now()::TIMESTAMP"
-llama=$SOURCE/tests/store/foreign/llama.json
-code 0 "$ASSAY" import says.duckdb "$llama" "$llama" --db third.duckdb
-[ "$(sed -E -n 's/.*: ([1-9][0-9]* rows? of llama-bench|imported before, nothing added).*/\1/p' out | sed 's/[0-9]* rows\?/some/')" = "some of llama-bench
+if [ -n "${ASSAY_LONG:-}" ]; then
+	forge says "INSERT INTO import SELECT 1, 'x', '$(sha256sum <"$SOURCE/tests/store/foreign/llama.json" | cut -d' ' -f1)', 'llama-bench', NULL, 1, 0, now()::TIMESTAMP"
+	llama=$SOURCE/tests/store/foreign/llama.json
+	code 0 "$ASSAY" import says.duckdb "$llama" "$llama" --db third.duckdb
+	[ "$(sed -E -n 's/.*: ([1-9][0-9]* rows? of llama-bench|imported before, nothing added).*/\1/p' out | sed 's/[0-9]* rows\?/some/')" = "some of llama-bench
 imported before, nothing added" ] || fail "a file that another says it has: $(cat out)"
+fi
 
 # ---- rows of what cannot be -----------------------------------------------------------------------------------------
 
@@ -124,9 +132,11 @@ refused 'two_verdicts.duckdb: row 1: its event says right, and its measurement w
 forge catalogs "CREATE SCHEMA temp; CREATE SCHEMA system; CREATE SCHEMA memory; CREATE SCHEMA catalogs"
 code 0 "$ASSAY" query runs --db catalogs.duckdb
 # Rows of a run without end, in a file of some MB: 1.2 GB and 7 s of 10^7.
-forge runs "INSERT INTO run(id, machine, pid, start_ticks, started_at) SELECT i, 'x', 1, 1, now()::TIMESTAMP FROM range(2, 1048580) n(i)"
-bounded 1 2 200 "$ASSAY" report --db runs.duckdb
-has err 'its table run has 1048579 rows; at most 1048576 are read'
+if [ -n "${ASSAY_LONG:-}" ]; then
+	forge runs "INSERT INTO run(id, machine, pid, start_ticks, started_at) SELECT i, 'x', 1, 1, now()::TIMESTAMP FROM range(2, 1048580) n(i)"
+	bounded 1 2 200 "$ASSAY" report --db runs.duckdb
+	has err 'its table run has 1048579 rows; at most 1048576 are read'
+fi
 # Words that are no verdict, rows of a run that is not there: none is right, and none is the fastest.
 forge word "UPDATE measurement SET engine = 'onnxruntime', requested = 'cpu'; UPDATE cell SET requested = 'cpu'; UPDATE event SET verdict = 'perfect' WHERE kind = 'verdict'; UPDATE measurement SET verdict = 'perfect'"
 code 0 "$ASSAY" report --db word.duckdb
@@ -161,10 +171,12 @@ has err 'some name events that are not there'
 rm lines_*.json
 # More words than assay's files have (of an enumeration; schemas and types by the ten thousands did it, too): glibc ended the program, since an
 # exception had no memory for its own.
-forge types "CREATE TYPE t AS ENUM (SELECT 'v' || i FROM range(450000) r(i))"
-bounded 1 1 100 "$ASSAY" query fastest --db types.duckdb
-has err 'types.duckdb: opening it takes more than 24 MiB'
-refused 'opening it takes more than 24 MiB' "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on null --runs 3 --no-conform --db types.duckdb
+if [ -n "${ASSAY_LONG:-}" ]; then
+	forge types "CREATE TYPE t AS ENUM (SELECT 'v' || i FROM range(450000) r(i))"
+	bounded 1 1 100 "$ASSAY" query fastest --db types.duckdb
+	has err 'types.duckdb: opening it takes more than 24 MiB'
+	refused 'opening it takes more than 24 MiB' "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on null --runs 3 --no-conform --db types.duckdb
+fi
 # A long log beside it is not read, and not called damaged.
 cp "$base" long_log.duckdb
 truncate -s 100M long_log.duckdb.wal

@@ -114,10 +114,12 @@ forge alike "INSERT INTO sample SELECT 1, 3, 0, 1.0 FROM range(4600000)"
 bounded 1 1 100 "$ASSAY" report --db alike.duckdb
 has err 'alike.duckdb: its tables hold 4600[0-9]* rows in [0-9]* bytes: they are alike'
 rm alike.duckdb
-forge alike "INSERT INTO event SELECT e.* REPLACE (i AS id, repeat('x', 4000) AS cause) FROM (FROM event LIMIT 1) e, range(100, 40000) r(i)"
-bounded 1 1 100 "$ASSAY" report --db alike.duckdb
-has err 'alike.duckdb: its texts take 1600[0-9]* bytes, and the file [0-9]*: they are alike'
-rm alike.duckdb
+if [ -n "${ASSAY_LONG:-}" ]; then
+	forge alike "INSERT INTO event SELECT e.* REPLACE (i AS id, repeat('x', 4000) AS cause) FROM (FROM event LIMIT 1) e, range(100, 40000) r(i)"
+	bounded 1 1 100 "$ASSAY" report --db alike.duckdb
+	has err 'alike.duckdb: its texts take 1600[0-9]* bytes, and the file [0-9]*: they are alike'
+	rm alike.duckdb
+fi
 # Read where they are: 1.4 GB of 30 million equal samples, 1 GB of a text of 60 MB and of 4 million events whose numbers stand twice
 # 150 MB. A file says of itself how many rows it has, and how long its texts are.
 if [ -n "${ASSAY_LONG:-}" ]; then # of a million runs always, see below
@@ -169,9 +171,11 @@ has err 'text.duckdb: its table cell holds a text of 20000000 bytes; assay write
 # Each of a length that assay writes, and together less than --rows allows: those of 2048 rows were in memory at once, 1.4 GB of 3000.
 forge side "UPDATE run SET pid = 4; INSERT INTO cell SELECT c.* REPLACE (i AS id, repeat('x', 900000) AS model) FROM cell c, range(2, 152) r(i)"
 # Names of 4 KB in one list: each was joined to a copy of all before, 23 GB of 5000.
-forge names "UPDATE run SET pid = 5; INSERT INTO cell SELECT c.* REPLACE (i AS id, repeat('n', 3900) || i AS model) FROM cell c, range(2, 502) r(i)"
-bounded 0 5 250 "$ASSAY" report --format md -o names.md --db names.duckdb
-rm names.duckdb
+if [ -n "${ASSAY_LONG:-}" ]; then
+	forge names "UPDATE run SET pid = 5; INSERT INTO cell SELECT c.* REPLACE (i AS id, repeat('n', 3900) || i AS model) FROM cell c, range(2, 502) r(i)"
+	bounded 0 5 250 "$ASSAY" report --format md -o names.md --db names.duckdb
+	rm names.duckdb
+fi
 # A text of another tool is stored as its beginning.
 awk 'BEGIN { printf "[{\"avg_ns\":1000,\"n_prompt\":1,\"n_gen\":0,\"model_filename\":\"m\",\"model_type\":\""; for (i = 0; i < 200000; i++) printf "0123456789"; print "\"}]" }' >long.json
 cp empty.duckdb long.duckdb
@@ -199,25 +203,29 @@ report_of()
 }
 if [ -z "${ASSAY_LONG:-}" ]; then report_of 3001 200; else report_of 20001 300 && report_of 80001 600; fi
 # Of very many questions, and of platforms that nobody has.
-forge questions "INSERT INTO cell SELECT c.* REPLACE (i AS id, i AS batch) FROM cell c, range(2, 5011) r(i)"
-bounded 0 120 600 "$ASSAY" report --db questions.duckdb
-has err 'answers to 5010 questions; the report has the newest 5000'
-has out 'answers to 5010 questions; this report has the newest 5000'
-forge platforms "INSERT INTO cell SELECT c.* REPLACE (i AS id, 'p' || i AS requested) FROM cell c, range(2, 132) r(i)"
-code 0 "$ASSAY" report --db platforms.duckdb
-has err 'names 131 platforms and devices; the report has the 100 that most rows name, and leaves 31 rows out'
-has out '31 rows are left out'
+if [ -n "${ASSAY_LONG:-}" ]; then
+	forge questions "INSERT INTO cell SELECT c.* REPLACE (i AS id, i AS batch) FROM cell c, range(2, 5011) r(i)"
+	bounded 0 120 600 "$ASSAY" report --db questions.duckdb
+	has err 'answers to 5010 questions; the report has the newest 5000'
+	has out 'answers to 5010 questions; this report has the newest 5000'
+	forge platforms "INSERT INTO cell SELECT c.* REPLACE (i AS id, 'p' || i AS requested) FROM cell c, range(2, 132) r(i)"
+	code 0 "$ASSAY" report --db platforms.duckdb
+	has err 'names 131 platforms and devices; the report has the 100 that most rows name, and leaves 31 rows out'
+	has out '31 rows are left out'
+fi
 # Columns that are JSON became one tree of all rows: 6 GB of 5 MB.
 forge trees "INSERT INTO cell SELECT c.* REPLACE (i AS id, i AS batch) FROM cell c, range(2, 16) r(i); INSERT INTO event SELECT e.* REPLACE (1000 * i + e.id AS id, i AS cell) FROM event e, range(2, 16) r(i) WHERE e.cell = 1; INSERT INTO measurement SELECT m.* REPLACE (1000 * i + m.event AS event, i AS cell, i AS batch, '[' || repeat('{},', 200000) || '{}]' AS op_mix) FROM measurement m, range(2, 16) r(i) WHERE m.cell = 1"
 bounded 1 20 400 "$ASSAY" report --db trees.duckdb --format json
 has err 'the JSON in its rows takes more than 512 MiB as a tree'
 # Rows that are compared: 100,000 of them took 1.6 GB. All pairs of those of one question are drawn again and again: 500 took 17 s.
-forge sides "INSERT INTO cell SELECT c.* REPLACE (i AS id) FROM cell c, range(2, 201) r(i); INSERT INTO event SELECT e.* REPLACE (1000 * i + e.id AS id, i AS cell) FROM event e, range(2, 201) r(i) WHERE e.cell IS NOT NULL; INSERT INTO measurement SELECT m.* REPLACE (1000 * i + m.event AS event, i AS cell) FROM measurement m, range(2, 201) r(i)"
-bounded 0 20 300 "$ASSAY" compare run:1 run:1 --db sides.duckdb
-has out '^1 question in common'
-forge sides "INSERT INTO cell SELECT c.* REPLACE (i AS id) FROM cell c, range(2, 5101) r(i)"
-bounded 1 20 200 "$ASSAY" compare run:1 run:1 --db sides.duckdb
-has err 'run:1 are 5100 rows, and at most 5000 are taken'
+if [ -n "${ASSAY_LONG:-}" ]; then
+	forge sides "INSERT INTO cell SELECT c.* REPLACE (i AS id) FROM cell c, range(2, 201) r(i); INSERT INTO event SELECT e.* REPLACE (1000 * i + e.id AS id, i AS cell) FROM event e, range(2, 201) r(i) WHERE e.cell IS NOT NULL; INSERT INTO measurement SELECT m.* REPLACE (1000 * i + m.event AS event, i AS cell) FROM measurement m, range(2, 201) r(i)"
+	bounded 0 20 300 "$ASSAY" compare run:1 run:1 --db sides.duckdb
+	has out '^1 question in common'
+	forge sides "INSERT INTO cell SELECT c.* REPLACE (i AS id) FROM cell c, range(2, 5101) r(i)"
+	bounded 1 20 200 "$ASSAY" compare run:1 run:1 --db sides.duckdb
+	has err 'run:1 are 5100 rows, and at most 5000 are taken'
+fi
 # As many results of another tool as are imported, 10,000, took 4 minutes and 1.4 GB, and failed; so did results with columns that nobody
 # reads. The time went with the square of them.
 awk 'BEGIN { for (i = 0; i < 1500; i++) printf "%s{\"avg_ns\":1500,\"n_prompt\":1,\"n_gen\":0,\"model_filename\":\"m%d\",\"samples_ns\":[1000,2000]}", i ? "," : "[", i; print "]" }' >most.json
@@ -245,14 +253,16 @@ has err 'ulimit -f'
 code 0 "$ASSAY" query --format csv --db small/there.duckdb 'SELECT count(*), min(id) FROM result'
 has out '^1,1$'
 # A transaction that is durable was told as failed where there was no room for putting a long log into the file.
-forge texts "UPDATE run SET pid = 3; INSERT INTO cell SELECT c.* REPLACE (i AS id, repeat(md5(i::VARCHAR), 20000) AS asked_options) FROM cell c, range(2, 30) r(i)"
-cp "$base" small/log.duckdb
-(failures=0; ulimit -f 18500; code 0 "$ASSAY" import texts.duckdb --db small/log.duckdb
-	[ "$(stat -c %s small/log.duckdb.wal)" -gt 16777216 ] || fail "no long log: $(ls -l small)"
-	code 0 "$ASSAY" import "$SOURCE/tests/store/foreign/llama.json" --db small/log.duckdb; exit $failures) || fail "a log that stays"
-code 0 "$ASSAY" query --format csv --db small/log.duckdb 'SELECT count(*) FROM result'
-has out '^32$'
-code 0 "$ASSAY" import "$SOURCE/tests/store/foreign/llama.json" --db small/log.duckdb
-has out 'imported before'
-[ ! -e small/log.duckdb.wal ] || fail "the log stays where there is room"
+if [ -n "${ASSAY_LONG:-}" ]; then
+	forge texts "UPDATE run SET pid = 3; INSERT INTO cell SELECT c.* REPLACE (i AS id, repeat(md5(i::VARCHAR), 20000) AS asked_options) FROM cell c, range(2, 30) r(i)"
+	cp "$base" small/log.duckdb
+	(failures=0; ulimit -f 18500; code 0 "$ASSAY" import texts.duckdb --db small/log.duckdb
+		[ "$(stat -c %s small/log.duckdb.wal)" -gt 16777216 ] || fail "no long log: $(ls -l small)"
+		code 0 "$ASSAY" import "$SOURCE/tests/store/foreign/llama.json" --db small/log.duckdb; exit $failures) || fail "a log that stays"
+	code 0 "$ASSAY" query --format csv --db small/log.duckdb 'SELECT count(*) FROM result'
+	has out '^32$'
+	code 0 "$ASSAY" import "$SOURCE/tests/store/foreign/llama.json" --db small/log.duckdb
+	has out 'imported before'
+	[ ! -e small/log.duckdb.wal ] || fail "the log stays where there is room"
+fi
 finish
