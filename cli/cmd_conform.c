@@ -25,7 +25,9 @@ struct watch {
 
 static void print_case(const struct conform_case *c)
 {
-	emit("%-4s %s", c->passed ? "ok" : "FAIL", c->name);
+	const bool is_asked = verdict_answers(c->verdict);
+
+	emit("%-4s %s", c->passed ? "ok" : is_asked ? "FAIL" : "?", c->name);
 	if (c->passed && c->lines)
 		emit("  %zu %s", c->lines, c->counted);
 	if (!isnan(c->max_abs_error))
@@ -33,7 +35,7 @@ static void print_case(const struct conform_case *c)
 	if (!isnan(c->nmse))
 		emit(", NMSE %.2g", c->nmse);
 	if (c->reason)
-		emit("  %s", c->reason);
+		emit("  %s%s", is_asked ? "" : "not asked: ", c->reason);
 	if (c->passed && c->elsewhere > 0)
 		emit("  %s", c->placement);
 	emit("\n");
@@ -149,7 +151,7 @@ static int conform(const char *on, int64_t rows, double memory_gib, bool json, c
 			    *models = ARENA_ARRAY(a, count, struct conform_case),
 			    *others = ARENA_ARRAY(a, count, struct conform_case);
 	struct watch watch = { .count = count, .cases = cases, .answered = ARENA_ARRAY(a, count, bool), .on = on, .json = json };
-	size_t failed = 0, model_count = 0, other_count = 0;
+	size_t failed = 0, unasked = 0, model_count = 0, other_count = 0;
 	int code = EXIT_GOOD;
 
 	for (size_t i = 0; i < count; i++) {
@@ -180,13 +182,17 @@ static int conform(const char *on, int64_t rows, double memory_gib, bool json, c
 		int one = verdict_exit_code(cases[i].verdict);
 
 		failed += !cases[i].passed;
+		unasked += !verdict_answers(cases[i].verdict);
 		code = one > code ? one : code;
 	}
 	if (json)
 		emit("]\n");
 	// With --json standard output is the array alone.
 	emit_flush();
-	emit_to(json ? stderr : stdout, "%zu passed, %zu failed\n", count - failed, failed);
+	emit_to(json ? stderr : stdout, "%zu passed, %zu failed", count - failed, failed);
+	if (unasked)
+		emit_to(json ? stderr : stdout, " (%zu of them not asked)", unasked);
+	emit_to(json ? stderr : stdout, "\n");
 	return code;
 }
 
@@ -236,7 +242,8 @@ static int run(int argc, char **argv)
 			"processor with meta.json and expected.safetensors: pictures or sounds, and what transformers made of\n"
 			"them; or a whole pipeline with pipeline.json: questions, and what transformers answered. A case that "
 			"is\n"
-			"refused, cannot run or is none has failed; a file is left out, and named on\n"
+			"refused, cannot run or is none has failed, also where a limit of this process or a disk kept it\n"
+			"from being asked ('?'); a file is left out, and named on\n"
 			"standard error. Answers come in the order of the folders, each as soon as those before it are there.\n"
 			"The last line is 'N passed, M failed' (on standard error with --json), and N + M is\n"
 			"the number of folders given.\n"

@@ -47,13 +47,19 @@ static void examine(struct doctor *d, struct checkup *c, const struct target *t)
 	progress_clear();
 }
 
+// null: it could not be asked.
+static json_t *works_json(bool works, bool unasked)
+{
+	return !works && unasked ? json_null() : json_boolean(works);
+}
+
 // Routes in their order until one works; a device in the text chooses its route.
 static void examine_platform(struct doctor *d, const struct target *asked)
 {
 	const struct platform *p = asked->platform;
 	const char *fix = NULL, *served = NULL, *device = asked->chosen ? asked->device : NULL;
 	json_t *routes = json_array();
-	bool many = !asked->chosen && p->routes[1].engine;
+	bool many = !asked->chosen && p->routes[1].engine, unasked = false;
 
 	if (!d->json && d->asked)
 		emit("\n"); // in the format: an argument's line ends are shown as escapes
@@ -74,13 +80,14 @@ static void examine_platform(struct doctor *d, const struct target *asked)
 		if (!d->json)
 			print_checks(&c);
 		json_array_append_new(routes,
-			json_pack("{s:s, s:s, s:s?, s:b, s:s?, s:o}", "engine", r->engine, "provider", r->provider, "device",
-				t.device, "works", (int)c.works, "fix", c.works ? NULL : checkup_fix(&c), "checks",
-				checks_json(&c)));
+			json_pack("{s:s, s:s, s:s?, s:o, s:s?, s:o}", "engine", r->engine, "provider", r->provider, "device",
+				t.device, "works", works_json(c.works, c.unasked), "fix", c.works ? NULL : checkup_fix(&c),
+				"checks", checks_json(&c)));
 		if (c.works)
 			served = t.device ? t.device : r->device;
 		else if (!fix)
 			fix = checkup_fix(&c);
+		unasked |= c.unasked;
 		if (asked->chosen)
 			break;
 	}
@@ -94,12 +101,15 @@ static void examine_platform(struct doctor *d, const struct target *asked)
 	if (!d->json && served)
 		emit("  => %s%s%s works%s%s\n", p->name, device ? ":" : "", device ? device : "", many ? ", by " : "",
 			many ? served : "");
+	else if (!d->json && unasked)
+		emit("  => whether %s%s%s works is not known: it could not be asked%s%s\n", p->name, device ? ":" : "",
+			device ? device : "", fix ? "; " : "", fix ? fix : "");
 	else if (!d->json)
 		emit("  => %s%s%s does not work%s%s\n", p->name, device ? ":" : "", device ? device : "", fix ? "; " : "",
 			fix ? fix : "");
 	json_array_append_new(d->out,
-		json_pack("{s:s, s:s?, s:b, s:s?, s:o}", "name", p->name, "device", served, "works", served != NULL, "fix",
-			served ? NULL : fix, "routes", routes));
+		json_pack("{s:s, s:s?, s:o, s:s?, s:o}", "name", p->name, "device", served, "works",
+			works_json(served != NULL, unasked), "fix", served ? NULL : fix, "routes", routes));
 }
 
 static enum status all_eight(struct doctor *d, struct target **out, size_t *count, struct error *err)

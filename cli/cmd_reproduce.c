@@ -23,9 +23,9 @@ static void print_answer(
 	if (answer->differs)
 		emit("  %-14s %s\n", "another now", answer->differs);
 	emit("%s\n",
-		answer->unasked         ? "not told: the question could not be asked here"
-			: answer->holds ? "holds"
-					: "does not hold");
+		!answer->unasked                    ? answer->holds ? "holds" : "does not hold"
+			: verdict_ran(now->verdict) ? "not told: the answer could not be judged here"
+						    : "not told: the question could not be asked here");
 }
 
 // What the matrix is asked, and what becomes of its answer.

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend/cause.h"
 #include "base/cache.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -70,6 +71,8 @@ static bool check_loads(struct checkup *c, struct target *t, const struct probe_
 			t->device = device;
 	} else {
 		checkup_add(c, CHECK_BAD, "loads", NULL, "%s", why ? why : "the engine lists no device for it");
+		c->unasked = own ? cause_status(t->route->engine, t->route->provider, own, STATUS_UNAVAILABLE) == STATUS_NOT_ASKED
+				 : verdict_find(json_string_value(json_object_get(probe, "verdict"))) == VERDICT_NOT_ASKED;
 	}
 	json_decref(probe);
 	return device != NULL;
@@ -100,6 +103,7 @@ static void judge(struct checkup *c, const struct target *t, const struct cell_r
 			where_it_ran(c->arena, r));
 		return;
 	case VERDICT_UNJUDGED:
+		c->unasked = true;
 		checkup_add(c, CHECK_BAD, "runs",
 			reference ? arena_printf(c->arena, "run: assay doctor %.*s", (int)strcspn(reference, ":"), reference)
 				  : NULL,
@@ -115,6 +119,7 @@ static void judge(struct checkup *c, const struct target *t, const struct cell_r
 		checkup_add(c, CHECK_NONE, "runs", NULL, "it compiles for %s, which is not here: nothing ran", device);
 		return;
 	default:
+		c->unasked = !verdict_answers(got->verdict);
 		checkup_add(c, CHECK_BAD, "runs", r->hint, "%s: %s", verdict_word(got->verdict),
 			r->cause ? r->cause : verdict_sentence(got->verdict));
 	}
@@ -141,6 +146,7 @@ static bool check_memory(struct checkup *c, const struct plan_memory *memory, st
 		q->force = true;
 		return true;
 	}
+	c->unasked = true;
 	checkup_add(c, CHECK_BAD, "memory",
 		limited ? "raise the memory limit of the control group (memory.max, or the container's --memory)"
 			: "free some memory",
@@ -178,13 +184,17 @@ void prove_route(struct checkup *c, const struct target *target, double timeout_
 	const struct probe_limits limits = { .timeout_s = timeout_s, .stop = watch ? watch->stop : NULL };
 	struct target t = *target;
 	struct error err = { 0 };
+	enum status st;
 
 	if (c->hopeless) {
 		checkup_add(c, CHECK_NONE, "runs", NULL, "not tried: what is wrong above comes first");
 		return;
 	}
-	if (!check_loads(c, &t, &limits))
-		checkup_add(c, CHECK_NONE, "runs", NULL, "not tried: there is no device");
-	else if (run_model(c, &t, &q, watch, &err))
+	if (!check_loads(c, &t, &limits)) {
+		checkup_add(c, CHECK_NONE, "runs", NULL, "not tried: %s",
+			c->unasked ? "what is wrong above comes first" : "there is no device");
+	} else if ((st = run_model(c, &t, &q, watch, &err))) {
+		c->unasked = !verdict_answers(verdict_of_status(st));
 		checkup_add(c, CHECK_BAD, "runs", NULL, "%s", err.text);
+	}
 }

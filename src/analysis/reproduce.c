@@ -207,7 +207,7 @@ static void check_verdict(const struct reproduce *r, const struct cell_result *n
 	const char *then = verdict_word(r->old.verdict), *word = verdict_word(now->verdict);
 
 	// What was in the way here says nothing of the row.
-	out->unasked = now->verdict == VERDICT_NOT_ASKED || now->verdict == VERDICT_INTERRUPTED;
+	out->unasked = !verdict_answers(now->verdict) || (now->verdict == VERDICT_UNJUDGED && r->old.verdict != VERDICT_UNJUDGED);
 	if (!out->unasked && r->old.verdict == now->verdict)
 		add(out, "verdict", 1, arena_printf(a, "%s then and now", then));
 	else
@@ -340,6 +340,7 @@ void reproduce_judge(const struct reproduce *r, const struct cell_result *now, c
 		check_error(r, now, a, out);
 		check_latency(r, now, m, a, out);
 	}
+	out->unasked = out->unasked && out->holds;
 	d = m ? differs(a, d, "machine", r->old.machine, m->id) : d;
 	d = differs(a, d, "engine", x->engine, y->engine);
 	d = differs(a, d, "engine version", x->engine_version, y->engine_version);

@@ -35,7 +35,7 @@ struct reproduce_answer {
 	size_t count;
 	const char *differs; // what is another than then; NULL: nothing
 	bool holds;          // no check says otherwise
-	bool unasked;        // the question could not be asked now: nothing is told
+	bool unasked;        // it could not be asked or judged now, and nothing that is told is against it
 };
 // `now` may have no number of its own.
 void reproduce_judge(const struct reproduce *r, const struct cell_result *now, const struct machine *machine, struct arena *a,

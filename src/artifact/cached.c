@@ -58,7 +58,7 @@ static enum status find_or_make(struct arena *a, const char *folder, struct cach
 			if (err)
 				*err = why;
 			error_prefix(err, "the cache");
-			return s;
+			return cache_unusable(s, err);
 		}
 		if (fd >= 0 && is_good(how, folder, &look)) {
 			file_close_with(a, fd);
@@ -73,7 +73,7 @@ static enum status find_or_make(struct arena *a, const char *folder, struct cach
 		if (fd >= 0 && made_so_often == MAKES_MOST) // once more is for those that were trimmed away at once
 			return error_set(err, STATUS_FAILED, "%s: what was written there does not read back", folder);
 		if ((s = lock_open(&fd, made, LOCK_EX, err)))
-			return s;
+			return cache_unusable(s, err);
 		if (fd >= 0) {
 			if (!is_good(how, folder, &look) && !(s = not_looked_at(&look, err)))
 				s = make(folder, temporary, how, err);

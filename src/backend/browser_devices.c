@@ -29,14 +29,34 @@ enum { FAILURE_S = 600, FACTS_S = 30 * 86400 };
 // ---- where things lie ---------------------------------------------------------------------------------------------------
 
 // What tools/deps unpacked lies beside the folder of the engines, in a build tree and where `assay setup` puts it.
+static enum status find_own(struct arena *a, const char **path, struct error *err)
+{
+	return library_find(a, "../browsers/chromium-webnn", "chromium", path, err);
+}
+
 size_t browser_installed(struct arena *a, struct browser **out)
 {
-	const char *own = NULL, *more[] = { NULL, NULL };
-	struct error ignored = { 0 };
+	const char *more[] = { NULL, NULL };
+	struct error ignored;
 
-	if (!library_find(a, "../browsers/chromium-webnn", "chromium", &own, &ignored))
-		more[0] = own;
+	find_own(a, &more[0], &ignored);
 	return browser_find(a, more, out);
+}
+
+// Words of why there is none, after those of the browsers that were found: one may lie in a folder that cannot be read.
+static void add_not_found(struct text *reasons, struct arena *a)
+{
+	const char *own;
+	struct error why;
+
+	if (browser_unwanted())
+		text_add(reasons, reasons->length ? "" : unwanted);
+	else if (find_own(a, &own, &why) == STATUS_NOT_ASKED)
+		text_addf(reasons, "%s%s", reasons->length ? "; " : "", why.text);
+	else if (!reasons->length)
+		text_add(reasons,
+			"no browser was found in PATH, in ASSAY_BROWSER_PATH or beside the engines; `assay setup web` brings one "
+			"with WebNN");
 }
 
 enum status browser_runtime(struct arena *a, const char **folder, const char **version, struct error *err)
@@ -394,11 +414,7 @@ const struct found *browser_of(
 		if ((int64_t)before++ == index)
 			return &all[i];
 	}
-	if (!reasons.length)
-		text_add(&reasons,
-			browser_unwanted() ? unwanted
-					   : "no such browser was found in PATH, in ASSAY_BROWSER_PATH or beside the engines; "
-					     "`assay setup web` brings one with WebNN");
+	add_not_found(&reasons, a);
 	error_set(err, STATUS_UNAVAILABLE, "no browser %s with %s: %s", device, provider, text_get(&reasons));
 	text_done(&reasons);
 	return NULL;
@@ -452,12 +468,10 @@ static void list_provider(struct device_list *out, const char *provider, const s
 		describe(out->arena, &all[i], provider, &d);
 		device_add(out, &d);
 	}
-	if (!chromiums && !firefoxes)
-		device_absent(out, provider, "%s",
-			reasons.length               ? text_get(&reasons)
-				: browser_unwanted() ? unwanted
-						     : "no browser was found in PATH, in ASSAY_BROWSER_PATH or beside the "
-						       "engines; `assay setup web` brings one with WebNN");
+	if (!chromiums && !firefoxes) {
+		add_not_found(&reasons, out->arena);
+		device_absent(out, provider, "%s", text_get(&reasons));
+	}
 	// One kind has it and the other not: the device that is missing is named by itself.
 	else if (!chromiums && of_kind[0].length)
 		device_absent(out, arena_printf(out->arena, "%s:chromium", provider), "%s", text_get(&of_kind[0]));

@@ -48,6 +48,9 @@ static const struct signature table[] = {
 		STATUS_NOT_ASKED, 0, NULL, "does a disk fail, or has the server of a file system gone?" },
 	{ NULL, NULL, "in which .* may be, cannot be read: ", STATUS_NOT_ASKED, 0, NULL,
 		"give this user the right to read that folder, or name another one: ASSAY_ENGINE_PATH" },
+	// base/cache.c, of a browser
+	{ NULL, NULL, "the cache (is not used|\\(ASSAY_CACHE names another\\)): ", STATUS_NOT_ASKED, 0, NULL,
+		"make it a folder of your own, or name another in ASSAY_CACHE" },
 	// openvino_devices.c
 	{ "openvino", NULL, "its (plugin|reader of ONNX files) .* cannot be opened: ", STATUS_NOT_ASKED, 0, NULL,
 		"is that file whole, and may this user read it? `assay setup` brings OpenVINO anew" },

@@ -20,8 +20,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
 
 #include "base/file.h"
+#include "base/process.h"
 #include "base/text.h"
 
 #define REGISTERED "QNNExecutionProvider" // the provider then calls itself so
@@ -88,13 +90,24 @@ static enum status find_backend(struct arena *a, const char *plugin_path, const 
 				 : error_set(err, STATUS_UNAVAILABLE, "%s is missing; `assay setup qnn` brings it", *out);
 }
 
+// With less the emulator gets no memory for its threads, and takes none of a graph. Of a model of some kilobytes 1,200,000 KiB of
+// addresses and 300,000 of data were too few, 1,500,000 and 500,000 enough. cause.c knows the sentence.
+static enum status check_emulator(struct error *err)
+{
+	static const struct process_limit needs[] = { { RLIMIT_AS, 1536ULL << 20, false }, { RLIMIT_DATA, 512ULL << 20, true } };
+
+	return emulator ? process_check_limits(process_limited_by_user(), needs, sizeof needs / sizeof *needs, "QNN", err)
+			: STATUS_OK;
+}
+
 static enum status open_plugin(struct arena *a, const struct ort_library *l, OrtEnv *env, const char **backend,
 	const OrtEpDevice *const **devices, size_t *count, struct error *err)
 {
 	const char *path;
 	enum status st;
 
-	if ((st = ort_plugin_load(a, l, env, &plugin, &path, err)) || (st = find_backend(a, path, backend, err)))
+	if ((st = check_emulator(err)) || (st = ort_plugin_load(a, l, env, &plugin, &path, err)) ||
+		(st = find_backend(a, path, backend, err)))
 		return st;
 	return ort_plugin_devices(a, l, env, path, devices, count, err);
 }

@@ -14,11 +14,12 @@
 void *vendor_open(struct arena *a, const struct vendor *v, const char *soname, const char **why)
 {
 	const char *patterns[] = { arena_printf(a, "*/lib/%s", soname), soname }, *path;
-	struct error ignored;
+	struct error unread[2];
+	enum status st[2];
 	void *handle;
 
 	for (size_t i = 0; i < 2; i++) {
-		library_find(a, v->folder ? v->folder : "vendor", patterns[i], &path, &ignored);
+		st[i] = library_find(a, v->folder ? v->folder : "vendor", patterns[i], &path, &unread[i]);
 		if (path) // also where it cannot be opened: another copy would answer for this one
 			return library_load(a, path, RTLD_NOW, why);
 	}
@@ -29,6 +30,9 @@ void *vendor_open(struct arena *a, const struct vendor *v, const char *soname, c
 		if (file_exists(path))
 			return library_load(a, path, RTLD_NOW, why);
 	}
+	for (size_t i = 0; i < 2; i++)
+		if (st[i] == STATUS_NOT_ASKED) // it may lie there
+			*why = arena_strdup(a, unread[i].text);
 	return NULL;
 }
 

@@ -161,6 +161,15 @@ static bool is_part(const char *name)
 	return false;
 }
 
+enum status cache_unusable(enum status s, struct error *err)
+{
+	if (s != STATUS_FAILED)
+		return s;
+	if (err)
+		err->status = STATUS_NOT_ASKED;
+	return STATUS_NOT_ASKED;
+}
+
 enum status cache_part(const char **out, struct arena *a, const char *part, struct error *err)
 {
 	const char *cache = cache_dir(a), *path = arena_printf(a, "%s/%s", cache, part);
@@ -179,7 +188,7 @@ enum status cache_part(const char **out, struct arena *a, const char *part, stru
 		s = error_errno(err, "%s", path);
 	if (!s && !(s = check_folder(path, &st, err)))
 		*out = path;
-	return s;
+	return cache_unusable(s, err);
 }
 
 const char *cache_find(struct arena *a, const char *part)

@@ -25,7 +25,12 @@ char *cache_dir(struct arena *a);
 // Are the folder and all of its parts to be used? What is not there yet is. FAILED: why not, and what to do, in a sentence.
 enum status cache_check(struct error *err);
 
-// CACHE/PART, made where it is not there. FAILED: it is not to be used; else as errno says. `part` is one of the list in cache.c.
+// What a cache that is not to be used, or not to be written, keeps from being asked has no answer: FAILED becomes NOT_ASKED, in
+// `err`, too, which may be NULL. Any other status stays.
+enum status cache_unusable(enum status s, struct error *err);
+
+// CACHE/PART, made where it is not there. NOT_ASKED: it is not to be used or cannot be made; else as errno says. `part` is one of
+// the list in cache.c.
 enum status cache_part(const char **out, struct arena *a, const char *part, struct error *err);
 
 // The same of what is there. NULL: it is not, or is not to be used.

@@ -72,9 +72,10 @@ enum status error_prefix(struct error *err, const char *format, ...)
 enum status error_errno(struct error *err, const char *format, ...)
 {
 	int code = errno;
+	const bool in_the_way = code == EMFILE || code == ENFILE || code == EROFS || code == EIO || code == ESTALE;
 	enum status status = code == ENOSPC || code == EDQUOT || code == EFBIG ? STATUS_NO_SPACE
 		: code == ENOMEM                                               ? STATUS_NO_MEMORY
-		: code == EMFILE || code == ENFILE                             ? STATUS_NOT_ASKED
+		: in_the_way                                                   ? STATUS_NOT_ASKED
 									       : STATUS_FAILED;
 	if (!err)
 		return status;

@@ -57,6 +57,9 @@ struct process_limit {
 	unsigned long long least;
 	bool hard;
 };
+// Of a child that runs an engine: who started its guard, and has the limits that the user gave. Of its own, that of data is
+// --memory's.
+int64_t process_limited_by_user(void);
 // NOT_ASKED, with both numbers, where one of the process `pid` (0: this one) is lower. `who`: needs it.
 enum status process_check_limits(
 	int64_t pid, const struct process_limit *limits, size_t count, const char *who, struct error *err);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include "base/process.h"
 
@@ -18,6 +19,11 @@ static const struct words {
 	{ RLIMIT_DATA, 20, "a process may have", " MiB of data", "-d" },
 	{ RLIMIT_CPU, 0, "a process may compute for", " s", "-t" },
 };
+
+int64_t process_limited_by_user(void)
+{
+	return process_parent(getppid());
+}
 
 enum status process_check_limits(
 	int64_t pid, const struct process_limit *limits, size_t count, const char *who, struct error *err)

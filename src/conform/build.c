@@ -3,30 +3,24 @@
 // built for theirs, as with --image-size.
 #include "conform/case.h"
 
-#include "checkpoint/checkpoint.h"
+#include "conform/stored.h"
 
 // Height and width of in.pixel_values; false: there are none, or they fit what the graph takes.
 static bool other_picture(const struct artifact *built, const char *io, int64_t size[2])
 {
 	struct arena a = { 0 };
-	struct shard shard;
-	struct weight *tensors;
-	size_t count;
+	struct stored s;
 	const struct tensor_type *takes = NULL;
 	bool differs = false;
 
 	for (size_t i = 0; i < built->input_count; i++)
 		if (text_is(built->inputs[i].name, "pixel_values") && built->inputs[i].rank == 4)
 			takes = &built->inputs[i];
-	if (takes && !safetensors_open(&a, io, &shard, &tensors, &count, NULL))
-		for (size_t i = 0; i < count; i++) {
-			if (!text_is(tensors[i].name, "in.pixel_values") || tensors[i].rank != 4)
-				continue;
-			for (int k = 0; k < 2; k++) {
-				size[k] = tensors[i].dim[2 + k];
-				differs |= !takes->symbol[2 + k] && takes->dim[2 + k] != size[k];
-			}
-		}
+	const struct weight *pictures = takes && !stored_open(&s, &a, io, NULL) ? stored_find(&s, "in.pixel_values") : NULL;
+	for (int k = 0; k < 2 && pictures && pictures->rank == 4; k++) {
+		size[k] = pictures->dim[2 + k];
+		differs |= !takes->symbol[2 + k] && takes->dim[2 + k] != size[k];
+	}
 	arena_done(&a);
 	return differs;
 }

@@ -2,6 +2,7 @@
 // The child's side of a conformance run: the engine is loaded once, each case is built, opened, run and judged by itself, and
 // answered with one line. A case that kills the process is known by the "start" line before it.
 #include "conform/case.h"
+#include "conform/stored.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -99,13 +100,11 @@ static bool has_output(const struct artifact *a, const char *name)
 static bool fits(const struct artifact *graph, const char *io)
 {
 	struct arena a = { 0 };
-	struct shard shard;
-	struct weight *tensors;
-	size_t count;
-	bool all = !safetensors_open(&a, io, &shard, &tensors, &count, NULL);
+	struct stored s;
+	bool all = !stored_open(&s, &a, io, NULL);
 
-	for (size_t i = 0; all && i < count; i++) {
-		const char *name = tensors[i].name;
+	for (size_t i = 0; all && i < s.count; i++) {
+		const char *name = s.tensors[i].name;
 
 		if (text_starts(name, "in."))
 			all = has_input(graph, name + 3);

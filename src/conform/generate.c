@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "conform/case.h"
+#include "conform/stored.h"
 #include "cell/generate.h"
 #include "run/judge.h"
 
@@ -67,12 +68,10 @@ static enum status read_prompt(struct prompt *p, const json_t *run, const char *
 {
 	const json_t *from = json_object_get(run, "from_io"), *decoder = json_object_get(run, "decoder_input_ids"),
 		     *ids = decoder ? decoder : json_object_get(run, "input_ids");
-	struct shard shard;
-	struct weight *tensors;
-	size_t count;
+	struct stored io;
 	int64_t rows, columns, *data;
 	struct tensor *inputs = ARENA_ARRAY(a, json_array_size(from) + 1, struct tensor);
-	enum status st = safetensors_open(a, arena_printf(a, "%s/io.safetensors", folder), &shard, &tensors, &count, err);
+	enum status st = stored_open(&io, a, arena_printf(a, "%s/io.safetensors", folder), err);
 
 	*p = (struct prompt){ .inputs = inputs };
 	if (st || (st = integers(&data, &p->batch, &p->length, ids, "the prompt", a, err)))
@@ -98,16 +97,14 @@ static enum status read_prompt(struct prompt *p, const json_t *run, const char *
 	}
 	for (size_t i = 0; i < json_array_size(from); i++) {
 		const char *name = json_string_value(json_array_get(from, i));
-		size_t k = 0;
-		while (k < count && !text_is(tensors[k].name, name))
-			k++;
-		if (k == count || !text_starts(name, "in."))
+		const struct weight *stored = name ? stored_find(&io, name) : NULL;
+
+		if (!stored || !text_starts(name, "in."))
 			return error_set(err, STATUS_BAD_INPUT, "gen.json: io.safetensors has no %s", name ? name : "?");
 		if (!text_is(name, "in.input_ids") && !text_is(name, "in.attention_mask")
-				? (st = take_rows(&inputs[p->input_count++], &tensors[k], json_object_get(run, "rows"), a, err))
+				? (st = take_rows(&inputs[p->input_count++], stored, json_object_get(run, "rows"), a, err))
 				: decoder &&
-					(st = take_rows(
-						 &inputs[p->input_count++], &tensors[k], json_object_get(run, "rows"), a, err)))
+					(st = take_rows(&inputs[p->input_count++], stored, json_object_get(run, "rows"), a, err)))
 			return st;
 	}
 	return STATUS_OK;

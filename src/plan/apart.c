@@ -148,6 +148,7 @@ static enum status ask(const json_t **answer, struct arena *a, const char *what,
 		error_set(bad,
 			v == VERDICT_TIMEOUT               ? STATUS_TIMEOUT
 				: v == VERDICT_INTERRUPTED ? STATUS_INTERRUPTED
+				: v == VERDICT_NOT_ASKED   ? STATUS_NOT_ASKED
 							   : STATUS_FAILED,
 			"%s", cause);
 	else if (!*answer)

@@ -275,6 +275,7 @@ static void check_part(struct checkup *c, const struct part *p, const char *root
 		checkup_add(c, CHECK_BAD, "library", st == STATUS_NOT_ASKED ? NULL : setup_fix(c->arena, p->setup, false), "%s",
 			err.text);
 		c->hopeless = true;
+		c->unasked |= st == STATUS_NOT_ASKED;
 		return;
 	}
 	where.folders = opened_first(c->arena, p);

@@ -23,6 +23,7 @@ struct checkup {
 	size_t count;
 	bool hopeless; // a library is missing or cannot be opened: running would only say so again
 	bool works;    // set by the proving run alone
+	bool unasked;  // a limit of this process or of the machine was in the way: whether it works is not known
 };
 
 const char *check_word(enum check_state s); // "ok" "bad" "none"

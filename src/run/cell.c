@@ -629,7 +629,7 @@ static void say_lost(struct running *r, const struct cell_result *heard, struct 
 {
 	json_decref(out->checks);
 	*out = *heard;
-	out->verdict = VERDICT_FAILED;
+	out->verdict = VERDICT_NOT_ASKED;
 	out->row.cause = arena_strdup(r->a, pages_lost_words());
 }
 

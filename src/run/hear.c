@@ -380,7 +380,7 @@ static enum verdict end_of(const struct heard *h, const struct child_report *r, 
 			break;
 		if (*lacked_page(a, r)) {
 			*cause = arena_printf(a, "%s: %s", h->phase, lacked_page(a, r));
-			return VERDICT_FAILED;
+			return VERDICT_NOT_ASKED;
 		}
 		*cause = arena_printf(a, "%s: the process died of signal %d, %s%s%s%s", h->phase, r->code, strsignal(r->code),
 			h->loading ? ", while it loaded " : "", h->loading ? h->loading : "", words);

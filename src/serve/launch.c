@@ -320,19 +320,13 @@ static bool loopback_is_down(void)
 	return told && !(lo.ifr_flags & IFF_UP);
 }
 
-// Our guard's parent: of our own limits that of data is --memory's.
-static int64_t limited_by_user(void)
-{
-	return process_parent(getppid());
-}
-
 // cause.c knows these sentences. `folder`: its profile will lie there.
 static enum status check_machine(const struct browser *b, const char *folder, struct error *err)
 {
 	const bool firefox = b->kind == BROWSER_FIREFOX;
 	const unsigned long long needs = firefox ? firefox_profile_mib : chromium_profile_mib;
 	struct statvfs disk;
-	const int64_t user = limited_by_user();
+	const int64_t user = process_limited_by_user();
 	enum status st = firefox ? process_check_limits(user, firefox_needs, COUNT(firefox_needs), b->name, err)
 				 : process_check_limits(user, chromium_needs, COUNT(chromium_needs), b->name, err);
 
@@ -361,7 +355,7 @@ enum status launch_check_webnn(const struct browser *b, uint64_t weights_nbytes,
 {
 	const struct process_limit needs = { RLIMIT_FSIZE, BROWSER_FILE + weights_nbytes, false };
 
-	return process_check_limits(limited_by_user(), &needs, 1, b->name, err);
+	return process_check_limits(process_limited_by_user(), &needs, 1, b->name, err);
 }
 
 static enum status make_profile(struct launch *l, struct error *err)
@@ -494,7 +488,7 @@ enum status launch_alive(struct launch *l, struct error *err)
 	l->pid = 0;
 	last_words(l, &words);
 	if (WIFSIGNALED(how)) {
-		st = process_check_end(limited_by_user(), WTERMSIG(how), l->browser->name, &limit);
+		st = process_check_end(process_limited_by_user(), WTERMSIG(how), l->browser->name, &limit);
 		st = error_set(err, st ? st : STATUS_FAILED, "%s died of signal %d, %s%s%s%s", l->browser->path, WTERMSIG(how),
 			strsignal(WTERMSIG(how)), st ? "; " : "", limit.text, text_get(&words));
 	} else {

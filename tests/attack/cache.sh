@@ -269,6 +269,15 @@ if [ "$(id -u)" = 0 ]; then
 	[ -L "$work/everybody/r.html" ] && grep -qi html "$work/kept" || fail "a link of ours is not followed"
 fi
 
+# One that may not be written says nothing of who is asked.
+if can_be 54321; then
+	mkdir -m 0755 "$work/of-root" && mkdir -m 0777 "$work/anybody" && chmod 0755 "$work"
+	ASSAY_CACHE=$work/of-root code 2 become 54321 "$ASSAY" run "$cases/bert" --synthetic "${quick[@]}" --db "$work/anybody/own.duckdb" --json
+	json 'd[0]["verdict"] == "not_asked" and "the folder cannot be made: Permission denied" in d[0]["cause"]'
+	ASSAY_CACHE=$work/of-root code 2 become 54321 "$ASSAY" conform --on null "$cases/bert"
+	has out '^0 passed, 1 failed .1 of them not asked.$'
+fi
+
 # Weights that a process may not map are not damaged: it removed them while others read them, and made them again without end.
 other unmapped
 model=(bert-base-uncased --synthetic --layers 1 --seq 8 --runs 1 --on null --no-conform --no-db)

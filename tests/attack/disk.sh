@@ -25,25 +25,28 @@ row()
 
 # ---- what a model is read from
 
-row 2 failed 'config.json: Input/output error' bert/config.json bert
-row 2 failed "$fails" bert/model.safetensors bert
+row 2 not_asked 'config.json: Input/output error' bert/config.json bert
+row 2 not_asked "$fails" bert/model.safetensors bert
 
 # The parent reads an .onnx file, too, and what the child computed: it ended there, without a row of this model or of the next.
 "$ASSAY" build bert -o onnx >/dev/null || fail "no .onnx file"
 SHIM_EIO=onnx/model.onnx code 2 shim "$ASSAY" run onnx/model.onnx bert "${quick[@]}" --db onnx.duckdb
-json "d[0]['verdict'] == 'failed' and '$fails' in d[0]['cause'] and d[1]['verdict'] == 'right'"
+json "d[0]['verdict'] == 'not_asked' and '$fails' in d[0]['cause'] and d[1]['verdict'] == 'right'"
 SHIM_PAGES=/run/ code 2 shim "$ASSAY" run bert "${quick[@]}" --db onnx.duckdb
-json "d[0]['verdict'] == 'failed' and '$fails' in d[0]['cause'] and d[0]['max_abs_error'] is None"
+json "d[0]['verdict'] == 'not_asked' and '$fails' in d[0]['cause'] and d[0]['max_abs_error'] is None"
 
 # ---- what the cache holds: as it is written, and as it is read
 
-row 2 failed 'Input/output error' /converted/ llama --precision int4-weights
+row 2 not_asked 'Input/output error' /converted/ llama --precision int4-weights
 row 0 right '' /nothing/ llama --precision int4-weights
-row 2 failed "$fails" /converted/ llama --precision int4-weights
+row 2 not_asked "$fails" /converted/ llama --precision int4-weights
 row 0 unjudged 'cannot be written: Input/output error' /reference/ bert --seq 8
 row 0 right '' /nothing/ bert --seq 8
 row 0 unjudged "$fails" /reference/ bert --seq 8
 row 0 right '' /nothing/ bert --seq 8
+SHIM_EIO=/reference/ code 2 shim "$ASSAY" reproduce "$(sql rows.duckdb "SELECT max(cell) FROM measurement")" --db rows.duckdb
+has out '^not told: the answer could not be judged here'
+rows="${rows}unjudged "
 
 # ---- what the cases of its type answer: where the cache's disk is full they have none, which was remembered as "do not pass"
 

@@ -230,6 +230,10 @@ unset SHIM_NO_PROCESS
 code 0 "$ASSAY" query --format csv "SELECT count(*) FILTER (verdict = 'not_asked') AS a, count(*) FILTER (verdict = 'unavailable') AS b FROM result"
 grep -q '^6,0$' "$work/out" || fail "the rows of limits: $(cat "$work/out")"
 
+# So says doctor, whose answer is no row.
+code 2 limited -n 14 "$ASSAY" doctor null
+grep -q '=> whether null works is not known: it could not be asked' "$work/out" || fail "doctor without descriptors: $(cat "$work/out")"
+
 # What a browser lacks ends it, or lets it wait without a word: it is not started (it is no program here), and no model is blamed.
 mkdir -p "$work/engines/onnxruntime-web" "$work/browsers"
 echo '/*! ONNX Runtime Web v1.30.0 */' >"$work/engines/onnxruntime-web/ort.webgpu.bundle.min.mjs"
