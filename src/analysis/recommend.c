@@ -9,8 +9,6 @@
 #include "base/text.h"
 #include "hub/hub.h"
 #include "question/standing.h"
-#include "stats/order.h"
-#include "stats/stats.h"
 #include "analysis/forecasts.h"
 
 static const char *const goal_words[] = {
@@ -125,48 +123,25 @@ static const char *use_of(struct arena *a, const struct report_cell *c, bool wit
 
 // ---- figures -------------------------------------------------------------------------------------------------------------
 
-// What its rows say of the time of a run, each of which was a process of its own: the newest alone may be the odd one.
-struct typical {
-	double ms, low_ms, high_ms; // of their medians the median, the least and the largest; of one row its own
-	size_t processes;
-};
-
-static struct typical typical_of(const struct report_cell *c, struct arena *a)
+static double figure_of(const struct summary *s, const struct recommend_ask *ask, const struct report_cell *c)
 {
-	const struct row *r = &c->row;
-	double *medians = ARENA_ARRAY(a, c->process_count + 1, double);
-
-	for (size_t i = 0; i < c->process_count; i++) {
-		medians[i] = stats_median(c->processes[i].ms, c->processes[i].count);
-	}
-	if (c->process_count < 2 || !(r->latency_ms > 0))
-		return (struct typical){ r->latency_ms, r->latency_min_ms, r->latency_max_ms, 1 };
-	order_ascending(medians, c->process_count);
-	return (struct typical){ order_quantile(medians, c->process_count, 0.5), medians[0], medians[c->process_count - 1],
-		c->process_count };
-}
-
-static double figure_of(
-	const struct summary *s, const struct recommend_ask *ask, const struct report_cell *c, const struct typical *t)
-{
-	const double slower = t->processes > 1 ? t->ms / c->row.latency_ms : 1; // than the newest row
-
 	switch (ask->goal) {
 	case RECOMMEND_THROUGHPUT:
-		return row_median_per_s(&c->row) / slower;
+		return row_median_per_s(&c->row) / report_slower(c);
 	case RECOMMEND_MEMORY:
 		return report_peak_mib(&c->row);
 	case RECOMMEND_COST:
-		return report_cost(s, c) * slower;
+		return report_cost(s, c) * report_slower(c);
 	default:
-		return t->ms;
+		return c->typical.ms;
 	}
 }
 
 // By what it is put in its place. A time that did not settle counts by the slowest run, of several processes by the slowest of
 // them: it goes before one that did only where that is better, too.
-static double rank_of(const struct recommend_ask *ask, const struct report_cell *c, double figure, const struct typical *t)
+static double rank_of(const struct recommend_ask *ask, const struct report_cell *c, double figure)
 {
+	const struct report_typical *t = &c->typical;
 	const double worse = t->high_ms > t->ms ? t->high_ms / t->ms : 1;
 
 	if (ask->goal == RECOMMEND_MEMORY || !report_is_unstable(c))
@@ -174,18 +149,20 @@ static double rank_of(const struct recommend_ask *ask, const struct report_cell 
 	return ask->goal == RECOMMEND_THROUGHPUT ? figure / worse : figure * worse;
 }
 
-static const char *time_words(const struct report_cell *c, const struct typical *t, struct arena *a)
+static const char *time_words(const struct report_cell *c, struct arena *a)
 {
+	const struct report_typical *t = &c->typical;
+
 	if (t->processes < 2)
 		return report_latency(a, &c->row);
-	return arena_printf(a, "%s (median of %zu processes, %s to %s)", report_ms(a, t->ms), t->processes,
-		report_ms(a, t->low_ms), report_ms(a, t->high_ms));
+	return arena_printf(a, "%s (%s)", report_ms(a, t->ms), report_typical_spread(a, c));
 }
 
-static const char *words_of(const struct summary *s, const struct recommend_ask *ask, const struct report_cell *c, double figure,
-	const struct typical *t, struct arena *a)
+static const char *words_of(
+	const struct summary *s, const struct recommend_ask *ask, const struct report_cell *c, double figure, struct arena *a)
 {
-	const char *time = time_words(c, t, a);
+	const struct report_typical *t = &c->typical;
+	const char *time = time_words(c, a);
 
 	switch (ask->goal) {
 	case RECOMMEND_THROUGHPUT:
@@ -362,15 +339,13 @@ enum status recommend_rows(
 		}
 		if (!is_of(ask, c) || (question != NULL && report_is_ranked(c) && !same_question(ask, question, c)))
 			continue;
-		const struct typical typical = typical_of(c, a);
-		double figure = figure_of(s, ask, c, &typical);
+		double figure = figure_of(s, ask, c);
 		const char *why = why_not(ask, c, figure, a), *use = use_of(a, c, any_batch(ask));
 		if (why != NULL)
 			leave_out(out, use, why);
 		else
-			out->choices[out->choice_count++] = (struct recommend_choice){ c, use, figure,
-				rank_of(ask, c, figure, &typical), words_of(s, ask, c, figure, &typical, a),
-				claim_of(s, ask, c, a), warning_of(c, a), report_command(a, c) };
+			out->choices[out->choice_count++] = (struct recommend_choice){ c, use, figure, rank_of(ask, c, figure),
+				words_of(s, ask, c, figure, a), claim_of(s, ask, c, a), warning_of(c, a), report_command(a, c) };
 	}
 	if (out->choice_count == 0)
 		leave_out_others(out, s, ask, a);

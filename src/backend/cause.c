@@ -7,8 +7,10 @@
 #include <ctype.h>
 #include <regex.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/file.h"
+#include "base/process.h"
 #include "base/text.h"
 
 enum {
@@ -32,6 +34,8 @@ static const struct signature table[] = {
 	// ---- limits of the process that asks
 	{ NULL, NULL, "Too many open files", STATUS_NOT_ASKED, 0, "this process may open no more files",
 		"raise the limit: ulimit -n" },
+	{ NULL, NULL, "Resource temporarily unavailable", STATUS_NOT_ASKED, 0, "a thread or a process could not be started",
+		"are processes (ulimit -u, pids.max) or memory (ulimit -v, -d) limited?" },
 	{ NULL, NULL, "([^ /:']+\\.so[.0-9]*): failed to map segment from shared object", STATUS_NOT_ASKED, 0,
 		"the library \\1 is here, and this process may not map it",
 		"is its address space limited (ulimit -v), or its file system mounted noexec?" },
@@ -353,4 +357,22 @@ enum status cause_status(const char *engine, const char *provider, const char *m
 	const struct signature *s = look_up(engine, provider, message, found);
 
 	return s && s->status != STATUS_OK ? s->status : told;
+}
+
+enum status cause_in_the_way(const char *engine, const char *provider, enum status told, struct error *err)
+{
+	regmatch_t found[CAPTURES];
+	const struct signature *s = look_up(engine, provider, err->text, found);
+	struct error limit = { 0 }, said = *err;
+	struct rlimit own;
+
+	if (s && (s->status == STATUS_NOT_ASKED || s->status == STATUS_NO_SPACE))
+		return err->status = s->status;
+	if (told != STATUS_NO_MEMORY && !(s && s->flags & HOST))
+		return told;
+	// The limit of this process is the lower of --memory's and the user's.
+	const unsigned long long allowed = getrlimit(RLIMIT_DATA, &own) || own.rlim_cur == RLIM_INFINITY ? 0 : own.rlim_cur + 1;
+	return process_check_memory(process_limited_by_user(), allowed, "an engine", &limit)
+		? error_set(err, STATUS_NOT_ASKED, "%s; %s", said.text, limit.text)
+		: told;
 }

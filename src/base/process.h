@@ -63,6 +63,8 @@ int64_t process_limited_by_user(void);
 // NOT_ASKED, with both numbers, where one of the process `pid` (0: this one) is lower. `who`: needs it.
 enum status process_check_limits(
 	int64_t pid, const struct process_limit *limits, size_t count, const char *who, struct error *err);
+// Likewise where one keeps an engine from memory that it is allowed otherwise, `allowed` bytes; 0: any does.
+enum status process_check_memory(int64_t pid, unsigned long long allowed, const char *who, struct error *err);
 // Likewise of the limits that may have ended a process `who` which died of that signal; 0: it ended by itself, unasked.
 enum status process_check_end(int64_t pid, int signal_number, const char *who, struct error *err);
 

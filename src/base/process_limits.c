@@ -49,6 +49,22 @@ enum status process_check_limits(
 	return STATUS_OK;
 }
 
+enum status process_check_memory(int64_t pid, unsigned long long allowed, const char *who, struct error *err)
+{
+	// Of a process that stays within its memory: maps of libraries, reserved addresses.
+	static const unsigned long long addresses_beside = 2ULL << 30;
+	const struct process_limit kinds[] = { { RLIMIT_DATA, allowed, true },
+		{ RLIMIT_AS, allowed ? allowed + addresses_beside : 0, false } };
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		const struct process_limit told = { kinds[i].resource, 0, kinds[i].hard };
+
+		if (process_check_limits(pid, &kinds[i], 1, who, NULL))
+			return process_check_limits(pid, &told, 1, who, err);
+	}
+	return STATUS_OK;
+}
+
 // A process that dies under such a limit says nothing of itself: which of the two it was nobody can tell. A model of some
 // kilobytes was seen to need 256 KiB of stack, 900 MiB of addresses (with QNN more than 980) and 600 of data. That of data is,
 // but for the hard one, assay's own while it reads a database.

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "artifact/inside.h"
+#include "backend/cause.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/visible.h"
@@ -313,6 +314,8 @@ static void answer(const struct target *t, size_t index, const char *folder, int
 	st = conform_is_node(folder, &w.arena)          ? run_node(&w, t, folder, &err)
 		: conform_is_pipeline(folder, &w.arena) ? run_pipeline(&w, t, folder, rows, &err)
 							: run_case(&w, t, folder, rows, &err);
+	if (st && !w.differs && !w.untaken && !w.took_none)
+		st = cause_in_the_way(t->route->engine, t->route->provider, st, &err);
 	enum verdict v = !st  ? VERDICT_RIGHT
 		: w.untaken   ? VERDICT_UNJUDGED
 		: w.differs   ? VERDICT_WRONG

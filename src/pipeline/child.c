@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backend/cause.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cell/say.h"
@@ -195,7 +196,7 @@ static enum status answer_request(const json_t *request, struct arena *a, struct
 	if ((st = pipeline_open(&p, a, folder, json_string_value(json_object_get(request, "task")), &t, err)) ||
 		(st = pipeline_set_precision(p, json_string_value(json_object_get(request, "precision")), err)) ||
 		(st = answer_all(p, request, a, err)))
-		return st;
+		return cause_in_the_way(t.route->engine, t.route->provider, st, err);
 	say_memory("answer");
 	say_phase("explain");
 	say_pipeline(p, &t, &devices, a);

@@ -517,10 +517,29 @@ static void fill_row(struct answering *x, const struct pipeline_told *told, stru
 	row->started_at = x->started_at;
 }
 
+// The platform that was asked for; where none of the graphs was on it (each part has its own), theirs.
+static const char *actual_of(const struct answering *x, const struct pipeline_told *told)
+{
+	const json_t *graphs = json_object_get(json_object_get(told->facts, "placement"), "graphs"), *g;
+	const char *out = NULL, *before = NULL;
+	size_t i;
+
+	json_array_foreach(graphs, i, g)
+	{
+		const char *platform = json_string_value(json_object_get(g, "platform"));
+
+		if (text_is(platform, x->cell.platform))
+			return x->cell.platform;
+		if (!text_is(platform, before))
+			out = arena_join(x->a, out, "+", before = arena_strdup(x->a, platform));
+	}
+	return out ? out : x->cell.platform;
+}
+
 static void judge_answer(struct answering *x, const struct pipeline_told *told, struct cell_result *r)
 {
 	r->row.wall_ms = clock_ms() - x->began_ms;
-	r->row.actual = x->cell.platform;
+	r->row.actual = actual_of(x, told);
 	if (x->q->db) {
 		r->row.answer = answers_text(x, told);
 		r->row.answer_picture = thumbnail(x, told);

@@ -47,7 +47,8 @@ static const struct report_column latency_columns[] = {
 static void best_latency(struct summary *out, struct arena *a)
 {
 	struct report_section *s = section_add(out, a, "best_latency", "Best hardware for latency",
-		"Lowest median of its line, unless a comparison of several processes says that another is faster. Against cpu: "
+		"Lowest median of its line (of several processes, the median of theirs), unless a comparison of several "
+		"processes says that another is faster. Against cpu: "
 		"cpu's time over this one's, with the 99\u00a0% interval "
 		"of a bootstrap over processes; rows are not taken in alternation unless it says so, so assay ab is surer. Fewer "
 		"than 6 processes a side claim nothing.",
@@ -79,7 +80,7 @@ static void best_latency(struct summary *out, struct arena *a)
 		struct report_value *v = section_row(s);
 		model_words(v, l);
 		v[2] = value_noted(value_text(report_qualified(a, best->platform, best->own_qualifiers)), note);
-		v[3] = value_noted(value_ms(a, best->row.latency_ms), report_spread(a, &best->row));
+		v[3] = value_noted(value_ms(a, best->typical.ms), report_typical_spread(a, best));
 		if (report_is_unstable(best))
 			v[3] = value_flagged(v[3]);
 		v[4] = value_times(a, best->against_cpu.times);
@@ -99,6 +100,11 @@ static const struct report_column throughput_columns[] = {
 	{ "interval", "how sure", false },
 };
 
+static double per_s_of(const struct report_cell *c)
+{
+	return row_median_per_s(&c->row) / report_slower(c);
+}
+
 // Whatever batch, threads and precision give the most: of right answers only.
 static void best_throughput(struct summary *out, struct arena *a)
 {
@@ -112,22 +118,21 @@ static void best_throughput(struct summary *out, struct arena *a)
 	for (size_t i = 0; i < out->cell_count; i++) {
 		const struct report_cell *first = &out->cells[i], *best = NULL, *cpu = NULL;
 		bool seen = false;
-		if (!report_is_ranked(first) || isnan(row_median_per_s(&first->row)))
+		if (!report_is_ranked(first) || isnan(per_s_of(first)))
 			continue;
 		for (size_t k = 0; k < out->cell_count; k++) {
 			const struct report_cell *c = &out->cells[k];
-			if (!report_is_ranked(c) || isnan(row_median_per_s(&c->row)) || !report_alike(first, c, but))
+			if (!report_is_ranked(c) || isnan(per_s_of(c)) || !report_alike(first, c, but))
 				continue;
 			seen = seen || k < i;
-			best = best == NULL || row_median_per_s(&c->row) > row_median_per_s(&best->row) ? c : best;
-			if (text_is(c->platform, "cpu") &&
-				(cpu == NULL || row_median_per_s(&c->row) > row_median_per_s(&cpu->row)))
+			best = best == NULL || per_s_of(c) > per_s_of(best) ? c : best;
+			if (text_is(c->platform, "cpu") && (cpu == NULL || per_s_of(c) > per_s_of(cpu)))
 				cpu = c;
 		}
 		if (seen || best == NULL)
 			continue;
 		struct report_value *v = section_row(s);
-		double per_s = row_median_per_s(&best->row), cpu_per_s = cpu != NULL ? row_median_per_s(&cpu->row) : (double)NAN;
+		double per_s = per_s_of(best), cpu_per_s = cpu != NULL ? per_s_of(cpu) : (double)NAN;
 		model_words(v, &out->lines[best->line]);
 		v[2] = value_text(report_qualified(a, best->platform, best->own_qualifiers));
 		v[3] = timed_by(best, value_per_s(a, per_s), NULL, a);
@@ -200,6 +205,11 @@ static const struct report_column cost_columns[] = {
 	{ "cheapest", "", false },
 };
 
+static double cost_of(const struct summary *s, const struct report_cell *c)
+{
+	return report_cost(s, c) * report_slower(c);
+}
+
 static void best_cost(struct summary *out, struct arena *a)
 {
 	struct report_section *s = section_add(out, a, "best_cost", "Cost",
@@ -213,11 +223,11 @@ static void best_cost(struct summary *out, struct arena *a)
 		for (size_t pass = 0; pass < 2; pass++) {
 			for (size_t k = 0; k < out->column_count; k++) {
 				const struct report_cell *c = at(out, &out->lines[i], k);
-				double cost = c != NULL && report_is_ranked(c) ? report_cost(out, c) : (double)NAN;
+				double cost = c != NULL && report_is_ranked(c) ? cost_of(out, c) : (double)NAN;
 				if (!(cost >= 0))
 					continue;
 				if (pass == 0) {
-					best = best == NULL || cost < report_cost(out, best) ? c : best;
+					best = best == NULL || cost < cost_of(out, best) ? c : best;
 					continue;
 				}
 				struct report_value *v = section_row(s);
@@ -229,7 +239,7 @@ static void best_cost(struct summary *out, struct arena *a)
 						cost),
 					c->row.new_tokens != ROW_NONE ? "a million tokens" : NULL, a);
 				v[4] = cpu != NULL && cpu != c && report_is_ranked(cpu) && report_same_length(c, cpu)
-					? value_times(a, cost / report_cost(out, cpu))
+					? value_times(a, cost / cost_of(out, cpu))
 					: value_text(NULL);
 				v[5] = value_text(c != best             ? NULL
 						: report_is_unstable(c) ? "cheapest, by an unstable time"

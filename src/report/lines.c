@@ -412,11 +412,14 @@ static struct report_cell *ranked_at(struct summary *out, const struct report_li
 	return c != NULL && report_is_ranked(c) ? c : NULL;
 }
 
-// Of an unstable cell a single run says little: the intervals of the medians overlap, where they are known.
+// Of several processes their medians stand for the runs. Of an unstable cell a single run says little: the intervals of the medians
+// overlap, where they are known.
 static bool overlaps(const struct report_cell *c, const struct report_cell *best)
 {
 	bool has_intervals = !isnan(c->row.latency_low_ms) && !isnan(best->row.latency_high_ms);
 
+	if (c->typical.processes > 1 || best->typical.processes > 1)
+		return c->typical.low_ms <= best->typical.ms;
 	if (has_intervals && (report_is_unstable(c) || report_is_unstable(best)))
 		return c->row.latency_low_ms <= best->row.latency_high_ms;
 	return !isnan(c->row.latency_min_ms) && c->row.latency_min_ms <= best->row.latency_ms;
@@ -457,7 +460,7 @@ void summary_rank_line(struct summary *out, struct report_line *l, struct arena 
 		if (c == NULL)
 			continue;
 		timed++;
-		if (lowest == NULL || c->row.latency_ms < lowest->row.latency_ms)
+		if (lowest == NULL || c->typical.ms < lowest->typical.ms)
 			lowest = c;
 		if (text_is(c->platform, "cpu"))
 			cpu = c;
@@ -470,7 +473,7 @@ void summary_rank_line(struct summary *out, struct report_line *l, struct arena 
 		if (c == NULL || c == cpu)
 			continue;
 		c->against_cpu = report_speed_against(out, c, cpu, a);
-		c->times_cpu = report_same_length(c, cpu) ? cpu->row.latency_ms / c->row.latency_ms : (double)NAN;
+		c->times_cpu = report_same_length(c, cpu) ? cpu->typical.ms / c->typical.ms : (double)NAN;
 	}
 	struct report_cell *best = find_best(out, l, lowest, cpu, timed, decided, a);
 	bool alone = true;

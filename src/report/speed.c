@@ -8,6 +8,8 @@
 #include "question/standing.h"
 #include "base/json.h"
 #include "report/gather.h"
+#include "stats/order.h"
+#include "stats/stats.h"
 
 enum { PROCESSES_MOST = 12, SAMPLES_MOST = 64 }; // of a question; the newest. Bounds what a report takes from a large database
 
@@ -26,6 +28,34 @@ static size_t take_samples(struct arena *a, const char *list, struct compare_pro
 	json_decref(values);
 	*p = (struct compare_process){ ms, n };
 	return n;
+}
+
+static struct report_typical typical_of(const struct report_cell *c, struct arena *a)
+{
+	const struct row *r = &c->row;
+	double *medians = ARENA_ARRAY(a, c->process_count + 1, double);
+
+	if (c->process_count < 2 || !(r->latency_ms > 0))
+		return (struct report_typical){ r->latency_ms, r->latency_min_ms, r->latency_max_ms, 1 };
+	for (size_t i = 0; i < c->process_count; i++)
+		medians[i] = stats_median(c->processes[i].ms, c->processes[i].count);
+	order_ascending(medians, c->process_count);
+	return (struct report_typical){ order_quantile(medians, c->process_count, 0.5), medians[0], medians[c->process_count - 1],
+		c->process_count };
+}
+
+double report_slower(const struct report_cell *c)
+{
+	return c->typical.processes > 1 ? c->typical.ms / c->row.latency_ms : 1;
+}
+
+const char *report_typical_spread(struct arena *a, const struct report_cell *c)
+{
+	const struct report_typical *t = &c->typical;
+
+	return t->processes > 1 ? arena_printf(a, "median of %zu processes, %s to %s", t->processes, report_ms(a, t->low_ms),
+					  report_ms(a, t->high_ms))
+				: report_spread(a, &c->row);
 }
 
 // Rows that ran alike: the same question, engine, version, options and form, on the same machine.
@@ -63,6 +93,8 @@ enum status summary_take_processes(struct store *s, struct summary *out, struct 
 			cell->processes = ARENA_ARRAY(a, PROCESSES_MOST, struct compare_process);
 		cell->process_count += take_samples(a, table_get(&t, i, "samples"), &cell->processes[cell->process_count]) > 0;
 	}
+	for (size_t i = 0; i < out->cell_count; i++)
+		out->cells[i].typical = typical_of(&out->cells[i], a);
 	return STATUS_OK;
 }
 

@@ -21,6 +21,12 @@ struct report_speed {
 				// or it is not known
 };
 
+// What the rows of one question, each a process of its own, say together of the time of a run: the newest alone may be the odd one.
+struct report_typical {
+	double ms, low_ms, high_ms; // of their medians the median, the least and the largest; of one row its own; NaN: not timed
+	size_t processes;
+};
+
 // One answered question: the latest of its rows.
 struct report_cell {
 	struct row row;
@@ -59,6 +65,7 @@ struct report_cell {
 	struct report_speed against_cpu;
 	struct compare_process *processes; // this question's rows that ran alike, oldest first: their samples
 	size_t process_count;
+	struct report_typical typical;
 	size_t line, column;
 	const struct report_fallback *fallback; // what was tried instead; NULL: nothing was
 };

@@ -317,22 +317,10 @@ static const char *gib(struct arena *a, int64_t bytes)
 
 bool heard_memory_limit(const struct child_report *r, const struct child_limits *l, struct error *err)
 {
-	// Of a process that stays within its memory: maps of libraries, reserved addresses.
-	static const unsigned long long addresses_beside = 2ULL << 30;
-	const unsigned long long given =
+	const unsigned long long allowed =
 		r->memory_bytes > 0 ? (unsigned long long)r->memory_bytes + (unsigned long long)l->mapped_bytes : 0;
-	const struct process_limit kinds[] = { { RLIMIT_DATA, given, true },
-		{ RLIMIT_AS, given ? given + addresses_beside : 0, false } };
 
-	if (r->end == CHILD_MEMORY || r->end == CHILD_OOM)
-		return false;
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-		const struct process_limit told = { kinds[i].resource, 0, kinds[i].hard };
-
-		if (process_check_limits(0, &kinds[i], 1, "an engine", NULL))
-			return process_check_limits(0, &told, 1, "an engine", err) != STATUS_OK;
-	}
-	return false;
+	return r->end != CHILD_MEMORY && r->end != CHILD_OOM && process_check_memory(0, allowed, "an engine", err) != STATUS_OK;
 }
 
 static enum verdict end_of(const struct heard *h, const struct child_report *r, const struct child_limits *l, const char **cause)
