@@ -24,9 +24,9 @@ bool cause_find(struct cause *out, struct arena *a, const char *engine, const ch
 // Its status, or `told` for an unknown one.
 enum status cause_status(const char *engine, const char *provider, const char *message, enum status told);
 
-// Of a child whose answers no parent explains: NOT_ASKED or NO_SPACE where the words of *err, of status `told`, say that a limit of
-// this process or the machine was in the way, or where memory was not given and a limit of the user's is why, which *err then
-// names; else `told`.
+// Of a child whose answers no parent explains. NOT_ASKED or NO_SPACE: the words of *err, of status `told`, say that a limit of
+// this process or the machine was in the way, or memory was not given and a limit of the user's is why, which *err then names.
+// Else `told`.
 enum status cause_in_the_way(const char *engine, const char *provider, enum status told, struct error *err);
 
 // The user's .onnx that this thread's next messages are about; NULL: none. Engines repeat the names of its nodes and tensors:

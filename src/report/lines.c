@@ -412,8 +412,8 @@ static struct report_cell *ranked_at(struct summary *out, const struct report_li
 	return c != NULL && report_is_ranked(c) ? c : NULL;
 }
 
-// Of several processes their medians stand for the runs. Of an unstable cell a single run says little: the intervals of the medians
-// overlap, where they are known.
+// Of several processes their medians stand for the runs. Of an unstable cell a single run says little: the intervals of the
+// medians overlap, where they are known.
 static bool overlaps(const struct report_cell *c, const struct report_cell *best)
 {
 	bool has_intervals = !isnan(c->row.latency_low_ms) && !isnan(best->row.latency_high_ms);

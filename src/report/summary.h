@@ -21,7 +21,8 @@ struct report_speed {
 				// or it is not known
 };
 
-// What the rows of one question, each a process of its own, say together of the time of a run: the newest alone may be the odd one.
+// What the rows of one question, each a process of its own, say together of the time of a run: the newest alone may be the odd
+// one.
 struct report_typical {
 	double ms, low_ms, high_ms; // of their medians the median, the least and the largest; of one row its own; NaN: not timed
 	size_t processes;
