@@ -31,8 +31,7 @@ static const struct {
 		"openvino: compiling: Exception from src/inference/src/cpp/core.cpp:117: Exception from "
 		"src/inference/src/dev/plugin.cpp:54: Resource temporarily unavailable",
 		STATUS_NOT_ASKED, 0, "could not be started" },
-	{ NULL, NULL,
-		"/x/chromium: the cache (ASSAY_CACHE names another): /x/c: the folder cannot be made: Permission denied",
+	{ NULL, NULL, "/x/chromium: the cache (ASSAY_CACHE names another): /x/c: the folder cannot be made: Permission denied",
 		STATUS_NOT_ASKED, 0, NULL },
 	{ NULL, NULL,
 		"no browser chromium with wasm: /x/chromium: a stack may have 128 KiB here, and chromium needs 256: raise the "
