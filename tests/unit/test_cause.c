@@ -31,6 +31,11 @@ static const struct {
 		"openvino: compiling: Exception from src/inference/src/cpp/core.cpp:117: Exception from "
 		"src/inference/src/dev/plugin.cpp:54: Resource temporarily unavailable",
 		STATUS_NOT_ASKED, 0, "could not be started" },
+	{ "openvino", NULL,
+		"compiling: Exception from src/inference/src/cpp/core.cpp:117: Exception from "
+		"src/inference/src/dev/plugin.cpp:54: "
+		"can't alloc",
+		STATUS_NO_MEMORY, 0, NULL },
 	{ NULL, NULL, "/x/chromium: the cache (ASSAY_CACHE names another): /x/c: the folder cannot be made: Permission denied",
 		STATUS_NOT_ASKED, 0, NULL },
 	{ NULL, NULL,

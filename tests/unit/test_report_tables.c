@@ -37,6 +37,21 @@ static void test_speed_up(void **state)
 	assert_int_equal(json_integer_value(json_object_get(section(f, "best_by_architecture", 0), "lines")), 3);
 }
 
+// The newest of a question's processes may be the odd one: all of them say which is the best.
+static void test_odd_newest(void **state)
+{
+	struct fixture *f = *state;
+
+	add_processes(f, "m", "cpu", 100, 4);
+	add_processes(f, "m", "openvino", 50, 4);
+	add_processes(f, "m", "cpu", 10, 1);
+	write_all(f);
+	const json_t *best = section(f, "best_latency", 0);
+	assert_string_equal(text_in(best, "best"), "openvino");
+	assert_true(fabs(number_in(best, "latency_ms") - 50) < 2);
+	says(&f->md, "median of 4 processes");
+}
+
 // A comparison that was taken in alternation counts more than rows as they came.
 static void test_speed_up_paired(void **state)
 {
@@ -1123,6 +1138,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_speed_up),
+		TEST(test_odd_newest),
 		TEST(test_speed_up_paired),
 		TEST(test_alternation_decides),
 		TEST(test_what_keeps_lines_apart),
