@@ -72,11 +72,16 @@ static void add_point(struct forecast_group *g, const struct report_cell *c, str
 static const char *words_of(struct arena *a, const struct summary *s, const struct forecast_group *g)
 {
 	const char *out = g->platform;
+	size_t imported = 0;
 
+	for (size_t i = 0; i < g->count; i++)
+		imported += g->cells[i]->is_imported;
 	if (g->precision != NULL)
 		out = arena_printf(a, "%s, %s", out, g->precision);
 	if (g->threads > 0)
 		out = arena_printf(a, "%s, %lld thread%s", out, (long long)g->threads, g->threads == 1 ? "" : "s");
+	if (imported > 0)
+		out = arena_printf(a, "%s, %zu of its %zu rows imported", out, imported, g->count);
 	return s->own_machine_count > 1 ? arena_printf(a, "%s, machine %.8s", out, g->machine != NULL ? g->machine : "?") : out;
 }
 

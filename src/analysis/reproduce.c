@@ -166,6 +166,17 @@ static enum status check_target(
 			       (long long)r->old.row.row, name);
 }
 
+// Do the row's own columns say what its question does? What --fit took is in both.
+static bool is_of_its_question(const struct reproduce *r)
+{
+	const struct store_question *q = &r->old.question;
+	struct question said;
+
+	row_asked(&said, &r->old.row);
+	return q->is_rebuilt || r->old.row.fitted ||
+		(text_is(r->old.row.model, q->cell.model) && question_agrees(&said, &q->cell.question, QUESTION_ROW));
+}
+
 static enum status check(const struct reproduce *r, struct arena *a, struct error *err)
 {
 	const struct row *row = &r->old.row;
@@ -182,7 +193,14 @@ static enum status check(const struct reproduce *r, struct arena *a, struct erro
 	enum status s = check_target(r, a, r->on, r->options, err);
 	if (!s && r->question.switched_from)
 		s = check_target(r, a, r->question.switched_from, NULL, err);
-	return s ? s : check_numbers(r, a, err);
+	if (!s)
+		s = check_numbers(r, a, err);
+	return s || is_of_its_question(r)
+		? s
+		: error_set(err, STATUS_BAD_INPUT,
+			  "row %lld says that it is of %s, and its question is of %s, or of other "
+			  "options than the row's: assay wrote no such row",
+			  (long long)row->row, row->model ? row->model : "no model", r->old.question.cell.model);
 }
 
 enum status reproduce_check(const struct reproduce *r, struct error *err)
@@ -289,7 +307,14 @@ static void check_latency(const struct reproduce *r, const struct cell_result *n
 	struct row then = r->old.row, here = now->row;
 	double ratio = here.latency_ms / then.latency_ms;
 
-	if (!r->old.ms_count || !now->sample_count || !(ratio > 0))
+	if (!r->old.ms_count && then.latency_ms > 0) {
+		add(out, "latency", -1,
+			arena_printf(a,
+				"%.4g ms then, and the times of its runs are not there: nothing to hold %.4g ms now against",
+				then.latency_ms, here.latency_ms));
+		return;
+	}
+	if (!now->sample_count || !(ratio > 0))
 		return;
 	own_interval(&then, r->old.ms, r->old.ms_count);
 	own_interval(&here, now->sample_ms, now->sample_count);

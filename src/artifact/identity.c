@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "artifact/identity.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -111,6 +112,59 @@ static void folder_files(const char *folder, struct arena *a, struct model_file 
 		files[n++] = (struct model_file){ weights[i], arena_printf(a, "%s/%s", model, weights[i]) };
 	*out = files;
 	*count = n;
+}
+
+static bool ends_in(const char *name, const char *const *ends)
+{
+	while (*ends && !text_ends(name, *ends))
+		ends++;
+	return *ends;
+}
+
+bool model_is_weights(const char *name)
+{
+	return ends_in(name, (const char *const[]){ ".safetensors", ".bin", ".onnx", ".onnx_data", ".data", ".gguf", NULL });
+}
+
+// Of a model's files: a picture or a database that the user lets lie among them is none.
+static bool is_read(const char *name)
+{
+	return model_is_weights(name) ||
+		ends_in(name, (const char *const[]){ ".json", ".jinja", ".txt", ".model", ".tiktoken", NULL });
+}
+
+enum { TREE_MOST = 4096 }; // files; more than a model has
+
+static bool add_tree(struct arena *a, const char *folder, const char *within, int depth, struct model_file *out, size_t *count)
+{
+	DIR *d = opendir(folder);
+	bool all = d != NULL;
+
+	for (struct dirent *e; all && (e = readdir(d));) {
+		struct stat st;
+		const char *path = arena_printf(a, "%s/%s", folder, e->d_name),
+			   *name = arena_printf(a, "%s%s", within, e->d_name);
+
+		if (e->d_name[0] == '.' || stat(path, &st))
+			continue;
+		if (S_ISDIR(st.st_mode))
+			all = depth + 1 >= MODEL_TREE_DEEP ||
+				add_tree(a, path, arena_printf(a, "%s/", name), depth + 1, out, count);
+		else if (S_ISREG(st.st_mode) && is_read(e->d_name) && (all = *count < TREE_MOST))
+			out[(*count)++] = (struct model_file){ name, path };
+	}
+	if (d)
+		closedir(d);
+	return all;
+}
+
+bool model_tree(const char *folder, struct arena *a, struct model_file **out, size_t *count)
+{
+	*out = ARENA_ARRAY(a, TREE_MOST, struct model_file);
+	*count = 0;
+	bool all = add_tree(a, folder, "", 0, *out, count);
+	qsort(*out, *count, sizeof **out, by_name);
+	return all;
 }
 
 // Why nothing can be said of the whole model, or NULL.

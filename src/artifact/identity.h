@@ -26,6 +26,13 @@ struct model_file {
 // In a fixed order. A file that cannot be read is in the list when its name is known. Memory in `a`.
 void model_files(const char *path, struct arena *a, struct model_file **out, size_t *count);
 
+// All files of a folder, and of those in it, that a pipeline may read: tokenizers and settings decide its answer, too. In the
+// order of their names. Not what is hidden, and not deeper than MODEL_TREE_DEEP folders. False: there are too many, or one
+// cannot be looked at. Memory in `a`.
+enum { MODEL_TREE_DEEP = 3 };
+bool model_tree(const char *folder, struct arena *a, struct model_file **out, size_t *count);
+bool model_is_weights(const char *name); // by its ending
+
 // Does a path below the folder end within the model, links followed? What a link leads to outside is neither read nor copied.
 bool model_has_inside(const char *folder, const char *path);
 

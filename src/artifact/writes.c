@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "artifact/writes.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stddef.h>
@@ -21,8 +20,6 @@ enum {
 	WRITTEN = IN_MODIFY | IN_CLOSE_WRITE,
 	MOVED = IN_MOVE_SELF | IN_DELETE_SELF,
 	LINKS_DEEP = 16,
-	FOLDERS_DEEP = 3,
-	FILES_MOST = 4096, // of a folder; more than a model has
 };
 
 // The file at the end of the path, and whether a folder or a link on the way to it is exchanged for another. Other links to a
@@ -92,45 +89,15 @@ bool writes_add(int watch, const char *path)
 	return added;
 }
 
-// Of a model's files: a picture or a database that the user lets lie among them is none.
-static bool is_read(const char *name)
-{
-	static const char *const ends[] = { ".json", ".jinja", ".txt", ".model", ".tiktoken", ".safetensors", ".bin", ".onnx",
-		".onnx_data", ".data", ".gguf" };
-	bool found = false;
-
-	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-		found = found || text_ends(name, ends[i]);
-	return found;
-}
-
-static bool add_folder(int watch, struct arena *a, const char *folder, int depth, size_t *left)
-{
-	DIR *d = opendir(folder);
-	bool all = d != NULL;
-
-	for (struct dirent *e; all && (e = readdir(d));) {
-		struct stat st;
-		const char *path = arena_printf(a, "%s/%s", folder, e->d_name);
-
-		if (e->d_name[0] == '.' || stat(path, &st))
-			continue;
-		if (S_ISDIR(st.st_mode))
-			all = depth + 1 >= FOLDERS_DEEP || add_folder(watch, a, path, depth + 1, left);
-		else if (S_ISREG(st.st_mode) && is_read(e->d_name))
-			all = (*left)-- > 0 && watch_file(watch, a, path);
-	}
-	if (d)
-		closedir(d);
-	return all;
-}
-
 bool writes_add_folder(int watch, const char *folder)
 {
 	struct arena a = { 0 };
-	size_t left = FILES_MOST;
-	bool added = watch >= 0 && add_folder(watch, &a, folder, 0, &left);
+	struct model_file *files;
+	size_t count;
+	bool added = watch >= 0 && model_tree(folder, &a, &files, &count);
 
+	for (size_t i = 0; added && i < count; i++)
+		added = watch_file(watch, &a, files[i].path);
 	arena_done(&a);
 	return added;
 }

@@ -52,6 +52,8 @@ static const struct signature table[] = {
 		STATUS_NOT_ASKED, 0, NULL, "does a disk fail, or has the server of a file system gone?" },
 	{ NULL, NULL, "in which .* may be, cannot be read: ", STATUS_NOT_ASKED, 0, NULL,
 		"give this user the right to read that folder, or name another one: ASSAY_ENGINE_PATH" },
+	{ NULL, NULL, "; somebody, or the kernel for want of memory, ended it", STATUS_NOT_ASKED, 0, NULL,
+		"is memory limited (a control group, a container), or used up?" },
 	// base/cache.c, of a browser
 	{ NULL, NULL, "the cache (is not used|\\(ASSAY_CACHE names another\\)): ", STATUS_NOT_ASKED, 0, NULL,
 		"make it a folder of your own, or name another in ASSAY_CACHE" },

@@ -321,6 +321,8 @@ static enum status list_example(struct data_set *out, struct arena *a, const cha
 	item->name = arena_strdup(a, name);
 	item->path = arena_printf(a, "%s/%s", out->folder, name);
 	enum status st = look_at_file(item->path, item->name, sum, err);
+	if (!st && !model_has_inside(out->folder, item->path))
+		st = error_set(err, STATUS_BAD_INPUT, "--data %s: %s leads out of the folder", out->path, name);
 	if (!st && *sum - before < LEAST)
 		st = error_set(err, STATUS_BAD_INPUT, "--data: %s has %d bytes, a safetensors file at least %d", name,
 			(int)(*sum - before), LEAST);

@@ -29,6 +29,17 @@ static json_t *bounds_of(const char *task, enum dtype computes)
 	return out;
 }
 
+// That of one model's outputs, as much wider as a pipeline's tensors may be further apart.
+static struct bound bound_of_tensors(const json_t *bounds, enum dtype computes)
+{
+	struct bound out = bound_for(computes);
+	const double wider = json_number_value(json_object_get(bounds, "tensor")) / out.max_abs;
+
+	out.max_abs *= wider;
+	out.nmse *= wider * wider;
+	return out;
+}
+
 const char *answers_bound(struct arena *a, const char *task, enum dtype computes)
 {
 	json_t *bounds = bounds_of(task, computes);
@@ -109,6 +120,10 @@ struct measuring {
 	const struct pipeline_answer *got, *want;
 	size_t prompt_tokens;
 	enum dtype computes;
+	bool masks;             // its pictures are masks
+	struct bound bound;     // of its tensors
+	const char *wrong;      // what is of a tensor; NULL: nothing
+	const char *not_judged; // why being the same says nothing; NULL: it does
 	struct arena *a;
 };
 
@@ -130,12 +145,12 @@ static const struct picture *picture_named(const struct pipeline_answer *x, cons
 	return NULL;
 }
 
-static bool is_mask(const struct picture *p)
+static bool is_of_one_value(const struct picture *p)
 {
 	const size_t samples = (size_t)p->width * (size_t)p->height * (size_t)p->channels;
 
-	for (size_t i = 0; i < samples; i++)
-		if (p->pixels[i] != 0 && p->pixels[i] != 255)
+	for (size_t i = 1; i < samples; i++)
+		if (p->pixels[i] != p->pixels[0])
 			return false;
 	return true;
 }
@@ -150,6 +165,8 @@ static void measure_pictures(struct measuring *m, const json_t *want, const json
 
 	if (!x || !y || x->width != y->width || x->height != y->height || x->channels != y->channels)
 		return;
+	if (!m->masks && is_of_one_value(x))
+		m->not_judged = "a picture that is one value everywhere, which engines that overflow agree on";
 	const size_t samples = (size_t)x->width * (size_t)x->height * (size_t)x->channels;
 	for (size_t i = 0; i < samples; i++) {
 		double d = (double)x->pixels[i] - (double)y->pixels[i];
@@ -158,7 +175,7 @@ static void measure_pictures(struct measuring *m, const json_t *want, const json
 		both += x->pixels[i] && y->pixels[i];
 		either += x->pixels[i] || y->pixels[i];
 	}
-	if (is_mask(x) && is_mask(y))
+	if (m->masks)
 		least(&m->sum->mask_iou, either > 0 ? both / either : 1);
 	else
 		least(&m->sum->psnr_db, squares > 0 ? 10 * log10(255.0 * 255.0 * (double)samples / squares) : (double)INFINITY);
@@ -174,7 +191,18 @@ static void measure_tensors(struct measuring *m, const json_t *want, const json_
 
 	if (!x || !y)
 		return;
-	judge_tensor(y, x, NULL, bound_for(m->computes), BY_ENGINE, m->a, &check);
+	judge_tensor(y, x, NULL, m->bound, BY_ENGINE, m->a, &check);
+	// One large value widens the bound of all: what is small beside it is looked at by itself, as a cell's outputs are.
+	if (!check.right)
+		m->wrong = check.cause;
+	else if (check.not_judged)
+		m->not_judged = strstr(check.not_judged, "beside values of")
+			? arena_printf(m->a,
+				  "what is small beside the largest value, %.3g, is unlike, and a bound of %g of that says "
+				  "nothing "
+				  "of it",
+				  check.reference_absmax, m->bound.max_abs)
+			: check.not_judged;
 	most(&m->sum->max_abs_error, check.max_abs_error);
 	most(&m->sum->nmse, check.nmse);
 	least(&m->sum->cosine, check.cosine);
@@ -282,11 +310,23 @@ enum status answers_compare(const struct answer_kept *got, const struct answer_k
 		(st = open_answer(got, &tensors[0], &x, a, err)) || (st = open_answer(want, &tensors[1], &y, a, err)))
 		return st == STATUS_FAILED ? STATUS_BAD_INPUT : st;
 	sum->empty += json_is_array(want->answer) && !json_array_size(want->answer) && !json_array_size(got->answer);
-	measure(&(struct measuring){ sum, &x, &y, want->prompt_tokens, computes, a }, "", want->answer, got->answer);
+	struct measuring m = { .sum = sum,
+		.got = &x,
+		.want = &y,
+		.prompt_tokens = want->prompt_tokens,
+		.computes = computes,
+		.masks = task && (strstr(task, "segmentation") || strstr(task, "mask")),
+		.a = a };
 	json_t *bounds = bounds_of(task, computes);
+	m.bound = bound_of_tensors(bounds, computes);
+	measure(&m, "", want->answer, got->answer);
 	st = conform_answer_compare(&(struct answer_bounds){ want->folder, tensors[1].count ? &tensors[1] : NULL, bounds },
 		"answer", want->answer, &x, a, err);
 	json_decref(bounds);
+	if (!st && m.wrong)
+		st = error_set(err, STATUS_FAILED, "answer: %s", m.wrong);
+	else if (!st && m.not_judged)
+		st = error_set(err, STATUS_UNSUPPORTED, "answer: %s", m.not_judged);
 	if (st == STATUS_FAILED && computes != DTYPE_F32) // what lies close may change places then
 		error_set(err, st, "%s; computed in %s", arena_strdup(a, err->text), dtype_word(computes));
 	return st;

@@ -53,6 +53,8 @@ struct part {
 
 // The model in a folder within the pipeline's ("." is itself), resolved; opened once.
 enum status part_open(struct pipeline *p, const char *name, struct part **out, struct error *err);
+// Is the name, of a file or folder, among those that a row of a pipeline knows (model_tree)?
+bool part_is_within(const char *name);
 // Its tokenizer is in another folder within the pipeline's; to be said before the tokenizer is asked for.
 void part_words(struct part *m, const char *name);
 // tokenizer_class.c: the tokenizer as this class of transformers 5 makes it, where that is not as tokenizer.json says.

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "artifact/identity.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -158,6 +159,18 @@ static enum status resolve(struct part *m, struct error *err)
 	return st;
 }
 
+bool part_is_within(const char *name)
+{
+	int deep = 1;
+
+	for (const char *at = name; *at; at++) {
+		if ((at == name || at[-1] == '/') && (*at == '.' || *at == '/'))
+			return false;
+		deep += *at == '/';
+	}
+	return *name && deep < MODEL_TREE_DEEP;
+}
+
 enum status part_open(struct pipeline *p, const char *name, struct part **out, struct error *err)
 {
 	for (size_t i = 0; i < p->part_count; i++)
@@ -165,8 +178,9 @@ enum status part_open(struct pipeline *p, const char *name, struct part **out, s
 			*out = p->parts[i];
 			return STATUS_OK;
 		}
-	if (*name == '/' || strstr(name, ".."))
-		return error_set(err, STATUS_BAD_INPUT, "%s is no folder of the model's", name);
+	if (!text_is(name, ".") && !part_is_within(name))
+		return error_set(err, STATUS_BAD_INPUT, "%s is no folder of the model's, at most %d deep and not hidden", name,
+			MODEL_TREE_DEEP - 1);
 	if (p->part_count == PIPELINE_PARTS_MOST)
 		return error_set(err, STATUS_UNSUPPORTED, "a pipeline of more than %d models", PIPELINE_PARTS_MOST);
 	struct part *m = *out = p->parts[p->part_count++] = ARENA_NEW(p->arena, struct part);

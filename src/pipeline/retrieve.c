@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "pipeline/choose.h"
@@ -55,13 +56,15 @@ static const char *word(const struct retrieval *r, const char *key, const char *
 static enum status read_passages(struct retrieval *r, struct error *err)
 {
 	const json_t *x = json_object_get(r->o, "passages");
-	const char *file = json_string_value(x);
+	const char *file = json_string_value(x), *path;
 	size_t prefix = strlen(word(r, "passage_prefix", "")), total = 0;
 	enum status st;
 
-	if (file && (*file == '/' || strstr(file, "..")))
-		return error_set(err, STATUS_BAD_INPUT, "retrieval: %s is no file of the model's folder", file);
-	if (file && (st = json_file(arena_printf(r->c->a, "%s/%s", r->c->p->folder, file), PIPELINE_JSON_MOST, &r->file, err)))
+	if (file && (!part_is_within(file) || !text_ends(file, ".json")))
+		return error_set(err, STATUS_BAD_INPUT, "retrieval: %s is no .json file of the model's folder", file);
+	if (file &&
+		((st = file_inside(r->c->a, r->c->p->folder, file, &path, err)) ||
+			(st = json_file(path, PIPELINE_JSON_MOST, &r->file, err))))
 		return st;
 	r->passages = file ? r->file : x;
 	if (!json_array_size(r->passages) || json_array_size(r->passages) > PIPELINE_LIST_MOST)
@@ -81,10 +84,34 @@ static enum status read_passages(struct retrieval *r, struct error *err)
 	return STATUS_OK;
 }
 
+static enum status check_members(const json_t *o, struct error *err)
+{
+	static const char *const texts[] = { "encoder", "decoder", "template", "separator", "pooling", "query_prefix",
+		"passage_prefix" };
+	const char *name;
+	const json_t *x;
+
+	json_object_foreach((json_t *)(uintptr_t)o, name, x)
+	{
+		bool is_known = text_is(name, "passages") || (text_is(name, "top_k") && json_is_integer(x)) ||
+			(text_is(name, "normalize") && json_is_boolean(x));
+
+		for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+			is_known = is_known || (text_is(name, texts[i]) && json_is_string(x));
+		if (!is_known)
+			return error_set(err, STATUS_BAD_INPUT,
+				"retrieval: %s is no member of it, or not of its type: passages; encoder, decoder, template, "
+				"separator, pooling, query_prefix, passage_prefix (texts); top_k (a number); normalize (true or "
+				"false)",
+				name);
+	}
+	return STATUS_OK;
+}
+
 static enum status read_retrieval(struct retrieval *r, struct error *err)
 {
 	const char *pooling;
-	json_int_t top;
+	const json_t *top;
 	enum status st;
 
 	r->o = json_object_get(r->c->options, "retrieval");
@@ -92,13 +119,17 @@ static enum status read_retrieval(struct retrieval *r, struct error *err)
 		return error_set(err, STATUS_BAD_INPUT,
 			"%s needs the option retrieval, an object: passages, encoder, decoder, template, ...",
 			r->c->p->task->name);
+	if ((st = check_members(r->o, err)))
+		return st;
 	pooling = word(r, "pooling", "mean");
 	if (!text_is(pooling, "mean") && !text_is(pooling, "cls"))
 		return error_set(err, STATUS_BAD_INPUT, "retrieval: pooling is mean or cls, not '%s'", pooling);
 	r->pooling = 1u << (text_is(pooling, "cls") ? POOL_FIRST : POOL_MEAN);
 	r->unit = !json_is_false(json_object_get(r->o, "normalize"));
-	top = json_integer_value(json_object_get(r->o, "top_k"));
-	r->top = top > 0 && top <= PIPELINE_LIST_MOST ? (size_t)top : 1;
+	top = json_object_get(r->o, "top_k");
+	if (top && (json_integer_value(top) < 1 || json_integer_value(top) > PIPELINE_LIST_MOST))
+		return error_set(err, STATUS_BAD_INPUT, "retrieval: top_k is a number from 1 to %d", PIPELINE_LIST_MOST);
+	r->top = top ? (size_t)json_integer_value(top) : 1;
 	if ((st = part_open(r->c->p, word(r, "encoder", "encoder"), &r->encoder, err)) ||
 		(st = part_open(r->c->p, word(r, "decoder", "decoder"), &r->decoder, err)) ||
 		(st = parts_known_of((struct part *[]){ r->encoder, r->decoder }, 2, err)))

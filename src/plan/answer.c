@@ -3,7 +3,6 @@
 // unoptimised processor. It makes the whole pipeline's answer from the same words, in the same precision.
 #include "plan/answer.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,8 +34,12 @@ struct answering {
 	struct arena *a;
 	struct store store;
 	struct cell cell;
-	const char *key, *files; // files: column input_files; NULL: none
-	const char *kept;        // a folder with what the answers hold beside their JSON; below it "asked" and "reference"; NULL
+	const char *key, *files;        // files: column input_files; NULL: none
+	struct model_file *model_files; // model_tree
+	size_t model_file_count;
+	bool has_files;     // they are known
+	const char *folder; // SHA-256 over those that are no weights; NULL: not known
+	const char *kept;   // a folder with what the answers hold beside their JSON; below it "asked" and "reference"; NULL
 	double began_ms;
 	const char *started_at;
 	int64_t row;
@@ -66,49 +69,51 @@ static const char *hex_of(struct arena *a, const char *text)
 
 // ---- the question ---------------------------------------------------------------------------------------------------------
 
-static int by_name(const void *x, const void *y)
-{
-	return strcmp(*(const char *const *)x, *(const char *const *)y);
-}
-
-// The folders of its models, sorted.
-static const char **model_folders(struct arena *a, const char *folder, size_t *count)
-{
-	enum { FOLDERS_MOST = 64 };
-	const char **out = ARENA_ARRAY(a, FOLDERS_MOST, const char *);
-	DIR *d = opendir(folder);
-	struct dirent *e;
-
-	*count = 0;
-	while (d && *count < FOLDERS_MOST && (e = readdir(d)))
-		if (e->d_name[0] != '.' && file_exists(arena_printf(a, "%s/%s/config.json", folder, e->d_name)))
-			out[(*count)++] = arena_strdup(a, e->d_name);
-	if (d)
-		closedir(d);
-	qsort(out, *count, sizeof *out, by_name);
-	return out;
-}
-
 // Of one model as cells of it have it; of a folder of several, over the names and identities of all. NULL: not known.
-static const char *identity_of(const struct answer_asked *q, struct arena *a)
+static const char *identity_of(const struct answering *x)
 {
-	const char *folder = q->pipeline.folder;
-	struct digest_watch watch = { .progress = q->reading, .context = q->context };
-	size_t count;
-	const char **names = model_folders(a, folder, &count), *all;
-	char *own = arena_alloc(a, 65);
+	static const char config[] = "/config.json";
+	const char *folder = x->q->pipeline.folder, *all;
+	struct digest_watch watch = { .progress = x->q->reading, .context = x->q->context };
+	char *own = arena_alloc(x->a, 65);
+	bool is_one = true;
 
-	if (model_identity(own, folder, q->reading ? &watch : NULL, NULL))
+	if (!x->has_files || model_identity(own, folder, x->q->reading ? &watch : NULL, NULL))
 		return NULL;
 	all = own;
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < x->model_file_count; i++) {
+		const char *name = x->model_files[i].name;
 		char part[65];
 
-		if (model_identity(part, arena_printf(a, "%s/%s", folder, names[i]), q->reading ? &watch : NULL, NULL))
+		if (!text_ends(name, config))
+			continue;
+		name = arena_strndup(x->a, name, strlen(name) - strlen(config));
+		if (model_identity(part, arena_printf(x->a, "%s/%s", folder, name), x->q->reading ? &watch : NULL, NULL))
 			return NULL;
-		all = arena_printf(a, "%s %s %s", all, names[i], part);
+		all = arena_printf(x->a, "%s %s %s", all, name, part);
+		is_one = false;
 	}
-	return count ? hex_of(a, all) : own;
+	return is_one ? own : hex_of(x->a, all);
+}
+
+// Of the files that a pipeline may read beside weights, which are the identity's: tokenizers, schedulers, passages. Over their
+// names and contents. NULL: not known.
+static const char *files_of(const struct answering *x)
+{
+	struct hash h;
+	char hex[65];
+
+	hash_init(&h);
+	for (size_t i = 0; i < x->model_file_count; i++) {
+		if (model_is_weights(x->model_files[i].name))
+			continue;
+		hash_add_text(&h, x->model_files[i].name);
+		if (file_digest(hex, x->model_files[i].path, NULL, NULL))
+			return NULL;
+		hash_add_text(&h, hex);
+	}
+	hash_hex(&h, hex);
+	return x->has_files ? arena_strdup(x->a, hex) : NULL;
 }
 
 // The options of a target over those of its route; NULL: none.
@@ -136,7 +141,7 @@ static const char *parts_of(struct arena *a, const struct target *t)
 	return out;
 }
 
-// The words, the options, and what the files among the words hold.
+// The words, the options, what the files among the words hold, and what the folder's do.
 static const char *asked_text(struct answering *x)
 {
 	const struct pipeline_asked *p = &x->q->pipeline;
@@ -157,7 +162,10 @@ static const char *asked_text(struct answering *x)
 	x->files = json_array_size(files) ? compact(x->a, files) : NULL;
 	json_array_foreach(files, i, word) json_array_append(digests, json_object_get(word, "sha256"));
 	json_decref(files);
-	all = json_pack("{s:O, s:O?, s:o}", "words", typed, "options", p->options, "files", digests);
+	all = json_pack("{s:O, s:O?, s:o, s:s*}", "words", typed, "options", p->options, "files", digests, "model_files",
+		!x->q->db           ? NULL
+			: x->folder ? x->folder
+				    : digest_unknown(x->a));
 	const char *out = compact(x->a, all);
 	json_decref(all);
 	return out;
@@ -191,12 +199,16 @@ static void set_cell(struct answering *x)
 	const struct target *t = p->target;
 	struct hub_model hub = { 0 };
 
+	if (x->q->db) {
+		x->has_files = model_tree(p->folder, x->a, &x->model_files, &x->model_file_count);
+	}
 	x->cell = (struct cell){ .model = plan_model_name(x->a, x->q->model),
 		.path = p->folder,
 		.platform = t->platform->name,
 		.device = t->device,
 		.options = t->options,
-		.identity = x->q->db ? identity_of(x->q, x->a) : NULL };
+		.identity = x->q->db ? identity_of(x) : NULL };
+	x->folder = x->q->db ? files_of(x) : NULL;
 	if (!hub_find(&hub, x->a, x->q->model, NULL))
 		x->cell.revision = hub.revision;
 	x->cell.task = "pipeline";

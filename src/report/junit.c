@@ -55,7 +55,7 @@ enum outcome { PASSED, FAILURE, ERROR, SKIPPED };
 
 static enum outcome outcome_of(const struct report_cell *c)
 {
-	if (c->is_running || c->is_foreign || c->is_stand_in)
+	if (c->is_running || c->is_foreign || c->is_imported || c->is_stand_in)
 		return SKIPPED;
 	switch (c->verdict) {
 	case VERDICT_RIGHT:
@@ -153,6 +153,7 @@ static void test_case(const char *name, const struct report_cell *c, struct aren
 	static const char *const tags[] = { [FAILURE] = "failure", [ERROR] = "error", [SKIPPED] = "skipped" };
 	enum outcome o = outcome_of(c);
 	const char *cause = c->is_running                                   ? "still running"
+		: c->is_imported && verdict_ran(c->verdict)                 ? "imported from another database of assay"
 		: c->cause != NULL                                          ? c->cause
 		: c->verdict == VERDICT_RIGHT && report_computes_nothing(c) ? nothing
 									    : verdict_sentence(c->verdict),

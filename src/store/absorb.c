@@ -109,7 +109,7 @@ static const struct absorbed tables[] = {
 		"s.id IN (SELECT old FROM event_map WHERE NOT known)", "id" },
 	{ "measurement",
 		"s.* REPLACE (" EVENT_NEW ", " CELL_OF("row") " AS \"row\", " OTHER_CELL_OF("fallback_of") ", " OTHER_CELL_OF(
-			"fallback_against") ", " OTHER_CELL_OF("against_float32_row") ")",
+			"fallback_against") ", " OTHER_CELL_OF("against_float32_row") ", " OTHER_CELL_OF("alone_row") ")",
 		OF_NEW_EVENT, "event" },
 	{ "sample", "s.* REPLACE (" EVENT_NEW ")", OF_NEW_EVENT, "event" },
 	{ "placement", "s.* REPLACE (" EVENT_NEW ")", OF_NEW_EVENT, "event" },

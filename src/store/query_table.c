@@ -127,13 +127,13 @@ const struct store_question store_questions[] = {
 		false },
 
 	{ "failures",
-		"what did not run or was wrong, by verdict and cause; n: rows with this cause",
-		" SELECT verdict, cause, count(*) AS n, string_agg(DISTINCT model, ', ' ORDER BY model) AS models,"
+		"what did not run or was wrong, by verdict and cause; n: rows with this cause; those that were imported apart",
+		" SELECT verdict, cause, imported, count(*) AS n, string_agg(DISTINCT model, ', ' ORDER BY model) AS models,"
 		" string_agg(DISTINCT requested, ', ' ORDER BY requested) AS platforms, arg_max(hint, id) AS hint,"
 		" max(id) AS last_row"
 		" FROM latest"
 		" WHERE verdict NOT IN ('right', 'unjudged', 'compiles') AND source IS NULL"
-		" GROUP BY verdict, cause"
+		" GROUP BY verdict, cause, imported"
 		" ORDER BY n DESC, last_row",
 		false },
 
@@ -146,7 +146,7 @@ const struct store_question store_questions[] = {
 		" AND fallback_allowed THEN 'allowed by --allow-fallback' WHEN actual <> requested THEN 'without a word'"
 		" ELSE 'some of its nodes' END AS how, nodes_elsewhere, nodes, verdict, round(latency_ms, 3) AS ms,"
 		" round(fallback_factor, 2) AS factor, fallback_against AS against_row,"
-		" COALESCE(fallback_reason, placement_note) AS reason, id AS \"row\""
+		" COALESCE(fallback_reason, placement_note) AS reason, imported, id AS \"row\""
 		" FROM latest"
 		" WHERE source IS NULL AND (fallback_of IS NOT NULL OR actual <> requested OR nodes_elsewhere > 0)"
 		" ORDER BY id",
@@ -158,7 +158,7 @@ const struct store_question store_questions[] = {
 		" SELECT model, requested AS platform, together, verdict, round(latency_ms, 3) AS ms,"
 		" round(alone_ms, 3) AS alone_ms, round(together_factor, 2) AS factor, round(together_share, 4) AS share,"
 		" round(peak_anonymous_mib, 1) AS anonymous_mib, emulated, weights, layers, cause, alone_row,"
-		" id AS \"row\""
+		" imported, id AS \"row\""
 		" FROM asked"
 		" WHERE together IS NOT NULL AND " OF_NEWEST_RUN
 		" ORDER BY id",
@@ -170,7 +170,7 @@ const struct store_question store_questions[] = {
 		" SELECT model, switched_from, requested AS platform, verdict, round(switch_ms, 3) AS switch_ms,"
 		" round(switch_release_ms, 3) AS release_ms, round(load_ms, 3) AS load_ms,"
 		" round(first_ms, 3) AS first_ms, switch_max_difference AS max_difference,"
-		" round(switch_left_mib, 1) AS left_mib, emulated, weights, layers, cause, id AS \"row\""
+		" round(switch_left_mib, 1) AS left_mib, emulated, weights, layers, cause, imported, id AS \"row\""
 		" FROM asked"
 		" WHERE switched_from IS NOT NULL AND " OF_NEWEST_RUN
 		" ORDER BY id",

@@ -82,19 +82,24 @@ static enum status add_machine(struct db *d, const struct machine *m, struct err
 	return INSERT_ONE(d, "machine", row, err);
 }
 
-// What only an import said of this machine, which may be a stranger's word, gives way to what it is.
-static enum status forget_imported(struct db *d, const char *machine, struct error *err)
+// What only an import said of this machine or of an artifact, which may be a stranger's word, gives way to what it is. `sql`: a
+// DELETE that names it twice.
+static enum status forget_imported(struct db *d, const char *sql, const char *what, struct error *err)
 {
-	const struct db_parameter id[] = { { .text = machine }, { .text = machine } };
+	const struct db_parameter id[] = { { .text = what }, { .text = what } };
 	struct arena a = { 0 };
 	struct table t;
-	enum status status = db_query(d, &a,
-		"DELETE FROM machine WHERE id = ? AND NOT EXISTS (SELECT 1 FROM run WHERE machine = ? AND origin_id IS NULL)", id,
-		2, &t, err);
+	enum status status = db_query(d, &a, sql, id, 2, &t, err);
 
 	arena_done(&a);
 	return status;
 }
+
+static const char forget_machine[] =
+	"DELETE FROM machine WHERE id = ? AND NOT EXISTS (SELECT 1 FROM run WHERE machine = ? AND origin_id IS NULL)";
+static const char forget_artifact[] = // the measurement that is being stored is the first of its own
+	"DELETE FROM artifact WHERE key = ? AND (SELECT count(*) FROM measurement m JOIN cell c ON c.id = m.cell"
+	" WHERE m.artifact_key = ? AND c.origin_id IS NULL) < 2";
 
 enum status store_begin_run(struct store *s, const struct machine *m, const char *command, struct error *err)
 {
@@ -111,7 +116,7 @@ enum status store_begin_run(struct store *s, const struct machine *m, const char
 		status = error_set(err, STATUS_NOT_ASKED, "this machine's clock shows a time %s: set it first",
 			now <= 0 ? "before 1970" : "after the year 9999");
 	if (status == STATUS_OK)
-		status = forget_imported(&d, m->id, err);
+		status = forget_imported(&d, forget_machine, m->id, err);
 	if (status == STATUS_OK)
 		status = add_machine(&d, m, err);
 	if (status == STATUS_OK)
@@ -427,6 +432,8 @@ static enum status add_model(struct db *d, const struct row *r, struct error *er
 		status = INSERT_ONE(d, "model", values, err);
 	}
 	arena_done(&a);
+	if (status == STATUS_OK && r->artifact_key != NULL)
+		status = forget_imported(d, forget_artifact, r->artifact_key, err);
 	if (status == STATUS_OK && r->artifact_key != NULL)
 		status = exists(d, "SELECT 1 FROM artifact WHERE key = ?", &(struct db_parameter){ .text = r->artifact_key }, 1,
 			&known, err);

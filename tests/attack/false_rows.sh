@@ -256,6 +256,23 @@ code 0 "$ASSAY" reproduce 1 --command --db reaches.duckdb
 forge named "UPDATE cell SET question = json_merge_patch(question::JSON, '{\"model\": \"--db=victim\", \"model_file\": null}')"
 code 0 "$ASSAY" reproduce 1 --command --db named.duckdb
 has out '^assay run --on .* -- --db=victim$'
+# A row of one model whose question is of another: "holds", of what was never asked. So did a time whose runs were not there.
+forge another "UPDATE measurement SET model = 'meta-llama/Llama-3-70B', batch = 64; UPDATE cell SET model = 'meta-llama/Llama-3-70B', batch = 64"
+refused '^assay: row 1 says that it is of meta-llama/Llama-3-70B, and its question is of ' "$ASSAY" reproduce 1 --db another.duckdb
+# What imported rows say of others: the row of the run alone had the number of another one here; what an artifact is was a stranger's word.
+if [ -n "${ASSAY_LONG:-}" ]; then
+	forge timeless "DELETE FROM sample"
+	code 0 "$ASSAY" reproduce 1 --db timeless.duckdb
+	has out '^  latency +not told: .*the times of its runs are not there'
+	forge alone "$stranger INSERT INTO cell SELECT c.* REPLACE (77 AS id, 99 AS run) FROM cell c; INSERT INTO event SELECT e.* REPLACE (1000 + id AS id, 99 AS run, 77 AS cell) FROM event e WHERE cell = 1; INSERT INTO measurement SELECT m.* REPLACE (1000 + event AS event, 77 AS cell, 1 AS alone_row) FROM measurement m; UPDATE artifact SET form = 'FORGED'"
+	code 0 "$ASSAY" import alone.duckdb --db told.duckdb
+	code 0 "$ASSAY" import alone.duckdb --db mine.duckdb
+	code 0 "$ASSAY" query --format csv --db mine.duckdb "SELECT count(*) FROM result WHERE imported AND alone_row IN (SELECT id FROM result WHERE NOT imported)"
+	has out '^0$'
+	code 0 "$ASSAY" run "$SOURCE/tests/conform/cases/bert" --synthetic --on null --runs 3 --no-conform --db told.duckdb
+	code 0 "$ASSAY" query --format csv --db told.duckdb "SELECT count(*) FROM artifact WHERE form = 'FORGED'"
+	has out '^0$'
+fi
 # Numbers that no option takes were asked all the same.
 for member in sequence=-5 ${ASSAY_LONG:+layers=-1 image_size=1099511627776}; do
 	forge asks "UPDATE cell SET question = json_merge_patch(question::JSON, '{\"${member%=*}\": ${member#*=}}')"

@@ -165,4 +165,22 @@ writer=$!
 "$ASSAY" pipeline "$classes" 'Hello, world' --db written.duckdb --json >"$work/out" 2>"$work/err" </dev/null
 kill "$writer"
 json 'd["verdict"] == "not_asked" and "were changed while it answered" in d["cause"]'
+
+# What lies in the folder belongs to the question: a model in a folder of a folder, and the files beside weights.
+mkdir -p nested/x
+cp "$from/retrieval-augmented-generation-bert-llama/passages.json" nested
+for part in encoder decoder; do
+	code 0 "$ASSAY" synth "$from/retrieval-augmented-generation-bert-llama/$part" -o "nested/x/$part"
+	cp "$from/retrieval-augmented-generation-bert-llama/$part/"tokenizer* "nested/x/$part"
+done
+asked() { code 0 "$ASSAY" pipeline nested 'Who?' --task retrieval-augmented-generation --no-reference --db nested.duckdb --option "retrieval={\"passages\":\"passages.json\",\"encoder\":\"x/encoder\",\"decoder\":\"x/decoder\"}" --option max_new_tokens=2; }
+asked
+asked
+"$ASSAY" synth "$from/retrieval-augmented-generation-bert-llama/decoder" -o other --seed 5 >out 2>err || fail "other weights"
+cp other/model.safetensors nested/x/decoder
+asked
+python3 -c 'import json; d = json.load(open("nested/passages.json")); json.dump(d[::-1], open("nested/passages.json", "w"))'
+asked
+code 0 "$ASSAY" query --format csv --db nested.duckdb 'SELECT count(DISTINCT cell_key), count(DISTINCT model_sha256), count(DISTINCT inputs_hash) FROM result'
+has out '^3,2,2$'
 finish

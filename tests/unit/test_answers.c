@@ -449,6 +449,13 @@ static void platforms_pictures(void **state)
 	save_picture("got", 0, 255);
 	assert_int_equal(beside(picture, picture, "image-segmentation", DTYPE_F32), STATUS_FAILED);
 	assert_true(alike.mask_iou == 0 && isnan(alike.psnr_db));
+	// Engines that overflow make the same picture, which is no mask though it has two values at most.
+	save_picture("want", 255, 255);
+	save_picture("got", 255, 255);
+	assert_int_equal(beside(picture, picture, "text-to-image", DTYPE_F32), STATUS_UNSUPPORTED);
+	assert_non_null(strstr(differs.text, "one value everywhere"));
+	assert_true(isnan(alike.mask_iou));
+	assert_int_equal(beside(picture, picture, "image-segmentation", DTYPE_F32), STATUS_OK);
 	// What was not kept says nothing.
 	assert_int_equal(beside(picture, "{\"png\":\"b.png\"}", "depth-estimation", DTYPE_F32), STATUS_BAD_INPUT);
 }
@@ -474,6 +481,29 @@ static void platforms_tensors(void **state)
 	x[2] = (float)NAN;
 	assert_int_equal(safetensors_write_user(path("got/answer.safetensors"), &t, 1, NULL), STATUS_OK);
 	assert_int_equal(beside(tensor, tensor, "feature-extraction", DTYPE_F32), STATUS_FAILED);
+}
+
+// One large value widens the bound of all others: where what is small beside it is unlike, nothing is said.
+static void platforms_small_beside_large(void **state)
+{
+	enum { COUNT = 256 };
+	float x[COUNT];
+	struct tensor t = { .name = "t", .dtype = DTYPE_F32, .rank = 1, .dim = { COUNT }, .data = x, .nbytes = sizeof x };
+	static const char tensor[] = "{\"tensor\":\"t\"}";
+
+	(void)state;
+	for (int wrong = 0; wrong < 2; wrong++) {
+		for (size_t i = 0; i < COUNT; i++)
+			x[i] = i ? (float)sin((double)i) : 400;
+		assert_int_equal(safetensors_write_user(path("want/answer.safetensors"), &t, 1, NULL), STATUS_OK);
+		for (size_t i = 1; i < COUNT; i++)
+			x[i] += wrong ? (float)(0.04 * cos(3.0 * (double)i)) : 1e-6F;
+		assert_int_equal(safetensors_write_user(path("got/answer.safetensors"), &t, 1, NULL), STATUS_OK);
+		assert_int_equal(beside(tensor, tensor, "feature-extraction", DTYPE_F32), wrong ? STATUS_UNSUPPORTED : STATUS_OK);
+	}
+	assert_string_equal(differs.text,
+		"answer: what is small beside the largest value, 400, is unlike, and a bound of 0.002 of that says nothing of "
+		"it");
 }
 
 static int begin(void **state)
@@ -503,6 +533,7 @@ int main(void)
 		cmocka_unit_test(platforms_boxes),
 		cmocka_unit_test(platforms_pictures),
 		cmocka_unit_test(platforms_tensors),
+		cmocka_unit_test(platforms_small_beside_large),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);
