@@ -360,7 +360,11 @@ enum status artifact_place(struct artifact *art, struct arena *a, const struct c
 	if (!is_whole(art, c, folder, a, &placed_by)) {
 		char *temporary = arena_printf(a, "%s/tmp-%.16s.XXXXXX", cache, art->key);
 		if (!mkdtemp(temporary) || chmod(temporary, 0755))
-			return error_errno(err, "the cache: %s cannot be written; name another folder in ASSAY_CACHE", cache);
+			return cache_unusable(error_errno(err,
+						      "the cache: %s cannot be written; name another folder in "
+						      "ASSAY_CACHE",
+						      cache),
+				err);
 		// Cleaning up leaves a locked folder alone: its maker lives.
 		int fd = open(temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd >= 0)

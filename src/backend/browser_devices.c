@@ -200,10 +200,14 @@ struct probing {
 // Processes and threads that they were seen with on two CPUs: 126, and Firefox 184.
 enum { CHROMIUM_TASKS = 140, FIREFOX_TASKS = 200 };
 
+static int64_t tasks_of(const struct browser *b)
+{
+	return b->kind == BROWSER_FIREFOX ? FIREFOX_TASKS : CHROMIUM_TASKS;
+}
+
 enum status browser_launch(struct launch *l, const struct browser *b, const struct launch_how *how, struct error *err)
 {
-	const int64_t tasks = b->kind == BROWSER_FIREFOX ? FIREFOX_TASKS : CHROMIUM_TASKS;
-	enum status st = host_check_tasks(tasks, b->name, err);
+	enum status st = host_check_tasks(tasks_of(b), b->name, err);
 
 	return st ? st : launch_start(l, b, how, err);
 }
@@ -219,6 +223,15 @@ static void ask(struct probing *p, struct serve *s, struct arena *a)
 	p->waits = !browser_launch(&p->launch, &f->browser, &how, &err);
 	if (!p->waits)
 		p->found->failure = arena_strdup(a, err.text);
+}
+
+// Where there was hardly room for it, with another program's beside it there may have been none.
+static const char *failure_of(struct arena *a, const struct browser *b, const char *words)
+{
+	struct error limit;
+
+	return host_check_tasks(2 * tasks_of(b), b->name, &limit) ? arena_printf(a, "%s; %s", words, limit.text)
+								  : arena_strdup(a, words);
 }
 
 // What came of it, if anything has.
@@ -237,11 +250,11 @@ static void look(struct probing *p, struct serve *s, struct arena *a)
 			take_facts(a, p->found, facts);
 	} else if (launch_alive(&p->launch, &err)) {
 		p->waits = false;
-		p->found->failure = arena_strdup(a, err.text);
+		p->found->failure = failure_of(a, &p->found->browser, err.text);
 	}
 }
 
-static enum status ask_all(struct arena *a, struct probing *all, size_t count, struct error *err)
+static enum status ask_together(struct arena *a, struct probing *all, size_t count, struct error *err)
 {
 	double until = clock_ms() + PROBE_S * 1000;
 	struct serve *s;
@@ -266,15 +279,30 @@ static enum status ask_all(struct arena *a, struct probing *all, size_t count, s
 		struct error how = { 0 };
 
 		if (all[i].waits && !launch_alive(&all[i].launch, &how))
-			all[i].found->failure =
-				arena_printf(a, "%s did not open the page within %g s", all[i].found->browser.path, PROBE_S);
-		else if (all[i].waits)
-			all[i].found->failure = arena_strdup(a, how.text);
+			error_set(&how, STATUS_TIMEOUT, "%s did not open the page within %g s", all[i].found->browser.path,
+				PROBE_S);
+		if (all[i].waits)
+			all[i].found->failure = failure_of(a, &all[i].found->browser, how.text);
 	}
 	for (size_t i = 0; i < count; i++)
 		launch_end(&all[i].launch);
 	serve_close(s);
 	return STATUS_OK;
+}
+
+// One after the other where a limit on processes has no room for all of them.
+static enum status ask_all(struct arena *a, struct probing *all, size_t count, struct error *err)
+{
+	int64_t tasks = 0;
+	enum status st = STATUS_OK;
+
+	for (size_t i = 0; i < count; i++)
+		tasks += tasks_of(&all[i].found->browser);
+	if (!host_check_tasks(tasks, "browsers", NULL))
+		return ask_together(a, all, count, err);
+	for (size_t i = 0; i < count && !st; i++)
+		st = ask_together(a, &all[i], 1, err);
+	return st;
 }
 
 static bool lacks_webgpu(const struct found *f)

@@ -50,6 +50,8 @@ static const struct signature table[] = {
 		"(\\.so[.0-9]*: cannot (open shared object file|read file data)|may be, cannot be read): (Input/output "
 		"error|Stale file handle)",
 		STATUS_NOT_ASKED, 0, NULL, "does a disk fail, or has the server of a file system gone?" },
+	{ NULL, NULL, "Input/output error|Stale file handle", STATUS_NOT_ASKED, 0, NULL,
+		"does a disk fail, or has the server of a file system gone?" },
 	{ NULL, NULL, "in which .* may be, cannot be read: ", STATUS_NOT_ASKED, 0, NULL,
 		"give this user the right to read that folder, or name another one: ASSAY_ENGINE_PATH" },
 	{ NULL, NULL, "; somebody, or the kernel for want of memory, ended it", STATUS_NOT_ASKED, 0, NULL,

@@ -27,6 +27,8 @@ static const struct {
 	{ NULL, NULL,
 		"/x/libonnxruntime.so.1.31.1 cannot be opened: libnuma.so.1: cannot open shared object file: Too many open files",
 		STATUS_NOT_ASKED, 0, "may open no more files" },
+	{ "ort", NULL, "ort: loading: Deserialize tensor x failed.open file \"/x/model.safetensors\" failed: Input/output error",
+		STATUS_NOT_ASKED, 0, NULL },
 	{ "openvino", NULL,
 		"openvino: compiling: Exception from src/inference/src/cpp/core.cpp:117: Exception from "
 		"src/inference/src/dev/plugin.cpp:54: Resource temporarily unavailable",
