@@ -199,7 +199,7 @@ static const struct report_cell *cpu_beside(const struct summary *s, const struc
 	const struct report_line *l = &s->lines[c->line];
 
 	for (size_t k = 0; k < s->column_count; k++)
-		if (text_is(s->columns[k], "cpu") && l->cell[k] != 0)
+		if (l->cell[k] != 0 && report_is_cpu(&s->cells[l->cell[k] - 1]))
 			return &s->cells[l->cell[k] - 1];
 	return NULL;
 }

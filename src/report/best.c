@@ -12,9 +12,12 @@ static const struct report_cell *at(const struct summary *s, const struct report
 
 static const struct report_cell *cpu_of(const struct summary *s, const struct report_line *l)
 {
-	for (size_t k = 0; k < s->column_count; k++)
-		if (text_is(s->columns[k], "cpu"))
-			return at(s, l, k);
+	for (size_t k = 0; k < s->column_count; k++) {
+		const struct report_cell *c = at(s, l, k);
+
+		if (c != NULL && report_is_cpu(c))
+			return c;
+	}
 	return NULL;
 }
 
@@ -126,7 +129,7 @@ static void best_throughput(struct summary *out, struct arena *a)
 				continue;
 			seen = seen || k < i;
 			best = best == NULL || per_s_of(c) > per_s_of(best) ? c : best;
-			if (text_is(c->platform, "cpu") && (cpu == NULL || per_s_of(c) > per_s_of(cpu)))
+			if (report_is_cpu(c) && (cpu == NULL || per_s_of(c) > per_s_of(cpu)))
 				cpu = c;
 		}
 		if (seen || best == NULL)

@@ -20,7 +20,7 @@ static const double excellent = 4, good = 1.5, moderate = 1.1, poor = 0.9;
 struct pair {
 	size_t rows, imported, good, unjudged, uncomputed, absent, timed, claimed;
 	double logs, low, high;
-	bool is_emulated;
+	bool is_emulated, is_cpu;
 	const char *cause, *verdict;
 	const char **examples;
 	size_t example_count;
@@ -45,6 +45,7 @@ static struct pair pair_of(const struct summary *s, const char *architecture, co
 			c->is_stand_in || !verdict_answers(c->verdict) || c->is_foreign)
 			continue;
 		cells[p.rows++] = c;
+		p.is_cpu |= report_is_cpu(c);
 		p.imported += c->is_imported;
 		bool is_null = report_computes_nothing(c);
 		p.uncomputed += is_null;
@@ -66,7 +67,7 @@ static struct pair pair_of(const struct summary *s, const char *architecture, co
 			p.logs += log(c->against_cpu.times);
 			p.low = fmin(p.low, c->against_cpu.times);
 			p.high = fmax(p.high, c->against_cpu.times);
-		} else if (text_is(platform, "cpu") && report_is_ranked(c)) {
+		} else if (report_is_cpu(c) && report_is_ranked(c)) {
 			p.timed++;
 			p.low = fmin(p.low, 1);
 			p.high = fmax(p.high, 1);
@@ -91,7 +92,7 @@ static const char *word_of(const struct pair *p)
 				   : "poor";
 }
 
-static const char *notes_of(const struct pair *p, bool is_cpu, struct arena *a)
+static const char *notes_of(const struct pair *p, struct arena *a)
 {
 	const char *out;
 
@@ -99,7 +100,7 @@ static const char *notes_of(const struct pair *p, bool is_cpu, struct arena *a)
 		return "not measured";
 	out = arena_printf(a, "%zu of %zu rows good%s", p->good, p->rows,
 		p->imported > 0 ? arena_printf(a, " (%zu imported)", p->imported) : "");
-	if (is_cpu)
+	if (p->is_cpu)
 		out = arena_printf(a, "%s; what the others are held against", out);
 	else if (p->timed > 0)
 		out = arena_printf(a, "%s; %.2f times the speed of cpu, geometric mean over %zu question%s (%.2f to %.2f)%s", out,
@@ -152,8 +153,8 @@ static json_t *pair_json(const struct summary *s, const char *architecture, cons
 		json_array_append_new(examples, json_string(p.examples[i]));
 	return json_pack("{s:o, s:s, s:s, s:o, s:o, s:I}", "compatible",
 		p.rows > p.unjudged + p.uncomputed + p.absent ? json_boolean(p.good > 0) : json_null(), "performance",
-		word_of(&p), "notes", notes_of(&p, text_is(platform, "cpu"), a), "optimizations",
-		optimizations_of(s, architecture, platform, a), "examples", examples, "rows", (json_int_t)p.rows);
+		word_of(&p), "notes", notes_of(&p, a), "optimizations", optimizations_of(s, architecture, platform, a),
+		"examples", examples, "rows", (json_int_t)p.rows);
 }
 
 json_t *report_compatibility(const struct summary *s, struct arena *a)

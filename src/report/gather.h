@@ -95,6 +95,7 @@ bool report_same_length(const struct report_cell *x, const struct report_cell *y
 // "f32"; NULL where it is not known, or nothing was computed.
 const char *report_computed_in(const struct row *r);
 bool report_is_unstable(const struct report_cell *c);
+bool report_is_cpu(const struct report_cell *c); // the platform that others are held against, whatever its column is called
 // A million inputs (of generation: tokens) in what was typed as the price of an hour; NaN: there is no price, or no time.
 double report_cost(const struct summary *s, const struct report_cell *c);
 // One forward pass after the other, alone and in a process of its own: no scenario, no generation, no --together, no

@@ -260,6 +260,11 @@ static bool has_device(const struct report_cell *c)
 	return c->asked_device != NULL && *c->asked_device != '\0';
 }
 
+bool report_is_cpu(const struct report_cell *c)
+{
+	return text_is(c->row.requested, "cpu") && (!has_device(c) || is_usual_device(c));
+}
+
 // Were other devices of its platform asked for? `of_each`: a cell of each platform and device, imported ones apart.
 static bool is_one_of_several(const struct report_cell *c, const struct report_cell *const *of_each, size_t count)
 {
@@ -462,7 +467,7 @@ void summary_rank_line(struct summary *out, struct report_line *l, struct arena 
 		timed++;
 		if (lowest == NULL || c->typical.ms < lowest->typical.ms)
 			lowest = c;
-		if (text_is(c->platform, "cpu"))
+		if (report_is_cpu(c))
 			cpu = c;
 	}
 	l->best = lowest;

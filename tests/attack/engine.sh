@@ -265,7 +265,8 @@ says cause 'firefox died of signal 25, .*; a file may have 100000 KiB here, and 
 # One that was killed as it was looked at was not on this machine for ten minutes.
 printf '#!/bin/sh\nkill -9 $$\n' >"$work/browsers/firefox"
 # shellcheck disable=SC2086
-PATH=$work/none ASSAY_BROWSER_PATH=$work/browsers/firefox ASSAY_ENGINE_PATH=$work/engines "$ASSAY" run "$model" --on cpu:firefox $quick >"$work/out" 2>&1
+PATH=$work/none ASSAY_BROWSER_PATH=$work/browsers/firefox ASSAY_ENGINE_PATH=$work/engines "$ASSAY" run "$model" --on cpu:firefox $quick \
+	>"$work/out" 2>&1 && fail "a browser that was killed"
 is verdict not_asked
 says cause 'firefox died of signal 9, .*; somebody, or the kernel for want of memory, ended it'
 [ -z "$(grep -rl 'signal 9' "${ASSAY_CACHE:-$HOME/.cache/assay}/browser" 2>/dev/null)" ] || fail "a browser that was killed is remembered"

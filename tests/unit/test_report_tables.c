@@ -52,6 +52,22 @@ static void test_odd_newest(void **state)
 	says(&f->md, "median of 4 processes");
 }
 
+// Another device of the platform that others are held against gives its column a longer name, and takes nothing from it.
+static void test_cpu_has_devices(void **state)
+{
+	struct fixture *f = *state;
+	struct cell browser = test_cell("m", "cpu");
+	struct cell_result r = process_of("m", "cpu", 200, 0);
+
+	add_processes(f, "m", "cpu", 100, 1);
+	add_processes(f, "m", "openvino", 50, 1);
+	browser.device = r.row.device = "chromium";
+	add_asked(f, browser, r);
+	write_all(f);
+	says(&f->md, "cpu:chromium");
+	assert_true(fabs(number_in(section(f, "best_latency", 0), "times_cpu") - 2) < 0.01);
+}
+
 // A comparison that was taken in alternation counts more than rows as they came.
 static void test_speed_up_paired(void **state)
 {
@@ -1139,6 +1155,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_speed_up),
 		TEST(test_odd_newest),
+		TEST(test_cpu_has_devices),
 		TEST(test_speed_up_paired),
 		TEST(test_alternation_decides),
 		TEST(test_what_keeps_lines_apart),
