@@ -69,14 +69,16 @@ static const char *hex_of(struct arena *a, const char *text)
 
 // ---- the question ---------------------------------------------------------------------------------------------------------
 
-// Of one model as cells of it have it; of a folder of several, over the names and identities of all. NULL: not known.
+// Of one model as cells of it have it; of a folder of several, over the names and identities of all. NULL: not known, or more
+// than a pipeline has.
 static const char *identity_of(const struct answering *x)
 {
+	enum { MODELS_MOST = 64 };
 	static const char config[] = "/config.json";
+	size_t models = 0;
 	const char *folder = x->q->pipeline.folder, *all;
 	struct digest_watch watch = { .progress = x->q->reading, .context = x->q->context };
 	char *own = arena_alloc(x->a, 65);
-	bool is_one = true;
 
 	if (!x->has_files || model_identity(own, folder, x->q->reading ? &watch : NULL, NULL))
 		return NULL;
@@ -88,29 +90,40 @@ static const char *identity_of(const struct answering *x)
 		if (!text_ends(name, config))
 			continue;
 		name = arena_strndup(x->a, name, strlen(name) - strlen(config));
-		if (model_identity(part, arena_printf(x->a, "%s/%s", folder, name), x->q->reading ? &watch : NULL, NULL))
+		if (++models > MODELS_MOST ||
+			model_identity(part, arena_printf(x->a, "%s/%s", folder, name), x->q->reading ? &watch : NULL, NULL))
 			return NULL;
 		all = arena_printf(x->a, "%s %s %s", all, name, part);
-		is_one = false;
 	}
-	return is_one ? own : hex_of(x->a, all);
+	return !models ? own : hex_of(x->a, all);
 }
 
 // Of the files that a pipeline may read beside weights, which are the identity's: tokenizers, schedulers, passages. Over their
-// names and contents. NULL: not known.
+// names and contents; none is read that leads out of the folder, or that is larger than any reader takes. NULL: not known, or
+// more than a pipeline has.
 static const char *files_of(const struct answering *x)
 {
+	enum { READ_MOST = 128 << 20, ALL_MOST = 512 << 20 };
+	int64_t all = 0;
 	struct hash h;
 	char hex[65];
 
 	hash_init(&h);
 	for (size_t i = 0; i < x->model_file_count; i++) {
-		if (model_is_weights(x->model_files[i].name))
+		const struct model_file *f = &x->model_files[i];
+
+		if (model_is_weights(f->name))
 			continue;
-		hash_add_text(&h, x->model_files[i].name);
-		if (file_digest(hex, x->model_files[i].path, NULL, NULL))
+		hash_add_text(&h, f->name);
+		const int64_t nbytes = file_bytes(f->path);
+		if (!model_has_inside(x->q->pipeline.folder, f->path))
+			hash_add_text(&h, "outside");
+		else if (nbytes > READ_MOST)
+			hash_add_text(&h, "too large");
+		else if ((all += nbytes) > ALL_MOST || file_digest(hex, f->path, NULL, NULL))
 			return NULL;
-		hash_add_text(&h, hex);
+		else
+			hash_add_text(&h, hex);
 	}
 	hash_hex(&h, hex);
 	return x->has_files ? arena_strdup(x->a, hex) : NULL;
