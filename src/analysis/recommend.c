@@ -137,12 +137,13 @@ static double figure_of(const struct summary *s, const struct recommend_ask *ask
 	}
 }
 
-// By what it is put in its place. A time that did not settle counts by the slowest run, of several processes by the slowest of
-// them: it goes before one that did only where that is better, too.
+// By what it is put in its place. A time that did not settle counts by the slow end of its median's interval, of several
+// processes by the slowest of them: it goes before one that did only where that is better, too.
 static double rank_of(const struct recommend_ask *ask, const struct report_cell *c, double figure)
 {
 	const struct report_typical *t = &c->typical;
-	const double worse = t->high_ms > t->ms ? t->high_ms / t->ms : 1;
+	const double slow = t->processes < 2 && !isnan(c->row.latency_high_ms) ? c->row.latency_high_ms : t->high_ms;
+	const double worse = slow > t->ms ? slow / t->ms : 1;
 
 	if (ask->goal == RECOMMEND_MEMORY || !report_is_unstable(c))
 		return figure;
@@ -179,9 +180,11 @@ static const char *words_of(
 }
 
 // What stands beside an advice: an unstable time, what qualifies the row, what a reduced precision loses.
-static const char *warning_of(const struct report_cell *c, struct arena *a)
+static const char *warning_of(const struct recommend_ask *ask, const struct report_cell *c, struct arena *a)
 {
-	static const char unstable[] = "unstable (has its place by the slowest)";
+	const char *unstable = ask->goal == RECOMMEND_MEMORY ? "unstable times"
+		: c->typical.processes > 1                   ? "unstable (has its place by its slowest process)"
+							     : "unstable (has its place by the slow end of its time)";
 	const char *loss = c->row.graph_verdict != NULL && !isnan(c->row.cosine)
 		? arena_printf(a, "loses against its reference: cosine %.6g", c->row.cosine)
 		: NULL;
@@ -345,7 +348,8 @@ enum status recommend_rows(
 			leave_out(out, use, why);
 		else
 			out->choices[out->choice_count++] = (struct recommend_choice){ c, use, figure, rank_of(ask, c, figure),
-				words_of(s, ask, c, figure, a), claim_of(s, ask, c, a), warning_of(c, a), report_command(a, c) };
+				words_of(s, ask, c, figure, a), claim_of(s, ask, c, a), warning_of(ask, c, a),
+				report_command(a, c) };
 	}
 	if (out->choice_count == 0)
 		leave_out_others(out, s, ask, a);

@@ -43,8 +43,9 @@ size_t browser_installed(struct arena *a, struct browser **out)
 	return browser_find(a, more, out);
 }
 
-// Words of why there is none, after those of the browsers that were found: one may lie in a folder that cannot be read.
-static void add_not_found(struct text *reasons, struct arena *a)
+// Words of why there is none, or no `such` one, after those of the browsers that were found: one may lie in a folder that cannot
+// be read.
+static void add_not_found(struct text *reasons, struct arena *a, const char *such)
 {
 	const char *own;
 	struct error why;
@@ -54,9 +55,10 @@ static void add_not_found(struct text *reasons, struct arena *a)
 	else if (find_own(a, &own, &why) == STATUS_NOT_ASKED)
 		text_addf(reasons, "%s%s", reasons->length ? "; " : "", why.text);
 	else if (!reasons->length)
-		text_add(reasons,
-			"no browser was found in PATH, in ASSAY_BROWSER_PATH or beside the engines; `assay setup web` brings one "
-			"with WebNN");
+		text_addf(reasons,
+			"no %sbrowser was found in PATH, in ASSAY_BROWSER_PATH or beside the engines; `assay setup web` brings "
+			"one with WebNN",
+			such);
 }
 
 enum status browser_runtime(struct arena *a, const char **folder, const char **version, struct error *err)
@@ -442,7 +444,7 @@ const struct found *browser_of(
 		if ((int64_t)before++ == index)
 			return &all[i];
 	}
-	add_not_found(&reasons, a);
+	add_not_found(&reasons, a, "such ");
 	error_set(err, STATUS_UNAVAILABLE, "no browser %s with %s: %s", device, provider, text_get(&reasons));
 	text_done(&reasons);
 	return NULL;
@@ -497,7 +499,7 @@ static void list_provider(struct device_list *out, const char *provider, const s
 		device_add(out, &d);
 	}
 	if (!chromiums && !firefoxes) {
-		add_not_found(&reasons, out->arena);
+		add_not_found(&reasons, out->arena, "");
 		device_absent(out, provider, "%s", text_get(&reasons));
 	}
 	// One kind has it and the other not: the device that is missing is named by itself.

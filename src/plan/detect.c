@@ -230,6 +230,22 @@ static void put_cause_first(struct text *reason, const json_t *facts)
 	*reason = whole;
 }
 
+const char *detect_with_cause(struct arena *a, const struct platform *p, const char *why)
+{
+	struct machine machine;
+	struct text reason = { 0 };
+	json_t *facts;
+
+	machine_detect(&machine, a);
+	facts = facts_of(p->name, &(struct facts_source){ { a, "" }, NULL, &machine });
+	text_add(&reason, why ? why : "");
+	put_cause_first(&reason, facts);
+	const char *out = arena_strdup(a, text_get(&reason));
+	json_decref(facts);
+	text_done(&reason);
+	return out;
+}
+
 // Of a route that has devices: those of its words that the engine names as missing.
 static void put_absent_words(json_t *absent, struct arena *a, const struct route *r, const json_t *probe)
 {

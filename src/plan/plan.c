@@ -877,6 +877,8 @@ enum status plan_measure(
 	if (s != STATUS_OK)
 		return s;
 	fill_row(&out->row, m, c, out->verdict, task->key);
+	if (out->verdict == VERDICT_UNAVAILABLE && t->chosen) // detection, which would have said so, was not asked
+		out->row.cause = detect_with_cause(a, t->platform, out->row.cause);
 	if (out->verdict == VERDICT_UNAVAILABLE && !out->row.hint && !platform_is_software(t->platform))
 		out->row.hint = arena_printf(a,
 			"`assay doctor %s%s%s` walks what it needs and names the package that brings what is missing",

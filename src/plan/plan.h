@@ -187,6 +187,8 @@ json_t *detect_some(const char *const *names, size_t count); // of platforms by 
 // chains too, each route only until one has a device; without, everything.
 json_t *detect_platforms(const struct target *targets, size_t count, bool fallback, const struct probe_limits *l);
 // How fast memory is, measured now, for about three seconds, with every CPU that this process may use.
+// Why a platform is not here, and before it what the hardware and the kernel say of it: "no NVIDIA card: ...; ort: ...". In `a`.
+const char *detect_with_cause(struct arena *a, const struct platform *p, const char *why);
 enum status detect_bandwidth(json_t **out, struct error *err);
 
 double plan_timeout_s(const struct question *q); // what was asked for, or 600

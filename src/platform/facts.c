@@ -10,6 +10,8 @@ static const struct {
 } makers[] = {
 	{ "cpu", facts_cpu },
 	{ "cuda", facts_nvidia },
+	{ "tensorrt", facts_nvidia },
+	{ "tensorrt-rtx", facts_nvidia },
 	{ "rocm", facts_amd },
 	{ "mps", facts_apple },
 	{ "openvino", facts_intel },
