@@ -28,7 +28,7 @@ static int64_t value_of(const struct report_cell *c, unsigned axis)
 
 static bool is_point(const struct report_cell *c, unsigned axis)
 {
-	return c->is_good && !c->is_not_valid && c->row.latency_ms > 0 && value_of(c, axis) > 0;
+	return c->is_good && !c->is_not_valid && !c->question.cell.profile && c->row.latency_ms > 0 && value_of(c, axis) > 0;
 }
 
 // Times of the same inputs: made-up ones of a length that was asked for, or examples and a golden file of their own lengths.

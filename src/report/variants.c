@@ -162,7 +162,7 @@ static double times_of(const struct summary *s, const struct report_line *l, con
 
 	return base != NULL && base != c && !is_reduced(&base->row) && report_is_ranked(base) && report_is_ranked(c) &&
 			!report_is_unstable(base) && !report_is_unstable(c) && report_alike(c, base, but)
-		? base->row.latency_ms / c->row.latency_ms
+		? base->typical.ms / c->typical.ms
 		: (double)NAN;
 }
 
@@ -174,7 +174,7 @@ static struct report_variant variant_of(const struct summary *s, const struct re
 	for (size_t k = 0; k < s->column_count; k++) {
 		const struct report_cell *c = at(s, o, k);
 		double times = c != NULL ? times_of(s, l, c) : (double)NAN;
-		if (!isnan(times) && (isnan(v.times) || c->row.latency_ms < v.cell->row.latency_ms))
+		if (!isnan(times) && (isnan(v.times) || c->typical.ms < v.cell->typical.ms))
 			v = (struct report_variant){ o, c, times };
 	}
 	return v;

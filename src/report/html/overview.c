@@ -61,15 +61,17 @@ static void overview_cell(const struct summary *s, const struct report_line *l, 
 	}
 	const struct report_line *own = &s->lines[c->line];
 	bool is_other = own != l;
-	const char *said = report_has_time(c) ? report_ms(a, c->row.latency_ms) : report_verdict_word(c);
+	const char *said = report_has_time(c) ? report_ms(a, c->typical.ms) : report_verdict_word(c);
+	const char *of = report_has_time(c) && c->typical.processes > 1 ? report_typical_spread(a, c) : NULL;
 	const char *other = is_other ? report_words_beside(a, own, l) : NULL;
 	const char *beside = arena_join(a, other, ", ", report_words_beyond(a, c->own_qualifiers, other));
 
-	text_addf(out, "<td class=\"%s%s%s\" data-label=\"%s\"><a href=\"#cell-%lld\" title=\"%s on %s: %s%s%s%s%s%s\">",
+	text_addf(out, "<td class=\"%s%s%s\" data-label=\"%s\"><a href=\"#cell-%lld\" title=\"%s on %s: %s%s%s%s%s%s%s%s\">",
 		html_cell_class(c), c == l->best && c->is_fastest ? " top" : "", report_software(&c->row) != NULL ? " soft" : "",
 		html_esc(a, platform), (long long)c->row.row, html_esc(a, l->name), html_esc(a, c->platform),
-		report_verdict_word(c), c->cause != NULL ? ", " : "", html_esc(a, c->cause), c->qualifiers != NULL ? ", " : "",
-		html_esc(a, c->qualifiers), is_other ? html_esc(a, arena_printf(a, "; asked otherwise: %s", own->variant)) : "");
+		report_verdict_word(c), of != NULL ? ", " : "", html_esc(a, of), c->cause != NULL ? ", " : "",
+		html_esc(a, c->cause), c->qualifiers != NULL ? ", " : "", html_esc(a, c->qualifiers),
+		is_other ? html_esc(a, arena_printf(a, "; asked otherwise: %s", own->variant)) : "");
 	text_addf(out, "<span class=\"mk\">%s</span> <span class=\"%s\">%s%s</span>%s", report_verdict_mark(c),
 		report_has_time(c) ? "t" : "w", said, report_has_time(c) && report_is_unstable(c) ? "<sup>~</sup>" : "",
 		report_has_time(c) && !is_other ? time_words(a, l) : "");
@@ -80,9 +82,12 @@ static void overview_cell(const struct summary *s, const struct report_line *l, 
 	text_add(out, "</a></td>");
 }
 
-static void variant_chip(const struct report_line *l, const struct report_variant *v, struct arena *a, struct text *out)
+static void variant_chip(
+	const struct summary *s, const struct report_line *l, const struct report_variant *v, struct arena *a, struct text *out)
 {
 	const struct report_cell *c = v->cell;
+	const struct report_speed speed = report_speed_against(s, c, report_answer_of(s, l, c->column), a);
+	const bool is_claimed = report_claimed(&speed) != 0;
 	const char *words = report_words_beside(a, v->line, l);
 	const char *beside = report_words_beyond(a, c->own_qualifiers, words), *times = report_times(a, v->times);
 
@@ -90,12 +95,12 @@ static void variant_chip(const struct report_line *l, const struct report_varian
 		html_cell_class(c), (long long)c->row.row, html_esc(a, report_line_words(a, v->line)), html_esc(a, c->platform),
 		report_verdict_word(c), c->qualifiers != NULL ? ", " : "", html_esc(a, c->qualifiers), report_verdict_mark(c));
 	text_addf(out, "<b>%s</b> %s%s on %s", words != NULL ? html_esc(a, words) : "asked otherwise",
-		report_has_time(c) ? report_ms(a, c->row.latency_ms) : report_verdict_word(c),
+		report_has_time(c) ? report_ms(a, c->typical.ms) : report_verdict_word(c),
 		report_has_time(c) && report_is_unstable(c) ? "<sup>~</sup>" : "", html_esc(a, c->platform));
 	if (beside != NULL)
 		text_addf(out, ", %s", html_esc(a, beside));
 	if (times != NULL)
-		text_addf(out, " <b>%s</b>", times);
+		text_addf(out, is_claimed ? " <b>%s</b>" : " %s, no claim", times);
 	text_add(out, "</a>");
 }
 
@@ -113,7 +118,7 @@ static bool variants(const struct summary *s, const struct report_line *l, struc
 		return false;
 	text_addf(out, "<tr class=\"vs\"><td colspan=\"%zu\">", s->column_count + 2);
 	for (size_t i = 0; i < shown; i++)
-		variant_chip(l, &v[i], a, out);
+		variant_chip(s, l, &v[i], a, out);
 	if (count > shown)
 		text_addf(out, "<a class=\"vc\" href=\"#matrix\">%zu more</a>", count - shown);
 	text_add(out, "</td></tr>\n");
@@ -181,6 +186,6 @@ void html_overview(const struct summary *s, struct arena *a, struct text *out)
 	text_addf(out, "%s%s%s%s.</p></section>\n", seen.timed > 0 ? "Medians" : "Nothing was timed on hardware",
 		seen.bold ? "; bold: best, where it can be told" : "", seen.unstable ? "; <sup>~</sup> unstable" : "",
 		seen.variants ? "; below a model what else was asked of it: its fastest, and how many times as fast as the same "
-				"platform above, a ratio of two rows, neither unstable"
+				"platform above, neither unstable; bold where several processes of each say so"
 			      : "");
 }
