@@ -613,8 +613,10 @@ static enum status ask(struct answering *x, struct answered *out, struct error *
 		return STATUS_OK;
 	}
 	out->result.row.wall_ms = clock_ms() - x->began_ms;
-	set_verdict(&out->result, out->told.verdict != VERDICT_RIGHT ? out->told.verdict : verdict_of_status(st),
-		arena_strdup(x->a, err->text));
+	const enum verdict v = out->told.verdict != VERDICT_RIGHT ? out->told.verdict : verdict_of_status(st);
+	if (v == VERDICT_UNAVAILABLE && !p.target->part_count) // else it may be another part's platform
+		error_set(err, st, "%s", detect_with_cause(x->a, p.target->platform, arena_strdup(x->a, err->text)));
+	set_verdict(&out->result, v, arena_strdup(x->a, err->text));
 	return st;
 }
 

@@ -67,5 +67,7 @@ if "$ASSAY" detect cuda | grep -Eq '^  cuda +yes'; then
 else
 	code 2 "$ASSAY" pipeline --no-db --no-reference "$work/model" 'Hello, world' --on cpu,model=cuda
 	has err '^assay: the part model on cuda: '
+	code 2 "$ASSAY" pipeline --no-db --no-reference "$work/model" 'Hello, world' --on cuda
+	has err '^assay: no NVIDIA card: .*; ort: '
 fi
 finish
