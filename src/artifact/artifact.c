@@ -360,16 +360,14 @@ enum status artifact_place(struct artifact *art, struct arena *a, const struct c
 	if (!is_whole(art, c, folder, a, &placed_by)) {
 		char *temporary = arena_printf(a, "%s/tmp-%.16s.XXXXXX", cache, art->key);
 		if (!mkdtemp(temporary) || chmod(temporary, 0755))
-			return cache_unusable(error_errno(err,
-						      "the cache: %s cannot be written; name another folder in "
-						      "ASSAY_CACHE",
-						      cache),
+			return cache_unusable(
+				error_errno(err, "the cache: %s cannot be written; name another folder in ASSAY_CACHE", cache),
 				err);
 		// Cleaning up leaves a locked folder alone: its maker lives.
 		int fd = open(temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd >= 0)
 			flock(fd, LOCK_EX);
-		s = make_folder(art, c, temporary, &placed_by, err);
+		s = cache_unusable(make_folder(art, c, temporary, &placed_by, err), err);
 		if (!s && rename(temporary, folder)) {
 			// Another builder was first: its folder is as good. One that is not whole changes places with ours in one
 			// step, so that a third builder never finds nothing.
@@ -377,7 +375,9 @@ enum status artifact_place(struct artifact *art, struct arena *a, const struct c
 			if (is_whole(art, c, folder, a, &theirs))
 				placed_by = theirs;
 			else if (renameat2(AT_FDCWD, temporary, AT_FDCWD, folder, RENAME_EXCHANGE))
-				s = error_errno(err, "the cache: %s is damaged and cannot be replaced: remove it", folder);
+				s = cache_unusable(
+					error_errno(err, "the cache: %s is damaged and cannot be replaced: remove it", folder),
+					err);
 			file_remove_tree(temporary, NULL);
 		}
 		if (s)

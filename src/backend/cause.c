@@ -46,10 +46,6 @@ static const struct signature table[] = {
 		"whose file is it, and is memory limited (ulimit -v)?" },
 	{ NULL, NULL, "may be, cannot be read: Cannot allocate memory", STATUS_NOT_ASKED, 0, NULL,
 		"is memory limited (ulimit -v)?" },
-	{ NULL, NULL,
-		"(\\.so[.0-9]*: cannot (open shared object file|read file data)|may be, cannot be read): (Input/output "
-		"error|Stale file handle)",
-		STATUS_NOT_ASKED, 0, NULL, "does a disk fail, or has the server of a file system gone?" },
 	{ NULL, NULL, "Input/output error|Stale file handle", STATUS_NOT_ASKED, 0, NULL,
 		"does a disk fail, or has the server of a file system gone?" },
 	{ NULL, NULL, "in which .* may be, cannot be read: ", STATUS_NOT_ASKED, 0, NULL,

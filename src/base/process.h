@@ -67,6 +67,8 @@ enum status process_check_limits(
 enum status process_check_memory(int64_t pid, unsigned long long allowed, const char *who, struct error *err);
 // Likewise of the limits that may have ended a process `who` which died of that signal; 0: it ended by itself, unasked.
 enum status process_check_end(int64_t pid, int signal_number, const char *who, struct error *err);
+// Whether somebody else, or the kernel for want of memory, ends a process by that signal; of itself it dies of others.
+bool process_is_others_signal(int signal_number);
 
 // Segments, semaphores and queues of System V that this user has. The end removes those that are new since the beginning and were
 // made, or last used, by processes that have `ended`, while nobody has them attached or waits for them.

@@ -80,3 +80,8 @@ enum status process_check_end(int64_t pid, int signal_number, const char *who, s
 		return process_check_limits(pid, &time, 1, who, err);
 	return process_check_limits(pid, few, sizeof few / sizeof *few, who, err);
 }
+
+bool process_is_others_signal(int signal_number)
+{
+	return signal_number == SIGKILL || signal_number == SIGTERM || signal_number == SIGINT || signal_number == SIGHUP;
+}

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/process.h"
 #include "cell/say.h"
 #include "run/hear.h"
 #include "run/reference.h"
@@ -108,12 +109,6 @@ static void take_memory(struct plan_memory *to, struct arena *a, const json_t *a
 
 // ---- the parent's side --------------------------------------------------------------------------------------------------
 
-// Nothing in this child ends it by these signals, and the kernel's own for memory are CHILD_OOM: somebody else did.
-static bool is_killed_from_outside(const struct child_report *r)
-{
-	return r->end == CHILD_SIGNALLED && (r->code == SIGKILL || r->code == SIGTERM || r->code == SIGINT || r->code == SIGHUP);
-}
-
 // Asks a child `what` about the question of `request`, which this takes. OK with *answer, which lives in `a`, or with what
 // became of the child in *bad. An error is what it was asked wrongly, or that there is no program for it.
 static enum status ask(const json_t **answer, struct arena *a, const char *what, json_t *request, const struct question *q,
@@ -133,7 +128,7 @@ static enum status ask(const json_t **answer, struct arena *a, const char *what,
 	if (st)
 		return st == STATUS_NOT_ASKED ? STATUS_OK : error_set(err, st, "%s", bad->text);
 	enum verdict v = heard_verdict(&heard, &report, &limits, &cause, &note);
-	bool killed = is_killed_from_outside(&report);
+	bool killed = report.end == CHILD_SIGNALLED && process_is_others_signal(report.code); // for memory it is CHILD_OOM
 	child_report_done(&report);
 	if (heard.error && heard.done)
 		return error_set(err, heard.status, "%s", heard.error);

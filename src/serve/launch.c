@@ -489,7 +489,7 @@ enum status launch_alive(struct launch *l, struct error *err)
 	last_words(l, &words);
 	if (WIFSIGNALED(how)) {
 		st = process_check_end(process_limited_by_user(), WTERMSIG(how), l->browser->name, &limit);
-		if (!st && (WTERMSIG(how) == SIGKILL || WTERMSIG(how) == SIGTERM)) // of itself it dies otherwise
+		if (!st && process_is_others_signal(WTERMSIG(how)))
 			st = error_set(&limit, STATUS_NOT_ASKED, "somebody, or the kernel for want of memory, ended it");
 		st = error_set(err, st ? st : STATUS_FAILED, "%s died of signal %d, %s%s%s%s", l->browser->path, WTERMSIG(how),
 			strsignal(WTERMSIG(how)), st ? "; " : "", limit.text, text_get(&words));
