@@ -364,7 +364,8 @@ static void add_cells(struct matrix *m, struct plan_model *model, const struct s
 				.series = cells[n].series,
 				.latency_ms = (double)NAN,
 				.low_ms = (double)NAN,
-				.high_ms = (double)NAN };
+				.high_ms = (double)NAN,
+				.throughput_per_s = (double)NAN };
 		}
 }
 

@@ -377,6 +377,7 @@ static void keep_times(struct line *n, const struct outcome *o)
 	p->latency_ms = isfinite(r->latency_ms) ? r->latency_ms : r->token_ms;
 	p->low_ms = isfinite(r->latency_ms) ? r->latency_low_ms : (double)NAN;
 	p->high_ms = isfinite(r->latency_ms) ? r->latency_high_ms : (double)NAN;
+	p->throughput_per_s = r->throughput_per_s;
 }
 
 static void end_cell(struct line *n, const struct outcome *o)

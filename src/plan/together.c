@@ -245,6 +245,7 @@ static void hold_against_alone(const struct group *g, struct beside *m)
 	row->alone_row = m->alone_row;
 	row->alone_ms = m->cell->latency_ms;
 	row->together_factor = row->latency_ms / m->cell->latency_ms;
+	row->together_throughput = row->throughput_per_s / m->cell->throughput_per_s;
 }
 
 // Why the gate did not open for the others: the first that did not come to it.

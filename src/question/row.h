@@ -215,6 +215,9 @@
 	X(REAL, alone_ms, "of --together: latency of the same cell alone, measured before; null: it has no time") \
 	X(INTEGER, alone_row, "the row with that latency") \
 	X(REAL, together_factor, "latency_ms over alone_ms: two processes once each, no claim") \
+	X(REAL, together_throughput, \
+		"throughput_per_s over that of the row alone: what a median does not show where most runs fit between two " \
+		"turns of the scheduler") \
 	X(REAL, switch_ms, \
 		"of --switch: switch_release_ms, load_ms and first_ms: from the last answer on the platform before to the " \
 		"first " \

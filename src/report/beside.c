@@ -18,7 +18,8 @@ void summary_gather_together(struct summary *out, struct arena *a)
 		{ "verdict", "verdict", false },
 		{ "latency_ms", "median together", true },
 		{ "alone_ms", "alone, just before", true },
-		{ "times", "times as long", true },
+		{ "times", "times as long, by the median", true },
+		{ "throughput", "of the throughput alone", true },
 		{ "share", "overlap", true },
 		{ "peak_anonymous_mib", "anonymous memory", true },
 	};
@@ -42,9 +43,10 @@ void summary_gather_together(struct summary *out, struct arena *a)
 		v[4] = value_noted(value_ms(a, r->latency_ms), report_spread(a, r));
 		v[5] = value_ms(a, r->alone_ms);
 		v[6] = isnan(r->together_factor) ? (struct report_value){ 0 } : value_times(a, r->together_factor);
-		v[7] = value_real(
+		v[7] = isnan(r->together_throughput) ? (struct report_value){ 0 } : value_times(a, r->together_throughput);
+		v[8] = value_real(
 			isnan(r->together_share) ? NULL : arena_printf(a, "%.4g %%", 100 * r->together_share), r->together_share);
-		v[8] = value_mib(a, r->peak_anonymous_mib);
+		v[9] = value_mib(a, r->peak_anonymous_mib);
 	}
 }
 

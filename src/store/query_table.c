@@ -153,10 +153,11 @@ const struct store_question store_questions[] = {
 		false },
 
 	{ "together",
-		"models that ran at the same time (assay run A B --together): the median there and alone,"
-		" and which share of the timed runs was beside all others",
+		"models that ran at the same time (assay run A B --together): the median and the throughput there"
+		" and alone, and which share of the timed runs was beside all others",
 		" SELECT model, requested AS platform, together, verdict, round(latency_ms, 3) AS ms,"
-		" round(alone_ms, 3) AS alone_ms, round(together_factor, 2) AS factor, round(together_share, 4) AS share,"
+		" round(alone_ms, 3) AS alone_ms, round(together_factor, 2) AS factor,"
+		" round(together_throughput, 2) AS throughput, round(together_share, 4) AS share,"
 		" round(peak_anonymous_mib, 1) AS anonymous_mib, emulated, weights, layers, cause, alone_row,"
 		" imported, id AS \"row\""
 		" FROM asked"

@@ -15,6 +15,7 @@ json '[r["together"] for r in d] == [None, "gpt2 on null", None, "bert on null"]
 json 'all(r["together_share"] > 0.99 for r in d if r["together"]) and all(r["together_share"] is None for r in d if not r["together"])'
 json '[r["alone_row"] for r in d if r["together"]] == [d[0]["row"], d[2]["row"]] and [r["alone_ms"] for r in d if r["together"]] == [d[0]["latency_ms"], d[2]["latency_ms"]]'
 json 'all(abs(r["together_factor"] - r["latency_ms"] / r["alone_ms"]) < 1e-6 and r["samples"] == 12 and r["peak_anonymous_mib"] > 0 for r in d if r["together"])'
+json 'all(abs(r["together_throughput"] - r["throughput_per_s"] / [o for o in d if o["row"] == r["alone_row"]][0]["throughput_per_s"]) < 1e-6 for r in d if r["together"])'
 json 'all("others ran beside it" in r["energy_why"] and r["new_shape_ms"] is None for r in d if r["together"])'
 code 0 "$ASSAY" query --json "SELECT count(DISTINCT cell_key) AS keys, count(*) AS rows, count(together) AS beside FROM result"
 json 'd == [{"keys": 4, "rows": 4, "beside": 2}]'
@@ -24,7 +25,7 @@ code 0 "$ASSAY" report
 has out '^#+ Together: several models'
 code 0 "$ASSAY" run bert bert gpt2 --together --on null:sleep_ms=1 --runs 3 --no-conform
 has out '^bert on null, together with bert on null, gpt2 on null: right'
-has out '^  together +with bert on null, gpt2 on null; alone it took [0-9.]+ ms \(row [0-9]+\), so [0-9.]+ times as long here \(one process each: no claim\); the others ran in [0-9.]+ % of'
+has out '^  together +with bert on null, gpt2 on null; alone it took [0-9.]+ ms \(row [0-9]+\), so [0-9.]+ times as long here by the median, and [0-9.]+ of the throughput \(one process each: no claim\); the others ran in [0-9.]+ % of'
 # A model beside itself: both rows.
 code 0 "$ASSAY" query together --json
 json 'len([r for r in d if r["together"] == "bert on null, gpt2 on null"]) == 2 and {(r["emulated"], r["weights"]) for r in d} == {(False, "synthetic")}'

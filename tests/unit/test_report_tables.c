@@ -456,6 +456,7 @@ static void test_beside(void **state)
 	r.row.together = "n on cpu";
 	r.row.alone_ms = 40;
 	r.row.together_factor = 59.0 / 40;
+	r.row.together_throughput = 0.4;
 	r.row.together_share = 0.975;
 	add(f, "m", "openvino", r);
 	moved.row.switched_from = "cpu";
@@ -470,7 +471,7 @@ static void test_beside(void **state)
 	const json_t *row = section(f, "together", 0);
 	assert_string_equal(text_in(row, "together"), "n on cpu");
 	assert_true(fabs(number_in(row, "alone_ms") - 40) < 1e-9 && fabs(number_in(row, "times") - 1.475) < 1e-9 &&
-		fabs(number_in(row, "share") - 0.975) < 1e-9);
+		fabs(number_in(row, "throughput") - 0.4) < 1e-9 && fabs(number_in(row, "share") - 0.975) < 1e-9);
 	assert_int_equal(json_array_size(json_object_get(f->root, "switches")), 1);
 	row = section(f, "switches", 0);
 	assert_string_equal(text_in(row, "from"), "cpu");
