@@ -229,6 +229,8 @@ static enum status set_options(
 	SET(SetInterOpNumThreads(o, (int)inter));
 	SET(SetSessionExecutionMode(o, inter > 1 ? ORT_PARALLEL : ORT_SEQUENTIAL));
 	SET(SetSessionGraphOptimizationLevel(o, levels[level]));
+	// Else a file that has "ORTM" where its own format has it runs as that, and everybody else reads another graph there.
+	SET(AddSessionConfigEntry(o, "session.load_model_format", "ONNX"));
 	SET(AddSessionConfigEntry(o, "session.intra_op.allow_spinning", spinning ? "1" : "0"));
 	SET(AddSessionConfigEntry(o, "session.inter_op.allow_spinning", spinning ? "1" : "0"));
 	if (spin_us)

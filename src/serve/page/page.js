@@ -191,6 +191,8 @@ async function loadRuntime(command) {
 
 function sessionOptions(command) {
 	const o = { graphOptimizationLevel: command.optimisation, enableGraphCapture: false, logSeverityLevel: 2 };
+	// Else a file that has "ORTM" where its own format has it runs as that, and everybody else reads another graph there.
+	o.extra = { session: { load_model_format: "ONNX" } };
 	if (command.provider === "webgpu") {
 		const ep = { name: "webgpu" };
 		if (command.layout)
