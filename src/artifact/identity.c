@@ -139,8 +139,9 @@ static bool add_tree(struct arena *a, const char *folder, const char *within, in
 {
 	DIR *d = opendir(folder);
 	bool all = d != NULL;
+	int code = 0;
 
-	for (struct dirent *e; all && (e = readdir(d));) {
+	for (struct dirent *e; all && (e = file_next(d, &code));) {
 		struct stat st;
 		const char *path = arena_printf(a, "%s/%s", folder, e->d_name),
 			   *name = arena_printf(a, "%s%s", within, e->d_name);
@@ -155,7 +156,7 @@ static bool add_tree(struct arena *a, const char *folder, const char *within, in
 	}
 	if (d)
 		closedir(d);
-	return all;
+	return all && !code;
 }
 
 bool model_tree(const char *folder, struct arena *a, struct model_file **out, size_t *count)

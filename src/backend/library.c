@@ -4,9 +4,12 @@
 // It never closes one: engines start threads and register exit handlers that would run unmapped code.
 #include "backend/backend.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <glob.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -128,11 +131,52 @@ static int note_failure(const char *folder, int failure)
 	return 0;
 }
 
+// glob takes a folder that fails as it is read for one that ends there.
+static struct {
+	DIR *dir;
+	char path[PATH_MAX];
+} listed;
+
+static void *list_open(const char *folder)
+{
+	snprintf(listed.path, sizeof listed.path, "%s", folder);
+	return listed.dir = opendir(folder);
+}
+
+static struct dirent *list_next(void *dir)
+{
+	int code;
+	struct dirent *e = file_next(dir, &code);
+
+	if (code)
+		note_failure(listed.dir == dir ? listed.path : "a folder", code);
+	return e;
+}
+
+static void list_close(void *dir)
+{
+	closedir(dir);
+}
+
+static int look_at(const char *path, struct stat *st)
+{
+	return stat(path, st);
+}
+
+static int look_at_link(const char *path, struct stat *st)
+{
+	return lstat(path, st);
+}
+
 static const char *newest_of(struct arena *a, const char *folder, const char *below, const char *pattern, const char *best)
 {
 	struct text name = { 0 };
 	struct stat st;
-	glob_t found;
+	glob_t found = { .gl_opendir = list_open,
+		.gl_readdir = list_next,
+		.gl_closedir = list_close,
+		.gl_stat = look_at,
+		.gl_lstat = look_at_link };
 
 	unread.arena = a;
 	folder = below ? arena_printf(a, "%s/%s", folder, below) : folder;
@@ -140,7 +184,7 @@ static const char *newest_of(struct arena *a, const char *folder, const char *be
 	text_addf(&name, "/%s", pattern);
 	if (!strpbrk(pattern, "*?[") && lstat(arena_printf(a, "%s/%s", folder, pattern), &st))
 		note_failure(folder, errno); // glob tells of patterns only
-	if (!glob(text_get(&name), 0, note_failure, &found)) {
+	if (!glob(text_get(&name), GLOB_ALTDIRFUNC, note_failure, &found)) {
 		for (size_t i = 0; i < found.gl_pathc; i++)
 			if (!best || strverscmp(base_name(found.gl_pathv[i]), base_name(best)) > 0)
 				best = arena_strdup(a, found.gl_pathv[i]);

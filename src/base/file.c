@@ -506,6 +506,15 @@ bool file_lies_at(int fd, const char *path)
 	return !fstat(fd, &opened) && !lstat(path, &there) && opened.st_ino == there.st_ino && opened.st_dev == there.st_dev;
 }
 
+struct dirent *file_next(DIR *dir, int *code)
+{
+	errno = 0;
+	struct dirent *e = readdir(dir);
+
+	*code = e ? 0 : errno;
+	return e;
+}
+
 bool file_is_dir(const char *path)
 {
 	struct stat st;

@@ -3,6 +3,7 @@
 #ifndef ASSAY_BASE_FILE_H
 #define ASSAY_BASE_FILE_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -52,6 +53,8 @@ bool file_exists(const char *path); // follows links
 // Of a regular file its size, or what its disk holds of it where that is less than a 64th; of anything else, and NULL, 0.
 int64_t file_bytes(const char *path);
 bool file_is_dir(const char *path);
+// readdir: NULL at the end with *code 0, or with errno where the folder cannot be read on.
+struct dirent *file_next(DIR *dir, int *code);
 bool file_is_same(const char *x, const char *y); // both are there, and are one file
 // Is the open file the one that lies at `path`? Between an open and a lock somebody may have removed or replaced it: then the
 // lock is worth nothing. Follows no link.

@@ -289,10 +289,11 @@ static enum status list_class(struct data_set *out, struct arena *a, const char 
 {
 	DIR *dir = opendir(arena_printf(a, "%s/%s", out->folder, class_name));
 	enum status st = STATUS_OK;
+	int code = 0;
 
 	if (!dir)
 		return error_errno(err, "--data %s/%s", out->path, class_name);
-	for (struct dirent *e; !st && (e = readdir(dir));) {
+	for (struct dirent *e; !st && (e = file_next(dir, &code));) {
 		struct data_item *item;
 
 		if (*e->d_name == '.')
@@ -307,7 +308,8 @@ static enum status list_class(struct data_set *out, struct arena *a, const char 
 			st = check_line(out, a, item, sum, err);
 	}
 	closedir(dir);
-	return st;
+	errno = code;
+	return st || !code ? st : error_errno(err, "--data %s/%s", out->path, class_name);
 }
 
 static enum status list_example(struct data_set *out, struct arena *a, const char *name, uint64_t *sum, struct error *err)
@@ -337,11 +339,12 @@ static enum status list_folder(struct data_set *out, struct arena *a, struct err
 	size_t class_count = 0;
 	uint64_t sum = 0;
 	enum status st = STATUS_OK;
+	int code = 0;
 
 	if (!dir)
 		return error_errno(err, "--data %s", out->path);
 	out->items = ARENA_ARRAY(a, DATA_EXAMPLES_MOST, struct data_item);
-	for (struct dirent *e; !st && (e = readdir(dir));) {
+	for (struct dirent *e; !st && (e = file_next(dir, &code));) {
 		if (text_ends(e->d_name, ".safetensors"))
 			st = list_example(out, a, e->d_name, &sum, err);
 		else if (*e->d_name != '.' && file_is_dir(arena_printf(a, "%s/%s", out->folder, e->d_name)) &&
@@ -349,6 +352,9 @@ static enum status list_folder(struct data_set *out, struct arena *a, struct err
 			classes[class_count++] = arena_strdup(a, e->d_name);
 	}
 	closedir(dir);
+	errno = code;
+	if (!st && code)
+		st = error_errno(err, "--data %s", out->path);
 	if (!st && !out->count && class_count == DATA_CLASSES_MOST)
 		st = error_set(err, STATUS_BAD_INPUT, "--data %s: %d folders and more", out->path, DATA_CLASSES_MOST);
 	for (size_t i = 0; i < class_count && !st && (!out->count || out->items[0].line); i++)

@@ -177,9 +177,11 @@ static enum status take_tensor(const struct gguf *g, struct arena *a, struct rea
 	if (!(t->type = id <= UINT32_MAX ? ggml_type_find((uint32_t)id) : NULL)) {
 		const char *name = ggml_type_name((uint32_t)id);
 
-		return error_set(err, name ? STATUS_UNSUPPORTED : STATUS_BAD_INPUT, "%s: " TENSOR ": type %s%" PRIu64 "%s",
-			g->file->path, t->name, name ? name : "", id,
-			name ? " of ggml is not read yet" : " is none that ggml has");
+		if (name)
+			return error_set(err, STATUS_UNSUPPORTED, "%s: " TENSOR ": type %s of ggml is not read yet",
+				g->file->path, t->name, name);
+		return error_set(err, STATUS_BAD_INPUT, "%s: " TENSOR ": type %" PRIu64 " is none that ggml has", g->file->path,
+			t->name, id);
 	}
 	last = (uint64_t)t->dim[t->rank - 1];
 	if (last % (uint64_t)t->type->block)

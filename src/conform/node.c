@@ -4,6 +4,7 @@
 #include "conform/case.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,10 +52,11 @@ enum status conform_nodes(struct conform_case **out, size_t *count, struct arena
 	struct conform_case *all = ARENA_ARRAY(a, room, struct conform_case);
 	struct dirent *entry;
 	DIR *dir = opendir(folder);
+	int code;
 
 	if (!dir)
 		return error_errno(err, "%s", folder);
-	while ((entry = readdir(dir)) != NULL) {
+	while ((entry = file_next(dir, &code)) != NULL) {
 		const char *name = entry->d_name, *part = strstr(name, expanded);
 		const char *path = arena_printf(a, "%s/%s", folder, name);
 		const char *base = part ? arena_printf(a, "%s/%.*s", folder, (int)(part - name), name) : path;
@@ -75,6 +77,9 @@ enum status conform_nodes(struct conform_case **out, size_t *count, struct arena
 			.nmse = (double)NAN };
 	}
 	closedir(dir);
+	errno = code;
+	if (code)
+		return error_errno(err, "%s", folder);
 	if (!n)
 		return error_set(err, STATUS_BAD_INPUT,
 			"%s holds no folder with model.onnx and test_data_set_0, as ONNX's tests of operators are", folder);

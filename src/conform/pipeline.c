@@ -106,16 +106,18 @@ static enum status list_folder(struct made *m, const char *inside, int depth, st
 	struct dirent *e;
 	DIR *d;
 	enum status st = STATUS_OK;
+	int code = 0;
 
 	if (depth > DEPTH_MOST)
 		return error_set(err, STATUS_BAD_INPUT, "%s: folders too deep in each other", from);
 	if (!(d = opendir(from)))
 		return error_errno(err, "%s: cannot be read", from);
-	while (!st && (e = readdir(d)))
+	while (!st && (e = file_next(d, &code)))
 		if (is_models(e->d_name))
 			st = list_entry(m, inside, e->d_name, depth, err);
 	closedir(d);
-	return st;
+	errno = code;
+	return st || !code ? st : error_errno(err, "%s: cannot be read", from);
 }
 
 static enum status link_checkpoint(struct made *m, const char *path, const char *link, struct error *err)

@@ -35,6 +35,17 @@ json "d[0]['verdict'] == 'not_asked' and '$fails' in d[0]['cause'] and d[1]['ver
 SHIM_PAGES=/run/ code 2 shim "$ASSAY" run bert "${quick[@]}" --db onnx.duckdb
 json "d[0]['verdict'] == 'not_asked' and '$fails' in d[0]['cause'] and d[0]['max_abs_error'] is None"
 
+# A folder that cannot be listed to its end: of engines ("not installed"), of examples (those before it, as if they were all).
+for e in openvino/openvino onnxruntime/cpu; do
+	SHIM_LIST=.deps/engines/${e%/*} code 2 shim "$ASSAY" run bert --on "${e#*/}" --runs 1 --no-conform --db list.duckdb --json
+	json 'd[0]["verdict"] == "not_asked" and "cannot be read: Input/output error" in d[0]["cause"]'
+done
+mkdir -p examples/positive && echo good >examples/positive/a.txt || fail "no examples"
+for folder in examples examples/positive; do
+	SHIM_LIST=$folder code 1 shim "$ASSAY" run bert --data examples --no-db
+	has err "^assay: --data $folder: Input/output error"
+done
+
 # ---- what the cache holds: as it is written, and as it is read
 
 row 2 not_asked 'Input/output error' /converted/ llama --precision int4-weights

@@ -2,6 +2,7 @@
 // Preloaded (LD_PRELOAD), so that a healthy machine behaves like a failing one. With none of its variables it changes nothing.
 //   SHIM_EIO=WORD        reading and writing files whose path has that word fails with EIO, and so do the pages of their maps
 //                        (SIGBUS)
+//   SHIM_LIST=WORD       listing folders whose path has that word fails with EIO
 //   SHIM_PAGES=WORD      the pages of such maps alone
 //   SHIM_FULL=WORD       writing to files whose path has that word fails with ENOSPC
 //   SHIM_NO_PROCESS=1    no process can be started: EAGAIN
@@ -23,6 +24,7 @@
 //                        descriptor, is written into that log: its locks of POSIX are gone then
 //   SHIM_FOLD=WORD       below a folder with that word a file system that does not tell capital letters from small ones
 #include <ctype.h>
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -73,6 +75,11 @@ static int is_bad(int fd)
 static int is_full(int fd)
 {
 	return fails(fd, "SHIM_FULL", ENOSPC);
+}
+
+struct dirent *readdir(DIR *dir)
+{
+	return fails(dirfd(dir), "SHIM_LIST", EIO) ? NULL : REAL(readdir)(dir);
 }
 
 // Is this what the variable asks for: a process with that argument, and a path with that word?
