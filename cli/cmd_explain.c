@@ -212,11 +212,13 @@ static void print_graphs(struct explained *x)
 
 static void print(struct explained *x)
 {
+	const char *actual = get(x, "actual"), *elsewhere = actual && !text_is(actual, get(x, "requested")) ? actual : NULL;
 	const char *device = get(x, "device"), *version = get(x, "engine_version"), *description = get(x, "device_description");
 
-	emit("row %lld: %s on %s%s: %s\n", (long long)x->row, get(x, "model"),
+	emit("row %lld: %s on %s%s%s: %s\n", (long long)x->row, get(x, "model"),
 		arena_join(&x->arena, get(x, "requested"), ",", get(x, "pipeline_parts")),
-		text_is(get(x, "emulated"), "true") ? " (EMULATED)" : "", or_dash(get(x, "verdict")));
+		text_is(get(x, "emulated"), "true") ? " (EMULATED)" : "",
+		elsewhere ? arena_printf(&x->arena, " (ran on %s)", elsewhere) : "", or_dash(get(x, "verdict")));
 	if (text_is(get(x, "imported"), "true"))
 		label("imported", "assay did not measure it here: all of this is what an imported file says");
 	label("task", get(x, "pipeline"));

@@ -21,6 +21,8 @@ static const char *engine_words(struct arena *a, const char *label, const struct
 	if (p == NULL || r->engine == NULL || text_is(r->engine, p->routes[0].engine) || text_is(r->engine, "null") ||
 		(r->actual && !text_is(r->actual, r->requested)) || strchr(label, ':') != NULL)
 		return "";
+	if (r->tried && !text_is(r->tried, r->requested))
+		return arena_printf(a, " (tried %s)", r->tried);
 	return arena_printf(a, " (by %s)", r->device != NULL ? r->device : r->engine);
 }
 

@@ -33,10 +33,14 @@ void fallback_begin(struct fallback *f, struct arena *a, const struct plan_model
 	set_key(f);
 }
 
-// The engine was there and the graph was not: assay could not build, shape or place it, and could not elsewhere.
+// The engine was there and the graph was not: assay could not build, shape or place it, and could not elsewhere. With fixed
+// shapes, as this platform wants them, nothing can be generated, and others take shapes as they come.
 static bool is_refused(const struct fallback *f, enum verdict v, const struct row *r)
 {
-	return f->model->refused || ((v == VERDICT_UNSUPPORTED || v == VERDICT_FAILED) && r->engine && isnan(r->build_ms));
+	const bool is_of_form = f->question->new_tokens > 0 && f->target.platform->forms[0].is_static;
+
+	return f->model->refused ||
+		((v == VERDICT_UNSUPPORTED || v == VERDICT_FAILED) && r->engine && isnan(r->build_ms) && !is_of_form);
 }
 
 static bool gave_nothing(enum verdict v)

@@ -115,8 +115,9 @@ const struct store_question store_questions[] = {
 
 	{ "memory",
 		"the largest peaks first, beside what was predicted and the weights; a peak is of one row",
-		" SELECT model, requested AS platform, " SHAPE ", precision, compute_dtype AS computed_in,"
-		" round(peak_resident_mib, 1) AS resident_mib, round(peak_pss_mib, 1) AS pss_mib,"
+		" SELECT model, requested AS platform, CASE WHEN actual <> requested THEN actual END AS ran_on, " SHAPE
+		", precision, compute_dtype AS computed_in, round(peak_resident_mib, 1) AS resident_mib,"
+		" round(peak_pss_mib, 1) AS pss_mib,"
 		" round(peak_anonymous_mib, 1) AS anonymous_mib, round(device_memory_mib, 1) AS device_mib,"
 		" round(predicted_mib, 1) AS predicted_mib, round(predicted_mib / peak_resident_mib,"
 		" 2) AS predicted_of_peak, round(weights_bytes / 1048576.0, 1) AS weights_mib, emulated, imported, id AS \"row\""
