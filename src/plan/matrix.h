@@ -44,7 +44,7 @@ struct matrix_cell {
 	size_t line;       // cells that differ in nothing but the batch follow each other and have the same one
 	size_t series;     // the same on every platform: of the axes but the batch
 	// The outcome.
-	json_t *results;                    // array: every try of its chain as plan_json; NULL: not run
+	json_t *results;                                      // array: every try of its chain as plan_json; NULL: not run
 	double latency_ms, low_ms, high_ms, throughput_per_s; // on the platform that was asked for and at that batch; NaN
 };
 

@@ -41,14 +41,12 @@ static const char *list(struct arena *a, const char *const *items, size_t count)
 
 static void cell_md(const struct report_cell *c, struct arena *a, struct text *out)
 {
-	const char *latency = report_ms(a, c->row.latency_ms), *peak = report_mib(a, report_peak_mib(&c->row));
+	const char *latency = report_ms(a, c->typical.ms), *peak = report_mib(a, report_peak_mib(&c->row));
+	const char *of = c->typical.processes > 1 ? report_typical_spread(a, c) : NULL;
 
 	text_addf(out, "%s %s", report_verdict_mark(c), report_verdict_word(c));
-	const char *mark = c->is_fastest ? "**" : "";
-	if (latency != NULL && report_rank_words(c) != NULL)
-		text_addf(out, ", %s%s%s (%s)", mark, latency, mark, report_rank_words(c));
-	else if (latency != NULL)
-		text_addf(out, ", %s", latency);
+	if (latency != NULL)
+		text_addf(out, ", %s", report_qualified(a, latency, arena_join(a, of, "; ", report_rank_words(c))));
 	if (peak != NULL)
 		text_addf(out, ", peak %s", peak);
 	if (c->agreement != NULL)
@@ -99,7 +97,8 @@ static void matrix_md(const struct summary *s, struct arena *a, struct text *out
 		if (report_speaks_for_model(s, i))
 			model_md(s, &s->lines[i], a, out);
 	text_add(out,
-		"\nLatency is the median of the warm runs. Memory is the peak of the child process, mapped weights "
+		"\nLatency is the median of the warm runs, of several processes the median of theirs. Memory is the peak of the "
+		"child process, mapped weights "
 		"included.\n\n");
 }
 

@@ -368,10 +368,13 @@ static enum status take_platforms(struct store *s, struct summary *out, struct e
 
 	if (status != STATUS_OK)
 		return status;
-	status = store_query(s, // of an import it is another machine's, whatever it says
+	// Of an import it is another machine's, whatever it says. A run looks at the platforms that it asks: each one's newest.
+	status = store_query(s,
 		arena_printf(&s->arena,
-			"WITH detected AS (%s) SELECT * FROM detected WHERE run = (SELECT max(run) FROM detected) ORDER BY id "
-			"LIMIT %d",
+			"WITH detected AS (SELECT d.*, r.machine FROM (%s) d JOIN run r ON r.id = d.run) SELECT * FROM detected"
+			" WHERE machine = (SELECT machine FROM detected ORDER BY run DESC LIMIT 1)"
+			" QUALIFY row_number() OVER (PARTITION BY platform ORDER BY run DESC, id DESC) = 1"
+			" ORDER BY run DESC, id LIMIT %d",
 			question_detected_sql(&t), REPORT_OTHERS),
 		&t, err);
 	if (status != STATUS_OK)

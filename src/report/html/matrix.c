@@ -9,7 +9,7 @@
 
 static void matrix_cell(const struct report_cell *c, struct arena *a, struct text *out)
 {
-	const char *latency = report_ms(a, c->row.latency_ms), *peak = report_mib(a, report_peak_mib(&c->row)),
+	const char *latency = report_ms(a, c->typical.ms), *peak = report_mib(a, report_peak_mib(&c->row)),
 		   *times = report_times(a, c->times_cpu);
 
 	text_addf(out, "<td data-label=\"%s\"><div><a class=\"chip %s\" href=\"#cell-%lld\">%s %s</a>", html_esc(a, c->platform),
@@ -24,6 +24,8 @@ static void matrix_cell(const struct report_cell *c, struct arena *a, struct tex
 			text_add(out, "<span class=\"tag warn\">unstable</span>");
 		text_add(out, "</span>");
 	}
+	if (latency != NULL && c->typical.processes > 1)
+		text_addf(out, "<span class=\"sub\">%s</span>", html_esc(a, report_typical_spread(a, c)));
 	if (peak != NULL)
 		text_addf(out, "<span class=\"sub\">%s peak memory</span>", peak);
 	if (times != NULL && c->is_good && !c->is_near_fastest && !c->is_untold)
@@ -44,8 +46,8 @@ static void matrix_cell(const struct report_cell *c, struct arena *a, struct tex
 void html_matrix(const struct summary *s, struct arena *a, struct text *out)
 {
 	text_add(out,
-		"<h2 id=\"matrix\">Models and platforms</h2><p class=\"hint\">Latency is the median of the warm runs. A verdict "
-		"leads to everything that was measured.</p>\n"
+		"<h2 id=\"matrix\">Models and platforms</h2><p class=\"hint\">Latency is the median of the warm runs, of "
+		"several processes the median of theirs. A verdict leads to everything that was measured.</p>\n"
 		"<div class=\"scroll stack\"><table class=\"matrix m\"><thead><tr><th scope=\"col\">Model</th>");
 	for (size_t k = 0; k < s->column_count; k++)
 		text_addf(out, "<th scope=\"col\" style=\"width:%d%%\">%s</th>", (int)(74 / s->column_count),
@@ -92,11 +94,10 @@ static json_t *chart_data(const struct summary *s, struct arena *a, bool used[],
 			if (report_is_unstable(c))
 				flag = arena_printf(a, "%s, unstable", flag);
 			json_t *bar = json_pack("{s:s, s:I, s:f, s:o}", "platform", c->platform, "color", (json_int_t)k, "ms",
-				c->row.latency_ms, "text",
-				json_string(arena_printf(a, "%s%s", report_ms(a, c->row.latency_ms), flag)));
-			if (c->row.latency_min_ms > 0 && !isnan(c->row.latency_max_ms)) {
-				json_object_set_new(bar, "min", json_real(c->row.latency_min_ms));
-				json_object_set_new(bar, "max", json_real(c->row.latency_max_ms));
+				c->typical.ms, "text", json_string(arena_printf(a, "%s%s", report_ms(a, c->typical.ms), flag)));
+			if (c->typical.low_ms > 0 && !isnan(c->typical.high_ms)) {
+				json_object_set_new(bar, "min", json_real(c->typical.low_ms));
+				json_object_set_new(bar, "max", json_real(c->typical.high_ms));
 			}
 			json_array_append_new(bars, bar);
 			used[k] = true;
@@ -127,7 +128,8 @@ bool html_chart(const struct summary *s, struct arena *a, struct text *out)
 		char *json = visible_json(data, JSON_COMPACT);
 		text_add(out,
 			"<h2 id=\"latency\">Latency</h2><p class=\"hint\">Median of the warm runs; the line across its end "
-			"reaches from the fastest run to the slowest.</p>\n<div class=\"chart\"><div class=\"chart-top\">");
+			"reaches from the fastest run to the slowest, of several processes from the lowest median to the "
+			"highest.</p>\n<div class=\"chart\"><div class=\"chart-top\">");
 		for (size_t k = 0; k < s->column_count; k++) {
 			if (used[k])
 				text_addf(out,
