@@ -125,7 +125,7 @@ bool arch_expert_weight(const struct spec *s, const char *name, struct arch_expe
 // unread weights that no dialect lists as ignorable are an error. A graph that does not fit together is a gap of
 // the builder's, and UNSUPPORTED.
 enum status arch_build(
-	const struct spec *s, const struct checkpoint *c, const struct arch_graph *which, struct graph *g, struct error *err);
+	const struct spec *given, const struct checkpoint *c, const struct arch_graph *which, struct graph *g, struct error *err);
 
 size_t arch_type_count(void);
 const char *arch_type_name(size_t i); // sorted

@@ -263,12 +263,26 @@ static bool has_graph(const struct spec *s, const struct arch_graph *which)
 	return false;
 }
 
-enum status arch_build(
-	const struct spec *s, const struct checkpoint *c, const struct arch_graph *which, struct graph *g, struct error *err)
+// A head and a table that the configuration ties, and that the file has with other numbers, are not tied (transformers 5).
+static struct spec *untied(struct build *b, const struct spec *s)
 {
-	struct build b = {
-		.g = g, .s = s, .c = c, .which = which, .read = ARENA_ARRAY(graph_arena(g), c->weight_count + 1, bool)
-	};
+	struct spec *own = ARENA_NEW(graph_arena(b->g), struct spec);
+
+	*own = *s;
+	b->s = own;
+	own->tied = s->tied && !weights_differ(b, "embed.word", "head.lm.out");
+	for (int i = 0; i < PARTS_MOST; i++)
+		if (s->parts[i].spec)
+			own->parts[i].spec = untied(b, s->parts[i].spec);
+	b->s = own;
+	return own;
+}
+
+enum status arch_build(
+	const struct spec *given, const struct checkpoint *c, const struct arch_graph *which, struct graph *g, struct error *err)
+{
+	struct build b = { .g = g, .c = c, .which = which, .read = ARENA_ARRAY(graph_arena(g), c->weight_count + 1, bool) };
+	const struct spec *s = untied(&b, given);
 	if (!c->weight_count)
 		return error_set(err, STATUS_BAD_INPUT, "%s: there are no weights here", c->path);
 	if (!has_graph(s, which))

@@ -134,7 +134,7 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 		c, t->one_shared_expert, "n_shared_experts", "num_shared_experts", "moe_num_shared_experts", "num_shared_expert");
 	m->shared_width = SIZE(c, shared * config_size(c, "shared_width", m->width), "shared_expert_intermediate_size",
 		"shared_intermediate_size");
-	m->groups = SIZE(c, 0, "n_group");
+	m->groups = config_knows(c, "n_group") ? SIZE(c, 0, "n_group") : 0;
 	m->top_groups = SIZE(c, 1, "topk_group");
 	m->group_of_two = !t->group_of_one;
 	m->normalise = config_bool(c, "norm_topk_prob", false) || t->normalised_experts;

@@ -159,6 +159,9 @@ void resolve_rope(struct config *c, struct spec *s, struct arena *a)
 		     *local = config_given(c, "rope_local_base_freq");
 	const json_t *scaling = config_given(c, "rope_scaling"), *partial = config_get(c, "partial_rotary_factor");
 	const json_t *usual = json_object_get(c->defaults, "rope_parameters");
+	// transformers 5 takes one of two, and which one is the class's affair.
+	if (given && json_object_size(scaling) && !json_equal(given, scaling))
+		config_fail(c, STATUS_UNSUPPORTED, "rope_scaling beside other rope_parameters is not supported yet");
 	const json_t *full = without_window(usual), *window = with_window(usual);
 	if (!json_is_object(full))
 		full = window = usual;
@@ -209,7 +212,7 @@ void resolve_window(struct config *c, struct spec *s, struct arena *a)
 {
 	const json_t *types = config_get(c, "layer_types");
 	types = config_knows(c, "layer_types") ? types : NULL; // others do not look at it
-	bool switched = config_bool(c, "use_sliding_window", true);
+	bool switched = !config_knows(c, "use_sliding_window") || config_bool(c, "use_sliding_window", true);
 	const json_t *rule = config_get(c, "sliding_window_pattern"); // a number, or a word like "LLLG" whose length it is
 	int64_t from = config_size(c, "max_window_layers", 0);
 	int64_t pattern = json_is_string(rule) ? (int64_t)json_string_length(rule)
@@ -239,6 +242,8 @@ void resolve_window(struct config *c, struct spec *s, struct arena *a)
 		slides |= types ? text_is(word, "sliding_attention") : by_rule;
 		sliding[i] = s->sliding_window > 0 && (types ? text_is(word, "sliding_attention") || chunked : by_rule);
 	}
+	if (slides && types && !switched)
+		config_fail(c, STATUS_UNSUPPORTED, "sliding layers beside use_sliding_window: false are not supported yet");
 	if (slides && switched && !s->sliding_window) // beside layers that all see everything, 0 is what some classes write
 		resolve_window_size(c);
 }

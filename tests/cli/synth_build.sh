@@ -133,4 +133,26 @@ if [ ! -w "$work/readonly" ]; then
 	code 1 "$ASSAY" build "$work/a" -o "$work/readonly/x"
 	has err 'readonly'
 fi
+# A head that the configuration ties to the table, and that the file has with other numbers, is not tied (transformers 5); with the
+# same numbers it is.
+need_python
+code 0 "$ASSAY" synth "$SOURCE/tests/conform/cases/bert" -o "$work/tied"
+for times in 1 3; do
+	rm -rf "$work/headed" && cp -r "$work/tied" "$work/headed"
+	python3 - "$work/headed/model.safetensors" $times <<'PY' || fail "no second head"
+import array, json, struct, sys
+b = open(sys.argv[1], "rb").read()
+n = struct.unpack("<Q", b[:8])[0]
+head, data = json.loads(b[8:8 + n]), b[8 + n:]
+of = next(v for k, v in head.items() if k.endswith("word_embeddings.weight"))
+x = array.array("f", data[slice(*of["data_offsets"])])
+y = array.array("f", [v * int(sys.argv[2]) for v in x]).tobytes()
+head["cls.predictions.decoder.weight"] = dict(of, data_offsets=[len(data), len(data) + len(y)])
+text = json.dumps(head).encode()
+open(sys.argv[1], "wb").write(struct.pack("<Q", len(text)) + text + data + y)
+PY
+	code 0 "$ASSAY" build "$work/headed" -o "$work/headed.$times"
+	if grep -aq 'cls\.predictions\.decoder\.weight' "$work/headed.$times/model.onnx"; then read=3; else read=1; fi
+	[ $read = $times ] || fail "a head of $times times the table"
+done
 finish

@@ -254,6 +254,13 @@ static void refusals_say_what_and_where(void **state)
 		{ "{\"model_type\": \"llama\", \"rope_scaling\": {\"type\": \"spiral\"}}", "spiral", STATUS_UNSUPPORTED },
 		{ "{\"model_type\": \"llama\", \"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 0}}", "rotary",
 			STATUS_BAD_INPUT },
+		// transformers 5 computes otherwise than without these keys
+		{ "{\"model_type\": \"llama\", \"rope_parameters\": {\"rope_type\": \"default\", \"rope_theta\": 10000}, "
+		  "\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 2}}",
+			"rope_scaling beside other rope_parameters", STATUS_UNSUPPORTED },
+		{ "{\"model_type\": \"llama\", \"is_causal\": false}", "is_causal: false", STATUS_UNSUPPORTED },
+		{ "{\"model_type\": \"qwen2_moe\", \"num_hidden_layers\": 1, \"layer_types\": [\"sliding_attention\"]}",
+			"sliding layers beside use_sliding_window: false", STATUS_UNSUPPORTED },
 		{ "{\"model_type\": \"llama\", \"quantization_config\": {}}", "quantization_config", STATUS_UNSUPPORTED },
 		{ "{\"model_type\": \"llama\", \"unheard_of\": 1, \"nor_of_this\": 2}",
 			"unheard_of, nor_of_this: assay does not know these keys", STATUS_UNSUPPORTED },

@@ -91,6 +91,17 @@ bool weight_exists(const struct build *b, const char *stem, const char *suffix)
 	return b->plan || find(b, stem, suffix, &name);
 }
 
+bool weights_differ(const struct build *b, const char *stem, const char *other)
+{
+	const char *name = "";
+	const struct weight *w = weight_named(b, stem) ? find(b, stem, "weight", &name) : NULL,
+			    *x = weight_named(b, other) ? find(b, other, "weight", &name) : NULL;
+
+	if (b->plan || !w || !x || w == x || !w->data || !x->data)
+		return false;
+	return w->dtype != x->dtype || w->nbytes != x->nbytes || memcmp(w->data, x->data, w->nbytes) != 0;
+}
+
 // "; unread with that shape: NAME, .." for a message; "" where there are none, or so many that they say nothing.
 static const char *unread_alike(const struct build *b, int rank, const int64_t *dim)
 {

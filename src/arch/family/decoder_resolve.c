@@ -492,7 +492,7 @@ static void resolve_older(struct config *c, struct spec *s, struct arena *a)
 	// bloom, mpt
 	if (config_bool(c, "apply_residual_connection_post_layernorm", false))
 		config_fail(c, STATUS_UNSUPPORTED, "apply_residual_connection_post_layernorm: true is not supported yet");
-	const json_t *attention = config_get(c, "attn_config");
+	const json_t *attention = config_knows(c, "attn_config") ? config_get(c, "attn_config") : NULL;
 	const json_t *max = json_object_get(attention, "alibi_bias_max"), *scale = json_object_get(attention, "softmax_scale"),
 		     *clip = json_object_get(attention, "clip_qkv");
 	// Not its rope_theta, which transformers 4 took: since 5 the angles are of rope_parameters, and of 10000 without them.
@@ -525,9 +525,8 @@ static void resolve_causality(struct config *c, struct spec *s)
 	bool causal = config_bool(c, "is_causal", true);
 	bool encodes = t->sees_ahead || (t->may_encode && !config_bool(c, "is_decoder", false));
 	s->bidirectional = encodes || (t->may_be_bidirectional && ahead);
-	if (t->may_be_bidirectional && !ahead && !causal)
-		config_fail(
-			c, STATUS_UNSUPPORTED, "is_causal: false beside use_bidirectional_attention: false is not supported yet");
+	if (!causal && !s->bidirectional) // transformers sees ahead then
+		config_fail(c, STATUS_UNSUPPORTED, "is_causal: false without use_bidirectional_attention is not supported yet");
 	if (encodes)
 		s->sliding_window++;
 	else if (s->bidirectional)
