@@ -9,6 +9,7 @@
 #include "onnx/messages.h"
 
 enum { ENTRY_KEY = 1, ENTRY_VALUE = 2, ATTRIBUTE_NAME = 1, ATTRIBUTE_TEXT = 4, NAMES_MOST = 1 << 18, NAME_MOST = 4096 };
+enum { MODEL_GRAPH = 7, ATTRIBUTE_GRAPH = 6, GRAPH_INITIALIZER = 5, GRAPH_SPARSE = 15, SPARSE_VALUES = 1, TENSOR_NAME = 8 };
 
 struct found {
 	struct arena *arena;
@@ -95,6 +96,59 @@ static void take_context(struct found *f, struct wire s)
 		add_name(f, text);
 }
 
+// The name of an initializer, dense or sparse; empty where it has none.
+static struct wire initializer_name(struct found *f, const struct wire_field *of)
+{
+	struct wire s = of->bytes, name = { 0 };
+	struct wire_field field;
+	if (of->number == GRAPH_SPARSE) {
+		struct wire values = { 0 };
+		while (next(f, &s, &field))
+			if (field.kind == WIRE_BYTES && field.number == SPARSE_VALUES)
+				values = field.bytes;
+		s = values;
+	}
+	while (s.at && next(f, &s, &field))
+		if (field.kind == WIRE_BYTES && field.number == TENSOR_NAME)
+			name = field.bytes;
+	return name;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct wire *x = a, *y = b;
+	const size_t n = (size_t)(x->end - x->at), m = (size_t)(y->end - y->at);
+	return n != m ? (n > m) - (n < m) : memcmp(x->at, y->at, n);
+}
+
+// Of two weights of one name ONNX Runtime takes one and OpenVINO the other: the file is two models.
+static void check_twice(struct found *f, struct wire graph)
+{
+	struct wire s = graph, *names;
+	struct wire_field field;
+	size_t count = 0, room = 0;
+	while (next(f, &s, &field))
+		room += field.kind == WIRE_BYTES && (field.number == GRAPH_INITIALIZER || field.number == GRAPH_SPARSE);
+	if (room > NAMES_MOST)
+		f->lacks = "has more than 262144 initializers in a graph; no model has so many";
+	if (f->lacks || room < 2)
+		return;
+	names = ARENA_ARRAY(f->arena, room, struct wire);
+	s = graph;
+	while (count < room && next(f, &s, &field))
+		if (field.kind == WIRE_BYTES && (field.number == GRAPH_INITIALIZER || field.number == GRAPH_SPARSE)) {
+			names[count] = initializer_name(f, &field);
+			count += names[count].at < names[count].end;
+		}
+	qsort(names, count, sizeof *names, by_bytes);
+	for (size_t i = 1; i < count && !f->lacks; i++)
+		if (!by_bytes(&names[i - 1], &names[i]))
+			f->lacks = arena_printf(f->arena,
+				"has two weights that are called %.*s, of which engines take one or the other: it is two models",
+				(int)(names[i].end - names[i].at < 128 ? names[i].end - names[i].at : 128),
+				(const char *)names[i].at);
+}
+
 static void walk(struct found *f, enum onnx_message within, struct wire s, int depth)
 {
 	struct wire_field field;
@@ -104,8 +158,15 @@ static void walk(struct found *f, enum onnx_message within, struct wire s, int d
 	}
 	if (within == ONNX_ATTRIBUTE)
 		take_context(f, s);
+	if (within == ONNX_GRAPH)
+		check_twice(f, s);
+	size_t graphs = 0;
 	while (next(f, &s, &field)) {
 		enum onnx_message is;
+		// protobuf joins the pieces of a field that is there once by its schema.
+		const unsigned only = within == ONNX_MODEL ? MODEL_GRAPH : within == ONNX_ATTRIBUTE ? ATTRIBUTE_GRAPH : 0;
+		if (only && field.kind == WIRE_BYTES && field.number == only && ++graphs > 1)
+			f->lacks = "has a graph in several pieces";
 		if (!onnx_leads(within, &field, &is))
 			continue;
 		if (is == ONNX_ENTRY)

@@ -44,6 +44,31 @@ printf '\010\011\022\004ORTM' | cat - "$work/plain.onnx" >"$work/marked.onnx"
 code 0 "$ASSAY" run "$work/marked.onnx" --on cpu $quick --json
 json 'd[0]["verdict"] in ("right", "unjudged") and d[0]["nodes"] == 2'
 
+# Of two weights of one name ONNX Runtime took the one and OpenVINO the other, and both were right; so of a graph in two pieces,
+# which protobuf joins.
+made weighed MatMul x:4,8 y:4,8
+python3 - "$work/weighed.onnx" "$work/twice.onnx" "$work/pieces.onnx" <<'PY' || fail "no files with two weights"
+import sys
+b = open(sys.argv[1], "rb").read()
+def varint(n): return bytes([n & 127 | (128 if n > 127 else 0)]) + (varint(n >> 7) if n > 127 else b"")
+at = b.index(b"\x3a") + 1
+n, i = 0, at
+while True:
+    n |= (b[i] & 127) << 7 * (i - at); i += 1
+    if b[i - 1] < 128: break
+graph = b[i:i + n]
+w = graph[graph.index(b"\x2a"):]
+size = (w[1] & 127) | w[2] << 7
+w = w[:3 + size]
+open(sys.argv[2], "wb").write(b[:at] + varint(n + len(w)) + graph + w + b[i + n:])
+open(sys.argv[3], "wb").write(b[:i + n] + b"\x3a" + varint(len(w)) + w + b[i + n:])
+PY
+for m in 'twice:two weights that are called W' 'pieces:a graph in several pieces'; do
+	code 2 "$ASSAY" run "$work/${m%%:*}.onnx" --on cpu,null $quick --json
+	json 'all(x["verdict"] == "failed" and "has '"${m#*:}"'" in x["cause"] for x in d)'
+done
+code 0 "$ASSAY" run "$work/weighed.onnx" --on cpu $quick
+
 # A batch is what is named one, or nothing; a time or points of one cloud are none, and then there are no inputs a second.
 made named MatMul x:batch,8 y:batch,8
 made time MatMul frames:time,8 y:time,8
