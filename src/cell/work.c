@@ -556,6 +556,7 @@ static enum status warm_runs(struct work *w, struct error *err)
 	work_timed_end(w);
 	if ((st = work_hold(w, run_told, w, err)))
 		return st;
+	say_memory("timed"); // a graph may take more from some run on
 	say_phase("outputs");
 	json_t *each = json_array();
 	for (size_t i = 0; i < warm_up.runs; i++)

@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/process.h"
 #include "cell/say.h"
 #include "run/hear.h"
 #include "run/reference.h"
@@ -128,14 +127,11 @@ static enum status ask(const json_t **answer, struct arena *a, const char *what,
 	if (st)
 		return st == STATUS_NOT_ASKED ? STATUS_OK : error_set(err, st, "%s", bad->text);
 	enum verdict v = heard_verdict(&heard, &report, &limits, &cause, &note);
-	bool killed = report.end == CHILD_SIGNALLED && process_is_others_signal(report.code); // for memory it is CHILD_OOM
 	child_report_done(&report);
 	if (heard.error && heard.done)
 		return error_set(err, heard.status, "%s", heard.error);
 	*answer = json_object_get(heard.probe, "plan");
-	if (v == VERDICT_CRASHED && killed)
-		error_set(bad, STATUS_NOT_ASKED, "the process that reads the model was killed from outside: %s", cause);
-	else if (v == VERDICT_CRASHED)
+	if (v == VERDICT_CRASHED)
 		error_set(bad, STATUS_FAILED, "reading the model or building its graph crashed: %s", cause);
 	else if (v == VERDICT_NO_MEMORY)
 		error_set(bad, STATUS_NO_MEMORY, "%s: reading a model and building its graph gets no more", cause);

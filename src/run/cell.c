@@ -179,7 +179,7 @@ static void take_memory(struct row *r, const struct heard *h, const struct child
 	}
 	r->memory_sampling = arena_printf(a,
 		"RssAnon and shared memory at 100 Hz in load, first%s run, smaps_rollup and VmHWM at their ends%s%s",
-		h->sample_count ? " and one extra" : "", h->sample_count ? ", nothing in timed runs" : "",
+		h->sample_count ? " and one extra" : "", h->sample_count ? ", VmHWM alone after timed runs" : "",
 		report->memory_limit_by ? arena_printf(a, "; limit by %s: %s%s", report->memory_limit_by,
 						  predict_amount(a, (uint64_t)report->memory_bytes), report->memory_from)
 					: "");
@@ -538,6 +538,17 @@ static enum status ask_before(struct running *r, struct cell_result *out, bool *
 	return STATUS_OK;
 }
 
+// What the question and its options ("threads=8,inter_threads=4") ask for.
+static int64_t threads_of(const struct cell *c)
+{
+	static const char word[] = "threads=";
+	int64_t sum = c->question.threads > 0 ? c->question.threads : 0;
+
+	for (const char *at = c->options; at && (at = strstr(at, word)); at += sizeof word - 1)
+		sum += strtol(at + sizeof word - 1, NULL, 10) & 0xFFFF;
+	return sum;
+}
+
 // The child's life, and the row of what it said and how it ended.
 static enum status run_child(struct running *r, struct cell_result *out, bool *ended, struct error *err)
 {
@@ -545,6 +556,7 @@ static enum status run_child(struct running *r, struct cell_result *out, bool *e
 	struct child_limits limits = { .timeout_s = c->timeout_s,
 		.spent_s = c->planned_s,
 		.memory_bytes = c->memory_bytes > 0 || !c->force ? c->memory_bytes : CHILD_UNLIMITED,
+		.threads = threads_of(c),
 		.mapped_bytes = child_mapped_bytes(r->a, c->path),
 		.stop = r->watch ? r->watch->stop : NULL };
 	struct child_report report;

@@ -183,7 +183,10 @@ static enum status start(struct runner *r, char *const argv[], struct error *err
 	int in[2] = { -1, -1 }, out[2] = { -1, -1 }, events[2] = { -1, -1 }, failed;
 	enum status st = process_check_limits(0, engine_needs, sizeof engine_needs / sizeof *engine_needs, "an engine", err);
 
-	st = st ? st : host_check_tasks(TASKS_LEAST + host_cpus(""), "an engine", err);
+	const int64_t cpus = host_cpus(""), threads = r->limits->threads > cpus ? 2 * r->limits->threads : cpus;
+
+	st = st ? st
+		: host_check_tasks(TASKS_LEAST + threads, "an engine", err); // some wait for ever for threads that do not start
 	if (st)
 		return st;
 	if (!make_socket(in) || !make_pipe(out) || !make_pipe(events)) {
@@ -414,8 +417,10 @@ static void finish(struct runner *r, int64_t oom_kills)
 	r->report->code = info.si_status;
 	if (!r->killed) {
 		r->report->end = info.si_code == CLD_EXITED ? CHILD_EXITED : CHILD_SIGNALLED;
-		if (info.si_code != CLD_EXITED && info.si_status == SIGKILL && (oom || memory_oom_kills() > oom_kills))
+		// The kernel may take one that the child has started, a browser or an engine's, and the child goes on.
+		if (oom || (info.si_code != CLD_EXITED && info.si_status == SIGKILL && memory_oom_kills() > oom_kills))
 			r->report->end = CHILD_OOM;
+		r->report->other_killed = oom && info.si_code == CLD_EXITED;
 		r->report->limit_killed = oom;
 	}
 	if (r->output.length > OUTPUT_KEPT)

@@ -37,8 +37,9 @@ struct child_limits {
 	// Of all its processes, private and shared; cgroup where one can be made, else RLIMIT_DATA (private memory alone) and
 	// the sampler; 0: child_memory_default. A child may have read a stranger's graph, so that none is a choice.
 	int64_t memory_bytes;
-	int64_t usual_most;          // of child_memory_default so much at most, also where it is not known; 0: all of it
-	int64_t mapped_bytes;        // files that the engine may map privately: RLIMIT_DATA counts them, so it is raised by them
+	int64_t usual_most;   // of child_memory_default so much at most, also where it is not known; 0: all of it
+	int64_t threads;      // that the engine is told to start: the process may have to hold two loads' of them; 0: its own
+	int64_t mapped_bytes; // files that the engine may map privately: RLIMIT_DATA counts them, so it is raised by them
 	volatile sig_atomic_t *stop; // may be NULL
 };
 
@@ -59,6 +60,7 @@ struct child_report {
 	double wall_ms;
 	const char *memory_limit_by; // "cgroup", "rlimit_data+sampler", "sampler", NULL
 	int64_t memory_bytes;        // the limit that it had; 0: none
+	bool other_killed;           // CHILD_OOM of a process that it had started: it went on itself
 	bool limit_killed;           // CHILD_OOM: at that limit, and not because the machine was out of memory
 	char memory_from[128];       // what follows it in a sentence: where it is from; "": from limits.memory_bytes
 };

@@ -355,7 +355,8 @@ static enum verdict end_of(const struct heard *h, const struct child_report *r, 
 		return VERDICT_FAILED;
 	case CHILD_OOM:
 		*cause = r->limit_killed
-			? arena_printf(a, "%s: the kernel ended it at the limit of %s (%s)%s", h->phase, gib(a, r->memory_bytes),
+			? arena_printf(a, "%s: the kernel ended %s at the limit of %s (%s)%s", h->phase,
+				  r->other_killed ? "a process that it had started" : "it", gib(a, r->memory_bytes),
 				  r->memory_limit_by, r->memory_from)
 			: arena_printf(a, "%s: the kernel ended it because the machine was out of memory", h->phase);
 		return VERDICT_NO_MEMORY;
@@ -374,6 +375,10 @@ static enum verdict end_of(const struct heard *h, const struct child_report *r, 
 			h->loading ? ", while it loaded " : "", h->loading ? h->loading : "", words);
 		if (process_check_end(0, r->code, "an engine", &limit)) {
 			*cause = arena_printf(a, "%s; %s", *cause, limit.text);
+			return VERDICT_NOT_ASKED;
+		}
+		if (process_is_others_signal(r->code)) {
+			*cause = arena_printf(a, "%s; somebody, or the kernel for want of memory, ended it", *cause);
 			return VERDICT_NOT_ASKED;
 		}
 		return VERDICT_CRASHED;
@@ -423,7 +428,8 @@ enum verdict heard_verdict(
 		return verdict_of_status(h->status);
 	}
 	end = end_of(h, r, l, cause);
-	if (end != VERDICT_RIGHT && end != VERDICT_INTERRUPTED && (h->outputs || h->compiled) && is_behind_the_answer(h->phase)) {
+	if (end != VERDICT_RIGHT && end != VERDICT_INTERRUPTED && !r->other_killed && (h->outputs || h->compiled) &&
+		is_behind_the_answer(h->phase)) {
 		*note = *cause;
 		*cause = NULL;
 		end = VERDICT_RIGHT;

@@ -12,6 +12,7 @@
 //   SHIM_STOP=END:N:I:PART   a process is killed, SIGKILL, in the I-th of its writes of N bytes (0: of any length) to files
 //                        whose path ends so, when PART of the bytes are written
 //   SHIM_GROW=A:WORD     ... takes memory without end
+//   SHIM_FORK=A:WORD     ... starts a process that does, and goes on when that has ended
 //   SHIM_HANG=A:WORD     ... never goes on
 //   SHIM_WAITS=1         it waits while it is loaded, preloaded or in the place of an engine's library
 //   SHIM_FAULTS=1        ... writes to address 0 while it is loaded
@@ -44,6 +45,7 @@
 #include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define REAL(name) (__extension__((__typeof__(&name))dlsym(RTLD_NEXT, #name)))
@@ -119,7 +121,11 @@ int open(const char *path, int flags, ...)
 		*(volatile int *)NULL = 1;
 	if (is_met("SHIM_KILL", path))
 		raise(SIGKILL);
-	while (is_met("SHIM_GROW", path)) // all pages at once, which takes two thirds of the time of one after the other
+	const pid_t beside = is_met("SHIM_FORK", path) ? fork() : -1;
+	if (beside > 0)
+		waitpid(beside, NULL, 0);
+	while (beside == 0 ||
+		is_met("SHIM_GROW", path)) // all pages at once, which takes two thirds of the time of one after the other
 		*(char *)mmap(NULL, 64 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) = 1;
 	while (is_met("SHIM_HANG", path))
 		pause();
