@@ -385,7 +385,7 @@ static void tensors(void **state)
 		const char *says;
 	} rows[] = {
 		{ 2, 32, 99, 0, STATUS_BAD_INPUT, "none that ggml has" },
-		{ 2, 32, 16, 0, STATUS_UNSUPPORTED, "type IQ2_XXS16 of ggml is not read yet" },
+		{ 2, 32, 16, 0, STATUS_UNSUPPORTED, "type IQ2_XXS of ggml is not read yet" },
 		{ 2, 31, 2, 0, STATUS_BAD_INPUT, "no blocks of 32 (Q4_0)" },
 		{ 0, 32, 0, 0, STATUS_BAD_INPUT, "a dimension of 0" },
 		{ UINT64_MAX, 32, 0, 0, STATUS_BAD_INPUT, "is no size" },
