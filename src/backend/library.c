@@ -158,25 +158,13 @@ static void list_close(void *dir)
 	closedir(dir);
 }
 
-static int look_at(const char *path, struct stat *st)
-{
-	return stat(path, st);
-}
-
-static int look_at_link(const char *path, struct stat *st)
-{
-	return lstat(path, st);
-}
-
 static const char *newest_of(struct arena *a, const char *folder, const char *below, const char *pattern, const char *best)
 {
 	struct text name = { 0 };
 	struct stat st;
-	glob_t found = { .gl_opendir = list_open,
-		.gl_readdir = list_next,
-		.gl_closedir = list_close,
-		.gl_stat = look_at,
-		.gl_lstat = look_at_link };
+	glob_t found = {
+		.gl_opendir = list_open, .gl_readdir = list_next, .gl_closedir = list_close, .gl_stat = stat, .gl_lstat = lstat
+	};
 
 	unread.arena = a;
 	folder = below ? arena_printf(a, "%s/%s", folder, below) : folder;

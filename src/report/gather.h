@@ -114,6 +114,7 @@ const char *report_speed_words(struct arena *a, const struct report_speed *s);
 // The time of a run by all of its processes over that of the newest row; 1: there is one.
 double report_slower(const struct report_cell *c);
 const char *report_typical_spread(struct arena *a, const struct report_cell *c); // of one process report_spread
+const char *report_of_processes(struct arena *a, const struct report_cell *c);   // the same of several; NULL: of one
 const char *report_line_words(struct arena *a, const struct report_line *l);     // variant and warning
 const char *report_spread(struct arena *a, const struct row *r);                 // "11 runs, 12.1 ms to 13.0 ms, unstable"; NULL
 

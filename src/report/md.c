@@ -42,7 +42,7 @@ static const char *list(struct arena *a, const char *const *items, size_t count)
 static void cell_md(const struct report_cell *c, struct arena *a, struct text *out)
 {
 	const char *latency = report_ms(a, c->typical.ms), *peak = report_mib(a, report_peak_mib(&c->row));
-	const char *of = c->typical.processes > 1 ? report_typical_spread(a, c) : NULL;
+	const char *of = report_of_processes(a, c);
 
 	text_addf(out, "%s %s", report_verdict_mark(c), report_verdict_word(c));
 	if (latency != NULL)

@@ -49,13 +49,20 @@ double report_slower(const struct report_cell *c)
 	return c->typical.processes > 1 ? c->typical.ms / c->row.latency_ms : 1;
 }
 
-const char *report_typical_spread(struct arena *a, const struct report_cell *c)
+const char *report_of_processes(struct arena *a, const struct report_cell *c)
 {
 	const struct report_typical *t = &c->typical;
 
 	return t->processes > 1 ? arena_printf(a, "median of %zu processes, %s to %s", t->processes, report_ms(a, t->low_ms),
 					  report_ms(a, t->high_ms))
-				: report_spread(a, &c->row);
+				: NULL;
+}
+
+const char *report_typical_spread(struct arena *a, const struct report_cell *c)
+{
+	const char *of = report_of_processes(a, c);
+
+	return of != NULL ? of : report_spread(a, &c->row);
 }
 
 // Rows that ran alike: the same question, engine, version, options and form, on the same machine.

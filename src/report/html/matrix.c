@@ -24,8 +24,8 @@ static void matrix_cell(const struct report_cell *c, struct arena *a, struct tex
 			text_add(out, "<span class=\"tag warn\">unstable</span>");
 		text_add(out, "</span>");
 	}
-	if (latency != NULL && c->typical.processes > 1)
-		text_addf(out, "<span class=\"sub\">%s</span>", html_esc(a, report_typical_spread(a, c)));
+	if (latency != NULL && report_of_processes(a, c) != NULL)
+		text_addf(out, "<span class=\"sub\">%s</span>", html_esc(a, report_of_processes(a, c)));
 	if (peak != NULL)
 		text_addf(out, "<span class=\"sub\">%s peak memory</span>", peak);
 	if (times != NULL && c->is_good && !c->is_near_fastest && !c->is_untold)

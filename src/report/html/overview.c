@@ -62,7 +62,7 @@ static void overview_cell(const struct summary *s, const struct report_line *l, 
 	const struct report_line *own = &s->lines[c->line];
 	bool is_other = own != l;
 	const char *said = report_has_time(c) ? report_ms(a, c->typical.ms) : report_verdict_word(c);
-	const char *of = report_has_time(c) && c->typical.processes > 1 ? report_typical_spread(a, c) : NULL;
+	const char *of = report_has_time(c) ? report_of_processes(a, c) : NULL;
 	const char *other = is_other ? report_words_beside(a, own, l) : NULL;
 	const char *beside = arena_join(a, other, ", ", report_words_beyond(a, c->own_qualifiers, other));
 
