@@ -6,6 +6,7 @@
 
 #include <fnmatch.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "arch/defaults.h"
@@ -92,28 +93,63 @@ static const char *config_key(const struct config *c, const char *canonical)
 	return of_class ? of_class : first ? first : canonical;
 }
 
-// What some classes have and others pass over, whatever config.json says: a class takes any key, and its model reads its own.
+// A class takes any key of config.json, and its model reads its own. These are read of classes that do not name them: by the
+// base class, by what all models call (masking_utils.py, modeling_rope_utils.py), by getattr, as another word for a key
+// (attribute_map), or by a class that makes a key of its own of them (kwargs).
+static bool is_read_unnamed(const char *key)
+{
+	static const char *const keys[] = { // the base class's, and what all models share
+		"add_cross_attention", "decoder_start_token_id", "id2label", "is_causal", "is_decoder", "is_encoder_decoder",
+		"layer_types", "num_labels", "original_max_position_embeddings", "pad_token_id", "partial_rotary_factor",
+		"pruned_heads", "rope_local_base_freq", "rope_parameters", "rope_scaling", "rope_theta", "tie_encoder_decoder",
+		"tie_word_embeddings", "transformers_version",
+		// getattr
+		"adapter_attn_dim", "attention_head_size", "conv_act", "conv_groups", "conv_kernel_size", "embedding_size",
+		"head_dim", "max_relative_positions", "norm_rel_ebd", "pooler_hidden_act", "pooler_hidden_size",
+		"position_buckets", "return_class_token", "share_att_key", "summary_activation", "summary_type",
+		"summary_use_proj", "talking_head",
+		// another word for it
+		"n_shared_experts", "num_experts", "num_experts_per_tok", "num_local_experts",
+		// made into others
+		"backbone", "backbone_kwargs", "compress_rate_csa", "compress_rate_hca", "compress_ratios",
+		"dense_intermediate_size", "dense_mlp_idx", "dilation", "first_k_dense_replace", "frame_rate",
+		"full_attention_interval", "global_attn_every_n_layers", "global_head_dim", "index_skip_topk_offset",
+		"index_topk_freq", "index_topk_pattern", "linear_attn_config", "moe_layer_freq", "num_global_key_value_heads",
+		"num_hash_layers", "sliding_window_pattern", "text_config_dict", "use_timm_backbone", "vision_config_dict"
+	};
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		if (text_is(keys[i], key))
+			return true;
+	return false;
+}
+
+// And these a class names, and its model does not read them.
+static bool is_named_unread(const struct config *c, const char *key)
+{
+	static const struct {
+		const char *model_type, *key;
+	} rows[] = { { "deepseek_v2", "norm_topk_prob" }, { "deepseek_v4", "norm_topk_prob" }, { "gpt_oss", "swiglu_alpha" },
+		{ "gpt_oss", "swiglu_limit" }, { "mpt", "logit_scale" }, { "openai_privacy_filter", "swiglu_alpha" },
+		{ "openai_privacy_filter", "swiglu_limit" } };
+	const char *type = json_string_value(json_object_get(c->defaults, "model_type"));
+
+	for (size_t i = 0; type && i < sizeof rows / sizeof *rows; i++)
+		if (text_is(rows[i].model_type, type) && text_is(rows[i].key, key))
+			return true;
+	return false;
+}
+
 static bool is_passed_over(const struct config *c, const char *key)
 {
-	static const char *const of_some[] = { "alibi", "attention_bias", "attention_chunk_size", "attention_k_eq_v",
-		"attention_multiplier", "attention_value_scale", "attn_logit_softcapping", "attn_scale",
-		"attn_temperature_tuning", "apply_residual_connection_post_layernorm", "clip_qkv", "dim_model_base",
-		"embedding_multiplier", "final_logit_softcapping", "floor_scale", "key_multiplier", "layer_norm_eps",
-		"logit_scale", "logits_scaling", "mlp_bias", "moe_router_logit_softcapping", "mup_enabled",
-		"new_decoder_architecture", "no_rope_layer_interval", "no_rope_layers", "norm_after", "parallel_attn",
-		"qk_layernorm", "query_pre_attn_scalar", "residual_multiplier", "rms_norm_eps", "scale_attn_by_inverse_layer_idx",
-		"scale_attn_weights", "scale_depth", "scale_emb", "scale_embedding", "sliding_window", "sliding_window_pattern",
-		"swiglu_alpha", "swiglu_limit", "use_bidirectional_attention", "use_parallel_residual" };
-
-	if (config_knows(c, key))
+	if (is_named_unread(c, key))
+		return true;
+	if (is_read_unnamed(key) || config_knows(c, key))
 		return false;
 	for (const struct key_name *k = c->dialect->keys; k->canonical; k++)
 		if (text_is(k->canonical, key))
 			return false; // the dialect says what it is called there
-	for (size_t i = 0; i < sizeof of_some / sizeof *of_some; i++)
-		if (text_is(of_some[i], key))
-			return true;
-	return false;
+	return true;
 }
 
 const json_t *config_given(struct config *c, const char *key)
@@ -138,7 +174,9 @@ const json_t *config_get(struct config *c, const char *key)
 
 bool config_knows(const struct config *c, const char *key)
 {
-	if (!c->defaults || json_object_get(c->defaults, config_key(c, key)))
+	if (!json_object_get(c->defaults, "model_type")) // none, or an object that is no class of its own
+		return true;
+	if (json_object_get(c->defaults, config_key(c, key)))
 		return true;
 	for (const struct key_name *k = c->dialect->keys; k->canonical; k++)
 		if (text_is(k->canonical, key) && json_object_get(c->defaults, k->config))

@@ -35,6 +35,21 @@ cp -r "$cases/llama" "$work/others"
 sed -i '1s/{/{"logit_scale": 3, "clip_qkv": 0.001, "sliding_window": 2, "layer_norm_eps": 1.0, "alibi": true, "scale_emb": 2, /' "$work/others/config.json"
 code 0 "$ASSAY" conform "$work/others"
 has out '^ok +others '
+# The same of keys that no class of theirs reads: the answers are those without them.
+for case in mpt bloom qwen2_moe deepseek_v2; do cp -r "$cases/$case" "$work/unread-$case"; done
+sed -i 's/"logit_scale": null/"logit_scale": 0.3, "hidden_act": "relu"/' "$work/unread-mpt/config.json"
+sed -i '1s/{/{"hidden_act": "relu", /' "$work/unread-bloom/config.json"
+sed -i '1s/{/{"routed_scaling_factor": 3.0, /' "$work/unread-qwen2_moe/config.json"
+sed -i 's/"norm_topk_prob": false/"norm_topk_prob": true/; t; 1s/{/{"norm_topk_prob": true, /' "$work/unread-deepseek_v2/config.json"
+grep -q '"logit_scale": 0.3' "$work/unread-mpt/config.json" || fail "mpt's case has another logit_scale"
+code 0 "$ASSAY" conform "$work"/unread-*
+has out '^4 passed, 0 failed$'
+
+# A decoder whose head is not tied, without one in the file: its numbers would be made up.
+cp -r "$cases/bart" "$work/headless"
+sed -i 's/"tie_word_embeddings": true/"tie_word_embeddings": false/' "$work/headless/config.json"
+code 2 "$ASSAY" conform "$work/headless"
+has out 'lm_head.weight.* is missing'
 
 code 3 "$ASSAY" conform --json "$cases/bert" "$work/swapped"
 json '[x["verdict"] for x in d] == ["right", "wrong"]'

@@ -223,7 +223,7 @@ graph_value seq2seq_scores(struct build *b, const struct seq2seq *f, graph_value
 	if (f->head_scale > 0)
 		hidden = op_scale(g, hidden, f->head_scale);
 	const char *stem = "head.lm.out";
-	if (b->plan ? whole->tied : !weight_exists(b, stem, "weight"))
+	if (whole->tied && (b->plan || !weight_exists(b, stem, "weight")))
 		b->s = table_of(b, f, "decoder", &stem);
 	graph_value w = WEIGHT(b, stem, "weight", half->vocab_size, half->embedding_size);
 	b->s = whole;

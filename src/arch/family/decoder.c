@@ -450,7 +450,7 @@ static graph_value counted_from_pad(struct build *b, const struct body *io, grap
 	return op_add(g, op_mul(g, op_add(g, op_cumsum(g, is_token, 1), past), is_token), pad);
 }
 
-// The sines of padding are zeros.
+// The sines of the place that pad_token_id names are zeros, whatever stands there.
 static graph_value without_pad(struct build *b, graph_value at, graph_value y)
 {
 	struct graph *g = b->g;
@@ -480,7 +480,8 @@ static graph_value add_positions(struct build *b, struct body *io, graph_value x
 		return op_add(g, x, embedding(b, "embed.position", at, rows, s->hidden_size));
 	int64_t half = s->hidden_size / 2;
 	graph_value y = sines(b, at, s->hidden_size, TRAITS_OF(s, decoder)->sinusoids == 2 ? half : half - 1);
-	return op_add(g, x, s->traits.positions_from_pad ? without_pad(b, at, y) : y);
+	bool meets_pad = TRAITS_OF(s, decoder)->sinusoids == 1 && s->pad_token_id >= s->traits.position_offset;
+	return op_add(g, x, meets_pad ? without_pad(b, at, y) : y);
 }
 
 // What each token means to each layer, where it stands and, where the dialect has a word for that, by itself:
