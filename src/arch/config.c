@@ -101,8 +101,8 @@ static bool is_read_unnamed(const char *key)
 	static const char *const keys[] = { // the base class's, and what all models share
 		"add_cross_attention", "decoder_start_token_id", "id2label", "is_causal", "is_decoder", "is_encoder_decoder",
 		"layer_types", "num_labels", "original_max_position_embeddings", "pad_token_id", "partial_rotary_factor",
-		"pruned_heads", "rope_local_base_freq", "rope_parameters", "rope_scaling", "rope_theta", "tie_encoder_decoder",
-		"tie_word_embeddings", "transformers_version",
+		"position_embedding_type", "pruned_heads", "rope_local_base_freq", "rope_parameters", "rope_scaling",
+		"rope_theta", "tie_encoder_decoder", "tie_word_embeddings", "transformers_version",
 		// getattr
 		"adapter_attn_dim", "attention_head_size", "conv_act", "conv_groups", "conv_kernel_size", "embedding_size",
 		"head_dim", "max_relative_positions", "norm_rel_ebd", "pooler_hidden_act", "pooler_hidden_size",
@@ -131,7 +131,7 @@ static bool is_named_unread(const struct config *c, const char *key)
 		const char *model_type, *key;
 	} rows[] = { { "deepseek_v2", "norm_topk_prob" }, { "deepseek_v4", "norm_topk_prob" }, { "gpt_oss", "swiglu_alpha" },
 		{ "gpt_oss", "swiglu_limit" }, { "mpt", "logit_scale" }, { "openai_privacy_filter", "swiglu_alpha" },
-		{ "openai_privacy_filter", "swiglu_limit" } };
+		{ "openai_privacy_filter", "swiglu_limit" }, { "qwen3_vl_moe_text", "sliding_window" } };
 	const char *type = json_string_value(json_object_get(c->defaults, "model_type"));
 
 	for (size_t i = 0; type && i < sizeof rows / sizeof *rows; i++)

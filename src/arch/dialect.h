@@ -120,13 +120,13 @@ extern const struct dialect aimv2_text_names, aimv2_vision_names, altclip_text_n
 extern const struct dialect aria_vlm_names, aya_vision_names, blip_2_names, blip_names, blip_text_names, cosmos3_edge_names,
 	cosmos3_edge_vision_names, deepseek_vl_names, fuyu_names, gemma3_names, gemma4_vision_names, gemma4_vlm_names, git_names,
 	glm4v_vision_names, glm_image_vision_names, glm_ocr_vision_names, got_ocr2_names, grid_names, hyperclovax_vision_names,
-	idefics_names, idefics2_names, idefics3_names, instruct_qformer_names, internvl_names, janus_names, kosmos_2_5_names,
-	kosmos_names, lfm2_vl_names, lighton_ocr_names, llama4_vision_names, llama4_vlm_names, llava_names, mistral3_names,
-	minimax_m3_vl_names, minimax_m3_vision_names, mllama_names, mllama_vision_names, modernvbert_names, omni_names,
-	ovis2_names, paddleocr_vision_names, paddleocr_vl_names, paligemma_names, pixtral_names, qformer_names, qianfan_ocr_names,
-	qwen2_5_omni_vision_names, qwen2_5_vl_vision_names, qwen2_vl_vision_names, qwen3_omni_vision_names, qwen3_vl_vision_names,
-	resampler_names, retrieval_names, ultravbert_names, video_llama_3_names, qwen2_audio_names, unheard_names, voxtral_names,
-	granite_speech_names, kimi_k25_names, kimi_k25_vision_names, lfm3_vl_names, lfm3_vl_vision_names, hunyuan_vl_vision_names,
-	video_llava_names, florence_names, davit_names, evolla_names;
+	idefics_names, idefics2_names, idefics3_names, instruct_qformer_names, instruct_video_names, internvl_names, janus_names,
+	kosmos_2_5_names, kosmos_names, lfm2_vl_names, lighton_ocr_names, llama4_vision_names, llama4_vlm_names, llava_names,
+	mistral3_names, minimax_m3_vl_names, minimax_m3_vision_names, mllama_names, mllama_vision_names, modernvbert_names,
+	omni_names, ovis2_names, paddleocr_vision_names, paddleocr_vl_names, paligemma_names, pixtral_names, qformer_names,
+	qianfan_ocr_names, qwen2_5_omni_vision_names, qwen2_5_vl_vision_names, qwen2_vl_vision_names, qwen3_omni_vision_names,
+	qwen3_vl_vision_names, resampler_names, retrieval_names, ultravbert_names, video_llama_3_names, qwen2_audio_names,
+	unheard_names, voxtral_names, granite_speech_names, kimi_k25_names, kimi_k25_vision_names, lfm3_vl_names,
+	lfm3_vl_vision_names, hunyuan_vl_vision_names, video_llava_names, florence_names, davit_names, evolla_names;
 
 #endif

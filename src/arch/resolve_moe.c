@@ -183,8 +183,8 @@ void resolve_moe(struct config *c, struct spec *s, struct arena *a)
 		layers += s->sparse[i];
 	if (!layers) // what is said of experts then counts for nothing
 		return;
-	if (m->top_k < 1 || m->top_k > m->experts + m->identities || m->width < 1 ||
-		(m->groups > 1 && (m->experts % m->groups || m->top_groups < 1 || m->top_groups > m->groups))) {
+	if (m->top_k < 1 || m->top_k > m->experts + m->identities || m->width < 1 || m->top_groups < 1 ||
+		(m->groups > 1 && (m->experts % m->groups || m->top_groups > m->groups))) {
 		config_fail(c, STATUS_BAD_INPUT, "%lld of %lld experts in %lld groups, each %lld wide", (long long)m->top_k,
 			(long long)m->experts, (long long)m->groups, (long long)m->width);
 		return;

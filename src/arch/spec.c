@@ -223,6 +223,13 @@ bool part_is_usual(struct config *c, const struct spec *s, const char *which)
 	return false;
 }
 
+void resolve_part_sees_all(struct config *c, const char *key)
+{
+	if (json_is_true(json_object_get(config_get(c, key), "is_decoder")))
+		config_fail(
+			c, STATUS_UNSUPPORTED, "%s.is_decoder: true is not supported of a part that sees all of its tokens", key);
+}
+
 struct spec *resolve_part_fixed(struct config *c, struct spec *s, struct arena *a, const char *which, const char *key,
 	const char *type, const struct head *head, const char *const *roots)
 {

@@ -581,5 +581,7 @@ struct spec *resolve_part_fixed(struct config *c, struct spec *s, struct arena *
 	const char *type, const struct head *head, const char *const *roots);
 // Is this part of the family of the type that the row names for it? Refuses another. For a family that reads the part's `own`.
 bool part_is_usual(struct config *c, const struct spec *s, const char *part);
+// Refuses a part whose configuration says is_decoder, where the class sees all tokens of it whatever is said.
+void resolve_part_sees_all(struct config *c, const char *key);
 
 #endif

@@ -241,14 +241,15 @@ enum status page_ask(struct page_host *h, json_t *command, const struct tensor *
 		text_add_bytes(&message, blobs[i].data, blobs[i].nbytes);
 	st = serve_ask(h->serve, 0, message.data, message.length, most, still_there, h, reply, err);
 	text_done(&message);
-	if (st || (st = read_head(reply, head, at, err)))
-		return st;
-	if (!json_is_true(json_object_get(*head, "ok"))) {
+	if (!st)
+		st = read_head(reply, head, at, err);
+	if (!st && !json_is_true(json_object_get(*head, "ok"))) {
 		st = failure(h, *head, err);
 		json_decref(*head);
 		*head = NULL;
 	}
-	return st;
+	enum status unread = st ? serve_unread(h->serve, err) : STATUS_OK; // is why the page failed
+	return unread ? unread : st;
 }
 
 // ---- what fits ----------------------------------------------------------------------------------------------------------

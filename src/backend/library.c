@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/owned.h"
 #include "base/watcher.h"
 
 enum { PLACES = 64 };
@@ -25,6 +26,7 @@ struct places {
 	const char *folder[PLACES];
 	bool system[PLACES]; // a folder of the system loader: nothing of ours lies below it
 	size_t count, named; // the first are those that ASSAY_ENGINE_PATH names
+	const char *users;   // of the user's data, which nobody names; NULL: none
 };
 
 static void add(struct places *p, const char *folder, bool system)
@@ -81,9 +83,11 @@ static void find_places(struct places *p)
 	add(p, ASSAY_PREFIX "/lib/assay/engines", false);
 #endif
 	if (data && *data == '/') // the XDG specification: a relative path is ignored
-		add(p, arena_printf(p->arena, "%s/assay/engines", data), false);
+		p->users = arena_printf(p->arena, "%s/assay/engines", data);
 	else if (home && *home)
-		add(p, arena_printf(p->arena, "%s/.local/share/assay/engines", home), false);
+		p->users = arena_printf(p->arena, "%s/.local/share/assay/engines", home);
+	if (p->users)
+		add(p, p->users, false);
 #ifdef ASSAY_BUILD_ENGINES
 	add(p, ASSAY_BUILD_ENGINES, false);
 #endif
@@ -204,15 +208,41 @@ static const char *irregular(const char *path)
 	return S_ISDIR(st.st_mode) ? "a folder" : S_ISFIFO(st.st_mode) ? "a named pipe" : "a special file";
 }
 
+// May no other user have put there what lies in the folder and in those below it? What is not there nobody has.
+static enum status check_owner(const char *folder, struct error *err)
+{
+	static const struct owned_words words = { "no engine is taken from there", "ASSAY_ENGINE_PATH" };
+	struct stat st;
+	bool absent;
+	enum status s = lstat(folder, &st) ? STATUS_OK : owned_look(folder, &words, &absent, err);
+	DIR *dir = s ? NULL : opendir(folder);
+	const struct dirent *e;
+
+	while (dir && !s && (e = readdir(dir)))
+		if (e->d_name[0] != '.' && !fstatat(dirfd(dir), e->d_name, &st, 0) &&
+			(S_ISDIR(st.st_mode) || !owned_by_us(st.st_uid))) {
+			char path[PATH_MAX];
+
+			snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+			s = owned_folder(path, &st, &words, err);
+		}
+	if (dir)
+		closedir(dir);
+	return s;
+}
+
 enum status library_find(struct arena *a, const char *build, const char *pattern, const char **path, struct error *err)
 {
 	struct places p = { .arena = a };
 	struct text looked = { 0 };
+	struct error foreign = { 0 };
 	enum status st;
 
 	unread.failure = 0;
 	find_places(&p);
 	for (size_t i = 0; i < p.count; i++) {
+		if (i >= p.named && p.folder[i] == p.users && check_owner(p.users, &foreign))
+			continue;
 		*path = newest(&p, i, build, pattern);
 		if (unread.failure && i < p.named) // no other folder's answers for the one that is named
 			break;
@@ -222,6 +252,8 @@ enum status library_find(struct arena *a, const char *build, const char *pattern
 							   *path, irregular(*path));
 	}
 	*path = NULL;
+	if (foreign.status)
+		return error_set(err, STATUS_NOT_ASKED, "%s: %s", pattern, foreign.text);
 	if (unread.failure)
 		return error_set(err, STATUS_NOT_ASKED, "%s, in which %s may be, cannot be read: %s%s", unread.folder, pattern,
 			strerror(unread.failure), unread.failure == EMFILE ? " (ulimit -n)" : "");

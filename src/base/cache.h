@@ -2,13 +2,9 @@
 // assay's own cache: where it is, and whether it is used. What lies there is believed: outputs that decide verdicts, weights,
 // programs that a vendor's compiler made. So it is used only where no user but this one and root can have put something there:
 //
-//   - the folder and the parts of it that are used (CACHE/run, CACHE/reference, ...) belong to this user or to root;
-//   - neither their group nor others may write into them; they are made with mode 0700;
-//   - a part is a folder and no link. A link to the whole cache is followed where it is this user's or root's;
-//   - no folder above it may be written by everybody (but with the sticky bit, as /tmp): there it could be exchanged while it is
-//     used.
+//   - the folder is one that base/owned.h takes;
+//   - so is each part that is used (CACHE/run, CACHE/reference, ...), which is made with mode 0700 and is no link.
 //
-// Not promised: anything against root, against this user's own programs, or against the owner and the group of a folder above.
 // Every path into the cache is got here.
 #ifndef ASSAY_BASE_CACHE_H
 #define ASSAY_BASE_CACHE_H

@@ -17,7 +17,7 @@ enum status error_set(struct error *err, enum status status, const char *format,
 // Puts "PREFIX: " before the text of a filled error and returns its status.
 enum status error_prefix(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // error_set with ": " and strerror(errno) after the text; ENOSPC, EDQUOT and EFBIG give NO_SPACE, ENOMEM NO_MEMORY, a lack of
-// descriptors, a file system that is read-only and a disk that fails NOT_ASKED.
+// descriptors or of permission, a file system that is read-only and a disk that fails NOT_ASKED.
 enum status error_errno(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

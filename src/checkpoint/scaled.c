@@ -204,6 +204,7 @@ enum status take_scaled(struct computing *k, struct error *err)
 // What the groups of config_groups have in common for a tensor of so many words a row.
 struct weight_scheme {
 	int bits;
+	bool symmetric; // zero points are not read
 	int64_t group_size, block[2];
 };
 
@@ -218,6 +219,7 @@ static enum status read_scheme(const struct computing *k, const json_t *group, s
 		(s = computing_count(k, of, "group_size", 0, -1, &out->group_size, err)))
 		return s;
 	out->bits = (int)bits;
+	out->symmetric = !json_is_false(json_object_get(of, "symmetric"));
 	out->block[1] = out->group_size;
 	for (size_t i = 0; i < 2 && json_array_size(block) == 2; i++)
 		if ((out->block[i] = json_integer_value(json_array_get(block, i))) < 1 || out->block[i] > BLOCK_MOST)
@@ -250,13 +252,54 @@ static enum status packed_shape(const struct weight *w, const struct weight *sha
 	return STATUS_OK;
 }
 
+// Does a list of modules ("Linear", a class; "model.layers.0.mlp.down_proj"; "re:" and an expression, which is not looked at) name
+// the one whose weight `stem` is? All that is quantised is Linear.
+static bool names_module(const json_t *list, const char *stem, bool by_expression)
+{
+	const char *dot = strrchr(stem, '.');
+	const size_t length = dot ? (size_t)(dot - stem) : strlen(stem);
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)list, i, item)
+	{
+		const char *word = json_string_value(item);
+
+		if (word &&
+			(text_is(word, "Linear") || (by_expression && text_starts(word, "re:")) ||
+				(strlen(word) == length && !memcmp(word, stem, length))))
+			return true;
+	}
+	return false;
+}
+
+// A configuration that leaves out a module whose weight is quantised: transformers takes its integers for its numbers, or has none.
+static enum status check_named(const struct computing *k, const struct weight *w, const char *stem, struct error *err)
+{
+	const json_t *groups = json_object_get(k->how, "config_groups"), *targets;
+	const char *name;
+	json_t *group;
+	bool named = !json_object_size(groups);
+
+	json_object_foreach((json_t *)(uintptr_t)groups, name, group)
+	{
+		targets = json_object_get(group, "targets");
+		named = named || !targets || names_module(targets, stem, true);
+	}
+	if (!named)
+		return computing_refuse(w, STATUS_UNSUPPORTED, err, "is quantised, and no group's targets name it");
+	if (names_module(json_object_get(k->how, "ignore"), stem, false))
+		return computing_refuse(w, STATUS_UNSUPPORTED, err, "is quantised, and \"ignore\" names it");
+	return STATUS_OK;
+}
+
 // Of groups of which more than one fits a tensor, `targets` decide, which are not read: they may only say the same.
 static enum status take_scheme(
 	const struct weight *w, const struct weight_scheme *one, bool *found, struct weight_scheme *out, struct error *err)
 {
 	if (*found &&
-		(one->bits != out->bits || one->group_size != out->group_size || one->block[0] != out->block[0] ||
-			one->block[1] != out->block[1]))
+		(one->bits != out->bits || one->symmetric != out->symmetric || one->group_size != out->group_size ||
+			one->block[0] != out->block[0] || one->block[1] != out->block[1]))
 		return computing_refuse(w, STATUS_UNSUPPORTED, err,
 			"more than one group of config_groups fits it, and they differ: their targets are not read yet");
 	*found = true;
@@ -292,6 +335,15 @@ static enum status packed_scheme(
 		"%lld x %lld integers do not fill it, as many bits as config_groups has", (long long)dim[0], (long long)dim[1]);
 }
 
+// transformers passes over the zero points of a symmetric scheme: older files have zeros there.
+static void settle_zeros(struct computing *k, struct scaled *s, const struct weight_scheme *scheme)
+{
+	if (!s->zeros || !scheme->symmetric)
+		return;
+	computing_take(k, s->zeros);
+	s->zeros = NULL;
+}
+
 static enum status take_packed(struct computing *k, const char *stem, const struct weight *w, struct error *err)
 {
 	struct scaled *s = ARENA_NEW(&k->c->arena, struct scaled);
@@ -308,6 +360,9 @@ static enum status take_packed(struct computing *k, const char *stem, const stru
 	if ((st = packed_shape(w, shape, dim, err)) || (st = packed_scheme(k, w, dim, &scheme, err)) ||
 		(st = settle_grid(s, 2, dim, scheme.block[0], scheme.block[1], err)))
 		return st;
+	if ((st = check_named(k, w, stem, err)))
+		return st;
+	settle_zeros(k, s, &scheme);
 	s->bits = scheme.bits;
 	s->words = w->dim[1];
 	if (s->zeros &&
@@ -336,8 +391,10 @@ static enum status take_plain(struct computing *k, const struct weight *w, const
 	};
 	if (!s->scales || w->rank < 2)
 		return computing_refuse(w, STATUS_BAD_INPUT, err, "is %s without a matrix's scales", dtype_word(w->dtype));
-	if ((st = settle_grid(s, w->rank, w->dim, scheme->block[0], scheme->block[1], err)))
+	if ((st = settle_grid(s, w->rank, w->dim, scheme->block[0], scheme->block[1], err)) ||
+		(st = check_named(k, w, w->name, err)))
 		return st;
+	settle_zeros(k, s, scheme);
 	if (s->zeros && (s->zeros->nbytes / dtype_size(s->zeros->dtype) != s->scales->nbytes / dtype_size(s->scales->dtype)))
 		return computing_refuse(s->zeros, STATUS_BAD_INPUT, err, "is not as many numbers as its scales are");
 	if (order && (st = computing_groups(k, order, w->dim[w->rank - 1], s->grid_columns, s->block, &s->group, err)))
@@ -370,7 +427,7 @@ static enum status check_formats(const struct computing *k, struct error *err)
 		bool is_known = !own;
 
 		for (size_t i = 0; i < sizeof known / sizeof *known && !is_known; i++)
-			is_known = text_is(known[i], own);
+			is_known = text_is(known[i], own) && !text_is(own, "dense"); // its weights are numbers as they are
 		format = is_known ? format : own;
 		fits = fits && is_known;
 	}

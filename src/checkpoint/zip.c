@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { END_NBYTES = 22, LOCATOR_NBYTES = 20, END64_NBYTES = 56, CENTRAL_NBYTES = 46, LOCAL_NBYTES = 30, COMMENT_MOST = 65535 };
-enum { ENCRYPTED = 1, ZIP64_EXTRA = 1 };
+enum { ENCRYPTED = 1, ZIP64_EXTRA = 1, DOS_FOLDER = 16 };
 enum { ENTRIES_MOST = 200000, DIRECTORY_MOST = 32 << 20 }; // a checkpoint has an entry a tensor
 
 static uint64_t number(const uint8_t *p, size_t nbytes)
@@ -120,6 +120,9 @@ static enum status read_entry(struct zip_entry *out, const uint8_t *data, const 
 	if (begin > d->offset || packed > d->offset - begin)
 		return error_set(err, STATUS_BAD_INPUT,
 			"%.*s: %" PRIu64 " bytes do not fit into the file: cut off; download it again", shown, text, packed);
+	// PyTorch's reader takes nothing of a folder, and says nothing.
+	if ((packed || size) && (p[38] & DOS_FOLDER || (name && text[name - 1] == '/')))
+		return error_set(err, STATUS_BAD_INPUT, "%.*s: is a folder with contents: damaged", shown, text);
 	*out = (struct zip_entry){ text, name, offset, begin, packed,
 		!(number(p + 8, 2) & ENCRYPTED) && !number(p + 10, 2) && packed == size };
 	*used = CENTRAL_NBYTES + name + extra + comment;

@@ -10,6 +10,7 @@
 
 enum { ENTRY_KEY = 1, ENTRY_VALUE = 2, ATTRIBUTE_NAME = 1, ATTRIBUTE_TEXT = 4, NAMES_MOST = 1 << 18, NAME_MOST = 4096 };
 enum { MODEL_GRAPH = 7, ATTRIBUTE_GRAPH = 6, GRAPH_INITIALIZER = 5, GRAPH_SPARSE = 15, SPARSE_VALUES = 1, TENSOR_NAME = 8 };
+enum { MODEL_OPSET = 8, FUNCTION_OPSET = 9, OPSET_DOMAIN = 1, OPSETS_MOST = 1024 };
 
 struct found {
 	struct arena *arena;
@@ -104,8 +105,11 @@ static struct wire initializer_name(struct found *f, const struct wire_field *of
 	if (of->number == GRAPH_SPARSE) {
 		struct wire values = { 0 };
 		while (next(f, &s, &field))
-			if (field.kind == WIRE_BYTES && field.number == SPARSE_VALUES)
+			if (field.kind == WIRE_BYTES && field.number == SPARSE_VALUES) {
+				if (values.at)
+					f->lacks = "has a sparse weight in several pieces";
 				values = field.bytes;
+			}
 		s = values;
 	}
 	while (s.at && next(f, &s, &field))
@@ -149,6 +153,40 @@ static void check_twice(struct found *f, struct wire graph)
 				(const char *)names[i].at);
 }
 
+static struct wire opset_domain(struct found *f, struct wire s)
+{
+	static const uint8_t usual[] = "ai.onnx"; // the long word for the empty one
+	struct wire domain = { s.at, s.at };
+	struct wire_field field;
+	while (next(f, &s, &field))
+		if (field.kind == WIRE_BYTES && field.number == OPSET_DOMAIN)
+			domain = field.bytes;
+	if (domain.end - domain.at == sizeof usual - 1 && !memcmp(domain.at, usual, sizeof usual - 1))
+		domain.end = domain.at;
+	return domain;
+}
+
+// Of two versions of one domain's operators, ONNX Runtime takes one and OpenVINO the other.
+static void check_opsets(struct found *f, unsigned number, struct wire s)
+{
+	struct wire *domains = ARENA_ARRAY(f->arena, OPSETS_MOST, struct wire);
+	struct wire_field field;
+	size_t count = 0;
+	while (next(f, &s, &field)) {
+		if (field.kind != WIRE_BYTES || field.number != number)
+			continue;
+		if (count == OPSETS_MOST) {
+			f->lacks = "imports more than 1024 sets of operators";
+			return;
+		}
+		domains[count++] = opset_domain(f, field.bytes);
+	}
+	qsort(domains, count, sizeof *domains, by_bytes);
+	for (size_t i = 1; i < count && !f->lacks; i++)
+		if (!by_bytes(&domains[i - 1], &domains[i]))
+			f->lacks = "imports one set of operators twice, of which engines take one or the other: it is two models";
+}
+
 static void walk(struct found *f, enum onnx_message within, struct wire s, int depth)
 {
 	struct wire_field field;
@@ -160,6 +198,8 @@ static void walk(struct found *f, enum onnx_message within, struct wire s, int d
 		take_context(f, s);
 	if (within == ONNX_GRAPH)
 		check_twice(f, s);
+	if (within == ONNX_MODEL || within == ONNX_FUNCTION)
+		check_opsets(f, within == ONNX_MODEL ? MODEL_OPSET : FUNCTION_OPSET, s);
 	size_t graphs = 0;
 	while (next(f, &s, &field)) {
 		enum onnx_message is;

@@ -373,6 +373,11 @@ static enum dtype compute_of(const char *word)
 	return dtype_find(first);
 }
 
+enum verdict unread_verdict(enum status st)
+{
+	return st == STATUS_NO_MEMORY ? VERDICT_NOT_ASKED : verdict_of_status(st); // the process that ended had its own
+}
+
 enum status cell_judge(
 	const struct judging *j, struct reference *ref, struct arena *a, struct cell_result *out, struct error *err)
 {
@@ -387,9 +392,9 @@ enum status cell_judge(
 	enum status st = outputs_read(a, j->outputs_path, &answer, &why);
 
 	if (st) {
-		// The engine's process wrote it: what is wrong with it is the cell's outcome, not assay's failure.
+		// The engine's process wrote it: what is wrong with it is the cell's outcome, and what keeps this one from it is not.
 		r->cause = arena_printf(a, "its outputs cannot be read: %s", why.text);
-		out->verdict = VERDICT_FAILED;
+		out->verdict = unread_verdict(st);
 		return STATUS_OK;
 	}
 	if (j->watch && j->watch->phase)

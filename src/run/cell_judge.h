@@ -20,6 +20,10 @@ struct judging {
 	const struct cell_watch *watch;
 };
 
+// Of outputs that this process could not read: FAILED where the file is not what it should be, NOT_ASKED where a disk, a right or
+// memory of this process was missing.
+enum verdict unread_verdict(enum status st);
+
 // `ref` holds golden outputs, or the float32 generation that the cell was asked about (REFERENCE_GRAPH), where there are some.
 // Sets out->verdict, out->checks and the figures of out->row, whose compute_dtype is what the engine confirmed.
 enum status cell_judge(

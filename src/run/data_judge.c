@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/cell_judge.h"
 #include "run/reference.h"
 #include "stats/proportion.h"
 
@@ -245,7 +246,7 @@ enum status data_judge_file(const struct cell *c, const char *path, int64_t form
 	if (!st)
 		st = scores_of(&x, &answer, &why);
 	if (st) {
-		out->verdict = VERDICT_FAILED; // the engine's process wrote it
+		out->verdict = unread_verdict(st);
 		out->row.cause = arena_printf(a, "its answers to --data cannot be read: %s", why.text);
 		return STATUS_OK;
 	}

@@ -46,7 +46,7 @@ struct file {
 
 struct folder {
 	struct folder *next;
-	char *prefix;
+	char *prefix, *path;
 	int fd;
 };
 
@@ -77,6 +77,7 @@ struct serve {
 	unsigned port; // ours; 0: it cannot be told
 	size_t kept;   // bytes of bodies that nobody waits for, of requests that are under way
 	bool own_user, closing;
+	struct error unread; // the first file of a folder that is there and could not be read
 };
 
 struct request { // of one upload
@@ -164,7 +165,16 @@ struct reading {
 	struct file *file; // or a descriptor
 	int fd;
 	uint64_t begin;
+	char *path; // of the descriptor
 };
+
+static void note_unread(struct serve *s, const char *path, const char *why)
+{
+	pthread_mutex_lock(&s->lock);
+	if (!s->unread.status)
+		error_set(&s->unread, STATUS_NOT_ASKED, "%s: %s", path, why);
+	pthread_mutex_unlock(&s->lock);
+}
 
 static ssize_t read_some(void *context, uint64_t pos, char *out, size_t most)
 {
@@ -175,6 +185,8 @@ static ssize_t read_some(void *context, uint64_t pos, char *out, size_t most)
 		ssize_t got = pread(r->fd, out, most, (off_t)(r->begin + pos));
 
 		n = got > 0 ? (size_t)got : 0;
+		if (!n)
+			note_unread(r->serve, r->path, got < 0 ? strerror(errno) : "ends early");
 	}
 	return n ? (ssize_t)n : MHD_CONTENT_READER_END_WITH_ERROR;
 }
@@ -197,6 +209,7 @@ static void read_end(void *context)
 	} else {
 		close(r->fd);
 	}
+	free(r->path);
 	free(r);
 }
 
@@ -231,11 +244,21 @@ static enum MHD_Result answer_reading(struct MHD_Connection *c, struct reading *
 	return answer(c, range == RANGE_PART ? MHD_HTTP_PARTIAL_CONTENT : MHD_HTTP_OK, response, type);
 }
 
+static char *path_of(const struct folder *f, const char *name)
+{
+	char *out = NULL;
+
+	if (asprintf(&out, "%s/%s", f->path, name) < 0)
+		abort();
+	return out;
+}
+
 static enum MHD_Result give_file(struct serve *s, struct MHD_Connection *c, const char *name)
 {
 	struct reading *r = calloc(1, sizeof *r);
 	const char *slash = strchr(name, '/');
 	struct stat st;
+	int code = 0;
 
 	if (!r)
 		return MHD_NO;
@@ -249,8 +272,12 @@ static enum MHD_Result give_file(struct serve *s, struct MHD_Connection *c, cons
 		}
 	for (struct folder *f = s->folders; f && !r->file && slash && r->fd < 0; f = f->next)
 		if (strlen(f->prefix) == (size_t)(slash - name) && !strncmp(f->prefix, name, (size_t)(slash - name)) &&
-			!strchr(slash + 1, '/'))
+			!strchr(slash + 1, '/')) {
 			r->fd = openat(f->fd, slash + 1, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+			code = r->fd < 0 ? errno : 0;
+			free(r->path);
+			r->path = path_of(f, slash + 1);
+		}
 	pthread_mutex_unlock(&s->lock);
 	if (r->file)
 		return answer_reading(c, r, r->file->how.nbytes, type_of(name));
@@ -258,6 +285,9 @@ static enum MHD_Result give_file(struct serve *s, struct MHD_Connection *c, cons
 		return answer_reading(c, r, (uint64_t)st.st_size, type_of(name));
 	if (r->fd >= 0)
 		close(r->fd);
+	else if (r->path && code != ENOENT && code != ELOOP && code != ENAMETOOLONG)
+		note_unread(s, r->path, strerror(code));
+	free(r->path);
 	free(r);
 	return answer_words(c, MHD_HTTP_NOT_FOUND, "there is no such file\n");
 }
@@ -692,6 +722,7 @@ void serve_close(struct serve *s)
 		next = f->next;
 		close(f->fd);
 		free(f->prefix);
+		free(f->path);
 		free(f);
 	}
 	for (int i = 0; i < SERVE_PAGES; i++)
@@ -731,6 +762,7 @@ void serve_folder(struct serve *s, const char *prefix, const char *folder)
 	if (!f)
 		abort();
 	f->prefix = copy_of(prefix);
+	f->path = copy_of(folder);
 	f->fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	pthread_mutex_lock(&s->lock);
 	f->next = s->folders;
@@ -860,6 +892,14 @@ void serve_notes(struct serve *s, int page, struct text *out)
 	text_done(&p->notes);
 	p->notes = (struct text){ 0 };
 	pthread_mutex_unlock(&s->lock);
+}
+
+enum status serve_unread(struct serve *s, struct error *err)
+{
+	pthread_mutex_lock(&s->lock);
+	enum status st = s->unread.status ? error_set(err, s->unread.status, "%s", s->unread.text) : STATUS_OK;
+	pthread_mutex_unlock(&s->lock);
+	return st;
 }
 
 void serve_reset(struct serve *s, int page)

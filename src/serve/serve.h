@@ -60,6 +60,9 @@ enum status serve_ask(struct serve *s, int page, const void *command, size_t nby
 	void *context, struct text *reply, struct error *err);
 // What pages noted since (errors outside of a command), and forgets it.
 void serve_notes(struct serve *s, int page, struct text *out);
+// NOT_ASKED with its name and why, where a file of a folder is there and could not be read: a page tells that as a failure of its
+// own. Which page asked for it is not kept.
+enum status serve_unread(struct serve *s, struct error *err);
 // A conversation from its beginning, for another browser.
 void serve_reset(struct serve *s, int page);
 

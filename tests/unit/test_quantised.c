@@ -184,6 +184,10 @@ static void refused(void **state)
 		{ "ct-float-channel", "\"type\": \"float\"", "\"type\": \"int\"", "weights of the type \"float\"" },
 		{ "ct-int8-channel", "\"type\": \"int\"", "\"type\": \"float\"", "weights of the type \"int\"" },
 		{ "ct-int4-group", "\"group_size\": 16", "\"group_size\": 8", "are no scales of a weight" },
+		{ "ct-int4-group", "\"lm_head\"", "\"model.layers.0.self_attn.q_proj\"", "\"ignore\" names it" },
+		{ "ct-float-channel", "\"lm_head\"", "\"Linear\"", "\"ignore\" names it" },
+		{ "ct-float-channel", "\"Linear\"", "\"model.layers.0.self_attn.q_proj\"", "no group's targets name it" },
+		{ "ct-float-channel", "\"weights\": {", "\"format\": \"dense\", \"weights\": {", "\"dense\" is not read yet" },
 	};
 
 	(void)state;

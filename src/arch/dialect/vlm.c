@@ -636,7 +636,16 @@ const struct dialect blip_2_names = {
 	.keys = IMAGE_TOKEN,
 	.weights = WEIGHTS({ "query", "@query_tokens" }, { "projector", "@language_projection" }, { "head.lm.out", "lm_head" }),
 	.ignored = IGNORED("*embeddings.position_ids", "*rotary_emb.inv_freq"),
-	.inert = IGNORED("image_text_hidden_size", "initializer_factor", "video_token_index"),
+	.inert = IGNORED("image_text_hidden_size", "initializer_factor"),
+};
+
+const struct dialect instruct_video_names = {
+	.name = "instructblipvideo",
+	.prefix = "model.",
+	.keys = KEYS({ "image_token", "video_token_index" }),
+	.weights = WEIGHTS({ "query", "@query_tokens" }, { "projector", "@language_projection" }, { "head.lm.out", "lm_head" }),
+	.ignored = IGNORED("*embeddings.position_ids", "*rotary_emb.inv_freq"),
+	.inert = IGNORED("image_text_hidden_size", "initializer_factor", "image_token_index", "image_token_id"),
 };
 
 const struct dialect aria_vlm_names = {

@@ -112,6 +112,7 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	static const char *const links[] = { "add", "scaled_add", "interpolate" };
 	struct bridgetower *o = ARENA_NEW(a, struct bridgetower);
 	s->own = o;
+	resolve_part_sees_all(c, "text_config");
 	const struct spec *text = resolve_part(c, s, a, "text", "text_config", NULL, NULL, of_text);
 	const struct spec *vision = resolve_part(c, s, a, "vision", "vision_config", NULL, NULL, of_vision);
 	s->hidden_size = config_size(c, "hidden_size", 768);

@@ -26,10 +26,11 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	resolve_neck(c, a, &d->neck, "neck_hidden_sizes");
 	d->neck.to_next = true;
 	bool prompted = TRAITS_OF(s, depth_anything)->prompted;
-	if (!prompted)
-		d->farthest = config_real(c, "max_depth", 1);
-	else
+	if (prompted)
 		d->neck.chosen = d->neck.states - 1;
+	else
+		d->farthest = config_real(c, "max_depth", 1);
+	d->farthest = d->farthest > 0 || d->farthest < 0 ? d->farthest : 1; // 0: as if it were not given
 	const char *kind = config_text(c, "depth_estimation_type");
 	d->metric = text_is(kind, "metric");
 	if (kind && !d->metric && !text_is(kind, "relative"))

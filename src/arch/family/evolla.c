@@ -36,6 +36,7 @@ static void resolve_protein(struct config *c, struct spec *s, struct arena *a)
 	if (!part || json_is_object(part) || json_is_null(part))
 		json_object_set(whole, key, all);
 	c->given = whole;
+	resolve_part_sees_all(c, key);
 	resolve_part_fixed(c, s, a, "protein", key, NULL, NULL,
 		(const char *const[]){ "model.protein_encoder.model.", "protein_encoder.model.", NULL });
 	c->given = given;
@@ -190,7 +191,8 @@ static void say(struct build *b, const struct body *io)
 
 static void hints(const struct spec *s, struct input_hints *out)
 {
-	(void)s;
+	const int64_t letters = part_of(s, "protein")->vocab_size;
+	out->vocab_size = letters < out->vocab_size ? letters : out->vocab_size; // made-up ids are of either table
 	input_hint(out, "letters", 16);
 }
 
