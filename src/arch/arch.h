@@ -79,6 +79,7 @@ struct input_hints {
 	int64_t max_image;                                 // height and width of images or latents at most; 0: no limit
 	const char *max_image_why;                         // the configuration's keys that say so
 	// Rows of input_ids hold this token this often, after the first one: an image's features take its place.
+	// -1: a mask says so.
 	int64_t image_token_id, image_tokens;
 	// Rows of input_ids end with this token and have it nowhere else: what pools there finds it.
 	bool ends_with_eos;

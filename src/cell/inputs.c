@@ -22,6 +22,7 @@ enum { SEQUENCE_USUAL = 128, PADDING_LEAST = 8 };
 enum role {
 	ROLE_IDS,
 	ROLE_MASK,
+	ROLE_PLACES, // a mask of where parts of a picture stand
 	ROLE_TYPE_IDS,
 	ROLE_POSITIONS,
 	ROLE_NUMBERS,
@@ -48,9 +49,11 @@ static const struct known_input {
 	enum role role;
 } known_inputs[] = {
 	{ "*token_type_ids", ROLE_TYPE_IDS },
+	{ "task_type_ids", ROLE_TYPE_IDS },
 	{ "*position_ids", ROLE_POSITIONS },
 	{ "cache_position", ROLE_POSITIONS },
 	{ "global_attention_mask", ROLE_TYPE_IDS }, // none is
+	{ "image_embeds_position_mask", ROLE_PLACES },
 	{ "*mask", ROLE_MASK },
 	{ "is_longer", ROLE_MASK },
 	{ "inputs", ROLE_IDS }, // Perceiver's
@@ -63,6 +66,7 @@ static const struct known_input {
 	{ "image_merge_sizes", ROLE_SCALE },
 	{ "merge_sizes", ROLE_SCALE },
 	{ "classes_structure", ROLE_SCALE }, // one class a picture
+	{ "aspect_ratio_ids", ROLE_SCALE },  // one tile
 	{ "bbox", ROLE_BOXES },
 	{ "speaker_id", ROLE_VOICE },
 	{ "speaker_ids", ROLE_VOICE },
@@ -522,6 +526,11 @@ static int64_t table_rows(const struct input_hints *hints, const char *name)
 	return 0;
 }
 
+static bool is_image_place(const struct input_hints *hints, size_t at)
+{
+	return hints->image_tokens > 0 && at >= 1 && at <= (size_t)hints->image_tokens;
+}
+
 // Token `at` of a row of `width`; `rows` as table_rows says.
 static int64_t token(const struct input_hints *hints, int64_t rows, bool is_prompt, size_t at, size_t width, uint64_t random)
 {
@@ -533,7 +542,7 @@ static int64_t token(const struct input_hints *hints, int64_t rows, bool is_prom
 
 	if (rows > 0 || !hints || hints->vocab_size <= 1)
 		return n;
-	if (is_prompt && hints->image_tokens > 0 && at >= 1 && at <= (size_t)hints->image_tokens)
+	if (is_prompt && hints->image_token_id >= 0 && is_image_place(hints, at))
 		return hints->image_token_id;
 	if (is_prompt && hints->ends_with_eos && at + 1 == width)
 		return hints->eos_token_id;
@@ -577,6 +586,8 @@ static int64_t number(const struct filling *f, size_t i, uint64_t random)
 	case ROLE_MASK:
 	case ROLE_SCALE:
 		return 1;
+	case ROLE_PLACES:
+		return !f->hints || is_image_place(f->hints, i % f->width);
 	case ROLE_VOICE: // of many the first; in the place of what a file lacks, nobody's
 		return f->hints ? 0 : -1;
 	case ROLE_NUMBERS:

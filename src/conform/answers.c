@@ -288,6 +288,23 @@ static void measure(struct measuring *m, const char *key, const json_t *want, co
 	json_object_foreach((json_t *)(uintptr_t)want, name, value) measure(m, name, value, json_object_get(got, name));
 }
 
+// Passages of a retrieval whose scores are nearer to each other than rounding takes them may change places, and the prompt with them.
+static bool passages_changed_places(const json_t *want, const json_t *got, enum dtype computes, double *apart)
+{
+	const json_t *scores = json_object_get(want, "scores"), *places = json_object_get(want, "passages");
+	const size_t count = json_array_size(scores);
+	const double near = computes == DTYPE_F32 ? 1e-6 : 1e-3; // of scores that are cosines
+
+	*apart = INFINITY;
+	for (size_t i = 0; i < count; i++) {
+		const json_t *next = i + 1 < count ? json_array_get(scores, i + 1) : json_object_get(want, "next_score");
+
+		if (json_is_number(next))
+			*apart = fmin(*apart, fabs(json_number_value(json_array_get(scores, i)) - json_number_value(next)));
+	}
+	return places && *apart <= near && !json_equal(places, json_object_get(got, "passages"));
+}
+
 void answers_begin(struct answer_likeness *sum)
 {
 	*sum = (struct answer_likeness){ .score_difference = (double)NAN,
@@ -327,6 +344,12 @@ enum status answers_compare(const struct answer_kept *got, const struct answer_k
 		st = error_set(err, STATUS_FAILED, "answer: %s", m.wrong);
 	else if (!st && m.not_judged)
 		st = error_set(err, STATUS_UNSUPPORTED, "answer: %s", m.not_judged);
+	double apart;
+	if (st == STATUS_FAILED && passages_changed_places(want->answer, got->answer, computes, &apart))
+		st = error_set(err, STATUS_UNSUPPORTED,
+			"answer: not judged: the scores of two passages are %.2g apart, and which comes first is rounding's "
+			"affair",
+			apart);
 	if (st == STATUS_FAILED && computes != DTYPE_F32) // what lies close may change places then
 		error_set(err, st, "%s; computed in %s", arena_strdup(a, err->text), dtype_word(computes));
 	return st;

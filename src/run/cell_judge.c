@@ -316,7 +316,7 @@ static void excuse_loss(
 			  words_of_given(j->given, a), out->row.cause);
 }
 
-// Two engines that disagree on a user's file: one is wrong, and nothing says which (OpenVINO computes int64 in 32 bits). Of the
+// Two engines that disagree: one is wrong, and nothing says which (OpenVINO computes int64 in 32 bits). Of the
 // processor, ONNX Runtime without its optimisations is asked, too: only what its optimisations change is its fault for sure.
 static enum status ask_third(const struct judging *j, const struct reference *ref, const struct answer *x, struct bound bound,
 	struct arena *a, struct cell_result *out, struct error *err)
@@ -325,7 +325,7 @@ static enum status ask_third(const struct judging *j, const struct reference *re
 	struct row ignored;
 	enum status st;
 
-	if (out->verdict != VERDICT_WRONG || ref->by != BY_FILE || !text_is(j->cell->platform, "cpu") || stopped(j))
+	if (out->verdict != VERDICT_WRONG || ref->by == BY_GOLDEN || !text_is(j->cell->platform, "cpu") || stopped(j))
 		return STATUS_OK;
 	if ((st = ask(j, REFERENCE_GRAPH, NULL, a, &third, err)))
 		return st;

@@ -81,6 +81,30 @@ for part in run reference synthetic claim; do
 	refused "$ASSAY_CACHE/$part is a link" run "$work/bert" "${quick[@]}"
 done
 
+# Engines in the user's data folder were taken whoever had put them there, and executed: another user in a shared HOME, or anybody where all
+# may write.
+planted=$work/home/.local/share/assay/engines
+mkdir -p "$planted/onnxruntime" "$planted/duckdb" && : >"$planted/onnxruntime/libonnxruntime.so.99.0" && : >"$planted/duckdb/libduckdb.so"
+other engines
+at_home() { env -u ASSAY_ENGINE_PATH -u XDG_DATA_HOME HOME="$work/home" "$ASSAY" "$@"; }
+code 2 at_home run "$work/bert" --on cpu --runs 1 --no-conform --no-db # its own: what lies there is taken
+has out 'libonnxruntime.so.99.0'
+chmod 0777 "$planted/onnxruntime" "$planted/duckdb"
+code 0 at_home run "$work/bert" --on cpu --runs 1 --no-conform --db "$work/home.duckdb"
+code 0 at_home query runs --db "$work/home.duckdb"
+if [ "$(id -u)" -eq 0 ]; then
+	chmod 0755 "$planted/onnxruntime" && chown $attacker "$planted/onnxruntime"
+	code 0 at_home run "$work/bert" --on cpu --runs 1 --no-conform --no-db
+fi
+
+# What this user may not read is no failure of the model.
+if can_be $victim; then
+	cp -r "$work/bert" "$work/closed" && chmod 600 "$work/closed/model.safetensors"
+	mkdir -m 0700 "$work/victim" && chown $victim:$victim "$work/victim"
+	ASSAY_CACHE=$work/victim code 2 become $victim "$ASSAY" run "$work/closed" "${quick[@]}" --json
+	json 'd[0]["verdict"] == "not_asked" and "model.safetensors: Permission denied" in d[0]["cause"]'
+fi
+
 if [ "$(id -u)" -eq 0 ]; then
 	other theirs
 	mkdir -m 0700 "$ASSAY_CACHE" && chown $attacker "$ASSAY_CACHE"

@@ -257,7 +257,7 @@ case_of=$SOURCE/tests/conform/cases/bert
 python3 "$SOURCE/tests/cli/torch_file.py" "$case_of" "$work/torch" zip || fail "no pytorch_model.bin"
 cp "$work/torch/pytorch_model.bin" "$work/whole.bin"
 mkdir "$work/zips"
-python3 "$SOURCE/tests/attack/zip_file.py" "$work/whole.bin" "$work/zips" zip64 case far long cut many over same inside name || fail "no files"
+python3 "$SOURCE/tests/attack/zip_file.py" "$work/whole.bin" "$work/zips" zip64 case far long cut many over same inside name folder || fail "no files"
 zipped() { cp "$work/zips/$1" "$work/torch/pytorch_model.bin"; }
 zipped zip64
 code 0 "$ASSAY" inspect "$work/torch"
@@ -275,6 +275,7 @@ many table of contents .1099511627776 entries .* does not fit into the file
 over lie in the same bytes
 same lie in the same bytes|another name where it lies
 inside lie in the same bytes
+folder is a folder with contents
 name has another name where it lies than in the table of contents
 END
 

@@ -7,6 +7,7 @@
     over         an entry's bytes are those of all that follow it too
     same         two entries are one place
     inside       an entry lies within the bytes of another
+    folder       an entry with contents says that it is a folder
     name         an entry is called otherwise where it lies than in the table of contents
     case         a second table of entries whose names differ in capital letters"""
 import struct
@@ -51,7 +52,7 @@ def write(how, target):
         if how == "cut" and name == largest:
             extra = struct.pack("<2HQ", 1, 8, size)
         small = [2**32 - 1] * 3 if wide else [size, size, place]
-        table += struct.pack("<4s6H3L5H2L", b"PK\1\2", 20, 20, 0, 0, 0, 0, 0, *small[:2], len(name), len(extra), 0, 0, 0, 0, small[2])
+        table += struct.pack("<4s6H3L5H2L", b"PK\1\2", 20, 20, 0, 0, 0, 0, 0, *small[:2], len(name), len(extra), 0, 0, 0, 16 if how == "folder" and name == largest else 0, small[2])
         table += name.encode() + extra
     end = b""
     if wide:

@@ -47,7 +47,7 @@ json 'd[0]["verdict"] in ("right", "unjudged") and d[0]["nodes"] == 2'
 # Of two weights of one name ONNX Runtime took the one and OpenVINO the other, and both were right; so of a graph in two pieces,
 # which protobuf joins.
 made weighed MatMul x:4,8 y:4,8
-python3 - "$work/weighed.onnx" "$work/twice.onnx" "$work/pieces.onnx" <<'PY' || fail "no files with two weights"
+python3 - "$work/weighed.onnx" "$work/twice.onnx" "$work/pieces.onnx" "$work/sparse.onnx" "$work/opsets.onnx" <<'PY' || fail "no files with two weights"
 import sys
 b = open(sys.argv[1], "rb").read()
 def varint(n): return bytes([n & 127 | (128 if n > 127 else 0)]) + (varint(n >> 7) if n > 127 else b"")
@@ -62,10 +62,14 @@ size = (w[1] & 127) | w[2] << 7
 w = w[:3 + size]
 open(sys.argv[2], "wb").write(b[:at] + varint(n + len(w)) + graph + w + b[i + n:])
 open(sys.argv[3], "wb").write(b[:i + n] + b"\x3a" + varint(len(w)) + w + b[i + n:])
+sparse = b"\x7a" + varint(len(w) + 2) + b"\x0a" + w[1:] + b"\x0a\x00" # its values in two pieces, the second without a name
+open(sys.argv[4], "wb").write(b[:at] + varint(n + len(sparse)) + graph + sparse + b[i + n:])
+open(sys.argv[5], "wb").write(b + b"\x42\x0b\x0a\x07ai.onnx\x10\x0c") # opset 12 beside its own
 PY
-for m in 'twice:two weights that are called W' 'pieces:a graph in several pieces'; do
+for m in 'twice:has two weights that are called W' 'pieces:has a graph in several pieces' 'sparse:has a sparse weight in several pieces' \
+	'opsets:imports one set of operators twice'; do
 	code 2 "$ASSAY" run "$work/${m%%:*}.onnx" --on cpu,null $quick --json
-	json 'all(x["verdict"] == "failed" and "has '"${m#*:}"'" in x["cause"] for x in d)'
+	json 'all(x["verdict"] == "failed" and "'"${m#*:}"'" in x["cause"] for x in d)'
 done
 code 0 "$ASSAY" run "$work/weighed.onnx" --on cpu $quick
 

@@ -184,7 +184,8 @@ static void resolve(struct config *c, struct spec *s, struct arena *a)
 	t->start = config_get(c, "decoder_start_token_id") ? config_size(c, "decoder_start_token_id", 0) : -1;
 	// An untied head was the sign of an unscaled one before there was a key for it.
 	const json_t *scaled = config_given(c, "scale_decoder_outputs"), *tied = config_given(c, "tie_word_embeddings");
-	t->scaled_head = !TRAITS_OF(s, t5)->unscaled_head && (scaled ? json_is_true(scaled) : !json_is_false(tied));
+	const bool says = json_object_get(c->given, "scale_decoder_outputs") != NULL; // null, too, is false
+	t->scaled_head = !TRAITS_OF(s, t5)->unscaled_head && (says ? json_is_true(scaled) : !json_is_false(tied));
 	const char *kind = config_text(c, "encoder_attention_type");
 	t->radius = config_size(c, "local_radius", 0);
 	if (kind && !text_is(kind, "local"))

@@ -23,6 +23,8 @@ static bool resolve_text_part(struct config *c, struct spec *s, struct arena *a)
 	if (!text || !part_is_usual(c, s, "text"))
 		return false;
 	text->tied = text->tied || tied;
+	if (text->pad_token_id != 1)
+		config_fail(c, STATUS_UNSUPPORTED, "text_config.pad_token_id other than 1 is not supported yet");
 	if (v->queries < 1)
 		config_fail(c, STATUS_BAD_INPUT, "latent_query_num 0");
 	return !c->error.status;
@@ -97,6 +99,12 @@ static void build(struct build *b)
 	vlm_build(b, see);
 }
 
+static void hints(const struct spec *s, struct input_hints *out)
+{
+	out->image_token_id = vlm_of(s)->image_token_id;
+	out->image_tokens = vlm_of(s)->queries;
+}
+
 static void build_unseen(struct build *b)
 {
 	vlm_build(b, see_nothing);
@@ -110,6 +118,7 @@ const struct family vlm_grounded = {
 	.resolve = resolve,
 	.build = build,
 	.graphs = vlm_graphs,
+	.hints = hints,
 	.heads = heads,
 };
 
