@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inputs for a graph. Synthetic ones are drawn from a stream of their own for each name, so that the same question gives the
 // same numbers on every engine, in whatever order an engine declares its inputs.
-// What it does not do: tokenise text or decode images.
 #include "cell/inputs.h"
 
 #include <math.h>
@@ -22,7 +21,7 @@ enum { SEQUENCE_USUAL = 128, PADDING_LEAST = 8 };
 enum role {
 	ROLE_IDS,
 	ROLE_MASK,
-	ROLE_PLACES, // a mask of where parts of a picture stand
+	ROLE_PLACES, // of parts of a picture, a mask
 	ROLE_TYPE_IDS,
 	ROLE_POSITIONS,
 	ROLE_NUMBERS,

@@ -252,8 +252,8 @@ static enum status packed_shape(const struct weight *w, const struct weight *sha
 	return STATUS_OK;
 }
 
-// Does a list of modules ("Linear", a class; "model.layers.0.mlp.down_proj"; "re:" and an expression, which is not looked at) name
-// the one whose weight `stem` is? All that is quantised is Linear.
+// Does a list of modules name the one whose weight `stem` is: "Linear", the class of all that is quantised, the module itself, or
+// (by_expression) "re:" and an expression, which is not looked at?
 static bool names_module(const json_t *list, const char *stem, bool by_expression)
 {
 	const char *dot = strrchr(stem, '.');
@@ -273,7 +273,8 @@ static bool names_module(const json_t *list, const char *stem, bool by_expressio
 	return false;
 }
 
-// A configuration that leaves out a module whose weight is quantised: transformers takes its integers for its numbers, or has none.
+// Of a module that the configuration leaves out, and whose weight is quantised, transformers takes the codes for numbers, or has
+// none.
 static enum status check_named(const struct computing *k, const struct weight *w, const char *stem, struct error *err)
 {
 	const json_t *groups = json_object_get(k->how, "config_groups"), *targets;

@@ -288,7 +288,8 @@ static void measure(struct measuring *m, const char *key, const json_t *want, co
 	json_object_foreach((json_t *)(uintptr_t)want, name, value) measure(m, name, value, json_object_get(got, name));
 }
 
-// Passages of a retrieval whose scores are nearer to each other than rounding takes them may change places, and the prompt with them.
+// Passages of a retrieval whose scores are nearer to each other than rounding takes them may change places, and the prompt with
+// them.
 static bool passages_changed_places(const json_t *want, const json_t *got, enum dtype computes, double *apart)
 {
 	const json_t *scores = json_object_get(want, "scores"), *places = json_object_get(want, "passages");

@@ -392,7 +392,7 @@ enum status cell_judge(
 	enum status st = outputs_read(a, j->outputs_path, &answer, &why);
 
 	if (st) {
-		// The engine's process wrote it: what is wrong with it is the cell's outcome, and what keeps this one from it is not.
+		// The engine's process wrote it: what is wrong with it is the cell's outcome, what keeps this one from it is not.
 		r->cause = arena_printf(a, "its outputs cannot be read: %s", why.text);
 		out->verdict = unread_verdict(st);
 		return STATUS_OK;
