@@ -47,8 +47,7 @@ static const struct known_input {
 	const char *name;
 	enum role role;
 } known_inputs[] = {
-	{ "*token_type_ids", ROLE_TYPE_IDS },
-	{ "task_type_ids", ROLE_TYPE_IDS },
+	{ "*type_ids", ROLE_TYPE_IDS },
 	{ "*position_ids", ROLE_POSITIONS },
 	{ "cache_position", ROLE_POSITIONS },
 	{ "global_attention_mask", ROLE_TYPE_IDS }, // none is
@@ -56,14 +55,15 @@ static const struct known_input {
 	{ "*mask", ROLE_MASK },
 	{ "is_longer", ROLE_MASK },
 	{ "inputs", ROLE_IDS }, // Perceiver's
+	{ "input_shape_ids", ROLE_INTEGERS },
+	{ "input_pronunciation_ids", ROLE_INTEGERS },
 	{ "trajectories", ROLE_IDS },
 	{ "image_sizes", ROLE_SIZES },
 	{ "spatial_shapes", ROLE_SIZES },
 	{ "image_grid_thw", ROLE_GRIDS },
 	{ "grid_thw", ROLE_GRIDS },
 	{ "img_shapes", ROLE_GRIDS },
-	{ "image_merge_sizes", ROLE_SCALE },
-	{ "merge_sizes", ROLE_SCALE },
+	{ "*merge_sizes", ROLE_SCALE },
 	{ "classes_structure", ROLE_SCALE }, // one class a picture
 	{ "aspect_ratio_ids", ROLE_SCALE },  // one tile
 	{ "bbox", ROLE_BOXES },

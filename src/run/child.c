@@ -344,8 +344,8 @@ static double earlier(double a, double b)
 	return a < b ? a : b;
 }
 
-// This process stood still (Ctrl-Z, a container that was paused), from when is not known: the child has once more what was left to
-// it when this process last looked. Load alone keeps nobody waiting so long.
+// This process stood still (Ctrl-Z, a container that was paused), from when is not known: the child has once more what was left
+// to it when this process last looked. Load alone keeps nobody waiting so long.
 static void forgive(struct runner *r, double looked, double wake)
 {
 	const double now = clock_ms();
