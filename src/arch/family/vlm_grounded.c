@@ -23,8 +23,6 @@ static bool resolve_text_part(struct config *c, struct spec *s, struct arena *a)
 	if (!text || !part_is_usual(c, s, "text"))
 		return false;
 	text->tied = text->tied || tied;
-	if (text->pad_token_id != 1)
-		config_fail(c, STATUS_UNSUPPORTED, "text_config.pad_token_id other than 1 is not supported yet");
 	if (v->queries < 1)
 		config_fail(c, STATUS_BAD_INPUT, "latent_query_num 0");
 	return !c->error.status;
