@@ -10,6 +10,7 @@
 
 enum { ENTRY_KEY = 1, ENTRY_VALUE = 2, ATTRIBUTE_NAME = 1, ATTRIBUTE_TEXT = 4, NAMES_MOST = 1 << 18, NAME_MOST = 4096 };
 enum { MODEL_GRAPH = 7, ATTRIBUTE_GRAPH = 6, GRAPH_INITIALIZER = 5, GRAPH_SPARSE = 15, SPARSE_VALUES = 1, TENSOR_NAME = 8 };
+enum { NODE_OPERATOR = 4, NODE_ATTRIBUTE = 5, TENSOR_TYPE = 2, TENSOR_RAW = 9, TYPE_BOOL = 9 };
 enum { MODEL_OPSET = 8, FUNCTION_OPSET = 9, OPSET_DOMAIN = 1, OPSETS_MOST = 1024 };
 
 struct found {
@@ -187,6 +188,36 @@ static void check_opsets(struct found *f, unsigned number, struct wire s)
 			f->lacks = "imports one set of operators twice, of which engines take one or the other: it is two models";
 }
 
+// What a node or a tensor says of itself, as its fields come.
+struct said {
+	struct wire op, raw;
+	uint64_t type;
+	size_t attributes;
+};
+
+static void take_said(struct said *x, enum onnx_message within, const struct wire_field *field)
+{
+	if (within == ONNX_NODE && field->kind == WIRE_BYTES && field->number == NODE_OPERATOR)
+		x->op = field->bytes;
+	x->attributes += within == ONNX_NODE && field->kind == WIRE_BYTES && field->number == NODE_ATTRIBUTE;
+	if (within == ONNX_TENSOR && field->kind == WIRE_VARINT && field->number == TENSOR_TYPE)
+		x->type = field->varint;
+	if (within == ONNX_TENSOR && field->kind == WIRE_BYTES && field->number == TENSOR_RAW)
+		x->raw = field->bytes;
+}
+
+// Of a constant that has two values, and of truth values that are neither 0 nor 1, engines make different things.
+static void check_said(struct found *f, const struct said *x)
+{
+	static const char constant[] = "Constant";
+	const size_t n = x->op.at ? (size_t)(x->op.end - x->op.at) : 0;
+	if (x->attributes > 1 && n == sizeof constant - 1 && !memcmp(x->op.at, constant, n))
+		f->lacks = "has a constant with two values, of which engines take one or the other: it is two models";
+	for (const uint8_t *p = x->raw.at; x->type == TYPE_BOOL && p && p < x->raw.end && !f->lacks; p++)
+		if (*p > 1)
+			f->lacks = "has a truth value that is neither 0 nor 1, of which engines make different things";
+}
+
 static void walk(struct found *f, enum onnx_message within, struct wire s, int depth)
 {
 	struct wire_field field;
@@ -200,9 +231,11 @@ static void walk(struct found *f, enum onnx_message within, struct wire s, int d
 		check_twice(f, s);
 	if (within == ONNX_MODEL || within == ONNX_FUNCTION)
 		check_opsets(f, within == ONNX_MODEL ? MODEL_OPSET : FUNCTION_OPSET, s);
+	struct said said = { 0 };
 	size_t graphs = 0;
 	while (next(f, &s, &field)) {
 		enum onnx_message is;
+		take_said(&said, within, &field);
 		// protobuf joins the pieces of a field that is there once by its schema.
 		const unsigned only = within == ONNX_MODEL ? MODEL_GRAPH : within == ONNX_ATTRIBUTE ? ATTRIBUTE_GRAPH : 0;
 		if (only && field.kind == WIRE_BYTES && field.number == only && ++graphs > 1)
@@ -214,6 +247,8 @@ static void walk(struct found *f, enum onnx_message within, struct wire s, int d
 		else
 			walk(f, is, field.bytes, depth + 1);
 	}
+	if (!f->lacks)
+		check_said(f, &said);
 }
 
 static int by_text(const void *a, const void *b)
