@@ -96,7 +96,7 @@ static const char *config_key(const struct config *c, const char *canonical)
 // A class takes any key of config.json, and its model reads its own. These are read of classes that do not name them: by the
 // base class, by what all models call (masking_utils.py, modeling_rope_utils.py), by getattr, as another word for a key
 // (attribute_map), or by a class that makes a key of its own of them (kwargs).
-static bool is_read_unnamed(const char *key)
+bool config_reads_unnamed(const char *key)
 {
 	static const char *const keys[] = { // the base class's, and what all models share
 		"add_cross_attention", "decoder_start_token_id", "id2label", "is_causal", "is_decoder", "is_encoder_decoder",
@@ -144,7 +144,7 @@ static bool is_passed_over(const struct config *c, const char *key)
 {
 	if (is_named_unread(c, key))
 		return true;
-	if (is_read_unnamed(key) || config_knows(c, key))
+	if (config_reads_unnamed(key) || config_knows(c, key))
 		return false;
 	for (const struct key_name *k = c->dialect->keys; k->canonical; k++)
 		if (text_is(k->canonical, key))

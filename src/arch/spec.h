@@ -500,6 +500,7 @@ READ_FOR_USE const json_t *config_get(struct config *c, const char *key);   // N
 READ_FOR_USE const json_t *config_given(struct config *c, const char *key); // the same, without the class's defaults
 READ_FOR_USE bool config_knows(
 	const struct config *c, const char *key); // has the class such a key at all? Others have no effect on it
+bool config_reads_unnamed(const char *key);       // read though the class names no such key: rope_theta, num_labels, ..
 READ_FOR_USE int64_t config_size(
 	struct config *c, const char *key, int64_t fallback); // 0 .. 2^31; fallback -1: the key is needed
 // A number of things that are built one by one (layers, blocks, experts): at most CONFIG_COUNT_MOST. A caller that loops over a

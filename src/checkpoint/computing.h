@@ -9,6 +9,8 @@
 #include "base/text.h"
 #include "checkpoint/computed.h"
 
+enum { COMPUTING_MODULES_MOST = 4096 }; // that a configuration lists: each weight is held against each
+
 struct computing {
 	struct checkpoint *c;
 	const json_t *how;   // quantization_config; NULL: config.json has none

@@ -90,6 +90,37 @@ static enum status take_layer(
 	return STATUS_OK;
 }
 
+// Of a layer that the configuration leaves out transformers has no quantised weight, nor any other of the file.
+static enum status check_converted(const struct computing *k, const struct weight *w, const char *stem, struct error *err)
+{
+	const json_t *left_out = json_object_get(k->how, "modules_to_not_convert"),
+		     *blocks = json_object_get(k->how, "modules_in_block_to_quantize"), *item, *block;
+	bool named = !json_array_size(blocks);
+	size_t i, j, count = json_array_size(left_out);
+
+	json_array_foreach((json_t *)(uintptr_t)blocks, i, block) count += json_array_size(block);
+	if (count > COMPUTING_MODULES_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "%s: lists %zu modules; at most %d are read", k->file, count,
+			COMPUTING_MODULES_MOST);
+	json_array_foreach((json_t *)(uintptr_t)left_out, i, item)
+	{
+		const char *word = json_string_value(item);
+
+		if (word && (text_starts(stem, word) || text_ends(stem, word)))
+			return computing_refuse(
+				w, STATUS_UNSUPPORTED, err, "is quantised, and \"modules_to_not_convert\" names it");
+	}
+	json_array_foreach((json_t *)(uintptr_t)blocks, i, block) json_array_foreach(block, j, item)
+	{
+		const char *word = json_string_value(item);
+
+		named = named || (word && text_ends(stem, word));
+	}
+	return named ? STATUS_OK
+		     : computing_refuse(
+			       w, STATUS_UNSUPPORTED, err, "is quantised, and \"modules_in_block_to_quantize\" does not name it");
+}
+
 static enum status take_all(
 	struct computing *k, const struct packed_matrix *like, const char *method, int64_t group_size, struct error *err)
 {
@@ -104,7 +135,7 @@ static enum status take_all(
 
 		*m = *like;
 		m->values = &k->c->weights[i];
-		if (!(s = take_layer(k, m, stem, group_size, dim, err)))
+		if (!(s = check_converted(k, m->values, stem, err)) && !(s = take_layer(k, m, stem, group_size, dim, err)))
 			s = computing_add(
 				k, arena_printf(&k->c->arena, "%s.weight", stem), 2, dim, read_packed, m->values, m, err);
 	}

@@ -267,7 +267,7 @@ static bool names_module(const json_t *list, const char *stem, bool by_expressio
 
 		if (word &&
 			(text_is(word, "Linear") || (by_expression && text_starts(word, "re:")) ||
-				(strlen(word) == length && !memcmp(word, stem, length))))
+				(json_string_length(item) == length && !memcmp(word, stem, length))))
 			return true;
 	}
 	return false;
@@ -280,8 +280,14 @@ static enum status check_named(const struct computing *k, const struct weight *w
 	const json_t *groups = json_object_get(k->how, "config_groups"), *targets;
 	const char *name;
 	json_t *group;
+	const json_t *ignored = json_object_get(k->how, "ignore");
+	size_t count = json_array_size(ignored);
 	bool named = !json_object_size(groups);
 
+	json_object_foreach((json_t *)(uintptr_t)groups, name, group) count += json_array_size(json_object_get(group, "targets"));
+	if (count > COMPUTING_MODULES_MOST)
+		return error_set(err, STATUS_BAD_INPUT, "%s: lists %zu modules; at most %d are read", k->file, count,
+			COMPUTING_MODULES_MOST);
 	json_object_foreach((json_t *)(uintptr_t)groups, name, group)
 	{
 		targets = json_object_get(group, "targets");
@@ -289,7 +295,7 @@ static enum status check_named(const struct computing *k, const struct weight *w
 	}
 	if (!named)
 		return computing_refuse(w, STATUS_UNSUPPORTED, err, "is quantised, and no group's targets name it");
-	if (names_module(json_object_get(k->how, "ignore"), stem, false))
+	if (names_module(ignored, stem, false))
 		return computing_refuse(w, STATUS_UNSUPPORTED, err, "is quantised, and \"ignore\" names it");
 	return STATUS_OK;
 }

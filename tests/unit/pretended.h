@@ -102,7 +102,7 @@ static inline void type_config(char *out, size_t size, const char *type)
 		{ "idefics3", "\"scale_factor\": 7" }, // 7 by 7
 		{ "informer", "\"prediction_length\": 24, \"d_model\": 256" },
 		{ "instructblip", "\"image_token_index\": 5" },
-		{ "instructblipvideo", "\"image_token_index\": 5" },
+		{ "instructblipvideo", "\"video_token_index\": 5" },
 		{ "lightglue", "\"depth_confidence\": -1, \"width_confidence\": -1" },
 		{ "llama4", "\"vision_config\": {\"hidden_size\": 1408, \"vision_output_dim\": 4096}" },
 		{ "llama4_vision_model", "\"hidden_size\": 1408, \"vision_output_dim\": 4096" },

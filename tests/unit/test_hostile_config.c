@@ -267,7 +267,10 @@ static bool has_no_effect(const char *type, const char *key)
 	for (const char *const *glob = row ? row->dialect->inert : NULL; glob && *glob; glob++)
 		if (!fnmatch(*glob, key, 0))
 			return true;
-	return config_is_inert(key) || text_is(key, "model_type");
+	json_t *defaults = row ? config_defaults(type) : NULL;
+	const bool passed_over = defaults && !json_object_get(defaults, key) && !config_reads_unnamed(key);
+	json_decref(defaults);
+	return passed_over || config_is_inert(key) || text_is(key, "model_type");
 }
 
 // What is read inside of objects, but no class says of what kind it is: a word, or what this class leaves alone.
