@@ -95,7 +95,7 @@ static const char *config_key(const struct config *c, const char *canonical)
 
 // A class takes any key of config.json, and its model reads its own. These are read of classes that do not name them: by the
 // base class, by what all models call (masking_utils.py, modeling_rope_utils.py), by getattr, as another word for a key
-// (attribute_map), or by a class that makes a key of its own of them (kwargs).
+// (attribute_map), or by several classes that make keys of their own of them (kwargs).
 bool config_reads_unnamed(const char *key)
 {
 	static const char *const keys[] = { // the base class's, and what all models share
@@ -110,12 +110,8 @@ bool config_reads_unnamed(const char *key)
 		"summary_use_proj", "talking_head",
 		// another word for it
 		"n_shared_experts", "num_experts", "num_experts_per_tok", "num_local_experts",
-		// made into others
-		"backbone", "backbone_kwargs", "compress_rate_csa", "compress_rate_hca", "compress_ratios",
-		"dense_intermediate_size", "dense_mlp_idx", "dilation", "first_k_dense_replace", "frame_rate",
-		"full_attention_interval", "global_attn_every_n_layers", "global_head_dim", "index_skip_topk_offset",
-		"index_topk_freq", "index_topk_pattern", "linear_attn_config", "moe_layer_freq", "num_global_key_value_heads",
-		"num_hash_layers", "sliding_window_pattern", "text_config_dict", "use_timm_backbone", "vision_config_dict"
+		// made into others, of the towers that many have
+		"backbone", "backbone_kwargs", "dilation", "text_config_dict", "use_timm_backbone", "vision_config_dict"
 	};
 
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -124,27 +120,57 @@ bool config_reads_unnamed(const char *key)
 	return false;
 }
 
-// And these a class names, and its model does not read them.
-static bool is_named_unread(const struct config *c, const char *key)
+struct key_of_type {
+	const char *model_type, *key;
+};
+
+static bool is_of_type(const struct config *c, const char *key, const struct key_of_type *rows, size_t count)
 {
-	static const struct {
-		const char *model_type, *key;
-	} rows[] = { { "deepseek_v2", "norm_topk_prob" }, { "deepseek_v4", "norm_topk_prob" }, { "gpt_oss", "swiglu_alpha" },
-		{ "gpt_oss", "swiglu_limit" }, { "mpt", "logit_scale" }, { "openai_privacy_filter", "swiglu_alpha" },
-		{ "openai_privacy_filter", "swiglu_limit" }, { "qwen3_vl_moe_text", "sliding_window" } };
 	const char *type = json_string_value(json_object_get(c->defaults, "model_type"));
 
-	for (size_t i = 0; type && i < sizeof rows / sizeof *rows; i++)
+	for (size_t i = 0; type && i < count; i++)
 		if (text_is(rows[i].model_type, type) && text_is(rows[i].key, key))
 			return true;
 	return false;
+}
+
+// These one class takes and makes others of them, which it names.
+static bool is_made_into_others(const struct config *c, const char *key)
+{
+	static const struct key_of_type rows[] = { { "axk2", "moe_layer_freq" }, { "cohere2", "sliding_window_pattern" },
+		{ "cohere2_moe", "first_k_dense_replace" }, { "deepseek_v4", "compress_rate_csa" },
+		{ "deepseek_v4", "compress_rate_hca" }, { "deepseek_v4", "compress_ratios" },
+		{ "deepseek_v4", "num_hash_layers" }, { "gemma3_text", "sliding_window_pattern" },
+		{ "gemma4_text", "global_head_dim" }, { "gemma4_text", "num_global_key_value_heads" },
+		{ "gemma4_unified_text", "global_head_dim" }, { "gemma4_unified_text", "num_global_key_value_heads" },
+		{ "glm5_next_text", "index_skip_topk_offset" }, { "glm5_next_text", "index_topk_freq" },
+		{ "glm5_next_text", "index_topk_pattern" }, { "glm5_next_text", "linear_attn_config" },
+		{ "glm_moe_dsa", "index_skip_topk_offset" }, { "glm_moe_dsa", "index_topk_freq" },
+		{ "glm_moe_dsa", "index_topk_pattern" }, { "inkling_text", "dense_intermediate_size" },
+		{ "inkling_text", "dense_mlp_idx" }, { "kimi_linear", "linear_attn_config" }, { "mimi", "frame_rate" },
+		{ "minimax_m3_vl_text", "moe_layer_freq" }, { "modernbert", "global_attn_every_n_layers" },
+		{ "modernbert-decoder", "global_attn_every_n_layers" }, { "qwen3_5_moe_text", "full_attention_interval" },
+		{ "qwen3_5_text", "full_attention_interval" }, { "qwen3_next", "full_attention_interval" },
+		{ "qwen4_exp_text", "full_attention_interval" } };
+
+	return is_of_type(c, key, rows, sizeof rows / sizeof *rows);
+}
+
+// And these a class names, and its model does not read them.
+static bool is_named_unread(const struct config *c, const char *key)
+{
+	static const struct key_of_type rows[] = { { "deepseek_v2", "norm_topk_prob" }, { "deepseek_v4", "norm_topk_prob" },
+		{ "gpt_oss", "swiglu_alpha" }, { "gpt_oss", "swiglu_limit" }, { "mpt", "logit_scale" },
+		{ "openai_privacy_filter", "swiglu_alpha" }, { "openai_privacy_filter", "swiglu_limit" },
+		{ "qwen3_vl_moe_text", "sliding_window" } };
+	return is_of_type(c, key, rows, sizeof rows / sizeof *rows);
 }
 
 static bool is_passed_over(const struct config *c, const char *key)
 {
 	if (is_named_unread(c, key))
 		return true;
-	if (config_reads_unnamed(key) || config_knows(c, key))
+	if (config_reads_unnamed(key) || is_made_into_others(c, key) || config_knows(c, key))
 		return false;
 	for (const struct key_name *k = c->dialect->keys; k->canonical; k++)
 		if (text_is(k->canonical, key))
