@@ -40,7 +40,8 @@ for case in mpt bloom qwen2_moe deepseek_v2; do cp -r "$cases/$case" "$work/unre
 sed -i 's/"logit_scale": null/"logit_scale": 0.3, "hidden_act": "relu"/' "$work/unread-mpt/config.json"
 sed -i '1s/{/{"hidden_act": "relu", /' "$work/unread-bloom/config.json"
 sed -i '1s/{/{"routed_scaling_factor": 3.0, /' "$work/unread-qwen2_moe/config.json"
-sed -i 's/"norm_topk_prob": false/"norm_topk_prob": true/; t; 1s/{/{"norm_topk_prob": true, /' "$work/unread-deepseek_v2/config.json"
+sed -i 's/"norm_topk_prob": false/"norm_topk_prob": true/' "$work/unread-deepseek_v2/config.json"
+grep -q '"norm_topk_prob": true' "$work/unread-deepseek_v2/config.json" || fail "deepseek_v2's case says nothing of norm_topk_prob"
 grep -q '"logit_scale": 0.3' "$work/unread-mpt/config.json" || fail "mpt's case has another logit_scale"
 code 0 "$ASSAY" conform "$work"/unread-*
 has out '^4 passed, 0 failed$'
