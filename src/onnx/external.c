@@ -11,7 +11,7 @@
 enum { ENTRY_KEY = 1, ENTRY_VALUE = 2, ATTRIBUTE_NAME = 1, ATTRIBUTE_TEXT = 4, NAMES_MOST = 1 << 18, NAME_MOST = 4096 };
 enum { MODEL_GRAPH = 7, ATTRIBUTE_GRAPH = 6, GRAPH_INITIALIZER = 5, GRAPH_SPARSE = 15, SPARSE_VALUES = 1, TENSOR_NAME = 8 };
 enum { NODE_OPERATOR = 4, NODE_ATTRIBUTE = 5, TENSOR_TYPE = 2, TENSOR_RAW = 9, TYPE_BOOL = 9 };
-enum { MODEL_OPSET = 8, FUNCTION_OPSET = 9, OPSET_DOMAIN = 1, OPSETS_MOST = 1024 };
+enum { MODEL_OPSET = 8, FUNCTION_OPSET = 9, OPSET_DOMAIN = 1 };
 
 struct found {
 	struct arena *arena;
@@ -98,7 +98,7 @@ static void take_context(struct found *f, struct wire s)
 		add_name(f, text);
 }
 
-// The name of an initializer, dense or sparse; empty where it has none.
+// The name of an initializer, dense or sparse; at NULL: it has none.
 static struct wire initializer_name(struct found *f, const struct wire_field *of)
 {
 	struct wire s = of->bytes, name = { 0 };
@@ -116,48 +116,13 @@ static struct wire initializer_name(struct found *f, const struct wire_field *of
 	while (s.at && next(f, &s, &field))
 		if (field.kind == WIRE_BYTES && field.number == TENSOR_NAME)
 			name = field.bytes;
-	return name;
+	return name.at < name.end ? name : (struct wire){ 0 };
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-	const struct wire *x = a, *y = b;
-	const size_t n = (size_t)(x->end - x->at), m = (size_t)(y->end - y->at);
-	return n != m ? (n > m) - (n < m) : memcmp(x->at, y->at, n);
-}
-
-// Of two weights of one name ONNX Runtime takes one and OpenVINO the other: the file is two models.
-static void check_twice(struct found *f, struct wire graph)
-{
-	struct wire s = graph, *names;
-	struct wire_field field;
-	size_t count = 0, room = 0;
-	while (next(f, &s, &field))
-		room += field.kind == WIRE_BYTES && (field.number == GRAPH_INITIALIZER || field.number == GRAPH_SPARSE);
-	if (room > NAMES_MOST)
-		f->lacks = "has more than 262144 initializers in a graph; no model has so many";
-	if (f->lacks || room < 2)
-		return;
-	names = ARENA_ARRAY(f->arena, room, struct wire);
-	s = graph;
-	while (count < room && next(f, &s, &field))
-		if (field.kind == WIRE_BYTES && (field.number == GRAPH_INITIALIZER || field.number == GRAPH_SPARSE)) {
-			names[count] = initializer_name(f, &field);
-			count += names[count].at < names[count].end;
-		}
-	qsort(names, count, sizeof *names, by_bytes);
-	for (size_t i = 1; i < count && !f->lacks; i++)
-		if (!by_bytes(&names[i - 1], &names[i]))
-			f->lacks = arena_printf(f->arena,
-				"has two weights that are called %.*s, of which engines take one or the other: it is two models",
-				(int)(names[i].end - names[i].at < 128 ? names[i].end - names[i].at : 128),
-				(const char *)names[i].at);
-}
-
-static struct wire opset_domain(struct found *f, struct wire s)
+static struct wire opset_domain(struct found *f, const struct wire_field *of)
 {
 	static const uint8_t usual[] = "ai.onnx"; // the long word for the empty one
-	struct wire domain = { s.at, s.at };
+	struct wire s = of->bytes, domain = { s.at, s.at };
 	struct wire_field field;
 	while (next(f, &s, &field))
 		if (field.kind == WIRE_BYTES && field.number == OPSET_DOMAIN)
@@ -167,25 +132,61 @@ static struct wire opset_domain(struct found *f, struct wire s)
 	return domain;
 }
 
-// Of two versions of one domain's operators, ONNX Runtime takes one and OpenVINO the other.
+static int by_bytes(const void *a, const void *b)
+{
+	const struct wire *x = a, *y = b;
+	const size_t n = (size_t)(x->end - x->at), m = (size_t)(y->end - y->at);
+	return n != m ? (n > m) - (n < m) : memcmp(x->at, y->at, n);
+}
+
+static bool is_one_of(const struct wire_field *field, const unsigned numbers[2])
+{
+	return field->kind == WIRE_BYTES && (field->number == numbers[0] || field->number == numbers[1]);
+}
+
+// A name that two of a message's fields with these numbers have; at NULL: there is none.
+static struct wire find_twice(struct found *f, struct wire message, const unsigned numbers[2],
+	struct wire (*name)(struct found *f, const struct wire_field *of), const char *too_many)
+{
+	struct wire s = message, *names;
+	struct wire_field field;
+	size_t count = 0, room = 0;
+	while (next(f, &s, &field))
+		room += is_one_of(&field, numbers);
+	if (room > NAMES_MOST)
+		f->lacks = too_many;
+	if (f->lacks || room < 2)
+		return (struct wire){ 0 };
+	names = ARENA_ARRAY(f->arena, room, struct wire);
+	s = message;
+	while (count < room && next(f, &s, &field))
+		if (is_one_of(&field, numbers)) {
+			names[count] = name(f, &field);
+			count += names[count].at != NULL;
+		}
+	qsort(names, count, sizeof *names, by_bytes);
+	for (size_t i = 1; i < count && !f->lacks; i++)
+		if (!by_bytes(&names[i - 1], &names[i]))
+			return names[i];
+	return (struct wire){ 0 };
+}
+
+// Of two weights of one name ONNX Runtime takes one and OpenVINO the other: the file is two models.
+static void check_weights(struct found *f, struct wire graph)
+{
+	const struct wire twice = find_twice(f, graph, (unsigned[2]){ GRAPH_INITIALIZER, GRAPH_SPARSE }, initializer_name,
+		"has more than 262144 initializers in a graph; no model has so many");
+	if (twice.at)
+		f->lacks = arena_printf(f->arena,
+			"has two weights that are called %.*s, of which engines take one or the other: it is two models",
+			(int)(twice.end - twice.at < 128 ? twice.end - twice.at : 128), (const char *)twice.at);
+}
+
+// Of two versions of one domain's operators likewise.
 static void check_opsets(struct found *f, unsigned number, struct wire s)
 {
-	struct wire *domains = ARENA_ARRAY(f->arena, OPSETS_MOST, struct wire);
-	struct wire_field field;
-	size_t count = 0;
-	while (next(f, &s, &field)) {
-		if (field.kind != WIRE_BYTES || field.number != number)
-			continue;
-		if (count == OPSETS_MOST) {
-			f->lacks = "imports more than 1024 sets of operators";
-			return;
-		}
-		domains[count++] = opset_domain(f, field.bytes);
-	}
-	qsort(domains, count, sizeof *domains, by_bytes);
-	for (size_t i = 1; i < count && !f->lacks; i++)
-		if (!by_bytes(&domains[i - 1], &domains[i]))
-			f->lacks = "imports one set of operators twice, of which engines take one or the other: it is two models";
+	if (find_twice(f, s, (unsigned[2]){ number, number }, opset_domain, "imports more than 262144 sets of operators").at)
+		f->lacks = "imports one set of operators twice, of which engines take one or the other: it is two models";
 }
 
 // What a node or a tensor says of itself, as its fields come.
@@ -228,7 +229,7 @@ static void walk(struct found *f, enum onnx_message within, struct wire s, int d
 	if (within == ONNX_ATTRIBUTE)
 		take_context(f, s);
 	if (within == ONNX_GRAPH)
-		check_twice(f, s);
+		check_weights(f, s);
 	if (within == ONNX_MODEL || within == ONNX_FUNCTION)
 		check_opsets(f, within == ONNX_MODEL ? MODEL_OPSET : FUNCTION_OPSET, s);
 	struct said said = { 0 };

@@ -277,6 +277,7 @@ write("contexts/context.onnx", field(7, field(1, field(4, b"EPContext") + field(
 write("b", b"b" * MIB)
 spelled = lambda i: b"".join(b"./" if i >> k & 1 else b"/" for k in range(15)).join([b"./", b"b"])
 write("spelled.onnx", field(7, b"".join(weight(spelled(i), b"w%d" % i) for i in range(20000))))
+write("functions.onnx", field(7, weight(b"0", b"w")) + b"\xca\x01\x00" * 150000) # each of which imports no operators
 write("places.onnx", field(7, b"".join(weight(b"%x" % i, b"w%d" % i) for i in range(20000))))
 write("fields.onnx", field(7, field(5, field(8, b"")) * (5 * MIB)))
 write("operators.onnx", field(7, b"".join(field(1, field(4, b"o%d" % i) + field(7, b"d%d" % i)) for i in range(60000))))
@@ -480,6 +481,8 @@ json 'len(d) == 9 and d[0]["verdict"] == "failed" and "its header" in d[0]["caus
 json '"a graph of more than 1024 inputs or outputs" in d[4]["cause"]'
 json '"more than 8388608 fields" in d[3]["cause"] and "more than 262144 initializers" in d[5]["cause"]'
 json '[("outside of the model" in r["cause"], "20000 files" in r["cause"]) for r in d[6:]] == [(True, False), (False, True), (False, False)]'
+# Room for the sets of operators that each of 150,000 functions may import: 1.3 GB.
+bounded 2 2 120 "$ASSAY" $run functions.onnx
 for name in away address contexts/context; do
 	bounded 0 1 100 "$ASSAY" inspect $name.onnx
 	has out '^refused by all: .*outside of the model'
