@@ -168,9 +168,9 @@ static bool is_named_unread(const struct config *c, const char *key)
 
 static bool is_passed_over(const struct config *c, const char *key)
 {
-	if (is_named_unread(c, key))
-		return true;
-	if (config_reads_unnamed(key) || is_made_into_others(c, key) || config_knows(c, key))
+	if (config_knows(c, key))
+		return is_named_unread(c, key);
+	if (config_reads_unnamed(key) || is_made_into_others(c, key))
 		return false;
 	for (const struct key_name *k = c->dialect->keys; k->canonical; k++)
 		if (text_is(k->canonical, key))

@@ -217,8 +217,9 @@ static enum status check_owner(const char *folder, struct error *err)
 	enum status s = lstat(folder, &st) ? STATUS_OK : owned_look(folder, &words, &absent, err);
 	DIR *dir = s ? NULL : opendir(folder);
 	const struct dirent *e;
+	int code; // of a listing that fails, which the search itself tells
 
-	while (dir && !s && (e = readdir(dir)))
+	while (dir && !s && (e = file_next(dir, &code)))
 		if (e->d_name[0] != '.' && !fstatat(dirfd(dir), e->d_name, &st, 0) &&
 			(S_ISDIR(st.st_mode) || !owned_by_us(st.st_uid))) {
 			char path[PATH_MAX];
@@ -241,7 +242,7 @@ enum status library_find(struct arena *a, const char *build, const char *pattern
 	unread.failure = 0;
 	find_places(&p);
 	for (size_t i = 0; i < p.count; i++) {
-		if (i >= p.named && p.folder[i] == p.users && check_owner(p.users, &foreign))
+		if (p.folder[i] == p.users && check_owner(p.users, &foreign))
 			continue;
 		*path = newest(&p, i, build, pattern);
 		if (unread.failure && i < p.named) // no other folder's answers for the one that is named

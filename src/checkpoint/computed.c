@@ -112,6 +112,13 @@ const struct weight *computing_find(const struct computing *k, const char *stem,
 	return w && !k->taken[w - k->c->weights] ? w : NULL;
 }
 
+enum status computing_check_modules(const struct computing *k, size_t count, struct error *err)
+{
+	return count <= COMPUTING_MODULES_MOST ? STATUS_OK
+					       : error_set(err, STATUS_BAD_INPUT, "%s: lists %zu modules; at most %d are read",
+							 k->file, count, COMPUTING_MODULES_MOST);
+}
+
 void computing_take(struct computing *k, const struct weight *w)
 {
 	if (w)

@@ -35,6 +35,8 @@ const char *computing_stem(struct computing *k, size_t i, const char *end);
 // The tensor called `stem` and `end` together; NULL: there is none, or it is taken. What is found here lives as long as the
 // checkpoint.
 const struct weight *computing_find(const struct computing *k, const char *stem, const char *end);
+// BAD_INPUT: the configuration lists more than COMPUTING_MODULES_MOST modules.
+enum status computing_check_modules(const struct computing *k, size_t count, struct error *err);
 void computing_take(struct computing *k, const struct weight *w); // it stands for no weight by itself; NULL: nothing
 // A weight that is computed; `codes` and `own` live as long as the checkpoint.
 enum status computing_add(struct computing *k, const char *name, int rank, const int64_t *dim, computed_read *read,

@@ -96,12 +96,8 @@ static enum status check_converted(const struct computing *k, const struct weigh
 	const json_t *left_out = json_object_get(k->how, "modules_to_not_convert"),
 		     *blocks = json_object_get(k->how, "modules_in_block_to_quantize"), *item, *block;
 	bool named = !json_array_size(blocks);
-	size_t i, j, count = json_array_size(left_out);
+	size_t i, j;
 
-	json_array_foreach((json_t *)(uintptr_t)blocks, i, block) count += json_array_size(block);
-	if (count > COMPUTING_MODULES_MOST)
-		return error_set(err, STATUS_BAD_INPUT, "%s: lists %zu modules; at most %d are read", k->file, count,
-			COMPUTING_MODULES_MOST);
 	json_array_foreach((json_t *)(uintptr_t)left_out, i, item)
 	{
 		const char *word = json_string_value(item);
@@ -124,9 +120,12 @@ static enum status check_converted(const struct computing *k, const struct weigh
 static enum status take_all(
 	struct computing *k, const struct packed_matrix *like, const char *method, int64_t group_size, struct error *err)
 {
-	enum status s = STATUS_OK;
+	const json_t *blocks = json_object_get(k->how, "modules_in_block_to_quantize"), *block;
+	size_t at, modules = json_array_size(json_object_get(k->how, "modules_to_not_convert"));
 	const char *stem;
 
+	json_array_foreach((json_t *)(uintptr_t)blocks, at, block) modules += json_array_size(block);
+	enum status s = computing_check_modules(k, modules, err);
 	for (size_t i = 0; i < k->c->weight_count && !s; i++) {
 		if (!(stem = computing_stem(k, i, ".qweight")))
 			continue;

@@ -280,14 +280,8 @@ static enum status check_named(const struct computing *k, const struct weight *w
 	const json_t *groups = json_object_get(k->how, "config_groups"), *targets;
 	const char *name;
 	json_t *group;
-	const json_t *ignored = json_object_get(k->how, "ignore");
-	size_t count = json_array_size(ignored);
 	bool named = !json_object_size(groups);
 
-	json_object_foreach((json_t *)(uintptr_t)groups, name, group) count += json_array_size(json_object_get(group, "targets"));
-	if (count > COMPUTING_MODULES_MOST)
-		return error_set(err, STATUS_BAD_INPUT, "%s: lists %zu modules; at most %d are read", k->file, count,
-			COMPUTING_MODULES_MOST);
 	json_object_foreach((json_t *)(uintptr_t)groups, name, group)
 	{
 		targets = json_object_get(group, "targets");
@@ -295,7 +289,7 @@ static enum status check_named(const struct computing *k, const struct weight *w
 	}
 	if (!named)
 		return computing_refuse(w, STATUS_UNSUPPORTED, err, "is quantised, and no group's targets name it");
-	if (names_module(ignored, stem, false))
+	if (names_module(json_object_get(k->how, "ignore"), stem, false))
 		return computing_refuse(w, STATUS_UNSUPPORTED, err, "is quantised, and \"ignore\" names it");
 	return STATUS_OK;
 }
@@ -421,11 +415,17 @@ static enum status check_formats(const struct computing *k, struct error *err)
 	const json_t *groups = json_object_get(k->how, "config_groups");
 	const char *name, *format = json_string_value(json_object_get(k->how, "format"));
 	json_t *group;
+	size_t modules = json_array_size(json_object_get(k->how, "ignore"));
 	bool fits = !format;
+	enum status s;
 
 	if (json_object_size(groups) > GROUPS_MOST) // each weight is held against each
 		return error_set(err, STATUS_BAD_INPUT, "%s: config_groups has %zu groups; at most %d are read", k->file,
 			json_object_size(groups), GROUPS_MOST);
+	json_object_foreach((json_t *)(uintptr_t)groups, name, group) modules +=
+		json_array_size(json_object_get(group, "targets"));
+	if ((s = computing_check_modules(k, modules, err)))
+		return s;
 	for (size_t i = 0; i < sizeof known / sizeof *known && !fits; i++)
 		fits = text_is(known[i], format);
 	json_object_foreach((json_t *)(uintptr_t)groups, name, group)

@@ -316,8 +316,8 @@ static void excuse_loss(
 			  words_of_given(j->given, a), out->row.cause);
 }
 
-// Two engines that disagree: one is wrong, and nothing says which (OpenVINO computes int64 in 32 bits). Of the
-// processor, ONNX Runtime without its optimisations is asked, too: only what its optimisations change is its fault for sure.
+// Two engines that disagree: one is wrong, and nothing says which (OpenVINO computes int64 in 32 bits). Of the processor, ONNX
+// Runtime without its optimisations is asked, too: only what its optimisations change is its fault for sure.
 static enum status ask_third(const struct judging *j, const struct reference *ref, const struct answer *x, struct bound bound,
 	struct arena *a, struct cell_result *out, struct error *err)
 {
