@@ -297,6 +297,22 @@ static int fetch(struct setup *s)
 	return code ? EXIT_USE : EXIT_GOOD;
 }
 
+// What proves that it works: of platforms the doctor, of ONNX's tests the command that runs them.
+static void print_proof(const char **words, size_t count)
+{
+	size_t platforms = 0;
+
+	emit("Everything is here. `assay ");
+	for (size_t i = 0; i < count; i++)
+		if (!text_is(words[i], "operators"))
+			emit("%s %s", platforms++ == 0 ? "doctor" : "", words[i]);
+	emit("%s` %s it.\n",
+		platforms == count       ? count == 0 ? "doctor" : ""
+			: platforms == 0 ? "operators"
+					 : "` and `assay operators",
+		platforms > 0 && platforms < count ? "prove" : "proves");
+}
+
 static int run(int argc, char **argv)
 {
 	struct setup s = { 0 };
@@ -335,11 +351,7 @@ static int run(int argc, char **argv)
 				print_about(&s);
 			code = s.list || everything_here(&s) ? EXIT_GOOD : fetch(&s);
 			if (!code && !s.list && !s.json)
-				emit("Everything is here. `assay doctor");
-			for (int i = 0; !code && !s.list && !s.json && i < words; i++)
-				emit(" %s", argv[1 + i]);
-			if (!code && !s.list && !s.json)
-				emit("` proves it.\n");
+				print_proof((const char **)argv + 1, (size_t)words);
 			if (s.json) {
 				json_t *all = json_pack("{s:s, s:b, s:O}", "into", s.into, "complete",
 					code == EXIT_GOOD && (!s.list || everything_here(&s)), "groups", s.about);

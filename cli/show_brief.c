@@ -87,7 +87,9 @@ static void add_latency(struct text *t, struct arena *a, const struct row *r)
 	const char *between = interval(a, r);
 
 	if (isnan(r->latency_ms) && r->emulated == 1 && !isnan(r->first_ms))
-		text_add(t, "not timed: the device is emulated, and its speed says nothing of the hardware; --runs N times it");
+		text_add(t,
+			"not timed: the device is emulated, and its speed says nothing of the hardware; --runs N or --effort "
+			"times it");
 	if (isnan(r->latency_ms))
 		return;
 	if (generates)

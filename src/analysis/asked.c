@@ -29,11 +29,30 @@ static const char *word(const char *text)
 	return text && *text ? text : NULL;
 }
 
-// Two cells that were asked the same but for the length, which both left to the default.
-static bool same_but_length(const struct cell *x, const struct cell *y)
+// Two cells of the same size as far as it was asked for.
+static bool same_size(const struct cell *x, const struct cell *y)
 {
-	return text_is(x->model, y->model) && x->sequence == 0 && y->sequence == 0 && x->batch == y->batch &&
-		x->layers == y->layers && x->new_tokens == y->new_tokens && x->image_size == y->image_size;
+	const struct question *p = &x->question, *q = &y->question;
+
+	return text_is(x->model, y->model) && p->sequence == q->sequence && p->batch == q->batch && p->layers == q->layers &&
+		p->new_tokens == q->new_tokens && p->image_size == q->image_size && text_is(p->shapes, q->shapes) &&
+		text_is(p->dims, q->dims) && text_is(p->inputs, q->inputs);
+}
+
+// What shapes, dimensions and inputs that were asked for make of the batch, only a row that ran knows.
+static int64_t batch_of(const struct side_row *r, const struct side *const *sides, size_t side_count)
+{
+	const struct cell *c = &r->question.cell;
+
+	if (c->batch > 1 || !(c->shapes || c->dims || c->inputs))
+		return c->batch > 0 ? c->batch : 1;
+	if (r->row.batch != ROW_NONE)
+		return r->row.batch;
+	for (size_t k = 0; k < side_count; k++)
+		for (size_t i = 0; i < sides[k]->count; i++)
+			if (sides[k]->rows[i].row.batch != ROW_NONE && same_size(c, &sides[k]->rows[i].question.cell))
+				return sides[k]->rows[i].row.batch;
+	return 0;
 }
 
 static int64_t length_of(const struct side_row *r, const struct side *const *sides, size_t side_count)
@@ -46,7 +65,7 @@ static int64_t length_of(const struct side_row *r, const struct side *const *sid
 		return r->row.sequence;
 	for (size_t k = 0; k < side_count; k++)
 		for (size_t i = 0; i < sides[k]->count; i++)
-			if (sides[k]->rows[i].row.sequence != ROW_NONE && same_but_length(c, &sides[k]->rows[i].question.cell))
+			if (sides[k]->rows[i].row.sequence != ROW_NONE && same_size(c, &sides[k]->rows[i].question.cell))
 				return sides[k]->rows[i].row.sequence;
 	return 0;
 }
@@ -74,7 +93,7 @@ void asked_of(struct asked *out, struct arena *a, const struct side_row *r, cons
 	out->field[ASKED_GOLDEN] = word(c->golden);
 	// Inputs from a file have its shapes, whatever the defaults are, and a whole pipeline makes its own.
 	bool has_shapes = c->golden == NULL && row->golden_file == NULL && c->pipeline_asked == NULL;
-	out->field[ASKED_BATCH] = has_shapes ? number(a, c->batch > 0 ? c->batch : 1) : NULL;
+	out->field[ASKED_BATCH] = has_shapes ? number(a, batch_of(r, sides, side_count)) : NULL;
 	out->field[ASKED_SEQUENCE] = has_shapes && fresh <= 0 ? number(a, length_of(r, sides, side_count)) : NULL;
 	for (size_t i = 0; i < QUESTION_COUNT; i++)
 		if (question_tells((enum question_at)i))

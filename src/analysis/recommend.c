@@ -254,6 +254,16 @@ static const char *why_not(const struct recommend_ask *ask, const struct report_
 	return isnan(figure) ? ask->goal == RECOMMEND_COST ? "no price was given for it" : "that was not measured" : NULL;
 }
 
+// The same, and what answered in its place.
+static const char *with_fallback(const char *why, const struct report_cell *c, struct arena *a)
+{
+	const struct report_try *answer = c->fallback != NULL ? c->fallback->answer : NULL;
+
+	return why == NULL || answer == NULL
+		? why
+		: arena_printf(a, "%s; in its place %s, row %lld", why, c->fallback->got, (long long)answer->row.row);
+}
+
 static void leave_out(struct recommendation *out, const char *use, const char *why)
 {
 	for (size_t i = 0; i < out->left_out_count; i++)
@@ -323,6 +333,13 @@ static const char *other_model(const struct report_cell *question, const struct 
 		question->row.model_sha256);
 }
 
+// A row without an answer has no length but the one that it was asked for.
+static bool asks_other_length(const struct report_cell *question, const struct report_cell *c)
+{
+	return c->row.sequence == ROW_NONE && c->question.cell.sequence > 0 &&
+		c->question.cell.sequence != row_question_sequence(&question->row);
+}
+
 enum status recommend_rows(
 	const struct summary *s, const struct recommend_ask *ask, struct arena *a, struct recommendation *out, struct error *err)
 {
@@ -342,8 +359,14 @@ enum status recommend_rows(
 		}
 		if (!is_of(ask, c) || (question != NULL && report_is_ranked(c) && !same_question(ask, question, c)))
 			continue;
+		if (question != NULL && asks_other_length(question, c)) {
+			leave_out(out, use_of(a, c, any_batch(ask)),
+				arena_printf(a, "%s with %lld tokens, which is another question", report_verdict_word(c),
+					(long long)c->question.cell.sequence));
+			continue;
+		}
 		double figure = figure_of(s, ask, c);
-		const char *why = why_not(ask, c, figure, a), *use = use_of(a, c, any_batch(ask));
+		const char *why = with_fallback(why_not(ask, c, figure, a), c, a), *use = use_of(a, c, any_batch(ask));
 		if (why != NULL)
 			leave_out(out, use, why);
 		else

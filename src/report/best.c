@@ -63,18 +63,24 @@ static void best_latency(struct summary *out, struct arena *a)
 		const char **near = ARENA_ARRAY(a, out->column_count + 1, const char *),
 			   **untold = ARENA_ARRAY(a, out->column_count + 1, const char *), *note = NULL;
 		size_t timed = 0, near_count = 0, untold_count = 0;
+		const char *instead = NULL;
 		if (best == NULL)
 			continue;
 		for (size_t k = 0; k < out->column_count; k++) {
 			const struct report_cell *c = at(out, l, k);
 			timed += c != NULL && report_is_ranked(c);
+			if (c != NULL && c->fallback != NULL && c->fallback->answer != NULL &&
+				c->fallback->answer->row.latency_ms > 0)
+				instead = arena_join(a, instead, "; ",
+					arena_printf(a, "%s in place of %s, row %lld", c->fallback->got, c->platform,
+						(long long)c->fallback->answer->row.row));
 			if (c != NULL && c != best && c->is_near_fastest)
 				near[near_count++] = report_qualified(a, c->platform, c->own_qualifiers);
 			if (c != NULL && c != best && c->is_untold)
 				untold[untold_count++] = report_qualified(a, c->platform, c->own_qualifiers);
 		}
 		if (timed == 1)
-			note = "the only one that was timed";
+			note = instead != NULL ? arena_printf(a, "timed besides: %s", instead) : "the only one that was timed";
 		if (near_count > 0)
 			note = arena_printf(a, "too near to tell apart: %s", report_join(a, near, near_count, "and"));
 		if (untold_count > 0)

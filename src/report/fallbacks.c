@@ -42,7 +42,8 @@ const char *report_try_words(struct arena *a, const struct report_try *t)
 	if (t->row.batch != ROW_NONE && t->row.attempt > 1 && t->row.fallback_reason != NULL && t->row.batch > 1)
 		out = arena_printf(a, "%s, batch %lld", out, (long long)t->row.batch);
 	if (latency != NULL)
-		out = arena_printf(a, "%s, %s%s", out, latency, cost_of(a, &t->row));
+		out = arena_printf(a, "%s, %s%s%s", out, latency, text_is(t->row.stability, "unstable") ? ", unstable" : "",
+			cost_of(a, &t->row));
 	else if (t->row.cause != NULL)
 		out = arena_printf(a, "%s: %s", out, t->row.cause);
 	return report_qualified(a, out, qualifiers);

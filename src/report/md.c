@@ -42,11 +42,13 @@ static const char *list(struct arena *a, const char *const *items, size_t count)
 static void cell_md(const struct report_cell *c, struct arena *a, struct text *out)
 {
 	const char *latency = report_ms(a, c->typical.ms), *peak = report_mib(a, report_peak_mib(&c->row));
-	const char *of = report_of_processes(a, c);
+	const char *rank = report_rank_words(c), *beside = arena_join(a, report_of_processes(a, c), "; ", rank);
 
+	if (report_is_unstable(c) && !(rank != NULL && text_starts(rank, "unstable")))
+		beside = arena_join(a, beside, ", ", "unstable");
 	text_addf(out, "%s %s", report_verdict_mark(c), report_verdict_word(c));
 	if (latency != NULL)
-		text_addf(out, ", %s", report_qualified(a, latency, arena_join(a, of, "; ", report_rank_words(c))));
+		text_addf(out, ", %s", report_qualified(a, latency, beside));
 	if (peak != NULL)
 		text_addf(out, ", peak %s", peak);
 	if (c->agreement != NULL)
@@ -189,9 +191,7 @@ static void figures_md(const struct summary *s, struct arena *a, struct text *ou
 
 static void value_md(const struct report_value *v, struct arena *a, struct text *out)
 {
-	const char *mark = v->is_warning && v->text != NULL ? "**" : "";
-
-	text_addf(out, " %s%s%s", mark, esc(a, v->text), mark);
+	text_addf(out, " %s", esc(a, v->text));
 	if (v->note != NULL)
 		text_addf(out, v->text != NULL ? " (%s)" : "%s", esc(a, v->note));
 	text_add(out, " |");

@@ -19,7 +19,7 @@ struct report_value {
 	double real;
 	int64_t integer;
 	const char *note;          // small, below: n, spread; NULL: nothing. A program has it in a column of its own
-	bool is_warning;           // marked
+	bool is_warning;           // marked in HTML; everywhere its words or its note say of what it warns
 	const char *picture;       // a PNG file in base64, which HTML shows beside the text; NULL: none
 	const char *picture_words; // what it shows, for whom it is not seen
 };

@@ -62,7 +62,7 @@ const char *report_typical_spread(struct arena *a, const struct report_cell *c)
 {
 	const char *of = report_of_processes(a, c);
 
-	return of != NULL ? of : report_spread(a, &c->row);
+	return of == NULL ? report_spread(a, &c->row) : report_is_unstable(c) ? arena_printf(a, "%s, unstable", of) : of;
 }
 
 // Rows that ran alike: the same question, engine, version, options and form, on the same machine.
