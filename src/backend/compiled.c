@@ -3,11 +3,13 @@
 #include "backend/compiled.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cache.h"
@@ -51,11 +53,17 @@ static const char *note_path(const struct compiled *c, struct arena *a)
 }
 
 // Only one thread opens and closes sessions that keep what they compiled.
-static double hashing_ms;
+static double aside_ms;
+static void (*waiting)(const char *lock);
 
-double compiled_hashing_ms(void)
+double compiled_aside_ms(void)
 {
-	return hashing_ms;
+	return aside_ms;
+}
+
+void compiled_set_waiting(void (*listener)(const char *lock))
+{
+	waiting = listener;
 }
 
 static json_t *describe(struct arena *a, const char *path, const struct stat *st)
@@ -63,7 +71,7 @@ static json_t *describe(struct arena *a, const char *path, const struct stat *st
 	double begin = clock_ms();
 	json_t *out = json_pack("{s:I, s:s}", "bytes", (json_int_t)st->st_size, "sha256", file_digest_key(a, path));
 
-	hashing_ms += clock_ms() - begin;
+	aside_ms += clock_ms() - begin;
 	return out;
 }
 
@@ -172,8 +180,31 @@ static const char *why_stale(const struct compiled *c, struct arena *a)
 	return reason;
 }
 
+// flock that says for whom it waits: another process compiles the same, or stands still with the lock.
+static bool lock_file(int fd, const char *path, bool wait)
+{
+	static const struct timespec pause = { .tv_nsec = 20000000 };
+	double begin = clock_ms();
+	bool told = false;
+
+	while (flock(fd, LOCK_EX | LOCK_NB)) {
+		if (errno == EINTR)
+			continue;
+		if (!wait || errno != EWOULDBLOCK)
+			return false;
+		if (waiting && !told)
+			waiting(path);
+		told = true;
+		nanosleep(&pause, NULL);
+	}
+	if (told && waiting)
+		waiting(NULL);
+	aside_ms += told ? clock_ms() - begin : 0;
+	return true;
+}
+
 // Beside the folder, which may be removed. A program that trims the cache removes the lock too, between our open and our lock.
-static enum status lock(struct compiled *c, int how, struct error *err)
+static enum status lock(struct compiled *c, bool wait, struct error *err)
 {
 	struct arena a = { 0 };
 	const char *path = arena_printf(&a, "%s.lock", c->folder);
@@ -181,7 +212,7 @@ static enum status lock(struct compiled *c, int how, struct error *err)
 
 	for (;;) {
 		c->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-		if (c->lock < 0 || flock(c->lock, how))
+		if (c->lock < 0 || !lock_file(c->lock, path, wait))
 			st = error_errno(err, "%s: cannot be locked", path);
 		if (st || file_lies_at(c->lock, path))
 			break;
@@ -209,7 +240,7 @@ enum status compiled_open(struct compiled *out, struct arena *a, const char *wha
 	if ((st = cache_part(&part, a, "compiled", err)))
 		return st;
 	out->folder = arena_printf(a, "%s/%s", part, key);
-	if ((st = lock(out, LOCK_EX, err)))
+	if ((st = lock(out, true, err)))
 		return st;
 	why = why_stale(out, a);
 	out->state = !why ? "found" : *why ? arena_printf(a, "stale, made again: %s", why) : "new";
@@ -266,7 +297,7 @@ void compiled_keep_more(struct compiled *c)
 	size_t nbytes;
 	char *now;
 
-	if (c->note && !lock(c, LOCK_EX | LOCK_NB, NULL) && !file_read(&a, note_path(c, &a), NOTE_MOST, &now, &nbytes, NULL) &&
+	if (c->note && !lock(c, false, NULL) && !file_read(&a, note_path(c, &a), NOTE_MOST, &now, &nbytes, NULL) &&
 		text_is(now, c->note))
 		write_note(c, &ignored, NULL);
 	unlock(c);

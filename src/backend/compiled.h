@@ -29,7 +29,10 @@ enum status compiled_keep(struct compiled *c, int64_t *nbytes, struct error *err
 void compiled_keep_more(struct compiled *c);
 // The bytes of all files; nothing is noted and nothing is read.
 int64_t compiled_bytes(const struct compiled *c);
-// Milliseconds that this process has spent on the files' digests so far: no part of what an engine took to load.
-double compiled_hashing_ms(void);
+// Milliseconds that this process has spent so far on the files' digests and on waiting for others: no part of what an engine
+// took to load.
+double compiled_aside_ms(void);
+// Told the file of the lock while another process has it, and NULL after that.
+void compiled_set_waiting(void (*listener)(const char *lock));
 
 #endif

@@ -328,6 +328,19 @@ void *library_load(struct arena *a, const char *file, int binding, const char **
 	return handle;
 }
 
+// The loader says of a library that it may not read what it says of one that is nowhere. `why`: "libtbb.so.12: cannot open ...".
+// The path of such a one beside `file`; NULL: there is none.
+static const char *unread_beside(struct arena *a, const char *file, const char *why)
+{
+	const char *slash = strrchr(file, '/');
+	size_t n = strcspn(why, ":/");
+
+	if (!slash || why[n] != ':')
+		return NULL;
+	const char *path = arena_printf(a, "%.*s/%.*s", (int)(slash - file), file, (int)n, why);
+	return access(path, F_OK) == 0 && access(path, R_OK) != 0 ? path : NULL;
+}
+
 static enum status open_found(
 	struct arena *a, const char *build, const char *pattern, int binding, void **handle, const char **path, struct error *err)
 {
@@ -337,8 +350,13 @@ static enum status open_found(
 	if (st)
 		return st;
 	// Its words name the missing soname. The next folder is not tried: another version would answer for this one.
-	if (!(*handle = library_load(a, file, binding, &why)))
-		return error_set(err, STATUS_UNAVAILABLE, "%s cannot be opened: %s", file, why);
+	if (!(*handle = library_load(a, file, binding, &why))) {
+		const char *unread = unread_beside(a, file, why);
+
+		return unread
+			? error_set(err, STATUS_NOT_ASKED, "%s cannot be opened, for this user may not read %s", file, unread)
+			: error_set(err, STATUS_UNAVAILABLE, "%s cannot be opened: %s", file, why);
+	}
 	*path = file;
 	return STATUS_OK;
 }

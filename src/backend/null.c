@@ -12,6 +12,7 @@
 //   leak=1                   each session leaves 1 MiB behind
 //   daemon=FILE              starts a process that leaves its session and its parent, writes its number there and stays
 //   share=0.5                touches as many GiB of memory that is shared and has no file, while opening
+//   tables=0.5               maps so far and wide that page tables alone take as many GiB
 //   refuse=Erf               does not open a graph with that operator       leave=Erf  leaves such nodes to the CPU (leave=all)
 //   keeps_quiet=1            does not tell where nodes ran       threads=4            says so, up to 64
 //   alone=FILE               does not open while another process has it open      meet=FOLDER@2        waits in the first run for
@@ -55,6 +56,7 @@ static const struct option options[] = {
 	{ "exit", NULL, "end the process with this code in the first run" },
 	{ "leak", NULL, "MiB of memory that each session leaves behind when it is closed" },
 	{ "eat", NULL, "GiB of memory to take and touch while opening" },
+	{ "tables", NULL, "GiB of page tables to take while opening" },
 	{ "share", NULL, "GiB of shared memory without a file to take and touch while opening" },
 	{ "daemon", NULL, "a file: a process that leaves session and parent writes its number there and stays",
 		.reaches_out = true },
@@ -188,6 +190,21 @@ static enum status eat(double gib, int kind, struct error *err)
 		memset(p, 1, n);
 		left -= n;
 	}
+	return STATUS_OK;
+}
+
+// A table of 4 KiB for each 2 MiB of addresses, of which one byte is read: all of them are the one page of zeros, which is
+// nobody's.
+static enum status eat_tables(double gib, struct error *err)
+{
+	const size_t each = (size_t)2 << 20, count = (size_t)(gib * 0x1p30) / 4096;
+	const volatile char *p =
+		count ? mmap(NULL, count * each, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : NULL;
+
+	if (p == MAP_FAILED)
+		return error_errno(err, "%zu page tables were asked for", count);
+	for (size_t i = 0; i < count; i++)
+		(void)p[i * each];
 	return STATUS_OK;
 }
 
@@ -376,7 +393,7 @@ static enum status null_open(struct session *s, const struct artifact *a, struct
 {
 	struct null *n = s->state;
 	const struct device *d = NULL;
-	double gib, shared_gib;
+	double gib, shared_gib, tables_gib;
 	bool dirty;
 	enum status st;
 
@@ -393,11 +410,12 @@ static enum status null_open(struct session *s, const struct artifact *a, struct
 		(st = when(s, "hang", &n->hang, err)) || (st = session_option_int(s, "exit", 0, 255, -1, &n->exit_code, err)) ||
 		(st = status_of(s, &n->status, err)) || (st = session_option_int(s, "fits", 1, 65536, -1, &n->fits, err)) ||
 		(st = number(s, "eat", 1 << 20, &gib, err)) || (st = number(s, "share", 1 << 20, &shared_gib, err)) ||
-		(st = number(s, "leak", 1024, &n->leak_mib, err)) || (st = number(s, "sleep_ms", 1e7, &n->sleep_ms, err)) ||
-		(st = number(s, "item_ms", 1e7, &n->item_ms, err)) || (st = number(s, "noise_ms", 1e7, &n->noise_ms, err)) ||
-		(st = clock_of(s, &n->tells, err)) || (st = session_option_bool(s, "rubbish", &dirty, err)) ||
-		(st = wrong_of(s, &n->wrong, err)) || (st = session_option_bool(s, "keeps_quiet", &n->keeps_quiet, err)) ||
-		(st = threads_of(s, err)) || (st = be_alone(session_option(s, "alone"), err)) ||
+		(st = number(s, "tables", 1, &tables_gib, err)) || (st = number(s, "leak", 1024, &n->leak_mib, err)) ||
+		(st = number(s, "sleep_ms", 1e7, &n->sleep_ms, err)) || (st = number(s, "item_ms", 1e7, &n->item_ms, err)) ||
+		(st = number(s, "noise_ms", 1e7, &n->noise_ms, err)) || (st = clock_of(s, &n->tells, err)) ||
+		(st = session_option_bool(s, "rubbish", &dirty, err)) || (st = wrong_of(s, &n->wrong, err)) ||
+		(st = session_option_bool(s, "keeps_quiet", &n->keeps_quiet, err)) || (st = threads_of(s, err)) ||
+		(st = be_alone(session_option(s, "alone"), err)) ||
 		(session_option(s, "refuse") && (st = refuse(a, &s->arena, session_option(s, "refuse"), err))))
 		return st;
 	if (!a->outputs || !a->output_count)
@@ -419,7 +437,7 @@ static enum status null_open(struct session *s, const struct artifact *a, struct
 	if (session_option(s, "daemon") && (st = start_daemon(session_option(s, "daemon"), err)))
 		return st;
 	if ((st = eat(n->leak_mib / 1024, MAP_PRIVATE, err)) || (st = eat(gib, MAP_PRIVATE, err)) ||
-		(st = eat(shared_gib, MAP_SHARED, err)))
+		(st = eat(shared_gib, MAP_SHARED, err)) || (st = eat_tables(tables_gib, err)))
 		return st;
 	return fault(n, 0, err);
 }

@@ -19,7 +19,13 @@ void csv_add_safe(struct text *out, const char *text);
 	"regexp_replace(regexp_replace(" text ", '([;\\t\\r\\n])(" CSV_PASSED "*[=+@" CSV_WIDE \
 	"-])', '\\1''\\2', 'g'), '^(" CSV_PASSED "*[=+@" CSV_WIDE "]|" CSV_PASSED "+-|-[0-9.]*[^0-9.])', '''\\1')"
 #define CSV_PLAIN_SQL(text) "regexp_replace(" text ", '(^|[;\\t\\r\\n])''(" CSV_PASSED "*[=+@" CSV_WIDE "-])', '\\1\\2', 'g')"
+// How DuckDB reads a file as it lies there: without it a folder that is called NAME=VALUE is a column of each file in it, and
+// a name that ends in .gz or .zst makes more of a file than was counted. The second is for text, which is not compressed.
+#define PLAIN_FILE_SQL ", hive_partitioning = false"
+#define PLAIN_TEXT_SQL PLAIN_FILE_SQL ", compression = 'uncompressed'"
 // How DuckDB reads the CSV that DuckDB wrote: every column as text, an empty field as NULL and "" as the empty text.
-#define CSV_READ_SQL ", header = true, all_varchar = true, delim = ',', quote = '\"', escape = '\"', allow_quoted_nulls = false"
+#define CSV_READ_SQL \
+	PLAIN_TEXT_SQL ", header = true, all_varchar = true, delim = ',', quote = '\"', escape = '\"', allow_quoted_nulls = " \
+		       "false"
 
 #endif

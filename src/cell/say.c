@@ -58,14 +58,25 @@ void say_error(enum status status, const char *text)
 	text_done(&clean);
 }
 
-void say_loading(const char *file)
+// {"event":event,key:file}; NULL: null.
+static void say_file(const char *event, const char *key, const char *file)
 {
 	struct text clean = { 0 };
 
 	if (file)
 		visible_clean(&clean, file, strlen(file));
-	say(json_pack("{s:s, s:s?}", "event", "loading", "library", file ? text_get(&clean) : NULL));
+	say(json_pack("{s:s, s:s?}", "event", event, key, file ? text_get(&clean) : NULL));
 	text_done(&clean);
+}
+
+void say_loading(const char *file)
+{
+	say_file("loading", "library", file);
+}
+
+void say_waiting(const char *lock)
+{
+	say_file("waiting", "lock", lock);
 }
 
 void say_notice(const char *text)

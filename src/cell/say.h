@@ -35,6 +35,7 @@ bool say_nodes(const char *name, json_t *nodes);
 void say_notice(const char *text); // words for the person that waits
 // A library is being loaded, and runs code of its own; NULL: it is loaded.
 void say_loading(const char *file);
+void say_waiting(const char *lock); // another process has it; NULL: no more
 // {"event":"memory",...}: what /proc/self/smaps_rollup says now, and the largest resident set so far; nothing where there is
 // neither.
 void say_memory(const char *phase);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "artifact/writes.h"
+#include "backend/compiled.h"
 #include "base/cache.h"
 #include "base/claim.h"
 #include "base/clock.h"
@@ -850,6 +851,7 @@ int cell_child(const struct cell_dictation *dictation)
 
 	backend_set_notice(say_notice);
 	library_set_loading(say_loading);
+	compiled_set_waiting(say_waiting);
 	w.dictation = dictation;
 	if (!st)
 		st = request_parse(&w.ask, &w.arena, text_get(&line), line.length, &err);

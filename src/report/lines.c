@@ -95,16 +95,24 @@ static int64_t sequence_of(const struct report_cell *c)
 		: own;
 }
 
+// What did not run and was asked for no length was asked for the default, which only those know that ran with it.
+static bool fits_length(const struct report_line *l, const struct report_cell *c)
+{
+	const int64_t sequence = sequence_of(c);
+
+	if (l->sequence == sequence)
+		return true;
+	return l->sequence == ROW_NONE ? c->question.cell.sequence <= 0 : sequence == ROW_NONE && l->has_default_length;
+}
+
 // What a cell computed in is an answer and no part of the question: the cell says it where it is not what its line says.
 static bool fits_line(const struct report_line *l, const struct report_cell *c)
 {
 	const struct row *r = &c->row;
-	const int64_t sequence = sequence_of(c);
 
-	return (l->batch == r->batch || l->batch == ROW_NONE || r->batch == ROW_NONE) &&
-		(l->sequence == sequence || l->sequence == ROW_NONE || sequence == ROW_NONE) && l->layers == r->layers &&
-		l->new_tokens == r->new_tokens && text_is(l->model, r->model) && text_is(l->machine, c->machine) &&
-		l->is_imported == c->is_imported && text_agree(l->weights, r->weights) &&
+	return (l->batch == r->batch || l->batch == ROW_NONE || r->batch == ROW_NONE) && fits_length(l, c) &&
+		l->layers == r->layers && l->new_tokens == r->new_tokens && text_is(l->model, r->model) &&
+		text_is(l->machine, c->machine) && l->is_imported == c->is_imported && text_agree(l->weights, r->weights) &&
 		text_agree(l->model_sha256, r->model_sha256) && question_same(&l->asked, &c->asked) &&
 		text_is(l->source, r->source) && same_question(l->question, &c->question);
 }
@@ -133,6 +141,7 @@ static void add_to_line(struct report_line *l, const struct report_cell *c)
 		l->compute_dtype = r->compute_dtype;
 	l->batch = l->batch != ROW_NONE ? l->batch : r->batch;
 	l->sequence = l->sequence != ROW_NONE ? l->sequence : sequence_of(c);
+	l->has_default_length = l->has_default_length || c->question.cell.sequence <= 0;
 }
 
 static bool is_pipeline(const struct report_line *l)

@@ -103,8 +103,9 @@ struct report_line {
 	bool is_imported;         // all its cells are, from another database of assay
 	const char *model_sha256; // of what lay under its name; NULL: no cell knows
 	const char *weights, *weights_from,
-		*compute_dtype; // NULL unknown. compute_dtype: f32 where any cell computed in it; one in another type says so
-	bool is_fitted;         // --fit took less than was asked
+		*compute_dtype;  // NULL unknown. compute_dtype: f32 where any cell computed in it; one in another type says so
+	bool is_fitted;          // --fit took less than was asked
+	bool has_default_length; // some cell of it was asked for none
 	int64_t batch, sequence, layers;       // ROW_NONE unknown, none, all; sequence: as asked, row_question_sequence
 	int64_t new_tokens;                    // ROW_NONE: one forward pass
 	const struct store_question *question; // of one of its cells: options and shapes are those of all

@@ -17,6 +17,7 @@
 //                                           fd 0, 'y' or 'n'; "end": it goes on with runs until that byte
 //                                           {"event":"loop","timed":[NS,NS],"busy":[NS,NS]}: of the same, by CLOCK_MONOTONIC
 //                                           {"event":"loading","library":"..."}: runs code of its own; null: it is loaded
+//                                           {"event":"waiting","lock":"..."}: another process has it; null: no more
 //                                           {"event":"done"}  {"event":"notice","text":"..."}
 // Outputs do not go through the pipe: the child writes them as safetensors to request.outputs_path, the parent judges.
 // Anything on fd 3 that is not such a line, an exit without "done", a signal: verdict crashed or failed, with the cause.

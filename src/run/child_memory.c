@@ -16,9 +16,10 @@
 #include "cell/predict.h"
 #include "platform/platform.h"
 
-#define MEMBERS_MS 250.0            // between two looks at who is below
-#define SHARED_MS 50.0              // between two looks at what is shared, which is counted page by page
-#define SHARED_STEP (1024.0 * 1024) // a smaller change is not looked at
+#define TABLES_USUAL (16 * 1024.0 * 1024) // page tables: so much belongs to what is counted
+#define MEMBERS_MS 250.0                  // between two looks at who is below
+#define SHARED_MS 50.0                    // between two looks at what is shared, which is counted page by page
+#define SHARED_STEP (1024.0 * 1024)       // a smaller change is not looked at
 
 void child_memory_begin(struct child_memory *m, int64_t top)
 {
@@ -122,7 +123,8 @@ static double read_member(struct child_memory *m, struct child_member *x, double
 		x->looked_ms = now_ms;
 	}
 	double swapped = bytes_of(buffer, "\nVmSwap:"), huge = bytes_of(buffer, "\nHugetlbPages:"); // in no RssAnon
-	return anonymous + x->shared + (isnan(swapped) ? 0 : swapped) + (isnan(huge) ? 0 : huge);
+	double tables = bytes_of(buffer, "\nVmPTE:") - TABLES_USUAL; // what is mapped far and wide takes them alone
+	return anonymous + x->shared + (isnan(swapped) ? 0 : swapped) + (isnan(huge) ? 0 : huge) + (tables > 0 ? tables : 0);
 }
 
 double child_memory_read(struct child_memory *m, double now_ms)

@@ -173,6 +173,10 @@ static bool hear_event(struct heard *h, const char *name, json_t *event)
 		h->loading = arena_strdup(h->arena, json_string_value(json_object_get(event, "library")));
 		return true;
 	}
+	if (text_is(name, "waiting")) {
+		h->waiting = arena_strdup(h->arena, json_string_value(json_object_get(event, "lock")));
+		return true;
+	}
 	if (text_is(name, "row"))
 		return hear_row(h, event);
 	if (text_is(name, "meet"))
@@ -337,6 +341,13 @@ static enum verdict end_of(const struct heard *h, const struct child_report *r, 
 	case CHILD_TIMEOUT:
 	case CHILD_SILENT:
 		limit_s = r->end == CHILD_TIMEOUT ? l->timeout_s : l->silence_s;
+		if (h->waiting) {
+			*cause = arena_printf(a,
+				"%s: another process had locked %s until the limit of %g s was over: it compiles the same, or "
+				"stands still",
+				h->phase, h->waiting, limit_s);
+			return VERDICT_NOT_ASKED;
+		}
 		*cause = h->loading
 			? arena_printf(a,
 				  "%s: %s was still being loaded when the limit of %g s was over: what it runs by itself "

@@ -34,6 +34,7 @@ struct heard {
 	enum status status; // of its error event
 	const char *error;
 	const char *loading;             // the library that it loads; NULL: none
+	const char *waiting;             // the file whose lock another process has; NULL: none
 	const char *rubbish;             // a sentence about the first line that is not an event; NULL
 	size_t weight;                   // of all lines (json_weight)
 	enum child_watch answer;         // CHILD_YES, CHILD_NO: to the line at hand

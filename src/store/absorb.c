@@ -4,7 +4,6 @@
 // added again, what it gained since is: but nothing to a run that assay wrote into this file, and no further verdict to a cell
 // that has one, since anybody can write that a run of his is one of these. Numbers are given anew, references follow them. One
 // transaction; what does not fit adds nothing.
-#include <glob.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -172,20 +171,6 @@ static enum status as_texts(struct db *d, struct arena *a, const char *table, st
 	return status;
 }
 
-// DuckDB reads the name of a file as a pattern, and what else it stands for may not be read.
-static enum status check_not_pattern(const char *file, struct error *err)
-{
-	glob_t found = { 0 };
-	const int code = glob(file, GLOB_NOSORT, NULL, &found);
-	const bool is_itself = code == GLOB_NOMATCH || (code == 0 && found.gl_pathc == 1 && text_is(found.gl_pathv[0], file));
-
-	globfree(&found);
-	return is_itself
-		? STATUS_OK
-		: error_set(err, STATUS_BAD_INPUT,
-			  "its name is a pattern (with *, ? or [) that stands for other files, too: give it another name");
-}
-
 // The files of a folder that `assay export` wrote, one a table. A link could lead to any file of this machine, and a pipe
 // nowhere.
 static enum status find_exported(struct arena *a, const char *folder, struct source *sources, int64_t most, struct error *err)
@@ -211,7 +196,7 @@ static enum status find_exported(struct arena *a, const char *folder, struct sou
 			return error_set(err, STATUS_BAD_INPUT, "its %s has 0 bytes: it was not written whole",
 				sources[i].file + strlen(folder) + 1);
 		struct error own = { 0 };
-		if (check_not_pattern(sources[i].file, err) != STATUS_OK)
+		if (db_check_not_pattern(sources[i].file, err) != STATUS_OK)
 			return STATUS_BAD_INPUT;
 		if (text_ends(sources[i].file, ".parquet") && parquet_look(sources[i].file, &own) != STATUS_OK)
 			return error_set(err, own.status, "its %s: %s", sources[i].file + strlen(folder) + 1, own.text);
@@ -232,9 +217,11 @@ static enum status exported_rows(struct db *d, struct arena *a, const char *tabl
 		text_ends(s->file, ".parquet")       ? "read_parquet("
 			: text_ends(s->file, ".csv") ? "read_csv("
 						     : "read_json(");
-	sql_add_text(&from, s->file);
-	if (text_ends(s->file, ".csv"))
-		text_add(&from, CSV_READ_SQL);
+	sql_add_file(&from, s->file);
+	text_add(&from,
+		text_ends(s->file, ".parquet")       ? PLAIN_FILE_SQL
+			: text_ends(s->file, ".csv") ? CSV_READ_SQL
+						     : PLAIN_TEXT_SQL);
 	if (text_ends(s->file, ".json"))
 		status = as_texts(d, a, table, &from, err);
 	text_add(&from, ")");
@@ -620,7 +607,7 @@ static enum status check_packed(const struct store *s, struct db *d, struct aren
 		struct text sql = { 0 };
 
 		text_addf(&sql, "COPY source_%s TO ", tables[i].table);
-		sql_add_text(&sql, packed);
+		sql_add_file(&sql, packed);
 		text_add(&sql, " (FORMAT parquet)");
 		status = exec(d, &sql, err);
 		size += file_bytes(packed);
@@ -653,11 +640,11 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 		for (size_t i = 0; i < TABLE_COUNT; i++)
 			room.nbytes += file_bytes(files[i] = sources[i].file);
 	} else if (is_one_file) {
-		files[0] = strchr(path, '/') != NULL ? path : arena_printf(&a, "./%s", path);
+		files[0] = path;
 		room.nbytes = file_bytes(path);
 		status = one_file_look(path, most, err);
 		if (status == STATUS_OK)
-			status = check_not_pattern(files[0], err);
+			status = db_check_not_pattern(files[0], err);
 	} else if (file_exists(arena_printf(&a, "%s.wal", path))) {
 		// DuckDB replays it, and computes what its expressions say, before anything can be looked at or limited.
 		status = error_set(err, STATUS_BAD_INPUT,
@@ -668,8 +655,7 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 		how.source = path;
 		status = count_apart(s, &a, path, &room, err);
 	}
-	packed = arena_printf(
-		&a, "%s%s.new.%016llx", strchr(s->path, '/') != NULL ? "" : "./", s->path, (unsigned long long)process_nonce());
+	packed = arena_printf(&a, "%s.new.%016llx", s->path, (unsigned long long)process_nonce());
 	while (files[file_count] != NULL)
 		file_count++;
 	files[file_count] = packed;

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -83,6 +84,12 @@ static enum status check_name(const char *path, struct error *err)
 			"%s names no file of this machine: what begins with '%.*s:' DuckDB looks for with an extension, and "
 			"assay loads none (./%s if that is its name)",
 			path, (int)n, path, path);
+	if (strchr(path, '?') != NULL || (*path != '/' && getcwd(here, sizeof here) != NULL && strchr(here, '?') != NULL))
+		return error_set(err, STATUS_BAD_INPUT,
+			"%s: there is a ? in its name or in that of a folder that it is in, and DuckDB would keep its log of "
+			"changes "
+			"elsewhere: give it another name",
+			path);
 	return STATUS_OK;
 }
 
@@ -191,6 +198,19 @@ enum status db_check_path(const char *path, struct error *err)
 	return status == STATUS_OK ? check_log(path, err) : status;
 }
 
+enum status db_check_not_pattern(const char *file, struct error *err)
+{
+	glob_t found = { 0 };
+	const int code = glob(file, GLOB_NOSORT, NULL, &found);
+	const bool is_itself = code == GLOB_NOMATCH || (code == 0 && found.gl_pathc == 1 && text_is(found.gl_pathv[0], file));
+
+	globfree(&found);
+	return is_itself
+		? STATUS_OK
+		: error_set(err, STATUS_BAD_INPUT,
+			  "its name is a pattern (with *, ? or [) that stands for other files, too: give it another name");
+}
+
 int64_t db_bytes(const char *path)
 {
 	struct stat st; // as file_bytes: a file system may store less than was written
@@ -198,12 +218,6 @@ int64_t db_bytes(const char *path)
 	if (stat(path, &st) != 0)
 		return 0;
 	return (int64_t)st.st_blocks * 512 < st.st_size / FILE_SHARE ? (int64_t)st.st_blocks * 512 : (int64_t)st.st_size;
-}
-
-// With a slash in it a name is nothing but a file's.
-static const char *as_file(struct arena *a, const char *path)
-{
-	return *path == '/' ? path : arena_printf(a, "./%s", path);
 }
 
 // ---- opening -----------------------------------------------------------------------------------------------------
@@ -249,7 +263,7 @@ static enum status configure(const struct db_api *api, duckdb_config config, con
 }
 
 // What is allowed besides the database can only be said to one that is open; after this nothing more can be.
-static enum status shut_in(struct db *d, struct arena *a, const struct db_opening *how, struct error *err)
+static enum status shut_in(struct db *d, const struct db_opening *how, struct error *err)
 {
 	struct text sql = { 0 };
 	enum status status;
@@ -258,12 +272,12 @@ static enum status shut_in(struct db *d, struct arena *a, const struct db_openin
 		return STATUS_OK;
 	if (how->source != NULL) {
 		text_add(&sql, "ATTACH ");
-		sql_add_text(&sql, as_file(a, how->source));
+		sql_add_file(&sql, how->source);
 		text_add(&sql, " AS \"" DB_SOURCE "\" (TYPE duckdb, READ_ONLY);");
 	}
 	for (size_t i = 0; how->files != NULL && how->files[i] != NULL; i++) {
 		text_add(&sql, i == 0 ? "SET allowed_paths = [" : ", ");
-		sql_add_text(&sql, how->files[i]);
+		sql_add_file(&sql, how->files[i]);
 		text_add(&sql, how->files[i + 1] == NULL ? "];" : "");
 	}
 	text_add(&sql, "SET enable_external_access = false; SET lock_configuration = true");
@@ -284,7 +298,8 @@ static enum status open_checked(struct db *d, struct arena *a, const struct db_o
 	status = configure(api, config, how, err);
 	duckdb_state state = status != STATUS_OK
 		? DuckDBSuccess
-		: api->open_ext(how->path != NULL ? as_file(a, how->path) : ":memory:", &d->database, config, &message);
+		: api->open_ext(how->path != NULL ? arena_printf(a, "%s%s", sql_file_prefix(how->path), how->path) : ":memory:",
+			  &d->database, config, &message);
 	api->destroy_config(&config);
 	if (status != STATUS_OK)
 		return status;
@@ -301,7 +316,7 @@ static enum status open_checked(struct db *d, struct arena *a, const struct db_o
 	db_watch_connection(d->watch, d->connection);
 	if (how->write)
 		status = db_exec(d, "PRAGMA disable_checkpoint_on_shutdown", err); // db_close makes it
-	return status == STATUS_OK ? shut_in(d, a, how, err) : status;
+	return status == STATUS_OK ? shut_in(d, how, err) : status;
 }
 
 // ---- which one is open -------------------------------------------------------------------------------------------

@@ -78,7 +78,7 @@ static enum status copy(struct db *d, struct arena *a, const char *quoted, const
 	else
 		status = without_formulas(d, a, quoted, &sql, err);
 	text_add(&sql, " TO ");
-	sql_add_text(&sql, path);
+	sql_add_file(&sql, path);
 	text_addf(&sql, " (%s, USE_TMP_FILE false)", options); // it is one
 	if (status == STATUS_OK)
 		status = db_query(d, a, text_get(&sql), NULL, 0, &t, err);
@@ -120,10 +120,9 @@ const char *store_format_of(const char *path)
 	return NULL;
 }
 
-// Opens the database for reading, and a file for writing. With a slash the name is a file's and no server's.
+// Opens the database for reading, and a file for writing.
 static enum status open_for(struct store *s, const char *path, struct file_begun *file, struct db *d, struct error *err)
 {
-	path = strchr(path, '/') != NULL ? path : arena_printf(&s->arena, "./%s", path);
 	enum status status = file_begin_user(&s->arena, path, file, err);
 	if (status == STATUS_OK) {
 		status = transaction_begin_with(

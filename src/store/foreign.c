@@ -9,12 +9,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/csv.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "question/bounds.h"
 #include "stats/order.h"
 #include "base/text.h"
 #include "store/db.h"
+#include "store/sql_name.h"
 #include "store/lines.h"
 #include "store/transfer.h"
 
@@ -510,12 +512,13 @@ static enum status read_csv(struct foreign_result *out, const char *path, const 
 	static const char llama[] = "SELECT "
 				    "COLUMNS('^(build_commit|build_number|cpu_info|gpu_info|backends|model_filename|model_type|"
 				    "model_size|n_threads|n_gpu_layers"
-				    "|n_prompt|n_gen|test_time|avg_ns|avg_ts)$') FROM read_csv(?, header = true, all_varchar = "
-				    "true, delim = ',', quote = '\"', escape = '\"')";
-	static const char perf[] = "SELECT model, TRY_CAST(s AS DOUBLE) AS s, TRY_CAST(peak AS BIGINT) AS peak FROM read_csv(?, "
-				   "header = false, all_varchar = true, auto_detect = false,"
-				   " delim = ',', columns = {'model': 'VARCHAR', 's': 'VARCHAR', 'peak': 'VARCHAR', 'cpu': "
-				   "'VARCHAR', 'n': 'VARCHAR'}, null_padding = true, ignore_errors = false) WHERE s IS NOT NULL";
+				    "|n_prompt|n_gen|test_time|avg_ns|avg_ts)$') FROM read_csv(?" PLAIN_TEXT_SQL
+				    ", header = true, all_varchar = true, delim = ',', quote = '\"', escape = '\"')";
+	static const char perf[] =
+		"SELECT model, TRY_CAST(s AS DOUBLE) AS s, TRY_CAST(peak AS BIGINT) AS peak FROM read_csv(?" PLAIN_TEXT_SQL
+		", header = false, all_varchar = true, auto_detect = false,"
+		" delim = ',', columns = {'model': 'VARCHAR', 's': 'VARCHAR', 'peak': 'VARCHAR', 'cpu': "
+		"'VARCHAR', 'n': 'VARCHAR'}, null_padding = true, ignore_errors = false) WHERE s IS NOT NULL";
 	bool is_llama = text_starts(text, "build_commit,");
 	const struct db_api *api = NULL;
 	struct db d = { 0 };
@@ -523,13 +526,16 @@ static enum status read_csv(struct foreign_result *out, const char *path, const 
 	bool locked;
 	enum status status = check_lines(path, text, is_llama ? RESULTS_MOST + 1 : LINES_MOST, err);
 
+	if (status == STATUS_OK)
+		status = db_check_not_pattern(path, err);
 	if (status != STATUS_OK)
 		return status;
 	status = db_load(&api, err);
 	if (status == STATUS_OK)
 		status = db_open(&d, api, &(struct db_opening){ .files = (const char *const[]){ path, NULL } }, &locked, err);
+	const char *name = arena_printf(&out->arena, "%s%s", sql_file_prefix(path), path);
 	if (status == STATUS_OK)
-		status = db_query(&d, &out->arena, is_llama ? llama : perf, &(struct db_parameter){ .text = path }, 1, &t, err);
+		status = db_query(&d, &out->arena, is_llama ? llama : perf, &(struct db_parameter){ .text = name }, 1, &t, err);
 	db_close(&d);
 	if (status != STATUS_OK)
 		return error_set(err, STATUS_BAD_INPUT, "%s: no result of a tool that is known, and no CSV either", path);

@@ -119,9 +119,8 @@ static void add_reader(struct text *sql, const char *path, const struct table *k
 	const char *format = store_format_of(path);
 
 	text_addf(sql, "read_%s(", format);
-	sql_add_text(sql, path);
-	if (text_is(format, "csv"))
-		text_add(sql, CSV_READ_SQL);
+	sql_add_file(sql, path);
+	text_add(sql, text_is(format, "parquet") ? PLAIN_FILE_SQL : text_is(format, "csv") ? CSV_READ_SQL : PLAIN_TEXT_SQL);
 	if (text_is(format, "json")) {
 		text_add(sql, ", format = 'newline_delimited', columns = {'" MARK "': 'VARCHAR'");
 		for (size_t i = 0; i < known->row_count; i++) {

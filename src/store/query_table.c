@@ -212,7 +212,8 @@ const struct store_question store_questions[] = {
 
 	{ "unstable",
 		"rows whose runs did not settle, with the reason: no number of theirs should be quoted",
-		" SELECT model, requested AS platform, CASE WHEN actual <> requested THEN actual END AS ran_on, " SHAPE ", round(latency_ms, 3) AS ms, round(latency_min_ms,"
+		" SELECT model, requested AS platform, CASE WHEN actual <> requested THEN actual END AS ran_on, " SHAPE
+		", round(latency_ms, 3) AS ms, round(latency_min_ms,"
 		" 3) AS min_ms, round(latency_max_ms, 3) AS max_ms, round(latency_cv, 3) AS cv, samples,"
 		" stability_why AS why, emulated, imported, id AS \"row\""
 		" FROM latest"

@@ -25,4 +25,20 @@ static inline void sql_add_text(struct text *sql, const char *s)
 	sql_add_quoted(sql, s, '\'');
 }
 
+// What stands before a file's name so that DuckDB takes it for nothing else: a home ("~"), "file:" and the words of extensions
+// are read at the beginning of a relative one. "" is no name and stays.
+static inline const char *sql_file_prefix(const char *path)
+{
+	return *path == '/' || *path == '\0' ? "" : "./";
+}
+
+static inline void sql_add_file(struct text *sql, const char *path)
+{
+	struct text name = { 0 };
+
+	text_addf(&name, "%s%s", sql_file_prefix(path), path);
+	sql_add_text(sql, text_get(&name));
+	text_done(&name);
+}
+
 #endif

@@ -97,12 +97,15 @@ if [ "$(id -u)" -eq 0 ]; then
 	code 0 at_home run "$work/bert" --on cpu --runs 1 --no-conform --no-db
 fi
 
-# What this user may not read is no failure of the model.
+# What this user may not read is no failure of the model, and no engine that is not there.
 if can_be $victim; then
 	cp -r "$work/bert" "$work/closed" && chmod 600 "$work/closed/model.safetensors"
 	mkdir -m 0700 "$work/victim" && chown $victim:$victim "$work/victim"
 	ASSAY_CACHE=$work/victim code 2 become $victim "$ASSAY" run "$work/closed" "${quick[@]}" --json
 	json 'd[0]["verdict"] == "not_asked" and "model.safetensors: Permission denied" in d[0]["cause"]'
+	mkdir -m 0755 "$work/unread" && cp -r "${ASSAY_ENGINE_PATH:-$SOURCE/.deps/engines}/openvino" "$work/unread" && chmod 600 "$work/unread/openvino"/libtbb.so.*
+	ASSAY_ENGINE_PATH=$work/unread ASSAY_CACHE=$work/victim code 2 become $victim "$ASSAY" run "$work/bert" --on openvino "${quick[@]:2}" --json
+	json 'd[0]["verdict"] == "not_asked" and "this user may not read" in d[0]["cause"] and "libtbb.so" in d[0]["cause"]'
 fi
 
 if [ "$(id -u)" -eq 0 ]; then

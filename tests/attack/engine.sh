@@ -60,6 +60,10 @@ code 0 "$ASSAY" run "$model" --on null:share=0.25 $quick
 says memory_sampling 'limit by .*: [0-9.]+ [GM]iB, since [0-9.]+ [GM]iB were available'
 peak=$(all peak_anonymous_mib)
 [ "${peak%.*}" -ge 250 ] || fail "256 MiB of shared memory, and the peak is $peak MiB"
+# Page tables are memory, though nothing is in the pages.
+# shellcheck disable=SC2086
+code 2 "$ASSAY" run "$model" --on null:tables=0.5 --memory 0.35 $quick
+is verdict no_memory
 unset ASSAY_CGROUP
 # shellcheck disable=SC2086
 ASSAY_MEMORY=0.35 code 2 "$ASSAY" run "$model" --on null:share=2 --on null:eat=2 $quick

@@ -67,10 +67,24 @@ write("pages.parquet", [element(b"schema", 1), element(b"assay_table", 0)], grou
 write("rows_apart.parquet", [element(b"schema", 1), element(b"assay_table", 0)], groups=b"\x1c" + group.replace(b"\x26\x02", b"\x26\x06"), pages=page)
 write("long.parquet", [element(b"schema", 1), element(b"assay_table", 0)], bytes(1 << 20))
 PY
+# What DuckDB reads out of a name: columns out of a folder's, a home, and how a file is compressed; 40 KB of this are 1.3 GB of lines.
+mkdir 's=5' '~'
+echo m.onnx,0.0123,1000,20,100 | tee s=5/p.csv '~/p.csv' >p.csv
+HOME=$work/s=5 bounded 0 1 100 "$ASSAY" import s=5/p.csv p.csv '~/p.csv' --db names.duckdb
+has out '^p.csv: imported before, nothing added$'
+code 0 "$ASSAY" query 'select count(*), max(latency_ms) from result' --format csv --db names.duckdb
+has out '^1,12.3$'
+# With a ? in it DuckDB's log lies elsewhere: 60,000 changes were taken over unseen, and a pipe of that name waited for.
+cp names.duckdb 'q?1.duckdb' && mkfifo 'q.wal?1.duckdb'
+bounded 1 1 100 "$ASSAY" import 'q?1.duckdb' --db names.duckdb
+has err 'there is a . in its name'
+code 0 "$ASSAY" export '~/all.csv' --db names.duckdb && [ -s '~/all.csv' ] || fail "an export went elsewhere"
+python3 -c 'import sys
+sys.stdout.buffer.write(b"\x28\xb5\x2f\xfd\x10\x58" + b"\xfa\xff\x0f\n" * 10000 + b"\xfb\xff\x0f\n")' >lines.csv.zst
 cp -r texts_list footers && cp deep.parquet footers/cell.parquet
 refused_files=(folder rows.parquet text.parquet list.parquet alike.parquet alike_texts.parquet lines.json link texts_text texts_alike texts_list
 	deep.parquet wide.parquet long.parquet pages.parquet rows_apart.parquet footers
-	lines lines_blank lines_json names.csv)
+	lines lines_blank lines_json names.csv lines.csv.zst)
 bounded 1 4 200 "$ASSAY" import "${refused_files[@]}" --rows 500000 --db new.duckdb
 while IFS='|' read -r file words; do
 	has err "^assay: $file: .*$words"
@@ -96,6 +110,7 @@ lines|its cell.csv has more names of columns
 lines_blank|its cell.csv has too many lines
 lines_json|its cell.json has too many lines
 names.csv|a line of [0-9]* bytes
+lines.csv.zst|no result of a tool that is known, and no CSV either
 END
 [ "$(grep -c '^assay: ' err)" = ${#refused_files[@]} ] || fail "not all of ${#refused_files[@]} files were refused: $(cat err)"
 lacks err "$secret"

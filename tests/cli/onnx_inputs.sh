@@ -32,6 +32,11 @@ code 0 "$ASSAY" run "$work/image.onnx" $quick --shape x:2,3,4,5 --json
 json 'd[0]["verdict"] == "right" and d[0]["output_shape"].replace(" ", "") == "[2,3,4,5]" and d[0]["shapes"] == "x:2,3,4,5" and d[0]["batch"] == 2 and d[0]["inputs_note"] is None'
 code 0 "$ASSAY" run "$work/image.onnx" $quick --dim height=6 --dim width=7 --json
 json 'd[0]["output_shape"].replace(" ", "") == "[1,3,6,7]" and d[0]["dims"] == "height=6;width=7"'
+code 0 "$ASSAY" history "$work/image.onnx"
+has out ', batch 2, shapes x:2,3,4,5$'
+has out ', batch 1, dims height=6;width=7$'
+code 0 "$ASSAY" compare 1 2
+has out 'they differ in shapes: A default, B x:2,3,4,5; batch: A 1, B 2$|they differ in batch: A 1, B 2; shapes: A default, B x:2,3,4,5$'
 code 0 "$ASSAY" run "$work/image.onnx" $quick --shape x:2,3,4,5 -v
 has out '^ *inputs +--shape x:2,3,4,5$'
 code 0 "$ASSAY" report --format md -o "$work/report.md"

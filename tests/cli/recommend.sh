@@ -26,6 +26,11 @@ code 0 "$ASSAY" import rows.json --db "$work/imported.duckdb"
 code 0 "$ASSAY" recommend "$bert" --db "$work/imported.duckdb"
 has out '^  use +cpu: .*; row 1, imported from another database$'
 
+# Nor does what was asked for another length.
+code 2 "$ASSAY" run "$bert" --on cpu --synthetic --no-conform --seq 1000 --db "$work/imported.duckdb"
+code 0 "$ASSAY" recommend "$bert" --db "$work/imported.duckdb"
+has out '^ +cpu: unsupported with 1000 tokens, which is another question$'
+
 # Rows of another batch answer another question, and how to ask it is said.
 code 0 "$ASSAY" run "$bert" --on cpu --synthetic --runs 11 --no-conform --batch 4 --db "$work/batch.duckdb"
 code 2 "$ASSAY" recommend "$bert" --db "$work/batch.duckdb"

@@ -184,6 +184,36 @@ static void test_what_keeps_lines_apart(void **state)
 	says(&f->html, "--on openvino --seq 128 --threads 2 --synthetic");
 }
 
+// What did not run and was asked for no length stands beside those that ran with the default, and not beside one that was asked
+// for another.
+static void test_lengths_nobody_asked_for(void **state)
+{
+	struct fixture *f = *state;
+	struct cell_result failed = { .verdict = VERDICT_UNAVAILABLE };
+	struct cell unasked = test_cell("m", "cuda"), longer = test_cell("m", "cpu"), usual = test_cell("m", "cpu");
+
+	row_init(&failed.row);
+	failed.row.model = "m";
+	failed.row.requested = "cuda";
+	failed.row.weights = "synthetic";
+	failed.row.batch = 1;
+	failed.row.cause = "no card";
+	unasked.sequence = usual.sequence = 0;
+	longer.sequence = 100000;
+	add_asked(f, unasked, failed);
+	failed.row.requested = "cpu";
+	add_asked(f, longer, failed);
+	add_asked(f, usual, test_result(0, "m", "cpu", VERDICT_RIGHT));
+	write_all(f);
+	assert_int_equal(line_count(f), 2);
+	for (size_t i = 0; i < 2; i++) {
+		const json_t *line = json_array_get(json_object_get(json_object_get(f->root, "matrix"), "lines"), i);
+		bool is_longer = strstr(text_in(line, "variant"), "100000 tokens") != NULL;
+		assert_int_equal(json_object_size(json_object_get(line, "cells")), is_longer ? 1 : 2);
+		assert_string_equal(text_in(cell(f, i, "cpu"), "verdict"), is_longer ? "unavailable" : "right");
+	}
+}
+
 // Files that changed under one name: two lines, told apart, without a ratio, whatever was asked; processes and comparisons of the
 // one say nothing of the other. A row that failed before anybody knew stays with the name.
 static void test_files_keep_lines_apart(void **state)
@@ -604,7 +634,7 @@ static void test_precision(void **state)
 	assert_string_equal(text_in(section(f, "precision", 2), "interval"), "no float32 row of this question");
 	assert_string_equal(text_in(section(f, "precision", 3), "flag"), "(none)");
 	assert_string_equal(text_in(section(f, "precision", 3), "interval"), "one process each: no claim");
-	says(&f->md, "**SLOWER THAN FLOAT32**");
+	says(&f->md, "SLOWER THAN FLOAT32");
 	says(&f->md, "1 reduced precision is slower than float32 here.");
 	says(&f->html, "<span class=\"tag warn\">SLOWER THAN FLOAT32</span>");
 }
@@ -1181,6 +1211,7 @@ int main(void)
 		TEST(test_speed_up_paired),
 		TEST(test_alternation_decides),
 		TEST(test_what_keeps_lines_apart),
+		TEST(test_lengths_nobody_asked_for),
 		TEST(test_files_keep_lines_apart),
 		TEST(test_wrong_files_stay_wrong),
 		TEST(test_not_judged),
