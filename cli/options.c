@@ -13,6 +13,7 @@
 #include "emit.h"
 #include "base/arena.h"
 #include "base/text.h"
+#include "store/store.h"
 
 volatile sig_atomic_t cli_stop;
 
@@ -37,7 +38,7 @@ int cli_error(const struct error *err)
 const char *cli_default_db(void)
 {
 	const char *path = getenv("ASSAY_DB");
-	return path && *path ? path : "assay.duckdb";
+	return path && *path ? path : STORE_DEFAULT;
 }
 
 // A second one ends at once. What comes with the first is the same one: timeout(1) sends it to the program and to its group.

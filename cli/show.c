@@ -562,7 +562,7 @@ static void add_device(struct text *t, const struct row *r)
 }
 
 // As asked, then what was made up beside.
-static void add_inputs(struct text *t, struct arena *a, const struct row *r)
+void show_add_inputs(struct text *t, struct arena *a, const struct row *r)
 {
 	const char *said = r->shapes ? arena_printf(a, "--shape %s", r->shapes) : NULL;
 
@@ -654,7 +654,7 @@ void show_result(const struct cell_result *result, const char *label, const char
 	add_weights(&t[WEIGHTS], &a, r);
 	show_add_shipped(&t[SHIPPED], r);
 	add_shape(&t[SHAPE], r);
-	add_inputs(&t[INPUTS], &a, r);
+	show_add_inputs(&t[INPUTS], &a, r);
 	bool is_reduced = r->precision && precision_is_reduced(precision_find(r->precision));
 	if (r->type_conformance)
 		text_addf(&t[CONFORMANCE],

@@ -48,6 +48,7 @@ void show_add_switch(struct text *t, struct arena *a, const struct row *r);
 void show_add_shipped(struct text *t, const struct row *r);
 // "accuracy 0.91 (95 % interval 0.87 to 0.94) of 200 examples, float32's 0.915; 3 answered otherwise".
 void show_add_data(struct text *t, const struct row *r);
+void show_add_inputs(struct text *t, struct arena *a, const struct row *r);
 void show_add_leak(struct text *t, const struct row *r);
 
 #endif

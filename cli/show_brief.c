@@ -187,7 +187,7 @@ void show_brief(const struct cell_result *result, const char *label)
 		"leak", "together", "switch" };
 	const struct row *r = &result->row;
 	const bool is_bad = result->verdict != VERDICT_RIGHT;
-	struct text t[COUNT] = { 0 };
+	struct text t[COUNT] = { 0 }, inputs = { 0 };
 	struct arena a = { 0 };
 	int left = LINES - 1;
 
@@ -223,6 +223,12 @@ void show_brief(const struct cell_result *result, const char *label)
 	}
 	if (r->fitted)
 		wrapped("fitted", r->fitted, 3);
+	// Two rows of a user's file differ in nothing else.
+	if (r->shapes || r->dims || r->inputs || text_ends(r->model, ".onnx"))
+		show_add_inputs(&inputs, &a, r);
+	if (inputs.length)
+		wrapped("inputs", text_get(&inputs), 2);
+	text_done(&inputs);
 	emit_flush();
 	arena_done(&a);
 }

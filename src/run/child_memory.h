@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a child and everything below it hold in memory that no file stands behind: private pages (RssAnon, VmSwap, HugetlbPages),
 // page tables above what is usual, and shared pages (process_shared_kib). Read by the parent from /proc, as often as it likes;
-// who is below and what is shared is looked up a few times a second. The guard at the top (cell/begin.c) is not counted: it is ours. Also: the limit of a child to
-// which nobody gave one.
+// who is below and what is shared is looked up a few times a second. The guard at the top (cell/begin.c) is not counted: it is
+// ours. Also: the limit of a child to which nobody gave one.
 #ifndef ASSAY_RUN_CHILD_MEMORY_H
 #define ASSAY_RUN_CHILD_MEMORY_H
 

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/owned.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "store/guard.h"
@@ -480,6 +481,22 @@ static const char *file_of(struct arena *a, const char *path)
 	return arena_strdup(a, lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && realpath(path, real) != NULL ? real : path);
 }
 
+// In a folder where anybody may create files, one of the name that is taken where none is named may lie already.
+static enum status check_default(const char *path, struct error *err)
+{
+	struct stat file, link, folder;
+
+	if (!text_is(path, STORE_DEFAULT) || lstat(path, &link) != 0 || stat(path, &file) != 0 || stat(".", &folder) != 0)
+		return STATUS_OK;
+	const uid_t owner = owned_by_us(link.st_uid) ? file.st_uid : link.st_uid;
+	return owned_by_us(owner) || owner == folder.st_uid ? STATUS_OK
+							    : error_set(err, STATUS_BAD_INPUT,
+								      "%s in this folder belongs to user %ju, and was not named: "
+								      "--db ./%s takes it all the same, --db FILE or "
+								      "ASSAY_DB name another",
+								      path, (uintmax_t)owner, path);
+}
+
 // Is there a file, or may one be made?
 static enum status check_path(const char *path, bool read_only, struct error *err)
 {
@@ -492,6 +509,8 @@ static enum status check_path(const char *path, bool read_only, struct error *er
 	if (!file_exists(path) && lstat(path, &st) == 0)
 		return error_set(err, STATUS_BAD_INPUT, "%s is a link, and what it names is not there", path);
 	enum status status = db_check_path(path, err);
+	if (status == STATUS_OK)
+		status = check_default(path, err);
 	if (status == STATUS_OK && !file_exists(path) && read_only)
 		return error_set(err, STATUS_BAD_INPUT,
 			"there is no database %s: `assay run` makes one; --db or ASSAY_DB name another", path);

@@ -21,6 +21,9 @@ struct store_limits {
 	void (*give_up)(const char *sentence);
 };
 
+// In the current folder, where no database is named. One of another user, in a folder that is not that user's, is not opened.
+#define STORE_DEFAULT "assay.duckdb"
+
 struct store { // all zero but for `notice`, `context`, `limits` and `lock_wait_s` before store_open
 	struct arena arena;
 	const char *path;

@@ -305,6 +305,18 @@ if can_be 54321; then
 	has out '^0 passed, 1 failed .1 of them not asked.$'
 fi
 
+# Nor is a database that nobody named, where another user may have put it.
+if can_be $victim && [ "$(id -u)" -eq 0 ]; then
+	mkdir -m 1777 "$work/sticky" && code 0 "$ASSAY" run "$work/bert" --on null --runs 1 --no-conform --db "$work/sticky/assay.duckdb"
+	chown $attacker "$work/sticky/assay.duckdb" && chmod 0666 "$work/sticky/assay.duckdb"
+	for command in "run $work/bert --on null --runs 1 --no-conform" "recommend $work/bert" report; do
+		# shellcheck disable=SC2086
+		(cd "$work/sticky" && failures=0 && ASSAY_DB='' ASSAY_CACHE=$work/victim code 1 become $victim "$ASSAY" $command && has err "belongs to user $attacker, and was not named"; exit $failures) ||
+			fail "a planted database: $command"
+	done
+	(cd "$work/sticky" && failures=0 && ASSAY_CACHE=$work/victim code 0 become $victim "$ASSAY" query runs --db ./assay.duckdb; exit $failures) || fail "one that is named"
+fi
+
 # Weights that a process may not map are not damaged: it removed them while others read them, and made them again without end.
 other unmapped
 model=(bert-base-uncased --synthetic --layers 1 --seq 8 --runs 1 --on null --no-conform --no-db)
