@@ -351,10 +351,10 @@ static enum status open_found(
 		return st;
 	// Its words name the missing soname. The next folder is not tried: another version would answer for this one.
 	if (!(*handle = library_load(a, file, binding, &why))) {
-		const char *unread = unread_beside(a, file, why);
+		const char *closed = unread_beside(a, file, why);
 
-		return unread
-			? error_set(err, STATUS_NOT_ASKED, "%s cannot be opened, for this user may not read %s", file, unread)
+		return closed
+			? error_set(err, STATUS_NOT_ASKED, "%s cannot be opened, for this user may not read %s", file, closed)
 			: error_set(err, STATUS_UNAVAILABLE, "%s cannot be opened: %s", file, why);
 	}
 	*path = file;
