@@ -139,8 +139,7 @@ static bool owns_all(int folder, mode_t writers, int depth)
 	return owns;
 }
 
-// `writers`: the bits of those who get into the folder, and may write nothing here. A group of this user alone is what a umask of
-// 002 is for.
+// `writers`: the bits of those who get into the folder, and may write nothing here.
 static bool owns_at(int folder, const char *name, mode_t writers, int depth)
 {
 	int fd = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), inside;
@@ -150,7 +149,7 @@ static bool owns_at(int folder, const char *name, mode_t writers, int depth)
 	if (fd < 0)
 		return lacks_means();
 	owns = !fstat(fd, &st) && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) && owned_by_us(st.st_uid) &&
-		!(st.st_mode & writers & S_IWOTH) && (!(st.st_mode & writers & S_IWGRP) || st.st_gid == getegid());
+		!(st.st_mode & writers);
 	if (owns && S_ISDIR(st.st_mode)) {
 		inside = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		owns = inside < 0 ? lacks_means() : owns_all(inside, writers, depth);

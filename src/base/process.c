@@ -57,6 +57,14 @@ static bool is_dead(char state)
 	return state == 'Z' || state == 'X';
 }
 
+bool process_is_stopped(int64_t pid)
+{
+	int64_t parent, start_ticks;
+	char state;
+
+	return read_stat(pid, &state, &parent, &start_ticks) && state == 'T';
+}
+
 void process_self(struct process *out)
 {
 	struct stat ns;

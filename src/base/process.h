@@ -37,6 +37,8 @@ bool process_lives(int64_t pid);     // false: gone, or a zombie; one whose firs
 // Every living process whose line of parents leads to `top`, without `top`, nearest first; how many, at most `most`. One that
 // leaves its session stays below as long as its parent lives, or as `top` is a subreaper (PR_SET_CHILD_SUBREAPER).
 size_t process_below(int64_t top, int64_t *out, size_t most);
+bool process_is_stopped(int64_t pid);       // by SIGSTOP, SIGTSTP, ...; false too where that cannot be read
+bool process_below_is_stopped(int64_t top); // any below it
 // SIGKILL for every process below `top`, and for those that they start meanwhile, until there are none. False: some still live
 // after `limit_ms`. Reaps nothing.
 bool process_end_below(int64_t top, double limit_ms);

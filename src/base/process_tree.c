@@ -90,6 +90,16 @@ size_t process_below(int64_t top, int64_t *out, size_t most)
 	return b.count;
 }
 
+bool process_below_is_stopped(int64_t top)
+{
+	int64_t below[BELOW_MOST];
+	size_t n = process_below(top, below, BELOW_MOST);
+
+	while (n > 0 && !process_is_stopped(below[n - 1]))
+		n--;
+	return n > 0;
+}
+
 bool process_end_below(int64_t top, double limit_ms)
 {
 	int64_t below[BELOW_MOST];

@@ -59,7 +59,8 @@ enum status prepare_text(
 	struct encoding e;
 	enum status st;
 
-	if ((st = prepare_tokenizer(p, err)) ||
+	if ((st = tokenizer_check_bytes(in.nbytes + in.pair_nbytes, most > 0 ? (size_t)most : 0, err)) ||
+		(st = prepare_tokenizer(p, err)) ||
 		(st = tokenizer_encode_batch(
 			 p->tokenizer, a, &in, 1, true, most > 0 ? &cut : NULL, p->text_length > 0 ? &pad : NULL, &e, err)))
 		return st;

@@ -23,19 +23,9 @@ struct retrieval {
 	bool unit;
 };
 
-// Bytes of a text that a model is given. Tokenizing takes up to 150 times a text, so one that is far beyond what the model takes
-// is refused before: texts have 4 bytes or so for a token, and here 64.
-static size_t text_bytes_most(const struct part *m)
-{
-	enum { EACH = 64, LEAST = 256 << 10, MOST = 4 << 20 };
-	size_t tokens = text_most(m);
-
-	return !tokens || tokens > MOST / EACH ? MOST : tokens < LEAST / EACH ? LEAST : tokens * EACH;
-}
-
 static enum status check_bytes(const struct part *m, const char *what, size_t nbytes, struct error *err)
 {
-	size_t most = text_bytes_most(m), tokens = text_most(m);
+	size_t tokens = text_most(m), most = tokenizer_bytes_most(tokens);
 	char takes[64] = "";
 
 	if (nbytes <= most)

@@ -293,7 +293,8 @@ static enum status told_ids(struct telling *t, int64_t **ids, size_t *count, str
 		const struct token_text in = { .text = text_get(&text), .nbytes = text.length, .most = text_most(t->m) };
 		bool special = !(t->is_chat && first && text_starts(in.text, first));
 
-		st = tokenizer_encode_batch(tokenizer, t->c->a, &in, 1, special, NULL, NULL, &e, err);
+		if (!(st = tokenizer_check_bytes(in.nbytes, in.most, err)))
+			st = tokenizer_encode_batch(tokenizer, t->c->a, &in, 1, special, NULL, NULL, &e, err);
 	}
 	text_done(&text);
 	if (st || (st = text_tensors(t->m, t->c->a, &e, &tensors, &n, err)))

@@ -17,6 +17,8 @@ enum status text_encode(struct part *m, struct arena *a, const char *text, const
 	struct tokenizer *t;
 	enum status st = part_tokenizer(m, &t, err);
 
+	if (!st)
+		st = tokenizer_check_bytes(in.nbytes + in.pair_nbytes, text_most(m), err);
 	return st ? st : tokenizer_encode_batch(t, a, &in, 1, true, cut, NULL, out, err);
 }
 

@@ -69,7 +69,8 @@ static enum status prompt_ids(struct writing *w, int64_t **out, size_t *count, s
 	size_t n;
 	enum status st = part_tokenizer(w->m, &t, err);
 
-	if (st || (st = tokenizer_encode_batch(t, w->c->a, &in, 1, !w->is_chat, NULL, NULL, &e, err)) ||
+	if (st || (st = tokenizer_check_bytes(in.nbytes, in.most, err)) ||
+		(st = tokenizer_encode_batch(t, w->c->a, &in, 1, !w->is_chat, NULL, NULL, &e, err)) ||
 		(st = text_tensors(w->m, w->c->a, &e, &tensors, &n, err)))
 		return st;
 	*out = tensors[0].data;
@@ -146,7 +147,8 @@ static enum status encode_source(
 	if (cuts && cut.max_length < 3)
 		return error_set(err, STATUS_BAD_INPUT, "model_max_length leaves no room for a text");
 	cut.max_length -= cuts ? 2 : 0;
-	if ((st = token_of(m, language, &before, err)) || (st = part_tokenizer(m, &t, err)) ||
+	if ((st = tokenizer_check_bytes(in.nbytes, text_most(m), err)) || (st = token_of(m, language, &before, err)) ||
+		(st = part_tokenizer(m, &t, err)) ||
 		(st = tokenizer_encode_batch(t, c->a, &in, 1, false, cuts ? &cut : NULL, NULL, &plain, err)))
 		return st;
 	*out = (struct encoding){ ARENA_ARRAY(c->a, plain.count + 2, struct token), plain.count + 2, NULL, 0 };

@@ -372,10 +372,10 @@ static void loop(struct runner *r)
 		double now = clock_ms(), wake = INFINITY, wait;
 		struct timespec ts;
 
-		if (!r->killed && now >= r->deadline)
-			end_child(r, CHILD_TIMEOUT);
-		if (!r->killed && now >= r->silence)
-			end_child(r, CHILD_SILENT);
+		if (!r->killed && now >= earlier(r->deadline, r->silence)) {
+			r->report->stopped = process_below_is_stopped(r->pid);
+			end_child(r, now >= r->deadline ? CHILD_TIMEOUT : CHILD_SILENT);
+		}
 		samples = r->watch == CHILD_SAMPLE || (r->watch == CHILD_WATCH && r->report->memory_bytes > 0);
 		if (!r->killed) {
 			wake = earlier(r->deadline, r->silence);

@@ -341,6 +341,14 @@ static enum verdict end_of(const struct heard *h, const struct child_report *r, 
 	case CHILD_TIMEOUT:
 	case CHILD_SILENT:
 		limit_s = r->end == CHILD_TIMEOUT ? l->timeout_s : l->silence_s;
+		if (r->stopped) {
+			*cause = arena_printf(a,
+				"%s: one of its processes had been stopped by a signal when the limit of %g s was over: "
+				"somebody, or "
+				"itself, let it stand still",
+				h->phase, limit_s);
+			return VERDICT_NOT_ASKED;
+		}
 		if (h->waiting) {
 			*cause = arena_printf(a,
 				"%s: another process had locked %s until the limit of %g s was over: it compiles the same, or "

@@ -645,7 +645,7 @@ enum status store_absorb(struct store *s, const char *path, int64_t most, struct
 		status = one_file_look(path, most, err);
 		if (status == STATUS_OK)
 			status = db_check_not_pattern(files[0], err);
-	} else if (file_exists(arena_printf(&a, "%s.wal", path))) {
+	} else if (file_exists(arena_printf(&a, "%s.wal", path = db_file_of(&a, path)))) {
 		// DuckDB replays it, and computes what its expressions say, before anything can be looked at or limited.
 		status = error_set(err, STATUS_BAD_INPUT,
 			"it has a log of changes beside it (.wal), which is not imported: "

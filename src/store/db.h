@@ -73,6 +73,8 @@ enum status db_check_path(const char *path, struct error *err);
 // Of a log or a journal beside the database, which all who may create files in the folder can make: BAD_INPUT where it is neither
 // of the file's owner, nor of this user or root, and the file is not one that others may write.
 enum status db_check_beside(const char *path, const char *beside, struct error *err);
+// What a link names, in `a`: DuckDB looks for the log beside the file, and is let near no other name.
+const char *db_file_of(struct arena *a, const char *path);
 // DuckDB reads the name of a file of results as a pattern, and what else it stands for may not be read: BAD_INPUT.
 enum status db_check_not_pattern(const char *file, struct error *err);
 // What the disk holds of a database, by stat alone: it may be open here, and DuckDB's lock on it (POSIX) is gone as soon as this

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -196,6 +197,14 @@ enum status db_check_path(const char *path, struct error *err)
 	if (status == STATUS_OK)
 		status = check_file(path, err);
 	return status == STATUS_OK ? check_log(path, err) : status;
+}
+
+const char *db_file_of(struct arena *a, const char *path)
+{
+	char real[PATH_MAX];
+	struct stat st;
+
+	return arena_strdup(a, lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && realpath(path, real) != NULL ? real : path);
 }
 
 enum status db_check_not_pattern(const char *file, struct error *err)

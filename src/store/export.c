@@ -94,8 +94,8 @@ static const struct {
 	const char *name, *options;
 } formats[] = {
 	{ "parquet", "FORMAT parquet, COMPRESSION zstd" },
-	{ "csv", "FORMAT csv, HEADER" },
-	{ "json", "FORMAT json" },
+	{ "csv", "FORMAT csv, HEADER, COMPRESSION uncompressed" },
+	{ "json", "FORMAT json, COMPRESSION uncompressed" },
 };
 
 static const char *options_of(const char *format, struct error *err)

@@ -12,7 +12,7 @@
 
 // Options of COPY for what one_file_add adds. Lines: each row is its JSON text already. Parquet: 300 columns of which few have
 // values are held in memory until a group of rows is whole.
-#define ONE_FILE_LINES "FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER '\x01'"
+#define ONE_FILE_LINES "FORMAT csv, COMPRESSION uncompressed, HEADER false, QUOTE '', ESCAPE '', DELIMITER '\x01'"
 #define ONE_FILE_PARQUET "ROW_GROUP_SIZE 8192"
 // The rows of these tables as a relation in SQL; `lines`: one text a row, JSON without nulls.
 void one_file_add(struct text *sql, const struct table *names, bool lines);

@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -472,15 +471,6 @@ static enum status look_at(struct store *s, bool reads, enum schema_state *state
 	return status;
 }
 
-// What a link names: DuckDB looks for the log beside the file, and is let near no other name.
-static const char *file_of(struct arena *a, const char *path)
-{
-	char real[PATH_MAX];
-	struct stat st;
-
-	return arena_strdup(a, lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && realpath(path, real) != NULL ? real : path);
-}
-
 // In a folder where anybody may create files, one of the name that is taken where none is named may lie already.
 static enum status check_default(const char *path, struct error *err)
 {
@@ -529,7 +519,7 @@ static enum status open_store(struct store *s, const char *path, bool read_only,
 	if (status != STATUS_OK)
 		return status;
 	s->duckdb = api;
-	s->path = file_of(&s->arena, path);
+	s->path = db_file_of(&s->arena, path);
 	s->read_only = read_only;
 	s->run = 0;
 	status = check_path(path, read_only, err);

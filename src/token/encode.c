@@ -74,6 +74,25 @@ static void to_characters(const uint32_t *characters, size_t nbytes, uint32_t *b
 	*begin = characters[*begin];
 }
 
+size_t tokenizer_bytes_most(size_t tokens)
+{
+	enum { EACH = 64, LEAST = 256 << 10, MOST = 4 << 20 };
+
+	return !tokens || tokens > MOST / EACH ? MOST : tokens < LEAST / EACH ? LEAST : tokens * EACH;
+}
+
+enum status tokenizer_check_bytes(size_t nbytes, size_t tokens, struct error *err)
+{
+	size_t most = tokenizer_bytes_most(tokens);
+	char takes[64] = "";
+
+	if (tokens)
+		snprintf(takes, sizeof takes, " to a model that takes %zu tokens", tokens);
+	return nbytes <= most
+		? STATUS_OK
+		: error_set(err, STATUS_BAD_INPUT, "a text of %zu bytes; at most %zu are given%s", nbytes, most, takes);
+}
+
 // ---- one text -------------------------------------------------------------------------------------------------------------
 
 static enum status encode_text(struct tokenizer *t, struct arena *a, const char *text, size_t nbytes, uint32_t type, size_t most,

@@ -52,6 +52,11 @@ struct token_text {
 	size_t most; // 0: any number; a text of more tokens, without those that are added, is BAD_INPUT as soon as that is known
 };
 
+// Bytes of a text that are tokenized for a model that takes so many tokens (0: any number). Tokenizing takes up to 250 times a
+// text, so one that is far beyond what the model takes is refused before: texts have 4 bytes or so for a token, and here 64.
+size_t tokenizer_bytes_most(size_t tokens);
+enum status tokenizer_check_bytes(size_t nbytes, size_t tokens, struct error *err); // BAD_INPUT
+
 enum truncation_strategy { LONGEST_FIRST, ONLY_FIRST, ONLY_SECOND };
 struct truncation {
 	size_t max_length, stride;

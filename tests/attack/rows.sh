@@ -78,6 +78,11 @@ has out '^1,12.3$'
 cp names.duckdb 'q?1.duckdb' && mkfifo 'q.wal?1.duckdb'
 bounded 1 1 100 "$ASSAY" import 'q?1.duckdb' --db names.duckdb
 has err 'there is a . in its name'
+# The log of what a link names lies beside that, and was not seen either.
+mkdir y && cp names.duckdb y/z.duckdb && mkfifo y/z.duckdb.wal && ln -s y/z.duckdb link.duckdb
+bounded 1 1 100 "$ASSAY" import link.duckdb --db names.duckdb
+has err 'it has a log of changes beside it'
+code 0 "$ASSAY" export 'all.gz?.csv' --db names.duckdb && grep -q '^assay_table,' 'all.gz?.csv' || fail "an export was compressed by its name"
 code 0 "$ASSAY" export '~/all.csv' --db names.duckdb && [ -s '~/all.csv' ] || fail "an export went elsewhere"
 python3 -c 'import sys
 sys.stdout.buffer.write(b"\x28\xb5\x2f\xfd\x10\x58" + b"\xfa\xff\x0f\n" * 10000 + b"\xfb\xff\x0f\n")' >lines.csv.zst

@@ -289,6 +289,10 @@ retrieves long '' 'retrieval: a passage of 4000000 bytes; at most 262144 are giv
 retrieves many '' 'retrieval: a context of [0-9]* bytes; at most 262144 are given to the model decoder'
 retrieves template ',"template":"{context}{context}{context}"' 'retrieval: a prompt of 300000 bytes'
 retrieves prefix ",\"passage_prefix\":\"$(printf '%05000d' 0)\"" 'retrieval: passages of more than 16 MiB'
+# A text of one's own, for a model that takes 64 tokens: 950 MB before any of them was given to it.
+yes '.,' | head -c 4000000 | tr -d '\n' >long.txt
+bounded 1 1 100 "$ASSAY" pipeline rag/encoder long.txt --task feature-extraction --no-db --no-reference
+has err 'a text of 2666667 bytes; at most 262144 are given to a model that takes 64 tokens'
 # Answers that are too many for the memory that they are given: those before are told.
 if [ -n "${ASSAY_LONG:-}" ]; then
 	bounded 2 3 150 "$ASSAY" pipeline rag/encoder many.json --task feature-extraction --no-db --no-reference --json

@@ -56,6 +56,25 @@ static const char *refusal(const char *part)
 	return st ? arena_strdup(&arena, e.text) : "";
 }
 
+// A file that a group may write is believed where that group does not get at it, whoever is in the group.
+static void files_of_a_group(void **state)
+{
+	struct error e = { 0 };
+	const char *part, *file;
+
+	(void)state;
+	use_cache("grouped");
+	assert_int_equal(cache_part(&part, &arena, "reference", &e), STATUS_OK);
+	file = arena_printf(&arena, "%s/file", part);
+	assert_int_equal(file_put(file, "x", 1, &e), STATUS_OK);
+	assert_int_equal(chmod(file, 0664), 0);
+	assert_true(cache_is_own(file));
+	assert_int_equal(chmod(part, 0755), 0);
+	assert_false(cache_is_own(file));
+	assert_int_equal(chmod(file, 0644), 0);
+	assert_true(cache_is_own(file));
+}
+
 static void places(void **state)
 {
 	struct passwd *user = getpwuid(geteuid());
@@ -407,6 +426,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(places),
+		cmocka_unit_test(files_of_a_group),
 		cmocka_unit_test(made),
 		cmocka_unit_test(modes),
 		cmocka_unit_test(links),

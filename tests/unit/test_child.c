@@ -137,6 +137,9 @@ static int child(const char *what)
 		say_text("hanging");
 		for (;;)
 			pause();
+	} else if (!strcmp(what, "stop")) {
+		say_text("stopping");
+		raise(SIGSTOP);
 	} else if (!strcmp(what, "grandchild")) {
 		pid_t pid = fork();
 
@@ -409,6 +412,19 @@ static void a_hanging_child_is_ended(void **state)
 	child_report_done(&r);
 	r = run("hang", "", &silence, &lines);
 	assert_int_equal(r.end, CHILD_SILENT);
+	assert_false(r.stopped);
+	child_report_done(&r);
+}
+
+static void a_stopped_child_is_told_from_one_that_hangs(void **state)
+{
+	struct child_limits time = { .timeout_s = 0.3 };
+	struct lines lines = { .answer = CHILD_QUIET };
+	struct child_report r = run("stop", "", &time, &lines);
+
+	(void)state;
+	assert_int_equal(r.end, CHILD_TIMEOUT);
+	assert_true(r.stopped);
 	child_report_done(&r);
 }
 
@@ -719,6 +735,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_large_request_comes_back),
 		cmocka_unit_test(exit_codes_and_signals),
 		cmocka_unit_test(a_hanging_child_is_ended),
+		cmocka_unit_test(a_stopped_child_is_told_from_one_that_hangs),
 		cmocka_unit_test(a_stop_ends_it),
 		cmocka_unit_test(a_refused_line_ends_it),
 		cmocka_unit_test(grandchildren_go_too),
