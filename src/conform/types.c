@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // "How many cases of this type pass here": run once, then kept in CACHE/conform-results, a sealed file a type (base/sealed.h). A
 // file counts for the program, the engine's library, the options and the cases that it was made with, and for no others.
+#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/cache.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/sealed.h"
 #include "question/cell.h"
@@ -23,6 +25,51 @@ static const char *file_identity(struct arena *a, const char *path)
 		return "absent";
 	return arena_printf(a, "%llu %lld %lld.%09ld", (unsigned long long)st.st_ino, (long long)st.st_size,
 		(long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+}
+
+static void add_files(struct hash *h, struct arena *a, const char *folder)
+{
+	struct dirent **entries = NULL;
+	const int count = scandir(folder, &entries, NULL, alphasort);
+
+	for (int i = 0; i < count; i++) {
+		hash_add_text(h, entries[i]->d_name);
+		hash_add_text(h, file_identity(a, arena_printf(a, "%s/%s", folder, entries[i]->d_name)));
+		free(entries[i]);
+	}
+	free(entries);
+}
+
+// Of an engine's library and of all that lies beside it: plugins and frontends are files of their own, a provider's in a folder
+// that is called after the engine's ("onnxruntime-qnn").
+static const char *library_identity(struct arena *a, const char *library)
+{
+	const char *slash = library ? strrchr(library, '/') : NULL;
+	char digest[65];
+	struct hash h;
+
+	if (!slash || slash == library)
+		return file_identity(a, library);
+	const char *folder = arena_printf(a, "%.*s", (int)(slash - library), library), *above = strrchr(folder, '/');
+	hash_init(&h);
+	hash_add_text(&h, file_identity(a, library));
+	add_files(&h, a, folder);
+	if (above) {
+		const char *parent = arena_printf(a, "%.*s", (int)(above - folder) + 1, folder), *name = above + 1;
+		struct dirent **entries = NULL;
+		const int count = scandir(parent, &entries, NULL, alphasort);
+
+		for (int i = 0; i < count; i++) {
+			const char *of = entries[i]->d_name;
+
+			if (text_starts(of, name) && (of[strlen(name)] == '-' || of[strlen(name)] == '_'))
+				add_files(&h, a, arena_printf(a, "%s%s", parent, entries[i]->d_name));
+			free(entries[i]);
+		}
+		free(entries);
+	}
+	hash_hex(&h, digest);
+	return arena_strdup(a, digest);
 }
 
 // A type's cases, and the file that keeps what became of them.
@@ -75,7 +122,8 @@ static bool read_result(struct conform_type *type, struct arena *a, const char *
 		return false;
 	const char *library = json_string_value(json_object_get(json, "library"));
 	const json_t *cases = json_object_get(json, "cases");
-	bool good = library && text_is(json_string_value(json_object_get(json, "library_identity")), file_identity(a, library)) &&
+	bool good = library &&
+		text_is(json_string_value(json_object_get(json, "library_identity")), library_identity(a, library)) &&
 		json_array_size(cases) == type->count;
 
 	for (size_t i = 0; good && i < type->count; i++) {
@@ -113,7 +161,7 @@ static void write_result(
 				c->reason, "max_abs_error", real_or_null(c->max_abs_error), "nmse", real_or_null(c->nmse)));
 	}
 	json = json_pack("{s:s, s:s?, s:s, s:s, s:o}", "model_type", type->model_type, "engine_version", engine->version,
-		"library", engine->library, "library_identity", file_identity(a, engine->library), "cases", cases);
+		"library", engine->library, "library_identity", library_identity(a, engine->library), "cases", cases);
 	if (json && kept->path)
 		sealed_json_write(kept->path, json, kept->made_from, NULL);
 	json_decref(json);

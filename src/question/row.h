@@ -257,7 +257,7 @@
 		"% of the median, and the coefficient of variation at most 25 %; else unstable; 'n too small' below 9 runs") \
 	X(TEXT, stability_why, \
 		"which of these failed (drift or scatter of the windows, spread, tail), by how much, and what other processes " \
-		"did; null: stable, or too few runs") \
+		"did; or for how long assay itself stood still; null: stable, or too few runs") \
 	X(REAL, peak_anonymous_mib, \
 		"peak of the anonymous memory of all processes of the cell, private (RssAnon) and shared, sampled at 100 Hz " \
 		"over load, first run and one extra run; mapped files are not in it") \

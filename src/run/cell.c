@@ -158,6 +158,19 @@ static void take_times(struct row *r, const struct heard *h, double others, stru
 	r->stability_why = stability.is_stable ? NULL : why_unstable(&stability, others, a);
 }
 
+// A machine or a container that was paused is in the time of a load or of a run, of which nobody knows.
+static void take_pause(struct row *r, const struct child_report *report, struct arena *a)
+{
+	if (!(report->stood_ms > 0) || !r->stability)
+		return;
+	r->stability = "unstable";
+	r->stability_why = arena_join(a, r->stability_why, "; ",
+		arena_printf(a,
+			"pause: assay stood still for %.1f s meanwhile (stopped, or the machine was), which the load or a run "
+			"may hold",
+			report->stood_ms / 1e3));
+}
+
 // The child of a page that somebody opened serves it: what its browser takes nobody counts.
 static void take_memory(struct row *r, const struct heard *h, const struct child_report *report, struct arena *a)
 {
@@ -602,6 +615,7 @@ static enum status run_child(struct running *r, struct cell_result *out, bool *e
 	if (text_get(&report.output)[0])
 		row->stderr_tail = arena_strdup(r->a, text_get(&report.output));
 	take_times(row, &r->heard, state_others(&r->before, &r->after), r->a);
+	take_pause(row, &report, r->a);
 	take_memory(row, &r->heard, &report, r->a);
 	explain_cause(c, &report, &limits, r->a, out);
 	explain_fallback(c, &report, &limits, r->a, out);

@@ -354,6 +354,7 @@ static void forgive(struct runner *r, double looked, double wake)
 		return;
 	r->deadline += now - looked;
 	r->silence += now - looked;
+	r->report->stood_ms += now - looked;
 }
 
 static void loop(struct runner *r)

@@ -59,6 +59,7 @@ struct child_report {
 	// Of all its processes, private and shared, over the sampled phases; NaN when there was no sample.
 	double peak_anonymous_mib;
 	double wall_ms;
+	double stood_ms; // of these this process itself stood still (Ctrl-Z, a paused container), and the child may have
 	const char *memory_limit_by; // "cgroup", "rlimit_data+sampler", "sampler", NULL
 	int64_t memory_bytes;        // the limit that it had; 0: none
 	bool other_killed;           // CHILD_OOM of a process that it had started: it went on itself
