@@ -185,22 +185,22 @@ static bool lock_file(int fd, const char *path, bool wait)
 {
 	static const struct timespec pause = { .tv_nsec = 20000000 };
 	double begin = clock_ms();
-	bool told = false;
+	bool told = false, locked;
 
-	while (flock(fd, LOCK_EX | LOCK_NB)) {
-		if (errno == EINTR)
-			continue;
-		if (!wait || errno != EWOULDBLOCK)
-			return false;
+	while (!(locked = !flock(fd, LOCK_EX | LOCK_NB)) && (errno == EINTR || (wait && errno == EWOULDBLOCK))) {
 		if (waiting && !told)
 			waiting(path);
 		told = true;
 		nanosleep(&pause, NULL);
 	}
-	if (told && waiting)
+	if (!told)
+		return locked;
+	int code = errno;
+	if (waiting)
 		waiting(NULL);
-	aside_ms += told ? clock_ms() - begin : 0;
-	return true;
+	aside_ms += clock_ms() - begin;
+	errno = code;
+	return locked;
 }
 
 // Beside the folder, which may be removed. A program that trims the cache removes the lock too, between our open and our lock.

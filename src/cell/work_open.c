@@ -473,7 +473,7 @@ static bool asks_for_time(const struct request *r)
 enum status work_load(struct work *w, struct error *err)
 {
 	const char *compute;
-	double begin, hashed;
+	double begin, aside;
 	enum status st;
 
 	if ((st = ask_shipped(w, err)) || (st = ask_threads(w, err)))
@@ -482,14 +482,14 @@ enum status work_load(struct work *w, struct error *err)
 	work_device_memory_begin(w);
 	say_phase("load");
 	begin = clock_ms();
-	hashed = compiled_aside_ms();
+	aside = compiled_aside_ms();
 	for (size_t i = 0; i < w->part_count; i++)
 		if ((st = session_open(&w->part[i].session, w->backend, w->provider, w->target.device, w->ask.options,
 			     &w->part[i].artifact, err)))
 			return w->part_count > 1 ? error_prefix(err, "%s", w->part[i].which->file) : st;
 	w->is_open = true;
 	w->is_quick = w->device && w->device->emulated && !asks_for_time(&w->ask);
-	w->load_ms = load_took(w, clock_ms() - begin - (compiled_aside_ms() - hashed));
+	w->load_ms = load_took(w, clock_ms() - begin - (compiled_aside_ms() - aside));
 	compute = work_confirmed_dtype(w);
 	say_row(json_pack("{s:f, s:O?, s:s?, s:s?, s:s}", "load_ms", w->load_ms, "options", w->part->session.options,
 		"compute_dtype", compute ? work_computes_in(w, &w->part->session, compute) : NULL, "actual",

@@ -81,10 +81,10 @@ enum status work_leave(struct work *w, struct error *err)
 	say_nothing(true);
 	const long long anonymous = memory_anonymous_kib();
 	const enum status st = run_before(w, &why);
-	const double begin = clock_ms(), hashed = compiled_aside_ms();
+	const double begin = clock_ms(), aside = compiled_aside_ms();
 	for (size_t i = 0; i < before.work.part_count; i++)
 		session_close(&before.work.part[i].session);
-	before.release_ms = clock_ms() - begin - (compiled_aside_ms() - hashed);
+	before.release_ms = clock_ms() - begin - (compiled_aside_ms() - aside);
 	before.left_kib = (double)(memory_anonymous_kib() - anonymous);
 	forget_peak();
 	say_nothing(false);

@@ -93,7 +93,7 @@ const struct store_question store_questions[] = {
 		false },
 
 	{ "by-hardware",
-		"rows and verdicts of each platform, how many of them are qualified,"
+		"the newest row of each question: how many and with which verdict on each platform, how many are qualified,"
 		" and times of forward passes; an average goes over different models: `fastest` compares like with like",
 		" SELECT l.requested AS platform, " COUNTS
 		" FROM latest l"
