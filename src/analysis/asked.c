@@ -39,6 +39,23 @@ static bool same_size(const struct cell *x, const struct cell *y)
 		text_is(p->dims, q->dims) && text_is(p->inputs, q->inputs);
 }
 
+// A size that the row has, or one that was asked the same; 0: none of them knows.
+static int64_t as_run(const struct side_row *r, size_t member, const struct side *const *sides, size_t side_count)
+{
+	const int64_t *own = (const int64_t *)((const char *)&r->row + member);
+
+	if (*own != ROW_NONE)
+		return *own;
+	for (size_t k = 0; k < side_count; k++)
+		for (size_t i = 0; i < sides[k]->count; i++) {
+			const struct side_row *other = &sides[k]->rows[i];
+			const int64_t *its = (const int64_t *)((const char *)&other->row + member);
+			if (*its != ROW_NONE && same_size(&r->question.cell, &other->question.cell))
+				return *its;
+		}
+	return 0;
+}
+
 // What shapes, dimensions and inputs that were asked for make of the batch, only a row that ran knows.
 static int64_t batch_of(const struct side_row *r, const struct side *const *sides, size_t side_count)
 {
@@ -46,28 +63,14 @@ static int64_t batch_of(const struct side_row *r, const struct side *const *side
 
 	if (c->batch > 1 || !(c->shapes || c->dims || c->inputs))
 		return c->batch > 0 ? c->batch : 1;
-	if (r->row.batch != ROW_NONE)
-		return r->row.batch;
-	for (size_t k = 0; k < side_count; k++)
-		for (size_t i = 0; i < sides[k]->count; i++)
-			if (sides[k]->rows[i].row.batch != ROW_NONE && same_size(c, &sides[k]->rows[i].question.cell))
-				return sides[k]->rows[i].row.batch;
-	return 0;
+	return as_run(r, offsetof(struct row, batch), sides, side_count);
 }
 
 static int64_t length_of(const struct side_row *r, const struct side *const *sides, size_t side_count)
 {
-	const struct cell *c = &r->question.cell;
+	const int64_t asked = r->question.cell.sequence;
 
-	if (c->sequence > 0)
-		return c->sequence;
-	if (r->row.sequence != ROW_NONE)
-		return r->row.sequence;
-	for (size_t k = 0; k < side_count; k++)
-		for (size_t i = 0; i < sides[k]->count; i++)
-			if (sides[k]->rows[i].row.sequence != ROW_NONE && same_size(c, &sides[k]->rows[i].question.cell))
-				return sides[k]->rows[i].row.sequence;
-	return 0;
+	return asked > 0 ? asked : as_run(r, offsetof(struct row, sequence), sides, side_count);
 }
 
 void asked_of(struct asked *out, struct arena *a, const struct side_row *r, const struct side *const *sides, size_t side_count)
