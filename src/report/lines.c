@@ -320,6 +320,39 @@ static void qualify_columns(struct summary *out, struct arena *a)
 	}
 }
 
+// Of a column "openvino:GPU" the place of "openvino" in the table of platforms; what is not in it comes last.
+static size_t place_of(const char *name)
+{
+	const size_t n = strcspn(name, ":"), count = platform_count();
+
+	for (size_t i = 0; i < count; i++)
+		if (strlen(platform_get(i)->name) == n && strncmp(platform_get(i)->name, name, n) == 0)
+			return i;
+	return count;
+}
+
+static bool goes_before(const char *x, const char *y)
+{
+	const size_t p = place_of(x), q = place_of(y);
+
+	return p != q ? p < q : strcmp(x, y) < 0;
+}
+
+static void name_columns(struct summary *out)
+{
+	for (size_t i = 0, k; i < out->cell_count; i++) {
+		const char *name = out->cells[i].platform;
+
+		for (k = 0; k < out->column_count && !text_is(out->columns[k], name); k++)
+			;
+		if (k < out->column_count)
+			continue;
+		for (k = out->column_count++; k > 0 && goes_before(name, out->columns[k - 1]); k--)
+			out->columns[k] = out->columns[k - 1];
+		out->columns[k] = name;
+	}
+}
+
 void summary_place_cells(struct summary *out, struct arena *a)
 {
 	out->columns = ARENA_ARRAY(a, out->cell_count + 1, const char *);
@@ -327,12 +360,11 @@ void summary_place_cells(struct summary *out, struct arena *a)
 	out->column_words = ARENA_ARRAY(a, out->cell_count + 1, const char *);
 	out->lines = ARENA_ARRAY(a, out->cell_count + 1, struct report_line);
 	name_platforms(out, a);
+	name_columns(out);
 	for (size_t i = 0; i < out->cell_count; i++) {
 		struct report_cell *c = &out->cells[i];
-		while (c->column < out->column_count && !text_is(out->columns[c->column], c->platform))
+		while (!text_is(out->columns[c->column], c->platform))
 			c->column++;
-		if (c->column == out->column_count)
-			out->columns[out->column_count++] = c->platform;
 	}
 	for (size_t i = 0; i < out->cell_count; i++) {
 		struct report_cell *c = &out->cells[i];

@@ -367,7 +367,7 @@ static void test_emulated_cells_are_called_so(void **state)
 	add(f, "m", "qnn", r);
 	add_timed(f, "m", "cpu", 12, 11, 13);
 	write_all(f);
-	says(&f->md, "\nqnn: 1 of 1 cells good (emulated); cpu: 1 of 1 cells good.\n");
+	says(&f->md, "\ncpu: 1 of 1 cells good; qnn: 1 of 1 cells good (emulated).\n");
 	says(&f->html, "1 of 2 cells ran on no hardware (emulated, or nothing computed); qnn: 1 of 1 cells good, emulated.");
 }
 

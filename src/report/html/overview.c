@@ -130,7 +130,7 @@ static bool variants(const struct summary *s, const struct report_line *l, struc
 // What the line under the table has to explain.
 struct seen {
 	size_t timed, models;
-	bool bold, unstable, variants;
+	bool bold, unstable, soft, variants;
 };
 
 static void model_row(const struct summary *s, const struct report_line *l, struct seen *seen, struct arena *a, struct text *out)
@@ -146,6 +146,7 @@ static void model_row(const struct summary *s, const struct report_line *l, stru
 		const struct report_cell *c = report_answer_of(s, l, k);
 		overview_cell(s, l, c, s->columns[k], a, out);
 		seen->unstable = seen->unstable || (c != NULL && report_has_time(c) && report_is_unstable(c));
+		seen->soft = seen->soft || (c != NULL && report_has_time(c) && report_software(&c->row) != NULL);
 	}
 	text_add(out, "</tr>\n");
 	seen->variants = variants(s, l, a, out) || seen->variants;
@@ -183,8 +184,9 @@ void html_overview(const struct summary *s, struct arena *a, struct text *out)
 	if (seen.models > SCREEN_MODELS)
 		text_addf(out, "<a href=\"#matrix\">%zu more model%s below</a>. ", seen.models - SCREEN_MODELS,
 			seen.models - SCREEN_MODELS == 1 ? "" : "s");
-	text_addf(out, "%s%s%s%s.</p></section>\n", seen.timed > 0 ? "Medians" : "Nothing was timed on hardware",
+	text_addf(out, "%s%s%s%s%s.</p></section>\n", seen.timed > 0 ? "Medians" : "Nothing was timed on hardware",
 		seen.bold ? "; bold: best, where it can be told" : "", seen.unstable ? "; <sup>~</sup> unstable" : "",
+		seen.soft ? "; <i>italic</i>: by software in the place of hardware" : "",
 		seen.variants ? "; below a model what else was asked of it: its fastest, and how many times as fast as the same "
 				"platform above, neither unstable; bold where several processes of each say so"
 			      : "");
