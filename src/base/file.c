@@ -497,7 +497,8 @@ enum status file_inside(struct arena *a, const char *folder, const char *name, c
 bool file_exists(const char *path)
 {
 	struct stat st;
-	return !stat(path, &st);
+
+	return !stat(path, &st) || (errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG && errno != ELOOP);
 }
 
 bool file_lies_at(int fd, const char *path)

@@ -49,7 +49,7 @@ enum status file_check_holes(int fd, const char *path, struct error *err);
 // The path of a file in `folder` that a file in there names, in the arena. BAD_INPUT: an absolute name or one with a ".." part, a
 // link that leads out of the folder, or nothing there. For folders of others: what is named is shown or compared.
 enum status file_inside(struct arena *a, const char *folder, const char *name, const char **out, struct error *err);
-bool file_exists(const char *path); // follows links
+bool file_exists(const char *path); // follows links; true too where that cannot be told: opening it says why
 // Of a regular file its size, or what its disk holds of it where that is less than a 64th; of anything else, and NULL, 0.
 int64_t file_bytes(const char *path);
 bool file_is_dir(const char *path);

@@ -3,6 +3,7 @@
 // examples; where those of the graph are fixed, texts are padded to them and everything else must fit.
 #include <string.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cell/say.h"
@@ -115,17 +116,18 @@ static enum status run_example(struct asking *x, size_t i, struct error *err)
 }
 
 // Of the processor's settings; an older file calls it reduce_labels.
-static bool reduces_labels(const char *model)
+static enum status reduces_labels(bool *out, const char *model, struct error *err)
 {
 	struct arena a = { 0 };
 	json_t *settings = NULL;
+	const char *path = arena_printf(&a, "%s/preprocessor_config.json", model);
+	enum status st = file_exists(path) ? json_file(path, 1 << 20, &settings, err) : STATUS_OK;
 
-	json_file(arena_printf(&a, "%s/preprocessor_config.json", model), 1 << 20, &settings, NULL);
 	const json_t *now = json_object_get(settings, "do_reduce_labels"), *old = json_object_get(settings, "reduce_labels");
-	const bool reduces = json_is_true(now ? now : old);
+	*out = json_is_true(now ? now : old);
 	json_decref(settings);
 	arena_done(&a);
-	return reduces;
+	return st;
 }
 
 enum status work_data(struct work *w, struct scores *scores, struct error *err)
@@ -135,13 +137,12 @@ enum status work_data(struct work *w, struct scores *scores, struct error *err)
 				    .text_most = w->hints.max_sequence,
 				    .pad_token_id = w->hints.pad_token_id },
 			.config = w->checkpoint.config,
-			.leaves_sounds = w->spec && data_dictates(arch_model_type(w->spec)),
-			.reduces_labels = reduces_labels(w->ask.path) },
+			.leaves_sounds = w->spec && data_dictates(arch_model_type(w->spec)) },
 		.scores = scores };
 	struct data_reader *r = &x.reader;
 	enum status st = w->data.count ? STATUS_OK : not_asked(data_list(&w->data, &w->arena, w->ask.data, err), err);
 
-	if (st)
+	if (st || (st = reduces_labels(&r->reduces_labels, w->ask.path, err)))
 		return st;
 	say_phase("data");
 	r->types = declared(w, &r->type_count);

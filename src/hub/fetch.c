@@ -58,7 +58,7 @@ static enum status list(struct fetch_listing *out, struct fetch *f, struct error
 	char *text;
 	size_t nbytes;
 	const char *url = arena_printf(
-		a, "%s/api/models/%s/revision/%s?blobs=true", f->endpoint, f->model, http_quote(a, f->revision, false));
+		a, "%s/api/models/%s/revision/%s?blobs=true", f->inside->url, f->model, http_quote(a, f->revision, false));
 	enum status s = http_text(f->inside->http, a, url, LIST_LIMIT, &text, &nbytes, &x, err);
 	if (s)
 		return s;
@@ -89,7 +89,7 @@ static enum status choose_shards(
 	char *text;
 	size_t nbytes, count;
 	const struct fetch_file **shards;
-	const char *url = arena_printf(a, "%s/%s/resolve/%s/%s", f->endpoint, f->model, f->commit, index->name);
+	const char *url = arena_printf(a, "%s/%s/resolve/%s/%s", f->inside->url, f->model, f->commit, index->name);
 	enum status s = http_text(f->inside->http, a, url, HUB_INDEX_LIMIT, &text, &nbytes, &x, err);
 	if (s)
 		return s;
@@ -234,7 +234,8 @@ enum status fetch_plan(struct fetch **out, struct arena *a, const char *model, c
 	f->model = arena_strdup(a, model);
 	f->revision = arena_strdup(a, revision ? revision : "main");
 	f->endpoint = fetch_endpoint(a);
-	if ((s = fetch_token(&token, a, err)) || (s = http_open(&in->http, a, f->endpoint, token, in->watch, err)))
+	in->url = fetch_endpoint_url(a);
+	if ((s = fetch_token(&token, a, err)) || (s = http_open(&in->http, a, in->url, token, in->watch, err)))
 		return s;
 	if ((s = list(&l, f, err))) {
 		error_prefix(err, "%s", model);

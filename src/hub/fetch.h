@@ -72,7 +72,7 @@ struct fetch_watch { // any member may be NULL
 
 // HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE is 1, ON, YES or TRUE.
 bool fetch_is_offline(void);
-// HF_ENDPOINT without a "/" at its end, else the public Hub.
+// HF_ENDPOINT without a "/" at its end, and without a name and a password in it, else the public Hub: for people.
 const char *fetch_endpoint(struct arena *a);
 
 // Memory in `a`; watch lives as long. UNAVAILABLE: the Hub cannot be reached. BAD_INPUT: it has no such model, revision or file.

@@ -30,6 +30,19 @@ bool fetch_is_offline(void)
 
 const char *fetch_endpoint(struct arena *a)
 {
+	char *url = (char *)(uintptr_t)fetch_endpoint_url(a), *host = strstr(url, "://");
+	size_t n = host ? strcspn(host + 3, "/?#") : 0;
+
+	for (size_t i = n; i-- > 0;)
+		if (host[3 + i] == '@') { // of several the last: a password may have one
+			memmove(host + 3, host + 3 + i + 1, strlen(host + 3 + i + 1) + 1);
+			break;
+		}
+	return url;
+}
+
+const char *fetch_endpoint_url(struct arena *a)
+{
 	char *endpoint = arena_strdup(a, variable("HF_ENDPOINT") ? variable("HF_ENDPOINT") : public_hub);
 	for (size_t n = strlen(endpoint); n && endpoint[n - 1] == '/'; n--)
 		endpoint[n - 1] = 0;

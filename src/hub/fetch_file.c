@@ -86,7 +86,7 @@ void fetch_file_look(const struct fetch *f, struct fetch_file *file)
 static const char *resolve_url(const struct fetch *f, const struct fetch_file *file)
 {
 	struct arena *a = f->inside->arena;
-	return arena_printf(a, "%s/%s/resolve/%s/%s", f->endpoint, f->model, f->commit, http_quote(a, file->name, true));
+	return arena_printf(a, "%s/%s/resolve/%s/%s", f->inside->url, f->model, f->commit, http_quote(a, file->name, true));
 }
 
 static bool is_hex(const char *s, size_t digits)
@@ -135,7 +135,7 @@ enum status fetch_file_head(struct fetch *f, struct fetch_file *file, struct err
 			file->name, *etag ? "an odd ETag" : "no ETag", f->endpoint);
 	if (file->size < 0)
 		file->size = size;
-	file->version = !elsewhere && !x.linked_etag[0] && x.etag[0] ? arena_strdup(a, x.etag) : NULL;
+	file->version = !elsewhere && !x.linked_etag[0] && x.etag[0] && !x.is_weak ? arena_strdup(a, x.etag) : NULL;
 	// A listed hash is the name, whatever the server says: under another, a blob that has the size would be taken unchecked.
 	file->etag = likely_etag(file) ? likely_etag(file) : arena_strdup(a, etag);
 	if (!file->sha256 && is_hex(file->etag, 64))
@@ -239,20 +239,24 @@ static enum status sink_begin(void *context, const struct http_answer *x, struct
 	struct sink *k = context;
 	struct fetch_file *file = &k->f->files[k->i];
 	enum status s = STATUS_OK;
-	if (x->status == 206 && (x->range_from < 0 || (uint64_t)x->range_from != k->at))
+	if (x->status == 206 &&
+		(x->range_from < 0 || (uint64_t)x->range_from != k->at ||
+			(x->range_total >= 0 && x->range_last != x->range_total - 1)))
 		return error_set(err, STATUS_FAILED, "%s: byte %llu was asked for, and the server answers with another part",
 			file->name, (unsigned long long)k->at);
 	// Of what no hash is known, two versions would be joined unseen.
-	if (x->status == 206 && !file->sha256 && !file->git && file->version && x->etag[0] && !text_is(file->version, x->etag)) {
+	const char *version = x->is_weak || !x->etag[0] ? NULL : x->etag;
+	if (x->status == 206 && !file->sha256 && !file->git && (!version || !text_is(file->version, version))) {
 		k->moved = true;
 		file->version = NULL;
 		s = restart(k, err);
 		return s ? s
-			 : error_set(err, STATUS_UNAVAILABLE, "%s: the server has another version of it than the one that began",
+			 : error_set(err, STATUS_UNAVAILABLE,
+				   "%s: the server has another version of it than the one that began, or does not say which",
 				   file->name);
 	}
-	if (x->etag[0])
-		file->version = arena_strdup(k->f->inside->arena, x->etag);
+	if (version)
+		file->version = arena_strdup(k->f->inside->arena, version);
 	if (x->status != 206 && k->at) // it does not know ranges
 		s = restart(k, err);
 	int64_t whole = x->status == 206 ? x->range_total : x->length;

@@ -224,7 +224,7 @@ enum status http_open(struct http **out, struct arena *a, const char *endpoint, 
 	if (!h->origin)
 		return error_set(err, STATUS_BAD_INPUT,
 			"HF_ENDPOINT is \"%s\"; it should be like https://HOST or http://HOST:PORT", endpoint);
-	h->host = strstr(endpoint, "://") + 3;
+	h->host = strstr(fetch_endpoint(a), "://") + 3; // without a password
 	// libcurl itself reads none of these; people behind a company's proxy set one of them.
 	static const char *const files[] = { "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE" };
 	for (size_t i = 0; i < sizeof files / sizeof *files && !h->authorities; i++) {
@@ -303,9 +303,11 @@ void http_header(struct http_answer *x, const char *line, size_t length)
 	if (length > 5 &&
 		!strncmp(line, "HTTP/", 5)) { // of this hop: what came before belongs to "100 Continue" or the hop before
 		x->etag[0] = x->error_code[0] = x->error_message[0] = 0;
-		x->length = x->range_from = x->range_total = -1;
+		x->length = x->range_from = x->range_last = x->range_total = -1;
+		x->is_weak = false;
 		x->retry_after_s = 0;
 	} else if (header(line, length, "ETag", x->etag, sizeof x->etag)) {
+		x->is_weak = text_starts(x->etag, "W/");
 		plain_etag(x->etag);
 	} else if (header(line, length, "X-Linked-ETag", x->linked_etag, sizeof x->linked_etag)) {
 		plain_etag(x->linked_etag);
@@ -323,6 +325,9 @@ void http_header(struct http_answer *x, const char *line, size_t length)
 			*dash = 0;
 			if (text_to_int(value + 6, 0, INT64_MAX, &number))
 				x->range_from = number;
+			dash[1 + strspn(dash + 1, "0123456789")] = 0;
+			if (text_to_int(dash + 1, 0, INT64_MAX, &number))
+				x->range_last = number;
 		}
 	} else if (header(line, length, "X-Repo-Commit", x->commit, sizeof x->commit) ||
 		header(line, length, "X-Error-Code", x->error_code, sizeof x->error_code) ||

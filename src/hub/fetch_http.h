@@ -18,13 +18,14 @@ struct http_answer { // of the last hop; linked_* and commit of the last hop tha
 	char etag[264];        // without W/ and quotes; "" when there is none
 	char linked_etag[264]; // of the file behind a redirect
 	char commit[72];
-	char error_code[64];         // X-Error-Code: GatedRepo, RepoNotFound, RevisionNotFound, EntryNotFound
-	char error_message[512];     // for people; printable
-	int64_t linked_size, length; // -1: not given
-	int64_t range_from;          // of Content-Range; -1: none
-	int64_t range_total;         // of Content-Range, the whole file; -1: none or "*"
-	long retry_after_s;          // of Retry-After, else of RateLimit; 0: not given
-	char other[264];             // "https://host:443" that a redirect led to, which knows no token; "": the Hub itself
+	char error_code[64];            // X-Error-Code: GatedRepo, RepoNotFound, RevisionNotFound, EntryNotFound
+	char error_message[512];        // for people; printable
+	int64_t linked_size, length;    // -1: not given
+	bool is_weak;                   // the ETag is: two versions that are not the same, byte by byte, may have it
+	int64_t range_from, range_last; // of Content-Range; -1: none
+	int64_t range_total;            // of Content-Range, the whole file; -1: none or "*"
+	long retry_after_s;             // of Retry-After, else of RateLimit; 0: not given
+	char other[264];                // "https://host:443" that a redirect led to, which knows no token; "": the Hub itself
 };
 
 struct http_request {

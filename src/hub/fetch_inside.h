@@ -32,10 +32,13 @@ struct fetch_inside {
 	struct arena *arena;
 	struct http *http;
 	const struct fetch_watch *watch;
+	const char *url;                // of the endpoint, with whatever password HF_ENDPOINT has
 	const char *cache, *repository; // .../hub, .../hub/models--ORG--NAME
 	bool *chosen;                   // of the listing's files: it is in the plan
 	const char *const *absent;      // of fetch_small_files, what the repository does not have
 };
+
+const char *fetch_endpoint_url(struct arena *a);
 
 // Is the file of this snapshot here? Fills in here and partial.
 void fetch_file_look(const struct fetch *f, struct fetch_file *file);

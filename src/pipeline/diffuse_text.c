@@ -11,9 +11,8 @@ enum status diffuse_length(struct diffusion *d, const struct diffuse_encoder *en
 	struct part *m;
 	enum status st = part_open(d->c->p, encoder->name, &m, err);
 
-	if (st)
+	if (st || (st = part_words(m, encoder->tokenizer, err)))
 		return st;
-	part_words(m, encoder->tokenizer);
 	int64_t own = (int64_t)part_max_length(m), most = m->hints.max_sequence;
 	*out = own > 0 && (most <= 0 || own <= most) ? own : most;
 	return *out > 0 && *out <= DIFFUSE_SEQUENCE_MOST
@@ -26,9 +25,8 @@ static enum status open_words(struct diffusion *d, const struct diffuse_encoder 
 {
 	enum status st = part_open(d->c->p, encoder->name, out, err);
 
-	if (st)
+	if (st || (st = part_words(*out, encoder->tokenizer, err)))
 		return st;
-	part_words(*out, encoder->tokenizer);
 	return part_tokenizer_class(*out, diffuse_class_of(d, encoder->tokenizer), err);
 }
 

@@ -44,7 +44,7 @@ struct part {
 	struct input_hints hints;
 	const json_t *config;        // config.json
 	struct tokenizer *tokenizer; // NULL until part_tokenizer
-	const json_t *token_config;  // tokenizer_config.json over special_tokens_map.json; NULL until asked for
+	const json_t *token_config;  // tokenizer_config.json over special_tokens_map.json; of `words`
 	struct part_graph graphs[PIPELINE_GRAPHS_MOST];
 	size_t graph_count;
 	bool logits_chosen; // generates with one graph, which is asked for the logits of the last token only
@@ -56,7 +56,7 @@ enum status part_open(struct pipeline *p, const char *name, struct part **out, s
 // Is the name, of a file or folder, among those that a row of a pipeline knows (model_tree)?
 bool part_is_within(const char *name);
 // Its tokenizer is in another folder within the pipeline's; to be said before the tokenizer is asked for.
-void part_words(struct part *m, const char *name);
+enum status part_words(struct part *m, const char *name, struct error *err);
 // tokenizer_class.c: the tokenizer as this class of transformers 5 makes it, where that is not as tokenizer.json says.
 enum status part_tokenizer_class(struct part *m, const char *class_name, struct error *err);
 // Opened once. Special tokens that tokenizer_config.json names and tokenizer.json does not list are added, as transformers does.
@@ -65,11 +65,11 @@ enum status part_add_specials(struct part *m, struct tokenizer *t, struct error 
 // A JSON object of the part's folder; an empty one where there is no such file. Dies with the pipeline.
 enum status part_json(struct part *m, const char *file, const json_t **out, struct error *err);
 // "mask_token", ...: its text, by tokenizer_config.json, else special_tokens_map.json; NULL: it has none. And its id; -1: none.
-const char *part_special(struct part *m, const char *name);
+const char *part_special(const struct part *m, const char *name);
 int64_t part_special_id(struct part *m, const char *name);
 // model_max_length of tokenizer_config.json, where it is a length; 0: none.
-size_t part_max_length(struct part *m);
-bool part_cleans_up(struct part *m); // clean_up_tokenization_spaces of tokenizer_config.json
+size_t part_max_length(const struct part *m);
+bool part_cleans_up(const struct part *m); // clean_up_tokenization_spaces of tokenizer_config.json
 // One of its graphs, opened when it is first asked for, in the first form that the platform takes. `in`: what it will be given,
 // for its pictures may have another size than the configuration says; NULL: that does not matter. Its session's outputs
 // stay valid through the next run.

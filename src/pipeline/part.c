@@ -2,8 +2,10 @@
 // A model of a pipeline: its configuration, its tokenizer, its graphs. A graph is opened when it first runs, in the first form of
 // the platform's row that the engine takes (cell/form.h), with open shapes: texts have all lengths. Where the platform takes
 // fixed ones only, it is built for the shapes of what it is given, and anew when those change.
+#include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "artifact/identity.h"
 #include "base/clock.h"
@@ -32,7 +34,8 @@ static enum status folder_json(struct part *m, const char *folder, const char *f
 			*out = r->json;
 			return STATUS_OK;
 		}
-	enum status st = file_exists(path) ? json_file(path, PIPELINE_JSON_MOST, &json, err) : STATUS_OK;
+	const bool is_absent = access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
+	enum status st = is_absent ? STATUS_OK : json_file(path, PIPELINE_JSON_MOST, &json, err);
 
 	if (!st && json && !json_is_object(json))
 		st = error_set(err, STATUS_BAD_INPUT, "%s: no object", path);
@@ -60,30 +63,32 @@ static const char *words_of(const struct part *m)
 	return m->words ? m->words : m->folder;
 }
 
-void part_words(struct part *m, const char *name)
+static enum status read_token_config(struct part *m, struct error *err)
+{
+	static const char *const files[] = { "special_tokens_map.json", "tokenizer_config.json" };
+	json_t *all = json_object();
+	enum status st = STATUS_OK;
+
+	arena_defer(m->p->arena, release_json, all);
+	for (size_t i = 0; i < sizeof files / sizeof *files && !st; i++) {
+		const json_t *one;
+
+		if (!(st = folder_json(m, words_of(m), files[i], &one, err)))
+			json_object_update(all, (json_t *)(uintptr_t)one);
+	}
+	m->token_config = all;
+	return st;
+}
+
+enum status part_words(struct part *m, const char *name, struct error *err)
 {
 	m->words = arena_printf(m->p->arena, "%s/%s", m->p->folder, name);
+	return read_token_config(m, err);
 }
 
-// Files that cannot be read say nothing here: what needs them finds them missing.
-static const json_t *token_config(struct part *m)
+const char *part_special(const struct part *m, const char *name)
 {
-	const json_t *map, *own;
-
-	if (m->token_config)
-		return m->token_config;
-	json_t *all = json_object();
-	arena_defer(m->p->arena, release_json, all);
-	if (!folder_json(m, words_of(m), "special_tokens_map.json", &map, NULL))
-		json_object_update(all, (json_t *)(uintptr_t)map);
-	if (!folder_json(m, words_of(m), "tokenizer_config.json", &own, NULL))
-		json_object_update(all, (json_t *)(uintptr_t)own);
-	return m->token_config = all;
-}
-
-const char *part_special(struct part *m, const char *name)
-{
-	const json_t *x = json_object_get(token_config(m), name);
+	const json_t *x = json_object_get(m->token_config, name);
 
 	return json_string_value(json_is_object(x) ? json_object_get(x, "content") : x);
 }
@@ -93,7 +98,7 @@ enum status part_add_specials(struct part *m, struct tokenizer *t, struct error 
 	static const char *const names[] = { "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token",
 		"mask_token" };
 	enum { NAMES = sizeof names / sizeof *names };
-	const json_t *more = json_object_get(token_config(m), "additional_special_tokens"), *x;
+	const json_t *more = json_object_get(m->token_config, "additional_special_tokens"), *x;
 	const char **texts = ARENA_ARRAY(m->p->arena, NAMES + json_array_size(more), const char *);
 	size_t count = 0, i;
 
@@ -128,17 +133,17 @@ int64_t part_special_id(struct part *m, const char *name)
 	return text && !part_tokenizer(m, &t, NULL) && tokenizer_id(t, text, strlen(text), &id) ? (int64_t)id : -1;
 }
 
-size_t part_max_length(struct part *m)
+size_t part_max_length(const struct part *m)
 {
-	const json_t *x = json_object_get(token_config(m), "model_max_length");
+	const json_t *x = json_object_get(m->token_config, "model_max_length");
 	double n = json_number_value(x); // 1e30 where there is none
 
 	return n >= 1 && n <= 1e9 ? (size_t)n : 0;
 }
 
-bool part_cleans_up(struct part *m)
+bool part_cleans_up(const struct part *m)
 {
-	return json_is_true(json_object_get(token_config(m), "clean_up_tokenization_spaces"));
+	return json_is_true(json_object_get(m->token_config, "clean_up_tokenization_spaces"));
 }
 
 static enum status resolve(struct part *m, struct error *err)
@@ -189,6 +194,8 @@ enum status part_open(struct pipeline *p, const char *name, struct part **out, s
 	const bool root = text_is(name, ".");
 	m->folder = root ? p->files : arena_printf(p->arena, "%s/%s", p->folder, name);
 	enum status st = resolve(m, err);
+	if (!st)
+		st = read_token_config(m, err);
 	return st || !root ? st : parts_known_of(&m, 1, err);
 }
 

@@ -131,12 +131,12 @@ enum status output_of(const struct outputs *given, const char *name, int rank, c
 	return STATUS_OK;
 }
 
-static bool gives_mask(struct part *m)
+static bool gives_mask(const struct part *m)
 {
-	const json_t *config, *names, *name;
+	const json_t *names = json_object_get(m->token_config, "model_input_names"), *name;
 	size_t i;
 
-	if (part_json(m, "tokenizer_config.json", &config, NULL) || !(names = json_object_get(config, "model_input_names")))
+	if (!names)
 		return true;
 	json_array_foreach(names, i, name) if (text_is(json_string_value(name), "attention_mask")) return true;
 	return false;

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "preprocess/sound.h"
 #include "preprocess/sound_library.h"
+#include "preprocess/sound_ogg.h"
 
 // Values of a block, and what a file may say. Silence takes encoders of FLAC a byte for some 1000 values at most, but a frame
 // of 65535 equal values can be 12 bytes: what is denser than this is no sound, and is not waited for.
@@ -391,6 +392,7 @@ enum status sound_parse(struct arena *a, const char *name, const void *data, siz
 	struct sound as_read;
 	enum status s = check_samples(name, data, nbytes, err);
 
+	s = s ? s : ogg_check(name, data, nbytes, err);
 	s = s ? s : decode(name, &bytes, wanted, &d, err);
 	if (!s && !d.length)
 		s = error_set(err, STATUS_BAD_INPUT, "%s: has no samples", name);

@@ -37,8 +37,11 @@ enum status sound_settings(json_t **out, struct arena *a, const char *folder, st
 	if (s || !json)
 		return s;
 	name = json_string_value(json_object_get(json, "feature_extractor_type"));
-	if (!name && json_object_get(json, "sampling_rate") && file_exists(model) &&
-		!json_file(model, SETTINGS_LIMIT, &config, NULL)) {
+	if (!name && json_object_get(json, "sampling_rate") && file_exists(model)) {
+		if ((s = json_file(model, SETTINGS_LIMIT, &config, err))) {
+			json_decref(json);
+			return s;
+		}
 		name = class_of_type(json_string_value(json_object_get(config, "model_type")));
 		if (name)
 			json_object_set_new(json, "feature_extractor_type", json_string(name));

@@ -621,6 +621,14 @@ static enum status check_packed(const struct store *s, struct db *d, struct aren
 	return status;
 }
 
+bool absorb_has_table(const char *name, size_t length)
+{
+	for (size_t i = 0; i < TABLE_COUNT; i++)
+		if (strlen(tables[i].table) == length && memcmp(tables[i].table, name, length) == 0)
+			return true;
+	return length == strlen("schema_version") && memcmp("schema_version", name, length) == 0; // is read, and not taken in
+}
+
 enum status store_absorb(struct store *s, const char *path, int64_t most, struct store_absorbed *out, struct error *err)
 {
 	struct source sources[TABLE_COUNT] = { 0 };

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "store/guard.h"
+#include "store/one_file.h"
 
 #define BEGINS "{\"assay_table\":\""
 
@@ -106,6 +107,12 @@ static enum status look_at_line(struct numbers *l, const char *head)
 	const char *at = table + length + 1;
 	if (*at != ',') // a row without values, of which assay has none
 		return odd(l, "");
+	if (!absorb_has_table(table, length))
+		return error_set(l->err, STATUS_BAD_INPUT,
+			"its line %lld is a row of a table %.*s, and this assay has none of that name: a newer one wrote it, or "
+			"another "
+			"program",
+			(long long)l->line, (int)(length < 100 ? length : 100), table);
 	if (is_of_event(table, length)) {
 		int64_t event = number_after(at + 1, numbered[MEASUREMENT].before);
 		if (event < 0)

@@ -19,6 +19,8 @@ void one_file_add(struct text *sql, const struct table *names, bool lines);
 
 // ---- reading ----
 
+bool absorb_has_table(const char *name, size_t length); // absorb.c: is there a table of this name?
+
 // Before anything is opened: a regular file with bytes in it whose lines have limits (lines.h). BAD_INPUT with a sentence.
 enum status one_file_look(const char *path, int64_t most, struct error *err);
 // *from: the relation in SQL that reads `path`. BAD_INPUT: it has no column assay_table, or one that no table here has.

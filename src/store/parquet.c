@@ -334,11 +334,14 @@ static void take_group(struct reader *f)
 			pass_value(f, type, false, 2);
 		}
 	}
-	for (uint64_t i = 0; i < count && f->wrong == NULL; i++)
-		walk_pages(f,
-			chunks[i].dictionary >= 4 && chunks[i].dictionary < chunks[i].data ? chunks[i].dictionary
-											   : chunks[i].data,
-			rows);
+	for (uint64_t i = 0; i < count && f->wrong == NULL; i++) {
+		const bool has_dictionary = chunks[i].dictionary >= 4;
+
+		if (has_dictionary && chunks[i].dictionary > chunks[i].data) // where DuckDB begins all the same
+			f->wrong = "leads to a dictionary that comes after what it is for";
+		else
+			walk_pages(f, has_dictionary ? chunks[i].dictionary : chunks[i].data, rows);
+	}
 }
 
 // ---- the file -----------------------------------------------------------------------------------------------------------

@@ -225,7 +225,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             etag = '"' + control["etag"][1:] + '"'
         if control.get("etag") == "moves":
             etag = '"v2"' if self.headers.get("Range") else '"v1"'
-        if control.get("etag", "").startswith(("other", "=", "moves")):
+        if control.get("etag") == "weak":
+            etag = 'W/"v"'
+        if control.get("etag", "").startswith(("other", "=", "moves", "weak")):
             headers = []
         if control.get("etag") != "none":
             headers.append(("ETag", etag))
