@@ -23,16 +23,17 @@ static int orientation_of(const WebPDemuxer *file)
 // libwebp makes an entry of each frame and chunk, of which only the first frame is looked at. RIFF: a tag, a length, that much, made even.
 static enum status check_frames(const struct decode_in *in, struct error *err)
 {
-	enum { HEADER = 12, TAG = 8, FRAMES_MOST = 1 << 17, CHUNKS_MOST = 1 << 18 };
-	size_t count = 0, chunks = 0;
+	enum { HEADER = 12, TAG = 8, FRAMES_MOST = 1 << 17, OTHERS_MOST = 1 << 16 };
+	size_t count = 0, others = 0;
 
 	for (size_t at = HEADER; in->nbytes > at && in->nbytes - at >= TAG;) {
 		const uint8_t *chunk = in->data + at;
 		size_t nbytes = chunk[4] | (size_t)chunk[5] << 8 | (size_t)chunk[6] << 16 | (size_t)chunk[7] << 24;
 
-		count += !memcmp(chunk, "ANMF", 4);
-		if (++chunks > CHUNKS_MOST)
-			return error_set(err, STATUS_BAD_INPUT, "more than %d chunks", CHUNKS_MOST);
+		if (!memcmp(chunk, "ANMF", 4))
+			count++;
+		else if (++others > OTHERS_MOST)
+			return error_set(err, STATUS_BAD_INPUT, "more than %d chunks besides frames", OTHERS_MOST);
 		at += TAG + nbytes + nbytes % 2;
 	}
 	return count > FRAMES_MOST

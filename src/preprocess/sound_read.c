@@ -204,6 +204,16 @@ static void take_mean(const float *block, size_t frames, size_t channels, float 
 	}
 }
 
+// The length of an MP3 may be a guess.
+static enum status check_said(const SF_INFO *info, size_t length, const char *path, struct error *err)
+{
+	if (info->frames == SF_COUNT_MAX || length >= (size_t)info->frames ||
+		(info->format & SF_FORMAT_TYPEMASK) == SF_FORMAT_MPEG)
+		return STATUS_OK;
+	return error_set(err, STATUS_BAD_INPUT, "%s: says that it has %lld samples, and %zu can be read", path,
+		(long long)info->frames, length);
+}
+
 static enum status read_all(
 	const struct sound_library *l, SNDFILE *file, const SF_INFO *info, const char *path, struct decoded *d, struct error *err)
 {
@@ -226,12 +236,7 @@ static enum status read_all(
 		d->length += (size_t)got;
 	}
 	free(block);
-	// The length of an MP3 may be a guess.
-	if (!s && info->frames != SF_COUNT_MAX && d->length < (size_t)info->frames &&
-		(info->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_MPEG)
-		s = error_set(err, STATUS_BAD_INPUT, "%s: says that it has %lld samples, and %zu can be read", path,
-			(long long)info->frames, d->length);
-	return s;
+	return s ? s : check_said(info, d->length, path, err);
 }
 
 // How many values there are is not known before they are decoded, or is not to be believed: it is counted first, so that what is
@@ -262,7 +267,7 @@ static enum status count(
 	}
 	free(block);
 	d->room = length * d->channels;
-	return s;
+	return s ? s : check_said(info, length, path, err);
 }
 
 // The file again from its first byte, with room for all that it was counted to have.

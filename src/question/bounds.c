@@ -22,8 +22,19 @@
 	X(build_ms, BOUND_MS) \
 	X(load_ms, BOUND_MS) \
 	X(first_ms, BOUND_MS) \
+	X(convert_ms, BOUND_MS) \
+	X(new_shape_ms, BOUND_MS) \
+	X(warmup_ms, BOUND_MS) \
+	X(alone_ms, BOUND_MS) \
+	X(device_ms, BOUND_MS) \
+	X(wall_ms, BOUND_MS) \
+	X(encoder_ms, BOUND_MS) \
 	X(prefill_ms, BOUND_MS) \
 	X(token_ms, BOUND_MS) \
+	X(answer_first_token_ms, BOUND_MS) \
+	X(answer_token_ms, BOUND_MS) \
+	X(answer_steps_per_s, MOST_RATE) \
+	X(together_throughput, MOST_RATE) \
 	X(throughput_per_s, MOST_RATE) \
 	X(tokens_per_s, MOST_RATE) \
 	X(peak_anonymous_mib, MOST_MIB) \
@@ -31,14 +42,30 @@
 	X(peak_resident_mib, MOST_MIB) \
 	X(device_memory_mib, MOST_MIB) \
 	X(predicted_mib, MOST_COUNT)
+#define COUNTS(X) \
+	X(samples) \
+	X(warmup_runs) \
+	X(attempts) \
+	X(batch) \
+	X(sequence) \
+	X(prompt_tokens) \
+	X(new_tokens) \
+	X(nodes) \
+	X(nodes_elsewhere) \
+	X(cache_bytes) \
+	X(weights_bytes) \
+	X(converted_bytes) \
+	X(compiled_bytes)
 #define NAMES(X) X(model) X(requested) X(actual) X(engine) X(weights) X(compute_dtype) X(precision) X(scenario) X(source)
 
 const struct row_bound row_bounds[] = {
 #define X(member, bound) { #member, bound },
 	REALS(X)
 #undef X
-		{ "samples", MOST_COUNT },
-	{ NULL, 0 },
+#define X(member) { #member, MOST_COUNT },
+		COUNTS(X)
+#undef X
+			{ NULL, 0 },
 };
 
 const char *const row_names[] = {
@@ -76,9 +103,12 @@ const char *row_beyond(const struct row *r, struct arena *a)
 		return arena_printf(a, #member " is a name of more than %d characters", NAME_MOST);
 	NAMES(X)
 #undef X
-	return counts_nothing(r->samples)
-		? arena_printf(a, "samples is %lld, which nothing can have measured", (long long)r->samples)
-		: NULL;
+#define X(member) \
+	if (counts_nothing(r->member)) \
+		return arena_printf(a, #member " is %lld, which nothing can have measured", (long long)r->member);
+	COUNTS(X)
+#undef X
+	return NULL;
 }
 
 const char *name_within(const char *name, struct arena *a)
@@ -96,6 +126,7 @@ void row_keep_within(struct row *r, struct arena *a)
 #define X(member) r->member = name_within(r->member, a);
 	NAMES(X)
 #undef X
-	if (counts_nothing(r->samples))
-		r->samples = ROW_NONE;
+#define X(member) r->member = counts_nothing(r->member) ? ROW_NONE : r->member;
+	COUNTS(X)
+#undef X
 }

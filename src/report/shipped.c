@@ -55,7 +55,7 @@ void summary_gather_shipped(struct summary *out, struct arena *a)
 		v[1] = value_noted(value_text(c->platform), c->own_qualifiers);
 		v[2] = value_text(r->shipped_defaults);
 		v[3] = value_noted(value_text(report_verdict_word(c)), c->cause);
-		v[4] = value_noted(value_ms(a, r->latency_ms), report_spread(a, r));
+		v[4] = value_noted(value_ms(a, c->typical.ms), report_typical_spread(a, c));
 		v[6] = isnan(speed.times) ? (struct report_value){ 0 } : value_times(a, speed.times);
 		v[7] = value_text(isnan(r->latency_ms) ? NULL
 				: asked == NULL        ? "not asked without --as-shipped"
@@ -63,7 +63,7 @@ void summary_gather_shipped(struct summary *out, struct arena *a)
 		v[8] = value_real(report_error(a, r->max_abs_error), r->max_abs_error);
 		if (asked == NULL)
 			continue;
-		v[5] = value_noted(value_ms(a, asked->row.latency_ms), report_spread(a, &asked->row));
+		v[5] = value_noted(value_ms(a, asked->typical.ms), report_typical_spread(a, asked));
 		v[9] = value_real(report_error(a, asked->row.max_abs_error), asked->row.max_abs_error);
 	}
 }

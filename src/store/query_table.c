@@ -65,7 +65,7 @@ const struct store_question store_questions[] = {
 		" WINDOW w AS (PARTITION BY " LINE
 		" ORDER BY latency_ms, id))"
 		" SELECT model, " FILES("") " AS files, " ROW_PUBLISHED_SQL("") " AS published_as, " SHAPE
-		", requested AS platform, device, precision,"
+		", requested AS platform, device, precision, as_shipped,"
 		" compute_dtype AS computed_in" QUESTION_LINE_SQL
 		", round(latency_ms, 3) AS ms, round(latency_low_ms, 3) AS low_ms, round(latency_high_ms, 3) AS high_ms,"
 		" samples, round(cpu_ms / latency_ms, 2) AS of_cpu, n - 1 AS against, verdict, not_judged, stability,"

@@ -70,6 +70,8 @@ def animation(name, side, frames):
 
 animation("canvas.webp", 13370, 1)
 animation("frames.webp", 4, 1 << 18)
+body = b"WEBPVP8X" + struct.pack("<IBBH", 10, 0, 0, 0) + bytes(6) + b"JUNK\0\0\0\0" * (1 << 19)
+open("chunks.webp", "wb").write(b"RIFF" + struct.pack("<I", len(body)) + body)
 with open("markers.jpg", "wb") as f:
     f.write(b"\xff\xd8")
     for _ in range(3000):
@@ -179,6 +181,7 @@ bounded 0,1 5 100 "$ASSAY" preprocess vit text.png
 for name in texts.png palettes.png; do bounded 0 1 200 "$ASSAY" preprocess vit $name; done
 refuses canvas.webp 'WebP: a picture of 13370 x 13370 in 94 bytes: its pixels are alike'
 refuses frames.webp 'WebP: an animation of 262144 frames: at most 131072$'
+refuses chunks.webp 'WebP: more than 65536 chunks besides frames$'
 bounded 1 1 250 "$ASSAY" preprocess vit markers.jpg      # 190 MB of a file that is mapped; they were copied twice
 has err 'markers.jpg: JPEG: the file is truncated$'
 refuses refine.jpg 'JPEG: too many scans for a picture of this size$'

@@ -65,6 +65,9 @@ page = b"\x15\0\x15" + number(64 << 20) + b"\x15\0\x2c\x15\x02\x15\0\x15\x06\x15
 group = b"\x19\x1c\x3c\x96" + number(8) + b"\0\0\x26\x02\0"  # columns: [{meta_data: {data_page_offset: 4}}], num_rows: 1
 write("pages.parquet", [element(b"schema", 1), element(b"assay_table", 0)], groups=b"\x5c" + group * 5, pages=page)
 write("rows_apart.parquet", [element(b"schema", 1), element(b"assay_table", 0)], groups=b"\x1c" + group.replace(b"\x26\x02", b"\x26\x06"), pages=page)
+# DuckDB begins at the dictionary, wherever it is said to be; what lies before it was looked at.
+late = b"\x19\x1c\x3c\x96" + number(8) + b"\x26" + number(400) + b"\0\0\x26\x02\0"  # data_page_offset 4, dictionary_page_offset 200
+write("dictionary.parquet", [element(b"schema", 1), element(b"assay_table", 0)], groups=b"\x1c" + late, pages=page)
 write("long.parquet", [element(b"schema", 1), element(b"assay_table", 0)], bytes(1 << 20))
 PY
 # What DuckDB reads out of a name: columns out of a folder's, a home, and how a file is compressed; 40 KB of this are 1.3 GB of lines.
@@ -88,7 +91,7 @@ python3 -c 'import sys
 sys.stdout.buffer.write(b"\x28\xb5\x2f\xfd\x10\x58" + b"\xfa\xff\x0f\n" * 10000 + b"\xfb\xff\x0f\n")' >lines.csv.zst
 cp -r texts_list footers && cp deep.parquet footers/cell.parquet
 refused_files=(folder rows.parquet text.parquet list.parquet alike.parquet alike_texts.parquet lines.json link texts_text texts_alike texts_list
-	deep.parquet wide.parquet long.parquet pages.parquet rows_apart.parquet footers
+	deep.parquet wide.parquet long.parquet pages.parquet rows_apart.parquet dictionary.parquet footers
 	lines lines_blank lines_json names.csv lines.csv.zst)
 bounded 1 4 200 "$ASSAY" import "${refused_files[@]}" --rows 500000 --db new.duckdb
 while IFS='|' read -r file words; do
@@ -103,6 +106,7 @@ wide.parquet|its footer has more columns than
 long.parquet|its footer has [0-9]* of its [0-9]* bytes
 pages.parquet|its footer leads to pages that take more, decompressed
 rows_apart.parquet|its footer leads to a page that is cut off
+dictionary.parquet|its footer leads to a dictionary that comes after what it is for
 footers|its cell.parquet: .* columns within columns
 alike.parquet|its tables hold 490000 rows in [0-9]* bytes: they are alike
 alike_texts.parquet|its texts take 300[0-9]* bytes, and the file [0-9]*: they are alike

@@ -223,6 +223,35 @@ def frame(number):
 info = struct.pack(">HH", 65535, 65535) + bytes(6) + (16000 << 44 | 15 << 36).to_bytes(8, "big") + bytes(16)
 write("equal.flac", b"fLaC\x80\0\0\x22" + info, *(frame(i) for i in range(2400)))
 write("tiny.mp3", (b"\xff\xe3\x18\xc4" + bytes(68)) * 100000)
+write("long.flac", b"fLaC\x80\0\0\x22" + info[:10] + (16000 << 44 | 15 << 36 | 70000).to_bytes(8, "big") + bytes(16), frame(0))
+
+# Ogg: headers of which libvorbis and libopus make what no sound needs, and what looks like pages.
+def ogg(number, flags, packet):
+    head = b"OggS\0" + bytes([flags]) + bytes(8) + struct.pack("<II", 1, number)
+    lengths = bytes([255] * (len(packet) // 255) + [len(packet) % 255])
+    rest = bytes([len(lengths)]) + lengths + packet
+    return head + crc(head + bytes(4) + rest, 32, 0x04C11DB7)[::-1] + rest
+
+
+def bits(*pairs):  # (number, of so many bits), the lowest bit first
+    out = at = 0
+    for value, count in pairs:
+        out |= value << at
+        at += count
+    return out.to_bytes(at // 8 + 1, "little")
+
+
+def vorbis(books, log, channels=1):
+    head = b"\1vorbis" + struct.pack("<IBIiii", 0, channels, 16000, 0, 0, 0) + b"\x66\1"
+    book = [(0x564342, 24), (1, 16), (1 << log, 24), (1, 1), (log - 1, 5), (1 << log, log + 1), (0, 4)]
+    comments = b"\3vorbis" + struct.pack("<I", 0) + struct.pack("<I", 0) + b"\1"
+    return ogg(0, 2, head) + ogg(1, 0, comments) + ogg(2, 0, b"\5vorbis" + bits((books - 1, 8), *book * books))
+
+
+write("entries.ogg", vorbis(1, 22))
+write("books.ogg", vorbis(256, 14))
+write("channels.ogg", ogg(0, 2, b"OpusHead\1\xff" + struct.pack("<HIHBBB", 0, 48000, 0, 255, 255, 0) + bytes(range(255))))
+write("pages.ogg", ogg(0, 2, b"\1vorbis" + bytes(23)), b"OggS\0\0" + bytes(20) + b"\xff" + b"\xff" * 255 + b"OggS" * 200000)
 os.makedirs("hears")
 json.dump({"feature_extractor_type": "WhisperFeatureExtractor"}, open("hears/preprocessor_config.json", "w"))
 
@@ -530,4 +559,14 @@ for name in equal.flac tiny.mp3; do
 	bounded 1 1 100 "$ASSAY" preprocess hears $name
 	has err "$name: more than 67108864 samples"
 done
+while IFS='|' read -r name words; do
+	bounded 1 1 100 "$ASSAY" preprocess hears "$name"
+	has err "$name: $words"
+done <<'END'
+long.flac|says that it has 70000 samples, and 65535 can be read
+entries.ogg|codebook 1 of its Vorbis stream has 4194304 entries of 1 numbers: no encoder has such
+books.ogg|codebook 33 of its Vorbis stream has 16384 entries of 1 numbers: no encoder has such
+channels.ogg|255 channels in an Ogg file; at most 8 are read
+pages.ogg|more than 64 of its Ogg pages are damaged
+END
 finish
